@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.c - whole files
+ */
+#include "lib/file.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "lib/str.h"
+
+#define READ_CHUNK 4096u
+
+int fd_write_all(int fd, const void *data, size_t len)
+{
+	const char *at = data;
+
+	while (len > 0) {
+		ssize_t n = write(fd, at, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO; /* would go on for ever */
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/*
+ * Reads to the end, whatever the size said before: files of /proc say 0, and
+ * others may grow meanwhile. @max is below SSIZE_MAX.
+ */
+static int fd_read_text(int fd, size_t hint, size_t max, char **ret,
+			size_t *ret_len)
+{
+	size_t cap = (hint < max ? hint : max) + 1, len = 0;
+	SCOPED_STR text = malloc(cap + 1);
+
+	if (!text)
+		return -ENOMEM;
+	for (;;) {
+		ssize_t n = read(fd, text + len, cap - len);
+		char *more;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		if (len > max)
+			return -EFBIG;
+		if (len < cap)
+			continue;
+		/* Up to one byte more than allowed, to see that it is there. */
+		cap = cap < READ_CHUNK ? READ_CHUNK : cap * 2;
+		if (cap > max + 1)
+			cap = max + 1;
+		more = realloc(text, cap + 1);
+		if (!more)
+			return -ENOMEM;
+		text = more;
+	}
+	text[len] = '\0';
+	*ret = ptr_take(&text);
+	if (ret_len)
+		*ret_len = len;
+	return 0;
+}
+
+static int file_read_open(int dirfd, const char *path, int flags, size_t max,
+			  char **ret, size_t *ret_len)
+{
+	/* Non-blocking, or a FIFO in the file's place would hold us. */
+	SCOPED_FD fd =
+		openat(dirfd, path,
+		       flags | O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (max > SSIZE_MAX - 2)
+		max = SSIZE_MAX - 2;
+	if (st.st_size > 0 && (uint64_t)st.st_size > max)
+		return -EFBIG;
+	return fd_read_text(fd, st.st_size > 0 ? (size_t)st.st_size : 0, max,
+			    ret, ret_len);
+}
+
+int file_read(const char *path, size_t max, char **ret, size_t *ret_len)
+{
+	return file_read_open(AT_FDCWD, path, 0, max, ret, ret_len);
+}
+
+int file_read_at(int dirfd, const char *path, size_t max, char **ret,
+		 size_t *ret_len)
+{
+	return file_read_open(dirfd, path, O_NOFOLLOW, max, ret, ret_len);
+}
+
+/* Fills and syncs a new file, closing it in any case. */
+static int temp_fill(int temp, const void *data, size_t len, mode_t mode)
+{
+	SCOPED_FD fd = temp;
+	int r;
+
+	if (fchmod(fd, mode) < 0)
+		return -errno;
+	r = fd_write_all(fd, data, len);
+	if (r < 0)
+		return r;
+	if (fsync(fd) < 0)
+		return -errno;
+	/* Some file systems report a lost write only here. */
+	return close(fd_take(&fd)) < 0 ? -errno : 0;
+}
+
+int file_write_atomic(const char *path, const void *data, size_t len,
+		      mode_t mode)
+{
+	const char *slash = strrchr(path, '/');
+	SCOPED_STR dir = slash ? strndup(path, (size_t)(slash - path) + 1) :
+				 strdup("./");
+	SCOPED_STR temp = NULL;
+	SCOPED_FD dirfd = -1;
+	int fd, r;
+
+	if (!dir)
+		return -ENOMEM;
+	/* Its name does not grow with that of the file: NAME_MAX. */
+	temp = str_printf("%s.tmp-XXXXXX", dir);
+	if (!temp)
+		return -ENOMEM;
+	dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return -errno;
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = temp_fill(fd, data, len, mode);
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(temp);
+		return r;
+	}
+	/* The new name, too, shall outlive a crash. */
+	return fsync(dirfd) < 0 ? -errno : 0;
+}
+
+int file_put(const char *path, const char *text)
+{
+	SCOPED_FD fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NOCTTY |
+					  O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = fd_write_all(fd, text, strlen(text));
+	if (r < 0)
+		return r;
+	return close(fd_take(&fd)) < 0 ? -errno : 0;
+}
+
+static int dir_make(const char *path, mode_t mode)
+{
+	struct stat st;
+	int r;
+
+	if (mkdir(path, mode) == 0)
+		return 0;
+	/* On a read-only or foreign parent it is not always EEXIST. */
+	r = -errno;
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+	return r;
+}
+
+int file_mkdir_p(const char *path, mode_t mode)
+{
+	SCOPED_STR copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *at = copy; *at; at++) {
+		int r;
+
+		if (*at != '/' || at == copy || at[-1] == '/')
+			continue;
+		*at = '\0';
+		r = dir_make(copy, mode);
+		if (r < 0)
+			return r;
+		*at = '/';
+	}
+	return dir_make(copy, mode);
+}

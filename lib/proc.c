@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * proc.c - starting programs
+ *
+ * Theory of operation
+ *
+ * The child reports a failed step over a close-on-exec pipe: step and errno.
+ * The parent reads until end of file, which a successful exec brings about.
+ *
+ * All signals are blocked over the fork, so that no handler of the parent
+ * ever runs in the child; the child sets them back to their defaults and
+ * unblocks them last. Any of the parent's 0, 1, 2 may be closed or be a
+ * source for another one: all sources, and the pipe, first move above them.
+ */
+#include "lib/proc.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "lib/buf.h"
+
+#define CAPTURE_CHUNK 4096u
+
+enum step { STEP_FD, STEP_SESSION, STEP_CWD, STEP_EXEC };
+
+struct report {
+	int step; /* enum step */
+	int code; /* errno */
+};
+
+/* exec takes pointers to what it does not change as not const. */
+static char *const *vector_of(const char *const *in)
+{
+	char *const *out;
+
+	memcpy(&out, &in, sizeof(out));
+	return out;
+}
+
+int proc_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+				     WEXITSTATUS(status);
+}
+
+static ATTR_NORETURN void child_fail(int report_fd, enum step step)
+{
+	struct report report = { .step = (int)step, .code = errno };
+
+	while (write(report_fd, &report, sizeof(report)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+/* Marks all descriptors above 2 close-on-exec. */
+static int child_cloexec(void)
+{
+	SCOPED_DIR dir = NULL;
+	struct dirent *de;
+
+	if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) == 0)
+		return 0;
+	/* Before Linux 5.11, or refused by an older engine's seccomp. */
+	dir = opendir("/proc/self/fd");
+	if (!dir)
+		return -errno;
+	while ((de = readdir(dir))) {
+		int fd = atoi(de->d_name);
+
+		if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int child_fds(const int want[static 3])
+{
+	int high[3];
+
+	for (int i = 0; i < 3; i++) {
+		SCOPED_FD null = -1;
+
+		if (want[i] < 0)
+			null = open("/dev/null", O_RDWR | O_CLOEXEC);
+		high[i] =
+			fcntl(want[i] < 0 ? null : want[i], F_DUPFD_CLOEXEC, 3);
+		if (high[i] < 0)
+			return -1;
+	}
+	for (int i = 0; i < 3; i++) {
+		if (dup2(high[i], i) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void child_signals(void)
+{
+	const struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	/* Refused for SIGKILL, SIGSTOP and those libc keeps to itself. */
+	for (int signo = 1; signo < NSIG; signo++)
+		sigaction(signo, &dfl, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
+				     int report_fd)
+{
+	char *const *argv = vector_of(opts->argv);
+	int fd = fcntl(report_fd, F_DUPFD_CLOEXEC, 3);
+
+	if (fd < 0)
+		child_fail(report_fd, STEP_FD);
+	if (opts->die_with_parent) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent)
+			_exit(127); /* it died before we could ask */
+	}
+	if (opts->new_session && setsid() < 0)
+		child_fail(fd, STEP_SESSION);
+	if (child_fds(opts->fd) < 0 || child_cloexec() < 0)
+		child_fail(fd, STEP_FD);
+	if (opts->cwd && chdir(opts->cwd) < 0)
+		child_fail(fd, STEP_CWD);
+	child_signals();
+	if (opts->env)
+		execvpe(argv[0], argv, vector_of(opts->env));
+	else
+		execvp(argv[0], argv);
+	child_fail(fd, STEP_EXEC);
+}
+
+static int child_wait(pid_t pid, int *ret_status)
+{
+	pid_t r;
+
+	do {
+		r = waitpid(pid, ret_status, 0);
+	} while (r < 0 && errno == EINTR);
+	return r < 0 ? -errno : 0;
+}
+
+/* Waits for the exec, or for the report of what failed. */
+static int report_read(int fd, struct report *ret)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, ret, sizeof(*ret));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n == sizeof(*ret);
+}
+
+static int report_explain(const struct proc_opts *opts,
+			  const struct report *report, struct err *err)
+{
+	errno = report->code;
+	switch ((enum step)report->step) {
+	case STEP_SESSION:
+		return err_sys(err, "start %s: setsid", opts->argv[0]);
+	case STEP_CWD:
+		return err_sys(err, "start %s in %s", opts->argv[0], opts->cwd);
+	case STEP_EXEC:
+		return err_sys(err, "start %s", opts->argv[0]);
+	case STEP_FD:
+		break;
+	}
+	return err_sys(err, "start %s: descriptors", opts->argv[0]);
+}
+
+int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err)
+{
+	SCOPED_FD rd = -1;
+	SCOPED_FD wr = -1;
+	pid_t parent = getpid(), pid;
+	struct report report;
+	int fd[2], status, r;
+	sigset_t all, old;
+
+	if (!opts->argv[0])
+		return err_set(err, -EINVAL, "start: no program given");
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_sys(err, "start %s: pipe", opts->argv[0]);
+	rd = fd[0];
+	wr = fd[1];
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	if (pid == 0)
+		child_exec(opts, parent, wr);
+	r = -errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid < 0)
+		return err_set(err, r, "start %s: fork: %s", opts->argv[0],
+			       err_text(r));
+	fd_closep(&wr);
+	r = report_read(rd, &report);
+	if (r == 0) {
+		*ret_pid = pid;
+		return 0;
+	}
+	if (r < 0)
+		report = (struct report){ .step = STEP_FD, .code = -r };
+	child_wait(pid, &status);
+	return report_explain(opts, &report, err);
+}
+
+static int proc_wait(const struct proc_opts *opts, pid_t pid, struct err *err)
+{
+	int status;
+	int r = child_wait(pid, &status);
+
+	if (r < 0)
+		return err_set(err, r, "wait for %s: %s", opts->argv[0],
+			       err_text(r));
+	return proc_code(status);
+}
+
+int proc_run(const struct proc_opts *opts, struct err *err)
+{
+	pid_t pid = -1;
+	int r = proc_spawn(opts, &pid, err);
+
+	return r < 0 ? r : proc_wait(opts, pid, err);
+}
+
+/* Reads to the end of file; what does not fit is read and dropped. */
+static int capture_read(int fd, struct buf *out)
+{
+	uint8_t chunk[CAPTURE_CHUNK];
+
+	for (;;) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+		size_t fits = buf_room(out);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		if (fits > (size_t)n)
+			fits = (size_t)n;
+		if (buf_append(out, chunk, fits) < 0)
+			return -ENOMEM;
+	}
+}
+
+int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
+		 struct err *err)
+{
+	struct proc_opts with_pipe = *opts;
+	SCOPED_FD rd = -1;
+	SCOPED_FD wr = -1;
+	SCOPED_STR text = NULL;
+	struct buf out;
+	int fd[2], r, code;
+	pid_t pid = -1;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_sys(err, "start %s: pipe", opts->argv[0]);
+	rd = fd[0];
+	wr = fd[1];
+	with_pipe.fd[1] = wr;
+	r = proc_spawn(&with_pipe, &pid, err);
+	if (r < 0)
+		return r;
+	fd_closep(&wr);
+	buf_init(&out, max);
+	r = capture_read(rd, &out);
+	fd_closep(&rd); /* or a child that still writes would never end */
+	code = proc_wait(opts, pid, err);
+	if (r == 0)
+		r = slice_dup_str(buf_slice(&out), &text);
+	buf_done(&out);
+	if (code < 0)
+		return code;
+	if (r < 0)
+		return err_set(err, r, "output of %s: %s", opts->argv[0],
+			       err_text(r));
+	*ret_out = ptr_take(&text);
+	return code;
+}

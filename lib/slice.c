@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice.c - bounded readers: the only way through bytes from a sandbox
+ *
+ * Every reader asks slice_take(), the one place that moves a slice. An empty
+ * slice may have a null pointer, on which C allows no arithmetic.
+ */
+#include "lib/slice.h"
+
+#include <string.h>
+
+struct slice slice_of(const void *ptr, size_t len)
+{
+	return (struct slice){ .ptr = ptr, .len = len };
+}
+
+struct slice slice_str(const char *s)
+{
+	return slice_of(s, s ? strlen(s) : 0);
+}
+
+int slice_take(struct slice *s, size_t len, struct slice *ret)
+{
+	struct slice taken = { .ptr = s->ptr, .len = len };
+
+	if (len > s->len)
+		return -EBADMSG;
+	if (len > 0) {
+		s->ptr += len;
+		s->len -= len;
+	}
+	*ret = taken;
+	return 0;
+}
+
+/* Takes a big-endian integer of @size bytes, at most 8. */
+static int slice_uint(struct slice *s, size_t size, uint64_t *ret)
+{
+	struct slice bytes;
+	uint64_t v = 0;
+
+	if (slice_take(s, size, &bytes) < 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < size; i++)
+		v = v << 8 | bytes.ptr[i];
+	*ret = v;
+	return 0;
+}
+
+int slice_u8(struct slice *s, uint8_t *ret)
+{
+	uint64_t v;
+
+	if (slice_uint(s, sizeof(*ret), &v) < 0)
+		return -EBADMSG;
+	*ret = (uint8_t)v;
+	return 0;
+}
+
+int slice_u16(struct slice *s, uint16_t *ret)
+{
+	uint64_t v;
+
+	if (slice_uint(s, sizeof(*ret), &v) < 0)
+		return -EBADMSG;
+	*ret = (uint16_t)v;
+	return 0;
+}
+
+int slice_u32(struct slice *s, uint32_t *ret)
+{
+	uint64_t v;
+
+	if (slice_uint(s, sizeof(*ret), &v) < 0)
+		return -EBADMSG;
+	*ret = (uint32_t)v;
+	return 0;
+}
+
+int slice_u64(struct slice *s, uint64_t *ret)
+{
+	return slice_uint(s, sizeof(*ret), ret);
+}
+
+int slice_lstr(struct slice *s, size_t max, struct slice *ret)
+{
+	struct slice rest = *s;
+	uint32_t len;
+
+	if (slice_u32(&rest, &len) < 0 || len > max ||
+	    slice_take(&rest, len, ret) < 0)
+		return -EBADMSG;
+	*s = rest;
+	return 0;
+}
+
+int slice_dup_str(struct slice s, char **ret)
+{
+	char *copy;
+
+	if (s.len > 0 && memchr(s.ptr, 0, s.len))
+		return -EBADMSG;
+	copy = s.len < SIZE_MAX ? malloc(s.len + 1) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	if (s.len > 0)
+		memcpy(copy, s.ptr, s.len);
+	copy[s.len] = '\0';
+	*ret = copy;
+	return 0;
+}
+
+bool slice_eq(struct slice a, struct slice b)
+{
+	return a.len == b.len &&
+	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice.h - bounded readers: the only way through bytes from a sandbox
+ *
+ * A slice is a borrowed view and never outlives its buffer. Readers take
+ * from the front. They return 0, or -EBADMSG when fewer bytes are left than
+ * asked for; then neither the slice nor the result is touched. Integers are
+ * big-endian.
+ */
+#ifndef LIB_SLICE_H
+#define LIB_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/attr.h"
+
+struct slice {
+	const uint8_t *ptr;
+	size_t len;
+};
+
+struct slice slice_of(const void *ptr, size_t len);
+struct slice slice_str(const char *s);
+int slice_u8(struct slice *s, uint8_t *ret) ATTR_WUR;
+int slice_u16(struct slice *s, uint16_t *ret) ATTR_WUR;
+int slice_u32(struct slice *s, uint32_t *ret) ATTR_WUR;
+int slice_u64(struct slice *s, uint64_t *ret) ATTR_WUR;
+/* Takes @len bytes as a view of their own. */
+int slice_take(struct slice *s, size_t len, struct slice *ret) ATTR_WUR;
+/* Takes a u32 length and that many bytes, at most @max. */
+int slice_lstr(struct slice *s, size_t max, struct slice *ret) ATTR_WUR;
+/*
+ * A NUL-terminated copy on the heap (caller frees), -EBADMSG if the bytes
+ * contain a NUL, -ENOMEM.
+ */
+int slice_dup_str(struct slice s, char **ret) ATTR_WUR;
+bool slice_eq(struct slice a, struct slice b);
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * str.c - strings, string vectors, sizes, durations
+ *
+ * Quantities are parsed in integers, exactly: a whole part, up to six
+ * decimals, a unit. No locale has a say in what a digit or a point is.
+ */
+#include "lib/str.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define DECIMALS_MAX 6
+#define DECIMALS_SCALE 1000000u /* 10 ^ DECIMALS_MAX */
+
+char *str_printf(const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	return len < 0 ? NULL : text;
+}
+
+bool str_starts(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), suffix_len = strlen(suffix);
+
+	return len >= suffix_len && strcmp(s + len - suffix_len, suffix) == 0;
+}
+
+char *str_escape(char *out, size_t out_size, const void *in, size_t in_len)
+{
+	static const char hex[] = "0123456789abcdef";
+	const uint8_t *bytes = in;
+	size_t n = 0;
+
+	if (out_size == 0)
+		return out;
+	for (size_t i = 0; i < in_len; i++) {
+		uint8_t c = bytes[i];
+		bool plain = c >= 0x20 && c < 0x7f && c != '\\';
+
+		if (out_size - n <= (plain ? 1u : 4u))
+			break; /* a cut escape would be read as something else */
+		if (plain) {
+			out[n++] = (char)c;
+			continue;
+		}
+		out[n++] = '\\';
+		out[n++] = 'x';
+		out[n++] = hex[c >> 4];
+		out[n++] = hex[c & 15];
+	}
+	out[n] = '\0';
+	return out;
+}
+
+/* Reads decimal digits from the front of *s. Returns 0 or -ERANGE. */
+static int digits_take(const char **s, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (; **s >= '0' && **s <= '9'; (*s)++) {
+		uint64_t digit = (uint64_t)(**s - '0');
+
+		if (v > (UINT64_MAX - digit) / 10)
+			return -ERANGE;
+		v = v * 10 + digit;
+	}
+	*ret = v;
+	return 0;
+}
+
+struct decimal {
+	uint64_t whole;
+	uint32_t micro; /* millionths */
+};
+
+/* Reads "12", "12.5" or ".5" from the front of *s. */
+static int decimal_take(const char **s, struct decimal *ret)
+{
+	struct decimal d = { 0 };
+	const char *start = *s;
+	uint32_t scale = DECIMALS_SCALE;
+
+	if (digits_take(s, &d.whole) < 0)
+		return -ERANGE;
+	if (**s == '.') {
+		start = ++*s;
+		for (; **s >= '0' && **s <= '9'; (*s)++) {
+			scale /= 10;
+			if (scale == 0)
+				return -EINVAL; /* finer than we can honour */
+			d.micro += (uint32_t)(**s - '0') * scale;
+		}
+	}
+	if (*s == start)
+		return -EINVAL;
+	*ret = d;
+	return 0;
+}
+
+/* d * unit, rounded down. A fraction of an indivisible unit is refused. */
+static int decimal_scale(struct decimal d, uint64_t unit, uint64_t *ret)
+{
+	uint64_t part = d.micro * unit / DECIMALS_SCALE;
+
+	if (unit == 1 && d.micro != 0)
+		return -EINVAL;
+	if (d.whole > (UINT64_MAX - part) / unit)
+		return -ERANGE;
+	*ret = d.whole * unit + part;
+	return 0;
+}
+
+static char letter_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+int str_parse_size(const char *s, uint64_t *ret_bytes)
+{
+	static const char units[] = "bkmgt";
+	struct decimal d;
+	unsigned shift = 0;
+	int r = decimal_take(&s, &d);
+
+	if (r < 0)
+		return r;
+	if (*s) {
+		const char *unit = strchr(units, letter_lower(*s++));
+
+		if (!unit)
+			return -EINVAL;
+		shift = 10 * (unsigned)(unit - units);
+		if (shift && letter_lower(*s) == 'i') {
+			s++;
+			if (letter_lower(*s) != 'b')
+				return -EINVAL;
+		}
+		if (shift && letter_lower(*s) == 'b')
+			s++;
+		if (*s)
+			return -EINVAL;
+	}
+	return decimal_scale(d, UINT64_C(1) << shift, ret_bytes);
+}
+
+int str_parse_duration(const char *s, uint64_t *ret_ms)
+{
+	static const struct {
+		const char *name;
+		uint64_t ms;
+	} units[] = {
+		{ "", 1000 },       { "ms", 1 },          { "s", 1000 },
+		{ "m", 60 * 1000 }, { "h", 3600 * 1000 }, { "d", 86400 * 1000 },
+	};
+	struct decimal d;
+	int r = decimal_take(&s, &d);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strcmp(s, units[i].name) == 0)
+			return decimal_scale(d, units[i].ms, ret_ms);
+	}
+	return -EINVAL;
+}
+
+int str_parse_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret)
+{
+	const char *start = s;
+	uint64_t v;
+
+	if (s[strspn(s, "0123456789")] != '\0' || *s == '\0')
+		return -EINVAL;
+	if (digits_take(&start, &v) < 0 || v < min || v > max)
+		return -ERANGE;
+	*ret = v;
+	return 0;
+}
+
+int str_parse_milli(const char *s, uint64_t *ret)
+{
+	struct decimal d;
+	uint64_t milli;
+	int r = decimal_take(&s, &d);
+
+	if (r < 0)
+		return r;
+	if (*s)
+		return -EINVAL;
+	r = decimal_scale(d, 1000, &milli);
+	if (r < 0)
+		return r;
+	if (milli == 0)
+		return -ERANGE;
+	*ret = milli;
+	return 0;
+}
+
+char *str_format_size(char *out, size_t out_size, uint64_t bytes)
+{
+	static const char *const units[] = {
+		"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB",
+	};
+	uint64_t whole = bytes, tenths = 0;
+	size_t unit = 0;
+
+	while (unit + 1 < ARRAY_SIZE(units) && bytes >> (10 * unit) >= 1024)
+		unit++;
+	if (unit > 0) {
+		unsigned shift = 10 * (unsigned)unit;
+		uint64_t one = UINT64_C(1) << shift;
+
+		whole = bytes >> shift;
+		tenths = ((bytes & (one - 1)) * 10 + one / 2) >> shift;
+	}
+	if (tenths == 10) {
+		whole++;
+		tenths = 0;
+	}
+	if (whole == 1024 && unit + 1 < ARRAY_SIZE(units)) {
+		whole = 1; /* 1023.96 KiB */
+		unit++;
+	}
+	if (unit == 0)
+		snprintf(out, out_size, "%u B", (unsigned)whole);
+	else
+		snprintf(out, out_size, "%u.%u %s", (unsigned)whole,
+			 (unsigned)tenths, units[unit]);
+	return out;
+}
+
+char *str_format_age(char *out, size_t out_size, uint64_t seconds)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *name;
+	} units[] = {
+		{ 365 * 86400, "y" }, { 86400, "d" }, { 3600, "h" },
+		{ 60, "min" },        { 1, "s" },
+	};
+	size_t i = 0;
+
+	/* The largest unit that is there once; years from the second on. */
+	while (i + 1 < ARRAY_SIZE(units) &&
+	       seconds < units[i].seconds * (i == 0 ? 2 : 1))
+		i++;
+	snprintf(out, out_size, "%llu %s",
+		 (unsigned long long)(seconds / units[i].seconds),
+		 units[i].name);
+	return out;
+}
+
+/* Takes @s, also on failure. */
+static int strv_take(struct strv *sv, char *s)
+{
+	SCOPED_STR owned = s;
+	char **v;
+
+	if (!owned)
+		return -ENOMEM;
+	if (sv->n >= STRV_MAX)
+		return -ENOBUFS;
+	v = realloc(sv->v, (sv->n + 2) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	sv->v = v;
+	v[sv->n++] = ptr_take(&owned);
+	v[sv->n] = NULL;
+	return 0;
+}
+
+int strv_push(struct strv *sv, const char *s)
+{
+	return strv_take(sv, strdup(s));
+}
+
+int strv_push_len(struct strv *sv, const char *s, size_t len)
+{
+	if (len > 0 && memchr(s, 0, len))
+		return -EBADMSG; /* the string would end before its bytes */
+	return strv_take(sv, strndup(len > 0 ? s : "", len));
+}
+
+int strv_pushf(struct strv *sv, const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	return strv_take(sv, len < 0 ? NULL : text);
+}
+
+void strv_done(struct strv *sv)
+{
+	if (!sv)
+		return;
+	for (size_t i = 0; i < sv->n; i++)
+		free(sv->v[i]);
+	free(sv->v);
+	*sv = (struct strv){ 0 };
+}
