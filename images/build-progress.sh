@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# build-progress.sh - a short account of long steps; sourced by build.sh
+#
+# A Dockerfile names its steps by a no-op that begins them:
+#     RUN : "compile runsc" && ...
+# On a terminal the line of the running step counts its seconds; elsewhere a
+# step that takes long says so each 15 s, so that a log shows life.
+
+PROGRESS_BEAT=15
+
+# progress_total DOCKERFILE - the steps BuildKit will go through
+progress_total() {
+	grep -cE '^(RUN|COPY|ADD|WORKDIR) ' "$1" || true
+}
+
+# progress_show TEXT SECONDS [end] - the line of a running or ended step
+progress_show() {
+	if [ -t 2 ]; then
+		printf '\r\033[Kac: %s … %s s' "$1" "$2" >&2
+		[ -z "${3:-}" ] || printf '\n' >&2
+	elif [ -n "${3:-}" ]; then
+		printf 'ac: %s … %s s\n' "$1" "$2" >&2
+	elif [ $(($2 % PROGRESS_BEAT)) -eq 0 ] && [ "$2" -gt 0 ]; then
+		printf 'ac: %s … %s s, going on\n' "$1" "$2" >&2
+	fi
+}
+
+# progress_command WHAT STEP LOG COMMAND... - runs it, its output in LOG
+progress_command() {
+	local text="$1 $2" log=$3 began=$SECONDS pid
+	shift 3
+	"$@" >>"$log" 2>&1 9<&- &
+	pid=$!
+	# A command in the background is deaf to Ctrl-C: pass it on as TERM.
+	# shellcheck disable=SC2064 # this pid, now
+	trap "kill $pid 2>/dev/null; wait $pid || :; exit 130" INT TERM HUP
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 1
+		progress_show "$text" $((SECONDS - began))
+	done
+	trap - INT TERM HUP
+	wait "$pid" || return
+	progress_show "$text" $((SECONDS - began)) end
+}
+
+# What to call a step: its label, or else the beginning of its command.
+progress_label() {
+	local re=': "([^"]+)" &&'
+	if [[ $1 =~ $re ]]; then
+		printf '%s' "${BASH_REMATCH[1]}"
+	else
+		printf '%.40s' "$1"
+	fi
+}
+
+# One line of BuildKit's plain progress; keeps the tables of progress_build.
+progress_line() {
+	local n=0
+	if [[ $1 =~ ^#([0-9]+)\ \[([^]]+)\]\ (.*)$ ]]; then
+		n=${BASH_REMATCH[1]}
+		local rest=${BASH_REMATCH[3]}
+		[[ ${BASH_REMATCH[2]} != internal* && $rest != FROM* ]] ||
+			return 0
+		[ -z "${label[n]:-}" ] || return 0
+		label[n]=$(progress_label "$rest")
+		start[n]=$SECONDS
+		running=$n
+	elif [[ $1 =~ ^#([0-9]+)\ exporting\ to\ image ]]; then
+		n=${BASH_REMATCH[1]}
+		[ -z "${label[n]:-}" ] || return 0
+		label[n]="store the image"
+		start[n]=$SECONDS
+		running=$n
+	elif [[ $1 =~ ^#([0-9]+)\ (DONE|CACHED) ]]; then
+		n=${BASH_REMATCH[1]}
+		[ -n "${start[n]:-}" ] || return 0
+		[ "${label[n]}" = "store the image" ] || count=$((count + 1))
+		# What came from the cache or cost nothing is not worth a line.
+		if [ $((SECONDS - start[n])) -gt 0 ]; then
+			progress_show "$(progress_text "$n")" \
+				$((SECONDS - start[n])) end
+		fi
+		unset "start[n]"
+		running=
+		for n in "${!start[@]}"; do running=$n; done
+	fi
+}
+
+# progress_text N [AHEAD] - AHEAD: 1 while the step has not been counted
+progress_text() {
+	local at=$((count + ${2:-0}))
+	[ "$at" -le "$total" ] || at=$total
+	printf 'image %s [%s/%s] %s' "$name" "$at" "$total" "${label[$1]}"
+}
+
+# progress_build NAME TOTAL LOG - stdin: BuildKit's plain progress
+progress_build() {
+	local name=$1 total=$2 log=$3 count=0 running='' part='' line='' rc
+	local -a label=() start=()
+	while :; do
+		rc=0
+		IFS= read -r -t 1 part || rc=$?
+		if [ "$rc" -gt 128 ]; then # a second without a whole line
+			line+=$part
+		else
+			line+=$part
+			[ -z "$line" ] || printf '%s\n' "$line" >>"$log"
+			progress_line "$line"
+			line=
+			[ "$rc" -eq 0 ] || break
+		fi
+		progress_tick
+	done
+	# A failed step leaves its line open on a terminal.
+	if [ -t 2 ] && [ -n "$running" ]; then printf '\n' >&2; fi
+}
+
+# At most once a second: a chatty step must not cost us the machine.
+progress_tick() {
+	[ "${tick:-}" != "$SECONDS" ] || return 0
+	tick=$SECONDS
+	[ -z "$running" ] || [ -z "${start[running]:-}" ] ||
+		progress_show "$(progress_text "$running" 1)" \
+			$((SECONDS - start[running]))
+}

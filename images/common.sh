@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# common.sh - what the scripts under images/ share; sourced, never run
+#
+# Sets AC_HOME, AC_CACHE and AC_LOGS. Messages go to stderr, results to stdout.
+
+if [ -z "${AC_HOME:-}" ]; then
+	AC_HOME=${XDG_DATA_HOME:-${HOME:-/root}/.local/share}/ac
+fi
+export AC_HOME
+AC_CACHE=$AC_HOME/cache
+AC_LOGS=$AC_HOME/log
+
+say() { printf 'ac: %s\n' "$*" >&2; }
+
+die() {
+	_code=$1
+	shift
+	say "$*"
+	exit "$_code"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+make_home() {
+	mkdir -p "$AC_HOME" "$AC_CACHE" "$AC_LOGS" ||
+		die 1 "cannot make $AC_HOME (AC_HOME names another place)"
+}
+
+# lock_take FILE - the lock stays with descriptor 9 of the caller, and so ends
+# with it however it ends. Opened for reading: another uid may have made it.
+lock_take() {
+	[ -e "$1" ] || : >>"$1" || return 1
+	exec 9<"$1"
+	flock -n 9 && return 0
+	say "waiting for another ac that does the same ($1)"
+	flock 9
+}
+
+# log_tail FILE [LINES] - the end of a log, for a message of failure
+log_tail() {
+	tail -n "${2:-20}" "$1" | sed 's/^/    /' >&2
+	say "the whole log: $1"
+}

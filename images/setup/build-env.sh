@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# build-env.sh - write down how builds reach the world from this machine
+#
+# Writes $AC_HOME/cache/build-env/ from the machine's own configuration:
+#   ca.pem      its CA bundle, empty when it has none of its own
+#   build.env   a sh fragment that each RUN sources: CA, proxies, registries
+#   apt.conf    what apt needs of the same
+#   rootfs.ref  AC_ROOTFS, for builds inside ac-host
+# Builds get the first three as secrets, so none is ever part of an image.
+# Inside ac-host the files are there already, and acd never calls this.
+set -euo pipefail
+
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=images/common.sh
+. "$here/../common.sh"
+
+SYSTEM_CA=/etc/ssl/certs/ca-certificates.crt
+CA_IN_BUILD=/run/secrets/ca
+
+# The bundle of the machine: what its programs are told to use, else the
+# system's when somebody added to it what Debian does not ship.
+find_ca() {
+	local var
+	for var in SSL_CERT_FILE CURL_CA_BUNDLE REQUESTS_CA_BUNDLE \
+		NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO; do
+		if [ -n "${!var:-}" ] && [ -s "${!var}" ]; then
+			echo "${!var}"
+			return
+		fi
+	done
+	if [ -s $SYSTEM_CA ] && [ -n "$(find /usr/local/share/ca-certificates \
+		-name '*.crt' -print -quit 2>/dev/null)" ]; then
+		echo $SYSTEM_CA
+	fi
+}
+
+# export_line NAME VALUE - a line of sh, nothing for an empty value
+export_line() {
+	[ -z "$2" ] || printf "export %s='%s'\n" "$1" "${2//\'/\'\\\'\'}"
+}
+
+# A value of the machine's client, unless it is the client's own default.
+setting() { # DEFAULT-PATTERN COMMAND...
+	local default=$1 value
+	shift
+	have "$1" || return 0
+	value=$("$@" 2>/dev/null | head -n 1) || return 0
+	case $value in
+	"" | undefined | null) ;;
+	*) [[ $value =~ $default ]] || printf '%s\n' "$value" ;;
+	esac
+}
+
+proxies() {
+	local var
+	for var in http_proxy https_proxy ftp_proxy no_proxy all_proxy; do
+		export_line "$var" "${!var:-}"
+		export_line "${var^^}" "$(printenv "${var^^}" || true)"
+	done
+}
+
+registries() {
+	cd / # a project's .npmrc in the current directory is not the machine's
+	export_line NPM_CONFIG_REGISTRY "$(setting \
+		'^https://registry\.npmjs\.org/?$' npm config get registry)"
+	export_line PIP_INDEX_URL "${PIP_INDEX_URL:-$(setting '^$' \
+		pip3 config get global.index-url)}"
+	export_line GOPROXY "$(setting \
+		'^https://proxy\.golang\.org,direct$' go env GOPROXY)"
+	export_line GOSUMDB "$(setting '^sum\.golang\.org$' go env GOSUMDB)"
+	export_line GONOSUMDB "$(setting '^$' go env GONOSUMDB)"
+	export_line GOINSECURE "$(setting '^$' go env GOINSECURE)"
+}
+
+ca_lines() {
+	local var
+	for var in SSL_CERT_FILE CURL_CA_BUNDLE REQUESTS_CA_BUNDLE PIP_CERT \
+		NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO NPM_CONFIG_CAFILE; do
+		export_line $var $CA_IN_BUILD
+	done
+}
+
+apt_conf() { # CA
+	local key value
+	echo 'APT::Install-Recommends "false";'
+	echo 'Acquire::Retries "3";'
+	[ -z "$1" ] || echo "Acquire::https::CAInfo \"$CA_IN_BUILD\";"
+	have apt-config || return 0
+	for key in Acquire::http::Proxy Acquire::https::Proxy \
+		Acquire::Check-Valid-Until Acquire::Check-Date; do
+		value=$(apt-config dump "$key" |
+			sed -n 's/^[^ ]* "\(.*\)";$/\1/p')
+		[ -z "$value" ] || echo "$key \"$value\";"
+	done
+}
+
+build_env() { # CA
+	echo 'export DEBIAN_FRONTEND=noninteractive'
+	echo 'export APT_CONFIG=/run/secrets/apt.conf'
+	echo 'export NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false'
+	[ -z "$1" ] || ca_lines
+	proxies
+	registries
+}
+
+# put NAME - stdin to the file, whole or not at all; readers see old or new.
+# An unchanged file keeps its place, so that nothing seems newer than it is.
+put() {
+	local new=$dir/.$1.$$
+	cat >"$new"
+	if cmp -s "$new" "$dir/$1"; then
+		rm -f "$new"
+	else
+		mv -f "$new" "$dir/$1"
+	fi
+}
+
+make_home
+umask 077 # a proxy's address may hold a password
+dir=$AC_CACHE/build-env
+mkdir -p "$dir"
+ca=$(find_ca)
+if [ -n "$ca" ]; then put ca.pem <"$ca"; else : | put ca.pem; fi
+build_env "$ca" | put build.env
+apt_conf "$ca" | put apt.conf
+printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref

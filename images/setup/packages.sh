@@ -1,0 +1,165 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# packages.sh - see that the Debian packages ac needs are there
+#
+# usage: packages.sh build|run|check [--list]
+#
+# Nothing missing: silent. As root: installs. Otherwise: prints the one command
+# to run, exit 3. Debian 12 and 13 name some packages differently, so a need is
+# written as alternatives a|b, and the first that apt knows is taken.
+set -eu
+
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=images/common.sh
+. "$here/../common.sh"
+
+BUILD="make gcc libc6-dev pkg-config|pkgconf libcap-dev libseccomp-dev
+	libsodium-dev libyaml-dev libcurl4-openssl-dev|libcurl4-gnutls-dev
+	libjansson-dev libsqlite3-dev libmicrohttpd-dev libsmartcols-dev"
+# The engine and BuildKit: Docker's own packages serve as well. On Debian 12
+# both the client and BuildKit are part of docker.io; on 13 they are not.
+RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
+	ca-certificates util-linux procps"
+RUN13="docker-cli|docker-ce-cli"
+BUILDX="docker-buildx|docker-buildx-plugin"
+CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
+	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl"
+
+usage() { die 2 "usage: packages.sh build|run|check [--list]"; }
+
+needs_of() {
+	case $1 in
+	build) echo "$BUILD" ;;
+	run)
+		echo "$RUN"
+		case $ID-$VERSION_ID in
+		debian-12) ;;
+		ubuntu-*) echo "$BUILDX" ;;
+		*) echo "$RUN13 $BUILDX" ;;
+		esac
+		;;
+	check) echo "$BUILD $CHECK" ;;
+	*) usage ;;
+	esac
+}
+
+# missing NEEDS - those no installed package answers; one dpkg-query for all
+missing() {
+	# shellcheck disable=SC2046,SC2086 # a list of words is meant
+	installed=" $(dpkg-query -W -f '${db:Status-Status}=${Package} ' \
+		$(echo $1 | tr '|' ' ') 2>/dev/null | tr '\n' ' ') "
+	for need in $1; do
+		rest=$need
+		found=
+		while [ -n "$rest" ]; do
+			case $installed in
+			*" installed=${rest%%|*} "*) found=1 ;;
+			esac
+			case $rest in
+			*'|'*) rest=${rest#*|} ;;
+			*) rest= ;;
+			esac
+		done
+		[ -n "$found" ] || echo "$need"
+	done
+}
+
+# choose NEED... - the first alternative of each that apt can install
+choose() {
+	for need; do
+		name=
+		for alt in $(echo "$need" | tr '|' ' '); do
+			# Virtual and unknown names have no candidate.
+			if apt-cache policy "$alt" 2>/dev/null |
+				grep -q 'Candidate: [^(]'; then
+				name=$alt
+				break
+			fi
+		done
+		echo "${name:-${need%%|*}}"
+	done
+}
+
+# keyring_is_old - true when it does not know the keys of the images' Debian
+keyring_is_old() {
+	[ "$set" = run ] && [ -z "${AC_ROOTFS:-}" ] &&
+		! [ -e /usr/share/keyrings/debian-archive-trixie-stable.gpg ] &&
+		! [ -e /usr/share/keyrings/debian-archive-trixie-stable.pgp ]
+}
+
+# apt WORDS... - quietly, with a sign of life; the log is shown when it fails.
+# In the background it does not hear Ctrl-C, and so never leaves dpkg half
+# done; the next run waits for its lock.
+apt() {
+	begin=$(date +%s)
+	DEBIAN_FRONTEND=noninteractive apt-get -qy \
+		-o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 </dev/null &
+	pid=$!
+	n=0
+	while kill -0 $pid 2>/dev/null; do
+		sleep 0.2
+		n=$((n + 1))
+		[ $((n % 50)) -ne 0 ] || say "apt-get $1 … $((n / 5)) s, going on"
+	done
+	wait $pid || {
+		say "apt-get $1 failed:"
+		log_tail "$log"
+		exit 1
+	}
+	say "apt-get $1 … $(($(date +%s) - begin)) s"
+}
+
+install_them() {
+	make_home
+	log=$AC_LOGS/packages.log
+	: >"$log"
+	say "installing for '$set': $*"
+	# A stale list of another archive must not stop us from Debian's own;
+	# what is really missing shows in the next step.
+	(apt update) || say "going on with the lists that are here"
+	# shellcheck disable=SC2046 # a list of words is meant
+	set -- $(choose "$@")
+	apt install --no-install-recommends "$@"
+}
+
+[ $# -ge 1 ] || usage
+set=$1
+ID=
+ID_LIKE=
+VERSION_ID=
+# shellcheck source=/dev/null
+[ ! -r /etc/os-release ] || . /etc/os-release
+needs=$(needs_of "$set") || exit 2
+if [ "${2:-}" = --list ]; then
+	# shellcheck disable=SC2086
+	printf '%s\n' $needs
+	exit 0
+fi
+case " $ID $ID_LIKE " in
+*" debian "*) have dpkg-query && have apt-get || ID= ;;
+*) ID= ;;
+esac
+if [ -z "$ID" ]; then
+	# The user's own packages may do; the step that lacks one will say so.
+	[ -z "${AC_SKIP_PACKAGES:-}" ] || exit 0
+	say "this is not a Debian system, so nothing can be installed for you."
+	say "needed (Debian's names): $(echo "$needs" | tr '\n\t' '  ')"
+	say "when you have them, set AC_SKIP_PACKAGES=1"
+	exit 4
+fi
+[ -z "${AC_SKIP_PACKAGES:-}" ] || exit 0
+lack=$(missing "$needs")
+if keyring_is_old; then
+	lack="$lack debian-archive-keyring"
+fi
+[ -n "$lack" ] || exit 0
+if [ "$(id -u)" -ne 0 ]; then
+	# shellcheck disable=SC2046,SC2086
+	set -- $(choose $lack)
+	say "packages are missing; run:"
+	echo "sudo apt-get update && sudo apt-get install -y" \
+		"--no-install-recommends $*" >&2
+	exit 3
+fi
+# shellcheck disable=SC2086
+install_them $lack
