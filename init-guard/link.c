@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.c - codec of the guest link
+ *
+ * Theory of operation: one table says for every frame type which channel and
+ * which payload sizes it may have; link_parse() refuses a frame by its nine
+ * bytes of header alone, before the payload has arrived. The getters then
+ * check the inside. Encoders compute the size of a frame first, reserve it in
+ * one piece and write it, so that a frame is put whole or not at all.
+ */
+#include "init-guard/link.h"
+
+#include <string.h>
+
+#define NAME_MAX_LEN 255u /* of a sandbox in ASSIGN */
+#define EXIT_SIZE 29u
+#define SIGNAL_LAST 64u
+#define ERRNO_LAST 4095u /* the kernel's own bound */
+
+enum link_side { SIDE_SANDBOX, SIDE_CHANNEL, SIDE_ANY };
+
+struct link_rule {
+	enum link_side side;
+	uint32_t min, max; /* payload bytes */
+};
+
+#define BIG LINK_PAYLOAD_MAX
+
+static int link_rule(uint8_t type, struct link_rule *ret)
+{
+	static const struct {
+		uint8_t type;
+		struct link_rule rule;
+	} rules[] = {
+		{ LINK_HELLO, { SIDE_SANDBOX, 6, 6 } },
+		{ LINK_READY, { SIDE_SANDBOX, 0, 0 } },
+		{ LINK_FAIL, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
+		{ LINK_LOG, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
+		{ LINK_PONG, { SIDE_SANDBOX, 0, 64 } },
+		{ LINK_ASSIGN, { SIDE_SANDBOX, 14, BIG } },
+		{ LINK_PING, { SIDE_SANDBOX, 0, 64 } },
+		{ LINK_QUIT, { SIDE_SANDBOX, 4, 4 } },
+		{ LINK_EXEC, { SIDE_CHANNEL, 16, BIG } },
+		{ LINK_STDIN, { SIDE_CHANNEL, 0, BIG } },
+		{ LINK_STDIN_EOF, { SIDE_CHANNEL, 0, 0 } },
+		{ LINK_SIGNAL, { SIDE_CHANNEL, 4, 4 } },
+		{ LINK_RESIZE, { SIDE_CHANNEL, 4, 4 } },
+		{ LINK_CLOSE, { SIDE_CHANNEL, 0, 0 } },
+		{ LINK_STARTED, { SIDE_CHANNEL, 4, 4 } },
+		{ LINK_STDOUT, { SIDE_CHANNEL, 0, BIG } },
+		{ LINK_STDERR, { SIDE_CHANNEL, 0, BIG } },
+		{ LINK_EXIT, { SIDE_CHANNEL, EXIT_SIZE, EXIT_SIZE } },
+		{ LINK_CREDIT, { SIDE_CHANNEL, 4, 4 } },
+		{ LINK_DETACH, { SIDE_ANY, 0, 0 } },
+		{ LINK_NOTICE, { SIDE_ANY, 1, 1 + LINK_TEXT_MAX } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		if (rules[i].type == type) {
+			*ret = rules[i].rule;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+int link_parse(struct slice *in, struct link_frame *ret, size_t *ret_need)
+{
+	struct slice rest = *in, payload;
+	struct link_rule rule;
+	uint32_t len, channel;
+	uint8_t type;
+
+	if (slice_u32(&rest, &len) < 0 || slice_u8(&rest, &type) < 0 ||
+	    slice_u32(&rest, &channel) < 0) {
+		if (ret_need)
+			*ret_need = LINK_HEADER;
+		return -EAGAIN;
+	}
+	if (len < 5 || len - 5 > LINK_PAYLOAD_MAX)
+		return -EBADMSG;
+	len -= 5;
+	if (link_rule(type, &rule) < 0 || len < rule.min || len > rule.max)
+		return -EBADMSG;
+	if (rule.side != SIDE_ANY &&
+	    (channel == 0) != (rule.side == SIDE_SANDBOX))
+		return -EBADMSG;
+	if (slice_take(&rest, len, &payload) < 0) {
+		if (ret_need)
+			*ret_need = LINK_HEADER + len;
+		return -EAGAIN;
+	}
+
+	*ret = (struct link_frame){
+		.type = (enum link_type)type,
+		.channel = channel,
+		.payload = payload,
+	};
+	*in = rest;
+	return 0;
+}
+
+/* ---- encoders: a cursor through memory that was reserved beforehand ---- */
+
+static void wr_u8(uint8_t **p, uint8_t v)
+{
+	*(*p)++ = v;
+}
+
+static void wr_u16(uint8_t **p, uint16_t v)
+{
+	wr_u8(p, (uint8_t)(v >> 8));
+	wr_u8(p, (uint8_t)v);
+}
+
+static void wr_u32(uint8_t **p, uint32_t v)
+{
+	wr_u16(p, (uint16_t)(v >> 16));
+	wr_u16(p, (uint16_t)v);
+}
+
+static void wr_u64(uint8_t **p, uint64_t v)
+{
+	wr_u32(p, (uint32_t)(v >> 32));
+	wr_u32(p, (uint32_t)v);
+}
+
+static void wr_bytes(uint8_t **p, const void *ptr, size_t len)
+{
+	if (len > 0)
+		memcpy(*p, ptr, len);
+	*p += len;
+}
+
+static void wr_lstr(uint8_t **p, const char *s)
+{
+	size_t len = strlen(s);
+
+	wr_u32(p, (uint32_t)len);
+	wr_bytes(p, s, len);
+}
+
+static void wr_vec(uint8_t **p, const char *const *v, size_t n)
+{
+	size_t i;
+
+	wr_u16(p, (uint16_t)n);
+	for (i = 0; i < n; i++)
+		wr_lstr(p, v[i]);
+}
+
+void link_put_header(uint8_t out[LINK_HEADER], enum link_type type,
+		     uint32_t channel, size_t len)
+{
+	uint8_t *p = out;
+
+	wr_u32(&p, (uint32_t)(5 + len));
+	wr_u8(&p, (uint8_t)type);
+	wr_u32(&p, channel);
+}
+
+/* Reserves a frame and writes its header; *@p is where the payload goes. */
+static int frame_begin(struct buf *out, enum link_type type, uint32_t channel,
+		       size_t len, uint8_t **p)
+{
+	uint8_t *mem;
+
+	if (len > LINK_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	mem = buf_reserve(out, LINK_HEADER + len);
+	if (!mem)
+		return -ENOBUFS;
+	link_put_header(mem, type, channel, len);
+	*p = mem + LINK_HEADER;
+	return 0;
+}
+
+static void frame_end(struct buf *out, size_t len)
+{
+	buf_commit(out, LINK_HEADER + len);
+}
+
+int link_put(struct buf *out, enum link_type type, uint32_t channel,
+	     const void *payload, size_t len)
+{
+	uint8_t *p;
+	int ret = frame_begin(out, type, channel, len, &p);
+
+	if (ret < 0)
+		return ret;
+	wr_bytes(&p, payload, len);
+	frame_end(out, len);
+	return 0;
+}
+
+int link_put_hello(struct buf *out, uint32_t features)
+{
+	uint8_t payload[6], *p = payload;
+
+	wr_u16(&p, LINK_VERSION);
+	wr_u32(&p, features);
+	return link_put(out, LINK_HELLO, 0, payload, sizeof(payload));
+}
+
+int link_put_u32(struct buf *out, enum link_type type, uint32_t channel,
+		 uint32_t value)
+{
+	uint8_t payload[4], *p = payload;
+
+	wr_u32(&p, value);
+	return link_put(out, type, channel, payload, sizeof(payload));
+}
+
+int link_put_text(struct buf *out, enum link_type type, uint32_t channel,
+		  uint8_t level, const char *text)
+{
+	size_t len = strnlen(text, LINK_TEXT_MAX);
+	uint8_t *p;
+	int ret = frame_begin(out, type, channel, 1 + len, &p);
+
+	if (ret < 0)
+		return ret;
+	wr_u8(&p, level);
+	wr_bytes(&p, text, len);
+	frame_end(out, 1 + len);
+	return 0;
+}
+
+int link_put_resize(struct buf *out, uint32_t channel, uint16_t rows,
+		    uint16_t cols)
+{
+	uint8_t payload[4], *p = payload;
+
+	wr_u16(&p, rows);
+	wr_u16(&p, cols);
+	return link_put(out, LINK_RESIZE, channel, payload, sizeof(payload));
+}
+
+/* Adds the encoded size of @v to *@total and its length to *@ret_n. */
+static int vec_size(const char *const *v, size_t *ret_n, size_t *total)
+{
+	size_t n;
+
+	for (n = 0; v && v[n]; n++) {
+		if (n == LINK_ARGS_MAX)
+			return -EMSGSIZE;
+		*total += 4 + strlen(v[n]);
+	}
+	*total += 2;
+	*ret_n = n;
+	return 0;
+}
+
+int link_put_exec(struct buf *out, uint32_t channel, const struct link_exec *x)
+{
+	const char *cwd = x->cwd ? x->cwd : "";
+	size_t argc, envc, len = 8 + 4 + strlen(cwd);
+	uint8_t *p;
+	int ret;
+
+	if (strlen(cwd) > LINK_TEXT_MAX || vec_size(x->argv, &argc, &len) < 0 ||
+	    vec_size(x->env, &envc, &len) < 0)
+		return -EMSGSIZE;
+	ret = frame_begin(out, LINK_EXEC, channel, len, &p);
+	if (ret < 0)
+		return ret;
+	wr_u32(&p, x->flags);
+	wr_u16(&p, x->rows);
+	wr_u16(&p, x->cols);
+	wr_lstr(&p, cwd);
+	wr_vec(&p, x->argv, argc);
+	wr_vec(&p, x->env, envc);
+	frame_end(out, len);
+	return 0;
+}
+
+int link_put_assign(struct buf *out, const struct link_assign *a)
+{
+	size_t envc, len = 4 + strlen(a->name) + 8;
+	uint8_t *p;
+	int ret;
+
+	if (strlen(a->name) > NAME_MAX_LEN || vec_size(a->env, &envc, &len) < 0)
+		return -EMSGSIZE;
+	ret = frame_begin(out, LINK_ASSIGN, 0, len, &p);
+	if (ret < 0)
+		return ret;
+	wr_lstr(&p, a->name);
+	wr_vec(&p, a->env, envc);
+	wr_u32(&p, a->nproc);
+	wr_u32(&p, a->nofile);
+	frame_end(out, len);
+	return 0;
+}
+
+int link_put_exit(struct buf *out, uint32_t channel, const struct link_exit *x)
+{
+	uint8_t payload[EXIT_SIZE], *p = payload;
+
+	wr_u8(&p, (uint8_t)x->kind);
+	wr_u32(&p, x->value);
+	wr_u64(&p, x->wall_ns);
+	wr_u64(&p, x->user_us);
+	wr_u64(&p, x->system_us);
+	return link_put(out, LINK_EXIT, channel, payload, sizeof(payload));
+}
+
+/* ---- getters ---- */
+
+int link_get_hello(const struct link_frame *f, uint16_t *ret_version,
+		   uint32_t *ret_features)
+{
+	struct slice s = f->payload;
+	uint32_t features;
+	uint16_t version;
+
+	if (f->type != LINK_HELLO || slice_u16(&s, &version) < 0 ||
+	    slice_u32(&s, &features) < 0 || s.len > 0)
+		return -EBADMSG;
+	*ret_version = version;
+	*ret_features = features;
+	return 0;
+}
+
+int link_get_u32(const struct link_frame *f, uint32_t *ret)
+{
+	struct slice s = f->payload;
+	uint32_t v;
+
+	switch (f->type) {
+	case LINK_SIGNAL:
+	case LINK_CREDIT:
+	case LINK_STARTED:
+	case LINK_QUIT:
+		break;
+	default:
+		return -EBADMSG;
+	}
+	if (slice_u32(&s, &v) < 0 || s.len > 0)
+		return -EBADMSG;
+	if (f->type == LINK_SIGNAL && (v == 0 || v > SIGNAL_LAST))
+		return -EBADMSG;
+	*ret = v;
+	return 0;
+}
+
+int link_get_text(const struct link_frame *f, uint8_t *ret_level,
+		  struct slice *ret_text)
+{
+	struct slice s = f->payload;
+	uint8_t level;
+
+	if (f->type != LINK_FAIL && f->type != LINK_LOG &&
+	    f->type != LINK_NOTICE)
+		return -EBADMSG;
+	if (slice_u8(&s, &level) < 0 || s.len > LINK_TEXT_MAX)
+		return -EBADMSG;
+	*ret_level = level;
+	*ret_text = s;
+	return 0;
+}
+
+int link_get_resize(const struct link_frame *f, uint16_t *ret_rows,
+		    uint16_t *ret_cols)
+{
+	struct slice s = f->payload;
+	uint16_t rows, cols;
+
+	if (f->type != LINK_RESIZE || slice_u16(&s, &rows) < 0 ||
+	    slice_u16(&s, &cols) < 0 || s.len > 0)
+		return -EBADMSG;
+	*ret_rows = rows;
+	*ret_cols = cols;
+	return 0;
+}
+
+static void vec_free(char **v)
+{
+	size_t i;
+
+	for (i = 0; v && v[i]; i++)
+		free(v[i]);
+	free(v);
+}
+
+static int get_str(struct slice *s, size_t max, char **ret)
+{
+	struct slice str;
+
+	if (slice_lstr(s, max, &str) < 0)
+		return -EBADMSG;
+	return slice_dup_str(str, ret);
+}
+
+/* @env: every string must be NAME=value with a name. */
+static int get_vec(struct slice *s, bool env, char ***ret)
+{
+	uint16_t n, i;
+	char **v;
+	int err;
+
+	if (slice_u16(s, &n) < 0 || n > LINK_ARGS_MAX)
+		return -EBADMSG;
+	v = calloc((size_t)n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		err = get_str(s, LINK_PAYLOAD_MAX, &v[i]);
+		if (err == 0 && env && (!strchr(v[i], '=') || v[i][0] == '='))
+			err = -EBADMSG;
+		if (err < 0) {
+			vec_free(v);
+			return err;
+		}
+	}
+	*ret = v;
+	return 0;
+}
+
+/* Either a command, or no command and a login shell; no unknown flag. */
+static bool exec_is_sound(const struct link_exec_args *x)
+{
+	const uint32_t known = LINK_EXEC_PTY | LINK_EXEC_STDIN |
+			       LINK_EXEC_LOGIN;
+
+	if (x->flags & ~known)
+		return false;
+	return !x->argv[0] == !!(x->flags & LINK_EXEC_LOGIN);
+}
+
+int link_get_exec(const struct link_frame *f, struct link_exec_args *ret)
+{
+	struct link_exec_args x = { 0 };
+	struct slice s = f->payload;
+	int err;
+
+	if (f->type != LINK_EXEC || slice_u32(&s, &x.flags) < 0 ||
+	    slice_u16(&s, &x.rows) < 0 || slice_u16(&s, &x.cols) < 0)
+		return -EBADMSG;
+	err = get_str(&s, LINK_TEXT_MAX, &x.cwd);
+	if (err == 0)
+		err = get_vec(&s, false, &x.argv);
+	if (err == 0)
+		err = get_vec(&s, true, &x.env);
+	if (err == 0 && (s.len > 0 || !exec_is_sound(&x)))
+		err = -EBADMSG;
+	if (err < 0) {
+		link_exec_args_done(&x);
+		return err;
+	}
+	*ret = x;
+	return 0;
+}
+
+void link_exec_args_done(struct link_exec_args *x)
+{
+	free(x->cwd);
+	vec_free(x->argv);
+	vec_free(x->env);
+	*x = (struct link_exec_args){ 0 };
+}
+
+int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
+{
+	struct link_assign_args a = { 0 };
+	struct slice s = f->payload;
+	int err;
+
+	if (f->type != LINK_ASSIGN)
+		return -EBADMSG;
+	err = get_str(&s, NAME_MAX_LEN, &a.name);
+	if (err == 0)
+		err = get_vec(&s, true, &a.env);
+	if (err == 0 && (slice_u32(&s, &a.nproc) < 0 ||
+			 slice_u32(&s, &a.nofile) < 0 || s.len > 0))
+		err = -EBADMSG;
+	if (err < 0) {
+		link_assign_args_done(&a);
+		return err;
+	}
+	*ret = a;
+	return 0;
+}
+
+void link_assign_args_done(struct link_assign_args *a)
+{
+	free(a->name);
+	vec_free(a->env);
+	*a = (struct link_assign_args){ 0 };
+}
+
+/* A value that its kind cannot have would confuse whoever maps it to an
+ * exit code. */
+static bool exit_is_sound(uint8_t kind, uint32_t value)
+{
+	switch (kind) {
+	case LINK_EXITED:
+		return value <= 255;
+	case LINK_SIGNALED:
+		return value > 0 && value <= SIGNAL_LAST;
+	case LINK_NOEXEC:
+		return value > 0 && value <= ERRNO_LAST;
+	case LINK_TIMEOUT:
+	case LINK_OOM:
+	case LINK_LOST:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int link_get_exit(const struct link_frame *f, struct link_exit *ret)
+{
+	struct slice s = f->payload;
+	struct link_exit x = { 0 };
+	uint8_t kind;
+
+	if (f->type != LINK_EXIT || slice_u8(&s, &kind) < 0 ||
+	    slice_u32(&s, &x.value) < 0 || slice_u64(&s, &x.wall_ns) < 0 ||
+	    slice_u64(&s, &x.user_us) < 0 || slice_u64(&s, &x.system_us) < 0 ||
+	    s.len > 0 || !exit_is_sound(kind, x.value))
+		return -EBADMSG;
+	x.kind = (enum link_exit_kind)kind;
+	*ret = x;
+	return 0;
+}
+
+int link_exit_code(const struct link_exit *x)
+{
+	switch (x->kind) {
+	case LINK_EXITED:
+		return (int)(x->value & 255);
+	case LINK_SIGNALED:
+		return 128 + (int)(x->value & 127);
+	case LINK_NOEXEC:
+		return x->value == ENOENT || x->value == ENOTDIR ? 127 : 126;
+	case LINK_TIMEOUT:
+		return 124;
+	case LINK_OOM:
+		return 137;
+	case LINK_LOST:
+		break;
+	}
+	return 125;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.h - codec of the guest link, the framed byte stream between acd and
+ * the init-guard of one sandbox. init-guard/PROTOCOL is the specification.
+ *
+ * Pure: no descriptor, no allocation but the caller's struct buf, no log.
+ * The same codec runs between `ac` and acd on an upgraded connection.
+ *
+ * A frame is u32 length, u8 type, u32 channel, payload; integers are
+ * big-endian; length counts type, channel and payload (5 + payload).
+ * Channel 0 is the sandbox itself; exec channels are numbered by acd from 1
+ * up and never used twice on one link.
+ */
+#ifndef INIT_GUARD_LINK_H
+#define INIT_GUARD_LINK_H
+
+#include "lib/buf.h"
+
+#define LINK_VERSION 1u
+#define LINK_HEADER 9u /* bytes before the payload */
+#define LINK_PAYLOAD_MAX (128u * 1024)
+/* Credit either side starts with on each channel and direction (bytes of
+ * STDIN, or of STDOUT and STDERR together). */
+#define LINK_WINDOW (1024u * 1024)
+#define LINK_CHANNELS_MAX 256u /* open at once on one link */
+#define LINK_ARGS_MAX 4096u /* argv entries, environment entries */
+#define LINK_TEXT_MAX 4096u /* LOG and FAIL texts, cwd */
+
+enum link_type {
+	/* guest to host, channel 0 */
+	LINK_HELLO = 1, /* u16 version, u32 features; first frame */
+	LINK_READY = 2, /* hardened, execs may come; empty payload */
+	LINK_FAIL = 3, /* u8 exit code to come, text: start refused, why */
+	LINK_LOG = 4, /* u8 level (enum log_level), text */
+	LINK_PONG = 5, /* payload of the PING */
+	/* host to guest, channel 0 */
+	LINK_ASSIGN = 16, /* struct link_assign; once, answers a HELLO */
+	LINK_PING = 17, /* at most 64 bytes */
+	LINK_QUIT = 18, /* u32 grace ms: TERM all, then KILL, then exit 0 */
+	/* host to guest, channel n */
+	LINK_EXEC = 32, /* struct link_exec; opens the channel */
+	LINK_STDIN = 33, /* bytes; needs credit */
+	LINK_STDIN_EOF = 34,
+	LINK_SIGNAL = 35, /* u32 signal number, to the exec's process group */
+	LINK_RESIZE = 36, /* u16 rows, u16 columns; pty only */
+	LINK_CLOSE = 37, /* forget the channel: HUP, then KILL its session */
+	/* guest to host, channel n */
+	LINK_STARTED = 48, /* u32 pid in the sandbox */
+	LINK_STDOUT = 49, /* bytes; needs credit */
+	LINK_STDERR = 50,
+	LINK_EXIT = 51, /* struct link_exit; last frame of the channel */
+	/* both ways, channel n */
+	LINK_CREDIT = 64, /* u32 bytes more that may be sent */
+	/* `ac` to acd only, on an upgraded connection */
+	LINK_DETACH = 65, /* leave the process running, drop the connection */
+	/* acd to `ac` only */
+	LINK_NOTICE = 66, /* u8 level, text: for the user's eyes (stderr) */
+};
+
+enum link_exec_flags {
+	LINK_EXEC_PTY = 1, /* one terminal as stdin, stdout and stderr */
+	LINK_EXEC_STDIN = 2, /* STDIN frames will come; else /dev/null */
+	LINK_EXEC_LOGIN = 4, /* argv empty: the agent's login shell */
+};
+
+enum link_exit_kind {
+	LINK_EXITED = 0, /* value: exit code */
+	LINK_SIGNALED = 1, /* value: signal number */
+	LINK_NOEXEC = 2, /* value: errno of execve (126 or 127 in a shell) */
+	LINK_TIMEOUT = 3, /* acd: wall clock limit, exit code 124 */
+	LINK_OOM = 4, /* acd: memory limit, exit code 137 */
+	LINK_LOST = 5, /* acd: the sandbox went away, exit code 125 */
+};
+
+struct link_frame {
+	enum link_type type;
+	uint32_t channel;
+	struct slice payload; /* view into the buffer that was parsed */
+};
+
+/*
+ * Takes one frame from the front of @in. 0; -EAGAIN: more bytes needed
+ * (@ret_need, may be NULL, tells how many in all); -EBADMSG: length below 5
+ * or over the maximum, unknown type, payload size wrong for a fixed-size
+ * type, channel 0 where n is needed or the other way round. After -EBADMSG
+ * the link must be closed.
+ */
+int link_parse(struct slice *in, struct link_frame *ret, size_t *ret_need)
+	ATTR_WUR;
+
+/* Append one frame. -ENOBUFS past the buffer's maximum (nothing written),
+ * -EMSGSIZE past LINK_PAYLOAD_MAX. */
+int link_put(struct buf *out, enum link_type type, uint32_t channel,
+	     const void *payload, size_t len) ATTR_WUR;
+/* The nine bytes before a payload of @len bytes (at most LINK_PAYLOAD_MAX)
+ * that the caller has read straight into place behind them. */
+void link_put_header(uint8_t out[LINK_HEADER], enum link_type type,
+		     uint32_t channel, size_t len);
+int link_put_hello(struct buf *out, uint32_t features) ATTR_WUR;
+int link_put_u32(struct buf *out, enum link_type type, uint32_t channel,
+		 uint32_t value) ATTR_WUR; /* SIGNAL CREDIT STARTED QUIT */
+int link_put_text(struct buf *out, enum link_type type, uint32_t channel,
+		  uint8_t level, const char *text) ATTR_WUR; /* cut to max */
+int link_put_resize(struct buf *out, uint32_t channel, uint16_t rows,
+		    uint16_t cols) ATTR_WUR;
+/* Each getter: -EBADMSG when the frame is of another type or its payload does
+ * not say what the type demands; results are then untouched. */
+int link_get_hello(const struct link_frame *f, uint16_t *ret_version,
+		   uint32_t *ret_features) ATTR_WUR;
+int link_get_u32(const struct link_frame *f, uint32_t *ret) ATTR_WUR;
+int link_get_text(const struct link_frame *f, uint8_t *ret_level,
+		  struct slice *ret_text) ATTR_WUR;
+int link_get_resize(const struct link_frame *f, uint16_t *ret_rows,
+		    uint16_t *ret_cols) ATTR_WUR;
+
+/*
+ * EXEC: u32 flags, u16 rows, u16 cols, lstr cwd ("" = /workspace), u16 argc,
+ * lstr each, u16 envc, lstr "NAME=value" each. Every lstr is u32 length and
+ * bytes without NUL. Nothing may follow.
+ */
+struct link_exec {
+	uint32_t flags;
+	uint16_t rows, cols;
+	const char *cwd;
+	const char *const *argv; /* NULL-terminated */
+	const char *const *env; /* NULL-terminated, added to the agent's */
+};
+int link_put_exec(struct buf *out, uint32_t channel,
+		  const struct link_exec *x) ATTR_WUR;
+/* Heap form for the receiver. -EBADMSG, -ENOMEM. Release with _done. */
+struct link_exec_args {
+	uint32_t flags;
+	uint16_t rows, cols;
+	char *cwd;
+	char **argv; /* NULL-terminated, possibly empty */
+	char **env;
+};
+int link_get_exec(const struct link_frame *f, struct link_exec_args *ret)
+	ATTR_WUR;
+void link_exec_args_done(struct link_exec_args *x);
+
+/*
+ * ASSIGN: lstr sandbox name (the host name), u16 envc, lstr each (the
+ * agent's base environment), u32 nproc (RLIMIT_NPROC of the agent, 0: none),
+ * u32 nofile (0: unchanged).
+ */
+struct link_assign {
+	const char *name;
+	const char *const *env;
+	uint32_t nproc, nofile;
+};
+int link_put_assign(struct buf *out, const struct link_assign *a) ATTR_WUR;
+struct link_assign_args {
+	char *name;
+	char **env;
+	uint32_t nproc, nofile;
+};
+int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
+	ATTR_WUR;
+void link_assign_args_done(struct link_assign_args *a);
+
+/* EXIT: u8 kind, u32 value, u64 wall ns, u64 user µs, u64 system µs. */
+struct link_exit {
+	enum link_exit_kind kind;
+	uint32_t value;
+	uint64_t wall_ns, user_us, system_us;
+};
+int link_put_exit(struct buf *out, uint32_t channel,
+		  const struct link_exit *x) ATTR_WUR;
+int link_get_exit(const struct link_frame *f, struct link_exit *ret) ATTR_WUR;
+/* What a shell would call it: code, 128+n, 126/127, 124, 137, 125. */
+int link_exit_code(const struct link_exit *x);
+
+#endif

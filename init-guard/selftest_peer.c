@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * selftest_peer.c - the kernel's word on who is at the other end of a socket
+ *
+ * A stranger connects to a socket of ours, first tries to pass for root,
+ * then says something under its own name. SO_PEERCRED and SCM_CREDENTIALS
+ * must both name its pid, uid and gid, and the forgery must have failed.
+ * There have been runtimes whose SO_PEERCRED named the server itself: on
+ * such a one every caller of vaultd would be trusted. gVisor still does so
+ * for SOCK_SEQPACKET, which is why this and vaultd's socket are streams.
+ */
+#include "init-guard/selftest.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "init-guard/setup.h"
+
+#define PEER_HONEST 'h'
+#define PEER_FORGED 'f' /* the kernel let it pass for root */
+
+union cred_cmsg {
+	char buf[CMSG_SPACE(sizeof(struct ucred))];
+	struct cmsghdr align;
+};
+
+/* An abstract name: no file system is needed, and none is trusted. */
+static socklen_t peer_address(struct sockaddr_un *sa)
+{
+	static const char name[] = "ac-self-test";
+
+	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	memcpy(sa->sun_path + 1, name, sizeof(name));
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			   sizeof(name));
+}
+
+static bool send_as(int fd, char what, const struct ucred *cred)
+{
+	struct iovec iov = { .iov_base = &what, .iov_len = 1 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union cred_cmsg control = { 0 };
+	struct cmsghdr *c;
+
+	if (cred) {
+		msg.msg_control = control.buf;
+		msg.msg_controllen = sizeof(control.buf);
+		c = CMSG_FIRSTHDR(&msg);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_CREDENTIALS;
+		c->cmsg_len = CMSG_LEN(sizeof(*cred));
+		memcpy(CMSG_DATA(c), cred, sizeof(*cred));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL) == 1;
+}
+
+static int stranger_main(void *arg)
+{
+	const struct ucred root = { .pid = 1, .uid = 0, .gid = 0 };
+	struct sockaddr_un sa;
+	socklen_t len = peer_address(&sa);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)arg;
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, len) < 0)
+		return 1;
+	if (send_as(fd, PEER_FORGED, &root))
+		return 0;
+	return send_as(fd, PEER_HONEST, NULL) ? 0 : 1;
+}
+
+static int receive(int fd, char *what, struct ucred *ret, struct err *err)
+{
+	struct iovec iov = { .iov_base = what, .iov_len = 1 };
+	union cred_cmsg control = { 0 };
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	struct cmsghdr *c;
+
+	if (recvmsg(fd, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return err_sys(err, "receive with credentials");
+	c = CMSG_FIRSTHDR(&msg);
+	if (!c || c->cmsg_level != SOL_SOCKET ||
+	    c->cmsg_type != SCM_CREDENTIALS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(*ret)) ||
+	    (msg.msg_flags & MSG_CTRUNC))
+		return err_set(err, -EPROTO, "SCM_CREDENTIALS is missing");
+	memcpy(ret, CMSG_DATA(c), sizeof(*ret));
+	return 0;
+}
+
+static int cred_judge(const char *what, const struct ucred *got, pid_t pid,
+		      struct err *err)
+{
+	if (got->pid == pid && got->uid == SELFTEST_STRANGER &&
+	    got->gid == SELFTEST_STRANGER)
+		return 0;
+	return err_set(err, -EPERM,
+		       "%s says pid %d uid %u gid %u for pid %d uid %d gid %d",
+		       what, got->pid, (unsigned int)got->uid,
+		       (unsigned int)got->gid, pid, SELFTEST_STRANGER,
+		       SELFTEST_STRANGER);
+}
+
+static int peer_judge(int fd, pid_t pid, struct err *err)
+{
+	struct ucred peer, sender;
+	socklen_t len = sizeof(peer);
+	char what;
+	int ret;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return err_sys(err, "SO_PEERCRED");
+	ret = cred_judge("SO_PEERCRED", &peer, pid, err);
+	if (ret == 0)
+		ret = receive(fd, &what, &sender, err);
+	if (ret == 0 && what != PEER_HONEST)
+		ret = err_set(err, -EPERM, "SCM_CREDENTIALS can be forged");
+	return ret < 0 ? ret : cred_judge("SCM_CREDENTIALS", &sender, pid, err);
+}
+
+int selftest_peer(struct err *err)
+{
+	struct sockaddr_un sa;
+	socklen_t len = peer_address(&sa);
+	SCOPED_FD lis = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	SCOPED_FD fd = -1;
+	const int on = 1;
+	pid_t pid;
+	int ret;
+
+	if (lis < 0 || bind(lis, (struct sockaddr *)&sa, len) < 0 ||
+	    setsockopt(lis, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+	    listen(lis, 1) < 0)
+		return err_sys(err, "listen on a unix socket");
+	pid = selftest_fork_as(SELFTEST_STRANGER, stranger_main, NULL);
+	if (pid < 0)
+		return err_set(err, pid, "fork: %s", err_text(pid));
+	fd = accept4(lis, NULL, NULL, SOCK_CLOEXEC);
+	ret = fd < 0 ? err_sys(err, "accept") : peer_judge(fd, pid, err);
+	waitpid(pid, NULL, 0);
+	return ret;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serve.c - what PID 1 does for a living
+ *
+ * Theory of operation:
+ *
+ *   WAITING --ASSIGN--> (hardened) READY --QUIT, TERM--> QUITTING --> OVER
+ *
+ * No process but PID 1 exists before READY, and PID 1 has no rights left to
+ * lose after it. Whatever ends the link ends the sandbox: nobody could reach
+ * it any more. init-guard/PROTOCOL has the rules.
+ */
+#include "init-guard/serve.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "init-guard/channel.h"
+#include "init-guard/reap.h"
+#include "init-guard/seccomp.h"
+#include "init-guard/setup.h"
+#include "lib/log.h"
+
+/* A warm pool keeps guests waiting; one that was forgotten must not stay. */
+#define ASSIGN_WAIT_MS (24u * 60 * 60 * 1000)
+#define SIGNAL_GRACE_MS 5000u
+#define KILL_WAIT_MS 2000u
+#define LAST_WORDS_MS 1000
+
+enum serve_state { SERVE_WAITING, SERVE_READY, SERVE_QUITTING, SERVE_OVER };
+
+struct serve {
+	struct loop *loop;
+	struct loop_timer *timer; /* ASSIGN's, later QUIT's */
+	struct wire wire;
+	struct agent agent;
+	struct channels channels;
+	enum serve_state state;
+	int quit_code;
+};
+
+/* The first reason to end is the one that counts. */
+static void serve_stop(struct serve *sv, int code)
+{
+	if (sv->state == SERVE_OVER)
+		return;
+	sv->state = SERVE_OVER;
+	loop_stop(sv->loop, code);
+}
+
+static void serve_reaped(void *arg, pid_t pid, int status,
+			 const struct rusage *usage)
+{
+	struct serve *sv = arg;
+
+	channels_reaped(&sv->channels, pid, status, usage);
+}
+
+static void serve_reap(struct serve *sv)
+{
+	if (!reap_all(serve_reaped, sv) && sv->state == SERVE_QUITTING)
+		serve_stop(sv, sv->quit_code);
+}
+
+static void serve_quit(struct serve *sv, int code, uint64_t grace_ms)
+{
+	if (sv->state >= SERVE_QUITTING)
+		return;
+	sv->state = SERVE_QUITTING;
+	sv->quit_code = code;
+	loop_timer_set(sv->timer, grace_ms);
+	kill(-1, SIGTERM);
+	kill(-1, SIGCONT); /* a stopped one could not die of it */
+	serve_reap(sv); /* there may be nobody to wait for */
+}
+
+static void serve_fail(struct serve *sv, int code, const char *why)
+{
+	log_error("%s", why);
+	wire_check(&sv->wire,
+		   link_put_text(wire_out(&sv->wire), LINK_FAIL, 0,
+				 (uint8_t)code, why));
+	serve_stop(sv, code);
+}
+
+static void serve_timer(void *arg)
+{
+	struct serve *sv = arg;
+
+	if (sv->state == SERVE_QUITTING)
+		serve_stop(sv, sv->quit_code);
+	else
+		serve_fail(sv, GUARD_EXIT_LINK, "no ASSIGN came");
+}
+
+static void serve_signal(void *arg, int signo)
+{
+	struct serve *sv = arg;
+
+	if (signo == SIGCHLD)
+		serve_reap(sv);
+	else
+		serve_quit(sv, 128 + signo, SIGNAL_GRACE_MS);
+}
+
+/* The point of no return: the order is that of main.c. */
+static int serve_harden(struct err *err)
+{
+	void *filter;
+	int ret = setup_places(err);
+
+	if (ret < 0)
+		return ret;
+	filter = guard_filter_new(err);
+	if (!filter)
+		return err->code;
+	ret = guard_filter_load(filter, err);
+	guard_filter_free(filter);
+	return ret < 0 ? ret : setup_drop_caps(err);
+}
+
+static int serve_assign(struct serve *sv, const struct link_frame *f)
+{
+	struct link_assign_args a;
+	struct err err = { 0 };
+	int ret;
+
+	if (sv->state != SERVE_WAITING)
+		return -EBADMSG;
+	ret = link_get_assign(f, &a);
+	if (ret == 0)
+		ret = agent_init(&sv->agent, &a);
+	if (ret < 0)
+		return ret;
+	if (serve_harden(&err) < 0) {
+		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
+		return 0;
+	}
+	loop_timer_clear(sv->timer);
+	sv->state = SERVE_READY;
+	return link_put(wire_out(&sv->wire), LINK_READY, 0, NULL, 0);
+}
+
+static int serve_exec(struct serve *sv, const struct link_frame *f)
+{
+	switch (sv->state) {
+	case SERVE_READY:
+		return channels_frame(&sv->channels, f);
+	case SERVE_QUITTING:
+		return channels_refuse(&sv->channels, f, ESHUTDOWN);
+	case SERVE_WAITING:
+	case SERVE_OVER:
+		break;
+	}
+	return -EBADMSG;
+}
+
+static int serve_frame(void *arg, const struct link_frame *f)
+{
+	struct serve *sv = arg;
+	uint32_t grace;
+
+	if (sv->state == SERVE_OVER)
+		return 0; /* came with what ended us */
+	switch (f->type) {
+	case LINK_ASSIGN:
+		return serve_assign(sv, f);
+	case LINK_PING:
+		return link_put(wire_out(&sv->wire), LINK_PONG, 0,
+				f->payload.ptr, f->payload.len);
+	case LINK_QUIT:
+		if (link_get_u32(f, &grace) < 0)
+			return -EBADMSG;
+		serve_quit(sv, 0, grace);
+		return 0;
+	case LINK_EXEC:
+		return serve_exec(sv, f);
+	case LINK_STDIN:
+	case LINK_STDIN_EOF:
+	case LINK_SIGNAL:
+	case LINK_RESIZE:
+	case LINK_CLOSE:
+	case LINK_CREDIT:
+		return channels_frame(&sv->channels, f);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static void serve_drained(void *arg)
+{
+	struct serve *sv = arg;
+
+	channels_resume(&sv->channels);
+}
+
+static void serve_lost(void *arg, int code)
+{
+	struct serve *sv = arg;
+
+	/* A host may close after QUIT: the grace is the processes' still. */
+	if (sv->state >= SERVE_QUITTING && code == -EPIPE)
+		return;
+	log_error("the link is lost: %s", err_text(code));
+	serve_stop(sv, GUARD_EXIT_LINK);
+}
+
+static const struct wire_ops serve_ops = {
+	.frame = serve_frame,
+	.drained = serve_drained,
+	.lost = serve_lost,
+};
+
+static int serve_init(struct serve *sv, int in_fd, int out_fd)
+{
+	sigset_t set;
+	int ret;
+
+	sv->loop = loop_new();
+	if (!sv->loop)
+		return -errno;
+	sv->timer = loop_timer_new(sv->loop, serve_timer, sv);
+	if (!sv->timer)
+		return -ENOMEM;
+	loop_timer_set(sv->timer, ASSIGN_WAIT_MS);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	ret = loop_signals(sv->loop, &set, serve_signal, sv);
+	if (ret == 0)
+		ret = wire_init(&sv->wire, sv->loop, in_fd, out_fd, &serve_ops,
+				sv);
+	if (ret < 0)
+		return ret;
+	channels_init(&sv->channels, sv->loop, &sv->wire, &sv->agent);
+	return link_put_hello(wire_out(&sv->wire), 0);
+}
+
+int serve_run(int in_fd, int out_fd)
+{
+	static struct serve sv; /* large, and PID 1 has only one */
+	int code = serve_init(&sv, in_fd, out_fd);
+
+	if (code < 0) {
+		serve_refuse(out_fd, GUARD_EXIT_UNSAFE, err_text(code));
+		return GUARD_EXIT_UNSAFE;
+	}
+	wire_flush(&sv.wire);
+	code = loop_run(sv.loop);
+	reap_kill_everything(KILL_WAIT_MS, serve_reaped, &sv);
+	if (code < 0) {
+		log_error("event loop: %s", err_text(code));
+		code = GUARD_EXIT_LINK;
+	}
+	wire_drain(&sv.wire, LAST_WORDS_MS);
+	channels_done(&sv.channels);
+	agent_done(&sv.agent);
+	wire_done(&sv.wire);
+	loop_timer_free(sv.timer);
+	loop_free(sv.loop);
+	return code;
+}
+
+void serve_refuse(int out_fd, int code, const char *why)
+{
+	struct wire wire = { .in_fd = -1, .out_fd = out_fd };
+
+	log_error("%s", why);
+	buf_init(&wire.out, LINK_HEADER + LINK_PAYLOAD_MAX);
+	if (link_put_text(&wire.out, LINK_FAIL, 0, (uint8_t)code, why) == 0)
+		wire_drain(&wire, LAST_WORDS_MS);
+	buf_done(&wire.out);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setup.c - from "whatever the runtime started" to a PID 1 without rights
+ *
+ * Nothing is assumed of how the runtime starts PID 1: descriptors may be
+ * missing or leaked, signals ignored or pending, the environment hostile.
+ */
+#include "init-guard/setup.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "lib/sock.h"
+
+extern char **environ;
+
+static int fds_repair(struct err *err)
+{
+	int fd;
+
+	/* open() takes the lowest free number, hence the ascending order */
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			return err_sys(err, "open /dev/null as %d", fd);
+	}
+	/* Old gVisor refuses ~0U as the last one; a sandbox's own limit is
+	 * far below INT_MAX. */
+	if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0 &&
+	    syscall(SYS_close_range, 3u, (unsigned int)INT_MAX, 0u) < 0)
+		return err_sys(err, "close_range");
+	return 0;
+}
+
+/*
+ * In gVisor, PID 1 dies of any signal with a default action. The
+ * synchronous ones stay open: blocked, they would kill it all the same.
+ */
+static int signals_block(struct err *err)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+				      SIGABRT, SIGTRAP, SIGSYS };
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+	sigset_t set;
+	size_t i;
+	int signo;
+
+	sigfillset(&set);
+	for (i = 0; i < ARRAY_SIZE(faults); i++)
+		sigdelset(&set, faults[i]);
+	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+		return err_sys(err, "block signals");
+	/* An ignored signal would be inherited by every exec. KILL, STOP and
+	 * libc's own two refuse, which is as good. */
+	for (signo = 1; signo < NSIG; signo++)
+		(void)sigaction(signo, &dfl, NULL);
+	return 0;
+}
+
+static void environ_destroy(void)
+{
+	char **e;
+
+	for (e = environ; e && *e; e++)
+		explicit_bzero(*e, strlen(*e));
+	(void)clearenv();
+}
+
+int setup_early(struct err *err)
+{
+	const struct rlimit none = { 0, 0 };
+	int ret = signals_block(err);
+
+	if (ret == 0)
+		ret = fds_repair(err);
+	if (ret < 0)
+		return ret;
+	umask(077);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(err, "PR_SET_DUMPABLE");
+	if (setrlimit(RLIMIT_CORE, &none) < 0)
+		return err_sys(err, "RLIMIT_CORE");
+	if (chdir("/") < 0)
+		return err_sys(err, "chdir /");
+	environ_destroy();
+	return 0;
+}
+
+int setup_be_init(struct err *err)
+{
+	if (getpid() != 1)
+		return err_set(err, -EPERM,
+			       "must be PID 1 of a sandbox, is %d", getpid());
+	if (getuid() != 0 || geteuid() != 0)
+		return err_set(err, -EPERM, "must start as root, is uid %u",
+			       (unsigned int)geteuid());
+	/* Inherited by every exec, so that none has to do it again. */
+	if (setgroups(0, NULL) < 0)
+		return err_sys(err, "drop supplementary groups");
+	return 0;
+}
+
+static int fd_move(int fd, struct err *err)
+{
+	SCOPED_FD moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	SCOPED_FD null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (moved < 0 || null < 0)
+		return err_sys(err, "take the link from descriptor %d", fd);
+	if (dup2(null, fd) < 0 || fd_nonblock(moved, 1) < 0)
+		return err_sys(err, "take the link from descriptor %d", fd);
+	return fd_take(&moved);
+}
+
+/*
+ * Both files are kept and used, also when they are one socket of the host:
+ * gVisor shuts the whole socket down when either of them is closed.
+ */
+int setup_take_link(int *ret_in, int *ret_out, struct err *err)
+{
+	SCOPED_FD in = fd_move(0, err);
+	SCOPED_FD out = in < 0 ? -1 : fd_move(1, err);
+	struct stat st;
+
+	if (in < 0 || out < 0)
+		return err->code;
+	if (fstat(in, &st) < 0)
+		return err_sys(err, "stat the link");
+	/*
+	 * A socket on 0 carries both ways, whatever is on 1: gVisor makes a
+	 * host socket that is both 0 and 1 non-blocking for 0 and keeps
+	 * another opinion of it for 1.
+	 */
+	if (S_ISSOCK(st.st_mode)) {
+		fd_closep(&out);
+		out = fcntl(in, F_DUPFD_CLOEXEC, 3);
+		if (out < 0)
+			return err_sys(err, "duplicate the link");
+	}
+	*ret_in = fd_take(&in);
+	*ret_out = fd_take(&out);
+	return 0;
+}
+
+static int dir_is_empty(int fd, struct err *err)
+{
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	SCOPED_DIR dir = own < 0 ? NULL : fdopendir(own);
+	struct dirent *e;
+
+	if (!dir) {
+		fd_closep(&own);
+		return err_sys(err, "read directory");
+	}
+	while ((e = readdir(dir))) {
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* Whether the agent may write there, asked of the kernel as the agent. */
+static int dir_check_as_agent(int fd)
+{
+	int code = 0;
+
+	if (setegid(AGENT_GID) < 0 || seteuid(AGENT_UID) < 0)
+		return -errno;
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		code = -errno;
+	if (seteuid(0) < 0 || setegid(0) < 0)
+		return -errno;
+	return code;
+}
+
+/*
+ * A directory that an image or an engine made as root, and in which nothing
+ * is yet, is handed to the agent. What has an owner keeps it.
+ */
+static int place_ensure(const char *path, struct err *err)
+{
+	SCOPED_FD fd = -1;
+	struct stat st;
+	int ret;
+
+	if (mkdir(path, 0755) == 0)
+		(void)chmod(path, 0755); /* past our own umask */
+	/* O_PATH: without CAP_DAC_OVERRIDE, even root may not read it. */
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, "open %s", path);
+	if (st.st_uid == 0) {
+		ret = dir_is_empty(fd, err);
+		if (ret < 0)
+			return err_wrap(err, "%s", path);
+		if (ret > 0 && fchownat(fd, "", AGENT_UID, AGENT_GID,
+					AT_EMPTY_PATH) < 0 && errno != EROFS)
+			return err_sys(err, "chown %s", path);
+	}
+	ret = dir_check_as_agent(fd);
+	if (ret < 0 && ret != -EROFS) /* a read-only workspace is fine */
+		return err_set(err, ret,
+			       "%s (owner %u, mode %04o) cannot be written by "
+			       "the agent, uid %d: %s", path,
+			       (unsigned int)st.st_uid,
+			       (unsigned int)(st.st_mode & 07777), AGENT_UID,
+			       err_text(ret));
+	return 0;
+}
+
+int setup_places(struct err *err)
+{
+	int ret;
+
+	if (mkdir("/home", 0755) == 0)
+		(void)chmod("/home", 0755);
+	ret = place_ensure(AGENT_WORKSPACE, err);
+	return ret < 0 ? ret : place_ensure(AGENT_HOME, err);
+}
+
+/* Verified by what the kernel then says, not by the success of the call. */
+static int caps_keep(struct err *err)
+{
+	static const cap_value_t keep[] = { CAP_KILL, CAP_SETUID, CAP_SETGID,
+					    CAP_CHOWN };
+	const int n = (int)ARRAY_SIZE(keep);
+	cap_t want = cap_init(), have = NULL; /* all clear */
+	int ret = 0;
+
+	if (!want || cap_set_flag(want, CAP_PERMITTED, n, keep, CAP_SET) < 0 ||
+	    cap_set_flag(want, CAP_EFFECTIVE, n, keep, CAP_SET) < 0 ||
+	    cap_set_proc(want) < 0 || !(have = cap_get_proc()))
+		ret = err_sys(err, "drop capabilities");
+	else if (cap_compare(want, have) != 0)
+		ret = err_set(err, -EPERM, "capabilities did not go");
+	cap_free(have);
+	cap_free(want);
+	return ret;
+}
+
+static int bounding_drop(struct err *err)
+{
+	cap_value_t c;
+
+	for (c = 0; c < cap_max_bits(); c++) {
+		if (cap_drop_bound(c) < 0)
+			return err_sys(err, "drop capability %d from the "
+				       "bounding set", c);
+		if (cap_get_bound(c) != 0)
+			return err_set(err, -EPERM,
+				       "capability %d is still in the bounding "
+				       "set", c);
+	}
+	return 0;
+}
+
+int setup_drop_caps(struct err *err)
+{
+	int ret;
+
+	/* A kernel without ambient sets has none to clear. */
+	if (cap_reset_ambient() < 0 && errno != EINVAL)
+		return err_sys(err, "clear ambient capabilities");
+	ret = bounding_drop(err);
+	return ret < 0 ? ret : caps_keep(err);
+}

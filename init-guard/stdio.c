@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stdio.c - the three descriptors of an exec and our ends of them
+ */
+#include "init-guard/stdio.h"
+
+#include <fcntl.h>
+
+#include "init-guard/pty.h"
+#include "init-guard/setup.h"
+#include "lib/sock.h"
+
+static void stdio_init(struct stdio *s)
+{
+	*s = (struct stdio){
+		.child = { -1, -1, -1 }, .in = -1, .out = { -1, -1 },
+	};
+}
+
+/*
+ * A pipe with one non-blocking end for us. The agent gets to own it, so that
+ * it can open /dev/stdout and its kin, which lead through /proc.
+ */
+static int pipe_open(int ours, int *ret_ours, int *ret_child)
+{
+	int end[2];
+
+	if (pipe2(end, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_ours = end[ours];
+	*ret_child = end[!ours];
+	if (fchown(*ret_child, AGENT_UID, AGENT_GID) < 0)
+		return -errno;
+	return fd_nonblock(*ret_ours, 1);
+}
+
+int stdio_open_pipes(struct stdio *s, bool input)
+{
+	int ret = 0;
+
+	stdio_init(s);
+	if (input) {
+		ret = pipe_open(1, &s->in, &s->child[0]);
+	} else {
+		s->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (s->child[0] < 0)
+			ret = -errno;
+	}
+	if (ret == 0)
+		ret = pipe_open(0, &s->out[0], &s->child[1]);
+	if (ret == 0)
+		ret = pipe_open(0, &s->out[1], &s->child[2]);
+	if (ret < 0)
+		stdio_close(s);
+	return ret;
+}
+
+int stdio_open_tty(struct stdio *s, uint16_t rows, uint16_t cols)
+{
+	int ret;
+
+	stdio_init(s);
+	ret = pty_open(rows, cols, &s->out[0], &s->child[0]);
+	if (ret < 0)
+		return ret;
+	s->child[1] = s->child[0];
+	s->child[2] = s->child[0];
+	/* Of its own, so that input and output are closed independently. */
+	s->in = fcntl(s->out[0], F_DUPFD_CLOEXEC, 3);
+	if (s->in < 0) {
+		ret = -errno;
+		stdio_close(s);
+	}
+	return ret;
+}
+
+void stdio_close_child(struct stdio *s)
+{
+	int i;
+
+	for (i = 2; i >= 0; i--) {
+		if (i > 0 && s->child[i] == s->child[0])
+			s->child[i] = -1;
+		fd_closep(&s->child[i]);
+	}
+}
+
+void stdio_close(struct stdio *s)
+{
+	stdio_close_child(s);
+	fd_closep(&s->in);
+	fd_closep(&s->out[0]);
+	fd_closep(&s->out[1]);
+}

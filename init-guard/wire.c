@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire.c - the guest link as bytes: two descriptors, two bounded buffers
+ *
+ * Theory of operation: output is appended to one buffer. Bulk output stops
+ * at OUT_BUSY; control frames are small and few, but a host that sends PINGs
+ * or EXECs without reading could pile them up, so the link itself is not
+ * read above OUT_STOP. OUT_MAX is therefore never met by a sane host.
+ */
+#include "init-guard/wire.h"
+
+#include <poll.h>
+
+#define OUT_BUSY (1024u * 1024)
+#define OUT_STOP (2u * 1024 * 1024)
+#define OUT_MAX (4u * 1024 * 1024)
+#define IN_CHUNK (128u * 1024)
+#define IN_MAX (2u * (LINK_HEADER + LINK_PAYLOAD_MAX))
+/* Reads in one go before other descriptors have their turn. */
+#define IN_ROUNDS 8
+
+static void wire_out_event(void *arg, uint32_t events);
+
+static void wire_lose(struct wire *w, int code)
+{
+	if (w->over)
+		return;
+	w->over = true;
+	loop_del(w->in_io);
+	loop_del(w->out_io);
+	w->in_io = NULL;
+	w->out_io = NULL;
+	w->ops->lost(w->arg, code);
+}
+
+/* Reads the link, or not while too much output is waiting. */
+static void wire_listen(struct wire *w)
+{
+	const bool on = buf_len(&w->out) < OUT_STOP;
+	int ret = w->over ? 0 : loop_mod(w->in_io, on ? EPOLLIN : 0);
+
+	if (ret < 0)
+		wire_lose(w, ret);
+}
+
+void wire_done(struct wire *w)
+{
+	loop_del(w->in_io);
+	loop_del(w->out_io);
+	fd_closep(&w->in_fd);
+	fd_closep(&w->out_fd);
+	buf_done(&w->in);
+	buf_done(&w->out);
+}
+
+bool wire_busy(struct wire *w)
+{
+	if (buf_len(&w->out) < OUT_BUSY)
+		return false;
+	w->waiting = true;
+	return true;
+}
+
+struct buf *wire_out(struct wire *w)
+{
+	return &w->out;
+}
+
+void wire_check(struct wire *w, int put_result)
+{
+	if (put_result < 0)
+		wire_lose(w, put_result);
+}
+
+/* Writes until the stream is full. 0, or -errno when it is broken. */
+static int wire_write(struct wire *w)
+{
+	struct slice s;
+	ssize_t n;
+
+	while (buf_len(&w->out) > 0) {
+		s = buf_slice(&w->out);
+		n = write(w->out_fd, s.ptr, s.len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		buf_consume(&w->out, (size_t)n);
+	}
+	return 0;
+}
+
+void wire_flush(struct wire *w)
+{
+	int ret;
+
+	if (w->over) {
+		buf_consume(&w->out, buf_len(&w->out));
+		return;
+	}
+	if (w->out_io)
+		return; /* full when last seen; the loop will tell */
+	ret = wire_write(w);
+	if (ret < 0) {
+		wire_lose(w, ret);
+		return;
+	}
+	if (buf_len(&w->out) == 0)
+		return;
+	w->out_io = loop_add(w->loop, w->out_fd, EPOLLOUT, wire_out_event, w);
+	if (!w->out_io)
+		wire_lose(w, -errno);
+}
+
+static void wire_out_event(void *arg, uint32_t events)
+{
+	struct wire *w = arg;
+	int ret = wire_write(w);
+
+	(void)events; /* a hang-up shows as EPIPE */
+	if (ret < 0) {
+		wire_lose(w, ret);
+		return;
+	}
+	if (buf_len(&w->out) == 0) {
+		loop_del(w->out_io);
+		w->out_io = NULL;
+	}
+	wire_listen(w);
+	if (w->waiting && buf_len(&w->out) < OUT_BUSY / 2) {
+		w->waiting = false;
+		w->ops->drained(w->arg);
+	}
+}
+
+/* Hands out all whole frames; part of one may stay. */
+static int wire_frames(struct wire *w)
+{
+	struct link_frame f;
+	struct slice s;
+	int ret;
+
+	while (!w->over) {
+		s = buf_slice(&w->in);
+		ret = link_parse(&s, &f, NULL);
+		if (ret == -EAGAIN)
+			break;
+		if (ret == 0)
+			ret = w->ops->frame(w->arg, &f);
+		if (ret < 0)
+			return ret;
+		buf_consume(&w->in, buf_len(&w->in) - s.len);
+	}
+	return 0;
+}
+
+/* 1: read a full chunk, there may be more; 0: not now; -errno: over. */
+static int wire_read(struct wire *w)
+{
+	uint8_t *p = buf_reserve(&w->in, IN_CHUNK);
+	ssize_t n;
+	int ret;
+
+	if (!p)
+		return -ENOMEM;
+	n = read(w->in_fd, p, IN_CHUNK);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -EPIPE;
+	buf_commit(&w->in, (size_t)n);
+	ret = wire_frames(w);
+	return ret < 0 ? ret : n == IN_CHUNK;
+}
+
+static void wire_in_event(void *arg, uint32_t events)
+{
+	struct wire *w = arg;
+	int i, ret = 1;
+
+	(void)events; /* a hang-up shows as the end of the stream */
+	for (i = 0; i < IN_ROUNDS && ret > 0 && !w->over; i++)
+		ret = wire_read(w);
+	if (ret < 0) {
+		wire_lose(w, ret);
+		return;
+	}
+	wire_flush(w);
+	wire_listen(w);
+}
+
+int wire_init(struct wire *w, struct loop *loop, int in_fd, int out_fd,
+	      const struct wire_ops *ops, void *arg)
+{
+	*w = (struct wire){
+		.loop = loop,
+		.ops = ops,
+		.arg = arg,
+		.in_fd = in_fd,
+		.out_fd = out_fd,
+	};
+	buf_init(&w->in, IN_MAX);
+	buf_init(&w->out, OUT_MAX);
+	w->in_io = loop_add(loop, in_fd, EPOLLIN, wire_in_event, w);
+	return w->in_io ? 0 : -errno;
+}
+
+void wire_drain(struct wire *w, int ms)
+{
+	const uint64_t end = clock_ms() + (uint64_t)ms;
+	struct pollfd p = { .fd = w->out_fd, .events = POLLOUT };
+	uint64_t now;
+
+	while (!w->over && wire_write(w) == 0 && buf_len(&w->out) > 0) {
+		now = clock_ms();
+		if (now >= end || poll(&p, 1, (int)(end - now)) <= 0)
+			return;
+	}
+}

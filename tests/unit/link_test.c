@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link_test.c - the guest link's codec against tables of good and bad bytes
+ */
+#include "init-guard/link.h"
+
+#include "tests/unit/tap.h"
+
+/* Bytes as a string literal, its own NUL left out. */
+#define BYTES(s) .ptr = (s), .len = sizeof(s) - 1
+
+struct parse_case {
+	const char *what;
+	const char *ptr;
+	size_t len;
+	int want;
+};
+
+/* Judged by the header: payloads that are missing do not matter for these. */
+static const struct parse_case parse_cases[] = {
+	{ "nothing", BYTES(""), -EAGAIN },
+	{ "half a length", BYTES("\0\0"), -EAGAIN },
+	{ "eight of nine header bytes", BYTES("\0\0\0\5\2\0\0\0"), -EAGAIN },
+	{ "READY", BYTES("\0\0\0\5\2\0\0\0\0"), 0 },
+	{ "READY and more", BYTES("\0\0\0\5\2\0\0\0\0\0\0"), 0 },
+	{ "READY on a channel", BYTES("\0\0\0\5\2\0\0\0\1"), -EBADMSG },
+	{ "READY with a payload", BYTES("\0\0\0\6\2\0\0\0\0x"), -EBADMSG },
+	{ "length 0", BYTES("\0\0\0\0\2\0\0\0\0"), -EBADMSG },
+	{ "length 4, less than its own header",
+	  BYTES("\0\0\0\4\2\0\0\0\0"), -EBADMSG },
+	{ "length 2^32 - 1", BYTES("\xff\xff\xff\xff\x31\0\0\0\1"), -EBADMSG },
+	{ "one byte over the maximum", /* 5 + 131072 + 1 */
+	  BYTES("\0\2\0\6\x31\0\0\0\1"), -EBADMSG },
+	{ "the maximum, payload to come",
+	  BYTES("\0\2\0\5\x31\0\0\0\1"), -EAGAIN },
+	{ "type 0", BYTES("\0\0\0\5\0\0\0\0\0"), -EBADMSG },
+	{ "type 6, between the known", BYTES("\0\0\0\5\6\0\0\0\0"), -EBADMSG },
+	{ "type 255", BYTES("\0\0\0\5\xff\0\0\0\0"), -EBADMSG },
+	{ "an unknown type is refused before its payload",
+	  BYTES("\0\0\0\x50\x63\0\0\0\0"), -EBADMSG },
+	{ "HELLO", BYTES("\0\0\0\xb\1\0\0\0\0\0\1\0\0\0\0"), 0 },
+	{ "HELLO too short", BYTES("\0\0\0\xa\1\0\0\0\0\0\1\0\0\0"), -EBADMSG },
+	{ "STDOUT", BYTES("\0\0\0\6\x31\0\0\0\1x"), 0 },
+	{ "STDOUT, payload missing", BYTES("\0\0\0\6\x31\0\0\0\1"), -EAGAIN },
+	{ "STDOUT on channel 0", BYTES("\0\0\0\6\x31\0\0\0\0x"), -EBADMSG },
+	{ "STDOUT without bytes", BYTES("\0\0\0\5\x31\0\0\0\1"), 0 },
+	{ "CREDIT of three bytes",
+	  BYTES("\0\0\0\x8\x40\0\0\0\1\0\0\1"), -EBADMSG },
+	{ "PING of 65 bytes", BYTES("\0\0\0\x46\x11\0\0\0\0"), -EBADMSG },
+	{ "FAIL without a code", BYTES("\0\0\0\5\3\0\0\0\0"), -EBADMSG },
+	{ "LOG of 4097 bytes", BYTES("\0\0\x10\x07\4\0\0\0\0"), -EBADMSG },
+	{ "EXEC too short for its numbers",
+	  BYTES("\0\0\0\x14\x20\0\0\0\1"), -EBADMSG },
+	{ "NOTICE on any channel", BYTES("\0\0\0\6\x42\0\0\0\0\1"), 0 },
+	{ "NOTICE on another", BYTES("\0\0\0\6\x42\0\0\0\7\1"), 0 },
+};
+
+static void test_parse(void)
+{
+	struct link_frame f;
+	struct slice in;
+	size_t i, need;
+	int ret;
+
+	for (i = 0; i < ARRAY_SIZE(parse_cases); i++) {
+		const struct parse_case *c = &parse_cases[i];
+
+		in = slice_of(c->ptr, c->len);
+		ret = link_parse(&in, &f, NULL);
+		is_int(ret, c->want, "parse: %s", c->what);
+		if (ret < 0)
+			is_int(in.len, c->len, "... and takes nothing");
+	}
+	in = slice_of("\0\0\0\7\x31\0\0\0\1x", 10);
+	ok(link_parse(&in, &f, &need) == -EAGAIN && need == 11,
+	   "parse tells how much is needed");
+	in = slice_of("\0\0", 2);
+	ok(link_parse(&in, &f, &need) == -EAGAIN && need == LINK_HEADER,
+	   "... and asks for the header first");
+}
+
+struct payload_case {
+	const char *what;
+	enum link_type type;
+	const char *ptr;
+	size_t len;
+	int want;
+};
+
+#define EXEC_HEAD "\0\0\0\0\0\0\0\0" /* flags, rows, columns */
+#define LOGIN_HEAD "\0\0\0\4\0\0\0\0"
+
+/* The insides, as an honest header would bring them. */
+static const struct payload_case payload_cases[] = {
+	{ "EXEC: ls", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), 0 },
+	{ "EXEC: cwd and environment", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\1/" "\0\1\0\0\0\1a" "\0\1\0\0\0\3A=b"), 0 },
+	{ "EXEC: an empty argument", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\1a\0\0\0\0" "\0\0"), 0 },
+	{ "EXEC: login shell", LINK_EXEC,
+	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\0" "\0\0"), 0 },
+	{ "EXEC: no command and no login", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\0" "\0\0"), -EBADMSG },
+	{ "EXEC: login with a command", LINK_EXEC,
+	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), -EBADMSG },
+	{ "EXEC: an unknown flag", LINK_EXEC,
+	  BYTES("\0\0\0\x8\0\0\0\0" "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  -EBADMSG },
+	{ "EXEC: a byte after the end", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0" "x"), -EBADMSG },
+	{ "EXEC: fewer arguments than said", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\2ls" "\0\0"), -EBADMSG },
+	{ "EXEC: an argument longer than the frame", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\x7fls" "\0\0"), -EBADMSG },
+	{ "EXEC: an argument of 4 GiB", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\xff\xff\xff\xffls\0\0"), -EBADMSG },
+	{ "EXEC: 4097 arguments", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\x10\1\0\0\0\2ls" "\0\0"), -EBADMSG },
+	{ "EXEC: NUL in an argument", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2l\0" "\0\0"), -EBADMSG },
+	{ "EXEC: NUL in the directory", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\1\0" "\0\1\0\0\0\2ls" "\0\0"), -EBADMSG },
+	{ "EXEC: environment without =", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\3ABC"),
+	  -EBADMSG },
+	{ "EXEC: environment without a name", LINK_EXEC,
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\2=b"),
+	  -EBADMSG },
+	{ "ASSIGN", LINK_ASSIGN,
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0"), 0 },
+	{ "ASSIGN: cut", LINK_ASSIGN,
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0"), -EBADMSG },
+	{ "ASSIGN: longer", LINK_ASSIGN,
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0\0"), -EBADMSG },
+	{ "EXIT: 0", LINK_EXIT,
+	  BYTES("\0\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), 0 },
+	{ "EXIT: code 256", LINK_EXIT,
+	  BYTES("\0\0\0\1\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), -EBADMSG },
+	{ "EXIT: signal 0", LINK_EXIT,
+	  BYTES("\1\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), -EBADMSG },
+	{ "EXIT: signal 65", LINK_EXIT,
+	  BYTES("\1\0\0\0\x41" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), -EBADMSG },
+	{ "EXIT: errno 0", LINK_EXIT,
+	  BYTES("\2\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), -EBADMSG },
+	{ "EXIT: kind 6", LINK_EXIT,
+	  BYTES("\6\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"), -EBADMSG },
+	{ "SIGNAL 15", LINK_SIGNAL, BYTES("\0\0\0\xf"), 0 },
+	{ "SIGNAL 0", LINK_SIGNAL, BYTES("\0\0\0\0"), -EBADMSG },
+	{ "SIGNAL 65", LINK_SIGNAL, BYTES("\0\0\0\x41"), -EBADMSG },
+};
+
+static int payload_get(const struct link_frame *f)
+{
+	struct link_assign_args assign;
+	struct link_exec_args exec;
+	struct link_exit x;
+	uint32_t v;
+	int ret;
+
+	switch (f->type) {
+	case LINK_EXEC:
+		ret = link_get_exec(f, &exec);
+		if (ret == 0)
+			link_exec_args_done(&exec);
+		return ret;
+	case LINK_ASSIGN:
+		ret = link_get_assign(f, &assign);
+		if (ret == 0)
+			link_assign_args_done(&assign);
+		return ret;
+	case LINK_EXIT:
+		return link_get_exit(f, &x);
+	default:
+		return link_get_u32(f, &v);
+	}
+}
+
+static void test_payloads(void)
+{
+	struct link_frame f;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(payload_cases); i++) {
+		const struct payload_case *c = &payload_cases[i];
+
+		f = (struct link_frame){ .type = c->type, .channel = 1,
+					 .payload = slice_of(c->ptr, c->len) };
+		is_int(payload_get(&f), c->want, "%s", c->what);
+	}
+	f = (struct link_frame){ .type = LINK_STDIN, .channel = 1,
+				 .payload = slice_of("\0\0\0\1", 4) };
+	is_int(payload_get(&f), -EBADMSG, "no number in a STDIN");
+}
+
+/* Parses the one frame that @b holds. */
+static bool parse_only(const struct buf *b, struct link_frame *f)
+{
+	struct slice s = buf_slice(b);
+
+	return link_parse(&s, f, NULL) == 0 && s.len == 0;
+}
+
+static void test_exec_round(void)
+{
+	static const char *const argv[] = { "sh", "-c", "", "\xff\n", NULL };
+	static const char *const env[] = { "A=", "B=c=d", NULL };
+	const struct link_exec x = {
+		.flags = LINK_EXEC_PTY | LINK_EXEC_STDIN,
+		.rows = 24, .cols = 65535, .cwd = "/a b", .argv = argv,
+		.env = env,
+	};
+	struct link_exec_args got = { 0 };
+	struct link_frame f;
+	struct buf b;
+
+	buf_init(&b, 65536);
+	is_int(link_put_exec(&b, 7, &x), 0, "EXEC is put");
+	ok(parse_only(&b, &f) && f.channel == 7, "... and parses");
+	is_int(link_get_exec(&f, &got), 0, "... and is read back");
+	ok(got.flags == x.flags && got.rows == 24 && got.cols == 65535,
+	   "numbers survive");
+	is_str(got.cwd, "/a b", "cwd survives");
+	is_str(got.argv[2], "", "an empty argument survives");
+	is_str(got.argv[3], "\xff\n", "odd bytes survive");
+	ok(!got.argv[4], "argv ends where it did");
+	is_str(got.env[1], "B=c=d", "environment survives");
+	link_exec_args_done(&got);
+	link_exec_args_done(&got);
+	ok(!got.argv, "done twice is fine");
+	buf_done(&b);
+}
+
+static void test_other_rounds(void)
+{
+	const struct link_assign a = { .name = "otter-1", .nproc = 256 };
+	const struct link_exit x = { LINK_SIGNALED, 9, 1, 2, UINT64_MAX };
+	struct link_assign_args got;
+	struct link_exit gotx;
+	struct link_frame f;
+	uint16_t rows, cols, version;
+	struct slice text;
+	uint32_t v;
+	uint8_t level;
+	struct buf b;
+
+	buf_init(&b, 65536);
+	ok(link_put_assign(&b, &a) == 0 && parse_only(&b, &f) &&
+	   link_get_assign(&f, &got) == 0, "ASSIGN goes round");
+	is_str(got.name, "otter-1", "... with its name");
+	is_int(got.nproc, 256, "... and limit");
+	ok(got.env && !got.env[0], "... and an empty environment");
+	link_assign_args_done(&got);
+	buf_consume(&b, buf_len(&b));
+
+	ok(link_put_exit(&b, 3, &x) == 0 && parse_only(&b, &f) &&
+	   link_get_exit(&f, &gotx) == 0 && gotx.kind == x.kind &&
+	   gotx.value == 9 && gotx.system_us == UINT64_MAX, "EXIT goes round");
+	buf_consume(&b, buf_len(&b));
+	ok(link_put_resize(&b, 3, 10, 20) == 0 && parse_only(&b, &f) &&
+	   link_get_resize(&f, &rows, &cols) == 0 && rows == 10 && cols == 20,
+	   "RESIZE goes round");
+	buf_consume(&b, buf_len(&b));
+	ok(link_put_text(&b, LINK_FAIL, 0, 78, "no") == 0 &&
+	   parse_only(&b, &f) && link_get_text(&f, &level, &text) == 0 &&
+	   level == 78 && slice_eq(text, slice_str("no")), "FAIL goes round");
+	buf_consume(&b, buf_len(&b));
+	ok(link_put_hello(&b, 5) == 0 && parse_only(&b, &f) &&
+	   link_get_hello(&f, &version, &v) == 0 && version == LINK_VERSION &&
+	   v == 5, "HELLO goes round");
+	buf_consume(&b, buf_len(&b));
+	ok(link_put_u32(&b, LINK_CREDIT, 9, 0xfffefdfcu) == 0 &&
+	   parse_only(&b, &f) && link_get_u32(&f, &v) == 0 &&
+	   v == 0xfffefdfcu, "CREDIT goes round");
+	buf_done(&b);
+}
+
+static void test_limits(void)
+{
+	static char big[LINK_PAYLOAD_MAX + 2];
+	static const char *argv[LINK_ARGS_MAX + 2];
+	const char *one[] = { big, NULL };
+	struct link_exec x = { .cwd = "", .argv = one };
+	struct link_frame f;
+	struct slice text;
+	uint8_t level;
+	struct buf b;
+	size_t i;
+
+	buf_init(&b, 2 * sizeof(big));
+	is_int(link_put(&b, LINK_STDIN, 1, big, LINK_PAYLOAD_MAX), 0,
+	       "the largest payload is put");
+	is_int(link_put(&b, LINK_STDIN, 1, big, LINK_PAYLOAD_MAX + 1),
+	       -EMSGSIZE, "one byte more is not");
+	memset(big, 'x', sizeof(big) - 1);
+	is_int(link_put_exec(&b, 2, &x), -EMSGSIZE, "nor a large EXEC");
+	for (i = 0; i <= LINK_ARGS_MAX; i++)
+		argv[i] = "a";
+	x.argv = argv;
+	is_int(link_put_exec(&b, 2, &x), -EMSGSIZE, "nor 4097 arguments");
+	is_int(buf_len(&b), LINK_HEADER + LINK_PAYLOAD_MAX,
+	       "what was refused left nothing behind");
+	buf_done(&b);
+
+	buf_init(&b, LINK_HEADER + 3);
+	is_int(link_put_u32(&b, LINK_CREDIT, 1, 1), -ENOBUFS,
+	       "a full buffer refuses");
+	is_int(buf_len(&b), 0, "... and gets nothing");
+	buf_done(&b);
+
+	buf_init(&b, 65536);
+	ok(link_put_text(&b, LINK_LOG, 0, 1, big) == 0 && parse_only(&b, &f) &&
+	   link_get_text(&f, &level, &text) == 0 && text.len == LINK_TEXT_MAX,
+	   "a long text is cut");
+	buf_done(&b);
+}
+
+static void test_codes(void)
+{
+	static const struct {
+		struct link_exit x;
+		int code;
+	} cases[] = {
+		{ { .kind = LINK_EXITED, .value = 0 }, 0 },
+		{ { .kind = LINK_EXITED, .value = 255 }, 255 },
+		{ { .kind = LINK_SIGNALED, .value = 11 }, 139 },
+		{ { .kind = LINK_NOEXEC, .value = ENOENT }, 127 },
+		{ { .kind = LINK_NOEXEC, .value = EACCES }, 126 },
+		{ { .kind = LINK_NOEXEC, .value = ENOEXEC }, 126 },
+		{ { .kind = LINK_TIMEOUT }, 124 },
+		{ { .kind = LINK_OOM }, 137 },
+		{ { .kind = LINK_LOST }, 125 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		is_int(link_exit_code(&cases[i].x), cases[i].code,
+		       "exit code of kind %d value %u", cases[i].x.kind,
+		       cases[i].x.value);
+}
+
+int main(void)
+{
+	test_parse();
+	test_payloads();
+	test_exec_round();
+	test_other_rounds();
+	test_limits();
+	test_codes();
+	return done_testing();
+}
