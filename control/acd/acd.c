@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * acd.c - the control daemon, PID 1 of ac-host
+ *
+ * Order of a start. What can make a sandbox unsafe comes before what could
+ * start one, and the API is there before anything that takes time:
+ *
+ *   1. arguments; refuse unless PID 1
+ *   2. AC_STATE usable? log file; signals by signalfd
+ *   3. the store (a newer or corrupt one is refused, untouched)
+ *   4. cgroups, /sys, /proc/sys, AC_RUN                host_prepare()
+ *   5. packet filter, seen in the kernel               network_rules_load()
+ *   6. the parts, mount.sock, the HTTP API: from here on `GET /v1/status`
+ *      tells what is going on
+ *   7. side by side: self-test of runsc; dockerd, then the network ac0,
+ *      then reconciliation of what the store and the engine have
+ *   8. ready
+ *
+ * A failure up to 6 is fatal: "acd: error: ..." is the last line on the
+ * console. Later ones are retried and seen in the status.
+ *
+ * SIGTERM, SIGINT: sandboxes are stopped, then dockerd, exit 0. Should acd
+ * be killed, the kernel ends all of ac-host with it.
+ *
+ * usage: acd [--no-init]
+ *        acd --self-test RUNSC [INIT-GUARD]   one test, its output, a verdict
+ */
+#include "control/acd/acd.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "control/acd/api.h"
+#include "control/acd/build.h"
+#include "control/acd/children.h"
+#include "control/acd/dockerd.h"
+#include "control/acd/engine.h"
+#include "control/acd/host.h"
+#include "control/acd/instance.h"
+#include "control/acd/logfile.h"
+#include "control/acd/mounts.h"
+#include "control/acd/network.h"
+#include "control/acd/selftest.h"
+#include "control/acd/store.h"
+#include "control/acd/supervise.h"
+#include "control/shared/paths.h"
+#include "lib/log.h"
+
+#define STOP_GRACE_MS 10000u
+#define RETRY_MS 1000u
+#define ROTATE_MS 60000u
+#define HOST_LOG AC_STATE_LOG "/host.log"
+#define SELFTEST_DIR AC_RUN "/selftest"
+#define SELFTEST_CACHE AC_STATE "/runtime/selftest.json"
+#define INIT_GUARD AC_LIBEXEC "/init-guard"
+
+/* What only the start and the end need, beside struct acd. */
+static struct {
+	struct acd acd;
+	struct logfile *log;
+	struct loop_timer *retry, *rotate;
+	int console; /* stderr as we were given it */
+	bool bringing_up; /* network or reconciliation under way */
+	bool engine_done, runtime_done;
+} daemon_ = { .console = STDERR_FILENO };
+
+static void progress(const char *text)
+{
+	struct acd *acd = &daemon_.acd;
+
+	snprintf(acd->progress, sizeof(acd->progress), "%s", text);
+	log_info("%s", text);
+}
+
+static void console_say(const char *text)
+{
+	if (daemon_.console != STDERR_FILENO)
+		dprintf(daemon_.console, "acd: %s\n", text);
+}
+
+static void maybe_ready(void)
+{
+	struct acd *acd = &daemon_.acd;
+
+	if (acd->phase != ACD_STARTING || !daemon_.engine_done ||
+	    !daemon_.runtime_done)
+		return;
+	acd->phase = ACD_READY;
+	progress("ready");
+	console_say("ready");
+}
+
+/* Network or reconciliation failed: the engine may have died meanwhile. */
+static void bring_up_failed(const char *step, const char *why)
+{
+	struct acd *acd = &daemon_.acd;
+
+	daemon_.bringing_up = false;
+	snprintf(acd->progress, sizeof(acd->progress), "%s: %s", step, why);
+	log_error("%s: %s; trying again", step, why);
+	loop_timer_set(daemon_.retry, RETRY_MS);
+}
+
+static void on_reconciled(void *arg, const struct err *err)
+{
+	(void)arg;
+	if (err) {
+		bring_up_failed("reconcile instances", err->msg);
+		return;
+	}
+	daemon_.bringing_up = false;
+	daemon_.engine_done = true;
+	maybe_ready();
+}
+
+static void on_network(void *arg, const struct err *err)
+{
+	struct acd *acd = arg;
+	int r;
+
+	if (err) {
+		bring_up_failed("network of the sandboxes", err->msg);
+		return;
+	}
+	progress("reconciling instances");
+	r = instances_reconcile(acd->instances, on_reconciled, acd);
+	if (r < 0)
+		bring_up_failed("reconcile instances", err_text(r));
+}
+
+static void on_engine_up(void *arg)
+{
+	struct acd *acd = arg;
+	int r;
+
+	if (daemon_.engine_done || daemon_.bringing_up ||
+	    acd->phase == ACD_STOPPING)
+		return; /* a restart: its networks and sandboxes live on */
+	daemon_.bringing_up = true;
+	progress("preparing the network of the sandboxes");
+	r = network_ensure(acd->engine, on_network, acd);
+	if (r < 0)
+		bring_up_failed("network of the sandboxes", err_text(r));
+}
+
+static void on_retry(void *arg)
+{
+	struct acd *acd = arg;
+
+	/* When it is not up, its coming up goes on from here. */
+	if (supervise_status(acd->supervise).state == SUPERVISE_UP)
+		on_engine_up(acd);
+}
+
+static void on_selftest(void *arg)
+{
+	(void)arg;
+	daemon_.runtime_done = true;
+	maybe_ready();
+}
+
+static void on_rotate(void *arg)
+{
+	(void)arg;
+	logfile_rotate(daemon_.log);
+	loop_timer_set(daemon_.rotate, ROTATE_MS);
+}
+
+static void on_engine_down(void *arg)
+{
+	struct acd *acd = arg;
+
+	loop_stop(acd->loop, 0);
+}
+
+static void on_instances_stopped(void *arg, const struct err *err)
+{
+	struct acd *acd = arg;
+
+	if (err)
+		log_warn("stop instances: %s", err->msg);
+	progress("stopping the engine");
+	supervise_stop(acd->supervise, on_engine_down, acd);
+}
+
+static void on_signal(void *arg, int signo)
+{
+	struct acd *acd = arg;
+
+	if (signo == SIGCHLD) {
+		children_reap(acd->children);
+		return;
+	}
+	if (acd->phase == ACD_STOPPING || signo == SIGHUP)
+		return;
+	acd->phase = ACD_STOPPING;
+	loop_timer_clear(daemon_.retry);
+	progress("stopping instances");
+	instances_stop_all(acd->instances, STOP_GRACE_MS,
+			   on_instances_stopped, acd);
+}
+
+static int signals_init(struct acd *acd, struct err *err)
+{
+	static const int wanted[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		sigaddset(&set, wanted[i]);
+	signal(SIGPIPE, SIG_IGN);
+	r = loop_signals(acd->loop, &set, on_signal, acd);
+	return r < 0 ? err_set(err, r, "signals: %s", err_text(r)) : 0;
+}
+
+/* From now on stderr is the log file; the console gets the last words. */
+static int log_start(struct err *err)
+{
+	int r = logfile_open(HOST_LOG, LOGFILE_BYTES, &daemon_.log, err);
+
+	if (r < 0)
+		return r;
+	daemon_.console = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (daemon_.console < 0)
+		return err_sys(err, "console");
+	r = logfile_redirect(daemon_.log, STDERR_FILENO);
+	return r < 0 ? err_set(err, r, "log: %s", err_text(r)) : 0;
+}
+
+/* Many sandboxes are many descriptors. */
+static void limits_raise(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+/* Steps 2 to 5: the ground that everything else stands on. */
+static int ground_prepare(struct acd *acd, struct err *err)
+{
+	int r;
+
+	acd->loop = loop_new();
+	acd->children = children_new();
+	if (!acd->loop || !acd->children)
+		return err_set(err, -ENOMEM, "out of memory");
+	daemon_.retry = loop_timer_new(acd->loop, on_retry, acd);
+	daemon_.rotate = loop_timer_new(acd->loop, on_rotate, NULL);
+	if (!daemon_.retry || !daemon_.rotate)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = host_check_state(&acd->owner, &acd->owner_group, err);
+	if (r == 0)
+		r = log_start(err);
+	if (r == 0)
+		r = signals_init(acd, err);
+	if (r < 0)
+		return r;
+	loop_timer_set(daemon_.rotate, ROTATE_MS);
+	log_info("acd %s (%s) starts", acd_version(), acd_build_id());
+	r = store_open(AC_STATE_DB, &acd->store, err);
+	if (r == 0)
+		r = host_prepare(&acd->cgroup, err);
+	if (r == 0)
+		r = network_rules_load(NETWORK_RULES, err);
+	acd->network_closed = r == 0;
+	return r;
+}
+
+/* Step 6: all parts, none of which does anything yet. */
+static int parts_make(struct acd *acd, struct err *err)
+{
+	static struct selftest_spec test = { .guard = INIT_GUARD,
+					     .dir = SELFTEST_DIR,
+					     .cache = SELFTEST_CACHE };
+
+	test.runsc = dockerd_runsc();
+	acd->engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
+	if (acd->engine)
+		acd->supervise = supervise_new(acd->loop, acd->children,
+					       acd->engine, &dockerd_spec,
+					       err);
+	if (acd->supervise)
+		acd->selftest = selftest_new(acd->loop, acd->children, &test,
+					     err);
+	if (acd->selftest)
+		acd->runtime = runtime_docker_new(acd->loop, AC_ENGINE_SOCK,
+						  AC_RUNTIME_SOCK, err);
+	if (!acd->runtime)
+		return err->code;
+	acd->builds = builds_new(acd->loop, acd->children);
+	if (!acd->builds)
+		return err_set(err, -ENOMEM, "out of memory");
+	acd->instances = instances_new(acd->loop, acd->store, acd->runtime,
+				       acd->builds, err);
+	if (!acd->instances)
+		return err->code;
+	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
+			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,
+			   err);
+}
+
+static int acd_start(struct acd *acd, struct err *err)
+{
+	int r;
+
+	acd->started_ms = clock_ms();
+	limits_raise();
+	r = ground_prepare(acd, err);
+	if (r == 0)
+		r = parts_make(acd, err);
+	if (r == 0)
+		r = dockerd_write_config(DOCKERD_CONFIG, err);
+	if (r < 0)
+		return r;
+	acd->http = http_new(acd->loop, api_routes, acd, err);
+	if (!acd->http)
+		return err->code;
+	progress("starting the engine");
+	r = http_listen(acd->http, AC_STATE_SOCK, acd->owner,
+			acd->owner_group, err);
+	if (r < 0)
+		return r;
+	supervise_start(acd->supervise, on_engine_up, acd);
+	selftest_start(acd->selftest, on_selftest, acd);
+	return 0;
+}
+
+static void acd_end(struct acd *acd)
+{
+	http_free(acd->http);
+	mounts_done();
+	instances_free(acd->instances);
+	builds_free(acd->builds);
+	if (acd->runtime)
+		acd->runtime->ops->free(acd->runtime);
+	selftest_free(acd->selftest);
+	supervise_free(acd->supervise);
+	engine_free(acd->engine);
+	store_close(acd->store);
+	loop_timer_free(daemon_.retry);
+	loop_timer_free(daemon_.rotate);
+	loop_free(acd->loop);
+	children_free(acd->children);
+	logfile_close(daemon_.log);
+}
+
+static int run_daemon(bool pid1)
+{
+	struct acd *acd = &daemon_.acd;
+	struct err err = { 0 };
+	int r;
+
+	acd->pid1 = pid1;
+	r = acd_start(acd, &err);
+	if (r == 0) {
+		r = loop_run(acd->loop);
+		if (r < 0)
+			err_set(&err, r, "event loop: %s", err_text(r));
+	}
+	acd_end(acd);
+	if (r < 0) {
+		log_error("%s", err.msg);
+		dprintf(daemon_.console, "acd: error: %s\n", err.msg);
+		return 1;
+	}
+	return 0;
+}
+
+static void on_tested(void *arg)
+{
+	loop_stop(arg, 0);
+}
+
+static void on_test_signal(void *arg, int signo)
+{
+	(void)signo;
+	children_reap(arg);
+}
+
+/* acd --self-test: the verdict on one binary, nothing remembered. */
+static int run_selftest(const char *runsc, const char *guard)
+{
+	char dir[] = "/tmp/ac-selftest.XXXXXX";
+	struct selftest_spec spec = { .runsc = runsc, .guard = guard,
+				      .dir = dir };
+	struct loop *loop = loop_new();
+	struct children *children = children_new();
+	struct selftest *t = NULL;
+	struct err err = { 0 };
+	sigset_t set;
+	int code = 1;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	if (mkdtemp(dir) && loop && children &&
+	    loop_signals(loop, &set, on_test_signal, children) == 0)
+		t = selftest_new(loop, children, &spec, &err);
+	if (t) {
+		selftest_start(t, on_tested, loop);
+		loop_run(loop);
+		code = selftest_state(t) == SELFTEST_OK ? 0 : 1;
+		printf("%s\n%s\n", selftest_version(t), selftest_output(t));
+		printf("%s%s\n", code ? "refused: " : "accepted",
+		       selftest_reason(t));
+	} else {
+		log_error("self-test cannot start");
+	}
+	selftest_free(t);
+	loop_free(loop);
+	children_free(children);
+	rmdir(dir);
+	return code;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: acd [--no-init]\n"
+		     "       acd --self-test RUNSC [INIT-GUARD]\n"
+		     "       acd --help | --version\n");
+	return out == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *opt = argc > 1 ? argv[1] : "";
+	bool pid1 = getpid() == 1;
+
+	log_init("acd", LOG_LVL_INFO, 0);
+	if (strcmp(opt, "--help") == 0)
+		return usage(stdout);
+	if (strcmp(opt, "--version") == 0) {
+		printf("acd %s (%s)\n", acd_version(), acd_build_id());
+		return 0;
+	}
+	if (strcmp(opt, "--self-test") == 0 && (argc == 3 || argc == 4))
+		return run_selftest(argv[2], argc == 4 ? argv[3] : INIT_GUARD);
+	if (argc > 2 || (argc == 2 && strcmp(opt, "--no-init") != 0))
+		return usage(stderr);
+	if (!pid1 && argc == 1) {
+		fprintf(stderr, "acd: error: acd is PID 1 of ac-host and runs "
+				"nowhere else; `ac start` starts it\n");
+		return 1;
+	}
+	return run_daemon(pid1);
+}

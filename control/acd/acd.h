@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * acd.h - the parts of the running daemon, as API handlers see them
+ */
+#ifndef CONTROL_ACD_ACD_H
+#define CONTROL_ACD_ACD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "control/runtime.h"
+#include "lib/err.h"
+#include "lib/loop.h"
+
+#define ACD_API 1 /* of /v1/version */
+
+struct builds;
+struct children;
+struct engine;
+struct http;
+struct instances;
+struct selftest;
+struct store;
+struct supervise;
+
+enum acd_phase { ACD_STARTING, ACD_READY, ACD_STOPPING };
+
+struct acd {
+	struct loop *loop;
+	struct children *children;
+	struct store *store;
+	struct engine *engine; /* client of the nested engine's API */
+	struct runtime *runtime;
+	struct builds *builds;
+	struct instances *instances;
+	struct http *http;
+	struct supervise *supervise; /* of the nested dockerd */
+	struct selftest *selftest; /* of runsc */
+	enum acd_phase phase;
+	char progress[640]; /* the step while starting */
+	uint64_t started_ms; /* clock_ms() */
+	bool pid1;
+	bool network_closed; /* the rules were loaded and seen */
+	const char *cgroup; /* "v1" or "v2" */
+	uid_t owner; /* of AC_STATE: may use our sockets */
+	gid_t owner_group;
+};
+
+const char *acd_version(void); /* "0.1.0" */
+const char *acd_build_id(void); /* 12 hex digits, or "dev" */
+
+/* New references, NULL without memory: the bodies of /v1/version,
+ * /v1/status and /v1/doctor. */
+json_t *acd_version_json(const struct acd *acd);
+json_t *acd_status(const struct acd *acd);
+json_t *acd_doctor(const struct acd *acd);
+
+/* May a sandbox of this @isolation start now? Negative: @err says why not,
+ * *ret_code is the stable word for the client ("starting", "engine_down",
+ * "runtime_refused"); answer 503. */
+int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
+		const char **ret_code);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_create.c - POST /v1/instances: a new instance, or new wishes for one
+ *
+ * A record starts from its blueprint; what the request names replaces that.
+ * For an instance that exists the same is done to the record it has, unless
+ * it is running: then it stays as it is. One that is just being removed is
+ * waited for.
+ */
+#include <string.h>
+
+#include "control/acd/api_instances.h"
+#include "control/acd/blueprint.h"
+#include "control/shared/json.h"
+#include "control/shared/names.h"
+
+#define MEMORY_MIN (16u * 1024 * 1024)
+#define MEMORY_MAX (1ull << 50)
+#define CPUS_MAX 1024000u /* thousandths */
+#define PIDS_MAX 4194304u
+#define TIMEOUT_MAX_MS (3660ull * 86400 * 1000)
+#define ENV_MAX 512u
+#define ENV_BYTES_MAX (64u * 1024)
+#define PATH_BYTES_MAX 4095u
+
+struct create_call {
+	struct acd *acd;
+	struct http_req *req; /* NULL: the client left */
+};
+
+static int text_set(char **field, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+/* Replaces *@field when the request has @key. */
+static int wish_text(json_t *body, const char *key, char **field,
+		     struct err *err)
+{
+	const char *text = NULL;
+	int ret = jsonx_str(body, key, NULL, &text, err);
+
+	if (ret == 0 && text && text_set(field, text) < 0)
+		ret = err_set(err, -ENOMEM, "out of memory");
+	return ret;
+}
+
+static int wish_path(json_t *body, const char *key, char **field,
+		     struct err *err)
+{
+	int ret = wish_text(body, key, field, err);
+
+	if (ret == 0 && *field &&
+	    ((*field)[0] != '/' || strlen(*field) > PATH_BYTES_MAX))
+		ret = err_set(err, -EINVAL,
+			      "'%s' must be an absolute path of at most %u "
+			      "bytes",
+			      key, PATH_BYTES_MAX);
+	return ret;
+}
+
+static int wish_limits(json_t *body, struct instance_record *r,
+		       struct err *err)
+{
+	int ret = jsonx_u64(body, "cpus_milli", 0, CPUS_MAX, r->cpu_milli,
+			    &r->cpu_milli, err);
+
+	if (ret == 0)
+		ret = jsonx_u64(body, "memory", 0, MEMORY_MAX, r->memory,
+				&r->memory, err);
+	if (ret == 0 && r->memory > 0 && r->memory < MEMORY_MIN)
+		ret = err_set(err, -EINVAL,
+			      "'memory' must be at least 16 MiB, or 0 for no "
+			      "limit");
+	if (ret == 0)
+		ret = jsonx_u64(body, "pids", 0, PIDS_MAX, r->pids, &r->pids,
+				err);
+	if (ret == 0)
+		ret = jsonx_u64(body, "timeout_ms", 0, TIMEOUT_MAX_MS,
+				r->timeout_ms, &r->timeout_ms, err);
+	return ret;
+}
+
+static int wish_kind(json_t *body, struct instance_record *r, struct err *err)
+{
+	int ret = wish_text(body, "isolation", &r->isolation, err);
+
+	if (ret == 0 && strcmp(r->isolation, "runsc") != 0 &&
+	    strcmp(r->isolation, "crun") != 0)
+		ret = err_set(err, -EINVAL,
+			      "'isolation' must be runsc or crun, not '%s'",
+			      r->isolation);
+	if (ret == 0)
+		ret = wish_text(body, "gpus", &r->gpus, err);
+	/* It becomes a part of what the engine is asked for. */
+	if (ret == 0 && r->gpus &&
+	    (strlen(r->gpus) > 255 ||
+	     r->gpus[strspn(r->gpus, "abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789,:-")]))
+		ret = err_set(err, -EINVAL,
+			      "'gpus' must be \"all\" or a list of devices");
+	if (ret == 0 && r->gpus && !r->gpus[0])
+		ptr_freep(&r->gpus);
+	return ret;
+}
+
+static int env_check(const struct strv *env, struct err *err)
+{
+	size_t i, total = 0;
+	int ret = 0;
+
+	for (i = 0; i < env->n && ret == 0; i++) {
+		total += strlen(env->v[i]);
+		ret = name_check_env(env->v[i], err);
+	}
+	if (ret == 0 && total > ENV_BYTES_MAX)
+		ret = err_set(err, -EINVAL, "'env' is over %u bytes",
+			      ENV_BYTES_MAX);
+	return ret;
+}
+
+static int wish_env(json_t *body, struct instance_record *r, struct err *err)
+{
+	struct strv env = { 0 };
+	json_t *list = NULL;
+	char *text = NULL;
+	int ret = 0;
+
+	if (!json_object_get(body, "env"))
+		return 0;
+	ret = jsonx_strv(body, "env", ENV_MAX, &env, err);
+	if (ret == 0)
+		ret = env_check(&env, err);
+	if (ret == 0) {
+		list = jsonx_from_strv(&env);
+		text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+		if (!text)
+			ret = err_set(err, -ENOMEM, "out of memory");
+	}
+	if (ret == 0) {
+		free(r->env_json);
+		r->env_json = text;
+	}
+	json_decref(list);
+	strv_done(&env);
+	return ret;
+}
+
+static int wishes_apply(json_t *body, struct instance_record *r,
+			struct err *err)
+{
+	uint64_t uid = r->host_uid, gid = r->host_gid;
+	int ret = wish_limits(body, r, err);
+
+	if (ret == 0)
+		ret = wish_kind(body, r, err);
+	if (ret == 0)
+		ret = wish_path(body, "workspace", &r->workspace, err);
+	if (ret == 0)
+		ret = wish_path(body, "workdir", &r->workdir, err);
+	if (ret == 0)
+		ret = wish_env(body, r, err);
+	if (ret == 0)
+		ret = jsonx_bool(body, "workspace_ro", r->workspace_ro,
+				 &r->workspace_ro, err);
+	if (ret == 0)
+		ret = jsonx_bool(body, "auto_remove", r->auto_remove,
+				 &r->auto_remove, err);
+	if (ret == 0)
+		ret = jsonx_u64(body, "host_uid", 0, UINT32_MAX - 1, uid, &uid,
+				err);
+	if (ret == 0)
+		ret = jsonx_u64(body, "host_gid", 0, UINT32_MAX - 1, gid, &gid,
+				err);
+	r->host_uid = (uint32_t)uid;
+	r->host_gid = (uint32_t)gid;
+	return ret;
+}
+
+/* A record as its blueprint would have it. */
+static int record_start(const struct acd *acd, const char *name,
+			const char *blueprint, struct instance_record *r,
+			struct err *err)
+{
+	struct blueprint bp = { 0 };
+	int ret = blueprint_load(blueprint, &bp, err);
+
+	if (ret < 0)
+		return ret;
+	*r = (struct instance_record){
+		.name = strdup(name),
+		.blueprint = strdup(blueprint),
+		.isolation = strdup(bp.isolation),
+		.cpu_milli = bp.cpu_milli,
+		.memory = bp.memory,
+		.pids = bp.pids,
+		.timeout_ms = bp.timeout_ms,
+		.host_uid = acd->owner,
+		.host_gid = acd->owner_group,
+	};
+	blueprint_done(&bp);
+	if (r->name && r->blueprint && r->isolation)
+		return 0;
+	instance_record_done(r);
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+/* @in has the name already. */
+static void create_known(struct create_call *c, struct instance *in,
+			 const char *blueprint)
+{
+	const struct instance_record *old = instance_record(in);
+	struct instance_record r = { 0 };
+	struct err err = { 0 };
+	int ret = 0;
+
+	if (strcmp(old->blueprint, blueprint) != 0) {
+		err_set(&err, -EEXIST,
+			"'%s' is bound to the blueprint '%s'; choose another "
+			"name, or remove it with 'ac destroy %s'",
+			old->name, old->blueprint, old->name);
+		http_reply_error(c->req, &err, "name_collision");
+		return;
+	}
+	if (instance_record_copy(&r, old) < 0)
+		ret = err_set(&err, -ENOMEM, "out of memory");
+	if (ret == 0)
+		ret = wishes_apply(http_body(c->req), &r, &err);
+	if (ret == 0 && old->state != INSTANCE_STARTING &&
+	    old->state != INSTANCE_RUNNING)
+		ret = instance_update(in, &r, &err);
+	instance_record_done(&r);
+	if (ret < 0)
+		http_reply_error(c->req, &err, NULL);
+	else
+		http_reply_json(c->req, 200, instance_json(in));
+}
+
+static void create_new(struct create_call *c, const char *name,
+		       const char *blueprint)
+{
+	struct instance_record r = { 0 };
+	struct instance *in;
+	struct err err = { 0 };
+	const char *code = NULL;
+	int ret = record_start(c->acd, name, blueprint, &r, &err);
+
+	if (ret == -ENOENT)
+		code = "unknown_blueprint";
+	if (ret == 0)
+		ret = wishes_apply(http_body(c->req), &r, &err);
+	if (ret == 0)
+		ret = instance_create(c->acd->instances, &r, &in, &err);
+	instance_record_done(&r);
+	if (ret < 0)
+		http_reply_error(c->req, &err, code);
+	else
+		http_reply_json(c->req, 201, instance_json(in));
+}
+
+static void create_go(struct create_call *c);
+
+static void create_again(void *arg, const struct err *err)
+{
+	struct create_call *c = arg;
+
+	if (!c->req)
+		free(c);
+	else if (!err)
+		create_go(c);
+	else {
+		http_reply_error(c->req, err, NULL);
+		free(c);
+	}
+}
+
+static void create_abort(void *arg)
+{
+	struct create_call *c = arg;
+
+	c->req = NULL;
+}
+
+/* Ends the call, or leaves it to create_again(). */
+static void create_go(struct create_call *c)
+{
+	const char *name, *blueprint;
+	struct err err = { 0 };
+	struct instance *in;
+	int ret;
+
+	/* Checked when the request came. */
+	name = json_string_value(json_object_get(http_body(c->req), "name"));
+	blueprint = json_string_value(
+		json_object_get(http_body(c->req), "blueprint"));
+	in = instance_find(c->acd->instances, name);
+	if (in && instance_is_leaving(in)) {
+		http_on_abort(c->req, create_abort, c);
+		ret = instance_stop(in, 0, create_again, c);
+		if (ret == 0)
+			return;
+		err_set(&err, ret, "%s: %s", name, err_text(ret));
+		http_reply_error(c->req, &err, NULL);
+	} else if (in) {
+		create_known(c, in, blueprint);
+	} else {
+		create_new(c, name, blueprint);
+	}
+	free(c);
+}
+
+void api_instance_create(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = {
+		"name",	     "blueprint", "cpus_milli",	  "memory",
+		"pids",	     "timeout_ms", "gpus",	  "isolation",
+		"workspace", "workspace_ro", "auto_remove", "workdir",
+		"env",	     "host_uid",  "host_gid",	  NULL,
+	};
+	json_t *body = http_body(req);
+	const char *name = NULL, *blueprint = NULL;
+	struct create_call *c;
+	struct err err = { 0 };
+	int ret = jsonx_known(body, keys, &err);
+
+	if (ret == 0)
+		ret = jsonx_str(body, "name", "", &name, &err);
+	if (ret == 0)
+		ret = jsonx_str(body, "blueprint", "", &blueprint, &err);
+	if (ret == 0)
+		ret = name_check_instance(name, &err);
+	if (ret == 0)
+		ret = name_check_blueprint(blueprint, &err);
+	c = ret == 0 ? calloc(1, sizeof(*c)) : NULL;
+	if (ret == 0 && !c)
+		ret = err_set(&err, -ENOMEM, "out of memory");
+	if (ret < 0) {
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	c->acd = ctx;
+	c->req = req;
+	create_go(c);
+}

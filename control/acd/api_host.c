@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_host.c - routes about the daemon itself: version, state, logs, prune
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "control/acd/acd.h"
+#include "control/acd/api.h"
+#include "control/acd/build.h"
+#include "control/acd/instance.h"
+#include "control/acd/logtail.h"
+#include "control/shared/json.h"
+#include "control/shared/paths.h"
+
+#define PRUNE_GRACE_MS 10000u
+#define GVISOR_LOGS AC_STATE_LOG "/gvisor"
+
+void api_version(void *ctx, struct http_req *req)
+{
+	http_reply_json(req, 200, acd_version_json(ctx));
+}
+
+void api_status(void *ctx, struct http_req *req)
+{
+	http_reply_json(req, 200, acd_status(ctx));
+}
+
+void api_doctor(void *ctx, struct http_req *req)
+{
+	http_reply_json(req, 200, acd_doctor(ctx));
+}
+
+/* runsc writes a file for each of its processes: the newest is meant. */
+static void newest_file(const char *dir, char *ret, size_t size)
+{
+	SCOPED_DIR d = opendir(dir);
+	struct timespec newest = { 0 };
+
+	snprintf(ret, size, "%s/log", dir);
+	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+		struct stat st;
+
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
+			continue;
+		if (st.st_mtim.tv_sec < newest.tv_sec ||
+		    (st.st_mtim.tv_sec == newest.tv_sec &&
+		     st.st_mtim.tv_nsec <= newest.tv_nsec))
+			continue;
+		newest = st.st_mtim;
+		snprintf(ret, size, "%s/%s", dir, e->d_name);
+	}
+}
+
+void api_log(void *ctx, struct http_req *req)
+{
+	static const struct {
+		const char *source, *path;
+	} files[] = {
+		{ "host", AC_STATE_LOG "/host.log" },
+		{ "engine", AC_STATE_LOG "/engine.log" },
+		{ "proxy", AC_STATE_LOG "/proxy.log" },
+	};
+	const struct acd *acd = ctx;
+	const char *source = http_param(req, "source");
+	char path[sizeof(GVISOR_LOGS) + 1 + NAME_MAX] = "";
+	struct err err = { 0 };
+	uint64_t lines;
+
+	if (api_query_u64(req, "tail", INT64_MAX, LOGTAIL_ALL, &lines) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		if (strcmp(files[i].source, source) == 0)
+			snprintf(path, sizeof(path), "%s", files[i].path);
+	}
+	if (strcmp(source, "gvisor") == 0)
+		newest_file(GVISOR_LOGS, path, sizeof(path));
+	if (!path[0]) {
+		err_set(&err, -ENOENT,
+			"there are logs of host, engine, proxy and gvisor; "
+			"those of an instance are at /v1/instances/NAME/logs");
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	logtail_reply(acd->loop, req, path, lines,
+		      http_query_flag(req, "follow"));
+}
+
+/*
+ * Prune: stop what is live (by force only), then let the runtime drop
+ * containers, caches and images. It goes on when its client leaves.
+ */
+struct prune {
+	struct acd *acd;
+	struct http_req *req; /* NULL: the client left */
+	bool images;
+	unsigned stopping; /* plus one while they are being told */
+	struct err err; /* the first */
+};
+
+static void prune_on_abort(void *arg)
+{
+	struct prune *p = arg;
+
+	p->req = NULL;
+}
+
+static void prune_end(void *arg, const struct err *err)
+{
+	struct prune *p = arg;
+
+	build_forget(p->acd->builds, NULL);
+	if (p->req && err)
+		http_reply_error(p->req, err, NULL);
+	else if (p->req)
+		http_reply_empty(p->req);
+	free(p);
+}
+
+static void prune_on_stopped(void *arg, const struct err *err)
+{
+	struct prune *p = arg;
+	struct runtime *rt = p->acd->runtime;
+
+	if (err && p->err.code == 0)
+		p->err = *err;
+	if (--p->stopping)
+		return;
+	if (p->err.code == 0 && !rt->ops->prune)
+		err_set(&p->err, -ENOTSUP, "this runtime keeps nothing");
+	if (p->err.code == 0) {
+		int rc = rt->ops->prune(rt, p->images, prune_end, p);
+
+		if (rc == 0)
+			return;
+		err_set(&p->err, rc, "prune: %s", err_text(rc));
+	}
+	prune_end(p, &p->err);
+}
+
+static bool is_live(const struct instance_record *r)
+{
+	return r->state == INSTANCE_STARTING || r->state == INSTANCE_RUNNING ||
+	       r->state == INSTANCE_STOPPING;
+}
+
+static int add_live(void *arg, const struct instance_record *r)
+{
+	return is_live(r) ? strv_push(arg, r->name) : 0;
+}
+
+static void refuse_busy(struct http_req *req, const struct strv *live)
+{
+	struct err err = { 0 };
+	char names[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < live->n && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used,
+					 "%s%s", i ? ", " : "", live->v[i]);
+	err_set(&err, -EBUSY,
+		"%zu of the instances are running: stop them first, or force "
+		"it: %s",
+		live->n, names);
+	http_reply_error(req, &err, "busy");
+}
+
+static void prune_start(struct prune *p, const struct strv *live)
+{
+	http_on_abort(p->req, prune_on_abort, p);
+	p->stopping = 1;
+	for (size_t i = 0; i < live->n; i++) {
+		struct instance *in = instance_find(p->acd->instances,
+						    live->v[i]);
+		int rc;
+
+		if (!in)
+			continue;
+		p->stopping++;
+		rc = instance_stop(in, PRUNE_GRACE_MS, prune_on_stopped, p);
+		if (rc < 0) {
+			p->stopping--;
+			err_set(&p->err, rc, "stop %s: %s", live->v[i],
+				err_text(rc));
+		}
+	}
+	prune_on_stopped(p, NULL);
+}
+
+void api_prune(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = { "images", "force", NULL };
+	struct acd *acd = ctx;
+	struct strv live = { 0 };
+	struct err err = { 0 };
+	struct prune *p = NULL;
+	bool images, force;
+	json_t *body = http_body(req);
+
+	if (jsonx_known(body, keys, &err) < 0 ||
+	    jsonx_bool(body, "images", false, &images, &err) < 0 ||
+	    jsonx_bool(body, "force", false, &force, &err) < 0 ||
+	    store_each(acd->store, add_live, &live, &err) < 0) {
+		http_reply_error(req, &err, NULL);
+	} else if (acd->phase != ACD_READY) {
+		err_set(&err, -EAGAIN, "ac-host is starting or stopping: %s",
+			acd->progress);
+		http_reply_error(req, &err, "starting");
+	} else if (live.n && !force) {
+		refuse_busy(req, &live);
+	} else if (!(p = calloc(1, sizeof(*p)))) {
+		err_set(&err, -ENOMEM, "out of memory");
+		http_reply_error(req, &err, NULL);
+	} else {
+		*p = (struct prune){ .acd = acd, .req = req, .images = images };
+		prune_start(p, &live);
+	}
+	strv_done(&live);
+}

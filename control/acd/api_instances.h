@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_instances.h - what the handlers of /v1/instances share
+ */
+#ifndef CONTROL_ACD_API_INSTANCES_H
+#define CONTROL_ACD_API_INSTANCES_H
+
+#include "control/acd/acd.h"
+#include "control/acd/api.h"
+#include "control/acd/instance.h"
+
+/* The instance in the path; NULL: the request was answered. */
+struct instance *api_instance_of(struct acd *acd, struct http_req *req);
+/* 409 with the code "not_running". */
+void api_reply_not_running(struct http_req *req, const char *name);
+
+#endif

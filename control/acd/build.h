@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build.h - image builds in the nested engine: one child a time, its
+ * progress lines fanned out to everybody who waits
+ *
+ * Runs AC_SHARE/images/build.sh ensure NAME. An image that was ensured once
+ * in this life of acd is not looked at again until build_forget().
+ */
+#ifndef CONTROL_ACD_BUILD_H
+#define CONTROL_ACD_BUILD_H
+
+#include <stdbool.h>
+
+#include "control/acd/children.h"
+#include "lib/err.h"
+#include "lib/loop.h"
+
+struct builds;
+struct build_wait;
+
+/* @line: a progress line without newline (escaped), NULL at the end; then
+ * @err tells how it went (NULL: well). */
+typedef void (*build_fn)(void *arg, const char *line, const struct err *err);
+
+struct builds *builds_new(struct loop *loop, struct children *children);
+/* Kills what runs; waiters hear nothing any more. NULL is fine. */
+void builds_free(struct builds *b);
+/* Another program than AC_SHARE/images/build.sh (tests); kept by reference. */
+void builds_set_script(struct builds *b, const char *path);
+bool build_is_ready(struct builds *b, const char *image);
+/* Joins a build of the same image that is under way, else queues one.
+ * @no_cache builds anew; @force looks at the image even when it was ensured
+ * in this life. @fn never runs before this has returned; its call with a NULL
+ * line is the last, and the waiter is gone by then. NULL with errno without
+ * memory. */
+struct build_wait *build_ensure(struct builds *b, const char *image,
+				bool no_cache, bool force, build_fn fn,
+				void *arg);
+/* The waiter lost interest (never after its last call); the build ends when
+ * nobody waits any more. */
+void build_leave(struct build_wait *w);
+void build_forget(struct builds *b, const char *image); /* NULL: all */
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_impl.h - shared by the files that make up the docker runtime
+ */
+#ifndef CONTROL_ACD_DOCKER_IMPL_H
+#define CONTROL_ACD_DOCKER_IMPL_H
+
+#include "control/acd/engine.h"
+#include "control/acd/links.h"
+#include "control/runtime.h"
+
+/* Containers are called so and then as their instance, to keep clear of
+ * names that somebody gives by hand in ac-host. */
+#define DOCKER_NAME_PREFIX "ac-"
+
+struct docker {
+	struct runtime rt; /* first */
+	struct loop *loop;
+	struct engine *engine;
+	struct links *links;
+};
+
+static inline struct docker *docker_of(struct runtime *rt)
+{
+	return (struct docker *)rt;
+}
+
+/* "/containers/<id><verb>"; -EINVAL without an id, -ENOBUFS. */
+int docker_path(char *out, size_t size, const char *id, const char *verb);
+/* A call whose answer is only success or failure. */
+int docker_do(struct docker *d, const char *method, const char *path,
+	      uint64_t timeout_ms, runtime_done_fn fn, void *arg);
+/* Forces a container away, by id or name; gone already is success. */
+int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
+		  void *arg);
+
+/* See the operations of these names in control/runtime.h. */
+int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
+		    void *arg);
+int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
+		  void *arg);
+int docker_op_list(struct runtime *rt, runtime_each_fn each,
+		   runtime_done_fn fn, void *arg);
+int docker_op_df(struct runtime *rt,
+		 void (*fn)(void *arg, uint64_t image_bytes,
+			    uint64_t cache_bytes, const struct err *err),
+		 void *arg);
+int docker_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
+		    void *arg);
+
+#endif

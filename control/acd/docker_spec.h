@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_spec.h - a sandbox as the Docker Engine API is told to make it
+ */
+#ifndef CONTROL_ACD_DOCKER_SPEC_H
+#define CONTROL_ACD_DOCKER_SPEC_H
+
+#include <jansson.h>
+
+#include "control/runtime.h"
+
+#define DOCKER_LABEL "ac.instance" /* its value: the instance's name */
+/* Host threads of an idle sandbox are some 30, of a busy one a few hundred;
+ * so much is added to the pids that the agent may have. */
+#define DOCKER_PIDS_EXTRA 512u
+
+/* The body of POST /containers/create; a new reference. NULL: @err says why
+ * (-ENODEV: the wanted GPU is not here; -ENOTSUP: unknown isolation). */
+json_t *docker_create_json(const struct runtime_spec *spec, struct err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dockerd.h - how the nested dockerd is configured
+ */
+#ifndef CONTROL_ACD_DOCKERD_H
+#define CONTROL_ACD_DOCKERD_H
+
+#include <jansson.h>
+
+#include "control/acd/supervise.h"
+#include "lib/err.h"
+
+#define DOCKERD_CONFIG "/run/ac/daemon.json"
+#define DOCKERD_LOG "/var/lib/ac/log/engine.log"
+#define DOCKERD_PID_FILE "/run/ac/dockerd.pid"
+
+extern const struct supervise_spec dockerd_spec;
+
+/* The runsc that sandboxes run with: the user's own, else ours. */
+const char *dockerd_runsc(void);
+/* The flags that every runsc of ours gets, NULL-terminated. */
+extern const char *const dockerd_runsc_flags[];
+
+/* The configuration; NULL without memory. @runsc: the binary. */
+json_t *dockerd_config(const char *runsc);
+int dockerd_write_config(const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance.h - the life of an instance: record, sandbox, session, main run
+ *
+ *	created ─run→ starting ─ready→ running ─exit/stop→ stopping → stopped
+ *	                 └──────── cannot start / lost ───────────→ failed
+ *
+ * A sandbox (container) exists only from starting to stopping; workspace,
+ * home and log outlive it. All calls return at once; outcomes by callback,
+ * exactly once, from the loop. A call that takes a callback and returns a
+ * negative errno will not call it.
+ */
+#ifndef CONTROL_ACD_INSTANCE_H
+#define CONTROL_ACD_INSTANCE_H
+
+#include <jansson.h>
+
+#include "control/acd/build.h"
+#include "control/acd/logring.h"
+#include "control/acd/session.h"
+#include "control/acd/store.h"
+#include "control/runtime.h"
+
+struct instances;
+struct instance;
+
+typedef void (*instance_fn)(void *arg, const struct err *err);
+
+struct instances *instances_new(struct loop *loop, struct store *store,
+				struct runtime *rt, struct builds *builds,
+				struct err *err);
+/* Where the directories of instances are: AC_STATE_INSTANCES but for tests;
+ * borrowed. */
+void instances_set_dir(struct instances *is, const char *dir);
+/* Whoever still watches a run hears that it is lost; the sandboxes stay. No
+ * callback of the runtime may come afterwards. */
+void instances_free(struct instances *is);
+/* After a start of acd: what the store believes alive is lost; what the
+ * runtime still has is removed. */
+int instances_reconcile(struct instances *is, instance_fn fn, void *arg);
+/* Clean shutdown: stops all; @fn when the last is gone. */
+void instances_stop_all(struct instances *is, uint64_t grace_ms,
+			instance_fn fn, void *arg);
+unsigned instances_live(const struct instances *is); /* starting … stopping */
+
+/* A main run's or an exec's wishes; strings borrowed. */
+struct run_request {
+	const char *const *argv; /* empty: the blueprint's command */
+	const char *const *env; /* "NAME=value", on top of the instance's */
+	const char *cwd; /* NULL: the instance's */
+	bool shell; /* argv empty: the blueprint's shell instead */
+	bool tty, use_stdin;
+	bool detached; /* goes on when its client leaves */
+	uint16_t rows, cols;
+	uint64_t timeout_ms; /* 0: the instance's, for a main run */
+};
+
+/* A watcher of one process: the client stream implements it. */
+struct run_watch_ops {
+	void (*started)(void *arg, uint32_t pid);
+	void (*output)(void *arg, enum link_type stream, struct slice data);
+	void (*stdin_credit)(void *arg);
+	void (*notice)(void *arg, uint8_t level, const char *text);
+	void (*exited)(void *arg, const struct link_exit *x); /* the last */
+};
+
+struct run; /* one process in a sandbox: the main one or an exec */
+struct run_watch;
+
+struct instance *instance_find(struct instances *is, const char *name);
+/* In order of name; @fn must not change the set. */
+void instances_each(struct instances *is,
+		    void (*fn)(void *arg, struct instance *in), void *arg);
+const struct instance_record *instance_record(const struct instance *in);
+bool instance_is_live(const struct instance *in); /* starting … stopping */
+/* Its files are being removed: nothing can be done with it until that is
+ * over (instance_stop() waits for it), perhaps it is gone then. */
+bool instance_is_leaving(const struct instance *in);
+/* INSTANCE of the API; a new reference, NULL without memory. */
+json_t *instance_json(struct instance *in);
+/* Stores a new record (copied; the address is chosen here). -EEXIST. */
+int instance_create(struct instances *is, const struct instance_record *r,
+		    struct instance **ret, struct err *err);
+/* Replaces the wishes (limits, environment, workspace, …) for the next run
+ * by those of @r, a changed copy of the record; -EBUSY when one is starting
+ * or on. */
+int instance_update(struct instance *in, const struct instance_record *r,
+		    struct err *err);
+
+/* Hears of each change of a state. */
+struct instance_event;
+struct instance_event *
+instance_event_add(struct instances *is,
+		   void (*fn)(void *arg, struct instance *in),
+		   void *arg);
+void instance_event_free(struct instance_event *e); /* NULL is fine */
+
+/* Errors of instance_run(), also by its callback, that a client can mend. */
+#define INSTANCE_NO_IMAGE (-ENOPKG)
+#define INSTANCE_NO_WORKSPACE (-EDESTADDRREQ)
+
+/* Starts sandbox and main process; one that is stopping is waited for.
+ * -EALREADY running, INSTANCE_NO_*, others. @fn when the main process has
+ * begun or that failed; from there the caller may watch instance_main() and
+ * misses nothing. */
+int instance_run(struct instance *in, const struct run_request *rq,
+		 instance_fn fn, void *arg, struct err *err);
+/* Who called instance_run() with @arg has gone before its callback, which
+ * will not come: the run is not begun, or stopped. */
+void instance_run_cancel(struct instance *in, const void *arg);
+/* The image that INSTANCE_NO_IMAGE is about; NULL while unknown. */
+const char *instance_image(const struct instance *in);
+struct run *instance_main(struct instance *in); /* NULL: not running */
+/* -ENOTCONN: not running. */
+int instance_exec(struct instance *in, const struct run_request *rq,
+		  struct run **ret, struct err *err);
+/* Not running is success, by callback all the same. */
+int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
+		  void *arg);
+/* Live: -EBUSY unless @force, which kills. Removes home (credentials), log;
+ * keeps the workspace. */
+int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg);
+/* Clean, and the instance's own workspace and record. A workspace given by
+ * --workspace is never deleted. @in is gone when @fn hears of success. */
+int instance_destroy(struct instance *in, bool force, instance_fn fn,
+		     void *arg);
+/* -ENOTCONN: not running. By runtime_ops.stats. */
+int instance_stats(struct instance *in, runtime_stats_fn fn, void *arg);
+
+/*
+ * A reader of the terminal log. @wake: there may be more, or the run ended;
+ * never from inside a call here.
+ */
+struct instance_log;
+#define INSTANCE_LOG_ALL UINT64_MAX
+/* From the last @lines lines on (INSTANCE_LOG_ALL: from the ring's start),
+ * or from the last @bytes bytes when that is not 0. */
+int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
+		      void (*wake)(void *arg), void *arg,
+		      struct instance_log **ret, struct err *err);
+ssize_t instance_log_read(struct instance_log *l, void *data, size_t len);
+bool instance_log_live(const struct instance_log *l); /* more may come */
+void instance_log_close(struct instance_log *l); /* NULL is fine */
+
+/*
+ * Several watchers may follow one run; output waits for the slowest. NULL
+ * with errno: EMFILE too many, ENOMEM. Each is freed by its owner, in any
+ * callback or later; after exited() the run is gone and the watch inert.
+ */
+struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,
+				void *arg);
+void run_watch_credit(struct run_watch *w, uint32_t bytes);
+void run_watch_free(struct run_watch *w); /* NULL is fine */
+bool run_is_tty(const struct run *r);
+size_t run_stdin_room(const struct run *r);
+int run_stdin(struct run *r, const void *data, size_t len);
+int run_stdin_eof(struct run *r);
+int run_signal(struct run *r, uint32_t signo);
+int run_resize(struct run *r, uint16_t rows, uint16_t cols);
+/* The client that owned an attached run has gone: ends exec or instance. */
+void run_abandon(struct run *r);
+/* It went on purpose: the run goes on without it. */
+void run_detach(struct run *r);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_clean.c - removal of an instance's files, of its record, and of
+ * what an earlier life of acd left behind
+ *
+ * Files go only while nothing runs that could write them, and the record
+ * only when its files have gone: a removal that was cut short can be asked
+ * for again.
+ */
+#include "control/acd/instance_impl.h"
+
+#include "control/acd/mounts.h"
+#include "lib/log.h"
+
+/* ---- clean and destroy ---- */
+
+static void tree_removed(void *arg, const struct err *err)
+{
+	struct instance *in = arg;
+	enum instance_clean clean = in->clean;
+	struct err failed = { 0 };
+
+	in->tree = NULL;
+	in->clean = CLEAN_NOT;
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "'%s'", in->rec.name);
+	} else if (clean == CLEAN_ALL) {
+		if (store_delete(in->is->store, in->rec.name, &failed) == 0) {
+			mounts_release(in->rec.name);
+			instance_forget(in);
+			return;
+		}
+	}
+	if (failed.code < 0)
+		log_error("%s", failed.msg);
+	instance_wake(in, failed.code < 0 ? &failed : NULL);
+}
+
+static int tree_begin(struct instance *in, struct err *err)
+{
+	SCOPED_STR all = instance_path(in, "");
+	SCOPED_STR home = instance_path(in, "home");
+	SCOPED_STR log = instance_path(in, "log");
+	const char *const some_paths[] = { home, log, NULL };
+	const char *const all_paths[] = { all, NULL };
+
+	if (!all || !home || !log)
+		return err_set(err, -ENOMEM, "no memory");
+	instance_log_drop(in, true);
+	return treejob_start(in->is->loop,
+			     in->clean == CLEAN_ALL ? all_paths : some_paths,
+			     tree_removed, in, &in->tree, err);
+}
+
+void instance_clean_now(struct instance *in)
+{
+	struct err err = { 0 };
+
+	if (in->clean == CLEAN_NOT && in->rec.auto_remove)
+		in->clean = CLEAN_ALL;
+	if (in->clean == CLEAN_NOT) {
+		instance_wake(in, NULL);
+		return;
+	}
+	if (tree_begin(in, &err) < 0) {
+		log_error("%s: %s", in->rec.name, err.msg);
+		in->clean = CLEAN_NOT;
+		instance_wake(in, &err);
+	}
+}
+
+static int clean_ask(struct instance *in, enum instance_clean clean,
+		     bool force, instance_fn fn, void *arg)
+{
+	const struct err canceled = {
+		.code = -ECANCELED,
+		.msg = "the instance is being cleaned",
+	};
+	int ret;
+
+	if (in->tree || (instance_is_live(in) && !force))
+		return -EBUSY;
+	ret = instance_wait(in, fn, arg);
+	if (ret < 0)
+		return ret;
+	if (in->clean < clean)
+		in->clean = clean;
+	instance_start_next(in, &canceled);
+	if (instance_is_live(in)) {
+		instance_end(in, 0);
+	} else if (in->rec.container_id) {
+		/* Its removal had failed; files of a sandbox that may still
+		 * write them are not touched. */
+		in->final = in->rec.state;
+		instance_set_state(in, INSTANCE_STOPPING);
+		instance_teardown(in);
+	} else {
+		instance_clean_now(in);
+	}
+	return 0;
+}
+
+int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg)
+{
+	return clean_ask(in, CLEAN_HOME, force, fn, arg);
+}
+
+int instance_destroy(struct instance *in, bool force, instance_fn fn,
+		     void *arg)
+{
+	return clean_ask(in, CLEAN_ALL, force, fn, arg);
+}
+
+/* ---- after a start of acd ---- */
+
+struct reconcile {
+	struct instances *is;
+	struct strv ids;
+	unsigned pending;
+	struct err err; /* the first */
+	instance_fn fn;
+	void *arg;
+};
+
+static void reconcile_done(struct reconcile *rc)
+{
+	struct instances *is = rc->is;
+	instance_fn fn = rc->fn;
+	void *arg = rc->arg;
+	struct err err = rc->err;
+	struct instance *in, *next;
+
+	strv_done(&rc->ids);
+	free(rc);
+	/* What was to be removed at its end has ended. */
+	for (in = TAILQ_FIRST(&is->all); in; in = next) {
+		next = TAILQ_NEXT(in, link);
+		if (err.code == 0 && in->rec.auto_remove &&
+		    in->rec.state != INSTANCE_CREATED)
+			instance_clean_now(in);
+	}
+	fn(arg, err.code < 0 ? &err : NULL);
+}
+
+static void reconcile_removed(void *arg, const struct err *err)
+{
+	struct reconcile *rc = arg;
+
+	if (err && rc->err.code == 0) {
+		rc->err = *err;
+		err_wrap(&rc->err, "cannot remove a left-over sandbox");
+	}
+	if (--rc->pending == 0)
+		reconcile_done(rc);
+}
+
+static void reconcile_found(void *arg, const char *id, const char *name,
+			    bool running)
+{
+	struct reconcile *rc = arg;
+
+	log_info("removing the sandbox of '%s', left over%s", name,
+		 running ? " and running" : "");
+	if (strv_push(&rc->ids, id) < 0 && rc->err.code == 0)
+		err_set(&rc->err, -ENOMEM, "no memory");
+}
+
+static void reconcile_listed(void *arg, const struct err *err)
+{
+	struct reconcile *rc = arg;
+	struct runtime *rt = rc->is->rt;
+	struct err failed = { 0 };
+	size_t i;
+	int ret;
+
+	if (err)
+		rc->err = *err;
+	rc->pending = 1; /* this function itself */
+	for (i = 0; i < rc->ids.n; i++) {
+		rc->pending++;
+		ret = rt->ops->remove(rt, rc->ids.v[i], reconcile_removed, rc);
+		if (ret < 0) {
+			err_set(&failed, ret, "%s", err_text(ret));
+			reconcile_removed(rc, &failed);
+		}
+	}
+	reconcile_removed(rc, NULL);
+}
+
+static int record_lost(struct instance *in, struct err *err)
+{
+	bool live = instance_is_live(in);
+
+	mounts_release(in->rec.name);
+	if (!live && !in->rec.container_id)
+		return 0;
+	free(in->rec.container_id);
+	in->rec.container_id = NULL;
+	if (live) {
+		instance_set_reason(in, "lost: ac-host was stopped or killed "
+					"while it ran");
+		in->rec.finished_at = time(NULL);
+		instance_set_state(in, INSTANCE_FAILED);
+	}
+	return instance_save(in, err);
+}
+
+int instances_reconcile(struct instances *is, instance_fn fn, void *arg)
+{
+	struct reconcile *rc = calloc(1, sizeof(*rc));
+	struct instance *in;
+	int ret = 0;
+
+	if (!rc)
+		return -ENOMEM;
+	*rc = (struct reconcile){ .is = is, .fn = fn, .arg = arg };
+	TAILQ_FOREACH(in, &is->all, link) {
+		if (ret == 0)
+			ret = record_lost(in, &rc->err);
+	}
+	if (ret < 0)
+		ret = instances_later(is, fn, arg, &rc->err);
+	else if ((ret = is->rt->ops->list(is->rt, reconcile_found,
+					  reconcile_listed, rc)) == 0)
+		return 0;
+	free(rc);
+	return ret;
+}
+
+/* ---- before acd ends ---- */
+
+struct stop_all {
+	unsigned pending;
+	struct err err; /* the first */
+	instance_fn fn;
+	void *arg;
+};
+
+static void stop_all_one(void *arg, const struct err *err)
+{
+	struct stop_all *sa = arg;
+
+	if (err && sa->err.code == 0)
+		sa->err = *err;
+	if (--sa->pending > 0)
+		return;
+	sa->fn(sa->arg, sa->err.code < 0 ? &sa->err : NULL);
+	free(sa);
+}
+
+void instances_stop_all(struct instances *is, uint64_t grace_ms,
+			instance_fn fn, void *arg)
+{
+	struct stop_all *sa = calloc(1, sizeof(*sa));
+	const struct err no_memory = { .code = -ENOMEM, .msg = "no memory" };
+	struct instance *in;
+
+	if (!sa || instances_later(is, stop_all_one, sa, NULL) < 0) {
+		free(sa);
+		fn(arg, &no_memory);
+		return;
+	}
+	*sa = (struct stop_all){ .pending = 1, .fn = fn, .arg = arg };
+	TAILQ_FOREACH(in, &is->all, link) {
+		if (!instance_is_live(in))
+			continue;
+		if (instance_stop(in, grace_ms, stop_all_one, sa) == 0)
+			sa->pending++;
+	}
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_log.c - the terminal log of an instance, and its readers
+ *
+ * The ring is open while a run writes it or somebody reads it. Writer and
+ * readers share it, since only the writer knows when it turns over.
+ */
+#include "control/acd/instance_impl.h"
+
+struct instance_log {
+	LIST_ENTRY(instance_log) link;
+	struct instance *in; /* NULL: cut off, there is nothing to read */
+	uint64_t pos;
+	void (*wake)(void *arg);
+	void *arg;
+};
+
+static int ring_open(struct instance *in, bool fresh, struct err *err)
+{
+	SCOPED_STR path = instance_path(in, "log/output");
+
+	if (!path)
+		return err_set(err, -ENOMEM, "no memory");
+	return logring_open(path, LOGRING_BYTES, fresh, &in->ring, err);
+}
+
+static bool ring_written(const struct instance *in)
+{
+	return in->main || in->rec.state == INSTANCE_STARTING;
+}
+
+static void ring_close(struct instance *in)
+{
+	logring_close(in->ring);
+	in->ring = NULL;
+}
+
+/* A reader may close itself when it is woken, and nobody else. */
+static void logs_wake(struct instance *in)
+{
+	struct instance_log *l, *next;
+
+	for (l = LIST_FIRST(&in->logs); l; l = next) {
+		next = LIST_NEXT(l, link);
+		l->wake(l->arg);
+	}
+}
+
+void instance_log_drop(struct instance *in, bool wake)
+{
+	struct instance_log *l;
+
+	while ((l = LIST_FIRST(&in->logs))) {
+		LIST_REMOVE(l, link);
+		l->in = NULL;
+		if (wake)
+			l->wake(l->arg);
+	}
+	ring_close(in);
+}
+
+int instance_log_start(struct instance *in, struct err *err)
+{
+	instance_log_drop(in, true);
+	return ring_open(in, true, err);
+}
+
+void instance_log_write(struct instance *in, struct slice data)
+{
+	if (!in->ring)
+		return;
+	logring_write(in->ring, data.ptr, data.len);
+	logs_wake(in);
+}
+
+void instance_log_end(struct instance *in)
+{
+	logs_wake(in);
+	if (LIST_EMPTY(&in->logs))
+		ring_close(in);
+}
+
+int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
+		      void (*wake)(void *arg), void *arg,
+		      struct instance_log **ret, struct err *err)
+{
+	struct instance_log *l;
+	int code = 0;
+
+	if (in->tree)
+		return err_set(err, -EBUSY, "the log of '%s' is being removed",
+			       in->rec.name);
+	if (!in->ring)
+		code = ring_open(in, false, err);
+	/* It never ran, or was cleaned: an empty log. */
+	if (code < 0 && code != -ENOENT)
+		return code;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_set(err, -ENOMEM, "no memory");
+	*l = (struct instance_log){ .in = in, .wake = wake, .arg = arg };
+	if (in->ring && bytes > 0)
+		l->pos = logring_end(in->ring) -
+			 (bytes < logring_end(in->ring) ?
+				  bytes :
+				  logring_end(in->ring));
+	else if (in->ring)
+		l->pos = logring_tail(in->ring, lines);
+	LIST_INSERT_HEAD(&in->logs, l, link);
+	*ret = l;
+	return 0;
+}
+
+ssize_t instance_log_read(struct instance_log *l, void *data, size_t len)
+{
+	uint64_t skipped;
+
+	if (!l->in || !l->in->ring)
+		return 0;
+	return logring_read(l->in->ring, &l->pos, data, len, &skipped);
+}
+
+bool instance_log_live(const struct instance_log *l)
+{
+	return l->in && ring_written(l->in);
+}
+
+void instance_log_close(struct instance_log *l)
+{
+	if (!l)
+		return;
+	if (l->in) {
+		LIST_REMOVE(l, link);
+		if (LIST_EMPTY(&l->in->logs) && !ring_written(l->in))
+			ring_close(l->in);
+	}
+	free(l);
+}

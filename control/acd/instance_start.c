@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_start.c - from instance_run() to the main process
+ *
+ * Theory of operation: what can be refused is refused before anything is
+ * changed. From the moment the record says "starting", whatever goes wrong
+ * takes the one way out, instance_start_failed(). Steps that wait:
+ *
+ *	runtime start → link → HELLO/ASSIGN → READY → EXEC → first sign of life
+ *
+ * instance_stop() in between sets end_wanted; while the runtime is busy
+ * nothing can be undone, so the end waits for its answer.
+ */
+#include "control/acd/instance_impl.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "control/acd/mounts.h"
+#include "control/shared/json.h"
+#include "lib/log.h"
+
+/* ---- the sandbox's environment ---- */
+
+static int env_collect(const struct instance *in, struct strv *env)
+{
+	SCOPED_JSON stored = in->rec.env_json ?
+				     json_loads(in->rec.env_json, 0, NULL) :
+				     NULL;
+	json_t *entry;
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < in->bp.env.n && ret == 0; i++)
+		ret = strv_push(env, in->bp.env.v[i]);
+	json_array_foreach(stored, i, entry) {
+		if (ret == 0 && json_is_string(entry))
+			ret = strv_push(env, json_string_value(entry));
+	}
+	if (ret == 0)
+		ret = strv_pushf(env, "AC_INSTANCE=%s", in->rec.name);
+	if (ret == 0)
+		ret = strv_pushf(env, "AC_BLUEPRINT=%s", in->rec.blueprint);
+	return ret;
+}
+
+static int sandbox_assign(struct instance *in)
+{
+	struct strv env = { 0 };
+	int ret = env_collect(in, &env);
+	struct link_assign assign = {
+		.name = in->rec.name,
+		.env = (const char *const *)env.v,
+		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids :
+						     0,
+	};
+
+	if (ret == 0)
+		ret = session_assign(in->session, &assign);
+	strv_done(&env);
+	return ret;
+}
+
+/* ---- the session ---- */
+
+static void start_refused(struct instance *in, int code, const char *what)
+{
+	err_set(&in->why, code, "%s: %s", what, err_text(code));
+	instance_start_failed(in);
+}
+
+static void sandbox_hello(void *arg)
+{
+	struct instance *in = arg;
+	int ret = sandbox_assign(in);
+
+	if (ret < 0)
+		start_refused(in, ret, "cannot pass the environment");
+}
+
+static void sandbox_ready(void *arg)
+{
+	struct instance *in = arg;
+
+	loop_timer_clear(in->ready_timer);
+	/* Recorded while the process starts, not before. */
+	if (run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
+		instance_start_failed(in);
+		return;
+	}
+	in->rec.started_at = time(NULL);
+	in->rec.runs++;
+	instance_set_state(in, INSTANCE_RUNNING);
+	if (instance_save(in, &in->why) < 0)
+		instance_start_failed(in);
+}
+
+static void sandbox_log(void *arg, uint8_t level, const char *text)
+{
+	const struct instance *in = arg;
+
+	if (level <= LOG_LVL_WARN)
+		log_warn("%s: init-guard: %s", in->rec.name, text);
+	else
+		log_info("%s: init-guard: %s", in->rec.name, text);
+}
+
+static void sandbox_closed(void *arg, const struct err *err)
+{
+	instance_link_lost(arg, err);
+}
+
+static const struct session_ops sandbox_session_ops = {
+	.hello = sandbox_hello,
+	.ready = sandbox_ready,
+	.log = sandbox_log,
+	.closed = sandbox_closed,
+};
+
+static void ready_too_late(void *arg)
+{
+	struct instance *in = arg;
+
+	err_set(&in->why, -ETIMEDOUT,
+		"the sandbox was not ready after %u seconds",
+		READY_LIMIT_MS / 1000);
+	instance_start_failed(in);
+}
+
+static int session_begin(struct instance *in, int link_fd)
+{
+	if (!in->ready_timer)
+		in->ready_timer = loop_timer_new(in->is->loop, ready_too_late,
+						 in);
+	in->session = session_new(in->is->loop, link_fd, &sandbox_session_ops,
+				  in);
+	if (!in->session || !in->ready_timer)
+		return -ENOMEM;
+	loop_timer_set(in->ready_timer, READY_LIMIT_MS);
+	return 0;
+}
+
+static void sandbox_started(void *arg, int link_fd, const char *id,
+			    const struct err *err)
+{
+	struct instance *in = arg;
+	SCOPED_FD fd = err ? -1 : link_fd;
+
+	in->runtime_busy = false;
+	if (err) {
+		if (!in->end_wanted)
+			in->why = *err;
+		instance_start_failed(in);
+		return;
+	}
+	in->rec.container_id = strdup(id);
+	if (in->end_wanted)
+		instance_start_failed(in);
+	else if (!in->rec.container_id || session_begin(in, fd_take(&fd)) < 0)
+		start_refused(in, -ENOMEM, "cannot open the guest link");
+}
+
+/* ---- what has to be there before ---- */
+
+/* One directory of the user's, 0700. What stands there must be one. */
+static int dir_make(const struct instance *in, const char *sub,
+		    struct err *err)
+{
+	SCOPED_STR path = instance_path(in, sub);
+	struct stat st;
+
+	if (!path)
+		return err_set(err, -ENOMEM, "no memory");
+	if (mkdir(path, 0700) == 0) {
+		if (lchown(path, in->rec.host_uid, in->rec.host_gid) < 0)
+			return err_sys(err, "cannot give %s to its owner",
+				       path);
+		return 0;
+	}
+	if (errno != EEXIST)
+		return err_sys(err, "cannot make the directory %s", path);
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "%s is not a directory", path);
+	return 0;
+}
+
+static int dirs_make(const struct instance *in, struct err *err)
+{
+	static const char *const sub[] = { "", "home", "log", "workspace" };
+	size_t i, n = ARRAY_SIZE(sub) - (in->rec.workspace ? 1 : 0);
+	int ret = 0;
+
+	for (i = 0; i < n && ret == 0; i++)
+		ret = dir_make(in, sub[i], err);
+	return ret;
+}
+
+/* Refuses what the client can mend, before anything is changed. */
+static int start_check(struct instance *in, struct err *err)
+{
+	int ret = instance_load_blueprint(in, err);
+
+	if (ret < 0)
+		return ret;
+	if (!build_is_ready(in->is->builds, in->image))
+		return err_set(err, INSTANCE_NO_IMAGE,
+			       "the image '%s' has not been built yet; "
+			       "'ac build %s' builds it",
+			       in->image, in->rec.blueprint);
+	if (in->rec.workspace && !mounts_has_external(in->rec.name))
+		return err_set(err, INSTANCE_NO_WORKSPACE,
+			       "the workspace %s was not passed on to ac-host",
+			       in->rec.workspace);
+	return 0;
+}
+
+/* The record of what is going to run. */
+static int record_wish(struct instance *in, const struct run_wish *w,
+		       struct err *err)
+{
+	const struct strv *argv = &w->argv;
+	SCOPED_JSON cmd = NULL;
+	char *text;
+
+	if (argv->n == 0)
+		argv = w->shell ? &in->bp.shell : &in->bp.command;
+	cmd = jsonx_from_strv(argv);
+	text = cmd ? json_dumps(cmd, JSON_COMPACT) : NULL;
+	if (!text)
+		return err_set(err, -ENOMEM, "no memory");
+	free(in->rec.cmd_json);
+	free(in->rec.reason);
+	in->rec.cmd_json = text;
+	in->rec.reason = NULL;
+	in->rec.tty = w->tty;
+	in->rec.detached = w->detached;
+	in->rec.exit_code = -1;
+	in->rec.started_at = in->rec.finished_at = 0;
+	return 0;
+}
+
+static int runtime_begin(struct instance *in, const struct mounts_paths *m,
+			 struct err *err)
+{
+	struct runtime *rt = in->is->rt;
+	SCOPED_STR image = str_printf("ac/%s:latest", in->image);
+	const struct runtime_spec spec = {
+		.name = in->rec.name,
+		.image = image,
+		.isolation = in->rec.isolation,
+		.address = in->rec.address,
+		.workspace = m->workspace,
+		.workspace_ro = in->rec.workspace && in->rec.workspace_ro,
+		.home = m->home,
+		.cpu_milli = in->rec.cpu_milli,
+		.memory = in->rec.memory,
+		.pids = in->rec.pids,
+		.gpus = in->rec.gpus,
+	};
+	int ret;
+
+	if (!image)
+		return err_set(err, -ENOMEM, "no memory");
+	ret = rt->ops->start(rt, &spec, sandbox_started, in);
+	if (ret < 0)
+		return err_set(err, ret, "cannot start a sandbox: %s",
+			       err_text(ret));
+	in->runtime_busy = true;
+	return 0;
+}
+
+static void start_undone(struct instance *in, const struct err *err)
+{
+	struct err ignored = { 0 };
+
+	instance_set_reason(in, "%s", err->msg);
+	in->rec.finished_at = time(NULL);
+	instance_set_state(in, INSTANCE_FAILED);
+	/* The caller hears of @err; a store that fails is a part of it. */
+	instance_save(in, &ignored);
+}
+
+/* Everything up to the point where only callbacks can fail. */
+static int start_begin(struct instance *in, struct err *err)
+{
+	const struct mounts_spec mounts = {
+		.name = in->rec.name,
+		.host_uid = in->rec.host_uid,
+		.host_gid = in->rec.host_gid,
+		.external = in->rec.workspace,
+		.workspace_ro = in->rec.workspace_ro,
+	};
+	struct mounts_paths paths;
+	int ret = dirs_make(in, err);
+
+	if (ret == 0)
+		ret = mounts_prepare(&mounts, &paths, err);
+	if (ret < 0)
+		return ret;
+	ret = instance_log_start(in, err);
+	if (ret == 0)
+		ret = record_wish(in, &in->wish, err);
+	if (ret == 0) {
+		instance_set_state(in, INSTANCE_STARTING);
+		ret = instance_save(in, err);
+		if (ret == 0)
+			ret = runtime_begin(in, &paths, err);
+		if (ret < 0)
+			start_undone(in, err);
+	}
+	if (ret < 0) {
+		instance_log_drop(in, true);
+		mounts_release(in->rec.name);
+	}
+	return ret;
+}
+
+/* ---- who asks for it ---- */
+
+/* Without a client there is nobody to give input or to read output: only a
+ * terminal that is kept open makes sense for a shell. */
+static void wish_complete(struct run_wish *w)
+{
+	if (w->detached && w->argv.n == 0)
+		w->tty = w->use_stdin = true;
+}
+
+/* Takes @w. On failure the instance is as it was. */
+static int start_now(struct instance *in, struct run_wish *w, instance_fn fn,
+		     void *arg, struct err *err)
+{
+	int ret;
+
+	run_wish_done(&in->wish);
+	in->wish = *w;
+	*w = (struct run_wish){ 0 };
+	in->end_wanted = false;
+	in->why = (struct err){ 0 };
+	in->exit = (struct link_exit){ 0 };
+	ret = start_check(in, err);
+	if (ret == 0)
+		ret = start_begin(in, err);
+	if (ret == 0) {
+		in->run_fn = fn;
+		in->run_arg = arg;
+	}
+	return ret;
+}
+
+/* To run once what is there has been removed. */
+static void start_later(struct instance *in, struct run_wish *w,
+			instance_fn fn, void *arg)
+{
+	run_wish_done(&in->next);
+	in->next = *w;
+	*w = (struct run_wish){ 0 };
+	in->next_fn = fn;
+	in->next_arg = arg;
+}
+
+static int run_refusal(const struct instance *in, struct err *err)
+{
+	const char *name = in->rec.name;
+
+	if (in->tree || in->clean != CLEAN_NOT)
+		return err_set(err, -EBUSY,
+			       "the files of '%s' are being removed; try "
+			       "again in a moment",
+			       name);
+	if (in->rec.state == INSTANCE_STARTING ||
+	    in->rec.state == INSTANCE_RUNNING)
+		return err_set(err, -EALREADY,
+			       "'%s' runs already; 'ac attach %s' joins it, "
+			       "'ac stop-instance %s' stops it",
+			       name, name, name);
+	if (in->next_fn)
+		return err_set(err, -EALREADY,
+			       "'%s' is stopping, and another run waits "
+			       "for that",
+			       name);
+	return 0;
+}
+
+int instance_run(struct instance *in, const struct run_request *rq,
+		 instance_fn fn, void *arg, struct err *err)
+{
+	struct run_wish w = { 0 };
+	int ret = run_refusal(in, err);
+
+	if (ret < 0)
+		return ret;
+	if (run_wish_copy(&w, rq) < 0)
+		return err_set(err, -ENOMEM, "no memory");
+	wish_complete(&w);
+	if (in->rec.state == INSTANCE_STOPPING) {
+		start_later(in, &w, fn, arg);
+		return 0;
+	}
+	if (in->rec.container_id) {
+		/* Its removal failed; nothing can start beside it. */
+		start_later(in, &w, fn, arg);
+		in->final = in->rec.state;
+		instance_set_state(in, INSTANCE_STOPPING);
+		instance_teardown(in);
+		return 0;
+	}
+	return start_now(in, &w, fn, arg, err);
+}
+
+void instance_start_next(struct instance *in, const struct err *err)
+{
+	struct run_wish w = in->next;
+	instance_fn fn = in->next_fn;
+	struct err failed = { 0 };
+
+	if (!fn)
+		return;
+	in->next = (struct run_wish){ 0 };
+	in->next_fn = NULL;
+	if (err)
+		failed = *err;
+	else if (start_now(in, &w, fn, in->next_arg, &failed) == 0)
+		return;
+	run_wish_done(&w);
+	fn(in->next_arg, &failed);
+}
+
+void instance_run_cancel(struct instance *in, const void *arg)
+{
+	if (in->next_fn && in->next_arg == arg) {
+		in->next_fn = NULL;
+		run_wish_done(&in->next);
+	}
+	if (in->run_fn && in->run_arg == arg) {
+		in->run_fn = NULL;
+		instance_end(in, 0);
+	}
+}
+
+void instance_began(struct instance *in, const struct err *err)
+{
+	instance_fn fn = in->run_fn;
+
+	in->run_fn = NULL;
+	if (fn)
+		fn(in->run_arg, err);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * logtail.c - sends a log file of acd's own to a client, and what is added
+ *
+ * At most two files are open: the rotated one until it is read to its end,
+ * then the current one. At the current one's end we look every now and then
+ * whether it grew or another file has taken its name.
+ */
+#include "control/acd/logtail.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/str.h"
+
+#define LOOK_MS 300u
+#define BLOCK 16384u
+
+struct logtail {
+	struct http_stream *stream;
+	struct loop_timer *timer;
+	char *path;
+	int fd[2]; /* rotated, current; -1: read to its end */
+	off_t pos[2];
+	bool follow;
+};
+
+static void logtail_free(struct logtail *t)
+{
+	if (!t)
+		return;
+	loop_timer_free(t->timer);
+	fd_closep(&t->fd[0]);
+	fd_closep(&t->fd[1]);
+	free(t->path);
+	free(t);
+}
+
+static int log_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Where the last *lines lines of the file begin; *lines becomes what is
+ * missing then. A newline that ends the file does not begin a line.
+ */
+static off_t tail_find(int fd, uint64_t *lines)
+{
+	char block[BLOCK];
+	struct stat st;
+	off_t pos, size;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	pos = size = st.st_size;
+	if (*lines == 0)
+		return size;
+	while (pos > 0) {
+		size_t want = pos < (off_t)BLOCK ? (size_t)pos : BLOCK;
+
+		pos -= (off_t)want;
+		if (pread(fd, block, want, pos) != (ssize_t)want)
+			return pos;
+		for (size_t i = want; i-- > 0;) {
+			off_t next = pos + (off_t)i + 1;
+
+			if (block[i] == '\n' && next != size && --*lines == 0)
+				return next;
+		}
+	}
+	if (size > 0)
+		--*lines;
+	return 0;
+}
+
+/* Has another file taken the name? Then that one is next. */
+static bool file_switch(struct logtail *t)
+{
+	SCOPED_FD fd = log_open(t->path);
+	struct stat now, ours;
+
+	if (fd < 0 || fstat(fd, &now) < 0 || fstat(t->fd[1], &ours) < 0)
+		return false;
+	if (now.st_ino == ours.st_ino && now.st_dev == ours.st_dev) {
+		if (now.st_size >= t->pos[1])
+			return false;
+		t->pos[1] = 0; /* emptied in place */
+		return true;
+	}
+	fd_closep(&t->fd[1]);
+	t->fd[1] = fd_take(&fd);
+	t->pos[1] = 0;
+	return true;
+}
+
+/* Sends what the stream takes; false at the end of all there is. */
+static bool send_some(struct logtail *t)
+{
+	int which = t->fd[0] >= 0 ? 0 : 1;
+	char block[BLOCK];
+	size_t room = http_stream_room(t->stream);
+	ssize_t n;
+
+	if (room == 0)
+		return true;
+	n = pread(t->fd[which], block, room < BLOCK ? room : BLOCK,
+		  t->pos[which]);
+	if (n > 0) {
+		t->pos[which] += n;
+		return http_stream_write(t->stream, block, (size_t)n) == 0;
+	}
+	if (which == 1)
+		return t->follow && file_switch(t);
+	fd_closep(&t->fd[0]);
+	return true;
+}
+
+static void on_abort(void *arg)
+{
+	logtail_free(arg);
+}
+
+static void logtail_pump(void *arg)
+{
+	struct logtail *t = arg;
+
+	while (http_stream_room(t->stream) > 0) {
+		if (send_some(t))
+			continue;
+		if (t->follow) {
+			loop_timer_set(t->timer, LOOK_MS);
+			return;
+		}
+		http_stream_end(t->stream);
+		logtail_free(t);
+		return;
+	}
+}
+
+static struct logtail *logtail_new(struct loop *loop, const char *path,
+				   uint64_t lines, bool follow,
+				   struct err *err)
+{
+	struct logtail *t = calloc(1, sizeof(*t));
+	SCOPED_STR old = str_printf("%s.1", path);
+
+	if (t) {
+		t->fd[0] = t->fd[1] = -1;
+		t->path = strdup(path);
+		t->timer = loop_timer_new(loop, logtail_pump, t);
+		t->follow = follow;
+	}
+	if (!t || !old || !t->path || !t->timer) {
+		err_set(err, -ENOMEM, "out of memory");
+		logtail_free(t);
+		return NULL;
+	}
+	t->fd[1] = log_open(path);
+	if (t->fd[1] < 0) {
+		err_set(err, t->fd[1], "there is no such log yet (%s)", path);
+		logtail_free(t);
+		return NULL;
+	}
+	t->fd[0] = log_open(old);
+	t->pos[1] = tail_find(t->fd[1], &lines);
+	t->pos[0] = tail_find(t->fd[0], &lines);
+	return t;
+}
+
+void logtail_reply(struct loop *loop, struct http_req *req, const char *path,
+		   uint64_t lines, bool follow)
+{
+	struct err err = { 0 };
+	struct logtail *t = logtail_new(loop, path, lines, follow, &err);
+
+	if (!t) {
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	t->stream = http_reply_stream(req, "application/octet-stream",
+				      logtail_pump, on_abort, t);
+	if (t->stream)
+		logtail_pump(t);
+	else
+		logtail_free(t);
+}

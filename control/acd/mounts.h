@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mounts.h - what a sandbox sees at /workspace and /home/node
+ *
+ * Each is a mount of its own below AC_MOUNTS/<instance>/, made when the
+ * sandbox starts and gone when it has ended. An identity-mapped mount swaps
+ * the owner of the files outside with the agent's uid, so that both sides
+ * see their own files as their own; nothing is ever chowned. setuid bits and
+ * device files have no effect through it.
+ *
+ * A workspace that is not in AC_STATE comes as a descriptor through
+ * mount.sock (open_tree() of the user's directory): acd never opens a path
+ * of the user's machine. It serves one run and is let go by
+ * mounts_release(); the client sends it again for the next.
+ *
+ * One mount namespace, one table: the state belongs to the process.
+ */
+#ifndef CONTROL_ACD_MOUNTS_H
+#define CONTROL_ACD_MOUNTS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/loop.h"
+
+#define MOUNTS_EXTERNAL_MAX 1024u /* descriptors kept at once */
+
+struct mounts_spec {
+	const char *name; /* instance, checked by name_check_instance() */
+	uint32_t host_uid, host_gid; /* owner of the files outside */
+	bool external; /* the workspace is the descriptor sent for @name */
+	bool workspace_ro;
+};
+
+struct mounts_paths {
+	char workspace[PATH_MAX]; /* AC_MOUNTS/<name>/workspace */
+	char home[PATH_MAX]; /* AC_MOUNTS/<name>/home */
+};
+
+/* Listens at @sock_path (NULL: not at all, for tests), owned by @uid:@gid,
+ * mode 0600, and clears what an earlier life left mounted. @state and @run
+ * are AC_STATE_INSTANCES and AC_MOUNTS but for tests. */
+int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
+		uint32_t gid, const char *state, const char *run,
+		struct err *err);
+void mounts_done(void); /* unmounts all; harmless when not initialised */
+
+/* Makes both mounts; <state>/<name>/{workspace,home} must exist (but for
+ * the workspace when it is external). Left-overs of the same name are
+ * replaced. -ENOENT: external, but no descriptor is here. */
+int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
+		   struct err *err);
+/* Unmounts both and drops the descriptor. Nothing there is fine. */
+void mounts_release(const char *name);
+/* A descriptor for @name has come and was not released yet. */
+bool mounts_has_external(const char *name);
+/* NULL, or why files keep the agent's uid outside (for `ac doctor`). */
+const char *mounts_idmap_problem(void);
+
+#endif

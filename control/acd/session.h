@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.h - acd's end of one guest link
+ *
+ * Everything that comes in is hostile. A malformed frame, a frame that does
+ * not fit the channel's state, or credit overrun closes this link (and so
+ * ends this sandbox), never acd. Bounded memory: output goes to the channel's
+ * owner at once; the owner returns credit when it has disposed of it.
+ */
+#ifndef CONTROL_ACD_SESSION_H
+#define CONTROL_ACD_SESSION_H
+
+#include <stdbool.h>
+
+#include "init-guard/link.h"
+#include "lib/err.h"
+#include "lib/loop.h"
+
+struct session;
+struct channel;
+
+/* Called from the loop. In closed() and exited() the object is still valid
+ * and is freed by its owner or right after. */
+struct session_ops {
+	void (*hello)(void *arg); /* answer with session_assign() */
+	void (*ready)(void *arg);
+	void (*log)(void *arg, uint8_t level, const char *text); /* escaped */
+	/* The link is gone; @err says why. Channels got exited(LOST) first. */
+	void (*closed)(void *arg, const struct err *err);
+};
+
+struct channel_ops {
+	void (*started)(void *arg, uint32_t pid);
+	/* @data is a view for the time of the call. */
+	void (*output)(void *arg, enum link_type stream, struct slice data);
+	void (*stdin_credit)(void *arg); /* channel_stdin_room() grew */
+	void (*exited)(void *arg, const struct link_exit *x); /* the last */
+};
+
+/* Takes @fd (non-blocking stream). NULL with errno. */
+struct session *session_new(struct loop *loop, int fd,
+			    const struct session_ops *ops, void *arg);
+void session_free(struct session *s); /* no callback any more; NULL is fine */
+int session_assign(struct session *s, const struct link_assign *a);
+int session_quit(struct session *s, uint32_t grace_ms);
+bool session_is_ready(const struct session *s);
+
+/* Opens a channel. -EMFILE too many, -ENOTCONN not ready, -ENOBUFS,
+ * -EMSGSIZE. The channel lives until exited() has returned or
+ * channel_close(). */
+int session_exec(struct session *s, const struct link_exec *x,
+		 const struct channel_ops *ops, void *arg,
+		 struct channel **ret);
+size_t channel_stdin_room(const struct channel *c); /* bytes accepted now */
+/* At most channel_stdin_room() bytes. -EPIPE after the end. */
+int channel_stdin(struct channel *c, const void *data, size_t len);
+int channel_stdin_eof(struct channel *c);
+int channel_credit(struct channel *c, uint32_t bytes); /* output disposed of */
+int channel_signal(struct channel *c, uint32_t signo);
+int channel_resize(struct channel *c, uint16_t rows, uint16_t cols);
+/* Kill what runs there and forget it: no further callback. NULL is fine. */
+void channel_close(struct channel *c);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_guest.c - judging what a guest sends
+ *
+ * Theory of operation: each frame is checked against the step that the
+ * session and the channel have reached, then its content by the codec, then
+ * it is acted upon. Nothing of a frame that is refused has any effect. What
+ * a callback does to the session or the channel shows in their state only:
+ * neither is touched afterwards but to see whether the session is over.
+ */
+#include "control/acd/session_impl.h"
+
+#include "lib/log.h"
+#include "lib/str.h"
+
+#define LOGS_PER_SECOND 32
+#define LOG_SHOWN 1024u /* bytes of one LOG */
+
+static struct channel **channel_slot(struct session *s, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		if (s->channels[i] && s->channels[i]->id == id)
+			return &s->channels[i];
+	}
+	return NULL;
+}
+
+void session_channel_finish(struct channel **slot, const struct link_exit *x)
+{
+	struct channel *c = *slot;
+
+	*slot = NULL;
+	c->session = NULL; /* calls from exited() find the channel over */
+	if (!c->deaf)
+		c->ops->exited(c->arg, x);
+	free(c);
+}
+
+static int refuse(struct session *s, const struct link_frame *f,
+		  const char *what)
+{
+	return err_set(&s->why, -EBADMSG,
+		       "the sandbox broke the guest link's rules: %s "
+		       "(frame %d, channel %u)",
+		       what, (int)f->type, (unsigned)f->channel);
+}
+
+static int guest_log(struct session *s, const struct link_frame *f)
+{
+	char text[4 * LOG_SHOWN + 1];
+	uint64_t second = clock_ms() / 1000;
+	struct slice s_text;
+	uint8_t level;
+
+	if (link_get_text(f, &level, &s_text) < 0 || level > LOG_LVL_DEBUG)
+		return refuse(s, f, "bad log");
+	if (second != s->log_second) {
+		s->log_second = second;
+		s->log_count = 0;
+	}
+	if (s->log_count++ >= LOGS_PER_SECOND)
+		return 0;
+	if (s_text.len > LOG_SHOWN)
+		s_text.len = LOG_SHOWN;
+	str_escape(text, sizeof(text), s_text.ptr, s_text.len);
+	if (s->ops->log)
+		s->ops->log(s->arg, level, text);
+	return 0;
+}
+
+static int guest_fail(struct session *s, const struct link_frame *f)
+{
+	char text[400];
+	struct slice s_text;
+	uint8_t code;
+
+	if (link_get_text(f, &code, &s_text) < 0)
+		return refuse(s, f, "bad failure");
+	str_escape(text, sizeof(text), s_text.ptr, s_text.len);
+	return err_set(&s->why, -EPERM, "the sandbox refused to start: %s",
+		       text);
+}
+
+static int guest_hello(struct session *s, const struct link_frame *f)
+{
+	uint32_t features;
+	uint16_t version;
+
+	if (s->state != WAIT_HELLO || link_get_hello(f, &version, &features))
+		return refuse(s, f, "unexpected hello");
+	if (version != LINK_VERSION)
+		return err_set(&s->why, -EPROTO,
+			       "the image's init-guard speaks version %u of "
+			       "the guest link, not %u; build the image anew",
+			       (unsigned)version, LINK_VERSION);
+	s->state = WAIT_ASSIGN;
+	s->ops->hello(s->arg);
+	return 0;
+}
+
+static int session_frame(struct session *s, const struct link_frame *f)
+{
+	switch (f->type) {
+	case LINK_HELLO:
+		return guest_hello(s, f);
+	case LINK_READY:
+		if (s->state != WAIT_READY)
+			return refuse(s, f, "unexpected ready");
+		s->state = LIVE;
+		s->ops->ready(s->arg);
+		return 0;
+	case LINK_FAIL:
+		if (s->state == LIVE)
+			return refuse(s, f, "late failure");
+		return guest_fail(s, f);
+	case LINK_LOG:
+		if (s->state == WAIT_HELLO)
+			return refuse(s, f, "log before hello");
+		return guest_log(s, f);
+	default:
+		/* A PONG too: no PING was sent. */
+		return refuse(s, f, "not for the host");
+	}
+}
+
+static int guest_output(struct session *s, struct channel *c,
+			const struct link_frame *f)
+{
+	if (f->payload.len > c->window)
+		return refuse(s, f, "output without credit");
+	if (f->type == LINK_STDERR && c->flags & LINK_EXEC_PTY)
+		return refuse(s, f, "a terminal has one output");
+	c->window -= (uint32_t)f->payload.len;
+	if (f->payload.len > 0 && !c->deaf)
+		c->ops->output(c->arg, f->type, f->payload);
+	return 0;
+}
+
+static int guest_credit(struct session *s, struct channel *c,
+			const struct link_frame *f)
+{
+	uint32_t bytes;
+
+	if (link_get_u32(f, &bytes) < 0 || !(c->flags & LINK_EXEC_STDIN) ||
+	    bytes > LINK_WINDOW - c->stdin_window)
+		return refuse(s, f, "credit for what was not sent");
+	c->stdin_window += bytes;
+	if (bytes > 0 && !c->deaf && !c->eof_sent)
+		c->ops->stdin_credit(c->arg);
+	return 0;
+}
+
+static int guest_started(struct session *s, struct channel *c,
+			 const struct link_frame *f)
+{
+	uint32_t pid;
+
+	if (c->started || link_get_u32(f, &pid) < 0)
+		return refuse(s, f, "unexpected start");
+	c->started = true;
+	if (!c->deaf)
+		c->ops->started(c->arg, pid);
+	return 0;
+}
+
+static int guest_exit(struct session *s, struct channel **slot,
+		      const struct link_frame *f)
+{
+	struct link_exit x;
+
+	/* The other kinds are acd's own findings. */
+	if (link_get_exit(f, &x) < 0 || x.kind > LINK_NOEXEC ||
+	    (*slot)->started == (x.kind == LINK_NOEXEC))
+		return refuse(s, f, "bad exit");
+	session_channel_finish(slot, &x);
+	return 0;
+}
+
+static int channel_frame(struct session *s, const struct link_frame *f)
+{
+	struct channel **slot = channel_slot(s, f->channel);
+
+	if (!slot)
+		return refuse(s, f, "no such channel");
+	switch (f->type) {
+	case LINK_STARTED:
+		return guest_started(s, *slot, f);
+	case LINK_STDOUT:
+	case LINK_STDERR:
+		return guest_output(s, *slot, f);
+	case LINK_CREDIT:
+		return guest_credit(s, *slot, f);
+	case LINK_EXIT:
+		return guest_exit(s, slot, f);
+	default:
+		return refuse(s, f, "not for the host");
+	}
+}
+
+int session_guest_frame(void *session, const struct link_frame *f)
+{
+	struct session *s = session;
+	int ret;
+
+	ret = f->channel == 0 ? session_frame(s, f) : channel_frame(s, f);
+	if (ret == 0 && s->state == OVER)
+		ret = -ECANCELED; /* freed by a callback */
+	return ret;
+}

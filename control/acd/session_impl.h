@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_impl.h - inside of session.c and session_guest.c
+ */
+#ifndef CONTROL_ACD_SESSION_IMPL_H
+#define CONTROL_ACD_SESSION_IMPL_H
+
+#include "control/acd/session.h"
+
+enum session_state { WAIT_HELLO, WAIT_ASSIGN, WAIT_READY, LIVE, OVER };
+
+struct channel {
+	struct session *session; /* NULL: over */
+	uint32_t id;
+	uint32_t flags; /* LINK_EXEC_* */
+	bool started;
+	bool deaf; /* channel_close() was called */
+	bool eof_sent;
+	uint32_t window; /* bytes of output that the guest may send */
+	uint32_t owed; /* bytes that it may send once we have told it */
+	uint32_t stdin_window; /* bytes that we may send */
+	const struct channel_ops *ops;
+	void *arg;
+};
+
+struct session {
+	struct loop_io *io;
+	int fd;
+	enum session_state state;
+	const struct session_ops *ops;
+	void *arg;
+	struct buf rest; /* beginning of a frame */
+	struct buf out;
+	uint32_t events; /* that io waits for */
+	bool waiting; /* somebody may have found no room for STDIN */
+	struct channel *channels[LINK_CHANNELS_MAX];
+	uint32_t last_id;
+	uint64_t log_second;
+	unsigned log_count;
+	unsigned depth;
+	bool freed;
+	struct err why;
+};
+
+/* Judges one frame and tells whom it concerns. 0, or why the link is over:
+ * s->why says it for the user; -ECANCELED: a callback freed the session. */
+int session_guest_frame(void *session, const struct link_frame *f);
+/* A channel's number is done with; its owner hears of it unless it has
+ * left. */
+void session_channel_finish(struct channel **slot, const struct link_exit *x);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * status.c - what acd says of itself: version, status, doctor
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "control/acd/acd.h"
+#include "control/acd/dockerd.h"
+#include "control/acd/instance.h"
+#include "control/acd/mounts.h"
+#include "control/acd/selftest.h"
+#include "control/acd/store.h"
+#include "control/acd/supervise.h"
+#include "control/shared/paths.h"
+#include "lib/file.h"
+#include "lib/str.h"
+
+#define DISK_LOW (2ull * 1024 * 1024 * 1024) /* bytes; below: a warning */
+
+const char *acd_version(void)
+{
+	return "0.1.0";
+}
+
+/* `ac start` tells the container which build of the images it is. */
+const char *acd_build_id(void)
+{
+	const char *id = getenv("AC_BUILD_ID");
+
+	if (!id || strlen(id) != 12 || id[strspn(id, "0123456789abcdef")])
+		return "dev";
+	return id;
+}
+
+json_t *acd_version_json(const struct acd *acd)
+{
+	return json_pack("{s:s, s:s, s:i, s:b}", "version", acd_version(),
+			 "build", acd_build_id(), "api", ACD_API, "pid1",
+			 acd->pid1);
+}
+
+static const char *runtime_state(const struct acd *acd)
+{
+	switch (selftest_state(acd->selftest)) {
+	case SELFTEST_TESTING:
+		return "testing";
+	case SELFTEST_OK:
+		return "ok";
+	case SELFTEST_REFUSED:
+		break;
+	}
+	return "refused";
+}
+
+static const char *overall_state(const struct acd *acd)
+{
+	if (acd->phase == ACD_STARTING)
+		return "starting";
+	if (acd->phase == ACD_STOPPING ||
+	    selftest_state(acd->selftest) != SELFTEST_OK ||
+	    supervise_status(acd->supervise).state != SUPERVISE_UP)
+		return "degraded";
+	return "ready";
+}
+
+static int count_one(void *arg, const struct instance_record *r)
+{
+	(void)r;
+	++*(unsigned *)arg;
+	return 0;
+}
+
+/* Bytes of memory that all of ac-host uses; 0 when unknown. */
+static uint64_t memory_bytes(const struct acd *acd)
+{
+	bool v2 = acd->cgroup && strcmp(acd->cgroup, "v2") == 0;
+	SCOPED_STR text = NULL;
+	uint64_t bytes = 0;
+
+	if (file_read(v2 ? "/sys/fs/cgroup/memory.current" :
+			   "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+		      64, &text, NULL) < 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	if (str_parse_u64(text, 0, UINT64_MAX, &bytes) < 0)
+		return 0;
+	return bytes;
+}
+
+json_t *acd_status(const struct acd *acd)
+{
+	struct supervise_status engine = supervise_status(acd->supervise);
+	unsigned total = 0;
+
+	store_each(acd->store, count_one, &total, NULL);
+	return json_pack(
+		"{s:s, s:I, s:{s:s, s:i, s:s, s:s}, s:{s:s}, s:{s:s},"
+		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:I, s:s}",
+		"state", overall_state(acd), "uptime_s",
+		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
+		"state", supervise_state_name(engine.state), "restarts",
+		(int)engine.restarts, "version", engine.version, "last_error",
+		engine.last_error, "gateway", "state", "absent", "network",
+		"state", acd->network_closed ? "closed" : "unknown",
+		"runtime", "state", runtime_state(acd), "isolation", "runsc",
+		"version", selftest_version(acd->selftest), "reason",
+		selftest_reason(acd->selftest), "cgroup",
+		acd->cgroup ? acd->cgroup : "", "instances", "running",
+		(int)instances_live(acd->instances), "total", (int)total,
+		"memory_bytes", (json_int_t)memory_bytes(acd), "progress",
+		acd->progress);
+}
+
+static void check_add(json_t *list, const char *name, bool good,
+		      const char *detail, const char *hint)
+{
+	json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:s}", "name",
+					      name, "ok", good, "detail",
+					      detail, "hint",
+					      good ? "" : hint));
+}
+
+static void check_runtime(const struct acd *acd, json_t *list)
+{
+	enum selftest_state st = selftest_state(acd->selftest);
+	const char *reason = selftest_reason(acd->selftest);
+	char detail[512];
+
+	snprintf(detail, sizeof(detail), "%s %s%s%s", dockerd_runsc(),
+		 selftest_version(acd->selftest), reason[0] ? ": " : "",
+		 reason);
+	check_add(list, "runtime self-test", st != SELFTEST_REFUSED, detail,
+		  "no agent is run with this runsc: start without RUNSC= to "
+		  "use the one that `ac` builds");
+}
+
+static void check_engine(const struct acd *acd, json_t *list)
+{
+	struct supervise_status st = supervise_status(acd->supervise);
+	char detail[640];
+
+	snprintf(detail, sizeof(detail), "%s %s, %u restarts%s%s",
+		 supervise_state_name(st.state), st.version, st.restarts,
+		 st.last_error[0] ? "; " : "", st.last_error);
+	check_add(list, "nested engine", st.state == SUPERVISE_UP, detail,
+		  "`ac logs engine` tells more");
+}
+
+static void check_disk(json_t *list, const char *name, const char *path)
+{
+	struct statvfs fs;
+	char free_text[32], detail[96];
+	uint64_t left;
+
+	if (statvfs(path, &fs) < 0) {
+		check_add(list, name, false, err_text(-errno),
+			  "is the file system mounted?");
+		return;
+	}
+	left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	str_format_size(free_text, sizeof(free_text), left);
+	snprintf(detail, sizeof(detail), "%s free", free_text);
+	check_add(list, name, left >= DISK_LOW, detail,
+		  "`ac space` shows what takes room, `ac clean` and `ac down` "
+		  "free it");
+}
+
+json_t *acd_doctor(const struct acd *acd)
+{
+	json_t *list = json_array();
+	const char *idmap = mounts_idmap_problem();
+
+	check_runtime(acd, list);
+	check_engine(acd, list);
+	check_add(list, "packet filter", acd->network_closed,
+		  "nothing leaves a sandbox", "`ac logs host` tells why");
+	check_add(list, "cgroups", acd->cgroup != NULL,
+		  acd->cgroup ? acd->cgroup : "none", "`ac logs host`");
+	check_add(list, "file owners", !idmap,
+		  idmap ? idmap : "mapped between you and the agent",
+		  "keep $AC_HOME on ext4, xfs or btrfs, with Linux 5.19 or "
+		  "newer");
+	check_disk(list, "disk of $AC_HOME", AC_STATE);
+	check_disk(list, "disk of the nested images", "/var/lib/docker");
+	return json_pack("{s:o}", "checks", list);
+}
+
+int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
+		const char **ret_code)
+{
+	if (acd->phase != ACD_READY) {
+		*ret_code = "starting";
+		return err_set(err, -EAGAIN, "ac-host is %s: %s",
+			       acd->phase == ACD_STARTING ? "starting" :
+							    "stopping",
+			       acd->progress);
+	}
+	if (supervise_status(acd->supervise).state != SUPERVISE_UP) {
+		*ret_code = "engine_down";
+		return err_set(err, -EAGAIN,
+			       "the nested engine is down and being restarted; "
+			       "`ac status` and `ac logs engine` tell more");
+	}
+	/* The test is one of runsc; crun is the kernel's own isolation. */
+	if (strcmp(isolation, "runsc") == 0 &&
+	    selftest_state(acd->selftest) != SELFTEST_OK) {
+		*ret_code = "runtime_refused";
+		return err_set(err, -EAGAIN, "this runsc is refused: %s",
+			       selftest_reason(acd->selftest));
+	}
+	return 0;
+}

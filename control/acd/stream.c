@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.c - a client's upgraded connection, joined to one run
+ *
+ * Theory of operation: output goes into one queue of whole frames, and from
+ * there to the client while it has given credit; @sendable is how far into
+ * the queue that reaches. The run gets its credit when the client has given
+ * its own, so the queue holds one window and a replay at most: the guest may
+ * not send more. With an empty queue and enough credit, output goes straight
+ * from the receive buffer of the guest's link to the client.
+ *
+ * Input that the run cannot take yet waits in @input, one window at most,
+ * since the client gets credit only for what was passed on.
+ *
+ * The client is the user, yet its bytes are parsed as strictly as a guest's:
+ * what does not fit ends the connection. Nothing is torn down from inside a
+ * callback of the run; what goes wrong there shows at the next event of the
+ * descriptor.
+ */
+#include "control/acd/stream.h"
+
+#include <sys/queue.h>
+#include <sys/socket.h>
+
+#include "control/acd/linkio.h"
+#include "lib/log.h"
+
+#define CHANNEL 1u /* there is but one on such a connection */
+#define OUT_MAX (2 * LINK_WINDOW)
+#define CREDIT_BATCH (LINK_WINDOW / 4)
+
+struct stream {
+	LIST_ENTRY(stream) link;
+	struct loop *loop;
+	struct loop_io *io;
+	int fd; /* -1: not connected yet */
+	uint32_t events;
+	struct run *run; /* NULL: over, or left */
+	struct run_watch *watch;
+	enum stream_role role;
+	bool over; /* EXIT is in the queue */
+	bool left; /* the client is done with us */
+
+	struct buf rest; /* beginning of a frame from the client */
+	struct buf out;
+	size_t sendable; /* bytes of out that the client has credit for */
+	uint32_t window; /* bytes of output that the client takes */
+	uint32_t replay; /* bytes in out that are not the run's */
+
+	struct buf input; /* STDIN that the run has no room for */
+	uint32_t in_window; /* bytes of STDIN that the client may send */
+	uint32_t in_owed; /* that it may send once we have told it */
+	bool eof; /* STDIN_EOF came */
+	bool eof_passed;
+};
+
+static LIST_HEAD(, stream) streams = LIST_HEAD_INITIALIZER(streams);
+
+static void stream_free(struct stream *st)
+{
+	LIST_REMOVE(st, link);
+	loop_del(st->io);
+	if (st->fd >= 0)
+		close(st->fd);
+	run_watch_free(st->watch);
+	buf_done(&st->rest);
+	buf_done(&st->out);
+	buf_done(&st->input);
+	free(st);
+}
+
+static void stream_events(struct stream *st)
+{
+	uint32_t want = EPOLLIN;
+
+	if (!st->io)
+		return;
+	if (st->sendable > 0)
+		want |= EPOLLOUT;
+	if (want != st->events && loop_mod(st->io, want) == 0)
+		st->events = want;
+}
+
+/* ---- towards the client ---- */
+
+/* Moves @sendable over the frames that the client's credit covers. */
+static void stream_release(struct stream *st)
+{
+	struct slice all = buf_slice(&st->out), held = all, sendable;
+	struct link_frame f;
+	uint32_t cost;
+
+	if (slice_take(&held, st->sendable, &sendable) < 0)
+		return;
+	while (link_parse(&held, &f, NULL) == 0) {
+		cost = f.type == LINK_STDOUT || f.type == LINK_STDERR ?
+			       (uint32_t)f.payload.len :
+			       0;
+		if (cost > st->window)
+			break;
+		st->window -= cost;
+		st->sendable = all.len - held.len;
+	}
+	stream_events(st);
+}
+
+static int stream_flush(struct stream *st)
+{
+	size_t before = buf_len(&st->out);
+	int ret = linkio_flush(st->fd, &st->out, st->sendable);
+
+	st->sendable -= before - buf_len(&st->out);
+	stream_events(st);
+	return ret;
+}
+
+/* Queue frames could not fit only if somebody's accounting is wrong. */
+static void stream_check(struct stream *st, int put_result)
+{
+	if (put_result < 0 && st->fd >= 0) {
+		log_error("a client's stream broke: %s", err_text(put_result));
+		shutdown(st->fd, SHUT_RDWR);
+	}
+}
+
+/* The frame was put at the end of the queue. */
+static void stream_queued(struct stream *st, int put_result)
+{
+	stream_check(st, put_result);
+	stream_release(st);
+	if (st->fd >= 0)
+		stream_flush(st); /* an error shows at the next event */
+}
+
+static void stream_output(void *arg, enum link_type type, struct slice data)
+{
+	struct stream *st = arg;
+	int ret;
+
+	if (st->fd >= 0 && buf_len(&st->out) == 0 && data.len <= st->window) {
+		st->window -= (uint32_t)data.len;
+		ret = linkio_send(st->fd, &st->out, type, CHANNEL, data.ptr,
+				  data.len);
+		st->sendable = buf_len(&st->out);
+		stream_check(st, ret);
+		stream_events(st);
+		return;
+	}
+	ret = link_put(&st->out, type, CHANNEL, data.ptr, data.len);
+	stream_check(st, ret);
+	stream_release(st);
+}
+
+static void stream_started(void *arg, uint32_t pid)
+{
+	struct stream *st = arg;
+
+	stream_queued(st, link_put_u32(&st->out, LINK_STARTED, CHANNEL, pid));
+}
+
+static void stream_notice(void *arg, uint8_t level, const char *text)
+{
+	struct stream *st = arg;
+
+	stream_queued(st, link_put_text(&st->out, LINK_NOTICE, CHANNEL, level,
+					text));
+}
+
+/* ---- input ---- */
+
+/* Nobody waits for this stream's input any more: what comes is dropped. */
+static bool input_is_wanted(const struct stream *st)
+{
+	if (!st->run)
+		return false;
+	return st->role != STREAM_GUEST || run_is_tty(st->run);
+}
+
+static void input_passed(struct stream *st, size_t len)
+{
+	uint32_t owed;
+
+	st->in_owed += (uint32_t)len;
+	if (st->in_owed < CREDIT_BATCH || st->over)
+		return;
+	owed = st->in_owed;
+	st->in_owed = 0;
+	st->in_window += owed;
+	stream_queued(st,
+		      link_put_u32(&st->out, LINK_CREDIT, CHANNEL, owed));
+}
+
+/* Passes on what the run takes of @data; how much that was. */
+static size_t input_pass(struct stream *st, struct slice data)
+{
+	size_t room;
+
+	if (!input_is_wanted(st))
+		return data.len;
+	room = run_stdin_room(st->run);
+	if (data.len > room)
+		data.len = room;
+	if (data.len > 0 && run_stdin(st->run, data.ptr, data.len) < 0)
+		return 0;
+	return data.len;
+}
+
+static void input_continue(struct stream *st)
+{
+	size_t passed = input_pass(st, buf_slice(&st->input));
+
+	if (passed > 0) {
+		buf_consume(&st->input, passed);
+		input_passed(st, passed);
+	}
+	/* A terminal's end is typed; only the owner may close a pipe. */
+	if (st->eof && !st->eof_passed && buf_len(&st->input) == 0 &&
+	    st->run && st->role != STREAM_GUEST) {
+		st->eof_passed = true;
+		run_stdin_eof(st->run);
+	}
+}
+
+static void stream_stdin_credit(void *arg)
+{
+	input_continue(arg);
+}
+
+static int client_stdin(struct stream *st, struct slice data)
+{
+	size_t passed = 0;
+
+	if (st->eof || data.len > st->in_window)
+		return -EBADMSG;
+	st->in_window -= (uint32_t)data.len;
+	if (buf_len(&st->input) == 0)
+		passed = input_pass(st, data);
+	if (passed > 0)
+		input_passed(st, passed);
+	if (passed == data.len)
+		return 0;
+	return buf_append(&st->input, data.ptr + passed, data.len - passed);
+}
+
+/* ---- frames of the client ---- */
+
+static int client_credit(struct stream *st, const struct link_frame *f)
+{
+	uint32_t bytes, replayed;
+
+	/* More than the window was never sent and not credited. */
+	if (link_get_u32(f, &bytes) < 0 || bytes > LINK_WINDOW - st->window)
+		return -EBADMSG;
+	st->window += bytes;
+	stream_release(st);
+	replayed = bytes < st->replay ? bytes : st->replay;
+	st->replay -= replayed;
+	run_watch_credit(st->watch, bytes - replayed);
+	return 0;
+}
+
+static int client_signal(struct stream *st, const struct link_frame *f)
+{
+	uint32_t signo;
+
+	if (link_get_u32(f, &signo) < 0)
+		return -EBADMSG;
+	if (st->run)
+		run_signal(st->run, signo);
+	return 0;
+}
+
+static int client_resize(struct stream *st, const struct link_frame *f)
+{
+	uint16_t rows, cols;
+
+	if (link_get_resize(f, &rows, &cols) < 0)
+		return -EBADMSG;
+	if (st->run && run_is_tty(st->run))
+		run_resize(st->run, rows, cols);
+	return 0;
+}
+
+static int client_detach(struct stream *st)
+{
+	st->left = true;
+	if (st->run && st->role != STREAM_GUEST)
+		run_detach(st->run);
+	st->role = STREAM_GUEST; /* its loss ends nothing any more */
+	return -ENOTCONN;
+}
+
+static int client_frame(void *arg, const struct link_frame *f)
+{
+	struct stream *st = arg;
+
+	if (f->channel != CHANNEL &&
+	    (f->channel != 0 || f->type != LINK_DETACH))
+		return -EBADMSG;
+	switch (f->type) {
+	case LINK_STDIN:
+		return client_stdin(st, f->payload);
+	case LINK_STDIN_EOF:
+		st->eof = true;
+		input_continue(st);
+		return 0;
+	case LINK_CREDIT:
+		return client_credit(st, f);
+	case LINK_SIGNAL:
+		return client_signal(st, f);
+	case LINK_RESIZE:
+		return client_resize(st, f);
+	case LINK_DETACH:
+		return client_detach(st);
+	case LINK_CLOSE:
+		st->left = true;
+		return -ENOTCONN;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* ---- the connection ---- */
+
+/* The client has gone, one way or another. */
+static void stream_lost(struct stream *st)
+{
+	struct run *r = st->run;
+
+	/* The watch first: the end of an exec would call it. */
+	run_watch_free(st->watch);
+	st->watch = NULL;
+	st->run = NULL;
+	if (r && st->role == STREAM_OWNER)
+		run_abandon(r);
+	else if (r && st->role == STREAM_DETACHED)
+		run_detach(r);
+	stream_free(st);
+}
+
+static void stream_io(void *arg, uint32_t events)
+{
+	struct stream *st = arg;
+	int ret = 0;
+
+	if (events & EPOLLOUT)
+		ret = stream_flush(st);
+	if (ret == 0 && events & ~(uint32_t)EPOLLOUT)
+		ret = linkio_read(st->fd, &st->rest, client_frame, st);
+	if (ret < 0 && ret != -ENOTCONN && !st->left && !st->over)
+		log_warn("a client's stream ended: %s", err_text(ret));
+	if (ret < 0)
+		stream_lost(st);
+	else if (st->over && buf_len(&st->out) == 0)
+		stream_free(st);
+	else
+		stream_events(st);
+}
+
+static void stream_exited(void *arg, const struct link_exit *x)
+{
+	struct stream *st = arg;
+
+	st->run = NULL;
+	st->over = true;
+	stream_queued(st, link_put_exit(&st->out, CHANNEL, x));
+	/* The connection's next event (it is writable) closes it. */
+	if (st->io && buf_len(&st->out) == 0 &&
+	    loop_mod(st->io, EPOLLIN | EPOLLOUT) == 0)
+		st->events = EPOLLIN | EPOLLOUT;
+}
+
+static const struct run_watch_ops stream_watch_ops = {
+	.started = stream_started,
+	.output = stream_output,
+	.stdin_credit = stream_stdin_credit,
+	.notice = stream_notice,
+	.exited = stream_exited,
+};
+
+struct stream *stream_new(struct loop *loop, struct run *r,
+			  enum stream_role role)
+{
+	struct stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return NULL;
+	st->loop = loop;
+	st->fd = -1;
+	st->run = r;
+	st->role = role;
+	st->window = LINK_WINDOW;
+	st->in_window = LINK_WINDOW;
+	buf_init(&st->rest, LINKIO_REST_MAX);
+	buf_init(&st->out, OUT_MAX);
+	buf_init(&st->input, LINK_WINDOW);
+	LIST_INSERT_HEAD(&streams, st, link);
+	st->watch = run_watch_add(r, &stream_watch_ops, st);
+	if (!st->watch) {
+		int saved = errno;
+
+		stream_free(st);
+		errno = saved;
+		return NULL;
+	}
+	return st;
+}
+
+int stream_replay(struct stream *st, const void *data, size_t len)
+{
+	int ret;
+
+	if (len == 0)
+		return 0;
+	if (len > STREAM_REPLAY_MAX - st->replay)
+		return -EMSGSIZE;
+	ret = link_put(&st->out, LINK_STDOUT, CHANNEL, data, len);
+	if (ret == 0)
+		st->replay += (uint32_t)len;
+	return ret;
+}
+
+/* What was read behind the request's head is parsed like the rest. */
+static int stream_early(struct stream *st, struct slice early)
+{
+	struct link_frame f;
+	int ret;
+
+	while ((ret = link_parse(&early, &f, NULL)) == 0) {
+		ret = client_frame(st, &f);
+		if (ret < 0)
+			return ret;
+	}
+	if (ret != -EAGAIN)
+		return ret;
+	return early.len > 0 ? buf_append(&st->rest, early.ptr, early.len) : 0;
+}
+
+void stream_connect(struct stream *st, int fd, struct slice early)
+{
+	int ret = -ENOTCONN;
+
+	st->fd = fd;
+	if (fd >= 0) {
+		st->events = EPOLLIN | EPOLLOUT;
+		st->io = loop_add(st->loop, fd, st->events, stream_io, st);
+		ret = st->io ? stream_early(st, early) : -errno;
+	}
+	if (ret < 0) {
+		stream_lost(st);
+		return;
+	}
+	stream_release(st);
+	/* Also when there is nothing to send: its run may be over. */
+	if (loop_mod(st->io, EPOLLIN | EPOLLOUT) == 0)
+		st->events = EPOLLIN | EPOLLOUT;
+}
+
+void stream_close_all(void)
+{
+	struct stream *st;
+
+	while ((st = LIST_FIRST(&streams))) {
+		st->role = STREAM_GUEST;
+		stream_lost(st);
+	}
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervise.c - keeps the nested dockerd running
+ *
+ * "Up" means that it answered GET /version on its socket. A start that does
+ * not answer in time is killed and counts as a crash. Waits between starts
+ * double up to half a minute; a minute of being up forgets them.
+ */
+#include "control/acd/supervise.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "control/acd/logfile.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/str.h"
+
+#define PROBE_MS 25u /* between two questions while it starts */
+#define PROBE_TIMEOUT_MS 5000u
+#define START_LIMIT_MS 120000u
+#define STOP_LIMIT_MS 10000u
+#define STABLE_MS 60000u
+
+struct supervise {
+	struct loop *loop;
+	struct children *children;
+	struct engine *engine;
+	struct supervise_spec spec;
+	struct logfile *log;
+	struct loop_io *out; /* its stdout and stderr */
+	int out_fd;
+	struct loop_timer *timer; /* probe, backoff or the kill */
+	pid_t pid; /* 0: none */
+	bool probing; /* a probe has not been answered yet */
+	bool stopping;
+	uint64_t since_ms; /* of the present state */
+	unsigned failures; /* in a row */
+	char last_line[200];
+	struct supervise_status st;
+	supervise_fn up, down;
+	void *up_arg, *down_arg;
+};
+
+static void engine_spawn(struct supervise *s);
+
+const char *supervise_state_name(enum supervise_state st)
+{
+	static const char *const names[] = {
+		[SUPERVISE_DOWN] = "down",
+		[SUPERVISE_STARTING] = "starting",
+		[SUPERVISE_UP] = "up",
+		[SUPERVISE_BACKOFF] = "backoff",
+	};
+
+	return names[st];
+}
+
+unsigned supervise_backoff_ms(unsigned failures)
+{
+	unsigned ms = SUPERVISE_BACKOFF_MIN_MS;
+
+	while (failures-- > 0 && ms < SUPERVISE_BACKOFF_MAX_MS)
+		ms *= 2;
+	return ms < SUPERVISE_BACKOFF_MAX_MS ? ms : SUPERVISE_BACKOFF_MAX_MS;
+}
+
+static void state_set(struct supervise *s, enum supervise_state st)
+{
+	s->st.state = st;
+	s->since_ms = clock_ms();
+}
+
+/* Is this line of the engine's log worth telling? */
+static bool line_tells(const char *line, size_t len)
+{
+	static const char *const idle[] = { "level=info", "level=warning",
+					    "level=debug" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
+		if (memmem(line, len, idle[i], strlen(idle[i])))
+			return false;
+	return len > 0;
+}
+
+/* Keeps the last line of @data that tells something, for the message when
+ * it ends. A line that was read in two parts is told in part. */
+static void last_line_keep(struct supervise *s, const char *data, size_t len)
+{
+	while (len > 0) {
+		const char *nl = memrchr(data, '\n', len);
+		const char *line = nl ? nl + 1 : data;
+		size_t line_len = len - (size_t)(line - data);
+
+		if (line_tells(line, line_len)) {
+			str_escape(s->last_line, sizeof(s->last_line), line,
+				   line_len);
+			return;
+		}
+		len = nl ? (size_t)(nl - data) : 0;
+	}
+}
+
+/* Reads what is there; false at the end. */
+static bool output_drain(struct supervise *s)
+{
+	char data[16384];
+	ssize_t n;
+
+	while ((n = read(s->out_fd, data, sizeof(data))) > 0) {
+		logfile_write(s->log, data, (size_t)n);
+		last_line_keep(s, data, (size_t)n);
+	}
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+static void output_close(struct supervise *s)
+{
+	loop_del(s->out);
+	s->out = NULL;
+	fd_closep(&s->out_fd);
+}
+
+static void on_output(void *arg, uint32_t events)
+{
+	struct supervise *s = arg;
+
+	(void)events;
+	if (!output_drain(s))
+		output_close(s);
+}
+
+static void backoff(struct supervise *s)
+{
+	unsigned ms = supervise_backoff_ms(s->failures);
+
+	s->failures++;
+	state_set(s, SUPERVISE_BACKOFF);
+	log_error("%s: %s; next try in %u ms", s->spec.argv[0], s->st.last_error,
+		  ms);
+	loop_timer_set(s->timer, ms);
+}
+
+static void on_end(void *arg, pid_t pid, int status)
+{
+	struct supervise *s = arg;
+
+	(void)pid;
+	s->pid = 0;
+	if (s->out) {
+		output_drain(s);
+		output_close(s);
+	}
+	loop_timer_clear(s->timer);
+	if (s->stopping) {
+		state_set(s, SUPERVISE_DOWN);
+		if (s->down)
+			s->down(s->down_arg);
+		return;
+	}
+	snprintf(s->st.last_error, sizeof(s->st.last_error),
+		 "ended with code %d%s%s", proc_code(status),
+		 s->last_line[0] ? ": " : "", s->last_line);
+	if (s->st.state == SUPERVISE_UP &&
+	    clock_ms() - s->since_ms > STABLE_MS)
+		s->failures = 0;
+	backoff(s);
+}
+
+static void on_probe(void *arg, int status, json_t *body,
+		     const struct err *err)
+{
+	struct supervise *s = arg;
+	const char *version = json_string_value(json_object_get(body,
+								"Version"));
+
+	(void)status;
+	s->probing = false;
+	if (s->st.state != SUPERVISE_STARTING || !s->pid || s->stopping)
+		return;
+	if (err || !version)
+		return; /* the timer asks again */
+	loop_timer_clear(s->timer);
+	snprintf(s->st.version, sizeof(s->st.version), "%s", version);
+	state_set(s, SUPERVISE_UP);
+	log_info("%s %s is up", s->spec.argv[0], s->st.version);
+	if (s->up)
+		s->up(s->up_arg);
+}
+
+static void probe(struct supervise *s)
+{
+	if (clock_ms() - s->since_ms > START_LIMIT_MS) {
+		snprintf(s->last_line, sizeof(s->last_line),
+			 "it did not answer within %u s",
+			 START_LIMIT_MS / 1000);
+		kill(s->pid, SIGKILL);
+		return;
+	}
+	if (!s->probing)
+		s->probing = engine_call(s->engine, "GET", "/version",
+					 PROBE_TIMEOUT_MS, on_probe, s) == 0;
+	loop_timer_set(s->timer, PROBE_MS);
+}
+
+static void on_timer(void *arg)
+{
+	struct supervise *s = arg;
+
+	if (s->stopping && s->pid)
+		kill(s->pid, SIGKILL);
+	else if (s->st.state == SUPERVISE_STARTING)
+		probe(s);
+	else if (s->st.state == SUPERVISE_BACKOFF) {
+		s->st.restarts++;
+		engine_spawn(s);
+	}
+}
+
+/* Starts the program with its output in a pipe of ours. */
+static int spawn(struct supervise *s, struct err *err)
+{
+	struct proc_opts opts = { .argv = s->spec.argv, .new_session = 1,
+				  .die_with_parent = 1, .fd = { -1, -1, -1 } };
+	SCOPED_FD rd = -1;
+	SCOPED_FD wr = -1;
+	int pair[2], r;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	rd = pair[0];
+	wr = pair[1];
+	fcntl(rd, F_SETFL, O_NONBLOCK);
+	opts.fd[1] = opts.fd[2] = wr;
+	/* Killed, it leaves this behind, and the number may be in use. */
+	if (s->spec.pid_file)
+		unlink(s->spec.pid_file);
+	r = proc_spawn(&opts, &s->pid, err);
+	if (r < 0)
+		return r;
+	r = children_watch(s->children, s->pid, on_end, s);
+	s->out = r == 0 ? loop_add(s->loop, rd, EPOLLIN, on_output, s) : NULL;
+	if (!s->out) {
+		children_forget(s->children, s->pid);
+		kill(s->pid, SIGKILL);
+		s->pid = 0;
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	s->out_fd = fd_take(&rd);
+	return 0;
+}
+
+static void engine_spawn(struct supervise *s)
+{
+	struct err err = { 0 };
+
+	s->last_line[0] = '\0';
+	state_set(s, SUPERVISE_STARTING);
+	if (spawn(s, &err) < 0) {
+		snprintf(s->st.last_error, sizeof(s->st.last_error), "%s",
+			 err.msg);
+		backoff(s);
+		return;
+	}
+	loop_timer_set(s->timer, PROBE_MS);
+}
+
+struct supervise *supervise_new(struct loop *loop, struct children *children,
+				struct engine *engine,
+				const struct supervise_spec *spec,
+				struct err *err)
+{
+	struct supervise *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		err_set(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	s->loop = loop;
+	s->children = children;
+	s->engine = engine;
+	s->spec = *spec;
+	s->out_fd = -1;
+	s->timer = loop_timer_new(loop, on_timer, s);
+	if (!s->timer)
+		err_set(err, -ENOMEM, "out of memory");
+	if (!s->timer ||
+	    logfile_open(spec->log_path, LOGFILE_BYTES, &s->log, err) < 0) {
+		supervise_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void supervise_free(struct supervise *s)
+{
+	if (!s)
+		return;
+	if (s->pid) {
+		children_forget(s->children, s->pid);
+		kill(s->pid, SIGKILL);
+	}
+	output_close(s);
+	loop_timer_free(s->timer);
+	logfile_close(s->log);
+	free(s);
+}
+
+void supervise_start(struct supervise *s, supervise_fn up, void *arg)
+{
+	s->up = up;
+	s->up_arg = arg;
+	engine_spawn(s);
+}
+
+void supervise_stop(struct supervise *s, supervise_fn down, void *arg)
+{
+	s->stopping = true;
+	s->down = down;
+	s->down_arg = arg;
+	if (!s->pid) {
+		loop_timer_clear(s->timer);
+		state_set(s, SUPERVISE_DOWN);
+		down(arg);
+		return;
+	}
+	kill(s->pid, SIGTERM);
+	loop_timer_set(s->timer, STOP_LIMIT_MS);
+}
+
+struct supervise_status supervise_status(const struct supervise *s)
+{
+	return s->st;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervise.h - keeps the nested dockerd running
+ *
+ *	down ─start→ starting ─it answers→ up ─its end→ backoff ─wait→ starting
+ *
+ * Sandboxes survive its death (live-restore): their guest links do not pass
+ * through it.
+ */
+#ifndef CONTROL_ACD_SUPERVISE_H
+#define CONTROL_ACD_SUPERVISE_H
+
+#include <stdbool.h>
+
+#include "control/acd/children.h"
+#include "control/acd/engine.h"
+#include "lib/err.h"
+#include "lib/loop.h"
+
+#define SUPERVISE_BACKOFF_MIN_MS 200u
+#define SUPERVISE_BACKOFF_MAX_MS 30000u
+
+enum supervise_state {
+	SUPERVISE_DOWN,
+	SUPERVISE_STARTING,
+	SUPERVISE_UP,
+	SUPERVISE_BACKOFF,
+};
+
+struct supervise_status {
+	enum supervise_state state;
+	unsigned restarts;
+	char version[32]; /* of the engine; "" before it was up */
+	char last_error[512]; /* why it ended last, "" */
+};
+
+struct supervise;
+typedef void (*supervise_fn)(void *arg);
+
+struct supervise_spec {
+	const char *const *argv; /* what to run */
+	const char *log_path; /* gets its output */
+	const char *pid_file; /* removed before each start; NULL: none */
+};
+
+/* What @spec points to is kept by reference. */
+struct supervise *supervise_new(struct loop *loop, struct children *children,
+				struct engine *engine,
+				const struct supervise_spec *spec,
+				struct err *err);
+void supervise_free(struct supervise *s); /* no callback; NULL is fine */
+/* Starts it; @up each time it has become ready. A failing start is retried
+ * like a crash. */
+void supervise_start(struct supervise *s, supervise_fn up, void *arg);
+/* TERM, 10 s, KILL; @down when it has gone. No restart any more. */
+void supervise_stop(struct supervise *s, supervise_fn down, void *arg);
+struct supervise_status supervise_status(const struct supervise *s);
+const char *supervise_state_name(enum supervise_state st);
+
+/* The wait before start number @failures + 1 in a row. Pure. */
+unsigned supervise_backoff_ms(unsigned failures);
+
+#endif

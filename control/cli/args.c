@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.c - options and words of a command line
+ */
+#include "control/cli/args.h"
+
+#include <string.h>
+
+#include "control/shared/names.h"
+#include "lib/file.h"
+
+#define ENV_FILE_MAX (1024u * 1024)
+#define PIDS_MAX 4194304u /* the kernel's own limit */
+#define TAIL_MAX 100000000u
+
+const struct arg_option arg_options[ARG_MAX] = {
+	[ARG_CPUS] = { "cpus", 0, ARG_MILLI, "N", "CPUs it may use (1.5)",
+		       WORDS_NONE },
+	[ARG_MEMORY] = { "memory", 'm', ARG_SIZE, "SIZE",
+			 "memory it may use (512m, 2g)", WORDS_NONE },
+	[ARG_GPUS] = { "gpus", 0, ARG_TEXT, "LIST",
+		       "GPUs it may use: all, or numbers (0,1)", WORDS_NONE },
+	[ARG_PIDS] = { "pids", 0, ARG_COUNT, "N", "processes it may have",
+		       WORDS_NONE },
+	[ARG_TIMEOUT] = { "timeout", 0, ARG_MS, "TIME",
+			  "end it after this time (90s, 8h); exit code 124",
+			  WORDS_NONE },
+	[ARG_ENV] = { "env", 'e', ARG_TEXT, "NAME[=VALUE]",
+		      "set a variable; without a value: yours", WORDS_NONE },
+	[ARG_ENV_FILE] = { "env-file", 0, ARG_TEXT, "FILE",
+			   "set the variables of a file, one NAME=VALUE a line",
+			   WORDS_FILE },
+	[ARG_WORKDIR] = { "workdir", 'w', ARG_TEXT, "DIR",
+			  "directory in the sandbox to start in", WORDS_NONE },
+	[ARG_WORKSPACE] = { "workspace", 0, ARG_TEXT, "DIR[:ro]",
+			    "your directory to show at /workspace", WORDS_DIR },
+	[ARG_ISOLATION] = { "isolation", 0, ARG_TEXT, "KIND",
+			    "runsc (gVisor, the default) or crun",
+			    WORDS_ISOLATION },
+	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
+			"build the image first, if its inputs changed",
+			WORDS_NONE },
+	[ARG_DETACH] = { "detach", 'd', ARG_FLAG, NULL,
+			 "leave it running and return at once", WORDS_NONE },
+	[ARG_RM] = { "rm", 0, ARG_FLAG, NULL,
+		     "remove the instance when the run ends", WORDS_NONE },
+	[ARG_TTY] = { "tty", 't', ARG_FLAG, NULL,
+		      "give it a terminal, whatever stdin and stdout are",
+		      WORDS_NONE },
+	[ARG_NO_TTY] = { "no-tty", 'T', ARG_FLAG, NULL,
+			 "give it pipes, even here on a terminal", WORDS_NONE },
+	[ARG_INTERACTIVE] = { "interactive", 'i', ARG_FLAG, NULL,
+			      "pass stdin on, even a terminal or /dev/null",
+			      WORDS_NONE },
+	[ARG_NO_CACHE] = { "no-cache", 0, ARG_FLAG, NULL,
+			   "build every step anew", WORDS_NONE },
+	[ARG_FORCE] = { "force", 'f', ARG_FLAG, NULL,
+			"stop what is running first", WORDS_NONE },
+	[ARG_YES] = { "yes", 'y', ARG_FLAG, NULL, "do not ask", WORDS_NONE },
+	[ARG_IMAGES] = { "images", 0, ARG_FLAG, NULL,
+			 "remove the nested images too", WORDS_NONE },
+	[ARG_FOLLOW] = { "follow", 'f', ARG_FLAG, NULL, "go on as more comes",
+			 WORDS_NONE },
+	[ARG_TAIL] = { "tail", 'n', ARG_COUNT, "N",
+		       "begin with the last N lines", WORDS_NONE },
+	[ARG_GRACE] = { "grace", 0, ARG_MS, "TIME",
+			"between the polite and the last signal (10s)",
+			WORDS_NONE },
+	[ARG_ONCE] = { "once", 0, ARG_FLAG, NULL, "one table, then exit",
+		       WORDS_NONE },
+	[ARG_INTERVAL] = { "interval", 0, ARG_MS, "TIME",
+			   "between two looks (2s)", WORDS_NONE },
+	[ARG_JSON] = { "json", 0, ARG_FLAG, NULL, "print JSON", WORDS_NONE },
+	[ARG_QUIET] = { "quiet", 'q', ARG_FLAG, NULL, "results and errors only",
+			WORDS_NONE },
+	[ARG_HELP] = { "help", 'h', ARG_FLAG, NULL, "print this help",
+		       WORDS_NONE },
+};
+
+static enum arg_id option_id(const struct arg_option *o)
+{
+	return (enum arg_id)(o - arg_options);
+}
+
+static const struct arg_option *find_long(uint64_t options, const char *name,
+					  size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < ARG_MAX; i++) {
+		const struct arg_option *o = &arg_options[i];
+
+		if ((options & ARG_BIT(i)) && strlen(o->name) == len &&
+		    memcmp(o->name, name, len) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+static const struct arg_option *find_letter(uint64_t options, char letter)
+{
+	size_t i;
+
+	for (i = 0; i < ARG_MAX; i++)
+		if ((options & ARG_BIT(i)) && arg_options[i].letter == letter &&
+		    letter)
+			return &arg_options[i];
+	return NULL;
+}
+
+const struct arg_option *args_find(uint64_t options, const char *name)
+{
+	options |= ARG_BIT(ARG_HELP);
+	if (str_starts(name, "--"))
+		return find_long(options, name + 2, strlen(name + 2));
+	if (name[0] == '-' && name[1] && !name[2])
+		return find_letter(options, name[1]);
+	return NULL;
+}
+
+static int env_push(struct args *a, const char *entry, struct err *err)
+{
+	if (name_check_env(entry, err) < 0)
+		return -EINVAL;
+	if (strv_push(&a->env, entry) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* NAME alone takes the value from our own environment. */
+static int env_add(struct args *a, const char *entry, struct err *err)
+{
+	SCOPED_STR own = NULL;
+	const char *value;
+
+	if (strchr(entry, '='))
+		return env_push(a, entry, err);
+	value = getenv(entry);
+	if (!value)
+		return err_set(err, -EINVAL,
+			       "--env %s: not set in your environment; give "
+			       "%s=VALUE",
+			       entry, entry);
+	own = str_printf("%s=%s", entry, value);
+	if (!own)
+		return err_set(err, -ENOMEM, "out of memory");
+	return env_push(a, own, err);
+}
+
+/* One entry a line; empty lines and those that begin with # are skipped. */
+static int env_file_add(struct args *a, const char *path, struct err *err)
+{
+	SCOPED_STR text = NULL;
+	char *line, *rest;
+	int rc = file_read(path, ENV_FILE_MAX, &text, NULL);
+
+	if (rc < 0)
+		return err_set(err, rc, "--env-file %s: %s", path,
+			       err_text(rc));
+	for (line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		size_t len = strlen(line);
+
+		if (len > 0 && line[len - 1] == '\r')
+			line[len - 1] = '\0';
+		if (*line == '\0' || *line == '#')
+			continue;
+		if (env_add(a, line, err) < 0)
+			return err_wrap(err, "--env-file %s", path);
+	}
+	return 0;
+}
+
+static int set_text(struct args *a, enum arg_id id, const char *value,
+		    struct err *err)
+{
+	switch (id) {
+	case ARG_ENV:
+		return env_add(a, value, err);
+	case ARG_ENV_FILE:
+		return env_file_add(a, value, err);
+	case ARG_GPUS:
+		a->gpus = value;
+		break;
+	case ARG_WORKDIR:
+		a->workdir = value;
+		break;
+	case ARG_WORKSPACE:
+		a->workspace = value;
+		break;
+	default:
+		a->isolation = value;
+		break;
+	}
+	if (*value == '\0')
+		return err_set(err, -EINVAL, "--%s needs a value",
+			       arg_options[id].name);
+	return 0;
+}
+
+static int set_number(struct args *a, enum arg_id id, const char *value,
+		      struct err *err)
+{
+	const struct arg_option *o = &arg_options[id];
+	uint64_t *place = id == ARG_CPUS    ? &a->cpus_milli :
+			  id == ARG_MEMORY  ? &a->memory :
+			  id == ARG_PIDS    ? &a->pids :
+			  id == ARG_TIMEOUT ? &a->timeout_ms :
+			  id == ARG_TAIL    ? &a->tail :
+			  id == ARG_GRACE   ? &a->grace_ms :
+					      &a->interval_ms;
+	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
+	uint64_t min = id == ARG_PIDS ? 1 : 0;
+	int rc;
+
+	if (o->kind == ARG_SIZE)
+		rc = str_parse_size(value, place);
+	else if (o->kind == ARG_MILLI)
+		rc = str_parse_milli(value, place);
+	else if (o->kind == ARG_MS)
+		rc = str_parse_duration(value, place);
+	else
+		rc = str_parse_u64(value, min, max, place);
+	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && id != ARG_GRACE)
+		rc = -ERANGE;
+	if (rc == -ERANGE)
+		return err_set(err, -EINVAL, "--%s '%s' is out of range",
+			       o->name, value);
+	if (rc < 0)
+		return err_set(err, -EINVAL, "--%s '%s' is not a %s", o->name,
+			       value,
+			       o->kind == ARG_SIZE ? "size (512m, 2g)" :
+			       o->kind == ARG_MS   ? "time (90s, 15m, 8h)" :
+						     "number");
+	return 0;
+}
+
+static int option_set(struct args *a, const struct arg_option *o,
+		      const char *value, struct err *err)
+{
+	enum arg_id id = option_id(o);
+
+	a->given |= ARG_BIT(id);
+	if (o->kind == ARG_FLAG)
+		return 0;
+	if (o->kind == ARG_TEXT)
+		return set_text(a, id, value, err);
+	return set_number(a, id, value, err);
+}
+
+/* The arguments still to come. */
+struct cursor {
+	int argc, i;
+	char **argv;
+};
+
+/* "--name", "--name=value", "--name value". */
+static int take_long(struct args *a, uint64_t options, struct cursor *cur,
+		     struct err *err)
+{
+	const char *word = cur->argv[cur->i] + 2;
+	size_t len = strcspn(word, "=");
+	const struct arg_option *o = find_long(options, word, len);
+	const char *value = word[len] == '=' ? word + len + 1 : NULL;
+
+	if (!o)
+		return err_set(err, -EINVAL, "unknown option '--%.*s'",
+			       (int)(len > 64 ? 64 : len), word);
+	if (o->kind == ARG_FLAG && value)
+		return err_set(err, -EINVAL, "--%s takes no value", o->name);
+	if (o->kind != ARG_FLAG && !value) {
+		if (cur->i + 1 >= cur->argc)
+			return err_set(err, -EINVAL, "--%s needs a value",
+				       o->name);
+		value = cur->argv[++cur->i];
+	}
+	return option_set(a, o, value, err);
+}
+
+/* "-q", "-dq", "-m 2g", "-m2g". */
+static int take_letters(struct args *a, uint64_t options, struct cursor *cur,
+			struct err *err)
+{
+	const char *c = cur->argv[cur->i] + 1;
+
+	for (; *c; c++) {
+		const struct arg_option *o = find_letter(options, *c);
+		const char *value;
+		int rc;
+
+		if (!o)
+			return err_set(err, -EINVAL, "unknown option '-%c'",
+				       *c);
+		if (o->kind == ARG_FLAG) {
+			rc = option_set(a, o, NULL, err);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		value = c[1] ? c + 1 : NULL;
+		if (!value && cur->i + 1 < cur->argc)
+			value = cur->argv[++cur->i];
+		if (!value)
+			return err_set(err, -EINVAL, "-%c needs a value", *c);
+		return option_set(a, o, value, err);
+	}
+	return 0;
+}
+
+static void take_cmd(struct args *a, struct cursor *cur, int from)
+{
+	a->cmd = cur->argv + from;
+	a->n_cmd = (size_t)(cur->argc - from);
+	cur->i = cur->argc;
+}
+
+static int take_word(struct args *a, const struct args_rules *rules,
+		     struct cursor *cur, struct err *err)
+{
+	const char *word = cur->argv[cur->i];
+	unsigned max = rules->words_max < ARGS_WORDS_MAX ? rules->words_max :
+							   ARGS_WORDS_MAX;
+
+	if (a->n_words < max) {
+		a->words[a->n_words++] = word;
+		return 0;
+	}
+	if (!rules->takes_cmd)
+		return err_set(err, -EINVAL, "one word too many: '%s'", word);
+	take_cmd(a, cur, cur->i);
+	return 0;
+}
+
+static int check_words(const struct args *a, const struct args_rules *rules,
+		       struct err *err)
+{
+	if (args_has(a, ARG_TTY) && args_has(a, ARG_NO_TTY))
+		return err_set(err, -EINVAL,
+			       "--tty and --no-tty exclude "
+			       "each other");
+	if (a->n_words < rules->words_min)
+		return err_set(err, -EINVAL, "a name is missing");
+	return 0;
+}
+
+int args_parse(const struct args_rules *rules, int argc, char **argv,
+	       struct args *ret, struct err *err)
+{
+	struct cursor cur = { .argc = argc, .argv = argv };
+	uint64_t options = rules->options | ARG_BIT(ARG_HELP);
+	int rc = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (; rc == 0 && cur.i < argc; cur.i++) {
+		const char *word = argv[cur.i];
+
+		if (strcmp(word, "--") == 0) {
+			if (!rules->takes_cmd && cur.i + 1 < argc)
+				return err_set(err, -EINVAL,
+					       "nothing may "
+					       "follow --");
+			take_cmd(ret, &cur, cur.i + 1);
+			break;
+		}
+		if (str_starts(word, "--"))
+			rc = take_long(ret, options, &cur, err);
+		else if (word[0] == '-' && word[1])
+			rc = take_letters(ret, options, &cur, err);
+		else
+			rc = take_word(ret, rules, &cur, err);
+	}
+	if (rc < 0 || args_has(ret, ARG_HELP))
+		return rc;
+	return check_words(ret, rules, err);
+}
+
+void args_done(struct args *a)
+{
+	strv_done(&a->env);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.h - options and words of a command line; pure but for env files
+ *
+ * One table of options serves all commands: an option means the same
+ * everywhere, and each command says which of them it takes. Options may
+ * stand before, between and after the words. What follows "--", or begins
+ * with the first word too many, is the command to run in the sandbox.
+ */
+#ifndef CONTROL_CLI_ARGS_H
+#define CONTROL_CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/str.h"
+
+enum arg_id {
+	ARG_CPUS,
+	ARG_MEMORY,
+	ARG_GPUS,
+	ARG_PIDS,
+	ARG_TIMEOUT,
+	ARG_ENV,
+	ARG_ENV_FILE,
+	ARG_WORKDIR,
+	ARG_WORKSPACE,
+	ARG_ISOLATION,
+	ARG_BUILD,
+	ARG_DETACH,
+	ARG_RM,
+	ARG_TTY,
+	ARG_NO_TTY,
+	ARG_INTERACTIVE,
+	ARG_NO_CACHE,
+	ARG_FORCE,
+	ARG_YES,
+	ARG_IMAGES,
+	ARG_FOLLOW,
+	ARG_TAIL,
+	ARG_GRACE,
+	ARG_ONCE,
+	ARG_INTERVAL,
+	ARG_JSON,
+	ARG_QUIET,
+	ARG_HELP,
+	ARG_MAX
+};
+
+#define ARG_BIT(id) (UINT64_C(1) << (id))
+
+enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_SIZE, ARG_MILLI, ARG_MS, ARG_COUNT };
+
+/* What can stand there, for shell completion. */
+enum arg_words {
+	WORDS_NONE,
+	WORDS_INSTANCE,
+	WORDS_BLUEPRINT,
+	WORDS_EITHER, /* instance or blueprint */
+	WORDS_RUNNING, /* instances that run */
+	WORDS_LOG, /* host, proxy, gvisor, engine, agent, instances */
+	WORDS_SHELL, /* bash, zsh, fish */
+	WORDS_COMMAND,
+	WORDS_COPY, /* a file here, or INSTANCE: */
+	WORDS_DIR,
+	WORDS_FILE,
+	WORDS_ISOLATION,
+};
+
+struct arg_option {
+	const char *name; /* without the dashes */
+	char letter; /* 0: none; unique among those of one command */
+	enum arg_kind kind;
+	const char *value; /* what help calls the value, NULL for flags */
+	const char *help;
+	enum arg_words words; /* completes the value */
+};
+
+extern const struct arg_option arg_options[ARG_MAX];
+
+#define ARGS_WORDS_MAX 64u
+
+struct args {
+	uint64_t given; /* ARG_BIT of each option that was there */
+	uint64_t cpus_milli, memory, pids, timeout_ms; /* bytes, ms */
+	uint64_t tail, grace_ms, interval_ms;
+	const char *gpus, *workdir, *workspace, *isolation;
+	struct strv env; /* "NAME=value", those of files too, in order */
+	const char *words[ARGS_WORDS_MAX];
+	size_t n_words;
+	char **cmd; /* borrowed from argv, NULL-terminated */
+	size_t n_cmd;
+};
+
+struct args_rules {
+	uint64_t options; /* ARG_BITs; --help is always taken */
+	unsigned words_min, words_max;
+	bool takes_cmd;
+};
+
+static inline bool args_has(const struct args *a, enum arg_id id)
+{
+	return (a->given & ARG_BIT(id)) != 0;
+}
+
+/*
+ * @argv begins after the command's name and is borrowed by @ret. -EINVAL
+ * with a message for the user. With --help the count of words is not
+ * checked. Release with args_done() whatever the result.
+ */
+int args_parse(const struct args_rules *rules, int argc, char **argv,
+	       struct args *ret, struct err *err);
+void args_done(struct args *a);
+
+/* The option that @name (with its dashes, "--cpus" or "-m") is for a command
+ * that takes @options; NULL when it is none of them. */
+const struct arg_option *args_find(uint64_t options, const char *name);
+
+#endif

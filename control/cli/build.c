@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build.c - image builds, as acd reports them
+ */
+#include "control/cli/build.h"
+
+#include <string.h>
+
+#include "control/cli/host.h"
+#include "control/cli/progress.h"
+#include "control/shared/json.h"
+
+#define LINE_MAX_BYTES (64u * 1024)
+
+struct build {
+	const struct cli *cli;
+	struct progress progress;
+	struct buf line;
+	struct err *err;
+	bool done;
+};
+
+/* One whole line is at the front of @line, @len bytes without its end. */
+static int ndjson_line(struct buf *line, size_t len, ndjson_fn fn, void *arg)
+{
+	struct slice s = buf_slice(line);
+	SCOPED_JSON obj = json_loadb((const char *)s.ptr, len, 0, NULL);
+	int rc = obj ? fn(arg, obj) : -EPROTO;
+
+	buf_consume(line, len + 1);
+	return rc;
+}
+
+int ndjson_feed(struct buf *line, const char *data, size_t len, ndjson_fn fn,
+		void *arg)
+{
+	while (len > 0) {
+		const char *end = memchr(data, '\n', len);
+		size_t n = end ? (size_t)(end - data) + 1 : len;
+		int rc = 0;
+
+		if (buf_append(line, data, n) < 0)
+			return -EPROTO;
+		data += n;
+		len -= n;
+		if (end)
+			rc = ndjson_line(line, buf_len(line) - 1, fn, arg);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int on_line(void *arg, const json_t *obj)
+{
+	struct build *b = arg;
+	const json_t *e = json_object_get(obj, "error");
+	const char *text = json_text(obj, "line");
+
+	if (b->cli->json && cli_print_json(obj, false, b->err) < 0)
+		return -EIO;
+	if (e)
+		return err_set(b->err, -EIO, "%s", json_text(e, "message"));
+	if (json_is_true(json_object_get(obj, "done")))
+		b->done = true;
+	/* The script that builds talks in our name already. */
+	if (strncmp(text, "ac: ", 4) == 0)
+		text += 4;
+	if (*text)
+		progress_tick(&b->progress, text);
+	return 0;
+}
+
+static int on_bytes(void *arg, const char *data, size_t len)
+{
+	struct build *b = arg;
+	int rc = ndjson_feed(&b->line, data, len, on_line, b);
+
+	if (rc == -EPROTO)
+		return err_set(b->err, rc,
+			       "acd's account of the build makes "
+			       "no sense");
+	return rc;
+}
+
+int build_image(const struct cli *cli, struct client *c, const char *blueprint,
+		bool no_cache, bool force, struct err *err)
+{
+	SCOPED_STR path = client_path("/v1/blueprints/", blueprint, "/build");
+	SCOPED_JSON body =
+		json_pack("{s:b, s:b}", "no_cache", no_cache, "force", force);
+	struct build b = { .cli = cli, .err = err };
+	int rc;
+
+	if (!path || !body)
+		return err_set(err, -ENOMEM, "out of memory");
+	buf_init(&b.line, LINE_MAX_BYTES);
+	progress_begin(&b.progress, cli, "building");
+	rc = client_stream(c, "POST", path, body, on_bytes, &b, err);
+	progress_end(&b.progress);
+	buf_done(&b.line);
+	if (rc == 0 && !b.done)
+		rc = err_set(err, -ECONNRESET, "acd went away in the middle");
+	return rc < 0 ? err_wrap(err, "build %s", blueprint) : 0;
+}
+
+int cmd_build(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	int rc = host_client(cli, true, &c, err);
+	size_t i;
+
+	for (i = 0; rc == 0 && i < a->n_words; i++) {
+		rc = build_image(cli, c, a->words[i], args_has(a, ARG_NO_CACHE),
+				 args_has(a, ARG_FORCE), err);
+		if (rc == 0 && !cli->json)
+			say_info(cli, "%s is built", a->words[i]);
+	}
+	return rc;
+}

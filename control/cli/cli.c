@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.c - where things are, how to talk
+ */
+#include "control/cli/cli.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/un.h>
+
+#include "control/cli/version.h"
+#include "control/shared/paths.h"
+#include "lib/str.h"
+
+static const char *env_get(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static char *home_default(void)
+{
+	const char *base = env_get("XDG_DATA_HOME");
+
+	if (base && *base == '/')
+		return str_printf("%s/ac", base);
+	base = env_get("HOME");
+	return str_printf("%s/.local/share/ac", base ? base : "/root");
+}
+
+/* A relative AC_HOME is meant from here; the engine wants absolute paths. */
+static char *home_find(void)
+{
+	const char *given = env_get("AC_HOME");
+	char cwd[PATH_MAX];
+	char *home;
+	size_t len;
+
+	if (!given)
+		home = home_default();
+	else if (*given == '/')
+		home = str_printf("%s", given);
+	else if (getcwd(cwd, sizeof(cwd)))
+		home = str_printf("%s/%s", cwd, given);
+	else
+		return NULL;
+	if (!home)
+		return NULL;
+	for (len = strlen(home); len > 1 && home[len - 1] == '/'; len--)
+		home[len - 1] = '\0';
+	return home;
+}
+
+/* The engine's own rule for the names of containers. */
+static bool host_name_is_good(const char *name)
+{
+	static const char first[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+	size_t len = strlen(name);
+
+	return len >= 2 && len <= AC_NAME_MAX && strchr(first, name[0]) &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyz"
+			    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == len;
+}
+
+int cli_init(struct cli *cli, struct err *err)
+{
+	const char *host = env_get("AC_HOST");
+	const char *root = env_get("AC_ROOT");
+
+	memset(cli, 0, sizeof(*cli));
+	if (host && !host_name_is_good(host))
+		return err_set(err, -EINVAL,
+			       "AC_HOST='%s' cannot name a container", host);
+	cli->home = home_find();
+	cli->host = str_printf("%s", host ? host : AC_HOST_NAME);
+	cli->volume = host ? str_printf("%s-docker", host) :
+			     str_printf("%s", AC_HOST_VOLUME);
+	cli->share = str_printf("%s", root ? root : version_share_dir());
+	if (!cli->home || !cli->host || !cli->volume || !cli->share)
+		return err_set(err, -ENOMEM, "out of memory");
+	cli->sock = str_printf("%s/run/acd.sock", cli->home);
+	cli->mount_sock = str_printf("%s/run/mount.sock", cli->home);
+	if (!cli->sock || !cli->mount_sock)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (strlen(cli->mount_sock) >=
+	    sizeof(((struct sockaddr_un *)0)->sun_path))
+		return err_set(err, -ENAMETOOLONG,
+			       "AC_HOME is too long for a socket in it: %s",
+			       cli->home);
+	if (strchr(cli->home, ':'))
+		return err_set(err, -EINVAL,
+			       "AC_HOME must not contain a colon: %s",
+			       cli->home);
+	cli->out_tty = isatty(STDOUT_FILENO) == 1;
+	cli->err_tty = isatty(STDERR_FILENO) == 1;
+	cli->colour = cli->out_tty && !env_get("NO_COLOR");
+	return 0;
+}
+
+void cli_done(struct cli *cli)
+{
+	free(cli->home);
+	free(cli->host);
+	free(cli->volume);
+	free(cli->share);
+	free(cli->sock);
+	free(cli->mount_sock);
+	memset(cli, 0, sizeof(*cli));
+}
+
+/* Line by line: a message may have several, each gets the prefix. UTF-8 is
+ * kept, control bytes are not. */
+static void say_text(const char *text)
+{
+	const char *c;
+
+	fputs("ac: ", stderr);
+	for (c = text; *c; c++) {
+		if (*c == '\n')
+			fputs(c[1] ? "\nac: " : "", stderr);
+		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			fprintf(stderr, "\\x%02x", (unsigned char)*c);
+		else
+			fputc(*c, stderr);
+	}
+	fputc('\n', stderr);
+}
+
+static void say_va(const char *fmt, va_list ap) ATTR_PRINTF(1, 0);
+static void say_va(const char *fmt, va_list ap)
+{
+	char text[2048];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	say_text(text);
+}
+
+void say_info(const struct cli *cli, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (cli->quiet)
+		return;
+	va_start(ap, fmt);
+	say_va(fmt, ap);
+	va_end(ap);
+}
+
+void say_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say_va(fmt, ap);
+	va_end(ap);
+}
+
+int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
+{
+	char answer[16] = "", question[512];
+	va_list ap;
+
+	if (yes)
+		return 0;
+	va_start(ap, fmt);
+	vsnprintf(question, sizeof(question), fmt, ap);
+	va_end(ap);
+	if (isatty(STDIN_FILENO) != 1 || !cli->err_tty) {
+		say_error("%s\nthere is no terminal to ask on: say --yes",
+			  question);
+		return CLI_EXIT_USAGE;
+	}
+	fprintf(stderr, "ac: %s Go on? [y/N] ", question);
+	if (!fgets(answer, sizeof(answer), stdin))
+		fputc('\n', stderr);
+	answer[strcspn(answer, "\r\n")] = '\0';
+	if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
+		return 0;
+	say_error("nothing was done");
+	return CLI_EXIT_FAIL;
+}
+
+int cli_print_json(const json_t *value, bool pretty, struct err *err)
+{
+	size_t flags = JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
+		       (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+
+	if (json_dumpf(value, stdout, flags) < 0 || putchar('\n') == EOF ||
+	    fflush(stdout) == EOF)
+		return err_set(err, -EIO, "cannot write to stdout");
+	return 0;
+}
+
+const char *json_text(const json_t *obj, const char *key)
+{
+	const char *text = json_string_value(json_object_get(obj, key));
+
+	return text ? text : "";
+}
+
+long long json_count(const json_t *obj, const char *key)
+{
+	const json_t *value = json_object_get(obj, key);
+
+	if (json_is_real(value))
+		return (long long)json_real_value(value);
+	return json_integer_value(value);
+}

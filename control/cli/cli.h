@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli.h - what every command knows: where things are, how to talk
+ */
+#ifndef CONTROL_CLI_CLI_H
+#define CONTROL_CLI_CLI_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "lib/err.h"
+
+/* Exit codes that are not a command's own. */
+#define CLI_EXIT_FAIL 1 /* our failure */
+#define CLI_EXIT_USAGE 2
+#define CLI_EXIT_DOWN 3 /* `ac status`: ac-host does not run */
+#define CLI_EXIT_RUN 125 /* our failure where a command's code is expected */
+
+struct cli {
+	char *home; /* $AC_HOME, absolute */
+	char *host; /* name of the outer container */
+	char *volume; /* of the nested engine's images */
+	char *share; /* folder that holds images/ and blueprints/ */
+	char *sock; /* of acd */
+	char *mount_sock; /* for workspaces */
+	bool json, quiet; /* --json, --quiet */
+	bool out_tty, err_tty;
+	bool colour; /* stdout is a terminal and NO_COLOR is not set */
+};
+
+/* Fills @cli from the environment: AC_HOME, XDG_DATA_HOME, HOME, AC_HOST,
+ * AC_ROOT, NO_COLOR. Makes nothing. Release with cli_done(). */
+int cli_init(struct cli *cli, struct err *err);
+void cli_done(struct cli *cli); /* accepts zeroed */
+
+/* Talk on stderr, "ac: " first; control bytes are escaped. say_info() is
+ * silent under --quiet. */
+void say_info(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
+void say_error(const char *fmt, ...) ATTR_PRINTF(1, 2);
+
+/*
+ * Asks on the terminal and reads y or yes. 0: go on (also with @yes, without
+ * a question); else the code to exit with: the user said no, or there is no
+ * terminal to ask on, which it tells.
+ */
+int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
+	ATTR_PRINTF(3, 4);
+
+/* One line of JSON on stdout (several, indented, when @pretty). */
+int cli_print_json(const json_t *value, bool pretty, struct err *err);
+
+/* Member of an object for people and for comparisons: "" or 0 when it is
+ * missing or of another type. */
+const char *json_text(const json_t *obj, const char *key);
+long long json_count(const json_t *obj, const char *key);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_cp.c - files into and out of a running sandbox
+ *
+ * Both ways are a tar stream through an exec in the sandbox, with the
+ * agent's rights: it can be given nothing, and nothing can be read, that the
+ * agent could not do itself.
+ *
+ * In: our tar packs, a few lines of sh in the sandbox unpack. Out: tar in the
+ * sandbox packs; what comes is hostile, passes untar.c, and is unpacked by
+ * the system's tar in a new directory beside the destination. Only the one
+ * expected entry is then moved to where it was asked for.
+ */
+#include "control/cli/cmd_cp.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "control/cli/host.h"
+#include "control/cli/infer.h"
+#include "control/cli/launch.h"
+#include "control/cli/untar.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+#include "lib/proc.h"
+#include "lib/str.h"
+
+/* $1: where to, $2: the entry's name, "" for a stream: then $1 is a
+ * directory. An existing directory takes the entry as it is called. */
+static const char UNPACK[] = "set -e; umask 022\n"
+			     "if [ -d \"$1\" ] || [ -z \"$2\" ]; then\n"
+			     "exec tar --no-same-owner -xf - -C \"$1\"; fi\n"
+			     "p=$(dirname -- \"$1\")\n"
+			     "t=$(mktemp -d \"$p/.ac-cp.XXXXXX\")\n"
+			     "trap 'rm -rf -- \"$t\"' EXIT\n"
+			     "tar --no-same-owner -xf - -C \"$t\"\n"
+			     "mv -T -- \"$t/$2\" \"$1\"\n";
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
+{
+	const char *colon = strchr(word, ':');
+	const char *slash = strchr(word, '/');
+	char name[AC_NAME_MAX + 2];
+	size_t len;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->path = word;
+	if (strcmp(word, "-") == 0) {
+		ret->stream = true;
+		return 0;
+	}
+	if (!colon || (slash && slash < colon))
+		return *word ? 0 : err_set(err, -EINVAL, "a path is empty");
+	len = (size_t)(colon - word);
+	if (len > AC_NAME_MAX)
+		len = AC_NAME_MAX + 1; /* too long, and refused for it */
+	memcpy(name, word, len);
+	name[len] = '\0';
+	ret->remote = true;
+	ret->path = colon + 1;
+	if (*ret->path == '\0')
+		return err_set(err, -EINVAL,
+			       "'%s' has no path behind the "
+			       "colon",
+			       word);
+	return infer_instance(name, ret->name, err);
+}
+
+int cp_base_name(const char *path, char *ret, size_t size)
+{
+	size_t len = strlen(path), from;
+
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	for (from = len; from > 0 && path[from - 1] != '/'; from--)
+		;
+	len -= from;
+	if (len == 0 || len >= size)
+		return -EINVAL;
+	memcpy(ret, path + from, len);
+	ret[len] = '\0';
+	return strcmp(ret, ".") == 0 || strcmp(ret, "..") == 0 ? -EINVAL : 0;
+}
+
+/* An exec for the copy's sake: its code is no run's, so no JSON of one. */
+struct copy {
+	struct cli plain;
+	struct launch launch;
+	char base[NAME_MAX + 1]; /* name of the entry in the archive */
+};
+
+static void copy_init(struct copy *cp, const struct cli *cli, struct client *c,
+		      const char *name)
+{
+	memset(cp, 0, sizeof(*cp));
+	cp->plain = *cli;
+	cp->plain.json = false;
+	cp->launch = (struct launch){
+		.cli = &cp->plain, .client = c, .verb = "exec", .what = "tar"
+	};
+	snprintf(cp->launch.name, sizeof(cp->launch.name), "%s", name);
+}
+
+static int copy_exec(struct copy *cp, char *const *cmd, size_t n,
+		     struct err *err)
+{
+	SCOPED_JSON body = launch_body(&cp->launch, cmd, n);
+	int rc = launch_go(&cp->launch, body, err);
+
+	if (rc > 0)
+		return err_set(err, -EIO, "tar in %s ended with code %d",
+			       cp->launch.name, rc);
+	return rc;
+}
+
+/* A local tar that writes to or reads from us. */
+static int tar_spawn(const char *const *argv, int in, int out, pid_t *ret_pid,
+		     struct err *err)
+{
+	const struct proc_opts opts = { .argv = argv,
+					.fd = { in, out, STDERR_FILENO },
+					.die_with_parent = 1 };
+
+	return proc_spawn(&opts, ret_pid, err);
+}
+
+static int tar_wait(pid_t pid, struct err *err)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(err, "wait for tar");
+	if (proc_code(status) != 0)
+		return err_set(err, -EIO, "tar ended with code %d",
+			       proc_code(status));
+	return 0;
+}
+
+static int unpack_there(struct copy *cp, const char *dst, int from,
+			struct err *err)
+{
+	SCOPED_STR script = str_printf("%s", UNPACK);
+	SCOPED_STR where = str_printf("%s", dst);
+	char sh[] = "sh", dash_c[] = "-c", self[] = "ac-cp";
+	char *const cmd[] = { sh, dash_c, script, self, where, cp->base };
+
+	if (!script || !where)
+		return out_of_memory(err);
+	cp->launch.use_stdin = true;
+	cp->launch.in = from;
+	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
+}
+
+/* What is before the last component, "." when there is nothing. */
+static char *parent_of(const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	while (len > 0 && path[len - 1] != '/')
+		len--;
+	return len ? str_printf("%.*s", (int)len, path) : str_printf(".");
+}
+
+static int upload(struct copy *cp, const char *src, const char *dst,
+		  struct err *err)
+{
+	char real[PATH_MAX];
+	SCOPED_STR dir = NULL;
+	SCOPED_FD from = -1;
+	SCOPED_FD to = -1;
+	int fds[2], rc, ended;
+	pid_t pid;
+
+	/* "." and ".." go by the name that the directory has. */
+	if (cp_base_name(src, cp->base, sizeof(cp->base)) < 0) {
+		src = realpath(src, real);
+		if (!src || cp_base_name(src, cp->base, sizeof(cp->base)) < 0)
+			return err_set(err, -EINVAL,
+				       "that has no name to copy "
+				       "it by");
+	}
+	dir = parent_of(src);
+	const char *const argv[] = { "tar", "--format=gnu", "-cf",    "-", "-C",
+				     dir,   "--",           cp->base, NULL };
+
+	if (!dir)
+		return out_of_memory(err);
+	if (access(src, F_OK) < 0)
+		return err_sys(err, "%s", src);
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	from = fds[0];
+	to = fds[1];
+	rc = tar_spawn(argv, -1, to, &pid, err);
+	if (rc < 0)
+		return rc;
+	fd_closep(&to);
+	rc = unpack_there(cp, dst, from, err);
+	/* If it went wrong there, tar must not wait for us to read. */
+	fd_closep(&from);
+	ended = tar_wait(pid, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : ended;
+}
+
+static int pack_there(struct copy *cp, const char *src, struct err *err)
+{
+	SCOPED_STR parent = parent_of(src);
+	char tar[] = "tar", format[] = "--format=gnu", create[] = "-cf",
+	     dash[] = "-", dash_c[] = "-C", end[] = "--";
+	char *const cmd[] = { tar,    format, create, dash,
+			      dash_c, parent, end,    cp->base };
+
+	if (!parent)
+		return out_of_memory(err);
+	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
+}
+
+/* Where the archive goes on its way to the local tar. */
+struct sink {
+	struct untar untar;
+	int fd;
+};
+
+static int sink_write(void *arg, const void *data, size_t len)
+{
+	const struct sink *s = arg;
+
+	return fd_write_all(s->fd, data, len);
+}
+
+static int sink_feed(void *arg, struct slice data)
+{
+	struct sink *s = arg;
+
+	return untar_feed(&s->untar, data.ptr, data.len);
+}
+
+/* tar in the sandbox, the filter, tar in @tmp. */
+static int unpack_here(struct copy *cp, const char *src, const char *tmp,
+		       struct err *err)
+{
+	const char *const argv[] = { "tar",
+				     "--no-same-owner",
+				     "--no-same-permissions",
+				     "--delay-directory-restore",
+				     "-xf",
+				     "-",
+				     "-C",
+				     tmp,
+				     NULL };
+	struct sink sink = { .fd = -1 };
+	SCOPED_FD from = -1;
+	SCOPED_FD to = -1;
+	int fds[2], rc, ended;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	from = fds[0];
+	to = fds[1];
+	rc = tar_spawn(argv, from, -1, &pid, err);
+	if (rc < 0)
+		return rc;
+	fd_closep(&from);
+	sink.fd = to;
+	untar_init(&sink.untar, cp->base, sink_write, &sink);
+	cp->launch.sink = sink_feed;
+	cp->launch.arg = &sink;
+	rc = pack_there(cp, src, err);
+	if (rc == 0)
+		rc = untar_finish(&sink.untar);
+	if (sink.untar.why)
+		rc = err_set(err, -EBADMSG,
+			     "the archive from %s is refused: "
+			     "it has %s",
+			     cp->launch.name, sink.untar.why);
+	else if (rc == -EPIPE)
+		rc = err_set(err, rc, "tar did not take the whole archive");
+	fd_closep(&to);
+	ended = tar_wait(pid, rc < 0 ? NULL : err);
+	return rc < 0 ? rc : ended;
+}
+
+/* The destination of the entry itself: an existing directory takes it. */
+static char *final_path(const char *dst, const char *base)
+{
+	struct stat st;
+
+	if (stat(dst, &st) == 0 && S_ISDIR(st.st_mode))
+		return str_printf("%s/%s", dst, base);
+	return str_printf("%s", dst);
+}
+
+static int download(struct copy *cp, const char *src, const char *dst,
+		    struct err *err)
+{
+	SCOPED_STR final = final_path(dst, cp->base);
+	SCOPED_STR tmp = NULL;
+	SCOPED_STR made = NULL;
+	const char *slash;
+	int rc;
+
+	if (!final)
+		return out_of_memory(err);
+	slash = strrchr(final, '/');
+	/* Beside it, so that a rename puts it in place. */
+	tmp = str_printf("%.*s.ac-cp.XXXXXX",
+			 slash ? (int)(slash - final) + 1 : 0, final);
+	if (!tmp)
+		return out_of_memory(err);
+	if (!mkdtemp(tmp))
+		return err_sys(err, "make a directory beside %s", final);
+	made = str_printf("%s/%s", tmp, cp->base);
+	rc = made ? unpack_here(cp, src, tmp, err) : out_of_memory(err);
+	if (rc == 0 && rename(made, final) < 0)
+		rc = err_sys(err, "put it at %s", final);
+	file_remove_tree(tmp);
+	return rc;
+}
+
+static int copy(const struct cli *cli, struct client *c,
+		const struct cp_side *src, const struct cp_side *dst,
+		struct err *err)
+{
+	struct copy cp;
+
+	copy_init(&cp, cli, c, src->remote ? src->name : dst->name);
+	if (dst->remote && src->stream)
+		return unpack_there(&cp, dst->path, STDIN_FILENO, err);
+	if (dst->remote)
+		return upload(&cp, src->path, dst->path, err);
+	if (cp_base_name(src->path, cp.base, sizeof(cp.base)) < 0)
+		return err_set(err, -EINVAL,
+			       "'%s' names nothing to copy: give "
+			       "a file or a directory",
+			       src->path);
+	if (dst->stream)
+		return pack_there(&cp, src->path, err);
+	return download(&cp, src->path, dst->path, err);
+}
+
+int cmd_cp(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	struct cp_side src, dst;
+	int rc = cp_side_parse(a->words[0], &src, err);
+
+	if (rc == 0)
+		rc = cp_side_parse(a->words[1], &dst, err);
+	if (rc < 0)
+		return rc;
+	if (src.remote == dst.remote)
+		return err_set(err, -EINVAL,
+			       "one side must be NAME:PATH, the "
+			       "other a path here or -");
+	rc = host_client(cli, false, &c, err);
+	return rc < 0 ? rc : copy(cli, c, &src, &dst, err);
+}

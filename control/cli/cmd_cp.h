@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_cp.h - files into and out of a running sandbox
+ */
+#ifndef CONTROL_CLI_CMD_CP_H
+#define CONTROL_CLI_CMD_CP_H
+
+#include <stdbool.h>
+
+#include "control/cli/args.h"
+#include "control/cli/cli.h"
+#include "control/shared/paths.h"
+
+/* One side of a copy: "-", a path here, or "NAME:PATH" there. A path here
+ * that has a colon is written with a slash before it ("./a:b"). */
+struct cp_side {
+	bool remote, stream; /* stream: "-" */
+	char name[AC_NAME_MAX + 1]; /* of a remote one */
+	const char *path; /* borrowed */
+};
+
+/* -EINVAL with @err: no such instance's name, no path. Pure. */
+int cp_side_parse(const char *word, struct cp_side *ret, struct err *err);
+
+/* The last component of @path into @ret: -EINVAL when there is none ("/",
+ * "..", ""); a slash at the end does not count. Pure. */
+int cp_base_name(const char *path, char *ret, size_t size);
+
+int cmd_cp(const struct cli *cli, const struct args *a, struct err *err);
+
+#endif

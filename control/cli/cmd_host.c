@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_host.c - start, stop, restart, down, status, version
+ */
+#include "control/cli/cmd_host.h"
+
+#include <string.h>
+
+#include "control/cli/host.h"
+#include "control/cli/host_start.h"
+#include "control/cli/table.h"
+#include "control/cli/version.h"
+#include "control/shared/json.h"
+#include "lib/str.h"
+
+#define STOP_SECONDS 40u
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Why acd calls itself degraded, "" when it does not. */
+static const char *trouble(const json_t *status)
+{
+	const char *why =
+		json_text(json_object_get(status, "runtime"), "reason");
+
+	if (strcmp(json_text(status, "state"), "degraded") != 0)
+		return "";
+	if (!*why)
+		why = json_text(json_object_get(status, "engine"),
+				"last_error");
+	return *why ? why : "see `ac doctor`";
+}
+
+int cmd_start(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON status = NULL;
+	int rc = host_client(cli, true, &c, err);
+
+	(void)a;
+	if (rc == 0)
+		rc = host_wait_ready(cli, c, NULL, err);
+	if (rc == 0)
+		rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
+	if (rc < 0)
+		return rc;
+	if (*trouble(status))
+		say_error("%s runs, but not all of it: %s", cli->host,
+			  trouble(status));
+	else
+		say_info(cli, "%s is ready", cli->host);
+	return cli->json ? cli_print_json(status, false, err) : 0;
+}
+
+/* The container is stopped when this returns 0; *ret_was: it ran before. */
+static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
+		     struct err *err)
+{
+	struct outer_info info;
+	int rc = outer_inspect(o, cli->host, &info, err);
+
+	*ret_was = rc == 0 && info.running;
+	if (rc < 0 || !info.running)
+		return rc;
+	if (strcmp(info.home, cli->home) != 0)
+		return err_set(err, -EEXIST,
+			       "container %s belongs to AC_HOME="
+			       "%s: AC_HOST names another",
+			       cli->host, info.home);
+	return outer_stop(o, cli->host, STOP_SECONDS, err);
+}
+
+static int stop(const struct cli *cli, bool *ret_was, struct err *err)
+{
+	struct outer *o = NULL;
+	int rc = outer_open(&o, err);
+
+	if (rc == -ECONNREFUSED) {
+		/* Without an engine nothing of ours runs. */
+		*ret_was = false;
+		return 0;
+	}
+	if (rc == 0)
+		rc = stop_host(cli, o, ret_was, err);
+	outer_close(o);
+	return rc;
+}
+
+int cmd_stop(const struct cli *cli, const struct args *a, struct err *err)
+{
+	bool was = false;
+	int rc = stop(cli, &was, err);
+
+	(void)a;
+	if (rc == 0)
+		say_info(cli, was ? "%s is stopped" : "%s was not running",
+			 cli->host);
+	return rc;
+}
+
+int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
+{
+	bool was = false;
+	int rc = stop(cli, &was, err);
+
+	return rc < 0 ? rc : cmd_start(cli, a, err);
+}
+
+/* What is in ac-host: nested containers, caches, with @images all images. */
+static int prune(struct client *c, bool images, struct err *err)
+{
+	SCOPED_JSON body =
+		json_pack("{s:b, s:b}", "images", images, "force", 1);
+
+	if (!body)
+		return out_of_memory(err);
+	return client_call(c, "POST", "/v1/prune", body, NULL, err);
+}
+
+static int remove_host(const struct cli *cli, bool images, struct err *err)
+{
+	struct outer *o = NULL;
+	bool was;
+	int rc = outer_open(&o, err);
+
+	if (rc == 0)
+		rc = stop_host(cli, o, &was, err);
+	if (rc == 0)
+		rc = outer_remove(o, cli->host, err);
+	if (rc == 0 && images)
+		rc = outer_volume_remove(o, cli->volume, err);
+	outer_close(o);
+	return rc;
+}
+
+int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	bool images = args_has(a, ARG_IMAGES);
+	struct host_probe probe = { .up = false };
+	int live = 0;
+	int rc = c ? host_probe(c, &probe, err) : out_of_memory(err);
+
+	if (rc == 0 && probe.up)
+		live = host_live(c, err);
+	if (rc < 0 || live < 0)
+		return rc < 0 ? rc : live;
+	if (live > 0)
+		rc = cli_confirm(
+			cli, args_has(a, ARG_YES),
+			"%d instances run: down ends them, and removes "
+			"all nested containers and caches.",
+			live);
+	if (rc == 0 && probe.up)
+		rc = prune(c, images, err);
+	if (rc == 0)
+		rc = remove_host(cli, images, err);
+	if (rc == 0)
+		say_info(cli,
+			 images ? "%s and its images are gone; workspaces "
+				  "are kept" :
+				  "%s is gone; workspaces and images are "
+				  "kept (--images removes images too)",
+			 cli->host);
+	return rc;
+}
+
+static int row(struct table *t, const char *what, const char *value,
+	       enum table_colour colour)
+{
+	const char *cells[] = { what, value };
+
+	if (table_row(t, cells) < 0)
+		return -ENOMEM;
+	table_paint(t, 1, colour);
+	return 0;
+}
+
+static enum table_colour good_if(const char *value, const char *good)
+{
+	return strcmp(value, good) == 0 ? TABLE_GREEN : TABLE_RED;
+}
+
+static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
+{
+	const json_t *engine = json_object_get(s, "engine");
+	const json_t *runtime = json_object_get(s, "runtime");
+	const json_t *inst = json_object_get(s, "instances");
+	const char *state = json_text(s, "state");
+	char age[32], mem[32];
+	SCOPED_STR host = NULL;
+	SCOPED_STR eng = NULL;
+	SCOPED_STR run = NULL;
+	SCOPED_STR count = NULL;
+	int bad;
+
+	str_format_age(age, sizeof(age), (uint64_t)json_count(s, "uptime_s"));
+	str_format_size(mem, sizeof(mem),
+			(uint64_t)json_count(s, "memory_bytes"));
+	host = str_printf("%s, up %s", cli->host, age);
+	eng = str_printf("%s %s, %lld restarts", json_text(engine, "state"),
+			 json_text(engine, "version"),
+			 json_count(engine, "restarts"));
+	run = str_printf("%s %s %s%s%s", json_text(runtime, "state"),
+			 json_text(runtime, "isolation"),
+			 json_text(runtime, "version"),
+			 *json_text(runtime, "reason") ? ": " : "",
+			 json_text(runtime, "reason"));
+	count = str_printf("%lld running of %lld", json_count(inst, "running"),
+			   json_count(inst, "total"));
+	if (!host || !eng || !run || !count)
+		return -ENOMEM;
+	bad = row(t, "state", state, good_if(state, "ready"));
+	bad |= row(t, "host", host, TABLE_PLAIN);
+	bad |= row(t, "engine", eng, good_if(json_text(engine, "state"), "up"));
+	bad |= row(t, "runtime", run,
+		   good_if(json_text(runtime, "state"), "ok"));
+	bad |= row(t, "network",
+		   json_text(json_object_get(s, "network"), "state"),
+		   TABLE_PLAIN);
+	bad |= row(t, "gateway",
+		   json_text(json_object_get(s, "gateway"), "state"),
+		   TABLE_PLAIN);
+	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
+	bad |= row(t, "instances", count, TABLE_PLAIN);
+	bad |= row(t, "memory", mem, TABLE_PLAIN);
+	bad |= row(t, "home", cli->home, TABLE_PLAIN);
+	if (*json_text(s, "progress"))
+		bad |= row(t, "doing", json_text(s, "progress"), TABLE_YELLOW);
+	return bad ? -ENOMEM : 0;
+}
+
+static int status_down(const struct cli *cli, struct err *err)
+{
+	SCOPED_JSON s =
+		json_pack("{s:s, s:s}", "state", "down", "home", cli->home);
+	int rc = 0;
+
+	if (cli->json)
+		rc = s ? cli_print_json(s, false, err) : out_of_memory(err);
+	else
+		printf("%s is not running; `ac start` starts it\n", cli->host);
+	return rc < 0 ? rc : CLI_EXIT_DOWN;
+}
+
+int cmd_status(const struct cli *cli, const struct args *a, struct err *err)
+{
+	static const struct table_col cols[] = { { "PART", 0 },
+						 { "STATE", TABLE_CUT } };
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_JSON s = NULL;
+	struct host_probe probe;
+	struct table *t;
+	int rc = c ? host_probe(c, &probe, err) : out_of_memory(err);
+
+	(void)a;
+	if (rc == 0 && !probe.up)
+		return status_down(cli, err);
+	if (rc == 0)
+		rc = client_call(c, "GET", "/v1/status", NULL, &s, err);
+	if (rc < 0)
+		return rc;
+	if (cli->json)
+		return cli_print_json(s, false, err);
+	t = table_new(cli, cols, ARRAY_SIZE(cols));
+	rc = !t || status_rows(cli, t, s) < 0 ? out_of_memory(err) :
+						table_print(t, err);
+	table_free(t);
+	return rc;
+}
+
+int cmd_version(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_JSON host = NULL;
+	SCOPED_JSON all = NULL;
+	struct err ignored = { 0 };
+
+	(void)a;
+	/* Nobody there is no failure of this command. */
+	if (c)
+		(void)client_call(c, "GET", "/v1/version", NULL, &host,
+				  &ignored);
+	if (cli->json) {
+		all = json_pack("{s:s, s:s, s:i, s:O?}", "version",
+				version_text(), "build", version_build_id(),
+				"api", VERSION_API, "host", host);
+		return all ? cli_print_json(all, false, err) :
+			     out_of_memory(err);
+	}
+	printf("ac %s (%s)\n", version_text(), version_build_id());
+	if (host)
+		printf("acd %s (%s)\n", json_text(host, "version"),
+		       json_text(host, "build"));
+	return 0;
+}

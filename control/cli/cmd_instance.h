@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_instance.h - commands about instances and blueprints as they are
+ * recorded
+ */
+#ifndef CONTROL_CLI_CMD_INSTANCE_H
+#define CONTROL_CLI_CMD_INSTANCE_H
+
+#include "control/cli/args.h"
+#include "control/cli/cli.h"
+
+int cmd_ls(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_list(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_inspect(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_stop_instance(const struct cli *cli, const struct args *a,
+		      struct err *err);
+int cmd_clean(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_clean_all(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_destroy_all(const struct cli *cli, const struct args *a,
+		    struct err *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_logs.c - what the host, its engine, its runtime and its agents wrote
+ *
+ * Bytes go out as they are: an agent's log is what it wrote to its terminal.
+ */
+#include "control/cli/cmd_logs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "control/cli/host.h"
+#include "control/cli/host_start.h"
+#include "control/cli/infer.h"
+#include "lib/file.h"
+#include "lib/str.h"
+
+#define FILE_MAX (16u * 1024 * 1024)
+#define TAIL_DEFAULT 100u
+
+static const char *const parts[] = { "host", "proxy", "gvisor", "engine" };
+
+static bool is_part(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strcmp(word, parts[i]) == 0)
+			return true;
+	return false;
+}
+
+static int to_stdout(void *arg, const char *data, size_t len)
+{
+	struct err *err = arg;
+	int rc = fd_write_all(STDOUT_FILENO, data, len);
+
+	if (rc < 0)
+		return err_set(err, rc, "cannot write to stdout: %s",
+			       err_text(rc));
+	return 0;
+}
+
+/* "?follow=1&tail=N" or a part of it. */
+static char *query(const struct args *a, uint64_t tail)
+{
+	return str_printf("?tail=%" PRIu64 "%s", tail,
+			  args_has(a, ARG_FOLLOW) ? "&follow=1" : "");
+}
+
+/* The last lines of a log file of a host that does not run. */
+static int print_file(const struct cli *cli, const char *part, uint64_t tail,
+		      struct err *err)
+{
+	SCOPED_STR path = str_printf("%s/log/%s.log", cli->home, part);
+	SCOPED_STR text = NULL;
+	size_t len, from;
+	int rc = path ? file_read(path, FILE_MAX, &text, &len) : -ENOMEM;
+
+	if (rc == -ENOENT)
+		return err_set(err, rc,
+			       "%s is not running, and has left no "
+			       "log of '%s'",
+			       cli->host, part);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path ? path : part,
+			       err_text(rc));
+	for (from = len; from > 0 && tail > 0; from--)
+		if (text[from - 1] == '\n' && from < len && --tail == 0)
+			break;
+	return to_stdout(err, text + from, len - from);
+}
+
+static int part_logs(const struct cli *cli, const struct args *a,
+		     const char *part, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	uint64_t tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_DEFAULT;
+	SCOPED_STR rest = query(a, tail);
+	SCOPED_STR path = rest ? client_path("/v1/logs/", part, rest) : NULL;
+	struct host_probe probe;
+	int rc;
+
+	if (!c || !path)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = host_probe(c, &probe, err);
+	if (rc == 0 && !probe.up)
+		return print_file(cli, part, tail, err);
+	return rc < 0 ?
+		       rc :
+		       client_stream(c, "GET", path, NULL, to_stdout, err, err);
+}
+
+static int agent_logs(const struct cli *cli, const struct args *a,
+		      const char *word, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_STR rest = args_has(a, ARG_TAIL) ?
+				  query(a, a->tail) :
+				  str_printf("%s", args_has(a, ARG_FOLLOW) ?
+							   "?follow=1" :
+							   "");
+	SCOPED_STR full = rest ? str_printf("/logs%s", rest) : NULL;
+	SCOPED_STR path = NULL;
+	char name[AC_NAME_MAX + 1];
+	int rc = infer_instance(word, name, err);
+
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
+	if (rc < 0)
+		return rc;
+	path = full ? client_path("/v1/instances/", name, full) : NULL;
+	if (!path)
+		return err_set(err, -ENOMEM, "out of memory");
+	return client_stream(c, "GET", path, NULL, to_stdout, err, err);
+}
+
+int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
+{
+	const char *first = a->words[0];
+
+	if (strcmp(first, "agent") == 0 && a->n_words == 2)
+		return agent_logs(cli, a, a->words[1], err);
+	if (a->n_words == 2)
+		return err_set(err, -EINVAL, "one word too many: '%s'",
+			       a->words[1]);
+	if (strcmp(first, "agent") == 0)
+		return err_set(err, -EINVAL, "whose log? `ac logs agent NAME`");
+	if (is_part(first))
+		return part_logs(cli, a, first, err);
+	return agent_logs(cli, a, first, err);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_run.c - run, shell, exec, attach
+ */
+#include "control/cli/cmd_run.h"
+
+#include <string.h>
+
+#include "control/cli/build.h"
+#include "control/cli/host.h"
+#include "control/cli/infer.h"
+#include "control/cli/launch.h"
+#include "control/shared/json.h"
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Which instance of which blueprint is meant; *ret_running: it runs now. */
+static int find(struct launch *l, const struct args *a, bool *ret_running,
+		struct err *err)
+{
+	SCOPED_JSON instances = NULL;
+	SCOPED_JSON blueprints = NULL;
+	const json_t *list, *item;
+	struct infer who;
+	size_t i;
+	int rc = client_call(l->client, "GET", "/v1/instances", NULL,
+			     &instances, err);
+
+	if (rc == 0)
+		rc = client_call(l->client, "GET", "/v1/blueprints", NULL,
+				 &blueprints, err);
+	if (rc < 0)
+		return rc;
+	list = json_object_get(instances, "instances");
+	rc = infer_names(a->words, a->n_words, list,
+			 json_object_get(blueprints, "blueprints"), &who, err);
+	if (rc < 0)
+		return rc;
+	memcpy(l->name, who.instance, sizeof(l->name));
+	memcpy(l->blueprint, who.blueprint, sizeof(l->blueprint));
+	*ret_running = false;
+	for (i = 0; i < json_array_size(list); i++) {
+		item = json_array_get(list, i);
+		if (strcmp(json_text(item, "name"), l->name) == 0)
+			*ret_running = strcmp(json_text(item, "state"),
+					      "running") == 0;
+	}
+	return 0;
+}
+
+static int set_count(json_t *obj, const char *key, uint64_t value, bool given)
+{
+	return given ? json_object_set_new(obj, key,
+					   json_integer((json_int_t)value)) :
+		       0;
+}
+
+static int set_text(json_t *obj, const char *key, const char *value)
+{
+	return value ? json_object_set_new(obj, key, jsonx_text(value)) : 0;
+}
+
+/* What of the instance the options change. */
+static json_t *create_body(const struct launch *l, const struct args *a)
+{
+	const struct workspace *ws = l->workspace;
+	SCOPED_JSON body = json_pack(
+		"{s:s, s:s, s:I, s:I}", "name", l->name, "blueprint",
+		l->blueprint, "host_uid",
+		(json_int_t)(ws && geteuid() == 0 ? ws->uid : geteuid()),
+		"host_gid",
+		(json_int_t)(ws && geteuid() == 0 ? ws->gid : getegid()));
+	int bad = !body;
+
+	if (bad)
+		return NULL;
+	bad |= set_count(body, "cpus_milli", a->cpus_milli,
+			 args_has(a, ARG_CPUS));
+	bad |= set_count(body, "memory", a->memory, args_has(a, ARG_MEMORY));
+	bad |= set_count(body, "pids", a->pids, args_has(a, ARG_PIDS));
+	bad |= set_text(body, "gpus", a->gpus);
+	bad |= set_text(body, "isolation", a->isolation);
+	if (args_has(a, ARG_RM))
+		bad |= json_object_set_new(body, "auto_remove", json_true());
+	if (a->env.n > 0)
+		bad |= json_object_set_new(body, "env",
+					   jsonx_from_strv(&a->env));
+	if (ws) {
+		bad |= set_text(body, "workspace", ws->path);
+		bad |= json_object_set_new(body, "workspace_ro",
+					   json_boolean(ws->read_only));
+	}
+	return bad ? NULL : ptr_take(&body);
+}
+
+static int create(struct launch *l, const struct args *a, struct err *err)
+{
+	SCOPED_JSON body = create_body(l, a);
+
+	if (!body)
+		return out_of_memory(err);
+	return client_call(l->client, "POST", "/v1/instances", body, NULL, err);
+}
+
+/* With a terminal there, programs want to know of which kind it is. */
+static int set_terminal_env(json_t *body, const struct strv *more)
+{
+	static const char *const names[] = { "TERM", "COLORTERM" };
+	SCOPED_JSON env = json_array();
+	size_t i;
+
+	if (!env)
+		return -ENOMEM;
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *value = getenv(names[i]);
+		SCOPED_STR entry =
+			value ? str_printf("%s=%s", names[i], value) : NULL;
+
+		if (entry && json_array_append_new(env, jsonx_text(entry)) < 0)
+			return -ENOMEM;
+	}
+	for (i = 0; more && i < more->n; i++)
+		if (json_array_append_new(env, jsonx_text(more->v[i])) < 0)
+			return -ENOMEM;
+	return json_object_set(body, "env", env);
+}
+
+/* What holds for this one process, and not for the instance. */
+static int set_process(json_t *body, const struct args *a, bool shell)
+{
+	int bad = set_count(body, "timeout_ms", a->timeout_ms,
+			    args_has(a, ARG_TIMEOUT));
+
+	bad |= set_text(body, "cwd", a->workdir);
+	if (shell)
+		bad |= json_object_set_new(body, "shell", json_true());
+	return bad ? -ENOMEM : 0;
+}
+
+/* A run of its own: the record, the image if asked for, the process. */
+static int run_main(struct launch *l, const struct args *a, bool shell,
+		    struct err *err)
+{
+	SCOPED_JSON body = NULL;
+	int rc = create(l, a, err);
+
+	if (rc == 0 && args_has(a, ARG_BUILD))
+		rc = build_image(l->cli, l->client, l->blueprint, false, false,
+				 err);
+	if (rc < 0)
+		return rc;
+	body = launch_body(l, a->cmd, a->n_cmd);
+	if (!body || set_process(body, a, shell) < 0 ||
+	    (l->tty && set_terminal_env(body, NULL) < 0))
+		return out_of_memory(err);
+	return launch_go(l, body, err);
+}
+
+static int run_exec(struct launch *l, const struct args *a, bool shell,
+		    struct err *err)
+{
+	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
+
+	l->verb = "exec";
+	if (!body || set_process(body, a, shell) < 0 ||
+	    (l->tty ? set_terminal_env(body, &a->env) < 0 :
+		      a->env.n > 0 && json_object_set_new(
+					      body, "env",
+					      jsonx_from_strv(&a->env)) < 0))
+		return out_of_memory(err);
+	return launch_go(l, body, err);
+}
+
+/* Everything that run and shell share before the process. */
+static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
+		   struct client **ret_client, bool *ret_running,
+		   struct err *err)
+{
+	int rc = 0;
+
+	launch_set_stdio(l, a);
+	l->what = a->n_cmd > 0 ? a->cmd[0] : NULL;
+	if (args_has(a, ARG_RM) && l->detached)
+		say_info(l->cli, "--rm: the workspace goes too when it ends");
+	if (a->workspace) {
+		rc = workspace_parse(a->workspace, l->cli->home, ws, err);
+		l->workspace = ws;
+	}
+	if (rc == 0)
+		rc = host_client(l->cli, true, ret_client, err);
+	if (rc < 0)
+		return rc;
+	l->client = *ret_client;
+	return find(l, a, ret_running, err);
+}
+
+int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
+{
+	struct launch l = { .cli = cli, .verb = "run" };
+	SCOPED_CLIENT c = NULL;
+	struct workspace ws;
+	bool running;
+	int rc = prepare(&l, a, &ws, &c, &running, err);
+
+	return rc < 0 ? rc : run_main(&l, a, false, err);
+}
+
+int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
+{
+	struct launch l = { .cli = cli, .verb = "run" };
+	SCOPED_CLIENT c = NULL;
+	struct workspace ws;
+	bool running;
+	int rc = prepare(&l, a, &ws, &c, &running, err);
+
+	if (rc < 0)
+		return rc;
+	if (!running)
+		return run_main(&l, a, true, err);
+	if (a->given & (ARG_BIT(ARG_CPUS) | ARG_BIT(ARG_MEMORY) |
+			ARG_BIT(ARG_PIDS) | ARG_BIT(ARG_GPUS) |
+			ARG_BIT(ARG_WORKSPACE) | ARG_BIT(ARG_ISOLATION)))
+		say_info(cli,
+			 "%s runs already, so it keeps its limits and "
+			 "its workspace",
+			 l.name);
+	return run_exec(&l, a, true, err);
+}
+
+int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
+{
+	struct launch l = { .cli = cli, .verb = "exec" };
+	SCOPED_CLIENT c = NULL;
+	int rc;
+
+	if (a->n_cmd == 0)
+		return err_set(err, -EINVAL,
+			       "what is to be run in '%s'? `ac "
+			       "exec %s -- COMMAND`, or `ac shell %s`",
+			       a->words[0], a->words[0], a->words[0]);
+	rc = infer_instance(a->words[0], l.name, err);
+	if (rc == 0)
+		rc = host_client(cli, false, &c, err);
+	if (rc < 0)
+		return rc;
+	l.client = c;
+	l.what = a->cmd[0];
+	launch_set_stdio(&l, a);
+	return run_exec(&l, a, false, err);
+}
+
+int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
+{
+	struct launch l = { .cli = cli, .verb = "attach", .shared = true };
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON rec = NULL;
+	SCOPED_JSON body = NULL;
+	SCOPED_STR path = NULL;
+	int rc = infer_instance(a->words[0], l.name, err);
+
+	if (rc == 0)
+		rc = host_client(cli, false, &c, err);
+	if (rc < 0)
+		return rc;
+	path = client_path("/v1/instances/", l.name, "");
+	rc = path ? client_call(c, "GET", path, NULL, &rec, err) :
+		    out_of_memory(err);
+	if (rc < 0)
+		return rc;
+	l.client = c;
+	l.in = STDIN_FILENO;
+	/* Its terminal is ours only if we have one. */
+	l.tty = json_is_true(json_object_get(rec, "tty")) &&
+		isatty(STDIN_FILENO) == 1;
+	l.use_stdin = l.tty;
+	body = launch_body(&l, NULL, 0);
+	if (body) {
+		/* attach knows only the size. */
+		json_object_del(body, "tty");
+		json_object_del(body, "stdin");
+		json_object_del(body, "detached");
+	}
+	return launch_go(&l, body, err);
+}

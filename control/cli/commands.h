@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * commands.h - the one table of commands: dispatch, --help, completion
+ */
+#ifndef CONTROL_CLI_COMMANDS_H
+#define CONTROL_CLI_COMMANDS_H
+
+#include "control/cli/args.h"
+#include "control/cli/cli.h"
+
+struct command {
+	const char *name;
+	const char *alias; /* NULL: none */
+	const char *group; /* heading in the overview, NULL: hidden */
+	const char *words; /* what stands behind the name, for help */
+	const char *summary; /* one line */
+	const char *more; /* further lines of its --help, NULL: none */
+	struct args_rules rules;
+	/* What the words can be; the last holds for all that follow. */
+	enum arg_words complete[2];
+	bool runs; /* its exit code is a command's: our failures are 125 */
+	/* Exit code, or a negative errno and @err. */
+	int (*run)(const struct cli *cli, const struct args *a,
+		   struct err *err);
+};
+
+extern const struct command commands[]; /* ends with a NULL name */
+
+/* By name or alias, hidden ones too; NULL: there is none. */
+const struct command *command_find(const char *name);
+
+/* Runs `ac @argv[1] …`; @argc and @argv as of main(). Talks about failures
+ * itself; returns the exit code. */
+int command_dispatch(struct cli *cli, int argc, char **argv);
+
+#endif

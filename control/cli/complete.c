@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * complete.c - completion for shells
+ *
+ * A key press must stay cheap and without effect: acd is asked if it runs,
+ * nothing is started, and every failure is silence.
+ */
+#include "control/cli/complete.h"
+
+#include <string.h>
+
+#include "control/cli/client.h"
+#include "control/cli/commands.h"
+#include "control/shared/json.h"
+
+/* Options and words before the one that is being completed. */
+static enum arg_words kind_after(const struct command *cmd, char *const *words,
+				 size_t n, uint64_t *ret_options)
+{
+	uint64_t options = cmd->rules.options | ARG_BIT(ARG_HELP);
+	const char *last = words[n - 1];
+	size_t i, seen = 0;
+
+	for (i = 1; i + 1 < n; i++) {
+		const struct arg_option *o = args_find(options, words[i]);
+
+		if (strcmp(words[i], "--") == 0)
+			return WORDS_NONE;
+		if (o && o->kind != ARG_FLAG) {
+			if (i + 2 == n)
+				return o->words; /* its value */
+			i++;
+		} else if (words[i][0] != '-') {
+			seen++;
+		}
+	}
+	if (last[0] == '-') {
+		*ret_options = options;
+		return WORDS_NONE;
+	}
+	if (seen >= cmd->rules.words_max)
+		return WORDS_NONE;
+	return cmd->complete[seen < 1 ? 0 : 1];
+}
+
+enum arg_words complete_kind(char *const *words, size_t n,
+			     uint64_t *ret_options)
+{
+	const struct command *cmd;
+
+	*ret_options = 0;
+	if (n == 1)
+		return WORDS_COMMAND;
+	cmd = command_find(words[0]);
+	return cmd ? kind_after(cmd, words, n, ret_options) : WORDS_NONE;
+}
+
+static int offer(struct strv *out, const char *prefix, const char *word,
+		 const char *what)
+{
+	if (!str_starts(word, prefix))
+		return 0;
+	return what && *what ? strv_pushf(out, "%s\t%s", word, what) :
+			       strv_push(out, word);
+}
+
+static int offer_list(struct strv *out, const char *prefix,
+		      const char *const *list, size_t n)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < n; i++)
+		rc = offer(out, prefix, list[i], NULL);
+	return rc;
+}
+
+static int offer_commands(struct strv *out, const char *prefix)
+{
+	const struct command *c;
+	int rc = 0;
+
+	for (c = commands; rc >= 0 && c->name; c++) {
+		if (!c->group)
+			continue;
+		rc = offer(out, prefix, c->name, c->summary);
+		if (rc >= 0 && c->alias)
+			rc = offer(out, prefix, c->alias, c->summary);
+	}
+	return rc;
+}
+
+static int offer_options(struct strv *out, const char *prefix, uint64_t options)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < ARG_MAX; i++) {
+		const struct arg_option *o = &arg_options[i];
+		SCOPED_STR word = str_printf("--%s", o->name);
+
+		if (!word)
+			return -ENOMEM;
+		if (options & ARG_BIT(i))
+			rc = offer(out, prefix, word, o->help);
+	}
+	return rc;
+}
+
+static int offer_instances(struct strv *out, const char *prefix,
+			   const json_t *list, bool running, const char *suffix)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < json_array_size(list); i++) {
+		const json_t *rec = json_array_get(list, i);
+		const char *state = json_text(rec, "state");
+		SCOPED_STR word =
+			str_printf("%s%s", json_text(rec, "name"), suffix);
+
+		if (!word)
+			return -ENOMEM;
+		if (!running || strcmp(state, "running") == 0)
+			rc = offer(out, prefix, word, state);
+	}
+	return rc;
+}
+
+static int offer_blueprints(struct strv *out, const char *prefix,
+			    const json_t *list)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < json_array_size(list); i++) {
+		const json_t *bp = json_array_get(list, i);
+
+		rc = offer(out, prefix, json_text(bp, "name"), "blueprint");
+	}
+	return rc;
+}
+
+static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
+		      const struct complete_facts *f)
+{
+	static const char *const parts[] = { "host", "proxy", "gvisor",
+					     "engine", "agent" };
+	static const char *const shells[] = { "bash", "zsh", "fish" };
+	static const char *const isolations[] = { "runsc", "crun" };
+	int rc = 0;
+
+	switch (kind) {
+	case WORDS_COMMAND:
+		return offer_commands(out, prefix);
+	case WORDS_BLUEPRINT:
+		return offer_blueprints(out, prefix, f->blueprints);
+	case WORDS_EITHER:
+		rc = offer_blueprints(out, prefix, f->blueprints);
+		if (rc < 0)
+			return rc;
+		return offer_instances(out, prefix, f->instances, false, "");
+	case WORDS_INSTANCE:
+	case WORDS_RUNNING:
+		return offer_instances(out, prefix, f->instances,
+				       kind == WORDS_RUNNING, "");
+	case WORDS_LOG:
+		rc = offer_list(out, prefix, parts, ARRAY_SIZE(parts));
+		if (rc < 0)
+			return rc;
+		return offer_instances(out, prefix, f->instances, false, "");
+	case WORDS_COPY:
+		rc = strv_push(out, ":file");
+		if (rc < 0)
+			return rc;
+		return offer_instances(out, prefix, f->instances, true, ":");
+	case WORDS_SHELL:
+		return offer_list(out, prefix, shells, ARRAY_SIZE(shells));
+	case WORDS_ISOLATION:
+		return offer_list(out, prefix, isolations,
+				  ARRAY_SIZE(isolations));
+	case WORDS_DIR:
+		return strv_push(out, ":dir");
+	case WORDS_FILE:
+		return strv_push(out, ":file");
+	case WORDS_NONE:
+		break;
+	}
+	return 0;
+}
+
+int complete_words(char *const *words, size_t n,
+		   const struct complete_facts *facts, struct strv *out)
+{
+	uint64_t options;
+	enum arg_words kind = complete_kind(words, n, &options);
+
+	if (options)
+		return offer_options(out, words[n - 1], options);
+	return offer_kind(out, words[n - 1], kind, facts);
+}
+
+int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_JSON instances = NULL;
+	SCOPED_JSON blueprints = NULL;
+	struct complete_facts facts = { NULL, NULL };
+	struct strv out = { 0 };
+	struct err ignored = { 0 };
+	size_t i;
+
+	if (!c || a->n_cmd == 0)
+		return err_set(err, -EINVAL, "nothing to complete");
+	if (client_call(c, "GET", "/v1/instances", NULL, &instances,
+			&ignored) == 0 &&
+	    client_call(c, "GET", "/v1/blueprints", NULL, &blueprints,
+			&ignored) == 0) {
+		facts.instances = json_object_get(instances, "instances");
+		facts.blueprints = json_object_get(blueprints, "blueprints");
+	}
+	if (complete_words(a->cmd, a->n_cmd, &facts, &out) >= 0)
+		for (i = 0; i < out.n; i++)
+			puts(out.v[i]);
+	strv_done(&out);
+	return 0;
+}
+
+static const char bash_script[] =
+	"_ac() {\n"
+	"\tlocal line\n"
+	"\tCOMPREPLY=()\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:dir) compopt -o dirnames 2>/dev/null ;;\n"
+	"\t\t:file) compopt -o default 2>/dev/null ;;\n"
+	"\t\t*) COMPREPLY+=(\"${line%%$'\\t'*}\") ;;\n"
+	"\t\tesac\n"
+	"\tdone < <(\"${COMP_WORDS[0]}\" __complete -- \\\n"
+	"\t\t\"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
+	"}\n"
+	"complete -F _ac ac ./ac\n";
+
+static const char zsh_script[] =
+	"#compdef ac\n"
+	"_ac() {\n"
+	"\tlocal line\n"
+	"\tlocal -a found\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:dir) _files -/ ;;\n"
+	"\t\t:file) _files ;;\n"
+	"\t\t*) found+=(\"${${line//:/\\\\:}/$'\\t'/:}\") ;;\n"
+	"\t\tesac\n"
+	"\tdone < <(\"${words[1]}\" __complete -- \"${words[@]:1:$((CURRENT - "
+	"1))}\" 2>/dev/null)\n"
+	"\t(( ${#found} )) && _describe ac found\n"
+	"}\n"
+	"if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
+	"\t_ac \"$@\"\n"
+	"else\n"
+	"\tcompdef _ac ac\n"
+	"fi\n";
+
+static const char fish_script[] =
+	"function __ac_complete\n"
+	"\tset -l words (commandline -opc) (commandline -ct)\n"
+	"\tfor line in ($words[1] __complete -- $words[2..-1] 2>/dev/null)\n"
+	"\t\tswitch $line\n"
+	"\t\t\tcase :dir\n"
+	"\t\t\t\t__fish_complete_directories (commandline -ct)\n"
+	"\t\t\tcase :file\n"
+	"\t\t\t\t__fish_complete_path (commandline -ct)\n"
+	"\t\t\tcase '*'\n"
+	"\t\t\t\techo $line\n"
+	"\t\tend\n"
+	"\tend\n"
+	"end\n"
+	"complete -c ac -f -a '(__ac_complete)'\n";
+
+int cmd_completion(const struct cli *cli, const struct args *a, struct err *err)
+{
+	const char *shell = a->words[0];
+
+	(void)cli;
+	(void)err;
+	if (strcmp(shell, "bash") == 0) {
+		fputs(bash_script, stdout);
+	} else if (strcmp(shell, "zsh") == 0) {
+		fputs(zsh_script, stdout);
+	} else if (strcmp(shell, "fish") == 0) {
+		fputs(fish_script, stdout);
+	} else {
+		say_error("completion for bash, zsh and fish, not for '%s'",
+			  shell);
+		return CLI_EXIT_USAGE;
+	}
+	return 0;
+}

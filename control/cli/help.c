@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * help.c - what the table of commands says, for people
+ */
+#include "control/cli/help.h"
+
+#include <string.h>
+
+static const char *const groups[] = { "Agents", "Looking", "Host",
+				      "Cleaning up", "Other" };
+
+void help_overview(FILE *out)
+{
+	const struct command *c;
+	size_t g;
+
+	fputs("usage: ac COMMAND [OPTIONS] [WORDS] [-- COMMAND IN THE "
+	      "SANDBOX]\n\nRuns untrusted agents, each in a gVisor sandbox of "
+	      "its own.\n",
+	      out);
+	for (g = 0; g < ARRAY_SIZE(groups); g++) {
+		fprintf(out, "\n%s:\n", groups[g]);
+		for (c = commands; c->name; c++)
+			if (c->group && strcmp(c->group, groups[g]) == 0)
+				fprintf(out, "  %-14s %s\n", c->name,
+					c->summary);
+	}
+	fputs("\n`ac COMMAND --help` tells more of each.\n", out);
+}
+
+static void help_option(FILE *out, const struct arg_option *o)
+{
+	char left[64];
+	char letter[5] = "    ";
+
+	if (o->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	snprintf(left, sizeof(left), "%s--%s%s%s", letter, o->name,
+		 o->value ? " " : "", o->value ? o->value : "");
+	if (strlen(left) > 26)
+		fprintf(out, "  %s\n  %-26s %s\n", left, "", o->help);
+	else
+		fprintf(out, "  %-26s %s\n", left, o->help);
+}
+
+void help_command(FILE *out, const struct command *cmd)
+{
+	uint64_t options = cmd->rules.options | ARG_BIT(ARG_HELP);
+	size_t i;
+
+	fprintf(out, "usage: ac %s [OPTIONS]%s%s\n\n%s.\n", cmd->name,
+		*cmd->words ? " " : "", cmd->words, cmd->summary);
+	if (cmd->alias)
+		fprintf(out, "Also called `ac %s`.\n", cmd->alias);
+	if (cmd->more)
+		fprintf(out, "\n%s\n", cmd->more);
+	fputs("\nOptions:\n", out);
+	for (i = 0; i < ARG_MAX; i++)
+		if (options & ARG_BIT(i))
+			help_option(out, &arg_options[i]);
+}
+
+int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
+{
+	const struct command *cmd;
+
+	(void)cli;
+	if (a->n_words == 0) {
+		help_overview(stdout);
+		return 0;
+	}
+	cmd = command_find(a->words[0]);
+	if (!cmd)
+		return err_set(err, -EINVAL,
+			       "there is no command '%s'; `ac "
+			       "help` lists all",
+			       a->words[0]);
+	help_command(stdout, cmd);
+	return 0;
+}

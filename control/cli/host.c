@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c - ac-host: is it there, is it ready
+ *
+ * The usual command finds acd of its own build behind the socket and costs
+ * one call. Everything slow lives in host_start.c.
+ */
+#include "control/cli/host.h"
+
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "control/cli/host_start.h"
+#include "control/cli/progress.h"
+#include "control/cli/version.h"
+#include "control/shared/json.h"
+#include "lib/loop.h"
+#include "lib/str.h"
+
+#define MIB (UINT64_C(1024) * 1024)
+#define SPACE_STATE (512 * MIB) /* state, caches of builds */
+#define SPACE_IMAGES (6 * 1024 * MIB) /* where the engine keeps images */
+#define READY_MS 180000u
+#define LOOK_MS 500u /* between two looks at the container */
+
+int host_probe(struct client *c, struct host_probe *ret, struct err *err)
+{
+	SCOPED_JSON v = NULL;
+	int rc = client_call(c, "GET", "/v1/version", NULL, &v, err);
+
+	memset(ret, 0, sizeof(*ret));
+	if (rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -EPROTO)
+		return 0; /* down, or on its way up or down */
+	if (rc < 0)
+		return rc;
+	ret->up = true;
+	ret->api = json_count(v, "api") == VERSION_API;
+	ret->same = ret->api &&
+		    strcmp(json_text(v, "build"), version_build_id()) == 0;
+	return 0;
+}
+
+int host_connect(const struct cli *cli, struct client *c, struct err *err)
+{
+	struct host_probe probe;
+	int rc = host_probe(c, &probe, err);
+
+	if (rc < 0)
+		return rc;
+	if (!probe.up)
+		return err_set(err, -ENOTCONN,
+			       "%s is not running; `ac start` "
+			       "starts it",
+			       cli->host);
+	if (!probe.api)
+		return err_set(err, -EPROTO,
+			       "%s is of another version; `ac "
+			       "restart` replaces it",
+			       cli->host);
+	return 0;
+}
+
+int host_ensure(const struct cli *cli, struct client *c, struct err *err)
+{
+	struct host_probe probe;
+	int rc = host_probe(c, &probe, err);
+
+	if (rc < 0)
+		return rc;
+	if (probe.same && !host_runsc_changed(cli))
+		return 0;
+	return host_start(cli, c, err);
+}
+
+int host_client(const struct cli *cli, bool start, struct client **ret,
+		struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	int rc;
+
+	if (!c)
+		return err_set(err, -ENOMEM, "out of memory");
+	rc = start ? host_ensure(cli, c, err) : host_connect(cli, c, err);
+	if (rc == 0)
+		*ret = ptr_take(&c);
+	return rc;
+}
+
+int host_live(struct client *c, struct err *err)
+{
+	SCOPED_JSON status = NULL;
+	int rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
+
+	if (rc < 0)
+		return rc;
+	return (int)json_count(json_object_get(status, "instances"), "running");
+}
+
+/* The end of what the container wrote, for "acd died". */
+static int tell_death(const struct cli *cli, struct outer *o, int code,
+		      struct err *err)
+{
+	SCOPED_STR text = NULL;
+	struct err ignored = { 0 };
+	const char *last = "it wrote nothing";
+	size_t len;
+
+	if (outer_logs(o, cli->host, 1, &text, &ignored) == 0 && *text) {
+		len = strlen(text);
+		while (len > 0 && text[len - 1] == '\n')
+			text[--len] = '\0';
+		last = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+	}
+	return err_set(err, -ECHILD,
+		       "%s ended with code %d: %s\n"
+		       "more in %s/log/host.log",
+		       cli->host, code, last, cli->home);
+}
+
+/* One look at /v1/status. 1: ready, 0: not yet. */
+static int look(struct client *c, struct progress *p, struct err *err)
+{
+	SCOPED_JSON status = NULL;
+	int rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
+	const char *state = json_text(status, "state");
+
+	if (rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -EPROTO) {
+		progress_tick(p, "acd begins");
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+	if (strcmp(state, "ready") == 0 || strcmp(state, "degraded") == 0)
+		return 1;
+	progress_tick(p, json_text(status, "progress"));
+	return 0;
+}
+
+int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
+		    struct err *err)
+{
+	const struct timespec soon = { .tv_nsec = 30 * 1000 * 1000 };
+	uint64_t start = clock_ms(), seen = start;
+	struct outer_info info;
+	struct progress p;
+	int rc;
+
+	progress_begin(&p, cli, "starting ac-host");
+	while ((rc = look(c, &p, err)) == 0) {
+		uint64_t now = clock_ms();
+
+		if (now - start > READY_MS) {
+			rc = err_set(err, -ETIMEDOUT,
+				     "%s is not ready after "
+				     "%u s (%s); see `ac logs host`",
+				     cli->host, READY_MS / 1000, p.text);
+			break;
+		}
+		if (o && now - seen > LOOK_MS) {
+			seen = now;
+			rc = outer_inspect(o, cli->host, &info, err);
+			if (rc == 0 && !info.running)
+				rc = tell_death(cli, o, info.exit_code, err);
+			if (rc < 0)
+				break;
+		}
+		nanosleep(&soon, NULL);
+	}
+	progress_end(&p);
+	return rc < 0 ? rc : 0;
+}
+
+/* Of the file system that @dir is on; UINT64_MAX when nobody knows. */
+static uint64_t free_bytes(const char *dir)
+{
+	struct statvfs st;
+
+	if (statvfs(dir, &st) < 0)
+		return UINT64_MAX;
+	return (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+static int check_one(const char *dir, uint64_t need, const char *what,
+		     struct err *err)
+{
+	uint64_t have = free_bytes(dir);
+	char have_text[32], need_text[32];
+
+	if (have >= need)
+		return 0;
+	str_format_size(have_text, sizeof(have_text), have);
+	str_format_size(need_text, sizeof(need_text), need);
+	return err_set(err, -ENOSPC,
+		       "not enough disk space for %s: %s has %s "
+		       "free, %s is needed",
+		       what, dir, have_text, need_text);
+}
+
+int host_check_space(const struct cli *cli, struct outer *o, bool images,
+		     struct err *err)
+{
+	char root[1024] = "";
+	int rc = check_one(cli->home, SPACE_STATE, "ac's state", err);
+
+	if (rc < 0 || !images || !o)
+		return rc;
+	outer_root_dir(o, root, sizeof(root));
+	return *root ? check_one(root, SPACE_IMAGES, "the images", err) : 0;
+}

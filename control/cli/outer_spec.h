@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * outer_spec.h - how ac-host is created: the body of the engine's call
+ */
+#ifndef CONTROL_CLI_OUTER_SPEC_H
+#define CONTROL_CLI_OUTER_SPEC_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "lib/str.h"
+
+struct outer_spec {
+	const char *name; /* of the container, also its host name */
+	const char *image, *build; /* "ac/host:<tag>", build identity */
+	const char *home; /* $AC_HOME, becomes /var/lib/ac */
+	const char *volume; /* becomes /var/lib/docker */
+	uint64_t caps; /* bounding set of this machine, bit per capability */
+	struct strv devices; /* paths in /dev to pass on */
+};
+
+/* A new reference, NULL without memory. Pure. */
+json_t *outer_spec_json(const struct outer_spec *spec);
+
+/* "CAP_…" names of what ac-host wants and @bounding has. */
+int outer_spec_caps(uint64_t bounding, struct strv *ret);
+
+/* CapBnd of /proc/self/status text, all ones when it is not there. */
+uint64_t outer_spec_bounding(const char *status_text);
+
+/* NVIDIA device nodes below @dev ("/dev"), as paths. None is a success. */
+int outer_spec_gpus(const char *dev, struct strv *ret);
+
+#endif

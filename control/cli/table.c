@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - tables for people
+ */
+#include "control/cli/table.h"
+
+#include <libsmartcols.h>
+
+struct table {
+	struct libscols_table *st;
+	struct libscols_line *last;
+	size_t n;
+	bool colour;
+};
+
+struct table *table_new(const struct cli *cli, const struct table_col *cols,
+			size_t n)
+{
+	struct table *t = calloc(1, sizeof(*t));
+	size_t i;
+
+	if (!t)
+		return NULL;
+	t->n = n;
+	t->colour = cli->colour;
+	t->st = scols_new_table();
+	if (!t->st) {
+		free(t);
+		return NULL;
+	}
+	scols_table_set_column_separator(t->st, "  ");
+	scols_table_enable_colors(t->st, cli->colour);
+	/* A file or a pipe gets every byte, however long the line. */
+	if (!cli->out_tty)
+		scols_table_set_termwidth(t->st, 4096);
+	for (i = 0; i < n; i++) {
+		int flags = (cols[i].flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
+			    (cols[i].flags & TABLE_CUT && cli->out_tty ?
+				     SCOLS_FL_TRUNC :
+				     0);
+
+		if (!scols_table_new_column(t->st, cols[i].head, 0.05, flags)) {
+			table_free(t);
+			return NULL;
+		}
+	}
+	return t;
+}
+
+void table_free(struct table *t)
+{
+	if (!t)
+		return;
+	scols_unref_table(t->st);
+	free(t);
+}
+
+int table_row(struct table *t, const char *const *cells)
+{
+	size_t i;
+
+	t->last = scols_table_new_line(t->st, NULL);
+	if (!t->last)
+		return -ENOMEM;
+	for (i = 0; i < t->n; i++)
+		if (scols_line_set_data(t->last, i, cells[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void table_paint(struct table *t, size_t col, enum table_colour colour)
+{
+	static const char *const names[] = { NULL, "green", "brown", "red" };
+	struct libscols_cell *cell;
+
+	if (!t->colour || colour == TABLE_PLAIN || !t->last)
+		return;
+	cell = scols_line_get_cell(t->last, col);
+	if (cell)
+		scols_cell_set_color(cell, names[colour]);
+}
+
+int table_print(struct table *t, struct err *err)
+{
+	if (scols_print_table(t->st) < 0 || fflush(stdout) == EOF)
+		return err_set(err, -EIO, "cannot write to stdout");
+	return 0;
+}

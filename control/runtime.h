@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - what every kind of sandbox can do, whoever runs it
+ *
+ * acd knows sandboxes through this table only. Calls return at once; the
+ * outcome comes by callback from the event loop, exactly once, never before
+ * the call returned. Errors are a filled struct err; NULL means success.
+ * A NULL operation means that this runtime cannot do it (-ENOTSUP).
+ */
+#ifndef CONTROL_RUNTIME_H
+#define CONTROL_RUNTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/err.h"
+#include "lib/loop.h"
+
+struct runtime; /* an implementation's own state */
+
+/* Borrowed for the time of the call. */
+struct runtime_spec {
+	const char *name; /* instance; also the sandbox's host name */
+	const char *image; /* "ac/base:latest" */
+	const char *isolation; /* "runsc" (default) or "crun" */
+	const char *address; /* IPv4 on ac0, dotted */
+	const char *workspace; /* directory of ac-host, shown at /workspace */
+	bool workspace_ro;
+	const char *home; /* directory of ac-host, shown at /home/node */
+	uint64_t cpu_milli; /* thousandths of a CPU, 0: no limit */
+	uint64_t memory; /* bytes, 0: no limit */
+	uint64_t pids; /* processes the agent may have, 0: no limit; the
+			* container's own limit is set well above it, since
+			* it counts the sandbox's host threads */
+	const char *gpus; /* NULL, "all" or device list */
+};
+
+/* A started sandbox: @link_fd (owned by the receiver, non-blocking) is the
+ * guest link, @id the runtime's own name for it (copy it). */
+typedef void (*runtime_start_fn)(void *arg, int link_fd, const char *id,
+				 const struct err *err);
+typedef void (*runtime_done_fn)(void *arg, const struct err *err);
+
+struct runtime_stats {
+	uint64_t cpu_ns; /* since start */
+	uint64_t memory, memory_limit; /* bytes */
+	uint64_t pids; /* host tasks */
+	uint64_t rx_bytes, tx_bytes;
+};
+typedef void (*runtime_stats_fn)(void *arg, const struct runtime_stats *st,
+				 const struct err *err);
+
+/* Why a sandbox ended; asked for after its link closed. */
+struct runtime_end {
+	bool running; /* it has not ended */
+	bool oom; /* the memory limit killed it */
+	int exit_code; /* of PID 1, 128+n for signals */
+	char text[256]; /* last words on its stderr or the engine's, may be "" */
+};
+typedef void (*runtime_end_fn)(void *arg, const struct runtime_end *end,
+			       const struct err *err);
+
+/* One sandbox of ours that the runtime knows, for reconciliation. */
+typedef void (*runtime_each_fn)(void *arg, const char *id, const char *name,
+				bool running);
+
+struct runtime_ops {
+	const char *name;
+	int (*start)(struct runtime *rt, const struct runtime_spec *spec,
+		     runtime_start_fn fn, void *arg);
+	/* TERM, @grace_ms, KILL. Already ended is success. */
+	int (*stop)(struct runtime *rt, const char *id, uint64_t grace_ms,
+		    runtime_done_fn fn, void *arg);
+	/* Kills if needed, deletes. Already gone is success. */
+	int (*remove)(struct runtime *rt, const char *id, runtime_done_fn fn,
+		      void *arg);
+	int (*stats)(struct runtime *rt, const char *id, runtime_stats_fn fn,
+		     void *arg);
+	int (*end)(struct runtime *rt, const char *id, runtime_end_fn fn,
+		   void *arg);
+	int (*list)(struct runtime *rt, runtime_each_fn each,
+		    runtime_done_fn fn, void *arg);
+	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
+		      runtime_done_fn fn, void *arg);
+	int (*checkpoint)(struct runtime *rt, const char *id, const char *dir,
+			  runtime_done_fn fn, void *arg);
+	int (*restore)(struct runtime *rt, const struct runtime_spec *spec,
+		       const char *dir, runtime_start_fn fn, void *arg);
+	/* Images: does it have @image; bytes used; drop what is unused. */
+	int (*has_image)(struct runtime *rt, const char *image,
+			 runtime_done_fn fn, void *arg); /* -ENOENT: no */
+	int (*df)(struct runtime *rt,
+		  void (*fn)(void *arg, uint64_t image_bytes,
+			     uint64_t cache_bytes, const struct err *err),
+		  void *arg);
+	int (*prune)(struct runtime *rt, bool images, runtime_done_fn fn,
+		     void *arg); /* our containers, build cache, images */
+	void (*free)(struct runtime *rt);
+};
+
+struct runtime {
+	const struct runtime_ops *ops;
+};
+
+/* Over the Docker Engine API at a unix socket; link descriptors come through
+ * /run/ac/runtime.sock from the OCI runtime wrapper (ac-runtime). */
+struct runtime *runtime_docker_new(struct loop *loop, const char *engine_sock,
+				   const char *runtime_sock, struct err *err);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mount_send.c - the client side of mount.sock
+ */
+#include "control/shared/mount_send.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "lib/sock.h"
+#include "lib/str.h"
+
+#define ANSWER_SECONDS 20
+
+/* Messages, not a stream: one carries the text and the descriptor. */
+static int seqpacket_connect(const char *path)
+{
+	SCOPED_FD fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const struct timeval limit = { .tv_sec = ANSWER_SECONDS };
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path));
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) <
+		    0 ||
+	    connect(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+int mount_send(const char *sock_path, const char *instance, const char *dir,
+	       bool read_only, char answer[MOUNT_ANSWER_MAX], struct err *err)
+{
+	SCOPED_STR text = str_printf("{\"instance\":\"%s\",\"readonly\":%s}",
+				     instance, read_only ? "true" : "false");
+	SCOPED_FD tree = -1;
+	SCOPED_FD sock = -1;
+	ssize_t n;
+	int rc;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	/* Not recursive: what is mounted below stays where it is. */
+	tree = open_tree(AT_FDCWD, dir, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0)
+		return err_sys(err, "open_tree %s", dir);
+	sock = seqpacket_connect(sock_path);
+	if (sock < 0)
+		return err_set(err, -ENOTCONN, "cannot reach acd at %s: %s",
+			       sock_path, err_text(sock));
+	rc = sock_send_fd(sock, tree, text, strlen(text));
+	if (rc < 0)
+		return err_set(err, -EIO, "send to acd: %s", err_text(rc));
+	n = recv(sock, answer, MOUNT_ANSWER_MAX - 1, 0);
+	if (n <= 0)
+		return err_set(err, -EIO, "acd gave no answer about it");
+	answer[n] = '\0';
+	return 0;
+}

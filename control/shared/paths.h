@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * paths.h - where things are, on the user's machine and in ac-host
+ */
+#ifndef CONTROL_SHARED_PATHS_H
+#define CONTROL_SHARED_PATHS_H
+
+/* Inside ac-host. $AC_HOME of the user's machine is bind-mounted here. */
+#define AC_STATE "/var/lib/ac"
+#define AC_STATE_DB AC_STATE "/ac.db"
+#define AC_STATE_SOCK AC_STATE "/run/acd.sock" /* HTTP API */
+#define AC_STATE_MOUNT_SOCK AC_STATE "/run/mount.sock" /* workspaces by fd */
+#define AC_STATE_INSTANCES AC_STATE "/instances"
+#define AC_STATE_LOG AC_STATE "/log"
+#define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */
+#define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
+#define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */
+#define AC_RUN "/run/ac" /* tmpfs of ac-host */
+#define AC_RUNTIME_SOCK AC_RUN "/runtime.sock"
+#define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home} */
+#define AC_ENGINE_SOCK "/run/docker.sock" /* the nested engine */
+/* A runtime the user brought with RUNSC=PATH; used instead of ours. */
+#define AC_STATE_RUNSC AC_STATE "/runtime/runsc"
+
+#define AC_HOST_NAME "ac-host" /* outer container; AC_HOST overrides */
+#define AC_HOST_VOLUME "ac-docker" /* <AC_HOST>-docker when overridden */
+#define AC_BRIDGE "ac0"
+#define AC_GATEWAY "172.20.0.53"
+#define AC_SUBNET "172.20.0.0/16"
+
+#define AC_AGENT_UID 1000u
+#define AC_NAME_MAX 63u /* instance and blueprint names */
+
+#endif
