@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One Makefile, not recursive.
+#
+#   make              build/ac, and what runs in ac-host and in sandboxes
+#   make check        install what is missing, build, run every test
+#   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
+#   make check-int    the integration tests alone
+#   make lint         all static checks      make lint-fast   the quick ones
+#   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
+#   make bench        the figures, side by side with the peer
+#   make install      PREFIX=/usr/local, DESTDIR=
+#   make clean        the build folders
+#
+# CC=clang, SAN=address,undefined and V=1 as usual; each combination has a
+# folder of its own, so that they never mix.
+
+SAN ?=
+V ?=
+FUZZ_TIME ?= 20
+PREFIX ?= /usr/local
+DESTDIR ?=
+comma := ,
+BUILD ?= build$(if $(filter clang%,$(CC)),-clang)$(if $(SAN),-san)
+SHAREDIR = $(PREFIX)/share/ac
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
+	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wwrite-strings -Wcast-qual -Wpointer-arith -Wformat=2 -Wundef -Wvla \
+	-Wimplicit-fallthrough $(if $(CI),-Werror)
+probe = $(shell $(CC) $(1) -E -x c /dev/null >/dev/null 2>&1 && echo $(1))
+HARDEN = $(if $(SAN),-fno-omit-frame-pointer -fsanitize=$(SAN) \
+	-fno-sanitize-recover=undefined,-U_FORTIFY_SOURCE \
+	-D_FORTIFY_SOURCE=3) -fstack-protector-strong \
+	$(call probe,-fstack-clash-protection) \
+	$(call probe,-fstrict-flex-arrays=3)
+CFLAGS ?= -O2 -g
+BASE_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(HARDEN) -fPIE \
+	-fvisibility=hidden -fno-common -MMD -MP $(CFLAGS)
+BASE_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
+	$(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
+	$(LDFLAGS))
+
+# What each part may use; `make lint` checks the includes.
+pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+GUARD_PKG = libcap libseccomp
+ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium
+CLI_PKG = libcurl jansson smartcols
+TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG))
+
+src = $(filter-out $(2),$(sort $(wildcard $(1))))
+obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+LIB_SRC := $(call src,lib/*.c)
+LINK_SRC := init-guard/link.c
+GUARD_SRC := $(call src,init-guard/*.c,init-guard/main.c $(LINK_SRC))
+SHARED_SRC := $(call src,control/shared/*.c)
+ACD_SRC := $(call src,control/acd/*.c,control/acd/acd.c)
+CLI_SRC := $(call src,control/cli/*.c,control/cli/ac.c)
+FAKE_SRC := $(call src,tests/fake/*.c)
+UNIT_SRC := $(call src,tests/unit/*_test.c)
+FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
+
+HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount \
+	$(BUILD)/init-guard
+UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
+REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
+FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
+ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
+	$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
+
+.PHONY: all deps check check-deps check-unit check-int unit lint lint-fast \
+	fuzz bench install install-host clean clean-tests host-bin
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/ac $(HOST_BIN)
+host-bin: $(HOST_BIN)
+
+deps:
+	$(Q)images/setup/packages.sh build
+check-deps:
+	$(Q)images/setup/packages.sh build
+	$(Q)images/setup/packages.sh check
+
+# The identity of what runs in ac-host: the content of its image's inputs.
+# The header changes only when the identity does.
+$(BUILD)/id.h: FORCE
+	@mkdir -p $(@D)
+	@id=$$(images/build.sh tag host) && \
+	printf '#define AC_BUILD_ID "%.12s"\n' "$$id" >$@.new && \
+	{ cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/obj/control/cli/version.o: $(BUILD)/id.h
+$(BUILD)/obj/control/cli/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
+	-DAC_SHARE_DIR='"$(SHAREDIR)"'
+$(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(GUARD_PKG))
+$(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(ACD_PKG))
+$(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(CLI_PKG))
+$(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(TEST_PKG))
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(BASE_CFLAGS) $(PART_CFLAGS) -c -o $@ $<
+
+archive = $(Q)rm -f $@ && $(AR) rcs $@ $^
+$(BUILD)/lib.a: $(call obj,$(LIB_SRC)) ; $(archive)
+$(BUILD)/link.a: $(call obj,$(LINK_SRC)) ; $(archive)
+$(BUILD)/guard.a: $(call obj,$(GUARD_SRC)) ; $(archive)
+$(BUILD)/shared.a: $(call obj,$(SHARED_SRC)) ; $(archive)
+$(BUILD)/acd.a: $(call obj,$(ACD_SRC)) ; $(archive)
+$(BUILD)/cli.a: $(call obj,$(CLI_SRC)) ; $(archive)
+$(BUILD)/fake.a: $(call obj,$(FAKE_SRC)) ; $(archive)
+
+link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
+$(BUILD)/ac: LIBS = $(call pkg,--libs,$(CLI_PKG))
+$(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
+		$(BUILD)/link.a $(BUILD)/lib.a
+	$(link)
+$(BUILD)/acd: LIBS = $(call pkg,--libs,$(ACD_PKG))
+$(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
+		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
+	$(link)
+$(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a
+	$(link)
+$(BUILD)/ac-mount: LIBS = $(call pkg,--libs,jansson)
+$(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
+		$(BUILD)/lib.a
+	$(link)
+$(BUILD)/init-guard: $(call obj,init-guard/main.c) $(BUILD)/guard.a \
+		$(BUILD)/link.a $(BUILD)/lib.a
+	$(call say,LD,$@)$(CC) $(STATIC_LDFLAGS) -o $@ $^ \
+		$(call pkg,--static --libs,$(GUARD_PKG))
+
+# Tests link against archives, so each takes only what it needs.
+TEST_LIBS = $(call pkg,--libs,$(TEST_PKG)) -lpthread -lutil
+$(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< -Wl,--start-group \
+		$(ARCHIVES) -Wl,--end-group $(TEST_LIBS)
+$(BUILD)/replay/%: $(BUILD)/obj/tests/fuzz/%.o \
+		$(BUILD)/obj/tests/fuzz/replay.o $(ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< \
+		$(BUILD)/obj/tests/fuzz/replay.o -Wl,--start-group $(ARCHIVES) \
+		-Wl,--end-group $(TEST_LIBS)
+# The fuzzers proper compile everything anew with coverage.
+FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -I. -O1 -g \
+	-fsanitize=fuzzer,address,undefined
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(LINK_SRC) $(SHARED_SRC) $(ACD_SRC)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)clang $(FUZZ_FLAGS) -Wl,--as-needed -o $@ $^ \
+		$(call pkg,--cflags --libs,$(ACD_PKG))
+
+unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/init-guard
+check-unit: unit
+	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
+		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
+
+# Everything: gcc and clang, plain and sanitised, lint, then the real thing.
+check: check-deps
+	$(Q)tests/check.sh
+check-int: all
+	$(Q)tests/run.sh --bats tests/integration
+lint-fast:
+	$(Q)tests/lint/run.sh fast
+lint: lint-fast
+	$(Q)tests/lint/run.sh full
+fuzz: $(FUZZ_BIN)
+	$(Q)for f in $(FUZZ_BIN); do n=$$(basename $$f _fuzz); \
+		mkdir -p $(BUILD)/corpus/$$n; \
+		$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 \
+			$(BUILD)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; done
+bench: all
+	$(Q)tests/bench/bench.sh
+
+# Into the image of ac-host; runs in a build stage of it.
+install-host: $(HOST_BIN)
+	install -D -m 0755 $(BUILD)/acd $(DESTDIR)/usr/sbin/acd
+	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
+		$(BUILD)/ac-mount $(BUILD)/init-guard
+
+# The sources go along: the image of ac-host is built from them.
+SHIPPED = Makefile lib init-guard control images blueprints
+install: $(BUILD)/ac
+	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
+	install -d $(DESTDIR)$(SHAREDIR)
+	cp -R $(SHIPPED) $(DESTDIR)$(SHAREDIR)/
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/ac.1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(BUILD)/ac completion bash \
+		>$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ac
+	$(BUILD)/ac completion zsh \
+		>$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ac
+	$(BUILD)/ac completion fish \
+		>$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ac.fish
+
+clean:
+	rm -rf build build-clang build-san build-clang-san
+clean-tests:
+	$(Q)tests/integration/clean.sh
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

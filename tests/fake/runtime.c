@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.c - a runtime whose sandboxes are fake guests in this process
+ *
+ * Every call is answered a millisecond later, or when the test lets go.
+ */
+#include "tests/fake/runtime.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum fake_op_kind { OP_START, OP_REMOVE, OP_STATS, OP_END, OP_LIST };
+
+struct fake_op {
+	struct fake_op *next;
+	struct fake_runtime *f;
+	struct loop_timer *timer;
+	enum fake_op_kind kind;
+	union {
+		runtime_start_fn start;
+		runtime_done_fn done;
+		runtime_stats_fn stats;
+		runtime_end_fn end;
+	} fn;
+	runtime_each_fn each;
+	void *arg;
+};
+
+static void op_unlink(struct fake_op *op)
+{
+	struct fake_op **p = &op->f->ops;
+
+	while (*p != op)
+		p = &(*p)->next;
+	*p = op->next;
+	loop_timer_free(op->timer);
+}
+
+static void answer_start(struct fake_op *op)
+{
+	struct fake_runtime *f = op->f;
+	struct err err = { 0 };
+	char id[32];
+	int fds[2];
+
+	if (f->start_error) {
+		err_set(&err, f->start_error, "no sandbox today");
+		op->fn.start(op->arg, -1, NULL, &err);
+		return;
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		       fds) < 0)
+		abort();
+	fake_guest_free(f->guest);
+	f->guest = fake_guest_new(f->loop, fds[1], f->mood);
+	snprintf(id, sizeof(id), "id-%u", f->starts);
+	op->fn.start(op->arg, fds[0], id, NULL);
+}
+
+static void answer_remove(struct fake_op *op)
+{
+	struct fake_runtime *f = op->f;
+	struct err err = { 0 };
+
+	if (f->remove_error) {
+		err_set(&err, f->remove_error, "it sticks");
+		op->fn.done(op->arg, &err);
+		return;
+	}
+	if (f->guest)
+		fake_guest_kill(f->guest);
+	op->fn.done(op->arg, NULL);
+}
+
+static void answer_list(struct fake_op *op)
+{
+	size_t i;
+
+	for (i = 0; i < FAKE_RUNTIME_LISTED && op->f->listed[i]; i++)
+		op->each(op->arg, op->f->listed[i], "somebody", true);
+	op->fn.done(op->arg, NULL);
+}
+
+static void op_answer(void *arg)
+{
+	struct fake_op *op = arg;
+	struct fake_runtime *f = op->f;
+
+	if (f->hold) {
+		loop_timer_set(op->timer, 1);
+		return;
+	}
+	op_unlink(op);
+	switch (op->kind) {
+	case OP_START:
+		answer_start(op);
+		break;
+	case OP_REMOVE:
+		answer_remove(op);
+		break;
+	case OP_STATS:
+		op->fn.stats(op->arg, &f->stats, NULL);
+		break;
+	case OP_END:
+		op->fn.end(op->arg, &f->end, NULL);
+		break;
+	case OP_LIST:
+		answer_list(op);
+		break;
+	}
+	free(op);
+}
+
+static struct fake_op *op_new(struct runtime *rt, enum fake_op_kind kind,
+			      void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+	struct fake_op *op = calloc(1, sizeof(*op));
+
+	if (!op)
+		abort();
+	op->f = f;
+	op->kind = kind;
+	op->arg = arg;
+	op->next = f->ops;
+	f->ops = op;
+	op->timer = loop_timer_new(f->loop, op_answer, op);
+	loop_timer_set(op->timer, 1);
+	return op;
+}
+
+static int fake_start(struct runtime *rt, const struct runtime_spec *spec,
+		      runtime_start_fn fn, void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	f->starts++;
+	snprintf(f->name, sizeof(f->name), "%s", spec->name);
+	snprintf(f->image, sizeof(f->image), "%s", spec->image);
+	snprintf(f->address, sizeof(f->address), "%s", spec->address);
+	snprintf(f->workspace, sizeof(f->workspace), "%s", spec->workspace);
+	f->memory = spec->memory;
+	op_new(rt, OP_START, arg)->fn.start = fn;
+	return 0;
+}
+
+static int fake_remove(struct runtime *rt, const char *id, runtime_done_fn fn,
+		       void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	f->removes++;
+	snprintf(f->removed, sizeof(f->removed), "%s", id);
+	op_new(rt, OP_REMOVE, arg)->fn.done = fn;
+	return 0;
+}
+
+static int fake_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
+		      void *arg)
+{
+	(void)id;
+	op_new(rt, OP_STATS, arg)->fn.stats = fn;
+	return 0;
+}
+
+static int fake_end(struct runtime *rt, const char *id, runtime_end_fn fn,
+		    void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->ends++;
+	op_new(rt, OP_END, arg)->fn.end = fn;
+	return 0;
+}
+
+static int fake_list(struct runtime *rt, runtime_each_fn each,
+		     runtime_done_fn fn, void *arg)
+{
+	struct fake_op *op = op_new(rt, OP_LIST, arg);
+
+	op->fn.done = fn;
+	op->each = each;
+	return 0;
+}
+
+static const struct runtime_ops fake_runtime_ops = {
+	.name = "fake",
+	.start = fake_start,
+	.remove = fake_remove,
+	.stats = fake_stats,
+	.end = fake_end,
+	.list = fake_list,
+};
+
+struct fake_runtime *fake_runtime_new(struct loop *loop)
+{
+	struct fake_runtime *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		abort();
+	f->rt.ops = &fake_runtime_ops;
+	f->loop = loop;
+	return f;
+}
+
+void fake_runtime_free(struct fake_runtime *f)
+{
+	struct fake_op *op;
+
+	while ((op = f->ops)) {
+		op_unlink(op);
+		free(op);
+	}
+	fake_guest_free(f->guest);
+	free(f);
+}

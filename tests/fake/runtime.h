@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runtime.h - a runtime whose sandboxes are fake guests in this process
+ */
+#ifndef TESTS_FAKE_RUNTIME_H
+#define TESTS_FAKE_RUNTIME_H
+
+#include "control/runtime.h"
+#include "tests/fake/guest.h"
+
+#define FAKE_RUNTIME_LISTED 4
+
+struct fake_op;
+
+struct fake_runtime {
+	struct runtime rt; /* first */
+	struct loop *loop;
+	struct fake_op *ops; /* under way */
+	struct fake_guest *guest; /* of the last start */
+	/* What the test wishes. */
+	enum fake_guest_mood mood; /* of guests to come */
+	bool hold; /* calls get no answer for the time being */
+	int start_error, remove_error; /* negative errno for the callback */
+	struct runtime_end end;
+	struct runtime_stats stats;
+	const char *listed[FAKE_RUNTIME_LISTED]; /* ids, NULL-terminated */
+	/* What the test looks at. */
+	unsigned starts, removes, ends;
+	char removed[64]; /* the last */
+	char name[64], image[64], address[32];
+	char workspace[256];
+	uint64_t memory;
+};
+
+struct fake_runtime *fake_runtime_new(struct loop *loop);
+void fake_runtime_free(struct fake_runtime *f);
+
+#endif

@@ -1,0 +1,156 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 25_terminal.bats - with a terminal at both ends
+
+# shellcheck disable=SC2016 # the shell in the sandbox expands
+load common
+
+setup_file() {
+	"$AC" run base tty -d -- sleep infinity
+}
+
+teardown_file() {
+	gone tty tty2
+}
+
+# dialogue NAME - runs the expect script on stdin; its exit code is the test's
+dialogue() {
+	need expect
+	{
+		echo 'set timeout 60'
+		echo 'proc want {text} { expect {'
+		echo '  -ex $text {}'
+		echo '  timeout { puts "no: $text"; exit 99 }'
+		echo '  eof { puts "eof before: $text"; exit 98 } } }'
+		echo 'proc code {} { expect { eof {} timeout {'
+		echo '  puts "no end"; exec kill -KILL [exp_pid]; exit 99 } }'
+		echo '  lindex [wait] 3 }'
+		cat
+	} >"$BATS_TEST_TMPDIR/script"
+	expect -f "$BATS_TEST_TMPDIR/script"
+}
+
+@test "run on a terminal is interactive, of the right size" {
+	run dialogue <<-'END'
+		set stty_init "rows 31 columns 97"
+		spawn $env(AC) run base tty2 -- bash
+		want "$"
+		send "stty size; tty; echo A\$((40+2))B\r"
+		want "31 97"
+		want "/dev/pts/"
+		want "A42B"
+		send "exit 7\r"
+		exit [code]
+	END
+	code 7
+}
+
+@test "Ctrl-C on the terminal reaches the command, not the client" {
+	run dialogue <<-'END'
+		spawn $env(AC) exec tty -- bash
+		want "$"
+		send "sleep 300\r"
+		sleep 1
+		send "\003"
+		send "echo code=\$?\r"
+		want "code=130"
+		send "exit 0\r"
+		exit [code]
+	END
+	code 0
+}
+
+@test "a resize of the terminal reaches the command" {
+	run dialogue <<-'END'
+		spawn $env(AC) exec tty -- bash
+		want "$"
+		stty rows 41 columns 123 < $spawn_out(slave,name)
+		exec kill -WINCH [exp_pid]
+		sleep 1
+		send "stty size\r"
+		want "41 123"
+		send "exit 0\r"
+		exit [code]
+	END
+	code 0
+}
+
+@test "the keys detach, attach comes back, the exit code is kept" {
+	run dialogue <<-'END'
+		spawn $env(AC) run base tty2 -- bash
+		want "$"
+		send "echo mar''ker\r"
+		want "marker"
+		send "\020\021"
+		exit [code]
+	END
+	code 0
+	state_is tty2 running
+	run dialogue <<-'END'
+		spawn $env(AC) attach tty2
+		want "marker"
+		send "exit 9\r"
+		exit [code]
+	END
+	code 9
+}
+
+@test "the terminal is as before after the client ends" {
+	run dialogue <<-'END'
+		spawn sh -c "stty -g; $env(AC) exec tty -- true; stty -g"
+		expect -re {([0-9a-f:]+)\r\n} { set a $expect_out(1,string) }
+		expect -re {([0-9a-f:]+)\r\n} { set b $expect_out(1,string) }
+		if {$a ne $b} { puts "$a became $b"; exit 97 }
+		exit [code]
+	END
+	code 0
+}
+
+@test "shell enters a running instance, as the agent" {
+	run dialogue <<-'END'
+		spawn $env(AC) shell tty
+		want "$"
+		send "id -un; shopt -q login_shell && echo log''in\r"
+		want "node"
+		want "login"
+		send "exit 3\r"
+		exit [code]
+	END
+	code 3
+}
+
+@test "pwrite on a terminal gives ESPIPE, as our patch of runsc has it" {
+	run "$AC" exec tty -- sh -c 'cd /tmp && cat >p.c && gcc -o p p.c && ./p' \
+		<<-'END'
+		#define _GNU_SOURCE
+		#include <errno.h>
+		#include <fcntl.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(void)
+		{
+			int m = posix_openpt(O_RDWR | O_NOCTTY), s;
+			char c = 'x';
+			grantpt(m);
+			unlockpt(m);
+			s = open(ptsname(m), O_RDWR | O_NOCTTY);
+			if (m < 0 || s < 0)
+				return 2;
+			printf("%d", pwrite(s, &c, 1, 0) < 0 && errno == ESPIPE);
+			printf("%d", pread(s, &c, 1, 0) < 0 && errno == ESPIPE);
+			printf("%d", pwrite(m, &c, 1, 0) < 0 && errno == ESPIPE);
+			printf("%d\n", write(s, &c, 1) == 1);
+		}
+	END
+	code 0
+	[ "$output" = 1111 ]
+}
+
+@test "colours only on a terminal, and not with NO_COLOR" {
+	run bash -c '"$AC" ls | grep -c "$(printf "\033")"'
+	[ "$output" = 0 ]
+	run bash -c 'NO_COLOR=1 script -qec "$AC ls" /dev/null |
+		grep -c "$(printf "\033\\[[0-9;]*m")"'
+	[ "$output" = 0 ]
+}

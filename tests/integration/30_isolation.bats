@@ -1,0 +1,224 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 30_isolation.bats - what an agent is, and what it cannot reach
+#
+# Each "cannot" has a positive control: the same tool, where it may work.
+
+# shellcheck disable=SC2016 # the shell in the sandbox expands
+load common
+
+setup_file() {
+	"$AC" run base one -d -- sleep infinity
+	"$AC" run base two -d -- sleep infinity
+}
+
+teardown_file() {
+	gone one two
+}
+
+@test "the agent is uid 1000 without groups, in run, exec and shell" {
+	for how in "exec one --" "run base three --rm --"; do
+		# shellcheck disable=SC2086 # words are meant
+		run "$AC" $how sh -c 'id -u; id -g; id -G'
+		code 0
+		[ "$output" = "1000
+1000
+1000" ]
+	done
+	run "$AC" shell one <<<'id -u'
+	has 1000
+}
+
+@test "the agent has no capability, and can never gain one" {
+	run "$AC" exec one -- grep Cap /proc/self/status
+	code 0
+	[ "$(grep -c '0000000000000000$' <<<"$output")" -ge 4 ]
+	run ! grep -v '0000000000000000$' <<<"$output"
+	run ! "$AC" exec one -- unshare -U true
+	run ! "$AC" exec one -- mount -t tmpfs none /mnt
+	run ! "$AC" exec one -- chroot / true
+}
+
+@test "no file of the image is setuid, setgid or has capabilities" {
+	run "$AC" exec one -- find / -xdev \
+		-not -path '/proc/*' -type f -perm /6000
+	[ -z "$output" ]
+}
+
+@test "no setuid file can be made in the workspace" {
+	run "$AC" exec one -- sh -c 'cp /bin/true /workspace/s
+		chmod 4755 /workspace/s; chmod 2755 /workspace/s
+		stat -c %a /workspace/s'
+	[[ $output == *755 ]]
+	[[ $output != *4755 && $output != *2755 ]]
+	run find "$AC_HOME/instances/one/workspace" -perm /6000
+	[ -z "$output" ]
+}
+
+@test "PID 1 cannot be killed, read or written by the agent" {
+	run ! "$AC" exec one -- sh -c 'kill -KILL 1'
+	run "$AC" exec one -- sh -c 'cat /proc/1/environ /proc/1/mem
+		echo x >/proc/1/fd/1; ls -l /proc/1/fd; ls -l /proc/1/exe'
+	lacks 'socket:'
+	run -0 "$AC" exec one -- true
+}
+
+@test "no control socket and no device of the machine is in the sandbox" {
+	run "$AC" exec one -- sh -c 'find / -xdev -type s 2>/dev/null
+		ls /dev | grep -E "^(kvm|mem|kmsg|sd|vd|nvme|loop|net|fuse)"
+		ls -d /var/lib/ac /run/docker.sock /run/ac 2>/dev/null'
+	[ -z "$output" ]
+}
+
+@test "another sandbox's processes, files and names cannot be seen" {
+	run -0 "$AC" exec two -- bash -c 'echo secret >/workspace/s
+		(exec -a marker-of-two sleep 300) &'
+	run "$AC" exec two -- ps ax
+	has marker-of-two
+	run "$AC" exec one -- sh -c 'ps ax; cat /workspace/s; hostname'
+	lacks marker-of-two
+	lacks secret
+	has one
+}
+
+# The prober says what it could do; everything else is an error to it.
+PROBE='
+import socket, sys
+def tcp(host, port):
+    s = socket.socket()
+    s.settimeout(2)
+    try:
+        s.connect((host, port))
+        return "open"
+    except ConnectionRefusedError:
+        return "refused"   # an answer came: the packet got through
+    except OSError:
+        return "closed"
+def udp(host, port):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(2)
+    try:
+        s.sendto(b"probe", (host, port))
+        return "open" if s.recv(99) else "closed"
+    except ConnectionRefusedError:
+        return "refused"
+    except OSError:
+        return "closed"
+for a in sys.argv[1:]:
+    kind, host, port = a.split(",")
+    print(a, dict(tcp=tcp, udp=udp)[kind](host, int(port)))
+'
+SERVE='
+import socket, threading, time
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+u.bind(("0.0.0.0", 7777))
+t = socket.socket()
+t.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+t.bind(("0.0.0.0", 7777))
+t.listen()
+def echo():
+    while True:
+        d, a = u.recvfrom(99)
+        u.sendto(d, a)
+threading.Thread(target=echo, daemon=True).start()
+print("serving", flush=True)
+while True:
+    t.accept()[0].close()
+'
+
+# probe TARGET... - from sandbox one
+probe() { run "$AC" exec one -- python3 -c "$PROBE" "$@"; }
+
+# serves INSTANCE - an echo server on port 7777 runs in it
+serves() {
+	"$AC" exec "$1" -- python3 -c "$SERVE" >"$BATS_TEST_TMPDIR/serve" \
+		2>&1 3>&- &
+	eventually grep -q serving "$BATS_TEST_TMPDIR/serve"
+}
+
+@test "control: TCP and UDP work on a sandbox's own loopback" {
+	serves one
+	probe tcp,127.0.0.1,7777 udp,127.0.0.1,7777
+	has 'tcp,127.0.0.1,7777 open'
+	has 'udp,127.0.0.1,7777 open'
+	"$AC" exec one -- pkill -f 7777 || true
+}
+
+@test "no TCP and no UDP from one sandbox to another" {
+	serves two
+	address=$(field two .address)
+	probe "tcp,$address,7777" "udp,$address,7777"
+	has "tcp,$address,7777 closed"
+	has "udp,$address,7777 closed"
+	"$AC" exec two -- pkill -f 7777 || true
+}
+
+@test "no TCP and no UDP from a sandbox to ac-host" {
+	need_root
+	nsenter -t "$(host_pid)" -n python3 -c "$SERVE" \
+		>"$BATS_TEST_TMPDIR/host" 2>&1 3>&- &
+	local pid=$!
+	eventually grep -q serving "$BATS_TEST_TMPDIR/host"
+	# Control: whoever is in that network namespace gets an answer.
+	run nsenter -t "$(host_pid)" -n python3 -c "$PROBE" \
+		tcp,172.20.0.53,7777 udp,172.20.0.53,7777
+	has 'tcp,172.20.0.53,7777 open'
+	has 'udp,172.20.0.53,7777 open'
+	probe tcp,172.20.0.53,7777 udp,172.20.0.53,7777 \
+		tcp,172.20.0.53,53 udp,172.20.0.53,53
+	kill $pid
+	lacks open
+	lacks refused
+}
+
+@test "no packet out of a sandbox to the machine or to the world" {
+	local machine
+	machine=$(docker inspect -f \
+		'{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}' \
+		"$AC_HOST")
+	probe tcp,1.1.1.1,443 udp,8.8.8.8,53 tcp,169.254.169.254,80 \
+		"tcp,${machine:-172.17.0.1},22" \
+		"udp,${machine:-172.17.0.1},53"
+	lacks open
+	lacks refused
+}
+
+@test "no ICMP and no IPv6 out of a sandbox" {
+	run "$AC" exec one -- python3 -c '
+import socket
+def ping(host):
+    try:
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM,
+                          socket.IPPROTO_ICMP)
+        s.settimeout(2)
+        s.sendto(b"\x08\0\xf7\xff\0\0\0\0", (host, 0))
+        s.recv(99)
+        return "open"
+    except OSError:
+        return "closed"
+print("icmp", ping("172.20.0.53"), ping("1.1.1.1"))
+try:
+    s = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+    s.settimeout(2)
+    s.connect(("2606:4700:4700::1111", 443))
+    print("ip6 open")
+except OSError:
+    print("ip6 closed")
+'
+	has 'icmp closed closed'
+	has 'ip6 closed'
+}
+
+@test "no name resolves, and curl fails soon with a clear code" {
+	run ! "$AC" exec one -- curl -sS -m 10 https://example.com
+	run ! "$AC" exec one -- getent ahosts example.com
+}
+
+@test "the drop rules are loaded in ac-host before any sandbox" {
+	run in_host nft list ruleset
+	code 0
+	has 'iifname "ac0" drop'
+	has 'policy drop'
+	run "$AC" status --json
+	[ "$(jq -r .network.state <<<"$output")" = closed ]
+}

@@ -1,0 +1,207 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 50_commands.bats - the other commands: lists, state, clean, destroy, build
+
+# shellcheck disable=SC2016 # the inner shell expands
+load common
+
+setup_file() {
+	"$AC" run base cmd -d -- sh -c 'echo hello; sleep infinity'
+}
+
+teardown_file() {
+	gone cmd cmd2 cmd3 cmd4 own
+	rm -rf "$AC_HOME/blueprints/other"
+}
+
+@test "every command of the list answers --help with exit code 0" {
+	for c in start stop down restart status stats space df list ls run \
+		shell exec attach stop-instance rm logs clean destroy \
+		clean-all destroy-all build doctor inspect top cp version \
+		completion; do
+		run -0 "$AC" "$c" --help
+		[ -n "$output" ]
+	done
+}
+
+@test "an unknown command and an unknown option name themselves, exit 2" {
+	run -2 "$AC" frobnicate
+	says frobnicate
+	run -2 "$AC" ls --frobnicate
+	says frobnicate
+	run -125 "$AC" run base cmd2 --frobnicate -- true
+	says frobnicate
+}
+
+@test "--json is JSON, everywhere that data is printed" {
+	for c in ls list status 'stats --once' df version doctor \
+		'inspect cmd' 'top cmd'; do
+		# shellcheck disable=SC2086 # words are meant
+		run --separate-stderr "$AC" $c --json
+		code 0
+		jq -es 'length > 0' <<<"$output" >/dev/null ||
+			{ echo "$c: $output"; false; }
+	done
+}
+
+@test "ls shows name, blueprint and state; list shows the blueprints" {
+	run -0 "$AC" ls
+	grep -E 'cmd +base +running' <<<"$output"
+	run -0 "$AC" list
+	grep -w base <<<"$output"
+}
+
+@test "inspect tells what the run was asked to be" {
+	run -0 "$AC" inspect cmd
+	jq -e '.name == "cmd" and .blueprint == "base" and
+		.state == "running" and .isolation == "runsc" and
+		.exit_code == null and .runs == 1 and .detached == true and
+		(.cmd | length) == 3' <<<"$output"
+}
+
+@test "status names the parts; doctor finds nothing broken" {
+	run -0 "$AC" status --json
+	jq -e '.state == "ready" and .engine.state == "up" and
+		.runtime.state == "ok" and .instances.running >= 1' \
+		<<<"$output"
+	run "$AC" doctor
+	code 0
+}
+
+@test "top shows the processes of the sandbox" {
+	run -0 "$AC" top cmd
+	has 'sleep infinity'
+}
+
+@test "--quiet talks to nobody on stderr" {
+	run --separate-stderr "$AC" run base cmd2 --quiet -- true
+	code 0
+	# shellcheck disable=SC2154 # set by run
+	[ -z "$output$stderr" ]
+}
+
+@test "completion loads in bash, zsh and fish" {
+	run -0 bash -c '. <("$AC" completion bash) && complete -p ac'
+	if command -v zsh >/dev/null; then
+		"$AC" completion zsh | zsh -n
+	fi
+	if command -v fish >/dev/null; then
+		"$AC" completion fish | fish -n
+	fi
+	run -2 "$AC" completion tcsh
+}
+
+@test "completion in bash finds commands, instances and blueprints" {
+	complete_words() {
+		bash -c '. <("$AC" completion bash)
+			COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+			COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+			f=$(complete -p ac |
+				sed -E "s/.* -F ([^ ]+).*/\1/")
+			"$f" ac "${@: -1}" "${@: -2:1}"
+			printf "%s\n" "${COMPREPLY[@]}"' - "$@"
+	}
+	PATH=$AC_SRC:$PATH
+	run complete_words ac destr
+	has destroy
+	run complete_words ac exec cm
+	has cmd
+	run complete_words ac run ba
+	has base
+}
+
+@test "clean of a running instance is refused" {
+	run ! "$AC" clean cmd --yes
+	says 'running'
+	state_is cmd running
+}
+
+@test "clean wipes the home with its credentials, keeps the workspace" {
+	run -0 "$AC" run base cmd2 -- sh -c \
+		'echo token >~/.netrc; mkdir -p ~/.config/x; echo w >w'
+	run -0 "$AC" clean cmd2 --yes
+	[ "$(cat "$AC_HOME/instances/cmd2/workspace/w")" = w ]
+	run find "$AC_HOME/instances/cmd2/home" -name .netrc
+	[ -z "$output" ]
+	run -0 "$AC" run base cmd2 -- sh -c 'cat w; ls -A ~ | grep netrc; :'
+	[ "$output" = w ]
+}
+
+@test "destroy asks; without a terminal it wants --yes" {
+	run -2 "$AC" destroy cmd2 </dev/null
+	says -- '--yes'
+	[ -e "$AC_HOME/instances/cmd2/workspace/w" ]
+	run script -qec "$AC destroy cmd2" /dev/null <<<n
+	[ -e "$AC_HOME/instances/cmd2/workspace/w" ]
+	run -0 "$AC" destroy cmd2 --yes
+	[ ! -e "$AC_HOME/instances/cmd2" ]
+	run ! "$AC" inspect cmd2
+}
+
+@test "destroy never deletes a workspace that the user gave" {
+	local dir=$AC_TEST_TMP/own
+	mkdir -p "$dir"
+	run -0 "$AC" run base own --workspace "$dir" -- sh -c 'echo x >made'
+	run -0 "$AC" destroy own --yes
+	[ "$(cat "$dir/made")" = x ]
+}
+
+@test "--workspace :ro can be read and not be written" {
+	local dir=$AC_TEST_TMP/ro
+	mkdir -p "$dir"
+	echo data >"$dir/file"
+	run "$AC" run base own --workspace "$dir:ro" -- \
+		sh -c 'cat file; touch new 2>/dev/null || echo refused'
+	[ "$output" = "data
+refused" ]
+	[ ! -e "$dir/new" ]
+}
+
+@test "a workspace that is not there, / and AC_HOME are refused" {
+	for dir in "$AC_TEST_TMP/no-such-dir" / "$AC_HOME"; do
+		run -125 "$AC" run base cmd3 --workspace "$dir" -- true
+		says workspace
+	done
+}
+
+@test "a tree of hostile names and great depth is destroyed all the same" {
+	run -0 "$AC" run base cmd4 -- python3 -c '
+import os
+open("new\nline\x1b[31m", "w").close()
+os.symlink("/etc/passwd", "link")
+for i in range(2000):
+    os.mkdir("d" * 20)
+    os.chdir("d" * 20)
+'
+	run -0 "$AC" destroy cmd4 --yes
+	[ ! -e "$AC_HOME/instances/cmd4" ]
+	[ -e /etc/passwd ]
+}
+
+@test "a blueprint of the user's own is found, built and run" {
+	mkdir -p "$AC_HOME/blueprints/other"
+	printf '%s\n' 'version: 1' 'description: of the tests' 'image: base' \
+		'command: [sh, -c, "echo $KIND"]' 'env: { KIND: other }' \
+		'limits: { cpus: 1, memory: 512m, pids: 99 }' \
+		>"$AC_HOME/blueprints/other/blueprint.yaml"
+	run --separate-stderr "$AC" run other cmd3
+	code 0
+	[ "$output" = other ]
+	[ "$(field cmd3 .pids)" = 99 ]
+}
+
+@test "build of an image that is there ends at once with 0" {
+	run -0 "$AC" build base
+}
+
+@test "clean-all and destroy-all ask, and spare the running" {
+	run -2 "$AC" clean-all </dev/null
+	run -2 "$AC" destroy-all </dev/null
+	state_is cmd running
+}
+
+@test "df counts images, workspaces, homes and logs" {
+	run -0 "$AC" df --json
+	jq -e '.images_bytes > 0 and .disk_free_bytes > 0 and
+		([.instances[].name] | index("cmd") != null)' <<<"$output"
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 60_bad_input.bats - what is wrong is refused, with what to do, and nothing
+# is harmed
+#
+# Tests that need a second ac-host call theirs ac-test-2, with an AC_HOME of
+# its own; second_gone removes both.
+
+load common
+
+setup() {
+	second=$AC_TEST_TMP/second
+	mkdir -p "$second"
+}
+
+teardown() {
+	gone bad bad2
+	second_gone
+}
+
+teardown_file() {
+	rm -rf "$AC_HOME/blueprints/other" "$AC_HOME/blueprints/broken"
+}
+
+# ac2 ARG... - with the second ac-host; the cache is the first one's
+ac2() { AC_HOST=ac-test-2 AC_HOME=$second "$AC" "$@"; }
+
+second_gone() {
+	docker rm -f ac-test-2 >/dev/null 2>&1 || true
+	docker volume rm -f ac-test-2-docker >/dev/null 2>&1 || true
+	if mountpoint -q "$second"; then
+		umount "$second"
+	fi
+	rm -rf "$second"
+}
+
+@test "an unknown blueprint is refused and the known ones are listed" {
+	run -125 "$AC" run no-such-kind bad -- true
+	says 'no-such-kind'
+	says '\bbase\b'
+	run ! "$AC" inspect bad
+}
+
+@test "bad names are refused: no folder, no record" {
+	for name in '../up' 'a/b' '.hidden' '-dash' 'with space' $'new\nline' \
+		'ümlaut' "$(printf 'a%.0s' {1..64})" 'x;reboot' '*'; do
+		run -125 "$AC" run base "$name" -- true
+	done
+	run find "$AC_HOME/instances" -mindepth 1 -maxdepth 1 \
+		\( -name up -o -name 'a*' -o -name '.*' -o -name '*;*' \)
+	[ -z "$output" ]
+}
+
+@test "a name bound to another blueprint is a collision that says which" {
+	mkdir -p "$AC_HOME/blueprints/other"
+	printf '%s\n' 'version: 1' 'image: base' 'command: [true]' \
+		>"$AC_HOME/blueprints/other/blueprint.yaml"
+	run -0 "$AC" run other bad -- true
+	run -125 "$AC" run base bad -- true
+	says 'collision'
+	says '\bother\b'
+	[ "$(field bad .blueprint)" = other ]
+}
+
+@test "a broken blueprint names file, line and column, and stops no other" {
+	mkdir -p "$AC_HOME/blueprints/broken"
+	printf '%s\n' 'version: 1' 'image: base' 'comand: [true]' \
+		>"$AC_HOME/blueprints/broken/blueprint.yaml"
+	run -125 "$AC" run broken bad -- true
+	says 'blueprint.yaml:3:[0-9]+'
+	says 'comand'
+	run -0 "$AC" run base bad2 -- true
+}
+
+@test "a corrupt ac.db is refused and not touched" {
+	head -c 20000 /dev/urandom >"$second/ac.db"
+	before=$(sha256sum "$second/ac.db")
+	run ! ac2 start
+	says 'ac\.db'
+	says 'corrupt|damaged|not a database'
+	[ "$(sha256sum "$second/ac.db")" = "$before" ]
+	[ ! -e "$second/ac.db-wal" ]
+}
+
+@test "an ac.db of a newer version is refused and not touched" {
+	python3 -c 'import sqlite3' 2>/dev/null || skip "no sqlite3 for python"
+	python3 -c 'import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("create table later (x)")
+db.execute("pragma user_version = 9999")
+db.commit()' "$second/ac.db"
+	before=$(sha256sum "$second/ac.db")
+	run ! ac2 start
+	says 'newer'
+	[ "$(sha256sum "$second/ac.db")" = "$before" ]
+}
+
+@test "a state directory that is read-only is said so" {
+	need_root
+	mount -t tmpfs -o ro,size=1m ac-test "$second"
+	run ! ac2 start
+	says 'read-only'
+}
+
+@test "missing disk space is said so before anything is built" {
+	need_root
+	mount -t tmpfs -o size=8m ac-test "$second"
+	run ! ac2 run base bad -- true
+	says 'space'
+}
+
+@test "without permission for Docker it says what to run" {
+	need_root
+	[ -z "${DOCKER_HOST:-}" ] || skip "the engine is not on this socket"
+	chown 65534:65534 "$second"
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$AC" ||
+		skip "this folder is closed to other users"
+	run ! setpriv --reuid 65534 --regid 65534 --clear-groups env \
+		HOME="$second" AC_HOME="$second" AC_HOST=ac-test-2 "$AC" start
+	says 'sudo|docker'
+	says 'group|permission|not allowed|may not'
+}
+
+@test "an engine that is too old is named with both versions" {
+	need perl
+	"$AC_SRC/tests/fake/engine_old" "$BATS_TEST_TMPDIR/old.sock" 3>&- &
+	local pid=$!
+	eventually test -S "$BATS_TEST_TMPDIR/old.sock"
+	DOCKER_HOST=unix://$BATS_TEST_TMPDIR/old.sock run ! ac2 start
+	kill $pid
+	says '1\.30'
+	says '1\.4[0-9]|20\.10'
+}
+
+@test "no engine at DOCKER_HOST is said so, and none is started" {
+	DOCKER_HOST=unix:///nonexistent/docker.sock run ! ac2 start
+	says 'docker'
+	run ! docker inspect ac-test-2
+}
+
+@test "the API refuses what is not HTTP, not JSON, too long, too deep" {
+	local sock=$AC_HOME/run/acd.sock url=http://ac/v1 acd
+	acd=$(host_pid)
+	api() {
+		curl -s -o "$BATS_TEST_TMPDIR/body" -w '%{http_code}' \
+			--unix-socket "$sock" -m 20 "$@"
+	}
+	[ "$(api $url/nowhere)" = 404 ]
+	[ "$(api -X PUT $url/instances)" = 405 ]
+	[ "$(api -d '{' $url/instances)" = 400 ]
+	[ "$(api -d '[1]' $url/instances)" = 400 ]
+	[ "$(api -d '{"name":7,"blueprint":"base"}' $url/instances)" = 400 ]
+	[ "$(api -d '{"name":"../x","blueprint":"base"}' $url/instances)" = 400 ]
+	[ "$(api -d "$(printf '[%.0s' {1..5000})" $url/instances)" = 400 ]
+	head -c 3000000 /dev/zero | tr '\0' ' ' >"$BATS_TEST_TMPDIR/long"
+	[ "$(api -d @"$BATS_TEST_TMPDIR/long" $url/instances)" = 413 ]
+	jq -e .error.code "$BATS_TEST_TMPDIR/body"
+	perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new($ARGV[0]);
+		print $s "\0\xff" x 9999' "$sock"
+	[ "$(api $url/version)" = 200 ]
+	[ "$(host_pid)" = "$acd" ]
+}

@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# clean.sh - remove what the tests keep from one suite to the next
+set -eu
+
+dir=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
+for host in ac-test ac-test-2; do
+	docker rm -f "$host" >/dev/null 2>&1 || true
+	docker volume rm -f "$host-docker" >/dev/null 2>&1 || true
+done
+rm -rf "$dir"

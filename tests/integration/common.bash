@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# common.bash - what every integration test starts from
+#
+# AC_TEST_DIR is where the state of the tests lives; it must be on a disk that
+# the outer engine can bind-mount. No test asserts on time: eventually() polls
+# for a state with a generous limit, and only the state decides.
+
+bats_require_minimum_version 1.5.0
+
+AC_SRC=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
+AC=$AC_SRC/ac
+AC_TEST_DIR=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
+AC_HOST=ac-test
+AC_HOME=$AC_TEST_DIR/home
+AC_TEST_TMP=$AC_TEST_DIR/tmp
+export AC_SRC AC AC_TEST_DIR AC_HOST AC_HOME AC_TEST_TMP
+unset AC_ROOT RUNSC AC_DETACH_KEYS NO_COLOR
+
+# Everything of an earlier suite but the cache of set-up.
+wipe_home() {
+	[ -d "$AC_HOME" ] || return 0
+	find "$AC_HOME" -mindepth 1 -maxdepth 1 ! -name cache \
+		-exec rm -rf {} +
+}
+
+# What the machine looks like: containers, mounts, network namespaces.
+machine_picture() {
+	docker ps -aq --no-trunc | sort
+	awk '{ print $5, $9 }' /proc/self/mountinfo | sort
+	find /run/netns /run/docker/netns -mindepth 1 2>/dev/null | sort
+}
+
+# eventually COMMAND... - true within 60 s, or fail
+eventually() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.2
+	done
+	echo "never became true: $*"
+	return 1
+}
+
+# field INSTANCE JQ - one value of its record
+field() {
+	"$AC" inspect "$1" | jq -r "$2"
+}
+
+state_is() { [ "$(field "$1" .state)" = "$2" ]; }
+
+in_host() { docker exec "$AC_HOST" "$@"; }
+
+# host_pid - acd, as the machine sees it
+host_pid() { docker inspect -f '{{.State.Pid}}' "$AC_HOST"; }
+
+# engine_pid - the nested dockerd, as the machine sees it
+engine_pid() { pgrep -P "$(host_pid)" -x dockerd; }
+
+# box INSTANCE FORMAT - of its container in the nested engine
+box() {
+	local id
+	id=$(in_host docker ps -aq --filter "label=ac.instance=$1")
+	in_host docker inspect -f "$2" "$id"
+}
+
+# has TEXT - $output has it
+# shellcheck disable=SC2154 # set by run
+has() {
+	if [[ $output != *"$1"* ]]; then
+		echo "not in the output: '$1'; the output:"
+		printf '%s\n' "$output"
+		return 1
+	fi
+}
+
+# lacks TEXT - $output does not have it
+# shellcheck disable=SC2154 # set by run
+lacks() {
+	if [[ $output == *"$1"* ]]; then
+		echo "in the output: '$1'; the output:"
+		printf '%s\n' "$output"
+		return 1
+	fi
+}
+
+# says REGEX - stdout or stderr, any case
+says() {
+	if ! printf '%s\n%s\n' "$output" "${stderr:-}" | grep -qiE -- "$1"
+	then
+		echo "nothing matches '$1'; stdout and stderr:"
+		printf '%s\n%s\n' "$output" "${stderr:-}"
+		return 1
+	fi
+}
+
+# code N - of the last run
+code() {
+	# shellcheck disable=SC2154 # set by run
+	if [ "$status" -ne "$1" ]; then
+		echo "exit code $status, wanted $1; output:"
+		printf '%s\n' "$output" "${stderr:-}"
+		return 1
+	fi
+}
+
+need_root() { [ "$(id -u)" -eq 0 ] || skip "needs root"; }
+need() { command -v "$1" >/dev/null || skip "no $1 here"; }
+
+# gone INSTANCE... - without a question and without a complaint
+gone() {
+	local name
+	for name; do
+		"$AC" destroy "$name" --yes >/dev/null 2>&1 || true
+	done
+}

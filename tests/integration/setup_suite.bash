@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# setup_suite.bash - one ac-host for all the tests, and no trace of it after
+#
+# The container is named ac-test, so that its volume of nested images stays
+# from one suite to the next (`make clean-tests` removes it) and no test
+# touches the user's own ac-host. AC_HOME is emptied each time, but for its
+# cache: that holds the imported root file system, not state.
+
+# shellcheck source=tests/integration/common.bash
+. "${BASH_SOURCE[0]%/*}/common.bash"
+
+setup_suite() {
+	cd "$AC_SRC" || return 1
+	"$AC_SRC/images/setup/engine.sh" || return 1
+	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	wipe_home
+	mkdir -p "$AC_HOME" "$AC_TEST_TMP"
+	machine_picture >"$AC_TEST_TMP/before"
+	echo "# [starting $AC_HOST; the first time its images are built]" >&3
+	if ! "$AC" run base warm -- true >"$AC_TEST_TMP/start.log" 2>&1 3>&-
+	then
+		sed 's/^/# /' "$AC_TEST_TMP/start.log" >&3
+		return 1
+	fi
+	"$AC" destroy warm --yes >/dev/null 2>&1 3>&-
+}
+
+teardown_suite() {
+	"$AC" stop >/dev/null 2>&1 3>&- || true
+	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	wipe_home
+	rm -rf "$AC_TEST_TMP"
+}

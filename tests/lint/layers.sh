@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# layers.sh - who may include whom (docs/ARCHITECTURE.md, "Parts")
+#
+# usage: layers.sh [TREE]
+set -eu
+set -f # patterns are for case and awk, not for the shell
+here=$(dirname "$0")
+# shellcheck source=tests/lint/common.sh
+. "$here/common.sh"
+
+# FROM-PREFIX ALLOWED-PREFIX...; the longest prefix that fits is the rule.
+layers='
+lib/ lib/
+net-preload/ net-preload/
+init-guard/ init-guard/ lib/
+vault/ vault/ lib/
+ottergate/ ottergate/ lib/ vault/surrogate.h
+control/ control/ lib/ init-guard/link.h vault/surrogate.h ottergate/admin.h
+control/shared/ control/shared/ lib/
+control/acd/ control/acd/ control/shared/ control/runtime.h lib/
+control/acd/ init-guard/link.h vault/surrogate.h ottergate/admin.h
+control/cli/ control/cli/ control/shared/ lib/ init-guard/link.h
+tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
+'
+
+# LIBRARY-HEADER PART...; a header that is not here belongs to the C library
+# or the kernel and is free for all.
+libraries='
+sys/capability.h init-guard/ ottergate/ tests/
+seccomp.h init-guard/ ottergate/ tests/
+sodium.h init-guard/ vault/ ottergate/ control/ tests/
+curl/ control/ tests/
+jansson.h control/ tests/
+yaml.h control/acd/ ottergate/ tests/
+sqlite3.h control/acd/ tests/
+microhttpd.h control/acd/ tests/
+libsmartcols/ control/cli/ tests/
+openssl/ ottergate/ tests/
+nghttp2/ ottergate/ tests/
+llhttp.h ottergate/ tests/
+ares.h ottergate/ tests/
+idn2.h ottergate/ tests/
+'
+
+# shellcheck disable=SC2046 # file names here hold no blanks
+set -- $(sources '*.c' '*.h')
+[ $# -gt 0 ] || exit 0
+awk -v layers="$layers" -v libraries="$libraries" '
+function starts(s, prefix) {
+	return substr(s, 1, length(prefix)) == prefix
+}
+
+function complain(text) {
+	printf "%s:%d: %s\n", FILENAME, FNR, text
+	bad = 1
+}
+
+# The rule of this file: the longest FROM that is a prefix of its name.
+function begin_file(	from) {
+	rule = ""
+	own = FILENAME
+	sub(/\.c$/, ".h", own)
+	first = 1
+	for (from in may)
+		if (starts(FILENAME, from) && length(from) > length(rule))
+			rule = from
+}
+
+function check_own(target,	n, i, list) {
+	n = split(may[rule], list, " ")
+	for (i = 1; i <= n; i++)
+		if (starts(target, list[i]))
+			return
+	complain(rule " may not include \"" target "\"")
+}
+
+function check_library(target,	lib, n, i, list) {
+	for (lib in users) {
+		if (!starts(target, lib))
+			continue
+		n = split(users[lib], list, " ")
+		for (i = 1; i <= n; i++)
+			if (starts(FILENAME, list[i]))
+				return
+		complain("<" target "> is not for this part")
+	}
+}
+
+function load(text, table,	n, i, line, key) {
+	n = split(text, line, "\n")
+	for (i = 1; i <= n; i++) {
+		key = line[i]
+		sub(/ .*/, "", key)
+		sub(/^[^ ]* */, "", line[i])
+		if (key != "")
+			table[key] = table[key] " " line[i]
+	}
+}
+
+BEGIN {
+	load(layers, may)
+	load(libraries, users)
+}
+
+FNR == 1 {
+	begin_file()
+}
+
+/^[ \t]*#[ \t]*include[ \t]*"/ {
+	target = $0
+	sub(/^[^"]*"/, "", target)
+	sub(/".*/, "", target)
+	if (target ~ /(^|\/)\.\.?\// || target !~ /\//)
+		complain("\"" target "\": paths start at the root of the tree")
+	else if (rule == "")
+		complain("no layer has this folder: add it to layers.sh")
+	else if (starts(target, "tests/") && !starts(FILENAME, "tests/"))
+		complain("nothing includes tests")
+	else
+		check_own(target)
+	if (first && FILENAME ~ /\.c$/ && target != own &&
+	    (getline probe < own) >= 0)
+		complain("\"" own "\" comes first")
+	close(own)
+	first = 0
+}
+
+/^[ \t]*#[ \t]*include[ \t]*</ {
+	target = $0
+	sub(/^[^<]*</, "", target)
+	sub(/>.*/, "", target)
+	check_library(target)
+	if (first && FILENAME ~ /\.c$/ && (getline probe < own) >= 0)
+		complain("\"" own "\" comes first")
+	close(own)
+	first = 0
+}
+
+END {
+	exit bad
+}' "$@"

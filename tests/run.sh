@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# run.sh - run tests, keep what the failing ones said, count
+#
+# usage: run.sh [--unit BIN...] [--replay BIN...] [--lint fast|full]
+#               [--bats PATH...]
+#
+# Every suite speaks TAP. One line a suite (a test for bats) as it goes; the
+# whole output of each is kept in $BUILD/test-logs, that of a failing one is
+# shown at the end. The last line is "N passed, N failed", with ", N skipped"
+# when there are some; the exit code is 1 when anything failed.
+#
+# AC_TEST_TALLY=FILE adds the three numbers to FILE, for check.sh.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+
+BUILD=${BUILD:-build}
+LOGS=$BUILD/test-logs
+UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
+passed=0
+failed=0
+skipped=0
+failures=() # log files
+begin=$SECONDS
+
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+
+usage() {
+	echo "usage: run.sh [--unit BIN...] [--replay BIN...]" \
+		"[--lint fast|full] [--bats PATH...]" >&2
+	exit 2
+}
+
+now_ms() { date +%s%3N; }
+
+# tap_count FILE - prints passed, failed, skipped of a TAP stream; a plan that
+# was not kept is a failure, and so is a stream without any test
+tap_count() {
+	awk '
+	/^not ok/ { f++; next }
+	/^ok/ { if (tolower($0) ~ /# *skip/) s++; else p++; next }
+	/^1\.\.[0-9]+/ { plan = substr($1, 4); planned = 1 }
+	/^Bail out!/ { f++ }
+	END {
+		if (tolower($0) ~ /^1\.\.0 *# *skip/)
+			s++
+		else if (!planned || plan + 0 != p + f + s || plan + 0 == 0)
+			f++
+		print p + 0, f + 0, s + 0
+	}' "$1"
+}
+
+# settle NAME LOG EXIT MS - counts a finished suite, prints its line
+settle() {
+	local name=$1 log=$2 code=$3 ms=$4 p f s note=ok
+	read -r p f s < <(tap_count "$log")
+	if [ "$code" -ne 0 ] && [ "$f" -eq 0 ]; then
+		f=1 # it died, or a sanitizer spoke after the last test
+	fi
+	if [ "$f" -gt 0 ]; then
+		note='not ok'
+		echo "# exit code $code" >>"$log"
+		failures+=("$log")
+	fi
+	passed=$((passed + p))
+	failed=$((failed + f))
+	skipped=$((skipped + s))
+	printf '%-6s %-28s %5d passed %3d failed %3d skipped %6d ms\n' \
+		"$note" "$name" "$p" "$f" "$s" "$ms"
+}
+
+# suite NAME COMMAND... - one TAP program, its output kept
+suite() {
+	local name=$1 log=$LOGS/$1.log start code
+	shift
+	start=$(now_ms)
+	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE. The
+	# braces let the shell's word on a crash into the log.
+	{ timeout -k 10 "$UNIT_LIMIT" "$@" </dev/null; } 2>&1 | cat >"$log"
+	code=${PIPESTATUS[0]}
+	[ "$code" -ne 124 ] || echo "# no end after $UNIT_LIMIT s" >>"$log"
+	settle "$name" "$log" "$code" $(($(now_ms) - start))
+}
+
+run_unit() {
+	suite "$(basename "$1")" "$1"
+}
+
+# A replay has one test a corpus: the target asserts, or it does not.
+replay_tap() {
+	echo 1..1
+	"$@" && echo "ok 1 - $(basename "$1") over $(($# - 1)) inputs"
+}
+
+run_replay() {
+	local name corpus
+	name=$(basename "$1" _fuzz)
+	corpus=(tests/fuzz/corpus/"$name"/*)
+	export -f replay_tap
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	suite "replay-$name" "$BASH" -c 'replay_tap "$@"' - "$1" \
+		"${corpus[@]}"
+}
+
+run_lint() {
+	local log=$LOGS/lint-$1.log start code
+	start=$(now_ms)
+	tests/lint/run.sh "$1" >"$log" 2>&1 </dev/null
+	code=$?
+	settle "lint-$1" "$log" "$code" $(($(now_ms) - start))
+}
+
+# bats shows each test as it ends: these take seconds, and need Docker.
+run_bats() {
+	local log=$LOGS/bats.log start code
+	start=$(now_ms)
+	bats --tap --timing -r "$@" 2>&1 </dev/null | tee "$log" |
+		grep --line-buffered -E '^(ok|not ok|1\.\.|# \[)'
+	code=${PIPESTATUS[0]}
+	settle bats "$log" "$code" $(($(now_ms) - start))
+}
+
+# Only what belongs to failures: the lines after a "not ok" up to the next.
+show_failures() {
+	local log
+	for log in "${failures[@]}"; do
+		echo
+		echo "--- $log"
+		awk '
+		/^not ok/ { show = 200 }
+		/^ok/ { show = 0 }
+		show-- > 0 { print }
+		{ tail[NR % 15] = $0 }
+		END {
+			print "... its last lines:"
+			for (i = NR - 14; i <= NR; i++)
+				if (i > 0)
+					print tail[i % 15]
+		}' "$log"
+	done
+}
+
+[ $# -gt 0 ] || usage
+mkdir -p "$LOGS"
+kind=
+bats_paths=()
+for arg; do
+	case $arg in
+	--unit | --replay | --lint | --bats) kind=${arg#--} ;;
+	--*) usage ;;
+	*)
+		case $kind in
+		bats) bats_paths+=("$arg") ;;
+		"") usage ;;
+		*) "run_$kind" "$arg" ;;
+		esac
+		;;
+	esac
+done
+[ ${#bats_paths[@]} -eq 0 ] || run_bats "${bats_paths[@]}"
+
+show_failures
+[ -z "${AC_TEST_TALLY:-}" ] ||
+	echo "$passed $failed $skipped" >>"$AC_TEST_TALLY"
+echo
+echo "# $((SECONDS - begin)) s; whole output in $LOGS"
+more=
+[ $skipped -eq 0 ] || more=", $skipped skipped"
+echo "$passed passed, $failed failed$more"
+exit $((failed > 0))

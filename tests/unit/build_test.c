@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build_test.c - builds by a script of our own: fan-out, queue, leaving
+ */
+#include "control/acd/build.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "lib/file.h"
+#include "lib/str.h"
+#include "tests/unit/tap.h"
+
+static char dir[] = "/tmp/build_test.XXXXXX";
+static char script[64];
+static struct loop *loop;
+static struct children *children;
+static struct builds *builds;
+
+/* What one waiter heard. */
+struct ear {
+	struct build_wait *wait;
+	char lines[8192]; /* joined by '|' */
+	unsigned ends;
+	int code;
+	char message[512];
+	bool leave_at_first;
+};
+
+static unsigned open_ears;
+
+static void on_build(void *arg, const char *line, const struct err *err)
+{
+	struct ear *e = arg;
+
+	if (line) {
+		size_t used = strlen(e->lines);
+
+		snprintf(e->lines + used, sizeof(e->lines) - used, "%s|", line);
+		if (e->leave_at_first) {
+			build_leave(e->wait);
+			if (--open_ears == 0)
+				loop_stop(loop, 0);
+		}
+		return;
+	}
+	e->ends++;
+	e->code = err ? err->code : 0;
+	snprintf(e->message, sizeof(e->message), "%s", err ? err->msg : "");
+	if (--open_ears == 0)
+		loop_stop(loop, 0);
+}
+
+static void listen_to(struct ear *e, const char *image, bool no_cache,
+		      bool force)
+{
+	unsigned ends = e->ends;
+
+	open_ears++;
+	e->wait = build_ensure(builds, image, no_cache, force, on_build, e);
+	ok(e->wait && e->ends == ends && !e->lines[0], "wait for %s", image);
+}
+
+static void on_limit(void *arg)
+{
+	loop_stop(arg, -ETIMEDOUT);
+}
+
+static void run(void)
+{
+	struct loop_timer *limit = loop_timer_new(loop, on_limit, loop);
+
+	loop_timer_set(limit, 10000);
+	is_int(loop_run(loop), 0, "all were told");
+	loop_timer_free(limit);
+}
+
+static void set_script(const char *text)
+{
+	SCOPED_STR whole = str_printf("#!/bin/sh\ncd %s\n%s\n", dir, text);
+
+	file_write_atomic(script, whole, strlen(whole), 0700);
+}
+
+static int runs(void)
+{
+	SCOPED_STR text = NULL;
+	char path[80];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/runs", dir);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	for (const char *p = text; *p; p++)
+		n += *p == '\n';
+	return n;
+}
+
+static void test_lines(void)
+{
+	struct ear a = { 0 }, b = { 0 };
+
+	set_script("echo $1 $2 $AC_HOME >>runs\n"
+		   "echo \"$*\"; echo on stderr >&2\n"
+		   "printf 'a\\033[2Jb\\303\\251\\377\\r50%%\\r\\n\\nend'");
+	listen_to(&a, "base", false, false);
+	listen_to(&b, "base", false, false);
+	ok(!build_is_ready(builds, "base"), "not ready");
+	run();
+	is_str(a.lines,
+	       "ensure base|on stderr|a\\x1b[2Jb\303\251\\xff|50%|end|",
+	       "lines, escaped");
+	is_str(b.lines, a.lines, "both heard the same");
+	is_int(a.ends + b.ends, 2, "and the end");
+	is_int(a.code, 0, "well");
+	ok(build_is_ready(builds, "base"), "ready");
+	is_int(runs(), 1, "one run");
+
+	listen_to(&(struct ear){ 0 }, "base", false, false);
+	run();
+	is_int(runs(), 1, "not looked at again");
+	listen_to(&(struct ear){ 0 }, "base", false, true);
+	run();
+	is_int(runs(), 2, "but by force");
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", true, false);
+	run();
+	ok(str_starts(a.lines, "ensure base --no-cache|"), "%s", a.lines);
+	build_forget(builds, "other");
+	ok(build_is_ready(builds, "base"), "another image was forgotten");
+	build_forget(builds, NULL);
+	ok(!build_is_ready(builds, "base"), "all were forgotten");
+}
+
+static void test_failure(void)
+{
+	struct ear a = { 0 };
+
+	set_script("echo it is broken; exit 3");
+	listen_to(&a, "base", false, false);
+	run();
+	is_int(a.code, -EIO, "%s", a.message);
+	ok(strstr(a.message, "exit code 3") && strstr(a.message, "it is broken"),
+	   "code and last words");
+	ok(!build_is_ready(builds, "base"), "not ready");
+
+	builds_set_script(builds, "/nonexistent/build.sh");
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", false, false);
+	run();
+	is_int(a.code, -ENOENT, "no script: %s", a.message);
+	builds_set_script(builds, script);
+}
+
+static void test_queue(void)
+{
+	struct ear a = { 0 }, b = { 0 }, c = { 0 }, gone = { 0 };
+	struct build_wait *w;
+
+	set_script("mkdir lock || echo two at once; sleep 0.05; rmdir lock\n"
+		   "echo $2 $3");
+	listen_to(&a, "one", false, false);
+	listen_to(&b, "two", false, false);
+	listen_to(&c, "one", true, false); /* wants more than the first */
+	w = build_ensure(builds, "three", false, false, on_build, &gone);
+	build_leave(w);
+	run();
+	is_str(a.lines, "one|", "first");
+	is_str(b.lines, "two|", "second");
+	is_str(c.lines, "one --no-cache|", "third");
+	is_int(gone.ends, 0, "who left before its turn hears nothing");
+	ok(!build_is_ready(builds, "three"), "and nothing was built");
+}
+
+/* A line of 1 MiB and a lot of output: bounded, and the end is heard. */
+static void test_flood(void)
+{
+	struct ear a = { 0 };
+
+	set_script("head -c 1048576 /dev/zero | tr '\\0' x; echo\n"
+		   "yes y | head -n 100000; echo done");
+	listen_to(&a, "base", false, false);
+	run();
+	is_int(strcspn(a.lines, "|"), 1024, "a line is cut");
+	is_int(a.ends, 1, "the end is heard");
+	build_forget(builds, NULL);
+}
+
+static pid_t read_pid(const char *name)
+{
+	SCOPED_STR text = NULL;
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return file_read(path, 64, &text, NULL) < 0 ? 0 : atoi(text);
+}
+
+static void on_gone(void *arg)
+{
+	struct loop_timer **t = arg;
+	pid_t pid = read_pid("pid");
+
+	if (pid && kill(pid, 0) < 0 && errno == ESRCH)
+		loop_stop(loop, 0);
+	else
+		loop_timer_set(*t, 20);
+}
+
+/* The last one leaves: the whole group ends. */
+static void test_leave(void)
+{
+	struct ear a = { .leave_at_first = true }, b = a;
+	struct loop_timer *t = NULL;
+
+	set_script("sleep 100 & echo $! >pid; echo started; wait");
+	listen_to(&a, "base", false, false);
+	listen_to(&b, "base", false, false);
+	run();
+	t = loop_timer_new(loop, on_gone, &t);
+	loop_timer_set(t, 0);
+	run();
+	loop_timer_free(t);
+	is_int(a.ends + b.ends, 0, "who left hears no end");
+
+	/* The image can be wanted again while the old run still ends. */
+	set_script("trap '' TERM; echo up; sleep 0.2");
+	a = (struct ear){ .leave_at_first = true };
+	listen_to(&a, "base", false, false);
+	run();
+	set_script("echo fresh");
+	b = (struct ear){ 0 };
+	listen_to(&b, "base", false, false);
+	run();
+	is_str(b.lines, "fresh|", "a new run after it");
+}
+
+static void test_free(void)
+{
+	struct ear a = { 0 };
+
+	set_script("sleep 100");
+	listen_to(&a, "base", false, true);
+	listen_to(&a, "other", false, true);
+	struct loop_timer *t = loop_timer_new(loop, on_limit, loop);
+
+	loop_timer_set(t, 50);
+	loop_run(loop);
+	loop_timer_free(t);
+	builds_free(builds);
+	builds_free(NULL);
+	is_int(a.ends, 0, "silent end");
+}
+
+static void on_signal(void *arg, int signo ATTR_UNUSED)
+{
+	children_reap(arg);
+}
+
+int main(void)
+{
+	sigset_t set;
+
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(script, sizeof(script), "%s/build.sh", dir);
+	loop = loop_new();
+	children = children_new();
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	loop_signals(loop, &set, on_signal, children);
+	builds = builds_new(loop, children);
+	builds_set_script(builds, script);
+	test_lines();
+	test_failure();
+	test_queue();
+	test_flood();
+	test_leave();
+	test_free();
+	children_free(children);
+	loop_free(loop);
+	file_remove_tree(dir);
+	return done_testing();
+}

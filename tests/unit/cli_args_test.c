@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_args_test.c - what a command line is taken to mean, hostile ones too
+ */
+#include "control/cli/args.h"
+
+#include "control/cli/commands.h"
+#include "lib/file.h"
+#include "tests/unit/tap.h"
+
+#define WORDS_PER_ROW 12
+
+struct row {
+	const char *argv[WORDS_PER_ROW];
+	int want; /* 0 or -EINVAL */
+	uint64_t given;
+	size_t words, cmd;
+	const char *says; /* part of the message, NULL: none */
+};
+
+#define O(name) ARG_BIT(ARG_##name)
+
+static const struct row rows[] = {
+	{ { "base", "x" }, 0, 0, 2, 0, NULL },
+	{ { "base", "x", "--", "ls", "-la" }, 0, 0, 2, 2, NULL },
+	{ { "x", "--" }, 0, 0, 1, 0, NULL },
+	{ { "base", "x", "uname", "-a" }, 0, 0, 2, 2, NULL },
+	{ { "-d", "base", "x" }, 0, O(DETACH), 2, 0, NULL },
+	{ { "base", "x", "-dq" }, 0, O(DETACH) | O(QUIET), 2, 0, NULL },
+	{ { "base", "--cpus", "2", "x" }, 0, O(CPUS), 2, 0, NULL },
+	{ { "base", "x", "-m2g" }, 0, O(MEMORY), 2, 0, NULL },
+	{ { "base", "x", "-m", "512m" }, 0, O(MEMORY), 2, 0, NULL },
+	{ { "base", "x", "-dm", "512m" },
+	  0,
+	  O(DETACH) | O(MEMORY),
+	  2,
+	  0,
+	  NULL },
+	{ { "x", "--memory=1g", "--", "--memory=9" },
+	  0,
+	  O(MEMORY),
+	  1,
+	  1,
+	  NULL },
+	{ { "x", "--timeout=90s", "--pids=64" },
+	  0,
+	  O(TIMEOUT) | O(PIDS),
+	  1,
+	  0,
+	  NULL },
+	{ { "x", "-e", "A=b", "-e", "C=" }, 0, O(ENV), 1, 0, NULL },
+	{ { "--help" }, 0, O(HELP), 0, 0, NULL },
+	{ { "-h", "x" }, 0, O(HELP), 1, 0, NULL },
+	{ { "-" }, 0, 0, 1, 0, NULL },
+	{ { NULL }, -EINVAL, 0, 0, 0, "missing" },
+	{ { "--", "ls" }, -EINVAL, 0, 0, 1, "missing" },
+	{ { "x", "--frob" }, -EINVAL, 0, 1, 0, "--frob" },
+	{ { "x", "-Z" }, -EINVAL, 0, 1, 0, "-Z" },
+	{ { "x", "-dZ" }, -EINVAL, O(DETACH), 1, 0, "-Z" },
+	{ { "x", "--follow" }, -EINVAL, 0, 1, 0, "--follow" },
+	{ { "x", "--memory" }, -EINVAL, 0, 1, 0, "needs a value" },
+	{ { "x", "-m" }, -EINVAL, 0, 1, 0, "needs a value" },
+	{ { "x", "--memory", "lots" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
+	{ { "x", "--memory", "0" }, -EINVAL, O(MEMORY), 1, 0, "range" },
+	{ { "x", "--memory", "-1" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
+	{ { "x", "--memory", "99999999999t" },
+	  -EINVAL,
+	  O(MEMORY),
+	  1,
+	  0,
+	  "range" },
+	{ { "x", "--memory=" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
+	{ { "x", "--cpus", "nan" }, -EINVAL, O(CPUS), 1, 0, "number" },
+	{ { "x", "--cpus", "0" }, -EINVAL, O(CPUS), 1, 0, "cpus" },
+	{ { "x", "--pids", "0" }, -EINVAL, O(PIDS), 1, 0, "range" },
+	{ { "x", "--pids", "99999999" }, -EINVAL, O(PIDS), 1, 0, "range" },
+	{ { "x", "--pids", "5x" }, -EINVAL, O(PIDS), 1, 0, "number" },
+	{ { "x", "--timeout", "soon" }, -EINVAL, O(TIMEOUT), 1, 0, "time" },
+	{ { "x", "--timeout", "0" }, -EINVAL, O(TIMEOUT), 1, 0, "range" },
+	{ { "x", "-e", "1A=b" }, -EINVAL, O(ENV), 1, 0, "1A" },
+	{ { "x", "-e", "=b" }, -EINVAL, O(ENV), 1, 0, "no name" },
+	{ { "x", "-e", "NOT_SET_ANYWHERE" },
+	  -EINVAL,
+	  O(ENV),
+	  1,
+	  0,
+	  "environment" },
+	{ { "x", "--env-file", "/no/such/file" },
+	  -ENOENT,
+	  O(ENV_FILE),
+	  1,
+	  0,
+	  "/no/such/file" },
+	{ { "x", "--detach=yes" }, -EINVAL, 0, 1, 0, "no value" },
+	{ { "x", "--workspace", "" }, -EINVAL, O(WORKSPACE), 1, 0, "value" },
+	{ { "x", "-tT" }, -EINVAL, O(TTY) | O(NO_TTY), 1, 0, "exclude" },
+	{ { "x", "--=1" }, -EINVAL, 0, 1, 0, "unknown" },
+	{ { "x", "---" }, -EINVAL, 0, 1, 0, "unknown" },
+};
+
+/* args_parse() borrows what it gets, as main() has it: not const. */
+static size_t copy_argv(const char *const *from, char **to)
+{
+	size_t n;
+
+	for (n = 0; n < WORDS_PER_ROW && from[n]; n++)
+		to[n] = strdup(from[n]);
+	to[n] = NULL;
+	return n;
+}
+
+static void free_argv(char **argv)
+{
+	for (; *argv; argv++)
+		free(*argv);
+}
+
+static void test_rows(void)
+{
+	const struct command *run = command_find("run");
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+		char *argv[WORDS_PER_ROW + 1];
+		size_t argc = copy_argv(r->argv, argv);
+		struct err err = { 0 };
+		struct args a;
+		int rc = args_parse(&run->rules, (int)argc, argv, &a, &err);
+
+		ok(r->want == 0 ? rc == 0 : rc < 0, "row %zu: %s %s", i,
+		   argc ? argv[0] : "", argc > 1 ? argv[1] : "");
+		if (r->says)
+			ok(strstr(err.msg, r->says) != NULL,
+			   "row %zu says '%s': %s", i, r->says, err.msg);
+		if (r->want == 0) {
+			is_int(a.given, r->given, "row %zu: options", i);
+			is_int(a.n_words, r->words, "row %zu: words", i);
+			is_int(a.n_cmd, r->cmd, "row %zu: command", i);
+		}
+		args_done(&a);
+		free_argv(argv);
+	}
+}
+
+static void test_values(void)
+{
+	const char *const words[WORDS_PER_ROW] = {
+		"x",         "--cpus=1.5", "-m", "1g",   "--pids",      "64",
+		"--timeout", "2m",         "-w", "/tmp", "--env=A=b=c", NULL
+	};
+	char *argv[WORDS_PER_ROW + 1];
+	size_t argc = copy_argv(words, argv);
+	struct err err = { 0 };
+	struct args a;
+
+	is_int(args_parse(&command_find("run")->rules, (int)argc, argv, &a,
+			  &err),
+	       0, "values: %s", err.msg);
+	is_int(a.cpus_milli, 1500, "--cpus 1.5");
+	is_int(a.memory, 1 << 30, "-m 1g");
+	is_int(a.pids, 64, "--pids 64");
+	is_int(a.timeout_ms, 120000, "--timeout 2m");
+	is_str(a.workdir, "/tmp", "-w /tmp");
+	is_str(a.env.v[0], "A=b=c", "--env=A=b=c");
+	args_done(&a);
+	free_argv(argv);
+}
+
+static void test_env_file(void)
+{
+	static const char text[] = "# comment\nA=1\r\n\nB=two words\nHOME\n";
+	char path[] = "/tmp/ac-args-XXXXXX";
+	const char *const words[WORDS_PER_ROW] = { "x",  "--env-file", path,
+						   "-e", "A=2",        NULL };
+	char *argv[WORDS_PER_ROW + 1];
+	SCOPED_FD fd = mkstemp(path);
+	size_t argc = copy_argv(words, argv);
+	struct err err = { 0 };
+	struct args a;
+
+	setenv("HOME", "/root/of/test", 1);
+	if (!ok(fd >= 0 && fd_write_all(fd, text, sizeof(text) - 1) == 0,
+		"make a file of variables"))
+		return;
+	is_int(args_parse(&command_find("run")->rules, (int)argc, argv, &a,
+			  &err),
+	       0, "it is read: %s", err.msg);
+	if (is_int(a.env.n, 4, "comments and empty lines are skipped")) {
+		is_str(a.env.v[0], "A=1", "without the CR");
+		is_str(a.env.v[1], "B=two words", "with the blank");
+		is_str(a.env.v[2], "HOME=/root/of/test", "our own value");
+		is_str(a.env.v[3], "A=2", "later ones come later");
+	}
+	args_done(&a);
+	free_argv(argv);
+	unlink(path);
+}
+
+/* The table itself: what would be wrong for every user. */
+static void test_table(void)
+{
+	const struct command *c;
+	size_t i, k;
+	bool letters = true, named = true;
+
+	for (c = commands; c->name; c++) {
+		named = named && c->run && c->words && c->summary &&
+			command_find(c->name) == c &&
+			(!c->alias || command_find(c->alias) == c) &&
+			c->rules.words_min <= c->rules.words_max;
+		for (i = 0; i < ARG_MAX; i++)
+			for (k = i + 1; k < ARG_MAX; k++)
+				if ((c->rules.options & ARG_BIT(i)) &&
+				    (c->rules.options & ARG_BIT(k)) &&
+				    arg_options[i].letter &&
+				    arg_options[i].letter ==
+					    arg_options[k].letter)
+					letters = false;
+	}
+	ok(named, "every command can be found and run");
+	ok(letters, "no letter means two options of one command");
+	for (i = 0; i < ARG_MAX; i++)
+		ok(arg_options[i].name && arg_options[i].help &&
+			   (arg_options[i].kind == ARG_FLAG) ==
+				   !arg_options[i].value,
+		   "option %s is complete", arg_options[i].name);
+}
+
+int main(void)
+{
+	unsetenv("NOT_SET_ANYWHERE");
+	test_rows();
+	test_values();
+	test_env_file();
+	test_table();
+	return done_testing();
+}

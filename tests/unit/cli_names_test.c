@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_names_test.c - which instance of which blueprint words mean
+ */
+#include <jansson.h>
+
+#include "control/cli/cmd_cp.h"
+#include "control/cli/infer.h"
+#include "control/cli/workspace.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+#include "tests/unit/tap.h"
+
+static const struct {
+	const char *words[2];
+	int want;
+	const char *instance, *blueprint;
+	bool exists;
+	const char *says;
+} rows[] = {
+	{ { "base", "hello" }, 0, "hello", "base", false, NULL },
+	{ { "base", "work" }, -EEXIST, NULL, NULL, false, "claude" },
+	{ { "claude", "work" }, 0, "work", "claude", true, NULL },
+	{ { "base", "q" }, 0, "q_", "base", false, NULL },
+	{ { "nope", "x1" }, 0, "x1", "nope", false, NULL },
+	{ { "../x", "x1" }, -EINVAL, NULL, NULL, false, "blueprint" },
+	{ { "base", "../up" }, -EINVAL, NULL, NULL, false, "up" },
+	{ { "base", "a/b" }, -EINVAL, NULL, NULL, false, "a/b" },
+	{ { "base", "" }, -EINVAL, NULL, NULL, false, "short" },
+	{ { "base", "/" }, -EINVAL, NULL, NULL, false, "instance" },
+	{ { "base", "-x" }, -EINVAL, NULL, NULL, false, "start" },
+	{ { "base", "x\ny" }, -EINVAL, NULL, NULL, false, "x\\x0ay" },
+	{ { "work" }, 0, "work", "claude", true, NULL },
+	{ { "s" }, 0, "s_", "base", true, NULL },
+	{ { "base" }, 0, "base_session", "base", false, NULL },
+	{ { "claude" }, -EEXIST, NULL, NULL, false, "collision" },
+	{ { "my-base-2" }, 0, "my-base-2", "base", false, NULL },
+	{ { "claude-base" }, 0, "claude-base", "claude", false, NULL },
+	{ { "claude-desktop1" },
+	  0,
+	  "claude-desktop1",
+	  "claude-desktop",
+	  false,
+	  NULL },
+	{ { "nothing" }, -ENOENT, NULL, NULL, false, "base, claude" },
+};
+
+static void test_infer(void)
+{
+	SCOPED_JSON instances = json_pack(
+		"[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "name", "work",
+		"blueprint", "claude", "name", "s_", "blueprint", "base",
+		"name", "claude_session", "blueprint", "base");
+	SCOPED_JSON blueprints = json_pack("[{s:s}, {s:s}, {s:s}]", "name",
+					   "base", "name", "claude", "name",
+					   "claude-desktop");
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct infer who = { .exists = false };
+		struct err err = { 0 };
+		size_t n = rows[i].words[1] ? 2 : 1;
+		int rc = infer_names(rows[i].words, n, instances, blueprints,
+				     &who, &err);
+
+		is_int(rc, rows[i].want, "row %zu: %s", i, rows[i].words[0]);
+		if (rc == 0) {
+			is_str(who.instance, rows[i].instance,
+			       "row %zu: instance", i);
+			is_str(who.blueprint, rows[i].blueprint,
+			       "row %zu: blueprint", i);
+			is_int(who.exists, rows[i].exists, "row %zu: there", i);
+		}
+		if (rows[i].says)
+			ok(strstr(err.msg, rows[i].says),
+			   "row %zu says '%s': "
+			   "%s",
+			   i, rows[i].says, err.msg);
+	}
+}
+
+static void test_copy_sides(void)
+{
+	static const struct {
+		const char *word;
+		int want;
+		bool remote, stream;
+		const char *name, *path;
+	} sides[] = {
+		{ "a", 0, false, false, "", "a" },
+		{ "-", 0, false, true, "", "-" },
+		{ "box:/etc", 0, true, false, "box", "/etc" },
+		{ "b:x", 0, true, false, "b_", "x" },
+		{ "box:a:b", 0, true, false, "box", "a:b" },
+		{ "./a:b", 0, false, false, "", "./a:b" },
+		{ "/a:b", 0, false, false, "", "/a:b" },
+		{ "box:", -EINVAL, true, false, "", "" },
+		{ ":x", -EINVAL, true, false, "", "" },
+		{ "", -EINVAL, false, false, "", "" },
+	};
+	static const char *const bases[][2] = {
+		{ "a", "a" },   { "a/b", "b" },  { "/a/b/", "b" },
+		{ "a//", "a" }, { "..", NULL },  { "/", NULL },
+		{ "", NULL },   { "a/.", NULL }, { "...", "..." },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(sides); i++) {
+		struct err err = { 0 };
+		struct cp_side s;
+		int rc = cp_side_parse(sides[i].word, &s, &err);
+
+		is_int(rc, sides[i].want, "copy side '%s'", sides[i].word);
+		if (rc < 0)
+			continue;
+		ok(s.remote == sides[i].remote && s.stream == sides[i].stream &&
+			   strcmp(s.name, sides[i].name) == 0,
+		   "whose side '%s' is", sides[i].word);
+		is_str(s.path, sides[i].path, "its path");
+	}
+	for (i = 0; i < ARRAY_SIZE(bases); i++) {
+		char base[256];
+		int rc = cp_base_name(bases[i][0], base, sizeof(base));
+
+		is_str(rc < 0 ? NULL : base, bases[i][1], "name of '%s'",
+		       bases[i][0]);
+	}
+}
+
+static void test_workspace(void)
+{
+	char home[] = "/tmp/ac-ws-XXXXXX";
+	char sub[64], ro[64];
+	struct workspace ws;
+	struct err err = { 0 };
+
+	if (!ok(mkdtemp(home) != NULL, "a state directory"))
+		return;
+	snprintf(sub, sizeof(sub), "%s/run", home);
+	snprintf(ro, sizeof(ro), "%s/w:ro", home);
+	ok(file_mkdir_p(sub, 0700) == 0, "with a folder in it");
+	is_int(workspace_parse(home, sub, &ws, &err), -EPERM,
+	       "what holds AC_HOME is refused: %s", err.msg);
+	is_int(workspace_parse(sub, sub, &ws, &err), -EPERM,
+	       "AC_HOME is refused");
+	is_int(workspace_parse(sub, home, &ws, &err), -EPERM,
+	       "what is in it is refused");
+	is_int(workspace_parse("/", home, &ws, &err), -EPERM, "/ is refused");
+	is_int(workspace_parse("/tmp/../", home, &ws, &err), -EPERM,
+	       "/ by another name too");
+	is_int(workspace_parse(ro, "/nowhere", &ws, &err), -ENOENT,
+	       "one that is not there");
+	snprintf(ro, sizeof(ro), "%s/:ro", home);
+	is_int(workspace_parse(ro, "/nowhere", &ws, &err), 0, "read-only");
+	ok(ws.read_only, "is read-only");
+	is_str(ws.path, home, "without the suffix");
+	is_int(workspace_parse(home, "/tmp/ac-ws", &ws, &err), 0,
+	       "a name that only begins alike");
+	is_int(file_remove_tree(home), 0, "and away");
+	is_int(workspace_parse("/dev/null", "/nowhere", &ws, &err), -ENOTDIR,
+	       "no directory");
+}
+
+int main(void)
+{
+	test_infer();
+	test_copy_sides();
+	test_workspace();
+	return done_testing();
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_text_test.c - what the command line reads and writes for others: the
+ * engine's bodies, lines of JSON, ps, samples
+ */
+#include <jansson.h>
+#include <linux/capability.h>
+
+#include "control/cli/build.h"
+#include "control/cli/cmd_stats.h"
+#include "control/cli/outer.h"
+#include "control/cli/top.h"
+#include "control/shared/json.h"
+#include "tests/unit/tap.h"
+
+static bool has_word(const json_t *list, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_string_value(json_array_get(list, i)), word) ==
+		    0)
+			return true;
+	return false;
+}
+
+static void test_spec(void)
+{
+	struct outer_spec spec = { .name = "ac-x",
+				   .image = "ac/host:1",
+				   .build = "abc",
+				   .home = "/h:ome",
+				   .volume = "ac-x-docker" };
+	SCOPED_JSON body = NULL;
+	const json_t *host;
+
+	spec.caps = UINT64_MAX & ~(UINT64_C(1) << CAP_SYS_RESOURCE);
+	is_int(strv_push(&spec.devices, "/dev/nvidia0"), 0, "a device");
+	body = outer_spec_json(&spec);
+	if (!ok(body != NULL, "the body of the engine's call"))
+		return;
+	host = json_object_get(body, "HostConfig");
+	is_str(json_text(body, "Hostname"), "ac-x", "its host name");
+	is_str(json_text(json_object_get(body, "Labels"), "ac.home"), "/h:ome",
+	       "whose it is");
+	ok(has_word(json_object_get(body, "Env"), "AC_BUILD_ID=abc"),
+	   "acd is told its build");
+	ok(has_word(json_object_get(host, "CapAdd"), "CAP_SYS_ADMIN"),
+	   "a capability that the machine has");
+	ok(!has_word(json_object_get(host, "CapAdd"), "CAP_SYS_RESOURCE"),
+	   "not one that it lacks");
+	ok(!has_word(json_object_get(host, "CapAdd"), "CAP_SYS_MODULE"),
+	   "not one that nobody needs");
+	ok(has_word(json_object_get(host, "CapDrop"), "ALL"), "by name only");
+	ok(!json_object_get(host, "Privileged"), "not privileged");
+	is_int(json_array_size(json_object_get(host, "Devices")), 1,
+	       "the device");
+	ok(json_is_array(json_object_get(host, "MaskedPaths")) &&
+		   json_array_size(json_object_get(host, "MaskedPaths")) == 0,
+	   "no masked paths");
+	is_str(json_text(host, "CgroupnsMode"), "private", "own cgroups");
+	strv_done(&spec.devices);
+}
+
+static void test_bounding(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t want;
+	} rows[] = {
+		{ "Name:\tx\nCapBnd:\t000001fffeffffff\nA:\n", 0x1fffeffffff },
+		{ "Name:\tx\nCapBnd:\t0\n", 0 },
+		{ "Name:\tCapBnd: 1\n", UINT64_MAX },
+		{ "x\nCapBnd:\tzz\n", UINT64_MAX },
+		{ "x\nCapBnd:\t12", UINT64_MAX },
+		{ "", UINT64_MAX },
+	};
+	struct strv none = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		ok(outer_spec_bounding(rows[i].text) == rows[i].want,
+		   "bounding set of row %zu", i);
+	ok(outer_spec_caps(0, &none) == 0 && none.n == 0,
+	   "no set, no capability");
+	ok(outer_spec_gpus("/nonexistent", &none) == 0 && none.n == 0,
+	   "no GPU");
+}
+
+static void test_demux(void)
+{
+	static const char two[] = "\1\0\0\0\0\0\0\3one\2\0\0\0\0\0\0\4 two";
+	struct buf out;
+	size_t len;
+
+	for (len = 0; len < sizeof(two); len++) {
+		buf_init(&out, 64);
+		if (outer_demux(slice_of(two, len), &out) < 0)
+			ok(false, "a log cut after %zu bytes", len);
+		if (len == sizeof(two) - 1)
+			ok(slice_eq(buf_slice(&out), slice_str("one two")),
+			   "two frames of log, without their heads");
+		buf_done(&out);
+	}
+	buf_init(&out, 4);
+	is_int(outer_demux(slice_of(two, sizeof(two) - 1), &out), -ENOBUFS,
+	       "too much log");
+	buf_done(&out);
+}
+
+static int count(void *arg, const json_t *obj)
+{
+	int *n = arg;
+
+	*n += (int)json_count(obj, "n");
+	return *n > 100 ? -EFBIG : 0;
+}
+
+static void test_ndjson(void)
+{
+	static const char text[] = "{\"n\":1}\n{\"n\":20}\n";
+	size_t step, i;
+	struct buf line;
+	int n;
+
+	for (step = 1; step < sizeof(text); step++) {
+		int rc = 0;
+
+		buf_init(&line, 64);
+		n = 0;
+		for (i = 0; rc == 0 && i + 1 < sizeof(text); i += step)
+			rc = ndjson_feed(&line, text + i,
+					 i + step < sizeof(text) - 1 ?
+						 step :
+						 sizeof(text) - 1 - i,
+					 count, &n);
+		ok(rc == 0 && n == 21, "lines in pieces of %zu", step);
+		buf_done(&line);
+	}
+	buf_init(&line, 64);
+	n = 0;
+	is_int(ndjson_feed(&line, "nonsense\n", 9, count, &n), -EPROTO,
+	       "a line without sense");
+	is_int(ndjson_feed(&line, "{\"n\":900}\n", 10, count, &n), -EFBIG,
+	       "the receiver may refuse");
+	buf_done(&line);
+	buf_init(&line, 8);
+	is_int(ndjson_feed(&line, "0123456789", 10, count, &n), -EPROTO,
+	       "a line without end");
+	buf_done(&line);
+}
+
+static void test_top(void)
+{
+	static const char text[] =
+		"    1 root      0.0  1024    01:02 init-guard\n"
+		"   12 node     12.5 90000       03 python3 -c x  y\033[31m\n"
+		"short line\n\n   \n"
+		"13 node 0 0 1 last";
+	SCOPED_JSON rows = top_parse(slice_str(text));
+	const json_t *two = json_array_get(rows, 1);
+
+	is_int(json_array_size(rows), 3, "processes; odd lines are left out");
+	is_str(json_text(two, "pid"), "12", "pid");
+	is_str(json_text(two, "cpu"), "12.5", "cpu");
+	is_str(json_text(two, "command"), "python3 -c x  y\\x1b[31m",
+	       "the command to its end, unable to paint");
+	is_str(json_text(json_array_get(rows, 2), "command"), "last",
+	       "a last line without its end");
+}
+
+static void test_cpu(void)
+{
+	SCOPED_JSON a = json_pack("{s:i, s:i}", "cpu_ns", 1000, "at_ns", 5000);
+	SCOPED_JSON b = json_pack("{s:i, s:i}", "cpu_ns", 2500, "at_ns", 6000);
+
+	is_int(stats_cpu_milli(a, b), 1500, "one and a half CPUs");
+	is_int(stats_cpu_milli(NULL, b), 0, "nothing to compare with");
+	is_int(stats_cpu_milli(b, a), 0, "began anew in between");
+	is_int(stats_cpu_milli(a, a), 0, "no time between");
+}
+
+int main(void)
+{
+	test_spec();
+	test_bounding();
+	test_demux();
+	test_ndjson();
+	test_top();
+	test_cpu();
+	return done_testing();
+}

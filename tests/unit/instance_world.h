@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_world.h - a world for instances: real store, files and log, fake
+ * runtime and guests, and stand-ins for mounts, builds and blueprints
+ *
+ * It defines what it stands in for; a test program includes it once.
+ */
+#ifndef TESTS_UNIT_INSTANCE_WORLD_H
+#define TESTS_UNIT_INSTANCE_WORLD_H
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control/acd/blueprint.h"
+#include "control/acd/instance.h"
+#include "control/acd/mounts.h"
+#include "lib/file.h"
+#include "tests/fake/runtime.h"
+#include "tests/unit/step.h"
+#include "tests/unit/tap.h"
+
+struct world {
+	char dir[64];
+	struct loop *loop;
+	struct store *store;
+	struct fake_runtime *rt;
+	struct instances *is;
+};
+
+static struct {
+	bool image_missing, external_here;
+	int prepare_error;
+	int prepared, released;
+	uint64_t timeout_ms;
+} fake;
+
+/* ---- stand-ins ---- */
+
+bool build_is_ready(struct builds *b, const char *image)
+{
+	(void)b;
+	(void)image;
+	return !fake.image_missing;
+}
+
+int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
+		   struct err *err)
+{
+	if (fake.prepare_error)
+		return err_set(err, fake.prepare_error, "no mounts today");
+	fake.prepared++;
+	snprintf(ret->workspace, sizeof(ret->workspace), "/m/%s/w",
+		 spec->name);
+	snprintf(ret->home, sizeof(ret->home), "/m/%s/h", spec->name);
+	return 0;
+}
+
+void mounts_release(const char *name)
+{
+	(void)name;
+	fake.released++;
+}
+
+bool mounts_has_external(const char *name)
+{
+	(void)name;
+	return fake.external_here;
+}
+
+int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
+{
+	if (strcmp(name, "base") != 0)
+		return err_set(err, -ENOENT, "there is no blueprint '%s'",
+			       name);
+	*ret = (struct blueprint){
+		.name = strdup("base"),
+		.image = strdup("base"),
+		.workdir = strdup("/workspace"),
+		.isolation = strdup("runsc"),
+	};
+	if (strv_push(&ret->command, "sleep") < 0 ||
+	    strv_push(&ret->shell, "cat") < 0 ||
+	    strv_push(&ret->env, "FROM=blueprint") < 0)
+		abort();
+	return 0;
+}
+
+void blueprint_done(struct blueprint *bp)
+{
+	free(bp->name);
+	free(bp->image);
+	free(bp->workdir);
+	free(bp->isolation);
+	strv_done(&bp->command);
+	strv_done(&bp->shell);
+	strv_done(&bp->env);
+	*bp = (struct blueprint){ 0 };
+}
+
+/* ---- the world ---- */
+
+static void world_open(struct world *w)
+{
+	struct err err = { 0 };
+	char db[80];
+
+	snprintf(db, sizeof(db), "%s/ac.db", w->dir);
+	w->loop = loop_new();
+	w->rt = fake_runtime_new(w->loop);
+	if (store_open(db, &w->store, &err) < 0)
+		printf("# %s\n", err.msg);
+	w->is = instances_new(w->loop, w->store, &w->rt->rt, NULL, &err);
+	if (!w->is)
+		printf("# %s\n", err.msg);
+	instances_set_dir(w->is, w->dir);
+}
+
+static void world_close(struct world *w)
+{
+	instances_free(w->is);
+	store_close(w->store);
+	fake_runtime_free(w->rt);
+	loop_free(w->loop);
+}
+
+static void world_init(struct world *w)
+{
+	memset(&fake, 0, sizeof(fake));
+	signal(SIGCHLD, SIG_IGN); /* nobody reaps here */
+	signal(SIGPIPE, SIG_IGN);
+	snprintf(w->dir, sizeof(w->dir), "/tmp/instance-test.XXXXXX");
+	if (!mkdtemp(w->dir))
+		abort();
+	world_open(w);
+}
+
+static void world_done(struct world *w)
+{
+	world_close(w);
+	file_remove_tree(w->dir);
+}
+
+static struct instance *world_create(struct world *w, const char *name,
+				     bool auto_remove)
+{
+	char rec_name[64], blueprint[] = "base", isolation[] = "runsc";
+	char env[] = "[\"FROM=instance\",\"X=1\"]";
+	struct instance_record r = {
+		.name = rec_name,
+		.blueprint = blueprint,
+		.isolation = isolation,
+		.env_json = env,
+		.memory = 1u << 30,
+		.pids = 100,
+		.timeout_ms = fake.timeout_ms,
+		.auto_remove = auto_remove,
+		.host_uid = (uint32_t)getuid(),
+		.host_gid = (uint32_t)getgid(),
+	};
+	struct instance *in = NULL;
+	struct err err = { 0 };
+
+	snprintf(rec_name, sizeof(rec_name), "%s", name);
+	if (instance_create(w->is, &r, &in, &err) < 0)
+		printf("# %s\n", err.msg);
+	return in;
+}
+
+static bool exists(const struct world *w, const char *name, const char *sub)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", w->dir, name, sub);
+	return lstat(path, &st) == 0;
+}
+
+/* ---- outcomes ---- */
+
+struct outcome {
+	int calls;
+	struct err err; /* code 0: success */
+};
+
+static void note_outcome(void *arg, const struct err *err)
+{
+	struct outcome *o = arg;
+
+	o->calls++;
+	o->err = err ? *err : (struct err){ 0 };
+}
+
+/* A watcher that adds itself when the run has begun. */
+struct watcher {
+	struct instance *in;
+	struct run_watch *watch;
+	struct outcome begun;
+	bool keep_credit; /* gives none */
+	int started, exited, notices;
+	uint64_t bytes;
+	char text[64]; /* the first bytes of output */
+	struct link_exit x;
+};
+
+static void watch_started(void *arg, uint32_t pid)
+{
+	struct watcher *v = arg;
+
+	v->started += pid == 42;
+}
+
+static void watch_output(void *arg, enum link_type type, struct slice data)
+{
+	struct watcher *v = arg;
+	size_t i;
+
+	(void)type;
+	for (i = 0; i < data.len && v->bytes + i < sizeof(v->text) - 1; i++)
+		v->text[v->bytes + i] = (char)data.ptr[i];
+	v->bytes += data.len;
+	if (!v->keep_credit)
+		run_watch_credit(v->watch, (uint32_t)data.len);
+}
+
+static void watch_stdin_credit(void *arg)
+{
+	(void)arg;
+}
+
+static void watch_notice(void *arg, uint8_t level, const char *text)
+{
+	struct watcher *v = arg;
+
+	(void)level;
+	(void)text;
+	v->notices++;
+}
+
+static void watch_exited(void *arg, const struct link_exit *x)
+{
+	struct watcher *v = arg;
+
+	v->exited++;
+	v->x = *x;
+	run_watch_free(v->watch);
+	v->watch = NULL;
+}
+
+static const struct run_watch_ops watch_ops = {
+	.started = watch_started,
+	.output = watch_output,
+	.stdin_credit = watch_stdin_credit,
+	.notice = watch_notice,
+	.exited = watch_exited,
+};
+
+static void watch_begun(void *arg, const struct err *err)
+{
+	struct watcher *v = arg;
+
+	note_outcome(&v->begun, err);
+	if (!err)
+		v->watch = run_watch_add(instance_main(v->in), &watch_ops, v);
+}
+
+static int run_cmd(struct watcher *v, struct instance *in, const char *cmd,
+		   const char *arg)
+{
+	const char *const argv[] = { cmd, arg, NULL };
+	const struct run_request rq = { .argv = argv, .use_stdin = true };
+	struct err err = { 0 };
+	int ret;
+
+	v->in = in;
+	ret = instance_run(in, &rq, watch_begun, v, &err);
+	if (ret < 0)
+		v->begun.err = err;
+	return ret;
+}
+
+static int exec_cmd(struct watcher *v, struct instance *in, const char *cmd,
+		    const char *arg, struct run **ret)
+{
+	const char *const argv[] = { cmd, arg, NULL };
+	const struct run_request rq = { .argv = argv, .use_stdin = true };
+	struct err err = { 0 };
+	int code = instance_exec(in, &rq, ret, &err);
+
+	v->in = in;
+	if (code == 0)
+		v->watch = run_watch_add(*ret, &watch_ops, v);
+	return code;
+}
+
+static enum instance_state state_of(const struct instance *in)
+{
+	return instance_record(in)->state;
+}
+
+/* Runs @cmd and waits for its beginning. */
+static void run_up(struct world *w, struct watcher *v, struct instance *in,
+		   const char *cmd, const char *arg)
+{
+	run_cmd(v, in, cmd, arg);
+	STEP_UNTIL(w->loop, v->begun.calls);
+}
+
+/* Runs @cmd and waits until all is over. */
+static void run_through(struct world *w, struct watcher *v,
+			struct instance *in, const char *cmd, const char *arg)
+{
+	run_up(w, v, in, cmd, arg);
+	STEP_UNTIL(w->loop, !instance_is_live(in));
+}
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mounts_test.c - workspaces, their owners, and mount.sock
+ *
+ * Runs in a mount namespace of its own: nothing of it is seen outside.
+ */
+#include "control/acd/mounts.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "control/acd/idmap.h"
+#include "lib/file.h"
+#include "lib/sock.h"
+#include "lib/str.h"
+#include "tests/unit/tap.h"
+
+#define HOST_UID 4321u
+
+static struct loop *loop;
+static char top[64], state[80], run[80], sock[80];
+
+static void test_swap_lines(void)
+{
+	static const struct {
+		uint32_t a, b;
+		int want;
+		const char *lines;
+	} cases[] = {
+		{ 0, 1000, 0,
+		  "0 1000 1\n1 1 999\n1000 0 1\n1001 1001 4294966294\n" },
+		{ 1000, 1000, 0,
+		  "0 0 1000\n1000 1000 1\n1001 1001 4294966294\n" },
+		{ 1001, 1000, 0,
+		  "0 0 1000\n1000 1001 1\n1001 1000 1\n"
+		  "1002 1002 4294966293\n" },
+		{ 4294967294u, 1000, 0,
+		  "0 0 1000\n1000 4294967294 1\n1001 1001 4294966293\n"
+		  "4294967294 1000 1\n" },
+		{ 4294967295u, 1000, -EINVAL, NULL },
+	};
+	char out[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		is_int(idmap_swap_lines(out, sizeof(out), cases[i].a,
+					cases[i].b),
+		       cases[i].want, "swap %u %u", cases[i].a, cases[i].b);
+		if (cases[i].lines)
+			is_str(out, cases[i].lines, "its lines");
+	}
+	is_int(idmap_swap_lines(out, 20, 0, 1000), -ENOBUFS, "no room");
+}
+
+static void instance_make(const char *name)
+{
+	static const char *const leaves[] = { "workspace", "home" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
+		SCOPED_STR dir = str_printf("%s/%s/%s", state, name,
+					    leaves[i]);
+
+		file_mkdir_p(dir, 0700);
+		if (chown(dir, HOST_UID, HOST_UID) < 0)
+			ok(false, "chown %s", dir);
+	}
+}
+
+static uid_t owner_of(const char *dir, const char *leaf)
+{
+	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
+	struct stat st = { .st_uid = 77777 };
+
+	stat(path, &st);
+	return st.st_uid;
+}
+
+static void test_own(void)
+{
+	struct mounts_spec spec = { .name = "one", .host_uid = HOST_UID,
+				    .host_gid = HOST_UID };
+	struct mounts_paths p;
+	SCOPED_STR file = NULL;
+	SCOPED_STR disk = str_printf("%s/one/workspace", state);
+
+	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "no folders yet");
+	instance_make("one");
+	if (!ok(mounts_prepare(&spec, &p, NULL) == 0, "prepare"))
+		return;
+	file = str_printf("%s/f", p.workspace);
+	is_int(owner_of(p.workspace, "."), 1000, "the agent owns it inside");
+	is_int(file_write_atomic(file, "x", 1, 04755), 0, "write");
+	if (chown(file, 1000, 1000) < 0)
+		ok(false, "chown");
+	is_int(owner_of(disk, "f"), HOST_UID, "the user owns it outside");
+	is_int(mounts_prepare(&spec, &p, NULL), 0, "again, without release");
+	is_int(owner_of(p.workspace, "f"), 1000, "the file is there");
+	mounts_release("one");
+	is_int(access(p.workspace, F_OK), -1, "released: gone");
+	is_int(owner_of(disk, "f"), HOST_UID, "the file is not");
+	spec.workspace_ro = true;
+	mounts_prepare(&spec, &p, NULL);
+	is_int(open(file, O_WRONLY | O_CLOEXEC), -1, "read-only");
+	is_int(errno, EROFS, "by the mount");
+	mounts_release("one");
+	mounts_release("one");
+	mounts_release("never");
+}
+
+static void test_links(void)
+{
+	const struct mounts_spec spec = { .name = "sly", .host_uid = HOST_UID,
+					  .host_gid = HOST_UID };
+	SCOPED_STR dir = str_printf("%s/sly", state);
+	SCOPED_STR link = str_printf("%s/sly/workspace", state);
+	SCOPED_STR home = str_printf("%s/sly/home", state);
+	struct mounts_paths p;
+	SCOPED_STR shown = NULL;
+
+	file_mkdir_p(dir, 0700);
+	file_mkdir_p(home, 0700);
+	if (symlink("/etc", link) < 0)
+		ok(false, "symlink");
+	mounts_prepare(&spec, &p, NULL);
+	shown = str_printf("%s/passwd", p.workspace);
+	is_int(access(shown, F_OK), -1, "a link in its place is not followed");
+	mounts_release("sly");
+}
+
+static void on_tick(void *arg)
+{
+	(void)arg;
+	loop_stop(loop, 0);
+}
+
+/* Sends one message, lets the loop run, reads the answer. */
+static int ask(const char *text, size_t len, int fd, char *out, size_t size)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	SCOPED_FD s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct loop_timer *t = loop_timer_new(loop, on_tick, NULL);
+	ssize_t n;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", sock);
+	if (connect(s, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return -errno;
+	if (fd >= 0)
+		sock_send_fd(s, fd, text, len);
+	else
+		send(s, text, len, MSG_NOSIGNAL);
+	loop_timer_set(t, 50);
+	loop_run(loop);
+	loop_timer_free(t);
+	n = recv(s, out, size - 1, MSG_DONTWAIT);
+	out[n > 0 ? n : 0] = '\0';
+	return n < 0 ? -errno : 0;
+}
+
+static void test_messages(int dir_fd)
+{
+	SCOPED_FD file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	static char big[5000];
+	char out[512];
+	const struct {
+		const char *name, *text;
+		int fd;
+	} bad[] = {
+		{ "no descriptor", "{\"instance\":\"two\"}", -1 },
+		{ "not a directory", "{\"instance\":\"two\"}", file },
+		{ "no JSON", "hello", dir_fd },
+		{ "no name", "{}", dir_fd },
+		{ "a name that leaves", "{\"instance\":\"../x\"}", dir_fd },
+		{ "unknown key", "{\"instance\":\"two\",\"x\":1}", dir_fd },
+		{ "a key twice", "{\"instance\":\"two\",\"instance\":\"x2\"}",
+		  dir_fd },
+		{ "wrong type", "{\"instance\":\"two\",\"readonly\":1}",
+		  dir_fd },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		ask(bad[i].text, strlen(bad[i].text), bad[i].fd, out,
+		    sizeof(out));
+		ok(str_starts(out, "{\"error\":{\"code\":\"invalid\""),
+		   "%s: %s", bad[i].name, out);
+	}
+	memset(big, ' ', sizeof(big));
+	ask(big, sizeof(big), dir_fd, out, sizeof(out));
+	ok(strstr(out, "error") != NULL, "too long: %s", out);
+	ok(!mounts_has_external("two"), "nothing was kept");
+}
+
+static void test_external(void)
+{
+	struct mounts_spec spec = { .name = "two", .host_uid = HOST_UID,
+				    .host_gid = HOST_UID, .external = true };
+	SCOPED_STR dir = str_printf("%s/theirs", top);
+	SCOPED_STR file = str_printf("%s/theirs/f", top);
+	SCOPED_STR made = NULL;
+	SCOPED_FD fd = -1;
+	struct mounts_paths p;
+	char out[512];
+
+	instance_make("two");
+	file_mkdir_p(dir, 0755);
+	file_write_atomic(file, "x", 1, 0644);
+	if (chown(file, HOST_UID, HOST_UID) < 0)
+		ok(false, "chown");
+	fd = idmap_open(dir);
+	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "not sent yet");
+	test_messages(fd);
+	ask("{\"instance\":\"two\",\"readonly\":true}", 34, fd, out,
+	    sizeof(out));
+	is_str(out, "{\"ok\":true}", "sent");
+	ok(mounts_has_external("two"), "it is here");
+	if (!ok(mounts_prepare(&spec, &p, NULL) == 0, "prepare"))
+		return;
+	is_int(owner_of(p.workspace, "f"), 1000, "owner mapped");
+	made = str_printf("%s/g", p.workspace);
+	is_int(open(made, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1,
+	       "read-only as the client said");
+	mounts_release("two");
+	ok(!mounts_has_external("two"), "it served one run");
+	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "must be sent again");
+}
+
+int main(void)
+{
+	char template[] = "/tmp/mounts_test.XXXXXX";
+	struct err err = { 0 };
+
+	test_swap_lines();
+	if (getuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) {
+		skip("mounts need root and CAP_SYS_ADMIN");
+		return done_testing();
+	}
+	if (!mkdtemp(template))
+		return 1;
+	snprintf(top, sizeof(top), "%s", template);
+	snprintf(state, sizeof(state), "%s/instances", top);
+	snprintf(run, sizeof(run), "%s/run", top);
+	snprintf(sock, sizeof(sock), "%s/mount.sock", top);
+	file_mkdir_p(state, 0700);
+	file_mkdir_p(run, 0700);
+	loop = loop_new();
+	is_int(mounts_init(loop, sock, HOST_UID, HOST_UID, state, run, &err),
+	       0, "init %s", err.msg);
+	if (mounts_idmap_problem()) {
+		skip("%s", mounts_idmap_problem());
+	} else {
+		test_own();
+		test_links();
+		test_external();
+	}
+	mounts_done();
+	mounts_done();
+	loop_free(loop);
+	file_remove_tree(top);
+	return done_testing();
+}

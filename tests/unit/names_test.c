@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * names_test.c - what may be a name, and the JSON helpers
+ */
+#include "control/shared/names.h"
+
+#include "control/shared/json.h"
+#include "tests/unit/tap.h"
+
+static void test_names(void)
+{
+	static const struct {
+		const char *name;
+		bool instance, blueprint;
+	} cases[] = {
+		{ "ab", true, true },
+		{ "a.b_c-9", true, true },
+		{ "0x", true, true },
+		{ "Hello", true, false },
+		{ "hellO", true, false },
+		{ "", false, false },
+		{ "a", false, false },
+		{ ".a", false, false },
+		{ "..", false, false },
+		{ "-a", false, false },
+		{ "_a", false, false },
+		{ "a/b", false, false },
+		{ "a b", false, false },
+		{ "a\nb", false, false },
+		{ "a\xc3\xa9", false, false },
+		{ "a%2f", false, false },
+		/* 63 and 64 */
+		{ "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
+		  "012",
+		  true, true },
+		{ "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
+		  "0123",
+		  false, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = { 0 };
+
+		is_int(name_check_instance(cases[i].name, &err),
+		       cases[i].instance ? 0 : -EINVAL, "instance %zu: %s", i,
+		       err.msg);
+		is_int(name_check_blueprint(cases[i].name, &err),
+		       cases[i].blueprint ? 0 : -EINVAL, "blueprint %zu", i);
+	}
+	is_int(name_check_instance("a", NULL), -EINVAL, "no err wanted");
+}
+
+static void test_env(void)
+{
+	static const struct {
+		const char *entry;
+		bool good;
+	} cases[] = {
+		{ "A=", true },	  { "_a9=x=y", true },	 { "A=\n\xff", true },
+		{ "A", false },	  { "=x", false },	 { "9A=x", false },
+		{ "A B=x", false }, { "A\n=x", false }, { "", false },
+		{ "\xc3\xa9=x", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		is_int(name_check_env(cases[i].entry, NULL),
+		       cases[i].good ? 0 : -EINVAL, "env %zu", i);
+}
+
+static void test_states(void)
+{
+	for (int i = INSTANCE_CREATED; i <= INSTANCE_FAILED; i++) {
+		enum instance_state st = INSTANCE_CREATED;
+		const char *name = instance_state_name((enum instance_state)i);
+
+		ok(instance_state_parse(name, &st) == 0 && (int)st == i,
+		   "state %s", name);
+	}
+	enum instance_state st;
+	is_int(instance_state_parse("gone", &st), -EINVAL, "unknown state");
+	is_str(instance_state_name((enum instance_state)99), "?",
+	       "no such state");
+}
+
+static int parse(const char *text, json_t **ret)
+{
+	return jsonx_parse(text, strlen(text), ret, NULL);
+}
+
+static void test_getters(void)
+{
+	static const char *const known[] = { "s", "b", "n", "l", "z", NULL };
+	SCOPED_JSON j = NULL;
+	struct strv sv = { 0 };
+	struct err err = { 0 };
+	const char *s = NULL;
+	uint64_t n = 0;
+	bool b = false;
+
+	parse("{\"s\":\"x\",\"b\":true,\"n\":7,\"l\":[\"a\",\"b\"],"
+	      "\"z\":null}",
+	      &j);
+	ok(jsonx_str(j, "s", NULL, &s, &err) == 0 && strcmp(s, "x") == 0,
+	   "string");
+	ok(jsonx_str(j, "z", "def", &s, &err) == 0 && strcmp(s, "def") == 0,
+	   "null is absent");
+	is_int(jsonx_str(j, "n", NULL, &s, &err), -EINVAL, "not a string");
+	ok(strstr(err.msg, "'n'") != NULL, "the key is named: %s", err.msg);
+	ok(jsonx_bool(j, "b", false, &b, &err) == 0 && b, "bool");
+	is_int(jsonx_bool(j, "n", false, &b, &err), -EINVAL, "not a bool");
+	ok(jsonx_u64(j, "n", 0, 7, 1, &n, &err) == 0 && n == 7, "number");
+	is_int(jsonx_u64(j, "n", 0, 6, 1, &n, &err), -EINVAL, "out of range");
+	is_int(jsonx_u64(j, "s", 0, 6, 1, &n, &err), -EINVAL, "no number");
+	ok(jsonx_u64(j, "q", 5, 6, 99, &n, &err) == 0 && n == 99, "default");
+	ok(jsonx_strv(j, "l", 2, &sv, &err) == 0 && sv.n == 2, "list");
+	is_int(jsonx_strv(j, "l", 1, &sv, &err), -EINVAL, "too many");
+	is_int(jsonx_known(j, known, &err), 0, "known keys");
+	is_int(jsonx_known(j, known + 1, &err), -EINVAL, "unknown key");
+	strv_done(&sv);
+}
+
+static void test_json(void)
+{
+	SCOPED_JSON j = NULL;
+	SCOPED_JSON text = jsonx_text("a\xff");
+	SCOPED_JSON error = jsonx_error("code", "m\xff");
+	char deep[2 * JSONX_DEPTH_MAX + 1];
+
+	is_int(parse("{\"a\":-1}", &j), 0, "parse");
+	is_int(jsonx_u64(j, "a", 0, 9, 0, &(uint64_t){ 0 }, NULL), -EINVAL,
+	       "negative");
+	memset(deep, '[', JSONX_DEPTH_MAX);
+	memset(deep + JSONX_DEPTH_MAX, ']', JSONX_DEPTH_MAX);
+	deep[2 * JSONX_DEPTH_MAX] = '\0';
+	json_decref(j);
+	j = NULL;
+	is_int(parse(deep, &j), 0, "as deep as may be");
+	is_int(parse("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", &j), -EINVAL,
+	       "too deep");
+	is_int(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[[[\"", &j),
+	       -EINVAL, "a bare string is not a text of ours");
+	is_int(parse("{\"a\":1,\"a\":1}", &j), -EINVAL, "twice");
+	is_str(json_string_value(text), "a\\xff", "text that is not UTF-8");
+	ok(json_object_get(json_object_get(error, "error"), "code") != NULL,
+	   "error body");
+}
+
+int main(void)
+{
+	test_names();
+	test_env();
+	test_states();
+	test_getters();
+	test_json();
+	return done_testing();
+}

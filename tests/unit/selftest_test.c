@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * selftest_test.c - verdicts on runtimes that pass, fail, hang and lie
+ *
+ * The runtime is a shell script: what counts here is what acd makes of it.
+ */
+#include "control/acd/selftest.h"
+
+#include <jansson.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "control/acd/selftest_bundle.h"
+#include "lib/file.h"
+#include "lib/str.h"
+#include "tests/unit/tap.h"
+
+static struct loop *loop;
+static struct children *children;
+static char runsc[80], guard[80], dir[80], cache[80];
+
+static void on_signal(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+	children_reap(children);
+}
+
+static void on_known(void *arg)
+{
+	++*(int *)arg;
+	loop_stop(loop, 0);
+}
+
+/* Writes the runtime: what it does for `run`. */
+static void runsc_write(const char *run)
+{
+	SCOPED_STR text = str_printf(
+		"#!/bin/sh\n"
+		"for a; do case $a in\n"
+		"--version) echo 'runsc version fake'; exit 0;;\n"
+		"delete) exit 0;;\n"
+		"run) echo run >>%s.ran; %s;;\n"
+		"esac; done\n",
+		runsc, run);
+
+	file_write_atomic(runsc, text, strlen(text), 0755);
+}
+
+static struct selftest *test(const char *run, const char *cache_path)
+{
+	const struct selftest_spec spec = { .runsc = runsc, .guard = guard,
+					    .dir = dir, .cache = cache_path };
+	struct selftest *t = selftest_new(loop, children, &spec, NULL);
+	int calls = 0;
+
+	if (run)
+		runsc_write(run);
+	is_int(selftest_state(t), SELFTEST_TESTING, "not known at once");
+	selftest_start(t, on_known, &calls);
+	loop_run(loop);
+	is_int(calls, 1, "told once");
+	return t;
+}
+
+static void test_verdicts(void)
+{
+	static const struct {
+		const char *name, *run, *reason;
+		enum selftest_state want;
+	} cases[] = {
+		{ "passes", "echo ok 1; echo '# self-test passed'; exit 0", "",
+		  SELFTEST_OK },
+		{ "fails", "echo '# self-test FAILED: peers lie'; exit 78",
+		  "peers lie", SELFTEST_REFUSED },
+		{ "says passed and exits 1",
+		  "echo '# self-test passed'; exit 1", "code 1",
+		  SELFTEST_REFUSED },
+		{ "exits 0 and says nothing", "exit 0", "code 0",
+		  SELFTEST_REFUSED },
+		{ "goes on after the last line",
+		  "echo '# self-test passed'; echo '# self-test FAILED: x'",
+		  "x", SELFTEST_REFUSED },
+		{ "unknown flag", "echo 'flag provided but not defined' >&2;"
+				  " exit 2",
+		  "flag provided but not defined", SELFTEST_REFUSED },
+		{ "is killed", "kill -9 $$", "code 137", SELFTEST_REFUSED },
+		{ "floods", "yes | head -c 300000; echo '# self-test passed'",
+		  "code 0", SELFTEST_REFUSED },
+		{ "terminal escapes",
+		  "printf '# self-test FAILED: \\033[2J'; exit 78", "\\x1b[2J",
+		  SELFTEST_REFUSED },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct selftest *t = test(cases[i].run, NULL);
+
+		is_int(selftest_state(t), cases[i].want, "%s: verdict",
+		       cases[i].name);
+		ok(strstr(selftest_reason(t), cases[i].reason) != NULL,
+		   "%s: %s", cases[i].name, selftest_reason(t));
+		is_str(selftest_version(t), "runsc version fake", "version");
+		is_int(access(dir, F_OK), -1, "its folder is gone");
+		selftest_free(t);
+	}
+}
+
+static int runs(void)
+{
+	SCOPED_STR path = str_printf("%s.ran", runsc);
+	struct stat st = { 0 };
+
+	stat(path, &st);
+	return (int)(st.st_size / 4);
+}
+
+static void test_cache(void)
+{
+	const char *pass = "echo '# self-test passed'; exit 0";
+	const char *fail = "echo '# self-test FAILED: now bad'; exit 78";
+	struct selftest *t = test(pass, cache);
+	int before = runs();
+
+	selftest_free(t);
+	t = test(NULL, cache);
+	is_int(selftest_state(t), SELFTEST_OK, "remembered");
+	is_int(runs(), before, "without a run");
+	selftest_free(t);
+	t = test(fail, cache);
+	is_int(selftest_state(t), SELFTEST_REFUSED, "another binary: tested");
+	selftest_free(t);
+	before = runs();
+	t = test(NULL, cache);
+	is_int(runs(), before + 1, "a failure is not remembered");
+	selftest_free(t);
+	selftest_free(test(pass, cache));
+	before = runs();
+	file_write_atomic(guard, "other", 5, 0755);
+	selftest_free(test(NULL, cache));
+	is_int(runs(), before + 1, "another init-guard: tested");
+	file_write_atomic(cache, "{\"passed\":", 10, 0600);
+	before = runs();
+	selftest_free(test(NULL, cache));
+	is_int(runs(), before + 1, "a torn cache: tested");
+	unlink(runsc);
+	t = test(NULL, cache);
+	is_int(selftest_state(t), SELFTEST_REFUSED, "no binary: %s",
+	       selftest_reason(t));
+	selftest_free(t);
+}
+
+static void test_config(void)
+{
+	json_t *conf = selftest_config("/x/guard");
+	json_t *process = json_object_get(conf, "process");
+	json_t *caps = json_object_get(process, "capabilities");
+
+	is_int(json_array_size(json_object_get(caps, "bounding")), 7,
+	       "seven capabilities");
+	is_int(json_array_size(json_object_get(caps, "inheritable")), 0,
+	       "none inherited");
+	is_str(json_string_value(json_array_get(
+		       json_object_get(process, "args"), 1)),
+	       "--self-test", "what it runs");
+	json_decref(conf);
+}
+
+int main(void)
+{
+	char top[] = "/tmp/selftest_test.XXXXXX";
+	sigset_t set;
+
+	if (!mkdtemp(top))
+		return 1;
+	snprintf(runsc, sizeof(runsc), "%s/runsc", top);
+	snprintf(guard, sizeof(guard), "%s/guard", top);
+	snprintf(dir, sizeof(dir), "%s/bundle", top);
+	snprintf(cache, sizeof(cache), "%s/cache.json", top);
+	file_write_atomic(guard, "guard", 5, 0755);
+	loop = loop_new();
+	children = children_new();
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	loop_signals(loop, &set, on_signal, NULL);
+	test_config();
+	test_verdicts();
+	test_cache();
+	loop_free(loop);
+	children_free(children);
+	file_remove_tree(top);
+	return done_testing();
+}

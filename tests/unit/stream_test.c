@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream_test.c - a client's connection against a run made of notes
+ *
+ * The functions of run.c that a stream calls are defined here: they write
+ * down what was asked of the run.
+ */
+#include <sys/socket.h>
+
+#include "control/acd/stream.h"
+#include "tests/unit/step.h"
+#include "tests/unit/tap.h"
+
+struct run {
+	const struct run_watch_ops *ops; /* NULL: nobody watches */
+	void *arg;
+	bool tty, eof;
+	size_t room, got; /* of stdin */
+	uint64_t credited;
+	int abandoned, detached;
+	uint32_t signo;
+	uint16_t rows;
+};
+
+struct run_watch {
+	struct run *r;
+};
+
+struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,
+				void *arg)
+{
+	struct run_watch *w = calloc(1, sizeof(*w));
+
+	w->r = r;
+	r->ops = ops;
+	r->arg = arg;
+	return w;
+}
+
+void run_watch_credit(struct run_watch *w, uint32_t bytes)
+{
+	w->r->credited += bytes;
+}
+
+void run_watch_free(struct run_watch *w)
+{
+	if (w)
+		w->r->ops = NULL;
+	free(w);
+}
+
+bool run_is_tty(const struct run *r)
+{
+	return r->tty;
+}
+
+size_t run_stdin_room(const struct run *r)
+{
+	return r->room;
+}
+
+int run_stdin(struct run *r, const void *data, size_t len)
+{
+	(void)data;
+	r->room -= len;
+	r->got += len;
+	return 0;
+}
+
+int run_stdin_eof(struct run *r)
+{
+	r->eof = true;
+	return 0;
+}
+
+int run_signal(struct run *r, uint32_t signo)
+{
+	r->signo = signo;
+	return 0;
+}
+
+int run_resize(struct run *r, uint16_t rows, uint16_t cols)
+{
+	(void)cols;
+	r->rows = rows;
+	return 0;
+}
+
+void run_abandon(struct run *r)
+{
+	r->abandoned++;
+}
+
+void run_detach(struct run *r)
+{
+	r->detached++;
+}
+
+/* ---- the client ---- */
+
+struct client {
+	struct loop *loop;
+	struct run run;
+	struct stream *st;
+	int fd, far; /* ours, the stream's (until it has it) */
+	struct buf rx;
+	bool eof;
+	uint64_t output; /* bytes of it */
+	uint64_t credit; /* for stdin */
+	int started, notices, exits;
+};
+
+static void client_init(struct client *c, enum stream_role role)
+{
+	int fds[2];
+
+	*c = (struct client){ .loop = loop_new(), .run.room = LINK_WINDOW };
+	socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
+		   fds);
+	c->fd = fds[0];
+	c->far = fds[1];
+	buf_init(&c->rx, 64u << 20);
+	c->st = stream_new(c->loop, &c->run, role);
+}
+
+static void client_connect(struct client *c)
+{
+	stream_connect(c->st, c->far, slice_of(NULL, 0));
+}
+
+/* Reads what there is and counts it; the order is checked, too. */
+static void client_read(struct client *c)
+{
+	char tmp[65536];
+	struct slice all;
+	struct link_frame f;
+	uint32_t v;
+	ssize_t n;
+
+	while ((n = read(c->fd, tmp, sizeof(tmp))) > 0) {
+		if (buf_append(&c->rx, tmp, (size_t)n) < 0)
+			abort();
+	}
+	c->eof |= n == 0 || (n < 0 && errno == ECONNRESET);
+	all = buf_slice(&c->rx);
+	while (link_parse(&all, &f, NULL) == 0) {
+		if (c->exits)
+			ok(false, "nothing comes after EXIT");
+		if (f.type == LINK_STARTED)
+			c->started++;
+		else if (f.type == LINK_NOTICE)
+			c->notices++;
+		else if (f.type == LINK_EXIT)
+			c->exits++;
+		else if (f.type == LINK_CREDIT && link_get_u32(&f, &v) == 0)
+			c->credit += v;
+		else
+			c->output += f.payload.len;
+	}
+	buf_consume(&c->rx, buf_len(&c->rx) - all.len);
+}
+
+static void client_settle(struct client *c)
+{
+	int i;
+
+	for (i = 0; i < 40 && !c->eof; i++) {
+		client_read(c);
+		step(c->loop);
+	}
+	client_read(c);
+}
+
+static void client_send(struct client *c, const void *data, size_t len)
+{
+	const char *p = data;
+	ssize_t n;
+	int tries = 0;
+
+	while (len > 0 && tries < 1000) {
+		n = send(c->fd, p, len, MSG_NOSIGNAL);
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+			continue;
+		}
+		if (errno != EAGAIN)
+			return;
+		tries++;
+		step(c->loop);
+	}
+}
+
+static void client_frame(struct client *c, enum link_type type, uint32_t ch,
+			 const void *data, size_t len)
+{
+	struct buf b = { .max = 1u << 20 };
+
+	if (link_put(&b, type, ch, data, len) == 0)
+		client_send(c, buf_slice(&b).ptr, buf_len(&b));
+	buf_done(&b);
+}
+
+static void client_give(struct client *c, uint32_t bytes)
+{
+	struct buf b = { .max = 64 };
+
+	if (link_put_u32(&b, LINK_CREDIT, 1, bytes) == 0)
+		client_send(c, buf_slice(&b).ptr, buf_len(&b));
+	buf_done(&b);
+}
+
+static void client_done(struct client *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	step_for(c->loop, 3);
+	stream_close_all();
+	buf_done(&c->rx);
+	loop_free(c->loop);
+}
+
+static void run_emit(struct client *c, size_t len)
+{
+	static const uint8_t block[LINK_PAYLOAD_MAX];
+	size_t part;
+
+	for (; len > 0; len -= part) {
+		part = len < sizeof(block) ? len : sizeof(block);
+		c->run.ops->output(c->run.arg, LINK_STDOUT,
+				   slice_of(block, part));
+	}
+}
+
+static void run_end(struct client *c)
+{
+	const struct link_exit x = { .kind = LINK_EXITED, .value = 4 };
+
+	c->run.ops->exited(c->run.arg, &x);
+}
+
+/* ---- tests ---- */
+
+static void test_short_run(void)
+{
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	c.run.ops->started(c.run.arg, 7);
+	run_emit(&c, 5);
+	c.run.ops->notice(c.run.arg, 1, "mind");
+	run_end(&c);
+	client_connect(&c);
+	client_settle(&c);
+	ok(c.started == 1 && c.output == 5 && c.notices == 1 && c.exits == 1,
+	   "a run that is over before the connection is there is seen whole");
+	ok(c.eof, "and the connection ends");
+	is_int(c.run.abandoned, 0, "as it should");
+	client_done(&c);
+}
+
+static void test_never_connected(void)
+{
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	run_emit(&c, 5);
+	stream_connect(c.st, -1, slice_of(NULL, 0));
+	is_int(c.run.abandoned, 1, "a client that never comes abandons");
+	ok(!c.run.ops, "and does not watch");
+	close(c.far);
+	client_done(&c);
+
+	client_init(&c, STREAM_DETACHED);
+	stream_connect(c.st, -1, slice_of(NULL, 0));
+	ok(c.run.abandoned == 0 && c.run.detached == 1,
+	   "but a detached run goes on");
+	close(c.far);
+	client_done(&c);
+}
+
+static void test_output(void)
+{
+	struct client c;
+	int i;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	run_emit(&c, LINK_WINDOW);
+	client_settle(&c);
+	is_int(c.output, LINK_WINDOW, "one window comes without credit");
+	is_int(c.run.credited, 0, "the run gets none either");
+	client_give(&c, 1000);
+	client_settle(&c);
+	is_int(c.run.credited, 1000, "credit is passed on");
+	run_emit(&c, 1000);
+	for (i = 0; i < 50; i++) {
+		client_give(&c, LINK_WINDOW);
+		client_settle(&c);
+		run_emit(&c, LINK_WINDOW);
+		client_settle(&c);
+	}
+	is_int(c.output, 51ull * LINK_WINDOW + 1000, "and so on");
+	client_give(&c, LINK_WINDOW + 1);
+	client_settle(&c);
+	ok(c.eof && c.run.abandoned == 1, "too much credit ends the client");
+	client_done(&c);
+}
+
+static void test_client_not_reading(void)
+{
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	run_emit(&c, LINK_WINDOW);
+	step_for(c.loop, 20);
+	c.run.ops->notice(c.run.arg, 1, "mind");
+	run_end(&c);
+	step_for(c.loop, 20);
+	client_settle(&c);
+	ok(c.output == LINK_WINDOW && c.notices == 1 && c.exits == 1 && c.eof,
+	   "a slow client gets it all, in order, and then the end");
+	client_done(&c);
+}
+
+static void test_replay(void)
+{
+	static char old[STREAM_REPLAY_MAX];
+	struct client c;
+	uint64_t given;
+
+	client_init(&c, STREAM_GUEST);
+	c.run.tty = true;
+	is_int(stream_replay(c.st, old, sizeof(old)), 0, "replay");
+	is_int(stream_replay(c.st, old, 1), -EMSGSIZE, "has a limit");
+	run_emit(&c, LINK_WINDOW);
+	run_end(&c);
+	client_connect(&c);
+	client_settle(&c);
+	ok(c.output <= LINK_WINDOW && c.output > LINK_WINDOW / 2,
+	   "replay and output share the client's window");
+	is_int(c.exits, 0, "and EXIT waits behind what is held");
+	given = c.output;
+	client_give(&c, (uint32_t)given);
+	client_settle(&c);
+	is_int(c.output, LINK_WINDOW + sizeof(old), "until it gives credit");
+	ok(c.exits == 1 && c.eof, "then EXIT comes");
+	is_int(c.run.credited + sizeof(old), given,
+	       "the replay is not the run's to be credited for");
+	client_done(&c);
+}
+
+static void test_stdin(void)
+{
+	static char block[LINK_PAYLOAD_MAX];
+	struct client c;
+	int i;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	c.run.room = 10;
+	client_frame(&c, LINK_STDIN, 1, block, 25);
+	client_settle(&c);
+	is_int(c.run.got, 10, "stdin goes as far as there is room");
+	client_frame(&c, LINK_STDIN_EOF, 1, NULL, 0);
+	client_settle(&c);
+	ok(!c.run.eof, "the end waits for the rest");
+	c.run.room = 100;
+	c.run.ops->stdin_credit(c.run.arg);
+	ok(c.run.got == 25 && c.run.eof, "which follows");
+	client_frame(&c, LINK_STDIN, 1, block, 1);
+	client_settle(&c);
+	ok(c.eof && c.run.abandoned == 1, "STDIN after STDIN_EOF is an error");
+	client_done(&c);
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	c.run.room = 0;
+	for (i = 0; i < (int)(LINK_WINDOW / sizeof(block)); i++)
+		client_frame(&c, LINK_STDIN, 1, block, sizeof(block));
+	client_settle(&c);
+	ok(!c.eof && c.credit == 0, "a window of stdin is held");
+	c.run.room = LINK_WINDOW;
+	c.run.ops->stdin_credit(c.run.arg);
+	client_settle(&c);
+	is_int(c.credit, LINK_WINDOW, "and credited when it was passed on");
+	c.run.room = 0;
+	for (i = 0; i <= (int)(LINK_WINDOW / sizeof(block)); i++)
+		client_frame(&c, LINK_STDIN, 1, block, sizeof(block));
+	client_settle(&c);
+	ok(c.eof && c.run.abandoned == 1, "one frame more ends the client");
+	client_done(&c);
+}
+
+static void test_early(void)
+{
+	struct client c;
+	struct buf b = { .max = 1024 };
+
+	client_init(&c, STREAM_OWNER);
+	if (link_put(&b, LINK_STDIN, 1, "abc", 3) < 0 ||
+	    link_put_u32(&b, LINK_SIGNAL, 1, 15) < 0)
+		abort();
+	stream_connect(c.st, c.far,
+		       slice_of(buf_slice(&b).ptr, buf_len(&b) - 2));
+	is_int(c.run.got, 3, "bytes that came with the request's head");
+	client_send(&c, buf_slice(&b).ptr + buf_len(&b) - 2, 2);
+	client_settle(&c);
+	is_int(c.run.signo, 15, "half a frame of them, too");
+	buf_done(&b);
+	client_done(&c);
+}
+
+static void test_leaving(void)
+{
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	client_frame(&c, LINK_DETACH, 0, NULL, 0);
+	client_settle(&c);
+	ok(c.eof && c.run.detached == 1 && c.run.abandoned == 0 && !c.run.ops,
+	   "DETACH leaves the run alone");
+	client_done(&c);
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	client_frame(&c, LINK_CLOSE, 1, NULL, 0);
+	client_settle(&c);
+	ok(c.eof && c.run.abandoned == 1, "CLOSE ends it");
+	client_done(&c);
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	close(c.fd);
+	c.fd = -1;
+	STEP_UNTIL(c.loop, c.run.abandoned);
+	ok(c.run.abandoned == 1 && !c.run.ops, "so does a lost connection");
+	client_done(&c);
+
+	client_init(&c, STREAM_DETACHED);
+	client_connect(&c);
+	close(c.fd);
+	c.fd = -1;
+	STEP_UNTIL(c.loop, c.run.detached);
+	ok(c.run.detached == 1 && c.run.abandoned == 0,
+	   "unless the run is detached");
+	client_done(&c);
+
+	client_init(&c, STREAM_GUEST);
+	client_connect(&c);
+	close(c.fd);
+	c.fd = -1;
+	STEP_UNTIL(c.loop, !c.run.ops);
+	ok(c.run.detached == 0 && c.run.abandoned == 0,
+	   "or the client only looked on");
+	client_done(&c);
+}
+
+static void test_guest_role(void)
+{
+	static const uint8_t size[4] = { 0, 33, 0, 99 };
+	struct client c;
+
+	client_init(&c, STREAM_GUEST);
+	client_connect(&c);
+	client_frame(&c, LINK_STDIN, 1, "x", 1);
+	client_frame(&c, LINK_STDIN_EOF, 1, NULL, 0);
+	client_frame(&c, LINK_RESIZE, 1, size, 4);
+	client_settle(&c);
+	ok(c.run.got == 0 && !c.run.eof && c.run.rows == 0 && !c.eof,
+	   "who looks on a pipe has no say");
+	client_done(&c);
+
+	client_init(&c, STREAM_GUEST);
+	c.run.tty = true;
+	client_connect(&c);
+	client_frame(&c, LINK_STDIN, 1, "x", 1);
+	client_frame(&c, LINK_RESIZE, 1, size, 4);
+	client_frame(&c, LINK_STDIN_EOF, 1, NULL, 0);
+	client_settle(&c);
+	ok(c.run.got == 1 && !c.run.eof && c.run.rows == 33,
+	   "who is at a terminal types, but does not end it");
+	client_done(&c);
+}
+
+static void test_bad_client(void)
+{
+	static const struct {
+		const char *what, *bytes;
+		size_t len;
+	} cases[] = {
+		{ "a frame of 4 GB", "\xff\xff\xff\xff\x21\0\0\0\1", 9 },
+		{ "an unknown type", "\0\0\0\5\x99\0\0\0\1", 9 },
+		{ "another channel", "\0\0\0\6\x21\0\0\0\2x", 10 },
+		{ "EXEC", "\0\0\0\x15\x20\0\0\0\1abcdefghijklmnop", 25 },
+		{ "STDOUT", "\0\0\0\6\x31\0\0\0\1x", 10 },
+		{ "signal 0", "\0\0\0\x09\x23\0\0\0\1\0\0\0\0", 13 },
+		{ "text", "GET / HTTP/1.1\r\n\r\n", 18 },
+	};
+	struct client c;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		client_init(&c, STREAM_OWNER);
+		client_connect(&c);
+		client_send(&c, cases[i].bytes, cases[i].len);
+		client_settle(&c);
+		ok(c.eof && c.run.abandoned == 1, "%s ends the client",
+		   cases[i].what);
+		client_done(&c);
+	}
+}
+
+int main(void)
+{
+	test_short_run();
+	test_never_connected();
+	test_output();
+	test_client_not_reading();
+	test_replay();
+	test_stdin();
+	test_early();
+	test_leaving();
+	test_guest_role();
+	test_bad_client();
+	return done_testing();
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * supervise_test.c - an engine that starts, crashes, and is told to end
+ */
+#include "control/acd/supervise.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "lib/file.h"
+#include "tests/fake/engine.h"
+#include "tests/unit/tap.h"
+
+static struct loop *loop;
+static struct children *children;
+static char sock[80], log_path[80];
+static int ups, downs;
+static bool ready = true; /* does the engine answer? */
+
+static void on_request(void *arg, const struct fake_request *rq,
+		       struct fake_answer *ret)
+{
+	(void)arg;
+	(void)rq;
+	ret->status = ready ? 200 : 500;
+	ret->body = ready ? "{\"Version\":\"26.1.5\"}" : NULL;
+}
+
+static void on_signal(void *arg, int signo)
+{
+	(void)arg;
+	(void)signo;
+	children_reap(children);
+}
+
+static void on_up(void *arg)
+{
+	(void)arg;
+	ups++;
+	loop_stop(loop, 0);
+}
+
+static void on_down(void *arg)
+{
+	(void)arg;
+	downs++;
+	loop_stop(loop, 0);
+}
+
+static void on_tick(void *arg)
+{
+	(void)arg;
+	loop_stop(loop, 0);
+}
+
+static void loop_some(unsigned ms)
+{
+	struct loop_timer *t = loop_timer_new(loop, on_tick, NULL);
+
+	loop_timer_set(t, ms);
+	loop_run(loop);
+	loop_timer_free(t);
+}
+
+static struct supervise *supervise_make(struct engine *e,
+					const char *const *argv)
+{
+	const struct supervise_spec spec = { .argv = argv,
+					     .log_path = log_path };
+
+	return supervise_new(loop, children, e, &spec, NULL);
+}
+
+static void test_crash(struct engine *e)
+{
+	static const char *const argv[] = {
+		"sh", "-c", "echo starting; echo 'level=fatal cannot' >&2; "
+			    "sleep 0.2; exit 3", NULL };
+	struct supervise *s = supervise_make(e, argv);
+	SCOPED_STR log = NULL;
+
+	is_int(supervise_status(s).state, SUPERVISE_DOWN, "down at first");
+	supervise_start(s, on_up, NULL);
+	is_int(supervise_status(s).state, SUPERVISE_STARTING, "starting");
+	loop_run(loop);
+	is_int(ups, 1, "up");
+	is_int(supervise_status(s).state, SUPERVISE_UP, "is its state");
+	is_str(supervise_status(s).version, "26.1.5", "its version");
+	loop_some(300);
+	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "backs off");
+	is_str(supervise_status(s).last_error,
+	       "ended with code 3: level=fatal cannot", "knows why");
+	loop_run(loop);
+	is_int(ups, 2, "up again");
+	is_int(supervise_status(s).restarts, 1, "one restart");
+	supervise_stop(s, on_down, NULL);
+	if (!downs)
+		loop_run(loop);
+	is_int(downs, 1, "stopped");
+	loop_some(500);
+	is_int(supervise_status(s).state, SUPERVISE_DOWN, "and stays so");
+	supervise_free(s);
+	file_read(log_path, 4096, &log, NULL);
+	ok(log && strstr(log, "starting\nlevel=fatal cannot\n"),
+	   "its output is in the log");
+}
+
+static void test_missing(struct engine *e)
+{
+	static const char *const argv[] = { "/nonexistent/dockerd", NULL };
+	struct supervise *s = supervise_make(e, argv);
+
+	downs = 0;
+	supervise_start(s, on_up, NULL);
+	is_int(supervise_status(s).state, SUPERVISE_BACKOFF,
+	       "no program: backs off");
+	ok(strstr(supervise_status(s).last_error, "/nonexistent/dockerd"),
+	   "%s", supervise_status(s).last_error);
+	supervise_stop(s, on_down, NULL);
+	is_int(downs, 1, "stopped without a process");
+	supervise_free(s);
+}
+
+static void test_not_ready(struct engine *e)
+{
+	static const char *const argv[] = { "sleep", "60", NULL };
+	struct supervise *s = supervise_make(e, argv);
+
+	ready = false;
+	ups = 0;
+	supervise_start(s, on_up, NULL);
+	loop_some(200);
+	is_int(ups, 0, "does not answer: not up");
+	ready = true;
+	loop_run(loop);
+	is_int(ups, 1, "answers: up");
+	supervise_free(s);
+	children_reap(children);
+}
+
+int main(void)
+{
+	static const unsigned waits[] = { 200,	 400,	800,   1600,  3200,
+					  6400,	 12800, 25600, 30000, 30000 };
+	char dir[] = "/tmp/supervise_test.XXXXXX";
+	struct fake_engine *f;
+	struct engine *e;
+	sigset_t set;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(waits); i++)
+		is_int(supervise_backoff_ms(i), waits[i], "wait %u", i);
+	is_int(supervise_backoff_ms(4000000000u), 30000, "for ever");
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(sock, sizeof(sock), "%s/s", dir);
+	snprintf(log_path, sizeof(log_path), "%s/log", dir);
+	loop = loop_new();
+	children = children_new();
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	loop_signals(loop, &set, on_signal, NULL);
+	f = fake_engine_new(loop, sock, on_request, NULL);
+	e = engine_new(loop, sock, NULL);
+	test_crash(e);
+	test_missing(e);
+	test_not_ready(e);
+	engine_free(e);
+	fake_engine_free(f);
+	loop_free(loop);
+	children_free(children);
+	file_remove_tree(dir);
+	return done_testing();
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * term_test.c - keys that detach, the terminal's way there and back
+ */
+#include "control/cli/term.h"
+
+#include <pty.h>
+#include <termios.h>
+
+#include "control/cli/pump_signal.h"
+#include "tests/unit/tap.h"
+
+static void test_specs(void)
+{
+	static const struct {
+		const char *spec;
+		int want;
+		size_t n;
+	} rows[] = {
+		{ "ctrl-p,ctrl-q", 0, 2 },
+		{ "", 0, 0 },
+		{ "a", 0, 1 },
+		{ "ctrl-@,ctrl-[,ctrl-_", 0, 3 },
+		{ "a,b,c,d,e,f,g,h", 0, 8 },
+		{ "a,b,c,d,e,f,g,h,i", -EINVAL, 0 },
+		{ "ctrl-", -EINVAL, 0 },
+		{ "ctrl-1", -EINVAL, 0 },
+		{ "ctrl-pq", -EINVAL, 0 },
+		{ "a,", -EINVAL, 0 },
+		{ ",a", -EINVAL, 0 },
+		{ "ab", -EINVAL, 0 },
+	};
+	struct detach d;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		is_int(detach_parse(rows[i].spec, &d), rows[i].want,
+		       "keys '%s'", rows[i].spec);
+		if (rows[i].want == 0)
+			is_int(d.n, rows[i].n, "their number");
+	}
+}
+
+/* Feeds @typed byte by byte and as a whole: it must not matter. */
+static void test_feed(const char *spec, const char *typed, const char *out,
+		      bool leaves)
+{
+	size_t step, i, n, len = strlen(typed);
+
+	for (step = 1; step <= len; step += len > 1 ? len - 1 : 1) {
+		char got[64] = "";
+		size_t total = 0;
+		struct detach d;
+		bool left = false;
+
+		if (detach_parse(spec, &d) < 0)
+			return;
+		for (i = 0; i < len && !left; i += step) {
+			left = detach_feed(&d, (const uint8_t *)typed + i,
+					   len - i < step ? len - i : step,
+					   (uint8_t *)got + total, &n);
+			total += n;
+		}
+		got[total] = '\0';
+		is_str(got, out, "%s: typed in steps of %zu", spec, step);
+		is_int(left, leaves, "detached");
+	}
+}
+
+static void test_terminal(void)
+{
+	struct winsize ws = { .ws_row = 31, .ws_col = 97 };
+	struct termios before, raw, after;
+	uint16_t rows = 0, cols = 0;
+	int master, slave, pipes[2];
+
+	if (openpty(&master, &slave, NULL, NULL, &ws) < 0) {
+		skip("no pseudo-terminals here");
+		return;
+	}
+	tcgetattr(slave, &before);
+	is_int(term_raw(slave), 0, "raw mode");
+	tcgetattr(slave, &raw);
+	ok(!(raw.c_lflag & (ICANON | ECHO | ISIG)), "is raw");
+	is_int(term_raw(slave), 0, "twice is once");
+	term_restore();
+	tcgetattr(slave, &after);
+	ok(memcmp(&before.c_lflag, &after.c_lflag, sizeof(tcflag_t)) == 0 &&
+		   before.c_oflag == after.c_oflag,
+	   "all is as before");
+	term_restore();
+	is_int(term_size(slave, &rows, &cols), 0, "its size");
+	ok(rows == 31 && cols == 97, "is 31 x 97");
+	is_int(pipe(pipes), 0, "a pipe");
+	is_int(term_size(pipes[0], &rows, &cols), -ENOTTY, "has no size");
+	is_int(term_raw(pipes[0]), -ENOTTY, "cannot be raw");
+	close(pipes[0]);
+	close(pipes[1]);
+	close(master);
+	close(slave);
+}
+
+static void test_signals(void)
+{
+	struct pump_signals s;
+	uint32_t pass;
+
+	pump_signals_init(&s);
+	is_int(pump_signals_decide(&s, SIGINT, false, false, 1000, &pass),
+	       PUMP_SIGNAL_PASS, "the first");
+	is_int(pass, SIGINT, "is passed on");
+	pump_signals_decide(&s, SIGUSR1, false, false, 1100, &pass);
+	is_int(pass, SIGUSR1, "another kind does not count");
+	is_int(pump_signals_decide(&s, SIGINT, false, false, 9000, &pass),
+	       PUMP_SIGNAL_PASS, "one much later");
+	is_int(pass, SIGINT, "is a first again");
+	is_int(pump_signals_decide(&s, SIGTERM, false, false, 9500, &pass),
+	       PUMP_SIGNAL_PASS, "a second soon after");
+	is_int(pass, SIGKILL, "kills");
+	is_int(pump_signals_decide(&s, SIGINT, false, false, 9600, &pass),
+	       PUMP_SIGNAL_GIVE_UP, "the third gives up");
+	pump_signals_init(&s);
+	is_int(pump_signals_decide(&s, SIGHUP, true, false, 1, &pass),
+	       PUMP_SIGNAL_GIVE_UP, "our terminal is gone");
+	is_int(pass, SIGHUP, "which is passed on");
+	is_int(pump_signals_decide(&s, SIGTERM, false, true, 1, &pass),
+	       PUMP_SIGNAL_DETACH, "attached to another's run: detach");
+	is_int(pass, 0, "and leave it alone");
+}
+
+int main(void)
+{
+	test_specs();
+	test_feed("ctrl-p,ctrl-q", "ab\020\021cd", "ab", true);
+	test_feed("ctrl-p,ctrl-q", "ab\020cd", "ab\020cd", false);
+	test_feed("ctrl-p,ctrl-q", "\020\020\021", "\020", true);
+	test_feed("ctrl-p,ctrl-q", "\021\020", "\021", false);
+	test_feed("", "\020\021", "\020\021", false);
+	test_feed("a,a,b", "aaab", "a", true);
+	test_feed("a,b,a,c", "ababac", "ab", true);
+	test_feed("a,b,a,c", "abax", "abax", false);
+	test_feed("x", "x", "", true);
+	test_terminal();
+	test_signals();
+	return done_testing();
+}
