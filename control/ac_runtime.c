@@ -6,11 +6,13 @@
  *
  * Theory of operation. The shim runs this program in place of runsc or crun.
  * For `create` of a container that acd is waiting for, acd hands over one
- * end of a socket pair, which becomes the container's stdin and stdout: the
- * guest link, which then passes through no other process. stderr becomes a
- * pipe of which acd keeps the last words. Everything else, and containers
- * that acd knows nothing of, is left as it is. In all cases the real runtime
- * takes the place of this program.
+ * end of a socket pair, which becomes the container's stdin and is used both
+ * ways: the guest link, which then passes through no other process. stdout
+ * is /dev/null, since gVisor makes two files of a socket that is both 0 and
+ * 1, and shuts it down when either is closed. stderr becomes a pipe of which
+ * acd keeps the last words. Everything else, and containers that acd knows
+ * nothing of, is left as it is. In all cases the real runtime takes the place
+ * of this program.
  *
  * The conversation at AC_RUNTIME_SOCK: the container's id and a newline;
  * acd answers "L" with the link and then "E" with the pipe, or "N".

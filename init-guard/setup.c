@@ -119,10 +119,6 @@ static int fd_move(int fd, struct err *err)
 	return fd_take(&moved);
 }
 
-/*
- * Both files are kept and used, also when they are one socket of the host:
- * gVisor shuts the whole socket down when either of them is closed.
- */
 int setup_take_link(int *ret_in, int *ret_out, struct err *err)
 {
 	SCOPED_FD in = fd_move(0, err);
@@ -136,10 +132,11 @@ int setup_take_link(int *ret_in, int *ret_out, struct err *err)
 	/*
 	 * A socket on 0 carries both ways, whatever is on 1: gVisor makes a
 	 * host socket that is both 0 and 1 non-blocking for 0 and keeps
-	 * another opinion of it for 1.
+	 * another opinion of it for 1. What was on 1 stays open, unused:
+	 * gVisor shuts a host socket down for all when one file of it closes.
 	 */
 	if (S_ISSOCK(st.st_mode)) {
-		fd_closep(&out);
+		(void)fd_take(&out);
 		out = fcntl(in, F_DUPFD_CLOEXEC, 3);
 		if (out < 0)
 			return err_sys(err, "duplicate the link");

@@ -166,6 +166,7 @@ static void on_rotate(void *arg)
 {
 	(void)arg;
 	logfile_rotate(daemon_.log);
+	logfile_trim(DOCKERD_GVISOR_LOG, LOGFILE_BYTES);
 	loop_timer_set(daemon_.rotate, ROTATE_MS);
 }
 
@@ -199,8 +200,8 @@ static void on_signal(void *arg, int signo)
 	acd->phase = ACD_STOPPING;
 	loop_timer_clear(daemon_.retry);
 	progress("stopping instances");
-	instances_stop_all(acd->instances, STOP_GRACE_MS,
-			   on_instances_stopped, acd);
+	instances_stop_all(acd->instances, STOP_GRACE_MS, on_instances_stopped,
+			   acd);
 }
 
 static int signals_init(struct acd *acd, struct err *err)
@@ -284,11 +285,10 @@ static int parts_make(struct acd *acd, struct err *err)
 	acd->engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
 	if (acd->engine)
 		acd->supervise = supervise_new(acd->loop, acd->children,
-					       acd->engine, &dockerd_spec,
-					       err);
+					       acd->engine, &dockerd_spec, err);
 	if (acd->supervise)
-		acd->selftest = selftest_new(acd->loop, acd->children, &test,
-					     err);
+		acd->selftest =
+			selftest_new(acd->loop, acd->children, &test, err);
 	if (acd->selftest)
 		acd->runtime = runtime_docker_new(acd->loop, AC_ENGINE_SOCK,
 						  AC_RUNTIME_SOCK, err);
@@ -323,8 +323,8 @@ static int acd_start(struct acd *acd, struct err *err)
 	if (!acd->http)
 		return err->code;
 	progress("starting the engine");
-	r = http_listen(acd->http, AC_STATE_SOCK, acd->owner,
-			acd->owner_group, err);
+	r = http_listen(acd->http, AC_STATE_SOCK, acd->owner, acd->owner_group,
+			err);
 	if (r < 0)
 		return r;
 	supervise_start(acd->supervise, on_engine_up, acd);
@@ -388,7 +388,8 @@ static void on_test_signal(void *arg, int signo)
 static int run_selftest(const char *runsc, const char *guard)
 {
 	char dir[] = "/tmp/ac-selftest.XXXXXX";
-	struct selftest_spec spec = { .runsc = runsc, .guard = guard,
+	struct selftest_spec spec = { .runsc = runsc,
+				      .guard = guard,
 				      .dir = dir };
 	struct loop *loop = loop_new();
 	struct children *children = children_new();

@@ -12,22 +12,21 @@
 
 #define LAST_LINE_ROOM 4096u /* kept free for the line that tells the end */
 
-static json_t *blueprint_json(const struct acd *acd,
-			      const struct blueprint *bp)
+static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 {
-	return json_pack(
-		"{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
-		" s:{s:I, s:I, s:I, s:I}}",
-		"name", bp->name, "description", jsonx_text(bp->description),
-		"image", bp->image, "ready",
-		build_is_ready(acd->builds, bp->image), "builtin", bp->builtin,
-		"command", jsonx_from_strv(&bp->command), "shell",
-		jsonx_from_strv(&bp->shell), "env",
-		jsonx_from_strv(&bp->env), "workdir", bp->workdir, "isolation",
-		bp->isolation, "limits", "cpus_milli",
-		(json_int_t)bp->cpu_milli, "memory", (json_int_t)bp->memory,
-		"pids", (json_int_t)bp->pids, "timeout_ms",
-		(json_int_t)bp->timeout_ms);
+	return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
+			 " s:{s:I, s:I, s:I, s:I}}",
+			 "name", bp->name, "description",
+			 jsonx_text(bp->description), "image", bp->image,
+			 "ready", build_is_ready(acd->builds, bp->image),
+			 "builtin", bp->builtin, "command",
+			 jsonx_from_strv(&bp->command), "shell",
+			 jsonx_from_strv(&bp->shell), "env",
+			 jsonx_from_strv(&bp->env), "workdir", bp->workdir,
+			 "isolation", bp->isolation, "limits", "cpus_milli",
+			 (json_int_t)bp->cpu_milli, "memory",
+			 (json_int_t)bp->memory, "pids", (json_int_t)bp->pids,
+			 "timeout_ms", (json_int_t)bp->timeout_ms);
 }
 
 /* One that cannot be read is listed with the reason. */
@@ -38,9 +37,8 @@ static json_t *blueprint_entry(const struct acd *acd, const char *name)
 	json_t *j;
 
 	if (blueprint_load(name, &bp, &err) < 0)
-		return json_pack("{s:s, s:s, s:o}", "name", name,
-				 "description", "", "error",
-				 jsonx_text(err.msg));
+		return json_pack("{s:s, s:s, s:o}", "name", name, "description",
+				 "", "error", jsonx_text(err.msg));
 	j = blueprint_json(acd, &bp);
 	blueprint_done(&bp);
 	return j;
@@ -57,8 +55,8 @@ void api_blueprint_list(void *ctx, struct http_req *req)
 		json_decref(list);
 	} else {
 		for (size_t i = 0; i < names.n; i++)
-			json_array_append_new(
-				list, blueprint_entry(ctx, names.v[i]));
+			json_array_append_new(list,
+					      blueprint_entry(ctx, names.v[i]));
 		http_reply_json(req, 200,
 				json_pack("{s:o}", "blueprints", list));
 	}
@@ -145,8 +143,7 @@ static void follower_on_abort(void *arg)
 	free(f);
 }
 
-static int body_flags(struct http_req *req, bool *ret_no_cache,
-		      bool *ret_force)
+static int body_flags(struct http_req *req, bool *ret_no_cache, bool *ret_force)
 {
 	static const char *const keys[] = { "no_cache", "force", NULL };
 	struct err err = { 0 };

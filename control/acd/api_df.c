@@ -151,8 +151,7 @@ static void on_limit(void *arg)
 		kill(df->pid, SIGKILL);
 }
 
-static void on_child(void *arg, pid_t pid ATTR_UNUSED,
-		     int status ATTR_UNUSED)
+static void on_child(void *arg, pid_t pid ATTR_UNUSED, int status ATTR_UNUSED)
 {
 	struct df *df = arg;
 
@@ -174,8 +173,8 @@ static ATTR_NORETURN void survey(const struct strv *names, int out)
 					   names->v[i], tree_names[t]);
 
 			row.bytes[t] = UINT64_MAX;
-			if (path && file_tree_size(path, &row.bytes[t]) ==
-					    -ENOENT)
+			if (path &&
+			    file_tree_size(path, &row.bytes[t]) == -ENOENT)
 				row.bytes[t] = 0; /* it never ran */
 		}
 		if (fd_write_all(0, &row, sizeof(row)) < 0)

@@ -131,9 +131,9 @@ static void prune_on_stopped(void *arg, const struct err *err)
 		p->err = *err;
 	if (--p->stopping)
 		return;
-	if (p->err.code == 0 && !rt->ops->prune)
+	if (!rt->ops->prune) {
 		err_set(&p->err, -ENOTSUP, "this runtime keeps nothing");
-	if (p->err.code == 0) {
+	} else if (p->err.code == 0) {
 		int rc = rt->ops->prune(rt, p->images, prune_end, p);
 
 		if (rc == 0)
@@ -175,8 +175,8 @@ static void prune_start(struct prune *p, const struct strv *live)
 	http_on_abort(p->req, prune_on_abort, p);
 	p->stopping = 1;
 	for (size_t i = 0; i < live->n; i++) {
-		struct instance *in = instance_find(p->acd->instances,
-						    live->v[i]);
+		struct instance *in =
+			instance_find(p->acd->instances, live->v[i]);
 		int rc;
 
 		if (!in)

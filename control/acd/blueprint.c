@@ -241,9 +241,8 @@ static int read_env(struct reader *r, const struct yaml_node *n)
 
 /* A bare number with its unit; @parse is one of lib/str.h. */
 static int read_amount(struct reader *r, const struct yaml_node *n,
-		       int (*parse)(const char *s, uint64_t *ret),
-		       uint64_t min, uint64_t max, const char *want,
-		       uint64_t *ret)
+		       int (*parse)(const char *s, uint64_t *ret), uint64_t min,
+		       uint64_t max, const char *want, uint64_t *ret)
 {
 	uint64_t v = 0;
 
@@ -277,8 +276,7 @@ static int read_memory(struct reader *r, const struct yaml_node *n)
 static int read_pids(struct reader *r, const struct yaml_node *n)
 {
 	return read_amount(r, n, parse_count, 1, PIDS_MAX,
-			   "a number of processes, such as 512",
-			   &r->bp->pids);
+			   "a number of processes, such as 512", &r->bp->pids);
 }
 
 static int read_timeout(struct reader *r, const struct yaml_node *n)

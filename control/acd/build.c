@@ -161,23 +161,15 @@ static void queue_kick(struct builds *b)
 		loop_timer_set(job->timer, 0);
 }
 
-/* Nobody waits for it any more. */
-static void job_cancel(struct build_job *job)
+/* Nobody waits any more for what runs; on_child() ends it. */
+static void job_terminate(struct build_job *job)
 {
-	struct builds *b = job->builds;
-
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	if (job->pid) {
-		log_info("build of image %s: nobody waits for it any more",
-			 job->image);
-		kill(-job->pid, SIGTERM);
-		loop_timer_set(job->timer, KILL_AFTER_MS);
-		return;
-	}
-	job_free(job);
-	queue_kick(b);
+	log_info("build of image %s: nobody waits for it any more", job->image);
+	kill(-job->pid, SIGTERM);
+	loop_timer_set(job->timer, KILL_AFTER_MS);
 }
 
 /* Tells all a line. A waiter may leave, itself or another, while told. */
@@ -186,7 +178,7 @@ static void job_tell(struct build_job *job, const char *line)
 	struct build_wait *w, *next;
 
 	job->walking = true;
-	TAILQ_FOREACH(w, &job->waits, link) {
+	TAILQ_FOREACH (w, &job->waits, link) {
 		if (!w->left)
 			w->fn(w->arg, line, NULL);
 	}
@@ -198,7 +190,7 @@ static void job_tell(struct build_job *job, const char *line)
 			wait_free(w);
 	}
 	if (TAILQ_EMPTY(&job->waits))
-		job_cancel(job);
+		job_terminate(job);
 }
 
 /* The job is over: the last word to each, the next one's turn. */
@@ -451,7 +443,7 @@ static struct build_job *job_find(struct builds *b, const char *image,
 {
 	struct build_job *job;
 
-	TAILQ_FOREACH(job, &b->jobs, link) {
+	TAILQ_FOREACH (job, &b->jobs, link) {
 		if (!job->cancelled && job->no_cache >= no_cache &&
 		    strcmp(job->image, image) == 0)
 			return job;
@@ -502,12 +494,20 @@ struct build_wait *build_ensure(struct builds *b, const char *image,
 void build_leave(struct build_wait *w)
 {
 	struct build_job *job = w->job;
+	struct builds *queue;
 
 	if (job && job->walking) {
 		w->left = true;
 		return;
 	}
 	wait_free(w);
-	if (job && TAILQ_EMPTY(&job->waits))
-		job_cancel(job);
+	if (!job || job->cancelled || !TAILQ_EMPTY(&job->waits))
+		return;
+	if (job->pid) {
+		job_terminate(job);
+		return;
+	}
+	queue = job->builds;
+	job_free(job);
+	queue_kick(queue);
 }

@@ -39,8 +39,8 @@ int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		    void *arg);
 int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
 		  void *arg);
-int docker_op_list(struct runtime *rt, runtime_each_fn each,
-		   runtime_done_fn fn, void *arg);
+int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
+		   void *arg);
 int docker_op_df(struct runtime *rt,
 		 void (*fn)(void *arg, uint64_t image_bytes,
 			    uint64_t cache_bytes, const struct err *err),

@@ -12,11 +12,13 @@
 #define DF_TIMEOUT_MS 120000u
 #define PRUNE_TIMEOUT_MS 600000u
 /* {"label":["ac.instance"]} */
-#define LIST_PATH "/containers/json?all=1&filters=" \
-		  "%7B%22label%22%3A%5B%22" DOCKER_LABEL "%22%5D%7D"
+#define LIST_PATH                         \
+	"/containers/json?all=1&filters=" \
+	"%7B%22label%22%3A%5B%22" DOCKER_LABEL "%22%5D%7D"
 /* {"dangling":["false"]}: those with a name as well */
-#define IMAGES_PATH "/images/prune?filters=" \
-		    "%7B%22dangling%22%3A%5B%22false%22%5D%7D"
+#define IMAGES_PATH              \
+	"/images/prune?filters=" \
+	"%7B%22dangling%22%3A%5B%22false%22%5D%7D"
 
 struct list {
 	runtime_each_fn each;
@@ -24,22 +26,20 @@ struct list {
 	void *arg;
 };
 
-static void on_list(void *arg, int status, json_t *body,
-		    const struct err *err)
+static void on_list(void *arg, int status, json_t *body, const struct err *err)
 {
 	struct list *l = arg;
 	const json_t *entry;
 	size_t i;
 
 	(void)status;
-	json_array_foreach(body, i, entry) {
+	json_array_foreach (body, i, entry) {
 		const json_t *labels = json_object_get(entry, "Labels");
 		const char *id, *name, *state;
 
 		id = json_string_value(json_object_get(entry, "Id"));
 		state = json_string_value(json_object_get(entry, "State"));
-		name = json_string_value(json_object_get(labels,
-							 DOCKER_LABEL));
+		name = json_string_value(json_object_get(labels, DOCKER_LABEL));
 		if (!err && id && name && state)
 			l->each(l->arg, id, name,
 				strcmp(state, "running") == 0 ||
@@ -49,8 +49,8 @@ static void on_list(void *arg, int status, json_t *body,
 	free(l);
 }
 
-static int list_call(struct docker *d, runtime_each_fn each,
-		     runtime_done_fn fn, void *arg)
+static int list_call(struct docker *d, runtime_each_fn each, runtime_done_fn fn,
+		     void *arg)
 {
 	struct list *l = calloc(1, sizeof(*l));
 	int r;
@@ -65,8 +65,8 @@ static int list_call(struct docker *d, runtime_each_fn each,
 	return r;
 }
 
-int docker_op_list(struct runtime *rt, runtime_each_fn each,
-		   runtime_done_fn fn, void *arg)
+int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
+		   void *arg)
 {
 	return list_call(docker_of(rt), each, fn, arg);
 }
@@ -88,13 +88,12 @@ static void on_df(void *arg, int status, json_t *body, const struct err *err)
 	(void)status;
 	layers = json_integer_value(json_object_get(body, "LayersSize"));
 	images = layers > 0 ? (uint64_t)layers : 0;
-	json_array_foreach(json_object_get(body, "BuildCache"), i, entry) {
-		json_int_t size = json_integer_value(
-			json_object_get(entry, "Size"));
+	json_array_foreach (json_object_get(body, "BuildCache"), i, entry) {
+		json_int_t size =
+			json_integer_value(json_object_get(entry, "Size"));
 
 		/* What an image shares is counted with the images. */
-		if (size > 0 &&
-		    !json_is_true(json_object_get(entry, "Shared")))
+		if (size > 0 && !json_is_true(json_object_get(entry, "Shared")))
 			cache += (uint64_t)size;
 	}
 	df->fn(df->arg, images, cache, err);
@@ -113,8 +112,8 @@ int docker_op_df(struct runtime *rt,
 		return -ENOMEM;
 	*df = (struct df){ .fn = fn, .arg = arg };
 	r = engine_call(docker_of(rt)->engine, "GET",
-			"/system/df?type=image&type=build-cache",
-			DF_TIMEOUT_MS, on_df, df);
+			"/system/df?type=image&type=build-cache", DF_TIMEOUT_MS,
+			on_df, df);
 	if (r < 0)
 		free(df);
 	return r;
@@ -158,8 +157,8 @@ static int prune_step(struct prune *p)
 	int r;
 
 	if (left > 0) {
-		const char *id = json_string_value(
-			json_array_get(p->ids, left - 1));
+		const char *id =
+			json_string_value(json_array_get(p->ids, left - 1));
 
 		r = docker_remove(p->d, id, prune_next, p);
 		json_array_remove(p->ids, left - 1);
@@ -199,8 +198,11 @@ int docker_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
 
 	if (!p)
 		return r;
-	*p = (struct prune){ .d = docker_of(rt), .images = images, .fn = fn,
-			     .arg = arg, .ids = json_array() };
+	*p = (struct prune){ .d = docker_of(rt),
+			     .images = images,
+			     .fn = fn,
+			     .arg = arg,
+			     .ids = json_array() };
 	if (p->ids)
 		r = list_call(p->d, prune_each, prune_next, p);
 	if (r < 0) {

@@ -31,8 +31,7 @@ struct done {
 	void *arg;
 };
 
-static void on_done(void *arg, int status, json_t *body,
-		    const struct err *err)
+static void on_done(void *arg, int status, json_t *body, const struct err *err)
 {
 	struct done *dn = arg;
 
@@ -93,8 +92,8 @@ static void on_removed(void *arg, int status, json_t *body,
 static int removal_try(struct removal *rm)
 {
 	rm->tries++;
-	return engine_call(rm->d->engine, "DELETE", rm->path,
-			   REMOVE_TIMEOUT_MS, on_removed, rm);
+	return engine_call(rm->d->engine, "DELETE", rm->path, REMOVE_TIMEOUT_MS,
+			   on_removed, rm);
 }
 
 static void on_retry(void *arg)
@@ -122,7 +121,7 @@ int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 	if (!rm)
 		return -ENOMEM;
 	*rm = (struct removal){ .d = d, .fn = fn, .arg = arg };
-	strcpy(rm->id, id);
+	snprintf(rm->id, sizeof(rm->id), "%s", id);
 	rm->timer = loop_timer_new(d->loop, on_retry, rm);
 	r = rm->timer ? docker_path(rm->path, sizeof(rm->path), id,
 				    "?force=1&v=1") :
@@ -148,8 +147,7 @@ static uint64_t num(const json_t *obj, const char *key)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
-static void on_stats(void *arg, int status, json_t *body,
-		     const struct err *err)
+static void on_stats(void *arg, int status, json_t *body, const struct err *err)
 {
 	struct stats *s = arg;
 	struct runtime_stats st = { 0 };
@@ -172,7 +170,7 @@ static void on_stats(void *arg, int status, json_t *body,
 	st.memory = st.memory > cache ? st.memory - cache : 0;
 	st.memory_limit = num(memory, "limit");
 	st.pids = num(json_object_get(body, "pids_stats"), "current");
-	json_object_foreach(nets, key, net) {
+	json_object_foreach (nets, key, net) {
 		st.rx_bytes += num(net, "rx_bytes");
 		st.tx_bytes += num(net, "tx_bytes");
 	}
@@ -228,8 +226,8 @@ static void on_inspected(void *arg, int status, json_t *body,
 	}
 	end.running = json_is_true(json_object_get(state, "Running"));
 	end.oom = json_is_true(json_object_get(state, "OOMKilled"));
-	end.exit_code = (int)json_integer_value(
-		json_object_get(state, "ExitCode"));
+	end.exit_code =
+		(int)json_integer_value(json_object_get(state, "ExitCode"));
 	links_words(en->d->links, en->id, end.text, sizeof(end.text));
 	text = json_string_value(json_object_get(state, "Error"));
 	if (!end.text[0] && text)
@@ -276,7 +274,7 @@ int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
 	if (!en)
 		return -ENOMEM;
 	*en = (struct end){ .d = docker_of(rt), .fn = fn, .arg = arg };
-	strcpy(en->id, id);
+	snprintf(en->id, sizeof(en->id), "%s", id);
 	r = docker_path(path, sizeof(path), id, "/wait");
 	if (r == 0)
 		r = engine_call(en->d->engine, "POST", path, END_WAIT_MS,

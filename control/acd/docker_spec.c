@@ -30,12 +30,12 @@ static json_t *mount_json(const char *source, const char *target, bool ro)
 
 static json_t *mounts_json(const struct runtime_spec *spec)
 {
-	return json_pack(
-		"[o, o, o, o]",
-		mount_json(spec->workspace, "/workspace", spec->workspace_ro),
-		mount_json(spec->home, "/home/node", false),
-		mount_json(HOST_RESOLV_CONF, "/etc/resolv.conf", true),
-		mount_json(INIT_GUARD, INIT_GUARD, true));
+	return json_pack("[o, o, o, o]",
+			 mount_json(spec->workspace, "/workspace",
+				    spec->workspace_ro),
+			 mount_json(spec->home, "/home/node", false),
+			 mount_json(HOST_RESOLV_CONF, "/etc/resolv.conf", true),
+			 mount_json(INIT_GUARD, INIT_GUARD, true));
 }
 
 static json_t *device_json(const char *path)
@@ -122,20 +122,21 @@ static json_t *host_config_json(const struct runtime_spec *spec, bool runsc,
 
 	for (size_t i = 0; runsc && i < ARRAY_SIZE(runsc_caps); i++)
 		json_array_append_new(caps, json_string(runsc_caps[i]));
-	conf = json_pack(
-		"{s:s, s:s, s:s, s:{s:s}, s:[s], s:o, s:o, s:o, s:[s],"
-		" s:b, s:I, s:I, s:I}",
-		"Runtime", runtime, "NetworkMode", AC_BRIDGE, "IpcMode",
-		"private", "LogConfig", "Type", "none", "CapDrop", "ALL",
-		"CapAdd", caps, "Mounts", mounts_json(spec), "Devices",
-		devices, "Dns", AC_GATEWAY, "Init", 0, "NanoCpus",
-		(json_int_t)(spec->cpu_milli * 1000000), "Memory",
-		(json_int_t)spec->memory, "MemorySwap",
-		(json_int_t)spec->memory);
+	conf = json_pack("{s:s, s:s, s:s, s:{s:s}, s:[s], s:o, s:o, s:o, s:[s],"
+			 " s:b, s:I, s:I, s:I}",
+			 "Runtime", runtime, "NetworkMode", AC_BRIDGE,
+			 "IpcMode", "private", "LogConfig", "Type", "none",
+			 "CapDrop", "ALL", "CapAdd", caps, "Mounts",
+			 mounts_json(spec), "Devices", devices, "Dns",
+			 AC_GATEWAY, "Init", 0, "NanoCpus",
+			 (json_int_t)(spec->cpu_milli * 1000000), "Memory",
+			 (json_int_t)spec->memory, "MemorySwap",
+			 (json_int_t)spec->memory);
 	if (spec->pids)
-		json_object_set_new(conf, "PidsLimit",
-				    json_integer((json_int_t)(
-					    spec->pids + DOCKER_PIDS_EXTRA)));
+		json_object_set_new(
+			conf, "PidsLimit",
+			json_integer(
+				(json_int_t)(spec->pids + DOCKER_PIDS_EXTRA)));
 	if (!runsc)
 		json_object_set_new(conf, "SecurityOpt",
 				    json_pack("[s]", "no-new-privileges"));
@@ -160,15 +161,15 @@ json_t *docker_create_json(const struct runtime_spec *spec, struct err *err)
 		json_decref(devices);
 		return NULL;
 	}
-	body = json_pack(
-		"{s:s, s:s, s:s, s:s, s:[s], s:[], s:{s:s}, s:i, s:o,"
-		" s:{s:{s:{s:{s:s}}}}}",
-		"Image", spec->image, "Hostname", spec->name, "User", "0:0",
-		"WorkingDir", "/", "Entrypoint", INIT_GUARD, "Cmd", "Labels",
-		DOCKER_LABEL, spec->name, "StopTimeout", STOP_TIMEOUT_S,
-		"HostConfig", host_config_json(spec, runsc, runtime, devices),
-		"NetworkingConfig", "EndpointsConfig", AC_BRIDGE, "IPAMConfig",
-		"IPv4Address", spec->address);
+	body = json_pack("{s:s, s:s, s:s, s:s, s:[s], s:[], s:{s:s}, s:i, s:o,"
+			 " s:{s:{s:{s:{s:s}}}}}",
+			 "Image", spec->image, "Hostname", spec->name, "User",
+			 "0:0", "WorkingDir", "/", "Entrypoint", INIT_GUARD,
+			 "Cmd", "Labels", DOCKER_LABEL, spec->name,
+			 "StopTimeout", STOP_TIMEOUT_S, "HostConfig",
+			 host_config_json(spec, runsc, runtime, devices),
+			 "NetworkingConfig", "EndpointsConfig", AC_BRIDGE,
+			 "IPAMConfig", "IPv4Address", spec->address);
 	if (!body)
 		err_set(err, -ENOMEM, "out of memory");
 	return body;

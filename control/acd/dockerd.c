@@ -18,8 +18,8 @@
 
 #define NOFILE 1048576u
 
-static const char *const argv[] = { "dockerd", "--config-file",
-				    DOCKERD_CONFIG, NULL };
+static const char *const argv[] = { "dockerd", "--config-file", DOCKERD_CONFIG,
+				    NULL };
 
 const struct supervise_spec dockerd_spec = {
 	.argv = argv,
@@ -34,7 +34,7 @@ const struct supervise_spec dockerd_spec = {
  */
 const char *const dockerd_runsc_flags[] = {
 	"--platform=systrap", "--network=sandbox", "--overlay2=none",
-	"--allow-suid",	      "--host-uds=none",   NULL,
+	"--allow-suid",       "--host-uds=none",   NULL,
 };
 
 const char *dockerd_runsc(void)
@@ -44,15 +44,19 @@ const char *dockerd_runsc(void)
 	return AC_LIBEXEC "/runsc";
 }
 
-/* {"path": ac-runtime, "runtimeArgs": [@binary, @flags..., @extra]} */
+/* {"path": ac-runtime, "runtimeArgs": [@binary, @flags..., @extra]}; runsc
+ * also tells what it does, at no measurable cost. */
 static json_t *runtime_json(const char *binary, const char *const *flags,
 			    const char *extra)
 {
 	json_t *args = json_array();
 
 	json_array_append_new(args, json_string(binary));
-	for (; flags && *flags; flags++)
-		json_array_append_new(args, json_string(*flags));
+	for (const char *const *f = flags; f && *f; f++)
+		json_array_append_new(args, json_string(*f));
+	if (flags)
+		json_array_append_new(
+			args, json_string("--debug-log=" DOCKERD_GVISOR_LOG));
 	if (extra)
 		json_array_append_new(args, json_string(extra));
 	return json_pack("{s:s, s:o}", "path", AC_LIBEXEC "/ac-runtime",
@@ -73,15 +77,15 @@ json_t *dockerd_config(const char *runsc)
 	json_int_t nofile = nofile_limit();
 	json_t *conf = json_pack(
 		"{s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:s, s:[s]}",
-		"hosts", "unix://" AC_ENGINE_SOCK, "pidfile",
-		DOCKERD_PID_FILE, "bridge", "none",
-		"iptables", 0, "ip6tables", 0, "ip-forward", 0, "ip-masq", 0,
-		"userland-proxy", 0, "live-restore", 1, "log-driver", "none",
-		"exec-opts", "native.cgroupdriver=cgroupfs");
-	json_t *limits = json_pack(
-		"{s:{s:s, s:i, s:i}, s:{s:s, s:I, s:I}}", "core", "Name",
-		"core", "Soft", 0, "Hard", 0, "nofile", "Name", "nofile",
-		"Soft", nofile, "Hard", nofile);
+		"hosts", "unix://" AC_ENGINE_SOCK, "pidfile", DOCKERD_PID_FILE,
+		"bridge", "none", "iptables", 0, "ip6tables", 0, "ip-forward",
+		0, "ip-masq", 0, "userland-proxy", 0, "live-restore", 1,
+		"log-driver", "none", "exec-opts",
+		"native.cgroupdriver=cgroupfs");
+	json_t *limits = json_pack("{s:{s:s, s:i, s:i}, s:{s:s, s:I, s:I}}",
+				   "core", "Name", "core", "Soft", 0, "Hard", 0,
+				   "nofile", "Name", "nofile", "Soft", nofile,
+				   "Hard", nofile);
 	json_t *runtimes = json_pack(
 		"{s:o, s:o, s:o}", "runsc",
 		runtime_json(runsc, dockerd_runsc_flags, NULL), "runsc-gpu",
@@ -104,8 +108,9 @@ int dockerd_write_config(const char *path, struct err *err)
 
 	json_decref(conf);
 	if (!text)
-		return err_set(err, -ENOMEM, "engine configuration: out of "
-					     "memory");
+		return err_set(err, -ENOMEM,
+			       "engine configuration: out of "
+			       "memory");
 	r = file_write_atomic(path, text, strlen(text), 0644);
 	if (r < 0)
 		return err_set(err, r, "write %s: %s", path, err_text(r));

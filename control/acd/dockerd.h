@@ -12,6 +12,7 @@
 
 #define DOCKERD_CONFIG "/run/ac/daemon.json"
 #define DOCKERD_LOG "/var/lib/ac/log/engine.log"
+#define DOCKERD_GVISOR_LOG "/var/lib/ac/log/gvisor/runsc.log"
 #define DOCKERD_PID_FILE "/run/ac/dockerd.pid"
 
 extern const struct supervise_spec dockerd_spec;

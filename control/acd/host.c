@@ -37,9 +37,8 @@ int host_check_state(uid_t *ret_owner, gid_t *ret_group, struct err *err)
 		const char *path;
 		mode_t mode;
 	} dirs[] = {
-		{ AC_STATE "/run", 0711 },
-		{ AC_STATE_LOG, 0700 },
-		{ AC_STATE_INSTANCES, 0700 },
+		{ AC_STATE "/run", 0711 },        { AC_STATE_LOG, 0700 },
+		{ AC_STATE_LOG "/gvisor", 0700 }, { AC_STATE_INSTANCES, 0700 },
 		{ AC_STATE "/runtime", 0700 },
 	};
 	struct stat st;

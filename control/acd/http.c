@@ -7,9 +7,9 @@
  * A request goes through these steps:
  *
  *	head      on_access() makes a struct http_req
- *	body      collected, at most HTTP_BODY_MAX; more is thrown away up to
- *	          HTTP_EXCESS_MAX, so that a client that writes before it reads
- *	          still sees its 413
+ *	body      collected, at most HTTP_BODY_MAX; more is thrown away, up
+ *	          to HTTP_EXCESS_MAX: a client that writes before it reads
+ *	          shall see its 413
  *	dispatch  the route's handler runs. When it did not answer at once the
  *	          connection is suspended; http_reply_*() resumes it and
  *	          on_access() is called again to queue the answer
@@ -53,7 +53,7 @@ static void streams_refill(struct http *h)
 	struct http_req *req;
 
 	h->room_due = false;
-	LIST_FOREACH(req, &h->reqs, link) {
+	LIST_FOREACH (req, &h->reqs, link) {
 		struct http_stream *s = req->stream;
 
 		if (!s || !s->drained || s->ended)
@@ -124,8 +124,7 @@ static void allow_add(char *list, size_t size, const char *method)
 
 /* The route, or NULL after an answer of 404 or 405. */
 static const struct http_route *route_find(struct http_req *req,
-					   const char *method,
-					   const char *path)
+					   const char *method, const char *path)
 {
 	const struct http_route *r;
 	char allow[64] = "";
@@ -318,8 +317,8 @@ static void on_completed(void *cls ATTR_UNUSED,
 	*con_cls = NULL;
 }
 
-static void ATTR_PRINTF(2, 0)
-on_log(void *cls ATTR_UNUSED, const char *fmt, va_list ap)
+ATTR_PRINTF(2, 0)
+static void on_log(void *cls ATTR_UNUSED, const char *fmt, va_list ap)
 {
 	char text[256];
 
@@ -350,16 +349,21 @@ struct http *http_new(struct loop *loop, const struct http_route *routes,
 static int daemon_start(struct http *h, int fd, struct err *err)
 {
 	const union MHD_DaemonInfo *info;
+	const struct MHD_OptionItem limits[] = {
+		{ MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_MEMORY_MAX, NULL },
+		{ MHD_OPTION_LISTEN_SOCKET, fd, NULL },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+			       MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
 
-	h->mhd = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_ALLOW_UPGRADE |
-			MHD_USE_ERROR_LOG,
-		0, NULL, NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER,
-		on_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-		MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_MAX,
-		MHD_OPTION_END);
+	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h,
+				  /* first: it hears of the others' faults */
+				  MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+				  MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+				  NULL, MHD_OPTION_ARRAY, limits,
+				  MHD_OPTION_END);
 	if (!h->mhd)
 		return err_set(err, -EIO, "the http server does not start");
 
@@ -401,7 +405,7 @@ void http_free(struct http *h)
 	loop_del(h->io);
 	if (h->mhd) {
 		/* It refuses to stop with suspended connections. */
-		LIST_FOREACH(req, &h->reqs, link) {
+		LIST_FOREACH (req, &h->reqs, link) {
 			req->left = true;
 			http_req_resume(req);
 		}

@@ -80,7 +80,6 @@ void http_stream_end(struct http_stream *s);
  * @early are bytes that the client sent already. fd -1: the client left (then
  * possibly before http_upgrade() returns). */
 void http_upgrade(struct http_req *req,
-		  void (*fn)(void *arg, int fd, struct slice early),
-		  void *arg);
+		  void (*fn)(void *arg, int fd, struct slice early), void *arg);
 
 #endif

@@ -310,8 +310,7 @@ static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
 }
 
 void http_upgrade(struct http_req *req,
-		  void (*fn)(void *arg, int fd, struct slice early),
-		  void *arg)
+		  void (*fn)(void *arg, int fd, struct slice early), void *arg)
 {
 	struct MHD_Response *r = NULL;
 

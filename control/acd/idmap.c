@@ -52,9 +52,8 @@ int idmap_swap_lines(char *out, size_t size, uint32_t a, uint32_t b)
 
 		if (spans[i].count == 0)
 			continue;
-		len = snprintf(out + n, size - n, "%u %u %u\n",
-			       spans[i].inside, spans[i].outside,
-			       spans[i].count);
+		len = snprintf(out + n, size - n, "%u %u %u\n", spans[i].inside,
+			       spans[i].outside, spans[i].count);
 		if (len < 0 || (size_t)len >= size - n)
 			return -ENOBUFS;
 		n += (size_t)len;

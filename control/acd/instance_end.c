@@ -86,7 +86,8 @@ void instance_teardown(struct instance *in)
 		run_finish(r, &x);
 	session_free(in->session);
 	in->session = NULL;
-	loop_timer_clear(in->ready_timer);
+	loop_timer_free(in->ready_timer);
+	in->ready_timer = NULL;
 	instance_log_end(in);
 	if (!in->rec.container_id) {
 		sandbox_gone(in, NULL);
@@ -239,7 +240,8 @@ void instance_link_lost(struct instance *in, const struct err *err)
 {
 	session_free(in->session);
 	in->session = NULL;
-	loop_timer_clear(in->ready_timer);
+	loop_timer_free(in->ready_timer);
+	in->ready_timer = NULL;
 	if (in->runtime_busy)
 		return; /* the end is being asked for already */
 	in->why = *err;

@@ -82,7 +82,8 @@ static void sandbox_ready(void *arg)
 {
 	struct instance *in = arg;
 
-	loop_timer_clear(in->ready_timer);
+	loop_timer_free(in->ready_timer);
+	in->ready_timer = NULL;
 	/* Recorded while the process starts, not before. */
 	if (run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
 		instance_start_failed(in);
@@ -129,9 +130,7 @@ static void ready_too_late(void *arg)
 
 static int session_begin(struct instance *in, int link_fd)
 {
-	if (!in->ready_timer)
-		in->ready_timer = loop_timer_new(in->is->loop, ready_too_late,
-						 in);
+	in->ready_timer = loop_timer_new(in->is->loop, ready_too_late, in);
 	in->session = session_new(in->is->loop, link_fd, &sandbox_session_ops,
 				  in);
 	if (!in->session || !in->ready_timer)

@@ -112,8 +112,8 @@ static int words_open(struct entry *e, int *ret_fd)
 	e->words_fd = pair[0];
 	*ret_fd = pair[1];
 	fd_nonblock(e->words_fd, 1);
-	e->words_io = loop_add(e->links->loop, e->words_fd, EPOLLIN, on_words,
-			       e);
+	e->words_io =
+		loop_add(e->links->loop, e->words_fd, EPOLLIN, on_words, e);
 	return e->words_io ? 0 : -ENOMEM;
 }
 
@@ -122,8 +122,8 @@ static void socket_widen(int fd)
 	int bytes = LINK_SOCKET_BYTES;
 
 	/* Over the machine's usual maximum, with CAP_NET_ADMIN. */
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes,
-		       sizeof(bytes)) < 0)
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) <
+	    0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
@@ -208,8 +208,8 @@ static void on_asker(void *arg, uint32_t events)
 static void on_connect(void *arg, uint32_t events)
 {
 	struct links *ls = arg;
-	SCOPED_FD fd = accept4(ls->fd, NULL, NULL,
-			       SOCK_CLOEXEC | SOCK_NONBLOCK);
+	SCOPED_FD fd =
+		accept4(ls->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct asker *a;
 	uid_t uid;
 
@@ -279,7 +279,7 @@ int links_expect(struct links *ls, const char *id)
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	strcpy(e->id, id);
+	snprintf(e->id, sizeof(e->id), "%s", id);
 	e->links = ls;
 	e->link_fd = e->words_fd = -1;
 	e->next = ls->entries;

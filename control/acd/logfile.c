@@ -22,8 +22,8 @@ struct logfile {
 
 static int file_open(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC |
-				    O_NOFOLLOW,
+	int fd = open(path,
+		      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 		      0600);
 
 	return fd < 0 ? -errno : fd;
@@ -92,4 +92,15 @@ int logfile_redirect(struct logfile *lf, int fd)
 		return -errno;
 	lf->alias = fd;
 	return 0;
+}
+
+void logfile_trim(const char *path, uint64_t max_bytes)
+{
+	SCOPED_FD fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size <= max_bytes)
+		return;
+	if (ftruncate(fd, 0) < 0)
+		return; /* tried again the next time */
 }

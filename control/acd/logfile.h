@@ -25,5 +25,8 @@ void logfile_write(struct logfile *lf, const void *data, size_t len);
 int logfile_redirect(struct logfile *lf, int fd);
 /* Rotates when the file is larger than its maximum. */
 void logfile_rotate(struct logfile *lf);
+/* For a file that strangers keep open for appending, so that it cannot be
+ * renamed: empties it when it is larger than @max_bytes. */
+void logfile_trim(const char *path, uint64_t max_bytes);
 
 #endif

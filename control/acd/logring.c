@@ -32,8 +32,8 @@ struct logring {
 static int segment_open(const char *path, int flags, int *ret_fd,
 			uint64_t *ret_size)
 {
-	SCOPED_FD fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags,
-			    0600);
+	SCOPED_FD fd =
+		open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -142,8 +142,7 @@ static void logtail_pump(void *arg)
 }
 
 static struct logtail *logtail_new(struct loop *loop, const char *path,
-				   uint64_t lines, bool follow,
-				   struct err *err)
+				   uint64_t lines, bool follow, struct err *err)
 {
 	struct logtail *t = calloc(1, sizeof(*t));
 	SCOPED_STR old = str_printf("%s.1", path);

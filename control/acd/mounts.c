@@ -197,7 +197,7 @@ static int listen_at(const char *path, uid_t uid, gid_t gid)
 		return -errno;
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
+	memcpy(addr.sun_path, path, strlen(path));
 	unlink(path);
 	/* Nobody can connect before the mode is right: no listen() yet. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
@@ -237,8 +237,7 @@ static void idmap_probe(uint32_t uid, uint32_t gid)
 	mounts.idmap_problem[0] = '\0';
 	if (fd < 0) {
 		snprintf(mounts.idmap_problem, sizeof(mounts.idmap_problem),
-			 "detached mounts do not work here: %s",
-			 err_text(fd));
+			 "detached mounts do not work here: %s", err_text(fd));
 		return;
 	}
 	r = idmap_apply(fd, uid, gid, false);
@@ -329,8 +328,8 @@ static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 		     char *out, struct err *err)
 {
-	SCOPED_STR path = str_printf("%s/%s/%s", mounts.state, spec->name,
-				     leaf);
+	SCOPED_STR path =
+		str_printf("%s/%s/%s", mounts.state, spec->name, leaf);
 	SCOPED_FD fd = -1;
 
 	if (!path)
@@ -350,8 +349,8 @@ static int mount_external(const struct mounts_spec *spec, char *out,
 	if (!x || x->fd < 0)
 		return err_set(err, -ENOENT,
 			       "the workspace directory was not sent");
-	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro,
-		     out, err);
+	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro, out,
+		     err);
 	if (r == 0)
 		fd_closep(&x->fd); /* the mount holds it from now on */
 	return r;

@@ -66,7 +66,7 @@ static bool chain_drops(const json_t *list, size_t i)
 	const json_t *entry;
 	size_t k;
 
-	json_array_foreach(list, k, entry) {
+	json_array_foreach (list, k, entry) {
 		const json_t *chain = json_object_get(entry, "chain");
 		const json_t *rule = json_object_get(entry, "rule");
 
@@ -152,15 +152,15 @@ static void on_created(void *arg, int status, json_t *body,
 
 static json_t *network_json(void)
 {
-	return json_pack(
-		"{s:s, s:s, s:b, s:b, s:{s:[{s:s, s:s}]},"
-		" s:{s:s, s:s, s:s}}",
-		"Name", AC_BRIDGE, "Driver", "bridge", "CheckDuplicate", 1,
-		"EnableIPv6", 0, "IPAM", "Config", "Subnet", AC_SUBNET,
-		"Gateway", AC_GATEWAY, "Options",
-		"com.docker.network.bridge.name", AC_BRIDGE,
-		"com.docker.network.bridge.enable_icc", "false",
-		"com.docker.network.bridge.enable_ip_masquerade", "false");
+	return json_pack("{s:s, s:s, s:b, s:b, s:{s:[{s:s, s:s}]},"
+			 " s:{s:s, s:s, s:s}}",
+			 "Name", AC_BRIDGE, "Driver", "bridge",
+			 "CheckDuplicate", 1, "EnableIPv6", 0, "IPAM", "Config",
+			 "Subnet", AC_SUBNET, "Gateway", AC_GATEWAY, "Options",
+			 "com.docker.network.bridge.name", AC_BRIDGE,
+			 "com.docker.network.bridge.enable_icc", "false",
+			 "com.docker.network.bridge.enable_ip_masquerade",
+			 "false");
 }
 
 static void on_inspected(void *arg, int status, json_t *body,
@@ -178,8 +178,7 @@ static void on_inspected(void *arg, int status, json_t *body,
 				     on_created, en);
 		if (r == 0)
 			return;
-		err_set(&e, r, "create network %s: %s", AC_BRIDGE,
-			err_text(r));
+		err_set(&e, r, "create network %s: %s", AC_BRIDGE, err_text(r));
 	} else if (err) {
 		e = *err;
 	} else if (!str_is(conf, "Gateway", AC_GATEWAY) ||

@@ -130,7 +130,7 @@ static void on_created(void *arg, int status, json_t *body,
 		start_fail(s, err ? err : &e);
 		return;
 	}
-	strcpy(s->id, id);
+	snprintf(s->id, sizeof(s->id), "%s", id);
 	r = links_expect(s->d->links, id);
 	if (r == 0)
 		r = docker_path(path, sizeof(path), id, "/start");
@@ -241,8 +241,7 @@ static int op_freeze(struct runtime *rt, const char *id, bool frozen,
 
 	if (r < 0)
 		return r;
-	return docker_do(docker_of(rt), "POST", path, CALL_TIMEOUT_MS, fn,
-			 arg);
+	return docker_do(docker_of(rt), "POST", path, CALL_TIMEOUT_MS, fn, arg);
 }
 
 static int op_has_image(struct runtime *rt, const char *image,

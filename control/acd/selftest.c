@@ -142,6 +142,20 @@ static const char *last_line(char *text)
 	return nl ? nl + 1 : text;
 }
 
+/* The line that tells most when there is no verdict: the last one of a test
+ * that had begun (it speaks TAP), else the first one of a runtime's own. */
+static void telling_line(char *out, size_t size, const char *text,
+			 const char *last)
+{
+	bool begun = str_starts(text, "# ") || str_starts(text, "ok ") ||
+		     str_starts(text, "not ok ");
+
+	if (begun)
+		str_escape(out, size, last, strlen(last));
+	else
+		str_escape(out, size, text, strcspn(text, "\n"));
+}
+
 /* Judges what the sandbox said; its bytes are printed only escaped. */
 static void judge(struct selftest *t, int code)
 {
@@ -163,6 +177,8 @@ static void judge(struct selftest *t, int code)
 		verdict(t, SELFTEST_OK, "");
 		return;
 	}
+	if (!str_starts(line, FAILED))
+		telling_line(line, sizeof(line), t->text, last);
 	if (t->late)
 		snprintf(reason, sizeof(reason),
 			 "the self-test did not end within %u s; %s",
@@ -303,8 +319,7 @@ static void on_timer(void *arg)
 }
 
 struct selftest *selftest_new(struct loop *loop, struct children *children,
-			      const struct selftest_spec *spec,
-			      struct err *err)
+			      const struct selftest_spec *spec, struct err *err)
 {
 	struct selftest *t = calloc(1, sizeof(*t));
 

@@ -35,20 +35,21 @@ static json_t *caps_json(void)
 
 static json_t *special_mount(const char *type, const char *target)
 {
-	return json_pack("{s:s, s:s, s:s}", "destination", target, "type",
-			 type, "source", type);
+	return json_pack("{s:s, s:s, s:s}", "destination", target, "type", type,
+			 "source", type);
 }
 
 json_t *selftest_config(const char *guard)
 {
-	json_t *mounts = json_pack(
-		"[o, o, {s:s, s:s, s:s, s:[s, s]}]",
-		special_mount("proc", "/proc"), special_mount("tmpfs", "/tmp"),
-		"destination", GUARD_IN_SANDBOX, "type", "bind", "source", guard, "options",
-		"bind", "ro");
-	json_t *namespaces = json_pack(
-		"[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]", "type", "pid", "type",
-		"network", "type", "ipc", "type", "uts", "type", "mount");
+	json_t *mounts = json_pack("[o, o, {s:s, s:s, s:s, s:[s, s]}]",
+				   special_mount("proc", "/proc"),
+				   special_mount("tmpfs", "/tmp"),
+				   "destination", GUARD_IN_SANDBOX, "type",
+				   "bind", "source", guard, "options", "bind",
+				   "ro");
+	json_t *namespaces = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}, {s:s}]",
+				       "type", "pid", "type", "network", "type",
+				       "ipc", "type", "uts", "type", "mount");
 
 	return json_pack(
 		"{s:s, s:s, s:{s:s, s:b}, s:o, s:{s:o},"
@@ -56,9 +57,9 @@ json_t *selftest_config(const char *guard)
 		"ociVersion", "1.0.2", "hostname", SANDBOX_ID, "root", "path",
 		"rootfs", "readonly", 0, "mounts", mounts, "linux",
 		"namespaces", namespaces, "process", "cwd", "/", "args",
-		GUARD_IN_SANDBOX, "--self-test", "env",
-		"PATH=/usr/bin:/bin", "terminal", 0, "noNewPrivileges", 0,
-		"user", "uid", 0, "gid", 0, "capabilities", caps_json());
+		GUARD_IN_SANDBOX, "--self-test", "env", "PATH=/usr/bin:/bin",
+		"terminal", 0, "noNewPrivileges", 0, "user", "uid", 0, "gid", 0,
+		"capabilities", caps_json());
 }
 
 /* runsc, our flags for it (the network differs), its state's place. */
@@ -115,8 +116,8 @@ static int bundle_write(const char *guard, const char *dir)
 	return r;
 }
 
-int selftest_bundle_make(const char *runsc, const char *guard,
-			 const char *dir, struct strv *argv, struct err *err)
+int selftest_bundle_make(const char *runsc, const char *guard, const char *dir,
+			 struct strv *argv, struct err *err)
 {
 	int r = bundle_write(guard, dir);
 
@@ -137,8 +138,7 @@ int selftest_bundle_make(const char *runsc, const char *guard,
 	return 0;
 }
 
-int selftest_bundle_remove(const char *runsc, const char *dir,
-			   struct err *err)
+int selftest_bundle_remove(const char *runsc, const char *dir, struct err *err)
 {
 	struct proc_opts opts = { .fd = { -1, -1, -1 } };
 	struct strv argv = { 0 };

@@ -281,7 +281,8 @@ static void session_lost(struct session *s, int code)
 
 	if (s->why.code == 0 && code == -EBADMSG)
 		err_set(&s->why, code, "the sandbox sent a malformed frame");
-	else if (s->why.code == 0 && code == -ENOTCONN)
+	else if (s->why.code == 0 &&
+		 (code == -ENOTCONN || code == -ECONNRESET || code == -EPIPE))
 		err_set(&s->why, code, "the sandbox closed its guest link");
 	else if (s->why.code == 0)
 		err_set(&s->why, code, "the guest link broke: %s",

@@ -103,9 +103,9 @@ json_t *acd_status(const struct acd *acd)
 		"state", supervise_state_name(engine.state), "restarts",
 		(int)engine.restarts, "version", engine.version, "last_error",
 		engine.last_error, "gateway", "state", "absent", "network",
-		"state", acd->network_closed ? "closed" : "unknown",
-		"runtime", "state", runtime_state(acd), "isolation", "runsc",
-		"version", selftest_version(acd->selftest), "reason",
+		"state", acd->network_closed ? "closed" : "unknown", "runtime",
+		"state", runtime_state(acd), "isolation", "runsc", "version",
+		selftest_version(acd->selftest), "reason",
 		selftest_reason(acd->selftest), "cgroup",
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
 		(int)instances_live(acd->instances), "total", (int)total,
@@ -116,10 +116,10 @@ json_t *acd_status(const struct acd *acd)
 static void check_add(json_t *list, const char *name, bool good,
 		      const char *detail, const char *hint)
 {
-	json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:s}", "name",
-					      name, "ok", good, "detail",
-					      detail, "hint",
-					      good ? "" : hint));
+	json_array_append_new(list,
+			      json_pack("{s:s, s:b, s:s, s:s}", "name", name,
+					"ok", good, "detail", detail, "hint",
+					good ? "" : hint));
 }
 
 static void check_runtime(const struct acd *acd, json_t *list)

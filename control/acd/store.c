@@ -31,32 +31,32 @@ struct field {
 };
 
 /* After the name, which comes first. Columns are called as the members. */
-#define RECORD_FIELDS(X) \
-	X(STR, blueprint) \
-	X(STR, isolation) \
-	X(STATE, state) \
-	X(STR, reason) \
-	X(INT, exit_code) \
-	X(I64, created_at) \
-	X(I64, started_at) \
-	X(I64, finished_at) \
-	X(STR, address) \
-	X(U64, cpu_milli) \
-	X(U64, memory) \
-	X(U64, pids) \
-	X(U64, timeout_ms) \
-	X(STR, gpus) \
-	X(STR, workspace) \
+#define RECORD_FIELDS(X)      \
+	X(STR, blueprint)     \
+	X(STR, isolation)     \
+	X(STATE, state)       \
+	X(STR, reason)        \
+	X(INT, exit_code)     \
+	X(I64, created_at)    \
+	X(I64, started_at)    \
+	X(I64, finished_at)   \
+	X(STR, address)       \
+	X(U64, cpu_milli)     \
+	X(U64, memory)        \
+	X(U64, pids)          \
+	X(U64, timeout_ms)    \
+	X(STR, gpus)          \
+	X(STR, workspace)     \
 	X(BOOL, workspace_ro) \
-	X(BOOL, auto_remove) \
-	X(BOOL, detached) \
-	X(BOOL, tty) \
-	X(STR, workdir) \
-	X(STR, env_json) \
-	X(STR, cmd_json) \
-	X(U32, host_uid) \
-	X(U32, host_gid) \
-	X(STR, container_id) \
+	X(BOOL, auto_remove)  \
+	X(BOOL, detached)     \
+	X(BOOL, tty)          \
+	X(STR, workdir)       \
+	X(STR, env_json)      \
+	X(STR, cmd_json)      \
+	X(U32, host_uid)      \
+	X(U32, host_gid)      \
+	X(STR, container_id)  \
 	X(I64, runs)
 
 #define AS_FIELD(kind, name) \
@@ -66,17 +66,12 @@ struct field {
 #define AS_SETTING(kind, name) ", " #name " = ?"
 
 /* Field n is column n of a result and parameter n + 1. */
-static const struct field fields[] = {
-	AS_FIELD(STR, name) RECORD_FIELDS(AS_FIELD)
-};
+static const struct field fields[] = { AS_FIELD(STR, name) /* the key */
+				       RECORD_FIELDS(AS_FIELD) };
 
-#define SQL_INSERT \
-	"INSERT INTO instance (name" RECORD_FIELDS(AS_COLUMN) \
-	") VALUES (?" RECORD_FIELDS(AS_PARAM) ")"
-#define SQL_UPDATE \
-	"UPDATE instance SET name = ?1" RECORD_FIELDS(AS_SETTING) \
-	" WHERE name = ?1"
-#define SQL_SELECT "SELECT name" RECORD_FIELDS(AS_COLUMN) " FROM instance "
+#define COLUMNS "name" RECORD_FIELDS(AS_COLUMN)
+#define PARAMS "?" RECORD_FIELDS(AS_PARAM)
+#define SETTINGS "name = ?1" RECORD_FIELDS(AS_SETTING)
 
 /* Host part of the addresses that are handed out: 1.0 to 254.255. */
 #define ADDRESS_PREFIX "172.20." /* of AC_SUBNET */
@@ -201,7 +196,8 @@ static int record_read(sqlite3_stmt *st, struct instance_record *ret,
 
 		if (rc < 0) {
 			instance_record_done(&r);
-			return err_set(err, rc, "a record cannot be read: %s: %s",
+			return err_set(err, rc,
+				       "a record cannot be read: %s: %s",
 				       fields[i].column, err_text(rc));
 		}
 	}
@@ -244,10 +240,12 @@ int store_prepare(struct store *s, struct err *err)
 		const char *sql;
 		sqlite3_stmt **st;
 	} all[] = {
-		{ SQL_INSERT, &s->insert },
-		{ SQL_UPDATE, &s->update },
-		{ SQL_SELECT "WHERE name = ?", &s->get },
-		{ SQL_SELECT "ORDER BY name", &s->each },
+		{ "INSERT INTO instance (" COLUMNS ") VALUES (" PARAMS ")",
+		  &s->insert },
+		{ "UPDATE instance SET " SETTINGS " WHERE name = ?1",
+		  &s->update },
+		{ "SELECT " COLUMNS " FROM instance WHERE name = ?", &s->get },
+		{ "SELECT " COLUMNS " FROM instance ORDER BY name", &s->each },
 		{ "DELETE FROM instance WHERE name = ?", &s->drop },
 		{ "SELECT address FROM instance", &s->addresses },
 	};
@@ -388,8 +386,8 @@ int store_delete(struct store *s, const char *name, struct err *err)
 }
 
 int store_each(struct store *s,
-	       int (*fn)(void *arg, const struct instance_record *r),
-	       void *arg, struct err *err)
+	       int (*fn)(void *arg, const struct instance_record *r), void *arg,
+	       struct err *err)
 {
 	SCOPED_STATEMENT st = s->each;
 	int rc;

@@ -83,7 +83,7 @@ int store_err(sqlite3 *db, int rc, const char *what, struct err *err)
 	}
 	return err_set(err, code, "database: %s: %s", what,
 		       rc == SQLITE_RANGE ? "a number is too large" :
-		       db		  ? sqlite3_errmsg(db) :
+		       db                 ? sqlite3_errmsg(db) :
 					    sqlite3_errstr(rc));
 }
 
@@ -123,7 +123,8 @@ static int corrupt(const char *path, const char *why, struct err *err)
 		       path, why);
 }
 
-/* The first column of the first row, as text for the caller to free. */
+/* The first column of the first row, as text for the caller to free: never
+ * NULL with SQLITE_OK. */
 static int query_text(sqlite3 *db, const char *sql, char **ret)
 {
 	sqlite3_stmt *st = NULL;
@@ -136,6 +137,8 @@ static int query_text(sqlite3 *db, const char *sql, char **ret)
 
 		*ret = strdup(text ? text : "");
 		rc = *ret ? SQLITE_OK : SQLITE_NOMEM;
+	} else if (rc == SQLITE_OK || rc == SQLITE_DONE) {
+		rc = SQLITE_INTERNAL; /* a question without an answer */
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -169,9 +172,8 @@ static int look(const char *path, struct err *err)
 	SCOPED_DB db = NULL;
 	SCOPED_STR check = NULL;
 	int version = 0, tables = 0;
-	int rc = sqlite3_open_v2(path, &db,
-				 SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
-				 NULL);
+	int rc = sqlite3_open_v2(
+		path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
 
 	if (rc == SQLITE_OK)
 		rc = query_int(db, "PRAGMA user_version", &version);
@@ -201,8 +203,8 @@ static int look(const char *path, struct err *err)
 /* SQLite gives its companions (-wal) the mode of the file, so make it. */
 static int file_ensure(const char *path, struct err *err)
 {
-	SCOPED_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-			    0600);
+	SCOPED_FD fd =
+		open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -221,8 +223,7 @@ static int migrate(sqlite3 *db, struct err *err)
 	if (rc == SQLITE_OK && version < SCHEMA_VERSION)
 		rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 	else
-		return rc == SQLITE_OK ? 0 :
-					 store_err(db, rc, "migrate", err);
+		return rc == SQLITE_OK ? 0 : store_err(db, rc, "migrate", err);
 
 	for (int i = version; i < SCHEMA_VERSION && rc == SQLITE_OK; i++)
 		rc = sqlite3_exec(db, migrations[i], NULL, NULL, NULL);
@@ -237,8 +238,7 @@ static int migrate(sqlite3 *db, struct err *err)
 	return rc;
 }
 
-static int open_for_writing(struct store *s, const char *path,
-			    struct err *err)
+static int open_for_writing(struct store *s, const char *path, struct err *err)
 {
 	SCOPED_STR mode = NULL;
 	int rc = sqlite3_open_v2(path, &s->db,

@@ -12,6 +12,10 @@
  * Input that the run cannot take yet waits in @input, one window at most,
  * since the client gets credit only for what was passed on.
  *
+ * After EXIT acd closes its direction only and reads on until the client has
+ * closed, too: a client that is just sending must not be hit by EPIPE before
+ * it has read how its run ended.
+ *
  * The client is the user, yet its bytes are parsed as strictly as a guest's:
  * what does not fit ends the connection. Nothing is torn down from inside a
  * callback of the run; what goes wrong there shows at the next event of the
@@ -28,6 +32,7 @@
 #define CHANNEL 1u /* there is but one on such a connection */
 #define OUT_MAX (2 * LINK_WINDOW)
 #define CREDIT_BATCH (LINK_WINDOW / 4)
+#define LINGER_MS 5000u /* for the client to close after its EXIT */
 
 struct stream {
 	LIST_ENTRY(stream) link;
@@ -39,7 +44,7 @@ struct stream {
 	struct run_watch *watch;
 	enum stream_role role;
 	bool over; /* EXIT is in the queue */
-	bool left; /* the client is done with us */
+	struct loop_timer *linger; /* EXIT was sent */
 
 	struct buf rest; /* beginning of a frame from the client */
 	struct buf out;
@@ -60,8 +65,12 @@ static void stream_free(struct stream *st)
 {
 	LIST_REMOVE(st, link);
 	loop_del(st->io);
-	if (st->fd >= 0)
+	loop_timer_free(st->linger);
+	/* Whoever else has the descriptor, the client sees the end now. */
+	if (st->fd >= 0) {
+		shutdown(st->fd, SHUT_RDWR);
 		close(st->fd);
+	}
 	run_watch_free(st->watch);
 	buf_done(&st->rest);
 	buf_done(&st->out);
@@ -283,7 +292,6 @@ static int client_resize(struct stream *st, const struct link_frame *f)
 
 static int client_detach(struct stream *st)
 {
-	st->left = true;
 	if (st->run && st->role != STREAM_GUEST)
 		run_detach(st->run);
 	st->role = STREAM_GUEST; /* its loss ends nothing any more */
@@ -313,7 +321,6 @@ static int client_frame(void *arg, const struct link_frame *f)
 	case LINK_DETACH:
 		return client_detach(st);
 	case LINK_CLOSE:
-		st->left = true;
 		return -ENOTCONN;
 	default:
 		return -EBADMSG;
@@ -338,6 +345,23 @@ static void stream_lost(struct stream *st)
 	stream_free(st);
 }
 
+static void linger_over(void *arg)
+{
+	stream_free(arg);
+}
+
+/* All was said. */
+static void stream_linger(struct stream *st)
+{
+	st->linger = loop_timer_new(st->loop, linger_over, st);
+	if (!st->linger || shutdown(st->fd, SHUT_WR) < 0) {
+		stream_free(st);
+		return;
+	}
+	loop_timer_set(st->linger, LINGER_MS);
+	stream_events(st);
+}
+
 static void stream_io(void *arg, uint32_t events)
 {
 	struct stream *st = arg;
@@ -347,12 +371,13 @@ static void stream_io(void *arg, uint32_t events)
 		ret = stream_flush(st);
 	if (ret == 0 && events & ~(uint32_t)EPOLLOUT)
 		ret = linkio_read(st->fd, &st->rest, client_frame, st);
-	if (ret < 0 && ret != -ENOTCONN && !st->left && !st->over)
+	/* Clients come and go; only what they should not do is told. */
+	if (ret == -EBADMSG)
 		log_warn("a client's stream ended: %s", err_text(ret));
 	if (ret < 0)
 		stream_lost(st);
-	else if (st->over && buf_len(&st->out) == 0)
-		stream_free(st);
+	else if (st->over && !st->linger && buf_len(&st->out) == 0)
+		stream_linger(st);
 	else
 		stream_events(st);
 }

@@ -138,8 +138,8 @@ static void backoff(struct supervise *s)
 
 	s->failures++;
 	state_set(s, SUPERVISE_BACKOFF);
-	log_error("%s: %s; next try in %u ms", s->spec.argv[0], s->st.last_error,
-		  ms);
+	log_error("%s: %s; next try in %u ms", s->spec.argv[0],
+		  s->st.last_error, ms);
 	loop_timer_set(s->timer, ms);
 }
 
@@ -163,18 +163,16 @@ static void on_end(void *arg, pid_t pid, int status)
 	snprintf(s->st.last_error, sizeof(s->st.last_error),
 		 "ended with code %d%s%s", proc_code(status),
 		 s->last_line[0] ? ": " : "", s->last_line);
-	if (s->st.state == SUPERVISE_UP &&
-	    clock_ms() - s->since_ms > STABLE_MS)
+	if (s->st.state == SUPERVISE_UP && clock_ms() - s->since_ms > STABLE_MS)
 		s->failures = 0;
 	backoff(s);
 }
 
-static void on_probe(void *arg, int status, json_t *body,
-		     const struct err *err)
+static void on_probe(void *arg, int status, json_t *body, const struct err *err)
 {
 	struct supervise *s = arg;
-	const char *version = json_string_value(json_object_get(body,
-								"Version"));
+	const char *version =
+		json_string_value(json_object_get(body, "Version"));
 
 	(void)status;
 	s->probing = false;
@@ -222,8 +220,10 @@ static void on_timer(void *arg)
 /* Starts the program with its output in a pipe of ours. */
 static int spawn(struct supervise *s, struct err *err)
 {
-	struct proc_opts opts = { .argv = s->spec.argv, .new_session = 1,
-				  .die_with_parent = 1, .fd = { -1, -1, -1 } };
+	struct proc_opts opts = { .argv = s->spec.argv,
+				  .new_session = 1,
+				  .die_with_parent = 1,
+				  .fd = { -1, -1, -1 } };
 	SCOPED_FD rd = -1;
 	SCOPED_FD wr = -1;
 	int pair[2], r;

@@ -18,11 +18,11 @@
 struct builder {
 	struct yaml_tree *tree;
 	struct yaml_node *stack[YAML_DEPTH_MAX];
-	struct yaml_node **tail[YAML_DEPTH_MAX]; /* where a child goes */
 	unsigned depth;
 	char *key; /* of the map on top, waiting for its value */
 	size_t nodes;
 	unsigned documents;
+	int code; /* why there is no node */
 };
 
 static void node_free(struct yaml_node *n)
@@ -37,12 +37,10 @@ void yaml_tree_done(struct yaml_tree *t)
 {
 	while (t->root) {
 		struct yaml_node *n = t->root;
-		struct yaml_node **end = &n->first;
 
-		while (*end)
-			end = &(*end)->next;
-		*end = n->next;
-		t->root = n->first;
+		if (n->last)
+			n->last->next = n->next;
+		t->root = n->last ? n->first : n->next;
 		node_free(n);
 	}
 }
@@ -78,8 +76,8 @@ int yaml_tree_string(const struct yaml_tree *t, const struct yaml_node *n,
 		     const char **ret, struct err *err)
 {
 	static const char *const ambiguous[] = {
-		"",   "~",  "null", "true", "false",
-		"on", "off", "yes", "no",   "y", "n",
+		"",    "~",   "null", "true", "false", "on",
+		"off", "yes", "no",   "y",    "n",
 	};
 
 	if (n->kind != YAML_SCALAR)
@@ -106,51 +104,65 @@ static bool map_has(const struct yaml_node *map, const char *key)
 	return false;
 }
 
-static bool key_is_missing(const struct builder *b)
+/* The open list or map that comes next goes into, NULL at the top. */
+static struct yaml_node *parent_of(const struct builder *b)
 {
-	return b->depth && b->stack[b->depth - 1]->kind == YAML_MAP && !b->key;
+	return b->depth ? b->stack[b->depth - 1] : NULL;
 }
 
-/* Hangs a new node where the builder stands. */
-static int node_add(struct builder *b, enum yaml_kind kind, yaml_mark_t mark,
-		    struct yaml_node **ret, struct err *err)
+static bool key_is_missing(const struct builder *b)
 {
+	const struct yaml_node *parent = parent_of(b);
+
+	return parent && parent->kind == YAML_MAP && !b->key;
+}
+
+/* Hangs a new node where the builder stands; NULL: b->code says why. */
+static struct yaml_node *node_add(struct builder *b, enum yaml_kind kind,
+				  yaml_mark_t mark, struct err *err)
+{
+	struct yaml_node *parent = parent_of(b);
 	struct yaml_node *n;
 
-	if (key_is_missing(b))
-		return refuse_mark(b, mark, err, "a key must be a plain word");
-	if (++b->nodes > YAML_NODES_MAX)
-		return refuse_mark(b, mark, err, "too many values");
+	if (key_is_missing(b)) {
+		b->code =
+			refuse_mark(b, mark, err, "a key must be a plain word");
+		return NULL;
+	}
+	if (++b->nodes > YAML_NODES_MAX) {
+		b->code = refuse_mark(b, mark, err, "too many values");
+		return NULL;
+	}
 	n = calloc(1, sizeof(*n));
-	if (!n)
-		return err_set(err, -ENOMEM, "out of memory");
+	if (!n) {
+		b->code = err_set(err, -ENOMEM, "out of memory");
+		return NULL;
+	}
 	n->kind = kind;
 	n->line = (unsigned)mark.line + 1;
 	n->column = (unsigned)mark.column + 1;
 	n->key = ptr_take(&b->key);
-	if (b->depth == 0) {
+	if (!parent)
 		b->tree->root = n;
-	} else {
-		*b->tail[b->depth - 1] = n;
-		b->tail[b->depth - 1] = &n->next;
-	}
-	*ret = n;
-	return 0;
+	else if (parent->last)
+		parent->last->next = n;
+	else
+		parent->first = n;
+	if (parent)
+		parent->last = n;
+	return n;
 }
 
 static int on_collection(struct builder *b, enum yaml_kind kind,
 			 yaml_mark_t mark, struct err *err)
 {
-	struct yaml_node *n;
-	int rc = node_add(b, kind, mark, &n, err);
+	struct yaml_node *n = node_add(b, kind, mark, err);
 
-	if (rc < 0)
-		return rc;
+	if (!n)
+		return b->code;
 	if (b->depth == YAML_DEPTH_MAX)
 		return refuse_mark(b, mark, err, "nested too deeply");
-	b->stack[b->depth] = n;
-	b->tail[b->depth] = &n->first;
-	b->depth++;
+	b->stack[b->depth++] = n;
 	return 0;
 }
 
@@ -168,26 +180,25 @@ static int on_key(struct builder *b, const char *text, yaml_mark_t mark,
 	return b->key ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int on_scalar(struct builder *b, const yaml_event_t *ev,
-		     struct err *err)
+static int on_scalar(struct builder *b, const yaml_event_t *ev, struct err *err)
 {
 	const char *text = (const char *)ev->data.scalar.value;
 	size_t len = ev->data.scalar.length;
 	bool quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	struct yaml_node *n;
-	int rc;
 
 	if (len > YAML_SCALAR_MAX)
-		return refuse_mark(b, ev->start_mark, err, "the text is too long");
+		return refuse_mark(b, ev->start_mark, err,
+				   "the text is too long");
 	if (memchr(text, 0, len))
 		return refuse_mark(b, ev->start_mark, err,
 				   "a NUL byte cannot be in a text");
 	if (key_is_missing(b))
 		return on_key(b, text, ev->start_mark, err);
 
-	rc = node_add(b, YAML_SCALAR, ev->start_mark, &n, err);
-	if (rc < 0)
-		return rc;
+	n = node_add(b, YAML_SCALAR, ev->start_mark, err);
+	if (!n)
+		return b->code;
 	n->quoted = quoted;
 	n->text = strdup(text);
 	return n->text ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -224,8 +235,7 @@ static bool has_anchor_or_tag(const yaml_event_t *ev)
 	}
 }
 
-static int on_event(struct builder *b, const yaml_event_t *ev,
-		    struct err *err)
+static int on_event(struct builder *b, const yaml_event_t *ev, struct err *err)
 {
 	if (ev->type == YAML_ALIAS_EVENT || has_anchor_or_tag(ev))
 		return refuse_mark(b, ev->start_mark, err,

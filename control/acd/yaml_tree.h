@@ -27,7 +27,8 @@ struct yaml_node {
 	char *key; /* in a map, else NULL */
 	char *text; /* of a scalar */
 	bool quoted; /* of a scalar: it is a string whatever it says */
-	struct yaml_node *first, *next; /* children of lists and maps */
+	struct yaml_node *first, *last; /* children of a list or map */
+	struct yaml_node *next; /* child of the same parent */
 };
 
 struct yaml_tree {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/un.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "control/cli/version.h"
 #include "control/shared/paths.h"
@@ -112,22 +114,48 @@ void cli_done(struct cli *cli)
 	memset(cli, 0, sizeof(*cli));
 }
 
-/* Line by line: a message may have several, each gets the prefix. UTF-8 is
- * kept, control bytes are not. */
-static void say_text(const char *text)
+char *cli_clean(char *out, size_t size, const char *in)
 {
-	const char *c;
+	static const char hex[] = "0123456789abcdef";
+	size_t left = strlen(in), used = 0;
+	mbstate_t state = { 0 };
 
-	fputs("ac: ", stderr);
-	for (c = text; *c; c++) {
-		if (*c == '\n')
-			fputs(c[1] ? "\nac: " : "", stderr);
-		else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			fprintf(stderr, "\\x%02x", (unsigned char)*c);
-		else
-			fputc(*c, stderr);
+	while (left > 0) {
+		wchar_t wide;
+		size_t n = mbrtowc(&wide, in, left, &state);
+		bool good = n > 0 && n <= left && iswprint((wint_t)wide);
+
+		if (!good) {
+			memset(&state, 0, sizeof(state));
+			n = 1;
+		}
+		if (used + (good ? n : 4) >= size)
+			break;
+		if (good) {
+			memcpy(out + used, in, n);
+			used += n;
+		} else {
+			out[used++] = '\\';
+			out[used++] = 'x';
+			out[used++] = hex[(unsigned char)*in >> 4];
+			out[used++] = hex[(unsigned char)*in & 15];
+		}
+		in += n;
+		left -= n;
 	}
-	fputc('\n', stderr);
+	out[used] = '\0';
+	return out;
+}
+
+/* Line by line: a message may have several, each gets the prefix. */
+static void say_text(char *text)
+{
+	char line[2048], *rest;
+
+	for (text = strtok_r(text, "\n", &rest); text;
+	     text = strtok_r(NULL, "\n", &rest))
+		fprintf(stderr, "ac: %s\n",
+			cli_clean(line, sizeof(line), text));
 }
 
 static void say_va(const char *fmt, va_list ap) ATTR_PRINTF(1, 0);

@@ -33,6 +33,10 @@ struct cli {
 int cli_init(struct cli *cli, struct err *err);
 void cli_done(struct cli *cli); /* accepts zeroed */
 
+/* Copies what is printable in the user's locale, the rest as \xNN; cut to
+ * @size, always ended. Returns @out. */
+char *cli_clean(char *out, size_t size, const char *in);
+
 /* Talk on stderr, "ac: " first; control bytes are escaped. say_info() is
  * silent under --quiet. */
 void say_info(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);

@@ -226,17 +226,47 @@ static int pack_there(struct copy *cp, const char *src, struct err *err)
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
 
-/* Where the archive goes on its way to the local tar. */
+/* Where the archive goes on its way to the local tar, which is started when
+ * the first block has passed: it complains of an archive without any. */
 struct sink {
 	struct untar untar;
-	int fd;
+	const char *dir; /* to unpack in */
+	struct err *err;
+	int fd; /* to tar, -1: not started */
+	pid_t pid;
 };
+
+static int sink_start(struct sink *s)
+{
+	const char *const argv[] = { "tar",
+				     "--no-same-owner",
+				     "--no-same-permissions",
+				     "--delay-directory-restore",
+				     "-xf",
+				     "-",
+				     "-C",
+				     s->dir,
+				     NULL };
+	SCOPED_FD from = -1;
+	SCOPED_FD to = -1;
+	int fds[2], rc;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(s->err, "pipe");
+	from = fds[0];
+	to = fds[1];
+	rc = tar_spawn(argv, from, -1, &s->pid, s->err);
+	if (rc == 0)
+		s->fd = fd_take(&to);
+	return rc;
+}
 
 static int sink_write(void *arg, const void *data, size_t len)
 {
-	const struct sink *s = arg;
+	struct sink *s = arg;
+	int rc = s->fd < 0 ? sink_start(s) : 0;
 
-	return fd_write_all(s->fd, data, len);
+	return rc < 0 ? rc : fd_write_all(s->fd, data, len);
 }
 
 static int sink_feed(void *arg, struct slice data)
@@ -250,30 +280,9 @@ static int sink_feed(void *arg, struct slice data)
 static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 		       struct err *err)
 {
-	const char *const argv[] = { "tar",
-				     "--no-same-owner",
-				     "--no-same-permissions",
-				     "--delay-directory-restore",
-				     "-xf",
-				     "-",
-				     "-C",
-				     tmp,
-				     NULL };
-	struct sink sink = { .fd = -1 };
-	SCOPED_FD from = -1;
-	SCOPED_FD to = -1;
-	int fds[2], rc, ended;
-	pid_t pid;
+	struct sink sink = { .dir = tmp, .err = err, .fd = -1 };
+	int rc, ended = 0;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(err, "pipe");
-	from = fds[0];
-	to = fds[1];
-	rc = tar_spawn(argv, from, -1, &pid, err);
-	if (rc < 0)
-		return rc;
-	fd_closep(&from);
-	sink.fd = to;
 	untar_init(&sink.untar, cp->base, sink_write, &sink);
 	cp->launch.sink = sink_feed;
 	cp->launch.arg = &sink;
@@ -282,13 +291,14 @@ static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 		rc = untar_finish(&sink.untar);
 	if (sink.untar.why)
 		rc = err_set(err, -EBADMSG,
-			     "the archive from %s is refused: "
-			     "it has %s",
+			     "the archive from %s is refused: it has %s",
 			     cp->launch.name, sink.untar.why);
 	else if (rc == -EPIPE)
-		rc = err_set(err, rc, "tar did not take the whole archive");
-	fd_closep(&to);
-	ended = tar_wait(pid, rc < 0 ? NULL : err);
+		err_set(err, rc, "tar did not take the whole archive");
+	if (sink.fd >= 0) {
+		fd_closep(&sink.fd);
+		ended = tar_wait(sink.pid, rc < 0 ? NULL : err);
+	}
 	return rc < 0 ? rc : ended;
 }
 

@@ -228,7 +228,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	bad |= row(t, "instances", count, TABLE_PLAIN);
 	bad |= row(t, "memory", mem, TABLE_PLAIN);
 	bad |= row(t, "home", cli->home, TABLE_PLAIN);
-	if (*json_text(s, "progress"))
+	if (strcmp(state, "starting") == 0)
 		bad |= row(t, "doing", json_text(s, "progress"), TABLE_YELLOW);
 	return bad ? -ENOMEM : 0;
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/loop.h"
-#include "lib/str.h"
 
 #define QUIET_MS 1000u
 #define TTY_MS 200u
@@ -25,8 +24,11 @@ void progress_begin(struct progress *p, const struct cli *cli, const char *what)
 /* Text longer than the line would wrap, and then not be written over. */
 static void show_tty(struct progress *p, uint64_t elapsed_ms)
 {
-	fprintf(stderr, "\r\033[Kac: %s%s%.50s (%u s)", p->what,
-		*p->text ? ": " : "", p->text, (unsigned)(elapsed_ms / 1000));
+	char shown[56];
+
+	cli_clean(shown, sizeof(shown), p->text);
+	fprintf(stderr, "\r\033[Kac: %s%s%s (%u s)", p->what,
+		*shown ? ": " : "", shown, (unsigned)(elapsed_ms / 1000));
 	fflush(stderr);
 }
 
@@ -42,7 +44,7 @@ void progress_tick(struct progress *p, const char *text)
 	bool changed;
 
 	if (text)
-		str_escape(p->text, sizeof(p->text), text, strlen(text));
+		cli_clean(p->text, sizeof(p->text), text);
 	if (p->quiet || elapsed < QUIET_MS)
 		return;
 	changed = strcmp(p->text, p->shown_text) != 0 || p->shown_ms == 0;

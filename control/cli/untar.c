@@ -283,6 +283,6 @@ int untar_finish(struct untar *u)
 {
 	if (u->have > 0 || u->skip > 0 || u->has_name || u->has_link ||
 	    !u->ended)
-		return refuse(u, "it ends in the middle");
+		return refuse(u, "no proper end");
 	return 0;
 }

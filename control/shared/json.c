@@ -109,8 +109,8 @@ int jsonx_u64(const json_t *obj, const char *key, uint64_t min, uint64_t max,
 	return 0;
 }
 
-int jsonx_strv(const json_t *obj, const char *key, size_t max,
-	       struct strv *ret, struct err *err)
+int jsonx_strv(const json_t *obj, const char *key, size_t max, struct strv *ret,
+	       struct err *err)
 {
 	const json_t *j = member(obj, key);
 

@@ -34,8 +34,8 @@ int jsonx_u64(const json_t *obj, const char *key, uint64_t min, uint64_t max,
 	      uint64_t def, uint64_t *ret, struct err *err);
 /* An array of at most @max strings, copied behind what @ret has already.
  * Absent: nothing is added. On failure @ret may have got a part. */
-int jsonx_strv(const json_t *obj, const char *key, size_t max,
-	       struct strv *ret, struct err *err);
+int jsonx_strv(const json_t *obj, const char *key, size_t max, struct strv *ret,
+	       struct err *err);
 /* Refuses members that are not in @keys (NULL-terminated). */
 int jsonx_known(json_t *obj, const char *const *keys, struct err *err);
 

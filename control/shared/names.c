@@ -63,7 +63,8 @@ static int name_check(const char *what, const char *name, bool upper,
 				       "%s name '%s' may have only %s, "
 				       "digits, '_', '.' and '-'",
 				       what, shown,
-				       upper ? "letters" : "lower-case letters");
+				       upper ? "letters" :
+					       "lower-case letters");
 	}
 	return 0;
 }
@@ -107,9 +108,9 @@ int name_check_env(const char *entry, struct err *err)
 }
 
 static const char *const state_names[] = {
-	[INSTANCE_CREATED] = "created",	  [INSTANCE_STARTING] = "starting",
-	[INSTANCE_RUNNING] = "running",	  [INSTANCE_STOPPING] = "stopping",
-	[INSTANCE_STOPPED] = "stopped",	  [INSTANCE_FAILED] = "failed",
+	[INSTANCE_CREATED] = "created", [INSTANCE_STARTING] = "starting",
+	[INSTANCE_RUNNING] = "running", [INSTANCE_STOPPING] = "stopping",
+	[INSTANCE_STOPPED] = "stopped", [INSTANCE_FAILED] = "failed",
 };
 static_assert(ARRAY_SIZE(state_names) == INSTANCE_FAILED + 1,
 	      "every state has a name");

@@ -181,8 +181,7 @@ struct fake_engine *fake_engine_new(struct loop *loop, const char *sock_path,
 		return NULL;
 	*f = (struct fake_engine){ .loop = loop, .fn = fn, .arg = arg };
 	f->fd = sock_unix_listen(sock_path, 0600, 64);
-	f->io = f->fd < 0 ? NULL :
-			    loop_add(loop, f->fd, EPOLLIN, on_listen, f);
+	f->io = f->fd < 0 ? NULL : loop_add(loop, f->fd, EPOLLIN, on_listen, f);
 	if (!f->io) {
 		fd_closep(&f->fd);
 		free(f);

@@ -50,19 +50,19 @@ sys.stdout.buffer.write(bytes(range(256)) * 4096 + b"\r\n\0\x1b[31m\xff")'
 
 @test "stdout and stderr stay apart" {
 	run --separate-stderr "$AC" exec io -- sh -c 'echo out; echo err >&2'
-	[ "$output" = out ]
+	is out
 	# shellcheck disable=SC2154 # set by run
 	[ "$stderr" = err ]
 }
 
 @test "stdin is passed on to its end" {
 	run "$AC" exec io -- cat <<<'through'
-	[ "$output" = through ]
+	is through
 	run "$AC" run base io2 -- wc -c < <(head -c 12345 /dev/zero)
 	[ "$output" -eq 12345 ]
 	run "$AC" exec io -- cat </dev/null
 	code 0
-	[ -z "$output" ]
+	silent
 }
 
 @test "1 GB of stdin through exec: byte-exact, memory flat" {
@@ -102,7 +102,7 @@ sys.stdout.buffer.write(bytes(range(256)) * 4096 + b"\r\n\0\x1b[31m\xff")'
 
 @test "a command that leaves a child behind ends all the same" {
 	run -0 "$AC" exec io -- sh -c 'sleep 300 & echo started'
-	[ "$output" = started ]
+	is started
 }
 
 @test "many commands at once keep their outputs apart" {
@@ -121,10 +121,10 @@ sys.stdout.buffer.write(bytes(range(256)) * 4096 + b"\r\n\0\x1b[31m\xff")'
 	"$AC" run base io2 -d -- sh -c 'echo first; sleep 2; echo last'
 	run "$AC" logs agent io2 -f
 	code 0
-	[ "$output" = "first
-last" ]
+	is "first
+last"
 	run "$AC" logs agent io2 --tail 1
-	[ "$output" = last ]
+	is last
 }
 
 @test "the logs of the host and of its engine can be read" {

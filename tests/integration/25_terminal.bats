@@ -144,13 +144,13 @@ dialogue() {
 		}
 	END
 	code 0
-	[ "$output" = 1111 ]
+	is 1111
 }
 
 @test "colours only on a terminal, and not with NO_COLOR" {
 	run bash -c '"$AC" ls | grep -c "$(printf "\033")"'
-	[ "$output" = 0 ]
+	is 0
 	run bash -c 'NO_COLOR=1 script -qec "$AC ls" /dev/null |
 		grep -c "$(printf "\033\\[[0-9;]*m")"'
-	[ "$output" = 0 ]
+	is 0
 }

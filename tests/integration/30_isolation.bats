@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # 30_isolation.bats - what an agent is, and what it cannot reach
 #
-# Each "cannot" has a positive control: the same tool, where it may work.
+# /dev/fuse and /dev/net/tun exist in each sandbox: they are gVisor's own, and
+# want capabilities that nobody has. Each "cannot" has a positive control: the same tool, where it may work.
 
 # shellcheck disable=SC2016 # the shell in the sandbox expands
 load common
@@ -21,9 +22,9 @@ teardown_file() {
 		# shellcheck disable=SC2086 # words are meant
 		run "$AC" $how sh -c 'id -u; id -g; id -G'
 		code 0
-		[ "$output" = "1000
+		is "1000
 1000
-1000" ]
+1000"
 	done
 	run "$AC" shell one <<<'id -u'
 	has 1000
@@ -39,10 +40,15 @@ teardown_file() {
 	run ! "$AC" exec one -- chroot / true
 }
 
-@test "no file of the image is setuid, setgid or has capabilities" {
-	run "$AC" exec one -- find / -xdev \
-		-not -path '/proc/*' -type f -perm /6000
-	[ -z "$output" ]
+@test "no file of the image is setuid, setgid or a device" {
+	# From outside: the agent may not look into every folder.
+	image=$(box one '{{.GraphDriver.Data.MergedDir}}')
+	run in_host find "$image" -xdev -path "$image/dev" -prune -o \
+		\( -type f -perm /6000 -o -type b -o -type c \) -print
+	code 0
+	silent
+	run in_host find "$image/usr/bin/env"
+	code 0
 }
 
 @test "no setuid file can be made in the workspace" {
@@ -52,7 +58,7 @@ teardown_file() {
 	[[ $output == *755 ]]
 	[[ $output != *4755 && $output != *2755 ]]
 	run find "$AC_HOME/instances/one/workspace" -perm /6000
-	[ -z "$output" ]
+	silent
 }
 
 @test "PID 1 cannot be killed, read or written by the agent" {
@@ -65,9 +71,9 @@ teardown_file() {
 
 @test "no control socket and no device of the machine is in the sandbox" {
 	run "$AC" exec one -- sh -c 'find / -xdev -type s 2>/dev/null
-		ls /dev | grep -E "^(kvm|mem|kmsg|sd|vd|nvme|loop|net|fuse)"
+		ls /dev | grep -E "^(kvm|mem|kmsg|sd|vd|nvme|loop|dri|snd)"
 		ls -d /var/lib/ac /run/docker.sock /run/ac 2>/dev/null'
-	[ -z "$output" ]
+	silent
 }
 
 @test "another sandbox's processes, files and names cannot be seen" {

@@ -122,9 +122,9 @@ teardown_file() {
 	run -0 "$AC" clean cmd2 --yes
 	[ "$(cat "$AC_HOME/instances/cmd2/workspace/w")" = w ]
 	run find "$AC_HOME/instances/cmd2/home" -name .netrc
-	[ -z "$output" ]
+	silent
 	run -0 "$AC" run base cmd2 -- sh -c 'cat w; ls -A ~ | grep netrc; :'
-	[ "$output" = w ]
+	is w
 }
 
 @test "destroy asks; without a terminal it wants --yes" {
@@ -152,8 +152,8 @@ teardown_file() {
 	echo data >"$dir/file"
 	run "$AC" run base own --workspace "$dir:ro" -- \
 		sh -c 'cat file; touch new 2>/dev/null || echo refused'
-	[ "$output" = "data
-refused" ]
+	is "data
+refused"
 	[ ! -e "$dir/new" ]
 }
 
@@ -186,7 +186,7 @@ for i in range(2000):
 		>"$AC_HOME/blueprints/other/blueprint.yaml"
 	run --separate-stderr "$AC" run other cmd3
 	code 0
-	[ "$output" = other ]
+	is other
 	[ "$(field cmd3 .pids)" = 99 ]
 }
 

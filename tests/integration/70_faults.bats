@@ -97,7 +97,7 @@ no_leftovers() {
 	[[ $(field f3 .reason) == *lost* ]]
 	eventually no_leftovers
 	run "$AC" run base f3 -- cat /workspace/f
-	[ "$output" = kept ]
+	is kept
 }
 
 @test "kill -9 of ac-host: no file is lost, nothing is left over" {
@@ -169,6 +169,7 @@ no_leftovers() {
 @test "down removes nested containers and caches, never workspaces" {
 	local second=$AC_TEST_TMP/second
 	mkdir -p "$second/instances/x/workspace"
+	borrow_cache "$second"
 	echo w >"$second/instances/x/workspace/w"
 	two() { AC_HOST=ac-test-2 AC_HOME=$second "$AC" "$@"; }
 	run -0 two start

@@ -11,7 +11,7 @@ load common
 USER_ID=4242
 
 setup_file() {
-	user_dir=$AC_TEST_DIR/user
+	user_dir=$(mktemp -d /tmp/ac-test-user.XXXXXX)
 	export user_dir
 }
 
@@ -40,7 +40,7 @@ owners() { find "$1" -mindepth 1 -printf '%U:%G\n' | sort -u; }
 	run "$AC" run base u1 --workspace "$dir" -- sh -c \
 		'stat -c %u:%g in; touch new; mkdir d; ln -s in l; echo >>in'
 	code 0
-	[ "$output" = 1000:1000 ]
+	is 1000:1000
 	[ "$(owners "$dir")" = "$me" ]
 	[ "$(owners "$AC_HOME/instances/u1/workspace")" = "" ]
 	run -0 "$AC" destroy u1 --yes
@@ -65,9 +65,7 @@ owners() { find "$1" -mindepth 1 -printf '%U:%G\n' | sort -u; }
 	need_root
 	[ -S /var/run/docker.sock ] || skip "no engine socket to share"
 	mkdir -p "$user_dir/home"
-	# The machine's way into builds and the imported root file system.
-	[ ! -d "$AC_HOME/cache" ] ||
-		cp -a --reflink=auto "$AC_HOME/cache" "$user_dir/home/"
+	borrow_cache "$user_dir/home"
 	chown -R $USER_ID:$USER_ID "$user_dir"
 	as_user test -x "$AC" || skip "this folder is closed to other users"
 	as_user docker version >/dev/null || skip "the engine's group is closed"

@@ -68,7 +68,7 @@ debian_runsc() {
 	run docker inspect -f \
 		'{{.HostConfig.Privileged}} {{len .HostConfig.Devices}}' \
 		"$AC_HOST"
-	[ "$output" = 'false 0' ]
+	is 'false 0'
 	run docker inspect -f '{{.HostConfig.CapAdd}}' "$AC_HOST"
 	lacks ALL
 }

@@ -31,6 +31,12 @@ machine_picture() {
 	find /run/netns /run/docker/netns -mindepth 1 2>/dev/null | sort
 }
 
+# borrow_cache DIR - what set-up keeps, for another AC_HOME
+borrow_cache() {
+	[ ! -d "$AC_HOME/cache" ] ||
+		cp -a --reflink=auto "$AC_HOME/cache" "$1/cache"
+}
+
 # eventually COMMAND... - true within 60 s, or fail
 eventually() {
 	local i
@@ -66,6 +72,16 @@ box() {
 	in_host docker inspect -f "$2" "$id"
 }
 
+# is TEXT - $output is exactly that
+# shellcheck disable=SC2154 # set by run
+is() {
+	if [ "$output" != "$1" ]; then
+		echo "it should be '$1', but is:"
+		printf '%s\n' "$output" "${stderr:-}"
+		return 1
+	fi
+}
+
 # has TEXT - $output has it
 # shellcheck disable=SC2154 # set by run
 has() {
@@ -94,6 +110,22 @@ says() {
 		printf '%s\n%s\n' "$output" "${stderr:-}"
 		return 1
 	fi
+}
+
+# silent - nothing was printed
+# shellcheck disable=SC2154 # set by run
+silent() {
+	if [ -n "$output" ]; then
+		echo "it should have said nothing, but:"
+		printf '%s\n' "$output"
+		return 1
+	fi
+}
+
+# ended PID - waits for a background command; sets status for code()
+ended() {
+	output='' stderr='' status=0
+	wait "$1" || status=$?
 }
 
 # code N - of the last run

@@ -29,7 +29,7 @@ static json_t *spec_operation(const char *path, const char *method)
 {
 	char lower[16] = "";
 
-	for (size_t i = 0; method[i] && i < sizeof(lower) - 1; i++)
+	for (size_t i = 0; i < sizeof(lower) - 1 && method[i]; i++)
 		lower[i] = (char)(method[i] | 0x20);
 	return json_object_get(
 		json_object_get(json_object_get(spec, "paths"), path), lower);
@@ -74,11 +74,11 @@ static bool refs_resolve(json_t *node)
 		       json_string_value(json_object_get(node, "$ref")));
 		return false;
 	}
-	json_object_foreach(node, key, value) {
+	json_object_foreach (node, key, value) {
 		if (!refs_resolve(value))
 			return false;
 	}
-	json_array_foreach(node, i, value) {
+	json_array_foreach (node, i, value) {
 		if (!refs_resolve(value))
 			return false;
 	}
@@ -94,8 +94,8 @@ static bool params_declared(const char *path, json_t *item)
 
 	if (!brace)
 		return json_array_size(list) == 0;
-	name = json_string_value(json_object_get(
-		resolve(json_array_get(list, 0)), "name"));
+	name = json_string_value(
+		json_object_get(resolve(json_array_get(list, 0)), "name"));
 	return json_array_size(list) == 1 && name &&
 	       strncmp(brace + 1, name, strlen(name)) == 0 &&
 	       brace[1 + strlen(name)] == '}';
@@ -111,9 +111,9 @@ static void test_table(void)
 		ok(spec_operation(r->path, r->method) != NULL,
 		   "%s %s is described", r->method, r->path);
 
-	json_object_foreach(json_object_get(spec, "paths"), path, item) {
+	json_object_foreach (json_object_get(spec, "paths"), path, item) {
 		ok(params_declared(path, item), "%s: parameters", path);
-		json_object_foreach(item, method, op) {
+		json_object_foreach (item, method, op) {
 			json_t *id = json_object_get(op, "operationId");
 
 			if (strcmp(method, "parameters") == 0)
@@ -122,8 +122,8 @@ static void test_table(void)
 			   path);
 			ok(id && !json_object_get(ids, json_string_value(id)),
 			   "has a name of its own");
-			ok(json_object_size(
-				   json_object_get(op, "responses")) > 0,
+			ok(json_object_size(json_object_get(op, "responses")) >
+				   0,
 			   "has responses");
 			if (id)
 				json_object_set(ids, json_string_value(id), id);
@@ -165,14 +165,14 @@ static bool fits(json_t *schema, json_t *v, const char *where)
 		printf("# %s: wrong type\n", where);
 		return false;
 	}
-	json_array_foreach(json_object_get(schema, "required"), i, sub) {
+	json_array_foreach (json_object_get(schema, "required"), i, sub) {
 		if (!json_object_get(v, json_string_value(sub))) {
 			printf("# %s: %s is missing\n", where,
 			       json_string_value(sub));
 			return false;
 		}
 	}
-	json_object_foreach(v, key, sub) {
+	json_object_foreach (v, key, sub) {
 		json_t *s = json_object_get(
 			json_object_get(schema, "properties"), key);
 
@@ -181,7 +181,7 @@ static bool fits(json_t *schema, json_t *v, const char *where)
 		if (!s || !fits(s, sub, key))
 			return false;
 	}
-	json_array_foreach(v, i, sub) {
+	json_array_foreach (v, i, sub) {
 		if (!fits(json_object_get(schema, "items"), sub, where))
 			return false;
 	}
@@ -213,8 +213,8 @@ static json_t *answer(const char *method, const char *path, const char *route,
 	if (strcmp(status, "204") == 0)
 		return NULL;
 	start = strstr(text, "\r\n\r\n");
-	check(start && jsonx_parse(start + 4, strlen(start + 4), &j, NULL) ==
-			       0);
+	check(start &&
+	      jsonx_parse(start + 4, strlen(start + 4), &j, NULL) == 0);
 	schema = json_object_get(
 		resolve(json_object_get(
 			json_object_get(spec_operation(route, method),
@@ -242,11 +242,9 @@ static void client_daemon(void)
 	check(json_integer_value(json_object_get(j, "images_bytes")) == 1000);
 	j = json_array_get(json_object_get(j, "instances"), 0);
 	check(json_integer_value(json_object_get(j, "home_bytes")) == 0);
-	j = answer("GET", "/v1/logs/other", "/v1/logs/{source}", "", "404");
-	j = answer("GET", "/v1/logs/host?tail=x", "/v1/logs/{source}", "",
-		   "400");
-	j = answer("POST", "/v1/prune", "/v1/prune", "{\"image\":true}",
-		   "400");
+	answer("GET", "/v1/logs/other", "/v1/logs/{source}", "", "404");
+	answer("GET", "/v1/logs/host?tail=x", "/v1/logs/{source}", "", "400");
+	answer("POST", "/v1/prune", "/v1/prune", "{\"image\":true}", "400");
 	j = answer("POST", "/v1/prune", "/v1/prune", "{}", "409");
 	check(strcmp(error_code(j), "busy") == 0);
 }
@@ -258,8 +256,8 @@ static void client_prune(void)
 
 static void client_blueprints(void)
 {
-	json_t *j, *list = answer("GET", "/v1/blueprints", "/v1/blueprints",
-				  "", "200");
+	json_t *j, *list = answer("GET", "/v1/blueprints", "/v1/blueprints", "",
+				  "200");
 
 	list = json_object_get(list, "blueprints");
 	check(json_array_size(list) == 2);
@@ -271,8 +269,7 @@ static void client_blueprints(void)
 		   "404");
 	check(strcmp(error_code(j), "unknown_blueprint") == 0);
 	answer("GET", "/v1/blueprints/X", "/v1/blueprints/{name}", "", "400");
-	answer("GET", "/v1/blueprints/bad", "/v1/blueprints/{name}", "",
-	       "400");
+	answer("GET", "/v1/blueprints/bad", "/v1/blueprints/{name}", "", "400");
 	answer("POST", "/v1/blueprints/nix/build",
 	       "/v1/blueprints/{name}/build", "", "404");
 }
@@ -362,8 +359,7 @@ static struct store *make_state(struct instance_record *r)
 	write_file("bp/base/blueprint.yaml", "version: 1\nimage: base\n", 0600);
 	write_file("bp/bad/blueprint.yaml", "version: 1\n", 0600);
 	blueprint_set_dirs("/nonexistent", blueprints);
-	write_file("build.sh",
-		   "#!/bin/sh\necho \"$*\"\ntest $# -lt 3\n", 0700);
+	write_file("build.sh", "#!/bin/sh\necho \"$*\"\ntest $# -lt 3\n", 0700);
 	snprintf(path, sizeof(path), "%s/ac.db", dir);
 	ok(store_open(path, &s, &err) == 0 && store_insert(s, r, &err) == 0,
 	   "a state directory %s", err.msg);
@@ -394,7 +390,8 @@ static void test_routes(struct acd *acd)
 int main(void)
 {
 	static char one[] = "one", base[] = "base", runsc[] = "runsc";
-	struct instance_record r = { .name = one, .blueprint = base,
+	struct instance_record r = { .name = one,
+				     .blueprint = base,
 				     .isolation = runsc,
 				     .state = INSTANCE_RUNNING };
 	struct runtime rt = { &fake_ops };

@@ -140,7 +140,8 @@ static void test_failure(void)
 	listen_to(&a, "base", false, false);
 	run();
 	is_int(a.code, -EIO, "%s", a.message);
-	ok(strstr(a.message, "exit code 3") && strstr(a.message, "it is broken"),
+	ok(strstr(a.message, "exit code 3") &&
+		   strstr(a.message, "it is broken"),
 	   "code and last words");
 	ok(!build_is_ready(builds, "base"), "not ready");
 

@@ -44,41 +44,63 @@ static void on_request(void *arg, const struct fake_request *rq,
 	*ret = script;
 }
 
+static const struct {
+	const char *name;
+	struct fake_answer answer;
+	int status, code;
+	const char *msg; /* contained in the message */
+} cases[] = {
+	{ "object", { 0, 200, "{\"Id\":\"x\"}", 0 }, 200, 0, "" },
+	{ "no content", { 0, 204, NULL, 0 }, 204, 0, "" },
+	{ "not modified", { 0, 304, NULL, 0 }, 304, 0, "" },
+	{ "not found",
+	  { 0, 404, "{\"message\":\"no such thing\"}", 0 },
+	  404,
+	  -ENOENT,
+	  "no such thing" },
+	{ "conflict",
+	  { 0, 409, "{\"message\":\"in use\"}", 0 },
+	  409,
+	  -EEXIST,
+	  "in use" },
+	{ "server error as text",
+	  { 0, 500, "broken\n", 0 },
+	  500,
+	  -EIO,
+	  "broken" },
+	{ "error without text",
+	  { 0, 503, NULL, 0 },
+	  503,
+	  -EIO,
+	  "POST /things: status 503" },
+	{ "terminal escapes",
+	  { 0, 400, "{\"message\":\"a\\u001b[1m\"}", 0 },
+	  400,
+	  -EINVAL,
+	  "a\\x1b[1m" },
+	{ "not JSON", { 0, 200, "hello", 0 }, 200, -EPROTO, "not JSON" },
+	{ "cut short",
+	  { FAKE_CUT, 200, "{\"Id\":\"xxxxxxxx\"}", 0 },
+	  0,
+	  -EPROTO,
+	  "POST /things" },
+	{ "no HTTP",
+	  { FAKE_RAW, 0, "SSH-2.0-x\r\n", 0 },
+	  0,
+	  -EPROTO,
+	  "POST /things" },
+	{ "no answer",
+	  { FAKE_HANG, 0, NULL, 0 },
+	  0,
+	  -ETIMEDOUT,
+	  "POST /things" },
+};
+
 static void test_answers(void)
 {
-	static const struct {
-		const char *name;
-		struct fake_answer answer;
-		int status, code;
-		const char *msg; /* contained in the message */
-	} cases[] = {
-		{ "object", { 0, 200, "{\"Id\":\"x\"}", 0 }, 200, 0, "" },
-		{ "no content", { 0, 204, NULL, 0 }, 204, 0, "" },
-		{ "not modified", { 0, 304, NULL, 0 }, 304, 0, "" },
-		{ "not found", { 0, 404, "{\"message\":\"no such thing\"}", 0 },
-		  404, -ENOENT, "no such thing" },
-		{ "conflict", { 0, 409, "{\"message\":\"in use\"}", 0 }, 409,
-		  -EEXIST, "in use" },
-		{ "server error as text", { 0, 500, "broken\n", 0 }, 500, -EIO,
-		  "broken" },
-		{ "error without text", { 0, 503, NULL, 0 }, 503, -EIO,
-		  "POST /things: status 503" },
-		{ "terminal escapes", { 0, 400, "{\"message\":\"a\\u001b[1m\"}",
-					0 },
-		  400, -EINVAL, "a\\x1b[1m" },
-		{ "not JSON", { 0, 200, "hello", 0 }, 200, -EPROTO,
-		  "not JSON" },
-		{ "cut short", { FAKE_CUT, 200, "{\"Id\":\"xxxxxxxx\"}", 0 }, 0,
-		  -EPROTO, "POST /things" },
-		{ "no HTTP", { FAKE_RAW, 0, "SSH-2.0-x\r\n", 0 }, 0, -EPROTO,
-		  "POST /things" },
-		{ "no answer", { FAKE_HANG, 0, NULL, 0 }, 0, -ETIMEDOUT,
-		  "POST /things" },
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct fake_engine *f = fake_engine_new(loop, sock, on_request,
-							NULL);
+		struct fake_engine *f =
+			fake_engine_new(loop, sock, on_request, NULL);
 		struct engine *e = engine_new(loop, sock, NULL);
 		struct result r = { .waiting = 1 };
 

@@ -79,6 +79,11 @@ static void test_logfile(void)
 	is_file("log", "xy", "appends");
 	logfile_close(lf);
 	logfile_close(NULL);
+	logfile_trim(path, 2);
+	is_file("log", "xy", "not over its maximum: not trimmed");
+	logfile_trim(path, 1);
+	is_file("log", "", "trimmed");
+	logfile_trim("/nonexistent/log", 1);
 }
 
 int main(void)

@@ -24,10 +24,10 @@ static inline int fail_at(int line)
 }
 
 /* Ends the client, telling the line of the check that failed. */
-#define check(cond)                                                          \
-	do {                                                                 \
-		if (!(cond))                                                 \
-			_exit(fail_at(__LINE__));                            \
+#define check(cond)                               \
+	do {                                      \
+		if (!(cond))                      \
+			_exit(fail_at(__LINE__)); \
 	} while (0)
 
 static inline int dial(void)
@@ -92,8 +92,7 @@ static inline const char *ask(const char *request)
 
 #define CLOSE "Host: x\r\nConnection: close\r\n"
 
-static inline void post(int fd, const char *path, const char *body,
-			size_t len)
+static inline void post(int fd, const char *path, const char *body, size_t len)
 {
 	char head[256];
 

@@ -100,7 +100,7 @@ void blueprint_done(struct blueprint *bp)
 
 /* ---- the world ---- */
 
-static void world_open(struct world *w)
+static inline void world_open(struct world *w)
 {
 	struct err err = { 0 };
 	char db[80];
@@ -116,7 +116,7 @@ static void world_open(struct world *w)
 	instances_set_dir(w->is, w->dir);
 }
 
-static void world_close(struct world *w)
+static inline void world_close(struct world *w)
 {
 	instances_free(w->is);
 	store_close(w->store);
@@ -124,7 +124,7 @@ static void world_close(struct world *w)
 	loop_free(w->loop);
 }
 
-static void world_init(struct world *w)
+static inline void world_init(struct world *w)
 {
 	memset(&fake, 0, sizeof(fake));
 	signal(SIGCHLD, SIG_IGN); /* nobody reaps here */
@@ -135,14 +135,14 @@ static void world_init(struct world *w)
 	world_open(w);
 }
 
-static void world_done(struct world *w)
+static inline void world_done(struct world *w)
 {
 	world_close(w);
 	file_remove_tree(w->dir);
 }
 
-static struct instance *world_create(struct world *w, const char *name,
-				     bool auto_remove)
+static inline struct instance *
+world_create(struct world *w, const char *name, bool auto_remove)
 {
 	char rec_name[64], blueprint[] = "base", isolation[] = "runsc";
 	char env[] = "[\"FROM=instance\",\"X=1\"]";
@@ -167,7 +167,8 @@ static struct instance *world_create(struct world *w, const char *name,
 	return in;
 }
 
-static bool exists(const struct world *w, const char *name, const char *sub)
+static inline bool exists(const struct world *w, const char *name,
+			  const char *sub)
 {
 	char path[256];
 	struct stat st;
@@ -264,8 +265,8 @@ static void watch_begun(void *arg, const struct err *err)
 		v->watch = run_watch_add(instance_main(v->in), &watch_ops, v);
 }
 
-static int run_cmd(struct watcher *v, struct instance *in, const char *cmd,
-		   const char *arg)
+static inline int run_cmd(struct watcher *v, struct instance *in,
+			  const char *cmd, const char *arg)
 {
 	const char *const argv[] = { cmd, arg, NULL };
 	const struct run_request rq = { .argv = argv, .use_stdin = true };
@@ -279,8 +280,8 @@ static int run_cmd(struct watcher *v, struct instance *in, const char *cmd,
 	return ret;
 }
 
-static int exec_cmd(struct watcher *v, struct instance *in, const char *cmd,
-		    const char *arg, struct run **ret)
+static inline int exec_cmd(struct watcher *v, struct instance *in,
+			   const char *cmd, const char *arg, struct run **ret)
 {
 	const char *const argv[] = { cmd, arg, NULL };
 	const struct run_request rq = { .argv = argv, .use_stdin = true };
@@ -293,22 +294,25 @@ static int exec_cmd(struct watcher *v, struct instance *in, const char *cmd,
 	return code;
 }
 
-static enum instance_state state_of(const struct instance *in)
+static inline enum instance_state state_of(const struct instance *in)
 {
 	return instance_record(in)->state;
 }
 
 /* Runs @cmd and waits for its beginning. */
-static void run_up(struct world *w, struct watcher *v, struct instance *in,
-		   const char *cmd, const char *arg)
+static inline void run_up(struct world *w, struct watcher *v,
+			  struct instance *in, const char *cmd,
+			  const char *arg)
 {
+	*v = (struct watcher){ 0 };
 	run_cmd(v, in, cmd, arg);
 	STEP_UNTIL(w->loop, v->begun.calls);
 }
 
 /* Runs @cmd and waits until all is over. */
-static void run_through(struct world *w, struct watcher *v,
-			struct instance *in, const char *cmd, const char *arg)
+static inline void run_through(struct world *w, struct watcher *v,
+			       struct instance *in, const char *cmd,
+			       const char *arg)
 {
 	run_up(w, v, in, cmd, arg);
 	STEP_UNTIL(w->loop, !instance_is_live(in));

@@ -175,11 +175,11 @@ static void test_bad_paths(void)
 
 	ok(logring_open("/nonexistent/x", 10, false, &r, &err) < 0,
 	   "no folder: %s", err.msg);
-	ok(logring_open(dir, 10, false, &r, &err) < 0, "a folder: %s",
-	   err.msg);
+	ok(logring_open(dir, 10, false, &r, &err) < 0, "a folder: %s", err.msg);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	ok(symlink("/etc/hostname", link) == 0 &&
-	   logring_open(link, 10, false, &r, &err) < 0, "a link: %s", err.msg);
+		   logring_open(link, 10, false, &r, &err) < 0,
+	   "a link: %s", err.msg);
 	ok(!r, "results untouched");
 }
 

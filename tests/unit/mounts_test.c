@@ -60,8 +60,7 @@ static void instance_make(const char *name)
 	static const char *const leaves[] = { "workspace", "home" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
-		SCOPED_STR dir = str_printf("%s/%s/%s", state, name,
-					    leaves[i]);
+		SCOPED_STR dir = str_printf("%s/%s/%s", state, name, leaves[i]);
 
 		file_mkdir_p(dir, 0700);
 		if (chown(dir, HOST_UID, HOST_UID) < 0)
@@ -80,7 +79,8 @@ static uid_t owner_of(const char *dir, const char *leaf)
 
 static void test_own(void)
 {
-	struct mounts_spec spec = { .name = "one", .host_uid = HOST_UID,
+	struct mounts_spec spec = { .name = "one",
+				    .host_uid = HOST_UID,
 				    .host_gid = HOST_UID };
 	struct mounts_paths p;
 	SCOPED_STR file = NULL;
@@ -112,7 +112,8 @@ static void test_own(void)
 
 static void test_links(void)
 {
-	const struct mounts_spec spec = { .name = "sly", .host_uid = HOST_UID,
+	const struct mounts_spec spec = { .name = "sly",
+					  .host_uid = HOST_UID,
 					  .host_gid = HOST_UID };
 	SCOPED_STR dir = str_printf("%s/sly", state);
 	SCOPED_STR link = str_printf("%s/sly/workspace", state);
@@ -194,8 +195,10 @@ static void test_messages(int dir_fd)
 
 static void test_external(void)
 {
-	struct mounts_spec spec = { .name = "two", .host_uid = HOST_UID,
-				    .host_gid = HOST_UID, .external = true };
+	struct mounts_spec spec = { .name = "two",
+				    .host_uid = HOST_UID,
+				    .host_gid = HOST_UID,
+				    .external = true };
 	SCOPED_STR dir = str_printf("%s/theirs", top);
 	SCOPED_STR file = str_printf("%s/theirs/f", top);
 	SCOPED_STR made = NULL;
@@ -246,8 +249,8 @@ int main(void)
 	file_mkdir_p(state, 0700);
 	file_mkdir_p(run, 0700);
 	loop = loop_new();
-	is_int(mounts_init(loop, sock, HOST_UID, HOST_UID, state, run, &err),
-	       0, "init %s", err.msg);
+	is_int(mounts_init(loop, sock, HOST_UID, HOST_UID, state, run, &err), 0,
+	       "init %s", err.msg);
 	if (mounts_idmap_problem()) {
 		skip("%s", mounts_idmap_problem());
 	} else {

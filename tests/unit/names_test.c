@@ -56,10 +56,11 @@ static void test_env(void)
 		const char *entry;
 		bool good;
 	} cases[] = {
-		{ "A=", true },	  { "_a9=x=y", true },	 { "A=\n\xff", true },
-		{ "A", false },	  { "=x", false },	 { "9A=x", false },
-		{ "A B=x", false }, { "A\n=x", false }, { "", false },
-		{ "\xc3\xa9=x", false },
+		{ "A=", true },       { "_a9=x=y", true },
+		{ "A=\n\xff", true }, { "A", false },
+		{ "=x", false },      { "9A=x", false },
+		{ "A B=x", false },   { "A\n=x", false },
+		{ "", false },        { "\xc3\xa9=x", false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)

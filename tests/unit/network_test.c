@@ -8,15 +8,15 @@
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
 
-#define CHAIN(fam, name, hook, policy)                                       \
+#define CHAIN(fam, name, hook, policy)                                         \
 	"{\"chain\":{\"family\":\"" fam "\",\"table\":\"ac\",\"name\":\"" name \
-	"\",\"type\":\"filter\",\"hook\":\"" hook "\",\"policy\":\"" policy     \
+	"\",\"type\":\"filter\",\"hook\":\"" hook "\",\"policy\":\"" policy    \
 	"\"}},"
-#define MATCH(key)                                                           \
-	"{\"match\":{\"op\":\"==\",\"left\":{\"meta\":{\"key\":\"" key          \
+#define MATCH(key)                                                     \
+	"{\"match\":{\"op\":\"==\",\"left\":{\"meta\":{\"key\":\"" key \
 	"\"}},\"right\":\"ac0\"}},"
 #define RULE(chain, expr)                                                    \
-	"{\"rule\":{\"family\":\"inet\",\"table\":\"ac\",\"chain\":\"" chain    \
+	"{\"rule\":{\"family\":\"inet\",\"table\":\"ac\",\"chain\":\"" chain \
 	"\",\"expr\":[" expr "]}},"
 #define DROP "{\"drop\":null}"
 #define BRIDGE_IN CHAIN("bridge", "input", "input", "drop")
@@ -42,13 +42,12 @@ static void test_check(void)
 		{ "all there", INET RULES BRIDGE, 0 },
 		{ "others do not matter",
 		  CHAIN("ip", "x", "input", "accept") INET RULES BRIDGE, 0 },
-		{ "more rules after the drop",
-		  INET RULES R_INPUT BRIDGE, 0 },
+		{ "more rules after the drop", INET RULES R_INPUT BRIDGE, 0 },
 		{ "nothing", "", -ENOENT },
 		{ "no rules", INET BRIDGE, -ENOENT },
 		{ "no bridge family", INET RULES, -ENOENT },
-		{ "one bridge hook missing",
-		  INET RULES BRIDGE_IN BRIDGE_OUT, -ENOENT },
+		{ "one bridge hook missing", INET RULES BRIDGE_IN BRIDGE_OUT,
+		  -ENOENT },
 		{ "forward accepts",
 		  EARLY INPUT CHAIN("inet", "forward", "forward", "accept")
 			  OUTPUT RULES BRIDGE,
@@ -57,21 +56,21 @@ static void test_check(void)
 		  INET RULES RULE("forward", "{\"accept\":null}") BRIDGE,
 		  -ENOENT },
 		{ "a rule before the drop",
-		  INET R_EARLY RULE("input", "{\"accept\":null}") R_INPUT
-			  R_OUTPUT BRIDGE,
+		  INET R_EARLY RULE("input", "{\"accept\":null}")
+			  R_INPUT R_OUTPUT BRIDGE,
 		  -ENOENT },
 		{ "a drop with a second condition",
 		  INET R_EARLY RULE("input", MATCH("iifname") MATCH("mark")
 						     DROP) R_OUTPUT BRIDGE,
 		  -ENOENT },
 		{ "an accept in place of the drop",
-		  INET R_EARLY RULE("input", MATCH("iifname")
-					     "{\"accept\":null}") R_OUTPUT
-			  BRIDGE,
+		  INET R_EARLY RULE("input",
+				    MATCH("iifname") "{\"accept\":null}")
+			  R_OUTPUT BRIDGE,
 		  -ENOENT },
 		{ "on the wrong hook",
-		  EARLY CHAIN("inet", "input", "output", "accept") FORWARD
-			  OUTPUT RULES BRIDGE,
+		  EARLY CHAIN("inet", "input", "output", "accept")
+			  FORWARD OUTPUT RULES BRIDGE,
 		  -ENOENT },
 		{ "the wrong interface key",
 		  INET R_EARLY R_INPUT RULE("output", MATCH("iifname") DROP)
@@ -80,8 +79,8 @@ static void test_check(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		SCOPED_STR json = str_printf("{\"nftables\":[%s{}]}",
-					     cases[i].list);
+		SCOPED_STR json =
+			str_printf("{\"nftables\":[%s{}]}", cases[i].list);
 		struct err err = { 0 };
 
 		is_int(network_rules_check(json, &err), cases[i].want, "%s: %s",
@@ -122,8 +121,9 @@ static void on_ensured(void *arg, const struct err *err)
 
 static void test_ensure(void)
 {
-#define CONFIG(gw) "{\"IPAM\":{\"Config\":[{\"Subnet\":\"172.20.0.0/16\"," \
-		   "\"Gateway\":\"" gw "\"}]}}"
+#define CONFIG(gw)                                              \
+	"{\"IPAM\":{\"Config\":[{\"Subnet\":\"172.20.0.0/16\"," \
+	"\"Gateway\":\"" gw "\"}]}}"
 	static const struct {
 		const char *name, *body;
 		int inspect, create, creations, want;

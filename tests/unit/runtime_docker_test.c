@@ -30,7 +30,7 @@ static struct script {
 	int creates, starts, removes, stops;
 	char answer; /* of acd to ac-runtime */
 	char stop_path[128], create_body[4096];
-} *script;
+} * script;
 
 static int link_fd = -1, words_fd = -1; /* the engine's */
 
@@ -50,8 +50,7 @@ static void link_fetch(const char *id)
 	dprintf(words_fd, WORDS);
 }
 
-static void on_container(const struct fake_request *rq,
-			 struct fake_answer *ret)
+static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 {
 	static char state[256];
 
@@ -75,12 +74,13 @@ static void on_container(const struct fake_request *rq,
 	} else if (strstr(rq->path, "/wait")) {
 		ret->body = "{\"StatusCode\":0}";
 	} else if (strstr(rq->path, "/stats")) {
-		ret->body = "{\"cpu_stats\":{\"cpu_usage\":{\"total_usage\":7}},"
-			    "\"memory_stats\":{\"usage\":100,\"limit\":900,"
-			    "\"stats\":{\"inactive_file\":30}},"
-			    "\"pids_stats\":{\"current\":3},\"networks\":{"
-			    "\"a\":{\"rx_bytes\":1,\"tx_bytes\":2},"
-			    "\"b\":{\"rx_bytes\":4,\"tx_bytes\":-8}}}";
+		ret->body =
+			"{\"cpu_stats\":{\"cpu_usage\":{\"total_usage\":7}},"
+			"\"memory_stats\":{\"usage\":100,\"limit\":900,"
+			"\"stats\":{\"inactive_file\":30}},"
+			"\"pids_stats\":{\"current\":3},\"networks\":{"
+			"\"a\":{\"rx_bytes\":1,\"tx_bytes\":2},"
+			"\"b\":{\"rx_bytes\":4,\"tx_bytes\":-8}}}";
 	} else {
 		snprintf(state, sizeof(state),
 			 "{\"State\":{\"Running\":%s,\"OOMKilled\":%s,"
@@ -97,8 +97,8 @@ static void on_request(void *arg, const struct fake_request *rq,
 	(void)arg;
 	if (strstr(rq->path, "/containers/create")) {
 		script->creates++;
-		snprintf(script->create_body, sizeof(script->create_body),
-			 "%s", rq->body);
+		snprintf(script->create_body, sizeof(script->create_body), "%s",
+			 rq->body);
 		ret->status = script->create_status;
 		ret->body = ret->status == 201 ?
 				    "{\"Id\":\"" ID "\"}" :
@@ -106,12 +106,11 @@ static void on_request(void *arg, const struct fake_request *rq,
 		if (ret->status == 409)
 			script->create_status = 201; /* the second time */
 	} else if (strstr(rq->path, "/containers/json")) {
-		ret->body =
-			"[{\"Id\":\"a\",\"State\":\"running\",\"Labels\":"
-			"{\"ac.instance\":\"one\"}},"
-			"{\"Id\":\"b\",\"State\":\"exited\",\"Labels\":"
-			"{\"ac.instance\":\"two\"}},"
-			"{\"Id\":5,\"State\":\"running\"}, 3]";
+		ret->body = "[{\"Id\":\"a\",\"State\":\"running\",\"Labels\":"
+			    "{\"ac.instance\":\"one\"}},"
+			    "{\"Id\":\"b\",\"State\":\"exited\",\"Labels\":"
+			    "{\"ac.instance\":\"two\"}},"
+			    "{\"Id\":5,\"State\":\"running\"}, 3]";
 	} else if (strstr(rq->path, "/system/df")) {
 		ret->body = "{\"LayersSize\":1000,\"BuildCache\":["
 			    "{\"Size\":10,\"Shared\":false},"
@@ -190,15 +189,16 @@ static void on_each(void *arg, const char *id, const char *name, bool running)
 
 	(void)arg;
 	got.listed++;
-	snprintf(got.names + len, sizeof(got.names) - len, "%s=%s%s ", id,
-		 name, running ? "+" : "");
+	snprintf(got.names + len, sizeof(got.names) - len, "%s=%s%s ", id, name,
+		 running ? "+" : "");
 }
 
 static void script_reset(void)
 {
 	memset(&got, 0, sizeof(got));
 	got.fd = -1;
-	*script = (struct script){ .create_status = 201, .start_status = 204,
+	*script = (struct script){ .create_status = 201,
+				   .start_status = 204,
 				   .fetch_id = ID };
 }
 
@@ -386,7 +386,8 @@ int main(void)
 		usleep(10000);
 	loop = loop_new();
 	rt = runtime_docker_new(loop, engine_sock, runtime_sock, &err);
-	if (ok(rt != NULL, "runtime %s", err.msg)) {
+	ok(rt != NULL, "runtime %s", err.msg);
+	if (rt) {
 		test_start(rt);
 		test_start_failures(rt);
 		test_rest(rt);

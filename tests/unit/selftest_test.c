@@ -35,22 +35,23 @@ static void on_known(void *arg)
 /* Writes the runtime: what it does for `run`. */
 static void runsc_write(const char *run)
 {
-	SCOPED_STR text = str_printf(
-		"#!/bin/sh\n"
-		"for a; do case $a in\n"
-		"--version) echo 'runsc version fake'; exit 0;;\n"
-		"delete) exit 0;;\n"
-		"run) echo run >>%s.ran; %s;;\n"
-		"esac; done\n",
-		runsc, run);
+	SCOPED_STR text =
+		str_printf("#!/bin/sh\n"
+			   "for a; do case $a in\n"
+			   "--version) echo 'runsc version fake'; exit 0;;\n"
+			   "delete) exit 0;;\n"
+			   "run) echo run >>%s.ran; %s;;\n"
+			   "esac; done\n",
+			   runsc, run);
 
 	file_write_atomic(runsc, text, strlen(text), 0755);
 }
 
 static struct selftest *test(const char *run, const char *cache_path)
 {
-	const struct selftest_spec spec = { .runsc = runsc, .guard = guard,
-					    .dir = dir, .cache = cache_path };
+	const struct selftest_spec spec = {
+		.runsc = runsc, .guard = guard, .dir = dir, .cache = cache_path
+	};
 	struct selftest *t = selftest_new(loop, children, &spec, NULL);
 	int calls = 0;
 
@@ -81,9 +82,13 @@ static void test_verdicts(void)
 		{ "goes on after the last line",
 		  "echo '# self-test passed'; echo '# self-test FAILED: x'",
 		  "x", SELFTEST_REFUSED },
-		{ "unknown flag", "echo 'flag provided but not defined' >&2;"
-				  " exit 2",
-		  "flag provided but not defined", SELFTEST_REFUSED },
+		{ "does not know a flag",
+		  "echo 'flag provided but not defined: -x' >&2;"
+		  " echo Usage: >&2; echo '  more help' >&2; exit 2",
+		  "code 2: flag provided but not defined: -x",
+		  SELFTEST_REFUSED },
+		{ "breaks off", "echo '# kernel x'; echo 'ok 1 - y'; exit 3",
+		  "code 3: ok 1 - y", SELFTEST_REFUSED },
 		{ "is killed", "kill -9 $$", "code 137", SELFTEST_REFUSED },
 		{ "floods", "yes | head -c 300000; echo '# self-test passed'",
 		  "code 0", SELFTEST_REFUSED },
@@ -159,8 +164,8 @@ static void test_config(void)
 	       "seven capabilities");
 	is_int(json_array_size(json_object_get(caps, "inheritable")), 0,
 	       "none inherited");
-	is_str(json_string_value(json_array_get(
-		       json_object_get(process, "args"), 1)),
+	is_str(json_string_value(
+		       json_array_get(json_object_get(process, "args"), 1)),
 	       "--self-test", "what it runs");
 	json_decref(conf);
 }

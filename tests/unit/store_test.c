@@ -74,8 +74,9 @@ static void test_records(void)
 	s = must_open();
 	is_int(store_get(s, "one", &got, &err), 0, "get %s", err.msg);
 	ok(got.state == INSTANCE_STOPPED && got.exit_code == 3 &&
-	   got.runs == 5 && got.memory == 1ull << 40 && got.auto_remove &&
-	   !got.detached && got.host_uid == 4294967294u && !got.gpus,
+		   got.runs == 5 && got.memory == 1ull << 40 &&
+		   got.auto_remove && !got.detached &&
+		   got.host_uid == 4294967294u && !got.gpus,
 	   "numbers came back");
 	is_str(got.reason, "exited", "text came back");
 	is_str(got.env_json, "[\"A=b\"]", "list came back");
@@ -178,7 +179,7 @@ static void refused(int code, const char *what)
 	ok(!s, "nothing is open");
 	file_read(path, 1 << 20, &after, &after_len);
 	ok(before && after && before_len == after_len &&
-	   memcmp(before, after, after_len) == 0,
+		   memcmp(before, after, after_len) == 0,
 	   "the file is untouched");
 }
 
@@ -217,7 +218,8 @@ static void test_bad_files(void)
 	ok(store_open(path, &s, &err) < 0, "no folder: %s", err.msg);
 	snprintf(path, sizeof(path), "%s/link.db", dir);
 	ok(symlink("/etc/hostname", path) == 0 &&
-	   store_open(path, &s, &err) < 0, "a link: %s", err.msg);
+		   store_open(path, &s, &err) < 0,
+	   "a link: %s", err.msg);
 }
 
 /* As another user: root may write everywhere. */

@@ -74,8 +74,11 @@ static struct supervise *supervise_make(struct engine *e,
 static void test_crash(struct engine *e)
 {
 	static const char *const argv[] = {
-		"sh", "-c", "echo starting; echo 'level=fatal cannot' >&2; "
-			    "sleep 0.2; exit 3", NULL };
+		"sh", "-c",
+		"echo starting; echo 'level=fatal cannot' >&2; "
+		"sleep 0.2; exit 3",
+		NULL
+	};
 	struct supervise *s = supervise_make(e, argv);
 	SCOPED_STR log = NULL;
 
@@ -114,8 +117,8 @@ static void test_missing(struct engine *e)
 	supervise_start(s, on_up, NULL);
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF,
 	       "no program: backs off");
-	ok(strstr(supervise_status(s).last_error, "/nonexistent/dockerd"),
-	   "%s", supervise_status(s).last_error);
+	ok(strstr(supervise_status(s).last_error, "/nonexistent/dockerd"), "%s",
+	   supervise_status(s).last_error);
 	supervise_stop(s, on_down, NULL);
 	is_int(downs, 1, "stopped without a process");
 	supervise_free(s);
@@ -140,8 +143,8 @@ static void test_not_ready(struct engine *e)
 
 int main(void)
 {
-	static const unsigned waits[] = { 200,	 400,	800,   1600,  3200,
-					  6400,	 12800, 25600, 30000, 30000 };
+	static const unsigned waits[] = { 200,  400,   800,   1600,  3200,
+					  6400, 12800, 25600, 30000, 30000 };
 	char dir[] = "/tmp/supervise_test.XXXXXX";
 	struct fake_engine *f;
 	struct engine *e;
