@@ -88,12 +88,23 @@ void channels_done(struct channels *c)
 	linger_done(&c->linger);
 }
 
-static struct channel **slot_find(struct channels *c, uint32_t id)
+static struct channel *channel_find(struct channels *c, uint32_t id)
 {
 	size_t i;
 
 	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
-		if (c->slot[i] ? c->slot[i]->flow.channel == id : id == 0)
+		if (c->slot[i] && c->slot[i]->flow.channel == id)
+			return c->slot[i];
+	}
+	return NULL;
+}
+
+static struct channel **slot_free(struct channels *c)
+{
+	size_t i;
+
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		if (!c->slot[i])
 			return &c->slot[i];
 	}
 	return NULL;
@@ -158,8 +169,9 @@ static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 			    int error)
 {
 	char line[LINK_TEXT_MAX + 128];
-	int n = snprintf(line, sizeof(line), "init-guard: cannot enter %s: %s\n",
-			 cwd, err_text(-error));
+	int n = snprintf(line, sizeof(line),
+			 "init-guard: cannot enter %s: %s\n", cwd,
+			 err_text(-error));
 
 	if (n < 0 || (size_t)n >= sizeof(line))
 		return;
@@ -188,7 +200,8 @@ static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 	ret = exec_spawn(agent, &opts, &ch->pid, &cwd_failed);
 	free(env);
 	if (ret < 0 && cwd_failed)
-		send_cwd_failed(ch->set->wire, ch->flow.channel, opts.cwd, -ret);
+		send_cwd_failed(ch->set->wire, ch->flow.channel, opts.cwd,
+				-ret);
 	return ret;
 }
 
@@ -223,7 +236,7 @@ static int channel_start(struct channel *ch, const struct link_exec_args *x)
 
 static struct channel *channel_new(struct channels *c, uint32_t id)
 {
-	struct channel **slot = slot_find(c, 0);
+	struct channel **slot = slot_free(c);
 	struct channel *ch = slot ? calloc(1, sizeof(*ch)) : NULL;
 
 	if (!ch)
@@ -381,14 +394,13 @@ static int channel_credit(struct channel *ch, const struct link_frame *f)
 
 int channels_frame(struct channels *c, const struct link_frame *f)
 {
-	struct channel **slot, *ch;
+	struct channel *ch;
 
 	if (f->type == LINK_EXEC)
 		return channel_exec(c, f);
-	slot = slot_find(c, f->channel);
-	if (!slot) /* it may have ended while the frame was on its way */
+	ch = channel_find(c, f->channel);
+	if (!ch) /* it may have ended while the frame was on its way */
 		return f->channel <= c->last ? 0 : -EBADMSG;
-	ch = *slot;
 	if (ch->state == CHANNEL_CLOSING)
 		return 0;
 

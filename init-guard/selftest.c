@@ -352,7 +352,7 @@ static int test_signals(struct err *err)
 
 	if (kill(getpid(), SIGTERM) < 0 || sigpending(&set) < 0 ||
 	    !sigismember(&set, SIGTERM))
-		return err_set(err, -EPERM, "SIGTERM to PID 1 is not held back");
+		return err_set(err, -EPERM, "a signal to PID 1 is not held");
 	if (selftest_as(AGENT_UID, can_signal_init, NULL) != 0)
 		return err_set(err, -EPERM, "the agent may signal PID 1");
 	return 0;

@@ -112,7 +112,7 @@ static int cred_judge(const char *what, const struct ucred *got, pid_t pid,
 
 static int peer_judge(int fd, pid_t pid, struct err *err)
 {
-	struct ucred peer, sender;
+	struct ucred peer = { 0 }, sender = { 0 };
 	socklen_t len = sizeof(peer);
 	char what;
 	int ret;

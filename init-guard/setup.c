@@ -20,8 +20,6 @@
 
 #include "lib/sock.h"
 
-extern char **environ;
-
 static int fds_repair(struct err *err)
 {
 	int fd;

@@ -24,9 +24,11 @@
 
 #include "init-guard/link.h"
 #include "lib/loop.h"
+#include "tests/unit/tap.h"
 
 #define GUEST_CHANNELS 512u
 #define GUEST_WAIT_MS 20000
+#define GUEST_TOP "/tmp/guard-test-root" /* mounted on inside only */
 
 /* What is known of one exec. */
 struct guest_channel {
@@ -168,9 +170,9 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 			      bool bad_workspace)
 {
 	static _Alignas(16) uint8_t stack[256 * 1024];
-	static char top[] = "/tmp/guard-test-root";
 	const char *path = getenv("INIT_GUARD");
-	struct guest_child c = { .top = top, .bad_workspace = bad_workspace };
+	struct guest_child c = { .top = GUEST_TOP,
+				 .bad_workspace = bad_workspace };
 	SCOPED_FD exe = open(path ? path : "build/init-guard",
 			     O_RDONLY | O_CLOEXEC);
 	int host[2] = { -1, -1 }, child[2] = { -1, -1 }, ret;
@@ -185,7 +187,7 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 	ret = guest_streams(kind, host, child);
 	if (ret < 0)
 		return ret;
-	mkdir(top, 0700);
+	mkdir(GUEST_TOP, 0700);
 	c.exe = exe;
 	c.in = child[0];
 	c.out = child[1];
@@ -212,6 +214,7 @@ static inline void guest_done(struct guest *g)
 	buf_done(&g->rx);
 	fd_closep(&g->in);
 	fd_closep(&g->out);
+	(void)rmdir(GUEST_TOP);
 }
 
 /* Closes the link and waits; the exit code, 128+n, or -1 after the wait. */
@@ -378,6 +381,35 @@ static inline bool guest_assign(struct guest *g)
 
 	buf_init(&b, 4096);
 	return link_put_assign(&b, &a) == 0 && guest_send(g, &b);
+}
+
+/* Starts one and sees it to READY. */
+static inline bool guest_up(struct guest *g, enum guest_kind kind)
+{
+	return guest_start(g, kind, false) == 0 && guest_until(g, &g->hello) &&
+	       guest_assign(g) && guest_until(g, &g->ready);
+}
+
+/* guest_up(); where that cannot work here, says so as a test's result. */
+static inline bool guest_possible(struct guest *g)
+{
+	int code;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (getuid() != 0) {
+		skip("needs root");
+		return false;
+	}
+	if (guest_up(g, GUEST_SOCKET))
+		return true;
+	code = guest_wait(g, true);
+	if (code > 100 && code < 110)
+		skip("no mounts here (step %d)", code - 100);
+	else
+		ok(false, "init-guard starts (exit %d) %s", code,
+		   g->fail_text);
+	guest_done(g);
+	return false;
 }
 
 /* Opens the next channel. Its number, or 0 on failure. */

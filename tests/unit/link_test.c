@@ -81,9 +81,9 @@ static void test_parse(void)
 
 struct payload_case {
 	const char *what;
-	enum link_type type;
 	const char *ptr;
 	size_t len;
+	enum link_type type;
 	int want;
 };
 
@@ -92,68 +92,82 @@ struct payload_case {
 
 /* The insides, as an honest header would bring them. */
 static const struct payload_case payload_cases[] = {
-	{ "EXEC: ls", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), 0 },
-	{ "EXEC: cwd and environment", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\1/" "\0\1\0\0\0\1a" "\0\1\0\0\0\3A=b"), 0 },
-	{ "EXEC: an empty argument", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\1a\0\0\0\0" "\0\0"), 0 },
-	{ "EXEC: login shell", LINK_EXEC,
-	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\0" "\0\0"), 0 },
-	{ "EXEC: no command and no login", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\0" "\0\0"), -EBADMSG },
-	{ "EXEC: login with a command", LINK_EXEC,
-	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), -EBADMSG },
-	{ "EXEC: an unknown flag", LINK_EXEC,
+	{ "EXEC: ls",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), LINK_EXEC, 0 },
+	{ "EXEC: cwd and environment",
+	  BYTES(EXEC_HEAD "\0\0\0\1/" "\0\1\0\0\0\1a" "\0\1\0\0\0\3A=b"),
+	  LINK_EXEC, 0 },
+	{ "EXEC: an empty argument",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\1a\0\0\0\0" "\0\0"),
+	  LINK_EXEC, 0 },
+	{ "EXEC: login shell",
+	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\0" "\0\0"), LINK_EXEC, 0 },
+	{ "EXEC: no command and no login",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\0" "\0\0"), LINK_EXEC, -EBADMSG },
+	{ "EXEC: login with a command",
+	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: an unknown flag",
 	  BYTES("\0\0\0\x8\0\0\0\0" "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  LINK_EXEC,
 	  -EBADMSG },
-	{ "EXEC: a byte after the end", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0" "x"), -EBADMSG },
-	{ "EXEC: fewer arguments than said", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\2ls" "\0\0"), -EBADMSG },
-	{ "EXEC: an argument longer than the frame", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\x7fls" "\0\0"), -EBADMSG },
-	{ "EXEC: an argument of 4 GiB", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\xff\xff\xff\xffls\0\0"), -EBADMSG },
-	{ "EXEC: 4097 arguments", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\x10\1\0\0\0\2ls" "\0\0"), -EBADMSG },
-	{ "EXEC: NUL in an argument", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2l\0" "\0\0"), -EBADMSG },
-	{ "EXEC: NUL in the directory", LINK_EXEC,
-	  BYTES(EXEC_HEAD "\0\0\0\1\0" "\0\1\0\0\0\2ls" "\0\0"), -EBADMSG },
-	{ "EXEC: environment without =", LINK_EXEC,
+	{ "EXEC: a byte after the end",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0" "x"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: fewer arguments than said",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\2ls" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: an argument longer than the frame",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\x7fls" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: an argument of 4 GiB",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\xff\xff\xff\xffls\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: 4097 arguments",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\x10\1\0\0\0\2ls" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: NUL in an argument",
+	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2l\0" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: NUL in the directory",
+	  BYTES(EXEC_HEAD "\0\0\0\1\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: environment without =",
 	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\3ABC"),
+	  LINK_EXEC,
 	  -EBADMSG },
-	{ "EXEC: environment without a name", LINK_EXEC,
+	{ "EXEC: environment without a name",
 	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\2=b"),
+	  LINK_EXEC,
 	  -EBADMSG },
-	{ "ASSIGN", LINK_ASSIGN,
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0"), 0 },
-	{ "ASSIGN: cut", LINK_ASSIGN,
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0"), -EBADMSG },
-	{ "ASSIGN: longer", LINK_ASSIGN,
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0\0"), -EBADMSG },
-	{ "EXIT: 0", LINK_EXIT,
+	{ "ASSIGN",
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0"), LINK_ASSIGN, 0 },
+	{ "ASSIGN: cut",
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0"), LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: longer",
+	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0\0"),
+	  LINK_ASSIGN, -EBADMSG },
+	{ "EXIT: 0",
 	  BYTES("\0\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), 0 },
-	{ "EXIT: code 256", LINK_EXIT,
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, 0 },
+	{ "EXIT: code 256",
 	  BYTES("\0\0\0\1\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), -EBADMSG },
-	{ "EXIT: signal 0", LINK_EXIT,
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	{ "EXIT: signal 0",
 	  BYTES("\1\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), -EBADMSG },
-	{ "EXIT: signal 65", LINK_EXIT,
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	{ "EXIT: signal 65",
 	  BYTES("\1\0\0\0\x41" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), -EBADMSG },
-	{ "EXIT: errno 0", LINK_EXIT,
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	{ "EXIT: errno 0",
 	  BYTES("\2\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), -EBADMSG },
-	{ "EXIT: kind 6", LINK_EXIT,
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	{ "EXIT: kind 6",
 	  BYTES("\6\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), -EBADMSG },
-	{ "SIGNAL 15", LINK_SIGNAL, BYTES("\0\0\0\xf"), 0 },
-	{ "SIGNAL 0", LINK_SIGNAL, BYTES("\0\0\0\0"), -EBADMSG },
-	{ "SIGNAL 65", LINK_SIGNAL, BYTES("\0\0\0\x41"), -EBADMSG },
+		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	{ "SIGNAL 15", BYTES("\0\0\0\xf"), LINK_SIGNAL, 0 },
+	{ "SIGNAL 0", BYTES("\0\0\0\0"), LINK_SIGNAL, -EBADMSG },
+	{ "SIGNAL 65", BYTES("\0\0\0\x41"), LINK_SIGNAL, -EBADMSG },
 };
 
 static int payload_get(const struct link_frame *f)
@@ -241,7 +255,7 @@ static void test_other_rounds(void)
 {
 	const struct link_assign a = { .name = "otter-1", .nproc = 256 };
 	const struct link_exit x = { LINK_SIGNALED, 9, 1, 2, UINT64_MAX };
-	struct link_assign_args got;
+	struct link_assign_args got = { 0 };
 	struct link_exit gotx;
 	struct link_frame f;
 	uint16_t rows, cols, version;
