@@ -20,7 +20,8 @@ int main(int argc, char **argv)
 	char answer[MOUNT_ANSWER_MAX];
 	struct err err = { 0 };
 
-	if (argc != 5 || (strcmp(argv[4], "ro") && strcmp(argv[4], "rw"))) {
+	if (argc != 5 ||
+	    (strcmp(argv[4], "ro") != 0 && strcmp(argv[4], "rw") != 0)) {
 		fputs("usage: ac-mount SOCKET INSTANCE DIR ro|rw\n", stderr);
 		return 2;
 	}

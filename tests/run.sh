@@ -115,7 +115,7 @@ run_lint() {
 run_bats() {
 	local log=$LOGS/bats.log start code
 	start=$(now_ms)
-	bats --tap --timing -r "$@" 2>&1 </dev/null | tee "$log" |
+	bats --tap --timing --print-output-on-failure -r "$@" 2>&1 </dev/null | tee "$log" |
 		grep --line-buffered -E '^(ok|not ok|1\.\.|# \[)'
 	code=${PIPESTATUS[0]}
 	settle bats "$log" "$code" $(($(now_ms) - start))

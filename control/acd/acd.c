@@ -45,6 +45,7 @@
 #include "control/acd/network.h"
 #include "control/acd/selftest.h"
 #include "control/acd/store.h"
+#include "control/acd/stream.h"
 #include "control/acd/supervise.h"
 #include "control/shared/paths.h"
 #include "lib/log.h"
@@ -337,6 +338,7 @@ static void acd_end(struct acd *acd)
 	http_free(acd->http);
 	mounts_done();
 	instances_free(acd->instances);
+	stream_close_all();
 	builds_free(acd->builds);
 	if (acd->runtime)
 		acd->runtime->ops->free(acd->runtime);

@@ -65,8 +65,7 @@ static int wish_path(json_t *body, const char *key, char **field,
 	return ret;
 }
 
-static int wish_limits(json_t *body, struct instance_record *r,
-		       struct err *err)
+static int wish_limits(json_t *body, struct instance_record *r, struct err *err)
 {
 	int ret = jsonx_u64(body, "cpus_milli", 0, CPUS_MAX, r->cpu_milli,
 			    &r->cpu_milli, err);
@@ -247,7 +246,7 @@ static void create_new(struct create_call *c, const char *name,
 		       const char *blueprint)
 {
 	struct instance_record r = { 0 };
-	struct instance *in;
+	struct instance *in = NULL;
 	struct err err = { 0 };
 	const char *code = NULL;
 	int ret = record_start(c->acd, name, blueprint, &r, &err);
@@ -319,10 +318,10 @@ static void create_go(struct create_call *c)
 void api_instance_create(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = {
-		"name",	     "blueprint", "cpus_milli",	  "memory",
-		"pids",	     "timeout_ms", "gpus",	  "isolation",
+		"name",      "blueprint",    "cpus_milli",  "memory",
+		"pids",      "timeout_ms",   "gpus",        "isolation",
 		"workspace", "workspace_ro", "auto_remove", "workdir",
-		"env",	     "host_uid",  "host_gid",	  NULL,
+		"env",       "host_uid",     "host_gid",    NULL,
 	};
 	json_t *body = http_body(req);
 	const char *name = NULL, *blueprint = NULL;
@@ -341,7 +340,7 @@ void api_instance_create(void *ctx, struct http_req *req)
 	c = ret == 0 ? calloc(1, sizeof(*c)) : NULL;
 	if (ret == 0 && !c)
 		ret = err_set(&err, -ENOMEM, "out of memory");
-	if (ret < 0) {
+	if (ret < 0 || !c) {
 		http_reply_error(req, &err, NULL);
 		return;
 	}

@@ -35,10 +35,9 @@ static void run_body_done(struct run_body *b)
 	strv_done(&b->env);
 }
 
-static int run_body_flags(json_t *body, struct run_request *rq,
-			  struct err *err)
+static int run_body_flags(json_t *body, struct run_request *rq, struct err *err)
 {
-	uint64_t rows, cols;
+	uint64_t rows = 0, cols = 0;
 	int ret = jsonx_bool(body, "shell", false, &rq->shell, err);
 
 	if (ret == 0)
@@ -64,8 +63,8 @@ static int run_body_flags(json_t *body, struct run_request *rq,
 static int run_body_parse(json_t *body, struct run_body *b, struct err *err)
 {
 	static const char *const keys[] = {
-		"cmd",	"shell", "env",	     "cwd",	   "tty", "stdin",
-		"rows", "cols",	 "detached", "timeout_ms", NULL,
+		"cmd",  "shell", "env",      "cwd",        "tty", "stdin",
+		"rows", "cols",  "detached", "timeout_ms", NULL,
 	};
 	size_t i;
 	int ret = jsonx_known(body, keys, err);
@@ -161,8 +160,8 @@ static void run_begun(void *arg, const struct err *err)
 			reply_run_error(c->req, c->in, err);
 	} else if (c->req && c->upgrade) {
 		if (run_stream(c->acd, c->req, r,
-			       c->detached ? STREAM_DETACHED :
-					     STREAM_OWNER) < 0)
+			       c->detached ? STREAM_DETACHED : STREAM_OWNER) <
+		    0)
 			run_abandon(r);
 	} else if (c->req) {
 		http_reply_json(c->req, 200, instance_json(c->in));
@@ -187,8 +186,7 @@ static int run_allowed(struct acd *acd, struct http_req *req,
 {
 	struct err err = { 0 };
 	const char *code = NULL;
-	int ret = acd_may_run(acd, instance_record(in)->isolation, &err,
-			      &code);
+	int ret = acd_may_run(acd, instance_record(in)->isolation, &err, &code);
 
 	if (ret < 0) {
 		err.code = -EAGAIN; /* 503 */
@@ -197,8 +195,8 @@ static int run_allowed(struct acd *acd, struct http_req *req,
 	return ret;
 }
 
-static void run_ask(struct acd *acd, struct http_req *req,
-		    struct instance *in, const struct run_request *rq)
+static void run_ask(struct acd *acd, struct http_req *req, struct instance *in,
+		    const struct run_request *rq)
 {
 	struct run_call *c = calloc(1, sizeof(*c));
 	struct err err = { 0 };
@@ -252,15 +250,14 @@ void api_instance_exec(void *ctx, struct http_req *req)
 	struct instance *in = api_instance_of(ctx, req);
 	struct run_body b = { 0 };
 	struct err err = { 0 };
-	struct run *r;
+	struct run *r = NULL;
 	int ret;
 
 	if (!in)
 		return;
 	ret = run_body_parse(http_body(req), &b, &err);
 	if (ret == 0 && !http_wants_upgrade(req))
-		ret = err_set(&err, -EINVAL,
-			      "exec needs 'Upgrade: ac-link/1'");
+		ret = err_set(&err, -EINVAL, "exec needs 'Upgrade: ac-link/1'");
 	if (ret == 0)
 		ret = instance_exec(in, &b.rq, &r, &err);
 	if (ret == -ENOTCONN)
@@ -268,8 +265,7 @@ void api_instance_exec(void *ctx, struct http_req *req)
 	else if (ret < 0)
 		http_reply_error(req, &err, NULL);
 	else if (run_stream(ctx, req, r,
-			    b.rq.detached ? STREAM_DETACHED :
-					    STREAM_OWNER) < 0)
+			    b.rq.detached ? STREAM_DETACHED : STREAM_OWNER) < 0)
 		run_abandon(r);
 	run_body_done(&b);
 }

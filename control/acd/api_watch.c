@@ -59,8 +59,8 @@ void api_instance_logs(void *ctx, struct http_req *req)
 	struct log_call *c;
 	uint64_t lines;
 
-	if (!in || api_query_u64(req, "tail", INT64_MAX, INSTANCE_LOG_ALL,
-				 &lines) < 0)
+	if (!in ||
+	    api_query_u64(req, "tail", INT64_MAX, INSTANCE_LOG_ALL, &lines) < 0)
 		return;
 	c = calloc(1, sizeof(*c));
 	if (!c)
@@ -69,8 +69,7 @@ void api_instance_logs(void *ctx, struct http_req *req)
 				   &err) == 0) {
 		c->follow = http_query_flag(req, "follow");
 		c->stream = http_reply_stream(req, "application/octet-stream",
-					      log_call_pump, log_call_abort,
-					      c);
+					      log_call_pump, log_call_abort, c);
 		if (c->stream)
 			log_call_pump(c);
 		else
@@ -195,8 +194,7 @@ static void stats_one_ask(void *arg, struct instance *in)
 	if (!one)
 		return;
 	one->all = all;
-	snprintf(one->name, sizeof(one->name), "%s",
-		 instance_record(in)->name);
+	snprintf(one->name, sizeof(one->name), "%s", instance_record(in)->name);
 	if (instance_stats(in, stats_one_known, one) == 0)
 		all->pending++;
 	else
@@ -254,9 +252,8 @@ static void events_changed(void *arg, struct instance *in)
 {
 	json_t *j = instance_json(in);
 	SCOPED_STR data = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	SCOPED_STR text = data ? str_printf("event: instance\ndata: %s\n\n",
-					    data) :
-				 NULL;
+	SCOPED_STR text =
+		data ? str_printf("event: instance\ndata: %s\n\n", data) : NULL;
 
 	json_decref(j);
 	events_write(arg, text);
@@ -283,8 +280,8 @@ void api_events(void *ctx, struct http_req *req)
 
 	if (c) {
 		c->timer = loop_timer_new(acd->loop, events_alive, c);
-		c->event = instance_event_add(acd->instances, events_changed,
-					      c);
+		c->event =
+			instance_event_add(acd->instances, events_changed, c);
 	}
 	if (!c || !c->timer || !c->event) {
 		err_set(&err, -ENOMEM, "out of memory");

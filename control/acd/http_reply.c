@@ -297,6 +297,7 @@ static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
 			struct MHD_UpgradeResponseHandle *urh)
 {
 	struct http_req *req = cls;
+	struct http *h = req->http;
 	int fd = fcntl(sock, F_DUPFD_CLOEXEC, 0);
 
 	loop_del(req->watch);
@@ -307,6 +308,8 @@ static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
 	req->upgrade_fn(req->upgrade_arg, fd, slice_of(extra, extra_size));
 	http_req_release(req);
 	MHD_upgrade_action(urh, MHD_UPGRADE_ACTION_CLOSE);
+	/* The library lets go of its copy the next time that it runs. */
+	loop_timer_set(h->timer, 0);
 }
 
 void http_upgrade(struct http_req *req,

@@ -15,12 +15,15 @@
  * An instance is freed only while it is not live and nothing is under way
  * for it, so that its address serves as the argument of every callback.
  */
-#include "control/acd/instance_impl.h"
+#include "control/acd/instance.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "control/acd/instance_impl.h"
 #include "control/shared/paths.h"
+#include "lib/str.h"
 
 struct instance_event {
 	LIST_ENTRY(instance_event) link;
@@ -96,7 +99,8 @@ void instance_wake(struct instance *in, const struct err *err)
 {
 	struct instance_waiter *w;
 
-	STAILQ_FOREACH(w, &in->waiters, link) {
+	STAILQ_FOREACH(w, &in->waiters, link)
+	{
 		if (err)
 			w->err = *err;
 	}
@@ -138,7 +142,7 @@ static void events_call(struct instance *in)
 	struct instance_event *e, *next;
 
 	is->walking++;
-	LIST_FOREACH(e, &is->events, link) {
+	LIST_FOREACH (e, &is->events, link) {
 		if (e->fn)
 			e->fn(e->arg, in);
 	}
@@ -211,7 +215,7 @@ static void instance_insert(struct instances *is, struct instance *in)
 {
 	struct instance *at;
 
-	TAILQ_FOREACH(at, &is->all, link) {
+	TAILQ_FOREACH (at, &is->all, link) {
 		if (strcmp(in->rec.name, at->rec.name) < 0) {
 			TAILQ_INSERT_BEFORE(at, in, link);
 			return;
@@ -305,7 +309,7 @@ struct instance *instance_find(struct instances *is, const char *name)
 {
 	struct instance *in;
 
-	TAILQ_FOREACH(in, &is->all, link) {
+	TAILQ_FOREACH (in, &is->all, link) {
 		if (strcmp(in->rec.name, name) == 0)
 			return in;
 	}
@@ -317,8 +321,9 @@ void instances_each(struct instances *is,
 {
 	struct instance *in;
 
-	TAILQ_FOREACH(in, &is->all, link)
+	TAILQ_FOREACH (in, &is->all, link) {
 		fn(arg, in);
+	}
 }
 
 unsigned instances_live(const struct instances *is)
@@ -326,8 +331,9 @@ unsigned instances_live(const struct instances *is)
 	const struct instance *in;
 	unsigned n = 0;
 
-	TAILQ_FOREACH(in, &is->all, link)
+	TAILQ_FOREACH (in, &is->all, link) {
 		n += instance_is_live(in);
+	}
 	return n;
 }
 

@@ -39,8 +39,8 @@ void instances_free(struct instances *is);
  * runtime still has is removed. */
 int instances_reconcile(struct instances *is, instance_fn fn, void *arg);
 /* Clean shutdown: stops all; @fn when the last is gone. */
-void instances_stop_all(struct instances *is, uint64_t grace_ms,
-			instance_fn fn, void *arg);
+void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
+			void *arg);
 unsigned instances_live(const struct instances *is); /* starting … stopping */
 
 /* A main run's or an exec's wishes; strings borrowed. */
@@ -91,8 +91,7 @@ int instance_update(struct instance *in, const struct instance_record *r,
 struct instance_event;
 struct instance_event *
 instance_event_add(struct instances *is,
-		   void (*fn)(void *arg, struct instance *in),
-		   void *arg);
+		   void (*fn)(void *arg, struct instance *in), void *arg);
 void instance_event_free(struct instance_event *e); /* NULL is fine */
 
 /* Errors of instance_run(), also by its callback, that a client can mend. */

@@ -70,8 +70,8 @@ void instance_clean_now(struct instance *in)
 	}
 }
 
-static int clean_ask(struct instance *in, enum instance_clean clean,
-		     bool force, instance_fn fn, void *arg)
+static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
+		     instance_fn fn, void *arg)
 {
 	const struct err canceled = {
 		.code = -ECANCELED,
@@ -106,8 +106,7 @@ int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg)
 	return clean_ask(in, CLEAN_HOME, force, fn, arg);
 }
 
-int instance_destroy(struct instance *in, bool force, instance_fn fn,
-		     void *arg)
+int instance_destroy(struct instance *in, bool force, instance_fn fn, void *arg)
 {
 	return clean_ask(in, CLEAN_ALL, force, fn, arg);
 }
@@ -143,14 +142,20 @@ static void reconcile_done(struct reconcile *rc)
 	fn(arg, err.code < 0 ? &err : NULL);
 }
 
+static void reconcile_failed(struct reconcile *rc, const struct err *err)
+{
+	if (rc->err.code < 0)
+		return;
+	rc->err = *err;
+	err_wrap(&rc->err, "cannot remove a left-over sandbox");
+}
+
 static void reconcile_removed(void *arg, const struct err *err)
 {
 	struct reconcile *rc = arg;
 
-	if (err && rc->err.code == 0) {
-		rc->err = *err;
-		err_wrap(&rc->err, "cannot remove a left-over sandbox");
-	}
+	if (err)
+		reconcile_failed(rc, err);
 	if (--rc->pending == 0)
 		reconcile_done(rc);
 }
@@ -176,16 +181,17 @@ static void reconcile_listed(void *arg, const struct err *err)
 
 	if (err)
 		rc->err = *err;
-	rc->pending = 1; /* this function itself */
 	for (i = 0; i < rc->ids.n; i++) {
-		rc->pending++;
 		ret = rt->ops->remove(rt, rc->ids.v[i], reconcile_removed, rc);
-		if (ret < 0) {
+		if (ret == 0) {
+			rc->pending++;
+		} else {
 			err_set(&failed, ret, "%s", err_text(ret));
-			reconcile_removed(rc, &failed);
+			reconcile_failed(rc, &failed);
 		}
 	}
-	reconcile_removed(rc, NULL);
+	if (rc->pending == 0)
+		reconcile_done(rc);
 }
 
 static int record_lost(struct instance *in, struct err *err)
@@ -215,7 +221,7 @@ int instances_reconcile(struct instances *is, instance_fn fn, void *arg)
 	if (!rc)
 		return -ENOMEM;
 	*rc = (struct reconcile){ .is = is, .fn = fn, .arg = arg };
-	TAILQ_FOREACH(in, &is->all, link) {
+	TAILQ_FOREACH (in, &is->all, link) {
 		if (ret == 0)
 			ret = record_lost(in, &rc->err);
 	}
@@ -249,8 +255,8 @@ static void stop_all_one(void *arg, const struct err *err)
 	free(sa);
 }
 
-void instances_stop_all(struct instances *is, uint64_t grace_ms,
-			instance_fn fn, void *arg)
+void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
+			void *arg)
 {
 	struct stop_all *sa = calloc(1, sizeof(*sa));
 	const struct err no_memory = { .code = -ENOMEM, .msg = "no memory" };
@@ -262,7 +268,7 @@ void instances_stop_all(struct instances *is, uint64_t grace_ms,
 		return;
 	}
 	*sa = (struct stop_all){ .pending = 1, .fn = fn, .arg = arg };
-	TAILQ_FOREACH(in, &is->all, link) {
+	TAILQ_FOREACH (in, &is->all, link) {
 		if (!instance_is_live(in))
 			continue;
 		if (instance_stop(in, grace_ms, stop_all_one, sa) == 0)

@@ -253,8 +253,8 @@ void instance_force_end(struct instance *in)
 {
 	if (in->runtime_busy)
 		return;
-	in->exit = (struct link_exit){ .kind = LINK_SIGNALED,
-				       .value = SIGKILL };
+	in->exit =
+		(struct link_exit){ .kind = LINK_SIGNALED, .value = SIGKILL };
 	conclude(in);
 }
 

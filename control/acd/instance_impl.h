@@ -43,7 +43,7 @@ struct run {
 	LIST_ENTRY(run) link; /* in->execs; not the main run */
 	struct channel *channel; /* NULL: over, or the link is lost */
 	bool is_main, tty, use_stdin;
-	LIST_HEAD(, run_watch) watches;
+	LIST_HEAD(run_watches, run_watch) watches;
 	unsigned n_watches;
 	unsigned walking; /* watchers are being called */
 	bool doomed; /* to be finished when the walk is over, */
@@ -85,7 +85,7 @@ struct instance {
 
 	struct session *session;
 	struct run *main;
-	LIST_HEAD(, run) execs;
+	LIST_HEAD(run_list, run) execs;
 	struct loop_timer *ready_timer;
 	bool runtime_busy; /* a start, an end or a removal is under way */
 	bool end_wanted; /* of a start that is under way */
@@ -98,7 +98,7 @@ struct instance {
 	struct treejob *tree; /* its files are being removed */
 
 	struct logring *ring;
-	LIST_HEAD(, instance_log) logs;
+	LIST_HEAD(instance_logs, instance_log) logs;
 };
 
 struct instances {
@@ -107,8 +107,8 @@ struct instances {
 	struct runtime *rt;
 	struct builds *builds;
 	const char *dir;
-	TAILQ_HEAD(, instance) all;
-	LIST_HEAD(, instance_event) events;
+	TAILQ_HEAD(instance_list, instance) all;
+	LIST_HEAD(instance_events, instance_event) events;
 	unsigned walking; /* events are being called */
 	struct instance_waiters later; /* to be called from the loop */
 	struct loop_timer *later_timer;

@@ -41,8 +41,8 @@ static json_t *life_json(const struct instance_record *r)
 			 "name", jsonx_text(r->name), "blueprint",
 			 jsonx_text(r->blueprint), "state",
 			 instance_state_name(r->state), "reason",
-			 jsonx_text(r->reason), "exit_code", code,
-			 "created_at", (json_int_t)r->created_at, "started_at",
+			 jsonx_text(r->reason), "exit_code", code, "created_at",
+			 (json_int_t)r->created_at, "started_at",
 			 (json_int_t)r->started_at, "finished_at",
 			 (json_int_t)r->finished_at, "address",
 			 jsonx_text(r->address), "runs", (json_int_t)r->runs);

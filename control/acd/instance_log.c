@@ -100,10 +100,10 @@ int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 		return err_set(err, -ENOMEM, "no memory");
 	*l = (struct instance_log){ .in = in, .wake = wake, .arg = arg };
 	if (in->ring && bytes > 0)
-		l->pos = logring_end(in->ring) -
-			 (bytes < logring_end(in->ring) ?
-				  bytes :
-				  logring_end(in->ring));
+		l->pos =
+			logring_end(in->ring) - (bytes < logring_end(in->ring) ?
+							 bytes :
+							 logring_end(in->ring));
 	else if (in->ring)
 		l->pos = logring_tail(in->ring, lines);
 	LIST_INSERT_HEAD(&in->logs, l, link);

@@ -24,16 +24,15 @@
 
 static int env_collect(const struct instance *in, struct strv *env)
 {
-	SCOPED_JSON stored = in->rec.env_json ?
-				     json_loads(in->rec.env_json, 0, NULL) :
-				     NULL;
+	SCOPED_JSON stored =
+		in->rec.env_json ? json_loads(in->rec.env_json, 0, NULL) : NULL;
 	json_t *entry;
 	size_t i;
 	int ret = 0;
 
 	for (i = 0; i < in->bp.env.n && ret == 0; i++)
 		ret = strv_push(env, in->bp.env.v[i]);
-	json_array_foreach(stored, i, entry) {
+	json_array_foreach (stored, i, entry) {
 		if (ret == 0 && json_is_string(entry))
 			ret = strv_push(env, json_string_value(entry));
 	}
@@ -51,8 +50,7 @@ static int sandbox_assign(struct instance *in)
 	struct link_assign assign = {
 		.name = in->rec.name,
 		.env = (const char *const *)env.v,
-		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids :
-						     0,
+		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids : 0,
 	};
 
 	if (ret == 0)
@@ -131,8 +129,8 @@ static void ready_too_late(void *arg)
 static int session_begin(struct instance *in, int link_fd)
 {
 	in->ready_timer = loop_timer_new(in->is->loop, ready_too_late, in);
-	in->session = session_new(in->is->loop, link_fd, &sandbox_session_ops,
-				  in);
+	in->session =
+		session_new(in->is->loop, link_fd, &sandbox_session_ops, in);
 	if (!in->session || !in->ready_timer)
 		return -ENOMEM;
 	loop_timer_set(in->ready_timer, READY_LIMIT_MS);
@@ -162,8 +160,7 @@ static void sandbox_started(void *arg, int link_fd, const char *id,
 /* ---- what has to be there before ---- */
 
 /* One directory of the user's, 0700. What stands there must be one. */
-static int dir_make(const struct instance *in, const char *sub,
-		    struct err *err)
+static int dir_make(const struct instance *in, const char *sub, struct err *err)
 {
 	SCOPED_STR path = instance_path(in, sub);
 	struct stat st;
@@ -347,8 +344,8 @@ static int start_now(struct instance *in, struct run_wish *w, instance_fn fn,
 }
 
 /* To run once what is there has been removed. */
-static void start_later(struct instance *in, struct run_wish *w,
-			instance_fn fn, void *arg)
+static void start_later(struct instance *in, struct run_wish *w, instance_fn fn,
+			void *arg)
 {
 	run_wish_done(&in->next);
 	in->next = *w;

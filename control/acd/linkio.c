@@ -111,8 +111,7 @@ int linkio_read(int fd, struct buf *rest, linkio_frame_fn fn, void *arg)
 }
 
 /* How many of the bytes of header and payload the socket took at once. */
-static size_t send_direct(int fd, uint8_t *header, const void *data,
-			  size_t len)
+static size_t send_direct(int fd, uint8_t *header, const void *data, size_t len)
 {
 	struct iovec iov[2] = {
 		{ header, LINK_HEADER },
@@ -125,8 +124,8 @@ static size_t send_direct(int fd, uint8_t *header, const void *data,
 	return n > 0 ? (size_t)n : 0;
 }
 
-int linkio_send(int fd, struct buf *out, enum link_type type,
-		uint32_t channel, const void *data, size_t len)
+int linkio_send(int fd, struct buf *out, enum link_type type, uint32_t channel,
+		const void *data, size_t len)
 {
 	uint8_t header[LINK_HEADER];
 	size_t sent;

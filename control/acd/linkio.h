@@ -33,8 +33,8 @@ int linkio_read(int fd, struct buf *rest, linkio_frame_fn fn, void *arg);
  * socket takes it at once, else by way of @out. -ENOBUFS: @out has no room,
  * nothing was sent. An error of the socket shows at the next flush or read.
  */
-int linkio_send(int fd, struct buf *out, enum link_type type,
-		uint32_t channel, const void *data, size_t len);
+int linkio_send(int fd, struct buf *out, enum link_type type, uint32_t channel,
+		const void *data, size_t len);
 
 /* Writes the first @max bytes of @out, as far as the socket takes them.
  * 0, or the errno of the write; -EAGAIN is no error here. */

@@ -57,7 +57,7 @@ int run_wish_copy(struct run_wish *w, const struct run_request *rq)
 		.timeout_ms = rq->timeout_ms,
 	};
 
-	new.cwd = rq->cwd && *rq->cwd ? strdup(rq->cwd) : NULL;
+	new.cwd = rq->cwd && * rq->cwd ? strdup(rq->cwd) : NULL;
 	if ((rq->cwd && *rq->cwd && !new.cwd) ||
 	    strv_copy(&new.argv, rq->argv) < 0 ||
 	    strv_copy(&new.env, rq->env) < 0) {
@@ -107,7 +107,7 @@ static void run_credit(struct run *r)
 	struct run_watch *w;
 	uint32_t bytes;
 
-	LIST_FOREACH(w, &r->watches, link) {
+	LIST_FOREACH (w, &r->watches, link) {
 		if (w->ops && w->mark < low)
 			low = w->mark;
 	}
@@ -172,7 +172,7 @@ void run_notice(struct run *r, uint8_t level, const char *text)
 	struct run_watch *w;
 
 	walk_begin(r);
-	LIST_FOREACH(w, &r->watches, link) {
+	LIST_FOREACH (w, &r->watches, link) {
 		if (w->ops && w->ops->notice)
 			w->ops->notice(w->arg, level, text);
 	}
@@ -219,7 +219,7 @@ static void run_started(void *arg, uint32_t pid)
 	r->pid = pid;
 	run_has_begun(r);
 	walk_begin(r);
-	LIST_FOREACH(w, &r->watches, link) {
+	LIST_FOREACH (w, &r->watches, link) {
 		if (w->ops)
 			w->ops->started(w->arg, pid);
 	}
@@ -236,7 +236,7 @@ static void run_output(void *arg, enum link_type stream, struct slice data)
 	if (r->is_main)
 		instance_log_write(r->in, data);
 	walk_begin(r);
-	LIST_FOREACH(w, &r->watches, link) {
+	LIST_FOREACH (w, &r->watches, link) {
 		if (w->ops)
 			w->ops->output(w->arg, stream, data);
 	}
@@ -250,7 +250,7 @@ static void run_stdin_credit(void *arg)
 	struct run_watch *w;
 
 	walk_begin(r);
-	LIST_FOREACH(w, &r->watches, link) {
+	LIST_FOREACH (w, &r->watches, link) {
 		if (w->ops)
 			w->ops->stdin_credit(w->arg);
 	}

@@ -19,11 +19,12 @@
  * no channel is touched after its callback, and the session itself goes when
  * the last frame on the stack has let go (depth).
  */
-#include "control/acd/session_impl.h"
+#include "control/acd/session.h"
 
 #include <sys/socket.h>
 
 #include "control/acd/linkio.h"
+#include "control/acd/session_impl.h"
 
 #define OUT_MAX (2u * 1024 * 1024)
 /* STDIN stops here, so that a guest that does not read still gets SIGNAL and
@@ -141,8 +142,7 @@ static struct channel **channel_free_slot(struct session *s)
 }
 
 int session_exec(struct session *s, const struct link_exec *x,
-		 const struct channel_ops *ops, void *arg,
-		 struct channel **ret)
+		 const struct channel_ops *ops, void *arg, struct channel **ret)
 {
 	struct channel **slot = channel_free_slot(s), *c;
 	int err;

@@ -59,7 +59,7 @@ struct stream {
 	bool eof_passed;
 };
 
-static LIST_HEAD(, stream) streams = LIST_HEAD_INITIALIZER(streams);
+static LIST_HEAD(stream_list, stream) streams = LIST_HEAD_INITIALIZER(streams);
 
 static void stream_free(struct stream *st)
 {
@@ -195,8 +195,7 @@ static void input_passed(struct stream *st, size_t len)
 	owed = st->in_owed;
 	st->in_owed = 0;
 	st->in_window += owed;
-	stream_queued(st,
-		      link_put_u32(&st->out, LINK_CREDIT, CHANNEL, owed));
+	stream_queued(st, link_put_u32(&st->out, LINK_CREDIT, CHANNEL, owed));
 }
 
 /* Passes on what the run takes of @data; how much that was. */
@@ -223,8 +222,8 @@ static void input_continue(struct stream *st)
 		input_passed(st, passed);
 	}
 	/* A terminal's end is typed; only the owner may close a pipe. */
-	if (st->eof && !st->eof_passed && buf_len(&st->input) == 0 &&
-	    st->run && st->role != STREAM_GUEST) {
+	if (st->eof && !st->eof_passed && buf_len(&st->input) == 0 && st->run &&
+	    st->role != STREAM_GUEST) {
 		st->eof_passed = true;
 		run_stdin_eof(st->run);
 	}
@@ -483,9 +482,10 @@ void stream_connect(struct stream *st, int fd, struct slice early)
 
 void stream_close_all(void)
 {
-	struct stream *st;
+	struct stream *st, *next;
 
-	while ((st = LIST_FIRST(&streams))) {
+	for (st = LIST_FIRST(&streams); st; st = next) {
+		next = LIST_NEXT(st, link);
 		st->role = STREAM_GUEST;
 		stream_lost(st);
 	}

@@ -241,7 +241,7 @@ static int option_set(struct args *a, const struct arg_option *o,
 	enum arg_id id = option_id(o);
 
 	a->given |= ARG_BIT(id);
-	if (o->kind == ARG_FLAG)
+	if (o->kind == ARG_FLAG || !value)
 		return 0;
 	if (o->kind == ARG_TEXT)
 		return set_text(a, id, value, err);

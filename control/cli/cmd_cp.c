@@ -287,6 +287,8 @@ static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 	cp->launch.sink = sink_feed;
 	cp->launch.arg = &sink;
 	rc = pack_there(cp, src, err);
+	cp->launch.sink = NULL;
+	cp->launch.arg = NULL;
 	if (rc == 0)
 		rc = untar_finish(&sink.untar);
 	if (sink.untar.why)
@@ -363,7 +365,7 @@ static int copy(const struct cli *cli, struct client *c,
 int cmd_cp(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	struct cp_side src, dst;
+	struct cp_side src = { .path = "" }, dst = { .path = "" };
 	int rc = cp_side_parse(a->words[0], &src, err);
 
 	if (rc == 0)

@@ -252,7 +252,7 @@ int cmd_status(const struct cli *cli, const struct args *a, struct err *err)
 						 { "STATE", TABLE_CUT } };
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	SCOPED_JSON s = NULL;
-	struct host_probe probe;
+	struct host_probe probe = { .up = false };
 	struct table *t;
 	int rc = c ? host_probe(c, &probe, err) : out_of_memory(err);
 

@@ -194,7 +194,6 @@ memory() {
 	local ours peer
 	ours=$(in_host docker ps -q --no-trunc --filter label=ac.instance=bench)
 	peer=$(in_host docker inspect -f '{{.Id}}' bench-peer)
-	"$AC" exec bench -- rm -f /workspace/blob
 	row 'idle sandbox, PSS' "$(pss "$ours")" "$(pss "$peer")" - -
 	row 'idle acd, RSS' "$(awk '/^VmRSS/ { printf "%.1f MB", $2 / 1024 }' \
 		"/proc/$(docker inspect -f '{{.State.Pid}}' \
@@ -263,14 +262,14 @@ in_host docker run -d --name bench-peer --runtime bench --network ac0 \
 	ac/base:latest sleep infinity >/dev/null
 open_host_shell
 
+memory
 compare 'cold run, true' '<= 1.10' \
 	'docker run --rm --runtime bench --network ac0 ac/base:latest true' \
 	"$AC" run base bench-cold -- true
 compare 'exec, true' '<= 0.25' 'docker exec bench-peer true' \
 	"$AC" exec bench -- true
-throughput
-memory
 launcher
+throughput
 exec {to_host}>&-
 machine
 table

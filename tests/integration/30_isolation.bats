@@ -92,7 +92,7 @@ PROBE='
 import socket, sys
 def tcp(host, port):
     s = socket.socket()
-    s.settimeout(2)
+    s.settimeout(1)
     try:
         s.connect((host, port))
         return "open"
@@ -102,7 +102,7 @@ def tcp(host, port):
         return "closed"
 def udp(host, port):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(2)
+    s.settimeout(1)
     try:
         s.sendto(b"probe", (host, port))
         return "open" if s.recv(99) else "closed"
@@ -196,7 +196,7 @@ def ping(host):
     try:
         s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM,
                           socket.IPPROTO_ICMP)
-        s.settimeout(2)
+        s.settimeout(1)
         s.sendto(b"\x08\0\xf7\xff\0\0\0\0", (host, 0))
         s.recv(99)
         return "open"
@@ -205,7 +205,7 @@ def ping(host):
 print("icmp", ping("172.20.0.53"), ping("1.1.1.1"))
 try:
     s = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
-    s.settimeout(2)
+    s.settimeout(1)
     s.connect(("2606:4700:4700::1111", 443))
     print("ip6 open")
 except OSError:

@@ -14,6 +14,8 @@ setup() {
 }
 
 teardown_file() {
+	docker rm -f ac-test-2 >/dev/null 2>&1 || true
+	docker volume rm -f ac-test-2-docker >/dev/null 2>&1 || true
 	"$AC" start --quiet
 	gone f1 f2 f3 f4
 }

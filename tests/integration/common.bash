@@ -24,11 +24,16 @@ wipe_home() {
 		-exec rm -rf {} +
 }
 
-# What the machine looks like: containers, mounts, network namespaces.
+# What the machine looks like: containers, mounts, network namespaces. On a
+# machine that others use too, only what bears the name of the tests; CI has
+# a machine of its own and sees everything.
 machine_picture() {
-	docker ps -aq --no-trunc | sort
-	awk '{ print $5, $9 }' /proc/self/mountinfo | sort
-	find /run/netns /run/docker/netns -mindepth 1 2>/dev/null | sort
+	{
+		docker ps -a --no-trunc --format '{{.ID}} {{.Names}}'
+		docker network ls --format 'network {{.Name}}'
+		awk '{ print "mount", $5, $4 }' /proc/self/mountinfo
+		find /run/netns /run/docker/netns -mindepth 1 2>/dev/null
+	} | sort | if [ -n "${CI:-}" ]; then cat; else grep ac-test; fi || true
 }
 
 # borrow_cache DIR - what set-up keeps, for another AC_HOME

@@ -152,8 +152,7 @@ static const char *get(const char *path)
 {
 	char head[200];
 
-	snprintf(head, sizeof(head), "GET %s HTTP/1.1\r\n" CLOSE "\r\n",
-		 path);
+	snprintf(head, sizeof(head), "GET %s HTTP/1.1\r\n" CLOSE "\r\n", path);
 	return ask(head);
 }
 
@@ -212,8 +211,7 @@ static void talk_create(void)
 		     "{\"name\":\"one\",\"blueprint\":\"other\"}"),
 	    "name_collision");
 	HAS(get("/v1/instances/two"), "HTTP/1.1 404");
-	HAS(ask_post("/v1/instances/one/stop", "{}"),
-	    "\"state\":\"created\"");
+	HAS(ask_post("/v1/instances/one/stop", "{}"), "\"state\":\"created\"");
 	HAS(ask_post("/v1/instances/one/signal", "{\"signo\":15}"),
 	    "not_running");
 	HAS(ask_post("/v1/instances/one/signal", "{}"), " 400 ");
@@ -348,8 +346,8 @@ static void talk_follow(void)
 	run = upgrade("/v1/instances/one/run",
 		      "{\"cmd\":[\"cat\"],\"stdin\":true}");
 	fd = dial();
-	say(fd, "GET /v1/instances/one/logs?follow=1 HTTP/1.1\r\n" CLOSE
-		"\r\n");
+	say(fd,
+	    "GET /v1/instances/one/logs?follow=1 HTTP/1.1\r\n" CLOSE "\r\n");
 	say_frame(run, LINK_STDIN, "line one\n");
 	HAS(hear(fd, "line one"), "line one");
 	say_frame(run, LINK_STDIN, "line two\n");
@@ -385,8 +383,8 @@ static void serve(const char *what, void (*talk)(void))
 	acd.owner_group = getgid();
 	snprintf(sock_path, sizeof(sock_path), "%.50s/sock", w.dir);
 	acd.http = http_new(w.loop, routes, &acd, &err);
-	if (!ok(acd.http && http_listen(acd.http, sock_path, getuid(),
-					getgid(), &err) == 0,
+	if (!ok(acd.http && http_listen(acd.http, sock_path, getuid(), getgid(),
+					&err) == 0,
 		"listens %s", err.msg))
 		return;
 	pid = fork();

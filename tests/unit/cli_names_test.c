@@ -13,36 +13,36 @@
 
 static const struct {
 	const char *words[2];
-	int want;
-	const char *instance, *blueprint;
+	int want; /* 0 or a negative errno */
 	bool exists;
-	const char *says;
+	const char *instance, *blueprint;
+	const char *says; /* part of the message */
 } rows[] = {
-	{ { "base", "hello" }, 0, "hello", "base", false, NULL },
-	{ { "base", "work" }, -EEXIST, NULL, NULL, false, "claude" },
-	{ { "claude", "work" }, 0, "work", "claude", true, NULL },
-	{ { "base", "q" }, 0, "q_", "base", false, NULL },
-	{ { "nope", "x1" }, 0, "x1", "nope", false, NULL },
-	{ { "../x", "x1" }, -EINVAL, NULL, NULL, false, "blueprint" },
-	{ { "base", "../up" }, -EINVAL, NULL, NULL, false, "up" },
-	{ { "base", "a/b" }, -EINVAL, NULL, NULL, false, "a/b" },
-	{ { "base", "" }, -EINVAL, NULL, NULL, false, "short" },
-	{ { "base", "/" }, -EINVAL, NULL, NULL, false, "instance" },
-	{ { "base", "-x" }, -EINVAL, NULL, NULL, false, "start" },
-	{ { "base", "x\ny" }, -EINVAL, NULL, NULL, false, "x\\x0ay" },
-	{ { "work" }, 0, "work", "claude", true, NULL },
-	{ { "s" }, 0, "s_", "base", true, NULL },
-	{ { "base" }, 0, "base_session", "base", false, NULL },
-	{ { "claude" }, -EEXIST, NULL, NULL, false, "collision" },
-	{ { "my-base-2" }, 0, "my-base-2", "base", false, NULL },
-	{ { "claude-base" }, 0, "claude-base", "claude", false, NULL },
+	{ { "base", "hello" }, 0, false, "hello", "base", NULL },
+	{ { "base", "work" }, -EEXIST, false, NULL, NULL, "claude" },
+	{ { "claude", "work" }, 0, true, "work", "claude", NULL },
+	{ { "base", "q" }, 0, false, "q_", "base", NULL },
+	{ { "nope", "x1" }, 0, false, "x1", "nope", NULL },
+	{ { "../x", "x1" }, -EINVAL, false, NULL, NULL, "blueprint" },
+	{ { "base", "../up" }, -EINVAL, false, NULL, NULL, "up" },
+	{ { "base", "a/b" }, -EINVAL, false, NULL, NULL, "a/b" },
+	{ { "base", "" }, -EINVAL, false, NULL, NULL, "short" },
+	{ { "base", "/" }, -EINVAL, false, NULL, NULL, "instance" },
+	{ { "base", "-x" }, -EINVAL, false, NULL, NULL, "start" },
+	{ { "base", "x\ny" }, -EINVAL, false, NULL, NULL, "x\\x0ay" },
+	{ { "work" }, 0, true, "work", "claude", NULL },
+	{ { "s" }, 0, true, "s_", "base", NULL },
+	{ { "base" }, 0, false, "base_session", "base", NULL },
+	{ { "claude" }, -EEXIST, false, NULL, NULL, "collision" },
+	{ { "my-base-2" }, 0, false, "my-base-2", "base", NULL },
+	{ { "claude-base" }, 0, false, "claude-base", "claude", NULL },
 	{ { "claude-desktop1" },
 	  0,
+	  false,
 	  "claude-desktop1",
 	  "claude-desktop",
-	  false,
 	  NULL },
-	{ { "nothing" }, -ENOENT, NULL, NULL, false, "base, claude" },
+	{ { "nothing" }, -ENOENT, false, NULL, NULL, "base, claude" },
 };
 
 static void test_infer(void)

@@ -74,7 +74,8 @@ static void test_lost(void)
 	is_int(v.notices, 1, "with a word to the user");
 	is_int(state_of(in), INSTANCE_FAILED, "failed");
 	ok(strstr(instance_record(in)->reason, "lost: ") != NULL &&
-	   strstr(instance_record(in)->reason, "sentry panicked") != NULL,
+		   strstr(instance_record(in)->reason, "sentry panicked") !=
+			   NULL,
 	   "the runtime's last words are in the reason: %s",
 	   instance_record(in)->reason);
 	is_int(instance_record(in)->exit_code, 125, "code");
@@ -134,7 +135,7 @@ static void test_lost_while_starting(void)
 
 	v = (struct watcher){ 0 };
 	run_cmd(&v, in, "true", NULL);
-	STEP_UNTIL(w.loop, w.rt->guest->fd >= 0);
+	STEP_UNTIL(w.loop, w.rt->guest && w.rt->guest->fd >= 0);
 	fake_guest_kill(w.rt->guest);
 	step(w.loop);
 	instance_stop(in, 0, note_outcome, &o);
@@ -167,7 +168,7 @@ static void test_stop_while_starting(void)
 	v = (struct watcher){ 0 };
 	w.rt->mood = FAKE_GUEST_SILENT;
 	run_cmd(&v, in, "true", NULL);
-	STEP_UNTIL(w.loop, w.rt->guest->fd >= 0);
+	STEP_UNTIL(w.loop, w.rt->guest && w.rt->guest->fd >= 0);
 	instance_stop(in, 1000, note_outcome, &o);
 	STEP_UNTIL(w.loop, o.calls == 2);
 	ok(v.begun.err.code == -ECANCELED && state_of(in) == INSTANCE_STOPPED,
@@ -341,7 +342,8 @@ static void test_reconcile(void)
 	for (i = 1; i < 4; i++) {
 		in = instance_find(w.is, left[i].name);
 		ok(state_of(in) == INSTANCE_FAILED &&
-		   strstr(instance_record(in)->reason, "lost: ") != NULL,
+			   strstr(instance_record(in)->reason, "lost: ") !=
+				   NULL,
 		   "%s is lost", left[i].name);
 	}
 	is_int(state_of(instance_find(w.is, "stopped")), INSTANCE_STOPPED,

@@ -34,8 +34,8 @@ static void test_create(void)
 	       "its state as JSON");
 	ok(json_is_null(json_object_get(j, "exit_code")), "no exit code yet");
 	ok(json_is_true(json_object_get(j, "image_ready")), "image is ready");
-	is_str(json_string_value(json_object_get(
-		       json_object_get(j, "paths"), "home")),
+	is_str(json_string_value(
+		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
 	is_int(json_object_size(j), 26, "all members");
@@ -76,7 +76,7 @@ static void test_run(void)
 	ok(r->runs == 1 && r->started_at && r->finished_at, "times, count");
 	ok(!r->container_id, "no container");
 	ok(store_get(w.store, "one", &stored, &err) == 0 &&
-	   stored.state == INSTANCE_STOPPED && stored.exit_code == 3,
+		   stored.state == INSTANCE_STOPPED && stored.exit_code == 3,
 	   "and so says the store");
 	instance_record_done(&stored);
 	is_int(w.rt->removes, 1, "the sandbox was removed");
@@ -129,9 +129,9 @@ static void test_wishes(void)
 	is_str(g->assign.name, "one", "ASSIGN has the name");
 	is_int(g->assign.nproc, 100, "and the number of processes");
 	ok(has_env(g->assign.env, "FROM=blueprint") &&
-	   has_env(g->assign.env, "FROM=instance") &&
-	   has_env(g->assign.env, "AC_INSTANCE=one") &&
-	   has_env(g->assign.env, "AC_BLUEPRINT=base"),
+		   has_env(g->assign.env, "FROM=instance") &&
+		   has_env(g->assign.env, "AC_INSTANCE=one") &&
+		   has_env(g->assign.env, "AC_BLUEPRINT=base"),
 	   "and the environment");
 	is_str(g->exec.argv[0], "cat", "the blueprint's shell");
 	is_str(g->exec.cwd, "/tmp", "directory");
@@ -164,7 +164,7 @@ static void test_refused(void)
 	struct world w;
 	struct watcher v = { 0 };
 	struct instance *in;
-	char workspace[] = "/home/me/src";
+	char workspace[] = "/srv/src";
 	struct instance_record r = { 0 };
 	struct err err = { 0 };
 
@@ -420,7 +420,7 @@ static void test_clean(void)
 	STEP_UNTIL(w.loop, o.calls);
 	is_int(o.err.code, 0, "cleaned");
 	ok(!exists(&w, "one", "home") && !exists(&w, "one", "log") &&
-	   exists(&w, "one", "workspace"),
+		   exists(&w, "one", "workspace"),
 	   "the workspace is kept");
 	is_int(v.exited, 1, "the run was ended");
 	run_through(&w, &v, in, "true", NULL);

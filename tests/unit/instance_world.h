@@ -50,8 +50,7 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 	if (fake.prepare_error)
 		return err_set(err, fake.prepare_error, "no mounts today");
 	fake.prepared++;
-	snprintf(ret->workspace, sizeof(ret->workspace), "/m/%s/w",
-		 spec->name);
+	snprintf(ret->workspace, sizeof(ret->workspace), "/m/%s/w", spec->name);
 	snprintf(ret->home, sizeof(ret->home), "/m/%s/h", spec->name);
 	return 0;
 }
@@ -126,6 +125,7 @@ static inline void world_close(struct world *w)
 
 static inline void world_init(struct world *w)
 {
+	*w = (struct world){ 0 };
 	memset(&fake, 0, sizeof(fake));
 	signal(SIGCHLD, SIG_IGN); /* nobody reaps here */
 	signal(SIGPIPE, SIG_IGN);
@@ -141,8 +141,8 @@ static inline void world_done(struct world *w)
 	file_remove_tree(w->dir);
 }
 
-static inline struct instance *
-world_create(struct world *w, const char *name, bool auto_remove)
+static inline struct instance *world_create(struct world *w, const char *name,
+					    bool auto_remove)
 {
 	char rec_name[64], blueprint[] = "base", isolation[] = "runsc";
 	char env[] = "[\"FROM=instance\",\"X=1\"]";
@@ -301,8 +301,7 @@ static inline enum instance_state state_of(const struct instance *in)
 
 /* Runs @cmd and waits for its beginning. */
 static inline void run_up(struct world *w, struct watcher *v,
-			  struct instance *in, const char *cmd,
-			  const char *arg)
+			  struct instance *in, const char *cmd, const char *arg)
 {
 	*v = (struct watcher){ 0 };
 	run_cmd(v, in, cmd, arg);

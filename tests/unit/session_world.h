@@ -30,9 +30,9 @@ struct world {
 struct proc {
 	struct world *w;
 	struct channel *c;
-	int started, exited, credits;
 	uint64_t bytes;
 	struct link_exit x;
+	int started, exited, credits;
 	bool credit_at_once, close_on_output, free_session_on_output;
 	bool close_on_exit;
 };
@@ -137,8 +137,7 @@ static inline void world_init(struct world *w)
 	int fds[2];
 
 	*w = (struct world){ .loop = loop_new() };
-	socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-		   fds);
+	socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds);
 	w->fd = fds[1];
 	buf_init(&w->rx, 64u << 20);
 	w->s = session_new(w->loop, fds[0], &ops, w);
@@ -168,7 +167,7 @@ static inline void guest_read(struct world *w)
 /* The guest's next frame of @type, others dropped. The payload is a view
  * that lasts until the next call. */
 static inline bool guest_next(struct world *w, enum link_type type,
-		       struct link_frame *f)
+			      struct link_frame *f)
 {
 	struct slice all;
 
@@ -203,8 +202,8 @@ static inline void guest_write(struct world *w, const void *data, size_t len)
 	}
 }
 
-static inline void guest_frame(struct world *w, enum link_type type, uint32_t ch,
-			const void *data, size_t len)
+static inline void guest_frame(struct world *w, enum link_type type,
+			       uint32_t ch, const void *data, size_t len)
 {
 	struct buf b = { .max = 1u << 20 };
 
@@ -214,7 +213,7 @@ static inline void guest_frame(struct world *w, enum link_type type, uint32_t ch
 }
 
 static inline void guest_u32(struct world *w, enum link_type type, uint32_t ch,
-		      uint32_t v)
+			     uint32_t v)
 {
 	uint8_t p[4] = { (uint8_t)(v >> 24), (uint8_t)(v >> 16),
 			 (uint8_t)(v >> 8), (uint8_t)v };
@@ -222,8 +221,8 @@ static inline void guest_u32(struct world *w, enum link_type type, uint32_t ch,
 	guest_frame(w, type, ch, p, 4);
 }
 
-static inline void guest_exit(struct world *w, uint32_t ch, enum link_exit_kind kind,
-		       uint32_t value)
+static inline void guest_exit(struct world *w, uint32_t ch,
+			      enum link_exit_kind kind, uint32_t value)
 {
 	struct link_exit x = { .kind = kind, .value = value };
 	struct buf b = { .max = 1u << 20 };

@@ -33,9 +33,9 @@ static inline void step_for(struct loop *l, uint64_t ms)
 }
 
 /* Leaves @cond to be checked by the test: it may never have come true. */
-#define STEP_UNTIL(l, cond)                                                  \
-	for (uint64_t step_end = clock_ms() + STEP_LIMIT_MS;                 \
-	     !(cond) && clock_ms() < step_end;)                              \
+#define STEP_UNTIL(l, cond)                                  \
+	for (uint64_t step_end = clock_ms() + STEP_LIMIT_MS; \
+	     !(cond) && clock_ms() < step_end;)              \
 	step(l)
 
 #endif

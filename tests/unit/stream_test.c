@@ -115,8 +115,7 @@ static void client_init(struct client *c, enum stream_role role)
 	int fds[2];
 
 	*c = (struct client){ .loop = loop_new(), .run.room = LINK_WINDOW };
-	socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-		   fds);
+	socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds);
 	c->fd = fds[0];
 	c->far = fds[1];
 	buf_init(&c->rx, 64u << 20);

@@ -35,10 +35,10 @@ static void fill(uint8_t block[UNTAR_BLOCK], const struct entry *e)
 	block[156] = (uint8_t)e->type;
 	if (e->link)
 		strncpy((char *)block + 157, e->link, 100);
-	memcpy(block + 257, "ustar\00000", 8);
-	memcpy(block + 265, "root", 5);
+	snprintf((char *)block + 257, 8, "ustar");
+	memcpy(block + 265, "root", sizeof("root"));
 	octal(block + 329, 8, 8); /* a device number */
-	memcpy(block + 345, "prefix", 7);
+	memcpy(block + 345, "prefix", sizeof("prefix"));
 }
 
 static int feed(struct untar *u, const void *data, size_t len, size_t step)
@@ -195,9 +195,9 @@ static void test_ends(void)
 	untar_init(&u, "top", collect, &out);
 	is_int(untar_feed(&u, block, sizeof(block)), 0, "a header");
 	is_int(untar_finish(&u), -EBADMSG, "without its data");
-	memcpy(block + 124, "77777777777\0", 12);
+	octal(block + 124, 12, 0xffffffff);
 	untar_init(&u, "top", collect, &out);
-	is_int(untar_feed(&u, block, sizeof(block)), 0, "8 GiB");
+	is_int(untar_feed(&u, block, sizeof(block)), 0, "4 GiB");
 	memset(block + 124, 0xff, 12);
 	untar_init(&u, "top", collect, &out);
 	is_int(untar_feed(&u, block, sizeof(block)), -EBADMSG,
@@ -206,7 +206,8 @@ static void test_ends(void)
 	untar_init(&u, "top", collect, &out);
 	is_int(untar_feed(&u, block, sizeof(block)), -EBADMSG,
 	       "a size beyond all disks");
-	memcpy(block + 124, "12x45      \0", 12);
+	octal(block + 124, 12, 5);
+	block[126] = 'x';
 	untar_init(&u, "top", collect, &out);
 	is_int(untar_feed(&u, block, sizeof(block)), -EBADMSG,
 	       "a size that is no number");

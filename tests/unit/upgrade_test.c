@@ -50,6 +50,7 @@ static const struct {
 
 static void test_heads(void)
 {
+	static const char start[] = "HTTP/1.1 200 OK\r\n";
 	static uint8_t long_head[UPGRADE_HEAD_MAX + 100];
 	struct upgrade_head head;
 	size_t i;
@@ -67,7 +68,8 @@ static void test_heads(void)
 		   "head %zu: what it says", i);
 	}
 	memset(long_head, 'a', sizeof(long_head));
-	memcpy(long_head, "HTTP/1.1 200 OK\r\n", 17);
+	for (i = 0; start[i]; i++)
+		long_head[i] = (uint8_t)start[i];
 	is_int(upgrade_head_parse(slice_of(long_head, sizeof(long_head)),
 				  &head),
 	       -EBADMSG, "a head without end");
