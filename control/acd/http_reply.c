@@ -308,8 +308,8 @@ static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
 	req->upgrade_fn(req->upgrade_arg, fd, slice_of(extra, extra_size));
 	http_req_release(req);
 	MHD_upgrade_action(urh, MHD_UPGRADE_ACTION_CLOSE);
-	/* The library lets go of its copy the next time that it runs. */
-	loop_timer_set(h->timer, 0);
+	/* The library lets go of its copy in another round of its own. */
+	h->resumed = true;
 }
 
 void http_upgrade(struct http_req *req,

@@ -320,7 +320,7 @@ static int keep_live(const struct cli *cli, const struct host_probe *probe,
 			"replaces it",
 			cli->host, live);
 	say_info(cli,
-		 "%d instances run, so %s stays as it is, of %s; `ac "
+		 "%d live instance(s), so %s stays as it is, of %s; `ac "
 		 "restart` ends them and replaces it",
 		 live, cli->host,
 		 probe->same ? "the runtime it had" : "an older build");
