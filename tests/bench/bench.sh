@@ -34,7 +34,7 @@ done
 
 # The ac-host of the tests: nobody's own is stopped, and its images are built.
 dir=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
-export AC_HOST=ac-test AC_HOME=$dir/home
+export AC_HOST=${AC_TEST_HOST:-ac-test} AC_HOME=$dir/home
 AC_ROOT=$PWD
 export AC_ROOT
 AC=$PWD/build/ac

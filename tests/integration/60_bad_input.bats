@@ -3,14 +3,14 @@
 # 60_bad_input.bats - what is wrong is refused, with what to do, and nothing
 # is harmed
 #
-# Tests that need a second ac-host call theirs ac-test-2, with an AC_HOME of
+# Tests that need a second ac-host call theirs $AC_HOST2, with an AC_HOME of
 # its own; second_gone removes both.
 
 load common
 
 setup() {
 	# Below /tmp, since a test takes it for another user.
-	second=$(mktemp -d /tmp/ac-test-2.XXXXXX)
+	second=$(mktemp -d "/tmp/$AC_HOST2.XXXXXX")
 	borrow_cache "$second"
 }
 
@@ -24,11 +24,11 @@ teardown_file() {
 }
 
 # ac2 ARG... - with the second ac-host
-ac2() { AC_HOST=ac-test-2 AC_HOME=$second "$AC" "$@"; }
+ac2() { AC_HOST=$AC_HOST2 AC_HOME=$second "$AC" "$@"; }
 
 second_gone() {
-	docker rm -f ac-test-2 >/dev/null 2>&1 || true
-	docker volume rm -f ac-test-2-docker >/dev/null 2>&1 || true
+	docker rm -f "$AC_HOST2" >/dev/null 2>&1 || true
+	docker volume rm -f "$AC_HOST2-docker" >/dev/null 2>&1 || true
 	if mountpoint -q "$second"; then
 		umount "$second"
 	fi
@@ -117,7 +117,7 @@ db.commit()' "$second/ac.db"
 	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$AC" ||
 		skip "this folder is closed to other users"
 	run ! setpriv --reuid 65534 --regid 65534 --clear-groups env \
-		HOME="$second" AC_HOME="$second" AC_HOST=ac-test-2 "$AC" start
+		HOME="$second" AC_HOME="$second" AC_HOST="$AC_HOST2" "$AC" start
 	says 'sudo|docker'
 	says 'group|permission|not allowed|may not'
 }
@@ -136,7 +136,7 @@ db.commit()' "$second/ac.db"
 @test "no engine at DOCKER_HOST is said so, and none is started" {
 	DOCKER_HOST=unix:///nonexistent/docker.sock run ! ac2 start
 	says 'docker'
-	run ! docker inspect ac-test-2
+	run ! docker inspect "$AC_HOST2"
 }
 
 @test "the API refuses what is not HTTP, not JSON, too long, too deep" {

@@ -14,8 +14,8 @@ setup() {
 }
 
 teardown_file() {
-	docker rm -f ac-test-2 >/dev/null 2>&1 || true
-	docker volume rm -f ac-test-2-docker >/dev/null 2>&1 || true
+	docker rm -f "$AC_HOST2" >/dev/null 2>&1 || true
+	docker volume rm -f "$AC_HOST2-docker" >/dev/null 2>&1 || true
 	"$AC" start --quiet
 	gone f1 f2 f3 f4
 }
@@ -173,18 +173,18 @@ no_leftovers() {
 	mkdir -p "$second/instances/x/workspace"
 	borrow_cache "$second"
 	echo w >"$second/instances/x/workspace/w"
-	two() { AC_HOST=ac-test-2 AC_HOME=$second "$AC" "$@"; }
+	two() { AC_HOST=$AC_HOST2 AC_HOME=$second "$AC" "$@"; }
 	run -0 two start
-	tar -cf - -C /bin true | docker exec -i ac-test-2 docker import - t
-	run -0 docker exec ac-test-2 docker create --network none t /true
+	tar -cf - -C /bin true | docker exec -i "$AC_HOST2" docker import - t
+	run -0 docker exec "$AC_HOST2" docker create --network none t /true
 	run -0 two down --yes
-	run ! docker inspect ac-test-2
+	run ! docker inspect "$AC_HOST2"
 	[ "$(cat "$second/instances/x/workspace/w")" = w ]
-	docker volume inspect ac-test-2-docker
+	docker volume inspect "$AC_HOST2-docker"
 	run -0 two start
-	[ -z "$(docker exec ac-test-2 docker ps -aq)" ]
+	[ -z "$(docker exec "$AC_HOST2" docker ps -aq)" ]
 	run -0 two down --images --yes
-	run ! docker volume inspect ac-test-2-docker
+	run ! docker volume inspect "$AC_HOST2-docker"
 	[ "$(cat "$second/instances/x/workspace/w")" = w ]
 	rm -rf "$second"
 	run -0 "$AC" status

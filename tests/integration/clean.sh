@@ -4,7 +4,8 @@
 set -eu
 
 dir=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
-for host in ac-test ac-test-2; do
+host=${AC_TEST_HOST:-ac-test}
+for host in "$host" "$host-2"; do
 	docker rm -f "$host" >/dev/null 2>&1 || true
 	docker volume rm -f "$host-docker" >/dev/null 2>&1 || true
 done

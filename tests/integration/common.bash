@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 # common.bash - what every integration test starts from
 #
-# AC_TEST_DIR is where the state of the tests lives; it must be on a disk that
-# the outer engine can bind-mount. No test asserts on time: eventually() polls
+# AC_TEST_DIR is where the state of the tests lives, AC_TEST_HOST the name of
+# their ac-host; two suites at once need two of each. The folder must be on a
+# disk that the outer engine can bind-mount. No test asserts on time: eventually() polls
 # for a state with a generous limit, and only the state decides.
 
 bats_require_minimum_version 1.5.0
@@ -11,10 +12,11 @@ bats_require_minimum_version 1.5.0
 AC_SRC=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 AC=$AC_SRC/ac
 AC_TEST_DIR=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
-AC_HOST=ac-test
+AC_HOST=${AC_TEST_HOST:-ac-test}
+AC_HOST2=$AC_HOST-2
 AC_HOME=$AC_TEST_DIR/home
 AC_TEST_TMP=$AC_TEST_DIR/tmp
-export AC_SRC AC AC_TEST_DIR AC_HOST AC_HOME AC_TEST_TMP
+export AC_SRC AC AC_TEST_DIR AC_HOST AC_HOST2 AC_HOME AC_TEST_TMP
 unset AC_ROOT RUNSC AC_DETACH_KEYS NO_COLOR
 
 # Everything of an earlier suite but the cache of set-up.
@@ -33,7 +35,7 @@ machine_picture() {
 		docker network ls --format 'network {{.Name}}'
 		awk '{ print "mount", $5, $4 }' /proc/self/mountinfo
 		find /run/netns /run/docker/netns -mindepth 1 2>/dev/null
-	} | sort | if [ -n "${CI:-}" ]; then cat; else grep ac-test; fi || true
+	} | sort | if [ -n "${CI:-}" ]; then cat; else grep -F "$AC_HOST"; fi || true
 }
 
 # borrow_cache DIR - what set-up keeps, for another AC_HOME

@@ -185,35 +185,53 @@ static void test_output(void)
 	is_int(stage_close(&st), 0, "acd was content");
 }
 
-/* Gives back what it gets; ends at the end of stdin. Counts credit. */
+/* What credit allows of what is waiting; stdin gets credit for as much. */
+static int echo_some(int sock, struct buf *wait, uint64_t *window)
+{
+	while (buf_len(wait) > 0 && *window > 0) {
+		struct slice s = buf_slice(wait);
+		size_t n = s.len < *window ? s.len : (size_t)*window;
+		uint32_t credit;
+
+		if (n > LINK_PAYLOAD_MAX)
+			n = LINK_PAYLOAD_MAX;
+		if (put_frame(sock, LINK_STDOUT, s.ptr, n) < 0)
+			return -EPIPE;
+		*window -= n;
+		buf_consume(wait, n);
+		credit = htobe32((uint32_t)n);
+		if (put_frame(sock, LINK_CREDIT, &credit, 4) < 0)
+			return -EPIPE;
+	}
+	return 0;
+}
+
+/* Gives back what it gets; ends when that is done at the end of stdin. */
 static int script_echo(int sock)
 {
-	struct buf in;
+	uint64_t window = LINK_WINDOW;
+	struct buf in, wait;
 	struct link_frame f;
-	uint64_t got = 0, window = LINK_WINDOW;
+	bool eof = false;
 
 	buf_init(&in, 1 << 20);
+	buf_init(&wait, LINK_WINDOW); /* all that credit lets come */
 	while (get_frame(sock, &in, &f) > 0) {
 		uint32_t credit;
 
-		if (f.type == LINK_STDIN_EOF) {
-			buf_done(&in);
-			return put_exit(sock, LINK_EXITED, 0) |
-			       (got == 0 ? 3 : 0);
-		}
-		if (f.type == LINK_CREDIT && link_get_u32(&f, &credit) == 0)
+		if (f.type == LINK_STDIN_EOF)
+			eof = true;
+		else if (f.type == LINK_CREDIT && !link_get_u32(&f, &credit))
 			window += credit;
-		if (f.type != LINK_STDIN)
-			continue;
-		got += f.payload.len;
-		if (f.payload.len > window)
-			return 4; /* the pump owes us credit */
-		window -= f.payload.len;
-		if (put_frame(sock, LINK_STDOUT, f.payload.ptr, f.payload.len) <
-		    0)
+		else if (f.type == LINK_STDIN &&
+			 buf_append(&wait, f.payload.ptr, f.payload.len) < 0)
+			return 4; /* more than it had credit for */
+		if (echo_some(sock, &wait, &window) < 0)
 			return 5;
-		credit = htobe32((uint32_t)f.payload.len);
-		put_frame(sock, LINK_CREDIT, &credit, 4);
+		if (eof && buf_len(&wait) == 0) {
+			buf_done(&in);
+			return put_exit(sock, LINK_EXITED, 0);
+		}
 	}
 	return 6;
 }
@@ -287,6 +305,7 @@ static void test_stream(void)
 	fd_closep(&st.from_out);
 	is_int(pump(&st, &res, &err), 0, "24 MiB in and out: %s", err.msg);
 	is_int(res.code, 0, "exit code");
+	fd_closep(&st.in);
 	fd_closep(&st.out);
 	waitpid(writer, &status, 0);
 	is_int(status, 0, "all of stdin was taken");
