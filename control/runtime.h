@@ -55,7 +55,8 @@ struct runtime_end {
 	bool running; /* it has not ended */
 	bool oom; /* the memory limit killed it */
 	int exit_code; /* of PID 1, 128+n for signals */
-	char text[256]; /* last words on its stderr or the engine's, may be "" */
+	char text
+		[256]; /* last words on its stderr or the engine's, may be "" */
 };
 typedef void (*runtime_end_fn)(void *arg, const struct runtime_end *end,
 			       const struct err *err);
@@ -94,7 +95,7 @@ struct runtime_ops {
 			     uint64_t cache_bytes, const struct err *err),
 		  void *arg);
 	int (*prune)(struct runtime *rt, bool images, runtime_done_fn fn,
-		     void *arg); /* our containers, build cache, images */
+		     void *arg); /* all containers, build cache, images */
 	void (*free)(struct runtime *rt);
 };
 

@@ -17,12 +17,12 @@ progress_total() {
 # progress_show TEXT SECONDS [end] - the line of a running or ended step
 progress_show() {
 	if [ -t 2 ]; then
-		printf '\r\033[Kac: %s … %s s' "$1" "$2" >&2
+		printf '\r\033[Kac: %s ... %s s' "$1" "$2" >&2
 		[ -z "${3:-}" ] || printf '\n' >&2
 	elif [ -n "${3:-}" ]; then
-		printf 'ac: %s … %s s\n' "$1" "$2" >&2
+		printf 'ac: %s ... %s s\n' "$1" "$2" >&2
 	elif [ $(($2 % PROGRESS_BEAT)) -eq 0 ] && [ "$2" -gt 0 ]; then
-		printf 'ac: %s … %s s, going on\n' "$1" "$2" >&2
+		printf 'ac: %s ... %s s, going on\n' "$1" "$2" >&2
 	fi
 }
 

@@ -119,7 +119,8 @@ static void send_exit(struct wire *wire, uint32_t id, const struct link_exit *x)
 static void send_noexec(struct wire *wire, uint32_t id, int error)
 {
 	const struct link_exit x = {
-		.kind = LINK_NOEXEC, .value = (uint32_t)error,
+		.kind = LINK_NOEXEC,
+		.value = (uint32_t)error,
 	};
 
 	send_exit(wire, id, &x);
@@ -175,8 +176,8 @@ static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 
 	if (n < 0 || (size_t)n >= sizeof(line))
 		return;
-	wire_check(wire, link_put(wire_out(wire), LINK_STDERR, id, line,
-				  (size_t)n));
+	wire_check(wire,
+		   link_put(wire_out(wire), LINK_STDERR, id, line, (size_t)n));
 }
 
 static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
@@ -244,8 +245,11 @@ static struct channel *channel_new(struct channels *c, uint32_t id)
 	ch->set = c;
 	ch->slot = slot;
 	ch->flow = (struct flow){
-		.wire = c->wire, .channel = id, .credit = LINK_WINDOW,
-		.progress = channel_check, .arg = ch,
+		.wire = c->wire,
+		.channel = id,
+		.credit = LINK_WINDOW,
+		.progress = channel_check,
+		.arg = ch,
 	};
 	return ch;
 }

@@ -49,7 +49,10 @@ void source_init(struct source *s, struct flow *flow, enum link_type type,
 		 int fd)
 {
 	*s = (struct source){
-		.flow = flow, .type = type, .fd = fd, .done = fd < 0,
+		.flow = flow,
+		.type = type,
+		.fd = fd,
+		.done = fd < 0,
 	};
 	if (s->done)
 		return;
@@ -144,8 +147,11 @@ void sink_init(struct sink *s, struct flow *flow, int fd, bool accepts,
 	       bool tty)
 {
 	*s = (struct sink){
-		.flow = flow, .fd = fd, .window = LINK_WINDOW,
-		.accepts = accepts, .tty = tty,
+		.flow = flow,
+		.fd = fd,
+		.window = LINK_WINDOW,
+		.accepts = accepts,
+		.tty = tty,
 	};
 	buf_init(&s->buf, LINK_WINDOW);
 }

@@ -85,8 +85,8 @@ struct link_frame {
  * type, channel 0 where n is needed or the other way round. After -EBADMSG
  * the link must be closed.
  */
-int link_parse(struct slice *in, struct link_frame *ret, size_t *ret_need)
-	ATTR_WUR;
+int link_parse(struct slice *in, struct link_frame *ret,
+	       size_t *ret_need) ATTR_WUR;
 
 /* Append one frame. -ENOBUFS past the buffer's maximum (nothing written),
  * -EMSGSIZE past LINK_PAYLOAD_MAX. */
@@ -135,8 +135,8 @@ struct link_exec_args {
 	char **argv; /* NULL-terminated, possibly empty */
 	char **env;
 };
-int link_get_exec(const struct link_frame *f, struct link_exec_args *ret)
-	ATTR_WUR;
+int link_get_exec(const struct link_frame *f,
+		  struct link_exec_args *ret) ATTR_WUR;
 void link_exec_args_done(struct link_exec_args *x);
 
 /*
@@ -155,8 +155,8 @@ struct link_assign_args {
 	char **env;
 	uint32_t nproc, nofile;
 };
-int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
-	ATTR_WUR;
+int link_get_assign(const struct link_frame *f,
+		    struct link_assign_args *ret) ATTR_WUR;
 void link_assign_args_done(struct link_assign_args *a);
 
 /* EXIT: u8 kind, u32 value, u64 wall ns, u64 user µs, u64 system µs. */

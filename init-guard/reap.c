@@ -44,8 +44,10 @@ static bool stat_in_session(const char *stat, pid_t session)
 	char state;
 	int ppid, group, sid;
 
-	return p && sscanf(p + 1, " %c %d %d %d", &state, &ppid, &group,
-			   &sid) == 4 && sid == session && state != 'Z';
+	return p &&
+	       sscanf(p + 1, " %c %d %d %d", &state, &ppid, &group, &sid) ==
+		       4 &&
+	       sid == session && state != 'Z';
 }
 
 static bool proc_in_session(int procfd, const char *pid, pid_t session)

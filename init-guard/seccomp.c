@@ -39,46 +39,54 @@
 /* The kernel's own bit of O_TMPFILE; the rest of it is O_DIRECTORY. */
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
-#define DENY_AS(call, err) { .name = (call), .nr = -1, .error = (err) }
+#define DENY_AS(call, err)                               \
+	{                                                \
+		.name = (call), .nr = -1, .error = (err) \
+	}
 #define DENY(call) DENY_AS(call, EPERM)
 /* A call newer than some libseccomp; @n is the same on all architectures. */
-#define DENY_NEW(call, n) { .name = (call), .nr = (n), .error = EPERM }
-#define DENY_ARG(call, num, n, m, v, err)                              \
-	{                                                              \
-		.name = (call), .nr = (num), .error = (err),           \
-		.cmps = 1,                                             \
-		.cmp = { { .arg = (n), .mask = (m), .value = (v) } },  \
+#define DENY_NEW(call, n)                                 \
+	{                                                 \
+		.name = (call), .nr = (n), .error = EPERM \
+	}
+#define DENY_ARG(call, num, n, m, v, err)                               \
+	{                                                               \
+		.name = (call), .nr = (num), .error = (err), .cmps = 1, \
+		.cmp = { { .arg = (n), .mask = (m), .value = (v) } },   \
 	}
 #define DENY_BIT(call, n, bit) DENY_ARG(call, -1, n, bit, bit, EPERM)
-#define DENY_NEW_BIT(call, num, n, bit)                                \
-	DENY_ARG(call, num, n, bit, bit, EPERM)
+#define DENY_NEW_BIT(call, num, n, bit) DENY_ARG(call, num, n, bit, bit, EPERM)
 #define DENY_INT(call, n, v, err) DENY_ARG(call, -1, n, LOW32, v, err)
-#define DENY_SETID(call, n)                                            \
+#define DENY_SETID(call, n) \
 	DENY_BIT(call, n, S_ISUID), DENY_BIT(call, n, S_ISGID)
 /* The mode argument counts only when a file may be made. */
-#define DENY_OPEN_BITS(call, n, make, bit)                             \
-	{                                                              \
-		.name = (call), .nr = -1, .error = EPERM, .cmps = 2,   \
-		.cmp = { { .arg = (n), .mask = (make),                 \
-			   .value = (make) },                          \
-			 { .arg = (n) + 1, .mask = (bit),              \
-			   .value = (bit) } },                         \
+#define DENY_OPEN_BITS(call, n, make, bit)                                    \
+	{                                                                     \
+		.name = (call), .nr = -1, .error = EPERM, .cmps = 2,          \
+		.cmp = { { .arg = (n), .mask = (make), .value = (make) },     \
+			 { .arg = (n) + 1, .mask = (bit), .value = (bit) } }, \
 	}
-#define DENY_OPEN_SETID(call, n)                                       \
-	DENY_OPEN_BITS(call, n, O_CREAT, S_ISUID),                     \
-	DENY_OPEN_BITS(call, n, O_CREAT, S_ISGID),                     \
-	DENY_OPEN_BITS(call, n, TMPFILE_BIT, S_ISUID),                 \
-	DENY_OPEN_BITS(call, n, TMPFILE_BIT, S_ISGID)
+#define DENY_OPEN_SETID(call, n)                               \
+	DENY_OPEN_BITS(call, n, O_CREAT, S_ISUID),             \
+		DENY_OPEN_BITS(call, n, O_CREAT, S_ISGID),     \
+		DENY_OPEN_BITS(call, n, TMPFILE_BIT, S_ISUID), \
+		DENY_OPEN_BITS(call, n, TMPFILE_BIT, S_ISGID)
 
 const struct guard_rule guard_rules[] = {
 	/* other processes */
-	DENY("ptrace"), DENY("process_vm_readv"), DENY("process_vm_writev"),
-	DENY("pidfd_getfd"), DENY("kcmp"), DENY("process_madvise"),
+	DENY("ptrace"),
+	DENY("process_vm_readv"),
+	DENY("process_vm_writev"),
+	DENY("pidfd_getfd"),
+	DENY("kcmp"),
+	DENY("process_madvise"),
 	DENY_INT("prctl", 0, PR_SET_MM, EPERM),
 	DENY_INT("prctl", 0, PR_SET_PTRACER, EPERM),
 
 	/* namespaces and mounts */
-	DENY("setns"), DENY("unshare"), DENY_AS("clone3", ENOSYS),
+	DENY("setns"),
+	DENY("unshare"),
+	DENY_AS("clone3", ENOSYS),
 	DENY_BIT("clone", 0, CLONE_NEWUSER),
 	DENY_BIT("clone", 0, CLONE_NEWNS),
 	DENY_BIT("clone", 0, CLONE_NEWPID),
@@ -86,29 +94,53 @@ const struct guard_rule guard_rules[] = {
 	DENY_BIT("clone", 0, CLONE_NEWIPC),
 	DENY_BIT("clone", 0, CLONE_NEWUTS),
 	DENY_BIT("clone", 0, CLONE_NEWCGROUP),
-	DENY("mount"), DENY("umount2"), DENY("pivot_root"), DENY("chroot"),
-	DENY("fsopen"), DENY("fsconfig"), DENY("fsmount"), DENY("fspick"),
-	DENY("open_tree"), DENY("move_mount"), DENY_NEW("mount_setattr", 442),
+	DENY("mount"),
+	DENY("umount2"),
+	DENY("pivot_root"),
+	DENY("chroot"),
+	DENY("fsopen"),
+	DENY("fsconfig"),
+	DENY("fsmount"),
+	DENY("fspick"),
+	DENY("open_tree"),
+	DENY("move_mount"),
+	DENY_NEW("mount_setattr", 442),
 	DENY_NEW("open_tree_attr", 467),
 
 	/* ways around the file checks */
-	DENY("open_by_handle_at"), DENY("name_to_handle_at"),
-	DENY("fanotify_init"), DENY_AS("openat2", ENOSYS),
-	DENY_SETID("chmod", 1), DENY_SETID("fchmod", 1),
+	DENY("open_by_handle_at"),
+	DENY("name_to_handle_at"),
+	DENY("fanotify_init"),
+	DENY_AS("openat2", ENOSYS),
+	DENY_SETID("chmod", 1),
+	DENY_SETID("fchmod", 1),
 	DENY_SETID("fchmodat", 2),
 	DENY_NEW_BIT("fchmodat2", 452, 2, S_ISUID),
 	DENY_NEW_BIT("fchmodat2", 452, 2, S_ISGID),
-	DENY_SETID("mknod", 1), DENY_SETID("mknodat", 2),
-	DENY_SETID("creat", 1), DENY_OPEN_SETID("open", 1),
+	DENY_SETID("mknod", 1),
+	DENY_SETID("mknodat", 2),
+	DENY_SETID("creat", 1),
+	DENY_OPEN_SETID("open", 1),
 	DENY_OPEN_SETID("openat", 2),
 
 	/* kernel surface that no agent needs */
-	DENY("keyctl"), DENY("add_key"), DENY("request_key"), DENY("bpf"),
-	DENY("perf_event_open"), DENY("userfaultfd"),
-	DENY("io_uring_setup"), DENY("io_uring_enter"),
-	DENY("io_uring_register"), DENY("move_pages"), DENY("mbind"),
-	DENY("lookup_dcookie"), DENY("nfsservctl"), DENY("syslog"),
-	DENY("vhangup"), DENY("quotactl"), DENY_NEW("quotactl_fd", 443),
+	DENY("keyctl"),
+	DENY("add_key"),
+	DENY("request_key"),
+	DENY("bpf"),
+	DENY("perf_event_open"),
+	DENY("userfaultfd"),
+	DENY("io_uring_setup"),
+	DENY("io_uring_enter"),
+	DENY("io_uring_register"),
+	DENY("move_pages"),
+	DENY("mbind"),
+	DENY("lookup_dcookie"),
+	DENY("nfsservctl"),
+	DENY("syslog"),
+	DENY("vhangup"),
+	DENY("quotactl"),
+	DENY_NEW("quotactl_fd", 443),
 	DENY_INT("socket", 0, AF_PACKET, EAFNOSUPPORT),
 	DENY_INT("socket", 0, AF_VSOCK, EAFNOSUPPORT),
 
@@ -117,11 +149,21 @@ const struct guard_rule guard_rules[] = {
 	DENY_INT("ioctl", 1, TIOCLINUX, EPERM),
 
 	/* the machine */
-	DENY("kexec_load"), DENY("kexec_file_load"), DENY("init_module"),
-	DENY("finit_module"), DENY("delete_module"), DENY("acct"),
-	DENY("swapon"), DENY("swapoff"), DENY("reboot"),
-	DENY("settimeofday"), DENY("clock_settime"), DENY("clock_adjtime"),
-	DENY("adjtimex"), DENY("iopl"), DENY("ioperm"),
+	DENY("kexec_load"),
+	DENY("kexec_file_load"),
+	DENY("init_module"),
+	DENY("finit_module"),
+	DENY("delete_module"),
+	DENY("acct"),
+	DENY("swapon"),
+	DENY("swapoff"),
+	DENY("reboot"),
+	DENY("settimeofday"),
+	DENY("clock_settime"),
+	DENY("clock_adjtime"),
+	DENY("adjtimex"),
+	DENY("iopl"),
+	DENY("ioperm"),
 };
 const size_t guard_rules_count = ARRAY_SIZE(guard_rules);
 

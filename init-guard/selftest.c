@@ -107,8 +107,10 @@ static int test_proc(struct err *err)
 	kill(pid[1], SIGKILL);
 	waitpid(pid[1], NULL, 0);
 	if (ret != 0)
-		return err_set(err, -EPERM, "/proc of root is open to others "
-			       "(check %d)", ret);
+		return err_set(err, -EPERM,
+			       "/proc of root is open to others "
+			       "(check %d)",
+			       ret);
 	return 0;
 }
 
@@ -202,8 +204,10 @@ static int test_setuid(struct err *err)
 	ret = selftest_as(SELFTEST_STRANGER, copy_exec, &out);
 	fd_closep(&out);
 	if (ret != 0 || read(in, text, sizeof(text) - 1) < 0)
-		return err_set(err, -EPERM, "a setuid program does not run "
-			       "(step %d)", ret);
+		return err_set(err, -EPERM,
+			       "a setuid program does not run "
+			       "(step %d)",
+			       ret);
 	(void)snprintf(want, sizeof(want), "%d %d\n", VAULT_ID, VAULT_ID);
 	if (strcmp(text, want) != 0)
 		return err_set(err, -EPERM, "setuid to %d gave \"%.*s\"",

@@ -78,9 +78,8 @@ static void serve_quit(struct serve *sv, int code, uint64_t grace_ms)
 static void serve_fail(struct serve *sv, int code, const char *why)
 {
 	log_error("%s", why);
-	wire_check(&sv->wire,
-		   link_put_text(wire_out(&sv->wire), LINK_FAIL, 0,
-				 (uint8_t)code, why));
+	wire_check(&sv->wire, link_put_text(wire_out(&sv->wire), LINK_FAIL, 0,
+					    (uint8_t)code, why));
 	serve_stop(sv, code);
 }
 

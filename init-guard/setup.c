@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "lib/proc.h"
 #include "lib/sock.h"
 
 static int fds_repair(struct err *err)
@@ -43,22 +44,17 @@ static int fds_repair(struct err *err)
  */
 static int signals_block(struct err *err)
 {
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+	static const int faults[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
 				      SIGABRT, SIGTRAP, SIGSYS };
-	struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t set;
 	size_t i;
-	int signo;
 
 	sigfillset(&set);
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
 		sigdelset(&set, faults[i]);
 	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
 		return err_sys(err, "block signals");
-	/* An ignored signal would be inherited by every exec. KILL, STOP and
-	 * libc's own two refuse, which is as good. */
-	for (signo = 1; signo < NSIG; signo++)
-		(void)sigaction(signo, &dfl, NULL);
+	proc_signals_default(); /* an ignored one is inherited by execs */
 	return 0;
 }
 
@@ -94,8 +90,8 @@ int setup_early(struct err *err)
 int setup_be_init(struct err *err)
 {
 	if (getpid() != 1)
-		return err_set(err, -EPERM,
-			       "must be PID 1 of a sandbox, is %d", getpid());
+		return err_set(err, -EPERM, "must be PID 1 of a sandbox, is %d",
+			       getpid());
 	if (getuid() != 0 || geteuid() != 0)
 		return err_set(err, -EPERM, "must start as root, is uid %u",
 			       (unsigned int)geteuid());
@@ -195,16 +191,17 @@ static int place_ensure(const char *path, struct err *err)
 		ret = dir_is_empty(fd, err);
 		if (ret < 0)
 			return err_wrap(err, "%s", path);
-		if (ret > 0 && fchownat(fd, "", AGENT_UID, AGENT_GID,
-					AT_EMPTY_PATH) < 0 && errno != EROFS)
+		if (ret > 0 &&
+		    fchownat(fd, "", AGENT_UID, AGENT_GID, AT_EMPTY_PATH) < 0 &&
+		    errno != EROFS)
 			return err_sys(err, "chown %s", path);
 	}
 	ret = dir_check_as_agent(fd);
 	if (ret < 0 && ret != -EROFS) /* a read-only workspace is fine */
 		return err_set(err, ret,
 			       "%s (owner %u, mode %04o) cannot be written by "
-			       "the agent, uid %d: %s", path,
-			       (unsigned int)st.st_uid,
+			       "the agent, uid %d: %s",
+			       path, (unsigned int)st.st_uid,
 			       (unsigned int)(st.st_mode & 07777), AGENT_UID,
 			       err_text(ret));
 	return 0;
@@ -246,12 +243,15 @@ static int bounding_drop(struct err *err)
 
 	for (c = 0; c < cap_max_bits(); c++) {
 		if (cap_drop_bound(c) < 0)
-			return err_sys(err, "drop capability %d from the "
-				       "bounding set", c);
+			return err_sys(err,
+				       "drop capability %d from the "
+				       "bounding set",
+				       c);
 		if (cap_get_bound(c) != 0)
 			return err_set(err, -EPERM,
 				       "capability %d is still in the bounding "
-				       "set", c);
+				       "set",
+				       c);
 	}
 	return 0;
 }

@@ -13,7 +13,9 @@
 static void stdio_init(struct stdio *s)
 {
 	*s = (struct stdio){
-		.child = { -1, -1, -1 }, .in = -1, .out = { -1, -1 },
+		.child = { -1, -1, -1 },
+		.in = -1,
+		.out = { -1, -1 },
 	};
 }
 

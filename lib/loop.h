@@ -29,8 +29,8 @@ void loop_free(struct loop *l); /* NULL is fine; frees all sources */
 /* Watches @fd (borrowed, must stay open until loop_del()). EPOLLIN and
  * friends, level-triggered. NULL with errno on failure. With no events the
  * source is paused: nothing is reported, not even EPOLLHUP. */
-struct loop_io *loop_add(struct loop *l, int fd, uint32_t events,
-			 loop_io_fn fn, void *arg);
+struct loop_io *loop_add(struct loop *l, int fd, uint32_t events, loop_io_fn fn,
+			 void *arg);
 int loop_mod(struct loop_io *io, uint32_t events);
 void loop_del(struct loop_io *io); /* NULL is fine */
 

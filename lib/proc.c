@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "lib/buf.h"
@@ -99,14 +100,22 @@ static int child_fds(const int want[static 3])
 	return 0;
 }
 
+void proc_signals_default(void)
+{
+	/* All zero is SIG_DFL, no flags, an empty mask (rt_sigaction(2)). */
+	static const unsigned long dfl[8];
+
+	/* By hand, since libc refuses to touch the two that it keeps to
+	 * itself: whoever started us may have left even those ignored. */
+	for (int signo = 1; signo < NSIG; signo++)
+		syscall(SYS_rt_sigaction, signo, dfl, NULL, (size_t)8);
+}
+
 static void child_signals(void)
 {
-	const struct sigaction dfl = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
-	/* Refused for SIGKILL, SIGSTOP and those libc keeps to itself. */
-	for (int signo = 1; signo < NSIG; signo++)
-		sigaction(signo, &dfl, NULL);
+	proc_signals_default();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }

@@ -10,7 +10,8 @@
 #include "lib/err.h"
 
 struct proc_opts {
-	const char *const *argv; /* NULL-terminated; argv[0] looked up in PATH */
+	const char *const
+		*argv; /* NULL-terminated; argv[0] looked up in PATH */
 	const char *const *env; /* NULL: inherited */
 	const char *cwd; /* NULL: unchanged */
 	int fd[3]; /* become 0, 1, 2; -1: /dev/null */
@@ -33,6 +34,9 @@ int proc_run(const struct proc_opts *opts, struct err *err);
  */
 int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 		 struct err *err);
+/* Every signal to its default action; async-signal-safe. KILL and STOP have
+ * no other. */
+void proc_signals_default(void);
 /* A wait status as an exit code: code, or 128+n. */
 int proc_code(int status);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_list.c - all of our containers and images in the engine: listing,
+ * docker_list.c - all containers and images in the engine: listing,
  * disk use, pruning
  */
 #include <string.h>
@@ -11,10 +11,11 @@
 #define LIST_TIMEOUT_MS 30000u
 #define DF_TIMEOUT_MS 120000u
 #define PRUNE_TIMEOUT_MS 600000u
+#define LIST_ALL_PATH "/containers/json?all=1"
 /* {"label":["ac.instance"]} */
-#define LIST_PATH                         \
-	"/containers/json?all=1&filters=" \
-	"%7B%22label%22%3A%5B%22" DOCKER_LABEL "%22%5D%7D"
+#define LIST_PATH                 \
+	LIST_ALL_PATH "&filters=" \
+		      "%7B%22label%22%3A%5B%22" DOCKER_LABEL "%22%5D%7D"
 /* {"dangling":["false"]}: those with a name as well */
 #define IMAGES_PATH              \
 	"/images/prune?filters=" \
@@ -40,7 +41,7 @@ static void on_list(void *arg, int status, json_t *body, const struct err *err)
 		id = json_string_value(json_object_get(entry, "Id"));
 		state = json_string_value(json_object_get(entry, "State"));
 		name = json_string_value(json_object_get(labels, DOCKER_LABEL));
-		if (!err && id && name && state)
+		if (!err && id && state)
 			l->each(l->arg, id, name,
 				strcmp(state, "running") == 0 ||
 					strcmp(state, "paused") == 0);
@@ -49,8 +50,9 @@ static void on_list(void *arg, int status, json_t *body, const struct err *err)
 	free(l);
 }
 
-static int list_call(struct docker *d, runtime_each_fn each, runtime_done_fn fn,
-		     void *arg)
+/* @each gets a NULL name for a container that is none of ours. */
+static int list_call(struct docker *d, const char *path, runtime_each_fn each,
+		     runtime_done_fn fn, void *arg)
 {
 	struct list *l = calloc(1, sizeof(*l));
 	int r;
@@ -58,8 +60,7 @@ static int list_call(struct docker *d, runtime_each_fn each, runtime_done_fn fn,
 	if (!l)
 		return -ENOMEM;
 	*l = (struct list){ .each = each, .fn = fn, .arg = arg };
-	r = engine_call(d->engine, "GET", LIST_PATH, LIST_TIMEOUT_MS, on_list,
-			l);
+	r = engine_call(d->engine, "GET", path, LIST_TIMEOUT_MS, on_list, l);
 	if (r < 0)
 		free(l);
 	return r;
@@ -68,7 +69,7 @@ static int list_call(struct docker *d, runtime_each_fn each, runtime_done_fn fn,
 int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
 		   void *arg)
 {
-	return list_call(docker_of(rt), each, fn, arg);
+	return list_call(docker_of(rt), LIST_PATH, each, fn, arg);
 }
 
 struct df {
@@ -120,8 +121,9 @@ int docker_op_df(struct runtime *rt,
 }
 
 /*
- * A prune goes through its steps one by one: list our containers, remove
- * each, drop the build cache, drop the images. The first error ends it.
+ * A prune goes through its steps one by one: list all containers (the engine
+ * is ours alone, so whoever made them), remove each, drop the build cache,
+ * drop the images. The first error ends it.
  */
 struct prune {
 	struct docker *d;
@@ -204,7 +206,7 @@ int docker_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
 			     .arg = arg,
 			     .ids = json_array() };
 	if (p->ids)
-		r = list_call(p->d, prune_each, prune_next, p);
+		r = list_call(p->d, LIST_ALL_PATH, prune_each, prune_next, p);
 	if (r < 0) {
 		json_decref(p->ids);
 		free(p);

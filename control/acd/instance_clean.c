@@ -79,7 +79,9 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 	};
 	int ret;
 
-	if (in->tree || (instance_is_live(in) && !force))
+	/* What is stopping will be gone in a moment: no reason to refuse. */
+	if (in->tree || (instance_is_live(in) && !force &&
+			 in->rec.state != INSTANCE_STOPPING))
 		return -EBUSY;
 	ret = instance_wait(in, fn, arg);
 	if (ret < 0)
@@ -88,7 +90,8 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 		in->clean = clean;
 	instance_start_next(in, &canceled);
 	if (instance_is_live(in)) {
-		instance_end(in, 0);
+		if (force)
+			instance_end(in, 0);
 	} else if (in->rec.container_id) {
 		/* Its removal had failed; files of a sandbox that may still
 		 * write them are not touched. */

@@ -60,7 +60,7 @@ int store_get(struct store *s, const char *name, struct instance_record *ret,
 int store_delete(struct store *s, const char *name, struct err *err);
 /* Calls @fn in order of name; a negative result of @fn ends the walk. */
 int store_each(struct store *s,
-	       int (*fn)(void *arg, const struct instance_record *r),
-	       void *arg, struct err *err);
+	       int (*fn)(void *arg, const struct instance_record *r), void *arg,
+	       struct err *err);
 
 #endif

@@ -100,7 +100,7 @@ await() {
 		fi
 		[ "$now" -lt "$WAIT" ] || break
 		if [ "$now" -ge "$beat" ]; then
-			say "waiting for the Docker engine … $now s of $WAIT"
+			say "waiting for the Docker engine ... $now s of $WAIT"
 			beat=$((beat + 10))
 		fi
 		sleep 0.2

@@ -99,14 +99,14 @@ apt() {
 	while kill -0 $pid 2>/dev/null; do
 		sleep 0.2
 		n=$((n + 1))
-		[ $((n % 50)) -ne 0 ] || say "apt-get $1 … $((n / 5)) s, going on"
+		[ $((n % 50)) -ne 0 ] || say "apt-get $1 ... $((n / 5)) s, going on"
 	done
 	wait $pid || {
 		say "apt-get $1 failed:"
 		log_tail "$log"
 		exit 1
 	}
-	say "apt-get $1 … $(($(date +%s) - begin)) s"
+	say "apt-get $1 ... $(($(date +%s) - begin)) s"
 }
 
 install_them() {

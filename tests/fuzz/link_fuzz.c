@@ -20,7 +20,10 @@ static int reencode_exec(struct buf *b, const struct link_frame *f)
 	if (ret < 0)
 		return ret;
 	x = (struct link_exec){
-		.flags = a.flags, .rows = a.rows, .cols = a.cols, .cwd = a.cwd,
+		.flags = a.flags,
+		.rows = a.rows,
+		.cols = a.cols,
+		.cwd = a.cwd,
 		.argv = (const char *const *)a.argv,
 		.env = (const char *const *)a.env,
 	};
@@ -38,8 +41,10 @@ static int reencode_assign(struct buf *b, const struct link_frame *f)
 	if (ret < 0)
 		return ret;
 	x = (struct link_assign){
-		.name = a.name, .env = (const char *const *)a.env,
-		.nproc = a.nproc, .nofile = a.nofile,
+		.name = a.name,
+		.env = (const char *const *)a.env,
+		.nproc = a.nproc,
+		.nofile = a.nofile,
 	};
 	ret = link_put_assign(b, &x);
 	link_assign_args_done(&a);

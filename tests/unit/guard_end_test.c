@@ -16,7 +16,10 @@ static const struct bad_case {
 	const char *ptr;
 	size_t len;
 } bad_cases[] = {
-#define BAD(w, a, e, s) { w, a, e, s, sizeof(s) - 1 }
+#define BAD(w, a, e, s)                   \
+	{                                 \
+		w, a, e, s, sizeof(s) - 1 \
+	}
 	BAD("an unknown type", false, false, "\0\0\0\5\x63\0\0\0\0"),
 	BAD("a length of 0", true, false, "\0\0\0\0\x11\0\0\0\0"),
 	BAD("a length of 4 GiB", true, true, "\xff\xff\xff\xff\x21\0\0\0\1"),
@@ -46,9 +49,10 @@ static void test_malformed(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad_cases); i++) {
 		const struct bad_case *c = &bad_cases[i];
-		bool up = c->assigned ? guest_up(&g, GUEST_SOCKET) :
-			  guest_start(&g, GUEST_SOCKET, false) == 0 &&
-			  guest_until(&g, &g.hello);
+		bool up = c->assigned ?
+				  guest_up(&g, GUEST_SOCKET) :
+				  guest_start(&g, GUEST_SOCKET, false) == 0 &&
+					  guest_until(&g, &g.hello);
 
 		if (up && c->exec)
 			up = guest_sh(&g, LINK_EXEC_STDIN, "exec cat") == 1 &&
@@ -96,8 +100,8 @@ static void test_ends(void)
 	if (getenv("GUEST_COMMAND"))
 		return; /* its workspace is not ours to spoil */
 	ok(guest_start(&g, GUEST_SOCKET, true) == 0 &&
-	   guest_until(&g, &g.hello) && guest_assign(&g) &&
-	   guest_until(&g, &g.failed) && !g.ready,
+		   guest_until(&g, &g.hello) && guest_assign(&g) &&
+		   guest_until(&g, &g.failed) && !g.ready,
 	   "a workspace of somebody else is refused");
 	ok(strncmp(g.fail_text, "78 /workspace", 13) == 0, "... with words: %s",
 	   g.fail_text);

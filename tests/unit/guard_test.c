@@ -43,13 +43,14 @@ static void test_exits(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		id = run(cases[i].script);
 		ok(id && g.ch[id].started &&
-		   g.ch[id].exit.kind == cases[i].kind &&
-		   g.ch[id].exit.value == cases[i].value,
+			   g.ch[id].exit.kind == cases[i].kind &&
+			   g.ch[id].exit.value == cases[i].value,
 		   "sh -c '%s'", cases[i].script);
 	}
 	id = run("sleep 0.1");
 	ok(id && g.ch[id].exit.wall_ns > 90000000 &&
-	   g.ch[id].exit.wall_ns < 10000000000, "the wall time is told");
+		   g.ch[id].exit.wall_ns < 10000000000,
+	   "the wall time is told");
 }
 
 static void test_noexec(void)
@@ -76,7 +77,7 @@ static void test_noexec(void)
 
 		guest_until(&g, &g.ch[id].over);
 		ok(!g.ch[id].started && g.ch[id].exit.kind == LINK_NOEXEC &&
-		   g.ch[id].exit.value == cases[i].want,
+			   g.ch[id].exit.value == cases[i].want,
 		   "exec '%s' in '%s' is refused", cases[i].argv0,
 		   cases[i].cwd);
 		ok(!cases[i].cwd[0] == !buf_len(&g.ch[id].err),
@@ -208,7 +209,9 @@ static void test_pty(void)
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 	const struct link_exec x = {
 		.flags = LINK_EXEC_PTY | LINK_EXEC_STDIN,
-		.rows = 30, .cols = 100, .argv = argv,
+		.rows = 30,
+		.cols = 100,
+		.argv = argv,
 	};
 	const uint32_t id = guest_exec(&g, &x);
 	struct buf b;
@@ -219,7 +222,8 @@ static void test_pty(void)
 	ok(strstr(guest_text(&g, id), "tty\r\n"), "... and a name");
 	buf_init(&b, 64);
 	ok(link_put_resize(&b, id, 41, 82) == 0 && guest_send(&g, &b) &&
-	   guest_put(&g, LINK_STDIN, id, "hey\n", 4), "resize, type");
+		   guest_put(&g, LINK_STDIN, id, "hey\n", 4),
+	   "resize, type");
 	while (!strstr(guest_text(&g, id), "got hey") && guest_step(&g, 1000))
 		;
 	ok(strstr(guest_text(&g, id), "hey\r\n"), "what is typed is echoed");
@@ -242,7 +246,7 @@ static void test_pty_more(void)
 	ok(guest_until(&g, &g.ch[id].over) && g.ch[id].exit.value == 3,
 	   "a login shell runs");
 	ok(strstr(guest_text(&g, id), "-bash /workspace\r\n") ||
-	   strstr(guest_text(&g, id), "-sh /workspace\r\n"),
+		   strstr(guest_text(&g, id), "-sh /workspace\r\n"),
 	   "... and knows that it is one");
 
 	id = guest_sh(&g, LINK_EXEC_PTY | LINK_EXEC_STDIN,
@@ -283,9 +287,11 @@ static void test_signal_close(void)
 	guest_put_u32(&g, LINK_SIGNAL, id, SIGTERM);
 	guest_until(&g, &g.ch[id].over);
 	ok(g.ch[id].exit.kind == LINK_SIGNALED &&
-	   g.ch[id].exit.value == SIGTERM, "SIGNAL arrives");
+		   g.ch[id].exit.value == SIGTERM,
+	   "SIGNAL arrives");
 
-	id = guest_sh(&g, 0, "trap '' HUP; sleep 4242 & setsid sleep 4343 &"
+	id = guest_sh(&g, 0,
+		      "trap '' HUP; sleep 4242 & setsid sleep 4343 &"
 		      "echo on; sleep 4242; sleep 4242");
 	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 1000))
 		;
@@ -339,33 +345,37 @@ static const struct {
 	{ "ids", "id -u; id -g; id -G", "1000\n1000\n1000\n" },
 	{ "no capability in any set",
 	  "grep -E 'Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status |"
-	  "grep -c 0000000000000000", "5\n" },
+	  "grep -c 0000000000000000",
+	  "5\n" },
 	{ "a filter, and no no_new_privs",
 	  "grep -E '^(Seccomp|NoNewPrivs):' /proc/self/status |"
-	  "tr -d '\\t\\n'", "NoNewPrivs:0Seccomp:2" },
+	  "tr -d '\\t\\n'",
+	  "NoNewPrivs:0Seccomp:2" },
 	{ "no signal blocked or ignored",
 	  "grep -E 'Sig(Blk|Ign)' /proc/self/status |"
-	  "grep -vc 0000000000000000", "0\n" },
+	  "grep -vc 0000000000000000",
+	  "0\n" },
 	{ "umask, core and files", "umask; ulimit -c; ulimit -n",
 	  "0022\n0\n512\n" },
 	{ "only 0, 1 and 2 are open",
 	  "for i in 0 1 2 3 4 5 6 7 8 9 10 11 12; do"
-	  " test -e /proc/$$/fd/$i && echo $i; done", "0\n1\n2\n" },
+	  " test -e /proc/$$/fd/$i && echo $i; done",
+	  "0\n1\n2\n" },
 	{ "a session of its own",
-	  "read a b c d e f g < /proc/$$/stat; test $f = $$ && echo y",
-	  "y\n" },
+	  "read a b c d e f g < /proc/$$/stat; test $f = $$ && echo y", "y\n" },
 	{ "PID 1 is closed",
 	  "for i in environ maps fd/0 fd/3 mem; do"
 	  " (: < /proc/1/$i) 2>/dev/null && echo $i; done; echo end",
 	  "end\n" },
-	{ "PID 1 cannot be signalled",
-	  "kill -9 1 2>/dev/null || echo no", "no\n" },
+	{ "PID 1 cannot be signalled", "kill -9 1 2>/dev/null || echo no",
+	  "no\n" },
 	{ "no user namespace", "unshare -U true 2>/dev/null || echo no",
 	  "no\n" },
 	{ "no setuid file",
 	  "cp /bin/true /tmp/s; chmod u+s /tmp/s 2>/dev/null || echo a;"
 	  "chmod g+s /tmp/s 2>/dev/null || echo b;"
-	  "chmod 755 /tmp/s && echo c", "a\nb\nc\n" },
+	  "chmod 755 /tmp/s && echo c",
+	  "a\nb\nc\n" },
 	{ "PID 1's environment is destroyed, ours is there",
 	  "env | grep -E 'SECRET|BOTH|ONE|TERM|^HOME|USER|LANG' | sort",
 	  "BOTH=assign\nHOME=/home/node\nLANG=C.UTF-8\nONE=1\n"
@@ -439,9 +449,11 @@ static void test_speed(void)
 
 static void test_quit(void)
 {
-	uint32_t id = guest_sh(&g, 0, "trap 'echo bye; exit 6' TERM; echo on;"
+	uint32_t id = guest_sh(&g, 0,
+			       "trap 'echo bye; exit 6' TERM; echo on;"
 			       "while :; do sleep 0.02; done");
-	uint32_t deaf = guest_sh(&g, 0, "trap '' TERM; echo on;"
+	uint32_t deaf = guest_sh(&g, 0,
+				 "trap '' TERM; echo on;"
 				 "while :; do sleep 0.02; done");
 	bool never = false;
 

@@ -59,9 +59,9 @@ struct guest_child {
 	bool bad_workspace;
 };
 
-static inline int guest_mount(const char *src, const char *top,
-			      const char *rel, const char *type,
-			      unsigned long flags, const char *data)
+static inline int guest_mount(const char *src, const char *top, const char *rel,
+			      const char *type, unsigned long flags,
+			      const char *data)
 {
 	char path[256];
 
@@ -96,12 +96,12 @@ static inline int guest_root(const char *top)
 	mkdir(path, 0755);
 	if (guest_mount("overlay", top, "/root", "overlay", 0, data) < 0)
 		return 2;
-	if (guest_mount("tmpfs", top, "/root/dev", "tmpfs", 0,
-			"mode=0755") < 0 ||
-	    guest_mount("tmpfs", top, "/root/tmp", "tmpfs", 0,
-			"mode=1777") < 0 ||
-	    guest_mount("tmpfs", top, "/root/home", "tmpfs", 0,
-			"mode=0755") < 0 ||
+	if (guest_mount("tmpfs", top, "/root/dev", "tmpfs", 0, "mode=0755") <
+		    0 ||
+	    guest_mount("tmpfs", top, "/root/tmp", "tmpfs", 0, "mode=1777") <
+		    0 ||
+	    guest_mount("tmpfs", top, "/root/home", "tmpfs", 0, "mode=0755") <
+		    0 ||
 	    guest_mount("tmpfs", top, "/root/workspace", "tmpfs", 0,
 			"mode=0755") < 0 ||
 	    guest_mount("proc", top, "/root/proc", "proc", 0, NULL) < 0 ||
@@ -173,8 +173,8 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 	const char *path = getenv("INIT_GUARD");
 	struct guest_child c = { .top = GUEST_TOP,
 				 .bad_workspace = bad_workspace };
-	SCOPED_FD exe = open(path ? path : "build/init-guard",
-			     O_RDONLY | O_CLOEXEC);
+	SCOPED_FD exe =
+		open(path ? path : "build/init-guard", O_RDONLY | O_CLOEXEC);
 	int host[2] = { -1, -1 }, child[2] = { -1, -1 }, ret;
 
 	memset(g, 0, sizeof(*g));
@@ -192,9 +192,11 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 	c.in = child[0];
 	c.out = child[1];
 	g->pid = clone(guest_child_main, stack + sizeof(stack),
-		       getenv("GUEST_COMMAND") ? SIGCHLD :
-		       CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS |
-		       CLONE_NEWIPC | SIGCHLD, &c);
+		       getenv("GUEST_COMMAND") ?
+			       SIGCHLD :
+			       CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS |
+				       CLONE_NEWIPC | SIGCHLD,
+		       &c);
 	ret = g->pid < 0 ? -errno : 0;
 	close(child[0]);
 	close(child[1]);
@@ -237,8 +239,7 @@ static inline int guest_wait(struct guest *g, bool close_link)
 		}
 		usleep(2000);
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) :
-				   128 + WTERMSIG(status);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* Sends and empties @b. */
@@ -375,8 +376,9 @@ static inline bool guest_until(struct guest *g, const bool *flag)
 static inline bool guest_assign(struct guest *g)
 {
 	static const char *const env[] = { "BOTH=assign", "ONE=1", NULL };
-	const struct link_assign a = { .name = "otter-1", .env = env,
-				       .nproc = 1000, .nofile = 512 };
+	const struct link_assign a = {
+		.name = "otter-1", .env = env, .nproc = 1000, .nofile = 512
+	};
 	struct buf b;
 
 	buf_init(&b, 4096);
@@ -406,8 +408,7 @@ static inline bool guest_possible(struct guest *g)
 	if (code > 100 && code < 110)
 		skip("no mounts here (step %d)", code - 100);
 	else
-		ok(false, "init-guard starts (exit %d) %s", code,
-		   g->fail_text);
+		ok(false, "init-guard starts (exit %d) %s", code, g->fail_text);
 	guest_done(g);
 	return false;
 }
@@ -428,8 +429,8 @@ static inline uint32_t guest_sh(struct guest *g, uint32_t flags,
 {
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 
-	return guest_exec(g, &(struct link_exec){ .flags = flags,
-						  .argv = argv });
+	return guest_exec(g,
+			  &(struct link_exec){ .flags = flags, .argv = argv });
 }
 
 /* The standard output so far as text. */

@@ -26,13 +26,13 @@ static const struct parse_case parse_cases[] = {
 	{ "READY on a channel", BYTES("\0\0\0\5\2\0\0\0\1"), -EBADMSG },
 	{ "READY with a payload", BYTES("\0\0\0\6\2\0\0\0\0x"), -EBADMSG },
 	{ "length 0", BYTES("\0\0\0\0\2\0\0\0\0"), -EBADMSG },
-	{ "length 4, less than its own header",
-	  BYTES("\0\0\0\4\2\0\0\0\0"), -EBADMSG },
+	{ "length 4, less than its own header", BYTES("\0\0\0\4\2\0\0\0\0"),
+	  -EBADMSG },
 	{ "length 2^32 - 1", BYTES("\xff\xff\xff\xff\x31\0\0\0\1"), -EBADMSG },
 	{ "one byte over the maximum", /* 5 + 131072 + 1 */
 	  BYTES("\0\2\0\6\x31\0\0\0\1"), -EBADMSG },
-	{ "the maximum, payload to come",
-	  BYTES("\0\2\0\5\x31\0\0\0\1"), -EAGAIN },
+	{ "the maximum, payload to come", BYTES("\0\2\0\5\x31\0\0\0\1"),
+	  -EAGAIN },
 	{ "type 0", BYTES("\0\0\0\5\0\0\0\0\0"), -EBADMSG },
 	{ "type 6, between the known", BYTES("\0\0\0\5\6\0\0\0\0"), -EBADMSG },
 	{ "type 255", BYTES("\0\0\0\5\xff\0\0\0\0"), -EBADMSG },
@@ -44,13 +44,13 @@ static const struct parse_case parse_cases[] = {
 	{ "STDOUT, payload missing", BYTES("\0\0\0\6\x31\0\0\0\1"), -EAGAIN },
 	{ "STDOUT on channel 0", BYTES("\0\0\0\6\x31\0\0\0\0x"), -EBADMSG },
 	{ "STDOUT without bytes", BYTES("\0\0\0\5\x31\0\0\0\1"), 0 },
-	{ "CREDIT of three bytes",
-	  BYTES("\0\0\0\x8\x40\0\0\0\1\0\0\1"), -EBADMSG },
+	{ "CREDIT of three bytes", BYTES("\0\0\0\x8\x40\0\0\0\1\0\0\1"),
+	  -EBADMSG },
 	{ "PING of 65 bytes", BYTES("\0\0\0\x46\x11\0\0\0\0"), -EBADMSG },
 	{ "FAIL without a code", BYTES("\0\0\0\5\3\0\0\0\0"), -EBADMSG },
 	{ "LOG of 4097 bytes", BYTES("\0\0\x10\x07\4\0\0\0\0"), -EBADMSG },
-	{ "EXEC too short for its numbers",
-	  BYTES("\0\0\0\x14\x20\0\0\0\1"), -EBADMSG },
+	{ "EXEC too short for its numbers", BYTES("\0\0\0\x14\x20\0\0\0\1"),
+	  -EBADMSG },
 	{ "NOTICE on any channel", BYTES("\0\0\0\6\x42\0\0\0\0\1"), 0 },
 	{ "NOTICE on another", BYTES("\0\0\0\6\x42\0\0\0\7\1"), 0 },
 };
@@ -93,78 +93,137 @@ struct payload_case {
 /* The insides, as an honest header would bring them. */
 static const struct payload_case payload_cases[] = {
 	{ "EXEC: ls",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"), LINK_EXEC, 0 },
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\2ls"
+			  "\0\0"),
+	  LINK_EXEC, 0 },
 	{ "EXEC: cwd and environment",
-	  BYTES(EXEC_HEAD "\0\0\0\1/" "\0\1\0\0\0\1a" "\0\1\0\0\0\3A=b"),
+	  BYTES(EXEC_HEAD "\0\0\0\1/"
+			  "\0\1\0\0\0\1a"
+			  "\0\1\0\0\0\3A=b"),
 	  LINK_EXEC, 0 },
 	{ "EXEC: an empty argument",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\1a\0\0\0\0" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\2\0\0\0\1a\0\0\0\0"
+			  "\0\0"),
 	  LINK_EXEC, 0 },
 	{ "EXEC: login shell",
-	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\0" "\0\0"), LINK_EXEC, 0 },
+	  BYTES(LOGIN_HEAD "\0\0\0\0"
+			   "\0\0"
+			   "\0\0"),
+	  LINK_EXEC, 0 },
 	{ "EXEC: no command and no login",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\0" "\0\0"), LINK_EXEC, -EBADMSG },
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\0"
+			  "\0\0"),
+	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: login with a command",
-	  BYTES(LOGIN_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  BYTES(LOGIN_HEAD "\0\0\0\0"
+			   "\0\1\0\0\0\2ls"
+			   "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: an unknown flag",
-	  BYTES("\0\0\0\x8\0\0\0\0" "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0"),
-	  LINK_EXEC,
-	  -EBADMSG },
+	  BYTES("\0\0\0\x8\0\0\0\0"
+		"\0\0\0\0"
+		"\0\1\0\0\0\2ls"
+		"\0\0"),
+	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: a byte after the end",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2ls" "\0\0" "x"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\2ls"
+			  "\0\0"
+			  "x"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: fewer arguments than said",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\2\0\0\0\2ls" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\2\0\0\0\2ls"
+			  "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: an argument longer than the frame",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\x7fls" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\x7fls"
+			  "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: an argument of 4 GiB",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\xff\xff\xff\xffls\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\xff\xff\xff\xffls\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: 4097 arguments",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\x10\1\0\0\0\2ls" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\x10\1\0\0\0\2ls"
+			  "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: NUL in an argument",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\2l\0" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\2l\0"
+			  "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: NUL in the directory",
-	  BYTES(EXEC_HEAD "\0\0\0\1\0" "\0\1\0\0\0\2ls" "\0\0"),
+	  BYTES(EXEC_HEAD "\0\0\0\1\0"
+			  "\0\1\0\0\0\2ls"
+			  "\0\0"),
 	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: environment without =",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\3ABC"),
-	  LINK_EXEC,
-	  -EBADMSG },
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\1a"
+			  "\0\1\0\0\0\3ABC"),
+	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: environment without a name",
-	  BYTES(EXEC_HEAD "\0\0\0\0" "\0\1\0\0\0\1a" "\0\1\0\0\0\2=b"),
-	  LINK_EXEC,
-	  -EBADMSG },
+	  BYTES(EXEC_HEAD "\0\0\0\0"
+			  "\0\1\0\0\0\1a"
+			  "\0\1\0\0\0\2=b"),
+	  LINK_EXEC, -EBADMSG },
 	{ "ASSIGN",
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0"), LINK_ASSIGN, 0 },
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"),
+	  LINK_ASSIGN, 0 },
 	{ "ASSIGN: cut",
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0"), LINK_ASSIGN, -EBADMSG },
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0"),
+	  LINK_ASSIGN, -EBADMSG },
 	{ "ASSIGN: longer",
-	  BYTES("\0\0\0\1n" "\0\0" "\0\0\0\0\0\0\0\0\0"),
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
 	{ "EXIT: 0",
-	  BYTES("\0\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, 0 },
+	  BYTES("\0\0\0\0\0"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, 0 },
 	{ "EXIT: code 256",
-	  BYTES("\0\0\0\1\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	  BYTES("\0\0\0\1\0"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, -EBADMSG },
 	{ "EXIT: signal 0",
-	  BYTES("\1\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	  BYTES("\1\0\0\0\0"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, -EBADMSG },
 	{ "EXIT: signal 65",
-	  BYTES("\1\0\0\0\x41" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	  BYTES("\1\0\0\0\x41"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, -EBADMSG },
 	{ "EXIT: errno 0",
-	  BYTES("\2\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	  BYTES("\2\0\0\0\0"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, -EBADMSG },
 	{ "EXIT: kind 6",
-	  BYTES("\6\0\0\0\0" "\0\0\0\0\0\0\0\1" "\0\0\0\0\0\0\0\2"
-		"\0\0\0\0\0\0\0\3"), LINK_EXIT, -EBADMSG },
+	  BYTES("\6\0\0\0\0"
+		"\0\0\0\0\0\0\0\1"
+		"\0\0\0\0\0\0\0\2"
+		"\0\0\0\0\0\0\0\3"),
+	  LINK_EXIT, -EBADMSG },
 	{ "SIGNAL 15", BYTES("\0\0\0\xf"), LINK_SIGNAL, 0 },
 	{ "SIGNAL 0", BYTES("\0\0\0\0"), LINK_SIGNAL, -EBADMSG },
 	{ "SIGNAL 65", BYTES("\0\0\0\x41"), LINK_SIGNAL, -EBADMSG },
@@ -204,11 +263,13 @@ static void test_payloads(void)
 	for (i = 0; i < ARRAY_SIZE(payload_cases); i++) {
 		const struct payload_case *c = &payload_cases[i];
 
-		f = (struct link_frame){ .type = c->type, .channel = 1,
+		f = (struct link_frame){ .type = c->type,
+					 .channel = 1,
 					 .payload = slice_of(c->ptr, c->len) };
 		is_int(payload_get(&f), c->want, "%s", c->what);
 	}
-	f = (struct link_frame){ .type = LINK_STDIN, .channel = 1,
+	f = (struct link_frame){ .type = LINK_STDIN,
+				 .channel = 1,
 				 .payload = slice_of("\0\0\0\1", 4) };
 	is_int(payload_get(&f), -EBADMSG, "no number in a STDIN");
 }
@@ -227,7 +288,10 @@ static void test_exec_round(void)
 	static const char *const env[] = { "A=", "B=c=d", NULL };
 	const struct link_exec x = {
 		.flags = LINK_EXEC_PTY | LINK_EXEC_STDIN,
-		.rows = 24, .cols = 65535, .cwd = "/a b", .argv = argv,
+		.rows = 24,
+		.cols = 65535,
+		.cwd = "/a b",
+		.argv = argv,
 		.env = env,
 	};
 	struct link_exec_args got = { 0 };
@@ -266,7 +330,8 @@ static void test_other_rounds(void)
 
 	buf_init(&b, 65536);
 	ok(link_put_assign(&b, &a) == 0 && parse_only(&b, &f) &&
-	   link_get_assign(&f, &got) == 0, "ASSIGN goes round");
+		   link_get_assign(&f, &got) == 0,
+	   "ASSIGN goes round");
 	is_str(got.name, "otter-1", "... with its name");
 	is_int(got.nproc, 256, "... and limit");
 	ok(got.env && !got.env[0], "... and an empty environment");
@@ -274,24 +339,30 @@ static void test_other_rounds(void)
 	buf_consume(&b, buf_len(&b));
 
 	ok(link_put_exit(&b, 3, &x) == 0 && parse_only(&b, &f) &&
-	   link_get_exit(&f, &gotx) == 0 && gotx.kind == x.kind &&
-	   gotx.value == 9 && gotx.system_us == UINT64_MAX, "EXIT goes round");
+		   link_get_exit(&f, &gotx) == 0 && gotx.kind == x.kind &&
+		   gotx.value == 9 && gotx.system_us == UINT64_MAX,
+	   "EXIT goes round");
 	buf_consume(&b, buf_len(&b));
 	ok(link_put_resize(&b, 3, 10, 20) == 0 && parse_only(&b, &f) &&
-	   link_get_resize(&f, &rows, &cols) == 0 && rows == 10 && cols == 20,
+		   link_get_resize(&f, &rows, &cols) == 0 && rows == 10 &&
+		   cols == 20,
 	   "RESIZE goes round");
 	buf_consume(&b, buf_len(&b));
 	ok(link_put_text(&b, LINK_FAIL, 0, 78, "no") == 0 &&
-	   parse_only(&b, &f) && link_get_text(&f, &level, &text) == 0 &&
-	   level == 78 && slice_eq(text, slice_str("no")), "FAIL goes round");
+		   parse_only(&b, &f) &&
+		   link_get_text(&f, &level, &text) == 0 && level == 78 &&
+		   slice_eq(text, slice_str("no")),
+	   "FAIL goes round");
 	buf_consume(&b, buf_len(&b));
 	ok(link_put_hello(&b, 5) == 0 && parse_only(&b, &f) &&
-	   link_get_hello(&f, &version, &v) == 0 && version == LINK_VERSION &&
-	   v == 5, "HELLO goes round");
+		   link_get_hello(&f, &version, &v) == 0 &&
+		   version == LINK_VERSION && v == 5,
+	   "HELLO goes round");
 	buf_consume(&b, buf_len(&b));
 	ok(link_put_u32(&b, LINK_CREDIT, 9, 0xfffefdfcu) == 0 &&
-	   parse_only(&b, &f) && link_get_u32(&f, &v) == 0 &&
-	   v == 0xfffefdfcu, "CREDIT goes round");
+		   parse_only(&b, &f) && link_get_u32(&f, &v) == 0 &&
+		   v == 0xfffefdfcu,
+	   "CREDIT goes round");
 	buf_done(&b);
 }
 
@@ -330,7 +401,8 @@ static void test_limits(void)
 
 	buf_init(&b, 65536);
 	ok(link_put_text(&b, LINK_LOG, 0, 1, big) == 0 && parse_only(&b, &f) &&
-	   link_get_text(&f, &level, &text) == 0 && text.len == LINK_TEXT_MAX,
+		   link_get_text(&f, &level, &text) == 0 &&
+		   text.len == LINK_TEXT_MAX,
 	   "a long text is cut");
 	buf_done(&b);
 }

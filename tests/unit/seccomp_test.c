@@ -98,7 +98,9 @@ static const struct call_case calls[] = {
 	{ "read", SYS_read, 0, { 0 } },
 	{ "execve", SYS_execve, 0, { 0 } },
 	{ "fork", SYS_clone, 0, { 17 } },
-	{ "thread", SYS_clone, 0,
+	{ "thread",
+	  SYS_clone,
+	  0,
 	  { CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
 	    CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID |
 	    CLONE_CHILD_CLEARTID } },
@@ -110,9 +112,13 @@ static const struct call_case calls[] = {
 	{ "ioctl window size", SYS_ioctl, 0, { 0, TIOCGWINSZ } },
 	{ "openat read", SYS_openat, 0, { 0, 0, O_RDONLY } },
 	{ "openat create 0666", SYS_openat, 0, { 0, 0, O_CREAT, 0666 } },
-	{ "openat read, rubbish for a mode", SYS_openat, 0,
+	{ "openat read, rubbish for a mode",
+	  SYS_openat,
+	  0,
 	  { 0, 0, O_RDONLY, ~0ull } },
-	{ "openat directory, rubbish for a mode", SYS_openat, 0,
+	{ "openat directory, rubbish for a mode",
+	  SYS_openat,
+	  0,
 	  { 0, 0, O_DIRECTORY, ~0ull } },
 	{ "openat temporary 0600", SYS_openat, 0, { 0, 0, O_TMPFILE, 0600 } },
 	{ "fchmodat 0755", SYS_fchmodat, 0, { 0, 0, 0755 } },
@@ -134,29 +140,45 @@ static const struct call_case calls[] = {
 	{ "openat2", 437, ENOSYS, { 0 } },
 	{ "clone user namespace", SYS_clone, EPERM, { CLONE_NEWUSER | 17 } },
 	{ "clone mount namespace", SYS_clone, EPERM, { CLONE_NEWNS | 17 } },
-	{ "clone network, with rubbish", SYS_clone, EPERM,
+	{ "clone network, with rubbish",
+	  SYS_clone,
+	  EPERM,
 	  { CLONE_NEWNET | 17 | HIGH } },
 	{ "prctl mm", SYS_prctl, EPERM, { PR_SET_MM } },
 	{ "prctl mm, with rubbish", SYS_prctl, EPERM, { PR_SET_MM | HIGH } },
 	{ "ioctl TIOCSTI", SYS_ioctl, EPERM, { 0, TIOCSTI } },
-	{ "ioctl TIOCSTI, with rubbish", SYS_ioctl, EPERM,
+	{ "ioctl TIOCSTI, with rubbish",
+	  SYS_ioctl,
+	  EPERM,
 	  { 0, TIOCSTI | HIGH } },
-	{ "ioctl TIOCLINUX, with rubbish", SYS_ioctl, EPERM,
+	{ "ioctl TIOCLINUX, with rubbish",
+	  SYS_ioctl,
+	  EPERM,
 	  { 0, TIOCLINUX | HIGH << 3 } },
 	{ "socket packet", SYS_socket, EAFNOSUPPORT, { AF_PACKET } },
-	{ "socket vsock, with rubbish", SYS_socket, EAFNOSUPPORT,
+	{ "socket vsock, with rubbish",
+	  SYS_socket,
+	  EAFNOSUPPORT,
 	  { AF_VSOCK | HIGH } },
 	{ "fchmodat setuid", SYS_fchmodat, EPERM, { 0, 0, 04755 } },
 	{ "fchmodat setgid", SYS_fchmodat, EPERM, { 0, 0, 02755 } },
-	{ "fchmod setuid, with rubbish", SYS_fchmod, EPERM,
+	{ "fchmod setuid, with rubbish",
+	  SYS_fchmod,
+	  EPERM,
 	  { 0, 04000 | HIGH } },
 	{ "fchmodat2 setuid", 452, EPERM, { 0, 0, 04755 } },
-	{ "mknodat setuid file", SYS_mknodat, EPERM,
+	{ "mknodat setuid file",
+	  SYS_mknodat,
+	  EPERM,
 	  { 0, 0, S_IFREG | 04755 } },
 	{ "openat create setuid", SYS_openat, EPERM, { 0, 0, O_CREAT, 04755 } },
-	{ "openat create setgid", SYS_openat, EPERM,
+	{ "openat create setgid",
+	  SYS_openat,
+	  EPERM,
 	  { 0, 0, O_CREAT | O_EXCL | O_WRONLY, 02755 } },
-	{ "openat temporary setuid", SYS_openat, EPERM,
+	{ "openat temporary setuid",
+	  SYS_openat,
+	  EPERM,
 	  { 0, 0, O_TMPFILE | O_RDWR, 04755 } },
 #ifdef SYS_chmod /* calls that newer architectures left out */
 	{ "chmod 0755", SYS_chmod, 0, { 0, 0755 } },
@@ -177,9 +199,9 @@ static void test_calls(uint32_t arch)
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		data = (struct seccomp_data){ .nr = calls[i].nr, .arch = arch };
 		memcpy(data.args, calls[i].args, sizeof(calls[i].args));
-		want = calls[i].want ? SECCOMP_RET_ERRNO |
-				       (uint32_t)calls[i].want :
-				       SECCOMP_RET_ALLOW;
+		want = calls[i].want ?
+			       SECCOMP_RET_ERRNO | (uint32_t)calls[i].want :
+			       SECCOMP_RET_ALLOW;
 		is_int(bpf_run(&data), want, "%s is %s", calls[i].what,
 		       calls[i].want ? "denied" : "allowed");
 	}
