@@ -5,7 +5,8 @@
 #   make              build/ac, and what runs in ac-host and in sandboxes
 #   make check        install what is missing, build, run every test
 #   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
-#   make check-int    the integration tests alone
+#   make check-int    the integration tests alone; check-int-san: with a
+#                     sanitised acd; BATS=FILE... picks some
 #   make lint         all static checks      make lint-fast   the quick ones
 #   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
 #   make bench        the figures, side by side with the peer
@@ -24,7 +25,8 @@ comma := ,
 BUILD ?= build$(if $(filter clang%,$(CC)),-clang)$(if $(SAN),-san)
 SHAREDIR = $(PREFIX)/share/ac
 Q := $(if $(V),,@)
-say = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
+silent := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(V),,@$(if $(silent),,printf '  %-6s %s\n' $(1) $(2);))
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
 	-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -71,8 +73,8 @@ FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
 	$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
 
-.PHONY: all deps check check-deps check-unit check-int unit lint lint-fast \
-	fuzz bench install install-host clean clean-tests host-bin
+.PHONY: all deps check check-deps check-unit check-int check-int-san unit \
+	lint lint-fast fuzz bench install install-host clean clean-tests host-bin
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
@@ -164,7 +166,14 @@ check-unit: unit
 check: check-deps
 	$(Q)tests/check.sh
 check-int: all
-	$(Q)tests/run.sh --bats tests/integration
+	$(Q)tests/run.sh --bats $(or $(BATS),tests/integration)
+# The same with an acd that has sanitizers in it (images/build.sh): another
+# identity of the image, so an ac that knows it.
+check-int-san:
+	$(Q)AC_SAN=address,undefined $(MAKE) -s BUILD=build-acsan build-acsan/ac
+	$(Q)AC_SAN=address,undefined AC_TEST_PROGRAM=$(CURDIR)/build-acsan/ac \
+		BUILD=build-acsan tests/run.sh \
+		--bats $(or $(BATS),tests/integration)
 lint-fast:
 	$(Q)tests/lint/run.sh fast
 lint: lint-fast
@@ -201,7 +210,7 @@ install: $(BUILD)/ac
 		>$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ac.fish
 
 clean:
-	rm -rf build build-clang build-san build-clang-san
+	rm -rf build build-clang build-san build-clang-san build-acsan
 clean-tests:
 	$(Q)tests/integration/clean.sh
 

@@ -4,13 +4,14 @@
 #
 # AC_TEST_DIR is where the state of the tests lives, AC_TEST_HOST the name of
 # their ac-host; two suites at once need two of each. The folder must be on a
-# disk that the outer engine can bind-mount. No test asserts on time: eventually() polls
-# for a state with a generous limit, and only the state decides.
+# disk that the outer engine can bind-mount. AC_TEST_PROGRAM is another build
+# of ac than the launcher's. No test asserts on time: eventually() polls for a
+# state with a generous limit, and only the state decides.
 
 bats_require_minimum_version 1.5.0
 
 AC_SRC=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
-AC=$AC_SRC/ac
+AC=${AC_TEST_PROGRAM:-$AC_SRC/ac}
 AC_TEST_DIR=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
 AC_HOST=${AC_TEST_HOST:-ac-test}
 AC_HOST2=$AC_HOST-2
@@ -18,6 +19,8 @@ AC_HOME=$AC_TEST_DIR/home
 AC_TEST_TMP=$AC_TEST_DIR/tmp
 export AC_SRC AC AC_TEST_DIR AC_HOST AC_HOST2 AC_HOME AC_TEST_TMP
 unset AC_ROOT RUNSC AC_DETACH_KEYS NO_COLOR
+# Only the launcher knows by itself where the scripts of set-up are.
+[ -z "${AC_TEST_PROGRAM:-}" ] || export AC_ROOT=$AC_SRC
 
 # Everything of an earlier suite but the cache of set-up.
 wipe_home() {
