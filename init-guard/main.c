@@ -21,7 +21,7 @@
  * A step that fails ends the start with FAIL and exit code 78: there is no
  * way to run without it.
  *
- * usage: init-guard                    as PID 1, the link on 0 and 1
+ * usage: init-guard                    as PID 1, the link on 0 (and 1)
  *        init-guard --self-test        as PID 1, is this runtime safe? (TAP)
  *        init-guard --version
  */

@@ -9,11 +9,11 @@
 #
 # A tool that looks at one file at a time is not asked again about a file
 # that it found clean, until that file, a header of it or the settings change:
-# $BUILD/lint holds an empty file for each clean input, named by its digest.
+# an empty file in the user's cache stands for each clean input, named by its
+# digest, so that a fresh clone of the same sources need not ask either.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 2
-BUILD=${BUILD:-build}
-CLEAN=$BUILD/lint
+CLEAN=${XDG_CACHE_HOME:-$HOME/.cache}/ac-lint
 STD=(-std=c17 -D_GNU_SOURCE -I.)
 n=0
 failed=0
@@ -126,6 +126,7 @@ each() {
 	shift
 	[ $# -gt 0 ] || return 0
 	mkdir -p "$CLEAN"
+	find "$CLEAN" -type f -mtime +30 -delete
 	case $tool in
 	analyzer) version=$(gcc --version | head -n 1) ;;
 	*) version=$("${tool/_/-}" --version | tr '\n' ' ') ;;

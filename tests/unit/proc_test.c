@@ -167,9 +167,11 @@ static int shuffle_child(int result)
 	o.fd[2] = 1;
 	if (proc_run(&o, NULL) != 0)
 		return 4;
-	if (read(out[0], text, sizeof(text)) != 3 || memcmp(text, "in\n", 3))
+	if (read(out[0], text, sizeof(text)) != 3 ||
+	    memcmp(text, "in\n", 3) != 0)
 		return 5;
-	if (read(err[0], text, sizeof(text)) != 4 || memcmp(text, "err\n", 4))
+	if (read(err[0], text, sizeof(text)) != 4 ||
+	    memcmp(text, "err\n", 4) != 0)
 		return 6;
 	/* The parent's 0-2 closed: the error pipe is among them. */
 	close(0);
