@@ -50,7 +50,7 @@ STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 GUARD_PKG = libcap libseccomp
 ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium
-CLI_PKG = libcurl jansson smartcols
+CLI_PKG = jansson smartcols
 TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG))
 
 src = $(filter-out $(2),$(sort $(wildcard $(1))))
@@ -74,7 +74,7 @@ ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
 	$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
 
 .PHONY: all deps check check-deps check-unit check-int check-int-san unit \
-	lint lint-fast fuzz bench install install-host clean clean-tests host-bin
+	lint lint-fast fuzz fuzz-run bench install install-host clean clean-tests host-bin
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
@@ -149,13 +149,11 @@ $(BUILD)/replay/%: $(BUILD)/obj/tests/fuzz/%.o \
 	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< \
 		$(BUILD)/obj/tests/fuzz/replay.o -Wl,--start-group $(ARCHIVES) \
 		-Wl,--end-group $(TEST_LIBS)
-# The fuzzers proper compile everything anew with coverage.
-FUZZ_FLAGS = -std=c17 -D_GNU_SOURCE -I. -O1 -g \
-	-fsanitize=fuzzer,address,undefined
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(LIB_SRC) $(LINK_SRC) $(SHARED_SRC) $(ACD_SRC)
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)clang $(FUZZ_FLAGS) -Wl,--as-needed -o $@ $^ \
-		$(call pkg,--cflags --libs,$(ACD_PKG))
+	$(call say,LD,$@)$(CC) -fsanitize=fuzzer,address,undefined -o $@ $< \
+		-Wl,--as-needed -Wl,--start-group $(ARCHIVES) -Wl,--end-group \
+		$(TEST_LIBS)
 
 unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/init-guard
 check-unit: unit
@@ -178,7 +176,11 @@ lint-fast:
 	$(Q)tests/lint/run.sh fast
 lint: lint-fast
 	$(Q)tests/lint/run.sh full
-fuzz: $(FUZZ_BIN)
+# Everything anew with coverage, in a folder of its own.
+fuzz:
+	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \
+		SAN=fuzzer-no-link$(comma)address$(comma)undefined fuzz-run
+fuzz-run: $(FUZZ_BIN)
 	$(Q)for f in $(FUZZ_BIN); do n=$$(basename $$f _fuzz); \
 		mkdir -p $(BUILD)/corpus/$$n; \
 		$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 \
@@ -210,7 +212,8 @@ install: $(BUILD)/ac
 		>$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ac.fish
 
 clean:
-	rm -rf build build-clang build-san build-clang-san build-acsan
+	rm -rf build build-clang build-san build-clang-san build-acsan \
+		build-fuzz
 clean-tests:
 	$(Q)tests/integration/clean.sh
 

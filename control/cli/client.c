@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * client.c - calls to acd over libcurl
+ * client.c - calls to acd: HTTP/1.1 and JSON over its unix socket
  */
 #include "control/cli/client.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <string.h>
 
 #include "control/cli/cli.h"
+#include "control/cli/http.h"
 #include "control/shared/json.h"
 #include "lib/buf.h"
 #include "lib/str.h"
 
-#define CONNECT_MS 5000L
 /* acd answers a GET from memory; more means that it hangs. */
-#define GET_SECONDS 60L
+#define GET_MS 60000u
 
 struct client {
-	CURL *curl;
+	struct http http;
 	char *sock;
 	const char *who;
-	struct curl_slist *json_head;
 	struct client_error last;
 };
 
@@ -40,14 +38,10 @@ struct client *client_new(const char *sock, const char *who)
 
 	if (!c)
 		return NULL;
-	/* No TLS here, and its set-up costs more than a whole call. */
-	curl_global_init(CURL_GLOBAL_NOTHING);
 	c->who = who;
 	c->sock = str_printf("%s", sock);
-	c->curl = curl_easy_init();
-	c->json_head =
-		curl_slist_append(NULL, "Content-Type: application/json");
-	if (!c->sock || !c->curl || !c->json_head) {
+	http_init(&c->http, c->sock);
+	if (!c->sock) {
 		client_free(c);
 		return NULL;
 	}
@@ -58,8 +52,7 @@ void client_free(struct client *c)
 {
 	if (!c)
 		return;
-	curl_slist_free_all(c->json_head);
-	curl_easy_cleanup(c->curl);
+	http_done(&c->http);
 	free(c->sock);
 	free(c);
 }
@@ -129,94 +122,71 @@ int client_error_parse(const char *who, int status, const char *text,
 		       "%s answered with status %d and no reason", who, status);
 }
 
-static size_t on_data(char *data, size_t size, size_t n, void *arg)
+static int on_data(void *arg, const char *data, size_t len)
 {
 	struct answer *a = arg;
-	long status = 0;
 
-	curl_easy_getinfo(a->c->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (a->fn && status < 300) {
-		a->result = a->fn(a->arg, data, size * n);
-		return a->result < 0 ? 0 : size * n;
+	if (a->fn && a->c->http.status < 300) {
+		a->result = a->fn(a->arg, data, len);
+		return a->result;
 	}
-	return buf_append(&a->text, data, size * n) < 0 ? 0 : size * n;
+	return buf_append(&a->text, data, len);
 }
 
-static int request_set(struct client *c, const char *method, const char *url,
-		       const char *body, struct answer *a)
+static int transport_error(const struct client *c, int rc, struct err *err)
 {
-	CURLcode bad = CURLE_OK;
-	long total = strcmp(method, "GET") == 0 && !a->fn ? GET_SECONDS : 0;
-
-	curl_easy_reset(c->curl);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->sock);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_URL, url);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_PATH_AS_IS, 1L);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_PROXY, "");
-	bad |= curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, total);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, on_data);
-	bad |= curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, a);
-	if (body) {
-		bad |= curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body);
-		bad |= curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER,
-					c->json_head);
-	} else if (strcmp(method, "POST") == 0) {
-		bad |= curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, "");
-	}
-	bad |= curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
-	return bad ? -EINVAL : 0;
-}
-
-static int transport_error(const struct client *c, CURLcode rc, long os_errno,
-			   struct err *err)
-{
-	if (rc == CURLE_COULDNT_CONNECT && os_errno == EACCES)
-		return err_set(err, -EACCES,
+	if (rc == -ENOMEM)
+		return err_set(err, rc, "out of memory");
+	if (rc == -ETIMEDOUT)
+		return err_set(err, rc, "%s does not answer at %s", c->who,
+			       c->sock);
+	if (!c->http.reached && rc == -EACCES)
+		return err_set(err, rc,
 			       "you may not use %s: it belongs to another user",
 			       c->sock);
-	if (rc == CURLE_COULDNT_CONNECT)
+	if (!c->http.reached)
 		return err_set(err, -ECONNREFUSED, "nobody listens at %s",
 			       c->sock);
-	if (rc == CURLE_OPERATION_TIMEDOUT)
-		return err_set(err, -ETIMEDOUT, "%s does not answer at %s",
-			       c->who, c->sock);
-	if (rc == CURLE_OUT_OF_MEMORY)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (rc == CURLE_WRITE_ERROR)
+	if (rc == -ENOBUFS)
 		return err_set(err, -EMSGSIZE, "the answer of %s is too long",
 			       c->who);
 	return err_set(err, -EPROTO, "connection to %s: %s", c->who,
-		       curl_easy_strerror(rc));
+		       rc == -ECONNRESET ? "it ended before the answer did" :
+		       rc == -EBADMSG    ? "the answer is no HTTP" :
+					   err_text(rc));
 }
 
 /* Sends, receives; the answer's text is in @a. */
 static int perform(struct client *c, const char *method, const char *path,
 		   const json_t *body, struct answer *a, struct err *err)
 {
-	SCOPED_STR url = str_printf("http://ac%s", path);
 	SCOPED_STR text = body ? json_dumps(body, JSON_COMPACT) : NULL;
-	long status = 0, os_errno = 0;
-	CURLcode rc;
+	bool is_get = strcmp(method, "GET") == 0;
+	const struct http_request rq = {
+		.method = method,
+		.path = path,
+		.body = text,
+		.timeout_ms = is_get && !a->fn ? GET_MS : 0,
+		.fn = on_data,
+		.arg = a,
+	};
+	int rc;
 
 	memset(&c->last, 0, sizeof(c->last));
-	if (!url || (body && !text))
+	if (body && !text)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (request_set(c, method, url, text, a) < 0)
-		return err_set(err, -EINVAL, "cannot form the request %s %s",
-			       method, path);
-	rc = curl_easy_perform(c->curl);
+	rc = http_call(&c->http, &rq);
 	if (a->result < 0)
 		return a->result;
-	curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(c->curl, CURLINFO_OS_ERRNO, &os_errno);
-	if (rc != CURLE_OK)
-		return transport_error(c, rc, os_errno, err);
-	if (status < 200 || status >= 300) {
+	if (rc == -EINVAL)
+		return err_set(err, rc, "cannot form the request %s %s", method,
+			       path);
+	if (rc < 0)
+		return transport_error(c, rc, err);
+	if (c->http.status < 200 || c->http.status >= 300) {
 		struct slice s = buf_slice(&a->text);
 
-		return client_error_parse(c->who, (int)status,
+		return client_error_parse(c->who, c->http.status,
 					  (const char *)s.ptr, s.len, &c->last,
 					  err);
 	}

@@ -109,25 +109,42 @@ int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
 	return rc < 0 ? rc : cmd_start(cli, a, err);
 }
 
-/* What is in ac-host: nested containers, caches, with @images all images. */
+/* What is in ac-host: nested containers, caches, with @images all images.
+ * 1: acd is not able to, which is no reason to keep what does not work. */
 static int prune(struct client *c, bool images, struct err *err)
 {
 	SCOPED_JSON body =
 		json_pack("{s:b, s:b}", "images", images, "force", 1);
+	struct err why = { 0 };
+	int rc;
 
 	if (!body)
 		return out_of_memory(err);
-	return client_call(c, "POST", "/v1/prune", body, NULL, err);
+	rc = client_call(c, "POST", "/v1/prune", body, NULL, &why);
+	if (rc < 0 && client_error(c)->status > 0 &&
+	    client_error(c)->status < 500) {
+		*err = why;
+		return rc;
+	}
+	if (rc < 0)
+		say_error("acd cannot clean up: %s", why.msg);
+	return rc < 0;
 }
 
-static int remove_host(const struct cli *cli, bool images, struct err *err)
+/* *ret_was: there was a container. */
+static int remove_host(const struct cli *cli, bool images, bool *ret_was,
+		       struct err *err)
 {
 	struct outer *o = NULL;
-	bool was;
+	struct outer_info info = { .exists = false };
+	bool ran;
 	int rc = outer_open(&o, err);
 
 	if (rc == 0)
-		rc = stop_host(cli, o, &was, err);
+		rc = outer_inspect(o, cli->host, &info, err);
+	*ret_was = info.exists;
+	if (rc == 0)
+		rc = stop_host(cli, o, &ran, err);
 	if (rc == 0)
 		rc = outer_remove(o, cli->host, err);
 	if (rc == 0 && images)
@@ -136,28 +153,52 @@ static int remove_host(const struct cli *cli, bool images, struct err *err)
 	return rc;
 }
 
+/* How much runs. *ret_deaf: acd does not answer, so nobody can tell and
+ * nobody can clean up; the container is removed all the same. */
+static int down_live(struct client *c, bool *ret_deaf, int *ret_live,
+		     struct err *err)
+{
+	struct host_probe probe = { .up = false };
+	int rc = host_probe(c, &probe, err);
+
+	*ret_deaf = rc == -ETIMEDOUT || !probe.up;
+	if (rc < 0 || !probe.up)
+		return rc == -ETIMEDOUT ? 0 : rc;
+	rc = host_live(c, err);
+	if (rc < 0)
+		return rc;
+	*ret_live = rc;
+	return 0;
+}
+
 int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	bool images = args_has(a, ARG_IMAGES);
-	struct host_probe probe = { .up = false };
+	bool kept = true, was = false;
 	int live = 0;
-	int rc = c ? host_probe(c, &probe, err) : out_of_memory(err);
+	int rc = c ? down_live(c, &kept, &live, err) : out_of_memory(err);
 
-	if (rc == 0 && probe.up)
-		live = host_live(c, err);
-	if (rc < 0 || live < 0)
-		return rc < 0 ? rc : live;
+	if (rc < 0)
+		return rc;
 	if (live > 0)
 		rc = cli_confirm(
 			cli, args_has(a, ARG_YES),
 			"%d instances run: down ends them, and removes "
 			"all nested containers and caches.",
 			live);
-	if (rc == 0 && probe.up)
+	if (rc == 0 && !kept) {
 		rc = prune(c, images, err);
+		kept = rc > 0;
+		rc = rc < 0 ? rc : 0;
+	}
 	if (rc == 0)
-		rc = remove_host(cli, images, err);
+		rc = remove_host(cli, images, &was, err);
+	if (rc == 0 && kept && was && !images)
+		say_error("acd was not there to clean up: stopped nested "
+			  "containers and build caches stay in the volume %s; "
+			  "`ac down --images` removes them with the images",
+			  cli->volume);
 	if (rc == 0)
 		say_info(cli,
 			 images ? "%s and its images are gone; workspaces "

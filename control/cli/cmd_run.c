@@ -232,7 +232,7 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 
 int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 {
-	struct launch l = { .cli = cli, .verb = "exec" };
+	struct launch l = { .cli = cli, .verb = "exec", .unproven = true };
 	SCOPED_CLIENT c = NULL;
 	int rc;
 
@@ -242,10 +242,11 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 			       "exec %s -- COMMAND`, or `ac shell %s`",
 			       a->words[0], a->words[0], a->words[0]);
 	rc = infer_instance(a->words[0], l.name, err);
-	if (rc == 0)
-		rc = host_client(cli, false, &c, err);
 	if (rc < 0)
 		return rc;
+	c = client_new(cli->sock, "acd");
+	if (!c)
+		return out_of_memory(err);
 	l.client = c;
 	l.what = a->cmd[0];
 	launch_set_stdio(&l, a);

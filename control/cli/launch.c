@@ -6,6 +6,9 @@
  * a word for what is missing (image_missing, workspace_needed, starting,
  * engine_down), we bring it and ask again. Each word but the waiting ones is
  * answered once; a second refusal for the same reason is the user's answer.
+ *
+ * An exec is one request. Whether acd is there at all and speaks our API is
+ * asked only after a failure, for its message.
  */
 #include "control/cli/launch.h"
 
@@ -22,6 +25,8 @@
 #include "lib/str.h"
 
 #define WAIT_MS 60000u /* for an engine that comes back */
+/* An exec is answered from memory; more means that acd hangs. */
+#define ANSWER_MS 60000u
 
 static bool is_null_device(int fd)
 {
@@ -280,6 +285,20 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	return res.code;
 }
 
+/* Why it cannot have worked at all; else the failure in @err stands. */
+static int prove(struct launch *l, struct err *err)
+{
+	struct err found = { 0 };
+
+	if (!l->unproven)
+		return 0;
+	l->unproven = false;
+	if (host_connect(l->cli, l->client, &found) == 0)
+		return 0;
+	*err = found;
+	return found.code;
+}
+
 int launch_go(struct launch *l, const json_t *body, struct err *err)
 {
 	SCOPED_STR path = launch_path(l);
@@ -294,11 +313,14 @@ int launch_go(struct launch *l, const json_t *body, struct err *err)
 		if (l->detached)
 			rc = start_detached(l, path, body, &ce, err);
 		else
-			rc = upgrade_open(l->cli->sock, path, body, &up, &ce,
+			rc = upgrade_open(l->cli->sock, path, body,
+					  l->unproven ? ANSWER_MS : 0, &up, &ce,
 					  err);
 		if (rc == 0)
 			break;
-		rc = answer_refusal(l, &ce, &asking, err);
+		rc = prove(l, err);
+		if (rc == 0)
+			rc = answer_refusal(l, &ce, &asking, err);
 		if (rc < 0)
 			return rc;
 	}

@@ -21,6 +21,9 @@ struct launch {
 	char blueprint[AC_NAME_MAX + 1]; /* "" when it is not known */
 	const char *what; /* first word of the command, NULL: none given */
 	bool tty, use_stdin, detached, shared;
+	/* Nobody has asked yet whether acd is there and speaks our API: that
+	 * is done when it does not do as it is asked. */
+	bool unproven;
 	const struct workspace *workspace; /* NULL: as the record says */
 	int (*sink)(void *arg, struct slice data); /* as in pump.h */
 	void *arg;

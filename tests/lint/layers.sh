@@ -30,7 +30,7 @@ libraries='
 sys/capability.h init-guard/ ottergate/ tests/
 seccomp.h init-guard/ ottergate/ tests/
 sodium.h init-guard/ vault/ ottergate/ control/ tests/
-curl/ control/ tests/
+curl/ control/acd/ tests/
 jansson.h control/ tests/
 yaml.h control/acd/ ottergate/ tests/
 sqlite3.h control/acd/ tests/

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * upgrade_test.c - the head of an answer, and whole conversations over a
- * socket
+ * upgrade_test.c - whole conversations over a socket; the head of an answer is
+ * in cli_http_test.c
  */
 #include "control/cli/upgrade.h"
 
@@ -17,63 +17,6 @@
 #define LINK_HEAD                                                    \
 	"HTTP/1.1 101 Switching Protocols\r\nUpgrade: ac-link/1\r\n" \
 	"Connection: Upgrade\r\n\r\n"
-
-static const struct {
-	const char *text;
-	int want, status;
-	bool link;
-} rows[] = {
-	{ LINK_HEAD, 0, 101, true },
-	{ LINK_HEAD "frames", 0, 101, true },
-	{ "HTTP/1.1 101 X\r\nupgrade:\tAC-LINK/1 \r\n\r\n", 0, 101, true },
-	{ "HTTP/1.1 101\r\nUpgrade: websocket\r\n\r\n", 0, 101, false },
-	{ "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhello", 0, 404,
-	  false },
-	{ "", -EAGAIN, 0, false },
-	{ "HTTP/1.1 200 OK\r\n", -EAGAIN, 0, false },
-	{ "HTTP/1.1 200 OK\r\nA: b\r\n", -EAGAIN, 0, false },
-	{ "HTTP/1.1 200 OK\n\n", -EBADMSG, 0, false },
-	{ "HTTP/1.0 200 OK\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 20 OK\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 2000 OK\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 999 OK\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 +99 OK\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 200 OK\r\nno colon\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 200 OK\r\n: x\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", -EBADMSG, 0, false },
-	{ "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n", -EBADMSG, 0,
-	  false },
-	{ "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n",
-	  -EBADMSG, 0, false },
-	{ "garbage\r\n\r\n", -EBADMSG, 0, false },
-};
-
-static void test_heads(void)
-{
-	static const char start[] = "HTTP/1.1 200 OK\r\n";
-	static uint8_t long_head[UPGRADE_HEAD_MAX + 100];
-	struct upgrade_head head;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct slice s = slice_str(rows[i].text);
-		const char *end = strstr(rows[i].text, "\r\n\r\n");
-
-		is_int(upgrade_head_parse(s, &head), rows[i].want, "head %zu",
-		       i);
-		if (rows[i].want < 0)
-			continue;
-		ok(head.status == rows[i].status && head.link == rows[i].link &&
-			   rows[i].text + head.size == end + 4,
-		   "head %zu: what it says", i);
-	}
-	memset(long_head, 'a', sizeof(long_head));
-	for (i = 0; start[i]; i++)
-		long_head[i] = (uint8_t)start[i];
-	is_int(upgrade_head_parse(slice_of(long_head, sizeof(long_head)),
-				  &head),
-	       -EBADMSG, "a head without end");
-}
 
 /* A child that answers one request with @answer. */
 static pid_t serve(const char *path, const char *answer, size_t len)
@@ -112,7 +55,7 @@ static void test_conversation(const char *what, const char *answer, int want,
 
 	snprintf(path, sizeof(path), "/tmp/ac-up-%d.sock", (int)getpid());
 	pid = serve(path, answer, strlen(answer));
-	is_int(upgrade_open(path, "/v1/x", body, &up, &ce, &err), want, "%s",
+	is_int(upgrade_open(path, "/v1/x", body, 0, &up, &ce, &err), want, "%s",
 	       what);
 	is_str(ce.code, code, "its word");
 	if (says)
@@ -128,7 +71,6 @@ static void test_conversation(const char *what, const char *answer, int want,
 
 int main(void)
 {
-	test_heads();
 	test_conversation("a link", LINK_HEAD "early", 0, "", NULL);
 	test_conversation("a refusal with a reason",
 			  "HTTP/1.1 409 Conflict\r\nContent-Length: 70\r\n\r\n"
