@@ -59,6 +59,11 @@
 #define DENY_INT(call, n, v, err) DENY_ARG(call, -1, n, LOW32, v, err)
 #define DENY_SETID(call, n) \
 	DENY_BIT(call, n, S_ISUID), DENY_BIT(call, n, S_ISGID)
+/* Even the one device that anybody may make, 0:0, hides a file where the
+ * workspace becomes a layer of an overlay on the user's side. */
+#define DENY_DEVICE(call, n)                           \
+	DENY_ARG(call, -1, n, S_IFMT, S_IFCHR, EPERM), \
+		DENY_ARG(call, -1, n, S_IFMT, S_IFBLK, EPERM)
 /* The mode argument counts only when a file may be made. */
 #define DENY_OPEN_BITS(call, n, make, bit)                                    \
 	{                                                                     \
@@ -119,6 +124,8 @@ const struct guard_rule guard_rules[] = {
 	DENY_NEW_BIT("fchmodat2", 452, 2, S_ISGID),
 	DENY_SETID("mknod", 1),
 	DENY_SETID("mknodat", 2),
+	DENY_DEVICE("mknod", 1),
+	DENY_DEVICE("mknodat", 2),
 	DENY_SETID("creat", 1),
 	DENY_OPEN_SETID("open", 1),
 	DENY_OPEN_SETID("openat", 2),
