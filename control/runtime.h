@@ -50,7 +50,7 @@ struct runtime_stats {
 typedef void (*runtime_stats_fn)(void *arg, const struct runtime_stats *st,
 				 const struct err *err);
 
-/* Why a sandbox ended; asked for after its link closed. */
+/* Why a sandbox ended, or who killed its main process. */
 struct runtime_end {
 	bool running; /* it has not ended */
 	bool oom; /* the memory limit killed it */
@@ -77,8 +77,10 @@ struct runtime_ops {
 		      void *arg);
 	int (*stats)(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		     void *arg);
-	int (*end)(struct runtime *rt, const char *id, runtime_end_fn fn,
-		   void *arg);
+	/* @lost: its link closed, so it is about to end, which is waited for
+	 * a little; otherwise the answer is as of now. */
+	int (*end)(struct runtime *rt, const char *id, bool lost,
+		   runtime_end_fn fn, void *arg);
 	int (*list)(struct runtime *rt, runtime_each_fn each,
 		    runtime_done_fn fn, void *arg);
 	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
@@ -87,6 +89,9 @@ struct runtime_ops {
 			  runtime_done_fn fn, void *arg);
 	int (*restore)(struct runtime *rt, const struct runtime_spec *spec,
 		       const char *dir, runtime_start_fn fn, void *arg);
+	/* At once: can a sandbox get @gpus here? The reason not is in @err.
+	 * NULL: never. */
+	int (*has_gpus)(struct runtime *rt, const char *gpus, struct err *err);
 	/* Images: does it have @image; bytes used; drop what is unused. */
 	int (*has_image)(struct runtime *rt, const char *image,
 			 runtime_done_fn fn, void *arg); /* -ENOENT: no */

@@ -9,9 +9,11 @@
 
 PROGRESS_BEAT=15
 
-# progress_total DOCKERFILE - the steps BuildKit will go through
+# progress_total DOCKERFILE - the steps BuildKit will go through, and the last
 progress_total() {
-	grep -cE '^(RUN|COPY|ADD|WORKDIR) ' "$1" || true
+	local n
+	n=$(grep -cE '^(RUN|COPY|ADD|WORKDIR) ' "$1") || true
+	echo $((n + 1))
 }
 
 # progress_show TEXT SECONDS [end] - the line of a running or ended step
@@ -44,11 +46,19 @@ progress_command() {
 	progress_show "$text" $((SECONDS - began)) end
 }
 
-# What to call a step: its label, or else the beginning of its command.
+# What to call a step: its label, or else a few words about its command.
 progress_label() {
-	local re=': "([^"]+)" &&'
+	local re=': "([^"]+)" &&' from='^COPY .*--from=([^ ]+) .* ([^ ]+)$'
+	local copy='^(COPY|ADD) (--[^ ]+ )*([^ ]+) '
 	if [[ $1 =~ $re ]]; then
 		printf '%s' "${BASH_REMATCH[1]}"
+	elif [[ $1 =~ $from ]]; then
+		printf 'copy %.40s from %.20s' \
+			"${BASH_REMATCH[2]}" "${BASH_REMATCH[1]}"
+	elif [[ $1 =~ $copy ]]; then
+		printf 'copy %.40s' "${BASH_REMATCH[3]}"
+	elif [[ $1 == "WORKDIR "* ]]; then
+		printf 'enter %.40s' "${1#WORKDIR }"
 	else
 		printf '%.40s' "$1"
 	fi
@@ -75,7 +85,7 @@ progress_line() {
 	elif [[ $1 =~ ^#([0-9]+)\ (DONE|CACHED) ]]; then
 		n=${BASH_REMATCH[1]}
 		[ -n "${start[n]:-}" ] || return 0
-		[ "${label[n]}" = "store the image" ] || count=$((count + 1))
+		count=$((count + 1))
 		# What came from the cache or cost nothing is not worth a line.
 		if [ $((SECONDS - start[n])) -gt 0 ]; then
 			progress_show "$(progress_text "$n")" \
@@ -87,9 +97,17 @@ progress_line() {
 	fi
 }
 
-# progress_text N [AHEAD] - AHEAD: 1 while the step has not been counted
+# progress_text N [going] - stages run side by side and only what has ended has
+# a number. A terminal shows the next one already: that line is overwritten.
 progress_text() {
-	local at=$((count + ${2:-0}))
+	local at=$count
+	if [ -n "${2:-}" ]; then
+		if ! [ -t 2 ]; then
+			printf 'image %s: %s' "$name" "${label[$1]}"
+			return
+		fi
+		at=$((at + 1))
+	fi
 	[ "$at" -le "$total" ] || at=$total
 	printf 'image %s [%s/%s] %s' "$name" "$at" "$total" "${label[$1]}"
 }
@@ -121,6 +139,6 @@ progress_tick() {
 	[ "${tick:-}" != "$SECONDS" ] || return 0
 	tick=$SECONDS
 	[ -z "$running" ] || [ -z "${start[running]:-}" ] ||
-		progress_show "$(progress_text "$running" 1)" \
+		progress_show "$(progress_text "$running" going)" \
 			$((SECONDS - start[running]))
 }

@@ -116,10 +116,11 @@ static void send_exit(struct wire *wire, uint32_t id, const struct link_exit *x)
 	wire_flush(wire);
 }
 
-static void send_noexec(struct wire *wire, uint32_t id, int error)
+static void send_refusal(struct wire *wire, uint32_t id,
+			 enum link_exit_kind kind, int error)
 {
 	const struct link_exit x = {
-		.kind = LINK_NOEXEC,
+		.kind = kind,
 		.value = (uint32_t)error,
 	};
 
@@ -164,8 +165,7 @@ static void channel_grace_over(void *arg)
 	reap_kill_session(ch->pid);
 }
 
-/* Tells the user which directory it was: the errno alone would read as if
- * the program were missing. */
+/* Tells the user which directory it was; EXIT has the errno alone. */
 static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 			    int error)
 {
@@ -181,7 +181,7 @@ static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 }
 
 static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
-			 struct stdio *io)
+			 struct stdio *io, enum link_exit_kind *ret_kind)
 {
 	const struct agent *agent = ch->set->agent;
 	struct exec_opts opts = {
@@ -200,14 +200,18 @@ static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 	ch->started = clock_ns();
 	ret = exec_spawn(agent, &opts, &ch->pid, &cwd_failed);
 	free(env);
-	if (ret < 0 && cwd_failed)
+	if (ret < 0 && cwd_failed) {
+		*ret_kind = LINK_NOCWD;
 		send_cwd_failed(ch->set->wire, ch->flow.channel, opts.cwd,
 				-ret);
+	}
 	return ret;
 }
 
-/* On failure nothing is left but the channel's memory. */
-static int channel_start(struct channel *ch, const struct link_exec_args *x)
+/* On failure nothing is left but the channel's memory; *ret_kind is changed
+ * when it is not the program's. */
+static int channel_start(struct channel *ch, const struct link_exec_args *x,
+			 enum link_exit_kind *ret_kind)
 {
 	const bool input = x->flags & LINK_EXEC_STDIN;
 	struct wire *wire = ch->set->wire;
@@ -221,7 +225,7 @@ static int channel_start(struct channel *ch, const struct link_exec_args *x)
 		ret = stdio_open_pipes(&io, input);
 	if (ret < 0)
 		return ret;
-	ret = channel_spawn(ch, x, &io);
+	ret = channel_spawn(ch, x, &io, ret_kind);
 	if (ret < 0) {
 		stdio_close(&io);
 		return ret;
@@ -265,6 +269,7 @@ static int channel_number(struct channels *c, const struct link_frame *f)
 
 static int channel_exec(struct channels *c, const struct link_frame *f)
 {
+	enum link_exit_kind kind = LINK_NOEXEC;
 	struct link_exec_args x;
 	struct channel *ch;
 	int ret = channel_number(c, f);
@@ -272,17 +277,17 @@ static int channel_exec(struct channels *c, const struct link_frame *f)
 	if (ret == 0)
 		ret = link_get_exec(f, &x);
 	if (ret == -ENOMEM) {
-		send_noexec(c->wire, f->channel, ENOMEM);
+		send_refusal(c->wire, f->channel, kind, ENOMEM);
 		return 0;
 	}
 	if (ret < 0)
 		return ret;
 	ch = channel_new(c, f->channel);
-	ret = ch ? channel_start(ch, &x) : -EAGAIN;
+	ret = ch ? channel_start(ch, &x, &kind) : -EAGAIN;
 	link_exec_args_done(&x);
 	if (ret < 0) {
 		free(ch);
-		send_noexec(c->wire, f->channel, -ret);
+		send_refusal(c->wire, f->channel, kind, -ret);
 		return 0;
 	}
 	*ch->slot = ch;
@@ -294,7 +299,7 @@ int channels_refuse(struct channels *c, const struct link_frame *f, int error)
 	int ret = channel_number(c, f);
 
 	if (ret == 0)
-		send_noexec(c->wire, f->channel, error);
+		send_refusal(c->wire, f->channel, LINK_NOEXEC, error);
 	return ret;
 }
 

@@ -500,6 +500,7 @@ static bool exit_is_sound(uint8_t kind, uint32_t value)
 	case LINK_SIGNALED:
 		return value > 0 && value <= SIGNAL_LAST;
 	case LINK_NOEXEC:
+	case LINK_NOCWD:
 		return value > 0 && value <= ERRNO_LAST;
 	case LINK_TIMEOUT:
 	case LINK_OOM:
@@ -535,6 +536,8 @@ int link_exit_code(const struct link_exit *x)
 		return 128 + (int)(x->value & 127);
 	case LINK_NOEXEC:
 		return x->value == ENOENT || x->value == ENOTDIR ? 127 : 126;
+	case LINK_NOCWD: /* never 127: the command may well be there */
+		return 126;
 	case LINK_TIMEOUT:
 		return 124;
 	case LINK_OOM:

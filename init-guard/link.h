@@ -70,6 +70,7 @@ enum link_exit_kind {
 	LINK_TIMEOUT = 3, /* acd: wall clock limit, exit code 124 */
 	LINK_OOM = 4, /* acd: memory limit, exit code 137 */
 	LINK_LOST = 5, /* acd: the sandbox went away, exit code 125 */
+	LINK_NOCWD = 6, /* value: errno of the working directory; code 126 */
 };
 
 struct link_frame {

@@ -16,16 +16,19 @@
 
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "lib/buf.h"
 
 #define CAPTURE_CHUNK 4096u
+#define NAP_MAX_MS 10
 
 enum step { STEP_FD, STEP_SESSION, STEP_CWD, STEP_EXEC };
 
@@ -133,6 +136,8 @@ static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
 		if (getppid() != parent)
 			_exit(127); /* it died before we could ask */
 	}
+	if (opts->timeout_ms && !opts->new_session && setpgid(0, 0) < 0)
+		child_fail(fd, STEP_SESSION);
 	if (opts->new_session && setsid() < 0)
 		child_fail(fd, STEP_SESSION);
 	if (child_fds(opts->fd) < 0 || child_cloexec() < 0)
@@ -176,7 +181,8 @@ static int report_explain(const struct proc_opts *opts,
 	errno = report->code;
 	switch ((enum step)report->step) {
 	case STEP_SESSION:
-		return err_sys(err, "start %s: setsid", opts->argv[0]);
+		return err_sys(err, "start %s: own process group",
+			       opts->argv[0]);
 	case STEP_CWD:
 		return err_sys(err, "start %s in %s", opts->argv[0], opts->cwd);
 	case STEP_EXEC:
@@ -224,11 +230,63 @@ int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err)
 	return report_explain(opts, &report, err);
 }
 
-static int proc_wait(const struct proc_opts *opts, pid_t pid, struct err *err)
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* 0: no limit. */
+static uint64_t deadline_of(const struct proc_opts *opts)
+{
+	return opts->timeout_ms ? now_ms() + opts->timeout_ms : 0;
+}
+
+/* Milliseconds for poll(2). */
+static int time_left(uint64_t deadline)
+{
+	uint64_t now = now_ms();
+
+	if (!deadline)
+		return -1;
+	return deadline > now ? (int)(deadline - now) : 0;
+}
+
+/* With short naps: a pidfd cannot be had on every kernel and in every
+ * container, and SIGCHLD belongs to the caller. */
+static int child_wait_until(pid_t pid, uint64_t deadline, int *ret_status)
+{
+	int nap = 1;
+
+	for (;;) {
+		pid_t r = waitpid(pid, ret_status, WNOHANG);
+
+		if (r == pid)
+			return 0;
+		if (r < 0 && errno != EINTR)
+			return -errno;
+		if (time_left(deadline) == 0)
+			return -ETIMEDOUT;
+		poll(NULL, 0, nap);
+		nap = nap < NAP_MAX_MS ? nap * 2 : NAP_MAX_MS;
+	}
+}
+
+static int proc_wait(const struct proc_opts *opts, pid_t pid, uint64_t deadline,
+		     struct err *err)
 {
 	int status;
-	int r = child_wait(pid, &status);
+	int r = deadline ? child_wait_until(pid, deadline, &status) :
+			   child_wait(pid, &status);
 
+	if (r == -ETIMEDOUT) {
+		kill(-pid, SIGKILL); /* not reaped yet: the number is its own */
+		child_wait(pid, &status);
+		return err_set(err, r, "%s did not end within %u ms",
+			       opts->argv[0], opts->timeout_ms);
+	}
 	if (r < 0)
 		return err_set(err, r, "wait for %s: %s", opts->argv[0],
 			       err_text(r));
@@ -237,21 +295,28 @@ static int proc_wait(const struct proc_opts *opts, pid_t pid, struct err *err)
 
 int proc_run(const struct proc_opts *opts, struct err *err)
 {
+	uint64_t deadline = deadline_of(opts);
 	pid_t pid = -1;
 	int r = proc_spawn(opts, &pid, err);
 
-	return r < 0 ? r : proc_wait(opts, pid, err);
+	return r < 0 ? r : proc_wait(opts, pid, deadline, err);
 }
 
-/* Reads to the end of file; what does not fit is read and dropped. */
-static int capture_read(int fd, struct buf *out)
+/* Reads to the end of file or to @deadline; what does not fit is read and
+ * dropped. */
+static int capture_read(int fd, uint64_t deadline, struct buf *out)
 {
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
 	uint8_t chunk[CAPTURE_CHUNK];
 
 	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof(chunk));
 		size_t fits = buf_room(out);
+		ssize_t n = poll(&pfd, 1, time_left(deadline));
 
+		if (n == 0 || (deadline && time_left(deadline) == 0))
+			return -ETIMEDOUT;
+		if (n > 0)
+			n = read(fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -274,6 +339,7 @@ int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 	SCOPED_STR text = NULL;
 	struct buf out;
 	int fd[2], r, code;
+	uint64_t deadline;
 	pid_t pid = -1;
 
 	if (pipe2(fd, O_CLOEXEC) < 0)
@@ -281,14 +347,15 @@ int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 	rd = fd[0];
 	wr = fd[1];
 	with_pipe.fd[1] = wr;
+	deadline = deadline_of(opts);
 	r = proc_spawn(&with_pipe, &pid, err);
 	if (r < 0)
 		return r;
 	fd_closep(&wr);
 	buf_init(&out, max);
-	r = capture_read(rd, &out);
+	r = capture_read(rd, deadline, &out);
 	fd_closep(&rd); /* or a child that still writes would never end */
-	code = proc_wait(opts, pid, err);
+	code = proc_wait(opts, pid, deadline, err);
 	if (r == 0)
 		r = slice_dup_str(buf_slice(&out), &text);
 	buf_done(&out);

@@ -17,6 +17,9 @@ struct proc_opts {
 	int fd[3]; /* become 0, 1, 2; -1: /dev/null */
 	int new_session; /* setsid() in the child */
 	int die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
+	/* For proc_run() and proc_capture(), 0: none. The program gets a
+	 * process group of its own, which is killed after this time. */
+	unsigned timeout_ms;
 };
 
 /*
@@ -25,7 +28,8 @@ struct proc_opts {
  * negative errno, not by an exit code. Returns 0 and the pid.
  */
 int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err);
-/* Runs to the end; returns the exit code, 128+n for a signal, or -errno. */
+/* Runs to the end; returns the exit code, 128+n for a signal, or -errno;
+ * -ETIMEDOUT past @opts' limit. */
 int proc_run(const struct proc_opts *opts, struct err *err);
 /*
  * Like proc_run(), and collects stdout in place of fd[1]: at most @max bytes,

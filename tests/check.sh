@@ -3,14 +3,16 @@
 # check.sh - everything `make check` promises, in the order of its price
 #
 # Static checks; unit tests and fuzz corpora with gcc and clang, plain and
-# sanitised; then the real thing under tests/integration. Goes on after a
-# failure, so that one run tells all. The last line is the sum.
+# sanitised; then the real thing under tests/integration, and what strains acd
+# most of it once more with sanitizers in acd. Goes on after a failure, so
+# that one run tells all. The last line is the sum.
 #
-# AC_CHECK=lint,unit,int picks parts (default: all).
+# AC_CHECK=lint,unit,int,san picks parts (default: all). AC_CHECK_SAN_ALL=1
+# runs the whole integration suite on the sanitised acd.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
-parts=,${AC_CHECK:-lint,unit,int},
+parts=,${AC_CHECK:-lint,unit,int,san},
 AC_TEST_TALLY=$(mktemp)
 export AC_TEST_TALLY
 trap 'rm -f "$AC_TEST_TALLY"' EXIT
@@ -39,16 +41,50 @@ step() {
 if wants lint; then
 	step 'static checks' tests/run.sh --lint fast full
 fi
-if wants unit; then
+# unit CC SAN - one of the four builds, quietly, into a file
+unit() {
+	"$make" -s check-unit CC="$1" SAN="$2" >"$AC_TEST_TALLY.$1" 2>&1
+}
+
+# Two builds side by side: much of a unit test is waiting.
+unit_pair() {
+	local cc
+	unit gcc "$1" &
+	unit clang "$1" &
+	wait
 	for cc in gcc clang; do
-		for san in '' address,undefined; do
-			step "unit tests, $cc${san:+, $san}" \
-				"$make" -s "$jobs" check-unit CC=$cc SAN=$san
-		done
+		step "unit tests, $cc${1:+, $1}" cat_tally "$AC_TEST_TALLY.$cc"
 	done
+}
+
+# What ran already is printed and counted by its last line.
+cat_tally() {
+	cat "$1"
+	tail -n 1 "$1" | sed -nE \
+		's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' |
+		sed 's/ $/ 0/' >>"$AC_TEST_TALLY"
+	rm -f "$1"
+}
+
+if wants unit; then
+	tally=$AC_TEST_TALLY
+	export -n AC_TEST_TALLY
+	unit_pair ''
+	unit_pair address,undefined
+	export AC_TEST_TALLY=$tally
 fi
 if wants int; then
 	step 'integration' "$make" -s "$jobs" check-int
+fi
+if wants san; then
+	strained=()
+	if [ -z "${AC_CHECK_SAN_ALL:-}" ]; then
+		for name in 20_io 40_limits 60_bad_input 70_faults 90_after; do
+			strained+=("tests/integration/$name.bats")
+		done
+	fi
+	step 'integration, acd with sanitizers' \
+		"$make" -s "$jobs" check-int-san BATS="${strained[*]}"
 fi
 
 read -r passed failed skipped < <(awk '

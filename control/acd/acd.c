@@ -8,7 +8,8 @@
  *   1. arguments; refuse unless PID 1
  *   2. AC_STATE usable? log file; signals by signalfd
  *   3. the store (a newer or corrupt one is refused, untouched)
- *   4. cgroups, /sys, /proc/sys, AC_RUN                host_prepare()
+ *   4. cgroups, /sys, /proc/sys, AC_RUN                host_prepare(),
+ *      a runsc of the user's, copied there             dockerd_take_runsc()
  *   5. packet filter, seen in the kernel               network_rules_load()
  *   6. the parts, mount.sock, the HTTP API: from here on `GET /v1/status`
  *      tells what is going on
@@ -39,6 +40,7 @@
 #include "control/acd/dockerd.h"
 #include "control/acd/engine.h"
 #include "control/acd/host.h"
+#include "control/acd/images.h"
 #include "control/acd/instance.h"
 #include "control/acd/logfile.h"
 #include "control/acd/mounts.h"
@@ -114,6 +116,7 @@ static void on_reconciled(void *arg, const struct err *err)
 	}
 	daemon_.bringing_up = false;
 	daemon_.engine_done = true;
+	images_look(daemon_.acd.runtime, daemon_.acd.builds);
 	maybe_ready();
 }
 
@@ -132,14 +135,34 @@ static void on_network(void *arg, const struct err *err)
 		bring_up_failed("reconcile instances", err_text(r));
 }
 
+static void on_swept(void *arg, const struct err *err)
+{
+	(void)arg;
+	if (err)
+		log_warn("%s", err->msg);
+}
+
+/* A restart: its networks and sandboxes live on, also those whose removal
+ * failed while it was down. */
+static void engine_again(struct acd *acd)
+{
+	int r = instances_reconcile(acd->instances, on_swept, acd);
+
+	if (r < 0)
+		log_warn("reconcile instances: %s", err_text(r));
+}
+
 static void on_engine_up(void *arg)
 {
 	struct acd *acd = arg;
 	int r;
 
-	if (daemon_.engine_done || daemon_.bringing_up ||
-	    acd->phase == ACD_STOPPING)
-		return; /* a restart: its networks and sandboxes live on */
+	if (daemon_.bringing_up || acd->phase == ACD_STOPPING)
+		return;
+	if (daemon_.engine_done) {
+		engine_again(acd);
+		return;
+	}
 	daemon_.bringing_up = true;
 	progress("preparing the network of the sandboxes");
 	r = network_ensure(acd->engine, on_network, acd);
@@ -258,8 +281,10 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	if (!daemon_.retry || !daemon_.rotate)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = host_check_state(&acd->owner, &acd->owner_group, err);
-	if (r == 0)
+	if (r == 0) {
+		logfile_set_owner(acd->owner, acd->owner_group);
 		r = log_start(err);
+	}
 	if (r == 0)
 		r = signals_init(acd, err);
 	if (r < 0)
@@ -269,6 +294,8 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	r = store_open(AC_STATE_DB, &acd->store, err);
 	if (r == 0)
 		r = host_prepare(&acd->cgroup, err);
+	if (r == 0)
+		r = dockerd_take_runsc(AC_STATE_RUNSC, DOCKERD_RUNSC, err);
 	if (r == 0)
 		r = network_rules_load(NETWORK_RULES, err);
 	acd->network_closed = r == 0;
@@ -336,15 +363,16 @@ static int acd_start(struct acd *acd, struct err *err)
 static void acd_end(struct acd *acd)
 {
 	http_free(acd->http);
+	/* Their last callbacks find all the others still there. */
+	if (acd->runtime)
+		acd->runtime->ops->free(acd->runtime);
+	engine_free(acd->engine);
 	mounts_done();
 	instances_free(acd->instances);
 	stream_close_all();
 	builds_free(acd->builds);
-	if (acd->runtime)
-		acd->runtime->ops->free(acd->runtime);
 	selftest_free(acd->selftest);
 	supervise_free(acd->supervise);
-	engine_free(acd->engine);
 	store_close(acd->store);
 	loop_timer_free(daemon_.retry);
 	loop_timer_free(daemon_.rotate);

@@ -39,6 +39,7 @@ struct acd {
 	struct supervise *supervise; /* of the nested dockerd */
 	struct selftest *selftest; /* of runsc */
 	enum acd_phase phase;
+	bool pruning; /* everything in the engine is being removed */
 	char progress[640]; /* the step while starting */
 	uint64_t started_ms; /* clock_ms() */
 	bool pid1;
@@ -58,8 +59,8 @@ json_t *acd_status(const struct acd *acd);
 json_t *acd_doctor(const struct acd *acd);
 
 /* May a sandbox of this @isolation start now? Negative: @err says why not,
- * *ret_code is the stable word for the client ("starting", "engine_down",
- * "runtime_refused"); answer 503. */
+ * *ret_code is the stable word for the client ("starting", "unavailable",
+ * "engine_down", "runtime_refused"); answer 503. */
 int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		const char **ret_code);
 

@@ -18,7 +18,7 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 			 " s:{s:I, s:I, s:I, s:I}}",
 			 "name", bp->name, "description",
 			 jsonx_text(bp->description), "image", bp->image,
-			 "ready", build_is_ready(acd->builds, bp->image),
+			 "ready", build_is_present(acd->builds, bp->image),
 			 "builtin", bp->builtin, "command",
 			 jsonx_from_strv(&bp->command), "shell",
 			 jsonx_from_strv(&bp->shell), "env",

@@ -2,10 +2,12 @@
 /*
  * api_create.c - POST /v1/instances: a new instance, or new wishes for one
  *
- * A record starts from its blueprint; what the request names replaces that.
- * For an instance that exists the same is done to the record it has, unless
- * it is running: then it stays as it is. One that is just being removed is
- * waited for.
+ * A record starts from its blueprint; what the request names replaces that,
+ * and variables are merged by name. For an instance that exists the same is
+ * done to the record it has, unless it is running: then it stays as it is.
+ * One that is just being removed is waited for. 0, "", null and [] take a
+ * wish back: the blueprint decides again. What cannot be had here is refused
+ * before it is stored, or every later run would fail for it.
  */
 #include <string.h>
 
@@ -39,22 +41,34 @@ static int text_set(char **field, const char *text)
 	return 0;
 }
 
-/* Replaces *@field when the request has @key. */
-static int wish_text(json_t *body, const char *key, char **field,
-		     struct err *err)
+/* Replaces *@field when the request has @key; "" and null: by @def, which
+ * may be NULL. */
+static int wish_text(json_t *body, const char *key, const char *def,
+		     char **field, struct err *err)
 {
 	const char *text = NULL;
-	int ret = jsonx_str(body, key, NULL, &text, err);
+	int ret;
 
-	if (ret == 0 && text && text_set(field, text) < 0)
+	if (!json_object_get(body, key))
+		return 0;
+	ret = jsonx_str(body, key, NULL, &text, err);
+	if (ret < 0)
+		return ret;
+	if (!text || !*text)
+		text = def;
+	if (!text) {
+		free(*field);
+		*field = NULL;
+	} else if (text_set(field, text) < 0) {
 		ret = err_set(err, -ENOMEM, "out of memory");
+	}
 	return ret;
 }
 
 static int wish_path(json_t *body, const char *key, char **field,
 		     struct err *err)
 {
-	int ret = wish_text(body, key, field, err);
+	int ret = wish_text(body, key, NULL, field, err);
 
 	if (ret == 0 && *field &&
 	    ((*field)[0] != '/' || strlen(*field) > PATH_BYTES_MAX))
@@ -65,48 +79,75 @@ static int wish_path(json_t *body, const char *key, char **field,
 	return ret;
 }
 
-static int wish_limits(json_t *body, struct instance_record *r, struct err *err)
+/* 0 and null: @def. */
+static int wish_number(json_t *body, const char *key, uint64_t max,
+		       uint64_t def, uint64_t *field, struct err *err)
 {
-	int ret = jsonx_u64(body, "cpus_milli", 0, CPUS_MAX, r->cpu_milli,
-			    &r->cpu_milli, err);
+	uint64_t n = 0;
+	int ret;
 
+	if (!json_object_get(body, key))
+		return 0;
+	ret = jsonx_u64(body, key, 0, max, 0, &n, err);
 	if (ret == 0)
-		ret = jsonx_u64(body, "memory", 0, MEMORY_MAX, r->memory,
-				&r->memory, err);
-	if (ret == 0 && r->memory > 0 && r->memory < MEMORY_MIN)
-		ret = err_set(err, -EINVAL,
-			      "'memory' must be at least 16 MiB, or 0 for no "
-			      "limit");
-	if (ret == 0)
-		ret = jsonx_u64(body, "pids", 0, PIDS_MAX, r->pids, &r->pids,
-				err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "timeout_ms", 0, TIMEOUT_MAX_MS,
-				r->timeout_ms, &r->timeout_ms, err);
+		*field = n ? n : def;
 	return ret;
 }
 
-static int wish_kind(json_t *body, struct instance_record *r, struct err *err)
+static int wish_limits(json_t *body, const struct instance_record *def,
+		       struct instance_record *r, struct err *err)
 {
-	int ret = wish_text(body, "isolation", &r->isolation, err);
+	int ret = wish_number(body, "cpus_milli", CPUS_MAX, def->cpu_milli,
+			      &r->cpu_milli, err);
+
+	if (ret == 0)
+		ret = wish_number(body, "memory", MEMORY_MAX, def->memory,
+				  &r->memory, err);
+	if (ret == 0 && r->memory > 0 && r->memory < MEMORY_MIN)
+		ret = err_set(err, -EINVAL,
+			      "'memory' must be at least 16 MiB, or 0 for what "
+			      "the blueprint says");
+	if (ret == 0)
+		ret = wish_number(body, "pids", PIDS_MAX, def->pids, &r->pids,
+				  err);
+	if (ret == 0)
+		ret = wish_number(body, "timeout_ms", TIMEOUT_MAX_MS,
+				  def->timeout_ms, &r->timeout_ms, err);
+	return ret;
+}
+
+static int wish_gpus(const struct acd *acd, json_t *body,
+		     struct instance_record *r, struct err *err)
+{
+	struct runtime *rt = acd->runtime;
+	int ret = wish_text(body, "gpus", NULL, &r->gpus, err);
+
+	/* An old wish is not judged here: one may take it back. */
+	if (ret < 0 || !r->gpus || !json_object_get(body, "gpus"))
+		return ret;
+	/* It becomes a part of what the engine is asked for. */
+	if (strlen(r->gpus) > 255 ||
+	    r->gpus[strspn(r->gpus, "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789,:-")])
+		return err_set(err, -EINVAL,
+			       "'gpus' must be \"all\" or a list of devices");
+	if (!rt->ops->has_gpus)
+		return err_set(err, -ENOTSUP, "--gpus: not with this runtime");
+	return rt->ops->has_gpus(rt, r->gpus, err);
+}
+
+static int wish_isolation(json_t *body, const struct instance_record *def,
+			  struct instance_record *r, struct err *err)
+{
+	int ret = wish_text(body, "isolation", def->isolation, &r->isolation,
+			    err);
 
 	if (ret == 0 && strcmp(r->isolation, "runsc") != 0 &&
 	    strcmp(r->isolation, "crun") != 0)
 		ret = err_set(err, -EINVAL,
 			      "'isolation' must be runsc or crun, not '%s'",
 			      r->isolation);
-	if (ret == 0)
-		ret = wish_text(body, "gpus", &r->gpus, err);
-	/* It becomes a part of what the engine is asked for. */
-	if (ret == 0 && r->gpus &&
-	    (strlen(r->gpus) > 255 ||
-	     r->gpus[strspn(r->gpus, "abcdefghijklmnopqrstuvwxyz"
-				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789,:-")]))
-		ret = err_set(err, -EINVAL,
-			      "'gpus' must be \"all\" or a list of devices");
-	if (ret == 0 && r->gpus && !r->gpus[0])
-		ptr_freep(&r->gpus);
 	return ret;
 }
 
@@ -125,41 +166,77 @@ static int env_check(const struct strv *env, struct err *err)
 	return ret;
 }
 
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return n == strcspn(b, "=") && memcmp(a, b, n) == 0;
+}
+
+/* Of the stored variables those that @env, which has @n of the request, does
+ * not name. */
+static int env_keep(const char *stored, size_t n, struct strv *env)
+{
+	SCOPED_JSON list = stored ? json_loads(stored, 0, NULL) : NULL;
+	json_t *entry;
+	size_t i, k;
+
+	json_array_foreach (list, i, entry) {
+		const char *text = json_string_value(entry);
+
+		for (k = 0; text && k < n && !same_name(env->v[k], text); k++)
+			continue;
+		if (text && k == n && strv_push(env, text) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int env_store(const struct strv *env, struct instance_record *r)
+{
+	SCOPED_JSON list = jsonx_from_strv(env);
+	char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+
+	if (!text)
+		return -ENOMEM;
+	free(r->env_json);
+	r->env_json = text;
+	return 0;
+}
+
+/* Adds to what is stored; an empty list, or env_clear, takes that back. */
 static int wish_env(json_t *body, struct instance_record *r, struct err *err)
 {
 	struct strv env = { 0 };
-	json_t *list = NULL;
-	char *text = NULL;
-	int ret = 0;
+	bool clear = false;
+	int ret = jsonx_bool(body, "env_clear", false, &clear, err);
 
-	if (!json_object_get(body, "env"))
-		return 0;
+	if (ret < 0 || (!clear && !json_object_get(body, "env")))
+		return ret;
 	ret = jsonx_strv(body, "env", ENV_MAX, &env, err);
+	if (ret == 0 && env.n > 0 && !clear &&
+	    env_keep(r->env_json, env.n, &env) < 0)
+		ret = err_set(err, -ENOMEM, "out of memory");
 	if (ret == 0)
 		ret = env_check(&env, err);
-	if (ret == 0) {
-		list = jsonx_from_strv(&env);
-		text = list ? json_dumps(list, JSON_COMPACT) : NULL;
-		if (!text)
-			ret = err_set(err, -ENOMEM, "out of memory");
-	}
-	if (ret == 0) {
-		free(r->env_json);
-		r->env_json = text;
-	}
-	json_decref(list);
+	if (ret == 0 && env_store(&env, r) < 0)
+		ret = err_set(err, -ENOMEM, "out of memory");
 	strv_done(&env);
 	return ret;
 }
 
-static int wishes_apply(json_t *body, struct instance_record *r,
-			struct err *err)
+/* @def: what the blueprint says. */
+static int wishes_apply(const struct acd *acd, json_t *body,
+			const struct instance_record *def,
+			struct instance_record *r, struct err *err)
 {
 	uint64_t uid = r->host_uid, gid = r->host_gid;
-	int ret = wish_limits(body, r, err);
+	int ret = wish_limits(body, def, r, err);
 
 	if (ret == 0)
-		ret = wish_kind(body, r, err);
+		ret = wish_isolation(body, def, r, err);
+	if (ret == 0)
+		ret = wish_gpus(acd, body, r, err);
 	if (ret == 0)
 		ret = wish_path(body, "workspace", &r->workspace, err);
 	if (ret == 0)
@@ -216,9 +293,9 @@ static void create_known(struct create_call *c, struct instance *in,
 			 const char *blueprint)
 {
 	const struct instance_record *old = instance_record(in);
-	struct instance_record r = { 0 };
+	struct instance_record r = { 0 }, def = { 0 };
 	struct err err = { 0 };
-	int ret = 0;
+	int ret;
 
 	if (strcmp(old->blueprint, blueprint) != 0) {
 		err_set(&err, -EEXIST,
@@ -228,16 +305,19 @@ static void create_known(struct create_call *c, struct instance *in,
 		http_reply_error(c->req, &err, "name_collision");
 		return;
 	}
-	if (instance_record_copy(&r, old) < 0)
+	ret = record_start(c->acd, old->name, blueprint, &def, &err);
+	if (ret == 0 && instance_record_copy(&r, old) < 0)
 		ret = err_set(&err, -ENOMEM, "out of memory");
 	if (ret == 0)
-		ret = wishes_apply(http_body(c->req), &r, &err);
+		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
 	if (ret == 0 && old->state != INSTANCE_STARTING &&
 	    old->state != INSTANCE_RUNNING)
 		ret = instance_update(in, &r, &err);
 	instance_record_done(&r);
+	instance_record_done(&def);
 	if (ret < 0)
-		http_reply_error(c->req, &err, NULL);
+		http_reply_error(c->req, &err,
+				 ret == -ENOENT ? "unknown_blueprint" : NULL);
 	else
 		http_reply_json(c->req, 200, instance_json(in));
 }
@@ -245,7 +325,7 @@ static void create_known(struct create_call *c, struct instance *in,
 static void create_new(struct create_call *c, const char *name,
 		       const char *blueprint)
 {
-	struct instance_record r = { 0 };
+	struct instance_record r = { 0 }, def = { 0 };
 	struct instance *in = NULL;
 	struct err err = { 0 };
 	const char *code = NULL;
@@ -253,11 +333,14 @@ static void create_new(struct create_call *c, const char *name,
 
 	if (ret == -ENOENT)
 		code = "unknown_blueprint";
+	if (ret == 0 && instance_record_copy(&def, &r) < 0)
+		ret = err_set(&err, -ENOMEM, "out of memory");
 	if (ret == 0)
-		ret = wishes_apply(http_body(c->req), &r, &err);
+		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
 	if (ret == 0)
 		ret = instance_create(c->acd->instances, &r, &in, &err);
 	instance_record_done(&r);
+	instance_record_done(&def);
 	if (ret < 0)
 		http_reply_error(c->req, &err, code);
 	else
@@ -321,7 +404,8 @@ void api_instance_create(void *ctx, struct http_req *req)
 		"name",      "blueprint",    "cpus_milli",  "memory",
 		"pids",      "timeout_ms",   "gpus",        "isolation",
 		"workspace", "workspace_ro", "auto_remove", "workdir",
-		"env",       "host_uid",     "host_gid",    NULL,
+		"env",       "env_clear",    "host_uid",    "host_gid",
+		NULL,
 	};
 	json_t *body = http_body(req);
 	const char *name = NULL, *blueprint = NULL;

@@ -2,23 +2,19 @@
 /*
  * api_host.c - routes about the daemon itself: version, state, logs, prune
  */
-#include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "control/acd/acd.h"
 #include "control/acd/api.h"
 #include "control/acd/build.h"
+#include "control/acd/dockerd.h"
 #include "control/acd/instance.h"
 #include "control/acd/logtail.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 
 #define PRUNE_GRACE_MS 10000u
-#define GVISOR_LOGS AC_STATE_LOG "/gvisor"
 
 void api_version(void *ctx, struct http_req *req)
 {
@@ -35,28 +31,6 @@ void api_doctor(void *ctx, struct http_req *req)
 	http_reply_json(req, 200, acd_doctor(ctx));
 }
 
-/* runsc writes a file for each of its processes: the newest is meant. */
-static void newest_file(const char *dir, char *ret, size_t size)
-{
-	SCOPED_DIR d = opendir(dir);
-	struct timespec newest = { 0 };
-
-	snprintf(ret, size, "%s/log", dir);
-	for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-		struct stat st;
-
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode))
-			continue;
-		if (st.st_mtim.tv_sec < newest.tv_sec ||
-		    (st.st_mtim.tv_sec == newest.tv_sec &&
-		     st.st_mtim.tv_nsec <= newest.tv_nsec))
-			continue;
-		newest = st.st_mtim;
-		snprintf(ret, size, "%s/%s", dir, e->d_name);
-	}
-}
-
 void api_log(void *ctx, struct http_req *req)
 {
 	static const struct {
@@ -65,10 +39,11 @@ void api_log(void *ctx, struct http_req *req)
 		{ "host", AC_STATE_LOG "/host.log" },
 		{ "engine", AC_STATE_LOG "/engine.log" },
 		{ "proxy", AC_STATE_LOG "/proxy.log" },
+		{ "gvisor", DOCKERD_GVISOR_LOG },
 	};
 	const struct acd *acd = ctx;
 	const char *source = http_param(req, "source");
-	char path[sizeof(GVISOR_LOGS) + 1 + NAME_MAX] = "";
+	const char *path = NULL;
 	struct err err = { 0 };
 	uint64_t lines;
 
@@ -76,11 +51,9 @@ void api_log(void *ctx, struct http_req *req)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (strcmp(files[i].source, source) == 0)
-			snprintf(path, sizeof(path), "%s", files[i].path);
+			path = files[i].path;
 	}
-	if (strcmp(source, "gvisor") == 0)
-		newest_file(GVISOR_LOGS, path, sizeof(path));
-	if (!path[0]) {
+	if (!path) {
 		err_set(&err, -ENOENT,
 			"there are logs of host, engine, proxy and gvisor; "
 			"those of an instance are at /v1/instances/NAME/logs");
@@ -93,7 +66,8 @@ void api_log(void *ctx, struct http_req *req)
 
 /*
  * Prune: stop what is live (by force only), then let the runtime drop
- * containers, caches and images. It goes on when its client leaves.
+ * containers, caches and images. It goes on when its client leaves. Until it
+ * ends no run starts: its sandbox would be taken away from under it.
  */
 struct prune {
 	struct acd *acd;
@@ -114,6 +88,7 @@ static void prune_end(void *arg, const struct err *err)
 {
 	struct prune *p = arg;
 
+	p->acd->pruning = false;
 	build_forget(p->acd->builds, NULL);
 	if (p->req && err)
 		http_reply_error(p->req, err, NULL);
@@ -143,15 +118,17 @@ static void prune_on_stopped(void *arg, const struct err *err)
 	prune_end(p, &p->err);
 }
 
-static bool is_live(const struct instance_record *r)
-{
-	return r->state == INSTANCE_STARTING || r->state == INSTANCE_RUNNING ||
-	       r->state == INSTANCE_STOPPING;
-}
+struct live {
+	struct strv names;
+	int rc;
+};
 
-static int add_live(void *arg, const struct instance_record *r)
+static void add_live(void *arg, struct instance *in)
 {
-	return is_live(r) ? strv_push(arg, r->name) : 0;
+	struct live *l = arg;
+
+	if (l->rc == 0 && instance_is_live(in))
+		l->rc = strv_push(&l->names, instance_record(in)->name);
 }
 
 static void refuse_busy(struct http_req *req, const struct strv *live)
@@ -173,6 +150,7 @@ static void refuse_busy(struct http_req *req, const struct strv *live)
 static void prune_start(struct prune *p, const struct strv *live)
 {
 	http_on_abort(p->req, prune_on_abort, p);
+	p->acd->pruning = true;
 	p->stopping = 1;
 	for (size_t i = 0; i < live->n; i++) {
 		struct instance *in =
@@ -196,29 +174,32 @@ void api_prune(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = { "images", "force", NULL };
 	struct acd *acd = ctx;
-	struct strv live = { 0 };
+	struct live live = { 0 };
 	struct err err = { 0 };
 	struct prune *p = NULL;
 	bool images, force;
 	json_t *body = http_body(req);
 
+	instances_each(acd->instances, add_live, &live);
 	if (jsonx_known(body, keys, &err) < 0 ||
 	    jsonx_bool(body, "images", false, &images, &err) < 0 ||
-	    jsonx_bool(body, "force", false, &force, &err) < 0 ||
-	    store_each(acd->store, add_live, &live, &err) < 0) {
+	    jsonx_bool(body, "force", false, &force, &err) < 0) {
 		http_reply_error(req, &err, NULL);
 	} else if (acd->phase != ACD_READY) {
 		err_set(&err, -EAGAIN, "ac-host is starting or stopping: %s",
 			acd->progress);
 		http_reply_error(req, &err, "starting");
-	} else if (live.n && !force) {
-		refuse_busy(req, &live);
-	} else if (!(p = calloc(1, sizeof(*p)))) {
+	} else if (acd->pruning) {
+		err_set(&err, -EBUSY, "another prune is under way");
+		http_reply_error(req, &err, "busy");
+	} else if (live.names.n && !force) {
+		refuse_busy(req, &live.names);
+	} else if (live.rc < 0 || !(p = calloc(1, sizeof(*p)))) {
 		err_set(&err, -ENOMEM, "out of memory");
 		http_reply_error(req, &err, NULL);
 	} else {
 		*p = (struct prune){ .acd = acd, .req = req, .images = images };
-		prune_start(p, &live);
+		prune_start(p, &live.names);
 	}
-	strv_done(&live);
+	strv_done(&live.names);
 }

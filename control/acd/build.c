@@ -69,6 +69,7 @@ struct builds {
 	struct build_jobs jobs; /* the first one runs */
 	struct build_waits instant; /* waiters without a job */
 	struct strv ready; /* images ensured in this life */
+	struct strv noted; /* images seen in the engine */
 };
 
 struct builds *builds_new(struct loop *loop, struct children *children)
@@ -126,30 +127,53 @@ void builds_free(struct builds *b)
 	while (!TAILQ_EMPTY(&b->instant))
 		wait_free(TAILQ_FIRST(&b->instant));
 	strv_done(&b->ready);
+	strv_done(&b->noted);
 	free(b);
 }
 
-bool build_is_ready(struct builds *b, const char *image)
+static bool images_have(const struct strv *images, const char *image)
 {
-	for (size_t i = 0; i < b->ready.n; i++) {
-		if (strcmp(b->ready.v[i], image) == 0)
+	for (size_t i = 0; i < images->n; i++) {
+		if (strcmp(images->v[i], image) == 0)
 			return true;
 	}
 	return false;
 }
 
-void build_forget(struct builds *b, const char *image)
+bool build_is_ready(struct builds *b, const char *image)
+{
+	return images_have(&b->ready, image);
+}
+
+bool build_is_present(struct builds *b, const char *image)
+{
+	return images_have(&b->ready, image) || images_have(&b->noted, image);
+}
+
+void build_note(struct builds *b, const char *image)
+{
+	if (!images_have(&b->noted, image) && strv_push(&b->noted, image) < 0)
+		log_debug("build: image %s is not noted: no memory", image);
+}
+
+static void images_drop(struct strv *images, const char *image)
 {
 	struct strv kept = { 0 };
 
 	/* Forgetting too much costs a look at the image, no more. */
-	for (size_t i = 0; image && i < b->ready.n; i++) {
-		if (strcmp(b->ready.v[i], image) != 0 &&
-		    strv_push(&kept, b->ready.v[i]) < 0)
+	for (size_t i = 0; image && i < images->n; i++) {
+		if (strcmp(images->v[i], image) != 0 &&
+		    strv_push(&kept, images->v[i]) < 0)
 			break;
 	}
-	strv_done(&b->ready);
-	b->ready = kept;
+	strv_done(images);
+	*images = kept;
+}
+
+void build_forget(struct builds *b, const char *image)
+{
+	images_drop(&b->ready, image);
+	images_drop(&b->noted, image);
 }
 
 /* The next in the queue gets going, from the loop. */

@@ -27,7 +27,12 @@ struct builds *builds_new(struct loop *loop, struct children *children);
 void builds_free(struct builds *b);
 /* Another program than AC_SHARE/images/build.sh (tests); kept by reference. */
 void builds_set_script(struct builds *b, const char *path);
+/* Ensured in this life: nothing has to be looked at before a run. */
 bool build_is_ready(struct builds *b, const char *image);
+/* It is there, by that or by build_note(); its inputs may have changed. */
+bool build_is_present(struct builds *b, const char *image);
+/* The engine was seen to have it. */
+void build_note(struct builds *b, const char *image);
 /* Joins a build of the same image that is under way, else queues one.
  * @no_cache builds anew; @force looks at the image even when it was ensured
  * in this life. @fn never runs before this has returned; its call with a NULL

@@ -37,8 +37,8 @@ int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 /* See the operations of these names in control/runtime.h. */
 int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		    void *arg);
-int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
-		  void *arg);
+int docker_op_end(struct runtime *rt, const char *id, bool lost,
+		  runtime_end_fn fn, void *arg);
 int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
 		   void *arg);
 int docker_op_df(struct runtime *rt,

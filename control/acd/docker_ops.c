@@ -236,11 +236,20 @@ static void on_inspected(void *arg, int status, json_t *body,
 	free(en);
 }
 
+static int end_inspect(struct end *en)
+{
+	char path[ENGINE_NAME_MAX];
+	int r = docker_path(path, sizeof(path), en->id, "/json");
+
+	return r < 0 ? r :
+		       engine_call(en->d->engine, "GET", path, CALL_TIMEOUT_MS,
+				   on_inspected, en);
+}
+
 static void on_waited(void *arg, int status, json_t *body,
 		      const struct err *err)
 {
 	struct end *en = arg;
-	char path[ENGINE_NAME_MAX];
 	struct err e = { 0 };
 	int r;
 
@@ -250,10 +259,7 @@ static void on_waited(void *arg, int status, json_t *body,
 		end_fail(en, err);
 		return;
 	}
-	r = docker_path(path, sizeof(path), en->id, "/json");
-	if (r == 0)
-		r = engine_call(en->d->engine, "GET", path, CALL_TIMEOUT_MS,
-				on_inspected, en);
+	r = end_inspect(en);
 	if (r < 0) {
 		err_set(&e, r, "inspect container %.12s: %s", en->id,
 			err_text(r));
@@ -261,11 +267,20 @@ static void on_waited(void *arg, int status, json_t *body,
 	}
 }
 
-int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
-		  void *arg)
+static int end_wait(struct end *en)
+{
+	char path[ENGINE_NAME_MAX];
+	int r = docker_path(path, sizeof(path), en->id, "/wait");
+
+	return r < 0 ? r :
+		       engine_call(en->d->engine, "POST", path, END_WAIT_MS,
+				   on_waited, en);
+}
+
+int docker_op_end(struct runtime *rt, const char *id, bool lost,
+		  runtime_end_fn fn, void *arg)
 {
 	struct end *en;
-	char path[ENGINE_NAME_MAX];
 	int r;
 
 	if (strlen(id) > LINKS_ID_MAX)
@@ -275,10 +290,7 @@ int docker_op_end(struct runtime *rt, const char *id, runtime_end_fn fn,
 		return -ENOMEM;
 	*en = (struct end){ .d = docker_of(rt), .fn = fn, .arg = arg };
 	snprintf(en->id, sizeof(en->id), "%s", id);
-	r = docker_path(path, sizeof(path), id, "/wait");
-	if (r == 0)
-		r = engine_call(en->d->engine, "POST", path, END_WAIT_MS,
-				on_waited, en);
+	r = lost ? end_wait(en) : end_inspect(en);
 	if (r < 0)
 		free(en);
 	return r;

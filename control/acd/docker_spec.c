@@ -57,7 +57,10 @@ static int gpu_append(json_t *list, unsigned number, struct err *err)
 
 	snprintf(path, sizeof(path), "/dev/nvidia%u", number);
 	if (!is_char_device(path))
-		return err_set(err, -ENODEV, "--gpus: no %s here", path);
+		return err_set(err, -ENODEV,
+			       "--gpus: no %s in ac-host; `AC_GPUS=all ac "
+			       "restart` passes all that there are",
+			       path);
 	return json_array_append_new(list, device_json(path));
 }
 
@@ -98,16 +101,25 @@ static int devices_append(json_t *list, const char *gpus, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
 		if (!is_char_device(shared[i]))
 			return err_set(err, -ENODEV,
-				       "--gpus: this machine shows no NVIDIA "
-				       "GPU to ac-host (no %s); check that "
-				       "its driver is loaded, then `ac "
-				       "restart`",
+				       "--gpus: ac-host has no NVIDIA GPU (no "
+				       "%s): it gets them on request only; "
+				       "`AC_GPUS=all ac restart` passes them, "
+				       "where their driver is loaded",
 				       shared[i]);
 		json_array_append_new(list, device_json(shared[i]));
 	}
 	r = gpus_append(list, gpus, err);
 	if (r == 0 && json_array_size(list) == ARRAY_SIZE(shared))
 		r = err_set(err, -ENODEV, "--gpus %s: no such GPU here", gpus);
+	return r;
+}
+
+int docker_gpus_check(const char *gpus, struct err *err)
+{
+	json_t *list = json_array();
+	int r = devices_append(list, gpus, err);
+
+	json_decref(list);
 	return r;
 }
 

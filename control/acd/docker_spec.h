@@ -17,5 +17,7 @@
 /* The body of POST /containers/create; a new reference. NULL: @err says why
  * (-ENODEV: the wanted GPU is not here; -ENOTSUP: unknown isolation). */
 json_t *docker_create_json(const struct runtime_spec *spec, struct err *err);
+/* Whether the devices of @gpus are here, as docker_create_json() wants them. */
+int docker_gpus_check(const char *gpus, struct err *err);
 
 #endif

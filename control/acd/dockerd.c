@@ -9,14 +9,17 @@
  */
 #include "control/acd/dockerd.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "control/shared/paths.h"
 #include "lib/file.h"
 
 #define NOFILE 1048576u
+#define COPY_CHUNK (256u * 1024)
 
 static const char *const argv[] = { "dockerd", "--config-file", DOCKERD_CONFIG,
 				    NULL };
@@ -37,10 +40,50 @@ const char *const dockerd_runsc_flags[] = {
 	"--allow-suid",       "--host-uds=none",   NULL,
 };
 
+static int copy_bytes(int from, int to)
+{
+	SCOPED_MEM data = malloc(COPY_CHUNK);
+	ssize_t n;
+	int r = 0;
+
+	if (!data)
+		return -ENOMEM;
+	while (r == 0 && (n = read(from, data, COPY_CHUNK)) != 0)
+		r = n < 0 ? -errno : fd_write_all(to, data, (size_t)n);
+	return r;
+}
+
+int dockerd_take_runsc(const char *from, const char *to, struct err *err)
+{
+	/* A FIFO in its place must not stop us. */
+	SCOPED_FD in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	SCOPED_FD out = -1;
+	struct stat st;
+	int r;
+
+	if (unlink(to) < 0 && errno != ENOENT)
+		return err_sys(err, "remove %s", to);
+	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !(st.st_mode & 0111))
+		return 0;
+	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, "make %s", to);
+	r = copy_bytes(in, out);
+	if (r == 0 && fchmod(out, 0755) < 0)
+		r = -errno;
+	if (r < 0) {
+		unlink(to);
+		return err_set(err, r, "copy %s to %s: %s", from, to,
+			       err_text(r));
+	}
+	return 0;
+}
+
 const char *dockerd_runsc(void)
 {
-	if (access(AC_STATE_RUNSC, X_OK) == 0)
-		return AC_STATE_RUNSC;
+	if (access(DOCKERD_RUNSC, X_OK) == 0)
+		return DOCKERD_RUNSC;
 	return AC_LIBEXEC "/runsc";
 }
 

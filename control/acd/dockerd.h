@@ -8,8 +8,10 @@
 #include <jansson.h>
 
 #include "control/acd/supervise.h"
+#include "control/shared/paths.h"
 #include "lib/err.h"
 
+#define DOCKERD_RUNSC AC_RUN "/runsc" /* the copy */
 #define DOCKERD_CONFIG "/run/ac/daemon.json"
 #define DOCKERD_LOG "/var/lib/ac/log/engine.log"
 #define DOCKERD_GVISOR_LOG "/var/lib/ac/log/gvisor/runsc.log"
@@ -17,7 +19,12 @@
 
 extern const struct supervise_spec dockerd_spec;
 
-/* The runsc that sandboxes run with: the user's own, else ours. */
+/*
+ * Copies the user's own runsc, @from, to @to, root's and out of his reach:
+ * what is tested is what runs. Without an executable file there, @to goes.
+ */
+int dockerd_take_runsc(const char *from, const char *to, struct err *err);
+/* The runsc that sandboxes run with: the copy of the user's, else ours. */
 const char *dockerd_runsc(void);
 /* The flags that every runsc of ours gets, NULL-terminated. */
 extern const char *const dockerd_runsc_flags[];

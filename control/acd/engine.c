@@ -38,6 +38,7 @@ struct engine {
 	CURLM *multi;
 	struct call *calls;
 	unsigned n_calls;
+	bool closing;
 	char *sock_path;
 };
 
@@ -263,12 +264,23 @@ struct engine *engine_new(struct loop *loop, const char *sock_path,
 	return e;
 }
 
+static void call_cancel(struct call *c)
+{
+	struct err err = { 0 };
+
+	err_set(&err, -ECANCELED, "%s: acd ends", c->what);
+	c->fn(c->arg, 0, NULL, &err);
+	call_free(c);
+}
+
 void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
+	/* Their owners have memory to give back. */
+	e->closing = true;
 	while (e->calls)
-		call_free(e->calls);
+		call_cancel(e->calls);
 	curl_multi_cleanup(e->multi); /* removes its sockets from the loop */
 	loop_timer_free(e->timer);
 	free(e->sock_path);
@@ -328,9 +340,9 @@ static int call_start(struct engine *e, const char *method, const char *path,
 		      void *arg)
 {
 	struct call *c = NULL;
-	int r = -EBUSY;
+	int r = e->closing ? -ECANCELED : -EBUSY;
 
-	if (e->n_calls < ENGINE_CALLS_MAX) {
+	if (!e->closing && e->n_calls < ENGINE_CALLS_MAX) {
 		c = calloc(1, sizeof(*c));
 		r = -ENOMEM;
 	}

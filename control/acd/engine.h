@@ -3,8 +3,8 @@
  * engine.h - client of a Docker Engine API at a unix socket, inside our loop
  *
  * Calls go out at once and in parallel; connections are kept and used again.
- * Each call that was accepted ends in exactly one callback, from the loop,
- * unless engine_free() comes first.
+ * Each call that was accepted ends in exactly one callback, from the loop
+ * or from engine_free().
  */
 #ifndef CONTROL_ACD_ENGINE_H
 #define CONTROL_ACD_ENGINE_H
@@ -24,7 +24,8 @@ struct engine;
  * @status: the HTTP status, 0 when there was no answer. @body: the JSON
  * answer (borrowed) or NULL when it had none. @err: NULL on success; else
  * no answer came in time (-ETIMEDOUT), nobody listens (-ECONNREFUSED), the
- * answer was refused (-EPROTO, -EMSGSIZE), or the status is 400 and above:
+ * answer was refused (-EPROTO, -EMSGSIZE), engine_free() came first
+ * (-ECANCELED), or the status is 400 and above:
  * then the text is the engine's own and the code follows the status (404
  * -ENOENT, 409 -EEXIST, 400 -EINVAL, others -EIO).
  */
@@ -33,11 +34,13 @@ typedef void (*engine_fn)(void *arg, int status, json_t *body,
 
 struct engine *engine_new(struct loop *loop, const char *sock_path,
 			  struct err *err);
-void engine_free(struct engine *e); /* drops what is under way; NULL is fine */
+/* Ends what is under way with -ECANCELED; a call that a callback makes then
+ * is refused with that. NULL is fine. */
+void engine_free(struct engine *e);
 
 /* @path begins with "/", without the API version; everything in it that is
  * not constant goes through engine_escape(). @timeout_ms > 0 covers the whole
- * call. -EBUSY too many calls, -ENOMEM. */
+ * call. -EBUSY too many calls, -ECANCELED, -ENOMEM. */
 int engine_call(struct engine *e, const char *method, const char *path,
 		uint64_t timeout_ms, engine_fn fn, void *arg);
 /* The same with a JSON body, whose reference is taken on failure as well; a

@@ -19,6 +19,10 @@
  * a watch for nothing but EPOLLHUP, which a unix socket raises when the peer
  * has closed, not when it has merely shut down its sending half.
  *
+ * Idle connections are closed after a while, so that forgotten ones do not use
+ * up the table. microhttpd does not count the time of suspended and upgraded
+ * ones; for a stream, whose reader may pause at will, it is told not to.
+ *
  * The socket has mode 0600 and belongs to the owner of the state directory:
  * whoever can connect may do everything. Limits are against mistakes.
  */
@@ -34,6 +38,7 @@
 #define HTTP_EXCESS_MAX (16u * 1024 * 1024)
 #define HTTP_MEMORY_MAX (64u * 1024) /* a connection: head, send buffer */
 #define HTTP_BACKLOG 128
+#define HTTP_IDLE_S 120u
 
 static void http_work(struct http *h);
 
@@ -226,6 +231,9 @@ static enum MHD_Result req_queue(struct http_req *req)
 
 	if (!req->response)
 		return MHD_NO;
+	if (req->stream)
+		MHD_set_connection_option(req->conn,
+					  MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	ret = MHD_queue_response(req->conn, req->status, req->response);
 	MHD_destroy_response(req->response); /* our reference */
 	req->response = NULL;
@@ -307,13 +315,18 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
 	return MHD_YES;
 }
 
-static void on_completed(void *cls ATTR_UNUSED,
-			 struct MHD_Connection *conn ATTR_UNUSED,
-			 void **con_cls,
-			 enum MHD_RequestTerminationCode why ATTR_UNUSED)
+static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
+			 enum MHD_RequestTerminationCode why)
 {
-	if (*con_cls)
-		http_req_completed(*con_cls);
+	const struct http *h = cls;
+	struct http_req *req = *con_cls;
+
+	/* Not for upgrades: they are in no list of microhttpd's any more. */
+	if (req && req->stream && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		MHD_set_connection_option(conn, MHD_CONNECTION_OPTION_TIMEOUT,
+					  h->idle_s);
+	if (req)
+		http_req_completed(req);
 	*con_cls = NULL;
 }
 
@@ -341,9 +354,15 @@ struct http *http_new(struct loop *loop, const struct http_route *routes,
 	}
 	h->loop = loop;
 	h->routes = routes;
+	h->idle_s = HTTP_IDLE_S;
 	h->ctx = ctx;
 	LIST_INIT(&h->reqs);
 	return h;
+}
+
+void http_set_idle(struct http *h, unsigned seconds)
+{
+	h->idle_s = seconds;
 }
 
 static int daemon_start(struct http *h, int fd, struct err *err)
@@ -353,6 +372,7 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 		{ MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_MEMORY_MAX, NULL },
 		{ MHD_OPTION_LISTEN_SOCKET, fd, NULL },
+		{ MHD_OPTION_CONNECTION_TIMEOUT, h->idle_s, NULL },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
@@ -361,9 +381,8 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h,
 				  /* first: it hears of the others' faults */
 				  MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-				  MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-				  NULL, MHD_OPTION_ARRAY, limits,
-				  MHD_OPTION_END);
+				  MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+				  MHD_OPTION_ARRAY, limits, MHD_OPTION_END);
 	if (!h->mhd)
 		return err_set(err, -EIO, "the http server does not start");
 

@@ -39,6 +39,10 @@ struct http *http_new(struct loop *loop, const struct http_route *routes,
 		      void *ctx, struct err *err);
 int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,
 		struct err *err); /* mode 0600 */
+/* Before http_listen(): after how long a connection that does nothing is
+ * closed; 120 by default. A request that waits for its handler, a stream and
+ * an upgrade may take any time. */
+void http_set_idle(struct http *h, unsigned seconds);
 void http_free(struct http *h);
 
 /* Path parameter ("name"), query parameter; NULL when absent. Borrowed. */

@@ -73,6 +73,7 @@ struct http {
 	struct loop_io *io; /* of microhttpd's own epoll set */
 	struct loop_timer *timer; /* when microhttpd wants to run anyway */
 	struct http_req_list reqs;
+	unsigned idle_s; /* what a silent connection gets */
 	bool room_due; /* a stream was drained */
 	bool resumed; /* a connection waits for the next MHD_run() */
 };

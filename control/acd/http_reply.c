@@ -186,6 +186,7 @@ static const struct error_kind error_kinds[] = {
 	{ EINVAL, MHD_HTTP_BAD_REQUEST, "invalid" },
 	{ EMSGSIZE, 413, "too_large" },
 	{ ENOTSUP, MHD_HTTP_NOT_IMPLEMENTED, "unsupported" },
+	{ ENODEV, MHD_HTTP_NOT_IMPLEMENTED, "unsupported" },
 	{ EAGAIN, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable" },
 	{ ENOSPC, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable" },
 };

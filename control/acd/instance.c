@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "control/acd/instance_impl.h"
+#include "control/acd/mounts.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
@@ -272,6 +273,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 		instances_free(is);
 		return NULL;
 	}
+	instances_lost(is);
 	return is;
 }
 
@@ -417,10 +419,18 @@ int instance_create(struct instances *is, const struct instance_record *r,
 		instance_free(in);
 		return code;
 	}
+	/* What was sent before was meant for another one of this name. */
+	mounts_forget_external(in->rec.name);
 	instance_insert(is, in);
 	*ret = in;
 	events_call(in);
 	return 0;
+}
+
+/* NULL is a text of its own. */
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 int instance_update(struct instance *in, const struct instance_record *r,
@@ -443,6 +453,8 @@ int instance_update(struct instance *in, const struct instance_record *r,
 		instance_record_done(&new);
 		return ret;
 	}
+	if (!same_text(old.workspace, new.workspace))
+		mounts_forget_external(new.name);
 	instance_record_done(&old);
 	return 0;
 }

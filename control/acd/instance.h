@@ -35,8 +35,9 @@ void instances_set_dir(struct instances *is, const char *dir);
 /* Whoever still watches a run hears that it is lost; the sandboxes stay. No
  * callback of the runtime may come afterwards. */
 void instances_free(struct instances *is);
-/* After a start of acd: what the store believes alive is lost; what the
- * runtime still has is removed. */
+/* After each start of the engine: what the runtime still has of instances
+ * that are not live is removed. Those the store believed alive when acd
+ * started are not: instances_new() took them down as lost. */
 int instances_reconcile(struct instances *is, instance_fn fn, void *arg);
 /* Clean shutdown: stops all; @fn when the last is gone. */
 void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,

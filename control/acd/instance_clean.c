@@ -9,6 +9,8 @@
  */
 #include "control/acd/instance_impl.h"
 
+#include <string.h>
+
 #include "control/acd/mounts.h"
 #include "lib/log.h"
 
@@ -95,9 +97,7 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 	} else if (in->rec.container_id) {
 		/* Its removal had failed; files of a sandbox that may still
 		 * write them are not touched. */
-		in->final = in->rec.state;
-		instance_set_state(in, INSTANCE_STOPPING);
-		instance_teardown(in);
+		instance_teardown_left(in);
 	} else {
 		instance_clean_now(in);
 	}
@@ -114,7 +114,38 @@ int instance_destroy(struct instance *in, bool force, instance_fn fn, void *arg)
 	return clean_ask(in, CLEAN_ALL, force, fn, arg);
 }
 
-/* ---- after a start of acd ---- */
+/* ---- after a start of acd or of the engine ---- */
+
+/* The sandbox went with the acd that had it. Who asks for its end, before
+ * reconciliation too, must not wait for one that will never come. */
+static void record_lost(struct instance *in)
+{
+	bool live = instance_is_live(in);
+	struct err err = { 0 };
+
+	if (!live && !in->rec.container_id)
+		return;
+	free(in->rec.container_id);
+	in->rec.container_id = NULL;
+	if (live) {
+		instance_set_reason(in, "lost: ac-host was stopped or killed "
+					"while it ran");
+		in->rec.finished_at = time(NULL);
+		instance_set_state(in, INSTANCE_FAILED);
+	}
+	/* The next start would only find the same again. */
+	if (instance_save(in, &err) < 0)
+		log_error("%s", err.msg);
+}
+
+void instances_lost(struct instances *is)
+{
+	struct instance *in;
+
+	TAILQ_FOREACH (in, &is->all, link) {
+		record_lost(in);
+	}
+}
 
 struct reconcile {
 	struct instances *is;
@@ -125,24 +156,39 @@ struct reconcile {
 	void *arg;
 };
 
+/* All that was listed is gone. */
+static void reconcile_one(const struct reconcile *rc, struct instance *in)
+{
+	struct err err = { 0 };
+	size_t i;
+
+	for (i = 0; in->rec.container_id && i < rc->ids.n; i++) {
+		if (strcmp(rc->ids.v[i], in->rec.container_id) != 0)
+			continue;
+		free(in->rec.container_id);
+		in->rec.container_id = NULL;
+		if (instance_save(in, &err) < 0)
+			log_error("%s", err.msg);
+	}
+	/* What was to be removed at its end has ended. */
+	if (in->rec.auto_remove && !in->rec.container_id &&
+	    in->rec.state != INSTANCE_CREATED)
+		instance_clean_now(in);
+}
+
 static void reconcile_done(struct reconcile *rc)
 {
 	struct instances *is = rc->is;
-	instance_fn fn = rc->fn;
-	void *arg = rc->arg;
-	struct err err = rc->err;
 	struct instance *in, *next;
 
-	strv_done(&rc->ids);
-	free(rc);
-	/* What was to be removed at its end has ended. */
 	for (in = TAILQ_FIRST(&is->all); in; in = next) {
 		next = TAILQ_NEXT(in, link);
-		if (err.code == 0 && in->rec.auto_remove &&
-		    in->rec.state != INSTANCE_CREATED)
-			instance_clean_now(in);
+		if (rc->err.code == 0 && !in->tree && !instance_is_live(in))
+			reconcile_one(rc, in);
 	}
-	fn(arg, err.code < 0 ? &err : NULL);
+	rc->fn(rc->arg, rc->err.code < 0 ? &rc->err : NULL);
+	strv_done(&rc->ids);
+	free(rc);
 }
 
 static void reconcile_failed(struct reconcile *rc, const struct err *err)
@@ -167,7 +213,11 @@ static void reconcile_found(void *arg, const char *id, const char *name,
 			    bool running)
 {
 	struct reconcile *rc = arg;
+	const struct instance *in = instance_find(rc->is, name);
 
+	/* It has one sandbox at most: this. */
+	if (in && instance_is_live(in))
+		return;
 	log_info("removing the sandbox of '%s', left over%s", name,
 		 running ? " and running" : "");
 	if (strv_push(&rc->ids, id) < 0 && rc->err.code == 0)
@@ -197,43 +247,17 @@ static void reconcile_listed(void *arg, const struct err *err)
 		reconcile_done(rc);
 }
 
-static int record_lost(struct instance *in, struct err *err)
-{
-	bool live = instance_is_live(in);
-
-	mounts_release(in->rec.name);
-	if (!live && !in->rec.container_id)
-		return 0;
-	free(in->rec.container_id);
-	in->rec.container_id = NULL;
-	if (live) {
-		instance_set_reason(in, "lost: ac-host was stopped or killed "
-					"while it ran");
-		in->rec.finished_at = time(NULL);
-		instance_set_state(in, INSTANCE_FAILED);
-	}
-	return instance_save(in, err);
-}
-
 int instances_reconcile(struct instances *is, instance_fn fn, void *arg)
 {
 	struct reconcile *rc = calloc(1, sizeof(*rc));
-	struct instance *in;
-	int ret = 0;
+	int ret;
 
 	if (!rc)
 		return -ENOMEM;
 	*rc = (struct reconcile){ .is = is, .fn = fn, .arg = arg };
-	TAILQ_FOREACH (in, &is->all, link) {
-		if (ret == 0)
-			ret = record_lost(in, &rc->err);
-	}
+	ret = is->rt->ops->list(is->rt, reconcile_found, reconcile_listed, rc);
 	if (ret < 0)
-		ret = instances_later(is, fn, arg, &rc->err);
-	else if ((ret = is->rt->ops->list(is->rt, reconcile_found,
-					  reconcile_listed, rc)) == 0)
-		return 0;
-	free(rc);
+		free(rc);
 	return ret;
 }
 

@@ -103,6 +103,13 @@ void instance_teardown(struct instance *in)
 	}
 }
 
+void instance_teardown_left(struct instance *in)
+{
+	in->final = in->rec.state;
+	instance_set_state(in, INSTANCE_STOPPING);
+	instance_teardown(in);
+}
+
 /* ---- conclusion ---- */
 
 static void reason_set(struct instance *in, enum run_cause cause)
@@ -124,6 +131,9 @@ static void reason_set(struct instance *in, enum run_cause cause)
 	else if (x->kind == LINK_NOEXEC)
 		instance_set_reason(in, "cannot run the command: %s",
 				    err_text(-(int)x->value));
+	else if (x->kind == LINK_NOCWD)
+		instance_set_reason(in, "cannot enter the directory: %s",
+				    err_text(-(int)x->value));
 	else
 		instance_set_reason(in, "exited");
 }
@@ -136,12 +146,13 @@ static void conclude(struct instance *in)
 	struct err err = { 0 };
 
 	/* What we had set about is no loss. */
-	if (cause == RUN_TIMEOUT)
+	if (cause == RUN_TIMEOUT && x->kind != LINK_OOM)
 		x->kind = LINK_TIMEOUT;
 	else if (cause != RUN_SELF && x->kind == LINK_LOST)
 		*x = (struct link_exit){ .kind = LINK_SIGNALED,
 					 .value = SIGKILL };
 	reason_set(in, cause);
+	instance_log_judge(in);
 	in->rec.exit_code = link_exit_code(x);
 	in->rec.finished_at = time(NULL);
 	in->final = x->kind == LINK_LOST ? INSTANCE_FAILED : INSTANCE_STOPPED;
@@ -216,9 +227,10 @@ static void end_known(void *arg, const struct runtime_end *end,
 static void end_ask(struct instance *in)
 {
 	struct runtime *rt = in->is->rt;
+	bool lost = in->exit.kind == LINK_LOST;
 
 	if (in->rec.container_id && rt->ops->end &&
-	    rt->ops->end(rt, in->rec.container_id, end_known, in) == 0)
+	    rt->ops->end(rt, in->rec.container_id, lost, end_known, in) == 0)
 		in->runtime_busy = true;
 	else if (in->rec.state == INSTANCE_STARTING)
 		instance_start_failed(in);
@@ -271,8 +283,13 @@ void instance_end(struct instance *in, uint64_t grace_ms)
 	}
 	if (in->rec.state == INSTANCE_RUNNING)
 		instance_set_state(in, INSTANCE_STOPPING);
-	if (in->main)
+	if (in->main) {
 		run_terminate(in->main, RUN_STOPPED, grace_ms);
+	} else if (!in->runtime_busy) {
+		/* Nothing is there whose end could be waited for. */
+		in->final = INSTANCE_FAILED;
+		instance_teardown(in);
+	}
 }
 
 int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
@@ -284,7 +301,7 @@ int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
 	};
 	int ret;
 
-	if (!instance_is_live(in) && !in->tree)
+	if (!instance_is_live(in) && !in->tree && !in->rec.container_id)
 		return instances_later(in->is, fn, arg, NULL);
 	ret = instance_wait(in, fn, arg);
 	if (ret < 0)
@@ -293,5 +310,7 @@ int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
 	instance_start_next(in, &canceled);
 	if (instance_is_live(in))
 		instance_end(in, grace_ms);
+	else if (!in->tree)
+		instance_teardown_left(in);
 	return 0;
 }

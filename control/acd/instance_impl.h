@@ -52,6 +52,7 @@ struct run {
 	uint64_t credited; /* of these, given back as credit */
 	uint32_t pid; /* in the sandbox; 0: not started */
 	enum run_cause cause;
+	uint64_t kill_at; /* when TERM turns into KILL; 0: not yet asked */
 	bool killed; /* KILL was sent, its effect is waited for */
 	struct loop_timer *timer; /* wall clock limit, then TERM, then KILL */
 };
@@ -156,17 +157,23 @@ void instance_force_end(struct instance *in);
 void instance_end(struct instance *in, uint64_t grace_ms);
 /* Removes the sandbox, then does what is to follow. */
 void instance_teardown(struct instance *in);
+/* The same for one that is not live, but whose removal had failed. */
+void instance_teardown_left(struct instance *in);
 
 /* ---- instance_clean.c ---- */
 
 /* Nothing runs any more: does what in->clean says and wakes the waiters. */
 void instance_clean_now(struct instance *in);
+/* At the start of acd: what the store believes alive is lost. */
+void instances_lost(struct instances *is);
 
 /* ---- instance_log.c ---- */
 
 /* A new run: empties the log; readers of the old one are cut off. */
 int instance_log_start(struct instance *in, struct err *err);
 void instance_log_write(struct instance *in, struct slice data);
+/* Before the main run ends: says so if the log is not whole. */
+void instance_log_judge(struct instance *in);
 void instance_log_end(struct instance *in); /* nothing more will come */
 /* The files are going: cuts the readers off; @wake: they hear of it. */
 void instance_log_drop(struct instance *in, bool wake);

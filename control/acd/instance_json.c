@@ -76,7 +76,7 @@ json_t *instance_json(struct instance *in)
 	/* A blueprint that is gone or broken has no image that is ready. */
 	if (!in->image)
 		instance_load_blueprint(in, &ignored);
-	ready = in->image && build_is_ready(in->is->builds, in->image);
+	ready = in->image && build_is_present(in->is->builds, in->image);
 
 	all = life_json(&in->rec);
 	wishes = wishes_json(&in->rec);

@@ -7,6 +7,10 @@
  */
 #include "control/acd/instance_impl.h"
 
+#include <stdio.h>
+
+#include "lib/log.h"
+
 struct instance_log {
 	LIST_ENTRY(instance_log) link;
 	struct instance *in; /* NULL: cut off, there is nothing to read */
@@ -71,6 +75,21 @@ void instance_log_write(struct instance *in, struct slice data)
 		return;
 	logring_write(in->ring, data.ptr, data.len);
 	logs_wake(in);
+}
+
+void instance_log_judge(struct instance *in)
+{
+	uint64_t dropped = in->ring ? logring_dropped(in->ring) : 0;
+	char text[128];
+
+	if (dropped == 0)
+		return;
+	snprintf(text, sizeof(text),
+		 "%llu bytes of output are missing from the log: it could not "
+		 "be written (disk full?)",
+		 (unsigned long long)dropped);
+	log_warn("%s: %s", in->rec.name, text);
+	run_notice(in->main, LOG_LVL_WARN, text);
 }
 
 void instance_log_end(struct instance *in)

@@ -395,9 +395,7 @@ int instance_run(struct instance *in, const struct run_request *rq,
 	if (in->rec.container_id) {
 		/* Its removal failed; nothing can start beside it. */
 		start_later(in, &w, fn, arg);
-		in->final = in->rec.state;
-		instance_set_state(in, INSTANCE_STOPPING);
-		instance_teardown(in);
+		instance_teardown_left(in);
 		return 0;
 	}
 	return start_now(in, &w, fn, arg, err);
@@ -438,6 +436,12 @@ void instance_began(struct instance *in, const struct err *err)
 	instance_fn fn = in->run_fn;
 
 	in->run_fn = NULL;
-	if (fn)
-		fn(in->run_arg, err);
+	if (!fn) /* told already */
+		return;
+	fn(in->run_arg, err);
+	/* It stays with the instance, so each run says it again. */
+	if (!err && in->main && strcmp(in->rec.isolation, "crun") == 0)
+		run_notice(in->main, LOG_LVL_INFO,
+			   "isolation crun: the agent shares this machine's "
+			   "kernel; '--isolation runsc' takes that back");
 }

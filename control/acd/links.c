@@ -23,6 +23,7 @@
 /* Whole frames of output should fit, or each costs several wake-ups. */
 #define LINK_SOCKET_BYTES (1024 * 1024)
 #define ASKERS_MAX 64u
+#define ASKER_LIMIT_MS 10000u /* for the whole question */
 
 struct entry {
 	struct entry *next;
@@ -41,6 +42,7 @@ struct asker {
 	struct asker *next;
 	struct links *links;
 	struct loop_io *io;
+	struct loop_timer *limit;
 	int fd;
 	char text[LINKS_ID_MAX + 1];
 	size_t len;
@@ -53,6 +55,7 @@ struct links {
 	struct entry *entries;
 	struct asker *askers;
 	unsigned n_entries, n_askers;
+	unsigned limit_ms;
 };
 
 static struct entry *entry_find(struct links *ls, const char *id)
@@ -159,6 +162,7 @@ static void asker_free(struct asker *a)
 	*at = a->next;
 	a->links->n_askers--;
 	loop_del(a->io);
+	loop_timer_free(a->limit);
 	close(a->fd);
 	free(a);
 }
@@ -205,6 +209,11 @@ static void on_asker(void *arg, uint32_t events)
 	asker_free(a);
 }
 
+static void on_asker_late(void *arg)
+{
+	asker_free(arg);
+}
+
 static void on_connect(void *arg, uint32_t events)
 {
 	struct links *ls = arg;
@@ -222,10 +231,14 @@ static void on_connect(void *arg, uint32_t events)
 		return;
 	a->links = ls;
 	a->io = loop_add(ls->loop, fd, EPOLLIN, on_asker, a);
-	if (!a->io) {
+	a->limit = loop_timer_new(ls->loop, on_asker_late, a);
+	if (!a->io || !a->limit) {
+		loop_del(a->io);
+		loop_timer_free(a->limit);
 		free(a);
 		return;
 	}
+	loop_timer_set(a->limit, ls->limit_ms);
 	a->fd = fd_take(&fd);
 	a->next = ls->askers;
 	ls->askers = a;
@@ -242,6 +255,7 @@ struct links *links_new(struct loop *loop, const char *sock_path,
 		return NULL;
 	}
 	ls->loop = loop;
+	ls->limit_ms = ASKER_LIMIT_MS;
 	ls->fd = sock_unix_listen(sock_path, 0600, (int)ASKERS_MAX);
 	if (ls->fd >= 0)
 		ls->listener = loop_add(loop, ls->fd, EPOLLIN, on_connect, ls);
@@ -252,6 +266,11 @@ struct links *links_new(struct loop *loop, const char *sock_path,
 		return NULL;
 	}
 	return ls;
+}
+
+void links_set_limit(struct links *ls, unsigned ms)
+{
+	ls->limit_ms = ms;
 }
 
 void links_free(struct links *ls)

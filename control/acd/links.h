@@ -17,6 +17,8 @@ struct links;
 /* Listens at @sock_path, mode 0600. */
 struct links *links_new(struct loop *loop, const char *sock_path,
 			struct err *err);
+/* How long a connection has for its question; 10 s by default. */
+void links_set_limit(struct links *ls, unsigned ms);
 void links_free(struct links *ls); /* NULL is fine */
 /* From now on ac-runtime may fetch a link for @id. -ENOSPC, -ENOMEM. */
 int links_expect(struct links *ls, const char *id);

@@ -8,6 +8,7 @@
 #include "control/acd/logfile.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "lib/file.h"
@@ -20,13 +21,32 @@ struct logfile {
 	int alias; /* -1, or the descriptor that is the file as well */
 };
 
+static struct {
+	bool set;
+	uid_t uid;
+	gid_t gid;
+} owner;
+
+void logfile_set_owner(uid_t uid, gid_t gid)
+{
+	owner.set = true;
+	owner.uid = uid;
+	owner.gid = gid;
+}
+
 static int file_open(const char *path)
 {
 	int fd = open(path,
 		      O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 		      0600);
 
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	/* Who may not read it can still be told by acd: no reason to fail. */
+	if ((owner.set && fchown(fd, owner.uid, owner.gid) < 0) ||
+	    fchmod(fd, 0640) < 0)
+		return fd;
+	return fd;
 }
 
 int logfile_open(const char *path, uint64_t max_bytes, struct logfile **ret,

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/err.h"
 
@@ -14,7 +15,10 @@
 
 struct logfile;
 
-/* Opens for appending, mode 0600. */
+/* Whose the files that are opened from now on become; without it they are
+ * ours. */
+void logfile_set_owner(uid_t uid, gid_t gid);
+/* Opens for appending, mode 0640. */
 int logfile_open(const char *path, uint64_t max_bytes, struct logfile **ret,
 		 struct err *err);
 void logfile_close(struct logfile *lf); /* NULL is fine */

@@ -28,6 +28,7 @@
 
 #define MESSAGE_MAX 4096u
 #define PEERS_MAX 16u /* connections that have not sent their message yet */
+#define PEER_LIMIT_MS 10000u /* and get this long for it */
 
 /* A workspace that was sent and waits for its run, or serves one. */
 struct external {
@@ -39,6 +40,7 @@ struct external {
 
 struct peer {
 	struct loop_io *io;
+	struct loop_timer *limit;
 	int fd;
 };
 
@@ -50,7 +52,8 @@ static struct {
 	struct external *externals;
 	unsigned n_externals, n_peers;
 	char idmap_problem[192];
-} mounts = { .listen_fd = -1 };
+	unsigned limit_ms;
+} mounts = { .listen_fd = -1, .limit_ms = PEER_LIMIT_MS };
 
 static struct external *external_find(const char *name)
 {
@@ -137,6 +140,20 @@ static json_t *answer_json(const struct err *err)
 			 "message", err->msg);
 }
 
+static void peer_free(struct peer *p)
+{
+	loop_del(p->io);
+	loop_timer_free(p->limit);
+	close(p->fd);
+	free(p);
+	mounts.n_peers--;
+}
+
+static void on_late(void *arg)
+{
+	peer_free(arg);
+}
+
 static void on_message(void *arg, uint32_t events)
 {
 	struct peer *p = arg;
@@ -159,10 +176,7 @@ static void on_message(void *arg, uint32_t events)
 		if (answer)
 			send(p->fd, answer, strlen(answer), MSG_NOSIGNAL);
 	}
-	loop_del(p->io);
-	close(p->fd);
-	free(p);
-	mounts.n_peers--;
+	peer_free(p);
 }
 
 static void on_connect(void *arg, uint32_t events)
@@ -179,12 +193,21 @@ static void on_connect(void *arg, uint32_t events)
 	if (!p)
 		return;
 	p->io = loop_add(mounts.loop, fd, EPOLLIN, on_message, p);
-	if (!p->io) {
+	p->limit = loop_timer_new(mounts.loop, on_late, p);
+	if (!p->io || !p->limit) {
+		loop_del(p->io);
+		loop_timer_free(p->limit);
 		free(p);
 		return;
 	}
+	loop_timer_set(p->limit, mounts.limit_ms);
 	p->fd = fd_take(&fd);
 	mounts.n_peers++;
+}
+
+void mounts_set_limit(unsigned ms)
+{
+	mounts.limit_ms = ms;
 }
 
 static int listen_at(const char *path, uid_t uid, gid_t gid)
@@ -375,7 +398,15 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 
 bool mounts_has_external(const char *name)
 {
-	return external_find(name) != NULL;
+	const struct external *x = external_find(name);
+
+	return x && x->fd >= 0;
+}
+
+void mounts_forget_external(const char *name)
+{
+	if (mounts_has_external(name))
+		external_drop(name);
 }
 
 const char *mounts_idmap_problem(void)

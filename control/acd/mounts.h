@@ -45,6 +45,8 @@ struct mounts_paths {
 int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 		uint32_t gid, const char *state, const char *run,
 		struct err *err);
+/* How long a peer has for its message; 10 s by default. */
+void mounts_set_limit(unsigned ms);
 void mounts_done(void); /* unmounts all; harmless when not initialised */
 
 /* Makes both mounts; <state>/<name>/{workspace,home} must exist (but for
@@ -54,8 +56,10 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err);
 /* Unmounts both and drops the descriptor. Nothing there is fine. */
 void mounts_release(const char *name);
-/* A descriptor for @name has come and was not released yet. */
+/* A descriptor for @name has come and waits for its run. */
 bool mounts_has_external(const char *name);
+/* Drops the one that waits: it is of another directory than the next run's. */
+void mounts_forget_external(const char *name);
 /* NULL, or why files keep the agent's uid outside (for `ac doctor`). */
 const char *mounts_idmap_problem(void);
 

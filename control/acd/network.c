@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "control/shared/paths.h"
+#include "lib/log.h"
 #include "lib/proc.h"
 
+#define NFT_LIMIT_MS 10000u /* PID 1 stands still meanwhile */
 #define NETWORK_TIMEOUT_MS 30000u
 #define RULESET_MAX (4u * 1024 * 1024)
 
@@ -108,7 +110,9 @@ int network_rules_load(const char *path, struct err *err)
 {
 	const char *const load[] = { "nft", "-f", path, NULL };
 	const char *const list[] = { "nft", "-j", "list", "ruleset", NULL };
-	struct proc_opts opts = { .argv = load, .fd = { -1, 2, 2 } };
+	struct proc_opts opts = { .argv = load,
+				  .fd = { -1, 2, 2 },
+				  .timeout_ms = NFT_LIMIT_MS };
 	SCOPED_STR out = NULL;
 	int r = proc_run(&opts, err);
 
@@ -163,32 +167,78 @@ static json_t *network_json(void)
 			 "false");
 }
 
-static void on_inspected(void *arg, int status, json_t *body,
-			 const struct err *err)
+/* Whatever a network has beside what we ask for is its engine's business. */
+static bool network_fits(const json_t *have)
 {
-	struct ensure *en = arg;
-	const json_t *ipam = json_object_get(body, "IPAM");
+	json_t *want = network_json();
+	const json_t *ipam = json_object_get(have, "IPAM");
 	const json_t *conf = json_array_get(json_object_get(ipam, "Config"), 0);
+	const json_t *opts = json_object_get(have, "Options");
+	const char *key;
+	json_t *value;
+	bool fits = want && str_is(conf, "Gateway", AC_GATEWAY) &&
+		    str_is(conf, "Subnet", AC_SUBNET) &&
+		    str_is(have, "Driver", "bridge") &&
+		    !json_is_true(json_object_get(have, "EnableIPv6"));
+
+	json_object_foreach (json_object_get(want, "Options"), key, value) {
+		if (!str_is(opts, key, json_string_value(value)))
+			fits = false;
+	}
+	json_decref(want);
+	return fits;
+}
+
+static void ensure_create(struct ensure *en)
+{
+	struct err e = { 0 };
+	int r = engine_call_json(en->engine, "POST", "/networks/create",
+				 network_json(), NETWORK_TIMEOUT_MS, on_created,
+				 en);
+
+	if (r == 0)
+		return;
+	err_set(&e, r, "create network %s: %s", AC_BRIDGE, err_text(r));
+	ensure_end(en, &e);
+}
+
+static void on_removed(void *arg, int status, json_t *body,
+		       const struct err *err)
+{
+	(void)body;
+	if (err && status != 404)
+		ensure_end(arg, err);
+	else
+		ensure_create(arg);
+}
+
+/* Of another version of ours, or made by hand. No sandbox is live before
+ * the network is there, so nobody loses it. */
+static void ensure_again(struct ensure *en)
+{
 	struct err e = { 0 };
 	int r;
 
-	if (status == 404) {
-		r = engine_call_json(en->engine, "POST", "/networks/create",
-				     network_json(), NETWORK_TIMEOUT_MS,
-				     on_created, en);
-		if (r == 0)
-			return;
-		err_set(&e, r, "create network %s: %s", AC_BRIDGE, err_text(r));
-	} else if (err) {
-		e = *err;
-	} else if (!str_is(conf, "Gateway", AC_GATEWAY) ||
-		   !str_is(conf, "Subnet", AC_SUBNET)) {
-		err_set(&e, -EEXIST,
-			"the engine has a network %s with other addresses; "
-			"`ac down` and start again",
-			AC_BRIDGE);
-	}
-	ensure_end(en, e.code ? &e : NULL);
+	log_info("network %s has other settings: making it anew", AC_BRIDGE);
+	r = engine_call(en->engine, "DELETE", "/networks/" AC_BRIDGE,
+			NETWORK_TIMEOUT_MS, on_removed, en);
+	if (r == 0)
+		return;
+	err_set(&e, r, "remove network %s: %s", AC_BRIDGE, err_text(r));
+	ensure_end(en, &e);
+}
+
+static void on_inspected(void *arg, int status, json_t *body,
+			 const struct err *err)
+{
+	if (status == 404)
+		ensure_create(arg);
+	else if (err)
+		ensure_end(arg, err);
+	else if (!network_fits(body))
+		ensure_again(arg);
+	else
+		ensure_end(arg, NULL);
 }
 
 int network_ensure(struct engine *engine, network_fn fn, void *arg)

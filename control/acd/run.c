@@ -308,6 +308,8 @@ static void run_force(struct run *r)
 
 void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
 {
+	uint64_t now = clock_ms(), deadline;
+
 	if (r->cause == RUN_SELF)
 		r->cause = cause;
 	if (r->killed)
@@ -316,6 +318,7 @@ void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
 		run_kill(r);
 		return;
 	}
+	deadline = grace_ms < UINT64_MAX - now ? now + grace_ms : UINT64_MAX;
 	if (r->channel) {
 		/* An interactive shell ignores TERM, but not its terminal's
 		 * end; a stopped process has to go on to see either. */
@@ -324,6 +327,10 @@ void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
 			channel_signal(r->channel, SIGHUP);
 		channel_signal(r->channel, SIGCONT);
 	}
+	/* Who asks again, more patiently, does not take back what stands. */
+	if (r->kill_at > 0 && r->kill_at <= deadline)
+		return;
+	r->kill_at = deadline;
 	loop_timer_set(r->timer, grace_ms);
 }
 

@@ -244,6 +244,12 @@ static int op_freeze(struct runtime *rt, const char *id, bool frozen,
 	return docker_do(docker_of(rt), "POST", path, CALL_TIMEOUT_MS, fn, arg);
 }
 
+static int op_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
+{
+	(void)rt;
+	return docker_gpus_check(gpus, err);
+}
+
 static int op_has_image(struct runtime *rt, const char *image,
 			runtime_done_fn fn, void *arg)
 {
@@ -274,6 +280,7 @@ static const struct runtime_ops docker_ops = {
 	.end = docker_op_end,
 	.list = docker_op_list,
 	.freeze = op_freeze,
+	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,
 	.df = docker_op_df,
 	.prune = docker_op_prune,

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "control/acd/dockerd.h"
 #include "control/acd/selftest_bundle.h"
 #include "lib/buf.h"
 #include "lib/file.h"
@@ -28,6 +29,7 @@
 
 #define OUTPUT_MAX (64u * 1024)
 #define CACHE_MAX 4096u
+#define CALL_LIMIT_MS 10000u
 #define PASSED "# self-test passed"
 #define FAILED "# self-test FAILED: "
 #define KEY_HEX (2 * crypto_hash_sha256_BYTES + 1)
@@ -66,6 +68,25 @@ static int hash_file(crypto_hash_sha256_state *st, const char *path)
 	return n < 0 ? -errno : 0;
 }
 
+/* What decides how the binaries are used: the flags of every runsc, and the
+ * sandbox's configuration with its capabilities. */
+static int hash_use(crypto_hash_sha256_state *st, const char *guard)
+{
+	json_t *conf = selftest_config(guard);
+	SCOPED_STR text =
+		conf ? json_dumps(conf, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+
+	json_decref(conf);
+	if (!text)
+		return -ENOMEM;
+	for (const char *const *f = dockerd_runsc_flags; *f; f++)
+		crypto_hash_sha256_update(st, (const unsigned char *)*f,
+					  strlen(*f) + 1);
+	crypto_hash_sha256_update(st, (const unsigned char *)text,
+				  strlen(text) + 1);
+	return 0;
+}
+
 /* The identity of what is tested. */
 static int key_make(struct selftest *t, struct err *err)
 {
@@ -83,6 +104,9 @@ static int key_make(struct selftest *t, struct err *err)
 	r = hash_file(&st, t->spec.guard);
 	if (r < 0)
 		return err_set(err, r, "%s: %s", t->spec.guard, err_text(r));
+	r = hash_use(&st, t->spec.guard);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
 	crypto_hash_sha256_update(&st, (const unsigned char *)uts.release,
 				  strlen(uts.release));
 	crypto_hash_sha256_final(&st, hash);
@@ -227,7 +251,8 @@ static void on_output(void *arg, uint32_t events)
 static void sandbox_remove(struct selftest *t)
 {
 	struct err err = { 0 };
-	int r = selftest_bundle_remove(t->spec.runsc, t->spec.dir, &err);
+	int r = selftest_bundle_remove(t->spec.runsc, t->spec.dir,
+				       t->spec.call_limit_ms, &err);
 
 	if (r < 0)
 		log_warn("remove the self-test's sandbox: %s", err.msg);
@@ -276,20 +301,31 @@ static int test_spawn(struct selftest *t, struct err *err)
 		return r;
 	t->out = loop_add(t->loop, rd, EPOLLIN, on_output, t);
 	t->out_fd = fd_take(&rd);
-	if (!t->out || children_watch(t->children, t->pid, on_end, t) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	if (t->out && children_watch(t->children, t->pid, on_end, t) == 0)
+		return 0;
+	output_close(t);
+	kill(-t->pid, SIGKILL); /* reaped by the loop, like any orphan */
+	t->pid = 0;
+	sandbox_remove(t);
+	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static void version_read(struct selftest *t)
+/* No version is no reason to refuse; a runsc that does not end is. */
+static int version_read(struct selftest *t, struct err *err)
 {
 	const char *const argv[] = { t->spec.runsc, "--version", NULL };
-	struct proc_opts opts = { .argv = argv, .fd = { -1, -1, -1 } };
+	struct proc_opts opts = { .argv = argv,
+				  .fd = { -1, -1, -1 },
+				  .timeout_ms = t->spec.call_limit_ms };
 	SCOPED_STR out = NULL;
+	int r = proc_capture(&opts, OUTPUT_MAX, &out, err);
 
-	if (proc_capture(&opts, OUTPUT_MAX, &out, NULL) == 0 && out)
+	if (r == -ETIMEDOUT)
+		return err_wrap(err, "runsc --version");
+	if (r == 0 && out)
 		str_escape(t->version, sizeof(t->version), out,
 			   strcspn(out, "\n"));
+	return 0;
 }
 
 static void on_timer(void *arg)
@@ -302,8 +338,7 @@ static void on_timer(void *arg)
 		kill(t->pid, SIGKILL);
 		return;
 	}
-	version_read(t);
-	if (key_make(t, &err) < 0) {
+	if (version_read(t, &err) < 0 || key_make(t, &err) < 0) {
 		verdict(t, SELFTEST_REFUSED, err.msg);
 		return;
 	}
@@ -333,6 +368,8 @@ struct selftest *selftest_new(struct loop *loop, struct children *children,
 	t->loop = loop;
 	t->children = children;
 	t->spec = *spec;
+	if (!t->spec.call_limit_ms)
+		t->spec.call_limit_ms = CALL_LIMIT_MS;
 	t->out_fd = -1;
 	buf_init(&t->output, OUTPUT_MAX);
 	return t;

@@ -4,7 +4,8 @@
  *
  * No version is believed. `init-guard --self-test` runs in a throw-away
  * sandbox of the very binary; what passed is remembered by the SHA-256 of
- * both binaries and the kernel's release.
+ * both binaries, the flags, the sandbox's configuration with its capabilities,
+ * and the kernel's release.
  */
 #ifndef CONTROL_ACD_SELFTEST_H
 #define CONTROL_ACD_SELFTEST_H
@@ -25,6 +26,9 @@ struct selftest_spec {
 	const char *guard; /* init-guard */
 	const char *dir; /* for its bundle and runsc's state; made, emptied */
 	const char *cache; /* file that remembers, NULL: test anew */
+	/* The loop stands still for a call of runsc that is not the test: for
+	 * so long at most; 0: 10 s. */
+	unsigned call_limit_ms;
 };
 
 /* @spec's strings are kept by reference. */

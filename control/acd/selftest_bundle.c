@@ -138,9 +138,11 @@ int selftest_bundle_make(const char *runsc, const char *guard, const char *dir,
 	return 0;
 }
 
-int selftest_bundle_remove(const char *runsc, const char *dir, struct err *err)
+int selftest_bundle_remove(const char *runsc, const char *dir,
+			   unsigned limit_ms, struct err *err)
 {
-	struct proc_opts opts = { .fd = { -1, -1, -1 } };
+	struct proc_opts opts = { .fd = { -1, -1, -1 },
+				  .timeout_ms = limit_ms };
 	struct strv argv = { 0 };
 	int r = runsc_argv(runsc, dir, &argv);
 

@@ -15,7 +15,8 @@ json_t *selftest_config(const char *guard);
 /* Makes the bundle below @dir (emptied first); appends the command to run. */
 int selftest_bundle_make(const char *runsc, const char *guard, const char *dir,
 			 struct strv *argv, struct err *err);
-/* Kills what is left of the sandbox, removes @dir. */
-int selftest_bundle_remove(const char *runsc, const char *dir, struct err *err);
+/* Kills what is left of the sandbox within @limit_ms, removes @dir. */
+int selftest_bundle_remove(const char *runsc, const char *dir,
+			   unsigned limit_ms, struct err *err);
 
 #endif

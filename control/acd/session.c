@@ -15,6 +15,10 @@
  * before its owner has given credit back. Towards the guest everything goes
  * through one bounded buffer, with room set aside for what must not be lost.
  *
+ * A guest whose PID 1 stands still (init-guard/exec.c names a way to make it)
+ * keeps its link open and says nothing. It is asked when it matters, that is
+ * when a channel waits for its first sign, and not while all is quiet.
+ *
  * Callbacks may do anything, session_free() and channel_close() included:
  * no channel is touched after its callback, and the session itself goes when
  * the last frame on the stack has let go (depth).
@@ -35,6 +39,8 @@
 #define OUT_CONTROL_MAX (OUT_MAX - 256 * 1024)
 #define OUT_LOW (256u * 1024) /* below it, writers that waited go on */
 #define CREDIT_BATCH (LINK_WINDOW / 4)
+#define SIGN_MS 10000u
+#define PONG_MS 20000u
 
 static void session_events(struct session *s)
 {
@@ -141,6 +147,21 @@ static struct channel **channel_free_slot(struct session *s)
 	return NULL;
 }
 
+/* Of the channels without a sign, the one that has waited longest. */
+static struct channel *channel_oldest_mute(const struct session *s)
+{
+	struct channel *oldest = NULL;
+	uint32_t i;
+
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		struct channel *c = s->channels[i];
+
+		if (c && !c->started && (!oldest || c->id < oldest->id))
+			oldest = c;
+	}
+	return oldest;
+}
+
 int session_exec(struct session *s, const struct link_exec *x,
 		 const struct channel_ops *ops, void *arg, struct channel **ret)
 {
@@ -160,6 +181,7 @@ int session_exec(struct session *s, const struct link_exec *x,
 		.session = s,
 		.id = s->last_id + 1,
 		.flags = x->flags,
+		.opened_ms = clock_ms(),
 		.window = LINK_WINDOW,
 		.stdin_window = x->flags & LINK_EXEC_STDIN ? LINK_WINDOW : 0,
 		.ops = ops,
@@ -173,6 +195,9 @@ int session_exec(struct session *s, const struct link_exec *x,
 	s->last_id = c->id;
 	*slot = c;
 	*ret = c;
+	/* Else a timer runs already, for an older one. */
+	if (channel_oldest_mute(s) == c && !s->ping_sent)
+		session_watch(s);
 	return 0;
 }
 
@@ -268,6 +293,7 @@ void channel_close(struct channel *c)
 static void session_disconnect(struct session *s)
 {
 	s->state = OVER;
+	loop_timer_clear(s->patience);
 	loop_del(s->io);
 	s->io = NULL;
 	close(s->fd);
@@ -331,6 +357,41 @@ static void session_io(void *arg, uint32_t events)
 	session_leave(s);
 }
 
+static void on_patience(void *arg)
+{
+	struct session *s = arg;
+	const struct channel *c = channel_oldest_mute(s);
+	uint64_t now = clock_ms(), due;
+
+	s->depth++;
+	if (s->ping_sent) {
+		err_set(&s->why, -ETIMEDOUT, "the sandbox does not answer");
+		session_lost(s, -ETIMEDOUT);
+	} else if (c) {
+		due = c->opened_ms + s->limits.sign_ms;
+		if (due < s->pong_at_ms + s->limits.sign_ms)
+			due = s->pong_at_ms + s->limits.sign_ms;
+		if (due > now) {
+			loop_timer_set(s->patience, due - now);
+		} else {
+			s->ping_sent = true;
+			loop_timer_set(s->patience, s->limits.pong_ms);
+			send_u32(s, LINK_PING, 0, ++s->ping);
+		}
+	}
+	session_leave(s);
+}
+
+void session_watch(struct session *s)
+{
+	loop_timer_set(s->patience, s->limits.sign_ms);
+}
+
+void session_set_limits(struct session *s, const struct session_limits *l)
+{
+	s->limits = *l;
+}
+
 struct session *session_new(struct loop *loop, int fd,
 			    const struct session_ops *ops, void *arg)
 {
@@ -342,13 +403,17 @@ struct session *session_new(struct loop *loop, int fd,
 		return NULL;
 	}
 	s->fd = fd;
+	s->limits = (struct session_limits){ SIGN_MS, PONG_MS };
 	s->ops = ops;
 	s->arg = arg;
 	buf_init(&s->rest, LINKIO_REST_MAX);
 	buf_init(&s->out, OUT_MAX);
 	s->events = EPOLLIN;
 	s->io = loop_add(loop, fd, s->events, session_io, s);
-	if (!s->io) {
+	s->patience = loop_timer_new(loop, on_patience, s);
+	if (!s->io || !s->patience) {
+		loop_del(s->io);
+		loop_timer_free(s->patience);
 		fd_closep(&fd);
 		ptr_freep(&s);
 		return NULL;
@@ -366,6 +431,8 @@ void session_free(struct session *s)
 	s->freed = true;
 	if (s->state != OVER)
 		session_disconnect(s);
+	loop_timer_free(s->patience);
+	s->patience = NULL;
 	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
 		free(s->channels[i]);
 		s->channels[i] = NULL;

@@ -40,6 +40,13 @@ struct channel_ops {
 /* Takes @fd (non-blocking stream). NULL with errno. */
 struct session *session_new(struct loop *loop, int fd,
 			    const struct session_ops *ops, void *arg);
+/* A guest that gives a new channel no sign (STARTED or EXIT) for @sign_ms gets
+ * a PING; without a PONG within @pong_ms the link ends. 10 s and 20 s unless
+ * set, and nothing is armed yet when this is called. */
+struct session_limits {
+	uint32_t sign_ms, pong_ms;
+};
+void session_set_limits(struct session *s, const struct session_limits *l);
 void session_free(struct session *s); /* no callback any more; NULL is fine */
 int session_assign(struct session *s, const struct link_assign *a);
 int session_quit(struct session *s, uint32_t grace_ms);

@@ -10,6 +10,8 @@
  */
 #include "control/acd/session_impl.h"
 
+#include <string.h>
+
 #include "lib/log.h"
 #include "lib/str.h"
 
@@ -100,6 +102,25 @@ static int guest_hello(struct session *s, const struct link_frame *f)
 	return 0;
 }
 
+/* Only the one that is due, and once: an answer cannot be kept in stock. */
+static int guest_pong(struct session *s, const struct link_frame *f)
+{
+	const uint8_t want[4] = {
+		(uint8_t)(s->ping >> 24),
+		(uint8_t)(s->ping >> 16),
+		(uint8_t)(s->ping >> 8),
+		(uint8_t)s->ping,
+	};
+
+	if (!s->ping_sent || f->payload.len != sizeof(want) ||
+	    memcmp(f->payload.ptr, want, sizeof(want)) != 0)
+		return refuse(s, f, "an answer to no question");
+	s->ping_sent = false;
+	s->pong_at_ms = clock_ms();
+	session_watch(s);
+	return 0;
+}
+
 static int session_frame(struct session *s, const struct link_frame *f)
 {
 	switch (f->type) {
@@ -119,8 +140,9 @@ static int session_frame(struct session *s, const struct link_frame *f)
 		if (s->state == WAIT_HELLO)
 			return refuse(s, f, "log before hello");
 		return guest_log(s, f);
+	case LINK_PONG:
+		return guest_pong(s, f);
 	default:
-		/* A PONG too: no PING was sent. */
 		return refuse(s, f, "not for the host");
 	}
 }
@@ -168,11 +190,13 @@ static int guest_started(struct session *s, struct channel *c,
 static int guest_exit(struct session *s, struct channel **slot,
 		      const struct link_frame *f)
 {
-	struct link_exit x;
+	struct link_exit x = { 0 };
+	int ret = link_get_exit(f, &x);
+	const bool refused = x.kind == LINK_NOEXEC || x.kind == LINK_NOCWD;
 
 	/* The other kinds are acd's own findings. */
-	if (link_get_exit(f, &x) < 0 || x.kind > LINK_NOEXEC ||
-	    (*slot)->started == (x.kind == LINK_NOEXEC))
+	if (ret < 0 || (x.kind > LINK_NOEXEC && !refused) ||
+	    (*slot)->started == refused)
 		return refuse(s, f, "bad exit");
 	session_channel_finish(slot, &x);
 	return 0;

@@ -13,6 +13,7 @@ struct channel {
 	struct session *session; /* NULL: over */
 	uint32_t id;
 	uint32_t flags; /* LINK_EXEC_* */
+	uint64_t opened_ms;
 	bool started;
 	bool deaf; /* channel_close() was called */
 	bool eof_sent;
@@ -35,6 +36,11 @@ struct session {
 	bool waiting; /* somebody may have found no room for STDIN */
 	struct channel *channels[LINK_CHANNELS_MAX];
 	uint32_t last_id;
+	struct loop_timer *patience; /* for a first sign, or for the PONG */
+	struct session_limits limits;
+	uint32_t ping; /* number of the last PING, its payload */
+	uint64_t pong_at_ms; /* when the last one came */
+	bool ping_sent; /* and its PONG is due */
 	uint64_t log_second;
 	unsigned log_count;
 	unsigned depth;
@@ -45,6 +51,9 @@ struct session {
 /* Judges one frame and tells whom it concerns. 0, or why the link is over:
  * s->why says it for the user; -ECANCELED: a callback freed the session. */
 int session_guest_frame(void *session, const struct link_frame *f);
+/* Watches over the channels that wait for their first sign, if any; after a
+ * PONG, from now on. */
+void session_watch(struct session *s);
 /* A channel's number is done with; its owner hears of it unless it has
  * left. */
 void session_channel_finish(struct channel **slot, const struct link_exit *x);

@@ -197,6 +197,12 @@ int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 							    "stopping",
 			       acd->progress);
 	}
+	if (acd->pruning) {
+		*ret_code = "unavailable";
+		return err_set(err, -EAGAIN,
+			       "all nested containers are being removed; try "
+			       "again in a moment");
+	}
 	if (supervise_status(acd->supervise).state != SUPERVISE_UP) {
 		*ret_code = "engine_down";
 		return err_set(err, -EAGAIN,

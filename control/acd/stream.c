@@ -7,10 +7,14 @@
  * the queue that reaches. The run gets its credit when the client has given
  * its own, so the queue holds one window and a replay at most: the guest may
  * not send more. With an empty queue and enough credit, output goes straight
- * from the receive buffer of the guest's link to the client.
+ * from the receive buffer of the guest's link to the client. Headers are in
+ * nobody's window: small frames become one while they wait, and OUT_MAX has
+ * room for a header with every byte, as when two streams take turns.
  *
  * Input that the run cannot take yet waits in @input, one window at most,
- * since the client gets credit only for what was passed on.
+ * since the client gets credit only for what was passed on. A client that
+ * leaves its run behind has given that input, too: without a connection the
+ * stream then stays until the run has taken it, and lets output pass.
  *
  * After EXIT acd closes its direction only and reads on until the client has
  * closed, too: a client that is just sending must not be hit by EPIPE before
@@ -30,7 +34,7 @@
 #include "lib/log.h"
 
 #define CHANNEL 1u /* there is but one on such a connection */
-#define OUT_MAX (2 * LINK_WINDOW)
+#define OUT_MAX ((LINK_HEADER + 2) * LINK_WINDOW)
 #define CREDIT_BATCH (LINK_WINDOW / 4)
 #define LINGER_MS 5000u /* for the client to close after its EXIT */
 
@@ -44,11 +48,15 @@ struct stream {
 	struct run_watch *watch;
 	enum stream_role role;
 	bool over; /* EXIT is in the queue */
+	bool broken; /* something could not be queued; ends at the next event */
+	bool leaving; /* without its client, for the sake of @input */
 	struct loop_timer *linger; /* EXIT was sent */
 
 	struct buf rest; /* beginning of a frame from the client */
 	struct buf out;
 	size_t sendable; /* bytes of out that the client has credit for */
+	size_t tail; /* size of the last frame in out if it is output, else 0 */
+	enum link_type tail_type;
 	uint32_t window; /* bytes of output that the client takes */
 	uint32_t replay; /* bytes in out that are not the run's */
 
@@ -126,19 +134,48 @@ static int stream_flush(struct stream *st)
 /* Queue frames could not fit only if somebody's accounting is wrong. */
 static void stream_check(struct stream *st, int put_result)
 {
-	if (put_result < 0 && st->fd >= 0) {
-		log_error("a client's stream broke: %s", err_text(put_result));
+	if (put_result >= 0 || st->broken)
+		return;
+	st->broken = true;
+	log_error("a client's stream broke: %s", err_text(put_result));
+	if (st->fd >= 0)
 		shutdown(st->fd, SHUT_RDWR);
-	}
 }
 
 /* The frame was put at the end of the queue. */
 static void stream_queued(struct stream *st, int put_result)
 {
+	st->tail = 0;
 	stream_check(st, put_result);
 	stream_release(st);
 	if (st->fd >= 0)
 		stream_flush(st); /* an error shows at the next event */
+}
+
+/* Adds @data to the last frame of the queue, of which nothing was sent yet;
+ * false: it needs a frame of its own. */
+static bool output_merge(struct stream *st, enum link_type type,
+			 struct slice data)
+{
+	size_t queued = buf_len(&st->out), len;
+	bool released;
+
+	if (st->tail == 0 || st->tail > queued || st->tail_type != type ||
+	    st->tail + data.len > LINK_HEADER + LINK_PAYLOAD_MAX)
+		return false;
+	released = st->sendable > queued - st->tail;
+	if ((released && data.len > st->window) ||
+	    buf_append(&st->out, data.ptr, data.len) < 0)
+		return false;
+	st->tail += data.len;
+	len = st->tail - LINK_HEADER;
+	link_put_header(st->out.mem + st->out.end - st->tail, type, CHANNEL,
+			len);
+	if (released) {
+		st->window -= (uint32_t)data.len;
+		st->sendable += data.len;
+	}
+	return true;
 }
 
 static void stream_output(void *arg, enum link_type type, struct slice data)
@@ -146,8 +183,13 @@ static void stream_output(void *arg, enum link_type type, struct slice data)
 	struct stream *st = arg;
 	int ret;
 
+	if (st->leaving)
+		run_watch_credit(st->watch, (uint32_t)data.len);
+	if (st->leaving || st->broken || data.len == 0)
+		return;
 	if (st->fd >= 0 && buf_len(&st->out) == 0 && data.len <= st->window) {
 		st->window -= (uint32_t)data.len;
+		st->tail = 0; /* a rest of this frame is no whole one */
 		ret = linkio_send(st->fd, &st->out, type, CHANNEL, data.ptr,
 				  data.len);
 		st->sendable = buf_len(&st->out);
@@ -155,7 +197,13 @@ static void stream_output(void *arg, enum link_type type, struct slice data)
 		stream_events(st);
 		return;
 	}
+	if (output_merge(st, type, data)) {
+		stream_events(st);
+		return;
+	}
 	ret = link_put(&st->out, type, CHANNEL, data.ptr, data.len);
+	st->tail = ret == 0 ? LINK_HEADER + data.len : 0;
+	st->tail_type = type;
 	stream_check(st, ret);
 	stream_release(st);
 }
@@ -164,6 +212,8 @@ static void stream_started(void *arg, uint32_t pid)
 {
 	struct stream *st = arg;
 
+	if (st->leaving)
+		return;
 	stream_queued(st, link_put_u32(&st->out, LINK_STARTED, CHANNEL, pid));
 }
 
@@ -171,8 +221,23 @@ static void stream_notice(void *arg, uint8_t level, const char *text)
 {
 	struct stream *st = arg;
 
+	if (st->leaving)
+		return;
 	stream_queued(st, link_put_text(&st->out, LINK_NOTICE, CHANNEL, level,
 					text));
+}
+
+/* The client has left its run to itself. */
+static void stream_leave(struct stream *st)
+{
+	struct run *r = st->run;
+
+	run_watch_free(st->watch);
+	st->watch = NULL;
+	st->run = NULL;
+	if (r)
+		run_detach(r);
+	stream_free(st);
 }
 
 /* ---- input ---- */
@@ -190,7 +255,7 @@ static void input_passed(struct stream *st, size_t len)
 	uint32_t owed;
 
 	st->in_owed += (uint32_t)len;
-	if (st->in_owed < CREDIT_BATCH || st->over)
+	if (st->in_owed < CREDIT_BATCH || st->over || st->leaving)
 		return;
 	owed = st->in_owed;
 	st->in_owed = 0;
@@ -231,7 +296,11 @@ static void input_continue(struct stream *st)
 
 static void stream_stdin_credit(void *arg)
 {
-	input_continue(arg);
+	struct stream *st = arg;
+
+	input_continue(st);
+	if (st->leaving && buf_len(&st->input) == 0)
+		stream_leave(st);
 }
 
 static int client_stdin(struct stream *st, struct slice data)
@@ -291,9 +360,8 @@ static int client_resize(struct stream *st, const struct link_frame *f)
 
 static int client_detach(struct stream *st)
 {
-	if (st->run && st->role != STREAM_GUEST)
-		run_detach(st->run);
-	st->role = STREAM_GUEST; /* its loss ends nothing any more */
+	if (st->role == STREAM_OWNER)
+		st->role = STREAM_DETACHED; /* its loss ends nothing any more */
 	return -ENOTCONN;
 }
 
@@ -328,19 +396,40 @@ static int client_frame(void *arg, const struct link_frame *f)
 
 /* ---- the connection ---- */
 
+/* Goes on without a connection, until the run has taken @input. */
+static void stream_stay(struct stream *st)
+{
+	st->leaving = true;
+	loop_del(st->io);
+	st->io = NULL;
+	if (st->fd >= 0)
+		shutdown(st->fd, SHUT_RDWR);
+	fd_closep(&st->fd);
+	buf_consume(&st->out, buf_len(&st->out));
+	st->sendable = st->tail = 0;
+	/* All output so far is disposed of: more than was sent is fine. */
+	run_watch_credit(st->watch, UINT32_MAX);
+}
+
 /* The client has gone, one way or another. */
 static void stream_lost(struct stream *st)
 {
 	struct run *r = st->run;
 
+	if (r && st->role == STREAM_DETACHED && buf_len(&st->input) > 0) {
+		stream_stay(st);
+		return;
+	}
+	if (r && st->role == STREAM_DETACHED) {
+		stream_leave(st);
+		return;
+	}
 	/* The watch first: the end of an exec would call it. */
 	run_watch_free(st->watch);
 	st->watch = NULL;
 	st->run = NULL;
 	if (r && st->role == STREAM_OWNER)
 		run_abandon(r);
-	else if (r && st->role == STREAM_DETACHED)
-		run_detach(r);
 	stream_free(st);
 }
 
@@ -386,6 +475,10 @@ static void stream_exited(void *arg, const struct link_exit *x)
 	struct stream *st = arg;
 
 	st->run = NULL;
+	if (st->leaving) {
+		stream_free(st);
+		return;
+	}
 	st->over = true;
 	stream_queued(st, link_put_exit(&st->out, CHANNEL, x));
 	/* The connection's next event (it is writable) closes it. */
@@ -469,6 +562,8 @@ void stream_connect(struct stream *st, int fd, struct slice early)
 		st->events = EPOLLIN | EPOLLOUT;
 		st->io = loop_add(st->loop, fd, st->events, stream_io, st);
 		ret = st->io ? stream_early(st, early) : -errno;
+		if (st->broken)
+			ret = -ENOBUFS;
 	}
 	if (ret < 0) {
 		stream_lost(st);

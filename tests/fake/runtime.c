@@ -80,7 +80,9 @@ static void answer_list(struct fake_op *op)
 	size_t i;
 
 	for (i = 0; i < FAKE_RUNTIME_LISTED && op->f->listed[i]; i++)
-		op->each(op->arg, op->f->listed[i], "somebody", true);
+		op->each(op->arg, op->f->listed[i],
+			 op->f->listed_name ? op->f->listed_name : "somebody",
+			 true);
 	op->fn.done(op->arg, NULL);
 }
 
@@ -166,13 +168,14 @@ static int fake_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 	return 0;
 }
 
-static int fake_end(struct runtime *rt, const char *id, runtime_end_fn fn,
-		    void *arg)
+static int fake_end(struct runtime *rt, const char *id, bool lost,
+		    runtime_end_fn fn, void *arg)
 {
 	struct fake_runtime *f = (struct fake_runtime *)rt;
 
 	(void)id;
 	f->ends++;
+	f->lost_ends += lost;
 	op_new(rt, OP_END, arg)->fn.end = fn;
 	return 0;
 }
@@ -187,11 +190,20 @@ static int fake_list(struct runtime *rt, runtime_each_fn each,
 	return 0;
 }
 
+/* One GPU, "0". */
+static int fake_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
+{
+	(void)rt;
+	return strcmp(gpus, "0") == 0 ? 0 :
+					err_set(err, -ENODEV, "no such GPU");
+}
+
 static const struct runtime_ops fake_runtime_ops = {
 	.name = "fake",
 	.start = fake_start,
 	.remove = fake_remove,
 	.stats = fake_stats,
+	.has_gpus = fake_has_gpus,
 	.end = fake_end,
 	.list = fake_list,
 };

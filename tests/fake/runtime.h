@@ -24,8 +24,9 @@ struct fake_runtime {
 	struct runtime_end end;
 	struct runtime_stats stats;
 	const char *listed[FAKE_RUNTIME_LISTED]; /* ids, NULL-terminated */
+	const char *listed_name; /* whose all of them are; NULL: "somebody" */
 	/* What the test looks at. */
-	unsigned starts, removes, ends;
+	unsigned starts, removes, ends, lost_ends;
 	char removed[64]; /* the last */
 	char name[64], image[64], address[32];
 	char workspace[256];

@@ -101,7 +101,7 @@ alive"
 }
 
 @test "limits out of range are refused before anything starts" {
-	for bad in '--cpus 0' '--cpus -1' '--cpus many' '--memory 12q' \
+	for bad in '--cpus 0.0001' '--cpus -1' '--cpus many' '--memory 12q' \
 		'--pids 0x10' '--timeout soon' '--memory 99999999999999t'; do
 		# shellcheck disable=SC2086 # words are meant
 		run -125 "$AC" run base lim2 $bad -- true

@@ -116,6 +116,12 @@ teardown_file() {
 	state_is cmd running
 }
 
+@test "destroy of a running instance wants more than --yes" {
+	run -1 "$AC" destroy cmd --yes
+	says 'stop-instance cmd'
+	state_is cmd running
+}
+
 @test "clean wipes the home with its credentials, keeps the workspace" {
 	run -0 "$AC" run base cmd2 -- sh -c \
 		'echo token >~/.netrc; mkdir -p ~/.config/x; echo w >w'

@@ -155,6 +155,6 @@ need() { command -v "$1" >/dev/null || skip "no $1 here"; }
 gone() {
 	local name
 	for name; do
-		"$AC" destroy "$name" --yes >/dev/null 2>&1 || true
+		"$AC" destroy "$name" --force --yes >/dev/null 2>&1 || true
 	done
 }

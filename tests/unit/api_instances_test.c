@@ -222,6 +222,52 @@ static void talk_create(void)
 	HAS(get("/v1/instances/one"), "HTTP/1.1 404");
 }
 
+#define ONE "{\"name\":\"one\",\"blueprint\":\"base\","
+
+/* What stays with an instance can be taken back; what cannot be had here is
+ * not stored. */
+static void talk_wishes(void)
+{
+	static const struct {
+		const char *wish, *shown;
+	} rows[] = {
+		{ "\"gpus\":\"all\"}", "no such GPU" },
+		{ "\"gpus\":\"0\"}", "\"gpus\":\"0\"" },
+		{ "\"gpus\":\"1\"}", "no such GPU" },
+		{ "\"pids\":9}", "\"gpus\":\"0\"" },
+		{ "\"gpus\":\"\"}", "\"gpus\":null" },
+		{ "\"cpus_milli\":7,\"memory\":1073741824}",
+		  "\"cpus_milli\":7" },
+		{ "\"memory\":0}", "\"memory\":0" },
+		{ "\"cpus_milli\":null}", "\"cpus_milli\":250" },
+		{ "\"isolation\":\"crun\"}", "\"isolation\":\"crun\"" },
+		{ "\"isolation\":\"\"}", "\"isolation\":\"runsc\"" },
+		{ "\"workspace\":\"/src\"}", "\"workspace\":\"/src\"" },
+		{ "\"workspace\":\"\"}", "\"workspace\":null" },
+		{ "\"env\":[\"A=1\",\"AB=1\"]}", "\"env\":[\"A=1\",\"AB=1\"]" },
+		{ "\"env\":[\"B=2\"]}", "\"env\":[\"B=2\",\"A=1\",\"AB=1\"]" },
+		{ "\"env\":[\"A=3\",\"B=\"]}",
+		  "\"env\":[\"A=3\",\"B=\",\"AB=1\"]" },
+		{ "\"env\":[]}", "\"env\":[]" },
+		{ "\"env\":[\"A=1\"]}", "\"env\":[\"A=1\"]" },
+		{ "\"env_clear\":true,\"env\":[\"C=3\"]}",
+		  "\"env\":[\"C=3\"]" },
+		{ "\"env_clear\":true}", "\"env\":[]" },
+	};
+	char body[200];
+	size_t i;
+
+	HAS(ask_post("/v1/instances", ONE "\"gpus\":\"all\"}"), "no such GPU");
+	HAS(ask_post("/v1/instances", ONE "\"gpus\":\"all\"}"), "HTTP/1.1 501");
+	HAS(get("/v1/instances"), "{\"instances\":[]}");
+	make_one();
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(body, sizeof(body), ONE "%s", rows[i].wish);
+		HAS(ask_post("/v1/instances", body), rows[i].shown);
+	}
+	HAS(get("/v1/instances/one"), "\"pids\":9");
+}
+
 static void talk_run(void)
 {
 	uint64_t output = 0;
@@ -404,6 +450,7 @@ static void serve(const char *what, void (*talk)(void))
 int main(void)
 {
 	serve("create, look, remove", talk_create);
+	serve("wishes are taken back", talk_wishes);
 	serve("run, exec, attach", talk_run);
 	serve("leave, detach, stop", talk_leave);
 	serve("leave before it begins", talk_leave_early);

@@ -12,6 +12,7 @@
 #include "control/acd/blueprint.h"
 #include "control/acd/build.h"
 #include "control/acd/children.h"
+#include "control/acd/instance_impl.h" /* one that runs, without a runtime */
 #include "control/acd/store.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -249,6 +250,14 @@ static void client_daemon(void)
 	check(strcmp(error_code(j), "busy") == 0);
 }
 
+static void client_prune_twice(void)
+{
+	json_t *j = answer("POST", "/v1/prune", "/v1/prune", "{\"force\":true}",
+			   "409");
+
+	check(strcmp(error_code(j), "busy") == 0);
+}
+
 static void client_prune(void)
 {
 	answer("POST", "/v1/prune", "/v1/prune", "{\"images\":true}", "204");
@@ -300,9 +309,17 @@ static int fake_df(struct runtime *rt ATTR_UNUSED,
 	return 0;
 }
 
+static struct acd *served;
+
 static int fake_prune(struct runtime *rt ATTR_UNUSED, bool images,
 		      runtime_done_fn fn, void *arg)
 {
+	struct err err = { 0 };
+	const char *code = "";
+
+	is_int(acd_may_run(served, "runsc", &err, &code), -EAGAIN,
+	       "nothing runs while all is being removed");
+	is_str(code, "unavailable", "for now");
 	pruned += images ? 1 : 100;
 	fn(arg, NULL);
 	return 0;
@@ -379,10 +396,15 @@ static void test_routes(struct acd *acd)
 					 getgid(), &err) == 0,
 		"listen %s", err.msg))
 		return;
+	instance_find(acd->instances, "one")->rec.state = INSTANCE_RUNNING;
 	is_int(run_client(acd->children, client_daemon), 0, "daemon");
-	store_delete(acd->store, "one", &err);
+	instance_find(acd->instances, "one")->rec.state = INSTANCE_STOPPED;
+	acd->pruning = true;
+	is_int(run_client(acd->children, client_prune_twice), 0, "prune twice");
+	acd->pruning = false;
 	is_int(run_client(acd->children, client_prune), 0, "prune");
 	is_int(pruned, 1, "with its images");
+	ok(!acd->pruning, "and it is over");
 	is_int(run_client(acd->children, client_blueprints), 0, "blueprints");
 	is_int(run_client(acd->children, client_build), 0, "build");
 }
@@ -408,11 +430,14 @@ int main(void)
 	acd.children = children_new();
 	acd.builds = builds_new(loop, acd.children);
 	acd.store = make_state(&r);
+	acd.instances = instances_new(loop, acd.store, &rt, acd.builds, NULL);
+	served = &acd;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	loop_signals(loop, &set, on_signal, acd.children);
 	test_routes(&acd);
 	http_free(acd.http);
+	instances_free(acd.instances);
 	builds_free(acd.builds);
 	store_close(acd.store);
 	children_free(acd.children);

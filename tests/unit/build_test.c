@@ -130,6 +130,39 @@ static void test_lines(void)
 	ok(build_is_ready(builds, "base"), "another image was forgotten");
 	build_forget(builds, NULL);
 	ok(!build_is_ready(builds, "base"), "all were forgotten");
+	build_note(builds, "base");
+	ok(build_is_present(builds, "base") && !build_is_ready(builds, "base"),
+	   "what the engine has is present, but not ensured");
+	build_forget(builds, NULL);
+	ok(!build_is_present(builds, "base"), "until it is forgotten");
+}
+
+/* images/build-progress.sh on what BuildKit says of two stages at once. */
+static void test_progress(void)
+{
+	static const char command[] =
+		"bash -c '. images/build-progress.sh; {"
+		" echo \"#5 [a 1/2] RUN : \\\"compile it\\\" && make\";"
+		" echo \"#6 [b 1/1] COPY --from=a /out/ /usr/local/\"; sleep "
+		"1.1;"
+		" echo \"#6 DONE 1.1s\"; echo \"#7 [a 2/2] COPY x y ./\";"
+		" sleep 1.1; echo \"#5 DONE 2.2s\"; echo \"#7 DONE 1.1s\";"
+		" echo \"#8 exporting to image\"; sleep 1.1;"
+		" echo \"#8 DONE 1.1s\"; } | progress_build it 4 /dev/null' "
+		"2>&1"
+		" | sed 's/ [.][.][.] .*//'";
+	char out[512] = "";
+	FILE *f = popen(command, "r");
+	size_t n = f ? fread(out, 1, sizeof(out) - 1, f) : 0;
+
+	out[n] = '\0';
+	ok(f && pclose(f) == 0, "it runs");
+	is_str(out,
+	       "ac: image it [1/4] copy /usr/local/ from a\n"
+	       "ac: image it [2/4] compile it\n"
+	       "ac: image it [3/4] copy x\n"
+	       "ac: image it [4/4] store the image\n",
+	       "what has ended is numbered in order, in a few words");
 }
 
 static void test_failure(void)
@@ -272,6 +305,7 @@ int main(void)
 	builds = builds_new(loop, children);
 	builds_set_script(builds, script);
 	test_lines();
+	test_progress();
 	test_failure();
 	test_queue();
 	test_flood();

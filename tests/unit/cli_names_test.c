@@ -94,7 +94,7 @@ static void test_copy_sides(void)
 		{ "box:a:b", 0, true, false, "box", "a:b" },
 		{ "./a:b", 0, false, false, "", "./a:b" },
 		{ "/a:b", 0, false, false, "", "/a:b" },
-		{ "box:", -EINVAL, true, false, "", "" },
+		{ "box:", 0, true, false, "box", "/workspace" },
 		{ ":x", -EINVAL, true, false, "", "" },
 		{ "", -EINVAL, false, false, "", "" },
 	};

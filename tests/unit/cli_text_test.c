@@ -7,10 +7,18 @@
 #include <linux/capability.h>
 
 #include "control/cli/build.h"
+#include "control/cli/cmd_cp.h"
+#include "control/cli/cmd_instance.h"
 #include "control/cli/cmd_stats.h"
+#include "control/cli/client.h"
+#include "control/cli/commands.h"
+#include "control/cli/http.h"
 #include "control/cli/outer.h"
+#include "control/cli/progress.h"
 #include "control/cli/top.h"
 #include "control/shared/json.h"
+#include "lib/sock.h"
+#include "lib/file.h"
 #include "tests/unit/tap.h"
 
 static bool has_word(const json_t *list, const char *word)
@@ -83,8 +91,41 @@ static void test_bounding(void)
 		   "bounding set of row %zu", i);
 	ok(outer_spec_caps(0, &none) == 0 && none.n == 0,
 	   "no set, no capability");
-	ok(outer_spec_gpus("/nonexistent", &none) == 0 && none.n == 0,
+	ok(outer_spec_gpus("/nonexistent", "all", &none) == 0 && none.n == 0,
 	   "no GPU");
+}
+
+static void test_gpus(void)
+{
+	static const struct {
+		const char *wish;
+		int want;
+		size_t n;
+	} rows[] = {
+		{ NULL, 0, 0 },         { "", 0, 0 },    { "all", 0, 4 },
+		{ "1", 0, 3 },          { "1,0", 0, 4 }, { "7", 0, 2 },
+		{ "0;rm", -EINVAL, 0 },
+	};
+	static const char *const nodes[] = { "nvidia0", "nvidia1", "nvidiactl",
+					     "nvidia-uvm", "null" };
+	char dev[] = "/tmp/cli_text_test.XXXXXX";
+
+	if (!mkdtemp(dev))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		SCOPED_STR path = str_printf("%s/%s", dev, nodes[i]);
+
+		file_write_atomic(path, "", 0, 0600);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct strv got = { 0 };
+
+		is_int(outer_spec_gpus(dev, rows[i].wish, &got), rows[i].want,
+		       "AC_GPUS=%s", rows[i].wish ? rows[i].wish : "(unset)");
+		is_int(got.n, rows[i].n, "that many nodes");
+		strv_done(&got);
+	}
+	file_remove_tree(dev);
 }
 
 static void test_demux(void)
@@ -180,10 +221,138 @@ static void test_cpu(void)
 	is_int(stats_cpu_milli(a, a), 0, "no time between");
 }
 
+static void test_instance_names(void)
+{
+	SCOPED_JSON list = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]",
+				     "name", "alpha", "state", "exited", "name",
+				     "beta", "state", "running", "name",
+				     "gamma", "state", "failed");
+	char got[64];
+
+	is_int(instance_names(list, false, got, sizeof(got)), 2,
+	       "two do not run");
+	is_str(got, "alpha, gamma", "which");
+	is_int(instance_names(list, true, got, sizeof(got)), 1, "one runs");
+	is_str(got, "beta", "which");
+	is_int(instance_names(list, false, got, 16), 2, "counted all the same");
+	is_str(got, "alpha, ...", "as many names as fit");
+}
+
+static void test_copy_errors(void)
+{
+	static const struct {
+		int code;
+		const char *want;
+	} rows[] = {
+		{ 80, "job:/x: no such file or directory" },
+		{ 81, "job:/x: permission denied" },
+		{ 82, "job:/x: not a directory" },
+		{ 2, "job:/x: not all of it could be copied" },
+	};
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		err = (struct err){ 0 };
+		ok(cp_there_error(rows[i].code, "job", "/x", &err) < 0,
+		   "code %d is a failure", rows[i].code);
+		is_str(err.msg, rows[i].want, "in the user's words");
+	}
+}
+
+static void test_guess(void)
+{
+	static const char *const rows[][2] = {
+		{ "stauts", "status" },
+		{ "destory", "destroy" },
+		{ "stat", "stats" },
+		{ "buidl", "build" },
+		{ "lgos", "logs" },
+		{ "__complet", NULL },
+		{ "frobnicate", NULL },
+		{ "xy", NULL },
+		{ "", NULL },
+		{ "a-word-longer-than-any-command-can-be-that-there-is", NULL },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(command_guess(rows[i][0]), rows[i][1],
+		       "what '%s' may mean", rows[i][0]);
+}
+
+static void test_option_words(void)
+{
+	static const char *const rows[][2] = {
+		{ "'cpus_milli' must be between 0 and 9",
+		  "--cpus (in thousandths) must be between 0 and 9" },
+		{ "no: 'cwd' must be x", "no: --workdir must be x" },
+		{ "unknown key 'x'", "unknown key 'x'" },
+	};
+	char got[128];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(client_option_words(got, sizeof(got), rows[i][0]),
+		       rows[i][1], "by the option's name: %zu", i);
+}
+
+static void hang_up(void *arg)
+{
+	fd_closep(arg);
+}
+
+/* Without a deadline and with nothing to read, we are heard from. */
+static void test_idle(void)
+{
+	const struct http_request rq = { .method = "POST", .path = "/" };
+	char path[64];
+	struct http h;
+	int sock;
+
+	snprintf(path, sizeof(path), "/tmp/ac-idle-%d.sock", (int)getpid());
+	sock = sock_unix_listen(path, 0600, 4);
+	if (!ok(sock >= 0, "a peer that never answers"))
+		return;
+	http_init(&h, path);
+	h.idle = hang_up;
+	h.idle_arg = &sock;
+	is_int(http_call(&h, &rq), -ECONNRESET, "idle was called and ended it");
+	is_int(sock, -1, "by hanging up");
+	http_done(&h);
+	unlink(path);
+}
+
+static void test_progress_cut(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "short", "short" },
+		{ "nineteen characters", "nineteen characters" },
+		{ "one two three four five six", "one two three..." },
+		{ "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnop..." },
+		{ "", "" },
+	};
+	char got[20];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(progress_cut(got, sizeof(got), rows[i].text),
+		       rows[i].want, "a line of progress, cut: %zu", i);
+}
+
 int main(void)
 {
+	test_instance_names();
+	test_copy_errors();
+	test_guess();
+	test_option_words();
+	test_idle();
+	test_progress_cut();
 	test_spec();
 	test_bounding();
+	test_gpus();
 	test_demux();
 	test_ndjson();
 	test_top();

@@ -196,7 +196,8 @@ static void test_limits(void)
 	is_int(n, ENGINE_CALLS_MAX, "as many as promised");
 	r.calls = 0;
 	engine_free(e);
-	is_int(r.calls, 0, "free drops what is under way without a word");
+	is_int(r.calls, ENGINE_CALLS_MAX, "free ends what is under way");
+	is_int(r.code, -ECANCELED, "as canceled: %s", r.msg);
 	fake_engine_free(f);
 }
 

@@ -76,7 +76,10 @@ static void test_noexec(void)
 		uint32_t id = guest_exec(&g, &x);
 
 		guest_until(&g, &g.ch[id].over);
-		ok(!g.ch[id].started && g.ch[id].exit.kind == LINK_NOEXEC &&
+		ok(!g.ch[id].started &&
+			   g.ch[id].exit.kind == (cases[i].cwd[0] ?
+							  LINK_NOCWD :
+							  LINK_NOEXEC) &&
 			   g.ch[id].exit.value == cases[i].want,
 		   "exec '%s' in '%s' is refused", cases[i].argv0,
 		   cases[i].cwd);

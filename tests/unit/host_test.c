@@ -55,16 +55,23 @@ static void test_logfile(void)
 {
 	SCOPED_STR path = str_printf("%s/log", top);
 	SCOPED_FD alias = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const bool root = geteuid() == 0;
 	struct logfile *lf = NULL;
 	struct err err = { 0 };
+	struct stat st = { 0 };
 
 	is_int(logfile_open("/nonexistent/log", 10, &lf, &err), -ENOENT, "%s",
 	       err.msg);
+	logfile_set_owner(root ? 4711 : geteuid(), root ? 4712 : getegid());
 	is_int(logfile_open(path, 10, &lf, NULL), 0, "open");
 	logfile_write(lf, "0123456789", 10);
 	is_file("log", "0123456789", "as much as fits");
 	logfile_write(lf, "a", 1);
 	is_file("log", "", "one more: rotated");
+	ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0640, "mode 0640");
+	ok(st.st_uid == (root ? 4711 : geteuid()) &&
+		   st.st_gid == (root ? 4712 : getegid()),
+	   "belongs to the user, also after the rotation");
 	is_file("log.1", "0123456789a", "nothing lost");
 	is_int(logfile_redirect(lf, alias), 0, "redirect");
 	is_int(fd_write_all(alias, "by the alias", 12), 0, "write there");

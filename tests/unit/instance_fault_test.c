@@ -3,6 +3,8 @@
  * instance_fault_test.c - what may go wrong around a sandbox, and when calls
  * come at a bad moment
  */
+#include <sys/resource.h>
+
 #include "tests/unit/instance_world.h"
 
 static void test_start_error(void)
@@ -261,6 +263,48 @@ static void test_removal_fails(void)
 	world_done(&w);
 }
 
+static void test_removal_again(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct outcome o = { 0 };
+	struct instance *in;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	w.rt->remove_error = -EIO;
+	run_through(&w, &v, in, "true", NULL);
+	ok(instance_record(in)->container_id, "a sandbox is left");
+	instance_stop(in, 1000, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls);
+	is_int(o.err.code, -EIO, "a stop tries again, and says so");
+	is_int(state_of(in), INSTANCE_STOPPED, "the state is as it was");
+	w.rt->remove_error = 0;
+	instance_stop(in, 1000, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls == 2);
+	ok(o.err.code == 0 && !instance_record(in)->container_id,
+	   "until it is gone");
+
+	w.rt->remove_error = -EIO;
+	run_through(&w, &v, in, "true", NULL);
+	w.rt->remove_error = 0;
+	w.rt->listed[0] = instance_record(in)->container_id;
+	w.rt->listed_name = "one";
+	instances_reconcile(w.is, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls == 3);
+	ok(o.err.code == 0 && !instance_record(in)->container_id,
+	   "an engine that is up again removes it, too");
+
+	run_up(&w, &v, in, "sleep", NULL);
+	w.rt->removes = 0;
+	w.rt->listed[0] = instance_record(in)->container_id;
+	instances_reconcile(w.is, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls == 4);
+	ok(w.rt->removes == 0 && state_of(in) == INSTANCE_RUNNING,
+	   "but none that is live");
+	world_done(&w);
+}
+
 static void test_store_fails(void)
 {
 	struct world w;
@@ -295,6 +339,38 @@ static void test_store_fails(void)
 	STEP_UNTIL(w.loop, o.calls);
 	is_int(o.err.code, -ENOENT, "a stop that is not recorded is an error");
 	is_int(v.exited, 1, "but a stop");
+	world_done(&w);
+}
+
+/* After a kill -9, before the engine is up. */
+static void test_lost_before_reconcile(void)
+{
+	struct world w;
+	struct outcome o = { 0 };
+	struct instance_record r;
+	struct instance *in;
+	struct err err = { 0 };
+	size_t i;
+
+	world_init(&w);
+	for (i = 0; i < 2; i++) {
+		in = world_create(&w, i ? "stopping" : "running", false);
+		instance_record_copy(&r, instance_record(in));
+		r.state = i ? INSTANCE_STOPPING : INSTANCE_RUNNING;
+		store_update(w.store, &r, &err);
+		instance_record_done(&r);
+	}
+	world_close(&w);
+	world_open(&w);
+	is_int(instances_live(w.is), 0, "nothing lives before it is asked");
+	instance_stop(instance_find(w.is, "running"), 0, note_outcome, &o);
+	instance_destroy(instance_find(w.is, "stopping"), false, note_outcome,
+			 &o);
+	instances_stop_all(w.is, 60000, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls == 3);
+	ok(o.calls == 3 && !instance_find(w.is, "stopping") &&
+		   w.rt->removes == 0,
+	   "stop, removal and shutdown wait for nothing");
 	world_done(&w);
 }
 
@@ -333,7 +409,6 @@ static void test_reconcile(void)
 	world_open(&w);
 	w.rt->listed[0] = "stray-1";
 	w.rt->listed[1] = "stray-2";
-	is_int(instances_live(w.is), 4, "four were live");
 	is_int(instances_reconcile(w.is, note_outcome, &o), 0, "reconcile");
 	STEP_UNTIL(w.loop, o.calls);
 	is_int(o.err.code, 0, "done");
@@ -379,6 +454,94 @@ static void test_stop_all(void)
 	world_done(&w);
 }
 
+static void test_causes(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct outcome o = { 0 };
+	struct instance *in;
+	unsigned waited;
+
+	world_init(&w);
+	fake.timeout_ms = 1;
+	in = world_create(&w, "one", false);
+	w.rt->end.oom = true;
+	run_up(&w, &v, in, "stubborn", NULL);
+	STEP_UNTIL(w.loop, w.rt->guest->last_signal == SIGCONT);
+	is_int(w.rt->guest->last_signal, SIGCONT, "its time is over");
+	fake_guest_kill(w.rt->guest);
+	STEP_UNTIL(w.loop, v.exited);
+	is_int(v.x.kind, LINK_OOM, "but memory ran out first");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	waited = w.rt->lost_ends;
+	is_int(waited, 1, "a lost sandbox is waited for");
+
+	fake.timeout_ms = 0;
+	in = world_create(&w, "two", false);
+	run_through(&w, &v, in, "signal", "9");
+	ok(w.rt->lost_ends == waited && w.rt->ends > waited,
+	   "one that is fine is not");
+
+	run_up(&w, &v, in, "stubborn", NULL);
+	instance_stop(in, 20, note_outcome, &o);
+	instance_stop(in, 600000, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls == 2);
+	ok(o.calls == 2 && v.x.value == SIGKILL,
+	   "a second, patient stop does not put off the first");
+	world_done(&w);
+}
+
+/* A disk that is full; the store is smaller than the limit. */
+static void test_log_not_written(void)
+{
+	struct rlimit was, low;
+	struct world w;
+	struct watcher v = { 0 };
+	struct instance *in;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &was);
+	low = was;
+	low.rlim_cur = 2u << 20;
+	setrlimit(RLIMIT_FSIZE, &low);
+	run_through(&w, &v, in, "flood", "2000000");
+	is_int(v.notices, 0, "a log that holds it all is no news");
+	run_through(&w, &v, in, "flood", "3000000");
+	setrlimit(RLIMIT_FSIZE, &was);
+	is_int(v.bytes, 3000000, "what the log cannot hold is seen");
+	ok(v.exited == 1 && v.notices == 1, "and said to be missing there");
+	world_done(&w);
+}
+
+static void test_other_workspace(void)
+{
+	char first[] = "/srv/first", second[] = "/srv/second";
+	struct world w;
+	struct instance *in;
+	struct instance_record r;
+	struct err err = { 0 };
+
+	world_init(&w);
+	fake.external_here = true;
+	in = world_create(&w, "one", false);
+	ok(!fake.external_here, "a new instance has no workspace of before");
+	r = *instance_record(in);
+	r.workspace = first;
+	is_int(instance_update(in, &r, &err), 0, "it gets one");
+	fake.external_here = true;
+	r = *instance_record(in);
+	r.pids++;
+	is_int(instance_update(in, &r, &err), 0, "a change beside it");
+	ok(fake.external_here, "keeps what was sent");
+	r = *instance_record(in);
+	r.workspace = second;
+	is_int(instance_update(in, &r, &err), 0, "another directory");
+	ok(!fake.external_here, "has to be sent itself");
+	world_done(&w);
+}
+
 static void note_stats(void *arg, const struct runtime_stats *st,
 		       const struct err *err)
 {
@@ -419,9 +582,14 @@ int main(void)
 	test_stop_while_starting();
 	test_run_while_stopping();
 	test_removal_fails();
+	test_removal_again();
 	test_store_fails();
+	test_lost_before_reconcile();
 	test_reconcile();
 	test_stop_all();
+	test_causes();
+	test_log_not_written();
+	test_other_workspace();
 	test_free_midway();
 	return done_testing();
 }

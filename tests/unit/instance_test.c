@@ -44,6 +44,32 @@ static void test_create(void)
 	world_done(&w);
 }
 
+/* What is weaker than the default is said with every run. */
+static void test_crun_notice(void)
+{
+	static const char *const kinds[] = { "runsc", "crun" };
+	struct instance_record r = { 0 };
+	struct watcher v = { 0 };
+	struct instance *in;
+	struct err err = { 0 };
+	struct world w;
+	int i;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	for (i = 0; i < 4; i++) {
+		instance_record_copy(&r, instance_record(in));
+		free(r.isolation);
+		r.isolation = strdup(kinds[i / 2]);
+		is_int(instance_update(in, &r, &err), 0, "%s", kinds[i / 2]);
+		instance_record_done(&r);
+		r = (struct instance_record){ 0 };
+		run_through(&w, &v, in, "flood", "300000");
+		is_int(v.notices, i / 2, "run %d has %d notices", i, i / 2);
+	}
+	world_done(&w);
+}
+
 static void test_run(void)
 {
 	struct world w;
@@ -438,6 +464,7 @@ static void test_clean(void)
 int main(void)
 {
 	test_create();
+	test_crun_notice();
 	test_run();
 	test_wishes();
 	test_refused();

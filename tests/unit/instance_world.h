@@ -44,6 +44,11 @@ bool build_is_ready(struct builds *b, const char *image)
 	return !fake.image_missing;
 }
 
+bool build_is_present(struct builds *b, const char *image)
+{
+	return build_is_ready(b, image);
+}
+
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err)
 {
@@ -67,6 +72,12 @@ bool mounts_has_external(const char *name)
 	return fake.external_here;
 }
 
+void mounts_forget_external(const char *name)
+{
+	(void)name;
+	fake.external_here = false;
+}
+
 int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 {
 	if (strcmp(name, "base") != 0)
@@ -77,6 +88,7 @@ int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 		.image = strdup("base"),
 		.workdir = strdup("/workspace"),
 		.isolation = strdup("runsc"),
+		.cpu_milli = 250,
 	};
 	if (strv_push(&ret->command, "sleep") < 0 ||
 	    strv_push(&ret->shell, "cat") < 0 ||

@@ -419,6 +419,7 @@ static void test_codes(void)
 		{ { .kind = LINK_NOEXEC, .value = ENOENT }, 127 },
 		{ { .kind = LINK_NOEXEC, .value = EACCES }, 126 },
 		{ { .kind = LINK_NOEXEC, .value = ENOEXEC }, 126 },
+		{ { .kind = LINK_NOCWD, .value = ENOENT }, 126 },
 		{ { .kind = LINK_TIMEOUT }, 124 },
 		{ { .kind = LINK_OOM }, 137 },
 		{ { .kind = LINK_LOST }, 125 },

@@ -193,6 +193,24 @@ static void test_messages(int dir_fd)
 	ok(!mounts_has_external("two"), "nothing was kept");
 }
 
+static void test_silent(void)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	SCOPED_FD s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct loop_timer *t = loop_timer_new(loop, on_tick, NULL);
+	char byte;
+
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", sock);
+	mounts_set_limit(20);
+	is_int(connect(s, (struct sockaddr *)&addr, sizeof(addr)), 0,
+	       "a peer that sends nothing");
+	loop_timer_set(t, 200);
+	loop_run(loop);
+	loop_timer_free(t);
+	is_int(recv(s, &byte, 1, MSG_DONTWAIT), 0, "is sent away");
+	mounts_set_limit(10000);
+}
+
 static void test_external(void)
 {
 	struct mounts_spec spec = { .name = "two",
@@ -218,9 +236,16 @@ static void test_external(void)
 	    sizeof(out));
 	is_str(out, "{\"ok\":true}", "sent");
 	ok(mounts_has_external("two"), "it is here");
+	mounts_forget_external("two");
+	ok(!mounts_has_external("two"), "a stale one is dropped");
+	ask("{\"instance\":\"two\",\"readonly\":true}", 34, fd, out,
+	    sizeof(out));
 	if (!ok(mounts_prepare(&spec, &p, NULL) == 0, "prepare"))
 		return;
 	is_int(owner_of(p.workspace, "f"), 1000, "owner mapped");
+	ok(!mounts_has_external("two"), "it is in use, for no other run");
+	mounts_forget_external("two");
+	is_int(owner_of(p.workspace, "f"), 1000, "and stays mounted");
 	made = str_printf("%s/g", p.workspace);
 	is_int(open(made, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1,
 	       "read-only as the client said");
@@ -257,6 +282,7 @@ int main(void)
 		test_own();
 		test_links();
 		test_external();
+		test_silent();
 	}
 	mounts_done();
 	mounts_done();

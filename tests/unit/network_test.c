@@ -91,7 +91,7 @@ static void test_check(void)
 }
 
 static struct loop *loop;
-static int inspect_status, create_status, created;
+static int inspect_status, create_status, remove_status, created, removed;
 static const char *inspect_body;
 
 static void on_request(void *arg, const struct fake_request *rq,
@@ -101,6 +101,13 @@ static void on_request(void *arg, const struct fake_request *rq,
 	if (strcmp(rq->method, "GET") == 0) {
 		ret->status = inspect_status;
 		ret->body = inspect_body;
+		return;
+	}
+	if (strcmp(rq->method, "DELETE") == 0) {
+		is_int(created, 0, "the old one goes first");
+		removed++;
+		ret->status = remove_status;
+		ret->body = remove_status < 300 ? "" : "{\"message\":\"busy\"}";
 		return;
 	}
 	created++;
@@ -121,18 +128,29 @@ static void on_ensured(void *arg, const struct err *err)
 
 static void test_ensure(void)
 {
-#define CONFIG(gw)                                              \
-	"{\"IPAM\":{\"Config\":[{\"Subnet\":\"172.20.0.0/16\"," \
-	"\"Gateway\":\"" gw "\"}]}}"
+#define CONFIG(gw, icc)                                                        \
+	"{\"Driver\":\"bridge\",\"IPAM\":{\"Config\":[{"                       \
+	"\"Subnet\":\"172.20.0.0/16\",\"Gateway\":\"" gw "\"}]},"              \
+	"\"Options\":{\"com.docker.network.bridge.name\":\"ac0\","             \
+	"\"com.docker.network.bridge.enable_icc\":\"" icc "\",\"more\":\"x\"," \
+	"\"com.docker.network.bridge.enable_ip_masquerade\":\"false\"}}"
+#define GOOD CONFIG("172.20.0.53", "false")
+#define OTHER CONFIG("172.20.0.1", "false")
+#define OPEN CONFIG("172.20.0.53", "true")
+#define NONE "{\"message\":\"none\"}"
 	static const struct {
 		const char *name, *body;
-		int inspect, create, creations, want;
+		int inspect, remove, create, removals, creations, want;
 	} cases[] = {
-		{ "there", CONFIG("172.20.0.53"), 200, 201, 0, 0 },
-		{ "another one", CONFIG("172.20.0.1"), 200, 201, 0, -EEXIST },
-		{ "absent", "{\"message\":\"none\"}", 404, 201, 1, 0 },
-		{ "cannot", "{\"message\":\"none\"}", 404, 500, 1, -EIO },
-		{ "engine broken", "{\"message\":\"x\"}", 500, 201, 0, -EIO },
+		{ "there", GOOD, 200, 204, 201, 0, 0, 0 },
+		{ "of other addresses", OTHER, 200, 204, 201, 1, 1, 0 },
+		{ "of other options", OPEN, 200, 204, 201, 1, 1, 0 },
+		{ "gone meanwhile", OTHER, 200, 404, 201, 1, 1, 0 },
+		{ "in use", OTHER, 200, 403, 201, 1, 0, -EIO },
+		{ "cannot again", OTHER, 200, 204, 500, 1, 1, -EIO },
+		{ "absent", NONE, 404, 204, 201, 0, 1, 0 },
+		{ "cannot", NONE, 404, 204, 500, 0, 1, -EIO },
+		{ "engine broken", NONE, 500, 204, 201, 0, 0, -EIO },
 	};
 	char dir[] = "/tmp/network_test.XXXXXX", sock[64];
 	struct fake_engine *f;
@@ -150,10 +168,13 @@ static void test_ensure(void)
 		inspect_status = cases[i].inspect;
 		inspect_body = cases[i].body;
 		create_status = cases[i].create;
-		created = 0;
+		remove_status = cases[i].remove;
+		created = removed = 0;
 		network_ensure(e, on_ensured, &got);
 		loop_run(loop);
 		is_int(got, cases[i].want, "network %s", cases[i].name);
+		is_int(removed, cases[i].removals, "network %s: removals",
+		       cases[i].name);
 		is_int(created, cases[i].creations, "network %s: creations",
 		       cases[i].name);
 	}

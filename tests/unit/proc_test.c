@@ -145,6 +145,32 @@ static void test_capture(void)
 	ok(!none, "failures return nothing");
 }
 
+/* "sleep" is a grandchild that holds the output open. */
+static void test_timeout(void)
+{
+	struct proc_opts o = opts_of(SH("sleep 60; exit 3"));
+	struct err err = { 0 };
+	char *none = NULL;
+	SCOPED_STR out = NULL;
+
+	o.timeout_ms = 50;
+	is_int(proc_run(&o, &err), -ETIMEDOUT, "run: %s", err.msg);
+	is_int(proc_capture(&o, 9, &none, &err), -ETIMEDOUT, "capture");
+	o.argv = SH("exec >/dev/null; sleep 60");
+	is_int(proc_capture(&o, 9, &none, &err), -ETIMEDOUT,
+	       "closed its output and goes on");
+	o.argv = SH("while :; do echo y; done");
+	is_int(proc_capture(&o, 9, &none, &err), -ETIMEDOUT, "writes for ever");
+	ok(!none, "failures return nothing");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "no child is left");
+	o.timeout_ms = 60000;
+	o.argv = SH("sleep 0.1; exit 3");
+	is_int(proc_run(&o, &err), 3, "in time");
+	o.argv = SH("sleep 0.1; echo hi; exit 3");
+	is_int(proc_capture(&o, 9, &out, &err), 3, "captured in time");
+	is_str(out, "hi\n", "all of it");
+}
+
 /*
  * All ways in which sources may overlap with 0, 1, 2, and with those closed
  * in the parent. In a process of its own, which has lost its own output.
@@ -275,6 +301,7 @@ int main(void)
 	test_inherit();
 	test_signals();
 	test_capture();
+	test_timeout();
 	test_shuffle();
 	test_old_kernel();
 	test_die_with_parent();

@@ -9,9 +9,12 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "control/acd/links.h"
 #include "lib/sock.h"
+#include "lib/str.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
 
@@ -27,7 +30,7 @@ static struct script {
 	bool no_fetch; /* nobody fetches the link */
 	const char *fetch_id; /* a constant of both */
 	bool running, oom;
-	int creates, starts, removes, stops;
+	int creates, starts, removes, stops, waits;
 	char answer; /* of acd to ac-runtime */
 	char stop_path[128], create_body[4096];
 } * script;
@@ -72,6 +75,7 @@ static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 			 rq->path);
 		ret->status = 304;
 	} else if (strstr(rq->path, "/wait")) {
+		script->waits++;
 		ret->body = "{\"StatusCode\":0}";
 	} else if (strstr(rq->path, "/stats")) {
 		ret->body =
@@ -245,15 +249,24 @@ static void test_start(struct runtime *rt)
 
 	got.calls = 0;
 	script->oom = true;
-	rt->ops->end(rt, ID, on_end, NULL);
+	rt->ops->end(rt, ID, true, on_end, NULL);
 	loop_run(loop);
 	ok(got.end.oom && !got.end.running, "end: out of memory");
 	is_int(got.end.exit_code, 137, "end: code");
+	is_int(script->waits, 1, "end: waited for when the link was lost");
+	script->running = true;
+	rt->ops->end(rt, ID, false, on_end, NULL);
+	loop_run(loop);
+	ok(got.end.oom && got.end.running && script->waits == 1,
+	   "not waited for while the sandbox is fine");
+	script->running = false;
+	rt->ops->end(rt, ID, true, on_end, NULL);
+	loop_run(loop);
 	is_str(got.end.text, "panic: \\x1b[1mno", "end: last words, escaped");
 	rt->ops->remove(rt, ID, on_done, NULL);
 	loop_run(loop);
 	is_int(got.code, 0, "removed");
-	rt->ops->end(rt, ID, on_end, NULL);
+	rt->ops->end(rt, ID, true, on_end, NULL);
 	loop_run(loop);
 	is_str(got.end.text, "", "and its words forgotten");
 
@@ -350,6 +363,15 @@ static void test_rest(struct runtime *rt)
 	is_int(rt->ops->remove(rt, "", on_done, NULL), -EINVAL, "no id");
 }
 
+/* The end of acd: who waits for an answer has memory to give back. */
+static void test_free_midway(struct runtime *rt)
+{
+	got.code = 0;
+	rt->ops->remove(rt, ID, on_done, NULL);
+	rt->ops->free(rt);
+	is_int(got.code, -ECANCELED, "who waits hears of the end");
+}
+
 static pid_t engine_fork(void)
 {
 	struct fake_engine *f;
@@ -362,6 +384,29 @@ static pid_t engine_fork(void)
 	if (f)
 		loop_run(loop);
 	_exit(1);
+}
+
+static void on_late(void *arg)
+{
+	loop_stop(arg, 0);
+}
+
+static void test_silent_asker(void)
+{
+	SCOPED_STR path = str_printf("%s.silent", runtime_sock);
+	struct loop_timer *t = loop_timer_new(loop, on_late, loop);
+	struct links *ls = links_new(loop, path, NULL);
+	SCOPED_FD sock = sock_unix_connect(path);
+	char byte;
+
+	links_set_limit(ls, 20);
+	loop_timer_set(t, 200);
+	loop_run(loop);
+	is_int(recv(sock, &byte, 1, MSG_DONTWAIT), 0,
+	       "who asks nothing is sent away");
+	links_free(ls);
+	loop_timer_free(t);
+	unlink(path);
 }
 
 int main(void)
@@ -391,7 +436,8 @@ int main(void)
 		test_start(rt);
 		test_start_failures(rt);
 		test_rest(rt);
-		rt->ops->free(rt);
+		test_silent_asker();
+		test_free_midway(rt);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

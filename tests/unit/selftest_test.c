@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "control/acd/dockerd.h"
 #include "control/acd/selftest_bundle.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -154,6 +155,60 @@ static void test_cache(void)
 	selftest_free(t);
 }
 
+static void test_other_use(void)
+{
+	const char *pass = "echo '# self-test passed'; exit 0";
+	SCOPED_STR other = str_printf("%s.too", guard);
+	char was[sizeof(guard)];
+	int before;
+
+	selftest_free(test(pass, cache));
+	before = runs();
+	file_write_atomic(other, "other", 5, 0755);
+	snprintf(was, sizeof(was), "%s", guard);
+	snprintf(guard, sizeof(guard), "%s", other);
+	selftest_free(test(NULL, cache));
+	is_int(runs(), before + 1, "another bundle: tested");
+	snprintf(guard, sizeof(guard), "%s", was);
+}
+
+static void test_hangs(void)
+{
+	const struct selftest_spec spec = {
+		.runsc = runsc, .guard = guard, .dir = dir, .call_limit_ms = 100
+	};
+	static const char script[] = "#!/bin/sh\nsleep 60\n";
+	struct selftest *t = selftest_new(loop, children, &spec, NULL);
+	int calls = 0;
+
+	file_write_atomic(runsc, script, sizeof(script) - 1, 0755);
+	selftest_start(t, on_known, &calls);
+	loop_run(loop);
+	is_int(selftest_state(t), SELFTEST_REFUSED, "hangs on --version");
+	ok(strstr(selftest_reason(t), "did not end within") != NULL, "%s",
+	   selftest_reason(t));
+	selftest_free(t);
+}
+
+static void test_copy(void)
+{
+	SCOPED_STR copy = str_printf("%s.copy", runsc);
+	SCOPED_STR text = NULL;
+	struct stat st = { 0 };
+
+	file_write_atomic(runsc, "one", 3, 0755);
+	is_int(dockerd_take_runsc(runsc, copy, NULL), 0, "copied");
+	file_write_atomic(runsc, "two", 3, 0755);
+	is_int(file_read(copy, 9, &text, NULL), 0, "the copy");
+	is_str(text, "one", "stays when the original changes");
+	is_int(stat(copy, &st), 0, "its mode");
+	is_int(st.st_mode & 07777, 0755, "is exact");
+	is_int(dockerd_take_runsc(dir, copy, NULL), 0, "nothing to copy");
+	is_int(access(copy, F_OK), -1, "no copy then");
+	is_int(dockerd_take_runsc(runsc, "/nonexistent/x", NULL), -ENOENT,
+	       "no place");
+}
+
 static void test_config(void)
 {
 	json_t *conf = selftest_config("/x/guard");
@@ -190,6 +245,9 @@ int main(void)
 	test_config();
 	test_verdicts();
 	test_cache();
+	test_other_use();
+	test_hangs();
+	test_copy();
 	loop_free(loop);
 	children_free(children);
 	file_remove_tree(top);

@@ -88,6 +88,11 @@ static void test_exec(void)
 	guest_exit(&w, 2, LINK_NOEXEC, ENOENT);
 	STEP_UNTIL(w.loop, p.exited == 2);
 	is_int(link_exit_code(&p.x), 127, "not found is 127");
+	is_int(proc_open(&w, &p, 0), 0, "one more");
+	ok(guest_next(&w, LINK_EXEC, &f) && f.channel == 3, "is EXEC 3");
+	guest_exit(&w, 3, LINK_NOCWD, ENOENT);
+	STEP_UNTIL(w.loop, p.exited == 3);
+	is_int(link_exit_code(&p.x), 126, "no such directory is 126");
 	is_int(w.closed, 0, "the link is fine");
 	world_done(&w);
 }
@@ -294,6 +299,64 @@ static void test_log(void)
 	world_done(&w);
 }
 
+static void patience_init(struct world *w, uint32_t pong_ms)
+{
+	const struct session_limits l = { .sign_ms = 20, .pong_ms = pong_ms };
+
+	world_init(w);
+	session_set_limits(w->s, &l);
+	guest_ready(w);
+}
+
+/* No PONG: the link ends. */
+static void test_mute(void)
+{
+	struct world w;
+	struct link_frame f;
+	struct proc p = { 0 };
+
+	patience_init(&w, 20);
+	step_for(w.loop, 100);
+	ok(!guest_next(&w, LINK_PING, &f), "nobody waits: no PING");
+	proc_open(&w, &p, 0);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(guest_next(&w, LINK_PING, &f), "a PING went out");
+	is_int(w.why.code, -ETIMEDOUT, "the link ends");
+	is_str(w.why.msg, "the sandbox does not answer", "and says why");
+	ok(p.exited == 1 && p.x.kind == LINK_LOST, "the channel is lost");
+	world_done(&w);
+}
+
+/* A slow guest answers, and is asked again while somebody waits. */
+static void test_slow(void)
+{
+	struct world w;
+	struct link_frame f;
+	struct proc p = { 0 };
+	bool pinged = false;
+
+	patience_init(&w, STEP_LIMIT_MS);
+	proc_open(&w, &p, 0);
+	for (int i = 0; i < 3; i++) {
+		STEP_UNTIL(w.loop, (pinged = guest_next(&w, LINK_PING, &f)));
+		if (ok(pinged, "PING %d", i))
+			guest_frame(&w, LINK_PONG, 0, f.payload.ptr,
+				    f.payload.len);
+	}
+	guest_u32(&w, LINK_STARTED, 1, 5);
+	STEP_UNTIL(w.loop, p.started);
+	step_for(w.loop, 60);
+	if (guest_next(&w, LINK_PING, &f)) /* was under way */
+		guest_frame(&w, LINK_PONG, 0, f.payload.ptr, f.payload.len);
+	step_for(w.loop, 100);
+	ok(!guest_next(&w, LINK_PING, &f), "no PING after the sign");
+	is_int(w.closed, 0, "the link lives");
+	guest_u32(&w, LINK_PONG, 0, 1);
+	STEP_UNTIL(w.loop, w.closed);
+	is_int(w.why.code, -EBADMSG, "a PONG too many");
+	world_done(&w);
+}
+
 int main(void)
 {
 	test_handshake();
@@ -304,5 +367,7 @@ int main(void)
 	test_close();
 	test_free_inside();
 	test_log();
+	test_mute();
+	test_slow();
 	return done_testing();
 }

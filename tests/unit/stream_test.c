@@ -323,6 +323,35 @@ static void test_client_not_reading(void)
 	client_done(&c);
 }
 
+/* A frame of one byte has nine of header, which are in nobody's window. */
+static void test_tiny_output(void)
+{
+	struct client c;
+	size_t i;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	for (i = 0; i < LINK_WINDOW; i++)
+		run_emit(&c, 1);
+	step_for(c.loop, 20);
+	run_end(&c);
+	client_settle(&c);
+	ok(c.output == LINK_WINDOW && c.exits == 1 && c.eof,
+	   "a window of single bytes waits for a client that is paused");
+	client_done(&c);
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	for (i = 0; i < LINK_WINDOW; i++)
+		c.run.ops->output(c.run.arg, i % 2 ? LINK_STDERR : LINK_STDOUT,
+				  slice_of("x", 1));
+	run_end(&c);
+	STEP_UNTIL(c.loop, (client_read(&c), c.eof));
+	ok(c.output == LINK_WINDOW && c.exits == 1 && c.eof,
+	   "also when two streams take turns");
+	client_done(&c);
+}
+
 static void test_replay(void)
 {
 	static char old[STREAM_REPLAY_MAX];
@@ -408,6 +437,41 @@ static void test_early(void)
 	client_settle(&c);
 	is_int(c.run.signo, 15, "half a frame of them, too");
 	buf_done(&b);
+	client_done(&c);
+}
+
+static void test_leaving_input(void)
+{
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	c.run.room = 0;
+	client_frame(&c, LINK_STDIN, 1, "abc", 3);
+	client_frame(&c, LINK_STDIN_EOF, 1, NULL, 0);
+	client_frame(&c, LINK_DETACH, 0, NULL, 0);
+	client_settle(&c);
+	ok(c.eof && c.run.detached == 0 && c.run.abandoned == 0,
+	   "what was typed before DETACH is kept");
+	run_emit(&c, LINK_WINDOW);
+	ok(c.run.credited >= LINK_WINDOW, "while output passes");
+	c.run.room = 2;
+	c.run.ops->stdin_credit(c.run.arg);
+	ok(c.run.got == 2 && c.run.ops, "until the run");
+	c.run.room = 2;
+	c.run.ops->stdin_credit(c.run.arg);
+	ok(c.run.got == 3 && c.run.eof && c.run.detached == 1 && !c.run.ops,
+	   "has all of it");
+	client_done(&c);
+
+	client_init(&c, STREAM_DETACHED);
+	client_connect(&c);
+	c.run.room = 0;
+	client_frame(&c, LINK_STDIN, 1, "abc", 3);
+	client_frame(&c, LINK_DETACH, 0, NULL, 0);
+	client_settle(&c);
+	run_end(&c);
+	ok(c.eof && c.run.abandoned == 0, "or ends without");
 	client_done(&c);
 }
 
@@ -518,9 +582,11 @@ int main(void)
 	test_never_connected();
 	test_output();
 	test_client_not_reading();
+	test_tiny_output();
 	test_replay();
 	test_stdin();
 	test_early();
+	test_leaving_input();
 	test_leaving();
 	test_guest_role();
 	test_bad_client();

@@ -8,6 +8,7 @@
 #include <termios.h>
 
 #include "control/cli/pump_signal.h"
+#include "control/cli/screen.h"
 #include "tests/unit/tap.h"
 
 static void test_specs(void)
@@ -128,6 +129,42 @@ static void test_signals(void)
 	is_int(pass, 0, "and leave it alone");
 }
 
+/* What a program leaves switched on, and what puts it back. */
+static void test_screen(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "plain text\r\n", "" },
+		{ "\033[?1049h\033[?25l", "\033[?1049l\033[?25h" },
+		{ "\033[?1049h\033[?1049l", "" },
+		{ "\033[?1000;1006h", "\033[?1000l\033[?1006l" },
+		{ "\033[?2004h\033[1;31mred", "\033[?2004l\033[m" },
+		{ "\033[?1002h\033[?1003h", "\033[?1002l\033[?1003l" },
+		{ "\033[?99999999999999999999h", "" },
+		{ "\033[?1;2;3;4;5;6;7;8;9;10;25l", "\033[?7h" },
+		{ "\033[?1049\033[?1049r", "" },
+		{ "\033[1049h", "" },
+	};
+	char got[SCREEN_RESET_MAX];
+	size_t i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const uint8_t *text = (const uint8_t *)rows[i].text;
+		struct screen s = { 0 };
+
+		for (j = 0; j < strlen(rows[i].text); j++)
+			screen_feed(&s, text + j, 1);
+		screen_reset(&s, got);
+		is_str(got, rows[i].want, "screen %zu, byte by byte", i);
+		screen_reset(&s, got);
+		is_str(got, "", "screen %zu: once", i);
+		screen_feed(&s, text, strlen(rows[i].text));
+		screen_reset(&s, got);
+		is_str(got, rows[i].want, "screen %zu, in one piece", i);
+	}
+}
+
 int main(void)
 {
 	test_specs();
@@ -142,5 +179,6 @@ int main(void)
 	test_feed("x", "x", "", true);
 	test_terminal();
 	test_signals();
+	test_screen();
 	return done_testing();
 }
