@@ -5,10 +5,27 @@
  * One process, one thread. It holds no privilege but the user's own, and
  * what comes from a sandbox passes through it as bytes.
  */
+#include <fcntl.h>
 #include <locale.h>
+#include <unistd.h>
 
 #include "control/cli/cli.h"
 #include "control/cli/commands.h"
+
+/* Closed, its number would go to the next socket, and our output with it. One
+ * that cannot be written to makes the output fail, as it must. */
+static void guard_stdout(void)
+{
+	int fd;
+
+	if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
+		return;
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && fd != STDOUT_FILENO) {
+		(void)dup2(fd, STDOUT_FILENO);
+		close(fd);
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -16,6 +33,7 @@ int main(int argc, char **argv)
 	struct cli cli;
 	int rc;
 
+	guard_stdout();
 	/* For the width of what is in tables; numbers stay plain. */
 	setlocale(LC_CTYPE, "");
 	if (cli_init(&cli, &err) < 0) {

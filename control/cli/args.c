@@ -19,7 +19,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_MEMORY] = { "memory", 'm', ARG_SIZE, "SIZE",
 			 "memory it may use (512m, 2g)", WORDS_NONE },
 	[ARG_GPUS] = { "gpus", 0, ARG_TEXT, "LIST",
-		       "GPUs it may use: all, or numbers (0,1)", WORDS_NONE },
+		       "GPUs it may use: all, none or numbers (0,1)",
+		       WORDS_NONE },
 	[ARG_PIDS] = { "pids", 0, ARG_COUNT, "N", "processes it may have",
 		       WORDS_NONE },
 	[ARG_TIMEOUT] = { "timeout", 0, ARG_MS, "TIME",
@@ -30,6 +31,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_ENV_FILE] = { "env-file", 0, ARG_TEXT, "FILE",
 			   "set the variables of a file, one NAME=VALUE a line",
 			   WORDS_FILE },
+	[ARG_ENV_CLEAR] = { "env-clear", 0, ARG_FLAG, NULL,
+			    "forget the variables of earlier runs",
+			    WORDS_NONE },
 	[ARG_WORKDIR] = { "workdir", 'w', ARG_TEXT, "DIR",
 			  "directory in the sandbox to start in", WORDS_NONE },
 	[ARG_WORKSPACE] = { "workspace", 0, ARG_TEXT, "DIR[:ro]",
@@ -192,7 +196,8 @@ static int set_text(struct args *a, enum arg_id id, const char *value,
 		a->isolation = value;
 		break;
 	}
-	if (*value == '\0')
+	/* Without a value it is the instance's own again. */
+	if (*value == '\0' && id != ARG_WORKSPACE)
 		return err_set(err, -EINVAL, "--%s needs a value",
 			       arg_options[id].name);
 	return 0;
@@ -210,18 +215,21 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 			  id == ARG_GRACE   ? &a->grace_ms :
 					      &a->interval_ms;
 	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
-	uint64_t min = id == ARG_PIDS ? 1 : 0;
+	/* These stay with the instance: 0 takes them back. */
+	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE;
 	int rc;
 
 	if (o->kind == ARG_SIZE)
 		rc = str_parse_size(value, place);
+	else if (o->kind == ARG_MILLI && strcmp(value, "0") == 0)
+		rc = str_parse_u64(value, 0, 0, place);
 	else if (o->kind == ARG_MILLI)
 		rc = str_parse_milli(value, place);
 	else if (o->kind == ARG_MS)
 		rc = str_parse_duration(value, place);
 	else
-		rc = str_parse_u64(value, min, max, place);
-	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && id != ARG_GRACE)
+		rc = str_parse_u64(value, 0, max, place);
+	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !zero)
 		rc = -ERANGE;
 	if (rc == -ERANGE)
 		return err_set(err, -EINVAL, "--%s '%s' is out of range",

@@ -71,6 +71,12 @@ static int on_line(void *arg, const json_t *obj)
 	return 0;
 }
 
+/* acd may be silent for minutes: the seconds move all the same. */
+static void on_idle(void *arg)
+{
+	progress_tick(arg, NULL);
+}
+
 static int on_bytes(void *arg, const char *data, size_t len)
 {
 	struct build *b = arg;
@@ -96,7 +102,9 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 		return err_set(err, -ENOMEM, "out of memory");
 	buf_init(&b.line, LINE_MAX_BYTES);
 	progress_begin(&b.progress, cli, "building");
+	client_on_idle(c, on_idle, &b.progress);
 	rc = client_stream(c, "POST", path, body, on_bytes, &b, err);
+	client_on_idle(c, NULL, NULL);
 	progress_end(&b.progress);
 	buf_done(&b.line);
 	if (rc == 0 && !b.done)

@@ -212,6 +212,11 @@ int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 	return CLI_EXIT_FAIL;
 }
 
+int cli_stdout_failed(struct err *err)
+{
+	return err_sys(err, "cannot write to stdout");
+}
+
 int cli_print_json(const json_t *value, bool pretty, struct err *err)
 {
 	size_t flags = JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
@@ -219,7 +224,7 @@ int cli_print_json(const json_t *value, bool pretty, struct err *err)
 
 	if (json_dumpf(value, stdout, flags) < 0 || putchar('\n') == EOF ||
 	    fflush(stdout) == EOF)
-		return err_set(err, -EIO, "cannot write to stdout");
+		return cli_stdout_failed(err);
 	return 0;
 }
 

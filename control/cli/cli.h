@@ -50,6 +50,9 @@ void say_error(const char *fmt, ...) ATTR_PRINTF(1, 2);
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 	ATTR_PRINTF(3, 4);
 
+/* Says in @err why stdout does not take what was written; errno tells. */
+int cli_stdout_failed(struct err *err);
+
 /* One line of JSON on stdout (several, indented, when @pretty). */
 int cli_print_json(const json_t *value, bool pretty, struct err *err);
 

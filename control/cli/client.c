@@ -57,6 +57,12 @@ void client_free(struct client *c)
 	free(c);
 }
 
+void client_on_idle(struct client *c, void (*fn)(void *arg), void *arg)
+{
+	c->http.idle = fn;
+	c->http.idle_arg = arg;
+}
+
 const struct client_error *client_error(const struct client *c)
 {
 	return &c->last;
@@ -105,19 +111,53 @@ static int status_errno(int status)
 	}
 }
 
+char *client_option_words(char *out, size_t size, const char *in)
+{
+	static const struct {
+		const char *key, *option;
+	} words[] = {
+		{ "'cpus_milli'", "--cpus (in thousandths)" },
+		{ "'memory'", "--memory (in bytes)" },
+		{ "'pids'", "--pids" },
+		{ "'gpus'", "--gpus" },
+		{ "'isolation'", "--isolation" },
+		{ "'timeout_ms'", "--timeout (in ms)" },
+		{ "'grace_ms'", "--grace (in ms)" },
+		{ "'cwd'", "--workdir" },
+		{ "'env'", "--env" },
+		{ "'workspace'", "--workspace" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		const char *at = strstr(in, words[i].key);
+
+		if (!at)
+			continue;
+		snprintf(out, size, "%.*s%s%s", (int)(at - in), in,
+			 words[i].option, at + strlen(words[i].key));
+		return out;
+	}
+	snprintf(out, size, "%s", in);
+	return out;
+}
+
 int client_error_parse(const char *who, int status, const char *text,
 		       size_t len, struct client_error *ce, struct err *err)
 {
 	SCOPED_JSON body = json_loadb(text, len, 0, NULL);
 	const json_t *e = json_object_get(body, "error");
 	const char *message = json_text(e ? e : body, "message");
+	char text_of[sizeof(err->msg)];
 
 	memset(ce, 0, sizeof(*ce));
 	ce->status = status;
 	snprintf(ce->code, sizeof(ce->code), "%s", json_text(e, "code"));
 	snprintf(ce->image, sizeof(ce->image), "%s", json_text(e, "image"));
 	if (*message)
-		return err_set(err, status_errno(status), "%s", message);
+		return err_set(err, status_errno(status), "%s",
+			       client_option_words(text_of, sizeof(text_of),
+						   message));
 	return err_set(err, status_errno(status),
 		       "%s answered with status %d and no reason", who, status);
 }

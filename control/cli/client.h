@@ -54,9 +54,17 @@ int client_stream(struct client *c, const char *method, const char *path,
 		  const json_t *body, client_data_fn fn, void *arg,
 		  struct err *err);
 
+/* From then on @fn is called twice a second while a call waits for the peer;
+ * NULL: no longer. */
+void client_on_idle(struct client *c, void (*fn)(void *arg), void *arg);
+
 /* "<prefix><name, percent-encoded><suffix>"; caller frees, NULL without
  * memory. */
 char *client_path(const char *prefix, const char *name, const char *suffix);
+
+/* acd names the member of the request that it refuses; the user gave an option,
+ * which takes its place. Returns @out. Pure. */
+char *client_option_words(char *out, size_t size, const char *in);
 
 /* Reads the error of an answer with @status into @ce and @err; returns the
  * negative errno. @text need not be JSON. */

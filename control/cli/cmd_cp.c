@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,22 +23,49 @@
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
+#include "control/cli/progress.h"
 #include "control/cli/untar.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/proc.h"
 #include "lib/str.h"
 
+/* What the scripts there exit with instead of letting the tools complain:
+ * codes that neither tar nor the shell uses. */
+#define THERE_ENOENT 80
+#define THERE_EACCES 81
+#define THERE_ENOTDIR 82
+
 /* $1: where to, $2: the entry's name, "" for a stream: then $1 is a
- * directory. An existing directory takes the entry as it is called. */
+ * directory, made when it is missing. An existing directory takes the entry
+ * as it is called. */
 static const char UNPACK[] = "set -e; umask 022\n"
-			     "if [ -d \"$1\" ] || [ -z \"$2\" ]; then\n"
+			     "if [ -z \"$2\" ]; then\n"
+			     "p=$1; while [ ! -e \"$p\" ]\n"
+			     "do p=$(dirname -- \"$p\"); done\n"
+			     "[ -d \"$p\" ] || exit 82\n"
+			     "[ -w \"$p\" ] || exit 81\n"
+			     "mkdir -p -- \"$1\"; fi\n"
+			     "if [ -d \"$1\" ]; then\n"
+			     "[ -w \"$1\" ] || exit 81\n"
 			     "exec tar --no-same-owner -xf - -C \"$1\"; fi\n"
 			     "p=$(dirname -- \"$1\")\n"
+			     "[ -e \"$p\" ] || exit 80\n"
+			     "[ -d \"$p\" ] || exit 82\n"
+			     "[ -w \"$p\" ] || exit 81\n"
 			     "t=$(mktemp -d \"$p/.ac-cp.XXXXXX\")\n"
 			     "trap 'rm -rf -- \"$t\"' EXIT\n"
 			     "tar --no-same-owner -xf - -C \"$t\"\n"
 			     "mv -T -- \"$t/$2\" \"$1\"\n";
+
+/* $1: the directory, $2: the entry in it. A link is packed as one. */
+static const char PACK[] = "[ -e \"$1\" ] || exit 80\n"
+			   "[ -d \"$1\" ] || exit 82\n"
+			   "[ -x \"$1\" ] || exit 81\n"
+			   "[ -L \"$1/$2\" ] || {\n"
+			   "[ -e \"$1/$2\" ] || exit 80\n"
+			   "[ -r \"$1/$2\" ] || exit 81; }\n"
+			   "exec tar --format=gnu -cf - -C \"$1\" -- \"$2\"\n";
 
 static int out_of_memory(struct err *err)
 {
@@ -67,10 +95,7 @@ int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
 	ret->remote = true;
 	ret->path = colon + 1;
 	if (*ret->path == '\0')
-		return err_set(err, -EINVAL,
-			       "'%s' has no path behind the "
-			       "colon",
-			       word);
+		ret->path = "/workspace";
 	return infer_instance(name, ret->name, err);
 }
 
@@ -95,7 +120,26 @@ struct copy {
 	struct cli plain;
 	struct launch launch;
 	char base[NAME_MAX + 1]; /* name of the entry in the archive */
+	const char *there; /* the path there, for messages */
+	bool to_stdout; /* whose reader may leave, as any pipe's */
+	struct progress progress;
+	uint64_t moved; /* bytes of the archive */
 };
+
+static void copy_moved(struct copy *cp, size_t len)
+{
+	char text[32];
+
+	cp->moved += len;
+	str_format_size(text, sizeof(text), cp->moved);
+	if (cp->progress.tty)
+		progress_tick(&cp->progress, text);
+}
+
+static void on_stdin(void *arg, size_t len)
+{
+	copy_moved(arg, len);
+}
 
 static void copy_init(struct copy *cp, const struct cli *cli, struct client *c,
 		      const char *name)
@@ -104,9 +148,27 @@ static void copy_init(struct copy *cp, const struct cli *cli, struct client *c,
 	cp->plain = *cli;
 	cp->plain.json = false;
 	cp->launch = (struct launch){
-		.cli = &cp->plain, .client = c, .verb = "exec", .what = "tar"
+		.cli = &cp->plain,
+		.client = c,
+		.verb = "exec",
+		.what = "tar",
+		.escape_err = true,
 	};
 	snprintf(cp->launch.name, sizeof(cp->launch.name), "%s", name);
+}
+
+int cp_there_error(int code, const char *name, const char *path,
+		   struct err *err)
+{
+	const char *why = code == THERE_ENOENT  ? "no such file or directory" :
+			  code == THERE_EACCES  ? "permission denied" :
+			  code == THERE_ENOTDIR ? "not a directory" :
+						  NULL;
+
+	if (why)
+		return err_set(err, -EIO, "%s:%s: %s", name, path, why);
+	return err_set(err, -EIO, "%s:%s: not all of it could be copied", name,
+		       path);
 }
 
 static int copy_exec(struct copy *cp, char *const *cmd, size_t n,
@@ -115,10 +177,9 @@ static int copy_exec(struct copy *cp, char *const *cmd, size_t n,
 	SCOPED_JSON body = launch_body(&cp->launch, cmd, n);
 	int rc = launch_go(&cp->launch, body, err);
 
-	if (rc > 0)
-		return err_set(err, -EIO, "tar in %s ended with code %d",
-			       cp->launch.name, rc);
-	return rc;
+	if (rc <= 0 || (cp->to_stdout && rc == 128 + SIGPIPE))
+		return rc;
+	return cp_there_error(rc, cp->launch.name, cp->there, err);
 }
 
 /* A local tar that writes to or reads from us. */
@@ -157,6 +218,8 @@ static int unpack_there(struct copy *cp, const char *dst, int from,
 		return out_of_memory(err);
 	cp->launch.use_stdin = true;
 	cp->launch.in = from;
+	cp->launch.on_stdin = on_stdin;
+	cp->launch.arg = cp;
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
 
@@ -215,13 +278,12 @@ static int upload(struct copy *cp, const char *src, const char *dst,
 
 static int pack_there(struct copy *cp, const char *src, struct err *err)
 {
+	SCOPED_STR script = str_printf("%s", PACK);
 	SCOPED_STR parent = parent_of(src);
-	char tar[] = "tar", format[] = "--format=gnu", create[] = "-cf",
-	     dash[] = "-", dash_c[] = "-C", end[] = "--";
-	char *const cmd[] = { tar,    format, create, dash,
-			      dash_c, parent, end,    cp->base };
+	char sh[] = "sh", dash_c[] = "-c", self[] = "ac-cp";
+	char *const cmd[] = { sh, dash_c, script, self, parent, cp->base };
 
-	if (!parent)
+	if (!script || !parent)
 		return out_of_memory(err);
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
@@ -230,6 +292,7 @@ static int pack_there(struct copy *cp, const char *src, struct err *err)
  * the first block has passed: it complains of an archive without any. */
 struct sink {
 	struct untar untar;
+	struct copy *copy;
 	const char *dir; /* to unpack in */
 	struct err *err;
 	int fd; /* to tar, -1: not started */
@@ -273,6 +336,7 @@ static int sink_feed(void *arg, struct slice data)
 {
 	struct sink *s = arg;
 
+	copy_moved(s->copy, data.len);
 	return untar_feed(&s->untar, data.ptr, data.len);
 }
 
@@ -280,7 +344,7 @@ static int sink_feed(void *arg, struct slice data)
 static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 		       struct err *err)
 {
-	struct sink sink = { .dir = tmp, .err = err, .fd = -1 };
+	struct sink sink = { .copy = cp, .dir = tmp, .err = err, .fd = -1 };
 	int rc, ended = 0;
 
 	untar_init(&sink.untar, cp->base, sink_write, &sink);
@@ -314,6 +378,23 @@ static char *final_path(const char *dst, const char *base)
 	return str_printf("%s", dst);
 }
 
+/*
+ * A link at the top is not put in place: the next copy of the same name would
+ * follow it, and so write where the agent pointed it to.
+ */
+static int link_refuse(const char *made, const char *src, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(made, &st) < 0)
+		return err_sys(err, "%s", src);
+	if (S_ISLNK(st.st_mode))
+		return err_set(err, -ELOOP,
+			       "%s is a symbolic link; copy what it points to",
+			       src);
+	return 0;
+}
+
 static int download(struct copy *cp, const char *src, const char *dst,
 		    struct err *err)
 {
@@ -332,13 +413,33 @@ static int download(struct copy *cp, const char *src, const char *dst,
 	if (!tmp)
 		return out_of_memory(err);
 	if (!mkdtemp(tmp))
-		return err_sys(err, "make a directory beside %s", final);
+		return err_sys(err, "%s", final);
 	made = str_printf("%s/%s", tmp, cp->base);
 	rc = made ? unpack_here(cp, src, tmp, err) : out_of_memory(err);
+	if (rc == 0)
+		rc = link_refuse(made, src, err);
 	if (rc == 0 && rename(made, final) < 0)
-		rc = err_sys(err, "put it at %s", final);
+		rc = err_sys(err, "%s", final);
 	file_remove_tree(tmp);
 	return rc;
+}
+
+static int copy_any(struct copy *cp, const struct cp_side *src,
+		    const struct cp_side *dst, struct err *err)
+{
+	if (dst->remote && src->stream)
+		return unpack_there(cp, dst->path, STDIN_FILENO, err);
+	if (dst->remote)
+		return upload(cp, src->path, dst->path, err);
+	if (cp_base_name(src->path, cp->base, sizeof(cp->base)) < 0)
+		return err_set(err, -EINVAL,
+			       "'%s' names nothing to copy: give "
+			       "a file or a directory",
+			       src->path);
+	cp->to_stdout = dst->stream;
+	if (dst->stream)
+		return pack_there(cp, src->path, err);
+	return download(cp, src->path, dst->path, err);
 }
 
 static int copy(const struct cli *cli, struct client *c,
@@ -346,20 +447,14 @@ static int copy(const struct cli *cli, struct client *c,
 		struct err *err)
 {
 	struct copy cp;
+	int rc;
 
 	copy_init(&cp, cli, c, src->remote ? src->name : dst->name);
-	if (dst->remote && src->stream)
-		return unpack_there(&cp, dst->path, STDIN_FILENO, err);
-	if (dst->remote)
-		return upload(&cp, src->path, dst->path, err);
-	if (cp_base_name(src->path, cp.base, sizeof(cp.base)) < 0)
-		return err_set(err, -EINVAL,
-			       "'%s' names nothing to copy: give "
-			       "a file or a directory",
-			       src->path);
-	if (dst->stream)
-		return pack_there(&cp, src->path, err);
-	return download(&cp, src->path, dst->path, err);
+	cp.there = src->remote ? src->path : dst->path;
+	progress_begin(&cp.progress, cli, "copying");
+	rc = copy_any(&cp, src, dst, err);
+	progress_end(&cp.progress);
+	return rc;
 }
 
 int cmd_cp(const struct cli *cli, const struct args *a, struct err *err)
@@ -376,6 +471,12 @@ int cmd_cp(const struct cli *cli, const struct args *a, struct err *err)
 		return err_set(err, -EINVAL,
 			       "one side must be NAME:PATH, the "
 			       "other a path here or -");
+	if ((src.stream && isatty(STDIN_FILENO) == 1) ||
+	    (dst.stream && cli->out_tty))
+		return err_set(err, -EINVAL,
+			       "- is a tar archive, and that is not for a "
+			       "terminal: redirect %s",
+			       src.stream ? "stdin" : "stdout");
 	rc = host_client(cli, false, &c, err);
 	return rc < 0 ? rc : copy(cli, c, &src, &dst, err);
 }

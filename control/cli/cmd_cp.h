@@ -12,19 +12,25 @@
 #include "control/shared/paths.h"
 
 /* One side of a copy: "-", a path here, or "NAME:PATH" there. A path here
- * that has a colon is written with a slash before it ("./a:b"). */
+ * that has a colon is written with a slash before it ("./a:b"); "NAME:" is
+ * the workspace there. */
 struct cp_side {
 	bool remote, stream; /* stream: "-" */
 	char name[AC_NAME_MAX + 1]; /* of a remote one */
 	const char *path; /* borrowed */
 };
 
-/* -EINVAL with @err: no such instance's name, no path. Pure. */
+/* -EINVAL with @err: no instance's name, an empty word. Pure. */
 int cp_side_parse(const char *word, struct cp_side *ret, struct err *err);
 
 /* The last component of @path into @ret: -EINVAL when there is none ("/",
  * "..", ""); a slash at the end does not count. Pure. */
 int cp_base_name(const char *path, char *ret, size_t size);
+
+/* What the scripts in the sandbox mean by the @code they ended with: negative,
+ * with one line about @name:@path in @err. Pure. */
+int cp_there_error(int code, const char *name, const char *path,
+		   struct err *err);
 
 int cmd_cp(const struct cli *cli, const struct args *a, struct err *err);
 

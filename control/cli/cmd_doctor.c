@@ -23,13 +23,53 @@
 
 #define DISK_LOW (UINT64_C(2) * 1024 * 1024 * 1024)
 
+/* @detail is shown in one line; its others, if any, belong into the hint. */
 static int check_add(json_t *list, const char *name, bool good,
 		     const char *detail, const char *hint)
 {
+	SCOPED_STR line =
+		str_printf("%.*s", (int)strcspn(detail, "\n"), detail);
+
 	return json_array_append_new(
 		list, json_pack("{s:s, s:b, s:o, s:s}", "name", name, "ok",
-				good, "detail", jsonx_text(detail), "hint",
-				good ? "" : hint));
+				good, "detail", jsonx_text(line ? line : ""),
+				"hint", good ? "" : hint));
+}
+
+/* No failure, but nothing that could be checked either. */
+static int check_skip(json_t *list, const char *name, const char *detail)
+{
+	return json_array_append_new(
+		list, json_pack("{s:s, s:b, s:b, s:s, s:s}", "name", name, "ok",
+				1, "skipped", 1, "detail", detail, "hint", ""));
+}
+
+static bool has_check(const json_t *list, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		if (strcmp(json_text(json_array_get(list, i), "name"), name) ==
+		    0)
+			return true;
+	return false;
+}
+
+/* acd's own, which may look at the same thing from inside. */
+static void check_extend(const struct cli *cli, json_t *list,
+			 const json_t *more)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(more); i++) {
+		json_t *c = json_array_get(more, i);
+		const char *name = json_text(c, "name");
+		SCOPED_STR inside = str_printf("%s in %s", name, cli->host);
+
+		if (inside && has_check(list, name))
+			json_object_set_new(c, "name", jsonx_text(inside));
+		json_array_append(list, c);
+	}
 }
 
 static void check_packages(const struct cli *cli, json_t *list)
@@ -49,11 +89,15 @@ static void check_engine(json_t *list, struct outer **ret)
 {
 	struct err err = { 0 };
 	SCOPED_STR text = NULL;
+	int rc;
 
 	*ret = NULL;
-	if (outer_open(ret, &err) < 0) {
-		check_add(list, "Docker engine", false, err.msg,
-			  "`ac start` starts one");
+	rc = outer_open(ret, &err);
+	if (rc < 0) {
+		check_add(list, "Docker engine", false,
+			  rc == -EACCES ? "permission denied" : err.msg,
+			  rc == -ECONNREFUSED ? "`ac start` starts one" :
+						err.msg);
 		return;
 	}
 	text = str_printf("version %s", outer_version(*ret));
@@ -143,16 +187,17 @@ static void check_acd(const struct cli *cli, json_t *list)
 	SCOPED_JSON all = NULL;
 	struct host_probe probe;
 	struct err err = { 0 };
+	int rc;
 
-	if (!c || host_probe(c, &probe, &err) < 0) {
-		check_add(list, "acd", false, err.msg, "`ac restart`");
+	rc = c ? host_probe(c, &probe, &err) :
+		 err_set(&err, -ENOMEM, "out of memory");
+	if (rc < 0) {
+		check_add(list, "acd", false, err.msg,
+			  rc == -EACCES ? "" : "`ac restart`");
 		return;
 	}
 	if (!probe.up) {
-		check_add(list, "acd", true,
-			  "not running; `ac start` starts "
-			  "it",
-			  "");
+		check_skip(list, "acd", "not running");
 		return;
 	}
 	check_add(list, "acd", probe.same,
@@ -162,7 +207,7 @@ static void check_acd(const struct cli *cli, json_t *list)
 		check_add(list, "acd's own checks", false, err.msg,
 			  "`ac logs host`");
 	else
-		json_array_extend(list, json_object_get(all, "checks"));
+		check_extend(cli, list, json_object_get(all, "checks"));
 }
 
 static int print_checks(const struct cli *cli, const json_t *list,
@@ -178,20 +223,27 @@ static int print_checks(const struct cli *cli, const json_t *list,
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 		bool good = json_is_true(json_object_get(c, "ok"));
+		bool skipped = json_is_true(json_object_get(c, "skipped"));
 		const char *cells[] = { json_text(c, "name"),
-					good ? "ok" : "BAD",
+					skipped ? "skipped" :
+					good    ? "ok" :
+						  "BAD",
 					json_text(c, "detail") };
 
 		rc = table_row(t, cells);
 		if (rc == 0)
-			table_paint(t, 1, good ? TABLE_GREEN : TABLE_RED);
+			table_paint(t, 1,
+				    skipped ? TABLE_PLAIN :
+				    good    ? TABLE_GREEN :
+					      TABLE_RED);
 	}
 	rc = rc < 0 ? err_set(err, rc, "out of memory") : table_print(t, err);
 	table_free(t);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 
-		if (!json_is_true(json_object_get(c, "ok")))
+		if (!json_is_true(json_object_get(c, "ok")) &&
+		    *json_text(c, "hint"))
 			say_error("%s: %s", json_text(c, "name"),
 				  json_text(c, "hint"));
 	}

@@ -182,11 +182,11 @@ int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (live > 0)
-		rc = cli_confirm(
-			cli, args_has(a, ARG_YES),
-			"%d instances run: down ends them, and removes "
-			"all nested containers and caches.",
-			live);
+		rc = cli_confirm(cli, args_has(a, ARG_YES),
+				 "%d instance%s: down ends %s, and removes "
+				 "all nested containers and caches.",
+				 live, live == 1 ? " runs" : "s run",
+				 live == 1 ? "it" : "them");
 	if (rc == 0 && !kept) {
 		rc = prune(c, images, err);
 		kept = rc > 0;
@@ -195,7 +195,7 @@ int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = remove_host(cli, images, &was, err);
 	if (rc == 0 && kept && was && !images)
-		say_error("acd was not there to clean up: stopped nested "
+		say_error("acd did not clean up: stopped nested "
 			  "containers and build caches stay in the volume %s; "
 			  "`ac down --images` removes them with the images",
 			  cli->volume);
@@ -231,6 +231,8 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	const json_t *runtime = json_object_get(s, "runtime");
 	const json_t *inst = json_object_get(s, "instances");
 	const char *state = json_text(s, "state");
+	const char *version = json_text(runtime, "version");
+	const char *isolation = json_text(runtime, "isolation");
 	char age[32], mem[32];
 	SCOPED_STR host = NULL;
 	SCOPED_STR eng = NULL;
@@ -238,16 +240,19 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	SCOPED_STR count = NULL;
 	int bad;
 
+	/* "runsc version ..." names it already. */
+	if (str_starts(version, isolation))
+		isolation = "";
 	str_format_age(age, sizeof(age), (uint64_t)json_count(s, "uptime_s"));
 	str_format_size(mem, sizeof(mem),
 			(uint64_t)json_count(s, "memory_bytes"));
 	host = str_printf("%s, up %s", cli->host, age);
-	eng = str_printf("%s %s, %lld restarts", json_text(engine, "state"),
+	eng = str_printf("%s %s, %lld restart%s", json_text(engine, "state"),
 			 json_text(engine, "version"),
-			 json_count(engine, "restarts"));
-	run = str_printf("%s %s %s%s%s", json_text(runtime, "state"),
-			 json_text(runtime, "isolation"),
-			 json_text(runtime, "version"),
+			 json_count(engine, "restarts"),
+			 json_count(engine, "restarts") == 1 ? "" : "s");
+	run = str_printf("%s %s%s%s%s%s", json_text(runtime, "state"),
+			 isolation, *isolation ? " " : "", version,
 			 *json_text(runtime, "reason") ? ": " : "",
 			 json_text(runtime, "reason"));
 	count = str_printf("%lld running of %lld", json_count(inst, "running"),
@@ -274,12 +279,37 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	return bad ? -ENOMEM : 0;
 }
 
+/* Down it may only seem to be, to whoever may not look, or looks with another
+ * AC_HOME than it serves. */
+static int check_down(const struct cli *cli, struct err *err)
+{
+	struct outer *o = NULL;
+	struct err found = { 0 };
+	struct outer_info info = { .exists = false };
+	int rc = outer_open(&o, &found);
+
+	if (rc == 0)
+		rc = outer_inspect(o, cli->host, &info, &found);
+	outer_close(o);
+	if (rc == -EACCES) {
+		*err = found;
+		return rc;
+	}
+	if (rc < 0 || !info.running || strcmp(info.home, cli->home) == 0)
+		return 0;
+	return err_set(err, -EEXIST,
+		       "container %s belongs to AC_HOME=%s; yours is %s",
+		       cli->host, *info.home ? info.home : "?", cli->home);
+}
+
 static int status_down(const struct cli *cli, struct err *err)
 {
 	SCOPED_JSON s =
 		json_pack("{s:s, s:s}", "state", "down", "home", cli->home);
-	int rc = 0;
+	int rc = check_down(cli, err);
 
+	if (rc < 0)
+		return rc;
 	if (cli->json)
 		rc = s ? cli_print_json(s, false, err) : out_of_memory(err);
 	else

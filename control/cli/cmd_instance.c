@@ -48,7 +48,9 @@ static void format_since(char *out, size_t size, const json_t *rec)
 			       now > since ? (uint64_t)(now - since) : 0);
 }
 
-static int instance_row(struct table *t, const json_t *rec)
+#define COL_ISOLATION 7 /* shown when some instance has another one */
+
+static int instance_row(struct table *t, const json_t *rec, bool isolation)
 {
 	char since[32], code[16] = "-", cpus[24] = "-", memory[24] = "-";
 	long long milli = json_count(rec, "cpus_milli");
@@ -59,7 +61,11 @@ static int instance_row(struct table *t, const json_t *rec)
 				code,
 				cpus,
 				memory,
+				json_text(rec, "isolation"),
 				json_text(rec, "reason") };
+
+	if (!isolation)
+		cells[COL_ISOLATION] = cells[COL_ISOLATION + 1];
 
 	format_since(since, sizeof(since), rec);
 	if (json_is_integer(json_object_get(rec, "exit_code")))
@@ -76,6 +82,20 @@ static int instance_row(struct table *t, const json_t *rec)
 	return 0;
 }
 
+/* Of gVisor nobody has to be told. */
+static bool any_weaker(const json_t *list)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *rec = json_array_get(list, i);
+
+		if (strcmp(json_text(rec, "isolation"), "runsc") != 0)
+			return true;
+	}
+	return false;
+}
+
 static int print_instances(const struct cli *cli, const json_t *list,
 			   struct err *err)
 {
@@ -87,14 +107,23 @@ static int print_instances(const struct cli *cli, const json_t *list,
 		{ "EXIT", TABLE_RIGHT },
 		{ "CPUS", TABLE_RIGHT },
 		{ "MEMORY", TABLE_RIGHT },
+		{ "ISOLATION", 0 },
 		{ "REASON", TABLE_CUT },
 	};
-	struct table *t = table_new(cli, cols, ARRAY_SIZE(cols));
+	struct table_col shown[ARRAY_SIZE(cols)];
+	bool isolation = any_weaker(list);
+	struct table *t;
 	size_t i;
-	int rc = t ? 0 : -ENOMEM;
+	int rc;
+
+	memcpy(shown, cols, sizeof(shown));
+	if (!isolation)
+		shown[COL_ISOLATION] = cols[COL_ISOLATION + 1];
+	t = table_new(cli, shown, ARRAY_SIZE(cols) - !isolation);
+	rc = t ? 0 : -ENOMEM;
 
 	for (i = 0; rc == 0 && i < json_array_size(list); i++)
-		rc = instance_row(t, json_array_get(list, i));
+		rc = instance_row(t, json_array_get(list, i), isolation);
 	rc = rc < 0 ? out_of_memory(err) : table_print(t, err);
 	table_free(t);
 	return rc;
@@ -279,13 +308,23 @@ static int clean_one(const struct cli *cli, struct client *c, const char *name,
 
 int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 {
+	/* Unlike destroy it has always gone on without a terminal. */
+	bool ask = isatty(STDIN_FILENO) == 1 && cli->err_tty;
 	SCOPED_CLIENT c = NULL;
 	int rc = host_client(cli, true, &c, err);
 	size_t i;
 
-	for (i = 0; rc == 0 && i < a->n_words; i++)
-		rc = clean_one(cli, c, a->words[i], args_has(a, ARG_FORCE),
-			       err);
+	for (i = 0; rc == 0 && i < a->n_words; i++) {
+		rc = cli_confirm(cli,
+				 !ask || (a->given & (ARG_BIT(ARG_YES) |
+						      ARG_BIT(ARG_FORCE))),
+				 "The home of %s, with its credentials, and "
+				 "its log will be wiped; its workspace stays.",
+				 a->words[i]);
+		if (rc == 0)
+			rc = clean_one(cli, c, a->words[i],
+				       args_has(a, ARG_FORCE), err);
+	}
 	return rc;
 }
 
@@ -300,30 +339,85 @@ static int destroy_one(const struct cli *cli, struct client *c,
 	return rc;
 }
 
+/* Whoever was asked knew whether it runs; --yes alone did not look. */
+static int destroy_asked(const struct cli *cli, const struct args *a,
+			 struct client *c, const char *word, struct err *err)
+{
+	bool force = args_has(a, ARG_FORCE), live;
+	const char *name;
+	SCOPED_JSON rec = NULL;
+	int rc = instance_call(c, "GET", word, "", NULL, &rec, err);
+
+	if (rc < 0)
+		return rc;
+	name = json_text(rec, "name");
+	live = is_live(rec);
+	if (live && !force && args_has(a, ARG_YES))
+		return err_set(err, -EBUSY,
+			       "%s is running: `ac stop-instance %s` first, or "
+			       "-f, which stops it",
+			       name, name);
+	rc = cli_confirm(cli, force || args_has(a, ARG_YES),
+			 "%s%s, its home and its workspace will be deleted.",
+			 name, live ? ", which runs" : "");
+	return rc == 0 ? destroy_one(cli, c, name, force || live, err) : rc;
+}
+
 int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
 	int rc = host_client(cli, true, &c, err);
 	size_t i;
 
-	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_JSON rec = NULL;
-
-		rc = instance_call(c, "GET", a->words[i], "", NULL, &rec, err);
-		if (rc == 0)
-			rc = cli_confirm(cli,
-					 a->given & (ARG_BIT(ARG_YES) |
-						     ARG_BIT(ARG_FORCE)),
-					 "%s%s, its home and its workspace "
-					 "will be deleted.",
-					 json_text(rec, "name"),
-					 is_live(rec) ? ", which runs" : "");
-		/* Whoever agreed knew that it runs. */
-		if (rc == 0)
-			rc = destroy_one(cli, c, json_text(rec, "name"), true,
-					 err);
-	}
+	for (i = 0; rc == 0 && i < a->n_words; i++)
+		rc = destroy_asked(cli, a, c, a->words[i], err);
 	return rc;
+}
+
+size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
+{
+	size_t used = 0, n = 0, i;
+
+	ret[0] = '\0';
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *rec = json_array_get(list, i);
+		const char *name = json_text(rec, "name");
+
+		if (is_live(rec) != live)
+			continue;
+		n++;
+		/* Room is left for the dots. */
+		if (used + strlen(name) + sizeof(", , ...") <= size)
+			used += (size_t)snprintf(ret + used, size - used,
+						 "%s%s", used ? ", " : "",
+						 name);
+		else if (used && ret[used - 1] != '.')
+			used += (size_t)snprintf(ret + used, size - used,
+						 ", ...");
+		else if (!used)
+			used += (size_t)snprintf(ret, size, "...");
+	}
+	return n;
+}
+
+/* One question for all, which names them. */
+static int confirm_all(const struct cli *cli, const struct args *a,
+		       const json_t *list, const char *what)
+{
+	bool force = args_has(a, ARG_FORCE);
+	char idle[160], live[96];
+	size_t n_idle = instance_names(list, false, idle, sizeof(idle));
+	size_t n_live = instance_names(list, true, live, sizeof(live));
+	size_t n = n_idle + (force ? n_live : 0);
+	bool both = force && n_idle && n_live;
+
+	return cli_confirm(
+		cli, args_has(a, ARG_YES),
+		"%zu instance%s (%s%s%s%s): %s%s%s%s", n, n == 1 ? "" : "s",
+		n ? idle : "none", both ? "; " : "",
+		force && n_live ? "running: " : "", force ? live : "", what,
+		!force && n_live ? " Left alone, for they run: " : "",
+		!force && n_live ? live : "", !force && n_live ? "." : "");
 }
 
 /* Asks once, then does @one to each that does not run, or with --force to
@@ -343,10 +437,7 @@ static int for_all(const struct cli *cli, const struct args *a,
 	if (rc == 0)
 		rc = get_list(c, "instances", &list, err);
 	if (rc == 0)
-		rc = cli_confirm(cli, args_has(a, ARG_YES),
-				 "All %zu instances%s: %s",
-				 json_array_size(list),
-				 force ? "" : " that do not run", what);
+		rc = confirm_all(cli, a, list, what);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
@@ -357,9 +448,9 @@ static int for_all(const struct cli *cli, const struct args *a,
 	}
 	if (rc == 0 && spared > 0)
 		say_info(cli,
-			 "%zu that run were left alone (--force takes "
-			 "them too)",
-			 spared);
+			 "%zu running instance%s left alone (--force takes "
+			 "running ones too)",
+			 spared, spared == 1 ? " was" : "s were");
 	return rc;
 }
 

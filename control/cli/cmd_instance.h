@@ -20,4 +20,8 @@ int cmd_clean_all(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_destroy_all(const struct cli *cli, const struct args *a,
 		    struct err *err);
 
+/* How many of @list are live, or are not; their names, as far as they fit and
+ * then "...", in @ret of @size bytes, 16 at least. Pure. */
+size_t instance_names(const json_t *list, bool live, char *ret, size_t size);
+
 #endif

@@ -126,6 +126,9 @@ int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
 			       a->words[1]);
 	if (strcmp(first, "agent") == 0)
 		return err_set(err, -EINVAL, "whose log? `ac logs agent NAME`");
+	if (strcmp(first, "proxy") == 0)
+		return err_set(err, -ENOENT,
+			       "there is no gateway yet, so it has no log");
 	if (is_part(first))
 		return part_logs(cli, a, first, err);
 	return agent_logs(cli, a, first, err);

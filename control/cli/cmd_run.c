@@ -81,10 +81,14 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 			 args_has(a, ARG_CPUS));
 	bad |= set_count(body, "memory", a->memory, args_has(a, ARG_MEMORY));
 	bad |= set_count(body, "pids", a->pids, args_has(a, ARG_PIDS));
-	bad |= set_text(body, "gpus", a->gpus);
+	/* "" takes it back. */
+	bad |= set_text(body, "gpus",
+			a->gpus && strcmp(a->gpus, "none") == 0 ? "" : a->gpus);
 	bad |= set_text(body, "isolation", a->isolation);
 	if (args_has(a, ARG_RM))
 		bad |= json_object_set_new(body, "auto_remove", json_true());
+	if (args_has(a, ARG_ENV_CLEAR))
+		bad |= json_object_set_new(body, "env_clear", json_true());
 	if (a->env.n > 0)
 		bad |= json_object_set_new(body, "env",
 					   jsonx_from_strv(&a->env));
@@ -92,6 +96,9 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 		bad |= set_text(body, "workspace", ws->path);
 		bad |= json_object_set_new(body, "workspace_ro",
 					   json_boolean(ws->read_only));
+	} else if (a->workspace) {
+		bad |= set_text(body, "workspace", "");
+		bad |= json_object_set_new(body, "workspace_ro", json_false());
 	}
 	return bad ? NULL : ptr_take(&body);
 }
@@ -185,7 +192,7 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 	l->what = a->n_cmd > 0 ? a->cmd[0] : NULL;
 	if (args_has(a, ARG_RM) && l->detached)
 		say_info(l->cli, "--rm: the workspace goes too when it ends");
-	if (a->workspace) {
+	if (a->workspace && *a->workspace) {
 		rc = workspace_parse(a->workspace, l->cli->home, ws, err);
 		l->workspace = ws;
 	}

@@ -139,6 +139,26 @@ static int take_sample(struct client *c, json_t **ret, struct err *err)
 	return 0;
 }
 
+/* What is asked for must exist; it need not run. */
+static int check_words(struct client *c, const struct args *a, struct err *err)
+{
+	char name[AC_NAME_MAX + 1];
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; rc == 0 && i < a->n_words; i++) {
+		SCOPED_STR path = NULL;
+
+		rc = infer_instance(a->words[i], name, err);
+		if (rc < 0)
+			return rc;
+		path = client_path("/v1/instances/", name, "");
+		rc = path ? client_call(c, "GET", path, NULL, NULL, err) :
+			    out_of_memory(err);
+	}
+	return rc;
+}
+
 int cmd_stats(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -149,6 +169,8 @@ int cmd_stats(const struct cli *cli, const struct args *a, struct err *err)
 	bool once = args_has(a, ARG_ONCE) || (!cli->json && !cli->out_tty);
 	int rc = host_client(cli, false, &c, err);
 
+	if (rc == 0)
+		rc = check_words(c, a, err);
 	if (rc == 0)
 		rc = take_sample(c, &before, err);
 	wait_ms(rc == 0 ? ONCE_MS : 0);

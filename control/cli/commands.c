@@ -16,7 +16,9 @@
 #include "control/cli/cmd_stats.h"
 #include "control/cli/complete.h"
 #include "control/cli/help.h"
+#include "control/cli/infer.h"
 #include "control/cli/top.h"
+#include "lib/str.h"
 
 #define O(name) ARG_BIT(ARG_##name)
 #define O_LIMITS (O(CPUS) | O(MEMORY) | O(GPUS) | O(PIDS) | O(ISOLATION))
@@ -25,8 +27,9 @@
 #define O_TALK (O(JSON) | O(QUIET))
 #define O_RUN                                                                \
 	(O_LIMITS | O_STDIO | O_PROCESS | O_TALK | O(WORKSPACE) | O(BUILD) | \
-	 O(DETACH) | O(RM))
+	 O(DETACH) | O(RM) | O(ENV_CLEAR))
 #define MANY ARGS_WORDS_MAX
+#define GUESS_MAX 32u /* letters of what may be a command mistyped */
 
 static const char names_help[] =
 	"With one word: an instance that exists; or a blueprint, then the "
@@ -93,7 +96,7 @@ const struct command commands[] = {
 	  "Copy a file or directory into or out of a running sandbox",
 	  "One side is NAME:PATH (below /workspace unless it begins with /), "
 	  "the other a\npath here, or - for a tar archive on stdin or "
-	  "stdout.",
+	  "stdout. NAME: alone is /workspace.",
 	  { O(QUIET), 2, 2, false },
 	  { WORDS_COPY, WORDS_COPY },
 	  false,
@@ -234,7 +237,7 @@ const struct command commands[] = {
 	  "Cleaning up",
 	  "NAME...",
 	  "Wipe an instance's home with its credentials; keep its workspace",
-	  NULL,
+	  "On a terminal it asks first, unless --yes or --force is given.",
 	  { O(FORCE) | O(YES) | O_TALK, 1, MANY, false },
 	  { WORDS_INSTANCE, WORDS_INSTANCE },
 	  false,
@@ -244,8 +247,8 @@ const struct command commands[] = {
 	  "Cleaning up",
 	  "NAME...",
 	  "Delete an instance with its home and workspace",
-	  "It asks first. A directory given with --workspace is never "
-	  "deleted.",
+	  "It asks first. One that runs wants --force beside --yes.\n"
+	  "A directory given with --workspace is never deleted.",
 	  { O(FORCE) | O(YES) | O(QUIET), 1, MANY, false },
 	  { WORDS_INSTANCE, WORDS_INSTANCE },
 	  false,
@@ -365,10 +368,88 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 	return rc;
 }
 
+/* Edits (a letter more, less, or another) from @a to @b; both are short. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t row[GUESS_MAX + 1], n = strlen(b), i, j;
+
+	for (j = 0; j <= n; j++)
+		row[j] = j;
+	for (i = 1; a[i - 1]; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= n; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[n];
+}
+
+/* Two neighbours changed places: the likeliest slip of all. */
+static bool is_swap(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a && a[1] && a[0] == b[1] && a[1] == b[0] &&
+	       strcmp(a + 2, b + 2) == 0;
+}
+
+const char *command_guess(const char *name)
+{
+	size_t len = strlen(name), best = len > 3 ? 3 : 2;
+	const char *found = NULL;
+	const struct command *c;
+
+	for (c = commands; len <= GUESS_MAX && c->name; c++) {
+		size_t d = !c->group              ? best :
+			   is_swap(name, c->name) ? 0 :
+						    distance(name, c->name);
+
+		if (d < best) {
+			best = d;
+			found = c->name;
+		}
+	}
+	return found;
+}
+
+static int unknown_command(const struct cli *cli, const char *name)
+{
+	char instance[AC_NAME_MAX + 1];
+	struct err ignored = { 0 };
+	SCOPED_STR dir = NULL;
+	const char *guess = command_guess(name);
+
+	if (infer_instance(name, instance, &ignored) == 0)
+		dir = str_printf("%s/instances/%s", cli->home, instance);
+	if (dir && access(dir, F_OK) == 0)
+		say_error("'%s' is an instance, and a command comes before it: "
+			  "`ac run %s`, `ac shell %s`",
+			  name, name, name);
+	else if (guess)
+		say_error("there is no command '%s'; did you mean `ac %s`?",
+			  name, guess);
+	else
+		say_error("there is no command '%s'; `ac help` lists all",
+			  name);
+	return CLI_EXIT_USAGE;
+}
+
 int command_dispatch(struct cli *cli, int argc, char **argv)
 {
 	const struct command *cmd;
 	const char *name = argc > 1 ? argv[1] : "";
+	struct err err = { 0 };
 	int rc;
 
 	if (argc < 2) {
@@ -380,14 +461,12 @@ int command_dispatch(struct cli *cli, int argc, char **argv)
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	cmd = command_find(name);
-	if (!cmd) {
-		say_error("there is no command '%s'; `ac help` lists all",
-			  name);
-		return CLI_EXIT_USAGE;
-	}
+	if (!cmd)
+		return unknown_command(cli, name);
 	rc = dispatch_to(cli, cmd, argc - 2, argv + 2);
-	if (fflush(stdout) == EOF && rc == 0) {
-		say_error("cannot write to stdout");
+	if ((fflush(stdout) == EOF || ferror(stdout)) && rc == 0) {
+		cli_stdout_failed(&err);
+		say_error("%s", err.msg);
 		rc = CLI_EXIT_FAIL;
 	}
 	return rc;

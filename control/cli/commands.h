@@ -29,6 +29,9 @@ extern const struct command commands[]; /* ends with a NULL name */
 /* By name or alias, hidden ones too; NULL: there is none. */
 const struct command *command_find(const char *name);
 
+/* The command that @name may be a slip of; NULL: none is near. */
+const char *command_guess(const char *name);
+
 /* Runs `ac @argv[1] …`; @argc and @argv as of main(). Talks about failures
  * itself; returns the exit code. */
 int command_dispatch(struct cli *cli, int argc, char **argv);

@@ -144,9 +144,11 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 	uint64_t start = clock_ms(), seen = start;
 	struct outer_info info;
 	struct progress p;
+	char what[96];
 	int rc;
 
-	progress_begin(&p, cli, "starting ac-host");
+	snprintf(what, sizeof(what), "starting %s", cli->host);
+	progress_begin(&p, cli, what);
 	while ((rc = look(c, &p, err)) == 0) {
 		uint64_t now = clock_ms();
 

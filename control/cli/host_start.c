@@ -268,7 +268,9 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	if (file_read("/proc/self/status", 64 * 1024, &status, NULL) < 0)
 		return err_set(err, -EIO, "cannot read /proc/self/status");
 	spec.caps = outer_spec_bounding(status);
-	rc = outer_spec_gpus("/dev", &spec.devices);
+	rc = outer_spec_gpus("/dev", getenv("AC_GPUS"), &spec.devices);
+	if (rc == -EINVAL)
+		err_set(err, rc, "AC_GPUS must be \"all\" or numbers (0,1)");
 	if (rc == 0)
 		rc = outer_create(o, &spec, err);
 	strv_done(&spec.devices);
@@ -313,16 +315,15 @@ static int keep_live(const struct cli *cli, const struct host_probe *probe,
 		     int live, struct err *err)
 {
 	if (!probe->api)
-		return err_set(
-			err, -EBUSY,
-			"%s is of another version and %d "
-			"instances run in it; `ac restart` ends them and "
-			"replaces it",
-			cli->host, live);
+		return err_set(err, -EBUSY,
+			       "%s is of another version and %d "
+			       "instance%s in it; `ac restart` ends them and "
+			       "replaces it",
+			       cli->host, live, live == 1 ? " runs" : "s run");
 	say_info(cli,
-		 "%d live instance(s), so %s stays as it is, of %s; `ac "
+		 "%d live instance%s, so %s stays as it is, of %s; `ac "
 		 "restart` ends them and replaces it",
-		 live, cli->host,
+		 live, live == 1 ? "" : "s", cli->host,
 		 probe->same ? "the runtime it had" : "an older build");
 	return 0;
 }

@@ -36,6 +36,8 @@ void http_init(struct http *h, const char *sock)
 	h->status = 0;
 	h->reached = h->again = false;
 	h->start = h->end = 0;
+	h->idle = NULL;
+	h->idle_arg = NULL;
 }
 
 void http_done(struct http *h)
@@ -79,36 +81,42 @@ static bool is_usable(int fd)
 	return fd >= 0 && poll(&p, 1, 0) == 0;
 }
 
-static int wait_for(int fd, short events, uint64_t deadline)
+static int wait_for(const struct http *h, short events, uint64_t deadline)
 {
 	for (;;) {
-		struct pollfd p = { fd, events, 0 };
+		struct pollfd p = { h->fd, events, 0 };
 		uint64_t now = deadline ? clock_ms() : 0;
-		int n;
+		int n, ms = -1;
 
 		if (deadline && now >= deadline)
 			return -ETIMEDOUT;
-		n = poll(&p, 1, deadline ? (int)(deadline - now) : -1);
+		if (deadline)
+			ms = (int)(deadline - now);
+		if (h->idle && (ms < 0 || ms > (int)HTTP_IDLE_MS))
+			ms = HTTP_IDLE_MS;
+		n = poll(&p, 1, ms);
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return -errno;
+		if (n == 0 && h->idle)
+			h->idle(h->idle_arg);
 	}
 }
 
-static int send_all(int fd, const char *text, uint64_t deadline)
+static int send_all(const struct http *h, const char *text, uint64_t deadline)
 {
 	size_t len = strlen(text);
 
 	while (len > 0) {
-		ssize_t n = send(fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(h->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		int rc = 0;
 
 		if (n >= 0) {
 			text += n;
 			len -= (size_t)n;
 		} else if (errno == EAGAIN) {
-			rc = wait_for(fd, POLLOUT, deadline);
+			rc = wait_for(h, POLLOUT, deadline);
 		} else if (errno == EPIPE) {
 			rc = -ECONNRESET;
 		} else if (errno != EINTR) {
@@ -127,7 +135,7 @@ static int receive(struct http *h, uint64_t deadline)
 	int rc;
 
 	do {
-		rc = wait_for(h->fd, POLLIN, deadline);
+		rc = wait_for(h, POLLIN, deadline);
 		if (rc < 0)
 			return rc;
 		n = recv(h->fd, h->rx + h->end, sizeof(h->rx) - h->end,
@@ -211,7 +219,7 @@ static int read_body(struct http *h, const struct http_request *rq,
 static int exchange(struct http *h, const struct http_request *rq,
 		    const char *text, uint64_t deadline)
 {
-	int sent = send_all(h->fd, text, deadline), rc;
+	int sent = send_all(h, text, deadline), rc;
 	struct http_head head;
 
 	h->start = h->end = 0;

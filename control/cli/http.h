@@ -7,6 +7,8 @@
 
 #include "control/cli/http_parse.h"
 
+#define HTTP_IDLE_MS 500u
+
 /* A peer and at most one connection to it. Only read from outside. */
 struct http {
 	const char *sock; /* borrowed */
@@ -17,6 +19,10 @@ struct http {
 	bool again; /* it failed before the peer can have acted on it */
 	size_t start, end; /* bytes received and not taken are in rx */
 	uint8_t rx[HTTP_HEAD_MAX];
+	/* To be set between calls; NULL: none. Called every HTTP_IDLE_MS while
+	 * nothing comes, so that a person sees that we wait. */
+	void (*idle)(void *arg);
+	void *idle_arg;
 };
 
 void http_init(struct http *h, const char *sock);

@@ -198,15 +198,16 @@ static int start_detached(struct launch *l, const char *path,
 		return rc;
 	if (l->cli->json)
 		return cli_print_json(rec, false, err);
-	if (!l->cli->quiet)
-		puts(l->name);
+	/* The name is the result, and that --quiet keeps. */
+	puts(l->name);
 	return 0;
 }
 
 static void print_result(const struct launch *l, const struct pump_result *res)
 {
 	static const char *const kinds[] = { "exited",  "signaled", "noexec",
-					     "timeout", "oom",      "lost" };
+					     "timeout", "oom",      "lost",
+					     "nocwd" };
 	const struct link_exit *x = &res->exit;
 	const char *how = res->end == PUMP_DETACHED   ? "detached" :
 			  res->end == PUMP_GIVEN_UP   ? "abandoned" :
@@ -261,6 +262,8 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 		.shared = l->shared,
 		.quiet = l->cli->quiet,
 		.sink = l->sink,
+		.escape_err = l->escape_err,
+		.on_stdin = l->on_stdin,
 		.arg = l->arg,
 	};
 	struct pump_result res;

@@ -26,6 +26,8 @@ struct launch {
 	bool unproven;
 	const struct workspace *workspace; /* NULL: as the record says */
 	int (*sink)(void *arg, struct slice data); /* as in pump.h */
+	bool escape_err; /* as in pump.h */
+	void (*on_stdin)(void *arg, size_t len); /* as in pump.h */
 	void *arg;
 	int in; /* instead of our stdin when use_stdin */
 };

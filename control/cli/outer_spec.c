@@ -3,7 +3,8 @@
  * outer_spec.c - how ac-host is created
  *
  * Trust. ac-host holds a nested engine and gVisor, so it needs much of root,
- * but it gets it by name: this list, and no device of the machine but GPUs.
+ * but it gets it by name: this list, and no device of the machine but the GPUs
+ * that were asked for.
  * --privileged would hand over every disk. What keeps a sandbox in is gVisor
  * and, behind it, that ac-host's own capabilities end at its namespaces;
  * seccomp and AppArmor of the outer engine would only break mount(2) and
@@ -74,14 +75,38 @@ uint64_t outer_spec_bounding(const char *status_text)
 	return errno || end == line || *end != '\n' ? UINT64_MAX : set;
 }
 
-/* nvidia0, nvidiactl, nvidia-uvm, …; nvidia-caps is a directory. */
-int outer_spec_gpus(const char *dev, struct strv *ret)
+/* Is @number in the list "0,1" or is it "all"? Shared nodes have none. */
+static bool gpu_wanted(const char *wish, const char *number)
 {
-	SCOPED_DIR dir = opendir(dev);
+	size_t len = strlen(number);
+
+	if (strcmp(wish, "all") == 0 || strspn(number, "0123456789") != len ||
+	    len == 0)
+		return true;
+	for (; *wish; wish += *wish == ',') {
+		size_t word = strcspn(wish, ",");
+
+		if (word == len && memcmp(wish, number, len) == 0)
+			return true;
+		wish += word;
+	}
+	return false;
+}
+
+/* nvidia0, nvidiactl, nvidia-uvm, …; nvidia-caps is a directory. */
+int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret)
+{
+	SCOPED_DIR dir = NULL;
 	const struct dirent *e;
 
+	if (!wish || !*wish)
+		return 0;
+	if (strcmp(wish, "all") != 0 && wish[strspn(wish, "0123456789,")])
+		return -EINVAL;
+	dir = opendir(dev);
 	while (dir && (e = readdir(dir))) {
-		if (!str_starts(e->d_name, "nvidia") || e->d_type == DT_DIR)
+		if (!str_starts(e->d_name, "nvidia") || e->d_type == DT_DIR ||
+		    !gpu_wanted(wish, e->d_name + strlen("nvidia")))
 			continue;
 		if (strv_pushf(ret, "%s/%s", dev, e->d_name) < 0)
 			return -ENOMEM;

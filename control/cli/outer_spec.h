@@ -28,7 +28,11 @@ int outer_spec_caps(uint64_t bounding, struct strv *ret);
 /* CapBnd of /proc/self/status text, all ones when it is not there. */
 uint64_t outer_spec_bounding(const char *status_text);
 
-/* NVIDIA device nodes below @dev ("/dev"), as paths. None is a success. */
-int outer_spec_gpus(const char *dev, struct strv *ret);
+/*
+ * NVIDIA device nodes below @dev ("/dev"), as paths, that @wish asks for: NULL
+ * or "" none, "all", or numbers ("0,1") and what all GPUs share. That there
+ * are none is a success, another @wish is -EINVAL.
+ */
+int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret);
 
 #endif

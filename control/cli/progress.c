@@ -21,12 +21,38 @@ void progress_begin(struct progress *p, const struct cli *cli, const char *what)
 	p->quiet = cli->quiet;
 }
 
+char *progress_cut(char *out, size_t size, const char *text)
+{
+	static const char more[] = "...";
+	size_t end, word;
+
+	cli_clean(out, size, text);
+	end = strlen(out);
+	/* Escapes may make up for what was left out; then there are no dots. */
+	if (strlen(text) <= end || size < sizeof(more))
+		return out;
+	if (end > size - sizeof(more))
+		end = size - sizeof(more);
+	for (word = end; word > 0 && out[word] != ' '; word--)
+		;
+	/* A single long word is cut where it must be, but not within a
+	 * character of several bytes. */
+	if (word > 0)
+		end = word;
+	while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
+		end--;
+	while (end > 0 && out[end - 1] == ' ')
+		end--;
+	memcpy(out + end, more, sizeof(more));
+	return out;
+}
+
 /* Text longer than the line would wrap, and then not be written over. */
 static void show_tty(struct progress *p, uint64_t elapsed_ms)
 {
 	char shown[56];
 
-	cli_clean(shown, sizeof(shown), p->text);
+	progress_cut(shown, sizeof(shown), p->text);
 	fprintf(stderr, "\r\033[Kac: %s%s%s (%u s)", p->what,
 		*shown ? ": " : "", shown, (unsigned)(elapsed_ms / 1000));
 	fflush(stderr);
@@ -44,7 +70,7 @@ void progress_tick(struct progress *p, const char *text)
 	bool changed;
 
 	if (text)
-		cli_clean(p->text, sizeof(p->text), text);
+		progress_cut(p->text, sizeof(p->text), text);
 	if (p->quiet || elapsed < QUIET_MS)
 		return;
 	changed = strcmp(p->text, p->shown_text) != 0 || p->shown_ms == 0;

@@ -19,6 +19,10 @@ struct progress {
 	bool tty, quiet;
 };
 
+/* @text as it is shown in @size bytes: cut between two words, with "..." for
+ * what is left out. Returns @out. Pure. */
+char *progress_cut(char *out, size_t size, const char *text);
+
 void progress_begin(struct progress *p, const struct cli *cli,
 		    const char *what);
 /* Call it often. @text: how far, may be ""; NULL: as before. */

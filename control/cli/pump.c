@@ -25,6 +25,8 @@
 
 #include "control/cli/outfd.h"
 #include "control/cli/pump_signal.h"
+#include "control/cli/screen.h"
+#include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/sock.h"
 #include "lib/str.h"
@@ -54,8 +56,9 @@ struct pump {
 	uint32_t stdin_credit, due; /* due: output credit not yet given */
 	struct detach detach;
 	struct pump_signals signals;
+	struct screen screen; /* fed when out_tty */
 	uint64_t deadline; /* of a process without a reader; 0: none */
-	bool in_open, raw, done, out_dead, err_dead;
+	bool in_open, raw, done, out_dead, err_dead, out_tty;
 };
 
 static int fail(struct pump *p, int code, const char *text)
@@ -127,6 +130,8 @@ static int output_push(struct pump *p)
 		}
 		if (slice_take(&p->pending, (size_t)n, &piece) < 0)
 			return fail(p, -EPROTO, "more written than there was");
+		if (p->out_tty && dst == &p->out)
+			screen_feed(&p->screen, piece.ptr, piece.len);
 		rc = give_credit(p, piece.len);
 		if (rc < 0)
 			return rc;
@@ -135,10 +140,32 @@ static int output_push(struct pump *p)
 	return give_credit(p, p->pending.len);
 }
 
+/* Lines stay lines, everything else that is not text is escaped. */
+static void say_escaped(const struct pump *p, struct slice text)
+{
+	char shown[1024];
+
+	while (text.len > 0) {
+		const uint8_t *end = memchr(text.ptr, '\n', text.len);
+		size_t len = end ? (size_t)(end - text.ptr) : text.len;
+		size_t part = len < 255 ? len : 255;
+		bool whole = end && part == len;
+
+		str_escape(shown, sizeof(shown), text.ptr, part);
+		dprintf(p->o->err, "%s%s", shown, whole ? "\n" : "");
+		part += whole;
+		text = slice_of(text.ptr + part, text.len - part);
+	}
+}
+
 static int output(struct pump *p, const struct link_frame *f)
 {
 	int rc;
 
+	if (f->type == LINK_STDERR && p->o->escape_err) {
+		say_escaped(p, f->payload);
+		return give_credit(p, f->payload.len);
+	}
 	if (f->type == LINK_STDOUT && p->o->sink) {
 		rc = p->o->sink(p->o->arg, f->payload);
 		return rc < 0 ? rc : give_credit(p, f->payload.len);
@@ -321,6 +348,8 @@ static int stdin_read(struct pump *p)
 	if (n < 0 || (n == 0 && !leave))
 		return stdin_ended(p);
 	p->stdin_credit -= (uint32_t)n;
+	if (p->o->on_stdin)
+		p->o->on_stdin(p->o->arg, (size_t)n);
 	if (n > 0)
 		rc = link_put(&p->tx, LINK_STDIN, CHANNEL, p->stdin_mem,
 			      (size_t)n);
@@ -459,6 +488,7 @@ static int pump_begin(struct pump *p)
 	if (o->early.len > 0)
 		memcpy(p->rx, o->early.ptr, o->early.len);
 	p->rx_end = o->early.len;
+	p->out_tty = o->tty && !o->sink && isatty(o->out) == 1;
 	rc = fd_nonblock(o->sock, 1);
 	if (rc == 0)
 		rc = pump_signals_begin(&p->signals, o->tty);
@@ -475,8 +505,14 @@ static int pump_begin(struct pump *p)
 
 static void pump_finish(struct pump *p)
 {
+	char back[SCREEN_RESET_MAX];
+
 	if (p->raw)
 		term_restore();
+	if (p->out_tty && !p->out_dead) {
+		screen_reset(&p->screen, back);
+		(void)fd_write_all(p->o->out, back, strlen(back));
+	}
 	pump_signals_end(&p->signals);
 	outfd_done(&p->out);
 	outfd_done(&p->errout);

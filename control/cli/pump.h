@@ -24,6 +24,11 @@ struct pump_opts {
 	/* When set, takes stdout instead of @out; a negative result ends the
 	 * run and becomes the pump's own. May block. */
 	int (*sink)(void *arg, struct slice data);
+	/* stderr is talk of ours with the user, not the program's own: control
+	 * bytes in it are shown, not obeyed. */
+	bool escape_err;
+	/* When set, is told how much of @in was taken. */
+	void (*on_stdin)(void *arg, size_t len);
 	void *arg;
 };
 

@@ -8,7 +8,7 @@
 
 struct table {
 	struct libscols_table *st;
-	struct libscols_line *last;
+	struct libscols_line *last; /* NULL: no row yet */
 	size_t n;
 	bool colour;
 };
@@ -80,9 +80,26 @@ void table_paint(struct table *t, size_t col, enum table_colour colour)
 		scols_cell_set_color(cell, names[colour]);
 }
 
+/* The library prints nothing at all of a table without rows. */
+static void print_heads(const struct table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		struct libscols_column *col = scols_table_get_column(t->st, i);
+		const char *head =
+			scols_cell_get_data(scols_column_get_header(col));
+
+		printf("%s%s", i ? "  " : "", head ? head : "");
+	}
+	putchar('\n');
+}
+
 int table_print(struct table *t, struct err *err)
 {
-	if (scols_print_table(t->st) < 0 || fflush(stdout) == EOF)
-		return err_set(err, -EIO, "cannot write to stdout");
+	if (!t->last)
+		print_heads(t);
+	if ((t->last && scols_print_table(t->st) < 0) || fflush(stdout) == EOF)
+		return cli_stdout_failed(err);
 	return 0;
 }

@@ -147,3 +147,16 @@ last"
 	[ "$(cat "$t/e/d/x")" = x ]
 	run ! "$AC" cp io:/no/such/file "$t/c"
 }
+
+@test "cp does not put a link of the agent's in place" {
+	local t=$BATS_TEST_TMPDIR
+	mkdir "$t/victim"
+	run -0 "$AC" exec io -- ln -s "$t/victim" /workspace/link
+	run ! "$AC" cp io:/workspace/link "$t/link"
+	says 'symbolic link'
+	[ ! -L "$t/link" ]
+	run -0 "$AC" exec io -- sh -c 'rm /workspace/link; echo x >/workspace/link'
+	run -0 "$AC" cp io:/workspace/link "$t/link"
+	[ -f "$t/link" ]
+	[ -z "$(ls -A "$t/victim")" ]
+}

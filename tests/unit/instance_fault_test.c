@@ -374,20 +374,21 @@ static void test_lost_before_reconcile(void)
 	world_done(&w);
 }
 
+static const struct {
+	const char *name;
+	enum instance_state state;
+	bool auto_remove;
+} left[] = {
+	{ "created", INSTANCE_CREATED, true },
+	{ "starting", INSTANCE_STARTING, false },
+	{ "running", INSTANCE_RUNNING, false },
+	{ "stopping", INSTANCE_STOPPING, false },
+	{ "stopped", INSTANCE_STOPPED, false },
+	{ "throwaway", INSTANCE_RUNNING, true },
+};
+
 static void test_reconcile(void)
 {
-	static const struct {
-		const char *name;
-		enum instance_state state;
-		bool auto_remove;
-	} left[] = {
-		{ "created", INSTANCE_CREATED, true },
-		{ "starting", INSTANCE_STARTING, false },
-		{ "running", INSTANCE_RUNNING, false },
-		{ "stopping", INSTANCE_STOPPING, false },
-		{ "stopped", INSTANCE_STOPPED, false },
-		{ "throwaway", INSTANCE_RUNNING, true },
-	};
 	struct world w;
 	struct watcher v = { 0 };
 	struct outcome o = { 0 };
