@@ -415,7 +415,11 @@ static int download(struct copy *cp, const char *src, const char *dst,
 	if (!mkdtemp(tmp))
 		return err_sys(err, "%s", final);
 	made = str_printf("%s/%s", tmp, cp->base);
-	rc = made ? unpack_here(cp, src, tmp, err) : out_of_memory(err);
+	if (!made) {
+		file_remove_tree(tmp);
+		return out_of_memory(err);
+	}
+	rc = unpack_here(cp, src, tmp, err);
 	if (rc == 0)
 		rc = link_refuse(made, src, err);
 	if (rc == 0 && rename(made, final) < 0)

@@ -185,7 +185,7 @@ static void check_acd(const struct cli *cli, json_t *list)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	SCOPED_JSON all = NULL;
-	struct host_probe probe;
+	struct host_probe probe = { 0 };
 	struct err err = { 0 };
 	int rc;
 

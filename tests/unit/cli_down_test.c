@@ -103,20 +103,17 @@ static int down(bool images, char **ret_said)
 /* All that is in the volume goes, or the user hears what stays. */
 static const struct {
 	const char *name;
-	bool acd;
-	int prune_status;
-	bool exists, images;
-	int code, prunes, containers, volumes;
-	bool told;
+	int prune_status, code, prunes, containers, volumes;
+	bool acd, exists, images, told;
 } cases[] = {
-	{ "acd cleans up", true, 204, true, false, 0, 1, 1, 0, false },
-	{ "the engine is down", true, 503, true, false, 0, 1, 1, 0, true },
-	{ "it cannot", true, 500, true, false, 0, 1, 1, 0, true },
-	{ "images go anyway", true, 503, true, true, 0, 1, 1, 1, false },
-	{ "refused", true, 409, true, false, -EBUSY, 1, 0, 0, false },
-	{ "no acd", false, 0, true, false, 0, 0, 1, 0, true },
-	{ "no acd, images", false, 0, true, true, 0, 0, 1, 1, false },
-	{ "nothing there", false, 0, false, false, 0, 0, 1, 0, false },
+	{ "acd cleans up", 204, 0, 1, 1, 0, true, true, false, false },
+	{ "the engine is down", 503, 0, 1, 1, 0, true, true, false, true },
+	{ "it cannot", 500, 0, 1, 1, 0, true, true, false, true },
+	{ "images go anyway", 503, 0, 1, 1, 1, true, true, true, false },
+	{ "refused", 409, -EBUSY, 1, 0, 0, true, true, false, false },
+	{ "no acd", 0, 0, 0, 1, 0, false, true, false, true },
+	{ "no acd, images", 0, 0, 0, 1, 1, false, true, true, false },
+	{ "nothing there", 0, 0, 0, 1, 0, false, false, false, false },
 };
 
 static void test_down(size_t i)
