@@ -19,12 +19,12 @@ static int out_of_memory(struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
+/* What is stopping has ended for the user; acd waits for the rest of it. */
 static bool is_live(const json_t *rec)
 {
 	const char *state = json_text(rec, "state");
 
-	return strcmp(state, "running") == 0 ||
-	       strcmp(state, "starting") == 0 || strcmp(state, "stopping") == 0;
+	return strcmp(state, "running") == 0 || strcmp(state, "starting") == 0;
 }
 
 static enum table_colour state_colour(const json_t *rec)
