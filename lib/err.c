@@ -71,6 +71,11 @@ int err_sys(struct err *err, const char *fmt, ...)
 	return code;
 }
 
+int err_nomem(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
 int err_wrap(struct err *err, const char *fmt, ...)
 {
 	char text[sizeof(err->msg)];

@@ -23,6 +23,9 @@ int err_set(struct err *err, int code, const char *fmt, ...) ATTR_PRINTF(3, 4);
 /* Like err_set() with the code and ": <text>" taken from errno. */
 int err_sys(struct err *err, const char *fmt, ...) ATTR_PRINTF(2, 3);
 
+/* -ENOMEM, "out of memory". */
+int err_nomem(struct err *err);
+
 /* Prepends "clause: " to the message. Returns the code that is there. */
 int err_wrap(struct err *err, const char *fmt, ...) ATTR_PRINTF(2, 3);
 

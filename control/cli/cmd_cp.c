@@ -67,11 +67,6 @@ static const char PACK[] = "[ -e \"$1\" ] || exit 80\n"
 			   "[ -r \"$1/$2\" ] || exit 81; }\n"
 			   "exec tar --format=gnu -cf - -C \"$1\" -- \"$2\"\n";
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
 {
 	const char *colon = strchr(word, ':');
@@ -215,7 +210,7 @@ static int unpack_there(struct copy *cp, const char *dst, int from,
 	char *const cmd[] = { sh, dash_c, script, self, where, cp->base };
 
 	if (!script || !where)
-		return out_of_memory(err);
+		return err_nomem(err);
 	cp->launch.use_stdin = true;
 	cp->launch.in = from;
 	cp->launch.on_stdin = on_stdin;
@@ -258,7 +253,7 @@ static int upload(struct copy *cp, const char *src, const char *dst,
 				     dir,   "--",           cp->base, NULL };
 
 	if (!dir)
-		return out_of_memory(err);
+		return err_nomem(err);
 	if (access(src, F_OK) < 0)
 		return err_sys(err, "%s", src);
 	if (pipe2(fds, O_CLOEXEC) < 0)
@@ -284,7 +279,7 @@ static int pack_there(struct copy *cp, const char *src, struct err *err)
 	char *const cmd[] = { sh, dash_c, script, self, parent, cp->base };
 
 	if (!script || !parent)
-		return out_of_memory(err);
+		return err_nomem(err);
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
 
@@ -405,19 +400,19 @@ static int download(struct copy *cp, const char *src, const char *dst,
 	int rc;
 
 	if (!final)
-		return out_of_memory(err);
+		return err_nomem(err);
 	slash = strrchr(final, '/');
 	/* Beside it, so that a rename puts it in place. */
 	tmp = str_printf("%.*s.ac-cp.XXXXXX",
 			 slash ? (int)(slash - final) + 1 : 0, final);
 	if (!tmp)
-		return out_of_memory(err);
+		return err_nomem(err);
 	if (!mkdtemp(tmp))
 		return err_sys(err, "%s", final);
 	made = str_printf("%s/%s", tmp, cp->base);
 	if (!made) {
 		file_remove_tree(tmp);
-		return out_of_memory(err);
+		return err_nomem(err);
 	}
 	rc = unpack_here(cp, src, tmp, err);
 	if (rc == 0)

@@ -15,11 +15,6 @@
 
 #define STOP_SECONDS 40u
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 /* Why acd calls itself degraded, "" when it does not. */
 static const char *trouble(const json_t *status)
 {
@@ -119,7 +114,7 @@ static int prune(struct client *c, bool images, struct err *err)
 	int rc;
 
 	if (!body)
-		return out_of_memory(err);
+		return err_nomem(err);
 	rc = client_call(c, "POST", "/v1/prune", body, NULL, &why);
 	if (rc < 0 && client_error(c)->status > 0 &&
 	    client_error(c)->status < 500) {
@@ -177,7 +172,7 @@ int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 	bool images = args_has(a, ARG_IMAGES);
 	bool kept = true, was = false;
 	int live = 0;
-	int rc = c ? down_live(c, &kept, &live, err) : out_of_memory(err);
+	int rc = c ? down_live(c, &kept, &live, err) : err_nomem(err);
 
 	if (rc < 0)
 		return rc;
@@ -311,7 +306,7 @@ static int status_down(const struct cli *cli, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (cli->json)
-		rc = s ? cli_print_json(s, false, err) : out_of_memory(err);
+		rc = s ? cli_print_json(s, false, err) : err_nomem(err);
 	else
 		printf("%s is not running; `ac start` starts it\n", cli->host);
 	return rc < 0 ? rc : CLI_EXIT_DOWN;
@@ -325,7 +320,7 @@ int cmd_status(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_JSON s = NULL;
 	struct host_probe probe = { .up = false };
 	struct table *t;
-	int rc = c ? host_probe(c, &probe, err) : out_of_memory(err);
+	int rc = c ? host_probe(c, &probe, err) : err_nomem(err);
 
 	(void)a;
 	if (rc == 0 && !probe.up)
@@ -337,7 +332,7 @@ int cmd_status(const struct cli *cli, const struct args *a, struct err *err)
 	if (cli->json)
 		return cli_print_json(s, false, err);
 	t = table_new(cli, cols, ARRAY_SIZE(cols));
-	rc = !t || status_rows(cli, t, s) < 0 ? out_of_memory(err) :
+	rc = !t || status_rows(cli, t, s) < 0 ? err_nomem(err) :
 						table_print(t, err);
 	table_free(t);
 	return rc;
@@ -359,8 +354,7 @@ int cmd_version(const struct cli *cli, const struct args *a, struct err *err)
 		all = json_pack("{s:s, s:s, s:i, s:O?}", "version",
 				version_text(), "build", version_build_id(),
 				"api", VERSION_API, "host", host);
-		return all ? cli_print_json(all, false, err) :
-			     out_of_memory(err);
+		return all ? cli_print_json(all, false, err) : err_nomem(err);
 	}
 	printf("ac %s (%s)\n", version_text(), version_build_id());
 	if (host)

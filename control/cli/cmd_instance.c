@@ -14,11 +14,6 @@
 #include "control/shared/json.h"
 #include "lib/str.h"
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 /* What is stopping has ended for the user; acd waits for the rest of it. */
 static bool is_live(const json_t *rec)
 {
@@ -124,7 +119,7 @@ static int print_instances(const struct cli *cli, const json_t *list,
 
 	for (i = 0; rc == 0 && i < json_array_size(list); i++)
 		rc = instance_row(t, json_array_get(list, i), isolation);
-	rc = rc < 0 ? out_of_memory(err) : table_print(t, err);
+	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
 	table_free(t);
 	return rc;
 }
@@ -157,7 +152,7 @@ static int print_blueprints(const struct cli *cli, const json_t *list,
 		if (rc == 0 && ready)
 			table_paint(t, 2, TABLE_GREEN);
 	}
-	rc = rc < 0 ? out_of_memory(err) : table_print(t, err);
+	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
 	table_free(t);
 	return rc;
 }
@@ -168,7 +163,7 @@ static int get_list(struct client *c, const char *what, json_t **ret,
 	SCOPED_STR path = str_printf("/v1/%s", what);
 	SCOPED_JSON all = NULL;
 	int rc = path ? client_call(c, "GET", path, NULL, &all, err) :
-			out_of_memory(err);
+			err_nomem(err);
 
 	if (rc < 0)
 		return rc;
@@ -218,8 +213,7 @@ int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
 					     blueprints, "instances",
 					     instances);
 
-		return both ? cli_print_json(both, false, err) :
-			      out_of_memory(err);
+		return both ? cli_print_json(both, false, err) : err_nomem(err);
 	}
 	rc = print_blueprints(cli, blueprints, err);
 	if (rc < 0 || json_array_size(instances) == 0)
@@ -241,7 +235,7 @@ static int instance_call(struct client *c, const char *method, const char *word,
 	if (rc < 0)
 		return rc;
 	if (!path)
-		return out_of_memory(err);
+		return err_nomem(err);
 	return client_call(c, method, path, body, ret, err);
 }
 
@@ -272,7 +266,7 @@ int cmd_stop_instance(const struct cli *cli, const struct args *a,
 	if (rc == 0 && args_has(a, ARG_GRACE) &&
 	    json_object_set_new(body, "grace_ms",
 				json_integer((json_int_t)a->grace_ms)) < 0)
-		rc = out_of_memory(err);
+		rc = err_nomem(err);
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
 		SCOPED_JSON rec = NULL;
 
@@ -293,7 +287,7 @@ static int clean_one(const struct cli *cli, struct client *c, const char *name,
 	SCOPED_JSON rec = NULL;
 	int rc = body ? instance_call(c, "POST", name, "/clean", body, &rec,
 				      err) :
-			out_of_memory(err);
+			err_nomem(err);
 
 	if (rc < 0)
 		return rc;

@@ -12,11 +12,6 @@
 #include "control/cli/launch.h"
 #include "control/shared/json.h"
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 /* Which instance of which blueprint is meant; *ret_running: it runs now. */
 static int find(struct launch *l, const struct args *a, bool *ret_running,
 		struct err *err)
@@ -108,7 +103,7 @@ static int create(struct launch *l, const struct args *a, struct err *err)
 	SCOPED_JSON body = create_body(l, a);
 
 	if (!body)
-		return out_of_memory(err);
+		return err_nomem(err);
 	return client_call(l->client, "POST", "/v1/instances", body, NULL, err);
 }
 
@@ -162,7 +157,7 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 	body = launch_body(l, a->cmd, a->n_cmd);
 	if (!body || set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0))
-		return out_of_memory(err);
+		return err_nomem(err);
 	return launch_go(l, body, err);
 }
 
@@ -177,7 +172,7 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 		      a->env.n > 0 && json_object_set_new(
 					      body, "env",
 					      jsonx_from_strv(&a->env)) < 0))
-		return out_of_memory(err);
+		return err_nomem(err);
 	return launch_go(l, body, err);
 }
 
@@ -253,7 +248,7 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	c = client_new(cli->sock, "acd");
 	if (!c)
-		return out_of_memory(err);
+		return err_nomem(err);
 	l.client = c;
 	l.what = a->cmd[0];
 	launch_set_stdio(&l, a);
@@ -275,7 +270,7 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	path = client_path("/v1/instances/", l.name, "");
 	rc = path ? client_call(c, "GET", path, NULL, &rec, err) :
-		    out_of_memory(err);
+		    err_nomem(err);
 	if (rc < 0)
 		return rc;
 	l.client = c;

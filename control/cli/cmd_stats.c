@@ -16,11 +16,6 @@
 #define INTERVAL_MS 2000u
 #define ONCE_MS 300u /* between the two samples of a single table */
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 static void wait_ms(uint64_t ms)
 {
 	const struct timespec t = { .tv_sec = (time_t)(ms / 1000),
@@ -88,7 +83,7 @@ static int print_line(const json_t *s, uint64_t milli, struct err *err)
 
 	if (!line || json_object_set_new(line, "cpu_milli",
 					 json_integer((json_int_t)milli)) < 0)
-		return out_of_memory(err);
+		return err_nomem(err);
 	return cli_print_json(line, false, err);
 }
 
@@ -107,7 +102,7 @@ static int print_sample(const struct cli *cli, const struct args *a,
 	};
 	struct table *t = table_new(cli, cols, ARRAY_SIZE(cols));
 	size_t i;
-	int rc = t ? 0 : out_of_memory(err);
+	int rc = t ? 0 : err_nomem(err);
 
 	for (i = 0; rc == 0 && i < json_array_size(now); i++) {
 		const json_t *s = json_array_get(now, i);
@@ -119,7 +114,7 @@ static int print_sample(const struct cli *cli, const struct args *a,
 		if (cli->json)
 			rc = print_line(s, milli, err);
 		else if (stats_row(t, s, milli) < 0)
-			rc = out_of_memory(err);
+			rc = err_nomem(err);
 	}
 	if (rc == 0 && !cli->json)
 		rc = table_print(t, err);
@@ -154,7 +149,7 @@ static int check_words(struct client *c, const struct args *a, struct err *err)
 			return rc;
 		path = client_path("/v1/instances/", name, "");
 		rc = path ? client_call(c, "GET", path, NULL, NULL, err) :
-			    out_of_memory(err);
+			    err_nomem(err);
 	}
 	return rc;
 }
@@ -241,7 +236,7 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 		return cli_print_json(df, false, err);
 	t = table_new(cli, cols, ARRAY_SIZE(cols));
 	rc = !t || df_rows(t, json_object_get(df, "instances")) < 0 ?
-		     out_of_memory(err) :
+		     err_nomem(err) :
 		     table_print(t, err);
 	table_free(t);
 	if (rc < 0)

@@ -29,11 +29,6 @@
 #define STOP_SECONDS 40u
 #define TAG_MAX 128u
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
 static int home_make(const struct cli *cli, struct err *err)
 {
 	/* Made here so that the user owns them, whoever acd is. */
@@ -61,7 +56,7 @@ static int lock_take(const struct cli *cli, int *ret_fd, struct err *err)
 	SCOPED_FD fd = -1;
 
 	if (!path)
-		return out_of_memory(err);
+		return err_nomem(err);
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_sys(err,
@@ -126,7 +121,7 @@ static int runsc_copy(const char *wish, const char *copy, struct err *err)
 	int rc;
 
 	if (!part)
-		return out_of_memory(err);
+		return err_nomem(err);
 	if (from < 0 || fstat(from, &st) < 0)
 		return err_sys(err, "RUNSC=%s", wish);
 	if (!S_ISREG(st.st_mode))
@@ -154,7 +149,7 @@ static int runsc_sync(const struct cli *cli, bool *ret_changed, struct err *err)
 
 	*ret_changed = false;
 	if (!copy)
-		return out_of_memory(err);
+		return err_nomem(err);
 	if (!wish || runsc_same(wish, copy))
 		return 0;
 	*ret_changed = true;
@@ -178,7 +173,7 @@ static int script(const struct cli *cli, const char *name, const char *arg1,
 	int code;
 
 	if (!path || !log)
-		return out_of_memory(err);
+		return err_nomem(err);
 	if (cli->quiet) {
 		quiet = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
 			     0600);
@@ -214,7 +209,7 @@ static int host_tag(const struct cli *cli, char ret[TAG_MAX], struct err *err)
 	int rc;
 
 	if (!path)
-		return out_of_memory(err);
+		return err_nomem(err);
 	rc = proc_capture(&opts, TAG_MAX - 1, &out, err);
 	if (rc < 0)
 		return rc;
