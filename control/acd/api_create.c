@@ -20,7 +20,6 @@
 #define MEMORY_MAX (1ull << 50)
 #define CPUS_MAX 1024000u /* thousandths */
 #define PIDS_MAX 4194304u
-#define TIMEOUT_MAX_MS (3660ull * 86400 * 1000)
 #define ENV_MAX 512u
 #define ENV_BYTES_MAX (64u * 1024)
 #define PATH_BYTES_MAX 4095u
@@ -111,7 +110,7 @@ static int wish_limits(json_t *body, const struct instance_record *def,
 		ret = wish_number(body, "pids", PIDS_MAX, def->pids, &r->pids,
 				  err);
 	if (ret == 0)
-		ret = wish_number(body, "timeout_ms", TIMEOUT_MAX_MS,
+		ret = wish_number(body, "timeout_ms", API_TIMEOUT_MAX_MS,
 				  def->timeout_ms, &r->timeout_ms, err);
 	return ret;
 }

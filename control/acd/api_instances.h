@@ -9,6 +9,8 @@
 #include "control/acd/api.h"
 #include "control/acd/instance.h"
 
+#define API_TIMEOUT_MAX_MS (3660ull * 86400 * 1000) /* of "timeout_ms" */
+
 /* The instance in the path; NULL: the request was answered. */
 struct instance *api_instance_of(struct acd *acd, struct http_req *req);
 /* 409 with the code "not_running". */

@@ -13,7 +13,6 @@
 #include "control/shared/names.h"
 
 #define ARGS_MAX 4000u /* entries of cmd and of env */
-#define TIMEOUT_MAX_MS (3660ull * 86400 * 1000)
 
 struct run_call {
 	struct acd *acd;
@@ -51,7 +50,7 @@ static int run_body_flags(json_t *body, struct run_request *rq, struct err *err)
 	if (ret == 0)
 		ret = jsonx_u64(body, "cols", 0, UINT16_MAX, 0, &cols, err);
 	if (ret == 0)
-		ret = jsonx_u64(body, "timeout_ms", 0, TIMEOUT_MAX_MS, 0,
+		ret = jsonx_u64(body, "timeout_ms", 0, API_TIMEOUT_MAX_MS, 0,
 				&rq->timeout_ms, err);
 	if (ret < 0)
 		return ret;
