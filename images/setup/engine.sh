@@ -67,7 +67,8 @@ has_unit() {
 }
 
 # start_detached - dockerd in a session of its own: no Ctrl-C of ours, and no
-# end of a terminal, reaches it. 9 is our lock, which it must not keep.
+# end of a terminal, reaches it. Of our descriptors it keeps none: neither our
+# lock, nor a pipe at whose other end somebody waits for the last writer.
 start_detached() {
 	dockerd=$(command -v dockerd || echo /usr/sbin/dockerd)
 	[ -x "$dockerd" ] || die 1 "no dockerd here: run" \
@@ -82,8 +83,13 @@ start_detached() {
 		*) rm -f "$pidfile" ;;
 		esac
 	done
-	PATH=$PATH:/usr/sbin:/sbin setsid "$dockerd" >>"$LOG" 2>&1 \
-		</dev/null 9<&- &
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	PATH=$PATH:/usr/sbin:/sbin setsid bash -c '
+		for fd in /proc/$$/fd/*; do
+			fd=${fd##*/}
+			[ "$fd" -le 2 ] || eval "exec $fd>&-"
+		done
+		exec "$@"' - "$dockerd" >>"$LOG" 2>&1 </dev/null &
 	pid=$!
 }
 

@@ -189,3 +189,23 @@ no_leftovers() {
 	rm -rf "$second"
 	run -0 "$AC" status
 }
+
+# A pipe of the caller's that an engine keeps open never ends for its reader:
+# whoever waits for the end of our output would wait for that of the engine.
+@test "an engine that we start keeps no descriptor of its starter" {
+	local dir=$BATS_TEST_TMPDIR
+	mkdir "$dir/bin"
+	printf '#!/bin/sh\ntest -f "%s/fds" && echo 1.41\n' "$dir" \
+		>"$dir/bin/docker"
+	printf '#!/bin/bash\nls -l /proc/$$/fd >"%s/t"; mv "%s/t" "%s/fds"; sleep 2\n' \
+		"$dir" "$dir" "$dir" >"$dir/bin/dockerd"
+	chmod +x "$dir/bin/docker" "$dir/bin/dockerd"
+	[ ! -d /run/systemd/system ] || skip "systemd starts the engine here"
+	exec 4>"$dir/four" 15>"$dir/fifteen"
+	PATH=$dir/bin:$PATH AC_DOCKER=$dir/bin/docker AC_HOME=$dir/home \
+		"$AC_SRC/images/setup/engine.sh"
+	exec 4>&- 15>&-
+	cat "$dir/fds"
+	grep -q ' 1 -> .*engine.log' "$dir/fds"
+	run ! grep -qE 'four|fifteen|pipe:|ac-engine.lock' "$dir/fds"
+}

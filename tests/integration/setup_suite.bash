@@ -12,7 +12,7 @@
 
 setup_suite() {
 	cd "$AC_SRC" || return 1
-	"$AC_SRC/images/setup/engine.sh" || return 1
+	"$AC_SRC/images/setup/engine.sh" 3>&- || return 1
 	mkdir -p "$AC_HOME" "$AC_TEST_TMP"
 	exec 8<"$AC_TEST_DIR" # kept to the end of the suite
 	if ! flock -n 8; then
