@@ -3,6 +3,7 @@
 # build.sh - make the tar of a minimal Debian, the root of every image
 #
 # usage: rootfs/build.sh OUTPUT.tar
+#        rootfs/build.sh --sources   the apt lines it would use
 #
 # mmdebstrap checks Debian's signatures; the mirror is the machine's own.
 # AC_ROOTFS=image:tag takes the file system of a pulled image instead.
@@ -104,8 +105,10 @@ from_image() {
 	"$docker" rm "$id" >/dev/null
 }
 
-[ $# -eq 1 ] || die 2 "usage: rootfs/build.sh OUTPUT.tar"
-if [ -n "${AC_ROOTFS:-}" ]; then
+[ $# -eq 1 ] || die 2 "usage: rootfs/build.sh OUTPUT.tar | --sources"
+if [ "$1" = --sources ]; then
+	sources
+elif [ -n "${AC_ROOTFS:-}" ]; then
 	from_image "$1"
 else
 	from_debian "$1"

@@ -15,7 +15,8 @@ here=$(dirname "$(readlink -f "$0")")
 
 BUILD="make gcc libc6-dev pkg-config|pkgconf libcap-dev libseccomp-dev
 	libsodium-dev libyaml-dev libcurl4-openssl-dev|libcurl4-gnutls-dev
-	libjansson-dev libsqlite3-dev libmicrohttpd-dev libsmartcols-dev"
+	libjansson-dev libsqlite3-dev libmicrohttpd-dev libsmartcols-dev
+	libnftables-dev libc-ares-dev libidn2-dev libpsl-dev libllhttp-dev"
 # The engine and BuildKit: Docker's own packages serve as well. On Debian 12
 # both the client and BuildKit are part of docker.io; on 13 they are not.
 RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
@@ -23,7 +24,8 @@ RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
 RUN13="docker-cli|docker-ce-cli"
 BUILDX="docker-buildx|docker-buildx-plugin"
 CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
-	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl"
+	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl
+	libssl-dev openssl iproute2 ccache"
 
 usage() { die 2 "usage: packages.sh build|run|check [--list]"; }
 
@@ -82,7 +84,11 @@ choose() {
 
 # keyring_is_old - true when it does not know the keys of the images' Debian
 keyring_is_old() {
-	[ "$set" = run ] && [ -z "${AC_ROOTFS:-}" ] &&
+	case "$set-$lack" in
+	run-*) [ -z "${AC_ROOTFS:-}" ] ;;
+	*libllhttp-dev*) [ "$ID-$VERSION_ID" = debian-12 ] ;;
+	*) false ;;
+	esac &&
 		! [ -e /usr/share/keyrings/debian-archive-trixie-stable.gpg ] &&
 		! [ -e /usr/share/keyrings/debian-archive-trixie-stable.pgp ]
 }
@@ -109,6 +115,32 @@ apt() {
 	say "apt-get $1 ... $(($(date +%s) - begin)) s"
 }
 
+# llhttp_of_trixie - Debian 12 has no libllhttp-dev; Debian 13's needs nothing
+# but a libc of any age, so it is taken from there: the machine's own mirror,
+# Debian's own signatures, lists of apt apart from the machine's.
+llhttp_of_trixie() {
+	dir=$AC_CACHE/llhttp
+	rm -rf "$dir"
+	mkdir -p "$dir/lists/partial" "$dir/cache/archives/partial"
+	"$here/../rootfs/build.sh" --sources >"$dir/sources.list"
+	say "libllhttp-dev is not in Debian 12: taking Debian 13's"
+	for words in update "download libllhttp-dev libllhttp9.2"; do
+		# shellcheck disable=SC2086 # a list of words is meant
+		(cd "$dir" && DEBIAN_FRONTEND=noninteractive apt-get -q \
+			-o Dir::Etc::SourceList="$dir/sources.list" \
+			-o Dir::Etc::SourceParts=- \
+			-o Dir::State::Lists="$dir/lists" \
+			-o Dir::Cache="$dir/cache" -o APT::Sandbox::User=root \
+			$words) >>"$log" 2>&1 </dev/null || {
+			say "apt-get $words failed:"
+			log_tail "$log"
+			exit 1
+		}
+	done
+	dpkg -i "$dir"/libllhttp*.deb >>"$log" 2>&1
+	rm -rf "$dir"
+}
+
 install_them() {
 	make_home
 	log=$AC_LOGS/packages.log
@@ -119,7 +151,16 @@ install_them() {
 	(apt update) || say "going on with the lists that are here"
 	# shellcheck disable=SC2046 # a list of words is meant
 	set -- $(choose "$@")
-	apt install --no-install-recommends "$@"
+	late=
+	case "$ID-$VERSION_ID $* " in
+	debian-12*" libllhttp-dev "*)
+		late=1
+		# shellcheck disable=SC2046 # a list of words is meant
+		set -- $(printf '%s\n' "$@" | grep -vx libllhttp-dev)
+		;;
+	esac
+	[ $# -eq 0 ] || apt install --no-install-recommends "$@"
+	[ -z "$late" ] || llhttp_of_trixie
 }
 
 [ $# -ge 1 ] || usage
@@ -154,6 +195,13 @@ if keyring_is_old; then
 fi
 [ -n "$lack" ] || exit 0
 if [ "$(id -u)" -ne 0 ]; then
+	case "$ID-$VERSION_ID $lack" in
+	debian-12*libllhttp-dev*) # of Debian 13: more than one command of apt
+		say "packages are missing; run:"
+		echo "sudo $(readlink -f "$0") $set" >&2
+		exit 3
+		;;
+	esac
 	# shellcheck disable=SC2046,SC2086
 	set -- $(choose $lack)
 	say "packages are missing; run:"
