@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reason.c - why a connection was allowed or not; the same words everywhere
+ */
+#include "ottergate/reason.h"
+
+static const struct {
+	const char *code, *text;
+} reasons[REASONS] = {
+#define REASON_ROW(id, code, text) [REASON_##id] = { code, text },
+	REASON_TABLE(REASON_ROW)
+#undef REASON_ROW
+};
+
+/* A number that came out of a log or over the admin socket may be any. */
+const char *reason_code(enum reason r)
+{
+	return (unsigned)r < REASONS ? reasons[r].code : "unknown";
+}
+
+const char *reason_text(enum reason r)
+{
+	return (unsigned)r < REASONS ? reasons[r].text : "reason unknown";
+}
