@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy_http.c - what a rule says about requests: read and kept for
+ * inspection; a tunnel cannot hold any of it
+ */
+#include "ottergate/policy_parse.h"
+
+#include <string.h>
+
+#define ITEMS_MAX 256u /* of one list of methods, paths or matches */
+#define BODY_MAX (UINT64_C(1) << 40)
+
+/* The rule's http part, made with the first field that needs one. */
+static struct http_rules *http_of(struct load *ld, const struct yaml_node *n,
+				  struct rule_parse *rp)
+{
+	if (!rp->inspect)
+		rp->inspect = n;
+	if (rp->http)
+		return rp->http;
+	rp->http = arena_alloc(ld->arena, sizeof(*rp->http));
+	if (!rp->http) {
+		load_nomem(ld);
+		return NULL;
+	}
+	rp->http->upload_max = rp->http->response_max = UINT64_MAX;
+	rp->own.body_max = UINT64_MAX;
+	return rp->http;
+}
+
+static int list_count(struct load *ld, const struct yaml_node *n, uint32_t *ret)
+{
+	uint32_t count = 0;
+
+	if (n->kind != YAML_LIST || !n->first)
+		return load_refuse(ld, n, "a list is wanted here");
+	for (const struct yaml_node *c = n->first; c; c = c->next)
+		count++;
+	if (count > ITEMS_MAX)
+		return load_refuse(ld, n, "more than %u items", ITEMS_MAX);
+	*ret = count;
+	return 0;
+}
+
+static bool is_method(const char *s)
+{
+	size_t len = strlen(s);
+
+	return strcmp(s, "*") == 0 ||
+	       (len > 0 && len <= 16 &&
+		strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == len);
+}
+
+static bool is_path(const char *s)
+{
+	return s[0] == '/' && !strpbrk(s, "?#\\ ");
+}
+
+static int load_words(struct load *ld, const struct yaml_node *n,
+		      bool (*good)(const char *s), const char *what,
+		      const char *const **ret, uint32_t *ret_n)
+{
+	const char **v;
+	uint32_t count, i = 0;
+	int r = list_count(ld, n, &count);
+
+	if (r < 0)
+		return r;
+	v = arena_array(ld->arena, count, sizeof(const char *));
+	if (!v)
+		return load_nomem(ld);
+	for (const struct yaml_node *c = n->first; c; c = c->next, i++) {
+		r = load_string(ld, c, &v[i]);
+		if (r < 0)
+			return r;
+		if (!good(v[i]))
+			return load_refuse(ld, c, "%s is wanted here", what);
+	}
+	*ret = v;
+	*ret_n = count;
+	return 0;
+}
+
+static int match_methods(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct http_match *m = to;
+
+	return load_words(ld, n, is_method, "a method such as GET, or \"*\",",
+			  &m->methods, &m->n_methods);
+}
+
+static int match_paths(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct http_match *m = to;
+
+	return load_words(ld, n, is_path, "a path such as /v1/**", &m->paths,
+			  &m->n_paths);
+}
+
+static int match_body(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_size(ld, n, 0, BODY_MAX,
+			 &((struct http_match *)to)->body_max);
+}
+
+static int match_graphql(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "any", "query-only", NULL };
+	unsigned v;
+	int r = load_word(ld, n, words, &v);
+
+	if (r == 0)
+		((struct http_match *)to)->query_only = v == 1;
+	return r;
+}
+
+static const struct field match_fields[] = {
+	{ "methods", match_methods, 0 },
+	{ "paths", match_paths, 0 },
+	{ "body_max", match_body, 0 },
+	{ "graphql", match_graphql, 0 },
+};
+
+static int load_matches(struct load *ld, const struct yaml_node *n,
+			struct rule_parse *rp, const struct http_match **ret,
+			uint32_t *ret_n)
+{
+	struct http_match *v;
+	uint32_t count, i = 0;
+	int r = list_count(ld, n, &count);
+
+	if (r < 0)
+		return r;
+	v = arena_array(ld->arena, count, sizeof(*v));
+	if (!v)
+		return load_nomem(ld);
+	for (const struct yaml_node *c = n->first; c; c = c->next, i++) {
+		v[i].body_max = UINT64_MAX;
+		r = load_map(ld, c, match_fields, ARRAY_SIZE(match_fields),
+			     &v[i]);
+		if (r < 0)
+			return r;
+		if (v[i].n_paths)
+			rp->has_paths = true;
+	}
+	*ret = v;
+	*ret_n = count;
+	return 0;
+}
+
+static int http_allow(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct rule_parse *rp = to;
+
+	return load_matches(ld, n, rp, &rp->http->allow, &rp->http->n_allow);
+}
+
+static int http_deny(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct rule_parse *rp = to;
+	bool has_paths = rp->has_paths; /* those of a denial limit nothing */
+	int r = load_matches(ld, n, rp, &rp->http->deny, &rp->http->n_deny);
+
+	rp->has_paths = has_paths;
+	return r;
+}
+
+int load_rule_http(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "allow", http_allow, 0 },
+		{ "deny", http_deny, 0 },
+	};
+
+	if (!http_of(ld, n, to))
+		return -ENOMEM;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+int load_rule_methods(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct rule_parse *rp = to;
+
+	if (!http_of(ld, n, rp))
+		return -ENOMEM;
+	return match_methods(ld, n, &rp->own);
+}
+
+int load_rule_paths(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct rule_parse *rp = to;
+
+	if (!http_of(ld, n, rp))
+		return -ENOMEM;
+	rp->has_paths = true;
+	return match_paths(ld, n, &rp->own);
+}
+
+static int auth_use(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct policy *p = ld->policy;
+	struct rule_parse *rp = to;
+	const char *id = NULL;
+	int r = load_id(ld, n, &id);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < p->n_credentials; i++) {
+		if (strcmp(p->credentials[i].id, id) == 0)
+			rp->e->r.credential = p->credentials[i].id;
+	}
+	if (!rp->e->r.credential)
+		return load_refuse(ld, n, "there is no credential '%s'", id);
+	return 0;
+}
+
+static int auth_exclusive(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_bool(ld, n, &((struct rule_parse *)to)->http->exclusive);
+}
+
+static int auth_token(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_string(ld, n, &((struct rule_parse *)to)->http->token);
+}
+
+static int auth_as(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_id(ld, n, &((struct rule_parse *)to)->http->auth_as);
+}
+
+int load_rule_auth(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "use", auth_use, 0 },
+		{ "exclusive", auth_exclusive, 0 },
+		{ "surrogate", auth_token, 0 },
+		{ "as", auth_as, 0 },
+	};
+	struct rule_parse *rp = to;
+	int r;
+
+	if (!http_of(ld, n, rp))
+		return -ENOMEM;
+	rp->has_auth = true;
+	r = load_map(ld, n, fields, ARRAY_SIZE(fields), rp);
+	if (r == 0 && !rp->e->r.credential)
+		return load_refuse(ld, n, "`auth` without `use`");
+	return r;
+}
+
+static int stream_sse(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_bool(ld, n, &((struct rule_parse *)to)->http->sse);
+}
+
+static int stream_websocket(struct load *ld, const struct yaml_node *n,
+			    void *to)
+{
+	return load_bool(ld, n, &((struct rule_parse *)to)->e->r.websocket);
+}
+
+int load_rule_stream(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "sse", stream_sse, 0 },
+		{ "websocket", stream_websocket, 0 },
+	};
+
+	if (!http_of(ld, n, to))
+		return -ENOMEM;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+static int upload_max(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_size(ld, n, 0, BODY_MAX,
+			 &((struct rule_parse *)to)->http->upload_max);
+}
+
+int load_rule_upload(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = { { "body_max", upload_max, 0 } };
+
+	if (!http_of(ld, n, to))
+		return -ENOMEM;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+static int response_redact(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "none", "injected", NULL };
+	unsigned v;
+	int r = load_word(ld, n, words, &v);
+
+	if (r == 0)
+		((struct rule_parse *)to)->http->redact = v == 1;
+	return r;
+}
+
+static int response_max(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_size(ld, n, 0, BODY_MAX,
+			 &((struct rule_parse *)to)->http->response_max);
+}
+
+int load_rule_response(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "redact", response_redact, 0 },
+		{ "max", response_max, 0 },
+	};
+
+	if (!http_of(ld, n, to))
+		return -ENOMEM;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+static int limits_requests(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_rate(ld, n, "/m", false, UINT32_MAX,
+			 &((struct rule_parse *)to)->http->requests_min);
+}
+
+static int limits_tokens(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_id(ld, n, &((struct rule_parse *)to)->http->tokens_header);
+}
+
+int load_rule_limits(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "requests", limits_requests, 0 },
+		{ "tokens_header", limits_tokens, 0 },
+	};
+
+	if (!http_of(ld, n, to))
+		return -ENOMEM;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+int load_rule_http_end(struct load *ld, struct rule_parse *rp)
+{
+	struct http_match *own;
+
+	if (!rp->http)
+		return 0;
+	if (rp->own.n_methods || rp->own.n_paths) {
+		if (rp->http->n_allow)
+			return load_refuse(ld, rp->inspect,
+					   "`methods` and `paths` or `http`, "
+					   "not both");
+		own = arena_alloc(ld->arena, sizeof(*own));
+		if (!own)
+			return load_nomem(ld);
+		*own = rp->own;
+		rp->http->allow = own;
+		rp->http->n_allow = 1;
+	}
+	rp->e->r.http = rp->http;
+	return 0;
+}
+
+/* --- inspect ------------------------------------------------------------- */
+
+static int ca_per(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "agent", NULL };
+	unsigned v;
+
+	(void)to;
+	return load_word(ld, n, words, &v);
+}
+
+static int ca_key(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "ecdsa-p256", NULL };
+	unsigned v;
+
+	(void)to;
+	return load_word(ld, n, words, &v);
+}
+
+static int inspect_ca(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "per", ca_per, 0 },
+		{ "key", ca_key, 0 },
+		{ "lifetime", load_ms,
+		  offsetof(struct inspect_settings, ca_lifetime) },
+		{ "leaf_lifetime", load_ms,
+		  offsetof(struct inspect_settings, leaf_lifetime) },
+	};
+
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+}
+
+static int inspect_alpn(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "mirror", NULL };
+	unsigned v;
+
+	(void)to;
+	return load_word(ld, n, words, &v);
+}
+
+int load_inspect(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const struct field fields[] = {
+		{ "ca", inspect_ca, 0 },
+		{ "alpn", inspect_alpn, 0 },
+		{ "host_must_equal_sni", load_bool,
+		  offsetof(struct inspect_settings, host_is_sni) },
+	};
+
+	(void)to;
+	return load_map(ld, n, fields, ARRAY_SIZE(fields),
+			&ld->policy->inspect);
+}
