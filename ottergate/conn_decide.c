@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conn_decide.c - a connection's decisions: asked, counted, audited
+ *
+ * Theory of operation: decide() of policy.h is pure; what depends on time and
+ * on use (expiry, budgets, an audit that is full) is added here, and only ever
+ * takes an allowance away. What is allowed is audited before a byte goes
+ * upstream. When the table changes, everything that was allowed is asked
+ * again; a connection in the middle of a dial is asked when the dial ends,
+ * since that holds on to the old policy.
+ */
+#include "ottergate/conn_impl.h"
+
+#include <string.h>
+
+#include "ottergate/worker_impl.h"
+
+/* --- records -------------------------------------------------------------- */
+
+static void put_text(char *out, size_t size, const char *s)
+{
+	size_t len = s ? strnlen(s, size - 1) : 0;
+
+	if (len)
+		memcpy(out, s, len);
+	out[len] = '\0';
+}
+
+static struct audit_record record_of(const struct conn *c, enum audit_event e,
+				     enum reason why)
+{
+	struct worker *w = c->worker;
+	struct audit_record rec = {
+		.time_ms = worker_realtime(w),
+		.conn = c->id,
+		.duration_ms = (uint32_t)(w->now_ms - c->started_ms),
+		.event = (uint8_t)e,
+		.path = c->path,
+		.reason = (uint8_t)why,
+		.use = c->use,
+		.observed = c->observed,
+		.port = c->port,
+		.source_port = c->source_port,
+		.generation = (uint16_t)table_generation(w->table),
+		.source = conn_source(c),
+		.original = c->original,
+		.dialled = c->dialled,
+	};
+
+	if (c->agent)
+		put_text(rec.agent, sizeof(rec.agent), c->agent->id);
+	if (c->rule)
+		put_text(rec.rule, sizeof(rec.rule), c->rule->id);
+	put_text(rec.name, sizeof(rec.name), c->name);
+	rec.name_len = (uint8_t)strlen(rec.name);
+	return rec;
+}
+
+static bool wanted(const struct conn *c, enum audit_event e)
+{
+	return c->worker->audit && audit_wants(c->worker->audit, e);
+}
+
+static bool is_limit(enum reason why)
+{
+	switch (why) {
+	case REASON_LIMIT_CONNS:
+	case REASON_LIMIT_HALF_OPEN:
+	case REASON_LIMIT_RATE:
+	case REASON_LIMIT_VOLUME:
+	case REASON_LIMIT_NAMES:
+	case REASON_LIMIT_KILLED:
+	case REASON_LIMIT_AGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void count_denial(struct conn *c)
+{
+	worker_count(c->worker, COUNTER_DENIED, 1);
+	if (c->agent)
+		atomic_fetch_add_explicit(&c->agent->usage.denied, 1,
+					  memory_order_relaxed);
+}
+
+static void audit_refusal(struct conn *c, enum reason why,
+			  const struct name *name)
+{
+	enum audit_event e = is_limit(why) ? AUDIT_LIMIT : AUDIT_DENY;
+	struct audit_record rec;
+
+	if (!wanted(c, e))
+		return;
+	rec = record_of(c, e, why);
+	if (name) {
+		put_text(rec.name, sizeof(rec.name), name->s);
+		rec.name_len = (uint8_t)strlen(rec.name);
+	}
+	/* The denial stands, whether the log takes it or not. */
+	audit_put(c->worker->audit, &rec);
+}
+
+void conn_refuse(struct conn *c, enum reason why, const struct name *name)
+{
+	count_denial(c);
+	audit_refusal(c, why, name);
+}
+
+/*
+ * A sandbox at its limit may knock a hundred thousand times a second: one
+ * line a second is enough, the counter has the rest.
+ */
+void conn_turn_away(struct conn *c, enum reason why)
+{
+	uint32_t h = ntohl(c->source_v4);
+	uint64_t *until =
+		&c->worker->impl->quiet_until[(h ^ h >> 8) % WORKER_QUIET];
+
+	count_denial(c);
+	if (c->worker->now_ms < *until)
+		return;
+	*until = c->worker->now_ms + WORKER_QUIET_MS;
+	audit_refusal(c, why, NULL);
+}
+
+void conn_limit(struct conn *c, enum reason why)
+{
+	conn_refuse(c, why, NULL);
+	conn_close(c);
+}
+
+void conn_audit_close(const struct conn *c)
+{
+	struct audit_record rec;
+
+	if (!c->allowed || !wanted(c, AUDIT_CLOSE))
+		return;
+	rec = record_of(c, AUDIT_CLOSE, REASON_ALLOWED);
+	rec.up = c->up;
+	rec.down = c->down;
+	audit_put(c->worker->audit, &rec);
+}
+
+void conn_audit_stranger(struct worker *w, const struct addr *source,
+			 uint16_t source_port, enum reason why)
+{
+	struct worker_impl *im = w->impl;
+	struct audit_record rec;
+
+	worker_count(w, COUNTER_DENIED, 1);
+	if (!w->audit || !audit_wants(w->audit, AUDIT_DENY) ||
+	    w->now_ms < im->quiet_unknown_until)
+		return;
+	im->quiet_unknown_until = w->now_ms + WORKER_QUIET_MS;
+	rec = (struct audit_record){
+		.time_ms = worker_realtime(w),
+		.event = AUDIT_DENY,
+		.path = PATH_TCP,
+		.reason = (uint8_t)why,
+		.source = *source,
+		.source_port = source_port,
+		.generation = (uint16_t)table_generation(w->table),
+	};
+	audit_put(w->audit, &rec);
+}
+
+/* --- the decision --------------------------------------------------------- */
+
+static bool is_expired(struct worker *w, const struct agent_policy *p)
+{
+	uint64_t at = agent_policy_expires(p);
+
+	return at && worker_realtime(w) / 1000 >= at;
+}
+
+static void deny(struct verdict *v, enum reason why)
+{
+	v->allow = false;
+	v->observed = false;
+	v->reason = why;
+}
+
+/* What time and use take away from decide()'s allowance. */
+static void restrict_verdict(struct conn *c, const struct request *rq,
+			     struct verdict *v)
+{
+	enum reason why;
+
+	if (is_expired(c->worker, c->policy)) {
+		v->rule = NULL;
+		deny(v, REASON_EXPIRED);
+		return;
+	}
+	if (!v->allow)
+		return;
+	if (v->use != RULE_TUNNEL) {
+		deny(v, REASON_NEEDS_INSPECT);
+		return;
+	}
+	if (rq->name->len == 0)
+		return;
+	why = usage_name(&c->agent->usage, agent_policy_limits(c->policy),
+			 rq->name, v->rule, v->below, c->worker->now_ms);
+	if (why != REASON_ALLOWED)
+		deny(v, why);
+}
+
+static bool remember(struct conn *c, const struct request *rq,
+		     const struct verdict *v)
+{
+	char *name = NULL;
+
+	if (rq->name->len) {
+		name = strdup(rq->name->s);
+		if (!name)
+			return false;
+	}
+	free(c->name);
+	c->name = name;
+	c->dialled = rq->addr; /* none, when there is a name */
+	if (name)
+		c->dialled.family = 0;
+	c->port = rq->port;
+	c->path = (uint8_t)rq->path;
+	c->rule = v->rule;
+	c->use = (uint8_t)v->use;
+	c->proto_kind = (uint8_t)v->proto;
+	c->observed = v->observed;
+	return true;
+}
+
+/* False: it cannot be written, and without that nothing may pass. */
+static bool audit_verdict(struct conn *c, const struct request *rq,
+			  const struct verdict *v)
+{
+	enum audit_event e = v->allow            ? AUDIT_ALLOW :
+			     is_limit(v->reason) ? AUDIT_LIMIT :
+						   AUDIT_DENY;
+	struct audit_record rec;
+	size_t len = rq->method.len;
+
+	if (!wanted(c, e))
+		return true;
+	rec = record_of(c, e, v->reason);
+	if (len > sizeof(rec.method) - 1)
+		len = sizeof(rec.method) - 1;
+	if (len)
+		memcpy(rec.method, rq->method.ptr, len);
+	return audit_put(c->worker->audit, &rec);
+}
+
+struct verdict conn_decide(struct conn *c, const struct request *rq)
+{
+	struct verdict v = decide(c->policy, rq);
+
+	restrict_verdict(c, rq, &v);
+	if (!remember(c, rq, &v))
+		deny(&v, REASON_NO_MEMORY);
+	if (!audit_verdict(c, rq, &v) && v.allow)
+		deny(&v, REASON_AUDIT_FULL);
+	c->allowed = v.allow;
+	if (c->half_open) {
+		usage_request(&c->agent->usage);
+		c->half_open = false;
+	}
+	if (!v.allow) {
+		count_denial(c);
+		return v;
+	}
+	worker_count(c->worker, COUNTER_ALLOWED, 1);
+	atomic_fetch_add_explicit(&c->agent->usage.allowed, 1,
+				  memory_order_relaxed);
+	return v;
+}
+
+/* --- another policy ------------------------------------------------------- */
+
+/* Would what @c does be allowed by @p? The address it was dialled at, too,
+ * unless that is a proxy's. */
+static bool still_allowed(struct conn *c, const struct agent_policy *p)
+{
+	struct name name = { 0 };
+	struct request rq = {
+		.path = c->path,
+		.name = &name,
+		.addr = c->dialled,
+		.port = c->port,
+	};
+	struct verdict v;
+
+	if (c->name) {
+		name.len = (uint8_t)strnlen(c->name, NAME_LEN_MAX);
+		memcpy(name.s, c->name, name.len);
+	}
+	v = decide(p, &rq);
+	if (!v.allow || v.use != c->use || is_expired(c->worker, p))
+		return false;
+	if (c->dialled.family && !agent_policy_upstream(p, &name) &&
+	    decide_address(p, &v, &c->dialled) != REASON_ALLOWED)
+		return false;
+	c->rule = v.rule;
+	c->proto_kind = (uint8_t)v.proto;
+	c->observed = v.observed;
+	return true;
+}
+
+bool conn_recheck(struct conn *c)
+{
+	struct addr source = conn_source(c);
+	const struct table_entry *e = table_find(c->worker->table, &source);
+	struct agent_policy *old = c->policy;
+
+	if (e && e->agent == c->agent) {
+		if (e->policy == old || c->dial)
+			return true;
+		if (!c->allowed || still_allowed(c, e->policy)) {
+			if (!c->allowed)
+				c->rule = NULL; /* of the old policy's */
+			c->policy = agent_policy_ref(e->policy);
+			agent_policy_unref(old);
+			if (!c->ops->recheck || c->ops->recheck(c))
+				return true;
+		}
+	}
+	conn_refuse(c, REASON_POLICY_GONE, NULL);
+	conn_close(c);
+	return false;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits.h - what one sandbox may use; every limit of the gateway is here
+ *
+ * Counters are atomics with relaxed order: a worker that is a connection
+ * late in seeing another's count is all right, a lost count is not. Time is
+ * the caller's monotonic clock in milliseconds.
+ *
+ * What a passed limit does (`on_limit`): throttle: what is too much is refused
+ * or made to wait, deny: the same, and a connection whose volume is used is
+ * closed, kill: the sandbox is cut off until it is bound anew. Bandwidth is
+ * always a matter of waiting: any fast peer reaches it.
+ */
+#ifndef OTTERGATE_LIMITS_H
+#define OTTERGATE_LIMITS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ottergate/policy.h"
+
+/* Of one process, whatever the policy says. */
+#define LIMIT_CONNS_TOTAL 200000u
+#define LIMIT_DEFAULT_CONNS 1024u /* of one sandbox */
+#define LIMIT_DEFAULT_HALF_OPEN 64u
+#define LIMIT_DEFAULT_NEW_CONNS 200u
+#define LIMIT_DEFAULT_DNS_QPS 200u
+#define LIMIT_DEFAULT_NEW_NAMES 2000u
+#define LIMIT_DEFAULT_NEW_SUBDOMAINS 50u /* below one wildcard, an hour (D2) */
+#define LIMIT_LABELS_BELOW 4u /* labels below a wildcard (D2) */
+#define LIMIT_LABEL_BELOW_LEN 40u
+
+struct bucket { /* token bucket: one word, so that one CAS moves it */
+	_Atomic uint64_t state;
+};
+
+struct names_seen; /* bounded set of name hashes of the current hour:
+		    * limits_names.c */
+
+struct usage {
+	atomic_uint conns, half_open;
+	struct bucket new_conns, dns, up, down;
+	/* Bytes of the current hour, and which hour that is: limits.c. */
+	_Atomic uint64_t hour_up, hour_down;
+	_Atomic uint64_t total_up, total_down;
+	_Atomic uint64_t allowed, denied, dns_queries;
+	atomic_bool killed; /* by on_limit: kill, until bound anew */
+	struct names_seen *names; /* own lock: only on new names */
+};
+int usage_init(struct usage *u);
+void usage_done(struct usage *u);
+
+/* A new connection: counts it as open and half open, or says why not
+ * (REASON_ALLOWED is success). usage_request() when its request is
+ * complete, usage_close() at its end. */
+enum reason usage_open(struct usage *u, const struct limits *l,
+		       uint64_t now_ms);
+void usage_request(struct usage *u);
+void usage_close(struct usage *u, bool half_open);
+/* One DNS question. */
+enum reason usage_dns(struct usage *u, const struct limits *l,
+		      uint64_t now_ms);
+/* A name that is about to be dialled; @below: labels below the wildcard that
+ * allowed it, 0 for exact rules. Counts distinct names an hour. */
+enum reason usage_name(struct usage *u, const struct limits *l,
+		       const struct name *name, const struct rule *rule,
+		       unsigned below, uint64_t now_ms);
+/*
+ * @n bytes have been moved. Returns the milliseconds that this direction must
+ * rest (throttle), 0: go on, negative: -EDQUOT (deny: close it), -ECONNABORTED
+ * (kill).
+ */
+int usage_bytes(struct usage *u, const struct limits *l, bool up, uint64_t n,
+		uint64_t now_ms);
+
+/* --- limits_names.c ------------------------------------------------------ */
+
+#define NAMES_SEEN_MAX 12000u /* names an hour; a higher limit means this */
+#define NAMES_WILDCARDS_MAX 64u /* counted apart, an hour; the rest together */
+
+struct names_seen *names_seen_new(void);
+void names_seen_free(struct names_seen *s); /* NULL is fine */
+/*
+ * True: @name was here in this @hour, or is now, as one of at most
+ * @max_names; with @wildcard (a rule's id, else NULL) also as one of at most
+ * @max_below of that one. 0: no limit.
+ */
+bool names_seen_add(struct names_seen *s, uint64_t hour,
+		    const struct name *name, const char *wildcard,
+		    uint32_t max_names, uint32_t max_below);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay.h - bytes both ways; conn_relay() of conn.h begins it
+ */
+#ifndef OTTERGATE_RELAY_H
+#define OTTERGATE_RELAY_H
+
+#include "ottergate/conn.h"
+
+/* Bytes of one direction without a pause of RELAY_LULL_MS: from here on it is
+ * spliced; and what a splice must bring, else copying is cheaper again. */
+#define RELAY_FAT (128u * 1024)
+#define RELAY_THIN (8u * 1024)
+#define RELAY_LULL_MS 250u
+/* Steps of one direction before the others of the worker have their turn. */
+#define RELAY_STEPS 16u
+
+/* What waits is dropped; @c is about to close. */
+void relay_drop(struct conn *c);
+
+#endif
