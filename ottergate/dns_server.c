@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dns_server.c - answers on port 53, over UDP and TCP
+ *
+ * What a question gets:
+ *
+ *	unknown source                 nothing, counted
+ *	a response, less than a header nothing, counted
+ *	past the limit of the policy   REFUSED
+ *	broken, or not one question    FORMERR; other opcodes NOTIMP
+ *	EDNS of another version        BADVERS
+ *	class other than IN            REFUSED
+ *	A of a host name               the gateway's own address, or the one
+ *	                               that stands for a `proto: tcp` name
+ *	everything else                NODATA
+ *
+ * "Everything else" holds the root and names that are no host names too: a
+ * resolver library takes NODATA for a final word and says so at once, while
+ * FORMERR and SERVFAIL make it try again elsewhere. Whether the policy allows
+ * a name never shows here (D9), and nothing is ever asked upstream (D1).
+ *
+ * UDP needs no memory but the stack: a batch is read, answered and sent
+ * before the next. Replies leave from the bound address; for questions that
+ * were redirected here conntrack puts the asked one back. TCP connections
+ * hold one question at a time and are limited for each sandbox, so that one
+ * cannot take all of them.
+ */
+#include "ottergate/dns_server.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "ottergate/dnsmsg.h"
+
+/* No client of ours pads a question beyond this over UDP; what is longer is
+ * cut by the kernel and dropped. */
+#define UDP_SLOT 1024u
+#define UDP_ROUNDS 8u /* batches before others get their turn */
+#define TCP_ACCEPTS 64u /* the same for connections */
+
+struct dns_tcp {
+	struct ev ev; /* first: the handler casts back */
+	struct wheel_timer timer;
+	struct worker *worker;
+	struct dns_tcp *next, **link;
+	struct addr source;
+	uint16_t have; /* bytes of in */
+	uint16_t out_start, out_end; /* what is left to send */
+	bool deferred; /* tcp_again() will come, and owns what is closed */
+	uint8_t in[2 + DNS_QUESTION_MAX];
+	uint8_t out[2 + DNS_MSG_MAX];
+};
+
+/* Of this worker's thread; nobody else sees them. */
+static _Thread_local struct dns_tcp *tcp_conns;
+
+/* --- one question -------------------------------------------------------- */
+
+/* What the policy thinks of the name, for observers alone. */
+static bool reply_audit(struct worker *w, const struct table_entry *te,
+			const struct dns_question *q, enum reason why)
+{
+	uint64_t now = worker_realtime(w);
+	uint64_t expires = agent_policy_expires(te->policy);
+	struct audit_record rec = {
+		.time_ms = now,
+		.event = AUDIT_DNS,
+		.path = PATH_DNS,
+		.source = te->agent->address,
+		.generation = (uint16_t)table_generation(w->table),
+	};
+
+	if (why == REASON_ALLOWED && expires && now / 1000 >= expires) {
+		why = REASON_EXPIRED;
+	} else if (why == REASON_ALLOWED) {
+		struct request rq = { .path = PATH_DNS, .name = &q->name };
+		struct verdict v = decide(te->policy, &rq);
+
+		why = v.reason;
+		rec.use = (uint8_t)v.use;
+		rec.observed = v.observed;
+		if (v.rule)
+			snprintf(rec.rule, sizeof(rec.rule), "%s", v.rule->id);
+	}
+	rec.reason = (uint8_t)why;
+	snprintf(rec.agent, sizeof(rec.agent), "%s", te->agent->id);
+	rec.name_len = q->name.len;
+	memcpy(rec.name, q->name.s, q->name.len);
+	return audit_put(w->audit, &rec);
+}
+
+/* A whole question of a known sandbox that is within its limits. */
+static size_t reply_question(struct worker *w, const struct table_entry *te,
+			     const struct dns_question *q,
+			     uint8_t out[DNS_MSG_MAX])
+{
+	uint32_t ttl = agent_policy_dns_ttl(te->policy);
+	enum reason why = REASON_ALLOWED;
+	struct addr a = { .family = 0 };
+	unsigned rcode = DNS_NOERROR;
+
+	if (q->edns_version)
+		return dns_answer_write(q, DNS_BADVERS, NULL, 0, out);
+	if (q->class != DNS_CLASS_IN)
+		return dns_answer_write(q, DNS_REFUSED, NULL, 0, out);
+	if (q->name.len == 0) {
+		why = REASON_BAD_NAME;
+	} else if (q->type != DNS_TYPE_A) {
+		why = REASON_DNS_TYPE;
+	} else {
+		a = agent_policy_synthetic(te->policy, &q->name);
+		if (a.family != 4)
+			a = w->opts->self;
+	}
+	if (w->audit && audit_wants(w->audit, AUDIT_DNS) &&
+	    !reply_audit(w, te, q, why))
+		rcode = DNS_REFUSED; /* on_full: deny */
+	return dns_answer_write(q, rcode, &a, ttl, out);
+}
+
+/* 0: no answer. */
+static size_t reply_make(struct worker *w, const struct addr *source,
+			 struct slice msg, uint8_t out[DNS_MSG_MAX])
+{
+	const struct table_entry *te = table_find(w->table, source);
+	struct dns_question q;
+	enum reason limit;
+	int r;
+
+	if (!te || (r = dns_question_read(msg, &q)) == -EPROTO) {
+		worker_count(w, COUNTER_DNS_DROPPED, 1);
+		return 0;
+	}
+	worker_count(w, COUNTER_DNS, 1);
+	limit = usage_dns(&te->agent->usage, agent_policy_limits(te->policy),
+			  w->now_ms);
+	if (limit != REASON_ALLOWED)
+		return r < 0 ? dns_error_write(q.id, q.opcode, DNS_REFUSED,
+					       out) :
+			       dns_answer_write(&q, DNS_REFUSED, NULL, 0, out);
+	if (r < 0)
+		return dns_error_write(
+			q.id, q.opcode,
+			r == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR, out);
+	return reply_question(w, te, &q, out);
+}
+
+/* --- UDP ----------------------------------------------------------------- */
+
+struct udp_batch {
+	struct mmsghdr in[DNS_BATCH], out[DNS_BATCH];
+	struct iovec in_iov[DNS_BATCH], out_iov[DNS_BATCH];
+	struct sockaddr_in from[DNS_BATCH];
+	uint8_t question[DNS_BATCH][UDP_SLOT];
+	uint8_t answer[DNS_BATCH][DNS_MSG_MAX];
+};
+
+static int udp_receive(int fd, struct udp_batch *b)
+{
+	for (unsigned i = 0; i < DNS_BATCH; i++) {
+		b->in_iov[i] = (struct iovec){ b->question[i], UDP_SLOT };
+		b->in[i] = (struct mmsghdr){
+			.msg_hdr = { .msg_name = &b->from[i],
+				     .msg_namelen = sizeof(b->from[i]),
+				     .msg_iov = &b->in_iov[i],
+				     .msg_iovlen = 1 },
+		};
+	}
+	return recvmmsg(fd, b->in, DNS_BATCH, MSG_DONTWAIT, NULL);
+}
+
+/* A datagram that cannot be sent is lost, as any may be; the client asks
+ * again. One bad destination must not take the others with it. */
+static void udp_send(struct worker *w, int fd, struct udp_batch *b, unsigned n)
+{
+	unsigned at = 0;
+
+	while (at < n) {
+		int r = sendmmsg(fd, b->out + at, n - at, MSG_DONTWAIT);
+
+		if (r > 0) {
+			at += (unsigned)r;
+			continue;
+		}
+		if (r < 0 && errno == EINTR)
+			continue;
+		worker_count(w, COUNTER_DNS_DROPPED, 1);
+		at++;
+	}
+}
+
+static void udp_answer(struct worker *w, int fd, struct udp_batch *b,
+		       unsigned n)
+{
+	unsigned replies = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct msghdr *h = &b->in[i].msg_hdr;
+		struct addr source =
+			addr_of((const struct sockaddr *)&b->from[i]);
+		size_t len = 0;
+
+		if (h->msg_namelen == sizeof(b->from[i]) &&
+		    !(h->msg_flags & MSG_TRUNC))
+			len = reply_make(w, &source,
+					 slice_of(b->question[i],
+						  b->in[i].msg_len),
+					 b->answer[replies]);
+		else
+			worker_count(w, COUNTER_DNS_DROPPED, 1);
+		if (len == 0)
+			continue;
+		b->out_iov[replies] = (struct iovec){ b->answer[replies], len };
+		b->out[replies] = (struct mmsghdr){
+			.msg_hdr = { .msg_name = &b->from[i],
+				     .msg_namelen = sizeof(b->from[i]),
+				     .msg_iov = &b->out_iov[replies],
+				     .msg_iovlen = 1 },
+		};
+		replies++;
+	}
+	udp_send(w, fd, b, replies);
+}
+
+static void udp_again(struct worker *w, void *arg)
+{
+	dns_udp_ready(w, arg, EPOLLIN);
+}
+
+void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events)
+{
+	struct udp_batch b;
+
+	(void)events;
+	for (unsigned i = 0; i < UDP_ROUNDS; i++) {
+		int n = udp_receive(listener->fd, &b);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		udp_answer(w, listener->fd, &b, (unsigned)n);
+		/* What comes after a batch that is not full is a new edge. */
+		if ((unsigned)n < DNS_BATCH)
+			return;
+	}
+	worker_defer(w, udp_again, listener);
+}
+
+/* --- TCP: RFC 7766, two bytes of length before each message --------------- */
+
+static void tcp_close(struct dns_tcp *t)
+{
+	if (t->ev.fd < 0)
+		return;
+	fd_closep(&t->ev.fd);
+	wheel_clear(&t->timer, &t->worker->wheel);
+	*t->link = t->next;
+	if (t->next)
+		t->next->link = t->link;
+	if (!t->deferred)
+		worker_free_later(t->worker, t);
+}
+
+static void tcp_timeout(struct wheel_timer *timer)
+{
+	tcp_close((struct dns_tcp *)((char *)timer -
+				     offsetof(struct dns_tcp, timer)));
+}
+
+/* 0: nothing is left to send; -EAGAIN, or why the connection is at its end. */
+static int tcp_flush(struct dns_tcp *t)
+{
+	while (t->out_start < t->out_end) {
+		ssize_t n = send(t->ev.fd, t->out + t->out_start,
+				 t->out_end - t->out_start,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		t->out_start = (uint16_t)(t->out_start + n);
+	}
+	return 0;
+}
+
+/* Answers the first whole message in @t->in. -EAGAIN: there is none. */
+static int tcp_message(struct dns_tcp *t)
+{
+	struct slice in = slice_of(t->in, t->have), msg;
+	struct worker *w = t->worker;
+	uint16_t want;
+	size_t len;
+
+	if (slice_u16(&in, &want) < 0)
+		return -EAGAIN;
+	if (want == 0 || want > DNS_QUESTION_MAX)
+		return -EBADMSG;
+	if (slice_take(&in, want, &msg) < 0)
+		return -EAGAIN;
+	len = reply_make(w, &t->source, msg, t->out + 2);
+	if (len == 0)
+		return -EBADMSG;
+	t->out[0] = (uint8_t)(len >> 8);
+	t->out[1] = (uint8_t)len;
+	t->out_start = 0;
+	t->out_end = (uint16_t)(2 + len);
+	t->have = (uint16_t)in.len;
+	memmove(t->in, in.ptr, in.len);
+	wheel_set(&w->wheel, &t->timer, w->now_ms, DNS_TCP_IDLE_MS);
+	return 0;
+}
+
+static int tcp_read(struct dns_tcp *t)
+{
+	ssize_t n = recv(t->ev.fd, t->in + t->have, sizeof(t->in) - t->have,
+			 MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	t->have = (uint16_t)(t->have + n);
+	return 0;
+}
+
+static void tcp_again(struct worker *w, void *arg);
+
+/*
+ * Each turn sends, answers or reads; it ends when the socket has nothing to
+ * give or to take. The next question is looked at only when the last answer
+ * is gone, so a client that does not read is not read from. Turns are
+ * counted: one that asks without an end lets the others have theirs.
+ */
+static void tcp_step(struct dns_tcp *t)
+{
+	for (unsigned i = 0; i < DNS_BATCH; i++) {
+		int r = tcp_flush(t);
+
+		if (r == -EAGAIN)
+			return;
+		if (r == 0)
+			r = tcp_message(t);
+		if (r == -EAGAIN)
+			r = tcp_read(t);
+		if (r == -EAGAIN)
+			return;
+		if (r < 0) {
+			tcp_close(t);
+			return;
+		}
+	}
+	if (!t->deferred) {
+		t->deferred = true;
+		worker_defer(t->worker, tcp_again, t);
+	}
+}
+
+static void tcp_again(struct worker *w, void *arg)
+{
+	struct dns_tcp *t = arg;
+
+	t->deferred = false;
+	if (t->ev.fd < 0)
+		worker_free_later(w, t);
+	else
+		tcp_step(t);
+}
+
+static void tcp_ready(struct worker *w, struct ev *ev, uint32_t events)
+{
+	struct dns_tcp *t = (struct dns_tcp *)ev;
+
+	(void)w;
+	(void)events;
+	if (t->ev.fd >= 0)
+		tcp_step(t);
+}
+
+/* Limits first: a connection too many is closed unread. */
+static bool tcp_may(const struct worker *w, const struct addr *source)
+{
+	unsigned all = 0, own = 0;
+
+	for (const struct dns_tcp *t = tcp_conns; t; t = t->next) {
+		all++;
+		own += addr_eq(&t->source, source);
+	}
+	return all < DNS_TCP_MAX && own < DNS_TCP_SOURCE_MAX &&
+	       table_find(w->table, source);
+}
+
+static void tcp_new(struct worker *w, int sock, const struct addr *source)
+{
+	SCOPED_FD fd = sock;
+	struct dns_tcp *t;
+
+	if (!tcp_may(w, source) || !(t = malloc(sizeof(*t)))) {
+		worker_count(w, COUNTER_DNS_DROPPED, 1);
+		return;
+	}
+	t->ev = (struct ev){ .fn = tcp_ready, .fd = fd };
+	t->timer = (struct wheel_timer){ .fn = tcp_timeout };
+	t->worker = w;
+	t->source = *source;
+	t->have = t->out_start = t->out_end = 0;
+	t->deferred = false;
+	if (worker_watch(w, &t->ev) < 0) {
+		free(t);
+		return;
+	}
+	fd_take(&fd);
+	t->next = tcp_conns;
+	t->link = &tcp_conns;
+	if (t->next)
+		t->next->link = &t->next;
+	tcp_conns = t;
+	wheel_set(&w->wheel, &t->timer, w->now_ms, DNS_TCP_IDLE_MS);
+}
+
+static void tcp_accept_again(struct worker *w, void *arg)
+{
+	dns_tcp_accept(w, arg, EPOLLIN);
+}
+
+void dns_tcp_accept(struct worker *w, struct ev *listener, uint32_t events)
+{
+	(void)events;
+	for (unsigned i = 0; i < TCP_ACCEPTS; i++) {
+		struct sockaddr_in from = { 0 };
+		socklen_t len = sizeof(from);
+		struct addr source;
+		int fd = accept4(listener->fd, (struct sockaddr *)&from, &len,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		/* Out of descriptors: the next connection is a new edge, and
+		 * takes those that wait along. */
+		if (fd < 0)
+			return;
+		source = addr_of((const struct sockaddr *)&from);
+		tcp_new(w, fd, &source);
+	}
+	worker_defer(w, tcp_accept_again, listener);
+}
+
+void dns_tcp_end(struct worker *w)
+{
+	(void)w;
+	while (tcp_conns)
+		tcp_close(tcp_conns);
+}
