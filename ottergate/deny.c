@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * deny.c - what the user of a sandbox reads when something did not pass
+ *
+ * The reason is the decision's own, word for word as in the audit; the last
+ * line is the command that would change it, if one would. Names are escaped:
+ * a body may end up on a terminal.
+ */
+#include "ottergate/conn.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/str.h"
+
+#define BODY_MAX 840u /* leaves room for the head in 1 KiB */
+
+static const char *status_text(int status)
+{
+	switch (status) {
+	case 400:
+		return "Bad Request";
+	case 403:
+		return "Forbidden";
+	case 405:
+		return "Method Not Allowed";
+	case 408:
+		return "Request Timeout";
+	case 429:
+		return "Too Many Requests";
+	case 431:
+		return "Request Header Fields Too Large";
+	case 501:
+		return "Unsupported";
+	case 502:
+		return "Bad Gateway";
+	case 503:
+		return "Service Unavailable";
+	case 504:
+		return "Gateway Timeout";
+	default:
+		return "Error";
+	}
+}
+
+static const char *what(int status)
+{
+	switch (status) {
+	case 403:
+	case 429:
+		return "blocked";
+	case 502:
+	case 503:
+	case 504:
+		return "could not reach";
+	default:
+		return "refused";
+	}
+}
+
+/* Only what a rule of the sandbox's own would allow: a denial is final. */
+static bool can_be_allowed(const struct verdict *v)
+{
+	return v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT;
+}
+
+/* snprintf() at *len, which never passes @size - 1. */
+static ATTR_PRINTF(4, 5) void add(char *out, size_t size, size_t *len,
+				  const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out + *len, size - *len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		*len += (size_t)n < size - *len ? (size_t)n : size - *len - 1;
+}
+
+static size_t body_write(char *out, size_t size, int status, const char *agent,
+			 const char *name, uint16_t port,
+			 const struct verdict *v)
+{
+	char safe[NAME_LEN_MAX + 1] = "the request";
+	size_t len = 0;
+
+	if (name && *name)
+		str_escape(safe, sizeof(safe), name, strlen(name));
+	add(out, size, &len, "ac: %s %s", what(status), safe);
+	if (name && *name && port > 0)
+		add(out, size, &len, ":%u", (unsigned)port);
+	add(out, size, &len, " (%s: %s", reason_code(v->reason),
+	    reason_text(v->reason));
+	if (v->rule && v->rule->id)
+		add(out, size, &len, "; rule %.64s", v->rule->id);
+	add(out, size, &len, ")\n");
+	if (can_be_allowed(v) && agent && name && *name)
+		add(out, size, &len,
+		    "allow it with: ac policy allow %.64s %s:%u\n", agent, safe,
+		    (unsigned)port);
+	return len;
+}
+
+size_t deny_response(char *out, size_t size, int status, const char *agent,
+		     const char *name, uint16_t port, const struct verdict *v)
+{
+	char body[BODY_MAX];
+	size_t n = body_write(body, sizeof(body), status, agent, name, port, v);
+	size_t len = 0;
+
+	add(out, size, &len,
+	    "HTTP/1.1 %d %s\r\n"
+	    "Content-Type: text/plain\r\n"
+	    "Content-Length: %zu\r\n"
+	    "Connection: close\r\n"
+	    "X-Ac-Denied: %s\r\n"
+	    "\r\n",
+	    status, status_text(status), n, reason_code(v->reason));
+	add(out, size, &len, "%.*s", (int)n, body);
+	return len;
+}
