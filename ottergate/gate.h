@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate.h - the running gateway: options, listeners, policy state, admin
+ */
+#ifndef OTTERGATE_GATE_H
+#define OTTERGATE_GATE_H
+
+#include "lib/err.h"
+#include "lib/str.h"
+#include "ottergate/addr.h"
+
+#define GATE_VERSION "0.1"
+
+struct gate_opts {
+	struct strv policy; /* files and folders, in order */
+	const char *agents; /* folder of <id>.yaml, NULL: none */
+	const char *admin; /* socket path */
+	const char *audit; /* file, NULL: none */
+	const char *ready; /* written "1" when listening; NULL */
+	struct addr self; /* address the listeners bind and DNS answers */
+	uint16_t dns_port, transparent_port, proxy_port; /* 0: none */
+	uint16_t fixed_listen, fixed_port; /* LISTEN_FIXED, 0: none */
+	unsigned workers; /* 0: CPUs */
+	bool keep_root; /* no isolation: tests without root, said so loudly */
+	struct strv dns; /* upstream servers given on the command line */
+};
+/* Ends on SIGTERM or SIGINT with 0; SIGHUP reloads. */
+int gate_run(const struct gate_opts *opts, struct err *err);
+
+/* policy_state.c: which files are loaded, the table made of them. */
+struct gate_state;
+struct gate_files;
+struct lint;
+struct table;
+struct policy;
+int gate_state_load(const struct gate_opts *opts, struct gate_state **ret,
+		    struct lint *lint, struct err *err);
+void gate_state_free(struct gate_state *s); /* NULL is fine */
+/* Everything anew; on failure the old state stays. An agent's file that is
+ * bad denies that agent everything and is said so; it does not fail the
+ * rest. What was bound and has no file is gone. */
+int gate_state_reload(struct gate_state *s, struct lint *lint,
+		      struct err *err);
+/* The two halves of a reload: reading may take seconds and touches nothing
+ * but what it returns, so any thread may do it; taking is quick. */
+int gate_files_read(const struct gate_opts *opts, struct gate_files **ret,
+		    struct lint *lint, struct err *err);
+int gate_state_take(struct gate_state *s, const struct gate_files *f,
+		    struct err *err);
+void gate_files_free(struct gate_files *f); /* NULL is fine */
+/* Text is compiled and takes the place of what @id had. It must be the agent
+ * @id and its address must be nobody else's. A sandbox that a limit had cut
+ * off begins anew. */
+int gate_state_bind(struct gate_state *s, const char *id, const char *text,
+		    size_t len, struct lint *lint, struct err *err);
+int gate_state_unbind(struct gate_state *s, const char *id, struct err *err);
+/*
+ * `check`: the verdict for @url as JSON into @out. Returns 1: allowed, 0:
+ * denied. Expiry counts, limits do not.
+ */
+struct agent_policy;
+struct buf;
+int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
+	       struct err *err);
+struct table *gate_state_table(struct gate_state *s); /* borrowed */
+struct policy *gate_state_policy(struct gate_state *s); /* borrowed */
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate_check.c - `check`: what would be said to a request that nobody makes
+ *
+ * The decision is the one function that connections ask, so the answer is the
+ * same. What only a connection can show is not in it: the addresses that the
+ * name resolves to, and what is left of the limits.
+ */
+#include "ottergate/gate.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "ottergate/policy_load.h"
+
+int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
+	       struct err *err)
+{
+	uint64_t expires = agent_policy_expires(a);
+	struct check_target t;
+	struct request rq;
+	struct verdict v;
+	int r = check_target_parse(url, &t, err);
+
+	if (r < 0)
+		return r;
+	rq = (struct request){
+		.path = t.path,
+		.name = &t.name,
+		.addr = t.addr,
+		.port = t.port,
+		.target = slice_str(t.target),
+	};
+	v = decide(a, &rq);
+	if (expires && (uint64_t)time(NULL) >= expires) {
+		v.allow = false;
+		v.reason = REASON_EXPIRED;
+	}
+	r = verdict_json(a, &t, &v, out);
+	if (r < 0)
+		return err_set(err, r, "%s", err_text(r));
+	return v.allow;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate_impl.h - what the parts of the running gateway share
+ *
+ * All of it belongs to the control thread.
+ */
+#ifndef OTTERGATE_GATE_IMPL_H
+#define OTTERGATE_GATE_IMPL_H
+
+#include "lib/loop.h"
+#include "ottergate/gate.h"
+#include "ottergate/metrics.h"
+#include "ottergate/policy_load.h"
+#include "ottergate/worker.h"
+
+struct admin_server;
+struct gate_reload;
+
+struct gate {
+	const struct gate_opts *opts;
+	struct loop *loop;
+	struct audit *audit;
+	struct gate_state *state;
+	struct workers *workers;
+	struct gate_reload *reload;
+	struct admin_server *admin;
+	uint64_t started_ms, reloads, reload_failures;
+	bool last_reload_ok;
+};
+
+/* Takes the state's table to the workers, and what the policy says of the
+ * audit to it; @old was the table before. Its reference is taken. */
+void gate_apply(struct gate *g, struct table *old);
+void gate_audit_opts(const struct gate *g, struct audit_opts *ret);
+struct metrics_view gate_metrics(const struct gate *g);
+
+/* --- gate_listen.c ------------------------------------------------------- */
+
+struct gate_listeners {
+	struct listener *v; /* [worker * n + kind] */
+	size_t n; /* of one worker */
+	unsigned workers;
+};
+int gate_listen(const struct gate_opts *opts, struct gate_listeners *ret,
+		struct err *err);
+/* Frees the table; @close_all: nobody has taken the sockets. */
+void gate_listeners_done(struct gate_listeners *l, bool close_all);
+
+/* --- gate_reload.c ------------------------------------------------------- */
+
+struct gate_reload *gate_reload_new(struct gate *g, struct err *err);
+void gate_reload_free(struct gate_reload *r); /* waits; NULL is fine */
+/* Starts one, or another after the one that is on. */
+void gate_reload_ask(struct gate_reload *r);
+/* Is one on? Then nobody else may change the state. */
+bool gate_reload_busy(const struct gate_reload *r);
+/* Into the log and the audit: a load has ended, with @err or well. */
+void gate_reload_say(struct gate *g, const struct lint *lint,
+		     const struct err *err);
+
+/* --- admin_server.c ------------------------------------------------------ */
+
+/* Takes @fd, which listens. */
+struct admin_server *admin_server_new(struct gate *g, int fd, struct err *err);
+void admin_server_free(struct admin_server *s); /* NULL is fine */
+/* A reload begins; one has ended: who asked before its begin is answered. */
+void admin_server_reload_begins(struct admin_server *s);
+void admin_server_reload_ended(struct admin_server *s, const struct lint *lint,
+			       const struct err *err);
+
+#endif

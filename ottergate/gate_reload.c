@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate_reload.c - reads the policy anew while the gateway goes on
+ *
+ * Theory of operation
+ *
+ * A million rules take seconds to read. The control thread has the audit to
+ * write meanwhile, so a thread of its own reads the files; it touches nothing
+ * but the job it was given, says by an eventfd that it has ended, and is
+ * joined. Taking the result is quick and is the control thread's.
+ *
+ * One reload at a time. Who asks while one is on gets another after it, since
+ * the files may have changed behind the reader's back. While one is on, no
+ * agent is bound or unbound (gate_reload_busy): the result would undo it.
+ */
+#include "ottergate/gate_impl.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "lib/log.h"
+#include "ottergate/jsonw.h"
+
+struct gate_reload {
+	struct gate *gate;
+	struct loop_io *io;
+	int done; /* eventfd */
+	pthread_t thread;
+	bool busy, again;
+	/* The thread's, while busy. */
+	const struct gate_opts *opts;
+	struct gate_files *files;
+	struct lint lint;
+	struct err err;
+	int result;
+};
+
+static void *reload_thread(void *arg)
+{
+	struct gate_reload *r = arg;
+	const uint64_t one = 1;
+
+	r->result = gate_files_read(r->opts, &r->files, &r->lint, &r->err);
+	if (write(r->done, &one, sizeof(one)) != sizeof(one))
+		log_error("the end of a reload cannot be told");
+	return NULL;
+}
+
+static void reload_start(struct gate_reload *r)
+{
+	struct gate *g = r->gate;
+
+	r->again = false;
+	r->files = NULL;
+	r->lint = (struct lint){ 0 };
+	r->err = (struct err){ 0 };
+	g->reloads++;
+	r->busy = true;
+	if (g->admin)
+		admin_server_reload_begins(g->admin);
+	if (pthread_create(&r->thread, NULL, reload_thread, r) == 0)
+		return;
+	/* No thread to be had: slower, but done. */
+	reload_thread(r);
+	r->thread = pthread_self();
+}
+
+void gate_reload_ask(struct gate_reload *r)
+{
+	if (r->busy)
+		r->again = true;
+	else
+		reload_start(r);
+}
+
+bool gate_reload_busy(const struct gate_reload *r)
+{
+	return r->busy;
+}
+
+static void reload_note(struct gate *g, const struct err *err)
+{
+	struct buf text;
+	struct jsonw w;
+	char hash[65];
+
+	buf_init(&text, 1024);
+	jsonw_init(&w, &text);
+	if (err->code < 0) {
+		jsonw_strn(&w, "refused", err->msg, strnlen(err->msg, 200));
+	} else {
+		policy_hash(gate_state_policy(g->state), hash);
+		jsonw_str(&w, "policy", hash);
+		jsonw_u64(&w, "agents",
+			  table_count(gate_state_table(g->state)));
+		jsonw_u64(&w, "generation",
+			  table_generation(gate_state_table(g->state)));
+	}
+	if (w.r == 0 && buf_append(&text, "", 1) == 0)
+		audit_note(g->audit, AUDIT_POLICY, "",
+			   (const char *)buf_slice(&text).ptr);
+	buf_done(&text);
+}
+
+void gate_reload_say(struct gate *g, const struct lint *lint,
+		     const struct err *err)
+{
+	const struct table *t = gate_state_table(g->state);
+
+	for (size_t i = 0; i < lint->n; i++) {
+		if (lint->v[i].level == LINT_ERROR)
+			log_error("policy: %s", lint->v[i].text);
+		else if (lint->v[i].level == LINT_WARNING)
+			log_warn("policy: %s", lint->v[i].text);
+	}
+	if (err->code >= 0)
+		log_info("policy loaded: generation %" PRIu64 ", %zu agents",
+			 table_generation(t), table_count(t));
+	else if (lint->n > 0) /* the reason is among them */
+		log_error("policy refused, the last good one stays");
+	else
+		log_error("policy refused, the last good one stays: %s",
+			  err->msg);
+	reload_note(g, err);
+}
+
+static void reload_finish(struct gate_reload *r)
+{
+	struct gate *g = r->gate;
+	struct table *old = table_ref(gate_state_table(g->state));
+
+	if (r->result >= 0)
+		r->result = gate_state_take(g->state, r->files, &r->err);
+	gate_files_free(r->files);
+	r->files = NULL;
+	if (r->result >= 0)
+		gate_apply(g, old);
+	else
+		table_unref(old);
+	g->last_reload_ok = r->result >= 0;
+	g->reload_failures += r->result < 0;
+	gate_reload_say(g, &r->lint, &r->err);
+	r->busy = false;
+	if (g->admin)
+		admin_server_reload_ended(g->admin, &r->lint, &r->err);
+	lint_done(&r->lint);
+}
+
+static void reload_on_done(void *arg, uint32_t events ATTR_UNUSED)
+{
+	struct gate_reload *r = arg;
+	uint64_t n;
+
+	if (read(r->done, &n, sizeof(n)) != sizeof(n) || !r->busy)
+		return;
+	if (!pthread_equal(r->thread, pthread_self()))
+		pthread_join(r->thread, NULL);
+	reload_finish(r);
+	if (r->again && !r->busy)
+		reload_start(r);
+}
+
+struct gate_reload *gate_reload_new(struct gate *g, struct err *err)
+{
+	struct gate_reload *r = calloc(1, sizeof(*r));
+
+	if (!r) {
+		err_nomem(err);
+		return NULL;
+	}
+	r->gate = g;
+	r->opts = g->opts;
+	r->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->done >= 0)
+		r->io = loop_add(g->loop, r->done, EPOLLIN, reload_on_done, r);
+	if (!r->io) {
+		err_sys(err, "reload");
+		gate_reload_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void gate_reload_free(struct gate_reload *r)
+{
+	if (!r)
+		return;
+	if (r->busy && !pthread_equal(r->thread, pthread_self()))
+		pthread_join(r->thread, NULL);
+	gate_files_free(r->files);
+	lint_done(&r->lint);
+	loop_del(r->io);
+	fd_closep(&r->done);
+	free(r);
+}
