@@ -9,7 +9,9 @@
 #                     sanitised acd; BATS=FILE... picks some
 #   make lint         all static checks      make lint-fast   the quick ones
 #   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
+#   make check-attack the bypass catalogue, from real sandboxes
 #   make bench        the figures, side by side with the peer
+#   make bench-gateway  the same for the gateway; soak-gateway: 10 min of load
 #   make install      PREFIX=/usr/local, DESTDIR=
 #   make clean        the build folders
 #
@@ -19,6 +21,7 @@
 SAN ?=
 V ?=
 FUZZ_TIME ?= 20
+CCACHE ?= $(shell command -v ccache)
 PREFIX ?= /usr/local
 DESTDIR ?=
 comma := ,
@@ -49,9 +52,13 @@ STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 # What each part may use; `make lint` checks the includes.
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 GUARD_PKG = libcap libseccomp
-ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium
+ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium \
+	libnftables
 CLI_PKG = jansson smartcols
-TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG))
+OTTER_PKG = libcares libidn2 libpsl yaml-0.1 libsodium libseccomp libcap \
+	libllhttp
+TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG) $(OTTER_PKG) libssl \
+	libcrypto)
 
 src = $(filter-out $(2),$(sort $(wildcard $(1))))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -61,20 +68,24 @@ GUARD_SRC := $(call src,init-guard/*.c,init-guard/main.c $(LINK_SRC))
 SHARED_SRC := $(call src,control/shared/*.c)
 ACD_SRC := $(call src,control/acd/*.c,control/acd/acd.c)
 CLI_SRC := $(call src,control/cli/*.c,control/cli/ac.c)
+ADMIN_SRC := ottergate/admin.c
+OTTER_SRC := $(call src,ottergate/*.c,ottergate/main.c $(ADMIN_SRC))
 FAKE_SRC := $(call src,tests/fake/*.c)
 UNIT_SRC := $(call src,tests/unit/*_test.c)
 FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
 
 HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount \
-	$(BUILD)/init-guard
+	$(BUILD)/init-guard $(BUILD)/ottergate
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
-	$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
+	$(BUILD)/otter.a $(BUILD)/admin.a $(BUILD)/shared.a $(BUILD)/link.a \
+	$(BUILD)/lib.a
 
 .PHONY: all deps check check-deps check-unit check-int check-int-san unit \
-	lint lint-fast fuzz fuzz-run bench install install-host clean clean-tests host-bin
+	lint lint-fast fuzz fuzz-run check-attack bench bench-gateway \
+	soak-gateway install install-host clean clean-tests host-bin
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
@@ -102,11 +113,12 @@ $(BUILD)/obj/control/cli/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
 $(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(GUARD_PKG))
 $(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(ACD_PKG))
 $(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(CLI_PKG))
+$(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call pkg,--cflags,$(OTTER_PKG))
 $(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(TEST_PKG))
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(call say,CC,$@)$(CC) $(BASE_CFLAGS) $(PART_CFLAGS) -c -o $@ $<
+	$(call say,CC,$@)$(CCACHE) $(CC) $(BASE_CFLAGS) $(PART_CFLAGS) -c -o $@ $<
 
 archive = $(Q)rm -f $@ && $(AR) rcs $@ $^
 $(BUILD)/lib.a: $(call obj,$(LIB_SRC)) ; $(archive)
@@ -115,6 +127,8 @@ $(BUILD)/guard.a: $(call obj,$(GUARD_SRC)) ; $(archive)
 $(BUILD)/shared.a: $(call obj,$(SHARED_SRC)) ; $(archive)
 $(BUILD)/acd.a: $(call obj,$(ACD_SRC)) ; $(archive)
 $(BUILD)/cli.a: $(call obj,$(CLI_SRC)) ; $(archive)
+$(BUILD)/admin.a: $(call obj,$(ADMIN_SRC)) ; $(archive)
+$(BUILD)/otter.a: $(call obj,$(OTTER_SRC)) ; $(archive)
 $(BUILD)/fake.a: $(call obj,$(FAKE_SRC)) ; $(archive)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
@@ -124,7 +138,12 @@ $(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
 	$(link)
 $(BUILD)/acd: LIBS = $(call pkg,--libs,$(ACD_PKG))
 $(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
-		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/lib.a
+		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/admin.a \
+		$(BUILD)/lib.a
+	$(link)
+$(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(OTTER_PKG)) -lpthread
+$(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
+		$(BUILD)/admin.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a
 	$(link)
@@ -155,7 +174,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 		-Wl,--as-needed -Wl,--start-group $(ARCHIVES) -Wl,--end-group \
 		$(TEST_LIBS)
 
-unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/init-guard
+unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/init-guard $(BUILD)/ottergate
 check-unit: unit
 	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
 		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
@@ -172,6 +191,8 @@ check-int-san:
 	$(Q)AC_SAN=address,undefined AC_TEST_PROGRAM=$(CURDIR)/build-acsan/ac \
 		BUILD=build-acsan tests/run.sh \
 		--bats $(or $(BATS),tests/integration)
+check-attack: all
+	$(Q)tests/run.sh --bats $(or $(BATS),tests/attack)
 lint-fast:
 	$(Q)tests/lint/run.sh fast
 lint: lint-fast
@@ -181,26 +202,32 @@ fuzz:
 	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \
 		SAN=fuzzer-no-link$(comma)address$(comma)undefined fuzz-run
 fuzz-run: $(FUZZ_BIN)
-	$(Q)for f in $(FUZZ_BIN); do n=$$(basename $$f _fuzz); \
-		mkdir -p $(BUILD)/corpus/$$n; \
-		$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 \
-			$(BUILD)/corpus/$$n tests/fuzz/corpus/$$n || exit 1; done
+	$(Q)BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) tests/run.sh --fuzz $(FUZZ_BIN)
 bench: all
 	$(Q)tests/bench/bench.sh
+bench-gateway: all
+	$(Q)tests/bench/gateway.sh
+soak-gateway: all
+	$(Q)tests/bench/gateway/soak.sh
 
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
-	install -D -m 0755 $(BUILD)/acd $(DESTDIR)/usr/sbin/acd
+	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd \
+		$(BUILD)/ottergate
 	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
 		$(BUILD)/ac-mount $(BUILD)/init-guard
 
 # The sources go along: the image of ac-host is built from them.
-SHIPPED = Makefile lib init-guard control images blueprints
+SHIPPED = Makefile lib init-guard control ottergate images blueprints
 install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
 	install -d $(DESTDIR)$(SHAREDIR)
 	cp -R $(SHIPPED) $(DESTDIR)$(SHAREDIR)/
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/ac.1
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 \
+		docs/man/ac-policy.5
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man8 \
+		docs/man/ottergate.8
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d

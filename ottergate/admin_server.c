@@ -27,6 +27,7 @@
 #include "ottergate/jsonw.h"
 
 #define CONNS_MAX 16u
+#define FOLLOWERS_MAX 8u /* the others are for those that ask */
 #define REQUEST_MS 10000u
 #define ANSWER_MAX (128u * 1024 * 1024) /* 200,000 connections */
 #define FOLLOW_MAX (1024u * 1024) /* a follower may lag by so much */
@@ -315,6 +316,15 @@ static void follow_line(void *arg, const char *line, size_t len)
 		conn_wait(c);
 }
 
+static unsigned followers(const struct admin_server *s)
+{
+	unsigned n = 0;
+
+	for (const struct admin_conn *c = s->conns; c; c = c->next)
+		n += c->state == ADMIN_FOLLOWING;
+	return n;
+}
+
 static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 			 struct err *err)
 {
@@ -323,6 +333,9 @@ static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 
 	if (rq->a.len > AUDIT_AGENT_MAX)
 		return err_set(err, -EINVAL, "the agent's id is too long");
+	if (followers(c->server) >= FOLLOWERS_MAX)
+		return err_set(err, -EBUSY, "%u others follow the log already",
+			       FOLLOWERS_MAX);
 	if (rq->a.len > 0) {
 		memcpy(p, key, sizeof(key) - 1);
 		p = jsonw_put_escaped(p + sizeof(key) - 1, rq->a.ptr,

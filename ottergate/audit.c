@@ -295,6 +295,14 @@ static void audit_on_timer(void *arg)
 	audit_drain(arg);
 }
 
+void audit_pump(struct audit *a)
+{
+	if (a->full)
+		return; /* the retry is on its way */
+	loop_timer_clear(a->timer);
+	audit_drain(a);
+}
+
 static void audit_on_kick(void *arg, uint32_t events ATTR_UNUSED)
 {
 	struct audit *a = arg;
@@ -302,12 +310,9 @@ static void audit_on_kick(void *arg, uint32_t events ATTR_UNUSED)
 
 	if (read(a->shared.kick, &how, sizeof(how)) < 0)
 		return;
-	if (a->full)
-		return; /* the retry is on its way */
 	if (how >= KICK_NOW) {
-		loop_timer_clear(a->timer);
-		audit_drain(a);
-	} else if (!a->armed) {
+		audit_pump(a);
+	} else if (!a->armed && !a->full) {
 		loop_timer_set(a->timer, BATCH_MS);
 		a->armed = true;
 	}

@@ -40,8 +40,8 @@ enum audit_event {
 	AUDIT_INJECT, /* inspection (issue 6) */
 	AUDIT_EVENTS,
 };
-#define AUDIT_EVENTS_DEFAULT                                                   \
-	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT |            \
+#define AUDIT_EVENTS_DEFAULT                                        \
+	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT | \
 	 1u << AUDIT_POLICY | 1u << AUDIT_INJECT)
 const char *audit_event_name(enum audit_event e); /* "deny" */
 
@@ -93,6 +93,9 @@ bool audit_put(struct audit_ring *r, const struct audit_record *rec);
 /* Cheap: does anybody want this event? */
 bool audit_wants(const struct audit_ring *r, enum audit_event e);
 
+/* The control thread's, when it waits for the workers: what is in the rings is
+ * written now. */
+void audit_pump(struct audit *a);
 /* Control thread's own lines (policy loads): @detail is JSON members without
  * braces, already escaped, or "". */
 void audit_note(struct audit *a, enum audit_event e, const char *agent,
@@ -100,8 +103,7 @@ void audit_note(struct audit *a, enum audit_event e, const char *agent,
 /* Each line, as it is written, without the newline. Returns a token. */
 typedef void (*audit_line_fn)(void *arg, const char *line, size_t len);
 struct audit_follow;
-struct audit_follow *audit_follow(struct audit *a, audit_line_fn fn,
-				  void *arg);
+struct audit_follow *audit_follow(struct audit *a, audit_line_fn fn, void *arg);
 void audit_unfollow(struct audit_follow *f);
 struct audit_stats {
 	uint64_t lines, bytes, dropped, errors;

@@ -26,7 +26,7 @@
 
 #define CHUNK_MIN 512u
 #define DRAIN_MS 1000u /* last words: how long the client may go on */
-#define DRAIN_MAX (64u * 1024)
+#define DRAIN_MAX (256u * 1024)
 #define ABORT_BURST 8192u
 
 _Static_assert(sizeof(struct conn) <= 384, "ten thousand idle ones: 10 MB");
@@ -206,7 +206,9 @@ static void conn_dialled(void *arg, enum reason why, const struct addr *peer)
 	struct conn *c = arg;
 
 	c->dial = NULL;
-	if (why == REASON_ALLOWED)
+	/* An address that was asked for stays what is judged, even when a
+	 * proxy's was dialled. */
+	if (why == REASON_ALLOWED && c->name)
 		c->dialled = *peer;
 	/* A dial holds on to the policy it began with: one that changed
 	 * meanwhile is asked now. */
@@ -317,7 +319,9 @@ static void drain_client(struct conn *c, uint32_t events)
 		if (n > 0)
 			c->burst[1] += (uint32_t)n;
 	}
-	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+	/* More than that stays unread until the time is up: to close now would
+	 * be a reset. */
+	if (n <= 0 && (n == 0 || (errno != EAGAIN && errno != EINTR)))
 		conn_close(c);
 }
 
@@ -335,6 +339,8 @@ static const struct conn_ops drain_ops = {
 
 void conn_say_and_close(struct conn *c, const void *words, size_t len)
 {
+	bool watched;
+
 	conn_become(c, &drain_ops);
 	dial_cancel(c->dial);
 	c->dial = NULL;
@@ -342,6 +348,7 @@ void conn_say_and_close(struct conn *c, const void *words, size_t len)
 	chunk_drop(&c->in);
 	fd_closep(&c->upstream.fd);
 	c->burst[1] = 0;
+	watched = c->watched;
 	if (c->client_err ||
 	    send(c->client.fd, words, len, MSG_NOSIGNAL) != (ssize_t)len ||
 	    c->client_eof || shutdown(c->client.fd, SHUT_WR) < 0 ||
@@ -350,6 +357,10 @@ void conn_say_and_close(struct conn *c, const void *words, size_t len)
 		return;
 	}
 	conn_deadline(c, DRAIN_MS);
+	/* What its last edge has brought may not have been read, and a client
+	 * whose sends are stuck behind that makes no other. */
+	if (watched)
+		drain_client(c, 0);
 }
 
 /* --- for people ----------------------------------------------------------- */

@@ -95,7 +95,7 @@ int conn_dial(struct conn *c);
 void conn_close(struct conn *c);
 /* Last words to the client (alert, 403), then conn_close(): a reset would
  * take the words away, so what the client still sends is drained for at most
- * a second and 64 KiB. */
+ * a second and 256 KiB. */
 void conn_say_and_close(struct conn *c, const void *words, size_t len);
 
 /* Events of the client come from now on, the first at once with what is true

@@ -4,8 +4,8 @@
  *
  * Theory of operation: the source address is the identity; an address that is
  * no sandbox's gets nothing, not even a read. Limits come next, then the
- * first bytes, which mostly are there already (TCP_DEFER_ACCEPT): a
- * connection whose hello came whole is never watched before its relay begins.
+ * first bytes, which are often there already: a connection whose hello came
+ * whole is never watched before its relay begins.
  *
  * The listener is level-triggered (worker.c), so a round need not accept until
  * there is nothing more. How many it takes follows what comes: each vain

@@ -6,8 +6,8 @@
  * on use (expiry, budgets, an audit that is full) is added here, and only ever
  * takes an allowance away. What is allowed is audited before a byte goes
  * upstream. When the table changes, everything that was allowed is asked
- * again; a connection in the middle of a dial is asked when the dial ends,
- * since that holds on to the old policy.
+ * again. A dial holds on to the policy it began with, so a connection in the
+ * middle of one is asked at once, but moves when the dial has ended.
  */
 #include "ottergate/conn_impl.h"
 
@@ -175,6 +175,16 @@ static bool is_expired(struct worker *w, const struct agent_policy *p)
 	return at && worker_realtime(w) / 1000 >= at;
 }
 
+uint64_t conn_expires_in(const struct conn *c)
+{
+	uint64_t at = agent_policy_expires(c->policy) * 1000;
+	uint64_t now = worker_realtime(c->worker);
+
+	if (at == 0)
+		return UINT64_MAX;
+	return at > now ? at - now : 0;
+}
+
 static void deny(struct verdict *v, enum reason why)
 {
 	v->allow = false;
@@ -199,8 +209,6 @@ static void restrict_verdict(struct conn *c, const struct request *rq,
 		deny(v, REASON_NEEDS_INSPECT);
 		return;
 	}
-	if (rq->name->len == 0)
-		return;
 	why = usage_name(&c->agent->usage, agent_policy_limits(c->policy),
 			 rq->name, v->rule, v->below, c->worker->now_ms);
 	if (why != REASON_ALLOWED)
@@ -241,9 +249,13 @@ static bool audit_verdict(struct conn *c, const struct request *rq,
 	struct audit_record rec;
 	size_t len = rq->method.len;
 
-	if (!wanted(c, e))
+	if (!c->worker->audit)
 		return true;
-	rec = record_of(c, e, v->reason);
+	/* A log that is full refuses what nobody wants to see, too. */
+	if (wanted(c, e))
+		rec = record_of(c, e, v->reason);
+	else
+		rec = (struct audit_record){ .event = (uint8_t)e };
 	if (len > sizeof(rec.method) - 1)
 		len = sizeof(rec.method) - 1;
 	if (len)
@@ -279,7 +291,8 @@ struct verdict conn_decide(struct conn *c, const struct request *rq)
 
 /* Would what @c does be allowed by @p? The address it was dialled at, too,
  * unless that is a proxy's. */
-static bool still_allowed(struct conn *c, const struct agent_policy *p)
+static bool still_allowed(const struct conn *c, const struct agent_policy *p,
+			  struct verdict *ret)
 {
 	struct name name = { 0 };
 	struct request rq = {
@@ -297,33 +310,43 @@ static bool still_allowed(struct conn *c, const struct agent_policy *p)
 	v = decide(p, &rq);
 	if (!v.allow || v.use != c->use || is_expired(c->worker, p))
 		return false;
-	if (c->dialled.family && !agent_policy_upstream(p, &name) &&
+	if (c->dialled.family &&
+	    !(agent_policy_upstream(p, &name) &&
+	      agent_policy_upstream(c->policy, &name)) &&
 	    decide_address(p, &v, &c->dialled) != REASON_ALLOWED)
 		return false;
-	c->rule = v.rule;
-	c->proto_kind = (uint8_t)v.proto;
-	c->observed = v.observed;
+	*ret = v;
 	return true;
+}
+
+/* Moves @c to @p. False: that does not allow it. */
+static bool conn_move(struct conn *c, struct agent_policy *p)
+{
+	struct verdict v = { 0 };
+
+	if (c->allowed && !still_allowed(c, p, &v))
+		return false;
+	/* A dial holds on to the policy it began with. */
+	if (c->dial)
+		return true;
+	agent_policy_unref(c->policy);
+	c->policy = agent_policy_ref(p);
+	c->rule = v.rule; /* none before a decision, or after a denial */
+	if (c->allowed) {
+		c->proto_kind = (uint8_t)v.proto;
+		c->observed = v.observed;
+	}
+	return !c->ops->recheck || c->ops->recheck(c);
 }
 
 bool conn_recheck(struct conn *c)
 {
 	struct addr source = conn_source(c);
 	const struct table_entry *e = table_find(c->worker->table, &source);
-	struct agent_policy *old = c->policy;
 
-	if (e && e->agent == c->agent) {
-		if (e->policy == old || c->dial)
-			return true;
-		if (!c->allowed || still_allowed(c, e->policy)) {
-			if (!c->allowed)
-				c->rule = NULL; /* of the old policy's */
-			c->policy = agent_policy_ref(e->policy);
-			agent_policy_unref(old);
-			if (!c->ops->recheck || c->ops->recheck(c))
-				return true;
-		}
-	}
+	if (e && e->agent == c->agent &&
+	    (e->policy == c->policy || conn_move(c, e->policy)))
+		return true;
 	conn_refuse(c, REASON_POLICY_GONE, NULL);
 	conn_close(c);
 	return false;

@@ -32,6 +32,8 @@ bool conn_recheck(struct conn *c);
 /* conn_refuse() of one that a limit lets not even begin: floods are audited
  * once a second. */
 void conn_turn_away(struct conn *c, enum reason why);
+/* Milliseconds until the policy expires, UINT64_MAX: never. */
+uint64_t conn_expires_in(const struct conn *c);
 /* A limit ends an allowed connection. */
 void conn_limit(struct conn *c, enum reason why);
 void conn_audit_close(const struct conn *c);

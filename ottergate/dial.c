@@ -60,6 +60,7 @@ struct dial {
 	struct attempts attempts;
 	struct wheel_timer timer;
 	uint64_t deadline_ms;
+	uint64_t round; /* in which ev->fd was made */
 	enum reason why; /* what dial_deferred() will say */
 	bool starting; /* within dial_start(): no callback */
 	bool deferred; /* dial_deferred() will come, and owns the memory */
@@ -203,6 +204,7 @@ static int attempt_start(struct dial *d)
 			return r;
 		}
 		d->peer = *addr;
+		d->round = d->worker->round;
 		fd_take(&fd);
 		return 0;
 	}
@@ -364,6 +366,9 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 	struct dial *d = dial_of(ev);
 
 	if (!d || d->settled || ev->fd < 0)
+		return;
+	/* Of the socket that the caller had before, in the same round. */
+	if (d->round == w->round)
 		return;
 	if (d->greeting) {
 		proxy_answer(d);

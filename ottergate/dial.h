@@ -31,9 +31,10 @@ struct dial_spec { /* borrowed for the call; the policy until the end */
 /*
  * @why REASON_ALLOWED: @ev->fd is connected, watched by the worker and the
  * caller's from now on; @peer is where (with a proxy: the proxy). The edge
- * that said so is spent: the caller reads and writes first, and waits after. Else ev->fd is -1 and @why is one of
- * DNS_FAILED, NO_ADDRESS, BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED,
- * CONNECT_TIMEOUT, DENIED_BY_PROXY, NO_MEMORY.
+ * that said so is spent: the caller reads and writes first, and waits after.
+ * Else ev->fd is -1 and @why is one of DNS_FAILED, NO_ADDRESS,
+ * BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED, CONNECT_TIMEOUT,
+ * DENIED_BY_PROXY, NO_MEMORY.
  */
 typedef void (*dial_fn)(void *arg, enum reason why, const struct addr *peer);
 

@@ -223,9 +223,24 @@ static void udp_answer(struct worker *w, int fd, struct udp_batch *b,
 	udp_send(w, fd, b, replies);
 }
 
+/* The listener goes on after the round; once, however many edges come. */
+static void again(struct worker *w, struct ev *listener,
+		  void (*fn)(struct worker *w, void *arg))
+{
+	struct listener *l = (struct listener *)listener;
+
+	if (l->deferred)
+		return;
+	l->deferred = true;
+	worker_defer(w, fn, l);
+}
+
 static void udp_again(struct worker *w, void *arg)
 {
-	dns_udp_ready(w, arg, EPOLLIN);
+	struct listener *l = arg;
+
+	l->deferred = false;
+	dns_udp_ready(w, &l->ev, EPOLLIN);
 }
 
 void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events)
@@ -245,7 +260,7 @@ void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events)
 		if ((unsigned)n < DNS_BATCH)
 			return;
 	}
-	worker_defer(w, udp_again, listener);
+	again(w, listener, udp_again);
 }
 
 /* --- TCP: RFC 7766, two bytes of length before each message --------------- */
@@ -422,7 +437,10 @@ static void tcp_new(struct worker *w, int sock, const struct addr *source)
 
 static void tcp_accept_again(struct worker *w, void *arg)
 {
-	dns_tcp_accept(w, arg, EPOLLIN);
+	struct listener *l = arg;
+
+	l->deferred = false;
+	dns_tcp_accept(w, &l->ev, EPOLLIN);
 }
 
 void dns_tcp_accept(struct worker *w, struct ev *listener, uint32_t events)
@@ -444,7 +462,7 @@ void dns_tcp_accept(struct worker *w, struct ev *listener, uint32_t events)
 		source = addr_of((const struct sockaddr *)&from);
 		tcp_new(w, fd, &source);
 	}
-	worker_defer(w, tcp_accept_again, listener);
+	again(w, listener, tcp_accept_again);
 }
 
 void dns_tcp_end(struct worker *w)

@@ -17,6 +17,7 @@
 #define DNS_TCP_IDLE_MS 5000u /* for one whole question */
 #define DNS_BATCH 32u /* packets of one recvmmsg() */
 
+/* @listener is the head of a struct listener. */
 void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events);
 void dns_tcp_accept(struct worker *w, struct ev *listener, uint32_t events);
 /* Closes this thread's TCP connections; the worker's last words. */

@@ -268,7 +268,7 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	if (dns->n > 0)
 		opts.dns_servers = (const char *const *)dns->v;
 	r = workers_start(&opts, gate_state_table(g->state), &g->workers, err);
-	gate_listeners_done(&s->listeners, r < 0);
+	gate_listeners_done(&s->listeners, false); /* they are taken */
 	return r;
 }
 

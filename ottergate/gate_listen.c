@@ -14,14 +14,12 @@
 #include "ottergate/gate_impl.h"
 
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define BACKLOG 4096
 #define UDP_BUFFER (1024 * 1024)
 #define KINDS 5u
-#define WORKERS_MAX 256u
 
 struct plan { /* what one worker listens to */
 	enum listener_kind kind;
@@ -97,16 +95,6 @@ static int listener_open(const struct addr *self, const struct plan *p,
 	return 0;
 }
 
-static unsigned cpus(void)
-{
-	cpu_set_t set_of;
-
-	CPU_ZERO(&set_of);
-	if (sched_getaffinity(0, sizeof(set_of), &set_of) < 0)
-		return 1;
-	return CPU_COUNT(&set_of) > 0 ? (unsigned)CPU_COUNT(&set_of) : 1;
-}
-
 void gate_listeners_done(struct gate_listeners *l, bool close_all)
 {
 	for (size_t i = 0; close_all && i < l->n * l->workers; i++)
@@ -123,7 +111,7 @@ int gate_listen(const struct gate_opts *opts, struct gate_listeners *ret,
 	int r = 0;
 
 	if (l.workers == 0)
-		l.workers = cpus();
+		l.workers = workers_cpus();
 	if (l.workers > WORKERS_MAX)
 		l.workers = WORKERS_MAX;
 	l.n = plan_make(opts, plan);

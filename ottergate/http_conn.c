@@ -427,6 +427,8 @@ static void timer_set(struct conn *c)
 		due = h->head_due;
 	if (t->tunnel_max > 0)
 		earlier(&due, c->started_ms + t->tunnel_max);
+	if (conn_expires_in(c) != UINT64_MAX)
+		earlier(&due, now + conn_expires_in(c));
 	if (h->rest_up > now)
 		earlier(&due, h->rest_up);
 	if (h->rest_down > now)
@@ -485,6 +487,8 @@ static void on_timeout(struct conn *c)
 
 	if (t->tunnel_max > 0 && now >= c->started_ms + t->tunnel_max) {
 		conn_limit(c, REASON_LIMIT_AGE);
+	} else if (conn_expires_in(c) == 0) {
+		conn_limit(c, REASON_EXPIRED);
 	} else if (h->state == HTTP_HEAD && h->head_due > 0) {
 		if (now >= h->head_due)
 			http_refuse(c, 408, REASON_HELLO_TIMEOUT);

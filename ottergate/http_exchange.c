@@ -43,17 +43,12 @@ static enum http_step cut(struct conn *c)
 	return HTTP_GONE;
 }
 
-/* @n bytes were sent: counts them against the limits. */
-static enum http_step account(struct conn *c, bool up, size_t n)
+/* @rest: as usage_bytes() says. */
+static enum http_step limit_step(struct conn *c, bool up, int rest)
 {
 	struct http_conn *h = c->proto;
 	struct worker *w = c->worker;
-	int rest = usage_bytes(&c->agent->usage, agent_policy_limits(c->policy),
-			       up, n, w->now_ms);
 
-	worker_count(w, up ? COUNTER_BYTES_UP : COUNTER_BYTES_DOWN, n);
-	*(up ? &c->up : &c->down) += n;
-	c->active_ms = w->now_ms;
 	if (rest < 0) {
 		conn_limit(c, rest == -EDQUOT ? REASON_LIMIT_VOLUME :
 						REASON_LIMIT_KILLED);
@@ -64,6 +59,39 @@ static enum http_step account(struct conn *c, bool up, size_t n)
 		*(up ? &h->rest_up : &h->rest_down) = w->now_ms + rest;
 	}
 	return HTTP_GO;
+}
+
+/* HTTP_GO: the direction need not rest, or not any more. */
+static enum http_step rest_step(struct conn *c, bool up)
+{
+	struct http_conn *h = c->proto;
+	uint64_t *rest = up ? &h->rest_up : &h->rest_down;
+	uint64_t now = c->worker->now_ms;
+	int r;
+
+	if (*rest == 0)
+		return HTTP_GO;
+	if (*rest > now)
+		return HTTP_WAIT;
+	*rest = 0;
+	r = usage_rested(&c->agent->usage, agent_policy_limits(c->policy), up,
+			 now);
+	if (limit_step(c, up, r) == HTTP_GONE)
+		return HTTP_GONE;
+	return r > 0 ? HTTP_WAIT : HTTP_GO;
+}
+
+/* @n bytes were sent: counts them against the limits. */
+static enum http_step account(struct conn *c, bool up, size_t n)
+{
+	struct worker *w = c->worker;
+	int rest = usage_bytes(&c->agent->usage, agent_policy_limits(c->policy),
+			       up, n, w->now_ms);
+
+	worker_count(w, up ? COUNTER_BYTES_UP : COUNTER_BYTES_DOWN, n);
+	*(up ? &c->up : &c->down) += n;
+	c->active_ms = w->now_ms;
+	return limit_step(c, up, rest);
 }
 
 /* --- up ----------------------------------------------------------------- */
@@ -128,7 +156,11 @@ static enum http_step up_step(struct conn *c)
 {
 	const struct http_conn *h = c->proto;
 
-	if (h->rq.refused || h->rest_up > c->worker->now_ms)
+	enum http_step rest = rest_step(c, true);
+
+	if (rest != HTTP_GO)
+		return rest;
+	if (h->rq.refused)
 		return HTTP_WAIT;
 	if (buf_len(&h->up) > 0)
 		return up_head(c);
@@ -205,9 +237,11 @@ static enum http_step final_head(struct conn *c,
 	h->rs.begun = true;
 	h->rs.keep = rs->keep_alive;
 	/* While the request still comes nobody can say where the next one
-	 * will begin. */
+	 * will begin; and what is left of its head must not go to whoever the
+	 * next one is for. */
 	h->rs.keep_client = h->rq.keep && !rs->until_close && h->rq.body.done &&
-			    h->rq.ready == 0 && !h->rq.refused;
+			    h->rq.ready == 0 && buf_len(&h->up) == 0 &&
+			    !h->rq.refused;
 	h->answered = true;
 	if (http1_response_write(rs, h->rs.keep_client ? "keep-alive" : "close",
 				 &h->down) < 0)
@@ -289,8 +323,10 @@ static enum http_step down_step(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 
-	if (h->rest_down > c->worker->now_ms)
-		return HTTP_WAIT;
+	enum http_step rest = rest_step(c, false);
+
+	if (rest != HTTP_GO)
+		return rest;
 	if (buf_len(&h->down) > 0)
 		return down_queue(c, &h->down, buf_len(&h->down));
 	if (h->rs.switched)

@@ -115,6 +115,15 @@ static uint64_t volume_used(const _Atomic uint64_t *v, uint64_t now_ms)
 	return (was & ~VOLUME_MAX) == hour_tag(now_ms) ? was & VOLUME_MAX : 0;
 }
 
+static bool volume_over(const struct usage *u, const struct limits *l, bool up,
+			uint64_t now_ms)
+{
+	uint64_t max = up ? l->volume_up : l->volume_down;
+
+	return max &&
+	       volume_used(up ? &u->hour_up : &u->hour_down, now_ms) >= max;
+}
+
 static bool is_killed(const struct usage *u)
 {
 	return atomic_load_explicit(&u->killed, memory_order_relaxed);
@@ -149,11 +158,8 @@ enum reason usage_open(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
 	if (is_killed(u))
 		return REASON_LIMIT_KILLED;
-	if (l->on_limit != LIMIT_THROTTLE &&
-	    ((l->volume_up &&
-	      volume_used(&u->hour_up, now_ms) >= l->volume_up) ||
-	     (l->volume_down &&
-	      volume_used(&u->hour_down, now_ms) >= l->volume_down)))
+	/* Throttled ones too: each would move one step before it rests. */
+	if (volume_over(u, l, true, now_ms) || volume_over(u, l, false, now_ms))
 		return limit_hit(u, l, REASON_LIMIT_VOLUME);
 	if (!count_open(&u->conns, l->conns))
 		return limit_hit(u, l, REASON_LIMIT_CONNS);
@@ -199,6 +205,8 @@ enum reason usage_name(struct usage *u, const struct limits *l,
 
 	if (is_killed(u))
 		return REASON_LIMIT_KILLED;
+	if (name->len == 0)
+		return REASON_ALLOWED;
 	if (l->new_names == 0 && (!wildcard || l->new_subdomains == 0))
 		return REASON_ALLOWED;
 	if (names_seen_add(u->names, now_ms / MS_PER_HOUR, name, wildcard,
@@ -238,4 +246,12 @@ int usage_bytes(struct usage *u, const struct limits *l, bool up, uint64_t n,
 	rest = bucket_spend(up ? &u->up : &u->down, rate, n,
 			    now_ms * NS_PER_MS);
 	return (int)(rest < REST_MAX_MS ? rest : REST_MAX_MS);
+}
+
+int usage_rested(struct usage *u, const struct limits *l, bool up,
+		 uint64_t now_ms)
+{
+	if (is_killed(u))
+		return -ECONNABORTED;
+	return volume_over(u, l, up, now_ms) ? volume_hit(u, l, now_ms) : 0;
 }

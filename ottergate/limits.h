@@ -59,10 +59,10 @@ enum reason usage_open(struct usage *u, const struct limits *l,
 void usage_request(struct usage *u);
 void usage_close(struct usage *u, bool half_open);
 /* One DNS question. */
-enum reason usage_dns(struct usage *u, const struct limits *l,
-		      uint64_t now_ms);
+enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
 /* A name that is about to be dialled; @below: labels below the wildcard that
- * allowed it, 0 for exact rules. Counts distinct names an hour. */
+ * allowed it, 0 for exact rules. Counts distinct names an hour. Len 0, an
+ * address: may the sandbox do anything at all? */
 enum reason usage_name(struct usage *u, const struct limits *l,
 		       const struct name *name, const struct rule *rule,
 		       unsigned below, uint64_t now_ms);
@@ -73,6 +73,10 @@ enum reason usage_name(struct usage *u, const struct limits *l,
  */
 int usage_bytes(struct usage *u, const struct limits *l, bool up, uint64_t n,
 		uint64_t now_ms);
+/* The direction has rested: the same results. A volume that is used up still
+ * asks for more rest, before a byte has moved. */
+int usage_rested(struct usage *u, const struct limits *l, bool up,
+		 uint64_t now_ms);
 
 /* --- limits_names.c ------------------------------------------------------ */
 

@@ -127,7 +127,8 @@ static bool names_has(struct names_seen *s, uint64_t h)
 
 static void hour_turn(struct names_seen *s, uint64_t hour)
 {
-	if (s->hour == hour)
+	/* A worker whose round began in the last hour must not turn it back. */
+	if (hour <= s->hour)
 		return;
 	s->hour = hour;
 	s->n = 0;

@@ -49,6 +49,7 @@ enum step {
 };
 
 static void relay_pump(struct conn *c, bool up);
+static void relay_wake(struct conn *c, bool up);
 
 static int source_fd(const struct conn *c, bool up)
 {
@@ -68,7 +69,7 @@ static void relay_rested(struct wheel_timer *t)
 		(struct relay_half *)((char *)t -
 				      offsetof(struct relay_half, rest));
 
-	relay_pump(h->conn, h->up);
+	relay_wake(h->conn, h->up);
 }
 
 static struct relay *relay_need(struct conn *c)
@@ -118,6 +119,25 @@ static void relay_tidy(struct conn *c)
 
 /* --- limits --------------------------------------------------------------- */
 
+/* @r: as usage_bytes() says. */
+static enum step relay_limit(struct conn *c, bool up, int r)
+{
+	struct worker *w = c->worker;
+
+	if (r == 0)
+		return STEP_MORE;
+	if (r < 0) {
+		conn_limit(c, r == -EDQUOT ? REASON_LIMIT_VOLUME :
+					     REASON_LIMIT_KILLED);
+		return STEP_GONE;
+	}
+	if (!relay_need(c))
+		return STEP_DEAD;
+	worker_count(w, COUNTER_THROTTLED, 1);
+	wheel_set(&w->wheel, &c->relay->half[up].rest, w->now_ms, (uint64_t)r);
+	return STEP_WAIT;
+}
+
 /* @n bytes have been written. STEP_MORE, or what the limits say. */
 static enum step relay_account(struct conn *c, bool up, size_t n)
 {
@@ -133,18 +153,7 @@ static enum step relay_account(struct conn *c, bool up, size_t n)
 	worker_count(w, up ? COUNTER_BYTES_UP : COUNTER_BYTES_DOWN, n);
 	r = usage_bytes(&c->agent->usage, agent_policy_limits(c->policy), up, n,
 			w->now_ms);
-	if (r == 0)
-		return STEP_MORE;
-	if (r < 0) {
-		conn_limit(c, r == -EDQUOT ? REASON_LIMIT_VOLUME :
-					     REASON_LIMIT_KILLED);
-		return STEP_GONE;
-	}
-	if (!relay_need(c))
-		return STEP_DEAD;
-	worker_count(w, COUNTER_THROTTLED, 1);
-	wheel_set(&w->wheel, &c->relay->half[up].rest, w->now_ms, (uint64_t)r);
-	return STEP_WAIT;
+	return relay_limit(c, up, r);
 }
 
 /* How much one step may move, so that a slow rate does not come in lumps. */
@@ -363,6 +372,17 @@ static void relay_pump(struct conn *c, bool up)
 	}
 }
 
+/* It has rested. */
+static void relay_wake(struct conn *c, bool up)
+{
+	int r = usage_rested(&c->agent->usage, agent_policy_limits(c->policy),
+			     up, c->worker->now_ms);
+
+	/* The relay is there: to rest again needs no memory. */
+	if (relay_limit(c, up, r) == STEP_MORE)
+		relay_pump(c, up);
+}
+
 /* --- events --------------------------------------------------------------- */
 
 /* @up: the direction that this side is the source of. */
@@ -407,14 +427,12 @@ static uint64_t until(uint64_t when, uint64_t now)
 static void relay_timeout(struct conn *c)
 {
 	const struct timeouts *t = agent_policy_timeouts(c->policy);
-	uint64_t expires = agent_policy_expires(c->policy) * 1000;
 	uint64_t now = c->worker->now_ms, never = UINT64_MAX;
 	uint64_t idle = t->idle ? until(c->active_ms + t->idle, now) : never;
 	uint64_t age = t->tunnel_max ?
 			       until(c->started_ms + t->tunnel_max, now) :
 			       never;
-	uint64_t task = expires ? until(expires, worker_realtime(c->worker)) :
-				  never;
+	uint64_t task = conn_expires_in(c);
 	uint64_t left = idle < age ? idle : age;
 
 	if (task < left)
@@ -469,12 +487,13 @@ void conn_relay(struct conn *c)
 	if (!spoke)
 		chunk_drop(&c->in);
 	/* Edges that came before are gone: look. In TLS the server is silent
-	 * until it has the hello, so its side need not be looked at; and a
-	 * client that was not watched yet has its edge to come. */
+	 * until it has the hello, so its side need not be looked at, unlike
+	 * others', which may have spoken while the client did; and a client
+	 * that was not watched yet has its edge to come. */
 	if (c->watched)
 		relay_pump(c, true);
 	else if (conn_watch(c) < 0)
 		conn_close(c);
-	if (!c->closing && !spoke)
+	if (!c->closing && (!spoke || c->proto_kind != RULE_TLS))
 		relay_pump(c, false);
 }

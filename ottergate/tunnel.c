@@ -231,6 +231,7 @@ static const struct conn_ops hello_ops = {
 static void tunnel_wait(struct conn *c, const struct tunnel *t)
 {
 	struct tunnel *kept = malloc(sizeof(*kept));
+	bool watched = c->watched;
 
 	conn_become(c, &hello_ops);
 	c->proto = kept;
@@ -243,6 +244,8 @@ static void tunnel_wait(struct conn *c, const struct tunnel *t)
 		conn_deadline(c, agent_policy_timeouts(c->policy)->hello);
 	if (c->client_eof || conn_watch(c) < 0)
 		tunnel_cut(c);
+	else if (watched && conn_pending(c).len > 0)
+		hello_client(c, 0); /* its edge may have brought more */
 }
 
 void tunnel_begin(struct conn *c, const struct name *expect)

@@ -127,6 +127,7 @@ static void worker_round(struct worker *w)
 	int n = epoll_wait(w->epfd, v, WORKER_EVENTS, wait);
 
 	w->now_ms = clock_ms();
+	w->round++;
 	im->realtime_ms = 0;
 	for (int i = 0; i < n; i++) {
 		struct ev *ev = v[i].data.ptr;
@@ -242,17 +243,16 @@ static void (*listener_fn(enum listener_kind kind))(struct worker *w,
  * wakes nobody. Connections are level-triggered: the last accept4() of a round
  * would only find out that there are no more, and costs as much as one that
  * takes one. */
-static int worker_listen(struct worker *w, struct listener_slot *s,
-			 const struct listener *l)
+static int worker_listen(struct worker *w, struct listener_slot *s)
 {
+	struct listener *l = &s->listener;
 	bool dns = l->kind == LISTEN_DNS_UDP || l->kind == LISTEN_DNS_TCP;
 	struct epoll_event e = {
 		.events = EPOLLIN | (dns ? (uint32_t)EPOLLET : 0),
-		.data.ptr = &s->listener.ev,
+		.data.ptr = &l->ev,
 	};
 
-	s->listener = *l;
-	s->listener.ev.fn = listener_fn(l->kind);
+	l->ev.fn = listener_fn(l->kind);
 	s->worker = w;
 	s->burst = 1;
 	return epoll_ctl(w->epfd, EPOLL_CTL_ADD, l->ev.fd, &e) < 0 ? -errno : 0;
@@ -265,14 +265,15 @@ static int worker_listeners(struct worker *w, const struct workers_opts *opts)
 	im->listeners = calloc(opts->n_listeners + 1, sizeof(*im->listeners));
 	if (!im->listeners)
 		return -ENOMEM;
+	im->n_listeners = opts->n_listeners;
+	for (size_t i = 0; i < opts->n_listeners; i++)
+		im->listeners[i].listener =
+			opts->listeners[w->index * opts->n_listeners + i];
 	for (size_t i = 0; i < opts->n_listeners; i++) {
-		const struct listener *l =
-			&opts->listeners[w->index * opts->n_listeners + i];
-		int r = worker_listen(w, &im->listeners[i], l);
+		int r = worker_listen(w, &im->listeners[i]);
 
 		if (r < 0)
 			return r;
-		im->n_listeners++;
 	}
 	return 0;
 }
@@ -336,7 +337,6 @@ void worker_done(struct worker *w)
 	worker_reap(w);
 	worker_reap(w);
 	relay_pipes_free(im);
-	/* Those that were not taken yet are the caller's still. */
 	for (size_t i = 0; i < im->n_listeners; i++)
 		fd_closep(&im->listeners[i].listener.ev.fd);
 	free(im->listeners);

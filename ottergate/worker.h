@@ -63,6 +63,7 @@ struct listener {
 	struct ev ev; /* first: its handler casts back */
 	enum listener_kind kind;
 	uint16_t port; /* LISTEN_FIXED: the port it stands for */
+	bool deferred; /* DNS: goes on after the round */
 };
 
 struct worker_opts { /* shared by all, borrowed */
@@ -74,6 +75,7 @@ struct worker {
 	unsigned index;
 	int epfd;
 	uint64_t now_ms; /* CLOCK_MONOTONIC of this round */
+	uint64_t round; /* its number */
 	struct wheel wheel;
 	struct table *table; /* a reference */
 	const struct worker_opts *opts;
@@ -112,16 +114,21 @@ uint64_t worker_realtime(struct worker *w);
 
 /* --- control thread's side ---------------------------------------------- */
 
+#define WORKERS_MAX 256u
+
 struct workers;
 struct workers_opts {
 	unsigned count; /* threads; 0: one a CPU this process may use */
 	struct worker_opts worker;
-	/* count sockets of each kind, [worker * n_kinds + kind], taken */
+	/* count sockets of each kind, [worker * n_kinds + kind]; taken,
+	 * whatever happens */
 	const struct listener *listeners;
 	size_t n_listeners; /* a worker */
 	struct audit *audit;
 	const char *const *dns_servers; /* NULL-terminated; NULL: system */
 };
+/* CPUs that this process may use. */
+unsigned workers_cpus(void);
 int workers_start(const struct workers_opts *opts, struct table *first,
 		  struct workers **ret, struct err *err);
 /* Each worker takes @t (a reference each) and closes what it no longer

@@ -11,13 +11,15 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lib/log.h"
 #include "lib/slice.h"
 
-#define WORKERS_MAX 256u
 #define BUFFER_KIB_DEFAULT 64u
+#define NS_PER_S 1000000000L
+#define PUMP_NS 2000000L
 
 struct workers {
 	struct workers_opts opts; /* of which .worker is what workers borrow */
@@ -25,7 +27,7 @@ struct workers {
 	struct worker *v;
 };
 
-static unsigned cpus(void)
+unsigned workers_cpus(void)
 {
 	cpu_set_t set;
 	int n;
@@ -65,23 +67,58 @@ static void worker_post(struct worker *w, enum mail_kind kind)
 		log_error("worker %u cannot be reached", w->index);
 }
 
-static void worker_wait(struct worker *w)
+/* A sweep that closes thousands of connections fills the rings that this very
+ * thread has to empty. */
+static void worker_wait(const struct workers *ws, struct worker *w)
 {
-	while (sem_wait(&w->impl->mail.done) < 0)
-		;
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += PUMP_NS;
+		if (until.tv_nsec >= NS_PER_S) {
+			until.tv_nsec -= NS_PER_S;
+			until.tv_sec++;
+		}
+		if (sem_timedwait(&w->impl->mail.done, &until) == 0)
+			return;
+		if (ws->opts.audit)
+			audit_pump(ws->opts.audit);
+	}
+}
+
+/* The sockets that no worker of @ws has taken. */
+static void listeners_close(const struct workers_opts *opts, unsigned n,
+			    const struct workers *ws)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct worker_impl *im = ws && i < ws->n ? ws->v[i].impl :
+								 NULL;
+
+		for (size_t k = 0; k < opts->n_listeners; k++) {
+			int fd = opts->listeners[i * opts->n_listeners + k]
+					 .ev.fd;
+
+			if (!im || !im->n_listeners)
+				fd_closep(&fd);
+		}
+	}
 }
 
 int workers_start(const struct workers_opts *opts, struct table *first,
 		  struct workers **ret, struct err *err)
 {
-	unsigned n = opts->count ? opts->count : cpus();
+	unsigned n = opts->count ? opts->count : workers_cpus();
 	struct workers *ws;
 	int r = 0;
 
-	if (n > WORKERS_MAX)
+	if (n > WORKERS_MAX) {
+		listeners_close(opts, n, NULL);
 		return err_set(err, -EINVAL, "at most %u workers", WORKERS_MAX);
+	}
 	ws = calloc(1, sizeof(*ws));
 	if (!ws || !(ws->v = calloc(n, sizeof(*ws->v)))) {
+		listeners_close(opts, n, NULL);
 		free(ws);
 		return err_nomem(err);
 	}
@@ -98,6 +135,7 @@ int workers_start(const struct workers_opts *opts, struct table *first,
 			r = worker_start(w, err);
 	}
 	if (r < 0) {
+		listeners_close(opts, n, ws);
 		workers_stop(ws);
 		return r;
 	}
@@ -112,7 +150,7 @@ void workers_swap(struct workers *ws, struct table *t)
 		worker_post(&ws->v[i], MAIL_SWAP);
 	}
 	for (unsigned i = 0; i < ws->n; i++)
-		worker_wait(&ws->v[i]);
+		worker_wait(ws, &ws->v[i]);
 }
 
 void workers_stop(struct workers *ws)
@@ -157,7 +195,7 @@ void workers_connections(struct workers *ws, const char *agent,
 		buf_init(&m->out, WORKER_LIST_MAX);
 		m->agent = agent;
 		worker_post(&ws->v[i], MAIL_LIST);
-		worker_wait(&ws->v[i]);
+		worker_wait(ws, &ws->v[i]);
 		list = buf_slice(&m->out);
 		while (slice_lstr(&list, WORKER_LIST_MAX, &one) == 0)
 			fn(arg, (const char *)one.ptr, one.len);

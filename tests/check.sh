@@ -3,23 +3,30 @@
 # check.sh - everything `make check` promises, in the order of its price
 #
 # Static checks; unit tests and fuzz corpora with gcc and clang, plain and
-# sanitised; then the real thing under tests/integration, and what strains acd
-# most of it once more with sanitizers in acd. Goes on after a failure, so
-# that one run tells all. The last line is the sum.
+# sanitised; then the real thing under tests/integration, the bypass catalogue
+# under tests/attack, and what strains acd most once more with sanitizers in
+# acd. These wait more than they compute, so each fuzz target gets its 20 s
+# beside them. Goes on after a failure, so that one run tells all. The last
+# line is the sum.
 #
-# AC_CHECK=lint,unit,int,san picks parts (default: all). AC_CHECK_SAN_ALL=1
+# AC_CHECK=lint,unit,fuzz,int,attack,san picks parts (default: all). AC_CHECK_SAN_ALL=1
 # runs the whole integration suite on the sanitised acd.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
-parts=,${AC_CHECK:-lint,unit,int,san},
+parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san},
 AC_TEST_TALLY=$(mktemp)
 export AC_TEST_TALLY
-trap 'rm -f "$AC_TEST_TALLY"' EXIT
+fuzz_pid=
+trap 'rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*; fuzz_stop' EXIT
 trap 'exit 130' INT TERM HUP
 make=${MAKE:-make}
 jobs=-j$(nproc)
 begin=$SECONDS
+
+fuzz_stop() {
+	[ -z "$fuzz_pid" ] || kill -- "-$fuzz_pid" 2>/dev/null
+}
 
 wants() { [[ $parts == *,$1,* ]]; }
 
@@ -73,8 +80,18 @@ if wants unit; then
 	unit_pair address,undefined
 	export AC_TEST_TALLY=$tally
 fi
+if wants fuzz; then
+	set -m # a process group of its own, to be stopped with all it runs
+	AC_TEST_TALLY='' nice -n 19 "$make" -s "$jobs" fuzz \
+		>"$AC_TEST_TALLY.fuzz" 2>&1 </dev/null &
+	fuzz_pid=$!
+	set +m
+fi
 if wants int; then
 	step 'integration' "$make" -s "$jobs" check-int
+fi
+if wants attack; then
+	step 'bypass catalogue' "$make" -s "$jobs" check-attack
 fi
 if wants san; then
 	strained=()
@@ -85,6 +102,11 @@ if wants san; then
 	fi
 	step 'integration, acd with sanitizers' \
 		"$make" -s "$jobs" check-int-san BATS="${strained[*]}"
+fi
+if wants fuzz; then
+	wait "$fuzz_pid"
+	fuzz_pid=
+	step 'fuzz targets' cat_tally "$AC_TEST_TALLY.fuzz"
 fi
 
 read -r passed failed skipped < <(awk '

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh - run tests, keep what the failing ones said, count
 #
-# usage: run.sh [--unit BIN...] [--replay BIN...] [--lint fast|full]
-#               [--bats PATH...]
+# usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]
+#               [--lint fast|full] [--bats PATH...]
 #
 # Every suite speaks TAP. One line a suite (a test for bats) as it goes; the
 # whole output of each is kept in $BUILD/test-logs, that of a failing one is
@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.." || exit 2
 
 BUILD=${BUILD:-build}
 LOGS=$BUILD/test-logs
+FUZZ_TIME=${FUZZ_TIME:-20}
 UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
 passed=0
 failed=0
@@ -27,7 +28,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 usage() {
-	echo "usage: run.sh [--unit BIN...] [--replay BIN...]" \
+	echo "usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]" \
 		"[--lint fast|full] [--bats PATH...]" >&2
 	exit 2
 }
@@ -103,6 +104,44 @@ run_replay() {
 		"${corpus[@]}"
 }
 
+# As a test: FUZZ_TIME seconds of new inputs without a finding. What it finds
+# interesting stays in the build folder, for the next time.
+fuzz_tap() {
+	local name=$1 bin=$2 seen=$BUILD/corpus/$1
+	mkdir -p "$seen"
+	echo 1..1
+	timeout -k 10 $((FUZZ_TIME + 120)) "$bin" \
+		-max_total_time="$FUZZ_TIME" -timeout=10 -verbosity=0 \
+		-rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$BUILD/found-$name-" \
+		"$seen" "tests/fuzz/corpus/$name" &&
+		echo "ok 1 - $name, $FUZZ_TIME s of new inputs"
+}
+
+# Two at a time.
+fuzz_all() {
+	local start i name
+	local -a names pids
+	while [ $# -gt 0 ]; do
+		start=$(now_ms)
+		names=() pids=()
+		for i in 1 2; do
+			[ $# -gt 0 ] || continue
+			name=$(basename "$1" _fuzz)
+			fuzz_tap "$name" "$1" >"$LOGS/fuzz-$name.log" 2>&1 \
+				</dev/null &
+			names+=("$name") pids+=($!)
+			shift
+		done
+		for i in "${!names[@]}"; do
+			name=fuzz-${names[i]}
+			wait "${pids[i]}"
+			settle "$name" "$LOGS/$name.log" $? \
+				$(($(now_ms) - start))
+		done
+	done
+}
+
 run_lint() {
 	local log=$LOGS/lint-$1.log start code
 	start=$(now_ms)
@@ -145,19 +184,22 @@ show_failures() {
 mkdir -p "$LOGS"
 kind=
 bats_paths=()
+fuzz_bins=()
 for arg; do
 	case $arg in
-	--unit | --replay | --lint | --bats) kind=${arg#--} ;;
+	--unit | --replay | --fuzz | --lint | --bats) kind=${arg#--} ;;
 	--*) usage ;;
 	*)
 		case $kind in
 		bats) bats_paths+=("$arg") ;;
+		fuzz) fuzz_bins+=("$arg") ;;
 		"") usage ;;
 		*) "run_$kind" "$arg" ;;
 		esac
 		;;
 	esac
 done
+[ ${#fuzz_bins[@]} -eq 0 ] || fuzz_all "${fuzz_bins[@]}"
 [ ${#bats_paths[@]} -eq 0 ] || run_bats "${bats_paths[@]}"
 
 show_failures

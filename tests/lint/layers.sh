@@ -20,7 +20,7 @@ control/ control/ lib/ init-guard/link.h vault/surrogate.h ottergate/admin.h
 control/shared/ control/shared/ lib/
 control/acd/ control/acd/ control/shared/ control/runtime.h lib/
 control/acd/ init-guard/link.h vault/surrogate.h ottergate/admin.h
-control/cli/ control/cli/ control/shared/ lib/ init-guard/link.h
+control/cli/ control/cli/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
 '
 
@@ -32,6 +32,7 @@ seccomp.h init-guard/ ottergate/ tests/
 sodium.h init-guard/ vault/ ottergate/ control/ tests/
 curl/ control/acd/ tests/
 jansson.h control/ tests/
+nftables/ control/acd/ tests/
 yaml.h control/acd/ ottergate/ tests/
 sqlite3.h control/acd/ tests/
 microhttpd.h control/acd/ tests/
@@ -41,6 +42,7 @@ nghttp2/ ottergate/ tests/
 llhttp.h ottergate/ tests/
 ares.h ottergate/ tests/
 idn2.h ottergate/ tests/
+libpsl.h ottergate/ tests/
 '
 
 # shellcheck disable=SC2046 # file names here hold no blanks

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_dnsmsg_test.c - questions good and bad, and every byte of an answer
+ */
+#include "ottergate/dnsmsg.h"
+
+#include "tests/unit/tap.h"
+
+#define BYTES(s) .ptr = (s), .len = sizeof(s) - 1
+#define HEAD "\x12\x34\x01\0\0\1\0\0\0\0\0\0"
+#define HEAD_AR(n) "\x12\x34\x01\0\0\1\0\0\0\0\0" n
+#define NAME_A "\1a\4test\0"
+#define QA NAME_A "\0\1\0\1"
+#define OPT "\0\0\x29\x10\0\0\0\0\0\0\0"
+
+struct read_case {
+	const char *what;
+	const char *ptr;
+	size_t len;
+	int want;
+	const char *name; /* NULL: name_ok is false */
+};
+
+static const struct read_case read_cases[] = {
+	{ "nothing", BYTES(""), -EPROTO, "" },
+	{ "eleven bytes", BYTES("\x12\x34\x01\0\0\1\0\0\0\0\0"), -EPROTO, "" },
+	{ "a response", BYTES("\x12\x34\x81\0\0\1\0\0\0\0\0\0" QA), -EPROTO,
+	  "" },
+	{ "a question", BYTES(HEAD QA), 0, "a.test" },
+	{ "mixed case", BYTES(HEAD "\1A\4tEsT\0\0\1\0\1"), 0, "a.test" },
+	{ "with EDNS", BYTES(HEAD_AR("\1") QA OPT), 0, "a.test" },
+	{ "EDNS with a cookie",
+	  BYTES(HEAD_AR("\1") QA "\0\0\x29\x10\0\0\0\0\0\0\14\0\12\0\10"
+				 "12345678"),
+	  0, "a.test" },
+	{ "two OPT", BYTES(HEAD_AR("\2") QA OPT OPT), -EBADMSG, "" },
+	{ "an OPT with a name",
+	  BYTES(HEAD_AR("\1") QA "\1a\0\0\x29\x10\0\0\0\0\0\0\0"), -EBADMSG,
+	  "" },
+	{ "OPT cut", BYTES(HEAD_AR("\1") QA "\0\0\x29\x10\0\0\0\0\0\0\1"),
+	  -EBADMSG, "" },
+	{ "five additional records",
+	  BYTES(HEAD_AR("\5") QA "\0\0\1\0\1\0\0\0\0\0\0"
+				 "\0\0\1\0\1\0\0\0\0\0\0"
+				 "\0\0\1\0\1\0\0\0\0\0\0"
+				 "\0\0\1\0\1\0\0\0\0\0\0"
+				 "\0\0\1\0\1\0\0\0\0\0\0"),
+	  -EBADMSG, "" },
+	{ "bytes behind the question", BYTES(HEAD QA "x"), -EBADMSG, "" },
+	{ "no question", BYTES("\x12\x34\x01\0\0\0\0\0\0\0\0\0"), -EBADMSG,
+	  "" },
+	{ "two questions", BYTES("\x12\x34\x01\0\0\2\0\0\0\0\0\0" QA QA),
+	  -EBADMSG, "" },
+	{ "an answer in it", BYTES("\x12\x34\x01\0\0\1\0\1\0\0\0\0" QA),
+	  -EBADMSG, "" },
+	{ "an authority in it", BYTES("\x12\x34\x01\0\0\1\0\0\0\1\0\0" QA),
+	  -EBADMSG, "" },
+	{ "opcode NOTIFY", BYTES("\x12\x34\x21\0\0\1\0\0\0\0\0\0" QA),
+	  -EOPNOTSUPP, "" },
+	{ "opcode UPDATE", BYTES("\x12\x34\x28\0\0\1\0\0\0\0\0\0" QA),
+	  -EOPNOTSUPP, "" },
+	{ "a pointer to itself", BYTES(HEAD "\xc0\x0c\0\1\0\1"), -EBADMSG, "" },
+	{ "a pointer behind a label", BYTES(HEAD "\1a\xc0\x0c\0\1\0\1"),
+	  -EBADMSG, "" },
+	{ "label type 01", BYTES(HEAD "\x41z\0\0\1\0\1"), -EBADMSG, "" },
+	{ "label type 10", BYTES(HEAD "\x81z\0\0\1\0\1"), -EBADMSG, "" },
+	{ "no type", BYTES(HEAD NAME_A), -EBADMSG, "" },
+	{ "half a class", BYTES(HEAD NAME_A "\0\1\0"), -EBADMSG, "" },
+	{ "a name without an end", BYTES(HEAD "\1a\4test"), -EBADMSG, "" },
+	{ "a label without its bytes", BYTES(HEAD "\77a"), -EBADMSG, "" },
+	{ "the root", BYTES(HEAD "\0\0\2\0\1"), 0, "" },
+	{ "NUL in a label", BYTES(HEAD "\3a\0b\4test\0\0\1\0\1"), 0, NULL },
+	{ "a dot in a label", BYTES(HEAD "\3a.b\4test\0\0\1\0\1"), 0, NULL },
+	{ "a blank", BYTES(HEAD "\3a b\4test\0\0\1\0\1"), 0, NULL },
+	{ "not ASCII", BYTES(HEAD "\2\xc3\xa9\4test\0\0\1\0\1"), 0, NULL },
+	{ "an address as a name",
+	  BYTES(HEAD "\3"
+		     "127\1"
+		     "0\1"
+		     "0\1"
+		     "1\0\0\1\0\1"),
+	  0, NULL },
+	{ "a hexadecimal last label",
+	  BYTES(HEAD "\1a\4"
+		     "0x7f\0\0\1\0\1"),
+	  0, NULL },
+	{ "an underscore", BYTES(HEAD "\2_a\4test\0\0\1\0\1"), 0, "_a.test" },
+};
+
+static void test_read(void)
+{
+	struct dns_question q;
+
+	for (size_t i = 0; i < ARRAY_SIZE(read_cases); i++) {
+		const struct read_case *c = &read_cases[i];
+		int r = dns_question_read(slice_of(c->ptr, c->len), &q);
+
+		is_int(r, c->want, "%s", c->what);
+		if (r == 0 && c->name)
+			is_str(q.name.s, c->name, "%s: its name", c->what);
+		if (r == 0)
+			is_int(q.name_ok, c->name != NULL, "%s: name_ok",
+			       c->what);
+		if (r == -EBADMSG || r == -EOPNOTSUPP)
+			is_int(q.id, 0x1234, "%s: the id", c->what);
+	}
+}
+
+/* Labels of 63 bytes: 3 × 64 + 62 + 1 is the longest name there may be. */
+static void test_longest(void)
+{
+	static const uint8_t root_a[5] = { 0, 0, 1, 0, 1 };
+	uint8_t m[512] = HEAD;
+	size_t at = 12;
+	struct dns_question q;
+	uint8_t out[DNS_MSG_MAX];
+	const struct addr self = { 4, { 172, 20, 0, 53 } };
+
+	for (unsigned i = 0; i < 3; i++) {
+		m[at] = 63;
+		memset(m + at + 1, 'a', 63);
+		at += 64;
+	}
+	m[at] = 61;
+	memset(m + at + 1, 'b', 61);
+	at += 62;
+	memcpy(m + at, root_a, sizeof(root_a));
+	is_int(dns_question_read(slice_of(m, at + 5), &q), 0, "255 bytes");
+	is_int(q.name.len, 253, "253 without the dots of the wire");
+	is_int(dns_answer_write(&q, 0, &self, 60, out), at + 5 + 16,
+	       "and an answer to it");
+	m[at - 62] = 62;
+	m[at] = 'b';
+	memcpy(m + at + 1, root_a, sizeof(root_a));
+	is_int(dns_question_read(slice_of(m, at + 6), &q), -EBADMSG,
+	       "256 bytes");
+}
+
+struct write_case {
+	const char *what;
+	const char *question;
+	size_t question_len;
+	unsigned rcode;
+	bool address;
+	const char *ptr;
+	size_t len;
+};
+
+#define Q(s) .question = (s), .question_len = sizeof(s) - 1
+#define R(flags, counts) "\x12\x34" flags "\0\1" counts
+#define SOA                                                          \
+	"\0\0\6\0\1\0\0\0\74\0\26\0\0\0\0\0\1\0\0\x0e\x10\0\0\2\x58" \
+	"\0\1\x51\x80\0\0\0\74"
+
+static const struct write_case write_cases[] = {
+	{ "an address", Q(HEAD QA), 0, true,
+	  BYTES(R("\x81\x80", "\0\1\0\0\0\0") QA
+		"\xc0\14\0\1\0\1\0\0\0\74\0\4\xac\x14\0\x35") },
+	{ "the question's case", Q(HEAD "\1A\4tEsT\0\0\1\0\1"), 0, true,
+	  BYTES(R("\x81\x80", "\0\1\0\0\0\0") "\1A\4tEsT\0\0\1\0\1"
+					      "\xc0\14\0\1\0\1\0\0\0\74\0\4\xac"
+					      "\x14\0\x35") },
+	{ "EDNS comes back", Q(HEAD_AR("\1") QA OPT), 0, true,
+	  BYTES(R("\x81\x80", "\0\1\0\0\0\1") QA
+		"\xc0\14\0\1\0\1\0\0\0\74\0\4\xac\x14\0\x35"
+		"\0\0\x29\2\0\0\0\0\0\0\0") },
+	{ "AAAA is NODATA", Q(HEAD NAME_A "\0\34\0\1"), 0, true,
+	  BYTES(R("\x81\x80", "\0\0\0\1\0\0") NAME_A "\0\34\0\1" SOA) },
+	{ "no address is NODATA", Q(HEAD QA), 0, false,
+	  BYTES(R("\x81\x80", "\0\0\0\1\0\0") QA SOA) },
+	{ "REFUSED is bare", Q(HEAD QA), DNS_REFUSED, true,
+	  BYTES(R("\x81\x85", "\0\0\0\0\0\0") QA) },
+	{ "BADVERS is in the OPT", Q(HEAD_AR("\1") QA OPT), DNS_BADVERS, true,
+	  BYTES(R("\x81\x80", "\0\0\0\0\0\1") QA "\0\0\x29\2\0\1\0\0\0\0\0") },
+	{ "RD and CD are echoed", Q("\x12\x34\0\x10\0\1\0\0\0\0\0\0" QA),
+	  DNS_REFUSED, false, BYTES(R("\x80\x95", "\0\0\0\0\0\0") QA) },
+};
+
+static void test_write(void)
+{
+	const struct addr self = { 4, { 172, 20, 0, 53 } };
+	uint8_t out[DNS_MSG_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(write_cases); i++) {
+		const struct write_case *c = &write_cases[i];
+		struct dns_question q;
+		size_t n;
+
+		if (!ok(dns_question_read(
+				slice_of(c->question, c->question_len), &q) ==
+				0,
+			"%s: read", c->what))
+			return;
+		n = dns_answer_write(&q, c->rcode, c->address ? &self : NULL,
+				     60, out);
+		ok(slice_eq(slice_of(out, n), slice_of(c->ptr, c->len)), "%s",
+		   c->what);
+	}
+	is_int(dns_error_write(0x1234, 4, DNS_NOTIMP, out), 12,
+	       "an error is a header");
+	ok(memcmp(out, "\x12\x34\xa0\4\0\0\0\0\0\0\0\0", 12) == 0,
+	   "with opcode and code");
+}
+
+static void test_versions(void)
+{
+	static const char v1[] = HEAD_AR("\1") QA "\0\0\x29\x10\0\0\1\0\0\0\0";
+	struct dns_question q;
+
+	is_int(dns_question_read(slice_of(v1, sizeof(v1) - 1), &q), 0,
+	       "EDNS version 1 is read");
+	is_int(q.edns_version, 1, "and said");
+	is_int(q.udp_size, 4096, "with the size it takes");
+}
+
+int main(void)
+{
+	test_read();
+	test_longest();
+	test_write();
+	test_versions();
+	return done_testing();
+}

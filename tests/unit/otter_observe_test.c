@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_observe_test.c - from an audit log to a policy that loads
+ */
+#include "ottergate/policy_load.h"
+
+#include "tests/unit/otter_policies.h"
+#include "tests/unit/tap.h"
+
+#define ALLOW(agent, path, name, port)                                \
+	"{\"time\":\"2026-11-21T18:00:00.000Z\",\"event\":\"allow\"," \
+	"\"agent\":\"" agent "\",\"conn\":1,\"path\":\"" path         \
+	"\",\"name\":\"" name "\",\"port\":" port                     \
+	",\"reason\":\"observed\",\"observed\":true,\"prev\":\"00\"," \
+	"\"hash\":\"ff\"}\n"
+
+#define DENIED                                                \
+	"{\"time\":\"t\",\"event\":\"deny\",\"agent\":\"a\"," \
+	"\"name\":\"denied.test\",\"port\":443}\n"
+#define LITERAL                                                \
+	"{\"time\":\"t\",\"event\":\"allow\",\"agent\":\"a\"," \
+	"\"port\":443}\n"
+
+static int learn(const char *in, const char *agent, char **ret, struct err *err)
+{
+	size_t len = strlen(in), size = 0;
+	FILE *from = fmemopen(NULL, len + 1, "w+");
+	FILE *to = open_memstream(ret, &size);
+	int r = -ENOMEM;
+
+	if (from && to) {
+		fwrite(in, 1, len, from);
+		rewind(from);
+		/* The NUL that fmemopen() adds is no part of it. */
+		r = policy_from_audit(from, agent, to, err);
+	}
+	if (from)
+		fclose(from);
+	if (to)
+		fclose(to);
+	return r;
+}
+
+static const char *const lines[] = {
+	"{\"time\":\"t\",\"event\":\"policy\",\"x\":{\"deep\":[1]}}\n",
+	ALLOW("a", "tls", "b.test", "443"),
+	ALLOW("a", "connect", "a.test", "443"),
+	ALLOW("a", "tls", "b.test", "443"),
+	ALLOW("a", "http", "plain.test", "80"),
+	ALLOW("a", "tls", "plain.test", "80"),
+	ALLOW("a", "connect", "plain.test", "443"),
+	ALLOW("a", "proxy", "alt.test", "8080"),
+	ALLOW("a", "tcp", "git.test", "22"),
+	ALLOW("a", "tls", "github.com", "443"),
+	ALLOW("b", "tls", "other.test", "443"),
+	DENIED,
+	LITERAL,
+	"{\"time\":\"t\",\"event\":\"all", /* still being written */
+};
+
+static void test_learn(void)
+{
+	static const char want[] =
+		"version: 1\npresets:\n  learned:\n    rules:\n"
+		"      - { id: seen-1, names: [\"a.test\"], ports: [443] }\n"
+		"      - { id: seen-2, names: [\"alt.test\"], ports: [8080],"
+		" proto: http }\n"
+		"      - { id: seen-3, names: [\"b.test\"], ports: [443] }\n"
+		"      - { id: seen-4, names: [\"git.test\"], ports: [22],"
+		" proto: tcp }\n"
+		"      - { id: seen-5, names: [\"github.com\"], ports: [443],"
+		" risk_ok: [multi-tenant] } # shared: is it really wanted?\n"
+		"      - { id: seen-6, names: [\"plain.test\"], ports: [80,"
+		" 443] }\n"
+		"      - { id: seen-7, names: [\"plain.test\"], ports: [80],"
+		" proto: tls }\n";
+	struct policy *p = NULL;
+	struct err err = { 0 };
+	char log[4096], *text = NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+		at += (size_t)snprintf(log + at, sizeof(log) - at, "%s",
+				       lines[i]);
+	is_int(learn(log, "a", &text, &err), 0, "learned: %s", err.msg);
+	is_str(text, want, "each name once, with what it needs");
+	ok(text && policy_of(text, &p, NULL, &err) == 0, "it loads: %s",
+	   err.msg);
+	policy_unref(p);
+	free(text);
+	text = NULL;
+	is_int(learn(log, NULL, &text, &err), 0, "of all agents");
+	ok(text && strstr(text, "other.test"), "has theirs, too");
+	free(text);
+	text = NULL;
+	p = NULL;
+	is_int(learn("", NULL, &text, &err), 0, "of nothing");
+	ok(text && policy_of(text, &p, NULL, &err) == 0, "loads as well: %s",
+	   err.msg);
+	policy_unref(p);
+	free(text);
+}
+
+static void test_refused(void)
+{
+	static const char *const logs[] = {
+		"hello\n",
+		"{}\n",
+		"{\"event\":\"allow\"\n",
+		"{\"event\":\"allow\"}x\n",
+		"{\"event\":\"allow\",\"x\":{}}\n",
+		"{\"event\":\"allow\",\"x\":\"a\tb\"}\n",
+		"{\"event\":\"allow\",\"x\":\"\\\n",
+		"{\"name\":\"a.test\"}\n",
+		ALLOW("a", "tls", "a..test", "443"),
+		ALLOW("a", "tls", "a.test\\\", x: [\\\"", "443"),
+		ALLOW("a", "tls", "1.2.3.4", "443"),
+		ALLOW("a", "tls", "a.test", "65536"),
+		ALLOW("a", "tls", "a.test", "1e3"),
+		ALLOW("a", "tls", "a.test", "-1"),
+	};
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(logs); i++) {
+		char *text = NULL;
+
+		is_int(learn(logs[i], NULL, &text, &err), -EBADMSG,
+		       "no line of ours: %zu", i);
+		is_str(text, "", "and no policy of it");
+		free(text);
+	}
+}
+
+int main(void)
+{
+	test_learn();
+	test_refused();
+	return done_testing();
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_tunnel_test.c - every way a first flight can end
+ */
+#include "tests/unit/otter_world.h"
+
+static const char policy[] =
+	"version: 1\n"
+	"defaults:\n"
+	"  tls: { min: \"1.2\", ech: deny, no_sni: deny, hello_max: 4KiB,\n"
+	"         hello_deadline: 400ms }\n"
+	"  timeouts: { connect: 2s, idle: 1s, tunnel_max: 10s,\n"
+	"              request_header: 1s }\n"
+	"agents:\n"
+	"  - id: coder\n"
+	"    match: { address: 172.20.3.2 }\n"
+	"    allow:\n"
+	"      - { id: a, names: [a.test], use: tunnel }\n"
+	"      - { id: outer, names: [outer.test], use: tunnel, ech: outer }\n"
+	"    limits: { conns: 40, half_open: 30, new_conns: 10000/s }\n";
+
+/* The alert that comes back, 0: an end without one, -1: a reset, -2: silence.
+ * Nothing may reach the server. */
+static int alert_of(int fd)
+{
+	uint8_t words[7];
+	size_t n = world_read(fd, words, sizeof(words));
+	int end;
+
+	if (n == sizeof(words) && memcmp(words, "\x15\x03", 2) == 0 &&
+	    memcmp(words + 3, "\x00\x02\x02", 3) == 0)
+		return world_end(fd, 1000) == 0 ? words[6] : -3;
+	end = world_end(fd, 100);
+	return end == 0 ? 0 : end == -ECONNRESET ? -1 : -2;
+}
+
+static bool server_untouched(void)
+{
+	struct pollfd p = { .fd = world.server, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 0;
+}
+
+struct hello_case {
+	const char *what;
+	const char *sni;
+	unsigned flags;
+	int alert;
+	enum audit_event event;
+	enum reason why;
+};
+
+static const struct hello_case denied[] = {
+	{ "a name nobody allowed", "b.test", 0, 49, AUDIT_DENY,
+	  REASON_NOT_ALLOWED },
+	{ "N8: no name", NULL, 0, 112, AUDIT_DENY, REASON_NO_SNI },
+	{ "N3: no host name", "a\001.test", 0, 112, AUDIT_DENY,
+	  REASON_BAD_NAME },
+	{ "N9: an address", "198.51.100.1", 0, 112, AUDIT_DENY,
+	  REASON_ADDRESS_LITERAL },
+	{ "N10: nearly one", "0x7f.1", 0, 112, AUDIT_DENY,
+	  REASON_ADDRESS_LITERAL },
+	{ "T3: a hidden name", "a.test", HELLO_ECH, 49, AUDIT_DENY,
+	  REASON_ECH },
+	{ "T7: TLS 1.0", "a.test", HELLO_TLS10, 70, AUDIT_DENY,
+	  REASON_TLS_VERSION },
+	{ "K6: metadata", "metadata.google.internal", 0, 49, AUDIT_DENY,
+	  REASON_BUILTIN_NAME },
+};
+
+static void test_denied(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(denied); i++) {
+		const struct hello_case *t = &denied[i];
+		uint8_t hello[WORLD_HELLO_MAX];
+		size_t len = world_hello(hello, t->sni, t->flags);
+		SCOPED_FD fd = world_client();
+
+		send(fd, hello, len, MSG_NOSIGNAL);
+		is_int(alert_of(fd), t->alert, "%s: alert %d", t->what,
+		       t->alert);
+		ok(world_audited(t->event, t->why), "%s: audited", t->what);
+		ok(server_untouched(), "%s: nothing was dialled", t->what);
+	}
+}
+
+struct raw_case {
+	const char *what;
+	const char *bytes;
+	size_t len;
+	int alert;
+	enum reason why;
+};
+
+#define RAW(s) s, sizeof(s) - 1
+
+static const struct raw_case raw[] = {
+	{ "T9: ssh", RAW("SSH-2.0-x\r\n"), 0, REASON_NOT_TLS },
+	{ "T9: bytes", RAW("\x00\x01\x02\x03"), 0, REASON_NOT_TLS },
+	{ "T7: SSLv2", RAW("\x80\x2e\x01\x00\x02\x00\x15"), 0, REASON_NOT_TLS },
+	{ "an alert first", RAW("\x16\x03\x01\x00\x04\x02\x00\x00\x00"), 50,
+	  REASON_BAD_HELLO },
+	{ "T8: too long", RAW("\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb"), 50,
+	  REASON_BAD_HELLO },
+	{ "T5: an empty record", RAW("\x16\x03\x01\x00\x00\x16\x03\x01"), 50,
+	  REASON_BAD_HELLO },
+};
+
+static void test_raw(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(raw); i++) {
+		SCOPED_FD fd = world_client();
+		uint64_t before = clock_ms();
+
+		send(fd, raw[i].bytes, raw[i].len, MSG_NOSIGNAL);
+		is_int(alert_of(fd), raw[i].alert, "%s", raw[i].what);
+		ok(world_audited(AUDIT_DENY, raw[i].why), "%s: audited",
+		   raw[i].what);
+		ok(clock_ms() - before < 350, "%s: at once", raw[i].what);
+	}
+	ok(server_untouched(), "nothing was dialled");
+}
+
+/* T4, T5: in drops and in records; all of it arrives as it was sent. */
+static void test_drops(void)
+{
+	static const unsigned flags[] = { 0, HELLO_TWO_RECORDS };
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		uint8_t hello[WORLD_HELLO_MAX], got[WORLD_HELLO_MAX];
+		size_t len = world_hello(hello, "A.Test.", flags[i]);
+		SCOPED_FD fd = world_client();
+
+		for (size_t k = 0; k < len; k++) {
+			send(fd, hello + k, 1, MSG_NOSIGNAL);
+			if (k % 8 == 0)
+				usleep(1000);
+		}
+		SCOPED_FD server = world_accept();
+
+		ok(server >= 0 && world_read(server, got, len) == len &&
+			   memcmp(got, hello, len) == 0,
+		   "one byte a segment, %s",
+		   flags[i] ? "two records" : "one record");
+		ok(world_audited(AUDIT_ALLOW, REASON_ALLOWED), "audited");
+	}
+	ok(world_empty(), "all gone");
+}
+
+/* T8: the deadline is for the whole hello, drops do not move it. */
+static void test_deadline(void)
+{
+	uint8_t hello[WORLD_HELLO_MAX];
+	uint64_t before = clock_ms();
+	SCOPED_FD silent = world_client();
+	SCOPED_FD fd = world_client();
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	world_hello(hello, "a.test", 0);
+	for (size_t k = 0; k < 60 && poll(&p, 1, 20) == 0; k++)
+		send(fd, hello + k, 1, MSG_NOSIGNAL);
+	ok(clock_ms() - before >= 380 && clock_ms() - before < 2000,
+	   "drops do not help: %llu ms",
+	   (unsigned long long)(clock_ms() - before));
+	is_int(alert_of(fd), 50, "a late one gets an alert");
+	ok(world_audited(AUDIT_DENY, REASON_HELLO_TIMEOUT), "audited");
+	is_int(world_end(silent, 1000), 0, "a silent one is closed");
+	ok(world_empty(), "all gone");
+}
+
+/* Bytes behind the hello are forwarded with it, untouched (T6). */
+static void test_early(void)
+{
+	uint8_t hello[WORLD_HELLO_MAX + 64], got[WORLD_HELLO_MAX + 64];
+	size_t len = world_hello(hello, "outer.test", HELLO_ECH);
+	SCOPED_FD fd = world_client();
+
+	memset(hello + len, 0xee, 64);
+	send(fd, hello, len + 64, MSG_NOSIGNAL);
+	SCOPED_FD server = world_accept();
+
+	ok(server >= 0 && world_read(server, got, len + 64) == len + 64 &&
+		   memcmp(got, hello, len + 64) == 0,
+	   "ech: outer passes, early data with it");
+	world_audited(AUDIT_ALLOW, REASON_ALLOWED);
+}
+
+static void test_dial_failures(void)
+{
+	static const struct {
+		enum reason why;
+		int alert;
+	} t[] = {
+		{ REASON_CONNECT_FAILED, 80 },  { REASON_DNS_FAILED, 80 },
+		{ REASON_CONNECT_TIMEOUT, 80 }, { REASON_BUILTIN_ADDRESS, 49 },
+		{ REASON_DENY_ADDRESS, 49 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
+		uint8_t hello[WORLD_HELLO_MAX];
+		size_t len = world_hello(hello, "a.test", 0);
+		SCOPED_FD fd = world_client();
+
+		atomic_store(&world.dial_why, (int)t[i].why);
+		send(fd, hello, len, MSG_NOSIGNAL);
+		is_int(alert_of(fd), t[i].alert, "%s: alert",
+		       reason_code(t[i].why));
+		ok(world_audited(AUDIT_DENY, t[i].why), "audited");
+		close(world_accept());
+	}
+	atomic_store(&world.dial_why, REASON_ALLOWED);
+	ok(world_empty(), "all gone");
+}
+
+/* Fail closed: what cannot be audited does not pass. Nobody takes the records
+ * out here, until the worker's ring is full. */
+static void test_audit_full(void)
+{
+	uint8_t hello[WORLD_HELLO_MAX];
+	size_t len = world_hello(hello, "a.test", 0);
+
+	for (unsigned i = 0; i < AUDIT_RING; i++) {
+		SCOPED_FD stranger = world_client();
+
+		send(stranger, "\x01", 1, MSG_NOSIGNAL);
+		world_end(stranger, 1000);
+	}
+	SCOPED_FD fd = world_client();
+
+	send(fd, hello, len, MSG_NOSIGNAL);
+	is_int(alert_of(fd), 49, "no audit, no connection");
+	ok(server_untouched(), "nothing was dialled");
+	ok(world_audited(AUDIT_DENY, REASON_NOT_TLS), "the log goes on");
+	world_listening(100);
+	world.n_lines = 0;
+	ok(world_empty(), "all gone");
+}
+
+/* A sandbox that opens and says nothing keeps nobody else's place. */
+static void test_limits(void)
+{
+	int fds[35];
+	unsigned closed = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = world_client();
+	usleep(100000);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		closed += world_end(fds[i], 0) != -EAGAIN;
+	is_int(closed, 5, "half open: thirty and no more");
+	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_HALF_OPEN), "audited");
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	ok(world_empty(), "all gone");
+	is_int(atomic_load(&world.agent->usage.half_open), 0, "none half open");
+}
+
+int main(void)
+{
+	world_up(policy, 1);
+	test_denied();
+	test_raw();
+	test_drops();
+	test_deadline();
+	test_early();
+	test_dial_failures();
+	test_audit_full();
+	test_limits();
+	world_down();
+	return done_testing();
+}
