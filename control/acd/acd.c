@@ -10,17 +10,19 @@
  *   3. the store (a newer or corrupt one is refused, untouched)
  *   4. cgroups, /sys, /proc/sys, AC_RUN                host_prepare(),
  *      a runsc of the user's, copied there             dockerd_take_runsc()
- *   5. packet filter, seen in the kernel               network_rules_load()
+ *   5. packet filter, all shut, seen in the kernel     nft_load()
  *   6. the parts, mount.sock, the HTTP API: from here on `GET /v1/status`
  *      tells what is going on
  *   7. side by side: self-test of runsc; dockerd, then the network ac0,
- *      then reconciliation of what the store and the engine have
- *   8. ready
+ *      then reconciliation of what the store and the engine have, and the
+ *      gateway, then the door of the packet filter
+ *   8. ready; also with a gateway that does not start (a policy that is
+ *      refused, say): then no run starts, and the status tells why
  *
  * A failure up to 6 is fatal: "acd: error: ..." is the last line on the
  * console. Later ones are retried and seen in the status.
  *
- * SIGTERM, SIGINT: sandboxes are stopped, then dockerd, exit 0. Should acd
+ * SIGTERM, SIGINT: sandboxes are stopped, the gateway, dockerd, exit 0. Should acd
  * be killed, the kernel ends all of ac-host with it.
  *
  * usage: acd [--no-init]
@@ -39,12 +41,16 @@
 #include "control/acd/children.h"
 #include "control/acd/dockerd.h"
 #include "control/acd/engine.h"
+#include "control/acd/gate.h"
+#include "control/acd/gate_job.h"
 #include "control/acd/host.h"
 #include "control/acd/images.h"
 #include "control/acd/instance.h"
 #include "control/acd/logfile.h"
 #include "control/acd/mounts.h"
 #include "control/acd/network.h"
+#include "control/acd/nft.h"
+#include "control/acd/policy.h"
 #include "control/acd/selftest.h"
 #include "control/acd/store.h"
 #include "control/acd/stream.h"
@@ -68,6 +74,7 @@ static struct {
 	int console; /* stderr as we were given it */
 	bool bringing_up; /* network or reconciliation under way */
 	bool engine_done, runtime_done;
+	bool gate_started, gate_done; /* done: up, or failed once */
 } daemon_ = { .console = STDERR_FILENO };
 
 static void progress(const char *text)
@@ -89,7 +96,7 @@ static void maybe_ready(void)
 	struct acd *acd = &daemon_.acd;
 
 	if (acd->phase != ACD_STARTING || !daemon_.engine_done ||
-	    !daemon_.runtime_done)
+	    !daemon_.runtime_done || !daemon_.gate_done)
 		return;
 	acd->phase = ACD_READY;
 	progress("ready");
@@ -120,6 +127,13 @@ static void on_reconciled(void *arg, const struct err *err)
 	maybe_ready();
 }
 
+static void on_gate(void *arg)
+{
+	(void)arg;
+	daemon_.gate_done = true;
+	maybe_ready();
+}
+
 static void on_network(void *arg, const struct err *err)
 {
 	struct acd *acd = arg;
@@ -128,6 +142,10 @@ static void on_network(void *arg, const struct err *err)
 	if (err) {
 		bring_up_failed("network of the sandboxes", err->msg);
 		return;
+	}
+	if (!daemon_.gate_started) {
+		daemon_.gate_started = true;
+		gate_start(acd->gate, on_gate, acd);
 	}
 	progress("reconciling instances");
 	r = instances_reconcile(acd->instances, on_reconciled, acd);
@@ -201,14 +219,22 @@ static void on_engine_down(void *arg)
 	loop_stop(acd->loop, 0);
 }
 
+static void on_gate_down(void *arg)
+{
+	struct acd *acd = arg;
+
+	progress("stopping the engine");
+	supervise_stop(acd->supervise, on_engine_down, acd);
+}
+
 static void on_instances_stopped(void *arg, const struct err *err)
 {
 	struct acd *acd = arg;
 
 	if (err)
 		log_warn("stop instances: %s", err->msg);
-	progress("stopping the engine");
-	supervise_stop(acd->supervise, on_engine_down, acd);
+	progress("stopping the gateway");
+	gate_stop(acd->gate, on_gate_down, acd);
 }
 
 static void on_signal(void *arg, int signo)
@@ -297,8 +323,10 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	if (r == 0)
 		r = dockerd_take_runsc(AC_STATE_RUNSC, DOCKERD_RUNSC, err);
 	if (r == 0)
-		r = network_rules_load(NETWORK_RULES, err);
+		r = nft_load(NFT_RULES, err);
 	acd->network_closed = r == 0;
+	if (r == 0)
+		r = gate_files_init(acd->owner, acd->owner_group, err);
 	return r;
 }
 
@@ -308,13 +336,21 @@ static int parts_make(struct acd *acd, struct err *err)
 	static struct selftest_spec test = { .guard = INIT_GUARD,
 					     .dir = SELFTEST_DIR,
 					     .cache = SELFTEST_CACHE };
+	struct supervise_spec engine;
 
 	test.runsc = dockerd_runsc();
 	acd->engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
-	if (acd->engine)
-		acd->supervise = supervise_new(acd->loop, acd->children,
-					       acd->engine, &dockerd_spec, err);
+	if (!acd->engine)
+		return err->code;
+	engine = dockerd_spec(acd->engine);
+	acd->supervise = supervise_new(acd->loop, acd->children, &engine, err);
 	if (acd->supervise)
+		acd->gate = gate_new(acd->loop, acd->children, err);
+	if (acd->gate)
+		acd->policies = policies_new(gate_client(acd->gate),
+					     GATE_AGENTS,
+					     gate_files_have_machine, err);
+	if (acd->policies)
 		acd->selftest =
 			selftest_new(acd->loop, acd->children, &test, err);
 	if (acd->selftest)
@@ -329,6 +365,7 @@ static int parts_make(struct acd *acd, struct err *err)
 				       acd->builds, err);
 	if (!acd->instances)
 		return err->code;
+	instances_set_egress(acd->instances, &policy_egress_ops, acd->policies);
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,
 			   err);
@@ -367,8 +404,11 @@ static void acd_end(struct acd *acd)
 	if (acd->runtime)
 		acd->runtime->ops->free(acd->runtime);
 	engine_free(acd->engine);
+	gate_job_end_all();
+	gate_free(acd->gate);
 	mounts_done();
 	instances_free(acd->instances);
+	policies_free(acd->policies);
 	stream_close_all();
 	builds_free(acd->builds);
 	selftest_free(acd->selftest);

@@ -19,8 +19,10 @@
 struct builds;
 struct children;
 struct engine;
+struct gate;
 struct http;
 struct instances;
+struct policies;
 struct selftest;
 struct store;
 struct supervise;
@@ -37,6 +39,8 @@ struct acd {
 	struct instances *instances;
 	struct http *http;
 	struct supervise *supervise; /* of the nested dockerd */
+	struct gate *gate;
+	struct policies *policies; /* of instances, at the gateway */
 	struct selftest *selftest; /* of runsc */
 	enum acd_phase phase;
 	bool pruning; /* everything in the engine is being removed */
@@ -60,7 +64,7 @@ json_t *acd_doctor(const struct acd *acd);
 
 /* May a sandbox of this @isolation start now? Negative: @err says why not,
  * *ret_code is the stable word for the client ("starting", "unavailable",
- * "engine_down", "runtime_refused"); answer 503. */
+ * "engine_down", "gateway_down", "runtime_refused"); answer 503. */
 int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		const char **ret_code);
 

@@ -23,6 +23,12 @@ const struct http_route api_routes[] = {
 	{ "GET", V1 "/events", api_events },
 	{ "GET", V1 "/stats", api_instance_stats_all },
 
+	{ "GET", V1 "/metrics", api_metrics },
+
+	{ "GET", V1 "/policy/presets", api_policy_presets },
+	{ "POST", V1 "/policy/reload", api_policy_reload },
+	{ "POST", V1 "/policy/lint", api_policy_lint },
+
 	{ "GET", V1 "/blueprints", api_blueprint_list },
 	{ "GET", BLUEPRINT, api_blueprint_get },
 	{ "POST", BLUEPRINT "/build", api_blueprint_build },
@@ -39,6 +45,10 @@ const struct http_route api_routes[] = {
 	{ "POST", INSTANCE "/clean", api_instance_clean },
 	{ "GET", INSTANCE "/logs", api_instance_logs },
 	{ "GET", INSTANCE "/stats", api_instance_stats },
+	{ "GET", INSTANCE "/policy", api_policy_get },
+	{ "POST", INSTANCE "/policy", api_policy_set },
+	{ "GET", INSTANCE "/policy/check", api_policy_check },
+	{ "GET", INSTANCE "/policy/learn", api_policy_learn },
 	{ NULL, NULL, NULL },
 };
 

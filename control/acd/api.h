@@ -36,6 +36,18 @@ void api_blueprint_list(void *ctx, struct http_req *req);
 void api_blueprint_get(void *ctx, struct http_req *req);
 void api_blueprint_build(void *ctx, struct http_req *req);
 
+/* api_gate.c */
+void api_policy_presets(void *ctx, struct http_req *req);
+void api_policy_reload(void *ctx, struct http_req *req);
+void api_policy_lint(void *ctx, struct http_req *req);
+void api_metrics(void *ctx, struct http_req *req);
+
+/* api_policy.c */
+void api_policy_get(void *ctx, struct http_req *req);
+void api_policy_set(void *ctx, struct http_req *req);
+void api_policy_check(void *ctx, struct http_req *req);
+void api_policy_learn(void *ctx, struct http_req *req);
+
 /* api_instances.c */
 void api_instance_list(void *ctx, struct http_req *req);
 void api_instance_create(void *ctx, struct http_req *req);

@@ -15,7 +15,7 @@
 static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 {
 	return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
-			 " s:{s:I, s:I, s:I, s:I}}",
+			 " s:{s:I, s:I, s:I, s:I}, s:o}",
 			 "name", bp->name, "description",
 			 jsonx_text(bp->description), "image", bp->image,
 			 "ready", build_is_present(acd->builds, bp->image),
@@ -26,7 +26,8 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 			 "isolation", bp->isolation, "limits", "cpus_milli",
 			 (json_int_t)bp->cpu_milli, "memory",
 			 (json_int_t)bp->memory, "pids", (json_int_t)bp->pids,
-			 "timeout_ms", (json_int_t)bp->timeout_ms);
+			 "timeout_ms", (json_int_t)bp->timeout_ms, "egress",
+			 egress_json(&bp->egress));
 }
 
 /* One that cannot be read is listed with the reason. */

@@ -224,6 +224,18 @@ static int wish_env(json_t *body, struct instance_record *r, struct err *err)
 	return ret;
 }
 
+static int wish_egress(json_t *body, struct instance_record *r, struct err *err)
+{
+	char *text = NULL;
+	int ret = api_egress_apply(body, r->egress_json, &text, err);
+
+	if (ret < 0)
+		return ret;
+	free(r->egress_json);
+	r->egress_json = text;
+	return 0;
+}
+
 /* @def: what the blueprint says. */
 static int wishes_apply(const struct acd *acd, json_t *body,
 			const struct instance_record *def,
@@ -242,6 +254,8 @@ static int wishes_apply(const struct acd *acd, json_t *body,
 		ret = wish_path(body, "workdir", &r->workdir, err);
 	if (ret == 0)
 		ret = wish_env(body, r, err);
+	if (ret == 0)
+		ret = wish_egress(body, r, err);
 	if (ret == 0)
 		ret = jsonx_bool(body, "workspace_ro", r->workspace_ro,
 				 &r->workspace_ro, err);
@@ -404,6 +418,7 @@ void api_instance_create(void *ctx, struct http_req *req)
 		"pids",      "timeout_ms",   "gpus",        "isolation",
 		"workspace", "workspace_ro", "auto_remove", "workdir",
 		"env",       "env_clear",    "host_uid",    "host_gid",
+		"egress",    "egress_reset", "allow",       "deny",
 		NULL,
 	};
 	json_t *body = http_body(req);

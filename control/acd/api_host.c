@@ -9,6 +9,7 @@
 #include "control/acd/api.h"
 #include "control/acd/build.h"
 #include "control/acd/dockerd.h"
+#include "control/acd/gate.h"
 #include "control/acd/instance.h"
 #include "control/acd/logtail.h"
 #include "control/shared/json.h"
@@ -38,7 +39,8 @@ void api_log(void *ctx, struct http_req *req)
 	} files[] = {
 		{ "host", AC_STATE_LOG "/host.log" },
 		{ "engine", AC_STATE_LOG "/engine.log" },
-		{ "proxy", AC_STATE_LOG "/proxy.log" },
+		{ "proxy", GATE_AUDIT },
+		{ "gateway", GATE_LOG },
 		{ "gvisor", DOCKERD_GVISOR_LOG },
 	};
 	const struct acd *acd = ctx;
@@ -55,7 +57,8 @@ void api_log(void *ctx, struct http_req *req)
 	}
 	if (!path) {
 		err_set(&err, -ENOENT,
-			"there are logs of host, engine, proxy and gvisor; "
+			"there are logs of host, engine, gateway, proxy and "
+			"gvisor; "
 			"those of an instance are at /v1/instances/NAME/logs");
 		http_reply_error(req, &err, NULL);
 		return;

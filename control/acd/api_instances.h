@@ -13,6 +13,10 @@
 
 /* The instance in the path; NULL: the request was answered. */
 struct instance *api_instance_of(struct acd *acd, struct http_req *req);
+/* The wishes about egress @stored (NULL: none), changed as @body says; NULL
+ * when they are empty. *ret is the caller's. */
+int api_egress_apply(const json_t *body, const char *stored, char **ret,
+		     struct err *err);
 /* 409 with the code "not_running". */
 void api_reply_not_running(struct http_req *req, const char *name);
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/acd/blueprint_egress.h"
 #include "control/acd/yaml_tree.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
@@ -44,6 +45,7 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->command);
 	strv_done(&bp->shell);
 	strv_done(&bp->env);
+	egress_done(&bp->egress);
 	*bp = (struct blueprint){ 0 };
 }
 
@@ -298,6 +300,11 @@ static int read_limits(struct reader *r, const struct yaml_node *n)
 	return read_map(r, n, keys, ARRAY_SIZE(keys));
 }
 
+static int read_egress(struct reader *r, const struct yaml_node *n)
+{
+	return blueprint_read_egress(r->tree, n, &r->bp->egress, r->err);
+}
+
 static int read_document(struct reader *r)
 {
 	static const struct key keys[] = {
@@ -310,6 +317,7 @@ static int read_document(struct reader *r)
 		{ "env", read_env },
 		{ "limits", read_limits },
 		{ "isolation", read_isolation },
+		{ "egress", read_egress },
 	};
 	const struct yaml_node *root = r->tree->root;
 	bool has_version = false;

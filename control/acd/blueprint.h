@@ -15,6 +15,12 @@
  *	env: { NAME: value }
  *	limits: { cpus: 2, memory: 2g, pids: 512, timeout: 8h }
  *	isolation: runsc         # or crun
+ *	egress:                  # what it reaches; egress.h has the words
+ *	  mode: balanced         # or locked, open
+ *	  presets: [anthropic]
+ *	  allow: ["example.org:443"]
+ *	  deny: [.example.net]
+ *	  limits: { conns: 256 } # as in ac-policy(5)
  */
 #ifndef CONTROL_ACD_BLUEPRINT_H
 #define CONTROL_ACD_BLUEPRINT_H
@@ -22,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/acd/egress.h"
 #include "lib/err.h"
 #include "lib/str.h"
 
@@ -31,6 +38,7 @@ struct blueprint {
 	char *name, *description, *image, *workdir, *isolation;
 	struct strv command, shell, env;
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
+	struct egress egress;
 	bool builtin; /* shipped, not the user's */
 };
 

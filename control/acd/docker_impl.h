@@ -5,6 +5,8 @@
 #ifndef CONTROL_ACD_DOCKER_IMPL_H
 #define CONTROL_ACD_DOCKER_IMPL_H
 
+#include <sys/queue.h>
+
 #include "control/acd/engine.h"
 #include "control/acd/links.h"
 #include "control/runtime.h"
@@ -18,6 +20,7 @@ struct docker {
 	struct loop *loop;
 	struct engine *engine;
 	struct links *links;
+	LIST_HEAD(docker_pins, docker_pin) pins;
 };
 
 static inline struct docker *docker_of(struct runtime *rt)
@@ -33,6 +36,13 @@ int docker_do(struct docker *d, const char *method, const char *path,
 /* Forces a container away, by id or name; gone already is success. */
 int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 		  void *arg);
+
+/* docker_net.c: pins the port of the container to @address. Gone with
+ * docker_unpin(), which is fine without a pin, or docker_unpin_all(). */
+int docker_pin(struct docker *d, const char *id, const char *address,
+	       runtime_done_fn fn, void *arg);
+void docker_unpin(struct docker *d, const char *id);
+void docker_unpin_all(struct docker *d);
 
 /* See the operations of these names in control/runtime.h. */
 int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,

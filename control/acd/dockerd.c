@@ -19,16 +19,66 @@
 #include "lib/file.h"
 
 #define NOFILE 1048576u
+#define PROBE_TIMEOUT_MS 5000u
 #define COPY_CHUNK (256u * 1024)
 
 static const char *const argv[] = { "dockerd", "--config-file", DOCKERD_CONFIG,
 				    NULL };
 
-const struct supervise_spec dockerd_spec = {
-	.argv = argv,
-	.log_path = DOCKERD_LOG,
-	.pid_file = DOCKERD_PID_FILE,
+/* Most of its log is of no interest to whoever asks why it ended. */
+static bool line_tells(const char *line, size_t len)
+{
+	static const char *const idle[] = { "level=info", "level=warning",
+					    "level=debug" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
+		if (memmem(line, len, idle[i], strlen(idle[i])))
+			return false;
+	return true;
+}
+
+struct probe {
+	supervise_answer_fn fn;
+	void *arg;
 };
+
+static void on_version(void *arg, int status, json_t *body,
+		       const struct err *err)
+{
+	struct probe *p = arg;
+
+	(void)status;
+	p->fn(p->arg,
+	      err ? NULL : json_string_value(json_object_get(body, "Version")));
+	free(p);
+}
+
+static int probe(void *arg, supervise_answer_fn fn, void *fn_arg)
+{
+	struct probe *p = malloc(sizeof(*p));
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct probe){ fn, fn_arg };
+	r = engine_call(arg, "GET", "/version", PROBE_TIMEOUT_MS, on_version,
+			p);
+	if (r < 0)
+		free(p);
+	return r;
+}
+
+struct supervise_spec dockerd_spec(struct engine *engine)
+{
+	return (struct supervise_spec){
+		.argv = argv,
+		.log_path = DOCKERD_LOG,
+		.pid_file = DOCKERD_PID_FILE,
+		.probe = probe,
+		.arg = engine,
+		.tells = line_tells,
+	};
+}
 
 /*
  * --overlay2=none: the engine's own overlay is the sandbox's root, so that

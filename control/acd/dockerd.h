@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "control/acd/engine.h"
 #include "control/acd/supervise.h"
 #include "control/shared/paths.h"
 #include "lib/err.h"
@@ -17,7 +18,8 @@
 #define DOCKERD_GVISOR_LOG "/var/lib/ac/log/gvisor/runsc.log"
 #define DOCKERD_PID_FILE "/run/ac/dockerd.pid"
 
-extern const struct supervise_spec dockerd_spec;
+/* How it is supervised; @engine: a client of it, kept by reference. */
+struct supervise_spec dockerd_spec(struct engine *engine);
 
 /*
  * Copies the user's own runsc, @from, to @to, root's and out of his reach:

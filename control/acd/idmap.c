@@ -27,7 +27,7 @@
 #define ID_END 4294967295u /* (uid_t)-1 is no id */
 
 static struct {
-	uint32_t uid, gid;
+	uint32_t uid, gid, as;
 	int fd;
 } userns = { .fd = -1 };
 
@@ -61,10 +61,10 @@ int idmap_swap_lines(char *out, size_t size, uint32_t a, uint32_t b)
 	return 0;
 }
 
-static int map_put(pid_t pid, const char *file, uint32_t id)
+static int map_put(pid_t pid, const char *file, uint32_t id, uint32_t as)
 {
 	char path[64], lines[256];
-	int r = idmap_swap_lines(lines, sizeof(lines), id, AC_AGENT_UID);
+	int r = idmap_swap_lines(lines, sizeof(lines), id, as);
 
 	if (r < 0)
 		return r;
@@ -84,16 +84,17 @@ static void userns_child(int fd)
 	_exit(0);
 }
 
-static int userns_make(pid_t pid, int fd, uint32_t uid, uint32_t gid)
+static int userns_make(pid_t pid, int fd, uint32_t uid, uint32_t gid,
+		       uint32_t as)
 {
 	char byte, path[64];
 	int r, ns;
 
 	if (read(fd, &byte, 1) != 1)
 		return -EPERM; /* the child could not */
-	r = map_put(pid, "uid_map", uid);
+	r = map_put(pid, "uid_map", uid, as);
 	if (r == 0)
-		r = map_put(pid, "gid_map", gid);
+		r = map_put(pid, "gid_map", gid, as);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
@@ -101,13 +102,14 @@ static int userns_make(pid_t pid, int fd, uint32_t uid, uint32_t gid)
 	return ns < 0 ? -errno : ns;
 }
 
-/* A borrowed descriptor of a user namespace that swaps these. */
-static int userns_get(uint32_t uid, uint32_t gid)
+/* A borrowed descriptor of a user namespace that swaps these with @as. */
+static int userns_get(uint32_t uid, uint32_t gid, uint32_t as)
 {
 	int pair[2], ns;
 	pid_t pid;
 
-	if (userns.fd >= 0 && userns.uid == uid && userns.gid == gid)
+	if (userns.fd >= 0 && userns.uid == uid && userns.gid == gid &&
+	    userns.as == as)
 		return userns.fd;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -117,7 +119,7 @@ static int userns_get(uint32_t uid, uint32_t gid)
 		userns_child(pair[1]);
 	}
 	close(pair[1]);
-	ns = pid < 0 ? -EAGAIN : userns_make(pid, pair[0], uid, gid);
+	ns = pid < 0 ? -EAGAIN : userns_make(pid, pair[0], uid, gid, as);
 	close(pair[0]);
 	if (pid > 0)
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -127,6 +129,7 @@ static int userns_get(uint32_t uid, uint32_t gid)
 	idmap_done();
 	userns.uid = uid;
 	userns.gid = gid;
+	userns.as = as;
 	userns.fd = ns;
 	return ns;
 }
@@ -150,6 +153,12 @@ static int attr_set(int fd, const struct mount_attr *attr)
 
 int idmap_apply(int mount_fd, uint32_t uid, uint32_t gid, bool ro)
 {
+	return idmap_apply_as(mount_fd, uid, gid, AC_AGENT_UID, ro);
+}
+
+int idmap_apply_as(int mount_fd, uint32_t uid, uint32_t gid, uint32_t as,
+		   bool ro)
+{
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 	};
@@ -160,9 +169,9 @@ int idmap_apply(int mount_fd, uint32_t uid, uint32_t gid, bool ro)
 	r = attr_set(mount_fd, &attr);
 	if (r < 0)
 		return r;
-	if (uid == AC_AGENT_UID && gid == AC_AGENT_UID)
+	if (uid == as && gid == as)
 		return 0; /* a swap with itself */
-	r = userns_get(uid, gid);
+	r = userns_get(uid, gid, as);
 	if (r < 0)
 		return 1;
 	attr = (struct mount_attr){ .attr_set = MOUNT_ATTR_IDMAP,

@@ -27,6 +27,9 @@ int idmap_open(const char *path);
  * returned, 0 when it was mapped (or needs none).
  */
 int idmap_apply(int mount_fd, uint32_t uid, uint32_t gid, bool ro);
+/* The same for the swap with another id than the agent's. */
+int idmap_apply_as(int mount_fd, uint32_t uid, uint32_t gid, uint32_t as,
+		   bool ro);
 /* Mounts it at @path; the descriptor stays the caller's. */
 int idmap_attach(int mount_fd, const char *path);
 /* Forgets the cached user namespace. */

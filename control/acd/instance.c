@@ -7,6 +7,7 @@
  * what counts, the store follows it. What an instance does is in
  *
  *	instance_start.c  from instance_run() to the main process
+ *	instance_egress.c what it may reach, for as long as it runs
  *	instance_end.c    exit, stop, loss; the sandbox's removal
  *	instance_clean.c  removal of files; reconciliation, shutdown
  *	instance_log.c    the terminal log and its readers
@@ -207,6 +208,7 @@ static void instance_free(struct instance *in)
 	run_wish_done(&in->wish);
 	run_wish_done(&in->next);
 	blueprint_done(&in->bp);
+	instance_egress_free(in);
 	instance_record_done(&in->rec);
 	free(in->image);
 	free(in);
@@ -280,6 +282,13 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 void instances_set_dir(struct instances *is, const char *dir)
 {
 	is->dir = dir;
+}
+
+void instances_set_egress(struct instances *is,
+			  const struct instance_egress_ops *ops, void *arg)
+{
+	is->egress = ops;
+	is->egress_arg = arg;
 }
 
 void instances_free(struct instances *is)

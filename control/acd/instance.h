@@ -21,6 +21,7 @@
 #include "control/acd/store.h"
 #include "control/runtime.h"
 
+struct blueprint;
 struct instances;
 struct instance;
 
@@ -32,6 +33,19 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 /* Where the directories of instances are: AC_STATE_INSTANCES but for tests;
  * borrowed. */
 void instances_set_dir(struct instances *is, const char *dir);
+/* Who gives a sandbox its policy. Without it no run starts. */
+struct instance_egress_ops {
+	/* Makes the policy of @r, of the blueprint @bp, the one that holds:
+	 * before its run starts, and when it changes. @fn once, never before
+	 * this has returned. */
+	int (*bind)(void *arg, const struct instance_record *r,
+		    const struct blueprint *bp, instance_fn fn, void *fn_arg,
+		    struct err *err);
+	/* It reaches nothing any more. Not bound is fine. */
+	void (*unbind)(void *arg, const char *name);
+};
+void instances_set_egress(struct instances *is,
+			  const struct instance_egress_ops *ops, void *arg);
 /* Whoever still watches a run hears that it is lost; the sandboxes stay. No
  * callback of the runtime may come afterwards. */
 void instances_free(struct instances *is);
@@ -87,6 +101,13 @@ int instance_create(struct instances *is, const struct instance_record *r,
  * or on. */
 int instance_update(struct instance *in, const struct instance_record *r,
 		    struct err *err);
+
+/* Replaces what it wishes to reach by @json (egress.h; NULL: none), at once also for a
+ * run that is on: then @fn comes when the new policy holds, and with an error
+ * when the old one stays. -EBUSY: starting, stopping, being cleaned, or
+ * another change is under way. */
+int instance_set_wishes(struct instance *in, const char *json, instance_fn fn,
+			void *arg, struct err *err);
 
 /* Hears of each change of a state. */
 struct instance_event;

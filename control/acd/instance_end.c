@@ -31,6 +31,7 @@ static void sandbox_gone(struct instance *in, const struct err *err)
 	struct err failed = { 0 };
 
 	mounts_release(in->rec.name);
+	instance_egress_end(in);
 	instance_set_state(in, in->final);
 	if (err)
 		failed = *err;

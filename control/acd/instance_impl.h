@@ -11,6 +11,7 @@
 
 #include "control/acd/blueprint.h"
 #include "control/acd/instance.h"
+#include "control/acd/mounts.h"
 #include "control/acd/treejob.h"
 
 #define READY_LIMIT_MS 15000u /* from a sandbox's start to its READY */
@@ -89,6 +90,8 @@ struct instance {
 	LIST_HEAD(run_list, run) execs;
 	struct loop_timer *ready_timer;
 	bool runtime_busy; /* a start, an end or a removal is under way */
+	struct mounts_paths *paths; /* while its policy is being bound */
+	struct wishes *wishes; /* a change of these is under way */
 	bool end_wanted; /* of a start that is under way */
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
@@ -108,6 +111,8 @@ struct instances {
 	struct runtime *rt;
 	struct builds *builds;
 	const char *dir;
+	const struct instance_egress_ops *egress;
+	void *egress_arg;
 	TAILQ_HEAD(instance_list, instance) all;
 	LIST_HEAD(instance_events, instance_event) events;
 	unsigned walking; /* events are being called */
@@ -138,10 +143,25 @@ char *instance_path(const struct instance *in, const char *sub);
 
 /* ---- instance_start.c ---- */
 
+/* Its policy holds. */
+int instance_start_bound(struct instance *in, const struct mounts_paths *m,
+			 struct err *err);
 /* The run that waits, if any: begun, or refused with @err. */
 void instance_start_next(struct instance *in, const struct err *err);
 /* Tells who called instance_run(), if it still waits. */
 void instance_began(struct instance *in, const struct err *err);
+
+/* ---- instance_egress.c ---- */
+
+/* Has the policy bound, then calls instance_start_bound(); takes @paths, a
+ * copy. */
+int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
+			  struct err *err);
+/* The sandbox is gone, or will not be. */
+void instance_egress_end(struct instance *in);
+/* Tells each run of an instance that reaches everything. */
+void instance_egress_notice(const struct instance *in);
+void instance_egress_free(struct instance *in);
 
 /* ---- instance_end.c ---- */
 

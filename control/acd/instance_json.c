@@ -66,6 +66,19 @@ static json_t *wishes_json(const struct instance_record *r)
 			 stored_array(r->cmd_json));
 }
 
+/* Its own wishes; what does not parse shows as none. */
+static json_t *stored_egress(const char *text)
+{
+	struct egress e = { 0 };
+	struct err ignored = { 0 };
+	json_t *v;
+
+	egress_load(text, &e, &ignored);
+	v = egress_json(&e);
+	egress_done(&e);
+	return v;
+}
+
 json_t *instance_json(struct instance *in)
 {
 	struct err ignored = { 0 };
@@ -83,6 +96,8 @@ json_t *instance_json(struct instance *in)
 	ret = json_object_update(all, wishes);
 	json_decref(wishes);
 	if (ret < 0 || json_object_set_new(all, "paths", paths_json(in)) < 0 ||
+	    json_object_set_new(all, "egress",
+				stored_egress(in->rec.egress_json)) < 0 ||
 	    json_object_set_new(all, "image_ready", json_boolean(ready)) < 0) {
 		json_decref(all);
 		return NULL;

@@ -6,7 +6,8 @@
  * changed. From the moment the record says "starting", whatever goes wrong
  * takes the one way out, instance_start_failed(). Steps that wait:
  *
- *	runtime start → link → HELLO/ASSIGN → READY → EXEC → first sign of life
+ *	policy bound → runtime start (port pinned) → link → HELLO/ASSIGN →
+ *	READY → EXEC → first sign of life
  *
  * instance_stop() in between sets end_wanted; while the runtime is busy
  * nothing can be undone, so the end waits for its answer.
@@ -235,7 +236,7 @@ static int record_wish(struct instance *in, const struct run_wish *w,
 	return 0;
 }
 
-static int runtime_begin(struct instance *in, const struct mounts_paths *m,
+int instance_start_bound(struct instance *in, const struct mounts_paths *m,
 			 struct err *err)
 {
 	struct runtime *rt = in->is->rt;
@@ -300,7 +301,7 @@ static int start_begin(struct instance *in, struct err *err)
 		instance_set_state(in, INSTANCE_STARTING);
 		ret = instance_save(in, err);
 		if (ret == 0)
-			ret = runtime_begin(in, &paths, err);
+			ret = instance_egress_begin(in, &paths, err);
 		if (ret < 0)
 			start_undone(in, err);
 	}
@@ -444,4 +445,6 @@ void instance_began(struct instance *in, const struct err *err)
 		run_notice(in->main, LOG_LVL_INFO,
 			   "isolation crun: the agent shares this machine's "
 			   "kernel; '--isolation runsc' takes that back");
+	if (!err && in->main)
+		instance_egress_notice(in);
 }

@@ -3,7 +3,7 @@
  * runtime_docker.c - sandboxes through a Docker Engine API
  *
  * A start is: create the container, expect ac-runtime to fetch the guest
- * link of its id, start it, hand our end of the link out. Anything that
+ * link of its id, start it, pin its port, hand our end of the link out. Anything that
  * fails after the creation removes the container again before the caller
  * hears of it, so a failed start leaves nothing behind.
  */
@@ -27,6 +27,8 @@ struct start {
 	char *name; /* the container's */
 	bool again; /* the second try */
 	char id[LINKS_ID_MAX + 1];
+	char *address;
+	int link_fd; /* while it is pinned; -1: none yet */
 	struct err err; /* why it failed, while the container is removed */
 	runtime_start_fn fn;
 	void *arg;
@@ -35,6 +37,8 @@ struct start {
 static void start_free(struct start *s)
 {
 	json_decref(s->body);
+	fd_closep(&s->link_fd);
+	free(s->address);
 	free(s->create_path);
 	free(s->name);
 	free(s);
@@ -68,12 +72,24 @@ static void start_undo(struct start *s, const struct err *err)
 		start_fail(s, &s->err);
 }
 
+static void on_pinned(void *arg, const struct err *err)
+{
+	struct start *s = arg;
+
+	if (err) {
+		start_undo(s, err);
+		return;
+	}
+	s->fn(s->arg, fd_take(&s->link_fd), s->id, NULL);
+	start_free(s);
+}
+
 static void on_started(void *arg, int status, json_t *body,
 		       const struct err *err)
 {
 	struct start *s = arg;
 	struct err e = { 0 };
-	int fd;
+	int r;
 
 	(void)status;
 	(void)body;
@@ -81,15 +97,19 @@ static void on_started(void *arg, int status, json_t *body,
 		start_undo(s, err);
 		return;
 	}
-	fd = links_take(s->d->links, s->id);
-	if (fd < 0) {
+	s->link_fd = links_take(s->d->links, s->id);
+	if (s->link_fd < 0) {
 		err_set(&e, -EPROTO,
 			"the sandbox started without a guest link");
 		start_undo(s, &e);
 		return;
 	}
-	s->fn(s->arg, fd, s->id, NULL);
-	start_free(s);
+	/* The guest waits for a first word, which it does not get before. */
+	r = docker_pin(s->d, s->id, s->address, on_pinned, s);
+	if (r < 0) {
+		err_set(&e, r, "pin %s: %s", s->name, err_text(r));
+		start_undo(s, &e);
+	}
 }
 
 static int start_create(struct start *s);
@@ -200,11 +220,14 @@ static int op_start(struct runtime *rt, const struct runtime_spec *spec,
 		json_decref(body);
 		return -ENOMEM;
 	}
-	*s = (struct start){ .d = d, .body = body, .fn = fn, .arg = arg };
+	*s = (struct start){
+		.d = d, .body = body, .link_fd = -1, .fn = fn, .arg = arg
+	};
+	s->address = strdup(spec->address);
 	s->name = str_printf(DOCKER_NAME_PREFIX "%s", spec->name);
 	s->create_path = str_printf("/containers/create?name=%s",
 				    s->name ? s->name : "");
-	if (s->name && s->create_path)
+	if (s->name && s->create_path && s->address)
 		r = start_create(s);
 	if (r < 0)
 		start_free(s);
@@ -229,6 +252,8 @@ static int op_stop(struct runtime *rt, const char *id, uint64_t grace_ms,
 static int op_remove(struct runtime *rt, const char *id, runtime_done_fn fn,
 		     void *arg)
 {
+	/* It sends nothing any more that anybody would hear. */
+	docker_unpin(docker_of(rt), id);
 	return docker_remove(docker_of(rt), id, fn, arg);
 }
 
@@ -268,6 +293,7 @@ static void op_free(struct runtime *rt)
 
 	engine_free(d->engine);
 	links_free(d->links);
+	docker_unpin_all(d);
 	free(d);
 }
 

@@ -8,6 +8,7 @@
 
 #include "control/acd/acd.h"
 #include "control/acd/dockerd.h"
+#include "control/acd/gate.h"
 #include "control/acd/instance.h"
 #include "control/acd/mounts.h"
 #include "control/acd/selftest.h"
@@ -60,6 +61,7 @@ static const char *overall_state(const struct acd *acd)
 		return "starting";
 	if (acd->phase == ACD_STOPPING ||
 	    selftest_state(acd->selftest) != SELFTEST_OK ||
+	    !gate_is_up(acd->gate) ||
 	    supervise_status(acd->supervise).state != SUPERVISE_UP)
 		return "degraded";
 	return "ready";
@@ -89,22 +91,37 @@ static uint64_t memory_bytes(const struct acd *acd)
 	return bytes;
 }
 
+static json_t *part_status(const struct supervise_status *st)
+{
+	return json_pack("{s:s, s:i, s:s, s:s}", "state",
+			 supervise_state_name(st->state), "restarts",
+			 (int)st->restarts, "version", st->version,
+			 "last_error", st->last_error);
+}
+
+/* "closed": nothing leaves, "gateway": what the gateway lets through. */
+static const char *network_state(const struct acd *acd)
+{
+	return !acd->network_closed  ? "unknown" :
+	       gate_is_up(acd->gate) ? "gateway" :
+				       "closed";
+}
+
 json_t *acd_status(const struct acd *acd)
 {
 	struct supervise_status engine = supervise_status(acd->supervise);
+	struct supervise_status gate = gate_status(acd->gate);
 	unsigned total = 0;
 
 	store_each(acd->store, count_one, &total, NULL);
 	return json_pack(
-		"{s:s, s:I, s:{s:s, s:i, s:s, s:s}, s:{s:s}, s:{s:s},"
+		"{s:s, s:I, s:o, s:o, s:{s:s},"
 		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:I, s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
-		"state", supervise_state_name(engine.state), "restarts",
-		(int)engine.restarts, "version", engine.version, "last_error",
-		engine.last_error, "gateway", "state", "absent", "network",
-		"state", acd->network_closed ? "closed" : "unknown", "runtime",
-		"state", runtime_state(acd), "isolation", "runsc", "version",
+		part_status(&engine), "gateway", part_status(&gate), "network",
+		"state", network_state(acd), "runtime", "state",
+		runtime_state(acd), "isolation", "runsc", "version",
 		selftest_version(acd->selftest), "reason",
 		selftest_reason(acd->selftest), "cgroup",
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
@@ -148,6 +165,19 @@ static void check_engine(const struct acd *acd, json_t *list)
 		  "`ac logs engine` tells more");
 }
 
+static void check_gate(const struct acd *acd, json_t *list)
+{
+	struct supervise_status st = gate_status(acd->gate);
+	char detail[640];
+
+	snprintf(detail, sizeof(detail), "%s %s, %u restarts%s%s",
+		 supervise_state_name(st.state), st.version, st.restarts,
+		 st.last_error[0] ? "; " : "", st.last_error);
+	check_add(list, "gateway", gate_is_up(acd->gate), detail,
+		  "nothing leaves a sandbox and no run starts; `ac policy "
+		  "lint` checks your policy, `ac logs gateway` tells more");
+}
+
 static void check_disk(json_t *list, const char *name, const char *path)
 {
 	struct statvfs fs;
@@ -174,8 +204,12 @@ json_t *acd_doctor(const struct acd *acd)
 
 	check_runtime(acd, list);
 	check_engine(acd, list);
+	check_gate(acd, list);
 	check_add(list, "packet filter", acd->network_closed,
-		  "nothing leaves a sandbox", "`ac logs host` tells why");
+		  gate_is_up(acd->gate) ?
+			  "from a sandbox to the gateway, and nowhere else" :
+			  "nothing leaves a sandbox",
+		  "`ac logs host` tells why");
 	check_add(list, "cgroups", acd->cgroup != NULL,
 		  acd->cgroup ? acd->cgroup : "none", "`ac logs host`");
 	check_add(list, "file owners", !idmap,
@@ -208,6 +242,13 @@ int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		return err_set(err, -EAGAIN,
 			       "the nested engine is down and being restarted; "
 			       "`ac status` and `ac logs engine` tell more");
+	}
+	if (!gate_is_up(acd->gate)) {
+		*ret_code = "gateway_down";
+		return err_set(err, -EAGAIN,
+			       "the gateway is down and being restarted: "
+			       "%.300s; `ac logs gateway` tells more",
+			       gate_status(acd->gate).last_error);
 	}
 	/* The test is one of runsc; crun is the kernel's own isolation. */
 	if (strcmp(isolation, "runsc") == 0 &&

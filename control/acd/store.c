@@ -54,6 +54,7 @@ struct field {
 	X(STR, workdir)       \
 	X(STR, env_json)      \
 	X(STR, cmd_json)      \
+	X(STR, egress_json)   \
 	X(U32, host_uid)      \
 	X(U32, host_gid)      \
 	X(STR, container_id)  \

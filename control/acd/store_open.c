@@ -53,6 +53,8 @@ static const char *const migrations[] = {
 	") STRICT;"
 	"CREATE UNIQUE INDEX instance_by_name"
 	" ON instance (name COLLATE NOCASE);",
+
+	"ALTER TABLE instance ADD COLUMN egress_json TEXT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * supervise.c - keeps the nested dockerd running
+ * supervise.c - keeps a program running: the nested dockerd, the gateway
  *
- * "Up" means that it answered GET /version on its socket. A start that does
+ * "Up" means that it answered a question on its socket. A start that does
  * not answer in time is killed and counts as a crash. Waits between starts
  * double up to half a minute; a minute of being up forgets them.
  */
@@ -19,7 +19,6 @@
 #include "lib/str.h"
 
 #define PROBE_MS 25u /* between two questions while it starts */
-#define PROBE_TIMEOUT_MS 5000u
 #define START_LIMIT_MS 120000u
 #define STOP_LIMIT_MS 10000u
 #define STABLE_MS 60000u
@@ -27,7 +26,6 @@
 struct supervise {
 	struct loop *loop;
 	struct children *children;
-	struct engine *engine;
 	struct supervise_spec spec;
 	struct logfile *log;
 	struct loop_io *out; /* its stdout and stderr */
@@ -40,11 +38,11 @@ struct supervise {
 	unsigned failures; /* in a row */
 	char last_line[200];
 	struct supervise_status st;
-	supervise_fn up, down;
-	void *up_arg, *down_arg;
+	supervise_fn up, down, failed;
+	void *up_arg, *down_arg, *failed_arg;
 };
 
-static void engine_spawn(struct supervise *s);
+static void start(struct supervise *s);
 
 const char *supervise_state_name(enum supervise_state st)
 {
@@ -73,18 +71,6 @@ static void state_set(struct supervise *s, enum supervise_state st)
 	s->since_ms = clock_ms();
 }
 
-/* Is this line of the engine's log worth telling? */
-static bool line_tells(const char *line, size_t len)
-{
-	static const char *const idle[] = { "level=info", "level=warning",
-					    "level=debug" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
-		if (memmem(line, len, idle[i], strlen(idle[i])))
-			return false;
-	return len > 0;
-}
-
 /* Keeps the last line of @data that tells something, for the message when
  * it ends. A line that was read in two parts is told in part. */
 static void last_line_keep(struct supervise *s, const char *data, size_t len)
@@ -94,7 +80,8 @@ static void last_line_keep(struct supervise *s, const char *data, size_t len)
 		const char *line = nl ? nl + 1 : data;
 		size_t line_len = len - (size_t)(line - data);
 
-		if (line_tells(line, line_len)) {
+		if (line_len > 0 &&
+		    (!s->spec.tells || s->spec.tells(line, line_len))) {
 			str_escape(s->last_line, sizeof(s->last_line), line,
 				   line_len);
 			return;
@@ -141,6 +128,8 @@ static void backoff(struct supervise *s)
 	log_error("%s: %s; next try in %u ms", s->spec.argv[0],
 		  s->st.last_error, ms);
 	loop_timer_set(s->timer, ms);
+	if (s->failed)
+		s->failed(s->failed_arg);
 }
 
 static void on_end(void *arg, pid_t pid, int status)
@@ -168,17 +157,14 @@ static void on_end(void *arg, pid_t pid, int status)
 	backoff(s);
 }
 
-static void on_probe(void *arg, int status, json_t *body, const struct err *err)
+static void on_probe(void *arg, const char *version)
 {
 	struct supervise *s = arg;
-	const char *version =
-		json_string_value(json_object_get(body, "Version"));
 
-	(void)status;
 	s->probing = false;
 	if (s->st.state != SUPERVISE_STARTING || !s->pid || s->stopping)
 		return;
-	if (err || !version)
+	if (!version)
 		return; /* the timer asks again */
 	loop_timer_clear(s->timer);
 	snprintf(s->st.version, sizeof(s->st.version), "%s", version);
@@ -198,8 +184,7 @@ static void probe(struct supervise *s)
 		return;
 	}
 	if (!s->probing)
-		s->probing = engine_call(s->engine, "GET", "/version",
-					 PROBE_TIMEOUT_MS, on_probe, s) == 0;
+		s->probing = s->spec.probe(s->spec.arg, on_probe, s) == 0;
 	loop_timer_set(s->timer, PROBE_MS);
 }
 
@@ -213,7 +198,7 @@ static void on_timer(void *arg)
 		probe(s);
 	else if (s->st.state == SUPERVISE_BACKOFF) {
 		s->st.restarts++;
-		engine_spawn(s);
+		start(s);
 	}
 }
 
@@ -221,6 +206,7 @@ static void on_timer(void *arg)
 static int spawn(struct supervise *s, struct err *err)
 {
 	struct proc_opts opts = { .argv = s->spec.argv,
+				  .cwd = s->spec.cwd,
 				  .new_session = 1,
 				  .die_with_parent = 1,
 				  .fd = { -1, -1, -1 } };
@@ -252,13 +238,14 @@ static int spawn(struct supervise *s, struct err *err)
 	return 0;
 }
 
-static void engine_spawn(struct supervise *s)
+static void start(struct supervise *s)
 {
 	struct err err = { 0 };
 
 	s->last_line[0] = '\0';
 	state_set(s, SUPERVISE_STARTING);
-	if (spawn(s, &err) < 0) {
+	if ((s->spec.prepare && s->spec.prepare(s->spec.arg, &err) < 0) ||
+	    spawn(s, &err) < 0) {
 		snprintf(s->st.last_error, sizeof(s->st.last_error), "%s",
 			 err.msg);
 		backoff(s);
@@ -268,7 +255,6 @@ static void engine_spawn(struct supervise *s)
 }
 
 struct supervise *supervise_new(struct loop *loop, struct children *children,
-				struct engine *engine,
 				const struct supervise_spec *spec,
 				struct err *err)
 {
@@ -280,7 +266,6 @@ struct supervise *supervise_new(struct loop *loop, struct children *children,
 	}
 	s->loop = loop;
 	s->children = children;
-	s->engine = engine;
 	s->spec = *spec;
 	s->out_fd = -1;
 	s->timer = loop_timer_new(loop, on_timer, s);
@@ -312,7 +297,19 @@ void supervise_start(struct supervise *s, supervise_fn up, void *arg)
 {
 	s->up = up;
 	s->up_arg = arg;
-	engine_spawn(s);
+	start(s);
+}
+
+void supervise_retry(struct supervise *s)
+{
+	if (s->st.state == SUPERVISE_BACKOFF && !s->stopping)
+		loop_timer_set(s->timer, 0);
+}
+
+void supervise_on_failure(struct supervise *s, supervise_fn fn, void *arg)
+{
+	s->failed = fn;
+	s->failed_arg = arg;
 }
 
 void supervise_stop(struct supervise *s, supervise_fn down, void *arg)

@@ -13,11 +13,16 @@
 #define AC_STATE_INSTANCES AC_STATE "/instances"
 #define AC_STATE_LOG AC_STATE "/log"
 #define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */
+#define AC_STATE_POLICY \
+	AC_STATE "/policy" /* policy.yaml, machine.yaml, agents/ */
+#define AC_STATE_AUDIT AC_STATE_LOG "/audit" /* written by the gateway */
 #define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
 #define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */
 #define AC_RUN "/run/ac" /* tmpfs of ac-host */
 #define AC_RUNTIME_SOCK AC_RUN "/runtime.sock"
 #define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home} */
+#define AC_GATE "/run/gate" /* what the gateway, which is not root, may read */
+#define AC_GATE_SOCK AC_RUN "/gate.sock" /* its admin socket */
 #define AC_ENGINE_SOCK "/run/docker.sock" /* the nested engine */
 /* A runtime the user brought with RUNSC=PATH; used instead of ours. */
 #define AC_STATE_RUNSC AC_STATE "/runtime/runsc"

@@ -8,6 +8,7 @@
 #   apt.conf    what apt needs of the same
 #   rootfs.ref  AC_ROOTFS, for builds inside ac-host
 # Builds get the first three as secrets, so none is ever part of an image.
+# Last, sandboxes: machine-policy.sh tells the gateway of the registries.
 # Inside ac-host the files are there already, and acd never calls this.
 set -euo pipefail
 
@@ -125,3 +126,5 @@ if [ -n "$ca" ]; then put ca.pem <"$ca"; else : | put ca.pem; fi
 build_env "$ca" | put build.env
 apt_conf "$ca" | put apt.conf
 printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref
+"$here/machine-policy.sh" ||
+	say "the preset of this machine's package registries was not written"

@@ -158,6 +158,7 @@ static void test_stop_while_starting(void)
 	in = world_create(&w, "one", false);
 	w.rt->hold = true;
 	run_cmd(&v, in, "true", NULL);
+	STEP_UNTIL(w.loop, w.rt->starts);
 	instance_stop(in, 1000, note_outcome, &o);
 	step_for(w.loop, 10);
 	ok(o.calls == 0 && v.begun.calls == 0, "the runtime is waited for");
@@ -179,6 +180,7 @@ static void test_stop_while_starting(void)
 
 	v = (struct watcher){ 0 };
 	run_cmd(&v, in, "true", NULL);
+	STEP_UNTIL(w.loop, w.rt->starts == 3);
 	instance_run_cancel(in, &v);
 	STEP_UNTIL(w.loop, !instance_is_live(in));
 	is_int(v.begun.calls, 0, "a caller that has gone is not called");
@@ -447,6 +449,7 @@ static void test_stop_all(void)
 	run_up(&w, &v[0], in, "stubborn", NULL);
 	in = world_create(&w, "two", false);
 	run_cmd(&v[1], in, "sleep", NULL);
+	STEP_UNTIL(w.loop, w.rt->starts == 2);
 	is_int(instances_live(w.is), 2, "two live");
 	instances_stop_all(w.is, 10, note_outcome, &o);
 	STEP_UNTIL(w.loop, o.calls == 2);

@@ -14,6 +14,7 @@
 
 #include "control/acd/blueprint.h"
 #include "control/acd/instance.h"
+#include "control/acd/instance_impl.h" /* instances_later() */
 #include "control/acd/mounts.h"
 #include "lib/file.h"
 #include "tests/fake/runtime.h"
@@ -33,6 +34,14 @@ static struct {
 	int prepare_error;
 	int prepared, released;
 	uint64_t timeout_ms;
+	/* The gateway: answers at once, unless it is to be slow. */
+	int bind_error, binds, unbinds;
+	bool bind_slow, bind_refused;
+	char bound_json[256];
+	instance_fn bind_fn; /* of a slow one, until bind_answer() */
+	void *bind_arg;
+	struct instances *is;
+	enum egress_mode blueprint_mode;
 } fake;
 
 /* ---- stand-ins ---- */
@@ -89,6 +98,7 @@ int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 		.workdir = strdup("/workspace"),
 		.isolation = strdup("runsc"),
 		.cpu_milli = 250,
+		.egress.mode = fake.blueprint_mode,
 	};
 	if (strv_push(&ret->command, "sleep") < 0 ||
 	    strv_push(&ret->shell, "cat") < 0 ||
@@ -106,7 +116,51 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->command);
 	strv_done(&bp->shell);
 	strv_done(&bp->env);
+	egress_done(&bp->egress);
 	*bp = (struct blueprint){ 0 };
+}
+
+static inline int fake_bind(void *arg, const struct instance_record *r,
+			    const struct blueprint *bp, instance_fn fn,
+			    void *fn_arg, struct err *err)
+{
+	struct err refused = { 0 };
+
+	(void)arg;
+	(void)bp;
+	if (fake.bind_error)
+		return err_set(err, fake.bind_error, "no gateway today");
+	fake.binds++;
+	snprintf(fake.bound_json, sizeof(fake.bound_json), "%s",
+		 r->egress_json ? r->egress_json : "");
+	if (fake.bind_slow) {
+		fake.bind_fn = fn;
+		fake.bind_arg = fn_arg;
+		return 0;
+	}
+	if (fake.bind_refused)
+		err_set(&refused, -EINVAL, "x:1:1: no such preset");
+	return instances_later(fake.is, fn, fn_arg,
+			       fake.bind_refused ? &refused : NULL);
+}
+
+static inline void fake_unbind(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	fake.unbinds++;
+}
+
+static const struct instance_egress_ops fake_egress = { fake_bind,
+							fake_unbind };
+
+/* The slow gateway's answer. */
+static inline void bind_answer(const struct err *err)
+{
+	instance_fn fn = fake.bind_fn;
+
+	fake.bind_fn = NULL;
+	fn(fake.bind_arg, err);
 }
 
 /* ---- the world ---- */
@@ -125,6 +179,8 @@ static inline void world_open(struct world *w)
 	if (!w->is)
 		printf("# %s\n", err.msg);
 	instances_set_dir(w->is, w->dir);
+	fake.is = w->is;
+	instances_set_egress(w->is, &fake_egress, NULL);
 }
 
 static inline void world_close(struct world *w)

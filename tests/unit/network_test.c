@@ -1,94 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * network_test.c - what counts as "everything is dropped", and the network
+ * network_test.c - the network of the sandboxes, made and made anew
  */
 #include "control/acd/network.h"
 
-#include "lib/str.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
-
-#define CHAIN(fam, name, hook, policy)                                         \
-	"{\"chain\":{\"family\":\"" fam "\",\"table\":\"ac\",\"name\":\"" name \
-	"\",\"type\":\"filter\",\"hook\":\"" hook "\",\"policy\":\"" policy    \
-	"\"}},"
-#define MATCH(key)                                                     \
-	"{\"match\":{\"op\":\"==\",\"left\":{\"meta\":{\"key\":\"" key \
-	"\"}},\"right\":\"ac0\"}},"
-#define RULE(chain, expr)                                                    \
-	"{\"rule\":{\"family\":\"inet\",\"table\":\"ac\",\"chain\":\"" chain \
-	"\",\"expr\":[" expr "]}},"
-#define DROP "{\"drop\":null}"
-#define BRIDGE_IN CHAIN("bridge", "input", "input", "drop")
-#define BRIDGE_FWD CHAIN("bridge", "forward", "forward", "drop")
-#define BRIDGE_OUT CHAIN("bridge", "output", "output", "drop")
-#define EARLY CHAIN("inet", "early", "prerouting", "accept")
-#define INPUT CHAIN("inet", "input", "input", "accept")
-#define FORWARD CHAIN("inet", "forward", "forward", "drop")
-#define OUTPUT CHAIN("inet", "output", "output", "accept")
-#define R_EARLY RULE("early", MATCH("iifname") DROP)
-#define R_INPUT RULE("input", MATCH("iifname") DROP)
-#define R_OUTPUT RULE("output", MATCH("oifname") DROP)
-#define BRIDGE BRIDGE_IN BRIDGE_FWD BRIDGE_OUT
-#define INET EARLY INPUT FORWARD OUTPUT
-#define RULES R_EARLY R_INPUT R_OUTPUT
-
-static void test_check(void)
-{
-	static const struct {
-		const char *name, *list;
-		int want;
-	} cases[] = {
-		{ "all there", INET RULES BRIDGE, 0 },
-		{ "others do not matter",
-		  CHAIN("ip", "x", "input", "accept") INET RULES BRIDGE, 0 },
-		{ "more rules after the drop", INET RULES R_INPUT BRIDGE, 0 },
-		{ "nothing", "", -ENOENT },
-		{ "no rules", INET BRIDGE, -ENOENT },
-		{ "no bridge family", INET RULES, -ENOENT },
-		{ "one bridge hook missing", INET RULES BRIDGE_IN BRIDGE_OUT,
-		  -ENOENT },
-		{ "forward accepts",
-		  EARLY INPUT CHAIN("inet", "forward", "forward", "accept")
-			  OUTPUT RULES BRIDGE,
-		  -ENOENT },
-		{ "forward has an exception",
-		  INET RULES RULE("forward", "{\"accept\":null}") BRIDGE,
-		  -ENOENT },
-		{ "a rule before the drop",
-		  INET R_EARLY RULE("input", "{\"accept\":null}")
-			  R_INPUT R_OUTPUT BRIDGE,
-		  -ENOENT },
-		{ "a drop with a second condition",
-		  INET R_EARLY RULE("input", MATCH("iifname") MATCH("mark")
-						     DROP) R_OUTPUT BRIDGE,
-		  -ENOENT },
-		{ "an accept in place of the drop",
-		  INET R_EARLY RULE("input",
-				    MATCH("iifname") "{\"accept\":null}")
-			  R_OUTPUT BRIDGE,
-		  -ENOENT },
-		{ "on the wrong hook",
-		  EARLY CHAIN("inet", "input", "output", "accept")
-			  FORWARD OUTPUT RULES BRIDGE,
-		  -ENOENT },
-		{ "the wrong interface key",
-		  INET R_EARLY R_INPUT RULE("output", MATCH("iifname") DROP)
-			  BRIDGE,
-		  -ENOENT },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		SCOPED_STR json =
-			str_printf("{\"nftables\":[%s{}]}", cases[i].list);
-		struct err err = { 0 };
-
-		is_int(network_rules_check(json, &err), cases[i].want, "%s: %s",
-		       cases[i].name, err.msg);
-	}
-	is_int(network_rules_check("", NULL), -ENOENT, "no output");
-	is_int(network_rules_check("[]", NULL), -ENOENT, "another shape");
-}
 
 static struct loop *loop;
 static int inspect_status, create_status, remove_status, created, removed;
@@ -187,7 +104,6 @@ static void test_ensure(void)
 
 int main(void)
 {
-	test_check();
 	test_ensure();
 	return done_testing();
 }

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "control/acd/links.h"
+#include "control/acd/veth.h"
 #include "lib/sock.h"
 #include "lib/str.h"
 #include "tests/fake/engine.h"
@@ -28,6 +29,7 @@ static char engine_sock[64], runtime_sock[64];
 static struct script {
 	int create_status, start_status, remove_busy;
 	bool no_fetch; /* nobody fetches the link */
+	bool other_address; /* than the one that was asked for */
 	const char *fetch_id; /* a constant of both */
 	bool running, oom;
 	int creates, starts, removes, stops, waits;
@@ -55,7 +57,7 @@ static void link_fetch(const char *id)
 
 static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 {
-	static char state[256];
+	static char state[512];
 
 	if (strcmp(rq->method, "DELETE") == 0) {
 		script->removes++;
@@ -88,9 +90,13 @@ static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 	} else {
 		snprintf(state, sizeof(state),
 			 "{\"State\":{\"Running\":%s,\"OOMKilled\":%s,"
-			 "\"ExitCode\":137,\"Error\":\"\"}}",
+			 "\"ExitCode\":137,\"Error\":\"\"},"
+			 "\"NetworkSettings\":{\"SandboxKey\":\"/ns/x\","
+			 "\"Networks\":{\"ac0\":{\"IPAddress\":\"%s\","
+			 "\"MacAddress\":\"02:42:ac:14:01:07\"}}}}",
 			 script->running ? "true" : "false",
-			 script->oom ? "true" : "false");
+			 script->oom ? "true" : "false",
+			 script->other_address ? "172.20.9.9" : "172.20.1.7");
 		ret->body = state;
 	}
 }
@@ -127,6 +133,29 @@ static void on_request(void *arg, const struct fake_request *rq,
 	} else if (strstr(rq->path, "/containers/")) {
 		on_container(rq, ret);
 	}
+}
+
+/* ---- the bridge ---- */
+
+static int pin_error, pins, unpins;
+
+int veth_pin(const char *bridge, const char *netns, const char *mac,
+	     const char *address, struct veth *ret, struct err *err)
+{
+	is_str(bridge, "ac0", "on our bridge");
+	is_str(netns, "/ns/x", "the namespace that the engine says");
+	is_str(mac, "02:42:ac:14:01:07", "the MAC that the engine says");
+	is_str(address, "172.20.1.7", "the address that it was given");
+	if (pin_error)
+		return err_set(err, pin_error, "no such port");
+	snprintf(ret->port, sizeof(ret->port), "veth1");
+	pins++;
+	return 0;
+}
+
+void veth_unpin(const char *bridge ATTR_UNUSED, const struct veth *v)
+{
+	unpins += strcmp(v->port, "veth1") == 0;
 }
 
 /* Test side. */
@@ -235,6 +264,7 @@ static void test_start(struct runtime *rt)
 	start(rt, "runsc", NULL);
 	is_int(got.code, 0, "started %s", got.msg);
 	is_str(got.id, ID, "its id");
+	ok(pins == 1 && unpins == 0, "its port is pinned");
 	is_int(read(got.fd, data, sizeof(data)), 5, "its link is there");
 	is_str(data, "hello", "and speaks");
 	close(got.fd);
@@ -266,6 +296,7 @@ static void test_start(struct runtime *rt)
 	rt->ops->remove(rt, ID, on_done, NULL);
 	loop_run(loop);
 	is_int(got.code, 0, "removed");
+	is_int(unpins, 1, "and its port not pinned any more");
 	rt->ops->end(rt, ID, true, on_end, NULL);
 	loop_run(loop);
 	is_str(got.end.text, "", "and its words forgotten");
@@ -312,6 +343,20 @@ static void test_start_failures(struct runtime *rt)
 	start(rt, "runsc", NULL);
 	is_int(script->answer, 'N', "another container gets no link");
 	is_int(got.code, -EPROTO, "and ours has none");
+
+	script_reset();
+	pin_error = -ENODEV;
+	start(rt, "runsc", NULL);
+	is_int(got.code, -ENODEV, "its port is not found: %s", got.msg);
+	is_int(got.fd, -1, "nobody gets its link");
+	is_int(script->removes, 1, "is undone as well");
+	pin_error = 0;
+
+	script_reset();
+	script->other_address = true;
+	start(rt, "runsc", NULL);
+	is_int(got.code, -EPROTO, "another address: %s", got.msg);
+	is_int(script->removes, 1, "is undone as well");
 
 	script_reset();
 	start(rt, "podman", NULL);

@@ -141,6 +141,34 @@ static void sql(const char *text)
 	sqlite3_close(db);
 }
 
+/* What the first version wrote is read, and gets the new column. */
+static void test_first_version(void)
+{
+	char one[] = "one", wishes[] = "{\"mode\":\"open\"}";
+	struct instance_record r = sample(one), back = { 0 };
+	struct err err = { 0 };
+	struct store *s;
+
+	fresh_path();
+	s = must_open();
+	is_int(store_insert(s, &r, &err), 0, "a record %s", err.msg);
+	store_close(s);
+	sql("ALTER TABLE instance DROP COLUMN egress_json;"
+	    "PRAGMA user_version = 1");
+	s = must_open();
+	is_int(store_get(s, "one", &back, &err), 0, "is there %s", err.msg);
+	ok(!back.egress_json, "with no wishes about egress");
+	back.egress_json = strdup(wishes);
+	is_int(store_update(s, &back, &err), 0, "which can be stored %s",
+	       err.msg);
+	instance_record_done(&back);
+	store_get(s, "one", &back, &err);
+	is_str(back.egress_json, wishes, "and read");
+	instance_record_done(&back);
+	free(r.address);
+	store_close(s);
+}
+
 /* All 65024 addresses, written by hand. */
 static void test_addresses(void)
 {
@@ -155,7 +183,7 @@ static void test_addresses(void)
 	    " WHERE i < 65279) INSERT INTO instance SELECT 'n' || i, 'base',"
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL, NULL, 0, 0, NULL, 0 FROM n");
+	    " NULL, NULL, 0, 0, NULL, 0, NULL FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");
@@ -288,6 +316,7 @@ int main(void)
 	chmod(dir, 0755);
 	test_records();
 	test_refusals();
+	test_first_version();
 	test_addresses();
 	test_bad_files();
 	test_read_only();

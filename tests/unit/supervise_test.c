@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include "control/acd/dockerd.h"
 #include "lib/file.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
@@ -14,7 +15,7 @@
 static struct loop *loop;
 static struct children *children;
 static char sock[80], log_path[80];
-static int ups, downs;
+static int ups, downs, failures;
 static bool ready = true; /* does the engine answer? */
 
 static void on_request(void *arg, const struct fake_request *rq,
@@ -47,6 +48,12 @@ static void on_down(void *arg)
 	loop_stop(loop, 0);
 }
 
+static void on_failure(void *arg)
+{
+	(void)arg;
+	failures++;
+}
+
 static void on_tick(void *arg)
 {
 	(void)arg;
@@ -65,10 +72,16 @@ static void loop_some(unsigned ms)
 static struct supervise *supervise_make(struct engine *e,
 					const char *const *argv)
 {
-	const struct supervise_spec spec = { .argv = argv,
-					     .log_path = log_path };
+	/* dockerd's own way to ask and to tell; another program and log. */
+	struct supervise_spec spec = dockerd_spec(e);
+	struct supervise *s;
 
-	return supervise_new(loop, children, e, &spec, NULL);
+	spec.argv = argv;
+	spec.log_path = log_path;
+	spec.pid_file = NULL;
+	s = supervise_new(loop, children, &spec, NULL);
+	supervise_on_failure(s, on_failure, NULL);
+	return s;
 }
 
 static void test_crash(struct engine *e)
@@ -93,6 +106,7 @@ static void test_crash(struct engine *e)
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "backs off");
 	is_str(supervise_status(s).last_error,
 	       "ended with code 3: level=fatal cannot", "knows why");
+	is_int(failures, 1, "and says so");
 	loop_run(loop);
 	is_int(ups, 2, "up again");
 	is_int(supervise_status(s).restarts, 1, "one restart");
@@ -113,14 +127,40 @@ static void test_missing(struct engine *e)
 	static const char *const argv[] = { "/nonexistent/dockerd", NULL };
 	struct supervise *s = supervise_make(e, argv);
 
-	downs = 0;
+	downs = failures = 0;
 	supervise_start(s, on_up, NULL);
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF,
 	       "no program: backs off");
+	is_int(failures, 1, "says so");
 	ok(strstr(supervise_status(s).last_error, "/nonexistent/dockerd"), "%s",
 	   supervise_status(s).last_error);
 	supervise_stop(s, on_down, NULL);
 	is_int(downs, 1, "stopped without a process");
+	supervise_free(s);
+}
+
+static int refuse(void *arg, struct err *err)
+{
+	(void)arg;
+	return err_set(err, -EROFS, "nothing to run with");
+}
+
+static void test_prepare(struct engine *e)
+{
+	static const char *const argv[] = { "sleep", "60", NULL };
+	struct supervise_spec spec = dockerd_spec(e);
+	struct supervise *s;
+
+	spec.argv = argv;
+	spec.log_path = log_path;
+	spec.pid_file = NULL;
+	spec.prepare = refuse;
+	s = supervise_new(loop, children, &spec, NULL);
+	supervise_start(s, on_up, NULL);
+	is_int(supervise_status(s).state, SUPERVISE_BACKOFF,
+	       "cannot be prepared: backs off");
+	is_str(supervise_status(s).last_error, "nothing to run with",
+	       "and says why");
 	supervise_free(s);
 }
 
@@ -166,6 +206,7 @@ int main(void)
 	e = engine_new(loop, sock, NULL);
 	test_crash(e);
 	test_missing(e);
+	test_prepare(e);
 	test_not_ready(e);
 	engine_free(e);
 	fake_engine_free(f);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * docker_net.c - the port of a container on the bridge, pinned to its address
+ *
+ * The engine tells the container's network namespace and MAC; which port
+ * leads there the kernel says (veth.h). A container that cannot be pinned is
+ * of no use: nothing of it gets through the bridge.
+ */
+#include <string.h>
+
+#include "control/acd/docker_impl.h"
+#include "control/acd/veth.h"
+#include "control/shared/paths.h"
+#include "lib/str.h"
+
+#define INSPECT_TIMEOUT_MS 30000u
+
+struct docker_pin {
+	LIST_ENTRY(docker_pin) link;
+	char id[LINKS_ID_MAX + 1];
+	struct veth veth;
+};
+
+struct pinning {
+	struct docker *d;
+	struct docker_pin *pin;
+	char *address;
+	runtime_done_fn fn;
+	void *arg;
+};
+
+static const char *text_at(const json_t *obj, const char *key)
+{
+	const char *s = json_string_value(json_object_get(obj, key));
+
+	return s ? s : "";
+}
+
+static int pin_now(struct pinning *p, const json_t *body, struct err *err)
+{
+	const json_t *net = json_object_get(body, "NetworkSettings");
+	const json_t *end =
+		json_object_get(json_object_get(net, "Networks"), AC_BRIDGE);
+	const char *netns = text_at(net, "SandboxKey");
+
+	/* Another address than ours would be somebody else's identity. */
+	if (strcmp(text_at(end, "IPAddress"), p->address) != 0)
+		return err_set(err, -EPROTO,
+			       "the sandbox has the address '%s' and should "
+			       "have %s",
+			       text_at(end, "IPAddress"), p->address);
+	return veth_pin(AC_BRIDGE, netns, text_at(end, "MacAddress"),
+			p->address, &p->pin->veth, err);
+}
+
+static void pinning_free(struct pinning *p)
+{
+	free(p->pin);
+	free(p->address);
+	free(p);
+}
+
+static void on_inspected(void *arg, int status, json_t *body,
+			 const struct err *err)
+{
+	struct pinning *p = arg;
+	struct docker_pin *pin = p->pin;
+	struct err failed = { 0 };
+
+	(void)status;
+	if (err) {
+		failed = *err;
+	} else if (pin_now(p, body, &failed) == 0) {
+		p->pin = NULL;
+		LIST_INSERT_HEAD(&p->d->pins, pin, link);
+	}
+	p->fn(p->arg, failed.code < 0 ? &failed : NULL);
+	pinning_free(p);
+}
+
+int docker_pin(struct docker *d, const char *id, const char *address,
+	       runtime_done_fn fn, void *arg)
+{
+	struct pinning *p = calloc(1, sizeof(*p));
+	char path[ENGINE_NAME_MAX];
+	int r = docker_path(path, sizeof(path), id, "/json");
+
+	if (p) {
+		p->pin = calloc(1, sizeof(*p->pin));
+		p->address = strdup(address);
+	}
+	if (!p || !p->pin || !p->address)
+		r = -ENOMEM;
+	if (r == 0) {
+		snprintf(p->pin->id, sizeof(p->pin->id), "%s", id);
+		p->d = d;
+		p->fn = fn;
+		p->arg = arg;
+		r = engine_call(d->engine, "GET", path, INSPECT_TIMEOUT_MS,
+				on_inspected, p);
+	}
+	if (r < 0 && p)
+		pinning_free(p);
+	return r;
+}
+
+static void unpin(struct docker_pin *pin)
+{
+	LIST_REMOVE(pin, link);
+	veth_unpin(AC_BRIDGE, &pin->veth);
+	free(pin);
+}
+
+void docker_unpin(struct docker *d, const char *id)
+{
+	struct docker_pin *pin, *next;
+
+	for (pin = LIST_FIRST(&d->pins); pin; pin = next) {
+		next = LIST_NEXT(pin, link);
+		if (strcmp(pin->id, id) == 0)
+			unpin(pin);
+	}
+}
+
+void docker_unpin_all(struct docker *d)
+{
+	while (!LIST_EMPTY(&d->pins))
+		unpin(LIST_FIRST(&d->pins));
+}

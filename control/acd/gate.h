@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate.h - the gateway, ottergate: its files, its process, calls to it
+ *
+ * It starts when the bridge of the sandboxes has its address. While it is
+ * down nothing leaves a sandbox, since there is no other way out; it is
+ * started again with growing pauses, and finds the policies of those that run
+ * in the folder of agents.
+ */
+#ifndef CONTROL_ACD_GATE_H
+#define CONTROL_ACD_GATE_H
+
+#include <sys/types.h>
+
+#include "control/acd/children.h"
+#include "control/acd/gate_client.h"
+#include "control/acd/supervise.h"
+#include "control/shared/paths.h"
+#include "lib/err.h"
+#include "lib/loop.h"
+
+#define GATE_PROGRAM "/usr/sbin/ottergate"
+#define GATE_LOG AC_STATE_LOG "/gateway.log"
+#define GATE_AUDIT AC_STATE_AUDIT "/audit.jsonl"
+#define GATE_AGENTS AC_STATE_POLICY "/agents"
+#define GATE_PRESETS AC_SHARE "/blueprints/presets"
+/* Folders in AC_GATE, so that what comes later is found. They are named from
+ * there, since messages name files as they were given: "policy/policy.yaml:…"
+ * is how the user knows it, below his $AC_HOME. */
+#define GATE_DIR_PRESETS "presets"
+#define GATE_DIR_POLICY "policy"
+#define GATE_DIR_AGENTS "agents"
+#define GATE_UID 991u /* what it becomes */
+#define GATE_POLICY_MAX \
+	(64u * 1024 * 1024) /* bytes of one file of the user's */
+
+/* ---- gate_files.c: what it may read and write ---- */
+
+/* Makes AC_GATE: the folders of agents and of the audit, seen from there as
+ * its own while they stay the user's (@uid, @gid) outside. */
+int gate_files_init(uid_t uid, gid_t gid, struct err *err);
+/* Copies presets and the user's policy to where it reads them. Before each
+ * start and each reload. */
+int gate_files_copy(struct err *err);
+/* Is there a preset of the machine's own package registries? */
+bool gate_files_have_machine(void);
+
+/* ---- gate.c: the process ---- */
+
+struct gate;
+
+struct gate *gate_new(struct loop *loop, struct children *children,
+		      struct err *err);
+void gate_free(struct gate *g); /* NULL is fine; calls end with -ECANCELED */
+/* @settled: it has come up, or a start failed; each time. */
+void gate_start(struct gate *g, supervise_fn settled, void *arg);
+/* A next try that waits is made now: its files may be better. */
+void gate_retry(struct gate *g);
+void gate_stop(struct gate *g, supervise_fn down, void *arg);
+struct supervise_status gate_status(const struct gate *g);
+bool gate_is_up(const struct gate *g); /* listens, and the door is open */
+struct gate_client *gate_client(struct gate *g); /* borrowed */
+
+#endif

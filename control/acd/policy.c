@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.c - the policies of instances: a file each, bound at the gateway
+ *
+ * Theory of operation: calls that change something reach the gateway in the
+ * order in which they were made (gate_client.h), and the files follow the
+ * answers: written when a bind has succeeded, removed when an unbind has come
+ * back. So the folder never has more than what was bound last, whatever a
+ * sandbox that stops while its policy changes brings about.
+ */
+#include "control/acd/policy.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "control/acd/blueprint.h"
+#include "lib/file.h"
+#include "lib/log.h"
+
+#define TEXT_MAX (1u * 1024 * 1024) /* the gateway takes no longer ones */
+
+struct policies {
+	struct gate_client *client;
+	const char *dir;
+	bool (*has_packages)(void);
+};
+
+struct change {
+	struct policies *p;
+	char *name;
+	struct buf text; /* of a bind */
+	instance_fn fn; /* of a bind */
+	void *arg;
+};
+
+static void change_free(struct change *c)
+{
+	buf_done(&c->text);
+	free(c->name);
+	free(c);
+}
+
+static struct change *change_new(struct policies *p, const char *name)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->p = p;
+	c->name = strdup(name);
+	buf_init(&c->text, TEXT_MAX);
+	if (c->name)
+		return c;
+	change_free(c);
+	return NULL;
+}
+
+static char *file_of(const struct policies *p, const char *name)
+{
+	return str_printf("%s/%s.yaml", p->dir, name);
+}
+
+/* ---- what it says ---- */
+
+static int merged(const struct policies *p, const char *json,
+		  const struct blueprint *bp, struct egress *ret,
+		  struct err *err)
+{
+	struct egress own = { 0 };
+	int r = egress_load(json, &own, err);
+
+	if (r < 0)
+		return err_wrap(err, "the stored egress");
+	if (egress_merge(&bp->egress, &own, p->has_packages(), ret) < 0)
+		r = err_nomem(err);
+	egress_done(&own);
+	return r;
+}
+
+int policy_text(const struct policies *p, const struct instance_record *r,
+		const char *json, const struct blueprint *bp, struct buf *out,
+		struct err *err)
+{
+	struct egress e = { 0 };
+	int rc = merged(p, json, bp, &e, err);
+
+	if (rc == 0) {
+		rc = egress_yaml(&e, r->name, r->address, out);
+		if (rc < 0)
+			err_set(err, rc, "the policy of '%s': %s", r->name,
+				err_text(rc));
+	}
+	egress_done(&e);
+	return rc;
+}
+
+json_t *policy_effective(const struct policies *p, const char *json,
+			 const struct blueprint *bp, struct err *err)
+{
+	struct egress e = { 0 };
+	json_t *v = NULL;
+
+	if (merged(p, json, bp, &e, err) == 0) {
+		v = egress_json(&e);
+		if (!v)
+			err_nomem(err);
+	}
+	egress_done(&e);
+	return v;
+}
+
+/* ---- bind ---- */
+
+static int file_put_text(const struct change *c, struct err *err)
+{
+	SCOPED_STR path = file_of(c->p, c->name);
+	struct slice s = buf_slice(&c->text);
+	int r = path ? file_write_atomic(path, s.ptr, s.len, 0644) : -ENOMEM;
+
+	return r < 0 ? err_set(err, r, "write the policy of '%s': %s", c->name,
+			       err_text(r)) :
+		       0;
+}
+
+static void on_bound(void *arg, const char *text, size_t len,
+		     const struct err *err)
+{
+	struct change *c = arg;
+	struct err failed = { 0 };
+
+	(void)text;
+	(void)len;
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "the policy of '%s'", c->name);
+	} else {
+		/* It holds until the gateway ends, which is told as what it
+		 * is: a run that would lose its policy then. */
+		file_put_text(c, &failed);
+	}
+	c->fn(c->arg, failed.code < 0 ? &failed : NULL);
+	change_free(c);
+}
+
+static int policy_bind(void *arg, const struct instance_record *r,
+		       const struct blueprint *bp, instance_fn fn, void *fn_arg,
+		       struct err *err)
+{
+	struct policies *p = arg;
+	struct change *c = change_new(p, r->name);
+	int rc;
+
+	if (!c)
+		return err_nomem(err);
+	c->fn = fn;
+	c->arg = fn_arg;
+	rc = policy_text(p, r, r->egress_json, bp, &c->text, err);
+	if (rc == 0) {
+		rc = gate_call(p->client, ADMIN_BIND, slice_str(r->name),
+			       buf_slice(&c->text), on_bound, c);
+		if (rc < 0)
+			err_set(err, rc, "the gateway: %s", err_text(rc));
+	}
+	if (rc < 0)
+		change_free(c);
+	return rc;
+}
+
+/* ---- unbind ---- */
+
+static void file_remove(const struct policies *p, const char *name)
+{
+	SCOPED_STR path = file_of(p, name);
+
+	if (!path || (unlink(path) < 0 && errno != ENOENT))
+		log_warn("the policy of '%s' stays in its folder: %s", name,
+			 path ? strerror(errno) : "out of memory");
+}
+
+static void on_unbound(void *arg, const char *text, size_t len,
+		       const struct err *err)
+{
+	struct change *c = arg;
+
+	(void)text;
+	(void)len;
+	/* When it is down there is nobody to forget it. */
+	if (err && err->code == -EINVAL)
+		log_info("unbind '%s': %s", c->name, err->msg);
+	file_remove(c->p, c->name);
+	change_free(c);
+}
+
+static void policy_unbind(void *arg, const char *name)
+{
+	const struct slice none = { 0 };
+	struct policies *p = arg;
+	struct change *c = change_new(p, name);
+
+	if (c && gate_call(p->client, ADMIN_UNBIND, slice_str(name), none,
+			   on_unbound, c) == 0)
+		return;
+	file_remove(p, name);
+	if (c)
+		change_free(c);
+}
+
+const struct instance_egress_ops policy_egress_ops = {
+	.bind = policy_bind,
+	.unbind = policy_unbind,
+};
+
+struct policies *policies_new(struct gate_client *client, const char *dir,
+			      bool (*has_packages)(void), struct err *err)
+{
+	struct policies *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		err_nomem(err);
+		return NULL;
+	}
+	*p = (struct policies){ client, dir, has_packages };
+	return p;
+}
+
+void policies_free(struct policies *p)
+{
+	free(p);
+}

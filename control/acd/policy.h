@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.h - the policies of instances: a file each, bound at the gateway
+ *
+ * The file is for the gateway's next start; what is bound is what holds.
+ */
+#ifndef CONTROL_ACD_POLICY_H
+#define CONTROL_ACD_POLICY_H
+
+#include "control/acd/egress.h"
+#include "control/acd/gate_client.h"
+#include "control/acd/instance.h"
+
+struct policies;
+
+/* @dir: GATE_AGENTS; @has_packages tells whether there is a preset of the
+ * machine's registries. All kept by reference. */
+struct policies *policies_new(struct gate_client *client, const char *dir,
+			      bool (*has_packages)(void), struct err *err);
+void policies_free(struct policies *p); /* after the client; NULL is fine */
+
+/* For instances_set_egress(), with the policies as its argument. */
+extern const struct instance_egress_ops policy_egress_ops;
+
+/* The policy file of @r with the wishes @json, of the blueprint @bp. */
+int policy_text(const struct policies *p, const struct instance_record *r,
+		const char *json, const struct blueprint *bp, struct buf *out,
+		struct err *err);
+/* What holds then, as data: {"mode", "presets", "allow", "deny"}; a new
+ * reference, NULL: @err. */
+json_t *policy_effective(const struct policies *p, const char *json,
+			 const struct blueprint *bp, struct err *err);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rtnl.c - rtnetlink, as much of it as ports of a bridge need (RFC 3549)
+ */
+#include "control/acd/rtnl.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define ANSWER_MAX 32768u /* the kernel sends no more at once */
+
+int rtnl_open(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	const struct timeval limit = { .tv_sec = 5 };
+
+	if (fd < 0)
+		return -errno;
+	/* It never takes long; PID 1 must not hang if it should. */
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return fd;
+}
+
+void rtnl_begin(struct rtnl_request *rq, uint16_t type, uint16_t flags,
+		const void *body, size_t len)
+{
+	rq->head = (struct nlmsghdr){
+		.nlmsg_len = (uint32_t)NLMSG_LENGTH(len),
+		.nlmsg_type = type,
+		.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags),
+		.nlmsg_seq = 1,
+	};
+	memcpy(rq->mem + NLMSG_HDRLEN, body, len);
+}
+
+int rtnl_put(struct rtnl_request *rq, uint16_t type, const void *data,
+	     size_t len)
+{
+	size_t at = NLMSG_ALIGN(rq->head.nlmsg_len);
+	const struct rtattr a = { .rta_type = type,
+				  .rta_len = (uint16_t)RTA_LENGTH(len) };
+
+	if (at + RTA_SPACE(len) > sizeof(rq->mem))
+		return -ENOBUFS;
+	memcpy(rq->mem + at, &a, sizeof(a));
+	memcpy(rq->mem + at + RTA_LENGTH(0), data, len);
+	rq->head.nlmsg_len = (uint32_t)(at + RTA_LENGTH(len));
+	return 0;
+}
+
+/* 1: the answer is whole, 0: more will come. */
+static int answer_read(const uint8_t *mem, size_t len,
+		       void (*each)(void *arg, const struct nlmsghdr *m),
+		       void *arg)
+{
+	while (len >= sizeof(struct nlmsghdr)) {
+		/* Buffers and messages are aligned to NLMSG_ALIGNTO. */
+		const struct nlmsghdr *m = (const void *)mem;
+		size_t step;
+
+		if (m->nlmsg_len < sizeof(*m) || m->nlmsg_len > len)
+			return -EBADMSG;
+		if (m->nlmsg_type == NLMSG_DONE)
+			return 1;
+		if (m->nlmsg_type == NLMSG_ERROR) {
+			int code;
+
+			if (m->nlmsg_len < NLMSG_LENGTH(sizeof(code)))
+				return -EBADMSG;
+			memcpy(&code, mem + NLMSG_HDRLEN, sizeof(code));
+			return code < 0 ? code : 1;
+		}
+		if (m->nlmsg_type >= NLMSG_MIN_TYPE && each)
+			each(arg, m);
+		step = NLMSG_ALIGN(m->nlmsg_len);
+		if (step >= len)
+			break;
+		mem += step;
+		len -= step;
+	}
+	return 0;
+}
+
+int rtnl_call(int fd, struct rtnl_request *rq,
+	      void (*each)(void *arg, const struct nlmsghdr *m), void *arg)
+{
+	_Alignas(struct nlmsghdr) uint8_t mem[ANSWER_MAX];
+	ssize_t n;
+	int r = 0;
+
+	/* Also behind a message of its own, the acknowledgement ends it. */
+	if ((rq->head.nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP)
+		rq->head.nlmsg_flags |= NLM_F_ACK;
+	if (send(fd, rq->mem, rq->head.nlmsg_len, 0) < 0)
+		return -errno;
+	while (r == 0) {
+		n = recv(fd, mem, sizeof(mem), MSG_TRUNC);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0 || (size_t)n > sizeof(mem))
+			return -EBADMSG;
+		r = answer_read(mem, (size_t)n, each, arg);
+	}
+	return r < 0 ? r : 0;
+}
+
+const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,
+		      size_t len)
+{
+	const uint8_t *mem = (const uint8_t *)m;
+	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(skip);
+
+	while (at + sizeof(struct rtattr) <= m->nlmsg_len) {
+		struct rtattr a;
+
+		memcpy(&a, mem + at, sizeof(a));
+		if (a.rta_len < sizeof(a) || a.rta_len > m->nlmsg_len - at)
+			return NULL;
+		if ((a.rta_type & NLA_TYPE_MASK) == type)
+			return a.rta_len >= RTA_LENGTH(len) ?
+				       mem + at + RTA_LENGTH(0) :
+				       NULL;
+		at += RTA_ALIGN(a.rta_len);
+	}
+	return NULL;
+}

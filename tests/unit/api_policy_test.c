@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_policy_test.c - routes about policies over a real socket; the gateway,
+ * and its program, answer as the test wishes
+ */
+#include <sys/wait.h>
+
+#include "control/acd/acd.h"
+#include "control/acd/api.h"
+#include "control/acd/gate.h"
+#include "control/acd/gate_job.h"
+#include "control/acd/policy.h"
+#include "control/shared/names.h"
+#include "tests/unit/http_client.h"
+#include "tests/unit/instance_world.h"
+
+#define RULES "{\"agent\":\"one\",\"rules\":[]}"
+#define DENIED "{\"allow\":false,\"reason\":\"not-allowed\"}"
+#define BAD_LINT                                                              \
+	"policy/policy.yaml:5:26: x.example: anybody [error: multi-tenant]\n" \
+	"p:1:1: never reached [warning: unreachable]\n1 errors, 1 warnings\n"
+
+/* ---- the gateway ---- */
+
+static bool is_down;
+static int copies, retries;
+static char last_job[256]; /* its words, and its file */
+
+struct later {
+	struct loop_timer *timer;
+	gate_fn fn;
+	gate_job_fn job_fn;
+	void *arg;
+	const char *text, *err_text;
+	int code;
+};
+
+static struct loop *loop;
+
+/* Is the host in it that nobody may have? */
+static bool is_bad(struct slice text)
+{
+	return text.ptr && text.len > 0 &&
+	       memmem(text.ptr, text.len, "bad.example", 11);
+}
+
+static void on_later(void *arg)
+{
+	struct later *l = arg;
+	struct err err = { 0 };
+
+	loop_timer_free(l->timer);
+	if (l->err_text && !l->job_fn)
+		err_set(&err, -EINVAL, "%s", l->err_text);
+	if (l->job_fn)
+		l->job_fn(l->arg, l->code, l->text, l->err_text, NULL);
+	else
+		l->fn(l->arg, l->text, strlen(l->text),
+		      err.code < 0 ? &err : NULL);
+	free(l);
+}
+
+static void answer_later(const struct later *what)
+{
+	struct later *l = malloc(sizeof(*l));
+
+	if (!l)
+		abort();
+	*l = *what;
+	l->timer = loop_timer_new(loop, on_later, l);
+	loop_timer_set(l->timer, 0);
+}
+
+struct gate_client *gate_client(struct gate *g ATTR_UNUSED)
+{
+	return NULL;
+}
+
+int gate_call(struct gate_client *g ATTR_UNUSED, enum admin_verb verb,
+	      struct slice a ATTR_UNUSED, struct slice b, gate_fn fn, void *arg)
+{
+	struct later l = { .fn = fn, .arg = arg, .text = "" };
+
+	if (is_down)
+		return -ECONNREFUSED;
+	if (verb == ADMIN_BIND && is_bad(b)) {
+		l.err_text = "one:9:1: bad.example cannot be";
+	} else if (verb == ADMIN_SHOW) {
+		l.text = RULES;
+	} else if (verb == ADMIN_CHECK) {
+		l.text = DENIED;
+	} else if (verb == ADMIN_METRICS) {
+		l.text = "ac_gate_connections 5\n";
+	} else if (verb == ADMIN_RELOAD) {
+		l.text = "{\"ok\":false,\"generation\":3,\"error\":\"x\","
+			 "\"lint\":[{\"level\":\"error\",\"code\":\"form\","
+			 "\"text\":\"policy/policy.yaml:1:1: no\"}],"
+			 "\"dropped\":0}";
+		l.err_text = "policy/policy.yaml:1:1: no";
+	}
+	answer_later(&l);
+	return 0;
+}
+
+const char gate_job_dir[] = "DIR", gate_job_file[] = "FILE";
+
+/* Of a policy with bad.example in it, "one:1:1: …"; else as each command. */
+int gate_job_run(struct loop *l ATTR_UNUSED,
+		 struct children *children ATTR_UNUSED,
+		 const struct gate_job_spec *spec, gate_job_fn fn, void *arg,
+		 struct err *err ATTR_UNUSED)
+{
+	struct later what = {
+		.job_fn = fn, .arg = arg, .text = "", .err_text = ""
+	};
+	const char *verb = spec->argv[0] ? spec->argv[0] : "";
+	size_t used = 0;
+
+	for (size_t i = 0; spec->argv[i] && used < sizeof(last_job); i++)
+		used += (size_t)snprintf(last_job + used,
+					 sizeof(last_job) - used, "%s ",
+					 spec->argv[i]);
+	if (is_bad(spec->text)) {
+		what.code = 1;
+		what.err_text = "the policy:9:1: bad.example cannot be\n"
+				"error ottergate no agent one\n";
+	} else if (strcmp(verb, "show") == 0) {
+		what.text = RULES "\n";
+	} else if (strcmp(verb, "check") == 0) {
+		what.text = DENIED "\n";
+		what.code = 3;
+	} else if (strcmp(verb, "observe") == 0) {
+		what.text = "version: 1\n";
+	} else if (spec->file) {
+		what.text = BAD_LINT;
+		what.code = 1;
+	} else {
+		what.err_text = "error ottergate policy: cannot be read\n";
+		what.code = 1;
+	}
+	answer_later(&what);
+	return 0;
+}
+
+int gate_files_copy(struct err *err ATTR_UNUSED)
+{
+	copies++;
+	return 0;
+}
+
+struct supervise_status gate_status(const struct gate *g ATTR_UNUSED)
+{
+	return (struct supervise_status){
+		.state = is_down ? SUPERVISE_BACKOFF : SUPERVISE_UP,
+		.restarts = 2,
+	};
+}
+
+void gate_retry(struct gate *g ATTR_UNUSED)
+{
+	retries++;
+}
+
+/* ---- what other parts of acd would do ---- */
+
+int acd_may_run(const struct acd *acd ATTR_UNUSED,
+		const char *isolation ATTR_UNUSED, struct err *err ATTR_UNUSED,
+		const char **ret_code ATTR_UNUSED)
+{
+	return 0;
+}
+
+const char *api_param_name(struct http_req *req)
+{
+	return http_param(req, "name");
+}
+
+int api_query_u64(struct http_req *req ATTR_UNUSED, const char *key ATTR_UNUSED,
+		  uint64_t max ATTR_UNUSED, uint64_t def, uint64_t *ret)
+{
+	*ret = def;
+	return 0;
+}
+
+#define IN "/v1/instances/{name}"
+static const struct http_route routes[] = {
+	{ "POST", "/v1/instances", api_instance_create },
+	{ "GET", IN, api_instance_get },
+	{ "POST", IN "/run", api_instance_run },
+	{ "GET", IN "/policy", api_policy_get },
+	{ "POST", IN "/policy", api_policy_set },
+	{ "GET", IN "/policy/check", api_policy_check },
+	{ "GET", IN "/policy/learn", api_policy_learn },
+	{ "POST", "/v1/policy/reload", api_policy_reload },
+	{ "POST", "/v1/policy/lint", api_policy_lint },
+	{ "GET", "/v1/metrics", api_metrics },
+	{ NULL, NULL, NULL },
+};
+
+/* ---- clients (in children) ---- */
+
+#define ONE "/v1/instances/one"
+#define HAS(text, want) check(strstr((text), (want)))
+#define LACKS(text, want) check(!strstr((text), (want)))
+
+static const char *get(const char *path)
+{
+	char head[256];
+
+	snprintf(head, sizeof(head), "GET %s HTTP/1.1\r\n" CLOSE "\r\n", path);
+	return ask(head);
+}
+
+static void make_one(const char *more)
+{
+	char body[256];
+
+	snprintf(body, sizeof(body),
+		 "{\"name\":\"one\",\"blueprint\":\"base\"%s}", more);
+	HAS(ask_post("/v1/instances", body), "\"name\":\"one\"");
+}
+
+static void talk_create(void)
+{
+	make_one(",\"egress\":[\"open\",\"github\"],\"allow\":[\"a.example\"]");
+	HAS(get(ONE), "\"egress\":{\"mode\":\"open\",\"presets\":[\"github\"],"
+		      "\"allow\":[\"a.example\"],\"deny\":[]}");
+	make_one(",\"allow\":[\"b.example:80\"],\"deny\":[\"a.example\"]");
+	HAS(get(ONE), "\"allow\":[\"b.example:80\"],\"deny\":[\"a.example\"]");
+	make_one("");
+	HAS(get(ONE), "\"mode\":\"open\"");
+	make_one(",\"egress\":[],\"allow\":[]");
+	HAS(get(ONE), "\"mode\":\"\",\"presets\":[],\"allow\":[],"
+		      "\"deny\":[\"a.example\"]");
+	make_one(",\"egress_reset\":true");
+	HAS(get(ONE), "\"deny\":[]");
+	HAS(ask_post("/v1/instances", "{\"name\":\"one\",\"blueprint\":\"base\""
+				      ",\"allow\":[\"a b\"]}"),
+	    "no HOST");
+	HAS(ask_post("/v1/instances", "{\"name\":\"one\",\"blueprint\":\"base\""
+				      ",\"egress\":[\"open\",\"locked\"]}"),
+	    "cannot be both");
+}
+
+static void talk_stopped(void)
+{
+	const char *r;
+
+	make_one("");
+	r = get(ONE "/policy");
+	HAS(r, "\"bound\":false");
+	HAS(r, "\"mode\":\"balanced\"");
+	HAS(r, "172.20.1.0");
+	HAS(r, "\"rules\":{\"agent\":\"one\"");
+	r = ask_post(ONE "/policy", "{\"allow\":[\"a.example\"]}");
+	HAS(r, " 200 ");
+	HAS(r, "\"allow\":[\"a.example\"]");
+	r = ask_post(ONE "/policy", "{\"allow\":[\"bad.example\"]}");
+	HAS(r, " 400 ");
+	HAS(r, "the policy:9:1: bad.example cannot be");
+	LACKS(get(ONE), "bad.example");
+	HAS(ask_post(ONE "/policy", "{\"allowed\":[]}"), " 400 ");
+	HAS(ask_post(ONE "/policy", "{\"egress_reset\":true}"), "\"allow\":[]");
+	r = get(ONE "/policy/check?url=https%3A%2F%2Fa.example%2F");
+	HAS(r, "\"allow\":false");
+	HAS(get(ONE "/policy/check"), " 400 ");
+	HAS(get(ONE "/policy/learn"), "version: 1\n");
+	HAS(get("/v1/instances/two/policy"), " 404 ");
+	HAS(get("/v1/instances/two/policy/check?url=x"), " 404 ");
+	HAS(ask_post("/v1/instances/two/policy", "{}"), " 404 ");
+	HAS(get("/v1/instances/two/policy/learn"), " 404 ");
+}
+
+static void talk_running(void)
+{
+	const char *r;
+
+	make_one("");
+	HAS(ask_post(ONE "/run", "{\"cmd\":[\"sleep\"],\"detached\":true}"),
+	    "\"state\":\"running\"");
+	HAS(get(ONE "/policy"), "\"bound\":true");
+	r = ask_post(ONE "/policy", "{\"allow\":[\"a.example\"]}");
+	HAS(r, "\"allow\":[\"a.example\"]");
+	r = ask_post(ONE "/policy", "{\"deny\":[\"bad.example\"]}");
+	HAS(r, "one:9:1: bad.example cannot be");
+	HAS(r, " 400 ");
+	LACKS(get(ONE), "bad.example");
+	HAS(get(ONE "/policy/check?url=a.example"), "not-allowed");
+}
+
+static void talk_gate(void)
+{
+	const char *r = ask_post("/v1/policy/reload", "{}");
+
+	HAS(r, "\"ok\":false");
+	HAS(r, "\"text\":\"policy/policy.yaml:1:1: no\"");
+	r = ask_post("/v1/policy/lint", "{\"text\":\"x\",\"name\":\"f\"}");
+	HAS(r, "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":"
+	       "\"multi-tenant\",\"text\":\"policy/policy.yaml:5:26: "
+	       "x.example: anybody\"},{\"level\":\"warning\",\"code\":"
+	       "\"unreachable\",\"text\":\"p:1:1: never reached\"}]}");
+	r = ask_post("/v1/policy/lint", "{}");
+	HAS(r, "\"text\":\"policy: cannot be read\"");
+	r = get("/v1/metrics");
+	HAS(r, "text/plain; version=0.0.4");
+	HAS(r, "\nac_gate_up 1\n");
+	HAS(r, "\nac_gate_connections 5\n");
+}
+
+static void talk_down(void)
+{
+	make_one("");
+	HAS(get("/v1/metrics"), "\nac_gate_up 0\n");
+	HAS(ask_post("/v1/policy/reload", "{}"), " 503 ");
+	HAS(get(ONE "/policy"), "\"bound\":false");
+}
+
+/* ---- acd ---- */
+
+static bool no_packages(void)
+{
+	return false;
+}
+
+static void serve(const char *what, void (*talk)(void))
+{
+	struct world w;
+	struct acd acd = { 0 };
+	struct err err = { 0 };
+	int status = -1;
+	pid_t pid;
+
+	world_init(&w);
+	signal(SIGCHLD, SIG_DFL);
+	is_down = talk == talk_down;
+	acd.loop = loop = w.loop;
+	acd.store = w.store;
+	acd.runtime = &w.rt->rt;
+	acd.instances = w.is;
+	acd.policies = policies_new(NULL, w.dir, no_packages, &err);
+	instances_set_egress(w.is, &policy_egress_ops, acd.policies);
+	snprintf(sock_path, sizeof(sock_path), "%.50s/sock", w.dir);
+	acd.http = http_new(w.loop, routes, &acd, &err);
+	if (!ok(acd.http && http_listen(acd.http, sock_path, getuid(), getgid(),
+					&err) == 0,
+		"listens %s", err.msg))
+		return;
+	pid = fork();
+	if (pid == 0) {
+		alarm(8);
+		talk();
+		_exit(0);
+	}
+	STEP_UNTIL(w.loop, waitpid(pid, &status, WNOHANG) == pid);
+	ok(status == 0, "%s", what);
+	kill(pid, SIGKILL);
+	http_free(acd.http);
+	world_done(&w);
+	policies_free(acd.policies);
+}
+
+int main(void)
+{
+	serve("wishes at the creation", talk_create);
+	serve("of one that does not run", talk_stopped);
+	ok(strstr(last_job, "observe --agent one -- /run/gate/audit/"),
+	   "what is learnt from: %s", last_job);
+	serve("of one that runs", talk_running);
+	copies = 0;
+	serve("the gateway", talk_gate);
+	is_int(copies, 3, "each with the files as they are");
+	serve("a gateway that is down", talk_down);
+	is_int(retries, 1, "which is to be started now");
+	return done_testing();
+}

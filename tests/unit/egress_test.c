@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * egress_test.c - what users write about egress, and the policy it becomes
+ *
+ * The policy is judged by the gateway's own loader: what is accepted here and
+ * cannot be loaded there would be a run that fails late.
+ */
+#include "control/acd/egress.h"
+
+#include "control/acd/blueprint.h"
+#include "ottergate/policy_load.h"
+#include "tests/unit/tap.h"
+
+static const struct {
+	const char *target;
+	bool good;
+	const char *line; /* in the policy file; NULL: not looked at */
+} targets[] = {
+	{ "example.org", true,
+	  "- { id: allow-1, names: [\"example.org\"], risk_ok:" },
+	{ "example.org:8443", true,
+	  "names: [\"example.org\"], ports: [\"8443\"]" },
+	{ "example.org:8000-8010", true, "ports: [\"8000-8010\"]" },
+	{ ".example.org", true, "names: [\".example.org\"]" },
+	{ "*.example.org", true, "names: [\".example.org\"]" },
+	{ "+example.org", true, "names: [\"+example.org\"]" },
+	{ "http://example.org", true, "ports: [\"80\"], proto: http" },
+	{ "http://example.org:8080/", true, "ports: [\"8080\"], proto: http" },
+	{ "https://example.org/", true, "ports: [\"443\"], risk_ok" },
+	{ "tcp://example.org:22", true, "ports: [\"22\"], proto: tcp" },
+	{ "b\303\274cher.example", true, NULL },
+	{ "198.51.100.7", true, "ips: [\"198.51.100.7\"]" },
+	{ "198.51.100.0/24:443", true, "ips: [\"198.51.100.0/24\"]" },
+	{ "2001:4860::8888", true, "ips: [\"2001:4860::8888\"]" },
+	{ "[2001:4860::8888]:853", true,
+	  "ips: [\"2001:4860::8888\"], ports: [\"853\"]" },
+	{ "", false, NULL },
+	{ "tcp://example.org", false, NULL },
+	{ "example.org:", false, NULL },
+	{ "example.org:0", false, NULL },
+	{ "example.org:65536", false, NULL },
+	{ "example.org:20-10", false, NULL },
+	{ "example.org:http", false, NULL },
+	{ "https://example.org/path", false, NULL },
+	{ "example.org?x", false, NULL },
+	{ "user@example.org", false, NULL },
+	{ "exam ple.org", false, NULL },
+	{ "example.org\n", false, NULL },
+	{ "a\"b.org", false, NULL },
+	{ "a\\b.org", false, NULL },
+	{ "a]b.org", false, NULL },
+	{ "[2001:db8::1", false, NULL },
+	{ "[2001:db8::1]x", false, NULL },
+	{ "ftp://example.org", false, NULL },
+};
+
+/* The file, ended by a NUL; "" when there is none. */
+static const char *yaml(const struct egress *e)
+{
+	static char text[8192];
+	struct buf b;
+
+	buf_init(&b, sizeof(text) - 1);
+	memset(text, 0, sizeof(text));
+	if (egress_yaml(e, "work", "172.20.1.7", &b) == 0)
+		memcpy(text, buf_slice(&b).ptr, buf_len(&b));
+	buf_done(&b);
+	return text;
+}
+
+static struct policy *shared;
+
+static bool loads(const char *text)
+{
+	struct agent_policy *a = NULL;
+	struct err err = { 0 };
+	int r = policy_load_agent(shared, text, strlen(text), "x", &a, NULL,
+				  &err);
+
+	if (r < 0)
+		printf("# %s\n%s\n", err.msg, text);
+	agent_policy_unref(a);
+	return r == 0;
+}
+
+static void test_targets(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
+		struct egress e = { .mode = EGRESS_BALANCED };
+		struct err err = { 0 };
+		int r = egress_add_target(&e.allow, targets[i].target, &err);
+
+		is_int(r, targets[i].good ? 0 : -EINVAL, "%s %s",
+		       targets[i].good ? "a target:" : "none:", err.msg);
+		if (r == 0) {
+			is_int(egress_add_target(&e.allow, targets[i].target,
+						 &err),
+			       0, "twice is once");
+			is_int(e.allow.n, 1, "indeed");
+			ok(loads(yaml(&e)), "the gateway takes %s",
+			   targets[i].target);
+		}
+		if (targets[i].line)
+			ok(strstr(yaml(&e), targets[i].line), "%s",
+			   targets[i].line);
+		egress_done(&e);
+	}
+}
+
+static void test_words(void)
+{
+	struct egress e = { 0 };
+	struct err err = { 0 };
+
+	is_int(egress_add_word(&e, "open", &err), 0, "a mode");
+	is_int(egress_add_word(&e, "open", &err), 0, "again");
+	is_int(egress_add_word(&e, "locked", &err), -EINVAL, "another: %s",
+	       err.msg);
+	is_int(egress_add_word(&e, "anthropic", &err), 0, "a preset");
+	is_int(egress_add_word(&e, "no such\"", &err), -EINVAL, "none: %s",
+	       err.msg);
+	ok(e.mode == EGRESS_OPEN && e.presets.n == 1, "both are there");
+	egress_done(&e);
+}
+
+static void test_store(void)
+{
+	struct egress e = { 0 }, back = { 0 };
+	struct err err = { 0 };
+	SCOPED_STR text = NULL;
+
+	ok(egress_is_empty(&e), "empty");
+	is_int(egress_load(NULL, &back, &err), 0, "nothing stored");
+	ok(egress_is_empty(&back), "is empty");
+	egress_add_word(&e, "locked", &err);
+	egress_add_word(&e, "github", &err);
+	egress_add_target(&e.allow, "a.example:80", &err);
+	egress_add_target(&e.deny, "b.example", &err);
+	egress_drop_target(&e.deny, "c.example");
+	text = egress_store(&e);
+	is_str(text,
+	       "{\"mode\":\"locked\",\"presets\":[\"github\"],"
+	       "\"allow\":[\"a.example:80\"],\"deny\":[\"b.example\"]}",
+	       "as text");
+	is_int(egress_load(text, &back, &err), 0, "and back %s", err.msg);
+	ok(back.mode == EGRESS_LOCKED && back.allow.n == 1 && back.deny.n == 1,
+	   "the same");
+	egress_drop_target(&back.deny, "b.example");
+	is_int(back.deny.n, 0, "taken out");
+	is_int(egress_add_target(&back.deny, "d.example", &err), 0, "put in");
+	egress_done(&back);
+	is_int(egress_load("{\"mode\":\"x\"}", &back, &err), -EINVAL, "%s",
+	       err.msg);
+	is_int(egress_load("{\"allow\":[\"a b\"]}", &back, &err), -EINVAL, "%s",
+	       err.msg);
+	is_int(egress_load("x", &back, &err), -EINVAL, "%s", err.msg);
+	egress_done(&e);
+}
+
+static void test_merge(void)
+{
+	static const struct {
+		enum egress_mode base, own, want;
+		bool packages;
+		const char *presets;
+	} cases[] = {
+		{ EGRESS_UNSET, EGRESS_UNSET, EGRESS_BALANCED, true,
+		  "base own packages " },
+		{ EGRESS_UNSET, EGRESS_UNSET, EGRESS_BALANCED, false,
+		  "base own " },
+		{ EGRESS_OPEN, EGRESS_UNSET, EGRESS_OPEN, true,
+		  "base own packages " },
+		{ EGRESS_OPEN, EGRESS_LOCKED, EGRESS_LOCKED, true, "own " },
+		{ EGRESS_LOCKED, EGRESS_UNSET, EGRESS_LOCKED, true, "own " },
+		{ EGRESS_LOCKED, EGRESS_BALANCED, EGRESS_BALANCED, true,
+		  "base own packages " },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct egress base = { .mode = cases[i].base };
+		struct egress own = { .mode = cases[i].own };
+		struct egress all = { 0 };
+		struct err err = { 0 };
+		char text[64] = "";
+
+		egress_add_preset(&base, "base", &err);
+		egress_add_preset(&own, "own", &err);
+		egress_add_target(&base.allow, "both.example", &err);
+		egress_add_target(&own.allow, "both.example", &err);
+		egress_add_target(&own.deny, "no.example", &err);
+		is_int(egress_merge(&base, &own, cases[i].packages, &all), 0,
+		       "merged");
+		is_int(all.mode, cases[i].want, "the mode");
+		for (size_t k = 0; k < all.presets.n; k++)
+			snprintf(text + strlen(text),
+				 sizeof(text) - strlen(text), "%s ",
+				 all.presets.v[k]);
+		is_str(text, cases[i].presets, "its presets");
+		ok(all.allow.n == 1 && all.deny.n == 1, "its targets");
+		egress_done(&base);
+		egress_done(&own);
+		egress_done(&all);
+	}
+}
+
+#define HEAD "version: 1\nimage: base\negress:\n"
+
+static void test_blueprint(void)
+{
+	static const char good[] = HEAD
+		"  mode: locked\n  presets: [github]\n"
+		"  allow: [\"a.example:443\", .b.example]\n"
+		"  deny: [c.example]\n"
+		"  limits: { conns: 256, new_conns: 50/s,\n"
+		"    bandwidth: { up: 2MiB/s }, dns: { qps: 50 } }\n";
+	static const struct {
+		const char *text, *want;
+	} bad[] = {
+		{ HEAD "  - x\n", "f:4:3: a map" },
+		{ HEAD "  mode: wide\n", "f:4:9: mode must be" },
+		{ HEAD "  host: x\n", "f:4:9: egress has mode" },
+		{ HEAD "  allow: x\n", "f:4:10: a list" },
+		{ HEAD "  allow: [yes]\n", "f:4:11: " },
+		{ HEAD "  allow: [\"a b\"]\n", "f:4:11: 'a b' is no HOST" },
+		{ HEAD "  presets: [\"A B\"]\n", "f:4:13: 'A B' is neither" },
+		{ HEAD "  limits: 5\n", "f:4:11: a map" },
+		{ HEAD "  limits: { a: [b] }\n", "f:4:16: a limit must" },
+		{ HEAD "  limits: { a: \"b }\" }\n", "f:4:16: a limit must" },
+		{ HEAD "  limits: { a: { b: { c: d } } }\n",
+		  "f:4:21: a limit must" },
+	};
+	struct blueprint bp = { 0 };
+	struct egress all = { 0 }, none = { 0 };
+	struct err err = { 0 };
+
+	is_int(blueprint_parse(good, strlen(good), "f", "x", &bp, &err), 0,
+	       "a blueprint with egress %s", err.msg);
+	ok(bp.egress.mode == EGRESS_LOCKED && bp.egress.allow.n == 2 &&
+		   bp.egress.deny.n == 1 && bp.egress.presets.n == 1,
+	   "is read");
+	is_str(bp.egress.limits,
+	       "{ conns: 256, new_conns: 50/s, bandwidth: { up: 2MiB/s }, "
+	       "dns: { qps: 50 } }",
+	       "and so are its limits");
+	egress_merge(&bp.egress, &none, true, &all);
+	ok(loads(yaml(&all)), "and the gateway takes it");
+	egress_done(&all);
+	blueprint_done(&bp);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		is_int(blueprint_parse(bad[i].text, strlen(bad[i].text), "f",
+				       "x", &bp, &err),
+		       -EINVAL, "refused");
+		ok(str_starts(err.msg, bad[i].want), "%s", err.msg);
+	}
+}
+
+int main(void)
+{
+	static const char *const paths[] = { "blueprints/presets", NULL };
+	struct err err = { 0 };
+
+	if (!ok(policy_load(paths, &shared, NULL, &err) == 0,
+		"the presets that are shipped %s", err.msg))
+		return done_testing();
+	test_targets();
+	test_words();
+	test_store();
+	test_merge();
+	test_blueprint();
+	policy_unref(shared);
+	return done_testing();
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nft_test.c - the packet filter: loaded, read back, and every way in which
+ * the kernel could have something else
+ *
+ * In a network namespace of its own; skipped where that is not permitted.
+ */
+#include "control/acd/nft.h"
+
+#include <jansson.h>
+#include <nftables/libnftables.h>
+#include <sched.h>
+
+#include "lib/str.h"
+#include "tests/unit/tap.h"
+
+#define RULES "images/host/nftables.conf"
+
+static bool nft(const char *command, char **ret_json)
+{
+	struct nft_ctx *ctx = nft_ctx_new(NFT_CTX_DEFAULT);
+	bool good;
+
+	nft_ctx_buffer_output(ctx);
+	nft_ctx_buffer_error(ctx);
+	if (ret_json)
+		nft_ctx_output_set_flags(ctx, NFT_CTX_OUTPUT_JSON);
+	good = nft_run_cmd_from_buffer(ctx, command) == 0;
+	if (!good)
+		printf("# %s: %s\n", command, nft_ctx_get_error_buffer(ctx));
+	else if (ret_json)
+		*ret_json = strdup(nft_ctx_get_output_buffer(ctx));
+	nft_ctx_free(ctx);
+	return good;
+}
+
+static void test_changes(void)
+{
+	static const struct {
+		const char *name, *command;
+		int want;
+	} cases[] = {
+		{ "a table of somebody else",
+		  "add table inet other; add chain inet other c", 0 },
+		{ "a pinned port",
+		  "add element bridge ac pinned { \"veth1\" . "
+		  "02:42:ac:14:01:00 . 172.20.1.0 }",
+		  0 },
+		{ "no table at all", "delete table inet ac", -ENOENT },
+		{ "no bridge table", "delete table bridge ac", -ENOENT },
+		{ "no drop at the start", "flush chain inet ac early",
+		  -ENOENT },
+		{ "another rule before the drop",
+		  "insert rule inet ac early iifname \"ac0\" accept", -ENOENT },
+		{ "another rule behind it",
+		  "add rule inet ac input tcp dport 22 accept", -ENOENT },
+		{ "one more port that is served",
+		  "insert rule inet ac served tcp dport 22 accept", -ENOENT },
+		{ "forwarding by policy",
+		  "add chain inet ac forward { policy accept; }", -ENOENT },
+		{ "forwarding by rule", "add rule inet ac forward accept",
+		  -ENOENT },
+		{ "frames from port to port",
+		  "add chain bridge ac forward { policy accept; }", -ENOENT },
+		{ "frames of anybody", "add rule bridge ac input accept",
+		  -ENOENT },
+		{ "the door open before its time",
+		  "add rule inet ac door accept", -ENOENT },
+		{ "output to the sandboxes",
+		  "insert rule inet ac output accept", -ENOENT },
+		{ "a chain of somebody else in our table",
+		  "add chain inet ac more { type filter hook input priority "
+		  "-300; }",
+		  -ENOENT },
+		{ "another redirect",
+		  "insert rule inet ac gate tcp dport 1 redirect to :22",
+		  -ENOENT },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct err err = { 0 };
+		SCOPED_STR json = NULL;
+
+		if (!ok(nft_load(RULES, &err) == 0, "the rules are loaded: %s",
+			err.msg) ||
+		    !nft(cases[i].command, NULL) || !nft("list ruleset", &json))
+			return;
+		is_int(nft_check(json, false, &err), cases[i].want, "%s: %s",
+		       cases[i].name, err.msg);
+		ok(nft_check(json, true, &err) < 0, "and the door is shut");
+	}
+}
+
+static void test_door(void)
+{
+	struct err err = { 0 };
+	SCOPED_STR json = NULL;
+
+	is_int(nft_load(RULES, &err), 0, "loaded %s", err.msg);
+	is_int(nft_open(&err), 0, "opened %s", err.msg);
+	is_int(nft_open(&err), 0, "opened again %s", err.msg);
+	nft("list ruleset", &json);
+	is_int(nft_check(json, true, &err), 0, "is open");
+	is_int(nft_check(json, false, &err), -ENOENT, "is not shut");
+	is_int(nft_load(RULES, &err), 0, "loaded anew %s", err.msg);
+	nft("delete table inet ac", NULL);
+	ok(nft_open(&err) < 0, "nothing to open: %s", err.msg);
+	ok(nft_load("/nonexistent", &err) < 0, "no file: %s", err.msg);
+}
+
+static void test_pins(void)
+{
+	static const struct {
+		const char *port, *mac, *address;
+	} bad[] = {
+		{ "", "02:42:ac:14:01:00", "172.20.1.0" },
+		{ "veth1\"", "02:42:ac:14:01:00", "172.20.1.0" },
+		{ "veth1", "02:42:ac:14:01", "172.20.1.0" },
+		{ "veth1", "02:42:ac:14:01:0}", "172.20.1.0" },
+		{ "veth1", "02:42:ac:14:01:00", "" },
+		{ "veth1", "02:42:ac:14:01:00", "172.20.1.0 }" },
+		{ "veth1", "02:42:ac:14:01:00", "172.20.1.0/8" },
+	};
+	const char *mac = "02:42:ac:14:01:00", *ip = "172.20.1.0";
+	struct err err = { 0 };
+	SCOPED_STR json = NULL;
+
+	nft_load(RULES, &err);
+	is_int(nft_pin("veth1", mac, ip, &err), 0, "pinned %s", err.msg);
+	is_int(nft_pin("veth1", mac, ip, &err), 0, "again %s", err.msg);
+	nft("list set bridge ac pinned", &json);
+	ok(json && strstr(json, "\"veth1\"") && strstr(json, mac), "is there");
+	is_int(nft_unpin("veth1", mac, ip, &err), 0, "unpinned %s", err.msg);
+	is_int(nft_unpin("veth1", mac, ip, &err), -ENOENT, "gone: %s", err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		is_int(nft_pin(bad[i].port, bad[i].mac, bad[i].address, &err),
+		       -EINVAL, "%s", err.msg);
+}
+
+int main(void)
+{
+	struct err err = { 0 };
+
+	is_int(nft_check("", false, &err), -ENOENT, "no output: %s", err.msg);
+	is_int(nft_check("[]", false, NULL), -ENOENT, "another shape");
+	is_int(nft_check("{\"nftables\":[]}", false, NULL), -ENOENT, "nothing");
+	if (unshare(CLONE_NEWNET) < 0) {
+		skip("no network namespace of our own here");
+		return done_testing();
+	}
+	test_changes();
+	test_door();
+	test_pins();
+	return done_testing();
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy_test.c - calls to the gateway's admin socket, and the files that
+ * follow its answers
+ *
+ * The gateway is a fake in the same loop: it notes what it is asked, and
+ * answers as the test wishes.
+ */
+#include "control/acd/policy.h"
+
+#include <sys/socket.h>
+
+#include "control/acd/blueprint.h"
+#include "lib/file.h"
+#include "lib/sock.h"
+#include "tests/unit/step.h"
+#include "tests/unit/tap.h"
+
+#define PEERS_MAX 8
+
+static struct loop *loop;
+static char dir[] = "/tmp/policy_test.XXXXXX", sock[64];
+
+/* ---- the fake gateway ---- */
+
+struct peer {
+	int fd;
+	struct loop_io *io;
+	struct buf in;
+	bool waits; /* for its answer */
+};
+
+static struct {
+	struct peer peers[PEERS_MAX];
+	unsigned n, open_most, open_now;
+	bool hold;
+	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES } mood;
+	char asked[512]; /* "BIND one;" … */
+	char text[4096]; /* of the last bind */
+} gw;
+
+static void put_frame(int fd, enum admin_kind kind, const char *text)
+{
+	struct buf b;
+	struct slice s;
+
+	buf_init(&b, 2 * ADMIN_FRAME_MAX);
+	if (admin_frame_put(&b, kind, slice_str(text)) < 0)
+		abort();
+	s = buf_slice(&b);
+	if (send(fd, s.ptr, s.len, MSG_NOSIGNAL) < 0)
+		perror("# send");
+	buf_done(&b);
+}
+
+static void peer_end(struct peer *p)
+{
+	loop_del(p->io);
+	close(p->fd);
+	buf_done(&p->in);
+	gw.open_now--;
+}
+
+static void peer_answer(struct peer *p)
+{
+	static char big[200 * 1024];
+
+	p->waits = false;
+	switch (gw.mood) {
+	case CUT:
+		put_frame(p->fd, ADMIN_DATA, "half");
+		break;
+	case GARBAGE:
+		if (send(p->fd, "\377\377\377\377x", 5, MSG_NOSIGNAL) < 0)
+			perror("# send");
+		break;
+	case REFUSE:
+		put_frame(p->fd, ADMIN_DATA, "{\"ok\":false}");
+		put_frame(p->fd, ADMIN_ERROR, "one:3:1: no\x1b such preset");
+		break;
+	case LONG:
+		memset(big, 'x', sizeof(big) - 1);
+		put_frame(p->fd, ADMIN_DATA, big);
+		put_frame(p->fd, ADMIN_END, "");
+		break;
+	case PIECES:
+		put_frame(p->fd, ADMIN_DATA, "{\"a\":1}");
+		put_frame(p->fd, ADMIN_DATA, "{\"b\":2}");
+		put_frame(p->fd, ADMIN_END, "");
+		break;
+	case ANSWER:
+		put_frame(p->fd, ADMIN_DATA, "{\"ok\":true}");
+		put_frame(p->fd, ADMIN_END, "");
+	}
+	peer_end(p);
+}
+
+static void on_peer(void *arg, uint32_t events ATTR_UNUSED)
+{
+	static const char *const verbs[] = {
+		[ADMIN_PING] = "PING",
+		[ADMIN_METRICS] = "METRICS",
+		[ADMIN_RELOAD] = "RELOAD",
+		[ADMIN_BIND] = "BIND",
+		[ADMIN_UNBIND] = "UNBIND",
+		[ADMIN_SHOW] = "SHOW",
+		[ADMIN_CONNECTIONS] = "CONNECTIONS",
+	};
+	struct peer *p = arg;
+	uint8_t data[4096];
+	ssize_t n = recv(p->fd, data, sizeof(data), 0);
+	struct admin_request rq;
+	struct slice in;
+	size_t used = strlen(gw.asked);
+
+	if (n <= 0) {
+		peer_end(p);
+		return;
+	}
+	if (buf_append(&p->in, data, (size_t)n) < 0)
+		abort();
+	in = buf_slice(&p->in);
+	if (p->waits || admin_request_read(&in, &rq) < 0)
+		return;
+	snprintf(gw.asked + used, sizeof(gw.asked) - used, "%s %.*s;",
+		 verbs[rq.verb], (int)rq.a.len, (const char *)rq.a.ptr);
+	if (rq.verb == ADMIN_BIND)
+		snprintf(gw.text, sizeof(gw.text), "%.*s", (int)rq.b.len,
+			 (const char *)rq.b.ptr);
+	p->waits = true;
+	if (!gw.hold)
+		peer_answer(p);
+}
+
+static void on_accept(void *arg, uint32_t events ATTR_UNUSED)
+{
+	struct peer *p = &gw.peers[gw.n++ % PEERS_MAX];
+
+	*p = (struct peer){ .fd = accept4(*(int *)arg, NULL, NULL,
+					  SOCK_CLOEXEC | SOCK_NONBLOCK) };
+	buf_init(&p->in, ADMIN_REQUEST_MAX);
+	p->io = loop_add(loop, p->fd, EPOLLIN, on_peer, p);
+	if (++gw.open_now > gw.open_most)
+		gw.open_most = gw.open_now;
+}
+
+/* ---- calls ---- */
+
+static struct {
+	int n, code;
+	char text[64], msg[512];
+	size_t len;
+} got;
+
+static void on_text(void *arg ATTR_UNUSED, const char *text, size_t len,
+		    const struct err *err)
+{
+	got.n++;
+	got.code = err ? err->code : 0;
+	got.len = len;
+	snprintf(got.text, sizeof(got.text), "%.63s", text);
+	snprintf(got.msg, sizeof(got.msg), "%s", err ? err->msg : "");
+}
+
+static void ask(struct gate_client *g, enum admin_verb verb)
+{
+	int before = got.n;
+
+	is_int(gate_call(g, verb, slice_str(""), slice_str(""), on_text, NULL),
+	       0, "asked");
+	ok(got.n == before, "not answered before it returned");
+	STEP_UNTIL(loop, got.n > before);
+	is_int(got.n, before + 1, "answered once");
+}
+
+static void test_calls(struct gate_client *g)
+{
+	static const struct {
+		const char *name;
+		int mood, code;
+		const char *text;
+	} cases[] = {
+		{ "an answer", ANSWER, 0, "{\"ok\":true}" },
+		{ "refused", REFUSE, -EINVAL, "{\"ok\":false}" },
+		{ "cut off", CUT, -EPIPE, "half" },
+		{ "no frame", GARBAGE, -EPROTO, "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		gw.mood = cases[i].mood;
+		ask(g, ADMIN_SHOW);
+		is_int(got.code, cases[i].code, "%s: %s", cases[i].name,
+		       got.msg);
+		is_str(got.text, cases[i].text, "its text");
+	}
+	gw.mood = REFUSE;
+	ask(g, ADMIN_SHOW);
+	is_str(got.msg, "one:3:1: no\\x1b such preset", "words are escaped");
+	gw.mood = LONG;
+	ask(g, ADMIN_METRICS);
+	is_int(got.len, 200 * 1024 - 1, "a long answer is whole");
+	gw.mood = PIECES;
+	ask(g, ADMIN_SHOW);
+	is_str(got.text, "{\"a\":1}{\"b\":2}", "pieces are one text");
+	ask(g, ADMIN_CONNECTIONS);
+	is_str(got.text, "{\"a\":1}\n{\"b\":2}\n", "a list is lines");
+	gw.mood = ANSWER;
+}
+
+/* Changes go out one by one and in order, questions beside them. */
+static void test_order(struct gate_client *g)
+{
+	const struct slice none = { 0 };
+	int before = got.n;
+
+	gw.asked[0] = '\0';
+	gw.open_most = 0;
+	gw.hold = true;
+	gate_call(g, ADMIN_UNBIND, slice_str("a"), none, on_text, NULL);
+	gate_call(g, ADMIN_BIND, slice_str("a"), none, on_text, NULL);
+	gate_call(g, ADMIN_RELOAD, none, none, on_text, NULL);
+	gate_call(g, ADMIN_PING, none, none, on_text, NULL);
+	STEP_UNTIL(loop, strstr(gw.asked, "PING"));
+	step_for(loop, 20);
+	is_str(gw.asked, "UNBIND a;PING ;", "one change at a time");
+	gw.hold = false;
+	for (unsigned i = 0; i < PEERS_MAX; i++)
+		if (gw.peers[i].waits)
+			peer_answer(&gw.peers[i]);
+	STEP_UNTIL(loop, got.n == before + 4);
+	is_str(gw.asked, "UNBIND a;PING ;BIND a;RELOAD ;", "in their order");
+	is_int(gw.open_most, 2, "two connections at most");
+}
+
+/* ---- policies ---- */
+
+static bool packages;
+
+static bool have_packages(void)
+{
+	return packages;
+}
+
+static bool file_there(char *text, size_t size)
+{
+	SCOPED_STR path = str_printf("%s/agents/one.yaml", dir);
+	SCOPED_STR all = NULL;
+
+	if (file_read(path, 65536, &all, NULL) < 0)
+		return false;
+	snprintf(text, size, "%s", all);
+	return true;
+}
+
+static void on_done(void *arg, const struct err *err)
+{
+	int *code = arg;
+
+	*code = err ? err->code : 0;
+	snprintf(got.msg, sizeof(got.msg), "%s", err ? err->msg : "");
+}
+
+static void test_policies(struct policies *p)
+{
+	static char name[] = "one", address[] = "172.20.1.7";
+	static char wishes[] = "{\"allow\":[\"a.example\"]}", bad[] = "x";
+	struct instance_record r = { .name = name,
+				     .address = address,
+				     .egress_json = wishes };
+	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+	char text[4096] = "";
+	json_t *v;
+	int code = 1;
+
+	is_int(policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err), 0,
+	       "bind %s", err.msg);
+	STEP_UNTIL(loop, code < 1);
+	is_int(code, 0, "bound %s", got.msg);
+	ok(file_there(text, sizeof(text)) && strcmp(text, gw.text) == 0,
+	   "the file is what was bound");
+	ok(strstr(text, "172.20.1.7") && strstr(text, "a.example") &&
+		   !strstr(text, "packages"),
+	   "its address and its wishes");
+
+	gw.mood = REFUSE;
+	code = 1;
+	r.egress_json = NULL;
+	policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err);
+	STEP_UNTIL(loop, code < 1);
+	ok(code == -EINVAL && strstr(got.msg, "the policy of 'one': one:3:1"),
+	   "%s", got.msg);
+	ok(file_there(text, sizeof(text)) && strstr(text, "a.example"),
+	   "the file is as before");
+	gw.mood = ANSWER;
+
+	r.egress_json = bad;
+	ok(policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err) < 0,
+	   "what is stored is broken: %s", err.msg);
+
+	packages = true;
+	v = policy_effective(p, wishes, &bp, &err);
+	ok(json_array_size(json_object_get(v, "presets")) == 1 &&
+		   json_array_size(json_object_get(v, "allow")) == 1,
+	   "what holds, with the machine's own preset");
+	json_decref(v);
+
+	/* A bind whose answer comes behind the unbind leaves no file. */
+	gw.hold = true;
+	code = 1;
+	r.egress_json = NULL;
+	policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err);
+	policy_egress_ops.unbind(p, "one");
+	STEP_UNTIL(loop, gw.peers[(gw.n - 1) % PEERS_MAX].waits);
+	gw.hold = false;
+	peer_answer(&gw.peers[(gw.n - 1) % PEERS_MAX]);
+	STEP_UNTIL(loop, code < 1 && !file_there(text, sizeof(text)));
+	ok(code == 0 && !file_there(text, sizeof(text)), "no file is left");
+}
+
+static void test_down(struct gate_client *g, struct policies *p)
+{
+	SCOPED_STR path = str_printf("%s/agents/one.yaml", dir);
+	char text[64];
+
+	unlink(sock);
+	ask(g, ADMIN_PING);
+	is_int(got.code, -ENOENT, "nobody listens: %s", got.msg);
+	file_write_atomic(path, "x", 1, 0644);
+	policy_egress_ops.unbind(p, "one");
+	STEP_UNTIL(loop, !file_there(text, sizeof(text)));
+	ok(!file_there(text, sizeof(text)), "the file goes all the same");
+}
+
+int main(void)
+{
+	SCOPED_STR agents = NULL;
+	struct gate_client *g;
+	struct policies *p;
+	struct err err = { 0 };
+	int fd, before;
+
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(sock, sizeof(sock), "%s/s", dir);
+	agents = str_printf("%s/agents", dir);
+	file_mkdir_p(agents, 0755);
+	loop = loop_new();
+	fd = sock_unix_listen(sock, 0600, 16);
+	loop_add(loop, fd, EPOLLIN, on_accept, &fd);
+	g = gate_client_new(loop, sock, &err);
+	p = policies_new(g, agents, have_packages, &err);
+	test_calls(g);
+	test_order(g);
+	test_policies(p);
+	test_down(g, p);
+	before = got.n;
+	gate_call(g, ADMIN_PING, slice_str(""), slice_str(""), on_text, NULL);
+	gate_client_free(g);
+	ok(got.n == before + 1 && got.code == -ECANCELED, "ended: %s", got.msg);
+	policies_free(p);
+	loop_free(loop);
+	close(fd);
+	file_remove_tree(dir);
+	return done_testing();
+}
