@@ -41,6 +41,14 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_ISOLATION] = { "isolation", 0, ARG_TEXT, "KIND",
 			    "runsc (gVisor, the default) or crun",
 			    WORDS_ISOLATION },
+	[ARG_EGRESS] = { "egress", 0, ARG_TEXT, "WORD[,WORD...]",
+			 "what it reaches: locked, balanced, open, presets",
+			 WORDS_EGRESS },
+	[ARG_ALLOW] = { "allow", 0, ARG_TEXT, "HOST[:PORT]",
+			"let it reach this host too, at port 443 or this one",
+			WORDS_NONE },
+	[ARG_DENY] = { "deny", 0, ARG_TEXT, "HOST",
+		       "never let it reach this host", WORDS_NONE },
 	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
 			"build the image first, if its inputs changed",
 			WORDS_NONE },
@@ -63,6 +71,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_YES] = { "yes", 'y', ARG_FLAG, NULL, "do not ask", WORDS_NONE },
 	[ARG_IMAGES] = { "images", 0, ARG_FLAG, NULL,
 			 "remove the nested images too", WORDS_NONE },
+	[ARG_ALL] = { "all", 0, ARG_FLAG, NULL, "what was let through as well",
+		      WORDS_NONE },
 	[ARG_FOLLOW] = { "follow", 'f', ARG_FLAG, NULL, "go on as more comes",
 			 WORDS_NONE },
 	[ARG_TAIL] = { "tail", 'n', ARG_COUNT, "N",
@@ -183,6 +193,13 @@ static int set_text(struct args *a, enum arg_id id, const char *value,
 		return env_add(a, value, err);
 	case ARG_ENV_FILE:
 		return env_file_add(a, value, err);
+	case ARG_EGRESS:
+		return reach_add_egress(&a->reach, value, err);
+	case ARG_ALLOW:
+		return reach_add_targets(&a->reach.allow, "--allow", value,
+					 err);
+	case ARG_DENY:
+		return reach_add_targets(&a->reach.deny, "--deny", value, err);
 	case ARG_GPUS:
 		a->gpus = value;
 		break;
@@ -385,4 +402,5 @@ int args_parse(const struct args_rules *rules, int argc, char **argv,
 void args_done(struct args *a)
 {
 	strv_done(&a->env);
+	reach_done(&a->reach);
 }

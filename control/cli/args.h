@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/cli/reach.h"
 #include "lib/err.h"
 #include "lib/str.h"
 
@@ -28,6 +29,9 @@ enum arg_id {
 	ARG_WORKDIR,
 	ARG_WORKSPACE,
 	ARG_ISOLATION,
+	ARG_EGRESS,
+	ARG_ALLOW,
+	ARG_DENY,
 	ARG_BUILD,
 	ARG_DETACH,
 	ARG_RM,
@@ -38,6 +42,7 @@ enum arg_id {
 	ARG_FORCE,
 	ARG_YES,
 	ARG_IMAGES,
+	ARG_ALL,
 	ARG_FOLLOW,
 	ARG_TAIL,
 	ARG_GRACE,
@@ -60,13 +65,16 @@ enum arg_words {
 	WORDS_BLUEPRINT,
 	WORDS_EITHER, /* instance or blueprint */
 	WORDS_RUNNING, /* instances that run */
-	WORDS_LOG, /* host, proxy, gvisor, engine, agent, instances */
+	WORDS_LOG, /* host, proxy, gateway, gvisor, engine, agent, instances */
 	WORDS_SHELL, /* bash, zsh, fish */
 	WORDS_COMMAND,
 	WORDS_COPY, /* a file here, or INSTANCE: */
 	WORDS_DIR,
 	WORDS_FILE,
 	WORDS_ISOLATION,
+	WORDS_EGRESS, /* modes and presets, by commas */
+	WORDS_MODE, /* open, balanced, locked */
+	WORDS_VERB, /* the second word of `ac policy` */
 };
 
 struct arg_option {
@@ -88,6 +96,7 @@ struct args {
 	uint64_t tail, grace_ms, interval_ms;
 	const char *gpus, *workdir, *workspace, *isolation;
 	struct strv env; /* "NAME=value", those of files too, in order */
+	struct reach reach;
 	const char *words[ARGS_WORDS_MAX];
 	size_t n_words;
 	char **cmd; /* borrowed from argv, NULL-terminated */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/cli/host.h"
+#include "control/cli/lines.h"
 #include "control/cli/progress.h"
 #include "control/shared/json.h"
 
@@ -20,35 +21,26 @@ struct build {
 	bool done;
 };
 
-/* One whole line is at the front of @line, @len bytes without its end. */
-static int ndjson_line(struct buf *line, size_t len, ndjson_fn fn, void *arg)
-{
-	struct slice s = buf_slice(line);
-	SCOPED_JSON obj = json_loadb((const char *)s.ptr, len, 0, NULL);
-	int rc = obj ? fn(arg, obj) : -EPROTO;
+struct ndjson {
+	ndjson_fn fn;
+	void *arg;
+};
 
-	buf_consume(line, len + 1);
-	return rc;
+static int ndjson_line(void *arg, const char *text, size_t len)
+{
+	const struct ndjson *n = arg;
+	SCOPED_JSON obj = json_loadb(text, len, 0, NULL);
+
+	return obj ? n->fn(n->arg, obj) : -EPROTO;
 }
 
 int ndjson_feed(struct buf *line, const char *data, size_t len, ndjson_fn fn,
 		void *arg)
 {
-	while (len > 0) {
-		const char *end = memchr(data, '\n', len);
-		size_t n = end ? (size_t)(end - data) + 1 : len;
-		int rc = 0;
+	struct ndjson n = { .fn = fn, .arg = arg };
+	int rc = lines_feed(line, data, len, ndjson_line, &n);
 
-		if (buf_append(line, data, n) < 0)
-			return -EPROTO;
-		data += n;
-		len -= n;
-		if (end)
-			rc = ndjson_line(line, buf_len(line) - 1, fn, arg);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	return rc == -EMSGSIZE ? -EPROTO : rc;
 }
 
 static int on_line(void *arg, const json_t *obj)

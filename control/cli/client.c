@@ -20,6 +20,7 @@ struct client {
 	struct http http;
 	char *sock;
 	const char *who;
+	unsigned stream_ms;
 	struct client_error last;
 };
 
@@ -61,6 +62,11 @@ void client_on_idle(struct client *c, void (*fn)(void *arg), void *arg)
 {
 	c->http.idle = fn;
 	c->http.idle_arg = arg;
+}
+
+void client_stream_limit(struct client *c, unsigned ms)
+{
+	c->stream_ms = ms;
 }
 
 const struct client_error *client_error(const struct client *c)
@@ -206,7 +212,9 @@ static int perform(struct client *c, const char *method, const char *path,
 		.method = method,
 		.path = path,
 		.body = text,
-		.timeout_ms = is_get && !a->fn ? GET_MS : 0,
+		.timeout_ms = !is_get ? 0 :
+			      a->fn   ? c->stream_ms :
+					GET_MS,
 		.fn = on_data,
 		.arg = a,
 	};

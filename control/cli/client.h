@@ -54,6 +54,10 @@ int client_stream(struct client *c, const char *method, const char *path,
 		  const json_t *body, client_data_fn fn, void *arg,
 		  struct err *err);
 
+/* The longest that a GET by client_stream() may take from then on, in ms; 0, as
+ * it is at first: no limit. */
+void client_stream_limit(struct client *c, unsigned ms);
+
 /* From then on @fn is called twice a second while a call waits for the peer;
  * NULL: no longer. */
 void client_on_idle(struct client *c, void (*fn)(void *arg), void *arg);

@@ -18,14 +18,20 @@
 /* Why acd calls itself degraded, "" when it does not. */
 static const char *trouble(const json_t *status)
 {
+	static const char *const parts[] = { "engine", "gateway" };
 	const char *why =
 		json_text(json_object_get(status, "runtime"), "reason");
+	size_t i;
 
 	if (strcmp(json_text(status, "state"), "degraded") != 0)
 		return "";
-	if (!*why)
-		why = json_text(json_object_get(status, "engine"),
-				"last_error");
+	for (i = 0; !*why && i < ARRAY_SIZE(parts); i++) {
+		const json_t *part = json_object_get(status, parts[i]);
+
+		/* One that is up again keeps what it ended of. */
+		if (strcmp(json_text(part, "state"), "up") != 0)
+			why = json_text(part, "last_error");
+	}
 	return *why ? why : "see `ac doctor`";
 }
 
@@ -220,9 +226,24 @@ static enum table_colour good_if(const char *value, const char *good)
 	return strcmp(value, good) == 0 ? TABLE_GREEN : TABLE_RED;
 }
 
+/* The engine, or the gateway. */
+static int part_row(struct table *t, const char *what, const json_t *part)
+{
+	const char *state = json_text(part, "state");
+	const char *version = json_text(part, "version");
+	const char *why = json_text(part, "last_error");
+	long long restarts = json_count(part, "restarts");
+	bool up = strcmp(state, "up") == 0;
+	SCOPED_STR text = str_printf("%s%s%s, %lld restart%s%s%s", state,
+				     *version ? " " : "", version, restarts,
+				     restarts == 1 ? "" : "s",
+				     up || !*why ? "" : ": ", up ? "" : why);
+
+	return text ? row(t, what, text, good_if(state, "up")) : -ENOMEM;
+}
+
 static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 {
-	const json_t *engine = json_object_get(s, "engine");
 	const json_t *runtime = json_object_get(s, "runtime");
 	const json_t *inst = json_object_get(s, "instances");
 	const char *state = json_text(s, "state");
@@ -230,7 +251,6 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	const char *isolation = json_text(runtime, "isolation");
 	char age[32], mem[32];
 	SCOPED_STR host = NULL;
-	SCOPED_STR eng = NULL;
 	SCOPED_STR run = NULL;
 	SCOPED_STR count = NULL;
 	int bad;
@@ -242,29 +262,23 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	str_format_size(mem, sizeof(mem),
 			(uint64_t)json_count(s, "memory_bytes"));
 	host = str_printf("%s, up %s", cli->host, age);
-	eng = str_printf("%s %s, %lld restart%s", json_text(engine, "state"),
-			 json_text(engine, "version"),
-			 json_count(engine, "restarts"),
-			 json_count(engine, "restarts") == 1 ? "" : "s");
 	run = str_printf("%s %s%s%s%s%s", json_text(runtime, "state"),
 			 isolation, *isolation ? " " : "", version,
 			 *json_text(runtime, "reason") ? ": " : "",
 			 json_text(runtime, "reason"));
 	count = str_printf("%lld running of %lld", json_count(inst, "running"),
 			   json_count(inst, "total"));
-	if (!host || !eng || !run || !count)
+	if (!host || !run || !count)
 		return -ENOMEM;
 	bad = row(t, "state", state, good_if(state, "ready"));
 	bad |= row(t, "host", host, TABLE_PLAIN);
-	bad |= row(t, "engine", eng, good_if(json_text(engine, "state"), "up"));
+	bad |= part_row(t, "engine", json_object_get(s, "engine"));
 	bad |= row(t, "runtime", run,
 		   good_if(json_text(runtime, "state"), "ok"));
 	bad |= row(t, "network",
 		   json_text(json_object_get(s, "network"), "state"),
 		   TABLE_PLAIN);
-	bad |= row(t, "gateway",
-		   json_text(json_object_get(s, "gateway"), "state"),
-		   TABLE_PLAIN);
+	bad |= part_row(t, "gateway", json_object_get(s, "gateway"));
 	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
 	bad |= row(t, "instances", count, TABLE_PLAIN);
 	bad |= row(t, "memory", mem, TABLE_PLAIN);

@@ -222,10 +222,9 @@ int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
 	return print_instances(cli, instances, err);
 }
 
-/* A call about one instance. */
-static int instance_call(struct client *c, const char *method, const char *word,
-			 const char *rest, const json_t *body, json_t **ret,
-			 struct err *err)
+int instance_call(struct client *c, const char *method, const char *word,
+		  const char *rest, const json_t *body, json_t **ret,
+		  struct err *err)
 {
 	char name[AC_NAME_MAX + 1];
 	int rc = infer_instance(word, name, err);

@@ -8,6 +8,7 @@
 
 #include "control/cli/args.h"
 #include "control/cli/cli.h"
+#include "control/cli/client.h"
 
 int cmd_ls(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_list(const struct cli *cli, const struct args *a, struct err *err);
@@ -19,6 +20,12 @@ int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_clean_all(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_destroy_all(const struct cli *cli, const struct args *a,
 		    struct err *err);
+
+/* client_call() for "/v1/instances/<name><rest>", the name as the user wrote
+ * it in @word. */
+int instance_call(struct client *c, const char *method, const char *word,
+		  const char *rest, const json_t *body, json_t **ret,
+		  struct err *err);
 
 /* How many of @list are live, or are not; their names, as far as they fit and
  * then "...", in @ret of @size bytes, 16 at least. Pure. */

@@ -3,12 +3,14 @@
  * cmd_logs.c - what the host, its engine, its runtime and its agents wrote
  *
  * Bytes go out as they are: an agent's log is what it wrote to its terminal.
+ * But for the gateway's: that is put into words, and escaped.
  */
 #include "control/cli/cmd_logs.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "control/cli/gatelog.h"
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/infer.h"
@@ -18,7 +20,7 @@
 #define FILE_MAX (16u * 1024 * 1024)
 #define TAIL_DEFAULT 100u
 
-static const char *const parts[] = { "host", "proxy", "gvisor", "engine" };
+static const char *const parts[] = { "host", "gateway", "gvisor", "engine" };
 
 static bool is_part(const char *word)
 {
@@ -115,10 +117,62 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 	return client_stream(c, "GET", path, NULL, to_stdout, err, err);
 }
 
+struct proxy_log {
+	const struct cli *cli;
+	bool follow;
+};
+
+static int on_proxy(void *arg, const json_t *line, const char *raw, size_t len)
+{
+	const struct proxy_log *l = arg;
+	char text[GATELOG_TEXT_MAX], when[GATELOG_TIME_MAX];
+
+	if (l->cli->json)
+		printf("%.*s\n", (int)len, raw);
+	else if (line)
+		/* No log has a line of the first day of 1970. */
+		printf("%-19s %s\n", gatelog_time(when, gatelog_ms(line), 0),
+		       gatelog_text(text, line));
+	else
+		printf("? %s\n", str_escape(text, sizeof(text), raw, len));
+	if (l->follow ? fflush(stdout) == EOF : ferror(stdout))
+		return -EPIPE;
+	return 0;
+}
+
+/* What the gateway let through and blocked, of one instance or of all. */
+static int proxy_logs(const struct cli *cli, const struct args *a,
+		      struct err *err)
+{
+	struct proxy_log l = { .cli = cli, .follow = args_has(a, ARG_FOLLOW) };
+	struct gatelog_query q = {
+		.tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_DEFAULT,
+		.follow = l.follow,
+	};
+	char name[AC_NAME_MAX + 1];
+	int rc = 0;
+
+	if (a->n_words == 2) {
+		rc = infer_instance(a->words[1], name, err);
+		q.name = name;
+	}
+	if (rc == 0)
+		rc = gatelog_read(cli, &q, on_proxy, &l, err);
+	if (rc == -EPIPE && err->code == 0)
+		return cli_stdout_failed(err);
+	return rc;
+}
+
 int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
 {
 	const char *first = a->words[0];
 
+	if (strcmp(first, "proxy") == 0)
+		return proxy_logs(cli, a, err);
+	if (cli->json)
+		return err_set(err, -EINVAL,
+			       "--json is for `ac logs proxy`: the others are "
+			       "text");
 	if (strcmp(first, "agent") == 0 && a->n_words == 2)
 		return agent_logs(cli, a, a->words[1], err);
 	if (a->n_words == 2)
@@ -126,9 +180,6 @@ int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
 			       a->words[1]);
 	if (strcmp(first, "agent") == 0)
 		return err_set(err, -EINVAL, "whose log? `ac logs agent NAME`");
-	if (strcmp(first, "proxy") == 0)
-		return err_set(err, -ENOENT,
-			       "there is no gateway yet, so it has no log");
 	if (is_part(first))
 		return part_logs(cli, a, first, err);
 	return agent_logs(cli, a, first, err);

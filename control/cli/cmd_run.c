@@ -10,6 +10,7 @@
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
+#include "control/cli/policy_log.h"
 #include "control/shared/json.h"
 
 /* Which instance of which blueprint is meant; *ret_running: it runs now. */
@@ -87,6 +88,7 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 	if (a->env.n > 0)
 		bad |= json_object_set_new(body, "env",
 					   jsonx_from_strv(&a->env));
+	bad |= reach_put(body, &a->reach);
 	if (ws) {
 		bad |= set_text(body, "workspace", ws->path);
 		bad |= json_object_set_new(body, "workspace_ro",
@@ -147,6 +149,7 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 		    struct err *err)
 {
 	SCOPED_JSON body = NULL;
+	uint64_t since = denials_now_ms();
 	int rc = create(l, a, err);
 
 	if (rc == 0 && args_has(a, ARG_BUILD))
@@ -158,7 +161,10 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 	if (!body || set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0))
 		return err_nomem(err);
-	return launch_go(l, body, err);
+	rc = launch_go(l, body, err);
+	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
+		denials_tell(l->cli, l->client, l->name, since, rc != 0);
+	return rc;
 }
 
 static int run_exec(struct launch *l, const struct args *a, bool shell,
@@ -228,6 +234,11 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 		say_info(cli,
 			 "%s runs already, so it keeps its limits and "
 			 "its workspace",
+			 l.name);
+	if (reach_is_given(&a->reach))
+		say_info(cli,
+			 "%s runs already: `ac policy` changes what it may "
+			 "reach",
 			 l.name);
 	return run_exec(&l, a, true, err);
 }

@@ -22,12 +22,20 @@ struct command {
 	/* Exit code, or a negative errno and @err. */
 	int (*run)(const struct cli *cli, const struct args *a,
 		   struct err *err);
+	/* Instead of run: commands of two words that begin with this one. They
+	 * have its group and no alias, and end with a NULL name. */
+	const struct command *verbs;
 };
 
 extern const struct command commands[]; /* ends with a NULL name */
+extern const struct command policy_verbs[]; /* commands_policy.c */
 
 /* By name or alias, hidden ones too; NULL: there is none. */
 const struct command *command_find(const char *name);
+
+/* The one of @cmd's verbs whose second word is @word; NULL: none is, or it has
+ * none. */
+const struct command *command_verb(const struct command *cmd, const char *word);
 
 /* The command that @name may be a slip of; NULL: none is near. */
 const char *command_guess(const char *name);

@@ -38,7 +38,7 @@ static enum arg_words kind_after(const struct command *cmd, char *const *words,
 		*ret_options = options;
 		return WORDS_NONE;
 	}
-	if (seen >= cmd->rules.words_max)
+	if (!cmd->verbs && seen >= cmd->rules.words_max)
 		return WORDS_NONE;
 	return cmd->complete[seen < 1 ? 0 : 1];
 }
@@ -52,6 +52,11 @@ enum arg_words complete_kind(char *const *words, size_t n,
 	if (n == 1)
 		return WORDS_COMMAND;
 	cmd = command_find(words[0]);
+	if (cmd && cmd->verbs && n > 2) {
+		cmd = command_verb(cmd, words[1]);
+		words++;
+		n--;
+	}
 	return cmd ? kind_after(cmd, words, n, ret_options) : WORDS_NONE;
 }
 
@@ -141,11 +146,47 @@ static int offer_blueprints(struct strv *out, const char *prefix,
 	return rc;
 }
 
+static int offer_verbs(struct strv *out, const char *prefix)
+{
+	const struct command *v;
+	int rc = 0;
+
+	for (v = policy_verbs; rc >= 0 && v->name; v++)
+		rc = offer(out, prefix, strchr(v->name, ' ') + 1, v->summary);
+	return rc;
+}
+
+/* One more entry of a list by commas, behind those that are there. */
+static int offer_egress(struct strv *out, const char *prefix,
+			const json_t *presets)
+{
+	const char *comma = strrchr(prefix, ',');
+	int head = comma ? (int)(comma - prefix) + 1 : 0;
+	size_t i, n = json_array_size(presets);
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < REACH_MODES + n; i++) {
+		const json_t *p =
+			i < REACH_MODES ?
+				NULL :
+				json_array_get(presets, i - REACH_MODES);
+		SCOPED_STR word =
+			str_printf("%.*s%s", head, prefix,
+				   p ? json_text(p, "name") : reach_modes[i]);
+
+		if (!word)
+			return -ENOMEM;
+		rc = offer(out, prefix, word,
+			   p ? json_text(p, "description") : "mode");
+	}
+	return rc;
+}
+
 static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		      const struct complete_facts *f)
 {
-	static const char *const parts[] = { "host", "proxy", "gvisor",
-					     "engine", "agent" };
+	static const char *const parts[] = { "host",   "proxy",  "gateway",
+					     "gvisor", "engine", "agent" };
 	static const char *const shells[] = { "bash", "zsh", "fish" };
 	static const char *const isolations[] = { "runsc", "crun" };
 	int rc = 0;
@@ -179,6 +220,12 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	case WORDS_ISOLATION:
 		return offer_list(out, prefix, isolations,
 				  ARRAY_SIZE(isolations));
+	case WORDS_MODE:
+		return offer_list(out, prefix, reach_modes, REACH_MODES);
+	case WORDS_VERB:
+		return offer_verbs(out, prefix);
+	case WORDS_EGRESS:
+		return offer_egress(out, prefix, f->presets);
 	case WORDS_DIR:
 		return strv_push(out, ":dir");
 	case WORDS_FILE:
@@ -205,9 +252,11 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	SCOPED_JSON instances = NULL;
 	SCOPED_JSON blueprints = NULL;
-	struct complete_facts facts = { NULL, NULL };
+	SCOPED_JSON presets = NULL;
+	struct complete_facts facts = { NULL, NULL, NULL };
 	struct strv out = { 0 };
 	struct err ignored = { 0 };
+	uint64_t options;
 	size_t i;
 
 	if (!c || a->n_cmd == 0)
@@ -219,6 +268,10 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 		facts.instances = json_object_get(instances, "instances");
 		facts.blueprints = json_object_get(blueprints, "blueprints");
 	}
+	if (complete_kind(a->cmd, a->n_cmd, &options) == WORDS_EGRESS &&
+	    client_call(c, "GET", "/v1/policy/presets", NULL, &presets,
+			&ignored) == 0)
+		facts.presets = json_object_get(presets, "presets");
 	if (complete_words(a->cmd, a->n_cmd, &facts, &out) >= 0)
 		for (i = 0; i < out.n; i++)
 			puts(out.v[i]);

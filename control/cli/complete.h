@@ -15,9 +15,9 @@
 #include "control/cli/args.h"
 #include "control/cli/cli.h"
 
-/* What acd knows; both may be NULL. */
+/* What acd knows; each may be NULL. */
 struct complete_facts {
-	const json_t *instances, *blueprints;
+	const json_t *instances, *blueprints, *presets;
 };
 
 /* Which kind of word the last of @words (n > 0) is; *ret_options: it begins

@@ -43,6 +43,16 @@ static void help_option(FILE *out, const struct arg_option *o)
 		fprintf(out, "  %-26s %s\n", left, o->help);
 }
 
+static void help_verbs(FILE *out, const struct command *cmd)
+{
+	const struct command *v;
+
+	if (cmd->verbs)
+		fputs("\nCommands:\n", out);
+	for (v = cmd->verbs; v && v->name; v++)
+		fprintf(out, "  %-14s %s\n", v->name, v->summary);
+}
+
 void help_command(FILE *out, const struct command *cmd)
 {
 	uint64_t options = cmd->rules.options | ARG_BIT(ARG_HELP);
@@ -54,6 +64,7 @@ void help_command(FILE *out, const struct command *cmd)
 		fprintf(out, "Also called `ac %s`.\n", cmd->alias);
 	if (cmd->more)
 		fprintf(out, "\n%s\n", cmd->more);
+	help_verbs(out, cmd);
 	fputs("\nOptions:\n", out);
 	for (i = 0; i < ARG_MAX; i++)
 		if (options & ARG_BIT(i))
@@ -70,11 +81,14 @@ int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
 		return 0;
 	}
 	cmd = command_find(a->words[0]);
+	if (cmd && a->n_words > 1)
+		cmd = command_verb(cmd, a->words[1]);
 	if (!cmd)
 		return err_set(err, -EINVAL,
-			       "there is no command '%s'; `ac "
+			       "there is no command '%s%s%s'; `ac "
 			       "help` lists all",
-			       a->words[0]);
+			       a->words[0], a->n_words > 1 ? " " : "",
+			       a->n_words > 1 ? a->words[1] : "");
 	help_command(stdout, cmd);
 	return 0;
 }

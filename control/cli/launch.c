@@ -175,7 +175,8 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 		asking->workspace = true;
 		return bring_workspace(l, err);
 	}
-	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)
+	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0 ||
+	    strcmp(code, "gateway_down") == 0)
 		return await_engine(l, asking->since, err);
 	if (strcmp(code, "already_running") == 0)
 		return err_set(err, -EALREADY,
@@ -184,6 +185,19 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 			       "attach %s` joins it",
 			       l->name, l->name, l->name);
 	return err->code;
+}
+
+/* To those who stay acd says it itself. */
+static void tell_open(const struct launch *l, const json_t *rec)
+{
+	const json_t *egress = json_object_get(rec, "egress");
+
+	if (strcmp(json_text(egress, "mode"), "open") == 0)
+		say_info(l->cli,
+			 "egress open: it reaches every host that is not "
+			 "denied, and all of that is written down; `ac policy "
+			 "learn %s` makes a policy of it",
+			 l->name);
 }
 
 static int start_detached(struct launch *l, const char *path,
@@ -196,6 +210,7 @@ static int start_detached(struct launch *l, const char *path,
 	*ce = *client_error(l->client);
 	if (rc < 0)
 		return rc;
+	tell_open(l, rec);
 	if (l->cli->json)
 		return cli_print_json(rec, false, err);
 	/* The name is the result, and that --quiet keeps. */
@@ -277,6 +292,7 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	rc = pump_run(&opts, &res, err);
 	if (rc < 0)
 		return rc;
+	l->ended = res.end == PUMP_EXIT;
 	tell_end(l, &res);
 	if (l->cli->json)
 		print_result(l, &res);

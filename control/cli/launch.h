@@ -30,6 +30,8 @@ struct launch {
 	void (*on_stdin)(void *arg, size_t len); /* as in pump.h */
 	void *arg;
 	int in; /* instead of our stdin when use_stdin */
+	/* Of launch_go(): it ended while we were there. */
+	bool ended;
 };
 
 /* Fills tty, use_stdin, in from the options and what our stdio is. */

@@ -93,6 +93,19 @@ static const struct row rows[] = {
 	  0,
 	  "/no/such/file" },
 	{ { "x", "--detach=yes" }, -EINVAL, 0, 1, 0, "no value" },
+	{ { "x", "--egress", "locked", "--allow=a.example" },
+	  0,
+	  O(EGRESS) | O(ALLOW),
+	  1,
+	  0,
+	  NULL },
+	{ { "x", "--egress=open", "--egress=locked" },
+	  -EINVAL,
+	  O(EGRESS),
+	  1,
+	  0,
+	  "both" },
+	{ { "x", "--deny", "a/b" }, -EINVAL, O(DENY), 1, 0, "path" },
 	{ { "x", "--workspace", "" }, 0, O(WORKSPACE), 1, 0, NULL },
 	{ { "x", "-tT" }, -EINVAL, O(TTY) | O(NO_TTY), 1, 0, "exclude" },
 	{ { "x", "--=1" }, -EINVAL, 0, 1, 0, "unknown" },
@@ -198,26 +211,44 @@ static void test_env_file(void)
 	unlink(path);
 }
 
+static bool letters_differ(const struct command *c)
+{
+	size_t i, k;
+	bool differ = true;
+
+	for (i = 0; i < ARG_MAX; i++)
+		for (k = i + 1; k < ARG_MAX; k++)
+			if ((c->rules.options & ARG_BIT(i)) &&
+			    (c->rules.options & ARG_BIT(k)) &&
+			    arg_options[i].letter &&
+			    arg_options[i].letter == arg_options[k].letter)
+				differ = false;
+	return differ;
+}
+
 /* The table itself: what would be wrong for every user. */
 static void test_table(void)
 {
 	const struct command *c;
-	size_t i, k;
+	size_t i;
 	bool letters = true, named = true;
 
 	for (c = commands; c->name; c++) {
-		named = named && c->run && c->words && c->summary &&
-			command_find(c->name) == c &&
+		const struct command *v;
+
+		named = named && !c->run == !!c->verbs && c->words &&
+			c->summary && command_find(c->name) == c &&
 			(!c->alias || command_find(c->alias) == c) &&
 			c->rules.words_min <= c->rules.words_max;
-		for (i = 0; i < ARG_MAX; i++)
-			for (k = i + 1; k < ARG_MAX; k++)
-				if ((c->rules.options & ARG_BIT(i)) &&
-				    (c->rules.options & ARG_BIT(k)) &&
-				    arg_options[i].letter &&
-				    arg_options[i].letter ==
-					    arg_options[k].letter)
-					letters = false;
+		letters = letters && letters_differ(c);
+		for (v = c->verbs; v && v->name; v++) {
+			named = named && v->run && v->words && v->summary &&
+				str_starts(v->name, c->name) &&
+				command_verb(c, strchr(v->name, ' ') + 1) ==
+					v &&
+				v->rules.words_min <= v->rules.words_max;
+			letters = letters && letters_differ(v);
+		}
 	}
 	ok(named, "every command can be found and run");
 	ok(letters, "no letter means two options of one command");

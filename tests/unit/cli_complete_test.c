@@ -33,7 +33,20 @@ static const struct {
 	{ { "destroy", "base" }, "base_session" },
 	{ { "rm", "base" }, "base_session" },
 	{ { "build", "" }, "base claude" },
-	{ { "logs", "" }, "host proxy gvisor engine agent work base_session" },
+	{ { "run", "--egress", "" }, "open balanced locked github packages" },
+	{ { "run", "--egress", "locked,g" }, "locked,github" },
+	{ { "run", "--allow", "x" }, "" },
+	{ { "pol" }, "policy" },
+	{ { "policy", "l" }, "log learn lint" },
+	{ { "policy", "allow", "" }, "work base_session" },
+	{ { "policy", "allow", "work", "" }, "" },
+	{ { "policy", "mode", "work", "l" }, "locked" },
+	{ { "policy", "log", "--fo" }, "--follow" },
+	{ { "policy", "lint", "" }, ":file" },
+	{ { "policy", "nonsense", "" }, "" },
+	{ { "logs", "proxy", "w" }, "work" },
+	{ { "logs", "" },
+	  "host proxy gateway gvisor engine agent work base_session" },
 	{ { "logs", "agent", "" }, "work base_session" },
 	{ { "logs", "--fo" }, "--follow" },
 	{ { "cp", "w" }, ":file work:" },
@@ -78,8 +91,10 @@ int main(void)
 					  "base_session", "state", "stopped");
 	SCOPED_JSON blueprints =
 		json_pack("[{s:s}, {s:s}]", "name", "base", "name", "claude");
-	const struct complete_facts facts = { instances, blueprints };
-	const struct complete_facts none = { NULL, NULL };
+	SCOPED_JSON presets = json_pack("[{s:s}, {s:s}]", "name", "github",
+					"name", "packages");
+	const struct complete_facts facts = { instances, blueprints, presets };
+	const struct complete_facts none = { NULL, NULL, NULL };
 	char run[] = "run", empty[] = "";
 	char *const words[] = { run, empty };
 	struct strv out = { 0 };

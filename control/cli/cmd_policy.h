@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cmd_policy.h - what instances may reach: `ac policy …`, `ac metrics`
+ */
+#ifndef CONTROL_CLI_CMD_POLICY_H
+#define CONTROL_CLI_CMD_POLICY_H
+
+#include "control/cli/args.h"
+#include "control/cli/cli.h"
+
+#define CLI_EXIT_DENIED 3 /* `ac policy check`: it would be blocked */
+
+/* policy_show.c */
+int cmd_policy_show(const struct cli *cli, const struct args *a,
+		    struct err *err);
+int cmd_policy_presets(const struct cli *cli, const struct args *a,
+		       struct err *err);
+/* policy_log.c */
+int cmd_policy_log(const struct cli *cli, const struct args *a,
+		   struct err *err);
+/* cmd_policy.c */
+int cmd_policy_check(const struct cli *cli, const struct args *a,
+		     struct err *err);
+int cmd_policy_allow(const struct cli *cli, const struct args *a,
+		     struct err *err);
+int cmd_policy_deny(const struct cli *cli, const struct args *a,
+		    struct err *err);
+int cmd_policy_mode(const struct cli *cli, const struct args *a,
+		    struct err *err);
+int cmd_policy_reset(const struct cli *cli, const struct args *a,
+		     struct err *err);
+int cmd_policy_lint(const struct cli *cli, const struct args *a,
+		    struct err *err);
+int cmd_policy_learn(const struct cli *cli, const struct args *a,
+		     struct err *err);
+int cmd_policy_reload(const struct cli *cli, const struct args *a,
+		      struct err *err);
+int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * commands_policy.c - the commands behind `ac policy`
+ */
+#include "control/cli/commands.h"
+
+#include "control/cli/cmd_policy.h"
+
+#define O(name) ARG_BIT(ARG_##name)
+#define O_TALK (O(JSON) | O(QUIET))
+#define MANY ARGS_WORDS_MAX
+
+static const char hosts_help[] =
+	"HOST is a name, .NAME for all below it, +NAME for both, or an "
+	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
+	"neither TLS nor HTTP.";
+
+const struct command policy_verbs[] = {
+	{ .name = "policy show",
+	  .words = "NAME",
+	  .summary = "Show what an instance may reach, rule by rule",
+	  .rules = { O_TALK, 1, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_show },
+	{ .name = "policy check",
+	  .words = "NAME URL",
+	  .summary = "Would it reach this, and why; 3 when it would not",
+	  .more = "URL is https://…, http://…, tcp://HOST:PORT or HOST[:PORT]. "
+		  "Nothing is connected\nto; what a name resolves to is "
+		  "judged when it is.",
+	  .rules = { O_TALK, 2, 2, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_check },
+	{ .name = "policy log",
+	  .words = "[NAME]",
+	  .summary = "Show what was blocked, and what would allow it",
+	  .rules = { O(FOLLOW) | O(TAIL) | O(ALL) | O_TALK, 0, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_log },
+	{ .name = "policy allow",
+	  .words = "NAME HOST[:PORT]...",
+	  .summary = "Let an instance reach hosts, at once if it runs",
+	  .more = hosts_help,
+	  .rules = { O_TALK, 2, MANY, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_allow },
+	{ .name = "policy deny",
+	  .words = "NAME HOST...",
+	  .summary = "Keep an instance from hosts, whatever else allows them",
+	  .more = hosts_help,
+	  .rules = { O_TALK, 2, MANY, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_deny },
+	{ .name = "policy mode",
+	  .words = "NAME open|balanced|locked",
+	  .summary = "Change what holds for hosts that nobody named",
+	  .more = "locked:   what was allowed by name, and no preset of the "
+		  "blueprint\nbalanced: also the blueprint's presets and the "
+		  "package registries\nopen:     every host that is not "
+		  "denied; all of it is written down",
+	  .rules = { O_TALK, 2, 2, false },
+	  .complete = { WORDS_INSTANCE, WORDS_MODE },
+	  .run = cmd_policy_mode },
+	{ .name = "policy reset",
+	  .words = "NAME",
+	  .summary = "Forget what was allowed and denied for an instance",
+	  .rules = { O_TALK, 1, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_reset },
+	{ .name = "policy presets",
+	  .words = "",
+	  .summary = "List the presets there are",
+	  .rules = { O_TALK, 0, 0, false },
+	  .run = cmd_policy_presets },
+	{ .name = "policy learn",
+	  .words = "NAME",
+	  .summary = "Print a policy of what an instance reached when open",
+	  .rules = { O(QUIET), 1, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_learn },
+	{ .name = "policy lint",
+	  .words = "[FILE|-]",
+	  .summary = "Check a policy file, or what is loaded; 1 on errors",
+	  .rules = { O_TALK, 0, 1, false },
+	  .complete = { WORDS_FILE },
+	  .run = cmd_policy_lint },
+	{ .name = "policy reload",
+	  .words = "",
+	  .summary = "Read the policy files again; 1 when they are refused",
+	  .rules = { O_TALK, 0, 0, false },
+	  .run = cmd_policy_reload },
+	{ .name = NULL },
+};

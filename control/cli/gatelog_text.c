@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gatelog_text.c - a line of the gateway's audit in words
+ */
+#include "control/cli/gatelog.h"
+
+#include <string.h>
+
+#include "lib/str.h"
+#include "ottergate/reason.h"
+
+static bool is(const json_t *line, const char *key, const char *value)
+{
+	return strcmp(json_text(line, key), value) == 0;
+}
+
+/* The policy had nothing against it. */
+static bool is_failure(const json_t *line)
+{
+	static const char *const codes[] = { "no-address", "dns-failed",
+					     "connect-failed",
+					     "connect-timeout",
+					     "upstream-proxy" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++)
+		if (is(line, "reason", codes[i]))
+			return true;
+	return false;
+}
+
+enum gatelog_kind gatelog_kind(const json_t *line)
+{
+	if (is(line, "event", "deny") || is(line, "event", "limit"))
+		return is_failure(line) ? GATELOG_FAILED : GATELOG_BLOCKED;
+	if (!is(line, "event", "allow"))
+		return GATELOG_OTHER;
+	return json_is_true(json_object_get(line, "observed")) ?
+		       GATELOG_OBSERVED :
+		       GATELOG_ALLOWED;
+}
+
+/* The name, or the address that was meant when there is none. */
+char *gatelog_target(char out[GATELOG_TARGET_MAX], const json_t *line)
+{
+	const char *host = json_text(line, "name");
+	long long port = json_count(line, "port");
+	char clean[GATELOG_TARGET_MAX - 16], colon[16] = "";
+	bool bare;
+
+	if (!*host)
+		host = json_text(line, "original");
+	str_escape(clean, sizeof(clean), host, strlen(host));
+	if (port > 0 && port <= 65535 && *host)
+		snprintf(colon, sizeof(colon), ":%d", (int)port);
+	bare = !*colon || !strchr(host, ':');
+	snprintf(out, GATELOG_TARGET_MAX, "%s%s%s%s", bare ? "" : "[",
+		 *host ? clean : "?", bare ? "" : "]", colon);
+	return out;
+}
+
+uint64_t gatelog_ms(const json_t *line)
+{
+	struct tm tm = { 0 };
+	const char *rest =
+		strptime(json_text(line, "time"), "%Y-%m-%dT%H:%M:%S", &tm);
+	uint64_t ms = 0;
+	time_t t;
+
+	if (!rest)
+		return 0;
+	t = timegm(&tm);
+	if (t < 0)
+		return 0;
+	if (*rest == '.') {
+		SCOPED_STR digits = strndup(rest + 1, 3);
+
+		if (!digits || str_parse_u64(digits, 0, 999, &ms) < 0)
+			ms = 0;
+	}
+	return (uint64_t)t * 1000 + ms;
+}
+
+char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now)
+{
+	time_t t = (time_t)(ms / 1000);
+	struct tm then = { 0 }, today = { 0 };
+	bool same;
+
+	snprintf(out, GATELOG_TIME_MAX, "?");
+	if (ms == 0 || !localtime_r(&t, &then) || !localtime_r(&now, &today))
+		return out;
+	same = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+	if (!strftime(out, GATELOG_TIME_MAX, same ? "%T" : "%F %T", &then))
+		snprintf(out, GATELOG_TIME_MAX, "?");
+	return out;
+}
+
+/* Rules are about names; a built-in denial yields to none of them. */
+bool gatelog_may_be_allowed(const json_t *line)
+{
+	return *json_text(line, "name") && json_count(line, "port") > 0 &&
+	       (is(line, "reason", "not-allowed") ||
+		is(line, "reason", "port") || is(line, "reason", "observed"));
+}
+
+const char *gatelog_reason(const char *code)
+{
+#define WORDS(id, word, text) { word, text },
+	static const struct {
+		const char *code, *text;
+	} reasons[] = { REASON_TABLE(WORDS) };
+#undef WORDS
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++)
+		if (strcmp(code, reasons[i].code) == 0)
+			return reasons[i].text;
+	return "";
+}
+
+/* Behind the target: which rule, or why not. */
+static void put_why(char *out, size_t size, const json_t *line)
+{
+	const char *code = json_text(line, "reason");
+	const char *rule = json_text(line, "rule");
+	const char *text = gatelog_reason(code);
+	char word[64], id[80];
+
+	str_escape(word, sizeof(word), code, strlen(code));
+	str_escape(id, sizeof(id), rule, strlen(rule));
+	if (*id && (strcmp(code, "allowed") == 0 || !*code))
+		snprintf(out, size, "rule %s", id);
+	else
+		snprintf(out, size, "%s%s%s%s%s%s", word, *text ? ": " : "",
+			 text, *id ? " (rule " : "", id, *id ? ")" : "");
+}
+
+static void put_bytes(char *out, size_t size, const json_t *line)
+{
+	char up[32], down[32];
+
+	str_format_size(up, sizeof(up), (uint64_t)json_count(line, "up"));
+	str_format_size(down, sizeof(down), (uint64_t)json_count(line, "down"));
+	snprintf(out, size, "%s sent, %s received", up, down);
+}
+
+/* What such a line has beside what every line has. */
+static void put_note(char *out, size_t size, const json_t *line)
+{
+	static const char *const common[] = { "time", "event", "agent", "prev",
+					      "hash" };
+	json_t *rest = json_copy((json_t *)(uintptr_t)line);
+	SCOPED_STR text = NULL;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(common); i++)
+		json_object_del(rest, common[i]);
+	text = rest ? json_dumps(rest, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+	json_decref(rest);
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+char *gatelog_text(char out[GATELOG_TEXT_MAX], const json_t *line)
+{
+	char agent[72], event[24], path[24], target[GATELOG_TARGET_MAX];
+	char more[GATELOG_TEXT_MAX - 512];
+	const char *text = json_text(line, "agent");
+
+	str_escape(agent, sizeof(agent), *text ? text : "-",
+		   *text ? strlen(text) : 1);
+	text = json_text(line, "event");
+	str_escape(event, sizeof(event), text, strlen(text));
+	text = json_text(line, "path");
+	str_escape(path, sizeof(path), *text ? text : "-",
+		   *text ? strlen(text) : 1);
+	if (strcmp(event, "policy") == 0) {
+		put_note(more, sizeof(more), line);
+		snprintf(out, GATELOG_TEXT_MAX, "%-12s %-6s %s", agent, event,
+			 more);
+		return out;
+	}
+	if (strcmp(event, "close") == 0)
+		put_bytes(more, sizeof(more), line);
+	else
+		put_why(more, sizeof(more), line);
+	snprintf(out, GATELOG_TEXT_MAX, "%-12s %-6s %-7s %s  %s", agent, event,
+		 path, gatelog_target(target, line), more);
+	return out;
+}

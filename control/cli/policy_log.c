@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy_log.c - what the gateway blocked, counted
+ */
+#include "control/cli/policy_log.h"
+
+#include <string.h>
+
+#include "control/cli/cmd_policy.h"
+#include "control/cli/infer.h"
+#include "control/shared/json.h"
+#include "lib/buf.h"
+#include "lib/str.h"
+
+#define ROWS_MAX 512u /* kept apart; the rest is only counted */
+#define TAIL_ALL 100000u /* lines that are counted */
+#define TAIL_FOLLOW 100u
+#define TELL_TAIL 64u
+#define TELL_WAIT_MS 25u /* the gateway writes in batches of 20 ms */
+#define TELL_NAMES 3u
+#define TELL_MS 1000u /* the run is over: nobody waits for an acd that hangs */
+
+struct row {
+	json_t *line; /* the last one of them */
+	unsigned long count;
+	uint64_t order; /* of the last one */
+};
+
+struct denials {
+	struct row rows[ROWS_MAX];
+	size_t n;
+	unsigned long rest; /* blocked or not, for which there was no row */
+	uint64_t order;
+};
+
+struct denials *denials_new(void)
+{
+	return calloc(1, sizeof(struct denials));
+}
+
+void denials_free(struct denials *d)
+{
+	size_t i;
+
+	for (i = 0; d && i < d->n; i++)
+		json_decref(d->rows[i].line);
+	free(d);
+}
+
+static bool is_same(const json_t *a, const json_t *b)
+{
+	static const char *const texts[] = { "agent", "name", "reason",
+					     "rule" };
+	size_t i;
+
+	if (json_count(a, "port") != json_count(b, "port") ||
+	    gatelog_kind(a) != gatelog_kind(b))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		if (strcmp(json_text(a, texts[i]), json_text(b, texts[i])) != 0)
+			return false;
+	/* Without a name it is the address that tells them apart. */
+	return *json_text(a, "name") ||
+	       strcmp(json_text(a, "original"), json_text(b, "original")) == 0;
+}
+
+int denials_add(struct denials *d, const json_t *line)
+{
+	json_t *kept = json_copy((json_t *)(uintptr_t)line);
+	size_t i;
+
+	if (!kept)
+		return -ENOMEM;
+	for (i = 0; i < d->n && !is_same(d->rows[i].line, line); i++)
+		;
+	if (i == ROWS_MAX) {
+		d->rest++;
+		json_decref(kept);
+		return 0;
+	}
+	if (i == d->n)
+		d->n++;
+	json_decref(d->rows[i].line);
+	d->rows[i].line = kept;
+	d->rows[i].count++;
+	d->rows[i].order = d->order++;
+	return 0;
+}
+
+/* ---- words ---- */
+
+static const char *verdict_word(const json_t *line)
+{
+	switch (gatelog_kind(line)) {
+	case GATELOG_BLOCKED:
+		return "blocked";
+	case GATELOG_FAILED:
+		return "failed";
+	case GATELOG_OBSERVED:
+		return "let through";
+	default:
+		return "allowed";
+	}
+}
+
+/* In the brackets: the reason's code, which is what `check` says too, and
+ * its meaning where no rule would help. */
+static void put_reason(char *out, size_t size, const json_t *line)
+{
+	const char *code = json_text(line, "reason");
+	const char *rule = json_text(line, "rule");
+	const char *text = gatelog_reason(code);
+	bool told = gatelog_may_be_allowed(line) || !*text;
+	char word[64], id[80];
+
+	str_escape(word, sizeof(word), code, strlen(code));
+	str_escape(id, sizeof(id), rule, strlen(rule));
+	if (gatelog_kind(line) == GATELOG_ALLOWED)
+		snprintf(out, size, "rule %s", id);
+	else
+		snprintf(out, size, "%s%s%s%s%s", word, told ? "" : ": ",
+			 told ? "" : text, *id ? "; rule " : "", id);
+}
+
+int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
+		 time_t now)
+{
+	char target[GATELOG_TARGET_MAX], when[GATELOG_TIME_MAX], reason[256];
+	char name[80], times[32] = "";
+	const char *who = json_text(line, "agent");
+
+	str_escape(name, sizeof(name), who, strlen(who));
+	gatelog_target(target, line);
+	gatelog_time(when, gatelog_ms(line), now);
+	put_reason(reason, sizeof(reason), line);
+	if (count)
+		snprintf(times, sizeof(times), "%lu× ", count);
+	else
+		fprintf(out, "%s ", when);
+	fprintf(out, "%s%s%s%s: %s (%s)", agent ? name : "", agent ? ": " : "",
+		times, verdict_word(line), target, reason);
+	if (count)
+		fprintf(out, " last %s", when);
+	if (gatelog_may_be_allowed(line))
+		fprintf(out, "; allow it with: ac policy allow %s %s", name,
+			target);
+	fputc('\n', out);
+	return ferror(out) ? -EIO : 0;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+int denials_print(struct denials *d, FILE *out, bool agents, time_t now)
+{
+	size_t i;
+	int rc = 0;
+
+	qsort(d->rows, d->n, sizeof(d->rows[0]), by_order);
+	for (i = 0; rc == 0 && i < d->n; i++)
+		rc = denial_print(out, d->rows[i].line, d->rows[i].count,
+				  agents, now);
+	if (rc == 0 && d->rest)
+		fprintf(out, "and %lu more, to other names: ac logs proxy\n",
+			d->rest);
+	return rc;
+}
+
+/* ---- ac policy log ---- */
+
+struct log {
+	const struct cli *cli;
+	struct denials *denials; /* NULL: print each as it comes */
+	bool all, agents;
+};
+
+static bool is_wanted(const struct log *l, const json_t *line)
+{
+	enum gatelog_kind kind = gatelog_kind(line);
+
+	return kind == GATELOG_BLOCKED || kind == GATELOG_FAILED ||
+	       (l->all && kind != GATELOG_OTHER);
+}
+
+static int on_line(void *arg, const json_t *line, const char *raw, size_t len)
+{
+	const struct log *l = arg;
+	int rc = 0;
+
+	if (!line || !is_wanted(l, line))
+		return 0;
+	if (l->cli->json)
+		printf("%.*s\n", (int)len, raw);
+	else if (l->denials)
+		rc = denials_add(l->denials, line);
+	else
+		rc = denial_print(stdout, line, 0, l->agents, time(NULL));
+	if (rc == 0 && !l->denials && fflush(stdout) == EOF)
+		rc = -errno;
+	return rc;
+}
+
+int cmd_policy_log(const struct cli *cli, const struct args *a, struct err *err)
+{
+	bool follow = args_has(a, ARG_FOLLOW);
+	SCOPED_DENIALS d = NULL;
+	char name[AC_NAME_MAX + 1];
+	struct gatelog_query q = { .follow = follow };
+	struct log l = { .cli = cli,
+			 .all = args_has(a, ARG_ALL),
+			 .agents = a->n_words == 0 };
+	int rc = a->n_words ? infer_instance(a->words[0], name, err) : 0;
+
+	if (rc < 0)
+		return rc;
+	if (a->n_words)
+		q.name = name;
+	q.tail = args_has(a, ARG_TAIL) ? a->tail :
+		 follow                ? TAIL_FOLLOW :
+					 TAIL_ALL;
+	if (!follow && !cli->json) {
+		d = l.denials = denials_new();
+		if (!d)
+			return err_nomem(err);
+	}
+	rc = gatelog_read(cli, &q, on_line, &l, err);
+	if (rc == 0 && d)
+		rc = denials_print(d, stdout, l.agents, time(NULL));
+	if (rc == 0 && d && d->n == 0)
+		say_info(cli, "nothing was blocked");
+	if (rc < 0 && err->code == 0)
+		err_set(err, rc, "cannot print the log: %s", err_text(rc));
+	return rc;
+}
+
+/* ---- after a run ---- */
+
+uint64_t denials_now_ms(void)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+struct told {
+	uint64_t since_ms;
+	unsigned blocked, lines;
+	unsigned n; /* names that are in @names */
+	bool more; /* others than those */
+	char names[TELL_NAMES][GATELOG_TARGET_MAX];
+};
+
+static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
+{
+	char target[GATELOG_TARGET_MAX];
+	struct told *t = arg;
+	unsigned i;
+
+	(void)raw;
+	(void)len;
+	if (!line || gatelog_ms(line) < t->since_ms)
+		return 0;
+	t->lines++;
+	if (gatelog_kind(line) != GATELOG_BLOCKED)
+		return 0;
+	t->blocked++;
+	gatelog_target(target, line);
+	for (i = 0; i < t->n && strcmp(t->names[i], target) != 0; i++)
+		;
+	if (i == TELL_NAMES)
+		t->more = true;
+	else if (i == t->n)
+		memcpy(t->names[t->n++], target, sizeof(target));
+	return 0;
+}
+
+void denials_tell(const struct cli *cli, struct client *c, const char *name,
+		  uint64_t since_ms, bool failed)
+{
+	const struct timespec wait = { .tv_nsec = TELL_WAIT_MS * 1000000 };
+	const struct gatelog_query q = { .name = name, .tail = TELL_TAIL };
+	struct told t = { .since_ms = since_ms };
+	struct err ignored = { 0 };
+
+	if (failed)
+		nanosleep(&wait, NULL);
+	client_stream_limit(c, TELL_MS);
+	if (gatelog_fetch(c, &q, on_told, &t, &ignored) < 0 || t.blocked == 0)
+		return;
+	say_info(cli,
+		 "the gateway blocked %s%u connection%s (%s%s%s%s%s%s): ac "
+		 "policy log %s",
+		 t.lines >= TELL_TAIL ? "at least " : "", t.blocked,
+		 t.blocked == 1 ? "" : "s", t.names[0], t.n > 1 ? ", " : "",
+		 t.names[1], t.n > 2 ? ", " : "", t.names[2],
+		 t.more ? ", …" : "", name);
+}

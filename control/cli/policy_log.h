@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy_log.h - what the gateway blocked, counted
+ */
+#ifndef CONTROL_CLI_POLICY_LOG_H
+#define CONTROL_CLI_POLICY_LOG_H
+
+#include <stdio.h>
+
+#include "control/cli/gatelog.h"
+
+/* Lines that differ by nothing but their time, as one. A sandbox makes up the
+ * names, so there is a limit to what is kept apart. */
+struct denials;
+
+struct denials *denials_new(void); /* NULL without memory */
+void denials_free(struct denials *d); /* NULL is fine */
+static inline void denials_freep(struct denials **d)
+{
+	denials_free(*d);
+	*d = NULL;
+}
+#define SCOPED_DENIALS ATTR_CLEANUP(denials_freep) struct denials *
+/* -ENOMEM. */
+int denials_add(struct denials *d, const json_t *line);
+/* One line for each, the latest last; with @agents whose it was. */
+int denials_print(struct denials *d, FILE *out, bool agents, time_t now);
+
+/* "blocked: x.example:443 (not-allowed)" with @count and the time, and what
+ * would allow it. -ENOMEM. */
+int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
+		 time_t now);
+
+/*
+ * After a run of @name that began at @since_ms (CLOCK_REALTIME): says what was
+ * blocked meanwhile, if anything was. One call on a connection that is open;
+ * its failure is none of the run. The gateway writes its lines down some
+ * milliseconds late: only with @failed, when the last of them may be the
+ * reason, is that waited for.
+ */
+void denials_tell(const struct cli *cli, struct client *c, const char *name,
+		  uint64_t since_ms, bool failed);
+/* Milliseconds since 1970. */
+uint64_t denials_now_ms(void);
+
+#endif
