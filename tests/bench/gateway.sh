@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gateway.sh - the gateway beside haproxy, nginx, squid, unbound and dnsmasq
+#
+# usage: gateway.sh [-n ROUNDS] [--quick] [--only PART,...] [--write] | --soak S
+#
+# Parts: tls log latency bulk idle dns loris. Everything runs in one container
+# without a network, each candidate with one worker on processor 0, the load
+# on processor 1. The gateway is the binary of ac/host, the peers are Debian's
+# (images/bench). --write puts the table into docs/PERFORMANCE.md.
+set -euo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+
+write=
+program=run.py
+args=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--write) write=1 ;;
+	-n | --only)
+		args+=("$1" "${2:?}")
+		shift
+		;;
+	--soak)
+		program=soak.py
+		args+=("${2:?}")
+		shift
+		;;
+	--quick) args+=("$1") ;;
+	*)
+		sed -n 's/^# \(usage.*\)/\1/p' "$0" >&2
+		exit 2
+		;;
+	esac
+	shift
+done
+
+images/setup/engine.sh
+images/build.sh ensure host
+images/build.sh ensure bench
+work=$(mktemp -d)
+name=ac-bench-$$
+trap 'docker rm -f "$name" >/dev/null 2>&1; rm -rf "$work"' EXIT
+id=$(docker create "ac/host:$(images/build.sh tag host)")
+docker cp -q "$id:/usr/sbin/ottergate" "$work/ottergate" 2>/dev/null ||
+	docker cp "$id:/usr/sbin/ottergate" "$work/ottergate"
+docker rm "$id" >/dev/null
+
+# Addresses of documentation and of the sandboxes' net, all on loopback.
+cat >"$work/inside.sh" <<'END'
+set -eu
+mkdir -p /tmp/bench
+gcc -O2 -o /tmp/bench/eb /src/eb.c
+for a in 172.20.0.53 172.20.0.2 172.20.0.3 198.51.100.10; do
+	ip addr add "$a/32" dev lo
+done
+sysctl -qw net.ipv4.ip_local_port_range="1024 65535"
+sysctl -qw net.core.somaxconn=8192
+# Who closes first would else run out of ports: TIME_WAIT is not the subject.
+sysctl -qw net.ipv4.tcp_max_tw_buckets=64
+cd /tmp/bench
+program=$1
+shift
+exec python3 -B "/src/$program" "$@"
+END
+docker run --rm --name "$name" --network none --cap-add NET_ADMIN \
+	--cap-add SYS_ADMIN --security-opt seccomp=unconfined \
+	--security-opt apparmor=unconfined --security-opt systempaths=unconfined \
+	-v "$PWD/tests/bench/gateway:/src:ro" -v "$work:/bench:ro" \
+	-v "$work/ottergate:/usr/sbin/ottergate:ro" \
+	"ac/bench:$(images/build.sh tag bench)" \
+	bash /bench/inside.sh "$program" "${args[@]}" | tee "$work/table"
+
+if [ -n "$write" ]; then
+	{
+		echo "Measured on $(date -u +%F), $(nproc) processors" \
+			"($(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo |
+				head -n 1)), Linux $(uname -r)."
+		echo
+		cat "$work/table"
+	} >"$work/text"
+	sed -i -e '/<!-- gateway -->/,/<!-- end gateway -->/{//!d}' \
+		-e "/<!-- gateway -->/r $work/text" docs/PERFORMANCE.md
+fi

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py - the gateway's bench; runs inside the bench container
+
+Proxies on processor 0, load and sink on processor 1. All candidates take
+turns within each round, so that what disturbs one disturbs all; the table
+has medians over the rounds, and how far they lie apart. The main figure is
+the processor time of the candidate's processes, from /proc: on a small
+machine the load itself is the limit of any rate.
+"""
+import argparse
+import json
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import time
+
+import conf
+
+DIR = "/tmp/bench"
+EB = DIR + "/eb"
+TICK = os.sysconf("SC_CLK_TCK")
+PEERS = ["haproxy", "nginx", "squid"]
+PORTS = {"gate": 8442, "haproxy": 8443, "nginx": 8444, "squid": 8448}
+DNS_PORTS = {"gate": 5300, "unbound": 5301, "dnsmasq": 5302}
+
+
+def sh(*argv, **kw):
+    return subprocess.run(argv, check=True, **kw)
+
+
+def tree(pid):
+    """@pid and all its descendants."""
+    out, todo = [], [pid]
+    while todo:
+        p = todo.pop()
+        out.append(p)
+        try:
+            for task in os.listdir(f"/proc/{p}/task"):
+                with open(f"/proc/{p}/task/{task}/children") as f:
+                    todo += [int(c) for c in f.read().split()]
+        except OSError:
+            pass
+    return out
+
+
+def cpu_seconds(pid):
+    total = 0
+    for p in tree(pid):
+        try:
+            with open(f"/proc/{p}/stat") as f:
+                field = f.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        total += int(field[11]) + int(field[12])
+    return total / TICK
+
+
+def pss_kib(pid):
+    total = 0
+    for p in tree(pid):
+        with open(f"/proc/{p}/smaps_rollup") as f:
+            for line in f:
+                if line.startswith("Pss:"):
+                    total += int(line.split()[1])
+    return total
+
+
+def wait_port(port, proc, udp=False):
+    for _ in range(600):
+        if proc.poll() is not None:
+            sys.exit(f"{proc.args}: ended with {proc.returncode}")
+        try:
+            if udp:
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                s.settimeout(0.1)
+                s.bind((conf.CLIENT, 0))
+                s.sendto(bytes.fromhex("123401000001000000000000" "0161"
+                                       "07616c6c6f776564" "0474657374" "00"
+                                       "00010001"), (conf.GATE, port))
+                s.recv(512)
+            else:
+                socket.create_connection((conf.GATE, port), 0.2,
+                                         (conf.CLIENT, 0)).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    sys.exit(f"{proc.args}: nothing on port {port}")
+
+
+class Candidate:
+    """A running proxy; log: with its access log or audit on."""
+
+    def __init__(self, name, log=False, rules=0, dns=False):
+        self.name, self.dns = name, dns
+        self.out = open(f"{DIR}/{name}.out", "w")
+        self.port = (DNS_PORTS if dns else PORTS)[name]
+        argv = getattr(self, name)(log, rules)
+        self.proc = subprocess.Popen(["taskset", "-c", "0"] + argv,
+                                     stdout=self.out, stderr=subprocess.STDOUT)
+        wait_port(self.port, self.proc, dns)
+        self.pid = self.proc.pid
+
+    def write(self, name, text):
+        path = f"{DIR}/{name}"
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def gate(self, log, rules):
+        policy = self.write(f"policy-{rules}.yaml", conf.policy(rules))
+        argv = ["/usr/sbin/ottergate", "run", "--policy", policy, "--admin",
+                f"{DIR}/gate.sock", "--listen", conf.GATE, "--workers", "1",
+                "--dns-port", str(DNS_PORTS["gate"]), "--transparent-port",
+                "0", "--proxy-port", "0", "--fixed",
+                f"{PORTS['gate']}:{conf.PORT}"]
+        if log:
+            os.makedirs(f"{DIR}/audit", exist_ok=True)
+            argv += ["--audit", f"{DIR}/audit/audit.jsonl"]
+        return argv
+
+    def haproxy(self, log, _rules):
+        text = conf.fill(conf.HAPROXY, dir=DIR,
+                         log_global="log stdout format raw local0"
+                         if log else "",
+                         log="log global\n    option tcplog" if log else "")
+        return ["haproxy", "-db", "-f", self.write("haproxy.cfg", text)]
+
+    def nginx(self, log, _rules):
+        text = conf.fill(conf.NGINX, dir=DIR, log=f"access_log {DIR}/nginx.log"
+                         " line buffer=64k flush=1s;" if log
+                         else "access_log off;")
+        return ["nginx", "-c", self.write("nginx.conf", text)]
+
+    def squid(self, log, _rules):
+        self.write("hosts", "".join(f"{conf.SINK} {n}.test\n"
+                                    for n in ("a", "bulk", "hold")))
+        if not os.path.exists(f"{DIR}/ca.pem"):
+            sh("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes",
+               "-keyout", f"{DIR}/ca.key", "-out", f"{DIR}/ca.crt", "-subj",
+               "/CN=bench", "-days", "2", stderr=subprocess.DEVNULL)
+            with open(f"{DIR}/ca.pem", "w") as f:
+                for part in ("key", "crt"):
+                    f.write(open(f"{DIR}/ca.{part}").read())
+            sh("/usr/lib/squid/security_file_certgen", "-c", "-s",
+               f"{DIR}/ssldb", "-M", "4MB", stdout=subprocess.DEVNULL)
+            sh("chmod", "-R", "a+rwX", DIR)
+        text = conf.fill(conf.SQUID, dir=DIR, log=f"{DIR}/squid-access.log"
+                         if log else "none")
+        return ["squid", "-N", "-f", self.write("squid.conf", text)]
+
+    def unbound(self, _log, _rules):
+        return ["unbound", "-d", "-c",
+                self.write("unbound.conf", conf.fill(conf.UNBOUND))]
+
+    def dnsmasq(self, _log, _rules):
+        return ["dnsmasq", "-k", "-C",
+                self.write("dnsmasq.conf", conf.fill(conf.DNSMASQ))]
+
+    def eb(self, mode, name, *more, source=conf.CLIENT):
+        argv = ["taskset", "-c", "1", EB, mode, source, conf.GATE,
+                str(self.port), name] + [str(m) for m in more]
+        if self.name == "squid":
+            argv.append(f"connect={name}:{conf.PORT}")
+        return argv
+
+    def measure(self, mode, name, *more):
+        before = cpu_seconds(self.pid)
+        r = json.loads(subprocess.run(self.eb(mode, name, *more), check=True,
+                                      stdout=subprocess.PIPE).stdout)
+        time.sleep(0.05)
+        r["cpu"] = cpu_seconds(self.pid) - before
+        return r
+
+    def stop(self):
+        self.proc.send_signal(signal.SIGTERM)
+        try:
+            self.proc.wait(10)
+        except subprocess.TimeoutExpired:
+            self.proc.kill()
+            self.proc.wait()
+        self.out.close()
+
+
+class Table:
+    def __init__(self):
+        self.rows = {}
+
+    def add(self, row, name, value):
+        self.rows.setdefault(row, {}).setdefault(name, []).append(value)
+
+    def show(self, aims):
+        out = ["| figure | ottergate | peers (median, spread) | ratio to the "
+               "best | aim |", "| --- | --- | --- | --- | --- |"]
+        for row, by in self.rows.items():
+            med = {n: statistics.median(v) for n, v in by.items()}
+            text = {n: f"{med[n]:.3g} ({min(v):.3g}-{max(v):.3g})"
+                    for n, v in by.items()}
+            peers = {n: m for n, m in med.items() if n != "gate"}
+            ratio = "-"
+            if peers and "gate" in med:
+                best = min(peers.values())
+                ratio = f"**{med['gate'] / best:.2f}**" if best else "-"
+            out.append(f"| {row} | {text.get('gate', '-')} | " +
+                       ", ".join(f"{n} {text[n]}" for n in peers) +
+                       f" | {ratio} | {aims.get(row, '')} |")
+        return "\n".join(out)
+
+
+AIMS = {"CPU µs per TLS connection, log off": "≤ 0.85",
+        "CPU µs per TLS connection, log on": "≤ 0.95",
+        "CPU s per GB, one flow": "≤ 0.9",
+        "PSS MiB per 10,000 idle tunnels": "≤ 0.33",
+        "CPU µs per DNS query": "≤ 0.7"}
+
+
+def tls(t, secs, log):
+    row = "CPU µs per TLS connection, log " + ("on" if log else "off")
+    for name in ["gate"] + PEERS:
+        c = Candidate(name, log)
+        c.measure("conn", "a.test", 64, 0.5)
+        r = c.measure("conn", "a.test", 64, secs)
+        if r["errors"] > r["n"] / 100:
+            sys.exit(f"{name}: {r}")
+        t.add(row, name, r["cpu"] * 1e6 / r["n"])
+        if not log:
+            t.add("new TLS connections/s, 64 clients (more is better)", name,
+                  r["rate"])
+            pq = c.measure("conn", "a.test", 64, secs, "pq")
+            t.add("CPU µs per TLS connection, hello of 1.4 KB", name,
+                  pq["cpu"] * 1e6 / pq["n"])
+        c.stop()
+
+
+def latency(t, secs):
+    peak = {}
+    for name in ["gate"] + PEERS[:2]:
+        c = Candidate(name)
+        peak[name] = c.measure("conn", "a.test", 64, 1)["rate"]
+        c.stop()
+    rate = min(peak.values()) / 2
+    for name in ["gate"] + PEERS[:2]:
+        c = Candidate(name)
+        r = c.measure("open", "a.test", f"{rate:.0f}", secs)
+        t.add("p50 µs at half of the slowest peak, open loop", name,
+              r["p50_us"])
+        t.add("p99 µs at half of the slowest peak, open loop", name,
+              r["p99_us"])
+        c.stop()
+
+
+def bulk(t, secs):
+    for name in ["gate"] + PEERS:
+        c = Candidate(name)
+        for flows in (1, 64):
+            r = c.measure("bulk", "bulk.test", flows, secs)
+            word = "one flow" if flows == 1 else f"{flows} flows"
+            t.add(f"CPU s per GB, {word}", name, r["cpu"] * 1e9 / r["bytes"])
+        c.stop()
+
+
+def idle(t, count):
+    for name in ["gate"] + PEERS:
+        c = Candidate(name)
+        before = pss_kib(c.pid)
+        p = subprocess.Popen(c.eb("hold", "hold.test", count),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        up = int(p.stdout.readline().split()[1])
+        time.sleep(0.5)
+        if up < count * 0.99:
+            print(f"# {name}: only {up} tunnels of {count}", file=sys.stderr)
+        t.add("PSS MiB per 10,000 idle tunnels", name,
+              (pss_kib(c.pid) - before) / 1024 * 10000 / max(up, 1))
+        p.communicate(b"")
+        c.stop()
+
+
+def dns(t, secs):
+    with open(f"{DIR}/q.txt", "w") as f:
+        f.write("a.allowed.test A\n" * 2 + "".join(
+            f"h{i}.denied.example A\n" for i in range(2)))
+    for name in DNS_PORTS:
+        c = Candidate(name, dns=True)
+        before = cpu_seconds(c.pid)
+        r = subprocess.run(
+            ["taskset", "-c", "1", "dnsperf", "-s", conf.GATE, "-p",
+             str(c.port), "-a", conf.CLIENT, "-d", f"{DIR}/q.txt", "-l",
+             str(secs), "-c", "8", "-T", "1"], check=True,
+            stdout=subprocess.PIPE, text=True).stdout
+        n = next(int(line.split()[2]) for line in r.splitlines()
+                 if "Queries completed" in line)
+        t.add("CPU µs per DNS query", name,
+              (cpu_seconds(c.pid) - before) * 1e6 / n)
+        c.stop()
+
+
+def loris(t, secs, count, rules):
+    """p99 of a good client: alone, and beside @count slow ones; the policy
+    has @rules names. nginx and haproxy the same, for comparison."""
+    for name in ["gate"] + PEERS[:2]:
+        c = Candidate(name, rules=rules)
+        alone = c.measure("open", "a.test", 500, secs)
+        p = subprocess.Popen(
+            c.eb("hold", "a.test", count, "slow", source=conf.SLOW),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        p.stdout.readline()
+        beside = c.measure("open", "a.test", 500, secs)
+        p.communicate(b"")
+        t.add("p99 µs of a good client, alone", name, alone["p99_us"])
+        t.add(f"p99 µs of a good client beside {count} slow ones", name,
+              beside["p99_us"])
+        c.stop()
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("-n", type=int, default=5)
+    ap.add_argument("--quick", action="store_true")
+    ap.add_argument("--only", default="tls,log,latency,bulk,idle,dns,loris")
+    args = ap.parse_args()
+    secs, count, rules = (1, 2000, 10000) if args.quick else (
+        4, min(10000, conf.MAXCONN - 400), 1000000)
+    os.makedirs(DIR, exist_ok=True)
+    sink = subprocess.Popen(["taskset", "-c", "1", EB, "sink", conf.SINK,
+                             str(conf.PORT)])
+    parts = {"tls": lambda t: tls(t, secs, False),
+             "log": lambda t: tls(t, secs, True),
+             "latency": lambda t: latency(t, secs),
+             "bulk": lambda t: bulk(t, secs),
+             "idle": lambda t: idle(t, count),
+             "dns": lambda t: dns(t, secs),
+             "loris": lambda t: loris(t, secs, count, rules)}
+    t = Table()
+    try:
+        for i in range(args.n):
+            for part in args.only.split(","):
+                print(f"# round {i + 1} of {args.n}: {part}", file=sys.stderr)
+                if part in ("idle", "loris") and i >= 3:
+                    continue  # these hardly vary, and take long
+                parts[part](t)
+    finally:
+        sink.kill()
+    print(t.show(AIMS))
+
+
+if __name__ == "__main__":
+    main()
