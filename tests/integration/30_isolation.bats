@@ -87,7 +87,9 @@ teardown_file() {
 	has one
 }
 
-# The prober says what it could do; everything else is an error to it.
+# The prober says what it could do; everything else is an error to it. A TCP
+# connection counts when somebody behind it answers: the gateway takes every
+# one of them, and says nothing to what it does not understand.
 PROBE='
 import socket, sys
 def tcp(host, port):
@@ -95,7 +97,8 @@ def tcp(host, port):
     s.settimeout(1)
     try:
         s.connect((host, port))
-        return "open"
+        s.sendall(b"probe")
+        return "open" if s.recv(99) else "closed"
     except ConnectionRefusedError:
         return "refused"   # an answer came: the packet got through
     except OSError:
@@ -129,7 +132,10 @@ def echo():
 threading.Thread(target=echo, daemon=True).start()
 print("serving", flush=True)
 while True:
-    t.accept()[0].close()
+    c = t.accept()[0]
+    print("accepted", flush=True)
+    c.sendall(b"here")
+    c.close()
 '
 
 # probe TARGET... - from sandbox one
@@ -156,6 +162,8 @@ serves() {
 	probe "tcp,$address,7777" "udp,$address,7777"
 	has "tcp,$address,7777 closed"
 	has "udp,$address,7777 closed"
+	run cat "$BATS_TEST_TMPDIR/serve"
+	is serving
 	"$AC" exec two -- pkill -f 7777 || true
 }
 
@@ -170,11 +178,29 @@ serves() {
 		tcp,172.20.0.53,7777 udp,172.20.0.53,7777
 	has 'tcp,172.20.0.53,7777 open'
 	has 'udp,172.20.0.53,7777 open'
+	: >"$BATS_TEST_TMPDIR/host"
+	# Its own address, its other ones, and the name service asked nonsense.
+	host=$(in_host ip -4 -o addr show dev eth0 |
+		sed -n 's/.*inet \([0-9.]*\).*/\1/p')
 	probe tcp,172.20.0.53,7777 udp,172.20.0.53,7777 \
+		"tcp,$host,7777" "udp,$host,7777" tcp,127.0.0.2,7777 \
 		tcp,172.20.0.53,53 udp,172.20.0.53,53
 	kill $pid
 	lacks open
-	lacks refused
+	lacks '172.20.0.53,7777 refused'
+	run cat "$BATS_TEST_TMPDIR/host"
+	silent
+}
+
+@test "no port of the gateway but its three, and none of its admin socket" {
+	# A port in use would be shown as one more listener.
+	run in_host sh -c "ss -Htln src 172.20.0.53; ss -Huln src 172.20.0.53"
+	code 0
+	run in_host sh -c "ss -Htln; ss -Huln"
+	[ "$(awk '{ print $4 }' <<<"$output" | grep -v '^127\.' | sort -u |
+		tr '\n' ' ')" = '172.20.0.53:3128 172.20.0.53:3129 172.20.0.53:53 ' ]
+	run "$AC" exec one -- sh -c 'ls /run/ac /run/gate /run/ac/gate.sock'
+	code 2
 }
 
 @test "no packet out of a sandbox to the machine or to the world" {
@@ -215,16 +241,107 @@ except OSError:
 	has 'ip6 closed'
 }
 
-@test "no name resolves, and curl fails soon with a clear code" {
+@test "every name is the gateway's address, and what is not allowed is told" {
+	run "$AC" exec one -- getent ahostsv4 example.com
+	code 0
+	[ "$(awk '{ print $1 }' <<<"$output" | sort -u)" = 172.20.0.53 ]
+	run ! "$AC" exec one -- getent ahostsv6 nowhere.example.com
+	run "$AC" exec one -- curl -sS -m 10 http://example.com/
+	code 0
+	has 'ac: blocked example.com:80 (not-allowed'
+	has 'ac policy allow one example.com:80'
 	run ! "$AC" exec one -- curl -sS -m 10 https://example.com
-	run ! "$AC" exec one -- getent ahosts example.com
+	run in_host grep -c '"agent":"one".*"name":"example.com"' \
+		/var/lib/ac/log/audit/audit.jsonl
+	[ "$output" -ge 2 ]
 }
 
-@test "the drop rules are loaded in ac-host before any sandbox" {
+@test "addresses are no way around names: metadata, literals, IPv6" {
+	for url in http://169.254.169.254/ http://1.1.1.1/ \
+		http://172.20.0.53/ http://localhost.localdomain/ \
+		http://metadata.google.internal/ "http://[fd00:ec2::254]/"; do
+		run "$AC" exec one -- curl -s -m 5 -o /dev/null \
+			-w '%{http_code}' "$url"
+		[[ $output = 403 || $output = 400 || $output = 000 ]]
+	done
+}
+
+@test "the rules are loaded in ac-host before any sandbox, and open to the gateway" {
 	run in_host nft list ruleset
 	code 0
 	has 'iifname "ac0" drop'
 	has 'policy drop'
+	has 'tcp redirect to :3129'
 	run "$AC" status --json
-	[ "$(jq -r .network.state <<<"$output")" = closed ]
+	[ "$(jq -r .network.state <<<"$output")" = gateway ]
+	[ "$(jq -r .gateway.state <<<"$output")" = up ]
 }
+
+@test "nothing is forwarded, and the bridge answers for nobody" {
+	for file in forwarding proxy_arp route_localnet send_redirects; do
+		run in_host cat "/proc/sys/net/ipv4/conf/ac0/$file"
+		is 0
+	done
+}
+
+# pinned - the addresses in the set, a line each
+pinned() { in_host nft list set bridge ac pinned | grep -oE '172[0-9.]+'; }
+
+@test "each sandbox's address is bound to its own port and MAC" {
+	gone three
+	run -0 "$AC" run base three -d --isolation crun -- sleep infinity
+	for name in one two three; do
+		address=$(field "$name" .address)
+		run pinned
+		has "$address"
+		run in_host ip neigh show dev ac0
+		has "$address lladdr"
+		lacks "$address REACHABLE"
+	done
+	address=$(field three .address)
+	[ "$(in_host bridge -d link show | grep -c 'learning off flood off')" -ge 3 ]
+	[ "$(in_host bridge -d link show | grep -c 'isolated on')" -ge 3 ]
+	gone three
+	run pinned
+	lacks "$address"
+	run in_host ls /var/lib/ac/policy/agents
+	lacks three
+	has one.yaml
+}
+
+@test "a sandbox cannot take another's address" {
+	need_root
+	# From outside: no agent has the right. The guest's own kernel does not
+	# matter, its interface is what counts.
+	gone three
+	run -0 "$AC" run base three -d --isolation crun -- sleep infinity
+	pid=$(box three '{{.State.Pid}}')
+	inside=$(in_host cat "/proc/$pid/status" | awk '/^NSpid/ { print $2 }')
+	other=$(field one .address)
+	in_host nsenter -t "$inside" -n sh -c "
+		ip addr flush dev eth0; ip addr add $other/16 dev eth0
+		ip route add default via 172.20.0.53"
+	run in_host nsenter -t "$inside" -n timeout 3 \
+		bash -c 'echo >/dev/tcp/172.20.0.53/3128'
+	[ "$status" -ne 0 ]
+	# Control: with its own address it gets there.
+	in_host nsenter -t "$inside" -n sh -c "
+		ip addr flush dev eth0
+		ip addr add $(field three .address)/16 dev eth0
+		ip route add default via 172.20.0.53"
+	run -0 in_host nsenter -t "$inside" -n timeout 3 \
+		bash -c 'echo >/dev/tcp/172.20.0.53/3128'
+	gone three
+}
+
+@test "the gateway killed: nothing leaves, and it comes back by itself" {
+	in_host pkill -KILL -x ottergate
+	run "$AC" exec one -- curl -s -m 1 -o /dev/null -w '%{http_code}' \
+		http://172.20.0.53/
+	[[ $output != 200 ]]
+	eventually gateway_up
+	run "$AC" exec one -- curl -sS -m 10 http://example.com/
+	has 'ac: blocked example.com:80'
+}
+
+gateway_up() { [ "$("$AC" status --json | jq -r .gateway.state)" = up ]; }

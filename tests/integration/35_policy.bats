@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 35_policy.bats - what an instance may reach: said, kept, changed, refused
+#
+# Nothing here needs the world: decisions are asked for, or told by the
+# gateway itself. Real servers are behind it in tests/attack.
+
+load common
+
+setup_file() {
+	"$AC" run base one -d -- sleep infinity
+}
+
+teardown_file() {
+	gone one two three
+	rm -f "$AC_HOME/policy/policy.yaml"
+	"$AC" policy reload >/dev/null 2>&1 || true
+}
+
+# verdict URL - what a plain HTTP request of one is answered with
+verdict() {
+	run "$AC" exec one -- curl -s -m 10 -o /dev/null -w '%{http_code}' "$1"
+}
+
+gateway_is() { [ "$("$AC" status --json | jq -r .gateway.state)" = "$1" ]; }
+
+gateway_says() {
+	"$AC" status --json | jq -r .gateway.last_error | grep -qF "$1"
+}
+
+@test "a policy is checked, changed at once, and kept" {
+	run "$AC" policy check one https://a.example/
+	code 3
+	run -0 "$AC" policy allow one a.example a.example:80
+	run -0 "$AC" policy check one https://a.example/
+	run "$AC" policy check one a.example:8443
+	code 3
+	verdict http://a.example/
+	[[ $output = 502 || $output = 504 ]] # let through; there is none such
+	run -0 "$AC" policy deny one a.example:80
+	verdict http://a.example/
+	is 403
+	[ "$(field one '.egress.allow | join(" ")')" = a.example ]
+	run -0 "$AC" policy reset one
+	run "$AC" policy check one https://a.example/
+	code 3
+	[ "$(field one '.egress.allow | length')" = 0 ]
+}
+
+@test "options of run stay with the instance; locked means what was named" {
+	run -0 "$AC" run base two --egress locked --allow b.example:8443 -- true
+	run -0 "$AC" run base two -- true
+	run -0 "$AC" policy check two b.example:8443
+	run "$AC" policy check two https://b.example/
+	code 3
+	# Without a run: the same decision, by the same program.
+	[ "$(field two .egress.mode)" = locked ]
+	run -0 "$AC" run base two --egress github -- true
+	run -0 "$AC" policy check two https://api.github.com/
+	gone two
+}
+
+@test "open lets through, says so each time, and is written down" {
+	run --separate-stderr "$AC" run base two --egress open -- \
+		curl -s -m 10 -o /dev/null -w '%{http_code}' http://c.example/
+	[[ $output = 502* || $output = 504* ]]
+	says 'egress open'
+	run -0 "$AC" policy learn two
+	has c.example
+	run --separate-stderr "$AC" run base two -- \
+		curl -s -m 10 -o /dev/null -w '%{http_code}' \
+		http://169.254.169.254/
+	is 403
+	gone two
+}
+
+@test "what the linter refuses is not taken, and no run starts with it" {
+	run "$AC" policy allow one .com
+	code 1
+	says 'below com anybody'
+	run "$AC" run base three --egress nosuch -- true
+	code 125
+	says "no preset 'nosuch'"
+	run "$AC" policy allow three .com
+	code 1
+	run "$AC" run base three --egress balanced -- true
+	code 0
+	gone three
+}
+
+@test "a global policy: linted, loaded, refused without harm" {
+	mkdir -p "$AC_HOME/policy"
+	printf 'version: 1\ndeny:\n  - { id: no-d, names: [d.example] }\n' \
+		>"$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy lint
+	run -0 "$AC" policy reload
+	run -0 "$AC" policy allow one d.example:80
+	verdict http://d.example/
+	is 403
+	printf 'version: 1\ndeny:\n  - { id: no-d, nmes: [d.example] }\n' \
+		>"$AC_HOME/policy/policy.yaml"
+	run "$AC" policy lint
+	code 1
+	says 'policy/policy.yaml:3:'
+	run "$AC" policy reload
+	code 1
+	verdict http://d.example/
+	is 403
+	rm "$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy reload
+	verdict http://d.example/
+	[[ $output = 502 || $output = 504 ]]
+	run -0 "$AC" policy reset one
+}
+
+@test "a gateway that cannot start: degraded, no run, and mended by a reload" {
+	echo 'version: 7' >"$AC_HOME/policy/policy.yaml"
+	in_host pkill -KILL -x ottergate
+	eventually gateway_is backoff
+	run "$AC" status --json
+	[ "$(jq -r .state <<<"$output")" = degraded ]
+	[ "$(jq -r .network.state <<<"$output")" = closed ]
+	eventually gateway_says policy/policy.yaml:1:
+	run "$AC" run base two -- true
+	code 125
+	says 'gateway is down'
+	run ! "$AC" doctor
+	verdict http://a.example/
+	[ "$output" = 000 ]
+	rm "$AC_HOME/policy/policy.yaml"
+	run "$AC" policy reload # it was down: starts now
+	eventually gateway_is up
+	verdict http://a.example/
+	is 403
+	gone two
+}
+
+@test "the audit is the user's own, whole, and readable" {
+	file=$AC_HOME/log/audit/audit.jsonl
+	[ "$(stat -c %u "$file")" = "$(stat -c %u "$AC_HOME")" ]
+	run -0 in_host ottergate audit verify /var/lib/ac/log/audit/audit.jsonl
+	run -0 "$AC" metrics
+	has ac_gate_up
+	has ac_instances_live
+}
+
+@test "presets: those shipped, and the machine's own registries" {
+	run -0 "$AC" policy presets --json
+	has anthropic
+	has packages
+}
