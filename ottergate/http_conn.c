@@ -367,6 +367,17 @@ static enum http_step head_fill(struct conn *c)
 	return HTTP_GO;
 }
 
+/*
+ * A first line that is complete and no request line (SMTP's "EHLO x") will
+ * never be one: its sender need not wait for the deadline to hear so (T9).
+ */
+static bool no_request_line(struct slice in)
+{
+	const uint8_t *end = memchr(in.ptr, '\n', in.len);
+
+	return end && !memmem(in.ptr, (size_t)(end - in.ptr), " HTTP/", 6);
+}
+
 static enum http_step head_step(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -374,6 +385,8 @@ static enum http_step head_step(struct conn *c)
 	ssize_t r = http1_head_end(in, &h->scanned);
 	struct http1_request rq;
 
+	if (r == -EAGAIN && no_request_line(in))
+		r = -EBADMSG;
 	if (r == -EAGAIN)
 		return head_fill(c);
 	h->target = (struct http_target){ 0 };

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # packages.sh - see that the Debian packages ac needs are there
 #
-# usage: packages.sh build|run|check [--list]
+# usage: packages.sh client|build|run|check [--list]
+#
+# client: to compile ac itself; the rest is compiled in an image.
 #
 # Nothing missing: silent. As root: installs. Otherwise: prints the one command
 # to run, exit 3. Debian 12 and 13 name some packages differently, so a need is
@@ -13,9 +15,10 @@ here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=images/common.sh
 . "$here/../common.sh"
 
-BUILD="make gcc libc6-dev pkg-config|pkgconf libcap-dev libseccomp-dev
+CLIENT="make gcc libc6-dev pkg-config|pkgconf libjansson-dev libsmartcols-dev"
+BUILD="$CLIENT libcap-dev libseccomp-dev
 	libsodium-dev libyaml-dev libcurl4-openssl-dev|libcurl4-gnutls-dev
-	libjansson-dev libsqlite3-dev libmicrohttpd-dev libsmartcols-dev
+	libsqlite3-dev libmicrohttpd-dev
 	libnftables-dev libc-ares-dev libidn2-dev libpsl-dev libllhttp-dev"
 # The engine and BuildKit: Docker's own packages serve as well. On Debian 12
 # both the client and BuildKit are part of docker.io; on 13 they are not.
@@ -27,10 +30,11 @@ CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
 	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl
 	libssl-dev openssl iproute2 ccache"
 
-usage() { die 2 "usage: packages.sh build|run|check [--list]"; }
+usage() { die 2 "usage: packages.sh client|build|run|check [--list]"; }
 
 needs_of() {
 	case $1 in
+	client) echo "$CLIENT" ;;
 	build) echo "$BUILD" ;;
 	run)
 		echo "$RUN"

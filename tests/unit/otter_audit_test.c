@@ -399,6 +399,32 @@ static void test_ring_full(void)
 	is_int(lines_of(path), AUDIT_RING + 1, "the last one too");
 }
 
+/* The control thread waits for the workers and takes records out meanwhile. */
+static void test_pump(void)
+{
+	struct audit_opts opts = opts_plain();
+	struct loop *l = loop_new();
+	struct audit_record rec;
+	struct audit_ring *ring;
+	struct audit *a;
+	unsigned fine = 0;
+
+	fresh();
+	opts.max_bytes = 0;
+	a = audit_new(l, &opts, NULL);
+	ring = audit_ring_new(a);
+	record_fill(&rec, "evil.example");
+	for (unsigned i = 0; i < 2 * AUDIT_RING; i++) {
+		fine += audit_put(ring, &rec);
+		if (i % 1000 == 999)
+			audit_pump(a);
+	}
+	is_int(fine, 2 * AUDIT_RING, "pumped: nothing is refused");
+	audit_free(a);
+	loop_free(l);
+	is_int(lines_of(path), 2 * AUDIT_RING, "all is written");
+}
+
 /* A full disk is a limit of the size of files: EFBIG instead of ENOSPC. */
 static void test_disk_full(void)
 {
@@ -509,6 +535,7 @@ int main(void)
 	test_verify();
 	test_follow();
 	test_ring_full();
+	test_pump();
 	test_disk_full();
 	test_open_fails();
 	test_threads();

@@ -269,6 +269,21 @@ static void test_one_registration(void)
 	check(&c, "registered once", REASON_ALLOWED, "198.51.100.1");
 }
 
+/* A socket that the caller had before may have left an event in this round: it
+ * says nothing about the new one. */
+static void test_stale_event(void)
+{
+	struct caller c;
+
+	hosts_set("198.51.100.1");
+	begin(&c, "hosts.test", "");
+	c.ev.fn(&w, &c.ev, EPOLLERR | EPOLLHUP);
+	c.ev.fn(&w, &c.ev, EPOLLOUT);
+	ok(!c.done && c.ev.fd >= 0, "an event of this round is none of ours");
+	round_until(&w, &c.done, 1000);
+	check(&c, "the next round's is", REASON_ALLOWED, "198.51.100.1");
+}
+
 static void test_families(void)
 {
 	struct caller c;
@@ -483,6 +498,7 @@ int main(void)
 		test_cases();
 		test_rules();
 		test_one_registration();
+		test_stale_event();
 		test_families();
 		test_cancel();
 		test_proxy();

@@ -450,10 +450,34 @@ static void test_tcp_limits(void)
 	world_done(&x);
 }
 
+/* However many edges come while a flood lasts, one turn follows the round. */
+static void test_flood(void)
+{
+	static const char ask[] = HEAD "\2ok\4test" IN_A;
+	struct world x;
+	int fd;
+
+	world_init(&x);
+	fd = client(&x, SOCK_DGRAM, 1);
+	for (unsigned k = 0; k < 2; k++) {
+		for (unsigned i = 0; i < 8 * DNS_BATCH; i++)
+			send(fd, ask, sizeof(ask) - 1, 0);
+		dns_udp_ready(&x.w, &x.udp.ev, EPOLLIN);
+		is_int(rounds.n_defer, 1, "edge %u: one turn to come", k + 1);
+	}
+	round_end(&x.w);
+	send(fd, ask, sizeof(ask) - 1, 0);
+	dns_udp_ready(&x.w, &x.udp.ev, EPOLLIN);
+	is_int(counted(&x, COUNTER_DNS), 16 * DNS_BATCH + 1, "all answered");
+	close(fd);
+	world_done(&x);
+}
+
 int main(void)
 {
 	test_udp();
 	test_batch();
+	test_flood();
 	test_limit_and_audit();
 	test_tcp();
 	test_tcp_pipeline();

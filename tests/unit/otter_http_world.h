@@ -82,6 +82,7 @@ struct dial {
 	void *arg;
 	enum reason why;
 	bool cancelled;
+	bool pending; /* dial_done() will come, and owns the memory */
 };
 
 static inline void dial_done(struct worker *w, void *arg)
@@ -128,8 +129,11 @@ int dial_start(struct worker *w, const struct dial_spec *spec, struct ev *ev,
 		if (ev->fd < 0 || worker_watch(w, ev) < 0)
 			abort();
 	}
-	worker_defer(w, dial_done, d);
 	*ret = d;
+	/* One to here goes on until it is cancelled. */
+	d->pending = strcmp(spec->name->s, "a.test") != 0 || spec->port != 443;
+	if (d->pending)
+		worker_defer(w, dial_done, d);
 	return 0;
 }
 
@@ -137,8 +141,11 @@ void dial_cancel(struct dial *d)
 {
 	if (!d)
 		return;
-	d->cancelled = true;
 	fd_closep(&d->ev->fd);
+	if (d->pending)
+		d->cancelled = true;
+	else
+		free(d);
 }
 
 /* --- the test's two ends ------------------------------------------------ */

@@ -137,7 +137,7 @@ static void test_volume(void)
 		int bytes;
 		enum reason open, dns;
 	} rows[] = {
-		{ "throttle", LIMIT_THROTTLE, 60000, REASON_ALLOWED,
+		{ "throttle", LIMIT_THROTTLE, 60000, REASON_LIMIT_VOLUME,
 		  REASON_ALLOWED },
 		{ "deny", LIMIT_DENY, -EDQUOT, REASON_LIMIT_VOLUME,
 		  REASON_ALLOWED },
@@ -154,8 +154,12 @@ static void test_volume(void)
 		usage_init(&u);
 		is_int(usage_bytes(&u, &l, true, 999, T0), 0, "%s: below",
 		       what);
+		is_int(usage_rested(&u, &l, true, T0), 0, "%s: may go on",
+		       what);
 		is_int(usage_bytes(&u, &l, true, 1, T0), rows[i].bytes,
 		       "%s: used", what);
+		is_int(usage_rested(&u, &l, true, T0), rows[i].bytes,
+		       "%s: still used", what);
 		is_int(usage_open(&u, &l, T0), rows[i].open, "%s: open", what);
 		is_int(usage_dns(&u, &l, T0), rows[i].dns, "%s: dns", what);
 		if (rows[i].on_limit != LIMIT_KILL)
@@ -179,7 +183,7 @@ static void test_rest_ends_with_hour(void)
 static void test_kill(void)
 {
 	const struct limits l = { .conns = 1, .on_limit = LIMIT_KILL };
-	const struct name n = name_of("a.example");
+	const struct name n = name_of("a.example"), none = { 0 };
 	struct usage u;
 
 	usage_init(&u);
@@ -188,6 +192,9 @@ static void test_kill(void)
 	is_int(usage_open(&u, &l, T0), REASON_LIMIT_KILLED, "kills");
 	is_int(usage_name(&u, &l, &n, NULL, 0, T0), REASON_LIMIT_KILLED,
 	       "names too");
+	is_int(usage_name(&u, &l, &none, NULL, 0, T0), REASON_LIMIT_KILLED,
+	       "and addresses");
+	is_int(usage_rested(&u, &l, true, T0), -ECONNABORTED, "what rests");
 	is_int(usage_bytes(&u, &l, true, 1, T0), -ECONNABORTED,
 	       "and what is open");
 	usage_done(&u);
@@ -223,6 +230,15 @@ static void test_names(void)
 	n = name_of("n%u.web.example", 4);
 	is_int(usage_name(&u, &l, &n, &web, 1, T0 + HOUR), REASON_ALLOWED,
 	       "the next hour begins anew");
+	for (unsigned i = 0; i < 20; i++) {
+		n = name_of("late%u.example", i);
+		allowed += usage_name(&u, &l, &n, &web, 0, T0 + HOUR) ==
+			   REASON_ALLOWED;
+	}
+	is_int(allowed, 9 + 9, "and is used");
+	n = name_of("back.example");
+	is_int(usage_name(&u, &l, &n, &web, 0, T0), REASON_LIMIT_NAMES,
+	       "a clock that lags does not begin it anew");
 	usage_done(&u);
 }
 

@@ -147,6 +147,40 @@ static void test_drops(void)
 	ok(world_empty(), "all gone");
 }
 
+/* One that is longer than the first read, and whole there with its edge. */
+static void test_long(void)
+{
+	enum { EXT = 50, PAD = 3000 }; /* where the extensions' length is */
+	uint8_t hello[WORLD_HELLO_MAX], got[WORLD_HELLO_MAX];
+	size_t len = world_hello(hello, "a.test", 0);
+	uint8_t *p = hello + len;
+	SCOPED_FD fd = world_client();
+
+	p[0] = 0;
+	p[1] = 21; /* RFC 7685 */
+	p[2] = PAD >> 8;
+	p[3] = PAD & 0xff;
+	memset(p + 4, 0, PAD);
+	len += 4 + PAD;
+	hello[3] = (uint8_t)((len - 5) >> 8);
+	hello[4] = (uint8_t)(len - 5);
+	hello[7] = (uint8_t)((len - 9) >> 8);
+	hello[8] = (uint8_t)(len - 9);
+	hello[EXT] = (uint8_t)((len - EXT - 2) >> 8);
+	hello[EXT + 1] = (uint8_t)(len - EXT - 2);
+	usleep(50000); /* it is accepted, and waited for */
+	send(fd, hello, len, MSG_NOSIGNAL);
+	SCOPED_FD server = world_accept();
+
+	ok(server >= 0 && world_read(server, got, len) == len &&
+		   memcmp(got, hello, len) == 0,
+	   "a long one, all at once");
+	ok(world_audited(AUDIT_ALLOW, REASON_ALLOWED), "audited");
+	close(fd_take(&fd));
+	close(fd_take(&server));
+	ok(world_empty(), "all gone");
+}
+
 /* T8: the deadline is for the whole hello, drops do not move it. */
 static void test_deadline(void)
 {
@@ -261,6 +295,7 @@ int main(void)
 	test_denied();
 	test_raw();
 	test_drops();
+	test_long();
 	test_deadline();
 	test_early();
 	test_dial_failures();

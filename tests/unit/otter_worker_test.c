@@ -215,10 +215,37 @@ static void test_no_files(void)
 	close(server);
 }
 
+/* A start that fails has taken the sockets all the same: no one is left open
+ * and none is closed twice. */
+static void test_no_start(void)
+{
+	struct listener l[3] = { 0 };
+	struct workers_opts opts = {
+		.count = ARRAY_SIZE(l),
+		.listeners = l,
+		.n_listeners = 1,
+		.dns_servers = (const char *const[]){ "no address", NULL },
+	};
+	struct workers *ws = NULL;
+	struct table *none = NULL;
+	struct err err = { 0 };
+	uint16_t port;
+
+	if (!ok(table_make(NULL, 0, 1, &none) == 0, "a table"))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		l[i].ev.fd = world_listen(&port);
+	ok(workers_start(&opts, none, &ws, &err) < 0, "no start: %s", err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(l); i++)
+		ok(fcntl(l[i].ev.fd, F_GETFD) < 0, "socket %zu is closed", i);
+	table_unref(none);
+}
+
 int main(void)
 {
 	int server, fd;
 
+	test_no_start();
 	world_up(both, 2);
 	is_int(workers_count(world.workers), 2, "two workers");
 	test_swap();
