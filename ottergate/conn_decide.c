@@ -211,6 +211,10 @@ static void restrict_verdict(struct conn *c, const struct request *rq,
 	}
 	why = usage_name(&c->agent->usage, agent_policy_limits(c->policy),
 			 rq->name, v->rule, v->below, c->worker->now_ms);
+	if (why == REASON_ALLOWED && !c->half_open)
+		why = usage_again(&c->agent->usage,
+				  agent_policy_limits(c->policy),
+				  c->worker->now_ms);
 	if (why != REASON_ALLOWED)
 		deny(v, why);
 }

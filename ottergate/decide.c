@@ -224,6 +224,8 @@ static struct verdict decide_name(const struct agent_policy *a,
 		if (below_is_sane(&key, i))
 			return v;
 		verdict_deny(&v, REASON_LIMIT_NAMES, r);
+		if (r->use == RULE_INSPECT)
+			return v; /* not to be observed as a tunnel */
 		break;
 	}
 	if (!r && other)

@@ -39,8 +39,7 @@ void gate_state_free(struct gate_state *s); /* NULL is fine */
 /* Everything anew; on failure the old state stays. An agent's file that is
  * bad denies that agent everything and is said so; it does not fail the
  * rest. What was bound and has no file is gone. */
-int gate_state_reload(struct gate_state *s, struct lint *lint,
-		      struct err *err);
+int gate_state_reload(struct gate_state *s, struct lint *lint, struct err *err);
 /* The two halves of a reload: reading may take seconds and touches nothing
  * but what it returns, so any thread may do it; taking is quick. */
 int gate_files_read(const struct gate_opts *opts, struct gate_files **ret,

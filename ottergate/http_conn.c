@@ -373,7 +373,7 @@ static enum http_step head_fill(struct conn *c)
  */
 static bool no_request_line(struct slice in)
 {
-	const uint8_t *end = memchr(in.ptr, '\n', in.len);
+	const uint8_t *end = in.len ? memchr(in.ptr, '\n', in.len) : NULL;
 
 	return end && !memmem(in.ptr, (size_t)(end - in.ptr), " HTTP/", 6);
 }

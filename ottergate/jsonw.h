@@ -22,7 +22,8 @@ void jsonw_init(struct jsonw *w, struct buf *out);
 /* @key NULL within arrays and at the top. */
 void jsonw_open(struct jsonw *w, const char *key, char bracket); /* { or [ */
 void jsonw_close(struct jsonw *w, char bracket); /* } or ] */
-void jsonw_str(struct jsonw *w, const char *key, const char *s); /* NULL: null */
+void jsonw_str(struct jsonw *w, const char *key,
+	       const char *s); /* NULL: null */
 void jsonw_strn(struct jsonw *w, const char *key, const void *p, size_t len);
 void jsonw_u64(struct jsonw *w, const char *key, uint64_t v);
 void jsonw_bool(struct jsonw *w, const char *key, bool v);

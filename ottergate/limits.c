@@ -180,6 +180,15 @@ void usage_request(struct usage *u)
 	count_close(&u->half_open);
 }
 
+enum reason usage_again(struct usage *u, const struct limits *l,
+			uint64_t now_ms)
+{
+	if (l->new_conns &&
+	    !bucket_take(&u->new_conns, l->new_conns, now_ms * NS_PER_MS))
+		return limit_hit(u, l, REASON_LIMIT_RATE);
+	return REASON_ALLOWED;
+}
+
 void usage_close(struct usage *u, bool half_open)
 {
 	if (half_open)

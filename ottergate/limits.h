@@ -57,6 +57,10 @@ void usage_done(struct usage *u);
 enum reason usage_open(struct usage *u, const struct limits *l,
 		       uint64_t now_ms);
 void usage_request(struct usage *u);
+/* A further request on a connection that was kept: from the same rate as new
+ * connections, or a kept one could fill the audit without end. */
+enum reason usage_again(struct usage *u, const struct limits *l,
+			uint64_t now_ms);
 void usage_close(struct usage *u, bool half_open);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);

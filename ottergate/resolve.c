@@ -68,7 +68,7 @@ struct resolver {
 	struct same_hash bucket[BUCKETS];
 	struct entries lru; /* the latest first */
 	struct entries ready; /* resolver_tell() will call their waiters */
-	size_t n_entries, n_queries;
+	size_t n_entries, n_waited; /* those that somebody waits for */
 	bool deferred; /* resolver_tell() will run */
 };
 
@@ -379,7 +379,10 @@ int resolver_ask(struct resolver *r, const struct name *name, resolve_fn fn,
 	struct entry *e = entry_find(r, name);
 	struct resolve_query *q;
 
-	if (r->n_queries >= RESOLVE_PENDING_MAX ||
+	/* Names are counted, not who waits: else one sandbox, all of whose
+	 * connections wait for a dead server, would leave the others none. */
+	if (((!e || TAILQ_EMPTY(&e->waiters)) &&
+	     r->n_waited >= RESOLVE_PENDING_MAX) ||
 	    (!e && r->n_entries >= RESOLVE_CACHE_MAX && TAILQ_EMPTY(&r->lru)))
 		return -ENOSPC;
 	q = malloc(sizeof(*q));
@@ -390,8 +393,8 @@ int resolver_ask(struct resolver *r, const struct name *name, resolve_fn fn,
 		return -ENOMEM;
 	}
 	*q = (struct resolve_query){ .entry = e, .fn = fn, .arg = arg };
+	r->n_waited += TAILQ_EMPTY(&e->waiters);
 	TAILQ_INSERT_TAIL(&e->waiters, q, link);
-	r->n_queries++;
 	*ret = q;
 	if (e->asked || e->in_ready)
 		return 0; /* the others' answer will do */
@@ -407,6 +410,6 @@ void resolver_cancel(struct resolve_query *q)
 	if (!q)
 		return;
 	TAILQ_REMOVE(&q->entry->waiters, q, link);
-	q->entry->resolver->n_queries--;
+	q->entry->resolver->n_waited -= TAILQ_EMPTY(&q->entry->waiters);
 	free(q);
 }

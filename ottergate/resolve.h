@@ -21,7 +21,7 @@ struct resolve_query;
 #define RESOLVE_CACHE_MAX 4096u
 #define RESOLVE_ADDRS_MAX 16u
 #define RESOLVE_CNAMES_MAX 8u
-#define RESOLVE_PENDING_MAX 1024u
+#define RESOLVE_PENDING_MAX 1024u /* names that are waited for */
 #define RESOLVE_TIMEOUT_MS 5000u
 
 struct resolved {

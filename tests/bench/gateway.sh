@@ -50,7 +50,7 @@ docker rm "$id" >/dev/null
 cat >"$work/inside.sh" <<'END'
 set -eu
 mkdir -p /tmp/bench
-gcc -O2 -o /tmp/bench/eb /src/eb.c
+gcc -D_GNU_SOURCE -O2 -o /tmp/bench/eb /src/eb.c
 for a in 172.20.0.53 172.20.0.2 172.20.0.3 198.51.100.10; do
 	ip addr add "$a/32" dev lo
 done

@@ -27,7 +27,8 @@ static const char shared[] =
 	"      - { id: tie-a, names: [tie.test] }\n"
 	"  two:\n"
 	"    rules:\n"
-	"      - { id: tie-b, names: [tie.test], use: inspect }\n"
+	"      - { id: tie-b, names: [tie.test, .seen.test],\n"
+	"          use: inspect }\n"
 	"      - { id: deeper, names: [.x.both.test], ports: [8443] }\n";
 
 static const char agent[] =
@@ -279,6 +280,8 @@ static void test_observe(struct policy *p)
 	   "nor to a private address");
 	is_int(ask(a, "tie.test", 443, PATH_TLS).reason, REASON_NEEDS_INSPECT,
 	       "what needs inspection is no tunnel here either");
+	ok(!ask(a, "a.b.c.d.e.seen.test", 443, PATH_TLS).allow,
+	   "nor by a name that is too deep to be one");
 	is_int(agent_policy_expires(a), 4102444800, "expires");
 	agent_policy_unref(a);
 }

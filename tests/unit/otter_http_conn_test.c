@@ -4,6 +4,8 @@
  */
 #include "tests/unit/otter_http_world.h"
 
+#include <time.h>
+
 /* --- requests ----------------------------------------------------------- */
 
 static void test_keep_alive(void)
@@ -54,60 +56,59 @@ static void test_pipeline(void)
 }
 
 struct refusal {
-	const char *what;
-	bool proxy;
-	const char *request;
+	const char *what, *request, *reason;
 	int status;
-	const char *reason;
+	bool proxy;
 };
 
 static const struct refusal refusals[] = {
-	{ "not allowed", false, GET("/", "evil.test"), 403, "not-allowed" },
-	{ "denied", false, GET("/", "c.test"), 403, "deny-rule" },
-	{ "K6 metadata", false, GET("/", "169.254.169.254"), 403,
-	  "builtin-address" },
-	{ "K6 metadata by the proxy", true,
-	  GET("http://169.254.169.254/", "169.254.169.254"), 403,
-	  "builtin-address" },
-	{ "a literal", true, GET("http://198.51.100.9/", "198.51.100.9"), 403,
-	  "address-literal" },
-	{ "H3 no name", false, GET("/", "a..test"), 400, "bad-name" },
-	{ "H3 Host twice", false,
-	  "GET / HTTP/1.1\r\nHost: a.test\r\nHost: c.test\r\n\r\n", 400,
-	  "bad-http" },
-	{ "H3 no Host", false, "GET / HTTP/1.0\r\n\r\n", 400, "bad-http" },
-	{ "H3 another port", false, GET("/", "a.test:81"), 400,
-	  "host-mismatch" },
-	{ "H2 another Host", true, GET("http://a.test/", "b.test"), 400,
-	  "host-mismatch" },
-	{ "another port by the proxy", true,
-	  GET("http://a.test:81/", "a.test:81"), 403, "port" },
-	{ "https without TLS", true, GET("https://a.test/", "a.test"), 400,
-	  "bad-http" },
-	{ "origin form to the proxy", true, GET("/", "a.test"), 400,
-	  "bad-http" },
-	{ "H12 TRACE", false, "TRACE / HTTP/1.1\r\nHost: a.test\r\n\r\n", 405,
-	  "method" },
-	{ "H5 CONNECT, transparent", false,
-	  "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n", 400,
-	  "bad-http" },
-	{ "H5 CONNECT to another port", true,
-	  "CONNECT a.test:22 HTTP/1.1\r\nHost: a.test:22\r\n\r\n", 403,
-	  "port" },
-	{ "H5 CONNECT to localhost", true,
-	  "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n", 403,
-	  "builtin-name" },
-	{ "H5 CONNECT to the gateway", true,
+	{ "not allowed", GET("/", "evil.test"), "not-allowed", 403, false },
+	{ "denied", GET("/", "c.test"), "deny-rule", 403, false },
+	{ "K6 metadata", GET("/", "169.254.169.254"), "builtin-address", 403,
+	  false },
+	{ "K6 metadata by the proxy",
+	  GET("http://169.254.169.254/", "169.254.169.254"), "builtin-address",
+	  403, true },
+	{ "a literal", GET("http://198.51.100.9/", "198.51.100.9"),
+	  "address-literal", 403, true },
+	{ "H3 no name", GET("/", "a..test"), "bad-name", 400, false },
+	{ "H3 Host twice",
+	  "GET / HTTP/1.1\r\nHost: a.test\r\nHost: c.test\r\n\r\n", "bad-http",
+	  400, false },
+	{ "H3 no Host", "GET / HTTP/1.0\r\n\r\n", "bad-http", 400, false },
+	{ "H3 another port", GET("/", "a.test:81"), "host-mismatch", 400,
+	  false },
+	{ "H2 another Host", GET("http://a.test/", "b.test"), "host-mismatch",
+	  400, true },
+	{ "another port by the proxy", GET("http://a.test:81/", "a.test:81"),
+	  "port", 403, true },
+	{ "https without TLS", GET("https://a.test/", "a.test"), "bad-http",
+	  400, true },
+	{ "origin form to the proxy", GET("/", "a.test"), "bad-http", 400,
+	  true },
+	{ "H12 TRACE", "TRACE / HTTP/1.1\r\nHost: a.test\r\n\r\n", "method",
+	  405, false },
+	{ "H5 CONNECT, transparent",
+	  "CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:443\r\n\r\n", "bad-http",
+	  400, false },
+	{ "H5 CONNECT to another port",
+	  "CONNECT a.test:22 HTTP/1.1\r\nHost: a.test:22\r\n\r\n", "port", 403,
+	  true },
+	{ "H5 CONNECT to localhost",
+	  "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n",
+	  "builtin-name", 403, true },
+	{ "H5 CONNECT to the gateway",
 	  "CONNECT 172.20.0.53:3128 HTTP/1.1\r\nHost: 172.20.0.53:3128\r\n\r\n",
-	  403, "builtin-address" },
-	{ "H5 CONNECT without a port", true,
-	  "CONNECT a.test HTTP/1.1\r\nHost: a.test\r\n\r\n", 400, "bad-name" },
-	{ "H1 CL and TE", false,
+	  "builtin-address", 403, true },
+	{ "H5 CONNECT without a port",
+	  "CONNECT a.test HTTP/1.1\r\nHost: a.test\r\n\r\n", "bad-name", 400,
+	  true },
+	{ "H1 CL and TE",
 	  "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n"
 	  "Transfer-Encoding: chunked\r\n\r\n",
-	  400, "bad-http" },
-	{ "an unknown method", false, "G / HTTP/1.1\r\nHost: a.test\r\n\r\n",
-	  501, "bad-http" },
+	  "bad-http", 400, false },
+	{ "an unknown method", "G / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+	  "bad-http", 501, false },
 };
 
 static void test_refusals(void)
@@ -227,11 +228,11 @@ static void test_slow_head(void)
 
 static void test_long_head(void)
 {
-	static char text[48 * 1024];
+	static char text[48 * 1024] = "GET / HTTP/1.1\r\nA: ";
+	size_t len = strlen(text);
 	SCOPED_FD c = -1;
 
-	memset(text, 'a', sizeof(text) - 1);
-	memcpy(text, "GET / HTTP/1.1\r\nA: ", 19);
+	memset(text + len, 'a', sizeof(text) - 1 - len);
 	c = client(&plain_at, text);
 	hears(c, "HTTP/1.1 431 ", "too long a head");
 }
@@ -242,8 +243,13 @@ static void test_swap(void)
 {
 	SCOPED_FD busy = client(&plain_at, GET("/", "a.test"));
 	SCOPED_FD u = upstream();
-	SCOPED_FD idle = -1, v = -1, w = -1;
+	SCOPED_FD idle = -1, v = -1, w = -1, dialling = -1;
+	unsigned before = atomic_load(&dials);
 	struct table *t;
+
+	dialling = client(&plain_at, GET("/", "hang.test"));
+	for (unsigned i = 0; i < 100 && atomic_load(&dials) == before; i++)
+		poll(NULL, 0, 10);
 
 	hears(u, UP_GET("/", "a.test"), "K15 a request that goes on");
 	idle = client(&plain_at, GET("/", "b.test"));
@@ -254,6 +260,7 @@ static void test_swap(void)
 	t = table_read(poorer_text);
 	workers_swap(world.ws, t);
 	table_unref(t);
+	ends(dialling, "K15 a dial that is on ends at once");
 	ends(busy, "K15 what is allowed no longer is closed");
 	ends(u, "K15 and its upstream");
 	ends(v, "K15 an idle upstream is dropped");
@@ -264,6 +271,37 @@ static void test_swap(void)
 	hears(idle, DOWN, "K15 the rest goes on");
 	say(idle, GET("/3", "a.test"));
 	hears(idle, "HTTP/1.1 403 ", "K15 the new policy decides");
+}
+
+/* An exchange that goes on does not outlive the policy. */
+static void test_expiry(void)
+{
+	static const char format[] =
+		"version: 1\n"
+		"agents:\n"
+		"  - id: t\n"
+		"    match: { address: 172.20.0.2 }\n"
+		"    expires: %Y-%m-%dT%H:%M:%SZ\n"
+		"    allow: [{ id: web, names: [a.test], ports: [80] }]\n";
+	time_t at = time(NULL) + 2;
+	SCOPED_FD c = -1, u = -1;
+	struct tm tm = { 0 };
+	struct table *t;
+	char text[512];
+	uint64_t began;
+
+	gmtime_r(&at, &tm);
+	strftime(text, sizeof(text), format, &tm);
+	t = table_read(text);
+	workers_swap(world.ws, t);
+	table_unref(t);
+	began = clock_ms();
+	c = client(&plain_at, GET("/", "a.test"));
+	u = upstream();
+	hears(u, UP_GET("/", "a.test"), "a request shortly before the end");
+	ends(u, "is cut at the end");
+	ok(clock_ms() - began < 2500, "at once");
+	ends(c, "on both sides");
 }
 
 static void tests(void)
@@ -278,6 +316,7 @@ static void tests(void)
 	test_slow_head();
 	test_long_head();
 	test_swap();
+	test_expiry();
 }
 
 int main(void)

@@ -42,8 +42,8 @@ static const char policy_text[] =
 	"    deny:\n"
 	"      - { id: no-c, names: [c.test] }\n"
 	"    allow:\n"
-	"      - { id: web, names: [a.test, b.test, down.test, slow.test],\n"
-	"          ports: [80, 443] }\n"
+	"      - { id: web, names: [a.test, b.test, down.test, slow.test,\n"
+	"          hang.test], ports: [80, 443] }\n"
 	"      - { id: ws, names: [ws.test], ports: [80], websocket: true }\n"
 	"      - { id: ssh, names: [tcp.test, gone.test], ports: [22],\n"
 	"          proto: tcp }\n"
@@ -123,15 +123,15 @@ int dial_start(struct worker *w, const struct dial_spec *spec, struct ev *ev,
 		d->why = REASON_CONNECT_FAILED;
 	} else if (strcmp(spec->name->s, "slow.test") == 0) {
 		d->why = REASON_CONNECT_TIMEOUT;
-	} else {
+	} else if (strcmp(spec->name->s, "hang.test") != 0) {
 		d->why = REASON_ALLOWED;
 		ev->fd = upstream_connect();
 		if (ev->fd < 0 || worker_watch(w, ev) < 0)
 			abort();
 	}
 	*ret = d;
-	/* One to here goes on until it is cancelled. */
-	d->pending = strcmp(spec->name->s, "a.test") != 0 || spec->port != 443;
+	/* This one goes on until it is cancelled. */
+	d->pending = strcmp(spec->name->s, "hang.test") != 0;
 	if (d->pending)
 		worker_defer(w, dial_done, d);
 	return 0;

@@ -51,6 +51,26 @@ static void test_conns(void)
 	usage_done(&u);
 }
 
+/* A kept connection is no way around the rate: each line of the audit costs
+ * one of the same tokens. */
+static void test_again(void)
+{
+	const struct limits l = { .new_conns = 10 };
+	struct usage u;
+	unsigned n = 0;
+
+	usage_init(&u);
+	is_int(usage_open(&u, &l, T0), REASON_ALLOWED, "one connection");
+	usage_request(&u);
+	while (n < 100 && usage_again(&u, &l, T0) == REASON_ALLOWED)
+		n++;
+	is_int(n, 19, "its further requests use up the burst");
+	is_int(usage_open(&u, &l, T0), REASON_LIMIT_RATE,
+	       "which is that of new connections");
+	usage_close(&u, false);
+	usage_done(&u);
+}
+
 static void test_rate(void)
 {
 	const struct limits l = { .new_conns = 10 };
@@ -371,6 +391,7 @@ int main(void)
 {
 	test_conns();
 	test_rate();
+	test_again();
 	test_dns();
 	test_bandwidth();
 	test_huge();

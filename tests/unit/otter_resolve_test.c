@@ -244,9 +244,20 @@ static void test_bounds(void)
 {
 	static struct resolve_query *q[RESOLVE_PENDING_MAX + 1];
 	struct got g = { 0 };
+	struct name dead = name_of("dead.absent"), other = name_of("o.absent");
+	struct resolve_query *beside = NULL;
 	char text[32];
 	unsigned i, n = 0;
 
+	for (i = 0; i < ARRAY_SIZE(q); i++)
+		if (resolver_ask(w.resolver, &dead, on_resolved, &g, &q[i]) < 0)
+			break;
+	is_int(i, ARRAY_SIZE(q), "any number waits for one name");
+	is_int(resolver_ask(w.resolver, &other, on_resolved, &g, &beside), 0,
+	       "and that keeps nobody from asking for another");
+	resolver_cancel(beside);
+	while (i-- > 0)
+		resolver_cancel(q[i]);
 	for (i = 0; i < ARRAY_SIZE(q); i++) {
 		struct name name;
 

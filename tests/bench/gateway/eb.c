@@ -17,7 +17,6 @@
  * cannot slow its questioner. `hold slow` sends a byte of the hello a second.
  * Results are one JSON object on stdout.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
