@@ -14,6 +14,8 @@
  *	     ↘ FOLLOW: lines until the client leaves, or lags too far behind
  *
  * An answer is collected in a bounded buffer and sent as the client takes it.
+ * What workers have decided before a request is in the audit's file before its
+ * answer: who has asked anything may read the file then.
  */
 #include "ottergate/gate_impl.h"
 
@@ -162,7 +164,6 @@ static void conn_end(struct admin_conn *c, const struct err *err)
 static void conn_lint(struct admin_conn *c, const struct lint *lint,
 		      const struct err *err)
 {
-	static const char *const levels[] = { "error", "warning", "info" };
 	struct gate *g = c->server->gate;
 	struct buf out;
 	struct jsonw w;
@@ -178,7 +179,7 @@ static void conn_lint(struct admin_conn *c, const struct lint *lint,
 	jsonw_open(&w, "lint", '[');
 	for (size_t i = 0; i < lint->n; i++) {
 		jsonw_open(&w, NULL, '{');
-		jsonw_str(&w, "level", levels[lint->v[i].level]);
+		jsonw_str(&w, "level", lint_level_name(lint->v[i].level));
 		jsonw_str(&w, "code", lint->v[i].code);
 		jsonw_str(&w, "text", lint->v[i].text);
 		jsonw_close(&w, '}');
@@ -430,6 +431,7 @@ static void conn_request(struct admin_conn *c)
 	if (r == -EAGAIN)
 		return;
 	loop_timer_clear(c->timer);
+	audit_pump(c->server->gate->audit);
 	if (r < 0)
 		err_set(&err, r, "this is no request");
 	else

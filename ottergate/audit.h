@@ -17,6 +17,8 @@
  *	 "method":"GET","source":"172.20.0.2:40000","original":"192.0.2.1",
  *	 "dialled":"192.0.2.2","ms":3,"up":100,"down":2000,"generation":7,
  *	 "prev":"<64 hex>","hash":"<64 hex>"}
+ * A request for an address in place of a host has "address" where others have
+ * "name", and "dialled" only once it was allowed.
  * "use" is there where "rule" is, and "reason" in all but a close that nothing
  * forced and a policy line; that has members of its own instead.
  */
@@ -58,7 +60,9 @@ struct audit_record { /* < 512 bytes, copied into the ring */
 	bool observed;
 	uint16_t port, source_port;
 	uint16_t generation;
-	struct addr source, original, dialled; /* family 0: not known */
+	struct addr source, original; /* family 0: not known */
+	/* Where the upstream is; without a name: what was asked for. */
+	struct addr dialled;
 	uint8_t name_len;
 	char agent[AUDIT_AGENT_MAX], rule[AUDIT_RULE_MAX];
 	char method[12];

@@ -148,6 +148,12 @@ static char *put_address(char *p, const char *key, const struct addr *a,
 	return p;
 }
 
+/* Neither a name nor a proxy stands between what was asked and dialled. */
+static bool is_literal(const struct audit_record *r)
+{
+	return r->name_len == 0 && r->dialled.family != 0;
+}
+
 static char *put_decision(char *p, const struct audit_record *r)
 {
 	if (r->path < PATHS)
@@ -155,6 +161,8 @@ static char *put_decision(char *p, const struct audit_record *r)
 	p = put_text(p, ",\"name\":\"", r->name,
 		     r->name_len < sizeof(r->name) ? r->name_len :
 						     sizeof(r->name));
+	if (is_literal(r))
+		p = put_address(p, ",\"address\":\"", &r->dialled, 0);
 	if (r->port)
 		p = put_number(p, ",\"port\":", r->port);
 	if (r->reason < REASONS &&
@@ -181,7 +189,9 @@ size_t audit_line_record(char *out, struct audit_clock *clock,
 	p = put_decision(p, r);
 	p = put_address(p, ",\"source\":\"", &r->source, r->source_port);
 	p = put_address(p, ",\"original\":\"", &r->original, 0);
-	p = put_address(p, ",\"dialled\":\"", &r->dialled, 0);
+	if (!is_literal(r) || r->event == AUDIT_ALLOW ||
+	    r->event == AUDIT_CLOSE)
+		p = put_address(p, ",\"dialled\":\"", &r->dialled, 0);
 	if (r->duration_ms)
 		p = put_number(p, ",\"ms\":", r->duration_ms);
 	if (r->event == AUDIT_CLOSE) {

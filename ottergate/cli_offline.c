@@ -28,19 +28,18 @@ static void print_text(struct buf *text)
 
 static size_t lint_print(const struct lint *lint, FILE *to)
 {
-	static const char *const names[] = { "error", "warning", "note" };
 	size_t count[3] = { 0 };
 
 	for (size_t i = 0; i < lint->n; i++) {
 		const struct lint_item *it = &lint->v[i];
 
 		count[it->level]++;
-		fprintf(to, "%s [%s: %s]\n", it->text, names[it->level],
-			it->code);
+		fprintf(to, "%s [%s: %s]\n", it->text,
+			lint_level_name(it->level), it->code);
 	}
 	if (lint->dropped)
 		fprintf(to, "and %zu more\n", lint->dropped);
-	fprintf(to, "%zu errors, %zu warnings, %zu notes\n", count[LINT_ERROR],
+	fprintf(to, "%zu errors, %zu warnings, %zu infos\n", count[LINT_ERROR],
 		count[LINT_WARNING], count[LINT_INFO]);
 	return count[LINT_ERROR];
 }
@@ -130,7 +129,8 @@ static void print_value(const char *label, struct slice json, const char *key)
 /* The verdict for people; all of it with --explain. */
 static void verdict_print(const struct cli *cli, struct slice json, bool allow)
 {
-	static const char *const keys[] = { "rule", "source", "use", "mode" };
+	static const char *const keys[] = { "rule", "source", "use", "proto",
+					    "mode" };
 
 	if (cli->json) {
 		printf("%.*s\n", (int)json.len, (const char *)json.ptr);

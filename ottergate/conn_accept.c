@@ -110,7 +110,8 @@ static void first_begin(struct conn *c)
 
 /* --- where it wanted to go ------------------------------------------------ */
 
-/* Only for the log and for the port; never dialled. */
+/* For the log and for the port. Dialled only where an `ips` rule allows the
+ * address itself and no name is said (tunnel.c). */
 static int original_read(struct conn *c)
 {
 	struct sockaddr_in sa = { 0 };
@@ -134,7 +135,7 @@ static bool speaks_tcp(const struct conn *c, const struct name *name)
 	};
 	struct verdict v = decide(c->policy, &rq);
 
-	return v.allow || v.reason != REASON_PORT;
+	return v.allow || (v.reason != REASON_PORT && v.reason != REASON_PROTO);
 }
 
 static void conn_begin(struct conn *c, const struct listener *l)

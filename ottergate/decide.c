@@ -130,6 +130,37 @@ static void verdict_rule(struct verdict *v, const struct rule *r)
 	v->reason = v->allow ? REASON_ALLOWED : REASON_NEEDS_INSPECT;
 }
 
+/* What is spoken on this path when no rule says it. */
+static enum rule_proto path_proto(enum path path)
+{
+	switch (path) {
+	case PATH_HTTP:
+	case PATH_PROXY:
+		return RULE_HTTP;
+	case PATH_TCP:
+		return RULE_TCP;
+	default:
+		return RULE_TLS;
+	}
+}
+
+/* A rule that has the name, or the address, but does not take the request:
+ * the one nearest to it is what people are told of. */
+static void other_note(const struct rule **other, const struct rule *r,
+		       const struct request *rq)
+{
+	if (!*other ||
+	    (!rule_has_port(*other, rq->port) && rule_has_port(r, rq->port)))
+		*other = r;
+}
+
+static void verdict_other(struct verdict *v, const struct rule *other)
+{
+	verdict_deny(v,
+		     rule_has_port(other, v->port) ? REASON_PROTO : REASON_PORT,
+		     other);
+}
+
 /* Nothing allows it: observe mode lets it pass, and says so. */
 static void verdict_default(struct verdict *v, const struct agent_policy *a,
 			    const struct request *rq)
@@ -141,17 +172,7 @@ static void verdict_default(struct verdict *v, const struct agent_policy *a,
 	v->rule = NULL;
 	v->use = RULE_TUNNEL;
 	v->below = 0;
-	switch (rq->path) {
-	case PATH_HTTP:
-	case PATH_PROXY:
-		v->proto = RULE_HTTP;
-		break;
-	case PATH_TCP:
-		v->proto = RULE_TCP;
-		break;
-	default:
-		v->proto = RULE_TLS;
-	}
+	v->proto = path_proto(rq->path);
 }
 
 /* The best rule for the @i-th suffix: inspect before tunnel, else the first.
@@ -171,8 +192,7 @@ static const struct rule *best_at(const struct agent_policy *a,
 			const struct rule *r = &a->sets[s]->rules[e->rule]->r;
 
 			if (!rule_takes(r, rq)) {
-				if (!*ret_other)
-					*ret_other = r;
+				other_note(ret_other, r, rq);
 			} else if (!best || (best->use == RULE_TUNNEL &&
 					     r->use == RULE_INSPECT)) {
 				best = r;
@@ -198,7 +218,11 @@ static bool below_is_sane(const struct match_key *k, unsigned below)
 static struct verdict decide_name(const struct agent_policy *a,
 				  const struct request *rq)
 {
-	struct verdict v = { .reason = REASON_NOT_ALLOWED, .port = rq->port };
+	struct verdict v = {
+		.reason = REASON_NOT_ALLOWED,
+		.proto = path_proto(rq->path),
+		.port = rq->port,
+	};
 	const struct rule *r, *other = NULL;
 	struct match_key key;
 
@@ -229,7 +253,7 @@ static struct verdict decide_name(const struct agent_policy *a,
 		break;
 	}
 	if (!r && other)
-		verdict_deny(&v, REASON_PORT, other);
+		verdict_other(&v, other);
 	verdict_default(&v, a, rq);
 	return v;
 }
@@ -240,9 +264,10 @@ static struct verdict decide_literal(const struct agent_policy *a,
 {
 	struct verdict v = {
 		.reason = REASON_ADDRESS_LITERAL,
+		.proto = path_proto(rq->path),
 		.port = rq->port,
 	};
-	const struct rule *r;
+	const struct rule *r, *other = NULL;
 
 	if (addr_classify(&rq->addr) != ADDR_PUBLIC) {
 		verdict_deny(&v, REASON_BUILTIN_ADDRESS, NULL);
@@ -261,13 +286,15 @@ static struct verdict decide_literal(const struct agent_policy *a,
 			if (!cidr_has(&set->ips[i].cidr, &rq->addr))
 				continue;
 			if (!rule_takes(r, rq)) {
-				verdict_deny(&v, REASON_PORT, r);
+				other_note(&other, r, rq);
 				continue;
 			}
 			verdict_rule(&v, r);
 			return v;
 		}
 	}
+	if (other)
+		verdict_other(&v, other);
 	verdict_default(&v, a, rq);
 	return v;
 }

@@ -62,7 +62,18 @@ static const char *what(int status)
 /* Only what a rule of the sandbox's own would allow: a denial is final. */
 static bool can_be_allowed(const struct verdict *v)
 {
-	return v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT;
+	return v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
+	       v->reason == REASON_PROTO;
+}
+
+/* The protocol, where the port alone would say another one. */
+static const char *scheme(const struct verdict *v, uint16_t port)
+{
+	if (v->proto == RULE_HTTP && port != 80)
+		return "http://";
+	if (v->proto == RULE_TLS && port == 80)
+		return "https://";
+	return v->proto == RULE_TCP ? "tcp://" : "";
 }
 
 /* snprintf() at *len, which never passes @size - 1. */
@@ -98,8 +109,8 @@ static size_t body_write(char *out, size_t size, int status, const char *agent,
 	add(out, size, &len, ")\n");
 	if (can_be_allowed(v) && agent && name && *name)
 		add(out, size, &len,
-		    "allow it with: ac policy allow %.64s %s:%u\n", agent, safe,
-		    (unsigned)port);
+		    "allow it with: ac policy allow %.64s %s%s:%u\n", agent,
+		    scheme(v, port), safe, (unsigned)port);
 	return len;
 }
 

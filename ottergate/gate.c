@@ -265,6 +265,11 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	if (dns->n == 0)
 		dns = &policy_settings(gate_state_policy(g->state))
 			       ->dns_upstream;
+	for (size_t i = 0; i < dns->n; i++) {
+		r = strv_push(&g->dns, dns->v[i]);
+		if (r < 0)
+			return err_set(err, r, "%s", err_text(r));
+	}
 	if (dns->n > 0)
 		opts.dns_servers = (const char *const *)dns->v;
 	r = workers_start(&opts, gate_state_table(g->state), &g->workers, err);
@@ -307,6 +312,7 @@ static void gate_stop(struct gate *g, struct start *s)
 	fd_closep(&s->admin);
 	fd_closep(&s->ready);
 	free(s->audit_folder);
+	strv_done(&g->dns);
 	loop_free(g->loop);
 }
 

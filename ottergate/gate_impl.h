@@ -24,6 +24,7 @@ struct gate {
 	struct workers *workers;
 	struct gate_reload *reload;
 	struct admin_server *admin;
+	struct strv dns; /* of the policy that the workers began with */
 	uint64_t started_ms, reloads, reload_failures;
 	bool last_reload_ok;
 };

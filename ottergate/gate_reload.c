@@ -126,6 +126,23 @@ void gate_reload_say(struct gate *g, const struct lint *lint,
 	reload_note(g, err);
 }
 
+/* The workers' resolvers have their servers for life. */
+static void reload_lint_dns(struct gate *g, struct lint *lint)
+{
+	const struct strv *now =
+		&policy_settings(gate_state_policy(g->state))->dns_upstream;
+	bool same = now->n == g->dns.n;
+
+	if (g->opts->dns.n > 0)
+		return; /* those of the command line count */
+	for (size_t i = 0; i < now->n && same; i++)
+		same = strcmp(now->v[i], g->dns.v[i]) == 0;
+	if (!same)
+		lint_add(lint, LINT_WARNING, "dns-upstream",
+			 "defaults.dns.upstream: the change takes effect when "
+			 "the gateway starts again");
+}
+
 static void reload_finish(struct gate_reload *r)
 {
 	struct gate *g = r->gate;
@@ -135,10 +152,12 @@ static void reload_finish(struct gate_reload *r)
 		r->result = gate_state_take(g->state, r->files, &r->err);
 	gate_files_free(r->files);
 	r->files = NULL;
-	if (r->result >= 0)
+	if (r->result >= 0) {
 		gate_apply(g, old);
-	else
+		reload_lint_dns(g, &r->lint);
+	} else {
 		table_unref(old);
+	}
 	g->last_reload_ok = r->result >= 0;
 	g->reload_failures += r->result < 0;
 	gate_reload_say(g, &r->lint, &r->err);

@@ -5,7 +5,8 @@
  * Reads what our own audit writes: one flat JSON object a line, members in a
  * fixed order, "event" before all that matters. Names that are not canonical
  * never got in, and anything unexpected ends the run: a policy made of a log
- * that somebody else wrote to would be his policy.
+ * that somebody else wrote to would be his policy. Of the denials only those
+ * count that say that what had been allowed has no address.
  */
 #include "ottergate/policy_load.h"
 
@@ -24,6 +25,7 @@ struct seen {
 	struct name name;
 	uint16_t port;
 	uint8_t proto; /* enum seen_proto */
+	uint32_t allowed, failed; /* times; failed: it has no address */
 };
 
 struct seen_list {
@@ -32,7 +34,7 @@ struct seen_list {
 };
 
 struct line { /* what one line says; texts are views into it */
-	struct slice event, agent, path, name;
+	struct slice event, agent, path, name, reason;
 	uint64_t port;
 };
 
@@ -93,6 +95,8 @@ static int line_member(struct line *l, struct slice key, struct slice value)
 		l->path = value;
 	else if (slice_is(key, "name"))
 		l->name = value;
+	else if (slice_is(key, "reason"))
+		l->reason = value;
 	if (!slice_is(key, "port"))
 		return 0;
 	if (value.len >= sizeof(digits))
@@ -102,7 +106,16 @@ static int line_member(struct line *l, struct slice key, struct slice value)
 								    0;
 }
 
-/* 0: an allowed request, 1: something else, of no interest here. */
+/* An allowed request that ended so was never one of a name that exists. */
+static bool is_unresolved(const struct line *l)
+{
+	return slice_is(l->event, "deny") && !slice_is(l->path, "dns") &&
+	       (slice_is(l->reason, reason_code(REASON_NO_ADDRESS)) ||
+		slice_is(l->reason, reason_code(REASON_DNS_FAILED)));
+}
+
+/* 0: an allowed request, or the failure of one; 1: something else, of no
+ * interest here. */
 static int line_read(struct slice s, struct line *ret)
 {
 	struct line l = { 0 };
@@ -119,7 +132,8 @@ static int line_read(struct slice s, struct line *ret)
 				       take_plain(&s, &value)) < 0 ||
 		    line_member(&l, key, value) < 0)
 			return -EBADMSG;
-		if (slice_is(key, "event") && !slice_is(value, "allow"))
+		if (slice_is(key, "event") && !slice_is(value, "allow") &&
+		    !slice_is(value, "deny"))
 			return 1;
 		if (take_char(&s, '}') == 0)
 			break;
@@ -129,7 +143,7 @@ static int line_read(struct slice s, struct line *ret)
 	if (s.len != 0 || !l.event.ptr)
 		return -EBADMSG;
 	*ret = l;
-	return 0;
+	return slice_is(l.event, "allow") || is_unresolved(&l) ? 0 : 1;
 }
 
 /* --- all lines ----------------------------------------------------------- */
@@ -152,10 +166,26 @@ static void seen_sort(struct seen_list *l)
 		return;
 	qsort(l->v, l->n, sizeof(*l->v), seen_cmp);
 	for (size_t i = 1; i < l->n; i++) {
-		if (seen_cmp(&l->v[n], &l->v[i]) != 0)
+		if (seen_cmp(&l->v[n], &l->v[i]) != 0) {
 			l->v[++n] = l->v[i];
+			continue;
+		}
+		l->v[n].allowed += l->v[i].allowed;
+		l->v[n].failed += l->v[i].failed;
 	}
 	l->n = n + 1;
+}
+
+/* Leaves out what never got an address. */
+static void seen_reached(struct seen_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].failed < l->v[i].allowed)
+			l->v[n++] = l->v[i];
+	}
+	l->n = n;
 }
 
 /* Room for one more: by dropping what is there twice, else by growing. */
@@ -192,6 +222,8 @@ static int seen_add(struct seen_list *l, const struct line *line)
 		return r;
 	s = &l->v[l->n];
 	*s = (struct seen){ .port = (uint16_t)line->port };
+	s->allowed = slice_is(line->event, "allow");
+	s->failed = !s->allowed;
 	if (name_canon(line->name, &s->name) < 0)
 		return -EBADMSG;
 	if (slice_is(line->path, "tcp"))
@@ -271,6 +303,14 @@ int policy_from_audit(FILE *in, const char *agent, FILE *out, struct err *err)
 		return r;
 	}
 	seen_sort(&l);
+	seen_reached(&l);
+	fputs(l.n ? "# What was reached, as a preset. Take out what is not "
+		    "wanted, give it a name of\n# its own in place of "
+		    "`learned`, put it into policy/policy.yaml, and name it\n"
+		    "# with --egress or in a blueprint.\n" :
+		    "# Nothing was allowed and reached. In mode observe all "
+		    "is let through and seen.\n",
+	      out);
 	fputs("version: 1\npresets:\n  learned:\n    rules:", out);
 	fputs(l.n ? "\n" : " []\n", out);
 	for (size_t i = 0, number = 1; i < l.n; number++)

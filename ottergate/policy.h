@@ -103,7 +103,7 @@ struct verdict {
 	enum reason reason;
 	const struct rule *rule; /* NULL: none decided (default deny) */
 	enum rule_use use;
-	enum rule_proto proto;
+	enum rule_proto proto; /* denied: what the path speaks */
 	bool observed; /* let through by observe mode only */
 	uint8_t below; /* labels below the wildcard that allowed it, else 0 */
 	uint16_t port; /* of the request */

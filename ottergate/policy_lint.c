@@ -177,6 +177,28 @@ void lint_say(struct load *ld, enum lint_level level, const char *code,
 	memcpy(item->text, text, sizeof(text));
 }
 
+void lint_add(struct lint *l, enum lint_level level, const char *code,
+	      const char *fmt, ...)
+{
+	struct lint_item *item = lint_grow(l);
+	va_list ap;
+
+	if (!item)
+		return;
+	*item = (struct lint_item){ .level = level };
+	snprintf(item->code, sizeof(item->code), "%s", code);
+	va_start(ap, fmt);
+	vsnprintf(item->text, sizeof(item->text), fmt, ap);
+	va_end(ap);
+}
+
+const char *lint_level_name(enum lint_level level)
+{
+	static const char *const names[] = { "error", "warning", "info" };
+
+	return names[level];
+}
+
 /* --- one name ------------------------------------------------------------ */
 
 /* Special-use domains (RFC 6761, RFC 8375): nobody can register below them,

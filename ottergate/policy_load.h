@@ -29,6 +29,10 @@ struct lint { /* of all the files of one load; at most LINT_MAX items */
 };
 #define LINT_MAX 1000u
 void lint_done(struct lint *l); /* accepts zeroed */
+/* One item more; @l NULL: nobody listens. */
+void lint_add(struct lint *l, enum lint_level level, const char *code,
+	      const char *fmt, ...) ATTR_PRINTF(4, 5);
+const char *lint_level_name(enum lint_level level); /* "warning" */
 
 /*
  * Files in order, each may bring presets, deny, services, defaults …; a folder
@@ -67,7 +71,8 @@ int agent_policy_json(const struct agent_policy *a, struct buf *out);
 
 /*
  * `check`: "https://host/path", "http://host:8080", "host", "host:port",
- * "tcp://host:22". Fills request and name. -EINVAL with a message.
+ * "tcp://host:22"; U-labels are converted as in policies. Fills request and
+ * name. -EINVAL with a message.
  */
 struct check_target {
 	struct name name;
@@ -79,13 +84,14 @@ struct check_target {
 int check_target_parse(const char *text, struct check_target *ret,
 		       struct err *err);
 /* The verdict as one JSON object: allow, reason, text, rule, source, mode,
- * use, hint. The same struct as everywhere. */
+ * use, proto, hint. The same struct as everywhere. */
 int verdict_json(const struct agent_policy *a, const struct check_target *t,
 		 const struct verdict *v, struct buf *out);
 
 /* `observe`: audit lines in, a minimal policy (YAML) out. Reads JSON lines
  * from @in (bounded), keeps names that were observed or allowed for @agent
- * (NULL: all), writes rules with ports. */
+ * (NULL: all), writes rules with ports. Names that failed as often as they were
+ * allowed, for want of an address, are left out. */
 int policy_from_audit(FILE *in, const char *agent, FILE *out, struct err *err);
 
 #endif

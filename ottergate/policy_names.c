@@ -23,31 +23,39 @@ static bool is_ascii(const char *s)
 }
 
 /*
- * @s has bytes that are not ASCII. *ret: by idn2_free(). The library's own
- * STD3 rules are not asked for: some versions drop what these forbid, which
- * makes another name of it. Without them it stays, and is refused here ('_')
- * or by name_canon() (all else).
+ * The library's own STD3 rules are not asked for: some versions drop what these
+ * forbid, which makes another name of it. Without them it stays, and is refused
+ * here ('_') or by name_canon() (all else).
  */
-static int to_ascii(struct load *ld, const struct yaml_node *n, const char *s,
-		    char **ret)
+int name_to_ascii(const char *s, char **ret, const char **ret_why)
 {
 	char *ascii = NULL;
 	int r = idn2_to_ascii_8z(s, &ascii,
 				 IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
 
 	if (r == IDN2_MALLOC)
-		return load_nomem(ld);
-	if (r != IDN2_OK)
-		return load_refuse(ld, n, "this is no host name: %s",
-				   idn2_strerror(r));
-	if (strchr(ascii, '_')) {
-		idn2_free(ascii);
-		return load_refuse(ld, n,
-				   "this is no host name: '_' goes with ASCII "
-				   "letters only");
+		return -ENOMEM;
+	if (r != IDN2_OK) {
+		*ret_why = idn2_strerror(r);
+		return -EINVAL;
 	}
-	*ret = ascii;
-	return 0;
+	*ret = strchr(ascii, '_') ? NULL : strdup(ascii);
+	r = strchr(ascii, '_') ? -EINVAL : *ret ? 0 : -ENOMEM;
+	if (r == -EINVAL)
+		*ret_why = "'_' goes with ASCII letters only";
+	idn2_free(ascii);
+	return r;
+}
+
+static int to_ascii(struct load *ld, const struct yaml_node *n, const char *s,
+		    char **ret)
+{
+	const char *why = "";
+	int r = name_to_ascii(s, ret, &why);
+
+	if (r == -ENOMEM)
+		return load_nomem(ld);
+	return r < 0 ? load_refuse(ld, n, "this is no host name: %s", why) : 0;
 }
 
 static int refuse_name(struct load *ld, const struct yaml_node *n, int why)
@@ -90,7 +98,7 @@ int load_pattern(struct load *ld, const struct yaml_node *n, struct name *ret,
 		return r;
 	r = snprintf(pattern, sizeof(pattern), "%.*s%s", *s == '.' || *s == '+',
 		     s, ascii);
-	idn2_free(ascii);
+	free(ascii);
 	r = r < (int)sizeof(pattern) ?
 		    name_pattern_parse(pattern, ret, ret_kind) :
 		    -EBADMSG;

@@ -73,6 +73,9 @@ struct port_list {
 	uint16_t n;
 };
 int load_ports(struct load *ld, const struct yaml_node *n, void *to);
+/* A name that is not all ASCII, its U-labels converted; *ret by free(). -EINVAL
+ * with *ret_why. */
+int name_to_ascii(const char *s, char **ret, const char **ret_why);
 /* ".a.b" with U-labels converted. */
 int load_pattern(struct load *ld, const struct yaml_node *n, struct name *ret,
 		 unsigned *ret_kind);

@@ -18,7 +18,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "lib/file.h"
@@ -40,27 +39,7 @@ struct gate_state {
 	uint64_t generation;
 };
 
-static ATTR_PRINTF(3, 4) void state_say(struct lint *l, const char *code,
-					const char *fmt, ...)
-{
-	struct lint_item item = { .level = LINT_ERROR }, *v;
-	va_list ap;
-
-	if (!l)
-		return;
-	v = l->n < LINT_MAX ? reallocarray(l->v, l->n + 1, sizeof(*l->v)) :
-			      NULL;
-	if (!v) {
-		l->dropped++;
-		return;
-	}
-	snprintf(item.code, sizeof(item.code), "%s", code);
-	va_start(ap, fmt);
-	vsnprintf(item.text, sizeof(item.text), fmt, ap);
-	va_end(ap);
-	l->v = v;
-	l->v[l->n++] = item;
-}
+#define state_say(l, code, ...) lint_add(l, LINT_ERROR, code, __VA_ARGS__)
 
 void gate_files_free(struct gate_files *f)
 {

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "lib/str.h"
 #include "ottergate/jsonw.h"
+#include "ottergate/policy_parse.h"
 
 static const char *const path_names[] = {
 	[PATH_DNS] = "dns",         [PATH_TLS] = "tls",
@@ -31,10 +33,85 @@ static const struct scheme {
 	{ "tcp://", PATH_TCP, 0 },
 };
 
+/* The colon before the port of "host:port", "[v6]:port"; NULL: none. */
+static const char *port_colon(const char *s)
+{
+	const char *end = *s == '[' ? strchr(s, ']') : s;
+
+	return end ? strchr(end, ':') : NULL;
+}
+
+/* "host:port" with U-labels converted, as policies do it. */
+static int authority_ascii(const char *s, char **ret, struct err *err)
+{
+	const char *colon = port_colon(s), *why = "";
+	SCOPED_STR host = strndup(s, colon ? (size_t)(colon - s) : strlen(s));
+	SCOPED_STR ascii = NULL;
+	char shown[128];
+	int r = host ? name_to_ascii(host, &ascii, &why) : -ENOMEM;
+
+	if (r == -EINVAL)
+		return err_set(err, r, "'%s' is no host name: %s",
+			       str_escape(shown, sizeof(shown), host,
+					  strlen(host)),
+			       why);
+	if (r == 0)
+		*ret = str_printf("%s%s", ascii, colon ? colon : "");
+	return r < 0 || !*ret ? err_nomem(err) : 0;
+}
+
+/* Why name_authority() did not take @s, for people. */
+static int authority_refuse(const char *s, struct err *err)
+{
+	const char *colon = port_colon(s);
+	char shown[128];
+	struct addr a;
+	uint64_t port;
+
+	if (addr_parse(slice_str(s), &a) == 0 && a.family == 6)
+		return err_set(err, -EINVAL,
+			       "an IPv6 address needs brackets: [%s]", s);
+	if (!*s || s == colon)
+		return err_set(err, -EINVAL, "the host is missing");
+	if (colon && (colon[1] == '0' ||
+		      str_parse_u64(colon + 1, 1, UINT16_MAX, &port) < 0))
+		return err_set(err, -EINVAL, "the port must be 1 to 65535");
+	str_escape(shown, sizeof(shown), s,
+		   colon ? (size_t)(colon - s) : strlen(s));
+	return err_set(err, -EINVAL, "'%s' is no host name or address", shown);
+}
+
+static int target_authority(const char *s, uint16_t port,
+			    struct check_target *t, struct err *err)
+{
+	SCOPED_STR ascii = NULL;
+
+	if (strchr(s, '@'))
+		return err_set(err, -EINVAL,
+			       "no user name in a URL: https://HOST/, or "
+			       "tcp://HOST:22 for SSH");
+	for (const char *p = s; *p && !ascii; p++) {
+		int r = *p & 0x80 ? authority_ascii(s, &ascii, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	if (ascii)
+		s = ascii;
+	if (name_authority(slice_str(s), port, &t->name, &t->addr, &t->port) <
+	    0)
+		return authority_refuse(s, err);
+	if (t->port == 0)
+		return err_set(err, -EINVAL,
+			       "the port is missing: tcp://HOST:PORT");
+	return 0;
+}
+
 int check_target_parse(const char *text, struct check_target *ret,
 		       struct err *err)
 {
 	struct check_target t = { .path = PATH_CHECK, .target = "/" };
+	SCOPED_STR authority = NULL;
 	uint16_t port = 443;
 	size_t len;
 	int r;
@@ -61,16 +138,13 @@ int check_target_parse(const char *text, struct check_target *ret,
 		memcpy(t.target, text + len, n);
 		t.target[n] = '\0';
 	}
-	r = name_authority(slice_of(text, len), port, &t.name, &t.addr,
-			   &t.port);
-	if (r < 0)
-		return err_set(err, -EINVAL,
-			       "no host name or address with a port is before "
-			       "the path");
-	if (t.port == 0)
-		return err_set(err, -EINVAL, "the port is missing");
-	*ret = t;
-	return 0;
+	authority = strndup(text, len);
+	if (!authority)
+		return err_nomem(err);
+	r = target_authority(authority, port, &t, err);
+	if (r == 0)
+		*ret = t;
+	return r;
 }
 
 /* "host:port" as a policy and a command line have it. */
@@ -85,23 +159,35 @@ static void target_text(const struct check_target *t, char out[320])
 			 addr_text(&t->addr, text), t->port);
 }
 
+/* The scheme that `allow` needs for it: none where the port says it. */
+static const char *hint_scheme(const struct check_target *t)
+{
+	if (t->path == PATH_TCP)
+		return "tcp://";
+	if (t->path == PATH_HTTP && t->port != 80)
+		return "http://";
+	return t->path == PATH_TLS && t->port == 80 ? "https://" : "";
+}
+
 /* What would allow it; nothing where nothing would. */
 static bool may_be_allowed(const struct check_target *t,
 			   const struct verdict *v)
 {
-	return t->name.len && (v->reason == REASON_NOT_ALLOWED ||
-			       v->reason == REASON_PORT || v->observed);
+	return t->name.len &&
+	       (v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
+		v->reason == REASON_PROTO || v->observed);
 }
 
 int verdict_json(const struct agent_policy *a, const struct check_target *t,
 		 const struct verdict *v, struct buf *out)
 {
+	static const char *const protos[] = { "tls", "http", "tcp" };
 	char target[320], hint[512];
 	struct jsonw w;
 
 	target_text(t, target);
-	snprintf(hint, sizeof(hint), "ac policy allow %s %s",
-		 agent_policy_id(a), target);
+	snprintf(hint, sizeof(hint), "ac policy allow %s %s%s",
+		 agent_policy_id(a), hint_scheme(t), target);
 	jsonw_init(&w, out);
 	jsonw_open(&w, NULL, '{');
 	jsonw_bool(&w, "allow", v->allow);
@@ -118,6 +204,8 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 							   "enforce");
 	jsonw_bool(&w, "observed", v->observed);
 	jsonw_str(&w, "use", v->use == RULE_INSPECT ? "inspect" : "tunnel");
+	/* Any bytes pass a tcp rule, those of TLS as well: it says so. */
+	jsonw_str(&w, "proto", v->allow ? protos[v->proto] : NULL);
 	jsonw_str(&w, "hint", may_be_allowed(t, v) ? hint : NULL);
 	jsonw_close(&w, '}');
 	return w.r;

@@ -212,9 +212,39 @@ static int on_event(struct builder *b, const yaml_event_t *ev)
 	}
 }
 
+/* libyaml tells where it gave up; what people look for is the bracket or the
+ * quote that nothing closes, far above. False: it is something else. */
+static bool find_open(const struct builder *b, const yaml_parser_t *p,
+		      yaml_mark_t *ret_at, const char **ret_what)
+{
+	const char *in = p->context ? p->context : "";
+	const struct yaml_node *top = b->depth ? b->stack[b->depth - 1].node :
+						 NULL;
+
+	*ret_at = p->context_mark;
+	if (strcmp(in, "while parsing a flow sequence") == 0) {
+		*ret_what = "list";
+	} else if (strcmp(in, "while parsing a flow mapping") == 0) {
+		*ret_what = "map";
+	} else if (strcmp(in, "while scanning a quoted scalar") == 0 &&
+		   p->problem && strstr(p->problem, "end of stream")) {
+		*ret_what = "quoted text";
+	} else if (strcmp(in, "while parsing a flow node") == 0 && top) {
+		/* Its value is missing, mostly since nothing follows. */
+		*ret_what = top->kind == YAML_LIST ? "list" : "map";
+		ret_at->line = top->line - 1;
+		ret_at->column = top->column - 1u;
+	} else {
+		return false;
+	}
+	return true;
+}
+
 static int refuse_syntax(const struct builder *b, const yaml_parser_t *p)
 {
 	char text[256];
+	const char *what;
+	yaml_mark_t at;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return refuse_nomem(b);
@@ -223,6 +253,14 @@ static int refuse_syntax(const struct builder *b, const yaml_parser_t *p)
 		snprintf(text, sizeof(text), "%s (at byte %zu)", p->problem,
 			 p->problem_offset);
 		return refuse(b, p->mark, text);
+	}
+	if (find_open(b, p, &at, &what)) {
+		snprintf(text, sizeof(text),
+			 "the %s that begins at line %zu is not closed, or not "
+			 "well-formed (line %zu: %s)",
+			 what, at.line + 1, p->problem_mark.line + 1,
+			 p->problem ? p->problem : "no YAML");
+		return refuse(b, at, text);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", p->context ? p->context : "",
 		 p->context ? ": " : "", p->problem ? p->problem : "no YAML");

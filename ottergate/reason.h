@@ -53,7 +53,8 @@
 	X(NO_MEMORY, "no-memory", "the gateway is out of memory or of files") \
 	X(DNS_TYPE, "dns-type", "this record type is not answered")           \
 	X(BAD_DNS, "bad-dns", "this is no DNS question that may pass")        \
-	X(DENIED_BY_PROXY, "upstream-proxy", "the upstream proxy refused it")
+	X(DENIED_BY_PROXY, "upstream-proxy", "the upstream proxy refused it") \
+	X(PROTO, "proto", "the name is allowed, but for another protocol")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

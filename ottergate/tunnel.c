@@ -4,7 +4,8 @@
  *
  * Theory of operation: the ClientHello is collected in c->in, within the
  * policy's size and the one deadline of the connection, and never changed.
- * Transparent: its name is the request. After a CONNECT the request has been
+ * Transparent: its name is the request; without one it is the address that the
+ * client dialled, if an `ips` rule allows that. After a CONNECT the request has been
  * decided; the hello must name the same host, so that nobody asks for one and
  * goes to another. What does not pass gets a TLS alert (RFC 8446 §6.2), since
  * that is the only language that the client can show its user; then the
@@ -71,16 +72,33 @@ static bool hides_name(const struct conn *c, const struct hello *h,
 	       !(v->rule && v->rule->ech_outer);
 }
 
+/* No name is said: the client wants an address (RFC 6066 §3). That is the
+ * request where a rule of this agent allows it, as CONNECT to it would be;
+ * decide() knows no rule for the gateway's own addresses and the synthetic
+ * ones. Observing is not enough: nearly all such hellos come from what has
+ * resolved a name, and the address is ours then. */
+static bool asks_for_address(const struct conn *c, const struct request *rq)
+{
+	struct verdict v;
+
+	if (c->original.family == 0 ||
+	    addr_eq(&c->original, &c->worker->opts->self))
+		return false;
+	v = decide(c->policy, rq);
+	return v.allow && v.rule;
+}
+
 static void tunnel_transparent(struct conn *c, const struct hello *h)
 {
 	const struct request rq = {
 		.path = PATH_TLS,
 		.name = &h->sni,
+		.addr = c->original,
 		.port = c->port,
 	};
 	struct verdict v;
 
-	if (!h->has_sni) {
+	if (!h->has_sni && !asks_for_address(c, &rq)) {
 		tunnel_refuse(c, REASON_NO_SNI, ALERT_UNRECOGNIZED_NAME, NULL);
 		return;
 	}
@@ -88,7 +106,7 @@ static void tunnel_transparent(struct conn *c, const struct hello *h)
 		v = decide(c->policy, &rq);
 		if (v.allow && hides_name(c, h, &v)) {
 			tunnel_refuse(c, REASON_ECH, ALERT_ACCESS_DENIED,
-				      &h->sni);
+				      h->has_sni ? &h->sni : NULL);
 			return;
 		}
 	}

@@ -2,7 +2,7 @@
 /*
  * otter_audit_test.c - lines, chain, rotation, and a disk that is full
  */
-#include "ottergate/audit.h"
+#include "ottergate/audit_impl.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -141,6 +141,39 @@ static void test_line(void)
 		     "\"source\":\"[2001:db8::1]:40000\""),
 	   "rule, escapes, IPv6");
 	is_int(audit_verify(path, &err), 0, "the chain holds: %s", err.msg);
+}
+
+/* An address in place of a name: what was asked for is told, and that it was
+ * dialled only when it may have been. */
+static void test_literal(void)
+{
+	static const struct {
+		enum audit_event event;
+		const char *name, *want, *not ;
+	} rows[] = {
+		{ AUDIT_DENY, "", "\"address\":\"192.0.2.9\",\"port\":443",
+		  "dialled" },
+		{ AUDIT_LIMIT, "", "\"address\":\"192.0.2.9\"", "dialled" },
+		{ AUDIT_ALLOW, "", "\"address\":\"192.0.2.9\"", "\"name" },
+		{ AUDIT_CLOSE, "", "\"dialled\":\"192.0.2.9\"", "\"name" },
+		{ AUDIT_CLOSE, "a.test", "\"dialled\":\"192.0.2.9\"",
+		  "address" },
+	};
+	struct audit_clock clock = { 0 };
+	struct audit_record rec;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char line[AUDIT_LINE_MAX + 1];
+
+		record_fill(&rec, rows[i].name);
+		rec.event = (uint8_t)rows[i].event;
+		rec.dialled = addr_v4(0xc0000209);
+		line[audit_line_record(line, &clock, &rec)] = '\0';
+		if (!ok(has(line, rows[i].want) && !has(line, rows[i].not ),
+			"%s, '%s': %s", audit_event_name(rows[i].event),
+			rows[i].name, rows[i].want))
+			printf("# %s\n", line);
+	}
 }
 
 /* Every member as long as it can be, every byte escaped. */
@@ -529,6 +562,7 @@ int main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/audit.jsonl", dir);
 	test_line();
+	test_literal();
 	test_longest();
 	test_restart_and_rotation();
 	test_torn();

@@ -13,10 +13,12 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
 #include "lib/str.h"
+#include "ottergate/admin.h"
 #include "tests/unit/tap.h"
 
 #define OUT_MAX (1u << 20)
@@ -175,6 +177,11 @@ static const struct row offline[] = {
 	  0,
 	  "0 errors, 0 warnings",
 	  NULL },
+	{ "levels have the words of a reload",
+	  { "--check", "warn.yaml" },
+	  0,
+	  "[info: idn]\n0 errors, 0 warnings, 1 infos",
+	  NULL },
 	{ "a bad file",
 	  { "--check", "shared.yaml", "bad.yaml" },
 	  1,
@@ -206,6 +213,9 @@ static void test_offline(void)
 {
 	put("shared.yaml", SHARED);
 	put("bad.yaml", "version: 1\nnonsense: 1\n");
+	put("warn.yaml", "version: 1\npresets:\n  p:\n    rules:\n"
+			 "      - { id: a, names: [b\xc3\xbc"
+			 "cher.example.org] }\n");
 	put("psl.yaml", "version: 1\npresets:\n  p:\n    rules:\n"
 			"      - id: all\n        names: [.com]\n");
 	put("log", "{\"time\":\"2026-01-31T12:00:00.123Z\",\"event\":\"allow\","
@@ -250,6 +260,8 @@ static bool ready(pid_t pid)
 	return false;
 }
 
+static uint16_t proxy_port;
+
 static pid_t gateway_start(void)
 {
 	char port[16], log[128];
@@ -273,7 +285,7 @@ static pid_t gateway_start(void)
 				  .die_with_parent = 1 };
 	pid_t pid = -1;
 
-	snprintf(port, sizeof(port), "%u", free_port());
+	snprintf(port, sizeof(port), "%u", proxy_port = free_port());
 	snprintf(log, sizeof(log), "%s/gate.log", dir);
 	opts.fd[2] = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (proc_spawn(&opts, &pid, NULL) < 0)
@@ -381,6 +393,69 @@ static void test_reload_bad(void)
 	put("shared.yaml", SHARED);
 }
 
+/* What only a start can change is told, and told again until then. */
+static void test_reload_dns(void)
+{
+	static const struct row told = {
+		"other name servers",
+		{ "reload", ADMIN },
+		0,
+		"\"lint\":[{\"level\":\"warning\",\"code\":\"dns-upstream\","
+		"\"text\":\"defaults.dns.upstream: the change takes effect "
+		"when the gateway starts again\"}]",
+		NULL
+	};
+	static const struct row back = {
+		"as at the start", { "reload", ADMIN }, 0, "\"lint\":[]", NULL
+	};
+
+	put("shared.yaml",
+	    SHARED "defaults: { dns: { upstream: [192.0.2.53] } }\n");
+	check_rows(&told, 1);
+	check_rows(&told, 1);
+	put("shared.yaml", SHARED);
+	check_rows(&back, 1);
+}
+
+/* Who has asked anything finds in the file what was decided before: nobody
+ * waits for a batch. Strangers are turned away and audited once a second. */
+static void test_audit_is_written(void)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+				  .sin_port = htons(proxy_port),
+				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	unsigned found = 0;
+	char path[128], log[128];
+
+	snprintf(path, sizeof(path), "%s/gate.sock", dir);
+	snprintf(log, sizeof(log), "%s/audit.jsonl", dir);
+	for (int i = 0; i < 3; i++) {
+		SCOPED_FD fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		SCOPED_FD to = sock_unix_connect(path);
+		SCOPED_STR text = NULL;
+		struct buf out;
+		char c[64];
+		ssize_t n;
+
+		buf_init(&out, 4096);
+		if (admin_request_put(&out, ADMIN_PING, slice_str(""),
+				      slice_str("")) < 0 ||
+		    connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+			break;
+		n = recv(fd, c, 1, 0); /* its end: it has been decided */
+		n = n <= 0 ? write(to, buf_slice(&out).ptr, buf_len(&out)) : -1;
+		buf_done(&out);
+		if (n < 0 || read(to, c, sizeof(c)) <= 0)
+			break;
+		file_read(log, OUT_MAX, &text, NULL);
+		for (const char *s = text; s && (s = strstr(s, "no-agent"));
+		     s++)
+			found += 1;
+		is_int(found, (i + 1) * (i + 2) / 2, "stranger %d", i + 1);
+		usleep(1100000);
+	}
+}
+
 /* Follows, and sees a policy line that is made meanwhile. */
 static void test_follow(void)
 {
@@ -454,7 +529,9 @@ static void test_run(void)
 	is_int(stat(path, &st), 0, "its admin socket");
 	is_int(st.st_mode & 0777, 0600, "is for one user");
 	test_admin();
+	test_audit_is_written();
 	test_reload_bad();
+	test_reload_dns();
 	test_follow();
 	test_hostile_client();
 	kill(pid, SIGHUP);

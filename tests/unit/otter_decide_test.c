@@ -97,14 +97,14 @@ static const struct row rows[] = {
 	{ "port", "www.test", 8443, PATH_TLS, REASON_PORT, "web" },
 	{ "port", "www.test", 0, PATH_DNS, REASON_ALLOWED, "web" },
 	{ "port", "www.test", 0, PATH_TLS, REASON_PORT, "web" },
-	{ "port", "www.test", 443, PATH_HTTP, REASON_PORT, "web" },
+	{ "port", "www.test", 443, PATH_HTTP, REASON_PROTO, "web" },
 	{ "port", "www.test", 80, PATH_HTTP, REASON_PORT, "web" },
 	{ "port", "plain.test", 80, PATH_HTTP, REASON_ALLOWED, "plain" },
 	{ "port", "plain.test", 80, PATH_PROXY, REASON_ALLOWED, "plain" },
-	{ "port", "plain.test", 80, PATH_TLS, REASON_PORT, "plain" },
-	{ "port", "plain.test", 80, PATH_CONNECT, REASON_PORT, "plain" },
+	{ "port", "plain.test", 80, PATH_TLS, REASON_PROTO, "plain" },
+	{ "port", "plain.test", 80, PATH_CONNECT, REASON_PROTO, "plain" },
 	{ "port", "alt.test", 8080, PATH_HTTP, REASON_ALLOWED, "alt" },
-	{ "port", "alt.test", 8080, PATH_TLS, REASON_PORT, "alt" },
+	{ "port", "alt.test", 8080, PATH_TLS, REASON_PROTO, "alt" },
 	{ "port", "mixed.test", 80, PATH_HTTP, REASON_ALLOWED, "mixed" },
 	{ "port", "mixed.test", 443, PATH_TLS, REASON_ALLOWED, "mixed" },
 	{ "port", "mixed.test", 8005, PATH_TLS, REASON_ALLOWED, "mixed" },
@@ -113,7 +113,13 @@ static const struct row rows[] = {
 	{ "tcp", "git.test", 22, PATH_TCP, REASON_ALLOWED, "ssh" },
 	{ "tcp", "git.test", 22, PATH_CONNECT, REASON_ALLOWED, "ssh" },
 	{ "tcp", "git.test", 443, PATH_TLS, REASON_ALLOWED, "git" },
-	{ "tcp", "git.test", 443, PATH_TCP, REASON_PORT, "ssh" },
+	/* Any bytes: those of TLS and HTTP do pass on the wire. */
+	{ "tcp", "git.test", 22, PATH_TLS, REASON_ALLOWED, "ssh" },
+	{ "tcp", "git.test", 22, PATH_PROXY, REASON_ALLOWED, "ssh" },
+	{ "tcp", "git.test", 443, PATH_TCP, REASON_PROTO, "git" },
+	{ "tcp", "git.test", 80, PATH_TCP, REASON_PORT, "ssh" },
+	{ "tcp", "alt.test", 8080, PATH_TCP, REASON_PROTO, "alt" },
+	{ "tcp", "alt.test", 22, PATH_TCP, REASON_PORT, "alt" },
 	/* The most specific rule that takes the port. */
 	{ "best", "a.x.both.test", 443, PATH_TLS, REASON_ALLOWED, "both" },
 	{ "best", "a.x.both.test", 8443, PATH_TLS, REASON_ALLOWED, "deeper" },
@@ -133,6 +139,11 @@ static const struct row rows[] = {
 	/* N9: addresses in place of names. */
 	{ "N9", "198.51.100.9", 443, PATH_CONNECT, REASON_ALLOWED, "lit" },
 	{ "N9", "198.51.100.9", 80, PATH_PROXY, REASON_PORT, "lit" },
+	{ "N9", "198.51.100.9", 443, PATH_TCP, REASON_PROTO, "lit" },
+	{ "N8", "198.51.100.9", 443, PATH_TLS, REASON_ALLOWED, "lit" },
+	{ "N8", "198.51.100.9", 8443, PATH_TLS, REASON_PORT, "lit" },
+	{ "N8", "172.20.0.53", 443, PATH_TLS, REASON_BUILTIN_ADDRESS, NULL },
+	{ "N8", "198.18.0.1", 443, PATH_TLS, REASON_BUILTIN_ADDRESS, NULL },
 	{ "N9", "198.51.101.9", 443, PATH_CONNECT, REASON_ADDRESS_LITERAL,
 	  NULL },
 	{ "N9", "203.0.113.9", 443, PATH_CONNECT, REASON_DENY_RULE,
@@ -182,6 +193,8 @@ static void test_rows(const struct agent_policy *a)
 	is_int(ask(a, "a.b.cdn.test", 443, PATH_TLS).below, 2,
 	       "labels below the wildcard");
 	is_int(ask(a, "www.test", 443, PATH_TLS).below, 0, "none when exact");
+	is_int(ask(a, "alt.test", 22, PATH_TCP).proto, RULE_TCP,
+	       "a denial has the protocol of its path");
 	is_int(ask(a, "mixed.test", 80, PATH_CHECK).proto, RULE_HTTP,
 	       "80 is http");
 	is_int(ask(a, "mixed.test", 443, PATH_CHECK).proto, RULE_TLS,

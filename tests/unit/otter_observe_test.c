@@ -14,12 +14,23 @@
 	",\"reason\":\"observed\",\"observed\":true,\"prev\":\"00\"," \
 	"\"hash\":\"ff\"}\n"
 
+#define HEAD                                                                  \
+	"# What was reached, as a preset. Take out what is not wanted, give " \
+	"it a name of\n# its own in place of `learned`, put it into "         \
+	"policy/policy.yaml, and name it\n# with --egress or in a "           \
+	"blueprint.\n"
 #define DENIED                                                \
 	"{\"time\":\"t\",\"event\":\"deny\",\"agent\":\"a\"," \
 	"\"name\":\"denied.test\",\"port\":443}\n"
 #define LITERAL                                                \
 	"{\"time\":\"t\",\"event\":\"allow\",\"agent\":\"a\"," \
 	"\"port\":443}\n"
+
+#define FAILED(agent, path, name, port, reason)                           \
+	"{\"time\":\"2026-11-21T18:00:00.000Z\",\"event\":\"deny\","      \
+	"\"agent\":\"" agent "\",\"conn\":1,\"path\":\"" path             \
+	"\",\"name\":\"" name "\",\"port\":" port ",\"reason\":\"" reason \
+	"\",\"prev\":\"00\",\"hash\":\"ff\"}\n"
 
 static int learn(const char *in, const char *agent, char **ret, struct err *err)
 {
@@ -53,14 +64,21 @@ static const char *const lines[] = {
 	ALLOW("a", "tcp", "git.test", "22"),
 	ALLOW("a", "tls", "github.com", "443"),
 	ALLOW("b", "tls", "other.test", "443"),
-	DENIED,
-	LITERAL,
+	/* Never reached; reached the second time; denied by its address. */
+	ALLOW("a", "tls", "gone.test", "443"),
+	FAILED("a", "tls", "gone.test", "443", "no-address"),
+	ALLOW("a", "tls", "gone.test", "443"),
+	FAILED("a", "tls", "gone.test", "443", "dns-failed"),
+	FAILED("a", "tls", "b.test", "443", "dns-failed"),
+	FAILED("a", "connect", "a.test", "443", "connect-failed"),
+	FAILED("b", "tls", "a.test", "443", "no-address"),
+	FAILED("a", "dns", "a.test", "443", "no-address"), DENIED, LITERAL,
 	"{\"time\":\"t\",\"event\":\"all", /* still being written */
 };
 
 static void test_learn(void)
 {
-	static const char want[] =
+	static const char want[] = HEAD
 		"version: 1\npresets:\n  learned:\n    rules:\n"
 		"      - { id: seen-1, names: [\"a.test\"], ports: [443] }\n"
 		"      - { id: seen-2, names: [\"alt.test\"], ports: [8080],"
@@ -97,6 +115,8 @@ static void test_learn(void)
 	is_int(learn("", NULL, &text, &err), 0, "of nothing");
 	ok(text && policy_of(text, &p, NULL, &err) == 0, "loads as well: %s",
 	   err.msg);
+	ok(text && strstr(text, "# Nothing was allowed and reached."),
+	   "and says that it is empty");
 	policy_unref(p);
 	free(text);
 }

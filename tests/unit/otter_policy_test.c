@@ -36,7 +36,16 @@ static const struct fault faults[] = {
 	{ V "deny:\n", "f:2:6: a value is missing here" },
 	{ V "deny: ~\n", "f:2:7: a value is missing here" },
 	{ V "deny: null\n", "f:2:7: a value is missing here" },
-	{ V "deny: {\n", "f:3:1: while parsing a flow node" },
+	{ V "deny: {\n", "f:2:7: the map that begins at line 2 is not" },
+	{ V "deny: [\n", "f:2:7: the list that begins at line 2 is not" },
+	{ V "deny: [ { id: a,\n  names: [b.test }\n",
+	  "f:3:10: the list that begins at line 3 is not closed" },
+	{ V "deny: [ { id: a, names: [b.test] }\npresets: {}\n",
+	  "f:2:7: the list that begins at line 2 is not closed, or not "
+	  "well-formed (line 3: did" },
+	{ V "deny: [ { id: a, names: [b.test]\n",
+	  "f:2:9: the map that begins at line 2 is not closed" },
+	{ V "deny: \"a\n", "f:2:7: the quoted text that begins at line 2" },
 	{ V "? [a]\n: b\n", "f:2:3: a key must be a plain word" },
 	{ V "x: [[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]\n",
 	  "f:2:19: nested too deeply" },
@@ -446,12 +455,12 @@ static void test_target(void)
 		{ "tcp://a.test:22", "a.test", "/", 22, PATH_TCP },
 		{ "https://1.2.3.4/", "", "/", 443, PATH_TLS },
 		{ "[2606:4700::1]:443", "", "/", 443, PATH_CHECK },
-		{ "tcp://a.test", NULL, NULL, 0, PATH_CHECK },
-		{ "ftp://a.test", NULL, NULL, 0, PATH_CHECK },
-		{ "https://u@a.test/", NULL, NULL, 0, PATH_CHECK },
-		{ "https:///x", NULL, NULL, 0, PATH_CHECK },
-		{ "", NULL, NULL, 0, PATH_CHECK },
-		{ "a.test:0", NULL, NULL, 0, PATH_CHECK },
+		{ "b\xc3\xbc"
+		  "cher.example",
+		  "xn--bcher-kva.example", "/", 443, PATH_CHECK },
+		{ "https://B\xc3\xbc"
+		  "cher.example:8443/\xc3\xbc",
+		  "xn--bcher-kva.example", "/\xc3\xbc", 8443, PATH_TLS },
 		{ "0x7f.1", NULL, NULL, 0, PATH_CHECK },
 	};
 
@@ -469,6 +478,43 @@ static void test_target(void)
 				   t.path == rows[i].path &&
 				   strcmp(t.target, rows[i].target) == 0,
 			   "target: '%s'", rows[i].text);
+	}
+}
+
+static void test_target_faults(void)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "", "the host is missing" },
+		{ "https:///x", "the host is missing" },
+		{ ":443", "the host is missing" },
+		{ "https://EXAMPLE.org:99999/", "the port must be 1 to 65535" },
+		{ "a.test:0", "the port must be 1 to 65535" },
+		{ "a.test:080", "the port must be 1 to 65535" },
+		{ "a.test:", "the port must be 1 to 65535" },
+		{ "[2606:4700::1]:x", "the port must be 1 to 65535" },
+		{ "tcp://a.test", "the port is missing" },
+		{ "https://u:p@github.com/x", "no user name in a URL" },
+		{ "git@github.com:x/y", "tcp://HOST:22 for SSH" },
+		{ "::1", "an IPv6 address needs brackets: [::1]" },
+		{ "a..b", "'a..b' is no host name or address" },
+		{ "a b:80", "'a b' is no host name or address" },
+		{ "b\xc3\xbc..x", "is no host name" },
+		{ "\xc3\xbc_.x", "'_' goes with ASCII letters only" },
+		{ "\xff.x", "is no host name" },
+		{ "ftp://a.test", "https, http and tcp are what can be" },
+	};
+	struct check_target t = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = { 0 };
+
+		is_int(check_target_parse(rows[i].text, &t, &err), -EINVAL,
+		       "no target: '%s'", rows[i].text);
+		if (!ok(strstr(err.msg, rows[i].want) != NULL, "says: %s",
+			rows[i].want))
+			printf("# but %s\n", err.msg);
 	}
 }
 
@@ -507,6 +553,15 @@ static void test_show(void)
 	ok(verdict_says(a, "https://b.test/",
 			"\"hint\":\"ac policy allow x b.test:443\""),
 	   "a hint");
+	ok(verdict_says(a, "tcp://b.test:22",
+			"\"hint\":\"ac policy allow x tcp://b.test:22\""),
+	   "for tcp");
+	ok(verdict_says(a, "http://b.test:8080/",
+			"\"hint\":\"ac policy allow x http://b.test:8080\""),
+	   "for HTTP on a port of its own");
+	ok(verdict_says(a, "http://b.test/",
+			"\"hint\":\"ac policy allow x b.test:80\""),
+	   "not where the port says it");
 	ok(verdict_says(a, "https://dns.google/", "\"hint\":null"),
 	   "no hint for built-ins");
 	ok(verdict_says(a, "https://dns.google/", "\"rule\":\"builtin-doh\""),
@@ -531,6 +586,7 @@ int main(void)
 	test_folder();
 	test_agent_file();
 	test_target();
+	test_target_faults();
 	test_show();
 	return done_testing();
 }

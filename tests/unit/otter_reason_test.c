@@ -19,6 +19,7 @@ static const struct {
 	{ REASON_ECH, 16, "ech" },
 	{ REASON_LIMIT_CONNS, 23, "limit-conns" },
 	{ REASON_DENIED_BY_PROXY, 40, "upstream-proxy" },
+	{ REASON_PROTO, 41, "proto" },
 };
 
 static bool is_word(const char *s)

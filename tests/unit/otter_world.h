@@ -42,6 +42,8 @@ static struct {
 	int server; /* listening; what the gateway dials */
 	uint16_t gate_port, server_port;
 	_Atomic int dial_why; /* enum reason that a dial ends with */
+	_Atomic uint32_t dial_v4; /* the address last asked for; 0: a name */
+	enum listener_kind kind; /* set before world_up() */
 	struct loop *loop;
 	struct loop_timer *tick;
 	struct audit *audit;
@@ -51,6 +53,7 @@ static struct {
 } world = {
 	.server = -1,
 	.dial_why = REASON_ALLOWED,
+	.kind = LISTEN_FIXED,
 };
 
 /* --- link-time fakes ------------------------------------------------------ */
@@ -86,7 +89,11 @@ int dial_start(struct worker *w, const struct dial_spec *spec, struct ev *ev,
 	};
 	struct dial *d = malloc(sizeof(*d));
 
-	(void)spec;
+	uint32_t v4 = 0;
+
+	if (spec->name->len == 0)
+		memcpy(&v4, spec->addr.b, sizeof(v4));
+	atomic_store(&world.dial_v4, ntohl(v4));
 	ev->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (connect(ev->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
 		abort();
@@ -201,7 +208,7 @@ static inline void world_up(const char *yaml, unsigned workers)
 	for (unsigned i = 0; i < workers; i++)
 		l[i] = (struct listener){
 			.ev.fd = i ? dup(fd) : fd,
-			.kind = LISTEN_FIXED,
+			.kind = world.kind,
 			.port = 443,
 		};
 	world.table = world_table(yaml);
