@@ -3,33 +3,93 @@
  * api_egress.c - wishes about egress as requests bring them
  *
  * "egress" replaces the mode and the presets that an instance has; "allow" and
- * "deny" are added to its lists (empty ones take them back), and a target that
- * is in one of them leaves the other. "egress_reset" forgets all of it first.
+ * "deny" are added to its lists (empty ones take them back); what was said last
+ * about a host holds. "egress_reset" forgets all of it first.
  */
+#include <string.h>
+
 #include "control/acd/api_instances.h"
 #include "control/acd/egress.h"
+#include "control/acd/gate.h"
 #include "control/shared/json.h"
 
-static int lists_apply(const json_t *body, const char *key, struct strv *to,
-		       struct strv *from, struct err *err)
+/* A list that is there and empty takes back what there was. */
+static void list_clear(const json_t *body, const char *key, struct strv *list)
 {
-	struct strv all = { 0 };
-	const json_t *list = json_object_get(body, key);
-	int r = jsonx_strv(body, key, EGRESS_TARGETS_MAX, &all, err);
+	const json_t *v = json_object_get(body, key);
 
-	if (json_is_array(list) && json_array_size(list) == 0)
-		strv_done(to);
-	for (size_t i = 0; r == 0 && i < all.n; i++) {
-		r = egress_add_target(to, all.v[i], err);
-		egress_drop_target(from, all.v[i]);
-	}
-	strv_done(&all);
+	if (json_is_array(v) && json_array_size(v) == 0)
+		strv_done(list);
+}
+
+/* Of one request nobody can say which came last. */
+static int contradiction(const struct strv *allow, const struct strv *deny,
+			 struct err *err)
+{
+	for (size_t i = 0; i < allow->n; i++)
+		for (size_t k = 0; k < deny->n; k++)
+			if (egress_denial_covers(deny->v[k], allow->v[i]))
+				return err_set(err, -EINVAL,
+					       "'%.80s' is to be allowed and "
+					       "'%.80s' denied: which?",
+					       allow->v[i], deny->v[k]);
+	return 0;
+}
+
+static int lists_apply(const json_t *body, struct egress *e, struct err *err)
+{
+	struct strv allow = { 0 }, deny = { 0 };
+	int r = jsonx_strv(body, "allow", EGRESS_TARGETS_MAX, &allow, err);
+
+	if (r == 0)
+		r = jsonx_strv(body, "deny", EGRESS_TARGETS_MAX, &deny, err);
+	if (r == 0)
+		r = contradiction(&allow, &deny, err);
+	list_clear(body, "allow", &e->allow);
+	list_clear(body, "deny", &e->deny);
+	for (size_t i = 0; r == 0 && i < allow.n; i++)
+		r = egress_allow(e, allow.v[i], err);
+	for (size_t i = 0; r == 0 && i < deny.n; i++)
+		r = egress_deny(e, deny.v[i], err);
+	strv_done(&allow);
+	strv_done(&deny);
 	return r;
+}
+
+static bool list_has(const struct strv *list, const char *s)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->v[i], s) == 0)
+			return true;
+	return false;
+}
+
+/* A preset that has gone since it was chosen (@had) is left out: the client
+ * repeats what there was. */
+static int word_apply(const char *word, const struct strv *had,
+		      struct egress *e, struct err *err)
+{
+	enum egress_mode mode;
+	struct egress check = { 0 };
+	int r = 0;
+
+	if (egress_mode_parse(word, &mode) < 0)
+		r = egress_add_preset(&check, word, err);
+	egress_done(&check);
+	if (r < 0 || egress_mode_parse(word, &mode) == 0 ||
+	    gate_files_have_preset(word))
+		return r < 0 ? r : egress_add_word(e, word, err);
+	if (list_has(had, word))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "there is no preset '%.64s'; `ac policy presets` lists "
+		       "what there is",
+		       word);
 }
 
 static int words_apply(const json_t *body, struct egress *e, struct err *err)
 {
-	struct strv all = { 0 };
+	struct strv all = { 0 }, had = { 0 };
 	int r;
 
 	if (!json_object_get(body, "egress"))
@@ -37,10 +97,12 @@ static int words_apply(const json_t *body, struct egress *e, struct err *err)
 	r = jsonx_strv(body, "egress", EGRESS_PRESETS_MAX, &all, err);
 	if (r == 0) {
 		e->mode = EGRESS_UNSET;
-		strv_done(&e->presets);
+		had = e->presets;
+		e->presets = (struct strv){ 0 };
 	}
 	for (size_t i = 0; r == 0 && i < all.n; i++)
-		r = egress_add_word(e, all.v[i], err);
+		r = word_apply(all.v[i], &had, e, err);
+	strv_done(&had);
 	strv_done(&all);
 	return r;
 }
@@ -57,9 +119,7 @@ int api_egress_apply(const json_t *body, const char *stored, char **ret,
 	if (r == 0)
 		r = words_apply(body, &e, err);
 	if (r == 0)
-		r = lists_apply(body, "allow", &e.allow, &e.deny, err);
-	if (r == 0)
-		r = lists_apply(body, "deny", &e.deny, &e.allow, err);
+		r = lists_apply(body, &e, err);
 	if (r == 0 && egress_is_empty(&e)) {
 		*ret = NULL;
 	} else if (r == 0) {

@@ -10,14 +10,20 @@
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
 #include "control/acd/instance.h"
+#include "control/acd/lint_items.h"
 #include "control/acd/presets.h"
 #include "control/shared/json.h"
 
 #define NAME_SHOWN_MAX 512u
+#define START_WAIT_MS 10000u
+#define START_POLL_MS 50u
 
 struct gate_request {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
+	struct loop_timer *timer; /* while its start is waited for */
+	uint64_t since_ms;
+	unsigned restarts; /* when that began */
 };
 
 static void request_abort(void *arg)
@@ -38,16 +44,22 @@ static struct gate_request *request_new(struct acd *acd, struct http_req *req)
 		http_reply_error(req, &err, NULL);
 		return NULL;
 	}
-	*g = (struct gate_request){ acd, req };
+	*g = (struct gate_request){ .acd = acd, .req = req };
 	http_on_abort(req, request_abort, g);
 	return g;
+}
+
+static void request_free(struct gate_request *g)
+{
+	loop_timer_free(g->timer);
+	free(g);
 }
 
 static void request_fail(struct gate_request *g, const struct err *err)
 {
 	if (g->req)
 		http_reply_error(g->req, err, NULL);
-	free(g);
+	request_free(g);
 }
 
 /* ---- presets ---- */
@@ -83,6 +95,30 @@ static json_t *reload_answer(const char *text, size_t len)
 			 items);
 }
 
+/* So that the doctor knows what a start would meet. */
+static void reload_note(struct gate *gate, const json_t *answer)
+{
+	size_t i;
+	json_t *v;
+
+	if (json_is_true(json_object_get(answer, "ok"))) {
+		gate_policy_note(gate, NULL);
+		return;
+	}
+	json_array_foreach (json_object_get(answer, "items"), i, v) {
+		const char *level =
+			json_string_value(json_object_get(v, "level"));
+		const char *text =
+			json_string_value(json_object_get(v, "text"));
+
+		if (level && text && strcmp(level, "error") == 0) {
+			gate_policy_note(gate, text);
+			return;
+		}
+	}
+	gate_policy_note(gate, "`ac policy lint` tells why");
+}
+
 static void on_reloaded(void *arg, const char *text, size_t len,
 			const struct err *err)
 {
@@ -101,93 +137,105 @@ static void on_reloaded(void *arg, const char *text, size_t len,
 		request_fail(g, &failed);
 		return;
 	}
+	reload_note(g->acd->gate, v);
 	if (g->req)
 		http_reply_json(g->req, 200, v);
 	else
 		json_decref(v);
-	free(g);
+	request_free(g);
+}
+
+static void reload_ask(struct gate_request *g)
+{
+	const struct slice none = { 0 };
+	struct err err = { 0 };
+	int r = gate_call(gate_client(g->acd->gate), ADMIN_RELOAD, none, none,
+			  on_reloaded, g);
+
+	if (r < 0) {
+		err_set(&err, r, "the gateway: %s", err_text(r));
+		request_fail(g, &err);
+	}
+}
+
+/* It could not start with these files either. */
+static void reload_down(struct gate_request *g)
+{
+	struct err down = { 0 };
+
+	gate_down(g->acd->gate, &down);
+	if (g->req)
+		http_reply_json(g->req, 200,
+				json_pack("{s:b, s:[{s:s, s:s, s:o}]}", "ok", 0,
+					  "items", "level", "error", "code",
+					  "gateway-down", "text",
+					  jsonx_text(down.msg)));
+	request_free(g);
+}
+
+/* It was down: its next start is the reload, and that has a result. */
+static void on_wait(void *arg)
+{
+	struct gate_request *g = arg;
+	struct supervise_status st = gate_status(g->acd->gate);
+	struct err err = { 0 };
+
+	if (!g->req) {
+		request_free(g);
+	} else if (st.state == SUPERVISE_UP) {
+		reload_ask(g);
+	} else if (st.state == SUPERVISE_BACKOFF &&
+		   st.restarts != g->restarts) {
+		reload_down(g);
+	} else if (clock_ms() - g->since_ms > START_WAIT_MS) {
+		err_set(&err, -EAGAIN,
+			"the gateway was down, and its start with these files "
+			"takes more than %u s; `ac status` tells how it goes",
+			START_WAIT_MS / 1000);
+		request_fail(g, &err);
+	} else {
+		/* A start with older files may have been under way. */
+		gate_retry(g->acd->gate);
+		loop_timer_set(g->timer, START_POLL_MS);
+	}
+}
+
+static int reload_wait(struct gate_request *g, struct err *err)
+{
+	g->timer = loop_timer_new(g->acd->loop, on_wait, g);
+	if (!g->timer)
+		return err_nomem(err);
+	g->since_ms = clock_ms();
+	g->restarts = gate_status(g->acd->gate).restarts;
+	gate_retry(g->acd->gate);
+	loop_timer_set(g->timer, START_POLL_MS);
+	return 0;
 }
 
 void api_policy_reload(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = { NULL };
-	const struct slice none = { 0 };
 	struct acd *acd = ctx;
 	struct gate_request *g = request_new(acd, req);
 	struct err err = { 0 };
+	bool up;
 	int r;
 
 	if (!g)
 		return;
+	up = gate_status(acd->gate).state == SUPERVISE_UP;
 	r = jsonx_known(http_body(req), keys, &err);
 	if (r == 0)
 		r = gate_files_copy(&err);
-	if (r == 0 && gate_status(acd->gate).state != SUPERVISE_UP) {
-		gate_retry(acd->gate);
-		r = err_set(&err, -EAGAIN,
-			    "the gateway was down and starts with these files "
-			    "now; `ac status` tells how that goes");
-	}
-	if (r == 0) {
-		r = gate_call(gate_client(acd->gate), ADMIN_RELOAD, none, none,
-			      on_reloaded, g);
-		if (r < 0)
-			err_set(&err, r, "the gateway: %s", err_text(r));
-	}
+	if (r == 0 && !up)
+		r = reload_wait(g, &err);
 	if (r < 0)
 		request_fail(g, &err);
+	else if (up)
+		reload_ask(g);
 }
 
 /* ---- linter ---- */
-
-/* A line of `ottergate --check`: "file:line:column: text [level: code]". */
-static json_t *lint_item(const char *line, size_t len)
-{
-	static const char *const levels[] = { "error", "warning", "note" };
-	const char *open = memrchr(line, '[', len);
-	SCOPED_STR text = NULL;
-	SCOPED_STR tag = NULL;
-
-	if (!open || open == line || line[len - 1] != ']')
-		return NULL;
-	text = strndup(line, (size_t)(open - line - 1));
-	tag = strndup(open + 1, len - (size_t)(open + 1 - line) - 1);
-	for (size_t i = 0; text && tag && i < ARRAY_SIZE(levels); i++) {
-		size_t skip = strlen(levels[i]);
-
-		if (str_starts(tag, levels[i]) && str_starts(tag + skip, ": "))
-			return json_pack("{s:s, s:o, s:o}", "level", levels[i],
-					 "code", jsonx_text(tag + skip + 2),
-					 "text", jsonx_text(text));
-	}
-	return NULL;
-}
-
-/* What the program printed, item by item; a fault of form has no code. */
-static json_t *lint_items(const char *out, const char *err_out)
-{
-	static const char who[] = "error ottergate ";
-	json_t *list = json_array();
-
-	while (*out) {
-		size_t len = strcspn(out, "\n");
-		json_t *item = lint_item(out, len);
-
-		if (item)
-			json_array_append_new(list, item);
-		out += len + (out[len] == '\n');
-	}
-	if (str_starts(err_out, who)) {
-		SCOPED_STR text = strndup(err_out + strlen(who),
-					  strcspn(err_out, "\n") - strlen(who));
-
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:o}", "level",
-						"error", "code", "form", "text",
-						jsonx_text(text)));
-	}
-	return list;
-}
 
 static void on_linted(void *arg, int code, const char *out, const char *err_out,
 		      const struct err *err)
@@ -202,7 +250,7 @@ static void on_linted(void *arg, int code, const char *out, const char *err_out,
 		http_reply_json(g->req, 200,
 				json_pack("{s:b, s:o}", "ok", code == 0,
 					  "items", lint_items(out, err_out)));
-	free(g);
+	request_free(g);
 }
 
 /* The user's file in place of the one that is there, or what is there. */

@@ -32,6 +32,56 @@ void api_doctor(void *ctx, struct http_req *req)
 	http_reply_json(req, 200, acd_doctor(ctx));
 }
 
+/* The audit, while the gateway is asked to write down what it has. */
+struct audit_call {
+	struct acd *acd;
+	struct http_req *req; /* NULL: the client left */
+	uint64_t lines;
+};
+
+static void audit_abort(void *arg)
+{
+	struct audit_call *c = arg;
+
+	c->req = NULL;
+}
+
+static void on_audit_written(void *arg, const char *text, size_t len,
+			     const struct err *err)
+{
+	struct audit_call *c = arg;
+
+	(void)text;
+	(void)len;
+	(void)err; /* down: the file is all there is */
+	if (c->req) {
+		http_on_abort(c->req, NULL, NULL);
+		logtail_reply(c->acd->loop, c->req, GATE_AUDIT, c->lines,
+			      http_query_flag(c->req, "follow"));
+	}
+	free(c);
+}
+
+/* The gateway writes on each request what was decided before it. */
+static void audit_reply(struct acd *acd, struct http_req *req, uint64_t lines)
+{
+	const struct slice none = { 0 };
+	struct audit_call *c = calloc(1, sizeof(*c));
+	struct err err = { 0 };
+
+	if (!c) {
+		err_nomem(&err);
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	*c = (struct audit_call){ .acd = acd, .req = req, .lines = lines };
+	http_on_abort(req, audit_abort, c);
+	if (!acd->gate || gate_status(acd->gate).state != SUPERVISE_UP ||
+	    gate_call(gate_client(acd->gate), ADMIN_PING, none, none,
+		      on_audit_written, c) < 0)
+		on_audit_written(c, "", 0, NULL);
+}
+
 void api_log(void *ctx, struct http_req *req)
 {
 	static const struct {
@@ -43,7 +93,7 @@ void api_log(void *ctx, struct http_req *req)
 		{ "gateway", GATE_LOG },
 		{ "gvisor", DOCKERD_GVISOR_LOG },
 	};
-	const struct acd *acd = ctx;
+	struct acd *acd = ctx;
 	const char *source = http_param(req, "source");
 	const char *path = NULL;
 	struct err err = { 0 };
@@ -61,6 +111,10 @@ void api_log(void *ctx, struct http_req *req)
 			"gvisor; "
 			"those of an instance are at /v1/instances/NAME/logs");
 		http_reply_error(req, &err, NULL);
+		return;
+	}
+	if (strcmp(source, "proxy") == 0) {
+		audit_reply(acd, req, lines);
 		return;
 	}
 	logtail_reply(acd->loop, req, path, lines,

@@ -13,10 +13,12 @@
 #include "control/acd/blueprint.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
+#include "control/acd/lint_items.h"
 #include "control/acd/policy.h"
 #include "control/shared/json.h"
 
 #define TEXT_MAX (1u * 1024 * 1024)
+#define SHOWN "the policy" /* how the program's messages call it */
 
 /* A request about an instance, while somebody else is asked. */
 struct policy_call {
@@ -24,12 +26,17 @@ struct policy_call {
 	struct http_req *req; /* NULL: the client left */
 	char *name;
 	char *json; /* wishes to be stored */
+	char *yaml; /* the policy that the program was asked about */
+	json_t *body, *items; /* of POST */
 	json_t *answer; /* of GET: what is known already */
 };
 
 static void call_free(struct policy_call *c)
 {
 	json_decref(c->answer);
+	json_decref(c->body);
+	json_decref(c->items);
+	free(c->yaml);
 	free(c->name);
 	free(c->json);
 	free(c);
@@ -70,6 +77,28 @@ static void call_fail(struct policy_call *c, const struct err *err)
 	call_free(c);
 }
 
+static bool gate_answers(const struct policy_call *c)
+{
+	return gate_status(c->acd->gate).state == SUPERVISE_UP;
+}
+
+/* A call to the gateway failed: it may be down, which has a cause. */
+static void call_fail_gate(struct policy_call *c, const struct err *err)
+{
+	struct err down = { 0 };
+
+	if (gate_answers(c)) {
+		call_fail(c, err);
+		return;
+	}
+	gate_down(c->acd->gate, &down);
+	if (c->body)
+		err_wrap(&down, "nothing was changed");
+	if (c->req)
+		http_reply_error(c->req, &down, "gateway_down");
+	call_free(c);
+}
+
 /* ---- asking ---- */
 
 /* The instance's policy file in memory, with the wishes @json. */
@@ -84,6 +113,34 @@ static int text_of(struct acd *acd, struct instance *in, const char *json,
 		r = policy_text(acd->policies, instance_record(in), json, &bp,
 				out, err);
 	blueprint_done(&bp);
+	return r;
+}
+
+/* Runs a command of the gateway's program on the policy that @in would have
+ * with the wishes @json. */
+static int program_run(struct policy_call *c, struct instance *in,
+		       const char *json, const char *const *argv,
+		       gate_job_fn fn, struct err *err)
+{
+	SCOPED_STR file = str_printf("%s.yaml", c->name);
+	struct gate_job_spec spec = { .argv = argv,
+				      .file = file,
+				      .shown = SHOWN };
+	struct buf text;
+	int r = text_of(c->acd, in, json, &text, err);
+
+	if (r == 0) {
+		spec.text = buf_slice(&text);
+		c->yaml = strndup((const char *)spec.text.ptr, spec.text.len);
+	}
+	if (r == 0 && (!file || !c->yaml))
+		r = err_nomem(err);
+	if (r == 0)
+		r = gate_files_copy(err);
+	if (r == 0)
+		r = gate_job_run(c->acd->loop, c->acd->children, &spec, fn, c,
+				 err);
+	buf_done(&text);
 	return r;
 }
 
@@ -107,23 +164,8 @@ static int ask_program(struct policy_call *c, struct instance *in,
 		word,
 		NULL,
 	};
-	SCOPED_STR file = str_printf("%s.yaml", c->name);
-	struct gate_job_spec spec = { .argv = argv,
-				      .file = file,
-				      .shown = "the policy" };
-	struct buf text;
-	int r = text_of(c->acd, in, json, &text, err);
 
-	if (r == 0 && !file)
-		r = err_nomem(err);
-	if (r == 0)
-		r = gate_files_copy(err);
-	spec.text = buf_slice(&text);
-	if (r == 0)
-		r = gate_job_run(c->acd->loop, c->acd->children, &spec, fn, c,
-				 err);
-	buf_done(&text);
-	return r;
+	return program_run(c, in, json, argv, fn, err);
 }
 
 static bool is_running(const struct instance *in)
@@ -131,15 +173,37 @@ static bool is_running(const struct instance *in)
 	return instance_record(in)->state == INSTANCE_RUNNING;
 }
 
-/* The first line of what a program complained of. */
-static void complaint(struct err *err, const char *text)
+/* @text about this policy in the user's words; about the shared files with
+ * what there is to do. */
+static void complain(const struct policy_call *c, const char *text,
+		     struct err *err)
 {
-	size_t len = strcspn(text, "\n");
+	char words[sizeof(err->msg)];
+
+	if (lint_explain(text, SHOWN, c->yaml ? c->yaml : "", words,
+			 sizeof(words))) {
+		lint_hint(words, sizeof(words), c->name);
+		err_set(err, -EINVAL, "%s", words);
+	} else if (str_starts(text, GATE_DIR_POLICY "/")) {
+		err_set(err, -EINVAL,
+			"%s%s%.120s; mend it and run `ac policy reload`",
+			gate_answers(c) ? "" : "the gateway is down: ",
+			c->body ? "nothing was changed: " : "", text);
+	} else {
+		err_set(err, -EINVAL, "%s", words);
+	}
+}
+
+/* The first line of what a program complained of. */
+static void complaint(const struct policy_call *c, struct err *err,
+		      const char *text)
+{
+	SCOPED_STR line = NULL;
 
 	if (str_starts(text, "error ottergate "))
-		err_set(err, -EINVAL, "%.*s", (int)(len - 16), text + 16);
-	else
-		err_set(err, -EINVAL, "%.*s", (int)len, text);
+		text += 16;
+	line = strndup(text, strcspn(text, "\n"));
+	complain(c, line ? line : "", err);
 }
 
 /* ---- GET …/policy ---- */
@@ -158,24 +222,31 @@ static void on_shown(void *arg, const char *text, size_t len,
 		     const struct err *err)
 {
 	if (err)
-		call_fail(arg, err);
+		call_fail_gate(arg, err);
 	else
 		show_reply(arg, text, len);
 }
 
+/* A preset that has gone is not the end: the rest is to be seen. */
 static void on_show_job(void *arg, int code, const char *out,
 			const char *err_out, const struct err *err)
 {
+	struct policy_call *c = arg;
 	struct err failed = { 0 };
 
 	if (err)
 		failed = *err;
 	else if (code != 0)
-		complaint(&failed, err_out);
-	if (failed.code < 0)
-		call_fail(arg, &failed);
-	else
-		show_reply(arg, out, strlen(out));
+		complaint(c, &failed, err_out);
+	if (failed.code < 0 && strstr(failed.msg, "there is no preset '")) {
+		json_object_set_new(c->answer, "problem",
+				    jsonx_text(failed.msg));
+		show_reply(c, "", 0);
+	} else if (failed.code < 0) {
+		call_fail(c, &failed);
+	} else {
+		show_reply(c, out, strlen(out));
+	}
 }
 
 /* {"name", "bound", "egress", "effective", "yaml"} */
@@ -233,10 +304,12 @@ void api_policy_get(void *ctx, struct http_req *req)
 	else
 		r = ask_program(c, in, instance_record(in)->egress_json, "show",
 				c->name, on_show_job, &err);
-	if (r < 0 && err.code == 0)
+	if (r < 0 && err.code == 0) {
 		err_set(&err, r, "the gateway: %s", err_text(r));
-	if (r < 0)
+		call_fail_gate(c, &err);
+	} else if (r < 0) {
 		call_fail(c, &err);
+	}
 }
 
 /* ---- GET …/policy/check ---- */
@@ -262,7 +335,7 @@ static void on_checked(void *arg, const char *text, size_t len,
 		       const struct err *err)
 {
 	if (err)
-		call_fail(arg, err);
+		call_fail_gate(arg, err);
 	else
 		check_reply(arg, text, len);
 }
@@ -270,12 +343,13 @@ static void on_checked(void *arg, const char *text, size_t len,
 static void on_check_job(void *arg, int code, const char *out,
 			 const char *err_out, const struct err *err)
 {
+	const struct policy_call *c = arg;
 	struct err failed = { 0 };
 
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != 3) /* 3: denied */
-		complaint(&failed, err_out);
+		complaint(c, &failed, err_out);
 	if (failed.code < 0)
 		call_fail(arg, &failed);
 	else
@@ -308,10 +382,12 @@ void api_policy_check(void *ctx, struct http_req *req)
 	else
 		r = ask_program(c, in, instance_record(in)->egress_json,
 				"check", url, on_check_job, &err);
-	if (r < 0 && err.code == 0)
+	if (r < 0 && err.code == 0) {
 		err_set(&err, r, "the gateway: %s", err_text(r));
-	if (r < 0)
+		call_fail_gate(c, &err);
+	} else if (r < 0) {
 		call_fail(c, &err);
+	}
 }
 
 /* ---- POST …/policy ---- */
@@ -320,13 +396,19 @@ static void on_stored(void *arg, const struct err *err)
 {
 	struct policy_call *c = arg;
 	struct instance *in = instance_find(c->acd->instances, c->name);
+	json_t *v;
 
 	if (err) {
-		call_fail(c, err);
+		call_fail_gate(c, err);
 		return;
 	}
-	if (c->req && in)
-		http_reply_json(c->req, 200, instance_json(in));
+	if (c->req && in) {
+		v = instance_json(in);
+		json_object_set_new(v, "items",
+				    c->items ? json_incref(c->items) :
+					       json_array());
+		http_reply_json(c->req, 200, v);
+	}
 	call_free(c);
 }
 
@@ -342,28 +424,54 @@ static void store_now(struct policy_call *c)
 		call_fail(c, &err);
 }
 
-/* The gateway's program has nothing against it. */
+/* The finding that refuses it; NULL: there is none. */
+static const char *first_error(const json_t *items)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach (items, i, v) {
+		const char *level =
+			json_string_value(json_object_get(v, "level"));
+
+		if (level && strcmp(level, "error") == 0)
+			return json_string_value(json_object_get(v, "text"));
+	}
+	return NULL;
+}
+
+/* What the gateway's program has against it. Of a run that is on the gateway
+ * itself has the last word: a file of the user's that is broken now does not
+ * matter to it. */
 static void on_judged(void *arg, int code, const char *out, const char *err_out,
 		      const struct err *err)
 {
 	struct policy_call *c = arg;
+	struct instance *in = instance_find(c->acd->instances, c->name);
+	SCOPED_JSON items = lint_items(out, err_out);
+	const char *why = first_error(items);
 	struct err failed = { 0 };
 
-	(void)out;
 	if (err)
 		failed = *err;
-	else if (code != 0)
-		complaint(&failed, err_out);
-	if (failed.code < 0)
+	else if (code != 0 && (!in || !is_running(in) ||
+			       (why && str_starts(why, SHOWN ":"))))
+		complain(c, why ? why : err_out, &failed);
+	if (failed.code < 0) {
 		call_fail(c, &failed);
-	else
-		store_now(c);
+		return;
+	}
+	c->items = lint_items_about(items, SHOWN, c->yaml, c->body);
+	store_now(c);
 }
 
 void api_policy_set(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = { "egress", "egress_reset", "allow",
 					    "deny", NULL };
+	static const char *const argv[] = { "--check", GATE_DIR_PRESETS,
+					    GATE_DIR_POLICY, gate_job_file,
+					    NULL };
 	struct acd *acd = ctx;
 	struct instance *in = api_instance_of(acd, req);
 	struct policy_call *c;
@@ -373,19 +481,17 @@ void api_policy_set(void *ctx, struct http_req *req)
 	c = in ? call_new(acd, req, instance_record(in)->name) : NULL;
 	if (!c)
 		return;
-	r = jsonx_known(http_body(req), keys, &err);
+	c->body = json_incref(http_body(req));
+	r = jsonx_known(c->body, keys, &err);
 	if (r == 0)
-		r = api_egress_apply(http_body(req),
-				     instance_record(in)->egress_json, &c->json,
-				     &err);
-	/* One that runs has the gateway itself as its judge. */
-	if (r == 0 && is_running(in)) {
-		store_now(c);
+		r = api_egress_apply(c->body, instance_record(in)->egress_json,
+				     &c->json, &err);
+	if (r == 0 && is_running(in) && !gate_answers(c)) {
+		call_fail_gate(c, &err);
 		return;
 	}
 	if (r == 0)
-		r = ask_program(c, in, c->json, "show", c->name, on_judged,
-				&err);
+		r = program_run(c, in, c->json, argv, on_judged, &err);
 	if (r < 0)
 		call_fail(c, &err);
 }
@@ -401,7 +507,7 @@ static void on_learned(void *arg, int code, const char *out,
 	if (err)
 		failed = *err;
 	else if (code != 0)
-		complaint(&failed, err_out);
+		complaint(c, &failed, err_out);
 	if (failed.code < 0) {
 		call_fail(c, &failed);
 		return;

@@ -77,18 +77,12 @@ static int list_add_all(struct strv *list, const struct strv *more, size_t max,
 	return r;
 }
 
-void egress_drop_target(struct strv *list, const char *target)
+static void list_drop(struct strv *list, size_t i)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		if (strcmp(list->v[i], target) != 0)
-			continue;
-		free(list->v[i]);
-		/* The NULL at the end moves as well. */
-		memmove(&list->v[i], &list->v[i + 1],
-			(list->n - i) * sizeof(*list->v));
-		list->n--;
-		return;
-	}
+	free(list->v[i]);
+	/* The NULL at the end moves as well. */
+	memmove(&list->v[i], &list->v[i + 1], (list->n - i) * sizeof(*list->v));
+	list->n--;
 }
 
 int egress_add_preset(struct egress *e, const char *name, struct err *err)
@@ -250,6 +244,45 @@ int egress_add_target(struct strv *list, const char *target, struct err *err)
 			str_escape(shown, sizeof(shown), target,
 				   strlen(target)));
 	return list_add(list, target, EGRESS_TARGETS_MAX, err);
+}
+
+static bool is_same_host(const char *a, const char *b)
+{
+	struct target x, y;
+
+	return target_parse(a, &x) == 0 && target_parse(b, &y) == 0 &&
+	       strcasecmp(x.host, y.host) == 0;
+}
+
+bool egress_denial_covers(const char *denial, const char *allowance)
+{
+	struct target d, a;
+
+	if (!is_same_host(denial, allowance) || target_parse(denial, &d) < 0 ||
+	    target_parse(allowance, &a) < 0)
+		return false;
+	return !d.ports[0] ||
+	       strcmp(d.ports, a.ports[0] ? a.ports : "443") == 0;
+}
+
+int egress_allow(struct egress *e, const char *target, struct err *err)
+{
+	int r = egress_add_target(&e->allow, target, err);
+
+	for (size_t i = e->deny.n; r == 0 && i-- > 0;)
+		if (is_same_host(e->deny.v[i], target))
+			list_drop(&e->deny, i);
+	return r;
+}
+
+int egress_deny(struct egress *e, const char *target, struct err *err)
+{
+	int r = egress_add_target(&e->deny, target, err);
+
+	for (size_t i = e->allow.n; r == 0 && i-- > 0;)
+		if (egress_denial_covers(target, e->allow.v[i]))
+			list_drop(&e->allow, i);
+	return r;
 }
 
 /* ---- as stored ---- */

@@ -48,8 +48,13 @@ int egress_mode_parse(const char *word, enum egress_mode *ret); /* -ENOENT */
 int egress_add_preset(struct egress *e, const char *name, struct err *err);
 /* Adds @target to @list unless it is there. -EINVAL: it is none. */
 int egress_add_target(struct strv *list, const char *target, struct err *err);
-/* Takes it out; what is not there is fine. */
-void egress_drop_target(struct strv *list, const char *target);
+/* What was said last holds: egress_allow() takes away each denial of the same
+ * host, since a denial wins; egress_deny() the allowances that it covers. A
+ * host is the same whatever its port and scheme. -EINVAL. */
+int egress_allow(struct egress *e, const char *target, struct err *err);
+int egress_deny(struct egress *e, const char *target, struct err *err);
+/* Is it the same host, and does the denial leave nothing of the allowance? */
+bool egress_denial_covers(const char *denial, const char *allowance);
 
 bool egress_is_empty(const struct egress *e);
 

@@ -11,15 +11,26 @@
 
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "control/acd/nft.h"
 #include "control/acd/veth.h"
 #include "lib/log.h"
+#include "lib/str.h"
+
+#define START_PATIENCE_MS 10000u /* for a start that nothing speaks against */
 
 struct gate {
 	struct gate_client *client;
 	struct supervise *process;
 	bool open;
+	uint64_t down_ms; /* since when it is not up; 0: it is */
+	struct stamp {
+		struct timespec mtime; /* zeroed: there is none */
+		off_t size;
+	} loaded; /* the user's policy as it was loaded or refused */
+	char refused[200]; /* why; "": it was loaded */
 	supervise_fn settled;
 	void *settled_arg;
 };
@@ -52,7 +63,7 @@ static int prepare(void *arg, struct err *err)
 {
 	int r = veth_bridge_harden(AC_BRIDGE, err);
 
-	(void)arg;
+	gate_policy_note(arg, NULL);
 	return r < 0 ? r : gate_files_copy(err);
 }
 
@@ -100,6 +111,7 @@ static void on_up(void *arg)
 	struct gate *g = arg;
 	struct err err = { 0 };
 
+	g->down_ms = 0;
 	/* Shut it stays shut, and each run is refused. */
 	g->open = g->open || nft_open(&err) == 0;
 	if (!g->open)
@@ -111,6 +123,8 @@ static void on_failure(void *arg)
 {
 	struct gate *g = arg;
 
+	if (!g->down_ms)
+		g->down_ms = clock_ms();
 	g->settled(g->settled_arg);
 }
 
@@ -150,6 +164,7 @@ void gate_free(struct gate *g)
 
 void gate_start(struct gate *g, supervise_fn settled, void *arg)
 {
+	g->down_ms = clock_ms();
 	g->settled = settled;
 	g->settled_arg = arg;
 	supervise_on_failure(g->process, on_failure, g);
@@ -179,4 +194,86 @@ bool gate_is_up(const struct gate *g)
 struct gate_client *gate_client(struct gate *g)
 {
 	return g->client;
+}
+
+/* ---- what is the matter with it ---- */
+
+/* In its own words, without those about how it ended. */
+static const char *why_of(const char *last_error)
+{
+	static const char mark[] = "error ottergate ";
+	const char *at = strstr(last_error, mark);
+
+	return at ? at + strlen(mark) : last_error;
+}
+
+static bool is_of_policy(const char *why)
+{
+	return str_starts(why, GATE_DIR_POLICY "/") ||
+	       str_starts(why, GATE_DIR_PRESETS "/") ||
+	       str_starts(why, GATE_DIR_AGENTS "/") ||
+	       str_starts(why, "$AC_HOME/");
+}
+
+bool gate_is_starting(const struct gate *g)
+{
+	struct supervise_status st = gate_status(g);
+
+	if (st.state == SUPERVISE_UP || (st.state == SUPERVISE_BACKOFF &&
+					 is_of_policy(why_of(st.last_error))))
+		return false;
+	return g->down_ms && clock_ms() - g->down_ms < START_PATIENCE_MS;
+}
+
+int gate_down(const struct gate *g, struct err *err)
+{
+	struct supervise_status st = gate_status(g);
+	const char *why = why_of(st.last_error);
+
+	if (st.state == SUPERVISE_UP)
+		return err_set(err, -EAGAIN,
+			       "the packet filter is shut for the gateway; `ac "
+			       "logs host` tells why");
+	if (is_of_policy(why))
+		return err_set(err, -EAGAIN,
+			       "the gateway is down: %.110s; `ac policy lint` "
+			       "tells more; mend it and run `ac policy reload`",
+			       why);
+	if (!*why)
+		return err_set(err, -EAGAIN, "the gateway is starting");
+	return err_set(err, -EAGAIN,
+		       "the gateway is down and being started again: %.110s; "
+		       "`ac logs gateway` tells more",
+		       why);
+}
+
+static struct stamp stamp_now(void)
+{
+	struct stat st;
+
+	if (stat(AC_STATE_POLICY "/policy.yaml", &st) < 0)
+		return (struct stamp){ 0 };
+	return (struct stamp){ st.st_mtim, st.st_size };
+}
+
+void gate_policy_note(struct gate *g, const char *problem)
+{
+	g->loaded = stamp_now();
+	snprintf(g->refused, sizeof(g->refused), "%s", problem ? problem : "");
+}
+
+bool gate_policy_problem(const struct gate *g, char *out, size_t size)
+{
+	struct stamp now = stamp_now();
+
+	out[0] = '\0';
+	if (now.size != g->loaded.size ||
+	    now.mtime.tv_sec != g->loaded.mtime.tv_sec ||
+	    now.mtime.tv_nsec != g->loaded.mtime.tv_nsec)
+		snprintf(out, size,
+			 "policy/policy.yaml was changed and is not loaded");
+	else if (g->refused[0])
+		snprintf(out, size, "refused at the last reload: %s",
+			 g->refused);
+	return out[0] != '\0';
 }

@@ -44,6 +44,9 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err);
 int gate_files_copy(struct err *err);
 /* Is there a preset of the machine's own package registries? */
 bool gate_files_have_machine(void);
+/* Is there a preset @name? True as well when a file cannot be read: then the
+ * linter has the word. */
+bool gate_files_have_preset(const char *name);
 
 /* ---- gate.c: the process ---- */
 
@@ -60,5 +63,17 @@ void gate_stop(struct gate *g, supervise_fn down, void *arg);
 struct supervise_status gate_status(const struct gate *g);
 bool gate_is_up(const struct gate *g); /* listens, and the door is open */
 struct gate_client *gate_client(struct gate *g); /* borrowed */
+
+/* It is down, and will soon be up: it was not its policy that it ended of,
+ * and not long ago. */
+bool gate_is_starting(const struct gate *g);
+/* Of one that is not up: what is the matter and what to do. Returns -EAGAIN,
+ * as in @err. */
+int gate_down(const struct gate *g, struct err *err);
+
+/* The user's policy was loaded as it is (@problem NULL), or refused. */
+void gate_policy_note(struct gate *g, const char *problem);
+/* Would its next start refuse, or change, what holds now? Then why. */
+bool gate_policy_problem(const struct gate *g, char *out, size_t size);
 
 #endif

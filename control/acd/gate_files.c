@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/idmap.h"
+#include "control/acd/presets.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -130,6 +131,7 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err)
 static int copy(const char *from, const char *to, struct err *err)
 {
 	SCOPED_STR text = NULL;
+	struct stat st;
 	size_t len = 0;
 	int r = file_read(from, GATE_POLICY_MAX, &text, &len);
 
@@ -138,6 +140,12 @@ static int copy(const char *from, const char *to, struct err *err)
 			return err_sys(err, "remove %s", to);
 		return -ENOENT;
 	}
+	/* A folder, say. The user knows it below his $AC_HOME. */
+	if (r < 0 && stat(from, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(err, r, "$AC_HOME%s is not a file",
+			       str_starts(from, AC_STATE) ?
+				       from + strlen(AC_STATE) :
+				       from);
 	if (r == 0)
 		r = file_write_atomic(to, text, len, 0640);
 	if (r == 0 && chown(to, 0, GATE_UID) < 0)
@@ -179,6 +187,12 @@ static int presets_copy(struct err *err)
 bool gate_files_have_machine(void)
 {
 	return access(COPIES_POLICY "/machine.yaml", F_OK) == 0;
+}
+
+bool gate_files_have_preset(const char *name)
+{
+	return presets_find(GATE_PRESETS, name) != 0 ||
+	       presets_find(AC_STATE_POLICY, name) != 0;
 }
 
 int gate_files_copy(struct err *err)

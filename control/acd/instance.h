@@ -43,6 +43,9 @@ struct instance_egress_ops {
 		    struct err *err);
 	/* It reaches nothing any more. Not bound is fine. */
 	void (*unbind)(void *arg, const char *name);
+	/* While @fn of a bind is called: what is to be said of the instance's
+	 * own targets, a line each; NULL: nothing. The op may be NULL. */
+	const char *(*warnings)(void *arg);
 };
 void instances_set_egress(struct instances *is,
 			  const struct instance_egress_ops *ops, void *arg);

@@ -22,12 +22,24 @@ struct wishes {
 
 /* ---- at the start ---- */
 
+static void warnings_keep(struct instance *in)
+{
+	const struct instances *is = in->is;
+	const char *text = is->egress && is->egress->warnings ?
+				   is->egress->warnings(is->egress_arg) :
+				   NULL;
+
+	free(in->warnings);
+	in->warnings = text ? strdup(text) : NULL; /* only told */
+}
+
 static void egress_bound(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 	struct mounts_paths *paths = ptr_take(&in->paths);
 
 	in->runtime_busy = false;
+	warnings_keep(in);
 	if (err && !in->end_wanted)
 		in->why = *err;
 	if (err || in->end_wanted ||
@@ -63,8 +75,9 @@ void instance_egress_end(struct instance *in)
 		in->is->egress->unbind(in->is->egress_arg, in->rec.name);
 }
 
-void instance_egress_notice(const struct instance *in)
+void instance_egress_notice(struct instance *in)
 {
+	char *rest = in->warnings, *line;
 	struct egress own = { 0 }, all = { 0 };
 	struct err ignored = { 0 };
 
@@ -77,6 +90,9 @@ void instance_egress_notice(const struct instance *in)
 			   "policy learn' makes a policy of it");
 	egress_done(&all);
 	egress_done(&own);
+	while ((line = strsep(&rest, "\n")))
+		run_notice(in->main, LOG_LVL_INFO, line);
+	free(ptr_take(&in->warnings));
 }
 
 /* ---- a change while it runs ---- */
@@ -145,10 +161,11 @@ static int wishes_refusal(const struct instance *in, struct err *err)
 			       "another change of the policy of "
 			       "'%s' is under way",
 			       name);
-	if (in->rec.state == INSTANCE_STARTING ||
-	    in->rec.state == INSTANCE_STOPPING)
-		return err_set(err, -EBUSY, "'%s' is %s; try again in a moment",
-			       name, instance_state_name(in->rec.state));
+	/* One that stops has its policy for its last moment: what is stored
+	 * now is for the next run. */
+	if (in->rec.state == INSTANCE_STARTING)
+		return err_set(err, -EBUSY,
+			       "'%s' is starting; try again in a moment", name);
 	return 0;
 }
 
@@ -190,4 +207,5 @@ void instance_egress_free(struct instance *in)
 	if (in->wishes)
 		in->wishes->in = NULL;
 	free(ptr_take(&in->paths));
+	free(ptr_take(&in->warnings));
 }

@@ -92,6 +92,7 @@ struct instance {
 	bool runtime_busy; /* a start, an end or a removal is under way */
 	struct mounts_paths *paths; /* while its policy is being bound */
 	struct wishes *wishes; /* a change of these is under way */
+	char *warnings; /* of its policy, for the run that starts; NULL */
 	bool end_wanted; /* of a start that is under way */
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
@@ -159,8 +160,9 @@ int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
 			  struct err *err);
 /* The sandbox is gone, or will not be. */
 void instance_egress_end(struct instance *in);
-/* Tells each run of an instance that reaches everything. */
-void instance_egress_notice(const struct instance *in);
+/* Tells each run of an instance that reaches everything, and of targets that
+ * will not be reached. */
+void instance_egress_notice(struct instance *in);
 void instance_egress_free(struct instance *in);
 
 /* ---- instance_end.c ---- */

@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "control/acd/blueprint.h"
+#include "control/acd/lint_items.h"
+#include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
@@ -23,12 +25,14 @@ struct policies {
 	struct gate_client *client;
 	const char *dir;
 	bool (*has_packages)(void);
+	char *warnings; /* while the end of a bind is told */
 };
 
 struct change {
 	struct policies *p;
 	char *name;
 	struct buf text; /* of a bind */
+	char *wishes; /* of a bind: the instance's own */
 	instance_fn fn; /* of a bind */
 	void *arg;
 };
@@ -36,6 +40,7 @@ struct change {
 static void change_free(struct change *c)
 {
 	buf_done(&c->text);
+	free(c->wishes);
 	free(c->name);
 	free(c);
 }
@@ -122,23 +127,66 @@ static int file_put_text(const struct change *c, struct err *err)
 		       0;
 }
 
+/* In words that say what the user gave, not where the file has it. */
+static void on_refused(struct change *c, const struct err *err,
+		       struct err *failed)
+{
+	char text[sizeof(err->msg)];
+
+	*failed = *err;
+	if (buf_append(&c->text, "", 1) == 0 &&
+	    lint_explain(err->msg, c->name,
+			 (const char *)buf_slice(&c->text).ptr, text,
+			 sizeof(text))) {
+		lint_hint(text, sizeof(text), c->name);
+		err_set(failed, err->code, "%s", text);
+	}
+	err_wrap(failed, "the policy of '%s'", c->name);
+}
+
+/* Of what the linter said in @text that which is about the instance's own
+ * targets, as lines. NULL: nothing. */
+static char *warnings_of(struct change *c, const char *text, size_t len)
+{
+	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
+	SCOPED_JSON own = c->wishes ? json_loads(c->wishes, 0, NULL) : NULL;
+	SCOPED_JSON about = NULL;
+	char *all = NULL, *more;
+	size_t i;
+	json_t *v;
+
+	if (!answer || !own || buf_append(&c->text, "", 1) < 0)
+		return NULL;
+	about = lint_items_about(json_object_get(answer, "lint"), c->name,
+				 (const char *)buf_slice(&c->text).ptr, own);
+	json_array_foreach (about, i, v) {
+		const char *line =
+			json_string_value(json_object_get(v, "text"));
+
+		more = str_printf("%s%s%s", all ? all : "", all ? "\n" : "",
+				  line ? line : "");
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
 static void on_bound(void *arg, const char *text, size_t len,
 		     const struct err *err)
 {
 	struct change *c = arg;
 	struct err failed = { 0 };
 
-	(void)text;
-	(void)len;
 	if (err) {
-		failed = *err;
-		err_wrap(&failed, "the policy of '%s'", c->name);
+		on_refused(c, err, &failed);
 	} else {
 		/* It holds until the gateway ends, which is told as what it
 		 * is: a run that would lose its policy then. */
 		file_put_text(c, &failed);
+		c->p->warnings = warnings_of(c, text, len);
 	}
 	c->fn(c->arg, failed.code < 0 ? &failed : NULL);
+	free(ptr_take(&c->p->warnings));
 	change_free(c);
 }
 
@@ -154,6 +202,8 @@ static int policy_bind(void *arg, const struct instance_record *r,
 		return err_nomem(err);
 	c->fn = fn;
 	c->arg = fn_arg;
+	if (r->egress_json)
+		c->wishes = strdup(r->egress_json); /* only for warnings */
 	rc = policy_text(p, r, r->egress_json, bp, &c->text, err);
 	if (rc == 0) {
 		rc = gate_call(p->client, ADMIN_BIND, slice_str(r->name),
@@ -205,9 +255,17 @@ static void policy_unbind(void *arg, const char *name)
 		change_free(c);
 }
 
+static const char *policy_warnings(void *arg)
+{
+	const struct policies *p = arg;
+
+	return p->warnings;
+}
+
 const struct instance_egress_ops policy_egress_ops = {
 	.bind = policy_bind,
 	.unbind = policy_unbind,
+	.warnings = policy_warnings,
 };
 
 struct policies *policies_new(struct gate_client *client, const char *dir,
@@ -219,7 +277,11 @@ struct policies *policies_new(struct gate_client *client, const char *dir,
 		err_nomem(err);
 		return NULL;
 	}
-	*p = (struct policies){ client, dir, has_packages };
+	*p = (struct policies){
+		.client = client,
+		.dir = dir,
+		.has_packages = has_packages,
+	};
 	return p;
 }
 

@@ -103,3 +103,37 @@ int presets_list(const char *dir, const char *source, json_t *list)
 	free(all);
 	return r;
 }
+
+static int file_find(const char *path, const char *name)
+{
+	struct yaml_tree tree = { 0 };
+	SCOPED_STR text = NULL;
+	struct err ignored = { 0 };
+	size_t len;
+	int r;
+
+	if (file_read(path, PRESETS_FILE_MAX, &text, &len) < 0 ||
+	    yaml_tree_parse(text, len, path, &tree, &ignored) < 0)
+		return -EIO;
+	r = child(child(tree.root, "presets"), name) ? 1 : 0;
+	yaml_tree_done(&tree);
+	return r;
+}
+
+int presets_find(const char *dir, const char *name)
+{
+	struct dirent **all = NULL;
+	int n = scandir(dir, &all, is_policy, alphasort);
+	int found = n < 0 ? -EIO : 0;
+
+	for (int i = 0; i < n; i++) {
+		SCOPED_STR path = str_printf("%s/%s", dir, all[i]->d_name);
+		int r = path ? file_find(path, name) : -EIO;
+
+		if (found != 1 && r != 0)
+			found = r;
+		free(all[i]);
+	}
+	free(all);
+	return found;
+}

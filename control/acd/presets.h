@@ -17,5 +17,8 @@
  * left out: the linter tells why. -ENOMEM.
  */
 int presets_list(const char *dir, const char *source, json_t *list);
+/* Is there the preset @name in the folder @dir? 1 yes, 0 no; -EIO: a file, or
+ * the folder, cannot be read, so that nobody can tell. */
+int presets_find(const char *dir, const char *name);
 
 #endif

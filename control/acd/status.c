@@ -111,9 +111,15 @@ json_t *acd_status(const struct acd *acd)
 {
 	struct supervise_status engine = supervise_status(acd->supervise);
 	struct supervise_status gate = gate_status(acd->gate);
+	struct err down = { 0 };
 	unsigned total = 0;
 
 	store_each(acd->store, count_one, &total, NULL);
+	if (gate.state == SUPERVISE_BACKOFF) {
+		gate_down(acd->gate, &down);
+		snprintf(gate.last_error, sizeof(gate.last_error), "%s",
+			 down.msg);
+	}
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
 		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:I, s:s}",
@@ -178,6 +184,21 @@ static void check_gate(const struct acd *acd, json_t *list)
 		  "lint` checks your policy, `ac logs gateway` tells more");
 }
 
+/* While it is down check_gate() tells. */
+static void check_policy(const struct acd *acd, json_t *list)
+{
+	char why[320];
+	bool bad;
+
+	if (!gate_is_up(acd->gate))
+		return;
+	bad = gate_policy_problem(acd->gate, why, sizeof(why));
+	check_add(list, "policy", !bad, bad ? why : "as it was loaded",
+		  "the one before holds until the gateway starts again, which "
+		  "fails with one that is refused: see `ac policy lint`, then "
+		  "`ac policy reload`");
+}
+
 static void check_disk(json_t *list, const char *name, const char *path)
 {
 	struct statvfs fs;
@@ -205,6 +226,7 @@ json_t *acd_doctor(const struct acd *acd)
 	check_runtime(acd, list);
 	check_engine(acd, list);
 	check_gate(acd, list);
+	check_policy(acd, list);
 	check_add(list, "packet filter", acd->network_closed,
 		  gate_is_up(acd->gate) ?
 			  "from a sandbox to the gateway, and nowhere else" :
@@ -244,11 +266,9 @@ int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 			       "`ac status` and `ac logs engine` tell more");
 	}
 	if (!gate_is_up(acd->gate)) {
-		*ret_code = "gateway_down";
-		return err_set(err, -EAGAIN,
-			       "the gateway is down and being restarted: "
-			       "%.300s; `ac logs gateway` tells more",
-			       gate_status(acd->gate).last_error);
+		*ret_code = gate_is_starting(acd->gate) ? "starting" :
+							  "gateway_down";
+		return gate_down(acd->gate, err);
 	}
 	/* The test is one of runsc; crun is the kernel's own isolation. */
 	if (strcmp(isolation, "runsc") == 0 &&

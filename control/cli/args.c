@@ -47,8 +47,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_ALLOW] = { "allow", 0, ARG_TEXT, "HOST[:PORT]",
 			"let it reach this host too, at port 443 or this one",
 			WORDS_NONE },
-	[ARG_DENY] = { "deny", 0, ARG_TEXT, "HOST",
-		       "never let it reach this host", WORDS_NONE },
+	[ARG_DENY] = { "deny", 0, ARG_TEXT, "HOST[:PORT]",
+		       "never let it reach this host, or this port of it",
+		       WORDS_NONE },
 	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
 			"build the image first, if its inputs changed",
 			WORDS_NONE },
@@ -364,7 +365,7 @@ static int check_words(const struct args *a, const struct args_rules *rules,
 			       "--tty and --no-tty exclude "
 			       "each other");
 	if (a->n_words < rules->words_min)
-		return err_set(err, -EINVAL, "a name is missing");
+		return err_set(err, -ENODATA, "a word is missing");
 	return 0;
 }
 

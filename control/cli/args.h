@@ -116,7 +116,7 @@ static inline bool args_has(const struct args *a, enum arg_id id)
 
 /*
  * @argv begins after the command's name and is borrowed by @ret. -EINVAL
- * with a message for the user. With --help the count of words is not
+ * with a message for the user; -ENODATA: words are missing. With --help the count of words is not
  * checked. Release with args_done() whatever the result.
  */
 int args_parse(const struct args_rules *rules, int argc, char **argv,

@@ -217,6 +217,11 @@ int cli_stdout_failed(struct err *err)
 	return err_sys(err, "cannot write to stdout");
 }
 
+int cli_usage(const struct err *err)
+{
+	return err->code == -EINVAL ? CLI_EXIT_USAGE : err->code;
+}
+
 int cli_print_json(const json_t *value, bool pretty, struct err *err)
 {
 	size_t flags = JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |

@@ -53,6 +53,10 @@ int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 /* Says in @err why stdout does not take what was written; errno tells. */
 int cli_stdout_failed(struct err *err);
 
+/* What a command returns when @err is about the words it was given: its --help
+ * is named then. Failures of another kind stay what they are. */
+int cli_usage(const struct err *err);
+
 /* One line of JSON on stdout (several, indented, when @pretty). */
 int cli_print_json(const json_t *value, bool pretty, struct err *err);
 

@@ -464,18 +464,18 @@ int cmd_cp(const struct cli *cli, const struct args *a, struct err *err)
 
 	if (rc == 0)
 		rc = cp_side_parse(a->words[1], &dst, err);
+	if (rc == 0 && src.remote == dst.remote)
+		rc = err_set(err, -EINVAL,
+			     "one side must be NAME:PATH, the "
+			     "other a path here or -");
+	if (rc == 0 && ((src.stream && isatty(STDIN_FILENO) == 1) ||
+			(dst.stream && cli->out_tty)))
+		rc = err_set(err, -EINVAL,
+			     "- is a tar archive, and that is not for a "
+			     "terminal: redirect %s",
+			     src.stream ? "stdin" : "stdout");
 	if (rc < 0)
-		return rc;
-	if (src.remote == dst.remote)
-		return err_set(err, -EINVAL,
-			       "one side must be NAME:PATH, the "
-			       "other a path here or -");
-	if ((src.stream && isatty(STDIN_FILENO) == 1) ||
-	    (dst.stream && cli->out_tty))
-		return err_set(err, -EINVAL,
-			       "- is a tar archive, and that is not for a "
-			       "terminal: redirect %s",
-			       src.stream ? "stdin" : "stdout");
+		return cli_usage(err);
 	rc = host_client(cli, false, &c, err);
 	return rc < 0 ? rc : copy(cli, c, &src, &dst, err);
 }

@@ -235,8 +235,8 @@ static int part_row(struct table *t, const char *what, const json_t *part)
 	long long restarts = json_count(part, "restarts");
 	bool up = strcmp(state, "up") == 0;
 	SCOPED_STR text = str_printf("%s%s%s, %lld restart%s%s%s", state,
-				     *version ? " " : "", version, restarts,
-				     restarts == 1 ? "" : "s",
+				     *version ? ", version " : "", version,
+				     restarts, restarts == 1 ? "" : "s",
 				     up || !*why ? "" : ": ", up ? "" : why);
 
 	return text ? row(t, what, text, good_if(state, "up")) : -ENOMEM;

@@ -120,13 +120,15 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 struct proxy_log {
 	const struct cli *cli;
 	bool follow;
+	uint64_t n; /* lines so far */
 };
 
 static int on_proxy(void *arg, const json_t *line, const char *raw, size_t len)
 {
-	const struct proxy_log *l = arg;
+	struct proxy_log *l = arg;
 	char text[GATELOG_TEXT_MAX], when[GATELOG_TIME_MAX];
 
+	l->n++;
 	if (l->cli->json)
 		printf("%.*s\n", (int)len, raw);
 	else if (line)
@@ -155,9 +157,16 @@ static int proxy_logs(const struct cli *cli, const struct args *a,
 	if (a->n_words == 2) {
 		rc = infer_instance(a->words[1], name, err);
 		q.name = name;
+		if (rc < 0)
+			return cli_usage(err);
 	}
+	if (q.name && q.follow)
+		rc = gatelog_check_name(cli, name, err);
 	if (rc == 0)
 		rc = gatelog_read(cli, &q, on_proxy, &l, err);
+	/* One that is gone may have left lines; that is no mistake. */
+	if (rc == 0 && q.name && q.tail > 0 && l.n == 0)
+		rc = gatelog_check_name(cli, name, err);
 	if (rc == -EPIPE && err->code == 0)
 		return cli_stdout_failed(err);
 	return rc;
@@ -170,16 +179,16 @@ int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
 	if (strcmp(first, "proxy") == 0)
 		return proxy_logs(cli, a, err);
 	if (cli->json)
-		return err_set(err, -EINVAL,
-			       "--json is for `ac logs proxy`: the others are "
-			       "text");
-	if (strcmp(first, "agent") == 0 && a->n_words == 2)
+		err_set(err, -EINVAL,
+			"--json is for `ac logs proxy`: the others are text");
+	else if (strcmp(first, "agent") == 0 && a->n_words == 2)
 		return agent_logs(cli, a, a->words[1], err);
-	if (a->n_words == 2)
-		return err_set(err, -EINVAL, "one word too many: '%s'",
-			       a->words[1]);
-	if (strcmp(first, "agent") == 0)
-		return err_set(err, -EINVAL, "whose log? `ac logs agent NAME`");
+	else if (a->n_words == 2)
+		err_set(err, -EINVAL, "one word too many: '%s'", a->words[1]);
+	else if (strcmp(first, "agent") == 0)
+		err_set(err, -EINVAL, "whose log? `ac logs agent NAME`");
+	if (err->code < 0)
+		return cli_usage(err);
 	if (is_part(first))
 		return part_logs(cli, a, first, err);
 	return agent_logs(cli, a, first, err);

@@ -15,6 +15,7 @@
 #include "lib/str.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
+#define YAML_MAX (8u * 1024 * 1024)
 #define LINT_FILE_MAX (768u * 1024) /* acd takes bodies of 1 MiB */
 
 /* Text that may come from a sandbox or a file, on a line of its own. */
@@ -88,11 +89,29 @@ static int change(struct client *c, const char *word, const json_t *body,
 	return instance_call(c, "POST", word, "/policy", body, ret, err);
 }
 
+/* What the linter says of it: it holds all the same. */
+static void tell_items(const struct cli *cli, const json_t *items)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(items); i++) {
+		const json_t *it = json_array_get(items, i);
+		const char *level = json_text(it, "level");
+
+		if (strcmp(level, "error") == 0 ||
+		    strcmp(level, "warning") == 0)
+			say_error("%s: %s", level, json_text(it, "text"));
+		else
+			say_info(cli, "%s", json_text(it, "text"));
+	}
+}
+
 static int tell(const struct cli *cli, const json_t *rec, const char *what,
 		struct err *err)
 {
 	bool runs = strcmp(json_text(rec, "state"), "running") == 0;
 
+	tell_items(cli, json_object_get(rec, "items"));
 	if (cli->json)
 		return cli_print_json(rec, false, err);
 	say_info(cli, "%s: %s, %s", json_text(rec, "name"), what,
@@ -116,6 +135,8 @@ static int change_hosts(const struct cli *cli, const struct args *a,
 	if (rc == 0 && json_object_set_new(body, key, jsonx_from_strv(&hosts)))
 		rc = err_nomem(err);
 	strv_done(&hosts);
+	if (rc < 0)
+		return cli_usage(err);
 	if (rc == 0)
 		rc = host_client(cli, true, &c, err);
 	if (rc == 0)
@@ -162,8 +183,9 @@ int cmd_policy_mode(const struct cli *cli, const struct args *a,
 	SCOPED_STR what = str_printf("mode %s", mode);
 	int rc = reach_check_mode(mode, err);
 
-	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
+	if (rc < 0)
+		return cli_usage(err);
+	rc = host_client(cli, true, &c, err);
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], "/policy", NULL, &now,
 				   err);
@@ -280,6 +302,18 @@ int cmd_policy_lint(const struct cli *cli, const struct args *a,
 	return rc;
 }
 
+static bool is_down(const json_t *answer)
+{
+	const json_t *items = json_object_get(answer, "items");
+	size_t i;
+
+	for (i = 0; i < json_array_size(items); i++)
+		if (strcmp(json_text(json_array_get(items, i), "code"),
+			   "gateway-down") == 0)
+			return true;
+	return false;
+}
+
 int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err)
 {
@@ -295,7 +329,11 @@ int cmd_policy_reload(const struct cli *cli, const struct args *a,
 	if (rc == 0)
 		rc = print_lint(cli, answer, err);
 	if (rc == CLI_EXIT_FAIL)
-		say_error("the policy is refused; the one before still holds");
+		say_error(is_down(answer) ?
+				  "the gateway stays down, and nothing leaves "
+				  "any sandbox" :
+				  "the policy is refused; the one before still "
+				  "holds");
 	else if (rc == 0 && !cli->json)
 		say_info(cli, "the policy is loaded");
 	return rc;
@@ -335,6 +373,33 @@ static int print_text(struct client *c, const char *path, struct err *err)
 	return rc;
 }
 
+static int keep_piece(void *arg, const char *data, size_t len)
+{
+	return buf_append(arg, data, len);
+}
+
+/* The same as {"yaml": "…"}. */
+static int print_yaml(struct client *c, const char *path, struct err *err)
+{
+	SCOPED_JSON doc = NULL;
+	SCOPED_STR text = NULL;
+	struct buf all;
+	int rc;
+
+	buf_init(&all, YAML_MAX);
+	rc = client_stream(c, "GET", path, NULL, keep_piece, &all, err);
+	if (rc == 0)
+		rc = slice_dup_str(buf_slice(&all), &text);
+	buf_done(&all);
+	if (rc < 0)
+		return err->code ?
+			       rc :
+			       err_set(err, rc, "cannot print the answer: %s",
+				       err_text(rc));
+	doc = json_pack("{s:o}", "yaml", jsonx_text(text));
+	return doc ? cli_print_json(doc, false, err) : err_nomem(err);
+}
+
 int cmd_policy_learn(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
@@ -348,14 +413,23 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 	if (rc < 0)
 		return rc;
 	path = client_path("/v1/instances/", name, "/policy/learn");
-	return path ? print_text(c, path, err) : err_nomem(err);
+	if (!path)
+		return err_nomem(err);
+	return cli->json ? print_yaml(c, path, err) : print_text(c, path, err);
 }
 
 int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	int rc = host_client(cli, false, &c, err);
+	int rc;
 
 	(void)a;
+	if (cli->json) {
+		err_set(err, -EINVAL,
+			"the figures are text, as Prometheus reads it: there "
+			"is no --json of them");
+		return cli_usage(err);
+	}
+	rc = host_client(cli, false, &c, err);
 	return rc < 0 ? rc : print_text(c, "/v1/metrics", err);
 }

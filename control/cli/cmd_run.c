@@ -161,9 +161,10 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 	if (!body || set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0))
 		return err_nomem(err);
+	l->reaches = reach_is_given(&a->reach);
 	rc = launch_go(l, body, err);
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
-		denials_tell(l->cli, l->client, l->name, since, rc != 0);
+		denials_tell(l->cli, l->client, l->name, since);
 	return rc;
 }
 

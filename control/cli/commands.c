@@ -196,7 +196,7 @@ const struct command commands[] = {
 	  .group = "Host",
 	  .words = "",
 	  .summary = "Print the gateway's figures, for Prometheus",
-	  .rules = { O(QUIET), 0, 0, false },
+	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_metrics },
 	{ .name = "clean",
 	  .group = "Cleaning up",
@@ -289,13 +289,61 @@ const struct command *command_verb(const struct command *cmd, const char *word)
 	return NULL;
 }
 
+/* Which of the words that @cmd must have is missing, behind @n of them. */
+static int word_missing(const struct command *cmd, size_t n, struct err *err)
+{
+	const char *word = cmd->words, *found = word;
+	size_t len = strcspn(word, " "), found_len = len;
+
+	for (; *word; word += len + (word[len] == ' ')) {
+		len = strcspn(word, " ");
+		if (*word == '[' || *word == '-')
+			continue;
+		found = word;
+		found_len = len;
+		if (n-- == 0)
+			break;
+	}
+	return err_set(err, -EINVAL, "%.*s is missing: ac %s %s",
+		       (int)found_len, found, cmd->name, cmd->words);
+}
+
+/* Names that can be none, before anybody is asked. */
+static int check_names(const struct command *cmd, const struct args *a,
+		       struct err *err)
+{
+	char name[AC_NAME_MAX + 1];
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc == 0 && i < a->n_words; i++) {
+		enum arg_words kind = cmd->complete[i < 1 ? 0 : 1];
+
+		if (kind == WORDS_INSTANCE || kind == WORDS_RUNNING)
+			rc = infer_instance(a->words[i], name, err);
+	}
+	return rc;
+}
+
+static int parse(const struct command *cmd, int argc, char **argv,
+		 struct args *ret, struct err *err)
+{
+	int rc = args_parse(&cmd->rules, argc, argv, ret, err);
+
+	if (rc == -ENODATA)
+		rc = word_missing(cmd, ret->n_words, err);
+	if (rc == 0 && !args_has(ret, ARG_HELP))
+		rc = check_names(cmd, ret, err);
+	return rc;
+}
+
 static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 		       char **argv)
 {
 	struct err err = { 0 };
 	struct args args;
 	bool usage = false;
-	int rc = args_parse(&cmd->rules, argc, argv, &args, &err);
+	int rc = parse(cmd, argc, argv, &args, &err);
 
 	if (rc < 0) {
 		usage = true;
@@ -307,6 +355,10 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 		rc = cmd->run(cli, &args, &err);
 	}
 	args_done(&args);
+	if (rc == CLI_EXIT_USAGE && err.code < 0) {
+		usage = true;
+		rc = err.code;
+	}
 	if (rc < 0) {
 		say_error("%s", err.msg);
 		if (usage)
@@ -318,12 +370,32 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 	return rc;
 }
 
+/* --json and --quiet may stand before the command, or before its verb: puts
+ * the first other word before them. */
+static void pull_word(int argc, char **argv)
+{
+	char *word;
+	int n = 0;
+
+	while (n < argc &&
+	       (strcmp(argv[n], "--json") == 0 || strcmp(argv[n], "-q") == 0 ||
+		strcmp(argv[n], "--quiet") == 0))
+		n++;
+	if (n == argc)
+		return;
+	word = argv[n];
+	memmove(argv + 1, argv, (size_t)n * sizeof(*argv));
+	argv[0] = word;
+}
+
 /* @argv begins with the verb. */
 static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 			 char **argv)
 {
-	const struct command *verb = argc ? command_verb(cmd, argv[0]) : NULL;
+	const struct command *verb;
 
+	pull_word(argc, argv);
+	verb = argc ? command_verb(cmd, argv[0]) : NULL;
 	if (verb)
 		return dispatch_to(cli, verb, argc - 1, argv + 1);
 	if (argc &&
@@ -419,7 +491,7 @@ static int unknown_command(const struct cli *cli, const char *name)
 int command_dispatch(struct cli *cli, int argc, char **argv)
 {
 	const struct command *cmd;
-	const char *name = argc > 1 ? argv[1] : "";
+	const char *name;
 	struct err err = { 0 };
 	int rc;
 
@@ -427,6 +499,8 @@ int command_dispatch(struct cli *cli, int argc, char **argv)
 		help_overview(stderr);
 		return CLI_EXIT_USAGE;
 	}
+	pull_word(argc - 1, argv + 1);
+	name = argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)

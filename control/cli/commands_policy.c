@@ -13,7 +13,10 @@
 static const char hosts_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
-	"neither TLS nor HTTP.";
+	"neither TLS nor HTTP, such as ssh.";
+static const char deny_help[] =
+	"HOST is a name, .NAME for all below it, +NAME for both, or an "
+	"address. Without a\nport it is every port.";
 
 const struct command policy_verbs[] = {
 	{ .name = "policy show",
@@ -34,6 +37,7 @@ const struct command policy_verbs[] = {
 	{ .name = "policy log",
 	  .words = "[NAME]",
 	  .summary = "Show what was blocked, and what would allow it",
+	  .more = "With -n the last N of what it shows.",
 	  .rules = { O(FOLLOW) | O(TAIL) | O(ALL) | O_TALK, 0, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_log },
@@ -45,9 +49,9 @@ const struct command policy_verbs[] = {
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_allow },
 	{ .name = "policy deny",
-	  .words = "NAME HOST...",
+	  .words = "NAME HOST[:PORT]...",
 	  .summary = "Keep an instance from hosts, whatever else allows them",
-	  .more = hosts_help,
+	  .more = deny_help,
 	  .rules = { O_TALK, 2, MANY, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_deny },
@@ -57,13 +61,16 @@ const struct command policy_verbs[] = {
 	  .more = "locked:   what was allowed by name, and no preset of the "
 		  "blueprint\nbalanced: also the blueprint's presets and the "
 		  "package registries\nopen:     every host that is not "
-		  "denied; all of it is written down",
+		  "denied; all of it is written down\nWhat was allowed and "
+		  "denied by name stays, and so do the presets.",
 	  .rules = { O_TALK, 2, 2, false },
 	  .complete = { WORDS_INSTANCE, WORDS_MODE },
 	  .run = cmd_policy_mode },
 	{ .name = "policy reset",
 	  .words = "NAME",
-	  .summary = "Forget what was allowed and denied for an instance",
+	  .summary = "Forget what was said about what an instance may reach",
+	  .more = "What was allowed and denied for it, its mode and its "
+		  "presets: what its\nblueprint says holds again.",
 	  .rules = { O_TALK, 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_reset },
@@ -75,7 +82,8 @@ const struct command policy_verbs[] = {
 	{ .name = "policy learn",
 	  .words = "NAME",
 	  .summary = "Print a policy of what an instance reached when open",
-	  .rules = { O(QUIET), 1, 1, false },
+	  .more = "YAML; with --json as {\"yaml\": …}.",
+	  .rules = { O_TALK, 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_learn },
 	{ .name = "policy lint",

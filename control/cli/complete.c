@@ -156,7 +156,24 @@ static int offer_verbs(struct strv *out, const char *prefix)
 	return rc;
 }
 
-/* One more entry of a list by commas, behind those that are there. */
+/* Is @word an entry of the first @list_len bytes of @list? */
+static bool in_list(const char *list, size_t list_len, const char *word)
+{
+	size_t len = strlen(word), n;
+
+	for (; list_len > 0; list += n, list_len -= n) {
+		n = strcspn(list, ",");
+		if (n == len && memcmp(list, word, len) == 0)
+			return true;
+		n += list[n] == ',';
+		if (n > list_len)
+			break;
+	}
+	return false;
+}
+
+/* One more entry of a list by commas, behind those that are there: a preset
+ * once, a mode only at the beginning. */
 static int offer_egress(struct strv *out, const char *prefix,
 			const json_t *presets)
 {
@@ -165,17 +182,18 @@ static int offer_egress(struct strv *out, const char *prefix,
 	size_t i, n = json_array_size(presets);
 	int rc = 0;
 
-	for (i = 0; rc >= 0 && i < REACH_MODES + n; i++) {
+	for (i = comma ? REACH_MODES : 0; rc >= 0 && i < REACH_MODES + n; i++) {
 		const json_t *p =
 			i < REACH_MODES ?
 				NULL :
 				json_array_get(presets, i - REACH_MODES);
-		SCOPED_STR word =
-			str_printf("%.*s%s", head, prefix,
-				   p ? json_text(p, "name") : reach_modes[i]);
+		const char *entry = p ? json_text(p, "name") : reach_modes[i];
+		SCOPED_STR word = str_printf("%.*s%s", head, prefix, entry);
 
 		if (!word)
 			return -ENOMEM;
+		if (in_list(prefix, (size_t)head, entry))
+			continue;
 		rc = offer(out, prefix, word,
 			   p ? json_text(p, "description") : "mode");
 	}

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "control/cli/host_start.h"
 #include "control/cli/lines.h"
@@ -158,4 +159,21 @@ int gatelog_read(const struct cli *cli, const struct gatelog_query *q,
 		return rc;
 	return probe.up ? gatelog_fetch(c, q, fn, arg, err) :
 			  read_file(cli, q, fn, arg, err);
+}
+
+int gatelog_check_name(const struct cli *cli, const char *name, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_STR path = client_path("/v1/instances/", name, "");
+	SCOPED_STR dir = str_printf("%s/instances/%s", cli->home, name);
+	struct host_probe probe = { .up = false };
+	int rc = c && path && dir ? host_probe(c, &probe, err) : err_nomem(err);
+
+	if (rc < 0)
+		return rc;
+	if (probe.up)
+		return client_call(c, "GET", path, NULL, NULL, err);
+	if (access(dir, F_OK) < 0 && errno == ENOENT)
+		return err_set(err, -ENOENT, "there is no instance '%s'", name);
+	return 0;
 }

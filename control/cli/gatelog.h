@@ -17,6 +17,7 @@
 #include "control/cli/client.h"
 
 #define GATELOG_TARGET_MAX 320u
+#define GATELOG_HINT_MAX (GATELOG_TARGET_MAX + 8)
 #define GATELOG_TEXT_MAX 4096u
 #define GATELOG_TIME_MAX 24u
 
@@ -31,7 +32,8 @@ enum gatelog_kind {
 };
 enum gatelog_kind gatelog_kind(const json_t *line);
 
-/* "x.example:443"; "?" when the line names nothing. Returns @out. */
+/* "x.example:443", or the address without a name; "?" when the line names
+ * nothing. Returns @out. */
 char *gatelog_target(char out[GATELOG_TARGET_MAX], const json_t *line);
 /* Milliseconds since 1970, 0: no time is in it. */
 uint64_t gatelog_ms(const json_t *line);
@@ -39,6 +41,10 @@ uint64_t gatelog_ms(const json_t *line);
 char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now);
 /* Would a rule for the target help? */
 bool gatelog_may_be_allowed(const json_t *line);
+/* What to say to `ac policy allow NAME` then; "" when no rule would help. With
+ * ssh and its like nobody tells the host's name: then it is only its form.
+ * Returns @out. */
+char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line);
 /* What a reason's code means, "" for one that we do not know. */
 const char *gatelog_reason(const char *code);
 /* All of the line for people, without its time. Returns @out. */
@@ -62,5 +68,8 @@ int gatelog_fetch(struct client *c, const struct gatelog_query *q,
 /* The same, or what is in the file while ac-host does not run. */
 int gatelog_read(const struct cli *cli, const struct gatelog_query *q,
 		 gatelog_fn fn, void *arg, struct err *err);
+/* -ENOENT: there is no instance @name. */
+int gatelog_check_name(const struct cli *cli, const char *name,
+		       struct err *err);
 
 #endif

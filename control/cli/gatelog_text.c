@@ -40,16 +40,27 @@ enum gatelog_kind gatelog_kind(const json_t *line)
 		       GATELOG_ALLOWED;
 }
 
-/* The name, or the address that was meant when there is none. */
+/* The name, or the address that was meant when there is none: what was asked
+ * for comes before what that led to. */
+static const char *host_of(const json_t *line)
+{
+	static const char *const keys[] = { "name", "address", "original",
+					    "dialled" };
+	const char *host = "";
+	size_t i;
+
+	for (i = 0; !*host && i < ARRAY_SIZE(keys); i++)
+		host = json_text(line, keys[i]);
+	return host;
+}
+
 char *gatelog_target(char out[GATELOG_TARGET_MAX], const json_t *line)
 {
-	const char *host = json_text(line, "name");
+	const char *host = host_of(line);
 	long long port = json_count(line, "port");
 	char clean[GATELOG_TARGET_MAX - 16], colon[16] = "";
 	bool bare;
 
-	if (!*host)
-		host = json_text(line, "original");
 	str_escape(clean, sizeof(clean), host, strlen(host));
 	if (port > 0 && port <= 65535 && *host)
 		snprintf(colon, sizeof(colon), ":%d", (int)port);
@@ -96,12 +107,32 @@ char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now)
 	return out;
 }
 
-/* Rules are about names; a built-in denial yields to none of them. */
+/* Rules are about names, and about addresses that were asked for as such; a
+ * built-in denial yields to none of them. */
 bool gatelog_may_be_allowed(const json_t *line)
 {
+	if (*json_text(line, "address") &&
+	    is(line, "reason", "address-literal"))
+		return json_count(line, "port") > 0;
 	return *json_text(line, "name") && json_count(line, "port") > 0 &&
 	       (is(line, "reason", "not-allowed") ||
-		is(line, "reason", "port") || is(line, "reason", "observed"));
+		is(line, "reason", "port") || is(line, "reason", "proto") ||
+		is(line, "reason", "observed"));
+}
+
+char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line)
+{
+	char target[GATELOG_TARGET_MAX];
+	long long port = json_count(line, "port");
+
+	*out = '\0';
+	if (gatelog_may_be_allowed(line))
+		snprintf(out, GATELOG_HINT_MAX, "%s%s",
+			 is(line, "path", "tcp") ? "tcp://" : "",
+			 gatelog_target(target, line));
+	else if (is(line, "reason", "not-tls") && port > 0 && port <= 65535)
+		snprintf(out, GATELOG_HINT_MAX, "tcp://HOST:%d", (int)port);
+	return out;
 }
 
 const char *gatelog_reason(const char *code)
@@ -145,6 +176,36 @@ static void put_bytes(char *out, size_t size, const json_t *line)
 	snprintf(out, size, "%s sent, %s received", up, down);
 }
 
+/* A policy was bound, given up, loaded or refused: false, this is none of
+ * them. */
+static bool put_policy(char *out, size_t size, const json_t *line)
+{
+	const char *refused = json_text(line, "refused");
+	const char *hash = json_text(line, "policy");
+	const char *audit = json_text(line, "audit");
+	long long agents = json_count(line, "agents");
+	char clean[1024];
+
+	if (*refused)
+		snprintf(out, size, "refused: %s",
+			 str_escape(clean, sizeof(clean), refused,
+				    strlen(refused)));
+	else if (*audit)
+		snprintf(out, size, "%s",
+			 str_escape(clean, sizeof(clean), audit,
+				    strlen(audit)));
+	else if (*hash)
+		snprintf(out, size, "loaded, for %lld sandbox%s", agents,
+			 agents == 1 ? "" : "es");
+	else if (json_is_true(json_object_get(line, "bound")))
+		snprintf(out, size, "holds for it from now on");
+	else if (json_is_true(json_object_get(line, "unbound")))
+		snprintf(out, size, "holds for it no longer");
+	else
+		return false;
+	return true;
+}
+
 /* What such a line has beside what every line has. */
 static void put_note(char *out, size_t size, const json_t *line)
 {
@@ -175,7 +236,8 @@ char *gatelog_text(char out[GATELOG_TEXT_MAX], const json_t *line)
 	str_escape(path, sizeof(path), *text ? text : "-",
 		   *text ? strlen(text) : 1);
 	if (strcmp(event, "policy") == 0) {
-		put_note(more, sizeof(more), line);
+		if (!put_policy(more, sizeof(more), line))
+			put_note(more, sizeof(more), line);
 		snprintf(out, GATELOG_TEXT_MAX, "%-12s %-6s %s", agent, event,
 			 more);
 		return out;

@@ -76,6 +76,7 @@ int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
 	const struct command *cmd;
 
 	(void)cli;
+	(void)err;
 	if (a->n_words == 0) {
 		help_overview(stdout);
 		return 0;
@@ -83,12 +84,12 @@ int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
 	cmd = command_find(a->words[0]);
 	if (cmd && a->n_words > 1)
 		cmd = command_verb(cmd, a->words[1]);
-	if (!cmd)
-		return err_set(err, -EINVAL,
-			       "there is no command '%s%s%s'; `ac "
-			       "help` lists all",
-			       a->words[0], a->n_words > 1 ? " " : "",
-			       a->n_words > 1 ? a->words[1] : "");
+	if (!cmd) {
+		say_error("there is no command '%s%s%s'; `ac help` lists all",
+			  a->words[0], a->n_words > 1 ? " " : "",
+			  a->n_words > 1 ? a->words[1] : "");
+		return CLI_EXIT_USAGE;
+	}
 	help_command(stdout, cmd);
 	return 0;
 }

@@ -175,15 +175,19 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 		asking->workspace = true;
 		return bring_workspace(l, err);
 	}
-	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0 ||
-	    strcmp(code, "gateway_down") == 0)
+	/* Not "gateway_down": its policy is refused, and only the user can
+	 * mend that. While it merely starts, acd says "starting". */
+	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)
 		return await_engine(l, asking->since, err);
 	if (strcmp(code, "already_running") == 0)
 		return err_set(err, -EALREADY,
 			       "'%s' is running already; `ac "
 			       "exec %s -- …` runs something in it, `ac "
-			       "attach %s` joins it",
-			       l->name, l->name, l->name);
+			       "attach %s` joins it%s",
+			       l->name, l->name, l->name,
+			       l->reaches ? "; `ac policy mode` and `ac policy "
+					    "allow` change what it may reach" :
+					    "");
 	return err->code;
 }
 

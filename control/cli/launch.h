@@ -30,6 +30,7 @@ struct launch {
 	void (*on_stdin)(void *arg, size_t len); /* as in pump.h */
 	void *arg;
 	int in; /* instead of our stdin when use_stdin */
+	bool reaches; /* words were given about what it may reach */
 	/* Of launch_go(): it ended while we were there. */
 	bool ended;
 };

@@ -16,7 +16,6 @@
 #define TAIL_ALL 100000u /* lines that are counted */
 #define TAIL_FOLLOW 100u
 #define TELL_TAIL 64u
-#define TELL_WAIT_MS 25u /* the gateway writes in batches of 20 ms */
 #define TELL_NAMES 3u
 #define TELL_MS 1000u /* the run is over: nobody waits for an acd that hangs */
 
@@ -126,7 +125,7 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 		 time_t now)
 {
 	char target[GATELOG_TARGET_MAX], when[GATELOG_TIME_MAX], reason[256];
-	char name[80], times[32] = "";
+	char name[80], times[32] = "", hint[GATELOG_HINT_MAX];
 	const char *who = json_text(line, "agent");
 
 	str_escape(name, sizeof(name), who, strlen(who));
@@ -143,7 +142,11 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 		fprintf(out, " last %s", when);
 	if (gatelog_may_be_allowed(line))
 		fprintf(out, "; allow it with: ac policy allow %s %s", name,
-			target);
+			gatelog_hint(hint, line));
+	else if (*gatelog_hint(hint, line))
+		fprintf(out,
+			"; for plain TCP such as ssh: ac policy allow %s %s",
+			name, hint);
 	fputc('\n', out);
 	return ferror(out) ? -EIO : 0;
 }
@@ -155,13 +158,14 @@ static int by_order(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-int denials_print(struct denials *d, FILE *out, bool agents, time_t now)
+int denials_print(struct denials *d, FILE *out, size_t max, bool agents,
+		  time_t now)
 {
-	size_t i;
+	size_t i = d->n > max ? d->n - max : 0;
 	int rc = 0;
 
 	qsort(d->rows, d->n, sizeof(d->rows[0]), by_order);
-	for (i = 0; rc == 0 && i < d->n; i++)
+	for (; rc == 0 && i < d->n; i++)
 		rc = denial_print(out, d->rows[i].line, d->rows[i].count,
 				  agents, now);
 	if (rc == 0 && d->rest)
@@ -175,6 +179,8 @@ int denials_print(struct denials *d, FILE *out, bool agents, time_t now)
 struct log {
 	const struct cli *cli;
 	struct denials *denials; /* NULL: print each as it comes */
+	uint64_t skip; /* wanted ones that are not printed */
+	uint64_t n, wanted; /* lines so far */
 	bool all, agents;
 };
 
@@ -188,10 +194,11 @@ static bool is_wanted(const struct log *l, const json_t *line)
 
 static int on_line(void *arg, const json_t *line, const char *raw, size_t len)
 {
-	const struct log *l = arg;
+	struct log *l = arg;
 	int rc = 0;
 
-	if (!line || !is_wanted(l, line))
+	l->n++;
+	if (!line || !is_wanted(l, line) || l->wanted++ < l->skip)
 		return 0;
 	if (l->cli->json)
 		printf("%.*s\n", (int)len, raw);
@@ -204,12 +211,57 @@ static int on_line(void *arg, const json_t *line, const char *raw, size_t len)
 	return rc;
 }
 
+/* How many of what would be printed come before the last @tail. acd's own tail
+ * counts what is not wanted too. */
+static int count_skip(struct log *l, struct gatelog_query q, uint64_t tail,
+		      struct err *err)
+{
+	int rc;
+
+	q.follow = false;
+	l->skip = UINT64_MAX;
+	rc = gatelog_read(l->cli, &q, on_line, l, err);
+	l->skip = l->wanted > tail ? l->wanted - tail : 0;
+	l->wanted = 0;
+	return rc;
+}
+
+/* Nothing of it in the log: is there such an instance at all? */
+static int check_silent(const struct log *l, const struct gatelog_query *q,
+			struct err *err)
+{
+	return q->name && l->n == 0 ? gatelog_check_name(l->cli, q->name, err) :
+				      0;
+}
+
+static int print_log(struct log *l, const struct args *a,
+		     const struct gatelog_query *q, struct err *err)
+{
+	uint64_t tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_FOLLOW;
+	bool cut = q->follow || (!l->denials && args_has(a, ARG_TAIL));
+	int rc = cut ? count_skip(l, *q, tail, err) : 0;
+
+	if (rc == 0 && q->follow)
+		rc = check_silent(l, q, err);
+	if (rc == 0)
+		rc = gatelog_read(l->cli, q, on_line, l, err);
+	if (rc == 0)
+		rc = check_silent(l, q, err);
+	if (rc < 0 || !l->denials)
+		return rc;
+	if (l->denials->n == 0)
+		say_info(l->cli, "nothing was blocked");
+	return denials_print(l->denials, stdout,
+			     args_has(a, ARG_TAIL) ? a->tail : ROWS_MAX,
+			     l->agents, time(NULL));
+}
+
 int cmd_policy_log(const struct cli *cli, const struct args *a, struct err *err)
 {
-	bool follow = args_has(a, ARG_FOLLOW);
 	SCOPED_DENIALS d = NULL;
 	char name[AC_NAME_MAX + 1];
-	struct gatelog_query q = { .follow = follow };
+	struct gatelog_query q = { .follow = args_has(a, ARG_FOLLOW),
+				   .tail = TAIL_ALL };
 	struct log l = { .cli = cli,
 			 .all = args_has(a, ARG_ALL),
 			 .agents = a->n_words == 0 };
@@ -219,19 +271,12 @@ int cmd_policy_log(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (a->n_words)
 		q.name = name;
-	q.tail = args_has(a, ARG_TAIL) ? a->tail :
-		 follow                ? TAIL_FOLLOW :
-					 TAIL_ALL;
-	if (!follow && !cli->json) {
+	if (!q.follow && !cli->json) {
 		d = l.denials = denials_new();
 		if (!d)
 			return err_nomem(err);
 	}
-	rc = gatelog_read(cli, &q, on_line, &l, err);
-	if (rc == 0 && d)
-		rc = denials_print(d, stdout, l.agents, time(NULL));
-	if (rc == 0 && d && d->n == 0)
-		say_info(cli, "nothing was blocked");
+	rc = print_log(&l, a, &q, err);
 	if (rc < 0 && err->code == 0)
 		err_set(err, rc, "cannot print the log: %s", err_text(rc));
 	return rc;
@@ -280,15 +325,12 @@ static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
 }
 
 void denials_tell(const struct cli *cli, struct client *c, const char *name,
-		  uint64_t since_ms, bool failed)
+		  uint64_t since_ms)
 {
-	const struct timespec wait = { .tv_nsec = TELL_WAIT_MS * 1000000 };
 	const struct gatelog_query q = { .name = name, .tail = TELL_TAIL };
 	struct told t = { .since_ms = since_ms };
 	struct err ignored = { 0 };
 
-	if (failed)
-		nanosleep(&wait, NULL);
 	client_stream_limit(c, TELL_MS);
 	if (gatelog_fetch(c, &q, on_told, &t, &ignored) < 0 || t.blocked == 0)
 		return;

@@ -23,8 +23,10 @@ static inline void denials_freep(struct denials **d)
 #define SCOPED_DENIALS ATTR_CLEANUP(denials_freep) struct denials *
 /* -ENOMEM. */
 int denials_add(struct denials *d, const json_t *line);
-/* One line for each, the latest last; with @agents whose it was. */
-int denials_print(struct denials *d, FILE *out, bool agents, time_t now);
+/* One line for each, the latest last, and of them the last @max; with @agents
+ * whose it was. */
+int denials_print(struct denials *d, FILE *out, size_t max, bool agents,
+		  time_t now);
 
 /* "blocked: x.example:443 (not-allowed)" with @count and the time, and what
  * would allow it. -ENOMEM. */
@@ -33,13 +35,12 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 
 /*
  * After a run of @name that began at @since_ms (CLOCK_REALTIME): says what was
- * blocked meanwhile, if anything was. One call on a connection that is open;
- * its failure is none of the run. The gateway writes its lines down some
- * milliseconds late: only with @failed, when the last of them may be the
- * reason, is that waited for.
+ * blocked meanwhile, if anything was. One call on a connection that is open,
+ * which acd answers when the gateway has written all of it down; its failure
+ * is none of the run.
  */
 void denials_tell(const struct cli *cli, struct client *c, const char *name,
-		  uint64_t since_ms, bool failed);
+		  uint64_t since_ms);
 /* Milliseconds since 1970. */
 uint64_t denials_now_ms(void);
 

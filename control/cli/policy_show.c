@@ -14,7 +14,7 @@
 #include "lib/buf.h"
 #include "lib/str.h"
 
-#define SHOWN_MAX 12u /* names of one rule; --json has them all */
+#define SHOWN_MAX 4u /* names of one rule; --json has them all */
 #define JOINED_MAX (64u * 1024)
 
 /* Behind what is in @out, after a comma. */
@@ -105,11 +105,23 @@ static char *use_words(const json_t *rule)
 			  proto);
 }
 
+/* Two presets may have a rule of the same name. */
+static char *rule_words(const json_t *rule)
+{
+	const char *source = json_text(rule, "source");
+	bool own = !*source || strcmp(source, "agent") == 0;
+
+	return str_printf("%s%s%s", own ? "" : source, own ? "" : "/",
+			  json_text(rule, "id"));
+}
+
 static const char *source_words(const json_t *rule)
 {
 	const char *source = json_text(rule, "source");
 
-	return strcmp(source, "agent") == 0 ? "its own" : source;
+	return strcmp(source, "agent") == 0 ? "its own" :
+	       strcmp(source, "deny") == 0  ? "policy.yaml" :
+					      source;
 }
 
 static int add_rule(struct table *t, const json_t *rule)
@@ -118,20 +130,21 @@ static int add_rule(struct table *t, const json_t *rule)
 				  json_object_get(rule, "ips"), "any");
 	SCOPED_STR ports = joined(json_object_get(rule, "ports"), NULL, "any");
 	SCOPED_STR use = use_words(rule);
-	const char *cells[] = { json_text(rule, "id"), names, ports, use,
-				source_words(rule) };
+	SCOPED_STR id = rule_words(rule);
+	const char *cells[] = { id, names, ports, use };
 
-	return names && ports && use ? table_row(t, cells) : -ENOMEM;
+	return names && ports && use && id ? table_row(t, cells) : -ENOMEM;
 }
 
 static int add_denial(struct table *t, const json_t *rule)
 {
 	SCOPED_STR names = joined(json_object_get(rule, "names"),
 				  json_object_get(rule, "ips"), "any");
-	const char *cells[] = { json_text(rule, "id"), names,
+	SCOPED_STR ports = joined(json_object_get(rule, "ports"), NULL, "any");
+	const char *cells[] = { json_text(rule, "id"), names, ports,
 				source_words(rule) };
 
-	return names ? table_row(t, cells) : -ENOMEM;
+	return names && ports ? table_row(t, cells) : -ENOMEM;
 }
 
 static int print_rules(const struct cli *cli, const json_t *list,
@@ -157,12 +170,15 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 			struct err *err)
 {
 	static const struct table_col allow[] = {
-		{ "RULE", 0 }, { "NAMES", TABLE_CUT }, { "PORTS", 0 },
-		{ "USE", 0 },  { "SOURCE", 0 },
+		{ "RULE", 0 },
+		{ "NAMES", TABLE_CUT },
+		{ "PORTS", 0 },
+		{ "USE", 0 },
 	};
 	static const struct table_col deny[] = {
 		{ "DENIED BY", 0 },
 		{ "NAMES", TABLE_CUT },
+		{ "PORTS", 0 },
 		{ "SOURCE", 0 },
 	};
 	const json_t *rules = json_object_get(policy, "rules");
@@ -177,6 +193,9 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 				 add_denial, err);
 	if (rc == 0 && json_is_true(json_object_get(rules, "cut")))
 		say_info(cli, "there are more rules than are shown");
+	if (*json_text(policy, "problem"))
+		say_info(cli, "it cannot be used as it is: %s",
+			 json_text(policy, "problem"));
 	return rc;
 }
 
@@ -196,6 +215,16 @@ int cmd_policy_show(const struct cli *cli, const struct args *a,
 			   print_policy(cli, policy, err);
 }
 
+/* Set-up writes `packages`, beside the user's own files. */
+static const char *preset_source(const json_t *preset)
+{
+	const char *source = json_text(preset, "source");
+	bool ours = strcmp(json_text(preset, "name"), "packages") == 0 &&
+		    strcmp(source, "you") == 0;
+
+	return ours ? "machine" : source;
+}
+
 static int print_presets(const struct cli *cli, const json_t *list,
 			 struct err *err)
 {
@@ -210,14 +239,18 @@ static int print_presets(const struct cli *cli, const json_t *list,
 
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *p = json_array_get(list, i);
-		const char *cells[] = { json_text(p, "name"),
-					json_text(p, "source"),
+		const char *cells[] = { json_text(p, "name"), preset_source(p),
 					json_text(p, "description") };
 
 		rc = table_row(t, cells);
 	}
 	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
 	table_free(t);
+	if (rc == 0)
+		say_info(cli,
+			 "the files: %s/blueprints/presets/NAME.yaml (ac), "
+			 "%s/policy (you, machine)",
+			 cli->share, cli->home);
 	return rc;
 }
 

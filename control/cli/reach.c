@@ -120,10 +120,11 @@ static const char *skip_scheme(const char *target)
 	return strstr(target, "://") ? NULL : target;
 }
 
-/* "443" or "8000-8010". */
-static bool is_ports(const char *text)
+/* "443" or "8000-8010"; what follows a slash is not looked at. */
+static bool is_ports(const char *ports)
 {
-	size_t len = strcspn(text, "-");
+	SCOPED_STR text = str_printf("%.*s", (int)strcspn(ports, "/"), ports);
+	size_t len = text ? strcspn(text, "-") : SIZE_MAX;
 	char first[8];
 	uint64_t a, b;
 
@@ -186,6 +187,11 @@ int reach_check_target(const char *target, struct err *err)
 			       "'%s': leave out what is before ://, or say "
 			       "https, http or tcp",
 			       target);
+	if (memchr(host, '@', strcspn(host, "/")))
+		return err_set(err, -EINVAL,
+			       "'%s': leave out the user name and the @: a "
+			       "policy knows hosts alone",
+			       target);
 	port = find_port(host);
 	len = port ? (size_t)(port - host) - 1 : strlen(host);
 	/* What a browser shows. */
@@ -196,15 +202,15 @@ int reach_check_target(const char *target, struct err *err)
 	fault = host_fault(host, len);
 	if (fault)
 		return err_set(err, -EINVAL, "'%s': %s", target, fault);
-	if (port && strchr(port, '/'))
-		return err_set(err, -EINVAL,
-			       "'%s': a path cannot be part of it: name the "
-			       "host alone",
-			       target);
 	if (port && !is_ports(port))
 		return err_set(err, -EINVAL,
 			       "'%s': a port is a number from 1 to 65535, or "
 			       "two with a - between",
+			       target);
+	if (port && strchr(port, '/'))
+		return err_set(err, -EINVAL,
+			       "'%s': a path cannot be part of it: name the "
+			       "host alone",
 			       target);
 	if (!port && str_starts(target, "tcp://"))
 		return err_set(err, -EINVAL, "'%s': tcp needs a port", target);

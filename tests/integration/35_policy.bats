@@ -47,6 +47,21 @@ gateway_says() {
 	[ "$(field one '.egress.allow | length')" = 0 ]
 }
 
+@test "what was said last about a host holds, also just after a run" {
+	run -0 "$AC" policy deny one e.example
+	run -0 "$AC" policy allow one http://e.example
+	run -0 "$AC" policy check one http://e.example/
+	run -0 "$AC" policy deny one .f.example
+	run -0 "$AC" policy allow one x.f.example # and the zone stays
+	run "$AC" policy check one https://x.f.example/
+	code 3
+	run -0 "$AC" policy reset one
+	run -0 "$AC" run base two -- true
+	run -0 "$AC" policy allow two g.example
+	[ "$(field two '.egress.allow | join(" ")')" = g.example ]
+	gone two
+}
+
 @test "options of run stay with the instance; locked means what was named" {
 	run -0 "$AC" run base two --egress locked --allow b.example:8443 -- true
 	run -0 "$AC" run base two -- true
@@ -77,10 +92,13 @@ gateway_says() {
 @test "what the linter refuses is not taken, and no run starts with it" {
 	run "$AC" policy allow one .com
 	code 1
-	says 'below com anybody'
+	says "'.com': below com anybody"
 	run "$AC" run base three --egress nosuch -- true
 	code 125
 	says "no preset 'nosuch'"
+	run "$AC" inspect three # nothing was made
+	code 1
+	run -0 "$AC" run base three -- true
 	run "$AC" policy allow three .com
 	code 1
 	run "$AC" run base three --egress balanced -- true
@@ -102,6 +120,8 @@ gateway_says() {
 	run "$AC" policy lint
 	code 1
 	says 'policy/policy.yaml:3:'
+	run ! "$AC" doctor # the next start would fail
+	says 'is not loaded'
 	run "$AC" policy reload
 	code 1
 	verdict http://d.example/
@@ -123,13 +143,19 @@ gateway_says() {
 	eventually gateway_says policy/policy.yaml:1:
 	run "$AC" run base two -- true
 	code 125
-	says 'gateway is down'
+	says 'gateway is down: policy/policy.yaml:1:'
+	run "$AC" policy allow one a.example
+	code 1
+	says 'nothing was changed'
+	run "$AC" policy reload # with the same file
+	code 1
+	says 'policy/policy.yaml:1:'
 	run ! "$AC" doctor
 	verdict http://a.example/
 	[ "$output" = 000 ]
 	rm "$AC_HOME/policy/policy.yaml"
-	run "$AC" policy reload # it was down: starts now
-	eventually gateway_is up
+	run -0 "$AC" policy reload # it was down: starts now
+	gateway_is up
 	verdict http://a.example/
 	is 403
 	gone two

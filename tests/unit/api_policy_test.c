@@ -20,10 +20,18 @@
 	"policy/policy.yaml:5:26: x.example: anybody [error: multi-tenant]\n" \
 	"p:1:1: never reached [warning: unreachable]\n1 errors, 1 warnings\n"
 
+#define ITEMS_LINT                                                       \
+	"policy/policy.yaml:1:1: odd [warning: x]\n"                     \
+	"the policy:8:32: always denied [warning: builtin-denied]\n"     \
+	"the policy:8:9: rule 'allow-1' allows x, which 'deny-1' denies" \
+	" [note: deny-shadows]\n"                                        \
+	"0 errors, 1 warnings, 1 notes\n"
+
 /* ---- the gateway ---- */
 
 static bool is_down;
 static int copies, retries;
+static int asked_gone; /* the preset "gone" is there once */
 static char last_job[256]; /* its words, and its file */
 
 struct later {
@@ -120,10 +128,18 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		used += (size_t)snprintf(last_job + used,
 					 sizeof(last_job) - used, "%s ",
 					 spec->argv[i]);
-	if (is_bad(spec->text)) {
+	if (strcmp(verb, "show") == 0 && spec->text.ptr &&
+	    memmem(spec->text.ptr, spec->text.len, "gone", 4)) {
 		what.code = 1;
-		what.err_text = "the policy:9:1: bad.example cannot be\n"
-				"error ottergate no agent one\n";
+		what.err_text = "the policy:6:11: there is no preset 'gone'; "
+				"there is: a, b\nerror ottergate no agent\n";
+	} else if (is_bad(spec->text)) {
+		what.code = 1;
+		what.text = "policy/policy.yaml:1:1: odd [warning: x]\n"
+			    "the policy:8:9: anybody's [error: public]\n";
+	} else if (strcmp(verb, "--check") == 0 && spec->file &&
+		   strcmp(spec->file, "one.yaml") == 0) {
+		what.text = ITEMS_LINT;
 	} else if (strcmp(verb, "show") == 0) {
 		what.text = RULES "\n";
 	} else if (strcmp(verb, "check") == 0) {
@@ -152,13 +168,31 @@ struct supervise_status gate_status(const struct gate *g ATTR_UNUSED)
 {
 	return (struct supervise_status){
 		.state = is_down ? SUPERVISE_BACKOFF : SUPERVISE_UP,
-		.restarts = 2,
+		.restarts = 2 + (unsigned)retries,
 	};
 }
 
 void gate_retry(struct gate *g ATTR_UNUSED)
 {
 	retries++;
+}
+
+int gate_down(const struct gate *g ATTR_UNUSED, struct err *err)
+{
+	return err_set(err, -EAGAIN, "the gateway is down: policy/x:1:1: no");
+}
+
+bool gate_files_have_preset(const char *name)
+{
+	return strcmp(name, "nonsense") != 0 &&
+	       (strcmp(name, "gone") != 0 || asked_gone++ == 0);
+}
+
+static char noted[128];
+
+void gate_policy_note(struct gate *g ATTR_UNUSED, const char *problem)
+{
+	snprintf(noted, sizeof(noted), "%s", problem ? problem : "fine");
 }
 
 /* ---- what other parts of acd would do ---- */
@@ -240,6 +274,17 @@ static void talk_create(void)
 	HAS(ask_post("/v1/instances", "{\"name\":\"one\",\"blueprint\":\"base\""
 				      ",\"egress\":[\"open\",\"locked\"]}"),
 	    "cannot be both");
+	/* The later one holds for a host, whatever the port and the scheme. */
+	make_one(",\"deny\":[\"c.example\",\"C.example:80\"]");
+	make_one(",\"allow\":[\"http://c.example\"]");
+	HAS(get(ONE), "\"allow\":[\"http://c.example\"],\"deny\":[]");
+	HAS(ask_post("/v1/instances", "{\"name\":\"one\",\"blueprint\":\"base\""
+				      ",\"allow\":[\"d\"],\"deny\":[\"d\"]}"),
+	    "which?");
+	HAS(ask_post("/v1/instances", "{\"name\":\"new\",\"blueprint\":\"base\""
+				      ",\"egress\":[\"nonsense\"]}"),
+	    "there is no preset 'nonsense'");
+	HAS(get("/v1/instances/new"), " 404 ");
 }
 
 static void talk_stopped(void)
@@ -255,9 +300,13 @@ static void talk_stopped(void)
 	r = ask_post(ONE "/policy", "{\"allow\":[\"a.example\"]}");
 	HAS(r, " 200 ");
 	HAS(r, "\"allow\":[\"a.example\"]");
+	HAS(r, "\"items\":[{\"level\":\"warning\",\"text\":\"'a.example': "
+	       "always denied\"},{\"level\":\"warning\",\"text\":"
+	       "\"'a.example': the denial 'deny-1' wins over it\"}]");
 	r = ask_post(ONE "/policy", "{\"allow\":[\"bad.example\"]}");
 	HAS(r, " 400 ");
-	HAS(r, "the policy:9:1: bad.example cannot be");
+	HAS(r, "anybody's");
+	LACKS(r, "the policy:");
 	LACKS(get(ONE), "bad.example");
 	HAS(ask_post(ONE "/policy", "{\"allowed\":[]}"), " 400 ");
 	HAS(ask_post(ONE "/policy", "{\"egress_reset\":true}"), "\"allow\":[]");
@@ -282,7 +331,7 @@ static void talk_running(void)
 	r = ask_post(ONE "/policy", "{\"allow\":[\"a.example\"]}");
 	HAS(r, "\"allow\":[\"a.example\"]");
 	r = ask_post(ONE "/policy", "{\"deny\":[\"bad.example\"]}");
-	HAS(r, "one:9:1: bad.example cannot be");
+	HAS(r, "anybody's");
 	HAS(r, " 400 ");
 	LACKS(get(ONE), "bad.example");
 	HAS(get(ONE "/policy/check?url=a.example"), "not-allowed");
@@ -311,8 +360,23 @@ static void talk_down(void)
 {
 	make_one("");
 	HAS(get("/v1/metrics"), "\nac_gate_up 0\n");
-	HAS(ask_post("/v1/policy/reload", "{}"), " 503 ");
+	HAS(ask_post("/v1/policy/reload", "{}"),
+	    "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":"
+	    "\"gateway-down\",\"text\":\"the gateway is down: ");
 	HAS(get(ONE "/policy"), "\"bound\":false");
+}
+
+/* A preset that was chosen and is there no more. */
+static void talk_gone(void)
+{
+	const char *r;
+
+	make_one(",\"egress\":[\"gone\"]");
+	HAS(get(ONE "/policy"), "\"problem\":\"there is no preset 'gone'; `ac "
+				"policy mode one balanced` takes");
+	r = ask_post(ONE "/policy", "{\"egress\":[\"balanced\",\"gone\"]}");
+	HAS(r, "\"mode\":\"balanced\",\"presets\":[]");
+	HAS(ask_post(ONE "/policy", "{\"egress\":[\"nonsense\"]}"), " 400 ");
 }
 
 /* ---- acd ---- */
@@ -366,8 +430,10 @@ int main(void)
 	ok(strstr(last_job, "observe --agent one -- /run/gate/audit/"),
 	   "what is learnt from: %s", last_job);
 	serve("of one that runs", talk_running);
+	serve("a preset that has gone", talk_gone);
 	copies = 0;
 	serve("the gateway", talk_gate);
+	is_str(noted, "policy/policy.yaml:1:1: no", "and the doctor knows");
 	is_int(copies, 3, "each with the files as they are");
 	serve("a gateway that is down", talk_down);
 	is_int(retries, 1, "which is to be started now");

@@ -244,6 +244,7 @@ static void client_daemon(void)
 	j = json_array_get(json_object_get(j, "instances"), 0);
 	check(json_integer_value(json_object_get(j, "home_bytes")) == 0);
 	answer("GET", "/v1/logs/other", "/v1/logs/{source}", "", "404");
+	answer("GET", "/v1/logs/proxy", "/v1/logs/{source}", "", "404");
 	answer("GET", "/v1/logs/host?tail=x", "/v1/logs/{source}", "", "400");
 	answer("POST", "/v1/prune", "/v1/prune", "{\"image\":true}", "400");
 	j = answer("POST", "/v1/prune", "/v1/prune", "{}", "409");

@@ -40,7 +40,27 @@ static const struct {
 	  "work         deny   tcp     192.0.2.9:80  not-tls: neither TLS nor "
 	  "HTTP",
 	  "3× blocked: 192.0.2.9:80 (not-tls: neither TLS nor HTTP) last "
-	  "2026-01-31 12:00:00\n" },
+	  "2026-01-31 12:00:00; for plain TCP such as ssh: ac policy allow "
+	  "work tcp://HOST:80\n" },
+	{ "{" DENY "\"path\":\"connect\",\"address\":\"192.0.2.9\","
+	  "\"port\":443,\"reason\":\"address-literal\"}",
+	  "work         deny   connect 192.0.2.9:443  address-literal: an "
+	  "address instead of a name: only `ips` rules allow that",
+	  "3× blocked: 192.0.2.9:443 (address-literal) last 2026-01-31 "
+	  "12:00:00; allow it with: ac policy allow work 192.0.2.9:443\n" },
+	{ "{" DENY "\"path\":\"tls\",\"dialled\":\"192.0.2.8\","
+	  "\"port\":443,\"reason\":\"builtin-address\"}",
+	  "work         deny   tls     192.0.2.8:443  builtin-address: never "
+	  "allowed: it resolves to a local or reserved address",
+	  "3× blocked: 192.0.2.8:443 (builtin-address: never allowed: it "
+	  "resolves to a local or reserved address) last 2026-01-31 "
+	  "12:00:00\n" },
+	{ "{" DENY "\"path\":\"tcp\",\"name\":\"s.example\",\"port\":22,"
+	  "\"reason\":\"port\"}",
+	  "work         deny   tcp     s.example:22  port: the name is "
+	  "allowed, but not on this port",
+	  "3× blocked: s.example:22 (port) last 2026-01-31 12:00:00; allow "
+	  "it with: ac policy allow work tcp://s.example:22\n" },
 	{ "{" DENY "\"path\":\"tls\",\"original\":\"2001:db8::1\",\"port\":80,"
 	  "\"reason\":\"of-tomorrow\"}",
 	  "work         deny   tls     [2001:db8::1]:80  of-tomorrow",
@@ -74,6 +94,17 @@ static const struct {
 	  "work         close  tls     z.example:443  2.0 KiB sent, 5 B "
 	  "received",
 	  "" },
+	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"bound\":true,"
+	  "\"generation\":4}",
+	  "work         policy holds for it from now on", "" },
+	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"unbound\":true,"
+	  "\"generation\":5}",
+	  "work         policy holds for it no longer", "" },
+	{ "{" AT "\"event\":\"policy\",\"policy\":\"0a\",\"agents\":1,"
+	  "\"generation\":5}",
+	  "-            policy loaded, for 1 sandbox", "" },
+	{ "{" AT "\"event\":\"policy\",\"refused\":\"a:1:1: \\u001b[m\"}",
+	  "-            policy refused: a:1:1: \\x1b[m", "" },
 	{ "{" AT
 	  "\"event\":\"policy\",\"what\":\"load\",\"text\":\"\\u001b[m\","
 	  "\"prev\":\"0\",\"hash\":\"1\"}",
@@ -172,7 +203,7 @@ static void test_many(void)
 		bad += denials_add(d, line) < 0;
 	}
 	is_int(bad, 0, "all are counted");
-	is_int(denials_print(d, f, true, 0), 0, "and printed");
+	is_int(denials_print(d, f, 1000, true, 0), 0, "and printed");
 	fclose(f);
 	for (p = said; *p; p++)
 		lines += *p == '\n';
@@ -196,7 +227,7 @@ static void test_order(void)
 
 		denials_add(d, line);
 	}
-	denials_print(d, f, false, 0);
+	denials_print(d, f, 9, false, 0);
 	fclose(f);
 	is_str(said,
 	       "2× blocked: a () last ?\n1× blocked: c () last ?\n"

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -56,7 +57,8 @@ static const char policy[] =
 	"\"allow-1\",\"source\":\"agent\",\"ips\":[\"192.0.2.0/24\"],"
 	"\"ports\":[\"22\",\"80-81\"],\"use\":\"tunnel\",\"proto\":\"tcp\"}],"
 	"\"deny\":[{\"id\":\"no-paste\",\"source\":\"deny\",\"names\":["
-	"\"p\\u001b.example\"]}]}}";
+	"\"p\\u001b.example\"]},{\"id\":\"deny-1\",\"source\":\"agent\","
+	"\"names\":[\"q.example\"],\"ports\":[\"80\"]}]}}";
 
 static const struct {
 	const char *path, *body;
@@ -75,6 +77,10 @@ static const struct {
 	  "{\"allow\":true,\"target\":\"o.example:443\",\"rule\":null,"
 	  "\"observed\":true,\"reason\":\"observed\"}",
 	  200 },
+	{ "/v1/instances/nosuch",
+	  "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no "
+	  "instance 'nosuch'\"}}",
+	  404 },
 	{ "/v1/instances/none/policy",
 	  "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no "
 	  "instance 'none'\"}}",
@@ -83,7 +89,8 @@ static const struct {
 	  200 },
 	{ "/v1/policy/presets",
 	  "{\"presets\":[{\"name\":\"github\",\"source\":\"ac\","
-	  "\"description\":\"A forge\"}]}",
+	  "\"description\":\"A forge\"},{\"name\":\"packages\",\"source\":"
+	  "\"you\",\"description\":\"\"}]}",
 	  200 },
 	{ "/v1/policy/lint",
 	  "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":\"form\","
@@ -97,6 +104,7 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
 {
 	static char version[64];
+	static unsigned reloads;
 	size_t i;
 
 	(void)arg;
@@ -111,6 +119,12 @@ static void on_acd(void *arg, const struct fake_request *rq,
 	snprintf(seen->method, sizeof(seen->method), "%s", rq->method);
 	snprintf(seen->path, sizeof(seen->path), "%s", rq->path);
 	snprintf(seen->body, sizeof(seen->body), "%s", rq->body);
+	if (strcmp(rq->path, "/v1/policy/reload") == 0 && reloads++ == 1) {
+		ret->body =
+			"{\"ok\":false,\"items\":[{\"level\":\"error\","
+			"\"code\":\"gateway-down\",\"text\":\"a:1:1: no\"}]}";
+		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (strcmp(rq->path, answers[i].path) == 0) {
 			ret->body = answers[i].body;
@@ -120,6 +134,10 @@ static void on_acd(void *arg, const struct fake_request *rq,
 	}
 	if (str_starts(rq->path, "/v1/logs/proxy"))
 		ret->body = audit;
+	else if (strstr(rq->body, "warned.example"))
+		ret->body = "{\"name\":\"work\",\"items\":[{\"level\":"
+			    "\"warning\",\"text\":\"it\\u001bis built "
+			    "in\"}]}";
 	else if (strcmp(rq->method, "POST") == 0)
 		ret->body = "{\"name\":\"work\",\"state\":\"running\"}";
 	else
@@ -212,13 +230,33 @@ static const struct {
 	  "{\"allow\":[\"a.example:8443\",\"b.example\"]}",
 	  "",
 	  "work: allowed, from now on" },
+	{ { "policy", "allow", "work", "warned.example" },
+	  0,
+	  "/v1/instances/work/policy",
+	  "{\"allow\":[\"warned.example\"]}",
+	  "",
+	  "ac: warning: it\\x1bis built in\nac: work: allowed" },
+	{ { "policy", "allow", "work", "a.example:0" },
+	  2,
+	  NULL,
+	  NULL,
+	  "",
+	  " with a - between\nac: `ac policy allow --help` tells how" },
 	{ { "policy", "allow", "work", "a.example/x" },
-	  1,
+	  2,
 	  NULL,
 	  NULL,
 	  "",
 	  "a path cannot be part of it" },
-	{ { "policy", "allow", "work" }, 2, NULL, NULL, "", "missing" },
+	{ { "policy", "allow", "work" },
+	  2,
+	  NULL,
+	  NULL,
+	  "",
+	  "HOST[:PORT]... is missing: ac policy allow NAME HOST[:PORT]..." },
+	{ { "policy", "check", "work" }, 2, NULL, NULL, "", "URL is missing" },
+	{ { "policy", "show", "b@d" }, 2, NULL, NULL, "", "b@d" },
+	{ { "run" }, 125, NULL, NULL, "", "NAME is missing" },
 	{ { "policy", "deny", "w", ".evil.example", "--quiet" },
 	  0,
 	  "/v1/instances/w_/policy",
@@ -238,7 +276,7 @@ static const struct {
 	  "",
 	  "reaches every host" },
 	{ { "policy", "mode", "work", "github" },
-	  1,
+	  2,
 	  NULL,
 	  NULL,
 	  "",
@@ -259,13 +297,13 @@ static const struct {
 	  0,
 	  "/v1/policy/presets",
 	  "",
-	  "github  ac    A forge",
-	  "" },
+	  "github    ac       A forge\npackages  machine  ",
+	  "the files: " },
 	{ { "policy", "presets", "-q" },
 	  0,
 	  "/v1/policy/presets",
 	  "",
-	  "github\n",
+	  "github\npackages\n",
 	  "" },
 	{ { "policy", "lint" },
 	  1,
@@ -280,13 +318,26 @@ static const struct {
 	  "",
 	  "/no/such/file" },
 	{ { "policy", "reload" }, 0, "/v1/policy/reload", "{}", "", "loaded" },
+	{ { "policy", "reload" },
+	  1,
+	  "/v1/policy/reload",
+	  "{}",
+	  "a:1:1: no [error: gateway-down]\n",
+	  "the gateway stays down" },
 	{ { "policy", "learn", "work" },
 	  0,
 	  "/v1/instances/work/policy/learn",
 	  "",
 	  "version: 1\n# \\x1b[2J\nend\n",
 	  "" },
+	{ { "policy", "--json", "learn", "work" },
+	  0,
+	  "/v1/instances/work/policy/learn",
+	  "",
+	  "{\"yaml\":\"version: 1\\n# \\u001B[2J\\nend\"}\n",
+	  "" },
 	{ { "metrics" }, 0, "/v1/metrics", "", "ac_gate_up 1\n", "" },
+	{ { "metrics", "--json" }, 2, NULL, NULL, "", "no --json" },
 	{ { "policy", "log", "work" },
 	  0,
 	  "/v1/logs/proxy?tail=100000&name=work",
@@ -306,21 +357,63 @@ static const struct {
 	  "",
 	  "other: 1× blocked: o.example:443",
 	  "" },
+	{ { "policy", "log", "-n", "1" },
+	  0,
+	  "/v1/logs/proxy?tail=100000",
+	  "",
+	  "work: 2× blocked: x.example:443",
+	  "" },
+	{ { "policy", "log", "-n", "0" },
+	  0,
+	  "/v1/logs/proxy?tail=100000",
+	  "",
+	  "",
+	  "" },
 	{ { "policy", "log", "quiet.one" },
 	  0,
-	  "/v1/logs/proxy?tail=100000&name=quiet.one",
+	  "/v1/instances/quiet.one",
 	  "",
 	  "",
 	  "nothing was blocked" },
+	{ { "policy", "log", "nosuch" },
+	  1,
+	  "/v1/instances/nosuch",
+	  "",
+	  "",
+	  "no instance 'nosuch'" },
+	{ { "policy", "log", "-f", "nosuch" },
+	  1,
+	  "/v1/instances/nosuch",
+	  "",
+	  "",
+	  "no instance 'nosuch'" },
+	{ { "logs", "proxy", "nosuch" },
+	  1,
+	  "/v1/instances/nosuch",
+	  "",
+	  "",
+	  "no instance 'nosuch'" },
+	{ { "logs", "proxy", "nosuch", "-f" },
+	  1,
+	  "/v1/instances/nosuch",
+	  "",
+	  "",
+	  "no instance 'nosuch'" },
 	{ { "policy", "log", "-f", "work" },
 	  0,
-	  "/v1/logs/proxy?tail=100&follow=1&name=work",
+	  "/v1/logs/proxy?tail=100000&follow=1&name=work",
 	  "",
 	  "2026-01-31 12:00:01 blocked: x.example:443 (not-allowed); allow",
 	  "" },
-	{ { "policy", "log", "--json", "work", "-n", "7" },
+	{ { "policy", "log", "-f", "work", "-n", "1" },
 	  0,
-	  "/v1/logs/proxy?tail=7&name=work",
+	  "/v1/logs/proxy?tail=100000&follow=1&name=work",
+	  "",
+	  "2026-01-31 12:00:03 blocked: x.example:443",
+	  "" },
+	{ { "--json", "policy", "log", "work", "-n", "7" },
+	  0,
+	  "/v1/logs/proxy?tail=100000&name=work",
 	  "",
 	  AT("01") "\"event\":\"deny\",\"agent\":\"work\"",
 	  "" },
@@ -337,10 +430,12 @@ static const struct {
 	  "",
 	  AT("04") "\"event\":\"allow\",\"agent\":\"work\"",
 	  "" },
-	{ { "logs", "host", "--json" }, 1, NULL, NULL, "", "logs proxy" },
+	{ { "logs", "host", "--json" }, 2, NULL, NULL, "", "logs proxy" },
 	{ { "policy" }, 2, NULL, NULL, "", "policy check" },
 	{ { "policy", "chekc" }, 2, NULL, NULL, "", "no command 'policy" },
 	{ { "policy", "--help" }, 0, NULL, NULL, "policy check", "" },
+	{ { "help", "nonsense" }, 2, NULL, NULL, "", "no command 'nonsense'" },
+	{ { "-q" }, 2, NULL, NULL, "", "no command '-q'" },
 	{ { "help", "policy", "lint" }, 0, NULL, NULL, "ac policy lint", "" },
 };
 
@@ -379,10 +474,10 @@ static void test_show(void)
 		"mode     balanced",
 		"presets  github, packages",
 		"holds    now",
-		"git      g.example, +h.example  443        tunnel      github",
-		"allow-1  192.0.2.0/24           22, 80-81  tunnel tcp  its "
-		"own",
-		"no-paste   p\\x1b.example  deny",
+		"github/git  g.example, +h.example  443        tunnel",
+		"allow-1     192.0.2.0/24           22, 80-81  tunnel tcp",
+		"no-paste   p\\x1b.example  any    policy.yaml",
+		"deny-1     q.example      80     its own",
 	};
 	struct said said = { NULL, NULL };
 	size_t i;
@@ -420,7 +515,7 @@ static void test_tell(void)
 		int saved = divert(STDERR_FILENO, talk_path);
 
 		seen->calls = 0;
-		denials_tell(&cli, c, cases[i].name, cases[i].since, false);
+		denials_tell(&cli, c, cases[i].name, cases[i].since);
 		dup2(saved, STDERR_FILENO);
 		close(saved);
 		file_read(talk_path, TEXT_MAX, &said, NULL);
@@ -476,6 +571,8 @@ int main(void)
 	if (pid == 0) {
 		struct loop *loop = loop_new();
 
+		/* However the test ends: nobody may wait for our output. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		fake_engine_new(loop, sock, on_acd, NULL);
 		_exit(loop_run(loop));
 	}

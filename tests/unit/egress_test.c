@@ -136,7 +136,6 @@ static void test_store(void)
 	egress_add_word(&e, "github", &err);
 	egress_add_target(&e.allow, "a.example:80", &err);
 	egress_add_target(&e.deny, "b.example", &err);
-	egress_drop_target(&e.deny, "c.example");
 	text = egress_store(&e);
 	is_str(text,
 	       "{\"mode\":\"locked\",\"presets\":[\"github\"],"
@@ -145,8 +144,16 @@ static void test_store(void)
 	is_int(egress_load(text, &back, &err), 0, "and back %s", err.msg);
 	ok(back.mode == EGRESS_LOCKED && back.allow.n == 1 && back.deny.n == 1,
 	   "the same");
-	egress_drop_target(&back.deny, "b.example");
-	is_int(back.deny.n, 0, "taken out");
+	is_int(egress_allow(&back, "http://B.example", &err), 0, "allowed");
+	is_int(back.deny.n, 0, "so no longer denied, whatever the port");
+	is_int(egress_deny(&back, "b.example:443", &err), 0, "443 denied");
+	is_int(back.allow.n, 2, "what was allowed is another port");
+	is_int(egress_deny(&back, "b.example", &err), 0, "all denied");
+	is_int(back.allow.n, 1, "nothing of it is allowed");
+	is_int(egress_allow(&back, "x.b.example", &err), 0, "below it");
+	is_int(back.deny.n, 2, "is another host");
+	is_int(egress_allow(&back, "b.example", &err), 0, "the host again");
+	is_int(back.deny.n, 0, "both denials have gone");
 	is_int(egress_add_target(&back.deny, "d.example", &err), 0, "put in");
 	egress_done(&back);
 	is_int(egress_load("{\"mode\":\"x\"}", &back, &err), -EINVAL, "%s",

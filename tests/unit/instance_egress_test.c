@@ -104,6 +104,7 @@ static void test_change(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 	struct err err = { 0 };
+	int n;
 
 	world_init(&w);
 	in = world_create(&w, "one", false);
@@ -133,8 +134,17 @@ static void test_change(void)
 	instance_set_wishes(in, NULL, note_outcome, &o, &err);
 	bind_answer(NULL);
 	ok(!stored(in), "taken back");
+	fake.bind_slow = false;
+	n = fake.binds;
 	instance_stop(in, 0, note_outcome, &o);
+	STEP_UNTIL(w.loop,
+		   state_of(in) == INSTANCE_STOPPING || !instance_is_live(in));
+	is_int(state_of(in), INSTANCE_STOPPING, "it stops");
+	is_int(instance_set_wishes(in, HOST, note_outcome, &o, &err), 0,
+	       "a change while it stops %s", err.msg);
+	is_str(stored(in), HOST, "is stored");
 	STEP_UNTIL(w.loop, !instance_is_live(in));
+	ok(fake.binds == n, "and not bound");
 	world_done(&w);
 }
 
@@ -186,6 +196,13 @@ static void test_notice(void)
 	fake.blueprint_mode = EGRESS_OPEN;
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 1, "also when the blueprint says so");
+	fake.blueprint_mode = EGRESS_BALANCED;
+	fake.warnings = "'a': denied\n'b': denied";
+	run_through(&w, &v, in, "flood", "300000");
+	is_int(v.notices, 2, "what will not be reached: a notice each");
+	fake.warnings = NULL;
+	run_through(&w, &v, in, "flood", "300000");
+	is_int(v.notices, 0, "of that run alone");
 	world_done(&w);
 }
 

@@ -42,6 +42,7 @@ static struct {
 	void *bind_arg;
 	struct instances *is;
 	enum egress_mode blueprint_mode;
+	const char *warnings; /* of a bind */
 } fake;
 
 /* ---- stand-ins ---- */
@@ -151,8 +152,17 @@ static inline void fake_unbind(void *arg, const char *name)
 	fake.unbinds++;
 }
 
-static const struct instance_egress_ops fake_egress = { fake_bind,
-							fake_unbind };
+static inline const char *fake_warnings(void *arg)
+{
+	(void)arg;
+	return fake.warnings;
+}
+
+static const struct instance_egress_ops fake_egress = {
+	.bind = fake_bind,
+	.unbind = fake_unbind,
+	.warnings = fake_warnings,
+};
 
 /* The slow gateway's answer. */
 static inline void bind_answer(const struct err *err)

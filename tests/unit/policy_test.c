@@ -34,7 +34,7 @@ static struct {
 	struct peer peers[PEERS_MAX];
 	unsigned n, open_most, open_now;
 	bool hold;
-	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES } mood;
+	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES, WARN } mood;
 	char asked[512]; /* "BIND one;" … */
 	char text[4096]; /* of the last bind */
 } gw;
@@ -86,6 +86,14 @@ static void peer_answer(struct peer *p)
 	case PIECES:
 		put_frame(p->fd, ADMIN_DATA, "{\"a\":1}");
 		put_frame(p->fd, ADMIN_DATA, "{\"b\":2}");
+		put_frame(p->fd, ADMIN_END, "");
+		break;
+	case WARN:
+		put_frame(p->fd, ADMIN_DATA,
+			  "{\"ok\":true,\"lint\":[{\"level\":\"warning\","
+			  "\"code\":\"c\",\"text\":\"one:8:32: never\"},"
+			  "{\"level\":\"warning\",\"code\":\"c\",\"text\":"
+			  "\"policy/policy.yaml:8:1: odd\"}]}");
 		put_frame(p->fd, ADMIN_END, "");
 		break;
 	case ANSWER:
@@ -252,9 +260,15 @@ static bool file_there(char *text, size_t size)
 	return true;
 }
 
+static struct policies *bound_by;
+static char warned[64];
+
 static void on_done(void *arg, const struct err *err)
 {
+	const char *text = policy_egress_ops.warnings(bound_by);
 	int *code = arg;
+
+	snprintf(warned, sizeof(warned), "%s", text ? text : "");
 
 	*code = err ? err->code : 0;
 	snprintf(got.msg, sizeof(got.msg), "%s", err ? err->msg : "");
@@ -288,7 +302,8 @@ static void test_policies(struct policies *p)
 	r.egress_json = NULL;
 	policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err);
 	STEP_UNTIL(loop, code < 1);
-	ok(code == -EINVAL && strstr(got.msg, "the policy of 'one': one:3:1"),
+	ok(code == -EINVAL && strstr(got.msg, "the policy of 'one': ") &&
+		   !strstr(got.msg, "one:3:1"),
 	   "%s", got.msg);
 	ok(file_there(text, sizeof(text)) && strstr(text, "a.example"),
 	   "the file is as before");
@@ -316,6 +331,30 @@ static void test_policies(struct policies *p)
 	peer_answer(&gw.peers[(gw.n - 1) % PEERS_MAX]);
 	STEP_UNTIL(loop, code < 1 && !file_there(text, sizeof(text)));
 	ok(code == 0 && !file_there(text, sizeof(text)), "no file is left");
+}
+
+static void test_warnings(struct policies *p)
+{
+	static char name[] = "one", address[] = "172.20.1.7";
+	static char wishes[] = "{\"allow\":[\"a.example\"]}";
+	struct instance_record r = { .name = name,
+				     .address = address,
+				     .egress_json = wishes };
+	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+	int code = 1;
+
+	packages = false;
+	gw.mood = WARN;
+	policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err);
+	STEP_UNTIL(loop, code < 1);
+	is_str(warned, "'a.example': never", "of its own target alone");
+	ok(!policy_egress_ops.warnings(p), "and then alone");
+	gw.mood = ANSWER;
+	code = 1;
+	policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err);
+	STEP_UNTIL(loop, code < 1);
+	is_str(warned, "", "nothing to say");
 }
 
 static void test_down(struct gate_client *g, struct policies *p)
@@ -352,7 +391,9 @@ int main(void)
 	p = policies_new(g, agents, have_packages, &err);
 	test_calls(g);
 	test_order(g);
+	bound_by = p;
 	test_policies(p);
+	test_warnings(p);
 	test_down(g, p);
 	before = got.n;
 	gate_call(g, ADMIN_PING, slice_str(""), slice_str(""), on_text, NULL);
