@@ -71,14 +71,25 @@ settle() {
 		"$note" "$name" "$p" "$f" "$s" "$ms"
 }
 
+# bounded COMMAND... - and no process of it is left: one that kept our pipe
+# would be waited for without end. timeout makes the group.
+bounded() {
+	local pid code
+	timeout -k 10 "$UNIT_LIMIT" "$@" </dev/null &
+	pid=$!
+	wait "$pid"
+	code=$?
+	kill -KILL -- "-$pid" 2>/dev/null
+	return "$code"
+}
+
 # suite NAME COMMAND... - one TAP program, its output kept
 suite() {
 	local name=$1 log=$LOGS/$1.log start code
 	shift
 	start=$(now_ms)
-	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE. The
-	# braces let the shell's word on a crash into the log.
-	{ timeout -k 10 "$UNIT_LIMIT" "$@" </dev/null; } 2>&1 | cat >"$log"
+	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE.
+	bounded "$@" 2>&1 | cat >"$log"
 	code=${PIPESTATUS[0]}
 	[ "$code" -ne 124 ] || echo "# no end after $UNIT_LIMIT s" >>"$log"
 	settle "$name" "$log" "$code" $(($(now_ms) - start))
