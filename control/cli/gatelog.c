@@ -167,8 +167,11 @@ int gatelog_check_name(const struct cli *cli, const char *name, struct err *err)
 	SCOPED_STR path = client_path("/v1/instances/", name, "");
 	SCOPED_STR dir = str_printf("%s/instances/%s", cli->home, name);
 	struct host_probe probe = { .up = false };
-	int rc = c && path && dir ? host_probe(c, &probe, err) : err_nomem(err);
+	int rc;
 
+	if (!c || !path || !dir)
+		return err_nomem(err);
+	rc = host_probe(c, &probe, err);
 	if (rc < 0)
 		return rc;
 	if (probe.up)
