@@ -64,11 +64,13 @@ unit_pair() {
 	done
 }
 
-# What ran already is printed and counted by its last line.
+# What ran already is printed and counted by its last line that counts; make
+# adds some of its own when a test failed.
 cat_tally() {
 	cat "$1"
-	tail -n 1 "$1" | sed -nE \
-		's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' |
+	sed -nE \
+		's/^([0-9]+) passed, ([0-9]+) failed(, ([0-9]+) skipped)?$/\1 \2 \4/p' \
+		"$1" | tail -n 1 |
 		sed 's/ $/ 0/' >>"$AC_TEST_TALLY"
 	rm -f "$1"
 }

@@ -343,7 +343,7 @@ int cmd_policy_reload(const struct cli *cli, const struct args *a,
 
 static int print_line(void *arg, const char *line, size_t len)
 {
-	SCOPED_STR text = strndup(line, len);
+	SCOPED_STR text = str_printf("%.*s", (int)len, line);
 
 	(void)arg;
 	if (!text)
