@@ -80,8 +80,10 @@ gateway_says() {
 		curl -s -m 10 -o /dev/null -w '%{http_code}' http://c.example/
 	[[ $output = 502* || $output = 504* ]]
 	says 'egress open'
-	run -0 "$AC" policy learn two
+	run -0 "$AC" policy log two --all
 	has c.example
+	run -0 "$AC" policy learn two # a name without an address is no rule
+	has 'Nothing was allowed and reached'
 	run --separate-stderr "$AC" run base two -- \
 		curl -s -m 10 -o /dev/null -w '%{http_code}' \
 		http://169.254.169.254/
