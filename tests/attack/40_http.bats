@@ -32,7 +32,7 @@ NO='denied|closed'
 }
 
 @test "H5 CONNECT leads to the port, and to the name, that it says" {
-	holds H5-port "$NO" port explicit
+	holds H5-port "$NO" 'port|proto' explicit
 	holds H5-inside "$NO" 'sni-mismatch|bad-hello|not-tls' explicit
 	holds H5 "$NO" - transparent explicit
 	proven
