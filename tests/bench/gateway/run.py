@@ -202,7 +202,8 @@ class Table:
             peers = {n: m for n, m in med.items() if n != "gate"}
             ratio = "-"
             if peers and "gate" in med:
-                best = min(peers.values())
+                best = (max if "more is better" in row else min)(
+                    peers.values())
                 ratio = f"**{med['gate'] / best:.2f}**" if best else "-"
             out.append(f"| {row} | {text.get('gate', '-')} | " +
                        ", ".join(f"{n} {text[n]}" for n in peers) +
