@@ -142,6 +142,11 @@ world_guard() {
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.sendto(b"the sinks do hear", ("198.51.100.250", 4242))
+s.settimeout(3)
+try: # an answer to a closed port would be an ICMP packet for the guard
+    s.recv(64)
+except OSError:
+    pass
 s.sendto(b"the sinks do hear", ("127.0.0.1", 7777))'
 }
 
