@@ -63,7 +63,7 @@ TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG) $(OTTER_PKG) libssl \
 src = $(filter-out $(2),$(sort $(wildcard $(1))))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_SRC := $(call src,lib/*.c)
-LINK_SRC := init-guard/link.c
+LINK_SRC := $(call src,init-guard/link*.c) init-guard/filewire.c
 GUARD_SRC := $(call src,init-guard/*.c,init-guard/main.c $(LINK_SRC))
 SHARED_SRC := $(call src,control/shared/*.c)
 ACD_SRC := $(call src,control/acd/*.c,control/acd/acd.c)
@@ -203,8 +203,17 @@ fuzz:
 		SAN=fuzzer-no-link$(comma)address$(comma)undefined fuzz-run
 fuzz-run: $(FUZZ_BIN)
 	$(Q)BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) tests/run.sh --fuzz $(FUZZ_BIN)
-bench: all
-	$(Q)tests/bench/bench.sh
+# The load, and what it starts in the sandbox.
+$(BUILD)/bench/load: $(call obj,tests/bench/sandbox/load.c \
+		tests/bench/sandbox/api.c) $(BUILD)/link.a $(BUILD)/lib.a
+	@mkdir -p $(@D)
+	$(link)
+$(BUILD)/bench/guest: $(call obj,tests/bench/sandbox/guest.c)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -static -o $@ $^
+BENCH_BIN = $(BUILD)/bench/load $(BUILD)/bench/guest
+bench: all $(BENCH_BIN)
+	$(Q)BUILD=$(BUILD) tests/bench/bench.sh
 bench-gateway: all
 	$(Q)tests/bench/gateway.sh
 soak-gateway: all
@@ -223,20 +232,13 @@ install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
 	install -d $(DESTDIR)$(SHAREDIR)
 	cp -R $(SHIPPED) $(DESTDIR)$(SHAREDIR)/
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/ac.1
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man5 \
-		docs/man/ac-policy.5
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man8 \
-		docs/man/ottergate.8
-	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
-		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
-		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
-	$(BUILD)/ac completion bash \
-		>$(DESTDIR)$(PREFIX)/share/bash-completion/completions/ac
-	$(BUILD)/ac completion zsh \
-		>$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ac
-	$(BUILD)/ac completion fish \
-		>$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ac.fish
+	for n in 1/ac.1 5/ac-blueprint.5 5/ac-policy.5 8/ottergate.8; do install -D -m 0644 \
+		-t $(DESTDIR)$(PREFIX)/share/man/man$${n%/*} docs/man/$${n#*/}; done
+	for s in bash:bash-completion/completions/ac \
+		zsh:zsh/site-functions/_ac fish:fish/vendor_completions.d/ac.fish; do \
+		f=$(DESTDIR)$(PREFIX)/share/$${s#*:}; \
+		install -D -m 0644 /dev/null $$f && \
+		$(BUILD)/ac completion $${s%%:*} >$$f || exit 1; done
 
 clean:
 	rm -rf build build-clang build-san build-clang-san build-acsan \

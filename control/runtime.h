@@ -33,6 +33,31 @@ struct runtime_spec {
 			* container's own limit is set well above it, since
 			* it counts the sandbox's host threads */
 	const char *gpus; /* NULL, "all" or device list */
+	const char *runtime; /* "docker": through the engine in any case; else
+			      * NULL or "runsc", which runs isolation runsc
+			      * itself where it can */
+	bool root_rw; /* the image's files are writable, for this life only */
+	bool tmp_noexec;
+	bool covered; /* mounts of ac-host hide paths of the workspace: only
+		       * a process that has these mounts may open, move or
+		       * remove files for the sandbox */
+};
+
+/*
+ * How much may lie in /tmp, and as much in /var/tmp. Both are memory of the
+ * sandbox: a quarter of its limit for each leaves room for /dev/shm and for who
+ * fills them, who so gets ENOSPC instead of the end of the whole sandbox.
+ */
+static inline uint64_t runtime_tmp_bytes(const struct runtime_spec *spec)
+{
+	const uint64_t most = UINT64_C(1) << 30, quarter = spec->memory / 4;
+
+	return spec->memory && quarter < most ? quarter : most;
+}
+
+/* What can be changed of a sandbox that runs; 0: no limit. */
+struct runtime_limits {
+	uint64_t cpu_milli, memory, pids; /* as in struct runtime_spec */
 };
 
 /* A started sandbox: @link_fd (owned by the receiver, non-blocking) is the
@@ -83,6 +108,10 @@ struct runtime_ops {
 		   runtime_end_fn fn, void *arg);
 	int (*list)(struct runtime *rt, runtime_each_fn each,
 		    runtime_done_fn fn, void *arg);
+	/* NULL: the limits of the start stay. */
+	int (*update)(struct runtime *rt, const char *id,
+		      const struct runtime_limits *limits, runtime_done_fn fn,
+		      void *arg);
 	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
 		      runtime_done_fn fn, void *arg);
 	int (*checkpoint)(struct runtime *rt, const char *id, const char *dir,
@@ -112,5 +141,19 @@ struct runtime {
  * /run/ac/runtime.sock from the OCI runtime wrapper (ac-runtime). */
 struct runtime *runtime_docker_new(struct loop *loop, const char *engine_sock,
 				   const char *runtime_sock, struct err *err);
+
+struct children;
+struct engine;
+
+/*
+ * Over runsc alone: bundle, root file system, network namespace and cgroup
+ * are made by acd. Whatever it does not do itself (other kinds of isolation,
+ * GPUs, images) goes to @docker. @engine answers what layers an image has.
+ * It owns both from then on, also when this fails. @children, borrowed, is
+ * told of runsc's processes.
+ */
+struct runtime *runtime_runsc_new(struct loop *loop, struct children *children,
+				  struct engine *engine, struct runtime *docker,
+				  struct err *err);
 
 #endif

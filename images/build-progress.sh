@@ -5,8 +5,10 @@
 # A Dockerfile names its steps by a no-op that begins them:
 #     RUN : "compile runsc" && ...
 # On a terminal the line of the running step counts its seconds; elsewhere a
-# step that takes long says so each 15 s, so that a log shows life.
+# step is named once it has taken a moment, says each 15 s that it goes on, so
+# that a log shows life, and at its end how long it took.
 
+PROGRESS_MOMENT=3
 PROGRESS_BEAT=15
 
 # progress_total DOCKERFILE - the steps BuildKit will go through, and the last
@@ -22,9 +24,15 @@ progress_show() {
 		printf '\r\033[Kac: %s ... %s s' "$1" "$2" >&2
 		[ -z "${3:-}" ] || printf '\n' >&2
 	elif [ -n "${3:-}" ]; then
-		printf 'ac: %s ... %s s\n' "$1" "$2" >&2
-	elif [ $(($2 % PROGRESS_BEAT)) -eq 0 ] && [ "$2" -gt 0 ]; then
-		printf 'ac: %s ... %s s, going on\n' "$1" "$2" >&2
+		printf 'ac: %s: done in %s s\n' "$1" "$2" >&2
+	elif [ "$1" != "${progress_named:-}" ]; then
+		[ "$2" -ge "$PROGRESS_MOMENT" ] || return 0
+		printf 'ac: %s ...\n' "$1" >&2
+		progress_named=$1
+		progress_next=$(($2 - $2 % PROGRESS_BEAT + PROGRESS_BEAT))
+	elif [ "$2" -ge "$progress_next" ]; then
+		printf 'ac: %s ... %s s so far\n' "$1" "$2" >&2
+		progress_next=$(($2 - $2 % PROGRESS_BEAT + PROGRESS_BEAT))
 	fi
 }
 
@@ -103,7 +111,9 @@ progress_text() {
 	local at=$count
 	if [ -n "${2:-}" ]; then
 		if ! [ -t 2 ]; then
-			printf 'image %s: %s' "$name" "${label[$1]}"
+			[ "$at" -lt "$total" ] || at=$((total - 1))
+			printf 'image %s (%s/%s done): %s' \
+				"$name" "$at" "$total" "${label[$1]}"
 			return
 		fi
 		at=$((at + 1))

@@ -164,7 +164,7 @@ rootfs_tar_make() {
 }
 
 ensure_rootfs() {
-	local tag tar
+	local tag tar log
 	tag=$(tag_of rootfs)
 	tar=$AC_CACHE/rootfs-$tag.tar
 	if [ -z "$NO_CACHE" ] && [ -e "$tar" ] && is_built rootfs "$tag"; then
@@ -183,10 +183,16 @@ ensure_rootfs() {
 		rootfs_tar_make "$tar" || exit 1
 	fi
 	is_built rootfs "$tag" && [ -z "$NO_CACHE" ] && return 0
-	"$DOCKER" import -c 'CMD ["/bin/bash"]' -c 'ENV LANG=C.UTF-8' \
-		"$tar" "ac/rootfs:$tag" >/dev/null
+	log=$AC_LOGS/import-rootfs.log
+	rm -f "$log"
+	if ! progress_command "image rootfs" "import" "$log" "$DOCKER" import \
+		-c 'CMD ["/bin/bash"]' -c 'ENV LANG=C.UTF-8' \
+		"$tar" "ac/rootfs:$tag"; then
+		say "image rootfs failed:"
+		log_tail "$log"
+		exit 1
+	fi
 	"$DOCKER" tag "ac/rootfs:$tag" ac/rootfs:latest
-	say "image rootfs imported"
 }
 
 prepare_env() {
@@ -201,9 +207,21 @@ prepare_env() {
 	done
 }
 
+# with_strip DOCKERFILE - what is built for an agent: its last step looks the
+# image through, whatever the steps before have installed (images/base/strip.sh)
+with_strip() {
+	cat "$1"
+	printf '\n%s\n' 'USER 0:0' \
+		'RUN : "strip setuid and capabilities" && if [ -x /usr/libexec/ac/strip ]; then /usr/libexec/ac/strip; fi'
+}
+
 # run_build NAME TAG DOCKERFILE CONTEXT LOG
 run_build() {
 	local var
+	if [ -n "$INSIDE" ]; then
+		with_strip "$3" >"$AC_CACHE/.dockerfile-$1"
+		set -- "$1" "$2" "$AC_CACHE/.dockerfile-$1" "$4" "$5"
+	fi
 	local -a args=(build --network=host --progress=plain -f "$3"
 		-t "ac/$1:$2" --secret "id=ca,src=$ENV_DIR/ca.pem"
 		--secret "id=build.env,src=$ENV_DIR/build.env"

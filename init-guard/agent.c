@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "init-guard/etc.h"
 #include "init-guard/setup.h"
 #include "lib/file.h"
 
@@ -13,10 +14,17 @@
 
 #define SHELL_PREFIX "SHELL="
 
-/* Writable only in type: execve() wants char *const. */
-static char base_env[][72] = {
-	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-	"HOME=/home/node",
+/*
+ * Writable only in type: execve() wants char *const. The root file system is
+ * read-only, so what installs for all users has to install in the home.
+ */
+static char base_env[][136] = {
+	"PATH=" AGENT_HOME "/.local/bin:" AGENT_HOME "/.npm-global/bin:"
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+	"HOME=" AGENT_HOME,
+	"NPM_CONFIG_PREFIX=" AGENT_HOME "/.npm-global",
+	"PIP_BREAK_SYSTEM_PACKAGES=1",
+	"GIT_CONFIG_SYSTEM=" ETC_GITCONFIG,
 	"USER=node",
 	"LOGNAME=node",
 	"LANG=C.UTF-8",
@@ -115,7 +123,9 @@ int agent_init(struct agent *ag, struct link_assign_args *a)
 	*ag = (struct agent){ .assign = *a };
 	*a = (struct link_assign_args){ 0 };
 	shell_find(ag);
-	ag->env = calloc(ARRAY_SIZE(base_env) + 1 + vec_len(ag->assign.env) + 1,
+	ag->room = AGENT_DEFAULTS_MAX;
+	ag->env = calloc(ARRAY_SIZE(base_env) + 1 + vec_len(ag->assign.env) +
+				 AGENT_DEFAULTS_MAX + 1,
 			 sizeof(*ag->env));
 	if (!ag->env) {
 		agent_done(ag);
@@ -127,6 +137,20 @@ int agent_init(struct agent *ag, struct link_assign_args *a)
 	for (i = 0; ag->assign.env[i]; i++)
 		env_set(ag->env, &ag->env_n, ag->assign.env[i]);
 	return 0;
+}
+
+void agent_default(struct agent *ag, char *entry)
+{
+	size_t i;
+
+	for (i = 0; i < ag->env_n; i++) {
+		if (same_name(ag->env[i], entry))
+			return;
+	}
+	if (ag->room == 0)
+		return;
+	ag->room--;
+	ag->env[ag->env_n++] = entry;
 }
 
 void agent_done(struct agent *ag)

@@ -14,6 +14,7 @@ struct agent {
 	struct link_assign_args assign;
 	char **env; /* NULL-terminated, one entry a name; borrows strings */
 	size_t env_n;
+	size_t room; /* entries that agent_default() may add */
 	char shell_env[PATH_MAX]; /* "SHELL=" and the login shell */
 };
 
@@ -24,6 +25,10 @@ struct agent {
  */
 int agent_init(struct agent *ag, struct link_assign_args *a) ATTR_WUR;
 void agent_done(struct agent *ag); /* accepts zeroed */
+/* Adds an entry, borrowed for good, unless there is one of that name. At most
+ * AGENT_DEFAULTS_MAX. */
+#define AGENT_DEFAULTS_MAX 16u
+void agent_default(struct agent *ag, char *entry);
 const char *agent_shell(const struct agent *ag); /* absolute path */
 
 /*

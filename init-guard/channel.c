@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 
 #include "init-guard/exec.h"
+#include "init-guard/files.h"
 #include "init-guard/flow.h"
 #include "init-guard/pty.h"
 #include "init-guard/reap.h"
@@ -183,9 +184,11 @@ static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 			 struct stdio *io, enum link_exit_kind *ret_kind)
 {
+	static char program[] = FILES_PROGRAM, option[] = FILES_OPTION;
+	static char *const files_argv[] = { program, option, NULL };
 	const struct agent *agent = ch->set->agent;
 	struct exec_opts opts = {
-		.argv = x->argv,
+		.argv = x->flags & LINK_EXEC_FILES ? files_argv : x->argv,
 		.cwd = x->cwd[0] ? x->cwd : AGENT_WORKSPACE,
 		.fd = { io->child[0], io->child[1], io->child[2] },
 		.tty = ch->tty,

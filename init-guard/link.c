@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link.c - codec of the guest link
+ * link.c - codec of the guest link: framing and encoders
  *
  * Theory of operation: one table says for every frame type which channel and
  * which payload sizes it may have; link_parse() refuses a frame by its nine
- * bytes of header alone, before the payload has arrived. The getters then
- * check the inside. Encoders compute the size of a frame first, reserve it in
- * one piece and write it, so that a frame is put whole or not at all.
+ * bytes of header alone, before the payload has arrived. The getters
+ * (link_get.c) then check the inside. Encoders compute the size of a frame
+ * first, reserve it in one piece and write it, so that a frame is put whole or
+ * not at all.
  */
 #include "init-guard/link.h"
 
 #include <string.h>
 
-#define NAME_MAX_LEN 255u /* of a sandbox in ASSIGN */
 #define EXIT_SIZE 29u
-#define SIGNAL_LAST 64u
-#define ERRNO_LAST 4095u /* the kernel's own bound */
 
 enum link_side { SIDE_SANDBOX, SIDE_CHANNEL, SIDE_ANY };
 
@@ -25,6 +23,7 @@ struct link_rule {
 };
 
 #define BIG LINK_PAYLOAD_MAX
+#define READY_SIZE (2 + LINK_CHECKS_MAX * (4 + LINK_CHECK_MAX))
 
 static int link_rule(uint8_t type, struct link_rule *ret)
 {
@@ -33,11 +32,11 @@ static int link_rule(uint8_t type, struct link_rule *ret)
 		struct link_rule rule;
 	} rules[] = {
 		{ LINK_HELLO, { SIDE_SANDBOX, 6, 6 } },
-		{ LINK_READY, { SIDE_SANDBOX, 0, 0 } },
+		{ LINK_READY, { SIDE_SANDBOX, 2, READY_SIZE } },
 		{ LINK_FAIL, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_LOG, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_PONG, { SIDE_SANDBOX, 0, 64 } },
-		{ LINK_ASSIGN, { SIDE_SANDBOX, 14, BIG } },
+		{ LINK_ASSIGN, { SIDE_SANDBOX, 22, BIG } },
 		{ LINK_PING, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_QUIT, { SIDE_SANDBOX, 4, 4 } },
 		{ LINK_EXEC, { SIDE_CHANNEL, 16, BIG } },
@@ -277,11 +276,13 @@ int link_put_exec(struct buf *out, uint32_t channel, const struct link_exec *x)
 
 int link_put_assign(struct buf *out, const struct link_assign *a)
 {
-	size_t envc, len = 4 + strlen(a->name) + 8;
+	const char *ca = a->ca ? a->ca : "";
+	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + strlen(ca) + 4;
 	uint8_t *p;
 	int ret;
 
-	if (strlen(a->name) > NAME_MAX_LEN || vec_size(a->env, &envc, &len) < 0)
+	if (strlen(a->name) > LINK_NAME_MAX || strlen(ca) > LINK_CA_MAX ||
+	    vec_size(a->env, &envc, &len) < 0)
 		return -EMSGSIZE;
 	ret = frame_begin(out, LINK_ASSIGN, 0, len, &p);
 	if (ret < 0)
@@ -290,6 +291,29 @@ int link_put_assign(struct buf *out, const struct link_assign *a)
 	wr_vec(&p, a->env, envc);
 	wr_u32(&p, a->nproc);
 	wr_u32(&p, a->nofile);
+	wr_lstr(&p, ca);
+	wr_u32(&p, a->flags);
+	frame_end(out, len);
+	return 0;
+}
+
+int link_put_ready(struct buf *out, const char *const *checks)
+{
+	size_t n, i, len = 0;
+	uint8_t *p;
+	int ret = vec_size(checks, &n, &len);
+
+	for (i = 0; ret == 0 && i < n; i++) {
+		if (strlen(checks[i]) > LINK_CHECK_MAX)
+			ret = -EMSGSIZE;
+	}
+	if (ret == 0 && n > LINK_CHECKS_MAX)
+		ret = -EMSGSIZE;
+	if (ret == 0)
+		ret = frame_begin(out, LINK_READY, 0, len, &p);
+	if (ret != 0)
+		return ret;
+	wr_vec(&p, checks, n);
 	frame_end(out, len);
 	return 0;
 }
@@ -306,227 +330,6 @@ int link_put_exit(struct buf *out, uint32_t channel, const struct link_exit *x)
 	return link_put(out, LINK_EXIT, channel, payload, sizeof(payload));
 }
 
-/* ---- getters ---- */
-
-int link_get_hello(const struct link_frame *f, uint16_t *ret_version,
-		   uint32_t *ret_features)
-{
-	struct slice s = f->payload;
-	uint32_t features;
-	uint16_t version;
-
-	if (f->type != LINK_HELLO || slice_u16(&s, &version) < 0 ||
-	    slice_u32(&s, &features) < 0 || s.len > 0)
-		return -EBADMSG;
-	*ret_version = version;
-	*ret_features = features;
-	return 0;
-}
-
-int link_get_u32(const struct link_frame *f, uint32_t *ret)
-{
-	struct slice s = f->payload;
-	uint32_t v;
-
-	switch (f->type) {
-	case LINK_SIGNAL:
-	case LINK_CREDIT:
-	case LINK_STARTED:
-	case LINK_QUIT:
-		break;
-	default:
-		return -EBADMSG;
-	}
-	if (slice_u32(&s, &v) < 0 || s.len > 0)
-		return -EBADMSG;
-	if (f->type == LINK_SIGNAL && (v == 0 || v > SIGNAL_LAST))
-		return -EBADMSG;
-	*ret = v;
-	return 0;
-}
-
-int link_get_text(const struct link_frame *f, uint8_t *ret_level,
-		  struct slice *ret_text)
-{
-	struct slice s = f->payload;
-	uint8_t level;
-
-	if (f->type != LINK_FAIL && f->type != LINK_LOG &&
-	    f->type != LINK_NOTICE)
-		return -EBADMSG;
-	if (slice_u8(&s, &level) < 0 || s.len > LINK_TEXT_MAX)
-		return -EBADMSG;
-	*ret_level = level;
-	*ret_text = s;
-	return 0;
-}
-
-int link_get_resize(const struct link_frame *f, uint16_t *ret_rows,
-		    uint16_t *ret_cols)
-{
-	struct slice s = f->payload;
-	uint16_t rows, cols;
-
-	if (f->type != LINK_RESIZE || slice_u16(&s, &rows) < 0 ||
-	    slice_u16(&s, &cols) < 0 || s.len > 0)
-		return -EBADMSG;
-	*ret_rows = rows;
-	*ret_cols = cols;
-	return 0;
-}
-
-static void vec_free(char **v)
-{
-	size_t i;
-
-	for (i = 0; v && v[i]; i++)
-		free(v[i]);
-	free(v);
-}
-
-static int get_str(struct slice *s, size_t max, char **ret)
-{
-	struct slice str;
-
-	if (slice_lstr(s, max, &str) < 0)
-		return -EBADMSG;
-	return slice_dup_str(str, ret);
-}
-
-/* @env: every string must be NAME=value with a name. */
-static int get_vec(struct slice *s, bool env, char ***ret)
-{
-	uint16_t n, i;
-	char **v;
-	int err;
-
-	if (slice_u16(s, &n) < 0 || n > LINK_ARGS_MAX)
-		return -EBADMSG;
-	v = calloc((size_t)n + 1, sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	for (i = 0; i < n; i++) {
-		err = get_str(s, LINK_PAYLOAD_MAX, &v[i]);
-		if (err == 0 && env && (!strchr(v[i], '=') || v[i][0] == '='))
-			err = -EBADMSG;
-		if (err < 0) {
-			vec_free(v);
-			return err;
-		}
-	}
-	*ret = v;
-	return 0;
-}
-
-/* Either a command, or no command and a login shell; no unknown flag. */
-static bool exec_is_sound(const struct link_exec_args *x)
-{
-	const uint32_t known = LINK_EXEC_PTY | LINK_EXEC_STDIN |
-			       LINK_EXEC_LOGIN;
-
-	if (x->flags & ~known)
-		return false;
-	return !x->argv[0] == !!(x->flags & LINK_EXEC_LOGIN);
-}
-
-int link_get_exec(const struct link_frame *f, struct link_exec_args *ret)
-{
-	struct link_exec_args x = { 0 };
-	struct slice s = f->payload;
-	int err;
-
-	if (f->type != LINK_EXEC || slice_u32(&s, &x.flags) < 0 ||
-	    slice_u16(&s, &x.rows) < 0 || slice_u16(&s, &x.cols) < 0)
-		return -EBADMSG;
-	err = get_str(&s, LINK_TEXT_MAX, &x.cwd);
-	if (err == 0)
-		err = get_vec(&s, false, &x.argv);
-	if (err == 0)
-		err = get_vec(&s, true, &x.env);
-	if (err == 0 && (s.len > 0 || !exec_is_sound(&x)))
-		err = -EBADMSG;
-	if (err < 0) {
-		link_exec_args_done(&x);
-		return err;
-	}
-	*ret = x;
-	return 0;
-}
-
-void link_exec_args_done(struct link_exec_args *x)
-{
-	free(x->cwd);
-	vec_free(x->argv);
-	vec_free(x->env);
-	*x = (struct link_exec_args){ 0 };
-}
-
-int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
-{
-	struct link_assign_args a = { 0 };
-	struct slice s = f->payload;
-	int err;
-
-	if (f->type != LINK_ASSIGN)
-		return -EBADMSG;
-	err = get_str(&s, NAME_MAX_LEN, &a.name);
-	if (err == 0)
-		err = get_vec(&s, true, &a.env);
-	if (err == 0 && (slice_u32(&s, &a.nproc) < 0 ||
-			 slice_u32(&s, &a.nofile) < 0 || s.len > 0))
-		err = -EBADMSG;
-	if (err < 0) {
-		link_assign_args_done(&a);
-		return err;
-	}
-	*ret = a;
-	return 0;
-}
-
-void link_assign_args_done(struct link_assign_args *a)
-{
-	free(a->name);
-	vec_free(a->env);
-	*a = (struct link_assign_args){ 0 };
-}
-
-/* A value that its kind cannot have would confuse whoever maps it to an
- * exit code. */
-static bool exit_is_sound(uint8_t kind, uint32_t value)
-{
-	switch (kind) {
-	case LINK_EXITED:
-		return value <= 255;
-	case LINK_SIGNALED:
-		return value > 0 && value <= SIGNAL_LAST;
-	case LINK_NOEXEC:
-	case LINK_NOCWD:
-		return value > 0 && value <= ERRNO_LAST;
-	case LINK_TIMEOUT:
-	case LINK_OOM:
-	case LINK_LOST:
-		return true;
-	default:
-		return false;
-	}
-}
-
-int link_get_exit(const struct link_frame *f, struct link_exit *ret)
-{
-	struct slice s = f->payload;
-	struct link_exit x = { 0 };
-	uint8_t kind;
-
-	if (f->type != LINK_EXIT || slice_u8(&s, &kind) < 0 ||
-	    slice_u32(&s, &x.value) < 0 || slice_u64(&s, &x.wall_ns) < 0 ||
-	    slice_u64(&s, &x.user_us) < 0 || slice_u64(&s, &x.system_us) < 0 ||
-	    s.len > 0 || !exit_is_sound(kind, x.value))
-		return -EBADMSG;
-	x.kind = (enum link_exit_kind)kind;
-	*ret = x;
-	return 0;
-}
-
 int link_exit_code(const struct link_exit *x)
 {
 	switch (x->kind) {
@@ -539,6 +342,7 @@ int link_exit_code(const struct link_exit *x)
 	case LINK_NOCWD: /* never 127: the command may well be there */
 		return 126;
 	case LINK_TIMEOUT:
+	case LINK_LIMIT:
 		return 124;
 	case LINK_OOM:
 		return 137;

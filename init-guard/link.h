@@ -16,7 +16,7 @@
 
 #include "lib/buf.h"
 
-#define LINK_VERSION 1u
+#define LINK_VERSION 2u
 #define LINK_HEADER 9u /* bytes before the payload */
 #define LINK_PAYLOAD_MAX (128u * 1024)
 /* Credit either side starts with on each channel and direction (bytes of
@@ -25,11 +25,15 @@
 #define LINK_CHANNELS_MAX 256u /* open at once on one link */
 #define LINK_ARGS_MAX 4096u /* argv entries, environment entries */
 #define LINK_TEXT_MAX 4096u /* LOG and FAIL texts, cwd */
+#define LINK_NAME_MAX 255u /* of a sandbox in ASSIGN */
+#define LINK_CA_MAX 65536u /* PEM of a CA */
+#define LINK_CHECKS_MAX 32u /* entries of READY */
+#define LINK_CHECK_MAX 200u /* bytes of one */
 
 enum link_type {
 	/* guest to host, channel 0 */
 	LINK_HELLO = 1, /* u16 version, u32 features; first frame */
-	LINK_READY = 2, /* hardened, execs may come; empty payload */
+	LINK_READY = 2, /* hardened, execs may come; the report */
 	LINK_FAIL = 3, /* u8 exit code to come, text: start refused, why */
 	LINK_LOG = 4, /* u8 level (enum log_level), text */
 	LINK_PONG = 5, /* payload of the PING */
@@ -61,6 +65,7 @@ enum link_exec_flags {
 	LINK_EXEC_PTY = 1, /* one terminal as stdin, stdout and stderr */
 	LINK_EXEC_STDIN = 2, /* STDIN frames will come; else /dev/null */
 	LINK_EXEC_LOGIN = 4, /* argv empty: the agent's login shell */
+	LINK_EXEC_FILES = 8, /* argv empty: the file server; with STDIN only */
 };
 
 enum link_exit_kind {
@@ -71,6 +76,7 @@ enum link_exit_kind {
 	LINK_OOM = 4, /* acd: memory limit, exit code 137 */
 	LINK_LOST = 5, /* acd: the sandbox went away, exit code 125 */
 	LINK_NOCWD = 6, /* value: errno of the working directory; code 126 */
+	LINK_LIMIT = 7, /* acd: a limit other than those above; code 124 */
 };
 
 struct link_frame {
@@ -143,22 +149,42 @@ void link_exec_args_done(struct link_exec_args *x);
 /*
  * ASSIGN: lstr sandbox name (the host name), u16 envc, lstr each (the
  * agent's base environment), u32 nproc (RLIMIT_NPROC of the agent, 0: none),
- * u32 nofile (0: unchanged).
+ * u32 nofile (0: unchanged), lstr PEM of a CA that the agent is to trust
+ * besides the image's own (empty: none), u32 flags.
  */
+enum link_assign_flags {
+	/* What needs the rights of a kernel of its own must succeed; without
+	 * it such a step is skipped where they are missing. */
+	LINK_ASSIGN_OWN_KERNEL = 1,
+};
+
 struct link_assign {
 	const char *name;
 	const char *const *env;
 	uint32_t nproc, nofile;
+	const char *ca; /* NULL: none */
+	uint32_t flags;
 };
 int link_put_assign(struct buf *out, const struct link_assign *a) ATTR_WUR;
 struct link_assign_args {
 	char *name;
 	char **env;
 	uint32_t nproc, nofile;
+	char *ca; /* "": none */
+	uint32_t flags;
 };
 int link_get_assign(const struct link_frame *f,
 		    struct link_assign_args *ret) ATTR_WUR;
 void link_assign_args_done(struct link_assign_args *a);
+
+/*
+ * READY: vec of lstr, what was done and tested on the way: "CHECK=ok" or
+ * "CHECK=skipped: why", printable ASCII. CHECK is of a-z, 0-9 and '-'.
+ */
+int link_put_ready(struct buf *out, const char *const *checks) ATTR_WUR;
+/* NULL-terminated, each entry one string on the heap. */
+int link_get_ready(const struct link_frame *f, char ***ret) ATTR_WUR;
+void link_vec_free(char **v); /* NULL is fine */
 
 /* EXIT: u8 kind, u32 value, u64 wall ns, u64 user µs, u64 system µs. */
 struct link_exit {

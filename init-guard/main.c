@@ -9,13 +9,16 @@
  *      no dumps, no core, environment destroyed          setup_early()
  *   2. the link moved out of the way of children         setup_take_link()
  *   3. refuse unless PID 1 and root                      setup_be_init()
- *   4. HELLO, ASSIGN                                     serve_run()
- *   5. home and workspace made usable                    setup_places()
- *   6. the seccomp filter, on PID 1 itself while it has
+ *   4. HELLO; home and workspace made usable, git's      setup_places()
+ *      file, the filter made ready                       etc.c, seccomp.c
+ *   5. ASSIGN; host name, the CA's files, mounts         etc.c, trust.c
+ *   6. no setuid file in the image but ours              probe_image()
+ *   7. the seccomp filter, on PID 1 itself while it has
  *      CAP_SYS_ADMIN, so without no_new_privs            guard_filter_load()
- *   7. bounding set emptied; PID 1 keeps KILL, SETUID,
+ *   8. bounding set emptied; PID 1 keeps KILL, SETUID,
  *      SETGID and CHOWN                                  setup_drop_caps()
- *   8. READY; from here on execs, each of which becomes
+ *   9. a stranger's attempts to get it back              probe_rights()
+ *  10. READY; from here on execs, each of which becomes
  *      the agent by itself                               exec_spawn()
  *
  * A step that fails ends the start with FAIL and exit code 78: there is no
@@ -23,10 +26,12 @@
  *
  * usage: init-guard                    as PID 1, the link on 0 (and 1)
  *        init-guard --self-test        as PID 1, is this runtime safe? (TAP)
+ *        init-guard --files            as the agent, serves acd its files
  *        init-guard --version
  */
 #include <string.h>
 
+#include "init-guard/files.h"
 #include "init-guard/link.h"
 #include "init-guard/selftest.h"
 #include "init-guard/serve.h"
@@ -56,6 +61,8 @@ int main(int argc, char **argv)
 		return guard_run();
 	if (argc == 2 && strcmp(argv[1], "--self-test") == 0)
 		return selftest_run();
+	if (argc == 2 && strcmp(argv[1], FILES_OPTION) == 0)
+		return files_run();
 	if (argc == 2 && strcmp(argv[1], SELFTEST_EUID) == 0)
 		return selftest_print_ids();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {

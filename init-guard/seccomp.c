@@ -27,6 +27,7 @@
 #include "init-guard/seccomp.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/sched.h>
 #include <linux/tiocl.h>
 #include <seccomp.h>
@@ -151,9 +152,16 @@ const struct guard_rule guard_rules[] = {
 	DENY_INT("socket", 0, AF_PACKET, EAFNOSUPPORT),
 	DENY_INT("socket", 0, AF_VSOCK, EAFNOSUPPORT),
 
-	/* typing into a terminal that somebody else reads */
+	/* typing, and on a console pasting, into a terminal that somebody else
+	 * reads */
 	DENY_INT("ioctl", 1, TIOCSTI, EPERM),
 	DENY_INT("ioctl", 1, TIOCLINUX, EPERM),
+	/* The project of a file is what its disk limit counts by, and an owner
+	 * may change it. */
+	DENY_INT("ioctl", 1, FS_IOC_FSSETXATTR, EPERM),
+	DENY_INT("ioctl", 1, FS_IOC_SETFLAGS, EPERM),
+	DENY_INT("ioctl", 1, FS_IOC32_SETFLAGS, EPERM),
+	DENY_NEW("file_setattr", 469),
 
 	/* the machine */
 	DENY("kexec_load"),

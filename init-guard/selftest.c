@@ -22,6 +22,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "init-guard/peer.h"
 #include "init-guard/seccomp.h"
 #include "init-guard/setup.h"
 
@@ -34,6 +35,8 @@ static char copy_dir[64], copy_path[96]; /* of the setuid copy */
 
 /* ---- children ---- */
 
+typedef int (*selftest_fn)(void *arg);
+
 static int become(uid_t id)
 {
 	if (id == 0)
@@ -41,7 +44,7 @@ static int become(uid_t id)
 	return setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0 ? -1 : 0;
 }
 
-pid_t selftest_fork_as(uid_t id, selftest_fn fn, void *arg)
+static pid_t fork_as(uid_t id, selftest_fn fn, void *arg)
 {
 	pid_t pid = fork();
 
@@ -52,9 +55,13 @@ pid_t selftest_fork_as(uid_t id, selftest_fn fn, void *arg)
 	_exit(become(id) < 0 ? 255 : fn(arg));
 }
 
-int selftest_as(uid_t id, selftest_fn fn, void *arg)
+/*
+ * Runs @fn in a forked child with that uid and gid (and no capability unless
+ * 0); its result, 0 to 255, or -errno when the child did not get that far.
+ */
+static int run_as(uid_t id, selftest_fn fn, void *arg)
 {
-	pid_t pid = selftest_fork_as(id, fn, arg);
+	pid_t pid = fork_as(id, fn, arg);
 	int status;
 
 	if (pid < 0)
@@ -97,13 +104,13 @@ static int victim_main(void *arg)
 /* Ours is not dumpable, which alone closes it; the victim is. */
 static int test_proc(struct err *err)
 {
-	pid_t pid[2] = { 1, selftest_fork_as(0, victim_main, NULL) };
+	pid_t pid[2] = { 1, fork_as(0, victim_main, NULL) };
 	int i, ret = 0;
 
 	if (pid[1] < 0)
 		return err_set(err, pid[1], "fork: %s", err_text(pid[1]));
 	for (i = 0; i < 2 && ret == 0; i++)
-		ret = selftest_as(SELFTEST_STRANGER, proc_is_open, &pid[i]);
+		ret = run_as(SELFTEST_STRANGER, proc_is_open, &pid[i]);
 	kill(pid[1], SIGKILL);
 	waitpid(pid[1], NULL, 0);
 	if (ret != 0)
@@ -112,6 +119,34 @@ static int test_proc(struct err *err)
 			       "(check %d)",
 			       ret);
 	return 0;
+}
+
+/* ---- peers ---- */
+
+static int stranger_main(void *arg)
+{
+	(void)arg;
+	return peer_speak();
+}
+
+static int test_peer(struct err *err)
+{
+	SCOPED_FD lis = peer_listen(err);
+	siginfo_t end;
+	pid_t pid;
+	int ret;
+
+	if (lis < 0)
+		return err->code;
+	pid = fork_as(SELFTEST_STRANGER, stranger_main, NULL);
+	if (pid < 0)
+		return err_set(err, pid, "fork: %s", err_text(pid));
+	if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) < 0)
+		ret = err_sys(err, "wait for a child");
+	else
+		ret = peer_judge(lis, pid, SELFTEST_STRANGER, err);
+	waitpid(pid, NULL, 0);
+	return ret;
 }
 
 /* ---- setuid ---- */
@@ -173,7 +208,7 @@ static int copy_make(struct err *err)
 		return err_sys(err, "open /proc/self/exe");
 	if (copy_dir_make(err) < 0)
 		return err->code;
-	ret = selftest_as(VAULT_ID, copy_self, &self);
+	ret = run_as(VAULT_ID, copy_self, &self);
 	if (ret != 0)
 		return err_set(err, -EIO, "make a setuid file: step %d", ret);
 	return 0;
@@ -201,7 +236,7 @@ static int test_setuid(struct err *err)
 		return err_sys(err, "pipe");
 	in = end[0];
 	out = end[1];
-	ret = selftest_as(SELFTEST_STRANGER, copy_exec, &out);
+	ret = run_as(SELFTEST_STRANGER, copy_exec, &out);
 	fd_closep(&out);
 	if (ret != 0 || read(in, text, sizeof(text) - 1) < 0)
 		return err_set(err, -EPERM,
@@ -235,8 +270,8 @@ static int exe_is_forged(void *arg)
 
 static int test_exe(struct err *err)
 {
-	if (selftest_as(SELFTEST_STRANGER, exe_is_forged, NULL) != 0 ||
-	    selftest_as(0, exe_is_forged, NULL) != 0)
+	if (run_as(SELFTEST_STRANGER, exe_is_forged, NULL) != 0 ||
+	    run_as(0, exe_is_forged, NULL) != 0)
 		return err_set(err, -EPERM, "PR_SET_MM_EXE_FILE is allowed");
 	return 0;
 }
@@ -301,7 +336,7 @@ static int filter_is_leaky(void *arg)
 
 static int test_filter_holds(struct err *err)
 {
-	int ret = selftest_as(AGENT_UID, filter_is_leaky, NULL);
+	int ret = run_as(AGENT_UID, filter_is_leaky, NULL);
 
 	if (ret != 0)
 		return err_set(err, -EPERM, "the filter leaks (check %d)", ret);
@@ -337,7 +372,7 @@ static int test_caps(struct err *err)
 
 	if (setup_drop_caps(err) < 0)
 		return err->code;
-	ret = selftest_as(AGENT_UID, has_caps, NULL);
+	ret = run_as(AGENT_UID, has_caps, NULL);
 	if (ret != 0)
 		return err_set(err, -EPERM, "capabilities are left (check %d)",
 			       ret);
@@ -357,7 +392,7 @@ static int test_signals(struct err *err)
 	if (kill(getpid(), SIGTERM) < 0 || sigpending(&set) < 0 ||
 	    !sigismember(&set, SIGTERM))
 		return err_set(err, -EPERM, "a signal to PID 1 is not held");
-	if (selftest_as(AGENT_UID, can_signal_init, NULL) != 0)
+	if (run_as(AGENT_UID, can_signal_init, NULL) != 0)
 		return err_set(err, -EPERM, "the agent may signal PID 1");
 	return 0;
 }
@@ -375,7 +410,7 @@ static const struct {
 	bool vital; /* the rest makes no sense without it */
 } tests[] = {
 	{ "runs as PID 1 and root", test_init, true },
-	{ "peers of a socket are named truly", selftest_peer, false },
+	{ "peers of a socket are named truly", test_peer, false },
 	{ "/proc of root is closed to others", test_proc, false },
 	{ "setuid file made", copy_make, false },
 	{ "setuid to another user works", test_setuid, false },
@@ -441,7 +476,7 @@ int selftest_run(void)
 		for (i = 0; i < ARRAY_SIZE(tests) && test_one(i); i++)
 			;
 		if (copy_path[0]) {
-			(void)selftest_as(VAULT_ID, copy_remove, NULL);
+			(void)run_as(VAULT_ID, copy_remove, NULL);
 			(void)rmdir(copy_dir);
 		}
 		printf("1..%d\n", tests_run);

@@ -17,9 +17,12 @@
 #include <sys/wait.h>
 
 #include "init-guard/channel.h"
+#include "init-guard/etc.h"
+#include "init-guard/probe.h"
 #include "init-guard/reap.h"
 #include "init-guard/seccomp.h"
 #include "init-guard/setup.h"
+#include "init-guard/trust.h"
 #include "lib/log.h"
 
 /* A warm pool keeps guests waiting; one that was forgotten must not stay. */
@@ -35,6 +38,8 @@ struct serve {
 	struct loop_timer *timer; /* ASSIGN's, later QUIT's */
 	struct wire wire;
 	struct agent agent;
+	struct report report;
+	void *filter; /* made, not yet loaded */
 	struct channels channels;
 	enum serve_state state;
 	int quit_code;
@@ -103,20 +108,39 @@ static void serve_signal(void *arg, int signo)
 		serve_quit(sv, 128 + signo, SIGNAL_GRACE_MS);
 }
 
-/* The point of no return: the order is that of main.c. */
-static int serve_harden(struct err *err)
+/* What does not depend on whose sandbox it is: one that was started ahead has
+ * it behind it when it is assigned. */
+static int serve_prepare(struct serve *sv, struct err *err)
 {
-	void *filter;
 	int ret = setup_places(err);
 
+	if (ret == 0)
+		ret = etc_init(err);
+	if (ret == 0)
+		ret = etc_git(err);
 	if (ret < 0)
 		return ret;
-	filter = guard_filter_new(err);
-	if (!filter)
-		return err->code;
-	ret = guard_filter_load(filter, err);
-	guard_filter_free(filter);
-	return ret < 0 ? ret : setup_drop_caps(err);
+	sv->filter = guard_filter_new(err);
+	return sv->filter ? 0 : err->code;
+}
+
+/* The point of no return: the order is that of main.c. */
+static int serve_harden(struct serve *sv, struct err *err)
+{
+	/* These want CAP_SYS_ADMIN for mounts. */
+	int ret = etc_name(sv->agent.assign.name, &sv->report, err);
+
+	if (ret == 0)
+		ret = trust_install(&sv->agent, &sv->report, err);
+	if (ret == 0)
+		ret = probe_image(&sv->report, err);
+	if (ret == 0)
+		ret = guard_filter_load(sv->filter, err);
+	guard_filter_free(sv->filter);
+	sv->filter = NULL;
+	if (ret == 0)
+		ret = setup_drop_caps(err);
+	return ret < 0 ? ret : probe_rights(&sv->report, err);
 }
 
 static int serve_assign(struct serve *sv, const struct link_frame *f)
@@ -132,13 +156,14 @@ static int serve_assign(struct serve *sv, const struct link_frame *f)
 		ret = agent_init(&sv->agent, &a);
 	if (ret < 0)
 		return ret;
-	if (serve_harden(&err) < 0) {
+	sv->report.own_kernel = sv->agent.assign.flags & LINK_ASSIGN_OWN_KERNEL;
+	if (serve_harden(sv, &err) < 0) {
 		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
 		return 0;
 	}
 	loop_timer_clear(sv->timer);
 	sv->state = SERVE_READY;
-	return link_put(wire_out(&sv->wire), LINK_READY, 0, NULL, 0);
+	return link_put_ready(wire_out(&sv->wire), sv->report.list);
 }
 
 static int serve_exec(struct serve *sv, const struct link_frame *f)
@@ -241,12 +266,15 @@ int serve_run(int in_fd, int out_fd)
 {
 	static struct serve sv; /* large, and PID 1 has only one */
 	int code = serve_init(&sv, in_fd, out_fd);
+	struct err err = { 0 };
 
 	if (code < 0) {
 		serve_refuse(out_fd, GUARD_EXIT_UNSAFE, err_text(code));
 		return GUARD_EXIT_UNSAFE;
 	}
 	wire_flush(&sv.wire);
+	if (serve_prepare(&sv, &err) < 0)
+		serve_fail(&sv, GUARD_EXIT_UNSAFE, err.msg);
 	code = loop_run(sv.loop);
 	reap_kill_everything(KILL_WAIT_MS, serve_reaped, &sv);
 	if (code < 0) {
@@ -254,6 +282,7 @@ int serve_run(int in_fd, int out_fd)
 		code = GUARD_EXIT_LINK;
 	}
 	wire_drain(&sv.wire, LAST_WORDS_MS);
+	guard_filter_free(sv.filter);
 	channels_done(&sv.channels);
 	agent_done(&sv.agent);
 	wire_done(&sv.wire);

@@ -8,7 +8,6 @@
 
 #include "init-guard/pty.h"
 #include "init-guard/setup.h"
-#include "lib/sock.h"
 
 static void stdio_init(struct stdio *s)
 {
@@ -31,9 +30,11 @@ static int pipe_open(int ours, int *ret_ours, int *ret_child)
 		return -errno;
 	*ret_ours = end[ours];
 	*ret_child = end[!ours];
-	if (fchown(*ret_child, AGENT_UID, AGENT_GID) < 0)
+	/* A new pipe has no other flag: every system call counts here. */
+	if (fchown(*ret_child, AGENT_UID, AGENT_GID) < 0 ||
+	    fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	return fd_nonblock(*ret_ours, 1);
+	return 0;
 }
 
 int stdio_open_pipes(struct stdio *s, bool input)

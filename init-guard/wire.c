@@ -10,14 +10,17 @@
 #include "init-guard/wire.h"
 
 #include <poll.h>
+#include <string.h>
 
 #define OUT_BUSY (1024u * 1024)
 #define OUT_STOP (2u * 1024 * 1024)
 #define OUT_MAX (4u * 1024 * 1024)
-#define IN_CHUNK (128u * 1024)
-#define IN_MAX (2u * (LINK_HEADER + LINK_PAYLOAD_MAX))
+/* Several of the largest frames, so that bulk input comes in few reads and
+ * little of it is moved. */
+#define IN_SIZE (512u * 1024)
+#define IN_FRAME (LINK_HEADER + LINK_PAYLOAD_MAX)
 /* Reads in one go before other descriptors have their turn. */
-#define IN_ROUNDS 8
+#define IN_ROUNDS 2
 
 static void wire_out_event(void *arg, uint32_t events);
 
@@ -49,7 +52,8 @@ void wire_done(struct wire *w)
 	loop_del(w->out_io);
 	fd_closep(&w->in_fd);
 	fd_closep(&w->out_fd);
-	buf_done(&w->in);
+	free(w->in);
+	w->in = NULL;
 	buf_done(&w->out);
 }
 
@@ -141,7 +145,7 @@ static int wire_frames(struct wire *w)
 	int ret;
 
 	while (!w->over) {
-		s = buf_slice(&w->in);
+		s = slice_of(w->in + w->in_start, w->in_end - w->in_start);
 		ret = link_parse(&s, &f, NULL);
 		if (ret == -EAGAIN)
 			break;
@@ -149,28 +153,41 @@ static int wire_frames(struct wire *w)
 			ret = w->ops->frame(w->arg, &f);
 		if (ret < 0)
 			return ret;
-		buf_consume(&w->in, buf_len(&w->in) - s.len);
+		w->in_start = w->in_end - s.len;
 	}
 	return 0;
 }
 
-/* 1: read a full chunk, there may be more; 0: not now; -errno: over. */
+/* Room for the rest of any frame that has begun. */
+static size_t wire_room(struct wire *w)
+{
+	const size_t begun = w->in_end - w->in_start;
+
+	if (begun == 0) {
+		w->in_start = w->in_end = 0;
+	} else if (IN_SIZE - w->in_start < IN_FRAME) {
+		memmove(w->in, w->in + w->in_start, begun);
+		w->in_start = 0;
+		w->in_end = begun;
+	}
+	return IN_SIZE - w->in_end;
+}
+
+/* 1: there may be more; 0: not now; -errno: over. */
 static int wire_read(struct wire *w)
 {
-	uint8_t *p = buf_reserve(&w->in, IN_CHUNK);
+	const size_t room = wire_room(w);
 	ssize_t n;
 	int ret;
 
-	if (!p)
-		return -ENOMEM;
-	n = read(w->in_fd, p, IN_CHUNK);
+	n = read(w->in_fd, w->in + w->in_end, room);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (n == 0)
 		return -EPIPE;
-	buf_commit(&w->in, (size_t)n);
+	w->in_end += (size_t)n;
 	ret = wire_frames(w);
-	return ret < 0 ? ret : n == IN_CHUNK;
+	return ret < 0 ? ret : (size_t)n == room;
 }
 
 static void wire_in_event(void *arg, uint32_t events)
@@ -199,8 +216,10 @@ int wire_init(struct wire *w, struct loop *loop, int in_fd, int out_fd,
 		.in_fd = in_fd,
 		.out_fd = out_fd,
 	};
-	buf_init(&w->in, IN_MAX);
 	buf_init(&w->out, OUT_MAX);
+	w->in = malloc(IN_SIZE);
+	if (!w->in)
+		return -ENOMEM;
 	w->in_io = loop_add(loop, in_fd, EPOLLIN, wire_in_event, w);
 	return w->in_io ? 0 : -errno;
 }

@@ -26,7 +26,9 @@ struct wire {
 	void *arg;
 	int in_fd, out_fd;
 	struct loop_io *in_io, *out_io; /* out_io: only while it is blocked */
-	struct buf in, out;
+	uint8_t *in; /* what came and is no whole frame: in_start to in_end */
+	size_t in_start, in_end;
+	struct buf out;
 	bool over; /* lost was called; all output is dropped */
 	bool waiting; /* a writer was told that it is busy */
 };

@@ -108,8 +108,9 @@ int file_read_at(int dirfd, const char *path, size_t max, char **ret,
 	return file_read_open(dirfd, path, O_NOFOLLOW, max, ret, ret_len);
 }
 
-/* Fills and syncs a new file, closing it in any case. */
-static int temp_fill(int temp, const void *data, size_t len, mode_t mode)
+/* Fills a new file, closing it in any case. */
+static int temp_fill(int temp, const void *data, size_t len, mode_t mode,
+		     bool sync)
 {
 	SCOPED_FD fd = temp;
 	int r;
@@ -119,14 +120,14 @@ static int temp_fill(int temp, const void *data, size_t len, mode_t mode)
 	r = fd_write_all(fd, data, len);
 	if (r < 0)
 		return r;
-	if (fsync(fd) < 0)
+	if (sync && fsync(fd) < 0)
 		return -errno;
 	/* Some file systems report a lost write only here. */
 	return close(fd_take(&fd)) < 0 ? -errno : 0;
 }
 
-int file_write_atomic(const char *path, const void *data, size_t len,
-		      mode_t mode)
+static int file_write(const char *path, const void *data, size_t len,
+		      mode_t mode, bool sync)
 {
 	const char *slash = strrchr(path, '/');
 	SCOPED_STR dir = slash ? strndup(path, (size_t)(slash - path) + 1) :
@@ -147,7 +148,7 @@ int file_write_atomic(const char *path, const void *data, size_t len,
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = temp_fill(fd, data, len, mode);
+	r = temp_fill(fd, data, len, mode, sync);
 	if (r == 0 && rename(temp, path) < 0)
 		r = -errno;
 	if (r < 0) {
@@ -155,7 +156,18 @@ int file_write_atomic(const char *path, const void *data, size_t len,
 		return r;
 	}
 	/* The new name, too, shall outlive a crash. */
-	return fsync(dirfd) < 0 ? -errno : 0;
+	return sync && fsync(dirfd) < 0 ? -errno : 0;
+}
+
+int file_write_atomic(const char *path, const void *data, size_t len,
+		      mode_t mode)
+{
+	return file_write(path, data, len, mode, true);
+}
+
+int file_replace(const char *path, const void *data, size_t len, mode_t mode)
+{
+	return file_write(path, data, len, mode, false);
 }
 
 int file_put(const char *path, const char *text)

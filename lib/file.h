@@ -26,6 +26,9 @@ int file_read_at(int dirfd, const char *path, size_t max, char **ret,
  * whatever the umask. */
 int file_write_atomic(const char *path, const void *data, size_t len,
 		      mode_t mode);
+/* The same without waiting for the disk: for what nobody reads after the
+ * machine has crashed. */
+int file_replace(const char *path, const void *data, size_t len, mode_t mode);
 /* Opens for writing, writes all, closes; for /proc and cgroup files. Creates
  * nothing. */
 int file_put(const char *path, const char *text);

@@ -3,8 +3,8 @@
  * log.c - talk on stderr: "level component message", one line each
  *
  * A line is made on the stack and written by one write(), so that the lines
- * of several processes on one stderr do not mix. The text is escaped to
- * printable ASCII first, in both forms; JSON then only has to mind quotes
+ * of several processes on one stderr do not mix. Of the text all that does
+ * not print is escaped first, in both forms; JSON then only has to mind quotes
  * and backslashes.
  */
 #include "lib/log.h"
@@ -77,7 +77,7 @@ static ATTR_PRINTF(2, 0) void log_write(enum log_level level, const char *fmt,
 		return;
 	if (vsnprintf(text, sizeof(text), fmt, ap) < 0)
 		text[0] = '\0';
-	str_escape(escaped, sizeof(escaped), text, strlen(text));
+	str_escape_utf8(escaped, sizeof(escaped), text, strlen(text));
 	if (log_json)
 		len = log_format_json(line, sizeof(line), level, escaped);
 	else

@@ -27,7 +27,6 @@
 #include <time.h>
 
 #define LOOP_EVENTS 64
-#define LOOP_SIGNALS 64 /* taken in one go */
 #define NS_PER_MS UINT64_C(1000000)
 #define NOT_ARMED SIZE_MAX
 
@@ -318,12 +317,9 @@ static void loop_on_signal(void *arg, uint32_t events ATTR_UNUSED)
 	struct loop *l = arg;
 	struct signalfd_siginfo info;
 
-	/* One by one: what loop_stop() leaves stays with the kernel. */
-	for (int i = 0; i < LOOP_SIGNALS && !l->stopped; i++) {
-		if (read(l->signal_fd, &info, sizeof(info)) != sizeof(info))
-			return;
+	/* Mostly there is but one; of more, the loop tells again. */
+	if (read(l->signal_fd, &info, sizeof(info)) == sizeof(info))
 		l->signal_fn(l->signal_arg, (int)info.ssi_signo);
-	}
 }
 
 int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn,

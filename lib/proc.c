@@ -152,6 +152,28 @@ static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
 	child_fail(fd, STEP_EXEC);
 }
 
+int proc_exec(const struct proc_opts *opts)
+{
+	char *const *argv = vector_of(opts->argv);
+	int r;
+
+	if (opts->new_session && setsid() < 0)
+		return -errno;
+	if (child_fds(opts->fd) < 0)
+		return -errno;
+	r = child_cloexec();
+	if (r < 0)
+		return r;
+	if (opts->cwd && chdir(opts->cwd) < 0)
+		return -errno;
+	child_signals();
+	if (opts->env)
+		execvpe(argv[0], argv, vector_of(opts->env));
+	else
+		execvp(argv[0], argv);
+	return -errno;
+}
+
 static int child_wait(pid_t pid, int *ret_status)
 {
 	pid_t r;

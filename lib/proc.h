@@ -28,6 +28,12 @@ struct proc_opts {
  * negative errno, not by an exit code. Returns 0 and the pid.
  */
 int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err);
+/*
+ * In a child that the caller has forked himself: becomes the program, as
+ * proc_spawn() would; @opts' timeout and die_with_parent do not count.
+ * Returns only when it failed, with the negative errno.
+ */
+int proc_exec(const struct proc_opts *opts);
 /* Runs to the end; returns the exit code, 128+n for a signal, or -errno;
  * -ETIMEDOUT past @opts' limit. */
 int proc_run(const struct proc_opts *opts, struct err *err);

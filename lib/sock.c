@@ -30,18 +30,10 @@ int fd_nonblock(int fd, int on)
 
 	if (flags < 0)
 		return -errno;
-	flags = on ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+	if (!(flags & O_NONBLOCK) == !on)
+		return 0;
+	flags ^= O_NONBLOCK;
 	return fcntl(fd, F_SETFL, flags) < 0 ? -errno : 0;
-}
-
-int fd_cloexec(int fd, int on)
-{
-	int flags = fcntl(fd, F_GETFD);
-
-	if (flags < 0)
-		return -errno;
-	flags = on ? flags | FD_CLOEXEC : flags & ~FD_CLOEXEC;
-	return fcntl(fd, F_SETFD, flags) < 0 ? -errno : 0;
 }
 
 static int unix_address(const char *path, struct sockaddr_un *ret)

@@ -10,7 +10,6 @@
 #include "lib/err.h"
 
 int fd_nonblock(int fd, int on);
-int fd_cloexec(int fd, int on);
 /* Listens at @path with @mode, replacing a stale socket. CLOEXEC, non-
  * blocking. Returns the descriptor. */
 int sock_unix_listen(const char *path, mode_t mode, int backlog);

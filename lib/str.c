@@ -37,22 +37,65 @@ bool str_ends(const char *s, const char *suffix)
 	return len >= suffix_len && strcmp(s + len - suffix_len, suffix) == 0;
 }
 
-char *str_escape(char *out, size_t out_size, const void *in, size_t in_len)
+int str_hex_digit(unsigned char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Invisible, or with a will of their own as to what the line looks like. */
+static bool is_odd_char(uint32_t c)
+{
+	return c < 0xa0 || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+	       c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+	       (c >= 0xe0000 && c <= 0xe0fff);
+}
+
+/* How many bytes at @p are a character beyond ASCII to be shown; 0: none. */
+static size_t utf8_len(const uint8_t *p, size_t len)
+{
+	static const uint32_t least[] = { 0x80, 0x800, 0x10000 };
+	size_t n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+	uint32_t c = p[0] & (0x7fu >> n);
+
+	if (p[0] < 0xc2 || p[0] > 0xf4 || n > len)
+		return 0;
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3fu);
+	}
+	if (c < least[n - 2] || (c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
+		return 0;
+	return is_odd_char(c) ? 0 : n;
+}
+
+static char *escape(char *out, size_t out_size, const void *in, size_t in_len,
+		    bool utf8)
 {
 	static const char hex[] = "0123456789abcdef";
 	const uint8_t *bytes = in;
-	size_t n = 0;
+	size_t n = 0, plain;
 
 	if (out_size == 0)
 		return out;
-	for (size_t i = 0; i < in_len; i++) {
+	for (size_t i = 0; i < in_len; i += plain ? plain : 1) {
 		uint8_t c = bytes[i];
-		bool plain = c >= 0x20 && c < 0x7f && c != '\\';
 
-		if (out_size - n <= (plain ? 1u : 4u))
+		plain = c >= 0x20 && c < 0x7f && c != '\\';
+		if (utf8 && c >= 0x80)
+			plain = utf8_len(bytes + i, in_len - i);
+		if (out_size - n <= (plain ? plain : 4))
 			break; /* a cut escape would be read as something else */
 		if (plain) {
-			out[n++] = (char)c;
+			memcpy(out + n, bytes + i, plain);
+			n += plain;
 			continue;
 		}
 		out[n++] = '\\';
@@ -62,6 +105,16 @@ char *str_escape(char *out, size_t out_size, const void *in, size_t in_len)
 	}
 	out[n] = '\0';
 	return out;
+}
+
+char *str_escape(char *out, size_t out_size, const void *in, size_t in_len)
+{
+	return escape(out, out_size, in, in_len, false);
+}
+
+char *str_escape_utf8(char *out, size_t out_size, const void *in, size_t in_len)
+{
+	return escape(out, out_size, in, in_len, true);
 }
 
 /* Reads decimal digits from the front of *s. Returns 0 or -ERANGE. */
@@ -286,13 +339,6 @@ int strv_push(struct strv *sv, const char *s)
 	return strv_take(sv, strdup(s));
 }
 
-int strv_push_len(struct strv *sv, const char *s, size_t len)
-{
-	if (len > 0 && memchr(s, 0, len))
-		return -EBADMSG; /* the string would end before its bytes */
-	return strv_take(sv, strndup(len > 0 ? s : "", len));
-}
-
 int strv_pushf(struct strv *sv, const char *fmt, ...)
 {
 	char *text;
@@ -303,6 +349,14 @@ int strv_pushf(struct strv *sv, const char *fmt, ...)
 	len = vasprintf(&text, fmt, ap);
 	va_end(ap);
 	return strv_take(sv, len < 0 ? NULL : text);
+}
+
+bool strv_has(const struct strv *sv, const char *s)
+{
+	for (size_t i = 0; i < sv->n; i++)
+		if (strcmp(sv->v[i], s) == 0)
+			return true;
+	return false;
 }
 
 void strv_done(struct strv *sv)

@@ -14,6 +14,8 @@
 char *str_printf(const char *fmt, ...) ATTR_PRINTF(1, 2) ATTR_WUR;
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
+/* 0 to 15 for a hexadecimal digit of either case, else -1. */
+int str_hex_digit(unsigned char c);
 
 /*
  * Copies @in with every byte outside printable ASCII (and the backslash)
@@ -21,6 +23,10 @@ bool str_ends(const char *s, const char *suffix);
  * Always terminates; returns @out.
  */
 char *str_escape(char *out, size_t out_size, const void *in, size_t in_len);
+/* The same, but well-formed UTF-8 stays, unless it is a control character or
+ * one that changes the order or the sight of others. */
+char *str_escape_utf8(char *out, size_t out_size, const void *in,
+		      size_t in_len);
 
 /* "512m", "1.5g", "64k", "1073741824", suffixes b k m g t (powers of 1024,
  * an "ib"/"b" after them is accepted). -EINVAL, -ERANGE. */
@@ -40,7 +46,7 @@ char *str_format_age(char *out, size_t out_size, uint64_t seconds);
 
 /*
  * A NULL-terminated vector of owned strings. Pushing past STRV_MAX entries
- * fails with -ENOBUFS, bytes that contain a NUL with -EBADMSG.
+ * fails with -ENOBUFS.
  */
 #define STRV_MAX 65536u
 struct strv {
@@ -48,8 +54,8 @@ struct strv {
 	size_t n;
 };
 int strv_push(struct strv *sv, const char *s) ATTR_WUR; /* copies */
-int strv_push_len(struct strv *sv, const char *s, size_t len) ATTR_WUR;
 int strv_pushf(struct strv *sv, const char *fmt, ...) ATTR_PRINTF(2, 3);
+bool strv_has(const struct strv *sv, const char *s);
 void strv_done(struct strv *sv); /* accepts zeroed */
 
 #endif

@@ -40,7 +40,8 @@ enum addr_class {
 	ADDR_UNSPECIFIED, /* 0.0.0.0/8, ::, 240.0.0.0/4, broadcast */
 	ADDR_EMBEDDED, /* IPv6 that carries a denied IPv4, or a translation
 			* prefix at all */
-	ADDR_SELF, /* 172.20.0.0/16, 198.18.0.0/15: the gateway, sandboxes */
+	ADDR_SELF, /* 172.20.0.0/16, 198.18.0.0/15: the gateway, sandboxes;
+		    * ac-host's own addresses: own.h */
 	ADDR_CLASSES,
 };
 

@@ -361,12 +361,22 @@ static int answer_reload(struct admin_conn *c, const struct admin_request *rq,
 	return 0;
 }
 
-static void change_note(struct gate *g, const char *id, const char *what)
+/* Bound: which text it was, too. */
+static void change_note(struct gate *g, const char *id, bool bound)
 {
-	char detail[128];
+	const struct table *t = gate_state_table(g->state);
+	const struct table_entry *e = bound ? table_find_id(t, id) : NULL;
+	char detail[192], hash[65];
+	int n;
 
-	snprintf(detail, sizeof(detail), "\"%s\":true,\"generation\":%" PRIu64,
-		 what, table_generation(gate_state_table(g->state)));
+	n = snprintf(detail, sizeof(detail),
+		     "\"%s\":true,\"generation\":%" PRIu64,
+		     bound ? "bound" : "unbound", table_generation(t));
+	if (e) {
+		agent_policy_hash(e->policy, hash);
+		snprintf(detail + n, sizeof(detail) - (size_t)n,
+			 ",\"agent_policy\":\"%s\"", hash);
+	}
 	audit_note(g->audit, AUDIT_POLICY, id, detail);
 }
 
@@ -393,7 +403,7 @@ static int answer_change(struct admin_conn *c, const struct admin_request *rq,
 		   gate_state_unbind(g->state, id, err);
 	if (r >= 0) {
 		gate_apply(g, old);
-		change_note(g, id, bind ? "bound" : "unbound");
+		change_note(g, id, bind);
 	} else {
 		table_unref(old);
 	}

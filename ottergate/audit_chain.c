@@ -55,7 +55,8 @@ int audit_chain_read(const char *line, size_t len, struct audit_chain *prev,
 	return 0;
 }
 
-bool audit_chain_eq(const struct audit_chain *a, const struct audit_chain *b)
+static bool audit_chain_eq(const struct audit_chain *a,
+			   const struct audit_chain *b)
 {
 	return memcmp(a->hash, b->hash, sizeof(a->hash)) == 0;
 }

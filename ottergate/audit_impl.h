@@ -44,7 +44,6 @@ int audit_chain_read(const char *line, size_t len, struct audit_chain *prev,
 bool audit_chain_holds(const char *line, size_t len,
 		       const struct audit_chain *prev,
 		       const struct audit_chain *hash);
-bool audit_chain_eq(const struct audit_chain *a, const struct audit_chain *b);
 
 /* audit_file.c: the open file and those that were rotated away. */
 struct audit_file {

@@ -228,6 +228,7 @@ int conn_dial(struct conn *c)
 	};
 	struct name name = { 0 };
 	struct dial_spec spec = {
+		.agent = c->agent,
 		.policy = c->policy,
 		.verdict = &v,
 		.name = &name,

@@ -69,6 +69,7 @@ static bool is_limit(enum reason why)
 	case REASON_LIMIT_RATE:
 	case REASON_LIMIT_VOLUME:
 	case REASON_LIMIT_NAMES:
+	case REASON_LIMIT_LOOKUPS:
 	case REASON_LIMIT_KILLED:
 	case REASON_LIMIT_AGE:
 		return true;

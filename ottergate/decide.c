@@ -25,7 +25,7 @@ bool rule_has_port(const struct rule *r, uint16_t port)
 	return false;
 }
 
-enum rule_proto rule_proto_at(const struct rule *r, uint16_t port)
+static enum rule_proto rule_proto_at(const struct rule *r, uint16_t port)
 {
 	if (r->proto_set)
 		return r->proto;
@@ -258,6 +258,17 @@ static struct verdict decide_name(const struct agent_policy *a,
 	return v;
 }
 
+enum addr_class agent_policy_addr_class(const struct agent_policy *a,
+					const struct addr *addr)
+{
+	enum addr_class cls = addr_classify(addr);
+
+	/* What no entry may open keeps the name that says more. */
+	if (cls == ADDR_METADATA || cls == ADDR_LOOPBACK)
+		return cls;
+	return own_has(&a->policy->own, addr) ? ADDR_SELF : cls;
+}
+
 /* An address that was written in place of a name. */
 static struct verdict decide_literal(const struct agent_policy *a,
 				     const struct request *rq)
@@ -269,7 +280,7 @@ static struct verdict decide_literal(const struct agent_policy *a,
 	};
 	const struct rule *r, *other = NULL;
 
-	if (addr_classify(&rq->addr) != ADDR_PUBLIC) {
+	if (agent_policy_addr_class(a, &rq->addr) != ADDR_PUBLIC) {
 		verdict_deny(&v, REASON_BUILTIN_ADDRESS, NULL);
 		return v;
 	}
@@ -309,7 +320,7 @@ struct verdict decide(const struct agent_policy *a, const struct request *rq)
 enum reason decide_address(const struct agent_policy *a,
 			   const struct verdict *v, const struct addr *addr)
 {
-	enum addr_class cls = addr_classify(addr);
+	enum addr_class cls = agent_policy_addr_class(a, addr);
 	bool service = v->rule && v->rule->service;
 
 	/* A service is this address and no other; embedded forms of it are

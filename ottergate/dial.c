@@ -49,6 +49,7 @@ LIST_HEAD(attempts, attempt);
 struct dial {
 	LIST_ENTRY(dial) link; /* of dialling */
 	struct worker *worker;
+	struct agent *agent; /* the caller's reference: it outlives the dial */
 	const struct agent_policy *policy;
 	struct verdict verdict;
 	const struct upstream_proxy *proxy; /* NULL: dial directly */
@@ -388,9 +389,9 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 
 /* The user wrote the proxy into the policy, so it may be private; what no
  * policy can allow it is not allowed either. */
-static enum reason judge_proxy(const struct addr *a)
+static enum reason judge_proxy(const struct dial *d, const struct addr *a)
 {
-	switch (addr_classify(a)) {
+	switch (agent_policy_addr_class(d->policy, a)) {
 	case ADDR_PUBLIC:
 	case ADDR_PRIVATE:
 	case ADDR_CGNAT:
@@ -430,7 +431,7 @@ static void dial_candidates(struct dial *d, const struct addr *v, size_t n)
 			dial_settle(d, REASON_BUILTIN_ADDRESS);
 			return;
 		}
-		why = d->proxy ? judge_proxy(&v[i]) :
+		why = d->proxy ? judge_proxy(d, &v[i]) :
 				 decide_address(d->policy, &d->verdict, &v[i]);
 		if (why == REASON_ALLOWED)
 			d->candidates[d->n++] = v[i];
@@ -486,9 +487,10 @@ static void dial_lookup(struct dial *d, const struct name *name)
 		dial_resolved(d, res);
 		return;
 	}
-	r = resolver_ask(resolver, name, dial_resolved, d, &d->query);
+	r = resolver_ask(resolver, d->agent, name, dial_resolved, d, &d->query);
 	if (r < 0)
-		dial_settle(d, r == -ENOMEM ? REASON_NO_MEMORY :
+		dial_settle(d, r == -EDQUOT ? REASON_LIMIT_LOOKUPS :
+			       r == -ENOMEM ? REASON_NO_MEMORY :
 					      REASON_DNS_FAILED);
 }
 
@@ -544,6 +546,7 @@ int dial_start(struct worker *w, const struct dial_spec *spec, struct ev *ev,
 	if (!d)
 		return -ENOMEM;
 	d->worker = w;
+	d->agent = spec->agent;
 	d->policy = spec->policy;
 	d->verdict = *spec->verdict;
 	d->ev = ev;

@@ -13,6 +13,7 @@
 
 #include "ottergate/policy.h"
 
+struct agent;
 struct worker;
 struct ev;
 struct dial;
@@ -21,6 +22,7 @@ struct dial;
 #define DIAL_STAGGER_MS 250u
 
 struct dial_spec { /* borrowed for the call; the policy until the end */
+	struct agent *agent; /* whose lookup it is; NULL: nobody's */
 	const struct agent_policy *policy;
 	const struct verdict *verdict;
 	const struct name *name; /* len 0: addr */
@@ -34,7 +36,7 @@ struct dial_spec { /* borrowed for the call; the policy until the end */
  * that said so is spent: the caller reads and writes first, and waits after.
  * Else ev->fd is -1 and @why is one of DNS_FAILED, NO_ADDRESS,
  * BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED, CONNECT_TIMEOUT,
- * DENIED_BY_PROXY, NO_MEMORY.
+ * DENIED_BY_PROXY, LIMIT_LOOKUPS, NO_MEMORY.
  */
 typedef void (*dial_fn)(void *arg, enum reason why, const struct addr *peer);
 

@@ -8,7 +8,7 @@
  *
  *	1. signals are blocked, so that each goes to the control thread
  *	2. everything that needs root is done: admin socket, listeners, the
- *	   audit's folder, the ready file
+ *	   audit's folder, the ready file, the socket that own.c asks by
  *	3. isolate.h: mounts, ids, capabilities, system calls
  *	4. the audit is opened and the policy read, with no more rights than
  *	   a rotation and a reload will have
@@ -30,6 +30,7 @@
 #include "lib/sock.h"
 #include "ottergate/gate_impl.h"
 #include "ottergate/isolate.h"
+#include "ottergate/own.h"
 
 #define ADMIN_BACKLOG 64
 #define AUDIT_BYTES (64u * 1024 * 1024) /* until the policy says otherwise */
@@ -42,7 +43,7 @@ struct start { /* what is open before the rights are gone */
 	char *audit_folder;
 };
 
-void gate_audit_opts(const struct gate *g, struct audit_opts *ret)
+static void gate_audit_opts(const struct gate *g, struct audit_opts *ret)
 {
 	const struct gate_settings *set =
 		g->state ? policy_settings(gate_state_policy(g->state)) : NULL;
@@ -77,6 +78,7 @@ struct metrics_view gate_metrics(const struct gate *g)
 	return (struct metrics_view){
 		.workers = g->workers,
 		.table = gate_state_table(g->state),
+		.policy = gate_state_policy(g->state),
 		.audit = g->audit,
 		.started_ms = g->started_ms,
 		.reloads = g->reloads,
@@ -189,6 +191,9 @@ static int gate_open(struct gate *g, struct start *s, struct err *err)
 	int r;
 
 	files_raise();
+	r = own_open(err);
+	if (r < 0)
+		return r;
 	/* The admin socket first: it is what tells of another gateway. */
 	if (g->opts->admin) {
 		s->admin =
@@ -313,6 +318,7 @@ static void gate_stop(struct gate *g, struct start *s)
 	fd_closep(&s->ready);
 	free(s->audit_folder);
 	strv_done(&g->dns);
+	own_close();
 	loop_free(g->loop);
 }
 

@@ -32,7 +32,6 @@ struct gate {
 /* Takes the state's table to the workers, and what the policy says of the
  * audit to it; @old was the table before. Its reference is taken. */
 void gate_apply(struct gate *g, struct table *old);
-void gate_audit_opts(const struct gate *g, struct audit_opts *ret);
 struct metrics_view gate_metrics(const struct gate *g);
 
 /* --- gate_listen.c ------------------------------------------------------- */

@@ -116,8 +116,9 @@ void gate_reload_say(struct gate *g, const struct lint *lint,
 			log_warn("policy: %s", lint->v[i].text);
 	}
 	if (err->code >= 0)
-		log_info("policy loaded: generation %" PRIu64 ", %zu agents",
-			 table_generation(t), table_count(t));
+		log_info("policy loaded: generation %" PRIu64 ", %zu agent%s",
+			 table_generation(t), table_count(t),
+			 table_count(t) == 1 ? "" : "s");
 	else if (lint->n > 0) /* the reason is among them */
 		log_error("policy refused, the last good one stays");
 	else

@@ -406,25 +406,6 @@ int hello_read(struct hello_reader *r, struct slice stream, struct hello *ret)
 	return 0;
 }
 
-const char *hello_why_text(enum hello_why why)
-{
-	static const char *const texts[HELLO_WHYS] = {
-		[HELLO_OK] = "a TLS hello",
-		[HELLO_NOT_TLS] = "no TLS record",
-		[HELLO_SSL2] = "an SSLv2 record",
-		[HELLO_VERSION] = "a version that is not TLS 1.0 to 1.3",
-		[HELLO_NOT_HELLO] = "another message than the hello",
-		[HELLO_TOO_LONG] = "the hello is too long",
-		[HELLO_RECORDS] = "too many records, or an empty one",
-		[HELLO_MALFORMED] = "a length in the hello is wrong",
-		[HELLO_DUPLICATE] = "an extension or a name comes twice",
-		[HELLO_BAD_NAME] = "the server name is no host name",
-		[HELLO_IP_NAME] = "the server name is an address",
-	};
-
-	return (unsigned)why < HELLO_WHYS ? texts[why] : "unknown";
-}
-
 /* RFC 8446 §6. What a hello is answered with has version 3.3 in its record
  * (§5.1), which clients of all versions take before one is agreed on. */
 void hello_alert(uint8_t description, uint8_t ret[HELLO_ALERT_LEN])

@@ -31,7 +31,6 @@ enum hello_why {
 	HELLO_DUPLICATE, /* an extension twice, two names (N7) */
 	HELLO_BAD_NAME, /* SNI that is no canonical name (N3) */
 	HELLO_IP_NAME, /* SNI that is an address (N9) */
-	HELLO_WHYS,
 };
 
 struct hello_reader {
@@ -59,7 +58,6 @@ struct hello {
  */
 int hello_read(struct hello_reader *r, struct slice stream,
 	       struct hello *ret) ATTR_WUR;
-const char *hello_why_text(enum hello_why why);
 
 /* A fatal alert record: 7 bytes. access_denied(49), decode_error(50),
  * unrecognized_name(112), protocol_version(70), internal_error(80). */

@@ -86,8 +86,8 @@ static int target_read(struct http1_request *rq)
 
 static int fields_read(struct http1_request *rq)
 {
-	for (size_t i = 0; i < rq->n_fields; i++) {
-		const struct http1_field *f = &rq->fields[i];
+	for (size_t i = 0; i < rq->m.n_fields; i++) {
+		const struct http1_field *f = &rq->m.fields[i];
 
 		if (http1_is(f->name, "Host")) {
 			if (rq->host.len > 0 || !authority_bytes(f->value))
@@ -97,10 +97,10 @@ static int fields_read(struct http1_request *rq)
 			/* RFC 9110 §10.1.1 knows no other. */
 			if (!http1_is(f->value, "100-continue"))
 				return -EBADMSG;
-			rq->expect_continue = rq->minor > 0;
+			rq->expect_continue = rq->m.minor > 0;
 		}
 	}
-	return rq->host.len == 0 && rq->minor > 0 ? -EBADMSG : 0;
+	return rq->host.len == 0 && rq->m.minor > 0 ? -EBADMSG : 0;
 }
 
 static bool has_field(const struct http1_field *fields, size_t n,
@@ -125,30 +125,43 @@ static bool line_exact(struct slice raw, const struct http1_head *h)
 	       memcmp(end + 9, "\r\n", 2) == 0;
 }
 
-int http1_request_read(struct slice raw, struct http1_request *ret)
+/* Where the message ends and what comes after it; *ret_upgrade: Connection
+ * names another protocol. */
+static int message_read(const struct http1_head *h, struct http1_message *ret,
+			bool *ret_upgrade)
 {
 	struct http1_framing fr;
-	struct http1_head h = { .fields = ret->fields };
+
+	if (http1_framing_read(h, &fr) < 0)
+		return -EBADMSG;
+	ret->minor = h->minor;
+	/* HTTP/1.0 could ask for it, but not through a proxy (§9.3). */
+	ret->keep_alive = h->minor > 0 && !fr.close;
+	ret->chunked = fr.chunked;
+	ret->has_length = fr.has_length;
+	ret->length = fr.length;
+	ret->n_fields = h->n_fields;
+	ret->head_len = h->len;
+	*ret_upgrade = fr.upgrade;
+	return 0;
+}
+
+int http1_request_read(struct slice raw, struct http1_request *ret)
+{
+	struct http1_head h = { .fields = ret->m.fields };
 	int r = http1_head_read(raw, false, &h);
+	bool upgrade;
 
 	if (r < 0)
 		return r;
 	if (!h.method.ptr || !h.target.ptr || !line_exact(raw, &h) ||
-	    http1_framing_read(&h, &fr) < 0)
+	    message_read(&h, &ret->m, &upgrade) < 0)
 		return -EBADMSG;
 	ret->method = h.method;
 	ret->target = h.target;
 	ret->path = ret->authority = ret->scheme = ret->host =
 		slice_of(NULL, 0);
-	ret->minor = h.minor;
-	ret->n_fields = h.n_fields;
-	ret->head_len = h.len;
-	/* HTTP/1.0 could ask for it, but not through a proxy (§9.3). */
-	ret->keep_alive = h.minor > 0 && !fr.close;
-	ret->chunked = fr.chunked;
-	ret->has_length = fr.has_length;
-	ret->length = fr.length;
-	ret->upgrade = fr.upgrade && has_field(h.fields, h.n_fields, "Upgrade");
+	ret->upgrade = upgrade && has_field(h.fields, h.n_fields, "Upgrade");
 	ret->expect_continue = false;
 	r = target_read(ret);
 	if (r < 0)
@@ -157,7 +170,8 @@ int http1_request_read(struct slice raw, struct http1_request *ret)
 		return -EBADMSG;
 	/* RFC 9110 §9.3.6: content of a CONNECT means nothing; bytes that
 	 * could be that or the tunnel's first are refused. */
-	if (ret->form == HTTP1_AUTHORITY && (fr.chunked || fr.length > 0))
+	if (ret->form == HTTP1_AUTHORITY &&
+	    (ret->m.chunked || ret->m.length > 0))
 		return -EBADMSG;
 	return 0;
 }
@@ -197,16 +211,28 @@ bool http1_request_websocket(const struct http1_request *rq)
 {
 	size_t n = 0;
 
-	if (!rq->upgrade || rq->minor == 0 || !http1_is(rq->method, "GET") ||
-	    rq->chunked || rq->length > 0)
+	if (!rq->upgrade || rq->m.minor == 0 || !http1_is(rq->method, "GET") ||
+	    rq->m.chunked || rq->m.length > 0)
 		return false;
-	for (size_t i = 0; i < rq->n_fields; i++) {
-		if (!http1_is(rq->fields[i].name, "Upgrade"))
+	for (size_t i = 0; i < rq->m.n_fields; i++) {
+		if (!http1_is(rq->m.fields[i].name, "Upgrade"))
 			continue;
-		if (n++ > 0 || !http1_is(rq->fields[i].value, "websocket"))
+		if (n++ > 0 || !http1_is(rq->m.fields[i].value, "websocket"))
 			return false;
 	}
 	return n == 1;
+}
+
+/* Methods are case-sensitive (RFC 9110 §9.1). */
+bool http1_request_idempotent(const struct http1_request *rq)
+{
+	static const char *const methods[] = { "GET", "HEAD", "PUT", "DELETE",
+					       "OPTIONS" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
+		if (slice_eq(rq->method, slice_str(methods[i])))
+			return true;
+	return false;
 }
 
 /* RFC 9112 §6.3, in its order. */
@@ -214,33 +240,27 @@ static void response_framing(struct http1_response *rs, bool head_request)
 {
 	rs->no_body = head_request || rs->status < 200 || rs->status == 204 ||
 		      rs->status == 304;
-	rs->until_close = !rs->no_body && !rs->chunked && !rs->has_length;
-	rs->keep_alive = rs->keep_alive && !rs->until_close;
+	rs->until_close = !rs->no_body && !rs->m.chunked && !rs->m.has_length;
+	rs->m.keep_alive = rs->m.keep_alive && !rs->until_close;
 }
 
 int http1_response_read(struct slice raw, bool head_request,
 			struct http1_response *ret)
 {
-	struct http1_framing fr;
-	struct http1_head h = { .fields = ret->fields };
+	struct http1_head h = { .fields = ret->m.fields };
 	int r = http1_head_read(raw, true, &h);
+	bool upgrade;
 
 	if (r < 0)
 		return r;
-	if (http1_framing_read(&h, &fr) < 0 || h.status < 100 || h.status > 599)
+	if (message_read(&h, &ret->m, &upgrade) < 0 || h.status < 100 ||
+	    h.status > 599)
 		return -EBADMSG;
 	ret->status = h.status;
 	ret->reason = h.reason;
-	ret->minor = h.minor;
-	ret->keep_alive = h.minor > 0 && !fr.close;
-	ret->chunked = fr.chunked;
-	ret->has_length = fr.has_length;
-	ret->length = fr.length;
-	ret->n_fields = h.n_fields;
-	ret->head_len = h.len;
 	ret->websocket = false;
 	for (size_t i = 0; i < h.n_fields; i++)
-		if (h.status == 101 && fr.upgrade &&
+		if (h.status == 101 && upgrade &&
 		    http1_is(h.fields[i].name, "Upgrade"))
 			ret->websocket =
 				http1_is(h.fields[i].value, "websocket");

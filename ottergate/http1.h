@@ -34,7 +34,19 @@ enum http1_form {
 	HTTP1_ASTERISK
 };
 
+/* Of requests and responses alike. */
+struct http1_message {
+	uint8_t minor; /* HTTP/1.minor */
+	bool keep_alive;
+	bool chunked, has_length;
+	uint64_t length;
+	struct http1_field fields[HTTP1_HEADERS_MAX];
+	size_t n_fields;
+	size_t head_len; /* bytes of the head, blank line included */
+};
+
 struct http1_request {
+	struct http1_message m;
 	struct slice method, target; /* views */
 	enum http1_form form;
 	struct slice path; /* with query; "/" at least, for origin and
@@ -42,16 +54,8 @@ struct http1_request {
 	struct slice authority; /* of an absolute or authority form */
 	struct slice scheme; /* absolute form: "http" */
 	struct slice host; /* the Host field, len 0: none (HTTP/1.0 only) */
-	uint8_t minor; /* HTTP/1.minor */
-	bool keep_alive;
-	bool chunked;
-	bool has_length;
-	uint64_t length;
 	bool upgrade; /* asks for a protocol change */
 	bool expect_continue;
-	struct http1_field fields[HTTP1_HEADERS_MAX];
-	size_t n_fields;
-	size_t head_len; /* bytes of the head, blank line included */
 };
 
 /*
@@ -76,6 +80,9 @@ int http1_request_authority(const struct http1_request *rq, uint16_t port,
 			    uint16_t *ret_port) ATTR_WUR;
 /* A WebSocket opening handshake (RFC 6455 §4.1)? */
 bool http1_request_websocket(const struct http1_request *rq);
+/* May it be sent again when nobody knows what became of it (RFC 9110 §9.2.2)?
+ */
+bool http1_request_idempotent(const struct http1_request *rq);
 
 /*
  * The head for the upstream: method, path, "Host: @authority", then the
@@ -88,16 +95,11 @@ int http1_request_write(const struct http1_request *rq, const char *authority,
 			const char *connection, struct buf *out) ATTR_WUR;
 
 struct http1_response {
+	struct http1_message m;
 	unsigned status;
 	struct slice reason; /* view */
-	uint8_t minor;
-	bool keep_alive;
-	bool chunked, has_length, until_close, no_body;
+	bool until_close, no_body;
 	bool websocket; /* 101 that says so */
-	uint64_t length;
-	struct http1_field fields[HTTP1_HEADERS_MAX];
-	size_t n_fields;
-	size_t head_len;
 };
 /* @head_request: the request was HEAD. 1xx heads are
  * returned like others (no_body). */

@@ -8,6 +8,7 @@
  */
 #include "ottergate/http1.h"
 
+#include "lib/str.h"
 #include "ottergate/http1_head.h"
 
 enum chunk_state {
@@ -27,18 +28,21 @@ enum chunk_state {
 
 #define SIZE_DIGITS_MAX 15u /* 60 bits */
 
-static struct http1_body body_of(bool chunked, bool has_length, uint64_t len)
+static const struct http1_body no_body = { .kind = BODY_NONE, .done = true };
+
+static struct http1_body body_of(const struct http1_message *m)
 {
-	if (chunked)
+	if (m->chunked)
 		return (struct http1_body){ .kind = BODY_CHUNKED };
-	if (has_length && len > 0)
-		return (struct http1_body){ .kind = BODY_LENGTH, .left = len };
-	return (struct http1_body){ .kind = BODY_NONE, .done = true };
+	if (m->has_length && m->length > 0)
+		return (struct http1_body){ .kind = BODY_LENGTH,
+					    .left = m->length };
+	return no_body;
 }
 
 void http1_body_of_request(struct http1_body *b, const struct http1_request *rq)
 {
-	*b = body_of(rq->chunked, rq->has_length, rq->length);
+	*b = body_of(&rq->m);
 	b->plain = true;
 }
 
@@ -46,22 +50,11 @@ void http1_body_of_response(struct http1_body *b,
 			    const struct http1_response *rs)
 {
 	if (rs->no_body)
-		*b = body_of(false, false, 0);
+		*b = no_body;
 	else if (rs->until_close)
 		*b = (struct http1_body){ .kind = BODY_UNTIL_CLOSE };
 	else
-		*b = body_of(rs->chunked, rs->has_length, rs->length);
-}
-
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+		*b = body_of(&rs->m);
 }
 
 /* The state after @c in a line of text, or -EBADMSG. */
@@ -74,7 +67,7 @@ static int text_byte(uint8_t c, enum chunk_state here, enum chunk_state at_cr)
 
 static int size_byte(struct http1_body *b, uint8_t c)
 {
-	int digit = hex_digit(c);
+	int digit = str_hex_digit(c);
 
 	if (digit >= 0) {
 		if (b->head > SIZE_DIGITS_MAX)

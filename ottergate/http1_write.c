@@ -84,14 +84,13 @@ static int put_connection(struct buf *out, const char *connection)
 	return put_text(out, "\r\n\r\n");
 }
 
-static int put_framing(struct buf *out, bool chunked, bool has_length,
-		       uint64_t length)
+static int put_framing(struct buf *out, const struct http1_message *m)
 {
-	if (chunked)
+	if (m->chunked)
 		return put_text(out, "Transfer-Encoding: chunked\r\n");
-	if (has_length)
+	if (m->has_length)
 		return buf_printf(out, "Content-Length: %" PRIu64 "\r\n",
-				  length);
+				  m->length);
 	return 0;
 }
 
@@ -102,7 +101,7 @@ static int put_request_line(const struct http1_request *rq,
 	    put(out, rq->path) < 0)
 		return -ENOBUFS;
 	return buf_printf(out, " HTTP/1.%u\r\nHost: %s\r\n",
-			  (unsigned)rq->minor, authority);
+			  (unsigned)rq->m.minor, authority);
 }
 
 int http1_request_write(const struct http1_request *rq, const char *authority,
@@ -110,12 +109,12 @@ int http1_request_write(const struct http1_request *rq, const char *authority,
 {
 	struct http1_members named;
 
-	if (http1_connection_members(rq->fields, rq->n_fields, &named) < 0)
+	if (http1_connection_members(rq->m.fields, rq->m.n_fields, &named) < 0)
 		return -EBADMSG;
 	if (put_request_line(rq, authority, out) < 0)
 		return -ENOBUFS;
-	for (size_t i = 0; i < rq->n_fields; i++) {
-		const struct http1_field *f = &rq->fields[i];
+	for (size_t i = 0; i < rq->m.n_fields; i++) {
+		const struct http1_field *f = &rq->m.fields[i];
 
 		if (!is_hop_by_hop(f->name, &named) &&
 		    !is_not_for_upstream(f->name) && put_field(out, f) < 0)
@@ -124,7 +123,7 @@ int http1_request_write(const struct http1_request *rq, const char *authority,
 	if (rq->expect_continue &&
 	    put_text(out, "Expect: 100-continue\r\n") < 0)
 		return -ENOBUFS;
-	if (put_framing(out, rq->chunked, rq->has_length, rq->length) < 0)
+	if (put_framing(out, &rq->m) < 0)
 		return -ENOBUFS;
 	return put_connection(out, connection);
 }
@@ -137,19 +136,18 @@ int http1_response_write(const struct http1_response *rs,
 	 * 304, it tells of a body that is not there. */
 	bool framed = rs->status >= 200 && rs->status != 204;
 
-	if (http1_connection_members(rs->fields, rs->n_fields, &named) < 0)
+	if (http1_connection_members(rs->m.fields, rs->m.n_fields, &named) < 0)
 		return -EBADMSG;
 	if (buf_printf(out, "HTTP/1.1 %u ", rs->status) < 0 ||
 	    put(out, rs->reason) < 0 || put_text(out, "\r\n") < 0)
 		return -ENOBUFS;
-	for (size_t i = 0; i < rs->n_fields; i++) {
-		const struct http1_field *f = &rs->fields[i];
+	for (size_t i = 0; i < rs->m.n_fields; i++) {
+		const struct http1_field *f = &rs->m.fields[i];
 
 		if (!is_hop_by_hop(f->name, &named) && put_field(out, f) < 0)
 			return -ENOBUFS;
 	}
-	if (framed &&
-	    put_framing(out, rs->chunked, rs->has_length, rs->length) < 0)
+	if (framed && put_framing(out, &rs->m) < 0)
 		return -ENOBUFS;
 	return put_connection(out, connection);
 }

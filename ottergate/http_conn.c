@@ -26,6 +26,7 @@ static void http_free(struct conn *c)
 	struct http_conn *h = ptr_take(&c->proto);
 
 	buf_done(&h->up);
+	buf_done(&h->again);
 	buf_done(&h->down);
 	buf_done(&h->from);
 	free(h);
@@ -41,6 +42,7 @@ static int status_of(enum reason why)
 	case REASON_LIMIT_RATE:
 	case REASON_LIMIT_VOLUME:
 	case REASON_LIMIT_NAMES:
+	case REASON_LIMIT_LOOKUPS:
 		return 429;
 	case REASON_DNS_FAILED:
 	case REASON_NO_ADDRESS:
@@ -117,7 +119,7 @@ static bool target_eq(const struct http_target *a, const struct http_target *b)
 	       addr_eq(&a->addr, &b->addr);
 }
 
-static enum http_step start_dial(struct conn *c)
+enum http_step http_dial(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 
@@ -133,11 +135,16 @@ static enum http_step start_dial(struct conn *c)
 static enum http_step start_exchange(struct conn *c)
 {
 	struct http_conn *h = c->proto;
+	struct slice head = buf_slice(&h->up);
 
 	if (c->upstream.fd < 0 || !target_eq(&h->target, &h->peer) ||
 	    !upstream_quiet(c))
-		return start_dial(c);
+		return http_dial(c);
 	c->dialled = h->dialled; /* the decision knew of none */
+	/* It may be closing just now. Without memory for a copy there is no
+	 * second try, and nothing else is lost. */
+	if (h->rq.idempotent && buf_append(&h->again, head.ptr, head.len) < 0)
+		buf_done(&h->again);
 	h->state = HTTP_EXCHANGE;
 	return HTTP_GO;
 }
@@ -192,7 +199,7 @@ static enum http_step connect_allowed(struct conn *c, const struct verdict *v)
 
 	if (v->proto == RULE_TCP) {
 		h->tcp = true;
-		return start_dial(c);
+		return http_dial(c);
 	}
 	if (!say_established(c)) {
 		conn_close(c);
@@ -293,15 +300,16 @@ static enum http_step request_take(struct conn *c,
 
 	h->rq = (struct http_request_state){
 		.head = text_is(rq->method, "HEAD"),
-		.old = rq->minor == 0,
-		.keep = rq->keep_alive,
+		.old = rq->m.minor == 0,
+		.keep = rq->m.keep_alive,
+		.idempotent = http1_request_idempotent(rq),
 		.websocket = v->rule && v->rule->websocket &&
 			     http1_request_websocket(rq),
 	};
 	h->rs = (struct http_response_state){ 0 };
 	http1_body_of_request(&h->rq.body, rq);
 	r = rq->form == HTTP1_AUTHORITY ? 0 : write_head(h, rq);
-	c->in.start += (uint32_t)rq->head_len; /* @rq's views end here */
+	c->in.start += (uint32_t)rq->m.head_len; /* @rq's views end here */
 	if (r < 0)
 		return http_refuse(c, 503, REASON_NO_MEMORY);
 	return HTTP_GO;
@@ -580,6 +588,7 @@ void http_begin(struct conn *c)
 	h->head_due = c->started_ms +
 		      agent_policy_timeouts(c->policy)->request_header;
 	buf_init(&h->up, 2 * HTTP_IO_MAX);
+	buf_init(&h->again, 2 * HTTP_IO_MAX);
 	buf_init(&h->down, 2 * HTTP_IO_MAX);
 	buf_init(&h->from, HTTP_IO_MAX);
 	conn_become(c, &http_ops);

@@ -27,6 +27,7 @@ struct http_request_state {
 	bool keep; /* the client wants to go on */
 	bool websocket; /* and the rule allows it */
 	bool refused; /* the upstream takes no more of the body */
+	bool idempotent; /* may be sent twice */
 };
 
 struct http_response_state {
@@ -62,6 +63,7 @@ struct http_conn { /* c->proto */
 	struct http_request_state rq;
 	struct http_response_state rs;
 	struct buf up; /* request head on its way */
+	struct buf again; /* the same, while it may have to be sent anew */
 	struct buf down; /* response heads on their way */
 	struct buf from; /* from the upstream, not passed on yet */
 };
@@ -77,6 +79,8 @@ enum http_step http_exchange(struct conn *c);
 /* http_conn.c: ends with an answer made by deny.c, or without one when it is
  * too late for that; audits. Returns HTTP_GONE. */
 enum http_step http_refuse(struct conn *c, int status, enum reason why);
+/* Dials for the request that is being served. HTTP_WAIT, or HTTP_GONE. */
+enum http_step http_dial(struct conn *c);
 /* The request is served: ready for the next one, or HTTP_GONE. */
 enum http_step http_next(struct conn *c);
 

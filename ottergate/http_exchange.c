@@ -94,6 +94,27 @@ static enum http_step account(struct conn *c, bool up, size_t n)
 	return limit_step(c, up, rest);
 }
 
+/*
+ * A server may close a connection that was kept just as the next request is on
+ * its way (RFC 9112 §9.3.1). Nothing of a response has come: what may be sent
+ * twice is sent once more, by a connection of its own; what then fails has
+ * failed.
+ */
+static enum http_step no_answer(struct conn *c)
+{
+	struct http_conn *h = c->proto;
+
+	if (buf_len(&h->again) == 0)
+		return http_refuse(c, 502, REASON_CONNECT_FAILED);
+	buf_done(&h->up);
+	h->up = h->again;
+	buf_init(&h->again, 2 * HTTP_IO_MAX);
+	h->rq.refused = false;
+	if (c->name)
+		c->dialled.family = 0; /* it may be another one now */
+	return http_dial(c);
+}
+
 /* --- up ----------------------------------------------------------------- */
 
 /* The upstream reads no more; what it says about that is still to come. */
@@ -147,6 +168,7 @@ static enum http_step up_body(struct conn *c)
 		return HTTP_WAIT;
 	if (n < 0)
 		return up_refused(h);
+	buf_done(&h->again); /* what has gone is not here any more */
 	h->rq.ready -= (size_t)n;
 	c->in.start += (uint32_t)n;
 	return account(c, true, (size_t)n);
@@ -235,7 +257,7 @@ static enum http_step final_head(struct conn *c,
 
 	http1_body_of_response(&h->rs.body, rs);
 	h->rs.begun = true;
-	h->rs.keep = rs->keep_alive;
+	h->rs.keep = rs->m.keep_alive;
 	/* While the request still comes nobody can say where the next one
 	 * will begin; and what is left of its head must not go to whoever the
 	 * next one is for. */
@@ -266,7 +288,7 @@ static enum http_step down_head(struct conn *c)
 	h->rs.scanned = 0;
 	step = rs.status < 200 ? interim(c, &rs) : final_head(c, &rs);
 	if (step == HTTP_GO)
-		buf_consume(&h->from, rs.head_len);
+		buf_consume(&h->from, rs.m.head_len);
 	return step;
 }
 
@@ -289,7 +311,7 @@ static enum http_step down_end(struct conn *c)
 	struct http_conn *h = c->proto;
 
 	if (!h->rs.begun)
-		return http_refuse(c, 502, REASON_CONNECT_FAILED);
+		return no_answer(c);
 	if (h->rs.body.kind != BODY_UNTIL_CLOSE)
 		return cut(c);
 	h->rs.body.done = true;
@@ -314,7 +336,8 @@ static enum http_step down_read(struct conn *c)
 	if (n < 0 && h->rs.begun)
 		return cut(c);
 	if (n < 0)
-		return http_refuse(c, 502, REASON_CONNECT_FAILED);
+		return no_answer(c);
+	buf_done(&h->again);
 	c->active_ms = c->worker->now_ms;
 	return buf_append(&h->from, mem, (size_t)n) < 0 ? gone(c) : HTTP_GO;
 }

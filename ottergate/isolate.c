@@ -68,6 +68,11 @@ int isolate_root(const char *const *writable, struct err *err)
 		return err_sys(err, "a mount namespace of its own");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, "make mounts private");
+	/* Workspaces are none of its business, and a copy of their mounts here
+	 * would keep their file systems busy when their runs are over. */
+	if (umount2("/run/ac/mnt", MNT_DETACH) < 0 && errno != EINVAL &&
+	    errno != ENOENT && errno != EPERM)
+		return err_sys(err, "let go of the workspaces");
 	/* A folder can be writable alone only as a mount of its own. */
 	for (size_t i = 0; writable[i]; i++)
 		if (mount(writable[i], writable[i], NULL, MS_BIND, NULL) < 0)

@@ -206,6 +206,16 @@ enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
 	return REASON_ALLOWED;
 }
 
+bool usage_lookup(struct usage *u)
+{
+	return count_open(&u->lookups, LIMIT_LOOKUPS);
+}
+
+void usage_looked_up(struct usage *u)
+{
+	count_close(&u->lookups);
+}
+
 enum reason usage_name(struct usage *u, const struct limits *l,
 		       const struct name *name, const struct rule *rule,
 		       unsigned below, uint64_t now_ms)

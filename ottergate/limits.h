@@ -28,6 +28,10 @@
 #define LIMIT_DEFAULT_DNS_QPS 200u
 #define LIMIT_DEFAULT_NEW_NAMES 2000u
 #define LIMIT_DEFAULT_NEW_SUBDOMAINS 50u /* below one wildcard, an hour (D2) */
+/* Names of one sandbox that are being looked up, over all workers: what is slow
+ * to answer must leave the others a place (resolve.h). Of the gateway, not of
+ * the policy: `on_limit` does not ask about it. */
+#define LIMIT_LOOKUPS 256u
 #define LIMIT_LABELS_BELOW 4u /* labels below a wildcard (D2) */
 #define LIMIT_LABEL_BELOW_LEN 40u
 
@@ -39,7 +43,7 @@ struct names_seen; /* bounded set of name hashes of the current hour:
 		    * limits_names.c */
 
 struct usage {
-	atomic_uint conns, half_open;
+	atomic_uint conns, half_open, lookups;
 	struct bucket new_conns, dns, up, down;
 	/* Bytes of the current hour, and which hour that is: limits.c. */
 	_Atomic uint64_t hour_up, hour_down;
@@ -64,6 +68,9 @@ enum reason usage_again(struct usage *u, const struct limits *l,
 void usage_close(struct usage *u, bool half_open);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
+/* A name that has to be looked up; true: usage_looked_up() at its end. */
+bool usage_lookup(struct usage *u);
+void usage_looked_up(struct usage *u);
 /* A name that is about to be dialled; @below: labels below the wildcard that
  * allowed it, 0 for exact rules. Counts distinct names an hour. Len 0, an
  * address: may the sandbox do anything at all? */

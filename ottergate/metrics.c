@@ -13,6 +13,7 @@
 
 #include "lib/loop.h"
 #include "ottergate/jsonw.h"
+#include "ottergate/policy_load.h"
 
 #define PREFIX "ac_gate_"
 
@@ -190,13 +191,16 @@ int metrics_text(const struct metrics_view *v, struct buf *out)
 	return r < 0 ? r : 0;
 }
 
-static void json_agent(struct jsonw *w, const struct agent *a)
+static void json_agent(struct jsonw *w, const struct table_entry *e)
 {
-	char text[ADDR_TEXT_MAX];
+	const struct agent *a = e->agent;
+	char text[ADDR_TEXT_MAX], hash[65];
 
 	jsonw_open(w, NULL, '{');
 	jsonw_str(w, "id", a->id);
 	jsonw_str(w, "address", addr_text(&a->address, text));
+	agent_policy_hash(e->policy, hash);
+	jsonw_str(w, "hash", hash);
 	for (size_t i = 0; i < AGENT_FIGURES; i++)
 		jsonw_u64(w, agent_families[i].name + strlen("agent_"),
 			  agent_figure(a, (enum agent_figure)i));
@@ -207,10 +211,13 @@ int metrics_json(const struct metrics_view *v, struct buf *out)
 {
 	struct figure figures[FIGURES];
 	size_t n = figures_collect(v, figures);
+	char hash[65];
 	struct jsonw w;
 
+	policy_hash(v->policy, hash);
 	jsonw_init(&w, out);
 	jsonw_open(&w, NULL, '{');
+	jsonw_str(&w, "policy_hash", hash);
 	for (size_t i = 0; i < n; i++)
 		jsonw_u64(&w, figures[i].family.name, figures[i].value);
 	jsonw_open(&w, "counters", '{');
@@ -220,7 +227,7 @@ int metrics_json(const struct metrics_view *v, struct buf *out)
 	jsonw_close(&w, '}');
 	jsonw_open(&w, "agents", '[');
 	for (size_t i = 0; i < table_count(v->table); i++)
-		json_agent(&w, table_at(v->table, i)->agent);
+		json_agent(&w, table_at(v->table, i));
 	jsonw_close(&w, ']');
 	jsonw_close(&w, '}');
 	return w.r;

@@ -11,6 +11,7 @@
 struct metrics_view { /* borrowed */
 	const struct workers *workers;
 	const struct table *table;
+	const struct policy *policy; /* the shared one */
 	struct audit *audit;
 	uint64_t started_ms, reloads, reload_failures;
 	bool last_reload_ok;

@@ -213,14 +213,3 @@ int name_authority(struct slice in, uint16_t port, struct name *ret_name,
 	*ret_port = port;
 	return 0;
 }
-
-bool name_below(const struct name *name, const struct name *zone)
-{
-	size_t above;
-
-	if (zone->len == 0 || name->len < zone->len)
-		return false;
-	above = (size_t)name->len - zone->len;
-	return memcmp(name->s + above, zone->s, zone->len) == 0 &&
-	       (above == 0 || name->s[above - 1] == '.');
-}

@@ -48,7 +48,4 @@ int name_wire_end(struct name *ret) ATTR_WUR;
 int name_authority(struct slice in, uint16_t port, struct name *ret_name,
 		   struct addr *ret_addr, uint16_t *ret_port) ATTR_WUR;
 
-/* Is @name equal to @zone or below it, on a label boundary? */
-bool name_below(const struct name *name, const struct name *zone);
-
 #endif

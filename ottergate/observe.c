@@ -5,8 +5,9 @@
  * Reads what our own audit writes: one flat JSON object a line, members in a
  * fixed order, "event" before all that matters. Names that are not canonical
  * never got in, and anything unexpected ends the run: a policy made of a log
- * that somebody else wrote to would be his policy. Of the denials only those
- * count that say that what had been allowed has no address.
+ * that somebody else wrote to would be his policy. What a rule allowed needs no
+ * other one: only what was observed counts, and of the denials those that say
+ * that what had been let through has no address.
  */
 #include "ottergate/policy_load.h"
 
@@ -36,6 +37,7 @@ struct seen_list {
 struct line { /* what one line says; texts are views into it */
 	struct slice event, agent, path, name, reason;
 	uint64_t port;
+	bool observed; /* let through though no rule allows it */
 };
 
 /* --- one line ------------------------------------------------------------ */
@@ -97,6 +99,8 @@ static int line_member(struct line *l, struct slice key, struct slice value)
 		l->name = value;
 	else if (slice_is(key, "reason"))
 		l->reason = value;
+	else if (slice_is(key, "observed"))
+		l->observed = slice_is(value, "true");
 	if (!slice_is(key, "port"))
 		return 0;
 	if (value.len >= sizeof(digits))
@@ -114,7 +118,7 @@ static bool is_unresolved(const struct line *l)
 		slice_is(l->reason, reason_code(REASON_DNS_FAILED)));
 }
 
-/* 0: an allowed request, or the failure of one; 1: something else, of no
+/* 0: an observed request, or the failure of one; 1: something else, of no
  * interest here. */
 static int line_read(struct slice s, struct line *ret)
 {
@@ -143,7 +147,9 @@ static int line_read(struct slice s, struct line *ret)
 	if (s.len != 0 || !l.event.ptr)
 		return -EBADMSG;
 	*ret = l;
-	return slice_is(l.event, "allow") || is_unresolved(&l) ? 0 : 1;
+	if (slice_is(l.event, "allow"))
+		return l.observed ? 0 : 1;
+	return is_unresolved(&l) ? 0 : 1;
 }
 
 /* --- all lines ----------------------------------------------------------- */
@@ -304,12 +310,13 @@ int policy_from_audit(FILE *in, const char *agent, FILE *out, struct err *err)
 	}
 	seen_sort(&l);
 	seen_reached(&l);
-	fputs(l.n ? "# What was reached, as a preset. Take out what is not "
-		    "wanted, give it a name of\n# its own in place of "
-		    "`learned`, put it into policy/policy.yaml, and name it\n"
-		    "# with --egress or in a blueprint.\n" :
-		    "# Nothing was allowed and reached. In mode observe all "
-		    "is let through and seen.\n",
+	fputs(l.n ? "# What was reached and no rule allows yet, as a preset. "
+		    "Take out what is not\n# wanted, give it a name of its own "
+		    "in place of `learned`, put it into\n# policy/policy.yaml, "
+		    "and name it with --egress or in a blueprint.\n" :
+		    "# Nothing was reached that no rule allows. In mode open "
+		    "(observe in policy\n# files) all is let through and "
+		    "seen.\n",
 	      out);
 	fputs("version: 1\npresets:\n  learned:\n    rules:", out);
 	fputs(l.n ? "\n" : " []\n", out);

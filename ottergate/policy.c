@@ -71,7 +71,7 @@ int rule_set_add_ip(struct rule_set *s, const struct cidr *c, uint32_t rule)
 	return 0;
 }
 
-void rule_set_done(struct rule_set *s)
+static void rule_set_done(struct rule_set *s)
 {
 	free(s->rules);
 	free(s->ips);
@@ -447,6 +447,11 @@ size_t policy_agents(const struct policy *p, struct agent_policy *const **ret)
 const struct gate_settings *policy_settings(const struct policy *p)
 {
 	return &p->settings;
+}
+
+void policy_own_set(struct policy *p, const struct own *own)
+{
+	p->own = *own;
 }
 
 void policy_hash(const struct policy *p, char ret[65])

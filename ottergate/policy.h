@@ -128,6 +128,10 @@ uint32_t agent_policy_dns_ttl(const struct agent_policy *a); /* seconds */
  * time is the caller's (expiry is judged by him, see table.h). */
 struct verdict decide(const struct agent_policy *a, const struct request *rq);
 
+/* addr_classify(), and ADDR_SELF for what this machine itself has. */
+enum addr_class agent_policy_addr_class(const struct agent_policy *a,
+					const struct addr *addr);
+
 /*
  * May @v's connection go to @addr, one of those its name resolved to?
  * REASON_ALLOWED, REASON_BUILTIN_ADDRESS, REASON_DENY_ADDRESS. A service's

@@ -9,6 +9,7 @@
 
 #include "ottergate/arena.h"
 #include "ottergate/match.h"
+#include "ottergate/own.h"
 #include "ottergate/policy.h"
 #include "ottergate/policy_load.h"
 
@@ -62,7 +63,6 @@ struct rule_set {
 };
 int rule_set_add(struct rule_set *s, struct rule_entry *e);
 int rule_set_add_ip(struct rule_set *s, const struct cidr *c, uint32_t rule);
-void rule_set_done(struct rule_set *s);
 
 struct preset {
 	const char *name;
@@ -113,6 +113,7 @@ struct policy {
 	struct upstream_proxy proxy; /* host NULL: none */
 	struct match no_proxy;
 	struct gate_settings settings;
+	struct own own; /* of this machine, when it was loaded */
 	struct agent_policy **agents; /* of the files themselves */
 	size_t n_agents;
 	char hash[65];
@@ -162,7 +163,6 @@ const struct rule *policy_builtin_name(const struct policy *p,
 const struct rule *rule_set_denies(const struct rule_set *s,
 				   const struct match_key *k, uint16_t port);
 bool rule_has_port(const struct rule *r, uint16_t port);
-enum rule_proto rule_proto_at(const struct rule *r, uint16_t port);
 
 /* --- builtin.c ----------------------------------------------------------- */
 

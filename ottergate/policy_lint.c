@@ -226,8 +226,7 @@ static bool is_public_suffix(const struct name *name)
 	       psl_is_public_suffix(psl, name->s);
 }
 
-/* name_below() for texts: the table would be too slow to copy for each of a
- * million names. */
+/* Is @name equal to @zone or below it, on a label boundary? */
 static bool text_below(const char *name, size_t len, const char *zone,
 		       size_t zone_len)
 {

@@ -49,6 +49,10 @@ size_t policy_agents(const struct policy *p, struct agent_policy *const **ret);
 int policy_load_agent(struct policy *p, const char *text, size_t len,
 		      const char *file, struct agent_policy **ret,
 		      struct lint *lint, struct err *err);
+/* Which addresses are this machine's own: denied from now on. Before @p is
+ * anybody else's. */
+struct own;
+void policy_own_set(struct policy *p, const struct own *own);
 /* SHA-256 of the compiled form, hex: goes into the audit on each load. */
 void policy_hash(const struct policy *p, char ret[65]);
 void agent_policy_hash(const struct agent_policy *a, char ret[65]);

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "lib/file.h"
+#include "ottergate/own.h"
 #include "ottergate/policy_load.h"
 #include "ottergate/table.h"
 
@@ -186,9 +187,13 @@ static int files_read(struct gate_files *f, const struct gate_opts *opts,
 	int r = policy_load(
 		opts->policy.v ? (const char *const *)opts->policy.v : none,
 		&f->policy, lint, err);
+	struct own own;
 
+	if (r >= 0)
+		r = own_read(&own, err);
 	if (r < 0)
 		return r;
+	policy_own_set(f->policy, &own);
 	if (files_add_shared(f, lint) < 0)
 		return err_nomem(err);
 	return opts->agents ? files_add_folder(f, opts->agents, lint, err) : 0;

@@ -54,7 +54,9 @@
 	X(DNS_TYPE, "dns-type", "this record type is not answered")           \
 	X(BAD_DNS, "bad-dns", "this is no DNS question that may pass")        \
 	X(DENIED_BY_PROXY, "upstream-proxy", "the upstream proxy refused it") \
-	X(PROTO, "proto", "the name is allowed, but for another protocol")
+	X(PROTO, "proto", "the name is allowed, but for another protocol")    \
+	X(LIMIT_LOOKUPS, "limit-lookups",                                     \
+	  "too many names are being looked up at one time")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

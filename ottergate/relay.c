@@ -337,12 +337,12 @@ static enum step relay_step(struct conn *c, bool up)
 static void relay_continue(struct worker *w, void *arg)
 {
 	struct conn *c = arg;
-	unsigned todo = c->deferred;
+	unsigned ready = c->deferred;
 
 	(void)w;
 	c->deferred = 0;
 	for (unsigned up = 0; up < 2 && !c->closing; up++)
-		if (todo & 1u << up)
+		if (ready & 1u << up)
 			relay_pump(c, up);
 }
 

@@ -27,6 +27,9 @@
 #include "ottergate/resolve_ares.h"
 #include "ottergate/worker.h"
 
+_Static_assert(4 * LIMIT_LOOKUPS <= RESOLVE_PENDING_MAX,
+	       "one sandbox may take a quarter");
+
 #define BUCKETS 1024u
 #define TTL_MIN_S 30u
 #define TTL_MAX_S 3600u
@@ -299,7 +302,24 @@ static void answer_v6(void *arg, const struct upstream_answer *a)
 	entry_answer(arg, V6, a);
 }
 
-static void entry_ask(struct entry *e)
+static int share_take(struct agent *agent, struct upstream_share **ret)
+{
+	struct upstream_share *s;
+
+	if (!usage_lookup(&agent->usage))
+		return -EDQUOT;
+	s = malloc(sizeof(*s));
+	if (!s) {
+		usage_looked_up(&agent->usage);
+		return -ENOMEM;
+	}
+	*s = (struct upstream_share){ .agent = agent_ref(agent), .refs = 1 };
+	*ret = s;
+	return 0;
+}
+
+/* Takes @share. */
+static void entry_ask(struct entry *e, struct upstream_share *share)
 {
 	static const int family[FAMILIES] = { AF_INET, AF_INET6 };
 	static const upstream_fn fn[FAMILIES] = { answer_v4, answer_v6 };
@@ -313,9 +333,10 @@ static void entry_ask(struct entry *e)
 	worker_count(w, COUNTER_RESOLVED, 1);
 	wheel_set(&w->wheel, &e->timer, w->now_ms, RESOLVE_TIMEOUT_MS);
 	for (unsigned i = 0; i < FAMILIES; i++)
-		if (upstream_ask(r->upstream, &e->name, family[i], fn[i], e,
-				 &e->out[i]) < 0)
+		if (upstream_ask(r->upstream, &e->name, family[i], share, fn[i],
+				 e, &e->out[i]) < 0)
 			fn[i](e, &none);
+	upstream_share_drop(share);
 }
 
 /* --- for dial.c ---------------------------------------------------------- */
@@ -373,11 +394,21 @@ bool resolver_cached(struct resolver *r, const struct name *name,
 	return true;
 }
 
-int resolver_ask(struct resolver *r, const struct name *name, resolve_fn fn,
-		 void *arg, struct resolve_query **ret)
+/* Does nobody know @e's answer, nor has asked for it? */
+static bool entry_is_old(const struct resolver *r, const struct entry *e)
+{
+	return !e->asked && !e->in_ready && r->worker->now_ms >= e->expires_ms;
+}
+
+int resolver_ask(struct resolver *r, struct agent *agent,
+		 const struct name *name, resolve_fn fn, void *arg,
+		 struct resolve_query **ret)
 {
 	struct entry *e = entry_find(r, name);
+	bool must_ask = !e || entry_is_old(r, e);
+	struct upstream_share *share = NULL;
 	struct resolve_query *q;
+	int err;
 
 	/* Names are counted, not who waits: else one sandbox, all of whose
 	 * connections wait for a dead server, would leave the others none. */
@@ -385,23 +416,25 @@ int resolver_ask(struct resolver *r, const struct name *name, resolve_fn fn,
 	     r->n_waited >= RESOLVE_PENDING_MAX) ||
 	    (!e && r->n_entries >= RESOLVE_CACHE_MAX && TAILQ_EMPTY(&r->lru)))
 		return -ENOSPC;
+	if (must_ask && agent) {
+		err = share_take(agent, &share);
+		if (err < 0)
+			return err;
+	}
 	q = malloc(sizeof(*q));
-	if (!q)
-		return -ENOMEM;
-	if (!e && !(e = entry_new(r, name))) {
+	if (!q || (!e && !(e = entry_new(r, name)))) {
 		free(q);
+		upstream_share_drop(share);
 		return -ENOMEM;
 	}
 	*q = (struct resolve_query){ .entry = e, .fn = fn, .arg = arg };
 	r->n_waited += TAILQ_EMPTY(&e->waiters);
 	TAILQ_INSERT_TAIL(&e->waiters, q, link);
 	*ret = q;
-	if (e->asked || e->in_ready)
-		return 0; /* the others' answer will do */
-	if (r->worker->now_ms < e->expires_ms)
+	if (must_ask)
+		entry_ask(e, share);
+	else if (!e->asked) /* else the others' answer will do */
 		entry_ready(e);
-	else
-		entry_ask(e);
 	return 0;
 }
 

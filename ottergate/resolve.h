@@ -14,6 +14,7 @@
 #include "ottergate/addr.h"
 #include "ottergate/name.h"
 
+struct agent;
 struct worker;
 struct resolver;
 struct resolve_query;
@@ -45,10 +46,12 @@ void resolver_free(struct resolver *r);
  * true is returned: the common case costs no allocation. */
 bool resolver_cached(struct resolver *r, const struct name *name,
 		     const struct resolved **ret);
-/* -ENOMEM, -ENOSPC (too many pending): @fn will not be called. Otherwise it
- * is, never from within. */
-int resolver_ask(struct resolver *r, const struct name *name, resolve_fn fn,
-		 void *arg, struct resolve_query **ret);
+/* For @agent, NULL: nobody. -ENOMEM, -ENOSPC (too many pending), -EDQUOT (too
+ * many that @agent asked for): @fn will not be called. Otherwise it is, never
+ * from within. What is known, or asked already, counts against nobody. */
+int resolver_ask(struct resolver *r, struct agent *agent,
+		 const struct name *name, resolve_fn fn, void *arg,
+		 struct resolve_query **ret);
 void resolver_cancel(struct resolve_query *q); /* NULL is fine */
 
 #endif

@@ -46,6 +46,7 @@ struct upstream {
 
 struct upstream_lookup {
 	struct upstream *upstream;
+	struct upstream_share *share; /* NULL: nobody's */
 	upstream_fn fn; /* NULL: forgotten */
 	void *arg;
 	struct name name;
@@ -136,6 +137,15 @@ static int code_of(int status)
 	}
 }
 
+void upstream_share_drop(struct upstream_share *s)
+{
+	if (!s || --s->refs > 0)
+		return;
+	usage_looked_up(&s->agent->usage);
+	agent_unref(s->agent);
+	free(s);
+}
+
 static void lookup_done(void *arg, int status, int timeouts,
 			struct ares_addrinfo *ai)
 {
@@ -144,6 +154,7 @@ static void lookup_done(void *arg, int status, int timeouts,
 
 	(void)timeouts;
 	l->upstream->n_lookups--;
+	upstream_share_drop(l->share);
 	if (l->fn) {
 		answer.code = code_of(status);
 		if (answer.code == 0 && ai)
@@ -346,7 +357,8 @@ void upstream_free(struct upstream *u)
 }
 
 int upstream_ask(struct upstream *u, const struct name *name, int family,
-		 upstream_fn fn, void *arg, struct upstream_lookup **ret)
+		 struct upstream_share *share, upstream_fn fn, void *arg,
+		 struct upstream_lookup **ret)
 {
 	/* NOSORT: dial.c has its own order, and c-ares would connect a socket
 	 * to each address to find one. */
@@ -364,8 +376,14 @@ int upstream_ask(struct upstream *u, const struct name *name, int family,
 	if (!l)
 		return -ENOMEM;
 	*l = (struct upstream_lookup){
-		.upstream = u, .fn = fn, .arg = arg, .name = *name
+		.upstream = u,
+		.share = share,
+		.fn = fn,
+		.arg = arg,
+		.name = *name,
 	};
+	if (share)
+		share->refs++;
 	u->n_lookups++;
 	*ret = l;
 	ares_getaddrinfo(u->channel, name->s, NULL, &hints, lookup_done, l);

@@ -145,7 +145,8 @@ static void worker_round(struct worker *w)
 
 /* --- mail ----------------------------------------------------------------- */
 
-void worker_mail_done(struct worker *w)
+/* A LIST or SWAP has looked at its last connection. */
+static void worker_mail_done(struct worker *w)
 {
 	struct mail *m = &w->impl->mail;
 

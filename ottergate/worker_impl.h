@@ -83,7 +83,4 @@ int worker_init(struct worker *w, const struct workers_opts *opts,
 void worker_done(struct worker *w); /* the thread has ended, or never was */
 void *worker_main(void *arg);
 
-/* A LIST or SWAP has looked at its last connection. */
-void worker_mail_done(struct worker *w);
-
 #endif

@@ -3,11 +3,11 @@
 # check.sh - everything `make check` promises, in the order of its price
 #
 # Static checks; unit tests and fuzz corpora with gcc and clang, plain and
-# sanitised; then the real thing under tests/integration, the bypass catalogue
-# under tests/attack, and what strains acd most once more with sanitizers in
-# acd. These wait more than they compute, so each fuzz target gets its 20 s
-# beside them. Goes on after a failure, so that one run tells all. The last
-# line is the sum.
+# sanitised; then the real thing under tests/integration, some of it also with
+# the engine as runtime, the bypass catalogue under tests/attack, and what
+# strains acd most once more with sanitizers in acd. These wait more than they
+# compute, so each fuzz target gets its 20 s beside them. Goes on after a
+# failure, so that one run tells all. The last line is the sum.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san picks parts (default: all). AC_CHECK_SAN_ALL=1
 # runs the whole integration suite on the sanitised acd.
@@ -91,6 +91,10 @@ if wants fuzz; then
 fi
 if wants int; then
 	step 'integration' "$make" -s "$jobs" check-int
+	# What differs when the engine starts sandboxes of gVisor, too.
+	AC_RUNTIME=docker step 'integration, by the engine' \
+		"$make" -s "$jobs" check-int BATS="$(printf '%s ' \
+			tests/integration/{10_run,30_isolation,40_limits}.bats)"
 fi
 if wants attack; then
 	step 'bypass catalogue' "$make" -s "$jobs" check-attack

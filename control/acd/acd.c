@@ -51,6 +51,7 @@
 #include "control/acd/network.h"
 #include "control/acd/nft.h"
 #include "control/acd/policy.h"
+#include "control/acd/pool.h"
 #include "control/acd/selftest.h"
 #include "control/acd/store.h"
 #include "control/acd/stream.h"
@@ -101,6 +102,7 @@ static void maybe_ready(void)
 	acd->phase = ACD_READY;
 	progress("ready");
 	console_say("ready");
+	pool_open(acd->pool);
 }
 
 /* Network or reconciliation failed: the engine may have died meanwhile. */
@@ -227,14 +229,23 @@ static void on_gate_down(void *arg)
 	supervise_stop(acd->supervise, on_engine_down, acd);
 }
 
+static void on_pool_empty(void *arg)
+{
+	struct acd *acd = arg;
+
+	progress("stopping the gateway");
+	gate_stop(acd->gate, on_gate_down, acd);
+}
+
 static void on_instances_stopped(void *arg, const struct err *err)
 {
 	struct acd *acd = arg;
 
 	if (err)
 		log_warn("stop instances: %s", err->msg);
-	progress("stopping the gateway");
-	gate_stop(acd->gate, on_gate_down, acd);
+	/* Else a prune is emptying it, which nobody waits for any more. */
+	if (pool_drain(acd->pool, on_pool_empty, acd) < 0)
+		on_pool_empty(acd);
 }
 
 static void on_signal(void *arg, int signo)
@@ -330,6 +341,56 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	return r;
 }
 
+/* Sandboxes are acd's own to start, unless all are to be the engine's. */
+static struct runtime *runtime_make(struct acd *acd, struct err *err)
+{
+	const char *wish = getenv("AC_RUNTIME");
+	struct runtime *docker = runtime_docker_new(acd->loop, AC_ENGINE_SOCK,
+						    AC_RUNTIME_SOCK, err);
+	struct engine *engine;
+
+	if (!docker || (wish && strcmp(wish, "docker") == 0))
+		return docker;
+	/* One of its own: it ends with the runtime that waits for it. */
+	engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
+	if (!engine) {
+		docker->ops->free(docker);
+		return NULL;
+	}
+	return runtime_runsc_new(acd->loop, acd->children, engine, docker, err);
+}
+
+static bool may_start_ahead(void *arg, const char *isolation)
+{
+	const struct acd *acd = arg;
+	struct err ignored = { 0 };
+	const char *code;
+
+	return acd_may_run(acd, isolation, &ignored, &code) == 0 &&
+	       !instances_busy(acd->instances);
+}
+
+static int pool_make(struct acd *acd, struct err *err)
+{
+	const struct pool_spec spec = {
+		.loop = acd->loop,
+		.store = acd->store,
+		.runtime = acd->runtime,
+		.builds = acd->builds,
+		.dir = AC_STATE_INSTANCES,
+		.uid = acd->owner,
+		.gid = acd->owner_group,
+		.may_start = may_start_ahead,
+		.arg = acd,
+	};
+
+	acd->pool = pool_new(&spec, err);
+	if (!acd->pool)
+		return err->code;
+	instances_set_pool(acd->instances, &pool_instance_ops, acd->pool);
+	return 0;
+}
+
 /* Step 6: all parts, none of which does anything yet. */
 static int parts_make(struct acd *acd, struct err *err)
 {
@@ -354,8 +415,7 @@ static int parts_make(struct acd *acd, struct err *err)
 		acd->selftest =
 			selftest_new(acd->loop, acd->children, &test, err);
 	if (acd->selftest)
-		acd->runtime = runtime_docker_new(acd->loop, AC_ENGINE_SOCK,
-						  AC_RUNTIME_SOCK, err);
+		acd->runtime = runtime_make(acd, err);
 	if (!acd->runtime)
 		return err->code;
 	acd->builds = builds_new(acd->loop, acd->children);
@@ -366,6 +426,8 @@ static int parts_make(struct acd *acd, struct err *err)
 	if (!acd->instances)
 		return err->code;
 	instances_set_egress(acd->instances, &policy_egress_ops, acd->policies);
+	if (pool_make(acd, err) < 0)
+		return err->code;
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,
 			   err);
@@ -407,6 +469,7 @@ static void acd_end(struct acd *acd)
 	gate_job_end_all();
 	gate_free(acd->gate);
 	mounts_done();
+	pool_free(acd->pool);
 	instances_free(acd->instances);
 	policies_free(acd->policies);
 	stream_close_all();

@@ -23,6 +23,7 @@ struct gate;
 struct http;
 struct instances;
 struct policies;
+struct pool;
 struct selftest;
 struct store;
 struct supervise;
@@ -37,6 +38,7 @@ struct acd {
 	struct runtime *runtime;
 	struct builds *builds;
 	struct instances *instances;
+	struct pool *pool; /* sandboxes kept ready */
 	struct http *http;
 	struct supervise *supervise; /* of the nested dockerd */
 	struct gate *gate;

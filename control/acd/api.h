@@ -36,6 +36,12 @@ void api_blueprint_list(void *ctx, struct http_req *req);
 void api_blueprint_get(void *ctx, struct http_req *req);
 void api_blueprint_build(void *ctx, struct http_req *req);
 
+/* api_files.c */
+void api_files_get(void *ctx, struct http_req *req);
+void api_files_put(void *ctx, struct http_req *req);
+void api_files_post(void *ctx, struct http_req *req);
+void api_files_delete(void *ctx, struct http_req *req);
+
 /* api_gate.c */
 void api_policy_presets(void *ctx, struct http_req *req);
 void api_policy_reload(void *ctx, struct http_req *req);
@@ -48,7 +54,14 @@ void api_policy_set(void *ctx, struct http_req *req);
 void api_policy_check(void *ctx, struct http_req *req);
 void api_policy_learn(void *ctx, struct http_req *req);
 
+/* api_process.c */
+void api_instance_processes(void *ctx, struct http_req *req);
+void api_instance_kill(void *ctx, struct http_req *req);
+
 /* api_instances.c */
+void api_instance_pause(void *ctx, struct http_req *req);
+void api_instance_resume(void *ctx, struct http_req *req);
+void api_instance_touch(void *ctx, struct http_req *req);
 void api_instance_list(void *ctx, struct http_req *req);
 void api_instance_create(void *ctx, struct http_req *req);
 void api_instance_get(void *ctx, struct http_req *req);
@@ -57,7 +70,6 @@ void api_instance_run(void *ctx, struct http_req *req);
 void api_instance_exec(void *ctx, struct http_req *req);
 void api_instance_attach(void *ctx, struct http_req *req);
 void api_instance_stop(void *ctx, struct http_req *req);
-void api_instance_signal(void *ctx, struct http_req *req);
 void api_instance_clean(void *ctx, struct http_req *req);
 void api_instance_logs(void *ctx, struct http_req *req);
 void api_instance_stats(void *ctx, struct http_req *req);

@@ -110,9 +110,9 @@ static void follower_line(struct follower *f, const char *line)
 		return;
 	}
 	if (f->lost) {
-		SCOPED_STR gap = str_printf("(%u lines left out: the client "
+		SCOPED_STR gap = str_printf("(%u line%s left out: the client "
 					    "reads too slowly)",
-					    f->lost);
+					    f->lost, f->lost == 1 ? "" : "s");
 
 		f->lost = 0;
 		if (gap)

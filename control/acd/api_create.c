@@ -115,6 +115,29 @@ static int wish_limits(json_t *body, const struct instance_record *def,
 	return ret;
 }
 
+/* What is kept on disk, how much is written, how long it may stay. */
+static int wish_life(json_t *body, const struct instance_record *def,
+		     struct instance_record *r, struct err *err)
+{
+	int ret =
+		wish_number(body, "disk", MEMORY_MAX, def->disk, &r->disk, err);
+
+	if (ret == 0 && r->disk > 0 && r->disk < MEMORY_MIN)
+		ret = err_set(err, -EINVAL,
+			      "'disk' must be at least 16 MiB, or 0 for what "
+			      "the blueprint says");
+	if (ret == 0)
+		ret = wish_number(body, "output", MEMORY_MAX, def->output,
+				  &r->output, err);
+	if (ret == 0)
+		ret = wish_number(body, "ttl_ms", API_TIMEOUT_MAX_MS,
+				  def->ttl_ms, &r->ttl_ms, err);
+	if (ret == 0)
+		ret = wish_number(body, "idle_ms", API_TIMEOUT_MAX_MS,
+				  def->idle_ms, &r->idle_ms, err);
+	return ret;
+}
+
 static int wish_gpus(const struct acd *acd, json_t *body,
 		     struct instance_record *r, struct err *err)
 {
@@ -147,6 +170,19 @@ static int wish_isolation(json_t *body, const struct instance_record *def,
 		ret = err_set(err, -EINVAL,
 			      "'isolation' must be runsc or crun, not '%s'",
 			      r->isolation);
+	return ret;
+}
+
+static int wish_runtime(json_t *body, struct instance_record *r,
+			struct err *err)
+{
+	int ret = wish_text(body, "runtime", NULL, &r->runtime, err);
+
+	if (ret == 0 && r->runtime && strcmp(r->runtime, "docker") != 0 &&
+	    strcmp(r->runtime, "runsc") != 0)
+		ret = err_set(err, -EINVAL,
+			      "'runtime' must be runsc or docker, not '%s'",
+			      r->runtime);
 	return ret;
 }
 
@@ -245,6 +281,10 @@ static int wishes_apply(const struct acd *acd, json_t *body,
 	int ret = wish_limits(body, def, r, err);
 
 	if (ret == 0)
+		ret = wish_life(body, def, r, err);
+	if (ret == 0)
+		ret = wish_runtime(body, r, err);
+	if (ret == 0)
 		ret = wish_isolation(body, def, r, err);
 	if (ret == 0)
 		ret = wish_gpus(acd, body, r, err);
@@ -291,6 +331,10 @@ static int record_start(const struct acd *acd, const char *name,
 		.memory = bp.memory,
 		.pids = bp.pids,
 		.timeout_ms = bp.timeout_ms,
+		.disk = bp.disk,
+		.output = bp.output,
+		.ttl_ms = bp.ttl_ms,
+		.idle_ms = bp.idle_ms,
 		.host_uid = acd->owner,
 		.host_gid = acd->owner_group,
 	};
@@ -323,8 +367,7 @@ static void create_known(struct create_call *c, struct instance *in,
 		ret = err_set(&err, -ENOMEM, "out of memory");
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
-	if (ret == 0 && old->state != INSTANCE_STARTING &&
-	    old->state != INSTANCE_RUNNING)
+	if (ret == 0 && old->state != INSTANCE_STARTING && !instance_is_up(in))
 		ret = instance_update(in, &r, &err);
 	instance_record_done(&r);
 	instance_record_done(&def);
@@ -419,7 +462,8 @@ void api_instance_create(void *ctx, struct http_req *req)
 		"workspace", "workspace_ro", "auto_remove", "workdir",
 		"env",       "env_clear",    "host_uid",    "host_gid",
 		"egress",    "egress_reset", "allow",       "deny",
-		NULL,
+		"disk",      "output",       "ttl_ms",      "idle_ms",
+		"runtime",   NULL,
 	};
 	json_t *body = http_body(req);
 	const char *name = NULL, *blueprint = NULL;

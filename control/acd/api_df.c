@@ -15,6 +15,8 @@
 #include "control/acd/acd.h"
 #include "control/acd/api.h"
 #include "control/acd/children.h"
+#include "control/acd/disk.h"
+#include "control/acd/mounts.h"
 #include "control/acd/store.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
@@ -30,6 +32,7 @@ static const char *const tree_names[TREES] = { "workspace", "home", "log" };
 
 struct row {
 	uint64_t bytes[TREES]; /* UINT64_MAX: could not be told */
+	struct disk_use disk;
 };
 
 struct df {
@@ -67,24 +70,37 @@ static json_t *bytes_json(uint64_t bytes)
 				   json_integer((json_int_t)bytes);
 }
 
+/* null: it has no limit, or that could not be told. */
+static json_t *disk_json(const struct disk_use *use)
+{
+	const char *held = disk_held_name(use->held);
+
+	if (!held)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I}", "held", held, "used",
+			 (json_int_t)use->used, "limit",
+			 (json_int_t)use->limit);
+}
+
 static json_t *df_json(const struct df *df)
 {
 	json_t *list = json_array();
 	struct statvfs fs = { 0 };
 	size_t known = df->got / sizeof(*df->rows);
-	struct row none;
+	struct row none = { 0 };
 
-	memset(&none, 0xff, sizeof(none));
+	memset(none.bytes, 0xff, sizeof(none.bytes));
 	for (size_t i = 0; i < df->names.n; i++) {
 		const struct row *r = i < known ? &df->rows[i] : &none;
 
 		json_array_append_new(
 			list,
-			json_pack("{s:s, s:o, s:o, s:o}", "name",
+			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name",
 				  df->names.v[i], "workspace_bytes",
 				  bytes_json(r->bytes[TREE_WORKSPACE]),
 				  "home_bytes", bytes_json(r->bytes[TREE_HOME]),
-				  "log_bytes", bytes_json(r->bytes[TREE_LOG])));
+				  "log_bytes", bytes_json(r->bytes[TREE_LOG]),
+				  "disk", disk_json(&r->disk)));
 	}
 	statvfs(AC_STATE, &fs);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "images_bytes",
@@ -158,6 +174,37 @@ static void on_child(void *arg, pid_t pid ATTR_UNUSED, int status ATTR_UNUSED)
 	df->pid = 0;
 }
 
+static uint64_t tree_bytes(const char *dir, const char *leaf)
+{
+	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
+	uint64_t bytes = UINT64_MAX;
+
+	if (path && file_tree_size(path, &bytes) == -ENOENT)
+		return 0; /* it never ran */
+	return bytes;
+}
+
+static int survey_one(const char *name, struct row *row)
+{
+	SCOPED_STR dir = str_printf(AC_STATE_INSTANCES "/%s", name);
+	char at[PATH_MAX];
+
+	if (!dir)
+		return -ENOMEM;
+	mounts_disk_path(name, at);
+	disk_look(dir, at, &row->disk);
+	for (size_t t = 0; t < TREES; t++) {
+		/* While disk.img is not mounted only the sum is known. */
+		bool in_file = row->disk.held == DISK_FILE && t != TREE_LOG;
+
+		row->bytes[t] =
+			in_file && access(at, F_OK) < 0 ?
+				UINT64_MAX :
+				tree_bytes(in_file ? at : dir, tree_names[t]);
+	}
+	return 0;
+}
+
 /* In the child. Nothing of acd's may be kept open: a client whose connection
  * acd closes would not notice. */
 static ATTR_NORETURN void survey(const struct strv *names, int out)
@@ -165,19 +212,10 @@ static ATTR_NORETURN void survey(const struct strv *names, int out)
 	if (dup2(out, 0) < 0 || close_range(1, ~0u, 0) < 0)
 		_exit(1);
 	for (size_t i = 0; i < names->n; i++) {
-		struct row row;
+		struct row row = { 0 };
 
-		for (size_t t = 0; t < TREES; t++) {
-			SCOPED_STR path =
-				str_printf(AC_STATE_INSTANCES "/%s/%s",
-					   names->v[i], tree_names[t]);
-
-			row.bytes[t] = UINT64_MAX;
-			if (path &&
-			    file_tree_size(path, &row.bytes[t]) == -ENOENT)
-				row.bytes[t] = 0; /* it never ran */
-		}
-		if (fd_write_all(0, &row, sizeof(row)) < 0)
+		if (survey_one(names->v[i], &row) < 0 ||
+		    fd_write_all(0, &row, sizeof(row)) < 0)
 			_exit(1);
 	}
 	_exit(0);

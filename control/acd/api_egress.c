@@ -6,8 +6,6 @@
  * "deny" are added to its lists (empty ones take them back); what was said last
  * about a host holds. "egress_reset" forgets all of it first.
  */
-#include <string.h>
-
 #include "control/acd/api_instances.h"
 #include "control/acd/egress.h"
 #include "control/acd/gate.h"
@@ -56,14 +54,6 @@ static int lists_apply(const json_t *body, struct egress *e, struct err *err)
 	return r;
 }
 
-static bool list_has(const struct strv *list, const char *s)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->v[i], s) == 0)
-			return true;
-	return false;
-}
-
 /* A preset that has gone since it was chosen (@had) is left out: the client
  * repeats what there was. */
 static int word_apply(const char *word, const struct strv *had,
@@ -79,7 +69,7 @@ static int word_apply(const char *word, const struct strv *had,
 	if (r < 0 || egress_mode_parse(word, &mode) == 0 ||
 	    gate_files_have_preset(word))
 		return r < 0 ? r : egress_add_word(e, word, err);
-	if (list_has(had, word))
+	if (strv_has(had, word))
 		return 0;
 	return err_set(err, -EINVAL,
 		       "there is no preset '%.64s'; `ac policy presets` lists "

@@ -12,7 +12,9 @@
 #include "control/acd/gate.h"
 #include "control/acd/instance.h"
 #include "control/acd/logtail.h"
+#include "control/acd/pool.h"
 #include "control/shared/json.h"
+#include "control/shared/names.h"
 #include "control/shared/paths.h"
 
 #define PRUNE_GRACE_MS 10000u
@@ -36,7 +38,8 @@ void api_doctor(void *ctx, struct http_req *req)
 struct audit_call {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
-	uint64_t lines;
+	struct logtail_spec spec;
+	char having[AC_NAME_MAX + 16];
 };
 
 static void audit_abort(void *arg)
@@ -56,14 +59,16 @@ static void on_audit_written(void *arg, const char *text, size_t len,
 	(void)err; /* down: the file is all there is */
 	if (c->req) {
 		http_on_abort(c->req, NULL, NULL);
-		logtail_reply(c->acd->loop, c->req, GATE_AUDIT, c->lines,
-			      http_query_flag(c->req, "follow"));
+		logtail_reply(c->acd->loop, c->req, &c->spec);
 	}
 	free(c);
 }
 
-/* The gateway writes on each request what was decided before it. */
-static void audit_reply(struct acd *acd, struct http_req *req, uint64_t lines)
+/* The gateway writes on each request what was decided before it. With @name
+ * its lines alone: a quote within a text would be escaped, so that no name
+ * that a sandbox asks for looks like the member. */
+static void audit_reply(struct acd *acd, struct http_req *req,
+			const struct logtail_spec *spec, const char *name)
 {
 	const struct slice none = { 0 };
 	struct audit_call *c = calloc(1, sizeof(*c));
@@ -74,7 +79,12 @@ static void audit_reply(struct acd *acd, struct http_req *req, uint64_t lines)
 		http_reply_error(req, &err, NULL);
 		return;
 	}
-	*c = (struct audit_call){ .acd = acd, .req = req, .lines = lines };
+	*c = (struct audit_call){ .acd = acd, .req = req, .spec = *spec };
+	if (name) {
+		snprintf(c->having, sizeof(c->having), "\"agent\":\"%s\"",
+			 name);
+		c->spec.having = c->having;
+	}
 	http_on_abort(req, audit_abort, c);
 	if (!acd->gate || gate_status(acd->gate).state != SUPERVISE_UP ||
 	    gate_call(gate_client(acd->gate), ADMIN_PING, none, none,
@@ -95,30 +105,31 @@ void api_log(void *ctx, struct http_req *req)
 	};
 	struct acd *acd = ctx;
 	const char *source = http_param(req, "source");
-	const char *path = NULL;
+	const char *name = http_query(req, "name");
+	struct logtail_spec spec = { .follow = http_query_flag(req, "follow") };
 	struct err err = { 0 };
-	uint64_t lines;
 
-	if (api_query_u64(req, "tail", INT64_MAX, LOGTAIL_ALL, &lines) < 0)
+	if (api_query_u64(req, "tail", INT64_MAX, LOGTAIL_ALL, &spec.lines) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (strcmp(files[i].source, source) == 0)
-			path = files[i].path;
+			spec.path = files[i].path;
 	}
-	if (!path) {
+	if (!spec.path)
 		err_set(&err, -ENOENT,
 			"there are logs of host, engine, gateway, proxy and "
 			"gvisor; "
 			"those of an instance are at /v1/instances/NAME/logs");
+	else if (name && strcmp(source, "proxy") != 0)
+		err_set(&err, -EINVAL, "'name' is for the log of proxy");
+	else if (name)
+		name_check_instance(name, &err);
+	if (err.code < 0)
 		http_reply_error(req, &err, NULL);
-		return;
-	}
-	if (strcmp(source, "proxy") == 0) {
-		audit_reply(acd, req, lines);
-		return;
-	}
-	logtail_reply(acd->loop, req, path, lines,
-		      http_query_flag(req, "follow"));
+	else if (strcmp(source, "proxy") == 0)
+		audit_reply(acd, req, &spec, name);
+	else
+		logtail_reply(acd->loop, req, &spec);
 }
 
 /*
@@ -147,6 +158,8 @@ static void prune_end(void *arg, const struct err *err)
 
 	p->acd->pruning = false;
 	build_forget(p->acd->builds, NULL);
+	if (p->acd->phase == ACD_READY)
+		pool_open(p->acd->pool);
 	if (p->req && err)
 		http_reply_error(p->req, err, NULL);
 	else if (p->req)
@@ -173,6 +186,11 @@ static void prune_on_stopped(void *arg, const struct err *err)
 		err_set(&p->err, rc, "prune: %s", err_text(rc));
 	}
 	prune_end(p, &p->err);
+}
+
+static void prune_on_pool_empty(void *arg)
+{
+	prune_on_stopped(arg, NULL);
 }
 
 struct live {
@@ -209,6 +227,8 @@ static void prune_start(struct prune *p, const struct strv *live)
 	http_on_abort(p->req, prune_on_abort, p);
 	p->acd->pruning = true;
 	p->stopping = 1;
+	if (pool_drain(p->acd->pool, prune_on_pool_empty, p) == 0)
+		p->stopping++;
 	for (size_t i = 0; i < live->n; i++) {
 		struct instance *in =
 			instance_find(p->acd->instances, live->v[i]);

@@ -41,6 +41,14 @@ void api_reply_not_running(struct http_req *req, const char *name)
 	http_reply_error(req, &err, "not_running");
 }
 
+void api_reply_paused(struct http_req *req, const struct err *err)
+{
+	struct err shown = *err;
+
+	shown.code = -EBUSY;
+	http_reply_error(req, &shown, "paused");
+}
+
 /* ---- looking ---- */
 
 static void list_one(void *arg, struct instance *in)
@@ -193,35 +201,46 @@ void api_instance_delete(void *ctx, struct http_req *req)
 					   end_call_done, c));
 }
 
-void api_instance_signal(void *ctx, struct http_req *req)
+/* ---- pause, resume, touch ---- */
+
+static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
 {
-	static const char *const keys[] = { "signo", NULL };
+	struct instance *in = api_instance_of(acd, req);
+	struct end_call *c = in ? end_call_new(acd, req, in) : NULL;
+	struct err err = { 0 };
+	int ret;
+
+	if (!c)
+		return;
+	ret = instance_pause(in, paused, end_call_done, c, &err);
+	if (ret == 0)
+		return;
+	if (ret == -ENOTCONN)
+		api_reply_not_running(req, c->name);
+	else
+		http_reply_error(req, &err, NULL);
+	free(c);
+}
+
+void api_instance_pause(void *ctx, struct http_req *req)
+{
+	pause_ask(ctx, req, true);
+}
+
+void api_instance_resume(void *ctx, struct http_req *req)
+{
+	pause_ask(ctx, req, false);
+}
+
+void api_instance_touch(void *ctx, struct http_req *req)
+{
 	struct instance *in = api_instance_of(ctx, req);
 	struct err err = { 0 };
-	struct run *r;
-	uint64_t signo;
-	int ret;
 
 	if (!in)
 		return;
-	/* 0 stands for "absent" and is no signal. */
-	if (jsonx_known(http_body(req), keys, &err) < 0 ||
-	    jsonx_u64(http_body(req), "signo", 1, 64, 0, &signo, &err) < 0) {
+	if (instance_touch(in, &err) < 0)
 		http_reply_error(req, &err, NULL);
-		return;
-	}
-	r = instance_main(in);
-	if (signo == 0)
-		ret = err_set(&err, -EINVAL, "'signo' must be given, 1 to 64");
 	else
-		ret = r ? run_signal(r, (uint32_t)signo) : -EPIPE;
-	if (ret == 0) {
-		http_reply_empty(req);
-	} else if (ret == -EPIPE) {
-		api_reply_not_running(req, instance_record(in)->name);
-	} else {
-		if (err.code == 0)
-			err_set(&err, ret, "the sandbox does not answer");
-		http_reply_error(req, &err, NULL);
-	}
+		http_reply_json(req, 200, instance_json(in));
 }

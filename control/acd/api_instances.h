@@ -19,5 +19,7 @@ int api_egress_apply(const json_t *body, const char *stored, char **ret,
 		     struct err *err);
 /* 409 with the code "not_running". */
 void api_reply_not_running(struct http_req *req, const char *name);
+/* 409 with the code "paused", and with what INSTANCE_IS_PAUSED came with. */
+void api_reply_paused(struct http_req *req, const struct err *err);
 
 #endif

@@ -20,9 +20,21 @@
 #define TEXT_MAX (1u * 1024 * 1024)
 #define SHOWN "the policy" /* how the program's messages call it */
 
+struct policy_call;
+
+/* What is asked about a policy: the gateway of one that runs, else its
+ * program. */
+struct question {
+	enum admin_verb verb;
+	const char *word; /* the program's command */
+	int also; /* exit code that is an answer, as 0 is */
+	void (*reply)(struct policy_call *c, const char *text, size_t len);
+};
+
 /* A request about an instance, while somebody else is asked. */
 struct policy_call {
 	struct acd *acd;
+	const struct question *question; /* of GET */
 	struct http_req *req; /* NULL: the client left */
 	char *name;
 	char *json; /* wishes to be stored */
@@ -49,15 +61,18 @@ static void call_abort(void *arg)
 	c->req = NULL;
 }
 
-/* NULL: the request was answered. */
+/* About the instance of @req. NULL: the request was answered. */
 static struct policy_call *call_new(struct acd *acd, struct http_req *req,
-				    const char *name)
+				    struct instance **ret_in)
 {
-	struct policy_call *c = calloc(1, sizeof(*c));
+	struct instance *in = api_instance_of(acd, req);
+	struct policy_call *c = in ? calloc(1, sizeof(*c)) : NULL;
 	struct err err = { 0 };
 
+	if (!in)
+		return NULL;
 	if (c)
-		c->name = strdup(name);
+		c->name = strdup(instance_record(in)->name);
 	if (!c || !c->name) {
 		free(c);
 		err_nomem(&err);
@@ -67,6 +82,7 @@ static struct policy_call *call_new(struct acd *acd, struct http_req *req,
 	c->acd = acd;
 	c->req = req;
 	http_on_abort(req, call_abort, c);
+	*ret_in = in;
 	return c;
 }
 
@@ -144,33 +160,9 @@ static int program_run(struct policy_call *c, struct instance *in,
 	return r;
 }
 
-/* Runs `ottergate @verb @word` on the policy that @in would have. */
-static int ask_program(struct policy_call *c, struct instance *in,
-		       const char *json, const char *verb, const char *word,
-		       gate_job_fn fn, struct err *err)
-{
-	const char *const argv[] = {
-		verb,
-		"--policy",
-		GATE_DIR_PRESETS,
-		"--policy",
-		GATE_DIR_POLICY,
-		"--agents",
-		gate_job_dir,
-		"--as",
-		c->name,
-		"--json",
-		"--",
-		word,
-		NULL,
-	};
-
-	return program_run(c, in, json, argv, fn, err);
-}
-
 static bool is_running(const struct instance *in)
 {
-	return instance_record(in)->state == INSTANCE_RUNNING;
+	return instance_is_up(in);
 }
 
 /* @text about this policy in the user's words; about the shared files with
@@ -206,6 +198,78 @@ static void complaint(const struct policy_call *c, struct err *err,
 	complain(c, line ? line : "", err);
 }
 
+/* ---- the answers ---- */
+
+static void on_gate(void *arg, const char *text, size_t len,
+		    const struct err *err)
+{
+	struct policy_call *c = arg;
+
+	if (err)
+		call_fail_gate(c, err);
+	else
+		c->question->reply(c, text, len);
+}
+
+static void on_program(void *arg, int code, const char *out,
+		       const char *err_out, const struct err *err)
+{
+	struct policy_call *c = arg;
+	struct err failed = { 0 };
+
+	if (err)
+		failed = *err;
+	else if (code != 0 && code != c->question->also)
+		complaint(c, &failed, err_out);
+	/* A preset that has gone is not the end: the rest is to be seen. */
+	if (c->answer && strstr(failed.msg, "there is no preset '")) {
+		json_object_set_new(c->answer, "problem",
+				    jsonx_text(failed.msg));
+		c->question->reply(c, "", 0);
+	} else if (failed.code < 0) {
+		call_fail(c, &failed);
+	} else {
+		c->question->reply(c, out, strlen(out));
+	}
+}
+
+/* @word: what the question is about beside the instance; "": nothing. */
+static void ask(struct policy_call *c, struct instance *in,
+		const struct question *q, const char *word)
+{
+	const char *const argv[] = {
+		q->word,
+		"--policy",
+		GATE_DIR_PRESETS,
+		"--policy",
+		GATE_DIR_POLICY,
+		"--agents",
+		gate_job_dir,
+		"--as",
+		c->name,
+		"--json",
+		"--",
+		*word ? word : c->name,
+		NULL,
+	};
+	struct err err = { 0 };
+	int r;
+
+	c->question = q;
+	if (is_running(in))
+		r = gate_call(gate_client(c->acd->gate), q->verb,
+			      slice_str(c->name), slice_str(word), on_gate, c);
+	else
+		r = program_run(c, in, instance_record(in)->egress_json, argv,
+				on_program, &err);
+	if (r < 0 && err.code == 0) {
+		err_set(&err, r, "the gateway: %s", err_text(r));
+		call_fail_gate(c, &err);
+	} else if (r < 0) {
+		call_fail(c, &err);
+	}
+}
+
 /* ---- GET …/policy ---- */
 
 static void show_reply(struct policy_call *c, const char *text, size_t len)
@@ -216,37 +280,6 @@ static void show_reply(struct policy_call *c, const char *text, size_t len)
 	if (c->req)
 		http_reply_json(c->req, 200, json_incref(c->answer));
 	call_free(c);
-}
-
-static void on_shown(void *arg, const char *text, size_t len,
-		     const struct err *err)
-{
-	if (err)
-		call_fail_gate(arg, err);
-	else
-		show_reply(arg, text, len);
-}
-
-/* A preset that has gone is not the end: the rest is to be seen. */
-static void on_show_job(void *arg, int code, const char *out,
-			const char *err_out, const struct err *err)
-{
-	struct policy_call *c = arg;
-	struct err failed = { 0 };
-
-	if (err)
-		failed = *err;
-	else if (code != 0)
-		complaint(c, &failed, err_out);
-	if (failed.code < 0 && strstr(failed.msg, "there is no preset '")) {
-		json_object_set_new(c->answer, "problem",
-				    jsonx_text(failed.msg));
-		show_reply(c, "", 0);
-	} else if (failed.code < 0) {
-		call_fail(c, &failed);
-	} else {
-		show_reply(c, out, strlen(out));
-	}
 }
 
 /* {"name", "bound", "egress", "effective", "yaml"} */
@@ -283,33 +316,20 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 
 void api_policy_get(void *ctx, struct http_req *req)
 {
-	struct acd *acd = ctx;
-	struct instance *in = api_instance_of(acd, req);
-	const struct slice none = { 0 };
-	struct policy_call *c;
+	static const struct question show = { .verb = ADMIN_SHOW,
+					      .word = "show",
+					      .reply = show_reply };
+	struct instance *in;
+	struct policy_call *c = call_new(ctx, req, &in);
 	struct err err = { 0 };
-	int r;
 
-	c = in ? call_new(acd, req, instance_record(in)->name) : NULL;
 	if (!c)
 		return;
-	c->answer = show_known(acd, in, &err);
-	if (!c->answer) {
-		call_fail(c, &err);
-		return;
-	}
-	if (is_running(in))
-		r = gate_call(gate_client(acd->gate), ADMIN_SHOW,
-			      slice_str(c->name), none, on_shown, c);
+	c->answer = show_known(c->acd, in, &err);
+	if (c->answer)
+		ask(c, in, &show, "");
 	else
-		r = ask_program(c, in, instance_record(in)->egress_json, "show",
-				c->name, on_show_job, &err);
-	if (r < 0 && err.code == 0) {
-		err_set(&err, r, "the gateway: %s", err_text(r));
-		call_fail_gate(c, &err);
-	} else if (r < 0) {
 		call_fail(c, &err);
-	}
 }
 
 /* ---- GET …/policy/check ---- */
@@ -331,63 +351,25 @@ static void check_reply(struct policy_call *c, const char *text, size_t len)
 	call_free(c);
 }
 
-static void on_checked(void *arg, const char *text, size_t len,
-		       const struct err *err)
-{
-	if (err)
-		call_fail_gate(arg, err);
-	else
-		check_reply(arg, text, len);
-}
-
-static void on_check_job(void *arg, int code, const char *out,
-			 const char *err_out, const struct err *err)
-{
-	const struct policy_call *c = arg;
-	struct err failed = { 0 };
-
-	if (err)
-		failed = *err;
-	else if (code != 0 && code != 3) /* 3: denied */
-		complaint(c, &failed, err_out);
-	if (failed.code < 0)
-		call_fail(arg, &failed);
-	else
-		check_reply(arg, out, strlen(out));
-}
-
 void api_policy_check(void *ctx, struct http_req *req)
 {
-	struct acd *acd = ctx;
-	struct instance *in = api_instance_of(acd, req);
+	static const struct question check = { .verb = ADMIN_CHECK,
+					       .word = "check",
+					       .also = 3, /* denied */
+					       .reply = check_reply };
 	const char *url = http_query(req, "url");
-	struct policy_call *c;
+	struct instance *in;
+	struct policy_call *c = call_new(ctx, req, &in);
 	struct err err = { 0 };
-	int r;
 
-	if (!in)
-		return;
-	if (!url || !*url) {
-		err_set(&err, -EINVAL, "'url' is missing");
-		http_reply_error(req, &err, NULL);
-		return;
-	}
-	c = call_new(acd, req, instance_record(in)->name);
 	if (!c)
 		return;
-	if (is_running(in))
-		r = gate_call(gate_client(acd->gate), ADMIN_CHECK,
-			      slice_str(c->name), slice_str(url), on_checked,
-			      c);
-	else
-		r = ask_program(c, in, instance_record(in)->egress_json,
-				"check", url, on_check_job, &err);
-	if (r < 0 && err.code == 0) {
-		err_set(&err, r, "the gateway: %s", err_text(r));
-		call_fail_gate(c, &err);
-	} else if (r < 0) {
-		call_fail(c, &err);
+	if (url && *url) {
+		ask(c, in, &check, url);
+		return;
 	}
+	err_set(&err, -EINVAL, "'url' is missing");
+	call_fail(c, &err);
 }
 
 /* ---- POST …/policy ---- */
@@ -472,13 +454,11 @@ void api_policy_set(void *ctx, struct http_req *req)
 	static const char *const argv[] = { "--check", GATE_DIR_PRESETS,
 					    GATE_DIR_POLICY, gate_job_file,
 					    NULL };
-	struct acd *acd = ctx;
-	struct instance *in = api_instance_of(acd, req);
-	struct policy_call *c;
+	struct instance *in;
+	struct policy_call *c = call_new(ctx, req, &in);
 	struct err err = { 0 };
 	int r;
 
-	c = in ? call_new(acd, req, instance_record(in)->name) : NULL;
 	if (!c)
 		return;
 	c->body = json_incref(http_body(req));
@@ -498,44 +478,32 @@ void api_policy_set(void *ctx, struct http_req *req)
 
 /* ---- GET …/policy/learn ---- */
 
-static void on_learned(void *arg, int code, const char *out,
-		       const char *err_out, const struct err *err)
+static void learn_reply(struct policy_call *c, const char *text, size_t len)
 {
-	struct policy_call *c = arg;
-	struct err failed = { 0 };
-
-	if (err)
-		failed = *err;
-	else if (code != 0)
-		complaint(c, &failed, err_out);
-	if (failed.code < 0) {
-		call_fail(c, &failed);
-		return;
-	}
 	if (c->req)
-		api_reply_text(c->req, "application/yaml", out, strlen(out));
+		api_reply_text(c->req, "application/yaml", text, len);
 	call_free(c);
 }
 
 void api_policy_learn(void *ctx, struct http_req *req)
 {
-	struct acd *acd = ctx;
-	struct instance *in = api_instance_of(acd, req);
-	struct policy_call *c;
+	static const struct question learn = { .word = "observe",
+					       .reply = learn_reply };
+	struct instance *in;
+	struct policy_call *c = call_new(ctx, req, &in);
+	const char *const argv[] = { learn.word,
+				     "--agent",
+				     c ? c->name : NULL,
+				     "--",
+				     AC_GATE "/audit/audit.jsonl",
+				     NULL };
+	const struct gate_job_spec spec = { .argv = argv };
 	struct err err = { 0 };
 
-	c = in ? call_new(acd, req, instance_record(in)->name) : NULL;
 	if (!c)
 		return;
-	if (gate_job_run(
-		    acd->loop, acd->children,
-		    &(struct gate_job_spec){
-			    .argv = (const char *const[]){ "observe", "--agent",
-							   c->name, "--",
-							   AC_GATE
-							   "/audit/audit.jsonl",
-							   NULL },
-		    },
-		    on_learned, c, &err) < 0)
+	c->question = &learn;
+	if (gate_job_run(c->acd->loop, c->acd->children, &spec, on_program, c,
+			 &err) < 0)
 		call_fail(c, &err);
 }

@@ -13,6 +13,7 @@
 #include "control/shared/names.h"
 
 #define ARGS_MAX 4000u /* entries of cmd and of env */
+#define REPLAY_BLOCK 16384u
 
 struct run_call {
 	struct acd *acd;
@@ -115,6 +116,9 @@ static void reply_run_error(struct http_req *req, const struct instance *in,
 		return;
 	case -EALREADY:
 		http_reply_error(req, err, "already_running");
+		return;
+	case INSTANCE_IS_PAUSED:
+		api_reply_paused(req, err);
 		return;
 	case -ECANCELED:
 		shown.code = -EBUSY;
@@ -262,7 +266,7 @@ void api_instance_exec(void *ctx, struct http_req *req)
 	if (ret == -ENOTCONN)
 		api_reply_not_running(req, instance_record(in)->name);
 	else if (ret < 0)
-		http_reply_error(req, &err, NULL);
+		reply_run_error(req, in, &err);
 	else if (run_stream(ctx, req, r,
 			    b.rq.detached ? STREAM_DETACHED : STREAM_OWNER) < 0)
 		run_abandon(r);
@@ -276,22 +280,48 @@ static void no_wake(void *arg)
 	(void)arg; /* the log is closed before it could call */
 }
 
-/* What is on the terminal already; without it there is less to see. */
-static void attach_replay(struct instance *in, struct stream *st)
+/* The last @back bytes. When the screen was not empty before them they begin
+ * where a terminal can begin. */
+static void replay_output(struct stream *st, struct instance_log *log,
+			  uint64_t back, bool whole)
 {
-	char data[16384];
+	uint8_t data[REPLAY_BLOCK];
+	size_t seam;
+	ssize_t n;
+
+	while (back > 0) {
+		n = instance_log_read(log, data,
+				      back < sizeof(data) ? back : sizeof(data),
+				      NULL);
+		if (n <= 0)
+			return;
+		back -= (uint64_t)n;
+		seam = whole ? 0 : screen_seam(data, (size_t)n);
+		whole = true;
+		if (stream_replay(st, data + seam, (size_t)n - seam) < 0)
+			return;
+	}
+}
+
+/* What is on the terminal already; without it there is less to see. */
+static void attach_replay(struct instance *in, struct run *r, struct stream *st)
+{
+	char modes[SCREEN_MODES_MAX];
+	uint64_t back = run_screen(r, modes);
+	const uint64_t most = STREAM_REPLAY_MAX - 2 * sizeof(modes);
+	bool whole = back <= most;
 	struct instance_log *log;
 	struct err err = { 0 };
-	ssize_t n = 1;
 
-	if (instance_log_open(in, 0, STREAM_REPLAY_MAX, no_wake, NULL, &log,
-			      &err) < 0)
+	if (!whole)
+		back = most;
+	if (instance_log_open(in, 0, back, no_wake, NULL, &log, &err) < 0)
 		return;
-	while (n > 0) {
-		n = instance_log_read(log, data, sizeof(data));
-		if (n > 0 && stream_replay(st, data, (size_t)n) < 0)
-			break;
-	}
+	/* The screen that the output is for, and then what it may have
+	 * changed on the way. */
+	stream_replay(st, modes, strlen(modes));
+	replay_output(st, log, back, whole);
+	stream_replay(st, modes, strlen(modes));
 	instance_log_close(log);
 }
 
@@ -307,8 +337,10 @@ static void attach_run(struct acd *acd, struct http_req *req,
 		http_reply_error(req, &err, NULL);
 		return;
 	}
-	if (run_is_tty(r))
-		attach_replay(in, st);
+	if (run_is_tty(r)) {
+		attach_replay(in, r, st);
+		run_redraw(r);
+	}
 	http_upgrade(req, stream_upgraded, st);
 }
 
@@ -335,6 +367,9 @@ void api_instance_attach(void *ctx, struct http_req *req)
 	r = instance_main(in);
 	if (ret < 0) {
 		http_reply_error(req, &err, NULL);
+	} else if (instance_record(in)->state == INSTANCE_PAUSED) {
+		instance_paused_error(in, &err);
+		reply_run_error(req, in, &err);
 	} else if (!r || instance_record(in)->state != INSTANCE_RUNNING) {
 		api_reply_not_running(req, instance_record(in)->name);
 	} else {

@@ -3,6 +3,7 @@
  * api_watch.c - logs, figures and events of instances
  */
 #include <string.h>
+#include <time.h>
 
 #include "control/acd/api_instances.h"
 #include "control/shared/json.h"
@@ -35,7 +36,8 @@ static void log_call_pump(void *arg)
 
 	while ((room = http_stream_room(c->stream)) > 0) {
 		n = instance_log_read(c->log, block,
-				      room < LOG_BLOCK ? room : LOG_BLOCK);
+				      room < LOG_BLOCK ? room : LOG_BLOCK,
+				      NULL);
 		if (n > 0 &&
 		    http_stream_write(c->stream, block, (size_t)n) == 0)
 			continue;
@@ -248,12 +250,23 @@ static void events_write(struct events_call *c, const char *text)
 	events_free(c);
 }
 
-static void events_changed(void *arg, struct instance *in)
+static json_t *breach_json(const struct instance *in, const char *limit,
+			   const char *text)
 {
-	json_t *j = instance_json(in);
+	return json_pack("{s:s, s:s, s:o, s:I}", "name",
+			 instance_record(in)->name, "limit", limit, "text",
+			 jsonx_text(text), "at", (json_int_t)time(NULL));
+}
+
+static void events_changed(void *arg, struct instance *in, const char *limit,
+			   const char *what)
+{
+	json_t *j = limit ? breach_json(in, limit, what) : instance_json(in);
 	SCOPED_STR data = j ? json_dumps(j, JSON_COMPACT) : NULL;
-	SCOPED_STR text =
-		data ? str_printf("event: instance\ndata: %s\n\n", data) : NULL;
+	SCOPED_STR text = data ? str_printf("event: %s\ndata: %s\n\n",
+					    limit ? "breach" : "instance",
+					    data) :
+				 NULL;
 
 	json_decref(j);
 	events_write(arg, text);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "control/acd/blueprint_egress.h"
+#include "control/acd/blueprint_limits.h"
 #include "control/acd/yaml_tree.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
@@ -21,10 +22,6 @@
 #define WORDS_MAX 256u /* of a command; entries of env */
 #define DESCRIPTION_MAX 200u
 #define NAMES_MAX 1024u /* folders looked at in each place */
-#define CPU_MILLI_MAX (1024u * 1000)
-#define MEMORY_MIN (16u * 1024 * 1024)
-#define PIDS_MAX 4194304u /* of Linux */
-#define TIMEOUT_MAX (366ull * 24 * 3600 * 1000)
 
 static const char *user_dir = AC_STATE_BLUEPRINTS;
 static const char *shipped_dir = AC_SHARE "/blueprints";
@@ -45,6 +42,7 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->command);
 	strv_done(&bp->shell);
 	strv_done(&bp->env);
+	strv_done(&bp->blocked_paths);
 	egress_done(&bp->egress);
 	*bp = (struct blueprint){ 0 };
 }
@@ -241,63 +239,24 @@ static int read_env(struct reader *r, const struct yaml_node *n)
 	return 0;
 }
 
-/* A bare number with its unit; @parse is one of lib/str.h. */
-static int read_amount(struct reader *r, const struct yaml_node *n,
-		       int (*parse)(const char *s, uint64_t *ret), uint64_t min,
-		       uint64_t max, const char *want, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	if (n->kind != YAML_SCALAR || parse(n->text, &v) < 0 || v < min ||
-	    v > max)
-		return yaml_tree_refuse(r->tree, n, r->err, "%s must be %s",
-					n->key, want);
-	*ret = v;
-	return 0;
-}
-
-static int parse_count(const char *s, uint64_t *ret)
-{
-	return str_parse_u64(s, 0, UINT64_MAX, ret);
-}
-
-static int read_cpus(struct reader *r, const struct yaml_node *n)
-{
-	return read_amount(r, n, str_parse_milli, 1, CPU_MILLI_MAX,
-			   "a number of CPUs, such as 2 or 1.5",
-			   &r->bp->cpu_milli);
-}
-
-static int read_memory(struct reader *r, const struct yaml_node *n)
-{
-	return read_amount(r, n, str_parse_size, MEMORY_MIN, INT64_MAX,
-			   "a size of at least 16m, such as 512m or 2g",
-			   &r->bp->memory);
-}
-
-static int read_pids(struct reader *r, const struct yaml_node *n)
-{
-	return read_amount(r, n, parse_count, 1, PIDS_MAX,
-			   "a number of processes, such as 512", &r->bp->pids);
-}
-
-static int read_timeout(struct reader *r, const struct yaml_node *n)
-{
-	return read_amount(r, n, str_parse_duration, 1, TIMEOUT_MAX,
-			   "a duration, such as 90s, 30m or 8h",
-			   &r->bp->timeout_ms);
-}
-
 static int read_limits(struct reader *r, const struct yaml_node *n)
 {
-	static const struct key keys[] = {
-		{ "cpus", read_cpus },
-		{ "memory", read_memory },
-		{ "pids", read_pids },
-		{ "timeout", read_timeout },
-	};
+	return blueprint_read_limits(r->tree, n, r->bp, r->err);
+}
 
-	return read_map(r, n, keys, ARRAY_SIZE(keys));
+static int read_life(struct reader *r, const struct yaml_node *n)
+{
+	return blueprint_read_life(r->tree, n, r->bp, r->err);
+}
+
+static int read_filesystem(struct reader *r, const struct yaml_node *n)
+{
+	return blueprint_read_filesystem(r->tree, n, r->bp, r->err);
+}
+
+static int read_blocked(struct reader *r, const struct yaml_node *n)
+{
+	return blueprint_read_blocked(r->tree, n, r->bp, r->err);
 }
 
 static int read_egress(struct reader *r, const struct yaml_node *n)
@@ -318,6 +277,11 @@ static int read_document(struct reader *r)
 		{ "limits", read_limits },
 		{ "isolation", read_isolation },
 		{ "egress", read_egress },
+		{ "pool", read_life },
+		{ "ttl", read_life },
+		{ "idle", read_life },
+		{ "filesystem", read_filesystem },
+		{ "blocked_paths", read_blocked },
 	};
 	const struct yaml_node *root = r->tree->root;
 	bool has_version = false;

@@ -13,7 +13,13 @@
  *	shell: [bash, -l]        # what `ac shell` starts; default bash -l
  *	workdir: /workspace
  *	env: { NAME: value }
- *	limits: { cpus: 2, memory: 2g, pids: 512, timeout: 8h }
+ *	limits: { cpus: 2, memory: 2g, pids: 512, timeout: 8h, disk: 10g,
+ *	          output: 1g }   # disk: of workspace and home together
+ *	ttl: 7d                  # after this its sandbox, home and log go
+ *	idle: 30m                # stopped when nothing moved for so long
+ *	pool: 2                  # sandboxes kept ready
+ *	filesystem: { root: read-only, tmp: exec }  # or writable, noexec
+ *	blocked_paths: [.env, secrets]  # of the workspace, never shown
  *	isolation: runsc         # or crun
  *	egress:                  # what it reaches; egress.h has the words
  *	  mode: balanced         # or locked, open
@@ -37,7 +43,14 @@
 struct blueprint {
 	char *name, *description, *image, *workdir, *isolation;
 	struct strv command, shell, env;
+	struct strv blocked_paths; /* relative to the workspace, no ".." */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
+	uint64_t disk, output; /* bytes; 0: none */
+	uint64_t ttl_ms, idle_ms; /* 0: never */
+	unsigned pool; /* sandboxes kept ready */
+	bool root_rw; /* the image's files can be written to (and are thrown
+		       * away with the sandbox) */
+	bool tmp_noexec;
 	struct egress egress;
 	bool builtin; /* shipped, not the user's */
 };

@@ -62,6 +62,13 @@ struct build_job {
 
 TAILQ_HEAD(build_jobs, build_job);
 
+/* Of one image, for build_count(). */
+struct build_tally {
+	LIST_ENTRY(build_tally) link;
+	char *image;
+	unsigned n;
+};
+
 struct builds {
 	struct loop *loop;
 	struct children *children;
@@ -70,6 +77,7 @@ struct builds {
 	struct build_waits instant; /* waiters without a job */
 	struct strv ready; /* images ensured in this life */
 	struct strv noted; /* images seen in the engine */
+	LIST_HEAD(build_tallies, build_tally) tallies;
 };
 
 struct builds *builds_new(struct loop *loop, struct children *children)
@@ -83,6 +91,7 @@ struct builds *builds_new(struct loop *loop, struct children *children)
 	b->script = AC_SHARE "/images/build.sh";
 	TAILQ_INIT(&b->jobs);
 	TAILQ_INIT(&b->instant);
+	LIST_INIT(&b->tallies);
 	return b;
 }
 
@@ -126,6 +135,13 @@ void builds_free(struct builds *b)
 	}
 	while (!TAILQ_EMPTY(&b->instant))
 		wait_free(TAILQ_FIRST(&b->instant));
+	while (!LIST_EMPTY(&b->tallies)) {
+		struct build_tally *t = LIST_FIRST(&b->tallies);
+
+		LIST_REMOVE(t, link);
+		free(t->image);
+		free(t);
+	}
 	strv_done(&b->ready);
 	strv_done(&b->noted);
 	free(b);
@@ -143,6 +159,46 @@ static bool images_have(const struct strv *images, const char *image)
 bool build_is_ready(struct builds *b, const char *image)
 {
 	return images_have(&b->ready, image);
+}
+
+static struct build_tally *tally_find(const struct builds *b, const char *image)
+{
+	struct build_tally *t;
+
+	LIST_FOREACH (t, &b->tallies, link) {
+		if (strcmp(t->image, image) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+static void tally_add(struct builds *b, const char *image)
+{
+	struct build_tally *t = tally_find(b, image);
+
+	if (!t)
+		t = calloc(1, sizeof(*t));
+	if (t && !t->image) {
+		t->image = strdup(image);
+		if (!t->image) {
+			free(t);
+			t = NULL;
+		} else {
+			LIST_INSERT_HEAD(&b->tallies, t, link);
+		}
+	}
+	if (t)
+		t->n++;
+	else
+		log_warn("out of memory: sandboxes of the old image %s stay",
+			 image);
+}
+
+unsigned build_count(const struct builds *b, const char *image)
+{
+	const struct build_tally *t = tally_find(b, image);
+
+	return t ? t->n : 0;
 }
 
 bool build_is_present(struct builds *b, const char *image)
@@ -358,6 +414,7 @@ static void on_child(void *arg, pid_t pid, int status)
 
 	if (code == 0) {
 		build_forget(b, job->image);
+		tally_add(b, job->image);
 		if (strv_push(&b->ready, job->image) < 0)
 			log_warn("out of memory: image %s is looked at again",
 				 job->image);

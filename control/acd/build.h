@@ -29,6 +29,9 @@ void builds_free(struct builds *b);
 void builds_set_script(struct builds *b, const char *path);
 /* Ensured in this life: nothing has to be looked at before a run. */
 bool build_is_ready(struct builds *b, const char *image);
+/* How often in this life it was built or looked at: what was made of it
+ * before the last time may be of an older one. */
+unsigned build_count(const struct builds *b, const char *image);
 /* It is there, by that or by build_note(); its inputs may have changed. */
 bool build_is_present(struct builds *b, const char *image);
 /* The engine was seen to have it. */

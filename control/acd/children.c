@@ -13,7 +13,8 @@ struct child {
 	void *arg;
 };
 
-/* A handful of entries (dockerd, one build, tree removals): a plain array. */
+/* One entry for each sandbox, and some more (dockerd, one build): few enough
+ * for a plain array that is searched from its start. */
 struct children {
 	struct child *v;
 	size_t n, cap;

@@ -38,6 +38,20 @@ static json_t *mounts_json(const struct runtime_spec *spec)
 			 mount_json(INIT_GUARD, INIT_GUARD, true));
 }
 
+/* What is writable besides workspace and home, in memory and gone with the
+ * sandbox. */
+static json_t *tmpfs_json(const struct runtime_spec *spec)
+{
+	SCOPED_STR tmp =
+		str_printf("rw,nosuid,nodev,%s,mode=1777,size=%llu",
+			   spec->tmp_noexec ? "noexec" : "exec",
+			   (unsigned long long)runtime_tmp_bytes(spec));
+
+	return json_pack("{s:s, s:s, s:s}", "/tmp", tmp ? tmp : "", "/var/tmp",
+			 tmp ? tmp : "", "/run",
+			 "rw,nosuid,nodev,mode=0755,size=64m");
+}
+
 static json_t *device_json(const char *path)
 {
 	return json_pack("{s:s, s:s, s:s}", "PathOnHost", path,
@@ -149,6 +163,9 @@ static json_t *host_config_json(const struct runtime_spec *spec, bool runsc,
 			conf, "PidsLimit",
 			json_integer(
 				(json_int_t)(spec->pids + DOCKER_PIDS_EXTRA)));
+	json_object_set_new(conf, "Tmpfs", tmpfs_json(spec));
+	json_object_set_new(conf, "ReadonlyRootfs",
+			    json_boolean(!spec->root_rw));
 	if (!runsc)
 		json_object_set_new(conf, "SecurityOpt",
 				    json_pack("[s]", "no-new-privileges"));
@@ -159,13 +176,22 @@ json_t *docker_create_json(const struct runtime_spec *spec, struct err *err)
 {
 	const char *isolation = spec->isolation ? spec->isolation : "runsc";
 	bool runsc = strcmp(isolation, "runsc") == 0;
-	const char *runtime = runsc && spec->gpus ? "runsc-gpu" : isolation;
+	const char *runtime = !runsc        ? isolation :
+			      spec->gpus    ? "runsc-gpu" :
+			      spec->covered ? "runsc-gofer" :
+					      "runsc";
 	json_t *devices, *body;
 
 	if (!runsc && strcmp(isolation, "crun") != 0) {
 		err_set(err, -ENOTSUP,
 			"isolation '%s' is unknown; there are runsc and crun",
 			isolation);
+		return NULL;
+	}
+	if (runsc && spec->gpus && spec->covered) {
+		err_set(err, -ENOTSUP,
+			"--gpus and blocked_paths do not go together under "
+			"runsc");
 		return NULL;
 	}
 	devices = json_array();

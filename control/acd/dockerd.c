@@ -157,17 +157,17 @@ static json_t *runtime_json(const char *binary, const char *const *flags,
 }
 
 /* Never more than this machine lets us have. */
-static json_int_t nofile_limit(void)
+uint64_t dockerd_nofile(void)
 {
 	struct rlimit lim = { .rlim_max = NOFILE };
 
 	getrlimit(RLIMIT_NOFILE, &lim);
-	return (json_int_t)(lim.rlim_max < NOFILE ? lim.rlim_max : NOFILE);
+	return lim.rlim_max < NOFILE ? lim.rlim_max : NOFILE;
 }
 
 json_t *dockerd_config(const char *runsc)
 {
-	json_int_t nofile = nofile_limit();
+	json_int_t nofile = (json_int_t)dockerd_nofile();
 	json_t *conf = json_pack(
 		"{s:[s], s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:s, s:[s]}",
 		"hosts", "unix://" AC_ENGINE_SOCK, "pidfile", DOCKERD_PID_FILE,
@@ -180,8 +180,10 @@ json_t *dockerd_config(const char *runsc)
 				   "nofile", "Name", "nofile", "Soft", nofile,
 				   "Hard", nofile);
 	json_t *runtimes = json_pack(
-		"{s:o, s:o, s:o}", "runsc",
-		runtime_json(runsc, dockerd_runsc_flags, NULL), "runsc-gpu",
+		"{s:o, s:o, s:o, s:o}", "runsc",
+		runtime_json(runsc, dockerd_runsc_flags, NULL), "runsc-gofer",
+		runtime_json(runsc, dockerd_runsc_flags, DOCKERD_RUNSC_GOFER),
+		"runsc-gpu",
 		runtime_json(runsc, dockerd_runsc_flags, "--nvproxy"), "crun",
 		runtime_json("/usr/bin/crun", NULL, NULL));
 

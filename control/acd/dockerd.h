@@ -6,6 +6,7 @@
 #define CONTROL_ACD_DOCKERD_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "control/acd/engine.h"
 #include "control/acd/supervise.h"
@@ -30,6 +31,14 @@ int dockerd_take_runsc(const char *from, const char *to, struct err *err);
 const char *dockerd_runsc(void);
 /* The flags that every runsc of ours gets, NULL-terminated. */
 extern const char *const dockerd_runsc_flags[];
+/* One more for a sandbox whose files are partly covered by mounts of ac-host.
+ * By itself its kernel opens, moves and removes files through descriptors,
+ * from a mount namespace of its own where nothing is covered: a covered file
+ * could be moved out from under its cover. The gofer has these mounts. */
+#define DOCKERD_RUNSC_GOFER "--directfs=false"
+
+/* Descriptors that a process of a sandbox may have. */
+uint64_t dockerd_nofile(void);
 
 /* The configuration; NULL without memory. @runsc: the binary. */
 json_t *dockerd_config(const char *runsc);

@@ -47,18 +47,10 @@ void egress_done(struct egress *e)
 
 /* ---- lists without repetition ---- */
 
-static bool list_has(const struct strv *list, const char *s)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->v[i], s) == 0)
-			return true;
-	return false;
-}
-
 static int list_add(struct strv *list, const char *s, size_t max,
 		    struct err *err)
 {
-	if (list_has(list, s))
+	if (strv_has(list, s))
 		return 0;
 	if (list->n >= max)
 		return err_set(err, -EINVAL,

@@ -134,6 +134,7 @@ struct gate *gate_new(struct loop *loop, struct children *children,
 	struct gate *g = calloc(1, sizeof(*g));
 	struct supervise_spec spec = { .argv = argv,
 				       .log_path = GATE_LOG,
+				       .stamp = true,
 				       .cwd = AC_GATE,
 				       .prepare = prepare,
 				       .probe = probe,

@@ -220,6 +220,9 @@ int host_prepare(const char **ret_cgroup, struct err *err)
 
 	if (r == 0)
 		r = file_mkdir_p(AC_MOUNTS, 0700);
+	/* A mount of its own, so that others can let go of all of it. */
+	if (r == 0 && mount(AC_MOUNTS, AC_MOUNTS, NULL, MS_BIND, NULL) < 0)
+		r = -errno;
 	if (r == 0)
 		r = file_write_atomic(HOST_RESOLV_CONF, resolv,
 				      sizeof(resolv) - 1, 0644);

@@ -9,7 +9,8 @@
  *	head      on_access() makes a struct http_req
  *	body      collected, at most HTTP_BODY_MAX; more is thrown away, up
  *	          to HTTP_EXCESS_MAX: a client that writes before it reads
- *	          shall see its 413
+ *	          shall see its 413. That of a PUT is not collected: its
+ *	          handler runs first and takes the pieces
  *	dispatch  the route's handler runs. When it did not answer at once the
  *	          connection is suspended; http_reply_*() resumes it and
  *	          on_access() is called again to queue the answer
@@ -240,16 +241,42 @@ static enum MHD_Result req_queue(struct http_req *req)
 	return ret;
 }
 
+/* Ends at the first that a string would cut short. */
+static enum MHD_Result arg_check(void *cls, enum MHD_ValueKind kind ATTR_UNUSED,
+				 const char *key, size_t key_len,
+				 const char *value, size_t len)
+{
+	bool *good = cls;
+
+	*good = strlen(key) == key_len && (!value || strlen(value) == len);
+	return *good ? MHD_YES : MHD_NO;
+}
+
+/* Whoever reads a value as a string must not be made to act on another one
+ * than was sent; false after an answer of 400. */
+static bool query_is_good(struct http_req *req)
+{
+	bool good = true;
+
+	MHD_get_connection_values_n(req->conn, MHD_GET_ARGUMENT_KIND, arg_check,
+				    &good);
+	if (!good)
+		http_req_refuse(req, MHD_HTTP_BAD_REQUEST, "invalid",
+				"the query has a NUL in it");
+	return good;
+}
+
 static void req_dispatch(struct http_req *req, const char *method,
 			 const char *path)
 {
 	const struct http_route *route = route_find(req, method, path);
 
-	if (route && body_parse(req))
+	if (route && query_is_good(req) && (req->raw || body_parse(req)))
 		route->fn(req->http->ctx, req);
 }
 
-static struct http_req *req_new(struct http *h, struct MHD_Connection *conn)
+static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,
+				const char *method)
 {
 	struct http_req *req = calloc(1, sizeof(*req));
 
@@ -257,6 +284,7 @@ static struct http_req *req_new(struct http *h, struct MHD_Connection *conn)
 		return NULL;
 	req->http = h;
 	req->conn = conn;
+	req->raw = strcmp(method, MHD_HTTP_METHOD_PUT) == 0;
 	buf_init(&req->body, HTTP_BODY_MAX);
 	LIST_INSERT_HEAD(&h->reqs, req, link);
 	return req;
@@ -280,6 +308,49 @@ static void body_add(struct http_req *req, const char *data, size_t len)
 	}
 }
 
+/* What the handler of a PUT does not take is offered again later. */
+static void body_pass(struct http_req *req, const char *data, size_t *size)
+{
+	if (!req->response && req->body_fn)
+		*size -= req->body_fn(req->body_arg, slice_of(data, *size));
+	if (req->response || !req->body_fn)
+		*size = 0;
+	else if (*size > 0)
+		http_req_suspend(req);
+}
+
+/* The first call for a request. */
+static enum MHD_Result on_head(struct http_req *req, const char *url,
+			       const char *method)
+{
+	if (req->raw) {
+		req_dispatch(req, method, url);
+		return req->left ? MHD_NO : MHD_YES;
+	}
+	if (!length_is_absurd(req->conn))
+		return MHD_YES;
+	req->excess = 1;
+	body_parse(req);
+	return req_queue(req);
+}
+
+/* All of the body was seen; also after each resume. */
+static enum MHD_Result on_whole(struct http_req *req, const char *url,
+				const char *method)
+{
+	if (req->raw && !req->raw_ended) {
+		req->raw_ended = true;
+		if (req->body_end && !req->response)
+			req->body_end(req->body_arg);
+	} else if (!req->raw && !req->json && !req->response) {
+		req_dispatch(req, method, url);
+	}
+	if (req->response || req->left)
+		return req_queue(req);
+	http_req_suspend(req);
+	return MHD_YES;
+}
+
 /* First call: the head is there. Then each piece of the body, then once with
  * *upload_size 0, and again after each resume. */
 static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
@@ -291,28 +362,21 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
 	struct http_req *req = *con_cls;
 
 	if (!req) {
-		req = *con_cls = req_new(cls, conn);
-		if (!req)
-			return MHD_NO;
-		if (!length_is_absurd(conn))
-			return MHD_YES;
-		req->excess = 1;
-		body_parse(req);
-		return req_queue(req);
+		req = *con_cls = req_new(cls, conn, method);
+		return req ? on_head(req, url, method) : MHD_NO;
 	}
 	if (req->left)
 		return MHD_NO;
+	if (*upload_size && req->raw) {
+		body_pass(req, upload, upload_size);
+		return req->left ? MHD_NO : MHD_YES;
+	}
 	if (*upload_size) {
 		body_add(req, upload, *upload_size);
 		*upload_size = 0;
 		return req->excess <= HTTP_EXCESS_MAX ? MHD_YES : MHD_NO;
 	}
-	if (!req->json && !req->response)
-		req_dispatch(req, method, url);
-	if (req->response || req->left)
-		return req_queue(req);
-	http_req_suspend(req);
-	return MHD_YES;
+	return on_whole(req, url, method);
 }
 
 static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,

@@ -2,9 +2,9 @@
 /*
  * http.h - the HTTP/1.1 server of acd, over libmicrohttpd inside our loop
  *
- * A handler gets a request with its whole body (JSON, at most HTTP_BODY_MAX)
- * and answers it now or later, exactly once, by one of the http_reply_*
- * calls or by http_upgrade(). If the client goes away first, on_abort (set
+ * A handler gets a request with its whole body (JSON, at most HTTP_BODY_MAX;
+ * but see http_body_take() for PUT) and answers it now or later, exactly
+ * once, by one of the http_reply_* calls or by http_upgrade(). If the client goes away first, on_abort (set
  * by http_on_abort()) is called and the request must not be used any more. A
  * handler that set none answers nevertheless; nobody hears it.
  */
@@ -52,6 +52,20 @@ bool http_query_flag(struct http_req *req, const char *key); /* 1 or true */
 json_t *http_body(struct http_req *req); /* borrowed object, {} when none */
 bool http_wants_upgrade(struct http_req *req); /* Upgrade: ac-link/1 */
 void http_on_abort(struct http_req *req, void (*fn)(void *arg), void *arg);
+const char *http_header(struct http_req *req, const char *key); /* or NULL */
+
+/*
+ * The body of a PUT is no JSON but bytes of any number, and its handler is
+ * called before they are there. It calls this at once, or else answers. @fn
+ * takes what it can and returns how much; when that is not all it is called
+ * again after http_body_resume(). @end: that was all. Once there is an answer
+ * the rest is thrown away, and the answer goes out behind it: who is writing
+ * does not read.
+ */
+void http_body_take(struct http_req *req,
+		    size_t (*fn)(void *arg, struct slice data),
+		    void (*end)(void *arg), void *arg);
+void http_body_resume(struct http_req *req);
 
 void http_reply_json(struct http_req *req, int status, json_t *takes_body);
 void http_reply_empty(struct http_req *req); /* 204 */
@@ -79,6 +93,19 @@ size_t http_stream_room(const struct http_stream *s);
 /* All of it or nothing: -ENOBUFS past the room, -EPIPE: the client left. */
 int http_stream_write(struct http_stream *s, const void *data, size_t len);
 void http_stream_end(struct http_stream *s);
+/* The same for a stream that did not become what it should: the client sees
+ * its connection break. */
+void http_stream_fail(struct http_stream *s);
+
+/*
+ * A stream whose length is known: exactly @size bytes have to be written before
+ * its end; UINT64_MAX: the end tells. @range: NULL, or the Content-Range that makes it an answer with
+ * the status 206.
+ */
+struct http_stream *http_reply_file(struct http_req *req, uint64_t size,
+				    const char *range,
+				    void (*on_room)(void *arg),
+				    void (*on_abort)(void *arg), void *arg);
 
 /* 101 and then a raw, non-blocking socket that the callback's receiver owns;
  * @early are bytes that the client sent already. fd -1: the client left (then

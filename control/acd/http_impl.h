@@ -21,6 +21,7 @@ struct http_stream {
 	void (*on_abort)(void *arg);
 	void *arg;
 	bool ended; /* the producer is done, or knows that the client left */
+	bool failed; /* it ends in the middle */
 	bool drained; /* bytes left since the last on_room() */
 };
 
@@ -44,6 +45,11 @@ struct http_req {
 	struct buf body; /* as it comes in */
 	size_t excess; /* bytes of a body that is too large, thrown away */
 	json_t *json;
+	/* Of a PUT, whose body is not kept. */
+	bool raw, raw_ended;
+	size_t (*body_fn)(void *arg, struct slice data);
+	void (*body_end)(void *arg);
+	void *body_arg;
 	struct http_param param[HTTP_PARAMS_MAX];
 	unsigned params;
 

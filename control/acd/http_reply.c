@@ -13,7 +13,7 @@
 #include "lib/sock.h"
 
 #define HTTP_UPGRADE_PROTOCOL "ac-link/1"
-#define HTTP_STREAM_BLOCK (16u * 1024)
+#define HTTP_STREAM_BLOCK (64u * 1024)
 
 const char *http_param(struct http_req *req, const char *key)
 {
@@ -41,6 +41,27 @@ bool http_query_flag(struct http_req *req, const char *key)
 	const char *v = http_query(req, key);
 
 	return v && (strcmp(v, "1") == 0 || strcmp(v, "true") == 0);
+}
+
+const char *http_header(struct http_req *req, const char *key)
+{
+	if (req->gone)
+		return NULL;
+	return MHD_lookup_connection_value(req->conn, MHD_HEADER_KIND, key);
+}
+
+void http_body_take(struct http_req *req,
+		    size_t (*fn)(void *arg, struct slice data),
+		    void (*end)(void *arg), void *arg)
+{
+	req->body_fn = fn;
+	req->body_end = end;
+	req->body_arg = arg;
+}
+
+void http_body_resume(struct http_req *req)
+{
+	http_req_resume(req);
 }
 
 json_t *http_body(struct http_req *req)
@@ -214,7 +235,8 @@ static ssize_t stream_read(void *cls, uint64_t pos ATTR_UNUSED, char *out,
 	if (s->req->left)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (data.len == 0 && s->ended)
-		return MHD_CONTENT_READER_END_OF_STREAM;
+		return s->failed ? MHD_CONTENT_READER_END_WITH_ERROR :
+				   MHD_CONTENT_READER_END_OF_STREAM;
 	if (data.len == 0) {
 		/* Without this it would ask again at once, for ever. */
 		http_req_suspend(s->req);
@@ -231,17 +253,15 @@ static ssize_t stream_read(void *cls, uint64_t pos ATTR_UNUSED, char *out,
 	return (ssize_t)data.len;
 }
 
-struct http_stream *http_reply_stream(struct http_req *req,
+static struct http_stream *stream_new(struct http_req *req, uint64_t size,
 				      const char *content_type,
-				      void (*on_room)(void *arg),
-				      void (*on_abort)(void *arg), void *arg)
+				      struct MHD_Response **ret)
 {
 	struct http_stream *s = calloc(1, sizeof(*s));
 	struct MHD_Response *r = NULL;
 
 	if (s)
-		r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN,
-						      HTTP_STREAM_BLOCK,
+		r = MHD_create_response_from_callback(size, HTTP_STREAM_BLOCK,
 						      stream_read, s, NULL);
 	if (!r) {
 		free(s);
@@ -251,14 +271,51 @@ struct http_stream *http_reply_stream(struct http_req *req,
 	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-
 	s->req = req;
+	buf_init(&s->buf, HTTP_STREAM_MAX);
+	req->stream = s;
+	*ret = r;
+	return s;
+}
+
+struct http_stream *http_reply_stream(struct http_req *req,
+				      const char *content_type,
+				      void (*on_room)(void *arg),
+				      void (*on_abort)(void *arg), void *arg)
+{
+	struct MHD_Response *r;
+	struct http_stream *s =
+		stream_new(req, MHD_SIZE_UNKNOWN, content_type, &r);
+
+	if (!s)
+		return NULL;
 	s->on_room = on_room;
 	s->on_abort = on_abort;
 	s->arg = arg;
-	buf_init(&s->buf, HTTP_STREAM_MAX);
-	req->stream = s;
 	req_answer(req, MHD_HTTP_OK, r);
+	return s;
+}
+
+struct http_stream *http_reply_file(struct http_req *req, uint64_t size,
+				    const char *range,
+				    void (*on_room)(void *arg),
+				    void (*on_abort)(void *arg), void *arg)
+{
+	struct MHD_Response *r;
+	struct http_stream *s =
+		stream_new(req, size == UINT64_MAX ? MHD_SIZE_UNKNOWN : size,
+			   "application/octet-stream", &r);
+
+	if (!s)
+		return NULL;
+	MHD_add_response_header(r, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+	if (range)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_RANGE,
+					range);
+	s->on_room = on_room;
+	s->on_abort = on_abort;
+	s->arg = arg;
+	req_answer(req, range ? MHD_HTTP_PARTIAL_CONTENT : MHD_HTTP_OK, r);
 	return s;
 }
 
@@ -286,6 +343,12 @@ void http_stream_end(struct http_stream *s)
 	s->ended = true;
 	http_req_resume(s->req);
 	http_req_release(s->req);
+}
+
+void http_stream_fail(struct http_stream *s)
+{
+	s->failed = true;
+	http_stream_end(s);
 }
 
 /*

@@ -10,6 +10,8 @@
  *	instance_egress.c what it may reach, for as long as it runs
  *	instance_end.c    exit, stop, loss; the sandbox's removal
  *	instance_clean.c  removal of files; reconciliation, shutdown
+ *	instance_pause.c  frozen, and thawed
+ *	instance_life.c   ttl, idle time; limits that are reached
  *	instance_log.c    the terminal log and its readers
  *	run.c             a process in the sandbox and its watchers
  *
@@ -30,7 +32,7 @@
 struct instance_event {
 	LIST_ENTRY(instance_event) link;
 	struct instances *is;
-	void (*fn)(void *arg, struct instance *in); /* NULL: left */
+	instance_event_fn fn; /* NULL: left */
 	void *arg;
 };
 
@@ -114,9 +116,8 @@ void instance_wake(struct instance *in, const struct err *err)
 
 /* ---- events ---- */
 
-struct instance_event *
-instance_event_add(struct instances *is,
-		   void (*fn)(void *arg, struct instance *in), void *arg)
+struct instance_event *instance_event_add(struct instances *is,
+					  instance_event_fn fn, void *arg)
 {
 	struct instance_event *e = calloc(1, sizeof(*e));
 
@@ -138,7 +139,8 @@ void instance_event_free(struct instance_event *e)
 	free(e);
 }
 
-static void events_call(struct instance *in)
+static void events_call(struct instance *in, const char *limit,
+			const char *text)
 {
 	struct instances *is = in->is;
 	struct instance_event *e, *next;
@@ -146,7 +148,7 @@ static void events_call(struct instance *in)
 	is->walking++;
 	LIST_FOREACH (e, &is->events, link) {
 		if (e->fn)
-			e->fn(e->arg, in);
+			e->fn(e->arg, in, limit, text);
 	}
 	if (--is->walking > 0)
 		return;
@@ -160,7 +162,13 @@ static void events_call(struct instance *in)
 void instance_set_state(struct instance *in, enum instance_state st)
 {
 	in->rec.state = st;
-	events_call(in);
+	events_call(in, NULL, NULL);
+}
+
+void instance_tell_breach(struct instance *in, const char *limit,
+			  const char *text)
+{
+	events_call(in, limit, text);
 }
 
 void instance_set_reason(struct instance *in, const char *fmt, ...)
@@ -204,6 +212,7 @@ static void instance_free(struct instance *in)
 	instance_log_drop(in, false);
 	loop_timer_free(in->ready_timer);
 	treejob_forget(in->tree);
+	instance_disk_free(in);
 	waiters_free(&in->waiters);
 	run_wish_done(&in->wish);
 	run_wish_done(&in->next);
@@ -276,6 +285,11 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 		return NULL;
 	}
 	instances_lost(is);
+	if (instances_life_begin(is) < 0) {
+		err_nomem(err);
+		instances_free(is);
+		return NULL;
+	}
 	return is;
 }
 
@@ -289,6 +303,24 @@ void instances_set_egress(struct instances *is,
 {
 	is->egress = ops;
 	is->egress_arg = arg;
+}
+
+void instances_set_pool(struct instances *is,
+			const struct instance_pool_ops *ops, void *arg)
+{
+	is->pool = ops;
+	is->pool_arg = arg;
+}
+
+bool instances_busy(const struct instances *is)
+{
+	const struct instance *in;
+
+	TAILQ_FOREACH (in, &is->all, link) {
+		if (in->rec.state == INSTANCE_STARTING || in->runtime_busy)
+			return true;
+	}
+	return false;
 }
 
 void instances_free(struct instances *is)
@@ -313,6 +345,7 @@ void instances_free(struct instances *is)
 	}
 	waiters_free(&is->later);
 	loop_timer_free(is->later_timer);
+	loop_timer_free(is->life_timer);
 	free(is);
 }
 
@@ -357,9 +390,14 @@ const struct instance_record *instance_record(const struct instance *in)
 
 bool instance_is_live(const struct instance *in)
 {
-	return in->rec.state == INSTANCE_STARTING ||
-	       in->rec.state == INSTANCE_RUNNING ||
+	return in->rec.state == INSTANCE_STARTING || instance_is_up(in) ||
 	       in->rec.state == INSTANCE_STOPPING;
+}
+
+bool instance_is_up(const struct instance *in)
+{
+	return in->rec.state == INSTANCE_RUNNING ||
+	       in->rec.state == INSTANCE_PAUSED;
 }
 
 bool instance_is_leaving(const struct instance *in)
@@ -432,7 +470,7 @@ int instance_create(struct instances *is, const struct instance_record *r,
 	mounts_forget_external(in->rec.name);
 	instance_insert(is, in);
 	*ret = in;
-	events_call(in);
+	events_call(in, NULL, NULL);
 	return 0;
 }
 
@@ -449,8 +487,8 @@ int instance_update(struct instance *in, const struct instance_record *r,
 	int ret;
 
 	/* While it is stopping the next run may be prepared. */
-	if (in->rec.state == INSTANCE_STARTING ||
-	    in->rec.state == INSTANCE_RUNNING || in->tree)
+	if (in->rec.state == INSTANCE_STARTING || instance_is_up(in) ||
+	    in->tree)
 		return err_set(err, -EBUSY, "'%s' is %s", in->rec.name,
 			       in->tree ? "being cleaned" : "running");
 	if (instance_record_copy(&new, r) < 0)
@@ -465,6 +503,7 @@ int instance_update(struct instance *in, const struct instance_record *r,
 	if (!same_text(old.workspace, new.workspace))
 		mounts_forget_external(new.name);
 	instance_record_done(&old);
+	instance_life_arm(in);
 	return 0;
 }
 
@@ -472,7 +511,7 @@ int instance_stats(struct instance *in, runtime_stats_fn fn, void *arg)
 {
 	struct runtime *rt = in->is->rt;
 
-	if (in->rec.state != INSTANCE_RUNNING || !in->rec.container_id)
+	if (!instance_is_up(in) || !in->rec.container_id)
 		return -ENOTCONN;
 	if (!rt->ops->stats)
 		return -ENOTSUP;

@@ -3,7 +3,8 @@
  * instance.h - the life of an instance: record, sandbox, session, main run
  *
  *	created ─run→ starting ─ready→ running ─exit/stop→ stopping → stopped
- *	                 └──────── cannot start / lost ───────────→ failed
+ *	                 │             paused ┘                       │ ttl
+ *	                 └──────── cannot start / lost ─→ failed ─→ expired
  *
  * A sandbox (container) exists only from starting to stopping; workspace,
  * home and log outlive it. All calls return at once; outcomes by callback,
@@ -19,6 +20,7 @@
 #include "control/acd/logring.h"
 #include "control/acd/session.h"
 #include "control/acd/store.h"
+#include "control/shared/screen.h"
 #include "control/runtime.h"
 
 struct blueprint;
@@ -49,6 +51,31 @@ struct instance_egress_ops {
 };
 void instances_set_egress(struct instances *is,
 			  const struct instance_egress_ops *ops, void *arg);
+/* A sandbox that was started ahead; all of it is the receiver's. */
+struct instance_gift {
+	char *address; /* reserved until a record has it (store.h) */
+	char *id; /* the runtime's */
+	struct session *session; /* waits for session_assign(); its owner is
+				  * to be set at once */
+};
+/* Who has such. Without it each run starts its own. */
+struct instance_pool_ops {
+	/* One for the run of @r, of the blueprint @bp as it is now; its
+	 * directories become workspace and home in @dir, which is there and
+	 * has neither, or empty ones. False: none, and @dir may have lost the
+	 * empty ones. */
+	bool (*claim)(void *arg, const struct instance_record *r,
+		      const struct blueprint *bp, const char *dir,
+		      struct instance_gift *ret);
+	/* One that was claimed was lost before it was ready. */
+	void (*lost)(void *arg, const struct instance_record *r);
+	/* The sandbox @id is one of these. */
+	bool (*has)(void *arg, const char *id);
+};
+void instances_set_pool(struct instances *is,
+			const struct instance_pool_ops *ops, void *arg);
+/* A run is starting or ending, as far as its sandbox is concerned. */
+bool instances_busy(const struct instances *is);
 /* Whoever still watches a run hears that it is lost; the sandboxes stay. No
  * callback of the runtime may come afterwards. */
 void instances_free(struct instances *is);
@@ -67,8 +94,10 @@ struct run_request {
 	const char *const *env; /* "NAME=value", on top of the instance's */
 	const char *cwd; /* NULL: the instance's */
 	bool shell; /* argv empty: the blueprint's shell instead */
+	bool files; /* the sandbox's file server, nothing of the above */
 	bool tty, use_stdin;
 	bool detached; /* goes on when its client leaves */
+	bool unnoticed; /* acd's own exec: no sign of life of the instance */
 	uint16_t rows, cols;
 	uint64_t timeout_ms; /* 0: the instance's, for a main run */
 };
@@ -91,6 +120,7 @@ void instances_each(struct instances *is,
 		    void (*fn)(void *arg, struct instance *in), void *arg);
 const struct instance_record *instance_record(const struct instance *in);
 bool instance_is_live(const struct instance *in); /* starting … stopping */
+bool instance_is_up(const struct instance *in); /* running or paused */
 /* Its files are being removed: nothing can be done with it until that is
  * over (instance_stop() waits for it), perhaps it is gone then. */
 bool instance_is_leaving(const struct instance *in);
@@ -112,11 +142,14 @@ int instance_update(struct instance *in, const struct instance_record *r,
 int instance_set_wishes(struct instance *in, const char *json, instance_fn fn,
 			void *arg, struct err *err);
 
-/* Hears of each change of a state. */
+/* Hears of each change of a state, then @limit is NULL; and of each limit
+ * that was reached: "timeout", "output", "memory", "disk", "ttl" or "idle",
+ * with a text for people. */
 struct instance_event;
-struct instance_event *
-instance_event_add(struct instances *is,
-		   void (*fn)(void *arg, struct instance *in), void *arg);
+typedef void (*instance_event_fn)(void *arg, struct instance *in,
+				  const char *limit, const char *text);
+struct instance_event *instance_event_add(struct instances *is,
+					  instance_event_fn fn, void *arg);
 void instance_event_free(struct instance_event *e); /* NULL is fine */
 
 /* Errors of instance_run(), also by its callback, that a client can mend. */
@@ -135,7 +168,9 @@ void instance_run_cancel(struct instance *in, const void *arg);
 /* The image that INSTANCE_NO_IMAGE is about; NULL while unknown. */
 const char *instance_image(const struct instance *in);
 struct run *instance_main(struct instance *in); /* NULL: not running */
-/* -ENOTCONN: not running. */
+/* -ENOTCONN: not running; INSTANCE_IS_PAUSED. */
+#define INSTANCE_IS_PAUSED (-EHOSTDOWN)
+int instance_paused_error(const struct instance *in, struct err *err);
 int instance_exec(struct instance *in, const struct run_request *rq,
 		  struct run **ret, struct err *err);
 /* Not running is success, by callback all the same. */
@@ -148,6 +183,12 @@ int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg);
  * --workspace is never deleted. @in is gone when @fn hears of success. */
 int instance_destroy(struct instance *in, bool force, instance_fn fn,
 		     void *arg);
+/* Freezes what runs, or lets it go on; is so already is success. -ENOTCONN:
+ * not running; -EBUSY: it ends, or another pause is under way; -ENOTSUP. */
+int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
+		   struct err *err);
+/* Its ttl and its idle time count from now on. */
+int instance_touch(struct instance *in, struct err *err);
 /* -ENOTCONN: not running. By runtime_ops.stats. */
 int instance_stats(struct instance *in, runtime_stats_fn fn, void *arg);
 
@@ -162,7 +203,11 @@ struct instance_log;
 int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 		      void (*wake)(void *arg), void *arg,
 		      struct instance_log **ret, struct err *err);
-ssize_t instance_log_read(struct instance_log *l, void *data, size_t len);
+/* 0 at the end alone, which a log that was removed or begun anew still has for
+ * who reads it. @ret_skipped (may be NULL): bytes before these that the ring
+ * has lost. */
+ssize_t instance_log_read(struct instance_log *l, void *data, size_t len,
+			  uint64_t *ret_skipped);
 bool instance_log_live(const struct instance_log *l); /* more may come */
 void instance_log_close(struct instance_log *l); /* NULL is fine */
 
@@ -175,12 +220,19 @@ struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,
 				void *arg);
 void run_watch_credit(struct run_watch *w, uint32_t bytes);
 void run_watch_free(struct run_watch *w); /* NULL is fine */
+struct instance *run_instance(const struct run *r);
 bool run_is_tty(const struct run *r);
+/* What a terminal needs that shows what the main run's does now: from how far
+ * before its end its output is to be shown, and before and after that the
+ * terminal's modes (NUL-terminated). */
+uint64_t run_screen(const struct run *r, char ret_modes[SCREEN_MODES_MAX]);
 size_t run_stdin_room(const struct run *r);
 int run_stdin(struct run *r, const void *data, size_t len);
 int run_stdin_eof(struct run *r);
 int run_signal(struct run *r, uint32_t signo);
 int run_resize(struct run *r, uint16_t rows, uint16_t cols);
+/* Has a full-screen program draw all anew. */
+void run_redraw(struct run *r);
 /* The client that owned an attached run has gone: ends exec or instance. */
 void run_abandon(struct run *r);
 /* It went on purpose: the run goes on without it. */

@@ -27,6 +27,9 @@ static void tree_removed(void *arg, const struct err *err)
 	if (err) {
 		failed = *err;
 		err_wrap(&failed, "'%s'", in->rec.name);
+	} else if (clean == CLEAN_EXPIRED) {
+		instance_set_state(in, INSTANCE_EXPIRED);
+		instance_save(in, &failed);
 	} else if (clean == CLEAN_ALL) {
 		if (store_delete(in->is->store, in->rec.name, &failed) == 0) {
 			mounts_release(in->rec.name);
@@ -41,25 +44,16 @@ static void tree_removed(void *arg, const struct err *err)
 
 static int tree_begin(struct instance *in, struct err *err)
 {
-	SCOPED_STR all = instance_path(in, "");
-	SCOPED_STR home = instance_path(in, "home");
-	SCOPED_STR log = instance_path(in, "log");
-	const char *const some_paths[] = { home, log, NULL };
-	const char *const all_paths[] = { all, NULL };
-
-	if (!all || !home || !log)
-		return err_set(err, -ENOMEM, "no memory");
 	instance_log_drop(in, true);
-	return treejob_start(in->is->loop,
-			     in->clean == CLEAN_ALL ? all_paths : some_paths,
-			     tree_removed, in, &in->tree, err);
+	return instance_disk_remove(in, in->clean == CLEAN_ALL, tree_removed,
+				    err);
 }
 
 void instance_clean_now(struct instance *in)
 {
 	struct err err = { 0 };
 
-	if (in->clean == CLEAN_NOT && in->rec.auto_remove)
+	if (in->clean <= CLEAN_EXPIRED && in->rec.auto_remove)
 		in->clean = CLEAN_ALL;
 	if (in->clean == CLEAN_NOT) {
 		instance_wake(in, NULL);
@@ -93,7 +87,7 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 	instance_start_next(in, &canceled);
 	if (instance_is_live(in)) {
 		if (force)
-			instance_end(in, 0);
+			instance_end(in, RUN_STOPPED, 0);
 	} else if (in->rec.container_id) {
 		/* Its removal had failed; files of a sandbox that may still
 		 * write them are not touched. */
@@ -209,6 +203,19 @@ static void reconcile_removed(void *arg, const struct err *err)
 		reconcile_done(rc);
 }
 
+/* It may be called as the member of a pool that it was. */
+static bool in_use(const struct instances *is, const char *id)
+{
+	const struct instance *in;
+
+	TAILQ_FOREACH (in, &is->all, link) {
+		if (instance_is_live(in) && in->rec.container_id &&
+		    strcmp(in->rec.container_id, id) == 0)
+			return true;
+	}
+	return is->pool && is->pool->has(is->pool_arg, id);
+}
+
 static void reconcile_found(void *arg, const char *id, const char *name,
 			    bool running)
 {
@@ -216,7 +223,7 @@ static void reconcile_found(void *arg, const char *id, const char *name,
 	const struct instance *in = instance_find(rc->is, name);
 
 	/* It has one sandbox at most: this. */
-	if (in && instance_is_live(in))
+	if ((in && instance_is_live(in)) || in_use(rc->is, id))
 		return;
 	log_info("removing the sandbox of '%s', left over%s", name,
 		 running ? " and running" : "");

@@ -80,14 +80,16 @@ void instance_egress_notice(struct instance *in)
 	char *rest = in->warnings, *line;
 	struct egress own = { 0 }, all = { 0 };
 	struct err ignored = { 0 };
+	SCOPED_STR open = str_printf(
+		"egress open: it reaches every host that is not denied, and "
+		"all of that is written down; 'ac policy learn %s' makes a "
+		"policy of it",
+		in->rec.name);
 
-	if (egress_load(in->rec.egress_json, &own, &ignored) == 0 &&
+	if (open && egress_load(in->rec.egress_json, &own, &ignored) == 0 &&
 	    egress_merge(&in->bp.egress, &own, false, &all) == 0 &&
 	    all.mode == EGRESS_OPEN)
-		run_notice(in->main, LOG_LVL_INFO,
-			   "egress open: it reaches every host that is not "
-			   "denied, and all of that is written down; 'ac "
-			   "policy learn' makes a policy of it");
+		run_notice(in->main, LOG_LVL_INFO, open);
 	egress_done(&all);
 	egress_done(&own);
 	while ((line = strsep(&rest, "\n")))
@@ -187,7 +189,7 @@ int instance_set_wishes(struct instance *in, const char *json, instance_fn fn,
 	w->in = in;
 	w->fn = fn;
 	w->arg = arg;
-	if (in->rec.state == INSTANCE_RUNNING) {
+	if (instance_is_up(in)) {
 		r = wishes_bind(in, w, err);
 		if (r == 0)
 			in->wishes = w;

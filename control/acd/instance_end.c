@@ -72,23 +72,30 @@ static void removal_refused(void *arg, const struct err *err)
 	sandbox_removed(arg, err);
 }
 
-void instance_teardown(struct instance *in)
+/* Whatever its sandbox says or does from now on concerns nobody. */
+static void sandbox_unlink(struct instance *in)
 {
-	const struct runtime_ops *ops = in->is->rt->ops;
 	struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
-	struct err err = { 0 };
 	struct run *r;
-	int ret;
 
 	/* Execs share the sandbox's fate. */
 	if (in->exit.kind == LINK_OOM || in->exit.kind == LINK_LOST)
 		x = in->exit;
 	while ((r = LIST_FIRST(&in->execs)))
 		run_finish(r, &x);
+	in->warm = false;
 	session_free(in->session);
 	in->session = NULL;
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
+}
+
+static void sandbox_remove(struct instance *in)
+{
+	const struct runtime_ops *ops = in->is->rt->ops;
+	struct err err = { 0 };
+	int ret;
+
 	instance_log_end(in);
 	if (!in->rec.container_id) {
 		sandbox_gone(in, NULL);
@@ -104,6 +111,20 @@ void instance_teardown(struct instance *in)
 	}
 }
 
+void instance_teardown(struct instance *in)
+{
+	/* While this waits no event of the link may begin another end. */
+	sandbox_unlink(in);
+	/* What is frozen cannot die, and the runtime has to answer all calls
+	 * before the instance may go. */
+	if (in->frozen || in->freeze_busy)
+		instance_thaw(in);
+	if (in->freeze_busy)
+		in->teardown_waits = true;
+	else
+		sandbox_remove(in);
+}
+
 void instance_teardown_left(struct instance *in)
 {
 	in->final = in->rec.state;
@@ -113,6 +134,30 @@ void instance_teardown_left(struct instance *in)
 
 /* ---- conclusion ---- */
 
+static void limit_notice(struct instance *in, enum run_cause cause)
+{
+	const char *name = in->rec.name;
+	char size[32], text[192];
+
+	str_format_size(size, sizeof(size), in->rec.output);
+	if (cause == RUN_TTL)
+		snprintf(text, sizeof(text),
+			 "%s was ended: its --ttl is over, and its home and "
+			 "log go",
+			 name);
+	else if (cause == RUN_IDLE)
+		snprintf(text, sizeof(text),
+			 "%s was ended: nothing moved for as long as --idle "
+			 "allows",
+			 name);
+	else
+		snprintf(text, sizeof(text),
+			 "%s was ended: it has written %s, as much as --output "
+			 "allows",
+			 name, size);
+	run_notice(in->main, LOG_LVL_WARN, text);
+}
+
 static void reason_set(struct instance *in, enum run_cause cause)
 {
 	const struct link_exit *x = &in->exit;
@@ -121,6 +166,11 @@ static void reason_set(struct instance *in, enum run_cause cause)
 		instance_set_reason(in, "timeout");
 	else if (x->kind == LINK_OOM)
 		instance_set_reason(in, "out of memory");
+	else if (x->kind == LINK_LIMIT)
+		instance_set_reason(in, "%s",
+				    cause == RUN_TTL  ? "ttl" :
+				    cause == RUN_IDLE ? "idle" :
+							"output limit");
 	else if (x->kind == LINK_LOST)
 		instance_set_reason(in, "lost: %s", in->why.msg);
 	else if (cause == RUN_STOPPED)
@@ -147,8 +197,12 @@ static void conclude(struct instance *in)
 	struct err err = { 0 };
 
 	/* What we had set about is no loss. */
-	if (cause == RUN_TIMEOUT && x->kind != LINK_OOM)
+	if (x->kind == LINK_OOM)
+		instance_breach(in, "memory", "the sandbox was killed");
+	else if (cause == RUN_TIMEOUT)
 		x->kind = LINK_TIMEOUT;
+	else if (cause == RUN_OUTPUT || cause == RUN_IDLE || cause == RUN_TTL)
+		x->kind = LINK_LIMIT;
 	else if (cause != RUN_SELF && x->kind == LINK_LOST)
 		*x = (struct link_exit){ .kind = LINK_SIGNALED,
 					 .value = SIGKILL };
@@ -162,6 +216,8 @@ static void conclude(struct instance *in)
 	instance_began(in, x->kind == LINK_LOST ? &in->why : NULL);
 	if (x->kind == LINK_LOST)
 		run_notice(in->main, LOG_LVL_ERROR, in->why.msg);
+	if (x->kind == LINK_LIMIT)
+		limit_notice(in, cause);
 	run_finish(in->main, x);
 	/* Written once more when the sandbox is gone. */
 	if (instance_save(in, &err) < 0)
@@ -273,7 +329,7 @@ void instance_force_end(struct instance *in)
 
 /* ---- stop ---- */
 
-void instance_end(struct instance *in, uint64_t grace_ms)
+void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms)
 {
 	if (in->rec.state == INSTANCE_STARTING) {
 		in->end_wanted = true;
@@ -282,10 +338,12 @@ void instance_end(struct instance *in, uint64_t grace_ms)
 			instance_start_failed(in);
 		return;
 	}
-	if (in->rec.state == INSTANCE_RUNNING)
+	if (instance_is_up(in))
 		instance_set_state(in, INSTANCE_STOPPING);
+	if (in->frozen || in->freeze_busy)
+		instance_thaw(in);
 	if (in->main) {
-		run_terminate(in->main, RUN_STOPPED, grace_ms);
+		run_terminate(in->main, cause, grace_ms);
 	} else if (!in->runtime_busy) {
 		/* Nothing is there whose end could be waited for. */
 		in->final = INSTANCE_FAILED;
@@ -310,7 +368,7 @@ int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
 	/* A run that waits for this end is not wanted either. */
 	instance_start_next(in, &canceled);
 	if (instance_is_live(in))
-		instance_end(in, grace_ms);
+		instance_end(in, RUN_STOPPED, grace_ms);
 	else if (!in->tree)
 		instance_teardown_left(in);
 	return 0;

@@ -11,8 +11,10 @@
 
 #include "control/acd/blueprint.h"
 #include "control/acd/instance.h"
+#include "control/acd/life.h"
 #include "control/acd/mounts.h"
 #include "control/acd/treejob.h"
+#include "control/shared/screen.h"
 
 #define READY_LIMIT_MS 15000u /* from a sandbox's start to its READY */
 #define KILL_GRACE_MS 5000u /* TERM to KILL, when nobody said otherwise */
@@ -23,11 +25,12 @@
 struct run_wish {
 	struct strv argv, env;
 	char *cwd;
-	bool shell, tty, use_stdin, detached;
+	bool shell, files, tty, use_stdin, detached, unnoticed;
 	uint16_t rows, cols;
 	uint64_t timeout_ms;
 };
 
+/* run_wish.c */
 void run_wish_done(struct run_wish *w); /* accepts zeroed */
 int run_wish_copy(struct run_wish *w, const struct run_request *rq);
 
@@ -36,6 +39,9 @@ enum run_cause {
 	RUN_SELF,
 	RUN_STOPPED, /* instance_stop() */
 	RUN_TIMEOUT,
+	RUN_OUTPUT, /* it wrote more than it may */
+	RUN_IDLE,
+	RUN_TTL,
 	RUN_ABANDONED, /* its client has gone */
 };
 
@@ -43,19 +49,27 @@ struct run {
 	struct instance *in;
 	LIST_ENTRY(run) link; /* in->execs; not the main run */
 	struct channel *channel; /* NULL: over, or the link is lost */
-	bool is_main, tty, use_stdin;
 	LIST_HEAD(run_watches, run_watch) watches;
 	unsigned n_watches;
 	unsigned walking; /* watchers are being called */
-	bool doomed; /* to be finished when the walk is over, */
-	struct link_exit end; /* so */
+	struct link_exit end; /* when it is doomed */
 	uint64_t output; /* bytes the process has written */
 	uint64_t credited; /* of these, given back as credit */
+	uint64_t kill_at; /* when TERM turns into KILL; 0: not yet asked */
+	struct loop_timer *timer; /* wall clock limit, then TERM, then KILL */
+	uint64_t due_ms; /* when it goes off; 0: not set */
+	uint64_t left_ms; /* that was left when it was frozen */
+	struct loop_timer *redraw; /* it has one row less until then */
 	uint32_t pid; /* in the sandbox; 0: not started */
 	enum run_cause cause;
-	uint64_t kill_at; /* when TERM turns into KILL; 0: not yet asked */
+	uint16_t rows, cols; /* of the terminal, as it should be */
+	bool is_main, tty, use_stdin;
+	bool doomed; /* to be finished when the walk is over */
 	bool killed; /* KILL was sent, its effect is waited for */
-	struct loop_timer *timer; /* wall clock limit, then TERM, then KILL */
+	bool held; /* the sandbox is frozen: the timer waits */
+	bool redrawing;
+	bool unnoticed; /* acd's own: no sign of life */
+	struct screen screen; /* of a main run's terminal */
 };
 
 struct instance_waiter {
@@ -68,6 +82,7 @@ STAILQ_HEAD(instance_waiters, instance_waiter);
 
 enum instance_clean {
 	CLEAN_NOT,
+	CLEAN_EXPIRED, /* home and log, for its ttl is over */
 	CLEAN_HOME, /* and the log */
 	CLEAN_ALL, /* and the rest, and the record */
 };
@@ -94,6 +109,18 @@ struct instance {
 	struct wishes *wishes; /* a change of these is under way */
 	char *warnings; /* of its policy, for the run that starts; NULL */
 	bool end_wanted; /* of a start that is under way */
+	bool warm; /* its sandbox was started ahead, and is not ready yet */
+	struct life life;
+	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
+	uint64_t ttl_next_ms; /* the next one is not before */
+
+	bool frozen; /* as the runtime last said */
+	bool freeze_wanted, freeze_busy; /* busy: the runtime is asked */
+	bool teardown_waits; /* for its answer */
+	instance_fn freeze_fn; /* who asked; NULL: nobody */
+	void *freeze_arg;
+	struct err freeze_why; /* it failed, and is being taken back */
+
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
 	enum instance_state final; /* after stopping: stopped or failed */
@@ -101,6 +128,8 @@ struct instance {
 	struct instance_waiters waiters; /* for the end of all that follows */
 	enum instance_clean clean; /* once nothing runs */
 	struct treejob *tree; /* its files are being removed */
+	struct treejob *disk_job; /* its disk limit is being made to hold */
+	struct loop_timer *disk_timer; /* looks whether it is reached */
 
 	struct logring *ring;
 	LIST_HEAD(instance_logs, instance_log) logs;
@@ -114,11 +143,15 @@ struct instances {
 	const char *dir;
 	const struct instance_egress_ops *egress;
 	void *egress_arg;
+	const struct instance_pool_ops *pool;
+	void *pool_arg;
 	TAILQ_HEAD(instance_list, instance) all;
 	LIST_HEAD(instance_events, instance_event) events;
 	unsigned walking; /* events are being called */
 	struct instance_waiters later; /* to be called from the loop */
 	struct loop_timer *later_timer;
+	struct loop_timer *life_timer;
+	uint64_t look_at_ms; /* when it goes off; 0: not set */
 };
 
 /* ---- instance.c ---- */
@@ -137,6 +170,9 @@ void instance_set_reason(struct instance *in, const char *fmt, ...)
 	ATTR_PRINTF(2, 3);
 /* Reads the blueprint again: in->bp, in->image. */
 int instance_load_blueprint(struct instance *in, struct err *err);
+/* Tells everybody that listens of a limit that was reached. */
+void instance_tell_breach(struct instance *in, const char *limit,
+			  const char *text);
 /* Forgets a dead instance whose record is gone. */
 void instance_forget(struct instance *in);
 /* <dir>/<name>/<sub>; NULL without memory. @sub "": the instance's own. */
@@ -151,6 +187,45 @@ int instance_start_bound(struct instance *in, const struct mounts_paths *m,
 void instance_start_next(struct instance *in, const struct err *err);
 /* Tells who called instance_run(), if it still waits. */
 void instance_began(struct instance *in, const struct err *err);
+
+/* The link as its instance hears it. */
+extern const struct session_ops instance_session_ops;
+/* Answers HELLO. */
+int instance_assign(struct instance *in);
+/* Makes its directories and mounts; they may be there. */
+int instance_files(struct instance *in, struct mounts_paths *ret,
+		   struct err *err);
+
+/* Its disk limit holds. */
+int instance_start_held(struct instance *in, struct err *err);
+
+/* ---- instance_disk.c ---- */
+
+/* Can its limit, if any, be kept with the workspace it wants? */
+int instance_disk_check(const struct instance *in, struct err *err);
+/* Nothing has to be done for it before a run. */
+bool instance_disk_is_settled(const struct instance *in);
+/* Makes the disk limit hold, then calls instance_start_held(). */
+int instance_disk_begin(struct instance *in, struct err *err);
+/* Its own files are in its disk.img. */
+bool instance_disk_is_file(const struct instance *in);
+/* Removes home and log, or @all, by in->tree. */
+int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
+			 struct err *err);
+/* Tells each run of an instance what its limit does not count. */
+void instance_disk_notice(struct instance *in);
+/* {"held", "used", "limit"}, or null: no limit. */
+json_t *instance_disk_json(const struct instance *in);
+void instance_disk_free(struct instance *in);
+
+/* ---- instance_warm.c ---- */
+
+/* Gets a sandbox that was started ahead, with directories and mounts. */
+bool instance_warm_claim(struct instance *in);
+/* Its policy holds: tells it whose it is. */
+void instance_warm_go(struct instance *in);
+/* It is lost or too late before it was ready: another is started instead. */
+void instance_warm_lost(struct instance *in);
 
 /* ---- instance_egress.c ---- */
 
@@ -175,8 +250,8 @@ void instance_link_lost(struct instance *in, const struct err *err);
 void instance_main_exited(struct instance *in, const struct link_exit *x);
 /* It has not, although it was killed. */
 void instance_force_end(struct instance *in);
-/* Begins the end of what is live. */
-void instance_end(struct instance *in, uint64_t grace_ms);
+/* Begins the end of what is live, thawed if it was frozen. */
+void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms);
 /* Removes the sandbox, then does what is to follow. */
 void instance_teardown(struct instance *in);
 /* The same for one that is not live, but whose removal had failed. */
@@ -188,6 +263,27 @@ void instance_teardown_left(struct instance *in);
 void instance_clean_now(struct instance *in);
 /* At the start of acd: what the store believes alive is lost. */
 void instances_lost(struct instances *is);
+
+/* ---- instance_pause.c ---- */
+
+/* Lets it go on, whatever comes of it: it is about to end. */
+void instance_thaw(struct instance *in);
+
+/* ---- instance_life.c ---- */
+
+/* When all records are there. -ENOMEM. */
+int instances_life_begin(struct instances *is);
+/* Its run has begun. */
+void instance_life_start(struct instance *in);
+/* Looks at it in time; after a change of its limits or of its state. */
+void instance_life_arm(struct instance *in);
+/* A sign of life. */
+void instance_moved(struct instance *in);
+/* A limit was reached: one line in the log, and one event. */
+void instance_breach(struct instance *in, const char *limit, const char *fmt,
+		     ...) ATTR_PRINTF(3, 4);
+/* Seconds since the epoch; 0: never. */
+int64_t instance_expires_at(const struct instance *in);
 
 /* ---- instance_log.c ---- */
 
@@ -211,5 +307,13 @@ void run_finish(struct run *r, const struct link_exit *x);
  * KILL_LIMIT_MS more without the sandbox's help. */
 void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms);
 void run_notice(struct run *r, uint8_t level, const char *text);
+/* Its sandbox is frozen: its time stands still; or goes on. */
+void run_hold(struct run *r, bool held);
+
+/* ---- run_wish.c ---- */
+
+const struct strv *run_argv(const struct instance *in,
+			    const struct run_wish *w);
+const char *run_cwd(const struct instance *in, const struct run_wish *w);
 
 #endif

@@ -4,6 +4,8 @@
  */
 #include "control/acd/instance_impl.h"
 
+#include <string.h>
+
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 
@@ -37,33 +39,37 @@ static json_t *life_json(const struct instance_record *r)
 	json_t *code = r->exit_code < 0 ? json_null() :
 					  json_integer(r->exit_code);
 
-	return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:o, s:I}",
+	return json_pack("{s:o, s:o, s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:o, "
+			 "s:I}",
 			 "name", jsonx_text(r->name), "blueprint",
 			 jsonx_text(r->blueprint), "state",
 			 instance_state_name(r->state), "reason",
 			 jsonx_text(r->reason), "exit_code", code, "created_at",
 			 (json_int_t)r->created_at, "started_at",
 			 (json_int_t)r->started_at, "finished_at",
-			 (json_int_t)r->finished_at, "address",
+			 (json_int_t)r->finished_at, "touched_at",
+			 (json_int_t)r->touched_at, "address",
 			 jsonx_text(r->address), "runs", (json_int_t)r->runs);
 }
 
 /* What its user asked for. */
 static json_t *wishes_json(const struct instance_record *r)
 {
-	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:b, s:b, s:b, "
-			 "s:b, s:o, s:o, s:o}",
-			 "isolation", jsonx_text(r->isolation), "cpus_milli",
-			 (json_int_t)r->cpu_milli, "memory",
-			 (json_int_t)r->memory, "pids", (json_int_t)r->pids,
-			 "timeout_ms", (json_int_t)r->timeout_ms, "gpus",
-			 jsonx_text(r->gpus), "workspace",
-			 jsonx_text(r->workspace), "workspace_ro",
-			 (int)r->workspace_ro, "auto_remove",
-			 (int)r->auto_remove, "detached", (int)r->detached,
-			 "tty", (int)r->tty, "workdir", jsonx_text(r->workdir),
-			 "env", stored_array(r->env_json), "cmd",
-			 stored_array(r->cmd_json));
+	return json_pack(
+		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o, s:o}",
+		"isolation", jsonx_text(r->isolation), "runtime",
+		jsonx_text(r->runtime), "disk", (json_int_t)r->disk, "output",
+		(json_int_t)r->output, "ttl_ms", (json_int_t)r->ttl_ms,
+		"idle_ms", (json_int_t)r->idle_ms, "cpus_milli",
+		(json_int_t)r->cpu_milli, "memory", (json_int_t)r->memory,
+		"pids", (json_int_t)r->pids, "timeout_ms",
+		(json_int_t)r->timeout_ms, "gpus", jsonx_text(r->gpus),
+		"workspace", jsonx_text(r->workspace), "workspace_ro",
+		(int)r->workspace_ro, "auto_remove", (int)r->auto_remove,
+		"detached", (int)r->detached, "tty", (int)r->tty, "workdir",
+		jsonx_text(r->workdir), "env", stored_array(r->env_json), "cmd",
+		stored_array(r->cmd_json));
 }
 
 /* Its own wishes; what does not parse shows as none. */
@@ -79,10 +85,30 @@ static json_t *stored_egress(const char *text)
 	return v;
 }
 
+/* What its init-guard said of the start, {"check": "ok", ...}; null while
+ * nothing runs. */
+static json_t *guard_json(const struct instance *in)
+{
+	const char *const *report = in->session ? session_report(in->session) :
+						  NULL;
+	json_t *all = report ? json_object() : json_null();
+
+	for (; report && *report; report++) {
+		const char *value = strchr(*report, '=');
+
+		if (value)
+			json_object_setn_new(all, *report,
+					     (size_t)(value - *report),
+					     json_string(value + 1));
+	}
+	return all;
+}
+
 json_t *instance_json(struct instance *in)
 {
 	struct err ignored = { 0 };
 	json_t *all, *wishes;
+	int64_t expires;
 	bool ready;
 	int ret;
 
@@ -95,9 +121,16 @@ json_t *instance_json(struct instance *in)
 	wishes = wishes_json(&in->rec);
 	ret = json_object_update(all, wishes);
 	json_decref(wishes);
-	if (ret < 0 || json_object_set_new(all, "paths", paths_json(in)) < 0 ||
+	expires = instance_expires_at(in);
+	if (ret < 0 ||
+	    json_object_set_new(all, "expires_at",
+				expires ? json_integer(expires) : json_null()) <
+		    0 ||
+	    json_object_set_new(all, "paths", paths_json(in)) < 0 ||
 	    json_object_set_new(all, "egress",
 				stored_egress(in->rec.egress_json)) < 0 ||
+	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||
+	    json_object_set_new(all, "disk_use", instance_disk_json(in)) < 0 ||
 	    json_object_set_new(all, "image_ready", json_boolean(ready)) < 0) {
 		json_decref(all);
 		return NULL;

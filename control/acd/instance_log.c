@@ -3,7 +3,10 @@
  * instance_log.c - the terminal log of an instance, and its readers
  *
  * The ring is open while a run writes it or somebody reads it. Writer and
- * readers share it, since only the writer knows when it turns over.
+ * readers share it, since only the writer knows when it turns over. A reader
+ * that is cut off from the instance, because its log is removed or begun
+ * anew, keeps the ring as it was: it is one who comes late, and may be owed
+ * the rest.
  */
 #include "control/acd/instance_impl.h"
 
@@ -13,7 +16,8 @@
 
 struct instance_log {
 	LIST_ENTRY(instance_log) link;
-	struct instance *in; /* NULL: cut off, there is nothing to read */
+	struct instance *in; /* NULL: cut off, nothing more will come */
+	struct logring *ring; /* then: what is left to read, or NULL */
 	uint64_t pos;
 	void (*wake)(void *arg);
 	void *arg;
@@ -57,6 +61,7 @@ void instance_log_drop(struct instance *in, bool wake)
 	while ((l = LIST_FIRST(&in->logs))) {
 		LIST_REMOVE(l, link);
 		l->in = NULL;
+		l->ring = in->ring ? logring_ref(in->ring) : NULL;
 		if (wake)
 			l->wake(l->arg);
 	}
@@ -130,13 +135,15 @@ int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 	return 0;
 }
 
-ssize_t instance_log_read(struct instance_log *l, void *data, size_t len)
+ssize_t instance_log_read(struct instance_log *l, void *data, size_t len,
+			  uint64_t *ret_skipped)
 {
-	uint64_t skipped;
+	struct logring *ring;
 
-	if (!l->in || !l->in->ring)
-		return 0;
-	return logring_read(l->in->ring, &l->pos, data, len, &skipped);
+	if (ret_skipped)
+		*ret_skipped = 0;
+	ring = l->in ? l->in->ring : l->ring;
+	return ring ? logring_read(ring, &l->pos, data, len, ret_skipped) : 0;
 }
 
 bool instance_log_live(const struct instance_log *l)
@@ -153,5 +160,6 @@ void instance_log_close(struct instance_log *l)
 		if (LIST_EMPTY(&l->in->logs) && !ring_written(l->in))
 			ring_close(l->in);
 	}
+	logring_close(l->ring);
 	free(l);
 }

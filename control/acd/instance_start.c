@@ -6,8 +6,8 @@
  * changed. From the moment the record says "starting", whatever goes wrong
  * takes the one way out, instance_start_failed(). Steps that wait:
  *
- *	policy bound → runtime start (port pinned) → link → HELLO/ASSIGN →
- *	READY → EXEC → first sign of life
+ *	disk limit held → policy bound → runtime start (port pinned) → link →
+ *	HELLO/ASSIGN → READY → EXEC → first sign of life
  *
  * instance_stop() in between sets end_wanted; while the runtime is busy
  * nothing can be undone, so the end waits for its answer.
@@ -19,6 +19,8 @@
 
 #include "control/acd/mounts.h"
 #include "control/shared/json.h"
+#include "control/shared/paths.h"
+#include "lib/file.h"
 #include "lib/log.h"
 
 /* ---- the sandbox's environment ---- */
@@ -44,16 +46,32 @@ static int env_collect(const struct instance *in, struct strv *env)
 	return ret;
 }
 
-static int sandbox_assign(struct instance *in)
+/* A CA that this machine's own programs were given, for sandboxes behind the
+ * same interceptor; NULL where there is none. */
+static int ca_read(char **ret)
+{
+	int code = file_read(AC_STATE_CA_EXTRA, LINK_CA_MAX, ret, NULL);
+
+	return code == -ENOENT ? 0 : code;
+}
+
+int instance_assign(struct instance *in)
 {
 	struct strv env = { 0 };
+	SCOPED_STR ca = NULL;
 	int ret = env_collect(in, &env);
 	struct link_assign assign = {
 		.name = in->rec.name,
 		.env = (const char *const *)env.v,
 		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids : 0,
+		.flags = strcmp(in->rec.isolation, "runsc") == 0 ?
+				 LINK_ASSIGN_OWN_KERNEL :
+				 0,
 	};
 
+	if (ret == 0)
+		ret = ca_read(&ca);
+	assign.ca = ca;
 	if (ret == 0)
 		ret = session_assign(in->session, &assign);
 	strv_done(&env);
@@ -71,26 +89,30 @@ static void start_refused(struct instance *in, int code, const char *what)
 static void sandbox_hello(void *arg)
 {
 	struct instance *in = arg;
-	int ret = sandbox_assign(in);
+	int ret = instance_assign(in);
 
 	if (ret < 0)
-		start_refused(in, ret, "cannot pass the environment");
+		start_refused(in, ret,
+			      "cannot pass the environment and the CA");
 }
 
 static void sandbox_ready(void *arg)
 {
 	struct instance *in = arg;
 
+	in->warm = false;
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
 	/* Recorded while the process starts, not before. */
-	if (run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
+	if (!in->main &&
+	    run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
 		instance_start_failed(in);
 		return;
 	}
 	in->rec.started_at = time(NULL);
 	in->rec.runs++;
 	instance_set_state(in, INSTANCE_RUNNING);
+	instance_life_start(in);
 	if (instance_save(in, &in->why) < 0)
 		instance_start_failed(in);
 }
@@ -107,10 +129,15 @@ static void sandbox_log(void *arg, uint8_t level, const char *text)
 
 static void sandbox_closed(void *arg, const struct err *err)
 {
-	instance_link_lost(arg, err);
+	struct instance *in = arg;
+
+	if (in->warm)
+		instance_warm_lost(in);
+	else
+		instance_link_lost(in, err);
 }
 
-static const struct session_ops sandbox_session_ops = {
+const struct session_ops instance_session_ops = {
 	.hello = sandbox_hello,
 	.ready = sandbox_ready,
 	.log = sandbox_log,
@@ -131,7 +158,7 @@ static int session_begin(struct instance *in, int link_fd)
 {
 	in->ready_timer = loop_timer_new(in->is->loop, ready_too_late, in);
 	in->session =
-		session_new(in->is->loop, link_fd, &sandbox_session_ops, in);
+		session_new(in->is->loop, link_fd, &instance_session_ops, in);
 	if (!in->session || !in->ready_timer)
 		return -ENOMEM;
 	loop_timer_set(in->ready_timer, READY_LIMIT_MS);
@@ -208,20 +235,16 @@ static int start_check(struct instance *in, struct err *err)
 		return err_set(err, INSTANCE_NO_WORKSPACE,
 			       "the workspace %s was not passed on to ac-host",
 			       in->rec.workspace);
-	return 0;
+	return instance_disk_check(in, err);
 }
 
 /* The record of what is going to run. */
 static int record_wish(struct instance *in, const struct run_wish *w,
 		       struct err *err)
 {
-	const struct strv *argv = &w->argv;
-	SCOPED_JSON cmd = NULL;
+	SCOPED_JSON cmd = jsonx_from_strv(run_argv(in, w));
 	char *text;
 
-	if (argv->n == 0)
-		argv = w->shell ? &in->bp.shell : &in->bp.command;
-	cmd = jsonx_from_strv(argv);
 	text = cmd ? json_dumps(cmd, JSON_COMPACT) : NULL;
 	if (!text)
 		return err_set(err, -ENOMEM, "no memory");
@@ -253,9 +276,17 @@ int instance_start_bound(struct instance *in, const struct mounts_paths *m,
 		.memory = in->rec.memory,
 		.pids = in->rec.pids,
 		.gpus = in->rec.gpus,
+		.runtime = in->rec.runtime,
+		.root_rw = in->bp.root_rw,
+		.tmp_noexec = in->bp.tmp_noexec,
+		.covered = in->bp.blocked_paths.n > 0,
 	};
 	int ret;
 
+	if (in->warm) {
+		instance_warm_go(in);
+		return 0;
+	}
 	if (!image)
 		return err_set(err, -ENOMEM, "no memory");
 	ret = rt->ops->start(rt, &spec, sandbox_started, in);
@@ -277,8 +308,8 @@ static void start_undone(struct instance *in, const struct err *err)
 	instance_save(in, &ignored);
 }
 
-/* Everything up to the point where only callbacks can fail. */
-static int start_begin(struct instance *in, struct err *err)
+int instance_files(struct instance *in, struct mounts_paths *ret,
+		   struct err *err)
 {
 	const struct mounts_spec mounts = {
 		.name = in->rec.name,
@@ -286,28 +317,56 @@ static int start_begin(struct instance *in, struct err *err)
 		.host_gid = in->rec.host_gid,
 		.external = in->rec.workspace,
 		.workspace_ro = in->rec.workspace_ro,
+		.disk = instance_disk_is_file(in),
+		.blocked = &in->bp.blocked_paths,
 	};
-	struct mounts_paths paths;
-	int ret = dirs_make(in, err);
+	int r = dirs_make(in, err);
 
-	if (ret == 0)
-		ret = mounts_prepare(&mounts, &paths, err);
-	if (ret < 0)
+	return r == 0 ? mounts_prepare(&mounts, ret, err) : r;
+}
+
+int instance_start_held(struct instance *in, struct err *err)
+{
+	struct mounts_paths paths;
+	int r = instance_files(in, &paths, err);
+
+	return r == 0 ? instance_egress_begin(in, &paths, err) : r;
+}
+
+/* Everything up to the point where only callbacks can fail. */
+static int start_begin(struct instance *in, struct err *err)
+{
+	struct mounts_paths paths = { .home = "" };
+	bool held = instance_disk_is_settled(in);
+	int ret = dir_make(in, "", err);
+
+	if (ret == 0 && !held)
+		ret = dirs_make(in, err);
+	else if (ret == 0 && !instance_warm_claim(in))
+		ret = instance_files(in, &paths, err);
+	if (ret == 0 && in->warm)
+		ret = dir_make(in, "log", err);
+	if (ret < 0 && !in->warm)
 		return ret;
-	ret = instance_log_start(in, err);
+	if (ret == 0)
+		ret = instance_log_start(in, err);
 	if (ret == 0)
 		ret = record_wish(in, &in->wish, err);
 	if (ret == 0) {
 		instance_set_state(in, INSTANCE_STARTING);
 		ret = instance_save(in, err);
 		if (ret == 0)
-			ret = instance_egress_begin(in, &paths, err);
+			ret = held ? instance_egress_begin(in, &paths, err) :
+				     instance_disk_begin(in, err);
 		if (ret < 0)
 			start_undone(in, err);
 	}
 	if (ret < 0) {
 		instance_log_drop(in, true);
-		mounts_release(in->rec.name);
+		if (in->warm)
+			instance_teardown_left(in);
+		else
+			mounts_release(in->rec.name);
 	}
 	return ret;
 }
@@ -319,7 +378,10 @@ static int start_begin(struct instance *in, struct err *err)
 static void wish_complete(struct run_wish *w)
 {
 	if (w->detached && w->argv.n == 0)
-		w->tty = w->use_stdin = true;
+		w->tty = true;
+	/* Somebody may attach, and type. */
+	if (w->detached && w->tty)
+		w->use_stdin = true;
 }
 
 /* Takes @w. On failure the instance is as it was. */
@@ -332,8 +394,10 @@ static int start_now(struct instance *in, struct run_wish *w, instance_fn fn,
 	in->wish = *w;
 	*w = (struct run_wish){ 0 };
 	in->end_wanted = false;
+	in->frozen = in->freeze_wanted = false;
 	in->why = (struct err){ 0 };
 	in->exit = (struct link_exit){ 0 };
+	instance_life_start(in);
 	ret = start_check(in, err);
 	if (ret == 0)
 		ret = start_begin(in, err);
@@ -364,6 +428,8 @@ static int run_refusal(const struct instance *in, struct err *err)
 			       "the files of '%s' are being removed; try "
 			       "again in a moment",
 			       name);
+	if (in->rec.state == INSTANCE_PAUSED)
+		return instance_paused_error(in, err);
 	if (in->rec.state == INSTANCE_STARTING ||
 	    in->rec.state == INSTANCE_RUNNING)
 		return err_set(err, -EALREADY,
@@ -428,8 +494,22 @@ void instance_run_cancel(struct instance *in, const void *arg)
 	}
 	if (in->run_fn && in->run_arg == arg) {
 		in->run_fn = NULL;
-		instance_end(in, 0);
+		instance_end(in, RUN_STOPPED, 0);
 	}
+}
+
+/* A misspelt path would go unnoticed. */
+static void blocked_notice(struct instance *in)
+{
+	SCOPED_STR list = mounts_uncovered(in->rec.name, &in->bp.blocked_paths);
+	SCOPED_STR text = list ? str_printf("blocked_paths: not in the "
+					    "workspace at the start, so not "
+					    "hidden in this run: %s",
+					    list) :
+				 NULL;
+
+	if (text)
+		run_notice(in->main, LOG_LVL_INFO, text);
 }
 
 void instance_began(struct instance *in, const struct err *err)
@@ -445,6 +525,9 @@ void instance_began(struct instance *in, const struct err *err)
 		run_notice(in->main, LOG_LVL_INFO,
 			   "isolation crun: the agent shares this machine's "
 			   "kernel; '--isolation runsc' takes that back");
-	if (!err && in->main)
+	if (!err && in->main) {
 		instance_egress_notice(in);
+		instance_disk_notice(in);
+		blocked_notice(in);
+	}
 }

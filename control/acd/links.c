@@ -130,11 +130,10 @@ static void socket_widen(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-/* Sends both ends that are the sandbox's through @sock. */
-static int entry_hand_over(struct entry *e, int sock)
+/* Makes both; *ret_link and *ret_words are the sandbox's ends. */
+static int entry_open(struct entry *e, int *ret_link, int *ret_words)
 {
 	SCOPED_FD theirs = -1;
-	SCOPED_FD words = -1;
 	int pair[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
@@ -145,7 +144,19 @@ static int entry_hand_over(struct entry *e, int sock)
 	socket_widen(theirs);
 	r = fd_nonblock(e->link_fd, 1);
 	if (r == 0)
-		r = words_open(e, &words);
+		r = words_open(e, ret_words);
+	if (r == 0)
+		*ret_link = fd_take(&theirs);
+	return r;
+}
+
+/* Sends both ends that are the sandbox's through @sock. */
+static int entry_hand_over(struct entry *e, int sock)
+{
+	SCOPED_FD theirs = -1;
+	SCOPED_FD words = -1;
+	int r = entry_open(e, &theirs, &words);
+
 	if (r == 0)
 		r = sock_send_fd(sock, theirs, "L", 1);
 	if (r >= 0)
@@ -256,6 +267,9 @@ struct links *links_new(struct loop *loop, const char *sock_path,
 	}
 	ls->loop = loop;
 	ls->limit_ms = ASKER_LIMIT_MS;
+	ls->fd = -1;
+	if (!sock_path)
+		return ls;
 	ls->fd = sock_unix_listen(sock_path, 0600, (int)ASKERS_MAX);
 	if (ls->fd >= 0)
 		ls->listener = loop_add(loop, ls->fd, EPOLLIN, on_connect, ls);
@@ -305,6 +319,22 @@ int links_expect(struct links *ls, const char *id)
 	ls->entries = e;
 	ls->n_entries++;
 	return 0;
+}
+
+int links_open(struct links *ls, const char *id, int *ret_link, int *ret_words)
+{
+	struct entry *e = entry_find(ls, id);
+	int r;
+
+	if (!e || e->handed)
+		return -ENOENT;
+	e->handed = true;
+	r = entry_open(e, ret_link, ret_words);
+	if (r < 0) {
+		fd_closep(&e->link_fd);
+		words_close(e);
+	}
+	return r;
 }
 
 int links_take(struct links *ls, const char *id)

@@ -14,7 +14,7 @@
 
 struct links;
 
-/* Listens at @sock_path, mode 0600. */
+/* Listens at @sock_path, mode 0600; NULL: links_open() hands out all. */
 struct links *links_new(struct loop *loop, const char *sock_path,
 			struct err *err);
 /* How long a connection has for its question; 10 s by default. */
@@ -22,6 +22,10 @@ void links_set_limit(struct links *ls, unsigned ms);
 void links_free(struct links *ls); /* NULL is fine */
 /* From now on ac-runtime may fetch a link for @id. -ENOSPC, -ENOMEM. */
 int links_expect(struct links *ls, const char *id);
+/* Makes the link of an expected @id, for a sandbox that the caller starts
+ * himself: its end becomes the sandbox's stdin, used both ways, and the pipe
+ * its stderr. Both are owned by the caller. */
+int links_open(struct links *ls, const char *id, int *ret_link, int *ret_words);
 /* Our end of the link of @id (owned by the caller, non-blocking), once.
  * -ENOENT: ac-runtime did not fetch it. */
 int links_take(struct links *ls, const char *id);

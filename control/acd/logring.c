@@ -27,6 +27,7 @@ struct logring {
 	uint64_t half; /* bytes a file may have */
 	uint64_t start, seam, end;
 	uint64_t dropped;
+	unsigned owners;
 };
 
 static int segment_open(const char *path, int flags, int *ret_fd,
@@ -50,15 +51,16 @@ static int segments_open(struct logring *r, bool fresh)
 	uint64_t old_size = 0, size = 0;
 	int rc;
 
-	if (fresh && unlink(r->old_path) < 0 && errno != ENOENT)
+	/* Not emptied: somebody may still read what was there. */
+	if (fresh && ((unlink(r->old_path) < 0 && errno != ENOENT) ||
+		      (unlink(r->path) < 0 && errno != ENOENT)))
 		return -errno;
 	if (!fresh) {
 		rc = segment_open(r->old_path, 0, &r->old_fd, &old_size);
 		if (rc < 0 && rc != -ENOENT)
 			return rc;
 	}
-	rc = segment_open(r->path, O_CREAT | (fresh ? O_TRUNC : 0), &r->fd,
-			  &size);
+	rc = segment_open(r->path, O_CREAT, &r->fd, &size);
 	if (rc < 0)
 		return rc;
 	r->seam = old_size;
@@ -73,6 +75,7 @@ int logring_open(const char *path, uint64_t max_bytes, bool fresh,
 	int rc = -ENOMEM;
 
 	if (r) {
+		r->owners = 1;
 		r->fd = r->old_fd = -1;
 		r->half = max_bytes / 2 ? max_bytes / 2 : 1;
 		r->path = strdup(path);
@@ -89,9 +92,15 @@ int logring_open(const char *path, uint64_t max_bytes, bool fresh,
 	return 0;
 }
 
+struct logring *logring_ref(struct logring *r)
+{
+	r->owners++;
+	return r;
+}
+
 void logring_close(struct logring *r)
 {
-	if (!r)
+	if (!r || --r->owners > 0)
 		return;
 	fd_closep(&r->fd);
 	fd_closep(&r->old_fd);
@@ -196,7 +205,7 @@ ssize_t logring_read(struct logring *r, uint64_t *pos, void *data, size_t len,
 	n = segment_read(r, *pos, data, len);
 	if (n > 0)
 		*pos += (uint64_t)n;
-	return n;
+	return n == 0 && len > 0 ? -EIO : n; /* somebody cut the file */
 }
 
 /*

@@ -24,6 +24,9 @@ struct logring;
 /* @fresh empties what is there (a new run). */
 int logring_open(const char *path, uint64_t max_bytes, bool fresh,
 		 struct logring **ret, struct err *err);
+/* Another owner, who closes it too: it can be read when there is a new ring at
+ * the path, or nothing. */
+struct logring *logring_ref(struct logring *r);
 void logring_close(struct logring *r); /* NULL is fine */
 /* Never fails the run: a full disk is counted as dropped bytes. */
 void logring_write(struct logring *r, const void *data, size_t len);
@@ -31,7 +34,8 @@ uint64_t logring_end(const struct logring *r); /* position of the next byte */
 uint64_t logring_dropped(const struct logring *r);
 /* Start of the last @lines lines, or of the ring. */
 uint64_t logring_tail(const struct logring *r, uint64_t lines);
-/* Reads at *pos, moves it; 0 at the end. *ret_skipped: bytes lost before. */
+/* Reads at *pos, moves it; 0 at the end alone. *ret_skipped: bytes lost
+ * before. */
 ssize_t logring_read(struct logring *r, uint64_t *pos, void *data, size_t len,
 		     uint64_t *ret_skipped);
 

@@ -20,7 +20,7 @@
 struct logtail {
 	struct http_stream *stream;
 	struct loop_timer *timer;
-	char *path;
+	char *path, *having;
 	int fd[2]; /* rotated, current; -1: read to its end */
 	off_t pos[2];
 	bool follow;
@@ -33,6 +33,7 @@ static void logtail_free(struct logtail *t)
 	loop_timer_free(t->timer);
 	fd_closep(&t->fd[0]);
 	fd_closep(&t->fd[1]);
+	free(t->having);
 	free(t->path);
 	free(t);
 }
@@ -44,37 +45,45 @@ static int log_open(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool is_wanted(const char *having, const char *line, size_t len)
+{
+	return !having || memmem(line, len, having, strlen(having));
+}
+
 /*
- * Where the last *lines lines of the file begin; *lines becomes what is
- * missing then. A newline that ends the file does not begin a line.
+ * Where the last *lines wanted lines of the file begin; *lines becomes what is
+ * missing then. A newline that ends the file does not begin a line. Of a line
+ * that is longer than a block only the beginning counts.
  */
-static off_t tail_find(int fd, uint64_t *lines)
+static off_t tail_find(int fd, const char *having, uint64_t *lines)
 {
 	char block[BLOCK];
 	struct stat st;
-	off_t pos, size;
+	off_t end;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return 0;
-	pos = size = st.st_size;
-	if (*lines == 0)
-		return size;
-	while (pos > 0) {
-		size_t want = pos < (off_t)BLOCK ? (size_t)pos : BLOCK;
+	for (end = *lines ? st.st_size : 0; end > 0;) {
+		size_t want = end < (off_t)BLOCK ? (size_t)end : BLOCK;
+		off_t from = end - (off_t)want;
+		size_t to = want;
 
-		pos -= (off_t)want;
-		if (pread(fd, block, want, pos) != (ssize_t)want)
-			return pos;
-		for (size_t i = want; i-- > 0;) {
-			off_t next = pos + (off_t)i + 1;
+		if (pread(fd, block, want, from) != (ssize_t)want)
+			return end;
+		while (to > 0) {
+			const char *nl = memrchr(block, '\n', to - 1);
+			size_t begin = nl ? (size_t)(nl - block) + 1 : 0;
 
-			if (block[i] == '\n' && next != size && --*lines == 0)
-				return next;
+			if (!nl && from > 0)
+				break; /* begins before this block */
+			if (is_wanted(having, block + begin, to - begin) &&
+			    --*lines == 0)
+				return from + (off_t)begin;
+			to = begin;
 		}
+		end = from + (to == want ? 0 : (off_t)to);
 	}
-	if (size > 0)
-		--*lines;
-	return 0;
+	return *lines ? 0 : st.st_size;
 }
 
 /* Has another file taken the name? Then that one is next. */
@@ -97,6 +106,27 @@ static bool file_switch(struct logtail *t)
 	return true;
 }
 
+/* Sends the wanted ones of the whole lines in @block; the bytes that are
+ * done with. */
+static size_t send_wanted(struct logtail *t, const char *block, size_t len)
+{
+	size_t at = 0;
+
+	for (;;) {
+		const char *line = block + at;
+		const char *nl = memchr(line, '\n', len - at);
+		size_t n = nl ? (size_t)(nl - line) + 1 : 0;
+
+		if (!nl)
+			return at == 0 && len == BLOCK ? len : at;
+		/* There is room: the pump looked. Or the client left. */
+		if (is_wanted(t->having, line, n) &&
+		    http_stream_write(t->stream, line, n) < 0)
+			return len;
+		at += n;
+	}
+}
+
 /* Sends what the stream takes; false at the end of all there is. */
 static bool send_some(struct logtail *t)
 {
@@ -105,13 +135,15 @@ static bool send_some(struct logtail *t)
 	size_t room = http_stream_room(t->stream);
 	ssize_t n;
 
-	if (room == 0)
-		return true;
 	n = pread(t->fd[which], block, room < BLOCK ? room : BLOCK,
 		  t->pos[which]);
+	if (n > 0 && t->having)
+		n = (ssize_t)send_wanted(t, block, (size_t)n);
+	else if (n > 0 && http_stream_write(t->stream, block, (size_t)n) < 0)
+		return false;
 	if (n > 0) {
 		t->pos[which] += n;
-		return http_stream_write(t->stream, block, (size_t)n) == 0;
+		return true;
 	}
 	if (which == 1)
 		return t->follow && file_switch(t);
@@ -127,8 +159,9 @@ static void on_abort(void *arg)
 static void logtail_pump(void *arg)
 {
 	struct logtail *t = arg;
+	size_t least = t->having ? BLOCK : 1; /* whole lines or any bytes */
 
-	while (http_stream_room(t->stream) > 0) {
+	while (http_stream_room(t->stream) >= least) {
 		if (send_some(t))
 			continue;
 		if (t->follow) {
@@ -141,40 +174,44 @@ static void logtail_pump(void *arg)
 	}
 }
 
-static struct logtail *logtail_new(struct loop *loop, const char *path,
-				   uint64_t lines, bool follow, struct err *err)
+static struct logtail *
+logtail_new(struct loop *loop, const struct logtail_spec *spec, struct err *err)
 {
 	struct logtail *t = calloc(1, sizeof(*t));
-	SCOPED_STR old = str_printf("%s.1", path);
+	SCOPED_STR old = str_printf("%s.1", spec->path);
+	uint64_t lines = spec->lines;
 
 	if (t) {
 		t->fd[0] = t->fd[1] = -1;
-		t->path = strdup(path);
+		t->path = strdup(spec->path);
+		t->having = spec->having ? strdup(spec->having) : NULL;
 		t->timer = loop_timer_new(loop, logtail_pump, t);
-		t->follow = follow;
+		t->follow = spec->follow;
 	}
-	if (!t || !old || !t->path || !t->timer) {
-		err_set(err, -ENOMEM, "out of memory");
+	if (!t || !old || !t->path || (spec->having && !t->having) ||
+	    !t->timer) {
+		err_nomem(err);
 		logtail_free(t);
 		return NULL;
 	}
-	t->fd[1] = log_open(path);
+	t->fd[1] = log_open(t->path);
 	if (t->fd[1] < 0) {
-		err_set(err, t->fd[1], "there is no such log yet (%s)", path);
+		err_set(err, t->fd[1], "there is no such log yet (%s)",
+			t->path);
 		logtail_free(t);
 		return NULL;
 	}
 	t->fd[0] = log_open(old);
-	t->pos[1] = tail_find(t->fd[1], &lines);
-	t->pos[0] = tail_find(t->fd[0], &lines);
+	t->pos[1] = tail_find(t->fd[1], t->having, &lines);
+	t->pos[0] = tail_find(t->fd[0], t->having, &lines);
 	return t;
 }
 
-void logtail_reply(struct loop *loop, struct http_req *req, const char *path,
-		   uint64_t lines, bool follow)
+void logtail_reply(struct loop *loop, struct http_req *req,
+		   const struct logtail_spec *spec)
 {
 	struct err err = { 0 };
-	struct logtail *t = logtail_new(loop, path, lines, follow, &err);
+	struct logtail *t = logtail_new(loop, spec, &err);
 
 	if (!t) {
 		http_reply_error(req, &err, NULL);

@@ -15,9 +15,16 @@
 
 #define LOGTAIL_ALL UINT64_MAX
 
-/* Answers @req with the last @lines lines of @path as a stream, and goes on
- * as the file grows when @follow. An error when there is no file. */
-void logtail_reply(struct loop *loop, struct http_req *req, const char *path,
-		   uint64_t lines, bool follow);
+struct logtail_spec {
+	const char *path;
+	uint64_t lines; /* the last ones, or LOGTAIL_ALL */
+	bool follow; /* goes on as the file grows */
+	const char *having; /* only lines with this text; NULL: all */
+};
+
+/* Answers @req with the lines as a stream; with an error when there is no
+ * file. */
+void logtail_reply(struct loop *loop, struct http_req *req,
+		   const struct logtail_spec *spec);
 
 #endif

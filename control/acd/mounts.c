@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include "control/acd/blocked.h"
 #include "control/acd/idmap.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
@@ -49,6 +50,7 @@ static struct {
 	struct loop_io *listener;
 	int listen_fd;
 	char state[256], run[256];
+	char covers[256 + 8]; /* what blocked paths are covered with */
 	struct external *externals;
 	unsigned n_externals, n_peers;
 	char idmap_problem[192];
@@ -281,7 +283,13 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 	mounts.loop = loop;
 	snprintf(mounts.state, sizeof(mounts.state), "%s", state);
 	snprintf(mounts.run, sizeof(mounts.run), "%s", run);
+	/* No instance's name begins so. */
+	snprintf(mounts.covers, sizeof(mounts.covers), "%s/.cover", run);
 	run_each(mounts_release);
+	r = blocked_prepare(mounts.covers);
+	if (r < 0)
+		return err_set(err, r, "make %s: %s", mounts.covers,
+			       err_text(r));
 	idmap_probe(uid, gid);
 	if (mounts.idmap_problem[0])
 		log_warn("%s", mounts.idmap_problem);
@@ -314,6 +322,11 @@ static void release_one(const char *name, const char *leaf)
 	rmdir(path);
 }
 
+void mounts_disk_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/disk", mounts.run, name);
+}
+
 void mounts_release(const char *name)
 {
 	char path[PATH_MAX];
@@ -321,8 +334,20 @@ void mounts_release(const char *name)
 	external_drop(name);
 	release_one(name, "workspace");
 	release_one(name, "home");
+	release_one(name, "disk");
 	snprintf(path, sizeof(path), "%s/%s", mounts.run, name);
 	rmdir(path);
+}
+
+int mounts_rename(const char *name, const char *to)
+{
+	char from[PATH_MAX], path[PATH_MAX];
+
+	mounts_release(to);
+	snprintf(from, sizeof(from), "%s/%s", mounts.run, name);
+	snprintf(path, sizeof(path), "%s/%s", mounts.run, to);
+	/* Mounts below a directory go where it goes. */
+	return rename(from, path) < 0 ? -errno : 0;
 }
 
 /* Mounts @fd (borrowed) at <run>/<name>/<leaf>, whose path goes to @out. */
@@ -351,8 +376,10 @@ static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 		     char *out, struct err *err)
 {
-	SCOPED_STR path =
-		str_printf("%s/%s/%s", mounts.state, spec->name, leaf);
+	SCOPED_STR path = spec->disk ? str_printf("%s/%s/disk/%s", mounts.run,
+						  spec->name, leaf) :
+				       str_printf("%s/%s/%s", mounts.state,
+						  spec->name, leaf);
 	SCOPED_FD fd = -1;
 
 	if (!path)
@@ -389,11 +416,22 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 	else
 		r = mount_own(spec, "workspace", spec->workspace_ro,
 			      ret->workspace, err);
+	if (r == 0 && spec->blocked)
+		r = blocked_cover(ret->workspace, mounts.covers, spec->blocked,
+				  err);
 	if (r == 0)
 		r = mount_own(spec, "home", false, ret->home, err);
 	if (r < 0)
 		mounts_release(spec->name);
 	return r;
+}
+
+char *mounts_uncovered(const char *name, const struct strv *blocked)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/workspace", mounts.run, name);
+	return blocked_missing(path, blocked);
 }
 
 bool mounts_has_external(const char *name)

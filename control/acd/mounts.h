@@ -13,6 +13,13 @@
  * of the user's machine. It serves one run and is let go by
  * mounts_release(); the client sends it again for the next.
  *
+ * Blocked paths of a workspace are covered, before the sandbox exists, by an
+ * empty file or directory of ours that is mounted over them in that mount of
+ * ac-host: nothing is written to the user's directory, and the cover goes with
+ * the mount. Each directory above becomes a mount point of itself, which
+ * nobody in the sandbox can move. What is not there yet when the run starts is
+ * not covered.
+ *
  * One mount namespace, one table: the state belongs to the process.
  */
 #ifndef CONTROL_ACD_MOUNTS_H
@@ -24,6 +31,7 @@
 
 #include "lib/err.h"
 #include "lib/loop.h"
+#include "lib/str.h"
 
 #define MOUNTS_EXTERNAL_MAX 1024u /* descriptors kept at once */
 
@@ -32,6 +40,10 @@ struct mounts_spec {
 	uint32_t host_uid, host_gid; /* owner of the files outside */
 	bool external; /* the workspace is the descriptor sent for @name */
 	bool workspace_ro;
+	bool disk; /* its own directories are in what is mounted at
+		    * mounts_disk_path() */
+	const struct strv *blocked; /* paths of the workspace that are not
+				     * shown; NULL: none */
 };
 
 struct mounts_paths {
@@ -51,11 +63,22 @@ void mounts_done(void); /* unmounts all; harmless when not initialised */
 
 /* Makes both mounts; <state>/<name>/{workspace,home} must exist (but for
  * the workspace when it is external). Left-overs of the same name are
- * replaced. -ENOENT: external, but no descriptor is here. */
+ * replaced. -ENOENT: external, but no descriptor is here; -ELOOP: a link is
+ * in the way of a blocked path. */
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err);
-/* Unmounts both and drops the descriptor. Nothing there is fine. */
+/* Which of @blocked are not covered in the workspace of @name, since they did
+ * not exist: "a, b". NULL: all are. */
+char *mounts_uncovered(const char *name, const struct strv *blocked);
+/* Calls them by another name, which has none: from now on they are that
+ * one's. */
+int mounts_rename(const char *name, const char *to);
+/* Unmounts both, and its disk.img, and drops the descriptor. Nothing there
+ * is fine. */
 void mounts_release(const char *name);
+/* Where the disk.img of @name is mounted for the time of its run (disk.h);
+ * made by who mounts it. */
+void mounts_disk_path(const char *name, char ret[PATH_MAX]);
 /* A descriptor for @name has come and waits for its run. */
 bool mounts_has_external(const char *name);
 /* Drops the one that waits: it is of another directory than the next run's. */

@@ -16,11 +16,11 @@
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 
-#define COMMAND_MAX 512u
-
 /* Expressions as libnftables lists them. */
-#define IS(left, right) \
-	"{\"match\":{\"op\":\"==\",\"left\":" left ",\"right\":" right "}}"
+#define MATCH(op, a, b) \
+	"{\"match\":{\"op\":\"" op "\",\"left\":" a ",\"right\":" b "}}"
+#define IS(a, b) MATCH("==", a, b)
+#define IS_NOT(a, b) MATCH("!=", a, b)
 #define CT(state)                                                          \
 	"{\"match\":{\"op\":\"in\",\"left\":{\"ct\":{\"key\":\"state\"}}," \
 	"\"right\":\"" state "\"}}"
@@ -30,6 +30,8 @@
 #define CONCAT(a, b, c) "{\"concat\":[" a "," b "," c "]}"
 #define FROM_AC0 IS(META("iifname"), "\"" AC_BRIDGE "\"")
 #define TO_AC0 IS(META("oifname"), "\"" AC_BRIDGE "\"")
+#define NOT_FROM(name) IS_NOT(META("iifname"), "\"" name "\"")
+#define NOT_TO(name) IS_NOT(META("oifname"), "\"" name "\"")
 #define TO_GATEWAY IS(FIELD("ip", "daddr"), "\"" AC_GATEWAY "\"")
 #define SUBNET "{\"prefix\":{\"addr\":\"172.20.0.0\",\"len\":16}}"
 #define FROM_SUBNET IS(FIELD("ip", "saddr"), SUBNET)
@@ -40,6 +42,7 @@
 #define JUMP(chain) "{\"jump\":{\"target\":\"" chain "\"}}"
 #define ACCEPT "{\"accept\":null}"
 #define DROP "{\"drop\":null}"
+#define NOTRACK "{\"notrack\":null}"
 #define PINNED "\"@pinned\""
 #define FRAME_FROM(mac, ip) IS(CONCAT(META("iifname"), mac, ip), PINNED)
 #define FRAME_IP FRAME_FROM(FIELD("ether", "saddr"), FIELD("ip", "saddr"))
@@ -66,7 +69,14 @@ static const struct chain {
 	  "filter",
 	  "prerouting",
 	  "accept",
-	  { FROM_AC0 "," JUMP("door"), FROM_AC0 "," DROP } },
+	  { FROM_AC0 "," JUMP("door"), FROM_AC0 "," DROP,
+	    NOT_FROM("lo") "," TCP "," NOTRACK } },
+	{ "inet",
+	  "upstream",
+	  "filter",
+	  "output",
+	  "accept",
+	  { NOT_TO(AC_BRIDGE) "," NOT_TO("lo") "," TCP "," NOTRACK } },
 	{ "inet",
 	  "gate",
 	  "nat",
@@ -288,40 +298,4 @@ int nft_open(struct err *err)
 	int r = command(DOOR_OPEN, "open", err);
 
 	return r < 0 ? r : verify(true, err);
-}
-
-/* @verb: "add" or "delete". */
-static int element(const char *verb, const char *port, const char *mac,
-		   const char *address, struct err *err)
-{
-	char text[COMMAND_MAX];
-
-	/* They come from the kernel and from the store; a text that could be
-	 * anything but a name or an address is none of theirs. */
-	if (!*port ||
-	    port[strspn(port, "abcdefghijklmnopqrstuvwxyz"
-			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			      "0123456789_.-")] ||
-	    strlen(mac) != 17 || mac[strspn(mac, "0123456789abcdef:")] ||
-	    !*address || address[strspn(address, "0123456789.")])
-		return err_set(err, -EINVAL,
-			       "packet filter: '%s' '%s' '%s' is no port with "
-			       "its addresses",
-			       port, mac, address);
-	snprintf(text, sizeof(text),
-		 "%s element bridge ac pinned { \"%s\" . %s . %s }", verb, port,
-		 mac, address);
-	return command(text, port, err);
-}
-
-int nft_pin(const char *port, const char *mac, const char *address,
-	    struct err *err)
-{
-	return element("add", port, mac, address, err);
-}
-
-int nft_unpin(const char *port, const char *mac, const char *address,
-	      struct err *err)
-{
-	return element("delete", port, mac, address, err);
 }

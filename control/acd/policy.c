@@ -120,7 +120,8 @@ static int file_put_text(const struct change *c, struct err *err)
 {
 	SCOPED_STR path = file_of(c->p, c->name);
 	struct slice s = buf_slice(&c->text);
-	int r = path ? file_write_atomic(path, s.ptr, s.len, 0644) : -ENOMEM;
+	/* The folder is emptied when acd starts. */
+	int r = path ? file_replace(path, s.ptr, s.len, 0644) : -ENOMEM;
 
 	return r < 0 ? err_set(err, r, "write the policy of '%s': %s", c->name,
 			       err_text(r)) :

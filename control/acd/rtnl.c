@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rtnl.c - rtnetlink, as much of it as ports of a bridge need (RFC 3549)
+ * rtnl.c - netlink, as much of it as ports of a bridge need (RFC 3549)
  */
 #include "control/acd/rtnl.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #define ANSWER_MAX 32768u /* the kernel sends no more at once */
 
 int rtnl_open(void)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	return rtnl_open_to(NETLINK_ROUTE);
+}
+
+int rtnl_open_to(int protocol)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
 	const struct timeval limit = { .tv_sec = 5 };
 
 	if (fd < 0)
@@ -46,6 +53,23 @@ int rtnl_put(struct rtnl_request *rq, uint16_t type, const void *data,
 	memcpy(rq->mem + at + RTA_LENGTH(0), data, len);
 	rq->head.nlmsg_len = (uint32_t)(at + RTA_LENGTH(len));
 	return 0;
+}
+
+int rtnl_nest(struct rtnl_request *rq, uint16_t type, const void *body,
+	      size_t len)
+{
+	int at = (int)NLMSG_ALIGN(rq->head.nlmsg_len);
+	int r = rtnl_put(rq, type | NLA_F_NESTED, body ? body : "", len);
+
+	return r < 0 ? r : at;
+}
+
+void rtnl_nest_end(struct rtnl_request *rq, int at)
+{
+	const uint16_t len = (uint16_t)(rq->head.nlmsg_len - (uint32_t)at);
+
+	memcpy(rq->mem + at + offsetof(struct rtattr, rta_len), &len,
+	       sizeof(len));
 }
 
 /* 1: the answer is whole, 0: more will come. */
@@ -104,6 +128,66 @@ int rtnl_call(int fd, struct rtnl_request *rq,
 		r = answer_read(mem, (size_t)n, each, arg);
 	}
 	return r < 0 ? r : 0;
+}
+
+/* The first refusal in @mem, or the acknowledgement of @last: 1, and which in
+ * @ret. 0: neither came yet. */
+static int batch_read(const uint8_t *mem, size_t len, uint32_t last,
+		      struct nlmsgerr *ret, uint32_t *ret_seq)
+{
+	while (len >= NLMSG_LENGTH(sizeof(*ret))) {
+		struct nlmsghdr m;
+
+		memcpy(&m, mem, sizeof(m));
+		if (m.nlmsg_len < sizeof(m) || m.nlmsg_len > len)
+			break;
+		if (m.nlmsg_type == NLMSG_ERROR &&
+		    m.nlmsg_len >= NLMSG_LENGTH(sizeof(*ret))) {
+			memcpy(ret, mem + NLMSG_HDRLEN, sizeof(*ret));
+			*ret_seq = m.nlmsg_seq;
+			if (ret->error < 0 || m.nlmsg_seq == last)
+				return 1;
+		}
+		if (NLMSG_ALIGN(m.nlmsg_len) >= len)
+			break;
+		mem += NLMSG_ALIGN(m.nlmsg_len);
+		len -= NLMSG_ALIGN(m.nlmsg_len);
+	}
+	return 0;
+}
+
+int rtnl_call_all(int fd, struct rtnl_request *rq, size_t n, size_t last,
+		  size_t *ret_failed)
+{
+	_Alignas(struct nlmsghdr) uint8_t mem[ANSWER_MAX];
+	struct iovec parts[RTNL_BATCH_MAX];
+	const struct msghdr msg = { .msg_iov = parts, .msg_iovlen = n };
+	struct nlmsgerr answer = { .error = 0 };
+	uint32_t seq = 0;
+	ssize_t len;
+
+	if (last >= n || n > RTNL_BATCH_MAX)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
+		rq[i].head.nlmsg_seq = (uint32_t)i + 1;
+		parts[i] = (struct iovec){
+			.iov_base = rq[i].mem,
+			.iov_len = NLMSG_ALIGN(rq[i].head.nlmsg_len),
+		};
+	}
+	/* Refusals come unasked; one answer for all the others will do. */
+	rq[last].head.nlmsg_flags |= NLM_F_ACK;
+	if (sendmsg(fd, &msg, 0) < 0)
+		return -errno;
+	do {
+		len = recv(fd, mem, sizeof(mem), 0);
+		if (len < 0 && errno != EINTR)
+			return -errno;
+	} while (len < 0 || !batch_read(mem, (size_t)len, (uint32_t)last + 1,
+					&answer, &seq));
+	if (answer.error < 0 && ret_failed && seq > 0 && seq <= n)
+		*ret_failed = seq - 1;
+	return answer.error;
 }
 
 const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rtnl.h - rtnetlink, as much of it as ports of a bridge need (RFC 3549)
+ * rtnl.h - netlink, as much of it as ports of a bridge need (RFC 3549)
  *
  * Answers of the kernel are read by their lengths all the same: a reader
- * never looks behind a message. One socket a use; calls block, since the
- * kernel answers at once.
+ * never looks behind a message. Calls block, since the kernel answers at
+ * once.
  */
 #ifndef CONTROL_ACD_RTNL_H
 #define CONTROL_ACD_RTNL_H
@@ -17,6 +17,7 @@
 #include "lib/attr.h"
 
 #define RTNL_REQUEST_MAX 512u
+#define RTNL_BATCH_MAX 8u /* requests sent at once */
 
 struct rtnl_request { /* zeroed, then rtnl_begin() */
 	union {
@@ -25,19 +26,34 @@ struct rtnl_request { /* zeroed, then rtnl_begin() */
 	};
 };
 
-int rtnl_open(void); /* the descriptor; CLOEXEC */
+/* The descriptor; CLOEXEC. Of @protocol: NETLINK_ROUTE, NETLINK_NETFILTER. */
+int rtnl_open(void);
+int rtnl_open_to(int protocol);
 /* A message of @type with the fixed part @body of @len bytes. */
 void rtnl_begin(struct rtnl_request *rq, uint16_t type, uint16_t flags,
 		const void *body, size_t len);
 /* -ENOBUFS past RTNL_REQUEST_MAX. */
 int rtnl_put(struct rtnl_request *rq, uint16_t type, const void *data,
 	     size_t len) ATTR_WUR;
+/* What is put until rtnl_nest_end() is inside the attribute @type, behind a
+ * fixed part (NULL: none). Where it begins, or -ENOBUFS. */
+int rtnl_nest(struct rtnl_request *rq, uint16_t type, const void *body,
+	      size_t len) ATTR_WUR;
+void rtnl_nest_end(struct rtnl_request *rq, int at);
 /*
  * Sends and takes the answer. @each gets every message that is no control
  * message; NULL: none is wanted. 0, or what the kernel refused it with.
  */
 int rtnl_call(int fd, struct rtnl_request *rq,
 	      void (*each)(void *arg, const struct nlmsghdr *m), void *arg);
+/*
+ * Sends @n requests at once, none of which has an answer to read, and waits
+ * for the acknowledgement of number @last. The kernel does them in their
+ * order. The first that it refuses ends the wait: its code is the result, its
+ * number in *ret_failed unless NULL, and the socket of no more use.
+ */
+int rtnl_call_all(int fd, struct rtnl_request *rq, size_t n, size_t last,
+		  size_t *ret_failed);
 /* The attribute @type behind a fixed part of @skip bytes, at least @len bytes
  * long; NULL: none such. */
 const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,

@@ -17,6 +17,9 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "lib/str.h"
+
+#define REDRAW_MS 60u
 
 struct run_watch {
 	LIST_ENTRY(run_watch) link;
@@ -26,54 +29,12 @@ struct run_watch {
 	uint64_t mark; /* bytes of output disposed of */
 };
 
-/* ---- wishes ---- */
-
-void run_wish_done(struct run_wish *w)
-{
-	strv_done(&w->argv);
-	strv_done(&w->env);
-	free(w->cwd);
-	*w = (struct run_wish){ 0 };
-}
-
-static int strv_copy(struct strv *dst, const char *const *src)
-{
-	int ret = 0;
-
-	for (; src && *src && ret == 0; src++)
-		ret = strv_push(dst, *src);
-	return ret;
-}
-
-int run_wish_copy(struct run_wish *w, const struct run_request *rq)
-{
-	struct run_wish new = {
-		.shell = rq->shell,
-		.tty = rq->tty,
-		.use_stdin = rq->use_stdin,
-		.detached = rq->detached,
-		.rows = rq->rows,
-		.cols = rq->cols,
-		.timeout_ms = rq->timeout_ms,
-	};
-
-	new.cwd = rq->cwd && * rq->cwd ? strdup(rq->cwd) : NULL;
-	if ((rq->cwd && *rq->cwd && !new.cwd) ||
-	    strv_copy(&new.argv, rq->argv) < 0 ||
-	    strv_copy(&new.env, rq->env) < 0) {
-		run_wish_done(&new);
-		return -ENOMEM;
-	}
-	run_wish_done(w);
-	*w = new;
-	return 0;
-}
-
 /* ---- watchers ---- */
 
 static void run_free(struct run *r)
 {
 	loop_timer_free(r->timer);
+	loop_timer_free(r->redraw);
 	free(r);
 }
 
@@ -205,6 +166,23 @@ void run_finish(struct run *r, const struct link_exit *x)
 
 /* ---- what the process does ---- */
 
+static void run_moved(const struct run *r)
+{
+	if (!r->unnoticed)
+		instance_moved(r->in);
+}
+
+/* What is frozen hears no signal: it goes on first. */
+static void run_put_end(struct run *r, enum run_cause cause)
+{
+	struct instance *in = r->in;
+
+	if (r->is_main && (in->frozen || in->freeze_busy))
+		instance_end(in, cause, KILL_GRACE_MS);
+	else
+		run_terminate(r, cause, KILL_GRACE_MS);
+}
+
 static void run_has_begun(struct run *r)
 {
 	if (r->is_main)
@@ -226,13 +204,41 @@ static void run_started(void *arg, uint32_t pid)
 	walk_end(r);
 }
 
+/* What of @data it may still write. The rest is read and dropped, so that
+ * nothing of its end waits for somebody to take it. */
+static struct slice output_allowed(struct run *r, struct slice data)
+{
+	uint64_t limit = r->in->rec.output;
+	struct slice allowed = data;
+	char size[32];
+
+	if (limit == 0 || data.len <= limit - r->output)
+		return data;
+	allowed.len = (size_t)(limit - r->output);
+	if (r->channel)
+		channel_credit(r->channel, (uint32_t)(data.len - allowed.len));
+	if (r->cause == RUN_SELF) {
+		str_format_size(size, sizeof(size), limit);
+		instance_breach(r->in, "output", "it wrote more than %s", size);
+		run_put_end(r, RUN_OUTPUT);
+	}
+	return allowed;
+}
+
 static void run_output(void *arg, enum link_type stream, struct slice data)
 {
 	struct run *r = arg;
 	struct run_watch *w;
 
 	run_has_begun(r); /* a line of its own may come before STARTED */
+	run_moved(r);
+	if (r->is_main)
+		data = output_allowed(r, data);
+	if (data.len == 0)
+		return;
 	r->output += data.len;
+	if (r->is_main && r->tty)
+		screen_feed(&r->screen, data.ptr, data.len);
 	if (r->is_main)
 		instance_log_write(r->in, data);
 	walk_begin(r);
@@ -269,6 +275,7 @@ static void run_exited(void *arg, const struct link_exit *x)
 		return;
 	if (r->cause == RUN_TIMEOUT)
 		seen.kind = LINK_TIMEOUT;
+	run_moved(r);
 	if (r->is_main)
 		instance_main_exited(r->in, &seen);
 	else
@@ -284,12 +291,41 @@ static const struct channel_ops run_channel_ops = {
 
 /* ---- its end by force ---- */
 
+static void timer_set(struct run *r, uint64_t ms)
+{
+	uint64_t now = clock_ms();
+
+	r->due_ms = ms < UINT64_MAX - now ? now + ms : UINT64_MAX;
+	r->left_ms = ms;
+	if (!r->held)
+		loop_timer_set(r->timer, ms);
+}
+
+void run_hold(struct run *r, bool held)
+{
+	uint64_t now = clock_ms();
+
+	if (r->held == held)
+		return;
+	r->held = held;
+	if (r->due_ms == 0)
+		return;
+	if (held) {
+		r->left_ms = r->due_ms > now ? r->due_ms - now : 1;
+		loop_timer_clear(r->timer);
+		return;
+	}
+	timer_set(r, r->left_ms);
+	if (r->kill_at > 0)
+		r->kill_at = r->due_ms;
+}
+
 static void run_kill(struct run *r)
 {
 	if (!r->killed && r->channel)
 		channel_signal(r->channel, SIGKILL);
 	r->killed = true;
-	loop_timer_set(r->timer, KILL_LIMIT_MS);
+	timer_set(r, KILL_LIMIT_MS);
 }
 
 /* The sandbox did not even report what KILL cannot fail to do. */
@@ -331,7 +367,14 @@ void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
 	if (r->kill_at > 0 && r->kill_at <= deadline)
 		return;
 	r->kill_at = deadline;
-	loop_timer_set(r->timer, grace_ms);
+	timer_set(r, grace_ms);
+}
+
+static void run_time_over(struct run *r)
+{
+	instance_breach(r->in, "timeout", "process %u ran for too long",
+			(unsigned)r->pid);
+	run_put_end(r, RUN_TIMEOUT);
 }
 
 static void run_timer(void *arg)
@@ -343,7 +386,7 @@ static void run_timer(void *arg)
 	else if (r->cause != RUN_SELF)
 		run_kill(r);
 	else
-		run_terminate(r, RUN_TIMEOUT, KILL_GRACE_MS);
+		run_time_over(r);
 }
 
 void run_abandon(struct run *r)
@@ -351,7 +394,7 @@ void run_abandon(struct run *r)
 	const struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
 
 	if (r->is_main)
-		run_terminate(r, RUN_ABANDONED, KILL_GRACE_MS);
+		run_put_end(r, RUN_ABANDONED);
 	else
 		run_finish(r, &x); /* CLOSE hangs up, then kills */
 }
@@ -371,23 +414,6 @@ void run_detach(struct run *r)
 }
 
 /* ---- beginning ---- */
-
-static const struct strv *run_argv(const struct instance *in,
-				   const struct run_wish *w)
-{
-	if (w->argv.n > 0)
-		return &w->argv;
-	return w->shell ? &in->bp.shell : &in->bp.command;
-}
-
-static const char *run_cwd(const struct instance *in, const struct run_wish *w)
-{
-	if (w->cwd)
-		return w->cwd;
-	if (in->rec.workdir && *in->rec.workdir)
-		return in->rec.workdir;
-	return in->bp.workdir ? in->bp.workdir : "";
-}
 
 static int exec_error(int ret, struct err *err)
 {
@@ -409,7 +435,8 @@ static int exec_error(int ret, struct err *err)
 int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 	      struct run **ret, struct err *err)
 {
-	const struct strv *argv = run_argv(in, w);
+	static const struct strv none;
+	const struct strv *argv = w->files ? &none : run_argv(in, w);
 	struct link_exec x = {
 		.rows = w->rows ? w->rows : 24,
 		.cols = w->cols ? w->cols : 80,
@@ -425,12 +452,17 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 		return err_set(err, -ENOMEM, "no memory");
 	x.flags = (w->tty ? LINK_EXEC_PTY : 0u) |
 		  (w->use_stdin ? LINK_EXEC_STDIN : 0u) |
-		  (argv->n == 0 ? LINK_EXEC_LOGIN : 0u);
+		  (w->files     ? LINK_EXEC_FILES :
+		   argv->n == 0 ? LINK_EXEC_LOGIN :
+				  0u);
 	*r = (struct run){
 		.in = in,
 		.is_main = is_main,
 		.tty = w->tty,
 		.use_stdin = w->use_stdin,
+		.unnoticed = w->unnoticed,
+		.rows = x.rows,
+		.cols = x.cols,
 		.timer = loop_timer_new(in->is->loop, run_timer, r),
 	};
 	LIST_INIT(&r->watches);
@@ -444,7 +476,7 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 	if (is_main && limit_ms == 0)
 		limit_ms = in->rec.timeout_ms;
 	if (limit_ms > 0)
-		loop_timer_set(r->timer, limit_ms);
+		timer_set(r, limit_ms);
 	*ret = r;
 	return 0;
 }
@@ -455,6 +487,8 @@ int instance_exec(struct instance *in, const struct run_request *rq,
 	struct run_wish w = { 0 };
 	int code;
 
+	if (in->rec.state == INSTANCE_PAUSED)
+		return instance_paused_error(in, err);
 	if (in->rec.state != INSTANCE_RUNNING || !in->main || !in->session ||
 	    !session_is_ready(in->session))
 		return err_set(err, -ENOTCONN, "'%s' is not running",
@@ -466,10 +500,16 @@ int instance_exec(struct instance *in, const struct run_request *rq,
 	if (code < 0)
 		return err_wrap(err, "%s", in->rec.name);
 	LIST_INSERT_HEAD(&in->execs, *ret, link);
+	run_moved(*ret);
 	return 0;
 }
 
 /* ---- towards the process ---- */
+
+struct instance *run_instance(const struct run *r)
+{
+	return r->in;
+}
 
 bool run_is_tty(const struct run *r)
 {
@@ -483,6 +523,7 @@ size_t run_stdin_room(const struct run *r)
 
 int run_stdin(struct run *r, const void *data, size_t len)
 {
+	run_moved(r);
 	return r->channel ? channel_stdin(r->channel, data, len) : -EPIPE;
 }
 
@@ -498,5 +539,42 @@ int run_signal(struct run *r, uint32_t signo)
 
 int run_resize(struct run *r, uint16_t rows, uint16_t cols)
 {
-	return r->channel ? channel_resize(r->channel, rows, cols) : -EPIPE;
+	if (!r->channel)
+		return -EPIPE;
+	/* Clients say it again and again; a program draws each time. */
+	if (rows == r->rows && cols == r->cols)
+		return 0;
+	r->rows = rows;
+	r->cols = cols;
+	return r->redrawing ? 0 : channel_resize(r->channel, rows, cols);
+}
+
+static void redraw_over(void *arg)
+{
+	struct run *r = arg;
+
+	r->redrawing = false;
+	if (r->channel)
+		channel_resize(r->channel, r->rows, r->cols);
+}
+
+/* A program that is told of the size that it has may do nothing; so it gets
+ * another one, for long enough to look at it. */
+void run_redraw(struct run *r)
+{
+	if (!r->tty || !r->channel || r->rows < 2 || r->redrawing)
+		return;
+	if (!r->redraw)
+		r->redraw = loop_timer_new(r->in->is->loop, redraw_over, r);
+	if (!r->redraw ||
+	    channel_resize(r->channel, (uint16_t)(r->rows - 1), r->cols) < 0)
+		return;
+	r->redrawing = true;
+	loop_timer_set(r->redraw, REDRAW_MS);
+}
+
+uint64_t run_screen(const struct run *r, char ret_modes[SCREEN_MODES_MAX])
+{
+	screen_modes(&r->screen, ret_modes);
+	return r->output - r->screen.start;
 }

@@ -3,9 +3,9 @@
  * runtime_docker.c - sandboxes through a Docker Engine API
  *
  * A start is: create the container, expect ac-runtime to fetch the guest
- * link of its id, start it, pin its port, hand our end of the link out. Anything that
- * fails after the creation removes the container again before the caller
- * hears of it, so a failed start leaves nothing behind.
+ * link of its id, start it, pin its port, hand our end of the link out.
+ * Anything that fails after the creation removes the container again before
+ * the caller hears of it, so a failed start leaves nothing behind.
  */
 #include "control/runtime.h"
 

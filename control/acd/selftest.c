@@ -45,6 +45,7 @@ struct selftest {
 	bool late; /* the limit has struck */
 	struct buf output;
 	char *text; /* the output, when the test has ended */
+	unsigned checks; /* that were passed, now or by the pass remembered */
 	char key[KEY_HEX];
 	char version[96];
 	char reason[512];
@@ -114,7 +115,7 @@ static int key_make(struct selftest *t, struct err *err)
 	return 0;
 }
 
-static bool cache_has(const struct selftest *t)
+static bool cache_has(struct selftest *t)
 {
 	SCOPED_STR text = NULL;
 	json_t *json;
@@ -127,13 +128,17 @@ static bool cache_has(const struct selftest *t)
 	json = json_loads(text, 0, NULL);
 	key = json_string_value(json_object_get(json, "passed"));
 	same = key && strcmp(key, t->key) == 0;
+	if (same)
+		t->checks = (unsigned)json_integer_value(
+			json_object_get(json, "checks"));
 	json_decref(json);
 	return same;
 }
 
 static void cache_put(const struct selftest *t)
 {
-	SCOPED_STR text = str_printf("{\"passed\":\"%s\"}\n", t->key);
+	SCOPED_STR text = str_printf("{\"passed\":\"%s\",\"checks\":%u}\n",
+				     t->key, t->checks);
 	int r;
 
 	if (!t->spec.cache || !text)
@@ -152,6 +157,17 @@ static void verdict(struct selftest *t, enum selftest_state st,
 	if (st == SELFTEST_REFUSED)
 		log_error("%s is refused: %s", t->spec.runsc, reason);
 	t->fn(t->arg);
+}
+
+static unsigned count_passed(const char *text)
+{
+	unsigned n = 0;
+
+	for (; text; text = strchr(text, '\n')) {
+		text += *text == '\n';
+		n += str_starts(text, "ok ");
+	}
+	return n;
 }
 
 /* The last line of @text that is not empty. */
@@ -194,6 +210,7 @@ static void judge(struct selftest *t, int code)
 	}
 	memcpy(t->text, s.ptr ? s.ptr : (const uint8_t *)"", s.len);
 	t->text[s.len] = '\0';
+	t->checks = count_passed(t->text);
 	last = last_line(t->text);
 	str_escape(line, sizeof(line), last, strlen(last));
 	if (!t->late && code == 0 && strcmp(line, PASSED) == 0) {
@@ -405,6 +422,11 @@ enum selftest_state selftest_state(const struct selftest *t)
 const char *selftest_reason(const struct selftest *t)
 {
 	return t->reason;
+}
+
+unsigned selftest_checks(const struct selftest *t)
+{
+	return t->checks;
 }
 
 const char *selftest_version(const struct selftest *t)

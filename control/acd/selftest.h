@@ -42,6 +42,8 @@ void selftest_start(struct selftest *t, selftest_fn fn, void *arg);
 enum selftest_state selftest_state(const struct selftest *t);
 /* Why it was refused; "" otherwise. */
 const char *selftest_reason(const struct selftest *t);
+/* How many of its tests it has passed. */
+unsigned selftest_checks(const struct selftest *t);
 /* First line of `runsc --version`, "" before it is known. */
 const char *selftest_version(const struct selftest *t);
 /* All that the test printed, "" when the cache answered. */

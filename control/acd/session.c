@@ -62,6 +62,7 @@ static void session_leave(struct session *s)
 		return;
 	buf_done(&s->rest);
 	buf_done(&s->out);
+	link_vec_free(s->report);
 	free(s);
 }
 
@@ -120,18 +121,14 @@ int session_assign(struct session *s, const struct link_assign *a)
 	return ret;
 }
 
-int session_quit(struct session *s, uint32_t grace_ms)
-{
-	if (s->state == WAIT_HELLO || s->state == OVER)
-		return -ENOTCONN;
-	if (!has_control_room(s, 4))
-		return -ENOBUFS;
-	return send_u32(s, LINK_QUIT, 0, grace_ms);
-}
-
 bool session_is_ready(const struct session *s)
 {
 	return s->state == LIVE;
+}
+
+const char *const *session_report(const struct session *s)
+{
+	return (const char *const *)s->report;
 }
 
 /* ---- channels, as their owners see them ---- */
@@ -168,7 +165,7 @@ int session_exec(struct session *s, const struct link_exec *x,
 	struct channel **slot = channel_free_slot(s), *c;
 	int err;
 
-	if (s->state != LIVE)
+	if (s->state != LIVE && s->state != WAIT_READY)
 		return -ENOTCONN;
 	if (!slot || s->last_id == UINT32_MAX)
 		return -EMFILE;
@@ -384,7 +381,20 @@ static void on_patience(void *arg)
 
 void session_watch(struct session *s)
 {
-	loop_timer_set(s->patience, s->limits.sign_ms);
+	/* A PONG may have been on its way when the guest was frozen. */
+	if (!s->held)
+		loop_timer_set(s->patience, s->limits.sign_ms);
+}
+
+void session_hold(struct session *s, bool held)
+{
+	s->held = held;
+	if (held)
+		loop_timer_clear(s->patience);
+	else if (s->ping_sent)
+		loop_timer_set(s->patience, s->limits.pong_ms);
+	else
+		session_watch(s);
 }
 
 void session_set_limits(struct session *s, const struct session_limits *l)
@@ -419,6 +429,13 @@ struct session *session_new(struct loop *loop, int fd,
 		return NULL;
 	}
 	return s;
+}
+
+void session_set_owner(struct session *s, const struct session_ops *ops,
+		       void *arg)
+{
+	s->ops = ops;
+	s->arg = arg;
 }
 
 void session_free(struct session *s)

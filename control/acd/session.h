@@ -47,13 +47,22 @@ struct session_limits {
 	uint32_t sign_ms, pong_ms;
 };
 void session_set_limits(struct session *s, const struct session_limits *l);
+/* Nothing can be expected of a guest that is frozen; of one that goes on
+ * again, from then on. */
+void session_hold(struct session *s, bool held);
+/* Another one hears of it from now on. */
+void session_set_owner(struct session *s, const struct session_ops *ops,
+		       void *arg);
 void session_free(struct session *s); /* no callback any more; NULL is fine */
 int session_assign(struct session *s, const struct link_assign *a);
-int session_quit(struct session *s, uint32_t grace_ms);
 bool session_is_ready(const struct session *s);
+/* What the guest says of its start (link_get_ready()), NULL before READY. Its
+ * own word: for people. */
+const char *const *session_report(const struct session *s);
 
-/* Opens a channel. -EMFILE too many, -ENOTCONN not ready, -ENOBUFS,
- * -EMSGSIZE. The channel lives until exited() has returned or
+/* Opens a channel; once it is assigned the guest serves it as soon as it is
+ * ready. -EMFILE too many, -ENOTCONN not assigned, -ENOBUFS, -EMSGSIZE. The
+ * channel lives until exited() has returned or
  * channel_close(). */
 int session_exec(struct session *s, const struct link_exec *x,
 		 const struct channel_ops *ops, void *arg,

@@ -102,6 +102,15 @@ static int guest_hello(struct session *s, const struct link_frame *f)
 	return 0;
 }
 
+static int guest_ready(struct session *s, const struct link_frame *f)
+{
+	if (s->state != WAIT_READY || link_get_ready(f, &s->report) < 0)
+		return refuse(s, f, "unexpected ready");
+	s->state = LIVE;
+	s->ops->ready(s->arg);
+	return 0;
+}
+
 /* Only the one that is due, and once: an answer cannot be kept in stock. */
 static int guest_pong(struct session *s, const struct link_frame *f)
 {
@@ -127,11 +136,7 @@ static int session_frame(struct session *s, const struct link_frame *f)
 	case LINK_HELLO:
 		return guest_hello(s, f);
 	case LINK_READY:
-		if (s->state != WAIT_READY)
-			return refuse(s, f, "unexpected ready");
-		s->state = LIVE;
-		s->ops->ready(s->arg);
-		return 0;
+		return guest_ready(s, f);
 	case LINK_FAIL:
 		if (s->state == LIVE)
 			return refuse(s, f, "late failure");
@@ -208,6 +213,8 @@ static int channel_frame(struct session *s, const struct link_frame *f)
 
 	if (!slot)
 		return refuse(s, f, "no such channel");
+	if (s->state != LIVE)
+		return refuse(s, f, "a channel before it is ready");
 	switch (f->type) {
 	case LINK_STARTED:
 		return guest_started(s, *slot, f);

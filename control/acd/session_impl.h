@@ -41,10 +41,12 @@ struct session {
 	uint32_t ping; /* number of the last PING, its payload */
 	uint64_t pong_at_ms; /* when the last one came */
 	bool ping_sent; /* and its PONG is due */
+	bool held; /* the guest is frozen: nothing is expected of it */
 	uint64_t log_second;
 	unsigned log_count;
 	unsigned depth;
 	bool freed;
+	char **report; /* of READY */
 	struct err why;
 };
 

@@ -7,10 +7,12 @@
 #include <sys/statvfs.h>
 
 #include "control/acd/acd.h"
+#include "control/acd/disk.h"
 #include "control/acd/dockerd.h"
 #include "control/acd/gate.h"
 #include "control/acd/instance.h"
 #include "control/acd/mounts.h"
+#include "control/acd/pool.h"
 #include "control/acd/selftest.h"
 #include "control/acd/store.h"
 #include "control/acd/supervise.h"
@@ -122,7 +124,7 @@ json_t *acd_status(const struct acd *acd)
 	}
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
-		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:I, s:s}",
+		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:I, s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
 		part_status(&engine), "gateway", part_status(&gate), "network",
@@ -132,8 +134,8 @@ json_t *acd_status(const struct acd *acd)
 		selftest_reason(acd->selftest), "cgroup",
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
 		(int)instances_live(acd->instances), "total", (int)total,
-		"memory_bytes", (json_int_t)memory_bytes(acd), "progress",
-		acd->progress);
+		"pools", pool_json(acd->pool), "memory_bytes",
+		(json_int_t)memory_bytes(acd), "progress", acd->progress);
 }
 
 static void check_add(json_t *list, const char *name, bool good,
@@ -151,40 +153,40 @@ static void check_runtime(const struct acd *acd, json_t *list)
 	const char *reason = selftest_reason(acd->selftest);
 	char detail[512];
 
-	snprintf(detail, sizeof(detail), "%s %s%s%s", dockerd_runsc(),
-		 selftest_version(acd->selftest), reason[0] ? ": " : "",
-		 reason);
+	snprintf(detail, sizeof(detail), "%s %s, %u tests passed%s%s",
+		 dockerd_runsc(), selftest_version(acd->selftest),
+		 selftest_checks(acd->selftest), reason[0] ? ": " : "", reason);
 	check_add(list, "runtime self-test", st != SELFTEST_REFUSED, detail,
 		  "no agent is run with this runsc: start without RUNSC= to "
 		  "use the one that `ac` builds");
 }
 
-static void check_engine(const struct acd *acd, json_t *list)
+/* A child that is kept alive: dockerd, the gateway. */
+static void check_child(json_t *list, const char *name, bool up,
+			const struct supervise_status *st, const char *hint)
 {
-	struct supervise_status st = supervise_status(acd->supervise);
 	char detail[640];
 
-	snprintf(detail, sizeof(detail), "%s %s, %u restarts%s%s",
-		 supervise_state_name(st.state), st.version, st.restarts,
-		 st.last_error[0] ? "; " : "", st.last_error);
-	check_add(list, "nested engine", st.state == SUPERVISE_UP, detail,
-		  "`ac logs engine` tells more");
+	snprintf(detail, sizeof(detail), "%s %s, %u restart%s%s%s",
+		 supervise_state_name(st->state), st->version, st->restarts,
+		 st->restarts == 1 ? "" : "s", st->last_error[0] ? "; " : "",
+		 st->last_error);
+	check_add(list, name, up, detail, hint);
 }
 
-static void check_gate(const struct acd *acd, json_t *list)
+static void check_children(const struct acd *acd, json_t *list)
 {
-	struct supervise_status st = gate_status(acd->gate);
-	char detail[640];
+	struct supervise_status engine = supervise_status(acd->supervise);
+	struct supervise_status gate = gate_status(acd->gate);
 
-	snprintf(detail, sizeof(detail), "%s %s, %u restarts%s%s",
-		 supervise_state_name(st.state), st.version, st.restarts,
-		 st.last_error[0] ? "; " : "", st.last_error);
-	check_add(list, "gateway", gate_is_up(acd->gate), detail,
-		  "nothing leaves a sandbox and no run starts; `ac policy "
-		  "lint` checks your policy, `ac logs gateway` tells more");
+	check_child(list, "nested engine", engine.state == SUPERVISE_UP,
+		    &engine, "`ac logs engine` tells more");
+	check_child(list, "gateway", gate_is_up(acd->gate), &gate,
+		    "nothing leaves a sandbox and no run starts; `ac policy "
+		    "lint` checks your policy, `ac logs gateway` tells more");
 }
 
-/* While it is down check_gate() tells. */
+/* While it is down check_children() tells. */
 static void check_policy(const struct acd *acd, json_t *list)
 {
 	char why[320];
@@ -218,14 +220,25 @@ static void check_disk(json_t *list, const char *name, const char *path)
 		  "free it");
 }
 
+static void check_limits(json_t *list)
+{
+	char detail[128];
+
+	/* Nothing is wrong without: a run that asks for one is refused. */
+	if (disk_means(AC_STATE_INSTANCES, detail, sizeof(detail)) < 0)
+		snprintf(detail, sizeof(detail),
+			 "none to be had here: a run that asks for one is "
+			 "refused; `AC_LOOP=4 ac restart` makes it possible");
+	check_add(list, "disk limits", true, detail, NULL);
+}
+
 json_t *acd_doctor(const struct acd *acd)
 {
 	json_t *list = json_array();
 	const char *idmap = mounts_idmap_problem();
 
 	check_runtime(acd, list);
-	check_engine(acd, list);
-	check_gate(acd, list);
+	check_children(acd, list);
 	check_policy(acd, list);
 	check_add(list, "packet filter", acd->network_closed,
 		  gate_is_up(acd->gate) ?
@@ -240,6 +253,7 @@ json_t *acd_doctor(const struct acd *acd)
 		  "newer");
 	check_disk(list, "disk of $AC_HOME", AC_STATE);
 	check_disk(list, "disk of the nested images", "/var/lib/docker");
+	check_limits(list);
 	return json_pack("{s:o}", "checks", list);
 }
 

@@ -40,11 +40,17 @@ struct field {
 	X(I64, created_at)    \
 	X(I64, started_at)    \
 	X(I64, finished_at)   \
+	X(I64, touched_at)    \
 	X(STR, address)       \
 	X(U64, cpu_milli)     \
 	X(U64, memory)        \
 	X(U64, pids)          \
 	X(U64, timeout_ms)    \
+	X(U64, disk)          \
+	X(U64, output)        \
+	X(U64, ttl_ms)        \
+	X(U64, idle_ms)       \
+	X(STR, runtime)       \
 	X(STR, gpus)          \
 	X(STR, workspace)     \
 	X(BOOL, workspace_ro) \
@@ -245,7 +251,6 @@ int store_prepare(struct store *s, struct err *err)
 		  &s->insert },
 		{ "UPDATE instance SET " SETTINGS " WHERE name = ?1",
 		  &s->update },
-		{ "SELECT " COLUMNS " FROM instance WHERE name = ?", &s->get },
 		{ "SELECT " COLUMNS " FROM instance ORDER BY name", &s->each },
 		{ "DELETE FROM instance WHERE name = ?", &s->drop },
 		{ "SELECT address FROM instance", &s->addresses },
@@ -260,6 +265,18 @@ int store_prepare(struct store *s, struct err *err)
 	return 0;
 }
 
+static void address_mark(uint8_t *bits, const char *text)
+{
+	struct in_addr in;
+	uint32_t host;
+
+	if (!text || inet_pton(AF_INET, text, &in) != 1)
+		return;
+	host = ntohl(in.s_addr) & 0xffffu;
+	if (host <= ADDRESS_LAST)
+		bits[host / 8] |= (uint8_t)(1u << host % 8);
+}
+
 /* The lowest free address. One bit for each of the last two bytes. */
 static int address_find(struct store *s, char *out, size_t size,
 			struct err *err)
@@ -271,19 +288,12 @@ static int address_find(struct store *s, char *out, size_t size,
 
 	if (!bits)
 		return err_set(err, -ENOMEM, "out of memory");
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *text = (const char *)sqlite3_column_text(st, 0);
-		struct in_addr in;
-		uint32_t host;
-
-		if (!text || inet_pton(AF_INET, text, &in) != 1)
-			continue;
-		host = ntohl(in.s_addr) & 0xffffu;
-		if (host <= ADDRESS_LAST)
-			bits[host / 8] |= (uint8_t)(1u << host % 8);
-	}
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		address_mark(bits, (const char *)sqlite3_column_text(st, 0));
 	if (rc != SQLITE_DONE)
 		return store_err(s->db, rc, "look for a free address", err);
+	for (size_t i = 0; i < s->reserved.n; i++)
+		address_mark(bits, s->reserved.v[i]);
 
 	for (uint32_t host = ADDRESS_FIRST; host <= ADDRESS_LAST; host++) {
 		if (bits[host / 8] & 1u << host % 8)
@@ -354,22 +364,40 @@ int store_update(struct store *s, const struct instance_record *r,
 	if (sqlite3_changes(s->db) == 0)
 		return err_set(err, -ENOENT, "there is no instance '%s'",
 			       r->name);
+	if (r->address)
+		store_address_release(s, r->address); /* the table has it */
 	return 0;
 }
 
-int store_get(struct store *s, const char *name, struct instance_record *ret,
-	      struct err *err)
+int store_address_reserve(struct store *s, char **ret, struct err *err)
 {
-	SCOPED_STATEMENT st = s->get;
-	int rc = sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+	char address[sizeof(ADDRESS_PREFIX "255.255")];
+	int rc = address_find(s, address, sizeof(address), err);
+	char *copy;
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(st);
-	if (rc == SQLITE_ROW)
-		return record_read(st, ret, err);
-	if (rc == SQLITE_DONE)
-		return err_set(err, -ENOENT, "there is no instance '%s'", name);
-	return store_err(s->db, rc, "look for the instance", err);
+	if (rc < 0)
+		return rc;
+	copy = strdup(address);
+	if (!copy || strv_push(&s->reserved, address) < 0) {
+		free(copy);
+		return err_nomem(err);
+	}
+	*ret = copy;
+	return 0;
+}
+
+void store_address_release(struct store *s, const char *address)
+{
+	struct strv *all = &s->reserved;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (strcmp(all->v[i], address) != 0)
+			continue;
+		free(all->v[i]);
+		all->v[i] = all->v[--all->n];
+		all->v[all->n] = NULL;
+		return;
+	}
 }
 
 int store_delete(struct store *s, const char *name, struct err *err)

@@ -25,8 +25,12 @@ struct instance_record {
 		       * "lost: ac-host was killed", ... */
 	int exit_code; /* -1 while unknown */
 	int64_t created_at, started_at, finished_at;
+	int64_t touched_at; /* its ttl counts from here, if this is later */
 	char *address; /* IPv4, unique among all records */
+	char *runtime; /* "docker": through the engine; NULL: the default */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
+	uint64_t disk, output; /* bytes; 0: none */
+	uint64_t ttl_ms, idle_ms; /* 0: never */
 	char *gpus;
 	char *workspace; /* path on the user's machine; NULL: its own */
 	bool workspace_ro;
@@ -56,9 +60,12 @@ void store_close(struct store *s); /* NULL is fine */
 int store_insert(struct store *s, struct instance_record *r, struct err *err);
 int store_update(struct store *s, const struct instance_record *r,
 		 struct err *err); /* by name; -ENOENT */
-int store_get(struct store *s, const char *name, struct instance_record *ret,
-	      struct err *err); /* -ENOENT */
 int store_delete(struct store *s, const char *name, struct err *err);
+/* A free address (caller frees) that no record gets, until one that has it
+ * is stored by store_update(), or until it is released. It is forgotten with
+ * @s. -ENOSPC, -ENOMEM. */
+int store_address_reserve(struct store *s, char **ret, struct err *err);
+void store_address_release(struct store *s, const char *address);
 /* Calls @fn in order of name; a negative result of @fn ends the walk. */
 int store_each(struct store *s,
 	       int (*fn)(void *arg, const struct instance_record *r), void *arg,

@@ -8,10 +8,12 @@
 #include <sqlite3.h>
 
 #include "control/acd/store.h"
+#include "lib/str.h"
 
 struct store {
 	sqlite3 *db;
-	sqlite3_stmt *insert, *update, *get, *drop, *each, *addresses;
+	sqlite3_stmt *insert, *update, *drop, *each, *addresses;
+	struct strv reserved; /* addresses without a record */
 };
 
 /* The statements, once the schema is there. */

@@ -55,6 +55,15 @@ static const char *const migrations[] = {
 	" ON instance (name COLLATE NOCASE);",
 
 	"ALTER TABLE instance ADD COLUMN egress_json TEXT;",
+
+	"ALTER TABLE instance ADD COLUMN disk INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN output INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN ttl_ms INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN idle_ms INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN runtime TEXT;",
+
+	("ALTER TABLE instance ADD COLUMN touched_at INTEGER NOT NULL"
+	 " DEFAULT 0;"),
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 
@@ -260,7 +269,11 @@ static int open_for_writing(struct store *s, const char *path, struct err *err)
 	if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
 		return err_set(err, -EIO, "%s: no write-ahead log here", path);
 	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(s->db, "PRAGMA synchronous = FULL", NULL,
+		/* What was written outlives acd and ac-host, whatever ends
+		 * them. A crash of the whole machine may take the last changes
+		 * back, never half of one: it ends every sandbox as well, and
+		 * a run must not wait for a disk five times. */
+		rc = sqlite3_exec(s->db, "PRAGMA synchronous = NORMAL", NULL,
 				  NULL, NULL);
 	if (rc != SQLITE_OK)
 		return look_failed(s->db, rc, path, err);
@@ -299,10 +312,10 @@ void store_close(struct store *s)
 		return;
 	sqlite3_finalize(s->insert);
 	sqlite3_finalize(s->update);
-	sqlite3_finalize(s->get);
 	sqlite3_finalize(s->drop);
 	sqlite3_finalize(s->each);
 	sqlite3_finalize(s->addresses);
 	sqlite3_close_v2(s->db);
+	strv_done(&s->reserved);
 	free(s);
 }

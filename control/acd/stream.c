@@ -2,18 +2,9 @@
 /*
  * stream.c - a client's upgraded connection, joined to one run
  *
- * Theory of operation: output goes into one queue of whole frames, and from
- * there to the client while it has given credit; @sendable is how far into
- * the queue that reaches. The run gets its credit when the client has given
- * its own, so the queue holds one window and a replay at most: the guest may
- * not send more. With an empty queue and enough credit, output goes straight
- * from the receive buffer of the guest's link to the client. Headers are in
- * nobody's window: small frames become one while they wait, and OUT_MAX has
- * room for a header with every byte, as when two streams take turns.
- *
- * Input that the run cannot take yet waits in @input, one window at most,
- * since the client gets credit only for what was passed on. A client that
- * leaves its run behind has given that input, too: without a connection the
+ * Theory of operation: stream_output.c is the way to the client. Input that
+ * the run cannot take yet waits in @input, one window at most, since the
+ * client gets credit only for what was passed on. A client that leaves its run behind has given that input, too: without a connection the
  * stream then stays until the run has taken it, and lets output pass.
  *
  * After EXIT acd closes its direction only and reads on until the client has
@@ -27,45 +18,14 @@
  */
 #include "control/acd/stream.h"
 
-#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include "control/acd/linkio.h"
+#include "control/acd/stream_impl.h"
 #include "lib/log.h"
 
-#define CHANNEL 1u /* there is but one on such a connection */
-#define OUT_MAX ((LINK_HEADER + 2) * LINK_WINDOW)
 #define CREDIT_BATCH (LINK_WINDOW / 4)
 #define LINGER_MS 5000u /* for the client to close after its EXIT */
-
-struct stream {
-	LIST_ENTRY(stream) link;
-	struct loop *loop;
-	struct loop_io *io;
-	int fd; /* -1: not connected yet */
-	uint32_t events;
-	struct run *run; /* NULL: over, or left */
-	struct run_watch *watch;
-	enum stream_role role;
-	bool over; /* EXIT is in the queue */
-	bool broken; /* something could not be queued; ends at the next event */
-	bool leaving; /* without its client, for the sake of @input */
-	struct loop_timer *linger; /* EXIT was sent */
-
-	struct buf rest; /* beginning of a frame from the client */
-	struct buf out;
-	size_t sendable; /* bytes of out that the client has credit for */
-	size_t tail; /* size of the last frame in out if it is output, else 0 */
-	enum link_type tail_type;
-	uint32_t window; /* bytes of output that the client takes */
-	uint32_t replay; /* bytes in out that are not the run's */
-
-	struct buf input; /* STDIN that the run has no room for */
-	uint32_t in_window; /* bytes of STDIN that the client may send */
-	uint32_t in_owed; /* that it may send once we have told it */
-	bool eof; /* STDIN_EOF came */
-	bool eof_passed;
-};
 
 static LIST_HEAD(stream_list, stream) streams = LIST_HEAD_INITIALIZER(streams);
 
@@ -74,6 +34,8 @@ static void stream_free(struct stream *st)
 	LIST_REMOVE(st, link);
 	loop_del(st->io);
 	loop_timer_free(st->linger);
+	loop_timer_free(st->stall);
+	instance_log_close(st->log);
 	/* Whoever else has the descriptor, the client sees the end now. */
 	if (st->fd >= 0) {
 		shutdown(st->fd, SHUT_RDWR);
@@ -84,147 +46,6 @@ static void stream_free(struct stream *st)
 	buf_done(&st->out);
 	buf_done(&st->input);
 	free(st);
-}
-
-static void stream_events(struct stream *st)
-{
-	uint32_t want = EPOLLIN;
-
-	if (!st->io)
-		return;
-	if (st->sendable > 0)
-		want |= EPOLLOUT;
-	if (want != st->events && loop_mod(st->io, want) == 0)
-		st->events = want;
-}
-
-/* ---- towards the client ---- */
-
-/* Moves @sendable over the frames that the client's credit covers. */
-static void stream_release(struct stream *st)
-{
-	struct slice all = buf_slice(&st->out), held = all, sendable;
-	struct link_frame f;
-	uint32_t cost;
-
-	if (slice_take(&held, st->sendable, &sendable) < 0)
-		return;
-	while (link_parse(&held, &f, NULL) == 0) {
-		cost = f.type == LINK_STDOUT || f.type == LINK_STDERR ?
-			       (uint32_t)f.payload.len :
-			       0;
-		if (cost > st->window)
-			break;
-		st->window -= cost;
-		st->sendable = all.len - held.len;
-	}
-	stream_events(st);
-}
-
-static int stream_flush(struct stream *st)
-{
-	size_t before = buf_len(&st->out);
-	int ret = linkio_flush(st->fd, &st->out, st->sendable);
-
-	st->sendable -= before - buf_len(&st->out);
-	stream_events(st);
-	return ret;
-}
-
-/* Queue frames could not fit only if somebody's accounting is wrong. */
-static void stream_check(struct stream *st, int put_result)
-{
-	if (put_result >= 0 || st->broken)
-		return;
-	st->broken = true;
-	log_error("a client's stream broke: %s", err_text(put_result));
-	if (st->fd >= 0)
-		shutdown(st->fd, SHUT_RDWR);
-}
-
-/* The frame was put at the end of the queue. */
-static void stream_queued(struct stream *st, int put_result)
-{
-	st->tail = 0;
-	stream_check(st, put_result);
-	stream_release(st);
-	if (st->fd >= 0)
-		stream_flush(st); /* an error shows at the next event */
-}
-
-/* Adds @data to the last frame of the queue, of which nothing was sent yet;
- * false: it needs a frame of its own. */
-static bool output_merge(struct stream *st, enum link_type type,
-			 struct slice data)
-{
-	size_t queued = buf_len(&st->out), len;
-	bool released;
-
-	if (st->tail == 0 || st->tail > queued || st->tail_type != type ||
-	    st->tail + data.len > LINK_HEADER + LINK_PAYLOAD_MAX)
-		return false;
-	released = st->sendable > queued - st->tail;
-	if ((released && data.len > st->window) ||
-	    buf_append(&st->out, data.ptr, data.len) < 0)
-		return false;
-	st->tail += data.len;
-	len = st->tail - LINK_HEADER;
-	link_put_header(st->out.mem + st->out.end - st->tail, type, CHANNEL,
-			len);
-	if (released) {
-		st->window -= (uint32_t)data.len;
-		st->sendable += data.len;
-	}
-	return true;
-}
-
-static void stream_output(void *arg, enum link_type type, struct slice data)
-{
-	struct stream *st = arg;
-	int ret;
-
-	if (st->leaving)
-		run_watch_credit(st->watch, (uint32_t)data.len);
-	if (st->leaving || st->broken || data.len == 0)
-		return;
-	if (st->fd >= 0 && buf_len(&st->out) == 0 && data.len <= st->window) {
-		st->window -= (uint32_t)data.len;
-		st->tail = 0; /* a rest of this frame is no whole one */
-		ret = linkio_send(st->fd, &st->out, type, CHANNEL, data.ptr,
-				  data.len);
-		st->sendable = buf_len(&st->out);
-		stream_check(st, ret);
-		stream_events(st);
-		return;
-	}
-	if (output_merge(st, type, data)) {
-		stream_events(st);
-		return;
-	}
-	ret = link_put(&st->out, type, CHANNEL, data.ptr, data.len);
-	st->tail = ret == 0 ? LINK_HEADER + data.len : 0;
-	st->tail_type = type;
-	stream_check(st, ret);
-	stream_release(st);
-}
-
-static void stream_started(void *arg, uint32_t pid)
-{
-	struct stream *st = arg;
-
-	if (st->leaving)
-		return;
-	stream_queued(st, link_put_u32(&st->out, LINK_STARTED, CHANNEL, pid));
-}
-
-static void stream_notice(void *arg, uint8_t level, const char *text)
-{
-	struct stream *st = arg;
-
-	if (st->leaving)
-		return;
-	stream_queued(st, link_put_text(&st->out, LINK_NOTICE, CHANNEL, level,
-					text));
 }
 
 /* The client has left its run to itself. */
@@ -309,6 +130,9 @@ static int client_stdin(struct stream *st, struct slice data)
 
 	if (st->eof || data.len > st->in_window)
 		return -EBADMSG;
+	/* The terminal has the size of whoever used it last. */
+	if (st->rows > 0 && st->run && run_is_tty(st->run))
+		run_resize(st->run, st->rows, st->cols);
 	st->in_window -= (uint32_t)data.len;
 	if (buf_len(&st->input) == 0)
 		passed = input_pass(st, data);
@@ -320,21 +144,6 @@ static int client_stdin(struct stream *st, struct slice data)
 }
 
 /* ---- frames of the client ---- */
-
-static int client_credit(struct stream *st, const struct link_frame *f)
-{
-	uint32_t bytes, replayed;
-
-	/* More than the window was never sent and not credited. */
-	if (link_get_u32(f, &bytes) < 0 || bytes > LINK_WINDOW - st->window)
-		return -EBADMSG;
-	st->window += bytes;
-	stream_release(st);
-	replayed = bytes < st->replay ? bytes : st->replay;
-	st->replay -= replayed;
-	run_watch_credit(st->watch, bytes - replayed);
-	return 0;
-}
 
 static int client_signal(struct stream *st, const struct link_frame *f)
 {
@@ -353,6 +162,8 @@ static int client_resize(struct stream *st, const struct link_frame *f)
 
 	if (link_get_resize(f, &rows, &cols) < 0)
 		return -EBADMSG;
+	st->rows = rows;
+	st->cols = cols;
 	if (st->run && run_is_tty(st->run))
 		run_resize(st->run, rows, cols);
 	return 0;
@@ -380,7 +191,7 @@ static int client_frame(void *arg, const struct link_frame *f)
 		input_continue(st);
 		return 0;
 	case LINK_CREDIT:
-		return client_credit(st, f);
+		return stream_credit(st, f);
 	case LINK_SIGNAL:
 		return client_signal(st, f);
 	case LINK_RESIZE:
@@ -438,16 +249,16 @@ static void linger_over(void *arg)
 	stream_free(arg);
 }
 
-/* All was said. */
+/* All was said. A client that it cannot wait for is cut off, which shows at
+ * the next event. */
 static void stream_linger(struct stream *st)
 {
 	st->linger = loop_timer_new(st->loop, linger_over, st);
 	if (!st->linger || shutdown(st->fd, SHUT_WR) < 0) {
-		stream_free(st);
+		shutdown(st->fd, SHUT_RDWR);
 		return;
 	}
 	loop_timer_set(st->linger, LINGER_MS);
-	stream_events(st);
 }
 
 static void stream_io(void *arg, uint32_t events)
@@ -459,6 +270,8 @@ static void stream_io(void *arg, uint32_t events)
 		ret = stream_flush(st);
 	if (ret == 0 && events & ~(uint32_t)EPOLLOUT)
 		ret = linkio_read(st->fd, &st->rest, client_frame, st);
+	if (ret == 0 && st->log)
+		stream_catch_up(st);
 	/* Clients come and go; only what they should not do is told. */
 	if (ret == -EBADMSG)
 		log_warn("a client's stream ended: %s", err_text(ret));
@@ -466,8 +279,6 @@ static void stream_io(void *arg, uint32_t events)
 		stream_lost(st);
 	else if (st->over && !st->linger && buf_len(&st->out) == 0)
 		stream_linger(st);
-	else
-		stream_events(st);
 }
 
 static void stream_exited(void *arg, const struct link_exit *x)
@@ -479,12 +290,15 @@ static void stream_exited(void *arg, const struct link_exit *x)
 		stream_free(st);
 		return;
 	}
+	if (st->log) {
+		st->exit = *x; /* told when it has caught up */
+		st->exit_waits = true;
+		return;
+	}
 	st->over = true;
 	stream_queued(st, link_put_exit(&st->out, CHANNEL, x));
-	/* The connection's next event (it is writable) closes it. */
-	if (st->io && buf_len(&st->out) == 0 &&
-	    loop_mod(st->io, EPOLLIN | EPOLLOUT) == 0)
-		st->events = EPOLLIN | EPOLLOUT;
+	if (st->io && buf_len(&st->out) == 0)
+		stream_linger(st);
 }
 
 static const struct run_watch_ops stream_watch_ops = {
@@ -512,7 +326,12 @@ struct stream *stream_new(struct loop *loop, struct run *r,
 	buf_init(&st->out, OUT_MAX);
 	buf_init(&st->input, LINK_WINDOW);
 	LIST_INSERT_HEAD(&streams, st, link);
-	st->watch = run_watch_add(r, &stream_watch_ops, st);
+	if (role == STREAM_GUEST) {
+		st->stall = loop_timer_new(loop, stream_stalled, st);
+		errno = ENOMEM;
+	}
+	if (role != STREAM_GUEST || st->stall)
+		st->watch = run_watch_add(r, &stream_watch_ops, st);
 	if (!st->watch) {
 		int saved = errno;
 
@@ -521,20 +340,6 @@ struct stream *stream_new(struct loop *loop, struct run *r,
 		return NULL;
 	}
 	return st;
-}
-
-int stream_replay(struct stream *st, const void *data, size_t len)
-{
-	int ret;
-
-	if (len == 0)
-		return 0;
-	if (len > STREAM_REPLAY_MAX - st->replay)
-		return -EMSGSIZE;
-	ret = link_put(&st->out, LINK_STDOUT, CHANNEL, data, len);
-	if (ret == 0)
-		st->replay += (uint32_t)len;
-	return ret;
 }
 
 /* What was read behind the request's head is parsed like the rest. */
@@ -559,7 +364,7 @@ void stream_connect(struct stream *st, int fd, struct slice early)
 
 	st->fd = fd;
 	if (fd >= 0) {
-		st->events = EPOLLIN | EPOLLOUT;
+		st->events = EPOLLIN;
 		st->io = loop_add(st->loop, fd, st->events, stream_io, st);
 		ret = st->io ? stream_early(st, early) : -errno;
 		if (st->broken)
@@ -570,9 +375,6 @@ void stream_connect(struct stream *st, int fd, struct slice early)
 		return;
 	}
 	stream_release(st);
-	/* Also when there is nothing to send: its run may be over. */
-	if (loop_mod(st->io, EPOLLIN | EPOLLOUT) == 0)
-		st->events = EPOLLIN | EPOLLOUT;
 }
 
 void stream_close_all(void)

@@ -15,7 +15,7 @@
 #include "lib/loop.h"
 #include "lib/slice.h"
 
-#define STREAM_REPLAY_MAX (64u * 1024)
+#define STREAM_REPLAY_MAX (256u * 1024)
 
 struct stream;
 
@@ -28,8 +28,8 @@ enum stream_role {
 /* NULL with errno: EMFILE too many follow this run, ENOMEM. */
 struct stream *stream_new(struct loop *loop, struct run *r,
 			  enum stream_role role);
-/* Output that went before, shown first; at most STREAM_REPLAY_MAX bytes, and
- * before stream_connect(). */
+/* What is shown first: output that went before, at most STREAM_REPLAY_MAX
+ * bytes, and modes of the terminal. Before stream_connect(). */
 int stream_replay(struct stream *st, const void *data, size_t len);
 /* Takes the connection (non-blocking), @early is what was read of it. A
  * negative @fd: the client has gone. */

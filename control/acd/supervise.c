@@ -12,8 +12,10 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "control/acd/logfile.h"
+#include "lib/buf.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/str.h"
@@ -22,6 +24,8 @@
 #define START_LIMIT_MS 120000u
 #define STOP_LIMIT_MS 10000u
 #define STABLE_MS 60000u
+#define OUTPUT_BLOCK 16384u
+#define STAMPED_MAX (32u * OUTPUT_BLOCK) /* a time before each byte fits */
 
 struct supervise {
 	struct loop *loop;
@@ -34,6 +38,7 @@ struct supervise {
 	pid_t pid; /* 0: none */
 	bool probing; /* a probe has not been answered yet */
 	bool stopping;
+	bool mid_line; /* its output does not end with a whole line */
 	uint64_t since_ms; /* of the present state */
 	unsigned failures; /* in a row */
 	char last_line[200];
@@ -90,14 +95,53 @@ static void last_line_keep(struct supervise *s, const char *data, size_t len)
 	}
 }
 
+/* As the audit has it: UTC, for whoever reads it to make it his own. */
+static int put_stamp(struct buf *out)
+{
+	struct timespec now = { 0 };
+	struct tm tm = { 0 };
+	char text[24] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(text, sizeof(text), "%FT%T", &tm);
+	return buf_printf(out, "%s.%03ldZ ", text, now.tv_nsec / 1000000);
+}
+
+/* In one piece, since the log may be rotated after each. */
+static void log_stamped(struct supervise *s, const char *data, size_t len)
+{
+	struct buf out;
+	int r = 0;
+
+	buf_init(&out, STAMPED_MAX);
+	while (r == 0 && len > 0) {
+		const char *nl = memchr(data, '\n', len);
+		size_t n = nl ? (size_t)(nl - data) + 1 : len;
+
+		if (!s->mid_line)
+			r = put_stamp(&out);
+		if (r == 0)
+			r = buf_append(&out, data, n);
+		s->mid_line = !nl;
+		data += n;
+		len -= n;
+	}
+	logfile_write(s->log, buf_slice(&out).ptr, buf_len(&out));
+	buf_done(&out);
+}
+
 /* Reads what is there; false at the end. */
 static bool output_drain(struct supervise *s)
 {
-	char data[16384];
+	char data[OUTPUT_BLOCK];
 	ssize_t n;
 
 	while ((n = read(s->out_fd, data, sizeof(data))) > 0) {
-		logfile_write(s->log, data, (size_t)n);
+		if (s->spec.stamp)
+			log_stamped(s, data, (size_t)n);
+		else
+			logfile_write(s->log, data, (size_t)n);
 		last_line_keep(s, data, (size_t)n);
 	}
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
@@ -105,6 +149,9 @@ static bool output_drain(struct supervise *s)
 
 static void output_close(struct supervise *s)
 {
+	if (s->mid_line)
+		logfile_write(s->log, "\n", 1); /* the next one has its own */
+	s->mid_line = false;
 	loop_del(s->out);
 	s->out = NULL;
 	fd_closep(&s->out_fd);

@@ -42,6 +42,7 @@ typedef void (*supervise_answer_fn)(void *arg, const char *version);
 struct supervise_spec {
 	const char *const *argv; /* what to run */
 	const char *log_path; /* gets its output */
+	bool stamp; /* with the time before each line: it writes none */
 	const char *pid_file; /* removed before each start; NULL: none */
 	const char *cwd; /* NULL: ours */
 	/* Before each start; a failure counts as one of the program. NULL:

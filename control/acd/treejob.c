@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * treejob.c - removing directory trees without holding up the loop
+ * treejob.c - work on directory trees without holding up the loop
  *
  * A sandbox made these trees: they may be deep and large enough to take
  * minutes. A child does the work and reports through a pipe, so that its
@@ -21,48 +21,39 @@ struct treejob {
 	void *arg;
 };
 
-struct treejob_report {
-	int code; /* negative errno, 0: all removed */
-};
-
-static void treejob_child(const char *const *paths, int fd)
+static void treejob_child(treejob_work work, const void *what, int fd)
 {
-	struct treejob_report report = { 0 };
-	int i;
+	struct err report = { 0 };
 
 	/* acd's connections should not live as long as this child. Only the
 	 * report's descriptor is kept, as number 3. */
 	if (fd != 3 && dup2(fd, 3) < 0)
 		_exit(1);
 	close_range(4, ~0U, 0);
-	for (i = 0; paths[i] && report.code == 0; i++)
-		report.code = file_remove_tree(paths[i]);
+	if (work(what, &report) < 0 && report.code == 0)
+		err_set(&report, -EIO, "failed without a reason");
 	_exit(write(3, &report, sizeof(report)) != sizeof(report));
 }
 
 static void treejob_done(void *arg, uint32_t events)
 {
 	struct treejob *j = arg;
-	struct treejob_report report;
 	treejob_fn fn = j->fn;
 	void *fn_arg = j->arg;
 	struct err err = { 0 };
-	ssize_t n = read(j->fd, &report, sizeof(report));
+	ssize_t n = read(j->fd, &err, sizeof(err));
 
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n != sizeof(report))
-		err_set(&err, -EIO, "the process that removes files died");
-	else if (report.code < 0)
-		err_set(&err, report.code, "cannot remove all files: %s",
-			err_text(report.code));
+	if (n != sizeof(err))
+		err_set(&err, -EIO, "the process that works on files died");
 	treejob_forget(j);
 	fn(fn_arg, err.code < 0 ? &err : NULL);
 }
 
-int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
-		  void *arg, struct treejob **ret, struct err *err)
+int treejob_run(struct loop *loop, treejob_work work, const void *what,
+		treejob_fn fn, void *arg, struct treejob **ret, struct err *err)
 {
 	struct treejob *j = calloc(1, sizeof(*j));
 	int fds[2], code;
@@ -78,9 +69,9 @@ int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
 	j->io = loop_add(loop, j->fd, EPOLLIN, treejob_done, j);
 	pid = j->io ? fork() : -1;
 	if (pid == 0)
-		treejob_child(paths, fds[1]);
+		treejob_child(work, what, fds[1]);
 	if (pid < 0) {
-		code = err_sys(err, "cannot start a process to remove files");
+		code = err_sys(err, "cannot start a process to work on files");
 		close(fds[1]);
 		treejob_forget(j);
 		return code;
@@ -88,6 +79,25 @@ int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
 	close(fds[1]);
 	*ret = j;
 	return 0;
+}
+
+static int remove_all(const void *what, struct err *err)
+{
+	const char *const *paths = what;
+	int code = 0;
+
+	for (size_t i = 0; paths[i] && code == 0; i++)
+		code = file_remove_tree(paths[i]);
+	if (code < 0)
+		err_set(err, code, "cannot remove all files: %s",
+			err_text(code));
+	return code;
+}
+
+int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
+		  void *arg, struct treejob **ret, struct err *err)
+{
+	return treejob_run(loop, remove_all, paths, fn, arg, ret, err);
 }
 
 void treejob_forget(struct treejob *j)

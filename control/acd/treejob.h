@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * treejob.h - removing directory trees without holding up the loop
+ * treejob.h - work on directory trees without holding up the loop
  */
 #ifndef CONTROL_ACD_TREEJOB_H
 #define CONTROL_ACD_TREEJOB_H
@@ -8,15 +8,20 @@
 #include "lib/err.h"
 #include "lib/loop.h"
 
-#define TREEJOB_PATHS_MAX 4
-
 struct treejob;
 
 typedef void (*treejob_fn)(void *arg, const struct err *err);
+/* What is done in the child, where it may block for as long as it takes.
+ * 0, or a negative errno with @err filled. */
+typedef int (*treejob_work)(const void *what, struct err *err);
 
+/* Does @work in a child process that has a copy of @what as of now; @fn, from
+ * the loop, when that has ended. */
+int treejob_run(struct loop *loop, treejob_work work, const void *what,
+		treejob_fn fn, void *arg, struct treejob **ret,
+		struct err *err);
 /* Removes @paths (NULL-terminated, borrowed for the call; missing ones are
- * fine) in a child process; @fn, from the loop, when all are gone or one
- * could not be removed. */
+ * fine) so; @fn when all are gone or one could not be removed. */
 int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
 		  void *arg, struct treejob **ret, struct err *err);
 /* Nobody waits any more; the child goes on. NULL is fine. */

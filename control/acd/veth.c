@@ -105,7 +105,7 @@ static int port_find(int nl, int netns, struct search *s)
 
 /* ---- the port ---- */
 
-static int port_set(int nl, int port)
+static int port_request(struct rtnl_request *rq, int port)
 {
 	static const struct {
 		uint16_t type;
@@ -120,55 +120,58 @@ static int port_set(int nl, int port)
 	};
 	const struct ifinfomsg body = { .ifi_family = AF_BRIDGE,
 					.ifi_index = port };
-	uint8_t nest[ARRAY_SIZE(flags) * RTA_SPACE(1)] = { 0 };
-	struct rtnl_request rq = { 0 };
-	int r;
+	int nest, r = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		const struct rtattr a = { .rta_type = flags[i].type,
-					  .rta_len = RTA_LENGTH(1) };
-
-		memcpy(nest + i * RTA_SPACE(1), &a, sizeof(a));
-		nest[i * RTA_SPACE(1) + RTA_LENGTH(0)] = flags[i].value;
-	}
-	rtnl_begin(&rq, RTM_SETLINK, 0, &body, sizeof(body));
-	r = rtnl_put(&rq, IFLA_PROTINFO | NLA_F_NESTED, nest, sizeof(nest));
-	return r < 0 ? r : rtnl_call(nl, &rq, NULL, NULL);
+	rtnl_begin(rq, RTM_SETLINK, 0, &body, sizeof(body));
+	nest = rtnl_nest(rq, IFLA_PROTINFO, NULL, 0);
+	if (nest < 0)
+		return nest;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(flags); i++)
+		r = rtnl_put(rq, flags[i].type, &flags[i].value, 1);
+	rtnl_nest_end(rq, nest);
+	return r;
 }
 
 /* The MAC is behind this port, for good. */
-static int fdb_add(int nl, int port, const uint8_t mac[static 6])
+static int fdb_request(struct rtnl_request *rq, int port,
+		       const uint8_t mac[static 6])
 {
 	const struct ndmsg body = { .ndm_family = AF_BRIDGE,
 				    .ndm_ifindex = port,
 				    .ndm_state = NUD_NOARP,
 				    .ndm_flags = NTF_MASTER };
-	struct rtnl_request rq = { 0 };
-	int r;
 
-	rtnl_begin(&rq, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body,
+	rtnl_begin(rq, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, &body,
 		   sizeof(body));
-	r = rtnl_put(&rq, NDA_LLADDR, mac, 6);
-	return r < 0 ? r : rtnl_call(nl, &rq, NULL, NULL);
+	return rtnl_put(rq, NDA_LLADDR, mac, 6);
 }
 
 /* The address is at this MAC, for good. */
-static int neighbour(int nl, uint16_t type, unsigned bridge,
-		     const struct in_addr *address, const uint8_t *mac)
+static int neighbour_request(struct rtnl_request *rq, uint16_t type,
+			     unsigned bridge, const struct in_addr *address,
+			     const uint8_t *mac)
 {
 	const struct ndmsg body = { .ndm_family = AF_INET,
 				    .ndm_ifindex = (int)bridge,
 				    .ndm_state = NUD_PERMANENT };
 	const uint16_t flags =
 		type == RTM_NEWNEIGH ? NLM_F_CREATE | NLM_F_REPLACE : 0;
-	struct rtnl_request rq = { 0 };
 	int r;
 
-	rtnl_begin(&rq, type, flags, &body, sizeof(body));
-	r = rtnl_put(&rq, NDA_DST, address, sizeof(*address));
+	rtnl_begin(rq, type, flags, &body, sizeof(body));
+	r = rtnl_put(rq, NDA_DST, address, sizeof(*address));
 	if (r == 0 && mac)
-		r = rtnl_put(&rq, NDA_LLADDR, mac, 6);
-	return r < 0 ? r : rtnl_call(nl, &rq, NULL, NULL);
+		r = rtnl_put(rq, NDA_LLADDR, mac, 6);
+	return r;
+}
+
+static void neighbour_drop(int nl, unsigned bridge,
+			   const struct in_addr *address)
+{
+	struct rtnl_request rq = { 0 };
+
+	if (neighbour_request(&rq, RTM_DELNEIGH, bridge, address, NULL) == 0)
+		rtnl_call_all(nl, &rq, 1, 0, NULL);
 }
 
 /* Six pairs of hex digits; written back in one spelling. */
@@ -197,43 +200,96 @@ static int failed(struct err *err, int code, const char *what)
 		       what, err_text(code));
 }
 
+/* What both know of it: the bridge and its addresses, also as bytes. */
+struct pin {
+	unsigned bridge;
+	uint8_t mac[6];
+	struct in_addr ip;
+	struct veth veth;
+};
+
+static int pin_init(struct pin *p, const char *bridge, const char *mac,
+		    const char *address, struct err *err)
+{
+	*p = (struct pin){ .bridge = if_nametoindex(bridge) };
+	if (p->bridge == 0)
+		return failed(err, -ENODEV, bridge);
+	if (mac_parse(mac, p->mac, p->veth.mac) < 0 ||
+	    inet_pton(AF_INET, address, &p->ip) != 1 ||
+	    !inet_ntop(AF_INET, &p->ip, p->veth.address,
+		       sizeof(p->veth.address)))
+		return failed(err, -EINVAL, "its addresses");
+	return 0;
+}
+
+/* The filter comes last: until then no frame of it gets anywhere. */
+static int pin_port(int nl, const struct pin *p, int port, struct err *err)
+{
+	static const char *const step[] = { "its port", "its MAC",
+					    "neighbour" };
+	struct rtnl_request rq[ARRAY_SIZE(step)] = { 0 };
+	size_t at = 0;
+	int r = port_request(&rq[0], port);
+
+	if (r == 0)
+		r = fdb_request(&rq[1], port, p->mac);
+	if (r == 0)
+		r = neighbour_request(&rq[2], RTM_NEWNEIGH, p->bridge, &p->ip,
+				      p->mac);
+	if (r == 0)
+		r = rtnl_call_all(nl, rq, ARRAY_SIZE(rq), ARRAY_SIZE(rq) - 1,
+				  &at);
+	if (r < 0)
+		return failed(err, r, step[at]);
+	r = nft_pin(p->veth.port, p->veth.mac, p->veth.address, err);
+	if (r < 0)
+		neighbour_drop(nl, p->bridge, &p->ip);
+	return r;
+}
+
 int veth_pin(const char *bridge, const char *netns, const char *mac,
 	     const char *address, struct veth *ret, struct err *err)
 {
 	SCOPED_FD ns = open(netns, O_RDONLY | O_CLOEXEC);
 	SCOPED_FD nl = rtnl_open();
-	struct search s = { .bridge = if_nametoindex(bridge) };
-	struct veth v = { .port = "" };
-	struct in_addr ip;
-	uint8_t bytes[6];
+	struct search s = { .port = 0 };
+	struct pin p;
 	int r;
 
 	if (ns < 0)
 		return failed(err, -errno, netns);
 	if (nl < 0)
 		return failed(err, nl, "rtnetlink");
-	if (s.bridge == 0)
-		return failed(err, -ENODEV, bridge);
-	if (mac_parse(mac, bytes, v.mac) < 0 ||
-	    inet_pton(AF_INET, address, &ip) != 1 ||
-	    !inet_ntop(AF_INET, &ip, v.address, sizeof(v.address)))
-		return failed(err, -EINVAL, "its addresses");
+	r = pin_init(&p, bridge, mac, address, err);
+	if (r < 0)
+		return r;
+	s.bridge = p.bridge;
 	r = port_find(nl, ns, &s);
 	if (r < 0)
 		return failed(err, r, "its port");
-	memcpy(v.port, s.name, sizeof(v.port));
-	r = port_set(nl, s.port);
+	memcpy(p.veth.port, s.name, sizeof(p.veth.port));
+	r = pin_port(nl, &p, s.port, err);
 	if (r == 0)
-		r = fdb_add(nl, s.port, bytes);
-	if (r < 0)
-		return failed(err, r, v.port);
-	r = neighbour(nl, RTM_NEWNEIGH, s.bridge, &ip, bytes);
-	if (r < 0)
-		return failed(err, r, "neighbour");
-	r = nft_pin(v.port, v.mac, v.address, err);
-	if (r == 0)
-		*ret = v;
+		*ret = p.veth;
 	return r;
+}
+
+int veth_pin_port(const char *bridge, const struct veth *v, struct err *err)
+{
+	SCOPED_FD nl = rtnl_open();
+	const int port = (int)if_nametoindex(v->port);
+	struct pin p;
+	int r;
+
+	if (nl < 0)
+		return failed(err, nl, "rtnetlink");
+	if (port == 0)
+		return failed(err, -ENODEV, v->port);
+	r = pin_init(&p, bridge, v->mac, v->address, err);
+	if (r < 0)
+		return r;
+	memcpy(p.veth.port, v->port, sizeof(p.veth.port));
+	return pin_port(nl, &p, port, err);
 }
 
 void veth_unpin(const char *bridge, const struct veth *v)
@@ -245,8 +301,9 @@ void veth_unpin(const char *bridge, const struct veth *v)
 
 	if (r < 0 && r != -ENOENT)
 		log_warn("%s", err.msg);
-	if (nl >= 0 && inet_pton(AF_INET, v->address, &ip) == 1)
-		neighbour(nl, RTM_DELNEIGH, if_nametoindex(bridge), &ip, NULL);
+	/* Unpinned before: the address may be another sandbox's by now. */
+	if (r != -ENOENT && nl >= 0 && inet_pton(AF_INET, v->address, &ip) == 1)
+		neighbour_drop(nl, if_nametoindex(bridge), &ip);
 }
 
 /* ---- the bridge ---- */

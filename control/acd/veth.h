@@ -26,6 +26,9 @@ struct veth {
  */
 int veth_pin(const char *bridge, const char *netns, const char *mac,
 	     const char *address, struct veth *ret, struct err *err);
+/* The same for a port that is known, with the addresses of @v in the spelling
+ * that the kernel and this file use. */
+int veth_pin_port(const char *bridge, const struct veth *v, struct err *err);
 /* The sandbox is gone, mostly with its port. */
 void veth_unpin(const char *bridge, const struct veth *v);
 

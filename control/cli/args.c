@@ -26,6 +26,18 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_TIMEOUT] = { "timeout", 0, ARG_MS, "TIME",
 			  "end it after this time (90s, 8h); exit code 124",
 			  WORDS_NONE },
+	[ARG_TTL] = { "ttl", 0, ARG_MS, "TIME",
+		      "after this its run, home and log go (12h, 7d)",
+		      WORDS_NONE },
+	[ARG_IDLE] = { "idle", 0, ARG_MS, "TIME",
+		       "stop it when nothing moved for so long (30m)",
+		       WORDS_NONE },
+	[ARG_DISK] = { "disk", 0, ARG_SIZE, "SIZE",
+		       "room for workspace and home together (10g)",
+		       WORDS_NONE },
+	[ARG_OUTPUT] = { "output", 0, ARG_SIZE, "SIZE",
+			 "end it when it has written so much (1g)",
+			 WORDS_NONE },
 	[ARG_ENV] = { "env", 'e', ARG_TEXT, "NAME[=VALUE]",
 		      "set a variable; without a value: yours", WORDS_NONE },
 	[ARG_ENV_FILE] = { "env-file", 0, ARG_TEXT, "FILE",
@@ -41,6 +53,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_ISOLATION] = { "isolation", 0, ARG_TEXT, "KIND",
 			    "runsc (gVisor, the default) or crun",
 			    WORDS_ISOLATION },
+	[ARG_RUNTIME] = { "runtime", 0, ARG_TEXT, "KIND",
+			  "who starts it: runsc (acd itself) or docker",
+			  WORDS_RUNTIME },
 	[ARG_EGRESS] = { "egress", 0, ARG_TEXT, "WORD[,WORD...]",
 			 "what it reaches: locked, balanced, open, presets",
 			 WORDS_EGRESS },
@@ -65,6 +80,11 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_INTERACTIVE] = { "interactive", 'i', ARG_FLAG, NULL,
 			      "pass stdin on, even a terminal or /dev/null",
 			      WORDS_NONE },
+	[ARG_DETACH_KEYS] = { "detach-keys", 0, ARG_TEXT, "KEYS",
+			      "keys to leave it running (ctrl-p,ctrl-q)",
+			      WORDS_NONE },
+	[ARG_SIGNAL] = { "signal", 's', ARG_TEXT, "SIGNAL",
+			 "which one, by name or number (TERM)", WORDS_NONE },
 	[ARG_NO_CACHE] = { "no-cache", 0, ARG_FLAG, NULL,
 			   "build every step anew", WORDS_NONE },
 	[ARG_FORCE] = { "force", 'f', ARG_FLAG, NULL,
@@ -207,6 +227,15 @@ static int set_text(struct args *a, enum arg_id id, const char *value,
 	case ARG_WORKDIR:
 		a->workdir = value;
 		break;
+	case ARG_RUNTIME:
+		a->runtime = value;
+		break;
+	case ARG_DETACH_KEYS:
+		a->detach_keys = value; /* "" is none */
+		return 0;
+	case ARG_SIGNAL:
+		a->signal = value;
+		break;
 	case ARG_WORKSPACE:
 		a->workspace = value;
 		break;
@@ -229,12 +258,18 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 			  id == ARG_MEMORY  ? &a->memory :
 			  id == ARG_PIDS    ? &a->pids :
 			  id == ARG_TIMEOUT ? &a->timeout_ms :
+			  id == ARG_TTL     ? &a->ttl_ms :
+			  id == ARG_IDLE    ? &a->idle_ms :
+			  id == ARG_DISK    ? &a->disk :
+			  id == ARG_OUTPUT  ? &a->output :
 			  id == ARG_TAIL    ? &a->tail :
 			  id == ARG_GRACE   ? &a->grace_ms :
 					      &a->interval_ms;
 	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
 	/* These stay with the instance: 0 takes them back. */
-	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE;
+	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE ||
+		    id == ARG_TTL || id == ARG_IDLE || id == ARG_DISK ||
+		    id == ARG_OUTPUT;
 	int rc;
 
 	if (o->kind == ARG_SIZE)

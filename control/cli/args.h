@@ -23,12 +23,17 @@ enum arg_id {
 	ARG_GPUS,
 	ARG_PIDS,
 	ARG_TIMEOUT,
+	ARG_TTL,
+	ARG_IDLE,
+	ARG_DISK,
+	ARG_OUTPUT,
 	ARG_ENV,
 	ARG_ENV_FILE,
 	ARG_ENV_CLEAR,
 	ARG_WORKDIR,
 	ARG_WORKSPACE,
 	ARG_ISOLATION,
+	ARG_RUNTIME,
 	ARG_EGRESS,
 	ARG_ALLOW,
 	ARG_DENY,
@@ -38,6 +43,8 @@ enum arg_id {
 	ARG_TTY,
 	ARG_NO_TTY,
 	ARG_INTERACTIVE,
+	ARG_DETACH_KEYS,
+	ARG_SIGNAL,
 	ARG_NO_CACHE,
 	ARG_FORCE,
 	ARG_YES,
@@ -72,6 +79,7 @@ enum arg_words {
 	WORDS_DIR,
 	WORDS_FILE,
 	WORDS_ISOLATION,
+	WORDS_RUNTIME, /* who starts sandboxes */
 	WORDS_EGRESS, /* modes and presets, by commas */
 	WORDS_MODE, /* open, balanced, locked */
 	WORDS_VERB, /* the second word of `ac policy` */
@@ -93,8 +101,10 @@ extern const struct arg_option arg_options[ARG_MAX];
 struct args {
 	uint64_t given; /* ARG_BIT of each option that was there */
 	uint64_t cpus_milli, memory, pids, timeout_ms; /* bytes, ms */
+	uint64_t ttl_ms, idle_ms, disk, output;
 	uint64_t tail, grace_ms, interval_ms;
-	const char *gpus, *workdir, *workspace, *isolation;
+	const char *gpus, *workdir, *workspace, *isolation, *runtime;
+	const char *detach_keys, *signal;
 	struct strv env; /* "NAME=value", those of files too, in order */
 	struct reach reach;
 	const char *words[ARGS_WORDS_MAX];

@@ -10,6 +10,7 @@
 #include "control/cli/lines.h"
 #include "control/cli/progress.h"
 #include "control/shared/json.h"
+#include "lib/str.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
 
@@ -87,13 +88,14 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 	SCOPED_STR path = client_path("/v1/blueprints/", blueprint, "/build");
 	SCOPED_JSON body =
 		json_pack("{s:b, s:b}", "no_cache", no_cache, "force", force);
+	SCOPED_STR what = str_printf("building %s", blueprint);
 	struct build b = { .cli = cli, .err = err };
 	int rc;
 
-	if (!path || !body)
+	if (!path || !body || !what)
 		return err_set(err, -ENOMEM, "out of memory");
 	buf_init(&b.line, LINE_MAX_BYTES);
-	progress_begin(&b.progress, cli, "building");
+	progress_begin(&b.progress, cli, what);
 	client_on_idle(c, on_idle, &b.progress);
 	rc = client_stream(c, "POST", path, body, on_bytes, &b, err);
 	client_on_idle(c, NULL, NULL);

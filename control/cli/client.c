@@ -28,6 +28,7 @@ struct client {
 struct answer {
 	struct client *c;
 	struct buf text; /* JSON, or the error of a stream */
+	const struct http_file *file; /* to be sent; NULL: none */
 	client_data_fn fn; /* NULL: collect */
 	void *arg;
 	int result; /* of fn, when it refused */
@@ -127,6 +128,7 @@ char *client_option_words(char *out, size_t size, const char *in)
 		{ "'pids'", "--pids" },
 		{ "'gpus'", "--gpus" },
 		{ "'isolation'", "--isolation" },
+		{ "'runtime'", "--runtime" },
 		{ "'timeout_ms'", "--timeout (in ms)" },
 		{ "'grace_ms'", "--grace (in ms)" },
 		{ "'cwd'", "--workdir" },
@@ -212,6 +214,7 @@ static int perform(struct client *c, const char *method, const char *path,
 		.method = method,
 		.path = path,
 		.body = text,
+		.file = a->file,
 		.timeout_ms = !is_get ? 0 :
 			      a->fn   ? c->stream_ms :
 					GET_MS,
@@ -226,6 +229,8 @@ static int perform(struct client *c, const char *method, const char *path,
 	rc = http_call(&c->http, &rq);
 	if (a->result < 0)
 		return a->result;
+	if (rc == -ENODATA)
+		return err_set(err, rc, "the file became shorter meanwhile");
 	if (rc == -EINVAL)
 		return err_set(err, rc, "cannot form the request %s %s", method,
 			       path);
@@ -241,17 +246,18 @@ static int perform(struct client *c, const char *method, const char *path,
 	return 0;
 }
 
-int client_call(struct client *c, const char *method, const char *path,
+/* The answer as JSON. */
+static int call(struct answer *a, const char *method, const char *path,
 		const json_t *body, json_t **ret, struct err *err)
 {
-	struct answer a = { .c = c };
+	struct client *c = a->c;
 	json_t *value = NULL;
 	struct slice s;
 	int rc;
 
-	buf_init(&a.text, CLIENT_ANSWER_MAX);
-	rc = perform(c, method, path, body, &a, err);
-	s = buf_slice(&a.text);
+	buf_init(&a->text, CLIENT_ANSWER_MAX);
+	rc = perform(c, method, path, body, a, err);
+	s = buf_slice(&a->text);
 	if (rc == 0 && s.len > 0) {
 		value = json_loadb((const char *)s.ptr, s.len, 0, NULL);
 		if (!value)
@@ -260,12 +266,28 @@ int client_call(struct client *c, const char *method, const char *path,
 				     " no JSON",
 				     method, path, c->who);
 	}
-	buf_done(&a.text);
+	buf_done(&a->text);
 	if (ret && rc == 0)
 		*ret = value;
 	else
 		json_decref(value);
 	return rc;
+}
+
+int client_call(struct client *c, const char *method, const char *path,
+		const json_t *body, json_t **ret, struct err *err)
+{
+	struct answer a = { .c = c };
+
+	return call(&a, method, path, body, ret, err);
+}
+
+int client_put(struct client *c, const char *path, const struct http_file *file,
+	       json_t **ret, struct err *err)
+{
+	struct answer a = { .c = c, .file = file };
+
+	return call(&a, "PUT", path, NULL, ret, err);
 }
 
 int client_stream(struct client *c, const char *method, const char *path,

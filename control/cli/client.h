@@ -54,6 +54,12 @@ int client_stream(struct client *c, const char *method, const char *path,
 		  const json_t *body, client_data_fn fn, void *arg,
 		  struct err *err);
 
+/* PUT of a file's bytes, exactly @file->len of them; -ENODATA when it has fewer,
+ * with @err. @ret as for client_call(). */
+struct http_file;
+int client_put(struct client *c, const char *path, const struct http_file *file,
+	       json_t **ret, struct err *err);
+
 /* The longest that a GET by client_stream() may take from then on, in ms; 0, as
  * it is at first: no limit. */
 void client_stream_limit(struct client *c, unsigned ms);

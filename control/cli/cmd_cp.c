@@ -2,9 +2,10 @@
 /*
  * cmd_cp.c - files into and out of a running sandbox
  *
- * Both ways are a tar stream through an exec in the sandbox, with the
- * agent's rights: it can be given nothing, and nothing can be read, that the
- * agent could not do itself.
+ * Everything is done in the sandbox with the agent's rights: it can be given
+ * nothing, and nothing can be read, that the agent could not do itself. One
+ * regular file goes by the file API (cp_file.c); trees, links and streams are
+ * a tar stream through an exec: one process for thousands of files.
  *
  * In: our tar packs, a few lines of sh in the sandbox unpack. Out: tar in the
  * sandbox packs; what comes is hostile, passes untar.c, and is unpacked by
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "control/cli/cp_file.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
@@ -30,15 +32,9 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* What the scripts there exit with instead of letting the tools complain:
- * codes that neither tar nor the shell uses. */
-#define THERE_ENOENT 80
-#define THERE_EACCES 81
-#define THERE_ENOTDIR 82
-
-/* $1: where to, $2: the entry's name, "" for a stream: then $1 is a
- * directory, made when it is missing. An existing directory takes the entry
- * as it is called. */
+/* $1: where to; the codes are those of cmd_cp.h. $2: the entry's name, "" for
+ * a stream: then $1 is a directory, made when it is missing. An existing
+ * directory takes the entry as it is called. */
 static const char UNPACK[] = "set -e; umask 022\n"
 			     "if [ -z \"$2\" ]; then\n"
 			     "p=$1; while [ ! -e \"$p\" ]\n"
@@ -155,10 +151,11 @@ static void copy_init(struct copy *cp, const struct cli *cli, struct client *c,
 int cp_there_error(int code, const char *name, const char *path,
 		   struct err *err)
 {
-	const char *why = code == THERE_ENOENT  ? "no such file or directory" :
-			  code == THERE_EACCES  ? "permission denied" :
-			  code == THERE_ENOTDIR ? "not a directory" :
-						  NULL;
+	const char *why = code == CP_THERE_ENOENT ?
+				  "no such file or directory" :
+			  code == CP_THERE_EACCES  ? "permission denied" :
+			  code == CP_THERE_ENOTDIR ? "not a directory" :
+						     NULL;
 
 	if (why)
 		return err_set(err, -EIO, "%s:%s: %s", name, path, why);
@@ -175,6 +172,16 @@ static int copy_exec(struct copy *cp, char *const *cmd, size_t n,
 	if (rc <= 0 || (cp->to_stdout && rc == 128 + SIGPIPE))
 		return rc;
 	return cp_there_error(rc, cp->launch.name, cp->there, err);
+}
+
+static struct cp_file copy_file(struct copy *cp)
+{
+	return (struct cp_file){
+		.client = cp->launch.client,
+		.name = cp->launch.name,
+		.moved = on_stdin,
+		.arg = cp,
+	};
 }
 
 /* A local tar that writes to or reads from us. */
@@ -230,25 +237,15 @@ static char *parent_of(const char *path)
 	return len ? str_printf("%.*s", (int)len, path) : str_printf(".");
 }
 
-static int upload(struct copy *cp, const char *src, const char *dst,
-		  struct err *err)
+static int upload_tree(struct copy *cp, const char *src, const char *dst,
+		       struct err *err)
 {
-	char real[PATH_MAX];
-	SCOPED_STR dir = NULL;
+	SCOPED_STR dir = parent_of(src);
 	SCOPED_FD from = -1;
 	SCOPED_FD to = -1;
 	int fds[2], rc, ended;
 	pid_t pid;
 
-	/* "." and ".." go by the name that the directory has. */
-	if (cp_base_name(src, cp->base, sizeof(cp->base)) < 0) {
-		src = realpath(src, real);
-		if (!src || cp_base_name(src, cp->base, sizeof(cp->base)) < 0)
-			return err_set(err, -EINVAL,
-				       "that has no name to copy "
-				       "it by");
-	}
-	dir = parent_of(src);
 	const char *const argv[] = { "tar", "--format=gnu", "-cf",    "-", "-C",
 				     dir,   "--",           cp->base, NULL };
 
@@ -269,6 +266,25 @@ static int upload(struct copy *cp, const char *src, const char *dst,
 	fd_closep(&from);
 	ended = tar_wait(pid, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : ended;
+}
+
+static int upload(struct copy *cp, const char *src, const char *dst,
+		  struct err *err)
+{
+	const struct cp_file file = copy_file(cp);
+	char real[PATH_MAX];
+	int rc;
+
+	/* "." and ".." go by the name that the directory has. */
+	if (cp_base_name(src, cp->base, sizeof(cp->base)) < 0) {
+		src = realpath(src, real);
+		if (!src || cp_base_name(src, cp->base, sizeof(cp->base)) < 0)
+			return err_set(err, -EINVAL,
+				       "that has no name to copy "
+				       "it by");
+	}
+	rc = cp_file_in(&file, src, dst, cp->base, err);
+	return rc == CP_FILE_NOT ? upload_tree(cp, src, dst, err) : rc;
 }
 
 static int pack_there(struct copy *cp, const char *src, struct err *err)
@@ -390,18 +406,21 @@ static int link_refuse(const char *made, const char *src, struct err *err)
 	return 0;
 }
 
-static int download(struct copy *cp, const char *src, const char *dst,
-		    struct err *err)
+static int download_tree(struct copy *cp, const char *src, const char *final,
+			 struct err *err)
 {
-	SCOPED_STR final = final_path(dst, cp->base);
+	const char *slash = strrchr(final, '/');
 	SCOPED_STR tmp = NULL;
 	SCOPED_STR made = NULL;
-	const char *slash;
-	int rc;
+	int rc = cp_final(final, err);
 
-	if (!final)
-		return err_nomem(err);
-	slash = strrchr(final, '/');
+	if (rc < 0)
+		return rc;
+	if (rc == CP_FINAL_WRITE)
+		return err_set(err, -EEXIST,
+			       "%s is no regular file: only the bytes of one "
+			       "can go there",
+			       final);
 	/* Beside it, so that a rename puts it in place. */
 	tmp = str_printf("%.*s.ac-cp.XXXXXX",
 			 slash ? (int)(slash - final) + 1 : 0, final);
@@ -421,6 +440,19 @@ static int download(struct copy *cp, const char *src, const char *dst,
 		rc = err_sys(err, "%s", final);
 	file_remove_tree(tmp);
 	return rc;
+}
+
+static int download(struct copy *cp, const char *src, const char *dst,
+		    struct err *err)
+{
+	const struct cp_file file = copy_file(cp);
+	SCOPED_STR final = final_path(dst, cp->base);
+	int rc;
+
+	if (!final)
+		return err_nomem(err);
+	rc = cp_file_out(&file, src, final, err);
+	return rc == CP_FILE_NOT ? download_tree(cp, src, final, err) : rc;
 }
 
 static int copy_any(struct copy *cp, const struct cp_side *src,

@@ -27,6 +27,12 @@ int cp_side_parse(const char *word, struct cp_side *ret, struct err *err);
  * "..", ""); a slash at the end does not count. Pure. */
 int cp_base_name(const char *path, char *ret, size_t size);
 
+/* What the scripts there exit with instead of letting the tools complain:
+ * codes that neither tar nor the shell uses. */
+#define CP_THERE_ENOENT 80
+#define CP_THERE_EACCES 81
+#define CP_THERE_ENOTDIR 82
+
 /* What the scripts in the sandbox mean by the @code they ended with: negative,
  * with one line about @name:@path in @err. Pure. */
 int cp_there_error(int code, const char *name, const char *path,

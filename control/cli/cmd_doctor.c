@@ -210,35 +210,35 @@ static void check_acd(const struct cli *cli, json_t *list)
 		check_extend(cli, list, json_object_get(all, "checks"));
 }
 
+static int add_check(struct table *t, const json_t *c)
+{
+	bool good = json_is_true(json_object_get(c, "ok"));
+	bool skipped = json_is_true(json_object_get(c, "skipped"));
+	const char *cells[] = { json_text(c, "name"),
+				skipped ? "skipped" :
+				good    ? "ok" :
+					  "BAD",
+				json_text(c, "detail") };
+
+	if (table_row(t, cells) < 0)
+		return -ENOMEM;
+	table_paint(t, 1,
+		    skipped ? TABLE_PLAIN :
+		    good    ? TABLE_GREEN :
+			      TABLE_RED);
+	return 0;
+}
+
 static int print_checks(const struct cli *cli, const json_t *list,
 			struct err *err)
 {
 	static const struct table_col cols[] = { { "CHECK", 0 },
 						 { "", 0 },
 						 { "DETAIL", TABLE_CUT } };
-	struct table *t = table_new(cli, cols, ARRAY_SIZE(cols));
 	size_t i;
-	int rc = t ? 0 : -ENOMEM;
+	int rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_check,
+				  err);
 
-	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
-		const json_t *c = json_array_get(list, i);
-		bool good = json_is_true(json_object_get(c, "ok"));
-		bool skipped = json_is_true(json_object_get(c, "skipped"));
-		const char *cells[] = { json_text(c, "name"),
-					skipped ? "skipped" :
-					good    ? "ok" :
-						  "BAD",
-					json_text(c, "detail") };
-
-		rc = table_row(t, cells);
-		if (rc == 0)
-			table_paint(t, 1,
-				    skipped ? TABLE_PLAIN :
-				    good    ? TABLE_GREEN :
-					      TABLE_RED);
-	}
-	rc = rc < 0 ? err_set(err, rc, "out of memory") : table_print(t, err);
-	table_free(t);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 

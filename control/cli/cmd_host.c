@@ -202,8 +202,8 @@ int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 			  cli->volume);
 	if (rc == 0)
 		say_info(cli,
-			 images ? "%s and its images are gone; workspaces "
-				  "are kept" :
+			 images ? "%s and its nested images are gone; "
+				  "workspaces are kept" :
 				  "%s is gone; workspaces and images are "
 				  "kept (--images removes images too)",
 			 cli->host);
@@ -240,6 +240,38 @@ static int part_row(struct table *t, const char *what, const json_t *part)
 				     up || !*why ? "" : ": ", up ? "" : why);
 
 	return text ? row(t, what, text, good_if(state, "up")) : -ENOMEM;
+}
+
+/* "1 of 2 ready, 17 hits, 3 misses" for each blueprint that has one. */
+static int pool_rows(struct table *t, const json_t *pools)
+{
+	int bad = 0;
+
+	for (size_t i = 0; i < json_array_size(pools) && !bad; i++) {
+		const json_t *p = json_array_get(pools, i);
+		json_t *misses = json_object_get(p, "misses");
+		long long missed = 0;
+		SCOPED_STR name =
+			str_printf("pool %s", json_text(p, "blueprint"));
+		SCOPED_STR text = NULL;
+		const char *off = json_text(p, "off");
+		const char *reason;
+		const json_t *n;
+
+		json_object_foreach (misses, reason, n)
+			missed += json_integer_value(n);
+		text = *off ? str_printf("off: %s", off) :
+			      str_printf("%lld of %lld ready, %lld hits, %lld "
+					 "misses%s%s",
+					 json_count(p, "ready"),
+					 json_count(p, "size"),
+					 json_count(p, "hits"), missed,
+					 *json_text(p, "last_error") ? "; " :
+								       "",
+					 json_text(p, "last_error"));
+		bad = !name || !text || row(t, name, text, TABLE_PLAIN);
+	}
+	return bad;
 }
 
 static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
@@ -281,6 +313,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	bad |= part_row(t, "gateway", json_object_get(s, "gateway"));
 	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
 	bad |= row(t, "instances", count, TABLE_PLAIN);
+	bad |= pool_rows(t, json_object_get(s, "pools"));
 	bad |= row(t, "memory", mem, TABLE_PLAIN);
 	bad |= row(t, "home", cli->home, TABLE_PLAIN);
 	if (strcmp(state, "starting") == 0)

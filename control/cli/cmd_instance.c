@@ -14,12 +14,18 @@
 #include "control/shared/json.h"
 #include "lib/str.h"
 
-/* What is stopping has ended for the user; acd waits for the rest of it. */
-static bool is_live(const json_t *rec)
+bool instance_runs(const json_t *rec)
 {
 	const char *state = json_text(rec, "state");
 
-	return strcmp(state, "running") == 0 || strcmp(state, "starting") == 0;
+	return strcmp(state, "running") == 0 || strcmp(state, "paused") == 0;
+}
+
+/* What is stopping has ended for the user; acd waits for the rest of it. */
+static bool is_live(const json_t *rec)
+{
+	return instance_runs(rec) ||
+	       strcmp(json_text(rec, "state"), "starting") == 0;
 }
 
 static enum table_colour state_colour(const json_t *rec)
@@ -45,7 +51,7 @@ static void format_since(char *out, size_t size, const json_t *rec)
 
 #define COL_ISOLATION 7 /* shown when some instance has another one */
 
-static int instance_row(struct table *t, const json_t *rec, bool isolation)
+static int put_instance(struct table *t, const json_t *rec, bool isolation)
 {
 	char since[32], code[16] = "-", cpus[24] = "-", memory[24] = "-";
 	long long milli = json_count(rec, "cpus_milli");
@@ -75,6 +81,16 @@ static int instance_row(struct table *t, const json_t *rec, bool isolation)
 		return -ENOMEM;
 	table_paint(t, 2, state_colour(rec));
 	return 0;
+}
+
+static int add_instance(struct table *t, const json_t *rec)
+{
+	return put_instance(t, rec, false);
+}
+
+static int add_isolated(struct table *t, const json_t *rec)
+{
+	return put_instance(t, rec, true);
 }
 
 /* Of gVisor nobody has to be told. */
@@ -107,21 +123,27 @@ static int print_instances(const struct cli *cli, const json_t *list,
 	};
 	struct table_col shown[ARRAY_SIZE(cols)];
 	bool isolation = any_weaker(list);
-	struct table *t;
-	size_t i;
-	int rc;
 
 	memcpy(shown, cols, sizeof(shown));
 	if (!isolation)
 		shown[COL_ISOLATION] = cols[COL_ISOLATION + 1];
-	t = table_new(cli, shown, ARRAY_SIZE(cols) - !isolation);
-	rc = t ? 0 : -ENOMEM;
+	return table_print_list(cli, shown, ARRAY_SIZE(cols) - !isolation, list,
+				isolation ? add_isolated : add_instance, err);
+}
 
-	for (i = 0; rc == 0 && i < json_array_size(list); i++)
-		rc = instance_row(t, json_array_get(list, i), isolation);
-	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
-	table_free(t);
-	return rc;
+static int add_blueprint(struct table *t, const json_t *bp)
+{
+	bool ready = json_is_true(json_object_get(bp, "ready"));
+	bool own = !json_is_true(json_object_get(bp, "builtin"));
+	const char *cells[] = { json_text(bp, "name"), json_text(bp, "image"),
+				ready ? "yes" : "no", own ? "you" : "ac",
+				json_text(bp, "description") };
+
+	if (table_row(t, cells) < 0)
+		return -ENOMEM;
+	if (ready)
+		table_paint(t, 2, TABLE_GREEN);
+	return 0;
 }
 
 static int print_blueprints(const struct cli *cli, const json_t *list,
@@ -134,27 +156,9 @@ static int print_blueprints(const struct cli *cli, const json_t *list,
 		{ "FROM", 0 },
 		{ "DESCRIPTION", TABLE_CUT },
 	};
-	struct table *t = table_new(cli, cols, ARRAY_SIZE(cols));
-	size_t i;
-	int rc = t ? 0 : -ENOMEM;
 
-	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
-		const json_t *bp = json_array_get(list, i);
-		bool ready = json_is_true(json_object_get(bp, "ready"));
-		bool own = !json_is_true(json_object_get(bp, "builtin"));
-		const char *cells[] = { json_text(bp, "name"),
-					json_text(bp, "image"),
-					ready ? "yes" : "no",
-					own ? "you" : "ac",
-					json_text(bp, "description") };
-
-		rc = table_row(t, cells);
-		if (rc == 0 && ready)
-			table_paint(t, 2, TABLE_GREEN);
-	}
-	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
-	table_free(t);
-	return rc;
+	return table_print_list(cli, cols, ARRAY_SIZE(cols), list,
+				add_blueprint, err);
 }
 
 static int get_list(struct client *c, const char *what, json_t **ret,
@@ -254,29 +258,74 @@ int cmd_inspect(const struct cli *cli, const struct args *a, struct err *err)
 	return rc;
 }
 
+static int post_one(const struct cli *cli, struct client *c, const char *word,
+		    const char *rest, const json_t *body, instance_said_fn said,
+		    struct err *err)
+{
+	SCOPED_JSON was = NULL;
+	SCOPED_JSON rec = NULL;
+	struct err ignored = { 0 };
+	int rc;
+
+	/* The answer to this one does not tell what was. */
+	if (strcmp(rest, "/resume") == 0)
+		(void)instance_call(c, "GET", word, "", NULL, &was, &ignored);
+	rc = instance_call(c, "POST", word, rest, body, &rec, err);
+	if (rc < 0)
+		return rc;
+	if (cli->json)
+		return cli_print_json(rec, false, err);
+	/* One that went with its run has no record to tell its name. */
+	say_info(cli, "%s %s",
+		 *json_text(rec, "name") ? json_text(rec, "name") : word,
+		 said(was, rec));
+	return 0;
+}
+
+int instance_post_each(const struct cli *cli, struct client *c,
+		       const struct args *a, const char *rest,
+		       const json_t *body, instance_said_fn said,
+		       struct err *err)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < a->n_words; i++) {
+		struct err failed = { 0 };
+		int rc = post_one(cli, c, a->words[i], rest, body, said,
+				  &failed);
+
+		if (rc == 0)
+			continue;
+		if (first < 0)
+			say_error("%s", err->msg);
+		else
+			first = rc;
+		*err = failed;
+	}
+	return first;
+}
+
+static const char *stopped(const json_t *was, const json_t *is)
+{
+	(void)was;
+	(void)is;
+	return "is stopped";
+}
+
 int cmd_stop_instance(const struct cli *cli, const struct args *a,
 		      struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON body = json_object();
 	int rc = host_client(cli, false, &c, err);
-	size_t i;
 
 	if (rc == 0 && args_has(a, ARG_GRACE) &&
 	    json_object_set_new(body, "grace_ms",
 				json_integer((json_int_t)a->grace_ms)) < 0)
 		rc = err_nomem(err);
-	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_JSON rec = NULL;
-
-		rc = instance_call(c, "POST", a->words[i], "/stop", body, &rec,
-				   err);
-		if (rc == 0 && cli->json)
-			rc = cli_print_json(rec, false, err);
-		else if (rc == 0)
-			say_info(cli, "%s is stopped", json_text(rec, "name"));
-	}
-	return rc;
+	return rc < 0 ? rc :
+			instance_post_each(cli, c, a, "/stop", body, stopped,
+					   err);
 }
 
 static int clean_one(const struct cli *cli, struct client *c, const char *name,

@@ -27,6 +27,21 @@ int instance_call(struct client *c, const char *method, const char *word,
 		  const char *rest, const json_t *body, json_t **ret,
 		  struct err *err);
 
+/* What is said of an instance, by its record after the call and, of "/resume",
+ * before it; NULL: there is none. */
+typedef const char *(*instance_said_fn)(const json_t *was, const json_t *is);
+
+/* The same for each of the words, whatever becomes of the others; says "<name>
+ * <what @said returns>" of each. The first failure is returned, @err has the last: those
+ * before it have been told. */
+int instance_post_each(const struct cli *cli, struct client *c,
+		       const struct args *a, const char *rest,
+		       const json_t *body, instance_said_fn said,
+		       struct err *err);
+
+/* A record of acd: it has a process, which may be frozen. Pure. */
+bool instance_runs(const json_t *rec);
+
 /* How many of @list are live, or are not; their names, as far as they fit and
  * then "...", in @ret of @size bytes, 16 at least. Pure. */
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size);

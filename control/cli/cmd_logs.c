@@ -14,11 +14,13 @@
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/infer.h"
+#include "control/cli/lines.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
 #define FILE_MAX (16u * 1024 * 1024)
 #define TAIL_DEFAULT 100u
+#define LINE_MAX_BYTES (64u * 1024)
 
 static const char *const parts[] = { "host", "gateway", "gvisor", "engine" };
 
@@ -50,9 +52,60 @@ static char *query(const struct args *a, uint64_t tail)
 			  args_has(a, ARG_FOLLOW) ? "&follow=1" : "");
 }
 
+/* One of the gateway's: the time is acd's, and becomes the user's own. */
+static int on_gateway(void *arg, const char *line, size_t len)
+{
+	SCOPED_STR text = str_printf("%.*s", (int)len, line);
+	SCOPED_STR clean = malloc(4 * len + 1);
+	char when[GATELOG_TIME_MAX];
+	const char *rest = text;
+	uint64_t ms;
+
+	(void)arg;
+	if (!text || !clean)
+		return -ENOMEM;
+	ms = gatelog_stamp(text, &rest);
+	if (ms > 0)
+		/* No log has a line of the first day of 1970. */
+		printf("%s", gatelog_time(when, ms, 0));
+	puts(cli_clean(clean, 4 * len + 1, rest));
+	return 0;
+}
+
+/* Where the bytes of a log go. */
+struct part_log {
+	struct buf held; /* of the gateway's: a line's beginning */
+	bool words; /* is it the gateway's? */
+	struct err *err;
+};
+
+static int to_part(void *arg, const char *data, size_t len)
+{
+	struct part_log *p = arg;
+	int rc;
+
+	if (!p->words)
+		return to_stdout(p->err, data, len);
+	rc = lines_feed(&p->held, data, len, on_gateway, NULL);
+	if (rc == 0 && fflush(stdout) == EOF)
+		return cli_stdout_failed(p->err);
+	return rc < 0 ? err_set(p->err, rc, "cannot print the log: %s",
+				err_text(rc)) :
+			0;
+}
+
+/* A line may still be without its end. */
+static int part_end(struct part_log *p, int rc)
+{
+	if (rc == 0 && buf_len(&p->held) > 0)
+		rc = to_part(p, "\n", 1);
+	buf_done(&p->held);
+	return rc;
+}
+
 /* The last lines of a log file of a host that does not run. */
 static int print_file(const struct cli *cli, const char *part, uint64_t tail,
-		      struct err *err)
+		      struct part_log *log, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/log/%s.log", cli->home, part);
 	SCOPED_STR text = NULL;
@@ -70,7 +123,7 @@ static int print_file(const struct cli *cli, const char *part, uint64_t tail,
 	for (from = len; from > 0 && tail > 0; from--)
 		if (text[from - 1] == '\n' && from < len && --tail == 0)
 			break;
-	return to_stdout(err, text + from, len - from);
+	return to_part(log, text + from, len - from);
 }
 
 static int part_logs(const struct cli *cli, const struct args *a,
@@ -80,17 +133,20 @@ static int part_logs(const struct cli *cli, const struct args *a,
 	uint64_t tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_DEFAULT;
 	SCOPED_STR rest = query(a, tail);
 	SCOPED_STR path = rest ? client_path("/v1/logs/", part, rest) : NULL;
+	struct part_log log = { .words = strcmp(part, "gateway") == 0,
+				.err = err };
 	struct host_probe probe;
 	int rc;
 
 	if (!c || !path)
 		return err_set(err, -ENOMEM, "out of memory");
+	buf_init(&log.held, LINE_MAX_BYTES);
 	rc = host_probe(c, &probe, err);
-	if (rc == 0 && !probe.up)
-		return print_file(cli, part, tail, err);
-	return rc < 0 ?
-		       rc :
-		       client_stream(c, "GET", path, NULL, to_stdout, err, err);
+	if (rc == 0)
+		rc = probe.up ? client_stream(c, "GET", path, NULL, to_part,
+					      &log, err) :
+				print_file(cli, part, tail, &log, err);
+	return part_end(&log, rc);
 }
 
 static int agent_logs(const struct cli *cli, const struct args *a,

@@ -109,7 +109,7 @@ static void tell_items(const struct cli *cli, const json_t *items)
 static int tell(const struct cli *cli, const json_t *rec, const char *what,
 		struct err *err)
 {
-	bool runs = strcmp(json_text(rec, "state"), "running") == 0;
+	bool runs = instance_runs(rec);
 
 	tell_items(cli, json_object_get(rec, "items"));
 	if (cli->json)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/cli/build.h"
+#include "control/cli/cmd_instance.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
@@ -41,8 +42,7 @@ static int find(struct launch *l, const struct args *a, bool *ret_running,
 	for (i = 0; i < json_array_size(list); i++) {
 		item = json_array_get(list, i);
 		if (strcmp(json_text(item, "name"), l->name) == 0)
-			*ret_running = strcmp(json_text(item, "state"),
-					      "running") == 0;
+			*ret_running = instance_runs(item);
 	}
 	return 0;
 }
@@ -69,6 +69,7 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 		(json_int_t)(ws && geteuid() == 0 ? ws->uid : geteuid()),
 		"host_gid",
 		(json_int_t)(ws && geteuid() == 0 ? ws->gid : getegid()));
+	const char *runtime = a->runtime ? a->runtime : getenv("AC_RUNTIME");
 	int bad = !body;
 
 	if (bad)
@@ -77,10 +78,16 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 			 args_has(a, ARG_CPUS));
 	bad |= set_count(body, "memory", a->memory, args_has(a, ARG_MEMORY));
 	bad |= set_count(body, "pids", a->pids, args_has(a, ARG_PIDS));
+	bad |= set_count(body, "disk", a->disk, args_has(a, ARG_DISK));
+	bad |= set_count(body, "output", a->output, args_has(a, ARG_OUTPUT));
+	bad |= set_count(body, "ttl_ms", a->ttl_ms, args_has(a, ARG_TTL));
+	bad |= set_count(body, "idle_ms", a->idle_ms, args_has(a, ARG_IDLE));
 	/* "" takes it back. */
 	bad |= set_text(body, "gpus",
 			a->gpus && strcmp(a->gpus, "none") == 0 ? "" : a->gpus);
 	bad |= set_text(body, "isolation", a->isolation);
+	if (runtime && *runtime)
+		bad |= set_text(body, "runtime", runtime);
 	if (args_has(a, ARG_RM))
 		bad |= json_object_set_new(body, "auto_remove", json_true());
 	if (args_has(a, ARG_ENV_CLEAR))
@@ -191,6 +198,7 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 	int rc = 0;
 
 	launch_set_stdio(l, a);
+	l->detach_keys = a->detach_keys;
 	l->what = a->n_cmd > 0 ? a->cmd[0] : NULL;
 	if (args_has(a, ARG_RM) && l->detached)
 		say_info(l->cli, "--rm: the workspace goes too when it ends");
@@ -229,9 +237,11 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (!running)
 		return run_main(&l, a, true, err);
-	if (a->given & (ARG_BIT(ARG_CPUS) | ARG_BIT(ARG_MEMORY) |
-			ARG_BIT(ARG_PIDS) | ARG_BIT(ARG_GPUS) |
-			ARG_BIT(ARG_WORKSPACE) | ARG_BIT(ARG_ISOLATION)))
+	if (a->given &
+	    (ARG_BIT(ARG_CPUS) | ARG_BIT(ARG_MEMORY) | ARG_BIT(ARG_PIDS) |
+	     ARG_BIT(ARG_GPUS) | ARG_BIT(ARG_DISK) | ARG_BIT(ARG_OUTPUT) |
+	     ARG_BIT(ARG_TTL) | ARG_BIT(ARG_IDLE) | ARG_BIT(ARG_WORKSPACE) |
+	     ARG_BIT(ARG_ISOLATION) | ARG_BIT(ARG_RUNTIME)))
 		say_info(cli,
 			 "%s runs already, so it keeps its limits and "
 			 "its workspace",
@@ -263,6 +273,7 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 		return err_nomem(err);
 	l.client = c;
 	l.what = a->cmd[0];
+	l.detach_keys = a->detach_keys;
 	launch_set_stdio(&l, a);
 	return run_exec(&l, a, false, err);
 }
@@ -286,6 +297,7 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	l.client = c;
+	l.detach_keys = a->detach_keys;
 	l.in = STDIN_FILENO;
 	/* Its terminal is ours only if we have one. */
 	l.tty = json_is_true(json_object_get(rec, "tty")) &&

@@ -195,18 +195,35 @@ static void format_bytes(char *out, size_t size, const json_t *obj,
 		snprintf(out, size, "?");
 }
 
+/* "1.2 GiB of 10 GiB (quota)"; "-": workspace and home have no limit. */
+static void format_disk(char *out, size_t size, const json_t *disk)
+{
+	char used[32], limit[32];
+
+	if (!json_is_object(disk)) {
+		snprintf(out, size, "-");
+		return;
+	}
+	format_bytes(used, sizeof(used), disk, "used");
+	format_bytes(limit, sizeof(limit), disk, "limit");
+	snprintf(out, size, "%s of %s (%.8s)", used, limit,
+		 json_text(disk, "held"));
+}
+
 static int df_rows(struct table *t, const json_t *list)
 {
 	size_t i;
 
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *in = json_array_get(list, i);
-		char ws[32], home[32], log[32];
-		const char *cells[] = { json_text(in, "name"), ws, home, log };
+		char ws[32], home[32], log[32], disk[80];
+		const char *cells[] = { json_text(in, "name"), ws, home, log,
+					disk };
 
 		format_bytes(ws, sizeof(ws), in, "workspace_bytes");
 		format_bytes(home, sizeof(home), in, "home_bytes");
 		format_bytes(log, sizeof(log), in, "log_bytes");
+		format_disk(disk, sizeof(disk), json_object_get(in, "disk"));
 		if (table_row(t, cells) < 0)
 			return -ENOMEM;
 	}
@@ -216,10 +233,9 @@ static int df_rows(struct table *t, const json_t *list)
 int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 {
 	static const struct table_col cols[] = {
-		{ "INSTANCE", 0 },
-		{ "WORKSPACE", TABLE_RIGHT },
-		{ "HOME", TABLE_RIGHT },
-		{ "LOG", TABLE_RIGHT },
+		{ "INSTANCE", 0 },       { "WORKSPACE", TABLE_RIGHT },
+		{ "HOME", TABLE_RIGHT }, { "LOG", TABLE_RIGHT },
+		{ "LIMIT", 0 },
 	};
 	char images[32], cache[32], left[32], total[32];
 	SCOPED_CLIENT c = NULL;

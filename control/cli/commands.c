@@ -11,6 +11,7 @@
 #include "control/cli/cmd_doctor.h"
 #include "control/cli/cmd_host.h"
 #include "control/cli/cmd_instance.h"
+#include "control/cli/cmd_life.h"
 #include "control/cli/cmd_logs.h"
 #include "control/cli/cmd_policy.h"
 #include "control/cli/cmd_run.h"
@@ -22,8 +23,10 @@
 #include "lib/str.h"
 
 #define O(name) ARG_BIT(ARG_##name)
-#define O_LIMITS (O(CPUS) | O(MEMORY) | O(GPUS) | O(PIDS) | O(ISOLATION))
-#define O_STDIO (O(TTY) | O(NO_TTY) | O(INTERACTIVE))
+#define O_LIMITS                                                               \
+	(O(CPUS) | O(MEMORY) | O(GPUS) | O(PIDS) | O(ISOLATION) | O(RUNTIME) | \
+	 O(DISK) | O(OUTPUT) | O(TTL) | O(IDLE))
+#define O_STDIO (O(TTY) | O(NO_TTY) | O(INTERACTIVE) | O(DETACH_KEYS))
 #define O_PROCESS (O(TIMEOUT) | O(ENV) | O(ENV_FILE) | O(WORKDIR))
 #define O_TALK (O(JSON) | O(QUIET))
 #define O_RUN                                                                \
@@ -70,9 +73,11 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "NAME",
 	  .summary = "Join the terminal of what runs in a sandbox",
-	  .more = "Ctrl-P Ctrl-Q leaves it running; AC_DETACH_KEYS names other "
-		  "keys.",
-	  .rules = { O_TALK, 1, 1, false },
+	  .more = "Ctrl-P Ctrl-Q leaves it running; --detach-keys or "
+		  "AC_DETACH_KEYS names other\nkeys. It may be joined several "
+		  "times: its terminal has the size of the one that\nwas "
+		  "typed at or resized last.",
+	  .rules = { O(DETACH_KEYS) | O_TALK, 1, 1, false },
 	  .complete = { WORDS_RUNNING },
 	  .runs = true,
 	  .run = cmd_attach },
@@ -83,6 +88,35 @@ const struct command commands[] = {
 	  .rules = { O(GRACE) | O_TALK, 1, MANY, false },
 	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
 	  .run = cmd_stop_instance },
+	{ .name = "kill",
+	  .group = "Agents",
+	  .words = "NAME [PID...]",
+	  .summary = "Send a signal to what runs in a sandbox, or to processes",
+	  .rules = { O(SIGNAL) | O(QUIET), 1, MANY, false },
+	  .complete = { WORDS_RUNNING, WORDS_NONE },
+	  .run = cmd_kill },
+	{ .name = "pause",
+	  .group = "Agents",
+	  .words = "NAME...",
+	  .summary = "Freeze what runs in a sandbox",
+	  .more = "Its time limits stand still, but not its --ttl.",
+	  .rules = { O_TALK, 1, MANY, false },
+	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
+	  .run = cmd_pause },
+	{ .name = "resume",
+	  .group = "Agents",
+	  .words = "NAME...",
+	  .summary = "Let go on what was paused",
+	  .rules = { O_TALK, 1, MANY, false },
+	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
+	  .run = cmd_resume },
+	{ .name = "touch",
+	  .group = "Agents",
+	  .words = "NAME...",
+	  .summary = "Count --ttl and --idle of an instance from now on",
+	  .rules = { O_TALK, 1, MANY, false },
+	  .complete = { WORDS_INSTANCE, WORDS_INSTANCE },
+	  .run = cmd_touch },
 	{ .name = "cp",
 	  .group = "Agents",
 	  .words = "SOURCE DESTINATION",

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "control/cli/cmd_instance.h"
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/shared/json.h"
@@ -126,7 +127,7 @@ static int offer_instances(struct strv *out, const char *prefix,
 
 		if (!word)
 			return -ENOMEM;
-		if (!running || strcmp(state, "running") == 0)
+		if (!running || instance_runs(rec))
 			rc = offer(out, prefix, word, state);
 	}
 	return rc;
@@ -207,6 +208,7 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 					     "gvisor", "engine", "agent" };
 	static const char *const shells[] = { "bash", "zsh", "fish" };
 	static const char *const isolations[] = { "runsc", "crun" };
+	static const char *const runtimes[] = { "runsc", "docker" };
 	int rc = 0;
 
 	switch (kind) {
@@ -238,6 +240,8 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	case WORDS_ISOLATION:
 		return offer_list(out, prefix, isolations,
 				  ARRAY_SIZE(isolations));
+	case WORDS_RUNTIME:
+		return offer_list(out, prefix, runtimes, ARRAY_SIZE(runtimes));
 	case WORDS_MODE:
 		return offer_list(out, prefix, reach_modes, REACH_MODES);
 	case WORDS_VERB:

@@ -58,7 +58,7 @@ static int read_failed(const struct reader *r, int rc, struct err *err)
 int gatelog_fetch(struct client *c, const struct gatelog_query *q,
 		  gatelog_fn fn, void *arg, struct err *err)
 {
-	struct reader r = { .name = q->name, .fn = fn, .arg = arg };
+	struct reader r = { .fn = fn, .arg = arg }; /* acd looks for the name */
 	SCOPED_STR rest = str_printf("?tail=%" PRIu64 "%s%s", q->tail,
 				     q->follow ? "&follow=1" : "",
 				     q->name ? "&name=" : "");

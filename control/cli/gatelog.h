@@ -37,6 +37,9 @@ enum gatelog_kind gatelog_kind(const json_t *line);
 char *gatelog_target(char out[GATELOG_TARGET_MAX], const json_t *line);
 /* Milliseconds since 1970, 0: no time is in it. */
 uint64_t gatelog_ms(const json_t *line);
+/* The same of a text that begins with a time, "2026-01-31T12:00:00.000Z".
+ * *ret_rest is what is behind it, then. */
+uint64_t gatelog_stamp(const char *text, const char **ret_rest);
 /* The user's own time; without the date if that is @now's. Returns @out. */
 char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now);
 /* Would a rule for the target help? */

@@ -72,9 +72,15 @@ char *gatelog_target(char out[GATELOG_TARGET_MAX], const json_t *line)
 
 uint64_t gatelog_ms(const json_t *line)
 {
+	const char *rest;
+
+	return gatelog_stamp(json_text(line, "time"), &rest);
+}
+
+uint64_t gatelog_stamp(const char *text, const char **ret_rest)
+{
 	struct tm tm = { 0 };
-	const char *rest =
-		strptime(json_text(line, "time"), "%Y-%m-%dT%H:%M:%S", &tm);
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
 	uint64_t ms = 0;
 	time_t t;
 
@@ -88,7 +94,9 @@ uint64_t gatelog_ms(const json_t *line)
 
 		if (!digits || str_parse_u64(digits, 0, 999, &ms) < 0)
 			ms = 0;
+		rest += 1 + strspn(rest + 1, "0123456789");
 	}
+	*ret_rest = rest + (*rest == 'Z');
 	return (uint64_t)t * 1000 + ms;
 }
 

@@ -254,7 +254,8 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 				   .image = image,
 				   .build = version_build_id(),
 				   .home = cli->home,
-				   .volume = cli->volume };
+				   .volume = cli->volume,
+				   .runtime = getenv("AC_RUNTIME") };
 	SCOPED_STR status = NULL;
 	struct err ignored = { 0 };
 	int rc;
@@ -266,6 +267,15 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	rc = outer_spec_gpus("/dev", getenv("AC_GPUS"), &spec.devices);
 	if (rc == -EINVAL)
 		err_set(err, rc, "AC_GPUS must be \"all\" or numbers (0,1)");
+	if (rc == 0) {
+		rc = outer_spec_loops("/dev", "/sys/block", getenv("AC_LOOP"),
+				      &spec.devices);
+		if (rc == -EINVAL)
+			err_set(err, rc,
+				"AC_LOOP must be a number of loop devices, at "
+				"most %u",
+				OUTER_LOOPS_MAX);
+	}
 	if (rc == 0)
 		rc = outer_create(o, &spec, err);
 	strv_done(&spec.devices);

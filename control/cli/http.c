@@ -27,6 +27,7 @@
 #include "lib/str.h"
 
 #define CONNECT_SECONDS 5
+#define FILE_PIECE (128u * 1024)
 #define INTERIM_MAX 8u /* answers 1xx before the answer */
 
 void http_init(struct http *h, const char *sock)
@@ -104,16 +105,17 @@ static int wait_for(const struct http *h, short events, uint64_t deadline)
 	}
 }
 
-static int send_all(const struct http *h, const char *text, uint64_t deadline)
+static int send_all(const struct http *h, const void *data, size_t len,
+		    uint64_t deadline)
 {
-	size_t len = strlen(text);
+	const uint8_t *p = data;
 
 	while (len > 0) {
-		ssize_t n = send(h->fd, text, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t n = send(h->fd, p, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 		int rc = 0;
 
 		if (n >= 0) {
-			text += n;
+			p += n;
 			len -= (size_t)n;
 		} else if (errno == EAGAIN) {
 			rc = wait_for(h, POLLOUT, deadline);
@@ -126,6 +128,30 @@ static int send_all(const struct http *h, const char *text, uint64_t deadline)
 			return rc;
 	}
 	return 0;
+}
+
+/* From where the file stands. */
+static int send_file(const struct http *h, const struct http_file *f,
+		     uint64_t deadline)
+{
+	SCOPED_MEM mem = malloc(FILE_PIECE);
+	uint64_t left = f->len;
+	int rc = mem ? 0 : -ENOMEM;
+
+	while (rc == 0 && left > 0) {
+		size_t want = left < FILE_PIECE ? (size_t)left : FILE_PIECE;
+		ssize_t n = read(f->fd, mem, want);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -ENODATA;
+		rc = send_all(h, mem, (size_t)n, deadline);
+		left -= (uint64_t)n;
+		if (f->sent)
+			f->sent(f->arg, (size_t)n);
+	}
+	return rc;
 }
 
 /* Appends to rx, where there must be room. */
@@ -219,16 +245,18 @@ static int read_body(struct http *h, const struct http_request *rq,
 static int exchange(struct http *h, const struct http_request *rq,
 		    const char *text, uint64_t deadline)
 {
-	int sent = send_all(h, text, deadline), rc;
+	int sent = send_all(h, text, strlen(text), deadline), rc;
 	struct http_head head;
 
+	if (sent == 0 && rq->file)
+		sent = send_file(h, rq->file, deadline);
 	h->start = h->end = 0;
 	/* What the peer said before it hung up on us is still there. */
 	if (sent < 0 && sent != -ECONNRESET)
 		return sent;
 	rc = read_head(h, &head, deadline);
 	if (rc < 0) {
-		h->again = rc == -ECONNRESET && h->end == 0 &&
+		h->again = rc == -ECONNRESET && h->end == 0 && !rq->file &&
 			   (sent < 0 || strcmp(rq->method, "GET") == 0);
 		return rc;
 	}
@@ -248,6 +276,11 @@ static char *request_text(const struct http_request *rq)
 	const char *link =
 		rq->link ? "Connection: Upgrade\r\nUpgrade: ac-link/1\r\n" : "";
 
+	if (rq->file)
+		return str_printf("%s %s HTTP/1.1\r\nHost: ac\r\n"
+				  "Content-Length: %llu\r\n\r\n",
+				  rq->method, rq->path,
+				  (unsigned long long)rq->file->len);
 	if (!rq->body && strcmp(rq->method, "POST") != 0)
 		return str_printf("%s %s HTTP/1.1\r\nHost: ac\r\n%s\r\n",
 				  rq->method, rq->path, link);

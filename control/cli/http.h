@@ -28,10 +28,20 @@ struct http {
 void http_init(struct http *h, const char *sock);
 void http_done(struct http *h); /* accepts a done one */
 
+struct http_file {
+	int fd; /* borrowed */
+	uint64_t len;
+	void (*sent)(void *arg, size_t len); /* as they go out; may be NULL */
+	void *arg;
+};
+
 struct http_request {
 	const char *method;
 	const char *path; /* printable, without spaces; else -EINVAL */
 	const char *body; /* JSON, NULL: none */
+	/* Instead of @body: bytes of a file, exactly so many. -ENODATA: it has
+	 * fewer. Such a request is never made a second time. */
+	const struct http_file *file;
 	bool link; /* ask for Upgrade: ac-link/1 */
 	unsigned timeout_ms; /* of the whole call, 0: none */
 	/* Gets the body as it comes, with http.status set; a negative result

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "lib/str.h"
+
 #define FRAMING_MAX HTTP_HEAD_MAX /* between two chunks, or behind the last */
 #define DIGITS_MAX 15u /* so that a size never wraps */
 
@@ -204,20 +206,9 @@ bool http_body_may_end(const struct http_body *b)
 	return b->state == CLOSE || b->state == END;
 }
 
-static int hex_digit(uint8_t c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static int size_byte(struct http_body *b, uint8_t c)
 {
-	int digit = hex_digit(c);
+	int digit = str_hex_digit(c);
 
 	if (digit >= 0) {
 		if (b->digits++ == DIGITS_MAX)

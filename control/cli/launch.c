@@ -226,7 +226,7 @@ static void print_result(const struct launch *l, const struct pump_result *res)
 {
 	static const char *const kinds[] = { "exited",  "signaled", "noexec",
 					     "timeout", "oom",      "lost",
-					     "nocwd" };
+					     "nocwd",   "limit" };
 	const struct link_exit *x = &res->exit;
 	const char *how = res->end == PUMP_DETACHED   ? "detached" :
 			  res->end == PUMP_GIVEN_UP   ? "abandoned" :
@@ -254,8 +254,13 @@ static void tell_end(const struct launch *l, const struct pump_result *res)
 			 l->name);
 	if (res->end != PUMP_EXIT || res->noticed)
 		return;
+	if (res->mid_line && (x->kind == LINK_TIMEOUT || x->kind == LINK_OOM ||
+			      x->kind == LINK_LOST || x->kind == LINK_NOEXEC))
+		fputc('\n', stderr);
 	if (x->kind == LINK_TIMEOUT)
-		say_error("%s was ended at its time limit", l->name);
+		say_error("%s was ended at its time limit",
+			  strcmp(l->verb, "exec") == 0 ? "the command" :
+							 l->name);
 	else if (x->kind == LINK_OOM)
 		say_error("%s was killed: it ran out of its memory limit",
 			  l->name);
@@ -270,7 +275,8 @@ static void tell_end(const struct launch *l, const struct pump_result *res)
 
 static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 {
-	const char *keys = getenv("AC_DETACH_KEYS");
+	const char *keys = l->detach_keys ? l->detach_keys :
+					    getenv("AC_DETACH_KEYS");
 	struct pump_opts opts = {
 		.sock = up->fd,
 		.early = slice_of(up->early, up->n_early),
@@ -290,8 +296,10 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 
 	if (detach_parse(keys ? keys : DETACH_KEYS_DEFAULT, &opts.detach) < 0)
 		return err_set(err, -EINVAL,
-			       "AC_DETACH_KEYS='%s' is no list "
+			       "%s='%s' is no list "
 			       "of keys such as ctrl-p,ctrl-q",
+			       l->detach_keys ? "--detach-keys" :
+						"AC_DETACH_KEYS",
 			       keys);
 	rc = pump_run(&opts, &res, err);
 	if (rc < 0)

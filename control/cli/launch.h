@@ -20,6 +20,7 @@ struct launch {
 	char name[AC_NAME_MAX + 1];
 	char blueprint[AC_NAME_MAX + 1]; /* "" when it is not known */
 	const char *what; /* first word of the command, NULL: none given */
+	const char *detach_keys; /* NULL: AC_DETACH_KEYS, or the usual */
 	bool tty, use_stdin, detached, shared;
 	/* Nobody has asked yet whether acd is there and speaks our API: that
 	 * is done when it does not do as it is asked. */

@@ -4,7 +4,8 @@
  *
  * Trust. ac-host holds a nested engine and gVisor, so it needs much of root,
  * but it gets it by name: this list, and no device of the machine but the GPUs
- * that were asked for.
+ * and loop devices that were asked for. Loop devices that are free, and not
+ * /dev/loop-control: with that it could reach those of other programs.
  * --privileged would hand over every disk. What keeps a sandbox in is gVisor
  * and, behind it, that ac-host's own capabilities end at its namespaces;
  * seccomp and AppArmor of the outer engine would only break mount(2) and
@@ -114,6 +115,36 @@ int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret)
 	return 0;
 }
 
+static bool loop_is_free(const char *sys, unsigned n)
+{
+	SCOPED_STR used = str_printf("%s/loop%u/loop/backing_file", sys, n);
+
+	return used && access(used, F_OK) < 0 && errno == ENOENT;
+}
+
+int outer_spec_loops(const char *dev, const char *sys, const char *wish,
+		     struct strv *ret)
+{
+	uint64_t want;
+
+	if (!wish || !*wish)
+		return 0;
+	if (str_parse_u64(wish, 1, OUTER_LOOPS_MAX, &want) < 0)
+		return -EINVAL;
+	for (unsigned n = OUTER_LOOPS_MAX; want > 0 && n-- > 0;) {
+		SCOPED_STR path = str_printf("%s/loop%u", dev, n);
+
+		if (!path)
+			return -ENOMEM;
+		if (access(path, F_OK) < 0 || !loop_is_free(sys, n))
+			continue;
+		if (strv_push(ret, path) < 0)
+			return -ENOMEM;
+		want--;
+	}
+	return 0;
+}
+
 static json_t *devices_json(const struct strv *paths)
 {
 	json_t *list = json_array();
@@ -158,17 +189,32 @@ static json_t *host_config(const struct outer_spec *spec)
 	return config;
 }
 
+static json_t *env_json(const struct outer_spec *spec)
+{
+	struct strv env = { 0 };
+	json_t *list = NULL;
+	int rc = strv_pushf(&env, "AC_BUILD_ID=%s", spec->build);
+
+	if (rc == 0 && spec->runtime && *spec->runtime)
+		rc = strv_pushf(&env, "AC_RUNTIME=%s", spec->runtime);
+	if (rc == 0)
+		list = jsonx_from_strv(&env);
+	strv_done(&env);
+	return list;
+}
+
 json_t *outer_spec_json(const struct outer_spec *spec)
 {
-	SCOPED_STR build = str_printf("AC_BUILD_ID=%s", spec->build);
+	json_t *env = env_json(spec);
 	json_t *host = host_config(spec);
 
-	if (!build || !host) {
+	if (!env || !host) {
+		json_decref(env);
 		json_decref(host);
 		return NULL;
 	}
-	return json_pack("{s:s, s:s, s:[s], s:i, s:{s:s, s:s}, s:o}", "Image",
-			 spec->image, "Hostname", spec->name, "Env", build,
+	return json_pack("{s:s, s:s, s:o, s:i, s:{s:s, s:s}, s:o}", "Image",
+			 spec->image, "Hostname", spec->name, "Env", env,
 			 "StopTimeout", STOP_SECONDS, "Labels", "ac.build",
 			 spec->build, "ac.home", spec->home, "HostConfig",
 			 host);

@@ -15,8 +15,9 @@ struct outer_spec {
 	const char *image, *build; /* "ac/host:<tag>", build identity */
 	const char *home; /* $AC_HOME, becomes /var/lib/ac */
 	const char *volume; /* becomes /var/lib/docker */
+	const char *runtime; /* of all sandboxes: "docker", NULL: acd's own */
 	uint64_t caps; /* bounding set of this machine, bit per capability */
-	struct strv devices; /* paths in /dev to pass on */
+	struct strv devices; /* paths in /dev to pass on: GPUs, loop devices */
 };
 
 /* A new reference, NULL without memory. Pure. */
@@ -34,5 +35,15 @@ uint64_t outer_spec_bounding(const char *status_text);
  * are none is a success, another @wish is -EINVAL.
  */
 int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret);
+
+/*
+ * Loop devices that @wish ("8", NULL or "" for none) asks for: so many of
+ * those below @dev that no file is attached to by @sys ("/sys/block"), the
+ * highest numbers first, which other programs take last. Fewer are a success;
+ * -EINVAL: not a number of 1 to OUTER_LOOPS_MAX.
+ */
+#define OUTER_LOOPS_MAX 256u
+int outer_spec_loops(const char *dev, const char *sys, const char *wish,
+		     struct strv *ret);
 
 #endif

@@ -13,6 +13,9 @@
 
 #include "lib/attr.h"
 
+#define PIPE_BULK (64u * 1024) /* what a pipe holds at first */
+#define PIPE_LARGE (512 * 1024)
+
 /* Another uid's pipe or a missing /proc may refuse. */
 static int open_again(int fd)
 {
@@ -56,6 +59,19 @@ void outfd_done(struct outfd *o)
 	o->fd = -1;
 }
 
+/* Once, for bulk that did not fit: fewer, larger pieces cost less. Not ahead
+ * of need, since a user's pipes have a common limit. */
+static bool grow(struct outfd *o, size_t len)
+{
+	if (o->mode != OUTFD_OWN || o->grown || len < PIPE_BULK)
+		return false;
+	o->grown = true;
+	if (fcntl(o->fd, F_SETPIPE_SZ, PIPE_LARGE) > 0)
+		return true;
+	errno = EAGAIN; /* it is a terminal, or was refused: wait for it */
+	return false;
+}
+
 /* A pipe with room for POLLOUT takes PIPE_BUF bytes without waiting. */
 static ssize_t write_small(int fd, const void *data, size_t len)
 {
@@ -82,6 +98,7 @@ ssize_t outfd_write(struct outfd *o, const void *data, size_t len)
 			n = write_small(o->fd, data, len);
 		else
 			n = write(o->fd, data, len);
-	} while (n < 0 && errno == EINTR);
+	} while (n < 0 &&
+		 (errno == EINTR || (errno == EAGAIN && grow(o, len))));
 	return n < 0 ? -errno : n;
 }

@@ -24,6 +24,7 @@ enum outfd_mode {
 struct outfd {
 	int fd; /* to write to and to poll for POLLOUT; -1: none */
 	enum outfd_mode mode;
+	bool grown; /* the pipe was made larger */
 	bool owned;
 };
 

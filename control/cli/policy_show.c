@@ -147,25 +147,6 @@ static int add_denial(struct table *t, const json_t *rule)
 	return names && ports ? table_row(t, cells) : -ENOMEM;
 }
 
-static int print_rules(const struct cli *cli, const json_t *list,
-		       const struct table_col *cols, size_t n,
-		       int (*add)(struct table *t, const json_t *rule),
-		       struct err *err)
-{
-	struct table *t;
-	size_t i;
-	int rc;
-
-	putchar('\n');
-	t = table_new(cli, cols, n);
-	rc = t ? 0 : -ENOMEM;
-	for (i = 0; rc == 0 && i < json_array_size(list); i++)
-		rc = add(t, json_array_get(list, i));
-	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
-	table_free(t);
-	return rc;
-}
-
 static int print_policy(const struct cli *cli, const json_t *policy,
 			struct err *err)
 {
@@ -185,12 +166,16 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 	const json_t *denials = json_object_get(rules, "deny");
 	int rc = print_head(cli, policy, err);
 
-	if (rc == 0)
-		rc = print_rules(cli, json_object_get(rules, "rules"), allow,
-				 ARRAY_SIZE(allow), add_rule, err);
-	if (rc == 0 && json_array_size(denials) > 0)
-		rc = print_rules(cli, denials, deny, ARRAY_SIZE(deny),
-				 add_denial, err);
+	if (rc < 0)
+		return rc;
+	putchar('\n');
+	rc = table_print_list(cli, allow, ARRAY_SIZE(allow),
+			      json_object_get(rules, "rules"), add_rule, err);
+	if (rc == 0 && json_array_size(denials) > 0) {
+		putchar('\n');
+		rc = table_print_list(cli, deny, ARRAY_SIZE(deny), denials,
+				      add_denial, err);
+	}
 	if (rc == 0 && json_is_true(json_object_get(rules, "cut")))
 		say_info(cli, "there are more rules than are shown");
 	if (*json_text(policy, "problem"))
@@ -225,6 +210,14 @@ static const char *preset_source(const json_t *preset)
 	return ours ? "machine" : source;
 }
 
+static int add_preset(struct table *t, const json_t *p)
+{
+	const char *cells[] = { json_text(p, "name"), preset_source(p),
+				json_text(p, "description") };
+
+	return table_row(t, cells);
+}
+
 static int print_presets(const struct cli *cli, const json_t *list,
 			 struct err *err)
 {
@@ -233,19 +226,9 @@ static int print_presets(const struct cli *cli, const json_t *list,
 		{ "FROM", 0 },
 		{ "DESCRIPTION", TABLE_CUT },
 	};
-	struct table *t = table_new(cli, cols, ARRAY_SIZE(cols));
-	size_t i;
-	int rc = t ? 0 : -ENOMEM;
+	int rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_preset,
+				  err);
 
-	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
-		const json_t *p = json_array_get(list, i);
-		const char *cells[] = { json_text(p, "name"), preset_source(p),
-					json_text(p, "description") };
-
-		rc = table_row(t, cells);
-	}
-	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
-	table_free(t);
 	if (rc == 0)
 		say_info(cli,
 			 "the files: %s/blueprints/presets/NAME.yaml (ac), "

@@ -22,10 +22,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "control/cli/outfd.h"
 #include "control/cli/pump_signal.h"
-#include "control/cli/screen.h"
+#include "control/shared/screen.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/sock.h"
@@ -34,7 +35,6 @@
 #define RX_SIZE (512u * 1024) /* several frames of the largest kind */
 #define TX_MAX (1024u * 1024)
 #define TX_STDIN (256u * 1024) /* queued bytes above which stdin waits */
-#define STDIN_CHUNK (64u * 1024)
 #define STDIN_CREDIT_MAX (1u << 30)
 #define CHANNEL 1u
 #define PIPE_GRACE_MS 2000u
@@ -48,7 +48,7 @@ struct pump {
 	struct pump_result *ret;
 	struct err *err;
 	struct outfd out, errout;
-	uint8_t *rx, *stdin_mem;
+	uint8_t *rx;
 	size_t rx_start, rx_end;
 	struct outfd *stuck; /* where pending goes; NULL: nothing pending */
 	struct slice pending; /* a view of rx, or of early */
@@ -59,6 +59,7 @@ struct pump {
 	struct screen screen; /* fed when out_tty */
 	uint64_t deadline; /* of a process without a reader; 0: none */
 	bool in_open, raw, done, out_dead, err_dead, out_tty;
+	bool one; /* stdout and stderr are the same file or terminal */
 };
 
 static int fail(struct pump *p, int code, const char *text)
@@ -130,6 +131,8 @@ static int output_push(struct pump *p)
 		}
 		if (slice_take(&p->pending, (size_t)n, &piece) < 0)
 			return fail(p, -EPROTO, "more written than there was");
+		if (p->one || dst == &p->errout)
+			p->ret->mid_line = piece.ptr[piece.len - 1] != '\n';
 		if (p->out_tty && dst == &p->out)
 			screen_feed(&p->screen, piece.ptr, piece.len);
 		rc = give_credit(p, piece.len);
@@ -164,6 +167,9 @@ static int output(struct pump *p, const struct link_frame *f)
 
 	if (f->type == LINK_STDERR && p->o->escape_err) {
 		say_escaped(p, f->payload);
+		if (f->payload.len > 0)
+			p->ret->mid_line = f->payload.ptr[f->payload.len - 1] !=
+					   '\n';
 		return give_credit(p, f->payload.len);
 	}
 	if (f->type == LINK_STDOUT && p->o->sink) {
@@ -189,7 +195,12 @@ static int notice(struct pump *p, const struct link_frame *f)
 	else if (p->o->quiet)
 		return 0;
 	str_escape(line, sizeof(line), text.ptr, text.len);
-	dprintf(p->o->err, "ac: %s%s", line, p->raw ? "\r\n" : "\n");
+	dprintf(p->o->err, "%sac: %s%s",
+		!p->ret->mid_line ? "" :
+		p->raw            ? "\r\n" :
+				    "\n",
+		line, p->raw ? "\r\n" : "\n");
+	p->ret->mid_line = false;
 	return 0;
 }
 
@@ -310,20 +321,22 @@ static int stdin_ended(struct pump *p)
 	return 0;
 }
 
-/* What the user typed, but for the keys to detach, in stdin_mem. Keys held
- * back from an earlier call may come out with it. */
-static ssize_t typed_read(struct pump *p, size_t want, bool *ret_leave)
+/* What the user typed, but for the keys to detach, at @out. Keys held back
+ * from an earlier call may come out with it. */
+static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
+			  bool *ret_leave)
 {
 	uint8_t typed[1024];
 	size_t len;
 	ssize_t n;
 
+	/* The room that detach_feed() asks for; wait_for() has seen to it that
+	 * there is more. */
 	want -= DETACH_KEYS_MAX;
 	n = read(p->o->in, typed, want < sizeof(typed) ? want : sizeof(typed));
 	if (n <= 0)
 		return n;
-	*ret_leave =
-		detach_feed(&p->detach, typed, (size_t)n, p->stdin_mem, &len);
+	*ret_leave = detach_feed(&p->detach, typed, (size_t)n, out, &len);
 	if (len == 0 && !*ret_leave) {
 		errno = EAGAIN;
 		return -1;
@@ -331,18 +344,34 @@ static ssize_t typed_read(struct pump *p, size_t want, bool *ret_leave)
 	return (ssize_t)len;
 }
 
+/* stdin as one frame, read straight into its place in the queue. */
+static ssize_t stdin_frame(struct pump *p, size_t want, bool *ret_leave)
+{
+	uint8_t *mem = buf_reserve(&p->tx, LINK_HEADER + want);
+	ssize_t n;
+
+	if (!mem) {
+		errno = ENOMEM;
+		return -1;
+	}
+	if (p->raw)
+		n = typed_read(p, mem + LINK_HEADER, want, ret_leave);
+	else
+		n = read(p->o->in, mem + LINK_HEADER, want);
+	if (n > 0)
+		link_put_header(mem, LINK_STDIN, CHANNEL, (size_t)n);
+	buf_commit(&p->tx, n > 0 ? LINK_HEADER + (size_t)n : 0);
+	return n;
+}
+
 static int stdin_read(struct pump *p)
 {
-	size_t want = p->stdin_credit < STDIN_CHUNK ? p->stdin_credit :
-						      STDIN_CHUNK;
+	size_t want = p->stdin_credit < LINK_PAYLOAD_MAX ? p->stdin_credit :
+							   LINK_PAYLOAD_MAX;
 	bool leave = false;
-	ssize_t n;
+	ssize_t n = stdin_frame(p, want, &leave);
 	int rc = 0;
 
-	if (p->raw)
-		n = typed_read(p, want, &leave);
-	else
-		n = read(p->o->in, p->stdin_mem, want);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n < 0 || (n == 0 && !leave))
@@ -350,10 +379,7 @@ static int stdin_read(struct pump *p)
 	p->stdin_credit -= (uint32_t)n;
 	if (p->o->on_stdin)
 		p->o->on_stdin(p->o->arg, (size_t)n);
-	if (n > 0)
-		rc = link_put(&p->tx, LINK_STDIN, CHANNEL, p->stdin_mem,
-			      (size_t)n);
-	if (rc == 0 && leave) {
+	if (leave) {
 		rc = link_put(&p->tx, LINK_DETACH, CHANNEL, NULL, 0);
 		finish(p, PUMP_DETACHED, 0);
 	}
@@ -476,19 +502,27 @@ static void flush(struct pump *p)
 	}
 }
 
+static bool same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
 static int pump_begin(struct pump *p)
 {
 	const struct pump_opts *o = p->o;
 	int rc;
 
 	p->rx = malloc(RX_SIZE);
-	p->stdin_mem = malloc(STDIN_CHUNK);
-	if (!p->rx || !p->stdin_mem)
+	if (!p->rx)
 		return fail(p, -ENOMEM, "out of memory");
 	if (o->early.len > 0)
 		memcpy(p->rx, o->early.ptr, o->early.len);
 	p->rx_end = o->early.len;
 	p->out_tty = o->tty && !o->sink && isatty(o->out) == 1;
+	p->one = !o->sink && same_file(o->out, o->err);
 	rc = fd_nonblock(o->sock, 1);
 	if (rc == 0)
 		rc = pump_signals_begin(&p->signals, o->tty);
@@ -518,7 +552,6 @@ static void pump_finish(struct pump *p)
 	outfd_done(&p->errout);
 	buf_done(&p->tx);
 	free(p->rx);
-	free(p->stdin_mem);
 }
 
 int pump_run(const struct pump_opts *opts, struct pump_result *ret,

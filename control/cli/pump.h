@@ -42,6 +42,7 @@ struct pump_result {
 	enum pump_end end;
 	struct link_exit exit;
 	int code; /* what to exit with */
+	bool mid_line; /* what stderr shows last is no end of a line */
 	bool noticed; /* acd has told the user something serious */
 	int out_error; /* negative errno of a failed stdout, 0: none */
 };

@@ -5,6 +5,10 @@
 #include "control/cli/table.h"
 
 #include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/str.h"
 
 struct table {
 	struct libscols_table *st;
@@ -29,6 +33,8 @@ struct table *table_new(const struct cli *cli, const struct table_col *cols,
 		return NULL;
 	}
 	scols_table_set_column_separator(t->st, "  ");
+	/* It would escape a backslash of ours once more; see cell_put(). */
+	scols_table_enable_noencoding(t->st, 1);
 	scols_table_enable_colors(t->st, cli->colour);
 	/* A file or a pipe gets every byte, however long the line. */
 	if (!cli->out_tty)
@@ -55,6 +61,26 @@ void table_free(struct table *t)
 	free(t);
 }
 
+/* Cells may be text of a sandbox, and some are escaped already. */
+static int cell_put(struct table *t, size_t col, const char *text)
+{
+	size_t len = strlen(text), size = 4 * len + 1;
+	char *safe = malloc(size);
+	int r;
+
+	if (!safe)
+		return -ENOMEM;
+	/* Other locales than those of UTF-8 cannot tell its width. */
+	if (MB_CUR_MAX > 1)
+		str_escape_utf8(safe, size, text, len);
+	else
+		str_escape(safe, size, text, len);
+	r = scols_line_refer_data(t->last, col, safe);
+	if (r < 0)
+		free(safe);
+	return r < 0 ? -ENOMEM : 0;
+}
+
 int table_row(struct table *t, const char *const *cells)
 {
 	size_t i;
@@ -63,7 +89,7 @@ int table_row(struct table *t, const char *const *cells)
 	if (!t->last)
 		return -ENOMEM;
 	for (i = 0; i < t->n; i++)
-		if (scols_line_set_data(t->last, i, cells[i]) < 0)
+		if (cells[i] && cell_put(t, i, cells[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }
@@ -102,4 +128,19 @@ int table_print(struct table *t, struct err *err)
 	if ((t->last && scols_print_table(t->st) < 0) || fflush(stdout) == EOF)
 		return cli_stdout_failed(err);
 	return 0;
+}
+
+int table_print_list(const struct cli *cli, const struct table_col *cols,
+		     size_t n, const json_t *list, table_add_fn add,
+		     struct err *err)
+{
+	struct table *t = table_new(cli, cols, n);
+	int rc = t ? 0 : -ENOMEM;
+	size_t i;
+
+	for (i = 0; rc == 0 && i < json_array_size(list); i++)
+		rc = add(t, json_array_get(list, i));
+	rc = rc < 0 ? err_nomem(err) : table_print(t, err);
+	table_free(t);
+	return rc;
 }

@@ -2,11 +2,12 @@
 /*
  * table.h - tables for people, over libsmartcols
  *
- * Text is shown safely: control bytes are escaped by the library.
+ * Text is shown safely: control bytes are escaped, once.
  */
 #ifndef CONTROL_CLI_TABLE_H
 #define CONTROL_CLI_TABLE_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "control/cli/cli.h"
@@ -35,5 +36,12 @@ int table_row(struct table *t, const char *const *cells);
 void table_paint(struct table *t, size_t col, enum table_colour colour);
 /* On stdout. Fills @err. */
 int table_print(struct table *t, struct err *err);
+
+/* Adds the row of one item: 0 or -ENOMEM. */
+typedef int (*table_add_fn)(struct table *t, const json_t *item);
+/* A whole table on stdout, with a row for each item of @list. */
+int table_print_list(const struct cli *cli, const struct table_col *cols,
+		     size_t n, const json_t *list, table_add_fn add,
+		     struct err *err);
 
 #endif

@@ -23,8 +23,10 @@ enum instance_state {
 	INSTANCE_CREATED, /* never ran */
 	INSTANCE_STARTING,
 	INSTANCE_RUNNING,
+	INSTANCE_PAUSED, /* running, but frozen */
 	INSTANCE_STOPPING,
 	INSTANCE_STOPPED, /* ran; exit_code and reason are set */
+	INSTANCE_EXPIRED, /* stopped; its ttl took home and log */
 	INSTANCE_FAILED, /* could not start, or was lost; reason says why */
 };
 const char *instance_state_name(enum instance_state st);

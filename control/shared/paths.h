@@ -15,6 +15,8 @@
 #define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */
 #define AC_STATE_POLICY \
 	AC_STATE "/policy" /* policy.yaml, machine.yaml, agents/ */
+/* A CA that sandboxes are to trust, PEM; made by images/setup/build-env.sh. */
+#define AC_STATE_CA_EXTRA AC_STATE "/ca/extra.pem"
 #define AC_STATE_AUDIT AC_STATE_LOG "/audit" /* written by the gateway */
 #define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
 #define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */

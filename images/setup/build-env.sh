@@ -8,6 +8,8 @@
 #   apt.conf    what apt needs of the same
 #   rootfs.ref  AC_ROOTFS, for builds inside ac-host
 # Builds get the first three as secrets, so none is ever part of an image.
+# Sandboxes get $AC_HOME/ca/extra.pem: of that bundle what Debian does not ship,
+# or the file that AC_EXTRA_CA names ("none": nothing).
 # Last, sandboxes: machine-policy.sh tells the gateway of the registries.
 # Inside ac-host the files are there already, and acd never calls this.
 set -euo pipefail
@@ -33,6 +35,53 @@ find_ca() {
 	if [ -s $SYSTEM_CA ] && [ -n "$(find /usr/local/share/ca-certificates \
 		-name '*.crt' -print -quit 2>/dev/null)" ]; then
 		echo $SYSTEM_CA
+	fi
+}
+
+# certs FILE... - each certificate on a line, \1 for the ends of its lines
+certs() {
+	cat "$@" 2>/dev/null | tr -d '\r' | awk '
+		/^-----BEGIN CERTIFICATE-----$/ { on = 1; text = "" }
+		on { text = text $0 "\1" }
+		/^-----END CERTIFICATE-----$/ && on { print text; on = 0 }'
+}
+
+# What a sandbox needs to verify TLS from here: in most places nothing.
+extra_ca() { # CA
+	local -a shipped
+	case ${AC_EXTRA_CA:-} in
+	none) return ;;
+	?*)
+		cat "$AC_EXTRA_CA"
+		return
+		;;
+	esac
+	[ -n "$1" ] || return 0
+	mapfile -t shipped < <(find /usr/share/ca-certificates \
+		-name '*.crt' 2>/dev/null)
+	if [ ${#shipped[@]} -eq 0 ]; then # no telling which are the machine's
+		mapfile -t shipped < <(find /usr/local/share/ca-certificates \
+			/etc/pki/ca-trust/source/anchors -type f 2>/dev/null)
+		[ ${#shipped[@]} -eq 0 ] || cat "${shipped[@]}"
+		return
+	fi
+	certs "$1" | grep -vxFf <(certs "${shipped[@]}") | sort -u |
+		tr '\1' '\n' | sed '/^$/d' || true
+}
+
+put_extra_ca() { # CA
+	local text
+	text=$(extra_ca "$1")
+	mkdir -p "$AC_HOME/ca"
+	if [ ${#text} -gt 65536 ]; then
+		say "the machine's own CAs are more than 64 KiB: sandboxes get" \
+			"none; AC_EXTRA_CA=FILE names those that they need"
+		text=
+	fi
+	if [ -n "$text" ]; then
+		dir=$AC_HOME/ca put extra.pem <<<"$text"
+	else
+		rm -f "$AC_HOME/ca/extra.pem"
 	fi
 }
 
@@ -123,6 +172,7 @@ dir=$AC_CACHE/build-env
 mkdir -p "$dir"
 ca=$(find_ca)
 if [ -n "$ca" ]; then put ca.pem <"$ca"; else : | put ca.pem; fi
+put_extra_ca "$ca"
 build_env "$ca" | put build.env
 apt_conf "$ca" | put apt.conf
 printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref

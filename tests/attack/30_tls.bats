@@ -73,3 +73,13 @@ NO='denied|closed'
 	judge detail T17 'attack test CA'
 	proven
 }
+
+@test "T18 a name with plain TCP on one port has TLS, and no more, on another" {
+	holds T18-address held - transparent
+	holds T18-tcp open allowed
+	judge detail T18-tcp '^echo'
+	holds T18-tls open allowed
+	judge detail T18-tls 'attack test CA'
+	holds T18-not "$NO" 'not-tls|bad-http|port|not-allowed|sni-mismatch'
+	proven
+}

@@ -43,14 +43,20 @@ abuse() {
 
 # netns_of NAME - a path that nsenter takes; /var/run is a link in ac-host
 netns_of() {
-	local key
-	key=$(box "$1" '{{.NetworkSettings.SandboxKey}}')
+	local id key
+	id=$(box_id "$1")
+	if in_host test -e "/run/ac/netns/$id"; then
+		key=/run/ac/netns/$id
+	else
+		key=$(box "$1" '{{.NetworkSettings.SandboxKey}}')
+	fi
 	echo "/proc/$(host_pid)/root${key#/var}"
 }
 
 # mac_of NAME
 mac_of() {
-	box "$1" '{{range .NetworkSettings.Networks}}{{.MacAddress}}{{end}}'
+	nsenter --net="$(netns_of "$1")" ip -o link show eth0 |
+		sed -n 's,.* link/ether \([0-9a-f:]*\) .*,\1,p'
 }
 
 gateway_pid() { pgrep -P "$(host_pid)" -x ottergate | head -n 1; }

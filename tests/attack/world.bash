@@ -94,9 +94,13 @@ world_links() {
 		ip route add "$WORLD_NET" via 203.0.113.2
 }
 
-# What is for no server goes to port 9, whatever port it was for.
+# What is for no server goes to port 9, whatever port it was for. One server
+# has its echo where SSH would be, too.
 world_rules() {
 	local nat="ip netns exec $WORLD_NS iptables -w -t nat" address proto
+	local ssh=198.51.100.10
+	$nat -A PREROUTING -d $ssh -p tcp --dport 22 -j DNAT \
+		--to-destination $ssh:7000 || return 1
 	for address in $WORLD_SERVERS; do
 		$nat -A PREROUTING -d "$address" -j RETURN || return 1
 	done

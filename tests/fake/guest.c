@@ -168,7 +168,7 @@ static void guest_frame(struct fake_guest *g, const struct link_frame *f)
 			must(link_put_text(&g->out, LINK_FAIL, 0, 78,
 					   "unsafe runtime"));
 		else
-			must(link_put(&g->out, LINK_READY, 0, NULL, 0));
+			must(link_put_ready(&g->out, NULL));
 		return;
 	}
 	if (f->type == LINK_EXEC) {
@@ -235,6 +235,12 @@ void fake_guest_kill(struct fake_guest *g)
 	g->io = NULL;
 	close(g->fd);
 	g->fd = -1;
+}
+
+void fake_guest_freeze(struct fake_guest *g, bool frozen)
+{
+	if (g->fd >= 0)
+		loop_mod(g->io, frozen ? 0 : EPOLLIN | EPOLLOUT);
 }
 
 void fake_guest_free(struct fake_guest *g)

@@ -58,6 +58,8 @@ struct fake_guest {
 struct fake_guest *fake_guest_new(struct loop *loop, int fd,
 				  enum fake_guest_mood mood);
 void fake_guest_kill(struct fake_guest *g); /* the link closes */
+/* Nothing is read nor written until it is thawed. */
+void fake_guest_freeze(struct fake_guest *g, bool frozen);
 void fake_guest_free(struct fake_guest *g);
 
 #endif

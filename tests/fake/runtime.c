@@ -12,7 +12,15 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum fake_op_kind { OP_START, OP_REMOVE, OP_STATS, OP_END, OP_LIST };
+enum fake_op_kind {
+	OP_START,
+	OP_REMOVE,
+	OP_STATS,
+	OP_END,
+	OP_LIST,
+	OP_FREEZE,
+	OP_THAW
+};
 
 struct fake_op {
 	struct fake_op *next;
@@ -75,6 +83,21 @@ static void answer_remove(struct fake_op *op)
 	op->fn.done(op->arg, NULL);
 }
 
+static void answer_freeze(struct fake_op *op)
+{
+	struct fake_runtime *f = op->f;
+	struct err err = { 0 };
+
+	if (f->freeze_error) {
+		err_set(&err, f->freeze_error, "no frost today");
+		op->fn.done(op->arg, &err);
+		return;
+	}
+	f->frozen = op->kind == OP_FREEZE;
+	fake_guest_freeze(f->guest, f->frozen);
+	op->fn.done(op->arg, NULL);
+}
+
 static void answer_list(struct fake_op *op)
 {
 	size_t i;
@@ -111,6 +134,10 @@ static void op_answer(void *arg)
 		break;
 	case OP_LIST:
 		answer_list(op);
+		break;
+	case OP_FREEZE:
+	case OP_THAW:
+		answer_freeze(op);
 		break;
 	}
 	free(op);
@@ -154,7 +181,10 @@ static int fake_remove(struct runtime *rt, const char *id, runtime_done_fn fn,
 {
 	struct fake_runtime *f = (struct fake_runtime *)rt;
 
+	if (f->remove_refused)
+		return f->remove_refused;
 	f->removes++;
+	f->frozen_removes += f->frozen;
 	snprintf(f->removed, sizeof(f->removed), "%s", id);
 	op_new(rt, OP_REMOVE, arg)->fn.done = fn;
 	return 0;
@@ -190,6 +220,18 @@ static int fake_list(struct runtime *rt, runtime_each_fn each,
 	return 0;
 }
 
+static int fake_freeze(struct runtime *rt, const char *id, bool frozen,
+		       runtime_done_fn fn, void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->freezes += frozen;
+	f->thaws += !frozen;
+	op_new(rt, frozen ? OP_FREEZE : OP_THAW, arg)->fn.done = fn;
+	return 0;
+}
+
 /* One GPU, "0". */
 static int fake_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
 {
@@ -206,6 +248,7 @@ static const struct runtime_ops fake_runtime_ops = {
 	.has_gpus = fake_has_gpus,
 	.end = fake_end,
 	.list = fake_list,
+	.freeze = fake_freeze,
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop)

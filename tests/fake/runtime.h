@@ -20,13 +20,17 @@ struct fake_runtime {
 	/* What the test wishes. */
 	enum fake_guest_mood mood; /* of guests to come */
 	bool hold; /* calls get no answer for the time being */
-	int start_error, remove_error; /* negative errno for the callback */
+	/* Negative errno for the callback. */
+	int start_error, remove_error, freeze_error;
+	int remove_refused; /* at once; no callback */
 	struct runtime_end end;
 	struct runtime_stats stats;
 	const char *listed[FAKE_RUNTIME_LISTED]; /* ids, NULL-terminated */
 	const char *listed_name; /* whose all of them are; NULL: "somebody" */
 	/* What the test looks at. */
-	unsigned starts, removes, ends, lost_ends;
+	unsigned starts, removes, ends, lost_ends, freezes, thaws;
+	unsigned frozen_removes; /* of a sandbox that was frozen */
+	bool frozen;
 	char removed[64]; /* the last */
 	char name[64], image[64], address[32];
 	char workspace[256];

@@ -45,9 +45,23 @@ static int reencode_assign(struct buf *b, const struct link_frame *f)
 		.env = (const char *const *)a.env,
 		.nproc = a.nproc,
 		.nofile = a.nofile,
+		.ca = a.ca,
+		.flags = a.flags,
 	};
 	ret = link_put_assign(b, &x);
 	link_assign_args_done(&a);
+	return ret;
+}
+
+static int reencode_ready(struct buf *b, const struct link_frame *f)
+{
+	char **checks;
+	int ret = link_get_ready(f, &checks);
+
+	if (ret < 0)
+		return ret;
+	ret = link_put_ready(b, (const char *const *)checks);
+	link_vec_free(checks);
 	return ret;
 }
 
@@ -88,6 +102,8 @@ static int reencode(struct buf *b, const struct link_frame *f)
 		return reencode_exec(b, f);
 	case LINK_ASSIGN:
 		return reencode_assign(b, f);
+	case LINK_READY:
+		return reencode_ready(b, f);
 	default:
 		return reencode_small(b, f);
 	}

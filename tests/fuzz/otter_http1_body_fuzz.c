@@ -20,8 +20,8 @@ struct outcome {
 
 static struct outcome feed(bool request, struct slice raw, size_t step)
 {
-	struct http1_request rq = { .chunked = true };
-	struct http1_response rs = { .chunked = true };
+	struct http1_request rq = { .m.chunked = true };
+	struct http1_response rs = { .m.chunked = true };
 	struct outcome o = { 0 };
 	struct http1_body b;
 

@@ -48,11 +48,11 @@ static void check_request_again(const struct http1_request *a,
 	struct http1_request b;
 
 	check(http1_request_read(buf_slice(first), &b) == 0);
-	check(b.head_len == buf_len(first));
+	check(b.m.head_len == buf_len(first));
 	check(slice_eq(a->method, b.method) && slice_eq(a->path, b.path));
 	check(slice_eq(b.host, slice_str("a.test")));
-	check(a->minor == b.minor && a->chunked == b.chunked);
-	check(a->has_length == b.has_length && a->length == b.length);
+	check(a->m.minor == b.m.minor && a->m.chunked == b.m.chunked);
+	check(a->m.has_length == b.m.has_length && a->m.length == b.m.length);
 	check(a->expect_continue == b.expect_continue && !b.upgrade);
 	check(http1_request_write(&b, "a.test", "keep-alive", second) >= 0);
 	check_same(first, second);
@@ -65,14 +65,14 @@ static void check_request(struct slice raw)
 
 	if (http1_request_read(raw, &a) < 0)
 		return;
-	check(a.head_len <= raw.len && !(a.chunked && a.has_length));
+	check(a.m.head_len <= raw.len && !(a.m.chunked && a.m.has_length));
 	if (a.form == HTTP1_AUTHORITY)
 		return;
 	check(a.path.len > 0 && (a.path.ptr[0] == '/' || a.path.ptr[0] == '*'));
 	buf_init(&first, 1 << 20);
 	buf_init(&second, 1 << 20);
 	check(http1_request_write(&a, "a.test", "keep-alive", &first) >= 0);
-	if (!at_limit(&first, a.n_fields))
+	if (!at_limit(&first, a.m.n_fields))
 		check_request_again(&a, &first, &second);
 	buf_done(&first);
 	buf_done(&second);
@@ -84,10 +84,11 @@ static void check_response_again(const struct http1_response *a, bool head,
 	struct http1_response b;
 
 	check(http1_response_read(buf_slice(first), head, &b) == 0);
-	check(b.head_len == buf_len(first));
+	check(b.m.head_len == buf_len(first));
 	check(a->status == b.status && a->no_body == b.no_body);
 	check(a->until_close == b.until_close && !b.websocket);
-	check(a->no_body || (a->chunked == b.chunked && a->length == b.length));
+	check(a->no_body ||
+	      (a->m.chunked == b.m.chunked && a->m.length == b.m.length));
 	check(http1_response_write(&b, "close", second) >= 0);
 	check_same(first, second);
 }
@@ -99,11 +100,11 @@ static void check_response(struct slice raw, bool head)
 
 	if (http1_response_read(raw, head, &a) < 0)
 		return;
-	check(a.head_len <= raw.len && !(a.chunked && a.has_length));
+	check(a.m.head_len <= raw.len && !(a.m.chunked && a.m.has_length));
 	buf_init(&first, 1 << 20);
 	buf_init(&second, 1 << 20);
 	check(http1_response_write(&a, "close", &first) >= 0);
-	if (!at_limit(&first, a.n_fields))
+	if (!at_limit(&first, a.m.n_fields))
 		check_response_again(&a, head, &first, &second);
 	buf_done(&first);
 	buf_done(&second);

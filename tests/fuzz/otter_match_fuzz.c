@@ -24,11 +24,23 @@ static void must(bool cond)
 		abort();
 }
 
+/* On a label boundary, as text. */
+static bool below(const struct name *name, const struct name *zone)
+{
+	size_t above;
+
+	if (name->len <= zone->len)
+		return false;
+	above = (size_t)name->len - zone->len;
+	return strcmp(name->s + above, zone->s) == 0 &&
+	       name->s[above - 1] == '.';
+}
+
 static bool naive(const struct pattern *p, const struct name *name)
 {
 	if (strcmp(name->s, p->name.s) == 0)
 		return p->kind & MATCH_EXACT;
-	return (p->kind & MATCH_BELOW) && name_below(name, &p->name);
+	return (p->kind & MATCH_BELOW) && below(name, &p->name);
 }
 
 static void seek(const struct match *m, const struct pattern *v, uint32_t n,

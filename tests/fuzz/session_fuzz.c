@@ -131,7 +131,7 @@ static void make_ready(struct fuzz *f, int fd, struct fuzz_proc *p)
 		rounds(f);
 		buf_done(&b);
 		b.max = 1024;
-		if (link_put(&b, LINK_READY, 0, NULL, 0) < 0 ||
+		if (link_put_ready(&b, NULL) < 0 ||
 		    send(fd, buf_slice(&b).ptr, buf_len(&b), MSG_NOSIGNAL) < 0)
 			abort();
 		rounds(f);

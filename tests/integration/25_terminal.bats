@@ -10,7 +10,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone tty tty2
+	gone tty tty2 tty3
 }
 
 # dialogue NAME - runs the expect script on stdin; its exit code is the test's
@@ -93,6 +93,102 @@ dialogue() {
 		exit [code]
 	END
 	code 9
+}
+
+@test "--detach-keys names other keys" {
+	run dialogue <<-'END'
+		spawn $env(AC) run --detach-keys ctrl-a,d base tty3 -- bash
+		want "$"
+		send "echo mar''ker\r"
+		want "marker"
+		send "\001d"
+		exit [code]
+	END
+	code 0
+	state_is tty3 running
+}
+
+@test "two terminals at once see the same; the last one used has its size" {
+	run dialogue <<-'END'
+		set stty_init "rows 30 columns 90"
+		spawn $env(AC) attach tty3
+		set one $spawn_id
+		want "$"
+		set stty_init "rows 40 columns 120"
+		spawn $env(AC) attach tty3
+		set two $spawn_id
+		want "$"
+		sleep 1
+		send "stty size; echo from''two\r"
+		want "40 120"
+		want "fromtwo"
+		set spawn_id $one
+		want "fromtwo"
+		send "stty size; echo from''one\r"
+		want "30 90"
+		want "fromone"
+		set spawn_id $two
+		want "fromone"
+		send "\020\021"
+		code
+		set spawn_id $one
+		send "echo still''here\r"
+		want "stillhere"
+		send "\020\021"
+		exit [code]
+	END
+	code 0
+	state_is tty3 running
+}
+
+@test "a terminal that joins sees the screen of a full-screen program" {
+	"$AC" exec tty -- sh -c 'seq 1 500 >/tmp/numbers'
+	run dialogue <<-'END'
+		set stty_init "rows 24 columns 80"
+		spawn $env(AC) attach tty3
+		want "$"
+		send "seq 1 500 >/tmp/n; clear; python3 -q\r"
+		want ">>>"
+		send "print('\\x1b\[?1049h\\x1b\[2J\\x1b\[5;5Hfull' + 'screen')\r"
+		want "fullscreen"
+		send "\020\021"
+		code
+		spawn $env(AC) attach tty3
+		want "\033\[?1049h"
+		want "fullscreen"
+		send "\020\021"
+		want "\033\[?1049l"
+		exit [code]
+	END
+	code 0
+}
+
+@test "a terminal that is stuck does not hold the program" {
+	run dialogue <<-'END'
+		spawn $env(AC) run base tty2 -- sh -c {echo ready; read -r x
+			seq 300000; echo all"" out; echo done >/workspace/done
+			sleep infinity}
+		want "ready"
+		send "\020\021"
+		code
+		spawn $env(AC) attach tty2
+		want "ready"
+		exec kill -STOP [exp_pid]
+		set stuck $spawn_id
+		set stuck_pid [exp_pid]
+		spawn $env(AC) attach tty2
+		send "go\r"
+		want "all out"
+		exec kill -CONT $stuck_pid
+		set spawn_id $stuck
+		want "all out"
+		send "\020\021"
+		exit [code]
+	END
+	code 0
+	run -0 "$AC" exec tty2 -- cat /workspace/done
+	is 'done'
+	"$AC" stop-instance tty2
 }
 
 @test "the terminal is as before after the client ends" {

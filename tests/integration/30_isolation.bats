@@ -42,7 +42,10 @@ teardown_file() {
 
 @test "no file of the image is setuid, setgid or a device" {
 	# From outside: the agent may not look into every folder.
-	image=$(box one '{{.GraphDriver.Data.MergedDir}}')
+	image=$(in_host docker image inspect -f '{{.Id}}' ac/base:latest)
+	image=/run/ac/images/$(cut -c 8-39 <<<"$image")
+	in_host test -d "$image" ||
+		image=$(box one '{{.GraphDriver.Data.MergedDir}}')
 	run in_host find "$image" -xdev -path "$image/dev" -prune -o \
 		\( -type f -perm /6000 -o -type b -o -type c \) -print
 	code 0

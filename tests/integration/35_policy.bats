@@ -80,15 +80,26 @@ gateway_says() {
 		curl -s -m 10 -o /dev/null -w '%{http_code}' http://c.example/
 	[[ $output = 502* || $output = 504* ]]
 	says 'egress open'
+	says 'ac policy learn two'
 	run -0 "$AC" policy log two --all
 	has c.example
+	run -0 "$AC" logs proxy two --json
+	has '"agent":"two"'
+	[[ $output != *'"agent":"one"'* ]] # that instance's lines alone
 	run -0 "$AC" policy learn two # a name without an address is no rule
-	has 'Nothing was allowed and reached'
+	has 'Nothing was reached that no rule allows'
 	run --separate-stderr "$AC" run base two -- \
 		curl -s -m 10 -o /dev/null -w '%{http_code}' \
 		http://169.254.169.254/
 	is 403
 	gone two
+}
+
+@test "the gateway's log has times, and a policy its hash" {
+	run -0 "$AC" logs gateway -n 1
+	[[ $output =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}\ [0-9:]{8}\  ]]
+	"$AC" policy show one --json |
+		jq -e '[.rules.hash, .rules.policy_hash] | all(length == 64)'
 }
 
 @test "what the linter refuses is not taken, and no run starts with it" {

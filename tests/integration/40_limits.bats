@@ -10,11 +10,13 @@ teardown_file() {
 	gone lim lim2
 }
 
-@test "--cpus, --memory and --pids reach the container" {
+@test "--cpus, --memory and --pids reach the sandbox" {
 	"$AC" run base lim --cpus 1.5 --memory 1g --pids 256 -d -- \
 		sleep infinity
-	run box lim '{{.HostConfig.NanoCpus}} {{.HostConfig.Memory}}'
-	is '1500000000 1073741824'
+	run box_limit lim cpu.cfs_quota_us cpu.max
+	[[ $output == 150000* ]]
+	run box_limit lim memory.limit_in_bytes memory.max
+	is 1073741824
 	[ "$(field lim .cpus_milli)" = 1500 ]
 	[ "$(field lim .memory)" = 1073741824 ]
 	[ "$(field lim .pids)" = 256 ]
@@ -41,7 +43,7 @@ teardown_file() {
 	run -0 "$AC" stop-instance lim
 	"$AC" run base lim --cpus 0.2 -d -- sleep infinity
 	"$AC" exec lim -- timeout 3 sh -c 'while :; do :; done' || true
-	id=$(in_host docker ps -aq --no-trunc --filter label=ac.instance=lim)
+	id=$(box_id lim)
 	run in_host sh -c "find /sys/fs/cgroup -path '*$id*' -name cpu.stat \
 		-exec cat {} + | awk '/^nr_throttled/ { n += \$2 }
 			END { print (n > 0) }'"
@@ -63,6 +65,20 @@ while True: a.append(bytearray(b"x" * 10_000_000))'
 	has before
 }
 
+@test "/tmp and /var/tmp together are full before the memory is" {
+	for runtime in runsc docker; do
+		run "$AC" run base lim2 --runtime "$runtime" --memory 512m -- \
+			sh -c 'for d in /tmp /var/tmp; do
+				dd if=/dev/zero of=$d/big bs=1M; done
+			echo alive'
+		code 0
+		has "'/tmp/big': No space left"
+		has "'/var/tmp/big': No space left"
+		has alive
+		gone lim2
+	done
+}
+
 @test "the process limit is a clean EAGAIN, and the sandbox lives on" {
 	run "$AC" run base lim2 --memory 1g --pids 64 -- python3 -c '
 import os, time
@@ -79,6 +95,69 @@ print("alive")'
 	code 0
 	is "EAGAIN
 alive"
+}
+
+@test "a fork bomb stays in its sandbox, and a neighbour answers meanwhile" {
+	for kind in runsc docker; do
+		gone lim lim2
+		"$AC" run base lim --pids 256 -d -- sleep infinity
+		"$AC" run base lim2 --runtime "$kind" --pids 128 --cpus 1 \
+			--memory 1g -d -- sh -c 'b() { b | b & b; }; b'
+		run -0 "$AC" exec lim -- echo alive
+		is alive
+		run -0 "$AC" exec lim -- sh -c 'sh -c "echo child"; true'
+		is child
+		[ "$(field lim .state)" = running ]
+		run -0 "$AC" stop-instance lim2 --grace 0
+		run -0 "$AC" exec lim -- echo still
+		is still
+	done
+}
+
+@test "out of memory is said so under each runtime" {
+	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2086 # words are meant
+		run "$AC" run base lim2 $kind --memory 200m -- python3 -c '
+a = []
+while True: a.append(bytearray(b"x" * 10_000_000))'
+		code 137
+		[[ $(field lim2 .reason) == *memory* ]]
+		gone lim2
+	done
+}
+
+# cpu_ns ID-PART - what a sandbox has used, by its cgroup
+cpu_ns() {
+	"$AC" stats "$1" --once --json | jq -s '[.. | objects |
+		select(.name? == "'"$1"'") | .cpu_ns] | max'
+}
+
+@test "two busy threads get half a CPU, by the count of their cgroup" {
+	for kind in runsc docker; do
+		"$AC" run base lim2 --runtime "$kind" --cpus 0.5 -d -- sh -c '
+			(while :; do :; done) & while :; do :; done'
+		before=$(cpu_ns lim2)
+		from=$(date +%s%N)
+		sleep 5
+		after=$(cpu_ns lim2)
+		to=$(date +%s%N)
+		# At most what it may, and a period more at each end.
+		[ $((after - before)) -le $(((to - from) / 2 + 500000000)) ]
+		[ "$after" -gt "$before" ]
+		gone lim2
+	done
+}
+
+@test "/tmp counts as memory and has a bound of its own" {
+	for kind in runsc docker; do
+		run "$AC" run base lim2 --runtime "$kind" --memory 256m -- sh -c '
+			dd if=/dev/zero of=/tmp/big bs=1M count=2000 2>&1 |
+				grep -o "No space left on device"; echo alive'
+		code 0
+		is "No space left on device
+alive"
+		gone lim2
+	done
 }
 
 @test "a timeout gives 124, says so and keeps the output so far" {

@@ -48,6 +48,7 @@ second_gone() {
 		run -125 "$AC" run base "$name" -- true
 	done
 	run find "$AC_HOME/instances" -mindepth 1 -maxdepth 1 \
+		! -name .pool \
 		\( -name up -o -name 'a*' -o -name '.*' -o -name '*;*' \)
 	silent
 }

@@ -24,7 +24,8 @@ host_is_gone() { [ "$(docker inspect -f '{{.State.Running}}' "$AC_HOST")" != tru
 
 # no_leftovers - nothing in the nested engine, no sandbox process, no mount
 no_leftovers() {
-	[ -z "$(in_host docker ps -aq)" ] &&
+	[ -z "$(in_host docker ps -aq --filter label=ac.instance)" ] &&
+		[ -z "$(in_host find /run/ac/bundles /run/ac/netns -mindepth 1)" ] &&
 		! in_host pgrep -f 'runsc.*(boot|gofer)' >/dev/null &&
 		! in_host grep -q ' /run/ac/mnt/' /proc/mounts
 }

@@ -83,6 +83,23 @@ box() {
 	in_host docker inspect -f "$2" "$id"
 }
 
+# box_id INSTANCE - its sandbox, as the runtime that has it calls it
+box_id() {
+	local id
+	id=$(in_host docker ps -aq --no-trunc --filter "label=ac.instance=$1")
+	[ -n "$id" ] || id=$(in_host grep -lx "$1" -r /run/ac/bundles \
+		--include=hostname | cut -d/ -f5)
+	echo "$id"
+}
+
+# box_limit INSTANCE V1-FILE V2-FILE - of its cgroup
+box_limit() {
+	local id
+	id=$(box_id "$1")
+	in_host sh -c "find /sys/fs/cgroup -path '*$id/$2' -o -path '*$id/$3' |
+		head -n 1 | xargs cat"
+}
+
 # is TEXT - $output is exactly that
 # shellcheck disable=SC2154 # set by run
 is() {

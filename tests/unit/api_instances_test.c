@@ -2,18 +2,10 @@
 /*
  * api_instances_test.c - /v1/instances over a real socket, with real
  * streams, on fake sandboxes
- *
- * Each conversation is a function that runs as a blocking client in a child;
- * the parent is acd.
  */
-#include <sys/wait.h>
-
-#include "control/acd/acd.h"
-#include "control/acd/api.h"
 #include "control/acd/stream.h"
 #include "control/shared/names.h"
-#include "tests/unit/http_client.h"
-#include "tests/unit/instance_world.h"
+#include "tests/unit/api_world.h"
 
 static bool refuse_runs;
 
@@ -30,20 +22,6 @@ int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 	return err_set(err, -EPERM, "this runtime is not safe");
 }
 
-const char *api_param_name(struct http_req *req)
-{
-	return http_param(req, "name");
-}
-
-int api_query_u64(struct http_req *req, const char *key, uint64_t max,
-		  uint64_t def, uint64_t *ret)
-{
-	const char *text = http_query(req, key);
-
-	*ret = def;
-	return text ? str_parse_u64(text, 0, max, ret) : 0;
-}
-
 #define IN "/v1/instances/{name}"
 static const struct http_route routes[] = {
 	{ "GET", "/v1/events", api_events },
@@ -56,7 +34,11 @@ static const struct http_route routes[] = {
 	{ "POST", IN "/exec", api_instance_exec },
 	{ "POST", IN "/attach", api_instance_attach },
 	{ "POST", IN "/stop", api_instance_stop },
-	{ "POST", IN "/signal", api_instance_signal },
+	{ "POST", IN "/kill", api_instance_kill },
+	{ "GET", IN "/processes", api_instance_processes },
+	{ "POST", IN "/pause", api_instance_pause },
+	{ "POST", IN "/resume", api_instance_resume },
+	{ "POST", IN "/touch", api_instance_touch },
 	{ "POST", IN "/clean", api_instance_clean },
 	{ "GET", IN "/logs", api_instance_logs },
 	{ "GET", IN "/stats", api_instance_stats },
@@ -148,16 +130,6 @@ static void say_frame(int fd, enum link_type type, const char *text)
 	buf_done(&b);
 }
 
-static const char *get(const char *path)
-{
-	char head[200];
-
-	snprintf(head, sizeof(head), "GET %s HTTP/1.1\r\n" CLOSE "\r\n", path);
-	return ask(head);
-}
-
-#define HAS(text, part) check(strstr((text), (part)) != NULL)
-
 static void make_one(void)
 {
 	HAS(ask_post("/v1/instances",
@@ -166,6 +138,23 @@ static void make_one(void)
 }
 
 /* ---- conversations ---- */
+
+/* What an instance says that does not run. */
+static void talk_idle(void)
+{
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15}"),
+	    "not_running");
+	HAS(ask_post("/v1/instances/one/kill", "{}"), " 400 ");
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15,\"pids\":[1]}"),
+	    " 400 ");
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15,\"pids\":[-1]}"),
+	    " 400 ");
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15,\"pids\":[2]}"),
+	    "not_running");
+	HAS(ask_post("/v1/instances/one/pause", ""), "not_running");
+	HAS(ask_post("/v1/instances/one/touch", ""), "\"touched_at\":1");
+	HAS(get("/v1/instances/one/processes"), "not_running");
+}
 
 static void talk_create(void)
 {
@@ -212,9 +201,7 @@ static void talk_create(void)
 	    "name_collision");
 	HAS(get("/v1/instances/two"), "HTTP/1.1 404");
 	HAS(ask_post("/v1/instances/one/stop", "{}"), "\"state\":\"created\"");
-	HAS(ask_post("/v1/instances/one/signal", "{\"signo\":15}"),
-	    "not_running");
-	HAS(ask_post("/v1/instances/one/signal", "{}"), " 400 ");
+	talk_idle();
 	HAS(get("/v1/instances/one/logs?follow=1"), "HTTP/1.1 200");
 	HAS(get("/v1/instances/one/stats"), "not_running");
 	HAS(ask("DELETE /v1/instances/one HTTP/1.1\r\n" CLOSE "\r\n"),
@@ -321,8 +308,17 @@ static void talk_leave(void)
 	HAS(get("/v1/stats"), "\"name\":\"one\"");
 	HAS(get("/v1/instances/one/stats"), "memory_limit");
 	HAS(ask_post("/v1/instances/one/clean", "{}"), "busy");
+	HAS(ask_post("/v1/instances/one/pause", ""), "\"state\":\"paused\"");
+	HAS(ask_post("/v1/instances/one/pause", ""), "\"state\":\"paused\"");
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15}"), "ac resume");
+	HAS(get("/v1/instances/one/processes"), "\"paused\"");
+	HAS(ask_post("/v1/instances/one/exec", "{}"), " 400 ");
+	HAS(ask_post("/v1/instances/one/run", "{\"detached\":true}"),
+	    "ac resume one");
+	HAS(get("/v1/instances/one/stats"), "memory_limit");
+	HAS(ask_post("/v1/instances/one/resume", ""), "\"state\":\"running\"");
 	fd = upgrade("/v1/instances/one/attach", "{}");
-	HAS(ask_post("/v1/instances/one/signal", "{\"signo\":15}"), " 204 ");
+	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15}"), " 204 ");
 	check(frames_to_exit(fd, &output) == 143);
 	HAS(ask_post("/v1/instances/one/stop", "{\"grace_ms\":1}"),
 	    "\"state\":\"stopped\"");
@@ -408,43 +404,17 @@ static void talk_follow(void)
 
 static void serve(const char *what, void (*talk)(void))
 {
-	struct world w;
-	struct acd acd = { 0 };
-	struct err err = { 0 };
-	int status = -1;
-	pid_t pid;
+	struct api_world a;
 
-	world_init(&w);
-	signal(SIGCHLD, SIG_DFL);
+	api_world_init(&a);
 	if (talk == talk_mend)
 		fake.image_missing = true;
 	if (talk == talk_leave_early)
-		w.rt->mood = FAKE_GUEST_SILENT;
+		a.w.rt->mood = FAKE_GUEST_SILENT;
 	refuse_runs = talk == talk_refused;
-	acd.loop = w.loop;
-	acd.store = w.store;
-	acd.runtime = &w.rt->rt;
-	acd.instances = w.is;
-	acd.owner = getuid();
-	acd.owner_group = getgid();
-	snprintf(sock_path, sizeof(sock_path), "%.50s/sock", w.dir);
-	acd.http = http_new(w.loop, routes, &acd, &err);
-	if (!ok(acd.http && http_listen(acd.http, sock_path, getuid(), getgid(),
-					&err) == 0,
-		"listens %s", err.msg))
-		return;
-	pid = fork();
-	if (pid == 0) {
-		alarm(8);
-		talk();
-		_exit(0);
-	}
-	STEP_UNTIL(w.loop, waitpid(pid, &status, WNOHANG) == pid);
-	ok(status == 0, "%s", what);
-	kill(pid, SIGKILL);
-	http_free(acd.http);
+	api_world_talk(&a, routes, what, talk);
 	stream_close_all();
-	world_done(&w);
+	world_done(&a.w);
 }
 
 int main(void)

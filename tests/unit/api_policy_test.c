@@ -3,16 +3,11 @@
  * api_policy_test.c - routes about policies over a real socket; the gateway,
  * and its program, answer as the test wishes
  */
-#include <sys/wait.h>
-
-#include "control/acd/acd.h"
-#include "control/acd/api.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
 #include "control/acd/policy.h"
 #include "control/shared/names.h"
-#include "tests/unit/http_client.h"
-#include "tests/unit/instance_world.h"
+#include "tests/unit/api_world.h"
 
 #define RULES "{\"agent\":\"one\",\"rules\":[]}"
 #define DENIED "{\"allow\":false,\"reason\":\"not-allowed\"}"
@@ -204,18 +199,6 @@ int acd_may_run(const struct acd *acd ATTR_UNUSED,
 	return 0;
 }
 
-const char *api_param_name(struct http_req *req)
-{
-	return http_param(req, "name");
-}
-
-int api_query_u64(struct http_req *req ATTR_UNUSED, const char *key ATTR_UNUSED,
-		  uint64_t max ATTR_UNUSED, uint64_t def, uint64_t *ret)
-{
-	*ret = def;
-	return 0;
-}
-
 #define IN "/v1/instances/{name}"
 static const struct http_route routes[] = {
 	{ "POST", "/v1/instances", api_instance_create },
@@ -234,16 +217,6 @@ static const struct http_route routes[] = {
 /* ---- clients (in children) ---- */
 
 #define ONE "/v1/instances/one"
-#define HAS(text, want) check(strstr((text), (want)))
-#define LACKS(text, want) check(!strstr((text), (want)))
-
-static const char *get(const char *path)
-{
-	char head[256];
-
-	snprintf(head, sizeof(head), "GET %s HTTP/1.1\r\n" CLOSE "\r\n", path);
-	return ask(head);
-}
 
 static void make_one(const char *more)
 {
@@ -388,39 +361,17 @@ static bool no_packages(void)
 
 static void serve(const char *what, void (*talk)(void))
 {
-	struct world w;
-	struct acd acd = { 0 };
+	struct api_world a;
 	struct err err = { 0 };
-	int status = -1;
-	pid_t pid;
 
-	world_init(&w);
-	signal(SIGCHLD, SIG_DFL);
+	api_world_init(&a);
 	is_down = talk == talk_down;
-	acd.loop = loop = w.loop;
-	acd.store = w.store;
-	acd.runtime = &w.rt->rt;
-	acd.instances = w.is;
-	acd.policies = policies_new(NULL, w.dir, no_packages, &err);
-	instances_set_egress(w.is, &policy_egress_ops, acd.policies);
-	snprintf(sock_path, sizeof(sock_path), "%.50s/sock", w.dir);
-	acd.http = http_new(w.loop, routes, &acd, &err);
-	if (!ok(acd.http && http_listen(acd.http, sock_path, getuid(), getgid(),
-					&err) == 0,
-		"listens %s", err.msg))
-		return;
-	pid = fork();
-	if (pid == 0) {
-		alarm(8);
-		talk();
-		_exit(0);
-	}
-	STEP_UNTIL(w.loop, waitpid(pid, &status, WNOHANG) == pid);
-	ok(status == 0, "%s", what);
-	kill(pid, SIGKILL);
-	http_free(acd.http);
-	world_done(&w);
-	policies_free(acd.policies);
+	loop = a.w.loop;
+	a.acd.policies = policies_new(NULL, a.w.dir, no_packages, &err);
+	instances_set_egress(a.w.is, &policy_egress_ops, a.acd.policies);
+	api_world_talk(&a, routes, what, talk);
+	world_done(&a.w);
+	policies_free(a.acd.policies);
 }
 
 int main(void)

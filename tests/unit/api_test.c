@@ -13,6 +13,7 @@
 #include "control/acd/build.h"
 #include "control/acd/children.h"
 #include "control/acd/instance_impl.h" /* one that runs, without a runtime */
+#include "control/acd/pool.h"
 #include "control/acd/store.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -432,12 +433,19 @@ int main(void)
 	acd.builds = builds_new(loop, acd.children);
 	acd.store = make_state(&r);
 	acd.instances = instances_new(loop, acd.store, &rt, acd.builds, NULL);
+	acd.pool = pool_new(&(struct pool_spec){ .loop = loop,
+						 .store = acd.store,
+						 .runtime = &rt,
+						 .builds = acd.builds,
+						 .dir = dir },
+			    NULL);
 	served = &acd;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	loop_signals(loop, &set, on_signal, acd.children);
 	test_routes(&acd);
 	http_free(acd.http);
+	pool_free(acd.pool);
 	instances_free(acd.instances);
 	builds_free(acd.builds);
 	store_close(acd.store);

@@ -15,7 +15,7 @@ static void test_limits(void)
 	is_int(buf_append(&b, "e", 1), -ENOBUFS, "not past it");
 	is_int(buf_append(&b, NULL, 0), 0, "nothing always fits");
 	is_int(buf_put_u8(&b, 1), -ENOBUFS, "u8");
-	is_int(buf_put_u64(&b, 1), -ENOBUFS, "u64");
+	is_int(buf_put_u32(&b, 1), -ENOBUFS, "u32");
 	is_int(buf_printf(&b, "%d", 1), -ENOBUFS, "printf");
 	is_int(buf_printf(&b, "%s", ""), 0, "an empty printf");
 	is_int(buf_append(&b, "x", SIZE_MAX), -ENOBUFS, "SIZE_MAX bytes");
@@ -46,15 +46,13 @@ static void test_limits(void)
 static void test_put(void)
 {
 	static const uint8_t want[] = {
-		1,  2,  3, 4, 5, 6, 7,   8,   9, 10, 11, 12, 13,
-		14, 15, 0, 0, 0, 2, 'h', 'i', 0, 0,  0,  0,
+		1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 2, 'h', 'i', 0, 0, 0, 0,
 	};
 	struct buf b;
 
 	buf_init(&b, sizeof(want));
 	ok(buf_put_u8(&b, 1) == 0 && buf_put_u16(&b, 0x0203) == 0 &&
-		   buf_put_u32(&b, 0x04050607) == 0 &&
-		   buf_put_u64(&b, UINT64_C(0x08090a0b0c0d0e0f)) == 0,
+		   buf_put_u32(&b, 0x04050607) == 0,
 	   "integers");
 	is_int(buf_put_lstr(&b, "hello world", 11), -ENOBUFS, "lstr too long");
 	is_int(buf_put_lstr(&b, "x", SIZE_MAX), -ENOBUFS, "lstr SIZE_MAX");

@@ -165,6 +165,7 @@ static void test_time(void)
 		{ "1960-01-31T12:00:00Z", 0 },
 	};
 	char text[GATELOG_TIME_MAX];
+	const char *rest;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
@@ -172,6 +173,12 @@ static void test_time(void)
 
 		ok(gatelog_ms(line) == times[i].ms, "time %s", times[i].time);
 	}
+	ok(gatelog_stamp("2026-01-31T12:00:00.250Z info x", &rest) ==
+			   UINT64_C(1769860800250) &&
+		   strcmp(rest, " info x") == 0,
+	   "a line that begins with one");
+	rest = NULL;
+	ok(gatelog_stamp("info x", &rest) == 0 && !rest, "or with none");
 	is_str(gatelog_time(text, 1769860800000, 1769860900), "12:00:00",
 	       "of today");
 	is_str(gatelog_time(text, 1769860800000, 0), "2026-01-31 12:00:00",

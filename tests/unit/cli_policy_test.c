@@ -6,6 +6,7 @@
 #include "control/cli/policy_log.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -46,6 +47,8 @@ static char sock[64], out_path[64], talk_path[64], home[64];
 static const char audit[] = DENY("01", "work", "x.example")
 	DENY("02", "other", "o.example") "this is no JSON \033[2J\n" DENY(
 		"03", "work", "x.example") ALLOW;
+static const char audit_of_work[] = DENY("01", "work", "x.example")
+	DENY("03", "work", "x.example") ALLOW;
 
 static const char policy[] =
 	"{\"name\":\"work\",\"bound\":true,\"egress\":{\"mode\":\"\","
@@ -59,6 +62,9 @@ static const char policy[] =
 	"\"deny\":[{\"id\":\"no-paste\",\"source\":\"deny\",\"names\":["
 	"\"p\\u001b.example\"]},{\"id\":\"deny-1\",\"source\":\"agent\","
 	"\"names\":[\"q.example\"],\"ports\":[\"80\"]}]}}";
+
+#define NOSUCH "/v1/instances/nosuch"
+#define NONE_SUCH "no instance 'nosuch'"
 
 static const struct {
 	const char *path, *body;
@@ -133,7 +139,12 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		}
 	}
 	if (str_starts(rq->path, "/v1/logs/proxy"))
-		ret->body = audit;
+		ret->body = str_ends(rq->path, "&name=work") ? audit_of_work :
+			    strstr(rq->path, "&name=")       ? "" :
+							       audit;
+	else if (strcmp(rq->path, "/v1/logs/gateway?tail=100") == 0)
+		ret->body = "2026-01-31T12:00:00.000Z info ottergate b\xc3\xbc"
+			    "cher\033[2J\nno time\n";
 	else if (strstr(rq->body, "warned.example"))
 		ret->body = "{\"name\":\"work\",\"items\":[{\"level\":"
 			    "\"warning\",\"text\":\"it\\u001bis built "
@@ -375,30 +386,10 @@ static const struct {
 	  "",
 	  "",
 	  "nothing was blocked" },
-	{ { "policy", "log", "nosuch" },
-	  1,
-	  "/v1/instances/nosuch",
-	  "",
-	  "",
-	  "no instance 'nosuch'" },
-	{ { "policy", "log", "-f", "nosuch" },
-	  1,
-	  "/v1/instances/nosuch",
-	  "",
-	  "",
-	  "no instance 'nosuch'" },
-	{ { "logs", "proxy", "nosuch" },
-	  1,
-	  "/v1/instances/nosuch",
-	  "",
-	  "",
-	  "no instance 'nosuch'" },
-	{ { "logs", "proxy", "nosuch", "-f" },
-	  1,
-	  "/v1/instances/nosuch",
-	  "",
-	  "",
-	  "no instance 'nosuch'" },
+	{ { "policy", "log", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
+	{ { "policy", "log", "-f", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
+	{ { "logs", "proxy", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
+	{ { "logs", "proxy", "nosuch", "-f" }, 1, NOSUCH, "", "", NONE_SUCH },
 	{ { "policy", "log", "-f", "work" },
 	  0,
 	  "/v1/logs/proxy?tail=100000&follow=1&name=work",
@@ -429,6 +420,13 @@ static const struct {
 	  "/v1/logs/proxy?tail=100&name=work",
 	  "",
 	  AT("04") "\"event\":\"allow\",\"agent\":\"work\"",
+	  "" },
+	{ { "logs", "gateway" },
+	  0,
+	  "/v1/logs/gateway?tail=100",
+	  "",
+	  "2026-01-31 12:00:00 info ottergate b\xc3\xbc"
+	  "cher\\x1b[2J\nno time\n",
 	  "" },
 	{ { "logs", "host", "--json" }, 2, NULL, NULL, "", "logs proxy" },
 	{ { "policy" }, 2, NULL, NULL, "", "policy check" },
@@ -558,6 +556,7 @@ int main(void)
 	pid_t pid;
 	size_t i;
 
+	setlocale(LC_CTYPE, "C.UTF-8");
 	setenv("TZ", "UTC", 1);
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -15,7 +15,7 @@
 #include "control/cli/http.h"
 #include "control/cli/outer.h"
 #include "control/cli/progress.h"
-#include "control/cli/top.h"
+#include "control/cli/cmd_life.h"
 #include "control/shared/json.h"
 #include "lib/sock.h"
 #include "lib/file.h"
@@ -40,6 +40,7 @@ static void test_spec(void)
 				   .home = "/h:ome",
 				   .volume = "ac-x-docker" };
 	SCOPED_JSON body = NULL;
+	SCOPED_JSON other = NULL;
 	const json_t *host;
 
 	spec.caps = UINT64_MAX & ~(UINT64_C(1) << CAP_SYS_RESOURCE);
@@ -53,6 +54,8 @@ static void test_spec(void)
 	       "whose it is");
 	ok(has_word(json_object_get(body, "Env"), "AC_BUILD_ID=abc"),
 	   "acd is told its build");
+	ok(!has_word(json_object_get(body, "Env"), "AC_RUNTIME=docker"),
+	   "and starts sandboxes itself");
 	ok(has_word(json_object_get(host, "CapAdd"), "CAP_SYS_ADMIN"),
 	   "a capability that the machine has");
 	ok(!has_word(json_object_get(host, "CapAdd"), "CAP_SYS_RESOURCE"),
@@ -67,6 +70,10 @@ static void test_spec(void)
 		   json_array_size(json_object_get(host, "MaskedPaths")) == 0,
 	   "no masked paths");
 	is_str(json_text(host, "CgroupnsMode"), "private", "own cgroups");
+	spec.runtime = "docker";
+	other = outer_spec_json(&spec);
+	ok(has_word(json_object_get(other, "Env"), "AC_RUNTIME=docker"),
+	   "unless the engine is to start them");
 	strv_done(&spec.devices);
 }
 
@@ -126,6 +133,56 @@ static void test_gpus(void)
 		strv_done(&got);
 	}
 	file_remove_tree(dev);
+}
+
+static void test_loops(void)
+{
+	static const struct {
+		const char *wish;
+		int want;
+		size_t n;
+		const char *first;
+	} rows[] = {
+		{ NULL, 0, 0, NULL },         { "", 0, 0, NULL },
+		{ "1", 0, 1, "/dev/loop12" }, { "2", 0, 2, "/dev/loop12" },
+		{ "9", 0, 3, "/dev/loop12" }, /* fewer are there */
+		{ "0", -EINVAL, 0, NULL },    { "257", -EINVAL, 0, NULL },
+		{ "all", -EINVAL, 0, NULL },
+	};
+	static const char *const nodes[] = { "loop0", "loop1", "loop3",
+					     "loop12", "loop-control" };
+	char top[] = "/tmp/cli_text_test.XXXXXX";
+	SCOPED_STR dev = NULL;
+	SCOPED_STR used = NULL;
+	SCOPED_STR file = NULL;
+
+	if (!mkdtemp(top))
+		return;
+	dev = str_printf("%s/dev", top);
+	used = str_printf("%s/sys/loop1/loop", top);
+	file = str_printf("%s/backing_file", used);
+	file_mkdir_p(dev, 0700);
+	file_mkdir_p(used, 0700);
+	file_write_atomic(file, "x", 1, 0600);
+	for (size_t i = 0; i < ARRAY_SIZE(nodes); i++) {
+		SCOPED_STR path = str_printf("%s/%s", dev, nodes[i]);
+
+		file_write_atomic(path, "", 0, 0600);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_STR sys = str_printf("%s/sys", top);
+		struct strv got = { 0 };
+
+		is_int(outer_spec_loops(dev, sys, rows[i].wish, &got),
+		       rows[i].want, "AC_LOOP=%s",
+		       rows[i].wish ? rows[i].wish : "(unset)");
+		is_int(got.n, rows[i].n, "that many nodes");
+		if (rows[i].first)
+			is_str(got.v[0] + strlen(top), rows[i].first,
+			       "from the last on");
+		strv_done(&got);
+	}
+	file_remove_tree(top);
 }
 
 static void test_demux(void)
@@ -191,23 +248,25 @@ static void test_ndjson(void)
 	buf_done(&line);
 }
 
-static void test_top(void)
+static void test_signals(void)
 {
-	static const char text[] =
-		"    1 root      0.0  1024    01:02 init-guard\n"
-		"   12 node     12.5 90000       03 python3 -c x  y\033[31m\n"
-		"short line\n\n   \n"
-		"13 node 0 0 1 last";
-	SCOPED_JSON rows = top_parse(slice_str(text));
-	const json_t *two = json_array_get(rows, 1);
+	static const struct {
+		const char *text;
+		uint32_t want; /* 0: none */
+	} rows[] = {
+		{ "TERM", 15 },  { "SIGTERM", 15 }, { "kill", 9 }, { "9", 9 },
+		{ "sigHup", 1 }, { "0", 0 },        { "65", 0 },   { "", 0 },
+		{ "SIG", 0 },    { "KILLED", 0 },   { "-9", 0 },
+	};
+	struct err err = { 0 };
 
-	is_int(json_array_size(rows), 3, "processes; odd lines are left out");
-	is_str(json_text(two, "pid"), "12", "pid");
-	is_str(json_text(two, "cpu"), "12.5", "cpu");
-	is_str(json_text(two, "command"), "python3 -c x  y\\x1b[31m",
-	       "the command to its end, unable to paint");
-	is_str(json_text(json_array_get(rows, 2), "command"), "last",
-	       "a last line without its end");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t got = 0;
+		int ret = signal_parse(rows[i].text, &got, &err);
+
+		ok(got == rows[i].want && (ret == 0) == (got > 0),
+		   "signal '%s'", rows[i].text);
+	}
 }
 
 static void test_cpu(void)
@@ -353,9 +412,10 @@ int main(void)
 	test_spec();
 	test_bounding();
 	test_gpus();
+	test_loops();
 	test_demux();
 	test_ndjson();
-	test_top();
+	test_signals();
 	test_cpu();
 	return done_testing();
 }

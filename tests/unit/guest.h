@@ -47,6 +47,7 @@ struct guest {
 	struct buf rx;
 	bool hello, ready, failed, pong, bad;
 	char fail_text[512];
+	char **report; /* of READY */
 	struct guest_channel ch[GUEST_CHANNELS];
 	uint32_t last;
 };
@@ -214,6 +215,8 @@ static inline void guest_done(struct guest *g)
 		buf_done(&g->ch[i].err);
 	}
 	buf_done(&g->rx);
+	link_vec_free(g->report);
+	g->report = NULL;
 	fd_closep(&g->in);
 	fd_closep(&g->out);
 	(void)rmdir(GUEST_TOP);
@@ -305,7 +308,10 @@ static inline void guest_frame(struct guest *g, const struct link_frame *f)
 		g->hello = true;
 		break;
 	case LINK_READY:
-		g->ready = true;
+		link_vec_free(g->report);
+		g->report = NULL;
+		g->ready = link_get_ready(f, &g->report) == 0;
+		g->bad |= !g->ready;
 		break;
 	case LINK_PONG:
 		g->pong = true;

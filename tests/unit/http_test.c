@@ -16,12 +16,11 @@
 
 #include "lib/buf.h"
 #include "tests/unit/http_client.h"
+#include "tests/unit/http_server.h"
 #include "tests/unit/tap.h"
 
 #define STREAM_BYTES (3u * 1024 * 1024)
 
-static struct loop *loop;
-static struct http *http;
 static int aborts, upgrades_lost;
 static struct http_req *parked; /* by on_park() */
 
@@ -232,6 +231,12 @@ static void client_routes(void)
 	      strstr(r, "bad text: "));
 	r = ask("DELETE /echo?flag=1 HTTP/1.1\r\n" CLOSE "\r\n");
 	check(strstr(r, "{\"body\":{},\"flag\":true}"));
+	r = ask("DELETE /echo?flag=1%00x HTTP/1.1\r\n" CLOSE "\r\n");
+	check(strstr(r, " 400 ") && strstr(r, "\"invalid\""));
+	r = ask("DELETE /echo?a&flag%00x=1 HTTP/1.1\r\n" CLOSE "\r\n");
+	check(strstr(r, " 400 "));
+	r = ask("DELETE /echo?a&flag=1 HTTP/1.1\r\n" CLOSE "\r\n");
+	check(strstr(r, "\"flag\":true"));
 }
 
 static void client_bodies(void)
@@ -455,25 +460,6 @@ static void client_idle(void)
 
 /* ---- the two together ---- */
 
-static void on_signal(void *arg ATTR_UNUSED, int signo ATTR_UNUSED)
-{
-	int status;
-
-	while (waitpid(-1, &status, WNOHANG) > 0)
-		loop_stop(loop, WIFEXITED(status) ? WEXITSTATUS(status) : 99);
-}
-
-static int run_client(void (*fn)(void))
-{
-	pid_t pid = (fflush(stdout), fork());
-
-	if (pid == 0) {
-		fn();
-		_exit(0);
-	}
-	return loop_run(loop);
-}
-
 /* How often this process went to sleep so far. */
 static long sleeps(void)
 {
@@ -537,19 +523,9 @@ static void on_tick(void *arg)
 
 int main(void)
 {
-	struct err err = { 0 };
-	sigset_t set;
 	struct loop_timer *tick;
 
-	snprintf(sock_path, sizeof(sock_path), "/tmp/http_test.%d", getpid());
-	loop = loop_new();
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	loop_signals(loop, &set, on_signal, NULL);
-	http = http_new(loop, routes, NULL, &err);
-	if (!ok(http && http_listen(http, sock_path, getuid(), getgid(),
-				    &err) == 0,
-		"listen: %s", err.msg))
+	if (!server_start("http_test", routes))
 		return done_testing();
 
 	is_int(run_client(client_routes), 0, "routes");

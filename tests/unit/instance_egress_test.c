@@ -20,8 +20,7 @@ static void test_run(void)
 	struct watcher v = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	fake.bind_slow = true;
 	run_cmd(&v, in, "true", NULL);
 	step_for(w.loop, 10);
@@ -42,8 +41,7 @@ static void test_refused(void)
 	struct watcher v = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	fake.bind_refused = true;
 	run_cmd(&v, in, "true", NULL);
 	STEP_UNTIL(w.loop, v.begun.calls && !instance_is_live(in));
@@ -72,8 +70,7 @@ static void test_stop(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	fake.bind_slow = true;
 	run_cmd(&v, in, "true", NULL);
 	instance_stop(in, 1000, note_outcome, &o);
@@ -106,8 +103,7 @@ static void test_change(void)
 	struct err err = { 0 };
 	int n;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	is_int(instance_set_wishes(in, HOST, note_outcome, &o, &err), 0,
 	       "of one that does not run");
 	ok(o.calls == 0, "told later");
@@ -180,13 +176,14 @@ static void test_notice(void)
 	struct err err = { 0 };
 	json_t *j, *e;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 0, "balanced: nothing is said");
 	instance_set_wishes(in, OPEN, note_outcome, &o, &err);
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 1, "open: each run says it");
+	ok(strstr(v.notice, "'ac policy learn one'"), "and with its name: %s",
+	   v.notice);
 	j = instance_json(in);
 	e = json_object_get(j, "egress");
 	is_str(json_string_value(json_object_get(e, "mode")), "open",

@@ -13,8 +13,7 @@ static void test_start_error(void)
 	struct watcher v = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	w.rt->start_error = -ENOSPC;
 	run_through(&w, &v, in, "true", NULL);
 	ok(v.begun.calls == 1 && v.begun.err.code == -ENOSPC,
@@ -45,8 +44,7 @@ static void test_noexec(void)
 	struct watcher v = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	run_through(&w, &v, in, "noexec", NULL);
 	ok(v.begun.calls == 1 && v.begun.err.code == 0,
 	   "a command that cannot be run has begun");
@@ -68,8 +66,7 @@ static void test_lost(void)
 	char text[16] = "";
 	struct run *r;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	snprintf(w.rt->end.text, sizeof(w.rt->end.text), "sentry panicked");
 	run_through(&w, &v, in, "vanish", NULL);
 	ok(v.exited == 1 && v.x.kind == LINK_LOST, "a lost link is LOST");
@@ -85,7 +82,7 @@ static void test_lost(void)
 	is_int(instance_log_open(in, INSTANCE_LOG_ALL, 0, NULL, NULL, &log,
 				 &err),
 	       0, "and is kept");
-	instance_log_read(log, text, sizeof(text) - 1);
+	instance_log_read(log, text, sizeof(text) - 1, NULL);
 	is_str(text, "last", "in the log");
 	instance_log_close(log);
 
@@ -122,8 +119,7 @@ static void test_lost_while_starting(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	w.rt->mood = FAKE_GUEST_SILENT;
 	snprintf(w.rt->end.text, sizeof(w.rt->end.text), "bad image");
 	run_cmd(&v, in, "true", NULL);
@@ -154,8 +150,7 @@ static void test_stop_while_starting(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	w.rt->hold = true;
 	run_cmd(&v, in, "true", NULL);
 	STEP_UNTIL(w.loop, w.rt->starts);
@@ -240,8 +235,7 @@ static void test_removal_fails(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	w.rt->remove_error = -EIO;
 	run_up(&w, &v, in, "sleep", NULL);
 	instance_stop(in, 1000, note_outcome, &o);
@@ -272,8 +266,7 @@ static void test_removal_again(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	w.rt->remove_error = -EIO;
 	run_through(&w, &v, in, "true", NULL);
 	ok(instance_record(in)->container_id, "a sandbox is left");
@@ -315,8 +308,7 @@ static void test_store_fails(void)
 	struct instance *in;
 	struct err err = { 0 };
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	store_delete(w.store, "one", &err); /* behind its back */
 	is_int(run_cmd(&v, in, "true", NULL), -ENOENT,
 	       "what cannot be recorded is not started");
@@ -503,8 +495,7 @@ static void test_log_not_written(void)
 	struct watcher v = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &was);
 	low = was;
@@ -562,8 +553,7 @@ static void test_free_midway(void)
 	struct instance *in;
 	struct run *r;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	is_int(instance_stats(in, note_stats, &st), -ENOTCONN, "no figures");
 	run_up(&w, &v, in, "sleep", NULL);
 	w.rt->stats.memory = 77;

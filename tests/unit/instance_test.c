@@ -2,13 +2,18 @@
 /*
  * instance_test.c - the life of an instance when its guest plays by the rules
  */
+#include "control/acd/guestjob.h"
 #include "tests/unit/instance_world.h"
+#include "tests/unit/store_find.h"
 
-static void count_event(void *arg, struct instance *in)
+static void count_event(void *arg, struct instance *in, const char *limit,
+			const char *text)
 {
 	int *n = arg;
 
 	(void)in;
+	(void)limit;
+	(void)text;
 	(*n)++;
 }
 
@@ -38,7 +43,7 @@ static void test_create(void)
 		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
-	is_int(json_object_size(j), 27, "all members");
+	is_int(json_object_size(j), 36, "all members");
 	json_decref(j);
 	instance_event_free(e);
 	world_done(&w);
@@ -55,8 +60,7 @@ static void test_crun_notice(void)
 	struct world w;
 	int i;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	for (i = 0; i < 4; i++) {
 		instance_record_copy(&r, instance_record(in));
 		free(r.isolation);
@@ -79,12 +83,10 @@ static void test_run(void)
 	struct instance_record stored = { 0 };
 	struct stat st;
 	char path[128];
-	struct err err = { 0 };
 	int events = 0;
 	struct instance_event *e;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	e = instance_event_add(w.is, count_event, &events);
 	is_int(run_cmd(&v, in, "exit", "3"), 0, "run");
 	is_int(state_of(in), INSTANCE_STARTING, "starting");
@@ -101,7 +103,7 @@ static void test_run(void)
 	is_str(r->reason, "exited", "reason");
 	ok(r->runs == 1 && r->started_at && r->finished_at, "times, count");
 	ok(!r->container_id, "no container");
-	ok(store_get(w.store, "one", &stored, &err) == 0 &&
+	ok(store_find(w.store, "one", &stored) &&
 		   stored.state == INSTANCE_STOPPED && stored.exit_code == 3,
 	   "and so says the store");
 	instance_record_done(&stored);
@@ -146,13 +148,14 @@ static void test_wishes(void)
 	struct err err = { 0 };
 	struct fake_guest *g;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	v.in = in;
 	is_int(instance_run(in, &shell, watch_begun, &v, &err), 0, "shell");
 	STEP_UNTIL(w.loop, v.begun.calls);
 	g = w.rt->guest;
 	is_str(g->assign.name, "one", "ASSIGN has the name");
+	is_int(g->assign.flags, LINK_ASSIGN_OWN_KERNEL,
+	       "... that its kernel is its own");
 	is_int(g->assign.nproc, 100, "and the number of processes");
 	ok(has_env(g->assign.env, "FROM=blueprint") &&
 		   has_env(g->assign.env, "FROM=instance") &&
@@ -194,8 +197,7 @@ static void test_refused(void)
 	struct instance_record r = { 0 };
 	struct err err = { 0 };
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	fake.image_missing = true;
 	is_int(run_cmd(&v, in, "true", NULL), INSTANCE_NO_IMAGE, "no image");
 	is_str(instance_image(in), "base", "this one");
@@ -232,8 +234,7 @@ static void test_exec(void)
 	struct instance *in;
 	struct run *r;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	is_int(exec_cmd(&x, in, "true", NULL, &r), -ENOTCONN, "not running");
 	run_up(&w, &v, in, "sleep", NULL);
 	is_int(exec_cmd(&x, in, "cat", NULL, &r), 0, "exec");
@@ -274,8 +275,7 @@ static void test_output(void)
 	uint64_t logged = 0;
 	ssize_t n;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	run_up(&w, &v, in, "flood", "5000000");
 	slow.watch = run_watch_add(instance_main(in), &watch_ops, &slow);
 	STEP_UNTIL(w.loop, slow.bytes > LINK_WINDOW / 2);
@@ -297,7 +297,7 @@ static void test_output(void)
 	       0, "log, while it runs");
 	ok(instance_log_live(log), "more may come");
 	STEP_UNTIL(w.loop, !instance_log_live(log));
-	while ((n = instance_log_read(log, block, sizeof(block))) > 0)
+	while ((n = instance_log_read(log, block, sizeof(block), NULL)) > 0)
 		logged += (uint64_t)n;
 	is_int(logged, 6000000, "the log has everything, nobody watching");
 	instance_log_close(log);
@@ -306,9 +306,71 @@ static void test_output(void)
 	is_int(instance_log_open(in, 0, 1000, (void (*)(void *))step_stop,
 				 w.loop, &log, &err),
 	       0, "log, later");
-	is_int(instance_log_read(log, block, sizeof(block)), 1000,
+	is_int(instance_log_read(log, block, sizeof(block), NULL), 1000,
 	       "its last bytes");
+	run_up(&w, &v, in, "flood", "10");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	is_int(instance_log_read(log, block, sizeof(block), NULL), 0,
+	       "and no others when there is a new log");
 	instance_log_close(log);
+	world_done(&w);
+}
+
+/* Who is behind gets the rest, although the log has been begun anew. */
+static void test_log_behind(void)
+{
+	struct world w;
+	struct watcher v;
+	struct instance *in;
+	static char block[65536];
+	struct instance_log *log = NULL;
+	struct err err = { 0 };
+	uint64_t logged = 0;
+	ssize_t n;
+
+	in = world_one(&w);
+	run_up(&w, &v, in, "flood", "300000");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	is_int(instance_log_open(in, INSTANCE_LOG_ALL, 0,
+				 (void (*)(void *))step_stop, w.loop, &log,
+				 &err),
+	       0, "a reader that is behind");
+	run_up(&w, &v, in, "flood", "10");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	while ((n = instance_log_read(log, block, sizeof(block), NULL)) > 0)
+		logged += (uint64_t)n;
+	is_int(logged, 300000, "keeps what was there");
+	ok(n == 0 && !instance_log_live(log), "and nothing comes behind it");
+	instance_log_close(log);
+	world_done(&w);
+}
+
+static void note_job(void *arg, const struct guestjob_result *result,
+		     const struct err *err)
+{
+	struct outcome *o = arg;
+
+	(void)result;
+	o->calls++;
+	if (err)
+		o->err = *err;
+}
+
+static void test_no_such_job(void)
+{
+	static const char *const argv[] = { "noexec", NULL };
+	struct world w;
+	struct watcher v;
+	struct instance *in;
+	struct outcome o = { 0 };
+	struct err err = { 0 };
+
+	in = world_one(&w);
+	run_up(&w, &v, in, "sleep", NULL);
+	is_int(guestjob_start(w.loop, in, argv, note_job, &o, &err), 0,
+	       "a command that the image is without");
+	STEP_UNTIL(w.loop, o.calls);
+	is_int(o.err.code, -ENOTSUP, "is told as such: %s", o.err.msg);
 	world_done(&w);
 }
 
@@ -319,8 +381,7 @@ static void test_detach_attach(void)
 	struct instance *in;
 	struct run *r;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	run_up(&w, &v, in, "cat", NULL);
 	r = instance_main(in);
 	other.watch = run_watch_add(r, &watch_ops, &other);
@@ -351,8 +412,7 @@ static void test_stop(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	is_int(instance_stop(in, 0, note_outcome, &o), 0, "nothing to stop");
 	is_int(o.calls, 0, "is not told from inside the call");
 	STEP_UNTIL(w.loop, o.calls);
@@ -415,7 +475,6 @@ static void test_auto_remove(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 	struct instance_record r = { 0 };
-	struct err err = { 0 };
 
 	world_init(&w);
 	in = world_create(&w, "one", true);
@@ -425,7 +484,7 @@ static void test_auto_remove(void)
 	STEP_UNTIL(w.loop, o.calls);
 	ok(!instance_find(w.is, "one") && o.err.code == 0, "it is gone");
 	ok(!exists(&w, "one", ""), "with its files");
-	is_int(store_get(w.store, "one", &r, &err), -ENOENT, "and its record");
+	ok(!store_find(w.store, "one", &r), "and its record");
 	world_done(&w);
 }
 
@@ -436,8 +495,7 @@ static void test_clean(void)
 	struct outcome o = { 0 };
 	struct instance *in;
 
-	world_init(&w);
-	in = world_create(&w, "one", false);
+	in = world_one(&w);
 	run_up(&w, &v, in, "sleep", NULL);
 	is_int(instance_clean(in, false, note_outcome, &o), -EBUSY, "running");
 	is_int(instance_destroy(in, false, note_outcome, &o), -EBUSY,
@@ -470,6 +528,8 @@ int main(void)
 	test_refused();
 	test_exec();
 	test_output();
+	test_log_behind();
+	test_no_such_job();
 	test_detach_attach();
 	test_stop();
 	test_timeout();

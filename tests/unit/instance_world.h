@@ -33,6 +33,9 @@ static struct {
 	bool image_missing, external_here;
 	int prepare_error;
 	int prepared, released;
+	char renamed[128]; /* the last, "from to" */
+	unsigned pool, built; /* of the blueprint and its image */
+	uint64_t disk; /* of the blueprint */
 	uint64_t timeout_ms;
 	/* The gateway: answers at once, unless it is to be slow. */
 	int bind_error, binds, unbinds;
@@ -59,6 +62,13 @@ bool build_is_present(struct builds *b, const char *image)
 	return build_is_ready(b, image);
 }
 
+unsigned build_count(const struct builds *b, const char *image)
+{
+	(void)b;
+	(void)image;
+	return fake.built;
+}
+
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err)
 {
@@ -74,6 +84,24 @@ void mounts_release(const char *name)
 {
 	(void)name;
 	fake.released++;
+}
+
+void mounts_disk_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "/m/%s/disk", name);
+}
+
+char *mounts_uncovered(const char *name, const struct strv *blocked)
+{
+	(void)name;
+	(void)blocked;
+	return NULL;
+}
+
+int mounts_rename(const char *name, const char *to)
+{
+	snprintf(fake.renamed, sizeof(fake.renamed), "%s %s", name, to);
+	return 0;
 }
 
 bool mounts_has_external(const char *name)
@@ -99,6 +127,8 @@ int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 		.workdir = strdup("/workspace"),
 		.isolation = strdup("runsc"),
 		.cpu_milli = 250,
+		.pool = fake.pool,
+		.disk = fake.disk,
 		.egress.mode = fake.blueprint_mode,
 	};
 	if (strv_push(&ret->command, "sleep") < 0 ||
@@ -106,6 +136,11 @@ int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 	    strv_push(&ret->env, "FROM=blueprint") < 0)
 		abort();
 	return 0;
+}
+
+int blueprint_names(struct strv *ret, struct err *err)
+{
+	return strv_push(ret, "base") < 0 ? err_nomem(err) : 0;
 }
 
 void blueprint_done(struct blueprint *bp)
@@ -245,6 +280,13 @@ static inline struct instance *world_create(struct world *w, const char *name,
 	return in;
 }
 
+/* A new world with the instance "one" in it, which most begin with. */
+static inline struct instance *world_one(struct world *w)
+{
+	world_init(w);
+	return world_create(w, "one", false);
+}
+
 static inline bool exists(const struct world *w, const char *name,
 			  const char *sub)
 {
@@ -277,6 +319,7 @@ struct watcher {
 	struct outcome begun;
 	bool keep_credit; /* gives none */
 	int started, exited, notices;
+	char notice[256]; /* the last one */
 	uint64_t bytes;
 	char text[64]; /* the first bytes of output */
 	struct link_exit x;
@@ -312,8 +355,8 @@ static void watch_notice(void *arg, uint8_t level, const char *text)
 	struct watcher *v = arg;
 
 	(void)level;
-	(void)text;
 	v->notices++;
+	snprintf(v->notice, sizeof(v->notice), "%s", text);
 }
 
 static void watch_exited(void *arg, const struct link_exit *x)

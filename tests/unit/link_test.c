@@ -21,10 +21,10 @@ static const struct parse_case parse_cases[] = {
 	{ "nothing", BYTES(""), -EAGAIN },
 	{ "half a length", BYTES("\0\0"), -EAGAIN },
 	{ "eight of nine header bytes", BYTES("\0\0\0\5\2\0\0\0"), -EAGAIN },
-	{ "READY", BYTES("\0\0\0\5\2\0\0\0\0"), 0 },
-	{ "READY and more", BYTES("\0\0\0\5\2\0\0\0\0\0\0"), 0 },
+	{ "READY", BYTES("\0\0\0\7\2\0\0\0\0\0\0"), 0 },
+	{ "READY and more", BYTES("\0\0\0\7\2\0\0\0\0\0\0\0"), 0 },
 	{ "READY on a channel", BYTES("\0\0\0\5\2\0\0\0\1"), -EBADMSG },
-	{ "READY with a payload", BYTES("\0\0\0\6\2\0\0\0\0x"), -EBADMSG },
+	{ "READY without its report", BYTES("\0\0\0\6\2\0\0\0\0\0"), -EBADMSG },
 	{ "length 0", BYTES("\0\0\0\0\2\0\0\0\0"), -EBADMSG },
 	{ "length 4, less than its own header", BYTES("\0\0\0\4\2\0\0\0\0"),
 	  -EBADMSG },
@@ -89,6 +89,7 @@ struct payload_case {
 
 #define EXEC_HEAD "\0\0\0\0\0\0\0\0" /* flags, rows, columns */
 #define LOGIN_HEAD "\0\0\0\4\0\0\0\0"
+#define FILES_HEAD "\0\0\0\xa\0\0\0\0" /* with STDIN */
 
 /* The insides, as an honest header would bring them. */
 static const struct payload_case payload_cases[] = {
@@ -122,8 +123,24 @@ static const struct payload_case payload_cases[] = {
 			   "\0\1\0\0\0\2ls"
 			   "\0\0"),
 	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: the file server",
+	  BYTES(FILES_HEAD "\0\0\0\0"
+			   "\0\0"
+			   "\0\0"),
+	  LINK_EXEC, 0 },
+	{ "EXEC: the file server with a command",
+	  BYTES(FILES_HEAD "\0\0\0\0"
+			   "\0\1\0\0\0\2ls"
+			   "\0\0"),
+	  LINK_EXEC, -EBADMSG },
+	{ "EXEC: the file server on a terminal",
+	  BYTES("\0\0\0\xb\0\0\0\0"
+		"\0\0\0\0"
+		"\0\0"
+		"\0\0"),
+	  LINK_EXEC, -EBADMSG },
 	{ "EXEC: an unknown flag",
-	  BYTES("\0\0\0\x8\0\0\0\0"
+	  BYTES("\0\0\0\x10\0\0\0\0"
 		"\0\0\0\0"
 		"\0\1\0\0\0\2ls"
 		"\0\0"),
@@ -176,18 +193,69 @@ static const struct payload_case payload_cases[] = {
 	{ "ASSIGN",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
+		"\0\0\0\0\0\0\0\0"
+		"\0\0\0\1c"
+		"\0\0\0\1"),
+	  LINK_ASSIGN, 0 },
+	{ "ASSIGN: no CA, no flag",
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"
 		"\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, 0 },
 	{ "ASSIGN: cut",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
+		"\0\0\0\0\0\0\0\0"
 		"\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
 	{ "ASSIGN: longer",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
+		"\0\0\0\0\0\0\0\0"
 		"\0\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: a flag that is none",
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"
+		"\0\0\0\0\0\0\0\2"),
+	  LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: a NUL in the CA",
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"
+		"\0\0\0\1\0"
+		"\0\0\0\0"),
+	  LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: a CA of 65537 bytes",
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"
+		"\0\1\0\1c"
+		"\0\0\0\0"),
+	  LINK_ASSIGN, -EBADMSG },
+	{ "READY: no check", BYTES("\0\0"), LINK_READY, 0 },
+	{ "READY: two checks",
+	  BYTES("\0\2\0\0\0\4a=ok"
+		"\0\0\0\x0e"
+		"b-1=skipped: x"),
+	  LINK_READY, 0 },
+	{ "READY: more", BYTES("\0\0\0"), LINK_READY, -EBADMSG },
+	{ "READY: no value", BYTES("\0\1\0\0\0\1a"), LINK_READY, -EBADMSG },
+	{ "READY: no name", BYTES("\0\1\0\0\0\3=ok"), LINK_READY, -EBADMSG },
+	{ "READY: another value", BYTES("\0\1\0\0\0\5a=ok!"), LINK_READY,
+	  -EBADMSG },
+	{ "READY: skipped for no reason",
+	  BYTES("\0\1\0\0\0\x0c"
+		"a=skipped: "),
+	  LINK_READY, -EBADMSG },
+	{ "READY: a name in capitals", BYTES("\0\1\0\0\0\4A=ok"), LINK_READY,
+	  -EBADMSG },
+	{ "READY: an escape",
+	  BYTES("\0\1\0\0\0\x0d"
+		"a=skipped: \033"),
+	  LINK_READY, -EBADMSG },
 	{ "EXIT: 0",
 	  BYTES("\0\0\0\0\0"
 		"\0\0\0\0\0\0\0\1"
@@ -234,6 +302,7 @@ static int payload_get(const struct link_frame *f)
 	struct link_assign_args assign;
 	struct link_exec_args exec;
 	struct link_exit x;
+	char **checks;
 	uint32_t v;
 	int ret;
 
@@ -247,6 +316,11 @@ static int payload_get(const struct link_frame *f)
 		ret = link_get_assign(f, &assign);
 		if (ret == 0)
 			link_assign_args_done(&assign);
+		return ret;
+	case LINK_READY:
+		ret = link_get_ready(f, &checks);
+		if (ret == 0)
+			link_vec_free(checks);
 		return ret;
 	case LINK_EXIT:
 		return link_get_exit(f, &x);
@@ -315,9 +389,38 @@ static void test_exec_round(void)
 	buf_done(&b);
 }
 
+static void test_ready_round(void)
+{
+	static char big[LINK_CA_MAX + 2], *many[LINK_CHECKS_MAX + 2];
+	struct link_assign a = { .name = "otter-1" };
+	char ok_text[] = "a=ok", **checks = NULL;
+	struct link_frame f;
+	struct buf b;
+	size_t i;
+
+	buf_init(&b, 65536);
+	memset(big, 'c', LINK_CA_MAX + 1);
+	a.ca = big;
+	is_int(link_put_assign(&b, &a), -EMSGSIZE, "a CA has a limit");
+	for (i = 0; i <= LINK_CHECKS_MAX; i++)
+		many[i] = ok_text;
+	is_int(link_put_ready(&b, (const char *const *)many), -EMSGSIZE,
+	       "so has the report");
+	many[LINK_CHECKS_MAX] = NULL;
+	ok(link_put_ready(&b, (const char *const *)many) == 0 &&
+		   parse_only(&b, &f) && link_get_ready(&f, &checks) == 0,
+	   "READY goes round");
+	is_str(checks[LINK_CHECKS_MAX - 1], "a=ok", "... with its checks");
+	link_vec_free(checks);
+	buf_done(&b);
+}
+
 static void test_other_rounds(void)
 {
-	const struct link_assign a = { .name = "otter-1", .nproc = 256 };
+	const struct link_assign a = { .name = "otter-1",
+				       .nproc = 256,
+				       .ca = "pem",
+				       .flags = LINK_ASSIGN_OWN_KERNEL };
 	const struct link_exit x = { LINK_SIGNALED, 9, 1, 2, UINT64_MAX };
 	struct link_assign_args got = { 0 };
 	struct link_exit gotx;
@@ -335,6 +438,8 @@ static void test_other_rounds(void)
 	is_str(got.name, "otter-1", "... with its name");
 	is_int(got.nproc, 256, "... and limit");
 	ok(got.env && !got.env[0], "... and an empty environment");
+	is_str(got.ca, "pem", "... and CA");
+	is_int(got.flags, LINK_ASSIGN_OWN_KERNEL, "... and flags");
 	link_assign_args_done(&got);
 	buf_consume(&b, buf_len(&b));
 
@@ -438,6 +543,7 @@ int main(void)
 	test_payloads();
 	test_exec_round();
 	test_other_rounds();
+	test_ready_round();
 	test_limits();
 	test_codes();
 	return done_testing();

@@ -62,6 +62,11 @@ int main(void)
 	      "info acd a\\x0aerror acd fake"
 	      "\\x1b[2J\n",
 	      "control bytes are escaped");
+	check("b\xc3\xbc"
+	      "cher \xc2\x9b \xff",
+	      "info acd b\xc3\xbc"
+	      "cher \\xc2\\x9b \\xff\n",
+	      "UTF-8 is not, but for its control characters");
 	check("", "info acd \n", "no text");
 	test_long("\\x5c\n");
 	log_init("acd", LOG_LVL_WARN, 0);

@@ -183,6 +183,27 @@ static void test_bad_paths(void)
 	ok(!r, "results untouched");
 }
 
+static void test_owners(void)
+{
+	struct logring *r = must_open(20, true), *late, *fresh;
+	uint64_t skipped;
+
+	put(r, "one\ntwo\nthree\n");
+	late = logring_ref(r);
+	logring_close(r);
+	fresh = must_open(20, true);
+	put(fresh, "new\n");
+	is_str(get(late, 0, 4, &skipped), "one\ntwo\nthree\n",
+	       "a ring is what it was for who still reads it");
+	is_str(get(fresh, 0, 4, &skipped), "new\n", "beside a new one");
+	if (truncate(path, 0) == 0)
+		is_int(logring_read(fresh, &(uint64_t){ 0 }, &(char){ 0 }, 1,
+				    &skipped),
+		       -EIO, "a file that was cut is no end");
+	logring_close(late);
+	logring_close(fresh);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -193,6 +214,7 @@ int main(void)
 	test_model();
 	test_full();
 	test_bad_paths();
+	test_owners();
 	logring_close(NULL);
 	file_remove_tree(dir);
 	return done_testing();

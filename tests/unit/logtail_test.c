@@ -18,10 +18,14 @@ static struct loop *loop;
 static void on_log(void *ctx ATTR_UNUSED, struct http_req *req)
 {
 	const char *lines = http_query(req, "tail");
+	const struct logtail_spec spec = {
+		.path = log_path,
+		.lines = lines ? (uint64_t)atoi(lines) : LOGTAIL_ALL,
+		.follow = http_query_flag(req, "follow"),
+		.having = http_query(req, "having"),
+	};
 
-	logtail_reply(loop, req, log_path,
-		      lines ? (uint64_t)atoi(lines) : LOGTAIL_ALL,
-		      http_query_flag(req, "follow"));
+	logtail_reply(loop, req, &spec);
 }
 
 static const struct http_route routes[] = {
@@ -90,6 +94,61 @@ static void client_follow(void)
 	usleep(50000);
 }
 
+static void append_lines(unsigned n, const char *text)
+{
+	FILE *f = fopen(log_path, "ae");
+
+	check(f);
+	for (unsigned i = 0; i < n; i++)
+		fprintf(f, "%s %u\n", text, i);
+	check(fclose(f) == 0);
+}
+
+/* Lines of one, few among very many of others, over blocks and two files. */
+static void client_having(void)
+{
+	static char wide[40000];
+	int fd;
+
+	check(remove(log_path) == 0 && remove(old_path) == 0);
+	append_lines(30000, "other a");
+	append_lines(1, "mine");
+	append_lines(3000, "other b");
+	memset(wide, 'w', sizeof(wide) - 1);
+	append(wide);
+	append("\n");
+	append_lines(2, "mine, too");
+	check(rename(log_path, old_path) == 0);
+	append_lines(2000, "other c");
+	append_lines(1, "mine, last");
+	append_lines(1000, "other d");
+	append("mine, but not whole");
+	check(tail_is("3&having=mine", "mine, too 1\nmine, last 0\n"));
+	append("\n");
+	check(tail_is("2&having=mine", "mine, last 0\nmine, but not whole\n"));
+	check(tail_is("9&having=mine",
+		      "mine 0\nmine, too 0\nmine, too 1\nmine, last 0\n"
+		      "mine, but not whole\n"));
+	check(tail_is("0&having=mine", ""));
+	check(tail_is("5&having=nobody", ""));
+	check(tail_is("1", "mine, but not whole\n"));
+	fd = dial();
+	say(fd, "GET /log?tail=0&follow=1&having=mine HTTP/1.0\r\n"
+		"Host: x\r\n\r\n");
+	check(strstr(hear(fd, "\r\n\r\n"), " 200 "));
+	append_lines(5000, "other e");
+	append("mine, in ");
+	usleep(400000);
+	append("two parts\n");
+	append_lines(5000, "other f");
+	check(rename(log_path, old_path) == 0);
+	append_lines(1, "mine, new");
+	check(strcmp(hear(fd, "new 0\n"),
+		     "mine, in two parts\nmine, new 0\n") == 0);
+	close(fd);
+	usleep(50000);
+}
+
 static void on_signal(void *arg, int signo ATTR_UNUSED)
 {
 	int status;
@@ -131,6 +190,7 @@ int main(void)
 		return done_testing();
 	is_int(run_client(client_tail), 0, "tail");
 	is_int(run_client(client_follow), 0, "follow");
+	is_int(run_client(client_having), 0, "some lines alone");
 	http_free(http);
 	loop_free(loop);
 	file_remove_tree(dir);

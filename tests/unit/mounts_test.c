@@ -68,6 +68,14 @@ static void instance_make(const char *name)
 	}
 }
 
+static void user_owns(const char *dir, const char *leaf)
+{
+	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
+
+	if (chown(path, HOST_UID, HOST_UID) < 0)
+		ok(false, "chown %s", path);
+}
+
 static uid_t owner_of(const char *dir, const char *leaf)
 {
 	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
@@ -129,6 +137,127 @@ static void test_links(void)
 	shown = str_printf("%s/passwd", p.workspace);
 	is_int(access(shown, F_OK), -1, "a link in its place is not followed");
 	mounts_release("sly");
+}
+
+static int look_errno(const char *base, const char *leaf, int flags)
+{
+	SCOPED_STR path = str_printf("%s/%s", base, leaf);
+	SCOPED_FD fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 ? errno : 0;
+}
+
+static bool is_empty(const char *base, const char *leaf)
+{
+	SCOPED_STR path = str_printf("%s/%s", base, leaf);
+	SCOPED_DIR dir = opendir(path);
+	const struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			return false;
+	return dir != NULL;
+}
+
+static off_t size_of(const char *base, const char *leaf)
+{
+	SCOPED_STR path = str_printf("%s/%s", base, leaf);
+	struct stat st = { .st_size = -1 };
+
+	lstat(path, &st);
+	return st.st_size;
+}
+
+static int move_errno(const char *base, const char *from, const char *to)
+{
+	SCOPED_STR a = str_printf("%s/%s", base, from);
+	SCOPED_STR b = str_printf("%s/%s", base, to);
+
+	return rename(a, b) < 0 ? errno : 0;
+}
+
+static void test_covered(const char *seen, const char *disk)
+{
+	is_int(size_of(seen, ".env"), 0, "a blocked file is empty");
+	is_int(look_errno(seen, ".env", O_WRONLY), EROFS, "and stays so");
+	ok(is_empty(seen, "deep/secret"), "a blocked directory is empty");
+	is_int(look_errno(seen, "deep/secret/new", O_WRONLY | O_CREAT), EROFS,
+	       "nothing is made in it");
+	is_int(size_of(seen, "open"), 4, "its neighbour is there");
+	is_int(move_errno(seen, ".env", "x"), EBUSY, "it cannot be moved");
+	is_int(move_errno(seen, "open", ".env"), EBUSY, "nor replaced");
+	is_int(move_errno(seen, "deep", "sunk"), EBUSY, "nor what it is in");
+	is_int(move_errno(seen, "deep/down", "deep/sunk"), EBUSY,
+	       "at any depth");
+	is_int(move_errno(seen, "deep/free", "deep/down/free"), EXDEV,
+	       "its content is another mount's");
+	is_int(move_errno(seen, "deep/free", "deep/moved"), 0,
+	       "what hides nothing is free");
+	is_int(move_errno(seen, "deep/moved", "deep/free"), 0, "back again");
+	is_int(move_errno(seen, "empty", "full"), 0,
+	       "so is where nothing was to hide");
+	is_int(move_errno(seen, "full", "empty"), 0, "back again, too");
+	is_int(owner_of(seen, "deep"), 1000, "it is the agent's still");
+	ok(is_empty(seen, "deep/down/keys"), "the next path in it is hidden");
+	is_int(size_of(disk, ".env"), 6, "the user's own is untouched");
+	is_int(size_of(disk, "deep/secret/key"), 3, "in directories too");
+}
+
+static void test_blocked(void)
+{
+	static const char *const paths[] = { ".env",        "deep/secret/",
+					     "never/there", "open/below",
+					     "empty/one",   "deep/down/keys" };
+	struct strv blocked = { 0 };
+	struct mounts_spec spec = { .name = "shy",
+				    .host_uid = HOST_UID,
+				    .host_gid = HOST_UID,
+				    .blocked = &blocked };
+	SCOPED_STR disk = str_printf("%s/shy/workspace", state);
+	SCOPED_STR deep = str_printf("%s/deep/secret", disk);
+	SCOPED_STR down = str_printf("%s/deep/down/keys", disk);
+	SCOPED_STR empty = str_printf("%s/empty", disk);
+	SCOPED_STR env = str_printf("%s/.env", disk);
+	SCOPED_STR down_key = str_printf("%s/deep/down/keys/key", disk);
+	SCOPED_STR free_ = str_printf("%s/deep/free", disk);
+	SCOPED_STR missing = NULL;
+	SCOPED_STR key = str_printf("%s/deep/secret/key", disk);
+	SCOPED_STR open_ = str_printf("%s/open", disk);
+	SCOPED_STR way = str_printf("%s/way", disk);
+	struct err err = { 0 };
+	struct mounts_paths p;
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		is_int(strv_push(&blocked, paths[i]), 0, "block %s", paths[i]);
+	instance_make("shy");
+	file_mkdir_p(deep, 0755);
+	file_mkdir_p(down, 0755);
+	file_mkdir_p(empty, 0755);
+	file_mkdir_p(free_, 0755);
+	user_owns(disk, "deep");
+	file_write_atomic(env, "secret", 6, 0644);
+	file_write_atomic(down_key, "key", 3, 0644);
+	file_write_atomic(key, "key", 3, 0644);
+	file_write_atomic(open_, "open", 4, 0644);
+	if (!ok(mounts_prepare(&spec, &p, &err) == 0, "prepare %s", err.msg))
+		return;
+	test_covered(p.workspace, disk);
+	missing = mounts_uncovered("shy", &blocked);
+	is_str(missing, "never/there, open/below, empty/one",
+	       "what was not there is known");
+	is_int(mounts_prepare(&spec, &p, NULL), 0, "the next run");
+	is_int(size_of(p.workspace, ".env"), 0, "covers it again");
+	mounts_release("shy");
+	is_int(size_of(disk, ".env"), 6, "released: nothing is left");
+	is_int(access(p.workspace, F_OK), -1, "of its mounts");
+
+	if (symlink("/etc", way) < 0)
+		ok(false, "symlink");
+	is_int(strv_push(&blocked, "way/passwd"), 0, "block it");
+	is_int(mounts_prepare(&spec, &p, &err), -ELOOP, "a link in its way");
+	ok(strstr(err.msg, "way/passwd") != NULL, "is told: %s", err.msg);
+	is_int(access(p.workspace, F_OK), -1, "and nothing stays mounted");
+	strv_done(&blocked);
 }
 
 static void on_tick(void *arg)
@@ -281,6 +410,7 @@ int main(void)
 	} else {
 		test_own();
 		test_links();
+		test_blocked();
 		test_external();
 		test_silent();
 	}

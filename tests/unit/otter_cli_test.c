@@ -301,7 +301,7 @@ static const struct row admin[] = {
 	{ "stats",
 	  { "stats", ADMIN },
 	  0,
-	  "\"agents\":[{\"id\":\"coder\"",
+	  "\"agents\":[{\"id\":\"coder\",\"address\":\"172.20.0.2\",\"hash\":",
 	  NULL },
 	{ "metrics",
 	  { "metrics", ADMIN },
@@ -486,6 +486,7 @@ static void test_follow(void)
 	waitpid(pid, NULL, 0);
 	file_read(path, OUT_MAX, &text, NULL);
 	ok(has(text, "\"agent\":\"coder\",\"bound\":true"), "it is seen");
+	ok(has(text, ",\"agent_policy\":\""), "with the policy's hash");
 	ok(text && !strstr(text, "\"two\""), "another's is not");
 }
 

@@ -4,6 +4,7 @@
  */
 #include "ottergate/policy.h"
 
+#include "ottergate/own.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 
@@ -299,6 +300,32 @@ static void test_observe(struct policy *p)
 	agent_policy_unref(a);
 }
 
+/* This machine's own addresses are nobody's server, whatever allows them. */
+static void test_own(struct policy *p, const struct agent_policy *a)
+{
+	struct own own = { .v = { addr_v4(0xc6336407), addr_v4(0x0a141e28) },
+			   .n = 2 };
+	struct addr near = addr_v4(0xc6336408);
+	struct verdict v;
+
+	ok(ask(a, "198.51.100.7", 443, PATH_CONNECT).allow, "an address");
+	policy_own_set(p, &own);
+	v = ask(a, "198.51.100.7", 443, PATH_CONNECT);
+	is_str(reason_code(v.reason), "builtin-address", "that is our own");
+	ok(ask(a, "198.51.100.8", 443, PATH_CONNECT).allow, "and the next");
+	is_str(addr_class_name(agent_policy_addr_class(a, &own.v[0])), "self",
+	       "of which class");
+	v = ask(a, "plain.test", 80, PATH_HTTP);
+	is_int(decide_address(a, &v, &own.v[0]), REASON_BUILTIN_ADDRESS,
+	       "a name that leads to us");
+	is_int(decide_address(a, &v, &near), REASON_ALLOWED,
+	       "one that leads elsewhere");
+	v = ask(a, "db.internal", 5432, PATH_TCP);
+	is_int(decide_address(a, &v, &own.v[1]), REASON_BUILTIN_ADDRESS,
+	       "a service at an address of ours");
+	policy_own_set(p, &(struct own){ .n = 0 });
+}
+
 int main(void)
 {
 	struct agent_policy *a = NULL;
@@ -314,6 +341,7 @@ int main(void)
 		test_addresses(a);
 		test_aliases(a);
 		test_synthetic(a);
+		test_own(p, a);
 		agent_policy_unref(a);
 	}
 	test_observe(p);

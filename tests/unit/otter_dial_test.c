@@ -8,7 +8,9 @@
  */
 #include "ottergate/dial.h"
 
+#include "ottergate/limits.h"
 #include "ottergate/resolve.h"
+#include "ottergate/table.h"
 #include "tests/fake/dns.h"
 #include "tests/unit/otter_netns.h"
 #include "tests/unit/otter_round.h"
@@ -31,6 +33,7 @@ static int good, good6, full; /* listeners */
 static struct addr hosts[8];
 static size_t n_hosts;
 static struct upstream_proxy proxy;
+static struct agent agent;
 static bool use_proxy;
 static struct rule rule;
 
@@ -74,12 +77,31 @@ enum reason decide_address(const struct agent_policy *a,
 	return REASON_ALLOWED;
 }
 
+enum addr_class agent_policy_addr_class(const struct agent_policy *a,
+					const struct addr *addr)
+{
+	(void)a;
+	return addr_classify(addr);
+}
+
 bool decide_alias(const struct agent_policy *a, const struct verdict *v,
 		  const struct name *target)
 {
 	(void)a;
 	(void)v;
 	return strcmp(target->s, "bad-alias.test") != 0;
+}
+
+struct agent *agent_ref(struct agent *a)
+{
+	atomic_fetch_add(&a->refs, 1);
+	return a;
+}
+
+void agent_unref(struct agent *a)
+{
+	if (a)
+		atomic_fetch_sub(&a->refs, 1);
 }
 
 /* --- a caller -------------------------------------------------------------- */
@@ -126,9 +148,11 @@ static int begin(struct caller *c, const char *name, const char *literal)
 {
 	struct verdict v = { .allow = true, .rule = &rule };
 	struct name n = { .len = 0 };
-	struct dial_spec spec = {
-		.verdict = &v, .name = &n, .addr = ip(literal), .port = port
-	};
+	struct dial_spec spec = { .agent = &agent,
+				  .verdict = &v,
+				  .name = &n,
+				  .addr = ip(literal),
+				  .port = port };
 
 	if (*name && name_canon(slice_str(name), &n) < 0)
 		abort();
@@ -478,6 +502,23 @@ static bool place_init(void)
 	return good6 >= 0 && fill();
 }
 
+/* So many names are out that another is not looked up; what is known is. */
+static void test_lookups(void)
+{
+	struct caller c;
+
+	is_int(atomic_load(&agent.usage.lookups), 0, "none is out");
+	atomic_store(&agent.usage.lookups, LIMIT_LOOKUPS);
+	begin(&c, "other.test", "");
+	round_until(&w, &c.done, 1000);
+	check(&c, "one name too many", REASON_LIMIT_LOOKUPS, "");
+	begin(&c, "a.test", "");
+	round_until(&w, &c.done, 1000);
+	check(&c, "a name that is known", REASON_ALLOWED, "198.51.100.1");
+	atomic_store(&agent.usage.lookups, 0);
+	is_int(atomic_load(&agent.refs), 0, "no reference is left");
+}
+
 int main(void)
 {
 	static struct worker_opts opts;
@@ -496,6 +537,7 @@ int main(void)
 		       resolver_new(&w, servers, &w.resolver, &err) == 0,
 	       "listeners, DNS, resolver")) {
 		test_cases();
+		test_lookups();
 		test_rules();
 		test_one_registration();
 		test_stale_event();

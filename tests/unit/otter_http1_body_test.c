@@ -69,8 +69,8 @@ static const struct chunks rows[] = {
 /* Fed by @step bytes: the bytes taken, or the failure. */
 static int feed(bool request, struct slice raw, size_t step)
 {
-	struct http1_request rq = { .chunked = true };
-	struct http1_response rs = { .chunked = true };
+	struct http1_request rq = { .m.chunked = true };
+	struct http1_response rs = { .m.chunked = true };
 	struct http1_body b;
 	size_t sum = 0;
 
@@ -128,7 +128,7 @@ static void test_endless(void)
 
 static void test_length(void)
 {
-	struct http1_request rq = { .has_length = true, .length = 5 };
+	struct http1_request rq = { .m.has_length = true, .m.length = 5 };
 	struct http1_response rs = { .until_close = true };
 	struct http1_body b;
 
@@ -137,7 +137,7 @@ static void test_length(void)
 	ok(!b.done, "not its end");
 	is_int(http1_body_feed(&b, slice_str("deGET")), 2, "the rest of it");
 	ok(b.done, "its end");
-	rq.length = 0;
+	rq.m.length = 0;
 	http1_body_of_request(&b, &rq);
 	ok(b.done, "no bytes");
 	http1_body_of_response(&b, &rs);
@@ -209,7 +209,7 @@ static void test_answers(void)
 			continue;
 		buf_init(&out, 4096);
 		r = http1_response_write(
-			&rs, rs.keep_alive ? "keep-alive" : "close", &out);
+			&rs, rs.m.keep_alive ? "keep-alive" : "close", &out);
 		if (r >= 0 && buf_append(&out, "", 1) == 0)
 			is_str((const char *)buf_slice(&out).ptr, a->out,
 			       "%s: head", a->id);

@@ -331,8 +331,8 @@ static int rewrite(struct slice raw, struct buf *out)
 				    &name, &addr, &port);
 	if (r < 0)
 		return r;
-	return http1_request_write(&rq, name.s,
-				   rq.keep_alive ? "keep-alive" : "close", out);
+	return http1_request_write(
+		&rq, name.s, rq.m.keep_alive ? "keep-alive" : "close", out);
 }
 
 static void test_rows(void)

@@ -28,6 +28,8 @@ static void test_expect(void)
 	say(u, REPLY);
 	hears(c, DOWN, "the response");
 	hears(u, UP_GET("/2", "a.test"), "the next request");
+	say(u, REPLY);
+	hears(c, DOWN, "and its response");
 }
 
 static void test_bad_chunk(void)
@@ -65,6 +67,8 @@ static void test_stream(void)
 	hears(c, "\r\n0\r\nA: b\r\n\r\n", "the end, with a trailer");
 	say(c, GET("/2", "a.test"));
 	hears(u, UP_GET("/2", "a.test"), "and the next request");
+	say(u, REPLY);
+	hears(c, DOWN, "with its response");
 }
 
 static void test_until_close(void)
@@ -252,6 +256,76 @@ static void test_websocket(void)
 
 #define BULK (3u * 1024 * 1024)
 
+static void end(int *fd, bool reset)
+{
+	const struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+	if (reset)
+		setsockopt(*fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	fd_closep(fd);
+}
+
+#define PUT_2 "PUT / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n"
+#define POST "POST / HTTP/1.1\r\nHost: a.test\r\n"
+#define HEAD_END "Connection: keep-alive\r\n\r\n"
+
+/* A server that had been kept ends just as the next request reaches it. */
+static const struct again_case {
+	const char *what;
+	const char *request, *head, *said; /* by the server, before its end */
+	bool again;
+} again_cases[] = {
+	{ "GET", GET("/2", "a.test"), UP_GET("/2", "a.test"), "", true },
+	{ "PUT, of which no body has gone", PUT_2 "\r\n", PUT_2 HEAD_END, "",
+	  true },
+	{ "PUT with its body", PUT_2 "\r\nab", PUT_2 HEAD_END "ab", "", false },
+	{ "POST", POST "Content-Length: 0\r\n\r\n",
+	  POST "Content-Length: 0\r\n" HEAD_END, "", false },
+	{ "a byte of a response", GET("/2", "a.test"), UP_GET("/2", "a.test"),
+	  "H", false },
+};
+
+static void test_again(const struct again_case *t, bool reset)
+{
+	SCOPED_FD c = client(&plain_at, GET("/1", "a.test"));
+	SCOPED_FD u = upstream();
+	SCOPED_FD v = -1;
+	unsigned before;
+
+	hears(u, UP_GET("/1", "a.test"), t->what);
+	say(u, REPLY);
+	hears(c, DOWN, t->what);
+	before = atomic_load(&dials);
+	say(c, t->request);
+	hears(u, t->head, t->what);
+	say(u, t->said);
+	end(&u, reset);
+	if (!t->again) {
+		hears(c, "HTTP/1.1 502 ", t->what);
+		no_dial(before, t->what);
+		return;
+	}
+	v = upstream();
+	hears(v, t->head, "is sent once more");
+	is_int(atomic_load(&dials), before + 1, "by a connection of its own");
+	if (reset) {
+		end(&v, true);
+		hears(c, "HTTP/1.1 502 ", "and not a third time");
+		is_int(atomic_load(&dials), before + 1, "that was all");
+	} else {
+		say(v, REPLY);
+		hears(c, "HTTP/1.1 200 OK\r\n", "and answered");
+	}
+}
+
+static void test_kept_ends(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(again_cases); i++) {
+		test_again(&again_cases[i], false);
+		test_again(&again_cases[i], true);
+	}
+}
+
 /* Up and down at the same time, neither end reading more than it likes. */
 static void test_bulk(void)
 {
@@ -361,6 +435,7 @@ static void tests(void)
 	test_upstream_faults();
 	test_interim_flood();
 	test_websocket();
+	test_kept_ends();
 	test_bulk();
 	test_bandwidth();
 	test_volume();

@@ -311,43 +311,11 @@ static void test_authority(void)
 	}
 }
 
-static void test_below(void)
-{
-	static const struct {
-		const char *name, *zone;
-		bool want;
-	} cases[] = {
-		{ "github.com", "github.com", true },
-		{ "api.github.com", "github.com", true },
-		{ "a.b.github.com", "github.com", true },
-		{ "evil-github.com", "github.com", false },
-		{ "notgithub.com", "github.com", false },
-		{ "github.com.evil.io", "github.com", false },
-		{ "com", "github.com", false },
-		{ "github.com", "api.github.com", false },
-		{ "github.com", "com", true },
-		{ "xcom", "com", false },
-	};
-	const struct name none = { 0 };
-	struct name n, z;
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		ok(name_canon(slice_str(cases[i].name), &n) == 0 &&
-			   name_canon(slice_str(cases[i].zone), &z) == 0 &&
-			   name_below(&n, &z) == cases[i].want,
-		   "N5: %s below %s: %d", cases[i].name, cases[i].zone,
-		   cases[i].want);
-	ok(!name_below(&n, &none) && !name_below(&none, &n) &&
-		   !name_below(&none, &none),
-	   "N5: no name is below nothing, nothing is below a name");
-}
-
 int main(void)
 {
 	test_canon();
 	test_alphabet();
 	test_wire();
 	test_authority();
-	test_below();
 	return done_testing();
 }

@@ -15,10 +15,17 @@
 	"\"hash\":\"ff\"}\n"
 
 #define HEAD                                                                  \
-	"# What was reached, as a preset. Take out what is not wanted, give " \
-	"it a name of\n# its own in place of `learned`, put it into "         \
-	"policy/policy.yaml, and name it\n# with --egress or in a "           \
+	"# What was reached and no rule allows yet, as a preset. Take out "   \
+	"what "                                                               \
+	"is not\n# wanted, give it a name of its own in place of `learned`, " \
+	"put "                                                                \
+	"it into\n# policy/policy.yaml, and name it with --egress or in a "   \
 	"blueprint.\n"
+/* By a rule: it is in the policy already. */
+#define RULED                                                    \
+	"{\"time\":\"t\",\"event\":\"allow\",\"agent\":\"a\","   \
+	"\"path\":\"tls\",\"name\":\"ruled.test\",\"port\":443," \
+	"\"rule\":\"r\",\"reason\":\"allowed\"}\n"
 #define DENIED                                                \
 	"{\"time\":\"t\",\"event\":\"deny\",\"agent\":\"a\"," \
 	"\"name\":\"denied.test\",\"port\":443}\n"
@@ -73,7 +80,7 @@ static const char *const lines[] = {
 	FAILED("a", "connect", "a.test", "443", "connect-failed"),
 	FAILED("b", "tls", "a.test", "443", "no-address"),
 	FAILED("a", "dns", "a.test", "443", "no-address"), DENIED, LITERAL,
-	"{\"time\":\"t\",\"event\":\"all", /* still being written */
+	RULED, "{\"time\":\"t\",\"event\":\"all", /* still being written */
 };
 
 static void test_learn(void)
@@ -115,7 +122,7 @@ static void test_learn(void)
 	is_int(learn("", NULL, &text, &err), 0, "of nothing");
 	ok(text && policy_of(text, &p, NULL, &err) == 0, "loads as well: %s",
 	   err.msg);
-	ok(text && strstr(text, "# Nothing was allowed and reached."),
+	ok(text && strstr(text, "# Nothing was reached that no rule"),
 	   "and says that it is empty");
 	policy_unref(p);
 	free(text);

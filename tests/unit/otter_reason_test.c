@@ -20,6 +20,7 @@ static const struct {
 	{ REASON_LIMIT_CONNS, 23, "limit-conns" },
 	{ REASON_DENIED_BY_PROXY, 40, "upstream-proxy" },
 	{ REASON_PROTO, 41, "proto" },
+	{ REASON_LIMIT_LOOKUPS, 42, "limit-lookups" },
 };
 
 static bool is_word(const char *s)

@@ -89,7 +89,7 @@ static struct got ask(const char *s, uint64_t ms)
 	struct name n = name_of(s);
 	struct resolve_query *q;
 	struct got g = { .code = 1 };
-	int r = resolver_ask(w.resolver, &n, on_resolved, &g, &q);
+	int r = resolver_ask(w.resolver, NULL, &n, on_resolved, &g, &q);
 
 	if (!ok(r == 0 && !g.done, "%s is asked, with no call from within", s))
 		return g;
@@ -168,7 +168,7 @@ static void test_timeouts(void)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct name n = name_of(names[i]);
 
-		resolver_ask(w.resolver, &n, on_resolved, &g[i], &q);
+		resolver_ask(w.resolver, NULL, &n, on_resolved, &g[i], &q);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		round_until(&w, &g[i].done, RESOLVE_TIMEOUT_MS + 1000);
@@ -230,9 +230,9 @@ static void test_coalescing(void)
 	struct nested nested = { 0 };
 
 	for (unsigned i = 0; i < 9; i++)
-		resolver_ask(w.resolver, &n, on_resolved, &g, &q[i]);
-	resolver_ask(w.resolver, &n, on_nested, &nested, &q[9]);
-	resolver_ask(w.resolver, &n, on_resolved, &g, &nested.other);
+		resolver_ask(w.resolver, NULL, &n, on_resolved, &g, &q[i]);
+	resolver_ask(w.resolver, NULL, &n, on_nested, &nested, &q[9]);
+	resolver_ask(w.resolver, NULL, &n, on_resolved, &g, &nested.other);
 	resolver_cancel(q[3]);
 	round_until(&w, &nested.got.done, 1000);
 	is_int(g.calls, 8, "all but those who cancelled are told, once");
@@ -250,11 +250,12 @@ static void test_bounds(void)
 	unsigned i, n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(q); i++)
-		if (resolver_ask(w.resolver, &dead, on_resolved, &g, &q[i]) < 0)
+		if (resolver_ask(w.resolver, NULL, &dead, on_resolved, &g,
+				 &q[i]) < 0)
 			break;
 	is_int(i, ARRAY_SIZE(q), "any number waits for one name");
-	is_int(resolver_ask(w.resolver, &other, on_resolved, &g, &beside), 0,
-	       "and that keeps nobody from asking for another");
+	is_int(resolver_ask(w.resolver, NULL, &other, on_resolved, &g, &beside),
+	       0, "and that keeps nobody from asking for another");
 	resolver_cancel(beside);
 	while (i-- > 0)
 		resolver_cancel(q[i]);
@@ -263,7 +264,8 @@ static void test_bounds(void)
 
 		snprintf(text, sizeof(text), "n%u.absent", i);
 		name = name_of(text);
-		if (resolver_ask(w.resolver, &name, on_resolved, &g, &q[i]) < 0)
+		if (resolver_ask(w.resolver, NULL, &name, on_resolved, &g,
+				 &q[i]) < 0)
 			break;
 	}
 	is_int(i, RESOLVE_PENDING_MAX, "so many may wait");
@@ -276,12 +278,77 @@ static void test_bounds(void)
 
 		snprintf(text, sizeof(text), "m%u.absent", i);
 		name = name_of(text);
-		if (resolver_ask(w.resolver, &name, on_resolved, &g, &one) < 0)
+		if (resolver_ask(w.resolver, NULL, &name, on_resolved, &g,
+				 &one) < 0)
 			n++;
 		else
 			resolver_cancel(one);
 	}
 	is_int(n, 100, "no more names than the cache holds, all unanswered");
+}
+
+static struct resolve_query *kept[LIMIT_LOOKUPS];
+
+/* How many names of its own @agent may ask for. */
+static unsigned ask_until_refused(struct agent *agent, const char *prefix,
+				  int *ret_why)
+{
+	struct got g = { 0 };
+	unsigned n = 0;
+	char text[32];
+
+	for (*ret_why = 0; *ret_why == 0; n += *ret_why == 0) {
+		struct resolve_query *q;
+		struct name name;
+
+		snprintf(text, sizeof(text), "%s%u.absent", prefix, n);
+		name = name_of(text);
+		*ret_why = resolver_ask(w.resolver, agent, &name, on_resolved,
+					&g, &q);
+		/* Nobody waits any more, and yet the question is out. */
+		if (*ret_why == 0 && n % 2)
+			resolver_cancel(q);
+		else if (*ret_why == 0)
+			kept[n / 2 % ARRAY_SIZE(kept)] = q;
+	}
+	for (unsigned i = 0; i < (n + 1) / 2; i++)
+		resolver_cancel(kept[i]);
+	return n;
+}
+
+/* Names without an answer, asked for by two, leave a third its place. */
+static void test_shares(void)
+{
+	struct addr none = { .family = 0 };
+	struct agent *a = agent_new("a", &none), *b = agent_new("b", &none),
+		     *c = agent_new("c", &none);
+	struct name known = name_of("a.test"), asked = name_of("p0.absent");
+	struct resolve_query *q = NULL;
+	struct got g = { 0 };
+	int why;
+
+	ask("a.test", 1000);
+	is_int(ask_until_refused(a, "p", &why), LIMIT_LOOKUPS,
+	       "one sandbox has its share");
+	is_int(why, -EDQUOT, "and is refused for that");
+	is_int(ask_until_refused(b, "q", &why), LIMIT_LOOKUPS,
+	       "so has a second one");
+	is_int(resolver_ask(w.resolver, a, &known, on_resolved, &g, &q), 0,
+	       "what is known costs nothing");
+	resolver_cancel(q);
+	is_int(resolver_ask(w.resolver, a, &asked, on_resolved, &g, &q), 0,
+	       "nor does what is asked already");
+	resolver_cancel(q);
+	is_int(ask_until_refused(c, "r", &why), LIMIT_LOOKUPS,
+	       "a third one asks as if it were alone");
+	for (unsigned i = 0; i < 400 && atomic_load(&a->usage.lookups); i++)
+		round_run(&w, 20);
+	is_int(atomic_load(&a->usage.lookups), 0, "an answer gives it back");
+	for (unsigned i = 0; i < 400 && atomic_load(&c->usage.lookups); i++)
+		round_run(&w, 20);
+	agent_unref(a);
+	agent_unref(b);
+	agent_unref(c);
 }
 
 int main(void)
@@ -299,6 +366,7 @@ int main(void)
 		test_details();
 		test_timeouts();
 		test_coalescing();
+		test_shares();
 		test_bounds();
 		round_end(&w);
 		resolver_free(w.resolver);

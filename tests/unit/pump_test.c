@@ -459,6 +459,14 @@ static int script_notice(int sock)
 	return put_exit(sock, LINK_TIMEOUT, 0);
 }
 
+static int script_mid_line(int sock)
+{
+	put_frame(sock, LINK_STDERR, "half", 4);
+	put_frame(sock, LINK_NOTICE, "\1full", 5);
+	put_frame(sock, LINK_STDERR, "half", 4);
+	return put_exit(sock, LINK_TIMEOUT, 0);
+}
+
 static void test_notice(void)
 {
 	struct pump_result res;
@@ -472,6 +480,12 @@ static void test_notice(void)
 	ok(res.noticed, "a warning was told");
 	drain(st.from_err, text, sizeof(text));
 	is_str(text, "ac: hel\\x1b[31mlo\n", "and it cannot paint");
+	stage_close(&st);
+	stage_open(&st, script_mid_line);
+	is_int(pump(&st, &res, &err), 0, "a notice in the middle of a line");
+	drain(st.from_err, text, sizeof(text));
+	is_str(text, "half\nac: full\nhalf", "has a line of its own");
+	ok(res.mid_line, "so can what comes after it");
 	stage_close(&st);
 }
 

@@ -276,6 +276,12 @@ static void test_start(struct runtime *rt)
 		   strstr(script->create_body, "\"172.20.1.7\"") &&
 		   strstr(script->create_body, "\"ac.instance\":\"otter\""),
 	   "created as wanted");
+	ok(strstr(script->create_body, "\"ReadonlyRootfs\":true") &&
+		   strstr(script->create_body,
+			  "\"/tmp\":\"rw,nosuid,nodev,exec,mode=1777,"
+			  "size=262144\"") &&
+		   strstr(script->create_body, "\"/run\":\"rw"),
+	   "its root is read-only, /tmp has a quarter of its memory");
 
 	got.calls = 0;
 	script->oom = true;

@@ -122,13 +122,16 @@ static int runs(void)
 
 static void test_cache(void)
 {
-	const char *pass = "echo '# self-test passed'; exit 0";
+	const char *pass = "echo 'ok 1 - a'; echo 'not ok 2 - b';"
+			   "echo '# self-test passed'; exit 0";
 	const char *fail = "echo '# self-test FAILED: now bad'; exit 78";
 	struct selftest *t = test(pass, cache);
 	int before = runs();
 
+	is_int(selftest_checks(t), 1, "what is passed is counted");
 	selftest_free(t);
 	t = test(NULL, cache);
+	is_int(selftest_checks(t), 1, "and how much it was");
 	is_int(selftest_state(t), SELFTEST_OK, "remembered");
 	is_int(runs(), before, "without a run");
 	selftest_free(t);

@@ -38,7 +38,7 @@ static void bad_hello_twice(struct buf *b)
 
 static void bad_ready_twice(struct buf *b)
 {
-	put(b, link_put(b, LINK_READY, 0, NULL, 0));
+	put(b, link_put_ready(b, NULL));
 }
 
 static void bad_late_fail(struct buf *b)
@@ -217,10 +217,62 @@ static void test_before_hello(void)
 
 	world_init(&w);
 	guest_hello(&w);
-	guest_frame(&w, LINK_READY, 0, NULL, 0);
+	guest_frame(&w, LINK_READY, 0, "\0", 2);
 	STEP_UNTIL(w.loop, w.closed);
 	ok(w.closed, "READY before ASSIGN closes the link");
 	world_done(&w);
+}
+
+/* Its report is shown to people: nothing but what may be. */
+/* An exec may wait in the link for READY, but nothing runs before that. */
+static void test_early(void)
+{
+	const struct link_assign a = { .name = "n" };
+	struct world w;
+	struct proc p = { 0 };
+
+	world_init(&w);
+	guest_hello(&w);
+	is_int(session_assign(w.s, &a), 0, "assigned");
+	is_int(proc_open(&w, &p, 0), 0, "an exec follows at once");
+	guest_u32(&w, LINK_STARTED, 1, 42);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed && !p.started && p.exited == 1,
+	   "STARTED before READY closes the link");
+	world_done(&w);
+}
+
+static void test_reports(void)
+{
+	static const struct link_assign a = { .name = "x" };
+	static const struct {
+		const char *what, *ptr;
+		size_t len;
+	} cases[] = {
+#define REPORT(w, s) { w, s, sizeof(s) - 1 }
+		REPORT("an escape", "\0\1\0\0\0\x0d"
+				    "a=skipped: \033["),
+		REPORT("no check", "\0\1\0\0\0\3=ok"),
+		REPORT("more checks than it has", "\0\2\0\0\0\4a=ok"),
+		REPORT("33 checks", "\0\x21\0\0\0\4a=ok"),
+		REPORT("a check of 4 GiB", "\0\1\xff\xff\xff\xff"),
+#undef REPORT
+	};
+	struct world w;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		world_init(&w);
+		guest_hello(&w);
+		if (session_assign(w.s, &a) < 0)
+			abort();
+		guest_frame(&w, LINK_READY, 0, cases[i].ptr, cases[i].len);
+		STEP_UNTIL(w.loop, w.closed);
+		ok(w.closed && w.readies == 0, "READY with %s closes the link",
+		   cases[i].what);
+		ok(!session_report(w.s), "... and leaves no report");
+		world_done(&w);
+	}
 }
 
 int main(void)
@@ -228,5 +280,7 @@ int main(void)
 	test_hostile();
 	test_exit_twice();
 	test_before_hello();
+	test_early();
+	test_reports();
 	return done_testing();
 }

@@ -25,7 +25,7 @@ static void test_handshake(void)
 	struct proc p = { 0 };
 
 	world_init(&w);
-	is_int(proc_open(&w, &p, 0), -ENOTCONN, "no exec before READY");
+	is_int(proc_open(&w, &p, 0), -ENOTCONN, "no exec before ASSIGN");
 	is_int(session_assign(w.s, &a), -ENOTCONN, "no ASSIGN before HELLO");
 	guest_hello(&w);
 	is_int(w.hellos, 1, "hello is announced");
@@ -38,9 +38,11 @@ static void test_handshake(void)
 		link_assign_args_done(&got);
 	}
 	ok(!session_is_ready(w.s), "not ready yet");
-	guest_frame(&w, LINK_READY, 0, NULL, 0);
+	ok(!session_report(w.s), "and no report");
+	guest_frame(&w, LINK_READY, 0, "\0\1\0\0\0\4a=ok", 10);
 	STEP_UNTIL(w.loop, w.readies);
 	ok(session_is_ready(w.s) && w.readies == 1, "ready");
+	is_str(session_report(w.s)[0], "a=ok", "with what the guest reports");
 	close(w.fd);
 	w.fd = -1;
 	STEP_UNTIL(w.loop, w.closed);
@@ -130,6 +132,35 @@ static void test_half_frames(void)
 	STEP_UNTIL(w.loop, w.closed);
 	is_int(p.exited, 1, "half a frame and the end: the process is lost");
 	buf_done(&b);
+	world_done(&w);
+}
+
+/* The answer was on its way when the guest was frozen. */
+static void test_held(void)
+{
+	const struct session_limits l = { .sign_ms = 30, .pong_ms = 60 };
+	struct world w;
+	struct link_frame f;
+	struct proc p = { 0 };
+	uint8_t ping[4];
+
+	world_init(&w);
+	guest_ready(&w);
+	session_set_limits(w.s, &l);
+	proc_open(&w, &p, 0);
+	step_for(w.loop, 45);
+	if (!ok(guest_next(&w, LINK_PING, &f) && f.payload.len == sizeof(ping),
+		"a silent guest is asked"))
+		return;
+	memcpy(ping, f.payload.ptr, sizeof(ping));
+	session_hold(w.s, true);
+	guest_frame(&w, LINK_PONG, 0, ping, sizeof(ping));
+	step_for(w.loop, 200);
+	ok(!guest_next(&w, LINK_PING, &f), "of a frozen one nothing is asked");
+	is_int(w.closed, 0, "so it is not lost for its silence");
+	session_hold(w.s, false);
+	STEP_UNTIL(w.loop, w.closed);
+	is_int(w.why.code, -ETIMEDOUT, "once it goes on it has to answer");
 	world_done(&w);
 }
 
@@ -362,6 +393,7 @@ int main(void)
 	test_handshake();
 	test_exec();
 	test_half_frames();
+	test_held();
 	test_backpressure();
 	test_guest_not_reading();
 	test_close();

@@ -246,7 +246,7 @@ static inline void guest_ready(struct world *w)
 
 	guest_hello(w);
 	session_assign(w->s, &a);
-	guest_frame(w, LINK_READY, 0, NULL, 0);
+	guest_frame(w, LINK_READY, 0, "\0", 2);
 	STEP_UNTIL(w->loop, w->readies || w->closed);
 }
 

@@ -32,11 +32,7 @@ static void test_flags(void)
 	   "nonblock on");
 	ok(fd_nonblock(fd, 0) == 0 && !(fcntl(fd, F_GETFL) & O_NONBLOCK),
 	   "and off");
-	ok(fd_cloexec(fd, 1) == 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC,
-	   "cloexec on");
-	ok(fd_cloexec(fd, 0) == 0 && fcntl(fd, F_GETFD) == 0, "and off");
 	is_int(fd_nonblock(-1, 1), -EBADF, "no descriptor");
-	is_int(fd_cloexec(-1, 1), -EBADF, "no descriptor");
 }
 
 static void test_listen(void)

@@ -202,21 +202,66 @@ static void test_strings(void)
 	ok(!str_ends("bc", "abc") && !str_ends("abc", "ab"), "does not");
 }
 
+static void test_escape_utf8(void)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "a\n\\\x7f", "a\\x0a\\x5c\\x7f" },
+		{ "\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80",
+		  "\xc3\xbc\xe2\x82\xac\xf0\x9f\x98\x80" },
+		{ "\xc3", "\\xc3" }, /* cut */
+		{ "\xc3z", "\\xc3z" },
+		{ "\xc0\xaf", "\\xc0\\xaf" }, /* overlong */
+		{ "\xe0\x80\xaf", "\\xe0\\x80\\xaf" },
+		{ "\xed\xa0\x80", "\\xed\\xa0\\x80" }, /* surrogate */
+		{ "\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80" },
+		{ "\xc2\x9b", "\\xc2\\x9b" }, /* CSI */
+		/* An override of the direction.
+		 * NOLINTNEXTLINE(misc-misleading-bidirectional) */
+		{ "\xe2\x80\xae", "\\xe2\\x80\\xae" },
+		{ "\xef\xbb\xbf", "\\xef\\xbb\\xbf" },
+	};
+	char out[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(str_escape_utf8(out, sizeof(out), rows[i].in,
+				       strlen(rows[i].in)),
+		       rows[i].out, "UTF-8 %zu", i);
+	is_str(str_escape_utf8(out, 3, "a\xc3\xbc", 3), "a",
+	       "no half character");
+	is_str(str_escape_utf8(out, 4, "a\xc3\xbc", 3), "a\xc3\xbc",
+	       "but a whole one");
+}
+
+static void test_hex(void)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t i;
+
+	for (i = 0; i < sizeof(digits) - 1; i++)
+		is_int(str_hex_digit((unsigned char)digits[i]),
+		       i < 16 ? i : i - 6, "hex %c", digits[i]);
+	for (i = 0; i < 256; i++)
+		if (!i || !strchr(digits, (int)i))
+			ok(str_hex_digit((unsigned char)i) == -1, "no hex %zu",
+			   i);
+}
+
 static void test_strv(void)
 {
 	struct strv sv = { 0 };
 	int r = 0;
 
 	is_int(strv_push(&sv, "one"), 0, "push");
-	is_int(strv_push_len(&sv, "twofold", 3), 0, "push a part");
-	is_int(strv_push_len(&sv, NULL, 0), 0, "push nothing");
-	is_int(strv_push_len(&sv, "a\0b", 3), -EBADMSG, "not a NUL");
+	is_int(strv_push(&sv, ""), 0, "push nothing");
 	is_int(strv_pushf(&sv, "%d", 4), 0, "push formatted");
-	if (ok(sv.n == 4 && !sv.v[4], "four and a NULL")) {
+	ok(strv_has(&sv, "one") && strv_has(&sv, "") && !strv_has(&sv, "on"),
+	   "what is in it");
+	if (ok(sv.n == 3 && !sv.v[3], "three and a NULL")) {
 		is_str(sv.v[0], "one", "first");
-		is_str(sv.v[1], "two", "second");
-		is_str(sv.v[2], "", "third");
-		is_str(sv.v[3], "4", "fourth");
+		is_str(sv.v[1], "", "second");
+		is_str(sv.v[2], "4", "third");
 	}
 	while (r == 0 && sv.n < STRV_MAX)
 		r = strv_push(&sv, "x");
@@ -239,6 +284,8 @@ int main(void)
 	test_escape();
 	test_format();
 	test_strings();
+	test_escape_utf8();
+	test_hex();
 	test_strv();
 	return done_testing();
 }

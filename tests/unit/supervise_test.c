@@ -122,6 +122,52 @@ static void test_crash(struct engine *e)
 	   "its output is in the log");
 }
 
+/* "2026-01-31T12:00:00.000Z " */
+static bool has_stamp(const char *line)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ ";
+	size_t i;
+
+	for (i = 0; i < sizeof(form) - 1; i++)
+		if (form[i] == 'd' ? line[i] < '0' || line[i] > '9' :
+				     line[i] != form[i])
+			return false;
+	return true;
+}
+
+static void test_stamp(struct engine *e)
+{
+	static const char *const argv[] = {
+		"sh", "-c",
+		"printf 'one\\ntw'; sleep 0.1; printf 'o\\nhalf'; sleep 9", NULL
+	};
+	struct supervise_spec spec = dockerd_spec(e);
+	struct supervise *s;
+	SCOPED_STR log = NULL;
+	const char *two;
+
+	unlink(log_path);
+	spec.argv = argv;
+	spec.log_path = log_path;
+	spec.pid_file = NULL;
+	spec.stamp = true;
+	s = supervise_new(loop, children, &spec, NULL);
+	downs = 0;
+	supervise_start(s, on_up, NULL);
+	loop_run(loop);
+	loop_some(400);
+	supervise_stop(s, on_down, NULL);
+	while (!downs)
+		loop_some(50);
+	supervise_free(s);
+	file_read(log_path, 4096, &log, NULL);
+	two = log ? strchr(log, '\n') : NULL;
+	ok(two && has_stamp(log) && strncmp(log + 25, "one\n", 4) == 0 &&
+		   has_stamp(two + 1) && strncmp(two + 26, "two\n", 4) == 0 &&
+		   strcmp(log + strlen(log) - 6, " half\n") == 0,
+	   "a time before each line, once: %s", log ? log : "");
+}
+
 static void test_missing(struct engine *e)
 {
 	static const char *const argv[] = { "/nonexistent/dockerd", NULL };
@@ -205,6 +251,7 @@ int main(void)
 	f = fake_engine_new(loop, sock, on_request, NULL);
 	e = engine_new(loop, sock, NULL);
 	test_crash(e);
+	test_stamp(e);
 	test_missing(e);
 	test_prepare(e);
 	test_not_ready(e);

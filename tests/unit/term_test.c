@@ -8,7 +8,7 @@
 #include <termios.h>
 
 #include "control/cli/pump_signal.h"
-#include "control/cli/screen.h"
+#include "control/shared/screen.h"
 #include "tests/unit/tap.h"
 
 static void test_specs(void)
@@ -145,6 +145,8 @@ static void test_screen(void)
 		{ "\033[?1;2;3;4;5;6;7;8;9;10;25l", "\033[?7h" },
 		{ "\033[?1049\033[?1049r", "" },
 		{ "\033[1049h", "" },
+		{ "\033[4:3m", "\033[m" },
+		{ "\033[38:2::255:0:0mred", "\033[m" },
 	};
 	char got[SCREEN_RESET_MAX];
 	size_t i, j;
@@ -165,6 +167,53 @@ static void test_screen(void)
 	}
 }
 
+/* Where a terminal that joins begins, and with which modes. */
+static void test_screen_join(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t start;
+		const char *modes;
+	} rows[] = {
+		{ "ab\r\ncd", 0, "" },
+		{ "ab\033[2Jcd", 2, "" },
+		{ "ab\033[H\033[2J\033[3Jcd", 2, "" },
+		{ "ab\033[H\033[Jcd", 2, "" },
+		{ "ab\033[1;1H\033[m\033[0Jcd", 2, "" },
+		{ "ab\033[Hx\033[Jcd", 0, "" },
+		{ "ab\033[2;1H\033[Jcd", 0, "" },
+		{ "ab\033[Jcd", 0, "" },
+		{ "ab\033[1Jcd", 0, "" },
+		{ "ab\033[?2Jcd", 0, "" },
+		{ "ab\033[>2Jcd", 0, "" },
+		{ "ab\033[ 2Jcd", 0, "" },
+		{ "ab\033[?1049hcd", 10, "\033[?1049h" },
+		{ "ab\033[?1049h\033[2Jcd", 10, "\033[?1049h" },
+		{ "ab\033[?1049hxx\033[?1049lcd", 20, "" },
+		{ "\033[?25l\033[?1h\033=x", 0, "\033[?1h\033[?25l\033=" },
+		{ "\033[?25l\033=\033ccd", 8, "" },
+	};
+	char got[SCREEN_MODES_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const uint8_t *text = (const uint8_t *)rows[i].text;
+		struct screen s = { 0 }, p = { 0 };
+
+		screen_feed(&s, text, strlen(rows[i].text));
+		is_int(s.start, rows[i].start, "join %zu: start", i);
+		screen_modes(&s, got);
+		is_str(got, rows[i].modes, "join %zu: modes", i);
+		for (size_t j = 0; j < strlen(rows[i].text); j++)
+			screen_feed(&p, text + j, 1);
+		is_int(p.start, rows[i].start, "join %zu, byte by byte", i);
+	}
+	is_int(screen_seam((const uint8_t *)"ab\ncd", 5), 3, "at a line");
+	is_int(screen_seam((const uint8_t *)"ab\033[m\n", 6), 2,
+	       "at a sequence");
+	is_int(screen_seam((const uint8_t *)"abc", 3), 0, "or nowhere");
+	is_int(screen_seam(NULL, 0), 0, "in nothing");
+}
+
 int main(void)
 {
 	test_specs();
@@ -180,5 +229,6 @@ int main(void)
 	test_terminal();
 	test_signals();
 	test_screen();
+	test_screen_join();
 	return done_testing();
 }

@@ -165,6 +165,10 @@ static void test_spoof(int sock, const struct veth *a)
 	   "no frame from port to port");
 	veth_unpin("ac0", a);
 	is_str(ask(sock, 0), "", "unpinned: nothing came");
+	sh("ip neigh replace " IP_A " lladdr " MAC_B " nud permanent dev ac0");
+	veth_unpin("ac0", a);
+	ok(sh("ip neigh show " IP_A " dev ac0 | grep -q '" MAC_B " PERMANENT'"),
+	   "unpinned again: its next owner's neighbour entry stays");
 }
 
 static void test_port(const struct veth *a)

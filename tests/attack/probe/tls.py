@@ -11,6 +11,7 @@ from net import GATEWAY, MIRROR_PORT, SINK, here, recv, tls_answer, udp
 
 GOOD = b"good.test"
 EVIL = b"evil.test"
+BOTH = b"both.wild.test"  # plain TCP on 22, TLS on 443
 PORTS = [21, 22, 23, 25, 110, 143, 194, 389, 445, 465, 563, 587, 636, 853,
          873, 990, 993, 995, 1194, 1433, 1723, 3306, 3389, 5060, 5432, 5900,
          6379, 6667, 6697, 8000, 8080, 8444, 9001, 9418, 11211, 27017, 51820,
@@ -120,7 +121,41 @@ def register_records(add):
         add("T5-not", what, lambda t, d=data: t.hello(d))
 
 
+def own_address(t):
+    """What DNS says for a name with a `proto: tcp` rule."""
+    address = socket.gethostbyname(BOTH.decode())
+    own = address.startswith(("198.18.", "198.19."))
+    return ("held" if own else "lost"), address
+
+
+def both(port, first):
+    """To BOTH as its address, or a CONNECT, names it."""
+    def run(t):
+        sock = (t.tunnel(b"%s:%d" % (BOTH, port)) if t.way == "explicit" else
+                t.dial(socket.gethostbyname(BOTH.decode()), port))
+        t.send(sock, first)
+        if first.startswith(b"\x16"):
+            return tls_answer(sock, first)
+        said = recv(sock)
+        if said == first:
+            return "open", "echo"
+        return ("denied" if said else "closed"), said[:40].hex()
+    return run
+
+
+def register_both(add):
+    ssh = b"SSH-2.0-OpenSSH_9.2\r\n"
+    add("T18-address", "of its own", own_address, ways="transparent")
+    add("T18-tcp", "ssh on 22", both(22, ssh))
+    add("T18-tls", "tls on 443", real(BOTH))
+    add("T18-not", "ssh on 443", both(443, ssh))
+    add("T18-not", "ssh on 23", both(23, ssh))
+    add("T18-not", "tls on 23", both(23, hello.hello(BOTH)))
+    add("T18-not", "another name on 443", both(443, hello.hello(EVIL)))
+
+
 def register(add):
+    register_both(add)
     add("control", "tls good.test", real(GOOD))
     add("control", "mirror good.test", lambda t: t.hello(hello.hello(GOOD)))
     add("control", "http good.test", lambda t: t.get(GOOD, b"/control"))

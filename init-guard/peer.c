@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * selftest_peer.c - the kernel's word on who is at the other end of a socket
+ * peer.c - the kernel's word on who is at the other end of a socket, tested
  *
  * A stranger connects to a socket of ours, first tries to pass for root,
  * then says something under its own name. SO_PEERCRED and SCM_CREDENTIALS
@@ -9,16 +9,13 @@
  * such a one every caller of vaultd would be trusted. gVisor still does so
  * for SOCK_SEQPACKET, which is why this and vaultd's socket are streams.
  */
-#include "init-guard/selftest.h"
+#include "init-guard/peer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
-
-#include "init-guard/setup.h"
 
 #define PEER_HONEST 'h'
 #define PEER_FORGED 'f' /* the kernel let it pass for root */
@@ -58,19 +55,21 @@ static bool send_as(int fd, char what, const struct ucred *cred)
 	return sendmsg(fd, &msg, MSG_NOSIGNAL) == 1;
 }
 
-static int stranger_main(void *arg)
+int peer_speak(void)
 {
 	const struct ucred root = { .pid = 1, .uid = 0, .gid = 0 };
 	struct sockaddr_un sa;
 	socklen_t len = peer_address(&sa);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	bool said;
 
-	(void)arg;
-	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, len) < 0)
+	if (fd < 0)
 		return 1;
-	if (send_as(fd, PEER_FORGED, &root))
-		return 0;
-	return send_as(fd, PEER_HONEST, NULL) ? 0 : 1;
+	said = connect(fd, (struct sockaddr *)&sa, len) == 0 &&
+	       (send_as(fd, PEER_FORGED, &root) ||
+		send_as(fd, PEER_HONEST, NULL));
+	close(fd);
+	return said ? 0 : 2;
 }
 
 static int receive(int fd, char *what, struct ucred *ret, struct err *err)
@@ -98,54 +97,49 @@ static int receive(int fd, char *what, struct ucred *ret, struct err *err)
 }
 
 static int cred_judge(const char *what, const struct ucred *got, pid_t pid,
-		      struct err *err)
+		      uid_t id, struct err *err)
 {
-	if (got->pid == pid && got->uid == SELFTEST_STRANGER &&
-	    got->gid == SELFTEST_STRANGER)
+	if (got->pid == pid && got->uid == id && got->gid == id)
 		return 0;
 	return err_set(err, -EPERM,
-		       "%s says pid %d uid %u gid %u for pid %d uid %d gid %d",
+		       "%s says pid %d uid %u gid %u for pid %d uid and gid %u",
 		       what, got->pid, (unsigned int)got->uid,
-		       (unsigned int)got->gid, pid, SELFTEST_STRANGER,
-		       SELFTEST_STRANGER);
+		       (unsigned int)got->gid, pid, (unsigned int)id);
 }
 
-static int peer_judge(int fd, pid_t pid, struct err *err)
+int peer_judge(int listener, pid_t pid, uid_t id, struct err *err)
 {
+	SCOPED_FD fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	struct ucred peer = { 0 }, sender = { 0 };
 	socklen_t len = sizeof(peer);
-	char what;
+	char what = PEER_FORGED;
 	int ret;
 
+	if (fd < 0)
+		return err_sys(err, "accept a stranger");
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return err_sys(err, "SO_PEERCRED");
-	ret = cred_judge("SO_PEERCRED", &peer, pid, err);
+	ret = cred_judge("SO_PEERCRED", &peer, pid, id, err);
 	if (ret == 0)
 		ret = receive(fd, &what, &sender, err);
 	if (ret == 0 && what != PEER_HONEST)
 		ret = err_set(err, -EPERM, "SCM_CREDENTIALS can be forged");
-	return ret < 0 ? ret : cred_judge("SCM_CREDENTIALS", &sender, pid, err);
+	if (ret == 0)
+		ret = cred_judge("SCM_CREDENTIALS", &sender, pid, id, err);
+	return ret;
 }
 
-int selftest_peer(struct err *err)
+int peer_listen(struct err *err)
 {
 	struct sockaddr_un sa;
 	socklen_t len = peer_address(&sa);
-	SCOPED_FD lis = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	SCOPED_FD fd = -1;
+	SCOPED_FD fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const int on = 1;
-	pid_t pid;
-	int ret;
 
-	if (lis < 0 || bind(lis, (struct sockaddr *)&sa, len) < 0 ||
-	    setsockopt(lis, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-	    listen(lis, 1) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, len) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+	    listen(fd, 1) < 0)
 		return err_sys(err, "listen on a unix socket");
-	pid = selftest_fork_as(SELFTEST_STRANGER, stranger_main, NULL);
-	if (pid < 0)
-		return err_set(err, pid, "fork: %s", err_text(pid));
-	fd = accept4(lis, NULL, NULL, SOCK_CLOEXEC);
-	ret = fd < 0 ? err_sys(err, "accept") : peer_judge(fd, pid, err);
-	waitpid(pid, NULL, 0);
-	return ret;
+	return fd_take(&fd);
 }

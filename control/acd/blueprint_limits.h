@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * blueprint_limits.h - limits, lifetime and file system of a blueprint
+ *
+ * Parts of blueprint_parse(): each reads the value of one key into @bp and
+ * returns 0, or a negative errno with the place of the mistake in @err.
+ */
+#ifndef CONTROL_ACD_BLUEPRINT_LIMITS_H
+#define CONTROL_ACD_BLUEPRINT_LIMITS_H
+
+#include "control/acd/blueprint.h"
+#include "control/acd/yaml_tree.h"
+
+#define BLUEPRINT_POOL_MAX 16u
+#define BLUEPRINT_BLOCKED_MAX 256u
+
+int blueprint_read_limits(const struct yaml_tree *tree,
+			  const struct yaml_node *n, struct blueprint *bp,
+			  struct err *err);
+/* "pool", "ttl" or "idle". */
+int blueprint_read_life(const struct yaml_tree *tree, const struct yaml_node *n,
+			struct blueprint *bp, struct err *err);
+int blueprint_read_filesystem(const struct yaml_tree *tree,
+			      const struct yaml_node *n, struct blueprint *bp,
+			      struct err *err);
+int blueprint_read_blocked(const struct yaml_tree *tree,
+			   const struct yaml_node *n, struct blueprint *bp,
+			   struct err *err);
+
+#endif

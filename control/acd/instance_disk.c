@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_disk.c - an instance's disk limit, before and during a run
+ *
+ * Making it hold may copy every file, so a child does it before anything is
+ * mounted (disk.h); the instance is "starting" meanwhile. A run without a
+ * limit, and none left from earlier, starts no child.
+ *
+ * A sandbox that hits its limit gets ENOSPC or EDQUOT and goes on; nobody
+ * tells acd. It looks every few seconds, and says so once a run.
+ */
+#include "control/acd/instance_impl.h"
+
+#include "control/acd/disk.h"
+#include "lib/log.h"
+
+#define LOOK_MS 2000u
+/* What is left of a full one: a file system keeps a little for itself. */
+#define LEFT_PARTS 64u
+#define LEFT_MAX (UINT64_C(4) << 20)
+
+struct place {
+	char *dir;
+	char at[PATH_MAX];
+};
+
+static int place_of(const struct instance *in, struct place *p)
+{
+	p->dir = instance_path(in, "");
+	mounts_disk_path(in->rec.name, p->at);
+	return p->dir ? 0 : -ENOMEM;
+}
+
+static struct disk_spec spec_of(const struct instance *in,
+				const struct place *p)
+{
+	return (struct disk_spec){ .dir = p->dir,
+				   .at = p->at,
+				   .bytes = in->rec.disk,
+				   .uid = in->rec.host_uid,
+				   .gid = in->rec.host_gid };
+}
+
+static bool is_full(const struct disk_use *use)
+{
+	uint64_t left = use->limit / LEFT_PARTS;
+
+	if (left > LEFT_MAX)
+		left = LEFT_MAX;
+	return use->limit > 0 && use->used + left >= use->limit;
+}
+
+static void look(void *arg)
+{
+	struct instance *in = arg;
+	struct disk_use use = { 0 };
+	struct place p;
+	char size[32];
+
+	if (!instance_is_live(in) || place_of(in, &p) < 0)
+		return;
+	disk_look(p.dir, p.at, &use);
+	free(p.dir);
+	if (!is_full(&use)) {
+		loop_timer_set(in->disk_timer, LOOK_MS);
+		return;
+	}
+	str_format_size(size, sizeof(size), use.limit);
+	instance_breach(in, "disk", "workspace and home are full: %s", size);
+	if (in->main)
+		run_notice(in->main, LOG_LVL_WARN,
+			   "disk limit reached: workspace and home are full; "
+			   "'ac df' tells how full");
+}
+
+static int watch(struct instance *in, struct err *err)
+{
+	if (in->rec.disk == 0)
+		return 0;
+	if (!in->disk_timer)
+		in->disk_timer = loop_timer_new(in->is->loop, look, in);
+	if (!in->disk_timer)
+		return err_nomem(err);
+	loop_timer_set(in->disk_timer, LOOK_MS);
+	return 0;
+}
+
+static void settled(void *arg, const struct err *err)
+{
+	struct instance *in = arg;
+
+	in->disk_job = NULL;
+	in->runtime_busy = false;
+	if (err && !in->end_wanted)
+		in->why = *err;
+	if (err || in->end_wanted || watch(in, &in->why) < 0 ||
+	    instance_start_held(in, &in->why) < 0)
+		instance_start_failed(in);
+}
+
+/* A directory of the user's is on a file system of the user's: no limit of
+ * ours can be set there without leaving marks on every file of it. */
+int instance_disk_check(const struct instance *in, struct err *err)
+{
+	if (in->rec.disk == 0 || !in->rec.workspace || in->rec.workspace_ro)
+		return 0;
+	return err_set(err, -ENOTSUP,
+		       "a disk limit cannot be kept for %s, a directory of "
+		       "yours: let it be read-only (--workspace %s:ro), or "
+		       "leave out --workspace and copy files with 'ac cp', or "
+		       "have no limit: it stays with the instance until "
+		       "`--disk 0` takes it back",
+		       in->rec.workspace, in->rec.workspace);
+}
+
+bool instance_disk_is_settled(const struct instance *in)
+{
+	struct disk_spec spec;
+	struct place p;
+	bool is = false;
+
+	if (place_of(in, &p) == 0) {
+		spec = spec_of(in, &p);
+		is = disk_is_settled(&spec);
+	}
+	free(p.dir);
+	return is;
+}
+
+int instance_disk_begin(struct instance *in, struct err *err)
+{
+	struct disk_spec spec;
+	struct place p;
+	int r;
+
+	if (place_of(in, &p) < 0)
+		return err_nomem(err);
+	spec = spec_of(in, &p);
+	r = treejob_run(in->is->loop, disk_settle, &spec, settled, in,
+			&in->disk_job, err);
+	in->runtime_busy = r == 0;
+	free(p.dir);
+	return r;
+}
+
+bool instance_disk_is_file(const struct instance *in)
+{
+	SCOPED_STR dir = instance_path(in, "");
+
+	return dir && disk_has_image(dir);
+}
+
+int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
+			 struct err *err)
+{
+	struct disk_removal d = { .all = all };
+	struct place p;
+	int r;
+
+	if (place_of(in, &p) < 0)
+		return err_nomem(err);
+	d.spec = spec_of(in, &p);
+	r = treejob_run(in->is->loop, disk_remove, &d, fn, in, &in->tree, err);
+	free(p.dir);
+	return r;
+}
+
+void instance_disk_notice(struct instance *in)
+{
+	if (in->rec.disk > 0 && in->bp.root_rw)
+		run_notice(
+			in->main, LOG_LVL_INFO,
+			"the disk limit counts workspace and home; what is "
+			"written to the image's own files (filesystem: root: "
+			"writable) is not counted");
+}
+
+json_t *instance_disk_json(const struct instance *in)
+{
+	struct disk_use use = { 0 };
+	struct place p;
+
+	if (place_of(in, &p) == 0)
+		disk_look(p.dir, p.at, &use);
+	free(p.dir);
+	if (use.held == DISK_FREE)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I}", "held", disk_held_name(use.held),
+			 "used", (json_int_t)use.used, "limit",
+			 (json_int_t)use.limit);
+}
+
+void instance_disk_free(struct instance *in)
+{
+	treejob_forget(in->disk_job);
+	loop_timer_free(in->disk_timer);
+}

@@ -1,0 +1,179 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 41_disk.bats - a disk limit holds, or the run is refused; no file is lost
+#
+# $AC_HOME of the tests is on whatever disk there is, so limits are kept by
+# files here, which needs loop devices.
+
+# shellcheck disable=SC2016 # the shell in the sandbox expands
+load common
+
+teardown_file() {
+	gone disk1 disk2
+	"$AC" restart >/dev/null 2>&1
+}
+
+# loops N - an ac-host that has N loop devices
+loops() {
+	[ "$(in_host sh -c 'ls /dev | grep -c "^loop[0-9]"')" -eq "$1" ] ||
+		AC_LOOP=$1 "$AC" restart
+}
+
+need_loops() {
+	need_root
+	need losetup
+	[ -e /dev/loop0 ] || skip "no loop devices here"
+	loops "$1"
+}
+
+# use JQ - of what is known about the limit of disk1
+use() { field disk1 ".disk_use$1"; }
+
+images_attached() { losetup -a | grep -F instances/disk1/disk.img; }
+
+kinds=('--runtime runsc' '--runtime docker' '--isolation crun')
+
+@test "without a way to keep it, a run with a limit is refused, with the way out" {
+	[ "$("$AC" doctor --json 2>/dev/null | jq -r '.. | objects |
+		select(.name? == "disk limits") | .detail' |
+		grep -c quota)" -eq 0 ] || skip "there is project quota here"
+	run -125 "$AC" run base disk1 --disk 64m -- echo ran
+	says 'disk limit'
+	says 'AC_LOOP'
+	says 'quota'
+	lacks ran
+}
+
+@test "what is written beyond it is ENOSPC; room made is room" {
+	need_loops 2
+	for kind in "${kinds[@]}"; do
+		# shellcheck disable=SC2086 # words are meant
+		run --separate-stderr "$AC" run base disk1 --disk 64m $kind \
+			-- sh -c '
+			dd if=/dev/zero of=big bs=1M count=200 2>err
+			grep -o "No space left on device" err
+			rm big; echo again >small && cat small'
+		code 0
+		is "No space left on device
+again"
+		[ "$(use .held)" = file ]
+		[ "$(use .limit)" = 67108864 ]
+		gone disk1
+	done
+}
+
+@test "workspace and home share it" {
+	need_loops 2
+	run --separate-stderr "$AC" run base disk1 --disk 64m -- sh -c '
+		dd if=/dev/zero of=/workspace/a bs=1M count=40 2>/dev/null
+		dd if=/dev/zero of=$HOME/b bs=1M count=40 2>&1 |
+			grep -o "No space left on device"'
+	is 'No space left on device'
+}
+
+@test "a full disk is one event, one line for its user, and seen in df" {
+	need_loops 2
+	"$AC" run base disk2 --disk 64m -d -- sleep infinity
+	curl -sN --unix-socket "$AC_HOME/run/acd.sock" http://ac/v1/events \
+		>"$BATS_TEST_TMPDIR/events" 3>&- &
+	listener=$!
+	run "$AC" exec disk2 -- dd if=/dev/zero of=big bs=1M count=200
+	[ "$status" -ne 0 ]
+	eventually grep -q '"limit":"disk"' "$BATS_TEST_TMPDIR/events"
+	run -0 "$AC" exec disk2 -- sh -c 'rm big; sleep 3
+		dd if=/dev/zero of=big bs=1M count=200 2>/dev/null; sleep 3'
+	kill "$listener"
+	run grep -c '"limit":"disk"' "$BATS_TEST_TMPDIR/events"
+	is 1
+	run "$AC" df
+	says 'disk2.*of 64.0 MiB \(file\)'
+	gone disk2
+}
+
+@test "the limit grows, and does not shrink below what is there" {
+	need_loops 2
+	gone disk1
+	run -0 "$AC" run base disk1 --disk 64m -- sh -c 'echo kept >kept'
+	run -0 "$AC" run base disk1 --disk 96m -- sh -c '
+		dd if=/dev/zero of=big bs=1M count=60 2>&1'
+	[ "$(use .limit)" = 100663296 ]
+	run -125 "$AC" run base disk1 --disk 32m -- echo ran
+	says 'fit'
+	lacks ran
+	run "$AC" run base disk1 --disk 96m -- sh -c 'cat kept; rm big'
+	is kept
+	run "$AC" run base disk1 --disk 32m -- cat kept
+	is kept
+}
+
+@test "no file is lost when a limit comes, and when it goes" {
+	need_loops 2
+	gone disk1
+	run -0 "$AC" run base disk1 -- sh -c 'mkdir d; echo one >d/a
+		ln -s a d/link; echo hid >~/.hid; chmod 4711 d/a 2>/dev/null
+		chmod 600 d/a'
+	run "$AC" run base disk1 --disk 64m -- sh -c '
+		cat d/a d/link ~/.hid; stat -c "%u %a" d/a; echo two >d/b'
+	is "one
+one
+hid
+1000 600"
+	echo outside >"$AC_HOME/instances/disk1/workspace/put"
+	run "$AC" run base disk1 --disk 64m -- cat d/b put
+	is "two
+outside"
+	run "$AC" run base disk1 --disk 0 -- sh -c '
+		cat d/a d/b put ~/.hid'
+	is "one
+two
+outside
+hid"
+	[ ! -e "$AC_HOME/instances/disk1/disk.img" ]
+	[ "$(cat "$AC_HOME/instances/disk1/workspace/d/b")" = two ]
+	[ "$(use '')" = null ]
+}
+
+@test "clean wipes a home that is in the file, and keeps the workspace" {
+	need_loops 2
+	run -0 "$AC" run base disk1 --disk 64m -- sh -c '
+		echo token >~/token; echo kept >kept'
+	run -0 "$AC" clean disk1 --yes
+	run "$AC" run base disk1 --disk 64m -- sh -c 'ls ~; cat kept'
+	is kept
+}
+
+@test "a killed ac-host leaves no loop device, and the next run has its files" {
+	need_loops 2
+	"$AC" run base disk1 --disk 64m -d -- sleep infinity
+	"$AC" exec disk1 -- sh -c 'echo safe >safe; sync'
+	kill -9 "$(host_pid)"
+	none() { ! images_attached; }
+	eventually none
+	AC_LOOP=2 "$AC" start
+	run "$AC" run base disk1 --disk 64m -- cat safe
+	is safe
+}
+
+@test "a directory of the user's is refused with a limit, unless read-only" {
+	need_loops 2
+	gone disk1
+	mkdir -p "$BATS_TEST_TMPDIR/w"
+	run -125 "$AC" run base disk1 --disk 64m \
+		--workspace "$BATS_TEST_TMPDIR/w" -- echo ran
+	says 'directory of yours'
+	lacks ran
+	run "$AC" run base disk1 --disk 64m \
+		--workspace "$BATS_TEST_TMPDIR/w:ro" -- sh -c '
+		dd if=/dev/zero of=$HOME/b bs=1M count=90 2>&1 |
+			grep -o "No space left on device"'
+	is 'No space left on device'
+}
+
+@test "with all loop devices in use the next one is refused, not unlimited" {
+	need_loops 1
+	"$AC" run base disk1 --disk 64m --workspace "$BATS_TEST_TMPDIR:ro" -d \
+		-- sleep infinity
+	run -125 "$AC" run base disk2 --disk 64m -- echo ran
+	says 'no loop device.*free'
+	lacks ran
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_cp_test.c - one file into and out of a sandbox, and what is there
+ *
+ * The functions of client.c that cp_file.c calls are defined here: the
+ * sandbox has one file with one word in it, and counts what it is given.
+ */
+#include "control/cli/cp_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "control/cli/cmd_cp.h"
+#include "control/cli/http.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+#include "lib/str.h"
+#include "tests/unit/tap.h"
+
+static char dir[] = "/tmp/ac-cp.XXXXXX";
+static uint64_t given;
+
+char *client_path(const char *prefix, const char *name, const char *suffix)
+{
+	return str_printf("%s%s%s", prefix, name, suffix);
+}
+
+const struct client_error *client_error(const struct client *c)
+{
+	static const struct client_error none = { 0 };
+
+	(void)c;
+	return &none;
+}
+
+int client_call(struct client *c, const char *method, const char *path,
+		const json_t *body, json_t **ret, struct err *err)
+{
+	(void)c;
+	(void)method;
+	(void)path;
+	(void)body;
+	(void)err;
+	*ret = json_pack("{s:s, s:i, s:i}", "type", "file", "mode", 0644,
+			 "mtime", 1000);
+	return 0;
+}
+
+int client_stream(struct client *c, const char *method, const char *path,
+		  const json_t *body, client_data_fn fn, void *arg,
+		  struct err *err)
+{
+	(void)c;
+	(void)method;
+	(void)path;
+	(void)body;
+	(void)err;
+	return fn(arg, "word", 4);
+}
+
+int client_put(struct client *c, const char *path, const struct http_file *file,
+	       json_t **ret, struct err *err)
+{
+	char block[4096];
+	ssize_t n;
+
+	(void)c;
+	(void)path;
+	(void)ret;
+	(void)err;
+	given = 0;
+	while ((n = read(file->fd, block, sizeof(block))) > 0)
+		given += (uint64_t)n;
+	return given == file->len ? 0 : -ENODATA;
+}
+
+int cp_there_error(int code, const char *name, const char *path,
+		   struct err *err)
+{
+	(void)code;
+	return err_set(err, -EIO, "%s:%s", name, path);
+}
+
+static const struct cp_file cp = { .name = "one" };
+
+static char *place(const char *name)
+{
+	return str_printf("%s/%s", dir, name);
+}
+
+static void test_file(void)
+{
+	SCOPED_STR path = place("file");
+	SCOPED_STR text = NULL;
+	struct err err = { 0 };
+	struct stat st = { 0 };
+
+	is_int(cp_file_out(&cp, "x", path, &err), 0, "to a new file");
+	is_int(cp_file_out(&cp, "x", path, &err), 0, "and to one there is");
+	is_int(file_read(path, 100, &text, NULL), 0, "which is read");
+	is_str(text, "word", "as it was");
+	ok(stat(path, &st) == 0 && st.st_mtime == 1000, "with its time");
+}
+
+static void test_pipe(void)
+{
+	SCOPED_STR path = place("pipe");
+	SCOPED_FD fd = -1;
+	struct err err = { 0 };
+	struct stat st = { 0 };
+	char text[16] = "";
+
+	if (mkfifo(path, 0600) < 0)
+		abort();
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	is_int(cp_file_out(&cp, "x", path, &err), 0, "to a pipe %s", err.msg);
+	is_int(read(fd, text, sizeof(text) - 1), 4, "whose reader gets it");
+	is_str(text, "word", "as it was");
+	ok(lstat(path, &st) == 0 && S_ISFIFO(st.st_mode), "it stays one");
+	is_int(cp_final(path, &err), CP_FINAL_WRITE, "it is written into");
+	is_int(cp_final("/dev/null", &err), CP_FINAL_WRITE, "as a device is");
+}
+
+static void test_link(void)
+{
+	SCOPED_STR path = place("link");
+	SCOPED_STR target = place("target");
+	SCOPED_STR text = NULL;
+	struct err err = { 0 };
+	struct stat st = { 0 };
+
+	if (file_write_atomic(target, "mine", 4, 0600) < 0 ||
+	    symlink(target, path) < 0)
+		abort();
+	is_int(cp_file_out(&cp, "x", path, &err), -ELOOP,
+	       "a link is refused: %s", err.msg);
+	ok(lstat(path, &st) == 0 && S_ISLNK(st.st_mode), "it stays");
+	is_int(file_read(target, 100, &text, NULL), 0, "and its target");
+	is_str(text, "mine", "is what it was");
+}
+
+static void test_unsized(void)
+{
+	struct err err = { 0 };
+
+	is_int(cp_file_in(&cp, "/proc/self/status", "x", "x", &err), 0,
+	       "a file without a size %s", err.msg);
+	ok(given > 100, "goes with its content");
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_file();
+	test_pipe();
+	test_link();
+	test_unsized();
+	file_remove_tree(dir);
+	return done_testing();
+}

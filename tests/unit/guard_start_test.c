@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * guard_start_test.c - from ASSIGN to READY, or to the reason why not
+ *
+ * As guard_test.c; a guest for every case. The image here is this machine,
+ * which no build has looked through.
+ */
+#include "tests/unit/guest.h"
+
+#define CA                              \
+	"-----BEGIN CERTIFICATE-----\n" \
+	"MAA=\n"                        \
+	"-----END CERTIFICATE-----\n"
+
+static struct guest g;
+
+static bool start(const struct link_assign *a)
+{
+	struct buf b;
+	bool good;
+
+	buf_init(&b, 256u * 1024);
+	good = guest_start(&g, GUEST_SOCKET, false) == 0 &&
+	       guest_until(&g, &g.hello) && link_put_assign(&b, a) == 0 &&
+	       guest_send(&g, &b);
+	while (good && !g.ready && !g.failed && guest_step(&g, 1000))
+		;
+	return good && g.ready;
+}
+
+static bool reported(const char *line)
+{
+	size_t i;
+
+	for (i = 0; g.report && g.report[i]; i++) {
+		if (strncmp(g.report[i], line, strlen(line)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const char *sh(const char *script)
+{
+	uint32_t id = guest_sh(&g, 0, script);
+
+	guest_until(&g, &g.ch[id].over);
+	return guest_text(&g, id);
+}
+
+static void test_report(void)
+{
+	static const char *const checks[] = {
+		"hostname=ok",
+		"ca=skipped: ",
+		"setuid-files=skipped",
+		"peer-credentials=ok",
+		"capabilities=ok",
+		"proc=ok",
+		"signals=ok",
+		"user-namespaces=ok",
+		"namespaces=ok",
+		"seccomp=ok",
+		"setuid=ok",
+	};
+	size_t i;
+
+	ok(start(&(struct link_assign){ .name = "late" }), "a plain start");
+	for (i = 0; i < ARRAY_SIZE(checks); i++)
+		ok(reported(checks[i]), "... reports %s", checks[i]);
+	is_str(sh("cat /proc/sys/kernel/hostname"), "late\n",
+	       "the host name is that of ASSIGN");
+	is_str(sh("env | grep -c ac-guard/ca"), "0\n", "no CA, no variable");
+	is_str(sh("grep -A 1 ext $GIT_CONFIG_SYSTEM"),
+	       "[protocol \"ext\"]\n\tallow = never\n",
+	       "git runs no program that a URL names");
+	is_str(sh("stat -c '%a %u' /run/ac-guard /run/ac-guard/* | sort -u"),
+	       "444 0\n755 0\n", "what it reads is root's");
+	guest_wait(&g, true);
+	guest_done(&g);
+}
+
+static void test_ca(void)
+{
+	static const char *const env[] = { "SSL_CERT_FILE=/mine", NULL };
+	const struct link_assign a = { .name = "ca", .env = env, .ca = CA };
+
+	ok(start(&a) && reported("ca=ok"), "a start with a CA");
+	is_str(sh("cat /run/ac-guard/ca.pem"), CA, "the CA alone is a file");
+	is_str(sh("tail -n 3 $CURL_CA_BUNDLE"), CA, "the bundle ends with it");
+	is_str(sh("head -c 99999999 /etc/ssl/certs/ca-certificates.crt |"
+		  " cmp - $GIT_SSL_CAINFO && echo same"),
+	       "same\n", "the system's bundle is that bundle");
+	is_str(sh("echo $SSL_CERT_FILE $NODE_EXTRA_CA_CERTS"),
+	       "/mine /run/ac-guard/ca.pem\n",
+	       "what the user has set stays, the rest is set");
+	guest_wait(&g, true);
+	guest_done(&g);
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		const char *what, *why;
+		struct link_assign a;
+	} cases[] = {
+		{ "a CA that is none",
+		  "78 the CA given is no PEM certificate",
+		  { .name = "x", .ca = "hello\n" } },
+		{ "a private key for a CA",
+		  "78 the CA given is no PEM certificate",
+		  { .name = "x",
+		    .ca = CA "-----BEGIN PRIVATE KEY-----\nMAA=\n"
+			     "-----END PRIVATE KEY-----\n" } },
+		{ "an image that nobody looked through",
+		  "78 the image has no list of its setuid files",
+		  { .name = "x", .flags = LINK_ASSIGN_OWN_KERNEL } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		ok(!start(&cases[i].a) && g.failed, "%s is refused",
+		   cases[i].what);
+		ok(strncmp(g.fail_text, cases[i].why, strlen(cases[i].why)) ==
+			   0,
+		   "... with the reason (%s)", g.fail_text);
+		is_int(guest_wait(&g, false), 78, "... and code 78");
+		guest_done(&g);
+	}
+}
+
+int main(void)
+{
+	if (!guest_possible(&g))
+		return done_testing();
+	guest_wait(&g, true);
+	guest_done(&g);
+	test_report();
+	test_ca();
+	test_refused();
+	return done_testing();
+}
