@@ -5,18 +5,14 @@
 #   make              build/ac, and what runs in ac-host and in sandboxes
 #   make check        install what is missing, build, run every test
 #   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
-#   make check-int    the integration tests alone; check-int-san: with a
-#                     sanitised acd; BATS=FILE... picks some
+#   make check-int    the integration tests (-san: with a sanitised acd) and
+#   make check-attack the catalogue of attacks; BATS=FILE... picks some
 #   make lint         all static checks      make lint-fast   the quick ones
 #   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
-#   make check-attack the bypass catalogue, from real sandboxes
-#   make bench        the figures, side by side with the peer
-#   make bench-gateway  the same for the gateway; soak-gateway: 10 min of load
+#   make bench        the figures, side by side with the peer; bench-gateway
 #   make install      PREFIX=/usr/local, DESTDIR=
-#   make clean        the build folders
 #
-# CC=clang, SAN=address,undefined and V=1 as usual; each combination has a
-# folder of its own, so that they never mix.
+# CC=clang, SAN=address,undefined and V=1 as usual, each in a folder of its own.
 
 SAN ?=
 V ?=
@@ -52,13 +48,12 @@ STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 # What each part may use; `make lint` checks the includes.
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 GUARD_PKG = libcap libseccomp
-ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium \
-	libnftables
-CLI_PKG = jansson smartcols
+ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium libnftables
+CLI_PKG = jansson smartcols libsodium
 OTTER_PKG = libcares libidn2 libpsl yaml-0.1 libsodium libseccomp libcap \
-	libllhttp
-TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG) $(OTTER_PKG) libssl \
-	libcrypto)
+	libllhttp libnghttp2 libssl libcrypto
+VAULT_PKG = libsodium
+TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG) $(OTTER_PKG))
 
 src = $(filter-out $(2),$(sort $(wildcard $(1))))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -70,22 +65,25 @@ ACD_SRC := $(call src,control/acd/*.c,control/acd/acd.c)
 CLI_SRC := $(call src,control/cli/*.c,control/cli/ac.c)
 ADMIN_SRC := ottergate/admin.c
 OTTER_SRC := $(call src,ottergate/*.c,ottergate/main.c $(ADMIN_SRC))
+VAULT_MAIN := vault/vaultd.c vault/vault-wrapper.c vault/git-credential-ac.c
+VAULT_SRC := $(call src,vault/*.c,$(VAULT_MAIN))
 FAKE_SRC := $(call src,tests/fake/*.c)
 UNIT_SRC := $(call src,tests/unit/*_test.c)
 FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
 
+VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
 HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount \
-	$(BUILD)/init-guard $(BUILD)/ottergate
+	$(BUILD)/init-guard $(BUILD)/ottergate $(VAULT_BIN)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
-	$(BUILD)/otter.a $(BUILD)/admin.a $(BUILD)/shared.a $(BUILD)/link.a \
-	$(BUILD)/lib.a
+	$(BUILD)/otter.a $(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/shared.a \
+	$(BUILD)/link.a $(BUILD)/lib.a
 
-.PHONY: all deps check check-deps check-unit check-int check-int-san unit \
-	lint lint-fast fuzz fuzz-run check-attack bench bench-gateway \
-	soak-gateway install install-host clean clean-tests host-bin
+.PHONY: all deps check check-deps check-unit check-int check-int-san unit lint \
+	lint-fast fuzz fuzz-run check-attack bench bench-gateway soak-gateway \
+	install install-host clean clean-tests host-bin FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
@@ -104,7 +102,6 @@ $(BUILD)/id.h: FORCE
 	@id=$$(images/build.sh tag host) && \
 	printf '#define AC_BUILD_ID "%.12s"\n' "$$id" >$@.new && \
 	{ cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
-.PHONY: FORCE
 FORCE:
 
 $(BUILD)/obj/control/cli/version.o: $(BUILD)/id.h
@@ -114,6 +111,7 @@ $(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(GUARD_PKG))
 $(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(ACD_PKG))
 $(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(CLI_PKG))
 $(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call pkg,--cflags,$(OTTER_PKG))
+$(BUILD)/obj/vault/%.o: PART_CFLAGS = $(call pkg,--cflags,$(VAULT_PKG))
 $(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(TEST_PKG))
 
 $(BUILD)/obj/%.o: %.c
@@ -129,6 +127,7 @@ $(BUILD)/acd.a: $(call obj,$(ACD_SRC)) ; $(archive)
 $(BUILD)/cli.a: $(call obj,$(CLI_SRC)) ; $(archive)
 $(BUILD)/admin.a: $(call obj,$(ADMIN_SRC)) ; $(archive)
 $(BUILD)/otter.a: $(call obj,$(OTTER_SRC)) ; $(archive)
+$(BUILD)/vault.a: $(call obj,$(VAULT_SRC)) ; $(archive)
 $(BUILD)/fake.a: $(call obj,$(FAKE_SRC)) ; $(archive)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
@@ -139,11 +138,11 @@ $(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
 $(BUILD)/acd: LIBS = $(call pkg,--libs,$(ACD_PKG))
 $(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
 		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/admin.a \
-		$(BUILD)/lib.a
+		$(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(OTTER_PKG)) -lpthread
 $(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
-		$(BUILD)/admin.a $(BUILD)/lib.a
+		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a
 	$(link)
@@ -152,9 +151,14 @@ $(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
 		$(BUILD)/lib.a
 	$(link)
 $(BUILD)/init-guard: $(call obj,init-guard/main.c) $(BUILD)/guard.a \
-		$(BUILD)/link.a $(BUILD)/lib.a
+		$(BUILD)/link.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(call say,LD,$@)$(CC) $(STATIC_LDFLAGS) -o $@ $^ \
 		$(call pkg,--static --libs,$(GUARD_PKG))
+
+$(VAULT_BIN): $(BUILD)/%: $(BUILD)/obj/vault/%.o $(BUILD)/vault.a \
+		$(BUILD)/lib.a
+	$(call say,LD,$@)$(CC) $(STATIC_LDFLAGS) -o $@ $^ \
+		$(call pkg,--static --libs,$(VAULT_PKG))
 
 # Tests link against archives, so each takes only what it needs.
 TEST_LIBS = $(call pkg,--libs,$(TEST_PKG)) -lpthread -lutil
@@ -174,7 +178,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 		-Wl,--as-needed -Wl,--start-group $(ARCHIVES) -Wl,--end-group \
 		$(TEST_LIBS)
 
-unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/init-guard $(BUILD)/ottergate
+unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN)
 check-unit: unit
 	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
 		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
@@ -184,13 +188,11 @@ check: check-deps
 	$(Q)tests/check.sh
 check-int: all
 	$(Q)tests/run.sh --bats $(or $(BATS),tests/integration)
-# The same with an acd that has sanitizers in it (images/build.sh): another
-# identity of the image, so an ac that knows it.
+# With sanitizers in acd: another identity of the image, so an ac that knows it.
 check-int-san:
 	$(Q)AC_SAN=address,undefined $(MAKE) -s BUILD=build-acsan build-acsan/ac
 	$(Q)AC_SAN=address,undefined AC_TEST_PROGRAM=$(CURDIR)/build-acsan/ac \
-		BUILD=build-acsan tests/run.sh \
-		--bats $(or $(BATS),tests/integration)
+	BUILD=build-acsan tests/run.sh --bats $(or $(BATS),tests/integration)
 check-attack: all
 	$(Q)tests/run.sh --bats $(or $(BATS),tests/attack)
 lint-fast:
@@ -221,13 +223,13 @@ soak-gateway: all
 
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
-	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd \
-		$(BUILD)/ottergate
+	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
 	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
 		$(BUILD)/ac-mount $(BUILD)/init-guard
+	sh vault/install.sh $(BUILD) $(DESTDIR)
 
 # The sources go along: the image of ac-host is built from them.
-SHIPPED = Makefile lib init-guard control ottergate images blueprints
+SHIPPED = Makefile lib init-guard vault control ottergate images blueprints
 install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
 	install -d $(DESTDIR)$(SHAREDIR)
@@ -241,8 +243,7 @@ install: $(BUILD)/ac
 		$(BUILD)/ac completion $${s%%:*} >$$f || exit 1; done
 
 clean:
-	rm -rf build build-clang build-san build-clang-san build-acsan \
-		build-fuzz
+	rm -rf build build-clang build-san build-clang-san build-acsan build-fuzz
 clean-tests:
 	$(Q)tests/integration/clean.sh
 

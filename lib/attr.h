@@ -20,6 +20,8 @@
 #define ATTR_WUR __attribute__((warn_unused_result))
 #define ATTR_NORETURN __attribute__((noreturn))
 #define ATTR_UNUSED __attribute__((unused))
+/* A function that not every version of its library has: NULL without. */
+#define ATTR_WEAK __attribute__((weak))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -20,11 +20,24 @@ void buf_init(struct buf *b, size_t max)
 	*b = (struct buf){ .max = max };
 }
 
+static void mem_free(struct buf *b)
+{
+	if (b->secret && b->mem)
+		explicit_bzero(b->mem, b->cap);
+	free(b->mem);
+}
+
 static void buf_release(struct buf *b)
 {
-	free(b->mem);
+	mem_free(b);
 	b->mem = NULL;
 	b->start = b->end = b->cap = 0;
+	b->secret = false;
+}
+
+void buf_secret(struct buf *b)
+{
+	b->secret = true;
 }
 
 void buf_done(struct buf *b)
@@ -87,7 +100,7 @@ static int buf_grow(struct buf *b, size_t want)
 		return -ENOMEM;
 	if (b->mem)
 		memcpy(mem, b->mem + b->start, len);
-	free(b->mem);
+	mem_free(b);
 	b->mem = mem;
 	b->start = 0;
 	b->end = len;

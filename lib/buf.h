@@ -16,6 +16,7 @@ struct buf {
 	uint8_t *mem;
 	size_t start, end, cap; /* live bytes are mem[start..end) */
 	size_t max;
+	bool secret; /* buf_secret() */
 };
 
 void buf_init(struct buf *b, size_t max);
@@ -26,6 +27,8 @@ struct slice buf_slice(const struct buf *b); /* view of all live bytes */
 /* A place of at least @want bytes to write at, or NULL (max, memory). */
 uint8_t *buf_reserve(struct buf *b, size_t want);
 void buf_commit(struct buf *b, size_t len); /* after buf_reserve() */
+/* Until it runs empty, its memory is wiped before it is given back. */
+void buf_secret(struct buf *b);
 int buf_append(struct buf *b, const void *ptr, size_t len) ATTR_WUR;
 int buf_put_u8(struct buf *b, uint8_t v) ATTR_WUR;
 int buf_put_u16(struct buf *b, uint16_t v) ATTR_WUR;

@@ -45,7 +45,7 @@ int file_remove_tree(const char *path);
  * Bytes that a tree occupies (512-byte blocks) on its own file system; hard
  * links count once each (a file with n links counts 1/n per link). The tree
  * may be in use: what vanishes is left out, -EAGAIN when directories were
- * moved during the walk, -E2BIG beyond the limits of the walk.
+ * moved during the walk, -E2BIG beyond the limits of walk.h.
  */
 int file_tree_size(const char *path, uint64_t *ret_bytes);
 /* Retries on EINTR until all is written to a blocking descriptor. */

@@ -17,10 +17,7 @@
  * tried before a directory is entered: it refuses mount points (EBUSY) even
  * where device numbers do not give them away.
  *
- * A tree to be measured may be in use and must not be changed. The walk
- * keeps two descriptors, and on the heap the names of the directories still
- * to see and the identity of each ancestor. ".." is trusted only if it is
- * the ancestor we came from; if not, somebody moved a directory under us.
+ * A tree to be measured may be in use and must not be changed: see walk.c.
  */
 #include "lib/file.h"
 
@@ -28,11 +25,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/walk.h"
+
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define REMOVE_DEPTH 32
 #define REMOVE_DEPTH_MAX 200
-#define WALK_STACK_MAX (64u << 20) /* bytes; of names, and of ancestors */
-#define WALK_ENTRIES_MAX (16u << 20) /* the tree may grow as we walk */
 
 static bool name_is_dots(const char *name)
 {
@@ -214,172 +211,38 @@ int file_remove_tree(const char *path)
 	return 0;
 }
 
-struct stack {
-	char *mem;
-	size_t len, cap;
-};
-
-static int stack_push(struct stack *s, const void *ptr, size_t len)
+static void size_count(uint64_t *bytes, const struct stat *st)
 {
-	if (s->cap - s->len < len) {
-		size_t cap = s->cap ? s->cap * 2 : 4096;
-		char *mem;
-
-		if (cap > WALK_STACK_MAX)
-			return -E2BIG;
-		mem = realloc(s->mem, cap);
-		if (!mem)
-			return -ENOMEM;
-		s->mem = mem;
-		s->cap = cap;
-	}
-	memcpy(s->mem + s->len, ptr, len);
-	s->len += len;
-	return 0;
-}
-
-/* A directory on the way from the root to where we are. */
-struct ancestor {
-	ino_t ino;
-	size_t base; /* its names still to enter begin here on the stack */
-};
-
-struct walk {
-	dev_t dev; /* of the root: no other file system is entered */
-	uint64_t bytes;
-	uint32_t entries;
-	struct stack names; /* NUL, then each name and its NUL */
-	struct stack ancestors; /* struct ancestor each */
-	struct ancestor here;
-	int fd; /* of the directory we are in */
-};
-
-static void walk_count(struct walk *w, const struct stat *st)
-{
-	uint64_t bytes = (uint64_t)st->st_blocks * 512;
+	uint64_t own = (uint64_t)st->st_blocks * 512;
 
 	/* Shares add up to the whole, without a table of inodes seen. */
 	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1)
-		bytes /= st->st_nlink;
-	w->bytes += bytes;
+		own /= st->st_nlink;
+	*bytes += own;
 }
 
-/* Counts what is in this directory, and notes the directories there. */
-static int walk_scan(struct walk *w)
+static int size_entry(void *arg, int dirfd, const char *name,
+		      const struct stat *st)
 {
-	SCOPED_DIR dir = dir_open(w->fd);
-	struct dirent *de;
-	struct stat st;
-	int r;
-
-	if (!dir)
-		return -errno;
-	while ((de = readdir(dir))) {
-		if (name_is_dots(de->d_name))
-			continue;
-		if (++w->entries > WALK_ENTRIES_MAX)
-			return -E2BIG;
-		if (fstatat(w->fd, de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    st.st_dev != w->dev)
-			continue; /* gone, or not ours to count */
-		walk_count(w, &st);
-		if (!S_ISDIR(st.st_mode))
-			continue;
-		r = stack_push(&w->names, de->d_name, strlen(de->d_name) + 1);
-		if (r < 0)
-			return r;
-	}
+	(void)dirfd;
+	(void)name;
+	size_count(arg, st);
 	return 0;
-}
-
-/* Enters the last directory noted; 0 also if it is no longer there. */
-static int walk_down(struct walk *w)
-{
-	size_t len = w->names.len - 1; /* without its NUL */
-	const char *end = memrchr(w->names.mem, 0, len);
-	size_t start = (size_t)(end - w->names.mem) + 1;
-	SCOPED_FD fd = openat(w->fd, w->names.mem + start, DIR_FLAGS);
-	struct stat st;
-	int r;
-
-	w->names.len = start;
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
-			       0 :
-			       -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_dev != w->dev)
-		return 0;
-	r = stack_push(&w->ancestors, &w->here, sizeof(w->here));
-	if (r < 0)
-		return r;
-	w->here = (struct ancestor){ .ino = st.st_ino, .base = start };
-	close(w->fd);
-	w->fd = fd_take(&fd);
-	return walk_scan(w);
-}
-
-static int walk_up(struct walk *w)
-{
-	SCOPED_FD fd = openat(w->fd, "..", DIR_FLAGS);
-	struct ancestor parent;
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	w->ancestors.len -= sizeof(parent);
-	memcpy(&parent, w->ancestors.mem + w->ancestors.len, sizeof(parent));
-	if (st.st_dev != w->dev || st.st_ino != parent.ino)
-		return -EAGAIN;
-	w->here = parent;
-	close(w->fd);
-	w->fd = fd_take(&fd);
-	return 0;
-}
-
-static int walk_all(struct walk *w)
-{
-	int r = stack_push(&w->names, "", 1);
-
-	w->here.base = w->names.len;
-	if (r == 0)
-		r = walk_scan(w);
-	while (r == 0) {
-		if (w->names.len > w->here.base)
-			r = walk_down(w);
-		else if (w->ancestors.len > 0)
-			r = walk_up(w);
-		else
-			break;
-	}
-	return r;
 }
 
 int file_tree_size(const char *path, uint64_t *ret_bytes)
 {
-	struct walk w = { .fd = -1 };
+	static const struct walk_ops ops = { .entry = size_entry };
+	uint64_t bytes = 0;
 	struct stat st;
 	int r = 0;
 
 	if (lstat(path, &st) < 0)
 		return -errno;
-	if (S_ISDIR(st.st_mode)) {
-		w.fd = open(path, DIR_FLAGS);
-		if (w.fd < 0 || fstat(w.fd, &st) < 0)
-			r = -errno;
-	}
-	w.dev = st.st_dev;
-	w.here.ino = st.st_ino;
-	walk_count(&w, &st);
-	if (r == 0 && w.fd >= 0)
-		r = walk_all(&w);
-	fd_closep(&w.fd);
-	free(w.names.mem);
-	free(w.ancestors.mem);
+	size_count(&bytes, &st);
+	if (S_ISDIR(st.st_mode))
+		r = walk_tree(path, &ops, &bytes);
 	if (r == 0)
-		*ret_bytes = w.bytes;
+		*ret_bytes = bytes;
 	return r;
 }

@@ -17,7 +17,7 @@
 #include "lib/file.h"
 #include "lib/str.h"
 
-#define LOG_TEXT_MAX 2048
+#define LOG_TEXT_MAX 4608 /* one line of vaultd's audit, and whose it is */
 /* A byte becomes \\xNN in JSON at the worst. */
 #define LOG_LINE_MAX (5 * LOG_TEXT_MAX)
 

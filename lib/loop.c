@@ -163,14 +163,10 @@ struct loop_io *loop_add(struct loop *l, int fd, uint32_t events, loop_io_fn fn,
 	return io;
 }
 
-void loop_del(struct loop_io *io)
+static void io_unlink(struct loop_io *io)
 {
-	struct loop *l;
+	struct loop *l = io->loop;
 
-	if (!io || io->dead)
-		return;
-	l = io->loop;
-	loop_mod(io, 0);
 	if (io->prev)
 		io->prev->next = io->next;
 	else
@@ -182,6 +178,23 @@ void loop_del(struct loop_io *io)
 	l->dead_ios = io;
 	if (!l->running)
 		loop_reap(l);
+}
+
+void loop_del(struct loop_io *io)
+{
+	if (!io || io->dead)
+		return;
+	loop_mod(io, 0);
+	io_unlink(io);
+}
+
+void loop_del_close(struct loop_io *io, int *fd)
+{
+	fd_closep(fd);
+	if (!io || io->dead)
+		return;
+	io->events = 0; /* it went with the descriptor: epoll(7) */
+	io_unlink(io);
 }
 
 static bool timer_before(const struct loop_timer *a, const struct loop_timer *b)

@@ -33,6 +33,10 @@ struct loop_io *loop_add(struct loop *l, int fd, uint32_t events, loop_io_fn fn,
 			 void *arg);
 int loop_mod(struct loop_io *io, uint32_t events);
 void loop_del(struct loop_io *io); /* NULL is fine */
+/* The same, where *@fd, its descriptor, is closed and set to -1 as well. It
+ * saves a system call, and wants a file that no other descriptor, in any
+ * process, leads to: else the kernel would go on watching it. */
+void loop_del_close(struct loop_io *io, int *fd);
 
 /* A one-shot timer, not armed yet. */
 struct loop_timer *loop_timer_new(struct loop *l, loop_timer_fn fn, void *arg);

@@ -5,6 +5,10 @@
 # usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]
 #               [--lint fast|full] [--bats PATH...]
 #
+# A unit test or an integration test that fails is run once more, alone: what
+# passes then is "flaky", counted as passed and named at the end, since a busy
+# machine is no fault of the program. Attacks, fuzzing and lint get one try.
+#
 # Every suite speaks TAP. One line a suite (a test for bats) as it goes; the
 # whole output of each is kept in $BUILD/test-logs, that of a failing one is
 # shown at the end. The last line is "N passed, N failed", with ", N skipped"
@@ -22,6 +26,7 @@ passed=0
 failed=0
 skipped=0
 failures=() # log files
+flaky=() # what passed at its second try
 begin=$SECONDS
 
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
@@ -96,7 +101,25 @@ suite() {
 }
 
 run_unit() {
-	suite "$(basename "$1")" "$1"
+	local name log before=$failed
+	name=$(basename "$1")
+	log=$LOGS/$name.log
+	suite "$name" "$1"
+	[ "$failed" -gt "$before" ] || return 0
+	once_more "$log" "$before" suite "$name" "$1"
+}
+
+# once_more LOG FAILED COMMAND... - a second try takes the place of the first,
+# which counted up to FAILED without it; the first log stays as LOG.first
+once_more() {
+	local log=$1 before=$2 f=$failed
+	shift 2
+	cp "$log" "$log.first"
+	failed=$before
+	unset 'failures[-1]'
+	"$@"
+	[ "$failed" -gt "$before" ] ||
+		flaky+=("$(basename "$log" .log): $((f - before)) failed at first, see $log.first")
 }
 
 # A replay has one test a corpus: the target asserts, or it does not.
@@ -162,13 +185,30 @@ run_lint() {
 }
 
 # bats shows each test as it ends: these take seconds, and need Docker.
-run_bats() {
+bats_pass() {
 	local log=$LOGS/bats.log start code
 	start=$(now_ms)
 	bats --tap --timing --print-output-on-failure -r "$@" 2>&1 </dev/null | tee "$log" |
 		grep --line-buffered -E '^(ok|not ok|1\.\.|# \[)'
 	code=${PIPESTATUS[0]}
 	settle bats "$log" "$code" $(($(now_ms) - start))
+}
+
+run_bats() {
+	local before=$failed first=$passed root=$1
+	[ -d "$root" ] || root=$(dirname "$root")
+	# Where bats itself notes what failed, for the second try.
+	mkdir -p "$root/.bats/run-logs"
+	bats_pass "$@"
+	case $* in
+	*tests/attack*) ;;
+	*)
+		[ "$failed" -eq "$before" ] || [ "$passed" -eq "$first" ] ||
+			once_more "$LOGS/bats.log" "$before" bats_pass \
+				--filter-status failed "$@"
+		;;
+	esac
+	rm -rf "$root/.bats"
 }
 
 # Only what belongs to failures: the lines after a "not ok" up to the next.
@@ -214,6 +254,7 @@ done
 [ ${#bats_paths[@]} -eq 0 ] || run_bats "${bats_paths[@]}"
 
 show_failures
+[ ${#flaky[@]} -eq 0 ] || printf '\n# flaky: %s\n' "${flaky[@]}"
 [ -z "${AC_TEST_TALLY:-}" ] ||
 	echo "$passed $failed $skipped" >>"$AC_TEST_TALLY"
 echo

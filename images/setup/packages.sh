@@ -19,7 +19,8 @@ CLIENT="make gcc libc6-dev pkg-config|pkgconf libjansson-dev libsmartcols-dev"
 BUILD="$CLIENT libcap-dev libseccomp-dev
 	libsodium-dev libyaml-dev libcurl4-openssl-dev|libcurl4-gnutls-dev
 	libsqlite3-dev libmicrohttpd-dev
-	libnftables-dev libc-ares-dev libidn2-dev libpsl-dev libllhttp-dev"
+	libnftables-dev libc-ares-dev libidn2-dev libpsl-dev libllhttp-dev
+	libssl-dev libnghttp2-dev"
 # The engine and BuildKit: Docker's own packages serve as well. On Debian 12
 # both the client and BuildKit are part of docker.io; on 13 they are not.
 RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
@@ -27,8 +28,8 @@ RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
 RUN13="docker-cli|docker-ce-cli"
 BUILDX="docker-buildx|docker-buildx-plugin"
 CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
-	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl
-	libssl-dev openssl iproute2 ccache"
+	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl expect
+	openssl iproute2 ccache nghttp2-server"
 
 usage() { die 2 "usage: packages.sh client|build|run|check [--list]"; }
 

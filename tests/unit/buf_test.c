@@ -140,6 +140,42 @@ static void test_printf(void)
 	buf_done(&b);
 }
 
+/* What malloc() gives again is what was given back, where nothing watches over
+ * memory; with a sanitizer this proves nothing. */
+static bool lies_about(size_t size, const char *what)
+{
+	char *volatile mem = malloc(size); /* else gcc says what we know */
+	bool found = mem && memmem(mem, size, what, strlen(what));
+
+	free(mem);
+	return found;
+}
+
+static void test_secret(void)
+{
+	static const char word[] = "0123456789abcdef-of-some-length";
+	char fill[1000];
+	struct buf b;
+
+	memset(fill, 'x', sizeof(fill));
+	buf_init(&b, 100000);
+	buf_secret(&b);
+	is_int(buf_append(&b, fill, sizeof(fill)), 0, "some");
+	is_int(buf_append(&b, word, strlen(word)), 0, "a secret");
+	is_int((int)b.cap, 2000, "room");
+	buf_consume(&b, buf_len(&b));
+	ok(!lies_about(2000, word), "wiped when it has gone");
+	ok(!b.secret, "what follows is none");
+	buf_secret(&b);
+	is_int(buf_append(&b, fill, sizeof(fill) - 100), 0, "some");
+	is_int(buf_append(&b, word, strlen(word)), 0, "a secret");
+	is_int((int)b.cap, 1800, "room");
+	is_int(buf_append(&b, fill, sizeof(fill)), 0, "more than fits");
+	ok(!lies_about(1800, word), "wiped when it moves");
+	ok(b.secret, "and watched over there");
+	buf_done(&b);
+}
+
 int main(void)
 {
 	test_limits();
@@ -147,5 +183,6 @@ int main(void)
 	test_reserve();
 	test_flow();
 	test_printf();
+	test_secret();
 	return done_testing();
 }

@@ -39,16 +39,27 @@ static void check(const char *text, const char *want, const char *what)
 
 static void test_long(const char *end)
 {
-	static char text[20000];
+	static char text[30000];
 	SCOPED_STR line = NULL;
 	size_t len;
 
 	memset(text, '\\', sizeof(text) - 1);
 	line = log_line(text);
 	len = line ? strlen(line) : 0;
-	ok(len > strlen(end) && len < 17000 && !strchr(line, '\n')[1] &&
+	ok(len > strlen(end) && len < 30000 && !strchr(line, '\n')[1] &&
 		   strcmp(line + len - strlen(end), end) == 0,
 	   "a long text is cut, its line is whole");
+}
+
+/* The longest that another program of ours hands over (vault/PROTOCOL 5). */
+static void test_whole(void)
+{
+	static char text[4096 + 256 + 1];
+	SCOPED_STR line = NULL;
+
+	memset(text, 'x', sizeof(text) - 1);
+	line = log_line(text);
+	ok(line && strstr(line, text), "a line of the audit is not cut");
 }
 
 int main(void)
@@ -69,6 +80,7 @@ int main(void)
 	      "UTF-8 is not, but for its control characters");
 	check("", "info acd \n", "no text");
 	test_long("\\x5c\n");
+	test_whole();
 	log_init("acd", LOG_LVL_WARN, 0);
 	check("hello", "", "a level below the maximum is not written");
 	log_init("acd", LOG_LVL_DEBUG, 1);

@@ -108,6 +108,34 @@ static void test_io(void)
 	bench_close(&b);
 }
 
+/* A file that is closed is not watched any more; what takes its number is
+ * nobody's until it is added. */
+static void test_del_close(void)
+{
+	struct bench b;
+	int fd;
+
+	if (!ok(bench_open(&b) == 0, "open"))
+		return;
+	b.io[0] = loop_add(b.l, b.fd[0][0], EPOLLIN, on_read, &b);
+	ok(b.io[0] && write(b.fd[0][1], "a", 1) == 1, "a byte is there");
+	fd = b.fd[0][0];
+	loop_del_close(b.io[0], &b.fd[0][0]);
+	is_int(b.fd[0][0], -1, "closed");
+	ok(fcntl(fd, F_GETFD) < 0 && errno == EBADF, "... really");
+	is_int(run_for(&b, 20), 42, "the loop goes on");
+	is_int(b.calls, 0, "nobody hears of the byte");
+	b.fd[0][0] = fcntl(b.fd[1][0], F_DUPFD_CLOEXEC, fd);
+	is_int(b.fd[0][0], fd, "its number is taken again");
+	b.io[0] = loop_add(b.l, b.fd[0][0], EPOLLIN, on_read, &b);
+	ok(b.io[0] && write(b.fd[1][1], "b", 1) == 1, "and watched");
+	is_int(run_for(&b, 20), 42, "the loop goes on");
+	is_int(b.calls, 1, "for what is there now");
+	loop_del_close(NULL, &b.fd[0][0]);
+	is_int(b.fd[0][0], -1, "one that nobody watches is closed, too");
+	bench_close(&b);
+}
+
 /* The first to be called removes all, itself included. */
 static void on_remove_all(void *arg, uint32_t events ATTR_UNUSED)
 {
@@ -347,6 +375,7 @@ static void test_misuse(void)
 int main(void)
 {
 	test_io();
+	test_del_close();
 	test_round();
 	test_reuse();
 	test_timers();

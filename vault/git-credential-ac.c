@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * git-credential-ac.c - git's credential helper: a surrogate for a host
+ *
+ * Setuid and setgid to the vault's user, as vault-wrapper.c. It reads what git
+ * asks, asks vaultd, becomes the agent again and prints the answer. A host
+ * that nothing is granted for gets no answer, so git goes on to whatever else
+ * the user has set up. `store` and `erase` are read and forgotten: surrogates
+ * are made, not kept.
+ *
+ * usage: git-credential-ac get|store|erase    git-credential(1)
+ */
+#include <string.h>
+
+#include "lib/file.h"
+#include "vault/client.h"
+#include "vault/gitcred.h"
+#include "vault/paths.h"
+
+#define EXIT_USAGE 2
+
+/* All of the input; one byte more than may be tells that there is more. */
+static int input_read(uint8_t mem[GITCRED_INPUT_MAX + 1], size_t *ret_len)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while (len <= GITCRED_INPUT_MAX) {
+		n = read(STDIN_FILENO, mem + len, GITCRED_INPUT_MAX + 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0) {
+			*ret_len = len;
+			return 0;
+		}
+		len += (size_t)n;
+	}
+	return -EMSGSIZE;
+}
+
+static int answer_print(const struct vault_answer *a)
+{
+	struct buf b;
+	int ret;
+
+	buf_init(&b, VAULT_ANSWER_MAX);
+	ret = gitcred_put(&b, a);
+	if (ret >= 0)
+		ret = fd_write_all(STDOUT_FILENO, buf_slice(&b).ptr,
+				   buf_len(&b));
+	if (b.mem)
+		explicit_bzero(b.mem, b.cap);
+	buf_done(&b);
+	return ret < 0 ? 1 : 0;
+}
+
+static void say(enum vault_status s)
+{
+	if (s == VAULT_DENIED)
+		(void)dprintf(2, "ac: the vault refuses this caller; "
+				 "the log of ac says why\n");
+	else if (s == VAULT_BUSY)
+		(void)dprintf(2, "ac: the vault is busy, try again\n");
+}
+
+static int get(void)
+{
+	static uint8_t input[GITCRED_INPUT_MAX + 1];
+	struct vault_request request = { 0 };
+	struct vault_answer answer = { .status = VAULT_NONE };
+	size_t len = 0;
+	int ret = input_read(input, &len);
+
+	if (ret == 0)
+		ret = gitcred_parse(slice_of(input, len), &request);
+	if (ret < 0) {
+		(void)dprintf(2, "ac: git asks for no https host of a shape "
+				 "that the vault knows\n");
+		return 1;
+	}
+	ret = client_ask(VAULT_DIR, VAULT_SOCKET, &request, &answer);
+	if (client_drop() < 0)
+		return EXIT_USAGE;
+	if (ret < 0 && ret != -ENOENT)
+		(void)dprintf(2, "ac: the vault cannot be asked: %s\n",
+			      err_text(ret));
+	if (ret < 0)
+		return 0; /* git goes on without an answer */
+	say(answer.status);
+	ret = answer.status == VAULT_OK ? answer_print(&answer) : 0;
+	explicit_bzero(&answer, sizeof(answer));
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	if (client_begin() < 0)
+		return EXIT_USAGE;
+	if (argc != 2 || client_check_caller() < 0) {
+		(void)dprintf(2, "usage: git-credential-ac get|store|erase\n");
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "get") == 0)
+		return get();
+	/* git ignores what it does not know, and so do we */
+	return client_drop() < 0 ? EXIT_USAGE : 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gitcred.c - git's credential protocol, as strict as it can be read
+ *
+ * What two readers could take differently is refused: git has had to mend
+ * three holes in which a URL of a hostile repository put lines of its own
+ * into this.
+ */
+#include "vault/gitcred.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define KEYS_MAX GITCRED_LINES_MAX
+
+struct lines {
+	struct slice key[KEYS_MAX];
+	size_t n;
+};
+
+/* Keys count once, but for lists. */
+static int key_note(struct lines *l, struct slice key)
+{
+	size_t i;
+
+	if (l->n == KEYS_MAX)
+		return -EBADMSG;
+	for (i = 0; i < l->n; i++) {
+		if (slice_eq(l->key[i], key) &&
+		    !(key.len > 2 &&
+		      memcmp(key.ptr + key.len - 2, "[]", 2) == 0))
+			return -EBADMSG;
+	}
+	l->key[l->n++] = key;
+	return 0;
+}
+
+/* Into an array with room for a NUL more. */
+static int value_copy(struct slice value, char *ret, size_t max)
+{
+	size_t i;
+
+	if (value.len > max)
+		return -EBADMSG;
+	for (i = 0; i < value.len; i++) {
+		if (value.ptr[i] <= ' ' || value.ptr[i] > '~')
+			return -EBADMSG;
+	}
+	if (value.len > 0)
+		memcpy(ret, value.ptr, value.len);
+	ret[value.len] = '\0';
+	return 0;
+}
+
+/* The one port that a surrogate is good for may be spelled out. */
+static int host_copy(struct slice value, char *ret)
+{
+	static const char port[] = ":443";
+	const size_t len = sizeof(port) - 1;
+
+	if (value.len > len &&
+	    memcmp(value.ptr + value.len - len, port, len) == 0)
+		value.len -= len;
+	if (value_copy(value, ret, GRANT_HOST_MAX) < 0 ||
+	    !grant_host_valid(ret))
+		return -EBADMSG;
+	return 0;
+}
+
+static int line_take(struct slice line, struct lines *seen,
+		     struct vault_request *r)
+{
+	const uint8_t *eq = memchr(line.ptr, '=', line.len);
+	struct slice key, value;
+
+	if (!eq || eq == line.ptr)
+		return -EBADMSG;
+	key = slice_of(line.ptr, (size_t)(eq - line.ptr));
+	value = slice_of(eq + 1, line.len - key.len - 1);
+	if (key_note(seen, key) < 0 || slice_eq(key, slice_str("url")))
+		return -EBADMSG;
+	if (slice_eq(key, slice_str("protocol")))
+		return value_copy(value, r->proto, VAULT_PROTO_MAX);
+	if (slice_eq(key, slice_str("host")))
+		return host_copy(value, r->host);
+	if (slice_eq(key, slice_str("path")))
+		return value_copy(value, r->path, VAULT_PATH_MAX);
+	return 0; /* git adds keys with the years */
+}
+
+static bool is_text(struct slice s)
+{
+	size_t i;
+
+	for (i = 0; i < s.len; i++) {
+		if (s.ptr[i] < ' ' || s.ptr[i] == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+int gitcred_parse(struct slice in, struct vault_request *ret)
+{
+	struct vault_request r = { .op = VAULT_OP_GIT };
+	struct lines seen = { 0 };
+
+	if (in.len > GITCRED_INPUT_MAX)
+		return -EBADMSG;
+	while (in.len > 0) {
+		const uint8_t *end = memchr(in.ptr, '\n', in.len);
+		struct slice line = in;
+
+		if (end)
+			line.len = (size_t)(end - in.ptr);
+		in.ptr += line.len + (end ? 1 : 0);
+		in.len -= line.len + (end ? 1 : 0);
+		if (line.len == 0)
+			break;
+		if (line.len > GITCRED_LINE_MAX || !is_text(line) ||
+		    line_take(line, &seen, &r) < 0)
+			return -EBADMSG;
+	}
+	/* An end of the input in place of the empty line is git's right, what
+	 * comes behind the empty line nobody's. */
+	if (in.len > 0 || !r.proto[0] || !r.host[0])
+		return -EBADMSG;
+	memcpy(r.nonce, ret->nonce, sizeof(r.nonce));
+	*ret = r;
+	return 0;
+}
+
+int gitcred_put(struct buf *out, const struct vault_answer *a)
+{
+	if (a->status != VAULT_OK)
+		return -EINVAL;
+	return buf_printf(out,
+			  "username=%s\npassword=%s\n"
+			  "password_expiry_utc=%" PRIu64 "\n",
+			  a->user[0] ? a->user : "x-access-token", a->surrogate,
+			  a->expiry);
+}

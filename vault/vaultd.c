@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vaultd.c - gives the clients of a sandbox surrogates of its secrets
+ *
+ * Theory of operation: started by init-guard before any process of the agent
+ * exists, as uid and gid 990, without capabilities. In this order:
+ *
+ *   1. the environment destroyed, no dumps, no core, limits, dies with PID 1
+ *   2. refuse unless uid 990 and nothing else can be had back
+ *   3. the grant read from descriptor 0, its key into memory of its own, every
+ *      copy wiped
+ *   4. the socket on descriptor 3, /proc
+ *   5. no_new_privs and the filter
+ *   6. "ready" on descriptor 2, then requests until it is killed
+ *
+ * It holds no real token, only the key that surrogates are made with: whoever
+ * had that could make surrogates for this sandbox, which only work from it.
+ *
+ * usage: vaultd    as init-guard does; vault/paths.h has the descriptors
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "lib/err.h"
+#include "lib/log.h"
+#include "vault/filter.h"
+#include "vault/paths.h"
+#include "vault/serve.h"
+
+#define EXIT_UNSAFE 78
+#define FILES_MAX 256
+
+static int limits_set(void)
+{
+	const struct rlimit none = { 0, 0 }, files = { FILES_MAX, FILES_MAX };
+
+	(void)clearenv();
+	umask(077);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
+	    setrlimit(RLIMIT_CORE, &none) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
+	    setrlimit(RLIMIT_NOFILE, &files) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+static int ids_check(void)
+{
+	uid_t u[3];
+	gid_t g[3];
+	int i;
+
+	if (getresuid(&u[0], &u[1], &u[2]) < 0 ||
+	    getresgid(&g[0], &g[1], &g[2]) < 0)
+		return -errno;
+	for (i = 0; i < 3; i++) {
+		if (u[i] != VAULT_ID || g[i] != VAULT_ID)
+			return -EPERM;
+	}
+	return setuid(0) == 0 || getgroups(0, NULL) != 0 ? -EPERM : 0;
+}
+
+/* Reads @fd to its end. The memory is GRANT_MAX + 1 bytes. */
+static ssize_t read_all(int fd, uint8_t *mem)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	while (len <= GRANT_MAX) {
+		n = read(fd, mem + len, GRANT_MAX + 1 - len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return (ssize_t)len;
+		len += (size_t)n;
+	}
+	return -EMSGSIZE;
+}
+
+/*
+ * The grant itself lies in locked memory with guard pages around it, where a
+ * kernel gives such; its list of names is no secret.
+ */
+static int grant_read(struct grant **ret)
+{
+	uint8_t *mem = sodium_malloc(GRANT_MAX + 1);
+	struct grant *g = sodium_malloc(sizeof(*g));
+	ssize_t n = -ENOMEM;
+	int code;
+
+	if (mem && g)
+		n = read_all(STDIN_FILENO, mem);
+	code = n < 0 ? (int)n : grant_get(slice_of(mem, (size_t)n), g);
+	sodium_free(mem); /* wipes */
+	if (code < 0) {
+		sodium_free(g);
+		return code;
+	}
+	(void)sodium_mprotect_readonly(g);
+	*ret = g;
+	return 0;
+}
+
+/* A descriptor number that is free is one that something else may get. */
+static int stdin_shut(void)
+{
+	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0)
+		return -errno;
+	return close(null) < 0 ? -errno : 0;
+}
+
+static int listener_check(void)
+{
+	const int on = 1;
+	int flags = fcntl(VAULT_FD_LISTEN, F_GETFL);
+	int listening = 0;
+	socklen_t len = sizeof(listening);
+
+	if (flags < 0 ||
+	    fcntl(VAULT_FD_LISTEN, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(VAULT_FD_LISTEN, F_SETFD, FD_CLOEXEC) < 0 ||
+	    getsockopt(VAULT_FD_LISTEN, SOL_SOCKET, SO_ACCEPTCONN, &listening,
+		       &len) < 0 ||
+	    setsockopt(VAULT_FD_LISTEN, SOL_SOCKET, SO_PASSCRED, &on,
+		       sizeof(on)) < 0)
+		return -errno;
+	flags = fcntl(STDERR_FILENO, F_GETFL);
+	if (!listening || flags < 0 ||
+	    fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -ENOTSOCK;
+	return 0;
+}
+
+static int fail(const char *what, int code)
+{
+	log_error("%s: %s", what, err_text(code));
+	return EXIT_UNSAFE;
+}
+
+int main(int argc, char **argv)
+{
+	static const char ready[] = VAULT_READY_LINE "\n";
+	struct vault_serve *sv = NULL;
+	struct grant *grant = NULL;
+	struct loop *loop;
+	int ret;
+
+	(void)argv;
+	log_init("vaultd", LOG_LVL_WARN, 0);
+	ret = argc > 1 ? -EINVAL : limits_set();
+	if (ret < 0)
+		return fail("set limits", ret);
+	ret = ids_check();
+	if (ret < 0)
+		return fail("must be the vault's user and nobody else", ret);
+	if (sodium_init() < 0)
+		return fail("libsodium", -EIO);
+	ret = grant_read(&grant);
+	if (ret == 0)
+		ret = stdin_shut();
+	if (ret < 0)
+		return fail("read the grant", ret);
+	ret = listener_check();
+	loop = ret < 0 ? NULL : loop_new();
+	if (!loop)
+		return fail("the socket", ret < 0 ? ret : -errno);
+	ret = vault_serve_new(loop, VAULT_FD_LISTEN, STDERR_FILENO, grant, &sv);
+	if (ret == 0)
+		ret = filter_load();
+	if (ret < 0)
+		return fail("start to serve", ret);
+	if (write(STDERR_FILENO, ready, sizeof(ready) - 1) < 0)
+		return EXIT_UNSAFE;
+	ret = loop_run(loop);
+	return fail("the event loop", ret);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire.c - what vaultd and its clients say to each other: codec
+ */
+#include "vault/wire.h"
+
+#include <string.h>
+
+static const char *const op_names[] = {
+	[VAULT_OP_GIT] = "git",
+	[VAULT_OP_GH] = "gh",
+	[VAULT_OP_GLAB] = "glab",
+};
+
+static const char *const status_names[] = {
+	[VAULT_OK] = "granted",
+	[VAULT_NONE] = "none",
+	[VAULT_DENIED] = "denied",
+	[VAULT_BUSY] = "busy",
+};
+
+const char *vault_op_name(enum vault_op op)
+{
+	return op_names[op];
+}
+
+const char *vault_status_name(enum vault_status s)
+{
+	return status_names[s];
+}
+
+static int put_str(struct buf *out, const char *s, size_t max)
+{
+	const size_t len = strlen(s);
+
+	return len > max ? -EINVAL : buf_put_lstr(out, s, len);
+}
+
+/* Printable ASCII, no blank: into an array with room for a NUL more. */
+static int get_str(struct slice *in, char *ret, size_t max)
+{
+	struct slice s;
+	size_t i;
+
+	if (slice_lstr(in, max, &s) < 0)
+		return -EBADMSG;
+	for (i = 0; i < s.len; i++) {
+		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
+			return -EBADMSG;
+	}
+	if (s.len > 0)
+		memcpy(ret, s.ptr, s.len);
+	ret[s.len] = '\0';
+	return 0;
+}
+
+/* A git request names a host; the others are for the tool's own. */
+static bool request_is_sound(const struct vault_request *r)
+{
+	if (r->op == VAULT_OP_GIT)
+		return r->proto[0] && grant_host_valid(r->host);
+	return !r->proto[0] && !r->host[0] && !r->path[0];
+}
+
+int vault_put_request(struct buf *out, const struct vault_request *r)
+{
+	int ret;
+
+	if (!request_is_sound(r))
+		return -EINVAL;
+	ret = buf_append(out, r->nonce, sizeof(r->nonce));
+	if (ret == 0)
+		ret = buf_put_u8(out, (uint8_t)r->op);
+	if (ret == 0)
+		ret = put_str(out, r->proto, VAULT_PROTO_MAX);
+	if (ret == 0)
+		ret = put_str(out, r->host, GRANT_HOST_MAX);
+	return ret < 0 ? ret : put_str(out, r->path, VAULT_PATH_MAX);
+}
+
+int vault_get_request(struct slice in, struct vault_request *ret)
+{
+	struct vault_request r = { 0 };
+	struct slice nonce;
+	uint8_t op;
+
+	if (in.len > VAULT_REQUEST_MAX ||
+	    slice_take(&in, sizeof(r.nonce), &nonce) < 0 ||
+	    slice_u8(&in, &op) < 0 || op < VAULT_OP_GIT || op > VAULT_OP_GLAB ||
+	    get_str(&in, r.proto, VAULT_PROTO_MAX) < 0 ||
+	    get_str(&in, r.host, GRANT_HOST_MAX) < 0 ||
+	    get_str(&in, r.path, VAULT_PATH_MAX) < 0 || in.len > 0)
+		return -EBADMSG;
+	memcpy(r.nonce, nonce.ptr, sizeof(r.nonce));
+	r.op = (enum vault_op)op;
+	if (!request_is_sound(&r))
+		return -EBADMSG;
+	*ret = r;
+	return 0;
+}
+
+static int put_u64(struct buf *out, uint64_t v)
+{
+	const int ret = buf_put_u32(out, (uint32_t)(v >> 32));
+
+	return ret < 0 ? ret : buf_put_u32(out, (uint32_t)v);
+}
+
+int vault_put_answer(struct buf *out, const struct vault_answer *a)
+{
+	const size_t len =
+		1 + 8 + 4 + strlen(a->user) + 4 + strlen(a->surrogate);
+	int ret;
+
+	if ((a->status == VAULT_OK) != (a->surrogate[0] != '\0'))
+		return -EINVAL;
+	ret = buf_put_u16(out, (uint16_t)len);
+	if (ret == 0)
+		ret = buf_put_u8(out, (uint8_t)a->status);
+	if (ret == 0)
+		ret = put_u64(out, a->expiry);
+	if (ret == 0)
+		ret = put_str(out, a->user, GRANT_USER_MAX);
+	return ret < 0 ? ret : put_str(out, a->surrogate, SURROGATE_MAX - 1);
+}
+
+int vault_get_answer(struct slice in, struct vault_answer *ret)
+{
+	struct vault_answer a = { 0 };
+	struct slice body;
+	uint16_t len;
+	uint8_t status;
+
+	if (slice_u16(&in, &len) < 0)
+		return -EAGAIN;
+	if (len > VAULT_ANSWER_MAX - 2)
+		return -EBADMSG;
+	if (slice_take(&in, len, &body) < 0)
+		return -EAGAIN;
+	if (in.len > 0 || slice_u8(&body, &status) < 0 || status > VAULT_BUSY ||
+	    slice_u64(&body, &a.expiry) < 0 ||
+	    get_str(&body, a.user, GRANT_USER_MAX) < 0 ||
+	    get_str(&body, a.surrogate, SURROGATE_MAX - 1) < 0 || body.len > 0)
+		return -EBADMSG;
+	a.status = (enum vault_status)status;
+	if ((a.status == VAULT_OK) != (a.surrogate[0] != '\0'))
+		return -EBADMSG;
+	*ret = a;
+	return 0;
+}
