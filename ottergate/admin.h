@@ -8,7 +8,9 @@
  * DATA payloads are UTF-8 text: for CONNECTIONS and FOLLOW one JSON object a
  * frame; for the others one text (JSON, Prometheus) in as many pieces as it
  * takes. ERROR: a message for people; then the connection ends. Both sides
- * bound every length. Pure codec.
+ * bound every length. What has secrets in it (SECRETS, CA) both sides keep in
+ * one piece of memory and wipe. The answer to BIND has "inspects": true when
+ * the sandbox needs its CA. Pure codec.
  */
 #ifndef OTTERGATE_ADMIN_H
 #define OTTERGATE_ADMIN_H
@@ -29,7 +31,10 @@ enum admin_verb {
 	ADMIN_CONNECTIONS, /* a: agent id or ""; JSON, one a frame */
 	ADMIN_FOLLOW, /* a: agent id or ""; audit lines as they come */
 	ADMIN_SHOW, /* a: agent id; JSON of the effective policy */
-	ADMIN_VERB_LAST = ADMIN_SHOW,
+	ADMIN_SECRETS, /* a: agent id, b: JSON of secrets.h; may come first */
+	ADMIN_CA, /* a: agent id; JSON: cert, bundle (PEM). b: such a bundle,
+		   * which becomes its CA again; may come first */
+	ADMIN_VERB_LAST = ADMIN_CA,
 };
 enum admin_kind { ADMIN_DATA = 1, ADMIN_END, ADMIN_ERROR };
 

@@ -42,7 +42,7 @@
 #define KICK_NOW (UINT64_C(1) << 32)
 
 static_assert((AUDIT_RING & RING_MASK) == 0, "a power of two");
-static_assert(sizeof(struct audit_record) <= 512, "copied for each decision");
+static_assert(sizeof(struct audit_record) < 768, "copied for each decision");
 
 /* What workers read; written by the control thread alone. */
 struct shared {
@@ -94,7 +94,8 @@ const char *audit_event_name(enum audit_event e)
 		[AUDIT_ALLOW] = "allow",   [AUDIT_DENY] = "deny",
 		[AUDIT_DNS] = "dns",       [AUDIT_CLOSE] = "close",
 		[AUDIT_LIMIT] = "limit",   [AUDIT_POLICY] = "policy",
-		[AUDIT_INJECT] = "inject",
+		[AUDIT_INJECT] = "inject", [AUDIT_USAGE] = "usage",
+		[AUDIT_ALARM] = "alarm",
 	};
 
 	static_assert(ARRAY_SIZE(names) == AUDIT_EVENTS, "a name for each");

@@ -17,6 +17,10 @@
  *	 "method":"GET","source":"172.20.0.2:40000","original":"192.0.2.1",
  *	 "dialled":"192.0.2.2","ms":3,"up":100,"down":2000,"generation":7,
  *	 "prev":"<64 hex>","hash":"<64 hex>"}
+ * An inspected request has "target" (its path) and "credential" (the id of the
+ * one that was put in); a usage line has
+ *	"api":"anthropic","model":"m","status":200,"stream":true,
+ *	"first_ms":5,"tokens_in":1,"tokens_out":2,"tokens_cached":3
  * A request for an address in place of a host has "address" where others have
  * "name", and "dialled" only once it was allowed.
  * "use" is there where "rule" is, and "reason" in all but a close that nothing
@@ -39,19 +43,25 @@ enum audit_event {
 	AUDIT_CLOSE, /* the end of an allowed connection: bytes, time */
 	AUDIT_LIMIT,
 	AUDIT_POLICY, /* load, bind, unbind */
-	AUDIT_INJECT, /* inspection (issue 6) */
+	AUDIT_INJECT, /* a request got a credential */
+	AUDIT_USAGE, /* what a request to a model has used, at its end */
+	AUDIT_ALARM, /* denied: a surrogate where it has no business */
 	AUDIT_EVENTS,
 };
-#define AUDIT_EVENTS_DEFAULT                                        \
-	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT | \
-	 1u << AUDIT_POLICY | 1u << AUDIT_INJECT)
+#define AUDIT_EVENTS_DEFAULT                                           \
+	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT |    \
+	 1u << AUDIT_POLICY | 1u << AUDIT_INJECT | 1u << AUDIT_USAGE | \
+	 1u << AUDIT_ALARM)
 const char *audit_event_name(enum audit_event e); /* "deny" */
 
 #define AUDIT_AGENT_MAX 64u
 #define AUDIT_RULE_MAX 64u
+#define AUDIT_TARGET_MAX 96u
+#define AUDIT_CREDENTIAL_MAX 64u
+#define AUDIT_MODEL_MAX 48u
 #define AUDIT_RING 4096u /* records of one worker */
 
-struct audit_record { /* < 512 bytes, copied into the ring */
+struct audit_record { /* < 768 bytes, copied into the ring */
 	uint64_t time_ms; /* CLOCK_REALTIME */
 	uint64_t conn; /* number of the connection */
 	uint64_t up, down; /* AUDIT_CLOSE: bytes */
@@ -66,7 +76,16 @@ struct audit_record { /* < 512 bytes, copied into the ring */
 	uint8_t name_len;
 	char agent[AUDIT_AGENT_MAX], rule[AUDIT_RULE_MAX];
 	char method[12];
-	char name[254]; /* canonical, or "" */
+	/* Of an inspected request, or "". */
+	char target[AUDIT_TARGET_MAX]; /* canonical path, no query */
+	char credential[AUDIT_CREDENTIAL_MAX]; /* the id of what was put in */
+	/* AUDIT_USAGE */
+	uint16_t status; /* of the response */
+	bool stream; /* it came in events */
+	uint32_t first_ms; /* until the first byte of it */
+	uint64_t tokens_in, tokens_out, tokens_cached;
+	char api[12], model[AUDIT_MODEL_MAX];
+	char name[254]; /* canonical, or ""; the last: no more is copied */
 };
 
 struct audit;

@@ -9,7 +9,7 @@
 
 /* A line with its newline. The longest record, every byte of it escaped, is
  * shorter (audit_write.c). */
-#define AUDIT_LINE_MAX 4096u
+#define AUDIT_LINE_MAX (8u * 1024)
 #define AUDIT_DETAIL_MAX 2048u /* of audit_note() */
 #define AUDIT_HASH 32u
 /* ,"prev":"<64>","hash":"<64>"} and the newline */

@@ -23,7 +23,9 @@ static_assert(
 			JSONW_ESCAPE_MAX *
 				(AUDIT_AGENT_MAX + AUDIT_RULE_MAX +
 				 sizeof(((struct audit_record *)0)->name) +
-				 sizeof(((struct audit_record *)0)->method)) +
+				 sizeof(((struct audit_record *)0)->method) +
+				 AUDIT_TARGET_MAX + AUDIT_CREDENTIAL_MAX +
+				 AUDIT_MODEL_MAX) +
 			AUDIT_SEAL_LEN <=
 		AUDIT_LINE_MAX,
 	"the longest record fits");
@@ -175,7 +177,23 @@ static char *put_decision(char *p, const struct audit_record *r)
 	}
 	if (r->observed)
 		p = PUT(p, ",\"observed\":true");
-	return put_text(p, ",\"method\":\"", r->method, sizeof(r->method));
+	p = put_text(p, ",\"method\":\"", r->method, sizeof(r->method));
+	p = put_text(p, ",\"target\":\"", r->target, sizeof(r->target));
+	return put_text(p, ",\"credential\":\"", r->credential,
+			sizeof(r->credential));
+}
+
+static char *put_usage(char *p, const struct audit_record *r)
+{
+	p = put_text(p, ",\"api\":\"", r->api, sizeof(r->api));
+	p = put_text(p, ",\"model\":\"", r->model, sizeof(r->model));
+	p = put_number(p, ",\"status\":", r->status);
+	if (r->stream)
+		p = PUT(p, ",\"stream\":true");
+	p = put_number(p, ",\"first_ms\":", r->first_ms);
+	p = put_number(p, ",\"tokens_in\":", r->tokens_in);
+	p = put_number(p, ",\"tokens_out\":", r->tokens_out);
+	return put_number(p, ",\"tokens_cached\":", r->tokens_cached);
 }
 
 size_t audit_line_record(char *out, struct audit_clock *clock,
@@ -198,6 +216,8 @@ size_t audit_line_record(char *out, struct audit_clock *clock,
 		p = put_number(p, ",\"up\":", r->up);
 		p = put_number(p, ",\"down\":", r->down);
 	}
+	if (r->event == AUDIT_USAGE)
+		p = put_usage(p, r);
 	if (r->generation)
 		p = put_number(p, ",\"generation\":", r->generation);
 	return (size_t)(p - out);

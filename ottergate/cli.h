@@ -18,6 +18,7 @@
 struct cli {
 	struct gate_opts gate;
 	const char *agent; /* --as, --agent */
+	const char *since; /* seconds since the epoch */
 	bool json, explain, check, help, version, log_json, debug;
 	const char *words[CLI_WORDS_MAX + 1]; /* NULL-terminated */
 	size_t n_words;
@@ -36,6 +37,7 @@ int cli_check(const struct cli *cli, struct err *err);
 int cli_show(const struct cli *cli, struct err *err);
 int cli_verify(const struct cli *cli, struct err *err);
 int cli_observe(const struct cli *cli, struct err *err);
+int cli_model_usage(const struct cli *cli, struct err *err);
 
 /* cli_client.c: ask one. */
 int cli_ping(const struct cli *cli, struct err *err);

@@ -12,8 +12,10 @@
 #include "ottergate/audit.h"
 #include "ottergate/policy_load.h"
 #include "ottergate/table.h"
+#include "ottergate/usage_log.h"
 
 #define TEXT_MAX (256u * 1024 * 1024)
+#define SINCE_MAX 253402300799u /* the end of the year 9999 */
 
 static void print_text(struct buf *text)
 {
@@ -240,4 +242,22 @@ int cli_observe(const struct cli *cli, struct err *err)
 	if (!in)
 		return err_sys(err, "open %s", cli->words[0]);
 	return policy_from_audit(in, cli->agent, stdout, err);
+}
+
+int cli_model_usage(const struct cli *cli, struct err *err)
+{
+	struct usage_ask ask = { .agent = cli->agent };
+	struct buf out;
+	int r;
+
+	if (cli->since &&
+	    str_parse_u64(cli->since, 0, SINCE_MAX, &ask.since) < 0)
+		return err_set(err, -EINVAL,
+			       "--since is in seconds since the epoch");
+	buf_init(&out, TEXT_MAX);
+	r = usage_from_audit(cli->words[0], &ask, &out, err);
+	if (r >= 0)
+		print_text(&out);
+	buf_done(&out);
+	return r;
 }

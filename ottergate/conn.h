@@ -129,5 +129,9 @@ void http_begin(struct conn *c);
  * it. @out at least 1 KiB; returns the length of the whole response. */
 size_t deny_response(char *out, size_t size, int status, const char *agent,
 		     const char *name, uint16_t port, const struct verdict *v);
+/* The body of that alone, and the name of a status that we answer with. */
+size_t deny_text(char *out, size_t size, int status, const char *agent,
+		 const char *name, uint16_t port, const struct verdict *v);
+const char *deny_status(int status);
 
 #endif

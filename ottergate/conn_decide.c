@@ -26,8 +26,8 @@ static void put_text(char *out, size_t size, const char *s)
 	out[len] = '\0';
 }
 
-static struct audit_record record_of(const struct conn *c, enum audit_event e,
-				     enum reason why)
+struct audit_record conn_record(const struct conn *c, enum audit_event e,
+				enum reason why)
 {
 	struct worker *w = c->worker;
 	struct audit_record rec = {
@@ -56,12 +56,12 @@ static struct audit_record record_of(const struct conn *c, enum audit_event e,
 	return rec;
 }
 
-static bool wanted(const struct conn *c, enum audit_event e)
+bool conn_wants(const struct conn *c, enum audit_event e)
 {
 	return c->worker->audit && audit_wants(c->worker->audit, e);
 }
 
-static bool is_limit(enum reason why)
+bool conn_is_limit(enum reason why)
 {
 	switch (why) {
 	case REASON_LIMIT_CONNS:
@@ -72,13 +72,14 @@ static bool is_limit(enum reason why)
 	case REASON_LIMIT_LOOKUPS:
 	case REASON_LIMIT_KILLED:
 	case REASON_LIMIT_AGE:
+	case REASON_LIMIT_REQUESTS:
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void count_denial(struct conn *c)
+void conn_count_denial(struct conn *c)
 {
 	worker_count(c->worker, COUNTER_DENIED, 1);
 	if (c->agent)
@@ -89,12 +90,14 @@ static void count_denial(struct conn *c)
 static void audit_refusal(struct conn *c, enum reason why,
 			  const struct name *name)
 {
-	enum audit_event e = is_limit(why) ? AUDIT_LIMIT : AUDIT_DENY;
+	enum audit_event e = why == REASON_CANARY ? AUDIT_ALARM :
+			     conn_is_limit(why)   ? AUDIT_LIMIT :
+						    AUDIT_DENY;
 	struct audit_record rec;
 
-	if (!wanted(c, e))
+	if (!conn_wants(c, e))
 		return;
-	rec = record_of(c, e, why);
+	rec = conn_record(c, e, why);
 	if (name) {
 		put_text(rec.name, sizeof(rec.name), name->s);
 		rec.name_len = (uint8_t)strlen(rec.name);
@@ -105,7 +108,7 @@ static void audit_refusal(struct conn *c, enum reason why,
 
 void conn_refuse(struct conn *c, enum reason why, const struct name *name)
 {
-	count_denial(c);
+	conn_count_denial(c);
 	audit_refusal(c, why, name);
 }
 
@@ -119,7 +122,7 @@ void conn_turn_away(struct conn *c, enum reason why)
 	uint64_t *until =
 		&c->worker->impl->quiet_until[(h ^ h >> 8) % WORKER_QUIET];
 
-	count_denial(c);
+	conn_count_denial(c);
 	if (c->worker->now_ms < *until)
 		return;
 	*until = c->worker->now_ms + WORKER_QUIET_MS;
@@ -136,9 +139,9 @@ void conn_audit_close(const struct conn *c)
 {
 	struct audit_record rec;
 
-	if (!c->allowed || !wanted(c, AUDIT_CLOSE))
+	if (!c->allowed || !conn_wants(c, AUDIT_CLOSE))
 		return;
-	rec = record_of(c, AUDIT_CLOSE, REASON_ALLOWED);
+	rec = conn_record(c, AUDIT_CLOSE, REASON_ALLOWED);
 	rec.up = c->up;
 	rec.down = c->down;
 	audit_put(c->worker->audit, &rec);
@@ -206,10 +209,6 @@ static void restrict_verdict(struct conn *c, const struct request *rq,
 	}
 	if (!v->allow)
 		return;
-	if (v->use != RULE_TUNNEL) {
-		deny(v, REASON_NEEDS_INSPECT);
-		return;
-	}
 	why = usage_name(&c->agent->usage, agent_policy_limits(c->policy),
 			 rq->name, v->rule, v->below, c->worker->now_ms);
 	if (why == REASON_ALLOWED && !c->half_open)
@@ -248,17 +247,17 @@ static bool remember(struct conn *c, const struct request *rq,
 static bool audit_verdict(struct conn *c, const struct request *rq,
 			  const struct verdict *v)
 {
-	enum audit_event e = v->allow            ? AUDIT_ALLOW :
-			     is_limit(v->reason) ? AUDIT_LIMIT :
-						   AUDIT_DENY;
+	enum audit_event e = v->allow                 ? AUDIT_ALLOW :
+			     conn_is_limit(v->reason) ? AUDIT_LIMIT :
+							AUDIT_DENY;
 	struct audit_record rec;
 	size_t len = rq->method.len;
 
 	if (!c->worker->audit)
 		return true;
 	/* A log that is full refuses what nobody wants to see, too. */
-	if (wanted(c, e))
-		rec = record_of(c, e, v->reason);
+	if (conn_wants(c, e))
+		rec = conn_record(c, e, v->reason);
 	else
 		rec = (struct audit_record){ .event = (uint8_t)e };
 	if (len > sizeof(rec.method) - 1)
@@ -283,7 +282,7 @@ struct verdict conn_decide(struct conn *c, const struct request *rq)
 		c->half_open = false;
 	}
 	if (!v.allow) {
-		count_denial(c);
+		conn_count_denial(c);
 		return v;
 	}
 	worker_count(c->worker, COUNTER_ALLOWED, 1);

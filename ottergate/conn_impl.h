@@ -32,6 +32,13 @@ bool conn_recheck(struct conn *c);
 /* conn_refuse() of one that a limit lets not even begin: floods are audited
  * once a second. */
 void conn_turn_away(struct conn *c, enum reason why);
+/* What the records of all events of @c have in common. */
+struct audit_record conn_record(const struct conn *c, enum audit_event e,
+				enum reason why);
+/* Does anybody read this event? */
+bool conn_wants(const struct conn *c, enum audit_event e);
+bool conn_is_limit(enum reason why);
+void conn_count_denial(struct conn *c);
 /* Milliseconds until the policy expires, UINT64_MAX: never. */
 uint64_t conn_expires_in(const struct conn *c);
 /* A limit ends an allowed connection. */

@@ -9,8 +9,9 @@
  * protocol is no match, so that a narrower rule for other ports does not
  * hide a wider one.
  *
- * What inspection would have to judge is denied here until it exists. It is
- * never let through as a tunnel, and never observed either.
+ * An inspect rule allows the name; its requests are judged one by one, by
+ * decide_http(). It is never let through as a tunnel, nor over plain HTTP, where
+ * nobody proves to be that name, and never observed either.
  */
 #include "ottergate/policy_impl.h"
 
@@ -121,12 +122,31 @@ static void verdict_deny(struct verdict *v, enum reason why,
 	v->rule = r;
 }
 
-static void verdict_rule(struct verdict *v, const struct rule *r)
+/* Can the requests be read, and does the server prove its name? A credential
+ * never goes over plain HTTP (H12). */
+static bool can_inspect(const struct request *rq, enum rule_proto proto)
+{
+	if (!rq->name || rq->name->len == 0)
+		return false;
+	switch (rq->path) {
+	case PATH_DNS:
+		return true;
+	case PATH_TLS:
+	case PATH_CONNECT:
+	case PATH_CHECK:
+		return proto == RULE_TLS;
+	default:
+		return false;
+	}
+}
+
+static void verdict_rule(struct verdict *v, const struct rule *r,
+			 const struct request *rq)
 {
 	v->rule = r;
 	v->use = r->use;
 	v->proto = rule_proto_at(r, v->port);
-	v->allow = r->use == RULE_TUNNEL;
+	v->allow = r->use == RULE_TUNNEL || can_inspect(rq, v->proto);
 	v->reason = v->allow ? REASON_ALLOWED : REASON_NEEDS_INSPECT;
 }
 
@@ -243,7 +263,7 @@ static struct verdict decide_name(const struct agent_policy *a,
 		r = best_at(a, &key, i, rq, &other);
 		if (!r)
 			continue;
-		verdict_rule(&v, r);
+		verdict_rule(&v, r, rq);
 		v.below = (uint8_t)i;
 		if (below_is_sane(&key, i))
 			return v;
@@ -300,7 +320,7 @@ static struct verdict decide_literal(const struct agent_policy *a,
 				other_note(&other, r, rq);
 				continue;
 			}
-			verdict_rule(&v, r);
+			verdict_rule(&v, r, rq);
 			return v;
 		}
 	}

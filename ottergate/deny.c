@@ -14,9 +14,10 @@
 
 #include "lib/str.h"
 
+#define DETAIL_MAX 96u /* bytes of what more is known */
 #define BODY_MAX 840u /* leaves room for the head in 1 KiB */
 
-static const char *status_text(int status)
+const char *deny_status(int status)
 {
 	switch (status) {
 	case 400:
@@ -27,6 +28,10 @@ static const char *status_text(int status)
 		return "Method Not Allowed";
 	case 408:
 		return "Request Timeout";
+	case 413:
+		return "Content Too Large";
+	case 421:
+		return "Misdirected Request";
 	case 429:
 		return "Too Many Requests";
 	case 431:
@@ -90,11 +95,10 @@ static ATTR_PRINTF(4, 5) void add(char *out, size_t size, size_t *len,
 		*len += (size_t)n < size - *len ? (size_t)n : size - *len - 1;
 }
 
-static size_t body_write(char *out, size_t size, int status, const char *agent,
-			 const char *name, uint16_t port,
-			 const struct verdict *v)
+size_t deny_text(char *out, size_t size, int status, const char *agent,
+		 const char *name, uint16_t port, const struct verdict *v)
 {
-	char safe[NAME_LEN_MAX + 1] = "the request";
+	char safe[NAME_LEN_MAX + 1] = "the request", detail[DETAIL_MAX];
 	size_t len = 0;
 
 	if (name && *name)
@@ -104,6 +108,11 @@ static size_t body_write(char *out, size_t size, int status, const char *agent,
 		add(out, size, &len, ":%u", (unsigned)port);
 	add(out, size, &len, " (%s: %s", reason_code(v->reason),
 	    reason_text(v->reason));
+	if (v->detail && *v->detail) {
+		str_escape(detail, sizeof(detail), v->detail,
+			   strlen(v->detail));
+		add(out, size, &len, ": %s", detail);
+	}
 	if (v->rule && v->rule->id)
 		add(out, size, &len, "; rule %.64s", v->rule->id);
 	add(out, size, &len, ")\n");
@@ -118,7 +127,7 @@ size_t deny_response(char *out, size_t size, int status, const char *agent,
 		     const char *name, uint16_t port, const struct verdict *v)
 {
 	char body[BODY_MAX];
-	size_t n = body_write(body, sizeof(body), status, agent, name, port, v);
+	size_t n = deny_text(body, sizeof(body), status, agent, name, port, v);
 	size_t len = 0;
 
 	add(out, size, &len,
@@ -128,7 +137,7 @@ size_t deny_response(char *out, size_t size, int status, const char *agent,
 	    "Connection: close\r\n"
 	    "X-Ac-Denied: %s\r\n"
 	    "\r\n",
-	    status, status_text(status), n, reason_code(v->reason));
+	    status, deny_status(status), n, reason_code(v->reason));
 	add(out, size, &len, "%.*s", (int)n, body);
 	return len;
 }

@@ -30,6 +30,7 @@
 #include "lib/sock.h"
 #include "ottergate/gate_impl.h"
 #include "ottergate/isolate.h"
+#include "ottergate/itls.h"
 #include "ottergate/own.h"
 
 #define ADMIN_BACKLOG 64
@@ -260,7 +261,7 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	const struct strv *dns = &g->opts->dns;
 	struct workers_opts opts = {
 		.count = s->listeners.workers,
-		.worker = { .self = g->opts->self },
+		.worker = { .self = g->opts->self, .tls = g->tls },
 		.listeners = s->listeners.v,
 		.n_listeners = s->listeners.n,
 		.audit = g->audit,
@@ -282,6 +283,23 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	return r;
 }
 
+/* Without roots no server proves who it is, so what is to be inspected cannot
+ * be reached; all else can. Roots that were named and are not there are an
+ * error. */
+static int gate_roots(struct gate *g, struct err *err)
+{
+	struct err why = { 0 };
+	int r = itls_upstream_ctx(g->opts->roots, &g->tls, &why);
+
+	if (r < 0 && (g->opts->roots || r == -ENOMEM)) {
+		*err = why;
+		return r;
+	}
+	if (r < 0)
+		log_warn("nothing can be inspected: %s", why.msg);
+	return 0;
+}
+
 /* From the policy to the first byte of a sandbox. */
 static int gate_begin(struct gate *g, struct start *s, struct err *err)
 {
@@ -289,6 +307,8 @@ static int gate_begin(struct gate *g, struct start *s, struct err *err)
 
 	if (r >= 0)
 		r = gate_load(g, err);
+	if (r >= 0)
+		r = gate_roots(g, err);
 	if (r >= 0)
 		r = gate_start_workers(g, s, err);
 	if (r < 0)
@@ -311,6 +331,7 @@ static void gate_stop(struct gate *g, struct start *s)
 	admin_server_free(g->admin);
 	gate_reload_free(g->reload);
 	workers_stop(g->workers);
+	SSL_CTX_free(g->tls);
 	gate_state_free(g->state);
 	audit_free(g->audit);
 	gate_listeners_done(&s->listeners, true);

@@ -23,6 +23,7 @@ struct gate_opts {
 	unsigned workers; /* 0: CPUs */
 	bool keep_root; /* no isolation: tests without root, said so loudly */
 	struct strv dns; /* upstream servers given on the command line */
+	const char *roots; /* PEM, trusted besides the system's; NULL */
 };
 /* Ends on SIGTERM or SIGINT with 0; SIGHUP reloads. */
 int gate_run(const struct gate_opts *opts, struct err *err);
@@ -53,6 +54,26 @@ void gate_files_free(struct gate_files *f); /* NULL is fine */
 int gate_state_bind(struct gate_state *s, const char *id, const char *text,
 		    size_t len, struct lint *lint, struct err *err);
 int gate_state_unbind(struct gate_state *s, const char *id, struct err *err);
+/*
+ * gate_secrets.c: what a sandbox was given beside its policy. It may come before
+ * that, stays when it is bound anew and when files are read anew, and goes when
+ * it is unbound. There is a new table then; the caller takes it to the workers
+ * (gate_apply()), as after a bind.
+ */
+struct leaf_ca;
+struct secret_set;
+/* The real tokens of @id from now on; @set is borrowed, NULL: none. */
+int gate_state_secrets(struct gate_state *s, const char *id,
+		       struct secret_set *set, struct err *err);
+/* The CA that @id has had before (leaf_ca_bundle()). -EINVAL. */
+int gate_state_ca_put(struct gate_state *s, const char *id, struct slice bundle,
+		      struct err *err);
+/* The CA of @id, made for the inspect rules that it has now when there is none
+ * yet; borrowed, lives as long as the agent is bound. -ENOENT: no such agent. */
+int gate_state_ca(struct gate_state *s, const char *id, struct leaf_ca **ret,
+		  struct err *err);
+/* Does the policy of @id inspect anything? */
+bool gate_state_inspects(struct gate_state *s, const char *id);
 /*
  * `check`: the verdict for @url as JSON into @out. Returns 1: allowed, 0:
  * denied. Expiry counts, limits do not.

@@ -11,7 +11,26 @@
 #include <string.h>
 #include <time.h>
 
+#include "ottergate/ipath.h"
 #include "ottergate/policy_load.h"
+
+/* What an inspect rule says of the request itself. */
+static int check_request(const struct check_target *t, struct verdict *v,
+			 struct err *err)
+{
+	struct ipath *p = malloc(sizeof(*p));
+
+	if (!p)
+		return err_nomem(err);
+	v->reason = REASON_PATH;
+	if (ipath_canon(slice_str(t->target), p) == 0)
+		v->reason = decide_http(v->rule, slice_str(t->method),
+					slice_of(p->s, p->path_len))
+				    .reason;
+	v->allow = v->reason == REASON_ALLOWED;
+	free(p);
+	return 0;
+}
 
 int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 	       struct err *err)
@@ -29,12 +48,18 @@ int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 		.name = &t.name,
 		.addr = t.addr,
 		.port = t.port,
+		.method = slice_str(t.method),
 		.target = slice_str(t.target),
 	};
 	v = decide(a, &rq);
 	if (expires && (uint64_t)time(NULL) >= expires) {
 		v.allow = false;
 		v.reason = REASON_EXPIRED;
+	}
+	if (v.allow && v.use == RULE_INSPECT) {
+		r = check_request(&t, &v, err);
+		if (r < 0)
+			return r;
 	}
 	r = verdict_json(a, &t, &v, out);
 	if (r < 0)

@@ -22,6 +22,7 @@ struct gate {
 	struct audit *audit;
 	struct gate_state *state;
 	struct workers *workers;
+	struct ssl_ctx_st *tls; /* for upstreams of inspection, or NULL */
 	struct gate_reload *reload;
 	struct admin_server *admin;
 	struct strv dns; /* of the policy that the workers began with */

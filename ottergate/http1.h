@@ -133,5 +133,12 @@ void http1_body_of_response(struct http1_body *b,
 /* How many bytes of @raw belong to the body (b->done when it ends with
  * them). -EBADMSG: framing that lies. */
 ssize_t http1_body_feed(struct http1_body *b, struct slice raw) ATTR_WUR;
+/*
+ * The same with the framing taken off: *ret_data is the content among the
+ * bytes that were used, one run of it at most, so call until all is used.
+ * Lines of trailers are appended to @trailers. -ENOMEM, -ENOBUFS: there.
+ */
+ssize_t http1_body_take(struct http1_body *b, struct slice raw,
+			struct slice *ret_data, struct buf *trailers) ATTR_WUR;
 
 #endif

@@ -180,6 +180,46 @@ static ssize_t chunked_feed(struct http1_body *b, struct slice raw)
 	return (ssize_t)i;
 }
 
+static ssize_t chunked_take(struct http1_body *b, struct slice raw,
+			    struct slice *ret_data, struct buf *trailers)
+{
+	size_t i = 0, n;
+	int r;
+
+	while (i < raw.len && !b->done) {
+		bool trailer = b->state >= TRAILER_FIRST;
+
+		if (b->state == CHUNK_DATA) {
+			n = data_take(b, raw.len - i);
+			*ret_data = slice_of(raw.ptr + i, n);
+			if (b->left == 0)
+				b->state = CHUNK_DATA_CR;
+			return (ssize_t)(i + n);
+		}
+		if (chunk_byte(b, raw.ptr[i]) < 0)
+			return -EBADMSG;
+		r = trailer ? buf_append(trailers, raw.ptr + i, 1) : 0;
+		if (r < 0)
+			return r;
+		i++;
+	}
+	return (ssize_t)i;
+}
+
+ssize_t http1_body_take(struct http1_body *b, struct slice raw,
+			struct slice *ret_data, struct buf *trailers)
+{
+	ssize_t n;
+
+	*ret_data = slice_of(NULL, 0);
+	if (b->kind == BODY_CHUNKED)
+		return chunked_take(b, raw, ret_data, trailers);
+	n = http1_body_feed(b, raw);
+	if (n > 0)
+		*ret_data = slice_of(raw.ptr, (size_t)n);
+	return n;
+}
+
 ssize_t http1_body_feed(struct http1_body *b, struct slice raw)
 {
 	size_t n;

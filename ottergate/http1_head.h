@@ -39,6 +39,13 @@ struct http1_members {
 int http1_connection_members(const struct http1_field *fields, size_t n,
 			     struct http1_members *ret) ATTR_WUR;
 
+/* Of one connection and not of the message (RFC 9110 §7.6.1), and the
+ * framing, which is written anew. "Close" would be named by our own field. */
+bool http1_hop_by_hop(struct slice name, const struct http1_members *named);
+/* What a sandbox says about who it is or where it comes from (H15), and what
+ * is written anew; Trailer announces what requests may not have. */
+bool http1_not_for_upstream(struct slice name);
+
 /* ASCII, whatever the case. */
 bool http1_is(struct slice s, const char *text);
 bool http1_same(struct slice a, struct slice b);

@@ -38,9 +38,7 @@ static bool in_list(struct slice name, const char *const *list)
 	return false;
 }
 
-/* Of one connection and not of the message (RFC 9110 §7.6.1), and the
- * framing, which is written anew. "Close" would be named by our own field. */
-static bool is_hop_by_hop(struct slice name, const struct http1_members *named)
+bool http1_hop_by_hop(struct slice name, const struct http1_members *named)
 {
 	static const char *const list[] = {
 		"Connection",
@@ -62,9 +60,7 @@ static bool is_hop_by_hop(struct slice name, const struct http1_members *named)
 	return false;
 }
 
-/* What a sandbox says about who it is or where it comes from (H15); Trailer
- * announces what http1_body.c refuses in requests. */
-static bool is_not_for_upstream(struct slice name)
+bool http1_not_for_upstream(struct slice name)
 {
 	static const char *const list[] = { "Host", "Trailer", "Expect",
 					    "Forwarded", NULL };
@@ -116,8 +112,8 @@ int http1_request_write(const struct http1_request *rq, const char *authority,
 	for (size_t i = 0; i < rq->m.n_fields; i++) {
 		const struct http1_field *f = &rq->m.fields[i];
 
-		if (!is_hop_by_hop(f->name, &named) &&
-		    !is_not_for_upstream(f->name) && put_field(out, f) < 0)
+		if (!http1_hop_by_hop(f->name, &named) &&
+		    !http1_not_for_upstream(f->name) && put_field(out, f) < 0)
 			return -ENOBUFS;
 	}
 	if (rq->expect_continue &&
@@ -144,7 +140,7 @@ int http1_response_write(const struct http1_response *rs,
 	for (size_t i = 0; i < rs->m.n_fields; i++) {
 		const struct http1_field *f = &rs->m.fields[i];
 
-		if (!is_hop_by_hop(f->name, &named) && put_field(out, f) < 0)
+		if (!http1_hop_by_hop(f->name, &named) && put_field(out, f) < 0)
 			return -ENOBUFS;
 	}
 	if (framed && put_framing(out, &rs->m) < 0)

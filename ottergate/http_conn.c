@@ -327,6 +327,8 @@ static enum http_step request_serve(struct conn *c,
 		return http_refuse(c, status, why);
 	if (target_resolve(c, rq) == HTTP_GONE)
 		return HTTP_GONE;
+	if (http_canary(c, rq))
+		return http_refuse(c, 403, REASON_CANARY);
 	v = request_decide(c, rq);
 	if (!v.allow)
 		return answer(c, status_of(v.reason), &v);

@@ -76,6 +76,10 @@ enum http_step { HTTP_GO, HTTP_WAIT, HTTP_YIELD, HTTP_GONE };
 /* http_exchange.c: moves what can be moved. */
 enum http_step http_exchange(struct conn *c);
 
+/* http_canary.c: is a surrogate of this sandbox, live or expired, anywhere in
+ * the head? */
+bool http_canary(const struct conn *c, const struct http1_request *rq);
+
 /* http_conn.c: ends with an answer made by deny.c, or without one when it is
  * too late for that; audits. Returns HTTP_GONE. */
 enum http_step http_refuse(struct conn *c, int status, enum reason why);

@@ -99,6 +99,10 @@ static const char *const allowed[] = {
 	"munmap",
 	"mremap",
 	"madvise",
+	/* what holds secrets stays out of the swap (sodium_malloc()) */
+	"mlock",
+	"mlock2",
+	"munlock",
 
 	/* threads */
 	"set_robust_list",

@@ -274,3 +274,27 @@ int usage_rested(struct usage *u, const struct limits *l, bool up,
 		return -ECONNABORTED;
 	return volume_over(u, l, up, now_ms) ? volume_hit(u, l, now_ms) : 0;
 }
+
+/* One word a place: the minute above, how many below. */
+enum reason usage_inspected(struct usage *u, const char *rule,
+			    uint64_t per_minute, uint64_t now_ms)
+{
+	uint64_t minute = now_ms / 60000 & UINT32_MAX, old, now;
+	uint32_t h = 2166136261u; /* FNV-1a: ids are the policy's */
+	_Atomic uint64_t *word;
+
+	if (per_minute == 0)
+		return REASON_ALLOWED;
+	for (; *rule; rule++)
+		h = (h ^ (uint8_t)*rule) * 16777619u;
+	word = &u->requests[(h ^ h >> 16) % LIMIT_REQUEST_SLOTS];
+	old = atomic_load_explicit(word, memory_order_relaxed);
+	do {
+		now = old >> 32 == minute ? old : minute << 32;
+		if ((now & UINT32_MAX) >= per_minute)
+			return REASON_LIMIT_REQUESTS;
+	} while (!atomic_compare_exchange_weak_explicit(word, &old, now + 1,
+							memory_order_relaxed,
+							memory_order_relaxed));
+	return REASON_ALLOWED;
+}

@@ -35,6 +35,10 @@
 #define LIMIT_LABELS_BELOW 4u /* labels below a wildcard (D2) */
 #define LIMIT_LABEL_BELOW_LEN 40u
 
+/* Rules whose requests of a minute are counted apart; those that meet in a
+ * place are counted together. */
+#define LIMIT_REQUEST_SLOTS 256u
+
 struct bucket { /* token bucket: one word, so that one CAS moves it */
 	_Atomic uint64_t state;
 };
@@ -51,6 +55,8 @@ struct usage {
 	_Atomic uint64_t allowed, denied, dns_queries;
 	atomic_bool killed; /* by on_limit: kill, until bound anew */
 	struct names_seen *names; /* own lock: only on new names */
+	/* Inspected requests of the current minute, by rule: limits.c. */
+	_Atomic uint64_t requests[LIMIT_REQUEST_SLOTS];
 };
 int usage_init(struct usage *u);
 void usage_done(struct usage *u);
@@ -66,6 +72,10 @@ void usage_request(struct usage *u);
 enum reason usage_again(struct usage *u, const struct limits *l,
 			uint64_t now_ms);
 void usage_close(struct usage *u, bool half_open);
+/* An inspected request by the rule of this id, which allows @per_minute; 0: any
+ * number. LIMIT_REQUESTS, or REASON_ALLOWED. */
+enum reason usage_inspected(struct usage *u, const char *rule,
+			    uint64_t per_minute, uint64_t now_ms);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
 /* A name that has to be looked up; true: usage_looked_up() at its end. */

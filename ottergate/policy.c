@@ -124,7 +124,7 @@ int policy_new(struct policy **ret)
 	randombytes_buf(&p->seed, sizeof(p->seed));
 	p->defaults = policy_defaults;
 	p->inspect = (struct inspect_settings){
-		.ca_lifetime = 24 * 3600 * 1000,
+		.ca_seconds = 30 * 24 * 3600,
 		.leaf_lifetime = 12 * 3600 * 1000,
 		.host_is_sni = true,
 	};

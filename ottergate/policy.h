@@ -107,6 +107,8 @@ struct verdict {
 	bool observed; /* let through by observe mode only */
 	uint8_t below; /* labels below the wildcard that allowed it, else 0 */
 	uint16_t port; /* of the request */
+	/* What more is known for people, a constant; NULL or "": nothing. */
+	const char *detail;
 };
 
 struct policy *policy_ref(struct policy *p);
@@ -127,6 +129,25 @@ uint32_t agent_policy_dns_ttl(const struct agent_policy *a); /* seconds */
 /* The decision. Pure but for nothing: no clock, no lock, no allocation; the
  * time is the caller's (expiry is judged by him, see table.h). */
 struct verdict decide(const struct agent_policy *a, const struct request *rq);
+
+/*
+ * What an inspect rule says of one request for a name that it allows; what
+ * several entries of `http: {allow}` that fit say, the strictest of them says.
+ */
+struct http_verdict {
+	enum reason reason; /* ALLOWED, METHOD */
+	int status; /* to answer when it is not allowed: 403, 405 */
+	bool restricted; /* it matters to the rule which method it is */
+	bool query_only; /* the body holds GraphQL queries, or it is refused */
+	bool no_git_writes; /* or mutations that write to no repository */
+	bool exclusive; /* no credential but the rule's own */
+	const char *as; /* `auth: {as}`, NULL: not said */
+	uint64_t body_max, response_max; /* bytes; UINT64_MAX: any */
+	uint64_t requests_min; /* a minute, 0: any */
+};
+/* @path is canonical (ipath.h), without query. Pure. */
+struct http_verdict decide_http(const struct rule *r, struct slice method,
+				struct slice path);
 
 /* addr_classify(), and ADDR_SELF for what this machine itself has. */
 enum addr_class agent_policy_addr_class(const struct agent_policy *a,

@@ -359,10 +359,12 @@ int load_agent(struct load *ld, const struct yaml_node *n,
 		.new_subdomains = LIMIT_DEFAULT_NEW_SUBDOMAINS,
 	};
 	ap.a = a;
+	ld->is_agent = true;
 	ld->arena = &a->arena;
 	/* Rules know their file, and outlive this load. */
 	ld->file = arena_strn(ld->arena, file, strlen(file));
 	r = ld->file ? agent_read(ld, n, &ap) : load_nomem(ld);
+	ld->is_agent = false;
 	ld->arena = arena;
 	ld->file = file;
 	if (r < 0) {

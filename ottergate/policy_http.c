@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define CA_SECONDS_MIN UINT64_C(60)
+#define CA_SECONDS_MAX (UINT64_C(400) * 24 * 3600) /* what clients accept */
 #define ITEMS_MAX 256u /* of one list of methods, paths or matches */
 #define BODY_MAX (UINT64_C(1) << 40)
 
@@ -114,6 +116,19 @@ static int match_graphql(struct load *ld, const struct yaml_node *n, void *to)
 	return r;
 }
 
+/* What it denies of a GraphQL endpoint: all, or what writes there. */
+static int match_graphql_deny(struct load *ld, const struct yaml_node *n,
+			      void *to)
+{
+	static const char *const words[] = { "any", "git-writes", NULL };
+	unsigned v;
+	int r = load_word(ld, n, words, &v);
+
+	if (r == 0)
+		((struct http_match *)to)->git_writes = v == 1;
+	return r;
+}
+
 static const struct field match_fields[] = {
 	{ "methods", match_methods, 0 },
 	{ "paths", match_paths, 0 },
@@ -121,10 +136,19 @@ static const struct field match_fields[] = {
 	{ "graphql", match_graphql, 0 },
 };
 
+static const struct field deny_fields[] = {
+	{ "methods", match_methods, 0 },
+	{ "paths", match_paths, 0 },
+	{ "graphql", match_graphql_deny, 0 },
+};
+
 static int load_matches(struct load *ld, const struct yaml_node *n,
-			struct rule_parse *rp, const struct http_match **ret,
-			uint32_t *ret_n)
+			struct rule_parse *rp, bool deny,
+			const struct http_match **ret, uint32_t *ret_n)
 {
+	const struct field *fields = deny ? deny_fields : match_fields;
+	size_t n_fields = deny ? ARRAY_SIZE(deny_fields) :
+				 ARRAY_SIZE(match_fields);
 	struct http_match *v;
 	uint32_t count, i = 0;
 	int r = list_count(ld, n, &count);
@@ -136,8 +160,7 @@ static int load_matches(struct load *ld, const struct yaml_node *n,
 		return load_nomem(ld);
 	for (const struct yaml_node *c = n->first; c; c = c->next, i++) {
 		v[i].body_max = UINT64_MAX;
-		r = load_map(ld, c, match_fields, ARRAY_SIZE(match_fields),
-			     &v[i]);
+		r = load_map(ld, c, fields, n_fields, &v[i]);
 		if (r < 0)
 			return r;
 		if (v[i].n_paths)
@@ -152,14 +175,16 @@ static int http_allow(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 
-	return load_matches(ld, n, rp, &rp->http->allow, &rp->http->n_allow);
+	return load_matches(ld, n, rp, false, &rp->http->allow,
+			    &rp->http->n_allow);
 }
 
 static int http_deny(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	bool has_paths = rp->has_paths; /* those of a denial limit nothing */
-	int r = load_matches(ld, n, rp, &rp->http->deny, &rp->http->n_deny);
+	int r = load_matches(ld, n, rp, true, &rp->http->deny,
+			     &rp->http->n_deny);
 
 	rp->has_paths = has_paths;
 	return r;
@@ -209,8 +234,13 @@ static int auth_use(struct load *ld, const struct yaml_node *n, void *to)
 		if (strcmp(p->credentials[i].id, id) == 0)
 			rp->e->r.credential = p->credentials[i].id;
 	}
-	if (!rp->e->r.credential)
+	if (rp->e->r.credential)
+		return 0;
+	/* An agent's own rules are acd's words, which brings the secret itself
+	 * (secrets.h). */
+	if (!ld->is_agent)
 		return load_refuse(ld, n, "there is no credential '%s'", id);
+	rp->e->r.credential = id;
 	return 0;
 }
 
@@ -381,13 +411,28 @@ static int ca_key(struct load *ld, const struct yaml_node *n, void *to)
 	return load_word(ld, n, words, &v);
 }
 
+/* Longer than other times may be: it ends a sandbox's inspection, whatever the
+ * sandbox is at. */
+static int ca_life(struct load *ld, const struct yaml_node *n, void *to)
+{
+	uint64_t ms;
+
+	if (n->kind != YAML_SCALAR || str_parse_duration(n->text, &ms) < 0 ||
+	    ms < CA_SECONDS_MIN * 1000 || ms > CA_SECONDS_MAX * 1000)
+		return load_refuse(ld, n,
+				   "a time such as 30d is wanted here, from "
+				   "1m to 400d");
+	*(uint32_t *)to = (uint32_t)(ms / 1000);
+	return 0;
+}
+
 static int inspect_ca(struct load *ld, const struct yaml_node *n, void *to)
 {
 	static const struct field fields[] = {
 		{ "per", ca_per, 0 },
 		{ "key", ca_key, 0 },
-		{ "lifetime", load_ms,
-		  offsetof(struct inspect_settings, ca_lifetime) },
+		{ "lifetime", ca_life,
+		  offsetof(struct inspect_settings, ca_seconds) },
 		{ "leaf_lifetime", load_ms,
 		  offsetof(struct inspect_settings, leaf_lifetime) },
 	};

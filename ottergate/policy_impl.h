@@ -26,6 +26,7 @@ struct http_match {
 	uint32_t n_methods, n_paths;
 	uint64_t body_max; /* bytes; UINT64_MAX: any */
 	bool query_only; /* `graphql: query-only` */
+	bool git_writes; /* `graphql: git-writes`, of a denial */
 };
 
 struct http_rules {
@@ -81,8 +82,9 @@ struct static_host {
 	size_t n;
 };
 
-struct inspect_settings { /* milliseconds */
-	uint32_t ca_lifetime, leaf_lifetime;
+struct inspect_settings {
+	uint32_t ca_seconds;
+	uint32_t leaf_lifetime; /* ms */
 	bool host_is_sni;
 };
 

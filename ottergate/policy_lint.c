@@ -310,10 +310,12 @@ void lint_rule(struct load *ld, const struct rule_parse *rp)
 			 "`%s` cannot be held in a tunnel, which is encrypted: "
 			 "it needs `use: inspect`",
 			 rp->inspect->key);
-	if (r->use == RULE_INSPECT)
+	if (r->use == RULE_INSPECT &&
+	    (rp->ips ||
+	     (r->proto_set ? r->proto != RULE_TLS : rule_has_port(r, 80))))
 		lint_node(ld, LINT_WARNING, "needs-inspect", rp->node,
-			  "this version does not inspect yet: what this rule "
-			  "is for is denied, never tunnelled");
+			  "only TLS to a name can be inspected: the rest of "
+			  "what this rule is for is denied");
 	if (rp->has_auth && !rp->has_paths)
 		lint_node(ld, LINT_ERROR, "auth-without-paths", rp->node,
 			  "`auth` without `paths`: the credential would go to "

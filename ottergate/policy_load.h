@@ -53,6 +53,12 @@ int policy_load_agent(struct policy *p, const char *text, size_t len,
  * anybody else's. */
 struct own;
 void policy_own_set(struct policy *p, const struct own *own);
+/* The names of all inspect rules, without what says whether those below are
+ * meant; for the constraints of the sandbox's CA. Appends. -ENOMEM. */
+int agent_policy_inspected(const struct agent_policy *a, struct strv *ret);
+uint32_t agent_policy_ca_seconds(const struct agent_policy *a);
+uint32_t agent_policy_leaf_seconds(const struct agent_policy *a);
+uint32_t policy_leaf_seconds(const struct policy *p);
 /* SHA-256 of the compiled form, hex: goes into the audit on each load. */
 void policy_hash(const struct policy *p, char ret[65]);
 void agent_policy_hash(const struct agent_policy *a, char ret[65]);
@@ -75,14 +81,17 @@ int agent_policy_json(const struct agent_policy *a, struct buf *out);
 
 /*
  * `check`: "https://host/path", "http://host:8080", "host", "host:port",
- * "tcp://host:22"; U-labels are converted as in policies. Fills request and
- * name. -EINVAL with a message.
+ * "tcp://host:22", each with a method and a blank before it or not ("GET");
+ * U-labels are converted as in policies. Fills request and name. -EINVAL with a
+ * message.
  */
+#define CHECK_METHOD_MAX 20u
 struct check_target {
 	struct name name;
 	struct addr addr;
 	uint16_t port;
 	enum path path;
+	char method[CHECK_METHOD_MAX];
 	char target[1024];
 };
 int check_target_parse(const char *text, struct check_target *ret,

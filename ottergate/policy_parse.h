@@ -20,6 +20,7 @@ struct load {
 	size_t n_errors; /* of the linter */
 	size_t n_names;
 	uint64_t now; /* seconds since the epoch */
+	bool is_agent; /* what is read are an agent's own rules */
 };
 
 typedef int (*field_fn)(struct load *ld, const struct yaml_node *n, void *to);

@@ -12,9 +12,10 @@
  *
  * A table is built anew for each change. An agent that keeps its id and its
  * address keeps its counters, so that no reload gives a sandbox new budgets;
- * an address that goes to another id brings nothing along.
+ * an address that goes to another id brings nothing along. Secrets and a CA are
+ * the id's (gate_secrets.c).
  */
-#include "ottergate/gate.h"
+#include "ottergate/policy_state_impl.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,7 +24,6 @@
 #include "lib/file.h"
 #include "ottergate/own.h"
 #include "ottergate/policy_load.h"
-#include "ottergate/table.h"
 
 #define SUFFIX ".yaml"
 
@@ -31,13 +31,6 @@ struct gate_files {
 	struct policy *policy;
 	struct agent_policy **v; /* a reference each */
 	size_t n, cap;
-};
-
-struct gate_state {
-	const struct gate_opts *opts;
-	struct policy *policy;
-	struct table *table;
-	uint64_t generation;
 };
 
 #define state_say(l, code, ...) lint_add(l, LINT_ERROR, code, __VA_ARGS__)
@@ -240,6 +233,18 @@ static void entries_free(struct table_entry *v, size_t n)
 	free(v);
 }
 
+/* What the sandbox was given beside its policy; the references are ours, until
+ * the new table has its own. */
+static void state_given(const struct gate_state *s, struct table_entry *e)
+{
+	const struct gate_given *g = gate_given_find(s, e->agent->id);
+
+	if (!g)
+		return;
+	e->secrets = g->secrets;
+	e->ca = g->ca;
+}
+
 /* A new table of @n policies, in the place of the old one. */
 static int state_set_table(struct gate_state *s, struct agent_policy *const *p,
 			   size_t n, struct err *err)
@@ -253,6 +258,8 @@ static int state_set_table(struct gate_state *s, struct agent_policy *const *p,
 		v[i].policy = p[i];
 		v[i].agent = state_agent(s, p[i]);
 		r = v[i].agent ? 0 : -ENOMEM;
+		if (r >= 0)
+			state_given(s, &v[i]);
 	}
 	if (r >= 0)
 		r = table_make(v, n, s->generation + 1, &table);
@@ -316,6 +323,7 @@ void gate_state_free(struct gate_state *s)
 	if (!s)
 		return;
 	table_unref(s->table);
+	gate_given_free(s);
 	policy_unref(s->policy);
 	free(s);
 }
@@ -385,13 +393,18 @@ int gate_state_unbind(struct gate_state *s, const char *id, struct err *err)
 	size_t n;
 	int r;
 
+	/* Given, but perhaps never bound: then a bind was refused. */
 	if (!table_find_id(s->table, id))
-		return err_set(err, -ENOENT, "no agent %s", id);
+		return gate_given_drop(s, id) ?
+			       0 :
+			       err_set(err, -ENOENT, "no agent %s", id);
 	v = state_others(s, id, &n);
 	if (!v)
 		return err_nomem(err);
 	r = state_set_table(s, v, n, err);
 	free(v);
+	if (r == 0)
+		gate_given_drop(s, id);
 	return r;
 }
 

@@ -110,12 +110,21 @@ static int target_authority(const char *s, uint16_t port,
 int check_target_parse(const char *text, struct check_target *ret,
 		       struct err *err)
 {
-	struct check_target t = { .path = PATH_CHECK, .target = "/" };
+	struct check_target t = { .path = PATH_CHECK,
+				  .method = "GET",
+				  .target = "/" };
 	SCOPED_STR authority = NULL;
 	uint16_t port = 443;
-	size_t len;
+	size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
 	int r;
 
+	if (len > 0 && text[len] == ' ') {
+		if (len >= sizeof(t.method))
+			return err_set(err, -EINVAL, "there is no such method");
+		memcpy(t.method, text, len);
+		t.method[len] = '\0';
+		text += len + 1;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
 		size_t n = strlen(schemes[i].prefix);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "lib/attr.h"
+#include "ottergate/leaf.h"
+#include "ottergate/secrets.h"
 
 struct table {
 	atomic_uint refs;
@@ -99,6 +101,8 @@ static int table_add(struct table *t, const struct table_entry *e)
 	t->v[t->n] = (struct table_entry){
 		.agent = agent_ref(e->agent),
 		.policy = agent_policy_ref(e->policy),
+		.secrets = secret_set_ref(e->secrets),
+		.ca = leaf_ca_ref(e->ca),
 	};
 	*address = *id = (uint16_t)++t->n;
 	return 0;
@@ -149,6 +153,8 @@ void table_unref(struct table *t)
 	for (size_t i = 0; i < t->n; i++) {
 		agent_unref(t->v[i].agent);
 		agent_policy_unref(t->v[i].policy);
+		secret_set_unref(t->v[i].secrets);
+		leaf_ca_unref(t->v[i].ca);
 	}
 	free(t->by_address);
 	free(t->by_id);

@@ -26,9 +26,13 @@ struct agent *agent_new(const char *id, const struct addr *address);
 struct agent *agent_ref(struct agent *a);
 void agent_unref(struct agent *a); /* NULL is fine */
 
+struct secret_set;
+struct leaf_ca;
 struct table_entry {
 	struct agent *agent;
 	struct agent_policy *policy;
+	struct secret_set *secrets; /* NULL: none were given */
+	struct leaf_ca *ca; /* NULL: nobody has asked for one */
 };
 struct table; /* counted */
 

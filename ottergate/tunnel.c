@@ -11,6 +11,8 @@
  * that is the only language that the client can show its user; then the
  * connection closes at once.
  *
+ * A rule that inspects hands the connection over to inspect.c at that point.
+ *
  * The common case needs no memory: a hello that is there whole is read,
  * decided and dialled for without the reader's state being kept.
  */
@@ -19,6 +21,7 @@
 #include <string.h>
 
 #include "ottergate/hello.h"
+#include "ottergate/inspect.h"
 
 #define RECORD_HEAD 5u
 
@@ -57,6 +60,16 @@ static void tunnel_refuse(struct conn *c, enum reason why, enum alert alert,
 
 static void tunnel_dial(struct conn *c)
 {
+	struct name name = { 0 };
+
+	if (c->use == RULE_INSPECT) {
+		if (c->name) {
+			name.len = (uint8_t)strnlen(c->name, NAME_LEN_MAX);
+			memcpy(name.s, c->name, name.len);
+		}
+		inspect_begin(c, &name);
+		return;
+	}
 	conn_become(c, &dial_ops);
 	conn_deadline(c, 0); /* a dial has its own */
 	if (conn_dial(c) < 0)

@@ -69,6 +69,7 @@ struct listener {
 struct worker_opts { /* shared by all, borrowed */
 	struct addr self; /* 172.20.0.53: what DNS answers */
 	size_t buffer_kib; /* of a relay step */
+	struct ssl_ctx_st *tls; /* itls_upstream_ctx(); NULL: no inspection */
 };
 
 struct worker {

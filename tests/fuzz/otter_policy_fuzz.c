@@ -94,7 +94,8 @@ static void check_entry(const struct agent_policy *a, const struct rule_set *s,
 	} else {
 		/* Its own rule takes it, or a better one does. */
 		must(v.rule && !v.observed && rule_has_port(v.rule, rq.port));
-		must(v.allow == (v.rule->use == RULE_TUNNEL));
+		/* Only TLS to a name can be inspected. */
+		must(v.allow || v.rule->use == RULE_INSPECT);
 		must(v.reason ==
 		     (v.allow ? REASON_ALLOWED : REASON_NEEDS_INSPECT));
 	}

@@ -9,83 +9,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
-#include "lib/file.h"
-#include "lib/str.h"
-#include "tests/unit/tap.h"
-
-#define FILE_MAX (64u * 1024 * 1024)
-
-static char dir[] = "/tmp/otter-audit-XXXXXX";
-static char path[64];
-
-static void fresh(void)
-{
-	file_remove_tree(dir);
-	mkdir(dir, 0700);
-}
-
-static struct audit_opts opts_plain(void)
-{
-	return (struct audit_opts){ .path = path,
-				    .max_bytes = 1 << 20,
-				    .files = 3,
-				    .on_full_deny = true,
-				    .events = AUDIT_EVENTS_DEFAULT };
-}
-
-static void record_fill(struct audit_record *r, const char *name)
-{
-	*r = (struct audit_record){
-		.time_ms = UINT64_C(1769860800123),
-		.conn = 42,
-		.event = AUDIT_DENY,
-		.path = PATH_TLS,
-		.reason = REASON_NOT_ALLOWED,
-		.port = 443,
-		.source_port = 40000,
-		.source = addr_v4(0xac140002),
-		.original = addr_v4(0xc0000201),
-		.duration_ms = 3,
-		.generation = 7,
-		.agent = "coder",
-		.name_len = (uint8_t)strlen(name),
-	};
-	snprintf(r->name, sizeof(r->name), "%s", name);
-}
-
-static void stop_now(void *arg)
-{
-	loop_stop(arg, 0);
-}
-
-static void run_for(struct loop *l, unsigned ms)
-{
-	struct loop_timer *t = loop_timer_new(l, stop_now, l);
-
-	loop_timer_set(t, ms);
-	loop_run(l);
-	loop_timer_free(t);
-}
-
-/* Number of lines of the file, 0 when there is none. */
-static unsigned lines_of(const char *file)
-{
-	SCOPED_STR text = NULL;
-	unsigned n = 0;
-
-	if (file_read(file, FILE_MAX, &text, NULL) < 0)
-		return 0;
-	for (const char *p = text; *p; p++)
-		n += *p == '\n';
-	return n;
-}
-
-static bool has(const char *text, const char *part)
-{
-	return strstr(text, part) != NULL;
-}
+#include "tests/unit/otter_audit_world.h"
 
 static void test_line(void)
 {
@@ -143,39 +68,6 @@ static void test_line(void)
 	is_int(audit_verify(path, &err), 0, "the chain holds: %s", err.msg);
 }
 
-/* An address in place of a name: what was asked for is told, and that it was
- * dialled only when it may have been. */
-static void test_literal(void)
-{
-	static const struct {
-		enum audit_event event;
-		const char *name, *want, *not ;
-	} rows[] = {
-		{ AUDIT_DENY, "", "\"address\":\"192.0.2.9\",\"port\":443",
-		  "dialled" },
-		{ AUDIT_LIMIT, "", "\"address\":\"192.0.2.9\"", "dialled" },
-		{ AUDIT_ALLOW, "", "\"address\":\"192.0.2.9\"", "\"name" },
-		{ AUDIT_CLOSE, "", "\"dialled\":\"192.0.2.9\"", "\"name" },
-		{ AUDIT_CLOSE, "a.test", "\"dialled\":\"192.0.2.9\"",
-		  "address" },
-	};
-	struct audit_clock clock = { 0 };
-	struct audit_record rec;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char line[AUDIT_LINE_MAX + 1];
-
-		record_fill(&rec, rows[i].name);
-		rec.event = (uint8_t)rows[i].event;
-		rec.dialled = addr_v4(0xc0000209);
-		line[audit_line_record(line, &clock, &rec)] = '\0';
-		if (!ok(has(line, rows[i].want) && !has(line, rows[i].not ),
-			"%s, '%s': %s", audit_event_name(rows[i].event),
-			rows[i].name, rows[i].want))
-			printf("# %s\n", line);
-	}
-}
-
 /* Every member as long as it can be, every byte escaped. */
 static void test_longest(void)
 {
@@ -186,6 +78,7 @@ static void test_longest(void)
 	struct audit_ring *ring;
 	struct audit *a;
 
+	opts.max_bytes = 4u * 1024 * 1024; /* all in one */
 	fresh();
 	a = audit_new(l, &opts, &err);
 	ring = audit_ring_new(a);
@@ -558,11 +451,9 @@ static void test_threads(void)
 
 int main(void)
 {
-	if (!mkdtemp(dir))
+	if (!world_dir())
 		return 1;
-	snprintf(path, sizeof(path), "%s/audit.jsonl", dir);
 	test_line();
-	test_literal();
 	test_longest();
 	test_restart_and_rotation();
 	test_torn();

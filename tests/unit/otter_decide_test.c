@@ -124,8 +124,11 @@ static const struct row rows[] = {
 	/* The most specific rule that takes the port. */
 	{ "best", "a.x.both.test", 443, PATH_TLS, REASON_ALLOWED, "both" },
 	{ "best", "a.x.both.test", 8443, PATH_TLS, REASON_ALLOWED, "deeper" },
-	{ "tie", "tie.test", 443, PATH_TLS, REASON_NEEDS_INSPECT, "tie-b" },
-	{ "tie", "tie.test", 443, PATH_CONNECT, REASON_NEEDS_INSPECT, "tie-b" },
+	{ "tie", "tie.test", 443, PATH_TLS, REASON_ALLOWED, "tie-b" },
+	{ "tie", "tie.test", 443, PATH_CONNECT, REASON_ALLOWED, "tie-b" },
+	{ "tie", "tie.test", 443, PATH_CHECK, REASON_ALLOWED, "tie-b" },
+	{ "tie", "tie.test", 0, PATH_DNS, REASON_ALLOWED, "tie-b" },
+	{ "H12", "a.seen.test", 443, PATH_HTTP, REASON_PROTO, "tie-b" },
 	/* D2: long and many labels below a wildcard. */
 	{ "D2", "a.b.c.d.cdn.test", 443, PATH_TLS, REASON_ALLOWED, "web" },
 	{ "D2", "a.b.c.d.e.cdn.test", 443, PATH_TLS, REASON_LIMIT_NAMES,
@@ -292,8 +295,9 @@ static void test_observe(struct policy *p)
 	ok(!ask(a, "dns.google", 443, PATH_TLS).allow, "nor a built-in");
 	ok(!ask(a, "10.0.0.1", 443, PATH_CONNECT).allow,
 	   "nor to a private address");
-	is_int(ask(a, "tie.test", 443, PATH_TLS).reason, REASON_NEEDS_INSPECT,
-	       "what needs inspection is no tunnel here either");
+	v = ask(a, "tie.test", 443, PATH_TLS);
+	ok(v.allow && v.use == RULE_INSPECT && !v.observed,
+	   "what is to be inspected is no tunnel here either");
 	ok(!ask(a, "a.b.c.d.e.seen.test", 443, PATH_TLS).allow,
 	   "nor by a name that is too deep to be one");
 	is_int(agent_policy_expires(a), 4102444800, "expires");

@@ -118,10 +118,29 @@ static int bound(int type, struct sockaddr_in *a)
 
 	a->sin_family = AF_INET;
 	a->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (fd < 0 || bind(fd, (struct sockaddr *)a, len) < 0 ||
-	    getsockname(fd, (struct sockaddr *)a, &len) < 0)
+	if (fd < 0)
 		abort();
+	if (bind(fd, (struct sockaddr *)a, len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)a, &len) < 0) {
+		close(fd);
+		return -1;
+	}
 	return fd;
+}
+
+/* One port for both: the kernel chose it for one, and it may be somebody's of
+ * the other kind. */
+static void bound_pair(struct world *x)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		x->to.sin_port = 0;
+		x->udp.ev.fd = bound(SOCK_DGRAM, &x->to);
+		x->tcp.ev.fd = bound(SOCK_STREAM, &x->to);
+		if (x->udp.ev.fd >= 0 && x->tcp.ev.fd >= 0)
+			return;
+		close(x->udp.ev.fd);
+	}
+	abort();
 }
 
 static void world_init(struct world *x)
@@ -139,8 +158,9 @@ static void world_init(struct world *x)
 	expires = 0;
 	round_init(&x->w, &x->opts);
 	x->w.audit = (struct audit_ring *)&ring;
-	x->udp.ev = (struct ev){ dns_udp_ready, bound(SOCK_DGRAM, &x->to) };
-	x->tcp.ev = (struct ev){ dns_tcp_accept, bound(SOCK_STREAM, &x->to) };
+	x->udp.ev.fn = dns_udp_ready;
+	x->tcp.ev.fn = dns_tcp_accept;
+	bound_pair(x);
 	if (listen(x->tcp.ev.fd, 128) < 0 ||
 	    worker_watch(&x->w, &x->udp.ev) < 0 ||
 	    worker_watch(&x->w, &x->tcp.ev) < 0)

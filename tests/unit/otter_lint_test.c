@@ -57,7 +57,12 @@ static const struct row rows[] = {
 	{ RULES "    - { id: a, names: [notgithub.com, github.com.a.test]"
 		" }\n",
 	  NULL, 0, NULL },
-	{ RULES "    - { id: a, names: [github.com], use: inspect }\n",
+	{ RULES "    - { id: a, names: [github.com], use: inspect }\n", NULL, 0,
+	  NULL },
+	/* Nobody proves a name there, so nothing of it passes. */
+	{ RULES "    - { id: a, names: [a.test], use: inspect, ports: [80] }\n",
+	  "needs-inspect", LINT_WARNING, "f:6:7: " },
+	{ RULES "    - { id: a, ips: [192.0.2.1], use: inspect }\n",
 	  "needs-inspect", LINT_WARNING, "f:6:7: " },
 	/* What a tunnel cannot hold. */
 	{ RULES "    - { id: a, names: [a.test], methods: [GET] }\n",

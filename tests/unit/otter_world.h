@@ -39,6 +39,10 @@ static struct {
 	struct policy *policy;
 	struct table *table;
 	struct agent *agent;
+	/* For inspection; set before world_up(), the test's own. */
+	struct ssl_ctx_st *tls;
+	struct leaf_ca *ca;
+	struct secret_set *secrets;
 	int server; /* listening; what the gateway dials */
 	uint16_t gate_port, server_port;
 	_Atomic int dial_why; /* enum reason that a dial ends with */
@@ -155,7 +159,8 @@ static inline struct table *world_table(const char *yaml)
 	unlink(path);
 	if (!world.agent)
 		world.agent = agent_new("coder", &local);
-	entry = (struct table_entry){ world.agent, agents[0] };
+	entry = (struct table_entry){ world.agent, agents[0], world.secrets,
+				      world.ca };
 	if (table_make(&entry, 1, 7, &table) < 0)
 		abort();
 	policy_unref(world.policy);
@@ -197,6 +202,7 @@ static inline void world_up(const char *yaml, unsigned workers)
 		.listeners = l,
 		.n_listeners = 1,
 		.dns_servers = (const char *const[]){ "127.0.0.1", NULL },
+		.worker.tls = world.tls,
 	};
 	struct err err = { 0 };
 	int fd;

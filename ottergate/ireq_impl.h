@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ireq_impl.h - what ireq.c, ireq_head.c and ireq_answer.c share
+ */
+#ifndef OTTERGATE_IREQ_IMPL_H
+#define OTTERGATE_IREQ_IMPL_H
+
+#include "ottergate/igraphql.h"
+#include "ottergate/ireq.h"
+
+struct ireq_impl {
+	struct ihead *head; /* of the request; while r->hold */
+	int status; /* that was answered in place of the server, 0: none */
+	enum igraphql_rule graphql; /* the request is judged by this */
+	bool judge_body; /* its body is, whole */
+	bool sign; /* and signed */
+	bool injected;
+	bool websocket; /* was asked for */
+	bool plain; /* the answer's body is to be searched */
+	bool push; /* git wants to push */
+	char method[24]; /* for the denial */
+};
+
+/* Ends it with this status, which is returned. */
+int ireq_fail(struct ireq *r, enum reason why, int status);
+
+/* --- ireq_git.c ----------------------------------------------------------- */
+
+/* Is it `git push`, or git's question before one? @target: canonical, with the
+ * query; @path: of it, the path. */
+bool ireq_git_is_push(struct slice target, struct slice path);
+/* Of that question: what the push itself would be answered. ALLOWED, METHOD,
+ * NO_MEMORY; of all else ALLOWED. */
+enum reason ireq_git_judge(const struct rule *rule, struct slice target,
+			   struct slice path);
+
+/* --- ireq_head.c: fields, whichever request it is ------------------------ */
+
+/* A field of this name with this value alone. -E2BIG, -ENOMEM. */
+int ireq_put(struct ihead *h, const char *name, const char *value) ATTR_WUR;
+/* Takes away what a client may not say, or says to the gateway alone. */
+void ireq_strip_request(struct ihead *h, bool restricted);
+/* What a server may not say to the sandbox: other ways to reach it (T13), and
+ * what belongs to one hop. */
+void ireq_strip_answer(struct ihead *h);
+/* May this GET, or what else has no body, to a GraphQL endpoint pass? */
+bool ireq_query_passes(struct slice path, enum igraphql_rule rule);
+/* "application/json", no other encoding: can the body be judged? */
+bool ireq_body_is_json(struct ihead *h);
+/* One field at most, and that says that the body is as it is. */
+bool ireq_is_identity(struct ihead *h);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mask.c - takes injected secrets out of what a server answers
+ *
+ * Theory of operation: a trie of all forms of the value, with failure links
+ * (Aho and Corasick, 1975). A state is a node; its depth is how many of the
+ * last bytes may be the beginning of a form. These are held back: all that is
+ * before them can no longer be part of a match. Where a form ends, its bytes
+ * are overwritten; they are still there, for the state was at least so deep.
+ *
+ * What is held back must not tell how much of a guess is right: a client that
+ * has a server send its own words, and sees where pieces end, would find the
+ * value byte by byte. So the first few bytes of a form, once they are there,
+ * hold back whatever follows them for as long as it could be a form at all.
+ *
+ * Base64 of a longer text that has the value in it ("user:value") has, in the
+ * middle, the digits of the value at one of three alignments: those digits
+ * that are made of bits of the value alone are a form.
+ *
+ * Nodes are the secret in another shape, so they are locked memory, too.
+ */
+#include "ottergate/mask.h"
+
+#include <sodium.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+struct node {
+	uint32_t child, sibling; /* 0: none */
+	uint32_t fail; /* the longest proper suffix that is a state */
+	uint32_t depth;
+	uint32_t match; /* bytes of the longest form that ends here, 0: none */
+	uint8_t byte;
+};
+
+struct mask {
+	_Atomic unsigned refs;
+	struct node *nodes; /* 0: the root */
+	uint32_t n, cap;
+	uint32_t first[256]; /* children of the root */
+	uint32_t depth_max;
+};
+
+/* --- making -------------------------------------------------------------- */
+
+static uint32_t child_of(const struct mask *m, uint32_t at, uint8_t byte)
+{
+	uint32_t i;
+
+	if (at == 0)
+		return m->first[byte];
+	for (i = m->nodes[at].child; i && m->nodes[i].byte != byte;)
+		i = m->nodes[i].sibling;
+	return i;
+}
+
+static uint32_t child_make(struct mask *m, uint32_t at, uint8_t byte)
+{
+	struct node *n = &m->nodes[m->n];
+
+	*n = (struct node){ .byte = byte, .depth = m->nodes[at].depth + 1 };
+	if (at == 0) {
+		m->first[byte] = m->n;
+	}
+	n->sibling = m->nodes[at].child;
+	m->nodes[at].child = m->n;
+	return m->n++;
+}
+
+/* Too short a form would be found everywhere. */
+static void form_add(struct mask *m, const uint8_t *p, size_t len)
+{
+	uint32_t at = 0;
+
+	if (len < MASK_VALUE_MIN || len > m->cap - m->n)
+		return;
+	for (size_t i = 0; i < len; i++) {
+		uint32_t next = child_of(m, at, p[i]);
+
+		at = next ? next : child_make(m, at, p[i]);
+	}
+	m->nodes[at].match = (uint32_t)len;
+	if (len > m->depth_max)
+		m->depth_max = (uint32_t)len;
+}
+
+/* Links by breadth: those of less depth are made. @queue has room for all. */
+static void link_all(struct mask *m, uint32_t *queue)
+{
+	size_t head = 0, tail = 0;
+
+	queue[tail++] = 0;
+	while (head < tail) {
+		uint32_t at = queue[head++];
+
+		for (uint32_t c = m->nodes[at].child; c;
+		     c = m->nodes[c].sibling) {
+			struct node *n = &m->nodes[c];
+			uint32_t f = m->nodes[at].fail, to = 0;
+
+			if (at != 0) {
+				while (f && !child_of(m, f, n->byte))
+					f = m->nodes[f].fail;
+				to = child_of(m, f, n->byte);
+			}
+			n->fail = to;
+			if (!n->match)
+				n->match = m->nodes[to].match;
+			queue[tail++] = c;
+		}
+	}
+}
+
+#define FORM_MAX 6u /* times the value: "\\u00XX", "&quot;" */
+
+struct maker {
+	struct mask *m;
+	bool html; /* it has forms of its own there */
+	const uint8_t *v; /* the value */
+	size_t len;
+	uint8_t *tmp; /* locked; room for any form */
+};
+
+static const char hex_lower[] = "0123456789abcdef";
+static const char hex_upper[] = "0123456789ABCDEF";
+
+static void forms_base64(struct maker *k, unsigned shift, bool url)
+{
+	static const char std[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqr"
+				  "stuvwxyz0123456789+/";
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
+				   "rstuvwxyz0123456789-_";
+	/* The first bit of a digit that has only bits of the value. */
+	size_t bit = shift == 0 ? 0 : shift == 1 ? 4 : 2, n = 0;
+
+	for (; bit + 6 <= k->len * 8; bit += 6) {
+		size_t i = bit / 8, used = bit % 8;
+		unsigned two = (unsigned)k->v[i] << 8;
+
+		if (i + 1 < k->len)
+			two |= k->v[i + 1];
+		two = two >> (10 - used) & 0x3f;
+		k->tmp[n++] = (uint8_t)(url ? safe : std)[two];
+	}
+	form_add(k->m, k->tmp, n);
+}
+
+static bool is_unreserved(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || (c && strchr("-._~", c));
+}
+
+/* Percent-encoded: all of it, what RFC 3986 demands, or a form's way. */
+enum percent { PERCENT_ALL, PERCENT_RESERVED, PERCENT_FORM };
+
+static void forms_percent(struct maker *k, enum percent how, const char *hex)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->len; i++) {
+		uint8_t c = k->v[i];
+
+		if (how == PERCENT_FORM && c == ' ') {
+			k->tmp[n++] = '+';
+		} else if (how != PERCENT_ALL && is_unreserved(c)) {
+			k->tmp[n++] = c;
+		} else {
+			k->tmp[n++] = '%';
+			k->tmp[n++] = (uint8_t)hex[c >> 4];
+			k->tmp[n++] = (uint8_t)hex[c & 0xf];
+		}
+	}
+	form_add(k->m, k->tmp, n);
+}
+
+static void forms_hex(struct maker *k, const char *hex)
+{
+	for (size_t i = 0; i < k->len; i++) {
+		k->tmp[2 * i] = (uint8_t)hex[k->v[i] >> 4];
+		k->tmp[2 * i + 1] = (uint8_t)hex[k->v[i] & 0xf];
+	}
+	form_add(k->m, k->tmp, 2 * k->len);
+}
+
+/* Escapes the characters of @what; with \u00XX if @unicode. */
+static void forms_json(struct maker *k, const char *what, bool unicode,
+		       const char *hex)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->len; i++) {
+		uint8_t c = k->v[i];
+
+		if (!c || !strchr(what, c)) {
+			k->tmp[n++] = c;
+			continue;
+		}
+		k->tmp[n++] = '\\';
+		if (!unicode) {
+			k->tmp[n++] = c;
+			continue;
+		}
+		memcpy(k->tmp + n, "u00", 3);
+		k->tmp[n + 3] = (uint8_t)hex[c >> 4];
+		k->tmp[n + 4] = (uint8_t)hex[c & 0xf];
+		n += 5;
+	}
+	form_add(k->m, k->tmp, n);
+}
+
+/* Characters that writers of HTML do not leave as they are. */
+static const char html_all[] = "&<>\"'+/=`";
+
+enum entity { ENTITY_DECIMAL, ENTITY_DECIMAL_3, ENTITY_HEX, ENTITY_HEX_UPPER };
+
+static size_t entity_put(uint8_t *out, uint8_t c, enum entity how)
+{
+	char text[8];
+	int n = 0;
+
+	switch (how) {
+	case ENTITY_DECIMAL:
+		n = snprintf(text, sizeof(text), "&#%u;", (unsigned)c);
+		break;
+	case ENTITY_DECIMAL_3:
+		n = snprintf(text, sizeof(text), "&#%03u;", (unsigned)c);
+		break;
+	case ENTITY_HEX:
+		n = snprintf(text, sizeof(text), "&#x%x;", (unsigned)c);
+		break;
+	case ENTITY_HEX_UPPER:
+		n = snprintf(text, sizeof(text), "&#x%X;", (unsigned)c);
+		break;
+	}
+	memcpy(out, text, (size_t)n);
+	return (size_t)n;
+}
+
+static size_t named_put(uint8_t *out, uint8_t c)
+{
+	const char *name = c == '&' ? "&amp;" :
+			   c == '<' ? "&lt;" :
+			   c == '>' ? "&gt;" :
+				      "&quot;";
+
+	memcpy(out, name, strlen(name));
+	return strlen(name);
+}
+
+/* The characters of @named by their names, those of @what by their numbers. */
+static void forms_html(struct maker *k, const char *named, const char *what,
+		       enum entity how)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->len; i++) {
+		uint8_t c = k->v[i];
+
+		if (c && strchr(named, c))
+			n += named_put(k->tmp + n, c);
+		else if (c && strchr(what, c))
+			n += entity_put(k->tmp + n, c, how);
+		else
+			k->tmp[n++] = c;
+	}
+	form_add(k->m, k->tmp, n);
+}
+
+/* As libraries do it, in text, in attributes, and careful ones everywhere. */
+static const struct {
+	const char *named, *what;
+	enum entity how;
+} html_ways[] = {
+	{ "&<>", "", ENTITY_DECIMAL },
+	{ "&<>\"", "", ENTITY_DECIMAL },
+	{ "&<>\"", "'", ENTITY_DECIMAL },
+	{ "&<>\"", "'", ENTITY_DECIMAL_3 },
+	{ "&<>\"", "'", ENTITY_HEX },
+	{ "&<>", "\"'", ENTITY_DECIMAL },
+	{ "&<>", "\"'+", ENTITY_DECIMAL },
+	{ "&<>\"", "'/=`", ENTITY_HEX_UPPER },
+	{ "", html_all, ENTITY_DECIMAL },
+	{ "", html_all, ENTITY_HEX },
+	{ "", html_all, ENTITY_HEX_UPPER },
+};
+
+/* Bytes of the forms of HTML; most tokens have none but themselves. */
+static size_t html_room(const struct secret *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->value_len; i++)
+		n += s->value[i] && strchr(html_all, s->value[i]);
+	return n == 0 ? 0 :
+			ARRAY_SIZE(html_ways) *
+				(s->value_len + n * (FORM_MAX - 1));
+}
+
+static void forms_all(struct maker *k)
+{
+	form_add(k->m, k->v, k->len);
+	for (unsigned shift = 0; shift < 3; shift++) {
+		forms_base64(k, shift, false);
+		forms_base64(k, shift, true);
+	}
+	for (unsigned upper = 0; upper < 2; upper++) {
+		const char *hex = upper ? hex_upper : hex_lower;
+
+		forms_percent(k, PERCENT_RESERVED, hex);
+		forms_percent(k, PERCENT_FORM, hex);
+		forms_percent(k, PERCENT_ALL, hex);
+		forms_hex(k, hex);
+		/* What writers of JSON escape that is safe in HTML, too. */
+		forms_json(k, "\"\\<>&'", true, hex);
+		forms_json(k, "\"\\/<>&'=+", true, hex);
+	}
+	forms_json(k, "\"\\", false, hex_lower);
+	forms_json(k, "\"\\/", false, hex_lower);
+	for (size_t i = 0; i < ARRAY_SIZE(html_ways) && k->html; i++)
+		forms_html(k, html_ways[i].named, html_ways[i].what,
+			   html_ways[i].how);
+}
+
+/* Bytes of all other forms together: value, six of base64, two ways of three for
+ * each byte and two of two, two of three where all is reserved, two ways of
+ * six for escapes, two of two; and the root. */
+#define FORMS_ROOM(len) \
+	((len) * (1 + 6 * 2 + 6 * 3 + 2 * 2 + 4 * 6 + 2 * 2) + 1)
+
+/* Gives back what the forms did not need: they have much in common. */
+static int nodes_fit(struct mask *m)
+{
+	struct node *v = sodium_allocarray(m->n, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	memcpy(v, m->nodes, m->n * sizeof(*v));
+	sodium_free(m->nodes);
+	m->nodes = v;
+	m->cap = m->n;
+	return 0;
+}
+
+int mask_new(const struct secret *s, struct mask **ret)
+{
+	struct mask *m;
+	struct maker k = { .v = (const uint8_t *)s->value,
+			   .len = s->value_len };
+	size_t html = html_room(s);
+	uint32_t *queue;
+	int r = -ENOMEM;
+
+	if (s->value_len < MASK_VALUE_MIN || s->value_len > SECRET_VALUE_MAX)
+		return -EINVAL;
+	m = sodium_malloc(sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	memset(m, 0, sizeof(*m));
+	atomic_init(&m->refs, 1);
+	m->cap = (uint32_t)(FORMS_ROOM(s->value_len) + html);
+	m->nodes = sodium_allocarray(m->cap, sizeof(*m->nodes));
+	k.tmp = sodium_malloc(s->value_len * FORM_MAX);
+	queue = calloc(m->cap, sizeof(*queue));
+	if (m->nodes && k.tmp && queue) {
+		m->nodes[0] = (struct node){ 0 };
+		m->n = 1;
+		k.m = m;
+		k.html = html > 0;
+		forms_all(&k);
+		link_all(m, queue);
+		r = nodes_fit(m);
+	}
+	free(queue);
+	sodium_free(k.tmp);
+	if (r < 0)
+		mask_unref(m);
+	else
+		*ret = m;
+	return r;
+}
+
+struct mask *mask_ref(struct mask *m)
+{
+	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+	return m;
+}
+
+void mask_unref(struct mask *m)
+{
+	if (!m ||
+	    atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	sodium_free(m->nodes);
+	sodium_free(m);
+}
+
+/* --- looking ------------------------------------------------------------- */
+
+static uint32_t step(const struct mask *m, uint32_t at, uint8_t byte)
+{
+	uint32_t next;
+
+	while (!(next = child_of(m, at, byte)) && at)
+		at = m->nodes[at].fail;
+	return next;
+}
+
+/* Runs over p[from..len); what matches before @from is there, too. */
+static uint32_t run(const struct mask *m, uint32_t at, uint8_t *p, size_t from,
+		    size_t len, uint64_t *hits)
+{
+	for (size_t i = from; i < len; i++) {
+		uint32_t match;
+
+		at = step(m, at, p[i]);
+		match = m->nodes[at].match;
+		if (match) {
+			memset(p + i + 1 - match, '*', match);
+			++*hits;
+		}
+	}
+	/* Where nothing goes on, only the end of it may begin another. */
+	while (at && !m->nodes[at].child)
+		at = m->nodes[at].fail;
+	return at;
+}
+
+size_t mask_bytes(const struct mask *m, uint8_t *p, size_t len)
+{
+	uint64_t hits = 0;
+
+	run(m, 0, p, 0, len, &hits);
+	return (size_t)hits;
+}
+
+int mask_begin(struct mask_stream *m, const struct mask *mask)
+{
+	*m = (struct mask_stream){ .mask = mask };
+	return 0;
+}
+
+/* Do the bytes at @p begin as a form does? */
+static bool begins(const struct mask *m, const uint8_t *p)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < MASK_BEGIN; i++) {
+		at = child_of(m, at, p[i]);
+		if (at == 0)
+			return false;
+	}
+	return true;
+}
+
+/* How many of the last bytes there are from the first such place on, with
+ * nothing between that no value has (secrets.c), and in reach of a form. */
+static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
+{
+	size_t min = len < m->depth_max ? 0 : len - m->depth_max + 1;
+	size_t from = len;
+
+	while (from > min && p[from - 1] >= 0x20 && p[from - 1] != 0x7f)
+		from--;
+	for (; len - from >= MASK_BEGIN; from++) {
+		if (begins(m, p + from))
+			return (uint32_t)(len - from);
+	}
+	return 0;
+}
+
+/* What is to be held of the @len bytes at @p, which were run over. */
+static uint32_t keep_length(const struct mask_stream *m, const uint8_t *p,
+			    size_t len)
+{
+	uint32_t depth = m->mask->nodes[m->state].depth;
+	uint32_t open = open_length(m->mask, p, len);
+
+	return open > depth ? open : depth;
+}
+
+/* Keeps the @n bytes at @p for later. */
+static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
+{
+	m->n_held = 0;
+	if (n == 0)
+		return 0;
+	if (!m->held)
+		m->held = sodium_malloc(m->mask->depth_max);
+	if (!m->held)
+		return -ENOMEM;
+	memcpy(m->held, p, n);
+	m->n_held = n;
+	return 0;
+}
+
+int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
+{
+	size_t len = m->n_held + in.len;
+	uint32_t keep;
+	uint8_t *p;
+
+	if (len == 0)
+		return 0;
+	if (len > buf_room(out))
+		return -ENOBUFS;
+	p = buf_reserve(out, len);
+	if (!p)
+		return -ENOMEM;
+	if (m->n_held)
+		memcpy(p, m->held, m->n_held);
+	if (in.len)
+		memcpy(p + m->n_held, in.ptr, in.len);
+	m->state = run(m->mask, m->state, p, m->n_held, len, &m->hits);
+	keep = end ? 0 : keep_length(m, p, len);
+	if (hold(m, p + len - keep, keep) < 0) {
+		sodium_memzero(p, len);
+		buf_commit(out, 0);
+		return -ENOMEM;
+	}
+	sodium_memzero(p + len - keep, keep);
+	buf_commit(out, len - keep);
+	return 0;
+}
+
+void mask_end(struct mask_stream *m)
+{
+	sodium_free(m->held);
+	*m = (struct mask_stream){ 0 };
+}

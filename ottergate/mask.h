@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mask.h - takes injected secrets out of what a server answers
+ *
+ * A server may send back what it was sent. Every form of a value that a
+ * client could turn back into it is looked for while the bytes stream by: raw,
+ * base64 (both alphabets, all three alignments, also of "user:value"),
+ * percent-encoded (both cases of hex), JSON-escaped, and with the entities of
+ * HTML in the ways that libraries write them; each byte of a match becomes '*', so lengths hold. Only bytes that may be the beginning of a
+ * match are held back, and what follows MASK_BEGIN of them, up to the longest
+ * form or the next control byte: a stream of events is not delayed. One automaton
+ * for all patterns of a request (Aho-Corasick), made once for a secret.
+ */
+#ifndef OTTERGATE_MASK_H
+#define OTTERGATE_MASK_H
+
+#include "lib/buf.h"
+#include "ottergate/secrets.h"
+
+/* Bytes of a form's beginning that what is held back may give away; from there
+ * on it is the same for a right guess and a wrong one. */
+#define MASK_BEGIN 4u
+#define MASK_VALUE_MIN 8u /* shorter values cannot be told from noise */
+
+struct mask; /* immutable, counted; memory with secrets in it is locked */
+/* The forms of one secret. -EINVAL: shorter than MASK_VALUE_MIN. */
+int mask_new(const struct secret *s, struct mask **ret) ATTR_WUR;
+struct mask *mask_ref(struct mask *m);
+void mask_unref(struct mask *m); /* NULL is fine */
+
+struct mask_stream { /* of one direction of one message */
+	const struct mask *mask; /* borrowed */
+	uint32_t state;
+	uint32_t n_held;
+	uint8_t *held; /* sodium_malloc, as long as the longest form */
+	uint64_t hits;
+};
+int mask_begin(struct mask_stream *m, const struct mask *mask) ATTR_WUR;
+/* Appends to @out what may go on of all that was fed. @end: nothing more
+ * comes, so nothing is held. -ENOBUFS, -ENOMEM: the caller must cut off. */
+int mask_feed(struct mask_stream *m, struct slice in, bool end,
+	      struct buf *out) ATTR_WUR;
+void mask_end(struct mask_stream *m); /* wipes; accepts zeroed */
+/* In place, for header values. Returns matches. */
+size_t mask_bytes(const struct mask *m, uint8_t *p, size_t len);
+
+#endif

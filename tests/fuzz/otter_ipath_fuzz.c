@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_ipath_fuzz.c - request paths
+ *
+ * What is accepted is accepted again, as the same path; it has no segment that
+ * some server would take away. Input: a pattern, a line feed, a target.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ottergate/ipath.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void check_path(const char *s, size_t len)
+{
+	char plain[IPATH_MAX + 1];
+
+	len = ipath_decode(slice_of(s, len), plain, IPATH_MAX);
+	plain[len] = '\0';
+	must(strlen(plain) == len && !strchr(plain, '\\'));
+	must(!strstr(plain, "//") && !strstr(plain, "/../") &&
+	     !strstr(plain, "/./") && !strstr(plain, "/..;"));
+	if (len >= 3)
+		must(strcmp(plain + (len - 3), "/..") != 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct ipath a, b;
+	const uint8_t *line = size ? memchr(data, '\n', size) : NULL;
+	size_t n = line ? (size_t)(line - data) : 0;
+	char *pattern;
+	struct slice path;
+
+	if (!line || memchr(data, 0, n) || n > 1024 ||
+	    ipath_canon(slice_of(line + 1, size - n - 1), &a) < 0)
+		return 0;
+	must(ipath_canon(slice_of(a.s, a.len), &b) == 0 && a.len == b.len &&
+	     a.path_len == b.path_len && strcmp(a.s, b.s) == 0);
+	check_path(a.s, a.path_len);
+	pattern = calloc(1, n + 2);
+	if (!pattern)
+		return 0;
+	pattern[0] = '/';
+	memcpy(pattern + 1, data, n);
+	path = slice_of(a.s, a.path_len);
+	must(!ipath_match(pattern, path) || ipath_match_deny(pattern, path));
+	must(a.s[0] == '*' || ipath_match("/**", path));
+	free(pattern);
+	return 0;
+}

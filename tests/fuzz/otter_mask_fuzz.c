@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_mask_fuzz.c - answers, in pieces
+ *
+ * However the bytes are cut, the same comes out, as long as what went in, and
+ * without the value. Input: one byte that says how to cut, a value up to a line
+ * feed, and the answer.
+ */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ottergate/mask.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void feed(const struct mask *m, struct slice in, size_t step,
+		 struct buf *out)
+{
+	struct mask_stream s;
+	struct slice piece;
+
+	buf_init(out, 1 << 20);
+	must(mask_begin(&s, m) == 0);
+	while (in.len) {
+		must(slice_take(&in, in.len < step ? in.len : step, &piece) ==
+		     0);
+		must(mask_feed(&s, piece, false, out) == 0);
+	}
+	must(mask_feed(&s, slice_of(NULL, 0), true, out) == 0);
+	mask_end(&s);
+}
+
+static void check(const struct mask *m, struct slice value, struct slice in,
+		  size_t step)
+{
+	struct buf whole, pieces;
+
+	feed(m, in, in.len + 1, &whole);
+	feed(m, in, step, &pieces);
+	must(buf_len(&whole) == in.len);
+	must(slice_eq(buf_slice(&whole), buf_slice(&pieces)));
+	must(in.len == 0 || memchr(value.ptr, '*', value.len) ||
+	     !memmem(buf_slice(&whole).ptr, in.len, value.ptr, value.len));
+	buf_done(&whole);
+	buf_done(&pieces);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t *line = size > 1 ? memchr(data + 1, '\n', size - 1) :
+					 NULL;
+	struct secret s = { .value_len = line ? line - data - 1 : 0 };
+	struct mask *m;
+
+	if (s.value_len > 64 || s.value_len < MASK_VALUE_MIN ||
+	    sodium_init() < 0)
+		return 0;
+	s.value = malloc(s.value_len);
+	must(s.value);
+	memcpy(s.value, data + 1, s.value_len);
+	must(mask_new(&s, &m) == 0);
+	check(m, slice_of(s.value, s.value_len),
+	      slice_of(line + 1, size - s.value_len - 2), data[0] % 32u + 1);
+	mask_unref(m);
+	free(s.value);
+	return 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_secrets_fuzz.c - sets of secrets as acd sends them
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ottergate/jsonr.h"
+#include "ottergate/mask.h"
+#include "ottergate/secrets.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct slice in = slice_of(data, size);
+	struct secret_set *s;
+	struct err err;
+	struct jsonr j;
+
+	if (secret_set_read(in, &s, &err) < 0)
+		return 0;
+	jsonr_init(&j, in);
+	if (jsonr_skip(&j) < 0 || jsonr_end(&j) < 0 || !s->key ||
+	    s->n > SECRETS_MAX)
+		abort();
+	for (size_t i = 0; i < s->n; i++) {
+		if (secret_set_find(s, s->v[i].id) != &s->v[i] ||
+		    s->v[i].value_len < MASK_VALUE_MIN || !s->v[i].mask ||
+		    strlen(s->v[i].value) != s->v[i].value_len)
+			abort();
+	}
+	(void)surrogate_seen(s, in, 1700000000);
+	secret_set_unref(s);
+	return 0;
+}

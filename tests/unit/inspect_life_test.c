@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inspect_life_test.c - an inspected connection's beginning and end: the
+ * certificates of both sides, deadlines, another policy, large bodies
+ */
+#include "tests/unit/inspect_world.h"
+
+/* --- certificates --------------------------------------------------------- */
+
+/* Somewhere in what is left. */
+static void hears_of(SSL *ssl, const char *part, const char *what)
+{
+	char got[2048];
+
+	read_upto(ssl, got, sizeof(got) - 1);
+	if (!ok(strstr(got, part) != NULL, "%s: in words", what))
+		printf("# got %s\n", got);
+}
+
+static void told(const char *host, SSL_CTX *server, enum reason why,
+		 const char *words, const char *what)
+{
+	SSL_CTX *good = atomic_exchange(&peers.server, server);
+	SSL *c = client(host);
+
+	say(c, GET("/", "big.test"));
+	hears_with(c, reason_code(why), what);
+	hears_of(c, words, what);
+	ok(world_audited(AUDIT_DENY, why), "%s: audited", what);
+	hang_up(c);
+	ok(world_empty(), "%s: nothing is left", what);
+	atomic_store(&peers.server, good);
+	SSL_CTX_free(server);
+}
+
+static void test_certificates(void)
+{
+	struct peer_cert old = peer_cert(&peers.root, "big.test", -60, -30);
+	struct peer_cert own = peer_cert(NULL, "big.test", -60, 60);
+	struct peer_cert other = peer_cert(&peers.root, "a.b.test", -60, 60);
+	SSL_CTX *tls10 = peer_server(&peers.cert, NULL);
+	SSL *c;
+
+	SSL_CTX_set_security_level(tls10, 0);
+	SSL_CTX_set_min_proto_version(tls10, TLS1_VERSION);
+	SSL_CTX_set_max_proto_version(tls10, TLS1_1_VERSION);
+	told("big.test", peer_server(&old, NULL), REASON_UPSTREAM_CERT,
+	     ": certificate has expired", "T15 expired");
+	told("big.test", peer_server(&own, NULL), REASON_UPSTREAM_CERT,
+	     ": self-signed certificate", "T15 self-signed");
+	told("big.test", peer_server(&other, NULL), REASON_UPSTREAM_CERT,
+	     ": hostname mismatch", "T15 of another name");
+	told("big.test", tls10, REASON_UPSTREAM_TLS,
+	     "(upstream-tls: TLS with the server failed; rule big)", "TLS 1.1");
+	atomic_store(&world.dial_why, REASON_CONNECT_FAILED);
+	c = client("big.test");
+	say(c, GET("/", "big.test"));
+	hears_with(c, "HTTP/1.1 502 ", "a server that is away");
+	hang_up(c);
+	atomic_store(&world.dial_why, REASON_ALLOWED);
+	peer_cert_free(&old);
+	peer_cert_free(&own);
+	peer_cert_free(&other);
+}
+
+static void test_pinned(void)
+{
+	SSL_CTX *ctx = peer_client(NULL);
+	SSL *c = client_new(ctx, "big.test", "\x08http/1.1"), *u;
+
+	ok(SSL_connect(c) != 1, "T17 a client that does not trust the CA");
+	ERR_clear_error();
+	u = upstream();
+	ok(world_audited(AUDIT_DENY, REASON_CLIENT_TLS), "T17 is named so");
+	hang_up(c);
+	hang_up(u);
+	SSL_CTX_free(ctx);
+}
+
+static void test_deadlines(void)
+{
+	SSL *c = client("big.test"), *u = upstream();
+
+	say(c, "GET / HT");
+	hears_with(c, "HTTP/1.1 408 ", "T8 half a head has its time");
+	hang_up(c);
+	hang_up(u);
+}
+
+static void test_policy(void)
+{
+	SSL *c = client("big.test"), *u = upstream();
+
+	exchange(c, u, "a request");
+	world_swap(inspect_policy);
+	exchange(c, u, "a policy that still allows it changes nothing");
+	say(c, GET("/open", "big.test"));
+	hears_with(u, "GET /open ", "a request that is open");
+	world_swap(inspect_policy);
+	say(u, REPLY);
+	hears(c, DOWN, "over a change of policies");
+	world_swap(without_policy);
+	ends(c, false, "one that does not ends it");
+	ok(world_audited(AUDIT_DENY, REASON_POLICY_GONE), "and says so");
+	hang_up(c);
+	hang_up(u);
+	world_swap(inspect_policy);
+}
+
+static void test_large(void)
+{
+	static char body[300001];
+	SSL *c = client("big.test"), *u = upstream();
+	char *got = malloc(sizeof(body));
+
+	memset(body, 'b', sizeof(body) - 1);
+	say(c, "PUT / HTTP/1.1\r\nHost: big.test\r\nContent-Length: 300000\r\n"
+	       "\r\n");
+	hears_with(u, "PUT / ", "a large request");
+	say(c, body);
+	is_int(read_upto(u, got, sizeof(body) - 1), 300000, "goes up whole");
+	say(u, "HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n");
+	say(u, body);
+	hears_with(c, "200", "a large answer");
+	is_int(read_upto(c, got, sizeof(body) - 1), 300000, "comes down whole");
+	exchange(c, u, "and then");
+	free(got);
+	hang_up(c);
+	hang_up(u);
+}
+
+int main(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	if (!inspect_up("http/1.1"))
+		return done_testing();
+	test_certificates();
+	test_pinned();
+	test_deadlines();
+	test_large();
+	test_policy();
+	ok(world_empty(), "no connection is left");
+	inspect_down();
+	return done_testing();
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_audit_fields_test.c - what a line has of inspected requests and of
+ * addresses
+ */
+#include "tests/unit/otter_audit_world.h"
+
+/* All of a record passes the ring, however short its name is. */
+static void test_inspected(void)
+{
+	struct audit_opts opts = opts_plain();
+	struct loop *l = loop_new();
+	struct audit_record rec;
+	struct err err = { 0 };
+	struct audit *a;
+	struct audit_ring *ring;
+	SCOPED_STR text = NULL;
+
+	fresh();
+	a = audit_new(l, &opts, &err);
+	if (!ok(a, "a new audit: %s", err.msg))
+		return;
+	ring = audit_ring_new(a);
+	record_fill(&rec, "a.test");
+	rec.event = AUDIT_USAGE;
+	strcpy(rec.target, "/v1/messages");
+	strcpy(rec.credential, "key");
+	strcpy(rec.api, "anthropic");
+	strcpy(rec.model, "m-1");
+	rec.status = 200;
+	rec.stream = true;
+	rec.first_ms = 5;
+	rec.tokens_in = 7;
+	rec.tokens_out = 8;
+	rec.tokens_cached = 6;
+	ok(audit_put(ring, &rec), "what a model was asked");
+	rec.event = AUDIT_ALARM;
+	rec.reason = REASON_CANARY;
+	ok(audit_put(ring, &rec), "an alarm");
+	run_for(l, 60);
+	audit_free(a);
+	loop_free(l);
+	is_int(file_read(path, FILE_MAX, &text, NULL), 0, "read");
+	ok(has(text, "\"target\":\"/v1/messages\",\"credential\":\"key\"") &&
+		   has(text, "\"api\":\"anthropic\",\"model\":\"m-1\","
+			     "\"status\":200,\"stream\":true,"
+			     "\"first_ms\":5,\"tokens_in\":7,"
+			     "\"tokens_out\":8,\"tokens_cached\":6"),
+	   "all of it is in the line");
+	ok(has(text, "\"event\":\"alarm\"") &&
+		   has(text, "\"reason\":\"canary\""),
+	   "and the alarm");
+}
+
+/* An address in place of a name: what was asked for is told, and that it was
+ * dialled only when it may have been. */
+static void test_literal(void)
+{
+	static const struct {
+		enum audit_event event;
+		const char *name, *want, *not ;
+	} rows[] = {
+		{ AUDIT_DENY, "", "\"address\":\"192.0.2.9\",\"port\":443",
+		  "dialled" },
+		{ AUDIT_LIMIT, "", "\"address\":\"192.0.2.9\"", "dialled" },
+		{ AUDIT_ALLOW, "", "\"address\":\"192.0.2.9\"", "\"name" },
+		{ AUDIT_CLOSE, "", "\"dialled\":\"192.0.2.9\"", "\"name" },
+		{ AUDIT_CLOSE, "a.test", "\"dialled\":\"192.0.2.9\"",
+		  "address" },
+	};
+	struct audit_clock clock = { 0 };
+	struct audit_record rec;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char line[AUDIT_LINE_MAX + 1];
+
+		record_fill(&rec, rows[i].name);
+		rec.event = (uint8_t)rows[i].event;
+		rec.dialled = addr_v4(0xc0000209);
+		line[audit_line_record(line, &clock, &rec)] = '\0';
+		if (!ok(has(line, rows[i].want) && !has(line, rows[i].not ),
+			"%s, '%s': %s", audit_event_name(rows[i].event),
+			rows[i].name, rows[i].want))
+			printf("# %s\n", line);
+	}
+}
+
+int main(void)
+{
+	if (!world_dir())
+		return 1;
+	test_inspected();
+	test_literal();
+	file_remove_tree(dir);
+	return done_testing();
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_ireq_graphql_test.c - mutations, where those that write to a repository
+ * are denied
+ */
+#include "tests/unit/otter_ireq_world.h"
+
+static void test_git_writes(const struct world *w)
+{
+	static const struct {
+		const char *body;
+		int status;
+	} cases[] = {
+		{ "{\"query\":\"mutation{createPullRequest{id}}\"}", 0 },
+		{ "{\"query\":\"mutation{a:mergePullRequest{id}}\"}", 403 },
+		{ "{\"query\":\"mutation{a\"}", 403 },
+	};
+	char text[1024];
+	struct asked a;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		asked_head(&a, "hub.test", "POST", "/graphql");
+		asked_field(&a, "content-type", "application/json");
+		a.h.has_body = true;
+		is_int(asked_begin(&a, w), 0, "a mutation");
+		ok(a.r.hold && ireq_body(&a.r, slice_str(cases[i].body)) == 0,
+		   "is held");
+		is_int(ireq_body_end(&a.r), cases[i].status, "%s",
+		       cases[i].body);
+		ireq_denial(&a.r, "coder", text, sizeof(text));
+		ok(!cases[i].status ||
+			   strstr(text, "ac policy push coder allow\n"),
+		   "with the words that allow it");
+		asked_done(&a);
+	}
+}
+
+int main(void)
+{
+	struct world w;
+
+	if (world_init(&w))
+		test_git_writes(&w);
+	world_done(&w);
+	return done_testing();
+}
