@@ -87,7 +87,7 @@ static char *passwd_field(char *line, int n)
 }
 
 /* The image's own file, read before any agent could have a say in it. */
-static void shell_find(struct agent *ag)
+void agent_find(struct agent *ag)
 {
 	const size_t size = sizeof(ag->shell_env);
 	char *line, *next, *field;
@@ -120,9 +120,8 @@ int agent_init(struct agent *ag, struct link_assign_args *a)
 {
 	size_t i;
 
-	*ag = (struct agent){ .assign = *a };
+	ag->assign = *a;
 	*a = (struct link_assign_args){ 0 };
-	shell_find(ag);
 	ag->room = AGENT_DEFAULTS_MAX;
 	ag->env = calloc(ARRAY_SIZE(base_env) + 1 + vec_len(ag->assign.env) +
 				 AGENT_DEFAULTS_MAX + 1,
@@ -151,6 +150,16 @@ void agent_default(struct agent *ag, char *entry)
 		return;
 	ag->room--;
 	ag->env[ag->env_n++] = entry;
+}
+
+void agent_replace(struct agent *ag, char *entry)
+{
+	size_t i;
+
+	for (i = 0; i < ag->env_n; i++) {
+		if (same_name(ag->env[i], entry))
+			ag->env[i] = entry;
+	}
 }
 
 void agent_done(struct agent *ag)

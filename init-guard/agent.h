@@ -18,10 +18,12 @@ struct agent {
 	char shell_env[PATH_MAX]; /* "SHELL=" and the login shell */
 };
 
+/* What the image says about the agent: its login shell. */
+void agent_find(struct agent *ag);
 /*
- * Builds the agent's base environment: ours, then that of @a, the later one
- * of a name wins. Takes what @a holds, also on failure (-ENOMEM). Release
- * with agent_done().
+ * Builds the base environment of an agent that was found: ours, then that of
+ * @a, the later one of a name wins. Takes what @a holds, also on failure
+ * (-ENOMEM). Release with agent_done().
  */
 int agent_init(struct agent *ag, struct link_assign_args *a) ATTR_WUR;
 void agent_done(struct agent *ag); /* accepts zeroed */
@@ -29,6 +31,9 @@ void agent_done(struct agent *ag); /* accepts zeroed */
  * AGENT_DEFAULTS_MAX. */
 #define AGENT_DEFAULTS_MAX 16u
 void agent_default(struct agent *ag, char *entry);
+/* Puts an entry, borrowed for good, in place of the one of that name, which
+ * must be there. */
+void agent_replace(struct agent *ag, char *entry);
 const char *agent_shell(const struct agent *ag); /* absolute path */
 
 /*

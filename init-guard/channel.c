@@ -56,6 +56,12 @@ void channels_init(struct channels *c, struct loop *loop, struct wire *wire,
 {
 	*c = (struct channels){ .loop = loop, .wire = wire, .agent = agent };
 	linger_init(&c->linger, loop);
+	stdio_init(&c->spare);
+}
+
+void channels_warm_up(struct channels *c)
+{
+	stdio_spare(&c->spare);
 }
 
 static void channel_drop_output(struct channel *ch)
@@ -86,6 +92,7 @@ void channels_done(struct channels *c)
 		if (c->slot[i])
 			channel_free(c->slot[i]);
 	}
+	stdio_close(&c->spare);
 	linger_done(&c->linger);
 }
 
@@ -137,6 +144,7 @@ static void channel_check(void *arg)
 	    !ch->out[1].done)
 		return;
 	send_exit(ch->set->wire, ch->flow.channel, &ch->exit);
+	channels_warm_up(ch->set);
 	channel_free(ch);
 }
 
@@ -190,7 +198,8 @@ static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 	struct exec_opts opts = {
 		.argv = x->flags & LINK_EXEC_FILES ? files_argv : x->argv,
 		.cwd = x->cwd[0] ? x->cwd : AGENT_WORKSPACE,
-		.fd = { io->child[0], io->child[1], io->child[2] },
+		.fd = { io->child[0] < 0 ? STDIN_FILENO : io->child[0],
+			io->child[1], io->child[2] },
 		.tty = ch->tty,
 	};
 	char **env = agent_env(agent, x->env, ch->tty);
@@ -225,7 +234,7 @@ static int channel_start(struct channel *ch, const struct link_exec_args *x,
 	if (ch->tty)
 		ret = stdio_open_tty(&io, x->rows, x->cols);
 	else
-		ret = stdio_open_pipes(&io, input);
+		ret = stdio_open_pipes(&io, input, &ch->set->spare);
 	if (ret < 0)
 		return ret;
 	ret = channel_spawn(ch, x, &io, ret_kind);
@@ -233,12 +242,14 @@ static int channel_start(struct channel *ch, const struct link_exec_args *x,
 		stdio_close(&io);
 		return ret;
 	}
-	stdio_close_child(&io);
+	/* Told at once, so that the host goes on while the rest is done. */
 	wire_check(wire, link_put_u32(wire_out(wire), LINK_STARTED,
 				      ch->flow.channel, (uint32_t)ch->pid));
+	wire_flush(wire);
+	stdio_close_child(&io);
 	sink_init(&ch->in, &ch->flow, io.in, input, ch->tty);
-	source_init(&ch->out[0], &ch->flow, LINK_STDOUT, io.out[0]);
-	source_init(&ch->out[1], &ch->flow, LINK_STDERR, io.out[1]);
+	source_init(&ch->out[0], &ch->flow, LINK_STDOUT, io.out[0], ch->tty);
+	source_init(&ch->out[1], &ch->flow, LINK_STDERR, io.out[1], false);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 
 #include "init-guard/agent.h"
 #include "init-guard/linger.h"
+#include "init-guard/stdio.h"
 #include "init-guard/wire.h"
 
 struct channel;
@@ -21,6 +22,7 @@ struct channels {
 	const struct agent *agent;
 	struct linger linger;
 	uint32_t last; /* highest number ever opened */
+	struct stdio spare; /* made while nobody waits for it */
 	struct channel *slot[LINK_CHANNELS_MAX]; /* NULL: free */
 };
 
@@ -28,6 +30,8 @@ struct channels {
 void channels_init(struct channels *c, struct loop *loop, struct wire *wire,
 		   const struct agent *agent);
 void channels_done(struct channels *c); /* leaves the processes alone */
+/* Makes ahead what the next exec needs. */
+void channels_warm_up(struct channels *c);
 
 /*
  * Serves one frame of a channel, EXEC included. -EBADMSG when the host may

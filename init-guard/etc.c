@@ -7,6 +7,7 @@
  */
 #include "init-guard/etc.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #define HOSTS_MAX (64u * 1024)
 #define HOSTS "/etc/hosts"
 #define HOSTNAME "/etc/hostname"
+#define ETC_FLAGS (O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
 
 int etc_init(struct err *err)
 {
@@ -32,8 +34,17 @@ int etc_init(struct err *err)
 
 int etc_write(const char *path, const void *data, size_t len, struct err *err)
 {
-	int ret = file_write_atomic(path, data, len, 0444);
+	SCOPED_FD fd = -1;
+	int ret = 0;
 
+	/* In memory, and with nobody there to see half of it. Root has no
+	 * right to write to one that is there. */
+	if (unlink(path) == 0 || errno == ENOENT)
+		fd = open(path, ETC_FLAGS, 0444);
+	if (fd < 0 || fchmod(fd, 0444) < 0)
+		ret = -errno;
+	if (ret == 0)
+		ret = fd_write_all(fd, data, len);
 	if (ret < 0)
 		return err_set(err, ret, "write %s: %s", path, err_text(ret));
 	return 0;
@@ -82,56 +93,122 @@ int etc_hosts_rename(const char *text, const char *from, const char *to,
 			  p > text && p[-1] != '\n' ? "\n" : "", to);
 }
 
-static int hosts_show(const char *from, const char *to, struct err *err)
+void etc_name_init(struct etc_name *n)
 {
-	SCOPED_STR text = NULL;
-	struct buf out;
-	int ret = file_read(HOSTS, HOSTS_MAX, &text, NULL);
-
-	if (ret == -ENOENT)
-		return 0;
-	if (ret < 0)
-		return err_set(err, ret, "read " HOSTS ": %s", err_text(ret));
-	buf_init(&out, 2 * HOSTS_MAX);
-	ret = etc_hosts_rename(text, from, to, &out);
-	if (ret < 0)
-		err_set(err, ret, HOSTS " is too long");
-	else
-		ret = etc_write(ETC_DIR "/hosts", buf_slice(&out).ptr,
-				buf_len(&out), err);
-	buf_done(&out);
-	return ret < 0 ? ret : etc_show(ETC_DIR "/hosts", HOSTS, err);
+	*n = (struct etc_name){ .hosts_fd = -1, .hostname_fd = -1 };
 }
 
-static int hostname_show(const char *name, struct err *err)
+void etc_name_done(struct etc_name *n)
+{
+	free(n->hosts);
+	fd_closep(&n->hosts_fd);
+	fd_closep(&n->hostname_fd);
+	etc_name_init(n);
+}
+
+/* Shows an empty file of ours at @target and leaves it open. */
+static int late_show(const char *path, const char *target, int *ret_fd,
+		     struct err *err)
+{
+	SCOPED_FD fd = open(path, ETC_FLAGS, 0444);
+
+	/* Past our own umask. */
+	if (fd < 0 || fchmod(fd, 0444) < 0)
+		return err_sys(err, "make %s", path);
+	if (etc_show(path, target, err) < 0)
+		return err->code;
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
+static int late_show_all(struct etc_name *n, struct err *err)
+{
+	int ret = file_read(HOSTS, HOSTS_MAX, &n->hosts, NULL);
+
+	if (ret < 0 && ret != -ENOENT)
+		return err_set(err, ret, "read " HOSTS ": %s", err_text(ret));
+	if (ret == 0)
+		ret = late_show(ETC_DIR "/hosts", HOSTS, &n->hosts_fd, err);
+	else
+		ret = 0;
+	if (ret == 0 && access(HOSTNAME, F_OK) == 0)
+		ret = late_show(ETC_DIR "/hostname", HOSTNAME, &n->hostname_fd,
+				err);
+	return ret;
+}
+
+int etc_name_expect(struct etc_name *n, const struct report *r, struct err *err)
+{
+	int ret = late_show_all(n, err);
+
+	n->expected = true;
+	if (ret < 0 && !r->own_kernel && (ret == -EPERM || ret == -EACCES)) {
+		etc_name_done(n);
+		*err = (struct err){ 0 };
+		ret = 0;
+	}
+	return ret;
+}
+
+static int hostname_write(const struct etc_name *n, const char *name)
 {
 	char line[LINK_NAME_MAX + 2];
-	int n = snprintf(line, sizeof(line), "%s\n", name), ret;
+	int len = snprintf(line, sizeof(line), "%s\n", name);
 
-	if (access(HOSTNAME, F_OK) < 0)
-		return 0;
-	ret = etc_write(ETC_DIR "/hostname", line, (size_t)n, err);
-	return ret < 0 ? ret : etc_show(ETC_DIR "/hostname", HOSTNAME, err);
+	return n->hostname_fd < 0 ?
+		       0 :
+		       fd_write_all(n->hostname_fd, line, (size_t)len);
 }
 
-/* A sandbox that was made for this instance has its name already; one that
- * waited in a pool does not. */
-int etc_name(const char *name, struct report *r, struct err *err)
+static int hosts_write(const struct etc_name *n, const char *from,
+		       const char *to)
+{
+	struct buf out;
+	int ret;
+
+	if (n->hosts_fd < 0)
+		return 0;
+	buf_init(&out, 2 * HOSTS_MAX);
+	ret = etc_hosts_rename(n->hosts, from, to, &out);
+	if (ret == 0)
+		ret = fd_write_all(n->hosts_fd, buf_slice(&out).ptr,
+				   buf_len(&out));
+	buf_done(&out);
+	return ret;
+}
+
+static int name_change(const struct etc_name *n, const char *from,
+		       const char *name, struct err *err)
+{
+	int ret;
+
+	if (name[0] && strcmp(from, name) != 0 &&
+	    sethostname(name, strlen(name)) < 0)
+		return err_sys(err, "set the host name");
+	/* They are there and empty, also when the name is the old one. */
+	ret = hostname_write(n, name[0] ? name : from);
+	if (ret == 0)
+		ret = hosts_write(n, from, name[0] ? name : from);
+	return ret < 0 ? err_set(err, ret, "write the host name: %s",
+				 err_text(ret)) :
+			 0;
+}
+
+int etc_name_set(struct etc_name *n, const char *name, struct report *r,
+		 struct err *err)
 {
 	char old[LINK_NAME_MAX + 1] = "";
 	int ret = 0;
 
 	if (gethostname(old, sizeof(old) - 1) < 0)
 		return err_sys(err, "read the host name");
-	if (name[0] && strcmp(old, name) != 0) {
-		if (sethostname(name, strlen(name)) < 0)
-			ret = err_sys(err, "set the host name");
-		if (ret == 0)
-			ret = hostname_show(name, err);
-		if (ret == 0)
-			ret = hosts_show(old, name, err);
-	}
-	return report_judge(r, "hostname", ret, err);
+	if (!n->expected && name[0] && strcmp(old, name) != 0)
+		ret = err_set(err, -EPERM, "the host name is not %s", name);
+	else if (n->expected)
+		ret = name_change(n, old, name, err);
+	ret = report_judge(r, "hostname", ret, err);
+	etc_name_done(n);
+	return ret;
 }
 
 /* ---- git ---- */
@@ -139,7 +216,7 @@ int etc_name(const char *name, struct report *r, struct err *err)
 /* ext:: runs any program that a URL names; the workspace is the agent's in
  * whatever way its owner shows through the mount. The image's own file still
  * counts, but comes first. */
-int etc_git(struct err *err)
+int etc_git(struct slice more, struct err *err)
 {
 	static const char text[] = "[include]\n"
 				   "\tpath = /etc/gitconfig\n"
@@ -149,5 +226,18 @@ int etc_git(struct err *err)
 				   "\tdirectory = /workspace\n"
 				   "\tdirectory = /workspace/*\n";
 
-	return etc_write(ETC_GITCONFIG, text, sizeof(text) - 1, err);
+	struct buf all;
+	int ret;
+
+	buf_init(&all, sizeof(text) + more.len);
+	ret = buf_append(&all, text, sizeof(text) - 1);
+	if (ret == 0)
+		ret = buf_append(&all, more.ptr, more.len);
+	if (ret < 0)
+		err_set(err, ret, "git's file: %s", err_text(ret));
+	else
+		ret = etc_write(ETC_GITCONFIG, buf_slice(&all).ptr,
+				buf_len(&all), err);
+	buf_done(&all);
+	return ret;
 }

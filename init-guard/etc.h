@@ -17,15 +17,34 @@
 
 /* Makes ETC_DIR; nobody but root may have a say in it. */
 int etc_init(struct err *err) ATTR_WUR;
-/* A file in it, whole or not at all, read-only for all. */
+/* A file in it, which nobody reads yet: read-only for all. */
 int etc_write(const char *path, const void *data, size_t len,
 	      struct err *err) ATTR_WUR;
 /* Shows @path at @target, which must be there. -EPERM without the right. */
 int etc_show(const char *path, const char *target, struct err *err) ATTR_WUR;
-/* The host name, in the kernel and in files. */
-int etc_name(const char *name, struct report *r, struct err *err) ATTR_WUR;
-/* git's system configuration. */
-int etc_git(struct err *err) ATTR_WUR;
+/*
+ * A host name that is given late, when mounts cannot be made any more: the
+ * files that will say it are at their places already, empty, and are written
+ * when it is known.
+ */
+struct etc_name {
+	bool expected; /* etc_name_expect() was called */
+	char *hosts; /* the image's or the runtime's, NULL: none */
+	int hosts_fd, hostname_fd; /* -1: no such file */
+};
+void etc_name_init(struct etc_name *n);
+void etc_name_done(struct etc_name *n); /* what etc_name_init() has made */
+/* Wants CAP_SYS_ADMIN; where it may be missing, the name stays as it is. */
+int etc_name_expect(struct etc_name *n, const struct report *r,
+		    struct err *err) ATTR_WUR;
+/*
+ * The host name, in the kernel and in files; @name "": as it is. Another one
+ * than it has must have been expected, and wants CAP_SYS_ADMIN still.
+ */
+int etc_name_set(struct etc_name *n, const char *name, struct report *r,
+		 struct err *err) ATTR_WUR;
+/* git's system configuration, and @more of it (may be empty). */
+int etc_git(struct slice more, struct err *err) ATTR_WUR;
 
 /*
  * /etc/hosts with every name @from turned into @to, and a line of its own

@@ -18,8 +18,8 @@
  *
  * The ids are changed by the bare system calls: libc's wrappers would ask
  * all threads to follow. The filter, the empty bounding set, the empty
- * supplementary groups and RLIMIT_CORE are inherited from PID 1; dropping
- * from uid 0 clears the other capability sets.
+ * supplementary groups, RLIMIT_CORE and the umask are inherited from PID 1;
+ * dropping from uid 0 clears the other capability sets.
  */
 #include "init-guard/exec.h"
 
@@ -125,7 +125,7 @@ static int child_stdio(const struct exec_opts *opts)
 	if (opts->tty && ioctl(opts->fd[0], TIOCSCTTY, 0) < 0)
 		return -1;
 	for (i = 0; i < 3; i++) {
-		if (dup2(opts->fd[i], i) < 0)
+		if (opts->fd[i] != i && dup2(opts->fd[i], i) < 0)
 			return -1;
 	}
 	return 0;
@@ -141,7 +141,6 @@ static int child_main(void *arg)
 		c->error = errno;
 		_exit(127);
 	}
-	umask(022);
 	if (chdir(c->opts->cwd) < 0) {
 		c->error = errno;
 		c->cwd_failed = true;
@@ -215,4 +214,19 @@ int exec_spawn(const struct agent *ag, const struct exec_opts *opts,
 	}
 	*ret_pid = pid;
 	return 0;
+}
+
+/*
+ * gVisor makes an address space on the host for the first process that needs
+ * one of its own, and keeps it for the next when that process has ended. This
+ * one is PID 1 itself: nothing of the image runs.
+ */
+void exec_warm_up(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

@@ -14,7 +14,7 @@ struct exec_opts {
 	char *const *argv; /* NULL-terminated; empty: the login shell */
 	char *const *env;
 	const char *cwd;
-	int fd[3]; /* become 0, 1, 2; all above 2; borrowed */
+	int fd[3]; /* become 0, 1, 2: each above 2 or its own; borrowed */
 	bool tty; /* fd[0] becomes the controlling terminal */
 };
 
@@ -25,5 +25,7 @@ struct exec_opts {
  */
 int exec_spawn(const struct agent *ag, const struct exec_opts *opts,
 	       pid_t *ret_pid, bool *ret_cwd_failed) ATTR_WUR;
+/* Makes the first one quicker, at the price of a fork. */
+void exec_warm_up(void);
 
 #endif

@@ -18,6 +18,9 @@
  * does not read. The end of input is the end of it; a file that was to appear
  * whole or not at all is then removed. A hang-up, which PID 1 sends when acd
  * closes the channel, is therefore ignored: it would leave that file behind.
+ * While one request takes long, as the removal of a large tree does, a byte on
+ * stderr tells acd every few seconds that somebody is at it.
+ *
  * SIGTERM, which all get when the sandbox is stopped, is the end at once, but
  * for that file.
  */
@@ -26,10 +29,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "init-guard/files_impl.h"
 #include "lib/file.h"
 
+#define BEAT_S 5
 #define IN_SIZE (256u * 1024)
 #define OUT_MAX (64u * 1024)
 #define OUT_MANY (OUT_MAX - FILEWIRE_HEADER - FILEWIRE_BODY_MAX)
@@ -112,6 +117,29 @@ void files_entry(struct filewire_entry *ret, const struct stat *st, int dirfd,
 		ret->target = slice_of(target, (size_t)n);
 }
 
+/* ---- signs of life ---- */
+
+static void on_alarm(int signo)
+{
+	/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */
+	int saved = errno;
+
+	(void)signo;
+	/* Nobody there to read it is no loss. */
+	(void)!write(STDERR_FILENO, ".", 1);
+	/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */
+	errno = saved;
+}
+
+static void beat(bool on)
+{
+	const time_t s = on ? BEAT_S : 0;
+	const struct itimerval every = { .it_interval.tv_sec = s,
+					 .it_value.tv_sec = s };
+
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
 /* ---- requests ---- */
 
 static int serve_stat(const struct files_request *r)
@@ -177,7 +205,7 @@ static int serve_read(const struct files_request *r, struct filewire_done *ret)
 			send_file(fd, r->rq.offset, r->rq.length, &ret->bytes);
 }
 
-static int serve_now(const struct files_request *r, struct filewire_done *ret)
+static int serve_any(const struct files_request *r, struct filewire_done *ret)
 {
 	switch (r->rq.type) {
 	case FILEWIRE_STAT:
@@ -195,6 +223,16 @@ static int serve_now(const struct files_request *r, struct filewire_done *ret)
 	default:
 		return -EBADMSG;
 	}
+}
+
+static int serve_now(const struct files_request *r, struct filewire_done *ret)
+{
+	int rc;
+
+	beat(true);
+	rc = serve_any(r, ret);
+	beat(false);
+	return rc;
 }
 
 static int answer(int result, struct filewire_done *d)
@@ -292,6 +330,7 @@ int files_run(void)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGTERM, on_term);
+	signal(SIGALRM, on_alarm); /* interrupts no call: SA_RESTART */
 	buf_init(&out, OUT_MAX);
 	while (rc == 0) {
 		n = read(STDIN_FILENO, in_mem, sizeof(in_mem));

@@ -38,6 +38,16 @@ static void source_end(struct source *s)
 	s->io = NULL;
 }
 
+/* The program has closed its end. Of a pipe nobody else has ours. */
+static void source_close(struct source *s)
+{
+	if (s->shared)
+		source_end(s);
+	s->done = true;
+	loop_del_close(s->io, &s->fd);
+	s->io = NULL;
+}
+
 /* Listens for output, or not for as long as none could be sent. */
 static void source_listen(struct source *s, bool on)
 {
@@ -46,12 +56,13 @@ static void source_listen(struct source *s, bool on)
 }
 
 void source_init(struct source *s, struct flow *flow, enum link_type type,
-		 int fd)
+		 int fd, bool shared)
 {
 	*s = (struct source){
 		.flow = flow,
 		.type = type,
 		.fd = fd,
+		.shared = shared,
 		.done = fd < 0,
 	};
 	if (s->done)
@@ -114,8 +125,7 @@ void source_pump(struct source *s)
 		}
 		n = source_read(s);
 		if (n < 0) {
-			source_end(s);
-			fd_closep(&s->fd);
+			source_close(s);
 			return;
 		}
 		if (n == 0)

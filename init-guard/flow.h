@@ -22,15 +22,17 @@ struct source {
 	enum link_type type; /* STDOUT or STDERR */
 	int fd; /* -1 after its end */
 	struct loop_io *io; /* NULL when done */
+	bool shared; /* @fd is not the only one of its file */
 	bool grown; /* the pipe was made larger */
 	bool last; /* the program is gone: only what is left */
 	bool done; /* nothing more will be sent */
 	size_t left; /* at most, when last */
 };
 
-/* Takes @fd (non-blocking); -1 makes a source that is done. */
+/* Takes @fd (non-blocking); -1 makes a source that is done. @shared: there are
+ * other descriptors of the same file. */
 void source_init(struct source *s, struct flow *flow, enum link_type type,
-		 int fd);
+		 int fd, bool shared);
 /* Sends what can be sent now and waits for more as far as that makes sense.
  * To be called when credit or room on the link has come. */
 void source_pump(struct source *s);

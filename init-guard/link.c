@@ -36,9 +36,11 @@ static int link_rule(uint8_t type, struct link_rule *ret)
 		{ LINK_FAIL, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_LOG, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_PONG, { SIDE_SANDBOX, 0, 64 } },
-		{ LINK_ASSIGN, { SIDE_SANDBOX, 22, BIG } },
+		{ LINK_PREPARED, { SIDE_SANDBOX, 0, 0 } },
+		{ LINK_ASSIGN, { SIDE_SANDBOX, 18, BIG } },
 		{ LINK_PING, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_QUIT, { SIDE_SANDBOX, 4, 4 } },
+		{ LINK_PREPARE, { SIDE_SANDBOX, 8, 8 + LINK_CA_MAX } },
 		{ LINK_EXEC, { SIDE_CHANNEL, 16, BIG } },
 		{ LINK_STDIN, { SIDE_CHANNEL, 0, BIG } },
 		{ LINK_STDIN_EOF, { SIDE_CHANNEL, 0, 0 } },
@@ -274,14 +276,31 @@ int link_put_exec(struct buf *out, uint32_t channel, const struct link_exec *x)
 	return 0;
 }
 
-int link_put_assign(struct buf *out, const struct link_assign *a)
+int link_put_prepare(struct buf *out, const struct link_prepare *a)
 {
 	const char *ca = a->ca ? a->ca : "";
-	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + strlen(ca) + 4;
+	size_t len = 4 + strlen(ca) + 4;
 	uint8_t *p;
 	int ret;
 
-	if (strlen(a->name) > LINK_NAME_MAX || strlen(ca) > LINK_CA_MAX ||
+	if (strlen(ca) > LINK_CA_MAX)
+		return -EMSGSIZE;
+	ret = frame_begin(out, LINK_PREPARE, 0, len, &p);
+	if (ret < 0)
+		return ret;
+	wr_lstr(&p, ca);
+	wr_u32(&p, a->flags);
+	frame_end(out, len);
+	return 0;
+}
+
+int link_put_assign(struct buf *out, const struct link_assign *a)
+{
+	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + a->vault_len;
+	uint8_t *p;
+	int ret;
+
+	if (strlen(a->name) > LINK_NAME_MAX || a->vault_len > LINK_VAULT_MAX ||
 	    vec_size(a->env, &envc, &len) < 0)
 		return -EMSGSIZE;
 	ret = frame_begin(out, LINK_ASSIGN, 0, len, &p);
@@ -291,8 +310,8 @@ int link_put_assign(struct buf *out, const struct link_assign *a)
 	wr_vec(&p, a->env, envc);
 	wr_u32(&p, a->nproc);
 	wr_u32(&p, a->nofile);
-	wr_lstr(&p, ca);
-	wr_u32(&p, a->flags);
+	wr_u32(&p, (uint32_t)a->vault_len);
+	wr_bytes(&p, a->vault, a->vault_len);
 	frame_end(out, len);
 	return 0;
 }

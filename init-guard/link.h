@@ -16,7 +16,7 @@
 
 #include "lib/buf.h"
 
-#define LINK_VERSION 2u
+#define LINK_VERSION 3u
 #define LINK_HEADER 9u /* bytes before the payload */
 #define LINK_PAYLOAD_MAX (128u * 1024)
 /* Credit either side starts with on each channel and direction (bytes of
@@ -27,20 +27,23 @@
 #define LINK_TEXT_MAX 4096u /* LOG and FAIL texts, cwd */
 #define LINK_NAME_MAX 255u /* of a sandbox in ASSIGN */
 #define LINK_CA_MAX 65536u /* PEM of a CA */
+#define LINK_VAULT_MAX 32768u /* bytes of a grant */
 #define LINK_CHECKS_MAX 32u /* entries of READY */
 #define LINK_CHECK_MAX 200u /* bytes of one */
 
 enum link_type {
 	/* guest to host, channel 0 */
 	LINK_HELLO = 1, /* u16 version, u32 features; first frame */
-	LINK_READY = 2, /* hardened, execs may come; the report */
+	LINK_READY = 2, /* assigned, execs may come; the report */
 	LINK_FAIL = 3, /* u8 exit code to come, text: start refused, why */
 	LINK_LOG = 4, /* u8 level (enum log_level), text */
 	LINK_PONG = 5, /* payload of the PING */
+	LINK_PREPARED = 6, /* hardened but for its name */
 	/* host to guest, channel 0 */
-	LINK_ASSIGN = 16, /* struct link_assign; once, answers a HELLO */
+	LINK_ASSIGN = 16, /* struct link_assign; once, after PREPARE */
 	LINK_PING = 17, /* at most 64 bytes */
 	LINK_QUIT = 18, /* u32 grace ms: TERM all, then KILL, then exit 0 */
+	LINK_PREPARE = 19, /* struct link_prepare; once, answers a HELLO */
 	/* host to guest, channel n */
 	LINK_EXEC = 32, /* struct link_exec; opens the channel */
 	LINK_STDIN = 33, /* bytes; needs credit */
@@ -147,31 +150,53 @@ int link_get_exec(const struct link_frame *f,
 void link_exec_args_done(struct link_exec_args *x);
 
 /*
- * ASSIGN: lstr sandbox name (the host name), u16 envc, lstr each (the
- * agent's base environment), u32 nproc (RLIMIT_NPROC of the agent, 0: none),
- * u32 nofile (0: unchanged), lstr PEM of a CA that the agent is to trust
- * besides the image's own (empty: none), u32 flags.
+ * PREPARE: lstr PEM of a CA that the agent is to trust besides the image's
+ * own (empty: none), u32 flags.
  */
-enum link_assign_flags {
+enum link_prepare_flags {
 	/* What needs the rights of a kernel of its own must succeed; without
 	 * it such a step is skipped where they are missing. */
-	LINK_ASSIGN_OWN_KERNEL = 1,
+	LINK_PREPARE_OWN_KERNEL = 1,
+	/* ASSIGN will bring another host name than the one it has. */
+	LINK_PREPARE_NAMELESS = 2,
 };
+
+struct link_prepare {
+	const char *ca; /* NULL: none */
+	uint32_t flags;
+};
+int link_put_prepare(struct buf *out, const struct link_prepare *p) ATTR_WUR;
+struct link_prepare_args {
+	char *ca; /* "": none */
+	uint32_t flags;
+};
+/* -EBADMSG, -ENOMEM. Release with _done. */
+int link_get_prepare(const struct link_frame *f,
+		     struct link_prepare_args *ret) ATTR_WUR;
+void link_prepare_args_done(struct link_prepare_args *p);
+
+/*
+ * ASSIGN: lstr sandbox name (the host name), u16 envc, lstr each (the
+ * agent's base environment), u32 nproc (RLIMIT_NPROC of the agent, 0: none),
+ * u32 nofile (0: unchanged), u32 length and bytes of the vault's grant (any
+ * bytes; none: no vault).
+ */
 
 struct link_assign {
 	const char *name;
 	const char *const *env;
 	uint32_t nproc, nofile;
-	const char *ca; /* NULL: none */
-	uint32_t flags;
+	/* vault/grant.h; it holds a key: wipe what it was put into */
+	const void *vault;
+	size_t vault_len; /* 0: none */
 };
 int link_put_assign(struct buf *out, const struct link_assign *a) ATTR_WUR;
 struct link_assign_args {
 	char *name;
 	char **env;
 	uint32_t nproc, nofile;
-	char *ca; /* "": none */
-	uint32_t flags;
+	uint8_t *vault; /* heap, wiped when released; NULL: none */
+	size_t vault_len;
 };
 int link_get_assign(const struct link_frame *f,
 		    struct link_assign_args *ret) ATTR_WUR;

@@ -169,6 +169,53 @@ void link_exec_args_done(struct link_exec_args *x)
 	*x = (struct link_exec_args){ 0 };
 }
 
+/* Bytes of any kind, onto the heap; none: NULL. */
+static int get_bytes(struct slice *s, size_t max, uint8_t **ret,
+		     size_t *ret_len)
+{
+	struct slice bytes;
+	uint8_t *mem;
+
+	if (slice_lstr(s, max, &bytes) < 0)
+		return -EBADMSG;
+	if (bytes.len == 0)
+		return 0;
+	mem = malloc(bytes.len);
+	if (!mem)
+		return -ENOMEM;
+	memcpy(mem, bytes.ptr, bytes.len);
+	*ret = mem;
+	*ret_len = bytes.len;
+	return 0;
+}
+
+int link_get_prepare(const struct link_frame *f, struct link_prepare_args *ret)
+{
+	const uint32_t known = LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS;
+	struct link_prepare_args p = { 0 };
+	struct slice s = f->payload;
+	int err;
+
+	if (f->type != LINK_PREPARE)
+		return -EBADMSG;
+	err = get_str(&s, LINK_CA_MAX, &p.ca);
+	if (err == 0 &&
+	    (slice_u32(&s, &p.flags) < 0 || s.len > 0 || (p.flags & ~known)))
+		err = -EBADMSG;
+	if (err < 0) {
+		link_prepare_args_done(&p);
+		return err;
+	}
+	*ret = p;
+	return 0;
+}
+
+void link_prepare_args_done(struct link_prepare_args *p)
+{
+	free(p->ca);
+	*p = (struct link_prepare_args){ 0 };
+}
+
 int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
 {
 	struct link_assign_args a = { 0 };
@@ -184,9 +231,8 @@ int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
 	    (slice_u32(&s, &a.nproc) < 0 || slice_u32(&s, &a.nofile) < 0))
 		err = -EBADMSG;
 	if (err == 0)
-		err = get_str(&s, LINK_CA_MAX, &a.ca);
-	if (err == 0 && (slice_u32(&s, &a.flags) < 0 || s.len > 0 ||
-			 (a.flags & ~(uint32_t)LINK_ASSIGN_OWN_KERNEL)))
+		err = get_bytes(&s, LINK_VAULT_MAX, &a.vault, &a.vault_len);
+	if (err == 0 && s.len > 0)
 		err = -EBADMSG;
 	if (err < 0) {
 		link_assign_args_done(&a);
@@ -199,7 +245,9 @@ int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
 void link_assign_args_done(struct link_assign_args *a)
 {
 	free(a->name);
-	free(a->ca);
+	if (a->vault)
+		explicit_bzero(a->vault, a->vault_len);
+	free(a->vault);
 	link_vec_free(a->env);
 	*a = (struct link_assign_args){ 0 };
 }

@@ -11,14 +11,19 @@
  *   3. refuse unless PID 1 and root                      setup_be_init()
  *   4. HELLO; home and workspace made usable, git's      setup_places()
  *      file, the filter made ready                       etc.c, seccomp.c
- *   5. ASSIGN; host name, the CA's files, mounts         etc.c, trust.c
+ *   5. PREPARE; the CA's files, mounts                   etc.c, trust.c
  *   6. no setuid file in the image but ours              probe_image()
  *   7. the seccomp filter, on PID 1 itself while it has
  *      CAP_SYS_ADMIN, so without no_new_privs            guard_filter_load()
  *   8. bounding set emptied; PID 1 keeps KILL, SETUID,
- *      SETGID and CHOWN                                  setup_drop_caps()
+ *      SETGID and CHOWN, and SYS_ADMIN as long as its
+ *      host name is to come                              setup_drop_caps()
  *   9. a stranger's attempts to get it back              probe_rights()
- *  10. READY; from here on execs, each of which becomes
+ *  10. PREPARED; ASSIGN, perhaps hours later; the host
+ *      name, with a grant the vault's socket, then
+ *      SYS_ADMIN goes; vaultd, as a user of its own      etc.c, setup.c,
+ *                                                        vaultd.c
+ *  11. READY; from here on execs, each of which becomes
  *      the agent by itself                               exec_spawn()
  *
  * A step that fails ends the start with FAIL and exit code 78: there is no

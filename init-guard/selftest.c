@@ -370,7 +370,7 @@ static int test_caps(struct err *err)
 {
 	int ret;
 
-	if (setup_drop_caps(err) < 0)
+	if (setup_drop_caps(false, err) < 0)
 		return err->code;
 	ret = run_as(AGENT_UID, has_caps, NULL);
 	if (ret != 0)

@@ -4,25 +4,32 @@
  *
  * Theory of operation:
  *
- *   WAITING --ASSIGN--> (hardened) READY --QUIT, TERM--> QUITTING --> OVER
+ *   WAITING --PREPARE--> (hardened) PREPARED --ASSIGN--> READY
+ *                                        --QUIT, TERM--> QUITTING --> OVER
  *
  * No process but PID 1 exists before READY, and PID 1 has no rights left to
- * lose after it. Whatever ends the link ends the sandbox: nobody could reach
- * it any more. init-guard/PROTOCOL has the rules.
+ * lose after it. All that takes time is done before PREPARED, so that a guest
+ * that waits in a pool has it behind it when it is assigned; the one right
+ * that it may keep until then is that to its host name. Whatever ends the
+ * link ends the sandbox: nobody could reach it any more. init-guard/PROTOCOL
+ * has the rules.
  */
 #include "init-guard/serve.h"
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "init-guard/channel.h"
 #include "init-guard/etc.h"
+#include "init-guard/exec.h"
 #include "init-guard/probe.h"
 #include "init-guard/reap.h"
 #include "init-guard/seccomp.h"
 #include "init-guard/setup.h"
 #include "init-guard/trust.h"
+#include "init-guard/vaultd.h"
 #include "lib/log.h"
 
 /* A warm pool keeps guests waiting; one that was forgotten must not stay. */
@@ -31,7 +38,13 @@
 #define KILL_WAIT_MS 2000u
 #define LAST_WORDS_MS 1000
 
-enum serve_state { SERVE_WAITING, SERVE_READY, SERVE_QUITTING, SERVE_OVER };
+enum serve_state {
+	SERVE_WAITING,
+	SERVE_PREPARED,
+	SERVE_READY,
+	SERVE_QUITTING,
+	SERVE_OVER
+};
 
 struct serve {
 	struct loop *loop;
@@ -40,7 +53,12 @@ struct serve {
 	struct agent agent;
 	struct report report;
 	void *filter; /* made, not yet loaded */
+	struct trust trust;
+	struct etc_name name;
+	bool nameless; /* CAP_SYS_ADMIN is kept for its host name, if it is
+			* there */
 	struct channels channels;
+	struct vaultd vault;
 	enum serve_state state;
 	int quit_code;
 };
@@ -59,6 +77,8 @@ static void serve_reaped(void *arg, pid_t pid, int status,
 {
 	struct serve *sv = arg;
 
+	if (sv->state == SERVE_READY)
+		vaultd_reaped(&sv->vault, pid, status);
 	channels_reaped(&sv->channels, pid, status, usage);
 }
 
@@ -108,39 +128,85 @@ static void serve_signal(void *arg, int signo)
 		serve_quit(sv, 128 + signo, SIGNAL_GRACE_MS);
 }
 
-/* What does not depend on whose sandbox it is: one that was started ahead has
- * it behind it when it is assigned. */
-static int serve_prepare(struct serve *sv, struct err *err)
+/* What needs no word of the host: done while its first one is on its way. */
+static int serve_begin(struct serve *sv, struct err *err)
 {
 	int ret = setup_places(err);
 
 	if (ret == 0)
 		ret = etc_init(err);
 	if (ret == 0)
-		ret = etc_git(err);
+		ret = etc_git(slice_of(NULL, 0), err);
 	if (ret < 0)
 		return ret;
+	agent_find(&sv->agent);
 	sv->filter = guard_filter_new(err);
 	return sv->filter ? 0 : err->code;
 }
 
 /* The point of no return: the order is that of main.c. */
-static int serve_harden(struct serve *sv, struct err *err)
+static int serve_harden(struct serve *sv, const char *ca, struct err *err)
 {
 	/* These want CAP_SYS_ADMIN for mounts. */
-	int ret = etc_name(sv->agent.assign.name, &sv->report, err);
+	int ret = trust_install(&sv->trust, ca, &sv->report, err);
 
-	if (ret == 0)
-		ret = trust_install(&sv->agent, &sv->report, err);
+	if (ret == 0 && sv->nameless)
+		ret = etc_name_expect(&sv->name, &sv->report, err);
 	if (ret == 0)
 		ret = probe_image(&sv->report, err);
 	if (ret == 0)
 		ret = guard_filter_load(sv->filter, err);
 	guard_filter_free(sv->filter);
 	sv->filter = NULL;
+	/* Where it cannot set the name it has no such right to keep. */
 	if (ret == 0)
-		ret = setup_drop_caps(err);
+		ret = setup_drop_caps(sv->name.expected, err);
 	return ret < 0 ? ret : probe_rights(&sv->report, err);
+}
+
+static int serve_prepare(struct serve *sv, const struct link_frame *f)
+{
+	struct link_prepare_args p;
+	struct err err = { 0 };
+	int ret;
+
+	if (sv->state != SERVE_WAITING)
+		return -EBADMSG;
+	ret = link_get_prepare(f, &p);
+	if (ret < 0)
+		return ret;
+	sv->report.own_kernel = p.flags & LINK_PREPARE_OWN_KERNEL;
+	sv->nameless = p.flags & LINK_PREPARE_NAMELESS;
+	ret = serve_harden(sv, p.ca, &err);
+	link_prepare_args_done(&p);
+	if (ret < 0) {
+		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
+		return 0;
+	}
+	/* One that is going to wait can do more ahead. */
+	if (sv->nameless) {
+		exec_warm_up();
+		channels_warm_up(&sv->channels);
+	}
+	sv->state = SERVE_PREPARED;
+	return link_put(wire_out(&sv->wire), LINK_PREPARED, 0, NULL, 0);
+}
+
+/* What is of this sandbox alone; then nothing is left that PID 1 could
+ * lose. */
+static int serve_own(struct serve *sv, struct err *err)
+{
+	int ret = etc_name_set(&sv->name, sv->agent.assign.name, &sv->report,
+			       err);
+
+	trust_name(&sv->trust, &sv->agent);
+	if (ret == 0)
+		ret = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
+	if (ret == 0 && sv->nameless)
+		ret = setup_drop_rest(err);
+	return ret < 0 ? ret :
+			 vaultd_start(&sv->vault, &sv->agent, sv->loop,
+				      &sv->wire, &sv->report, err);
 }
 
 static int serve_assign(struct serve *sv, const struct link_frame *f)
@@ -149,21 +215,24 @@ static int serve_assign(struct serve *sv, const struct link_frame *f)
 	struct err err = { 0 };
 	int ret;
 
-	if (sv->state != SERVE_WAITING)
+	if (sv->state != SERVE_PREPARED)
 		return -EBADMSG;
 	ret = link_get_assign(f, &a);
 	if (ret == 0)
 		ret = agent_init(&sv->agent, &a);
 	if (ret < 0)
 		return ret;
-	sv->report.own_kernel = sv->agent.assign.flags & LINK_ASSIGN_OWN_KERNEL;
-	if (serve_harden(sv, &err) < 0) {
+	if (serve_own(sv, &err) < 0) {
 		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
 		return 0;
 	}
 	loop_timer_clear(sv->timer);
+	umask(022); /* of what is executed; PID 1 makes no file any more */
 	sv->state = SERVE_READY;
-	return link_put_ready(wire_out(&sv->wire), sv->report.list);
+	ret = link_put_ready(wire_out(&sv->wire), sv->report.list);
+	/* The host writes it down while the first exec begins. */
+	wire_flush(&sv->wire);
+	return ret;
 }
 
 static int serve_exec(struct serve *sv, const struct link_frame *f)
@@ -174,6 +243,7 @@ static int serve_exec(struct serve *sv, const struct link_frame *f)
 	case SERVE_QUITTING:
 		return channels_refuse(&sv->channels, f, ESHUTDOWN);
 	case SERVE_WAITING:
+	case SERVE_PREPARED:
 	case SERVE_OVER:
 		break;
 	}
@@ -188,6 +258,8 @@ static int serve_frame(void *arg, const struct link_frame *f)
 	if (sv->state == SERVE_OVER)
 		return 0; /* came with what ended us */
 	switch (f->type) {
+	case LINK_PREPARE:
+		return serve_prepare(sv, f);
 	case LINK_ASSIGN:
 		return serve_assign(sv, f);
 	case LINK_PING:
@@ -241,6 +313,7 @@ static int serve_init(struct serve *sv, int in_fd, int out_fd)
 	sigset_t set;
 	int ret;
 
+	etc_name_init(&sv->name);
 	sv->loop = loop_new();
 	if (!sv->loop)
 		return -errno;
@@ -268,12 +341,13 @@ int serve_run(int in_fd, int out_fd)
 	int code = serve_init(&sv, in_fd, out_fd);
 	struct err err = { 0 };
 
+	vaultd_init(&sv.vault);
 	if (code < 0) {
 		serve_refuse(out_fd, GUARD_EXIT_UNSAFE, err_text(code));
 		return GUARD_EXIT_UNSAFE;
 	}
 	wire_flush(&sv.wire);
-	if (serve_prepare(&sv, &err) < 0)
+	if (serve_begin(&sv, &err) < 0)
 		serve_fail(&sv, GUARD_EXIT_UNSAFE, err.msg);
 	code = loop_run(sv.loop);
 	reap_kill_everything(KILL_WAIT_MS, serve_reaped, &sv);
@@ -283,7 +357,9 @@ int serve_run(int in_fd, int out_fd)
 	}
 	wire_drain(&sv.wire, LAST_WORDS_MS);
 	guard_filter_free(sv.filter);
+	etc_name_done(&sv.name);
 	channels_done(&sv.channels);
+	vaultd_done(&sv.vault);
 	agent_done(&sv.agent);
 	wire_done(&sv.wire);
 	loop_timer_free(sv.timer);

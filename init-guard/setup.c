@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -18,8 +19,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "lib/file.h"
 #include "lib/proc.h"
 #include "lib/sock.h"
+
+#define STATUS_MAX 16384u /* of /proc/self/status */
 
 static int fds_repair(struct err *err)
 {
@@ -218,11 +222,11 @@ int setup_places(struct err *err)
 }
 
 /* Verified by what the kernel then says, not by the success of the call. */
-static int caps_keep(struct err *err)
+static int caps_keep(bool nameless, struct err *err)
 {
 	static const cap_value_t keep[] = { CAP_KILL, CAP_SETUID, CAP_SETGID,
-					    CAP_CHOWN };
-	const int n = (int)ARRAY_SIZE(keep);
+					    CAP_CHOWN, CAP_SYS_ADMIN };
+	const int n = (int)ARRAY_SIZE(keep) - !nameless;
 	cap_t want = cap_init(), have = NULL; /* all clear */
 	int ret = 0;
 
@@ -237,11 +241,49 @@ static int caps_keep(struct err *err)
 	return ret;
 }
 
-static int bounding_drop(struct err *err)
+/* As the kernel shows it. False: it does not. */
+static bool bounding_shown(uint64_t *ret)
 {
+	static const char key[] = "\nCapBnd:\t";
+	SCOPED_STR text = NULL;
+	const char *at;
+
+	if (file_read("/proc/self/status", STATUS_MAX, &text, NULL) < 0)
+		return false;
+	at = strstr(text, key);
+	/* of hexadecimal digits, always 16 (proc(5)) */
+	return at && sscanf(at + strlen(key), "%16" SCNx64, ret) == 1;
+}
+
+/* All that the kernel knows, when it does not show them: a system call for
+ * each, which is why it is asked to. */
+static uint64_t bounding_asked(void)
+{
+	uint64_t set = 0;
 	cap_value_t c;
 
 	for (c = 0; c < cap_max_bits(); c++) {
+		if (cap_get_bound(c) != 0)
+			set |= UINT64_C(1) << c;
+	}
+	return set;
+}
+
+static uint64_t bounding_set(void)
+{
+	uint64_t set;
+
+	return bounding_shown(&set) ? set : bounding_asked();
+}
+
+static int bounding_drop(struct err *err)
+{
+	uint64_t set = bounding_set();
+	cap_value_t c;
+
+	for (c = 0; c < 64; c++) {
+		if (!(set >> c & 1))
+			continue;
 		if (cap_drop_bound(c) < 0)
 			return err_sys(err,
 				       "drop capability %d from the "
@@ -253,10 +295,12 @@ static int bounding_drop(struct err *err)
 				       "set",
 				       c);
 	}
-	return 0;
+	return bounding_set() == 0 ?
+		       0 :
+		       err_set(err, -EPERM, "the bounding set is not empty");
 }
 
-int setup_drop_caps(struct err *err)
+int setup_drop_caps(bool nameless, struct err *err)
 {
 	int ret;
 
@@ -264,5 +308,10 @@ int setup_drop_caps(struct err *err)
 	if (cap_reset_ambient() < 0 && errno != EINVAL)
 		return err_sys(err, "clear ambient capabilities");
 	ret = bounding_drop(err);
-	return ret < 0 ? ret : caps_keep(err);
+	return ret < 0 ? ret : caps_keep(nameless, err);
+}
+
+int setup_drop_rest(struct err *err)
+{
+	return caps_keep(false, err);
 }

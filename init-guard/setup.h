@@ -5,6 +5,7 @@
 #ifndef INIT_GUARD_SETUP_H
 #define INIT_GUARD_SETUP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "lib/err.h"
@@ -36,8 +37,11 @@ int setup_take_link(int *ret_in, int *ret_out, struct err *err);
 int setup_places(struct err *err);
 /*
  * Empties the bounding set and keeps of the permitted set only what PID 1
- * needs to start and stop execs (KILL SETUID SETGID CHOWN). Verified.
+ * needs to start and stop execs (KILL SETUID SETGID CHOWN) and, with
+ * @nameless, SYS_ADMIN to set its host name with, which setup_drop_rest()
+ * takes when that is done. Verified.
  */
-int setup_drop_caps(struct err *err);
+int setup_drop_caps(bool nameless, struct err *err);
+int setup_drop_rest(struct err *err);
 
 #endif

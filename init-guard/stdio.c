@@ -9,7 +9,7 @@
 #include "init-guard/pty.h"
 #include "init-guard/setup.h"
 
-static void stdio_init(struct stdio *s)
+void stdio_init(struct stdio *s)
 {
 	*s = (struct stdio){
 		.child = { -1, -1, -1 },
@@ -37,25 +37,36 @@ static int pipe_open(int ours, int *ret_ours, int *ret_child)
 	return 0;
 }
 
-int stdio_open_pipes(struct stdio *s, bool input)
+static int output_open(struct stdio *s)
 {
-	int ret = 0;
+	int ret = pipe_open(0, &s->out[0], &s->child[1]);
 
-	stdio_init(s);
-	if (input) {
-		ret = pipe_open(1, &s->in, &s->child[0]);
-	} else {
-		s->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (s->child[0] < 0)
-			ret = -errno;
-	}
-	if (ret == 0)
-		ret = pipe_open(0, &s->out[0], &s->child[1]);
 	if (ret == 0)
 		ret = pipe_open(0, &s->out[1], &s->child[2]);
 	if (ret < 0)
 		stdio_close(s);
 	return ret;
+}
+
+int stdio_open_pipes(struct stdio *s, bool input, struct stdio *spare)
+{
+	int ret = 0;
+
+	*s = *spare;
+	stdio_init(spare);
+	if (s->out[1] < 0)
+		ret = output_open(s);
+	if (ret == 0 && input)
+		ret = pipe_open(1, &s->in, &s->child[0]);
+	if (ret < 0)
+		stdio_close(s);
+	return ret;
+}
+
+void stdio_spare(struct stdio *spare)
+{
+	if (spare->out[1] < 0)
+		(void)output_open(spare);
 }
 
 int stdio_open_tty(struct stdio *s, uint16_t rows, uint16_t cols)

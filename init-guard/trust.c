@@ -65,16 +65,22 @@ static bool has_java(void)
  */
 static int bundle_fill(int to, const char *ca, struct err *err)
 {
-	SCOPED_FD from = open(ROOTS, O_RDONLY | O_CLOEXEC);
+	/* What an image has there may be no file at all. */
+	SCOPED_FD from = open(ROOTS, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	size_t room = ROOTS_MAX + 1;
 	ssize_t n;
 
 	if (from < 0 && errno != ENOENT)
 		return err_sys(err, "open " ROOTS);
 	do {
-		n = from < 0 ? 0 : sendfile(to, from, NULL, ROOTS_MAX);
-	} while (n > 0);
+		n = from < 0 ? 0 : sendfile(to, from, NULL, room);
+		room -= n > 0 ? (size_t)n : 0;
+	} while (n > 0 && room > 0);
 	if (n < 0)
 		return err_sys(err, "copy " ROOTS);
+	if (room == 0)
+		return err_set(err, -EFBIG, ROOTS " is over %u MiB",
+			       ROOTS_MAX >> 20);
 	/* Its last line may have no end. */
 	if (fd_write_all(to, "\n", 1) < 0 ||
 	    fd_write_all(to, ca, strlen(ca)) < 0 || fchmod(to, 0444) < 0)
@@ -84,17 +90,12 @@ static int bundle_fill(int to, const char *ca, struct err *err)
 
 static int bundle_make(const char *ca, struct err *err)
 {
-	static const char part[] = BUNDLE ".part";
 	SCOPED_FD fd =
-		open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		open(BUNDLE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_sys(err, "make %s", part);
-	if (bundle_fill(fd, ca, err) < 0)
-		return err->code;
-	if (rename(part, BUNDLE) < 0)
 		return err_sys(err, "make " BUNDLE);
-	return 0;
+	return bundle_fill(fd, ca, err);
 }
 
 static int java_store(struct err *err)
@@ -117,7 +118,7 @@ static int java_store(struct err *err)
 	return ret;
 }
 
-static int java_install(struct agent *ag, struct report *r, struct err *err)
+static int java_install(struct trust *t, struct report *r, struct err *err)
 {
 	int ret;
 
@@ -128,38 +129,38 @@ static int java_install(struct agent *ag, struct report *r, struct err *err)
 	ret = java_store(err);
 	if (ret < 0)
 		return ret;
-	agent_default(ag, java_env);
+	t->java = true;
 	report_ok(r, "java");
 	return 0;
 }
 
-static int files_install(struct agent *ag, struct report *r, struct err *err)
+static int files_install(struct trust *t, const char *ca, struct report *r,
+			 struct err *err)
 {
-	const char *ca = ag->assign.ca;
 	int ret = etc_write(CA_FILE, ca, strlen(ca), err);
 
 	if (ret == 0)
 		ret = bundle_make(ca, err);
-	return ret < 0 ? ret : java_install(ag, r, err);
+	return ret < 0 ? ret : java_install(t, r, err);
 }
 
-int trust_install(struct agent *ag, struct report *r, struct err *err)
+int trust_install(struct trust *t, const char *pem, struct report *r,
+		  struct err *err)
 {
-	size_t i;
 	int ret;
 
-	if (!ag->assign.ca[0]) {
+	*t = (struct trust){ .ca = false };
+	if (!pem[0]) {
 		report_skip(r, "ca", "none was given");
 		return 0;
 	}
-	ret = pem_count(slice_str(ag->assign.ca));
+	ret = pem_count(slice_str(pem));
 	if (ret < 0)
 		return err_set(err, ret, "the CA given is no PEM certificate");
-	ret = files_install(ag, r, err);
+	ret = files_install(t, pem, r, err);
 	if (ret < 0)
 		return ret;
-	for (i = 0; i < ARRAY_SIZE(trust_env); i++)
-		agent_default(ag, trust_env[i]);
+	t->ca = true;
 	report_ok(r, "ca");
 	if (access(ROOTS, F_OK) < 0) {
 		report_skip(r, "ca-system", "the image has no " ROOTS);
@@ -167,4 +168,14 @@ int trust_install(struct agent *ag, struct report *r, struct err *err)
 	}
 	ret = etc_show(BUNDLE, ROOTS, err);
 	return report_judge(r, "ca-system", ret, err);
+}
+
+void trust_name(const struct trust *t, struct agent *ag)
+{
+	size_t i;
+
+	if (t->java)
+		agent_default(ag, java_env);
+	for (i = 0; t->ca && i < ARRAY_SIZE(trust_env); i++)
+		agent_default(ag, trust_env[i]);
 }

@@ -56,6 +56,9 @@
 #include "control/acd/store.h"
 #include "control/acd/stream.h"
 #include "control/acd/supervise.h"
+#include "control/acd/vault.h"
+#include "control/acd/vault_key.h"
+#include "control/acd/vault_probe.h"
 #include "control/shared/paths.h"
 #include "lib/log.h"
 
@@ -131,7 +134,10 @@ static void on_reconciled(void *arg, const struct err *err)
 
 static void on_gate(void *arg)
 {
-	(void)arg;
+	struct acd *acd = arg;
+
+	if (gate_is_up(acd->gate)) /* perhaps again */
+		policies_gate_up(acd->policies);
 	daemon_.gate_done = true;
 	maybe_ready();
 }
@@ -329,6 +335,11 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	loop_timer_set(daemon_.rotate, ROTATE_MS);
 	log_info("acd %s (%s) starts", acd_version(), acd_build_id());
 	r = store_open(AC_STATE_DB, &acd->store, err);
+	if (r == 0) {
+		acd->vault = vault_new(AC_STATE_VAULT, acd->owner,
+				       AC_STATE_MACHINE, err);
+		r = acd->vault ? 0 : err->code;
+	}
 	if (r == 0)
 		r = host_prepare(&acd->cgroup, err);
 	if (r == 0)
@@ -409,7 +420,7 @@ static int parts_make(struct acd *acd, struct err *err)
 		acd->gate = gate_new(acd->loop, acd->children, err);
 	if (acd->gate)
 		acd->policies = policies_new(gate_client(acd->gate),
-					     GATE_AGENTS,
+					     GATE_AGENTS, acd->vault,
 					     gate_files_have_machine, err);
 	if (acd->policies)
 		acd->selftest =
@@ -467,6 +478,8 @@ static void acd_end(struct acd *acd)
 		acd->runtime->ops->free(acd->runtime);
 	engine_free(acd->engine);
 	gate_job_end_all();
+	vault_probe_end_all();
+	vault_key_end_all();
 	gate_free(acd->gate);
 	mounts_done();
 	pool_free(acd->pool);
@@ -477,6 +490,7 @@ static void acd_end(struct acd *acd)
 	selftest_free(acd->selftest);
 	supervise_free(acd->supervise);
 	store_close(acd->store);
+	vault_free(acd->vault);
 	loop_timer_free(daemon_.retry);
 	loop_timer_free(daemon_.rotate);
 	loop_free(acd->loop);

@@ -27,6 +27,7 @@ struct pool;
 struct selftest;
 struct store;
 struct supervise;
+struct vault;
 
 enum acd_phase { ACD_STARTING, ACD_READY, ACD_STOPPING };
 
@@ -44,6 +45,7 @@ struct acd {
 	struct gate *gate;
 	struct policies *policies; /* of instances, at the gateway */
 	struct selftest *selftest; /* of runsc */
+	struct vault *vault; /* real tokens */
 	enum acd_phase phase;
 	bool pruning; /* everything in the engine is being removed */
 	char progress[640]; /* the step while starting */

@@ -12,6 +12,7 @@
 #define V1 "/v1"
 #define INSTANCE V1 "/instances/{name}"
 #define BLUEPRINT V1 "/blueprints/{name}"
+#define VAULT V1 "/vault"
 
 const struct http_route api_routes[] = {
 	{ "GET", V1 "/version", api_version },
@@ -24,10 +25,22 @@ const struct http_route api_routes[] = {
 	{ "GET", V1 "/stats", api_instance_stats_all },
 
 	{ "GET", V1 "/metrics", api_metrics },
+	{ "GET", V1 "/usage", api_usage },
 
 	{ "GET", V1 "/policy/presets", api_policy_presets },
 	{ "POST", V1 "/policy/reload", api_policy_reload },
 	{ "POST", V1 "/policy/lint", api_policy_lint },
+
+	{ "GET", VAULT, api_vault_list },
+	{ "POST", VAULT, api_vault_add },
+	{ "POST", VAULT "/unlock", api_vault_unlock },
+	{ "POST", VAULT "/lock", api_vault_lock },
+	{ "POST", VAULT "/passphrase", api_vault_passphrase },
+	{ "POST", VAULT "/export", api_vault_export },
+	{ "POST", VAULT "/import", api_vault_import },
+	{ "DELETE", VAULT "/{name}", api_vault_remove },
+	{ "POST", VAULT "/{name}/rotate", api_vault_rotate },
+	{ "POST", VAULT "/{name}/test", api_vault_test },
 
 	{ "GET", V1 "/blueprints", api_blueprint_list },
 	{ "GET", BLUEPRINT, api_blueprint_get },

@@ -54,6 +54,21 @@ void api_policy_set(void *ctx, struct http_req *req);
 void api_policy_check(void *ctx, struct http_req *req);
 void api_policy_learn(void *ctx, struct http_req *req);
 
+/* api_usage.c */
+void api_usage(void *ctx, struct http_req *req);
+
+/* api_vault.c */
+void api_vault_list(void *ctx, struct http_req *req);
+void api_vault_add(void *ctx, struct http_req *req);
+void api_vault_rotate(void *ctx, struct http_req *req);
+void api_vault_remove(void *ctx, struct http_req *req);
+void api_vault_test(void *ctx, struct http_req *req);
+void api_vault_unlock(void *ctx, struct http_req *req);
+void api_vault_lock(void *ctx, struct http_req *req);
+void api_vault_passphrase(void *ctx, struct http_req *req);
+void api_vault_export(void *ctx, struct http_req *req);
+void api_vault_import(void *ctx, struct http_req *req);
+
 /* api_process.c */
 void api_instance_processes(void *ctx, struct http_req *req);
 void api_instance_kill(void *ctx, struct http_req *req);

@@ -15,7 +15,7 @@
 static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 {
 	return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
-			 " s:{s:I, s:I, s:I, s:I}, s:o}",
+			 " s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
 			 "name", bp->name, "description",
 			 jsonx_text(bp->description), "image", bp->image,
 			 "ready", build_is_present(acd->builds, bp->image),
@@ -27,7 +27,8 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 			 (json_int_t)bp->cpu_milli, "memory",
 			 (json_int_t)bp->memory, "pids", (json_int_t)bp->pids,
 			 "timeout_ms", (json_int_t)bp->timeout_ms, "egress",
-			 egress_json(&bp->egress));
+			 egress_json(&bp->egress), "credentials",
+			 credentials_json(&bp->credentials));
 }
 
 /* One that cannot be read is listed with the reason. */

@@ -7,19 +7,18 @@
  * done to the record it has, unless it is running: then it stays as it is.
  * One that is just being removed is waited for. 0, "", null and [] take a
  * wish back: the blueprint decides again. What cannot be had here is refused
- * before it is stored, or every later run would fail for it.
+ * before it is stored, or every later run would fail for it; and a client whose
+ * run is refused takes back what it had asked for, with "undo".
  */
 #include <string.h>
 
 #include "control/acd/api_instances.h"
-#include "control/acd/blueprint.h"
+#include "control/acd/blueprint_limits.h"
+#include "control/acd/machine.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
-#define MEMORY_MIN (16u * 1024 * 1024)
-#define MEMORY_MAX (1ull << 50)
-#define CPUS_MAX 1024000u /* thousandths */
-#define PIDS_MAX 4194304u
+#define SIZE_MAX_BYTES (1ull << 50) /* of memory, disk and output */
 #define ENV_MAX 512u
 #define ENV_BYTES_MAX (64u * 1024)
 #define PATH_BYTES_MAX 4095u
@@ -96,19 +95,21 @@ static int wish_number(json_t *body, const char *key, uint64_t max,
 static int wish_limits(json_t *body, const struct instance_record *def,
 		       struct instance_record *r, struct err *err)
 {
-	int ret = wish_number(body, "cpus_milli", CPUS_MAX, def->cpu_milli,
-			      &r->cpu_milli, err);
+	int ret = wish_number(body, "cpus_milli", BLUEPRINT_CPU_MILLI_MAX,
+			      def->cpu_milli, &r->cpu_milli, err);
 
+	if (ret == 0 && json_object_get(body, "cpus_milli"))
+		ret = machine_check_cpus(r->cpu_milli, err);
 	if (ret == 0)
-		ret = wish_number(body, "memory", MEMORY_MAX, def->memory,
+		ret = wish_number(body, "memory", SIZE_MAX_BYTES, def->memory,
 				  &r->memory, err);
-	if (ret == 0 && r->memory > 0 && r->memory < MEMORY_MIN)
+	if (ret == 0 && r->memory > 0 && r->memory < BLUEPRINT_MEMORY_MIN)
 		ret = err_set(err, -EINVAL,
 			      "'memory' must be at least 16 MiB, or 0 for what "
 			      "the blueprint says");
 	if (ret == 0)
-		ret = wish_number(body, "pids", PIDS_MAX, def->pids, &r->pids,
-				  err);
+		ret = wish_number(body, "pids", BLUEPRINT_PIDS_MAX, def->pids,
+				  &r->pids, err);
 	if (ret == 0)
 		ret = wish_number(body, "timeout_ms", API_TIMEOUT_MAX_MS,
 				  def->timeout_ms, &r->timeout_ms, err);
@@ -119,15 +120,15 @@ static int wish_limits(json_t *body, const struct instance_record *def,
 static int wish_life(json_t *body, const struct instance_record *def,
 		     struct instance_record *r, struct err *err)
 {
-	int ret =
-		wish_number(body, "disk", MEMORY_MAX, def->disk, &r->disk, err);
+	int ret = wish_number(body, "disk", SIZE_MAX_BYTES, def->disk, &r->disk,
+			      err);
 
-	if (ret == 0 && r->disk > 0 && r->disk < MEMORY_MIN)
+	if (ret == 0 && r->disk > 0 && r->disk < BLUEPRINT_DISK_MIN)
 		ret = err_set(err, -EINVAL,
 			      "'disk' must be at least 16 MiB, or 0 for what "
 			      "the blueprint says");
 	if (ret == 0)
-		ret = wish_number(body, "output", MEMORY_MAX, def->output,
+		ret = wish_number(body, "output", SIZE_MAX_BYTES, def->output,
 				  &r->output, err);
 	if (ret == 0)
 		ret = wish_number(body, "ttl_ms", API_TIMEOUT_MAX_MS,
@@ -272,6 +273,38 @@ static int wish_egress(json_t *body, struct instance_record *r, struct err *err)
 	return 0;
 }
 
+/* Those that are named are added, or take the place of one of that name; an
+ * empty list takes all back. */
+static int wish_credentials(json_t *body, struct instance_record *r,
+			    struct err *err)
+{
+	json_t *list = json_object_get(body, "credentials");
+	struct credentials own = { 0 }, add = { 0 }, all = { 0 };
+	char *text = NULL;
+	int ret = 0;
+
+	if (!list || json_is_null(list))
+		return 0;
+	if (json_array_size(list) > 0)
+		ret = credentials_load(r->credentials_json, &own, err);
+	if (ret == 0)
+		ret = credentials_parse(list, &add, err);
+	if (ret == 0)
+		ret = credentials_merge(&own, &add, &all, err);
+	if (ret == 0 && all.n > 0) {
+		text = credentials_store(&all);
+		ret = text ? 0 : err_nomem(err);
+	}
+	if (ret == 0) {
+		free(r->credentials_json);
+		r->credentials_json = text;
+	}
+	credentials_done(&own);
+	credentials_done(&add);
+	credentials_done(&all);
+	return ret;
+}
+
 /* @def: what the blueprint says. */
 static int wishes_apply(const struct acd *acd, json_t *body,
 			const struct instance_record *def,
@@ -296,6 +329,8 @@ static int wishes_apply(const struct acd *acd, json_t *body,
 		ret = wish_env(body, r, err);
 	if (ret == 0)
 		ret = wish_egress(body, r, err);
+	if (ret == 0)
+		ret = wish_credentials(body, r, err);
 	if (ret == 0)
 		ret = jsonx_bool(body, "workspace_ro", r->workspace_ro,
 				 &r->workspace_ro, err);
@@ -345,6 +380,53 @@ static int record_start(const struct acd *acd, const char *name,
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
+/* The instance, and what its user should know of his wishes. */
+static void reply_instance(struct create_call *c, int status,
+			   struct instance *in)
+{
+	json_t *j = instance_json(in);
+	char text[160];
+
+	if (json_integer_value(json_object_get(http_body(c->req), "memory")) >
+		    0 &&
+	    machine_warn_memory(instance_record(in)->memory, text,
+				sizeof(text)))
+		json_object_set_new(j, "warnings", json_pack("[s]", text));
+	http_reply_json(c->req, status, j);
+}
+
+/* What the last call changed, when no run came of it. */
+static void create_undo(struct create_call *c, struct instance *in)
+{
+	struct err err = { 0 };
+
+	if (!in)
+		err_set(&err, -ENOENT, "there is no such instance");
+	else
+		instance_undo(in, &err);
+	if (err.code < 0)
+		http_reply_error(c->req, &err, NULL);
+	else
+		http_reply_json(c->req, 200, instance_json(in));
+}
+
+/* The wishes are stored; the ones before are kept. */
+static int wishes_store(struct instance *in, const struct instance_record *r,
+			struct err *err)
+{
+	struct instance_record before = { 0 };
+	int ret = instance_record_copy(&before, instance_record(in));
+
+	if (ret == 0)
+		ret = instance_update(in, r, err);
+	else
+		ret = err_set(err, -ENOMEM, "out of memory");
+	if (ret == 0 && instance_remember(in, &before) < 0)
+		ret = err_set(err, -ENOMEM, "out of memory");
+	instance_record_done(&before);
+	return ret;
+}
+
 /* @in has the name already. */
 static void create_known(struct create_call *c, struct instance *in,
 			 const char *blueprint)
@@ -368,14 +450,14 @@ static void create_known(struct create_call *c, struct instance *in,
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
 	if (ret == 0 && old->state != INSTANCE_STARTING && !instance_is_up(in))
-		ret = instance_update(in, &r, &err);
+		ret = wishes_store(in, &r, &err);
 	instance_record_done(&r);
 	instance_record_done(&def);
 	if (ret < 0)
 		http_reply_error(c->req, &err,
 				 ret == -ENOENT ? "unknown_blueprint" : NULL);
 	else
-		http_reply_json(c->req, 200, instance_json(in));
+		reply_instance(c, 200, in);
 }
 
 static void create_new(struct create_call *c, const char *name,
@@ -393,14 +475,19 @@ static void create_new(struct create_call *c, const char *name,
 		ret = err_set(&err, -ENOMEM, "out of memory");
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
+	/* Whose its files are is no wish that a run could be refused for. */
+	def.host_uid = r.host_uid;
+	def.host_gid = r.host_gid;
 	if (ret == 0)
 		ret = instance_create(c->acd->instances, &r, &in, &err);
+	if (ret == 0 && instance_remember(in, &def) < 0)
+		ret = err_set(&err, -ENOMEM, "out of memory");
 	instance_record_done(&r);
 	instance_record_done(&def);
 	if (ret < 0)
 		http_reply_error(c->req, &err, code);
 	else
-		http_reply_json(c->req, 201, instance_json(in));
+		reply_instance(c, 201, in);
 }
 
 static void create_go(struct create_call *c);
@@ -439,7 +526,9 @@ static void create_go(struct create_call *c)
 	blueprint = json_string_value(
 		json_object_get(http_body(c->req), "blueprint"));
 	in = instance_find(c->acd->instances, name);
-	if (in && instance_is_leaving(in)) {
+	if (json_is_true(json_object_get(http_body(c->req), "undo"))) {
+		create_undo(c, in);
+	} else if (in && instance_is_leaving(in)) {
 		http_on_abort(c->req, create_abort, c);
 		ret = instance_stop(in, 0, create_again, c);
 		if (ret == 0)
@@ -463,8 +552,10 @@ void api_instance_create(void *ctx, struct http_req *req)
 		"env",       "env_clear",    "host_uid",    "host_gid",
 		"egress",    "egress_reset", "allow",       "deny",
 		"disk",      "output",       "ttl_ms",      "idle_ms",
-		"runtime",   NULL,
+		"runtime",   "undo",         "credentials", "push",
+		NULL,
 	};
+	bool undo = false;
 	json_t *body = http_body(req);
 	const char *name = NULL, *blueprint = NULL;
 	struct create_call *c;
@@ -475,6 +566,8 @@ void api_instance_create(void *ctx, struct http_req *req)
 		ret = jsonx_str(body, "name", "", &name, &err);
 	if (ret == 0)
 		ret = jsonx_str(body, "blueprint", "", &blueprint, &err);
+	if (ret == 0)
+		ret = jsonx_bool(body, "undo", false, &undo, &err);
 	if (ret == 0)
 		ret = name_check_instance(name, &err);
 	if (ret == 0)

@@ -70,18 +70,6 @@ static json_t *bytes_json(uint64_t bytes)
 				   json_integer((json_int_t)bytes);
 }
 
-/* null: it has no limit, or that could not be told. */
-static json_t *disk_json(const struct disk_use *use)
-{
-	const char *held = disk_held_name(use->held);
-
-	if (!held)
-		return json_null();
-	return json_pack("{s:s, s:I, s:I}", "held", held, "used",
-			 (json_int_t)use->used, "limit",
-			 (json_int_t)use->limit);
-}
-
 static json_t *df_json(const struct df *df)
 {
 	json_t *list = json_array();
@@ -100,7 +88,7 @@ static json_t *df_json(const struct df *df)
 				  bytes_json(r->bytes[TREE_WORKSPACE]),
 				  "home_bytes", bytes_json(r->bytes[TREE_HOME]),
 				  "log_bytes", bytes_json(r->bytes[TREE_LOG]),
-				  "disk", disk_json(&r->disk)));
+				  "disk", disk_use_json(&r->disk)));
 	}
 	statvfs(AC_STATE, &fs);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "images_bytes",

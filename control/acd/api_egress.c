@@ -4,7 +4,8 @@
  *
  * "egress" replaces the mode and the presets that an instance has; "allow" and
  * "deny" are added to its lists (empty ones take them back); what was said last
- * about a host holds. "egress_reset" forgets all of it first.
+ * about a host holds. "push" is what becomes of `git push` (credentials.h).
+ * "egress_reset" forgets all of it first.
  */
 #include "control/acd/api_instances.h"
 #include "control/acd/egress.h"
@@ -97,6 +98,20 @@ static int words_apply(const json_t *body, struct egress *e, struct err *err)
 	return r;
 }
 
+/* "" takes it back. */
+static int push_apply(const json_t *body, struct egress *e, struct err *err)
+{
+	const char *push = NULL;
+	int r = jsonx_str(body, "push", NULL, &push, err);
+
+	if (r < 0 || !push)
+		return r;
+	e->push = PUSH_UNSET;
+	if (*push && git_push_parse(push, &e->push) < 0)
+		return err_set(err, -EINVAL, "push is ask, allow or deny");
+	return 0;
+}
+
 int api_egress_apply(const json_t *body, const char *stored, char **ret,
 		     struct err *err)
 {
@@ -110,6 +125,8 @@ int api_egress_apply(const json_t *body, const char *stored, char **ret,
 		r = words_apply(body, &e, err);
 	if (r == 0)
 		r = lists_apply(body, &e, err);
+	if (r == 0)
+		r = push_apply(body, &e, err);
 	if (r == 0 && egress_is_empty(&e)) {
 		*ret = NULL;
 	} else if (r == 0) {

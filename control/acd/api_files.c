@@ -319,8 +319,8 @@ static const struct files_ops call_ops = {
 
 /* ---- requests ---- */
 
-static void call_begin(struct instance *in, struct http_req *req,
-		       const struct filewire_request *rq,
+static void call_begin(struct acd *acd, struct instance *in,
+		       struct http_req *req, const struct filewire_request *rq,
 		       const struct files_call *wanted)
 {
 	const char *name = instance_record(in)->name;
@@ -335,7 +335,7 @@ static void call_begin(struct instance *in, struct http_req *req,
 		snprintf(c->name, sizeof(c->name), "%s", name);
 		buf_init(&c->pending, LINK_WINDOW);
 		c->entries = json_array();
-		rc = files_begin(in, rq, &call_ops, c, &c->f, &err);
+		rc = files_begin(acd->loop, in, rq, &call_ops, c, &c->f, &err);
 	}
 	if (rc == 0) {
 		http_on_abort(req, call_abort, c);
@@ -451,7 +451,7 @@ void api_files_get(void *ctx, struct http_req *req)
 		c.offset = rq.offset;
 		c.length = rq.length;
 	}
-	call_begin(in, req, &rq, &c);
+	call_begin(ctx, in, req, &rq, &c);
 }
 
 /* As people write it: in octal. */
@@ -493,7 +493,7 @@ void api_files_put(void *ctx, struct http_req *req)
 		rq.flags |= FILEWIRE_PARENTS;
 	if (http_query_flag(req, "exclusive"))
 		rq.flags |= FILEWIRE_EXCLUSIVE;
-	call_begin(in, req, &rq, &c);
+	call_begin(ctx, in, req, &rq, &c);
 }
 
 void api_files_delete(void *ctx, struct http_req *req)
@@ -506,7 +506,7 @@ void api_files_delete(void *ctx, struct http_req *req)
 		return;
 	if (http_query_flag(req, "recursive"))
 		rq.flags |= FILEWIRE_RECURSIVE;
-	call_begin(in, req, &rq, &c);
+	call_begin(ctx, in, req, &rq, &c);
 }
 
 /* {"op": "mkdir", "mode", "parents"} or {"op": "rename", "to", "replace"} */
@@ -563,5 +563,5 @@ void api_files_post(void *ctx, struct http_req *req)
 	if (post_parse(http_body(req), &rq, &err) < 0)
 		http_reply_error(req, &err, NULL);
 	else
-		call_begin(in, req, &rq, &c);
+		call_begin(ctx, in, req, &rq, &c);
 }

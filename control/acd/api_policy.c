@@ -450,7 +450,7 @@ static void on_judged(void *arg, int code, const char *out, const char *err_out,
 void api_policy_set(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = { "egress", "egress_reset", "allow",
-					    "deny", NULL };
+					    "deny",   "push",         NULL };
 	static const char *const argv[] = { "--check", GATE_DIR_PRESETS,
 					    GATE_DIR_POLICY, gate_job_file,
 					    NULL };

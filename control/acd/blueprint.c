@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/acd/blueprint_credentials.h"
 #include "control/acd/blueprint_egress.h"
 #include "control/acd/blueprint_limits.h"
 #include "control/acd/yaml_tree.h"
@@ -44,6 +45,7 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->env);
 	strv_done(&bp->blocked_paths);
 	egress_done(&bp->egress);
+	credentials_done(&bp->credentials);
 	*bp = (struct blueprint){ 0 };
 }
 
@@ -264,6 +266,12 @@ static int read_egress(struct reader *r, const struct yaml_node *n)
 	return blueprint_read_egress(r->tree, n, &r->bp->egress, r->err);
 }
 
+static int read_credentials(struct reader *r, const struct yaml_node *n)
+{
+	return blueprint_read_credentials(r->tree, n, &r->bp->credentials,
+					  r->err);
+}
+
 static int read_document(struct reader *r)
 {
 	static const struct key keys[] = {
@@ -277,6 +285,7 @@ static int read_document(struct reader *r)
 		{ "limits", read_limits },
 		{ "isolation", read_isolation },
 		{ "egress", read_egress },
+		{ "credentials", read_credentials },
 		{ "pool", read_life },
 		{ "ttl", read_life },
 		{ "idle", read_life },

@@ -27,6 +27,9 @@
  *	  allow: ["example.org:443"]
  *	  deny: [.example.net]
  *	  limits: { conns: 256 } # as in ac-policy(5)
+ *	credentials: [github]    # of the vault; or maps: name, mode (surrogate,
+ *				 # handover), env, git: { push: ask },
+ *				 # methods, paths
  */
 #ifndef CONTROL_ACD_BLUEPRINT_H
 #define CONTROL_ACD_BLUEPRINT_H
@@ -34,6 +37,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/acd/credentials.h"
 #include "control/acd/egress.h"
 #include "lib/err.h"
 #include "lib/str.h"
@@ -52,6 +56,7 @@ struct blueprint {
 		       * away with the sandbox) */
 	bool tmp_noexec;
 	struct egress egress;
+	struct credentials credentials;
 	bool builtin; /* shipped, not the user's */
 };
 

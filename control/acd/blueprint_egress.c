@@ -60,7 +60,9 @@ static int add_preset(const struct place *p, const char *text, struct err *err)
 
 static int add_allow(const struct place *p, const char *text, struct err *err)
 {
-	return egress_add_target(&p->e->allow, text, err);
+	int r = egress_check_allowable(text, err);
+
+	return r == 0 ? egress_add_target(&p->e->allow, text, err) : r;
 }
 
 static int add_deny(const struct place *p, const char *text, struct err *err)

@@ -7,11 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define CPU_MILLI_MAX (1024u * 1000)
-#define MEMORY_MIN (16u * 1024 * 1024)
-#define DISK_MIN (16u * 1024 * 1024)
 #define OUTPUT_MIN (64u * 1024)
-#define PIDS_MAX 4194304u /* of Linux */
 #define TIME_MAX (366ull * 24 * 3600 * 1000)
 #define LIFE_MIN 1000u
 #define BLOCKED_BYTES_MAX 1024u
@@ -33,15 +29,15 @@ static int parse_count(const char *s, uint64_t *ret)
 #define INTO(member) offsetof(struct blueprint, member)
 
 static const struct amount limits[] = {
-	{ "cpus", str_parse_milli, 1, CPU_MILLI_MAX,
+	{ "cpus", str_parse_milli, 1, BLUEPRINT_CPU_MILLI_MAX,
 	  "a number of CPUs, such as 2 or 1.5", INTO(cpu_milli) },
-	{ "memory", str_parse_size, MEMORY_MIN, INT64_MAX,
+	{ "memory", str_parse_size, BLUEPRINT_MEMORY_MIN, INT64_MAX,
 	  "a size of at least 16m, such as 512m or 2g", INTO(memory) },
-	{ "pids", parse_count, 1, PIDS_MAX,
+	{ "pids", parse_count, 1, BLUEPRINT_PIDS_MAX,
 	  "a number of processes, such as 512", INTO(pids) },
 	{ "timeout", str_parse_duration, 1, TIME_MAX,
 	  "a duration, such as 90s, 30m or 8h", INTO(timeout_ms) },
-	{ "disk", str_parse_size, DISK_MIN, INT64_MAX,
+	{ "disk", str_parse_size, BLUEPRINT_DISK_MIN, INT64_MAX,
 	  "a size of at least 16m, such as 500m or 10g", INTO(disk) },
 	{ "output", str_parse_size, OUTPUT_MIN, INT64_MAX,
 	  "a size of at least 64k, such as 100m", INTO(output) },

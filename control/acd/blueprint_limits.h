@@ -11,6 +11,12 @@
 #include "control/acd/blueprint.h"
 #include "control/acd/yaml_tree.h"
 
+/* Of a blueprint's limits and of those that a request asks for. */
+#define BLUEPRINT_CPU_MILLI_MAX (1024u * 1000)
+#define BLUEPRINT_MEMORY_MIN (16u * 1024 * 1024)
+#define BLUEPRINT_DISK_MIN (16u * 1024 * 1024)
+#define BLUEPRINT_PIDS_MAX 4194304u /* of Linux */
+
 #define BLUEPRINT_POOL_MAX 16u
 #define BLUEPRINT_BLOCKED_MAX 256u
 

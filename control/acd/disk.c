@@ -8,6 +8,12 @@
  * first, both ways, and replaces what has the same name there, whatever that
  * is. So files that a user puts into the empty directories while disk.img is
  * not mounted arrive, too.
+ *
+ * The first copy into a new disk.img is made under another name, and counts
+ * from its rename on: whatever ends it before has changed nothing. So do the
+ * directories on their way back. What is left of either is removed by the
+ * next start. While the files are in both places, between rename and removal,
+ * "disk.img.twin" says so: then they need no room in disk.img once more.
  */
 #include "control/acd/disk.h"
 
@@ -19,21 +25,25 @@
 #include "control/acd/disk_image.h"
 #include "control/acd/disk_quota.h"
 #include "control/acd/treecopy.h"
+#include "control/acd/treejob.h"
 #include "lib/file.h"
 #include "lib/str.h"
+#include "lib/walk.h"
 
 #define BLOCK 512u /* of st_blocks */
 #define EXT4_ROOT 2u /* inode number */
 
 /* The paths of one instance. */
 struct place {
-	char *image;
+	char *image, *image_new, *twin;
 	char *dir[3], *in[3]; /* outside and in disk.img; NULL-terminated */
 };
 
 static void place_done(struct place *p)
 {
 	free(p->image);
+	free(p->image_new);
+	free(p->twin);
 	for (size_t i = 0; i < ARRAY_SIZE(p->dir); i++) {
 		free(p->dir[i]);
 		free(p->in[i]);
@@ -48,13 +58,15 @@ static int place_make(const struct disk_spec *s, struct place *p,
 	static const char *const leaves[] = { "home", "workspace" };
 
 	p->image = str_printf("%s/disk.img", s->dir);
+	p->image_new = str_printf("%s/disk.img.new", s->dir);
+	p->twin = str_printf("%s/disk.img.twin", s->dir);
 	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
 		p->dir[i] = str_printf("%s/%s", s->dir, leaves[i]);
 		p->in[i] = str_printf("%s/%s", s->at, leaves[i]);
 		if (!p->dir[i] || !p->in[i])
 			return err_nomem(err);
 	}
-	return p->image ? 0 : err_nomem(err);
+	return p->image && p->image_new && p->twin ? 0 : err_nomem(err);
 }
 
 static bool has_image(const struct place *p)
@@ -108,8 +120,8 @@ static int tree_sync(const char *path, struct err *err)
 	return 0;
 }
 
-/* Moves what is in @from to @to; @from is empty then, or gone. */
-static int tree_move(const char *from, const char *to,
+/* @to has what is in @from, too, and has it on the disk. */
+static int tree_copy(const char *from, const char *to,
 		     const struct disk_spec *s, struct err *err)
 {
 	int r = dir_make(to, s, err);
@@ -117,13 +129,55 @@ static int tree_move(const char *from, const char *to,
 	if (r < 0 || dir_is_empty(from))
 		return r;
 	r = treecopy(from, to, err);
-	if (r == 0)
-		r = tree_sync(to, err);
-	if (r < 0)
-		return r;
-	r = file_remove_tree(from);
-	return r < 0 ? err_set(err, r, "empty %s: %s", from, err_text(r)) :
-		       dir_make(from, s, err);
+	return r < 0 ? r : tree_sync(to, err);
+}
+
+static int tree_empty(const char *dir, const struct disk_spec *s,
+		      struct err *err)
+{
+	int r = dir_is_empty(dir) ? 0 : file_remove_tree(dir);
+
+	return r < 0 ? err_set(err, r, "empty %s: %s", dir, err_text(r)) :
+		       dir_make(dir, s, err);
+}
+
+/* Moves what is in @from to @to; @from is empty then. */
+static int tree_move(const char *from, const char *to,
+		     const struct disk_spec *s, struct err *err)
+{
+	int r = tree_copy(from, to, s, err);
+
+	return r < 0 ? r : tree_empty(from, s, err);
+}
+
+/* Inodes, in parts: the names of a file each count for their share of it. */
+#define INODE_PARTS UINT64_C(65536)
+
+static int on_count(void *arg, int dirfd, const char *name,
+		    const struct stat *st)
+{
+	uint64_t *parts = arg;
+
+	(void)dirfd;
+	(void)name;
+	*parts += S_ISDIR(st->st_mode) || st->st_nlink <= 1 ?
+			  INODE_PARTS :
+			  INODE_PARTS / st->st_nlink;
+	return treejob_is_canceled() ? -ECANCELED : 0;
+}
+
+/* What is in @dir, besides itself. */
+static int tree_needs(const char *dir, uint64_t *bytes, uint64_t *parts)
+{
+	static const struct walk_ops ops = { .entry = on_count };
+	uint64_t one = 0;
+	int r;
+
+	if (dir_is_empty(dir))
+		return 0;
+	r = file_tree_size(dir, &one);
+	*bytes += one;
+	return r < 0 ? r : walk_tree(dir, &ops, parts);
 }
 
 /* Is there room in disk.img for what lies outside? Told before it is tried:
@@ -131,19 +185,15 @@ static int tree_move(const char *from, const char *to,
 static int room_check(const struct place *p, const struct disk_spec *s,
 		      struct err *err)
 {
-	uint64_t need = 0, one = 0;
+	uint64_t need = 0, parts = 0;
 	struct statvfs fs;
 
 	for (size_t i = 0; p->dir[i]; i++) {
-		int r = dir_is_empty(p->dir[i]) ?
-				0 :
-				file_tree_size(p->dir[i], &one);
+		int r = tree_needs(p->dir[i], &need, &parts);
 
 		if (r < 0)
 			return err_set(err, r, "the size of %s: %s", p->dir[i],
 				       err_text(r));
-		need += one;
-		one = 0;
 	}
 	if (statvfs(s->at, &fs) < 0)
 		return err_sys(err, "look at %s", s->at);
@@ -152,6 +202,14 @@ static int room_check(const struct place *p, const struct disk_spec *s,
 			       "workspace and home hold %llu MiB, which does "
 			       "not fit",
 			       (unsigned long long)(need >> 20) + 1);
+	/* The two directories themselves come on top. */
+	parts += 2 * INODE_PARTS;
+	if (parts / INODE_PARTS > fs.f_favail)
+		return err_set(err, -EDQUOT,
+			       "workspace and home hold %llu files, and there "
+			       "is room for %llu",
+			       (unsigned long long)(parts / INODE_PARTS),
+			       (unsigned long long)fs.f_favail);
 	return 0;
 }
 
@@ -162,20 +220,33 @@ static void unmount(const char *at)
 	umount2(at, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
-/* A whole one, or none that had any use. */
+/* From now on the files may be in both places. */
+static int twin_say(const struct place *p, struct err *err)
+{
+	SCOPED_FD fd = open(p->twin,
+			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? err_sys(err, "make %s", p->twin) : 0;
+}
+
+/* disk.img has all, or there is none and nothing has been changed. */
 static int file_fresh(const struct place *p, const struct disk_spec *s,
 		      struct err *err)
 {
-	int r = disk_image_make(p->image, s->bytes, s->uid, s->gid, err);
+	int r = disk_image_make(p->image_new, s->bytes, s->uid, s->gid, err);
 
 	if (r == 0)
-		r = disk_image_mount(p->image, s->at, err);
+		r = disk_image_mount(p->image_new, s->at, err);
 	if (r == 0)
 		r = room_check(p, s, err);
-	if (r < 0) {
-		unmount(s->at);
-		unlink(p->image); /* nothing was moved into it */
-	}
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_copy(p->dir[i], p->in[i], s, err);
+	if (r == 0)
+		r = twin_say(p, err);
+	if (r == 0 && rename(p->image_new, p->image) < 0)
+		r = err_sys(err, "put %s in place", p->image);
+	if (r == 0)
+		r = tree_sync(s->dir, err);
 	return r;
 }
 
@@ -184,30 +255,39 @@ static int file_again(const struct place *p, const struct disk_spec *s,
 {
 	int r = disk_image_resize(p->image, s->bytes, err);
 
+	if (r == 0 && treejob_is_canceled())
+		r = err_set(err, -ECANCELED, "stopped");
 	if (r == 0)
 		r = disk_image_mount(p->image, s->at, err);
-	return r < 0 ? r : room_check(p, s, err);
+	if (r == 0 && access(p->twin, F_OK) < 0)
+		r = room_check(p, s, err);
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_copy(p->dir[i], p->in[i], s, err);
+	return r;
 }
 
+/* By a copy of all, and then the removal of all: in between it is there
+ * twice. */
 static int file_settle(const struct place *p, const struct disk_spec *s,
 		       struct err *err)
 {
 	int r = has_image(p) ? file_again(p, s, err) : file_fresh(p, s, err);
 
 	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_move(p->dir[i], p->in[i], s, err);
-	if (r < 0)
-		unmount(s->at);
+		r = tree_empty(p->dir[i], s, err);
+	if (r == 0) {
+		unlink(p->twin);
+		return 0;
+	}
+	unmount(s->at);
+	unlink(p->image_new);
 	return r;
 }
 
-/*
- * A whole tree or none: it is copied beside its place and put there by a
- * rename, so that a copy that was cut off is never taken for the files. What
- * lies outside goes in first, which leaves the place empty.
- */
-static int tree_return(const char *in, const char *dir,
-		       const struct disk_spec *s, struct err *err)
+/* Beside its place, as <dir>.new. What lies in its place goes in first, which
+ * leaves that empty. */
+static int tree_fetch(const char *in, const char *dir,
+		      const struct disk_spec *s, struct err *err)
 {
 	SCOPED_STR fresh = str_printf("%s.new", dir);
 	int r;
@@ -215,35 +295,65 @@ static int tree_return(const char *in, const char *dir,
 	if (!fresh)
 		return err_nomem(err);
 	r = tree_move(dir, in, s, err);
-	if (r == 0 && file_remove_tree(fresh) < 0 && errno != ENOENT)
-		r = err_sys(err, "remove %s", fresh);
 	if (r == 0)
 		r = dir_make(fresh, s, err);
 	if (r == 0)
 		r = treecopy(in, fresh, err);
-	if (r == 0)
-		r = tree_sync(fresh, err);
-	if (r == 0 &&
-	    ((rmdir(dir) < 0 && errno != ENOENT) || rename(fresh, dir) < 0))
-		r = err_sys(err, "put %s in place", dir);
-	if (r < 0)
-		file_remove_tree(fresh);
-	return r;
+	return r < 0 ? r : tree_sync(fresh, err);
+}
+
+static int tree_place(const char *dir, struct err *err)
+{
+	SCOPED_STR fresh = str_printf("%s.new", dir);
+
+	if (!fresh)
+		return err_nomem(err);
+	if ((rmdir(dir) < 0 && errno != ENOENT) || rename(fresh, dir) < 0)
+		return err_sys(err, "put %s in place", dir);
+	return 0;
+}
+
+/* What was cut off, or has failed. */
+static int leftovers_remove(const struct place *p, struct err *err)
+{
+	static const char *const ends[] = { ".new", ".new.links" };
+	int r = file_remove_tree(p->image_new);
+
+	for (size_t i = 0; r == 0 && p->dir[i]; i++) {
+		for (size_t k = 0; r == 0 && k < ARRAY_SIZE(ends); k++) {
+			SCOPED_STR path =
+				str_printf("%s%s", p->dir[i], ends[k]);
+
+			r = path ? file_remove_tree(path) : -ENOMEM;
+		}
+	}
+	return r < 0 ? err_set(err, r, "remove a copy that was cut off: %s",
+			       err_text(r)) :
+		       0;
 }
 
 /* The limit is gone: everything goes back to where it was. */
 static int file_undo(const struct place *p, const struct disk_spec *s,
 		     struct err *err)
 {
+	struct err ignored = { 0 };
 	int r = disk_image_mount(p->image, s->at, err);
 
 	if (r < 0)
 		return err_wrap(err, "its files are in disk.img");
 	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_return(p->in[i], p->dir[i], s, err);
+		r = tree_fetch(p->in[i], p->dir[i], s, err);
+	if (r == 0)
+		r = twin_say(p, err);
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_place(p->dir[i], err);
 	unmount(s->at);
 	if (r == 0 && unlink(p->image) < 0)
 		r = err_sys(err, "remove %s", p->image);
+	if (r == 0)
+		unlink(p->twin);
+	else
+		leftovers_remove(p, &ignored);
 	return r;
 }
 
@@ -252,12 +362,13 @@ static int file_undo(const struct place *p, const struct disk_spec *s,
 bool disk_is_settled(const struct disk_spec *s)
 {
 	SCOPED_PLACE p = { 0 };
-	uint64_t used, limit;
+	struct disk_quota q;
 
-	if (s->bytes > 0 || place_make(s, &p, NULL) < 0 || has_image(&p))
+	if (s->bytes > 0 || place_make(s, &p, NULL) < 0 || has_image(&p) ||
+	    access(p.image_new, F_OK) == 0)
 		return false;
 	for (size_t i = 0; p.dir[i]; i++)
-		if (disk_quota_look(p.dir[i], &used, &limit) == 0 && limit > 0)
+		if (disk_quota_look(p.dir[i], &q) == 0 && q.limit > 0)
 			return false;
 	return true;
 }
@@ -271,6 +382,9 @@ static int settle(const struct disk_spec *s, struct err *err)
 	if (r < 0)
 		return r;
 	unmount(s->at);
+	r = leftovers_remove(&p, err);
+	if (r < 0)
+		return r;
 	if (s->bytes == 0 && has_image(&p))
 		return file_undo(&p, s, err);
 	if (s->bytes == 0)
@@ -299,10 +413,7 @@ int disk_settle(const void *spec, struct err *err)
 
 	if (r < 0 && s->bytes > 0) {
 		str_format_size(size, sizeof(size), s->bytes);
-		err_wrap(err,
-			 "the disk limit of %s cannot be kept (it stays with "
-			 "the instance; `--disk 0` takes it back)",
-			 size);
+		err_wrap(err, "the disk limit of %s cannot be kept", size);
 	} else if (r < 0) {
 		err_wrap(err, "the earlier disk limit cannot be taken away");
 	}
@@ -322,6 +433,17 @@ const char *disk_held_name(enum disk_held held)
 	return held == DISK_QUOTA ? "quota" : held == DISK_FILE ? "file" : NULL;
 }
 
+json_t *disk_use_json(const struct disk_use *use)
+{
+	if (use->held == DISK_FREE)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "held",
+			 disk_held_name(use->held), "used",
+			 (json_int_t)use->used, "limit", (json_int_t)use->limit,
+			 "files", (json_int_t)use->files, "files_limit",
+			 (json_int_t)use->files_limit);
+}
+
 static bool file_look(const char *dir, const char *at, struct disk_use *ret)
 {
 	SCOPED_STR image = str_printf("%s/disk.img", dir);
@@ -336,22 +458,28 @@ static bool file_look(const char *dir, const char *at, struct disk_use *ret)
 	/* Mounted: the root of another file system than the image's. */
 	if (lstat(at, &top) == 0 && top.st_ino == EXT4_ROOT &&
 	    lstat(dir, &above) == 0 && top.st_dev != above.st_dev &&
-	    statvfs(at, &fs) == 0)
+	    statvfs(at, &fs) == 0) {
 		ret->used = ret->limit - (uint64_t)fs.f_bavail * fs.f_frsize;
+		ret->files_limit = fs.f_files;
+		ret->files = fs.f_files - fs.f_favail;
+	}
 	return true;
 }
 
 void disk_look(const char *dir, const char *at, struct disk_use *ret)
 {
 	SCOPED_STR home = str_printf("%s/home", dir);
+	struct disk_quota q;
 
 	*ret = (struct disk_use){ 0 };
-	if (file_look(dir, at, ret) || !home)
+	if (file_look(dir, at, ret) || !home || disk_quota_look(home, &q) < 0 ||
+	    q.limit == 0)
 		return;
-	if (disk_quota_look(home, &ret->used, &ret->limit) == 0 && ret->limit)
-		ret->held = DISK_QUOTA;
-	else
-		*ret = (struct disk_use){ 0 };
+	*ret = (struct disk_use){ .held = DISK_QUOTA,
+				  .used = q.used,
+				  .limit = q.limit,
+				  .files = q.files,
+				  .files_limit = q.files_limit };
 }
 
 int disk_means(const char *dir, char *text, size_t size)
@@ -376,8 +504,10 @@ int disk_means(const char *dir, char *text, size_t size)
 static int home_remove(const struct place *p, const struct disk_spec *s,
 		       struct err *err)
 {
-	int r = 0;
+	int r = leftovers_remove(p, err);
 
+	if (r < 0)
+		return r;
 	if (has_image(p)) {
 		r = disk_image_mount(p->image, s->at, err);
 		if (r < 0)

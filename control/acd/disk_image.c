@@ -13,7 +13,6 @@
 #include "control/acd/disk_image.h"
 
 #include <ctype.h>
-#include <endian.h>
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <string.h>
@@ -27,12 +26,25 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* Of ext4: where its superblock is, and where in it the upper half of the
- * number of blocks. */
+/* Of ext4: where its superblock is, and fields of it, little-endian (the
+ * kernel's Documentation/filesystems/ext4/super.rst). */
 #define SUPERBLOCK 1024
-#define BLOCKS_HI 0x150
+#define SB_BLOCKS_LO 0x04
+#define SB_FIRST_BLOCK 0x14
+#define SB_LOG_BLOCK 0x18
+#define SB_GROUP_BLOCKS 0x20
+#define SB_GROUP_INODES 0x28
+#define SB_INODE_SIZE 0x58
+#define SB_RESERVED_GDT 0xce
+#define SB_BLOCKS_HI 0x150
+#define SB_BYTES 0x154
 #define LOG_BLOCK_MAX 6u
-#define SPAN_SLACK 65536u /* one block of any size: what does not fill it */
+#define SPAN_SLACK 65536u /* the size is a multiple of a page's or a block's */
+#define GROUP_DESC_MAX 64u /* bytes of a group's descriptor */
+/* Blocks for files without which a last group is not worth it, to both
+ * mkfs.ext4 and resize2fs; and its bitmaps and superblock. */
+#define GROUP_LEAST 50u
+#define GROUP_FIXED 3u
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_NS 100000000L
 
@@ -71,24 +83,21 @@ static int file_make(const char *image, uint64_t bytes, uid_t uid, gid_t gid,
 int disk_image_make(const char *image, uint64_t bytes, uid_t uid, gid_t gid,
 		    struct err *err)
 {
-	SCOPED_STR part = str_printf("%s.new", image);
 	const char *const argv[] = {
 		"mkfs.ext4", "-q", "-F",
 		"-m",        "0",  "-i", /* many small files */
 		"8192",      "-E", "lazy_itable_init=1,lazy_journal_init=1",
-		part,        NULL
+		image,       NULL
 	};
-	int r = part ? file_make(part, bytes, uid, gid, err) : err_nomem(err);
+	int r = file_make(image, bytes, uid, gid, err);
 
-	if (r < 0 || !part)
+	if (r < 0)
 		return r;
 	r = run(argv, err);
 	if (r > 0)
 		r = err_set(err, -EIO, "mkfs.ext4 failed with code %d", r);
-	if (r == 0 && rename(part, image) < 0)
-		r = err_sys(err, "put %s in place", image);
 	if (r < 0)
-		unlink(part);
+		unlink(image);
 	return r;
 }
 
@@ -147,26 +156,60 @@ static int image_grow(const char *image, uint64_t bytes, struct err *err)
 	if (truncate(image, (off_t)bytes) < 0)
 		return err_sys(err, "enlarge %s", image);
 	r = run(argv, err);
-	return r > 0 ? err_set(err, -EIO, "resize2fs failed with code %d", r) :
-		       r;
+	if (r > 0)
+		return err_set(err, -EIO, "resize2fs failed with code %d", r);
+	/* It cuts off what the file system does not fill; by the file's size
+	 * the next run knows that there is nothing to do. */
+	if (r == 0 && truncate(image, (off_t)bytes) < 0)
+		return err_sys(err, "enlarge %s", image);
+	return r;
 }
 
-/* Bytes that the file system itself spans, by its superblock; 0: not known.
- * The file may be larger, when an enlargement was cut off. */
-static uint64_t image_span(int fd)
+static uint32_t sb_u16(const uint8_t *sb, size_t at)
 {
-	struct {
-		uint32_t inodes, blocks_lo, unused[4], log_block;
-	} sb;
-	uint32_t blocks_hi = 0;
+	return (uint32_t)sb[at] | (uint32_t)sb[at + 1] << 8;
+}
 
-	if (pread(fd, &sb, sizeof(sb), SUPERBLOCK) != (ssize_t)sizeof(sb) ||
-	    pread(fd, &blocks_hi, sizeof(blocks_hi), SUPERBLOCK + BLOCKS_HI) !=
-		    (ssize_t)sizeof(blocks_hi) ||
-	    le32toh(sb.log_block) > LOG_BLOCK_MAX)
-		return 0;
-	return ((uint64_t)le32toh(blocks_hi) << 32 | le32toh(sb.blocks_lo))
-	       << (10 + le32toh(sb.log_block));
+static uint32_t sb_u32(const uint8_t *sb, size_t at)
+{
+	return sb_u16(sb, at) | sb_u16(sb, at + 2) << 16;
+}
+
+/* Blocks at the end of a file that are not enough for a group of their own,
+ * whether or not that one would hold a copy of the superblock. */
+static uint64_t group_least(const uint8_t *sb, uint64_t blocks, uint32_t block)
+{
+	uint64_t groups = blocks / sb_u32(sb, SB_GROUP_BLOCKS) + 1;
+	uint64_t inodes = (uint64_t)sb_u32(sb, SB_GROUP_INODES) *
+			  sb_u16(sb, SB_INODE_SIZE);
+
+	return GROUP_LEAST + GROUP_FIXED + inodes / block + 1 +
+	       groups * GROUP_DESC_MAX / block + 1 +
+	       sb_u16(sb, SB_RESERVED_GDT);
+}
+
+/* Does the file system itself span a file of @bytes, as far as it ever will?
+ * Not so when an enlargement was cut off; and what is left behind a last whole
+ * group may be too little for another. */
+static bool image_spans(int fd, uint64_t bytes)
+{
+	uint8_t sb[SB_BYTES];
+	uint64_t has, blocks;
+	uint32_t group;
+
+	if (pread(fd, sb, sizeof(sb), SUPERBLOCK) != (ssize_t)sizeof(sb) ||
+	    sb_u32(sb, SB_LOG_BLOCK) > LOG_BLOCK_MAX)
+		return false;
+	group = sb_u32(sb, SB_GROUP_BLOCKS);
+	has = (uint64_t)sb_u32(sb, SB_BLOCKS_HI) << 32 |
+	      sb_u32(sb, SB_BLOCKS_LO);
+	blocks = bytes >> (10 + sb_u32(sb, SB_LOG_BLOCK));
+	if ((has << (10 + sb_u32(sb, SB_LOG_BLOCK))) + SPAN_SLACK > bytes)
+		return true;
+	return group > 0 && has > sb_u32(sb, SB_FIRST_BLOCK) &&
+	       (has - sb_u32(sb, SB_FIRST_BLOCK)) % group == 0 &&
+	       blocks - has < group_least(sb, blocks,
+					  1024u << sb_u32(sb, SB_LOG_BLOCK));
 }
 
 int disk_image_resize(const char *image, uint64_t bytes, struct err *err)
@@ -179,8 +222,7 @@ int disk_image_resize(const char *image, uint64_t bytes, struct err *err)
 		return fd;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s is not a file", image);
-	if ((uint64_t)st.st_size == bytes &&
-	    image_span(fd) + SPAN_SLACK > bytes)
+	if ((uint64_t)st.st_size == bytes && image_spans(fd, bytes))
 		return 0;
 	r = image_lock(fd, image, err);
 	if (r == 0)

@@ -15,7 +15,9 @@
 /* Loop devices that are here, free or not. */
 unsigned disk_image_devices(void);
 /* Makes the file @image of @bytes, sparse, with an empty file system in it,
- * owned by @uid:@gid; a whole one or none. */
+ * owned by @uid:@gid; what was there is gone. Whoever calls gives it the name
+ * that counts when it holds what it is to hold: it may be half made when this
+ * is cut off. */
 int disk_image_make(const char *image, uint64_t bytes, uid_t uid, gid_t gid,
 		    struct err *err);
 /* Makes it larger or smaller. -EDQUOT: what it holds does not fit. */

@@ -19,7 +19,6 @@
 #include "control/acd/disk_quota.h"
 
 #include <fcntl.h>
-#include <fts.h>
 #include <linux/fs.h>
 #include <linux/quota.h>
 #include <linux/dqblk_xfs.h>
@@ -29,6 +28,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "control/acd/treejob.h"
+#include "lib/walk.h"
+
+#define OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
 #define OURS 0x61000000u
 #define OURS_MASK 0xff000000u
 #define PICK_TRIES 32
@@ -56,7 +59,7 @@ static bool quota_is_on(int fd)
 
 static int tree_open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, OPEN_FLAGS);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -130,35 +133,34 @@ static int project_pick(int fd, uint32_t *ret)
 	return -EAGAIN;
 }
 
-/* Each file and directory below @path and, last, @path itself. What cannot
- * bear a number (links, FIFOs) was counted where it was made. */
+/* What cannot bear a number (links, FIFOs) was counted where it was made. */
+static int on_entry(void *arg, int dirfd, const char *name,
+		    const struct stat *st)
+{
+	SCOPED_FD fd = -1;
+
+	if (treejob_is_canceled())
+		return -ECANCELED;
+	if (!S_ISREG(st->st_mode))
+		return 0;
+	fd = openat(dirfd, name, OPEN_FLAGS);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return project_set(fd, false, *(const uint32_t *)arg);
+}
+
+static int on_leave(void *arg, int fd)
+{
+	return project_set(fd, true, *(const uint32_t *)arg);
+}
+
+/* Each file and directory below @path and, last, @path itself. */
 static int tree_mark(const char *path, uint32_t id)
 {
-	char *const roots[] = { strdup(path), NULL };
-	FTS *fts = roots[0] ? fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL) :
-			      NULL;
-	int r = fts ? 0 : -ENOMEM;
-	FTSENT *e;
+	static const struct walk_ops ops = { .entry = on_entry,
+					     .leave = on_leave };
 
-	while (r == 0 && (errno = 0, e = fts_read(fts))) {
-		SCOPED_FD fd = -1;
-
-		if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR ||
-		    e->fts_info == FTS_NS)
-			r = -e->fts_errno;
-		if (e->fts_info != FTS_DP && e->fts_info != FTS_F)
-			continue;
-		if (e->fts_info == FTS_F && !S_ISREG(e->fts_statp->st_mode))
-			continue;
-		fd = tree_open(e->fts_accpath);
-		r = fd < 0 ? fd : project_set(fd, e->fts_info == FTS_DP, id);
-	}
-	if (r == 0 && errno != 0)
-		r = -errno;
-	if (fts)
-		fts_close(fts);
-	free(roots[0]);
-	return r;
+	return walk_tree(path, &ops, &id);
 }
 
 static int trees_mark(const char *const *paths, uint32_t id, struct err *err)
@@ -179,15 +181,19 @@ static int trees_mark(const char *const *paths, uint32_t id, struct err *err)
 	return 0;
 }
 
+static uint64_t inodes_of(uint64_t bytes)
+{
+	return bytes ? bytes / BYTES_PER_INODE + INODES_MORE : 0;
+}
+
 static int limit_set(int fd, uint32_t id, uint64_t bytes)
 {
 	struct if_dqblk dq = {
 		.dqb_bhardlimit = bytes / BLOCK,
+		.dqb_ihardlimit = inodes_of(bytes),
 		.dqb_valid = QIF_LIMITS,
 	};
 
-	if (bytes)
-		dq.dqb_ihardlimit = bytes / BYTES_PER_INODE + INODES_MORE;
 	return quota_call(fd, Q_SETQUOTA, id, &dq);
 }
 
@@ -221,6 +227,12 @@ int disk_quota_set(const char *const *paths, uint64_t bytes, struct err *err)
 		return err_set(err, -EDQUOT,
 			       "workspace and home hold %llu bytes already",
 			       (unsigned long long)dq.dqb_curspace);
+	if (r == 0 && dq.dqb_curinodes > inodes_of(bytes))
+		return err_set(err, -EDQUOT,
+			       "workspace and home hold %llu files, more than "
+			       "the %llu that come with it",
+			       (unsigned long long)dq.dqb_curinodes,
+			       (unsigned long long)inodes_of(bytes));
 	if (r == 0)
 		r = limit_set(fd, id, bytes);
 	return r < 0 ? err_set(err, r, "set the project quota: %s",
@@ -248,7 +260,7 @@ int disk_quota_drop(const char *const *paths, struct err *err)
 	return 0;
 }
 
-int disk_quota_look(const char *path, uint64_t *ret_used, uint64_t *ret_limit)
+int disk_quota_look(const char *path, struct disk_quota *ret)
 {
 	SCOPED_FD fd = tree_open(path);
 	struct if_dqblk dq = { 0 };
@@ -261,7 +273,9 @@ int disk_quota_look(const char *path, uint64_t *ret_used, uint64_t *ret_limit)
 		r = quota_call(fd, Q_GETQUOTA, id, &dq);
 	if (r < 0)
 		return r;
-	*ret_used = dq.dqb_curspace;
-	*ret_limit = dq.dqb_bhardlimit * BLOCK;
+	*ret = (struct disk_quota){ .used = dq.dqb_curspace,
+				    .limit = dq.dqb_bhardlimit * BLOCK,
+				    .files = dq.dqb_curinodes,
+				    .files_limit = dq.dqb_ihardlimit };
 	return 0;
 }

@@ -12,6 +12,11 @@
 
 #include "lib/err.h"
 
+struct disk_quota {
+	uint64_t used, limit; /* bytes */
+	uint64_t files, files_limit; /* inodes; no limit of them: 0 */
+};
+
 /* Is a project quota kept that is set below @path? */
 bool disk_quota_here(const char *path);
 /*
@@ -19,13 +24,14 @@ bool disk_quota_here(const char *path);
  * exist) hold @bytes together, files that
  * are there already included. -ENOTSUP: this file system has no project
  * quota that is on, or they belong to a project of somebody else; -EDQUOT:
- * they hold more.
+ * they hold more, or more files than come with so many bytes. May be
+ * canceled (treejob.h).
  */
 int disk_quota_set(const char *const *paths, uint64_t bytes, struct err *err);
 /* Their limit, if any, is no more. */
 int disk_quota_drop(const char *const *paths, struct err *err);
 /* Two system calls: is there a limit, and how much of it is used? -ENOENT:
  * no project of ours. */
-int disk_quota_look(const char *path, uint64_t *ret_used, uint64_t *ret_limit);
+int disk_quota_look(const char *path, struct disk_quota *ret);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "control/acd/docker_impl.h"
 #include "control/acd/veth.h"
+#include "control/shared/json.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
@@ -29,27 +30,20 @@ struct pinning {
 	void *arg;
 };
 
-static const char *text_at(const json_t *obj, const char *key)
-{
-	const char *s = json_string_value(json_object_get(obj, key));
-
-	return s ? s : "";
-}
-
 static int pin_now(struct pinning *p, const json_t *body, struct err *err)
 {
 	const json_t *net = json_object_get(body, "NetworkSettings");
 	const json_t *end =
 		json_object_get(json_object_get(net, "Networks"), AC_BRIDGE);
-	const char *netns = text_at(net, "SandboxKey");
+	const char *netns = jsonx_text_at(net, "SandboxKey");
 
 	/* Another address than ours would be somebody else's identity. */
-	if (strcmp(text_at(end, "IPAddress"), p->address) != 0)
+	if (strcmp(jsonx_text_at(end, "IPAddress"), p->address) != 0)
 		return err_set(err, -EPROTO,
 			       "the sandbox has the address '%s' and should "
 			       "have %s",
-			       text_at(end, "IPAddress"), p->address);
-	return veth_pin(AC_BRIDGE, netns, text_at(end, "MacAddress"),
+			       jsonx_text_at(end, "IPAddress"), p->address);
+	return veth_pin(AC_BRIDGE, netns, jsonx_text_at(end, "MacAddress"),
 			p->address, &p->pin->veth, err);
 }
 

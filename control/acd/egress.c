@@ -4,10 +4,12 @@
  *
  * Targets are checked to hold nothing that means something in YAML, so that
  * they can stand between double quotes as they are; what kind of name or
- * address they are the gateway decides, by the one parser that counts.
+ * address they are the gateway decides, by the one parser that counts. Rules of
+ * credentials come behind them: for one name inspect goes before tunnel.
  */
 #include "control/acd/egress.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "control/shared/json.h"
@@ -42,6 +44,7 @@ void egress_done(struct egress *e)
 	strv_done(&e->allow);
 	strv_done(&e->deny);
 	free(e->limits);
+	free(e->rules);
 	*e = (struct egress){ 0 };
 }
 
@@ -238,6 +241,68 @@ int egress_add_target(struct strv *list, const char *target, struct err *err)
 	return list_add(list, target, EGRESS_TARGETS_MAX, err);
 }
 
+/* What the gateway denies before any policy (ac-policy(5)), as far as a user
+ * may hope to reach it; the gateway's own list is the one that counts. */
+static const struct {
+	int family;
+	const char *base;
+	unsigned bits;
+} denied_nets[] = {
+	{ AF_INET, "0.0.0.0", 8 },      { AF_INET, "10.0.0.0", 8 },
+	{ AF_INET, "100.64.0.0", 10 },  { AF_INET, "127.0.0.0", 8 },
+	{ AF_INET, "169.254.0.0", 16 }, { AF_INET, "172.16.0.0", 12 },
+	{ AF_INET, "192.168.0.0", 16 }, { AF_INET, "224.0.0.0", 3 },
+	{ AF_INET6, "::", 95 },         { AF_INET6, "::ffff:0:0", 96 },
+	{ AF_INET6, "fc00::", 7 },      { AF_INET6, "fe80::", 10 },
+	{ AF_INET6, "ff00::", 8 },
+};
+
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	return memcmp(a, b, whole) == 0 &&
+	       (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+}
+
+/* An address, or a range all of which is denied. */
+static bool is_denied_always(const struct target *t)
+{
+	char host[EGRESS_TARGET_MAX + 1];
+	int family = strchr(t->host, ':') ? AF_INET6 : AF_INET;
+	uint64_t len = family == AF_INET6 ? 128 : 32;
+	uint8_t addr[16], base[16];
+	char *slash;
+
+	memcpy(host, t->host, sizeof(host));
+	slash = strchr(host, '/');
+	if (slash)
+		*slash++ = '\0';
+	if (inet_pton(family, host, addr) != 1 ||
+	    (slash && str_parse_u64(slash, 0, len, &len) < 0))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(denied_nets); i++)
+		if (denied_nets[i].family == family &&
+		    denied_nets[i].bits <= len &&
+		    inet_pton(family, denied_nets[i].base, base) == 1 &&
+		    same_bits(addr, base, denied_nets[i].bits))
+			return true;
+	return false;
+}
+
+int egress_check_allowable(const char *target, struct err *err)
+{
+	struct target t;
+
+	if (target_parse(target, &t) < 0 || !t.address || !is_denied_always(&t))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.64s' is a private or special address, which no "
+		       "policy can allow; an entry of 'services:' in "
+		       "$AC_HOME/policy/policy.yaml can: ac-policy(5)",
+		       target);
+}
+
 static bool is_same_host(const char *a, const char *b)
 {
 	struct target x, y;
@@ -259,8 +324,10 @@ bool egress_denial_covers(const char *denial, const char *allowance)
 
 int egress_allow(struct egress *e, const char *target, struct err *err)
 {
-	int r = egress_add_target(&e->allow, target, err);
+	int r = egress_check_allowable(target, err);
 
+	if (r == 0)
+		r = egress_add_target(&e->allow, target, err);
 	for (size_t i = e->deny.n; r == 0 && i-- > 0;)
 		if (is_same_host(e->deny.v[i], target))
 			list_drop(&e->deny, i);
@@ -282,7 +349,7 @@ int egress_deny(struct egress *e, const char *target, struct err *err)
 bool egress_is_empty(const struct egress *e)
 {
 	return e->mode == EGRESS_UNSET && e->presets.n == 0 &&
-	       e->allow.n == 0 && e->deny.n == 0;
+	       e->allow.n == 0 && e->deny.n == 0 && e->push == PUSH_UNSET;
 }
 
 static int targets_load(const json_t *v, const char *key, struct strv *list,
@@ -302,7 +369,7 @@ int egress_load(const char *json, struct egress *ret, struct err *err)
 	struct egress e = { 0 };
 	struct strv presets = { 0 };
 	SCOPED_JSON v = NULL;
-	const char *mode = "";
+	const char *mode = "", *push = "";
 	int r = 0;
 
 	if (!json || !*json) {
@@ -314,6 +381,10 @@ int egress_load(const char *json, struct egress *ret, struct err *err)
 		r = jsonx_str(v, "mode", "", &mode, err);
 	if (r == 0 && *mode && egress_mode_parse(mode, &e.mode) < 0)
 		r = err_set(err, -EINVAL, "no egress mode '%s'", mode);
+	if (r == 0)
+		r = jsonx_str(v, "push", "", &push, err);
+	if (r == 0 && *push && git_push_parse(push, &e.push) < 0)
+		r = err_set(err, -EINVAL, "push cannot be '%.32s'", push);
 	if (r == 0)
 		r = jsonx_strv(v, "presets", EGRESS_PRESETS_MAX, &presets, err);
 	for (size_t i = 0; r == 0 && i < presets.n; i++)
@@ -332,11 +403,19 @@ int egress_load(const char *json, struct egress *ret, struct err *err)
 
 json_t *egress_json(const struct egress *e)
 {
-	return json_pack("{s:s, s:o, s:o, s:o}", "mode",
-			 egress_mode_name(e->mode), "presets",
-			 jsonx_from_strv(&e->presets), "allow",
-			 jsonx_from_strv(&e->allow), "deny",
-			 jsonx_from_strv(&e->deny));
+	json_t *v = json_pack("{s:s, s:o, s:o, s:o}", "mode",
+			      egress_mode_name(e->mode), "presets",
+			      jsonx_from_strv(&e->presets), "allow",
+			      jsonx_from_strv(&e->allow), "deny",
+			      jsonx_from_strv(&e->deny));
+
+	if (v && e->push != PUSH_UNSET &&
+	    json_object_set_new(v, "push",
+				json_string(git_push_name(e->push))) < 0) {
+		json_decref(v);
+		return NULL;
+	}
+	return v;
 }
 
 char *egress_store(const struct egress *e)
@@ -351,7 +430,7 @@ char *egress_store(const struct egress *e)
 int egress_merge(const struct egress *base, const struct egress *own,
 		 bool packages, struct egress *ret)
 {
-	struct egress e = { .mode = own->mode };
+	struct egress e = { .mode = own->mode, .push = own->push };
 	struct err ignored = { 0 };
 	int r = 0;
 
@@ -391,9 +470,10 @@ int egress_merge(const struct egress *base, const struct egress *own,
 #define RISKS ", risk_ok: [multi-tenant, shared-cdn]"
 
 static int yaml_targets(struct buf *out, const char *key,
-			const struct strv *list, const char *more)
+			const struct strv *list, const char *more,
+			const char *rules)
 {
-	int r = list->n ? buf_printf(out, "    %s:\n", key) : 0;
+	int r = list->n || rules ? buf_printf(out, "    %s:\n", key) : 0;
 
 	for (size_t i = 0; r >= 0 && i < list->n; i++) {
 		struct target t;
@@ -409,7 +489,7 @@ static int yaml_targets(struct buf *out, const char *key,
 		if (r >= 0)
 			r = buf_printf(out, "%s }\n", more);
 	}
-	return r;
+	return r >= 0 && rules ? buf_append(out, rules, strlen(rules)) : r;
 }
 
 int egress_yaml(const struct egress *e, const char *id, const char *address,
@@ -434,9 +514,9 @@ int egress_yaml(const struct egress *e, const char *id, const char *address,
 			r = buf_printf(out, "]\n");
 	}
 	if (r >= 0)
-		r = yaml_targets(out, "allow", &e->allow, RISKS);
+		r = yaml_targets(out, "allow", &e->allow, RISKS, e->rules);
 	if (r >= 0)
-		r = yaml_targets(out, "deny", &e->deny, "");
+		r = yaml_targets(out, "deny", &e->deny, "", NULL);
 	if (r >= 0 && e->limits)
 		r = buf_printf(out, "    limits: %s\n", e->limits);
 	return r < 0 ? r : 0;

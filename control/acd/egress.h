@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 
+#include "control/acd/credentials.h"
 #include "lib/buf.h"
 #include "lib/err.h"
 #include "lib/str.h"
@@ -37,7 +38,10 @@ struct egress {
 	enum egress_mode mode;
 	struct strv presets;
 	struct strv allow, deny; /* targets */
+	enum git_push push; /* of the instance; unset: as its credentials say */
 	char *limits; /* of a blueprint: flow YAML, checked; NULL */
+	char *rules; /* of its credentials, items of a YAML list; NULL: none.
+		      * Not stored. */
 };
 void egress_done(struct egress *e); /* accepts zeroed */
 
@@ -48,6 +52,9 @@ int egress_mode_parse(const char *word, enum egress_mode *ret); /* -ENOENT */
 int egress_add_preset(struct egress *e, const char *name, struct err *err);
 /* Adds @target to @list unless it is there. -EINVAL: it is none. */
 int egress_add_target(struct strv *list, const char *target, struct err *err);
+/* Is there a policy that allows it? -EINVAL for an address that the gateway
+ * denies whatever a policy says, with the way that there is. */
+int egress_check_allowable(const char *target, struct err *err);
 /* What was said last holds: egress_allow() takes away each denial of the same
  * host, since a denial wins; egress_deny() the allowances that it covers. A
  * host is the same whatever its port and scheme. -EINVAL. */

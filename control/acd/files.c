@@ -13,8 +13,13 @@
  *
  * where DONE with an error may come at any place, and that of a WRITE without
  * one behind END alone, for as many bytes as were sent. Anything else ends the
- * request with -EPROTO. A server that says nothing is waited for as long as
- * the client of the API waits.
+ * request with -EPROTO.
+ *
+ * The agent may also stop the server, or not be one: while it is waited for,
+ * something must come within FILES_QUIET_MS, be it a byte on its standard
+ * error, which it sends while it works on something long. It is not waited
+ * for while the client has not taken what came, nor while the client has not
+ * sent what there would be room for, nor while the sandbox is frozen.
  */
 #include "control/acd/files.h"
 
@@ -26,6 +31,8 @@
 struct files {
 	struct run *run; /* NULL: over */
 	struct run_watch *watch;
+	struct loop_timer *quiet;
+	size_t held; /* bytes of data that the client has not taken */
 	enum filewire_type type;
 	const struct files_ops *ops;
 	void *arg;
@@ -41,6 +48,7 @@ void files_free(struct files *f)
 	if (!f)
 		return;
 	run_watch_free(f->watch);
+	loop_timer_free(f->quiet);
 	if (f->run)
 		run_abandon(f->run);
 	buf_done(&f->control);
@@ -61,6 +69,41 @@ static void files_fail(struct files *f, int code, const char *what)
 
 	err_set(&err, code, "%s", what);
 	files_finish(f, &none, &err);
+}
+
+/* ---- the time it may take ---- */
+
+static unsigned quiet_ms = FILES_QUIET_MS;
+
+void files_set_quiet(unsigned ms)
+{
+	quiet_ms = ms;
+}
+
+static bool is_waited_for(const struct files *f)
+{
+	if (f->type == FILEWIRE_WRITE)
+		return f->ended || files_room(f) == 0;
+	return f->held == 0;
+}
+
+/* It has moved, or whose turn it is has changed. */
+static void quiet_begin(struct files *f)
+{
+	loop_timer_set(f->quiet, quiet_ms);
+}
+
+static void on_quiet(void *arg)
+{
+	struct files *f = arg;
+	const struct instance *in = run_instance(f->run);
+
+	if (!is_waited_for(f) || instance_record(in)->state == INSTANCE_PAUSED)
+		quiet_begin(f);
+	else
+		files_fail(f, -ETIMEDOUT,
+			   "its file server has not answered for too long: "
+			   "the agent may have stopped it");
 }
 
 /* ---- answers ---- */
@@ -130,11 +173,14 @@ static void on_output(void *arg, enum link_type type, struct slice in)
 	struct filewire_msg m;
 	int rc = 0;
 
+	quiet_begin(f);
 	/* Its standard error is nobody's. */
 	while (type == LINK_STDOUT && rc == 0) {
 		rc = filewire_next(&f->reader, &in, &m);
-		if (rc == 0 && m.type == FILEWIRE_DATA)
+		if (rc == 0 && m.type == FILEWIRE_DATA) {
 			kept += m.payload.len;
+			f->held += m.payload.len;
+		}
 		if (rc == 0)
 			rc = files_message(f, &m);
 	}
@@ -163,8 +209,8 @@ static void on_exited(void *arg, const struct link_exit *x)
 
 static void on_started(void *arg, uint32_t pid)
 {
-	(void)arg;
 	(void)pid; /* the answer is what counts */
+	quiet_begin(arg);
 }
 
 /* ---- requests ---- */
@@ -181,10 +227,17 @@ static void control_flush(struct files *f)
 		buf_consume(&f->control, s.len);
 }
 
+/* What had passed before it was frozen counts no more. */
+static void on_resumed(void *arg)
+{
+	quiet_begin(arg);
+}
+
 static void on_stdin_credit(void *arg)
 {
 	struct files *f = arg;
 
+	quiet_begin(f);
 	control_flush(f);
 	if (files_room(f) > 0 && f->ops->room)
 		f->ops->room(f->arg);
@@ -194,12 +247,13 @@ static const struct run_watch_ops watch_ops = {
 	.started = on_started,
 	.output = on_output,
 	.stdin_credit = on_stdin_credit,
+	.resumed = on_resumed,
 	.exited = on_exited,
 };
 
-int files_begin(struct instance *in, const struct filewire_request *rq,
-		const struct files_ops *ops, void *arg, struct files **ret,
-		struct err *err)
+int files_begin(struct loop *loop, struct instance *in,
+		const struct filewire_request *rq, const struct files_ops *ops,
+		void *arg, struct files **ret, struct err *err)
 {
 	const struct run_request run = {
 		.files = true,
@@ -219,7 +273,8 @@ int files_begin(struct instance *in, const struct filewire_request *rq,
 		rq->type == FILEWIRE_STAT || rq->type == FILEWIRE_READ ? 1 :
 									 0;
 	buf_init(&f->control, CONTROL_MAX);
-	rc = filewire_put_request(&f->control, rq);
+	f->quiet = loop_timer_new(loop, on_quiet, f);
+	rc = f->quiet ? filewire_put_request(&f->control, rq) : -ENOMEM;
 	if (rc < 0)
 		err_set(err, rc, "the request is too long");
 	else
@@ -233,6 +288,7 @@ int files_begin(struct instance *in, const struct filewire_request *rq,
 		files_free(f);
 		return rc;
 	}
+	quiet_begin(f);
 	control_flush(f);
 	*ret = f;
 	return 0;
@@ -240,6 +296,9 @@ int files_begin(struct instance *in, const struct filewire_request *rq,
 
 void files_credit(struct files *f, size_t bytes)
 {
+	f->held -= bytes < f->held ? bytes : f->held;
+	if (f->held == 0)
+		quiet_begin(f);
 	run_watch_credit(f->watch, (uint32_t)bytes);
 }
 
@@ -263,6 +322,7 @@ void files_write(struct files *f, struct slice data)
 
 	if (data.len == 0 || data.len > files_room(f))
 		return;
+	quiet_begin(f);
 	filewire_put_header(mem, FILEWIRE_DATA, data.len);
 	memcpy(mem + FILEWIRE_HEADER, data.ptr, data.len);
 	(void)run_stdin(f->run, mem, FILEWIRE_HEADER + data.len);
@@ -273,6 +333,7 @@ void files_end(struct files *f)
 {
 	uint8_t mem[FILEWIRE_HEADER];
 
+	quiet_begin(f);
 	f->ended = true;
 	filewire_put_header(mem, FILEWIRE_END, 0);
 	if (buf_append(&f->control, mem, sizeof(mem)) == 0)

@@ -9,10 +9,12 @@
  */
 #include "control/acd/gate.h"
 
+#include <assert.h>
 #include <jansson.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "control/acd/nft.h"
 #include "control/acd/veth.h"
@@ -21,7 +23,10 @@
 
 #define START_PATIENCE_MS 10000u /* for a start that nothing speaks against */
 
+#define ARGS_MAX 32u
+
 struct gate {
+	const char *argv[ARGS_MAX];
 	struct gate_client *client;
 	struct supervise *process;
 	bool open;
@@ -35,7 +40,7 @@ struct gate {
 	void *settled_arg;
 };
 
-static const char *const argv[] = {
+static const char *const program[] = {
 	GATE_PROGRAM,
 	"run",
 	"--policy",
@@ -59,12 +64,30 @@ static const char *const argv[] = {
 	NULL,
 };
 
+/* With the machine's own roots, where it has any: the gateway refuses to be
+ * given a file that is not there. */
+static void argv_make(struct gate *g)
+{
+	size_t n = ARRAY_SIZE(program) - 1;
+
+	static_assert(ARRAY_SIZE(program) + 2 <= ARGS_MAX, "room for all");
+	memcpy(g->argv, program, sizeof(program));
+	if (access(AC_GATE "/" GATE_ROOTS, F_OK) < 0)
+		return;
+	g->argv[n++] = "--roots";
+	g->argv[n++] = GATE_ROOTS;
+	g->argv[n] = NULL;
+}
+
 static int prepare(void *arg, struct err *err)
 {
 	int r = veth_bridge_harden(AC_BRIDGE, err);
 
 	gate_policy_note(arg, NULL);
-	return r < 0 ? r : gate_files_copy(err);
+	if (r >= 0)
+		r = gate_files_copy(err);
+	argv_make(arg);
+	return r;
 }
 
 struct ping {
@@ -132,7 +155,7 @@ struct gate *gate_new(struct loop *loop, struct children *children,
 		      struct err *err)
 {
 	struct gate *g = calloc(1, sizeof(*g));
-	struct supervise_spec spec = { .argv = argv,
+	struct supervise_spec spec = { .argv = g ? g->argv : NULL,
 				       .log_path = GATE_LOG,
 				       .stamp = true,
 				       .cwd = AC_GATE,

@@ -30,6 +30,7 @@
 #define GATE_DIR_PRESETS "presets"
 #define GATE_DIR_POLICY "policy"
 #define GATE_DIR_AGENTS "agents"
+#define GATE_ROOTS "roots.pem" /* a file; also named from there */
 #define GATE_UID 991u /* what it becomes */
 #define GATE_POLICY_MAX \
 	(64u * 1024 * 1024) /* bytes of one file of the user's */

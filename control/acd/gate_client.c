@@ -7,6 +7,7 @@
  */
 #include "control/acd/gate_client.h"
 
+#include <sodium.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "lib/str.h"
 
 #define QUESTION_MS 10000u
+#define SECRET_ROOM (128u * 1024) /* bytes of an answer with a CA */
 #define CHANGE_MS 60000u /* a reload of a million rules takes seconds */
 
 enum lane { LANE_CHANGES, LANE_QUESTIONS, LANES };
@@ -26,6 +28,7 @@ struct call {
 	struct gate_client *client;
 	enum lane lane;
 	bool lines; /* a line a frame */
+	bool secret; /* what is said and answered is wiped */
 	struct buf out, in, text;
 	gate_fn fn;
 	void *arg;
@@ -43,14 +46,21 @@ struct gate_client {
 	struct loop_timer *kick; /* starts what is first in its lane */
 };
 
+static void buf_end(const struct call *c, struct buf *b)
+{
+	if (c->secret && b->mem)
+		sodium_memzero(b->mem, b->cap);
+	buf_done(b);
+}
+
 static void call_free(struct call *c)
 {
 	loop_del(c->io);
 	loop_timer_free(c->timer);
 	fd_closep(&c->fd);
-	buf_done(&c->out);
-	buf_done(&c->in);
-	buf_done(&c->text);
+	buf_end(c, &c->out);
+	buf_end(c, &c->in);
+	buf_end(c, &c->text);
 	free(c);
 }
 
@@ -160,6 +170,8 @@ static void on_io(void *arg, uint32_t events)
 			call_fail(c, -EPIPE);
 			return;
 		}
+		if (n > 0 && c->secret)
+			sodium_memzero(c->out.mem + c->out.start, (size_t)n);
 		if (n > 0)
 			buf_consume(&c->out, (size_t)n);
 		if (buf_len(&c->out) == 0)
@@ -219,7 +231,8 @@ static struct call *call_new(struct gate_client *g, enum admin_verb verb)
 	c->client = g;
 	c->fd = -1;
 	c->lines = verb == ADMIN_CONNECTIONS;
-	c->lane = verb == ADMIN_BIND || verb == ADMIN_UNBIND ||
+	c->secret = verb == ADMIN_SECRETS || verb == ADMIN_CA;
+	c->lane = c->secret || verb == ADMIN_BIND || verb == ADMIN_UNBIND ||
 				  verb == ADMIN_RELOAD ?
 			  LANE_CHANGES :
 			  LANE_QUESTIONS;
@@ -227,7 +240,9 @@ static struct call *call_new(struct gate_client *g, enum admin_verb verb)
 	buf_init(&c->in, 2 * ADMIN_FRAME_MAX);
 	buf_init(&c->text, GATE_ANSWER_MAX);
 	c->timer = loop_timer_new(g->loop, on_timer, c);
-	if (c->timer)
+	/* Room for all of it at once: what grows leaves copies behind. */
+	if (c->timer && (!c->secret || (buf_reserve(&c->in, SECRET_ROOM) &&
+					buf_reserve(&c->text, SECRET_ROOM))))
 		return c;
 	call_free(c);
 	return NULL;

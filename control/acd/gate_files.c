@@ -9,6 +9,7 @@
  *	policy/   copies of the user's policy.yaml and of machine.yaml
  *	agents/   AC_STATE/policy/agents, read-only by its owner
  *	audit/    AC_STATE/log/audit, with the user and the gateway swapped
+ *	roots.pem a copy of the machine's own CA, where it has one
  *
  * The last is an id-mapped mount like those of a workspace: what the gateway
  * writes is the user's outside, who can read it and remove it.
@@ -204,6 +205,7 @@ int gate_files_copy(struct err *err)
 		  COPIES_POLICY "/machine.yaml" },
 		{ AC_STATE_POLICY "/policy.yaml",
 		  COPIES_POLICY "/policy.yaml" },
+		{ AC_STATE_CA_EXTRA, AC_GATE "/" GATE_ROOTS },
 	};
 	int r = presets_copy(err);
 

@@ -22,12 +22,12 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "control/acd/cgroup.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
-#define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP_MOVE_ROUNDS 16 /* processes may fork while they are moved */
 #define CGROUP_FILE_MAX (1024u * 1024)
 

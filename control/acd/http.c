@@ -37,6 +37,7 @@
 #include "lib/sock.h"
 
 #define HTTP_EXCESS_MAX (16u * 1024 * 1024)
+#define HTTP_ROOM_MAX (64u * 1024) /* of a body, made before it comes */
 #define HTTP_MEMORY_MAX (64u * 1024) /* a connection: head, send buffer */
 #define HTTP_BACKLOG 128
 #define HTTP_IDLE_S 120u
@@ -178,7 +179,7 @@ static bool body_parse(struct http_req *req)
 		   !json_is_object(req->json)) {
 		err_set(&err, -EINVAL, "the body must be a JSON object");
 	}
-	buf_done(&req->body);
+	http_req_body_done(req);
 	if (err.code)
 		http_reply_error(req, &err, NULL);
 	return err.code == 0;
@@ -290,21 +291,26 @@ static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,
 	return req;
 }
 
-/* A declared length beyond everything is refused before it is sent. */
-static bool length_is_absurd(struct MHD_Connection *conn)
+/* A declared length beyond everything is refused before it is sent. One that
+ * is small gets its room at once: a buffer that grows leaves copies behind. */
+static bool length_is_absurd(struct http_req *req)
 {
 	const char *text = MHD_lookup_connection_value(
-		conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-	uint64_t len;
+		req->conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t len = 0;
 
-	return text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0;
+	if (text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0)
+		return true;
+	if (len > 0 && len <= HTTP_ROOM_MAX)
+		buf_reserve(&req->body, (size_t)len);
+	return false;
 }
 
 static void body_add(struct http_req *req, const char *data, size_t len)
 {
 	if (req->excess || buf_append(&req->body, data, len) < 0) {
 		req->excess += len;
-		buf_done(&req->body);
+		http_req_body_done(req);
 	}
 }
 
@@ -327,7 +333,7 @@ static enum MHD_Result on_head(struct http_req *req, const char *url,
 		req_dispatch(req, method, url);
 		return req->left ? MHD_NO : MHD_YES;
 	}
-	if (!length_is_absurd(req->conn))
+	if (!length_is_absurd(req))
 		return MHD_YES;
 	req->excess = 1;
 	body_parse(req);

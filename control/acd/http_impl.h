@@ -84,6 +84,8 @@ struct http {
 	bool resumed; /* a connection waits for the next MHD_run() */
 };
 
+/* The body, wiped: it may have been a secret. */
+void http_req_body_done(struct http_req *req);
 /* Parks the connection, and watches whether the client leaves. */
 void http_req_suspend(struct http_req *req);
 /* Lets a suspended connection go on; no effect on others. */

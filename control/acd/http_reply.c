@@ -86,6 +86,13 @@ void http_on_abort(struct http_req *req, void (*fn)(void *arg), void *arg)
 	req->abort_arg = arg;
 }
 
+void http_req_body_done(struct http_req *req)
+{
+	if (req->body.mem)
+		explicit_bzero(req->body.mem, req->body.cap);
+	buf_done(&req->body);
+}
+
 static void req_free(struct http_req *req)
 {
 	if (req->stream)
@@ -93,7 +100,7 @@ static void req_free(struct http_req *req)
 	free(req->stream);
 	if (req->response)
 		MHD_destroy_response(req->response);
-	buf_done(&req->body);
+	http_req_body_done(req);
 	json_decref(req->json);
 	free(req);
 }

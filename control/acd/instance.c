@@ -216,6 +216,7 @@ static void instance_free(struct instance *in)
 	waiters_free(&in->waiters);
 	run_wish_done(&in->wish);
 	run_wish_done(&in->next);
+	instance_settled(in);
 	blueprint_done(&in->bp);
 	instance_egress_free(in);
 	instance_record_done(&in->rec);
@@ -494,6 +495,7 @@ int instance_update(struct instance *in, const struct instance_record *r,
 	if (instance_record_copy(&new, r) < 0)
 		return err_set(err, -ENOMEM, "no memory");
 	in->rec = new;
+	in->rec.disk = old.disk; /* until the other holds */
 	ret = instance_save(in, err);
 	if (ret < 0) {
 		in->rec = old;
@@ -502,6 +504,7 @@ int instance_update(struct instance *in, const struct instance_record *r,
 	}
 	if (!same_text(old.workspace, new.workspace))
 		mounts_forget_external(new.name);
+	instance_disk_wish(in, new.disk);
 	instance_record_done(&old);
 	instance_life_arm(in);
 	return 0;

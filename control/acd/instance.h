@@ -48,6 +48,20 @@ struct instance_egress_ops {
 	/* While @fn of a bind is called: what is to be said of the instance's
 	 * own targets, a line each; NULL: nothing. The op may be NULL. */
 	const char *(*warnings)(void *arg);
+	/* Of one that is bound: what its guest is told beside; NULL: nothing.
+	 * Valid until the loop goes on. The op may be NULL. */
+	const struct instance_grant *(*grant)(void *arg, const char *name);
+	/* Did the last policy like that which @r would get inspect? It is what
+	 * can be known before it is bound. The op may be NULL. */
+	bool (*inspects)(void *arg, const struct instance_record *r,
+			 const struct blueprint *bp);
+};
+struct instance_grant {
+	const char *ca; /* PEM, besides the machine's own; NULL: none */
+	const void *vault; /* vault/grant.h */
+	size_t vault_len; /* 0: none */
+	const char *const *env; /* NULL-terminated; NULL: none. Secrets. */
+	const char *warnings; /* for the user of each run, a line each; NULL */
 };
 void instances_set_egress(struct instances *is,
 			  const struct instance_egress_ops *ops, void *arg);
@@ -69,6 +83,10 @@ struct instance_pool_ops {
 		      struct instance_gift *ret);
 	/* One that was claimed was lost before it was ready. */
 	void (*lost)(void *arg, const struct instance_record *r);
+	/* A run could not use one, since its policy inspects; known before it
+	 * was claimed, or behind. */
+	void (*inspects)(void *arg, const struct instance_record *r,
+			 bool claimed);
 	/* The sandbox @id is one of these. */
 	bool (*has)(void *arg, const char *id);
 };
@@ -107,6 +125,7 @@ struct run_watch_ops {
 	void (*started)(void *arg, uint32_t pid);
 	void (*output)(void *arg, enum link_type stream, struct slice data);
 	void (*stdin_credit)(void *arg);
+	void (*resumed)(void *arg); /* may free nothing; NULL: no interest */
 	void (*notice)(void *arg, uint8_t level, const char *text);
 	void (*exited)(void *arg, const struct link_exit *x); /* the last */
 };
@@ -134,6 +153,11 @@ int instance_create(struct instances *is, const struct instance_record *r,
  * or on. */
 int instance_update(struct instance *in, const struct instance_record *r,
 		    struct err *err);
+/* Keeps the wishes of @r (copied) for instance_undo(), instead of those that
+ * were kept before, until a run begins. -ENOMEM: those are still kept. */
+int instance_remember(struct instance *in, const struct instance_record *r);
+/* Puts what was remembered back; nothing is success. As instance_update(). */
+int instance_undo(struct instance *in, struct err *err);
 
 /* Replaces what it wishes to reach by @json (egress.h; NULL: none), at once also for a
  * run that is on: then @fn comes when the new policy holds, and with an error

@@ -203,7 +203,9 @@ static void reconcile_removed(void *arg, const struct err *err)
 		reconcile_done(rc);
 }
 
-/* It may be called as the member of a pool that it was. */
+/* Is @id the sandbox of an instance that lives, or of a pool? The name that
+ * the runtime has for it does not tell: one from the pool keeps its member's
+ * name when an instance has claimed it. */
 static bool in_use(const struct instances *is, const char *id)
 {
 	const struct instance *in;
@@ -222,8 +224,11 @@ static void reconcile_found(void *arg, const char *id, const char *name,
 	struct reconcile *rc = arg;
 	const struct instance *in = instance_find(rc->is, name);
 
-	/* It has one sandbox at most: this. */
-	if ((in && instance_is_live(in)) || in_use(rc->is, id))
+	if (in_use(rc->is, id))
+		return;
+	/* One that starts does not know its sandbox yet: it may be this. With
+	 * an id it has that one, and any other of its name is left over. */
+	if (in && instance_is_live(in) && !in->rec.container_id)
 		return;
 	log_info("removing the sandbox of '%s', left over%s", name,
 		 running ? " and running" : "");

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "lib/str.h"
 
 struct wishes {
 	struct instance *in; /* NULL: it is gone */
@@ -22,15 +23,31 @@ struct wishes {
 
 /* ---- at the start ---- */
 
+struct instance_grant instance_grant(const struct instance *in)
+{
+	const struct instances *is = in->is;
+	const struct instance_grant *g =
+		is->egress && is->egress->grant ?
+			is->egress->grant(is->egress_arg, in->rec.name) :
+			NULL;
+
+	return g ? *g : (struct instance_grant){ 0 };
+}
+
 static void warnings_keep(struct instance *in)
 {
 	const struct instances *is = in->is;
+	const char *own = instance_grant(in).warnings;
 	const char *text = is->egress && is->egress->warnings ?
 				   is->egress->warnings(is->egress_arg) :
 				   NULL;
 
 	free(in->warnings);
-	in->warnings = text ? strdup(text) : NULL; /* only told */
+	/* Only told: what there is no memory for is lost. */
+	in->warnings = own || text ? str_printf("%s%s%s", own ? own : "",
+						own && text ? "\n" : "",
+						text ? text : "") :
+				     NULL;
 }
 
 static void egress_bound(void *arg, const struct err *err)

@@ -334,6 +334,7 @@ void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms)
 	if (in->rec.state == INSTANCE_STARTING) {
 		in->end_wanted = true;
 		err_set(&in->why, -ECANCELED, "stopped while it started");
+		instance_disk_cancel(in);
 		if (!in->runtime_busy)
 			instance_start_failed(in);
 		return;

@@ -59,6 +59,7 @@ struct run {
 	struct loop_timer *timer; /* wall clock limit, then TERM, then KILL */
 	uint64_t due_ms; /* when it goes off; 0: not set */
 	uint64_t left_ms; /* that was left when it was frozen */
+	uint64_t limit_ms; /* of its time; 0: none */
 	struct loop_timer *redraw; /* it has one row less until then */
 	uint32_t pid; /* in the sandbox; 0: not started */
 	enum run_cause cause;
@@ -91,6 +92,7 @@ struct instance {
 	struct instances *is;
 	TAILQ_ENTRY(instance) link; /* is->all, in order of name */
 	struct instance_record rec;
+	struct instance_record *before; /* the last wishes; NULL: nothing */
 	struct blueprint bp; /* as of the last run */
 	char *image; /* as of the last look at the blueprint */
 
@@ -130,6 +132,8 @@ struct instance {
 	struct treejob *tree; /* its files are being removed */
 	struct treejob *disk_job; /* its disk limit is being made to hold */
 	struct loop_timer *disk_timer; /* looks whether it is reached */
+	uint64_t disk_wish; /* that is to hold instead of rec.disk, if ... */
+	bool disk_wished;
 
 	struct logring *ring;
 	LIST_HEAD(instance_logs, instance_log) logs;
@@ -178,6 +182,11 @@ void instance_forget(struct instance *in);
 /* <dir>/<name>/<sub>; NULL without memory. @sub "": the instance's own. */
 char *instance_path(const struct instance *in, const char *sub);
 
+/* ---- instance_undo.c ---- */
+
+/* A run has begun: its wishes stay. */
+void instance_settled(struct instance *in);
+
 /* ---- instance_start.c ---- */
 
 /* Its policy holds. */
@@ -201,12 +210,21 @@ int instance_start_held(struct instance *in, struct err *err);
 
 /* ---- instance_disk.c ---- */
 
-/* Can its limit, if any, be kept with the workspace it wants? */
-int instance_disk_check(const struct instance *in, struct err *err);
+/* @bytes are to hold from the next run on; the record has them when they do. */
+void instance_disk_wish(struct instance *in, uint64_t bytes);
+/* What is to hold for the next run, or does: bytes; 0: no limit. */
+uint64_t instance_disk_wanted(const struct instance *in);
+/* That does now. */
+void instance_disk_holds(struct instance *in);
+/* Can its limit, if any, be kept with the workspace it wants? If not, a wish
+ * is forgotten. */
+int instance_disk_check(struct instance *in, struct err *err);
 /* Nothing has to be done for it before a run. */
 bool instance_disk_is_settled(const struct instance *in);
 /* Makes the disk limit hold, then calls instance_start_held(). */
 int instance_disk_begin(struct instance *in, struct err *err);
+/* Leaves that off, if it is under way; the start then fails. */
+void instance_disk_cancel(struct instance *in);
 /* Its own files are in its disk.img. */
 bool instance_disk_is_file(const struct instance *in);
 /* Removes home and log, or @all, by in->tree. */
@@ -214,7 +232,7 @@ int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
 			 struct err *err);
 /* Tells each run of an instance what its limit does not count. */
 void instance_disk_notice(struct instance *in);
-/* {"held", "used", "limit"}, or null: no limit. */
+/* As disk_use_json(). */
 json_t *instance_disk_json(const struct instance *in);
 void instance_disk_free(struct instance *in);
 
@@ -233,6 +251,8 @@ void instance_warm_lost(struct instance *in);
  * copy. */
 int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
 			  struct err *err);
+/* What its guest is told beside; all zero: nothing. */
+struct instance_grant instance_grant(const struct instance *in);
 /* The sandbox is gone, or will not be. */
 void instance_egress_end(struct instance *in);
 /* Tells each run of an instance that reaches everything, and of targets that
@@ -307,6 +327,8 @@ void run_finish(struct run *r, const struct link_exit *x);
  * KILL_LIMIT_MS more without the sandbox's help. */
 void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms);
 void run_notice(struct run *r, uint8_t level, const char *text);
+/* The sandbox is ready: from now on its time passes. */
+void run_limit_begin(struct run *r);
 /* Its sandbox is frozen: its time stands still; or goes on. */
 void run_hold(struct run *r, bool held);
 

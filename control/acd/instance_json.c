@@ -85,6 +85,19 @@ static json_t *stored_egress(const char *text)
 	return v;
 }
 
+/* As they were given to it; what does not parse shows as none. */
+static json_t *stored_credentials(const char *text)
+{
+	struct credentials l = { 0 };
+	struct err ignored = { 0 };
+	json_t *v;
+
+	credentials_load(text, &l, &ignored);
+	v = credentials_json(&l);
+	credentials_done(&l);
+	return v;
+}
+
 /* What its init-guard said of the start, {"check": "ok", ...}; null while
  * nothing runs. */
 static json_t *guard_json(const struct instance *in)
@@ -123,12 +136,18 @@ json_t *instance_json(struct instance *in)
 	json_decref(wishes);
 	expires = instance_expires_at(in);
 	if (ret < 0 ||
+	    json_object_set_new(
+		    all, "disk",
+		    json_integer((json_int_t)instance_disk_wanted(in))) < 0 ||
 	    json_object_set_new(all, "expires_at",
 				expires ? json_integer(expires) : json_null()) <
 		    0 ||
 	    json_object_set_new(all, "paths", paths_json(in)) < 0 ||
 	    json_object_set_new(all, "egress",
 				stored_egress(in->rec.egress_json)) < 0 ||
+	    json_object_set_new(all, "credentials",
+				stored_credentials(in->rec.credentials_json)) <
+		    0 ||
 	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||
 	    json_object_set_new(all, "disk_use", instance_disk_json(in)) < 0 ||
 	    json_object_set_new(all, "image_ready", json_boolean(ready)) < 0) {

@@ -7,7 +7,7 @@
  * takes the one way out, instance_start_failed(). Steps that wait:
  *
  *	disk limit held → policy bound → runtime start (port pinned) → link →
- *	HELLO/ASSIGN → READY → EXEC → first sign of life
+ *	HELLO/PREPARE, ASSIGN, EXEC → READY → first sign of life
  *
  * instance_stop() in between sets end_wanted; while the runtime is busy
  * nothing can be undone, so the end waits for its answer.
@@ -17,13 +17,25 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "control/acd/guest_grant.h"
 #include "control/acd/mounts.h"
+#include "control/acd/prepare.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
 /* ---- the sandbox's environment ---- */
+
+static bool env_has(const struct strv *env, const char *entry)
+{
+	size_t n = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], entry, n) == 0)
+			return true;
+	return false;
+}
 
 static int env_collect(const struct instance *in, struct strv *env)
 {
@@ -46,35 +58,26 @@ static int env_collect(const struct instance *in, struct strv *env)
 	return ret;
 }
 
-/* A CA that this machine's own programs were given, for sandboxes behind the
- * same interceptor; NULL where there is none. */
-static int ca_read(char **ret)
-{
-	int code = file_read(AC_STATE_CA_EXTRA, LINK_CA_MAX, ret, NULL);
-
-	return code == -ENOENT ? 0 : code;
-}
-
 int instance_assign(struct instance *in)
 {
+	const struct instance_grant grant = instance_grant(in);
 	struct strv env = { 0 };
-	SCOPED_STR ca = NULL;
 	int ret = env_collect(in, &env);
 	struct link_assign assign = {
 		.name = in->rec.name,
-		.env = (const char *const *)env.v,
 		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids : 0,
-		.flags = strcmp(in->rec.isolation, "runsc") == 0 ?
-				 LINK_ASSIGN_OWN_KERNEL :
-				 0,
+		.vault = grant.vault,
+		.vault_len = grant.vault_len,
 	};
 
-	if (ret == 0)
-		ret = ca_read(&ca);
-	assign.ca = ca;
+	/* What the user has set himself goes before. */
+	for (size_t i = 0; ret == 0 && grant.env && grant.env[i]; i++)
+		if (!env_has(&env, grant.env[i]))
+			ret = strv_push(&env, grant.env[i]);
+	assign.env = (const char *const *)env.v;
 	if (ret == 0)
 		ret = session_assign(in->session, &assign);
-	strv_done(&env);
+	secret_strv_done(&env);
 	return ret;
 }
 
@@ -89,11 +92,27 @@ static void start_refused(struct instance *in, int code, const char *what)
 static void sandbox_hello(void *arg)
 {
 	struct instance *in = arg;
-	int ret = instance_assign(in);
+	struct session *s = in->session;
+	int ret;
 
-	if (ret < 0)
-		start_refused(in, ret,
-			      "cannot pass the environment and the CA");
+	/* All in one piece: what is to run waits in the link, and nothing of
+	 * it begins before all that PREPARE and ASSIGN ask for is done. */
+	session_hold_back(s, true);
+	if (prepare_guest(s, in->rec.isolation, false, instance_grant(in).ca,
+			  &in->why) < 0) {
+		instance_start_failed(in);
+		return;
+	}
+	ret = instance_assign(in);
+	if (ret < 0) {
+		start_refused(in, ret, "cannot pass the environment");
+		return;
+	}
+	if (run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
+		instance_start_failed(in);
+		return;
+	}
+	session_hold_back(s, false);
 }
 
 static void sandbox_ready(void *arg)
@@ -104,14 +123,12 @@ static void sandbox_ready(void *arg)
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
 	/* Recorded while the process starts, not before. */
-	if (!in->main &&
-	    run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
-		instance_start_failed(in);
-		return;
-	}
 	in->rec.started_at = time(NULL);
 	in->rec.runs++;
 	instance_set_state(in, INSTANCE_RUNNING);
+	if (in->main)
+		run_limit_begin(in->main);
+	instance_settled(in);
 	instance_life_start(in);
 	if (instance_save(in, &in->why) < 0)
 		instance_start_failed(in);
@@ -340,6 +357,8 @@ static int start_begin(struct instance *in, struct err *err)
 	bool held = instance_disk_is_settled(in);
 	int ret = dir_make(in, "", err);
 
+	if (held)
+		instance_disk_holds(in);
 	if (ret == 0 && !held)
 		ret = dirs_make(in, err);
 	else if (ret == 0 && !instance_warm_claim(in))
@@ -397,10 +416,12 @@ static int start_now(struct instance *in, struct run_wish *w, instance_fn fn,
 	in->frozen = in->freeze_wanted = false;
 	in->why = (struct err){ 0 };
 	in->exit = (struct link_exit){ 0 };
-	instance_life_start(in);
 	ret = start_check(in, err);
-	if (ret == 0)
+	if (ret == 0) {
+		/* A refused one keeps nobody's time from passing. */
+		instance_life_start(in);
 		ret = start_begin(in, err);
+	}
 	if (ret == 0) {
 		in->run_fn = fn;
 		in->run_arg = arg;

@@ -7,7 +7,9 @@
  * before the guest is told anything, as ever. ASSIGN asks at the same time
  * whether anybody is there: until READY has come in->warm is set, and a guest
  * that is gone or does not answer costs its sandbox, not the run. That goes
- * on with one of its own, at the same address and with the same policy.
+ * on with one of its own, at the same address and with the same policy. So does
+ * a run that needs a CA of its own: this guest has been hardened without it.
+ * What is known to need one claims nothing; of a policy that is tells its BIND.
  *
  *	claim → policy bound → ASSIGN, EXEC → READY → as in instance_start.c
  *	  └─────────┴────────────────┴─lost→ removed → runtime start
@@ -20,14 +22,31 @@
 
 #define WARM_LIMIT_MS 3000u /* from ASSIGN to READY; milliseconds as a rule */
 
+/* Its guest would have to trust a CA that was not there when it was
+ * hardened. */
+static bool needs_ca(const struct instance *in)
+{
+	const struct instances *is = in->is;
+
+	if (in->bp.credentials.n > 0 || in->rec.credentials_json)
+		return true;
+	return is->egress && is->egress->inspects &&
+	       is->egress->inspects(is->egress_arg, &in->rec, &in->bp);
+}
+
 bool instance_warm_claim(struct instance *in)
 {
 	const struct instances *is = in->is;
 	struct instance_gift gift;
 	SCOPED_STR dir = instance_path(in, "");
 
-	if (!is->pool || !dir ||
-	    !is->pool->claim(is->pool_arg, &in->rec, &in->bp, dir, &gift))
+	if (!is->pool || !dir)
+		return false;
+	if (needs_ca(in)) {
+		is->pool->inspects(is->pool_arg, &in->rec, false);
+		return false;
+	}
+	if (!is->pool->claim(is->pool_arg, &in->rec, &in->bp, dir, &gift))
 		return false;
 	free(in->rec.address);
 	in->rec.address = gift.address;
@@ -56,16 +75,12 @@ static void warm_removed(void *arg, const struct err *err)
 		instance_start_failed(in);
 }
 
-static void warm_replace(struct instance *in)
+static void warm_remove(struct instance *in)
 {
 	struct runtime *rt = in->is->rt;
 	int r;
 
-	log_warn("%s: the sandbox that was kept ready does not answer; "
-		 "another is started",
-		 in->rec.name);
 	in->warm = false;
-	in->is->pool->lost(in->is->pool_arg, &in->rec);
 	in->runtime_busy = true;
 	r = rt->ops->remove(rt, in->rec.container_id, warm_removed, in);
 	if (r == 0)
@@ -75,7 +90,16 @@ static void warm_replace(struct instance *in)
 	instance_start_failed(in);
 }
 
-void instance_warm_lost(struct instance *in)
+static void warm_replace(struct instance *in)
+{
+	log_warn("%s: the sandbox that was kept ready does not answer; "
+		 "another is started",
+		 in->rec.name);
+	in->is->pool->lost(in->is->pool_arg, &in->rec);
+	warm_remove(in);
+}
+
+static void warm_close(struct instance *in)
 {
 	const struct link_exit lost = { .kind = LINK_LOST };
 
@@ -87,6 +111,11 @@ void instance_warm_lost(struct instance *in)
 	}
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
+}
+
+void instance_warm_lost(struct instance *in)
+{
+	warm_close(in);
 	/* Else its policy is being bound; the answer finds it lost. */
 	if (!in->runtime_busy)
 		warm_replace(in);
@@ -103,12 +132,24 @@ void instance_warm_go(struct instance *in)
 		warm_replace(in);
 		return;
 	}
+	if (instance_grant(in).ca) {
+		log_info("%s: its policy inspects requests, which a sandbox "
+			 "that was kept ready cannot yet; another is started",
+			 in->rec.name);
+		warm_close(in);
+		in->is->pool->inspects(in->is->pool_arg, &in->rec, true);
+		warm_remove(in);
+		return;
+	}
 	in->ready_timer = loop_timer_new(in->is->loop, warm_late, in);
-	/* The guest need not wait for us again between READY and EXEC. */
+	/* The guest need not wait for us again between READY and EXEC, nor be
+	 * woken twice. */
+	session_hold_back(in->session, true);
 	if (!in->ready_timer || instance_assign(in) < 0 ||
 	    run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
 		instance_warm_lost(in);
 		return;
 	}
+	session_hold_back(in->session, false);
 	loop_timer_set(in->ready_timer, WARM_LIMIT_MS);
 }

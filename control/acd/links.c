@@ -22,6 +22,7 @@
 
 /* Whole frames of output should fit, or each costs several wake-ups. */
 #define LINK_SOCKET_BYTES (1024 * 1024)
+#define WORDS_READS 256u /* 1 MiB: as much as a pipe may be made to hold */
 #define ASKERS_MAX 64u
 #define ASKER_LIMIT_MS 10000u /* for the whole question */
 
@@ -92,17 +93,23 @@ static void words_keep(struct entry *e, const char *data, size_t len)
 	e->words_len = old + len;
 }
 
-static void on_words(void *arg, uint32_t events)
+/* Is there more? */
+static bool words_read(struct entry *e)
 {
-	struct entry *e = arg;
 	char data[4096];
 	ssize_t n = read(e->words_fd, data, sizeof(data));
 
-	(void)events;
 	if (n > 0)
 		words_keep(e, data, (size_t)n);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		words_close(e);
+	return n > 0 || (n < 0 && errno == EINTR);
+}
+
+static void on_words(void *arg, uint32_t events)
+{
+	(void)events;
+	words_read(arg);
 }
 
 /* Makes the pipe; *ret_fd is the sandbox's end. */
@@ -344,20 +351,40 @@ int links_take(struct links *ls, const char *id)
 	return e && e->link_fd >= 0 ? fd_take(&e->link_fd) : -ENOENT;
 }
 
+/* What of @text is still whole when it is escaped to @size bytes: its end. */
+static size_t words_skip(const char *text, size_t len, size_t size)
+{
+	size_t room = size - 1, start = len;
+
+	while (start > 0) {
+		unsigned char c = (unsigned char)text[start - 1];
+		size_t need = c < 0x20 || c > 0x7e || c == '\\' ? 4 : 1;
+
+		if (need > room)
+			break;
+		room -= need;
+		start--;
+	}
+	return start;
+}
+
 void links_words(struct links *ls, const char *id, char *out, size_t size)
 {
 	struct entry *e = entry_find(ls, id);
-	size_t len;
+	size_t len, skip;
 
 	out[0] = '\0';
 	if (!e)
 		return;
-	if (e->words_io)
-		on_words(e, EPOLLIN); /* what it said just now */
+	/* What it said just now; but who speaks on and on is not heard out. */
+	for (size_t i = 0; e->words_io && i < WORDS_READS; i++)
+		if (!words_read(e))
+			break;
 	len = e->words_len;
 	while (len > 0 && e->words[len - 1] == '\n')
 		len--;
-	str_escape(out, size, e->words, len);
+	skip = words_skip(e->words, len, size);
+	str_escape(out, size, e->words + skip, len - skip);
 }
 
 void links_forget(struct links *ls, const char *id)

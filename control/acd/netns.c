@@ -216,33 +216,49 @@ static int route_request(struct rtnl_request *rq, const struct in_addr *via)
 
 struct plan {
 	const struct netns_spec *spec;
+	const struct veth *veth;
 	struct in_addr ip, via;
 	uint8_t mac[6];
-	struct veth veth;
 };
+
+static void mac_of(const struct in_addr *ip, uint8_t mac[static 6])
+{
+	const uint8_t *b = (const uint8_t *)&ip->s_addr;
+
+	memcpy(mac, (const uint8_t[]){ 0x02, 0x42, b[0], b[1], b[2], b[3] }, 6);
+}
 
 /* A port's name is nobody else's: the kernel may still have the pair of an
  * address whose next sandbox starts already. */
-static int plan_make(struct plan *p, const struct netns_spec *spec,
-		     struct err *err)
+int netns_veth(const char *address, struct veth *ret)
 {
-	const uint8_t *b = (const uint8_t *)&p->ip.s_addr;
+	struct in_addr ip;
 	uint64_t number;
+	uint8_t m[6];
 
-	*p = (struct plan){ .spec = spec };
-	if (inet_pton(AF_INET, spec->address, &p->ip) != 1 ||
+	if (inet_pton(AF_INET, address, &ip) != 1)
+		return -EINVAL;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EIO;
+	mac_of(&ip, m);
+	*ret = (struct veth){ .port = "" };
+	snprintf(ret->port, sizeof(ret->port), "sb%012llx",
+		 (unsigned long long)number >> 16);
+	snprintf(ret->mac, sizeof(ret->mac), "%02x:%02x:%02x:%02x:%02x:%02x",
+		 m[0], m[1], m[2], m[3], m[4], m[5]);
+	inet_ntop(AF_INET, &ip, ret->address, sizeof(ret->address));
+	return 0;
+}
+
+static int plan_make(struct plan *p, const struct netns_spec *spec,
+		     const struct veth *v, struct err *err)
+{
+	*p = (struct plan){ .spec = spec, .veth = v };
+	if (!*v->port || inet_pton(AF_INET, v->address, &p->ip) != 1 ||
 	    inet_pton(AF_INET, spec->gateway, &p->via) != 1 ||
 	    spec->prefix > 32)
 		return failed(err, -EINVAL, "its addresses");
-	memcpy(p->mac, (const uint8_t[]){ 0x02, 0x42, b[0], b[1], b[2], b[3] },
-	       sizeof(p->mac));
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return failed(err, -EIO, "a name for its port");
-	snprintf(p->veth.port, sizeof(p->veth.port), "sb%012llx",
-		 (unsigned long long)number >> 16);
-	snprintf(p->veth.mac, sizeof(p->veth.mac), "02:42:%02x:%02x:%02x:%02x",
-		 b[0], b[1], b[2], b[3]);
-	inet_ntop(AF_INET, &p->ip, p->veth.address, sizeof(p->veth.address));
+	mac_of(&p->ip, p->mac);
 	return 0;
 }
 
@@ -257,18 +273,18 @@ static int outside_make(const struct plan *p, struct err *err)
 		return failed(err, nl, "rtnetlink");
 	if (bridge == 0)
 		return failed(err, -ENODEV, p->spec->bridge);
-	r = pair_make(nl, p->spec->path, bridge, p->veth.port, p->mac);
+	r = pair_make(nl, p->spec->path, bridge, p->veth->port, p->mac);
 	if (r < 0)
 		return failed(err, r, "make its pair");
-	r = veth_pin_port(p->spec->bridge, &p->veth, err);
+	r = veth_pin_port(p->spec->bridge, p->veth, err);
 	if (r < 0)
 		return r;
-	r = link_index(nl, p->veth.port);
+	r = link_index(nl, p->veth->port);
 	if (r >= 0) {
 		up_request(&rq, r);
 		r = rtnl_call_all(nl, &rq, 1, 0, NULL);
 	}
-	return r < 0 ? failed(err, r, p->veth.port) : 0;
+	return r < 0 ? failed(err, r, p->veth->port) : 0;
 }
 
 static int inside_make(const struct plan *p, int nl, struct err *err)
@@ -294,12 +310,12 @@ static int inside_make(const struct plan *p, int nl, struct err *err)
 	return r < 0 ? failed(err, r, step[at]) : 0;
 }
 
-int netns_create(const struct netns_spec *spec, struct veth *ret,
+int netns_create(const struct netns_spec *spec, const struct veth *v,
 		 struct err *err)
 {
 	SCOPED_FD nl = -1;
 	struct plan p;
-	int r = plan_make(&p, spec, err);
+	int r = plan_make(&p, spec, v, err);
 
 	if (r == 0)
 		r = file_make(spec->path, err);
@@ -311,9 +327,7 @@ int netns_create(const struct netns_spec *spec, struct veth *ret,
 	if (r == 0)
 		r = inside_make(&p, nl, err);
 	if (r < 0)
-		netns_destroy(spec->path, spec->bridge, &p.veth);
-	else
-		*ret = p.veth;
+		netns_destroy(spec->path, spec->bridge, v);
 	return r;
 }
 

@@ -7,6 +7,16 @@
  * answers: written when a bind has succeeded, removed when an unbind has come
  * back. So the folder never has more than what was bound last, whatever a
  * sandbox that stops while its policy changes brings about.
+ *
+ *	SECRETS (when it uses credentials) → BIND → CA (when it inspects, once
+ *	a run) → told
+ *
+ * Whether a policy inspects says the gateway, which knows what the presets and
+ * the policy of all have in them. Its last answer for a mode and presets is kept,
+ * so that a run which will need a CA takes no sandbox that was started without.
+ *
+ * Secrets are in no file: a gateway that begins anew is told again, as is one
+ * whose sandbox uses an entry of the vault that has changed.
  */
 #include "control/acd/policy.h"
 
@@ -14,18 +24,22 @@
 #include <unistd.h>
 
 #include "control/acd/blueprint.h"
+#include "control/acd/grants.h"
 #include "control/acd/lint_items.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
 #define TEXT_MAX (1u * 1024 * 1024) /* the gateway takes no longer ones */
+#define SHAPES_MAX 64u
 
 struct policies {
 	struct gate_client *client;
 	const char *dir;
 	bool (*has_packages)(void);
+	struct grants *grants;
 	char *warnings; /* while the end of a bind is told */
+	struct strv shapes; /* of policies that inspect; the oldest goes */
 };
 
 struct change {
@@ -33,6 +47,7 @@ struct change {
 	char *name;
 	struct buf text; /* of a bind */
 	char *wishes; /* of a bind: the instance's own */
+	char *shape; /* of a bind without credentials; else NULL */
 	instance_fn fn; /* of a bind */
 	void *arg;
 };
@@ -41,6 +56,7 @@ static void change_free(struct change *c)
 {
 	buf_done(&c->text);
 	free(c->wishes);
+	free(c->shape);
 	free(c->name);
 	free(c);
 }
@@ -82,13 +98,44 @@ static int merged(const struct policies *p, const char *json,
 	return r;
 }
 
-int policy_text(const struct policies *p, const struct instance_record *r,
-		const char *json, const struct blueprint *bp, struct buf *out,
-		struct err *err)
+/* The rules of its credentials. Of a policy that is only looked at (@strict
+ * false) what the vault does not give is said where they would stand. */
+static int rules_add(const struct policies *p, const struct instance_record *r,
+		     const struct blueprint *bp, bool strict, struct egress *e,
+		     struct err *err)
+{
+	struct err why = { 0 };
+	struct buf rules;
+	char shown[sizeof(why.msg)];
+	int rc;
+
+	buf_init(&rules, TEXT_MAX / 2);
+	rc = grants_rules(p->grants, r, bp, e->push, &rules, &why);
+	if (rc < 0 && strict)
+		*err = why;
+	else if (rc < 0)
+		rc = buf_printf(&rules, "      # %s\n",
+				str_escape(shown, sizeof(shown), why.msg,
+					   strlen(why.msg)));
+	if (rc == 0 && buf_len(&rules) > 0) {
+		e->rules = strndup((const char *)buf_slice(&rules).ptr,
+				   buf_len(&rules));
+		rc = e->rules ? 0 : -ENOMEM;
+	}
+	buf_done(&rules);
+	return rc < 0 && err->code == 0 ? err_set(err, rc, "%s", err_text(rc)) :
+					  rc;
+}
+
+static int text_make(const struct policies *p, const struct instance_record *r,
+		     const char *json, const struct blueprint *bp, bool strict,
+		     struct buf *out, struct err *err)
 {
 	struct egress e = { 0 };
 	int rc = merged(p, json, bp, &e, err);
 
+	if (rc == 0)
+		rc = rules_add(p, r, bp, strict, &e, err);
 	if (rc == 0) {
 		rc = egress_yaml(&e, r->name, r->address, out);
 		if (rc < 0)
@@ -97,6 +144,57 @@ int policy_text(const struct policies *p, const struct instance_record *r,
 	}
 	egress_done(&e);
 	return rc;
+}
+
+/* What decides whether it inspects, but for credentials. NULL: not known, for
+ * want of memory or of a wish that can be read. */
+static char *shape_of(const struct policies *p, const char *json,
+		      const struct blueprint *bp)
+{
+	struct egress e = { 0 };
+	struct err ignored = { 0 };
+	char *shape = NULL, *more;
+
+	if (merged(p, json, bp, &e, &ignored) == 0)
+		shape = strdup(egress_mode_name(e.mode));
+	for (size_t i = 0; shape && i < e.presets.n; i++) {
+		more = str_printf("%s %s", shape, e.presets.v[i]);
+		free(shape);
+		shape = more;
+	}
+	egress_done(&e);
+	return shape;
+}
+
+static void shape_forget(struct policies *p, size_t i)
+{
+	struct strv *sv = &p->shapes;
+
+	free(sv->v[i]);
+	/* The NULL at the end moves as well. */
+	memmove(&sv->v[i], &sv->v[i + 1], (sv->n - i) * sizeof(*sv->v));
+	sv->n--;
+}
+
+static void shape_note(struct policies *p, const char *shape, bool inspects)
+{
+	for (size_t i = p->shapes.n; i-- > 0;)
+		if (strcmp(p->shapes.v[i], shape) == 0)
+			shape_forget(p, i);
+	if (!inspects)
+		return;
+	if (p->shapes.n >= SHAPES_MAX)
+		shape_forget(p, 0);
+	/* What there is no memory for costs a sandbox, not a run. */
+	if (strv_push(&p->shapes, shape) < 0)
+		log_warn("a policy that inspects: out of memory");
+}
+
+int policy_text(const struct policies *p, const struct instance_record *r,
+		const char *json, const struct blueprint *bp, struct buf *out,
+		struct err *err)
+{
+	return text_make(p, r, json, bp, false, out, err);
 }
 
 json_t *policy_effective(const struct policies *p, const char *json,
@@ -172,11 +270,51 @@ static char *warnings_of(struct change *c, const char *text, size_t len)
 	return all;
 }
 
-static void on_bound(void *arg, const char *text, size_t len,
-		     const struct err *err)
+static void change_end(struct change *c, const struct err *err)
+{
+	c->fn(c->arg, err);
+	free(ptr_take(&c->p->warnings));
+	change_free(c);
+}
+
+static void change_fail(struct change *c, int code)
+{
+	struct err err = { 0 };
+
+	err_set(&err, code, "the gateway: %s", err_text(code));
+	change_end(c, &err);
+}
+
+static void on_ca(void *arg, const char *text, size_t len,
+		  const struct err *err)
 {
 	struct change *c = arg;
 	struct err failed = { 0 };
+	int r = err ? 0 : grants_take_ca(c->p->grants, c->name, text, len);
+
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "the CA of '%s'", c->name);
+	} else if (r < 0) {
+		err_set(&failed, r, "the CA of '%s': %s", c->name, err_text(r));
+	}
+	change_end(c, failed.code < 0 ? &failed : NULL);
+}
+
+static bool inspects(const char *text, size_t len)
+{
+	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
+
+	return json_is_true(json_object_get(answer, "inspects"));
+}
+
+static void on_bound(void *arg, const char *text, size_t len,
+		     const struct err *err)
+{
+	const struct slice none = { 0 };
+	struct change *c = arg;
+	struct err failed = { 0 };
+	int r;
 
 	if (err) {
 		on_refused(c, err, &failed);
@@ -185,10 +323,44 @@ static void on_bound(void *arg, const char *text, size_t len,
 		 * is: a run that would lose its policy then. */
 		file_put_text(c, &failed);
 		c->p->warnings = warnings_of(c, text, len);
+		if (c->shape)
+			shape_note(c->p, c->shape, inspects(text, len));
 	}
-	c->fn(c->arg, failed.code < 0 ? &failed : NULL);
-	free(ptr_take(&c->p->warnings));
-	change_free(c);
+	if (failed.code < 0 || !inspects(text, len) ||
+	    !grants_lacks_ca(c->p->grants, c->name)) {
+		change_end(c, failed.code < 0 ? &failed : NULL);
+		return;
+	}
+	r = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), none, on_ca,
+		      c);
+	if (r < 0)
+		change_fail(c, r);
+}
+
+static int bind_send(struct change *c)
+{
+	return gate_call(c->p->client, ADMIN_BIND, slice_str(c->name),
+			 buf_slice(&c->text), on_bound, c);
+}
+
+static void on_secrets(void *arg, const char *text, size_t len,
+		       const struct err *err)
+{
+	struct change *c = arg;
+	struct err failed = { 0 };
+	int r;
+
+	(void)text;
+	(void)len;
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "the credentials of '%s'", c->name);
+		change_end(c, &failed);
+		return;
+	}
+	r = bind_send(c);
+	if (r < 0)
+		change_fail(c, r);
 }
 
 static int policy_bind(void *arg, const struct instance_record *r,
@@ -197,6 +369,7 @@ static int policy_bind(void *arg, const struct instance_record *r,
 {
 	struct policies *p = arg;
 	struct change *c = change_new(p, r->name);
+	struct secret_bytes json = { 0 };
 	int rc;
 
 	if (!c)
@@ -205,16 +378,73 @@ static int policy_bind(void *arg, const struct instance_record *r,
 	c->arg = fn_arg;
 	if (r->egress_json)
 		c->wishes = strdup(r->egress_json); /* only for warnings */
-	rc = policy_text(p, r, r->egress_json, bp, &c->text, err);
+	rc = text_make(p, r, r->egress_json, bp, true, &c->text, err);
+	if (rc == 0)
+		rc = grants_bind(p->grants, r, bp, &json, err);
+	if (rc == 0 && json.len == 0)
+		c->shape = shape_of(p, r->egress_json, bp);
 	if (rc == 0) {
-		rc = gate_call(p->client, ADMIN_BIND, slice_str(r->name),
-			       buf_slice(&c->text), on_bound, c);
+		rc = json.len > 0 ? gate_call(p->client, ADMIN_SECRETS,
+					      slice_str(r->name),
+					      slice_of(json.p, json.len),
+					      on_secrets, c) :
+				    bind_send(c);
 		if (rc < 0)
 			err_set(err, rc, "the gateway: %s", err_text(rc));
 	}
+	secret_bytes_done(&json);
 	if (rc < 0)
 		change_free(c);
 	return rc;
+}
+
+/* ---- a gateway that begins anew, a vault that has changed ---- */
+
+static void on_told(void *arg, const char *text, size_t len,
+		    const struct err *err)
+{
+	(void)arg;
+	(void)text;
+	(void)len;
+	if (err && err->code != -ECANCELED)
+		log_warn("tell the gateway of credentials: %s", err->msg);
+}
+
+static void tell_secrets(void *arg, const char *name, struct slice json,
+			 struct slice bundle, const struct err *err)
+{
+	struct policies *p = arg;
+
+	(void)bundle;
+	if (err)
+		log_warn("the credentials of '%s' are not at the gateway: %s",
+			 name, err->msg);
+	else if (json.len > 0 &&
+		 gate_call(p->client, ADMIN_SECRETS, slice_str(name), json,
+			   on_told, NULL) < 0)
+		log_warn("the credentials of '%s' are not at the gateway",
+			 name);
+}
+
+static void tell_all(void *arg, const char *name, struct slice json,
+		     struct slice bundle, const struct err *err)
+{
+	struct policies *p = arg;
+
+	if (bundle.len > 0 && gate_call(p->client, ADMIN_CA, slice_str(name),
+					bundle, on_told, NULL) < 0)
+		log_warn("the CA of '%s' is not at the gateway", name);
+	tell_secrets(p, name, json, bundle, err);
+}
+
+void policies_gate_up(struct policies *p)
+{
+	grants_each(p->grants, NULL, tell_all, p);
+}
+
+void policies_vault_changed(struct policies *p, const char *credential)
+{
+	grants_each(p->grants, credential, tell_secrets, p);
 }
 
 /* ---- unbind ---- */
@@ -248,6 +478,7 @@ static void policy_unbind(void *arg, const char *name)
 	struct policies *p = arg;
 	struct change *c = change_new(p, name);
 
+	grants_unbind(p->grants, name);
 	if (c && gate_call(p->client, ADMIN_UNBIND, slice_str(name), none,
 			   on_unbound, c) == 0)
 		return;
@@ -263,14 +494,33 @@ static const char *policy_warnings(void *arg)
 	return p->warnings;
 }
 
+static const struct instance_grant *policy_grant(void *arg, const char *name)
+{
+	const struct policies *p = arg;
+
+	return grants_of(p->grants, name);
+}
+
+static bool policy_inspects(void *arg, const struct instance_record *r,
+			    const struct blueprint *bp)
+{
+	const struct policies *p = arg;
+	SCOPED_STR shape = shape_of(p, r->egress_json, bp);
+
+	return shape && strv_has(&p->shapes, shape);
+}
+
 const struct instance_egress_ops policy_egress_ops = {
 	.bind = policy_bind,
 	.unbind = policy_unbind,
 	.warnings = policy_warnings,
+	.grant = policy_grant,
+	.inspects = policy_inspects,
 };
 
 struct policies *policies_new(struct gate_client *client, const char *dir,
-			      bool (*has_packages)(void), struct err *err)
+			      struct vault *vault, bool (*has_packages)(void),
+			      struct err *err)
 {
 	struct policies *p = calloc(1, sizeof(*p));
 
@@ -282,11 +532,19 @@ struct policies *policies_new(struct gate_client *client, const char *dir,
 		.client = client,
 		.dir = dir,
 		.has_packages = has_packages,
+		.grants = grants_new(vault, err),
 	};
-	return p;
+	if (p->grants)
+		return p;
+	free(p);
+	return NULL;
 }
 
 void policies_free(struct policies *p)
 {
+	if (!p)
+		return;
+	grants_free(p->grants);
+	strv_done(&p->shapes);
 	free(p);
 }

@@ -12,17 +12,27 @@
 #include "control/acd/instance.h"
 
 struct policies;
+struct vault;
 
-/* @dir: GATE_AGENTS; @has_packages tells whether there is a preset of the
- * machine's registries. All kept by reference. */
+/* @dir: GATE_AGENTS; @vault: where the values of credentials come from, NULL:
+ * nowhere; @has_packages tells whether there is a preset of the machine's
+ * registries. All kept by reference. */
 struct policies *policies_new(struct gate_client *client, const char *dir,
-			      bool (*has_packages)(void), struct err *err);
+			      struct vault *vault, bool (*has_packages)(void),
+			      struct err *err);
 void policies_free(struct policies *p); /* after the client; NULL is fine */
+
+/* It answers again: it is told what it has forgotten. */
+void policies_gate_up(struct policies *p);
+/* An entry has another value, or none any more: those that run and use it are
+ * served with what there is. */
+void policies_vault_changed(struct policies *p, const char *credential);
 
 /* For instances_set_egress(), with the policies as its argument. */
 extern const struct instance_egress_ops policy_egress_ops;
 
-/* The policy file of @r with the wishes @json, of the blueprint @bp. */
+/* The policy file of @r with the wishes @json, of the blueprint @bp. Where the
+ * vault does not give what its credentials are for, a comment says why. */
 int policy_text(const struct policies *p, const struct instance_record *r,
 		const char *json, const struct blueprint *bp, struct buf *out,
 		struct err *err);

@@ -16,7 +16,8 @@
  * blueprint as it is then; a look only saves the claim from finding nothing.
  * runsc, init-guard's protocol and the packet filter are those of this acd:
  * they change with its next life, which begins without members. The CA of the
- * machine comes with ASSIGN.
+ * machine comes with PREPARE; a member that was given another one than there is
+ * now is of no use.
  */
 #include "control/acd/pool.h"
 
@@ -36,7 +37,7 @@
 #define REST_MIN_MS 50u
 #define REST_FAILED_MIN_MS 1000u
 #define REST_FAILED_MAX_MS 60000u
-#define LEFT_MS 5000u /* until a removal that failed is tried again */
+#define LEFT_MS 5000u /* between two tries at removals that failed */
 #define AGE_MAX_MS (6u * 3600 * 1000) /* the guest waits for a day */
 
 /* ---- kinds ---- */
@@ -112,6 +113,22 @@ static void members_discard(struct pool *p, const struct kind *k)
 	}
 }
 
+bool members_check_ca(struct pool *p)
+{
+	struct prepare_ca now = prepare_ca_now();
+	struct member *m, *next;
+	bool found = false;
+
+	for (m = LIST_FIRST(&p->members); m; m = next) {
+		next = LIST_NEXT(m, link);
+		if (m->state != MEMBER_READY || prepare_ca_same(&m->ca, &now))
+			continue;
+		found = true;
+		member_discard(m, NULL);
+	}
+	return found;
+}
+
 /* Takes @bp. */
 static void kind_update(struct pool *p, struct blueprint *bp)
 {
@@ -144,6 +161,7 @@ static void look(struct pool *p)
 	struct kind *k, *next;
 
 	p->look_at_ms = clock_ms() + LOOK_MS;
+	members_check_ca(p);
 	LIST_FOREACH (k, &p->kinds, link) {
 		k->seen = false;
 	}
@@ -164,6 +182,28 @@ static void look(struct pool *p)
 		members_discard(p, k);
 		kind_free(k);
 	}
+}
+
+/* ---- places without a member ---- */
+
+/* To remove a directory may wait for the disk: not in the middle of a claim. */
+void pool_place_left(struct pool *p, const struct member *m)
+{
+	/* Without memory it is swept when acd starts. */
+	if (strv_push(&p->empties, m->name) < 0)
+		log_debug("pool: %s stays: no memory", m->name);
+}
+
+static void empties_remove(struct pool *p)
+{
+	for (size_t i = 0; i < p->empties.n; i++) {
+		SCOPED_STR path = str_printf("%s/" POOL_DIR "/%s", p->spec.dir,
+					     p->empties.v[i]);
+
+		if (path && rmdir(path) < 0)
+			log_debug("pool: %s: %s", path, strerror(errno));
+	}
+	strv_done(&p->empties);
 }
 
 /* ---- steps ---- */
@@ -220,11 +260,27 @@ static void trim(struct pool *p)
 	}
 }
 
-/* Removals that have failed; until the next step. */
+static bool has_left(const struct pool *p)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &p->members, link) {
+		if (m->state == MEMBER_LEFT)
+			return true;
+	}
+	return false;
+}
+
+/* Removals that have failed. Each answer wakes us: it may be the same one
+ * again, at once. */
 static void left_again(struct pool *p)
 {
+	uint64_t now = clock_ms();
 	struct member *m, *next;
 
+	if (now < p->left_at_ms || !has_left(p))
+		return;
+	p->left_at_ms = now + LEFT_MS;
 	for (m = LIST_FIRST(&p->members); m; m = next) {
 		next = LIST_NEXT(m, link);
 		if (m->state == MEMBER_LEFT)
@@ -262,17 +318,6 @@ static struct kind *kind_next(struct pool *p, uint64_t *ret_wait)
 	return best;
 }
 
-static bool has_left(const struct pool *p)
-{
-	const struct member *m;
-
-	LIST_FOREACH (m, &p->members, link) {
-		if (m->state == MEMBER_LEFT)
-			return true;
-	}
-	return false;
-}
-
 static void step(void *arg)
 {
 	struct pool *p = arg;
@@ -286,8 +331,11 @@ static void step(void *arg)
 	trim(p);
 	left_again(p);
 	k = kind_next(p, &wait);
-	if (k)
+	/* That a start may be made means that no run is in a hurry. */
+	if (k) {
+		empties_remove(p);
 		member_start(p, k);
+	}
 	if (has_left(p) && wait > LEFT_MS)
 		wait = LEFT_MS;
 	loop_timer_set(p->timer, wait);
@@ -355,6 +403,7 @@ int pool_drain(struct pool *p, void (*fn)(void *arg), void *arg)
 	if (p->drained)
 		return -EBUSY;
 	p->open = false;
+	empties_remove(p);
 	for (m = LIST_FIRST(&p->members); m; m = next) {
 		next = LIST_NEXT(m, link);
 		member_discard(m, NULL);
@@ -440,6 +489,7 @@ void pool_free(struct pool *p)
 		return;
 	p->open = false;
 	p->drained = NULL;
+	empties_remove(p);
 	while (!LIST_EMPTY(&p->members))
 		member_free(LIST_FIRST(&p->members));
 	while (!LIST_EMPTY(&p->kinds))
@@ -463,6 +513,7 @@ static json_t *misses_json(const struct kind *k)
 		[POOL_MISS_GPUS] = "gpus",
 		[POOL_MISS_DISK] = "disk",
 		[POOL_MISS_STALE] = "stale",
+		[POOL_MISS_INSPECTS] = "inspects",
 		[POOL_MISS_LOST] = "lost",
 	};
 	json_t *all = json_object();

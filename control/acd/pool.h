@@ -4,9 +4,10 @@
  *
  * A member is a sandbox that was started ahead: it has an address, limits and
  * image of its blueprint, an empty workspace and an empty home. It has no
- * policy, so it reaches nothing, and it was told nothing: init-guard waits for
- * its ASSIGN, and nobody's code has run there. Whoever claims it gets all of
- * it. What does not fit is a miss, which is counted and never an error.
+ * policy, so it reaches nothing, and it was told no more than which CA to
+ * trust: init-guard has made itself harmless and waits for its ASSIGN, and
+ * nobody's code has run there. Whoever claims it gets all of it. What does not
+ * fit is a miss, which is counted and never an error.
  */
 #ifndef CONTROL_ACD_POOL_H
 #define CONTROL_ACD_POOL_H
@@ -62,7 +63,8 @@ enum pool_miss {
 	POOL_MISS_RUNTIME,
 	POOL_MISS_GPUS,
 	POOL_MISS_DISK,
-	POOL_MISS_STALE, /* of an older image or blueprint */
+	POOL_MISS_STALE, /* of an older image, blueprint or CA */
+	POOL_MISS_INSPECTS, /* its policy inspects: it needs a CA of its own */
 	POOL_MISS_LOST, /* it did not answer when it was claimed */
 };
 

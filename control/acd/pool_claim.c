@@ -70,9 +70,7 @@ static int dir_move(const struct member *m, const char *leaf, const char *dir)
 static int files_move(const struct member *m, const char *dir, const char *name)
 {
 	SCOPED_STR place = str_printf(POOL_DIR "/%s", m->name);
-	SCOPED_STR left =
-		str_printf("%s/" POOL_DIR "/%s", m->pool->spec.dir, m->name);
-	int r = place && left ? 0 : -ENOMEM;
+	int r = place ? 0 : -ENOMEM;
 
 	if (r == 0)
 		r = dir_move(m, "workspace", dir);
@@ -81,7 +79,7 @@ static int files_move(const struct member *m, const char *dir, const char *name)
 	if (r == 0)
 		r = mounts_rename(place, name);
 	if (r == 0)
-		rmdir(left); /* empty now; else it is swept some day */
+		pool_place_left(m->pool, m);
 	return r;
 }
 
@@ -110,6 +108,18 @@ static int gift_take(struct pool *p, struct member *m, const char *dir,
 	return -1;
 }
 
+/* NULL: none, and *ret_miss says why. */
+static struct member *member_choose(struct pool *p, const struct kind *k,
+				    int *ret_miss)
+{
+	bool stale = members_check_ca(p);
+	struct member *m = kind_oldest(p, k);
+
+	if (!m)
+		*ret_miss = stale ? POOL_MISS_STALE : POOL_MISS_EMPTY;
+	return m;
+}
+
 static bool pool_claim(void *arg, const struct instance_record *r,
 		       const struct blueprint *bp, const char *dir,
 		       struct instance_gift *ret)
@@ -133,9 +143,9 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 		p->look_at_ms = 0;
 		pool_wake(p);
 	}
-	m = miss < 0 ? kind_oldest(p, k) : NULL;
-	if (miss < 0)
-		miss = m ? gift_take(p, m, dir, r->name, ret) : POOL_MISS_EMPTY;
+	m = miss < 0 ? member_choose(p, k, &miss) : NULL;
+	if (m)
+		miss = gift_take(p, m, dir, r->name, ret);
 	if (miss < 0) {
 		k->hits++;
 		return true;
@@ -144,16 +154,35 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 	return false;
 }
 
+/* What was a hit is a miss. */
+static void hit_undo(struct kind *k, enum pool_miss miss)
+{
+	if (k->hits > 0)
+		k->hits--; /* else the kind was made anew since */
+	k->misses[miss]++;
+}
+
 static void pool_lost(void *arg, const struct instance_record *r)
 {
 	struct kind *k = kind_find(arg, r->blueprint);
 
 	if (!k)
 		return;
-	if (k->hits > 0)
-		k->hits--; /* else the kind was made anew since */
-	k->misses[POOL_MISS_LOST]++;
+	hit_undo(k, POOL_MISS_LOST);
 	k->lost++;
+}
+
+static void pool_inspects(void *arg, const struct instance_record *r,
+			  bool claimed)
+{
+	struct kind *k = kind_find(arg, r->blueprint);
+
+	if (!k || k->off)
+		return;
+	if (claimed)
+		hit_undo(k, POOL_MISS_INSPECTS);
+	else
+		k->misses[POOL_MISS_INSPECTS]++;
 }
 
 /* A member's, or what is left of one. */
@@ -172,5 +201,6 @@ static bool pool_has(void *arg, const char *id)
 const struct instance_pool_ops pool_instance_ops = {
 	.claim = pool_claim,
 	.lost = pool_lost,
+	.inspects = pool_inspects,
 	.has = pool_has,
 };

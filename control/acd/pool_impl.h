@@ -10,13 +10,14 @@
 #include "control/acd/blueprint.h"
 #include "control/acd/links.h"
 #include "control/acd/pool.h"
+#include "control/acd/prepare.h"
 
 #define POOL_DIR ".pool" /* in the directory of the instances */
 #define POOL_MISSES (POOL_MISS_LOST + 1)
 
 enum member_state {
 	MEMBER_STARTING, /* the runtime is busy with it */
-	MEMBER_GREETING, /* up to its HELLO */
+	MEMBER_GREETING, /* up to its PREPARED */
 	MEMBER_READY,
 	MEMBER_REMOVING, /* the runtime is busy with it */
 	MEMBER_LEFT, /* its removal failed; tried again */
@@ -31,7 +32,8 @@ struct member {
 	char *address;
 	char id[LINKS_ID_MAX + 1]; /* the runtime's; "": none yet */
 	struct session *session;
-	struct loop_timer *limit; /* for its HELLO */
+	struct loop_timer *limit; /* for its PREPARED */
+	struct prepare_ca ca; /* that it was given */
 	uint64_t born_ms;
 	struct err why; /* what it is removed for, if that is a failure */
 };
@@ -55,9 +57,12 @@ struct pool {
 	struct pool_spec spec;
 	struct kinds kinds;
 	struct members members;
+	struct strv
+		empties; /* names of places whose contents were given away */
 	struct loop_timer *timer; /* the next step */
 	uint64_t look_at_ms; /* at the blueprints */
 	uint64_t rest_until_ms; /* no start before */
+	uint64_t left_at_ms; /* no removal that failed is tried before */
 	uint64_t failed_ms; /* length of the rest after a failure; 0: none */
 	unsigned serial;
 	bool open;
@@ -71,6 +76,8 @@ struct pool {
 void pool_wake(struct pool *p);
 /* A start has ended, well or not; it took so long. */
 void pool_started(struct pool *p, bool good, uint64_t took_ms);
+/* The place of @m is empty. It goes when nobody waits for us. */
+void pool_place_left(struct pool *p, const struct member *m);
 /* A member has gone, or cannot go. */
 void pool_member_gone(struct pool *p);
 /* Is what @k was made of what @bp says now? */
@@ -81,6 +88,9 @@ struct kind *kind_find(const struct pool *p, const char *blueprint);
 bool kind_is_wanted(const struct blueprint *bp);
 /* Of those that are ready; the others are good for longer. NULL: none is. */
 struct member *kind_oldest(const struct pool *p, const struct kind *k);
+/* Gives up those that were given another CA than there is. True: there were
+ * such. */
+bool members_check_ca(struct pool *p);
 
 /* ---- pool_member.c ---- */
 

@@ -17,7 +17,7 @@
 #include "lib/log.h"
 #include "lib/str.h"
 
-#define HELLO_LIMIT_MS 15000u
+#define PREPARED_LIMIT_MS 15000u
 
 static void member_removed(void *arg, const struct err *err);
 
@@ -172,6 +172,19 @@ void member_discard(struct member *m, const struct err *why)
 static void on_hello(void *arg)
 {
 	struct member *m = arg;
+	struct err err = { 0 };
+	int r;
+
+	/* One that changes in between is found changed by the claim. */
+	m->ca = prepare_ca_now();
+	r = prepare_guest(m->session, m->kind->bp.isolation, true, NULL, &err);
+	if (r < 0)
+		member_discard(m, &err);
+}
+
+static void on_prepared(void *arg)
+{
+	struct member *m = arg;
 
 	m->state = MEMBER_READY;
 	loop_timer_clear(m->limit);
@@ -200,6 +213,7 @@ static void on_closed(void *arg, const struct err *err)
 
 static const struct session_ops member_session_ops = {
 	.hello = on_hello,
+	.prepared = on_prepared,
 	.ready = on_ready,
 	.log = on_log,
 	.closed = on_closed,
@@ -209,8 +223,8 @@ static void on_late(void *arg)
 {
 	struct err err = { 0 };
 
-	err_set(&err, -ETIMEDOUT, "it said nothing within %u s",
-		HELLO_LIMIT_MS / 1000);
+	err_set(&err, -ETIMEDOUT, "it was not prepared within %u s",
+		PREPARED_LIMIT_MS / 1000);
 	member_discard(arg, &err);
 }
 
@@ -246,7 +260,7 @@ static void on_started(void *arg, int link_fd, const char *id,
 			err_nomem(&failed);
 		member_discard(m, failed.code < 0 ? &failed : NULL);
 	} else {
-		loop_timer_set(m->limit, HELLO_LIMIT_MS);
+		loop_timer_set(m->limit, PREPARED_LIMIT_MS);
 	}
 }
 

@@ -301,13 +301,16 @@ static void timer_set(struct run *r, uint64_t ms)
 		loop_timer_set(r->timer, ms);
 }
 
-void run_hold(struct run *r, bool held)
+void run_limit_begin(struct run *r)
+{
+	if (r->limit_ms > 0 && r->due_ms == 0)
+		timer_set(r, r->limit_ms);
+}
+
+static void timer_hold(struct run *r, bool held)
 {
 	uint64_t now = clock_ms();
 
-	if (r->held == held)
-		return;
-	r->held = held;
 	if (r->due_ms == 0)
 		return;
 	if (held) {
@@ -318,6 +321,20 @@ void run_hold(struct run *r, bool held)
 	timer_set(r, r->left_ms);
 	if (r->kill_at > 0)
 		r->kill_at = r->due_ms;
+}
+
+void run_hold(struct run *r, bool held)
+{
+	struct run_watch *w;
+
+	if (r->held == held)
+		return;
+	r->held = held;
+	timer_hold(r, held);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (!held && w->ops && w->ops->resumed)
+			w->ops->resumed(w->arg);
+	}
 }
 
 static void run_kill(struct run *r)
@@ -444,7 +461,6 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 		.argv = (const char *const *)argv->v,
 		.env = (const char *const *)w->env.v,
 	};
-	uint64_t limit_ms = w->timeout_ms;
 	struct run *r = calloc(1, sizeof(*r));
 	int code;
 
@@ -461,6 +477,7 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 		.tty = w->tty,
 		.use_stdin = w->use_stdin,
 		.unnoticed = w->unnoticed,
+		.limit_ms = w->timeout_ms,
 		.rows = x.rows,
 		.cols = x.cols,
 		.timer = loop_timer_new(in->is->loop, run_timer, r),
@@ -473,10 +490,10 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 		run_free(r);
 		return exec_error(code, err);
 	}
-	if (is_main && limit_ms == 0)
-		limit_ms = in->rec.timeout_ms;
-	if (limit_ms > 0)
-		timer_set(r, limit_ms);
+	if (is_main && r->limit_ms == 0)
+		r->limit_ms = in->rec.timeout_ms;
+	if (session_is_ready(in->session))
+		run_limit_begin(r);
 	*ret = r;
 	return 0;
 }

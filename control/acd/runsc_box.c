@@ -110,13 +110,12 @@ void box_left(struct box *b)
 	loop_timer_set(b->again, b->again_ms);
 }
 
-static void on_undone(void *arg, const struct veth *veth, const struct err *err)
+static void on_undone(void *arg, const struct err *err)
 {
 	struct box *b = arg;
 	runtime_done_fn fn = b->removed_fn;
 	void *fn_arg = b->removed_arg;
 
-	(void)veth;
 	b->job = NULL;
 	b->removed_fn = NULL;
 	if (err)

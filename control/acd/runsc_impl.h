@@ -43,7 +43,7 @@ struct box {
 	char name[AC_NAME_MAX + 1]; /* of its instance */
 	struct runsc_paths paths;
 	struct layers_image *image;
-	struct veth veth; /* empty: has none */
+	struct veth veth; /* empty: none was begun */
 	struct runsc_job *job; /* of the making, or of the removal */
 	pid_t maker; /* child that makes it and is runsc then; 0: none */
 	pid_t pid; /* of the sandbox; 0: not known, or ended */
@@ -77,6 +77,7 @@ struct runsc {
 	bool told; /* that the engine's images cannot be used */
 	LIST_HEAD(boxes, box) boxes;
 	LIST_HEAD(calls, call) calls; /* answers to come */
+	struct runsc_prune *prune; /* under way; or NULL */
 };
 
 static inline struct runsc *runsc_of(struct runtime *rt)
@@ -132,5 +133,12 @@ int runsc_op_freeze(struct runtime *rt, const char *id, bool frozen,
 void runsc_calls_wake(struct runsc *rs, const char *id);
 /* All answers that are still to come are -ECANCELED. */
 void runsc_calls_cancel(struct runsc *rs);
+
+/* ---- runsc_prune.c ---- */
+
+int runsc_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
+		   void *arg);
+/* acd ends, and all boxes with it: no step of it begins any more. */
+void runsc_prune_cancel(struct runsc *rs);
 
 #endif

@@ -7,6 +7,9 @@
  * do so. The first of them moves into the sandbox's cgroup and becomes runsc,
  * so that the sandbox and its gofer are in there from their first moment.
  *
+ * What there will be to take away, acd knows before it forks: a child that is
+ * killed half way has nothing to tell.
+ *
  * The order of making: what limits comes before what it limits, and the port
  * of the bridge is pinned before anything could use it. The order of taking
  * away is the reverse, but for the port, which is shut first of all.
@@ -30,11 +33,6 @@
 #define PREFIX_LEN 16u /* of AC_SUBNET */
 #define EXIT_FAILED 125
 #define FIRST_FD 3 /* the report; link and words follow */
-
-struct report {
-	struct veth veth;
-	struct err err;
-};
 
 struct runsc_job {
 	struct loop_io *io;
@@ -64,7 +62,7 @@ static int bundle_make(const struct runsc_make *m, struct err *err)
 		str_printf("127.0.0.1\tlocalhost\n"
 			   "::1\tlocalhost ip6-localhost ip6-loopback\n"
 			   "%s\t%s\n",
-			   m->address, m->name);
+			   m->veth->address, m->name);
 	SCOPED_STR hostname = str_printf("%s\n", m->name);
 	int r = hosts && hostname ? 0 : -ENOMEM;
 
@@ -95,13 +93,11 @@ static int root_make(const struct runsc_make *m, struct err *err)
 		       0;
 }
 
-static int make_all(const struct runsc_make *m, struct veth *ret,
-		    struct err *err)
+static int make_all(const struct runsc_make *m, struct err *err)
 {
 	const struct netns_spec net = {
 		.path = m->paths->netns,
 		.bridge = AC_BRIDGE,
-		.address = m->address,
 		.gateway = AC_GATEWAY,
 		.prefix = PREFIX_LEN,
 	};
@@ -112,7 +108,7 @@ static int make_all(const struct runsc_make *m, struct veth *ret,
 	if (r == 0)
 		r = root_make(m, err);
 	if (r == 0)
-		r = netns_create(&net, ret, err);
+		r = netns_create(&net, m->veth, err);
 	if (r < 0)
 		return r;
 	r = cgroup_enter(m->id);
@@ -139,15 +135,15 @@ static int fds_keep(int fds[static 3], size_t n)
 									0;
 }
 
-static int report_send(int fd, const struct report *rp)
+static int report_send(int fd, const struct err *err)
 {
-	return write(fd, rp, sizeof(*rp)) == (ssize_t)sizeof(*rp) ? 0 : -EIO;
+	return write(fd, err, sizeof(*err)) == (ssize_t)sizeof(*err) ? 0 : -EIO;
 }
 
 static ATTR_NORETURN void maker_run(const struct runsc_make *m, int report)
 {
 	int fds[3] = { report, m->link, m->words };
-	struct report rp = { .veth = { .port = "" } };
+	struct err err = { 0 };
 	/* The gofer keeps the environment: nothing of acd's is in it. */
 	static const char *const env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 					   NULL };
@@ -157,10 +153,10 @@ static ATTR_NORETURN void maker_run(const struct runsc_make *m, int report)
 	int r = fds_keep(fds, ARRAY_SIZE(fds));
 
 	if (r < 0)
-		err_set(&rp.err, r, "descriptors: %s", err_text(r));
+		err_set(&err, r, "descriptors: %s", err_text(r));
 	else
-		r = make_all(m, &rp.veth, &rp.err);
-	if (report_send(fds[0], &rp) < 0 || r < 0)
+		r = make_all(m, &err);
+	if (report_send(fds[0], &err) < 0 || r < 0)
 		_exit(EXIT_FAILED);
 	/*
 	 * gVisor makes two files of a socket that is both 0 and 1, and shuts
@@ -258,14 +254,14 @@ static ATTR_NORETURN void undoer_run(const char *id,
 				     const char *state_dir, int report)
 {
 	int fds[3] = { report, -1, -1 };
-	struct report rp = { .veth = { .port = "" } };
+	struct err err = { 0 };
 	int r = fds_keep(fds, 1);
 
 	if (r < 0)
-		err_set(&rp.err, r, "descriptors: %s", err_text(r));
+		err_set(&err, r, "descriptors: %s", err_text(r));
 	else
-		undo_all(id, p, veth, state_dir, &rp.err);
-	_exit(report_send(fds[0], &rp) < 0);
+		undo_all(id, p, veth, state_dir, &err);
+	_exit(report_send(fds[0], &err) < 0);
 }
 
 /* ---- acd's side ---- */
@@ -273,18 +269,18 @@ static ATTR_NORETURN void undoer_run(const char *id,
 static void on_report(void *arg, uint32_t events)
 {
 	struct runsc_job *j = arg;
-	struct report rp = { .err = { 0 } };
-	ssize_t n = read(j->fd, &rp, sizeof(rp));
+	struct err err = { 0 };
+	ssize_t n = read(j->fd, &err, sizeof(err));
 	runsc_job_fn fn = j->fn;
 	void *fn_arg = j->arg;
 
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n != (ssize_t)sizeof(rp))
-		err_set(&rp.err, -EIO, "the process that does it died");
+	if (n != (ssize_t)sizeof(err))
+		err_set(&err, -EIO, "the process that does it died");
 	runsc_job_forget(j);
-	fn(fn_arg, &rp.veth, rp.err.code < 0 ? &rp.err : NULL);
+	fn(fn_arg, err.code < 0 ? &err : NULL);
 }
 
 /* The caller's half of a fork; *ret_fd is the child's end of the report. */

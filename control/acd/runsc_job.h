@@ -26,7 +26,7 @@ struct runsc_make {
 	const char *id, *name;
 	const struct runsc_paths *paths;
 	const struct layers_image *image; /* NULL: the root is not its own */
-	const char *address;
+	const struct veth *veth; /* of netns_veth(), its address included */
 	const char *config; /* the text of config.json */
 	struct cgroup_limits limits;
 	const char *const *argv; /* of runsc */
@@ -34,8 +34,7 @@ struct runsc_make {
 };
 
 /* What a child said: @err NULL for success. */
-typedef void (*runsc_job_fn)(void *arg, const struct veth *veth,
-			     const struct err *err);
+typedef void (*runsc_job_fn)(void *arg, const struct err *err);
 struct runsc_job;
 
 /*
@@ -48,7 +47,7 @@ int runsc_job_make(struct loop *loop, const struct runsc_make *m,
 		   pid_t *ret_pid, struct err *err);
 
 /* Kills what still runs, waits for its end, removes all. What is not there is
- * fine. @veth: as the making told, or empty. */
+ * fine. @veth: as for the making, or empty. */
 int runsc_job_undo(struct loop *loop, const char *id,
 		   const struct runsc_paths *paths, const struct veth *veth,
 		   const char *state_dir, runsc_job_fn fn, void *arg,

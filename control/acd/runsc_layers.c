@@ -30,6 +30,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/runsc_spec.h"
+#include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
@@ -383,13 +384,6 @@ static int image_new(struct layers *ls, struct getter *g, const char *id,
 
 /* ---- which image is it ---- */
 
-static const char *text_at(const json_t *obj, const char *key)
-{
-	const char *s = json_string_value(json_object_get(obj, key));
-
-	return s ? s : "";
-}
-
 /* Images that nobody holds and whose name means another one by now. */
 static void drop_old(struct layers *ls, const char *name, const char *id)
 {
@@ -411,11 +405,12 @@ static int image_make(struct layers *ls, struct getter *g, const json_t *body,
 	SCOPED_STR option = NULL;
 	int r = -ENOTSUP;
 
-	if (strcmp(text_at(driver, "Name"), "overlay2") == 0)
-		r = layers_option(LAYERS_ROOT, text_at(data, "UpperDir"),
-				  text_at(data, "LowerDir"), ls->base, &option);
+	if (strcmp(jsonx_text_at(driver, "Name"), "overlay2") == 0)
+		r = layers_option(LAYERS_ROOT, jsonx_text_at(data, "UpperDir"),
+				  jsonx_text_at(data, "LowerDir"), ls->base,
+				  &option);
 	if (r == 0)
-		r = image_new(ls, g, text_at(body, "Id"), option);
+		r = image_new(ls, g, jsonx_text_at(body, "Id"), option);
 	if (r < 0)
 		return err_set(err, r, "the layers of image '%s': %s", g->name,
 			       err_text(r));
@@ -427,7 +422,7 @@ static void on_inspected(void *arg, int status, json_t *body,
 {
 	struct getter *g = arg;
 	struct layers *ls = g->ls;
-	const char *id = text_at(body, "Id");
+	const char *id = jsonx_text_at(body, "Id");
 	struct layers_image *img;
 	struct err failed = { 0 };
 
@@ -469,7 +464,7 @@ static void on_listed(void *arg, int status, json_t *body,
 	/* Of two that asked, the later may have a new holder in its list. */
 	if (!g->ls->swept) {
 		json_array_foreach (body, i, entry) {
-			holder_remove(g->ls, text_at(entry, "Id"));
+			holder_remove(g->ls, jsonx_text_at(entry, "Id"));
 		}
 	}
 	g->ls->swept = true;

@@ -19,6 +19,7 @@
 #include "lib/str.h"
 
 #define INIT_GUARD AC_LIBEXEC "/init-guard"
+#define VAULT AC_LIBEXEC "/vault"
 #define CPU_PERIOD 100000u
 #define RUN_BYTES (UINT64_C(64) << 20)
 #define SHM_BYTES (UINT64_C(64) << 20)
@@ -39,13 +40,14 @@ const struct runsc_place runsc_places[] = {
 	{ "usr/libexec", false },
 	{ "usr/libexec/ac", false },
 	{ "usr/libexec/ac/init-guard", true },
+	{ "usr/libexec/ac/vault", false },
 	{ "var", false },
 	{ "var/tmp", false },
 	{ "workspace", false },
 	{ NULL, false },
 };
 
-static json_t *caps_json(void)
+json_t *runsc_caps_json(void)
 {
 	static const char *const sets[] = { "bounding", "effective",
 					    "permitted" };
@@ -75,7 +77,8 @@ static json_t *process_json(const struct runsc_spec *s)
 			 "cwd", "/", "args", INIT_GUARD, "env",
 			 "PATH=/usr/bin:/bin", "terminal", 0, "noNewPrivileges",
 			 0, "user", "uid", 0, "gid", 0, "capabilities",
-			 caps_json(), "rlimits", rlimit_json("RLIMIT_CORE", 0),
+			 runsc_caps_json(), "rlimits",
+			 rlimit_json("RLIMIT_CORE", 0),
 			 rlimit_json("RLIMIT_NOFILE", s->nofile));
 }
 
@@ -137,6 +140,8 @@ static json_t *mounts_json(const struct runsc_spec *s)
 	bind_add(list, w->home, "/home/node", false);
 	bind_add(list, HOST_RESOLV_CONF, "/etc/resolv.conf", true);
 	bind_add(list, INIT_GUARD, INIT_GUARD, true);
+	/* Setuid files to the vault's user: no nosuid. */
+	bind_add(list, VAULT, VAULT, true);
 	snprintf(path, sizeof(path), "%s/hosts", s->bundle);
 	bind_add(list, path, "/etc/hosts", true);
 	snprintf(path, sizeof(path), "%s/hostname", s->bundle);

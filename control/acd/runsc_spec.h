@@ -20,6 +20,9 @@ struct runsc_spec {
 /* A new reference, NULL without memory. Pure. */
 json_t *runsc_spec_json(const struct runsc_spec *s);
 
+/* What PID 1 of a sandbox may; the self-test runs with the same. As above. */
+json_t *runsc_caps_json(void);
+
 /* What a mount hides or needs below the root: directories, and files where
  * @file is set. An image without them gets them from a layer of ours. */
 struct runsc_place {

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include "control/acd/docker_spec.h"
 #include "control/acd/dockerd.h"
@@ -278,12 +279,11 @@ static void on_maker_end(void *arg, pid_t pid, int status)
 		on_maker_left(b);
 }
 
-static void on_made(void *arg, const struct veth *veth, const struct err *err)
+static void on_made(void *arg, const struct err *err)
 {
 	struct box *b = arg;
 
 	b->job = NULL;
-	b->veth = *veth;
 	if (err && b->err.code == 0)
 		b->err = *err;
 	start_judge(b);
@@ -358,12 +358,15 @@ static int make_begin(struct box *b, struct err *err)
 		.name = w->name,
 		.paths = &b->paths,
 		.image = w->root_rw ? b->image : NULL,
-		.address = w->address,
+		.veth = &b->veth,
 		.config = config,
 		.limits = runsc_limits(w->cpu_milli, w->memory, w->pids),
 	};
 	int r = config ? argv_make(b, &argv) : -ENOMEM;
 
+	/* From here on its removal knows what to unpin. */
+	if (r == 0)
+		r = netns_veth(w->address, &b->veth);
 	if (r == 0)
 		r = links_expect(b->rs->links, b->id);
 	if (r == 0)
@@ -386,6 +389,16 @@ static int make_begin(struct box *b, struct err *err)
 	return 0;
 }
 
+/* What it mounts while it is taken away again would stay: it has to be gone
+ * first. Nobody else reaps it before the loop goes on. */
+static void maker_end(struct box *b)
+{
+	kill(b->maker, SIGKILL);
+	while (waitpid(b->maker, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	b->maker = 0;
+}
+
 /* From here on something may be there. */
 static void make_start(struct box *b)
 {
@@ -398,9 +411,7 @@ static void make_start(struct box *b)
 	}
 	r = children_watch(b->rs->children, b->maker, on_maker_end, b);
 	if (r < 0) {
-		/* The removal ends it. */
-		kill(b->maker, SIGKILL);
-		b->maker = 0;
+		maker_end(b);
 		err_set(&err, r, "watch runsc: %s", err_text(r));
 		runsc_job_forget(b->job);
 		b->job = NULL;

@@ -97,16 +97,6 @@ static int op_df(struct runtime *rt,
 	return docker->ops->df(docker, fn, arg);
 }
 
-/* It removes the containers that hold our images as well. */
-static int op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
-		    void *arg)
-{
-	struct runsc *rs = runsc_of(rt);
-	int r = layers_drop(rs->layers);
-
-	return r < 0 ? r : rs->docker->ops->prune(rs->docker, images, fn, arg);
-}
-
 /* ---- life ---- */
 
 static void op_free(struct runtime *rt)
@@ -115,6 +105,7 @@ static void op_free(struct runtime *rt)
 
 	/* Its last callbacks find all the others still there. */
 	engine_free(rs->engine);
+	runsc_prune_cancel(rs);
 	while (!LIST_EMPTY(&rs->boxes)) {
 		struct box *b = LIST_FIRST(&rs->boxes);
 
@@ -142,7 +133,7 @@ static const struct runtime_ops runsc_ops = {
 	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,
 	.df = op_df,
-	.prune = op_prune,
+	.prune = runsc_op_prune,
 	.free = op_free,
 };
 

@@ -11,27 +11,12 @@
 #include <sys/mount.h>
 
 #include "control/acd/dockerd.h"
+#include "control/acd/runsc_spec.h"
 #include "lib/file.h"
 #include "lib/proc.h"
 
 #define SANDBOX_ID "ac-selftest"
 #define GUARD_IN_SANDBOX "/usr/libexec/ac/init-guard"
-
-static json_t *caps_json(void)
-{
-	static const char *const sets[] = { "bounding", "effective",
-					    "permitted" };
-	json_t *caps = json_pack("[s, s, s, s, s, s, s]", "CAP_SETUID",
-				 "CAP_SETGID", "CAP_SETPCAP", "CAP_KILL",
-				 "CAP_CHOWN", "CAP_SYS_ADMIN",
-				 "CAP_SYS_PTRACE");
-	json_t *obj = json_object();
-
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
-		json_object_set(obj, sets[i], caps);
-	json_decref(caps);
-	return obj;
-}
 
 static json_t *special_mount(const char *type, const char *target)
 {
@@ -59,7 +44,7 @@ json_t *selftest_config(const char *guard)
 		"namespaces", namespaces, "process", "cwd", "/", "args",
 		GUARD_IN_SANDBOX, "--self-test", "env", "PATH=/usr/bin:/bin",
 		"terminal", 0, "noNewPrivileges", 0, "user", "uid", 0, "gid", 0,
-		"capabilities", caps_json());
+		"capabilities", runsc_caps_json());
 }
 
 /* runsc, our flags for it (the network differs), its state's place. */

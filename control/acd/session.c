@@ -2,8 +2,8 @@
 /*
  * session.c - acd's end of one guest link
  *
- * Theory of operation: a session goes HELLO → ASSIGN → READY → live, and a
- * channel opening → running → over; each step accepts the frames that
+ * Theory of operation: a session goes HELLO → PREPARE → ASSIGN → READY → live,
+ * and a channel opening → running → over; each step accepts the frames that
  * init-guard/PROTOCOL gives it and no other. Whatever does not fit ends the
  * link with a reason for the user, from the loop, never from inside a call.
  *
@@ -103,10 +103,31 @@ static bool has_control_room(const struct session *s, size_t len)
 /* After a put into the buffer: sends what the socket takes. */
 static int session_kick(struct session *s, int put_result)
 {
+	if (s->corked)
+		return put_result;
 	if (put_result == 0)
 		linkio_flush(s->fd, &s->out, SIZE_MAX);
 	session_events(s);
 	return put_result;
+}
+
+void session_hold_back(struct session *s, bool on)
+{
+	s->corked = on;
+	if (!on && s->io)
+		session_kick(s, 0);
+}
+
+int session_prepare(struct session *s, const struct link_prepare *p)
+{
+	int ret;
+
+	if (s->state != WAIT_PREPARE)
+		return -ENOTCONN;
+	ret = session_kick(s, link_put_prepare(&s->out, p));
+	if (ret == 0)
+		s->state = WAIT_ASSIGN;
+	return ret;
 }
 
 int session_assign(struct session *s, const struct link_assign *a)
@@ -115,6 +136,8 @@ int session_assign(struct session *s, const struct link_assign *a)
 
 	if (s->state != WAIT_ASSIGN)
 		return -ENOTCONN;
+	/* A grant is in it, and surrogates. */
+	buf_secret(&s->out);
 	ret = session_kick(s, link_put_assign(&s->out, a));
 	if (ret == 0)
 		s->state = WAIT_READY;

@@ -22,9 +22,12 @@ struct channel;
 /* Called from the loop. In closed() and exited() the object is still valid
  * and is freed by its owner or right after. */
 struct session_ops {
-	void (*hello)(void *arg); /* answer with session_assign() */
+	void (*hello)(void *arg); /* answer with session_prepare() */
+	void (*prepared)(void *arg); /* NULL: of no interest */
 	void (*ready)(void *arg);
-	void (*log)(void *arg, uint8_t level, const char *text); /* escaped */
+	/* @text is printable ASCII: escaped and cut to 1 KiB, but a line of
+	 * vaultd's audit ("vault: {...}"), which comes as it was written. */
+	void (*log)(void *arg, uint8_t level, const char *text);
 	/* The link is gone; @err says why. Channels got exited(LOST) first. */
 	void (*closed)(void *arg, const struct err *err);
 };
@@ -54,6 +57,12 @@ void session_hold(struct session *s, bool held);
 void session_set_owner(struct session *s, const struct session_ops *ops,
 		       void *arg);
 void session_free(struct session *s); /* no callback any more; NULL is fine */
+/* Each once, and in this order; neither waits for what the guest says to it.
+ * -ENOTCONN: not its turn. */
+int session_prepare(struct session *s, const struct link_prepare *p);
+/* What is said to the guest waits until it is taken back (or does not fit),
+ * and then goes in one piece. */
+void session_hold_back(struct session *s, bool on);
 int session_assign(struct session *s, const struct link_assign *a);
 bool session_is_ready(const struct session *s);
 /* What the guest says of its start (link_get_ready()), NULL before READY. Its

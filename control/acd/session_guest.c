@@ -17,6 +17,11 @@
 
 #define LOGS_PER_SECOND 32
 #define LOG_SHOWN 1024u /* bytes of one LOG */
+/* vaultd's audit (vault/PROTOCOL 5): at least what vaultd itself writes, so
+ * that none of it is lost here. */
+#define AUDIT_PREFIX "vault: "
+#define AUDIT_PER_SECOND 64u
+#define AUDIT_BURST 200u
 
 static struct channel **channel_slot(struct session *s, uint32_t id)
 {
@@ -49,6 +54,84 @@ static int refuse(struct session *s, const struct link_frame *f,
 		       what, (int)f->type, (unsigned)f->channel);
 }
 
+/* One line of vaultd's audit. It is JSON of printable ASCII and stays as it is;
+ * what is not is none. */
+static bool is_audit(uint8_t level, struct slice text)
+{
+	const size_t n = sizeof(AUDIT_PREFIX) - 1;
+	size_t i;
+
+	if (level != LOG_LVL_INFO || text.len < n ||
+	    memcmp(text.ptr, AUDIT_PREFIX, n) != 0)
+		return false;
+	for (i = n; i < text.len; i++) {
+		if (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e)
+			return false;
+	}
+	return true;
+}
+
+/* Tells of lines that were cut before this one, if any. -ECANCELED: the
+ * session is over. */
+static int audit_tell(struct session *s)
+{
+	char text[80];
+
+	if (s->audit_cut == 0)
+		return 0;
+	snprintf(text, sizeof(text),
+		 AUDIT_PREFIX "%u audit lines were more than acd takes",
+		 s->audit_cut);
+	s->audit_cut = 0;
+	s->ops->log(s->arg, LOG_LVL_WARN, text);
+	return s->state == OVER ? -ECANCELED : 0;
+}
+
+/* Other lines, be they a flood, take nothing from these. */
+static int guest_audit(struct session *s, struct slice s_text)
+{
+	const uint64_t now = clock_ms();
+	const uint64_t full = 1000u * AUDIT_BURST;
+	uint64_t more = now - s->audit_ms;
+	char text[LINK_TEXT_MAX + 1];
+
+	if (more > full)
+		more = full;
+	s->audit_ms = now;
+	s->audit_milli += AUDIT_PER_SECOND * more;
+	if (s->audit_milli > full)
+		s->audit_milli = full;
+	if (s->audit_milli < 1000) {
+		s->audit_cut++;
+		return 0;
+	}
+	s->audit_milli -= 1000;
+	if (!s->ops->log || audit_tell(s) < 0)
+		return 0;
+	memcpy(text, s_text.ptr, s_text.len);
+	text[s_text.len] = '\0';
+	s->ops->log(s->arg, LOG_LVL_INFO, text);
+	return 0;
+}
+
+/* A new second. Nobody should take for all what was cut: a flood may be there
+ * to hide a line. -ECANCELED: the session is over. */
+static int log_begin(struct session *s, uint64_t second)
+{
+	unsigned cut = s->log_count > LOGS_PER_SECOND ?
+			       s->log_count - LOGS_PER_SECOND :
+			       0;
+	char text[64];
+
+	s->log_second = second;
+	s->log_count = 0;
+	if (cut == 0 || !s->ops->log)
+		return 0;
+	snprintf(text, sizeof(text), "%u lines were more than acd takes", cut);
+	s->ops->log(s->arg, LOG_LVL_WARN, text);
+	return s->state == OVER ? -ECANCELED : 0;
+}
+
 static int guest_log(struct session *s, const struct link_frame *f)
 {
 	char text[4 * LOG_SHOWN + 1];
@@ -58,10 +141,10 @@ static int guest_log(struct session *s, const struct link_frame *f)
 
 	if (link_get_text(f, &level, &s_text) < 0 || level > LOG_LVL_DEBUG)
 		return refuse(s, f, "bad log");
-	if (second != s->log_second) {
-		s->log_second = second;
-		s->log_count = 0;
-	}
+	if (is_audit(level, s_text))
+		return guest_audit(s, s_text);
+	if (second != s->log_second && log_begin(s, second) < 0)
+		return 0;
 	if (s->log_count++ >= LOGS_PER_SECOND)
 		return 0;
 	if (s_text.len > LOG_SHOWN)
@@ -97,14 +180,25 @@ static int guest_hello(struct session *s, const struct link_frame *f)
 			       "the image's init-guard speaks version %u of "
 			       "the guest link, not %u; build the image anew",
 			       (unsigned)version, LINK_VERSION);
-	s->state = WAIT_ASSIGN;
+	s->state = WAIT_PREPARE;
 	s->ops->hello(s->arg);
+	return 0;
+}
+
+static int guest_prepared(struct session *s, const struct link_frame *f)
+{
+	if (s->prepared || (s->state != WAIT_ASSIGN && s->state != WAIT_READY))
+		return refuse(s, f, "unexpected preparation");
+	s->prepared = true;
+	if (s->ops->prepared)
+		s->ops->prepared(s->arg);
 	return 0;
 }
 
 static int guest_ready(struct session *s, const struct link_frame *f)
 {
-	if (s->state != WAIT_READY || link_get_ready(f, &s->report) < 0)
+	if (!s->prepared || s->state != WAIT_READY ||
+	    link_get_ready(f, &s->report) < 0)
 		return refuse(s, f, "unexpected ready");
 	s->state = LIVE;
 	s->ops->ready(s->arg);
@@ -135,6 +229,8 @@ static int session_frame(struct session *s, const struct link_frame *f)
 	switch (f->type) {
 	case LINK_HELLO:
 		return guest_hello(s, f);
+	case LINK_PREPARED:
+		return guest_prepared(s, f);
 	case LINK_READY:
 		return guest_ready(s, f);
 	case LINK_FAIL:

@@ -7,7 +7,14 @@
 
 #include "control/acd/session.h"
 
-enum session_state { WAIT_HELLO, WAIT_ASSIGN, WAIT_READY, LIVE, OVER };
+enum session_state {
+	WAIT_HELLO,
+	WAIT_PREPARE, /* by us, as is the ASSIGN */
+	WAIT_ASSIGN,
+	WAIT_READY,
+	LIVE,
+	OVER
+};
 
 struct channel {
 	struct session *session; /* NULL: over */
@@ -28,6 +35,7 @@ struct session {
 	struct loop_io *io;
 	int fd;
 	enum session_state state;
+	bool prepared; /* the guest has said so */
 	const struct session_ops *ops;
 	void *arg;
 	struct buf rest; /* beginning of a frame */
@@ -41,9 +49,13 @@ struct session {
 	uint32_t ping; /* number of the last PING, its payload */
 	uint64_t pong_at_ms; /* when the last one came */
 	bool ping_sent; /* and its PONG is due */
+	bool corked; /* what is said waits for more */
 	bool held; /* the guest is frozen: nothing is expected of it */
 	uint64_t log_second;
 	unsigned log_count;
+	uint64_t audit_ms; /* when audit_milli was last filled; 0: never */
+	uint64_t audit_milli; /* thousandths of audit lines that may come */
+	unsigned audit_cut; /* of which nobody was told yet */
 	unsigned depth;
 	bool freed;
 	char **report; /* of READY */

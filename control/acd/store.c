@@ -31,39 +31,40 @@ struct field {
 };
 
 /* After the name, which comes first. Columns are called as the members. */
-#define RECORD_FIELDS(X)      \
-	X(STR, blueprint)     \
-	X(STR, isolation)     \
-	X(STATE, state)       \
-	X(STR, reason)        \
-	X(INT, exit_code)     \
-	X(I64, created_at)    \
-	X(I64, started_at)    \
-	X(I64, finished_at)   \
-	X(I64, touched_at)    \
-	X(STR, address)       \
-	X(U64, cpu_milli)     \
-	X(U64, memory)        \
-	X(U64, pids)          \
-	X(U64, timeout_ms)    \
-	X(U64, disk)          \
-	X(U64, output)        \
-	X(U64, ttl_ms)        \
-	X(U64, idle_ms)       \
-	X(STR, runtime)       \
-	X(STR, gpus)          \
-	X(STR, workspace)     \
-	X(BOOL, workspace_ro) \
-	X(BOOL, auto_remove)  \
-	X(BOOL, detached)     \
-	X(BOOL, tty)          \
-	X(STR, workdir)       \
-	X(STR, env_json)      \
-	X(STR, cmd_json)      \
-	X(STR, egress_json)   \
-	X(U32, host_uid)      \
-	X(U32, host_gid)      \
-	X(STR, container_id)  \
+#define RECORD_FIELDS(X)         \
+	X(STR, blueprint)        \
+	X(STR, isolation)        \
+	X(STATE, state)          \
+	X(STR, reason)           \
+	X(INT, exit_code)        \
+	X(I64, created_at)       \
+	X(I64, started_at)       \
+	X(I64, finished_at)      \
+	X(I64, touched_at)       \
+	X(STR, address)          \
+	X(U64, cpu_milli)        \
+	X(U64, memory)           \
+	X(U64, pids)             \
+	X(U64, timeout_ms)       \
+	X(U64, disk)             \
+	X(U64, output)           \
+	X(U64, ttl_ms)           \
+	X(U64, idle_ms)          \
+	X(STR, runtime)          \
+	X(STR, gpus)             \
+	X(STR, workspace)        \
+	X(BOOL, workspace_ro)    \
+	X(BOOL, auto_remove)     \
+	X(BOOL, detached)        \
+	X(BOOL, tty)             \
+	X(STR, workdir)          \
+	X(STR, env_json)         \
+	X(STR, cmd_json)         \
+	X(STR, egress_json)      \
+	X(STR, credentials_json) \
+	X(U32, host_uid)         \
+	X(U32, host_gid)         \
+	X(STR, container_id)     \
 	X(I64, runs)
 
 #define AS_FIELD(kind, name) \

@@ -41,6 +41,7 @@ struct instance_record {
 	char *env_json; /* array of "NAME=value" */
 	char *cmd_json; /* array; of the last run */
 	char *egress_json; /* its own wishes (egress.h); NULL: none */
+	char *credentials_json; /* the same (credentials.h); NULL: none */
 	uint32_t host_uid, host_gid; /* owner of workspace files outside */
 	char *container_id;
 	int64_t runs; /* how often it was run */

@@ -64,6 +64,8 @@ static const char *const migrations[] = {
 
 	("ALTER TABLE instance ADD COLUMN touched_at INTEGER NOT NULL"
 	 " DEFAULT 0;"),
+
+	"ALTER TABLE instance ADD COLUMN credentials_json TEXT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 

@@ -2,181 +2,367 @@
 /*
  * treecopy.c - all files of one tree into another, and nowhere else
  *
- * Theory of operation. cp writes through a link that lies where it is to put
- * a file, and the agent may have left one there: as acd, root, it would write
- * anywhere in ac-host. So it runs in a mount namespace whose root has the two
- * trees and, read-only, the programs; a link that leads elsewhere leads
- * nowhere. Links of the right name are removed before that, as is a file in
- * the place of a directory or the other way round: what is copied counts.
+ * Theory of operation. The agent may have left a link where a file is to be
+ * put, and acd, root, must not write through it; it may also have nested
+ * directories until no path leads to the innermost, which no program copies
+ * that works by paths. So both trees are walked side by side (walk.h): each
+ * file is made new under one name in an open directory, what has the name
+ * there is removed before, and no link is followed anywhere.
+ *
+ * Of a file with several names the first one is copied, and linked once more
+ * in a directory beside the target, under its inode number: the other names
+ * are found there however far apart they are, without a table in memory.
  */
 #include "control/acd/treecopy.h"
 
 #include <fcntl.h>
-#include <fts.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
+#include <sys/xattr.h>
 
-#include "lib/attr.h"
+#include "control/acd/treejob.h"
 #include "lib/file.h"
-#include "lib/proc.h"
 #include "lib/str.h"
+#include "lib/walk.h"
 
-#define NEW_ROOT "/tmp" /* covered in the new namespace alone */
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define READ_ONLY (MS_RDONLY | MS_NOSUID | MS_NODEV)
-#define EXIT_JAIL 125 /* cp has 0 and 1 */
+#define BLOCK (1024u * 1024)
+#define PERMISSIONS 07777u
+#define ABOVE_FIRST 0x10000u /* directories above one: first room for */
 
-/* ---- the child ---- */
+struct copy {
+	int to; /* the directory that the walk's is copied to */
+	ino_t *above; /* of the directories above @to */
+	size_t depth, room;
+	const char *links_path; /* of the directory for files with links */
+	int links; /* -1: there was none yet */
+	char *block;
+};
 
-/* The directory we are in appears as @target. */
-static int bind_here(const char *target, unsigned long flags)
+/* ---- what is in the way ---- */
+
+/* @name in the target is not there any more, unless it is a directory that
+ * @keep_dir. */
+static int way_clear(const struct copy *c, const char *name, bool keep_dir)
 {
-	if (mkdir(target, 0700) < 0 ||
-	    mount(".", target, NULL, MS_BIND, NULL) < 0)
+	char path[NAME_MAX + 64];
+	struct stat st;
+
+	if (fstatat(c->to, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(st.st_mode))
+		return unlinkat(c->to, name, 0) < 0 ? -errno : 0;
+	if (keep_dir)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", c->to, name);
+	return file_remove_tree(path);
+}
+
+/* ---- what a file has beside its contents ---- */
+
+/* As far as the other file system has such a thing. */
+static void attrs_copy(int from, int to)
+{
+	static char names[XATTR_LIST_MAX], value[XATTR_SIZE_MAX];
+	ssize_t all = flistxattr(from, names, sizeof(names));
+
+	for (ssize_t at = 0; at < all; at += (ssize_t)strlen(names + at) + 1) {
+		ssize_t n = fgetxattr(from, names + at, value, sizeof(value));
+
+		if (n >= 0)
+			fsetxattr(to, names + at, value, (size_t)n, 0);
+	}
+}
+
+/* Owner first, which takes the set-id bits away. */
+static int dress(int from, int to, const struct stat *st)
+{
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+
+	if (fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
-	if (flags &&
-	    mount(NULL, target, NULL, MS_REMOUNT | MS_BIND | flags, NULL) < 0)
+	attrs_copy(from, to);
+	if (fchmod(to, st->st_mode & PERMISSIONS) < 0 ||
+	    futimens(to, times) < 0)
 		return -errno;
 	return 0;
 }
 
-/* A directory of programs, which is a link where all are below /usr. */
-static int programs_bind(const char *name)
+/* The same for what cannot be opened. */
+static int dress_name(const struct copy *c, const char *name,
+		      const struct stat *st)
 {
-	SCOPED_STR path = str_printf("/%s", name);
-	SCOPED_STR target = str_printf(NEW_ROOT "/%s", name);
-	char link[PATH_MAX];
-	ssize_t n = path ? readlink(path, link, sizeof(link) - 1) : 0;
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 
-	if (!path || !target)
-		return -ENOMEM;
-	if (n > 0) {
-		link[n] = '\0';
-		return symlink(link, target) < 0 ? -errno : 0;
-	}
-	if (chdir(path) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	return bind_here(target, READ_ONLY);
+	if (fchownat(c->to, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) <
+		    0 ||
+	    utimensat(c->to, name, times, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return 0;
 }
 
-static int jail_enter(const char *from, const char *to)
+/* ---- contents ---- */
+
+/* From @at to @end. */
+static int piece_copy(const struct copy *c, int from, int to, off_t at,
+		      off_t end)
 {
-	static const char *const programs[] = { "usr", "bin", "lib", "lib64" };
-	SCOPED_FD src = -1;
-	SCOPED_FD dst = -1;
+	while (at < end) {
+		size_t want = end - at < (off_t)BLOCK ? (size_t)(end - at) :
+							BLOCK;
+		ssize_t n, done, all;
+
+		if (treejob_is_canceled())
+			return -ECANCELED;
+		all = pread(from, c->block, want, at);
+		if (all < 0 && errno == EINTR)
+			continue;
+		if (all <= 0)
+			return all < 0 ? -errno : 0; /* it became shorter */
+		for (done = 0; done < all; done += n) {
+			n = pwrite(to, c->block + done, (size_t)(all - done),
+				   at + done);
+			if (n < 0 && errno == EINTR)
+				n = 0;
+			else if (n <= 0)
+				return n < 0 ? -errno : -EIO;
+		}
+		at += all;
+	}
+	return 0;
+}
+
+/* Where there is data at or behind @at; @size: nowhere. */
+static off_t data_next(int fd, off_t at, off_t size, off_t *ret_end)
+{
+	off_t from = lseek(fd, at, SEEK_DATA), end;
+
+	*ret_end = size;
+	if (from < 0)
+		return errno == ENXIO ? size : at; /* it knows no holes */
+	end = lseek(fd, from, SEEK_HOLE);
+	if (end > from && end < size)
+		*ret_end = end;
+	return from;
+}
+
+static int contents_copy(const struct copy *c, int from, int to, off_t size)
+{
+	off_t at = 0, end = 0;
+	int r = 0;
+
+	while (r == 0 && at < size) {
+		at = data_next(from, at, size, &end);
+		if (at < size)
+			r = piece_copy(c, from, to, at, end);
+		at = end;
+	}
+	/* A hole at the end. */
+	return r == 0 && ftruncate(to, size) < 0 ? -errno : r;
+}
+
+static int file_copy(const struct copy *c, int dirfd, const char *name)
+{
+	SCOPED_FD from = openat(dirfd, name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	SCOPED_FD to = -1;
+	struct stat st;
 	int r;
 
-	if (unshare(CLONE_NEWNS) < 0 ||
-	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	if (from < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fstat(from, &st) < 0)
 		return -errno;
-	src = open(from, DIR_FLAGS);
-	dst = open(to, DIR_FLAGS);
-	if (src < 0 || dst < 0 ||
-	    mount("none", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV,
-		  "mode=0700,size=1m") < 0 ||
-	    fchdir(src) < 0)
+	if (!S_ISREG(st.st_mode))
+		return -EAGAIN; /* it was replaced as we looked */
+	to = openat(c->to, name,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
 		return -errno;
-	r = bind_here(NEW_ROOT "/from", READ_ONLY);
-	if (r == 0 && fchdir(dst) < 0)
-		r = -errno;
+	r = contents_copy(c, from, to, st.st_size);
 	if (r == 0)
-		r = bind_here(NEW_ROOT "/to", 0);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(programs); i++)
-		r = programs_bind(programs[i]);
-	if (r < 0)
-		return r;
-	return chdir(NEW_ROOT) < 0 || chroot(".") < 0 || chdir("/") < 0 ?
-		       -errno :
-		       0;
+		r = dress(from, to, &st);
+	/* Some file systems tell here that there was no room. */
+	return r == 0 && close(fd_take(&to)) < 0 ? -errno : r;
 }
 
-/* Removes from /to what cp would not replace, or write through. In the jail,
- * and from the top down: no parent of what is looked at is a link. */
-static int way_clear(void)
+/* ---- names ---- */
+
+static int link_copy(const struct copy *c, int dirfd, const char *name,
+		     const struct stat *st)
 {
-	char root[] = "/from";
-	char *const roots[] = { root, NULL };
-	FTS *fts = fts_open(roots, FTS_PHYSICAL, NULL);
-	int r = fts ? 0 : -errno;
-	FTSENT *e;
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(dirfd, name, target, sizeof(target));
 
-	while (r == 0 && (errno = 0, e = fts_read(fts))) {
-		SCOPED_STR to = NULL;
-		struct stat st;
+	if (n < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if ((size_t)n >= sizeof(target))
+		return -ENAMETOOLONG;
+	target[n] = '\0';
+	if (symlinkat(target, c->to, name) < 0)
+		return -errno;
+	return dress_name(c, name, st);
+}
 
-		if (e->fts_info == FTS_DP || e->fts_level == 0)
-			continue;
-		if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR ||
-		    e->fts_info == FTS_NS) {
-			r = -e->fts_errno;
-			continue;
-		}
-		to = str_printf("/to%s", e->fts_path + sizeof(root) - 1);
-		if (!to)
-			r = -ENOMEM;
-		else if (lstat(to, &st) < 0)
-			r = errno == ENOENT ? 0 : -errno;
-		else if (!S_ISDIR(st.st_mode) || e->fts_info != FTS_D)
-			r = file_remove_tree(to);
-	}
-	if (r == 0 && errno != 0)
+static int node_copy(const struct copy *c, const char *name,
+		     const struct stat *st)
+{
+	int r;
+
+	if (mknodat(c->to, name, (st->st_mode & S_IFMT) | 0600, st->st_rdev) <
+	    0)
+		return -errno;
+	r = dress_name(c, name, st);
+	/* No link: it has been made just now, where nobody else writes. */
+	return r == 0 && fchmodat(c->to, name, st->st_mode & PERMISSIONS, 0) <
+				       0 ?
+		       -errno :
+		       r;
+}
+
+static int one_copy(const struct copy *c, int dirfd, const char *name,
+		    const struct stat *st)
+{
+	if (S_ISREG(st->st_mode))
+		return file_copy(c, dirfd, name);
+	if (S_ISLNK(st->st_mode))
+		return link_copy(c, dirfd, name, st);
+	return node_copy(c, name, st);
+}
+
+static int links_make(struct copy *c)
+{
+	if (c->links >= 0)
+		return 0;
+	if (mkdir(c->links_path, 0700) < 0)
+		return -errno;
+	c->links = open(c->links_path, DIR_FLAGS);
+	return c->links < 0 ? -errno : 0;
+}
+
+/* One of several names. */
+static int shared_copy(struct copy *c, int dirfd, const char *name,
+		       const struct stat *st)
+{
+	char ino[24];
+	int r = links_make(c);
+
+	if (r < 0)
+		return r;
+	snprintf(ino, sizeof(ino), "%llu", (unsigned long long)st->st_ino);
+	if (linkat(c->links, ino, c->to, name, 0) == 0)
+		return 0;
+	/* EMLINK: it has as many as it may here; then it is another file. */
+	if (errno != ENOENT && errno != EMLINK)
+		return -errno;
+	r = one_copy(c, dirfd, name, st);
+	if (r == 0 && linkat(c->to, name, c->links, ino, 0) < 0 &&
+	    errno != EEXIST && errno != ENOENT)
 		r = -errno;
-	if (fts)
-		fts_close(fts);
 	return r;
 }
 
-static ATTR_NORETURN void copy_child(const char *from, const char *to,
-				     int report)
-{
-	const char *const argv[] = {
-		"cp", "-a", "--", "/from/.", "/to/.", NULL
-	};
-	/* There is no /dev in the jail. */
-	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const struct proc_opts opts = {
-		.argv = argv, .fd = { null, STDERR_FILENO, STDERR_FILENO }
-	};
-	int r = null < 0 ? -errno : jail_enter(from, to);
+/* ---- the walk ---- */
 
-	if (r == 0)
-		r = way_clear();
-	if (r == 0)
-		r = proc_exec(&opts);
-	_exit(write(report, &r, sizeof(r)) == sizeof(r) ? EXIT_JAIL :
-							  EXIT_JAIL + 1);
+static int on_entry(void *arg, int dirfd, const char *name,
+		    const struct stat *st)
+{
+	struct copy *c = arg;
+	int r = way_clear(c, name, S_ISDIR(st->st_mode));
+
+	if (treejob_is_canceled())
+		return -ECANCELED;
+	if (r < 0 || S_ISDIR(st->st_mode))
+		return r;
+	return st->st_nlink > 1 ? shared_copy(c, dirfd, name, st) :
+				  one_copy(c, dirfd, name, st);
 }
 
-/* ---- who waits for it ---- */
+static int above_push(struct copy *c, ino_t ino)
+{
+	if (c->depth == c->room) {
+		size_t room = c->room ? 2 * c->room : ABOVE_FIRST;
+		ino_t *mem = reallocarray(c->above, room, sizeof(*mem));
+
+		if (!mem)
+			return -ENOMEM;
+		c->above = mem;
+		c->room = room;
+	}
+	c->above[c->depth++] = ino;
+	return 0;
+}
+
+static int on_enter(void *arg, int fd, const char *name)
+{
+	struct copy *c = arg;
+	SCOPED_FD in = -1;
+	struct stat st;
+
+	(void)fd;
+	if (mkdirat(c->to, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	in = openat(c->to, name, DIR_FLAGS);
+	if (in < 0 || fstat(c->to, &st) < 0)
+		return -errno;
+	close(c->to);
+	c->to = fd_take(&in);
+	return above_push(c, st.st_ino);
+}
+
+/* What is made in a directory changes its time, so it is dressed last. */
+static int on_leave(void *arg, int fd)
+{
+	struct copy *c = arg;
+	SCOPED_FD up = -1;
+	struct stat st;
+	int r = fstat(fd, &st) < 0 ? -errno : dress(fd, c->to, &st);
+
+	if (r < 0 || c->depth == 0)
+		return r;
+	up = openat(c->to, "..", DIR_FLAGS);
+	if (up < 0 || fstat(up, &st) < 0)
+		return -errno;
+	if (st.st_ino != c->above[--c->depth])
+		return -EAGAIN; /* it was moved elsewhere */
+	close(c->to);
+	c->to = fd_take(&up);
+	return 0;
+}
+
+static int copy_all(struct copy *c, const char *from, const char *to)
+{
+	static const struct walk_ops ops = { .entry = on_entry,
+					     .enter = on_enter,
+					     .leave = on_leave,
+					     .one_only = true };
+	int r = file_remove_tree(c->links_path), gone;
+
+	if (r < 0)
+		return r;
+	c->to = open(to, DIR_FLAGS);
+	c->block = malloc(BLOCK);
+	r = c->to < 0 ? -errno : c->block ? 0 : -ENOMEM;
+	if (r == 0)
+		r = walk_tree(from, &ops, c);
+	gone = file_remove_tree(c->links_path);
+	return r < 0 ? r : gone;
+}
 
 int treecopy(const char *from, const char *to, struct err *err)
 {
-	int fds[2], status = 0, why = -EIO;
-	pid_t pid, got;
+	SCOPED_STR links_path = str_printf("%s.links", to);
+	struct copy c = { .to = -1, .links = -1, .links_path = links_path };
+	int r = links_path ? copy_all(&c, from, to) : -ENOMEM;
 
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_sys(err, "pipe");
-	pid = fork();
-	if (pid == 0)
-		copy_child(from, to, fds[1]);
-	close(fds[1]);
-	if (pid < 0) {
-		close(fds[0]);
-		return err_sys(err, "start a process that copies files");
-	}
-	while ((got = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
-		;
-	if (got == pid && proc_code(status) == 0) {
-		close(fds[0]);
-		return 0;
-	}
-	/* Nothing is there to read when it was cp that failed. */
-	if (read(fds[0], &why, sizeof(why)) != sizeof(why))
-		why = -EIO;
-	close(fds[0]);
-	return err_set(err, why, "not all files of %s could be copied: %s",
-		       from, err_text(why));
+	fd_closep(&c.to);
+	fd_closep(&c.links);
+	free(c.above);
+	free(c.block);
+	if (r == -ECANCELED)
+		return err_set(err, r, "the copy of %s was stopped", from);
+	return r < 0 ? err_set(err, r,
+			       "not all files of %s could be copied: %s", from,
+			       err_text(r)) :
+		       0;
 }

@@ -9,9 +9,13 @@
 
 /*
  * Copies all that is in the directory @from to the directory @to, with
- * owners, times and links. What @to has already is replaced, whatever it is. A sandbox may have made either tree: no link in
- * them leads out of @to. Takes as long as it takes: for a child. Needs
- * CAP_SYS_ADMIN.
+ * owners, times, attributes, holes and links. What @to has already is
+ * replaced, whatever it is. A sandbox may have made either tree, as deep as
+ * it liked: no link in them leads out of @to. "@to.links" is made beside it
+ * for the time of the copy, and what a copy that was cut off left of it is
+ * removed. Takes as long as it takes: for a child, of which
+ * treejob_is_canceled() is asked (-ECANCELED; what was copied stays). What
+ * is of another file system than @from is -EXDEV.
  */
 int treecopy(const char *from, const char *to, struct err *err);
 

@@ -5,6 +5,8 @@
 #ifndef CONTROL_ACD_TREEJOB_H
 #define CONTROL_ACD_TREEJOB_H
 
+#include <stdbool.h>
+
 #include "lib/err.h"
 #include "lib/loop.h"
 
@@ -24,6 +26,12 @@ int treejob_run(struct loop *loop, treejob_work work, const void *what,
  * fine) so; @fn when all are gone or one could not be removed. */
 int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
 		  void *arg, struct treejob **ret, struct err *err);
+/* Asks the child to leave off; @fn hears what came of it as ever, soon if
+ * @work looks at treejob_is_canceled(). NULL is fine. */
+void treejob_cancel(const struct treejob *j);
+/* For @work: leave things as they were before, or so that another one can go
+ * on, and return -ECANCELED. false in any other process. */
+bool treejob_is_canceled(void);
 /* Nobody waits any more; the child goes on. NULL is fine. */
 void treejob_forget(struct treejob *j);
 

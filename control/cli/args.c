@@ -4,14 +4,17 @@
  */
 #include "control/cli/args.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "control/shared/names.h"
 #include "lib/file.h"
 
 #define ENV_FILE_MAX (1024u * 1024)
-#define PIDS_MAX 4194304u /* the kernel's own limit */
+#define PIDS_MAX 4194304u /* the kernel's own; acd has the same */
 #define TAIL_MAX 100000000u
+
+static_assert(ARG_HELP <= 64, "one bit each, but for --help");
 
 const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_CPUS] = { "cpus", 0, ARG_MILLI, "N", "CPUs it may use (1.5)",
@@ -65,6 +68,12 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_DENY] = { "deny", 0, ARG_TEXT, "HOST[:PORT]",
 		       "never let it reach this host, or this port of it",
 		       WORDS_NONE },
+	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
+			     "let it use a credential of the vault; none: none",
+			     WORDS_CREDENTIAL },
+	[ARG_SECRET] = { "secret", 0, ARG_TEXT, "NAME[=VAR]",
+			 "the same, as a variable; NAME:handover: its value",
+			 WORDS_CREDENTIAL },
 	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
 			"build the image first, if its inputs changed",
 			WORDS_NONE },
@@ -105,6 +114,63 @@ const struct arg_option arg_options[ARG_MAX] = {
 		       WORDS_NONE },
 	[ARG_INTERVAL] = { "interval", 0, ARG_MS, "TIME",
 			   "between two looks (2s)", WORDS_NONE },
+	[ARG_SINCE] = { "since", 0, ARG_TEXT, "TIME",
+			"from then on: 24h ago, or 2026-01-31", WORDS_NONE },
+	[ARG_NO_TRUNC] = { "no-trunc", 0, ARG_FLAG, NULL,
+			   "cut nothing to the width of the terminal",
+			   WORDS_NONE },
+	[ARG_KIND] = { "kind", 0, ARG_TEXT, "KIND",
+		       "what it is, when its shape does not tell (github)",
+		       WORDS_SECRET },
+	[ARG_HOST] = { "host", 0, ARG_TEXT, "HOST",
+		       "may be sent to this host (again for more)",
+		       WORDS_NONE },
+	[ARG_FROM_FILE] = { "from-file", 0, ARG_TEXT, "FILE",
+			    "read it from a file that only you can read",
+			    WORDS_FILE },
+	[ARG_FROM_ENV] = { "from-env", 0, ARG_TEXT, "VARIABLE",
+			   "read it from your environment", WORDS_NONE },
+	[ARG_FROM_CMD] = { "from-cmd", 0, ARG_TEXT, "COMMAND",
+			   "read what this shell command prints", WORDS_NONE },
+	[ARG_USER] = { "user", 0, ARG_TEXT, "USER",
+		       "the user that belongs to it (Basic)", WORDS_NONE },
+	[ARG_HEADER] = { "header", 0, ARG_TEXT, "NAME",
+			 "is sent in this header", WORDS_NONE },
+	[ARG_BASIC] = { "basic", 0, ARG_FLAG, NULL,
+			"is sent as the password of --user", WORDS_NONE },
+	[ARG_QUERY] = { "query", 0, ARG_TEXT, "NAME",
+			"is sent in this parameter of the query", WORDS_NONE },
+	[ARG_METHOD] = { "method", 0, ARG_TEXT, "METHOD",
+			 "only with this method (again for more)", WORDS_NONE },
+	[ARG_PATH] = { "path", 0, ARG_TEXT, "PATH",
+		       "only below this path (/repos/me/*; again for more)",
+		       WORDS_NONE },
+	[ARG_BLUEPRINT] = { "blueprint", 0, ARG_TEXT, "BLUEPRINT",
+			    "only for agents of it (again for more)",
+			    WORDS_BLUEPRINT },
+	[ARG_INSTANCE] = { "instance", 0, ARG_TEXT, "NAME",
+			   "only for this instance (again for more; ci-*)",
+			   WORDS_INSTANCE },
+	[ARG_EXPIRES] = { "expires", 0, ARG_TEXT, "TIME",
+			  "is refused after this (90d, 2031-12-24, never)",
+			  WORDS_NONE },
+	[ARG_ALLOW_CLASSIC] = { "allow-classic", 0, ARG_FLAG, NULL,
+				"take a classic GitHub token all the same",
+				WORDS_NONE },
+	[ARG_HANDOVER] = { "allow-handover", 0, ARG_FLAG, NULL,
+			   "a blueprint may ask to be handed the real value",
+			   WORDS_NONE },
+	[ARG_NOTE] = { "note", 0, ARG_TEXT, "TEXT", "a line for yourself",
+		       WORDS_NONE },
+	[ARG_ACCESS_KEY] = { "access-key", 0, ARG_TEXT, "ID",
+			     "aws: the access key that belongs to it",
+			     WORDS_NONE },
+	[ARG_REGION] = { "region", 0, ARG_TEXT, "REGION",
+			 "aws: the region to sign for", WORDS_NONE },
+	[ARG_SERVICE] = { "service", 0, ARG_TEXT, "SERVICE",
+			  "aws: the service to sign for (s3)", WORDS_NONE },
+	[ARG_REPLACE] = { "replace", 0, ARG_FLAG, NULL,
+			  "those that are there as well", WORDS_NONE },
 	[ARG_JSON] = { "json", 0, ARG_FLAG, NULL, "print JSON", WORDS_NONE },
 	[ARG_QUIET] = { "quiet", 'q', ARG_FLAG, NULL, "results and errors only",
 			WORDS_NONE },
@@ -125,7 +191,7 @@ static const struct arg_option *find_long(uint64_t options, const char *name,
 	for (i = 0; i < ARG_MAX; i++) {
 		const struct arg_option *o = &arg_options[i];
 
-		if ((options & ARG_BIT(i)) && strlen(o->name) == len &&
+		if (args_takes(options, i) && strlen(o->name) == len &&
 		    memcmp(o->name, name, len) == 0)
 			return o;
 	}
@@ -137,7 +203,7 @@ static const struct arg_option *find_letter(uint64_t options, char letter)
 	size_t i;
 
 	for (i = 0; i < ARG_MAX; i++)
-		if ((options & ARG_BIT(i)) && arg_options[i].letter == letter &&
+		if (args_takes(options, i) && arg_options[i].letter == letter &&
 		    letter)
 			return &arg_options[i];
 	return NULL;
@@ -145,7 +211,6 @@ static const struct arg_option *find_letter(uint64_t options, char letter)
 
 const struct arg_option *args_find(uint64_t options, const char *name)
 {
-	options |= ARG_BIT(ARG_HELP);
 	if (str_starts(name, "--"))
 		return find_long(options, name + 2, strlen(name + 2));
 	if (name[0] == '-' && name[1] && !name[2])
@@ -206,14 +271,64 @@ static int env_file_add(struct args *a, const char *path, struct err *err)
 	return 0;
 }
 
+/* Options of `ac vault`: a place, or a list. */
+static const char **vault_place(struct args_vault *v, enum arg_id id)
+{
+	return id == ARG_KIND       ? &v->kind :
+	       id == ARG_FROM_FILE  ? &v->from_file :
+	       id == ARG_FROM_ENV   ? &v->from_env :
+	       id == ARG_FROM_CMD   ? &v->from_cmd :
+	       id == ARG_USER       ? &v->user :
+	       id == ARG_HEADER     ? &v->header :
+	       id == ARG_QUERY      ? &v->query :
+	       id == ARG_EXPIRES    ? &v->expires :
+	       id == ARG_NOTE       ? &v->note :
+	       id == ARG_ACCESS_KEY ? &v->access_key :
+	       id == ARG_REGION     ? &v->region :
+				      &v->service;
+}
+
+static struct strv *vault_list(struct args_vault *v, enum arg_id id)
+{
+	return id == ARG_HOST      ? &v->hosts :
+	       id == ARG_METHOD    ? &v->methods :
+	       id == ARG_PATH      ? &v->paths :
+	       id == ARG_BLUEPRINT ? &v->blueprints :
+	       id == ARG_INSTANCE  ? &v->instances :
+				     NULL;
+}
+
+static int set_vault(struct args *a, enum arg_id id, const char *value,
+		     struct err *err)
+{
+	struct strv *list = vault_list(&a->vault, id);
+
+	if (*value == '\0' && id != ARG_NOTE)
+		return err_set(err, -EINVAL, "--%s needs a value",
+			       arg_options[id].name);
+	if (list)
+		return strv_push(list, value) < 0 ? err_nomem(err) : 0;
+	*vault_place(&a->vault, id) = value;
+	return 0;
+}
+
 static int set_text(struct args *a, enum arg_id id, const char *value,
 		    struct err *err)
 {
+	if (id >= ARG_KIND && id <= ARG_REPLACE)
+		return set_vault(a, id, value, err);
 	switch (id) {
 	case ARG_ENV:
 		return env_add(a, value, err);
 	case ARG_ENV_FILE:
 		return env_file_add(a, value, err);
+	case ARG_CREDENTIAL:
+		return strv_push(&a->credentials, value) ? err_nomem(err) : 0;
+	case ARG_SECRET:
+		return strv_push(&a->secrets, value) ? err_nomem(err) : 0;
+	case ARG_SINCE:
+		a->since = value;
+		break;
 	case ARG_EGRESS:
 		return reach_add_egress(&a->reach, value, err);
 	case ARG_ALLOW:
@@ -302,6 +417,7 @@ static int option_set(struct args *a, const struct arg_option *o,
 	enum arg_id id = option_id(o);
 
 	a->given |= ARG_BIT(id);
+	a->help |= id == ARG_HELP;
 	if (o->kind == ARG_FLAG || !value)
 		return 0;
 	if (o->kind == ARG_TEXT)
@@ -408,7 +524,7 @@ int args_parse(const struct args_rules *rules, int argc, char **argv,
 	       struct args *ret, struct err *err)
 {
 	struct cursor cur = { .argc = argc, .argv = argv };
-	uint64_t options = rules->options | ARG_BIT(ARG_HELP);
+	uint64_t options = rules->options;
 	int rc = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -438,5 +554,12 @@ int args_parse(const struct args_rules *rules, int argc, char **argv,
 void args_done(struct args *a)
 {
 	strv_done(&a->env);
+	strv_done(&a->credentials);
+	strv_done(&a->secrets);
 	reach_done(&a->reach);
+	strv_done(&a->vault.hosts);
+	strv_done(&a->vault.methods);
+	strv_done(&a->vault.paths);
+	strv_done(&a->vault.blueprints);
+	strv_done(&a->vault.instances);
 }

@@ -37,6 +37,8 @@ enum arg_id {
 	ARG_EGRESS,
 	ARG_ALLOW,
 	ARG_DENY,
+	ARG_CREDENTIAL,
+	ARG_SECRET,
 	ARG_BUILD,
 	ARG_DETACH,
 	ARG_RM,
@@ -55,13 +57,38 @@ enum arg_id {
 	ARG_GRACE,
 	ARG_ONCE,
 	ARG_INTERVAL,
+	ARG_SINCE,
+	ARG_NO_TRUNC,
+	/* of `ac vault` */
+	ARG_KIND,
+	ARG_HOST,
+	ARG_FROM_FILE,
+	ARG_FROM_ENV,
+	ARG_FROM_CMD,
+	ARG_USER,
+	ARG_HEADER,
+	ARG_BASIC,
+	ARG_QUERY,
+	ARG_METHOD,
+	ARG_PATH,
+	ARG_BLUEPRINT,
+	ARG_INSTANCE,
+	ARG_EXPIRES,
+	ARG_ALLOW_CLASSIC,
+	ARG_HANDOVER,
+	ARG_NOTE,
+	ARG_ACCESS_KEY,
+	ARG_REGION,
+	ARG_SERVICE,
+	ARG_REPLACE,
 	ARG_JSON,
 	ARG_QUIET,
 	ARG_HELP,
 	ARG_MAX
 };
 
-#define ARG_BIT(id) (UINT64_C(1) << (id))
+/* --help has none: every command takes it. */
+#define ARG_BIT(id) ((id) == ARG_HELP ? UINT64_C(0) : UINT64_C(1) << ((id)&63))
 
 enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_SIZE, ARG_MILLI, ARG_MS, ARG_COUNT };
 
@@ -82,7 +109,9 @@ enum arg_words {
 	WORDS_RUNTIME, /* who starts sandboxes */
 	WORDS_EGRESS, /* modes and presets, by commas */
 	WORDS_MODE, /* open, balanced, locked */
-	WORDS_VERB, /* the second word of `ac policy` */
+	WORDS_VERB, /* the second word of `ac policy`, `ac vault` */
+	WORDS_CREDENTIAL,
+	WORDS_SECRET, /* kinds of credentials */
 };
 
 struct arg_option {
@@ -98,15 +127,25 @@ extern const struct arg_option arg_options[ARG_MAX];
 
 #define ARGS_WORDS_MAX 64u
 
+struct args_vault {
+	const char *kind, *from_file, *from_env, *from_cmd, *user, *header;
+	const char *query, *expires, *note, *access_key, *region, *service;
+	struct strv hosts, methods, paths, blueprints, instances;
+};
+
 struct args {
 	uint64_t given; /* ARG_BIT of each option that was there */
+	bool help;
 	uint64_t cpus_milli, memory, pids, timeout_ms; /* bytes, ms */
 	uint64_t ttl_ms, idle_ms, disk, output;
 	uint64_t tail, grace_ms, interval_ms;
 	const char *gpus, *workdir, *workspace, *isolation, *runtime;
 	const char *detach_keys, *signal;
+	const char *since;
 	struct strv env; /* "NAME=value", those of files too, in order */
+	struct strv credentials, secrets; /* as given */
 	struct reach reach;
+	struct args_vault vault;
 	const char *words[ARGS_WORDS_MAX];
 	size_t n_words;
 	char **cmd; /* borrowed from argv, NULL-terminated */
@@ -121,7 +160,13 @@ struct args_rules {
 
 static inline bool args_has(const struct args *a, enum arg_id id)
 {
-	return (a->given & ARG_BIT(id)) != 0;
+	return id == ARG_HELP ? a->help : (a->given & ARG_BIT(id)) != 0;
+}
+
+/* Does a command that takes @options take this one? */
+static inline bool args_takes(uint64_t options, size_t id)
+{
+	return id == ARG_HELP || (options & ARG_BIT(id)) != 0;
 }
 
 /*

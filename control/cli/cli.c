@@ -12,7 +12,9 @@
 #include <wchar.h>
 #include <wctype.h>
 
+#include "control/cli/client.h"
 #include "control/cli/version.h"
+#include "control/shared/json.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
@@ -187,9 +189,71 @@ void say_error(const char *fmt, ...)
 	va_end(ap);
 }
 
+char *cli_user_paths(const struct cli *cli, char *out, size_t size,
+		     const char *in)
+{
+	static const char state[] = AC_STATE "/";
+	size_t used = 0;
+
+	while (*in && used + 1 < size) {
+		int n;
+
+		if (!str_starts(in, state)) {
+			out[used++] = *in++;
+			continue;
+		}
+		in += sizeof(state) - 1;
+		n = snprintf(out + used, size - used, "%s/", cli->home);
+		if (n < 0 || (size_t)n >= size - used)
+			return out;
+		used += (size_t)n;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+/* A word for programs; acd uses the same for the same. */
+static const char *error_word(int code)
+{
+	static const struct {
+		int code;
+		const char *word;
+	} words[] = {
+		{ -EINVAL, "invalid" },        { -ENOENT, "not_found" },
+		{ -EEXIST, "name_collision" }, { -EALREADY, "already_running" },
+		{ -EBUSY, "conflict" },        { -EAGAIN, "unavailable" },
+		{ -ENOTSUP, "unsupported" },   { -EACCES, "not_permitted" },
+		{ -ENOTCONN, "not_running" },  { -ECONNREFUSED, "not_running" },
+		{ -ETIMEDOUT, "no_answer" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (words[i].code == code)
+			return words[i].word;
+	return "failed";
+}
+
+void cli_fail(const struct cli *cli, const struct err *err, bool usage)
+{
+	char text[2048];
+	const char *word = client_refusal(err->msg);
+	SCOPED_JSON line = NULL;
+
+	cli_user_paths(cli, text, sizeof(text), err->msg);
+	if (!cli->json) {
+		say_error("%s", text);
+		return;
+	}
+	if (usage)
+		word = "usage";
+	line = jsonx_error(word ? word : error_word(err->code), text);
+	if (line && json_dumpf(line, stderr, JSON_COMPACT) == 0)
+		fputc('\n', stderr);
+}
+
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 {
-	char answer[16] = "", question[512];
+	char answer[16] = "", question[8192]; /* nothing of it may be cut */
 	va_list ap;
 
 	if (yes)

@@ -24,6 +24,7 @@ struct cli {
 	char *sock; /* of acd */
 	char *mount_sock; /* for workspaces */
 	bool json, quiet; /* --json, --quiet */
+	bool whole; /* --no-trunc: nothing is cut to the terminal's width */
 	bool out_tty, err_tty;
 	bool colour; /* stdout is a terminal and NO_COLOR is not set */
 };
@@ -41,6 +42,16 @@ char *cli_clean(char *out, size_t size, const char *in);
  * silent under --quiet. */
 void say_info(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
 void say_error(const char *fmt, ...) ATTR_PRINTF(1, 2);
+
+/* The failure in @err, at the end of a command: say_error(), or with --json
+ * {"error": {"code", "message"}} on one line of stderr. The code is that of
+ * acd where it refused, else a word for @err->code; "usage" when @usage. */
+void cli_fail(const struct cli *cli, const struct err *err, bool usage);
+
+/* @in with the paths of ac-host's state as they are on this machine; cut to
+ * @size. Returns @out. Pure. */
+char *cli_user_paths(const struct cli *cli, char *out, size_t size,
+		     const char *in);
 
 /*
  * Asks on the terminal and reads y or yes. 0: go on (also with @yes, without

@@ -150,6 +150,32 @@ char *client_option_words(char *out, size_t size, const char *in)
 	return out;
 }
 
+/* Commands hand on a message; who asks for its code is main(), which has no
+ * client any more. */
+static struct {
+	char code[sizeof(((struct client_error *)0)->code)];
+	char msg[sizeof(((struct err *)0)->msg)];
+} refusal;
+
+const char *client_refusal(const char *text)
+{
+	size_t len = strlen(text), n = strlen(refusal.msg);
+
+	return *refusal.code && n > 0 && n <= len &&
+			       strcmp(text + len - n, refusal.msg) == 0 ?
+		       refusal.code :
+		       NULL;
+}
+
+static int refuse(const struct client_error *ce, int code, const char *msg,
+		  struct err *err)
+{
+	err_set(err, code, "%s", msg);
+	memcpy(refusal.code, ce->code, sizeof(refusal.code));
+	memcpy(refusal.msg, err->msg, sizeof(refusal.msg));
+	return code;
+}
+
 int client_error_parse(const char *who, int status, const char *text,
 		       size_t len, struct client_error *ce, struct err *err)
 {
@@ -163,9 +189,10 @@ int client_error_parse(const char *who, int status, const char *text,
 	snprintf(ce->code, sizeof(ce->code), "%s", json_text(e, "code"));
 	snprintf(ce->image, sizeof(ce->image), "%s", json_text(e, "image"));
 	if (*message)
-		return err_set(err, status_errno(status), "%s",
-			       client_option_words(text_of, sizeof(text_of),
-						   message));
+		return refuse(ce, status_errno(status),
+			      client_option_words(text_of, sizeof(text_of),
+						  message),
+			      err);
 	return err_set(err, status_errno(status),
 		       "%s answered with status %d and no reason", who, status);
 }
@@ -227,6 +254,8 @@ static int perform(struct client *c, const char *method, const char *path,
 	if (body && !text)
 		return err_set(err, -ENOMEM, "out of memory");
 	rc = http_call(&c->http, &rq);
+	if (text) /* it may have been a secret */
+		explicit_bzero(text, strlen(text));
 	if (a->result < 0)
 		return a->result;
 	if (rc == -ENODATA)

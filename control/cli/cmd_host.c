@@ -6,14 +6,18 @@
 
 #include <string.h>
 
+#include "control/cli/cmd_instance.h"
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
+#include "control/cli/progress.h"
 #include "control/cli/table.h"
 #include "control/cli/version.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 
 #define STOP_SECONDS 40u
+#define NAMES_MS 2000u /* for acd to tell what runs */
+#define NAMES_BYTES (4u * 1024 * 1024)
 
 /* Why acd calls itself degraded, "" when it does not. */
 static const char *trouble(const json_t *status)
@@ -56,6 +60,57 @@ int cmd_start(const struct cli *cli, const struct args *a, struct err *err)
 	return cli->json ? cli_print_json(status, false, err) : 0;
 }
 
+static int collect(void *arg, const char *data, size_t len)
+{
+	return buf_append(arg, data, len);
+}
+
+/* The instances, so that who ends what runs can name it; NULL: acd is not
+ * there, or hangs, which is no reason to wait. A new reference. */
+static json_t *instances_now(const struct cli *cli)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_JSON all = NULL;
+	struct err ignored = { 0 };
+	struct buf text;
+
+	buf_init(&text, NAMES_BYTES);
+	if (c) {
+		client_stream_limit(c, NAMES_MS);
+		if (client_stream(c, "GET", "/v1/instances", NULL, collect,
+				  &text, &ignored) == 0)
+			all = json_loadb((const char *)buf_slice(&text).ptr,
+					 buf_len(&text), 0, NULL);
+	}
+	buf_done(&text);
+	return json_incref(json_object_get(all, "instances"));
+}
+
+/* Ending things takes seconds: they are told while a call waits. */
+static void on_idle(void *arg)
+{
+	progress_tick(arg, NULL);
+}
+
+static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
+{
+	SCOPED_STR what = str_printf("stopping %s", cli->host);
+	SCOPED_JSON list = instances_now(cli);
+	struct progress p;
+	int rc;
+
+	if (!what)
+		return err_nomem(err);
+	progress_begin(&p, cli, what);
+	outer_on_idle(o, on_idle, &p);
+	rc = outer_stop(o, cli->host, STOP_SECONDS, err);
+	outer_on_idle(o, NULL, NULL);
+	progress_end(&p);
+	if (rc == 0)
+		instance_tell_live(cli, list, "is stopped");
+	return rc;
+}
+
 /* The container is stopped when this returns 0; *ret_was: it ran before. */
 static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 		     struct err *err)
@@ -71,7 +126,7 @@ static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 			       "container %s belongs to AC_HOME="
 			       "%s: AC_HOST names another",
 			       cli->host, info.home);
-	return outer_stop(o, cli->host, STOP_SECONDS, err);
+	return stop_shown(cli, o, err);
 }
 
 static int stop(const struct cli *cli, bool *ret_was, struct err *err)
@@ -112,16 +167,25 @@ int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
 
 /* What is in ac-host: nested containers, caches, with @images all images.
  * 1: acd is not able to, which is no reason to keep what does not work. */
-static int prune(struct client *c, bool images, struct err *err)
+static int prune(const struct cli *cli, struct client *c, bool images,
+		 struct err *err)
 {
 	SCOPED_JSON body =
 		json_pack("{s:b, s:b}", "images", images, "force", 1);
+	SCOPED_JSON list = instances_now(cli);
 	struct err why = { 0 };
+	struct progress p;
 	int rc;
 
 	if (!body)
 		return err_nomem(err);
+	progress_begin(&p, cli, "ending what runs, removing caches");
+	client_on_idle(c, on_idle, &p);
 	rc = client_call(c, "POST", "/v1/prune", body, NULL, &why);
+	client_on_idle(c, NULL, NULL);
+	progress_end(&p);
+	if (rc == 0)
+		instance_tell_live(cli, list, "is stopped");
 	if (rc < 0 && client_error(c)->status > 0 &&
 	    client_error(c)->status < 500) {
 		*err = why;
@@ -138,6 +202,7 @@ static int remove_host(const struct cli *cli, bool images, bool *ret_was,
 {
 	struct outer *o = NULL;
 	struct outer_info info = { .exists = false };
+	struct progress p;
 	bool ran;
 	int rc = outer_open(&o, err);
 
@@ -146,10 +211,14 @@ static int remove_host(const struct cli *cli, bool images, bool *ret_was,
 	*ret_was = info.exists;
 	if (rc == 0)
 		rc = stop_host(cli, o, &ran, err);
-	if (rc == 0)
+	progress_begin(&p, cli, "removing it");
+	if (rc == 0) {
+		outer_on_idle(o, on_idle, &p);
 		rc = outer_remove(o, cli->host, err);
+	}
 	if (rc == 0 && images)
 		rc = outer_volume_remove(o, cli->volume, err);
+	progress_end(&p);
 	outer_close(o);
 	return rc;
 }
@@ -189,7 +258,7 @@ int cmd_down(const struct cli *cli, const struct args *a, struct err *err)
 				 live, live == 1 ? " runs" : "s run",
 				 live == 1 ? "it" : "them");
 	if (rc == 0 && !kept) {
-		rc = prune(c, images, err);
+		rc = prune(cli, c, images, err);
 		kept = rc > 0;
 		rc = rc < 0 ? rc : 0;
 	}

@@ -131,14 +131,30 @@ static int print_instances(const struct cli *cli, const json_t *list,
 				isolation ? add_isolated : add_instance, err);
 }
 
+/* "broken: blueprint.yaml:3:5: reason": its folder has its name already. */
+static int add_broken(struct table *t, const json_t *bp, const char *why)
+{
+	const char *file = strstr(why, "/blueprint.yaml:");
+	SCOPED_STR text = str_printf("broken: %s", file ? file + 1 : why);
+	const char *cells[] = { json_text(bp, "name"), "-", "no", "-", text };
+
+	if (!text || table_row(t, cells) < 0)
+		return -ENOMEM;
+	table_paint(t, 4, TABLE_RED);
+	return 0;
+}
+
 static int add_blueprint(struct table *t, const json_t *bp)
 {
+	const char *broken = json_text(bp, "error");
 	bool ready = json_is_true(json_object_get(bp, "ready"));
 	bool own = !json_is_true(json_object_get(bp, "builtin"));
 	const char *cells[] = { json_text(bp, "name"), json_text(bp, "image"),
 				ready ? "yes" : "no", own ? "you" : "ac",
 				json_text(bp, "description") };
 
+	if (*broken)
+		return add_broken(t, bp, broken);
 	if (table_row(t, cells) < 0)
 		return -ENOMEM;
 	if (ready)
@@ -414,6 +430,17 @@ int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err)
 	for (i = 0; rc == 0 && i < a->n_words; i++)
 		rc = destroy_asked(cli, a, c, a->words[i], err);
 	return rc;
+}
+
+void instance_tell_live(const struct cli *cli, const json_t *list,
+			const char *what)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *rec = json_array_get(list, i);
+
+		if (is_live(rec))
+			say_info(cli, "%s %s", json_text(rec, "name"), what);
+	}
 }
 
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size)

@@ -42,6 +42,10 @@ int instance_post_each(const struct cli *cli, struct client *c,
 /* A record of acd: it has a process, which may be frozen. Pure. */
 bool instance_runs(const json_t *rec);
 
+/* Says of each of @list that is live that it @what. */
+void instance_tell_live(const struct cli *cli, const json_t *list,
+			const char *what);
+
 /* How many of @list are live, or are not; their names, as far as they fit and
  * then "...", in @ret of @size bytes, 16 at least. Pure. */
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size);

@@ -130,6 +130,8 @@ int cmd_kill(const struct cli *cli, const struct args *a, struct err *err)
 		rc = err_nomem(err);
 	if (rc == 0)
 		rc = add_pids(body, a, err);
+	if (rc < 0)
+		return cli_usage(err);
 	if (rc == 0)
 		rc = host_client(cli, true, &c, err);
 	return rc < 0 ? rc :

@@ -10,11 +10,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "control/cli/cmd_instance.h"
 #include "control/cli/gatelog.h"
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/infer.h"
 #include "control/cli/lines.h"
+#include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -163,8 +165,9 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 	char name[AC_NAME_MAX + 1];
 	int rc = infer_instance(word, name, err);
 
-	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
+	if (rc < 0)
+		return cli_usage(err);
+	rc = host_client(cli, true, &c, err);
 	if (rc < 0)
 		return rc;
 	path = full ? client_path("/v1/instances/", name, full) : NULL;
@@ -228,10 +231,36 @@ static int proxy_logs(const struct cli *cli, const struct args *a,
 	return rc;
 }
 
+/* Without words: what there is to choose from. Nothing is started for it. */
+static int whose_log(const struct cli *cli, struct err *err)
+{
+	SCOPED_CLIENT c = client_new(cli->sock, "acd");
+	SCOPED_JSON all = NULL;
+	const json_t *list;
+	struct err ignored = { 0 };
+	char live[160], idle[160];
+	size_t n_live, n_idle;
+
+	if (c)
+		(void)client_call(c, "GET", "/v1/instances", NULL, &all,
+				  &ignored);
+	list = json_object_get(all, "instances");
+	n_live = instance_names(list, true, live, sizeof(live));
+	n_idle = instance_names(list, false, idle, sizeof(idle));
+	err_set(err, -EINVAL,
+		"whose log? host, gateway, gvisor, engine, proxy%s %s%s%s",
+		n_live + n_idle ? ", or that of an instance:" :
+				  ", or an instance's NAME",
+		live, n_live && n_idle ? ", " : "", idle);
+	return cli_usage(err);
+}
+
 int cmd_logs(const struct cli *cli, const struct args *a, struct err *err)
 {
 	const char *first = a->words[0];
 
+	if (a->n_words == 0)
+		return whose_log(cli, err);
 	if (strcmp(first, "proxy") == 0)
 		return proxy_logs(cli, a, err);
 	if (cli->json)

@@ -66,7 +66,12 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON v = NULL;
-	SCOPED_STR rest = client_path("/policy/check?url=", a->words[1], "");
+	/* "POST https://…" is one question. */
+	SCOPED_STR url = a->n_words == 3 ?
+				 str_printf("%s %s", a->words[1], a->words[2]) :
+				 strdup(a->words[1]);
+	SCOPED_STR rest = url ? client_path("/policy/check?url=", url, "") :
+				NULL;
 	bool allow;
 	int rc = rest ? host_client(cli, true, &c, err) : err_nomem(err);
 
@@ -200,6 +205,29 @@ int cmd_policy_mode(const struct cli *cli, const struct args *a,
 		say_info(cli, "open: it reaches every host that is not denied, "
 			      "and all of that is written down");
 	return tell(cli, rec, what, err);
+}
+
+int cmd_policy_push(const struct cli *cli, const struct args *a,
+		    struct err *err)
+{
+	const char *word = a->words[1];
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON body = json_pack("{s:o}", "push", jsonx_text(word));
+	SCOPED_JSON rec = NULL;
+	SCOPED_STR what = str_printf("git push: %s", word);
+	int rc = body && what ? 0 : err_nomem(err);
+
+	if (rc == 0 && strcmp(word, "allow") != 0 && strcmp(word, "ask") != 0 &&
+	    strcmp(word, "deny") != 0) {
+		err_set(err, -EINVAL, "'%s' is neither allow, ask nor deny",
+			word);
+		return cli_usage(err);
+	}
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
+	if (rc == 0)
+		rc = change(c, a->words[0], body, &rec, err);
+	return rc < 0 ? rc : tell(cli, rec, what, err);
 }
 
 int cmd_policy_reset(const struct cli *cli, const struct args *a,

@@ -27,6 +27,8 @@ int cmd_policy_deny(const struct cli *cli, const struct args *a,
 		    struct err *err);
 int cmd_policy_mode(const struct cli *cli, const struct args *a,
 		    struct err *err);
+int cmd_policy_push(const struct cli *cli, const struct args *a,
+		    struct err *err);
 int cmd_policy_reset(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_lint(const struct cli *cli, const struct args *a,
@@ -35,6 +37,8 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err);
+/* cmd_usage.c */
+int cmd_usage(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "control/cli/build.h"
 #include "control/cli/cmd_instance.h"
+#include "control/cli/grants_put.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
@@ -96,6 +97,7 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 		bad |= json_object_set_new(body, "env",
 					   jsonx_from_strv(&a->env));
 	bad |= reach_put(body, &a->reach);
+	bad |= grants_put(body, &a->credentials, &a->secrets);
 	if (ws) {
 		bad |= set_text(body, "workspace", ws->path);
 		bad |= json_object_set_new(body, "workspace_ro",
@@ -110,10 +112,29 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 static int create(struct launch *l, const struct args *a, struct err *err)
 {
 	SCOPED_JSON body = create_body(l, a);
+	SCOPED_JSON rec = NULL;
+	const json_t *warnings;
+	int rc = body ? client_call(l->client, "POST", "/v1/instances", body,
+				    &rec, err) :
+			err_nomem(err);
 
-	if (!body)
-		return err_nomem(err);
-	return client_call(l->client, "POST", "/v1/instances", body, NULL, err);
+	warnings = json_object_get(rec, "warnings");
+	for (size_t i = 0; i < json_array_size(warnings); i++)
+		say_error("%s", json_string_value(json_array_get(warnings, i)));
+	return rc;
+}
+
+/* No run came of it: what the options changed of the instance is taken back.
+ * That the run failed is what the user hears, not whether this does. */
+static void uncreate(struct launch *l)
+{
+	SCOPED_JSON body = json_pack("{s:s, s:s, s:b}", "name", l->name,
+				     "blueprint", l->blueprint, "undo", 1);
+	struct err ignored = { 0 };
+
+	if (body)
+		(void)client_call(l->client, "POST", "/v1/instances", body,
+				  NULL, &ignored);
 }
 
 /* With a terminal there, programs want to know of which kind it is. */
@@ -155,21 +176,25 @@ static int set_process(json_t *body, const struct args *a, bool shell)
 static int run_main(struct launch *l, const struct args *a, bool shell,
 		    struct err *err)
 {
-	SCOPED_JSON body = NULL;
+	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
 	uint64_t since = denials_now_ms();
-	int rc = create(l, a, err);
+	int rc;
 
-	if (rc == 0 && args_has(a, ARG_BUILD))
-		rc = build_image(l->cli, l->client, l->blueprint, false, false,
-				 err);
-	if (rc < 0)
-		return rc;
-	body = launch_body(l, a->cmd, a->n_cmd);
 	if (!body || set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0))
 		return err_nomem(err);
+	rc = create(l, a, err);
+	if (rc < 0)
+		return rc;
+	if (args_has(a, ARG_BUILD))
+		rc = build_image(l->cli, l->client, l->blueprint, false, false,
+				 err);
 	l->reaches = reach_is_given(&a->reach);
-	rc = launch_go(l, body, err);
+	if (rc == 0)
+		rc = launch_go(l, body, err);
+	/* acd does so only while no run has begun. */
+	if (rc < 0)
+		uncreate(l);
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
 		denials_tell(l->cli, l->client, l->name, since);
 	return rc;
@@ -197,8 +222,10 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 {
 	int rc = 0;
 
+	rc = launch_set_keys(l, a->detach_keys, err);
+	if (rc < 0)
+		return rc;
 	launch_set_stdio(l, a);
-	l->detach_keys = a->detach_keys;
 	l->what = a->n_cmd > 0 ? a->cmd[0] : NULL;
 	if (args_has(a, ARG_RM) && l->detached)
 		say_info(l->cli, "--rm: the workspace goes too when it ends");
@@ -266,6 +293,8 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 			       "exec %s -- COMMAND`, or `ac shell %s`",
 			       a->words[0], a->words[0], a->words[0]);
 	rc = infer_instance(a->words[0], l.name, err);
+	if (rc == 0)
+		rc = launch_set_keys(&l, a->detach_keys, err);
 	if (rc < 0)
 		return rc;
 	c = client_new(cli->sock, "acd");
@@ -273,7 +302,6 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 		return err_nomem(err);
 	l.client = c;
 	l.what = a->cmd[0];
-	l.detach_keys = a->detach_keys;
 	launch_set_stdio(&l, a);
 	return run_exec(&l, a, false, err);
 }
@@ -288,6 +316,8 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 	int rc = infer_instance(a->words[0], l.name, err);
 
 	if (rc == 0)
+		rc = launch_set_keys(&l, a->detach_keys, err);
+	if (rc == 0)
 		rc = host_client(cli, false, &c, err);
 	if (rc < 0)
 		return rc;
@@ -297,7 +327,6 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	l.client = c;
-	l.detach_keys = a->detach_keys;
 	l.in = STDIN_FILENO;
 	/* Its terminal is ours only if we have one. */
 	l.tty = json_is_true(json_object_get(rec, "tty")) &&

@@ -4,6 +4,7 @@
  */
 #include "control/cli/commands.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "control/cli/build.h"
@@ -20,6 +21,7 @@
 #include "control/cli/help.h"
 #include "control/cli/infer.h"
 #include "control/cli/top.h"
+#include "control/shared/names.h"
 #include "lib/str.h"
 
 #define O(name) ARG_BIT(ARG_##name)
@@ -31,7 +33,8 @@
 #define O_TALK (O(JSON) | O(QUIET))
 #define O_RUN                                                                \
 	(O_LIMITS | O_STDIO | O_PROCESS | O_TALK | O(WORKSPACE) | O(BUILD) | \
-	 O(DETACH) | O(RM) | O(ENV_CLEAR) | O(EGRESS) | O(ALLOW) | O(DENY))
+	 O(DETACH) | O(RM) | O(ENV_CLEAR) | O(EGRESS) | O(ALLOW) | O(DENY) | \
+	 O(CREDENTIAL) | O(SECRET))
 #define MANY ARGS_WORDS_MAX
 #define GUESS_MAX 32u /* letters of what may be a command mistyped */
 
@@ -39,8 +42,8 @@ static const char names_help[] =
 	"With one word: an instance that exists; or a blueprint, then the "
 	"instance is\n<blueprint>_session; or a new name with a blueprint's "
 	"name in it. A name of one\ncharacter gets a _ appended. Limits, "
-	"--env, --workspace and what it\nmay reach stay with the instance; "
-	"the rest holds for this time.";
+	"--env, --workspace, credentials\nand what it may reach stay with the "
+	"instance; the rest holds for this time.";
 
 const struct command commands[] = {
 	{ .name = "run",
@@ -140,13 +143,13 @@ const struct command commands[] = {
 	  .group = "Looking",
 	  .words = "",
 	  .summary = "List the instances",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { O(NO_TRUNC) | O_TALK, 0, 0, false },
 	  .run = cmd_ls },
 	{ .name = "list",
 	  .group = "Looking",
 	  .words = "",
 	  .summary = "List blueprints and instances",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { O(NO_TRUNC) | O_TALK, 0, 0, false },
 	  .run = cmd_list },
 	{ .name = "inspect",
 	  .group = "Looking",
@@ -162,7 +165,7 @@ const struct command commands[] = {
 	  .more = "proxy is what the gateway let through and blocked; --json "
 		  "prints "
 		  "it as it was\nwritten down. gateway is its own log.",
-	  .rules = { O(FOLLOW) | O(TAIL) | O_TALK, 1, 2, false },
+	  .rules = { O(FOLLOW) | O(TAIL) | O_TALK, 0, 2, false },
 	  .complete = { WORDS_LOG, WORDS_INSTANCE },
 	  .run = cmd_logs },
 	{ .name = "stats",
@@ -179,6 +182,13 @@ const struct command commands[] = {
 	  .rules = { O_TALK, 1, 1, false },
 	  .complete = { WORDS_RUNNING },
 	  .run = cmd_top },
+	{ .name = "usage",
+	  .group = "Looking",
+	  .words = "[NAME]",
+	  .summary = "Show what was asked of models: requests, tokens, time",
+	  .rules = { O(SINCE) | O_TALK, 0, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_usage },
 	{ .name = "df",
 	  .alias = "space",
 	  .group = "Looking",
@@ -192,6 +202,12 @@ const struct command commands[] = {
 	  .summary = "Show and change what instances may reach",
 	  .complete = { WORDS_VERB },
 	  .verbs = policy_verbs },
+	{ .name = "vault",
+	  .group = "Agents",
+	  .words = "COMMAND",
+	  .summary = "Keep credentials that agents may use but never see",
+	  .complete = { WORDS_VERB },
+	  .verbs = vault_verbs },
 	{ .name = "start",
 	  .group = "Host",
 	  .words = "",
@@ -355,6 +371,8 @@ static int check_names(const struct command *cmd, const struct args *a,
 
 		if (kind == WORDS_INSTANCE || kind == WORDS_RUNNING)
 			rc = infer_instance(a->words[i], name, err);
+		else if (kind == WORDS_BLUEPRINT)
+			rc = name_check_blueprint(a->words[i], err);
 	}
 	return rc;
 }
@@ -386,6 +404,7 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 	} else {
 		cli->json = args_has(&args, ARG_JSON);
 		cli->quiet = args_has(&args, ARG_QUIET);
+		cli->whole = args_has(&args, ARG_NO_TRUNC);
 		rc = cmd->run(cli, &args, &err);
 	}
 	args_done(&args);
@@ -394,8 +413,8 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 		rc = err.code;
 	}
 	if (rc < 0) {
-		say_error("%s", err.msg);
-		if (usage)
+		cli_fail(cli, &err, usage);
+		if (usage && !cli->json)
 			say_error("`ac %s --help` tells how", cmd->name);
 		rc = cmd->runs ? CLI_EXIT_RUN :
 		     usage     ? CLI_EXIT_USAGE :
@@ -422,6 +441,19 @@ static void pull_word(int argc, char **argv)
 	argv[0] = word;
 }
 
+static void no_command(const struct cli *cli, const char *fmt, ...)
+	ATTR_PRINTF(2, 3);
+static void no_command(const struct cli *cli, const char *fmt, ...)
+{
+	struct err err = { .code = -EINVAL };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err.msg, sizeof(err.msg), fmt, ap);
+	va_end(ap);
+	cli_fail(cli, &err, true);
+}
+
 /* @argv begins with the verb. */
 static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 			 char **argv)
@@ -437,11 +469,13 @@ static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 		help_command(stdout, cmd);
 		return 0;
 	}
-	if (argc)
-		say_error("there is no command '%s %s'; `ac help %s` lists all",
-			  cmd->name, argv[0], cmd->name);
-	else
+	if (!argc)
 		help_command(stderr, cmd);
+	else
+		no_command(cli,
+			   "there is no command '%s %s'; `ac help %s` "
+			   "lists all",
+			   cmd->name, argv[0], cmd->name);
 	return CLI_EXIT_USAGE;
 }
 
@@ -510,16 +544,27 @@ static int unknown_command(const struct cli *cli, const char *name)
 	if (infer_instance(name, instance, &ignored) == 0)
 		dir = str_printf("%s/instances/%s", cli->home, instance);
 	if (dir && access(dir, F_OK) == 0)
-		say_error("'%s' is an instance, and a command comes before it: "
-			  "`ac run %s`, `ac shell %s`",
-			  name, name, name);
+		no_command(cli,
+			   "'%s' is an instance, and a command comes before "
+			   "it: `ac run %s`, `ac shell %s`",
+			   name, name, name);
 	else if (guess)
-		say_error("there is no command '%s'; did you mean `ac %s`?",
-			  name, guess);
+		no_command(cli,
+			   "there is no command '%s'; did you mean `ac %s`?",
+			   name, guess);
 	else
-		say_error("there is no command '%s'; `ac help` lists all",
-			  name);
+		no_command(cli, "there is no command '%s'; `ac help` lists all",
+			   name);
 	return CLI_EXIT_USAGE;
+}
+
+/* Until the words are understood: how shall it be told that they are not? */
+static bool wants_json(int argc, char *const *argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			return true;
+	return false;
 }
 
 int command_dispatch(struct cli *cli, int argc, char **argv)
@@ -533,6 +578,7 @@ int command_dispatch(struct cli *cli, int argc, char **argv)
 		help_overview(stderr);
 		return CLI_EXIT_USAGE;
 	}
+	cli->json = wants_json(argc - 1, argv + 1);
 	pull_word(argc - 1, argv + 1);
 	name = argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
@@ -546,7 +592,7 @@ int command_dispatch(struct cli *cli, int argc, char **argv)
 			  dispatch_to(cli, cmd, argc - 2, argv + 2);
 	if ((fflush(stdout) == EOF || ferror(stdout)) && rc == 0) {
 		cli_stdout_failed(&err);
-		say_error("%s", err.msg);
+		cli_fail(cli, &err, false);
 		rc = CLI_EXIT_FAIL;
 	}
 	return rc;

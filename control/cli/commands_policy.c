@@ -26,12 +26,14 @@ const struct command policy_verbs[] = {
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_show },
 	{ .name = "policy check",
-	  .words = "NAME URL",
+	  .words = "NAME [METHOD] URL",
 	  .summary = "Would it reach this, and why; 3 when it would not",
 	  .more = "URL is https://…, http://…, tcp://HOST:PORT or HOST[:PORT]. "
 		  "Nothing is connected\nto; what a name resolves to is "
-		  "judged when it is.",
-	  .rules = { O_TALK, 2, 2, false },
+		  "judged when it is. METHOD (GET) and path count where "
+		  "requests "
+		  "are inspected.",
+	  .rules = { O_TALK, 2, 3, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_check },
 	{ .name = "policy log",
@@ -66,6 +68,16 @@ const struct command policy_verbs[] = {
 	  .rules = { O_TALK, 2, 2, false },
 	  .complete = { WORDS_INSTANCE, WORDS_MODE },
 	  .run = cmd_policy_mode },
+	{ .name = "policy push",
+	  .words = "NAME allow|ask|deny",
+	  .summary = "Let an instance push to git with its credentials, or not",
+	  .more = "What its credentials open for git: reading always, and "
+		  "pushing when it is allowed.\nask is deny, but git shows "
+		  "this "
+		  "command to who wanted to push.",
+	  .rules = { O_TALK, 2, 2, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_policy_push },
 	{ .name = "policy reset",
 	  .words = "NAME",
 	  .summary = "Forget what was said about what an instance may reach",

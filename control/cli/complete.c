@@ -18,7 +18,7 @@
 static enum arg_words kind_after(const struct command *cmd, char *const *words,
 				 size_t n, uint64_t *ret_options)
 {
-	uint64_t options = cmd->rules.options | ARG_BIT(ARG_HELP);
+	uint64_t options = cmd->rules.options;
 	const char *last = words[n - 1];
 	size_t i, seen = 0;
 
@@ -107,7 +107,7 @@ static int offer_options(struct strv *out, const char *prefix, uint64_t options)
 
 		if (!word)
 			return -ENOMEM;
-		if (options & ARG_BIT(i))
+		if (args_takes(options, i))
 			rc = offer(out, prefix, word, o->help);
 	}
 	return rc;
@@ -147,13 +147,29 @@ static int offer_blueprints(struct strv *out, const char *prefix,
 	return rc;
 }
 
-static int offer_verbs(struct strv *out, const char *prefix)
+static int offer_verbs(struct strv *out, const char *prefix,
+		       const struct command *cmd)
 {
 	const struct command *v;
 	int rc = 0;
 
-	for (v = policy_verbs; rc >= 0 && v->name; v++)
+	for (v = cmd ? cmd->verbs : NULL; rc >= 0 && v && v->name; v++)
 		rc = offer(out, prefix, strchr(v->name, ' ') + 1, v->summary);
+	return rc;
+}
+
+static int offer_credentials(struct strv *out, const char *prefix,
+			     const json_t *list)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; rc >= 0 && i < json_array_size(list); i++) {
+		const json_t *e = json_array_get(list, i);
+
+		rc = offer(out, prefix, json_text(e, "name"),
+			   json_text(e, "kind"));
+	}
 	return rc;
 }
 
@@ -209,6 +225,9 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	static const char *const shells[] = { "bash", "zsh", "fish" };
 	static const char *const isolations[] = { "runsc", "crun" };
 	static const char *const runtimes[] = { "runsc", "docker" };
+	static const char *const secrets[] = { "generic", "github", "gitlab",
+					       "npm",     "pypi",   "anthropic",
+					       "openai",  "gemini", "aws" };
 	int rc = 0;
 
 	switch (kind) {
@@ -244,14 +263,17 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		return offer_list(out, prefix, runtimes, ARRAY_SIZE(runtimes));
 	case WORDS_MODE:
 		return offer_list(out, prefix, reach_modes, REACH_MODES);
-	case WORDS_VERB:
-		return offer_verbs(out, prefix);
+	case WORDS_SECRET:
+		return offer_list(out, prefix, secrets, ARRAY_SIZE(secrets));
+	case WORDS_CREDENTIAL:
+		return offer_credentials(out, prefix, f->credentials);
 	case WORDS_EGRESS:
 		return offer_egress(out, prefix, f->presets);
 	case WORDS_DIR:
 		return strv_push(out, ":dir");
 	case WORDS_FILE:
 		return strv_push(out, ":file");
+	case WORDS_VERB:
 	case WORDS_NONE:
 		break;
 	}
@@ -266,6 +288,8 @@ int complete_words(char *const *words, size_t n,
 
 	if (options)
 		return offer_options(out, words[n - 1], options);
+	if (kind == WORDS_VERB)
+		return offer_verbs(out, words[n - 1], command_find(words[0]));
 	return offer_kind(out, words[n - 1], kind, facts);
 }
 
@@ -275,7 +299,8 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_JSON instances = NULL;
 	SCOPED_JSON blueprints = NULL;
 	SCOPED_JSON presets = NULL;
-	struct complete_facts facts = { NULL, NULL, NULL };
+	SCOPED_JSON vault = NULL;
+	struct complete_facts facts = { NULL, NULL, NULL, NULL };
 	struct strv out = { 0 };
 	struct err ignored = { 0 };
 	uint64_t options;
@@ -294,6 +319,9 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 	    client_call(c, "GET", "/v1/policy/presets", NULL, &presets,
 			&ignored) == 0)
 		facts.presets = json_object_get(presets, "presets");
+	if (complete_kind(a->cmd, a->n_cmd, &options) == WORDS_CREDENTIAL &&
+	    client_call(c, "GET", "/v1/vault", NULL, &vault, &ignored) == 0)
+		facts.credentials = json_object_get(vault, "entries");
 	if (complete_words(a->cmd, a->n_cmd, &facts, &out) >= 0)
 		for (i = 0; i < out.n; i++)
 			puts(out.v[i]);

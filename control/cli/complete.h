@@ -17,7 +17,7 @@
 
 /* What acd knows; each may be NULL. */
 struct complete_facts {
-	const json_t *instances, *blueprints, *presets;
+	const json_t *instances, *blueprints, *presets, *credentials;
 };
 
 /* Which kind of word the last of @words (n > 0) is; *ret_options: it begins

@@ -24,6 +24,7 @@
 #include "lib/str.h"
 
 #define MODE_TAKEN 0777u
+#define HOLE_BLOCK 4096
 #define UMASK_THERE 022u /* as for any copy into a sandbox */
 
 /* The files of the instance, with the query @path and @rest. */
@@ -35,21 +36,31 @@ static char *files_path(const struct cp_file *f, const char *path,
 	return query ? client_path("/v1/instances/", f->name, query) : NULL;
 }
 
-/* "" when there is nothing, NULL when that cannot be told here. *ret is the
- * caller's. */
+/* "" when there is nothing, NULL when that cannot be told: see not_told().
+ * *ret is the caller's. */
 static const char *type_there(const struct cp_file *f, const char *path,
-			      const char *how, json_t **ret)
+			      const char *how, json_t **ret, struct err *err)
 {
 	SCOPED_STR url = files_path(f, path, how);
-	struct err ignored = { 0 };
 
-	if (url && client_call(f->client, "GET", url, NULL, ret, &ignored) == 0)
+	if (url && client_call(f->client, "GET", url, NULL, ret, err) == 0)
 		return json_text(*ret, "type");
 	return client_error(f->client)->status == 404 &&
 			       strcmp(client_error(f->client)->code,
 				      "not_found") == 0 ?
 		       "" :
 		       NULL;
+}
+
+/* A sandbox that does not answer, or with nonsense, will not do better when it
+ * is asked for a tar stream. */
+static int not_told(const struct cp_file *f, const struct err *why,
+		    struct err *err)
+{
+	if (client_error(f->client)->status != 502)
+		return CP_FILE_NOT;
+	*err = *why;
+	return why->code;
 }
 
 /* ---- in ---- */
@@ -143,6 +154,7 @@ int cp_file_in(const struct cp_file *f, const char *src, const char *dst,
 		open(src, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	SCOPED_JSON there = NULL;
 	SCOPED_STR inside = NULL;
+	struct err why = { 0 };
 	const char *type;
 	struct stat st;
 	int rc;
@@ -150,9 +162,9 @@ int cp_file_in(const struct cp_file *f, const char *src, const char *dst,
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    str_ends(dst, "/"))
 		return CP_FILE_NOT;
-	type = type_there(f, dst, "&stat=1&follow=1", &there);
+	type = type_there(f, dst, "&stat=1&follow=1", &there, &why);
 	if (!type)
-		return CP_FILE_NOT;
+		return not_told(f, &why, err);
 	if (strcmp(type, "directory") == 0) {
 		inside = str_printf("%s/%s", dst, base);
 		if (!inside)
@@ -171,12 +183,61 @@ struct incoming {
 	const struct cp_file *f;
 	struct err *err;
 	int fd;
+	bool holes; /* it is a new file: what is not written is zero */
+	off_t at; /* bytes taken, of one with holes */
 };
+
+/* Bytes at the start of @data that lie in blocks of the file which are all
+ * zero as far as they are in @data, or in others: *ret_zero. */
+static size_t run_length(off_t at, const char *data, size_t len, bool *ret_zero)
+{
+	static const char zeros[HOLE_BLOCK];
+	size_t done = 0;
+
+	while (done < len) {
+		size_t n =
+			HOLE_BLOCK - (size_t)((at + (off_t)done) % HOLE_BLOCK);
+		bool zero;
+
+		if (n > len - done)
+			n = len - done;
+		zero = memcmp(data + done, zeros, n) == 0;
+		if (done == 0)
+			*ret_zero = zero;
+		else if (zero != *ret_zero)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+/* A sandbox can say for nothing that a file has terabytes of zeros, and these
+ * must not become terabytes here. */
+static int write_with_holes(struct incoming *in, const char *data, size_t len)
+{
+	while (len > 0) {
+		bool zero = false;
+		size_t n = run_length(in->at, data, len, &zero);
+		int rc = 0;
+
+		if (!zero && lseek(in->fd, in->at, SEEK_SET) < 0)
+			rc = -errno;
+		if (!zero && rc == 0)
+			rc = fd_write_all(in->fd, data, n);
+		if (rc < 0)
+			return rc;
+		in->at += (off_t)n;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
 
 static int take(void *arg, const char *data, size_t len)
 {
 	struct incoming *in = arg;
-	int rc = fd_write_all(in->fd, data, len);
+	int rc = in->holes ? write_with_holes(in, data, len) :
+			     fd_write_all(in->fd, data, len);
 
 	if (rc < 0)
 		return err_set(in->err, rc, "cannot write it here: %s",
@@ -186,15 +247,21 @@ static int take(void *arg, const char *data, size_t len)
 	return 0;
 }
 
-static int get(const struct cp_file *f, const char *src, int fd,
+/* @holes: @fd is a new and empty file. */
+static int get(const struct cp_file *f, const char *src, int fd, bool holes,
 	       struct err *err)
 {
-	struct incoming in = { .f = f, .err = err, .fd = fd };
+	struct incoming in = { .f = f, .err = err, .fd = fd, .holes = holes };
 	SCOPED_STR url = files_path(f, src, "");
+	int rc;
 
 	if (!url)
 		return err_nomem(err);
-	return client_stream(f->client, "GET", url, NULL, take, &in, err);
+	rc = client_stream(f->client, "GET", url, NULL, take, &in, err);
+	/* It may end in a hole. */
+	if (rc >= 0 && holes && ftruncate(fd, in.at) < 0)
+		return err_sys(err, "cannot write it here");
+	return rc;
 }
 
 /* As tar would: mode under our umask, and its time. */
@@ -240,7 +307,7 @@ static int write_into(const struct cp_file *f, const char *src,
 
 	if (fd < 0)
 		return err_sys(err, "%s", final);
-	return get(f, src, fd, err);
+	return get(f, src, fd, false, err);
 }
 
 /* A file that is gone with us, however we end; not everywhere to be had. */
@@ -285,7 +352,7 @@ static int put_in_place(const struct cp_file *f, const char *src,
 		fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, "%s", final);
-	rc = get(f, src, fd, err);
+	rc = get(f, src, fd, true, err);
 	if (rc == 0) {
 		rc = dress(fd, there);
 		if (rc < 0)
@@ -304,10 +371,13 @@ int cp_file_out(const struct cp_file *f, const char *src, const char *final,
 		struct err *err)
 {
 	SCOPED_JSON there = NULL;
-	const char *type = type_there(f, src, "&stat=1", &there);
+	struct err why = { 0 };
+	const char *type = type_there(f, src, "&stat=1", &there, &why);
 	int rc;
 
-	if (!type || strcmp(type, "file") != 0)
+	if (!type)
+		return not_told(f, &why, err);
+	if (strcmp(type, "file") != 0)
 		return CP_FILE_NOT;
 	rc = cp_final(final, err);
 	if (rc == CP_FINAL_PLACE)

@@ -31,7 +31,8 @@ static bool is_failure(const json_t *line)
 
 enum gatelog_kind gatelog_kind(const json_t *line)
 {
-	if (is(line, "event", "deny") || is(line, "event", "limit"))
+	if (is(line, "event", "deny") || is(line, "event", "limit") ||
+	    is(line, "event", "alarm"))
 		return is_failure(line) ? GATELOG_FAILED : GATELOG_BLOCKED;
 	if (!is(line, "event", "allow"))
 		return GATELOG_OTHER;

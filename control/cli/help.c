@@ -50,12 +50,12 @@ static void help_verbs(FILE *out, const struct command *cmd)
 	if (cmd->verbs)
 		fputs("\nCommands:\n", out);
 	for (v = cmd->verbs; v && v->name; v++)
-		fprintf(out, "  %-14s %s\n", v->name, v->summary);
+		fprintf(out, "  %-17s %s\n", v->name, v->summary);
 }
 
 void help_command(FILE *out, const struct command *cmd)
 {
-	uint64_t options = cmd->rules.options | ARG_BIT(ARG_HELP);
+	uint64_t options = cmd->rules.options;
 	size_t i;
 
 	fprintf(out, "usage: ac %s [OPTIONS]%s%s\n\n%s.\n", cmd->name,
@@ -67,7 +67,7 @@ void help_command(FILE *out, const struct command *cmd)
 	help_verbs(out, cmd);
 	fputs("\nOptions:\n", out);
 	for (i = 0; i < ARG_MAX; i++)
-		if (options & ARG_BIT(i))
+		if (args_takes(options, i))
 			help_option(out, &arg_options[i]);
 }
 

@@ -289,6 +289,14 @@ static char *request_text(const struct http_request *rq)
 			  rq->method, rq->path, link, type, strlen(body), body);
 }
 
+/* Its body may have been a secret. */
+static void text_wipep(char **text)
+{
+	if (*text)
+		explicit_bzero(*text, strlen(*text));
+	free(*text);
+}
+
 static bool path_is_good(const char *path)
 {
 	for (; *path; path++)
@@ -300,7 +308,7 @@ static bool path_is_good(const char *path)
 int http_call(struct http *h, const struct http_request *rq)
 {
 	uint64_t deadline = rq->timeout_ms ? clock_ms() + rq->timeout_ms : 0;
-	SCOPED_STR text = request_text(rq);
+	ATTR_CLEANUP(text_wipep) char *text = request_text(rq);
 	bool kept;
 	int rc;
 

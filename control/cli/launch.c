@@ -62,6 +62,17 @@ void launch_set_stdio(struct launch *l, const struct args *a)
 		l->use_stdin = !is_null_device(STDIN_FILENO);
 }
 
+int launch_set_keys(struct launch *l, const char *keys, struct err *err)
+{
+	const char *given = keys ? keys : getenv("AC_DETACH_KEYS");
+
+	if (detach_parse(given ? given : DETACH_KEYS_DEFAULT, &l->detach) == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "%s='%s' is no list of keys such as ctrl-p,ctrl-q",
+		       keys ? "--detach-keys" : "AC_DETACH_KEYS", given);
+}
+
 static int set_size(json_t *body)
 {
 	uint16_t rows = 24, cols = 80;
@@ -275,8 +286,6 @@ static void tell_end(const struct launch *l, const struct pump_result *res)
 
 static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 {
-	const char *keys = l->detach_keys ? l->detach_keys :
-					    getenv("AC_DETACH_KEYS");
 	struct pump_opts opts = {
 		.sock = up->fd,
 		.early = slice_of(up->early, up->n_early),
@@ -286,6 +295,7 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 		.tty = l->tty,
 		.shared = l->shared,
 		.quiet = l->cli->quiet,
+		.detach = l->detach,
 		.sink = l->sink,
 		.escape_err = l->escape_err,
 		.on_stdin = l->on_stdin,
@@ -294,13 +304,6 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	struct pump_result res;
 	int rc;
 
-	if (detach_parse(keys ? keys : DETACH_KEYS_DEFAULT, &opts.detach) < 0)
-		return err_set(err, -EINVAL,
-			       "%s='%s' is no list "
-			       "of keys such as ctrl-p,ctrl-q",
-			       l->detach_keys ? "--detach-keys" :
-						"AC_DETACH_KEYS",
-			       keys);
 	rc = pump_run(&opts, &res, err);
 	if (rc < 0)
 		return rc;

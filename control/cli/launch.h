@@ -20,7 +20,7 @@ struct launch {
 	char name[AC_NAME_MAX + 1];
 	char blueprint[AC_NAME_MAX + 1]; /* "" when it is not known */
 	const char *what; /* first word of the command, NULL: none given */
-	const char *detach_keys; /* NULL: AC_DETACH_KEYS, or the usual */
+	struct detach detach; /* of launch_set_keys() */
 	bool tty, use_stdin, detached, shared;
 	/* Nobody has asked yet whether acd is there and speaks our API: that
 	 * is done when it does not do as it is asked. */
@@ -38,6 +38,10 @@ struct launch {
 
 /* Fills tty, use_stdin, in from the options and what our stdio is. */
 void launch_set_stdio(struct launch *l, const struct args *a);
+
+/* The keys to detach: those of @keys, NULL: of AC_DETACH_KEYS, or the usual.
+ * -EINVAL. Before anything is started that they could not leave. */
+int launch_set_keys(struct launch *l, const char *keys, struct err *err);
 
 /* The body of run and exec, but for what the caller adds: a new reference,
  * NULL without memory. @cmd may be NULL with @n_cmd 0. */

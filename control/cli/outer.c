@@ -172,6 +172,11 @@ int outer_start(struct outer *o, const char *name, struct err *err)
 	return call(o, "POST", "containers", name, "/start", NULL, NULL, err);
 }
 
+void outer_on_idle(struct outer *o, void (*fn)(void *arg), void *arg)
+{
+	client_on_idle(o->client, fn, arg);
+}
+
 int outer_stop(struct outer *o, const char *name, unsigned seconds,
 	       struct err *err)
 {

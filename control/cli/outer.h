@@ -36,6 +36,9 @@ int outer_open(struct outer **ret, struct err *err);
 void outer_close(struct outer *o); /* NULL is fine */
 const char *outer_version(const struct outer *o); /* of the engine */
 
+/* As client_on_idle(). */
+void outer_on_idle(struct outer *o, void (*fn)(void *arg), void *arg);
+
 /* A missing container is a success with exists = false. */
 int outer_inspect(struct outer *o, const char *name, struct outer_info *ret,
 		  struct err *err);

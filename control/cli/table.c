@@ -21,6 +21,7 @@ struct table *table_new(const struct cli *cli, const struct table_col *cols,
 			size_t n)
 {
 	struct table *t = calloc(1, sizeof(*t));
+	bool cut = cli->out_tty && !cli->whole;
 	size_t i;
 
 	if (!t)
@@ -36,14 +37,14 @@ struct table *table_new(const struct cli *cli, const struct table_col *cols,
 	/* It would escape a backslash of ours once more; see cell_put(). */
 	scols_table_enable_noencoding(t->st, 1);
 	scols_table_enable_colors(t->st, cli->colour);
-	/* A file or a pipe gets every byte, however long the line. */
-	if (!cli->out_tty)
+	/* A file or a pipe gets every byte, however long the line; so does who
+	 * asks for it. */
+	if (!cut)
 		scols_table_set_termwidth(t->st, 4096);
 	for (i = 0; i < n; i++) {
-		int flags = (cols[i].flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
-			    (cols[i].flags & TABLE_CUT && cli->out_tty ?
-				     SCOLS_FL_TRUNC :
-				     0);
+		int flags =
+			(cols[i].flags & TABLE_RIGHT ? SCOLS_FL_RIGHT : 0) |
+			(cols[i].flags & TABLE_CUT && cut ? SCOLS_FL_TRUNC : 0);
 
 		if (!scols_table_new_column(t->st, cols[i].head, 0.05, flags)) {
 			table_free(t);

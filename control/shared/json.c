@@ -4,6 +4,7 @@
  */
 #include "control/shared/json.h"
 
+#include <malloc.h>
 #include <string.h>
 
 /*
@@ -190,4 +191,26 @@ json_t *jsonx_error(const char *code, const char *message)
 {
 	return json_pack("{s:{s:s,s:o}}", "error", "code", code, "message",
 			 jsonx_text(message));
+}
+
+const char *jsonx_text_at(const json_t *obj, const char *key)
+{
+	const char *s = json_string_value(json_object_get(obj, key));
+
+	return s ? s : "";
+}
+
+/* ---- secrets ---- */
+
+/* Whoever frees a JSON string does not know whether it was one. */
+static void wipe_and_free(void *p)
+{
+	if (p)
+		explicit_bzero(p, malloc_usable_size(p));
+	free(p);
+}
+
+void jsonx_wipe_freed(void)
+{
+	json_set_alloc_funcs(malloc, wipe_and_free);
 }

@@ -39,11 +39,17 @@ int jsonx_strv(const json_t *obj, const char *key, size_t max, struct strv *ret,
 /* Refuses members that are not in @keys (NULL-terminated). */
 int jsonx_known(json_t *obj, const char *const *keys, struct err *err);
 
+/* A member's text, borrowed; "" when there is none. For what an engine says. */
+const char *jsonx_text_at(const json_t *obj, const char *key);
+
 /* New references. Text that is not UTF-8 is escaped (json_string() would
  * refuse it); NULL becomes null. */
 json_t *jsonx_text(const char *s);
 json_t *jsonx_from_strv(const struct strv *sv);
 /* {"error": {"code": @code, "message": @message}} */
 json_t *jsonx_error(const char *code, const char *message);
+
+/* From now on what jansson frees is wiped: for who has values in JSON. */
+void jsonx_wipe_freed(void);
 
 #endif

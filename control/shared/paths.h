@@ -17,6 +17,9 @@
 	AC_STATE "/policy" /* policy.yaml, machine.yaml, agents/ */
 /* A CA that sandboxes are to trust, PEM; made by images/setup/build-env.sh. */
 #define AC_STATE_CA_EXTRA AC_STATE "/ca/extra.pem"
+#define AC_STATE_VAULT AC_STATE "/vault" /* real tokens, sealed */
+/* The preset of the machine's package registries. */
+#define AC_STATE_MACHINE AC_STATE_POLICY "/machine.yaml"
 #define AC_STATE_AUDIT AC_STATE_LOG "/audit" /* written by the gateway */
 #define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
 #define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */

@@ -6,6 +6,8 @@
 . "${BASH_SOURCE[0]%/*}/../integration/common.bash"
 # shellcheck source=tests/attack/world.bash
 . "$AC_SRC/tests/attack/world.bash"
+# shellcheck source=tests/attack/forge.bash
+. "$AC_SRC/tests/attack/forge.bash"
 
 AUDIT=$AC_HOME/log/audit/audit.jsonl
 ATTACK=$AC_SRC/tests/attack
@@ -60,3 +62,28 @@ mac_of() {
 }
 
 gateway_pid() { pgrep -P "$(host_pid)" -x ottergate | head -n 1; }
+
+# row ID... - all tries of these rows, in a line of $WORLD/tries.jsonl each,
+# ended as they must, and each row has one that shows the way is open
+row() {
+	local id bad=0
+	for id; do
+		jq -se --arg id "$id" '[.[] | select(.row == $id)] |
+			(map(select(.control)) | length > 0) and
+			(map(select(.control | not)) | length > 0) and
+			all(.[]; .ok)' "$WORLD/tries.jsonl" >/dev/null ||
+			bad=1
+	done
+	[ "$bad" = 0 ] || {
+		echo "row $*, what was not as it must be:"
+		jq -c --arg ids " $* " 'select((.row as $r | $ids |
+			contains(" " + $r + " ")) and (.ok | not)) // empty' \
+			"$WORLD/tries.jsonl"
+		return 1
+	}
+}
+
+# whole - the tries came to their end
+whole() {
+	! jq -c 'select(.row == "broken")' "$WORLD/tries.jsonl" | grep .
+}

@@ -34,6 +34,7 @@ import sys
 EXPECTED = [
     ("tcp", r"198\.51\.100\.10", (22, 80, 443, 8443)),
     ("tcp", r"198\.51\.100\.20", (7000,)),
+    ("tcp", r"198\.51\.100\.3[01]", (443,)),
     ("tcp|udp", r"198\.51\.100\.53", (53,)),
     # The resolver answered a question that was given up meanwhile.
     ("icmp", r"198\.51\.100\.53", (3,)),

@@ -29,6 +29,8 @@ host_up() {
 	rm -rf "$AC_TEST_TMP"
 	mkdir -p "$AC_HOME/policy" "$AC_TEST_TMP/results"
 	world_up || return 1
+	forge_up || return 1
+	forge_trust
 	cp "$ATTACK/policy.yaml" "$AC_HOME/policy/policy.yaml"
 	echo "# [starting $AC_HOST; the first time its images are built]" >&3
 	"$AC" start --quiet >"$AC_TEST_TMP/start.log" 2>&1 3>&-
@@ -91,7 +93,7 @@ setup_suite() {
 
 teardown_suite() {
 	[ -n "${suite_owns:-}" ] || return 0
-	gone at-runsc at-crun at-abuse
+	gone at-runsc at-crun at-abuse at-vault at-other at-inspect
 	"$AC" stop >/dev/null 2>&1 3>&- || true
 	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
 	world_down

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # gateway.sh - the gateway beside haproxy, nginx, squid, unbound and dnsmasq
 #
-# usage: gateway.sh [-n ROUNDS] [--quick] [--only PART,...] [--write] | --soak S
+# usage: gateway.sh [-n ROUNDS] [--quick] [--only PART,...] [--write|--inspect]
+#	| --soak S
 #
-# Parts: tls log latency bulk idle dns loris. Everything runs in one container
+# Parts: tls log latency bulk idle dns loris; with --inspect, beside squid's
+# ssl-bump and nginx's TLS: requests latency mint events. All runs in one container
 # without a network, each candidate with one worker on processor 0, the load
 # on processor 1. The gateway is the binary of ac/host, the peers are Debian's
 # (images/bench). --write puts the table into docs/PERFORMANCE.md.
@@ -26,6 +28,7 @@ while [ $# -gt 0 ]; do
 		args+=("${2:?}")
 		shift
 		;;
+	--inspect) program=inspected.py ;;
 	--quick) args+=("$1") ;;
 	*)
 		sed -n 's/^# \(usage.*\)/\1/p' "$0" >&2
@@ -35,12 +38,25 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
+[ -z "$write" ] || [ "$program" = run.py ] || {
+	echo "gateway.sh: --write is for the parts without --inspect" >&2
+	exit 2
+}
+
 images/setup/engine.sh
 images/build.sh ensure host
 images/build.sh ensure bench
 work=$(mktemp -d)
 name=ac-bench-$$
 trap 'docker rm -f "$name" >/dev/null 2>&1; rm -rf "$work"' EXIT
+# The verb's number is the header's to say.
+admin_ca=
+if [ "$program" = inspected.py ]; then
+	printf '#include <stdio.h>\n#include "ottergate/admin.h"\n%s' \
+		'int main(void) { printf("%d", ADMIN_CA); }' >"$work/verb.c"
+	gcc -I. -o "$work/verb" "$work/verb.c"
+	admin_ca=$("$work/verb")
+fi
 id=$(docker create "ac/host:$(images/build.sh tag host)")
 docker cp -q "$id:/usr/sbin/ottergate" "$work/ottergate" 2>/dev/null ||
 	docker cp "$id:/usr/sbin/ottergate" "$work/ottergate"
@@ -57,6 +73,9 @@ done
 # The server's is a route alone: no policy allows an address of the gateway's
 # own machine.
 ip route add local 198.51.100.10/32 dev lo
+# h2load cannot choose where it asks from: it asks as the sandbox.
+[ "$1" != inspected.py ] || ip route replace local 172.20.0.53/32 dev lo \
+	table local src 172.20.0.2
 sysctl -qw net.ipv4.ip_local_port_range="1024 65535"
 sysctl -qw net.core.somaxconn=8192
 # Who closes first would else run out of ports: TIME_WAIT is not the subject.
@@ -66,7 +85,7 @@ program=$1
 shift
 exec python3 -B "/src/$program" "$@"
 END
-docker run --rm --name "$name" --network none --cap-add NET_ADMIN \
+docker run --rm --name "$name" --network none -e ADMIN_CA="$admin_ca" --cap-add NET_ADMIN \
 	--cap-add SYS_ADMIN --security-opt seccomp=unconfined \
 	--security-opt apparmor=unconfined --security-opt systempaths=unconfined \
 	-v "$PWD/tests/bench/gateway:/src:ro" -v "$work:/bench:ro" \

@@ -161,13 +161,20 @@ static void guest_frame(struct fake_guest *g, const struct link_frame *f)
 {
 	size_t i;
 
-	if (f->type == LINK_ASSIGN) {
-		link_assign_args_done(&g->assign);
-		must(link_get_assign(f, &g->assign));
+	if (f->type == LINK_PREPARE) {
+		link_prepare_args_done(&g->prepare);
+		must(link_get_prepare(f, &g->prepare));
 		if (g->mood == FAKE_GUEST_REFUSES)
 			must(link_put_text(&g->out, LINK_FAIL, 0, 78,
 					   "unsafe runtime"));
 		else
+			must(link_put(&g->out, LINK_PREPARED, 0, NULL, 0));
+		return;
+	}
+	if (f->type == LINK_ASSIGN) {
+		link_assign_args_done(&g->assign);
+		must(link_get_assign(f, &g->assign));
+		if (g->mood != FAKE_GUEST_REFUSES)
 			must(link_put_ready(&g->out, NULL));
 		return;
 	}
@@ -224,6 +231,8 @@ struct fake_guest *fake_guest_new(struct loop *loop, int fd,
 	if (mood != FAKE_GUEST_SILENT)
 		must(link_put_hello(&g->out, 0));
 	guest_flush(g);
+	if (mood == FAKE_GUEST_LATE)
+		fake_guest_freeze(g, true);
 	return g;
 }
 
@@ -250,6 +259,7 @@ void fake_guest_free(struct fake_guest *g)
 	fake_guest_kill(g);
 	buf_done(&g->in);
 	buf_done(&g->out);
+	link_prepare_args_done(&g->prepare);
 	link_assign_args_done(&g->assign);
 	link_exec_args_done(&g->exec);
 	free(g);

@@ -2,7 +2,7 @@
 /*
  * guest.h - a scripted init-guard on the other end of a link
  *
- * It says HELLO and READY by itself. What an exec does is told by its
+ * It says HELLO, PREPARED and READY by itself. What an exec does is told by its
  * command:
  *
  *	true | exit N		ends with that code
@@ -29,7 +29,8 @@
 enum fake_guest_mood {
 	FAKE_GUEST_SOUND,
 	FAKE_GUEST_SILENT, /* never says HELLO */
-	FAKE_GUEST_REFUSES, /* FAIL instead of READY */
+	FAKE_GUEST_LATE, /* nothing but HELLO until it is thawed */
+	FAKE_GUEST_REFUSES, /* FAIL instead of PREPARED */
 };
 
 struct fake_guest_proc {
@@ -47,6 +48,7 @@ struct fake_guest {
 	enum fake_guest_mood mood;
 	struct fake_guest_proc proc[FAKE_GUEST_CHANNELS];
 	/* Notes for the test. */
+	struct link_prepare_args prepare;
 	struct link_assign_args assign;
 	struct link_exec_args exec; /* the last */
 	uint32_t last_signal;

@@ -24,6 +24,8 @@ CDN = "198.51.100.12"
 ECHO = "198.51.100.20"
 DENIED = "198.51.100.66"
 SINK = "198.51.100.200"
+FORGE = "198.51.100.30"
+H2 = "198.51.100.31"
 
 ADDRESSES = {
     "good.test": [GOOD], "long.test": [GOOD], "ech.test": [GOOD],
@@ -45,6 +47,11 @@ ALIASES = {
 for i in range(12):
     ALIASES["chain-%d.test" % i if i else "chain.test"] = (
         "chain-%d.test" % (i + 1) if i < 11 else "chain-end.test")
+for i in ("github.com", "api.github.com", "uploads.github.com", "gitlab.com",
+          "registry.test", "index.test", "api.anthropic.com",
+          "api.openai.com", "generativelanguage.googleapis.com"):
+    ADDRESSES[i] = [FORGE]
+ADDRESSES["h2.cred.test"] = [H2]
 FLIP = {"flip.test": "10.0.0.1", "flip-loop.test": "127.0.0.1",
         "flip-meta.test": "169.254.169.254"}
 
@@ -82,6 +89,8 @@ def of_name(name, kind):
     m = re.fullmatch(r"v6-([0-9a-f]{32})\.addr\.test", name)
     if m:
         return [socket.inet_ntop(socket.AF_INET6, bytes.fromhex(m.group(1)))]
+    if name.endswith(".cred.test"):
+        return [FORGE]
     if name.endswith(".wild.test") or name.endswith(".dig.test"):
         return [GOOD]
     if name == "evil.test" or name.endswith(".evil.test"):

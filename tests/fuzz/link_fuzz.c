@@ -32,6 +32,20 @@ static int reencode_exec(struct buf *b, const struct link_frame *f)
 	return ret;
 }
 
+static int reencode_prepare(struct buf *b, const struct link_frame *f)
+{
+	struct link_prepare_args a;
+	struct link_prepare x;
+	int ret = link_get_prepare(f, &a);
+
+	if (ret < 0)
+		return ret;
+	x = (struct link_prepare){ .ca = a.ca, .flags = a.flags };
+	ret = link_put_prepare(b, &x);
+	link_prepare_args_done(&a);
+	return ret;
+}
+
 static int reencode_assign(struct buf *b, const struct link_frame *f)
 {
 	struct link_assign_args a;
@@ -45,8 +59,8 @@ static int reencode_assign(struct buf *b, const struct link_frame *f)
 		.env = (const char *const *)a.env,
 		.nproc = a.nproc,
 		.nofile = a.nofile,
-		.ca = a.ca,
-		.flags = a.flags,
+		.vault = a.vault,
+		.vault_len = a.vault_len,
 	};
 	ret = link_put_assign(b, &x);
 	link_assign_args_done(&a);
@@ -100,6 +114,8 @@ static int reencode(struct buf *b, const struct link_frame *f)
 	switch (f->type) {
 	case LINK_EXEC:
 		return reencode_exec(b, f);
+	case LINK_PREPARE:
+		return reencode_prepare(b, f);
 	case LINK_ASSIGN:
 		return reencode_assign(b, f);
 	case LINK_READY:

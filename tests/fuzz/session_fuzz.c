@@ -28,10 +28,11 @@ struct fuzz_proc {
 static void on_hello(void *arg)
 {
 	static const char *const env[] = { "A=b", NULL };
+	const struct link_prepare p = { .ca = "pem" };
 	const struct link_assign a = { .name = "fuzz", .env = env };
 	struct fuzz *f = arg;
 
-	if (session_assign(f->s, &a) != 0)
+	if (session_prepare(f->s, &p) != 0 || session_assign(f->s, &a) != 0)
 		abort();
 }
 
@@ -131,7 +132,8 @@ static void make_ready(struct fuzz *f, int fd, struct fuzz_proc *p)
 		rounds(f);
 		buf_done(&b);
 		b.max = 1024;
-		if (link_put_ready(&b, NULL) < 0 ||
+		if (link_put(&b, LINK_PREPARED, 0, NULL, 0) < 0 ||
+		    link_put_ready(&b, NULL) < 0 ||
 		    send(fd, buf_slice(&b).ptr, buf_len(&b), MSG_NOSIGNAL) < 0)
 			abort();
 		rounds(f);

@@ -6,16 +6,17 @@
 load common
 
 setup_file() {
+	# Below `run` nothing can skip: without it there is nothing to see here.
+	command -v expect >/dev/null
 	"$AC" run base tty -d -- sleep infinity
 }
 
 teardown_file() {
-	gone tty tty2 tty3
+	gone tty tty2 tty3 tty4
 }
 
 # dialogue NAME - runs the expect script on stdin; its exit code is the test's
 dialogue() {
-	need expect
 	{
 		echo 'set timeout 60'
 		echo 'proc want {text} { expect {'
@@ -93,6 +94,30 @@ dialogue() {
 		exit [code]
 	END
 	code 9
+}
+
+# ticks_in FILE - what follows has begun to read
+ticks_in() { grep -qa tick "$1"; }
+
+@test "attach without a terminal ends with what runs, and as it did" {
+	local kind seen=$BATS_TEST_TMPDIR/seen code
+	for kind in -T -t; do
+		rm -f "$seen"
+		"$AC" run base tty2 $kind -d -- sh -c 'rm -f go
+			until [ -e go ]; do echo tick; sleep 0.1; done; exit 9'
+		"$AC" attach tty2 </dev/null >"$seen" 3>&- &
+		eventually ticks_in "$seen"
+		"$AC" exec tty2 -- touch go
+		code=0
+		wait $! || code=$?
+		[ "$code" -eq 9 ]
+	done
+}
+
+@test "keys that there are not are refused before anything starts" {
+	run -125 "$AC" run base tty4 --detach-keys ctrl-a,nokey -- true
+	says 'no list of keys'
+	run -1 "$AC" inspect tty4
 }
 
 @test "--detach-keys names other keys" {

@@ -187,3 +187,12 @@ alive"
 		says "${bad%% *}|${bad##* }"
 	done
 }
+
+@test "more CPUs than the machine has are refused, more memory is warned of" {
+	run -125 "$AC" run base lim2 --cpus 1000 -- true
+	says 'more than this machine has'
+	run -0 "$AC" run base lim2 --memory 900t -- true
+	says 'more than this machine has'
+	run -0 "$AC" run base lim2 --memory 0 -- true
+	silent
+}

@@ -114,9 +114,9 @@ api() {
 	code 137
 	run -1 "$AC" kill lf "$pid"
 	says 'is not there'
-	run -1 "$AC" kill lf 1
-	run -1 "$AC" kill lf nonsense
-	run -1 "$AC" kill lf -s NONSENSE
+	run -2 "$AC" kill lf 1
+	run -2 "$AC" kill lf nonsense
+	run -2 "$AC" kill lf -s NONSENSE
 	says 'no signal'
 	state_is lf running
 	run -0 "$AC" kill lf --signal TERM

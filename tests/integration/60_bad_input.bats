@@ -53,6 +53,39 @@ second_gone() {
 	silent
 }
 
+# wishes NAME - what stays with it from run to run
+wishes() {
+	"$AC" inspect "$1" --json |
+		jq -c '{memory, disk, ttl_ms, env, egress, workspace}'
+}
+
+@test "a run that is refused changes nothing of its instance" {
+	local before
+	"$AC" run base bad --memory 128m -- true
+	before=$(wishes bad)
+	run -125 "$AC" run base bad --memory 99m --ttl 1h --env A=1 \
+		--allow example.org --disk 20m \
+		--workspace "$BATS_TEST_TMPDIR" -- true
+	[ "$(wishes bad)" = "$before" ]
+	run -125 "$AC" run base bad --memory 99m --allow 10.0.0.1 -- true
+	says 'services:'
+	[ "$(wishes bad)" = "$before" ]
+}
+
+@test "with --json a failure is one line of JSON" {
+	run -1 --separate-stderr "$AC" inspect no-such --json
+	# shellcheck disable=SC2154 # set by run
+	[ "$(jq -r .error.code <<<"$stderr")" = not_found ]
+	run -2 --separate-stderr "$AC" ls --nonsense --json
+	[ "$(jq -r .error.code <<<"$stderr")" = usage ]
+}
+
+@test "logs of nobody names what there is" {
+	"$AC" run base bad -- true
+	run -2 "$AC" logs
+	says '\bbad\b'
+}
+
 @test "a name bound to another blueprint is a collision that says which" {
 	mkdir -p "$AC_HOME/blueprints/other"
 	printf '%s\n' 'version: 1' 'image: base' 'command: ["true"]' \

@@ -78,12 +78,13 @@ static void answer(void *arg)
 	}
 }
 
-int files_begin(struct instance *in, const struct filewire_request *rq,
-		const struct files_ops *ops, void *arg, struct files **ret,
-		struct err *err)
+int files_begin(struct loop *loop, struct instance *in,
+		const struct filewire_request *rq, const struct files_ops *ops,
+		void *arg, struct files **ret, struct err *err)
 {
 	struct files *f;
 
+	(void)loop;
 	(void)in;
 	if (slice_eq(rq->path, slice_str("paused")))
 		return err_set(err, INSTANCE_IS_PAUSED, "it is paused");

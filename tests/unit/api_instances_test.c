@@ -255,6 +255,37 @@ static void talk_wishes(void)
 	HAS(get("/v1/instances/one"), "\"pids\":9");
 }
 
+/* Limits and targets that can be had nowhere, and wishes of a run that was
+ * refused. */
+static void talk_undo(void)
+{
+	char body[256];
+
+	HAS(ask_post("/v1/instances", ONE "\"cpus_milli\":1000000}"),
+	    "1000 CPUs are more than this machine has");
+	HAS(ask_post("/v1/instances", ONE "\"allow\":[\"10.0.0.1\"]}"),
+	    "services:");
+	HAS(get("/v1/instances"), "{\"instances\":[]}");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"), " 404 ");
+	snprintf(body, sizeof(body),
+		 ONE "\"memory\":1125899906842624,\"env\":[\"A=1\"],"
+		     "\"host_uid\":%u,\"host_gid\":%u}",
+		 (unsigned)getuid(), (unsigned)getgid());
+	HAS(ask_post("/v1/instances", body),
+	    "a memory limit of 1.0 PiB is more than this machine has");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":1}"), " 400 ");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"), "\"env\":[]");
+	HAS(ask_post("/v1/instances", ONE "\"memory\":1073741824}"),
+	    "\"memory\":1073741824");
+	LACKS(ask_post("/v1/instances", ONE "\"memory\":0}"), "warnings");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"),
+	    "\"memory\":1073741824");
+	HAS(ask_post("/v1/instances", ONE "\"pids\":77}"), "\"pids\":77");
+	HAS(ask_post("/v1/instances/one/run", "{\"detached\":true}"),
+	    "\"state\":\"running\"");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"), "\"pids\":77");
+}
+
 static void talk_run(void)
 {
 	uint64_t output = 0;
@@ -412,7 +443,16 @@ static void serve(const char *what, void (*talk)(void))
 	if (talk == talk_leave_early)
 		a.w.rt->mood = FAKE_GUEST_SILENT;
 	refuse_runs = talk == talk_refused;
+	if (talk == talk_undo)
+		a.acd.owner = a.acd.owner_group = getuid() + 1;
 	api_world_talk(&a, routes, what, talk);
+	if (talk == talk_undo) {
+		const struct instance *in = instance_find(a.w.is, "one");
+
+		ok(in && instance_record(in)->host_uid == getuid() &&
+			   instance_record(in)->host_gid == getgid(),
+		   "whose its files are stays");
+	}
 	stream_close_all();
 	world_done(&a.w);
 }
@@ -421,6 +461,7 @@ int main(void)
 {
 	serve("create, look, remove", talk_create);
 	serve("wishes are taken back", talk_wishes);
+	serve("wishes of no run", talk_undo);
 	serve("run, exec, attach", talk_run);
 	serve("leave, detach, stop", talk_leave);
 	serve("leave before it begins", talk_leave_early);

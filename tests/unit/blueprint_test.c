@@ -108,6 +108,21 @@ static const struct {
 	  "f:3:14: the description must be one" },
 	{ OK "description: \"a\\0b\"\n", "f:3:14: a NUL byte" },
 	{ OK "description: [\n", "f:4:1: " },
+	{ OK "credentials: github\n", "f:3:14: credentials must be a list" },
+	{ OK "credentials: [a, a]\n", "f:3:18: this credential is here" },
+	{ OK "credentials: ['A']\n", "f:3:15: 'A' is no credential" },
+	{ OK "credentials: [{ mode: surrogate }]\n", "f:3:15: '' is no cred" },
+	{ OK "credentials: [{ name: a, value: x }]\n",
+	  "f:3:33: a credential is a name, or has" },
+	{ OK "credentials: [{ name: a, mode: real }]\n",
+	  "f:3:32: mode must be" },
+	{ OK "credentials: [{ name: a, git: { pull: ask } }]\n",
+	  "f:3:39: git has push" },
+	{ OK "credentials: [{ name: a, git: { push: never } }]\n",
+	  "f:3:39: push must be" },
+	{ OK "credentials: [{ name: a, paths: [] }]\n",
+	  "f:3:33: a list is wanted" },
+	{ OK "credentials: [{ name: a, env: A-B }]\n", "f:3:15: environment" },
 	{ OK "\tx: y\n", "f:3:1: " },
 	{ OK "description: \xff\n", "f:" },
 	{ OK "command: [[[[[[[[[[a]]]]]]]]]]\n", "f:3:17: nested too deeply" },
@@ -126,6 +141,29 @@ static void test_bad(void)
 		if (rc == 0)
 			blueprint_done(&bp);
 	}
+}
+
+static void test_credentials(void)
+{
+	static const char text[] = OK
+		"credentials:\n"
+		"  - github\n"
+		"  - { name: ci, mode: handover, env: CI_TOKEN,\n"
+		"      git: { push: allow }, methods: [GET],\n"
+		"      paths: ['/v1/**'] }\n";
+	struct blueprint bp = { 0 };
+	const struct credential *c;
+	struct err err = { 0 };
+
+	if (!ok(parse(text, &bp, &err) == 0, "credentials: %s", err.msg))
+		return;
+	is_int(bp.credentials.n, 2, "two");
+	c = credentials_find(&bp.credentials, "ci");
+	ok(c && c->mode == CREDENTIAL_HANDOVER && c->push == PUSH_ALLOW &&
+		   strcmp(c->env, "CI_TOKEN") == 0 && c->methods.n == 1 &&
+		   c->paths.n == 1 && !c->own,
+	   "all that can be said of one");
+	blueprint_done(&bp);
 }
 
 static void test_limits(void)
@@ -226,6 +264,7 @@ int main(void)
 		return 1;
 	test_good();
 	test_bad();
+	test_credentials();
 	test_limits();
 	test_places();
 	test_shipped();

@@ -96,8 +96,9 @@ int main(void)
 		json_pack("[{s:s}, {s:s}]", "name", "base", "name", "claude");
 	SCOPED_JSON presets = json_pack("[{s:s}, {s:s}]", "name", "github",
 					"name", "packages");
-	const struct complete_facts facts = { instances, blueprints, presets };
-	const struct complete_facts none = { NULL, NULL, NULL };
+	const struct complete_facts facts = { instances, blueprints, presets,
+					      NULL };
+	const struct complete_facts none = { NULL, NULL, NULL, NULL };
 	char run[] = "run", empty[] = "";
 	char *const words[] = { run, empty };
 	struct strv out = { 0 };

@@ -19,6 +19,8 @@
 
 static char dir[] = "/tmp/ac-cp.XXXXXX";
 static uint64_t given;
+static uint64_t zeros; /* MiB of them, behind "word" */
+static bool stuck; /* acd says that the sandbox does not answer */
 
 char *client_path(const char *prefix, const char *name, const char *suffix)
 {
@@ -28,9 +30,16 @@ char *client_path(const char *prefix, const char *name, const char *suffix)
 const struct client_error *client_error(const struct client *c)
 {
 	static const struct client_error none = { 0 };
+	static const struct client_error failed = { .status = 502 };
 
 	(void)c;
-	return &none;
+	return stuck ? &failed : &none;
+}
+
+const char *client_refusal(const char *text)
+{
+	(void)text;
+	return NULL;
 }
 
 int client_call(struct client *c, const char *method, const char *path,
@@ -40,7 +49,8 @@ int client_call(struct client *c, const char *method, const char *path,
 	(void)method;
 	(void)path;
 	(void)body;
-	(void)err;
+	if (stuck)
+		return err_set(err, -EIO, "it does not answer");
 	*ret = json_pack("{s:s, s:i, s:i}", "type", "file", "mode", 0644,
 			 "mtime", 1000);
 	return 0;
@@ -55,7 +65,18 @@ int client_stream(struct client *c, const char *method, const char *path,
 	(void)path;
 	(void)body;
 	(void)err;
-	return fn(arg, "word", 4);
+	/* Not in whole blocks, as it comes through a socket. */
+	static const char none[65535];
+	uint64_t left = zeros << 20;
+	int rc = fn(arg, "word", 4);
+
+	while (rc == 0 && left > 0) {
+		size_t n = left < sizeof(none) ? (size_t)left : sizeof(none);
+
+		rc = fn(arg, none, n);
+		left -= n;
+	}
+	return rc == 0 && zeros ? fn(arg, "\0end\0", 5) : rc;
 }
 
 int client_put(struct client *c, const char *path, const struct http_file *file,
@@ -100,6 +121,40 @@ static void test_file(void)
 	is_int(file_read(path, 100, &text, NULL), 0, "which is read");
 	is_str(text, "word", "as it was");
 	ok(stat(path, &st) == 0 && st.st_mtime == 1000, "with its time");
+}
+
+static void test_holes(void)
+{
+	SCOPED_STR path = place("sparse");
+	SCOPED_FD fd = -1;
+	struct err err = { 0 };
+	struct stat st = { 0 };
+	char text[8] = "";
+
+	zeros = 64;
+	is_int(cp_file_out(&cp, "x", path, &err), 0, "zeros %s", err.msg);
+	zeros = 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ok(fstat(fd, &st) == 0 && st.st_size == (64 << 20) + 9,
+	   "the size is right");
+	ok(st.st_blocks < 512, "of zeros none are written: %lld blocks",
+	   (long long)st.st_blocks);
+	is_int(pread(fd, text, 6, 0), 6, "the beginning");
+	ok(memcmp(text, "word\0\0", 6) == 0, "is there");
+	is_int(pread(fd, text, 8, (64 << 20) + 3), 6, "the end");
+	ok(memcmp(text, "\0\0end\0", 6) == 0, "is there");
+}
+
+static void test_stuck(void)
+{
+	SCOPED_STR path = place("stuck");
+	struct err err = { 0 };
+
+	stuck = true;
+	is_int(cp_file_out(&cp, "x", path, &err), -EIO, "out: %s", err.msg);
+	is_int(cp_file_in(&cp, "/proc/self/status", "x", "x", &err), -EIO,
+	       "in: %s", err.msg);
+	stuck = false;
 }
 
 static void test_pipe(void)
@@ -153,6 +208,8 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_file();
+	test_holes();
+	test_stuck();
 	test_pipe();
 	test_link();
 	test_unsized();

@@ -34,6 +34,10 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		ret->body = "{\"api\":1,\"build\":\"x\"}";
 	} else if (strcmp(rq->path, "/v1/status") == 0) {
 		ret->body = "{\"instances\":{\"running\":0}}";
+	} else if (strcmp(rq->path, "/v1/instances") == 0) {
+		ret->body = "{\"instances\":[{\"name\":\"busy\","
+			    "\"state\":\"running\"},{\"name\":\"idle\","
+			    "\"state\":\"stopped\"}]}";
 	} else {
 		script->prunes++;
 		ret->status = script->prune_status;
@@ -137,6 +141,11 @@ static void test_down(size_t i)
 	is_int(script->volumes, cases[i].volumes, "%s: volume", cases[i].name);
 	is_int(said && strstr(said, "stay in the volume h-docker"),
 	       cases[i].told, "%s: told what stays", cases[i].name);
+	is_int(said && strstr(said, "busy is stopped"),
+	       cases[i].prune_status == 204, "%s: who ended is named",
+	       cases[i].name);
+	ok(!said || !strstr(said, "idle is"), "%s: and nobody else",
+	   cases[i].name);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

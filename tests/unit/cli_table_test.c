@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <locale.h>
+#include <pty.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,13 +16,17 @@
 #include "lib/str.h"
 #include "tests/unit/tap.h"
 
-/* Prints one cell in a table; what came out, without its head. */
-static void shown(const char *cell, char *out, size_t size)
+static char path[] = "/tmp/cli_table_test.XXXXXX";
+
+/* Prints one cell in a table; what came out, without its head. A terminal has
+ * 40 columns. */
+static void shown_on(struct cli cli, const char *cell, char *out, size_t size)
 {
 	static const struct table_col cols[] = { { "COMMAND", TABLE_CUT } };
-	const struct cli cli = { .out_tty = false };
-	struct table *t = table_new(&cli, cols, ARRAY_SIZE(cols));
-	SCOPED_FD file = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	struct table *t;
+	const struct winsize ws = { .ws_row = 24, .ws_col = 40 };
+	SCOPED_FD file = -1;
+	SCOPED_FD from = -1;
 	SCOPED_FD saved = dup(STDOUT_FILENO);
 	struct err err = { 0 };
 	char text[512];
@@ -29,21 +35,51 @@ static void shown(const char *cell, char *out, size_t size)
 
 	out[0] = '\0';
 	fflush(stdout);
-	if (!t || file < 0 || saved < 0 || table_row(t, &cell) < 0 ||
+	if (cli.out_tty) {
+		(void)openpty(&from, &file, NULL, NULL, &ws);
+	} else {
+		file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		from = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (file < 0 || from < 0 || saved < 0 ||
 	    dup2(file, STDOUT_FILENO) < 0) {
-		ok(false, "a table");
-		table_free(t);
+		ok(false, "a place for a table");
 		return;
 	}
-	table_print(t, &err);
+	t = table_new(&cli, cols, ARRAY_SIZE(cols));
+	if (t && table_row(t, &cell) == 0)
+		table_print(t, &err);
 	fflush(stdout);
 	dup2(saved, STDOUT_FILENO);
 	table_free(t);
-	n = pread(file, text, sizeof(text) - 1, 0);
+	n = read(from, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	line = strchr(text, '\n');
 	snprintf(out, size, "%s", line ? line + 1 : "");
-	out[strcspn(out, "\n")] = '\0';
+	out[strcspn(out, "\r\n")] = '\0';
+}
+
+static void shown(const char *cell, char *out, size_t size)
+{
+	shown_on((struct cli){ .out_tty = false }, cell, out, size);
+}
+
+/* A cell is cut to the width of a terminal, unless nothing is to be. */
+static void test_width(void)
+{
+	static const char cell[] = "a reason that goes on for much longer than "
+				   "any terminal is wide";
+	char out[512];
+
+	shown(cell, out, sizeof(out));
+	is_str(out, cell, "a file gets all of it");
+	shown_on((struct cli){ .out_tty = true }, cell, out, sizeof(out));
+	ok(strlen(out) > 0 && strlen(out) <= 40 &&
+		   strncmp(out, cell, strlen(out)) == 0,
+	   "a terminal what fits: %s", out);
+	shown_on((struct cli){ .out_tty = true, .whole = true }, cell, out,
+		 sizeof(out));
+	is_str(out, cell, "with --no-trunc all of it");
 }
 
 int main(void)
@@ -65,8 +101,12 @@ int main(void)
 		{ "bad \xff", "bad \\xff", NULL },
 	};
 	char out[512];
+	int fd = mkostemp(path, O_CLOEXEC);
 	bool utf8 = setlocale(LC_ALL, "C.UTF-8") != NULL;
 
+	if (fd < 0)
+		abort();
+	close(fd);
 	for (size_t i = 0; utf8 && i < ARRAY_SIZE(cases); i++) {
 		shown(cases[i].cell, out, sizeof(out));
 		is_str(out, cases[i].want, "cell %zu", i);
@@ -77,5 +117,7 @@ int main(void)
 		is_str(out, cases[i].plain ? cases[i].plain : cases[i].want,
 		       "cell %zu without UTF-8", i);
 	}
+	test_width();
+	unlink(path);
 	return done_testing();
 }

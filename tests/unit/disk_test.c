@@ -18,8 +18,10 @@
 
 #include "control/acd/disk_image.h"
 #include "control/acd/disk_quota.h"
+#include "control/acd/treejob.h"
 #include "lib/file.h"
 #include "lib/str.h"
+#include "tests/unit/step.h"
 #include "tests/unit/tap.h"
 
 #define OWNER 4321u
@@ -142,6 +144,7 @@ static void test_in(void)
 	disk_look(dir, at, &use);
 	is_int(use.held, DISK_FILE, "held by a file");
 	is_int(use.limit, 32 * MIB, "its limit");
+	ok(use.files > 0 && use.files_limit > use.files, "files are counted");
 	ok(use.used <= use.limit && use.used + use.limit / 64 >= use.limit,
 	   "full: %llu", (unsigned long long)use.used);
 	is_int(settle(16 * MIB, &err), -EDQUOT, "no smaller than its use: %s",
@@ -251,6 +254,21 @@ static void test_out(void)
 	ok(disk_is_settled(&spec), "and that is all");
 }
 
+static void unlink_fat(void)
+{
+	SCOPED_STR path = str_printf("%s/workspace/fat", dir);
+
+	if (path)
+		unlink(path);
+}
+
+static bool is_mounted(void)
+{
+	struct stat a, b;
+
+	return stat(at, &a) == 0 && stat(top, &b) == 0 && a.st_dev != b.st_dev;
+}
+
 static void test_too_much(void)
 {
 	SCOPED_STR path = str_printf("%s/workspace/fat", dir);
@@ -268,6 +286,104 @@ static void test_too_much(void)
 	is_int(settle(32 * MIB, &err), -EDQUOT, "they hold more: %s", err.msg);
 	ok(!disk_has_image(dir), "nothing is left of the attempt");
 	is_str(get(dir, "workspace/b"), "mine", "and nothing was lost");
+}
+
+/* A copy into a new disk.img that fails, whatever for, changes nothing. */
+static void test_fails(void)
+{
+	SCOPED_STR path = str_printf("%s/workspace/many", dir);
+	SCOPED_STR other = str_printf("%s/workspace/other", dir);
+	struct err err;
+	char name[128];
+
+	unlink_fat();
+	file_mkdir_p(path, 0700);
+	for (int i = 0; i < 2500; i++) {
+		snprintf(name, sizeof(name), "%s/%d", path, i);
+		close(open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+	is_int(settle(16 * MIB, &err), -EDQUOT, "more files than it can: %s",
+	       err.msg);
+	ok(!disk_has_image(dir), "nothing is left of the attempt");
+	file_remove_tree(path);
+	if (mkdir(other, 0700) < 0 ||
+	    mount("none", other, "tmpfs", 0, NULL) < 0)
+		ok(false, "a mount");
+	is_int(settle(32 * MIB, &err), -EXDEV, "another file system: %s",
+	       err.msg);
+	ok(!disk_has_image(dir) && !is_mounted(), "nothing is left of it");
+	is_str(get(dir, "workspace/b"), "mine", "and nothing was moved");
+	umount2(other, MNT_DETACH);
+	spec.bytes = 0;
+	ok(disk_is_settled(&spec), "the next run has nothing to do");
+}
+
+static void on_settled(void *arg, const struct err *err)
+{
+	*(int *)arg = err ? err->code : 1;
+}
+
+/* Told to leave off before it began: as if it had never been asked. */
+static void test_canceled(void)
+{
+	struct loop *loop = loop_new();
+	struct treejob *j = NULL;
+	struct err err = { 0 };
+	int code = 0;
+
+	spec.bytes = 32 * MIB;
+	is_int(treejob_run(loop, disk_settle, &spec, on_settled, &code, &j,
+			   &err),
+	       0, "a limit is to hold %s", err.msg);
+	treejob_cancel(j);
+	STEP_UNTIL(loop, code);
+	loop_free(loop);
+	is_int(code, -ECANCELED, "and then not");
+	spec.bytes = 0;
+	ok(!is_mounted() && disk_is_settled(&spec), "all is as before");
+	is_str(get(dir, "workspace/b"), "mine", "nothing was moved");
+}
+
+/* After its rename acd was killed: the files are there twice, and disk.img
+ * has no room for them once more. */
+static void test_twin(void)
+{
+	static char data[1024 * 1024];
+	SCOPED_STR twin = str_printf("%s/disk.img.twin", dir);
+	SCOPED_STR part = str_printf("%s/disk.img.new", dir);
+	SCOPED_STR fat = str_printf("%s/workspace/fat", dir);
+	SCOPED_STR links = str_printf("%s/home.new.links", dir);
+	struct err err;
+
+	for (int i = 0; i < 20; i++) {
+		SCOPED_FD fd = open(fat, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		fd_write_all(fd, data, sizeof(data));
+	}
+	put(dir, "disk.img.new", "half");
+	file_mkdir_p(links, 0700);
+	is_int(settle(32 * MIB, &err), 0, "one that was cut off: %s", err.msg);
+	ok(access(part, F_OK) < 0 && access(links, F_OK) < 0 &&
+		   access(twin, F_OK) < 0,
+	   "and all that was left of it is gone");
+	umount2(at, MNT_DETACH);
+	for (int i = 0; i < 20; i++) {
+		SCOPED_FD fd = open(fat, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		fd_write_all(fd, data, sizeof(data));
+	}
+	put(dir, "workspace/b", "mine");
+	is_int(settle(32 * MIB, &err), -EDQUOT, "no room for more: %s",
+	       err.msg);
+	put(dir, "disk.img.twin", "");
+	is_int(settle(32 * MIB, &err), 0, "but for the same: %s", err.msg);
+	is_str(get(at, "workspace/b"), "mine", "which is there once");
+	is_str(get(dir, "workspace/b"), "", "in its place");
+	ok(access(twin, F_OK) < 0, "and that is forgotten");
+	umount2(at, MNT_DETACH);
+	is_int(settle(0, &err), 0, "and out again: %s", err.msg);
+	is_str(get(dir, "workspace/b"), "mine", "with all");
+	unlink_fat();
 }
 
 static void test_destroy(void)
@@ -300,6 +416,9 @@ static void test_files(void)
 	test_clean();
 	test_out();
 	test_too_much();
+	test_fails();
+	test_canceled();
+	test_twin();
 }
 
 int main(void)

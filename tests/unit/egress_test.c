@@ -107,6 +107,48 @@ static void test_targets(void)
 	}
 }
 
+static void test_allowable(void)
+{
+	static const struct {
+		const char *target;
+		bool good;
+	} rows[] = {
+		{ "10.0.0.1", false },
+		{ "tcp://192.168.1.1:22", false },
+		{ "172.31.255.255:443", false },
+		{ "172.32.0.1", true },
+		{ "169.254.169.254", false },
+		{ "127.0.0.1:80", false },
+		{ "100.64.0.1", false },
+		{ "100.128.0.1", true },
+		{ "239.1.1.1", false },
+		{ "10.1.0.0/16", false },
+		{ "0.0.0.0/0", true },
+		{ "8.0.0.0/7", true }, /* half of it can be had */
+		{ "198.51.100.7", true },
+		{ "[::1]:443", false },
+		{ "fd00::1", false },
+		{ "fe80::1", false },
+		{ "::ffff:10.0.0.1", false },
+		{ "2001:db8::1", true },
+		{ "10.example.org", true },
+		{ "10.0.0.1.2", true }, /* for the gateway to judge */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct egress e = { 0 };
+		struct err err = { 0 };
+
+		is_int(egress_allow(&e, rows[i].target, &err),
+		       rows[i].good ? 0 : -EINVAL, "%s %s", rows[i].target,
+		       err.msg);
+		ok(rows[i].good || strstr(err.msg, "services:"), "the way");
+		is_int(egress_deny(&e, rows[i].target, &err), 0,
+		       "it can be denied");
+		egress_done(&e);
+	}
+}
+
 static void test_words(void)
 {
 	struct egress e = { 0 };
@@ -229,6 +271,8 @@ static void test_blueprint(void)
 		{ HEAD "  allow: x\n", "f:4:10: a list" },
 		{ HEAD "  allow: [yes]\n", "f:4:11: " },
 		{ HEAD "  allow: [\"a b\"]\n", "f:4:11: 'a b' is no HOST" },
+		{ HEAD "  allow: [\"10.0.0.1\"]\n",
+		  "f:4:11: '10.0.0.1' is a private" },
 		{ HEAD "  presets: [\"A B\"]\n", "f:4:13: 'A B' is neither" },
 		{ HEAD "  limits: 5\n", "f:4:11: a map" },
 		{ HEAD "  limits: { a: [b] }\n", "f:4:16: a limit must" },
@@ -270,6 +314,7 @@ int main(void)
 		"the presets that are shipped %s", err.msg))
 		return done_testing();
 	test_targets();
+	test_allowable();
 	test_words();
 	test_store();
 	test_merge();

@@ -23,6 +23,20 @@ struct run_watch {
 
 static struct run the_run;
 static struct run_watch the_watch;
+static struct loop *the_loop;
+static struct instance_record the_record = { .state = INSTANCE_RUNNING };
+
+struct instance *run_instance(const struct run *r)
+{
+	(void)r;
+	return NULL;
+}
+
+const struct instance_record *instance_record(const struct instance *in)
+{
+	(void)in;
+	return &the_record;
+}
 
 int instance_exec(struct instance *in, const struct run_request *rq,
 		  struct run **ret, struct err *err)
@@ -78,6 +92,7 @@ static struct {
 	unsigned entries, dones;
 	size_t data;
 	int code;
+	bool stop; /* the loop, when it is done */
 } seen;
 
 static int on_entry(void *arg, const struct filewire_entry *e)
@@ -101,6 +116,8 @@ static void on_done(void *arg, const struct filewire_done *d,
 	(void)d;
 	seen.dones++;
 	seen.code = err ? err->code : 0;
+	if (seen.stop)
+		loop_stop(the_loop, 0);
 }
 
 static const struct files_ops ops = {
@@ -179,7 +196,7 @@ static void test_order(void)
 		memset(&seen, 0, sizeof(seen));
 		buf_init(&b, 64 * 1024);
 		answer(&b, cases[i].text);
-		if (files_begin(NULL, &rq, &ops, NULL, &f, &err) < 0)
+		if (files_begin(the_loop, NULL, &rq, &ops, NULL, &f, &err) < 0)
 			abort();
 		/* In pieces; what comes behind the end has no receiver. */
 		s = buf_slice(&b);
@@ -208,7 +225,7 @@ static void test_end(void)
 	size_t before;
 
 	memset(&seen, 0, sizeof(seen));
-	if (files_begin(NULL, &rq, &ops, NULL, &f, &err) < 0)
+	if (files_begin(the_loop, NULL, &rq, &ops, NULL, &f, &err) < 0)
 		abort();
 	before = the_run.got;
 	files_write(f, slice_str("abc"));
@@ -252,7 +269,8 @@ static void test_write_done(void)
 
 		memset(&seen, 0, sizeof(seen));
 		buf_init(&b, 1024);
-		if (files_begin(NULL, &rq, &ops, NULL, &f, &err) < 0 ||
+		if (files_begin(the_loop, NULL, &rq, &ops, NULL, &f, &err) <
+			    0 ||
 		    filewire_put_done(&b, &d) < 0)
 			abort();
 		files_write(f, slice_str("abc"));
@@ -265,10 +283,92 @@ static void test_write_done(void)
 	}
 }
 
+/* ---- one that says nothing ---- */
+
+#define QUIET_MS 40u
+
+enum then { NOTHING, BYTES_ON_STDERR, PAUSED, RESUMED, HELD, BODY_TO_COME };
+
+struct after {
+	struct files *f;
+	enum then then;
+	unsigned turns;
+	struct loop_timer *timer;
+};
+
+/* What makes it wait on, a few times as long; then that ends. */
+static void on_turn(void *arg)
+{
+	struct after *a = arg;
+
+	if (++a->turns < 8) {
+		if (a->then == BYTES_ON_STDERR)
+			the_run.ops->output(the_run.arg, LINK_STDERR,
+					    slice_str("."));
+		/* Frozen and gone on, each time before anybody looked. */
+		if (a->then == RESUMED)
+			the_run.ops->resumed(the_run.arg);
+		loop_timer_set(a->timer, QUIET_MS / 2);
+		return;
+	}
+	the_record.state = INSTANCE_RUNNING;
+	if (a->then == HELD)
+		files_credit(a->f, 3);
+	if (a->then == BODY_TO_COME)
+		files_end(a->f);
+}
+
+static void quiet_one(enum then then, const char *what)
+{
+	const struct filewire_request rq = { .type = then == BODY_TO_COME ?
+							     FILEWIRE_WRITE :
+							     FILEWIRE_READ,
+					     .path = slice_str("x") };
+	struct after a = { .then = then };
+	struct err err = { 0 };
+	struct buf b;
+
+	memset(&seen, 0, sizeof(seen));
+	seen.stop = true;
+	buf_init(&b, 1024);
+	if (files_begin(the_loop, NULL, &rq, &ops, NULL, &a.f, &err) < 0)
+		abort();
+	if (then == HELD) {
+		answer(&b, "ed");
+		the_run.ops->output(the_run.arg, LINK_STDOUT, buf_slice(&b));
+	}
+	if (then == PAUSED)
+		the_record.state = INSTANCE_PAUSED;
+	a.timer = loop_timer_new(the_loop, on_turn, &a);
+	if (then != NOTHING)
+		loop_timer_set(a.timer, QUIET_MS / 2);
+	loop_run(the_loop);
+	ok(seen.dones == 1 && seen.code == -ETIMEDOUT && the_run.abandoned == 1,
+	   "%s: given up", what);
+	ok(then == NOTHING || a.turns == 8, "and not before");
+	loop_timer_free(a.timer);
+	buf_done(&b);
+}
+
+static void test_quiet(void)
+{
+	files_set_quiet(QUIET_MS);
+	quiet_one(NOTHING, "a server that was stopped");
+	quiet_one(BYTES_ON_STDERR, "one that works, then stops");
+	quiet_one(PAUSED, "one that was frozen");
+	quiet_one(RESUMED, "one that was frozen for moments");
+	quiet_one(HELD, "one whose client does not read");
+	quiet_one(BODY_TO_COME, "one whose client does not write");
+	files_set_quiet(FILES_QUIET_MS);
+}
+
 int main(void)
 {
+	the_loop = loop_new();
 	test_order();
 	test_write_done();
 	test_end();
+	test_quiet();
+	loop_free(the_loop);
 	return done_testing();
 }

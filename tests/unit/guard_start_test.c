@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard_start_test.c - from ASSIGN to READY, or to the reason why not
+ * guard_start_test.c - from PREPARE to READY, or to the reason why not
  *
  * As guard_test.c; a guest for every case. The image here is this machine,
  * which no build has looked through.
  */
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
 #include "tests/unit/guest.h"
 
 #define CA                              \
@@ -14,15 +17,15 @@
 
 static struct guest g;
 
-static bool start(const struct link_assign *a)
+static bool start(const struct link_prepare *p, const struct link_assign *a)
 {
 	struct buf b;
 	bool good;
 
 	buf_init(&b, 256u * 1024);
 	good = guest_start(&g, GUEST_SOCKET, false) == 0 &&
-	       guest_until(&g, &g.hello) && link_put_assign(&b, a) == 0 &&
-	       guest_send(&g, &b);
+	       guest_until(&g, &g.hello) && link_put_prepare(&b, p) == 0 &&
+	       link_put_assign(&b, a) == 0 && guest_send(&g, &b);
 	while (good && !g.ready && !g.failed && guest_step(&g, 1000))
 		;
 	return good && g.ready;
@@ -64,7 +67,9 @@ static void test_report(void)
 	};
 	size_t i;
 
-	ok(start(&(struct link_assign){ .name = "late" }), "a plain start");
+	ok(start(&(struct link_prepare){ .flags = LINK_PREPARE_NAMELESS },
+		 &(struct link_assign){ .name = "late" }),
+	   "a plain start");
 	for (i = 0; i < ARRAY_SIZE(checks); i++)
 		ok(reported(checks[i]), "... reports %s", checks[i]);
 	is_str(sh("cat /proc/sys/kernel/hostname"), "late\n",
@@ -82,9 +87,10 @@ static void test_report(void)
 static void test_ca(void)
 {
 	static const char *const env[] = { "SSL_CERT_FILE=/mine", NULL };
-	const struct link_assign a = { .name = "ca", .env = env, .ca = CA };
+	const struct link_prepare p = { .ca = CA };
+	const struct link_assign a = { .name = "", .env = env };
 
-	ok(start(&a) && reported("ca=ok"), "a start with a CA");
+	ok(start(&p, &a) && reported("ca=ok"), "a start with a CA");
 	is_str(sh("cat /run/ac-guard/ca.pem"), CA, "the CA alone is a file");
 	is_str(sh("tail -n 3 $CURL_CA_BUNDLE"), CA, "the bundle ends with it");
 	is_str(sh("head -c 99999999 /etc/ssl/certs/ca-certificates.crt |"
@@ -97,35 +103,120 @@ static void test_ca(void)
 	guest_done(&g);
 }
 
+static int roots_grow(void)
+{
+	return truncate("/etc/ssl/certs/ca-certificates.crt", 5 << 20);
+}
+
+static void test_many_roots(void)
+{
+	static const char why[] =
+		"78 /etc/ssl/certs/ca-certificates.crt is over 4 MiB";
+
+	guest_prepare = roots_grow;
+	ok(!start(&(struct link_prepare){ .ca = CA },
+		  &(struct link_assign){ .name = "" }),
+	   "an image with more roots than there is memory for is refused");
+	is_str(g.fail_text, why, "... with the reason");
+	guest_wait(&g, false);
+	guest_done(&g);
+	guest_prepare = NULL;
+}
+
 static void test_refused(void)
 {
 	static const struct {
 		const char *what, *why;
-		struct link_assign a;
+		struct link_prepare p;
 	} cases[] = {
 		{ "a CA that is none",
 		  "78 the CA given is no PEM certificate",
-		  { .name = "x", .ca = "hello\n" } },
+		  { .ca = "hello\n" } },
 		{ "a private key for a CA",
 		  "78 the CA given is no PEM certificate",
-		  { .name = "x",
-		    .ca = CA "-----BEGIN PRIVATE KEY-----\nMAA=\n"
+		  { .ca = CA "-----BEGIN PRIVATE KEY-----\nMAA=\n"
 			     "-----END PRIVATE KEY-----\n" } },
 		{ "an image that nobody looked through",
 		  "78 the image has no list of its setuid files",
-		  { .name = "x", .flags = LINK_ASSIGN_OWN_KERNEL } },
+		  { .flags = LINK_PREPARE_OWN_KERNEL } },
 	};
+	static const struct link_assign a = { .name = "" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		ok(!start(&cases[i].a) && g.failed, "%s is refused",
-		   cases[i].what);
+		ok(!start(&cases[i].p, &a) && g.failed && !g.prepared,
+		   "%s is refused", cases[i].what);
 		ok(strncmp(g.fail_text, cases[i].why, strlen(cases[i].why)) ==
 			   0,
 		   "... with the reason (%s)", g.fail_text);
 		is_int(guest_wait(&g, false), 78, "... and code 78");
 		guest_done(&g);
 	}
+}
+
+/* As a member of a pool is: what it is to be called comes later, by a host
+ * that has all the time in the world. */
+static void test_nameless(void)
+{
+	const struct link_prepare p = { .flags = LINK_PREPARE_NAMELESS };
+	const struct link_assign a = { .name = "late" };
+	struct buf b;
+
+	buf_init(&b, 4096);
+	ok(guest_start(&g, GUEST_SOCKET, false) == 0 &&
+		   guest_until(&g, &g.hello) && link_put_prepare(&b, &p) == 0 &&
+		   guest_send(&g, &b) && guest_until(&g, &g.prepared),
+	   "prepared");
+	ok(!g.ready, "... but nobody's yet");
+	buf_init(&b, 4096);
+	ok(link_put_assign(&b, &a) == 0 && guest_send(&g, &b) &&
+		   guest_until(&g, &g.ready),
+	   "and ready as soon as it is assigned");
+	is_str(sh("hostname; cat /etc/hostname; grep -cw late /etc/hosts"),
+	       "late\nlate\n1\n", "with its name everywhere");
+	is_str(sh("stat -c '%a %u' /etc/hosts /etc/hostname | sort -u"),
+	       "444 0\n", "... that the agent cannot write");
+	is_str(sh("grep -h ^Cap /proc/self/status /proc/1/status | cut -f 2 |"
+		  " sort -u"),
+	       "0000000000000000\n00000000000000e1\n",
+	       "and no right is left but four of PID 1");
+	guest_wait(&g, true);
+	guest_done(&g);
+}
+
+/* As the engine starts one with isolation crun. */
+static int without_admin(void)
+{
+	return prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) < 0 ||
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0;
+}
+
+/* A right that is not there cannot be kept, and is not missed. */
+static void test_nameless_without_admin(void)
+{
+	const struct link_prepare p = { .flags = LINK_PREPARE_NAMELESS };
+	const struct link_assign a = { .name = "late" };
+
+	guest_prepare = without_admin;
+	ok(start(&p, &a) && reported("hostname=skipped: "),
+	   "without CAP_SYS_ADMIN the name stays as it is (%s)", g.fail_text);
+	is_str(sh("grep -h ^CapPrm /proc/1/status | cut -f 2"),
+	       "00000000000000e1\n", "and the four rights are left");
+	guest_wait(&g, true);
+	guest_done(&g);
+	guest_prepare = NULL;
+}
+
+/* Nobody said that it would get another one. */
+static void test_other_name(void)
+{
+	ok(start(&(struct link_prepare){ .ca = NULL },
+		 &(struct link_assign){ .name = "another" }) &&
+		   reported("hostname=skipped: "),
+	   "a name that was not expected is not taken");
+	ok(strcmp(sh("hostname"), "another\n") != 0, "... as it says");
+	guest_wait(&g, true);
+	guest_done(&g);
 }
 
 int main(void)
@@ -135,6 +226,13 @@ int main(void)
 	guest_wait(&g, true);
 	guest_done(&g);
 	test_report();
+	test_nameless();
+	/* What runs another runtime has rights of its own. */
+	if (!getenv("GUEST_COMMAND")) {
+		test_nameless_without_admin();
+		test_many_roots();
+	}
+	test_other_name();
 	test_ca();
 	test_refused();
 	return done_testing();

@@ -5,6 +5,8 @@
  * INIT_GUARD is the binary (build/init-guard). Needs root and mounts; where
  * these are not to be had the tests are skipped.
  */
+#include <sys/resource.h>
+
 #include "tests/unit/guest.h"
 
 #define MB (1024u * 1024)
@@ -324,8 +326,10 @@ static void test_children(void)
 	uint64_t t;
 
 	id = run("for i in 1 2 3 4 5 6 7 8; do"
-		 " (sh -c 'sleep 0.05 & exec true' &); done; sleep 0.3;"
-		 "cat /proc/[0-9]*/stat | grep -c ') Z '");
+		 " (sh -c 'sleep 0.05 & exec true' &); done;"
+		 "for i in $(seq 50); do sleep 0.1;"
+		 " n=$(cat /proc/[0-9]*/stat | grep -c ') Z ');"
+		 " [ $n -ne 0 ] || break; done; echo $n");
 	is_str(guest_text(&g, id), "0\n", "orphans are reaped");
 
 	t = clock_ms();
@@ -387,6 +391,20 @@ static const struct {
 	  "pwd; touch a ~/b && stat -c %u . ~", "/workspace\n1000\n1000\n" },
 };
 
+/* What it is assigned, or less where this machine has less to give. */
+static const char *nproc_text(void)
+{
+	static char text[64];
+	struct rlimit r = { 0 };
+	rlim_t n = GUEST_NPROC;
+
+	if (getrlimit(RLIMIT_NPROC, &r) == 0 && r.rlim_max < n)
+		n = r.rlim_max;
+	snprintf(text, sizeof(text), "%llu %llu\n", (unsigned long long)n,
+		 (unsigned long long)n);
+	return text;
+}
+
 static void test_agent(void)
 {
 	static const char *const env[] = { "BOTH=exec", NULL };
@@ -401,6 +419,8 @@ static void test_agent(void)
 		is_str(guest_text(&g, id), agent_cases[i].want, "agent: %s",
 		       agent_cases[i].what);
 	}
+	id = run("awk '/^Max processes/ { print $3, $4 }' /proc/self/limits");
+	is_str(guest_text(&g, id), nproc_text(), "agent: processes");
 	id = guest_exec(&g, &x);
 	guest_until(&g, &g.ch[id].over);
 	is_str(guest_text(&g, id), "exec 1\n", "the exec's environment wins");

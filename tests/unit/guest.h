@@ -28,6 +28,9 @@
 
 #define GUEST_CHANNELS 512u
 #define GUEST_WAIT_MS 20000
+/* Processes of uid 1000 are counted over the whole machine: far more than all
+ * of what runs there may have at a time. */
+#define GUEST_NPROC 30000u
 #define GUEST_TOP "/tmp/guard-test-root" /* mounted on inside only */
 
 /* What is known of one exec. */
@@ -45,9 +48,10 @@ struct guest {
 	pid_t pid;
 	int in, out; /* read, write */
 	struct buf rx;
-	bool hello, ready, failed, pong, bad;
+	bool hello, prepared, ready, failed, pong, bad;
 	char fail_text[512];
 	char **report; /* of READY */
+	char log[16384]; /* what LOG said, a line each; the first of it */
 	struct guest_channel ch[GUEST_CHANNELS];
 	uint32_t last;
 };
@@ -119,6 +123,9 @@ static inline int guest_root(const char *top)
 	return chroot(path) < 0 || chdir("/") < 0 ? 5 : 0;
 }
 
+/* Runs in the root that the guest will have, before it starts; 0. */
+static int (*guest_prepare)(void);
+
 static inline int guest_child_main(void *arg)
 {
 	const struct guest_child *c = arg;
@@ -138,6 +145,8 @@ static inline int guest_child_main(void *arg)
 	ret = guest_root(c->top);
 	if (ret != 0)
 		_exit(100 + ret);
+	if (guest_prepare && guest_prepare() != 0)
+		_exit(109);
 	if (c->bad_workspace && mkdir("/workspace/theirs", 0700) < 0)
 		_exit(110);
 	execveat(c->exe, "", argv, env, AT_EMPTY_PATH);
@@ -296,6 +305,18 @@ static inline void guest_output(struct guest *g, const struct link_frame *f)
 		g->bad = true;
 }
 
+static inline void guest_log(struct guest *g, const struct link_frame *f)
+{
+	const size_t have = strlen(g->log);
+	struct slice text;
+	uint8_t level;
+
+	if (link_get_text(f, &level, &text) == 0)
+		(void)snprintf(g->log + have, sizeof(g->log) - have,
+			       "%d %.*s\n", level, (int)text.len,
+			       (const char *)text.ptr);
+}
+
 static inline void guest_frame(struct guest *g, const struct link_frame *f)
 {
 	struct guest_channel *ch = &g->ch[f->channel % GUEST_CHANNELS];
@@ -306,6 +327,9 @@ static inline void guest_frame(struct guest *g, const struct link_frame *f)
 	switch (f->type) {
 	case LINK_HELLO:
 		g->hello = true;
+		break;
+	case LINK_PREPARED:
+		g->prepared = true;
 		break;
 	case LINK_READY:
 		link_vec_free(g->report);
@@ -322,6 +346,9 @@ static inline void guest_frame(struct guest *g, const struct link_frame *f)
 			(void)snprintf(g->fail_text, sizeof(g->fail_text),
 				       "%d %.*s", level, (int)text.len,
 				       (const char *)text.ptr);
+		break;
+	case LINK_LOG:
+		guest_log(g, f);
 		break;
 	case LINK_STARTED:
 		ch->started = true;
@@ -379,16 +406,20 @@ static inline bool guest_until(struct guest *g, const bool *flag)
 	return *flag;
 }
 
+/* Without a right to set it, its host name stays as it is. */
 static inline bool guest_assign(struct guest *g)
 {
+	const struct link_prepare p = { .flags = LINK_PREPARE_NAMELESS };
 	static const char *const env[] = { "BOTH=assign", "ONE=1", NULL };
-	const struct link_assign a = {
-		.name = "otter-1", .env = env, .nproc = 1000, .nofile = 512
-	};
+	const struct link_assign a = { .name = "otter-1",
+				       .env = env,
+				       .nproc = GUEST_NPROC,
+				       .nofile = 512 };
 	struct buf b;
 
 	buf_init(&b, 4096);
-	return link_put_assign(&b, &a) == 0 && guest_send(g, &b);
+	return link_put_prepare(&b, &p) == 0 && link_put_assign(&b, &a) == 0 &&
+	       guest_send(g, &b);
 }
 
 /* Starts one and sees it to READY. */

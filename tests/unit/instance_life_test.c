@@ -39,19 +39,6 @@ static void limits_set(struct instance *in, uint64_t ttl_ms, uint64_t idle_ms,
 	instance_record_done(&r);
 }
 
-/* Waits for the answer; its code. */
-static int pause_wait(struct world *w, struct instance *in, bool paused)
-{
-	struct outcome o = { 0 };
-	struct err err = { 0 };
-	int ret = instance_pause(in, paused, note_outcome, &o, &err);
-
-	if (ret < 0)
-		return ret;
-	STEP_UNTIL(w->loop, o.calls);
-	return o.calls == 1 ? o.err.code : -EIO;
-}
-
 static void test_pause(void)
 {
 	struct world w;
@@ -157,6 +144,32 @@ static void test_pause_time(void)
 	pause_wait(&w, in, false);
 	STEP_UNTIL(w.loop, v.exited);
 	is_int(v.x.kind, LINK_TIMEOUT, "then it goes on");
+	world_done(&w);
+}
+
+/* The command waits in the link for a sandbox that takes its time. */
+static void test_start_time(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct instance *in;
+
+	world_init(&w);
+	fake.timeout_ms = 100;
+	w.rt->mood = FAKE_GUEST_LATE;
+	in = world_create(&w, "one", false);
+	run_cmd(&v, in, "sleep", NULL);
+	STEP_UNTIL(w.loop, w.rt->guest);
+	step_for(w.loop, 200);
+	ok(v.begun.calls == 0 && w.rt->guest->execs == 0, "it is not there");
+	fake_guest_freeze(w.rt->guest, false);
+	STEP_UNTIL(w.loop, v.begun.calls);
+	is_int(v.begun.err.code, 0, "its start is no part of its time: %s",
+	       v.begun.err.msg);
+	is_int(w.rt->guest->last_signal, 0, "nobody has told it to end");
+	STEP_UNTIL(w.loop, v.exited);
+	is_int(v.x.kind, LINK_TIMEOUT, "then that passes");
+	fake.timeout_ms = 0;
 	world_done(&w);
 }
 
@@ -303,6 +316,64 @@ static void test_ttl(void)
 	(void)e; /* went with the set */
 }
 
+/* A run that is refused is none: the time left is that of the one before. */
+static void test_ttl_refused(void)
+{
+	struct watcher v;
+	struct world w;
+	struct instance *in;
+	uint64_t since;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	limits_set(in, 3600 * 1000, 0, 0);
+	run_through(&w, &v, in, "exit", "0");
+	since = in->life.since_ms;
+	step_for(w.loop, 5);
+	fake.image_missing = true;
+	is_int(run_cmd(&v, in, "true", NULL), INSTANCE_NO_IMAGE, "refused");
+	ok(in->life.since_ms == since, "its ttl counts from the run before");
+	fake.image_missing = false;
+	step_for(w.loop, 5);
+	run_through(&w, &v, in, "exit", "0");
+	ok(in->life.since_ms > since, "and from the next");
+	world_done(&w);
+}
+
+/* What was wished for a run that never began. */
+static void test_undo(void)
+{
+	struct instance_record before = { 0 };
+	struct err err = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	is_int(instance_undo(in, &err), 0, "nothing to take back");
+	instance_record_copy(&before, instance_record(in));
+	limits_set(in, 7000, 0, 0);
+	is_int(instance_remember(in, &before), 0, "remembered");
+	fake.bind_error = -EIO;
+	run_up(&w, &v, in, "true", NULL);
+	ok(v.begun.err.code < 0, "the run is refused");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	is_int(instance_undo(in, &err), 0, "taken back %s", err.msg);
+	is_int((int)instance_record(in)->ttl_ms, (int)before.ttl_ms, "the ttl");
+	is_int(state_of(in), INSTANCE_FAILED, "what happened stays");
+	ok(instance_record(in)->reason != NULL, "and why");
+	fake.bind_error = 0;
+
+	limits_set(in, 7000, 0, 0);
+	is_int(instance_remember(in, &before), 0, "once more");
+	run_up(&w, &v, in, "sleep", NULL);
+	is_int(instance_undo(in, &err), 0, "a run has begun");
+	is_int((int)instance_record(in)->ttl_ms, 7000, "so it stays");
+	instance_record_done(&before);
+	world_done(&w);
+}
+
 /* Of a life before. */
 static void test_ttl_later(void)
 {
@@ -382,10 +453,13 @@ int main(void)
 	test_pause();
 	test_pause_races();
 	test_pause_time();
+	test_start_time();
 	test_idle();
 	test_idle_looked_at();
 	test_ttl();
 	test_ttl_sticks();
+	test_ttl_refused();
+	test_undo();
 	test_ttl_later();
 	test_output();
 	return done_testing();

@@ -4,19 +4,6 @@
  */
 #include "tests/unit/instance_world.h"
 
-/* Waits for the answer; its code. */
-static int pause_wait(struct world *w, struct instance *in, bool paused)
-{
-	struct outcome o = { 0 };
-	struct err err = { 0 };
-	int ret = instance_pause(in, paused, note_outcome, &o, &err);
-
-	if (ret < 0)
-		return ret;
-	STEP_UNTIL(w->loop, o.calls);
-	return o.calls == 1 ? o.err.code : -EIO;
-}
-
 /* Its client goes while it is paused. */
 static void test_abandoned(void)
 {

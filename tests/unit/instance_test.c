@@ -43,7 +43,7 @@ static void test_create(void)
 		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
-	is_int(json_object_size(j), 36, "all members");
+	is_int(json_object_size(j), 37, "all members");
 	json_decref(j);
 	instance_event_free(e);
 	world_done(&w);
@@ -154,8 +154,8 @@ static void test_wishes(void)
 	STEP_UNTIL(w.loop, v.begun.calls);
 	g = w.rt->guest;
 	is_str(g->assign.name, "one", "ASSIGN has the name");
-	is_int(g->assign.flags, LINK_ASSIGN_OWN_KERNEL,
-	       "... that its kernel is its own");
+	is_int(g->prepare.flags, LINK_PREPARE_OWN_KERNEL,
+	       "PREPARE, that its kernel is its own");
 	is_int(g->assign.nproc, 100, "and the number of processes");
 	ok(has_env(g->assign.env, "FROM=blueprint") &&
 		   has_env(g->assign.env, "FROM=instance") &&

@@ -46,6 +46,8 @@ static struct {
 	struct instances *is;
 	enum egress_mode blueprint_mode;
 	const char *warnings; /* of a bind */
+	bool inspects; /* what is bound then */
+	bool known; /* and that it does */
 } fake;
 
 /* ---- stand-ins ---- */
@@ -193,10 +195,31 @@ static inline const char *fake_warnings(void *arg)
 	return fake.warnings;
 }
 
+static inline const struct instance_grant *fake_grant(void *arg,
+						      const char *name)
+{
+	static const struct instance_grant ca = { .ca = "own" };
+
+	(void)arg;
+	(void)name;
+	return fake.inspects ? &ca : NULL;
+}
+
+static inline bool fake_inspects(void *arg, const struct instance_record *r,
+				 const struct blueprint *bp)
+{
+	(void)arg;
+	(void)r;
+	(void)bp;
+	return fake.known;
+}
+
 static const struct instance_egress_ops fake_egress = {
 	.bind = fake_bind,
 	.unbind = fake_unbind,
 	.warnings = fake_warnings,
+	.grant = fake_grant,
+	.inspects = fake_inspects,
 };
 
 /* The slow gateway's answer. */
@@ -436,6 +459,19 @@ static inline void run_through(struct world *w, struct watcher *v,
 {
 	run_up(w, v, in, cmd, arg);
 	STEP_UNTIL(w->loop, !instance_is_live(in));
+}
+
+/* Pauses or resumes; the code of the answer. */
+static inline int pause_wait(struct world *w, struct instance *in, bool paused)
+{
+	struct outcome o = { 0 };
+	struct err err = { 0 };
+	int ret = instance_pause(in, paused, note_outcome, &o, &err);
+
+	if (ret < 0)
+		return ret;
+	STEP_UNTIL(w->loop, o.calls);
+	return o.calls == 1 ? o.err.code : -EIO;
 }
 
 #endif

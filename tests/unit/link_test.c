@@ -34,7 +34,7 @@ static const struct parse_case parse_cases[] = {
 	{ "the maximum, payload to come", BYTES("\0\2\0\5\x31\0\0\0\1"),
 	  -EAGAIN },
 	{ "type 0", BYTES("\0\0\0\5\0\0\0\0\0"), -EBADMSG },
-	{ "type 6, between the known", BYTES("\0\0\0\5\6\0\0\0\0"), -EBADMSG },
+	{ "type 7, between the known", BYTES("\0\0\0\5\7\0\0\0\0"), -EBADMSG },
 	{ "type 255", BYTES("\0\0\0\5\xff\0\0\0\0"), -EBADMSG },
 	{ "an unknown type is refused before its payload",
 	  BYTES("\0\0\0\x50\x63\0\0\0\0"), -EBADMSG },
@@ -194,47 +194,46 @@ static const struct payload_case payload_cases[] = {
 	  BYTES("\0\0\0\1n"
 		"\0\0"
 		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\1c"
-		"\0\0\0\1"),
+		"\0\0\0\2\0g"),
 	  LINK_ASSIGN, 0 },
-	{ "ASSIGN: no CA, no flag",
+	{ "ASSIGN: no grant",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\0\0\0\0\0"),
+		"\0\0\0\0\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, 0 },
 	{ "ASSIGN: cut",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\0\0\0\0"),
+		"\0\0\0\0\0\0\0\0\0\0\0"),
+	  LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: without a grant's length",
+	  BYTES("\0\0\0\1n"
+		"\0\0"
+		"\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
 	{ "ASSIGN: longer",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\0\0\0\0\0\0"),
+		"\0\0\0\0\0\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
-	{ "ASSIGN: a flag that is none",
+	{ "ASSIGN: a grant of 32769 bytes",
 	  BYTES("\0\0\0\1n"
 		"\0\0"
 		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\0\0\0\0\2"),
+		"\0\0\x80\1g"),
 	  LINK_ASSIGN, -EBADMSG },
-	{ "ASSIGN: a NUL in the CA",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\1\0"
-		"\0\0\0\0"),
-	  LINK_ASSIGN, -EBADMSG },
-	{ "ASSIGN: a CA of 65537 bytes",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\1\0\1c"
-		"\0\0\0\0"),
-	  LINK_ASSIGN, -EBADMSG },
+	{ "PREPARE", BYTES("\0\0\0\1c\0\0\0\3"), LINK_PREPARE, 0 },
+	{ "PREPARE: no CA, no flag", BYTES("\0\0\0\0\0\0\0\0"), LINK_PREPARE,
+	  0 },
+	{ "PREPARE: cut", BYTES("\0\0\0\1c\0\0\0"), LINK_PREPARE, -EBADMSG },
+	{ "PREPARE: longer", BYTES("\0\0\0\1c\0\0\0\1\0"), LINK_PREPARE,
+	  -EBADMSG },
+	{ "PREPARE: a flag that is none", BYTES("\0\0\0\1c\0\0\0\4"),
+	  LINK_PREPARE, -EBADMSG },
+	{ "PREPARE: a NUL in the CA", BYTES("\0\0\0\1\0\0\0\0\0"), LINK_PREPARE,
+	  -EBADMSG },
+	{ "PREPARE: a CA of 65537 bytes", BYTES("\0\1\0\1c\0\0\0\0"),
+	  LINK_PREPARE, -EBADMSG },
 	{ "READY: no check", BYTES("\0\0"), LINK_READY, 0 },
 	{ "READY: two checks",
 	  BYTES("\0\2\0\0\0\4a=ok"
@@ -299,6 +298,7 @@ static const struct payload_case payload_cases[] = {
 
 static int payload_get(const struct link_frame *f)
 {
+	struct link_prepare_args prepare;
 	struct link_assign_args assign;
 	struct link_exec_args exec;
 	struct link_exit x;
@@ -311,6 +311,11 @@ static int payload_get(const struct link_frame *f)
 		ret = link_get_exec(f, &exec);
 		if (ret == 0)
 			link_exec_args_done(&exec);
+		return ret;
+	case LINK_PREPARE:
+		ret = link_get_prepare(f, &prepare);
+		if (ret == 0)
+			link_prepare_args_done(&prepare);
 		return ret;
 	case LINK_ASSIGN:
 		ret = link_get_assign(f, &assign);
@@ -392,6 +397,7 @@ static void test_exec_round(void)
 static void test_ready_round(void)
 {
 	static char big[LINK_CA_MAX + 2], *many[LINK_CHECKS_MAX + 2];
+	struct link_prepare p = { .ca = big };
 	struct link_assign a = { .name = "otter-1" };
 	char ok_text[] = "a=ok", **checks = NULL;
 	struct link_frame f;
@@ -400,8 +406,10 @@ static void test_ready_round(void)
 
 	buf_init(&b, 65536);
 	memset(big, 'c', LINK_CA_MAX + 1);
-	a.ca = big;
-	is_int(link_put_assign(&b, &a), -EMSGSIZE, "a CA has a limit");
+	is_int(link_put_prepare(&b, &p), -EMSGSIZE, "a CA has a limit");
+	a.vault = big;
+	a.vault_len = LINK_VAULT_MAX + 1;
+	is_int(link_put_assign(&b, &a), -EMSGSIZE, "so has a grant");
 	for (i = 0; i <= LINK_CHECKS_MAX; i++)
 		many[i] = ok_text;
 	is_int(link_put_ready(&b, (const char *const *)many), -EMSGSIZE,
@@ -415,20 +423,16 @@ static void test_ready_round(void)
 	buf_done(&b);
 }
 
-static void test_other_rounds(void)
+static void test_start_rounds(void)
 {
-	const struct link_assign a = { .name = "otter-1",
-				       .nproc = 256,
-				       .ca = "pem",
-				       .flags = LINK_ASSIGN_OWN_KERNEL };
-	const struct link_exit x = { LINK_SIGNALED, 9, 1, 2, UINT64_MAX };
+	const struct link_assign a = {
+		.name = "otter-1", .nproc = 256, .vault = "a\0b", .vault_len = 3
+	};
+	const struct link_prepare p = { .ca = "pem",
+					.flags = LINK_PREPARE_OWN_KERNEL };
+	struct link_prepare_args gotp = { 0 };
 	struct link_assign_args got = { 0 };
-	struct link_exit gotx;
 	struct link_frame f;
-	uint16_t rows, cols, version;
-	struct slice text;
-	uint32_t v;
-	uint8_t level;
 	struct buf b;
 
 	buf_init(&b, 65536);
@@ -438,11 +442,32 @@ static void test_other_rounds(void)
 	is_str(got.name, "otter-1", "... with its name");
 	is_int(got.nproc, 256, "... and limit");
 	ok(got.env && !got.env[0], "... and an empty environment");
-	is_str(got.ca, "pem", "... and CA");
-	is_int(got.flags, LINK_ASSIGN_OWN_KERNEL, "... and flags");
+	ok(got.vault_len == 3 && memcmp(got.vault, "a\0b", 3) == 0,
+	   "... and the bytes of a grant");
 	link_assign_args_done(&got);
 	buf_consume(&b, buf_len(&b));
 
+	ok(link_put_prepare(&b, &p) == 0 && parse_only(&b, &f) &&
+		   link_get_prepare(&f, &gotp) == 0,
+	   "PREPARE goes round");
+	is_str(gotp.ca, "pem", "... with its CA");
+	is_int(gotp.flags, LINK_PREPARE_OWN_KERNEL, "... and flags");
+	link_prepare_args_done(&gotp);
+	buf_done(&b);
+}
+
+static void test_other_rounds(void)
+{
+	const struct link_exit x = { LINK_SIGNALED, 9, 1, 2, UINT64_MAX };
+	struct link_exit gotx;
+	struct link_frame f;
+	uint16_t rows, cols, version;
+	struct slice text;
+	uint32_t v;
+	uint8_t level;
+	struct buf b;
+
+	buf_init(&b, 65536);
 	ok(link_put_exit(&b, 3, &x) == 0 && parse_only(&b, &f) &&
 		   link_get_exit(&f, &gotx) == 0 && gotx.kind == x.kind &&
 		   gotx.value == 9 && gotx.system_us == UINT64_MAX,
@@ -542,6 +567,7 @@ int main(void)
 	test_parse();
 	test_payloads();
 	test_exec_round();
+	test_start_rounds();
 	test_other_rounds();
 	test_ready_round();
 	test_limits();

@@ -20,6 +20,7 @@
 #include "control/acd/nft.h"
 #include "lib/file.h"
 #include "lib/str.h"
+#include "tests/unit/netns_world.h"
 #include "tests/unit/tap.h"
 
 #define IP_A "172.20.1.1"
@@ -29,18 +30,6 @@
 
 static char top[] = "/tmp/netns_test.XXXXXX";
 static char path_a[64], path_b[64];
-
-static bool sh(const char *fmt, ...) ATTR_PRINTF(1, 2);
-static bool sh(const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return system(text) == 0; /* NOLINT(cert-env33-c): a test's own words */
-}
 
 /* In the namespace at a path. */
 #define IN "nsenter --net=%s "
@@ -59,13 +48,12 @@ static bool world(void)
 static int create(const char *path, const char *address, struct veth *ret,
 		  struct err *err)
 {
-	const struct netns_spec spec = { .path = path,
-					 .bridge = "ac0",
-					 .address = address,
-					 .gateway = GATEWAY,
-					 .prefix = 16 };
+	const struct netns_spec spec = {
+		.path = path, .bridge = "ac0", .gateway = GATEWAY, .prefix = 16
+	};
+	int r = netns_veth(address, ret);
 
-	return netns_create(&spec, ret, err);
+	return r < 0 ? r : netns_create(&spec, ret, err);
 }
 
 static int gateway(void)
@@ -166,18 +154,17 @@ static void test_refused(void)
 {
 	struct netns_spec spec = { .path = path_a,
 				   .bridge = "ac9",
-				   .address = IP_A,
 				   .gateway = GATEWAY,
 				   .prefix = 16 };
 	struct veth v = { .port = "" };
 	struct err err = { 0 };
 
+	is_int(netns_create(&spec, &v, &err), -EINVAL, "no port: %s", err.msg);
+	is_int(netns_veth("172.20.1", &v), -EINVAL, "no address");
+	is_int(netns_veth(IP_A, &v), 0, "a port");
 	is_int(netns_create(&spec, &v, &err), -ENODEV, "%s", err.msg);
 	ok(!is_there(path_a), "no bridge: nothing is left");
 	spec.bridge = "ac0";
-	spec.address = "172.20.1";
-	is_int(netns_create(&spec, &v, &err), -EINVAL, "%s", err.msg);
-	spec.address = IP_A;
 	spec.gateway = "fe80::1";
 	is_int(netns_create(&spec, &v, &err), -EINVAL, "%s", err.msg);
 	spec.gateway = "10.1.1.1";
@@ -207,31 +194,10 @@ static void test_taken(void)
 	   "who has it keeps it");
 }
 
-/* A process with a copy of our mounts, as the gateway is. */
-static pid_t copy_mounts(void)
-{
-	int go[2];
-	char c;
-	pid_t pid;
-
-	if (pipe(go) < 0)
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		if (unshare(CLONE_NEWNS) == 0 && write(go[1], "x", 1) == 1)
-			pause();
-		_exit(1);
-	}
-	close(go[1]);
-	if (read(go[0], &c, 1) != 1)
-		pid = -1;
-	close(go[0]);
-	return pid;
-}
-
 static void test_destroy(int sock, const struct veth *a, const struct veth *b)
 {
-	pid_t holder = copy_mounts();
+	/* With a copy of our mounts, as the gateway is. */
+	pid_t holder = netns_holder(CLONE_NEWNS);
 	struct veth again = { .port = "" };
 	struct err err = { 0 };
 	char dir[64];
@@ -261,6 +227,41 @@ static void test_destroy(int sock, const struct veth *a, const struct veth *b)
 		kill(holder, SIGKILL);
 	while (wait(NULL) > 0)
 		continue;
+}
+
+/* Who makes one is killed before it has told anybody: what was planned is
+ * enough to take all of it away. */
+static void test_killed(void)
+{
+	struct err err = { 0 };
+	struct veth v = { .port = "" };
+	const struct netns_spec spec = { .path = path_b,
+					 .bridge = "ac0",
+					 .gateway = GATEWAY,
+					 .prefix = 16 };
+	int status = -1;
+	pid_t pid;
+
+	is_int(netns_veth(IP_B, &v), 0, "planned");
+	netns_destroy(path_b, "ac0", &v);
+	ok(true, "never made: nothing to take away");
+	pid = fork();
+	if (pid == 0) {
+		if (netns_create(&spec, &v, &err) < 0)
+			printf("# %s\n", err.msg);
+		fflush(stdout);
+		raise(SIGKILL);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	ok(sh("ip neigh show " IP_B " | grep -q PERMANENT") &&
+		   if_nametoindex(v.port) > 0,
+	   "it was pinned");
+	netns_destroy(path_b, "ac0", &v);
+	ok(!sh("nft list set bridge ac pinned | grep -q %s", v.port) &&
+		   !sh("ip neigh show " IP_B " | grep -q PERMANENT") &&
+		   !is_there(path_b) && port_goes(&v),
+	   "and nothing of it stays");
 }
 
 /* A child that makes one does not touch what its parent's numbers are now. */
@@ -317,6 +318,7 @@ int main(void)
 	test_traffic(sock, &a);
 	test_destroy(sock, &a, &b);
 	test_child();
+	test_killed();
 	close(sock);
 	file_remove_tree(top);
 	return done_testing();

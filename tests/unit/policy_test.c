@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "control/acd/blueprint.h"
+#include "control/acd/vault.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "tests/unit/step.h"
@@ -34,7 +35,7 @@ static struct {
 	struct peer peers[PEERS_MAX];
 	unsigned n, open_most, open_now;
 	bool hold;
-	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES, WARN } mood;
+	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES, WARN, INSPECT } mood;
 	char asked[512]; /* "BIND one;" … */
 	char text[4096]; /* of the last bind */
 } gw;
@@ -96,6 +97,12 @@ static void peer_answer(struct peer *p)
 			  "\"policy/policy.yaml:8:1: odd\"}]}");
 		put_frame(p->fd, ADMIN_END, "");
 		break;
+	case INSPECT:
+		put_frame(p->fd, ADMIN_DATA,
+			  "{\"ok\":true,\"lint\":[],\"inspects\":true,"
+			  "\"cert\":\"C\",\"bundle\":\"CK\"}");
+		put_frame(p->fd, ADMIN_END, "");
+		break;
 	case ANSWER:
 		put_frame(p->fd, ADMIN_DATA, "{\"ok\":true}");
 		put_frame(p->fd, ADMIN_END, "");
@@ -113,6 +120,8 @@ static void on_peer(void *arg, uint32_t events ATTR_UNUSED)
 		[ADMIN_UNBIND] = "UNBIND",
 		[ADMIN_SHOW] = "SHOW",
 		[ADMIN_CONNECTIONS] = "CONNECTIONS",
+		[ADMIN_SECRETS] = "SECRETS",
+		[ADMIN_CA] = "CA",
 	};
 	struct peer *p = arg;
 	uint8_t data[4096];
@@ -371,9 +380,132 @@ static void test_down(struct gate_client *g, struct policies *p)
 	ok(!file_there(text, sizeof(text)), "the file goes all the same");
 }
 
+static void vault_put(struct vault *v, const char *id)
+{
+	struct vstore_entry *e = vstore_entry_new();
+	struct err err = { 0 };
+
+	if (!e || strv_push(&e->hosts, "api.test") < 0 ||
+	    vstore_entry_set_value(e, "the-real-value", 14) < 0)
+		abort();
+	snprintf(e->name, sizeof(e->name), "%s", id);
+	snprintf(e->field, sizeof(e->field), "X-Key");
+	is_int(vstore_put(vault_store(v), e, true, &err), 0, "put %s %s", id,
+	       err.msg);
+}
+
+static void bind_wait(struct policies *p, const struct instance_record *r,
+		      int want, const char *asked)
+{
+	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+	int code = 1;
+
+	gw.asked[0] = '\0';
+	is_int(policy_egress_ops.bind(p, r, &bp, on_done, &code, &err), 0,
+	       "bind %s", err.msg);
+	STEP_UNTIL(loop, code < 1);
+	is_int(code, want, "as it should %s", got.msg);
+	is_str(gw.asked, asked, "in this order");
+}
+
+/* Secrets before the policy, the CA behind it, once a run. */
+static void test_credentials(struct policies *p, struct vault *v)
+{
+	static char name[] = "two", address[] = "172.20.1.8";
+	static char wish[] = "[\"key\"]", runsc[] = "runsc", base[] = "base";
+	struct instance_record r = { .name = name,
+				     .address = address,
+				     .isolation = runsc,
+				     .blueprint = base,
+				     .credentials_json = wish };
+	const struct instance_grant *t;
+	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+	char text[4096] = "";
+	int code = 1;
+
+	is_int(policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err),
+	       -ENOENT, "not in the vault: %s", err.msg);
+	vault_put(v, "key");
+	gw.mood = REFUSE;
+	bind_wait(p, &r, -EINVAL, "SECRETS two;");
+	ok(strstr(got.msg, "the credentials of 'two'"), "%s", got.msg);
+	policy_egress_ops.unbind(p, "two");
+	gw.mood = INSPECT;
+	STEP_UNTIL(loop, strstr(gw.asked, "UNBIND"));
+	bind_wait(p, &r, 0, "SECRETS two;BIND two;CA two;");
+	t = policy_egress_ops.grant(p, "two");
+	ok(t && t->ca && strcmp(t->ca, "C") == 0 && t->env && t->env[0] &&
+		   str_starts(t->env[0], "KEY="),
+	   "what the guest is told");
+	ok(strstr(gw.text, "use: inspect") &&
+		   strstr(gw.text, "auth: { use: \"key\", exclusive: true"),
+	   "its rules are in the policy");
+	ok(!strstr(gw.text, "the-real-value") &&
+		   !(file_there(text, sizeof(text)) &&
+		     strstr(text, "the-real-value")),
+	   "the value is not");
+	bind_wait(p, &r, 0, "SECRETS two;BIND two;");
+	gw.asked[0] = '\0';
+	policies_gate_up(p);
+	STEP_UNTIL(loop, strstr(gw.asked, "SECRETS"));
+	is_str(gw.asked, "CA two;SECRETS two;", "a gateway that begins anew");
+	/* Locked when the gateway began anew, as after a restart of ac-host's
+	 * vault; an unlock tells all. */
+	gw.asked[0] = '\0';
+	policies_vault_changed(p, NULL);
+	STEP_UNTIL(loop, strstr(gw.asked, "SECRETS"));
+	is_str(gw.asked, "SECRETS two;", "a vault that is open again");
+	gw.asked[0] = '\0';
+	policies_vault_changed(p, "other");
+	policies_vault_changed(p, "key");
+	STEP_UNTIL(loop, strstr(gw.asked, "SECRETS"));
+	is_str(gw.asked, "SECRETS two;", "a vault that has changed");
+	gw.asked[0] = '\0';
+	policy_egress_ops.unbind(p, "two");
+	ok(!policy_egress_ops.grant(p, "two"), "gone with its policy");
+	STEP_UNTIL(loop, strstr(gw.asked, "UNBIND"));
+	policies_gate_up(p);
+	gw.mood = ANSWER;
+}
+
+/* What the gateway said of one policy holds for the next of the same presets. */
+static void test_inspects(struct policies *p)
+{
+	static char one[] = "one", two[] = "two", address[] = "172.20.1.8";
+	static char base[] = "base", runsc[] = "runsc";
+	static char wish[] = "{\"presets\":[\"mine\"]}";
+	static char host[] = "{\"presets\":[\"mine\"],\"allow\":[\"a.b\"]}";
+	struct instance_record r = { .name = one,
+				     .address = address,
+				     .isolation = runsc,
+				     .blueprint = base,
+				     .egress_json = wish };
+	struct instance_record plain = r, other = r;
+	struct blueprint bp = { 0 };
+
+	plain.egress_json = NULL;
+	other.name = two;
+	other.egress_json = host;
+	ok(!policy_egress_ops.inspects(p, &r, &bp), "nothing is known");
+	gw.mood = INSPECT;
+	bind_wait(p, &r, 0, "BIND one;CA one;");
+	ok(policy_egress_ops.inspects(p, &r, &bp), "it inspects");
+	ok(policy_egress_ops.inspects(p, &other, &bp), "as do its presets");
+	ok(!policy_egress_ops.inspects(p, &plain, &bp), "but not others");
+	gw.mood = ANSWER;
+	bind_wait(p, &r, 0, "BIND one;");
+	ok(!policy_egress_ops.inspects(p, &other, &bp), "and not any more");
+	gw.asked[0] = '\0';
+	policy_egress_ops.unbind(p, "one");
+	STEP_UNTIL(loop, strstr(gw.asked, "UNBIND"));
+}
+
 int main(void)
 {
 	SCOPED_STR agents = NULL;
+	struct vault *v;
 	struct gate_client *g;
 	struct policies *p;
 	struct err err = { 0 };
@@ -388,18 +520,22 @@ int main(void)
 	fd = sock_unix_listen(sock, 0600, 16);
 	loop_add(loop, fd, EPOLLIN, on_accept, &fd);
 	g = gate_client_new(loop, sock, &err);
-	p = policies_new(g, agents, have_packages, &err);
+	v = vault_new(dir, getuid(), NULL, &err);
+	p = policies_new(g, agents, v, have_packages, &err);
 	test_calls(g);
 	test_order(g);
 	bound_by = p;
 	test_policies(p);
 	test_warnings(p);
+	test_credentials(p, v);
+	test_inspects(p);
 	test_down(g, p);
 	before = got.n;
 	gate_call(g, ADMIN_PING, slice_str(""), slice_str(""), on_text, NULL);
 	gate_client_free(g);
 	ok(got.n == before + 1 && got.code == -ECANCELED, "ended: %s", got.msg);
 	policies_free(p);
+	vault_free(v);
 	loop_free(loop);
 	close(fd);
 	file_remove_tree(dir);

@@ -1,138 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pool_test.c - sandboxes kept ready, claimed, missed, lost and drained
- *
- * The fake runtime has one guest at a time, so a pool has one member here,
- * and starts no other while one is claimed (pooled.shut).
  */
 #include "control/acd/pool.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 
-#include "control/acd/pool_impl.h"
-#include "tests/unit/instance_world.h"
-
-struct pooled {
-	struct world w;
-	struct pool *pool;
-	bool shut; /* nothing may be started ahead */
-	unsigned drained;
-};
-
-static bool may_start(void *arg, const char *isolation)
-{
-	const struct pooled *p = arg;
-
-	return !p->shut && strcmp(isolation, "runsc") == 0;
-}
-
-static void on_drained(void *arg)
-{
-	struct pooled *p = arg;
-
-	p->drained++;
-}
-
-static void pooled_attach(struct pooled *p)
-{
-	const struct pool_spec spec = {
-		.loop = p->w.loop,
-		.store = p->w.store,
-		.runtime = &p->w.rt->rt,
-		.dir = p->w.dir,
-		.uid = getuid(),
-		.gid = getgid(),
-		.may_start = may_start,
-		.arg = p,
-	};
-	struct err err = { 0 };
-
-	p->pool = pool_new(&spec, &err);
-	if (!p->pool)
-		printf("# %s\n", err.msg);
-	instances_set_pool(p->w.is, &pool_instance_ops, p->pool);
-}
-
-static void pooled_init(struct pooled *p)
-{
-	*p = (struct pooled){ .drained = 0 };
-	world_init(&p->w);
-	fake.pool = 1;
-	pooled_attach(p);
-}
-
-static bool has_children(void)
-{
-	siginfo_t info;
-
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
-static void pooled_done(struct pooled *p)
-{
-	/* Trees are removed by children that nobody waits for. */
-	STEP_UNTIL(p->w.loop, !has_children());
-	pool_free(p->pool);
-	p->pool = NULL;
-	world_done(&p->w);
-}
-
-static int number(const struct pooled *p, const char *key)
-{
-	json_t *all = pool_json(p->pool);
-	int n = (int)json_integer_value(
-		json_object_get(json_array_get(all, 0), key));
-
-	json_decref(all);
-	return n;
-}
-
-static int missed(const struct pooled *p, const char *reason)
-{
-	json_t *all = pool_json(p->pool);
-	int n = (int)json_integer_value(json_object_get(
-		json_object_get(json_array_get(all, 0), "misses"), reason));
-
-	json_decref(all);
-	return n;
-}
-
-/* With one member that waits, and no other to come. */
-static void pooled_ready(struct pooled *p)
-{
-	pooled_init(p);
-	pool_open(p->pool);
-	STEP_UNTIL(p->w.loop, number(p, "ready") == 1);
-	p->shut = true;
-}
-
-static struct instance_record fitting(char *name)
-{
-	static char base[] = "base", runsc[] = "runsc";
-
-	return (struct instance_record){
-		.name = name,
-		.blueprint = base,
-		.isolation = runsc,
-		.cpu_milli = 250,
-		.host_uid = (uint32_t)getuid(),
-		.host_gid = (uint32_t)getgid(),
-	};
-}
-
-static struct instance *create(struct pooled *p, const char *name)
-{
-	char copy[64];
-	struct instance_record r = fitting(copy);
-	struct instance *in = NULL;
-	struct err err = { 0 };
-
-	snprintf(copy, sizeof(copy), "%s", name);
-	if (instance_create(p->w.is, &r, &in, &err) < 0)
-		printf("# %s\n", err.msg);
-	return in;
-}
+#include "tests/unit/pool_world.h"
 
 static ino_t inode(const struct pooled *p, const char *sub)
 {
@@ -156,6 +30,9 @@ static void test_claim(void)
 	is_str(p.w.rt->name, "_pool-1", "with a name no instance can have");
 	ok(fake.binds == 0, "it has no policy");
 	ok(p.w.rt->guest->assign.name == NULL, "and was told nothing");
+	is_int(p.w.rt->guest->prepare.flags,
+	       LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS,
+	       "... but to prepare itself");
 	snprintf(address, sizeof(address), "%s", p.w.rt->address);
 	workspace = inode(&p, ".pool/_pool-1/workspace");
 	home = inode(&p, ".pool/_pool-1/home");
@@ -174,7 +51,6 @@ static void test_claim(void)
 		   inode(&p, "one/home") == home,
 	   "with the directories of the member");
 	is_str(fake.renamed, ".pool/_pool-1 one", "and its mounts");
-	ok(!inode(&p, ".pool/_pool-1"), "of which nothing is left behind");
 	ok(exists(&p.w, "one", "log"), "it has a log");
 	is_int(number(&p, "hits"), 1, "counted");
 
@@ -189,6 +65,8 @@ static void test_claim(void)
 	p.shut = false;
 	STEP_UNTIL(p.w.loop, number(&p, "ready") == 1);
 	is_int(number(&p, "ready"), 1, "and the pool is filled again");
+	ok(!inode(&p, ".pool/_pool-1"),
+	   "with nothing left behind of the one that was taken");
 	pooled_done(&p);
 }
 
@@ -250,6 +128,39 @@ static void test_misses(void)
 	pooled_done(&p);
 }
 
+/* The CA of the machine has changed since: a member trusts the old one. */
+static void test_other_ca(void)
+{
+	char path[256];
+	struct pooled p;
+	struct watcher v = { 0 };
+	struct instance *in;
+	FILE *f;
+
+	pooled_init(&p);
+	snprintf(path, sizeof(path), "%s/extra.pem", p.w.dir);
+	prepare_set_ca(path);
+	pool_open(p.pool);
+	STEP_UNTIL(p.w.loop, number(&p, "ready") == 1);
+	p.shut = true;
+	is_str(p.w.rt->guest->prepare.ca, "", "a member without a CA");
+	f = fopen(path, "w");
+	ok(f && fputs("pem", f) >= 0 && fclose(f) == 0, "now there is one");
+	in = create(&p, "one");
+	fake.bind_slow = true;
+	run_cmd(&v, in, "true", NULL);
+	is_int(missed(&p, "stale"), 1, "a miss");
+	STEP_UNTIL(p.w.loop, p.w.rt->removes == 1);
+	is_str(p.w.rt->removed, "id-1", "the member is removed");
+	bind_answer(NULL);
+	STEP_UNTIL(p.w.loop, v.begun.calls);
+	is_str(p.w.rt->guest->prepare.ca, "pem", "the run gets the new CA");
+	is_int(p.w.rt->guest->prepare.flags, LINK_PREPARE_OWN_KERNEL,
+	       "... in a sandbox of its own");
+	prepare_set_ca("/nonexistent");
+	pooled_done(&p);
+}
+
 /* The user never sees that a member was of no use. */
 static void test_lost(void)
 {
@@ -275,6 +186,33 @@ static void test_lost(void)
 	is_str(p.w.rt->removed, "id-1", "the other is removed");
 	is_int(missed(&p, "lost"), 1, "a miss");
 	is_int(number(&p, "hits"), 0, "and no hit");
+	pooled_done(&p);
+}
+
+/* A guest that was hardened cannot be given another CA. */
+static void test_inspects(void)
+{
+	struct pooled p;
+	struct watcher v = { 0 };
+	struct instance *in;
+
+	pooled_ready(&p);
+	fake.known = fake.inspects = true;
+	in = create(&p, "one");
+	is_int(instance_warm_claim(in), false, "known: none is claimed");
+	is_int(number(&p, "ready"), 1, "the member stays");
+	is_int(missed(&p, "inspects"), 1, "a miss, and why");
+	fake.known = false;
+	run_cmd(&v, in, "sleep", NULL);
+	STEP_UNTIL(p.w.loop, v.begun.calls);
+	ok(v.begun.err.code == 0, "the run begins: %s", v.begun.err.msg);
+	is_int(p.w.rt->starts, 2, "in a sandbox of its own");
+	is_str(p.w.rt->guest->prepare.ca, "own", "which has the CA");
+	is_str(p.w.rt->removed, "id-1", "the other is removed");
+	is_int(missed(&p, "inspects"), 2, "another miss");
+	is_int(number(&p, "hits") + number(&p, "lost") + missed(&p, "lost"), 0,
+	       "no hit, and none was lost");
+	fake.known = fake.inspects = false;
 	pooled_done(&p);
 }
 
@@ -458,6 +396,24 @@ static void test_stuck(void)
 	pooled_done(&p);
 }
 
+/* Nor is it asked again and again. */
+static void test_stuck_while_open(void)
+{
+	struct pooled p;
+
+	pooled_ready(&p);
+	p.w.rt->remove_error = -EIO;
+	fake_guest_kill(p.w.rt->guest);
+	STEP_UNTIL(p.w.loop, p.w.rt->removes >= 2);
+	step_for(p.w.loop, 50);
+	is_int(p.w.rt->removes, 2, "a removal that fails is tried once more");
+	p.w.rt->remove_error = 0;
+	is_int(pool_drain(p.pool, on_drained, &p), 0, "drained");
+	STEP_UNTIL(p.w.loop, !inode(&p, ".pool/_pool-1"));
+	ok(!inode(&p, ".pool/_pool-1"), "and when all are to go");
+	pooled_done(&p);
+}
+
 /* One that starts while all are to go, and whose removal is refused. */
 static void test_refused_in_drain(void)
 {
@@ -579,7 +535,9 @@ int main(void)
 {
 	test_claim();
 	test_misses();
+	test_other_ca();
 	test_lost();
+	test_inspects();
 	test_silent();
 	test_two_at_once();
 	test_refused();
@@ -589,6 +547,7 @@ int main(void)
 	test_start_fails();
 	test_drain();
 	test_stuck();
+	test_stuck_while_open();
 	test_refused_in_drain();
 	test_new_kind();
 	test_off();

@@ -56,10 +56,9 @@ void runsc_job_forget(struct runsc_job *j)
 static void on_report(void *arg)
 {
 	const struct err err = { .code = -EIO, .msg = "killed" };
-	const struct veth veth = { .port = "" };
 
 	(void)arg;
-	job.fn(job.arg, &veth, failures-- > 0 ? &err : NULL);
+	job.fn(job.arg, failures-- > 0 ? &err : NULL);
 	if (LIST_EMPTY(&rs.boxes))
 		loop_stop(rs.loop, 0);
 }

@@ -72,6 +72,12 @@ static void test_link(struct loop *loop, struct links *ls)
 	loop_turn(loop);
 	links_words(ls, ID, text, sizeof(text));
 	is_str(text, "last words", "its last words are kept");
+	is_int(run(link, words,
+		   "i=0; while [ $i -lt 900 ]; do echo 'and more of it' >&2; "
+		   "i=$((i+1)); done; echo 'the very last' >&2"),
+	       0, "more words than are read at once");
+	links_words(ls, ID, text, sizeof(text));
+	ok(strstr(text, "the very last"), "the last are the last: %s", text);
 	is_int(run(link, words, "set -- /proc/self/fd/*; test $# -le 4"), 0,
 	       "no other descriptor goes with it");
 	links_forget(ls, ID);

@@ -104,8 +104,12 @@ static void test_root(void)
 static void test_mounts(void)
 {
 	static const char *const read_only[] = {
-		"/sys",          "/etc/resolv.conf",           "/etc/hosts",
-		"/etc/hostname", "/usr/libexec/ac/init-guard",
+		"/sys",
+		"/etc/resolv.conf",
+		"/etc/hosts",
+		"/etc/hostname",
+		"/usr/libexec/ac/init-guard",
+		"/usr/libexec/ac/vault",
 	};
 	static const char *const bounded[] = { "/tmp", "/var/tmp", "/run",
 					       "/dev/shm" };
@@ -115,6 +119,8 @@ static void test_mounts(void)
 	for (size_t i = 0; i < ARRAY_SIZE(read_only); i++)
 		ok(has_text(mount_at(conf, read_only[i]), "ro"),
 		   "%s is read-only", read_only[i]);
+	ok(!has_text(mount_at(conf, "/usr/libexec/ac/vault"), "nosuid"),
+	   "the vault's clients may be setuid");
 	for (size_t i = 0; i < ARRAY_SIZE(bounded); i++) {
 		const json_t *o = mount_at(conf, bounded[i]);
 		bool size = false;

@@ -4,6 +4,8 @@
  */
 #include "tests/unit/session_world.h"
 
+static const struct link_prepare none = { .ca = NULL };
+
 /* Everything a hostile guest may try; after each, the link is closed and a
  * running process is reported lost. */
 static void bad_length(struct buf *b)
@@ -217,9 +219,37 @@ static void test_before_hello(void)
 
 	world_init(&w);
 	guest_hello(&w);
+	session_prepare(w.s, &none);
+	guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
 	guest_frame(&w, LINK_READY, 0, "\0", 2);
 	STEP_UNTIL(w.loop, w.closed);
-	ok(w.closed, "READY before ASSIGN closes the link");
+	ok(w.closed && w.prepared == 1, "READY before ASSIGN closes the link");
+	world_done(&w);
+
+	world_init(&w);
+	guest_hello(&w);
+	guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed && w.prepared == 0,
+	   "PREPARED before PREPARE closes the link");
+	world_done(&w);
+
+	world_init(&w);
+	guest_hello(&w);
+	session_prepare(w.s, &none);
+	guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
+	guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed && w.prepared == 1, "PREPARED twice closes the link");
+	world_done(&w);
+
+	world_init(&w);
+	guest_hello(&w);
+	session_prepare(w.s, &none);
+	session_assign(w.s, &(struct link_assign){ .name = "n" });
+	guest_frame(&w, LINK_READY, 0, "\0", 2);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed && w.readies == 0, "READY before PREPARED closes the link");
 	world_done(&w);
 }
 
@@ -233,6 +263,7 @@ static void test_early(void)
 
 	world_init(&w);
 	guest_hello(&w);
+	is_int(session_prepare(w.s, &none), 0, "prepared");
 	is_int(session_assign(w.s, &a), 0, "assigned");
 	is_int(proc_open(&w, &p, 0), 0, "an exec follows at once");
 	guest_u32(&w, LINK_STARTED, 1, 42);
@@ -264,8 +295,10 @@ static void test_reports(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		world_init(&w);
 		guest_hello(&w);
-		if (session_assign(w.s, &a) < 0)
+		if (session_prepare(w.s, &none) < 0 ||
+		    session_assign(w.s, &a) < 0)
 			abort();
+		guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
 		guest_frame(&w, LINK_READY, 0, cases[i].ptr, cases[i].len);
 		STEP_UNTIL(w.loop, w.closed);
 		ok(w.closed && w.readies == 0, "READY with %s closes the link",

@@ -5,6 +5,8 @@
  */
 #include <sys/resource.h>
 
+#include "lib/log.h"
+#include "control/acd/session_impl.h"
 #include "tests/unit/session_world.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,6 +21,11 @@ static void test_handshake(void)
 {
 	static const char *const env[] = { "A=b", NULL };
 	const struct link_assign a = { .name = "n", .env = env, .nproc = 7 };
+	const struct link_prepare pre = {
+		.ca = "pem",
+		.flags = LINK_PREPARE_NAMELESS,
+	};
+	struct link_prepare_args got_pre = { 0 };
 	struct link_assign_args got = { 0 };
 	struct world w;
 	struct link_frame f;
@@ -26,17 +33,35 @@ static void test_handshake(void)
 
 	world_init(&w);
 	is_int(proc_open(&w, &p, 0), -ENOTCONN, "no exec before ASSIGN");
-	is_int(session_assign(w.s, &a), -ENOTCONN, "no ASSIGN before HELLO");
+	is_int(session_prepare(w.s, &pre), -ENOTCONN,
+	       "no PREPARE before HELLO");
 	guest_hello(&w);
 	is_int(w.hellos, 1, "hello is announced");
+	is_int(session_assign(w.s, &a), -ENOTCONN, "no ASSIGN before PREPARE");
+	is_int(session_prepare(w.s, &pre), 0, "prepared");
+	is_int(session_prepare(w.s, &pre), -ENOTCONN, "only once");
+	if (ok(guest_next(&w, LINK_PREPARE, &f), "the guest gets PREPARE") &&
+	    ok(link_get_prepare(&f, &got_pre) == 0, "which is sound")) {
+		is_str(got_pre.ca, "pem", "with the CA");
+		is_int(got_pre.flags, LINK_PREPARE_NAMELESS, "and flags");
+		link_prepare_args_done(&got_pre);
+	}
+	session_hold_back(w.s, true);
 	is_int(session_assign(w.s, &a), 0, "assigned");
+	ok(buf_len(&w.s->out) > 0 && w.s->out.secret,
+	   "a secret, while it waits");
 	is_int(session_assign(w.s, &a), -ENOTCONN, "only once");
+	session_hold_back(w.s, false);
+	ok(!w.s->out.mem && !w.s->out.secret, "and wiped when it is out");
 	if (ok(guest_next(&w, LINK_ASSIGN, &f), "the guest gets ASSIGN") &&
 	    ok(link_get_assign(&f, &got) == 0, "which is sound")) {
 		is_str(got.env[0], "A=b", "with the environment");
 		is_int(got.nproc, 7, "and the limit");
 		link_assign_args_done(&got);
 	}
+	guest_frame(&w, LINK_PREPARED, 0, NULL, 0);
+	STEP_UNTIL(w.loop, w.prepared);
+	is_int(w.prepared, 1, "PREPARED is announced");
 	ok(!session_is_ready(w.s), "not ready yet");
 	ok(!session_report(w.s), "and no report");
 	guest_frame(&w, LINK_READY, 0, "\0\1\0\0\0\4a=ok", 10);
@@ -327,6 +352,62 @@ static void test_log(void)
 	step_for(w.loop, 20);
 	ok(w.logs < 200, "and a flood of it is cut (%d)", w.logs);
 	is_int(w.closed, 0, "with the link alive");
+	for (i = 0; i < 100 && !w.log_cut; i++) {
+		guest_frame(&w, LINK_LOG, 0, "\1late", 5);
+		step_for(w.loop, 50);
+	}
+	ok(w.log_cut, "and that lines were cut is told");
+	world_done(&w);
+}
+
+/* One line of vaultd's audit, of @len bytes, in a frame of @level. */
+static void guest_audit(struct world *w, char level, size_t len)
+{
+	char text[1 + LINK_TEXT_MAX];
+
+	memset(text, 'x', sizeof(text));
+	text[0] = level;
+	memcpy(text + 1, "vault: {\\", 9);
+	text[len] = '}';
+	guest_frame(w, LINK_LOG, 0, text, 1 + len);
+}
+
+/* It is not in the way of other lines, nor are these in its. */
+static void test_audit(void)
+{
+	struct world w;
+	int i;
+
+	world_init(&w);
+	guest_hello(&w);
+	for (i = 0; i < 500; i++)
+		guest_frame(&w, LINK_LOG, 0, "\1spam", 5);
+	for (i = 0; i < 200; i++)
+		guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX);
+	STEP_UNTIL(w.loop, w.audits == 200);
+	ok(strlen(w.log) == LINK_TEXT_MAX && strchr(w.log, '}'),
+	   "a burst of the audit comes whole");
+	is_str(strndupa(w.log, 9), "vault: {\\", "as it was written");
+	for (i = 0; i < 3000; i++)
+		guest_audit(&w, LOG_LVL_INFO, 40);
+	step_for(w.loop, 20);
+	ok(w.audits < 3000, "a flood of it is cut (%d)", w.audits);
+	for (i = 0; i < 100 && !w.log_cut; i++) {
+		guest_audit(&w, LOG_LVL_INFO, 40);
+		step_for(w.loop, 50);
+	}
+	ok(w.log_cut, "which is told");
+	is_int(w.closed, 0, "with the link alive");
+	world_done(&w);
+
+	world_init(&w);
+	guest_hello(&w);
+	guest_audit(&w, LOG_LVL_WARN, LINK_TEXT_MAX);
+	STEP_UNTIL(w.loop, w.logs);
+	is_int((int)strlen(w.log), 1024 + 3, "another level is none of it");
+	guest_frame(&w, LINK_LOG, 0, "\2vault: {\n}", 11);
+	STEP_UNTIL(w.loop, w.logs == 2);
+	is_str(w.log, "vault: {\\x0a}", "nor is what has more than text");
 	world_done(&w);
 }
 
@@ -399,6 +480,7 @@ int main(void)
 	test_close();
 	test_free_inside();
 	test_log();
+	test_audit();
 	test_mute();
 	test_slow();
 	return done_testing();

@@ -21,9 +21,11 @@ struct world {
 	int fd; /* the guest's end */
 	struct buf rx; /* what the guest has read */
 	size_t taken; /* of it, by the last guest_next() */
-	int hellos, readies, logs, closed;
+	int hellos, prepared, readies, logs, closed;
 	struct err why;
-	char log[2048];
+	char log[LINK_TEXT_MAX + 1];
+	int audits; /* lines of it */
+	bool log_cut; /* it was said that lines were */
 	bool free_on_ready, free_on_closed;
 };
 
@@ -44,6 +46,13 @@ static inline void on_hello(void *arg)
 	w->hellos++;
 }
 
+static inline void on_prepared(void *arg)
+{
+	struct world *w = arg;
+
+	w->prepared++;
+}
+
 static inline void on_ready(void *arg)
 {
 	struct world *w = arg;
@@ -61,6 +70,8 @@ static inline void on_log(void *arg, uint8_t level, const char *text)
 
 	(void)level;
 	w->logs++;
+	w->audits += strncmp(text, "vault: {", 8) == 0;
+	w->log_cut |= strstr(text, "more than acd takes") != NULL;
 	snprintf(w->log, sizeof(w->log), "%s", text);
 }
 
@@ -78,6 +89,7 @@ static inline void on_closed(void *arg, const struct err *err)
 
 static const struct session_ops ops = {
 	.hello = on_hello,
+	.prepared = on_prepared,
 	.ready = on_ready,
 	.log = on_log,
 	.closed = on_closed,
@@ -242,10 +254,13 @@ static inline void guest_hello(struct world *w)
 
 static inline void guest_ready(struct world *w)
 {
+	const struct link_prepare p = { .ca = NULL };
 	const struct link_assign a = { .name = "x" };
 
 	guest_hello(w);
+	session_prepare(w->s, &p);
 	session_assign(w->s, &a);
+	guest_frame(w, LINK_PREPARED, 0, NULL, 0);
 	guest_frame(w, LINK_READY, 0, "\0", 2);
 	STEP_UNTIL(w->loop, w->readies || w->closed);
 }

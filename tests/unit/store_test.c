@@ -161,16 +161,20 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN idle_ms;"
 	    "ALTER TABLE instance DROP COLUMN runtime;"
 	    "ALTER TABLE instance DROP COLUMN touched_at;"
+	    "ALTER TABLE instance DROP COLUMN credentials_json;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
 	ok(store_find(s, "one", &back), "is there");
 	ok(!back.egress_json, "with no wishes about egress");
+	ok(!back.credentials_json, "nor about credentials");
+	back.credentials_json = strdup("[\"github\"]");
 	back.egress_json = strdup(wishes);
 	is_int(store_update(s, &back, &err), 0, "which can be stored %s",
 	       err.msg);
 	instance_record_done(&back);
 	ok(store_find(s, "one", &back), "is there still");
 	is_str(back.egress_json, wishes, "and read");
+	is_str(back.credentials_json, "[\"github\"]", "so are those");
 	instance_record_done(&back);
 	free(r.address);
 	store_close(s);
@@ -190,7 +194,8 @@ static void test_addresses(void)
 	    " WHERE i < 65279) INSERT INTO instance SELECT 'n' || i, 'base',"
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0 FROM n");
+	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL FROM "
+	    "n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");

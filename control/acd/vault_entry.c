@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vault_entry.c - entries of the vault from and to JSON
+ */
+#include "control/acd/vault.h"
+
+#include <ctype.h>
+#include <sodium.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "control/acd/vault_impl.h"
+#include "control/shared/json.h"
+#include "lib/str.h"
+#include "vault/token.h"
+
+#define EXPIRES_MAX 253402300799u /* the last second of the year 9999 */
+
+/* ---- out ---- */
+
+static json_t *when_json(uint64_t t)
+{
+	return t ? json_integer((json_int_t)t) : json_null();
+}
+
+json_t *vault_entry_json(const struct vstore_entry *e)
+{
+	json_t *j = json_pack(
+		"{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+		e->name, "kind", secret_kind_name(e->kind), "hosts",
+		jsonx_from_strv(&e->hosts), "methods",
+		jsonx_from_strv(&e->methods), "paths",
+		jsonx_from_strv(&e->paths), "blueprints",
+		jsonx_from_strv(&e->blueprints), "instances",
+		jsonx_from_strv(&e->instances), "created",
+		when_json(e->created), "rotated", when_json(e->rotated),
+		"expires", when_json(e->expires));
+	bool generic = e->kind == SECRET_GENERIC;
+
+	if (!j)
+		return NULL;
+	json_object_set_new(j, "user", jsonx_text(e->user));
+	json_object_set_new(j, "form",
+			    generic ? jsonx_text(vstore_form_name(e->form)) :
+				      json_null());
+	json_object_set_new(j, "field", jsonx_text(e->field));
+	json_object_set_new(j, "access_key", jsonx_text(e->access_key));
+	json_object_set_new(j, "region", jsonx_text(e->region));
+	json_object_set_new(j, "service", jsonx_text(e->service));
+	json_object_set_new(j, "source", jsonx_text(e->source));
+	json_object_set_new(j, "note", jsonx_text(e->note));
+	json_object_set_new(j, "classic",
+			    json_boolean(e->flags & VSTORE_CLASSIC));
+	json_object_set_new(j, "handover",
+			    json_boolean(e->flags & VSTORE_HANDOVER));
+	return j;
+}
+
+/* ---- in ---- */
+
+int vault_secret_member(json_t *body, const char *key, size_t max, char **ret,
+			size_t *ret_len, struct err *err)
+{
+	const char *text = NULL;
+	char *mem;
+	size_t len;
+	int r = jsonx_str(body, key, NULL, &text, err);
+
+	if (r < 0)
+		return r;
+	if (!text)
+		return err_set(err, -EINVAL, "'%s' is missing", key);
+	mem = sodium_malloc(max + 1);
+	if (!mem)
+		return err_nomem(err);
+	if (sodium_base642bin((uint8_t *)mem, max, text, strlen(text), NULL,
+			      &len, NULL,
+			      sodium_base64_VARIANT_ORIGINAL) != 0) {
+		sodium_free(mem);
+		return err_set(err, -EINVAL,
+			       "'%s' is no base64 of at most %zu bytes", key,
+			       max);
+	}
+	mem[len] = '\0';
+	*ret = mem;
+	*ret_len = len;
+	return 0;
+}
+
+/* A text member into a place of @size bytes; absent: it stays. */
+static int text_member(json_t *body, const char *key, char *out, size_t size,
+		       struct err *err)
+{
+	const char *text = NULL;
+	int r = jsonx_str(body, key, NULL, &text, err);
+
+	if (r < 0 || !text)
+		return r;
+	if (strlen(text) >= size)
+		return err_set(err, -EINVAL, "'%s' is longer than %zu bytes",
+			       key, size - 1);
+	memcpy(out, text, strlen(text) + 1);
+	return 0;
+}
+
+static int texts_read(json_t *body, struct vstore_entry *e, struct err *err)
+{
+	int r = text_member(body, "name", e->name, sizeof(e->name), err);
+
+	if (r == 0)
+		r = text_member(body, "user", e->user, sizeof(e->user), err);
+	if (r == 0)
+		r = text_member(body, "field", e->field, sizeof(e->field), err);
+	if (r == 0)
+		r = text_member(body, "access_key", e->access_key,
+				sizeof(e->access_key), err);
+	if (r == 0)
+		r = text_member(body, "region", e->region, sizeof(e->region),
+				err);
+	if (r == 0)
+		r = text_member(body, "service", e->service, sizeof(e->service),
+				err);
+	if (r == 0)
+		r = text_member(body, "source", e->source, sizeof(e->source),
+				err);
+	return r == 0 ? text_member(body, "note", e->note, sizeof(e->note),
+				    err) :
+			r;
+}
+
+static void map(struct strv *l, int (*fn)(int))
+{
+	for (size_t i = 0; i < l->n; i++)
+		for (char *c = l->v[i]; *c; c++)
+			*c = (char)fn((unsigned char)*c);
+}
+
+static int lists_read(json_t *body, struct vstore_entry *e, struct err *err)
+{
+	int r = jsonx_strv(body, "hosts", VSTORE_HOSTS_MAX, &e->hosts, err);
+
+	if (r == 0)
+		r = jsonx_strv(body, "methods", VSTORE_METHODS_MAX, &e->methods,
+			       err);
+	if (r == 0)
+		r = jsonx_strv(body, "paths", VSTORE_PATHS_MAX, &e->paths, err);
+	if (r == 0)
+		r = jsonx_strv(body, "blueprints", VSTORE_SCOPES_MAX,
+			       &e->blueprints, err);
+	if (r == 0)
+		r = jsonx_strv(body, "instances", VSTORE_SCOPES_MAX,
+			       &e->instances, err);
+	map(&e->hosts, tolower);
+	map(&e->methods, toupper);
+	return r;
+}
+
+/* Said, or seen in the value, or the entry is called so; else generic. */
+static int kind_read(json_t *body, struct slice value, struct vstore_entry *e,
+		     struct err *err)
+{
+	const char *text = NULL, *form = NULL;
+	int r = jsonx_str(body, "kind", NULL, &text, err);
+
+	if (r == 0)
+		r = jsonx_str(body, "form", NULL, &form, err);
+	if (r < 0)
+		return r;
+	if (form && vstore_form_parse(form, &e->form) < 0)
+		return err_set(err, -EINVAL,
+			       "'form' is header, basic or query");
+	e->kind = SECRET_GENERIC;
+	if (text)
+		return secret_kind_parse(text, &e->kind) < 0 ?
+			       err_set(err, -EINVAL,
+				       "'kind' is generic, github, gitlab, "
+				       "npm, pypi, anthropic, openai, gemini "
+				       "or aws") :
+			       0;
+	/* Who says how it is sent means no kind that has its own ways. */
+	if (form || token_guess(value, &e->kind) == 0 ||
+	    secret_kind_parse(e->name, &e->kind) == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "what kind of token is this? --kind says it, or "
+		       "--header, --basic or --query how it is sent");
+}
+
+static int times_read(json_t *body, struct vstore_entry *e, struct err *err)
+{
+	uint64_t now = (uint64_t)time(NULL), expires = e->expires;
+	int r = jsonx_u64(body, "expires", 0, EXPIRES_MAX, expires, &expires,
+			  err);
+
+	if (r == 0 && expires && expires <= now)
+		r = err_set(err, -EINVAL, "it would have expired already");
+	if (r < 0)
+		return r;
+	e->expires = expires;
+	e->rotated = now;
+	if (!e->created)
+		e->created = now;
+	return 0;
+}
+
+/* The value and its flags, which are those of the last one till then. */
+static int value_read(json_t *body, struct slice value, struct vstore_entry *e,
+		      struct err *err)
+{
+	bool allow = false, classic = false;
+	int r = jsonx_bool(body, "allow_classic", e->flags & VSTORE_CLASSIC,
+			   &allow, err);
+
+	if (r == 0)
+		r = token_check(e->kind, value, allow, &classic, err);
+	if (r == 0 && vstore_entry_set_value(e, value.ptr, value.len) < 0)
+		r = err_nomem(err);
+	e->flags &= ~(uint32_t)VSTORE_CLASSIC;
+	if (classic)
+		e->flags |= VSTORE_CLASSIC;
+	return r;
+}
+
+/* The token service answers a signed request with keys that are real, whoever
+ * signed it; a key for any service is one for that, too. */
+static int aws_check(const struct vstore_entry *e, struct err *err)
+{
+	if (e->kind != SECRET_AWS)
+		return 0;
+	if (!*e->service)
+		return err_set(err, -EINVAL,
+			       "an aws key needs the service that it signs "
+			       "for: --service");
+	if (strcasecmp(e->service, "sts") == 0)
+		return err_set(err, -EINVAL,
+			       "an aws key is not taken for sts, which gives "
+			       "out keys that work from anywhere");
+	for (size_t i = 0; i < e->hosts.n; i++)
+		if (str_starts(e->hosts.v[i], "sts.") ||
+		    str_starts(e->hosts.v[i], "sts-fips."))
+			return err_set(err, -EINVAL,
+				       "an aws key is not taken for %s, which "
+				       "gives out keys that work from anywhere",
+				       e->hosts.v[i]);
+	return 0;
+}
+
+static int entry_fill(struct vault *v, json_t *body, struct slice value,
+		      struct vstore_entry *e, struct err *err)
+{
+	bool handover = false;
+	int r = texts_read(body, e, err);
+
+	if (r == 0)
+		r = vstore_name_check(e->name, err);
+	if (r == 0)
+		r = kind_read(body, value, e, err);
+	if (r == 0)
+		r = value_read(body, value, e, err);
+	if (r == 0)
+		r = lists_read(body, e, err);
+	if (r == 0)
+		r = times_read(body, e, err);
+	if (r == 0)
+		r = jsonx_bool(body, "handover", false, &handover, err);
+	if (r == 0 && handover)
+		e->flags |= VSTORE_HANDOVER;
+	if (r == 0 && e->hosts.n == 0)
+		r = vault_default_hosts(vault_machine(v), e->kind, &e->hosts,
+					err);
+	if (r == 0)
+		r = aws_check(e, err);
+	return r == 0 ? vstore_entry_check(e, err) : r;
+}
+
+int vault_entry_parse(struct vault *v, json_t *body, struct vstore_entry **ret,
+		      struct err *err)
+{
+	static const char *const keys[] = {
+		"name",    "kind",       "value",         "hosts",
+		"user",    "form",       "field",         "methods",
+		"paths",   "blueprints", "note",          "instances",
+		"expires", "source",     "access_key",    "service",
+		"region",  "handover",   "allow_classic", NULL
+	};
+	struct vstore_entry *e = NULL;
+	char *value = NULL;
+	size_t len = 0;
+	int r = jsonx_known(body, keys, err);
+
+	if (r == 0)
+		r = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
+					&value, &len, err);
+	if (r == 0) {
+		e = vstore_entry_new();
+		r = e ? entry_fill(v, body, token_trim(slice_of(value, len)), e,
+				   err) :
+			err_nomem(err);
+	}
+	sodium_free(value);
+	if (r < 0)
+		vstore_entry_free(e);
+	else
+		*ret = e;
+	return r;
+}
+
+static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
+		       struct err *err)
+{
+	int r = value_read(body, value, e, err);
+
+	/* That of the old value says nothing about this one. */
+	e->expires = 0;
+	if (r == 0)
+		r = times_read(body, e, err);
+	return r == 0 ? texts_read(body, e, err) : r;
+}
+
+int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
+		       struct vstore_entry **ret, struct err *err)
+{
+	static const char *const keys[] = { "value",         "expires",
+					    "source",        "access_key",
+					    "allow_classic", NULL };
+	struct vstore_entry *e = NULL;
+	char *value = NULL;
+	size_t len = 0;
+	int r = jsonx_known(body, keys, err);
+
+	if (r == 0)
+		r = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
+					&value, &len, err);
+	if (r == 0) {
+		e = vstore_entry_copy(old);
+		r = e ? entry_renew(body, token_trim(slice_of(value, len)), e,
+				    err) :
+			err_nomem(err);
+	}
+	sodium_free(value);
+	if (r < 0)
+		vstore_entry_free(e);
+	else
+		*ret = e;
+	return r;
+}

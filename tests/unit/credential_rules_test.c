@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * credential_rules_test.c - what a git host's token opens: no token, key, hook
+ * or member besides, and no write to a repository by a way that is not `push`
+ *
+ * The rules are judged by the gateway's own loader and decision.
+ */
+#include "control/acd/credential_rules.h"
+
+#include "lib/str.h"
+#include "ottergate/policy_load.h"
+#include "tests/unit/tap.h"
+
+#define AGENT                                \
+	"version: 1\nagents:\n  - id: one\n" \
+	"    match: { address: 172.20.1.7 }\n    allow:\n"
+
+struct judge {
+	struct policy *policy;
+	struct agent_policy *agent;
+};
+
+static const char *host_of(enum secret_kind kind)
+{
+	return kind == SECRET_GITHUB ? "api.github.com" : "lab.test";
+}
+
+static bool begin(struct judge *j, enum secret_kind kind, enum git_push push,
+		  const char *path)
+{
+	static const char *const none[] = { NULL };
+	struct vstore_entry *e = vstore_entry_new();
+	struct credential c = { 0 };
+	struct lint lint = { 0 };
+	struct err err = { 0 };
+	struct buf out;
+	struct slice s;
+	bool good;
+
+	*j = (struct judge){ 0 };
+	buf_init(&out, 1 << 16);
+	good = e && strv_push(&e->hosts, host_of(kind)) == 0 &&
+	       (!path || strv_push(&c.paths, path) == 0) &&
+	       buf_printf(&out, AGENT) == 0;
+	if (good) {
+		snprintf(e->name, sizeof(e->name), "it");
+		e->kind = kind;
+		good = credential_rules(e, &c, push, 1, &out, &err) == 0 &&
+		       policy_load(none, &j->policy, &lint, &err) == 0;
+	}
+	s = buf_slice(&out);
+	good = good && policy_load_agent(j->policy, (const char *)s.ptr, s.len,
+					 "one", &j->agent, &lint, &err) == 0;
+	ok(good && lint.n == 0, "rules that the gateway takes %s", err.msg);
+	lint_done(&lint);
+	strv_done(&c.paths);
+	buf_done(&out);
+	vstore_entry_free(e);
+	return good;
+}
+
+static void end(struct judge *j)
+{
+	agent_policy_unref(j->agent);
+	policy_unref(j->policy);
+}
+
+static struct http_verdict judge(const struct judge *j, enum secret_kind kind,
+				 const char *method, const char *path)
+{
+	struct http_verdict v = { .reason = REASON_NOT_ALLOWED };
+	struct request rq = { .path = PATH_TLS, .port = 443 };
+	struct verdict of;
+	struct name n;
+
+	rq.name = &n;
+	if (name_canon(slice_str(host_of(kind)), &n) < 0)
+		return v;
+	of = decide(j->agent, &rq);
+	return of.rule ? decide_http(of.rule, slice_str(method),
+				     slice_str(path)) :
+			 v;
+}
+
+static const struct row {
+	enum secret_kind kind;
+	const char *method, *path;
+	char ask, allow; /* 'a' allowed, 'd' denied: by what `push` says */
+} rows[] = {
+	/* also where a repository's name is one of these words */
+	{ SECRET_GITHUB, "POST", "/repos/o/git/issues", 'a', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/keys/issues", 'a', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/git/refs", 'd', 'a' },
+	{ SECRET_GITHUB, "PATCH", "/repositories/7/git/refs/a", 'd', 'a' },
+	{ SECRET_GITHUB, "DELETE", "/repos/o/r/git/refs/heads/a", 'd', 'a' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/contents/a/b", 'd', 'a' },
+	{ SECRET_GITHUB, "PUT", "/api/v3/repos/o/r/contents/a", 'd', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/merges", 'd', 'a' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/pulls/7/merge", 'd', 'a' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/pulls/7/update-branch", 'd', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/branches/a/rename", 'd', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/pulls", 'a', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/dispatches", 'a', 'a' },
+	{ SECRET_GITHUB, "GET", "/repos/o/r/hooks", 'a', 'a' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/hooks", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/Repos/o/r/hooks/", 'd', 'd' },
+	{ SECRET_GITHUB, "PATCH", "/repos/o/r/hooks/1/config", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/orgs/o/hooks", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/hub", 'd', 'd' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/collaborators/evil", 'd', 'd' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/actions/secrets/A", 'd', 'd' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/dependabot/secrets/A", 'd', 'd' },
+	{ SECRET_GITHUB, "PUT", "/repos/o/r/environments/e/secrets/A", 'd',
+	  'd' },
+	{ SECRET_GITHUB, "PUT", "/repositories/7/environments/e/secrets/A", 'd',
+	  'd' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/transfer", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/repos/o/r/keys", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/user/gpg_keys", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/user/ssh_signing_keys", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/authorizations", 'd', 'd' },
+	{ SECRET_GITHUB, "POST", "/applications/1/token", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/g/hooks/p.git/git-upload-pack", 'a', 'a' },
+	{ SECRET_GITLAB, "POST", "/g/p.git/git-receive-pack", 'd', 'a' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/g%2Fp/issues", 'a', 'a' },
+	{ SECRET_GITLAB, "GET", "/api/v4/projects/1/hooks", 'a', 'a' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/g%2Fp/hooks", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/groups/1/members", 'd', 'd' },
+	{ SECRET_GITLAB, "PUT", "/api/v4/projects/1/variables/A", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/remote_mirrors", 'd',
+	  'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/pipeline_schedules", 'd',
+	  'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/deploy_tokens", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/deploy_keys", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/access_tokens", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/user/personal_access_tokens", 'd',
+	  'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/cluster_agents/2/tokens",
+	  'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/1/triggers", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/oauth/token", 'd', 'd' },
+	{ SECRET_GITLAB, "POST", "/api/v4/projects/g%2Fp/repository/commits",
+	  'd', 'a' },
+	{ SECRET_GITLAB, "PUT", "/api/v4/projects/1/merge_requests/2/merge",
+	  'd', 'a' },
+	{ SECRET_GITLAB, "PUT", "/api/v4/suggestions/3/apply", 'd', 'a' },
+};
+
+static void test_rows(enum secret_kind kind, enum git_push push)
+{
+	struct judge j;
+
+	if (!begin(&j, kind, push, NULL))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+		struct http_verdict v;
+
+		if (r->kind != kind)
+			continue;
+		v = judge(&j, kind, r->method, r->path);
+		is_int(v.reason == REASON_ALLOWED ? 'a' : 'd',
+		       push == PUSH_ALLOW ? r->allow : r->ask, "push %s: %s %s",
+		       git_push_name(push), r->method, r->path);
+	}
+	end(&j);
+}
+
+/* Are the mutations in a body there judged? */
+static void test_graphql(enum secret_kind kind, const char *path)
+{
+	struct judge j;
+
+	if (begin(&j, kind, PUSH_ASK, NULL)) {
+		ok(judge(&j, kind, "POST", path).no_git_writes, "%s is judged",
+		   path);
+		ok(!judge(&j, kind, "POST", "/api/v4/x").no_git_writes,
+		   "nothing else is");
+	}
+	end(&j);
+	if (begin(&j, kind, PUSH_ALLOW, NULL))
+		ok(!judge(&j, kind, "POST", path).no_git_writes,
+		   "nor who may push");
+	end(&j);
+	if (begin(&j, kind, PUSH_DENY, "/**"))
+		ok(judge(&j, kind, "POST", path).no_git_writes,
+		   "whichever paths were named");
+	end(&j);
+	if (begin(&j, kind, PUSH_DENY, "/only"))
+		ok(judge(&j, kind, "POST", path).reason == REASON_METHOD,
+		   "and it opens none that was not");
+	end(&j);
+}
+
+int main(void)
+{
+	test_rows(SECRET_GITHUB, PUSH_ASK);
+	test_rows(SECRET_GITHUB, PUSH_DENY);
+	test_rows(SECRET_GITHUB, PUSH_ALLOW);
+	test_rows(SECRET_GITLAB, PUSH_ASK);
+	test_rows(SECRET_GITLAB, PUSH_ALLOW);
+	test_graphql(SECRET_GITHUB, "/graphql");
+	test_graphql(SECRET_GITHUB, "/GraphQL/");
+	test_graphql(SECRET_GITLAB, "/api/graphql");
+	return done_testing();
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * credentials_test.c - credentials of an instance: wishes, said and stored
+ */
+#include "control/acd/credentials.h"
+
+#include <string.h>
+
+#include "tests/unit/tap.h"
+
+static void test_parse(void)
+{
+	static const struct {
+		const char *json, *said;
+	} rows[] = {
+		{ "[\"github\"]", NULL },
+		{ "[{\"name\":\"a\",\"mode\":\"handover\",\"env\":\"A_B\","
+		  "\"push\":\"allow\",\"methods\":[\"GET\"],\"paths\":"
+		  "[\"/x/**\"]}]",
+		  NULL },
+		{ "[]", NULL },
+		{ "{}", "must be a list" },
+		{ "[1]", "its name, or an object" },
+		{ "[\"\"]", "no credential's name" },
+		{ "[\".a\"]", "no credential's name" },
+		{ "[\"A\"]", "no credential's name" },
+		{ "[{\"name\":\"a\",\"value\":\"x\"}]", "value" },
+		{ "[{\"name\":\"a\",\"mode\":\"x\"}]",
+		  "surrogate or handover" },
+		{ "[{\"name\":\"a\",\"push\":\"x\"}]", "ask, allow or deny" },
+		{ "[{\"name\":\"a\",\"env\":\"A-B\"}]", "A-B" },
+		{ "[{\"name\":\"a\",\"env\":\"A=B\"}]", "variable" },
+		{ "[{\"name\":\"a\",\"paths\":[\"/\\\"x\"]}]", "no path" },
+		{ "[{\"name\":\"a\",\"paths\":[\"x\"]}]", "no path" },
+		{ "[{\"name\":\"a\",\"methods\":[\"get\"]}]", "no method" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct credentials l = { 0 }, again = { 0 };
+		struct err err = { 0 };
+		int r = credentials_load(rows[i].json, &l, &err);
+		SCOPED_STR text = NULL;
+
+		if (rows[i].said) {
+			ok(r == -EINVAL && strstr(err.msg, rows[i].said),
+			   "%s: %s", rows[i].json, err.msg);
+			continue;
+		}
+		text = credentials_store(&l);
+		ok(r == 0 && text && credentials_load(text, &again, &err) == 0,
+		   "%s: stored and read: %s", rows[i].json, err.msg);
+		is_int(again.n, l.n, "the same");
+		credentials_done(&l);
+		credentials_done(&again);
+	}
+}
+
+static void test_merge(void)
+{
+	struct credentials base = { 0 }, own = { 0 }, all = { 0 };
+	struct err err = { 0 };
+
+	if (credentials_load("[\"a\",\"b\"]", &base, &err) < 0 ||
+	    credentials_load("[{\"name\":\"b\",\"env\":\"B\"},\"c\"]", &own,
+			     &err) < 0)
+		ok(false, "%s", err.msg);
+	is_int(credentials_merge(&base, &own, &all, &err), 0, "merged");
+	is_int(all.n, 3, "each once");
+	ok(!credentials_find(&all, "a")->own &&
+		   credentials_find(&all, "b")->own &&
+		   credentials_find(&all, "b")->env,
+	   "what was said for the instance goes before");
+	credentials_done(&base);
+	credentials_done(&own);
+	credentials_done(&all);
+}
+
+int main(void)
+{
+	test_parse();
+	test_merge();
+	return done_testing();
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * prepare_test.c - the CAs that a guest is to trust, and how large they may be
+ */
+#include "control/acd/prepare.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "tests/unit/session_world.h"
+
+static char ca_path[PATH_MAX];
+static char text[LINK_CA_MAX + 2];
+
+static void machine_ca(size_t bytes)
+{
+	FILE *f = fopen(ca_path, "w");
+
+	memset(text, 'm', bytes);
+	ok(f && fwrite(text, 1, bytes, f) == bytes && fclose(f) == 0,
+	   "a CA of %zu bytes", bytes);
+}
+
+/* Bytes of CA that reach the guest, or why none do. */
+static int prepare(size_t own, struct err *err)
+{
+	struct link_prepare_args got = { 0 };
+	struct link_frame f;
+	struct world w;
+	int ret;
+
+	world_init(&w);
+	guest_hello(&w);
+	memset(text, 'o', own);
+	text[own] = '\0';
+	ret = prepare_guest(w.s, "runsc", true, own ? text : NULL, err);
+	step_for(w.loop, 5);
+	if (ret == 0 && guest_next(&w, LINK_PREPARE, &f) &&
+	    link_get_prepare(&f, &got) == 0)
+		ret = (int)strlen(got.ca);
+	link_prepare_args_done(&got);
+	world_done(&w);
+	return ret;
+}
+
+int main(void)
+{
+	struct err err = { 0 };
+
+	snprintf(ca_path, sizeof(ca_path), "/tmp/prepare_test.%d.pem",
+		 (int)getpid());
+	prepare_set_ca(ca_path);
+	is_int(prepare(0, &err), 0, "no CA");
+	is_int(prepare(100, &err), 100, "one of the sandbox's own");
+	machine_ca(PREPARE_MACHINE_CA_MAX);
+	is_int(prepare(0, &err), PREPARE_MACHINE_CA_MAX, "the machine's");
+	is_int(prepare(PREPARE_OWN_CA_MAX, &err), LINK_CA_MAX,
+	       "both at their largest %s", err.msg);
+	is_int(prepare(PREPARE_OWN_CA_MAX + 1, &err), -EFBIG, "too large: %s",
+	       err.msg);
+	ok(strstr(err.msg, "own CA") && strstr(err.msg, "8191"),
+	   "which, and the limit");
+	machine_ca(PREPARE_MACHINE_CA_MAX + 1);
+	is_int(prepare(0, &err), -EFBIG, "so is the machine's: %s", err.msg);
+	ok(strstr(err.msg, ca_path) && strstr(err.msg, "57344"),
+	   "its file and the limit are named");
+	unlink(ca_path);
+	return done_testing();
+}
