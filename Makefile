@@ -48,7 +48,7 @@ STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 # What each part may use; `make lint` checks the includes.
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 GUARD_PKG = libcap libseccomp
-ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium libnftables
+ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium libnftables libpsl
 CLI_PKG = jansson smartcols libsodium
 OTTER_PKG = libcares libidn2 libpsl yaml-0.1 libsodium libseccomp libcap \
 	libllhttp libnghttp2 libssl libcrypto

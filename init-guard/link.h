@@ -165,7 +165,7 @@ struct link_prepare {
 	const char *ca; /* NULL: none */
 	uint32_t flags;
 };
-int link_put_prepare(struct buf *out, const struct link_prepare *p) ATTR_WUR;
+int link_put_prepare(struct buf *out, const struct link_prepare *a) ATTR_WUR;
 struct link_prepare_args {
 	char *ca; /* "": none */
 	uint32_t flags;

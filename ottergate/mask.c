@@ -245,6 +245,7 @@ static size_t named_put(uint8_t *out, uint8_t c)
 			   c == '>' ? "&gt;" :
 				      "&quot;";
 
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
 	memcpy(out, name, strlen(name));
 	return strlen(name);
 }

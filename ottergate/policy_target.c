@@ -187,6 +187,13 @@ static bool may_be_allowed(const struct check_target *t,
 		v->reason == REASON_PROTO || v->observed);
 }
 
+/* A push to a repository that a credential's rule is for. */
+static bool is_push(const struct check_target *t, const struct verdict *v)
+{
+	return !v->allow && v->reason == REASON_METHOD && v->rule &&
+	       v->rule->credential && strstr(t->target, "/git-receive-pack");
+}
+
 int verdict_json(const struct agent_policy *a, const struct check_target *t,
 		 const struct verdict *v, struct buf *out)
 {
@@ -197,6 +204,9 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 	target_text(t, target);
 	snprintf(hint, sizeof(hint), "ac policy allow %s %s%s",
 		 agent_policy_id(a), hint_scheme(t), target);
+	if (is_push(t, v))
+		snprintf(hint, sizeof(hint), "ac policy push %s allow",
+			 agent_policy_id(a));
 	jsonw_init(&w, out);
 	jsonw_open(&w, NULL, '{');
 	jsonw_bool(&w, "allow", v->allow);
@@ -215,7 +225,8 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 	jsonw_str(&w, "use", v->use == RULE_INSPECT ? "inspect" : "tunnel");
 	/* Any bytes pass a tcp rule, those of TLS as well: it says so. */
 	jsonw_str(&w, "proto", v->allow ? protos[v->proto] : NULL);
-	jsonw_str(&w, "hint", may_be_allowed(t, v) ? hint : NULL);
+	jsonw_str(&w, "hint",
+		  may_be_allowed(t, v) || is_push(t, v) ? hint : NULL);
 	jsonw_close(&w, '}');
 	return w.r;
 }

@@ -64,6 +64,10 @@ static int text_check(struct slice v, struct err *err)
 {
 	if (v.len == 0)
 		return err_set(err, -EINVAL, "the value is empty");
+	/* A gateway has to tell it from other text (ottergate/mask.h). */
+	if (v.len < TOKEN_MIN)
+		return err_set(err, -EINVAL,
+			       "the value is shorter than %u bytes", TOKEN_MIN);
 	if (v.len > VSTORE_VALUE_MAX)
 		return err_set(err, -EINVAL,
 			       "the value is longer than %u bytes",
@@ -94,7 +98,7 @@ int token_check(enum secret_kind kind, struct slice v, bool allow_classic,
 	if (r < 0)
 		return r;
 	s = shape_of(v);
-	*ret_classic = s && s->classic && kind == SECRET_GITHUB;
+	*ret_classic = s && s->classic;
 	if (*ret_classic && !allow_classic)
 		return err_set(err, -EACCES,
 			       "this is a classic GitHub token: it may do all "

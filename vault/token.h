@@ -9,6 +9,8 @@
 #include "lib/slice.h"
 #include "vault/surrogate.h"
 
+#define TOKEN_MIN 8u /* bytes */
+
 /* The kind whose tokens have this shape. -ENOENT: none's. */
 int token_guess(struct slice value, enum secret_kind *ret) ATTR_WUR;
 
@@ -16,9 +18,10 @@ int token_guess(struct slice value, enum secret_kind *ret) ATTR_WUR;
 struct slice token_trim(struct slice value);
 
 /*
- * May it be kept as a secret of @kind? -EINVAL: empty, control bytes, blanks at
- * an end, a private key, the shape of another kind; -EACCES: a classic GitHub
- * token, which may do whatever its user may, and @allow_classic was not said.
+ * May it be kept as a secret of @kind? -EINVAL: under TOKEN_MIN bytes, control
+ * bytes, blanks at an end, a private key, the shape of another kind; -EACCES: a
+ * classic GitHub token, which may do whatever its user may, whatever its @kind,
+ * and @allow_classic was not said.
  * The message has no byte of it. *ret_classic: it is such a token.
  */
 int token_check(enum secret_kind kind, struct slice value, bool allow_classic,

@@ -15,6 +15,7 @@
 #include "control/acd/api_instances.h"
 #include "control/acd/blueprint_limits.h"
 #include "control/acd/machine.h"
+#include "control/acd/policy.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
@@ -274,7 +275,7 @@ static int wish_egress(json_t *body, struct instance_record *r, struct err *err)
 }
 
 /* Those that are named are added, or take the place of one of that name; an
- * empty list takes all back. */
+ * empty list takes all wishes back, "none" the blueprint's as well. */
 static int wish_credentials(json_t *body, struct instance_record *r,
 			    struct err *err)
 {
@@ -285,13 +286,13 @@ static int wish_credentials(json_t *body, struct instance_record *r,
 
 	if (!list || json_is_null(list))
 		return 0;
-	if (json_array_size(list) > 0)
+	ret = credentials_parse(list, &add, err);
+	/* What is taken back may be what cannot be read any more. */
+	if (ret == 0 && !add.only && json_array_size(list) > 0)
 		ret = credentials_load(r->credentials_json, &own, err);
 	if (ret == 0)
-		ret = credentials_parse(list, &add, err);
-	if (ret == 0)
 		ret = credentials_merge(&own, &add, &all, err);
-	if (ret == 0 && all.n > 0) {
+	if (ret == 0 && (all.n > 0 || all.only)) {
 		text = credentials_store(&all);
 		ret = text ? 0 : err_nomem(err);
 	}
@@ -303,6 +304,17 @@ static int wish_credentials(json_t *body, struct instance_record *r,
 	credentials_done(&add);
 	credentials_done(&all);
 	return ret;
+}
+
+/* Those that it names now and has no right to, or that are not there, are no
+ * reason to keep an instance that cannot run. */
+static int credentials_may(const struct acd *acd, json_t *body,
+			   const struct instance_record *r, struct err *err)
+{
+	if (!json_array_size(json_object_get(body, "credentials")) ||
+	    !acd->policies)
+		return 0;
+	return policy_may(acd->policies, r, err);
 }
 
 /* @def: what the blueprint says. */
@@ -345,7 +357,7 @@ static int wishes_apply(const struct acd *acd, json_t *body,
 				err);
 	r->host_uid = (uint32_t)uid;
 	r->host_gid = (uint32_t)gid;
-	return ret;
+	return ret == 0 ? credentials_may(acd, body, r, err) : ret;
 }
 
 /* A record as its blueprint would have it. */

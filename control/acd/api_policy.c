@@ -41,6 +41,7 @@ struct policy_call {
 	char *yaml; /* the policy that the program was asked about */
 	json_t *body, *items; /* of POST */
 	json_t *answer; /* of GET: what is known already */
+	char *warning; /* of GET: what is not in the policy; or NULL */
 };
 
 static void call_free(struct policy_call *c)
@@ -48,6 +49,7 @@ static void call_free(struct policy_call *c)
 	json_decref(c->answer);
 	json_decref(c->body);
 	json_decref(c->items);
+	free(c->warning);
 	free(c->yaml);
 	free(c->name);
 	free(c->json);
@@ -117,18 +119,40 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 
 /* ---- asking ---- */
 
+/* What is to be said when its credentials are not in it; NULL: they are, or
+ * there is no memory. Caller frees. */
+static char *lacks_text(const struct err *lacks)
+{
+	return lacks->code < 0 ?
+		       str_printf("what its credentials open is not in this: "
+				  "%s",
+				  lacks->msg) :
+		       NULL;
+}
+
+/* Puts "warnings" into an answer that has none. */
+static void warning_put(json_t *answer, const char *warning)
+{
+	if (warning)
+		json_object_set_new(answer, "warnings",
+				    json_pack("[o]", jsonx_text(warning)));
+}
+
 /* The instance's policy file in memory, with the wishes @json. */
-static int text_of(struct acd *acd, struct instance *in, const char *json,
+static int text_of(struct policy_call *c, struct instance *in, const char *json,
 		   struct buf *out, struct err *err)
 {
+	struct err lacks = { 0 };
 	struct blueprint bp = { 0 };
 	int r = blueprint_load(instance_record(in)->blueprint, &bp, err);
 
 	buf_init(out, TEXT_MAX);
 	if (r == 0)
-		r = policy_text(acd->policies, instance_record(in), json, &bp,
-				out, err);
+		r = policy_text(c->acd->policies, instance_record(in), json,
+				&bp, out, &lacks, err);
 	blueprint_done(&bp);
+	free(c->warning);
+	c->warning = lacks_text(&lacks);
 	return r;
 }
 
@@ -143,7 +167,7 @@ static int program_run(struct policy_call *c, struct instance *in,
 				      .file = file,
 				      .shown = SHOWN };
 	struct buf text;
-	int r = text_of(c->acd, in, json, &text, err);
+	int r = text_of(c, in, json, &text, err);
 
 	if (r == 0) {
 		spec.text = buf_slice(&text);
@@ -285,6 +309,7 @@ static void show_reply(struct policy_call *c, const char *text, size_t len)
 /* {"name", "bound", "egress", "effective", "yaml"} */
 static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 {
+	struct err lacks = { 0 };
 	const struct instance_record *rec = instance_record(in);
 	struct blueprint bp = { 0 };
 	struct egress own = { 0 };
@@ -298,13 +323,17 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 	effective = policy_effective(acd->policies, rec->egress_json, &bp, err);
 	if (effective && egress_load(rec->egress_json, &own, err) == 0 &&
 	    policy_text(acd->policies, rec, rec->egress_json, &bp, &text,
-			err) == 0) {
+			&lacks, err) == 0) {
+		SCOPED_STR warning = lacks_text(&lacks);
+
 		s = buf_slice(&text);
 		all = json_pack("{s:o, s:b, s:o, s:O, s:s#}", "name",
 				jsonx_text(rec->name), "bound", is_running(in),
 				"egress", egress_json(&own), "effective",
 				effective, "yaml", s.ptr, s.len);
-		if (!all)
+		if (all)
+			warning_put(all, warning);
+		else
 			err_nomem(err);
 	}
 	json_decref(effective);
@@ -344,6 +373,7 @@ static void check_reply(struct policy_call *c, const char *text, size_t len)
 		call_fail(c, &err);
 		return;
 	}
+	warning_put(v, c->warning);
 	if (c->req)
 		http_reply_json(c->req, 200, v);
 	else

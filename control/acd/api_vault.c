@@ -230,6 +230,8 @@ void api_vault_test(void *ctx, struct http_req *req)
 	if (!name)
 		return;
 	e = entry_of(ctx, name, &err);
+	if (e && vault_entry_expired(e, &err) < 0)
+		e = NULL;
 	c = e ? calloc(1, sizeof(*c)) : NULL;
 	if (e && !c)
 		err_nomem(&err);

@@ -12,6 +12,7 @@
 #define NAME_BYTES_MAX 63u
 #define PATH_BYTES_MAX 512u
 #define METHOD_BYTES_MAX 16u
+#define NONE "none"
 
 static const char *const pushes[] = {
 	[PUSH_UNSET] = "",
@@ -70,6 +71,7 @@ static bool name_ok(const char *s)
 	size_t len = strlen(s);
 
 	return len > 0 && len <= NAME_BYTES_MAX && !strchr("._-", s[0]) &&
+	       strcmp(s, NONE) != 0 &&
 	       s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
 }
 
@@ -94,6 +96,53 @@ static bool path_ok(const char *s)
 	return true;
 }
 
+/* Variables that say what programs do, so that a token in one would change that
+ * or be run; '*' at the end stands for the rest. */
+static bool env_is_taken(const char *name)
+{
+	static const char *const taken[] = {
+		"PATH",
+		"HOME",
+		"SHELL",
+		"USER",
+		"LOGNAME",
+		"PWD",
+		"TERM",
+		"IFS",
+		"ENV",
+		"BASH_ENV",
+		"PROMPT_COMMAND",
+		"LD_*",
+		"AC_*",
+		"GIT_CONFIG*",
+		"GIT_SSH*",
+		"GIT_ASKPASS",
+		"GIT_EXEC_PATH",
+		"PYTHONPATH",
+		"PYTHONHOME",
+		"PYTHONSTARTUP",
+		"NODE_OPTIONS",
+		"NODE_PATH",
+		/* where the bundle of CAs is */
+		"SSL_CERT_*",
+		"CURL_CA_BUNDLE",
+		"REQUESTS_CA_BUNDLE",
+		"PIP_CERT",
+		"NODE_EXTRA_CA_CERTS",
+		"GIT_SSL_*",
+		"NPM_CONFIG_CAFILE",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++) {
+		size_t len = strcspn(taken[i], "*");
+
+		if (strncmp(name, taken[i], len) == 0 &&
+		    (taken[i][len] == '*' || name[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
 static int env_check(const char *name, struct err *err)
 {
 	SCOPED_STR entry = str_printf("%s=x", name);
@@ -102,6 +151,11 @@ static int env_check(const char *name, struct err *err)
 		return err_nomem(err);
 	if (strlen(name) > CREDENTIAL_ENV_MAX || strchr(name, '='))
 		return err_set(err, -EINVAL, "'%.64s' is no name of a variable",
+			       name);
+	if (env_is_taken(name))
+		return err_set(err, -EINVAL,
+			       "the variable %.64s has a meaning of its own: a "
+			       "credential needs another",
 			       name);
 	return name_check_env(entry, err);
 }
@@ -234,6 +288,12 @@ int credentials_parse(json_t *list, struct credentials *ret, struct err *err)
 
 		if (r < 0)
 			break;
+		if (json_is_string(v) &&
+		    strcmp(json_string_value(v), NONE) == 0) {
+			credentials_done(&l);
+			l.only = true;
+			continue;
+		}
 		r = one_parse(v, &c, err);
 		if (r == 0)
 			r = credentials_put(&l, &c, err);
@@ -287,6 +347,11 @@ json_t *credentials_json(const struct credentials *l)
 {
 	json_t *list = json_array();
 
+	if (list && l->only &&
+	    json_array_append_new(list, json_string(NONE)) < 0) {
+		json_decref(list);
+		return NULL;
+	}
 	for (size_t i = 0; list && i < l->n; i++) {
 		if (json_array_append_new(list, one_json(&l->v[i])) == 0)
 			continue;
@@ -335,10 +400,10 @@ int credentials_merge(const struct credentials *base,
 		      const struct credentials *own, struct credentials *ret,
 		      struct err *err)
 {
-	struct credentials l = { 0 };
+	struct credentials l = { .only = base->only || own->only };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < base->n; i++)
+	for (size_t i = 0; r == 0 && !own->only && i < base->n; i++)
 		r = copy_put(&l, &base->v[i], false, err);
 	for (size_t i = 0; r == 0 && i < own->n; i++)
 		r = copy_put(&l, &own->v[i], true, err);

@@ -7,6 +7,8 @@
  *
  *	["github", {"name": "ci", "mode": "surrogate", "env": "CI_TOKEN",
  *	  "push": "ask", "methods": ["GET"], "paths": ["/v1/x"]}]
+ *
+ * The word "none" takes back those before it, the blueprint's as well.
  */
 #ifndef CONTROL_ACD_CREDENTIALS_H
 #define CONTROL_ACD_CREDENTIALS_H
@@ -49,13 +51,15 @@ struct credential {
 struct credentials {
 	struct credential *v;
 	size_t n;
+	bool only; /* "none" was said: those of the blueprint do not hold */
 };
 
 void credential_done(struct credential *c); /* accepts zeroed */
 void credentials_done(struct credentials *l); /* accepts zeroed */
 const struct credential *credentials_find(const struct credentials *l,
 					  const char *name);
-/* Name, variable, methods and paths. -EINVAL. */
+/* Name, variable (none that programs or the sandbox have a use for), methods
+ * and paths. -EINVAL. */
 int credential_check(const struct credential *c, struct err *err);
 /* Takes what @c holds (also on failure), in the place of one of its name.
  * -EINVAL: it is none, or there are too many. */
@@ -72,8 +76,9 @@ json_t *credentials_json(const struct credentials *l);
 /* The text, caller frees; NULL without memory. */
 char *credentials_store(const struct credentials *l);
 
-/* What holds: those of @base, then those of @own, which are marked so and go
- * before one of the same name. -ENOMEM, -EINVAL (too many). */
+/* What holds: those of @base unless @own is "only", then those of @own, which
+ * are marked so and go before one of the same name. "only" when one of both is.
+ * -ENOMEM, -EINVAL (too many). */
 int credentials_merge(const struct credentials *base,
 		      const struct credentials *own, struct credentials *ret,
 		      struct err *err);

@@ -244,17 +244,17 @@ int egress_add_target(struct strv *list, const char *target, struct err *err)
 /* What the gateway denies before any policy (ac-policy(5)), as far as a user
  * may hope to reach it; the gateway's own list is the one that counts. */
 static const struct {
-	int family;
 	const char *base;
+	int family;
 	unsigned bits;
 } denied_nets[] = {
-	{ AF_INET, "0.0.0.0", 8 },      { AF_INET, "10.0.0.0", 8 },
-	{ AF_INET, "100.64.0.0", 10 },  { AF_INET, "127.0.0.0", 8 },
-	{ AF_INET, "169.254.0.0", 16 }, { AF_INET, "172.16.0.0", 12 },
-	{ AF_INET, "192.168.0.0", 16 }, { AF_INET, "224.0.0.0", 3 },
-	{ AF_INET6, "::", 95 },         { AF_INET6, "::ffff:0:0", 96 },
-	{ AF_INET6, "fc00::", 7 },      { AF_INET6, "fe80::", 10 },
-	{ AF_INET6, "ff00::", 8 },
+	{ "0.0.0.0", AF_INET, 8 },      { "10.0.0.0", AF_INET, 8 },
+	{ "100.64.0.0", AF_INET, 10 },  { "127.0.0.0", AF_INET, 8 },
+	{ "169.254.0.0", AF_INET, 16 }, { "172.16.0.0", AF_INET, 12 },
+	{ "192.168.0.0", AF_INET, 16 }, { "224.0.0.0", AF_INET, 3 },
+	{ "::", AF_INET6, 95 },         { "::ffff:0:0", AF_INET6, 96 },
+	{ "fc00::", AF_INET6, 7 },      { "fe80::", AF_INET6, 10 },
+	{ "ff00::", AF_INET6, 8 },
 };
 
 static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)

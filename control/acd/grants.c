@@ -152,11 +152,11 @@ static int entries_left(const struct grants *g, const struct run_grant *x,
 			struct credential left[CREDENTIALS_MAX],
 			struct granted *ret, size_t *ret_n, struct err *err)
 {
-	struct credentials l = { left, 0 };
+	struct credentials l = { .v = left };
 	int rc = 0;
 
 	for (size_t i = 0; i < x->creds.n; i++) {
-		const struct credentials one = { &x->creds.v[i], 1 };
+		const struct credentials one = { .v = &x->creds.v[i], .n = 1 };
 		struct err why = { 0 };
 
 		rc = entries_of(g, &one, x->blueprint, x->name, ret, &why);
@@ -212,6 +212,21 @@ int grants_rules(struct grants *g, const struct instance_record *r,
 		rc = credential_rules(v[i].e, v[i].c,
 				      credential_push(v[i].c, said), i + 1, out,
 				      err);
+	credentials_done(&l);
+	return rc;
+}
+
+int grants_may(const struct grants *g, const struct instance_record *r,
+	       const struct blueprint *bp, struct err *err)
+{
+	struct granted v[CREDENTIALS_MAX];
+	struct credentials l = { 0 };
+	int rc = wanted(r, bp, &l, err);
+
+	if (rc == 0 && l.n > 0)
+		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
+	if (rc == 0)
+		rc = check_all(r, v, l.n, err);
 	credentials_done(&l);
 	return rc;
 }

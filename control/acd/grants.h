@@ -32,6 +32,10 @@ int grants_rules(struct grants *g, const struct instance_record *r,
 		 const struct blueprint *bp, enum git_push said,
 		 struct buf *out, struct err *err);
 
+/* May @r use its credentials? As grants_bind(), which changes something. */
+int grants_may(const struct grants *g, const struct instance_record *r,
+	       const struct blueprint *bp, struct err *err);
+
 /* @r is about to be bound, or bound anew: makes what its guest is told unless
  * it is there. @ret: what the gateway is to be sent before (ADMIN_SECRETS);
  * none when it uses no credentials. As grants_rules(). */

@@ -106,34 +106,34 @@ struct instance {
 	struct run *main;
 	LIST_HEAD(run_list, run) execs;
 	struct loop_timer *ready_timer;
-	bool runtime_busy; /* a start, an end or a removal is under way */
 	struct mounts_paths *paths; /* while its policy is being bound */
 	struct wishes *wishes; /* a change of these is under way */
 	char *warnings; /* of its policy, for the run that starts; NULL */
+	struct life life;
+	uint64_t ttl_next_ms; /* the next one is not before */
+	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
+	enum instance_state final; /* after stopping: stopped or failed */
+	enum instance_clean clean; /* once nothing runs */
+	bool runtime_busy; /* a start, an end or a removal is under way */
 	bool end_wanted; /* of a start that is under way */
 	bool warm; /* its sandbox was started ahead, and is not ready yet */
-	struct life life;
-	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
-	uint64_t ttl_next_ms; /* the next one is not before */
-
+	bool disk_wished; /* see disk_wish */
 	bool frozen; /* as the runtime last said */
 	bool freeze_wanted, freeze_busy; /* busy: the runtime is asked */
 	bool teardown_waits; /* for its answer */
+
 	instance_fn freeze_fn; /* who asked; NULL: nobody */
 	void *freeze_arg;
 	struct err freeze_why; /* it failed, and is being taken back */
 
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
-	enum instance_state final; /* after stopping: stopped or failed */
 
 	struct instance_waiters waiters; /* for the end of all that follows */
-	enum instance_clean clean; /* once nothing runs */
 	struct treejob *tree; /* its files are being removed */
 	struct treejob *disk_job; /* its disk limit is being made to hold */
 	struct loop_timer *disk_timer; /* looks whether it is reached */
-	uint64_t disk_wish; /* that is to hold instead of rec.disk, if ... */
-	bool disk_wished;
+	uint64_t disk_wish; /* to hold instead of rec.disk, if disk_wished */
 
 	struct logring *ring;
 	LIST_HEAD(instance_logs, instance_log) logs;

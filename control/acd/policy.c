@@ -98,25 +98,25 @@ static int merged(const struct policies *p, const char *json,
 	return r;
 }
 
-/* The rules of its credentials. Of a policy that is only looked at (@strict
- * false) what the vault does not give is said where they would stand. */
+/* The rules of its credentials. Of a policy that is only looked at (@ret_lacks
+ * is given) those that the vault does not give are left out, and it has why. */
 static int rules_add(const struct policies *p, const struct instance_record *r,
-		     const struct blueprint *bp, bool strict, struct egress *e,
-		     struct err *err)
+		     const struct blueprint *bp, struct err *ret_lacks,
+		     struct egress *e, struct err *err)
 {
 	struct err why = { 0 };
 	struct buf rules;
-	char shown[sizeof(why.msg)];
 	int rc;
 
 	buf_init(&rules, TEXT_MAX / 2);
 	rc = grants_rules(p->grants, r, bp, e->push, &rules, &why);
-	if (rc < 0 && strict)
+	if (rc < 0 && !ret_lacks) {
 		*err = why;
-	else if (rc < 0)
-		rc = buf_printf(&rules, "      # %s\n",
-				str_escape(shown, sizeof(shown), why.msg,
-					   strlen(why.msg)));
+	} else if (rc < 0) {
+		*ret_lacks = why;
+		buf_consume(&rules, buf_len(&rules));
+		rc = 0;
+	}
 	if (rc == 0 && buf_len(&rules) > 0) {
 		e->rules = strndup((const char *)buf_slice(&rules).ptr,
 				   buf_len(&rules));
@@ -128,14 +128,14 @@ static int rules_add(const struct policies *p, const struct instance_record *r,
 }
 
 static int text_make(const struct policies *p, const struct instance_record *r,
-		     const char *json, const struct blueprint *bp, bool strict,
-		     struct buf *out, struct err *err)
+		     const char *json, const struct blueprint *bp,
+		     struct err *ret_lacks, struct buf *out, struct err *err)
 {
 	struct egress e = { 0 };
 	int rc = merged(p, json, bp, &e, err);
 
 	if (rc == 0)
-		rc = rules_add(p, r, bp, strict, &e, err);
+		rc = rules_add(p, r, bp, ret_lacks, &e, err);
 	if (rc == 0) {
 		rc = egress_yaml(&e, r->name, r->address, out);
 		if (rc < 0)
@@ -192,9 +192,24 @@ static void shape_note(struct policies *p, const char *shape, bool inspects)
 
 int policy_text(const struct policies *p, const struct instance_record *r,
 		const char *json, const struct blueprint *bp, struct buf *out,
-		struct err *err)
+		struct err *ret_lacks, struct err *err)
 {
-	return text_make(p, r, json, bp, false, out, err);
+	return text_make(p, r, json, bp, ret_lacks, out, err);
+}
+
+int policy_may(const struct policies *p, const struct instance_record *r,
+	       struct err *err)
+{
+	struct blueprint bp = { 0 };
+	int rc = blueprint_load(r->blueprint, &bp, err);
+
+	if (rc == 0)
+		rc = grants_may(p->grants, r, &bp, err);
+	/* 404 would say that of the instance. */
+	if (rc == -ENOENT)
+		rc = err->code = -EINVAL;
+	blueprint_done(&bp);
+	return rc;
 }
 
 json_t *policy_effective(const struct policies *p, const char *json,
@@ -378,7 +393,7 @@ static int policy_bind(void *arg, const struct instance_record *r,
 	c->arg = fn_arg;
 	if (r->egress_json)
 		c->wishes = strdup(r->egress_json); /* only for warnings */
-	rc = text_make(p, r, r->egress_json, bp, true, &c->text, err);
+	rc = text_make(p, r, r->egress_json, bp, NULL, &c->text, err);
 	if (rc == 0)
 		rc = grants_bind(p->grants, r, bp, &json, err);
 	if (rc == 0 && json.len == 0)

@@ -32,10 +32,16 @@ void policies_vault_changed(struct policies *p, const char *credential);
 extern const struct instance_egress_ops policy_egress_ops;
 
 /* The policy file of @r with the wishes @json, of the blueprint @bp. Where the
- * vault does not give what its credentials are for, a comment says why. */
+ * vault does not give its credentials, what they open is left out, and
+ * @ret_lacks says why; else that stays as it is. */
 int policy_text(const struct policies *p, const struct instance_record *r,
 		const char *json, const struct blueprint *bp, struct buf *out,
-		struct err *err);
+		struct err *ret_lacks, struct err *err);
+/* May @r use the credentials of its record and its blueprint? What is refused
+ * here would be when it runs: as grants_rules() and grants_bind(), but that one
+ * that is not there is -EINVAL. */
+int policy_may(const struct policies *p, const struct instance_record *r,
+	       struct err *err);
 /* What holds then, as data: {"mode", "presets", "allow", "deny"}; a new
  * reference, NULL: @err. */
 json_t *policy_effective(const struct policies *p, const char *json,

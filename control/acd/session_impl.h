@@ -35,29 +35,29 @@ struct session {
 	struct loop_io *io;
 	int fd;
 	enum session_state state;
-	bool prepared; /* the guest has said so */
 	const struct session_ops *ops;
 	void *arg;
 	struct buf rest; /* beginning of a frame */
 	struct buf out;
 	uint32_t events; /* that io waits for */
-	bool waiting; /* somebody may have found no room for STDIN */
 	struct channel *channels[LINK_CHANNELS_MAX];
 	uint32_t last_id;
+	uint32_t ping; /* number of the last PING, its payload */
 	struct loop_timer *patience; /* for a first sign, or for the PONG */
 	struct session_limits limits;
-	uint32_t ping; /* number of the last PING, its payload */
 	uint64_t pong_at_ms; /* when the last one came */
-	bool ping_sent; /* and its PONG is due */
-	bool corked; /* what is said waits for more */
-	bool held; /* the guest is frozen: nothing is expected of it */
 	uint64_t log_second;
-	unsigned log_count;
 	uint64_t audit_ms; /* when audit_milli was last filled; 0: never */
 	uint64_t audit_milli; /* thousandths of audit lines that may come */
+	unsigned log_count;
 	unsigned audit_cut; /* of which nobody was told yet */
 	unsigned depth;
 	bool freed;
+	bool prepared; /* the guest has said so */
+	bool waiting; /* somebody may have found no room for STDIN */
+	bool ping_sent; /* and its PONG is due */
+	bool corked; /* what is said waits for more */
+	bool held; /* the guest is frozen: nothing is expected of it */
 	char **report; /* of READY */
 	struct err why;
 };

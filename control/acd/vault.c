@@ -65,6 +65,16 @@ static bool in_scope(const struct strv *scope, const char *name)
 	return false;
 }
 
+int vault_entry_expired(const struct vstore_entry *e, struct err *err)
+{
+	if (e->expires && e->expires <= (uint64_t)time(NULL))
+		return err_set(err, -EKEYEXPIRED,
+			       "credential '%s' has expired: `ac vault rotate "
+			       "%s --expires TIME` gives it a new value",
+			       e->name, e->name);
+	return 0;
+}
+
 static int may_use(const struct vstore_entry *e, const char *blueprint,
 		   const char *instance, struct err *err)
 {
@@ -76,12 +86,7 @@ static int may_use(const struct vstore_entry *e, const char *blueprint,
 		return err_set(err, -EACCES,
 			       "credential '%s' is not for instance '%s'",
 			       e->name, instance);
-	if (e->expires && e->expires <= (uint64_t)time(NULL))
-		return err_set(err, -EKEYEXPIRED,
-			       "credential '%s' has expired: `ac vault rotate "
-			       "%s --expires TIME` gives it a new value",
-			       e->name, e->name);
-	return 0;
+	return vault_entry_expired(e, err);
 }
 
 int vault_for_instance(struct vault *v, const char *const *names,

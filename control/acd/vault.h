@@ -28,6 +28,9 @@ void vault_free(struct vault *v); /* wipes; NULL is fine */
 /* For what store.h does by itself; its rules hold. */
 struct vstore *vault_store(struct vault *v);
 
+/* Has @e expired? -EKEYEXPIRED, with what to do. */
+int vault_entry_expired(const struct vstore_entry *e, struct err *err);
+
 /*
  * The entries of @names (NULL-terminated) for a run of @instance, an instance
  * of @blueprint, in that order, borrowed until the next call about the vault.

@@ -5,6 +5,7 @@
 #include "control/acd/vault.h"
 
 #include <ctype.h>
+#include <libpsl.h>
 #include <sodium.h>
 #include <string.h>
 #include <strings.h>
@@ -246,6 +247,69 @@ static int aws_check(const struct vstore_entry *e, struct err *err)
 	return 0;
 }
 
+/* Names that a blueprint or --credential could not say. */
+static int name_free(const char *name, struct err *err)
+{
+	int r = vstore_name_check(name, err);
+
+	if (r == 0 && strchr("._-", name[0]))
+		r = err_set(err, -EINVAL,
+			    "a name begins with a letter or a digit");
+	if (r == 0 && strcmp(name, "none") == 0)
+		r = err_set(err, -EINVAL,
+			    "'none' is no name: --credential none means no "
+			    "credential at all");
+	return r;
+}
+
+/* The gateway sends a token to names alone, and not to one under which anybody
+ * has a name. */
+static int hosts_check(const struct strv *hosts, struct err *err)
+{
+	const psl_ctx_t *psl = psl_builtin();
+
+	for (size_t i = 0; i < hosts->n; i++) {
+		const char *host = hosts->v[i];
+		const char *last = strrchr(host, '.');
+
+		if (!vstore_host_ok(host))
+			continue; /* which is said as what it is */
+		if (last && last[1 + strspn(last + 1, "0123456789")] == '\0')
+			return err_set(err, -EINVAL,
+				       "'%s' is an address: a credential is "
+				       "for hosts by name",
+				       host);
+		if (!last || (psl && psl_is_public_suffix(psl, host)))
+			return err_set(err, -EINVAL,
+				       "'%s' is no host's own name: it has no "
+				       "dot, or anybody may have a name below "
+				       "it",
+				       host);
+	}
+	return 0;
+}
+
+/* Headers that say where a request ends or goes (RFC 9110, 7.6.1 and 8.6), and
+ * those that the gateway has uses of its own for. */
+static int header_check(const struct vstore_entry *e, struct err *err)
+{
+	static const char *const taken[] = {
+		"host",   "content-length", "transfer-encoding", "connection",
+		"te",     "trailer",        "upgrade",           "keep-alive",
+		"expect", "cookie",
+	};
+	bool bad = strncasecmp(e->field, "proxy-", 6) == 0;
+
+	if (e->kind != SECRET_GENERIC || e->form != VSTORE_HEADER)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		bad |= strcasecmp(e->field, taken[i]) == 0;
+	return bad ? err_set(err, -EINVAL,
+			     "the header '%s' cannot hold a credential",
+			     e->field) :
+		     0;
+}
+
 static int entry_fill(struct vault *v, json_t *body, struct slice value,
 		      struct vstore_entry *e, struct err *err)
 {
@@ -253,7 +317,7 @@ static int entry_fill(struct vault *v, json_t *body, struct slice value,
 	int r = texts_read(body, e, err);
 
 	if (r == 0)
-		r = vstore_name_check(e->name, err);
+		r = name_free(e->name, err);
 	if (r == 0)
 		r = kind_read(body, value, e, err);
 	if (r == 0)
@@ -269,6 +333,10 @@ static int entry_fill(struct vault *v, json_t *body, struct slice value,
 	if (r == 0 && e->hosts.n == 0)
 		r = vault_default_hosts(vault_machine(v), e->kind, &e->hosts,
 					err);
+	if (r == 0)
+		r = hosts_check(&e->hosts, err);
+	if (r == 0)
+		r = header_check(e, err);
 	if (r == 0)
 		r = aws_check(e, err);
 	return r == 0 ? vstore_entry_check(e, err) : r;

@@ -147,9 +147,10 @@ int vault_key_derive(struct children *children, const struct vstore_head *head,
 
 void vault_key_end_all(void)
 {
-	struct job *j;
+	struct job *j = LIST_FIRST(&jobs), *next;
 
-	while ((j = LIST_FIRST(&jobs))) {
+	for (; j; j = next) {
+		next = LIST_NEXT(j, link);
 		children_forget(j->children, j->pid);
 		kill(j->pid, SIGKILL);
 		job_free(j);

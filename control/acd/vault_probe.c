@@ -356,9 +356,10 @@ int vault_probe(struct loop *loop, struct children *children,
 
 void vault_probe_end_all(void)
 {
-	struct probe *p;
+	struct probe *p = LIST_FIRST(&probes.all), *next;
 
-	while ((p = LIST_FIRST(&probes.all))) {
+	for (; p; p = next) {
+		next = LIST_NEXT(p, link);
 		children_forget(p->children, p->pid);
 		kill(p->pid, SIGKILL);
 		probe_free(p);

@@ -69,7 +69,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 		       "never let it reach this host, or this port of it",
 		       WORDS_NONE },
 	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
-			     "let it use a credential of the vault; none: none",
+			     "let it use one of the vault; none: no one, the "
+			     "blueprint's too",
 			     WORDS_CREDENTIAL },
 	[ARG_SECRET] = { "secret", 0, ARG_TEXT, "NAME[=VAR]",
 			 "the same, as a variable; NAME:handover: its value",
@@ -323,6 +324,11 @@ static int set_text(struct args *a, enum arg_id id, const char *value,
 	case ARG_ENV_FILE:
 		return env_file_add(a, value, err);
 	case ARG_CREDENTIAL:
+		/* It takes back what was said before it. */
+		if (strcmp(value, "none") == 0) {
+			strv_done(&a->credentials);
+			strv_done(&a->secrets);
+		}
 		return strv_push(&a->credentials, value) ? err_nomem(err) : 0;
 	case ARG_SECRET:
 		return strv_push(&a->secrets, value) ? err_nomem(err) : 0;

@@ -5,6 +5,7 @@
 #include "control/cli/cli.h"
 
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
@@ -251,6 +252,30 @@ void cli_fail(const struct cli *cli, const struct err *err, bool usage)
 		fputc('\n', stderr);
 }
 
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signo)
+{
+	(void)signo;
+	interrupted = 1;
+}
+
+/* A line of stdin, "" at its end. False: Ctrl-C. */
+static bool ask_line(char *out, int size)
+{
+	const struct sigaction catch = { .sa_handler = on_interrupt };
+	struct sigaction before;
+
+	interrupted = 0;
+	sigaction(SIGINT, &catch, &before); /* not SA_RESTART: read() ends */
+	if (!fgets(out, size, stdin)) {
+		out[0] = '\0';
+		fputc('\n', stderr);
+	}
+	sigaction(SIGINT, &before, NULL);
+	return !interrupted;
+}
+
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 {
 	char answer[16] = "", question[8192]; /* nothing of it may be cut */
@@ -267,13 +292,23 @@ int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 		return CLI_EXIT_USAGE;
 	}
 	fprintf(stderr, "ac: %s Go on? [y/N] ", question);
-	if (!fgets(answer, sizeof(answer), stdin))
-		fputc('\n', stderr);
+	if (!ask_line(answer, sizeof(answer))) {
+		say_error("nothing was done");
+		return CLI_EXIT_INTERRUPTED;
+	}
 	answer[strcspn(answer, "\r\n")] = '\0';
 	if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0)
 		return 0;
 	say_error("nothing was done");
 	return CLI_EXIT_FAIL;
+}
+
+void say_warnings(const json_t *answer)
+{
+	const json_t *list = json_object_get(answer, "warnings");
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		say_error("%s", json_string_value(json_array_get(list, i)));
 }
 
 int cli_stdout_failed(struct err *err)

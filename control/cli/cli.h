@@ -14,6 +14,7 @@
 #define CLI_EXIT_FAIL 1 /* our failure */
 #define CLI_EXIT_USAGE 2
 #define CLI_EXIT_DOWN 3 /* `ac status`: ac-host does not run */
+#define CLI_EXIT_INTERRUPTED 130 /* Ctrl-C at a question */
 #define CLI_EXIT_RUN 125 /* our failure where a command's code is expected */
 
 struct cli {
@@ -42,6 +43,8 @@ char *cli_clean(char *out, size_t size, const char *in);
  * silent under --quiet. */
 void say_info(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
 void say_error(const char *fmt, ...) ATTR_PRINTF(1, 2);
+/* Each of the "warnings" of an answer of acd; none: nothing. */
+void say_warnings(const json_t *answer);
 
 /* The failure in @err, at the end of a command: say_error(), or with --json
  * {"error": {"code", "message"}} on one line of stderr. The code is that of

@@ -80,6 +80,7 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 	if (rc < 0)
 		return rc;
 	allow = json_is_true(json_object_get(v, "allow"));
+	say_warnings(v);
 	rc = cli->json ? cli_print_json(v, false, err) :
 			 print_verdict(v, allow, err);
 	return rc < 0 ? rc : allow ? 0 : CLI_EXIT_DENIED;

@@ -113,14 +113,11 @@ static int create(struct launch *l, const struct args *a, struct err *err)
 {
 	SCOPED_JSON body = create_body(l, a);
 	SCOPED_JSON rec = NULL;
-	const json_t *warnings;
 	int rc = body ? client_call(l->client, "POST", "/v1/instances", body,
 				    &rec, err) :
 			err_nomem(err);
 
-	warnings = json_object_get(rec, "warnings");
-	for (size_t i = 0; i < json_array_size(warnings); i++)
-		say_error("%s", json_string_value(json_array_get(warnings, i)));
+	say_warnings(rec);
 	return rc;
 }
 

@@ -280,6 +280,7 @@ int vault_type(char *value, size_t *len, unsigned char key)
 	case '\n':
 		return 1;
 	case 0x03: /* Ctrl-C */
+		return -EINTR;
 	case 0x04:
 		return -ECANCELED;
 	case 0x7f:
@@ -329,7 +330,8 @@ static int prompt(const char *text, struct vault_input *ret, struct err *err)
 		return err_set(err, -EINVAL, "that is more than %u bytes",
 			       VAULT_VALUE_MAX);
 	if (rc < 0)
-		return err_set(err, -ECANCELED, "nothing was done");
+		return err_set(err, rc == -EINTR ? rc : -ECANCELED,
+			       "nothing was done");
 	if (in.len == 0)
 		return err_set(err, -EINVAL, "nothing was typed");
 	*ret = input_take(&in);

@@ -416,9 +416,10 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 		cli_fail(cli, &err, usage);
 		if (usage && !cli->json)
 			say_error("`ac %s --help` tells how", cmd->name);
-		rc = cmd->runs ? CLI_EXIT_RUN :
-		     usage     ? CLI_EXIT_USAGE :
-				 CLI_EXIT_FAIL;
+		rc = rc == -EINTR && err.code == -EINTR ? CLI_EXIT_INTERRUPTED :
+		     cmd->runs                          ? CLI_EXIT_RUN :
+		     usage                              ? CLI_EXIT_USAGE :
+							  CLI_EXIT_FAIL;
 	}
 	return rc;
 }

@@ -54,9 +54,8 @@ int grants_put(json_t *body, const struct strv *credentials,
 		return 0;
 	list = json_array();
 	for (size_t i = 0; list && i < credentials->n; i++)
-		if (strcmp(credentials->v[i], "none") != 0)
-			bad |= json_array_append_new(
-				list, jsonx_text(credentials->v[i]));
+		bad |= json_array_append_new(list,
+					     jsonx_text(credentials->v[i]));
 	for (size_t i = 0; list && i < secrets->n; i++)
 		bad |= json_array_append_new(list, secret_json(secrets->v[i]));
 	bad |= json_object_set_new(body, "credentials", list);

@@ -10,8 +10,8 @@
 #include "lib/str.h"
 
 /*
- * "credentials" of a body for acd: @credentials are names, one of them "none" takes
- * all back; @secrets are NAME[=VAR], each with ":handover" behind the name or
+ * "credentials" of a body for acd: @credentials are names, "none" being
+ * for those before it and the blueprint's; @secrets are NAME[=VAR], each with ":handover" behind the name or
  * not, and have a variable of their own (by default the name in upper case).
  * Whether a name is one is for acd to say. Nothing was given: nothing is put.
  * -ENOMEM. Pure.

@@ -196,6 +196,7 @@ int cmd_policy_show(const struct cli *cli, const struct args *a,
 				   &policy, err);
 	if (rc < 0)
 		return rc;
+	say_warnings(policy);
 	return cli->json ? cli_print_json(policy, false, err) :
 			   print_policy(cli, policy, err);
 }

@@ -60,6 +60,7 @@ static struct slice filled(struct ihead *h, struct slice s)
 	n = (size_t)(at - s.ptr);
 	rest = s.len - n - 2;
 	memcpy(text, s.ptr, n);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
 	memcpy(text + n, live, strlen(live));
 	memcpy(text + n + strlen(live), at + 2, rest);
 	return ihead_keep(h, slice_of(text, n + strlen(live) + rest));

@@ -42,7 +42,7 @@ nghttp2/ ottergate/ tests/
 llhttp.h ottergate/ tests/
 ares.h ottergate/ tests/
 idn2.h ottergate/ tests/
-libpsl.h ottergate/ tests/
+libpsl.h control/acd/ ottergate/ tests/
 '
 
 # shellcheck disable=SC2046 # file names here hold no blanks

@@ -339,6 +339,23 @@ static void talk_down(void)
 	HAS(get(ONE "/policy"), "\"bound\":false");
 }
 
+/* Of credentials that are not there nothing is made, and nothing changed. */
+static void talk_credentials(void)
+{
+	const char *r = ask_post("/v1/instances",
+				 "{\"name\":\"nine\",\"blueprint\":\"base\","
+				 "\"credentials\":[\"nope\"]}");
+
+	HAS(r, " 501 ");
+	HAS(get("/v1/instances/nine"), " 404 ");
+	make_one("");
+	ask_post("/v1/instances", "{\"name\":\"one\",\"blueprint\":\"base\","
+				  "\"credentials\":[\"nope\"]}");
+	LACKS(get(ONE), "nope");
+	make_one(",\"credentials\":[\"none\"]");
+	HAS(get(ONE), "\"credentials\":[\"none\"]");
+}
+
 /* A preset that was chosen and is there no more. */
 static void talk_gone(void)
 {
@@ -382,6 +399,7 @@ int main(void)
 	   "what is learnt from: %s", last_job);
 	serve("of one that runs", talk_running);
 	serve("a preset that has gone", talk_gone);
+	serve("credentials that are not there", talk_credentials);
 	copies = 0;
 	serve("the gateway", talk_gate);
 	is_str(noted, "policy/policy.yaml:1:1: no", "and the doctor knows");

@@ -112,19 +112,29 @@ static void talk_refused(void)
 		const char *more, *value, *why;
 	} rows[] = {
 		{ "", "hunter2-hunter2", "what kind of token" },
-		{ ",\"form\":\"header\"", "hunter2", "which host" },
-		{ ",\"form\":\"header\",\"hosts\":[\"a.b\"]", "hunter2",
+		{ ",\"form\":\"header\"", "hunter23", "which host" },
+		{ ",\"form\":\"header\",\"hosts\":[\"a.b\"]", "hunter23",
 		  "needs the name of its header" },
-		{ ",\"form\":\"flag\"", "hunter2", "header, basic or query" },
-		{ ",\"kind\":\"github\",\"hosts\":[\"a b\"]", "hunter2",
+		{ ",\"form\":\"flag\"", "hunter23", "header, basic or query" },
+		{ ",\"kind\":\"github\",\"hosts\":[\"a b\"]", "hunter23",
 		  "is no host" },
-		{ ",\"kind\":\"github\",\"paths\":[\"repos\"]", "hunter2",
+		{ ",\"kind\":\"github\",\"paths\":[\"repos\"]", "hunter23",
 		  "is no path" },
-		{ ",\"kind\":\"github\",\"expires\":1", "hunter2",
+		{ ",\"kind\":\"github\",\"expires\":1", "hunter23",
 		  "have expired already" },
-		{ ",\"kind\":\"nope\"", "hunter2", "'kind' is" },
-		{ ",\"kind\":\"npm\"", "npm_x", "which registry" },
-		{ ",\"extra\":1", "hunter2", "extra" },
+		{ ",\"kind\":\"nope\"", "hunter23", "'kind' is" },
+		{ ",\"kind\":\"npm\"", "npm_xxxx", "which registry" },
+		{ ",\"kind\":\"github\",\"hosts\":[\"192.0.2.7\"]", "hunter23",
+		  "an address" },
+		{ ",\"kind\":\"github\",\"hosts\":[\"co.uk\"]", "hunter23",
+		  "no host's own name" },
+		{ ",\"form\":\"header\",\"hosts\":[\"a.b.c\"],\"field\":"
+		  "\"Content-Length\"",
+		  "hunter23", "cannot hold a credential" },
+		{ ",\"form\":\"header\",\"hosts\":[\"a.b.c\"],\"field\":"
+		  "\"X-Key\"",
+		  "ghp_hunter23", "--allow-classic" },
+		{ ",\"extra\":1", "hunter23", "extra" },
 		{ ",\"kind\":\"github\"", "two\nlines", "control bytes" },
 		{ ",\"kind\":\"github\"", "-----BEGIN RSA PRIVATE KEY-----",
 		  "private key" },
@@ -144,11 +154,16 @@ static void talk_refused(void)
 	    "no base64");
 	HAS(ask_body("/v1/vault", "{\"name\":\"x\"}"), "'value' is missing");
 	HAS(ask_body("/v1/vault", "{\"name\":\"X\",\"value\":\"%s\"}",
-		     b64("hunter2")),
+		     b64("hunter23")),
 	    "a name has 1 to 63");
+	HAS(ask_body("/v1/vault",
+		     "{\"name\":\"none\",\"value\":\"%s\","
+		     "\"kind\":\"github\"}",
+		     b64("hunter23")),
+	    "'none' is no name");
 	/* Of one registry the machine has told; PyPI has two places. */
 	HAS(ask_body("/v1/vault", "{\"name\":\"pip\",\"value\":\"%s\"}",
-		     b64("pypi-x")),
+		     b64("pypi-xxx")),
 	    "pip.example and files.example");
 }
 
@@ -222,6 +237,7 @@ static void talk_test(void)
 	HAS(text, "\"accepted\":false");
 	HAS(text, "wrong, expired or revoked");
 	HAS(ask_body("/v1/vault/none/test", "{}"), " 404 ");
+	HAS(ask_body("/v1/vault/late/test", "{}"), "'late' has expired");
 }
 
 /* The service: takes one token. Answers a few requests, then ends. */
@@ -379,13 +395,13 @@ static void test_requests(void)
 static void test_judge(void)
 {
 	static const struct {
-		bool tells;
 		long status;
 		int verdict;
+		bool tells;
 	} rows[] = {
-		{ true, 200, 1 },   { true, 401, 0 },  { true, 403, 0 },
-		{ true, 404, -1 },  { true, 429, -1 }, { true, 503, -1 },
-		{ false, 200, -1 }, { false, 401, 0 }, { false, 403, -1 },
+		{ 200, 1, true },   { 401, 0, true },  { 403, 0, true },
+		{ 404, -1, true },  { 429, -1, true }, { 503, -1, true },
+		{ 200, -1, false }, { 401, 0, false }, { 403, -1, false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -505,7 +521,7 @@ static void test_keys(struct api_world *a)
 	ok(turned, "others had their turn");
 	is_int(keyed.code, 0, "it is there");
 	ok(memcmp(keyed.pass.key, key, sizeof(key)) == 0 &&
-		   memcmp(&keyed.pass.head, &head, sizeof(head)) == 0,
+		   memcmp(keyed.pass.head.salt, head.salt, 16) == 0,
 	   "and the same");
 	r = vault_key_derive(a->acd.children, &head, none, on_keyed, NULL,
 			     &err);
@@ -536,6 +552,7 @@ static void test_routes(struct api_world *a)
 	talk_with_children(a, "lock", talk_lock);
 	talk_with_children(a, "export and import", talk_export);
 	test_keys(a);
+	is_int(keep(a->acd.vault, "late", NULL, NULL, 1), 0, "an old one");
 	talk_with_children(a, "test", talk_test);
 	test_crowd(a);
 	vault_probe_end_all();

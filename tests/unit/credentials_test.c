@@ -30,6 +30,16 @@ static void test_parse(void)
 		{ "[{\"name\":\"a\",\"push\":\"x\"}]", "ask, allow or deny" },
 		{ "[{\"name\":\"a\",\"env\":\"A-B\"}]", "A-B" },
 		{ "[{\"name\":\"a\",\"env\":\"A=B\"}]", "variable" },
+		{ "[{\"name\":\"a\",\"env\":\"PATH\"}]", "of its own" },
+		{ "[{\"name\":\"a\",\"env\":\"LD_X\"}]", "of its own" },
+		{ "[{\"name\":\"a\",\"env\":\"GIT_CONFIG_KEY_0\"}]",
+		  "of its own" },
+		{ "[{\"name\":\"a\",\"env\":\"SSL_CERT_FILE\"}]",
+		  "of its own" },
+		{ "[{\"name\":\"a\",\"env\":\"PATHS\"}]", NULL },
+		{ "[{\"name\":\"a\",\"env\":\"LD\"}]", NULL },
+		{ "[{\"name\":\"none\"}]", "no credential's name" },
+		{ "[\"none\"]", NULL },
 		{ "[{\"name\":\"a\",\"paths\":[\"/\\\"x\"]}]", "no path" },
 		{ "[{\"name\":\"a\",\"paths\":[\"x\"]}]", "no path" },
 		{ "[{\"name\":\"a\",\"methods\":[\"get\"]}]", "no method" },
@@ -50,6 +60,7 @@ static void test_parse(void)
 		ok(r == 0 && text && credentials_load(text, &again, &err) == 0,
 		   "%s: stored and read: %s", rows[i].json, err.msg);
 		is_int(again.n, l.n, "the same");
+		is_int(again.only, l.only, "and the blueprint's, or not");
 		credentials_done(&l);
 		credentials_done(&again);
 	}
@@ -75,9 +86,41 @@ static void test_merge(void)
 	credentials_done(&all);
 }
 
+/* "none" takes back those before it, wherever they were said. */
+static void test_none(void)
+{
+	static const struct {
+		const char *base, *own;
+		size_t n;
+		bool only;
+	} rows[] = {
+		{ "[\"a\",\"b\"]", "[\"none\"]", 0, true },
+		{ "[\"a\",\"b\"]", "[\"c\",\"none\"]", 0, true },
+		{ "[\"a\",\"b\"]", "[\"none\",\"c\"]", 1, true },
+		{ "[\"a\",\"b\"]", "[\"c\"]", 3, false },
+		{ "[\"none\"]", "[\"c\"]", 1, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct credentials base = { 0 }, own = { 0 }, all = { 0 };
+		struct err err = { 0 };
+
+		ok(credentials_load(rows[i].base, &base, &err) == 0 &&
+			   credentials_load(rows[i].own, &own, &err) == 0 &&
+			   credentials_merge(&base, &own, &all, &err) == 0,
+		   "%s, %s %s", rows[i].base, rows[i].own, err.msg);
+		is_int(all.n, rows[i].n, "as many");
+		is_int(all.only, rows[i].only, "with the blueprint's or not");
+		credentials_done(&base);
+		credentials_done(&own);
+		credentials_done(&all);
+	}
+}
+
 int main(void)
 {
 	test_parse();
 	test_merge();
+	test_none();
 	return done_testing();
 }

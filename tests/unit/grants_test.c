@@ -305,7 +305,8 @@ static void check_told(struct grants *g, const struct secret_set *s)
 	const struct instance_grant *t = grants_of(g, name);
 	struct grant back = { 0 };
 
-	if (!ok(t != NULL, "something is told"))
+	ok(t != NULL, "something is told");
+	if (!t)
 		return;
 	ok(!t->ca, "no CA before the gateway gave one");
 	is_int(grant_get(slice_of(t->vault, t->vault_len), &back), 0,
@@ -405,7 +406,7 @@ static void test_handover(struct grants *g)
 
 static void test_refused(struct grants *g)
 {
-	static char missing[] = "[\"none\"]", scoped[] = "[\"scoped\"]";
+	static char missing[] = "[\"gone\"]", scoped[] = "[\"scoped\"]";
 	static char past[] = "[\"past\"]", good[] = "[\"claude\"]";
 	static char broken[] = "[";
 	struct {
@@ -413,7 +414,7 @@ static void test_refused(struct grants *g)
 		int want;
 		const char *said;
 	} rows[] = {
-		{ missing, runsc, -ENOENT, "ac vault add none" },
+		{ missing, runsc, -ENOENT, "ac vault add gone" },
 		{ scoped, runsc, -EACCES, "not for instance 'one'" },
 		{ past, runsc, -EKEYEXPIRED, "ac vault rotate past" },
 		{ good, crun, -EOPNOTSUPP, "--isolation runsc" },

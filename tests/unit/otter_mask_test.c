@@ -89,8 +89,10 @@ static bool check_splits(const struct mask *m, const char *before,
 	bool good = true;
 	struct buf out;
 
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
 	memcpy(text, before, a);
 	memcpy(text + a, form, form_len);
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
 	memcpy(text + a + form_len, after, strlen(after));
 	for (size_t split = 0; split <= len; split++) {
 		struct slice got = feed(m, text, len, split, &out);

@@ -410,6 +410,25 @@ static void bind_wait(struct policies *p, const struct instance_record *r,
 }
 
 /* Secrets before the policy, the CA behind it, once a run. */
+/* Of a policy that is looked at alone, when the vault does not give them. */
+static void test_text(struct policies *p, const struct instance_record *r)
+{
+	struct blueprint bp = { 0 };
+	struct err err = { 0 }, lacks = { 0 };
+	struct buf out;
+
+	buf_init(&out, 1 << 16);
+	is_int(policy_text(p, r, NULL, &bp, &out, &lacks, &err), 0,
+	       "it can be shown: %s", err.msg);
+	ok(lacks.code == -ENOENT && strstr(lacks.msg, "'key'"),
+	   "and what is not in it: %s", lacks.msg);
+	ok(buf_append(&out, "", 1) == 0 &&
+		   !strstr((const char *)buf_slice(&out).ptr, "allow:"),
+	   "no list without a value");
+	is_int(policy_may(p, r, &err), -EINVAL, "it may not run: %s", err.msg);
+	buf_done(&out);
+}
+
 static void test_credentials(struct policies *p, struct vault *v)
 {
 	static char name[] = "two", address[] = "172.20.1.8";
@@ -427,6 +446,7 @@ static void test_credentials(struct policies *p, struct vault *v)
 
 	is_int(policy_egress_ops.bind(p, &r, &bp, on_done, &code, &err),
 	       -ENOENT, "not in the vault: %s", err.msg);
+	test_text(p, &r);
 	vault_put(v, "key");
 	gw.mood = REFUSE;
 	bind_wait(p, &r, -EINVAL, "SECRETS two;");

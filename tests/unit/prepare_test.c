@@ -14,10 +14,10 @@ static char text[LINK_CA_MAX + 2];
 
 static void machine_ca(size_t bytes)
 {
-	FILE *f = fopen(ca_path, "w");
+	SCOPED_FILE f = fopen(ca_path, "w");
 
 	memset(text, 'm', bytes);
-	ok(f && fwrite(text, 1, bytes, f) == bytes && fclose(f) == 0,
+	ok(f && fwrite(text, 1, bytes, f) == bytes && fflush(f) == 0,
 	   "a CA of %zu bytes", bytes);
 }
 

@@ -367,6 +367,7 @@ static void guest_audit(struct world *w, char level, size_t len)
 
 	memset(text, 'x', sizeof(text));
 	text[0] = level;
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
 	memcpy(text + 1, "vault: {\\", 9);
 	text[len] = '}';
 	guest_frame(w, LINK_LOG, 0, text, 1 + len);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_hint_test.c - the command that a denial names: to push is another than
+ * to reach
+ */
+#include <string.h>
+
+#include "lib/buf.h"
+#include "ottergate/policy_load.h"
+#include "tests/unit/otter_policies.h"
+#include "tests/unit/tap.h"
+
+#define AGENT                            \
+	"version: 1\nagents:\n- id: x\n" \
+	"  match: { address: 172.20.0.9 }\n"
+
+static void test_push(const struct agent_policy *a)
+{
+	static const struct {
+		const char *url, *want;
+	} rows[] = {
+		{ "POST https://b.test/o/r.git/git-receive-pack",
+		  "\"hint\":\"ac policy push x allow\"" },
+		{ "POST https://b.test/login", "\"hint\":null" },
+	};
+	const struct rule rule = { .id = "own-1", .credential = "github" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct verdict v = { .reason = REASON_METHOD,
+					   .rule = &rule };
+		struct check_target t = { 0 };
+		struct buf out;
+
+		buf_init(&out, 65536);
+		ok(check_target_parse(rows[i].url, &t, NULL) == 0 &&
+			   verdict_json(a, &t, &v, &out) == 0 &&
+			   buf_append(&out, "", 1) == 0 &&
+			   strstr((const char *)buf_slice(&out).ptr,
+				  rows[i].want),
+		   "%s", rows[i].url);
+		buf_done(&out);
+	}
+}
+
+int main(void)
+{
+	static const char *const none[] = { NULL };
+	struct policy *p = NULL;
+	struct agent_policy *a = NULL;
+	struct lint lint = { 0 };
+	struct err err = { 0 };
+
+	if (ok(policy_load(none, &p, &lint, &err) == 0 &&
+		       policy_load_agent(p, AGENT, strlen(AGENT), "x", &a,
+					 &lint, &err) == 0,
+	       "a policy %s", err.msg))
+		test_push(a);
+	agent_policy_unref(a);
+	policy_unref(p);
+	lint_done(&lint);
+	return done_testing();
+}
