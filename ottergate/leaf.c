@@ -230,14 +230,16 @@ static bool ca_write_pem(struct leaf_ca *ca)
 {
 	BIO *b = BIO_new(BIO_s_mem());
 	char *data = NULL;
+	bool done = false;
 	long len;
 
 	if (b && PEM_write_bio_X509(b, ca->cert) == 1) {
 		len = BIO_get_mem_data(b, &data);
-		ca->pem = strndup(data, (size_t)len);
+		done = slice_dup_str(slice_of(data, (size_t)len), &ca->pem) ==
+		       0;
 	}
 	BIO_free(b);
-	return ca->pem != NULL;
+	return done;
 }
 
 static struct leaf_ca *ca_alloc(uint32_t leaf_seconds)

@@ -117,11 +117,8 @@ static int rules_add(const struct policies *p, const struct instance_record *r,
 		buf_consume(&rules, buf_len(&rules));
 		rc = 0;
 	}
-	if (rc == 0 && buf_len(&rules) > 0) {
-		e->rules = strndup((const char *)buf_slice(&rules).ptr,
-				   buf_len(&rules));
-		rc = e->rules ? 0 : -ENOMEM;
-	}
+	if (rc == 0 && buf_len(&rules) > 0)
+		rc = slice_dup_str(buf_slice(&rules), &e->rules);
 	buf_done(&rules);
 	return rc < 0 && err->code == 0 ? err_set(err, rc, "%s", err_text(rc)) :
 					  rc;

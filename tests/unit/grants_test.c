@@ -122,7 +122,7 @@ static bool judge_begin(struct judge *j, struct grants *g, char *credentials,
 	       egress_add_target(&e.allow, "github.com", &err) == 0 &&
 	       policy_load(none, &j->policy, &lint, &err) == 0;
 	s = buf_slice(&rules);
-	e.rules = s.len ? strndup((const char *)s.ptr, s.len) : NULL;
+	good = good && (s.len == 0 || slice_dup_str(s, &e.rules) == 0);
 	good = good && egress_yaml(&e, name, address, &out) == 0;
 	s = buf_slice(&out);
 	good = good && policy_load_agent(j->policy, (const char *)s.ptr, s.len,
