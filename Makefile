@@ -183,7 +183,7 @@ check-unit: unit
 	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
 		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
 
-# Everything: gcc and clang, plain and sanitised, lint, then the real thing.
+# Everything: gcc, clang with sanitizers, lint, then the real thing.
 check: check-deps
 	$(Q)tests/check.sh
 check-int: all
