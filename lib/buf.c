@@ -171,6 +171,11 @@ int buf_put_u32(struct buf *b, uint32_t v)
 	return buf_put_uint(b, sizeof(v), v);
 }
 
+int buf_put_u64(struct buf *b, uint64_t v)
+{
+	return buf_put_uint(b, sizeof(v), v);
+}
+
 int buf_put_lstr(struct buf *b, const void *ptr, size_t len)
 {
 	const size_t head = sizeof(uint32_t);

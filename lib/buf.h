@@ -33,6 +33,7 @@ int buf_append(struct buf *b, const void *ptr, size_t len) ATTR_WUR;
 int buf_put_u8(struct buf *b, uint8_t v) ATTR_WUR;
 int buf_put_u16(struct buf *b, uint16_t v) ATTR_WUR;
 int buf_put_u32(struct buf *b, uint32_t v) ATTR_WUR;
+int buf_put_u64(struct buf *b, uint64_t v) ATTR_WUR;
 /* u32 length and the bytes; the counterpart of slice_lstr(). */
 int buf_put_lstr(struct buf *b, const void *ptr, size_t len) ATTR_WUR;
 int buf_printf(struct buf *b, const char *fmt, ...) ATTR_PRINTF(2, 3);

@@ -31,6 +31,24 @@ int fd_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+ssize_t fd_read_all(int fd, void *mem, size_t max)
+{
+	size_t len = 0;
+
+	while (len <= max) {
+		ssize_t n = read(fd, (char *)mem + len, max + 1 - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return (ssize_t)len;
+		len += (size_t)n;
+	}
+	return -EMSGSIZE;
+}
+
 /*
  * Reads to the end, whatever the size said before: files of /proc say 0, and
  * others may grow meanwhile. @max is below SSIZE_MAX.

@@ -48,6 +48,9 @@ int file_remove_tree(const char *path);
  * moved during the walk, -E2BIG beyond the limits of walk.h.
  */
 int file_tree_size(const char *path, uint64_t *ret_bytes);
+/* All that comes from a blocking descriptor: its length, -EMSGSIZE beyond @max,
+ * -errno. @mem has room for one byte more, by which that is seen. */
+ssize_t fd_read_all(int fd, void *mem, size_t max);
 /* Retries on EINTR until all is written to a blocking descriptor. */
 int fd_write_all(int fd, const void *data, size_t len);
 

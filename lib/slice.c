@@ -94,6 +94,19 @@ int slice_lstr(struct slice *s, size_t max, struct slice *ret)
 	return 0;
 }
 
+int slice_lstr_copy(struct slice *s, size_t max, char *ret)
+{
+	struct slice v;
+
+	if (slice_lstr(s, max, &v) < 0 ||
+	    (v.len > 0 && memchr(v.ptr, 0, v.len)))
+		return -EBADMSG;
+	if (v.len > 0)
+		memcpy(ret, v.ptr, v.len);
+	ret[v.len] = '\0';
+	return 0;
+}
+
 int slice_dup_str(struct slice s, char **ret)
 {
 	char *copy;

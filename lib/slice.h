@@ -36,6 +36,9 @@ int slice_lstr(struct slice *s, size_t max, struct slice *ret) ATTR_WUR;
  * contain a NUL, -ENOMEM.
  */
 int slice_dup_str(struct slice s, char **ret) ATTR_WUR;
+/* slice_lstr() into an array of @max + 1 bytes, ended by a NUL. -EBADMSG: the
+ * bytes contain one, or as slice_lstr(). */
+int slice_lstr_copy(struct slice *s, size_t max, char *ret) ATTR_WUR;
 bool slice_eq(struct slice a, struct slice b);
 
 #endif

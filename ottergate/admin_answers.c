@@ -236,6 +236,27 @@ static void change_note(struct gate *g, const char *id, bool bound)
 	audit_note(g->audit, AUDIT_POLICY, id, detail);
 }
 
+/* The state may not be changed while a reload is on: the request is looked at
+ * again when it has ended. */
+static bool change_waits(struct admin_conn *c)
+{
+	if (!gate_reload_busy(c->server->gate->reload))
+		return false;
+	c->state = ADMIN_WAIT;
+	return true;
+}
+
+/* A change of the state has ended with @r: if it is one, the workers get what
+ * there is now in place of @old, whose reference is taken. Returns @r. */
+static int change_end(struct gate *g, struct table *old, int r)
+{
+	if (r >= 0)
+		gate_apply(g, old);
+	else
+		table_unref(old);
+	return r;
+}
+
 static int answer_change(struct admin_conn *c, const struct admin_request *rq,
 			 struct err *err)
 {
@@ -246,10 +267,8 @@ static int answer_change(struct admin_conn *c, const struct admin_request *rq,
 	SCOPED_STR id = NULL;
 	int r;
 
-	if (gate_reload_busy(g->reload)) {
-		c->state = ADMIN_WAIT;
+	if (change_waits(c))
 		return 0;
-	}
 	r = slice_dup_str(rq->a, &id);
 	if (r < 0)
 		return err_set(err, r, "the agent's id");
@@ -257,12 +276,8 @@ static int answer_change(struct admin_conn *c, const struct admin_request *rq,
 	r = bind ? gate_state_bind(g->state, id, (const char *)rq->b.ptr,
 				   rq->b.len, &lint, err) :
 		   gate_state_unbind(g->state, id, err);
-	if (r >= 0) {
-		gate_apply(g, old);
+	if (change_end(g, old, r) >= 0)
 		change_note(g, id, bind);
-	} else {
-		table_unref(old);
-	}
 	admin_conn_lint(c, &lint, bind ? id : NULL, err);
 	lint_done(&lint);
 	return r < 0 ? r : 0;
@@ -302,10 +317,8 @@ static int answer_secrets(struct admin_conn *c, const struct admin_request *rq,
 	int r;
 
 	c->secret = true;
-	if (gate_reload_busy(g->reload)) {
-		c->state = ADMIN_WAIT;
+	if (change_waits(c))
 		return 0;
-	}
 	r = slice_dup_str(rq->a, &id);
 	if (r < 0 || !*id)
 		return err_set(err, -EINVAL, "the agent's id");
@@ -313,13 +326,10 @@ static int answer_secrets(struct admin_conn *c, const struct admin_request *rq,
 	if (r < 0)
 		return r;
 	old = table_ref(gate_state_table(g->state));
-	r = gate_state_secrets(g->state, id, set, err);
+	r = change_end(g, old, gate_state_secrets(g->state, id, set, err));
 	if (r >= 0) {
-		gate_apply(g, old);
 		secrets_note(g, id, set);
 		admin_conn_text(c, slice_str("{\"ok\":true}"));
-	} else {
-		table_unref(old);
 	}
 	secret_set_unref(set);
 	return r;
@@ -366,21 +376,17 @@ static int answer_ca(struct admin_conn *c, const struct admin_request *rq,
 	int r;
 
 	c->secret = true;
-	if (gate_reload_busy(g->reload)) {
-		c->state = ADMIN_WAIT;
+	if (change_waits(c))
 		return 0;
-	}
 	r = slice_dup_str(rq->a, &id);
 	if (r < 0 || !*id)
 		return err_set(err, -EINVAL, "the agent's id");
 	old = table_ref(gate_state_table(g->state));
 	r = rq->b.len > 0 ? gate_state_ca_put(g->state, id, rq->b, err) :
 			    gate_state_ca(g->state, id, &ca, err);
-	if (r < 0) {
-		table_unref(old);
+	r = change_end(g, old, r);
+	if (r < 0)
 		return r;
-	}
-	gate_apply(g, old);
 	if (ca)
 		return ca_answer(c, ca);
 	admin_conn_text(c, slice_str("{\"ok\":true}"));

@@ -19,27 +19,6 @@
 
 #define EXIT_USAGE 2
 
-/* All of the input; one byte more than may be tells that there is more. */
-static int input_read(uint8_t mem[GITCRED_INPUT_MAX + 1], size_t *ret_len)
-{
-	size_t len = 0;
-	ssize_t n;
-
-	while (len <= GITCRED_INPUT_MAX) {
-		n = read(STDIN_FILENO, mem + len, GITCRED_INPUT_MAX + 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0) {
-			*ret_len = len;
-			return 0;
-		}
-		len += (size_t)n;
-	}
-	return -EMSGSIZE;
-}
-
 static int answer_print(const struct vault_answer *a)
 {
 	struct buf b;
@@ -70,11 +49,11 @@ static int get(void)
 	static uint8_t input[GITCRED_INPUT_MAX + 1];
 	struct vault_request request = { 0 };
 	struct vault_answer answer = { .status = VAULT_NONE };
-	size_t len = 0;
-	int ret = input_read(input, &len);
+	ssize_t len = fd_read_all(STDIN_FILENO, input, GITCRED_INPUT_MAX);
+	int ret = (int)len;
 
-	if (ret == 0)
-		ret = gitcred_parse(slice_of(input, len), &request);
+	if (len >= 0)
+		ret = gitcred_parse(slice_of(input, (size_t)len), &request);
 	if (ret < 0) {
 		(void)dprintf(2, "ac: git asks for no https host of a shape "
 				 "that the vault knows\n");

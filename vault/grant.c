@@ -57,20 +57,6 @@ int grant_put(struct buf *out, const struct grant *g)
 	return ret;
 }
 
-/* A string of at most @max bytes into an array with room for a NUL more. */
-static int get_str(struct slice *in, char *ret, size_t max)
-{
-	struct slice s;
-
-	if (slice_lstr(in, max, &s) < 0 ||
-	    (s.len > 0 && memchr(s.ptr, 0, s.len)))
-		return -EBADMSG;
-	if (s.len > 0)
-		memcpy(ret, s.ptr, s.len);
-	ret[s.len] = '\0';
-	return 0;
-}
-
 /* What is compared with a host of a request, and written into git's files. */
 bool grant_host_valid(const char *host)
 {
@@ -98,13 +84,14 @@ static int get_secret(struct slice *in, struct grant_secret *s)
 
 	if (slice_u8(in, &kind) < 0 || kind >= SECRET_KINDS ||
 	    slice_u32(in, &s->uses) < 0 || (s->uses & ~GRANT_USES) ||
-	    get_str(in, s->id, SURROGATE_ID_MAX) < 0 || !s->id[0] ||
-	    get_str(in, s->user, GRANT_USER_MAX) < 0 || !user_valid(s->user) ||
-	    slice_u16(in, &s->n_hosts) < 0 || s->n_hosts > GRANT_HOSTS_MAX)
+	    slice_lstr_copy(in, SURROGATE_ID_MAX, s->id) < 0 || !s->id[0] ||
+	    slice_lstr_copy(in, GRANT_USER_MAX, s->user) < 0 ||
+	    !user_valid(s->user) || slice_u16(in, &s->n_hosts) < 0 ||
+	    s->n_hosts > GRANT_HOSTS_MAX)
 		return -EBADMSG;
 	s->kind = (enum secret_kind)kind;
 	for (i = 0; i < s->n_hosts; i++) {
-		if (get_str(in, s->hosts[i], GRANT_HOST_MAX) < 0 ||
+		if (slice_lstr_copy(in, GRANT_HOST_MAX, s->hosts[i]) < 0 ||
 		    !grant_host_valid(s->hosts[i]))
 			return -EBADMSG;
 	}

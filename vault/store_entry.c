@@ -272,13 +272,6 @@ static int put_str(struct buf *b, const char *s)
 	return buf_put_lstr(b, s, strlen(s));
 }
 
-static int put_u64(struct buf *b, uint64_t v)
-{
-	int r = buf_put_u32(b, (uint32_t)(v >> 32));
-
-	return r < 0 ? r : buf_put_u32(b, (uint32_t)v);
-}
-
 static int put_list(struct buf *b, const struct strv *l)
 {
 	int r = buf_put_u16(b, (uint16_t)l->n);
@@ -307,11 +300,11 @@ static int put_open(struct buf *b, const struct vstore_entry *e)
 	if (r == 0)
 		r = buf_put_u32(b, e->flags);
 	if (r == 0)
-		r = put_u64(b, e->created);
+		r = buf_put_u64(b, e->created);
 	if (r == 0)
-		r = put_u64(b, e->rotated);
+		r = buf_put_u64(b, e->rotated);
 	if (r == 0)
-		r = put_u64(b, e->expires);
+		r = buf_put_u64(b, e->expires);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
 		r = put_str(b, texts[i]);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(lists); i++)
@@ -346,19 +339,6 @@ int vstore_entry_write(const struct vstore_entry *e, uint8_t **ret,
 
 /* ---- bytes in ---- */
 
-static int get_str(struct slice *in, char *out, size_t size)
-{
-	struct slice s;
-
-	if (slice_lstr(in, size - 1, &s) < 0 ||
-	    (s.len > 0 && memchr(s.ptr, 0, s.len)))
-		return -EBADMSG;
-	if (s.len > 0)
-		memcpy(out, s.ptr, s.len);
-	out[s.len] = '\0';
-	return 0;
-}
-
 static int get_list(struct slice *in, size_t max, size_t len_max,
 		    struct strv *out)
 {
@@ -384,7 +364,7 @@ static int get_open(struct slice *in, struct vstore_entry *e)
 {
 	uint8_t kind, form;
 
-	if (get_str(in, e->name, sizeof(e->name)) < 0 ||
+	if (slice_lstr_copy(in, sizeof(e->name) - 1, e->name) < 0 ||
 	    slice_u8(in, &kind) < 0 || slice_u8(in, &form) < 0)
 		return -EBADMSG;
 	if (kind >= SECRET_KINDS || form >= VSTORE_FORMS)
@@ -393,13 +373,13 @@ static int get_open(struct slice *in, struct vstore_entry *e)
 	e->form = (enum vstore_form)form;
 	if (slice_u32(in, &e->flags) < 0 || slice_u64(in, &e->created) < 0 ||
 	    slice_u64(in, &e->rotated) < 0 || slice_u64(in, &e->expires) < 0 ||
-	    get_str(in, e->user, sizeof(e->user)) < 0 ||
-	    get_str(in, e->field, sizeof(e->field)) < 0 ||
-	    get_str(in, e->access_key, sizeof(e->access_key)) < 0 ||
-	    get_str(in, e->region, sizeof(e->region)) < 0 ||
-	    get_str(in, e->service, sizeof(e->service)) < 0 ||
-	    get_str(in, e->source, sizeof(e->source)) < 0 ||
-	    get_str(in, e->note, sizeof(e->note)) < 0)
+	    slice_lstr_copy(in, sizeof(e->user) - 1, e->user) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->field) - 1, e->field) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->access_key) - 1, e->access_key) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->region) - 1, e->region) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->service) - 1, e->service) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->source) - 1, e->source) < 0 ||
+	    slice_lstr_copy(in, sizeof(e->note) - 1, e->note) < 0)
 		return -EBADMSG;
 	return 0;
 }

@@ -121,13 +121,9 @@ static int head_put(struct buf *out, const struct vstore_head *h,
 	if (r == 0)
 		r = buf_put_u32(out, h->source);
 	if (r == 0)
-		r = buf_put_u32(out, (uint32_t)(h->ops >> 32));
+		r = buf_put_u64(out, h->ops);
 	if (r == 0)
-		r = buf_put_u32(out, (uint32_t)h->ops);
-	if (r == 0)
-		r = buf_put_u32(out, (uint32_t)(h->mem >> 32));
-	if (r == 0)
-		r = buf_put_u32(out, (uint32_t)h->mem);
+		r = buf_put_u64(out, h->mem);
 	if (r == 0)
 		r = buf_append(out, h->salt, sizeof(h->salt));
 	if (r == 0)

@@ -28,6 +28,7 @@
 #include <sys/stat.h>
 
 #include "lib/err.h"
+#include "lib/file.h"
 #include "lib/log.h"
 #include "vault/filter.h"
 #include "vault/paths.h"
@@ -67,25 +68,6 @@ static int ids_check(void)
 	return setuid(0) == 0 || getgroups(0, NULL) != 0 ? -EPERM : 0;
 }
 
-/* Reads @fd to its end. The memory is GRANT_MAX + 1 bytes. */
-static ssize_t read_all(int fd, uint8_t *mem)
-{
-	size_t len = 0;
-	ssize_t n;
-
-	while (len <= GRANT_MAX) {
-		n = read(fd, mem + len, GRANT_MAX + 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return (ssize_t)len;
-		len += (size_t)n;
-	}
-	return -EMSGSIZE;
-}
-
 /*
  * The grant itself lies in locked memory with guard pages around it, where a
  * kernel gives such; its list of names is no secret.
@@ -98,7 +80,7 @@ static int grant_read(struct grant **ret)
 	int code;
 
 	if (mem && g)
-		n = read_all(STDIN_FILENO, mem);
+		n = fd_read_all(STDIN_FILENO, mem, GRANT_MAX);
 	code = n < 0 ? (int)n : grant_get(slice_of(mem, (size_t)n), g);
 	sodium_free(mem); /* wipes */
 	if (code < 0) {

@@ -39,18 +39,12 @@ static int put_str(struct buf *out, const char *s, size_t max)
 /* Printable ASCII, no blank: into an array with room for a NUL more. */
 static int get_str(struct slice *in, char *ret, size_t max)
 {
-	struct slice s;
-	size_t i;
-
-	if (slice_lstr(in, max, &s) < 0)
+	if (slice_lstr_copy(in, max, ret) < 0)
 		return -EBADMSG;
-	for (i = 0; i < s.len; i++) {
-		if (s.ptr[i] <= ' ' || s.ptr[i] > '~')
+	for (; *ret; ret++) {
+		if (*ret <= ' ' || *ret > '~')
 			return -EBADMSG;
 	}
-	if (s.len > 0)
-		memcpy(ret, s.ptr, s.len);
-	ret[s.len] = '\0';
 	return 0;
 }
 
@@ -99,13 +93,6 @@ int vault_get_request(struct slice in, struct vault_request *ret)
 	return 0;
 }
 
-static int put_u64(struct buf *out, uint64_t v)
-{
-	const int ret = buf_put_u32(out, (uint32_t)(v >> 32));
-
-	return ret < 0 ? ret : buf_put_u32(out, (uint32_t)v);
-}
-
 int vault_put_answer(struct buf *out, const struct vault_answer *a)
 {
 	const size_t len =
@@ -118,7 +105,7 @@ int vault_put_answer(struct buf *out, const struct vault_answer *a)
 	if (ret == 0)
 		ret = buf_put_u8(out, (uint8_t)a->status);
 	if (ret == 0)
-		ret = put_u64(out, a->expiry);
+		ret = buf_put_u64(out, a->expiry);
 	if (ret == 0)
 		ret = put_str(out, a->user, GRANT_USER_MAX);
 	return ret < 0 ? ret : put_str(out, a->surrogate, SURROGATE_MAX - 1);

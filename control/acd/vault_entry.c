@@ -342,38 +342,6 @@ static int entry_fill(struct vault *v, json_t *body, struct slice value,
 	return r == 0 ? vstore_entry_check(e, err) : r;
 }
 
-int vault_entry_parse(struct vault *v, json_t *body, struct vstore_entry **ret,
-		      struct err *err)
-{
-	static const char *const keys[] = {
-		"name",    "kind",       "value",         "hosts",
-		"user",    "form",       "field",         "methods",
-		"paths",   "blueprints", "note",          "instances",
-		"expires", "source",     "access_key",    "service",
-		"region",  "handover",   "allow_classic", NULL
-	};
-	struct vstore_entry *e = NULL;
-	char *value = NULL;
-	size_t len = 0;
-	int r = jsonx_known(body, keys, err);
-
-	if (r == 0)
-		r = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
-					&value, &len, err);
-	if (r == 0) {
-		e = vstore_entry_new();
-		r = e ? entry_fill(v, body, token_trim(slice_of(value, len)), e,
-				   err) :
-			err_nomem(err);
-	}
-	sodium_free(value);
-	if (r < 0)
-		vstore_entry_free(e);
-	else
-		*ret = e;
-	return r;
-}
-
 static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
 		       struct err *err)
 {
@@ -386,13 +354,13 @@ static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
 	return r == 0 ? texts_read(body, e, err) : r;
 }
 
-int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
-		       struct vstore_entry **ret, struct err *err)
+/* A new one, or @old with what @body says anew; @keys are what it may say. */
+static int entry_made(struct vault *v, const struct vstore_entry *old,
+		      json_t *body, const char *const *keys,
+		      struct vstore_entry **ret, struct err *err)
 {
-	static const char *const keys[] = { "value",         "expires",
-					    "source",        "access_key",
-					    "allow_classic", NULL };
 	struct vstore_entry *e = NULL;
+	struct slice token;
 	char *value = NULL;
 	size_t len = 0;
 	int r = jsonx_known(body, keys, err);
@@ -401,10 +369,13 @@ int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
 		r = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
 					&value, &len, err);
 	if (r == 0) {
-		e = vstore_entry_copy(old);
-		r = e ? entry_renew(body, token_trim(slice_of(value, len)), e,
-				    err) :
-			err_nomem(err);
+		e = old ? vstore_entry_copy(old) : vstore_entry_new();
+		token = token_trim(slice_of(value, len));
+		if (!e)
+			r = err_nomem(err);
+		else
+			r = old ? entry_renew(body, token, e, err) :
+				  entry_fill(v, body, token, e, err);
 	}
 	sodium_free(value);
 	if (r < 0)
@@ -412,4 +383,28 @@ int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
 	else
 		*ret = e;
 	return r;
+}
+
+int vault_entry_parse(struct vault *v, json_t *body, struct vstore_entry **ret,
+		      struct err *err)
+{
+	static const char *const keys[] = {
+		"name",    "kind",       "value",         "hosts",
+		"user",    "form",       "field",         "methods",
+		"paths",   "blueprints", "note",          "instances",
+		"expires", "source",     "access_key",    "service",
+		"region",  "handover",   "allow_classic", NULL
+	};
+
+	return entry_made(v, NULL, body, keys, ret, err);
+}
+
+int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
+		       struct vstore_entry **ret, struct err *err)
+{
+	static const char *const keys[] = { "value",         "expires",
+					    "source",        "access_key",
+					    "allow_classic", NULL };
+
+	return entry_made(NULL, old, body, keys, ret, err);
 }

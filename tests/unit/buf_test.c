@@ -16,6 +16,7 @@ static void test_limits(void)
 	is_int(buf_append(&b, NULL, 0), 0, "nothing always fits");
 	is_int(buf_put_u8(&b, 1), -ENOBUFS, "u8");
 	is_int(buf_put_u32(&b, 1), -ENOBUFS, "u32");
+	is_int(buf_put_u64(&b, 1), -ENOBUFS, "u64");
 	is_int(buf_printf(&b, "%d", 1), -ENOBUFS, "printf");
 	is_int(buf_printf(&b, "%s", ""), 0, "an empty printf");
 	is_int(buf_append(&b, "x", SIZE_MAX), -ENOBUFS, "SIZE_MAX bytes");
@@ -62,6 +63,10 @@ static void test_put(void)
 	is_int(buf_put_lstr(&b, NULL, 0), -ENOBUFS, "and not one more");
 	ok(slice_eq(buf_slice(&b), slice_of(want, sizeof(want))),
 	   "big-endian, in order");
+	buf_consume(&b, sizeof(want));
+	ok(buf_put_u64(&b, 0x0102030405060700) == 0 &&
+		   slice_eq(buf_slice(&b), slice_of("\1\2\3\4\5\6\7\0", 8)),
+	   "eight bytes as well");
 	buf_done(&b);
 }
 

@@ -137,6 +137,18 @@ static void test_lines(void)
 	ok(!build_is_present(builds, "base"), "until it is forgotten");
 }
 
+/* What a command line prints, until the next one. */
+static const char *printed(const char *command)
+{
+	static char out[512];
+	FILE *f = popen(command, "r");
+	size_t n = f ? fread(out, 1, sizeof(out) - 1, f) : 0;
+
+	out[n] = '\0';
+	ok(f && pclose(f) == 0, "it runs");
+	return out;
+}
+
 /* images/build-progress.sh on what BuildKit says of two stages at once. */
 static void test_progress(void)
 {
@@ -151,13 +163,7 @@ static void test_progress(void)
 		" echo \"#8 DONE 1.1s\"; } | progress_build it 4 /dev/null' "
 		"2>&1"
 		" | sed 's/: done in .*//'";
-	char out[512] = "";
-	FILE *f = popen(command, "r");
-	size_t n = f ? fread(out, 1, sizeof(out) - 1, f) : 0;
-
-	out[n] = '\0';
-	ok(f && pclose(f) == 0, "it runs");
-	is_str(out,
+	is_str(printed(command),
 	       "ac: image it [1/4] copy /usr/local/ from a\n"
 	       "ac: image it [2/4] compile it\n"
 	       "ac: image it [3/4] copy x\n"
@@ -175,13 +181,7 @@ static void test_progress_log(void)
 		"bash -c '. images/build-progress.sh; PROGRESS_MOMENT=1;"
 		" PROGRESS_BEAT=1; progress_command image x /dev/null sleep 5'"
 		" 2>&1 | sed 's/[0-9]* s/N s/' | uniq";
-	char out[512] = "";
-	FILE *f = popen(command, "r");
-	size_t n = f ? fread(out, 1, sizeof(out) - 1, f) : 0;
-
-	out[n] = '\0';
-	ok(f && pclose(f) == 0, "it runs");
-	is_str(out,
+	is_str(printed(command),
 	       "ac: image x ...\n"
 	       "ac: image x ... N s so far\n"
 	       "ac: image x: done in N s\n",

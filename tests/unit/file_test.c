@@ -139,6 +139,23 @@ static void test_mkdir(void)
 	is_int(file_mkdir_p("/proc/none", 0755), -ENOENT, "not possible");
 }
 
+static void test_read_all(void)
+{
+	char mem[9] = "";
+	int fd[2];
+
+	for (size_t n = 7; n <= 9; n++) {
+		if (pipe(fd) < 0 || fd_write_all(fd[1], "123456789", n) < 0)
+			abort();
+		close(fd[1]);
+		is_int(fd_read_all(fd[0], mem, 8), n <= 8 ? (int)n : -EMSGSIZE,
+		       "%zu bytes of 8", n);
+		close(fd[0]);
+	}
+	ok(memcmp(mem, "12345678", 8) == 0, "are those that came");
+	is_int(fd_read_all(-1, mem, 8), -EBADF, "no descriptor to read");
+}
+
 static void test_write_all(void)
 {
 	SCOPED_FD full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -306,6 +323,7 @@ int main(void)
 	test_write();
 	test_put();
 	test_mkdir();
+	test_read_all();
 	test_write_all();
 	test_remove_small();
 	test_remove_links();

@@ -101,6 +101,20 @@ static void test_lstr(void)
 	}
 }
 
+static void test_lstr_copy(void)
+{
+	struct slice s = slice_of("\0\0\0\3abc\0\0\0\2a\0", 13);
+	struct slice long_one = slice_of("\0\0\0\4abcd", 8);
+	char text[4] = "xxx";
+
+	ok(slice_lstr_copy(&s, 3, text) == 0 && strcmp(text, "abc") == 0,
+	   "copied, to the last byte that there is room for");
+	is_int(slice_lstr_copy(&s, 3, text), -EBADMSG, "not with a NUL in it");
+	is_int(slice_lstr_copy(&long_one, 3, text), -EBADMSG, "nor too long");
+	s = slice_of("\0\0\0\0", 4);
+	ok(slice_lstr_copy(&s, 3, text) == 0 && !text[0], "an empty one");
+}
+
 static void test_strings(void)
 {
 	SCOPED_STR a = NULL;
@@ -128,6 +142,7 @@ int main(void)
 	test_short();
 	test_take();
 	test_lstr();
+	test_lstr_copy();
 	test_strings();
 	return done_testing();
 }
