@@ -9,7 +9,7 @@
 #   make check-attack the catalogue of attacks; BATS=FILE... picks some
 #   make lint         all static checks      make lint-fast   the quick ones
 #   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
-#   make bench        the figures, side by side with the peer; bench-gateway
+#   make bench        the figures; bench-gateway, tests/bench/preload.sh
 #   make install      PREFIX=/usr/local, DESTDIR=
 #
 # CC=clang, SAN=address,undefined and V=1 as usual, each in a folder of its own.
@@ -67,19 +67,20 @@ ADMIN_SRC := ottergate/admin.c
 OTTER_SRC := $(call src,ottergate/*.c,ottergate/main.c $(ADMIN_SRC))
 VAULT_MAIN := vault/vaultd.c vault/vault-wrapper.c vault/git-credential-ac.c
 VAULT_SRC := $(call src,vault/*.c,$(VAULT_MAIN))
+PRELOAD_PURE := net-preload/cache.c net-preload/dest.c net-preload/wire.c
 FAKE_SRC := $(call src,tests/fake/*.c)
 UNIT_SRC := $(call src,tests/unit/*_test.c)
 FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
 HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount \
-	$(BUILD)/init-guard $(BUILD)/ottergate $(VAULT_BIN)
+	$(BUILD)/init-guard $(BUILD)/ottergate $(BUILD)/net_proxy.so $(VAULT_BIN)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
 	$(BUILD)/otter.a $(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/shared.a \
-	$(BUILD)/link.a $(BUILD)/lib.a
+	$(BUILD)/link.a $(BUILD)/preload.a $(BUILD)/lib.a
 
 .PHONY: all deps check check-deps check-unit check-int check-int-san unit lint \
 	lint-fast fuzz fuzz-run check-attack bench bench-gateway soak-gateway \
@@ -89,11 +90,8 @@ ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
 all: $(BUILD)/ac $(HOST_BIN)
 host-bin: $(HOST_BIN)
 
-deps:
-	$(Q)images/setup/packages.sh build
-check-deps:
-	$(Q)images/setup/packages.sh build
-	$(Q)images/setup/packages.sh check
+deps: ; $(Q)images/setup/packages.sh build
+check-deps: deps ; $(Q)images/setup/packages.sh check
 
 # The identity of what runs in ac-host: the content of its image's inputs.
 # The header changes only when the identity does.
@@ -129,6 +127,17 @@ $(BUILD)/admin.a: $(call obj,$(ADMIN_SRC)) ; $(archive)
 $(BUILD)/otter.a: $(call obj,$(OTTER_SRC)) ; $(archive)
 $(BUILD)/vault.a: $(call obj,$(VAULT_SRC)) ; $(archive)
 $(BUILD)/fake.a: $(call obj,$(FAKE_SRC)) ; $(archive)
+$(BUILD)/preload.a: $(call obj,$(PRELOAD_PURE)) ; $(archive)
+
+# In every program of a sandbox: two mappings, no library, no name of a version.
+# Without FORTIFY, which renames calls, and sanitizers, which must come first.
+PRELOAD_FLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) -O2 -gdwarf-4 -fPIC -shared -nostdlib \
+	-U_FORTIFY_SOURCE -fstack-protector-strong -fvisibility=hidden -fno-common \
+	-fno-plt -Wl,-z,now,-z,norelro,-z,noseparate-code,--hash-style=gnu \
+	-Wl,--build-id=none,--version-script=net-preload/net_proxy.map
+$(BUILD)/net_proxy.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) -o $@ $(filter %.c,$^)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/ac: LIBS = $(call pkg,--libs,$(CLI_PKG))
@@ -144,8 +153,7 @@ $(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(OTTER_PKG)) -lpthread
 $(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
 		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
-$(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a
-	$(link)
+$(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
 $(BUILD)/ac-mount: LIBS = $(call pkg,--libs,jansson)
 $(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
 		$(BUILD)/lib.a
@@ -184,21 +192,16 @@ check-unit: unit
 		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
 
 # Everything: gcc, clang with sanitizers, lint, then the real thing.
-check: check-deps
-	$(Q)tests/check.sh
-check-int: all
-	$(Q)tests/run.sh --bats $(or $(BATS),tests/integration)
+check: check-deps ; $(Q)tests/check.sh
+check-int: all ; $(Q)tests/run.sh --bats $(or $(BATS),tests/integration)
 # With sanitizers in acd: another identity of the image, so an ac that knows it.
 check-int-san:
 	$(Q)AC_SAN=address,undefined $(MAKE) -s BUILD=build-acsan build-acsan/ac
 	$(Q)AC_SAN=address,undefined AC_TEST_PROGRAM=$(CURDIR)/build-acsan/ac \
 	BUILD=build-acsan tests/run.sh --bats $(or $(BATS),tests/integration)
-check-attack: all
-	$(Q)tests/run.sh --bats $(or $(BATS),tests/attack)
-lint-fast:
-	$(Q)tests/lint/run.sh fast
-lint: lint-fast
-	$(Q)tests/lint/run.sh full
+check-attack: all ; $(Q)tests/run.sh --bats $(or $(BATS),tests/attack)
+lint-fast: ; $(Q)tests/lint/run.sh fast
+lint: lint-fast ; $(Q)tests/lint/run.sh full
 # Everything anew with coverage, in a folder of its own.
 fuzz:
 	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \
@@ -214,22 +217,20 @@ $(BUILD)/bench/guest: $(call obj,tests/bench/sandbox/guest.c)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) -static -o $@ $^
 BENCH_BIN = $(BUILD)/bench/load $(BUILD)/bench/guest
-bench: all $(BENCH_BIN)
-	$(Q)BUILD=$(BUILD) tests/bench/bench.sh
-bench-gateway: all
-	$(Q)tests/bench/gateway.sh
-soak-gateway: all
-	$(Q)tests/bench/gateway/soak.sh
+bench: all $(BENCH_BIN) ; $(Q)BUILD=$(BUILD) tests/bench/bench.sh
+bench-gateway: all ; $(Q)tests/bench/gateway.sh
+soak-gateway: all ; $(Q)tests/bench/gateway/soak.sh
 
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
 	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
 	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
-		$(BUILD)/ac-mount $(BUILD)/init-guard
+		$(BUILD)/ac-mount $(BUILD)/init-guard $(BUILD)/net_proxy.so
+	install -m 0644 -t $(DESTDIR)/usr/libexec/ac net-preload/ld.so.preload
 	sh vault/install.sh $(BUILD) $(DESTDIR)
 
 # The sources go along: the image of ac-host is built from them.
-SHIPPED = Makefile lib init-guard vault control ottergate images blueprints
+SHIPPED = Makefile lib init-guard vault net-preload control ottergate images blueprints
 install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
 	install -d $(DESTDIR)$(SHAREDIR)
@@ -244,7 +245,6 @@ install: $(BUILD)/ac
 
 clean:
 	rm -rf build build-clang build-san build-clang-san build-acsan build-fuzz
-clean-tests:
-	$(Q)tests/integration/clean.sh
+clean-tests: ; $(Q)tests/integration/clean.sh
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ask.c - the gateway's word on a destination
+ *
+ * One datagram to port 53 of the wanted address and one back, over a socket
+ * of our own by raw system calls. The socket is connected, so the kernel
+ * passes on only what comes from there.
+ */
+#include "net-preload/ask.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "net-preload/say.h"
+#include "net-preload/sys.h"
+#include "net-preload/wire.h"
+
+#define PORT_DNS 53
+#define DATAGRAMS_MAX 32u /* read for one question */
+#define PATH_LONGEST 4096u /* PATH_MAX: what a link of /proc can hold */
+
+/* Where nothing in this process was answered: ask again from then on. */
+static _Atomic uint32_t closed_until;
+
+uint64_t sys_clock_ms(void)
+{
+	struct timespec ts = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+bool ask_is_open(const struct dest *d, uint32_t now)
+{
+	uint32_t until =
+		atomic_load_explicit(&closed_until, memory_order_relaxed);
+
+	return now >= until &&
+	       cache_get(cache_key(d->address, 0, false), now) == CACHE_NONE;
+}
+
+/* A program that closed its standard streams must not find us in their
+ * place: what another thread writes there would go to the gateway. */
+static int open_above(void)
+{
+	int fd = (int)syscall(SYS_socket, AF_INET,
+			      SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int low = fd;
+
+	if (low < 0 || low > STDERR_FILENO)
+		return low;
+	fd = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	syscall(SYS_close, low);
+	return fd;
+}
+
+static uint16_t random_id(uint64_t ms)
+{
+	uint32_t id;
+	struct timespec ts = { 0 };
+
+	if (syscall(SYS_getrandom, &id, sizeof(id), GRND_NONBLOCK) ==
+	    sizeof(id))
+		return (uint16_t)id;
+	clock_gettime(CLOCK_MONOTONIC, &ts); /* early at boot, or forbidden */
+	id = (uint32_t)cache_hash(CACHE_HASH ^ ms, &ts, sizeof(ts));
+	return (uint16_t)(id >> 8);
+}
+
+/* The end of a path that did not fit: a frame of its own, since hardly any
+ * program needs it. */
+static __attribute__((noinline)) size_t long_exe(char *out, size_t size)
+{
+	char path[PATH_LONGEST];
+	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
+			 sizeof(path));
+	size_t len = n < 0 ? 0 : (size_t)n, keep = len < size ? len : size;
+
+	for (size_t i = 0; i < keep; i++)
+		out[i] = path[len - keep + i];
+	return keep;
+}
+
+/* @work is big enough for most paths, and free until there is an answer. */
+static size_t ask_bytes(struct wire_ask *a, char *work, size_t size,
+			uint8_t out[WIRE_ASK_MAX])
+{
+	long n =
+		syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", work, size);
+
+	a->exe = work;
+	a->exe_len = n < 0 ? 0 : (size_t)n;
+	if (a->exe_len == size)
+		a->exe_len = long_exe(work, WIRE_EXE_MAX);
+	return wire_ask(a, out);
+}
+
+static int send_ask(int fd, const struct dest *d, const uint8_t *data,
+		    size_t len)
+{
+	const struct sockaddr_in sa = {
+		.sin_family = AF_INET,
+		.sin_port = htons(PORT_DNS),
+		.sin_addr.s_addr = htonl(d->address),
+	};
+
+	if (syscall(SYS_connect, fd, &sa, sizeof(sa)) < 0 ||
+	    syscall(SYS_sendto, fd, data, len, MSG_NOSIGNAL, NULL, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Looks once even when the time is over: an answer that is there counts,
+ * however late this thread got a processor. */
+static bool wait_readable(int fd, uint64_t end)
+{
+	for (;;) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		uint64_t now = sys_clock_ms(), ms = now < end ? end - now : 0;
+		struct timespec left = { .tv_nsec = (long)ms * 1000000 };
+		long n = syscall(SYS_ppoll, &p, 1, &left, NULL, 0);
+
+		if (n >= 0)
+			return n > 0;
+		if (errno != EINTR || ms == 0)
+			return false;
+	}
+}
+
+/* 0; -ETIMEDOUT; -EBADMSG: an answer without a verdict; another error: that
+ * of the socket. What is no answer to our question is passed over. */
+static int wait_answer(int fd, const struct wire_ask *a, uint64_t end,
+		       uint8_t data[WIRE_ANSWER_MAX], struct wire_answer *ret)
+{
+	for (unsigned i = 0; i < DATAGRAMS_MAX && wait_readable(fd, end); i++) {
+		long n = syscall(SYS_recvfrom, fd, data, WIRE_ANSWER_MAX,
+				 MSG_TRUNC, NULL, NULL);
+		int r;
+
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n > WIRE_ANSWER_MAX)
+			return -EBADMSG; /* we said how much we take */
+		r = wire_answer(a, data, (size_t)n, ret);
+		if (r != -EAGAIN)
+			return r;
+	}
+	return -ETIMEDOUT;
+}
+
+/* What to believe of a question that got no verdict, and for how long. */
+static void note_failure(int code, const struct dest *d, uint64_t key,
+			 uint32_t now)
+{
+	switch (code) {
+	case -ETIMEDOUT:
+		atomic_store_explicit(&closed_until, now + ASK_PAUSE_S,
+				      memory_order_relaxed);
+		break;
+	case -EBADMSG:
+		cache_put(key, CACHE_GO, now, ASK_PAUSE_S);
+		break;
+	case -ENOBUFS:
+	case -ENOMEM:
+	case -EAGAIN:
+		break;
+	default:
+		cache_put(cache_key(d->address, 0, false), CACHE_GO, now,
+			  ASK_PAUSE_S);
+	}
+}
+
+enum cache_verdict ask(const struct dest *d, unsigned protocol, uint64_t ms)
+{
+	uint64_t key = cache_key(d->address, d->port, protocol == DEST_UDP);
+	struct wire_ask a = {
+		.address = d->address,
+		.port = d->port,
+		.protocol = (uint8_t)protocol,
+		.id = random_id(ms),
+		.pid = (uint32_t)syscall(SYS_getpid),
+	};
+	uint8_t question[WIRE_ASK_MAX], data[WIRE_ANSWER_MAX];
+	enum cache_verdict v = CACHE_GO;
+	struct wire_answer answer = { .verdict = WIRE_PASS };
+	size_t len;
+	int fd, r;
+
+	fd = open_above();
+	if (fd < 0)
+		return CACHE_GO;
+	len = ask_bytes(&a, (char *)data, sizeof(data), question);
+	r = send_ask(fd, d, question, len);
+	if (r == 0)
+		r = wait_answer(fd, &a, ms + ASK_WAIT_MS, data, &answer);
+	syscall(SYS_close, fd);
+	if (r < 0) {
+		note_failure(r, d, key, (uint32_t)(sys_clock_ms() / 1000));
+		return CACHE_GO;
+	}
+	if (answer.verdict == WIRE_DENY)
+		v = CACHE_DENY;
+	cache_put(key, v, (uint32_t)(ms / 1000), answer.keep);
+	if (v == CACHE_DENY)
+		say_denied(d, &answer);
+	return v;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cache.c - what the gateway said, for as long as it said
+ *
+ * An entry has to hold all of its key, or one destination gets the verdict of
+ * another. Address, port and protocol are 49 bits. They are mixed by a
+ * multiplication that can be undone (an odd factor, modulo 2^49), of which the
+ * upper 7 bits are the place and the lower 42 the tag: no two keys share both.
+ * What is left of 64 bits is the verdict (2) and the second at which it ends,
+ * modulo 2^20. So a forgotten entry comes to life again after twelve days, for
+ * a minute at the most; the network still decides then.
+ */
+#include "net-preload/cache.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#define KEY_BITS 49u
+#define TAG_BITS 42u
+#define TIME_BITS 20u
+#define TAG_SHIFT (64u - TAG_BITS)
+#define MASK(bits) ((UINT64_C(1) << (bits)) - 1)
+#define FACTOR UINT64_C(0x19e3779b97f4b) /* odd; the golden ratio's bits */
+
+static_assert(CACHE_ENTRIES == 1u << (KEY_BITS - TAG_BITS),
+	      "the place is what the tag has not");
+static_assert(TAG_BITS + 2 + TIME_BITS == 64, "an entry is one word");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics must need no lock");
+
+static _Atomic uint64_t entries[CACHE_ENTRIES];
+static _Atomic uint64_t told[CACHE_TOLD];
+
+uint64_t cache_key(uint32_t address, uint16_t port, bool udp)
+{
+	uint64_t plain = (uint64_t)address << 17 | (uint64_t)port << 1 | udp;
+
+	return plain * FACTOR & MASK(KEY_BITS);
+}
+
+enum cache_verdict cache_get(uint64_t key, uint32_t now)
+{
+	uint64_t e = atomic_load_explicit(&entries[key >> TAG_BITS],
+					  memory_order_relaxed);
+	uint64_t left = (e - now) & MASK(TIME_BITS);
+
+	if (e >> TAG_SHIFT != (key & MASK(TAG_BITS)) || left == 0 ||
+	    left > CACHE_KEEP_MAX)
+		return CACHE_NONE;
+	return (enum cache_verdict)(e >> TIME_BITS & MASK(2));
+}
+
+void cache_put(uint64_t key, enum cache_verdict v, uint32_t now, unsigned keep)
+{
+	uint64_t end;
+
+	if (keep == 0)
+		return;
+	end = now + (keep < CACHE_KEEP_MAX ? keep : CACHE_KEEP_MAX);
+	atomic_store_explicit(&entries[key >> TAG_BITS],
+			      (key & MASK(TAG_BITS)) << TAG_SHIFT |
+				      (uint64_t)v << TIME_BITS |
+				      (end & MASK(TIME_BITS)),
+			      memory_order_relaxed);
+}
+
+bool cache_tell(uint64_t what)
+{
+	what |= 1; /* 0 is a free place */
+	for (unsigned i = 0; i < CACHE_TOLD; i++) {
+		uint64_t seen = 0;
+
+		if (atomic_compare_exchange_strong(&told[i], &seen, what))
+			return true;
+		if (seen == what)
+			return false;
+	}
+	return false;
+}
+
+uint64_t cache_hash(uint64_t h, const void *data, unsigned len)
+{
+	const uint8_t *p = data;
+
+	for (unsigned i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3u;
+	return h;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * say.c - what the user reads on standard error
+ *
+ * Descriptor 2 is the program's. A line in the middle of a data file, of a
+ * drawn screen, or a signal that ends the program would be worse than no
+ * line, so the doubtful cases are silent.
+ */
+#include "net-preload/say.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <time.h>
+
+#include "net-preload/cache.h"
+#include "net-preload/sys.h"
+
+#define PREFIX "ac: "
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+#define OUT_MAX (WIRE_TEXT_MAX + WIRE_LINES_MAX * PREFIX_LEN)
+#define SIGSET_BYTES 8u /* of the kernel's own sigset_t */
+
+/* The kernel's own struct termios (not the C library's) begins so; the
+ * longest, of any architecture, is shorter than this. */
+struct kernel_termios {
+	uint32_t iflag, oflag, cflag, lflag;
+	uint8_t rest[112];
+};
+
+/* Written by say_start() alone, before the hooks are on. */
+static bool allowed;
+static struct stat begun;
+
+static bool is_quiet(void)
+{
+	const char *v = getenv("AC_NET_QUIET");
+
+	return v && v[0] && !(v[0] == '0' && v[1] == '\0');
+}
+
+void say_start(void)
+{
+	allowed = !is_quiet() && getauxval(AT_SECURE) == 0 &&
+		  syscall(SYS_fstat, STDERR_FILENO, &begun) == 0;
+}
+
+static bool is_as_begun(void)
+{
+	struct stat now;
+
+	return syscall(SYS_fstat, STDERR_FILENO, &now) == 0 &&
+	       now.st_dev == begun.st_dev && now.st_ino == begun.st_ino &&
+	       now.st_rdev == begun.st_rdev &&
+	       (now.st_mode & S_IFMT) == (begun.st_mode & S_IFMT);
+}
+
+/* Raw, as an editor or a prompt has it; or one that stops who writes to it
+ * from the background (TOSTOP). */
+static bool is_drawn_on(void)
+{
+	struct kernel_termios t;
+
+	if (syscall(SYS_ioctl, STDERR_FILENO, TCGETS, &t) < 0)
+		return false; /* no terminal */
+	return (t.lflag & (ICANON | TOSTOP)) != ICANON;
+}
+
+/* At once, and with a reader at the other end. */
+static bool is_writable(void)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+	struct timespec at_once = { 0 };
+
+	return syscall(SYS_ppoll, &p, 1, &at_once, NULL, 0) == 1 &&
+	       p.revents == POLLOUT;
+}
+
+static bool may_write(void)
+{
+	return allowed && is_as_begun() && !is_drawn_on() && is_writable();
+}
+
+/*
+ * One write(2) whose own signal reaches nobody: SIGPIPE when the reader has
+ * just gone, SIGXFSZ at the limit of a file. Such a signal is sent to this
+ * very thread before write(2) returns, so it is taken back before the mask is
+ * restored; one that was there before stays. All signals are held back
+ * meanwhile: no handler may run, and leave by longjmp(3), in between.
+ */
+static void write_out(const char *text, size_t len)
+{
+	const uint64_t all = ~UINT64_C(0);
+	const struct timespec at_once = { 0 };
+	uint64_t before, pending = 0, mine = 0;
+
+	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before,
+		    SIGSET_BYTES) < 0)
+		return;
+	syscall(SYS_rt_sigpending, &pending, SIGSET_BYTES);
+	if (syscall(SYS_write, STDERR_FILENO, text, len) < 0) {
+		if (errno == EPIPE)
+			mine = UINT64_C(1) << (SIGPIPE - 1);
+		else if (errno == EFBIG)
+			mine = UINT64_C(1) << (SIGXFSZ - 1);
+	}
+	if (mine & ~pending)
+		syscall(SYS_rt_sigtimedwait, &mine, NULL, &at_once,
+			SIGSET_BYTES);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET_BYTES);
+}
+
+/* Each line of it says who speaks. */
+static size_t prefixed(const uint8_t *text, size_t len, char out[OUT_MAX])
+{
+	bool begin = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (begin && (len - i < PREFIX_LEN ||
+			      memcmp(text + i, PREFIX, PREFIX_LEN) != 0)) {
+			memcpy(out + n, PREFIX, PREFIX_LEN);
+			n += PREFIX_LEN;
+		}
+		begin = text[i] == '\n';
+		out[n++] = (char)text[i];
+	}
+	return n;
+}
+
+void say_denied(const struct dest *d, const struct wire_answer *a)
+{
+	uint64_t what = CACHE_HASH;
+	char out[OUT_MAX];
+
+	if (a->text_len == 0 || !may_write())
+		return;
+	what = a->name_len > 0 ?
+		       cache_hash(what, a->name, (unsigned)a->name_len) :
+		       cache_hash(what, &d->address, sizeof(d->address));
+	if (cache_tell(cache_hash(what, &d->port, sizeof(d->port))))
+		write_out(out, prefixed(a->text, a->text_len, out));
+}
+
+void say_ipv6(void)
+{
+	static const char text[] =
+		"ac: IPv6 does not leave the sandbox; use a name or an IPv4 "
+		"address\n";
+
+	if (may_write() && cache_tell(cache_hash(CACHE_HASH, text, 8)))
+		write_out(text, sizeof(text) - 1);
+}
