@@ -46,23 +46,11 @@ void buf_done(struct buf *b)
 		buf_release(b);
 }
 
-size_t buf_len(const struct buf *b)
-{
-	return b->end - b->start;
-}
-
 size_t buf_room(const struct buf *b)
 {
 	size_t len = buf_len(b);
 
 	return b->max > len ? b->max - len : 0;
-}
-
-struct slice buf_slice(const struct buf *b)
-{
-	if (buf_len(b) == 0)
-		return slice_of(NULL, 0);
-	return slice_of(b->mem + b->start, buf_len(b));
 }
 
 static size_t size_double(size_t v)

@@ -21,9 +21,18 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b); /* accepts zeroed and done buffers */
-size_t buf_len(const struct buf *b);
+static inline size_t buf_len(const struct buf *b)
+{
+	return b->end - b->start;
+}
 size_t buf_room(const struct buf *b); /* bytes until max */
-struct slice buf_slice(const struct buf *b); /* view of all live bytes */
+/* A view of all live bytes. */
+static inline struct slice buf_slice(const struct buf *b)
+{
+	if (buf_len(b) == 0)
+		return slice_of(NULL, 0);
+	return slice_of(b->mem + b->start, buf_len(b));
+}
 /* A place of at least @want bytes to write at, or NULL (max, memory). */
 uint8_t *buf_reserve(struct buf *b, size_t want);
 void buf_commit(struct buf *b, size_t len); /* after buf_reserve() */

@@ -9,16 +9,6 @@
 
 #include <string.h>
 
-struct slice slice_of(const void *ptr, size_t len)
-{
-	return (struct slice){ .ptr = ptr, .len = len };
-}
-
-struct slice slice_str(const char *s)
-{
-	return slice_of(s, s ? strlen(s) : 0);
-}
-
 int slice_take(struct slice *s, size_t len, struct slice *ret)
 {
 	struct slice taken = { .ptr = s->ptr, .len = len };
@@ -121,10 +111,4 @@ int slice_dup_str(struct slice s, char **ret)
 	copy[s.len] = '\0';
 	*ret = copy;
 	return 0;
-}
-
-bool slice_eq(struct slice a, struct slice b)
-{
-	return a.len == b.len &&
-	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }

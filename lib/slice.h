@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/attr.h"
 
@@ -21,8 +22,21 @@ struct slice {
 	size_t len;
 };
 
-struct slice slice_of(const void *ptr, size_t len);
-struct slice slice_str(const char *s);
+/* These three are asked for each word of a head: in line, what they are given
+ * is known, its length as well. */
+static inline struct slice slice_of(const void *ptr, size_t len)
+{
+	return (struct slice){ .ptr = (const uint8_t *)ptr, .len = len };
+}
+static inline struct slice slice_str(const char *s)
+{
+	return slice_of(s, s ? strlen(s) : 0);
+}
+static inline bool slice_eq(struct slice a, struct slice b)
+{
+	return a.len == b.len &&
+	       (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
 int slice_u8(struct slice *s, uint8_t *ret) ATTR_WUR;
 int slice_u16(struct slice *s, uint16_t *ret) ATTR_WUR;
 int slice_u32(struct slice *s, uint32_t *ret) ATTR_WUR;
@@ -39,6 +53,5 @@ int slice_dup_str(struct slice s, char **ret) ATTR_WUR;
 /* slice_lstr() into an array of @max + 1 bytes, ended by a NUL. -EBADMSG: the
  * bytes contain one, or as slice_lstr(). */
 int slice_lstr_copy(struct slice *s, size_t max, char *ret) ATTR_WUR;
-bool slice_eq(struct slice a, struct slice b);
 
 #endif

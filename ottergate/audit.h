@@ -15,12 +15,16 @@
  *	 "conn":42,"path":"tls","name":"evil.example","port":443,
  *	 "reason":"not-allowed","rule":"web","use":"tunnel","observed":true,
  *	 "method":"GET","source":"172.20.0.2:40000","original":"192.0.2.1",
- *	 "dialled":"192.0.2.2","ms":3,"up":100,"down":2000,"generation":7,
+ *	 "dialled":"192.0.2.2","pid":12,"exe":"/usr/bin/git","ms":3,
+ *	 "up":100,"down":2000,"generation":7,
  *	 "prev":"<64 hex>","hash":"<64 hex>"}
  * An inspected request has "target" (its path) and "credential" (the id of the
  * one that was put in); a usage line has
  *	"api":"anthropic","model":"m","status":200,"stream":true,
  *	"first_ms":5,"tokens_in":1,"tokens_out":2,"tokens_cached":3
+ * "pid" and "exe" are what a program said of itself when it asked before it
+ * connected (net-preload/PROTOCOL): its own claim, and "pid" the sandbox's. A
+ * denial that was the answer to such a question has no "conn".
  * A request for an address in place of a host has "address" where others have
  * "name", and "dialled" only once it was allowed.
  * "use" is there where "rule" is, and "reason" in all but a close that nothing
@@ -59,9 +63,10 @@ const char *audit_event_name(enum audit_event e); /* "deny" */
 #define AUDIT_TARGET_MAX 96u
 #define AUDIT_CREDENTIAL_MAX 64u
 #define AUDIT_MODEL_MAX 48u
+#define AUDIT_EXE_MAX 96u /* with its NUL: lease.h */
 #define AUDIT_RING 4096u /* records of one worker */
 
-struct audit_record { /* < 768 bytes, copied into the ring */
+struct audit_record { /* < 896 bytes, copied into the ring */
 	uint64_t time_ms; /* CLOCK_REALTIME */
 	uint64_t conn; /* number of the connection */
 	uint64_t up, down; /* AUDIT_CLOSE: bytes */
@@ -73,6 +78,7 @@ struct audit_record { /* < 768 bytes, copied into the ring */
 	struct addr source, original; /* family 0: not known */
 	/* Where the upstream is; without a name: what was asked for. */
 	struct addr dialled;
+	uint32_t pid; /* 0: not known */
 	uint8_t name_len;
 	char agent[AUDIT_AGENT_MAX], rule[AUDIT_RULE_MAX];
 	char method[12];
@@ -85,6 +91,7 @@ struct audit_record { /* < 768 bytes, copied into the ring */
 	uint32_t first_ms; /* until the first byte of it */
 	uint64_t tokens_in, tokens_out, tokens_cached;
 	char api[12], model[AUDIT_MODEL_MAX];
+	char exe[AUDIT_EXE_MAX]; /* as the program says; "": not known */
 	char name[254]; /* canonical, or ""; the last: no more is copied */
 };
 

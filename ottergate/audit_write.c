@@ -25,7 +25,7 @@ static_assert(
 				 sizeof(((struct audit_record *)0)->name) +
 				 sizeof(((struct audit_record *)0)->method) +
 				 AUDIT_TARGET_MAX + AUDIT_CREDENTIAL_MAX +
-				 AUDIT_MODEL_MAX) +
+				 AUDIT_MODEL_MAX + AUDIT_EXE_MAX) +
 			AUDIT_SEAL_LEN <=
 		AUDIT_LINE_MAX,
 	"the longest record fits");
@@ -210,6 +210,9 @@ size_t audit_line_record(char *out, struct audit_clock *clock,
 	if (!is_literal(r) || r->event == AUDIT_ALLOW ||
 	    r->event == AUDIT_CLOSE)
 		p = put_address(p, ",\"dialled\":\"", &r->dialled, 0);
+	if (r->pid)
+		p = put_number(p, ",\"pid\":", r->pid);
+	p = put_text(p, ",\"exe\":\"", r->exe, sizeof(r->exe));
 	if (r->duration_ms)
 		p = put_number(p, ",\"ms\":", r->duration_ms);
 	if (r->event == AUDIT_CLOSE) {

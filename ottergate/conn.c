@@ -274,6 +274,7 @@ void conn_close(struct conn *c)
 	agent_unref(c->agent);
 	agent_policy_unref(c->policy);
 	free(c->name);
+	free(c->program);
 	worker_free_later(w, c);
 }
 

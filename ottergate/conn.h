@@ -4,7 +4,7 @@
  *
  *	                 ┌─ first byte 0x16 ─→ HELLO ─┐
  *	accept → FIRST ──┼─ a letter ────────→ HTTP ──┼→ decide → DIAL → RELAY
- *	         (tcp by synthetic address: no FIRST) ┘        └→ DENY → end
+ *	         (tcp, known by its address: no FIRST)┘        └→ DENY → end
  *
  * A state is the set of the three handlers below; each protocol (tunnel.c,
  * http_conn.c, later inspect.c) installs its own. Whatever the protocol,
@@ -23,6 +23,7 @@ struct chunk {
 	uint32_t start, end, cap;
 };
 
+struct program;
 struct relay; /* relay.h: allocated when bytes flow, not for an idle one */
 
 struct conn {
@@ -37,6 +38,7 @@ struct conn {
 	char *name; /* canonical, heap; NULL before the decision */
 	struct dial *dial; /* while dialling */
 	struct chunk in; /* from the client, for the upstream */
+	struct program *program; /* who asked (lease.h), NULL: not known */
 	void *proto; /* of the protocol's own, freed by ops->free */
 	struct relay *relay; /* relay.c: while bytes wait */
 	const struct conn_ops *ops;
@@ -133,5 +135,7 @@ size_t deny_response(char *out, size_t size, int status, const char *agent,
 size_t deny_text(char *out, size_t size, int status, const char *agent,
 		 const char *name, uint16_t port, const struct verdict *v);
 const char *deny_status(int status);
+/* What a program is told that would send datagrams: only DNS leaves so. */
+size_t deny_udp_text(char *out, size_t size, const char *name, uint16_t port);
 
 #endif

@@ -62,6 +62,12 @@ static void first_dispatch(struct conn *c)
 	conn_close(c);
 }
 
+static void first_left(struct conn *c)
+{
+	conn_left(c);
+	conn_close(c);
+}
+
 static void first_client(struct conn *c, uint32_t events)
 {
 	ssize_t n = conn_fill(c, FIRST_MAX);
@@ -70,7 +76,7 @@ static void first_client(struct conn *c, uint32_t events)
 	if (n > 0)
 		first_dispatch(c);
 	else if (n != -EAGAIN)
-		conn_close(c);
+		first_left(c);
 }
 
 static void first_upstream(struct conn *c, uint32_t events)
@@ -101,7 +107,7 @@ static void first_begin(struct conn *c)
 		return;
 	}
 	if (n != -EAGAIN || conn_watch(c) < 0) {
-		conn_close(c);
+		first_left(c);
 		return;
 	}
 	/* The deadline is for the whole hello (T8), whatever comes. */

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+#include "ottergate/lease.h"
 #include "ottergate/worker_impl.h"
 
 /* --- records -------------------------------------------------------------- */
@@ -53,30 +54,16 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 		put_text(rec.rule, sizeof(rec.rule), c->rule->id);
 	put_text(rec.name, sizeof(rec.name), c->name);
 	rec.name_len = (uint8_t)strlen(rec.name);
+	if (c->program) {
+		rec.pid = c->program->pid;
+		put_text(rec.exe, sizeof(rec.exe), c->program->exe);
+	}
 	return rec;
 }
 
 bool conn_wants(const struct conn *c, enum audit_event e)
 {
 	return c->worker->audit && audit_wants(c->worker->audit, e);
-}
-
-bool conn_is_limit(enum reason why)
-{
-	switch (why) {
-	case REASON_LIMIT_CONNS:
-	case REASON_LIMIT_HALF_OPEN:
-	case REASON_LIMIT_RATE:
-	case REASON_LIMIT_VOLUME:
-	case REASON_LIMIT_NAMES:
-	case REASON_LIMIT_LOOKUPS:
-	case REASON_LIMIT_KILLED:
-	case REASON_LIMIT_AGE:
-	case REASON_LIMIT_REQUESTS:
-		return true;
-	default:
-		return false;
-	}
 }
 
 void conn_count_denial(struct conn *c)
@@ -91,16 +78,19 @@ static void audit_refusal(struct conn *c, enum reason why,
 			  const struct name *name)
 {
 	enum audit_event e = why == REASON_CANARY ? AUDIT_ALARM :
-			     conn_is_limit(why)   ? AUDIT_LIMIT :
+			     reason_is_limit(why) ? AUDIT_LIMIT :
 						    AUDIT_DENY;
 	struct audit_record rec;
 
 	if (!conn_wants(c, e))
 		return;
+	conn_find_program(c);
 	rec = conn_record(c, e, why);
 	if (name) {
 		put_text(rec.name, sizeof(rec.name), name->s);
 		rec.name_len = (uint8_t)strlen(rec.name);
+	} else if (!c->name) {
+		conn_meant(c, &rec);
 	}
 	/* The denial stands, whether the log takes it or not. */
 	audit_put(c->worker->audit, &rec);
@@ -112,21 +102,13 @@ void conn_refuse(struct conn *c, enum reason why, const struct name *name)
 	audit_refusal(c, why, name);
 }
 
-/*
- * A sandbox at its limit may knock a hundred thousand times a second: one
- * line a second is enough, the counter has the rest.
- */
 void conn_turn_away(struct conn *c, enum reason why)
 {
-	uint32_t h = ntohl(c->source_v4);
-	uint64_t *until =
-		&c->worker->impl->quiet_until[(h ^ h >> 8) % WORKER_QUIET];
+	struct addr source = conn_source(c);
 
 	conn_count_denial(c);
-	if (c->worker->now_ms < *until)
-		return;
-	*until = c->worker->now_ms + WORKER_QUIET_MS;
-	audit_refusal(c, why, NULL);
+	if (worker_may_tell(c->worker, &source))
+		audit_refusal(c, why, NULL);
 }
 
 void conn_limit(struct conn *c, enum reason why)
@@ -172,7 +154,7 @@ void conn_audit_stranger(struct worker *w, const struct addr *source,
 
 /* --- the decision --------------------------------------------------------- */
 
-static bool is_expired(struct worker *w, const struct agent_policy *p)
+bool conn_policy_expired(struct worker *w, const struct agent_policy *p)
 {
 	uint64_t at = agent_policy_expires(p);
 
@@ -202,7 +184,7 @@ static void restrict_verdict(struct conn *c, const struct request *rq,
 {
 	enum reason why;
 
-	if (is_expired(c->worker, c->policy)) {
+	if (conn_policy_expired(c->worker, c->policy)) {
 		v->rule = NULL;
 		deny(v, REASON_EXPIRED);
 		return;
@@ -247,9 +229,9 @@ static bool remember(struct conn *c, const struct request *rq,
 static bool audit_verdict(struct conn *c, const struct request *rq,
 			  const struct verdict *v)
 {
-	enum audit_event e = v->allow                 ? AUDIT_ALLOW :
-			     conn_is_limit(v->reason) ? AUDIT_LIMIT :
-							AUDIT_DENY;
+	enum audit_event e = v->allow                   ? AUDIT_ALLOW :
+			     reason_is_limit(v->reason) ? AUDIT_LIMIT :
+							  AUDIT_DENY;
 	struct audit_record rec;
 	size_t len = rq->method.len;
 
@@ -271,6 +253,7 @@ struct verdict conn_decide(struct conn *c, const struct request *rq)
 {
 	struct verdict v = decide(c->policy, rq);
 
+	conn_find_program(c);
 	restrict_verdict(c, rq, &v);
 	if (!remember(c, rq, &v))
 		deny(&v, REASON_NO_MEMORY);
@@ -312,7 +295,7 @@ static bool still_allowed(const struct conn *c, const struct agent_policy *p,
 		memcpy(name.s, c->name, name.len);
 	}
 	v = decide(p, &rq);
-	if (!v.allow || v.use != c->use || is_expired(c->worker, p))
+	if (!v.allow || v.use != c->use || conn_policy_expired(c->worker, p))
 		return false;
 	if (c->dialled.family &&
 	    !(agent_policy_upstream(p, &name) &&

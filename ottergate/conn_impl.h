@@ -37,8 +37,8 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 				enum reason why);
 /* Does anybody read this event? */
 bool conn_wants(const struct conn *c, enum audit_event e);
-bool conn_is_limit(enum reason why);
 void conn_count_denial(struct conn *c);
+bool conn_policy_expired(struct worker *w, const struct agent_policy *p);
 /* Milliseconds until the policy expires, UINT64_MAX: never. */
 uint64_t conn_expires_in(const struct conn *c);
 /* A limit ends an allowed connection. */
@@ -47,6 +47,20 @@ void conn_audit_close(const struct conn *c);
 /* Nobody's connection, of which no struct conn is made. */
 void conn_audit_stranger(struct worker *w, const struct addr *source,
 			 uint16_t source_port, enum reason why);
+
+/* --- conn_meant.c --- */
+
+/* Who asked to connect, before the first decision or refusal: c->program. */
+void conn_find_program(struct conn *c);
+/*
+ * @rec is of a refusal of a connection that has named no host: the name that
+ * its address stands for, in c->name too; and where no bytes could have made it allowed, the
+ * policy's reason and rule in place of what the bytes lacked.
+ */
+void conn_meant(struct conn *c, struct audit_record *rec);
+/* The client has left before it said anything: a refusal, if it could have
+ * said nothing that is allowed. */
+void conn_left(struct conn *c);
 
 /* --- tcp.c --- */
 

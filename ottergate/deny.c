@@ -123,6 +123,18 @@ size_t deny_text(char *out, size_t size, int status, const char *agent,
 	return len;
 }
 
+size_t deny_udp_text(char *out, size_t size, const char *name, uint16_t port)
+{
+	char safe[NAME_LEN_MAX + 1];
+	size_t len = 0;
+
+	str_escape(safe, sizeof(safe), name, strlen(name));
+	add(out, size, &len,
+	    "ac: blocked udp %s:%u (only DNS leaves a sandbox over UDP)\n",
+	    safe, (unsigned)port);
+	return len;
+}
+
 size_t deny_response(char *out, size_t size, int status, const char *agent,
 		     const char *name, uint16_t port, const struct verdict *v)
 {

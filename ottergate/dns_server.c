@@ -10,8 +10,10 @@
  *	broken, or not one question    FORMERR; other opcodes NOTIMP
  *	EDNS of another version        BADVERS
  *	class other than IN            REFUSED
- *	A of a host name               the gateway's own address, or the one
- *	                               that stands for a `proto: tcp` name
+ *	A of a host name               the address that stands for it (lease.h),
+ *	                               or the gateway's own
+ *	PTR of an address, by a        NODATA, and what the policy says of that
+ *	  program that asks            address and a port (ask.h)
  *	everything else                NODATA
  *
  * "Everything else" holds the root and names that are no host names too: a
@@ -31,7 +33,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ottergate/dnsmsg.h"
+#include "ottergate/ask.h"
+#include "ottergate/lease.h"
 
 /* No client of ours pads a question beyond this over UDP; what is longer is
  * cut by the kernel and dropped. */
@@ -90,11 +93,21 @@ static bool reply_audit(struct worker *w, const struct table_entry *te,
 	return audit_put(w->audit, &rec);
 }
 
+/* The address that a program asks about. Family 0: it is no such question, or
+ * there is no room for the answer to it. */
+static struct addr asked_about(const struct dns_question *q, size_t size)
+{
+	if (!q->ask.protocol || q->type != DNS_TYPE_PTR || size < DNS_ASK_MAX)
+		return (struct addr){ .family = 0 };
+	return dns_ptr_address(&q->name);
+}
+
 /* A whole question of a known sandbox that is within its limits. */
 static size_t reply_question(struct worker *w, const struct table_entry *te,
-			     const struct dns_question *q,
-			     uint8_t out[DNS_MSG_MAX])
+			     const struct dns_question *q, uint8_t *out,
+			     size_t size)
 {
+	struct addr about = asked_about(q, size);
 	uint32_t ttl = agent_policy_dns_ttl(te->policy);
 	enum reason why = REASON_ALLOWED;
 	struct addr a = { .family = 0 };
@@ -109,19 +122,22 @@ static size_t reply_question(struct worker *w, const struct table_entry *te,
 	} else if (q->type != DNS_TYPE_A) {
 		why = REASON_DNS_TYPE;
 	} else {
-		a = agent_policy_synthetic(te->policy, &q->name);
+		a = lease_take(te->agent, te->policy, &q->name);
 		if (a.family != 4)
 			a = w->opts->self;
 	}
 	if (w->audit && audit_wants(w->audit, AUDIT_DNS) &&
 	    !reply_audit(w, te, q, why))
 		rcode = DNS_REFUSED; /* on_full: deny */
+	if (about.family == 4 && rcode == DNS_NOERROR)
+		return ask_answer(w, te, q, &about, out);
 	return dns_answer_write(q, rcode, &a, ttl, out);
 }
 
-/* 0: no answer. */
+/* 0: no answer. @out has at least DNS_MSG_MAX bytes; DNS_ASK_MAX for programs
+ * that ask. */
 static size_t reply_make(struct worker *w, const struct addr *source,
-			 struct slice msg, uint8_t out[DNS_MSG_MAX])
+			 struct slice msg, uint8_t *out, size_t size)
 {
 	const struct table_entry *te = table_find(w->table, source);
 	struct dns_question q;
@@ -143,7 +159,7 @@ static size_t reply_make(struct worker *w, const struct addr *source,
 		return dns_error_write(
 			q.id, q.opcode,
 			r == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR, out);
-	return reply_question(w, te, &q, out);
+	return reply_question(w, te, &q, out, size);
 }
 
 /* --- UDP ----------------------------------------------------------------- */
@@ -153,7 +169,7 @@ struct udp_batch {
 	struct iovec in_iov[DNS_BATCH], out_iov[DNS_BATCH];
 	struct sockaddr_in from[DNS_BATCH];
 	uint8_t question[DNS_BATCH][UDP_SLOT];
-	uint8_t answer[DNS_BATCH][DNS_MSG_MAX];
+	uint8_t answer[DNS_BATCH][DNS_ASK_MAX];
 };
 
 static int udp_receive(int fd, struct udp_batch *b)
@@ -206,7 +222,7 @@ static void udp_answer(struct worker *w, int fd, struct udp_batch *b,
 			len = reply_make(w, &source,
 					 slice_of(b->question[i],
 						  b->in[i].msg_len),
-					 b->answer[replies]);
+					 b->answer[replies], DNS_ASK_MAX);
 		else
 			worker_count(w, COUNTER_DNS_DROPPED, 1);
 		if (len == 0)
@@ -315,7 +331,7 @@ static int tcp_message(struct dns_tcp *t)
 		return -EBADMSG;
 	if (slice_take(&in, want, &msg) < 0)
 		return -EAGAIN;
-	len = reply_make(w, &t->source, msg, t->out + 2);
+	len = reply_make(w, &t->source, msg, t->out + 2, DNS_MSG_MAX);
 	if (len == 0)
 		return -EBADMSG;
 	t->out[0] = (uint8_t)(len >> 8);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dns_server.h - port 53: every name has the gateway's own address
+ * dns_server.h - port 53: every name has an address that leads to the gateway
  *
  * Allowed and denied names are answered alike and at once (D1, D9); nothing
- * is asked upstream. Only A has an address; other types are NODATA, so no ECH
- * key, no TXT channel, no IPv6. What limits the policy sets hold here too:
- * past them the answer is REFUSED, at once.
+ * is asked upstream. Which address stands for which name: lease.h. Only A has
+ * an address; other types are NODATA, so no ECH key, no TXT channel, no IPv6.
+ * What limits the policy sets hold here too: past them the answer is REFUSED,
+ * at once.
  */
 #ifndef OTTERGATE_DNS_SERVER_H
 #define OTTERGATE_DNS_SERVER_H

@@ -6,7 +6,9 @@
  * library talks to it: exactly one question (RFC 9619), no compression in it,
  * no answer or authority records, nothing behind the last record. What a
  * question carries besides (EDNS options, padding, cookies) is stepped over
- * and never kept, so it cannot go anywhere (D7).
+ * and never kept, so it cannot go anywhere (D7); but for the one option that is
+ * meant for the gateway itself. One of that that is malformed, or there twice,
+ * is as if it were absent.
  */
 #include "ottergate/dnsmsg.h"
 
@@ -16,6 +18,9 @@
 #define NAME_WIRE_MAX 255u /* RFC 1035 §2.3.4 */
 #define ADDITIONAL_MAX 4u /* OPT, and what else a client may think of */
 #define TYPE_OPT 41u
+#define OPTION_ASK 65313u /* net-preload/PROTOCOL */
+#define ASK_VERSION 1u
+#define ASK_FIXED 7u /* bytes of an answer's option beside name and text */
 /* What an answer may need beside header and question: SOA 33, OPT 11. */
 #define ANSWER_EXTRA 64u
 
@@ -68,6 +73,43 @@ static int question_name(struct slice *in, struct dns_question *ret)
 	return 0;
 }
 
+static bool ask_read(struct slice in, struct dns_ask *ret)
+{
+	struct dns_ask ask = { 0 };
+	uint8_t version, exe_len;
+
+	if (slice_u8(&in, &version) < 0 || version != ASK_VERSION ||
+	    slice_u8(&in, &ask.protocol) < 0 || slice_u16(&in, &ask.port) < 0 ||
+	    slice_u32(&in, &ask.pid) < 0 || slice_u8(&in, &exe_len) < 0 ||
+	    exe_len > DNS_ASK_EXE_MAX ||
+	    slice_take(&in, exe_len, &ask.exe) < 0 || in.len != 0)
+		return false;
+	if ((ask.protocol != IPPROTO_TCP && ask.protocol != IPPROTO_UDP) ||
+	    ask.port == 0 || (exe_len && memchr(ask.exe.ptr, 0, exe_len)))
+		return false;
+	*ret = ask;
+	return true;
+}
+
+/* RFC 6891 §6.1.2. Options that end in the middle are no reason to refuse the
+ * question, which is all right: nothing of them is needed. */
+static void options_read(struct slice in, struct dns_ask *ret)
+{
+	struct dns_ask ask = { 0 };
+	struct slice data;
+	uint16_t code, len;
+	unsigned n = 0;
+
+	while (in.len > 0) {
+		if (slice_u16(&in, &code) < 0 || slice_u16(&in, &len) < 0 ||
+		    slice_take(&in, len, &data) < 0)
+			return;
+		if (code == OPTION_ASK && (n++ > 0 || !ask_read(data, &ask)))
+			return;
+	}
+	*ret = ask;
+}
+
 /* RFC 6891 §6.1: at most one OPT, owned by the root. */
 static int additional_read(struct slice *in, struct dns_question *ret)
 {
@@ -89,6 +131,8 @@ static int additional_read(struct slice *in, struct dns_question *ret)
 		return -EBADMSG;
 	ret->edns = true;
 	ret->edns_version = ttl >> 16 & 0xff;
+	if (ret->edns_version == 0)
+		options_read(rdata, &ret->ask);
 	if (class > ret->udp_size)
 		ret->udp_size = class;
 	return 0;
@@ -217,6 +261,58 @@ size_t dns_answer_write(const struct dns_question *q, unsigned rcode,
 	if (q->edns)
 		p = put_opt(p, rcode);
 	return (size_t)(p - out);
+}
+
+static uint8_t *put_bytes(uint8_t *p, const void *from, size_t len)
+{
+	if (len)
+		memcpy(p, from, len);
+	return p + len;
+}
+
+size_t dns_ask_write(const struct dns_question *q, const struct dns_verdict *v,
+		     uint32_t ttl, uint8_t out[DNS_ASK_MAX])
+{
+	size_t max = q->udp_size < DNS_ASK_MAX ? q->udp_size : DNS_ASK_MAX;
+	size_t n = dns_answer_write(q, DNS_NOERROR, NULL, ttl, out);
+	size_t name = v->name ? v->name->len : 0, text = v->text.len;
+	uint8_t *p = out + n;
+
+	/* Without EDNS there is no OPT at the end, and no option was read; a
+	 * question that was read is never too long to be answered. */
+	if (!q->edns || n + 4 + ASK_FIXED > max)
+		return n;
+	if (text > DNS_ASK_TEXT_MAX || n + 4 + ASK_FIXED + name + text > max)
+		text = 0;
+	if (n + 4 + ASK_FIXED + name > max)
+		name = 0;
+	put_u16(p - 2, (unsigned)(4 + ASK_FIXED + name + text));
+	p = put_u16(p, OPTION_ASK);
+	p = put_u16(p, (unsigned)(ASK_FIXED + name + text));
+	*p++ = ASK_VERSION;
+	*p++ = v->verdict;
+	p = put_u16(p, v->keep);
+	*p++ = (uint8_t)name;
+	p = put_bytes(p, v->name ? v->name->s : NULL, name);
+	p = put_u16(p, (unsigned)text);
+	p = put_bytes(p, v->text.ptr, text);
+	return (size_t)(p - out);
+}
+
+struct addr dns_ptr_address(const struct name *name)
+{
+	static const char suffix[] = ".in-addr.arpa";
+	const size_t n = sizeof(suffix) - 1;
+	struct addr turned, a = { .family = 0 };
+
+	if (name->len <= n || memcmp(name->s + name->len - n, suffix, n) != 0 ||
+	    addr_parse(slice_of(name->s, name->len - n), &turned) < 0 ||
+	    turned.family != 4)
+		return a;
+	a.family = 4;
+	for (size_t i = 0; i < 4; i++)
+		a.b[i] = turned.b[3 - i];
+	return a;
 }
 
 size_t dns_error_write(uint16_t id, unsigned opcode, unsigned rcode,

@@ -4,7 +4,7 @@
  *
  * The decision is the one function that connections ask, so the answer is the
  * same. What only a connection can show is not in it: the addresses that the
- * name resolves to, and what is left of the limits.
+ * name resolves to, a request's fields and body, and what is left of the limits.
  */
 #include "ottergate/gate.h"
 
@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "ottergate/ipath.h"
+#include "ottergate/ireq_impl.h"
 #include "ottergate/policy_load.h"
 
 /* What an inspect rule says of the request itself. */
@@ -19,14 +20,24 @@ static int check_request(const struct check_target *t, struct verdict *v,
 			 struct err *err)
 {
 	struct ipath *p = malloc(sizeof(*p));
+	struct http_verdict http;
+	struct slice path, all;
 
 	if (!p)
 		return err_nomem(err);
 	v->reason = REASON_PATH;
-	if (ipath_canon(slice_str(t->target), p) == 0)
-		v->reason = decide_http(v->rule, slice_str(t->method),
-					slice_of(p->s, p->path_len))
-				    .reason;
+	if (ipath_canon(slice_str(t->target), p) == 0) {
+		path = slice_of(p->s, p->path_len);
+		all = slice_of(p->s, p->len);
+		http = decide_http(v->rule, slice_str(t->method), path);
+		v->reason = http.reason;
+		/* git's question before a push is answered as the push. */
+		if (v->reason == REASON_ALLOWED)
+			v->reason = ireq_git_judge(v->rule, all, path);
+		if (v->reason == REASON_ALLOWED && http.restricted &&
+		    ireq_has_method_param(all))
+			v->reason = REASON_METHOD;
+	}
 	v->allow = v->reason == REASON_ALLOWED;
 	free(p);
 	return 0;

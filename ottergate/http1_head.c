@@ -24,8 +24,32 @@ static bool head_byte_bad(uint8_t b, uint8_t before)
 	return (b < 0x20 && b != '\t' && b != '\r') || b == 0x7f;
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Bytes from @at on, eight at a time, that are visible, blanks or above ASCII:
+ * behind one of these they may stand. */
+static size_t plain_run(const uint8_t *at, size_t len)
+{
+	size_t n = 0;
+	uint64_t v, del;
+
+	for (; len - n >= sizeof(v); n += sizeof(v)) {
+		memcpy(&v, at + n, sizeof(v));
+		del = v ^ EACH(0x7f);
+		/* The top bit of a byte that is less than 0x20, or DEL. */
+		if ((((v - EACH(0x20)) & ~v) | ((del - EACH(1)) & ~del)) &
+		    EACH(0x80))
+			break;
+	}
+	while (n < len && at[n] >= 0x20 && at[n] != 0x7f)
+		n++;
+	return n;
+}
+
 ssize_t http1_head_end(struct slice raw, size_t *pos)
 {
+	size_t max = raw.len < HTTP1_HEAD_MAX ? raw.len : HTTP1_HEAD_MAX;
+
 	for (size_t i = *pos; i < raw.len; i++) {
 		uint8_t b = raw.ptr[i];
 		/* The first byte stands behind nothing: like a line's. */
@@ -36,6 +60,8 @@ ssize_t http1_head_end(struct slice raw, size_t *pos)
 		if (b != '\n') {
 			if (head_byte_bad(b, before))
 				return -EBADMSG;
+			if (b != '\r' && i < max)
+				i += plain_run(raw.ptr + i + 1, max - i - 1);
 			continue;
 		}
 		if (before != '\r' || i < 2)

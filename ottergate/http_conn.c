@@ -68,7 +68,9 @@ static enum http_step answer(struct conn *c, int status,
 	const struct http_conn *h = c->proto;
 	const struct http_target *t = &h->target;
 	char addr[ADDR_TEXT_MAX] = "", out[1024];
-	const char *name = t->name.len > 0 ? t->name.s : addr;
+	const char *name = t->name.len > 0 ? t->name.s :
+			   t->addr.family  ? addr_text(&t->addr, addr) :
+					     c->name;
 	size_t len;
 
 	/* After the first byte of a response, words would be taken for its
@@ -77,8 +79,6 @@ static enum http_step answer(struct conn *c, int status,
 		conn_close(c);
 		return HTTP_GONE;
 	}
-	if (t->name.len == 0 && t->addr.family != 0)
-		addr_text(&t->addr, addr);
 	len = deny_response(out, sizeof(out), status,
 			    agent_policy_id(c->policy), name, t->port, v);
 	conn_say_and_close(c, out, len);

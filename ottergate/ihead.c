@@ -10,6 +10,7 @@
 #include "ottergate/ihead.h"
 
 #include <sodium.h>
+#include <stddef.h>
 #include <string.h>
 
 #define BLOCK_SIZE 2048u
@@ -27,7 +28,7 @@ struct ihead_mem {
 
 void ihead_init(struct ihead *h)
 {
-	memset(h, 0, sizeof(*h));
+	memset(h, 0, offsetof(struct ihead, fields));
 	h->length = IHEAD_NO_LENGTH;
 }
 
@@ -120,6 +121,10 @@ int ihead_add_str(struct ihead *h, const char *name, const char *value)
 
 bool ihead_is_like(struct slice name, const char *want)
 {
+	/* The first letter decides nearly always. */
+	if (name.len > 0 && name.ptr[0] != (uint8_t)want[0] &&
+	    name.ptr[0] != '_')
+		return false;
 	if (name.len != strlen(want))
 		return false;
 	for (size_t i = 0; i < name.len; i++) {

@@ -36,9 +36,9 @@ struct ihead {
 	bool has_body; /* a body follows, of whatever length */
 	bool websocket; /* asks for, or grants, RFC 6455 */
 	bool path_sensitive; /* a credential is in the query: as for fields */
-	struct ifield fields[IHEAD_FIELDS_MAX];
 	size_t n_fields;
 	struct ihead_mem *mem; /* blocks that hold the bytes; never move */
+	struct ifield fields[IHEAD_FIELDS_MAX]; /* the last: not zeroed */
 };
 void ihead_init(struct ihead *h);
 /* Wipes and frees; accepts initialised. */

@@ -34,7 +34,8 @@
 #include "ottergate/hello.h"
 #include "ottergate/inspect_impl.h"
 
-#define ALERT_ACCESS_DENIED 49 /* RFC 8446 §6.2 */
+#define ALERT_CERTIFICATE_EXPIRED 45 /* RFC 8446 §6.2 */
+#define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
 #define BURST_UNKNOWN UINT32_MAX /* conn_reset(): there may be some left */
 
@@ -73,6 +74,8 @@ static void on_free(struct conn *c)
 {
 	struct inspect *in = ptr_take(&c->proto);
 
+	if (in->engine && in->state)
+		in->engine->over(in);
 	in->gone = true;
 	if (!in->running)
 		inspect_release(in);
@@ -308,6 +311,8 @@ static void timer_set(struct inspect *in)
 		earlier(&due, in->rest_up);
 	if (in->rest_down > now)
 		earlier(&due, in->rest_down);
+	if (in->hold_due > now)
+		earlier(&due, in->hold_due);
 	if (t->tunnel_max > 0)
 		earlier(&due, c->started_ms + t->tunnel_max);
 	if (expires != UINT64_MAX)
@@ -528,7 +533,10 @@ static enum reason inspect_lacks(const struct inspect *in)
 		return REASON_NO_SNI; /* whom would the upstream prove to be? */
 	if (!in->c->worker->opts || !in->c->worker->opts->tls)
 		return REASON_UPSTREAM_CERT; /* without roots nobody does */
-	return in->ca ? REASON_ALLOWED : REASON_CLIENT_TLS;
+	if (!in->ca)
+		return REASON_CLIENT_TLS;
+	/* Its programs trust no other, and cannot be told of a new one. */
+	return leaf_ca_is_past(in->ca) ? REASON_CA_EXPIRED : REASON_ALLOWED;
 }
 
 void inspect_begin(struct conn *c, const struct name *name)
@@ -557,6 +565,8 @@ void inspect_begin(struct conn *c, const struct name *name)
 		why = REASON_NO_MEMORY;
 	if (why != REASON_ALLOWED) {
 		conn_refuse(c, why, NULL);
-		say_alert(c, ALERT_ACCESS_DENIED);
+		say_alert(c, why == REASON_CA_EXPIRED ?
+				     ALERT_CERTIFICATE_EXPIRED :
+				     ALERT_ACCESS_DENIED);
 	}
 }

@@ -31,6 +31,10 @@ struct inspect_engine { /* one of the two protocols */
 	bool (*step)(struct inspect *in);
 	/* Requests open now. */
 	unsigned (*busy)(const struct inspect *in);
+	/* The connection is over, perhaps in the middle of a step of its own:
+	 * what the requests that are open have used is audited. in->c may not
+	 * be named any more after that. */
+	void (*over)(struct inspect *in);
 	void (*free)(struct inspect *in);
 	/* A deadline or a second dial failed: answers @status (408, 502, 504)
 	 * where that can still be said and ends. May be NULL: it is cut. */
@@ -63,8 +67,9 @@ struct inspect { /* c->proto */
 	uint64_t requests;
 	/* ms of the worker's clock, 0: none. The engine's: when the request
 	 * head that has begun must be whole; no bytes may go that way before
-	 * (inspect_rest()). */
-	uint64_t head_due, rest_up, rest_down;
+	 * (inspect_rest()); when the end of a piece that was held back goes
+	 * on (ireq.h). */
+	uint64_t head_due, rest_up, rest_down, hold_due;
 };
 
 /* The client's hello is in c->in, whole and accepted; @name is allowed by

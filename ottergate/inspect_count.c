@@ -95,10 +95,10 @@ bool inspect_judged(struct inspect *in, struct ireq *r, struct slice method)
 		v->reason = why;
 	}
 	kept = audit_one(in, r,
-			 v->allow                 ? AUDIT_ALLOW :
-			 r->canary                ? AUDIT_ALARM :
-			 conn_is_limit(v->reason) ? AUDIT_LIMIT :
-						    AUDIT_DENY,
+			 v->allow                   ? AUDIT_ALLOW :
+			 r->canary                  ? AUDIT_ALARM :
+			 reason_is_limit(v->reason) ? AUDIT_LIMIT :
+						      AUDIT_DENY,
 			 method);
 	if (v->allow && kept && r->secret)
 		kept = audit_one(in, r, AUDIT_INJECT, method);

@@ -104,14 +104,22 @@ static enum h1_step up_flush(struct h1 *h)
 
 /* --- answers of our own --------------------------------------------------- */
 
+static void request_tell(struct h1 *h, unsigned status)
+{
+	struct h1_request *rq = &h->rq;
+
+	if (rq->open && !rq->told)
+		inspect_finished(h->in, &rq->r, status);
+	rq->told = true;
+}
+
 void h1_request_end(struct h1 *h, unsigned status)
 {
 	struct h1_request *rq = &h->rq;
 
-	if (rq->open) {
-		inspect_finished(h->in, &rq->r, status);
+	request_tell(h, status);
+	if (rq->open)
 		ireq_end(&rq->r);
-	}
 	rq->open = false;
 	if (rq->head)
 		ihead_done(rq->head);
@@ -195,13 +203,30 @@ static enum h1_step ending_step(struct h1 *h)
 	return H1_STOP;
 }
 
+/* All that is here of an answer: its head and what has come of the body are
+ * one piece for the client, and one packet. */
+static enum h1_step upstream_steps(struct h1 *h)
+{
+	enum h1_step sum = H1_WAIT, one;
+
+	do {
+		one = h1_upstream_step(h);
+		if (one == H1_STOP)
+			return H1_STOP;
+		if (one == H1_GO)
+			sum = H1_GO;
+	} while (one == H1_GO &&
+		 (h->state == H1_EXCHANGE || h->state == H1_FRAMES));
+	return sum;
+}
+
 /* One try of all. H1_STOP: at once. */
 static enum h1_step round_step(struct h1 *h)
 {
 	enum h1_step (*const steps[])(struct h1 * h) = {
 		h1_client_step,
 		up_flush,
-		h1_upstream_step,
+		upstream_steps,
 		down_flush,
 	};
 	enum h1_step sum = H1_WAIT, one;
@@ -270,6 +295,13 @@ static unsigned h1_busy(const struct inspect *in)
 	return h->rq.open || h->state != H1_HEAD;
 }
 
+static void h1_over(struct inspect *in)
+{
+	struct h1 *h = in->state;
+
+	request_tell(h, h->rs.status);
+}
+
 static void h1_free(struct inspect *in)
 {
 	struct h1 *h = ptr_take(&in->state);
@@ -286,6 +318,7 @@ const struct inspect_engine inspect_h1 = {
 	.begin = h1_begin,
 	.step = h1_step,
 	.busy = h1_busy,
+	.over = h1_over,
 	.free = h1_free,
 	.fail = h1_fail,
 };

@@ -32,6 +32,7 @@ struct h1_request {
 	struct ihead *head; /* until it is written to `up` */
 	struct http1_body body;
 	bool open; /* r is between ireq_begin() and ireq_end() */
+	bool told; /* what it has used */
 	bool chunked; /* sent so */
 	bool old; /* HTTP/1.0 */
 	bool keep; /* the client wants to go on */

@@ -265,6 +265,29 @@ static enum h1_step idle_step(struct h1 *h)
 	return H1_GO;
 }
 
+/* Nothing more has come for now. A few bytes at the end of what did may be held
+ * back, and be what the client must have before it says more. */
+static enum h1_step rest_step(struct h1 *h)
+{
+	struct ireq *rq = &h->rq.r;
+	struct buf piece;
+	int r;
+
+	h->in->hold_due = rq->rest_due;
+	if (rq->rest_due == 0 || h->in->c->worker->now_ms < rq->rest_due)
+		return H1_WAIT;
+	h->in->hold_due = 0;
+	buf_init(&piece, MASK_BEGIN);
+	r = ireq_response_rest(rq, &piece);
+	if (r == 0)
+		r = h->rs.chunked ?
+			    h1_chunk_write(buf_slice(&piece), &h->down) :
+			    buf_append(&h->down, buf_slice(&piece).ptr,
+				       buf_len(&piece));
+	buf_done(&piece);
+	return r == 0 ? H1_GO : cut_short(h);
+}
+
 static enum h1_step exchange_step(struct h1 *h)
 {
 	enum h1_step step = H1_WAIT;
@@ -286,7 +309,7 @@ static enum h1_step exchange_step(struct h1 *h)
 	h->rq.r.ctx.now_ms = h->in->c->worker->now_ms;
 	n = h1_fill(&h->in->upstream, &h->uin, INSPECT_IO_MAX);
 	if (n == -EAGAIN)
-		return H1_WAIT;
+		return rest_step(h);
 	if (n <= 0)
 		return upstream_end(h, n);
 	h1_wipe(&h->again);

@@ -10,9 +10,14 @@
 #include "ottergate/inspect_h1.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ottergate/http1_head.h"
+
+/* Versions, framing, Connection and Expect of a request; bytes. */
+#define REQUEST_WORDS_MAX 256u
+#define RESPONSE_USUAL 4096u
 
 /* --- reading -------------------------------------------------------------- */
 
@@ -208,13 +213,24 @@ static int request_framing(const struct h1_request *rq, struct buf *out)
 	return 0;
 }
 
+/* At least what h1_request_write() writes, and a piece of the body. */
+static size_t request_size(const struct ihead *h)
+{
+	size_t n = REQUEST_WORDS_MAX + h->method.len + h->path.len +
+		   h->authority.len + (h->has_body ? H1_READ_MAX : 0);
+
+	for (size_t i = 0; i < h->n_fields; i++)
+		n += h->fields[i].name.len + h->fields[i].value.len + 4;
+	return n;
+}
+
 int h1_request_write(const struct h1_request *rq, struct buf *out)
 {
 	int r;
 
 	/* In one place from the start: a queue that grows would leave copies
 	 * of a credential behind. */
-	if (!buf_reserve(out, IHEAD_BYTES_MAX))
+	if (!buf_reserve(out, request_size(rq->head)))
 		return -ENOMEM;
 	r = request_line(rq, out);
 	if (r == 0)
@@ -268,22 +284,36 @@ static const char *phrase(unsigned status)
 	return ""; /* RFC 9112 §4: it may be missing */
 }
 
+static int length_write(uint64_t length, struct buf *out)
+{
+	char line[48];
+
+	snprintf(line, sizeof(line), "Content-Length: %" PRIu64 "\r\n", length);
+	return put_text(out, line);
+}
+
 int h1_response_write(const struct ihead *h, const struct h1_response *rs,
 		      const char *connection, struct buf *out)
 {
 	/* RFC 9110 §8.6: neither 1xx nor 204 has a length. To HEAD, and with
 	 * 304, it tells of a body that is not there. */
 	bool framed = h->status >= 200 && h->status != 204;
-	int r = buf_printf(out, "HTTP/1.1 %u %s\r\n", h->status,
-			   phrase(h->status));
+	char line[64];
+	int r = 0;
 
+	/* Room for a usual one, and for what of its body comes at once. */
+	if (buf_len(out) == 0 && !buf_reserve(out, RESPONSE_USUAL))
+		r = -ENOMEM;
+	snprintf(line, sizeof(line), "HTTP/1.1 %u %s\r\n", h->status,
+		 phrase(h->status));
+	if (r == 0)
+		r = put_text(out, line);
 	if (r == 0)
 		r = h1_fields_write(h, out);
 	if (r == 0 && framed && rs->chunked)
 		r = put_text(out, "Transfer-Encoding: chunked\r\n");
 	else if (r == 0 && framed && h->length != IHEAD_NO_LENGTH)
-		r = buf_printf(out, "Content-Length: %" PRIu64 "\r\n",
-			       h->length);
+		r = length_write(h->length, out);
 	if (r == 0 && connection)
 		r = put_text(out, connection);
 	return r == 0 ? put_text(out, "\r\n") : r;

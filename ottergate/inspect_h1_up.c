@@ -127,7 +127,7 @@ static int status_of(enum reason why)
 	case REASON_NO_MEMORY:
 		return 503;
 	default:
-		return conn_is_limit(why) ? 429 : 403;
+		return reason_is_limit(why) ? 429 : 403;
 	}
 }
 
@@ -237,9 +237,13 @@ static enum h1_step request_serve(struct h1 *h, const struct http1_request *rq)
 	return request_judge(h, slice_of(method, n));
 }
 
-/* The client says no more. */
-static enum h1_step client_end(struct h1 *h)
+/* The client says no more; @said: by close_notify, which ends what it says and
+ * not what it hears (RFC 8446 §6.1). One that has gone altogether is noticed
+ * by what it does not take. */
+static enum h1_step client_end(struct h1 *h, bool said)
 {
+	if (said && h->state == H1_EXCHANGE && h->rq.body.done)
+		return H1_WAIT;
 	if (h->state == H1_HEAD)
 		inspect_close(h->in);
 	else
@@ -255,7 +259,7 @@ static enum h1_step client_fill(struct h1 *h, size_t max)
 	if (n == -EAGAIN || n == -ENOBUFS)
 		return H1_WAIT;
 	if (n <= 0)
-		return client_end(h);
+		return client_end(h, n == 0);
 	in->c->active_ms = in->c->worker->now_ms;
 	return H1_GO;
 }

@@ -144,8 +144,7 @@ static bool side_over(const struct h2_side *side)
 	       buf_len(&side->out) == 0;
 }
 
-/* The sessions know of none of them any more. Whoever has ended the connection
- * cannot audit what they have used. */
+/* The sessions know of none of them any more. */
 static void all_free(struct h2 *h)
 {
 	h->side[H2_FRONT].gone = h->side[H2_BACK].gone = true;
@@ -189,12 +188,12 @@ static bool h2_step(struct inspect *in)
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
 		enum h2_step r = move(h);
 
+		if (r == STEP_WAIT && h2_response_rests(h))
+			r = STEP_GO;
 		if (r == STEP_WAIT)
 			r = finish(h);
-		if (r == STEP_GONE) {
-			h->over = true;
+		if (r == STEP_GONE)
 			return false;
-		}
 		if (r == STEP_WAIT)
 			return true;
 	}
@@ -209,6 +208,14 @@ static unsigned h2_busy(const struct inspect *in)
 	const struct h2 *h = in->state;
 
 	return h->n_streams;
+}
+
+static void h2_over(struct inspect *in)
+{
+	struct h2 *h = in->state;
+
+	for (struct h2_stream *s = h->streams; s; s = s->next)
+		h2_stream_tell(h, s);
 }
 
 static void h2_free(struct inspect *in)
@@ -263,6 +270,7 @@ const struct inspect_engine inspect_h2 = {
 	.begin = h2_begin,
 	.step = h2_step,
 	.busy = h2_busy,
+	.over = h2_over,
 	.free = h2_free,
 	.fail = h2_fail,
 };

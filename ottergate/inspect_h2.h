@@ -71,6 +71,7 @@ struct h2_stream {
 	unsigned status; /* that the client got, 0: none yet */
 	uint8_t interim;
 	bool judged;
+	bool told; /* what it has used */
 	bool head_request;
 	bool request_end; /* of the client */
 	bool request_sent; /* its head went to the upstream */
@@ -98,7 +99,6 @@ struct h2 { /* in->state */
 	unsigned resets;
 	bool goaway; /* the client was told that no more can be asked */
 	bool lost; /* the upstream */
-	bool over; /* the step has ended the connection: not to be named */
 };
 
 /* --- inspect_h2_session.c: options, settings, callbacks ------------------ */
@@ -141,6 +141,8 @@ void h2_front_closed(struct h2 *h, struct h2_stream *s, uint32_t error);
 void h2_response(struct h2 *h, struct h2_stream *s, bool end);
 void h2_response_data(struct h2 *h, struct h2_stream *s, struct slice in);
 void h2_response_trailers(struct h2 *h, struct h2_stream *s);
+/* Lets go on what was held back long enough. True: it did. */
+bool h2_response_rests(struct h2 *h);
 void h2_response_end(struct h2 *h, struct h2_stream *s);
 void h2_back_closed(struct h2 *h, struct h2_stream *s, uint32_t error);
 /* The END_STREAM of the response went out. */
@@ -152,6 +154,8 @@ void h2_lost(struct h2 *h);
 
 /* --- inspect_h2_stream.c ------------------------------------------------- */
 
+/* Audits what its request has used, once. */
+void h2_stream_tell(struct h2 *h, struct h2_stream *s);
 void h2_stream_free(struct h2 *h, struct h2_stream *s);
 /* Answers with the text of ireq.h's verdict, or resets when another answer has
  * begun. @audit: it is not in the audit yet. */

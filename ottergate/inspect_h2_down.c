@@ -84,10 +84,39 @@ void h2_response_data(struct h2 *h, struct h2_stream *s, struct slice in)
 	}
 	s->r.ctx.now_ms = h->in->c->worker->now_ms;
 	r = ireq_response_body(&s->r, in, false, &f->bytes);
+	if (s->r.rest_due > 0 &&
+	    (h->in->hold_due == 0 || s->r.rest_due < h->in->hold_due))
+		h->in->hold_due = s->r.rest_due;
 	if (r < 0)
 		spoilt(h, s, r);
 	else
 		h2_flow_kick(h, s, f);
+}
+
+bool h2_response_rests(struct h2 *h)
+{
+	uint64_t now = h->in->c->worker->now_ms, next = 0;
+	bool did = false;
+
+	if (h->in->hold_due == 0 || now < h->in->hold_due)
+		return false;
+	for (struct h2_stream *s = h->streams; s; s = s->next) {
+		uint64_t due = s->down.off || s->down.end ? 0 : s->r.rest_due;
+		int r;
+
+		if (due > now && (next == 0 || due < next))
+			next = due;
+		if (due == 0 || due > now)
+			continue;
+		r = ireq_response_rest(&s->r, &s->down.bytes);
+		if (r < 0)
+			spoilt(h, s, r);
+		else
+			h2_flow_kick(h, s, &s->down);
+		did = true;
+	}
+	h->in->hold_due = next;
+	return did;
 }
 
 void h2_response_trailers(struct h2 *h, struct h2_stream *s)

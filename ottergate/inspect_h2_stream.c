@@ -232,10 +232,16 @@ void h2_unreachable(struct h2 *h, struct h2_stream *s)
 	h2_drain(h, NGHTTP2_NO_ERROR);
 }
 
+void h2_stream_tell(struct h2 *h, struct h2_stream *s)
+{
+	if (s->judged && !s->told && !h->in->gone)
+		inspect_finished(h->in, &s->r, s->status);
+	s->told = true;
+}
+
 void h2_stream_free(struct h2 *h, struct h2_stream *s)
 {
-	if (s->judged && !h->over)
-		inspect_finished(h->in, &s->r, s->status);
+	h2_stream_tell(h, s);
 	ireq_end(&s->r);
 	buf_done(&s->up.bytes);
 	buf_done(&s->down.bytes);

@@ -45,7 +45,7 @@ static int limit_status(enum reason why)
 {
 	if (why == REASON_AUDIT_FULL || why == REASON_NO_MEMORY)
 		return 503;
-	return conn_is_limit(why) ? 429 : 403;
+	return reason_is_limit(why) ? 429 : 403;
 }
 
 /* False: it was answered, or reset. */

@@ -105,7 +105,7 @@ static bool is_method_param(struct slice name)
 	return false;
 }
 
-static bool has_method_param(struct slice path)
+bool ireq_has_method_param(struct slice path)
 {
 	const uint8_t *q = memchr(path.ptr, '?', path.len);
 
@@ -154,7 +154,7 @@ static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 	}
 	if (ret->reason != REASON_ALLOWED)
 		return ireq_fail(r, ret->reason, ret->status);
-	if (ret->restricted && has_method_param(h->path))
+	if (ret->restricted && ireq_has_method_param(h->path))
 		return ireq_fail(r, REASON_METHOD, 403);
 	if (h->websocket && !v.rule->websocket)
 		return ireq_fail(r, REASON_WEBSOCKET, 403);
@@ -182,8 +182,9 @@ static int judge_body(struct ireq *r, struct ihead *h,
 	if (!h->has_body)
 		return 0;
 	if (im->graphql) {
-		if (memchr(h->path.ptr, '?', h->path.len) ||
-		    !ireq_body_is_json(h))
+		im->unread = memchr(h->path.ptr, '?', h->path.len) ||
+			     !ireq_body_is_json(h);
+		if (im->unread)
 			return ireq_fail(r, REASON_GRAPHQL, 403);
 		im->judge_body = r->hold = true;
 	}
@@ -388,14 +389,18 @@ size_t ireq_denial(const struct ireq *r, const char *agent, char *out,
 	enum reason why = r->verdict.reason;
 	bool push = im && ((im->push && why == REASON_METHOD) ||
 			   (im->graphql == IGRAPHQL_NO_GIT_WRITES &&
-			    why == REASON_GRAPHQL));
+			    why == REASON_GRAPHQL && !im->unread));
 	int n;
 
 	if (!im || !r->path_log[0] || len >= size)
 		return len;
 	n = snprintf(out + len, size - len, "the request was: %s %s\n%s%s%s",
 		     im->method, r->path_log,
-		     push ? "let it push with: ac policy push " : "",
+		     push       ? "let it push with: ac policy push " :
+		     im->unread ? "GraphQL is judged when its body comes as "
+				  "Content-Type: application/json, not "
+				  "compressed, to a URL without a query\n" :
+				  "",
 		     push ? agent : "", push ? " allow\n" : "");
 	if (n < 0)
 		return len;

@@ -37,6 +37,7 @@ struct ireq {
 	char credential[SURROGATE_ID_MAX + 1]; /* its id, for the audit */
 	struct mask *mask; /* NULL: nothing was injected */
 	struct mask_stream down;
+	uint64_t rest_due; /* 0: none; when ireq_response_rest() is due */
 	struct llm_usage *usage; /* NULL: no such endpoint */
 	struct buf held; /* the body, while it must be judged whole */
 	bool hold; /* the front end sends nothing of the request upstream,
@@ -71,6 +72,9 @@ int ireq_response(struct ireq *r, struct ihead *head) ATTR_WUR;
  * cut the connection; -ENOBUFS, -ENOMEM too. */
 int ireq_response_body(struct ireq *r, struct slice in, bool end,
 		       struct buf *out) ATTR_WUR;
+/* When r->rest_due has come, by the clock of r->ctx.now_ms, and no piece with
+ * it: appends the few bytes that were held back. As ireq_response_body(). */
+int ireq_response_rest(struct ireq *r, struct buf *out) ATTR_WUR;
 /* The trailer fields of an answer: cleaned as a head's are. 0, 502. */
 int ireq_trailers(struct ireq *r, struct ihead *fields) ATTR_WUR;
 /* The trailer fields of a request: only names that cannot matter stay. */

@@ -91,9 +91,20 @@ int ireq_response_body(struct ireq *r, struct slice in, bool end,
 	}
 	if (r->usage)
 		llm_usage_response(r->usage, in, r->ctx.now_ms);
-	if (im->plain)
-		return mask_feed(&r->down, in, end, out);
+	if (im->plain) {
+		int e = mask_feed(&r->down, in, end, out);
+
+		r->rest_due =
+			mask_waits(&r->down) ? r->ctx.now_ms + MASK_REST_MS : 0;
+		return e;
+	}
 	return buf_append(out, in.ptr, in.len);
+}
+
+int ireq_response_rest(struct ireq *r, struct buf *out)
+{
+	r->rest_due = 0;
+	return mask_rest(&r->down, out);
 }
 
 static bool starts(struct slice s, const char *prefix)

@@ -18,11 +18,15 @@ struct ireq_impl {
 	bool websocket; /* was asked for */
 	bool plain; /* the answer's body is to be searched */
 	bool push; /* git wants to push */
+	bool unread; /* GraphQL that cannot be judged as it was sent */
 	char method[24]; /* for the denial */
 };
 
 /* Ends it with this status, which is returned. */
 int ireq_fail(struct ireq *r, enum reason why, int status);
+
+/* Does the query say another method, which many servers believe? */
+bool ireq_has_method_param(struct slice path);
 
 /* --- ireq_git.c ----------------------------------------------------------- */
 

@@ -405,6 +405,15 @@ void itls_hello_alpn(struct slice hello, bool *ret_h1, bool *ret_h2)
 
 /* --- bytes ---------------------------------------------------------------- */
 
+/* What failed before has been taken from OpenSSL's queue; would a call find
+ * something there, it would be said to have failed itself. Looking is much
+ * less than clearing. */
+static void errors_forget(void)
+{
+	if (ERR_peek_error() != 0)
+		ERR_clear_error();
+}
+
 /* What a call that brought nothing means; @write: it was one. */
 static ssize_t bytes_why(struct itls *t, int r, bool write)
 {
@@ -439,7 +448,12 @@ ssize_t itls_read(struct itls *t, void *mem, size_t len)
 		return 0;
 	if (t->broken)
 		return -EPIPE;
-	ERR_clear_error();
+	/* Nothing here, and none in the socket until its next edge. */
+	if (wire_of(t)->empty && !SSL_has_pending(t->ssl)) {
+		t->want_read = true;
+		return -EAGAIN;
+	}
+	errors_forget();
 	r = SSL_read_ex(t->ssl, mem, len, &n);
 	t->want_read = false;
 	return r == 1 ? (ssize_t)n : bytes_why(t, r, false);
@@ -454,7 +468,7 @@ ssize_t itls_write(struct itls *t, const void *mem, size_t len)
 		return 0;
 	if (t->broken || wire_of(t)->reset)
 		return -EPIPE;
-	ERR_clear_error();
+	errors_forget();
 	r = SSL_write_ex(t->ssl, mem, len, &n);
 	t->want_write = false;
 	return r == 1 ? (ssize_t)n : bytes_why(t, r, true);

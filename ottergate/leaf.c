@@ -199,6 +199,16 @@ static bool san_add(X509 *x, const char *name)
 	return done;
 }
 
+/* What a certificate may have in it that a guest takes (init-guard/pem.h). */
+static bool constraints_fit(const char *const *names, size_t n)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n && bytes <= LEAF_CONSTRAINTS_BYTES; i++)
+		bytes += strlen(names[i]);
+	return n <= LEAF_CONSTRAINTS_MAX && bytes <= LEAF_CONSTRAINTS_BYTES;
+}
+
 /* --- the authority -------------------------------------------------------- */
 
 static bool ca_certify(struct leaf_ca *ca, const char *agent,
@@ -217,7 +227,7 @@ static bool ca_certify(struct leaf_ca *ca, const char *agent,
 		       "critical,CA:TRUE,pathlen:0") &&
 	       ext_add(x, x, NID_key_usage, "critical,keyCertSign") &&
 	       ext_add(x, x, NID_subject_key_identifier, "hash");
-	if (done && n > LEAF_CONSTRAINTS_MAX)
+	if (done && !constraints_fit(names, n))
 		log_warn("%s: %zu names to inspect, too many for its CA to be "
 			 "limited to",
 			 agent, n);
@@ -367,6 +377,11 @@ void leaf_ca_unref(struct leaf_ca *ca)
 	SSL_CTX_free(ca->ctx);
 	free(ca->pem);
 	free(ca);
+}
+
+bool leaf_ca_is_past(const struct leaf_ca *ca)
+{
+	return time(NULL) >= ca->end;
 }
 
 const char *leaf_ca_pem(const struct leaf_ca *ca)

@@ -4,11 +4,14 @@
  *
  * Made when a policy with `use: inspect` rules is bound, EC P-256, trusted by
  * that one sandbox. It is good for as long as the policy says (`ca: {lifetime}`,
- * a month), but ends with the sandbox: its key is in memory only. It bears critical name constraints: the names of the inspect rules
- * (at most LEAF_CONSTRAINTS_MAX; more: none, said in the log), so that even a
- * stolen key is worth nothing for other names (RFC 5280 §4.2.1.10). Leaves
- * live half a day, have one name and a random serial number, and share one
- * key. They are kept by name in a bounded cache, a lock of its own.
+ * a month), but ends with the sandbox: its key is in memory only. A sandbox that
+ * lives longer is told so (REASON_CA_EXPIRED): it cannot be given another. It
+ * bears critical name constraints: the names of the inspect rules (at most
+ * LEAF_CONSTRAINTS_MAX, of LEAF_CONSTRAINTS_BYTES; more: none, said in the log),
+ * so that even a stolen key is worth nothing for other names (RFC 5280
+ * §4.2.1.10). Leaves live half a day, have one name and a random serial number,
+ * and share one key. They are kept by name in a bounded cache, a lock of its
+ * own.
  */
 #ifndef OTTERGATE_LEAF_H
 #define OTTERGATE_LEAF_H
@@ -21,6 +24,7 @@
 
 #define LEAF_CACHE_MAX 1024u
 #define LEAF_CONSTRAINTS_MAX 256u
+#define LEAF_CONSTRAINTS_BYTES 8192u /* of their names: guests take no more */
 
 struct leaf_ca; /* counted, thread-safe */
 /* @names: patterns for the constraints: "x" exact, ".x" below. */
@@ -38,6 +42,8 @@ int leaf_ca_bundle(const struct leaf_ca *ca, struct buf *out) ATTR_WUR;
 /* -EINVAL: it is none, or the key is another's, or its time is over. */
 int leaf_ca_read(struct slice bundle, uint32_t leaf_seconds,
 		 struct leaf_ca **ret, struct err *err);
+/* Is its time over? It signs nothing any more then. */
+bool leaf_ca_is_past(const struct leaf_ca *ca);
 /* The context of all connections of this sandbox, without a certificate
  * (leaf_use()), no ALPN yet. Borrowed; what counts it up may outlive @ca. */
 SSL_CTX *leaf_ctx(const struct leaf_ca *ca);

@@ -11,7 +11,14 @@
  * What is held back must not tell how much of a guess is right: a client that
  * has a server send its own words, and sees where pieces end, would find the
  * value byte by byte. So the first few bytes of a form, once they are there,
- * hold back whatever follows them for as long as it could be a form at all.
+ * hold back whatever follows them for as long as it could be a form at all: up
+ * to a byte that no value has, or, where the value is made of what tokens are
+ * made of, that no token has. Which bytes this one is made of stays untold.
+ *
+ * Fewer bytes than that may be the end of a message whose receiver must answer
+ * before more comes (WebSocket, gRPC). After a rest they are let go, but kept:
+ * a form that they were the beginning of is still found, held back and masked
+ * but for them.
  *
  * Base64 of a longer text that has the value in it ("user:value") has, in the
  * middle, the digits of the value at one of three alignments: those digits
@@ -40,6 +47,7 @@ struct mask {
 	uint32_t n, cap;
 	uint32_t first[256]; /* children of the root */
 	uint32_t depth_max;
+	bool plain; /* every form is made of is_word() alone */
 };
 
 /* --- making -------------------------------------------------------------- */
@@ -68,6 +76,13 @@ static uint32_t child_make(struct mask *m, uint32_t at, uint8_t byte)
 	return m->n++;
 }
 
+/* What tokens are made of, and the forms of these. */
+static bool is_word(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || (c && strchr("-._~+/=%&#;\\", c));
+}
+
 /* Too short a form would be found everywhere. */
 static void form_add(struct mask *m, const uint8_t *p, size_t len)
 {
@@ -81,6 +96,8 @@ static void form_add(struct mask *m, const uint8_t *p, size_t len)
 		at = next ? next : child_make(m, at, p[i]);
 	}
 	m->nodes[at].match = (uint32_t)len;
+	for (size_t i = 0; i < len; i++)
+		m->plain &= is_word(p[i]);
 	if (len > m->depth_max)
 		m->depth_max = (uint32_t)len;
 }
@@ -360,6 +377,7 @@ int mask_new(const struct secret *s, struct mask **ret)
 		return -ENOMEM;
 	memset(m, 0, sizeof(*m));
 	atomic_init(&m->refs, 1);
+	m->plain = true;
 	m->cap = (uint32_t)(FORMS_ROOM(s->value_len) + html);
 	m->nodes = sodium_allocarray(m->cap, sizeof(*m->nodes));
 	k.tmp = sodium_malloc(s->value_len * FORM_MAX);
@@ -455,14 +473,20 @@ static bool begins(const struct mask *m, const uint8_t *p)
 	return true;
 }
 
+/* May a form, of any value like this one, have this byte? (secrets.c) */
+static bool goes_on(const struct mask *m, uint8_t byte)
+{
+	return m->plain ? is_word(byte) : byte >= 0x20 && byte != 0x7f;
+}
+
 /* How many of the last bytes there are from the first such place on, with
- * nothing between that no value has (secrets.c), and in reach of a form. */
+ * nothing between that no form has, and in reach of one. */
 static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
 {
 	size_t min = len < m->depth_max ? 0 : len - m->depth_max + 1;
 	size_t from = len;
 
-	while (from > min && p[from - 1] >= 0x20 && p[from - 1] != 0x7f)
+	while (from > min && goes_on(m, p[from - 1]))
 		from--;
 	for (; len - from >= MASK_BEGIN; from++) {
 		if (begins(m, p + from))
@@ -498,7 +522,7 @@ static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
 
 int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 {
-	size_t len = m->n_held + in.len;
+	size_t len = m->n_held + in.len, go, gone = m->n_gone;
 	uint32_t keep;
 	uint8_t *p;
 
@@ -521,8 +545,27 @@ int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 		return -ENOMEM;
 	}
 	sodium_memzero(p + len - keep, keep);
-	buf_commit(out, len - keep);
+	go = len - keep > gone ? len - keep - gone : 0;
+	memmove(p, p + gone, go);
+	m->n_gone = (uint32_t)(go > 0 ? 0 : gone - (len - keep));
+	buf_commit(out, go);
 	return 0;
+}
+
+bool mask_waits(const struct mask_stream *m)
+{
+	return m->n_held > m->n_gone && m->n_held < MASK_BEGIN;
+}
+
+int mask_rest(struct mask_stream *m, struct buf *out)
+{
+	int r = 0;
+
+	if (mask_waits(m))
+		r = buf_append(out, m->held + m->n_gone, m->n_held - m->n_gone);
+	if (r == 0 && mask_waits(m))
+		m->n_gone = m->n_held;
+	return r;
 }
 
 void mask_end(struct mask_stream *m)

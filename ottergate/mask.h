@@ -8,8 +8,11 @@
  * percent-encoded (both cases of hex), JSON-escaped, and with the entities of
  * HTML in the ways that libraries write them; each byte of a match becomes '*', so lengths hold. Only bytes that may be the beginning of a
  * match are held back, and what follows MASK_BEGIN of them, up to the longest
- * form or the next control byte: a stream of events is not delayed. One automaton
- * for all patterns of a request (Aho-Corasick), made once for a secret.
+ * form or the next byte that tokens do not have: a stream of events is not
+ * delayed. Fewer than MASK_BEGIN, with nothing behind them for MASK_REST_MS, go
+ * on as they are: a message that happens to end with them is waited for. One
+ * automaton for all patterns of a request (Aho-Corasick), made once for a
+ * secret.
  */
 #ifndef OTTERGATE_MASK_H
 #define OTTERGATE_MASK_H
@@ -20,6 +23,7 @@
 /* Bytes of a form's beginning that what is held back may give away; from there
  * on it is the same for a right guess and a wrong one. */
 #define MASK_BEGIN 4u
+#define MASK_REST_MS 10u
 #define MASK_VALUE_MIN 8u /* shorter values cannot be told from noise */
 
 struct mask; /* immutable, counted; memory with secrets in it is locked */
@@ -32,6 +36,7 @@ struct mask_stream { /* of one direction of one message */
 	const struct mask *mask; /* borrowed */
 	uint32_t state;
 	uint32_t n_held;
+	uint32_t n_gone; /* of these: the first ones have gone on already */
 	uint8_t *held; /* sodium_malloc, as long as the longest form */
 	uint64_t hits;
 };
@@ -40,6 +45,11 @@ int mask_begin(struct mask_stream *m, const struct mask *mask) ATTR_WUR;
  * comes, so nothing is held. -ENOBUFS, -ENOMEM: the caller must cut off. */
 int mask_feed(struct mask_stream *m, struct slice in, bool end,
 	      struct buf *out) ATTR_WUR;
+/* Is so little held back that mask_rest() may let it go? */
+bool mask_waits(const struct mask_stream *m);
+/* Appends that to @out: nothing has followed for MASK_REST_MS. What follows
+ * later is masked as if it had not been let go. -ENOBUFS, -ENOMEM. */
+int mask_rest(struct mask_stream *m, struct buf *out) ATTR_WUR;
 void mask_end(struct mask_stream *m); /* wipes; accepts zeroed */
 /* In place, for header values. Returns matches. */
 size_t mask_bytes(const struct mask *m, uint8_t *p, size_t len);

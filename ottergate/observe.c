@@ -7,7 +7,9 @@
  * never got in, and anything unexpected ends the run: a policy made of a log
  * that somebody else wrote to would be his policy. What a rule allowed needs no
  * other one: only what was observed counts, and of the denials those that say
- * that what had been let through has no address.
+ * that what had been let through has no address, or that observe mode could not
+ * let it through: what is neither TLS nor HTTP passes by a `proto: tcp` rule
+ * alone, and the audit has the name that its address stood for.
  */
 #include "ottergate/policy_load.h"
 
@@ -27,6 +29,7 @@ struct seen {
 	uint16_t port;
 	uint8_t proto; /* enum seen_proto */
 	uint32_t allowed, failed; /* times; failed: it has no address */
+	uint32_t unspoken; /* times refused, as neither TLS nor HTTP */
 };
 
 struct seen_list {
@@ -118,6 +121,15 @@ static bool is_unresolved(const struct line *l)
 		slice_is(l->reason, reason_code(REASON_DNS_FAILED)));
 }
 
+/* Observe mode had nothing against it, but for its bytes. */
+static bool is_unspoken(const struct line *l)
+{
+	return slice_is(l->event, "deny") && l->observed &&
+	       slice_is(l->path, "tcp") &&
+	       (slice_is(l->reason, reason_code(REASON_NOT_TLS)) ||
+		slice_is(l->reason, reason_code(REASON_HELLO_TIMEOUT)));
+}
+
 /* 0: an observed request, or the failure of one; 1: something else, of no
  * interest here. */
 static int line_read(struct slice s, struct line *ret)
@@ -149,7 +161,7 @@ static int line_read(struct slice s, struct line *ret)
 	*ret = l;
 	if (slice_is(l.event, "allow"))
 		return l.observed ? 0 : 1;
-	return is_unresolved(&l) ? 0 : 1;
+	return is_unresolved(&l) || is_unspoken(&l) ? 0 : 1;
 }
 
 /* --- all lines ----------------------------------------------------------- */
@@ -178,17 +190,37 @@ static void seen_sort(struct seen_list *l)
 		}
 		l->v[n].allowed += l->v[i].allowed;
 		l->v[n].failed += l->v[i].failed;
+		l->v[n].unspoken += l->v[i].unspoken;
 	}
 	l->n = n + 1;
 }
 
-/* Leaves out what never got an address. */
+/* Did something pass by this name and port, so that a silent connection (one
+ * that a client holds ready) asks for no rule of its own? The list is sorted. */
+static bool is_spoken(const struct seen_list *l, const struct seen *s)
+{
+	const struct seen *first = s, *end = l->v + l->n;
+
+	while (first > l->v && strcmp(first[-1].name.s, s->name.s) == 0)
+		first--;
+	for (; first < end && strcmp(first->name.s, s->name.s) == 0; first++) {
+		if (first->port == s->port && first->allowed > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Leaves out what never got an address, and what is there otherwise. */
 static void seen_reached(struct seen_list *l)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		if (l->v[i].failed < l->v[i].allowed)
+		if (l->v[i].unspoken && is_spoken(l, &l->v[i]))
+			l->v[i].unspoken = 0;
+	}
+	for (size_t i = 0; i < l->n; i++) {
+		if (l->v[i].failed < l->v[i].allowed || l->v[i].unspoken)
 			l->v[n++] = l->v[i];
 	}
 	l->n = n;
@@ -229,7 +261,8 @@ static int seen_add(struct seen_list *l, const struct line *line)
 	s = &l->v[l->n];
 	*s = (struct seen){ .port = (uint16_t)line->port };
 	s->allowed = slice_is(line->event, "allow");
-	s->failed = !s->allowed;
+	s->unspoken = is_unspoken(line);
+	s->failed = !s->allowed && !s->unspoken;
 	if (name_canon(line->name, &s->name) < 0)
 		return -EBADMSG;
 	if (slice_is(line->path, "tcp"))
@@ -280,14 +313,17 @@ static size_t write_rule(FILE *out, const struct seen *s, size_t n,
 	static const char *const protos[] = { "", ", proto: tls",
 					      ", proto: http", ", proto: tcp" };
 	unsigned risk = lint_risks(&s->name, MATCH_EXACT);
+	bool unspoken = s->unspoken > 0;
 	size_t i = 1;
 
 	fprintf(out, "      - { id: seen-%zu, names: [\"%s\"], ports: [%u",
 		number, s->name.s, s->port);
 	for (; i < n && i < POLICY_PORTS_MAX && s[i].proto == s->proto &&
 	       strcmp(s[i].name.s, s->name.s) == 0;
-	     i++)
+	     i++) {
 		fprintf(out, ", %u", s[i].port);
+		unspoken |= s[i].unspoken > 0;
+	}
 	fprintf(out, "]%s", protos[s->proto]);
 	if (risk)
 		fprintf(out, ", risk_ok: [%s%s%s]",
@@ -295,7 +331,8 @@ static size_t write_rule(FILE *out, const struct seen *s, size_t n,
 			risk == (RISK_MULTI_TENANT | RISK_SHARED_CDN) ? ", " :
 									"",
 			risk & RISK_SHARED_CDN ? "shared-cdn" : "");
-	fputs(risk ? " } # shared: is it really wanted?\n" : " }\n", out);
+	fprintf(out, " }%s%s\n", risk ? " # shared: is it really wanted?" : "",
+		unspoken ? " # was refused: neither TLS nor HTTP" : "");
 	return i;
 }
 

@@ -14,9 +14,7 @@
 
 #include "ottergate/audit.h"
 #include "ottergate/policy_impl.h"
-
-#define SYNTHETIC_BASE UINT32_C(0xc6120000) /* 198.18.0.0/15 */
-#define SYNTHETIC_SIZE UINT32_C(0x20000)
+#include "ottergate/synthetic.h"
 
 static const uint16_t default_ports[] = { 443, 443 };
 
@@ -300,16 +298,6 @@ static int synthetic_collect(struct agent_policy *a, const struct rule_set *s)
 	return 0;
 }
 
-/* Where a name's address is sought first: of the name alone, so that it stays
- * over reloads while clients still have it in a cache. */
-static uint32_t synthetic_home(const struct name *name)
-{
-	uint8_t hash[crypto_hash_sha256_BYTES];
-
-	crypto_hash_sha256(hash, (const uint8_t *)name->s, name->len);
-	return (uint32_t)hash[0] << 16 | (uint32_t)hash[1] << 8 | hash[2];
-}
-
 static bool synthetic_taken(const struct agent_policy *a, size_t n,
 			    const struct addr *addr)
 {
@@ -339,16 +327,14 @@ int agent_policy_assign(struct agent_policy *a)
 	      synthetic_cmp);
 	for (size_t i = 0; i < a->n_synthetic; i++) {
 		struct synthetic *s = &a->synthetic[n];
-		uint32_t home;
+		uint32_t home, nth = 0;
 
 		if (n && synthetic_cmp(s - 1, &a->synthetic[i]) == 0)
 			continue; /* of several rules */
 		*s = a->synthetic[i];
 		home = synthetic_home(&s->name);
-		/* The range's first and last stay free. */
 		do {
-			s->addr = addr_v4(SYNTHETIC_BASE + 1 +
-					  home++ % (SYNTHETIC_SIZE - 2));
+			s->addr = synthetic_at(home, nth++);
 		} while (synthetic_taken(a, n, &s->addr));
 		a->by_addr[n++] = s;
 	}

@@ -104,6 +104,45 @@ static void show_targets(struct show *s, const struct rule_set *set,
 	}
 }
 
+static void show_words(struct show *s, const char *key,
+		       const char *const *words, uint32_t n)
+{
+	if (n == 0)
+		return;
+	jsonw_open(&s->w, key, '[');
+	for (uint32_t i = 0; i < n && show_more(s); i++)
+		jsonw_str(&s->w, NULL, words[i]);
+	jsonw_close(&s->w, ']');
+}
+
+static void show_matches(struct show *s, const char *key,
+			 const struct http_match *v, uint32_t n)
+{
+	if (n == 0)
+		return;
+	jsonw_open(&s->w, key, '[');
+	for (uint32_t i = 0; i < n && show_more(s); i++) {
+		jsonw_open(&s->w, NULL, '{');
+		show_words(s, "methods", v[i].methods, v[i].n_methods);
+		show_words(s, "paths", v[i].paths, v[i].n_paths);
+		if (v[i].query_only || v[i].git_writes)
+			jsonw_str(&s->w, "graphql",
+				  v[i].query_only ? "query-only" :
+						    "git-writes");
+		jsonw_close(&s->w, '}');
+	}
+	jsonw_close(&s->w, ']');
+}
+
+/* What of a request is let through; without it: any. */
+static void show_http(struct show *s, const struct http_rules *h)
+{
+	jsonw_open(&s->w, "http", '{');
+	show_matches(s, "allow", h->allow, h->n_allow);
+	show_matches(s, "deny", h->deny, h->n_deny);
+	jsonw_close(&s->w, '}');
+}
+
 static void show_allow(struct show *s, const struct rule *r)
 {
 	static const char *const protos[] = { "tls", "http", "tcp" };
@@ -116,6 +155,8 @@ static void show_allow(struct show *s, const struct rule *r)
 		jsonw_str(&s->w, "ip", addr_text(&r->service_ip, text));
 	if (r->credential)
 		jsonw_str(&s->w, "credential", r->credential);
+	if (r->http)
+		show_http(s, r->http);
 	if (r->websocket)
 		jsonw_bool(&s->w, "websocket", true);
 	if (r->ech_outer)

@@ -191,7 +191,7 @@ static bool may_be_allowed(const struct check_target *t,
 static bool is_push(const struct check_target *t, const struct verdict *v)
 {
 	return !v->allow && v->reason == REASON_METHOD && v->rule &&
-	       v->rule->credential && strstr(t->target, "/git-receive-pack");
+	       v->rule->credential && strstr(t->target, "git-receive-pack");
 }
 
 int verdict_json(const struct agent_policy *a, const struct check_target *t,

@@ -22,3 +22,21 @@ const char *reason_text(enum reason r)
 {
 	return (unsigned)r < REASONS ? reasons[r].text : "reason unknown";
 }
+
+bool reason_is_limit(enum reason why)
+{
+	switch (why) {
+	case REASON_LIMIT_CONNS:
+	case REASON_LIMIT_HALF_OPEN:
+	case REASON_LIMIT_RATE:
+	case REASON_LIMIT_VOLUME:
+	case REASON_LIMIT_NAMES:
+	case REASON_LIMIT_LOOKUPS:
+	case REASON_LIMIT_KILLED:
+	case REASON_LIMIT_AGE:
+	case REASON_LIMIT_REQUESTS:
+		return true;
+	default:
+		return false;
+	}
+}

@@ -8,6 +8,8 @@
 #ifndef OTTERGATE_REASON_H
 #define OTTERGATE_REASON_H
 
+#include <stdbool.h>
+
 #define REASON_TABLE(X)                                                        \
 	X(ALLOWED, "allowed", "a rule allows it")                              \
 	X(OBSERVED, "observed", "observe mode: no rule allows it")             \
@@ -74,12 +76,16 @@
 	  "the rule does not allow this GraphQL, or it cannot be judged")      \
 	X(MASK, "mask", "the answer cannot be searched for the credential")    \
 	X(WEBSOCKET, "websocket", "the rule does not allow WebSocket")         \
-	X(LIMIT_REQUESTS, "limit-requests", "too many requests a minute")
+	X(LIMIT_REQUESTS, "limit-requests", "too many requests a minute")      \
+	X(CA_EXPIRED, "ca-expired",                                            \
+	  "the sandbox has outlived its CA: start it again")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };
 #undef REASON_ENUM
 
+/* A limit of the sandbox, which is an event of its own in the audit. */
+bool reason_is_limit(enum reason r);
 const char *reason_code(enum reason r); /* "not-allowed" */
 const char *reason_text(enum reason r); /* one clause, no full stop */
 

@@ -9,6 +9,7 @@
 
 #include "lib/attr.h"
 #include "ottergate/leaf.h"
+#include "ottergate/lease.h"
 #include "ottergate/secrets.h"
 
 struct table {
@@ -49,6 +50,7 @@ void agent_unref(struct agent *a)
 	    atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	usage_done(&a->usage);
+	leases_free(atomic_load_explicit(&a->leases, memory_order_relaxed));
 	free(a->id);
 	free(a);
 }

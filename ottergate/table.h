@@ -16,11 +16,16 @@
 
 #define TABLE_AGENTS_MAX 16384u
 
+struct leases;
+
 struct agent { /* counted; shared by all workers */
 	atomic_uint refs;
 	char *id;
 	struct addr address;
 	struct usage usage; /* atomics only: limits.h */
+	_Atomic(struct leases *) leases; /* lease.h; NULL: none yet */
+	/* When a program asked last (net-preload), plus 1; 0: none did. */
+	_Atomic uint64_t asked_ms;
 };
 struct agent *agent_new(const char *id, const struct addr *address);
 struct agent *agent_ref(struct agent *a);

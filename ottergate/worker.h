@@ -46,7 +46,10 @@ struct ev {
 	X(DIAL_FAILED, "dials_failed_total", "Upstream connections failed") \
 	X(THROTTLED, "throttled_total", "Times a direction had to rest")    \
 	X(NO_FILES, "accept_failed_total",                                  \
-	  "Connections dropped for want of descriptors or memory")
+	  "Connections dropped for want of descriptors or memory")          \
+	X(ASKED, "asks_total", "Questions of programs before they connect") \
+	X(UDP_DENIED, "udp_asks_denied_total",                              \
+	  "Of these, about UDP that is not DNS")
 #define COUNTER_ENUM(id, name, help) COUNTER_##id,
 enum counter { COUNTER_TABLE(COUNTER_ENUM) COUNTERS };
 #undef COUNTER_ENUM
@@ -67,7 +70,7 @@ struct listener {
 };
 
 struct worker_opts { /* shared by all, borrowed */
-	struct addr self; /* 172.20.0.53: what DNS answers */
+	struct addr self; /* 172.20.0.53 */
 	size_t buffer_kib; /* of a relay step */
 	struct ssl_ctx_st *tls; /* itls_upstream_ctx(); NULL: no inspection */
 };

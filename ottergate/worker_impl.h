@@ -77,6 +77,21 @@ struct worker_impl {
 	size_t n_listeners;
 };
 
+/*
+ * A sandbox at its limit may knock a hundred thousand times a second: one line
+ * a second is enough, the counter has the rest. True: now is the time for it.
+ */
+static inline bool worker_may_tell(struct worker *w, const struct addr *source)
+{
+	unsigned h = source->b[3] ^ source->b[2];
+	uint64_t *until = &w->impl->quiet_until[h % WORKER_QUIET];
+
+	if (w->now_ms < *until)
+		return false;
+	*until = w->now_ms + WORKER_QUIET_MS;
+	return true;
+}
+
 /* worker.c */
 int worker_init(struct worker *w, const struct workers_opts *opts,
 		unsigned index, unsigned count, struct err *err);

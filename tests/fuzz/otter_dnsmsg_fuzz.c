@@ -5,7 +5,8 @@
  *
  * The answer is walked by a reader of its own, as a client's would: header,
  * one question that equals the asked one, records that end where the message
- * does.
+ * does. What a program asks keeps its bounds, and its answer is within what the
+ * client takes and has what was to be said.
  */
 #include <string.h>
 
@@ -38,6 +39,32 @@ static void walk_name(struct slice *in)
 	}
 }
 
+/* What walk_ask() said. */
+static const struct dns_verdict *said;
+
+/* The one option that an answer may have, to the end of its record. */
+static bool option(struct slice in, const struct dns_question *q)
+{
+	uint16_t code, len, keep, n_text;
+	uint8_t version, verdict, n_name;
+	struct slice name, text;
+
+	must(said && q->ask.protocol);
+	must(slice_u16(&in, &code) == 0 && code == 65313);
+	must(slice_u16(&in, &len) == 0 && len == in.len);
+	must(slice_u8(&in, &version) == 0 && version == 1);
+	must(slice_u8(&in, &verdict) == 0 && verdict == said->verdict);
+	must(slice_u16(&in, &keep) == 0 && keep == said->keep);
+	must(slice_u8(&in, &n_name) == 0 &&
+	     slice_take(&in, n_name, &name) == 0);
+	must(n_name == 0 ||
+	     slice_eq(name, slice_of(said->name->s, said->name->len)));
+	must(slice_u16(&in, &n_text) == 0 &&
+	     slice_take(&in, n_text, &text) == 0 && in.len == 0);
+	must(n_text == 0 || slice_eq(text, said->text));
+	return true;
+}
+
 static void walk_record(struct slice *in, const struct dns_question *q,
 			bool address)
 {
@@ -57,7 +84,7 @@ static void walk_record(struct slice *in, const struct dns_question *q,
 	if (type == DNS_TYPE_SOA)
 		must(!address && len == 22);
 	if (type == 41)
-		must(q->edns && len == 0);
+		must(q->edns && (len == 0 || option(data, q)));
 }
 
 static void walk(struct slice in, const struct dns_question *q, unsigned rcode,
@@ -67,7 +94,6 @@ static void walk(struct slice in, const struct dns_question *q, unsigned rcode,
 	unsigned records = 0;
 	struct slice question;
 
-	must(in.len <= DNS_MSG_MAX);
 	must(slice_u16(&in, &id) == 0 && slice_u16(&in, &flags) == 0);
 	for (unsigned i = 0; i < 4; i++)
 		must(slice_u16(&in, &count[i]) == 0);
@@ -82,6 +108,32 @@ static void walk(struct slice in, const struct dns_question *q, unsigned rcode,
 		walk_record(&in, q, count[1] == 1);
 	must(in.len == 0);
 	must(count[1] == (want_address ? 1 : 0));
+}
+
+/* The longest text and name, and none. */
+static void walk_ask(const struct dns_question *q)
+{
+	static const char text[DNS_ASK_TEXT_MAX] = "no";
+	const struct dns_verdict all[] = {
+		{ .verdict = 2,
+		  .keep = 2,
+		  .name = &q->name,
+		  .text = slice_of(text, sizeof(text)) },
+		{ .verdict = 1, .keep = 60 },
+	};
+	uint8_t out[DNS_ASK_MAX];
+	size_t n;
+
+	must(q->ask.protocol == IPPROTO_TCP || q->ask.protocol == IPPROTO_UDP);
+	must(q->edns && q->ask.port && q->ask.exe.len <= DNS_ASK_EXE_MAX);
+	must(q->ask.exe.len == 0 || !memchr(q->ask.exe.ptr, 0, q->ask.exe.len));
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		said = &all[i];
+		n = dns_ask_write(q, said, 60, out);
+		must(n <= DNS_ASK_MAX && n <= q->udp_size);
+		walk(slice_of(out, n), q, DNS_NOERROR, false);
+	}
+	said = NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -110,8 +162,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			       q.class == DNS_CLASS_IN;
 		size_t n = dns_answer_write(&q, rcodes[i], &self, 60, out);
 
+		must(n <= DNS_MSG_MAX);
 		walk(slice_of(out, n), &q, rcodes[i], address);
 		must(dns_question_read(slice_of(out, n), &again) == -EPROTO);
 	}
+	if (q.ask.protocol)
+		walk_ask(&q);
 	return 0;
 }

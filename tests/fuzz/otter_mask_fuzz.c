@@ -3,7 +3,8 @@
  * otter_mask_fuzz.c - answers, in pieces
  *
  * However the bytes are cut, the same comes out, as long as what went in, and
- * without the value. Input: one byte that says how to cut, a value up to a line
+ * without the value. With a rest behind each piece, only bytes at the beginning
+ * of a form may come out that were masked, fewer than MASK_BEGIN of each. Input: one byte that says how to cut, a value up to a line
  * feed, and the answer.
  */
 #include <sodium.h>
@@ -20,7 +21,7 @@ static void must(bool holds)
 		abort();
 }
 
-static void feed(const struct mask *m, struct slice in, size_t step,
+static void feed(const struct mask *m, struct slice in, size_t step, bool rest,
 		 struct buf *out)
 {
 	struct mask_stream s;
@@ -32,24 +33,44 @@ static void feed(const struct mask *m, struct slice in, size_t step,
 		must(slice_take(&in, in.len < step ? in.len : step, &piece) ==
 		     0);
 		must(mask_feed(&s, piece, false, out) == 0);
+		must(!rest || (mask_rest(&s, out) == 0 && !mask_waits(&s)));
 	}
 	must(mask_feed(&s, slice_of(NULL, 0), true, out) == 0);
 	mask_end(&s);
 }
 
+/* @got is @whole, but for bytes of @in at the beginning of what is masked. */
+static void check_rests(struct slice whole, struct slice got, struct slice in)
+{
+	size_t shown = 0;
+
+	must(got.len == whole.len);
+	for (size_t i = 0; i < got.len; i++) {
+		bool masked = whole.ptr[i] == '*' && in.ptr[i] != '*';
+
+		must(got.ptr[i] == whole.ptr[i] ||
+		     (masked && got.ptr[i] == in.ptr[i]));
+		shown = got.ptr[i] == whole.ptr[i] ? 0 : shown + 1;
+		must(shown < MASK_BEGIN);
+	}
+}
+
 static void check(const struct mask *m, struct slice value, struct slice in,
 		  size_t step)
 {
-	struct buf whole, pieces;
+	struct buf whole, pieces, rests;
 
-	feed(m, in, in.len + 1, &whole);
-	feed(m, in, step, &pieces);
+	feed(m, in, in.len + 1, false, &whole);
+	feed(m, in, step, false, &pieces);
+	feed(m, in, step, true, &rests);
+	check_rests(buf_slice(&whole), buf_slice(&rests), in);
 	must(buf_len(&whole) == in.len);
 	must(slice_eq(buf_slice(&whole), buf_slice(&pieces)));
 	must(in.len == 0 || memchr(value.ptr, '*', value.len) ||
 	     !memmem(buf_slice(&whole).ptr, in.len, value.ptr, value.len));
 	buf_done(&whole);
 	buf_done(&pieces);
+	buf_done(&rests);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

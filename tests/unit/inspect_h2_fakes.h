@@ -95,11 +95,6 @@ void conn_refuse(struct conn *c, enum reason why, const struct name *name)
 	w.refused++;
 }
 
-bool conn_is_limit(enum reason why)
-{
-	return why == REASON_LIMIT_RATE;
-}
-
 size_t deny_text(char *out, size_t size, int status, const char *agent,
 		 const char *name, uint16_t port, const struct verdict *v)
 {
@@ -213,6 +208,13 @@ int ireq_response_body(struct ireq *r, struct slice in, bool end,
 	if (text_has(in, "spoilt"))
 		return -EPERM;
 	return in.len > 0 ? buf_append(out, in.ptr, in.len) : 0;
+}
+
+int ireq_response_rest(struct ireq *r, struct buf *out)
+{
+	(void)r;
+	(void)out;
+	return 0;
 }
 
 int ireq_trailers(struct ireq *r, struct ihead *fields)

@@ -18,6 +18,7 @@ struct end { /* one of the two; one stream at a time */
 	bool end, closed;
 	uint32_t error;
 	const char *say, *trailer; /* what goes out with the next head */
+	bool open; /* and more behind it, which never comes */
 };
 
 static struct end cli, srv;
@@ -93,7 +94,12 @@ static ssize_t on_say(nghttp2_session *ng, int32_t id, uint8_t *to, size_t len,
 	(void)arg;
 	if (n > len)
 		n = len;
+	if (e->open && n == 0)
+		return NGHTTP2_ERR_DEFERRED;
 	memcpy(to, e->say, n);
+	e->say += n;
+	if (e->open)
+		return (ssize_t)n;
 	*flags |= NGHTTP2_DATA_FLAG_EOF;
 	if (e->trailer) {
 		nghttp2_nv nv = { (uint8_t *)(uintptr_t) "grpc-message",
@@ -133,6 +139,7 @@ static void end_clear(struct end *e)
 	e->end = e->closed = false;
 	e->error = 0;
 	e->trailer = NULL;
+	e->open = false;
 }
 
 static void end_pump(struct end *e)
@@ -268,6 +275,39 @@ static void test_credential(void)
 	down();
 }
 
+static bool body_until(const char *want)
+{
+	bool there = false;
+
+	for (uint64_t end = clock_ms() + 5000; !there && clock_ms() < end;) {
+		end_pump(&cli);
+		end_pump(&srv);
+		there = strcmp(cli.body, want) == 0;
+		if (!there)
+			poll(NULL, 0, 1);
+	}
+	return there;
+}
+
+/* A message that ends as a masked value begins comes, though no more does. */
+static void test_message(void)
+{
+	char bearer[256];
+
+	if (!up("api.test"))
+		return;
+	snprintf(bearer, sizeof(bearer), "Bearer %s", peers.token);
+	ask("GET", "api.test", "/user", "authorization", bearer, NULL);
+	ok(both_until(&srv.end), "a request goes up");
+	srv.open = true;
+	answer("content-type", "application/grpc", "a message: gh");
+	ok(body_until("a message: gh"), "all of a message comes");
+	srv.say = "p_real, then g";
+	nghttp2_session_resume_data(srv.ng, srv.id);
+	ok(body_until("a message: ghp_real, then g"), "and of the next");
+	down();
+}
+
 static void test_refused(void)
 {
 	if (!up("api.test"))
@@ -307,6 +347,34 @@ static void test_upstream_gone(void)
 	ok(both_until(&cli.closed), "its end is told when the upstream leaves");
 	is_int(cli.error, NGHTTP2_INTERNAL_ERROR, "as an error");
 	down();
+}
+
+/* A limit cuts its stream: what it has cost is known. */
+static void test_cut_model(void)
+{
+	static const char metered[] =
+		"version: 1\n"
+		"agents:\n"
+		"  - id: coder\n"
+		"    match: { address: 172.20.0.2 }\n"
+		"    allow: [ { id: big, names: [big.test], use: inspect } ]\n"
+		"    limits: { volume: { down: 4KiB/h } }\n"
+		"    on_limit: deny\n";
+	static char body[6001];
+
+	snprintf(body, sizeof(body), "%s%0*d", MODEL_BEGINS, 5000, 0);
+	world_swap(metered);
+	if (!up("big.test"))
+		return;
+	ask("POST", "big.test", "/v1/messages", "content-type",
+	    "application/json", "{\"model\":\"m-1\",\"stream\":true}");
+	ok(both_until(&srv.end), "a model is asked");
+	answer("content-type", "text/event-stream", body);
+	end_pump(&srv);
+	ok(world_audited(AUDIT_USAGE, REASON_ALLOWED),
+	   "cut at the volume, its use is told");
+	down();
+	world_swap(inspect_policy);
 }
 
 static bool alone_until(const bool *done)
@@ -373,9 +441,11 @@ int main(void)
 	if (!inspect_up("h2"))
 		return done_testing();
 	test_credential();
+	test_message();
 	test_refused();
 	test_upstream_gone();
 	test_unreachable();
+	test_cut_model();
 	inspect_down();
 	return done_testing();
 }

@@ -63,6 +63,32 @@ static void test_certificates(void)
 	peer_cert_free(&other);
 }
 
+/* A sandbox that has run for longer than its CA is good for. */
+static void test_ca_expired(void)
+{
+	static const char *const names[] = { "test" };
+	struct leaf_ca *good = world.ca;
+	struct err err = { 0 };
+	SSL *c;
+
+	if (leaf_ca_new("coder", names, 1, 0, 3600, &world.ca, &err) < 0) {
+		ok(false, "%s", err.msg);
+		return;
+	}
+	world_swap(inspect_policy);
+	c = client_new(peers.client, "big.test", NULL);
+	ok(SSL_connect(c) != 1 && ERR_GET_REASON(ERR_peek_error()) ==
+					  SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED,
+	   "a CA past its time: the client is told");
+	ERR_clear_error();
+	ok(world_audited(AUDIT_DENY, REASON_CA_EXPIRED), "as is the user");
+	hang_up(c);
+	ok(world_empty(), "nobody was dialled");
+	leaf_ca_unref(world.ca);
+	world.ca = good;
+	world_swap(inspect_policy);
+}
+
 static void test_pinned(void)
 {
 	SSL_CTX *ctx = peer_client(NULL);
@@ -107,6 +133,73 @@ static void test_policy(void)
 	world_swap(inspect_policy);
 }
 
+/* --- what a model was asked ----------------------------------------------- */
+
+#define MODEL_HEAD                                                      \
+	"version: 1\n"                                                  \
+	"agents:\n"                                                     \
+	"  - id: coder\n"                                               \
+	"    match: { address: 172.20.0.2 }\n"                          \
+	"    allow: [ { id: big, names: [big.test], use: inspect } ]\n" \
+	"    on_limit: deny\n"
+static const char metered[] = MODEL_HEAD
+	"    limits: { volume: { down: 4KiB/h } }\n";
+
+/* The line of its use, as far as it got. */
+static bool used(const char *part)
+{
+	for (unsigned i = 0; i < 200; i++) {
+		world_listening(10);
+		for (size_t k = 0; k < world.n_lines && k < WORLD_LINES; k++)
+			if (strstr(world.lines[k], "\"event\":\"usage\"") &&
+			    strstr(world.lines[k], part))
+				return true;
+	}
+	for (size_t k = 0; k < world.n_lines && k < WORLD_LINES; k++)
+		printf("# but %s\n", world.lines[k]);
+	return false;
+}
+
+static void model_begin(SSL *c, SSL *u)
+{
+	say(c, "POST /v1/messages HTTP/1.1\r\nHost: big.test\r\n"
+	       "Content-Type: application/json\r\nContent-Length: 29\r\n\r\n"
+	       "{\"model\":\"m-1\",\"stream\":true}");
+	hears_with(u, "POST /v1/messages ", "a model is asked");
+	say(u, "HTTP/1.1 200 OK\r\nContent-Type: "
+	       "text/event-stream\r\n\r\n" MODEL_BEGINS);
+	hears_with(c, "200", "it answers");
+	world.n_lines = 0;
+}
+
+/* A limit or a policy cuts its stream: what it has cost is known. */
+static void test_cut_model(void)
+{
+	static char more[8193];
+	SSL *c, *u;
+
+	memset(more, ':', sizeof(more) - 1);
+	world_swap(metered);
+	c = client("big.test");
+	u = upstream();
+	model_begin(c, u);
+	say(u, more);
+	ok(used("\"tokens_in\":7"), "cut at the volume, its use is told");
+	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_VOLUME), "as is why");
+	hang_up(c);
+	hang_up(u);
+	ok(world_empty(), "all gone");
+	world_swap(inspect_policy);
+	c = client("big.test");
+	u = upstream();
+	model_begin(c, u);
+	world_swap(without_policy);
+	ok(used("\"tokens_in\":7"), "cut by another policy: the same");
+	hang_up(c);
+	hang_up(u);
+	world_swap(inspect_policy);
+}
+
 static void test_large(void)
 {
 	static char body[300001];
@@ -135,10 +228,12 @@ int main(void)
 	if (!inspect_up("http/1.1"))
 		return done_testing();
 	test_certificates();
+	test_ca_expired();
 	test_pinned();
 	test_deadlines();
 	test_large();
 	test_policy();
+	test_cut_model();
 	ok(world_empty(), "no connection is left");
 	inspect_down();
 	return done_testing();

@@ -33,6 +33,12 @@
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
 #define KEEP "Connection: keep-alive\r\n"
 
+/* The first event of a model's answer. */
+#define MODEL_BEGINS                                                    \
+	"event: message_start\ndata: {\"type\":\"message_start\","      \
+	"\"message\":{\"model\":\"m-1\",\"usage\":{\"input_tokens\":7," \
+	"\"output_tokens\":1}}}\n\n"
+
 static const char inspect_policy[] =
 	"version: 1\n"
 	"defaults:\n"

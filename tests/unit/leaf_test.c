@@ -8,6 +8,8 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 
+#include "init-guard/link.h"
+#include "init-guard/pem.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 
@@ -102,6 +104,36 @@ static void test_too_many(void)
 	x = ca_cert(ca);
 	ok(X509_get_ext_by_NID(x, NID_name_constraints, -1) < 0,
 	   "too many: none");
+	X509_free(x);
+	leaf_ca_unref(ca);
+}
+
+/* A guest takes no certificate of any size. */
+static void test_too_long(void)
+{
+	static char text[NAME_LEN_MAX + 1];
+	const size_t fit = LEAF_CONSTRAINTS_BYTES / NAME_LEN_MAX;
+	const char *many[LEAF_CONSTRAINTS_BYTES / NAME_LEN_MAX + 1];
+	struct leaf_ca *ca;
+	X509 *x;
+
+	memset(text, 'a', NAME_LEN_MAX);
+	for (size_t i = 60; i < NAME_LEN_MAX; i += 60)
+		text[i] = '.';
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++)
+		many[i] = text;
+	ca = ca_of(many, fit, HOUR);
+	x = ca_cert(ca);
+	ok(X509_get_ext_by_NID(x, NID_name_constraints, -1) >= 0 &&
+		   strlen(leaf_ca_pem(ca)) <= LINK_OWN_CA_MAX &&
+		   i2d_X509(x, NULL) <= (int)PEM_DER_MAX,
+	   "as long names as there may be");
+	X509_free(x);
+	leaf_ca_unref(ca);
+	ca = ca_of(many, fit + 1, HOUR);
+	x = ca_cert(ca);
+	ok(X509_get_ext_by_NID(x, NID_name_constraints, -1) < 0,
+	   "too long: none");
 	X509_free(x);
 	leaf_ca_unref(ca);
 }
@@ -272,7 +304,8 @@ static void test_bounds(void)
 	leaf_ca_unref(ca);
 	ca = ca_of(names, 2, 0);
 	long_one = name_of("api.test");
-	ok(!leaf_cert(ca, &long_one), "a CA past its life signs nothing");
+	ok(!leaf_cert(ca, &long_one) && leaf_ca_is_past(ca),
+	   "a CA past its life signs nothing");
 	leaf_ca_unref(ca);
 	leaf_ca_unref(NULL);
 }
@@ -282,6 +315,7 @@ int main(void)
 	test_ca();
 	test_constraints();
 	test_too_many();
+	test_too_long();
 	test_leaf();
 	test_bytes();
 	test_use();

@@ -85,12 +85,34 @@ static void test_literal(void)
 	}
 }
 
+/* As a program said: any bytes but NUL, and only with what is known. */
+static void test_program(void)
+{
+	struct audit_clock clock = { 0 };
+	struct audit_record rec;
+	char line[AUDIT_LINE_MAX + 1];
+
+	record_fill(&rec, "a.test");
+	line[audit_line_record(line, &clock, &rec)] = '\0';
+	ok(!strstr(line, "\"pid\"") && !strstr(line, "\"exe\""),
+	   "no program is known");
+	rec.pid = UINT32_MAX;
+	memset(rec.exe, 0xff, sizeof(rec.exe) - 1);
+	memset(rec.name, '"', sizeof(rec.name));
+	rec.name_len = sizeof(rec.name) - 1;
+	line[audit_line_record(line, &clock, &rec)] = '\0';
+	ok(strlen(line) < AUDIT_LINE_MAX - AUDIT_SEAL_LEN &&
+		   strstr(line, ",\"pid\":4294967295,\"exe\":\"\\u00ff"),
+	   "the longest claim, escaped");
+}
+
 int main(void)
 {
 	if (!world_dir())
 		return 1;
 	test_inspected();
 	test_literal();
+	test_program();
 	file_remove_tree(dir);
 	return done_testing();
 }

@@ -213,9 +213,211 @@ static void test_versions(void)
 	is_int(q.udp_size, 4096, "with the size it takes");
 }
 
+/* --- what a program asks (net-preload/PROTOCOL) --------------------------- */
+
+#define PTR   \
+	"\1"  \
+	"1\1" \
+	"2\1" \
+	"0\003192\7in-addr\4arpa\0\0\14\0\1"
+/* An OPT of a client that takes 1232 bytes, with options of @len bytes. */
+#define OPTS(len) "\0\0\x29\4\xd0\0\0\0\0\0" len
+/* Version, TCP, port 22, pid 258 and a path. */
+#define ASK_DATA "\1\6\0\26\0\0\1\2\2/x"
+#define ASK "\xff\x21\0\13" ASK_DATA
+
+struct ask_case {
+	const char *what;
+	const char *ptr;
+	size_t len;
+	uint8_t protocol; /* 0: as if there were none */
+};
+
+static const struct ask_case asks[] = {
+	{ "none", BYTES(HEAD_AR("\1") PTR OPTS("\0")), 0 },
+	{ "one", BYTES(HEAD_AR("\1") PTR OPTS("\17") ASK), 6 },
+	{ "behind another",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\25") "\0\12\0\2xy" ASK), 6 },
+	{ "before another",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\25") ASK "\0\12\0\2xy"), 6 },
+	{ "of UDP, without a path",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\15") "\xff\x21\0\11\1\21\0\26\0\0"
+					      "\1\2\0"),
+	  17 },
+	{ "two", BYTES(HEAD_AR("\1") PTR OPTS("\36") ASK ASK), 0 },
+	{ "cut behind it", BYTES(HEAD_AR("\1") PTR OPTS("\22") ASK "\0\12\0"),
+	  0 },
+	{ "longer than the record",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\14" ASK_DATA), 0 },
+	{ "version 2",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\2\6\0\26\0\0"
+					      "\1\2\2/x"),
+	  0 },
+	{ "ICMP",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\1\0\26\0\0"
+					      "\1\2\2/x"),
+	  0 },
+	{ "port 0",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\0\0\0"
+					      "\1\2\2/x"),
+	  0 },
+	{ "a path that is not all there",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
+					      "\1\2\3/x"),
+	  0 },
+	{ "bytes behind the path",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
+					      "\1\2\1/x"),
+	  0 },
+	{ "NUL in the path",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
+					      "\1\2\2/\0"),
+	  0 },
+	{ "EDNS of another version",
+	  BYTES(HEAD_AR("\1") PTR "\0\0\x29\4\xd0\0\1\0\0\0\17" ASK), 0 },
+};
+
+static void test_ask_read(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(asks); i++) {
+		const struct ask_case *c = &asks[i];
+		struct dns_question q;
+
+		is_int(dns_question_read(slice_of(c->ptr, c->len), &q), 0,
+		       "ask: %s: a question all the same", c->what);
+		is_int(q.ask.protocol, c->protocol, "ask: %s", c->what);
+		if (!c->protocol)
+			continue;
+		is_int(q.ask.port, 22, "its port");
+		is_int(q.ask.pid, 258, "its pid");
+		ok(slice_eq(q.ask.exe, slice_str(c->protocol == 6 ? "/x" : "")),
+		   "its path");
+	}
+}
+
+static void test_ask_path(void)
+{
+	static const char head[] = HEAD_AR("\1") PTR "\0\0\x29\4\xd0\0\0\0\0";
+	uint8_t msg[256];
+
+	for (unsigned len = 94; len <= 97; len++) {
+		uint8_t *p = msg + sizeof(head) - 1;
+		struct dns_question q;
+
+		memcpy(msg, head, sizeof(head) - 1);
+		*p++ = 0;
+		*p++ = (uint8_t)(13 + len);
+		memcpy(p, "\xff\x21\0", 3);
+		p[3] = (uint8_t)(9 + len);
+		memcpy(p + 4, "\1\6\0\26\0\0\1\2", 8);
+		p[12] = (uint8_t)len;
+		memset(p + 13, 'x', len);
+		is_int(dns_question_read(
+			       slice_of(msg, (size_t)(p + 13 + len - msg)), &q),
+		       0, "a path of %u bytes: read", len);
+		is_int(q.ask.protocol, len <= DNS_ASK_EXE_MAX ? 6 : 0,
+		       "a path of %u bytes", len);
+	}
+}
+
+/* What is behind the record's own eleven bytes, less its length. */
+static struct slice answer_option(const uint8_t *out, size_t n)
+{
+	size_t at = sizeof(HEAD PTR) - 1 + 33 + 9;
+	struct slice all, ret;
+	uint16_t len;
+
+	if (n < at + 2)
+		return slice_of(NULL, 0);
+	all = slice_of(out + at, n - at);
+	if (slice_u16(&all, &len) < 0 || slice_take(&all, len, &ret) < 0 ||
+	    all.len != 0)
+		return slice_of(NULL, 0);
+	return ret;
+}
+
+static void test_ask_write(void)
+{
+	static const char ask[] = HEAD_AR("\1") PTR OPTS("\17") ASK;
+	static char text[DNS_ASK_TEXT_MAX + 1];
+	struct name longest = { .len = NAME_LEN_MAX }, name = { 1, "a" };
+	struct dns_verdict v = { .verdict = 2, .keep = 300, .name = &name };
+	uint8_t out[DNS_ASK_MAX];
+	struct dns_question q;
+	struct slice opt;
+
+	if (!ok(dns_question_read(slice_of(ask, sizeof(ask) - 1), &q) == 0,
+		"an ask is read"))
+		return;
+	v.text = slice_str("no\n");
+	opt = answer_option(out, dns_ask_write(&q, &v, 60, out));
+	ok(slice_eq(opt, slice_of("\xff\x21\0\13\1\2\1\54\1a\0\3no\n", 15)),
+	   "each byte of the answer's option");
+	v = (struct dns_verdict){ .verdict = 1, .keep = 5 };
+	opt = answer_option(out, dns_ask_write(&q, &v, 60, out));
+	ok(slice_eq(opt, slice_of("\xff\x21\0\7\1\1\0\5\0\0\0", 11)),
+	   "without name and text");
+	memset(longest.s, 'n', NAME_LEN_MAX);
+	memset(text, 't', sizeof(text));
+	v.name = &longest;
+	v.text = slice_of(text, DNS_ASK_TEXT_MAX);
+	opt = answer_option(out, dns_ask_write(&q, &v, 60, out));
+	is_int(opt.len, 4 + 7 + NAME_LEN_MAX + DNS_ASK_TEXT_MAX,
+	       "the longest fits");
+	v.text.len++;
+	opt = answer_option(out, dns_ask_write(&q, &v, 60, out));
+	is_int(opt.len, 4 + 7 + NAME_LEN_MAX, "a longer text is none");
+	v.text.len = 300;
+	q.udp_size = 512;
+	opt = answer_option(out, dns_ask_write(&q, &v, 60, out));
+	is_int(opt.len, 4 + 7 + NAME_LEN_MAX,
+	       "nor what the client cannot take");
+	ok(dns_ask_write(&q, &v, 60, out) <= 512,
+	   "and 512 bytes are not passed");
+	q.edns = false;
+	is_int(dns_ask_write(&q, &v, 60, out), sizeof(HEAD PTR) - 1 + 33,
+	       "without EDNS: NODATA alone");
+}
+
+static void test_ptr(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t want; /* 0: none */
+	} rows[] = {
+		{ "1.2.0.192.in-addr.arpa", 0xc0000201 },
+		{ "255.255.255.255.in-addr.arpa", 0xffffffff },
+		{ "1.2.0.in-addr.arpa", 0 },
+		{ "1.2.0.192.1.in-addr.arpa", 0 },
+		{ "01.2.0.192.in-addr.arpa", 0 },
+		{ "256.2.0.192.in-addr.arpa", 0 },
+		{ "1.2.0.192.ip6.arpa", 0 },
+		{ "in-addr.arpa", 0 },
+		{ "x.1.2.0.192.in-addr.arpa", 0 },
+		{ "1.2.0.192.in-addr.arpa.test", 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct addr want = addr_v4(rows[i].want), got;
+		struct name n;
+
+		if (name_canon(slice_str(rows[i].name), &n) < 0)
+			abort();
+		got = dns_ptr_address(&n);
+		if (rows[i].want)
+			ok(addr_eq(&got, &want), "%s", rows[i].name);
+		else
+			is_int(got.family, 0, "%s", rows[i].name);
+	}
+}
+
 int main(void)
 {
 	test_read();
+	test_ask_read();
+	test_ask_path();
+	test_ask_write();
+	test_ptr();
 	test_longest();
 	test_write();
 	test_versions();

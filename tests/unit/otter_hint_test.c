@@ -21,6 +21,8 @@ static void test_push(const struct agent_policy *a)
 	} rows[] = {
 		{ "POST https://b.test/o/r.git/git-receive-pack",
 		  "\"hint\":\"ac policy push x allow\"" },
+		{ "https://b.test/o/r/info/refs?service=git-receive-pack",
+		  "\"hint\":\"ac policy push x allow\"" },
 		{ "POST https://b.test/login", "\"hint\":null" },
 	};
 	const struct rule rule = { .id = "own-1", .credential = "github" };

@@ -369,6 +369,31 @@ static void test_pieces(void)
 	is_int(http1_head_end(slice_of(head, len), &pos), len, "its end");
 }
 
+/* Each byte at each place of a line, read eight at a time and one at a time:
+ * what many take for a line's end must not hide among others. */
+static void test_bytes(void)
+{
+	char head[] = "GET / HTTP/1.1\r\nX: 0123456789abcdef0123456789\r\n\r\n";
+	size_t len = sizeof(head) - 1, differ = 0;
+
+	for (size_t at = 0; at < len; at++) {
+		char was = head[at];
+
+		for (unsigned b = 0; b < 256; b++) {
+			size_t whole = 0, pos = 0;
+			ssize_t want = -EAGAIN;
+
+			head[at] = (char)b;
+			for (size_t n = 1; n <= len && want == -EAGAIN; n++)
+				want = http1_head_end(slice_of(head, n), &pos);
+			differ += http1_head_end(slice_of(head, len), &whole) !=
+				  want;
+		}
+		head[at] = was;
+	}
+	is_int(differ, 0, "a head is read alike in pieces and whole");
+}
+
 static char *many_fields(size_t n, size_t pad, size_t *ret_len)
 {
 	size_t size = 64 + n * (pad + 8);
@@ -460,6 +485,7 @@ int main(void)
 {
 	test_rows();
 	test_pieces();
+	test_bytes();
 	test_bounds();
 	test_websocket();
 	return done_testing();

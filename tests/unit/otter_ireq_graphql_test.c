@@ -35,12 +35,44 @@ static void test_git_writes(const struct world *w)
 	}
 }
 
+/* What cannot be judged is told apart from what is denied. */
+static void test_unread(const struct world *w)
+{
+	static const struct {
+		const char *path, *type, *coding;
+	} cases[] = {
+		{ "/graphql", "text/plain", NULL },
+		{ "/graphql", NULL, NULL },
+		{ "/graphql", "application/json", "gzip" },
+		{ "/graphql?a=b", "application/json", NULL },
+	};
+	char text[1024];
+	struct asked a;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		asked_head(&a, "hub.test", "POST", cases[i].path);
+		if (cases[i].type)
+			asked_field(&a, "content-type", cases[i].type);
+		if (cases[i].coding)
+			asked_field(&a, "content-encoding", cases[i].coding);
+		a.h.has_body = true;
+		is_int(asked_begin(&a, w), 403, "case %zu", i);
+		ireq_denial(&a.r, "coder", text, sizeof(text));
+		ok(strstr(text, "Content-Type: application/json") &&
+			   !strstr(text, "ac policy push"),
+		   "%s", text);
+		asked_done(&a);
+	}
+}
+
 int main(void)
 {
 	struct world w;
 
-	if (world_init(&w))
+	if (world_init(&w)) {
 		test_git_writes(&w);
+		test_unread(&w);
+	}
 	world_done(&w);
 	return done_testing();
 }

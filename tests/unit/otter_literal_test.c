@@ -112,7 +112,8 @@ static void test_denied(void)
 		enum reason why;
 	} rows[] = {
 		{ "another address", NULL, 0xc6336509, 443, 0, REASON_NO_SNI },
-		{ "another port", NULL, 0xc6336409, 8443, 0, REASON_NO_SNI },
+		/* Nothing that it could say would be allowed there. */
+		{ "another port", NULL, 0xc6336409, 8443, 0, REASON_PORT },
 		{ "another protocol", NULL, 0xc6336409, 8080, 0,
 		  REASON_NO_SNI },
 		{ "a denied one", NULL, 0xc6336442, 443, 0, REASON_NO_SNI },

@@ -213,6 +213,86 @@ static void test_stream(const struct mask *m)
 	buf_done(&out);
 }
 
+/* Does @in make exactly @want come out? */
+static bool comes(struct mask_stream *s, const char *in, const char *want)
+{
+	struct buf out;
+	bool good;
+
+	buf_init(&out, 4096);
+	good = (in ? mask_feed(s, slice_str(in), false, &out) :
+		     mask_rest(s, &out)) == 0 &&
+	       slice_eq(buf_slice(&out), slice_str(want));
+	buf_done(&out);
+	return good;
+}
+
+/* The end of a message is not held for ever, and nothing is lost by that. */
+static void test_rest(const struct mask *m)
+{
+	char stars[sizeof(value) - 3] = "";
+	struct mask_stream s;
+
+	memset(stars, '*', sizeof(stars) - 1);
+	ok(mask_begin(&s, m) == 0 && !mask_waits(&s), "nothing waits");
+	ok(comes(&s, "to gh", "to ") && mask_waits(&s), "two bytes wait");
+	ok(comes(&s, NULL, "gh") && !mask_waits(&s), "and go after a rest");
+	ok(comes(&s, NULL, ""), "once");
+	ok(comes(&s, "o", "o") && !mask_waits(&s), "they were no beginning");
+	ok(comes(&s, "g", "") && comes(&s, NULL, "g") && comes(&s, "h", "") &&
+		   mask_waits(&s) && comes(&s, NULL, "h"),
+	   "a byte, a rest, a byte, a rest");
+	ok(comes(&s, "p_ab", "") && !mask_waits(&s) && comes(&s, NULL, ""),
+	   "more of the beginning is held behind them");
+	ok(comes(&s, "X", "") && comes(&s, "\n", "p_abX\n"),
+	   "a wrong guess as well, up to the end of the line");
+	ok(comes(&s, "ghp", "") && comes(&s, NULL, "ghp") &&
+		   comes(&s, value + 3, stars) && s.hits == 1,
+	   "a value is masked, but for what went before the rest");
+	ok(comes(&s, "ghghp_", "gh") && s.n_held == 4 && s.n_gone == 0,
+	   "what goes by itself is not counted");
+	mask_end(&s);
+	ok(mask_begin(&s, m) == 0 && comes(&s, "gh", "") &&
+		   comes(&s, NULL, "gh") && comes(&s, "gh", "") &&
+		   comes(&s, "p", "") && comes(&s, NULL, "ghp") &&
+		   comes(&s, "gg\n", "gg\n"),
+	   "begun anew within what has gone");
+	mask_end(&s);
+}
+
+/* A token's beginning that everybody knows holds up to the end of the word. */
+static void test_word(void)
+{
+	static char token[] = "sk-proj-0123456789abcdefXYZ";
+	static const char ends[] = "\"', }<>)]\x81\xff\n";
+	struct mask *m = make(token);
+	struct mask_stream s;
+	bool same = true;
+	char text[64];
+
+	if (!ok(m != NULL && mask_begin(&s, m) == 0, "a token"))
+		return;
+	for (size_t i = 0; ends[i]; i++) {
+		snprintf(text, sizeof(text), "{\"a\":\"sk-proj-Q%c", ends[i]);
+		ok(comes(&s, text, text), "byte %02x ends it",
+		   (unsigned)(uint8_t)ends[i]);
+	}
+	ok(comes(&s, "a sk-proj-Q.~%&;", "a "), "others do not");
+	mask_end(&s);
+	for (unsigned c = 0x20; c < 0x7f; c++) {
+		char wrong[64];
+
+		snprintf(text, sizeof(text), "x sk-proj-0%c", (int)c);
+		snprintf(wrong, sizeof(wrong), "x sk-proj-9%c", (int)c);
+		same &= at_once(m, text, strlen(text)) ==
+			at_once(m, wrong, strlen(wrong));
+	}
+	ok(same, "which bytes it has is not told");
+	ok(check_splits(m, "{\"k\":\"", token, strlen(token), "\"}", 0, 0),
+	   "and it is found at every split");
+	mask_unref(m);
+}
+
 static void test_twice(const struct mask *m)
 {
 	char text[256];
@@ -288,10 +368,12 @@ int main(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(forms); i++)
 		test_oracle(m, forms[i], i);
 	test_stream(m);
+	test_rest(m);
 	test_twice(m);
 	mask_unref(m);
 	test_self();
 	test_apostrophe();
+	test_word();
 	test_bad();
 	return done_testing();
 }

@@ -39,6 +39,12 @@
 	"\",\"name\":\"" name "\",\"port\":" port ",\"reason\":\"" reason \
 	"\",\"prev\":\"00\",\"hash\":\"ff\"}\n"
 
+/* Refused for its bytes alone: only by a tcp rule would it pass. */
+#define UNSPOKEN(name, port, reason)                                           \
+	"{\"time\":\"t\",\"event\":\"deny\",\"agent\":\"a\",\"path\":\"tcp\"," \
+	"\"name\":\"" name "\",\"port\":" port ",\"reason\":\"" reason         \
+	"\",\"observed\":true,\"exe\":\"/usr/bin/\\u0022x\"}\n"
+
 static int learn(const char *in, const char *agent, char **ret, struct err *err)
 {
 	size_t len = strlen(in), size = 0;
@@ -128,6 +134,38 @@ static void test_learn(void)
 	free(text);
 }
 
+/* What is neither TLS nor HTTP; but not where something did pass, since a
+ * client may hold a silent connection ready. */
+static void test_unspoken(void)
+{
+	static const char log[] = UNSPOKEN("db.test", "5432", "hello-timeout")
+		UNSPOKEN("git.test", "22", "not-tls") UNSPOKEN("git.test", "22",
+							       "not-tls")
+			UNSPOKEN("git.test", "2222",
+				 "not-tls") ALLOW("a", "tls", "git.test", "443")
+				UNSPOKEN("git.test", "443", "hello-timeout")
+					UNSPOKEN("no.test", "22",
+						 "not-allowed");
+	static const char want[] = HEAD
+		"version: 1\npresets:\n  learned:\n    rules:\n"
+		"      - { id: seen-1, names: [\"db.test\"], ports: [5432],"
+		" proto: tcp } # was refused: neither TLS nor HTTP\n"
+		"      - { id: seen-2, names: [\"git.test\"], ports: [443] }\n"
+		"      - { id: seen-3, names: [\"git.test\"], ports: [22, "
+		"2222],"
+		" proto: tcp } # was refused: neither TLS nor HTTP\n";
+	struct policy *p = NULL;
+	struct err err = { 0 };
+	char *text = NULL;
+
+	is_int(learn(log, "a", &text, &err), 0, "learned: %s", err.msg);
+	is_str(text, want, "plain TCP is proposed by the name of its address");
+	ok(text && policy_of(text, &p, NULL, &err) == 0, "it loads: %s",
+	   err.msg);
+	policy_unref(p);
+	free(text);
+}
+
 static void test_refused(void)
 {
 	static const char *const logs[] = {
@@ -161,6 +199,7 @@ static void test_refused(void)
 int main(void)
 {
 	test_learn();
+	test_unspoken();
 	test_refused();
 	return done_testing();
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ask.c - what a program is told before it connects
+ */
+#include "ottergate/ask.h"
+
+#include <string.h>
+
+#include "ottergate/conn.h"
+#include "ottergate/lease.h"
+#include "ottergate/presume.h"
+#include "ottergate/worker_impl.h"
+
+_Static_assert(LEASE_EXE_MAX == DNS_ASK_EXE_MAX, "one limit");
+_Static_assert(LEASE_EXE_MAX < AUDIT_EXE_MAX, "with its NUL");
+_Static_assert(ASK_KEEP_S * 1000 < LEASE_ASKER_MS, "what is kept is known");
+
+struct question {
+	const struct dns_ask *ask;
+	const struct addr *to;
+	const struct name *name; /* NULL: @to stands for none */
+	struct program program;
+};
+
+static struct program program_of(const struct dns_ask *ask)
+{
+	struct program p = { .pid = ask->pid };
+	size_t len = ask->exe.len < LEASE_EXE_MAX ? ask->exe.len :
+						    LEASE_EXE_MAX;
+
+	if (len)
+		memcpy(p.exe, ask->exe.ptr, len);
+	return p;
+}
+
+/* --- a denial, as a connection's ------------------------------------------ */
+
+static enum path path_of(enum rule_proto proto)
+{
+	switch (proto) {
+	case RULE_TCP:
+		return PATH_TCP;
+	case RULE_HTTP:
+		return PATH_HTTP;
+	default:
+		return PATH_TLS;
+	}
+}
+
+static void audit_denial(struct worker *w, const struct table_entry *te,
+			 const struct question *q, const struct verdict *v)
+{
+	struct audit_record rec = {
+		.time_ms = worker_realtime(w),
+		.event = reason_is_limit(v->reason) ? AUDIT_LIMIT : AUDIT_DENY,
+		.path = (uint8_t)path_of(v->proto),
+		.reason = (uint8_t)v->reason,
+		.use = (uint8_t)v->use,
+		.port = q->ask->port,
+		.generation = (uint16_t)table_generation(w->table),
+		.source = te->agent->address,
+		.original = *q->to,
+		.pid = q->program.pid,
+	};
+
+	if (!w->audit || !audit_wants(w->audit, rec.event))
+		return;
+	snprintf(rec.agent, sizeof(rec.agent), "%s", te->agent->id);
+	if (v->rule)
+		snprintf(rec.rule, sizeof(rec.rule), "%s", v->rule->id);
+	memcpy(rec.exe, q->program.exe, sizeof(q->program.exe));
+	if (q->name) {
+		rec.name_len = q->name->len;
+		memcpy(rec.name, q->name->s, q->name->len);
+	} else {
+		rec.dialled = *q->to;
+	}
+	/* The denial stands, whether the log takes it or not. */
+	audit_put(w->audit, &rec);
+}
+
+/* Out of the rate of new connections, since each denial here is in place of
+ * one: who asks can fill the log no faster than who connects. */
+static void denied(struct worker *w, const struct table_entry *te,
+		   const struct question *q, const struct verdict *v)
+{
+	struct verdict why = *v;
+
+	worker_count(w, COUNTER_DENIED, 1);
+	atomic_fetch_add_explicit(&te->agent->usage.denied, 1,
+				  memory_order_relaxed);
+	why.reason = usage_again(&te->agent->usage,
+				 agent_policy_limits(te->policy), w->now_ms);
+	if (why.reason == REASON_ALLOWED) {
+		audit_denial(w, te, q, v);
+		return;
+	}
+	why.rule = NULL;
+	if (worker_may_tell(w, &te->agent->address))
+		audit_denial(w, te, q, &why);
+}
+
+/* --- the answer ----------------------------------------------------------- */
+
+/* Whole lines of printable ASCII, as many as there is room for. */
+static struct slice text_fit(char *text, size_t len)
+{
+	while (len > DNS_ASK_TEXT_MAX) {
+		len--;
+		while (len > 0 && text[len - 1] != '\n')
+			len--;
+	}
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] != '\n' && (text[i] < ' ' || text[i] > '~'))
+			text[i] = '?';
+	}
+	return slice_of(text, len);
+}
+
+static enum presumption judge(struct worker *w, const struct table_entry *te,
+			      const struct question *q, struct verdict *ret)
+{
+	uint64_t expires = agent_policy_expires(te->policy);
+	const struct place at = {
+		.name = q->name,
+		.addr = *q->to,
+		.port = q->ask->port,
+		.self = w->opts->self,
+		.expired = expires && worker_realtime(w) / 1000 >= expires,
+	};
+
+	if (q->ask->protocol == IPPROTO_UDP)
+		return q->ask->port == DNS_PORT ? PRESUME_PASS : PRESUME_DENY;
+	return presume(te->policy, &at, ret);
+}
+
+static size_t text_of(const struct table_entry *te, const struct question *q,
+		      const struct verdict *v, char *out, size_t size)
+{
+	char addr[ADDR_TEXT_MAX];
+	const char *host = q->name ? q->name->s : addr_text(q->to, addr);
+
+	if (q->ask->protocol == IPPROTO_UDP)
+		return deny_udp_text(out, size, host, q->ask->port);
+	return deny_text(out, size, 403, te->agent->id, host, q->ask->port, v);
+}
+
+size_t ask_answer(struct worker *w, const struct table_entry *te,
+		  const struct dns_question *dns, const struct addr *to,
+		  uint8_t out[DNS_ASK_MAX])
+{
+	struct name name = { .len = 0 };
+	struct question q = {
+		.ask = &dns->ask,
+		.to = to,
+		.program = program_of(&dns->ask),
+	};
+	struct dns_verdict say = { .keep = ASK_KEEP_S };
+	struct verdict v = { 0 };
+	char text[1024];
+
+	worker_count(w, COUNTER_ASKED, 1);
+	if (lease_name(te->agent, te->policy, to, &name))
+		say.name = q.name = &name;
+	say.verdict = (uint8_t)judge(w, te, &q, &v);
+	if (say.verdict == PRESUME_DENY) {
+		say.keep = ASK_KEEP_DENY_S;
+		say.text =
+			text_fit(text, text_of(te, &q, &v, text, sizeof(text)));
+		/* The packet filter drops datagrams without a line, too. */
+		if (dns->ask.protocol == IPPROTO_UDP)
+			worker_count(w, COUNTER_UDP_DENIED, 1);
+		else
+			denied(w, te, &q, &v);
+	} else if (dns->ask.protocol == IPPROTO_TCP) {
+		lease_ask(te->agent, to, dns->ask.port, &q.program, w->now_ms);
+	}
+	return dns_ask_write(dns, &say, agent_policy_dns_ttl(te->policy), out);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ask.h - what a program is told before it connects (net-preload/PROTOCOL)
+ *
+ * A denial is counted and audited as that of the connection would be that is
+ * spared by it, and from the same rate; anything else says who connects soon.
+ */
+#ifndef OTTERGATE_ASK_H
+#define OTTERGATE_ASK_H
+
+#include "ottergate/dnsmsg.h"
+#include "ottergate/worker.h"
+
+#define ASK_KEEP_S 5u /* a verdict is good for so long, in seconds */
+#define ASK_KEEP_DENY_S 2u /* a user who has just allowed it does not wait */
+
+/* Answers @dns, which has an ask and is about @to (IPv4), for the sandbox of
+ * @te. Returns the length. */
+size_t ask_answer(struct worker *w, const struct table_entry *te,
+		  const struct dns_question *dns, const struct addr *to,
+		  uint8_t out[DNS_ASK_MAX]);
+
+#endif

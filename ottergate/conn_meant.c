@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conn_meant.c - what a connection was about that has not said it
+ *
+ * The address that it was dialled at stands for a name that the sandbox had
+ * asked for (lease.h). That never allows anything: what is dialled is decided
+ * by what the client says, and nobody else. It is for the log, so that "the
+ * hello did not come" says whose, and that it would not have helped.
+ */
+#include "ottergate/conn_impl.h"
+
+#include <string.h>
+
+#include "ottergate/lease.h"
+#include "ottergate/presume.h"
+
+void conn_find_program(struct conn *c)
+{
+	struct program p;
+
+	if (!c->half_open || c->program || !c->agent ||
+	    !lease_asker(c->agent, &c->original, c->port, c->started_ms, &p))
+		return;
+	c->program = malloc(sizeof(p)); /* without it: not known */
+	if (c->program)
+		*c->program = p;
+}
+
+static enum presumption presumed(const struct conn *c, const struct name *name,
+				 struct verdict *ret)
+{
+	const struct place at = {
+		.name = name->len ? name : NULL,
+		.addr = c->original,
+		.port = c->port,
+		.self = c->worker->opts->self,
+		.expired = conn_policy_expired(c->worker, c->policy),
+	};
+
+	return presume(c->policy, &at, ret);
+}
+
+/* The bytes were not those of a request, or not enough of one. */
+static bool lacks_request(enum reason why)
+{
+	switch (why) {
+	case REASON_NO_SNI:
+	case REASON_BAD_HELLO:
+	case REASON_NOT_TLS:
+	case REASON_TLS_VERSION:
+	case REASON_HELLO_TIMEOUT:
+	case REASON_BAD_HTTP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Would observe mode have let @name pass, had the client spoken TLS? */
+static bool is_observed(const struct conn *c, const struct name *name)
+{
+	const struct request rq = {
+		.path = PATH_TLS,
+		.name = name,
+		.port = c->port,
+	};
+
+	return name->len && decide(c->policy, &rq).observed;
+}
+
+void conn_meant(struct conn *c, struct audit_record *rec)
+{
+	/* Neither TLS nor HTTP, or silent: as far as one can know, a protocol
+	 * of which a `proto: tcp` rule has to tell. */
+	bool other = rec->reason == REASON_NOT_TLS ||
+		     rec->reason == REASON_HELLO_TIMEOUT;
+	struct name name = { .len = 0 };
+	struct verdict v;
+
+	if (!c->agent || c->original.family == 0)
+		return;
+	if (lease_name(c->agent, c->policy, &c->original, &name)) {
+		memcpy(rec->name, name.s, name.len + 1u);
+		rec->name_len = name.len;
+		c->name = strdup(name.s); /* for the text of an answer */
+	}
+	if (!lacks_request(rec->reason))
+		return;
+	if (presumed(c, &name, &v) != PRESUME_DENY) {
+		rec->observed = other && is_observed(c, &name);
+		if (rec->observed)
+			rec->path = PATH_TCP;
+		return;
+	}
+	if (other)
+		rec->path = PATH_TCP;
+	rec->reason = (uint8_t)v.reason;
+	rec->use = (uint8_t)v.use;
+	if (reason_is_limit(v.reason))
+		rec->event = AUDIT_LIMIT;
+	if (v.rule)
+		snprintf(rec->rule, sizeof(rec->rule), "%s", v.rule->id);
+	if (name.len == 0)
+		rec->dialled = c->original;
+}
+
+void conn_left(struct conn *c)
+{
+	struct name name = { .len = 0 };
+	struct verdict v;
+
+	if (!c->agent || c->original.family == 0)
+		return;
+	lease_name(c->agent, c->policy, &c->original, &name);
+	if (presumed(c, &name, &v) == PRESUME_DENY)
+		conn_refuse(c, REASON_HELLO_TIMEOUT, NULL);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * presume.h - what the policy says of a place before any byte is seen
+ *
+ * For programs that ask before they connect (net-preload/PROTOCOL), and for
+ * connections that end before they have named a host. It is decide() for each
+ * protocol that could be spoken, and never another opinion: "deny" is what
+ * every connection to that place would get, "allow" what one would that speaks
+ * what the rule is for. That a program says the name it has resolved is
+ * presumed; one that does not is judged by what it says, as ever. Pure.
+ */
+#ifndef OTTERGATE_PRESUME_H
+#define OTTERGATE_PRESUME_H
+
+#include "ottergate/policy.h"
+
+enum presumption { /* net-preload/PROTOCOL, section 2 */
+		   PRESUME_PASS, /* the bytes decide */
+		   PRESUME_ALLOW,
+		   PRESUME_DENY,
+};
+
+struct place {
+	const struct name *name; /* that @addr stands for, NULL: none known */
+	struct addr addr; /* as a program has it */
+	uint16_t port; /* not 0 */
+	struct addr self; /* the gateway's own */
+	bool expired; /* the policy is: agent_policy_expires() has passed */
+};
+
+/*
+ * @ret is set for PRESUME_DENY alone: its reason and rule are the decision's,
+ * its `proto` is the one that is likely meant, for the hint to the user.
+ */
+enum presumption presume(const struct agent_policy *a, const struct place *at,
+			 struct verdict *ret);
+
+/* What is mostly spoken on @port: RULE_TCP where the server, or neither TLS
+ * nor HTTP, speaks first (ssh, databases, mail). A guess, for texts. */
+enum rule_proto presume_proto(uint16_t port);
+
+#endif

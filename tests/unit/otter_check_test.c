@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otter_check_test.c - what `check` says of a request is what one would get;
+ * what is shown of a rule that inspects
+ */
+#include <string.h>
+
+#include "ottergate/gate.h"
+#include "ottergate/ireq.h"
+#include "tests/unit/otter_policies.h"
+#include "tests/unit/tap.h"
+
+#define AGENT                                                                \
+	"version: 1\nagents:\n  - id: coder\n    match: { address: "         \
+	"172.20.0.7 }\n    allow:\n      - { id: git, names: [github.com], " \
+	"use: inspect, http: { allow: [ { methods: [GET, POST], paths: "     \
+	"['/**'] } ], deny: [ { methods: [POST], paths: "                    \
+	"['/**/git-receive-pack'] }, { paths: ['/graphql'], graphql: "       \
+	"git-writes } ] } }\n"
+
+/* The same request, at the gateway. */
+static bool passes(const struct agent_policy *a, const char *method,
+		   const char *path)
+{
+	struct ireq_ctx ctx = { .policy = a, .port = 443, .now_s = 1 };
+	struct ihead h;
+	struct name name;
+	struct ireq r;
+	int got;
+
+	ihead_init(&h);
+	if (name_canon(slice_str("github.com"), &name) < 0)
+		return false;
+	ctx.name = &name;
+	h.method = ihead_keep(&h, slice_str(method));
+	h.path = ihead_keep(&h, slice_str(path));
+	h.authority = ihead_keep(&h, slice_str("github.com"));
+	h.length = IHEAD_NO_LENGTH;
+	got = ireq_begin(&r, &ctx, &h);
+	ireq_end(&r);
+	ihead_done(&h);
+	return got == 0;
+}
+
+static void test_same(const struct agent_policy *a)
+{
+	static const struct {
+		const char *method, *path;
+		bool good;
+	} rows[] = {
+		{ "GET", "/o/r", true },
+		{ "DELETE", "/o/r", false },
+		{ "GET", "/o/r.git/info/refs?service=git-upload-pack", true },
+		{ "GET", "/o/r.git/info/refs?service=git-receive-pack", false },
+		{ "GET", "/o//r/info/refs?service=git-receive-pack", false },
+		{ "POST", "/o/r.git/git-receive-pack", false },
+		{ "POST", "/o/r.git/git-upload-pack", true },
+		{ "GET", "/o/r?_method=DELETE", false },
+		{ "GET", "/o/r?method_=DELETE", true },
+		{ "TRACE", "/o/r", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char url[256];
+		struct buf out;
+		struct err err = { 0 };
+
+		snprintf(url, sizeof(url), "%s https://github.com%s",
+			 rows[i].method, rows[i].path);
+		buf_init(&out, 65536);
+		is_int(gate_check(a, url, &out, &err), rows[i].good, "%s %s",
+		       url, err.msg);
+		is_int(passes(a, rows[i].method, rows[i].path), rows[i].good,
+		       "and at the gateway");
+		buf_done(&out);
+	}
+}
+
+static void test_shown(const struct agent_policy *a)
+{
+	static const char want[] =
+		"\"http\":{\"allow\":[{\"methods\":[\"GET\",\"POST\"],"
+		"\"paths\":[\"/**\"]}],\"deny\":[{\"methods\":[\"POST\"],"
+		"\"paths\":[\"/**/git-receive-pack\"]},{\"paths\":"
+		"[\"/graphql\"],\"graphql\":\"git-writes\"}]}";
+	struct buf out;
+
+	buf_init(&out, 65536);
+	ok(agent_policy_json(a, &out) == 0 && buf_append(&out, "", 1) == 0 &&
+		   strstr((const char *)buf_slice(&out).ptr, want),
+	   "methods and paths: %s", (const char *)buf_slice(&out).ptr);
+	buf_done(&out);
+}
+
+int main(void)
+{
+	struct agent_policy *a = NULL;
+	struct policy *p = NULL;
+	struct err err = { 0 };
+
+	if (policy_of("version: 1\n", &p, NULL, &err) < 0 ||
+	    agent_of_text(p, AGENT, &a, NULL, &err) < 0) {
+		ok(false, "%s", err.msg);
+		return done_testing();
+	}
+	test_same(a);
+	test_shown(a);
+	agent_policy_unref(a);
+	policy_unref(p);
+	return done_testing();
+}
