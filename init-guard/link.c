@@ -37,7 +37,7 @@ static int link_rule(uint8_t type, struct link_rule *ret)
 		{ LINK_LOG, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_PONG, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_PREPARED, { SIDE_SANDBOX, 0, 0 } },
-		{ LINK_ASSIGN, { SIDE_SANDBOX, 18, BIG } },
+		{ LINK_ASSIGN, { SIDE_SANDBOX, 22, BIG } },
 		{ LINK_PING, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_QUIT, { SIDE_SANDBOX, 4, 4 } },
 		{ LINK_PREPARE, { SIDE_SANDBOX, 8, 8 + LINK_CA_MAX } },
@@ -296,12 +296,14 @@ int link_put_prepare(struct buf *out, const struct link_prepare *a)
 
 int link_put_assign(struct buf *out, const struct link_assign *a)
 {
-	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + a->vault_len;
+	const char *ca = a->ca ? a->ca : "";
+	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + a->vault_len + 4 +
+			   strlen(ca);
 	uint8_t *p;
 	int ret;
 
 	if (strlen(a->name) > LINK_NAME_MAX || a->vault_len > LINK_VAULT_MAX ||
-	    vec_size(a->env, &envc, &len) < 0)
+	    strlen(ca) > LINK_OWN_CA_MAX || vec_size(a->env, &envc, &len) < 0)
 		return -EMSGSIZE;
 	ret = frame_begin(out, LINK_ASSIGN, 0, len, &p);
 	if (ret < 0)
@@ -312,6 +314,7 @@ int link_put_assign(struct buf *out, const struct link_assign *a)
 	wr_u32(&p, a->nofile);
 	wr_u32(&p, (uint32_t)a->vault_len);
 	wr_bytes(&p, a->vault, a->vault_len);
+	wr_lstr(&p, ca);
 	frame_end(out, len);
 	return 0;
 }

@@ -16,7 +16,7 @@
 
 #include "lib/buf.h"
 
-#define LINK_VERSION 3u
+#define LINK_VERSION 4u
 #define LINK_HEADER 9u /* bytes before the payload */
 #define LINK_PAYLOAD_MAX (128u * 1024)
 /* Credit either side starts with on each channel and direction (bytes of
@@ -26,7 +26,8 @@
 #define LINK_ARGS_MAX 4096u /* argv entries, environment entries */
 #define LINK_TEXT_MAX 4096u /* LOG and FAIL texts, cwd */
 #define LINK_NAME_MAX 255u /* of a sandbox in ASSIGN */
-#define LINK_CA_MAX 65536u /* PEM of a CA */
+#define LINK_CA_MAX 65536u /* PEM of the machine's CAs */
+#define LINK_OWN_CA_MAX 24576u /* PEM of the one of a sandbox */
 #define LINK_VAULT_MAX 32768u /* bytes of a grant */
 #define LINK_CHECKS_MAX 32u /* entries of READY */
 #define LINK_CHECK_MAX 200u /* bytes of one */
@@ -150,8 +151,8 @@ int link_get_exec(const struct link_frame *f,
 void link_exec_args_done(struct link_exec_args *x);
 
 /*
- * PREPARE: lstr PEM of a CA that the agent is to trust besides the image's
- * own (empty: none), u32 flags.
+ * PREPARE: lstr PEM of CAs that the agent is to trust besides the image's own
+ * (empty: none), u32 flags.
  */
 enum link_prepare_flags {
 	/* What needs the rights of a kernel of its own must succeed; without
@@ -159,6 +160,8 @@ enum link_prepare_flags {
 	LINK_PREPARE_OWN_KERNEL = 1,
 	/* ASSIGN will bring another host name than the one it has. */
 	LINK_PREPARE_NAMELESS = 2,
+	/* ASSIGN may bring a CA of the sandbox's own. */
+	LINK_PREPARE_OWN_CA = 4,
 };
 
 struct link_prepare {
@@ -179,7 +182,8 @@ void link_prepare_args_done(struct link_prepare_args *p);
  * ASSIGN: lstr sandbox name (the host name), u16 envc, lstr each (the
  * agent's base environment), u32 nproc (RLIMIT_NPROC of the agent, 0: none),
  * u32 nofile (0: unchanged), u32 length and bytes of the vault's grant (any
- * bytes; none: no vault).
+ * bytes; none: no vault), lstr PEM of a CA of this sandbox alone (empty: none;
+ * only after a PREPARE with OWN_CA).
  */
 
 struct link_assign {
@@ -189,6 +193,7 @@ struct link_assign {
 	/* vault/grant.h; it holds a key: wipe what it was put into */
 	const void *vault;
 	size_t vault_len; /* 0: none */
+	const char *ca; /* NULL: none */
 };
 int link_put_assign(struct buf *out, const struct link_assign *a) ATTR_WUR;
 struct link_assign_args {
@@ -197,6 +202,7 @@ struct link_assign_args {
 	uint32_t nproc, nofile;
 	uint8_t *vault; /* heap, wiped when released; NULL: none */
 	size_t vault_len;
+	char *ca; /* "": none */
 };
 int link_get_assign(const struct link_frame *f,
 		    struct link_assign_args *ret) ATTR_WUR;

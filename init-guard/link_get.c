@@ -191,7 +191,8 @@ static int get_bytes(struct slice *s, size_t max, uint8_t **ret,
 
 int link_get_prepare(const struct link_frame *f, struct link_prepare_args *ret)
 {
-	const uint32_t known = LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS;
+	const uint32_t known = LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS |
+			       LINK_PREPARE_OWN_CA;
 	struct link_prepare_args p = { 0 };
 	struct slice s = f->payload;
 	int err;
@@ -232,6 +233,8 @@ int link_get_assign(const struct link_frame *f, struct link_assign_args *ret)
 		err = -EBADMSG;
 	if (err == 0)
 		err = get_bytes(&s, LINK_VAULT_MAX, &a.vault, &a.vault_len);
+	if (err == 0)
+		err = get_str(&s, LINK_OWN_CA_MAX, &a.ca);
 	if (err == 0 && s.len > 0)
 		err = -EBADMSG;
 	if (err < 0) {
@@ -248,6 +251,7 @@ void link_assign_args_done(struct link_assign_args *a)
 	if (a->vault)
 		explicit_bzero(a->vault, a->vault_len);
 	free(a->vault);
+	free(a->ca);
 	link_vec_free(a->env);
 	*a = (struct link_assign_args){ 0 };
 }

@@ -20,9 +20,10 @@
  *      host name is to come                              setup_drop_caps()
  *   9. a stranger's attempts to get it back              probe_rights()
  *  10. PREPARED; ASSIGN, perhaps hours later; the host
- *      name, with a grant the vault's socket, then
- *      SYS_ADMIN goes; vaultd, as a user of its own      etc.c, setup.c,
- *                                                        vaultd.c
+ *      name, a CA of the sandbox's own, with a grant
+ *      the vault's socket, then SYS_ADMIN goes; vaultd,
+ *      as a user of its own                              etc.c, trust.c,
+ *                                                        setup.c, vaultd.c
  *  11. READY; from here on execs, each of which becomes
  *      the agent by itself                               exec_spawn()
  *

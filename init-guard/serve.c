@@ -24,6 +24,7 @@
 #include "init-guard/channel.h"
 #include "init-guard/etc.h"
 #include "init-guard/exec.h"
+#include "init-guard/preload.h"
 #include "init-guard/probe.h"
 #include "init-guard/reap.h"
 #include "init-guard/seccomp.h"
@@ -54,6 +55,7 @@ struct serve {
 	struct report report;
 	void *filter; /* made, not yet loaded */
 	struct trust trust;
+	struct preload preload;
 	struct etc_name name;
 	bool nameless; /* CAP_SYS_ADMIN is kept for its host name, if it is
 			* there */
@@ -145,11 +147,15 @@ static int serve_begin(struct serve *sv, struct err *err)
 }
 
 /* The point of no return: the order is that of main.c. */
-static int serve_harden(struct serve *sv, const char *ca, struct err *err)
+static int serve_harden(struct serve *sv, const struct link_prepare_args *p,
+			struct err *err)
 {
 	/* These want CAP_SYS_ADMIN for mounts. */
-	int ret = trust_install(&sv->trust, ca, &sv->report, err);
+	int ret = trust_install(&sv->trust, p->ca,
+				p->flags & LINK_PREPARE_OWN_CA, &sv->report,
+				err);
 
+	preload_find(&sv->preload, &sv->report);
 	if (ret == 0 && sv->nameless)
 		ret = etc_name_expect(&sv->name, &sv->report, err);
 	if (ret == 0)
@@ -177,7 +183,7 @@ static int serve_prepare(struct serve *sv, const struct link_frame *f)
 		return ret;
 	sv->report.own_kernel = p.flags & LINK_PREPARE_OWN_KERNEL;
 	sv->nameless = p.flags & LINK_PREPARE_NAMELESS;
-	ret = serve_harden(sv, p.ca, &err);
+	ret = serve_harden(sv, &p, &err);
 	link_prepare_args_done(&p);
 	if (ret < 0) {
 		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
@@ -199,7 +205,11 @@ static int serve_own(struct serve *sv, struct err *err)
 	int ret = etc_name_set(&sv->name, sv->agent.assign.name, &sv->report,
 			       err);
 
+	if (ret == 0)
+		ret = trust_add(&sv->trust, sv->agent.assign.ca, &sv->report,
+				err);
 	trust_name(&sv->trust, &sv->agent);
+	preload_name(&sv->preload, &sv->agent);
 	if (ret == 0)
 		ret = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
 	if (ret == 0 && sv->nameless)
@@ -218,6 +228,10 @@ static int serve_assign(struct serve *sv, const struct link_frame *f)
 	if (sv->state != SERVE_PREPARED)
 		return -EBADMSG;
 	ret = link_get_assign(f, &a);
+	if (ret == 0 && a.ca[0] && !trust_expects(&sv->trust)) {
+		link_assign_args_done(&a);
+		ret = -EBADMSG;
+	}
 	if (ret == 0)
 		ret = agent_init(&sv->agent, &a);
 	if (ret < 0)
@@ -314,6 +328,7 @@ static int serve_init(struct serve *sv, int in_fd, int out_fd)
 	int ret;
 
 	etc_name_init(&sv->name);
+	trust_init(&sv->trust);
 	sv->loop = loop_new();
 	if (!sv->loop)
 		return -errno;
@@ -358,6 +373,7 @@ int serve_run(int in_fd, int out_fd)
 	wire_drain(&sv.wire, LAST_WORDS_MS);
 	guard_filter_free(sv.filter);
 	etc_name_done(&sv.name);
+	trust_done(&sv.trust);
 	channels_done(&sv.channels);
 	vaultd_done(&sv.vault);
 	agent_done(&sv.agent);

@@ -7,6 +7,11 @@
  * two files, one with the CA alone and one with all, the system's bundle is
  * replaced by the latter, and every variable gets the file that it means.
  * What the user has set himself stays.
+ *
+ * Theory of operation: the CAs of the machine are known when the guest is
+ * prepared, that of the sandbox only when it is somebody's. The bundle's mount
+ * needs a right that is gone by then, and its copy takes most of the time. So
+ * both are made ahead, the file stays open, and what comes late is appended.
  */
 #include "init-guard/trust.h"
 
@@ -19,12 +24,14 @@
 #include "init-guard/pem.h"
 #include "init-guard/pkcs12.h"
 #include "lib/file.h"
+#include "lib/str.h"
 
 #define ROOTS "/etc/ssl/certs/ca-certificates.crt"
 #define ROOTS_MAX (4u * 1024 * 1024)
 #define CA_FILE ETC_DIR "/ca.pem"
 #define BUNDLE ETC_DIR "/ca-bundle.crt"
 #define JAVA_STORE ETC_DIR "/ca-bundle.p12"
+#define ALL_MAX (LINK_CA_MAX + 1 + LINK_OWN_CA_MAX) /* besides the roots */
 
 /* Writable only in type: execve() wants char *const. */
 static char trust_env[][64] = {
@@ -88,14 +95,29 @@ static int bundle_fill(int to, const char *ca, struct err *err)
 	return 0;
 }
 
-static int bundle_make(const char *ca, struct err *err)
+static int bundle_make(struct trust *t, const char *ca, bool more,
+		       struct err *err)
 {
 	SCOPED_FD fd =
 		open(BUNDLE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int ret;
 
 	if (fd < 0)
 		return err_sys(err, "make " BUNDLE);
-	return bundle_fill(fd, ca, err);
+	ret = bundle_fill(fd, ca, err);
+	if (ret == 0 && more)
+		t->bundle_fd = fd_take(&fd);
+	return ret;
+}
+
+/* In its place, where the image has one. */
+static int bundle_show(struct report *r, struct err *err)
+{
+	if (access(ROOTS, F_OK) < 0) {
+		report_skip(r, "ca-system", "the image has no " ROOTS);
+		return 0;
+	}
+	return report_judge(r, "ca-system", etc_show(BUNDLE, ROOTS, err), err);
 }
 
 static int java_store(struct err *err)
@@ -103,7 +125,7 @@ static int java_store(struct err *err)
 	SCOPED_STR text = NULL;
 	struct buf store;
 	size_t len = 0;
-	int ret = file_read(BUNDLE, ROOTS_MAX + LINK_CA_MAX, &text, &len);
+	int ret = file_read(BUNDLE, ROOTS_MAX + ALL_MAX, &text, &len);
 
 	if (ret < 0)
 		return err_set(err, ret, "read " BUNDLE ": %s", err_text(ret));
@@ -118,56 +140,117 @@ static int java_store(struct err *err)
 	return ret;
 }
 
-static int java_install(struct trust *t, struct report *r, struct err *err)
+static int java_install(struct trust *t, struct err *err)
 {
-	int ret;
-
-	if (!has_java()) {
-		report_skip(r, "java", "no JRE in the image");
-		return 0;
-	}
-	ret = java_store(err);
-	if (ret < 0)
-		return ret;
-	t->java = true;
-	report_ok(r, "java");
-	return 0;
-}
-
-static int files_install(struct trust *t, const char *ca, struct report *r,
-			 struct err *err)
-{
-	int ret = etc_write(CA_FILE, ca, strlen(ca), err);
+	int ret = has_java() ? java_store(err) : 0;
 
 	if (ret == 0)
-		ret = bundle_make(ca, err);
-	return ret < 0 ? ret : java_install(t, r, err);
+		t->java = access(JAVA_STORE, F_OK) == 0;
+	return ret;
 }
 
-int trust_install(struct trust *t, const char *pem, struct report *r,
+static int pem_check(const char *pem, struct err *err)
+{
+	int ret = pem_count(slice_str(pem));
+
+	return ret < 0 ?
+		       err_set(err, ret, "the CA given is no PEM certificate") :
+		       0;
+}
+
+/* What is there to be found is known: nothing more will come. */
+static void trust_tell(const struct trust *t, struct report *r)
+{
+	if (!t->ca) {
+		report_skip(r, "ca", "none was given");
+		return;
+	}
+	report_ok(r, "ca");
+	if (t->java)
+		report_ok(r, "java");
+	else
+		report_skip(r, "java", "no JRE in the image");
+}
+
+void trust_init(struct trust *t)
+{
+	*t = (struct trust){ .bundle_fd = -1 };
+}
+
+void trust_done(struct trust *t)
+{
+	fd_closep(&t->bundle_fd);
+}
+
+int trust_install(struct trust *t, const char *pem, bool more, struct report *r,
 		  struct err *err)
 {
-	int ret;
+	int ret = pem[0] ? pem_check(pem, err) : 0;
 
-	*t = (struct trust){ .ca = false };
-	if (!pem[0]) {
-		report_skip(r, "ca", "none was given");
-		return 0;
+	t->ca = pem[0];
+	if (ret == 0 && t->ca)
+		ret = etc_write(CA_FILE, pem, strlen(pem), err);
+	if (ret == 0 && (t->ca || more))
+		ret = bundle_make(t, pem, more, err);
+	if (ret == 0 && t->ca)
+		ret = java_install(t, err);
+	if (ret == 0 && (t->ca || more))
+		ret = bundle_show(r, err);
+	if (ret == 0 && !more)
+		trust_tell(t, r);
+	return ret;
+}
+
+bool trust_expects(const struct trust *t)
+{
+	return t->bundle_fd >= 0;
+}
+
+/* Behind those of the machine; the bundle has them already. */
+static int file_add(const char *pem, struct err *err)
+{
+	SCOPED_STR have = NULL;
+	SCOPED_STR all = NULL;
+	int ret = file_read(CA_FILE, LINK_CA_MAX, &have, NULL);
+
+	if (ret < 0 && ret != -ENOENT)
+		return err_set(err, ret, "read " CA_FILE ": %s", err_text(ret));
+	all = str_printf("%s%s%s", have ? have : "", have ? "\n" : "", pem);
+	return all ? etc_write(CA_FILE, all, strlen(all), err) : err_nomem(err);
+}
+
+static int bundle_add(const struct trust *t, const char *pem, struct err *err)
+{
+	int ret = fd_write_all(t->bundle_fd, "\n", 1);
+
+	if (ret == 0)
+		ret = fd_write_all(t->bundle_fd, pem, strlen(pem));
+	return ret < 0 ? err_set(err, ret, "write " BUNDLE ": %s",
+				 err_text(ret)) :
+			 0;
+}
+
+int trust_add(struct trust *t, const char *pem, struct report *r,
+	      struct err *err)
+{
+	int ret = 0;
+
+	if (!trust_expects(t))
+		return 0; /* all is told */
+	if (pem[0]) {
+		ret = pem_check(pem, err);
+		if (ret == 0)
+			ret = file_add(pem, err);
+		if (ret == 0)
+			ret = bundle_add(t, pem, err);
+		if (ret == 0)
+			ret = java_install(t, err);
+		t->ca = true;
 	}
-	ret = pem_count(slice_str(pem));
-	if (ret < 0)
-		return err_set(err, ret, "the CA given is no PEM certificate");
-	ret = files_install(t, pem, r, err);
-	if (ret < 0)
-		return ret;
-	t->ca = true;
-	report_ok(r, "ca");
-	if (access(ROOTS, F_OK) < 0) {
-		report_skip(r, "ca-system", "the image has no " ROOTS);
-		return 0;
-	}
-	ret = etc_show(BUNDLE, ROOTS, err);
-	return report_judge(r, "ca-system", ret, err);
+	trust_done(t);
+	if (ret == 0)
+		trust_tell(t, r);
+	return ret;
 }
 
 void trust_name(const struct trust *t, struct agent *ag)

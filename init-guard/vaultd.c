@@ -14,6 +14,7 @@
 #include "init-guard/vaultd.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <sched.h>
@@ -319,42 +320,89 @@ static int child_start(struct vaultd *v, const struct agent *ag, int log_fd,
 	return 0;
 }
 
+/* What it says up to the end of a line, of its output, or of @end_ms. */
+static size_t first_line(const struct vaultd *v, char *text, size_t max,
+			 uint64_t end_ms)
+{
+	struct pollfd p = { .fd = v->log_fd, .events = POLLIN };
+	size_t len = 0;
+	uint64_t now;
+	ssize_t n;
+
+	while (len < max && !memchr(text, '\n', len)) {
+		now = clock_ms();
+		if (now >= end_ms)
+			break;
+		if (poll(&p, 1, (int)(end_ms - now)) <= 0)
+			continue;
+		n = read(v->log_fd, text + len, max - len);
+		if (n == 0)
+			break;
+		len += n > 0 ? (size_t)n : 0;
+	}
+	return len;
+}
+
+/* One that hangs holds the grant: it does not outlive the start. */
+static void start_undo(struct vaultd *v)
+{
+	const pid_t pid = v->pid;
+
+	v->pid = 0;
+	if (kill(pid, SIGKILL) < 0)
+		return; /* it is reaped like any other */
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* Its first line. Anything but VAULT_READY_LINE is why it does not serve. */
 static int ready_wait(struct vaultd *v, struct err *err)
 {
 	static const char ready[] = VAULT_READY_LINE "\n";
-	struct pollfd p = { .fd = v->log_fd, .events = POLLIN };
-	char text[256];
-	ssize_t n = -1;
+	char text[256] = "";
+	const size_t n =
+		first_line(v, text, sizeof(text) - 1, clock_ms() + START_MS);
 
-	if (poll(&p, 1, START_MS) == 1)
-		n = read(v->log_fd, text, sizeof(text) - 1);
-	if (n == (ssize_t)sizeof(ready) - 1 &&
-	    memcmp(text, ready, sizeof(ready) - 1) == 0)
+	if (n == sizeof(ready) - 1 && memcmp(text, ready, n) == 0)
 		return 0;
-	text[n < 0 ? 0 : n] = '\0';
-	return err_set(err, -EPERM, "vaultd does not serve%s%.*s",
-		       n > 0 ? ": " : "", (int)strcspn(text, "\n"), text);
+	start_undo(v);
+	text[n] = '\0';
+	return err_set(err, -EPERM, "vaultd does not serve: %.*s",
+		       (int)strcspn(text, "\n"),
+		       n > 0 ? text : "it has said nothing");
 }
 
+static void text_send(struct vaultd *v, enum log_level level, const char *text)
+{
+	wire_check(v->wire, link_put_text(wire_out(v->wire), LINK_LOG, 0,
+					  (uint8_t)level, text));
+}
+
+/* Lines that are lost are counted, and the count goes before the next one. */
 static void line_send(struct vaultd *v)
 {
 	const bool audit = v->line[0] == '{';
 	char text[LINK_TEXT_MAX + 8];
 
-	if (buf_len(wire_out(v->wire)) > LOG_ROOM)
+	if (v->deaf || buf_len(wire_out(v->wire)) > LOG_ROOM) {
+		v->lost++;
 		return;
+	}
+	if (v->lost > 0) {
+		(void)snprintf(text, sizeof(text),
+			       "vault: %" PRIu64 " lines were lost", v->lost);
+		text_send(v, LOG_LVL_WARN, text);
+		v->lost = 0;
+	}
 	(void)snprintf(text, sizeof(text), "vault: %.*s", (int)v->len, v->line);
-	wire_check(v->wire,
-		   link_put_text(wire_out(v->wire), LINK_LOG, 0,
-				 audit ? LOG_LVL_INFO : LOG_LVL_WARN, text));
+	text_send(v, audit ? LOG_LVL_INFO : LOG_LVL_WARN, text);
 	wire_flush(v->wire);
 }
 
 static void log_byte(struct vaultd *v, char c)
 {
 	if (c == '\n') {
-		if (v->len > 0 && !v->deaf)
+		if (v->len > 0)
 			line_send(v);
 		v->len = 0;
 		v->deaf = false;
@@ -417,6 +465,7 @@ void vaultd_reaped(struct vaultd *v, pid_t pid, int status)
 	v->pid = 0;
 	if (!v->wire)
 		return;
+	v->deaf = false;
 	v->len = (size_t)snprintf(v->line, sizeof(v->line),
 				  "vaultd is over (%d): the sandbox goes on "
 				  "without credentials",

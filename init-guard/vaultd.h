@@ -17,6 +17,7 @@ struct vaultd {
 	struct loop_io *io;
 	struct wire *wire;
 	bool deaf; /* in the middle of a line that is too long */
+	uint64_t lost; /* lines that the host was not told of */
 	size_t len; /* of what is no whole line yet */
 	char line[LINK_TEXT_MAX];
 };
@@ -33,7 +34,10 @@ int vaultd_prepare(struct vaultd *v, struct agent *ag, struct report *r,
 		   struct err *err) ATTR_WUR;
 /*
  * Starts vaultd, hands it the grant, wipes ours, waits until it serves. Under
- * the filter, without capabilities to give. What it writes goes to the host.
+ * the filter, without capabilities to give. One that does not say so within
+ * 5 s is ended, which is an error. What it writes goes to the host; lines that
+ * the host leaves unread (1 MiB of the link wait) or that are too long are
+ * counted, and the count goes before the next line.
  */
 int vaultd_start(struct vaultd *v, struct agent *ag, struct loop *loop,
 		 struct wire *wire, struct report *r, struct err *err) ATTR_WUR;

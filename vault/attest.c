@@ -8,6 +8,11 @@
  * with it pinned, its child still names it, and it is not the younger of the
  * two. After the decision all is read once more.
  *
+ * The caller is pinned when it has connected, before it is sent the nonce. Its
+ * request names the process that wrote it, which is after that. So when the
+ * pinned one is there yet, nobody else has had its number in between: it is
+ * who wrote. Pinned after the request, it might be one that was born since.
+ *
  * The links exe of other users' processes are closed to us (proc(5): ptrace
  * access), and no right is kept to open them. That the caller is a client of
  * ours is known by its effective uid: nothing else in the sandbox can have
@@ -106,17 +111,22 @@ static int hop_read(struct attest_hop *h)
 	return ret < 0 ? ret : attest_parse_status(text, h);
 }
 
-static int hop_pin(int procfd, pid_t pid, struct attest_hop *ret)
+int attest_pin(int procfd, pid_t pid)
 {
 	char name[16];
+	int fd;
 
 	(void)snprintf(name, sizeof(name), "%d", pid);
-	*ret = (struct attest_hop){
-		.dirfd = openat(procfd, name,
-				O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-	};
-	if (ret->dirfd < 0)
-		return -errno;
+	fd = openat(procfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Takes @pinned. */
+static int hop_take(int pinned, pid_t pid, struct attest_hop *ret)
+{
+	*ret = (struct attest_hop){ .dirfd = pinned };
+	if (pinned < 0)
+		return -ESRCH;
 	return hop_read(ret) < 0 || ret->pid != pid ? -ESRCH : 0;
 }
 
@@ -171,7 +181,7 @@ static int parent_take(struct attest *at, int procfd, const char **ret_why)
 {
 	const struct attest_hop *child = &at->hop[at->n - 1];
 	struct attest_hop *h = &at->hop[at->n];
-	int ret = hop_pin(procfd, child->ppid, h);
+	int ret = hop_take(attest_pin(procfd, child->ppid), child->ppid, h);
 
 	at->n += h->dirfd >= 0;
 	if (ret < 0 || !hop_stays(child) || h->start > child->start)
@@ -181,13 +191,14 @@ static int parent_take(struct attest *at, int procfd, const char **ret_why)
 	return 0;
 }
 
-int attest_take(struct attest *at, int procfd, pid_t pid, const char **ret_why)
+int attest_take(struct attest *at, int procfd, pid_t pid, int pinned,
+		const char **ret_why)
 {
 	const struct attest_hop *last;
 	int ret;
 
 	*at = (struct attest){ .pid = pid };
-	ret = hop_pin(procfd, pid, &at->hop[0]);
+	ret = hop_take(pinned, pid, &at->hop[0]);
 	at->n = at->hop[0].dirfd >= 0;
 	if (ret < 0)
 		return deny(ret_why, "the caller is gone");

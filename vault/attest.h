@@ -31,11 +31,18 @@ struct attest {
 };
 
 /*
- * Pins the process and its ancestors up to PID 1. @procfd: a descriptor of
- * /proc. 0, or -EACCES with a word for the audit in *@ret_why. Release with
- * attest_done() either way.
+ * The process that has the number @pid now: a descriptor of its directory in
+ * @procfd, which is one of /proc. Nothing of it is read yet. -errno. Whoever
+ * has answered to that number after this call, and is there still when
+ * attest_take() reads, is this process and no later one.
  */
-int attest_take(struct attest *at, int procfd, pid_t pid,
+int attest_pin(int procfd, pid_t pid) ATTR_WUR;
+/*
+ * Pins the ancestors of @pid up to PID 1. @pinned: what attest_pin() gave for
+ * it, taken; negative: it could not be. 0, or -EACCES with a word for the audit
+ * in *@ret_why. Release with attest_done() either way.
+ */
+int attest_take(struct attest *at, int procfd, pid_t pid, int pinned,
 		const char **ret_why) ATTR_WUR;
 /* After the decision: are they all still who they were? The same results. */
 int attest_again(const struct attest *at, const char **ret_why) ATTR_WUR;

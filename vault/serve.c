@@ -4,7 +4,7 @@
  *
  * Theory of operation, for each connection:
  *
- *   accepted: SO_PEERCRED taken, a nonce sent
+ *   accepted: SO_PEERCRED taken, that process pinned, a nonce sent
  *   one message: the request, whole, with its sender's credentials
  *   judged, answered, written down, closed
  *
@@ -15,17 +15,23 @@
  */
 #include "vault/serve.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
 #include <time.h>
 
-#include "vault/record.h"
 #include "vault/peer.h"
+#include "vault/record.h"
 
 #define ACCEPTS 8 /* a round: those who have asked come in between */
 #define AUDIT_RATE 50u
 #define AUDIT_BURST 200u
+#define OWN_FDS 16u /* the rest: listener, epoll, /proc, a text, 0 to 2 */
+
+/* A connection and its process, and once a chain. */
+static_assert(2 * SERVE_CONNS_MAX + ATTEST_HOPS + OWN_FDS <= SERVE_FILES_MAX,
+	      "vaultd never lacks a descriptor");
 
 struct bucket {
 	uint64_t filled_ms;
@@ -36,6 +42,7 @@ struct bucket {
 struct conn {
 	struct vault_serve *sv;
 	int fd; /* -1: a free place */
+	int pinned; /* attest_pin() of who connected */
 	uint64_t seq;
 	struct loop_io *io;
 	struct loop_timer *deadline;
@@ -73,6 +80,7 @@ static void conn_close(struct conn *c)
 	loop_timer_clear(c->deadline);
 	c->io = NULL;
 	fd_closep(&c->fd);
+	fd_closep(&c->pinned);
 }
 
 static void conn_deadline(void *arg)
@@ -160,7 +168,8 @@ static void decide(struct conn *c, const struct ucred *sent,
 		a->status = VAULT_BUSY;
 		return;
 	}
-	if (attest_take(at, c->sv->procfd, c->cred.pid, &log->why) < 0)
+	if (attest_take(at, c->sv->procfd, c->cred.pid, fd_take(&c->pinned),
+			&log->why) < 0)
 		return;
 	s = secret_find(g, r);
 	if (!s) {
@@ -285,6 +294,8 @@ static void conn_open(struct vault_serve *sv, int fd)
 	c->fd = fd;
 	c->seq = sv->seq++;
 	c->cred = cred;
+	/* Whoever is gone already is told so when it asks, as all are. */
+	c->pinned = attest_pin(sv->procfd, cred.pid);
 	randombytes_buf(c->nonce, sizeof(c->nonce));
 	c->io = loop_add(sv->loop, fd, EPOLLIN, conn_ready, c);
 	if (!c->io || send(fd, c->nonce, sizeof(c->nonce),
@@ -334,6 +345,7 @@ int vault_serve_new(struct loop *l, int listener, int log_fd,
 	for (c = sv->conn; c < sv->conn + SERVE_CONNS_MAX; c++) {
 		c->sv = sv;
 		c->fd = -1;
+		c->pinned = -1;
 	}
 	sv->procfd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (sv->procfd < 0) {

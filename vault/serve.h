@@ -11,6 +11,7 @@
 #define SERVE_CONNS_MAX 64u /* the oldest one makes room */
 #define SERVE_CONNS_PER_PID 4u
 #define SERVE_DEADLINE_MS 500u /* from connect to request */
+#define SERVE_FILES_MAX 256u /* descriptors; vaultd's limit */
 #define SERVE_RATE 100u /* requests a second, in the long run */
 #define SERVE_BURST 400u
 /* A clock that runs ahead of the gateway's by no more than this mints nothing

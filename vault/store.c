@@ -311,6 +311,24 @@ int vstore_unlock_head(struct vstore *v, struct vstore_head *ret,
 	return r;
 }
 
+int vstore_pass_head(struct vstore *v, struct vstore_head *ret, struct err *err)
+{
+	int r = vstore_load(v, err);
+
+	if (r < 0 || v->head.source != VSTORE_PASSPHRASE)
+		return r;
+	*ret = v->head;
+	return 1;
+}
+
+int vstore_pass_check(const struct vstore *v, const struct vstore_pass *pass,
+		      struct err *err)
+{
+	if (v->have_key && sodium_memcmp(v->key, pass->key, VSTORE_KEY) == 0)
+		return 0;
+	return err_set(err, -EKEYREJECTED, "the old passphrase is wrong");
+}
+
 int vstore_unlock(struct vstore *v, const struct vstore_pass *pass,
 		  struct err *err)
 {
@@ -422,8 +440,8 @@ static int set_put(struct vstore_set *set, struct vstore_entry *e,
 
 	if (r == -ENOSPC)
 		return err_set(err, r,
-			       "the vault holds %u entries and takes "
-			       "no more",
+			       "the vault holds %u entries and takes no more: "
+			       "`ac vault rm` makes room",
 			       VSTORE_ENTRIES_MAX);
 	return r < 0 ? err_nomem(err) : 0;
 }

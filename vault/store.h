@@ -51,7 +51,8 @@
 #define VSTORE_IMAGE_MAX (72u * 1024 * 1024)
 #define VSTORE_HEAD 104u
 #define VSTORE_KEY 32u
-#define VSTORE_PASS_MAX 1024u /* bytes of a passphrase */
+#define VSTORE_PASS_MIN 8u /* bytes of a new passphrase */
+#define VSTORE_PASS_MAX 1024u /* of any */
 
 /* Of SECRET_GENERIC: where a request bears it. On disk. */
 enum vstore_form {
@@ -190,6 +191,14 @@ struct vstore_pass {
  * already. -EINVAL: it has a key file. */
 int vstore_unlock_head(struct vstore *v, struct vstore_head *ret,
 		       struct err *err) ATTR_WUR;
+/* What the key of vstore_pass_check() is to be derived for. Returns 1; 0: it has
+ * no passphrase, or is not there yet. Wants an open vault. */
+int vstore_pass_head(struct vstore *v, struct vstore_head *ret,
+		     struct err *err) ATTR_WUR;
+/* Does it open with this one? -EKEYREJECTED: no, or it is another store
+ * since. */
+int vstore_pass_check(const struct vstore *v, const struct vstore_pass *pass,
+		      struct err *err);
 /* -EBUSY: it is another store since. */
 int vstore_unlock(struct vstore *v, const struct vstore_pass *pass,
 		  struct err *err) ATTR_WUR;

@@ -200,7 +200,9 @@ static int kind_check(const struct vstore_entry *e, struct err *err)
 			       "an aws key needs its access key and region");
 	if (e->kind == SECRET_GENERIC && e->form != VSTORE_BASIC && !*e->field)
 		return err_set(err, -EINVAL,
-			       "a generic secret needs the name of its %s",
+			       "a generic secret needs the name of its %s: "
+			       "--%s NAME",
+			       vstore_form_name(e->form),
 			       vstore_form_name(e->form));
 	if (e->kind == SECRET_GENERIC && e->form == VSTORE_BASIC && !*e->user)
 		return err_set(err, -EINVAL,

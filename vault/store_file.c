@@ -26,7 +26,8 @@ static int check_rights(const struct sfile_dir *d, const char *name,
 	if (st->st_uid != 0 && st->st_uid != geteuid() &&
 	    st->st_uid != d->owner)
 		return err_set(err, -EPERM,
-			       "%s%s%s belongs to user %u, who is a stranger",
+			       "%s%s%s belongs to user %u, a stranger: if it "
+			       "is yours, chown it to you",
 			       d->path, slash, name, (unsigned)st->st_uid);
 	if (st->st_mode & 077)
 		return err_set(err, -EPERM,

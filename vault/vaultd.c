@@ -35,11 +35,11 @@
 #include "vault/serve.h"
 
 #define EXIT_UNSAFE 78
-#define FILES_MAX 256
 
 static int limits_set(void)
 {
-	const struct rlimit none = { 0, 0 }, files = { FILES_MAX, FILES_MAX };
+	const struct rlimit none = { 0, 0 },
+			    files = { SERVE_FILES_MAX, SERVE_FILES_MAX };
 
 	(void)clearenv();
 	umask(077);

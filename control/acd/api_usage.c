@@ -5,12 +5,12 @@
  * The gateway's own program adds it up from the audit, since that can be long.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "control/acd/acd.h"
 #include "control/acd/api.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
+#include "control/acd/instance.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
@@ -18,6 +18,8 @@
 
 struct usage_call {
 	struct http_req *req; /* NULL: the client left */
+	bool unknown; /* there is no such instance now */
+	char name[AC_NAME_MAX + 1]; /* "": of all */
 };
 
 static void call_abort(void *arg)
@@ -25,6 +27,17 @@ static void call_abort(void *arg)
 	struct usage_call *c = arg;
 
 	c->req = NULL;
+}
+
+/* One that is gone is known as long as the audit has something of it. */
+static int check_known(const struct usage_call *c, const json_t *v,
+		       struct err *err)
+{
+	if (!c->unknown || json_array_size(json_object_get(v, "usage")))
+		return 0;
+	return err_set(err, -ENOENT,
+		       "there is no instance '%s'; 'ac list' shows them",
+		       c->name);
 }
 
 static void on_added(void *arg, int code, const char *out, const char *err_out,
@@ -38,12 +51,13 @@ static void on_added(void *arg, int code, const char *out, const char *err_out,
 		failed = *err;
 	else if (!v)
 		err_set(&failed, -EIO, "the audit: %.200s", err_out);
-	if (c->req && failed.code < 0)
-		http_reply_error(c->req, &failed, NULL);
-	else if (c->req)
-		http_reply_json(c->req, 200, v);
 	else
-		json_decref(v);
+		check_known(c, v, &failed);
+	if (c->req && failed.code == 0)
+		http_reply_json(c->req, 200, json_incref(v));
+	else if (c->req)
+		http_reply_error(c->req, &failed, NULL);
+	json_decref(v);
 	free(c);
 }
 
@@ -69,8 +83,11 @@ static void ask(struct acd *acd, struct http_req *req, const char *name,
 	int r;
 
 	snprintf(text, sizeof(text), "%" PRIu64, since);
-	if (c)
+	if (c) {
 		c->req = req;
+		c->unknown = name && !instance_find(acd->instances, name);
+		snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
+	}
 	r = c ? gate_job_run(acd->loop, acd->children, &spec, on_added, c,
 			     &err) :
 		err_nomem(&err);

@@ -19,6 +19,8 @@
 
 #define INIT_GUARD AC_LIBEXEC "/init-guard"
 #define VAULT AC_LIBEXEC "/vault"
+#define NET_PROXY AC_LIBEXEC "/net_proxy.so"
+#define PRELOAD_LIST AC_LIBEXEC "/ld.so.preload"
 #define STOP_TIMEOUT_S 10
 #define GPUS_MAX 64u
 
@@ -31,13 +33,15 @@ static json_t *mount_json(const char *source, const char *target, bool ro)
 
 static json_t *mounts_json(const struct runtime_spec *spec)
 {
-	return json_pack("[o, o, o, o, o]",
+	return json_pack("[o, o, o, o, o, o, o]",
 			 mount_json(spec->workspace, "/workspace",
 				    spec->workspace_ro),
 			 mount_json(spec->home, "/home/node", false),
 			 mount_json(HOST_RESOLV_CONF, "/etc/resolv.conf", true),
 			 mount_json(INIT_GUARD, INIT_GUARD, true),
-			 mount_json(VAULT, VAULT, true));
+			 mount_json(VAULT, VAULT, true),
+			 mount_json(NET_PROXY, NET_PROXY, true),
+			 mount_json(PRELOAD_LIST, "/etc/ld.so.preload", true));
 }
 
 /* What is writable besides workspace and home, in memory and gone with the

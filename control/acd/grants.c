@@ -195,7 +195,7 @@ static int check_all(const struct instance_record *r, const struct granted *v,
 	for (size_t i = 0; i < n; i++)
 		if (check_mode(&v[i], err) < 0)
 			return err->code;
-	return 0;
+	return guest_grant_clash(v, n, err);
 }
 
 int grants_rules(struct grants *g, const struct instance_record *r,

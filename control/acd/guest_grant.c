@@ -236,10 +236,23 @@ static bool is_index(const struct granted *g)
 
 /* npm's own way to set a token for a registry: what stands behind npm_config_
  * is a key of its configuration, slashes and all. */
+static bool has_variable(const struct strv *l, size_t n, const char *entry)
+{
+	size_t len = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(l->v[i], entry, len) == 0)
+			return true;
+	return false;
+}
+
+/* Several registries are nothing odd: the plain variable is the first one's. */
 static int push_npm(const struct env *v, const struct granted *g,
 		    const char *value)
 {
-	int r = strv_pushf(v->to, "NPM_TOKEN=%s", value);
+	int r = has_variable(v->to, v->to->n, "NPM_TOKEN=") ?
+			0 :
+			strv_pushf(v->to, "NPM_TOKEN=%s", value);
 
 	for (size_t i = 0; r == 0 && i < g->e->hosts.n; i++)
 		r = strv_pushf(v->to, "npm_config_//%s/:_authToken=%s",
@@ -330,5 +343,75 @@ int guest_grant_env(const struct surrogate_key *key, const struct granted *v,
 
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = push_one(&to, &v[i]);
+	return r;
+}
+
+/* ---- two that want the same ---- */
+
+/* Both in plain tunnels bear what the sandbox puts there. */
+static int host_clash(const struct granted *a, const struct granted *b,
+		      struct err *err)
+{
+	if (a->c->mode == CREDENTIAL_HANDOVER &&
+	    b->c->mode == CREDENTIAL_HANDOVER)
+		return 0;
+	for (size_t i = 0; i < a->e->hosts.n; i++)
+		if (strv_has(&b->e->hosts, a->e->hosts.v[i]))
+			return err_set(err, -EINVAL,
+				       "credentials '%s' and '%s' are both for "
+				       "%.64s, where a request bears one: "
+				       "`--credential none --credential %s` "
+				       "leaves that one alone",
+				       a->e->name, b->e->name, a->e->hosts.v[i],
+				       b->e->name);
+	return 0;
+}
+
+/* Does what stands in @l from @from on set what is set before? */
+static int variable_clash(const struct strv *l, size_t from,
+			  const struct granted *g, const struct granted *before,
+			  const size_t *ends, struct err *err)
+{
+	for (size_t i = from; i < l->n; i++) {
+		size_t len = strcspn(l->v[i], "=") + 1, k = 0;
+
+		while (k < from && strncmp(l->v[k], l->v[i], len) != 0)
+			k++;
+		if (k == from)
+			continue;
+		for (size_t n = 0; n < CREDENTIALS_MAX; n++)
+			if (k < ends[n])
+				return err_set(
+					err, -EINVAL,
+					"credentials '%s' and '%s' both "
+					"set %.*s: `--secret %s=NAME` "
+					"gives one a variable of its own",
+					before[n].e->name, g->e->name,
+					(int)len - 1, l->v[i], g->e->name);
+	}
+	return 0;
+}
+
+int guest_grant_clash(const struct granted *v, size_t n, struct err *err)
+{
+	/* What is made with it is seen by nobody. */
+	static const struct surrogate_key none;
+	size_t ends[CREDENTIALS_MAX] = { 0 };
+	struct strv all = { 0 };
+	const struct env to = { &none, &all, err };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n && i < CREDENTIALS_MAX; i++) {
+		size_t from = all.n;
+
+		for (size_t k = 0; r == 0 && k < i; k++)
+			r = host_clash(&v[k], &v[i], err);
+		if (r == 0)
+			r = push_one(&to, &v[i]);
+		ends[i] = all.n;
+		if (r == 0)
+			r = variable_clash(&all, from, &v[i], v, ends, err);
+	}
+	secret_strv_done(&all);
 	return r;
 }

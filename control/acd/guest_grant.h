@@ -38,5 +38,9 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 /* "NAME=value" of the variables that clients look for. -ENOMEM, -EINVAL. */
 int guest_grant_env(const struct surrogate_key *key, const struct granted *v,
 		    size_t n, struct strv *ret, struct err *err) ATTR_WUR;
+/* Are two of them for one host, where a request can bear one alone, or for one
+ * variable? -EINVAL names both, and says what to do. -ENOMEM. */
+int guest_grant_clash(const struct granted *v, size_t n,
+		      struct err *err) ATTR_WUR;
 
 #endif

@@ -24,6 +24,11 @@
  * up the table. microhttpd does not count the time of suspended and upgraded
  * ones; for a stream, whose reader may pause at will, it is told not to.
  *
+ * A body may have a token or a passphrase in it. Our copy is wiped whenever its
+ * memory is given back, microhttpd's as soon as we have ours; what JSON is made
+ * of it is jansson's (vault_new()). The head is not: nothing secret belongs
+ * into a path. What the kernel had in the socket is its own to reuse.
+ *
  * The socket has mode 0600 and belongs to the owner of the state directory:
  * whoever can connect may do everything. Limits are against mistakes.
  */
@@ -37,7 +42,6 @@
 #include "lib/sock.h"
 
 #define HTTP_EXCESS_MAX (16u * 1024 * 1024)
-#define HTTP_ROOM_MAX (64u * 1024) /* of a body, made before it comes */
 #define HTTP_MEMORY_MAX (64u * 1024) /* a connection: head, send buffer */
 #define HTTP_BACKLOG 128
 #define HTTP_IDLE_S 120u
@@ -179,7 +183,7 @@ static bool body_parse(struct http_req *req)
 		   !json_is_object(req->json)) {
 		err_set(&err, -EINVAL, "the body must be a JSON object");
 	}
-	http_req_body_done(req);
+	buf_done(&req->body);
 	if (err.code)
 		http_reply_error(req, &err, NULL);
 	return err.code == 0;
@@ -287,31 +291,30 @@ static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,
 	req->conn = conn;
 	req->raw = strcmp(method, MHD_HTTP_METHOD_PUT) == 0;
 	buf_init(&req->body, HTTP_BODY_MAX);
+	buf_secret(&req->body);
 	LIST_INSERT_HEAD(&h->reqs, req, link);
 	return req;
 }
 
-/* A declared length beyond everything is refused before it is sent. One that
- * is small gets its room at once: a buffer that grows leaves copies behind. */
-static bool length_is_absurd(struct http_req *req)
+/* A declared length beyond everything is refused before it is sent. */
+static bool length_is_absurd(const struct http_req *req)
 {
 	const char *text = MHD_lookup_connection_value(
 		req->conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	uint64_t len = 0;
 
-	if (text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0)
-		return true;
-	if (len > 0 && len <= HTTP_ROOM_MAX)
-		buf_reserve(&req->body, (size_t)len);
-	return false;
+	return text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0;
 }
 
+/* @data is a place in microhttpd's own buffer, which it reads no more of once
+ * all of it was taken. */
 static void body_add(struct http_req *req, const char *data, size_t len)
 {
 	if (req->excess || buf_append(&req->body, data, len) < 0) {
 		req->excess += len;
-		http_req_body_done(req);
+		buf_done(&req->body);
 	}
+	explicit_bzero((void *)(uintptr_t)data, len);
 }
 
 /* What the handler of a PUT does not take is offered again later. */

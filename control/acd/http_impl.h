@@ -42,7 +42,7 @@ struct http_req {
 	struct MHD_Connection *conn;
 	LIST_ENTRY(http_req) link; /* while not @gone */
 
-	struct buf body; /* as it comes in */
+	struct buf body; /* as it comes in; wiped, it may be a secret */
 	size_t excess; /* bytes of a body that is too large, thrown away */
 	json_t *json;
 	/* Of a PUT, whose body is not kept. */
@@ -84,8 +84,6 @@ struct http {
 	bool resumed; /* a connection waits for the next MHD_run() */
 };
 
-/* The body, wiped: it may have been a secret. */
-void http_req_body_done(struct http_req *req);
 /* Parks the connection, and watches whether the client leaves. */
 void http_req_suspend(struct http_req *req);
 /* Lets a suspended connection go on; no effect on others. */

@@ -86,13 +86,6 @@ void http_on_abort(struct http_req *req, void (*fn)(void *arg), void *arg)
 	req->abort_arg = arg;
 }
 
-void http_req_body_done(struct http_req *req)
-{
-	if (req->body.mem)
-		explicit_bzero(req->body.mem, req->body.cap);
-	buf_done(&req->body);
-}
-
 static void req_free(struct http_req *req)
 {
 	if (req->stream)
@@ -100,7 +93,7 @@ static void req_free(struct http_req *req)
 	free(req->stream);
 	if (req->response)
 		MHD_destroy_response(req->response);
-	http_req_body_done(req);
+	buf_done(&req->body);
 	json_decref(req->json);
 	free(req);
 }

@@ -51,10 +51,6 @@ struct instance_egress_ops {
 	/* Of one that is bound: what its guest is told beside; NULL: nothing.
 	 * Valid until the loop goes on. The op may be NULL. */
 	const struct instance_grant *(*grant)(void *arg, const char *name);
-	/* Did the last policy like that which @r would get inspect? It is what
-	 * can be known before it is bound. The op may be NULL. */
-	bool (*inspects)(void *arg, const struct instance_record *r,
-			 const struct blueprint *bp);
 };
 struct instance_grant {
 	const char *ca; /* PEM, besides the machine's own; NULL: none */
@@ -83,10 +79,6 @@ struct instance_pool_ops {
 		      struct instance_gift *ret);
 	/* One that was claimed was lost before it was ready. */
 	void (*lost)(void *arg, const struct instance_record *r);
-	/* A run could not use one, since its policy inspects; known before it
-	 * was claimed, or behind. */
-	void (*inspects)(void *arg, const struct instance_record *r,
-			 bool claimed);
 	/* The sandbox @id is one of these. */
 	bool (*has)(void *arg, const char *id);
 };

@@ -312,6 +312,9 @@ int instance_log_start(struct instance *in, struct err *err);
 void instance_log_write(struct instance *in, struct slice data);
 /* Before the main run ends: says so if the log is not whole. */
 void instance_log_judge(struct instance *in);
+/* A line of its vault's audit, into log/vault: 1 MiB, and log/vault.1 before
+ * it. */
+void instance_log_audit(const struct instance *in, const char *json);
 void instance_log_end(struct instance *in); /* nothing more will come */
 /* The files are going: cuts the readers off; @wake: they hear of it. */
 void instance_log_drop(struct instance *in, bool wake);

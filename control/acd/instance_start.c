@@ -68,6 +68,7 @@ int instance_assign(struct instance *in)
 		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids : 0,
 		.vault = grant.vault,
 		.vault_len = grant.vault_len,
+		.ca = grant.ca,
 	};
 
 	/* What the user has set himself goes before. */
@@ -98,7 +99,8 @@ static void sandbox_hello(void *arg)
 	/* All in one piece: what is to run waits in the link, and nothing of
 	 * it begins before all that PREPARE and ASSIGN ask for is done. */
 	session_hold_back(s, true);
-	if (prepare_guest(s, in->rec.isolation, false, instance_grant(in).ca,
+	if (prepare_guest(s, in->rec.isolation,
+			  instance_grant(in).ca ? LINK_PREPARE_OWN_CA : 0,
 			  &in->why) < 0) {
 		instance_start_failed(in);
 		return;
@@ -144,6 +146,11 @@ static void sandbox_log(void *arg, uint8_t level, const char *text)
 		log_info("%s: init-guard: %s", in->rec.name, text);
 }
 
+static void sandbox_audit(void *arg, const char *json)
+{
+	instance_log_audit(arg, json);
+}
+
 static void sandbox_closed(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
@@ -158,6 +165,7 @@ const struct session_ops instance_session_ops = {
 	.hello = sandbox_hello,
 	.ready = sandbox_ready,
 	.log = sandbox_log,
+	.audit = sandbox_audit,
 	.closed = sandbox_closed,
 };
 

@@ -7,9 +7,7 @@
  * before the guest is told anything, as ever. ASSIGN asks at the same time
  * whether anybody is there: until READY has come in->warm is set, and a guest
  * that is gone or does not answer costs its sandbox, not the run. That goes
- * on with one of its own, at the same address and with the same policy. So does
- * a run that needs a CA of its own: this guest has been hardened without it.
- * What is known to need one claims nothing; of a policy that is tells its BIND.
+ * on with one of its own, at the same address and with the same policy.
  *
  *	claim → policy bound → ASSIGN, EXEC → READY → as in instance_start.c
  *	  └─────────┴────────────────┴─lost→ removed → runtime start
@@ -22,18 +20,6 @@
 
 #define WARM_LIMIT_MS 3000u /* from ASSIGN to READY; milliseconds as a rule */
 
-/* Its guest would have to trust a CA that was not there when it was
- * hardened. */
-static bool needs_ca(const struct instance *in)
-{
-	const struct instances *is = in->is;
-
-	if (in->bp.credentials.n > 0 || in->rec.credentials_json)
-		return true;
-	return is->egress && is->egress->inspects &&
-	       is->egress->inspects(is->egress_arg, &in->rec, &in->bp);
-}
-
 bool instance_warm_claim(struct instance *in)
 {
 	const struct instances *is = in->is;
@@ -42,10 +28,6 @@ bool instance_warm_claim(struct instance *in)
 
 	if (!is->pool || !dir)
 		return false;
-	if (needs_ca(in)) {
-		is->pool->inspects(is->pool_arg, &in->rec, false);
-		return false;
-	}
 	if (!is->pool->claim(is->pool_arg, &in->rec, &in->bp, dir, &gift))
 		return false;
 	free(in->rec.address);
@@ -130,15 +112,6 @@ void instance_warm_go(struct instance *in)
 {
 	if (!in->session) {
 		warm_replace(in);
-		return;
-	}
-	if (instance_grant(in).ca) {
-		log_info("%s: its policy inspects requests, which a sandbox "
-			 "that was kept ready cannot yet; another is started",
-			 in->rec.name);
-		warm_close(in);
-		in->is->pool->inspects(in->is->pool_arg, &in->rec, true);
-		warm_remove(in);
 		return;
 	}
 	in->ready_timer = loop_timer_new(in->is->loop, warm_late, in);

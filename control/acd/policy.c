@@ -12,8 +12,7 @@
  *	a run) → told
  *
  * Whether a policy inspects says the gateway, which knows what the presets and
- * the policy of all have in them. Its last answer for a mode and presets is kept,
- * so that a run which will need a CA takes no sandbox that was started without.
+ * the policy of all have in them.
  *
  * Secrets are in no file: a gateway that begins anew is told again, as is one
  * whose sandbox uses an entry of the vault that has changed.
@@ -31,7 +30,6 @@
 #include "lib/log.h"
 
 #define TEXT_MAX (1u * 1024 * 1024) /* the gateway takes no longer ones */
-#define SHAPES_MAX 64u
 
 struct policies {
 	struct gate_client *client;
@@ -39,7 +37,6 @@ struct policies {
 	bool (*has_packages)(void);
 	struct grants *grants;
 	char *warnings; /* while the end of a bind is told */
-	struct strv shapes; /* of policies that inspect; the oldest goes */
 };
 
 struct change {
@@ -47,7 +44,6 @@ struct change {
 	char *name;
 	struct buf text; /* of a bind */
 	char *wishes; /* of a bind: the instance's own */
-	char *shape; /* of a bind without credentials; else NULL */
 	instance_fn fn; /* of a bind */
 	void *arg;
 };
@@ -56,7 +52,6 @@ static void change_free(struct change *c)
 {
 	buf_done(&c->text);
 	free(c->wishes);
-	free(c->shape);
 	free(c->name);
 	free(c);
 }
@@ -141,50 +136,6 @@ static int text_make(const struct policies *p, const struct instance_record *r,
 	}
 	egress_done(&e);
 	return rc;
-}
-
-/* What decides whether it inspects, but for credentials. NULL: not known, for
- * want of memory or of a wish that can be read. */
-static char *shape_of(const struct policies *p, const char *json,
-		      const struct blueprint *bp)
-{
-	struct egress e = { 0 };
-	struct err ignored = { 0 };
-	char *shape = NULL, *more;
-
-	if (merged(p, json, bp, &e, &ignored) == 0)
-		shape = strdup(egress_mode_name(e.mode));
-	for (size_t i = 0; shape && i < e.presets.n; i++) {
-		more = str_printf("%s %s", shape, e.presets.v[i]);
-		free(shape);
-		shape = more;
-	}
-	egress_done(&e);
-	return shape;
-}
-
-static void shape_forget(struct policies *p, size_t i)
-{
-	struct strv *sv = &p->shapes;
-
-	free(sv->v[i]);
-	/* The NULL at the end moves as well. */
-	memmove(&sv->v[i], &sv->v[i + 1], (sv->n - i) * sizeof(*sv->v));
-	sv->n--;
-}
-
-static void shape_note(struct policies *p, const char *shape, bool inspects)
-{
-	for (size_t i = p->shapes.n; i-- > 0;)
-		if (strcmp(p->shapes.v[i], shape) == 0)
-			shape_forget(p, i);
-	if (!inspects)
-		return;
-	if (p->shapes.n >= SHAPES_MAX)
-		shape_forget(p, 0);
-	/* What there is no memory for costs a sandbox, not a run. */
-	if (strv_push(&p->shapes, shape) < 0)
-		log_warn("a policy that inspects: out of memory");
 }
 
 int policy_text(const struct policies *p, const struct instance_record *r,
@@ -335,8 +286,6 @@ static void on_bound(void *arg, const char *text, size_t len,
 		 * is: a run that would lose its policy then. */
 		file_put_text(c, &failed);
 		c->p->warnings = warnings_of(c, text, len);
-		if (c->shape)
-			shape_note(c->p, c->shape, inspects(text, len));
 	}
 	if (failed.code < 0 || !inspects(text, len) ||
 	    !grants_lacks_ca(c->p->grants, c->name)) {
@@ -393,8 +342,6 @@ static int policy_bind(void *arg, const struct instance_record *r,
 	rc = text_make(p, r, r->egress_json, bp, NULL, &c->text, err);
 	if (rc == 0)
 		rc = grants_bind(p->grants, r, bp, &json, err);
-	if (rc == 0 && json.len == 0)
-		c->shape = shape_of(p, r->egress_json, bp);
 	if (rc == 0) {
 		rc = json.len > 0 ? gate_call(p->client, ADMIN_SECRETS,
 					      slice_str(r->name),
@@ -513,21 +460,11 @@ static const struct instance_grant *policy_grant(void *arg, const char *name)
 	return grants_of(p->grants, name);
 }
 
-static bool policy_inspects(void *arg, const struct instance_record *r,
-			    const struct blueprint *bp)
-{
-	const struct policies *p = arg;
-	SCOPED_STR shape = shape_of(p, r->egress_json, bp);
-
-	return shape && strv_has(&p->shapes, shape);
-}
-
 const struct instance_egress_ops policy_egress_ops = {
 	.bind = policy_bind,
 	.unbind = policy_unbind,
 	.warnings = policy_warnings,
 	.grant = policy_grant,
-	.inspects = policy_inspects,
 };
 
 struct policies *policies_new(struct gate_client *client, const char *dir,
@@ -557,6 +494,5 @@ void policies_free(struct policies *p)
 	if (!p)
 		return;
 	grants_free(p->grants);
-	strv_done(&p->shapes);
 	free(p);
 }

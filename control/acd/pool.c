@@ -513,7 +513,6 @@ static json_t *misses_json(const struct kind *k)
 		[POOL_MISS_GPUS] = "gpus",
 		[POOL_MISS_DISK] = "disk",
 		[POOL_MISS_STALE] = "stale",
-		[POOL_MISS_INSPECTS] = "inspects",
 		[POOL_MISS_LOST] = "lost",
 	};
 	json_t *all = json_object();

@@ -64,7 +64,6 @@ enum pool_miss {
 	POOL_MISS_GPUS,
 	POOL_MISS_DISK,
 	POOL_MISS_STALE, /* of an older image, blueprint or CA */
-	POOL_MISS_INSPECTS, /* its policy inspects: it needs a CA of its own */
 	POOL_MISS_LOST, /* it did not answer when it was claimed */
 };
 

@@ -155,34 +155,16 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 }
 
 /* What was a hit is a miss. */
-static void hit_undo(struct kind *k, enum pool_miss miss)
-{
-	if (k->hits > 0)
-		k->hits--; /* else the kind was made anew since */
-	k->misses[miss]++;
-}
-
 static void pool_lost(void *arg, const struct instance_record *r)
 {
 	struct kind *k = kind_find(arg, r->blueprint);
 
 	if (!k)
 		return;
-	hit_undo(k, POOL_MISS_LOST);
+	if (k->hits > 0)
+		k->hits--; /* else the kind was made anew since */
+	k->misses[POOL_MISS_LOST]++;
 	k->lost++;
-}
-
-static void pool_inspects(void *arg, const struct instance_record *r,
-			  bool claimed)
-{
-	struct kind *k = kind_find(arg, r->blueprint);
-
-	if (!k || k->off)
-		return;
-	if (claimed)
-		hit_undo(k, POOL_MISS_INSPECTS);
-	else
-		k->misses[POOL_MISS_INSPECTS]++;
 }
 
 /* A member's, or what is left of one. */
@@ -201,6 +183,5 @@ static bool pool_has(void *arg, const char *id)
 const struct instance_pool_ops pool_instance_ops = {
 	.claim = pool_claim,
 	.lost = pool_lost,
-	.inspects = pool_inspects,
 	.has = pool_has,
 };

@@ -177,7 +177,9 @@ static void on_hello(void *arg)
 
 	/* One that changes in between is found changed by the claim. */
 	m->ca = prepare_ca_now();
-	r = prepare_guest(m->session, m->kind->bp.isolation, true, NULL, &err);
+	/* Who will have it may need a CA of its own. */
+	r = prepare_guest(m->session, m->kind->bp.isolation,
+			  LINK_PREPARE_NAMELESS | LINK_PREPARE_OWN_CA, &err);
 	if (r < 0)
 		member_discard(m, &err);
 }

@@ -9,7 +9,6 @@
 
 #include "control/shared/paths.h"
 #include "lib/file.h"
-#include "lib/str.h"
 
 static const char *ca_path = AC_STATE_CA_EXTRA;
 
@@ -34,39 +33,20 @@ static int ca_read(char **ret, struct err *err)
 	return err_set(err, code, "read %s: %s", ca_path, err_text(code));
 }
 
-/* Both in one; the machine's, of at most PREPARE_MACHINE_CA_MAX bytes, leaves
- * room for a CA of the sandbox's own. */
-static int ca_join(const char *machine, const char *own, char **ret,
-		   struct err *err)
-{
-	if (strlen(own) > PREPARE_OWN_CA_MAX)
-		return err_set(err, -EFBIG,
-			       "the sandbox's own CA is over %u bytes",
-			       PREPARE_OWN_CA_MAX);
-	*ret = str_printf("%s\n%s", machine, own);
-	return *ret ? 0 : err_nomem(err);
-}
-
-int prepare_guest(struct session *s, const char *isolation, bool nameless,
-		  const char *own_ca, struct err *err)
+int prepare_guest(struct session *s, const char *isolation, uint32_t flags,
+		  struct err *err)
 {
 	SCOPED_STR machine = NULL;
-	SCOPED_STR both = NULL;
 	int ret = ca_read(&machine, err);
 	struct link_prepare p = {
-		.ca = own_ca ? own_ca : machine,
-		.flags = (strcmp(isolation, "runsc") == 0 ?
-				  LINK_PREPARE_OWN_KERNEL :
-				  0u) |
-			 (nameless ? LINK_PREPARE_NAMELESS : 0u),
+		.ca = machine,
+		.flags = flags | (strcmp(isolation, "runsc") == 0 ?
+					  LINK_PREPARE_OWN_KERNEL :
+					  0u),
 	};
 
-	if (ret == 0 && own_ca && machine)
-		ret = ca_join(machine, own_ca, &both, err);
 	if (ret < 0)
 		return ret;
-	if (both)
-		p.ca = both;
 	ret = session_prepare(s, &p);
 	return ret < 0 ? err_set(err, ret, "cannot pass the CA: %s",
 				 err_text(ret)) :

@@ -11,10 +11,7 @@
 
 #include "control/acd/session.h"
 
-/* Bytes of PEM. That of a sandbox is one certificate that ottergate made. The
- * two and a line's end fit into a PREPARE. */
-#define PREPARE_OWN_CA_MAX 8191u
-#define PREPARE_MACHINE_CA_MAX (LINK_CA_MAX - PREPARE_OWN_CA_MAX - 1u)
+#define PREPARE_MACHINE_CA_MAX 57344u /* bytes of PEM */
 
 /* Which CA was given; all zero: none. */
 struct prepare_ca {
@@ -25,12 +22,12 @@ struct prepare_ca {
 
 /*
  * PREPARE, in answer to a HELLO: the CA that sandboxes of this machine are to
- * trust, @own_ca (PEM; NULL: none) besides, and, after @isolation, what must not
- * be skipped. @nameless: its host name comes with the ASSIGN only. -EFBIG: a CA
- * is too large, @err names the file; or another -errno.
+ * trust and, after @isolation, what must not be skipped. @flags: of
+ * LINK_PREPARE_NAMELESS and LINK_PREPARE_OWN_CA, what comes with the ASSIGN
+ * only. -EFBIG: the CA is too large, @err names the file; or another -errno.
  */
-int prepare_guest(struct session *s, const char *isolation, bool nameless,
-		  const char *own_ca, struct err *err);
+int prepare_guest(struct session *s, const char *isolation, uint32_t flags,
+		  struct err *err);
 /* The CA as it is now. */
 struct prepare_ca prepare_ca_now(void);
 bool prepare_ca_same(const struct prepare_ca *a, const struct prepare_ca *b);

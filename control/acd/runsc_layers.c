@@ -37,6 +37,7 @@
 
 #define CALL_TIMEOUT_MS 30000u
 #define LINK_MAX_BYTES 64u /* of a layer's file "link" */
+#define COPY_MAX (1u << 20) /* of a file of ours */
 #define OPTION_MAX 4095u /* what mount(2) takes */
 #define HOLDER_LABEL "ac.layers"
 #define LIST_PATH                \
@@ -174,6 +175,27 @@ int layers_mount_rw(const struct layers_image *img, const char *dir,
 	return overlay_mount(target, MS_NODEV, option);
 }
 
+/*
+ * The place of a file: empty, for what is mounted over it, or a copy. One
+ * that is there stays, under whatever is mounted on it: ac-host's own files do
+ * not change while it lives, and neither does its tmpfs outlive it.
+ */
+static int base_file(const char *path, const char *source)
+{
+	SCOPED_STR data = NULL;
+	size_t len = 0;
+	int r = 0;
+
+	if (access(path, F_OK) == 0)
+		return 0;
+	/* An ac-host without it has nothing to give. */
+	if (source)
+		r = file_read(source, COPY_MAX, &data, &len);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	return file_replace(path, data ? data : "", len, 0444);
+}
+
 /* Our layer at the bottom. */
 static int base_make(const char *base)
 {
@@ -182,18 +204,12 @@ static int base_make(const char *base)
 	for (const struct runsc_place *p = runsc_places; r == 0 && p->path;
 	     p++) {
 		SCOPED_STR path = str_printf("%s/%s", base, p->path);
-		SCOPED_FD fd = -1;
 
 		if (!path)
 			return -ENOMEM;
-		if (!p->file) {
-			if (mkdir(path, 0755) < 0 && errno != EEXIST)
-				r = -errno;
-			continue;
-		}
-		fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-			  0644);
-		if (fd < 0)
+		if (p->file)
+			r = base_file(path, p->source);
+		else if (mkdir(path, 0755) < 0 && errno != EEXIST)
 			r = -errno;
 	}
 	return r;

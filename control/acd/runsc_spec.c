@@ -20,31 +20,35 @@
 
 #define INIT_GUARD AC_LIBEXEC "/init-guard"
 #define VAULT AC_LIBEXEC "/vault"
+#define NET_PROXY AC_LIBEXEC "/net_proxy.so"
+#define PRELOAD_LIST AC_LIBEXEC "/ld.so.preload"
 #define CPU_PERIOD 100000u
 #define RUN_BYTES (UINT64_C(64) << 20)
 #define SHM_BYTES (UINT64_C(64) << 20)
 
 const struct runsc_place runsc_places[] = {
-	{ "dev", false },
-	{ "etc", false },
-	{ "etc/hostname", true },
-	{ "etc/hosts", true },
-	{ "etc/resolv.conf", true },
-	{ "home", false },
-	{ "home/node", false },
-	{ "proc", false },
-	{ "run", false },
-	{ "sys", false },
-	{ "tmp", false },
-	{ "usr", false },
-	{ "usr/libexec", false },
-	{ "usr/libexec/ac", false },
-	{ "usr/libexec/ac/init-guard", true },
-	{ "usr/libexec/ac/vault", false },
-	{ "var", false },
-	{ "var/tmp", false },
-	{ "workspace", false },
-	{ NULL, false },
+	{ "dev", false, NULL },
+	{ "etc", false, NULL },
+	{ "etc/hostname", true, NULL },
+	{ "etc/hosts", true, NULL },
+	{ "etc/ld.so.preload", true, PRELOAD_LIST },
+	{ "etc/resolv.conf", true, NULL },
+	{ "home", false, NULL },
+	{ "home/node", false, NULL },
+	{ "proc", false, NULL },
+	{ "run", false, NULL },
+	{ "sys", false, NULL },
+	{ "tmp", false, NULL },
+	{ "usr", false, NULL },
+	{ "usr/libexec", false, NULL },
+	{ "usr/libexec/ac", false, NULL },
+	{ "usr/libexec/ac/init-guard", true, NULL },
+	{ "usr/libexec/ac/net_proxy.so", true, NET_PROXY },
+	{ "usr/libexec/ac/vault", false, NULL },
+	{ "var", false, NULL },
+	{ "var/tmp", false, NULL },
+	{ "workspace", false, NULL },
+	{ NULL, false, NULL },
 };
 
 json_t *runsc_caps_json(void)

@@ -24,10 +24,12 @@ json_t *runsc_spec_json(const struct runsc_spec *s);
 json_t *runsc_caps_json(void);
 
 /* What a mount hides or needs below the root: directories, and files where
- * @file is set. An image without them gets them from a layer of ours. */
+ * @file is set. An image without them gets them from a layer of ours. A file
+ * with a @source is not mounted: it is the copy of one of ac-host. */
 struct runsc_place {
 	const char *path; /* relative to the root */
 	bool file;
+	const char *source; /* absolute, or NULL */
 };
 extern const struct runsc_place runsc_places[]; /* ends with a NULL path */
 

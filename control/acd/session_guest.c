@@ -22,6 +22,9 @@
 #define AUDIT_PREFIX "vault: "
 #define AUDIT_PER_SECOND 64u
 #define AUDIT_BURST 200u
+/* Of either sort, into a log that is acd's and of bounded size. */
+#define ROOM_BYTES (128u * 1024)
+#define ROOM_PER_SECOND 16u
 
 static struct channel **channel_slot(struct session *s, uint32_t id)
 {
@@ -71,20 +74,60 @@ static bool is_audit(uint8_t level, struct slice text)
 	return true;
 }
 
-/* Tells of lines that were cut before this one, if any. -ECANCELED: the
- * session is over. */
-static int audit_tell(struct session *s)
+static bool room_take(struct log_room *room, size_t len)
 {
-	char text[80];
+	const uint64_t now = clock_ms(), full = UINT64_C(1000) * ROOM_BYTES;
+	const uint64_t want = UINT64_C(1000) * len;
+	uint64_t more = now - room->ms;
 
-	if (s->audit_cut == 0)
+	room->ms = now;
+	if (more > full)
+		more = full; /* the first time, above all */
+	room->milli += ROOM_PER_SECOND * more;
+	if (room->milli > full)
+		room->milli = full;
+	if (room->milli < want) {
+		room->cut++;
+		return false;
+	}
+	room->milli -= want;
+	return true;
+}
+
+/* A line for acd's log, when it has room for more of this sandbox.
+ * -ECANCELED: the session is over. */
+static int log_put(struct session *s, struct log_room *room, uint8_t level,
+		   const char *text)
+{
+	char more[96];
+
+	if (!s->ops->log || !room_take(room, strlen(text)))
 		return 0;
-	snprintf(text, sizeof(text),
-		 AUDIT_PREFIX "%u audit lines were more than acd takes",
+	if (room->cut > 0) {
+		snprintf(more, sizeof(more),
+			 "%u lines are not in this log: the sandbox says too "
+			 "much",
+			 room->cut);
+		room->cut = 0;
+		s->ops->log(s->arg, LOG_LVL_WARN, more);
+		if (s->state == OVER)
+			return -ECANCELED;
+	}
+	s->ops->log(s->arg, level, text);
+	return s->state == OVER ? -ECANCELED : 0;
+}
+
+/* Whoever keeps the audit is told of lines that are not in it. */
+static void audit_tell(struct session *s)
+{
+	char text[64];
+
+	if (s->audit_cut == 0 || !s->ops->audit)
+		return;
+	snprintf(text, sizeof(text), "{\"verdict\":\"lost\",\"lines\":%u}",
 		 s->audit_cut);
 	s->audit_cut = 0;
-	s->ops->log(s->arg, LOG_LVL_WARN, text);
-	return s->state == OVER ? -ECANCELED : 0;
+	s->ops->audit(s->arg, text);
 }
 
 /* Other lines, be they a flood, take nothing from these. */
@@ -103,14 +146,17 @@ static int guest_audit(struct session *s, struct slice s_text)
 		s->audit_milli = full;
 	if (s->audit_milli < 1000) {
 		s->audit_cut++;
+		s->audit_room.cut++;
 		return 0;
 	}
 	s->audit_milli -= 1000;
-	if (!s->ops->log || audit_tell(s) < 0)
-		return 0;
 	memcpy(text, s_text.ptr, s_text.len);
 	text[s_text.len] = '\0';
-	s->ops->log(s->arg, LOG_LVL_INFO, text);
+	audit_tell(s);
+	if (s->ops->audit && s->state != OVER)
+		s->ops->audit(s->arg, text + sizeof(AUDIT_PREFIX) - 1);
+	if (s->state != OVER)
+		(void)log_put(s, &s->audit_room, LOG_LVL_INFO, text);
 	return 0;
 }
 
@@ -128,8 +174,7 @@ static int log_begin(struct session *s, uint64_t second)
 	if (cut == 0 || !s->ops->log)
 		return 0;
 	snprintf(text, sizeof(text), "%u lines were more than acd takes", cut);
-	s->ops->log(s->arg, LOG_LVL_WARN, text);
-	return s->state == OVER ? -ECANCELED : 0;
+	return log_put(s, &s->log_room, LOG_LVL_WARN, text);
 }
 
 static int guest_log(struct session *s, const struct link_frame *f)
@@ -150,8 +195,7 @@ static int guest_log(struct session *s, const struct link_frame *f)
 	if (s_text.len > LOG_SHOWN)
 		s_text.len = LOG_SHOWN;
 	str_escape(text, sizeof(text), s_text.ptr, s_text.len);
-	if (s->ops->log)
-		s->ops->log(s->arg, level, text);
+	(void)log_put(s, &s->log_room, level, text);
 	return 0;
 }
 

@@ -31,6 +31,13 @@ struct channel {
 	void *arg;
 };
 
+/* What one sandbox may still bring into acd's log, which all share. */
+struct log_room {
+	uint64_t ms; /* when milli was last filled; 0: never */
+	uint64_t milli; /* thousandths of bytes */
+	unsigned cut; /* lines of which nobody was told yet */
+};
+
 struct session {
 	struct loop_io *io;
 	int fd;
@@ -51,6 +58,7 @@ struct session {
 	uint64_t audit_milli; /* thousandths of audit lines that may come */
 	unsigned log_count;
 	unsigned audit_cut; /* of which nobody was told yet */
+	struct log_room log_room, audit_room;
 	unsigned depth;
 	bool freed;
 	bool prepared; /* the guest has said so */

@@ -16,6 +16,8 @@
 #include "control/acd/selftest.h"
 #include "control/acd/store.h"
 #include "control/acd/supervise.h"
+#include "control/acd/vault_uses.h"
+#include "control/shared/json.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -124,7 +126,8 @@ json_t *acd_status(const struct acd *acd)
 	}
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
-		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:I, s:s}",
+		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:o, s:I, "
+		"s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
 		part_status(&engine), "gateway", part_status(&gate), "network",
@@ -134,7 +137,8 @@ json_t *acd_status(const struct acd *acd)
 		selftest_reason(acd->selftest), "cgroup",
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
 		(int)instances_live(acd->instances), "total", (int)total,
-		"pools", pool_json(acd->pool), "memory_bytes",
+		"pools", pool_json(acd->pool), "vault",
+		vault_state_json(acd->vault), "memory_bytes",
 		(json_int_t)memory_bytes(acd), "progress", acd->progress);
 }
 
@@ -220,6 +224,36 @@ static void check_disk(json_t *list, const char *name, const char *path)
 		  "free it");
 }
 
+/* A locked one is as its owner wants it. */
+static void check_vault(const struct acd *acd, json_t *list)
+{
+	json_t *v = vault_state_json(acd->vault);
+	const char *state = jsonx_text_at(v, "state");
+	const char *key = jsonx_text_at(v, "key");
+	json_int_t n = json_integer_value(json_object_get(v, "entries"));
+	json_int_t old = json_integer_value(json_object_get(v, "expired"));
+	bool bad = strcmp(state, "unusable") == 0;
+	char detail[320];
+
+	if (strcmp(state, "locked") == 0)
+		snprintf(detail, sizeof(detail),
+			 "locked: `ac vault unlock` opens it");
+	else if (bad)
+		snprintf(detail, sizeof(detail), "%s",
+			 jsonx_text_at(v, "reason"));
+	else
+		snprintf(detail, sizeof(detail),
+			 "%s%s%s, %lld credential%s, %lld expired", state,
+			 *key ? ", with a " : "",
+			 !*key                    ? "" :
+			 strcmp(key, "file") == 0 ? "key file" :
+						    key,
+			 (long long)n, n == 1 ? "" : "s", (long long)old);
+	check_add(list, "vault", !bad, detail,
+		  "runs that use credentials are refused until it can be read");
+	json_decref(v);
+}
+
 static void check_limits(json_t *list)
 {
 	char detail[128];
@@ -254,6 +288,7 @@ json_t *acd_doctor(const struct acd *acd)
 	check_disk(list, "disk of $AC_HOME", AC_STATE);
 	check_disk(list, "disk of the nested images", "/var/lib/docker");
 	check_limits(list);
+	check_vault(acd, list);
 	return json_pack("{s:o}", "checks", list);
 }
 

@@ -110,7 +110,8 @@ int vault_for_instance(struct vault *v, const char *const *names,
 		if (!e)
 			return err_set(err, -ENOENT,
 				       "there is no credential '%s': `ac vault "
-				       "add %s` makes one",
+				       "add %s` makes one, `--credential none` "
+				       "does without",
 				       names[n], names[n]);
 		r = may_use(e, blueprint, instance, err);
 		ret[n] = e;

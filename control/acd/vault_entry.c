@@ -223,17 +223,41 @@ static int value_read(json_t *body, struct slice value, struct vstore_entry *e,
 	return r;
 }
 
+/* What stands between slashes in the scope of a signature. */
+static bool is_label(const char *s)
+{
+	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
+}
+
+static bool is_word(const char *s)
+{
+	return s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
 /* The token service answers a signed request with keys that are real, whoever
  * signed it; a key for any service is one for that, too. */
 static int aws_check(const struct vstore_entry *e, struct err *err)
 {
 	if (e->kind != SECRET_AWS)
 		return 0;
-	if (!*e->service)
+	if (!*e->access_key || !*e->region || !*e->service)
 		return err_set(err, -EINVAL,
-			       "an aws key needs the service that it signs "
-			       "for: --service");
-	if (strcasecmp(e->service, "sts") == 0)
+			       "an aws key needs --access-key, --region and "
+			       "the --service that it signs for");
+	if (!is_word(e->access_key))
+		return err_set(err, -EINVAL,
+			       "'%s' is no access key, which has letters and "
+			       "digits alone",
+			       e->access_key);
+	if (!is_label(e->region))
+		return err_set(err, -EINVAL,
+			       "'%s' is no region such as eu-west-1",
+			       e->region);
+	if (!is_label(e->service))
+		return err_set(err, -EINVAL, "'%s' is no service such as s3",
+			       e->service);
+	if (strcmp(e->service, "sts") == 0)
 		return err_set(err, -EINVAL,
 			       "an aws key is not taken for sts, which gives "
 			       "out keys that work from anywhere");
@@ -267,23 +291,32 @@ static int name_free(const char *name, struct err *err)
 static int hosts_check(const struct strv *hosts, struct err *err)
 {
 	const psl_ctx_t *psl = psl_builtin();
+	char shown[4 * VSTORE_HOST_MAX + 1];
 
 	for (size_t i = 0; i < hosts->n; i++) {
 		const char *host = hosts->v[i];
 		const char *last = strrchr(host, '.');
 
-		if (!vstore_host_ok(host))
-			continue; /* which is said as what it is */
+		if (!vstore_host_ok(host)) {
+			str_escape(shown, sizeof(shown), host, strlen(host));
+			return err_set(
+				err, -EINVAL,
+				"'%.100s' is no host: it is a name alone, "
+				"as api.example.org, without scheme, "
+				"port and path",
+				shown);
+		}
 		if (last && last[1 + strspn(last + 1, "0123456789")] == '\0')
 			return err_set(err, -EINVAL,
-				       "'%s' is an address: a credential is "
-				       "for hosts by name",
+				       "'%s' is an address: the gateway puts a "
+				       "credential into requests to names "
+				       "alone, whose certificate it can check",
 				       host);
 		if (!last || (psl && psl_is_public_suffix(psl, host)))
 			return err_set(err, -EINVAL,
 				       "'%s' is no host's own name: it has no "
 				       "dot, or anybody may have a name below "
-				       "it",
+				       "it; --host names one in full",
 				       host);
 	}
 	return 0;
@@ -310,6 +343,19 @@ static int header_check(const struct vstore_entry *e, struct err *err)
 		     0;
 }
 
+/* What is asked of a new entry, and of one with a new value: it may be older
+ * than the rule. */
+static int entry_checks(const struct vstore_entry *e, struct err *err)
+{
+	int r = hosts_check(&e->hosts, err);
+
+	if (r == 0)
+		r = header_check(e, err);
+	if (r == 0)
+		r = aws_check(e, err);
+	return r == 0 ? vstore_entry_check(e, err) : r;
+}
+
 static int entry_fill(struct vault *v, json_t *body, struct slice value,
 		      struct vstore_entry *e, struct err *err)
 {
@@ -333,13 +379,7 @@ static int entry_fill(struct vault *v, json_t *body, struct slice value,
 	if (r == 0 && e->hosts.n == 0)
 		r = vault_default_hosts(vault_machine(v), e->kind, &e->hosts,
 					err);
-	if (r == 0)
-		r = hosts_check(&e->hosts, err);
-	if (r == 0)
-		r = header_check(e, err);
-	if (r == 0)
-		r = aws_check(e, err);
-	return r == 0 ? vstore_entry_check(e, err) : r;
+	return r == 0 ? entry_checks(e, err) : r;
 }
 
 static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
@@ -351,7 +391,9 @@ static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
 	e->expires = 0;
 	if (r == 0)
 		r = times_read(body, e, err);
-	return r == 0 ? texts_read(body, e, err) : r;
+	if (r == 0)
+		r = texts_read(body, e, err);
+	return r == 0 ? entry_checks(e, err) : r;
 }
 
 /* A new one, or @old with what @body says anew; @keys are what it may say. */

@@ -316,15 +316,13 @@ static void on_end(void *arg, pid_t pid, int status)
 	probe_free(p);
 }
 
-int vault_probe(struct loop *loop, struct children *children,
-		const struct vstore_entry *e, vault_probe_fn fn, void *arg,
-		struct err *err)
+int vault_probe(struct children *children, const struct vstore_entry *e,
+		vault_probe_fn fn, void *arg, struct err *err)
 {
 	struct probe *p;
 	unsigned n = 0;
 	int r;
 
-	(void)loop; /* SIGCHLD wakes it */
 	LIST_FOREACH (p, &probes.all, link)
 		n++;
 	if (n >= VAULT_PROBES_MAX)

@@ -10,7 +10,6 @@
 #define CONTROL_ACD_VAULT_PROBE_H
 
 #include "control/acd/children.h"
-#include "lib/loop.h"
 #include "vault/store.h"
 
 #define VAULT_PROBE_MS 20000u
@@ -27,9 +26,8 @@ typedef void (*vault_probe_fn)(void *arg, const struct vault_probe_result *res);
 
 /* @e is borrowed for the call. @fn once, from the loop, unless ended before by
  * vault_probe_end_all(). -EBUSY: there are too many. */
-int vault_probe(struct loop *loop, struct children *children,
-		const struct vstore_entry *e, vault_probe_fn fn, void *arg,
-		struct err *err);
+int vault_probe(struct children *children, const struct vstore_entry *e,
+		vault_probe_fn fn, void *arg, struct err *err);
 /* Ends them all, in silence. */
 void vault_probe_end_all(void);
 

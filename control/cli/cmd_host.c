@@ -92,6 +92,12 @@ static void on_idle(void *arg)
 	progress_tick(arg, NULL);
 }
 
+/* acd ends the sandboxes, then the nested engine, which is what takes long. */
+static void on_stop(void *arg)
+{
+	progress_tick(arg, "ending what runs, then the nested engine");
+}
+
 static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
 {
 	SCOPED_STR what = str_printf("stopping %s", cli->host);
@@ -102,7 +108,7 @@ static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
 	if (!what)
 		return err_nomem(err);
 	progress_begin(&p, cli, what);
-	outer_on_idle(o, on_idle, &p);
+	outer_on_idle(o, on_stop, &p);
 	rc = outer_stop(o, cli->host, STOP_SECONDS, err);
 	outer_on_idle(o, NULL, NULL);
 	progress_end(&p);
@@ -343,6 +349,36 @@ static int pool_rows(struct table *t, const json_t *pools)
 	return bad;
 }
 
+/* "open, with a key file, 3 credentials"; an older acd says nothing of it. */
+static int vault_row(struct table *t, const json_t *v)
+{
+	const char *state = json_text(v, "state");
+	const char *key = json_text(v, "key");
+	long long n = json_count(v, "entries"), old = json_count(v, "expired");
+	bool readable = strcmp(state, "open") == 0;
+	bool locked = strcmp(state, "locked") == 0;
+	SCOPED_STR text = NULL;
+
+	if (!*state)
+		return 0;
+	if (readable)
+		text = str_printf("open, with a %s, %lld credential%s%s",
+				  strcmp(key, "file") == 0 ? "key file" : key,
+				  n, n == 1 ? "" : "s",
+				  old ? ", some expired" : "");
+	else
+		text = str_printf("%s%s%s", state,
+				  locked ? ": ac vault unlock" :
+				  *json_text(v, "reason") ? ": " :
+							    "",
+				  locked ? "" : json_text(v, "reason"));
+	return !text ? -ENOMEM :
+		       row(t, "vault", text,
+			   locked                         ? TABLE_YELLOW :
+			   strcmp(state, "unusable") == 0 ? TABLE_RED :
+							    TABLE_PLAIN);
+}
+
 static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 {
 	const json_t *runtime = json_object_get(s, "runtime");
@@ -383,6 +419,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
 	bad |= row(t, "instances", count, TABLE_PLAIN);
 	bad |= pool_rows(t, json_object_get(s, "pools"));
+	bad |= vault_row(t, json_object_get(s, "vault"));
 	bad |= row(t, "memory", mem, TABLE_PLAIN);
 	bad |= row(t, "home", cli->home, TABLE_PLAIN);
 	if (strcmp(state, "starting") == 0)

@@ -4,7 +4,9 @@
  */
 #include "control/cli/cmd_policy.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "control/cli/cmd_instance.h"
 #include "control/cli/host.h"
@@ -61,20 +63,61 @@ static int print_verdict(const json_t *v, bool allow, struct err *err)
 	return 0;
 }
 
+/* RFC 9110, 9.1; RFC 5789; RFC 4918, 9, and other words that servers know. */
+static bool is_method(const char *word)
+{
+	static const char *const known[] = {
+		"GET",        "HEAD",    "POST",     "PUT",       "PATCH",
+		"DELETE",     "OPTIONS", "TRACE",    "CONNECT",   "QUERY",
+		"SEARCH",     "REPORT",  "PROPFIND", "PROPPATCH", "MKCOL",
+		"COPY",       "MOVE",    "LOCK",     "UNLOCK",    "PURGE",
+		"MKCALENDAR", "MERGE",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcasecmp(word, known[i]) == 0)
+			return true;
+	return false;
+}
+
+int policy_check_words(const char *const *words, size_t n, char **ret,
+		       struct err *err)
+{
+	char *url;
+
+	if (n == 1 && is_method(words[0]))
+		return err_set(err, -EINVAL,
+			       "URL is missing: ac policy check NAME [METHOD] "
+			       "URL");
+	if (n == 2 && !is_method(words[0]))
+		return err_set(err, -EINVAL,
+			       "'%s' is no method such as GET or POST",
+			       words[0]);
+	url = n == 2 ? str_printf("%s %s", words[0], words[1]) :
+		       strdup(words[0]);
+	/* Methods are upper case, whoever types them. */
+	for (char *p = url; n == 2 && p && *p && *p != ' '; p++)
+		*p = (char)toupper((unsigned char)*p);
+	if (!url)
+		return err_nomem(err);
+	*ret = url;
+	return 0;
+}
+
 int cmd_policy_check(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON v = NULL;
-	/* "POST https://…" is one question. */
-	SCOPED_STR url = a->n_words == 3 ?
-				 str_printf("%s %s", a->words[1], a->words[2]) :
-				 strdup(a->words[1]);
-	SCOPED_STR rest = url ? client_path("/policy/check?url=", url, "") :
-				NULL;
+	SCOPED_STR url = NULL;
+	SCOPED_STR rest = NULL;
 	bool allow;
-	int rc = rest ? host_client(cli, true, &c, err) : err_nomem(err);
+	int rc = policy_check_words(a->words + 1, a->n_words - 1, &url, err);
 
+	if (rc < 0)
+		return cli_usage(err);
+	rest = client_path("/policy/check?url=", url, "");
+	rc = rest ? host_client(cli, true, &c, err) : err_nomem(err);
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], rest, NULL, &v, err);
 	if (rc < 0)

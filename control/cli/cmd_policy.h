@@ -5,6 +5,8 @@
 #ifndef CONTROL_CLI_CMD_POLICY_H
 #define CONTROL_CLI_CMD_POLICY_H
 
+#include <jansson.h>
+
 #include "control/cli/args.h"
 #include "control/cli/cli.h"
 
@@ -37,6 +39,15 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err);
+/* The question of `check` in the @n words behind the instance's name, one or
+ * two: "https://…" or "POST https://…"; caller frees. -EINVAL: a word is missing,
+ * or the first is no method. */
+int policy_check_words(const char *const *words, size_t n, char **ret,
+		       struct err *err);
+/* What of methods and paths a rule of GET …/policy lets through, in words: "GET,
+ * HEAD; not on all paths", "any"; "" where it does not inspect. Caller frees;
+ * NULL without memory. */
+char *policy_methods(const json_t *rule);
 /* cmd_usage.c */
 int cmd_usage(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err);

@@ -263,5 +263,10 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 	format_bytes(total, sizeof(total), df, "disk_total_bytes");
 	printf("\nimages %s, build cache %s; disk %s free of %s\n", images,
 	       cache, left, total);
+	if (json_array_size(json_object_get(df, "instances")) == 0)
+		say_info(cli, "there are no instances");
+	say_info(cli, "`ac clean NAME` frees home and log, `ac destroy NAME` "
+		      "all of an instance, `ac down` the build cache, "
+		      "`ac down --images` the images too");
 	return 0;
 }

@@ -89,6 +89,7 @@ int cmd_usage(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON answer = NULL;
 	SCOPED_STR path = NULL;
+	const json_t *list;
 	uint64_t since = 0;
 	int rc = a->n_words ? infer_instance(a->words[0], name, err) : 0;
 
@@ -106,6 +107,10 @@ int cmd_usage(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (cli->json)
 		return cli_print_json(answer, false, err);
-	return table_print_list(cli, cols, ARRAY_SIZE(cols),
-				json_object_get(answer, "usage"), add_row, err);
+	list = json_object_get(answer, "usage");
+	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
+	if (rc == 0 && json_array_size(list) == 0)
+		say_info(cli, "no model was asked with a credential of the "
+			      "vault");
+	return rc;
 }

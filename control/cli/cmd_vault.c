@@ -173,6 +173,7 @@ static int print_kept(const struct cli *cli, const json_t *e, const char *what,
 {
 	const json_t *hosts = json_object_get(e, "hosts");
 
+	say_warnings(e);
 	if (cli->json)
 		return cli_print_json(e, false, err);
 	say_info(cli, "%s: %s, %s for %s%s", json_text(e, "name"), what,
@@ -294,6 +295,7 @@ int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err)
 	};
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON all = NULL;
+	const json_t *list;
 	int rc = host_client(cli, true, &c, err);
 
 	(void)a;
@@ -303,32 +305,12 @@ int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (cli->json)
 		return cli_print_json(all, false, err);
-	return table_print_list(cli, cols, ARRAY_SIZE(cols),
-				json_object_get(all, "entries"), add_row, err);
-}
-
-/* ---- rm ---- */
-
-int cmd_vault_rm(const struct cli *cli, const struct args *a, struct err *err)
-{
-	SCOPED_CLIENT c = NULL;
-	int rc;
-
-	rc = cli_confirm(cli, args_has(a, ARG_YES), "%s%s will be forgotten.",
-			 a->words[0], a->n_words > 1 ? " and others" : "");
-	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
-	for (size_t i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_STR path = client_path("/v1/vault/", a->words[i], "");
-
-		rc = path ? client_call(c, "DELETE", path, NULL, NULL, err) :
-			    err_nomem(err);
-		if (rc == 0)
-			say_info(cli,
-				 "%s: forgotten here; revoke it where it "
-				 "was made",
-				 a->words[i]);
-	}
+	list = json_object_get(all, "entries");
+	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
+	if (rc == 0 && json_array_size(list) == 0)
+		say_info(cli, "there are none yet: `ac vault add github` asks "
+			      "for one, `ac run … --credential github` lets an "
+			      "agent use it");
 	return rc;
 }
 
@@ -340,19 +322,17 @@ static int stored_source(struct client *c, const char *name, char **ret,
 {
 	SCOPED_JSON all = NULL;
 	int rc = client_call(c, "GET", "/v1/vault", NULL, &all, err);
-	const json_t *list = json_object_get(all, "entries");
+	const json_t *e = vault_listed(all, name);
 
-	for (size_t i = 0; rc == 0 && i < json_array_size(list); i++) {
-		const json_t *e = json_array_get(list, i);
-
-		if (strcmp(json_text(e, "name"), name) != 0)
-			continue;
-		*ret = strdup(json_text(e, "source"));
-		return *ret ? 0 : err_nomem(err);
-	}
-	return rc == 0 ? err_set(err, -ENOENT, "there is no credential '%s'",
-				 name) :
-			 rc;
+	if (rc < 0)
+		return rc;
+	if (!e)
+		return err_set(err, -ENOENT,
+			       "there is no credential '%s': `ac vault ls` "
+			       "shows them",
+			       name);
+	*ret = strdup(json_text(e, "source"));
+	return *ret ? 0 : err_nomem(err);
 }
 
 static int rotate_body(const struct args *a, const struct vault_input *in,

@@ -5,6 +5,7 @@
 #ifndef CONTROL_CLI_CMD_VAULT_H
 #define CONTROL_CLI_CMD_VAULT_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,14 +14,16 @@
 
 #define VAULT_VALUE_MAX 8192u /* bytes; acd takes no more */
 #define VAULT_PASS_MAX 1024u /* the same */
+#define VAULT_PASS_MIN 8u /* of a new one */
 
 int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err);
-int cmd_vault_rm(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_vault_rotate(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_vault_test(const struct cli *cli, const struct args *a,
 		   struct err *err);
+/* cmd_vault_rm.c */
+int cmd_vault_rm(const struct cli *cli, const struct args *a, struct err *err);
 /* cmd_vault_lock.c */
 int cmd_vault_export(const struct cli *cli, const struct args *a,
 		     struct err *err);
@@ -39,6 +42,15 @@ int cmd_vault_keyfile(const struct cli *cli, const struct args *a,
  * epoch, 0: never. @now: the same. -EINVAL. */
 int vault_expires(const char *text, uint64_t now, uint64_t *ret,
 		  struct err *err);
+
+/* The entry of that name in the answer of GET /v1/vault; NULL: there is none. */
+const json_t *vault_listed(const json_t *all, const char *name);
+/* "one, two": the instances that use it, "" for nobody; caller frees, NULL
+ * without memory. */
+char *vault_users(const json_t *entry);
+/* Are all words of @a names of entries? -ENOENT names those that are none. */
+int vault_check_listed(const json_t *all, const struct args *a,
+		       struct err *err);
 
 /* ---- cmd_vault_input.c: where values come from ---- */
 
@@ -68,7 +80,7 @@ int vault_input_guard(struct err *err);
 int vault_input_read(const struct cli *cli, const struct args *a, bool dash,
 		     const char *stored, struct vault_input *ret,
 		     struct err *err);
-/* A passphrase; @twice: it is a new one. */
+/* A passphrase; @twice: it is a new one, of VAULT_PASS_MIN bytes or more. */
 int vault_input_passphrase(const char *text, bool twice,
 			   struct vault_input *ret, struct err *err);
 /* From a file that nobody else can read, -EPERM says what to run; from what

@@ -380,6 +380,9 @@ int vault_input_passphrase(const char *text, bool twice,
 	if (rc == 0 && ret->len > VAULT_PASS_MAX)
 		rc = err_set(err, -EINVAL, "a passphrase has at most %u bytes",
 			     VAULT_PASS_MAX);
+	else if (rc == 0 && twice && ret->len < VAULT_PASS_MIN)
+		rc = err_set(err, -EINVAL, "a passphrase has at least %u bytes",
+			     VAULT_PASS_MIN);
 	twice = twice && isatty(STDIN_FILENO);
 	if (rc == 0 && twice)
 		rc = prompt("once more", &again, err);

@@ -43,7 +43,8 @@ static const char names_help[] =
 	"instance is\n<blueprint>_session; or a new name with a blueprint's "
 	"name in it. A name of one\ncharacter gets a _ appended. Limits, "
 	"--env, --workspace, credentials\nand what it may reach stay with the "
-	"instance; the rest holds for this time.";
+	"instance; the rest holds for this time.\nVariables and credentials "
+	"are added to those it has; a limit of 0 is what its\nblueprint says.";
 
 const struct command commands[] = {
 	{ .name = "run",
@@ -127,8 +128,7 @@ const struct command commands[] = {
 		  "Copy a file or directory into or out of a running sandbox",
 	  .more = "One side is NAME:PATH (below /workspace unless it begins "
 		  "with /), the other a\npath here, or - for a tar archive on "
-		  "stdin or "
-		  "stdout. NAME: alone is /workspace.",
+		  "stdin or stdout. NAME: alone is /workspace.",
 	  .rules = { O(QUIET), 2, 2, false },
 	  .complete = { WORDS_COPY, WORDS_COPY },
 	  .run = cmd_cp },
@@ -163,8 +163,7 @@ const struct command commands[] = {
 	  .words = "host|gateway|gvisor|engine | proxy [NAME] | [agent] NAME",
 	  .summary = "Print what the host, its parts, or an agent wrote",
 	  .more = "proxy is what the gateway let through and blocked; --json "
-		  "prints "
-		  "it as it was\nwritten down. gateway is its own log.",
+		  "prints it as it was\nwritten down. gateway is its own log.",
 	  .rules = { O(FOLLOW) | O(TAIL) | O_TALK, 0, 2, false },
 	  .complete = { WORDS_LOG, WORDS_INSTANCE },
 	  .run = cmd_logs },

@@ -13,7 +13,7 @@
 static const char hosts_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
-	"neither TLS nor HTTP, such as ssh.";
+	"neither TLS nor HTTP, as ssh.";
 static const char deny_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is every port.";
@@ -30,9 +30,9 @@ const struct command policy_verbs[] = {
 	  .summary = "Would it reach this, and why; 3 when it would not",
 	  .more = "URL is https://…, http://…, tcp://HOST:PORT or HOST[:PORT]. "
 		  "Nothing is connected\nto; what a name resolves to is "
-		  "judged when it is. METHOD (GET) and path count where "
-		  "requests "
-		  "are inspected.",
+		  "judged when it is. METHOD (GET) and path\ncount where "
+		  "requests are inspected; their fields and bodies are not "
+		  "judged here.",
 	  .rules = { O_TALK, 2, 3, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_check },
@@ -72,7 +72,7 @@ const struct command policy_verbs[] = {
 	  .words = "NAME allow|ask|deny",
 	  .summary = "Let an instance push to git with its credentials, or not",
 	  .more = "What its credentials open for git: reading always, and "
-		  "pushing when it is allowed.\nask is deny, but git shows "
+		  "pushing when\nit is allowed. ask is deny, but git shows "
 		  "this "
 		  "command to who wanted to push.",
 	  .rules = { O_TALK, 2, 2, false },

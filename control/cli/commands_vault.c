@@ -20,8 +20,14 @@ static const char add_help[] =
 	"(or with -),\nor from one of the --from- options; never from the "
 	"command line, which others\ncan read. Kinds: github, gitlab, npm, "
 	"pypi, anthropic, openai, gemini, aws; and\ngeneric with --header, "
-	"--basic or --query. Without --blueprint and --instance\nany agent "
-	"that is told to may use it.";
+	"--basic or --query. The gateway sends it to its hosts\nalone, which "
+	"have names: an address is none. Without --blueprint and "
+	"--instance\nany agent that is told to may use it. No sandbox has it "
+	"itself, but where it is\nhanded over: by `--secret NAME:handover` of "
+	"a run, or by a blueprint, when\n--allow-handover was said here.";
+static const char pass_help[] =
+	"The passphrase is asked for, or is the first line of stdin when that "
+	"is no\nterminal.";
 static const char rotate_help[] =
 	"The value comes from where it came from before, or is asked for as "
 	"by\n`ac vault add`. A stored command, file or variable is shown, and "
@@ -40,12 +46,17 @@ const struct command vault_verbs[] = {
 	{ .name = "vault ls",
 	  .words = "",
 	  .summary = "List the credentials, without their values",
+	  .more = "With --json also where each came from, what it may do and "
+		  "who uses it.",
 	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_ls },
 	{ .name = "vault rm",
 	  .words = "NAME...",
-	  .summary = "Forget credentials",
-	  .rules = { O(YES) | O(QUIET), 1, MANY, false },
+	  .summary = "Forget credentials, all that are named or none",
+	  .more = "It asks first, and names the instances that use them. What "
+		  "runs loses them at\nonce. Revoke them where they were made, "
+		  "too.",
+	  .rules = { O(YES) | O_TALK, 1, MANY, false },
 	  .complete = { WORDS_CREDENTIAL, WORDS_CREDENTIAL },
 	  .run = cmd_vault_rm },
 	{ .name = "vault rotate",
@@ -60,45 +71,56 @@ const struct command vault_verbs[] = {
 	{ .name = "vault test",
 	  .words = "NAME",
 	  .summary = "Ask its service whether it is taken; 1 when it is not",
+	  .more = "One small request to its own host, from ac-host. 1 also "
+		  "when that cannot tell.",
 	  .rules = { O_TALK, 1, 1, false },
 	  .complete = { WORDS_CREDENTIAL },
 	  .run = cmd_vault_test },
 	{ .name = "vault export",
 	  .words = "FILE|-",
 	  .summary = "Write all credentials to a file, under a passphrase",
-	  .more = "The passphrase is asked for, or the first line of stdin "
-		  "when that is no terminal.",
-	  .rules = { O(QUIET), 1, 1, false },
+	  .more = pass_help,
+	  .rules = { O_TALK, 1, 1, false },
 	  .complete = { WORDS_FILE },
 	  .run = cmd_vault_export },
 	{ .name = "vault import",
 	  .words = "FILE",
 	  .summary = "Take the credentials of an export",
 	  .more = "Those whose name is there already are left as they are, "
-		  "unless --replace is given.",
+		  "unless --replace is\ngiven. Its passphrase is asked for, or "
+		  "is the first line of stdin when that is\nno terminal.",
 	  .rules = { O(REPLACE) | O_TALK, 1, 1, false },
 	  .complete = { WORDS_FILE },
 	  .run = cmd_vault_import },
 	{ .name = "vault unlock",
 	  .words = "",
 	  .summary = "Open a vault that has a passphrase",
-	  .rules = { O(QUIET), 0, 0, false },
+	  .more = "It stays open until ac-host stops, or `ac vault lock`. The "
+		  "passphrase is asked\nfor, or is the first line of stdin "
+		  "when that is no terminal.",
+	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_unlock },
 	{ .name = "vault lock",
 	  .words = "",
-	  .summary = "Close it again: what runs goes on, nothing new starts",
-	  .rules = { O(QUIET), 0, 0, false },
+	  .summary =
+		  "Close it: what runs goes on, no new run gets a credential",
+	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_lock },
 	{ .name = "vault passphrase",
 	  .words = "",
 	  .summary = "Protect it with a passphrase, or with another one",
-	  .more = "ac-host asks for it after each start: `ac vault unlock`.",
-	  .rules = { O(QUIET), 0, 0, false },
+	  .more = "It has at least 8 bytes; where there is one already, that "
+		  "is asked for first.\nac-host asks for it after each start: "
+		  "`ac vault unlock`.",
+	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_passphrase },
 	{ .name = "vault keyfile",
 	  .words = "",
 	  .summary = "Protect it with a key file again, as it is at first",
-	  .rules = { O(QUIET), 0, 0, false },
+	  .more = "The key is in $AC_HOME/vault/key: who can read it and the "
+		  "store beside it can\nread the tokens. Without it only an "
+		  "export can be read: back it up.",
+	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_keyfile },
 	{ .name = NULL },
 };

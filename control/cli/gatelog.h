@@ -20,6 +20,7 @@
 #define GATELOG_HINT_MAX (GATELOG_TARGET_MAX + 8)
 #define GATELOG_TEXT_MAX 4096u
 #define GATELOG_TIME_MAX 24u
+#define GATELOG_PROGRAM_MAX 440u /* 95 bytes, each escaped */
 
 /* ---- words; pure ---- */
 
@@ -45,9 +46,12 @@ char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now);
 /* Would a rule for the target help? */
 bool gatelog_may_be_allowed(const json_t *line);
 /* What to say to `ac policy allow NAME` then; "" when no rule would help. With
- * ssh and its like nobody tells the host's name: then it is only its form.
+ * ssh and its like nobody may tell the host's name: then it is only its form.
  * Returns @out. */
 char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line);
+/* " by /usr/bin/git (pid 12)", as far as the program has said what it is; else
+ * "". Its own claim. Returns @out. */
+char *gatelog_program(char out[GATELOG_PROGRAM_MAX], const json_t *line);
 /* What a reason's code means, "" for one that we do not know. */
 const char *gatelog_reason(const char *code);
 /* All of the line for people, without its time. Returns @out. */

@@ -139,8 +139,29 @@ char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line)
 		snprintf(out, GATELOG_HINT_MAX, "%s%s",
 			 is(line, "path", "tcp") ? "tcp://" : "",
 			 gatelog_target(target, line));
-	else if (is(line, "reason", "not-tls") && port > 0 && port <= 65535)
+	else if (!is(line, "reason", "not-tls") || port <= 0 || port > 65535)
+		return out;
+	else if (*json_text(line, "name"))
+		snprintf(out, GATELOG_HINT_MAX, "tcp://%s",
+			 gatelog_target(target, line));
+	else
 		snprintf(out, GATELOG_HINT_MAX, "tcp://HOST:%d", (int)port);
+	return out;
+}
+
+char *gatelog_program(char out[GATELOG_PROGRAM_MAX], const json_t *line)
+{
+	const char *exe = json_text(line, "exe");
+	long long pid = json_count(line, "pid");
+	char clean[GATELOG_PROGRAM_MAX - 40], number[32] = "";
+
+	*out = '\0';
+	if (pid > 0)
+		snprintf(number, sizeof(number), "%spid %lld%s",
+			 *exe ? " (" : "", pid, *exe ? ")" : "");
+	str_escape(clean, sizeof(clean), exe, strlen(exe));
+	if (*exe || pid > 0)
+		snprintf(out, GATELOG_PROGRAM_MAX, " by %s%s", clean, number);
 	return out;
 }
 
@@ -176,6 +197,58 @@ static void put_why(char *out, size_t size, const json_t *line)
 			 text, *id ? " (rule " : "", id, *id ? ")" : "");
 }
 
+/* Of an inspected request: "GET /user, with github". The path is a sandbox's
+ * word, and what is too long of it is cut by the gateway. */
+static void put_request(char *out, size_t size, const json_t *line)
+{
+	const char *words[] = { json_text(line, "method"),
+				json_text(line, "target"),
+				json_text(line, "credential") };
+	char clean[3][400];
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		str_escape(clean[i], sizeof(clean[i]), words[i],
+			   strlen(words[i]));
+	snprintf(out, size, "%s%s%s%s%s", clean[0], *clean[0] ? " " : "",
+		 clean[1], *clean[2] ? ", with " : "", clean[2]);
+}
+
+/* What a model was asked for, at its end. */
+static void put_usage(char *out, size_t size, const json_t *line)
+{
+	const char *model = json_text(line, "model");
+	char clean[256];
+
+	str_escape(clean, sizeof(clean), model, strlen(model));
+	snprintf(out, size, "%s: status %lld, %lld tokens in, %lld out",
+		 *clean ? clean : "?", json_count(line, "status"),
+		 json_count(line, "tokens_in"), json_count(line, "tokens_out"));
+}
+
+/* Behind the target: the request where there is one, and why. */
+static void put_detail(char *out, size_t size, const json_t *line)
+{
+	bool request = *json_text(line, "method") != '\0';
+	char asked[1300] = "";
+
+	if (is(line, "event", "usage")) {
+		put_usage(out, size, line);
+		return;
+	}
+	if (request)
+		put_request(asked, sizeof(asked), line);
+	if (request && is(line, "event", "inject")) {
+		snprintf(out, size, "%s", asked);
+		return;
+	}
+	put_why(out, size, line);
+	if (request) {
+		size_t n = strlen(out);
+
+		snprintf(out + n, size - n, "; it was %s", asked);
+	}
+}
+
 static void put_bytes(char *out, size_t size, const json_t *line)
 {
 	char up[32], down[32];
@@ -183,6 +256,27 @@ static void put_bytes(char *out, size_t size, const json_t *line)
 	str_format_size(up, sizeof(up), (uint64_t)json_count(line, "up"));
 	str_format_size(down, sizeof(down), (uint64_t)json_count(line, "down"));
 	snprintf(out, size, "%s sent, %s received", up, down);
+}
+
+/* "may use github, npm": the gateway was given their values for it. */
+static bool put_secrets(char *out, size_t size, const json_t *line)
+{
+	const json_t *list = json_object_get(line, "secrets");
+	size_t n = json_array_size(list), used;
+
+	if (!json_is_array(list))
+		return false;
+	used = (size_t)snprintf(out, size, n ? "may use " : "may use nothing");
+	for (size_t i = 0; i < n && used < size - 96; i++) {
+		const char *id = json_string_value(json_array_get(list, i));
+		char clean[80];
+
+		str_escape(clean, sizeof(clean), id ? id : "?",
+			   id ? strlen(id) : 1);
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+					 i ? ", " : "", clean);
+	}
+	return true;
 }
 
 /* A policy was bound, given up, loaded or refused: false, this is none of
@@ -211,7 +305,7 @@ static bool put_policy(char *out, size_t size, const json_t *line)
 	else if (json_is_true(json_object_get(line, "unbound")))
 		snprintf(out, size, "holds for it no longer");
 	else
-		return false;
+		return put_secrets(out, size, line);
 	return true;
 }
 
@@ -234,7 +328,7 @@ static void put_note(char *out, size_t size, const json_t *line)
 char *gatelog_text(char out[GATELOG_TEXT_MAX], const json_t *line)
 {
 	char agent[72], event[24], path[24], target[GATELOG_TARGET_MAX];
-	char more[GATELOG_TEXT_MAX - 512];
+	char more[GATELOG_TEXT_MAX - 1024], program[GATELOG_PROGRAM_MAX];
 	const char *text = json_text(line, "agent");
 
 	str_escape(agent, sizeof(agent), *text ? text : "-",
@@ -254,8 +348,9 @@ char *gatelog_text(char out[GATELOG_TEXT_MAX], const json_t *line)
 	if (strcmp(event, "close") == 0)
 		put_bytes(more, sizeof(more), line);
 	else
-		put_why(more, sizeof(more), line);
-	snprintf(out, GATELOG_TEXT_MAX, "%-12s %-6s %-7s %s  %s", agent, event,
-		 path, gatelog_target(target, line), more);
+		put_detail(more, sizeof(more), line);
+	snprintf(out, GATELOG_TEXT_MAX, "%-12s %-6s %-7s %s  %s%s", agent,
+		 event, path, gatelog_target(target, line), more,
+		 gatelog_program(program, line));
 	return out;
 }

@@ -232,6 +232,10 @@ static int prepare(const struct cli *cli, struct outer **ret_outer,
 		rc = script(cli, "setup/engine.sh", NULL, NULL, err);
 	if (rc == 0)
 		rc = outer_open(ret_outer, err);
+	/* Each client is started for it, which may take longer than all else. */
+	if (rc == 0)
+		say_info(cli, "asking npm, pip, go and apt which registries "
+			      "this machine uses");
 	if (rc == 0)
 		rc = script(cli, "setup/build-env.sh", NULL, NULL, err);
 	if (rc == 0)

@@ -126,6 +126,7 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 {
 	char target[GATELOG_TARGET_MAX], when[GATELOG_TIME_MAX], reason[256];
 	char name[80], times[32] = "", hint[GATELOG_HINT_MAX];
+	char program[GATELOG_PROGRAM_MAX];
 	const char *who = json_text(line, "agent");
 
 	str_escape(name, sizeof(name), who, strlen(who));
@@ -140,6 +141,7 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 		times, verdict_word(line), target, reason);
 	if (count)
 		fprintf(out, " last %s", when);
+	fputs(gatelog_program(program, line), out);
 	if (gatelog_may_be_allowed(line))
 		fprintf(out, "; allow it with: ac policy allow %s %s", name,
 			gatelog_hint(hint, line));

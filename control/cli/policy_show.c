@@ -68,6 +68,120 @@ static int add_expiry(struct table *t, const json_t *rules)
 	return add_pair(t, "expires", text);
 }
 
+/* ---- what a rule says of requests ---- */
+
+/* As it stands in the rules of a credential (control/acd/credential_rules.c). */
+static const char push_path[] = "/**/git-receive-pack";
+
+static bool has_word(const json_t *list, const char *word)
+{
+	const char *s;
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		s = json_string_value(json_array_get(list, i));
+		if (s && strcmp(s, word) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_push(const json_t *matches)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(matches); i++)
+		if (has_word(json_object_get(json_array_get(matches, i),
+					     "paths"),
+			     push_path))
+			return true;
+	return false;
+}
+
+/* `git push`, where any of the rules is about it. */
+static int add_push(struct table *t, const json_t *policy)
+{
+	const json_t *rules =
+		json_object_get(json_object_get(policy, "rules"), "rules");
+	bool allowed = false, denied = false;
+	SCOPED_STR text = NULL;
+	size_t i;
+
+	for (i = 0; i < json_array_size(rules); i++) {
+		const json_t *rule = json_array_get(rules, i);
+		const json_t *http = json_object_get(rule, "http");
+		bool no = has_push(json_object_get(http, "deny"));
+
+		denied |= no;
+		allowed |= !no && has_push(json_object_get(http, "allow"));
+	}
+	if (!allowed && !denied)
+		return 0;
+	text = denied ? str_printf("%s; `ac policy push %s allow` lets it",
+				   allowed ? "denied by some rules" : "denied",
+				   json_text(policy, "name")) :
+			strdup("allowed");
+	return add_pair(t, "git push", text);
+}
+
+/* Is an entry for any path? */
+static bool is_wide(const json_t *match)
+{
+	const json_t *paths = json_object_get(match, "paths");
+
+	return json_array_size(paths) == 0 || has_word(paths, "/**");
+}
+
+/* Puts the methods of @match into @all that are not there yet. */
+static int add_methods(json_t *all, const json_t *match)
+{
+	const json_t *list = json_object_get(match, "methods");
+	int bad = 0;
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		json_t *word = json_array_get(list, i);
+
+		if (!has_word(all, json_string_value(word)))
+			bad |= json_array_append(all, word);
+	}
+	return bad;
+}
+
+char *policy_methods(const json_t *rule)
+{
+	const json_t *http = json_object_get(rule, "http");
+	const json_t *allow = json_object_get(http, "allow");
+	bool denials = json_array_size(json_object_get(http, "deny")) > 0;
+	SCOPED_JSON wide = json_array();
+	SCOPED_STR words = NULL;
+	bool any = !allow, narrow = false;
+	size_t i;
+
+	if (strcmp(json_text(rule, "use"), "inspect") != 0)
+		return strdup("");
+	for (i = 0; i < json_array_size(allow); i++) {
+		const json_t *m = json_array_get(allow, i);
+
+		if (!is_wide(m))
+			narrow = true;
+		else if (json_array_size(json_object_get(m, "methods")) == 0)
+			any = true;
+		else if (add_methods(wide, m))
+			return NULL;
+	}
+	any |= has_word(wide, "*");
+	words = any ? strdup("any") : joined(wide, NULL, "");
+	if (!words)
+		return NULL;
+	if (!*words)
+		return str_printf("on some paths%s",
+				  denials ? ", not all" : "");
+	return str_printf("%s%s%s", words,
+			  narrow && !any ? ", others on some paths" : "",
+			  denials ? "; not on all paths" : "");
+}
+
 static int print_head(const struct cli *cli, const json_t *policy,
 		      struct err *err)
 {
@@ -90,6 +204,7 @@ static int print_head(const struct cli *cli, const json_t *policy,
 		bad = add_pair(t, "presets", presets) < 0 ||
 		      add_pair(t, "holds",
 			       bound ? "now" : "from its next run on") < 0 ||
+		      add_push(t, policy) < 0 ||
 		      add_expiry(t, json_object_get(policy, "rules")) < 0;
 	bad = bad ? err_nomem(err) : table_print(t, err);
 	table_free(t);
@@ -131,9 +246,13 @@ static int add_rule(struct table *t, const json_t *rule)
 	SCOPED_STR ports = joined(json_object_get(rule, "ports"), NULL, "any");
 	SCOPED_STR use = use_words(rule);
 	SCOPED_STR id = rule_words(rule);
-	const char *cells[] = { id, names, ports, use };
+	SCOPED_STR methods = policy_methods(rule);
+	const char *cells[] = {
+		id, names, ports, use, json_text(rule, "credential"), methods
+	};
 
-	return names && ports && use && id ? table_row(t, cells) : -ENOMEM;
+	return names && ports && use && id && methods ? table_row(t, cells) :
+							-ENOMEM;
 }
 
 static int add_denial(struct table *t, const json_t *rule)
@@ -147,6 +266,18 @@ static int add_denial(struct table *t, const json_t *rule)
 	return names && ports ? table_row(t, cells) : -ENOMEM;
 }
 
+/* Does any of them look into requests? */
+static bool any_inspects(const json_t *rules)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(rules); i++)
+		if (strcmp(json_text(json_array_get(rules, i), "use"),
+			   "inspect") == 0)
+			return true;
+	return false;
+}
+
 static int print_policy(const struct cli *cli, const json_t *policy,
 			struct err *err)
 {
@@ -155,6 +286,9 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 		{ "NAMES", TABLE_CUT },
 		{ "PORTS", 0 },
 		{ "USE", 0 },
+		/* where a rule inspects */
+		{ "CREDENTIAL", 0 },
+		{ "METHODS", TABLE_CUT },
 	};
 	static const struct table_col deny[] = {
 		{ "DENIED BY", 0 },
@@ -163,14 +297,16 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 		{ "SOURCE", 0 },
 	};
 	const json_t *rules = json_object_get(policy, "rules");
+	const json_t *list = json_object_get(rules, "rules");
 	const json_t *denials = json_object_get(rules, "deny");
 	int rc = print_head(cli, policy, err);
 
 	if (rc < 0)
 		return rc;
 	putchar('\n');
-	rc = table_print_list(cli, allow, ARRAY_SIZE(allow),
-			      json_object_get(rules, "rules"), add_rule, err);
+	rc = table_print_list(cli, allow,
+			      ARRAY_SIZE(allow) - (any_inspects(list) ? 0 : 2),
+			      list, add_rule, err);
 	if (rc == 0 && json_array_size(denials) > 0) {
 		putchar('\n');
 		rc = table_print_list(cli, deny, ARRAY_SIZE(deny), denials,

@@ -61,6 +61,7 @@ static int reencode_assign(struct buf *b, const struct link_frame *f)
 		.nofile = a.nofile,
 		.vault = a.vault,
 		.vault_len = a.vault_len,
+		.ca = a.ca,
 	};
 	ret = link_put_assign(b, &x);
 	link_assign_args_done(&a);

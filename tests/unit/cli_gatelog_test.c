@@ -42,6 +42,20 @@ static const struct {
 	  "3× blocked: 192.0.2.9:80 (not-tls: neither TLS nor HTTP) last "
 	  "2026-01-31 12:00:00; for plain TCP such as ssh: ac policy allow "
 	  "work tcp://HOST:80\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"s.example\",\"port\":22,"
+	  "\"reason\":\"not-tls\",\"pid\":12,\"exe\":\"/bin/x\\u001b\"}",
+	  "work         deny   tls     s.example:22  not-tls: neither TLS nor "
+	  "HTTP by /bin/x\\x1b (pid 12)",
+	  "3× blocked: s.example:22 (not-tls: neither TLS nor HTTP) last "
+	  "2026-01-31 12:00:00 by /bin/x\\x1b (pid 12); for plain TCP such as "
+	  "ssh: ac policy allow work tcp://s.example:22\n" },
+	{ "{" DENY "\"path\":\"tcp\",\"name\":\"s.example\",\"port\":22,"
+	  "\"reason\":\"not-allowed\",\"exe\":\"/usr/bin/ssh\"}",
+	  "work         deny   tcp     s.example:22  not-allowed: no rule "
+	  "allows it by /usr/bin/ssh",
+	  "3× blocked: s.example:22 (not-allowed) last 2026-01-31 12:00:00 by "
+	  "/usr/bin/ssh; allow it with: ac policy allow work "
+	  "tcp://s.example:22\n" },
 	{ "{" DENY "\"path\":\"connect\",\"address\":\"192.0.2.9\","
 	  "\"port\":443,\"reason\":\"address-literal\"}",
 	  "work         deny   connect 192.0.2.9:443  address-literal: an "
@@ -94,12 +108,37 @@ static const struct {
 	  "work         close  tls     z.example:443  2.0 KiB sent, 5 B "
 	  "received",
 	  "" },
+	{ "{" AT "\"event\":\"inject\",\"agent\":\"work\",\"path\":\"tls\","
+	  "\"name\":\"api.example\",\"port\":443,\"reason\":\"allowed\","
+	  "\"rule\":\"cred-1-gh\",\"method\":\"GET\",\"target\":"
+	  "\"/us\\u001ber\",\"credential\":\"gh\"}",
+	  "work         inject tls     api.example:443  GET /us\\x1ber, with "
+	  "gh",
+	  "" },
+	{ "{" AT "\"event\":\"usage\",\"agent\":\"work\",\"path\":\"tls\","
+	  "\"name\":\"api.example\",\"port\":443,\"method\":\"POST\","
+	  "\"target\":\"/v1/x\",\"model\":\"m-1\",\"status\":200,"
+	  "\"tokens_in\":12,\"tokens_out\":3}",
+	  "work         usage  tls     api.example:443  m-1: status 200, 12 "
+	  "tokens in, 3 out",
+	  "" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"api.example\",\"port\":443,"
+	  "\"reason\":\"method\",\"rule\":\"cred-1-gh\",\"method\":\"POST\","
+	  "\"target\":\"/keys\"}",
+	  "work         deny   tls     api.example:443  method: the rule does "
+	  "not allow this method or path (rule cred-1-gh); it was POST /keys",
+	  "" },
 	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"bound\":true,"
 	  "\"generation\":4}",
 	  "work         policy holds for it from now on", "" },
 	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"unbound\":true,"
 	  "\"generation\":5}",
 	  "work         policy holds for it no longer", "" },
+	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"secrets\":"
+	  "[\"gh\",\"n\\u001bpm\",5]}",
+	  "work         policy may use gh, n\\x1bpm, ?", "" },
+	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"secrets\":[]}",
+	  "work         policy may use nothing", "" },
 	{ "{" AT "\"event\":\"policy\",\"policy\":\"0a\",\"agents\":1,"
 	  "\"generation\":5}",
 	  "-            policy loaded, for 1 sandbox", "" },

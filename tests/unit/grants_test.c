@@ -69,6 +69,8 @@ static void vault_fill(void)
 	put(entry("npm", SECRET_NPM, "registry.test"));
 	put(entry("pypi", SECRET_PYPI, "index.test"));
 	put(entry("claude", SECRET_ANTHROPIC, "api.anthropic.com"));
+	put(entry("work", SECRET_ANTHROPIC, "api.anthropic.com"));
+	put(entry("npm2", SECRET_NPM, "registry2.test"));
 	e = entry("cloud", SECRET_AWS, "s3.test");
 	snprintf(e->access_key, sizeof(e->access_key), "AKIA1");
 	snprintf(e->region, sizeof(e->region), "eu");
@@ -408,7 +410,11 @@ static void test_refused(struct grants *g)
 {
 	static char missing[] = "[\"gone\"]", scoped[] = "[\"scoped\"]";
 	static char past[] = "[\"past\"]", good[] = "[\"claude\"]";
-	static char broken[] = "[";
+	static char broken[] = "[", host[] = "[\"claude\",\"work\"]";
+	static char var[] = "[{\"name\":\"own\",\"env\":\"X\"},\"npm\","
+			    "{\"name\":\"claude\",\"env\":\"X\"}]";
+	static char usual[] = "[\"voice\",{\"name\":\"own\",\"env\":"
+			      "\"OPENAI_API_KEY\"}]";
 	struct {
 		char *wish, *isolation;
 		int want;
@@ -419,6 +425,11 @@ static void test_refused(struct grants *g)
 		{ past, runsc, -EKEYEXPIRED, "ac vault rotate past" },
 		{ good, crun, -EOPNOTSUPP, "--isolation runsc" },
 		{ broken, runsc, -EINVAL, "stored credentials" },
+		{ host, runsc, -EINVAL,
+		  "'claude' and 'work' are both for api.anthropic.com" },
+		{ host, runsc, -EINVAL, "--credential none --credential work" },
+		{ var, runsc, -EINVAL, "'own' and 'claude' both set X: " },
+		{ usual, runsc, -EINVAL, "--secret own=NAME" },
 	};
 	struct grants *away;
 	struct blueprint bp = { 0 };
@@ -443,6 +454,28 @@ static void test_refused(struct grants *g)
 	is_int(grants_bind(away, &r, &bp, &json, &err), -ENOTSUP,
 	       "without a vault: %s", err.msg);
 	grants_free(away);
+}
+
+/* What two may have in common. */
+static void test_together(struct grants *g)
+{
+	static char npm[] = "[\"npm\",\"npm2\"]";
+	static char handed[] =
+		"[{\"name\":\"claude\",\"mode\":\"handover\"},{\"name\":"
+		"\"work\",\"mode\":\"handover\",\"env\":\"WORK\"}]";
+	char *const rows[] = { npm, handed };
+	struct blueprint bp = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct instance_record r = record(rows[i]);
+		struct secret_bytes json = { 0 };
+		struct err err = { 0 };
+
+		is_int(grants_bind(g, &r, &bp, &json, &err), 0, "%s: %s",
+		       rows[i], err.msg);
+		secret_bytes_done(&json);
+		grants_unbind(g, name);
+	}
 }
 
 /* ---- the CA, and all of them ---- */
@@ -520,6 +553,7 @@ int main(void)
 	test_told(g);
 	test_handover(g);
 	test_refused(g);
+	test_together(g);
 	test_each(g);
 	grants_free(g);
 	vault_free(vault);

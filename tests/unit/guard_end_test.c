@@ -26,11 +26,13 @@ static const struct bad_case {
 	BAD("EXEC before ASSIGN", false, false,
 	    "\0\0\0\x1b\x20\0\0\0\1\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\2ls\0\0"),
 	BAD("ASSIGN before PREPARE", false, false,
-	    "\0\0\0\x17\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+	    "\0\0\0\x1b\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+	    "\0\0\0\0"),
 	BAD("a second PREPARE", true, false,
 	    "\0\0\0\x0d\x13\0\0\0\0\0\0\0\0\0\0\0\0"),
 	BAD("a second ASSIGN", true, false,
-	    "\0\0\0\x17\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+	    "\0\0\0\x1b\x10\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+	    "\0\0\0\0"),
 	BAD("a guest's own type", true, false, "\0\0\0\5\2\0\0\0\0"),
 	BAD("STDIN for a channel that never was", true, false,
 	    "\0\0\0\6\x21\0\0\0\7x"),

@@ -15,6 +15,11 @@
 	"MAA=\n"                        \
 	"-----END CERTIFICATE-----\n"
 
+#define OWN_CA                          \
+	"-----BEGIN CERTIFICATE-----\n" \
+	"MAI\nFAA==\n"                  \
+	"-----END CERTIFICATE-----\n"
+
 static struct guest g;
 
 static bool start(const struct link_prepare *p, const struct link_assign *a)
@@ -100,6 +105,67 @@ static void test_ca(void)
 	       "/mine /run/ac-guard/ca.pem\n",
 	       "what the user has set stays, the rest is set");
 	guest_wait(&g, true);
+	guest_done(&g);
+}
+
+/* A CA of its own, when all rights to mounts are gone; also where none comes. */
+static void test_late_ca(void)
+{
+	const struct link_prepare none = { .flags = LINK_PREPARE_NAMELESS |
+						    LINK_PREPARE_OWN_CA };
+	const struct link_prepare machine = { .ca = CA,
+					      .flags = LINK_PREPARE_OWN_CA };
+	const struct link_assign with = { .name = "", .ca = OWN_CA };
+	const struct link_assign without = { .name = "" };
+
+	ok(start(&none, &with) && reported("ca=ok"), "a start with a late CA");
+	is_str(sh("cat /run/ac-guard/ca.pem"), OWN_CA, "it is a file");
+	is_str(sh("tail -n 4 $CURL_CA_BUNDLE"), OWN_CA,
+	       "the bundle ends with it");
+	is_str(sh("head -c 99999999 /etc/ssl/certs/ca-certificates.crt |"
+		  " cmp - $GIT_SSL_CAINFO && echo same"),
+	       "same\n", "the system's bundle is that bundle");
+	is_str(sh("stat -c '%a %u' /run/ac-guard /run/ac-guard/* | sort -u"),
+	       "444 0\n755 0\n", "... that the agent cannot write");
+	is_str(sh("grep -h ^CapPrm /proc/1/status | cut -f 2"),
+	       "00000000000000e1\n", "PID 1 has kept no right for it");
+	guest_wait(&g, true);
+	guest_done(&g);
+
+	ok(start(&machine, &with) && reported("ca=ok"), "besides another");
+	is_str(sh("cat $NODE_EXTRA_CA_CERTS"), CA "\n" OWN_CA,
+	       "both are there");
+	is_str(sh("tail -n 8 $CURL_CA_BUNDLE"), CA "\n" OWN_CA,
+	       "... in the bundle, too");
+	guest_wait(&g, true);
+	guest_done(&g);
+
+	ok(start(&none, &without) && reported("ca=skipped: none was given"),
+	   "none comes");
+	is_str(sh("env | grep -c ac-guard/ca; ls /run/ac-guard/ca.pem 2>&1 |"
+		  " grep -c 'No such'"),
+	       "0\n1\n", "so no variable names one");
+	guest_wait(&g, true);
+	guest_done(&g);
+}
+
+/* Where none was to come, or what comes is none. */
+static void test_late_ca_refused(void)
+{
+	const struct link_prepare p = { .flags = LINK_PREPARE_OWN_CA };
+
+	ok(!start(&(struct link_prepare){ .ca = NULL },
+		  &(struct link_assign){ .name = "", .ca = OWN_CA }) &&
+		   !g.failed,
+	   "a CA that nobody expects is malformed");
+	is_int(guest_wait(&g, false), 70, "... and ends the sandbox");
+	guest_done(&g);
+	ok(!start(&p, &(struct link_assign){ .name = "", .ca = "hello\n" }) &&
+		   g.failed,
+	   "a late CA that is none is refused");
+	is_str(g.fail_text, "78 the CA given is no PEM certificate",
+	       "... with the reason");
+	is_int(guest_wait(&g, false), 78, "... and code 78");
 	guest_done(&g);
 }
 
@@ -204,6 +270,13 @@ static void test_nameless_without_admin(void)
 	       "00000000000000e1\n", "and the four rights are left");
 	guest_wait(&g, true);
 	guest_done(&g);
+	ok(start(&(struct link_prepare){ .flags = LINK_PREPARE_OWN_CA },
+		 &(struct link_assign){ .name = "", .ca = OWN_CA }) &&
+		   reported("ca=ok") && reported("ca-system=skipped: "),
+	   "a late CA is in files alone (%s)", g.fail_text);
+	is_str(sh("tail -n 4 $CURL_CA_BUNDLE"), OWN_CA, "... of ours");
+	guest_wait(&g, true);
+	guest_done(&g);
 	guest_prepare = NULL;
 }
 
@@ -234,6 +307,8 @@ int main(void)
 	}
 	test_other_name();
 	test_ca();
+	test_late_ca();
+	test_late_ca_refused();
 	test_refused();
 	return done_testing();
 }

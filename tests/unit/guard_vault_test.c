@@ -476,13 +476,48 @@ static pid_t child_named(const char *name)
 	return -1;
 }
 
+/* A file of /proc/PID, its blanks made one. */
+static const char *proc_text(pid_t pid, const char *name)
+{
+	static char text[4096];
+	SCOPED_STR path = str_printf("/proc/%d/%s", pid, name);
+	SCOPED_FD fd = open(path ? path : "", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *to = text, *from;
+
+	text[n < 0 ? 0 : n] = '\0';
+	for (from = text; *from; from++) {
+		if (*from != ' ' || from[1] != ' ')
+			*to++ = *from;
+	}
+	*to = '\0';
+	return text;
+}
+
+static void test_limits(void)
+{
+	const pid_t pid = child_named("vaultd");
+	SCOPED_STR maps = str_printf("/proc/%d/maps", pid);
+	const char *text = proc_text(pid, "limits");
+	struct stat st = { .st_uid = VAULT_ID };
+
+	ok(strstr(text, "\nMax core file size 0 0 "), "V21 no core");
+	ok(strstr(text, "\nMax file size 0 0 "), "no files");
+	ok(strstr(text, "\nMax open files 256 256 "), "few descriptors");
+	ok(maps && stat(maps, &st) == 0 && st.st_uid == 0, "not dumpable");
+	ok(strstr(proc_text(getpid(), "limits"), "\nMax file size unlimited "),
+	   "others have no such limits");
+}
+
 static void test_death(void)
 {
 	const pid_t pid = child_named("vaultd");
 
-	if (!ok(pid > 1 && kill(pid, SIGKILL) == 0, "vaultd is killed"))
+	if (!ok(pid > 1 && kill(pid, SIGABRT) == 0, "vaultd is killed"))
 		return;
-	ok(logged("1 vault: vaultd is over (137)"), "the host is told");
+	ok(logged("1 vault: vaultd is over (134)"), "the host is told");
+	is_str(sh("ls / /run/vault /tmp 2>/dev/null | grep core; true"), "",
+	       "V21 and no core is there");
 	is_str(sh("(" GIT_GET("github.com") "; echo $?) 2>&1"),
 	       "ac: the vault cannot be asked: Connection refused\n0\n",
 	       "nobody is given anything, and the sandbox goes on");
@@ -490,6 +525,25 @@ static void test_death(void)
 	       "ac: no credential for gh: the vault cannot be reached\n"
 	       "1000 1000 1000 [] [] [] a\n",
 	       "tools run without a token");
+}
+
+/* One that hangs half-way through its first word. */
+static int prepare_mute(void)
+{
+	return prepare() < 0 || unlink(VAULT_DAEMON) < 0 ?
+		       -1 :
+		       script(VAULT_DAEMON, "#!/bin/sh\nprintf rea >&2\n"
+					    "exec sleep 1000\n");
+}
+
+static void test_mute(void)
+{
+	guest_prepare = prepare_mute;
+	ok(!start(2, "") &&
+		   strstr(g.fail_text, "78 vaultd does not serve: rea"),
+	   "a vaultd that never says it serves: %s", g.fail_text);
+	is_int(guest_wait(&g, false), 78, "ends the start");
+	guest_done(&g);
 }
 
 static void test_refused(void)
@@ -529,9 +583,12 @@ int main(int argc, char **argv)
 	test_place();
 	test_chain();
 	test_nothing_to_see();
+	test_limits();
 	test_death();
 	ok(!g.bad, "the link is sound");
 	finish();
+	test_mute();
+	guest_prepare = prepare;
 	test_refused();
 	return done_testing();
 }

@@ -47,7 +47,6 @@ static struct {
 	enum egress_mode blueprint_mode;
 	const char *warnings; /* of a bind */
 	bool inspects; /* what is bound then */
-	bool known; /* and that it does */
 } fake;
 
 /* ---- stand-ins ---- */
@@ -205,21 +204,11 @@ static inline const struct instance_grant *fake_grant(void *arg,
 	return fake.inspects ? &ca : NULL;
 }
 
-static inline bool fake_inspects(void *arg, const struct instance_record *r,
-				 const struct blueprint *bp)
-{
-	(void)arg;
-	(void)r;
-	(void)bp;
-	return fake.known;
-}
-
 static const struct instance_egress_ops fake_egress = {
 	.bind = fake_bind,
 	.unbind = fake_unbind,
 	.warnings = fake_warnings,
 	.grant = fake_grant,
-	.inspects = fake_inspects,
 };
 
 /* The slow gateway's answer. */

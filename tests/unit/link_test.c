@@ -87,6 +87,7 @@ struct payload_case {
 	int want;
 };
 
+#define ASSIGN_HEAD "\0\0\0\1n\0\0\0\0\0\0\0\0\0\0"
 #define EXEC_HEAD "\0\0\0\0\0\0\0\0" /* flags, rows, columns */
 #define LOGIN_HEAD "\0\0\0\4\0\0\0\0"
 #define FILES_HEAD "\0\0\0\xa\0\0\0\0" /* with STDIN */
@@ -190,45 +191,30 @@ static const struct payload_case payload_cases[] = {
 			  "\0\1\0\0\0\1a"
 			  "\0\1\0\0\0\2=b"),
 	  LINK_EXEC, -EBADMSG },
-	{ "ASSIGN",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\0\2\0g"),
+	{ "ASSIGN", BYTES(ASSIGN_HEAD "\0\0\0\2\0g\0\0\0\1c"), LINK_ASSIGN, 0 },
+	{ "ASSIGN: no grant, no CA", BYTES(ASSIGN_HEAD "\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, 0 },
-	{ "ASSIGN: no grant",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0\0\0\0\0"),
-	  LINK_ASSIGN, 0 },
-	{ "ASSIGN: cut",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0\0\0\0"),
+	{ "ASSIGN: cut", BYTES(ASSIGN_HEAD "\0\0\0\0\0\0\0"), LINK_ASSIGN,
+	  -EBADMSG },
+	{ "ASSIGN: without a grant's length", BYTES(ASSIGN_HEAD), LINK_ASSIGN,
+	  -EBADMSG },
+	{ "ASSIGN: without a CA's length", BYTES(ASSIGN_HEAD "\0\0\0\4gggg"),
 	  LINK_ASSIGN, -EBADMSG },
-	{ "ASSIGN: without a grant's length",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0"),
+	{ "ASSIGN: a NUL in the CA", BYTES(ASSIGN_HEAD "\0\0\0\0\0\0\0\1\0"),
 	  LINK_ASSIGN, -EBADMSG },
-	{ "ASSIGN: longer",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+	{ "ASSIGN: a CA of 24577 bytes",
+	  BYTES(ASSIGN_HEAD "\0\0\0\0\0\0\x60\1c"), LINK_ASSIGN, -EBADMSG },
+	{ "ASSIGN: longer", BYTES(ASSIGN_HEAD "\0\0\0\0\0\0\0\0\0"),
 	  LINK_ASSIGN, -EBADMSG },
 	{ "ASSIGN: a grant of 32769 bytes",
-	  BYTES("\0\0\0\1n"
-		"\0\0"
-		"\0\0\0\0\0\0\0\0"
-		"\0\0\x80\1g"),
-	  LINK_ASSIGN, -EBADMSG },
+	  BYTES(ASSIGN_HEAD "\0\0\x80\1g\0\0\0\0"), LINK_ASSIGN, -EBADMSG },
 	{ "PREPARE", BYTES("\0\0\0\1c\0\0\0\3"), LINK_PREPARE, 0 },
 	{ "PREPARE: no CA, no flag", BYTES("\0\0\0\0\0\0\0\0"), LINK_PREPARE,
 	  0 },
 	{ "PREPARE: cut", BYTES("\0\0\0\1c\0\0\0"), LINK_PREPARE, -EBADMSG },
 	{ "PREPARE: longer", BYTES("\0\0\0\1c\0\0\0\1\0"), LINK_PREPARE,
 	  -EBADMSG },
-	{ "PREPARE: a flag that is none", BYTES("\0\0\0\1c\0\0\0\4"),
+	{ "PREPARE: a flag that is none", BYTES("\0\0\0\1c\0\0\0\x8"),
 	  LINK_PREPARE, -EBADMSG },
 	{ "PREPARE: a NUL in the CA", BYTES("\0\0\0\1\0\0\0\0\0"), LINK_PREPARE,
 	  -EBADMSG },
@@ -410,6 +396,10 @@ static void test_ready_round(void)
 	a.vault = big;
 	a.vault_len = LINK_VAULT_MAX + 1;
 	is_int(link_put_assign(&b, &a), -EMSGSIZE, "so has a grant");
+	a.vault_len = 0;
+	a.ca = big;
+	big[LINK_OWN_CA_MAX + 1] = '\0';
+	is_int(link_put_assign(&b, &a), -EMSGSIZE, "and a sandbox's own CA");
 	for (i = 0; i <= LINK_CHECKS_MAX; i++)
 		many[i] = ok_text;
 	is_int(link_put_ready(&b, (const char *const *)many), -EMSGSIZE,
@@ -426,10 +416,14 @@ static void test_ready_round(void)
 static void test_start_rounds(void)
 {
 	const struct link_assign a = {
-		.name = "otter-1", .nproc = 256, .vault = "a\0b", .vault_len = 3
+		.name = "otter-1",
+		.nproc = 256,
+		.vault = "a\0b",
+		.vault_len = 3,
+		.ca = "own",
 	};
 	const struct link_prepare p = { .ca = "pem",
-					.flags = LINK_PREPARE_OWN_KERNEL };
+					.flags = LINK_PREPARE_OWN_CA };
 	struct link_prepare_args gotp = { 0 };
 	struct link_assign_args got = { 0 };
 	struct link_frame f;
@@ -444,6 +438,7 @@ static void test_start_rounds(void)
 	ok(got.env && !got.env[0], "... and an empty environment");
 	ok(got.vault_len == 3 && memcmp(got.vault, "a\0b", 3) == 0,
 	   "... and the bytes of a grant");
+	is_str(got.ca, "own", "... and a CA");
 	link_assign_args_done(&got);
 	buf_consume(&b, buf_len(&b));
 
@@ -451,7 +446,7 @@ static void test_start_rounds(void)
 		   link_get_prepare(&f, &gotp) == 0,
 	   "PREPARE goes round");
 	is_str(gotp.ca, "pem", "... with its CA");
-	is_int(gotp.flags, LINK_PREPARE_OWN_KERNEL, "... and flags");
+	is_int(gotp.flags, LINK_PREPARE_OWN_CA, "... and flags");
 	link_prepare_args_done(&gotp);
 	buf_done(&b);
 }

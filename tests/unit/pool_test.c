@@ -31,7 +31,8 @@ static void test_claim(void)
 	ok(fake.binds == 0, "it has no policy");
 	ok(p.w.rt->guest->assign.name == NULL, "and was told nothing");
 	is_int(p.w.rt->guest->prepare.flags,
-	       LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS,
+	       LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS |
+		       LINK_PREPARE_OWN_CA,
 	       "... but to prepare itself");
 	snprintf(address, sizeof(address), "%s", p.w.rt->address);
 	workspace = inode(&p, ".pool/_pool-1/workspace");
@@ -189,7 +190,7 @@ static void test_lost(void)
 	pooled_done(&p);
 }
 
-/* A guest that was hardened cannot be given another CA. */
+/* The CA of a policy that inspects comes when it is known whose it is. */
 static void test_inspects(void)
 {
 	struct pooled p;
@@ -197,22 +198,36 @@ static void test_inspects(void)
 	struct instance *in;
 
 	pooled_ready(&p);
-	fake.known = fake.inspects = true;
+	fake.inspects = true;
 	in = create(&p, "one");
-	is_int(instance_warm_claim(in), false, "known: none is claimed");
-	is_int(number(&p, "ready"), 1, "the member stays");
-	is_int(missed(&p, "inspects"), 1, "a miss, and why");
-	fake.known = false;
 	run_cmd(&v, in, "sleep", NULL);
 	STEP_UNTIL(p.w.loop, v.begun.calls);
 	ok(v.begun.err.code == 0, "the run begins: %s", v.begun.err.msg);
-	is_int(p.w.rt->starts, 2, "in a sandbox of its own");
-	is_str(p.w.rt->guest->prepare.ca, "own", "which has the CA");
-	is_str(p.w.rt->removed, "id-1", "the other is removed");
-	is_int(missed(&p, "inspects"), 2, "another miss");
-	is_int(number(&p, "hits") + number(&p, "lost") + missed(&p, "lost"), 0,
-	       "no hit, and none was lost");
-	fake.known = fake.inspects = false;
+	is_int(p.w.rt->starts, 1, "in the sandbox that was there");
+	is_str(p.w.rt->guest->assign.ca, "own", "which has the CA");
+	is_int(number(&p, "hits"), 1, "a hit");
+	fake.inspects = false;
+	pooled_done(&p);
+}
+
+/* What a sandbox of its own is told of it. */
+static void test_inspects_cold(void)
+{
+	struct pooled p;
+	struct watcher v = { 0 };
+	struct instance *in;
+
+	pooled_init(&p);
+	fake.inspects = true;
+	in = create(&p, "one");
+	run_cmd(&v, in, "sleep", NULL);
+	STEP_UNTIL(p.w.loop, v.begun.calls);
+	ok(v.begun.err.code == 0, "the run begins: %s", v.begun.err.msg);
+	is_int(p.w.rt->guest->prepare.flags,
+	       LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_OWN_CA,
+	       "a cold start expects a CA");
+	is_str(p.w.rt->guest->assign.ca, "own", "... and gets it");
+	fake.inspects = false;
 	pooled_done(&p);
 }
 
@@ -538,6 +553,7 @@ int main(void)
 	test_other_ca();
 	test_lost();
 	test_inspects();
+	test_inspects_cold();
 	test_silent();
 	test_two_at_once();
 	test_refused();

@@ -22,7 +22,7 @@ static void machine_ca(size_t bytes)
 }
 
 /* Bytes of CA that reach the guest, or why none do. */
-static int prepare(size_t own, struct err *err)
+static int prepare(uint32_t flags, uint32_t *ret_flags, struct err *err)
 {
 	struct link_prepare_args got = { 0 };
 	struct link_frame f;
@@ -31,13 +31,12 @@ static int prepare(size_t own, struct err *err)
 
 	world_init(&w);
 	guest_hello(&w);
-	memset(text, 'o', own);
-	text[own] = '\0';
-	ret = prepare_guest(w.s, "runsc", true, own ? text : NULL, err);
+	ret = prepare_guest(w.s, "runsc", flags, err);
 	step_for(w.loop, 5);
 	if (ret == 0 && guest_next(&w, LINK_PREPARE, &f) &&
 	    link_get_prepare(&f, &got) == 0)
 		ret = (int)strlen(got.ca);
+	*ret_flags = got.flags;
 	link_prepare_args_done(&got);
 	world_done(&w);
 	return ret;
@@ -46,22 +45,25 @@ static int prepare(size_t own, struct err *err)
 int main(void)
 {
 	struct err err = { 0 };
+	uint32_t flags;
 
 	snprintf(ca_path, sizeof(ca_path), "/tmp/prepare_test.%d.pem",
 		 (int)getpid());
 	prepare_set_ca(ca_path);
-	is_int(prepare(0, &err), 0, "no CA");
-	is_int(prepare(100, &err), 100, "one of the sandbox's own");
+	is_int(prepare(0, &flags, &err), 0, "no CA");
+	is_int(flags, LINK_PREPARE_OWN_KERNEL, "a kernel of its own");
+	is_int(prepare(LINK_PREPARE_NAMELESS | LINK_PREPARE_OWN_CA, &flags,
+		       &err),
+	       0, "what comes later");
+	is_int(flags,
+	       LINK_PREPARE_OWN_KERNEL | LINK_PREPARE_NAMELESS |
+		       LINK_PREPARE_OWN_CA,
+	       "... is expected");
 	machine_ca(PREPARE_MACHINE_CA_MAX);
-	is_int(prepare(0, &err), PREPARE_MACHINE_CA_MAX, "the machine's");
-	is_int(prepare(PREPARE_OWN_CA_MAX, &err), LINK_CA_MAX,
-	       "both at their largest %s", err.msg);
-	is_int(prepare(PREPARE_OWN_CA_MAX + 1, &err), -EFBIG, "too large: %s",
-	       err.msg);
-	ok(strstr(err.msg, "own CA") && strstr(err.msg, "8191"),
-	   "which, and the limit");
+	is_int(prepare(0, &flags, &err), PREPARE_MACHINE_CA_MAX,
+	       "the machine's");
 	machine_ca(PREPARE_MACHINE_CA_MAX + 1);
-	is_int(prepare(0, &err), -EFBIG, "so is the machine's: %s", err.msg);
+	is_int(prepare(0, &flags, &err), -EFBIG, "too large: %s", err.msg);
 	ok(strstr(err.msg, ca_path) && strstr(err.msg, "57344"),
 	   "its file and the limit are named");
 	unlink(ca_path);

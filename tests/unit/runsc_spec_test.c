@@ -194,6 +194,30 @@ static void test_places(void)
 	json_decref(conf);
 }
 
+static const struct runsc_place *place(const char *path)
+{
+	const struct runsc_place *p = runsc_places;
+
+	while (p->path && strcmp(p->path, path) != 0)
+		p++;
+	return p->path ? p : NULL;
+}
+
+/* A mount would cost each start; in the layer it costs none. */
+static void test_preload(void)
+{
+	const struct runsc_place *list = place("etc/ld.so.preload");
+	const struct runsc_place *so = place("usr/libexec/ac/net_proxy.so");
+	json_t *conf = config(&want);
+
+	ok(list && list->file && list->source, "the list comes from ac-host");
+	ok(so && so->file && so->source, "so does the shim");
+	ok(!mount_at(conf, "/etc/ld.so.preload") &&
+		   !mount_at(conf, "/usr/libexec/ac/net_proxy.so"),
+	   "neither is mounted");
+	json_decref(conf);
+}
+
 int main(void)
 {
 	test_capabilities();
@@ -201,5 +225,6 @@ int main(void)
 	test_mounts();
 	test_limits();
 	test_places();
+	test_preload();
 	return done_testing();
 }

@@ -306,13 +306,22 @@ static void test_start(struct runtime *rt)
 	rt->ops->end(rt, ID, true, on_end, NULL);
 	loop_run(loop);
 	is_str(got.end.text, "", "and its words forgotten");
+}
 
+static void test_crun(struct runtime *rt)
+{
 	script_reset();
 	start(rt, "crun", NULL);
 	close(got.fd);
 	ok(!strstr(script->create_body, "SYS_ADMIN") &&
 		   strstr(script->create_body, "no-new-privileges"),
 	   "crun gets no CAP_SYS_ADMIN");
+	ok(strstr(script->create_body,
+		  "\"Target\":\"/etc/ld.so.preload\",\"ReadOnly\":true") &&
+		   strstr(script->create_body,
+			  "\"Target\":\"/usr/libexec/ac/net_proxy.so\","
+			  "\"ReadOnly\":true"),
+	   "the shim and its list are read-only");
 }
 
 static void test_start_failures(struct runtime *rt)
@@ -485,6 +494,7 @@ int main(void)
 	ok(rt != NULL, "runtime %s", err.msg);
 	if (rt) {
 		test_start(rt);
+		test_crun(rt);
 		test_start_failures(rt);
 		test_rest(rt);
 		test_silent_asker();

@@ -383,21 +383,25 @@ static void test_audit(void)
 	guest_hello(&w);
 	for (i = 0; i < 500; i++)
 		guest_frame(&w, LINK_LOG, 0, "\1spam", 5);
-	for (i = 0; i < 200; i++)
-		guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX);
+	for (i = 1; i < 200; i++)
+		guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX - 100);
+	guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX);
 	STEP_UNTIL(w.loop, w.audits == 200);
-	ok(strlen(w.log) == LINK_TEXT_MAX && strchr(w.log, '}'),
+	ok(strlen(w.audit) == LINK_TEXT_MAX - 7 && strchr(w.audit, '}'),
 	   "a burst of the audit comes whole");
-	is_str(strndupa(w.log, 9), "vault: {\\", "as it was written");
+	is_str(strndupa(w.audit, 2), "{\\", "as it was written");
+	is_str(strndupa(w.log, 9), "vault: {\\", "and is in acd's log");
+	ok(w.log_bytes < 160u * 1024, "as far as a sandbox has room there (%d)",
+	   (int)w.log_bytes);
 	for (i = 0; i < 3000; i++)
 		guest_audit(&w, LOG_LVL_INFO, 40);
 	step_for(w.loop, 20);
 	ok(w.audits < 3000, "a flood of it is cut (%d)", w.audits);
-	for (i = 0; i < 100 && !w.log_cut; i++) {
+	for (i = 0; i < 100 && !w.audit_cut; i++) {
 		guest_audit(&w, LOG_LVL_INFO, 40);
 		step_for(w.loop, 50);
 	}
-	ok(w.log_cut, "which is told");
+	ok(w.audit_cut && w.log_full, "which is told");
 	is_int(w.closed, 0, "with the link alive");
 	world_done(&w);
 

@@ -24,8 +24,11 @@ struct world {
 	int hellos, prepared, readies, logs, closed;
 	struct err why;
 	char log[LINK_TEXT_MAX + 1];
+	char audit[LINK_TEXT_MAX + 1];
 	int audits; /* lines of it */
-	bool log_cut; /* it was said that lines were */
+	uint64_t log_bytes;
+	bool log_cut, log_full, audit_cut; /* it was said that lines are not
+					      there */
 	bool free_on_ready, free_on_closed;
 };
 
@@ -70,9 +73,19 @@ static inline void on_log(void *arg, uint8_t level, const char *text)
 
 	(void)level;
 	w->logs++;
-	w->audits += strncmp(text, "vault: {", 8) == 0;
+	w->log_bytes += strlen(text);
 	w->log_cut |= strstr(text, "more than acd takes") != NULL;
+	w->log_full |= strstr(text, "not in this log") != NULL;
 	snprintf(w->log, sizeof(w->log), "%s", text);
+}
+
+static inline void on_audit(void *arg, const char *json)
+{
+	struct world *w = arg;
+
+	w->audits++;
+	w->audit_cut |= strncmp(json, "{\"verdict\":\"lost\"", 17) == 0;
+	snprintf(w->audit, sizeof(w->audit), "%s", json);
 }
 
 static inline void on_closed(void *arg, const struct err *err)
@@ -92,6 +105,7 @@ static const struct session_ops ops = {
 	.prepared = on_prepared,
 	.ready = on_ready,
 	.log = on_log,
+	.audit = on_audit,
 	.closed = on_closed,
 };
 

@@ -5,6 +5,9 @@
  */
 #include "tests/unit/tap.h"
 
+#include <stdlib.h>
+#include <sys/socket.h>
+
 #include "init-guard/vaultd.h"
 #include "vault/client.h"
 #include "vault/record.h"
@@ -357,8 +360,65 @@ static void test_gitconfig(void)
 	buf_done(&out);
 }
 
+static int on_frame(void *arg, const struct link_frame *f)
+{
+	(void)arg;
+	(void)f;
+	return 0;
+}
+
+static void on_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void on_lost(void *arg, int code)
+{
+	(void)arg;
+	(void)code;
+}
+
+/* A host that does not read costs lines, and is told how many. */
+static void test_lost(void)
+{
+	static const struct wire_ops ops = { .frame = on_frame,
+					     .drained = on_nothing,
+					     .lost = on_lost };
+	static uint8_t waiting[1024 * 1024 + 1], got[8192];
+	struct vaultd v;
+	struct wire w;
+	struct loop *loop = loop_new();
+	ssize_t n;
+	int fd[2], i;
+
+	if (!loop || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) ||
+	    wire_init(&w, loop, fd[0], fd[0], &ops, NULL) < 0)
+		abort();
+	vaultd_init(&v);
+	v.wire = &w;
+	if (buf_append(wire_out(&w), waiting, sizeof(waiting)) < 0)
+		abort();
+	for (i = 0; i < 3; i++) {
+		v.pid = 7;
+		vaultd_reaped(&v, 7, 0);
+	}
+	is_int(v.lost, 3, "lines beyond what waits for the host are counted");
+	buf_consume(wire_out(&w), sizeof(waiting));
+	v.pid = 7;
+	vaultd_reaped(&v, 7, 0);
+	n = read(fd[1], got, sizeof(got));
+	ok(n > 0 && memmem(got, (size_t)n, "vault: 3 lines were lost", 24) &&
+		   memmem(got, (size_t)n, "vaultd is over", 14) && v.lost == 0,
+	   "which it is told before the next one");
+	wire_done(&w);
+	vaultd_done(&v);
+	loop_free(loop);
+	close(fd[1]);
+}
+
 int main(void)
 {
+	test_lost();
 	test_requests();
 	test_answers();
 	test_git();
