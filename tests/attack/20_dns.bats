@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # 20_dns.bats - D: the name service as a way out
 #
-# "own" is the gateway's address, the one answer there is; "empty" an answer
-# without records. What is asked here has "dig-out-this" in it: no sink and no
-# name server may have heard that (proven).
+# "own" is an address of 198.18.0.0/15, all of which lead to the gateway: the
+# one kind of answer there is; "empty" an answer without records. What is asked
+# here has "dig-out-this" in it: no sink and no name server may have heard that
+# (proven).
 
 load common
 

@@ -3,10 +3,12 @@
 # 70_vault.bats - V: what an agent tries to get a real credential
 #
 # The rows of the vault's catalogue (docs/THREATS.md), by their numbers. A
-# sandbox with credentials runs all tries of probe/vault.py at once; the tests
-# read what came of them and what the services saw. Not here: V2 and V22, since
-# no agent can open the socket to try them; of V1 the kernel's false words, of
-# V31 a bad source, of V34 the clock, of V35 the time that it takes.
+# sandbox with credentials runs all tries of probe/vault.py and vault_more.py at
+# once; the tests read what came of them and what the services saw. What no agent
+# can try, since it would have to open the vault's socket, or because the kernel
+# would have to lie, is in tests/unit: vault_peer_test (V1, V2, V3, V22, V34, V35),
+# vault_env_test (V26 with sanitizers, V29), guard_vault_test (V21, the limits),
+# vault_store_test (V31).
 
 load common
 
@@ -21,8 +23,11 @@ setup_file() {
 			sleep infinity 3>&-
 	done
 	probes at-vault
-	"$AC" exec at-vault -- python3 /tmp/probe/vault.py \
+	"$AC" exec at-vault -- env AC_NET_PRELOAD=off python3 /tmp/probe/vault.py \
 		>"$WORLD/tries.jsonl" 2>"$WORLD/tries.err" 3>&-
+	"$AC" exec at-vault -- env AC_NET_PRELOAD=off \
+		python3 /tmp/probe/vault_more.py \
+		>>"$WORLD/tries.jsonl" 2>>"$WORLD/tries.err" 3>&-
 }
 
 teardown_file() { gone at-other; }
@@ -51,6 +56,10 @@ status_of() {
 @test "V1 the socket is closed to the agent, and open to its clients" {
 	row V1
 }
+
+@test "V2 a number that comes round is nobody's credential" { row V2; }
+
+@test "V22 a client's connection cannot be had" { row V22; }
 
 @test "V23 orphans of a double fork are given nothing" { row V23; }
 
@@ -86,12 +95,16 @@ status_of() {
 	row V13 V14 V21 V28
 }
 
-@test "V15 gh says a stand-in, whatever it is asked" { row V15; }
+@test "V15 gh says a stand-in, whatever it is asked, and whatever it starts" {
+	row V15
+}
 
 @test "V16 no token is made by a token" {
 	token=$(git_surrogate at-vault)
 	for path in /user/keys /user/gpg_keys /user/ssh_signing_keys \
-		/repos/otter/one/keys /authorizations \
+		/repos/otter/one/keys /authorizations /gists /user/emails \
+		/repos/otter/one/hooks /repos/otter/one/actions/variables \
+		/repos/otter/one/rulesets /orgs/otter/actions/variables \
 		/repos/otter/one/actions/runners/registration-token; do
 		[ "$(status_of at-vault -X POST -d '{}' -H \
 			"Authorization: token $token" \
@@ -156,6 +169,40 @@ status_of() {
 	row V31 V32
 }
 
+# kept - the vault takes one more credential
+kept() {
+	"$AC" vault add v31 --kind generic --header X-V31 --host v31.test - \
+		<<<"$(forge_random 30)"
+}
+
+# refused CHANGE... - after it nothing is kept, for a reason that is told
+refused() {
+	local said
+	"$@" || return 1
+	if said=$(kept 2>&1); then
+		echo "kept after $*"
+		return 1
+	fi
+	[[ $said == *"$AC_HOME/vault"* ]] || {
+		echo "$said"
+		return 1
+	}
+}
+
+@test "V31 a vault that others could read or have written is not used" {
+	key=$AC_HOME/vault/key
+	owner=$(stat -c %u:%g "$key")
+	refused chmod 0640 "$key"
+	refused chmod 0604 "$key"
+	chmod 0600 "$key"
+	refused chown 12345 "$key"
+	chown "$owner" "$key"
+	refused chmod 0755 "$AC_HOME/vault"
+	chmod 0700 "$AC_HOME/vault"
+	kept
+	"$AC" vault rm v31 --yes
+}
+
 @test "V34 a stand-in ends with its sandbox's run" {
 	key=$(vault_key at-other)
 	[ "$(status_of at-other -H "X-Service-Key: $key" \
@@ -199,5 +246,16 @@ status_of() {
 		"$AC_TEST_TMP/audit.jsonl" >/dev/null
 	run grep -aE 'ghp_[0-9A-Za-z]{36}' "$AC_TEST_TMP/audit.jsonl"
 	code 1
+	# What the vault itself was asked: the instance's own file, and the host
+	# log as far as that has room for one sandbox.
+	local own=$AC_HOME/instances/at-vault/log
+	jq -se 'any(.[]; .verdict == "granted" and .secret == "github") and
+		any(.[]; .verdict == "denied") and all(.[]; .time)' \
+		<(cat "$own/vault.1" "$own/vault" 2>/dev/null) >/dev/null
+	run grep -aE 'ghp_[0-9A-Za-z]{36}' "$own"/vault*
+	code 1
+	[ "$(stat -c %s "$own/vault")" -le 1100000 ]
+	[ "$("$AC" logs host -n 100000 |
+		grep -ac 'at-vault: init-guard: vault')" -lt 1500 ]
 	[ -n "$log" ]
 }

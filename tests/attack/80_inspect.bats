@@ -16,7 +16,7 @@ setup_file() {
 		sleep infinity 3>&-
 	probes at-inspect
 	forge_mark
-	"$AC" exec at-inspect -- python3 /tmp/probe/inspected.py \
+	"$AC" exec at-inspect -- env AC_NET_PRELOAD=off python3 /tmp/probe/inspected.py \
 		>"$WORLD/tries.jsonl" 2>"$WORLD/tries.err" 3>&-
 	forge_lines >"$WORLD/arrived.jsonl"
 }

@@ -40,7 +40,8 @@ probes() {
 abuse() {
 	local name=$1 how=$2
 	shift 2
-	"$AC" exec "$name" -- python3 /tmp/probe/abuse.py "$how" "$@"
+	"$AC" exec "$name" -- env AC_NET_PRELOAD=off \
+		python3 /tmp/probe/abuse.py "$how" "$@"
 }
 
 # netns_of NAME - a path that nsenter takes; /var/run is a link in ac-host

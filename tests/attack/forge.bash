@@ -99,6 +99,30 @@ forge_trust() {
 	mkdir -p "$AC_HOME/ca" && cp "$FORGE/ca.pem" "$AC_HOME/ca/extra.pem"
 }
 
+# forge_host_up - ac-host anew in a world with the forge; stdin: what more is in
+# policy.yaml. What is said here is undone by forge_host_down.
+forge_host_up() {
+	world_up && forge_up || return 1
+	forge_trust
+	mkdir -p "$AC_HOME/policy"
+	{
+		printf '%s\n' 'version: 1' 'defaults:' \
+			"  dns: { upstream: [\"$WORLD_DNS\"] }"
+		cat
+	} >"$AC_HOME/policy/policy.yaml"
+	# The gateway takes a name server, and roots of trust, when it starts.
+	"$AC" stop 3>&-
+	"$AC" start --quiet 3>&-
+}
+
+forge_host_down() {
+	"$AC" stop 3>&- || true
+	rm -f "$AC_HOME/ca/extra.pem" "$AC_HOME/policy/policy.yaml"
+	world_down
+	unset AC_EXTRA_CA
+	"$AC" start --quiet 3>&-
+}
+
 # forge_vault - all tokens into the vault, under the names of their kinds
 forge_vault() {
 	local kind

@@ -4,7 +4,7 @@
 #
 # usage: bench.sh [-n COUNT] [--full] [--only PART,...] [--write] [--json FILE]
 #
-# Parts: exec shell soak bulk cold pool freeze density host restart.
+# Parts: exec shell soak bulk cold pool freeze density host restart helper.
 #
 # Both sides use the same nested engine, the same runsc with the same flags
 # and the same image. The Docker client runs inside ac-host, in one shell that
@@ -25,7 +25,7 @@ minutes=2
 pooled=30
 idle=10
 write=
-parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,restart
+parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,restart,helper
 BUILD=${BUILD:-build}
 json=$BUILD/bench/sandbox.json
 while [ $# -gt 0 ]; do
@@ -72,6 +72,8 @@ rows=$tmp/rows
 . tests/bench/sandbox/exec.bash
 # shellcheck source=tests/bench/sandbox/start.bash
 . tests/bench/sandbox/start.bash
+# shellcheck source=tests/bench/sandbox/helper.bash
+. tests/bench/sandbox/helper.bash
 
 cleanup() {
 	exec {to_host}>&- 2>/dev/null || true

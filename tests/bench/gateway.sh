@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # gateway.sh - the gateway beside haproxy, nginx, squid, unbound and dnsmasq
 #
-# usage: gateway.sh [-n ROUNDS] [--quick] [--only PART,...] [--write|--inspect]
+# usage: gateway.sh [--inspect] [-n ROUNDS] [--quick] [--only PART,...] [--write]
 #	| --soak S
 #
 # Parts: tls log latency bulk idle dns loris; with --inspect, beside squid's
-# ssl-bump and nginx's TLS: requests latency mint events. All runs in one container
-# without a network, each candidate with one worker on processor 0, the load
-# on processor 1. The gateway is the binary of ac/host, the peers are Debian's
-# (images/bench). --write puts the table into docs/PERFORMANCE.md.
+# ssl-bump and nginx's TLS: requests logged latency mint events connections
+# idle. All runs in one container without a network, each candidate with one
+# worker on processor 0, the load on processor 1. The gateway is the binary of
+# ac/host, or $AC_OTTERGATE; the peers are Debian's (images/bench). --write
+# puts the table into docs/PERFORMANCE.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 
 write=
 program=run.py
+block=gateway
 args=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -28,7 +30,10 @@ while [ $# -gt 0 ]; do
 		args+=("${2:?}")
 		shift
 		;;
-	--inspect) program=inspected.py ;;
+	--inspect)
+		program=inspected.py
+		block=inspect
+		;;
 	--quick) args+=("$1") ;;
 	*)
 		sed -n 's/^# \(usage.*\)/\1/p' "$0" >&2
@@ -38,13 +43,13 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-[ -z "$write" ] || [ "$program" = run.py ] || {
-	echo "gateway.sh: --write is for the parts without --inspect" >&2
+[ -z "$write" ] || [ "$program" != soak.py ] || {
+	echo "gateway.sh: a soak writes no table" >&2
 	exit 2
 }
 
 images/setup/engine.sh
-images/build.sh ensure host
+[ -n "${AC_OTTERGATE:-}" ] || images/build.sh ensure host
 images/build.sh ensure bench
 work=$(mktemp -d)
 name=ac-bench-$$
@@ -57,16 +62,22 @@ if [ "$program" = inspected.py ]; then
 	gcc -I. -o "$work/verb" "$work/verb.c"
 	admin_ca=$("$work/verb")
 fi
-id=$(docker create "ac/host:$(images/build.sh tag host)")
-docker cp -q "$id:/usr/sbin/ottergate" "$work/ottergate" 2>/dev/null ||
-	docker cp "$id:/usr/sbin/ottergate" "$work/ottergate"
-docker rm "$id" >/dev/null
+if [ -n "${AC_OTTERGATE:-}" ]; then
+	cp "$AC_OTTERGATE" "$work/ottergate"
+else
+	id=$(docker create "ac/host:$(images/build.sh tag host)")
+	docker cp -q "$id:/usr/sbin/ottergate" "$work/ottergate" 2>/dev/null ||
+		docker cp "$id:/usr/sbin/ottergate" "$work/ottergate"
+	docker rm "$id" >/dev/null
+fi
 
 # Addresses of documentation and of the sandboxes' net, all on loopback.
 cat >"$work/inside.sh" <<'END'
 set -eu
 mkdir -p /tmp/bench
-gcc -D_GNU_SOURCE -O2 -o /tmp/bench/eb /src/eb.c
+for program in eb shim; do
+	gcc -D_GNU_SOURCE -O2 -o "/tmp/bench/$program" "/src/$program.c"
+done
 for a in 172.20.0.53 172.20.0.2 172.20.0.3; do
 	ip addr add "$a/32" dev lo
 done
@@ -101,6 +112,6 @@ if [ -n "$write" ]; then
 		echo
 		cat "$work/table"
 	} >"$work/text"
-	sed -i -e '/<!-- gateway -->/,/<!-- end gateway -->/{//!d}' \
-		-e "/<!-- gateway -->/r $work/text" docs/PERFORMANCE.md
+	sed -i -e "/<!-- $block -->/,/<!-- end $block -->/{//!d}" \
+		-e "/<!-- $block -->/r $work/text" docs/PERFORMANCE.md
 fi

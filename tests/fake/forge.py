@@ -5,9 +5,8 @@
 usage: forge.py FOLDER ADDRESS
 
 A TLS server on port 443 of ADDRESS that is many hosts, by the name of the
-hello: git and the API of GitHub and GitLab, a registry of npm packages, an
-index of Python packages, endpoints of models, and one that says back what it
-was sent. FOLDER has cert.pem and key.pem for all of them, NAME.cert.pem for
+hello: git and the API of GitHub and GitLab, an index of Python packages,
+endpoints of models, and one that says back what it was sent. FOLDER has cert.pem and key.pem for all of them, NAME.cert.pem for
 names with one of their own (expired, of another name, …), repos/ for git, and
 tokens.json: {"github": TOKEN, …}. A service answers 401 to whoever has not the
 real token. Each request is a JSON line in FOLDER/forge.jsonl before it is
@@ -225,7 +224,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 HOSTS = {
     "api.github.com": forge_apis.github,
     "gitlab.com": forge_apis.gitlab,
-    "registry.test": forge_apis.npm,
     "index.test": forge_apis.pypi,
     "api.anthropic.com": forge_apis.anthropic,
     "api.openai.com": forge_apis.openai,

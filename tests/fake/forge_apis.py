@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """forge_apis.py - of forge.py: what each service answers
 
-As much of each as its real client asks for: gh, glab, npm, pip, and the SDKs
+As much of each as its real client asks for: gh, glab, pip, twine, and the SDKs
 of models. A function gets the request (forge.Handler) and answers it.
 """
 import base64
+import email
 import gzip
 import hashlib
 import io
@@ -114,30 +115,6 @@ def gitlab(h):
 
 # --- packages ---------------------------------------------------------------
 
-def npm(h):
-    if not h.has("npm"):
-        return h.refuse()
-    kept = h.server.state.setdefault("npm", {})
-    path = urllib.parse.unquote(h.route)[1:]
-    if path == "-/whoami":
-        return h.say(200, {"username": "otter"})
-    if h.command == "PUT":
-        sent = h.json()
-        kept.setdefault(path, {"name": path, "_id": path, "dist-tags": {},
-                               "versions": {}, "_attachments": {}})
-        for part in ("dist-tags", "versions", "_attachments"):
-            kept[path][part].update(sent[part])
-        return h.say(201, {"ok": True, "success": True})
-    name, _, tarball = path.partition("/-/")
-    if name not in kept:
-        return h.say(404, {"error": "not_found"})
-    if tarball:
-        data = kept[name]["_attachments"][tarball]["data"]
-        return h.say(200, base64.b64decode(data), "application/octet-stream")
-    return h.say(200, {k: v for k, v in kept[name].items()
-                       if k != "_attachments"})
-
-
 def wheel():
     """A package with one module, as small as pip takes it."""
     out = io.BytesIO()
@@ -157,21 +134,40 @@ def wheel():
     return out.getvalue()
 
 
+def uploaded(h):
+    """The file of an upload, (name of the project, of the file, bytes)."""
+    form = email.message_from_bytes(b"Content-Type: %s\r\n\r\n" % h.headers[
+        "content-type"].encode() + h.body)
+    parts = {x.get_param("name", header="content-disposition"): x
+             for x in form.get_payload()}
+    text = {k: v.get_payload(decode=True) for k, v in parts.items()}
+    if text[":action"] != b"file_upload" or hashlib.sha256(
+            text["content"]).hexdigest() != text["sha256_digest"].decode():
+        return None
+    name = re.sub("[-_.]+", "-", text["name"].decode()).lower()
+    return name, parts["content"].get_filename(), text["content"]
+
+
 def pypi(h):
     if not h.has("pypi"):
         return h.refuse()
-    data = wheel()
-    name = "otterpkg-1.0-py3-none-any.whl"
-    if h.command == "POST":
-        h.server.state.setdefault("pypi", []).append(len(h.body))
+    kept = h.server.state.setdefault("pypi", {
+        "otterpkg": {"otterpkg-1.0-py3-none-any.whl": wheel()}})
+    if h.command == "POST" and h.route == "/legacy/":
+        got = uploaded(h)
+        if got is None:
+            return h.say(400, b"not what was said\n", "text/plain")
+        kept.setdefault(got[0], {})[got[1]] = got[2]
         return h.say(200, b"", "text/plain")
-    if h.route == "/simple/otterpkg/":
-        return h.say(200, b'<!DOCTYPE html><a href="../../files/%s#sha256='
-                     b'%s">%s</a>' % (name.encode(), hashlib.sha256(
-                         data).hexdigest().encode(), name.encode()),
-                     "text/html")
-    if h.route == "/files/" + name:
-        return h.say(200, data, "application/octet-stream")
+    _, top, name, *_ = (h.route + "//").split("/")
+    if top == "simple" and name in kept:
+        return h.say(200, "".join(
+            '<a href="../../files/%s#sha256=%s">%s</a>\n' % (
+                x, hashlib.sha256(data).hexdigest(), x)
+            for x, data in kept[name].items()).encode(), "text/html")
+    for files in kept.values():
+        if top == "files" and name in files:
+            return h.say(200, files[name], "application/octet-stream")
     return h.say(404, b"", "text/plain")
 
 

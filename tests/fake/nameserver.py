@@ -26,6 +26,7 @@ DENIED = "198.51.100.66"
 SINK = "198.51.100.200"
 FORGE = "198.51.100.30"
 H2 = "198.51.100.31"
+REGISTRY, SOCKETS, CALLS = ("198.51.100.%d" % x for x in (32, 33, 34))
 
 ADDRESSES = {
     "good.test": [GOOD], "long.test": [GOOD], "ech.test": [GOOD],
@@ -48,10 +49,13 @@ for i in range(12):
     ALIASES["chain-%d.test" % i if i else "chain.test"] = (
         "chain-%d.test" % (i + 1) if i < 11 else "chain-end.test")
 for i in ("github.com", "api.github.com", "uploads.github.com", "gitlab.com",
-          "registry.test", "index.test", "api.anthropic.com",
-          "api.openai.com", "generativelanguage.googleapis.com"):
+          "index.test", "api.anthropic.com", "api.openai.com",
+          "generativelanguage.googleapis.com"):
     ADDRESSES[i] = [FORGE]
 ADDRESSES["h2.cred.test"] = [H2]
+ADDRESSES["registry.test"] = [REGISTRY]
+ADDRESSES["sockets.cred.test"] = [SOCKETS]
+ADDRESSES["calls.cred.test"] = [CALLS]
 FLIP = {"flip.test": "10.0.0.1", "flip-loop.test": "127.0.0.1",
         "flip-meta.test": "169.254.169.254"}
 

@@ -142,7 +142,11 @@ while True:
 '
 
 # probe TARGET... - from sandbox one
-probe() { run "$AC" exec one -- python3 -c "$PROBE" "$@"; }
+# Without the shim: what the packets come to is asked.
+probe() {
+	run "$AC" exec one -- env AC_NET_PRELOAD=off \
+		python3 -c "$PROBE" "$@"
+}
 
 # serves INSTANCE - an echo server on port 7777 runs in it
 serves() {
@@ -244,12 +248,16 @@ except OSError:
 	has 'ip6 closed'
 }
 
-@test "every name is the gateway's address, and what is not allowed is told" {
+@test "every name leads to the gateway, and what is not allowed is told" {
 	run "$AC" exec one -- getent ahostsv4 example.com
 	code 0
-	[ "$(awk '{ print $1 }' <<<"$output" | sort -u)" = 172.20.0.53 ]
+	[[ $(awk '{ print $1 }' <<<"$output" | sort -u) = 198.1[89].* ]]
 	run ! "$AC" exec one -- getent ahostsv6 nowhere.example.com
-	run "$AC" exec one -- curl -sS -m 10 http://example.com/
+	run --separate-stderr "$AC" exec one -- curl -sS -m 10 http://example.com/
+	code 7
+	says 'ac policy allow one example.com:80'
+	run "$AC" exec one -- env AC_NET_PRELOAD=off \
+		curl -sS -m 10 http://example.com/
 	code 0
 	has 'ac: blocked example.com:80 (not-allowed'
 	has 'ac policy allow one example.com:80'
@@ -263,9 +271,12 @@ except OSError:
 	for url in http://169.254.169.254/ http://1.1.1.1/ \
 		http://172.20.0.53/ http://localhost.localdomain/ \
 		http://metadata.google.internal/ "http://[fd00:ec2::254]/"; do
-		run "$AC" exec one -- curl -s -m 5 -o /dev/null \
-			-w '%{http_code}' "$url"
-		[[ $output = 403 || $output = 400 || $output = 000 ]]
+		for shim in on off; do
+			run --separate-stderr "$AC" exec one -- \
+				env AC_NET_PRELOAD=$shim curl -s -m 5 \
+				-o /dev/null -w '%{http_code}' "$url"
+			[[ $output = 403 || $output = 400 || $output = 000 ]]
+		done
 	done
 }
 
@@ -343,7 +354,8 @@ pinned() { in_host nft list set bridge ac pinned | grep -oE '172[0-9.]+'; }
 		http://172.20.0.53/
 	[[ $output != 200 ]]
 	eventually gateway_up
-	run "$AC" exec one -- curl -sS -m 10 http://example.com/
+	run "$AC" exec one -- env AC_NET_PRELOAD=off \
+		curl -sS -m 10 http://example.com/
 	has 'ac: blocked example.com:80'
 }
 

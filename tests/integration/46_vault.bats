@@ -182,7 +182,16 @@ ask() { inside curl -s -m 20 -w ' %{http_code}' -H "$2" "$1"; }
 	run -0 ask "$url/info/refs?service=git-receive-pack" "$basic"
 	has 'ac policy push work allow'
 	has ' 403'
+	run "$AC" policy check work "$url/info/refs?service=git-receive-pack"
+	[ "$status" -eq 3 ]
+	has 'ac policy push work allow'
+	run -0 "$AC" policy check work "$url/info/refs?service=git-upload-pack"
+	run -0 "$AC" policy show work
+	has 'git push  denied'
 	run -0 "$AC" policy push work allow
+	run -0 "$AC" policy check work "$url/info/refs?service=git-receive-pack"
+	run -0 "$AC" policy show work
+	has 'git push  allowed'
 	run -0 ask "$url/info/refs?service=git-receive-pack" "$basic"
 	has ' 200'
 }
@@ -209,12 +218,41 @@ rotated() {
 	[[ $output != *' 200' ]]
 	"$AC" vault unlock <<<'correct horse'
 	eventually served "$token"
-	"$AC" vault keyfile
+	"$AC" vault keyfile <<<'correct horse'
 }
 
 served() {
 	[[ $(ask https://one.vault.test/d "X-Key: $1") == *' 200' ]] &&
 		[ "$(seen .path)" = /d ]
+}
+
+@test "status, ls and rm tell of who uses what" {
+	run -0 "$AC" status
+	has 'open, with a key file'
+	[ "$("$AC" vault ls --json | jq -r '.entries[] |
+		select(.name == "one") | .used_by[0]')" = work ]
+	run "$AC" vault rm --yes one none-such
+	[ "$status" -eq 1 ]
+	has 'nothing was removed'
+	run "$AC" vault rm one </dev/null
+	[ "$status" -eq 2 ]
+	has 'one is used by work'
+	run "$AC" usage none-such
+	[ "$status" -eq 1 ]
+	has "no instance 'none-such'"
+}
+
+@test "two for one host, or for one variable, are refused, both named" {
+	printf %s "$REAL" | "$AC" vault add more --header X-Key \
+		--host one.vault.test -
+	run "$AC" run base other --credential one --credential more -- true
+	[ "$status" -eq 125 ]
+	has "'one' and 'more' are both for one.vault.test"
+	run "$AC" run base other --secret one=X --secret two=X -- true
+	[ "$status" -eq 125 ]
+	has "'one' and 'two' both set X"
+	run -0 "$AC" vault rm --yes more
+	gone other
 }
 
 @test "what is not there, or cannot be, is refused before a start" {

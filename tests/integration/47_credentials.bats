@@ -15,16 +15,7 @@ load common
 
 setup_file() {
 	[ "$(id -u)" -eq 0 ] || return 0
-	world_up
-	forge_up
-	forge_trust
-	mkdir -p "$AC_HOME/policy"
-	printf '%s\n' 'version: 1' 'defaults:' \
-		"  dns: { upstream: [\"$WORLD_DNS\"] }" \
-		>"$AC_HOME/policy/policy.yaml"
-	# The gateway takes a name server, and roots of trust, when it starts.
-	"$AC" stop 3>&-
-	"$AC" start --quiet 3>&-
+	forge_host_up </dev/null
 	forge_vault
 	blueprint_put keys \
 		'  - { name: github, git: { push: allow } }' \
@@ -37,12 +28,9 @@ setup_file() {
 	"$AC" run keys work -d -- sleep infinity 3>&-
 	tar -C "$AC_SRC/tests/attack" -cf - probe |
 		"$AC" exec work -- tar -xf - -C /tmp
-	# shellcheck disable=SC2016 # expanded in the sandbox
 	"$AC" exec work -- sh -c '
 		git config --global user.name Otter
-		git config --global user.email otter@cred.test
-		printf "%s\n" "registry=https://registry.test/" \
-			"//registry.test/:_authToken=\${NPM_TOKEN}" >~/.npmrc'
+		git config --global user.email otter@cred.test'
 }
 
 teardown_file() {
@@ -50,12 +38,8 @@ teardown_file() {
 	gone work other asks reads rc
 	"$AC" vault rm --yes github gitlab npm pypi anthropic openai gemini \
 		service
-	"$AC" stop 3>&- || true
-	rm -rf "$AC_HOME"/blueprints/{keys,asks,reads} "$AC_HOME/ca/extra.pem" \
-		"$AC_HOME/policy/policy.yaml"
-	world_down
-	unset AC_EXTRA_CA
-	"$AC" start --quiet 3>&-
+	rm -rf "$AC_HOME"/blueprints/{keys,asks,reads}
+	forge_host_down
 }
 
 setup() {
@@ -117,6 +101,8 @@ git push -q origin asked 2>&1
 END
 	[ "$status" -ne 0 ]
 	says 403
+	# The user of the sandbox reads which command would let it through.
+	says '^remote: .*with: ac policy push asks allow$'
 	run forge_saw github.com POST '/otter/one.git/git-receive-pack'
 	code 1
 	run git -C "$FORGE/repos/otter/one.git" rev-parse --verify asked
@@ -152,17 +138,6 @@ END
 	run -0 inside glab mr list -R otter/one
 	has 'Mend the dam'
 	forge_saw gitlab.com GET '/api/v4/projects/.*/merge_requests' gitlab
-}
-
-@test "npm publishes and reads a package" {
-	run -0 script work <<'END'
-mkdir -p /tmp/pkg && cd /tmp/pkg
-echo '{"name":"@otter/pkg","version":"1.0.0"}' >package.json
-npm publish --access public >/dev/null 2>&1
-npm view @otter/pkg version
-END
-	has 1.0.0
-	forge_saw registry.test PUT '/@otter%2[fF]pkg' npm
 }
 
 @test "pip installs from an index that wants a token" {
@@ -332,7 +307,6 @@ END
 }
 
 @test "under crun there are no credentials, and that is said" {
-	run "$AC" run base rc --isolation crun --credential github -- true
-	[ "$status" -ne 0 ]
+	run -125 "$AC" run base rc --isolation crun --credential github -- true
 	says 'runsc|gVisor'
 }

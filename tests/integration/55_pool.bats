@@ -84,6 +84,53 @@ ready_is() { [ "$(pool .ready)" = "$1" ]; }
 	[[ $output == *example.org* ]]
 }
 
+@test "a run with a credential gets one that was ready, which trusts its CA" {
+	local hits
+	printf '%s' "$(head -c 12 /dev/urandom | base64)" |
+		"$AC" vault add pooled --header X-Key --host api.pool.test -
+	eventually ready_is 2
+	hits=$(pool .hits)
+	# Nobody is there: the gateway says so behind a certificate of its own,
+	# which each client has to take first.
+	run -0 "$AC" run warm pool2 --credential pooled -- bash -c '
+		curl -sS -m 60 -o /dev/null -w "curl %{http_code}\n" \
+			https://api.pool.test/
+		python3 - <<-END
+		import urllib.error, urllib.request
+		try:
+		    urllib.request.urlopen("https://api.pool.test/", None, 60)
+		except urllib.error.HTTPError as e:
+		    print("python", e.code)
+		END
+		node -e "fetch(\"https://api.pool.test/\").then(
+			(r) => console.log(\"node\", r.status))"
+		git ls-remote https://api.pool.test/x.git
+		env | grep -c ^POOLED='
+	has 'curl 502'
+	has 'python 502'
+	has 'node 502'
+	has 'returned error: 502'
+	[[ $'\n'$output$'\n' == *$'\n1\n'* ]]
+	[ "$(pool .hits)" = $((hits + 1)) ]
+}
+
+@test "the next one knows neither that credential nor that CA" {
+	local hits
+	eventually ready_is 2
+	hits=$(pool .hits)
+	run -0 "$AC" run warm pool3 --rm -- sh -c '
+		env | grep -c ^POOLED=
+		curl -sS -m 60 https://api.pool.test/ 2>/dev/null && echo opened
+		grep -c "BEGIN CERT" /run/ac-guard/ca.pem 2>/dev/null ||
+			echo 0'
+	[ "${lines[0]}" = 0 ]
+	# This machine may have added CAs of its own.
+	[ "${lines[1]}" = "$(grep -c 'BEGIN CERT' "$AC_HOME/ca/extra.pem" \
+		2>/dev/null || echo 0)" ]
+	[ "$(pool .hits)" = $((hits + 1)) ]
+	"$AC" vault rm --yes pooled
+}
+
 @test "one that nobody has claimed reaches nothing" {
 	# Its address has no policy at the gateway: what is not bound is denied.
 	eventually ready_is 2

@@ -475,4 +475,5 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
