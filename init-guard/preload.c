@@ -54,15 +54,10 @@ static bool is_listed(void)
 	       strstr(text, PRELOAD_SO);
 }
 
-void preload_find(struct preload *p, struct report *r)
+void preload_find(struct preload *p)
 {
 	*p = (struct preload){ .there = access(PRELOAD_SO, R_OK) == 0 };
-	if (!p->there) {
-		report_skip(r, "preload", "no " PRELOAD_SO);
-		return;
-	}
-	p->by_env = is_musl() || !is_listed();
-	report_ok(r, "preload");
+	p->by_env = p->there && (is_musl() || !is_listed());
 }
 
 bool preload_asan(const char *old, char *out, size_t size)
@@ -76,7 +71,7 @@ bool preload_asan(const char *old, char *out, size_t size)
 	return n > 0 && (size_t)n < size;
 }
 
-void preload_name(const struct preload *p, struct agent *ag)
+void preload_name(const struct preload *p, struct agent *ag, struct report *r)
 {
 	static char so[] = "LD_PRELOAD=" PRELOAD_SO;
 	/* Looking for leaks takes ptrace(2), which the filter refuses: each
@@ -84,9 +79,18 @@ void preload_name(const struct preload *p, struct agent *ag)
 	static char plain[] = ASAN ASAN_ORDER "=0:detect_leaks=0";
 	static char longer[ASAN_ENTRY_MAX]; /* borrowed for good */
 	const char *old = env_value(ag->env, "ASAN_OPTIONS");
+	const char *own = env_value(ag->env, "LD_PRELOAD");
 
-	if (!p->there)
+	if (!p->there) {
+		report_skip(r, "preload", "no " PRELOAD_SO);
 		return;
+	}
+	if (p->by_env && own && !strstr(own, PRELOAD_SO)) {
+		report_skip(r, "preload",
+			    "LD_PRELOAD is set to something else");
+		return;
+	}
+	report_ok(r, "preload");
 	if (p->by_env)
 		agent_default(ag, so);
 	if (!old)

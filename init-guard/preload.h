@@ -17,17 +17,16 @@ struct preload {
 	bool by_env; /* no loader of this image would find it by itself */
 };
 
-/*
- * Looks for it in the image and enters the outcome: ok, or skipped with a
- * reason. Never a failure, since nothing depends on it (docs/THREATS.md).
- */
-void preload_find(struct preload *p, struct report *r);
+/* Looks for it in the image. */
+void preload_find(struct preload *p);
 /*
  * The variables that go with it, those of the user untouched: LD_PRELOAD where
  * the loader wants one, and what programs with AddressSanitizer take to start
- * and to end.
+ * and to end. Enters the outcome: ok, or skipped with a reason, when it is not
+ * there or when LD_PRELOAD would have to name it and is the user's. Never a
+ * failure, since nothing depends on it (docs/THREATS.md).
  */
-void preload_name(const struct preload *p, struct agent *ag);
+void preload_name(const struct preload *p, struct agent *ag, struct report *r);
 
 /*
  * @old, a value of ASAN_OPTIONS, as an entry with what the shim needs at its

@@ -155,7 +155,7 @@ static int serve_harden(struct serve *sv, const struct link_prepare_args *p,
 				p->flags & LINK_PREPARE_OWN_CA, &sv->report,
 				err);
 
-	preload_find(&sv->preload, &sv->report);
+	preload_find(&sv->preload);
 	if (ret == 0 && sv->nameless)
 		ret = etc_name_expect(&sv->name, &sv->report, err);
 	if (ret == 0)
@@ -209,7 +209,7 @@ static int serve_own(struct serve *sv, struct err *err)
 		ret = trust_add(&sv->trust, sv->agent.assign.ca, &sv->report,
 				err);
 	trust_name(&sv->trust, &sv->agent);
-	preload_name(&sv->preload, &sv->agent);
+	preload_name(&sv->preload, &sv->agent, &sv->report);
 	if (ret == 0)
 		ret = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
 	if (ret == 0 && sv->nameless)

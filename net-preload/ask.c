@@ -14,13 +14,13 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "net-preload/exe.h"
 #include "net-preload/say.h"
 #include "net-preload/sys.h"
 #include "net-preload/wire.h"
 
 #define PORT_DNS 53
 #define DATAGRAMS_MAX 32u /* read for one question */
-#define PATH_LONGEST 4096u /* PATH_MAX: what a link of /proc can hold */
 
 /* Where nothing in this process was answered: ask again from then on. */
 static _Atomic uint32_t closed_until;
@@ -68,34 +68,6 @@ static uint16_t random_id(uint64_t ms)
 	clock_gettime(CLOCK_MONOTONIC, &ts); /* early at boot, or forbidden */
 	id = (uint32_t)cache_hash(CACHE_HASH ^ ms, &ts, sizeof(ts));
 	return (uint16_t)(id >> 8);
-}
-
-/* The end of a path that did not fit: a frame of its own, since hardly any
- * program needs it. */
-static __attribute__((noinline)) size_t long_exe(char *out, size_t size)
-{
-	char path[PATH_LONGEST];
-	long n = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path,
-			 sizeof(path));
-	size_t len = n < 0 ? 0 : (size_t)n, keep = len < size ? len : size;
-
-	for (size_t i = 0; i < keep; i++)
-		out[i] = path[len - keep + i];
-	return keep;
-}
-
-/* @work is big enough for most paths, and free until there is an answer. */
-static size_t ask_bytes(struct wire_ask *a, char *work, size_t size,
-			uint8_t out[WIRE_ASK_MAX])
-{
-	long n =
-		syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", work, size);
-
-	a->exe = work;
-	a->exe_len = n < 0 ? 0 : (size_t)n;
-	if (a->exe_len == size)
-		a->exe_len = long_exe(work, WIRE_EXE_MAX);
-	return wire_ask(a, out);
 }
 
 static int send_ask(int fd, const struct dest *d, const uint8_t *data,
@@ -175,38 +147,71 @@ static void note_failure(int code, const struct dest *d, uint64_t key,
 	}
 }
 
-enum cache_verdict ask(const struct dest *d, unsigned protocol, uint64_t ms)
+/* 0 and *ret, a view into @data; else what note_failure() takes. */
+static int converse(const struct dest *d, unsigned protocol, uint64_t ms,
+		    uint8_t data[WIRE_ANSWER_MAX], struct wire_answer *ret)
 {
-	uint64_t key = cache_key(d->address, d->port, protocol == DEST_UDP);
 	struct wire_ask a = {
 		.address = d->address,
 		.port = d->port,
 		.protocol = (uint8_t)protocol,
 		.id = random_id(ms),
 		.pid = (uint32_t)syscall(SYS_getpid),
+		.exe = (char *)data, /* room until there is an answer */
 	};
-	uint8_t question[WIRE_ASK_MAX], data[WIRE_ANSWER_MAX];
-	enum cache_verdict v = CACHE_GO;
-	struct wire_answer answer = { .verdict = WIRE_PASS };
-	size_t len;
-	int fd, r;
+	uint8_t question[WIRE_ASK_MAX];
+	int fd = open_above(), r;
 
-	fd = open_above();
 	if (fd < 0)
-		return CACHE_GO;
-	len = ask_bytes(&a, (char *)data, sizeof(data), question);
-	r = send_ask(fd, d, question, len);
+		return -EAGAIN;
+	a.exe_len = exe_end((char *)data, WIRE_ANSWER_MAX);
+	r = send_ask(fd, d, question, wire_ask(&a, question));
 	if (r == 0)
-		r = wait_answer(fd, &a, ms + ASK_WAIT_MS, data, &answer);
+		r = wait_answer(fd, &a, ms + ASK_WAIT_MS, data, ret);
 	syscall(SYS_close, fd);
+	return r;
+}
+
+/* One thread asks for a key, the others do not wait for it. */
+static enum cache_verdict ask_held(const struct dest *d, unsigned protocol,
+				   uint8_t data[WIRE_ANSWER_MAX],
+				   struct wire_answer *ret)
+{
+	uint64_t key = cache_key(d->address, d->port, protocol == DEST_UDP);
+	uint64_t ms = sys_clock_ms();
+	uint32_t now = (uint32_t)(ms / 1000);
+	enum cache_verdict v = cache_claim(key, now);
+	int r = -EAGAIN;
+
+	if (v != CACHE_NONE)
+		return v;
+	v = CACHE_GO;
+	/* Whoever asked last may have found that nobody answers. */
+	if (ask_is_open(d, now))
+		r = converse(d, protocol, ms, data, ret);
 	if (r < 0) {
 		note_failure(r, d, key, (uint32_t)(sys_clock_ms() / 1000));
-		return CACHE_GO;
+	} else {
+		if (ret->verdict == WIRE_DENY)
+			v = CACHE_DENY;
+		cache_put(key, v, now, ret->keep);
 	}
+	cache_drop(key);
+	return v;
+}
+
+enum cache_verdict ask(const struct dest *d, unsigned protocol)
+{
+	struct wire_answer answer = { .verdict = WIRE_PASS };
+	uint8_t data[WIRE_ANSWER_MAX];
+	enum cache_verdict v;
+	uint64_t before;
+
+	if (!sys_signals_hold(SYS_ALL_SIGNALS, &before))
+		return CACHE_GO;
+	v = ask_held(d, protocol, data, &answer);
+	sys_signals_restore(before);
 	if (answer.verdict == WIRE_DENY)
-		v = CACHE_DENY;
-	cache_put(key, v, (uint32_t)(ms / 1000), answer.keep);
-	if (v == CACHE_DENY)
 		say_denied(d, &answer);
 	return v;
 }

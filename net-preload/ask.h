@@ -18,6 +18,7 @@ bool ask_is_open(const struct dest *d, uint32_t now);
 /*
  * Asks, notes the answer in the cache and tells the user of a denial.
  * CACHE_DENY, or CACHE_GO for everything else:
+ * - another thread is asking: the network decides on this call;
  * - no answer within ASK_WAIT_MS: for ASK_PAUSE_S nobody is asked anything, so
  *   that no program hangs where there is no gateway;
  * - the address refuses the question, or there is no way to it (a sandbox's
@@ -25,9 +26,10 @@ bool ask_is_open(const struct dest *d, uint32_t now);
  * - an answer that says nothing: nor is that port of it;
  * - no descriptor or memory to be had: the next call tries again.
  *
- * @ms: sys_clock_ms(). May change errno. Uses one descriptor above 2 for as
- * long as it takes.
+ * May change errno. Uses one descriptor above 2 for as long as it takes, and
+ * holds all signals back from this thread: a handler that left by longjmp(3)
+ * would leave the descriptor open.
  */
-enum cache_verdict ask(const struct dest *d, unsigned protocol, uint64_t ms);
+enum cache_verdict ask(const struct dest *d, unsigned protocol);
 
 #endif

@@ -27,6 +27,11 @@ static_assert(CACHE_ENTRIES == 1u << (KEY_BITS - TAG_BITS),
 static_assert(TAG_BITS + 2 + TIME_BITS == 64, "an entry is one word");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics must need no lock");
 
+/* In the place of a verdict while the gateway is asked for it. It ends by
+ * itself: who asks may be a process that is killed, or the copy of one. */
+#define ASKED 3u
+#define ASKED_S 2u /* a second at least: what is left of this one, and it */
+
 static _Atomic uint64_t entries[CACHE_ENTRIES];
 static _Atomic uint64_t told[CACHE_TOLD];
 
@@ -37,30 +42,80 @@ uint64_t cache_key(uint32_t address, uint16_t port, bool udp)
 	return plain * FACTOR & MASK(KEY_BITS);
 }
 
-enum cache_verdict cache_get(uint64_t key, uint32_t now)
+static uint64_t entry(uint64_t key, uint64_t verdict, uint32_t now,
+		      unsigned keep)
 {
-	uint64_t e = atomic_load_explicit(&entries[key >> TAG_BITS],
-					  memory_order_relaxed);
+	uint64_t end = now + (keep < CACHE_KEEP_MAX ? keep : CACHE_KEEP_MAX);
+
+	return (key & MASK(TAG_BITS)) << TAG_SHIFT | verdict << TIME_BITS |
+	       (end & MASK(TIME_BITS));
+}
+
+static bool is_live(uint64_t e, uint32_t now)
+{
 	uint64_t left = (e - now) & MASK(TIME_BITS);
 
-	if (e >> TAG_SHIFT != (key & MASK(TAG_BITS)) || left == 0 ||
-	    left > CACHE_KEEP_MAX)
+	return left > 0 && left <= CACHE_KEEP_MAX;
+}
+
+static bool is_of(uint64_t e, uint64_t key)
+{
+	return e >> TAG_SHIFT == (key & MASK(TAG_BITS));
+}
+
+static bool is_asked(uint64_t e)
+{
+	return (e >> TIME_BITS & MASK(2)) == ASKED;
+}
+
+static enum cache_verdict verdict(uint64_t e, uint64_t key, uint32_t now)
+{
+	if (!is_of(e, key) || !is_live(e, now))
 		return CACHE_NONE;
-	return (enum cache_verdict)(e >> TIME_BITS & MASK(2));
+	return is_asked(e) ? CACHE_GO :
+			     (enum cache_verdict)(e >> TIME_BITS & MASK(2));
+}
+
+enum cache_verdict cache_get(uint64_t key, uint32_t now)
+{
+	return verdict(atomic_load_explicit(&entries[key >> TAG_BITS],
+					    memory_order_relaxed),
+		       key, now);
 }
 
 void cache_put(uint64_t key, enum cache_verdict v, uint32_t now, unsigned keep)
 {
-	uint64_t end;
+	if (keep > 0)
+		atomic_store_explicit(&entries[key >> TAG_BITS],
+				      entry(key, v, now, keep),
+				      memory_order_relaxed);
+}
 
-	if (keep == 0)
-		return;
-	end = now + (keep < CACHE_KEEP_MAX ? keep : CACHE_KEEP_MAX);
-	atomic_store_explicit(&entries[key >> TAG_BITS],
-			      (key & MASK(TAG_BITS)) << TAG_SHIFT |
-				      (uint64_t)v << TIME_BITS |
-				      (end & MASK(TIME_BITS)),
-			      memory_order_relaxed);
+enum cache_verdict cache_claim(uint64_t key, uint32_t now)
+{
+	_Atomic uint64_t *place = &entries[key >> TAG_BITS];
+	uint64_t e = atomic_load(place);
+	enum cache_verdict v = verdict(e, key, now);
+
+	if (v != CACHE_NONE)
+		return v;
+	/* Another's: to take its place would let it be asked for again. */
+	if (is_asked(e) && is_live(e, now))
+		return CACHE_GO;
+	if (atomic_compare_exchange_strong(place, &e,
+					   entry(key, ASKED, now, ASKED_S)))
+		return CACHE_NONE;
+	v = verdict(e, key, now);
+	return v == CACHE_NONE ? CACHE_GO : v;
+}
+
+void cache_drop(uint64_t key)
+{
+	_Atomic uint64_t *place = &entries[key >> TAG_BITS];
+	uint64_t e = atomic_load(place);
+
+	if (is_of(e, key) && is_asked(e))
+		atomic_compare_exchange_strong(place, &e, 0);
 }
 
 bool cache_tell(uint64_t what)

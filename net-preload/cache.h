@@ -25,11 +25,23 @@ enum cache_verdict { CACHE_NONE, CACHE_GO, CACHE_DENY };
 uint64_t cache_key(uint32_t address, uint16_t port, bool udp);
 
 /* CACHE_NONE: not there, or @now (seconds of a clock that only goes forward)
- * is past it. */
+ * is past it. What somebody is asking for goes. */
 enum cache_verdict cache_get(uint64_t key, uint32_t now);
 
 /* For @keep seconds from now on, at most CACHE_KEEP_MAX; 0: not at all. */
 void cache_put(uint64_t key, enum cache_verdict v, uint32_t now, unsigned keep);
+
+/*
+ * May the caller ask for the verdict? CACHE_NONE: yes, and until it puts or
+ * drops one, two seconds at the most, nobody else may. Else the verdict to go
+ * by: what has come meanwhile, or CACHE_GO while somebody asks, for this key
+ * or for another in its place.
+ */
+enum cache_verdict cache_claim(uint64_t key, uint32_t now);
+
+/* The caller asked and has no verdict to put: whoever comes next may ask. Does
+ * nothing when one is there. */
+void cache_drop(uint64_t key);
 
 /* Is this the first time for @what (a hash)? False too once CACHE_TOLD others
  * have been told. */

@@ -109,33 +109,29 @@ static int decide(int fd, const struct dest *d, unsigned protocol, uint64_t ms)
 	if (!is_fit(fd, d, protocol))
 		return 0;
 	if (v == CACHE_NONE)
-		v = ask(d, protocol, ms);
+		v = ask(d, protocol);
 	if (v != CACHE_DENY)
 		return 0;
 	return protocol == DEST_UDP ? EHOSTUNREACH : ECONNREFUSED;
 }
 
 /*
- * A connect(2) of UDP sends nothing, and programs use it to learn which
- * address of their own leads there: one to an address that somebody knew by
- * heart always succeeds. To a name it is the beginning of an exchange.
+ * A connect(2) of UDP sends nothing, and a resolver makes one to each address
+ * that it found, only to learn which address of its own leads there (RFC 6724,
+ * rule 8 and on; c-ares, gRPC): it is the kernel's alone.
  *
- * Which of the two it is, the kernel is asked for only when it matters: a
- * system call is dear in gVisor. So UDP to where TCP was just allowed is left
- * to the network as long as nobody has asked for UDP.
+ * Whether it is one, the kernel is asked for only where TCP is not clear: a
+ * system call is dear in gVisor.
  */
 int decide_connect(int fd, const struct dest *d)
 {
 	uint64_t ms = sys_clock_ms();
 	int saved = errno, code = 0;
-	unsigned protocol;
 
-	if (is_clear(d, DEST_TCP, ms) &&
-	    (!dest_is_name(d) || known(d, DEST_UDP, ms) != CACHE_DENY))
+	if (is_clear(d, DEST_TCP, ms))
 		return 0;
-	protocol = decide_protocol(fd);
-	if (protocol == DEST_TCP || (protocol == DEST_UDP && dest_is_name(d)))
-		code = decide(fd, d, protocol, ms);
+	if (decide_protocol(fd) == DEST_TCP)
+		code = decide(fd, d, DEST_TCP, ms);
 	errno = saved;
 	return code;
 }

@@ -66,11 +66,6 @@ bool dest_read(const struct sockaddr *sa, socklen_t len, struct dest *ret)
 	return true;
 }
 
-bool dest_is_name(const struct dest *d)
-{
-	return d->address >> 17 == (198u << 24 | 18u << 16) >> 17;
-}
-
 bool dest_is_ipv6(const struct sockaddr *sa, socklen_t len)
 {
 	static const uint8_t local[15] = { 0 }; /* :: and ::1 */

@@ -28,9 +28,6 @@ struct dest {
  */
 bool dest_read(const struct sockaddr *sa, socklen_t len, struct dest *ret);
 
-/* Does the address stand for a name that was asked for (198.18.0.0/15)? */
-bool dest_is_name(const struct dest *d);
-
 /* An IPv6 address outside of this machine, with no IPv4 inside. */
 bool dest_is_ipv6(const struct sockaddr *sa, socklen_t len);
 

@@ -25,7 +25,6 @@
 #define PREFIX "ac: "
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define OUT_MAX (WIRE_TEXT_MAX + WIRE_LINES_MAX * PREFIX_LEN)
-#define SIGSET_BYTES 8u /* of the kernel's own sigset_t */
 
 /* The kernel's own struct termios (not the C library's) begins so; the
  * longest, of any architecture, is shorter than this. */
@@ -91,29 +90,35 @@ static bool may_write(void)
  * One write(2) whose own signal reaches nobody: SIGPIPE when the reader has
  * just gone, SIGXFSZ at the limit of a file. Such a signal is sent to this
  * very thread before write(2) returns, so it is taken back before the mask is
- * restored; one that was there before stays. All signals are held back
- * meanwhile: no handler may run, and leave by longjmp(3), in between.
+ * restored; one that was there before stays.
+ *
+ * Only these two are held back. Somebody else may fill the pipe, or a terminal
+ * may have less room than the line is long, after it was found writable: then
+ * write(2) waits, as the program's own would, and Ctrl-C has to end it. A
+ * non-blocking write is not to be had: O_NONBLOCK is everybody's who has the
+ * file, RWF_NOWAIT is refused by terminals and by gVisor, and a pipe of root's
+ * cannot be opened anew. The price: a handler that leaves by longjmp(3) in these
+ * microseconds, with no mask saved (sigsetjmp(3)), leaves the two held back.
  */
 static void write_out(const char *text, size_t len)
 {
-	const uint64_t all = ~UINT64_C(0);
+	const uint64_t own = SYS_SIGNAL(SIGPIPE) | SYS_SIGNAL(SIGXFSZ);
 	const struct timespec at_once = { 0 };
 	uint64_t before, pending = 0, mine = 0;
 
-	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before,
-		    SIGSET_BYTES) < 0)
+	if (!sys_signals_hold(own, &before))
 		return;
-	syscall(SYS_rt_sigpending, &pending, SIGSET_BYTES);
+	syscall(SYS_rt_sigpending, &pending, SYS_SIGSET_BYTES);
 	if (syscall(SYS_write, STDERR_FILENO, text, len) < 0) {
 		if (errno == EPIPE)
-			mine = UINT64_C(1) << (SIGPIPE - 1);
+			mine = SYS_SIGNAL(SIGPIPE);
 		else if (errno == EFBIG)
-			mine = UINT64_C(1) << (SIGXFSZ - 1);
+			mine = SYS_SIGNAL(SIGXFSZ);
 	}
 	if (mine & ~pending)
 		syscall(SYS_rt_sigtimedwait, &mine, NULL, &at_once,
-			SIGSET_BYTES);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, SIGSET_BYTES);
+			SYS_SIGSET_BYTES);
+	sys_signals_restore(before);
 }
 
 /* Each line of it says who speaks. */
@@ -136,15 +141,15 @@ static size_t prefixed(const uint8_t *text, size_t len, char out[OUT_MAX])
 
 void say_denied(const struct dest *d, const struct wire_answer *a)
 {
-	uint64_t what = CACHE_HASH;
 	char out[OUT_MAX];
+	uint64_t who;
 
 	if (a->text_len == 0 || !may_write())
 		return;
-	what = a->name_len > 0 ?
-		       cache_hash(what, a->name, (unsigned)a->name_len) :
-		       cache_hash(what, &d->address, sizeof(d->address));
-	if (cache_tell(cache_hash(what, &d->port, sizeof(d->port))))
+	who = a->name_len > 0 ?
+		      cache_hash(CACHE_HASH, a->name, (unsigned)a->name_len) :
+		      cache_hash(CACHE_HASH, &d->address, sizeof(d->address));
+	if (cache_tell(who))
 		write_out(out, prefixed(a->text, a->text_len, out));
 }
 

@@ -16,8 +16,8 @@
 /* At the program's start: which file is descriptor 2, and may it be used? */
 void say_start(void);
 
-/* The text of an answer, once for each name (address, without one) and port in
- * a process. May change errno. */
+/* The text of an answer, once for each name (address, without one) in a
+ * process: of its other ports nothing is told. May change errno. */
 void say_denied(const struct dest *d, const struct wire_answer *a);
 
 /* That IPv6 leads nowhere, once in a process. May change errno. */

@@ -52,7 +52,7 @@ static _Atomic bool on;
 
 bool shim_is_on(void)
 {
-	return atomic_load_explicit(&on, memory_order_relaxed);
+	return atomic_load_explicit(&on, memory_order_acquire);
 }
 
 /* A pointer to an object is no pointer to a function in C; POSIX says that

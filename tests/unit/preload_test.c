@@ -17,23 +17,23 @@ static const char *const targets[] = { GATE_NAMES "1",    GATE_NAMES "2",
 				       GATE_NAMES "3",    NOBODY,
 				       GATE_LITERALS "1", GATE_LITERALS "2" };
 static const char *const protocols[] = { "tcp", "udp" };
+#define ROUND (ARRAY_SIZE(protocols) * ARRAY_SIZE(targets)) /* of a call */
 
-/* TCP without MSG_FASTOPEN looks at no address, and a connect() of UDP to an
- * address that is no name sends nothing. */
+/* TCP without MSG_FASTOPEN looks at no address, and a connect() of UDP sends
+ * nothing. */
 static const char *denial(const char *call, const char *protocol,
 			  const char *target)
 {
 	bool tcp = strcmp(protocol, "tcp") == 0;
 	bool connects = strcmp(call, "connect") == 0;
-	bool literal = strcmp(target, targets[5]) == 0;
 
-	if (strcmp(target, targets[1]) != 0 && !literal)
+	if (strcmp(target, targets[1]) != 0 && strcmp(target, targets[5]) != 0)
 		return NULL;
 	if (tcp)
 		return connects || strcmp(call, "fastopen") == 0 ?
 			       "ECONNREFUSED ENOTCONN" :
 			       NULL;
-	return connects && literal ? NULL : "EHOSTUNREACH ENOTCONN";
+	return connects ? NULL : "EHOSTUNREACH ENOTCONN";
 }
 
 static char *next_line(char **rest)
@@ -45,17 +45,17 @@ static char *next_line(char **rest)
 
 static void compare(const char *call, const char *how, char *on, char *off)
 {
-	for (size_t p = 0; p < ARRAY_SIZE(protocols); p++) {
-		for (size_t t = 0; t < ARRAY_SIZE(targets); t++) {
-			const char *want =
-				denial(call, protocols[p], targets[t]);
-			const char *got = next_line(&on);
-			const char *kernel = next_line(&off);
+	for (size_t i = 0; i < 2 * ROUND; i++) {
+		const char *protocol = protocols[i / ARRAY_SIZE(targets) % 2];
+		const char *target = targets[i % ARRAY_SIZE(targets)];
+		const char *want = denial(call, protocol, target);
+		const char *got = next_line(&on);
+		const char *kernel = next_line(&off);
 
-			is_str(got, want ? want : kernel, "%s %s %s %s", call,
-			       how, protocols[p], targets[t]);
-		}
+		is_str(got, want ? want : kernel, "%s %s %s %s, time %zu", call,
+		       how, protocol, target, 1 + i / ROUND);
 	}
+	ok(on && off && *on == '\0' && *off == '\0', "and that was all");
 }
 
 /* Every call, family and mode; each target in one program, twice, so that the
@@ -93,12 +93,17 @@ static void test_peer(const char *guest)
 	is_str(out,
 	       "0 198.18.0.1\nEINPROGRESS 0 ::ffff:198.18.0.1\n0 198.18.0.1\n",
 	       "the peer is who was asked for");
-	is_int(asked(), 1, "UDP to where TCP may go is not asked for");
+	is_int(asked(), 1, "a connect() of UDP is not asked for");
 	run("", guest,
-	    "connect:4:b:udp:198.18.0.2:8080 connect:4:b:tcp:198.18.0.2:8080 "
-	    "connect:4:b:udp:198.18.0.2:8080 sendto:4:b:udp:198.18.0.1:8080 "
+	    "sendto:4:b:udp:198.18.0.2:8080 connect:4:b:tcp:198.18.0.2:8080 "
+	    "sendto:4:b:udp:198.18.0.2:8080 sendto:4:b:udp:198.18.0.1:8080 "
 	    "connect:4:b:tcp:198.18.0.1:8080");
 	is_int(asked(), 4, "else one question a protocol");
+	run("", guest, "learn");
+	is_str(out, "0 1 0 1 0 1 0 1 0 1 0 1 \n",
+	       "a resolver learns its own address");
+	is_str(err_out, "", "and nothing is said of it");
+	is_int(asked(), 0, "or asked for");
 	run("", guest,
 	    "connect:4:b:tcp:198.18.0.2:8080 connect:4:b:tcp:198.18.0.2:8080 "
 	    "connect:4:b:tcp:198.18.0.2:8081 connect:4:b:tcp:198.18.0.12:8080 "
@@ -120,6 +125,11 @@ static void test_claim(const char *guest)
 	ok(at[-1] == strlen(path) && at[-7] == 8443 >> 8 &&
 		   at[-6] == (8443 & 0xff) && at[-8] == 6 && at[-9] == 1,
 	   "port, protocol and version before it");
+	run("", guest,
+	    "connect:4:b:tcp:198.18.0.17:1 connect:4:b:tcp:198.18.0.1:8443");
+	ok(memcmp(at, path, strlen(path)) == 0 && at[-6] == (8443 & 0xff) &&
+		   asked() == 2,
+	   "a second question has it too");
 	run("",
 	    "a-path-of-many-bytes-a-path-of-many-bytes-a-path-of-many-bytes-"
 	    "a-path-of-many-bytes-a-path-of-many-bytes",
@@ -206,11 +216,14 @@ static void test_scenes(const char *guest)
 		const char *scene, *want;
 	} rows[] = {
 		{ "mixed", "2 5 0 EHOSTUNREACH 1 0 EBADF 0 \n" },
-		{ "threads", "1000 0 \n" },
+		{ "threads", "0 ECONNREFUSED 1000 0 \n" },
 		{ "forks", "200 \n" },
 		{ "vfork", "ECONNREFUSED 0 ECONNREFUSED \n" },
 		{ "handler", "0 \n" },
+		{ "jumps", "20 0 0 \n" },
 		{ "descriptors", "3 \n" },
+		{ "above", "1 -1 \n" },
+		{ "one-call", "0 1 \n" },
 		{ "no-descriptor", "0 ECONNREFUSED \n" },
 	};
 
@@ -220,6 +233,14 @@ static void test_scenes(const char *guest)
 		is_str(out, rows[i].want, "%s", rows[i].scene);
 		is_int(r, 0, "and ended well");
 	}
+}
+
+/* Nobody waits for the one who asks, and nobody asks too. */
+static void test_crowd(const char *guest)
+{
+	run("", guest, "crowd");
+	is_str(out, "400 \n", "400 threads to one address");
+	is_int(gate.seen->asks[GATE_ALLOW], 1, "ask once");
 }
 
 static void test_dlopen(const char *cc, const char *guest)
@@ -249,6 +270,7 @@ static void test_guest(const char *cc, const char *name)
 	test_silence(name);
 	test_same(name);
 	test_scenes(name);
+	test_crowd(name);
 	test_dlopen(cc, name);
 }
 

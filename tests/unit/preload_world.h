@@ -33,7 +33,9 @@
 #define KEPT_OPEN 512 /* connections that the server has at once */
 #define COMMAND_MAX 8192
 #define OUTPUT_MAX (64u * 1024)
-#define SOURCES "tests/fake/preload/guest.c tests/fake/preload/scenes.c"
+#define SOURCES                       \
+	"tests/fake/preload/guest.c " \
+	"tests/fake/preload/scenes.c tests/fake/preload/crowds.c"
 
 static char top[] = "/tmp/preload_test.XXXXXX";
 static char shim[PATH_MAX]; /* net_proxy.so of this build */

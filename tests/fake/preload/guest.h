@@ -13,6 +13,8 @@
 #define DENIED "198.18.0.2"
 #define DENIED_LITERAL "203.0.113.2"
 #define ALLOWED_TOO "198.18.0.17"
+#define DENIED_TOO "198.18.0.18"
+#define SLOW "198.18.0.10"
 #define PORT 8080
 
 /* An errno by its name, "0" for none. Static storage. */
@@ -26,6 +28,21 @@ socklen_t address(struct sockaddr_storage *ss, int family, const char *text,
 int connect_to(int fd, const char *text, int port);
 /* Waits for a connect(2) in progress: SO_ERROR. */
 int finish(int fd);
+/* A socket of TCP, with flags of socket(2). */
+int tcp(int flags);
+/* connect(2) to PORT of an IPv4 address, on a socket of its own: as above. */
+int dial(const char *text);
+/* Prints the name of an errno. */
+void say(int code);
+
+/* Scenes of crowds.c. */
+void threads(void);
+void crowd(void);
+void in_handler(void);
+void jumps(void);
+void descriptors(void);
+void above(void);
+
 /* Plays one and prints a line; false: there is none of that name. */
 bool scene(const char *name);
 

@@ -9,33 +9,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/time.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define THREADS 1000
 #define FORKS 200
-#define STACK (64 * 1024)
 
-static int tcp(int flags)
+int tcp(int flags)
 {
 	return socket(AF_INET, SOCK_STREAM | flags, 0);
 }
 
-static void say(int code)
+void say(int code)
 {
 	printf("%s ", name_of(code));
 }
 
-static int deny_once(const char *text)
+int dial(const char *text)
 {
 	int fd = tcp(0), code = connect_to(fd, text, PORT);
 
@@ -149,6 +147,26 @@ static void left_alone(void)
 	say(connect_to(fd, DENIED, 0));
 	say(connect_to(fd, DENIED_LITERAL, PORT));
 	say(result_of(send(fd, "x", 1, 0)));
+	say(connect_to(fd, DENIED, PORT));
+	say(result_of(send(fd, "x", 1, 0)));
+}
+
+/* What a resolver in a program does with each address that it has found: a
+ * connect() of UDP, only to learn which address of its own leads there. */
+static void learn(void)
+{
+	static const char *const to[] = { DENIED, DENIED_LITERAL, ALLOWED };
+
+	for (int i = 0; i < 6; i++) {
+		struct sockaddr_in in = { 0 };
+		socklen_t len = sizeof(in);
+		int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+		say(connect_to(fd, to[i % 3], PORT));
+		getsockname(fd, (void *)&in, &len);
+		printf("%d ", in.sin_addr.s_addr != 0);
+		close(fd);
+	}
 }
 
 /* Disconnected by AF_UNSPEC, a socket begins anew, with an error of the old
@@ -203,49 +221,17 @@ static void mixed(void)
 	say(result_of(sendmsg(fd, NULL, 0)) == EFAULT ? 0 : 1);
 }
 
-static int good, bad;
-
-static void *one_thread(void *arg)
-{
-	long i = (long)arg;
-	int code = deny_once(i % 2 ? ALLOWED : DENIED);
-
-	if (code == (i % 2 ? 0 : ECONNREFUSED))
-		__atomic_add_fetch(&good, 1, __ATOMIC_RELAXED);
-	else
-		__atomic_add_fetch(&bad, 1, __ATOMIC_RELAXED);
-	return NULL;
-}
-
-static void threads(void)
-{
-	static pthread_t t[THREADS];
-	pthread_attr_t attr;
-
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, STACK);
-	for (long i = 0; i < THREADS; i++) {
-		while (pthread_create(&t[i], &attr, one_thread, (void *)i))
-			usleep(1000);
-	}
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(t[i], NULL);
-	printf("%d %d ", good, bad);
-}
-
 /* What the parent has been told, its children know: a storm of questions
  * would make some answers late, and what is late passes. */
 static void forks(void)
 {
-	int n = deny_once(DENIED) == ECONNREFUSED && deny_once(ALLOWED) == 0 ?
-			0 :
-			-FORKS;
+	int n = dial(DENIED) == ECONNREFUSED && dial(ALLOWED) == 0 ? 0 : -FORKS;
 	int status;
 
 	for (int i = 0; i < FORKS; i++) {
 		if (fork() == 0) {
 			pid_t grandchild = fork();
-			int code = deny_once(i % 2 ? ALLOWED : DENIED);
+			int code = dial(i % 2 ? ALLOWED : DENIED);
 
 			if (grandchild > 0)
 				waitpid(grandchild, &status, 0);
@@ -299,64 +285,6 @@ static void by_dlopen(void)
 	}
 }
 
-static volatile sig_atomic_t handled, wrong;
-
-static void on_alarm(int sig)
-{
-	int saved = errno;
-
-	(void)sig;
-	if (deny_once(DENIED) != ECONNREFUSED || deny_once(ALLOWED) != 0)
-		wrong++;
-	handled++;
-	errno = saved;
-}
-
-static void in_handler(void)
-{
-	const struct itimerval often = { { 0, 500 }, { 0, 500 } };
-	const struct itimerval never = { 0 };
-	struct sigaction sa = { .sa_handler = on_alarm,
-				.sa_flags = SA_ONSTACK | SA_RESTART };
-	static char small[16 * 1024];
-	stack_t stack = { .ss_sp = small, .ss_size = sizeof(small) };
-
-	sigaltstack(&stack, NULL);
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	while (handled < 200) {
-		if (deny_once(ALLOWED) != 0 ||
-		    deny_once(DENIED) != ECONNREFUSED ||
-		    deny_once(DENIED_LITERAL) != ECONNREFUSED)
-			wrong++;
-	}
-	setitimer(ITIMER_REAL, &never, NULL);
-	printf("%d ", (int)wrong);
-}
-
-/* The lowest descriptor that is free is the same before and after, whichever
- * of the standard ones are closed. */
-static void descriptors(void)
-{
-	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100), same = 0;
-
-	for (int closed = 0; closed < 3; closed++) {
-		int high = fcntl(tcp(0), F_DUPFD_CLOEXEC, 50 + closed);
-		int before, after, code;
-
-		close(closed);
-		before = dup(high);
-		close(before);
-		code = connect_to(high, closed == 1 ? ALLOWED : DENIED,
-				  PORT + closed);
-		after = dup(high);
-		close(after);
-		same += before == after && code != 0;
-	}
-	dprintf(out, "%d ", same);
-	dup2(out, STDOUT_FILENO);
-}
-
 /* No descriptor is to be had: the call is the kernel's. */
 static void no_descriptor(void)
 {
@@ -379,7 +307,7 @@ static void replaced(void)
 	int fd = path ? open(path, O_CREAT | O_RDWR | O_TRUNC, 0600) : -1;
 
 	dup2(fd, STDERR_FILENO);
-	say(deny_once(DENIED));
+	say(dial(DENIED));
 	printf("%ld ", (long)lseek(fd, 0, SEEK_END));
 }
 
@@ -395,7 +323,7 @@ static void no_signal(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	say(deny_once(DENIED));
+	say(dial(DENIED));
 	sigprocmask(SIG_SETMASK, NULL, &set);
 	sigpending(&pending);
 	printf("%d%d%d%d ", sigismember(&set, SIGUSR1),
@@ -416,6 +344,65 @@ static void ipv6(void)
 		connect(socket(AF_INET6, SOCK_DGRAM, 0), (void *)&ss, len)));
 }
 
+/* A filter of system calls (seccomp(2)) that ends who makes this one: as
+ * linux/seccomp.h and linux/filter.h have it, which musl has not. */
+static int forbid(long number)
+{
+	struct {
+		unsigned short code;
+		unsigned char yes, no;
+		unsigned k;
+	} filter[] = {
+		{ 0x20, 0, 0, 0 }, /* the number of the call */
+		{ 0x15, 0, 1, (unsigned)number },
+		{ 0x06, 0, 0, 0x80000000u }, /* ends the process */
+		{ 0x06, 0, 0, 0x7fff0000u }, /* goes on */
+	};
+	struct {
+		unsigned short len;
+		void *filter;
+	} program = { 4, filter };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+			       prctl(PR_SET_SECCOMP, 2, &program) < 0 ?
+		       -1 :
+		       0;
+}
+
+#define NO_FILTER 77
+
+/* How a program ends that goes there and must not ask what its socket is. */
+static int forbidden(const char *const *to, int n)
+{
+	int status = 0, code = 0;
+
+	if (fork() == 0) {
+		if (forbid(SYS_getsockopt) < 0)
+			_exit(NO_FILTER);
+		for (int i = 0; i < n; i++)
+			code |= dial(to[i]);
+		_exit(code);
+	}
+	wait(&status);
+	return WIFSIGNALED(status) ? -1 : WEXITSTATUS(status);
+}
+
+/* What is known, that nobody is to be asked there too, costs no other call. */
+static void one_call(void)
+{
+	static const char *const known[] = { ALLOWED, "198.18.1.1" };
+	static const char *const other[] = { ALLOWED_TOO };
+	int end, wanted = -1;
+
+	dial(known[0]);
+	dial(known[1]);
+	end = forbidden(known, 2);
+	if (end == NO_FILTER)
+		wanted = NO_FILTER; /* not allowed here */
+	printf("%d %d ", end == NO_FILTER ? 0 : end,
+	       forbidden(other, 1) == wanted);
+}
+
 bool scene(const char *name)
 {
 	static const struct {
@@ -431,11 +418,16 @@ bool scene(const char *name)
 		{ "epoll", by_epoll },
 		{ "mixed", mixed },
 		{ "threads", threads },
+		{ "crowd", crowd },
 		{ "forks", forks },
 		{ "vfork", by_vfork },
 		{ "dlopen", by_dlopen },
 		{ "handler", in_handler },
+		{ "jumps", jumps },
 		{ "descriptors", descriptors },
+		{ "above", above },
+		{ "learn", learn },
+		{ "one-call", one_call },
 		{ "no-descriptor", no_descriptor },
 		{ "replaced", replaced },
 		{ "no-signal", no_signal },
