@@ -32,7 +32,6 @@ static void buf_release(struct buf *b)
 	mem_free(b);
 	b->mem = NULL;
 	b->start = b->end = b->cap = 0;
-	b->secret = false;
 }
 
 void buf_secret(struct buf *b)

@@ -36,7 +36,8 @@ static inline struct slice buf_slice(const struct buf *b)
 /* A place of at least @want bytes to write at, or NULL (max, memory). */
 uint8_t *buf_reserve(struct buf *b, size_t want);
 void buf_commit(struct buf *b, size_t len); /* after buf_reserve() */
-/* Until it runs empty, its memory is wiped before it is given back. */
+/* From now on, buf_done() included and until buf_init(), its memory is wiped
+ * before it is given back. */
 void buf_secret(struct buf *b);
 int buf_append(struct buf *b, const void *ptr, size_t len) ATTR_WUR;
 int buf_put_u8(struct buf *b, uint8_t v) ATTR_WUR;

@@ -15,6 +15,10 @@ _Static_assert(LEASE_EXE_MAX == DNS_ASK_EXE_MAX, "one limit");
 _Static_assert(LEASE_EXE_MAX < AUDIT_EXE_MAX, "with its NUL");
 _Static_assert(ASK_KEEP_S * 1000 < LEASE_ASKER_MS, "what is kept is known");
 
+#define TEXT_GAP "..." /* what stands for the middle of a long line */
+#define TEXT_GAP_LEN (sizeof(TEXT_GAP) - 1)
+#define TEXT_HEAD 32u /* bytes of the first line that always stay */
+
 struct question {
 	const struct dns_ask *ask;
 	const struct addr *to;
@@ -28,8 +32,13 @@ static struct program program_of(const struct dns_ask *ask)
 	size_t len = ask->exe.len < LEASE_EXE_MAX ? ask->exe.len :
 						    LEASE_EXE_MAX;
 
-	if (len)
-		memcpy(p.exe, ask->exe.ptr, len);
+	/* Its own claim, any bytes: a control byte would take six of the log,
+	 * so only what a path is mostly made of is kept. */
+	for (size_t i = 0; i < len; i++) {
+		char ch = (char)ask->exe.ptr[i];
+
+		p.exe[i] = ch < ' ' || ch > '~' ? '?' : ch;
+	}
 	return p;
 }
 
@@ -79,8 +88,9 @@ static void audit_denial(struct worker *w, const struct table_entry *te,
 	audit_put(w->audit, &rec);
 }
 
-/* Out of the rate of new connections, since each denial here is in place of
- * one: who asks can fill the log no faster than who connects. */
+/* At the rate of new connections, since each denial here is in place of one:
+ * who asks can fill the log no faster than who connects. Out of a count of its
+ * own: the connections that are made, and `on_limit`, are no business of it. */
 static void denied(struct worker *w, const struct table_entry *te,
 		   const struct question *q, const struct verdict *v)
 {
@@ -89,8 +99,8 @@ static void denied(struct worker *w, const struct table_entry *te,
 	worker_count(w, COUNTER_DENIED, 1);
 	atomic_fetch_add_explicit(&te->agent->usage.denied, 1,
 				  memory_order_relaxed);
-	why.reason = usage_again(&te->agent->usage,
-				 agent_policy_limits(te->policy), w->now_ms);
+	why.reason = usage_told(&te->agent->usage,
+				agent_policy_limits(te->policy), w->now_ms);
 	if (why.reason == REASON_ALLOWED) {
 		audit_denial(w, te, q, v);
 		return;
@@ -102,9 +112,29 @@ static void denied(struct worker *w, const struct table_entry *te,
 
 /* --- the answer ----------------------------------------------------------- */
 
+/* A name can be as long as half of the room, and is in both lines. The second
+ * is to be typed, so the first gives what is too much, behind its beginning. */
+static size_t text_shorten(char *text, size_t len)
+{
+	const char *end;
+	size_t over;
+
+	if (len <= DNS_ASK_TEXT_MAX)
+		return len;
+	over = len - DNS_ASK_TEXT_MAX + TEXT_GAP_LEN;
+	end = memchr(text, '\n', len);
+	if (!end || TEXT_HEAD + over > (size_t)(end - text))
+		return len;
+	memcpy(text + TEXT_HEAD, TEXT_GAP, TEXT_GAP_LEN);
+	memmove(text + TEXT_HEAD + TEXT_GAP_LEN, text + TEXT_HEAD + over,
+		len - TEXT_HEAD - over);
+	return DNS_ASK_TEXT_MAX;
+}
+
 /* Whole lines of printable ASCII, as many as there is room for. */
 static struct slice text_fit(char *text, size_t len)
 {
+	len = text_shorten(text, len);
 	while (len > DNS_ASK_TEXT_MAX) {
 		len--;
 		while (len > 0 && text[len - 1] != '\n')
@@ -134,15 +164,28 @@ static enum presumption judge(struct worker *w, const struct table_entry *te,
 	return presume(te->policy, &at, ret);
 }
 
+/* ssh at whatever port: that is all it speaks. Only for the text. */
+static bool is_ssh(const struct program *p)
+{
+	const char *slash = strrchr(p->exe, '/');
+
+	return slash && strcmp(slash, "/ssh") == 0;
+}
+
 static size_t text_of(const struct table_entry *te, const struct question *q,
 		      const struct verdict *v, char *out, size_t size)
 {
 	char addr[ADDR_TEXT_MAX];
 	const char *host = q->name ? q->name->s : addr_text(q->to, addr);
 
+	struct verdict told = *v;
+
 	if (q->ask->protocol == IPPROTO_UDP)
 		return deny_udp_text(out, size, host, q->ask->port);
-	return deny_text(out, size, 403, te->agent->id, host, q->ask->port, v);
+	if (is_ssh(&q->program))
+		told.proto = RULE_TCP;
+	return deny_text(out, size, 403, te->agent->id, host, q->ask->port,
+			 &told);
 }
 
 size_t ask_answer(struct worker *w, const struct table_entry *te,

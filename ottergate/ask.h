@@ -3,7 +3,9 @@
  * ask.h - what a program is told before it connects (net-preload/PROTOCOL)
  *
  * A denial is counted and audited as that of the connection would be that is
- * spared by it, and from the same rate; anything else says who connects soon.
+ * spared by it, at the same rate (`new_conns`) but apart from it; those past
+ * the rate share a line a second, denials of UDP are only counted. Anything
+ * else says who connects soon.
  */
 #ifndef OTTERGATE_ASK_H
 #define OTTERGATE_ASK_H

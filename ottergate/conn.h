@@ -90,6 +90,10 @@ struct verdict conn_decide(struct conn *c, const struct request *rq);
 /* Audits and counts a denial that no decision made (bad hello, timeout…).
  * Closes nothing. @name NULL: c->name, if there is one. */
 void conn_refuse(struct conn *c, enum reason why, const struct name *name);
+/* The same of a request that names an address in place of a host: what is said
+ * is @name, unless its len is 0, then @addr, unless its family is 0. */
+void conn_refuse_host(struct conn *c, enum reason why, const struct name *name,
+		      const struct addr *addr);
 /* Dials what conn_decide() allowed; ops->dialled is called, never from
  * within. -ENOMEM: it will not be called. */
 int conn_dial(struct conn *c);

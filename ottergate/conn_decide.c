@@ -75,7 +75,7 @@ void conn_count_denial(struct conn *c)
 }
 
 static void audit_refusal(struct conn *c, enum reason why,
-			  const struct name *name)
+			  const struct name *name, const struct addr *addr)
 {
 	enum audit_event e = why == REASON_CANARY ? AUDIT_ALARM :
 			     reason_is_limit(why) ? AUDIT_LIMIT :
@@ -86,10 +86,16 @@ static void audit_refusal(struct conn *c, enum reason why,
 		return;
 	conn_find_program(c);
 	rec = conn_record(c, e, why);
-	if (name) {
+	if (name && name->len > 0) {
 		put_text(rec.name, sizeof(rec.name), name->s);
 		rec.name_len = (uint8_t)strlen(rec.name);
-	} else if (!c->name) {
+	} else if (addr && addr->family) {
+		rec.name[0] = '\0';
+		rec.name_len = 0;
+		rec.dialled = *addr;
+	} else if (!c->name && c->dialled.family == 0 &&
+		   why != REASON_ADDRESS_LITERAL) {
+		/* Nor has it asked for an address, in one way or another. */
 		conn_meant(c, &rec);
 	}
 	/* The denial stands, whether the log takes it or not. */
@@ -99,7 +105,14 @@ static void audit_refusal(struct conn *c, enum reason why,
 void conn_refuse(struct conn *c, enum reason why, const struct name *name)
 {
 	conn_count_denial(c);
-	audit_refusal(c, why, name);
+	audit_refusal(c, why, name, NULL);
+}
+
+void conn_refuse_host(struct conn *c, enum reason why, const struct name *name,
+		      const struct addr *addr)
+{
+	conn_count_denial(c);
+	audit_refusal(c, why, name, addr);
 }
 
 void conn_turn_away(struct conn *c, enum reason why)
@@ -108,7 +121,7 @@ void conn_turn_away(struct conn *c, enum reason why)
 
 	conn_count_denial(c);
 	if (worker_may_tell(c->worker, &source))
-		audit_refusal(c, why, NULL);
+		audit_refusal(c, why, NULL, NULL);
 }
 
 void conn_limit(struct conn *c, enum reason why)

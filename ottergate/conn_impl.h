@@ -53,9 +53,10 @@ void conn_audit_stranger(struct worker *w, const struct addr *source,
 /* Who asked to connect, before the first decision or refusal: c->program. */
 void conn_find_program(struct conn *c);
 /*
- * @rec is of a refusal of a connection that has named no host: the name that
- * its address stands for, in c->name too; and where no bytes could have made it allowed, the
- * policy's reason and rule in place of what the bytes lacked.
+ * @rec is of a refusal of a connection that has named neither host nor address:
+ * the name that the address it was made to stands for, in c->name too; and
+ * where no bytes could have made it allowed, the policy's reason and rule in
+ * place of what the bytes lacked.
  */
 void conn_meant(struct conn *c, struct audit_record *rec);
 /* The client has left before it said anything: a refusal, if it could have

@@ -68,6 +68,16 @@ static bool is_observed(const struct conn *c, const struct name *name)
 	return name->len && decide(c->policy, &rq).observed;
 }
 
+/* Nothing but the address was there to go by, and a rule may name it. */
+static bool is_address(const struct audit_record *rec,
+		       const struct addr *original)
+{
+	return rec->name_len == 0 && !rec->observed &&
+	       (rec->reason == REASON_NO_SNI ||
+		rec->reason == REASON_NOT_TLS) &&
+	       addr_classify(original) == ADDR_PUBLIC;
+}
+
 void conn_meant(struct conn *c, struct audit_record *rec)
 {
 	/* Neither TLS nor HTTP, or silent: as far as one can know, a protocol
@@ -90,6 +100,8 @@ void conn_meant(struct conn *c, struct audit_record *rec)
 		rec->observed = other && is_observed(c, &name);
 		if (rec->observed)
 			rec->path = PATH_TCP;
+		if (is_address(rec, &c->original))
+			rec->dialled = c->original;
 		return;
 	}
 	if (other)

@@ -33,8 +33,7 @@ static enum rule_proto rule_proto_at(const struct rule *r, uint16_t port)
 	return port == 80 ? RULE_HTTP : RULE_TLS;
 }
 
-/* Does the protocol that @r allows on @port come by this path? */
-static bool rule_takes_path(const struct rule *r, uint16_t port, enum path path)
+bool rule_takes_path(const struct rule *r, uint16_t port, enum path path)
 {
 	enum rule_proto proto = rule_proto_at(r, port);
 

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/attr.h"
 #include "lib/str.h"
 
 #define DETAIL_MAX 96u /* bytes of what more is known */
+#define HINT_TWICE_MAX 110u /* bytes of host and port */
 #define BODY_MAX 840u /* leaves room for the head in 1 KiB */
 
 const char *deny_status(int status)
@@ -68,17 +70,35 @@ static const char *what(int status)
 static bool can_be_allowed(const struct verdict *v)
 {
 	return v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
-	       v->reason == REASON_PROTO;
+	       v->reason == REASON_PROTO || v->reason == REASON_ADDRESS_LITERAL;
 }
 
 /* The protocol, where the port alone would say another one. */
-static const char *scheme(const struct verdict *v, uint16_t port)
+static const char *scheme(const struct verdict *v, const char *name,
+			  uint16_t port)
 {
 	if (v->proto == RULE_HTTP && port != 80)
 		return "http://";
 	if (v->proto == RULE_TLS && port == 80)
 		return "https://";
-	return v->proto == RULE_TCP ? "tcp://" : "";
+	if (v->proto == RULE_TCP)
+		return "tcp://";
+	/* To ac, a word that begins so is an option. */
+	if (*name == '-')
+		return v->proto == RULE_HTTP ? "http://" : "https://";
+	return "";
+}
+
+/* Ports where TLS or HTTP is what one expects; at any other it is a guess. */
+static bool is_web_port(uint16_t port)
+{
+	static const uint16_t web[] = { 80,   443,  3000, 5000, 8000,
+					8080, 8081, 8443, 8888 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(web); i++)
+		if (web[i] == port)
+			return true;
+	return false;
 }
 
 /* snprintf() at *len, which never passes @size - 1. */
@@ -93,6 +113,24 @@ static ATTR_PRINTF(4, 5) void add(char *out, size_t size, size_t *len,
 	va_end(ap);
 	if (n > 0)
 		*len += (size_t)n < size - *len ? (size_t)n : size - *len - 1;
+}
+
+/* The command, with what it is for plain TCP where the port does not tell. The
+ * name comes twice then, unless there would be no room for that (ask.c). */
+static void add_hint(char *out, size_t size, size_t *len, const char *agent,
+		     const char *name, uint16_t port, const struct verdict *v)
+{
+	char target[NAME_LEN_MAX + 16];
+	bool v6 = strchr(name, ':');
+
+	snprintf(target, sizeof(target), "%s%s%s:%u", v6 ? "[" : "", name,
+		 v6 ? "]" : "", (unsigned)port);
+	add(out, size, len, "allow it with: ac policy allow %.64s %s%s", agent,
+	    scheme(v, name, port), target);
+	if (v->proto == RULE_TLS && !is_web_port(port))
+		add(out, size, len, " (tcp://%s if it is neither TLS nor HTTP)",
+		    strlen(target) <= HINT_TWICE_MAX ? target : "...");
+	add(out, size, len, "\n");
 }
 
 size_t deny_text(char *out, size_t size, int status, const char *agent,
@@ -117,9 +155,7 @@ size_t deny_text(char *out, size_t size, int status, const char *agent,
 		add(out, size, &len, "; rule %.64s", v->rule->id);
 	add(out, size, &len, ")\n");
 	if (can_be_allowed(v) && agent && name && *name)
-		add(out, size, &len,
-		    "allow it with: ac policy allow %.64s %s%s:%u\n", agent,
-		    scheme(v, port), safe, (unsigned)port);
+		add_hint(out, size, &len, agent, safe, port, v);
 	return len;
 }
 

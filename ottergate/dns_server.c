@@ -6,7 +6,8 @@
  *
  *	unknown source                 nothing, counted
  *	a response, less than a header nothing, counted
- *	past the limit of the policy   REFUSED
+ *	past the limit of the policy,  REFUSED
+ *	  or past LIMIT_ASKS
  *	broken, or not one question    FORMERR; other opcodes NOTIMP
  *	EDNS of another version        BADVERS
  *	class other than IN            REFUSED
@@ -97,17 +98,16 @@ static bool reply_audit(struct worker *w, const struct table_entry *te,
  * there is no room for the answer to it. */
 static struct addr asked_about(const struct dns_question *q, size_t size)
 {
-	if (!q->ask.protocol || q->type != DNS_TYPE_PTR || size < DNS_ASK_MAX)
+	if (!q->ask.protocol || q->type != DNS_TYPE_PTR ||
+	    q->class != DNS_CLASS_IN || size < DNS_ASK_MAX)
 		return (struct addr){ .family = 0 };
 	return dns_ptr_address(&q->name);
 }
 
 /* A whole question of a known sandbox that is within its limits. */
 static size_t reply_question(struct worker *w, const struct table_entry *te,
-			     const struct dns_question *q, uint8_t *out,
-			     size_t size)
+			     const struct dns_question *q, uint8_t *out)
 {
-	struct addr about = asked_about(q, size);
 	uint32_t ttl = agent_policy_dns_ttl(te->policy);
 	enum reason why = REASON_ALLOWED;
 	struct addr a = { .family = 0 };
@@ -129,8 +129,6 @@ static size_t reply_question(struct worker *w, const struct table_entry *te,
 	if (w->audit && audit_wants(w->audit, AUDIT_DNS) &&
 	    !reply_audit(w, te, q, why))
 		rcode = DNS_REFUSED; /* on_full: deny */
-	if (about.family == 4 && rcode == DNS_NOERROR)
-		return ask_answer(w, te, q, &about, out);
 	return dns_answer_write(q, rcode, &a, ttl, out);
 }
 
@@ -140,6 +138,7 @@ static size_t reply_make(struct worker *w, const struct addr *source,
 			 struct slice msg, uint8_t *out, size_t size)
 {
 	const struct table_entry *te = table_find(w->table, source);
+	struct addr about = { .family = 0 };
 	struct dns_question q;
 	enum reason limit;
 	int r;
@@ -149,8 +148,12 @@ static size_t reply_make(struct worker *w, const struct addr *source,
 		return 0;
 	}
 	worker_count(w, COUNTER_DNS, 1);
-	limit = usage_dns(&te->agent->usage, agent_policy_limits(te->policy),
-			  w->now_ms);
+	if (r == 0)
+		about = asked_about(&q, size);
+	limit = about.family ?
+			usage_ask(&te->agent->usage, w->now_ms) :
+			usage_dns(&te->agent->usage,
+				  agent_policy_limits(te->policy), w->now_ms);
 	if (limit != REASON_ALLOWED)
 		return r < 0 ? dns_error_write(q.id, q.opcode, DNS_REFUSED,
 					       out) :
@@ -159,7 +162,10 @@ static size_t reply_make(struct worker *w, const struct addr *source,
 		return dns_error_write(
 			q.id, q.opcode,
 			r == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR, out);
-	return reply_question(w, te, &q, out, size);
+	/* No line of its own among those of DNS: it is no look-up. */
+	if (about.family)
+		return ask_answer(w, te, &q, &about, out);
+	return reply_question(w, te, &q, out);
 }
 
 /* --- UDP ----------------------------------------------------------------- */

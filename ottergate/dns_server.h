@@ -6,7 +6,8 @@
  * is asked upstream. Which address stands for which name: lease.h. Only A has
  * an address; other types are NODATA, so no ECH key, no TXT channel, no IPv6.
  * What limits the policy sets hold here too: past them the answer is REFUSED,
- * at once.
+ * at once. Questions of programs before they connect (ask.h) have a limit of
+ * their own, LIMIT_ASKS, and take nothing from the policy's.
  */
 #ifndef OTTERGATE_DNS_SERVER_H
 #define OTTERGATE_DNS_SERVER_H

@@ -90,7 +90,7 @@ enum http_step http_refuse(struct conn *c, int status, enum reason why)
 	const struct http_conn *h = c->proto;
 	struct verdict v = { .reason = why };
 
-	conn_refuse(c, why, h->target.name.len > 0 ? &h->target.name : NULL);
+	conn_refuse_host(c, why, &h->target.name, &h->target.addr);
 	return answer(c, status, &v);
 }
 

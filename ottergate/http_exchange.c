@@ -236,10 +236,10 @@ static enum http_step interim(struct conn *c, const struct http1_response *rs)
 
 	if (rs->status == 101) {
 		if (!h->rq.websocket || !rs->websocket)
-			return http_refuse(c, 502, REASON_BAD_HTTP);
+			return http_refuse(c, 502, REASON_UPSTREAM_HTTP);
 		h->rs.switched = true;
 	} else if (h->rs.interim++ == HTTP_INTERIM_MAX) {
-		return http_refuse(c, 502, REASON_BAD_HTTP);
+		return http_refuse(c, 502, REASON_UPSTREAM_HTTP);
 	}
 	if (h->rq.old)
 		return HTTP_GO;
@@ -284,7 +284,7 @@ static enum http_step down_head(struct conn *c)
 	if (r >= 0)
 		r = http1_response_read(from, h->rq.head, &rs);
 	if (r < 0)
-		return http_refuse(c, 502, REASON_BAD_HTTP);
+		return http_refuse(c, 502, REASON_UPSTREAM_HTTP);
 	h->rs.scanned = 0;
 	step = rs.status < 200 ? interim(c, &rs) : final_head(c, &rs);
 	if (step == HTTP_GO)
@@ -301,7 +301,7 @@ static enum http_step down_check(struct conn *c)
 		return down_head(c);
 	n = http1_body_feed(&h->rs.body, buf_slice(&h->from));
 	if (n < 0)
-		return http_refuse(c, 502, REASON_BAD_HTTP);
+		return http_refuse(c, 502, REASON_UPSTREAM_HTTP);
 	h->rs.ready = (size_t)n;
 	return HTTP_GO;
 }

@@ -24,7 +24,8 @@ struct lexer {
 	enum igraphql_rule rule;
 };
 
-/* Mutations that make, move or delete commits or refs: GitHub's, GitLab's. */
+/* Mutations that make, move or delete commits or refs, or make repositories:
+ * GitHub's, GitLab's. */
 static const char *const git_writes[] = {
 	"createCommitOnBranch",
 	"createRef",
@@ -38,6 +39,8 @@ static const char *const git_writes[] = {
 	"revertPullRequest",
 	"updatePullRequestBranch",
 	"createLinkedBranch",
+	"createRepository",
+	"cloneTemplateRepository",
 	"commitCreate",
 	"createBranch",
 	"branchDelete",

@@ -282,6 +282,8 @@ static int h1_begin(struct inspect *in)
 	buf_init(&h->up, H1_QUEUE_MAX);
 	buf_init(&h->down, H1_QUEUE_MAX);
 	buf_init(&h->again, IHEAD_BYTES_MAX);
+	buf_secret(&h->up); /* credentials are in both */
+	buf_secret(&h->again);
 	buf_init(&h->rs.trailers, HTTP1_TRAILERS_MAX);
 	in->head_due = in->c->worker->now_ms + t->request_header;
 	in->state = h;

@@ -59,8 +59,8 @@ struct h1 { /* in->state */
 	bool upstream_end; /* it sends no more */
 	size_t cin_scanned, uin_scanned;
 	unsigned served; /* requests that this upstream has answered */
-	struct buf cin, up, uin, down;
-	struct buf again; /* a head that may be sent a second time */
+	struct buf cin, up, uin, down; /* up: buf_secret() */
+	struct buf again; /* a head that may be sent a second time; the same */
 	struct h1_request rq;
 	struct h1_response rs;
 };

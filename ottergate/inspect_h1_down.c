@@ -21,6 +21,7 @@ static enum h1_step no_answer(struct h1 *h)
 	h->up = h->again;
 	h->up.max = H1_QUEUE_MAX;
 	buf_init(&h->again, IHEAD_BYTES_MAX);
+	buf_secret(&h->again);
 	h->rq.refused = false;
 	h->upstream_end = false;
 	h->served = 0; /* what then fails has failed */

@@ -228,8 +228,8 @@ int h1_request_write(const struct h1_request *rq, struct buf *out)
 {
 	int r;
 
-	/* In one place from the start: a queue that grows would leave copies
-	 * of a credential behind. */
+	/* In one place from the start: a queue that grows has a credential
+	 * copied, and wiped, each time. */
 	if (!buf_reserve(out, request_size(rq->head)))
 		return -ENOMEM;
 	r = request_line(rq, out);

@@ -12,32 +12,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* Behind a head that may hold a credential: where the queue must grow, the old
- * memory is wiped. */
-static int up_append(struct buf *up, struct slice s)
-{
-	struct slice live = buf_slice(up);
-	struct buf bigger;
-	int r;
-
-	if (s.len == 0)
-		return 0;
-	if (live.len == 0 || up->cap - up->end >= s.len)
-		return buf_append(up, s.ptr, s.len);
-	buf_init(&bigger, up->max);
-	if (!buf_reserve(&bigger, 2 * live.len + s.len < up->max ?
-					  2 * live.len + s.len :
-					  up->max))
-		return -ENOBUFS;
-	r = buf_append(&bigger, live.ptr, live.len);
-	if (r == 0)
-		r = buf_append(&bigger, s.ptr, s.len);
-	h1_wipe(r == 0 ? up : &bigger);
-	if (r == 0)
-		*up = bigger;
-	return r;
-}
-
 /* Content, in the framing that the head has said. */
 static int body_put(struct h1 *h, struct slice data)
 {
@@ -47,12 +21,12 @@ static int body_put(struct h1 *h, struct slice data)
 	if (data.len == 0)
 		return 0;
 	if (!h->rq.chunked)
-		return up_append(&h->up, data);
+		return buf_append(&h->up, data.ptr, data.len);
 	n = snprintf(head, sizeof(head), "%zx\r\n", data.len);
-	r = up_append(&h->up, slice_of(head, (size_t)n));
+	r = buf_append(&h->up, head, (size_t)n);
 	if (r == 0)
-		r = up_append(&h->up, data);
-	return r == 0 ? up_append(&h->up, slice_str("\r\n")) : r;
+		r = buf_append(&h->up, data.ptr, data.len);
+	return r == 0 ? buf_append(&h->up, "\r\n", 2) : r;
 }
 
 /* The head is final: it goes up. */
@@ -90,7 +64,7 @@ static enum h1_step request_whole(struct h1 *h)
 	if (r == 0 && rq->r.hold)
 		r = body_put(h, buf_slice(&rq->r.held));
 	if (r == 0 && rq->chunked)
-		r = up_append(&h->up, slice_str("0\r\n\r\n"));
+		r = buf_append(&h->up, "0\r\n\r\n", 5);
 	return r < 0 ? h1_refuse(h, 503, REASON_NO_MEMORY) : H1_GO;
 }
 
@@ -244,10 +218,16 @@ static enum h1_step client_end(struct h1 *h, bool said)
 {
 	if (said && h->state == H1_EXCHANGE && h->rq.body.done)
 		return H1_WAIT;
-	if (h->state == H1_HEAD)
-		inspect_close(h->in);
-	else
+	if (h->state != H1_HEAD) {
 		inspect_cut(h->in); /* half a request: it shows */
+		return H1_STOP;
+	}
+	/* The answer that was made last may still be on its way. */
+	if (buf_len(&h->down) > 0) {
+		h->state = H1_ENDING;
+		return H1_GO;
+	}
+	inspect_close(h->in);
 	return H1_STOP;
 }
 
@@ -342,7 +322,7 @@ static enum h1_step frames_step(struct h1 *h)
 		return H1_WAIT;
 	if (s.len == 0)
 		return client_fill(h, INSPECT_IO_MAX);
-	if (up_append(&h->up, s) < 0) {
+	if (buf_append(&h->up, s.ptr, s.len) < 0) {
 		inspect_cut(h->in);
 		return H1_STOP;
 	}

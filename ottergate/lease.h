@@ -36,7 +36,7 @@ struct leases;
 /* What a program says that it is. */
 struct program {
 	uint32_t pid; /* 0: not known */
-	char exe[LEASE_EXE_MAX + 1]; /* any bytes but NUL; "": not known */
+	char exe[LEASE_EXE_MAX + 1]; /* printable ASCII; "": not known */
 };
 
 void leases_free(struct leases *l); /* NULL is fine */

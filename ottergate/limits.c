@@ -206,6 +206,23 @@ enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
 	return REASON_ALLOWED;
 }
 
+enum reason usage_ask(struct usage *u, uint64_t now_ms)
+{
+	if (is_killed(u))
+		return REASON_LIMIT_KILLED;
+	return bucket_take(&u->asks, LIMIT_ASKS, now_ms * NS_PER_MS) ?
+		       REASON_ALLOWED :
+		       REASON_LIMIT_DNS;
+}
+
+enum reason usage_told(struct usage *u, const struct limits *l, uint64_t now_ms)
+{
+	if (l->new_conns == 0 ||
+	    bucket_take(&u->told, l->new_conns, now_ms * NS_PER_MS))
+		return REASON_ALLOWED;
+	return REASON_LIMIT_RATE;
+}
+
 bool usage_lookup(struct usage *u)
 {
 	return count_open(&u->lookups, LIMIT_LOOKUPS);

@@ -32,6 +32,11 @@
  * to answer must leave the others a place (resolve.h). Of the gateway, not of
  * the policy: `on_limit` does not ask about it. */
 #define LIMIT_LOOKUPS 256u
+/* Questions of programs before they connect (net-preload/PROTOCOL), a second of
+ * one sandbox, in bursts of twice that. Of the gateway as well, and apart from
+ * the policy's `dns`: a library asks them, not the program, so they take nothing
+ * from its own questions, and it is not cut off for them. */
+#define LIMIT_ASKS 200u
 #define LIMIT_LABELS_BELOW 4u /* labels below a wildcard (D2) */
 #define LIMIT_LABEL_BELOW_LEN 40u
 
@@ -48,7 +53,7 @@ struct names_seen; /* bounded set of name hashes of the current hour:
 
 struct usage {
 	atomic_uint conns, half_open, lookups;
-	struct bucket new_conns, dns, up, down;
+	struct bucket new_conns, dns, asks, told, up, down;
 	/* Bytes of the current hour, and which hour that is: limits.c. */
 	_Atomic uint64_t hour_up, hour_down;
 	_Atomic uint64_t total_up, total_down;
@@ -78,6 +83,13 @@ enum reason usage_inspected(struct usage *u, const char *rule,
 			    uint64_t per_minute, uint64_t now_ms);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
+/* A question of a program before it connects: LIMIT_ASKS. LIMIT_DNS, or
+ * LIMIT_KILLED; it never is what kills. */
+enum reason usage_ask(struct usage *u, uint64_t now_ms);
+/* One of these is denied, and to be audited: as many as new connections may
+ * come, but not out of their number. LIMIT_RATE; it never kills. */
+enum reason usage_told(struct usage *u, const struct limits *l,
+		       uint64_t now_ms);
 /* A name that has to be looked up; true: usage_looked_up() at its end. */
 bool usage_lookup(struct usage *u);
 void usage_looked_up(struct usage *u);

@@ -168,8 +168,9 @@ bool decide_alias(const struct agent_policy *a, const struct verdict *v,
 /*
  * Names that may be reached by plain TCP (`proto: tcp`, exact names only) have
  * an address of 198.18.0.0/15 for good, since TCP says no name: from the name
- * to the address (family 0: lease.h has one), and back (NULL: no such). The name may have other rules on other ports: where
- * PATH_TCP is denied, the first bytes still decide as for any connection.
+ * to the address (family 0: lease.h has one), and back (NULL: no such). The
+ * name may have other rules on other ports: where PATH_TCP is denied, the first
+ * bytes still decide as for any connection.
  */
 struct addr agent_policy_synthetic(const struct agent_policy *a,
 				   const struct name *name);

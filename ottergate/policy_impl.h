@@ -165,6 +165,8 @@ const struct rule *policy_builtin_name(const struct policy *p,
 const struct rule *rule_set_denies(const struct rule_set *s,
 				   const struct match_key *k, uint16_t port);
 bool rule_has_port(const struct rule *r, uint16_t port);
+/* Does the protocol that @r allows on @port come by this path? */
+bool rule_takes_path(const struct rule *r, uint16_t port, enum path path);
 
 /* --- builtin.c ----------------------------------------------------------- */
 

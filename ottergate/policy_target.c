@@ -175,7 +175,10 @@ static const char *hint_scheme(const struct check_target *t)
 		return "tcp://";
 	if (t->path == PATH_HTTP && t->port != 80)
 		return "http://";
-	return t->path == PATH_TLS && t->port == 80 ? "https://" : "";
+	/* To ac, a word that begins with '-' is an option. */
+	return (t->path == PATH_TLS && t->port == 80) || *t->name.s == '-' ?
+		       "https://" :
+		       "";
 }
 
 /* What would allow it; nothing where nothing would. */

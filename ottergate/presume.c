@@ -24,16 +24,21 @@ enum rule_proto presume_proto(uint16_t port)
 	return port == 80 || port == 8080 ? RULE_HTTP : RULE_TLS;
 }
 
-/* Has a rule for some name this port? Then the name that a hello or a request
- * says may be allowed, wherever it was sent (conn_accept.c). */
-static bool some_name_has_port(const struct agent_policy *a, uint16_t port)
+/* Could a rule for this port allow the name that a hello or a request says, or
+ * the address in a request's Host? Both count wherever they were sent; a hello
+ * says no address but the one it was sent to (tunnel.c). */
+static bool may_say_other(const struct agent_policy *a, uint16_t port)
 {
 	for (size_t s = 0; s < a->n_sets; s++) {
 		const struct rule_set *set = a->sets[s];
 
 		for (uint32_t i = 0; i < set->n; i++) {
-			if (set->rules[i]->n_names > 0 &&
-			    rule_has_port(&set->rules[i]->r, port))
+			const struct rule_entry *e = set->rules[i];
+
+			if (rule_has_port(&e->r, port) &&
+			    (e->n_names > 0 ||
+			     (e->n_ips > 0 &&
+			      rule_takes_path(&e->r, port, PATH_HTTP))))
 				return true;
 		}
 	}
@@ -135,7 +140,7 @@ enum presumption presume(const struct agent_policy *a, const struct place *at,
 	if (a->mode == POLICY_OBSERVE)
 		return PRESUME_PASS;
 	what = by_bytes(a, &rq, &v);
-	if (what == PRESUME_DENY && some_name_has_port(a, at->port))
+	if (what == PRESUME_DENY && may_say_other(a, at->port))
 		return PRESUME_PASS;
 	if (what == PRESUME_DENY)
 		*ret = v;

@@ -5,9 +5,12 @@
  * For programs that ask before they connect (net-preload/PROTOCOL), and for
  * connections that end before they have named a host. It is decide() for each
  * protocol that could be spoken, and never another opinion: "deny" is what
- * every connection to that place would get, "allow" what one would that speaks
- * what the rule is for. That a program says the name it has resolved is
- * presumed; one that does not is judged by what it says, as ever. Pure.
+ * every connection to that place would get that says the name which the address
+ * stands for, "allow" what one would that speaks what the rule is for. That a
+ * program says the name it has resolved is presumed: one that would say another
+ * (curl --connect-to) is told "deny" where the packet path would allow it.
+ * An address that stands for no name is denied only if no name and no address
+ * that could be said there is allowed at that port. Pure.
  */
 #ifndef OTTERGATE_PRESUME_H
 #define OTTERGATE_PRESUME_H

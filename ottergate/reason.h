@@ -78,7 +78,9 @@
 	X(WEBSOCKET, "websocket", "the rule does not allow WebSocket")         \
 	X(LIMIT_REQUESTS, "limit-requests", "too many requests a minute")      \
 	X(CA_EXPIRED, "ca-expired",                                            \
-	  "the sandbox has outlived its CA: start it again")
+	  "the sandbox has outlived its CA: start it again")                   \
+	X(UPSTREAM_HTTP, "upstream-http",                                      \
+	  "the server's answer is no HTTP that may pass")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

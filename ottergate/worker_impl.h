@@ -17,7 +17,7 @@
 #define WORKER_ACCEPTS 64u /* of one listener in one round, at most */
 #define WORKER_ACCEPT_REST_MS 100u /* without descriptors */
 #define WORKER_LIST_MAX (32u * 1024 * 1024) /* bytes of a connection list */
-#define WORKER_QUIET 64u /* places to remember who was audited lately */
+#define WORKER_QUIET 256u /* places to remember who was audited lately */
 #define WORKER_QUIET_MS 1000u
 
 struct relay_pipe;
@@ -53,6 +53,12 @@ struct listener_slot {
 	uint8_t full_rounds; /* in a row that brought as many */
 };
 
+/* Who was audited lately; a neighbour at the same place takes it over. */
+struct quiet {
+	struct addr source;
+	uint64_t until_ms;
+};
+
 struct worker_impl {
 	pthread_t thread;
 	bool running; /* the thread is there */
@@ -67,7 +73,7 @@ struct worker_impl {
 	uint64_t realtime_ms; /* 0: not read in this round */
 	uint64_t max_conns;
 	int reserve; /* a descriptor to give up when there are no more */
-	uint64_t quiet_until[WORKER_QUIET]; /* audits of floods, by source */
+	struct quiet quiet[WORKER_QUIET]; /* audits of floods, by source */
 	uint64_t quiet_unknown_until;
 	uint8_t *copy; /* copy_size bytes; what all relays copy through */
 	size_t copy_size;
@@ -84,11 +90,12 @@ struct worker_impl {
 static inline bool worker_may_tell(struct worker *w, const struct addr *source)
 {
 	unsigned h = source->b[3] ^ source->b[2];
-	uint64_t *until = &w->impl->quiet_until[h % WORKER_QUIET];
+	struct quiet *q = &w->impl->quiet[h % WORKER_QUIET];
 
-	if (w->now_ms < *until)
+	if (w->now_ms < q->until_ms && addr_eq(&q->source, source))
 		return false;
-	*until = w->now_ms + WORKER_QUIET_MS;
+	q->source = *source;
+	q->until_ms = w->now_ms + WORKER_QUIET_MS;
 	return true;
 }
 

@@ -170,14 +170,25 @@ static void test_secret(void)
 	is_int((int)b.cap, 2000, "room");
 	buf_consume(&b, buf_len(&b));
 	ok(!lies_about(2000, word), "wiped when it has gone");
-	ok(!b.secret, "what follows is none");
-	buf_secret(&b);
+	ok(b.secret, "what follows is one, too");
 	is_int(buf_append(&b, fill, sizeof(fill) - 100), 0, "some");
 	is_int(buf_append(&b, word, strlen(word)), 0, "a secret");
 	is_int((int)b.cap, 1800, "room");
 	is_int(buf_append(&b, fill, sizeof(fill)), 0, "more than fits");
 	ok(!lies_about(1800, word), "wiped when it moves");
 	ok(b.secret, "and watched over there");
+	buf_done(&b);
+	is_int(buf_append(&b, fill, sizeof(fill)), 0, "used again");
+	is_int(buf_append(&b, word, strlen(word)), 0, "a secret");
+	is_int((int)b.cap, 2000, "room");
+	buf_done(&b);
+	ok(!lies_about(2000, word), "wiped when it is done with, again");
+	buf_init(&b, 10);
+	ok(!b.secret, "a new queue holds none");
+	buf_secret(&b);
+	ok(buf_reserve(&b, 10) != NULL, "room for a read");
+	buf_commit(&b, 0);
+	ok(b.secret, "that brings nothing: the next one may");
 	buf_done(&b);
 }
 

@@ -172,40 +172,6 @@ static void test_events(void)
 	hang_up(u);
 }
 
-/* Its write side is shut after the request: the answer comes all the same. */
-static void test_half_close(void)
-{
-	SSL *c = client("big.test"), *u = upstream();
-
-	say(c, GET("/1", "big.test") GET("/2", "big.test"));
-	SSL_shutdown(c);
-	shutdown(SSL_get_fd(c), SHUT_WR);
-	hears(u, UP_GET("/1", "big.test"), "a request, and no more is said");
-	say(u, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab");
-	hears_with(c, "200", "its answer begins");
-	say(u, "cde");
-	hears(c, "abcde", "... and ends");
-	hears(u, UP_GET("/2", "big.test"), "one that had been sent as well");
-	say(u, REPLY);
-	hears(c, DOWN, "has one, too");
-	ends(c, true, "then it is over");
-	ends(u, true, "on both sides");
-	hang_up(c);
-	hang_up(u);
-	/* Nobody can tell from that whether anybody still listens. */
-	c = client("big.test");
-	u = upstream();
-	say(c, GET("/s", "big.test"));
-	hears_with(u, "GET /s ", "a stream of events");
-	say(u, "HTTP/1.1 200 OK\r\n" CHUNKED "\r\n");
-	hears_with(c, "200", "its head");
-	bye(c);
-	say(u, "9\r\ndata: x\n\n\r\n");
-	ends(u, false, "who has gone is noticed by the next event");
-	hang_up(u);
-	ok(world_empty(), "and nothing is left");
-}
-
 /* --- what is refused ------------------------------------------------------ */
 
 static void test_denied(void)
@@ -535,7 +501,6 @@ int main(void)
 	test_answers();
 	test_cut();
 	test_events();
-	test_half_close();
 	test_denied();
 	test_denied_keeps();
 	test_hostile();

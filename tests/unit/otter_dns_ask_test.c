@@ -43,16 +43,21 @@ static void test_addresses(void)
 	"\1"     \
 	"1\1"    \
 	"2\1"    \
-	"0\003192\7in-addr\4arpa\0\0\14\0\1"
-#define ASK(port)                                                      \
-	ASK_HEAD ASK_NAME "\0\0\x29\4\xd0\0\0\0\0\0\x0f\xff\x21\0\x0b" \
-			  "\1\6\0" port "\0\0\0\7\2/x"
+	"0\003192" ASK_ARPA
+#define ASK_ARPA "\7in-addr\4arpa\0\0\14\0\1"
+#define ASK_OPT(port)                                \
+	"\0\0\x29\4\xd0\0\0\0\0\0\x0f\xff\x21\0\x0b" \
+	"\1\6\0" port "\0\0\0\7\2/\1"
+#define ASK(port) ASK_HEAD ASK_NAME ASK_OPT(port)
 
-/* The option of an answer: what is behind the OPT's head. */
+#define ASK_OPT_LEN 26u /* of which the record is */
+
+/* The option of an answer: what is behind the question, an SOA and the OPT's
+ * head. -1: there is none. */
 static ssize_t asked_option(struct world *x, int fd, const char *q, size_t len,
 			    uint8_t m[1500])
 {
-	size_t skip = sizeof(ASK_HEAD ASK_NAME) - 1 + 33 + 11;
+	size_t skip = len - ASK_OPT_LEN + 33 + 11;
 	ssize_t n;
 
 	send(fd, q, len, 0);
@@ -82,8 +87,8 @@ static void test_asks(void)
 	ok(memcmp(m, "\xff\x21\0\7\1\1\0\5\0\0\0", 11) == 0,
 	   "allow, kept for 5 s, no name, no text");
 	ok(lease_asker(&agents[0], &to, 80, x.w.now_ms, &p) && p.pid == 7 &&
-		   strcmp(p.exe, "/x") == 0,
-	   "who asked is known");
+		   strcmp(p.exe, "/?") == 0,
+	   "who asked is known, in printable ASCII");
 	n = asked_option(&x, fd, BYTES(ASK("\x16")), m);
 	ok(n > 60 && m[5] == 2 && m[7] == 2 &&
 		   memcmp(m + 11, text, sizeof(text) - 1) == 0 &&
@@ -102,9 +107,112 @@ static void test_asks(void)
 	n = recv(tcp, m, sizeof(m), MSG_DONTWAIT);
 	is_int(n, 2 + (ssize_t)sizeof(ASK_HEAD ASK_NAME) - 1 + 33 + 11,
 	       "by TCP: NODATA");
-	limit_at = asked + 1;
-	is_int(asked_option(&x, fd, BYTES(ASK("\x50")), m), -1,
-	       "past the limit: no record");
+	world_done(&x);
+}
+
+/* Asks have a limit of their own, and are no look-ups. */
+static void test_ask_limit(void)
+{
+	struct worker_impl impl = { .running = false };
+	struct world x;
+	uint8_t m[1500];
+
+	world_init(&x);
+	x.w.impl = &impl;
+	audit_on = true;
+	SCOPED_FD fd = client(&x, SOCK_DGRAM, 1);
+	is_int(asked_option(&x, fd, BYTES(ASK("\x50")), m), 11, "an ask");
+	is_int(asked, 0, "it is not of the policy's number of questions");
+	is_int(audited, 0, "nor a line among them");
+	asks_limit_at = asks + 1;
+	send(fd, BYTES(ASK("\x50")), 0);
+	round_run(&x.w, 100);
+	is_int(recv(fd, m, sizeof(m), 0),
+	       (ssize_t)sizeof(ASK_HEAD ASK_NAME) - 1 + 11,
+	       "past its limit: no record");
+	is_int(m[3] & 15, DNS_REFUSED, "but REFUSED, at once");
+	is_int(asked, 0, "which nobody else pays for");
+	ok(address_of(&x, fd, BYTES(HEAD "\2ok\4test" IN_A)) != 0,
+	   "a name has its address still");
+	is_int(asked, 1, "out of the policy's number");
+	is_int(audited, 1, "and its line");
+	asks_limit_at = 0;
+	limit_at = asked;
+	is_int(asked_option(&x, fd, BYTES(ASK("\x50")), m), 11,
+	       "where that is used up, asks are answered");
+	is_int(asks, 3, "asks so far");
+	/* What has the option, but is no question for this. */
+	send(fd, BYTES(ASK_HEAD "\2ok\4test" IN_A ASK_OPT("\x50")), 0);
+	round_run(&x.w, 100);
+	recv(fd, m, sizeof(m), 0);
+	is_int(m[3] & 15, DNS_REFUSED, "the option makes no ask of A");
+	is_int(asks, 3, "nor takes it from there");
+	world_done(&x);
+}
+
+#define TEN(c) c c c c c c c c c c
+
+static size_t put(char *out, size_t at, const char *from, size_t len)
+{
+	memcpy(out + at, from, len);
+	return at + len;
+}
+
+/* What asks about port 22 of an address. */
+static size_t ask_write(char *q, uint32_t v4)
+{
+	size_t len = put(q, 0, BYTES(ASK_HEAD));
+
+	for (unsigned i = 0; i < 4; i++) {
+		char digits[4];
+		int n = snprintf(digits, sizeof(digits), "%u",
+				 v4 >> 8 * i & 255);
+
+		q[len++] = (char)n;
+		len = put(q, len, digits, (size_t)n);
+	}
+	len = put(q, len, BYTES(ASK_ARPA));
+	return put(q, len, BYTES(ASK_OPT("\x16")));
+}
+
+/* A name of 253 bytes, at the port that is denied. */
+static void test_long_name(void)
+{
+	static const char name[] = "\77" TEN("abcdef") "abc\77" TEN(
+		"ghijkl") "ghi\77" TEN("mnopqr") "mno\75" TEN("stuvwx") "s";
+	struct worker_impl impl = { .running = false };
+	char q[512], host[256] = "", want[512];
+	uint8_t m[1500] = { 0 };
+	struct world x;
+	size_t len;
+	ssize_t n;
+
+	world_init(&x);
+	x.w.impl = &impl;
+	SCOPED_FD fd = client(&x, SOCK_DGRAM, 1);
+	len = put(q, put(q, 0, BYTES(HEAD)), BYTES(name));
+	len = put(q, len, BYTES(IN_A));
+	len = ask_write(q, address_of(&x, fd, q, len));
+	n = asked_option(&x, fd, q, len, m);
+	is_int(n, 4 + 7 + 253 + 512, "all the room there is");
+	put(host, 0, name + 1, sizeof(name) - 2);
+	for (size_t i = 63; i < 253; i += 64)
+		host[i] = '.';
+	ok(m[5] == 2 && m[8] == 253 && memcmp(m + 9, host, 253) == 0,
+	   "denied, with the name");
+	snprintf(want, sizeof(want),
+		 "allow it with: ac policy allow agent-1 %s:22 (tcp://... "
+		 "if it is neither TLS nor HTTP)\n",
+		 host);
+	m[n] = 0;
+	is_str((char *)m + 9 + 253 + 2 + (512 - strlen(want)), want,
+	       "the line to be typed is whole");
+	m[n - (ssize_t)strlen(want)] = 0;
+	snprintf(want, sizeof(want), "ac: blocked %.20s...", host);
+	ok(strncmp((char *)m + 9 + 253 + 2, want, strlen(want)) == 0 &&
+		   strstr((char *)m + 9 + 253 + 2,
+			  ":22 (not-allowed: no rule allows it)\n"),
+	   "the one above it gives some of the name");
 	world_done(&x);
 }
 
@@ -112,5 +220,7 @@ int main(void)
 {
 	test_addresses();
 	test_asks();
+	test_ask_limit();
+	test_long_name();
 	return done_testing();
 }

@@ -28,6 +28,7 @@ static struct agent agents[2];
 static struct table_entry entries[2];
 static struct limits limits;
 static unsigned asked, audited, limit_at;
+static unsigned asks, asks_limit_at; /* of programs */
 static bool audit_on, audit_full;
 static struct audit_record last;
 static uint64_t expires;
@@ -94,13 +95,21 @@ enum presumption presume(const struct agent_policy *a, const struct place *at,
 	return at->port == 22 ? PRESUME_DENY : PRESUME_ALLOW;
 }
 
-enum reason usage_again(struct usage *u, const struct limits *l,
-			uint64_t now_ms)
+enum reason usage_told(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
 	(void)u;
 	(void)l;
 	(void)now_ms;
 	return REASON_ALLOWED;
+}
+
+enum reason usage_ask(struct usage *u, uint64_t now_ms)
+{
+	(void)u;
+	(void)now_ms;
+	asks++;
+	return asks_limit_at && asks >= asks_limit_at ? REASON_LIMIT_DNS :
+							REASON_ALLOWED;
 }
 
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
@@ -189,7 +198,7 @@ static inline void world_init(struct world *x)
 		agents[i].address = addr_v4(0x7f000001 + (uint32_t)i);
 		entries[i].agent = &agents[i];
 	}
-	asked = audited = limit_at = 0;
+	asked = audited = limit_at = asks = asks_limit_at = 0;
 	audit_on = audit_full = false;
 	expires = 0;
 	round_init(&x->w, &x->opts);

@@ -225,6 +225,8 @@ static void test_versions(void)
 /* Version, TCP, port 22, pid 258 and a path. */
 #define ASK_DATA "\1\6\0\26\0\0\1\2\2/x"
 #define ASK "\xff\x21\0\13" ASK_DATA
+/* A question with an ask of these 11 bytes. */
+#define OF_11(data) BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13" data)
 
 struct ask_case {
 	const char *what;
@@ -249,30 +251,12 @@ static const struct ask_case asks[] = {
 	  0 },
 	{ "longer than the record",
 	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\14" ASK_DATA), 0 },
-	{ "version 2",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\2\6\0\26\0\0"
-					      "\1\2\2/x"),
-	  0 },
-	{ "ICMP",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\1\0\26\0\0"
-					      "\1\2\2/x"),
-	  0 },
-	{ "port 0",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\0\0\0"
-					      "\1\2\2/x"),
-	  0 },
-	{ "a path that is not all there",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
-					      "\1\2\3/x"),
-	  0 },
-	{ "bytes behind the path",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
-					      "\1\2\1/x"),
-	  0 },
-	{ "NUL in the path",
-	  BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13\1\6\0\26\0\0"
-					      "\1\2\2/\0"),
-	  0 },
+	{ "version 2", OF_11("\2\6\0\26\0\0\1\2\2/x"), 0 },
+	{ "ICMP", OF_11("\1\1\0\26\0\0\1\2\2/x"), 0 },
+	{ "port 0", OF_11("\1\6\0\0\0\0\1\2\2/x"), 0 },
+	{ "a path that is not all there", OF_11("\1\6\0\26\0\0\1\2\3/x"), 0 },
+	{ "bytes behind the path", OF_11("\1\6\0\26\0\0\1\2\1/x"), 0 },
+	{ "NUL in the path", OF_11("\1\6\0\26\0\0\1\2\2/\0"), 0 },
 	{ "EDNS of another version",
 	  BYTES(HEAD_AR("\1") PTR "\0\0\x29\4\xd0\0\1\0\0\0\17" ASK), 0 },
 };

@@ -159,6 +159,8 @@ static const struct {
 	{ "mutation { ... @include(if: true) { mergePullRequest { id } } }",
 	  false },
 	{ "query Q { a } mutation M { commitCreate { id } }", false },
+	{ "mutation { createRepository(input: $i) { id } }", false },
+	{ "mutation { cloneTemplateRepository(input: $i) { id } }", false },
 	{ "mutation { a(x: \"\"\" \\\"\"\" \"\"\") createRef { id } }", false },
 	{ "mutation { a # \rcreateRef { id } }", false },
 	{ "subscription { a }", false },

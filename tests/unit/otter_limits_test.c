@@ -106,6 +106,38 @@ static void test_dns(void)
 	usage_done(&u);
 }
 
+/* What a program asks before it connects is no business of the policy. */
+static void test_asks(void)
+{
+	const struct limits l = { .dns_qps = 5,
+				  .new_conns = 5,
+				  .on_limit = LIMIT_KILL };
+	unsigned n = 0, told = 0;
+	struct usage u;
+
+	usage_init(&u);
+	for (unsigned i = 0; i < 3 * LIMIT_ASKS; i++)
+		n += usage_ask(&u, T0) == REASON_ALLOWED;
+	is_int(n, 2 * LIMIT_ASKS, "asks in a burst, then none");
+	is_int(usage_ask(&u, T0 + 1000), REASON_ALLOWED, "a second later");
+	for (unsigned i = 0; i < 50; i++)
+		told += usage_told(&u, &l, T0) == REASON_ALLOWED;
+	is_int(told, 10, "denials of these, as many as new connections");
+	is_int(usage_told(&u, &l, T0), REASON_LIMIT_RATE, "then none");
+	ok(!atomic_load(&u.killed), "nothing of it kills");
+	is_int(atomic_load(&u.dns_queries), 0, "nor is counted as DNS");
+	for (unsigned i = 0; i < 10; i++)
+		is_int(usage_dns(&u, &l, T0), REASON_ALLOWED,
+		       "question %u is answered", i);
+	for (unsigned i = 0; i < 10; i++)
+		is_int(usage_open(&u, &l, T0), REASON_ALLOWED,
+		       "connection %u is made", i);
+	is_int(usage_dns(&u, &l, T0), REASON_LIMIT_DNS, "one too many");
+	is_int(usage_ask(&u, T0 + 1000), REASON_LIMIT_KILLED,
+	       "who is cut off need not ask");
+	usage_done(&u);
+}
+
 static void test_bandwidth(void)
 {
 	const struct limits l = { .down = 1000000 };
@@ -393,6 +425,7 @@ int main(void)
 	test_rate();
 	test_again();
 	test_dns();
+	test_asks();
 	test_bandwidth();
 	test_huge();
 	test_volume();

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * otter_literal_test.c - redirected TLS without a name: the address it wanted
- *
- * What the kernel says of the original destination is faked: getsockopt() of
- * this program takes the place of the C library's.
  */
+#include "tests/unit/otter_original.h"
 #include "tests/unit/otter_world.h"
-
-#include <linux/netfilter_ipv4.h>
-#include <sys/syscall.h>
 
 static const char policy[] =
 	"version: 1\n"
@@ -28,27 +23,6 @@ static const char observing[] = "version: 1\n"
 				"    match: { address: 172.20.3.2 }\n"
 				"    mode: observe\n";
 
-static _Atomic uint32_t original_v4;
-static _Atomic uint16_t original_port;
-
-/* The C library's header has names that are reserved for it. */
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
-int getsockopt(int fd, int level, int name, void *restrict value,
-	       socklen_t *restrict len)
-{
-	struct sockaddr_in sa = {
-		.sin_family = AF_INET,
-		.sin_port = htons(atomic_load(&original_port)),
-		.sin_addr = { htonl(atomic_load(&original_v4)) },
-	};
-
-	if (level != SOL_IP || name != SO_ORIGINAL_DST)
-		return (int)syscall(SYS_getsockopt, fd, level, name, value,
-				    len);
-	memcpy(value, &sa, sizeof(sa));
-	return 0;
-}
-
 /* A hello without a name (or with @sni) to the address. */
 static int hello_to(uint32_t v4, uint16_t port, const char *sni, unsigned flags)
 {
@@ -56,8 +30,7 @@ static int hello_to(uint32_t v4, uint16_t port, const char *sni, unsigned flags)
 	size_t len = world_hello(hello, sni, flags);
 	int fd;
 
-	atomic_store(&original_v4, v4);
-	atomic_store(&original_port, port);
+	original_set(v4, port);
 	fd = world_client();
 	if (send(fd, hello, len, MSG_NOSIGNAL) != (ssize_t)len)
 		printf("# not sent\n");

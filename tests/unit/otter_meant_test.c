@@ -2,51 +2,26 @@
 /*
  * otter_meant_test.c - connections that do not say their host: the address
  * that they were dialled at does, and the program that asked is known
- *
- * What the kernel says of the original destination is faked: getsockopt() of
- * this program takes the place of the C library's.
  */
 #include "tests/unit/otter_world.h"
 
-#include <linux/netfilter_ipv4.h>
-#include <sys/syscall.h>
-
 #include "ottergate/lease.h"
+#include "tests/unit/otter_original.h"
 
-#define RULES                                            \
-	"defaults: { tls: { hello_deadline: 300ms } }\n" \
-	"deny:\n"                                        \
-	"  - { id: never, names: [never.test] }\n"       \
-	"agents:\n"                                      \
-	"  - id: coder\n"                                \
-	"    match: { address: 172.20.3.2 }\n"           \
-	"    allow:\n"                                   \
-	"      - { id: a, names: [a.test] }\n"           \
-	"      - { id: ssh, names: [git.test], ports: [22], proto: tcp }\n"
+#define RULES                                                               \
+	"defaults: { tls: { hello_deadline: 300ms } }\n"                    \
+	"deny:\n"                                                           \
+	"  - { id: never, names: [never.test] }\n"                          \
+	"agents:\n"                                                         \
+	"  - id: coder\n"                                                   \
+	"    match: { address: 172.20.3.2 }\n"                              \
+	"    allow:\n"                                                      \
+	"      - { id: a, names: [a.test] }\n"                              \
+	"      - { id: ssh, names: [git.test], ports: [22], proto: tcp }\n" \
+	"      - { id: lit, ips: [198.51.100.0/24], ports: [80] }\n"
 
 static const char policy[] = "version: 1\n" RULES;
 static const char observing[] = "version: 1\n" RULES "    mode: observe\n";
-
-static _Atomic uint32_t original_v4;
-static _Atomic uint16_t original_port;
-
-/* The C library's header has names that are reserved for it. */
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
-int getsockopt(int fd, int level, int name, void *restrict value,
-	       socklen_t *restrict len)
-{
-	struct sockaddr_in sa = {
-		.sin_family = AF_INET,
-		.sin_port = htons(atomic_load(&original_port)),
-		.sin_addr = { htonl(atomic_load(&original_v4)) },
-	};
-
-	if (level != SOL_IP || name != SO_ORIGINAL_DST)
-		return (int)syscall(SYS_getsockopt, fd, level, name, value,
-				    len);
-	memcpy(value, &sa, sizeof(sa));
-	return 0;
-}
 
 static const struct agent_policy *own_policy(void)
 {
@@ -70,10 +45,9 @@ static int client_to(const char *host, uint16_t port)
 
 	if (addr_parse(slice_str(host), &a) < 0)
 		a = address_of(host);
-	atomic_store(&original_v4, (uint32_t)a.b[0] << 24 |
-					   (uint32_t)a.b[1] << 16 |
-					   (uint32_t)a.b[2] << 8 | a.b[3]);
-	atomic_store(&original_port, port);
+	original_set((uint32_t)a.b[0] << 24 | (uint32_t)a.b[1] << 16 |
+			     (uint32_t)a.b[2] << 8 | a.b[3],
+		     port);
 	return world_client();
 }
 
@@ -93,6 +67,14 @@ static bool line_comes(const char *const *parts)
 	}
 	for (size_t k = 0; k < world.n_lines && k < WORLD_LINES; k++)
 		printf("# but %s\n", world.lines[k]);
+	return false;
+}
+
+static bool has_line(const char *part)
+{
+	for (size_t k = 0; k < world.n_lines && k < WORLD_LINES; k++)
+		if (strstr(world.lines[k], part))
+			return true;
 	return false;
 }
 
@@ -212,6 +194,47 @@ static void test_http_text(void)
 	world.n_lines = 0;
 }
 
+/* Who asks for an address means that, wherever it is sent: the line has it, and
+ * not the name of the place. */
+static void test_address(void)
+{
+	static const struct {
+		const char *what, *request, *parts[4];
+	} rows[] = {
+		{ "not to be had",
+		  "GET / HTTP/1.1\r\nHost: 198.51.100.9\r\n\r\n",
+		  { DENY("connect-failed"), "\"address\":\"198.51.100.9\"" } },
+		{ "at another port",
+		  "GET / HTTP/1.1\r\nHost: 198.51.100.9:81\r\n\r\n",
+		  { DENY("host-mismatch"), "\"address\":\"198.51.100.9\"" } },
+		{ "denied",
+		  "GET / HTTP/1.1\r\nHost: 192.0.2.9\r\n\r\n",
+		  { DENY("address-literal"), "\"address\":\"192.0.2.9\"" } },
+	};
+
+	atomic_store(&world.dial_why, REASON_CONNECT_FAILED);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_FD fd = client_to("evil.test", 80);
+
+		send(fd, rows[i].request, strlen(rows[i].request),
+		     MSG_NOSIGNAL);
+		ok(line_comes(rows[i].parts), "an address %s", rows[i].what);
+		ok(!has_line(NAME("evil.test")), "and no name");
+		world.n_lines = 0;
+	}
+	uint8_t hello[WORLD_HELLO_MAX];
+	size_t len = world_hello(hello, "198.51.100.9", 0);
+	SCOPED_FD tls = client_to("evil.test", 443);
+
+	send(tls, hello, len, MSG_NOSIGNAL);
+	ok(line_comes((const char *const[]){ DENY("address-literal"), NULL }),
+	   "an address in place of a hello's name");
+	ok(!has_line(NAME("evil.test")), "and no name either");
+	world.n_lines = 0;
+	atomic_store(&world.dial_why, REASON_ALLOWED);
+	close(world_accept()); /* the one that was dialled, in vain */
+}
+
 static void asked_by(const char *host, uint16_t port, uint32_t pid,
 		     const char *exe)
 {
@@ -287,6 +310,7 @@ int main(void)
 	test_reasons();
 	test_same_verdict();
 	test_http_text();
+	test_address();
 	test_program();
 	test_observe();
 	world_down();

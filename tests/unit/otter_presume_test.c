@@ -4,7 +4,9 @@
  * said after them
  *
  * For each policy, name or address, and port: what the packet path would say
- * of all that a client could send there is compared with presume().
+ * of what a client could send there is compared with presume(). To the address
+ * of a name that is the name itself; that another could be allowed there is
+ * what presume() leaves out by intention (said_elsewhere below).
  */
 #include "ottergate/presume.h"
 
@@ -48,7 +50,9 @@ static const char *const policies[] = {
 	"      - { id: ssh, names: [git.test], ports: [22], proto: tcp }\n"
 	"      - { id: web, names: [www.test] }\n",
 	"version: 1\n" AGENT "    allow:\n"
-	"      - { id: lit, ips: [198.51.100.0/24], ports: [443] }\n",
+	"      - { id: lit, ips: [198.51.100.0/24], ports: [443] }\n"
+	"      - { id: lit80, ips: [198.51.100.0/24], ports: [80, 8080],"
+	" proto: http }\n",
 };
 
 static const char *const names[] = {
@@ -79,7 +83,8 @@ static const uint32_t literals[] = { 0xc6336409, 0xc6336442, 0x01010101,
 #define SELF 0xac140035
 #define OUTCOMES_MAX 64u
 
-/* All that the packet path may come to, whatever the client sends. */
+/* All that the packet path may come to, whatever the client sends; but that it
+ * says the name which it has resolved, if it has one. */
 struct outcomes {
 	struct verdict v[OUTCOMES_MAX];
 	size_t n;
@@ -122,6 +127,11 @@ static void path_outcomes(struct outcomes *o, const struct agent_policy *a,
 	if (o->v[0].allow && !o->v[0].rule) /* tunnel.c: no rule for it */
 		o->v[0].allow = false;
 	outcome(o, a, PATH_HTTP, NULL, &at->addr, at->port);
+	for (size_t i = 0; i < ARRAY_SIZE(literals); i++) {
+		struct addr host = addr_v4(literals[i]);
+
+		outcome(o, a, PATH_HTTP, NULL, &host, at->port);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct name n = name_of(names[i]);
 
@@ -249,6 +259,10 @@ static const struct {
 	{ NULL, 0xc6336409, 8081, PRESUME_ALLOW, 0, NULL, 0 },
 	{ NULL, 0xc6336409, 22, PRESUME_PASS, 0, NULL, 0 },
 	{ NULL, 0x01010101, 443, PRESUME_PASS, 0, NULL, 0 },
+	/* Host may say an address that `lit80` has; no hello can. */
+	{ NULL, 0x01010101, 8081, PRESUME_PASS, 0, NULL, 0 },
+	{ NULL, 0x01010101, 9999, PRESUME_DENY, REASON_ADDRESS_LITERAL, NULL,
+	  RULE_TLS },
 	{ NULL, 0x01010101, 6379, PRESUME_DENY, REASON_ADDRESS_LITERAL, NULL,
 	  RULE_TCP },
 	{ NULL, 0xa9fea9fe, 1234, PRESUME_DENY, REASON_BUILTIN_ADDRESS, NULL,
@@ -284,6 +298,45 @@ static void check_rows(const struct agent_policy *a)
 	}
 }
 
+/* The exceptions: what is denied here, since the name that was resolved is, and
+ * would be allowed by what is said there. AC_NET_PRELOAD=off is the way out. */
+static const struct {
+	const char *resolved, *said; /* an address: in a request's Host */
+	uint16_t port;
+	enum path path;
+} said_elsewhere[] = {
+	{ "evil.test", "www.test", 443, PATH_TLS },
+	{ "paste.test", "a.cdn.test", 443, PATH_TLS },
+	{ "evil.test", "plain.test", 80, PATH_HTTP },
+	{ "evil.test", "198.51.100.9", 8081, PATH_HTTP },
+};
+
+static void check_elsewhere(const struct agent_policy *a)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(said_elsewhere); i++) {
+		struct name n = name_of(said_elsewhere[i].resolved);
+		struct name said = name_of(said_elsewhere[i].said);
+		const struct place at = {
+			.name = &n,
+			.addr = addr_v4(0xc6120100),
+			.port = said_elsewhere[i].port,
+			.self = addr_v4(SELF),
+		};
+		struct outcomes o = { .n = 0 };
+		struct addr addr = { .family = 0 };
+		struct verdict v;
+
+		if (said.len == 0 &&
+		    addr_parse(slice_str(said_elsewhere[i].said), &addr) < 0)
+			abort();
+		outcome(&o, a, said_elsewhere[i].path, &said, &addr, at.port);
+		ok(o.v[0].allow, "%s is allowed, wherever it is said",
+		   said_elsewhere[i].said);
+		is_int(presume(a, &at, &v), PRESUME_DENY, "at %s it is denied",
+		       n.s);
+	}
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
@@ -297,8 +350,10 @@ int main(void)
 			return 1;
 		}
 		check_policy(agents[0], i);
-		if (i == 2)
+		if (i == 2) {
 			check_rows(agents[0]);
+			check_elsewhere(agents[0]);
+		}
 		policy_unref(p);
 	}
 	return done_testing();
