@@ -61,10 +61,14 @@ int attest_parse_stat(const char *text, struct attest_hop *ret)
 	return 0;
 }
 
+/* The last of its lines: the first line is the process's name, which may
+ * hold newlines (gVisor does not escape them), and no other is its own. */
 static int parse_ids(const char *text, const char *key, uid_t ret[3])
 {
-	const char *at = strstr(text, key);
+	const char *at = NULL;
 
+	for (const char *p = text; (p = strstr(p, key)); p++)
+		at = p;
 	if (!at || sscanf(at + strlen(key), "%u %u %u", &ret[0], &ret[1],
 			  &ret[2]) != 3)
 		return -EBADMSG;
@@ -75,7 +79,6 @@ int attest_parse_status(const char *text, struct attest_hop *ret)
 {
 	struct attest_hop h = *ret;
 
-	/* The name is on the first line, with its newlines escaped. */
 	if (parse_ids(text, "\nUid:", h.uid) < 0 ||
 	    parse_ids(text, "\nGid:", h.gid) < 0)
 		return -EBADMSG;

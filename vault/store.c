@@ -157,7 +157,8 @@ static int explain(const struct vstore *v, int r, struct err *err)
 			       "backup; without it only an export can be read",
 			       v->path);
 	case -ENOKEY:
-		return err_set(err, r, "vault is locked: ac vault unlock");
+		return err_set(err, r,
+			       "the vault is locked: `ac vault unlock`");
 	default:
 		return err_set(err, r, "%s/" STORE ": %s", v->path,
 			       err_text(r));

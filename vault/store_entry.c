@@ -215,7 +215,9 @@ static int kind_check(const struct vstore_entry *e, struct err *err)
 	if (strspn(e->field, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "abcdefghijklmnopqrstuvwxyz0123456789-_.") !=
 	    strlen(e->field))
-		return err_set(err, -EINVAL, "the name of its %s is none",
+		return err_set(err, -EINVAL,
+			       "the name of its %s has letters, digits, '-', "
+			       "'_' and '.' alone",
 			       vstore_form_name(e->form));
 	return 0;
 }

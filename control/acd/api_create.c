@@ -407,21 +407,6 @@ static void reply_instance(struct create_call *c, int status,
 	http_reply_json(c->req, status, j);
 }
 
-/* What the last call changed, when no run came of it. */
-static void create_undo(struct create_call *c, struct instance *in)
-{
-	struct err err = { 0 };
-
-	if (!in)
-		err_set(&err, -ENOENT, "there is no such instance");
-	else
-		instance_undo(in, &err);
-	if (err.code < 0)
-		http_reply_error(c->req, &err, NULL);
-	else
-		http_reply_json(c->req, 200, instance_json(in));
-}
-
 /* The wishes are stored; the ones before are kept. */
 static int wishes_store(struct instance *in, const struct instance_record *r,
 			struct err *err)
@@ -429,6 +414,7 @@ static int wishes_store(struct instance *in, const struct instance_record *r,
 	struct instance_record before = { 0 };
 	int ret = instance_record_copy(&before, instance_record(in));
 
+	before.disk = instance_disk_wanted(in);
 	if (ret == 0)
 		ret = instance_update(in, r, err);
 	else
@@ -459,6 +445,7 @@ static void create_known(struct create_call *c, struct instance *in,
 	ret = record_start(c->acd, old->name, blueprint, &def, &err);
 	if (ret == 0 && instance_record_copy(&r, old) < 0)
 		ret = err_set(&err, -ENOMEM, "out of memory");
+	r.disk = instance_disk_wanted(in);
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
 	if (ret == 0 && old->state != INSTANCE_STARTING && !instance_is_up(in))
@@ -496,6 +483,8 @@ static void create_new(struct create_call *c, const char *name,
 		ret = err_set(&err, -ENOMEM, "out of memory");
 	instance_record_done(&r);
 	instance_record_done(&def);
+	if (ret == 0)
+		instance_set_new(in);
 	if (ret < 0)
 		http_reply_error(c->req, &err, code);
 	else
@@ -539,7 +528,7 @@ static void create_go(struct create_call *c)
 		json_object_get(http_body(c->req), "blueprint"));
 	in = instance_find(c->acd->instances, name);
 	if (json_is_true(json_object_get(http_body(c->req), "undo"))) {
-		create_undo(c, in);
+		api_instance_undo(c->acd, c->req, in);
 	} else if (in && instance_is_leaving(in)) {
 		http_on_abort(c->req, create_abort, c);
 		ret = instance_stop(in, 0, create_again, c);

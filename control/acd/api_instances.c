@@ -37,7 +37,8 @@ void api_reply_not_running(struct http_req *req, const char *name)
 {
 	struct err err = { 0 };
 
-	err_set(&err, -EBUSY, "'%s' is not running", name);
+	err_set(&err, -EBUSY, "'%s' is not running; `ac run %s` starts it",
+		name, name);
 	http_reply_error(req, &err, "not_running");
 }
 
@@ -199,6 +200,31 @@ void api_instance_delete(void *ctx, struct http_req *req)
 	c->empty = true;
 	end_call_check(c, instance_destroy(in, http_query_flag(req, "force"),
 					   end_call_done, c));
+}
+
+/* What the last call changed, when no run came of it. */
+static int undo_now(struct instance *in, struct err *err)
+{
+	return in ? instance_undo(in, err) :
+		    err_set(err, -ENOENT, "there is no such instance");
+}
+
+void api_instance_undo(struct acd *acd, struct http_req *req,
+		       struct instance *in)
+{
+	struct err err = { 0 };
+	struct end_call *c;
+
+	if (in && instance_is_new(in)) {
+		c = end_call_new(acd, req, in);
+		if (c)
+			end_call_check(c, instance_destroy(in, false,
+							   end_call_done, c));
+	} else if (undo_now(in, &err) < 0) {
+		http_reply_error(req, &err, NULL);
+	} else {
+		http_reply_json(req, 200, instance_json(in));
+	}
 }
 
 /* ---- pause, resume, touch ---- */

@@ -17,6 +17,10 @@ struct instance *api_instance_of(struct acd *acd, struct http_req *req);
  * when they are empty. *ret is the caller's. */
 int api_egress_apply(const json_t *body, const char *stored, char **ret,
 		     struct err *err);
+/* What the last request changed of @in (NULL: 404) is taken back: 200 and the
+ * instance, or 204 when it was made by that request and is gone again. */
+void api_instance_undo(struct acd *acd, struct http_req *req,
+		       struct instance *in);
 /* 409 with the code "not_running". */
 void api_reply_not_running(struct http_req *req, const char *name);
 /* 409 with the code "paused", and with what INSTANCE_IS_PAUSED came with. */

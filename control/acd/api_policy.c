@@ -13,6 +13,7 @@
 #include "control/acd/blueprint.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
+#include "control/acd/grants.h"
 #include "control/acd/lint_items.h"
 #include "control/acd/policy.h"
 #include "control/shared/json.h"
@@ -41,7 +42,8 @@ struct policy_call {
 	char *yaml; /* the policy that the program was asked about */
 	json_t *body, *items; /* of POST */
 	json_t *answer; /* of GET: what is known already */
-	char *warning; /* of GET: what is not in the policy; or NULL */
+	char *warning; /* of GET: what the vault lacks for it; or NULL */
+	bool bound; /* of a check: it runs */
 };
 
 static void call_free(struct policy_call *c)
@@ -119,15 +121,20 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 
 /* ---- asking ---- */
 
-/* What is to be said when its credentials are not in it; NULL: they are, or
- * there is no memory. Caller frees. */
-static char *lacks_text(const struct err *lacks)
+/* What is to be said when the vault does not give its credentials; NULL: it
+ * does, or there is no memory. Caller frees. The rules of a run stay as they
+ * were bound, and a lock takes nothing from it; but what is gone from the vault
+ * is gone from the gateway (grants_each()). */
+static char *lacks_text(const struct err *lacks, bool bound)
 {
-	return lacks->code < 0 ?
+	if (lacks->code == 0 || (bound && !grants_is_gone(lacks->code)))
+		return NULL;
+	return bound ? str_printf("the gateway denies what shows a stand-in "
+				  "that is gone: %s",
+				  lacks->msg) :
 		       str_printf("what its credentials open is not in this: "
 				  "%s",
-				  lacks->msg) :
-		       NULL;
+				  lacks->msg);
 }
 
 /* Puts "warnings" into an answer that has none. */
@@ -152,7 +159,7 @@ static int text_of(struct policy_call *c, struct instance *in, const char *json,
 				&bp, out, &lacks, err);
 	blueprint_done(&bp);
 	free(c->warning);
-	c->warning = lacks_text(&lacks);
+	c->warning = lacks_text(&lacks, instance_is_up(in));
 	return r;
 }
 
@@ -171,10 +178,9 @@ static int program_run(struct policy_call *c, struct instance *in,
 
 	if (r == 0) {
 		spec.text = buf_slice(&text);
-		c->yaml = strndup((const char *)spec.text.ptr, spec.text.len);
+		if (!file || slice_dup_str(spec.text, &c->yaml) < 0)
+			r = err_nomem(err);
 	}
-	if (r == 0 && (!file || !c->yaml))
-		r = err_nomem(err);
 	if (r == 0)
 		r = gate_files_copy(err);
 	if (r == 0)
@@ -324,7 +330,7 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 	if (effective && egress_load(rec->egress_json, &own, err) == 0 &&
 	    policy_text(acd->policies, rec, rec->egress_json, &bp, &text,
 			&lacks, err) == 0) {
-		SCOPED_STR warning = lacks_text(&lacks);
+		SCOPED_STR warning = lacks_text(&lacks, is_running(in));
 
 		s = buf_slice(&text);
 		all = json_pack("{s:o, s:b, s:o, s:O, s:s#}", "name",
@@ -363,6 +369,33 @@ void api_policy_get(void *ctx, struct http_req *req)
 
 /* ---- GET …/policy/check ---- */
 
+/* Is the rule of verdict @v, "cred-1-NAME…" (credential_rules.h), that of the
+ * credential which @warning names? */
+static bool is_about(const json_t *v, const char *warning)
+{
+	const char *rule = json_string_value(json_object_get(v, "rule"));
+	SCOPED_STR name = NULL;
+
+	if (!rule || !warning || !str_starts(rule, "cred-"))
+		return false;
+	rule += 5 + strspn(rule + 5, "0123456789");
+	name = str_printf("'%s", *rule ? rule + 1 : rule);
+	if (name && str_ends(name, "-api") && !strstr(warning, name))
+		name[strlen(name) - 4] = '\0';
+	return name && strstr(warning, name);
+}
+
+/* Of one that runs the gateway is asked; what the vault lacks is known here. */
+static void bound_lacks(struct policy_call *c, struct instance *in)
+{
+	struct err ignored = { 0 };
+	struct buf text;
+
+	c->bound = true;
+	text_of(c, in, instance_record(in)->egress_json, &text, &ignored);
+	buf_done(&text);
+}
+
 static void check_reply(struct policy_call *c, const char *text, size_t len)
 {
 	json_t *v = json_loadb(text, len, 0, NULL);
@@ -373,7 +406,8 @@ static void check_reply(struct policy_call *c, const char *text, size_t len)
 		call_fail(c, &err);
 		return;
 	}
-	warning_put(v, c->warning);
+	if (!c->bound || is_about(v, c->warning))
+		warning_put(v, c->warning);
 	if (c->req)
 		http_reply_json(c->req, 200, v);
 	else
@@ -395,6 +429,8 @@ void api_policy_check(void *ctx, struct http_req *req)
 	if (!c)
 		return;
 	if (url && *url) {
+		if (is_running(in))
+			bound_lacks(c, in);
 		ask(c, in, &check, url);
 		return;
 	}

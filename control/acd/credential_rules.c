@@ -6,6 +6,11 @@
  * work and deny what would outlive the sandbox: making another token, a key or
  * a runner. Where there is git, writing to a repository is `push`, by git and,
  * as far as a path or the name of a GraphQL mutation tells it, by the API.
+ * So is making a repository, from nothing, from a template or by an import: it
+ * may be public, and what is in it then is out, as with a gist. A fork is not:
+ * what it has in it is there already, and writing to it is `push` again. A
+ * registry has no such word: publishing, and moving a tag to what is published,
+ * is what its credential is for; taking away what is published is denied.
  * What the vault's entry or a blueprint says of methods and paths
  * replaces the defaults of what is allowed; the denials stay.
  *
@@ -70,6 +75,11 @@ static const char *const github_mint[] = {
 	"/**/orgs/*/rulesets/**",
 	"/**/orgs/*/migrations/**",
 	"/**/orgs/*/personal-access-token*/**",
+	"/**/orgs/*/organization-roles/**",
+	"/**/orgs/*/custom-repository-roles/**",
+	"/**/orgs/*/security-managers/**",
+	"/**/orgs/*/code-security/**",
+	"/**/orgs/*/private-registries/**", /* with their secrets */
 	"/hub", /* hooks, by another name */
 	"/api/v3/hub",
 	/* What would also be a repository's name is written from the root. */
@@ -80,6 +90,8 @@ static const char *const github_mint[] = {
 	"/user/codespaces/**",
 	"/user/migrations/**",
 	"/api/v3/user/migrations/**",
+	"/user/installations/**", /* what else an app reaches */
+	"/api/v3/user/installations/**",
 	"/user/repository_invitations/**",
 	"/api/v3/user/repository_invitations/**",
 	"/teams/**",
@@ -124,6 +136,13 @@ static const char *const github_write[] = {
 	"actions/workflows",
 	"actions/runs",
 	"actions/jobs",
+	"code-scanning/alerts/*/autofix/commits",
+	"import",
+	"generate", /* a repository, from a template */
+	"/user/repos",
+	"/api/v3/user/repos",
+	"/orgs/*/repos",
+	"/api/v3/orgs/*/repos",
 	NULL,
 };
 
@@ -175,6 +194,13 @@ static const char *const gitlab_mint[] = {
 	"protected_environments",
 	"environments",
 	"approval_rules",
+	"approvals", /* how many there must be */
+	"merge_request_approval_setting",
+	"external_status_checks",
+	"registry/protection",
+	"packages/protection",
+	"ssh_certificates",
+	"error_tracking/client_keys",
 	"push_rule",
 	"pages",
 	"snippets",
@@ -197,6 +223,11 @@ static const char *const gitlab_write[] = {
 	"pipeline",
 	"pipelines",
 	"jobs",
+	"wikis", /* repositories, too */
+	"mirror/pull",
+	"import",
+	"bulk_imports",
+	"/api/*/projects",
 	NULL,
 };
 

@@ -139,8 +139,7 @@ static int entries_of(const struct grants *g, const struct credentials *l,
 	return n < 0 ? n : 0;
 }
 
-/* Is it one that a run goes on without? */
-static bool is_gone(int code)
+bool grants_is_gone(int code)
 {
 	return code == -ENOENT || code == -EACCES || code == -EKEYEXPIRED;
 }
@@ -162,7 +161,7 @@ static int entries_left(const struct grants *g, const struct run_grant *x,
 		rc = entries_of(g, &one, x->blueprint, x->name, ret, &why);
 		if (rc == 0)
 			left[l.n++] = x->creds.v[i]; /* borrows its strings */
-		else if (!is_gone(rc)) {
+		else if (!grants_is_gone(rc)) {
 			*err = why;
 			return rc;
 		}

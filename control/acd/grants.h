@@ -36,6 +36,10 @@ int grants_rules(struct grants *g, const struct instance_record *r,
 int grants_may(const struct grants *g, const struct instance_record *r,
 	       const struct blueprint *bp, struct err *err);
 
+/* Is @code of the above, or of grants_rules(), one that a run goes on without:
+ * a credential is gone, has expired or is not for it any more? */
+bool grants_is_gone(int code);
+
 /* @r is about to be bound, or bound anew: makes what its guest is told unless
  * it is there. @ret: what the gateway is to be sent before (ADMIN_SECRETS);
  * none when it uses no credentials. As grants_rules(). */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/shared/json.h"
+#include "lib/str.h"
 #include "vault/grant.h"
 
 void secret_bytes_done(struct secret_bytes *b)
@@ -146,6 +147,7 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 		      size_t n, struct secret_bytes *ret)
 {
 	struct grant g = { .key = *key };
+	struct slice all = { 0 };
 	struct buf out;
 	char *copy = NULL;
 	int r = 0;
@@ -162,13 +164,14 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 		/* In one piece: what grows leaves copies behind. */
 		r = buf_reserve(&out, GRANT_MAX) ? grant_put(&out, &g) :
 						   -ENOMEM;
-		copy = r == 0 ? malloc(buf_len(&out) + 1) : NULL;
+		all = buf_slice(&out);
+		copy = r == 0 && all.ptr ? malloc(all.len + 1) : NULL;
 		if (r == 0 && !copy)
 			r = -ENOMEM;
 	}
 	if (copy) {
-		ret->len = buf_len(&out);
-		memcpy(copy, buf_slice(&out).ptr, ret->len);
+		ret->len = all.len;
+		memcpy(copy, all.ptr, all.len);
 		copy[ret->len] = '\0';
 		ret->p = copy;
 	}
@@ -185,6 +188,7 @@ struct env {
 	const struct surrogate_key *key;
 	struct strv *to;
 	struct err *err;
+	bool npm; /* a credential of that kind has set NPM_TOKEN */
 };
 
 /* What the sandbox has of it: a surrogate, or the thing itself. */
@@ -234,30 +238,28 @@ static bool is_index(const struct granted *g)
 		strcmp(g->c->env, "PIP_EXTRA_INDEX_URL") == 0);
 }
 
-/* npm's own way to set a token for a registry: what stands behind npm_config_
- * is a key of its configuration, slashes and all. */
-static bool has_variable(const struct strv *l, size_t n, const char *entry)
-{
-	size_t len = strcspn(entry, "=") + 1;
-
-	for (size_t i = 0; i < n; i++)
-		if (strncmp(l->v[i], entry, len) == 0)
-			return true;
-	return false;
-}
-
-/* Several registries are nothing odd: the plain variable is the first one's. */
+/* Several registries are nothing odd: the plain variable is that of the first
+ * one of this kind. npm's own way to set a token for a registry is a variable
+ * as well: what stands behind npm_config_ is a key of its configuration,
+ * slashes and all. */
 static int push_npm(const struct env *v, const struct granted *g,
 		    const char *value)
 {
-	int r = has_variable(v->to, v->to->n, "NPM_TOKEN=") ?
-			0 :
-			strv_pushf(v->to, "NPM_TOKEN=%s", value);
+	int r = v->npm ? 0 : strv_pushf(v->to, "NPM_TOKEN=%s", value);
 
 	for (size_t i = 0; r == 0 && i < g->e->hosts.n; i++)
 		r = strv_pushf(v->to, "npm_config_//%s/:_authToken=%s",
 			       g->e->hosts.v[i], value);
 	return r;
+}
+
+/* Does what stands in @l from @from on set @name, "NAME="? */
+static bool sets(const struct strv *l, size_t from, const char *name)
+{
+	for (size_t i = from; i < l->n; i++)
+		if (str_starts(l->v[i], name))
+			return true;
+	return false;
 }
 
 static int push_pypi(const struct env *v, const char *value)
@@ -317,10 +319,11 @@ static int push_usual(const struct env *v, const struct granted *g,
 	}
 }
 
-static int push_one(const struct env *v, const struct granted *g)
+static int push_one(struct env *v, const struct granted *g)
 {
 	char surrogate[SURROGATE_MAX];
 	const char *value = NULL;
+	size_t from = v->to->n;
 	int r = value_of(v, g, surrogate, &value);
 
 	if (r == 0 && is_index(g))
@@ -329,6 +332,7 @@ static int push_one(const struct env *v, const struct granted *g)
 		r = strv_pushf(v->to, "%s=%s", g->c->env, value);
 	else if (r == 0)
 		r = push_usual(v, g, value);
+	v->npm |= g->e->kind == SECRET_NPM && sets(v->to, from, "NPM_TOKEN=");
 	sodium_memzero(surrogate, sizeof(surrogate));
 	return r < 0 ? err_set(v->err, r, "credential '%s': %s", g->e->name,
 			       err_text(r)) :
@@ -338,7 +342,7 @@ static int push_one(const struct env *v, const struct granted *g)
 int guest_grant_env(const struct surrogate_key *key, const struct granted *v,
 		    size_t n, struct strv *ret, struct err *err)
 {
-	const struct env to = { key, ret, err };
+	struct env to = { .key = key, .to = ret, .err = err };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n; i++)
@@ -398,7 +402,7 @@ int guest_grant_clash(const struct granted *v, size_t n, struct err *err)
 	static const struct surrogate_key none;
 	size_t ends[CREDENTIALS_MAX] = { 0 };
 	struct strv all = { 0 };
-	const struct env to = { &none, &all, err };
+	struct env to = { .key = &none, .to = &all, .err = err };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < n && i < CREDENTIALS_MAX; i++) {

@@ -150,6 +150,14 @@ int instance_update(struct instance *in, const struct instance_record *r,
 int instance_remember(struct instance *in, const struct instance_record *r);
 /* Puts what was remembered back; nothing is success. As instance_update(). */
 int instance_undo(struct instance *in, struct err *err);
+/* It was made for the run that is to come: when that is refused, it goes. */
+void instance_set_new(struct instance *in);
+/* Was it, has no run begun since, has nobody wished anything else for it, and
+ * put no file into its workspace? */
+bool instance_is_new(const struct instance *in);
+/* The disk limit of its next run, in bytes, 0 for none; that of the record is
+ * what holds now. */
+uint64_t instance_disk_wanted(const struct instance *in);
 
 /* Replaces what it wishes to reach by @json (egress.h; NULL: none), at once also for a
  * run that is on: then @fn comes when the new policy holds, and with an error

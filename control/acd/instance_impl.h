@@ -118,6 +118,7 @@ struct instance {
 	bool end_wanted; /* of a start that is under way */
 	bool warm; /* its sandbox was started ahead, and is not ready yet */
 	bool disk_wished; /* see disk_wish */
+	bool is_new; /* see instance_set_new() */
 	bool frozen; /* as the runtime last said */
 	bool freeze_wanted, freeze_busy; /* busy: the runtime is asked */
 	bool teardown_waits; /* for its answer */
@@ -212,9 +213,7 @@ int instance_start_held(struct instance *in, struct err *err);
 
 /* @bytes are to hold from the next run on; the record has them when they do. */
 void instance_disk_wish(struct instance *in, uint64_t bytes);
-/* What is to hold for the next run, or does: bytes; 0: no limit. */
-uint64_t instance_disk_wanted(const struct instance *in);
-/* That does now. */
+/* What instance_disk_wanted() says holds now. */
 void instance_disk_holds(struct instance *in);
 /* Can its limit, if any, be kept with the workspace it wants? If not, a wish
  * is forgotten. */
@@ -313,7 +312,9 @@ void instance_log_write(struct instance *in, struct slice data);
 /* Before the main run ends: says so if the log is not whole. */
 void instance_log_judge(struct instance *in);
 /* A line of its vault's audit, into log/vault: 1 MiB, and log/vault.1 before
- * it. */
+ * it. @json is the guest's word: its members come behind a "time" of acd's, in
+ * place of one of its own; what is no object with each key once (json.h) comes
+ * as the member "text". */
 void instance_log_audit(const struct instance *in, const char *json);
 void instance_log_end(struct instance *in); /* nothing more will come */
 /* The files are going: cuts the readers off; @wake: they hear of it. */

@@ -85,14 +85,18 @@ static json_t *stored_egress(const char *text)
 	return v;
 }
 
-/* As they were given to it; what does not parse shows as none. */
-static json_t *stored_credentials(const char *text)
+/* As they were given to it; what does not parse shows as none. That they are
+ * instead of the blueprint's, which is a word in the list of a request, is a
+ * member of its own here. */
+static json_t *stored_credentials(const char *text, bool *ret_only)
 {
 	struct credentials l = { 0 };
 	struct err ignored = { 0 };
 	json_t *v;
 
 	credentials_load(text, &l, &ignored);
+	*ret_only = l.only;
+	l.only = false;
 	v = credentials_json(&l);
 	credentials_done(&l);
 	return v;
@@ -122,7 +126,7 @@ json_t *instance_json(struct instance *in)
 	struct err ignored = { 0 };
 	json_t *all, *wishes;
 	int64_t expires;
-	bool ready;
+	bool ready, only;
 	int ret;
 
 	/* A blueprint that is gone or broken has no image that is ready. */
@@ -146,7 +150,9 @@ json_t *instance_json(struct instance *in)
 	    json_object_set_new(all, "egress",
 				stored_egress(in->rec.egress_json)) < 0 ||
 	    json_object_set_new(all, "credentials",
-				stored_credentials(in->rec.credentials_json)) <
+				stored_credentials(in->rec.credentials_json,
+						   &only)) < 0 ||
+	    json_object_set_new(all, "credentials_only", json_boolean(only)) <
 		    0 ||
 	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||
 	    json_object_set_new(all, "disk_use", instance_disk_json(in)) < 0 ||

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "control/acd/logfile.h"
+#include "control/shared/json.h"
 #include "lib/log.h"
 
 #define AUDIT_BYTES (1024u * 1024)
@@ -102,6 +103,31 @@ void instance_log_judge(struct instance *in)
 	run_notice(in->main, LOG_LVL_WARN, text);
 }
 
+/* The guest's @json behind a "time" of ours, one object in one line that all
+ * readers read alike: no "time" of its own, no key twice, and what is no such
+ * object is the "text" of one. NULL: no memory. */
+static char *audit_line(const char *at, const char *json)
+{
+	SCOPED_JSON line = json_pack("{s:s}", "time", at);
+	SCOPED_JSON said = NULL;
+	SCOPED_STR text = NULL;
+	struct err err = { 0 };
+	int r;
+
+	if (!line)
+		return NULL;
+	if (jsonx_parse(json, strlen(json), &said, &err) == 0 &&
+	    json_is_object(said)) {
+		json_object_del(said, "time");
+		r = json_object_update(line, said);
+	} else {
+		r = json_object_set_new(line, "text", jsonx_text(json));
+	}
+	if (r == 0) /* ASCII: terminals show it */
+		text = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
+	return text ? str_printf("%s\n", text) : NULL;
+}
+
 /* Opened for each: they are few, and the folder may go in between. */
 void instance_log_audit(const struct instance *in, const char *json)
 {
@@ -113,10 +139,10 @@ void instance_log_audit(const struct instance *in, const char *json)
 	struct tm tm;
 	char at[32];
 
-	if (json[0] != '{' || json[1] != '"' || in->tree || !path ||
-	    !gmtime_r(&now, &tm) || !strftime(at, sizeof(at), "%FT%TZ", &tm))
+	if (in->tree || !path || !gmtime_r(&now, &tm) ||
+	    !strftime(at, sizeof(at), "%FT%TZ", &tm))
 		return;
-	line = str_printf("{\"time\":\"%s\",%s\n", at, json + 1);
+	line = audit_line(at, json);
 	/* What a full disk does not take is in acd's log, as long as that has
 	 * room. */
 	if (!line || logfile_open(path, AUDIT_BYTES, &lf, &err) < 0)

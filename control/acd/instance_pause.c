@@ -160,7 +160,9 @@ static int pause_refusal(const struct instance *in, struct err *err)
 	const char *name = in->rec.name;
 
 	if (!instance_is_up(in) || !in->main || !in->rec.container_id)
-		return err_set(err, -ENOTCONN, "'%s' is not running", name);
+		return err_set(err, -ENOTCONN,
+			       "'%s' is not running; `ac run %s` starts it",
+			       name, name);
 	if (!in->is->rt->ops->freeze)
 		return err_set(err, -ENOTSUP,
 			       "the runtime of '%s' cannot pause it", name);

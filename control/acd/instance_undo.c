@@ -4,9 +4,13 @@
  *
  * What a request wished for stays with an instance, but not when the run it
  * came for was refused: then every later one would be, too. So the record as
- * it was before the last change is kept until a run has begun.
+ * it was before the last change is kept until a run has begun. Of one that was
+ * made for that run nothing is left.
  */
 #include "control/acd/instance_impl.h"
+
+#include <dirent.h>
+#include <string.h>
 
 int instance_remember(struct instance *in, const struct instance_record *r)
 {
@@ -23,6 +27,7 @@ int instance_remember(struct instance *in, const struct instance_record *r)
 
 void instance_settled(struct instance *in)
 {
+	in->is_new = false;
 	if (!in->before)
 		return;
 	instance_record_done(in->before);
@@ -75,4 +80,32 @@ int instance_undo(struct instance *in, struct err *err)
 	instance_record_done(&r);
 	instance_record_done(&now);
 	return ret;
+}
+
+void instance_set_new(struct instance *in)
+{
+	in->is_new = true;
+}
+
+/* A directory that cannot be read may have anything in it. */
+static bool has_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+	unsigned n = 0;
+
+	if (!dir)
+		return errno != ENOENT;
+	while (n == 0 && (e = readdir(dir)))
+		n += strcmp(e->d_name, ".") != 0 &&
+		     strcmp(e->d_name, "..") != 0;
+	closedir(dir);
+	return n > 0;
+}
+
+bool instance_is_new(const struct instance *in)
+{
+	SCOPED_STR path = in->is_new ? instance_path(in, "workspace") : NULL;
+
+	return path && !has_files(path);
 }

@@ -7,7 +7,8 @@
  * before the guest is told anything, as ever. ASSIGN asks at the same time
  * whether anybody is there: until READY has come in->warm is set, and a guest
  * that is gone or does not answer costs its sandbox, not the run. That goes
- * on with one of its own, at the same address and with the same policy.
+ * on with one of its own, at the same address and with the same policy. What
+ * is wrong with the run itself (an environment too large for ASSIGN) fails it.
  *
  *	claim → policy bound → ASSIGN, EXEC → READY → as in instance_start.c
  *	  └─────────┴────────────────┴─lost→ removed → runtime start
@@ -108,21 +109,42 @@ static void warm_late(void *arg)
 	instance_warm_lost(arg);
 }
 
+/* Who it is and what runs there, in one piece: the guest need not wait for us
+ * again between READY and EXEC, nor be woken twice. */
+static int warm_tell(struct instance *in, struct err *err)
+{
+	int r;
+
+	session_hold_back(in->session, true);
+	r = instance_assign(in);
+	if (r < 0)
+		return err_set(err, r, "cannot pass the environment: %s",
+			       err_text(r));
+	r = run_start(in, &in->wish, true, &in->main, err);
+	if (r == 0)
+		session_hold_back(in->session, false);
+	return r;
+}
+
 void instance_warm_go(struct instance *in)
 {
+	struct err err = { 0 };
+	int r;
+
 	if (!in->session) {
 		warm_replace(in);
 		return;
 	}
 	in->ready_timer = loop_timer_new(in->is->loop, warm_late, in);
-	/* The guest need not wait for us again between READY and EXEC, nor be
-	 * woken twice. */
-	session_hold_back(in->session, true);
-	if (!in->ready_timer || instance_assign(in) < 0 ||
-	    run_start(in, &in->wish, true, &in->main, &in->why) < 0) {
+	r = in->ready_timer ? warm_tell(in, &err) : err_nomem(&err);
+	if (r == 0) {
+		loop_timer_set(in->ready_timer, WARM_LIMIT_MS);
+	} else if (r == -ENOTCONN || r == -ENOBUFS) {
+		/* Over, or it does not read. */
 		instance_warm_lost(in);
-		return;
+	} else {
+		/* Another sandbox would not change it. */
+		in->why = err;
+		instance_start_failed(in);
 	}
-	session_hold_back(in->session, false);
-	loop_timer_set(in->ready_timer, WARM_LIMIT_MS);
 }

@@ -28,8 +28,9 @@ struct session_ops {
 	/* @text is printable ASCII: escaped and cut to 1 KiB, but a line of
 	 * vaultd's audit ("vault: {...}"), which comes as it was written. Of
 	 * either sort a sandbox may bring 128 KiB, and 16 bytes a second on
-	 * top, so that none pushes the others' out; what is beyond is counted,
-	 * and the count comes before the next one. */
+	 * top, so that none pushes the others' out. A line takes 128 bytes more
+	 * than what is written of its text, an empty one too. What is beyond is
+	 * counted, and the count comes before the next one. */
 	void (*log)(void *arg, uint8_t level, const char *text);
 	/* A line of vaultd's audit, without "vault: ": each that comes at a
 	 * bearable rate (vault/PROTOCOL, 5). NULL: of no interest. */

@@ -25,6 +25,9 @@
 /* Of either sort, into a log that is acd's and of bounded size. */
 #define ROOM_BYTES (128u * 1024)
 #define ROOM_PER_SECOND 16u
+/* Of each line, whatever it says: what acd writes before it (level, component,
+ * the sandbox's name). Empty lines fill a log, too. */
+#define ROOM_LINE 128u
 
 static struct channel **channel_slot(struct session *s, uint32_t id)
 {
@@ -74,7 +77,18 @@ static bool is_audit(uint8_t level, struct slice text)
 	return true;
 }
 
-static bool room_take(struct log_room *room, size_t len)
+/* What a line takes there: a backslash is four bytes of log (str_escape()). */
+static size_t room_cost(const char *text)
+{
+	size_t n = ROOM_LINE;
+
+	for (; *text; text++)
+		n += *text == '\\' ? 4 : 1;
+	return n;
+}
+
+/* @lines: of the guest, that are not told of where there is no room. */
+static bool room_take(struct log_room *room, size_t len, unsigned lines)
 {
 	const uint64_t now = clock_ms(), full = UINT64_C(1000) * ROOM_BYTES;
 	const uint64_t want = UINT64_C(1000) * len;
@@ -87,27 +101,32 @@ static bool room_take(struct log_room *room, size_t len)
 	if (room->milli > full)
 		room->milli = full;
 	if (room->milli < want) {
-		room->cut++;
+		room->cut += lines;
 		return false;
 	}
 	room->milli -= want;
 	return true;
 }
 
-/* A line for acd's log, when it has room for more of this sandbox.
+/* A line for acd's log, when it has room for more of this sandbox, and for the
+ * count of those before it. @lines: as many of the guest's it stands for.
  * -ECANCELED: the session is over. */
 static int log_put(struct session *s, struct log_room *room, uint8_t level,
-		   const char *text)
+		   const char *text, unsigned lines)
 {
-	char more[96];
+	size_t cost = room_cost(text);
+	char more[96] = "";
 
-	if (!s->ops->log || !room_take(room, strlen(text)))
-		return 0;
 	if (room->cut > 0) {
 		snprintf(more, sizeof(more),
 			 "%u lines are not in this log: the sandbox says too "
 			 "much",
 			 room->cut);
+		cost += room_cost(more);
+	}
+	if (!s->ops->log || !room_take(room, cost, lines))
+		return 0;
+	if (more[0] != '\0') {
 		room->cut = 0;
 		s->ops->log(s->arg, LOG_LVL_WARN, more);
 		if (s->state == OVER)
@@ -156,7 +175,7 @@ static int guest_audit(struct session *s, struct slice s_text)
 	if (s->ops->audit && s->state != OVER)
 		s->ops->audit(s->arg, text + sizeof(AUDIT_PREFIX) - 1);
 	if (s->state != OVER)
-		(void)log_put(s, &s->audit_room, LOG_LVL_INFO, text);
+		(void)log_put(s, &s->audit_room, LOG_LVL_INFO, text, 1);
 	return 0;
 }
 
@@ -174,7 +193,7 @@ static int log_begin(struct session *s, uint64_t second)
 	if (cut == 0 || !s->ops->log)
 		return 0;
 	snprintf(text, sizeof(text), "%u lines were more than acd takes", cut);
-	return log_put(s, &s->log_room, LOG_LVL_WARN, text);
+	return log_put(s, &s->log_room, LOG_LVL_WARN, text, cut);
 }
 
 static int guest_log(struct session *s, const struct link_frame *f)
@@ -195,7 +214,7 @@ static int guest_log(struct session *s, const struct link_frame *f)
 	if (s_text.len > LOG_SHOWN)
 		s_text.len = LOG_SHOWN;
 	str_escape(text, sizeof(text), s_text.ptr, s_text.len);
-	(void)log_put(s, &s->log_room, level, text);
+	(void)log_put(s, &s->log_room, level, text, 1);
 	return 0;
 }
 

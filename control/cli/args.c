@@ -71,8 +71,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
 			     "let it use one more of the vault; none: no one",
 			     WORDS_CREDENTIAL },
-	[ARG_SECRET] = { "secret", 0, ARG_TEXT, "NAME[=VAR]",
-			 "the same, as a variable; NAME:handover: its value",
+	[ARG_SECRET] = { "secret", 0, ARG_TEXT, "NAME[:handover][=VAR]",
+			 "the same, in VAR (NAME) alone; :handover: its value",
 			 WORDS_CREDENTIAL },
 	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
 			"build the image first, if its inputs changed",
@@ -408,8 +408,9 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 		return err_set(err, -EINVAL, "--%s '%s' is out of range",
 			       o->name, value);
 	if (rc < 0)
-		return err_set(err, -EINVAL, "--%s '%s' is not a %s", o->name,
-			       value,
+		return err_set(err, -EINVAL, "--%s%s%.1s%s '%s' is not a %s",
+			       o->name, o->letter ? " (-" : "", &o->letter,
+			       o->letter ? ")" : "", value,
 			       o->kind == ARG_SIZE ? "size (512m, 2g)" :
 			       o->kind == ARG_MS   ? "time (90s, 15m, 8h)" :
 						     "number");

@@ -308,7 +308,8 @@ void say_warnings(const json_t *answer)
 	const json_t *list = json_object_get(answer, "warnings");
 
 	for (size_t i = 0; i < json_array_size(list); i++)
-		say_error("%s", json_string_value(json_array_get(list, i)));
+		say_error("warning: %s",
+			  json_string_value(json_array_get(list, i)));
 }
 
 int cli_stdout_failed(struct err *err)

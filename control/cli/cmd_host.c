@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/cli/cmd_instance.h"
+#include "control/cli/cmd_vault.h"
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/progress.h"
@@ -57,6 +58,9 @@ int cmd_start(const struct cli *cli, const struct args *a, struct err *err)
 			  trouble(status));
 	else
 		say_info(cli, "%s is ready", cli->host);
+	if (strcmp(json_text(json_object_get(status, "vault"), "state"),
+		   "locked") == 0)
+		vault_unlock_ask(cli, c);
 	return cli->json ? cli_print_json(status, false, err) : 0;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "control/cli/cmd_policy.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -63,19 +62,27 @@ static int print_verdict(const json_t *v, bool allow, struct err *err)
 	return 0;
 }
 
-/* RFC 9110, 9.1; RFC 5789; RFC 4918, 9, and other words that servers know. */
+#define METHOD_MAX 16u /* bytes, as in the rules of ac-policy(5) */
+
+/* RFC 9110, 9.1: any token may be one, and case counts. This is the form that
+ * rules can name: that of all that are registered, which nobody mistypes. */
 static bool is_method(const char *word)
 {
-	static const char *const known[] = {
-		"GET",        "HEAD",    "POST",     "PUT",       "PATCH",
-		"DELETE",     "OPTIONS", "TRACE",    "CONNECT",   "QUERY",
-		"SEARCH",     "REPORT",  "PROPFIND", "PROPPATCH", "MKCOL",
-		"COPY",       "MOVE",    "LOCK",     "UNLOCK",    "PURGE",
-		"MKCALENDAR", "MERGE",
-	};
+	size_t len = strlen(word);
 
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strcasecmp(word, known[i]) == 0)
+	return len > 0 && len <= METHOD_MAX && word[0] != '-' &&
+	       strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == len;
+}
+
+/* One of those that are typed, in the place of a URL; a host may be called
+ * by any other word. */
+static bool is_usual_method(const char *word)
+{
+	static const char *const usual[] = { "GET",   "HEAD",   "POST",   "PUT",
+					     "PATCH", "DELETE", "OPTIONS" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
+		if (strcasecmp(word, usual[i]) == 0)
 			return true;
 	return false;
 }
@@ -85,19 +92,17 @@ int policy_check_words(const char *const *words, size_t n, char **ret,
 {
 	char *url;
 
-	if (n == 1 && is_method(words[0]))
+	if (!*words[n - 1] || (n == 1 && is_usual_method(words[0])))
 		return err_set(err, -EINVAL,
 			       "URL is missing: ac policy check NAME [METHOD] "
 			       "URL");
 	if (n == 2 && !is_method(words[0]))
 		return err_set(err, -EINVAL,
-			       "'%s' is no method such as GET or POST",
-			       words[0]);
+			       "'%s' is no method: one has upper-case letters "
+			       "and '-', at most %u, as GET or POST",
+			       words[0], METHOD_MAX);
 	url = n == 2 ? str_printf("%s %s", words[0], words[1]) :
 		       strdup(words[0]);
-	/* Methods are upper case, whoever types them. */
-	for (char *p = url; n == 2 && p && *p && *p != ' '; p++)
-		*p = (char)toupper((unsigned char)*p);
 	if (!url)
 		return err_nomem(err);
 	*ret = url;

@@ -41,7 +41,8 @@ int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err);
 /* The question of `check` in the @n words behind the instance's name, one or
  * two: "https://…" or "POST https://…"; caller frees. -EINVAL: a word is missing,
- * or the first is no method. */
+ * or the first has not the form of a method: upper-case letters and '-', at
+ * most 16, as in a rule (RFC 9110, 9.1: case counts). */
 int policy_check_words(const char *const *words, size_t n, char **ret,
 		       struct err *err);
 /* What of methods and paths a rule of GET …/policy lets through, in words: "GET,

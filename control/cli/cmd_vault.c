@@ -104,6 +104,15 @@ static int put_form(json_t *body, const struct args *a, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--header, --basic and --query exclude each "
 			       "other");
+	/* acd would say so as well, after the value has been typed. */
+	if (n > 0 && v->hosts.n == 0 &&
+	    (!v->kind || strcmp(v->kind, "generic") == 0))
+		return err_set(err, -EINVAL,
+			       "--%s goes to no host by itself: --host names "
+			       "it",
+			       v->header ? "header" :
+			       v->query  ? "query" :
+					   "basic");
 	if (put_text(body, "form",
 		     v->header ? "header" :
 		     v->query  ? "query" :

@@ -12,6 +12,8 @@
 #include "control/cli/args.h"
 #include "control/cli/cli.h"
 
+struct client;
+
 #define VAULT_VALUE_MAX 8192u /* bytes; acd takes no more */
 #define VAULT_PASS_MAX 1024u /* the same */
 #define VAULT_PASS_MIN 8u /* of a new one */
@@ -52,6 +54,11 @@ char *vault_users(const json_t *entry);
 int vault_check_listed(const json_t *all, const struct args *a,
 		       struct err *err);
 
+/* Of a vault that is locked: asks for its passphrase on a terminal, and says
+ * that it is open, or that it is locked and how that is changed. Nothing that
+ * fails here is a failure of the command. */
+void vault_unlock_ask(const struct cli *cli, struct client *c);
+
 /* ---- cmd_vault_input.c: where values come from ---- */
 
 /* A value in locked memory; zeroed: none. */
@@ -80,8 +87,12 @@ int vault_input_guard(struct err *err);
 int vault_input_read(const struct cli *cli, const struct args *a, bool dash,
 		     const char *stored, struct vault_input *ret,
 		     struct err *err);
-/* A passphrase; @twice: it is a new one, of VAULT_PASS_MIN bytes or more. */
-int vault_input_passphrase(const char *text, bool twice,
+/* A passphrase, called @text, asked for on the terminal. Where stdin is none it
+ * is the next line of that, of which those before it have been read: the
+ * @line-th, from 1, for what is said of it. @twice: it is a new one, of
+ * VAULT_PASS_MIN bytes or more, and typed twice. Wrong lengths, a line that is
+ * missing: -EINVAL. */
+int vault_input_passphrase(const char *text, unsigned line, bool twice,
 			   struct vault_input *ret, struct err *err);
 /* From a file that nobody else can read, -EPERM says what to run; from what
  * @fd gives until its end, at most @max bytes. One line end is cut. */

@@ -338,36 +338,45 @@ static int prompt(const char *text, struct vault_input *ret, struct err *err)
 	return 0;
 }
 
-/* The first line of stdin, byte by byte: what follows is not ours. */
-static int first_line(struct vault_input *ret, struct err *err)
+/* A line of stdin, byte by byte: what follows is another's. */
+static int next_line(const char *text, unsigned line, struct vault_input *ret,
+		     struct err *err)
 {
 	SCOPED_INPUT in = { .value = sodium_malloc(VAULT_VALUE_MAX + 1) };
-	int rc = 0;
+	bool ended = false;
 
 	if (!in.value)
 		return err_nomem(err);
-	while (rc == 0) {
+	while (!ended) {
 		unsigned char c;
 		ssize_t n = read(STDIN_FILENO, &c, 1);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 1 || c == '\n')
-			break;
-		if (in.len >= VAULT_VALUE_MAX)
-			rc = -EINVAL;
-		else
+		if (n < 0)
+			return err_sys(err, "stdin");
+		ended = n == 0 || c == '\n';
+		if (n == 0 && in.len == 0)
+			return err_set(err, -EINVAL,
+				       "line %u of stdin is missing: %s", line,
+				       text);
+		if (!ended && in.len >= VAULT_VALUE_MAX)
+			return err_set(err, -EINVAL,
+				       "line %u of stdin is more than %u bytes",
+				       line, VAULT_VALUE_MAX);
+		if (!ended)
 			in.value[in.len++] = (char)c;
+		sodium_memzero(&c, sizeof(c));
 	}
 	in.value[in.len] = '\0';
-	if (rc < 0 || in.len == 0)
-		return err_set(err, -EINVAL,
-			       "the first line of stdin is no passphrase");
+	if (in.len == 0)
+		return err_set(err, -EINVAL, "line %u of stdin is empty: %s",
+			       line, text);
 	*ret = input_take(&in);
 	return 0;
 }
 
-int vault_input_passphrase(const char *text, bool twice,
+int vault_input_passphrase(const char *text, unsigned line, bool twice,
 			   struct vault_input *ret, struct err *err)
 {
 	SCOPED_INPUT again = { 0 };
@@ -376,7 +385,7 @@ int vault_input_passphrase(const char *text, bool twice,
 	if (isatty(STDIN_FILENO))
 		rc = prompt(text, ret, err);
 	else
-		rc = first_line(ret, err);
+		rc = next_line(text, line, ret, err);
 	if (rc == 0 && ret->len > VAULT_PASS_MAX)
 		rc = err_set(err, -EINVAL, "a passphrase has at most %u bytes",
 			     VAULT_PASS_MAX);

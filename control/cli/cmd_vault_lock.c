@@ -3,6 +3,7 @@
  * cmd_vault_lock.c - the vault's passphrase; exports
  */
 #include <fcntl.h>
+#include <libgen.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,7 +59,7 @@ static int ask_and_post(struct client *c, const char *path, const char *prompt,
 	int rc = body ? vault_input_guard(err) : err_nomem(err);
 
 	if (rc == 0)
-		rc = vault_input_passphrase(prompt, twice, &in, err);
+		rc = vault_input_passphrase(prompt, 1, twice, &in, err);
 	if (rc == 0 && put_passphrase(body, &in))
 		rc = err_nomem(err);
 	return rc == 0 ? client_call(c, "POST", path, body, ret, err) : rc;
@@ -107,6 +108,26 @@ int cmd_vault_unlock(const struct cli *cli, const struct args *a,
 	return rc == 0 ? print_state(cli, "state", "open", err) : rc;
 }
 
+void vault_unlock_ask(const struct cli *cli, struct client *c)
+{
+	SCOPED_JSON body = NULL;
+	struct err err = { 0 };
+	int rc = -ENOTTY;
+
+	if (!cli->json && !cli->quiet && isatty(STDIN_FILENO)) {
+		say_info(cli, "the vault is locked; an empty passphrase leaves "
+			      "it so");
+		body = json_object();
+		rc = ask_and_post(c, "/v1/vault/unlock", "its passphrase",
+				  false, body, NULL, &err);
+	}
+	if (rc < 0 && client_error(c)->status >= 400)
+		say_error("%s", err.msg);
+	say_info(cli, rc < 0 ? "the vault is locked: `ac vault unlock`" :
+			       "the vault is open until ac-host stops, or `ac "
+			       "vault lock`");
+}
+
 int cmd_vault_lock(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -117,12 +138,15 @@ int cmd_vault_lock(const struct cli *cli, const struct args *a, struct err *err)
 		rc = client_call(c, "POST", "/v1/vault/lock", NULL, NULL, err);
 	if (rc == 0)
 		say_info(cli, "the vault is locked: what runs goes on, a new "
-			      "run with a credential waits for `ac vault "
-			      "unlock`");
+			      "run with a credential is refused until `ac "
+			      "vault unlock`");
 	return rc == 0 ? print_state(cli, "state", "locked", err) : rc;
 }
 
-/* Where it has a passphrase, nobody changes that without knowing it. */
+/* Where it has a passphrase, who changes it is asked for that: against
+ * mistakes, such as a terminal that was left alone. It keeps nobody out: while
+ * the vault is open an export has all of it, under a passphrase of one's own
+ * choice. */
 static int put_old(struct client *c, json_t *body, struct err *err)
 {
 	SCOPED_INPUT in = { 0 };
@@ -131,7 +155,7 @@ static int put_old(struct client *c, json_t *body, struct err *err)
 
 	if (rc < 0 || strcmp(json_text(vault, "key"), "passphrase") != 0)
 		return rc;
-	rc = vault_input_passphrase("the passphrase that it has now", false,
+	rc = vault_input_passphrase("the passphrase that it has now", 1, false,
 				    &in, err);
 	if (rc == 0 &&
 	    json_object_set_new(body, "old", vault_base64(in.value, in.len)))
@@ -154,8 +178,9 @@ static int reseal(const struct cli *cli, bool with_passphrase, struct err *err)
 	body = json_pack("{s:n}", "passphrase");
 	rc = body ? put_old(c, body, err) : err_nomem(err);
 	if (rc == 0 && with_passphrase)
-		rc = vault_input_passphrase("the new passphrase", true, &in,
-					    err);
+		rc = vault_input_passphrase(
+			"the new passphrase",
+			json_object_get(body, "old") ? 2 : 1, true, &in, err);
 	if (rc == 0 && with_passphrase && put_passphrase(body, &in))
 		rc = err_nomem(err);
 	return rc == 0 ? client_call(c, "POST", "/v1/vault/passphrase", body,
@@ -216,6 +241,22 @@ static int write_new(const char *path, const void *data, size_t len,
 	return 0;
 }
 
+/* Seen before anybody has typed a passphrase twice. */
+static int check_new(const char *path, struct err *err)
+{
+	SCOPED_STR copy = strdup(path);
+
+	if (!copy)
+		return err_nomem(err);
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (access(path, F_OK) == 0)
+		return err_set(err, -EEXIST, "%s is there already", path);
+	if (access(dirname(copy), W_OK | X_OK) < 0)
+		return err_sys(err, "%s", path);
+	return 0;
+}
+
 int cmd_vault_export(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
@@ -239,9 +280,9 @@ int cmd_vault_export(const struct cli *cli, const struct args *a,
 			"place for --json");
 		return cli_usage(err);
 	}
-	/* Seen before anybody has typed a passphrase twice. */
-	if (strcmp(path, "-") != 0 && access(path, F_OK) == 0)
-		return err_set(err, -EEXIST, "%s is there already", path);
+	rc = check_new(path, err);
+	if (rc < 0)
+		return rc;
 	body = json_object();
 	rc = post(cli, "/v1/vault/export", "a passphrase for the export", true,
 		  body, &res, err);

@@ -32,7 +32,8 @@ const struct command policy_verbs[] = {
 		  "Nothing is connected\nto; what a name resolves to is "
 		  "judged when it is. METHOD (GET) and path\ncount where "
 		  "requests are inspected; their fields and bodies are not "
-		  "judged here.",
+		  "judged here.\nMETHOD is any in upper case: `get` is "
+		  "another one to a server, and refused.",
 	  .rules = { O_TALK, 2, 3, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_check },

@@ -110,8 +110,10 @@ const struct command vault_verbs[] = {
 	  .words = "",
 	  .summary = "Protect it with a passphrase, or with another one",
 	  .more = "It has at least 8 bytes; where there is one already, that "
-		  "is asked for first.\nac-host asks for it after each start: "
-		  "`ac vault unlock`.",
+		  "is asked for first.\nWhen stdin is no terminal the new one "
+		  "is line 1 of it; where there is one\nalready, that is "
+		  "line 1 and the new one line 2. `ac start` asks for it on\n"
+		  "a terminal; else `ac vault unlock` opens it.",
 	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_passphrase },
 	{ .name = "vault keyfile",
@@ -119,7 +121,9 @@ const struct command vault_verbs[] = {
 	  .summary = "Protect it with a key file again, as it is at first",
 	  .more = "The key is in $AC_HOME/vault/key: who can read it and the "
 		  "store beside it can\nread the tokens. Without it only an "
-		  "export can be read: back it up.",
+		  "export can be read: back it up. The\npassphrase is asked "
+		  "for, or is the first line of stdin when that is no\n"
+		  "terminal.",
 	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_vault_keyfile },
 	{ .name = NULL },

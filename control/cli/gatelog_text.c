@@ -17,10 +17,10 @@ static bool is(const json_t *line, const char *key, const char *value)
 /* The policy had nothing against it. */
 static bool is_failure(const json_t *line)
 {
-	static const char *const codes[] = { "no-address", "dns-failed",
-					     "connect-failed",
-					     "connect-timeout",
-					     "upstream-proxy" };
+	static const char *const codes[] = {
+		"no-address",      "dns-failed",     "connect-failed",
+		"connect-timeout", "upstream-proxy", "upstream-http"
+	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(codes); i++)
@@ -121,12 +121,23 @@ char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now)
 bool gatelog_may_be_allowed(const json_t *line)
 {
 	if (*json_text(line, "address") &&
-	    is(line, "reason", "address-literal"))
+	    (is(line, "reason", "address-literal") ||
+	     is(line, "reason", "no-sni")))
 		return json_count(line, "port") > 0;
 	return *json_text(line, "name") && json_count(line, "port") > 0 &&
 	       (is(line, "reason", "not-allowed") ||
 		is(line, "reason", "port") || is(line, "reason", "proto") ||
 		is(line, "reason", "observed"));
+}
+
+/* A word that begins with '-' would be an option. */
+static const char *hint_scheme(const json_t *line)
+{
+	if (is(line, "path", "tcp"))
+		return "tcp://";
+	if (*host_of(line) != '-')
+		return "";
+	return is(line, "path", "http") ? "http://" : "https://";
 }
 
 char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line)
@@ -136,12 +147,11 @@ char *gatelog_hint(char out[GATELOG_HINT_MAX], const json_t *line)
 
 	*out = '\0';
 	if (gatelog_may_be_allowed(line))
-		snprintf(out, GATELOG_HINT_MAX, "%s%s",
-			 is(line, "path", "tcp") ? "tcp://" : "",
+		snprintf(out, GATELOG_HINT_MAX, "%s%s", hint_scheme(line),
 			 gatelog_target(target, line));
 	else if (!is(line, "reason", "not-tls") || port <= 0 || port > 65535)
 		return out;
-	else if (*json_text(line, "name"))
+	else if (*json_text(line, "name") || *json_text(line, "address"))
 		snprintf(out, GATELOG_HINT_MAX, "tcp://%s",
 			 gatelog_target(target, line));
 	else

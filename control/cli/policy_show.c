@@ -98,11 +98,13 @@ static bool has_push(const json_t *matches)
 	return false;
 }
 
-/* `git push`, where any of the rules is about it. */
+/* `git push`, where any of the rules is about it, or it was spoken of. */
 static int add_push(struct table *t, const json_t *policy)
 {
 	const json_t *rules =
 		json_object_get(json_object_get(policy, "rules"), "rules");
+	const char *said =
+		json_text(json_object_get(policy, "effective"), "push");
 	bool allowed = false, denied = false;
 	SCOPED_STR text = NULL;
 	size_t i;
@@ -115,9 +117,12 @@ static int add_push(struct table *t, const json_t *policy)
 		denied |= no;
 		allowed |= !no && has_push(json_object_get(http, "allow"));
 	}
-	if (!allowed && !denied)
+	if (!allowed && !denied && !*said)
 		return 0;
-	text = denied ? str_printf("%s; `ac policy push %s allow` lets it",
+	text = !allowed && !denied ?
+		       str_printf("%s, for credentials of git: it has none",
+				  said) :
+	       denied ? str_printf("%s; `ac policy push %s allow` lets it",
 				   allowed ? "denied by some rules" : "denied",
 				   json_text(policy, "name")) :
 			strdup("allowed");

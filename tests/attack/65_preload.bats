@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# 90_preload.bats - the shim is no part of the wall
+# 65_preload.bats - the shim is no part of the wall
 #
 # All other rows are tried with AC_NET_PRELOAD=off (setup_suite.bash). Those of
 # the calls that the shim hooks were tried once more with it.

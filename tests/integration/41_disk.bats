@@ -42,6 +42,7 @@ kinds=('--runtime runsc' '--runtime docker' '--isolation crun')
 	says 'AC_LOOP'
 	says 'quota'
 	lacks ran
+	run ! "$AC" inspect disk1
 }
 
 @test "what is written beyond it is ENOSPC; room made is room" {

@@ -260,6 +260,10 @@ END
 	"$AC" vault rm service --yes
 	[ "$(ask)" = 403 ]
 	forge_silent
+	run -0 "$AC" policy check work https://api.cred.test/echo
+	says "denies what shows a stand-in that is gone: .*'service'"
+	run -0 "$AC" policy show work
+	says "denies what shows a stand-in that is gone: .*'service'"
 	token service | "$AC" vault add service --kind generic \
 		--header X-Service-Key --host api.cred.test -
 }

@@ -40,6 +40,8 @@ taps_on() {
 	nsenter --net="/proc/$acd/ns/net" python3 "$LEAKS" tap ac0 \
 		"$WORLD/ac0.tap" >>"$WORLD/errors" 2>&1 3>&- &
 	tap_pid=$!
+	# A set-up that fails leaves them to teardown_file.
+	echo "$strace_pid $tap_pid" >"$WORLD/taps.pid"
 	eventually test -e "$WORLD/ac0.tap"
 	traced() { grep -q 'TracerPid:[^0-9]*[1-9]' "/proc/$acd/status"; }
 	eventually traced
@@ -48,13 +50,16 @@ taps_on() {
 taps_off() {
 	kill "$strace_pid" "$tap_pid"
 	wait "$strace_pid" "$tap_pid" || true
+	rm "$WORLD/taps.pid"
 }
 
 # flight - all clients at once, with traces, and what is planted
 flight() {
 	"$AC" exec work -- bash -se <<END
 echo planted-in-the-link
-curl -s -m 5 http://plain.cred.test/planted-in-a-frame >/dev/null
+# No rule allows it: without the shim the request is made, for the tap to see.
+AC_NET_PRELOAD=off curl -s -m 5 \
+	http://plain.cred.test/planted-in-a-frame >/dev/null
 cd ~/one
 GIT_TRACE_CURL=1 GIT_TRACE_REDACT=0 git fetch origin 2>&1
 GH_DEBUG=api gh repo list 2>&1
@@ -93,8 +98,11 @@ flight_goes_on() {
 }
 
 teardown_file() {
+	local pids
 	[ -d "$FORGE" ] || return 0
-	kill "$(cat "$WORLD/flight.pid")"
+	for pids in "$WORLD/taps.pid" "$WORLD/flight.pid"; do
+		[ ! -e "$pids" ] || xargs kill <"$pids" || true
+	done
 	gone work
 	"$AC" vault rm --yes github gitlab npm pypi anthropic openai gemini \
 		service

@@ -204,6 +204,7 @@ static void talk_create(void)
 	talk_idle();
 	HAS(get("/v1/instances/one/logs?follow=1"), "HTTP/1.1 200");
 	HAS(get("/v1/instances/one/stats"), "not_running");
+	HAS(get("/v1/instances/one/stats"), "`ac run one` starts it");
 	HAS(ask("DELETE /v1/instances/one HTTP/1.1\r\n" CLOSE "\r\n"),
 	    "HTTP/1.1 204");
 	HAS(get("/v1/instances/one"), "HTTP/1.1 404");
@@ -274,9 +275,16 @@ static void talk_undo(void)
 	HAS(ask_post("/v1/instances", body),
 	    "a memory limit of 1.0 PiB is more than this machine has");
 	HAS(ask_post("/v1/instances", ONE "\"undo\":1}"), " 400 ");
-	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"), "\"env\":[]");
-	HAS(ask_post("/v1/instances", ONE "\"memory\":1073741824}"),
-	    "\"memory\":1073741824");
+	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"), " 204 ");
+	HAS(get("/v1/instances"), "{\"instances\":[]}");
+	snprintf(body, sizeof(body),
+		 ONE "\"memory\":1073741824,\"disk\":67108864,"
+		     "\"host_uid\":%u,\"host_gid\":%u}",
+		 (unsigned)getuid(), (unsigned)getgid());
+	HAS(ask_post("/v1/instances", body), "\"memory\":1073741824");
+	HAS(ask_post("/v1/instances", ONE "\"disk\":0}"), "\"disk\":0");
+	/* A wish that no run has made hold stays one. */
+	HAS(ask_post("/v1/instances", ONE "\"ttl_ms\":5000}"), "\"disk\":0");
 	LACKS(ask_post("/v1/instances", ONE "\"memory\":0}"), "warnings");
 	HAS(ask_post("/v1/instances", ONE "\"undo\":true}"),
 	    "\"memory\":1073741824");

@@ -353,7 +353,9 @@ static void talk_credentials(void)
 				  "\"credentials\":[\"nope\"]}");
 	LACKS(get(ONE), "nope");
 	make_one(",\"credentials\":[\"none\"]");
-	HAS(get(ONE), "\"credentials\":[\"none\"]");
+	HAS(get(ONE), "\"credentials\":[],\"credentials_only\":true");
+	make_one(",\"credentials\":[]");
+	HAS(get(ONE), "\"credentials_only\":false");
 }
 
 /* A preset that was chosen and is there no more. */

@@ -178,7 +178,7 @@ static void talk_lock(void)
 	    " 204 ");
 	HAS(get("/v1/vault"), "\"key\":\"passphrase\"");
 	HAS(ask_body("/v1/vault/lock", "{}"), " 204 ");
-	HAS(get("/v1/vault"), "vault is locked: ac vault unlock");
+	HAS(get("/v1/vault"), "the vault is locked: `ac vault unlock`");
 	HAS(get("/v1/vault"), "\"vault_locked\"");
 	HAS(ask_body("/v1/vault", "{\"name\":\"y\",\"value\":\"%s\"}",
 		     b64(SECRET)),

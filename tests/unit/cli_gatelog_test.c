@@ -42,6 +42,32 @@ static const struct {
 	  "3× blocked: 192.0.2.9:80 (not-tls: neither TLS nor HTTP) last "
 	  "2026-01-31 12:00:00; for plain TCP such as ssh: ac policy allow "
 	  "work tcp://HOST:80\n" },
+	{ "{" DENY "\"path\":\"tls\",\"address\":\"1.2.3.4\",\"port\":2222,"
+	  "\"reason\":\"not-tls\"}",
+	  "work         deny   tls     1.2.3.4:2222  not-tls: neither TLS nor "
+	  "HTTP",
+	  "3× blocked: 1.2.3.4:2222 (not-tls: neither TLS nor HTTP) last "
+	  "2026-01-31 12:00:00; for plain TCP such as ssh: ac policy allow "
+	  "work tcp://1.2.3.4:2222\n" },
+	{ "{" DENY "\"path\":\"tls\",\"address\":\"1.1.1.1\",\"port\":443,"
+	  "\"reason\":\"no-sni\"}",
+	  "work         deny   tls     1.1.1.1:443  no-sni: the TLS hello "
+	  "names no server",
+	  "3× blocked: 1.1.1.1:443 (no-sni) last 2026-01-31 12:00:00; allow "
+	  "it with: ac policy allow work 1.1.1.1:443\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"--json.test\",\"port\":443,"
+	  "\"reason\":\"not-allowed\"}",
+	  "work         deny   tls     --json.test:443  not-allowed: no rule "
+	  "allows it",
+	  "3× blocked: --json.test:443 (not-allowed) last 2026-01-31 "
+	  "12:00:00; allow it with: ac policy allow work "
+	  "https://--json.test:443\n" },
+	{ "{" DENY "\"path\":\"http\",\"name\":\"z.example\",\"port\":80,"
+	  "\"reason\":\"upstream-http\"}",
+	  "work         deny   http    z.example:80  upstream-http: the "
+	  "server's answer is no HTTP that may pass",
+	  "3× failed: z.example:80 (upstream-http: the server's answer is no "
+	  "HTTP that may pass) last 2026-01-31 12:00:00\n" },
 	{ "{" DENY "\"path\":\"tls\",\"name\":\"s.example\",\"port\":22,"
 	  "\"reason\":\"not-tls\",\"pid\":12,\"exe\":\"/bin/x\\u001b\"}",
 	  "work         deny   tls     s.example:22  not-tls: neither TLS nor "

@@ -276,8 +276,8 @@ static const char *typed(const char *keys, const char *again, int *ret_code)
 		struct err err = { 0 };
 
 		alarm(20);
-		_exit(vault_input_passphrase("passphrase", again != NULL, &in,
-					     &err) < 0 ?
+		_exit(vault_input_passphrase("passphrase", 1, again != NULL,
+					     &in, &err) < 0 ?
 			      1 :
 			      strcmp(in.value, TOKEN) != 0);
 	}
@@ -320,6 +320,56 @@ static void test_prompt(void)
 	ok(code != 0, "Ctrl-C ends it");
 }
 
+/* Two passphrases from a stdin that is no terminal. */
+static void test_lines(void)
+{
+	static char longest[VAULT_VALUE_MAX + 3];
+	static const struct {
+		const char *text;
+		int first, second;
+		const char *said; /* of the last one */
+	} rows[] = {
+		{ "old secret\nnew secret\nrest\n", 0, 0, "" },
+		{ "old secret\nnew secret", 0, 0, "" },
+		{ "old secret\n", 0, -EINVAL,
+		  "line 2 of stdin is missing: the new one" },
+		{ "old secret", 0, -EINVAL,
+		  "line 2 of stdin is missing: the new one" },
+		{ "old secret\n\n", 0, -EINVAL,
+		  "line 2 of stdin is empty: the new one" },
+		{ "old secret\nshort\n", 0, -EINVAL, "at least 8 bytes" },
+		{ "", -EINVAL, 0, "line 1 of stdin is missing: the old one" },
+		{ "\nnew secret\n", -EINVAL, 0,
+		  "line 1 of stdin is empty: the old one" },
+		{ longest, -EINVAL, 0, "line 1 of stdin is more than" },
+	};
+
+	memset(longest, 'x', sizeof(longest) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_INPUT old = { 0 };
+		SCOPED_INPUT new = { 0 };
+		struct err err = { 0 };
+		char path[96];
+		int rc;
+
+		put("lines", rows[i].text, 0600, path, sizeof(path));
+		if (!freopen(path, "r", stdin))
+			abort();
+		rc = vault_input_passphrase("the old one", 1, false, &old,
+					    &err);
+		is_int(rc, rows[i].first, "stdin %zu: line 1", i);
+		if (rc == 0)
+			is_int(vault_input_passphrase("the new one", 2, true,
+						      &new, &err),
+			       rows[i].second, "line 2");
+		ok(strstr(err.msg, rows[i].said), "says: %s", err.msg);
+		if (rc == 0)
+			is_str(old.value, "old secret", "the first");
+		if (rc == 0 && rows[i].second == 0)
+			is_str(new.value, "new secret", "the second");
+	}
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -332,6 +382,7 @@ int main(void)
 	test_file();
 	test_sources();
 	test_prompt();
+	test_lines();
 	file_remove_tree(dir);
 	return done_testing();
 }

@@ -415,6 +415,10 @@ static void test_refused(struct grants *g)
 			    "{\"name\":\"claude\",\"env\":\"X\"}]";
 	static char usual[] = "[\"voice\",{\"name\":\"own\",\"env\":"
 			      "\"OPENAI_API_KEY\"}]";
+	static char npm[] = "[\"npm\",{\"name\":\"own\",\"env\":"
+			    "\"NPM_TOKEN\"}]";
+	static char npm_last[] = "[{\"name\":\"own\",\"env\":\"NPM_TOKEN\"},"
+				 "\"npm\"]";
 	struct {
 		char *wish, *isolation;
 		int want;
@@ -430,6 +434,9 @@ static void test_refused(struct grants *g)
 		{ host, runsc, -EINVAL, "--credential none --credential work" },
 		{ var, runsc, -EINVAL, "'own' and 'claude' both set X: " },
 		{ usual, runsc, -EINVAL, "--secret own=NAME" },
+		{ npm, runsc, -EINVAL, "'npm' and 'own' both set NPM_TOKEN" },
+		{ npm_last, runsc, -EINVAL,
+		  "'own' and 'npm' both set NPM_TOKEN" },
 	};
 	struct grants *away;
 	struct blueprint bp = { 0 };
@@ -446,6 +453,9 @@ static void test_refused(struct grants *g)
 		ok(strstr(err.msg, rows[i].said), "%s", err.msg);
 		ok(!grants_of(g, name), "nothing is left of it");
 	}
+	ok(grants_is_gone(-ENOENT) && grants_is_gone(-EACCES) &&
+		   grants_is_gone(-EKEYEXPIRED) && !grants_is_gone(-ENOKEY),
+	   "a lock takes nothing from a run that is on");
 	r = record(NULL);
 	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "none at all");
 	ok(json.len == 0 && !grants_of(g, name), "needs nothing");
@@ -463,7 +473,9 @@ static void test_together(struct grants *g)
 	static char handed[] =
 		"[{\"name\":\"claude\",\"mode\":\"handover\"},{\"name\":"
 		"\"work\",\"mode\":\"handover\",\"env\":\"WORK\"}]";
-	char *const rows[] = { npm, handed };
+	static char third[] = "[{\"name\":\"npm\",\"env\":\"NPM_TOKEN\"},"
+			      "{\"name\":\"own\",\"env\":\"X\"},\"npm2\"]";
+	char *const rows[] = { npm, handed, third };
 	struct blueprint bp = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

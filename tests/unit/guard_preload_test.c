@@ -47,15 +47,22 @@ static void agent_make(struct agent *ag, const char *env)
 		abort();
 }
 
-/* What @name is after preload_name(); "-": it is not set. */
+/* What @name is after preload_name(); "-": it is not set. READY: what was
+ * entered there. */
 static const char *value(const struct preload *p, const char *env,
 			 const char *name, char *out, size_t size)
 {
+	struct report r = { 0 };
 	const char *v;
 	struct agent ag;
 
 	agent_make(&ag, env);
-	preload_name(p, &ag);
+	preload_name(p, &ag, &r);
+	if (strcmp(name, "READY") == 0) {
+		snprintf(out, size, "%s", r.list[0]);
+		agent_done(&ag);
+		return out;
+	}
 	v = env_value(ag.env, name);
 	snprintf(out, size, "%s", v ? v : "-");
 	agent_done(&ag);
@@ -86,6 +93,17 @@ static void test_name(void)
 		  "a loader without a list gets a variable" },
 		{ &by_env, "LD_PRELOAD=/mine.so", "LD_PRELOAD", "/mine.so",
 		  "... but the user's stays" },
+		{ &by_env, "LD_PRELOAD=/mine.so", "ASAN_OPTIONS", "-",
+		  "... and goes without options" },
+		{ &by_env, "LD_PRELOAD=/mine.so", "READY",
+		  "preload=skipped: LD_PRELOAD is set to something else",
+		  "... which READY says" },
+		{ &by_env, "LD_PRELOAD=/a.so:" PRELOAD_SO, "READY",
+		  "preload=ok", "... unless it names ours too" },
+		{ &listed, "LD_PRELOAD=/mine.so", "READY", "preload=ok",
+		  "a list is not asked about it" },
+		{ &none, NULL, "READY", "preload=skipped: no " PRELOAD_SO,
+		  "no shim: READY says so" },
 	};
 	char got[256];
 

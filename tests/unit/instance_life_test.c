@@ -352,9 +352,13 @@ static void test_undo(void)
 	world_init(&w);
 	in = world_create(&w, "one", false);
 	is_int(instance_undo(in, &err), 0, "nothing to take back");
+	ok(!instance_is_new(in), "one that was there before");
+	instance_set_new(in);
+	ok(instance_is_new(in), "one that was made for a run");
 	instance_record_copy(&before, instance_record(in));
 	limits_set(in, 7000, 0, 0);
 	is_int(instance_remember(in, &before), 0, "remembered");
+	ok(!instance_is_new(in), "and then wished something for");
 	fake.bind_error = -EIO;
 	run_up(&w, &v, in, "true", NULL);
 	ok(v.begun.err.code < 0, "the run is refused");

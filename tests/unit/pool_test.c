@@ -247,6 +247,30 @@ static void test_silent(void)
 	pooled_done(&p);
 }
 
+/* What no sandbox could be told costs the run, not a second sandbox. */
+static void test_too_large(void)
+{
+	static char env[LINK_PAYLOAD_MAX + 16], arg[LINK_PAYLOAD_MAX + 1];
+	char name[] = "one";
+	struct pooled p;
+	struct watcher v = { 0 };
+	struct instance_record r = fitting(name);
+	struct instance *in = NULL;
+
+	snprintf(env, sizeof(env), "[\"A=%0*d\"]", LINK_PAYLOAD_MAX, 0);
+	memset(arg, 'a', sizeof(arg) - 1);
+	for (int i = 0; i < 2; i++) {
+		pooled_ready(&p);
+		r.env_json = i == 0 ? env : NULL;
+		instance_create(p.w.is, &r, &in, &v.begun.err);
+		run_through(&p.w, &v, in, "true", i == 0 ? NULL : arg);
+		ok(v.begun.err.code == -EMSGSIZE, "said: %s", v.begun.err.msg);
+		ok(p.w.rt->starts == 1 && p.w.rt->removes == 1, "no other");
+		is_int(missed(&p, "lost"), 0, "none is lost");
+		pooled_done(&p);
+	}
+}
+
 static void test_two_at_once(void)
 {
 	struct pooled p;
@@ -555,6 +579,7 @@ int main(void)
 	test_inspects();
 	test_inspects_cold();
 	test_silent();
+	test_too_large();
 	test_two_at_once();
 	test_refused();
 	test_stop_while_claimed();

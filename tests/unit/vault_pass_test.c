@@ -77,7 +77,8 @@ static void test_passphrase(void)
 	is_int(vstore_lock(v, &err), 0, "locked");
 	is_int(vstore_entries(v)->n, 0, "it knows nothing");
 	is_int(vstore_load(v, &err), -ENOKEY, "cannot be read");
-	is_str(err.msg, "vault is locked: ac vault unlock", "says what to do");
+	is_str(err.msg, "the vault is locked: `ac vault unlock`",
+	       "says what to do");
 	is_int(vstore_put(v, entry("three", "3"), false, &err), -ENOKEY,
 	       "nor written");
 	is_int(unlock(v, bad, &err), -EKEYREJECTED, "a wrong one");

@@ -127,7 +127,7 @@ static void talk_entries(int saved)
 	MUST(ac("add old", "ghp_0123456789012345") == 1);
 	SHOWS("--allow-classic");
 	MUST(ac("add old --allow-classic", "ghp_0123456789012345") == 0);
-	MUST(ac("add api --header X-Key", "hunter23") == 1);
+	MUST(ac("add api --header X-Key", "hunter23") == 2);
 	SHOWS("--host names it");
 	MUST(ac("add api --header X-Key --host api.example --basic", "x") == 2);
 	SHOWS("exclude each other");
@@ -197,7 +197,7 @@ static void talk_lock(int saved)
 	MUST(ac("passphrase", "horse and cow\ncorrect horse\n") == 0);
 	MUST(ac("lock", "") == 0);
 	MUST(ac("ls", "") == 1);
-	SHOWS("vault is locked: ac vault unlock");
+	SHOWS("the vault is locked: `ac vault unlock`");
 	MUST(ac("unlock", "cow\n") == 1);
 	SHOWS("the passphrase is wrong");
 	MUST(ac("unlock", "correct horse\n") == 0);

@@ -213,6 +213,13 @@ static void test_proc(void)
 			       &h) == 0 &&
 		   h.uid[0] == 1000 && h.uid[1] == 990 && h.gid[2] == 990,
 	   "ids, whatever the name");
+	ok(attest_parse_status("Name:\tx\nUid:\t0 0 0\nGid:\t0 0 0\n"
+			       "Umask:\t0022\n"
+			       "Uid:\t1000\t990\t990\t990\n"
+			       "Gid:\t1000\t990\t990\t990\nGroups:\t\n",
+			       &h) == 0 &&
+		   h.uid[0] == 1000 && h.uid[1] == 990 && h.gid[0] == 1000,
+	   "nor is a name with newlines believed");
 	is_int(attest_parse_status("Name:\tx\nUid:\t1000\n", &h), -EBADMSG,
 	       "too few ids");
 }
