@@ -21,11 +21,15 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b); /* accepts zeroed and done buffers */
+size_t buf_room(const struct buf *b); /* bytes until max */
+#ifdef __clang_analyzer__ /* see slice.h */
+size_t buf_len(const struct buf *b);
+struct slice buf_slice(const struct buf *b);
+#else
 static inline size_t buf_len(const struct buf *b)
 {
 	return b->end - b->start;
 }
-size_t buf_room(const struct buf *b); /* bytes until max */
 /* A view of all live bytes. */
 static inline struct slice buf_slice(const struct buf *b)
 {
@@ -33,6 +37,7 @@ static inline struct slice buf_slice(const struct buf *b)
 		return slice_of(NULL, 0);
 	return slice_of(b->mem + b->start, buf_len(b));
 }
+#endif
 /* A place of at least @want bytes to write at, or NULL (max, memory). */
 uint8_t *buf_reserve(struct buf *b, size_t want);
 void buf_commit(struct buf *b, size_t len); /* after buf_reserve() */
