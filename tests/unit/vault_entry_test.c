@@ -83,7 +83,7 @@ static void test_check(void)
 		{ "a", "-a.b", "X", "is no host" },
 		{ "a", "a.b/", "X", "is no host" },
 		{ "a", "a.b", "", "needs the name of its header" },
-		{ "a", "a.b", "X: y", "is none" },
+		{ "a", "a.b", "X: y", "letters, digits" },
 		{ "a", "a.b", "X-Key", "" },
 	};
 
