@@ -152,8 +152,8 @@ int instance_remember(struct instance *in, const struct instance_record *r);
 int instance_undo(struct instance *in, struct err *err);
 /* It was made for the run that is to come: when that is refused, it goes. */
 void instance_set_new(struct instance *in);
-/* Was it, has no run begun since, has nobody wished anything else for it, and
- * put no file into its workspace? */
+/* Was it, has no start been tried since, has nobody wished anything else for
+ * it, and put no file into its workspace? */
 bool instance_is_new(const struct instance *in);
 /* The disk limit of its next run, in bytes, 0 for none; that of the record is
  * what holds now. */

@@ -5,7 +5,8 @@
  * What a request wished for stays with an instance, but not when the run it
  * came for was refused: then every later one would be, too. So the record as
  * it was before the last change is kept until a run has begun. Of one that was
- * made for that run nothing is left.
+ * made for a run nobody tried to start nothing is left; one whose start failed
+ * stays, with the reason and the log of that.
  */
 #include "control/acd/instance_impl.h"
 
@@ -105,7 +106,10 @@ static bool has_files(const char *path)
 
 bool instance_is_new(const struct instance *in)
 {
-	SCOPED_STR path = in->is_new ? instance_path(in, "workspace") : NULL;
+	SCOPED_STR path = NULL;
 
+	if (!in->is_new || in->rec.state == INSTANCE_FAILED)
+		return false;
+	path = instance_path(in, "workspace");
 	return path && !has_files(path);
 }
