@@ -281,6 +281,7 @@ static int record_wish(struct instance *in, const struct run_wish *w,
 	in->rec.detached = w->detached;
 	in->rec.exit_code = -1;
 	in->rec.started_at = in->rec.finished_at = 0;
+	in->is_new = false; /* there is a reason and a log to keep */
 	return 0;
 }
 

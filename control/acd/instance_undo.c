@@ -106,10 +106,7 @@ static bool has_files(const char *path)
 
 bool instance_is_new(const struct instance *in)
 {
-	SCOPED_STR path = NULL;
+	SCOPED_STR path = in->is_new ? instance_path(in, "workspace") : NULL;
 
-	if (!in->is_new || in->rec.state == INSTANCE_FAILED)
-		return false;
-	path = instance_path(in, "workspace");
 	return path && !has_files(path);
 }
