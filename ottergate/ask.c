@@ -96,9 +96,7 @@ static void denied(struct worker *w, const struct table_entry *te,
 {
 	struct verdict why = *v;
 
-	worker_count(w, COUNTER_DENIED, 1);
-	atomic_fetch_add_explicit(&te->agent->usage.denied, 1,
-				  memory_order_relaxed);
+	worker_count_denial(w, te->agent);
 	why.reason = usage_told(&te->agent->usage,
 				agent_policy_limits(te->policy), w->now_ms);
 	if (why.reason == REASON_ALLOWED) {
@@ -150,13 +148,12 @@ static struct slice text_fit(char *text, size_t len)
 static enum presumption judge(struct worker *w, const struct table_entry *te,
 			      const struct question *q, struct verdict *ret)
 {
-	uint64_t expires = agent_policy_expires(te->policy);
 	const struct place at = {
 		.name = q->name,
 		.addr = *q->to,
 		.port = q->ask->port,
 		.self = w->opts->self,
-		.expired = expires && worker_realtime(w) / 1000 >= expires,
+		.expired = worker_expired(w, te->policy),
 	};
 
 	if (q->ask->protocol == IPPROTO_UDP)
@@ -177,7 +174,6 @@ static size_t text_of(const struct table_entry *te, const struct question *q,
 {
 	char addr[ADDR_TEXT_MAX];
 	const char *host = q->name ? q->name->s : addr_text(q->to, addr);
-
 	struct verdict told = *v;
 
 	if (q->ask->protocol == IPPROTO_UDP)

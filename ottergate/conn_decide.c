@@ -68,10 +68,7 @@ bool conn_wants(const struct conn *c, enum audit_event e)
 
 void conn_count_denial(struct conn *c)
 {
-	worker_count(c->worker, COUNTER_DENIED, 1);
-	if (c->agent)
-		atomic_fetch_add_explicit(&c->agent->usage.denied, 1,
-					  memory_order_relaxed);
+	worker_count_denial(c->worker, c->agent);
 }
 
 static void audit_refusal(struct conn *c, enum reason why,
@@ -167,13 +164,6 @@ void conn_audit_stranger(struct worker *w, const struct addr *source,
 
 /* --- the decision --------------------------------------------------------- */
 
-bool conn_policy_expired(struct worker *w, const struct agent_policy *p)
-{
-	uint64_t at = agent_policy_expires(p);
-
-	return at && worker_realtime(w) / 1000 >= at;
-}
-
 uint64_t conn_expires_in(const struct conn *c)
 {
 	uint64_t at = agent_policy_expires(c->policy) * 1000;
@@ -197,7 +187,7 @@ static void restrict_verdict(struct conn *c, const struct request *rq,
 {
 	enum reason why;
 
-	if (conn_policy_expired(c->worker, c->policy)) {
+	if (worker_expired(c->worker, c->policy)) {
 		v->rule = NULL;
 		deny(v, REASON_EXPIRED);
 		return;
@@ -308,7 +298,7 @@ static bool still_allowed(const struct conn *c, const struct agent_policy *p,
 		memcpy(name.s, c->name, name.len);
 	}
 	v = decide(p, &rq);
-	if (!v.allow || v.use != c->use || conn_policy_expired(c->worker, p))
+	if (!v.allow || v.use != c->use || worker_expired(c->worker, p))
 		return false;
 	if (c->dialled.family &&
 	    !(agent_policy_upstream(p, &name) &&

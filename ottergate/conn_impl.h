@@ -38,7 +38,6 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 /* Does anybody read this event? */
 bool conn_wants(const struct conn *c, enum audit_event e);
 void conn_count_denial(struct conn *c);
-bool conn_policy_expired(struct worker *w, const struct agent_policy *p);
 /* Milliseconds until the policy expires, UINT64_MAX: never. */
 uint64_t conn_expires_in(const struct conn *c);
 /* A limit ends an allowed connection. */

@@ -13,6 +13,7 @@
 
 #include "ottergate/lease.h"
 #include "ottergate/presume.h"
+#include "ottergate/worker_impl.h"
 
 void conn_find_program(struct conn *c)
 {
@@ -34,7 +35,7 @@ static enum presumption presumed(const struct conn *c, const struct name *name,
 		.addr = c->original,
 		.port = c->port,
 		.self = c->worker->opts->self,
-		.expired = conn_policy_expired(c->worker, c->policy),
+		.expired = worker_expired(c->worker, c->policy),
 	};
 
 	return presume(c->policy, &at, ret);

@@ -36,6 +36,7 @@
 
 #include "ottergate/ask.h"
 #include "ottergate/lease.h"
+#include "ottergate/worker_impl.h"
 
 /* No client of ours pads a question beyond this over UDP; what is longer is
  * cut by the kernel and dropped. */
@@ -65,17 +66,15 @@ static _Thread_local struct dns_tcp *tcp_conns;
 static bool reply_audit(struct worker *w, const struct table_entry *te,
 			const struct dns_question *q, enum reason why)
 {
-	uint64_t now = worker_realtime(w);
-	uint64_t expires = agent_policy_expires(te->policy);
 	struct audit_record rec = {
-		.time_ms = now,
+		.time_ms = worker_realtime(w),
 		.event = AUDIT_DNS,
 		.path = PATH_DNS,
 		.source = te->agent->address,
 		.generation = (uint16_t)table_generation(w->table),
 	};
 
-	if (why == REASON_ALLOWED && expires && now / 1000 >= expires) {
+	if (why == REASON_ALLOWED && worker_expired(w, te->policy)) {
 		why = REASON_EXPIRED;
 	} else if (why == REASON_ALLOWED) {
 		struct request rq = { .path = PATH_DNS, .name = &q->name };

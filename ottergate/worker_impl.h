@@ -99,6 +99,24 @@ static inline bool worker_may_tell(struct worker *w, const struct addr *source)
 	return true;
 }
 
+/* Is @p past its end? The clock is read for those alone that have one. */
+static inline bool worker_expired(struct worker *w,
+				  const struct agent_policy *p)
+{
+	uint64_t at = agent_policy_expires(p);
+
+	return at && worker_realtime(w) / 1000 >= at;
+}
+
+/* One more denial, of the gateway and of @a. NULL: nobody's. */
+static inline void worker_count_denial(struct worker *w, struct agent *a)
+{
+	worker_count(w, COUNTER_DENIED, 1);
+	if (a)
+		atomic_fetch_add_explicit(&a->usage.denied, 1,
+					  memory_order_relaxed);
+}
+
 /* worker.c */
 int worker_init(struct worker *w, const struct workers_opts *opts,
 		unsigned index, unsigned count, struct err *err);
