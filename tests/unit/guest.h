@@ -31,7 +31,7 @@
 /* Processes of uid 1000 are counted over the whole machine: far more than all
  * of what runs there may have at a time. */
 #define GUEST_NPROC 30000u
-#define GUEST_TOP "/tmp/guard-test-root" /* mounted on inside only */
+#define GUEST_TOP "/tmp/guard-test-root" /* and a number of the test's own */
 
 /* What is known of one exec. */
 struct guest_channel {
@@ -175,13 +175,25 @@ static inline int guest_streams(enum guest_kind kind, int host[2], int child[2])
 	return 0;
 }
 
-/* Starts INIT_GUARD. -errno; what fails in the child shows as its exit. */
+/* Returns the directory that the guest's root is mounted on, inside only. Each
+ * test has its own: one that ends removes it while others start theirs. */
+static inline const char *guest_top(void)
+{
+	static char top[64];
+
+	(void)snprintf(top, sizeof(top), GUEST_TOP ".%d", (int)getpid());
+	return top;
+}
+
+/* Starts INIT_GUARD in namespaces of its own, the network's too: its self-test
+ * listens at one name. Returns 0 or -errno; what fails in the child shows as
+ * its exit. */
 static inline int guest_start(struct guest *g, enum guest_kind kind,
 			      bool bad_workspace)
 {
 	static _Alignas(16) uint8_t stack[256 * 1024];
 	const char *path = getenv("INIT_GUARD");
-	struct guest_child c = { .top = GUEST_TOP,
+	struct guest_child c = { .top = guest_top(),
 				 .bad_workspace = bad_workspace };
 	SCOPED_FD exe =
 		open(path ? path : "build/init-guard", O_RDONLY | O_CLOEXEC);
@@ -197,7 +209,7 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 	ret = guest_streams(kind, host, child);
 	if (ret < 0)
 		return ret;
-	mkdir(GUEST_TOP, 0700);
+	mkdir(c.top, 0700);
 	c.exe = exe;
 	c.in = child[0];
 	c.out = child[1];
@@ -205,7 +217,7 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 		       getenv("GUEST_COMMAND") ?
 			       SIGCHLD :
 			       CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS |
-				       CLONE_NEWIPC | SIGCHLD,
+				       CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
 		       &c);
 	ret = g->pid < 0 ? -errno : 0;
 	close(child[0]);
@@ -228,7 +240,7 @@ static inline void guest_done(struct guest *g)
 	g->report = NULL;
 	fd_closep(&g->in);
 	fd_closep(&g->out);
-	(void)rmdir(GUEST_TOP);
+	(void)rmdir(guest_top());
 }
 
 /* Closes the link and waits; the exit code, 128+n, or -1 after the wait. */
