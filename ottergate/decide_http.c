@@ -56,8 +56,19 @@ static void refuse(struct http_verdict *v, int status)
 	v->status = status;
 }
 
-/* Does any entry allow it? Adds what the entries say of the body, also where a
- * server alone may take the path for theirs. */
+/* Adds what @m says of a GraphQL body. Fails with -E2BIG. */
+static int add_graphql(struct http_verdict *v, const struct http_match *m)
+{
+	if (!m->graphql)
+		return 0;
+	if (v->n_graphql == HTTP_GRAPHQL_MAX)
+		return -E2BIG;
+	v->graphql[v->n_graphql++] = m->graphql;
+	return 0;
+}
+
+/* Returns true if any entry allows it. Adds what the entries say of the body,
+ * also where a server alone may take the path for theirs. */
 static bool is_allowed(const struct http_rules *h, struct slice method,
 		       struct slice path, struct http_verdict *v)
 {
@@ -69,27 +80,43 @@ static bool is_allowed(const struct http_rules *h, struct slice method,
 		if (!method_matches(m, method) || !path_matches(m, path, true))
 			continue;
 		allowed |= path_matches(m, path, false);
-		v->query_only |= m->query_only;
+		if (add_graphql(v, m) < 0)
+			return false;
 		if (m->body_max < v->body_max)
 			v->body_max = m->body_max;
 	}
 	return allowed;
 }
 
-/* Or does it depend on the body? */
+/* Returns true if it is within what the rule is limited to. */
+static bool is_within(const struct http_rules *h, struct slice method,
+		      struct slice path)
+{
+	for (uint32_t i = 0; i < h->n_within; i++) {
+		if (method_matches(&h->within[i], method) &&
+		    path_matches(&h->within[i], path, false))
+			return true;
+	}
+	return h->n_within == 0;
+}
+
 static bool is_denied(const struct http_rules *h, struct slice method,
 		      struct slice path, struct http_verdict *v)
 {
+	bool denied = false;
+
 	for (uint32_t i = 0; i < h->n_deny; i++) {
 		const struct http_match *m = &h->deny[i];
 
 		if (!method_matches(m, method) || !path_matches(m, path, true))
 			continue;
-		if (!m->git_writes)
-			return true;
-		v->no_git_writes = true;
+		/* Nothing lifts one that is not `push`. */
+		v->push = m->push;
+		denied = true;
+		if (!m->push)
+			break;
 	}
-	return false;
+	return denied;
 }
 
 struct http_verdict decide_http(const struct rule *r, struct slice method,
@@ -114,9 +141,11 @@ struct http_verdict decide_http(const struct rule *r, struct slice method,
 	v.body_max = h->upload_max;
 	v.response_max = h->response_max;
 	v.requests_min = h->requests_min;
-	v.restricted = is_restricted(h->allow, h->n_allow) ||
+	v.restricted = is_restricted(h->within, h->n_within) ||
+		       is_restricted(h->allow, h->n_allow) ||
 		       is_restricted(h->deny, h->n_deny);
-	if (is_denied(h, method, path, &v) || !is_allowed(h, method, path, &v))
+	if (!is_within(h, method, path) || is_denied(h, method, path, &v) ||
+	    !is_allowed(h, method, path, &v))
 		refuse(&v, 403);
 	/* A body where none belongs is an upload that nobody looks for (H9). */
 	if (v.restricted && (is_word(method, "GET") || is_word(method, "HEAD")))

@@ -2,59 +2,73 @@
 /*
  * igraphql.c - may a request to a GraphQL endpoint pass?
  *
- * Only the top of a document is understood: what a definition begins with, and
- * where its braces end. Within braces and parentheses all that matters is which
- * brackets are text: strings, block strings and comments hide them. Bytes on
- * which lexers might not agree are refused wherever they stand. Names of
- * mutations are looked for wherever a name may stand: what is an alias, a field
- * of a fragment or of a deeper level need not be told apart.
+ * Theory of operation: a document is read once, by tokens. Bytes on which lexers
+ * might not agree are refused wherever they stand. What is within parentheses
+ * and within the selections of a field matters only for where it ends, and for
+ * the names that no document may have.
+ *
+ * A selection set is a root where its fields are mutations: that of a mutation,
+ * and of an inline fragment in a root. Whether a named fragment is spread in a
+ * root is known only at the end, and so is which fragments that one spreads. So
+ * the sets of all fragments are judged as roots, too, and that counts if the
+ * root of a mutation spreads any.
  */
 #include "ottergate/igraphql.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "ottergate/jsonr.h"
 
+enum definition { DEF_NONE, DEF_QUERY, DEF_MUTATION, DEF_FRAGMENT };
+
+/* What was read last in a root, but for blanks and comments. */
+enum last {
+	LAST_OTHER,
+	LAST_NAME, /* a field, or its alias: lexer.field */
+	LAST_AT, /* a directive's name is next */
+	LAST_SPREAD, /* "..." */
+	LAST_ON, /* "... on" */
+};
+
 struct lexer {
 	struct slice s;
 	char open[IGRAPHQL_DEPTH_MAX];
+	bool root[IGRAPHQL_DEPTH_MAX]; /* is what is open there a root? */
 	unsigned depth;
-	bool in_definition; /* behind its keyword, before its braces end */
+	enum definition in; /* behind its keyword, before its braces end */
+	enum last last;
+	struct slice field;
+	bool is_inline; /* the next brace is that of an inline fragment */
+	bool spread; /* a mutation's root has a named fragment */
+	bool mutation; /* there is one */
+	enum igraphql_verdict fields, fragments; /* of roots; of fragments */
 	unsigned operations;
-	enum igraphql_rule rule;
+	const struct igraphql_rule *rule;
 };
 
-/* Mutations that make, move or delete commits or refs, or make repositories:
- * GitHub's, GitLab's. */
-static const char *const git_writes[] = {
-	"createCommitOnBranch",
-	"createRef",
-	"updateRef",
-	"updateRefs",
-	"deleteRef",
-	"mergeBranch",
-	"mergePullRequest",
-	"enablePullRequestAutoMerge",
-	"enqueuePullRequest",
-	"revertPullRequest",
-	"updatePullRequestBranch",
-	"createLinkedBranch",
-	"createRepository",
-	"cloneTemplateRepository",
-	"commitCreate",
-	"createBranch",
-	"branchDelete",
-	"tagCreate",
-	"tagDelete",
-	"mergeRequestAccept",
-	"projectSyncFork",
-};
-
-static bool is_git_write(struct slice name)
+static enum igraphql_verdict worse(enum igraphql_verdict a,
+				   enum igraphql_verdict b)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(git_writes); i++) {
-		if (slice_eq(name, slice_str(git_writes[i])))
+	if (a == IGRAPHQL_REFUSED || b == IGRAPHQL_REFUSED)
+		return IGRAPHQL_REFUSED;
+	return a == IGRAPHQL_PUSH ? a : b;
+}
+
+static bool has_name(const struct igraphql_names *names, struct slice s)
+{
+	size_t low = 0, high = names->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		int order = strncmp((const char *)s.ptr, names->v[mid], s.len);
+
+		if (order == 0 && names->v[mid][s.len] == '\0')
 			return true;
+		if (order > 0)
+			low = mid + 1;
+		else
+			high = mid;
 	}
 	return false;
 }
@@ -139,58 +153,159 @@ static struct slice name(struct lexer *l)
 	return s;
 }
 
-/* A word at the top: what a definition begins with, or part of its head. */
+/* Judges the field of a root that was read last. */
+static void field_end(struct lexer *l)
+{
+	enum igraphql_verdict v = IGRAPHQL_REFUSED;
+	enum igraphql_verdict *sum = l->in == DEF_FRAGMENT ? &l->fragments :
+							     &l->fields;
+
+	if (l->last != LAST_NAME)
+		return;
+	if (has_name(&l->rule->mutations, l->field))
+		v = IGRAPHQL_PASSES;
+	else if (has_name(&l->rule->push, l->field))
+		v = IGRAPHQL_PUSH;
+	*sum = worse(*sum, v);
+	l->last = LAST_OTHER;
+}
+
+/* Takes the name @s in a root. */
+static void root_name(struct lexer *l, struct slice s)
+{
+	enum last was = l->last;
+
+	if (was == LAST_SPREAD && slice_eq(s, slice_str("on"))) {
+		l->last = LAST_ON;
+		return;
+	}
+	if (was == LAST_AT || was == LAST_ON) { /* a directive's, a type's */
+		l->last = LAST_OTHER;
+		return;
+	}
+	field_end(l);
+	l->is_inline = false;
+	l->last = was == LAST_SPREAD ? LAST_OTHER : LAST_NAME;
+	l->field = s;
+	l->spread |= was == LAST_SPREAD && l->in == DEF_MUTATION;
+}
+
+/* What a definition begins with. */
+static bool keyword(struct lexer *l, struct slice s)
+{
+	if (slice_eq(s, slice_str("fragment"))) {
+		l->in = DEF_FRAGMENT;
+		return true;
+	}
+	l->operations++;
+	if (slice_eq(s, slice_str("query"))) {
+		l->in = DEF_QUERY;
+		return true;
+	}
+	l->in = DEF_MUTATION;
+	l->mutation = true;
+	return slice_eq(s, slice_str("mutation"));
+}
+
+static bool in_root(const struct lexer *l)
+{
+	return l->depth > 0 && l->root[l->depth - 1];
+}
+
 static bool word(struct lexer *l)
 {
 	struct slice s = name(l);
 
-	if (l->rule == IGRAPHQL_NO_GIT_WRITES && is_git_write(s))
+	if (has_name(&l->rule->without, s))
 		return false;
-	if (l->depth || l->in_definition)
-		return true;
-	l->in_definition = true;
-	if (slice_eq(s, slice_str("fragment")))
-		return true;
-	l->operations++;
-	return slice_eq(s, slice_str("query")) ||
-	       (l->rule == IGRAPHQL_NO_GIT_WRITES &&
-		slice_eq(s, slice_str("mutation")));
+	if (l->depth == 0 && l->in == DEF_NONE)
+		return keyword(l, s);
+	if (in_root(l))
+		root_name(l, s);
+	return true;
+}
+
+/* Returns true if the brace that was read begins a root. */
+static bool opens_root(struct lexer *l)
+{
+	bool was = l->is_inline;
+
+	if (l->depth == 0)
+		return l->in == DEF_MUTATION || l->in == DEF_FRAGMENT;
+	if (!in_root(l)) /* of an argument, or of a field's selections */
+		return false;
+	l->is_inline = false;
+	return was;
 }
 
 static bool bracket_open(struct lexer *l, char c)
 {
+	bool root;
+
 	if (l->depth == IGRAPHQL_DEPTH_MAX)
 		return false;
-	if (l->depth == 0 && !l->in_definition) {
-		if (c != '{') /* "{ … }" alone is a query */
+	if (l->depth == 0 && l->in == DEF_NONE) {
+		if (c != '{') /* "{ ... }" alone is a query */
 			return false;
-		l->in_definition = true;
+		l->in = DEF_QUERY;
 		l->operations++;
 	}
-	if (l->depth == 0 && c == '[')
+	if (c == '[' && (l->depth == 0 || in_root(l)))
 		return false;
+	root = c == '{' && opens_root(l);
+	if (root || in_root(l))
+		field_end(l);
+	if (root)
+		l->last = LAST_OTHER;
+	l->root[l->depth] = root;
 	l->open[l->depth++] = (char)(c == '(' ? ')' : c == '[' ? ']' : '}');
 	return true;
 }
 
 static bool bracket_close(struct lexer *l, char c)
 {
+	if (in_root(l))
+		field_end(l);
 	if (l->depth == 0 || l->open[--l->depth] != c)
 		return false;
 	if (l->depth == 0 && c == '}')
-		l->in_definition = false;
+		l->in = DEF_NONE;
+	if (in_root(l))
+		l->last = LAST_OTHER;
+	return true;
+}
+
+/* What else may stand in a root: ':', '@' and "...". */
+static bool root_other(struct lexer *l, uint8_t c)
+{
+	if (c == ':') {
+		bool alias = l->last == LAST_NAME;
+
+		l->last = LAST_OTHER;
+		return alias;
+	}
+	field_end(l);
+	if (c == '@') {
+		l->last = LAST_AT;
+		return true;
+	}
+	if (c != '.' || l->s.len < 2 || memcmp(l->s.ptr, "..", 2) != 0)
+		return false;
+	advance(l, 2);
+	l->last = LAST_SPREAD;
+	l->is_inline = true;
 	return true;
 }
 
 /* What else may stand anywhere but at the top, outside of a definition. */
 static bool other(struct lexer *l, uint8_t c)
 {
-	bool inside = l->depth > 0;
-
 	advance(l, 1);
+	if (in_root(l))
+		return root_other(l, c);
 	if (c == '@')
-		return inside || l->in_definition;
-	return inside && (is_digit(c) || strchr("!$&.:=|-+", c));
+		return l->depth > 0 || l->in != DEF_NONE;
+	return l->depth > 0 && (is_digit(c) || strchr("!$&.:=|-+", c));
 }
 
 static bool token(struct lexer *l)
@@ -208,7 +323,7 @@ static bool token(struct lexer *l)
 	case '#':
 		return comment(l);
 	case '"':
-		return l->depth > 0 && string(l);
+		return l->depth > 0 && !in_root(l) && string(l);
 	case '(':
 	case '[':
 	case '{':
@@ -226,27 +341,42 @@ static bool token(struct lexer *l)
 	}
 }
 
-bool igraphql_document_passes(struct slice text, enum igraphql_rule rule)
+bool igraphql_is_name(const char *s)
+{
+	struct lexer l = { .s = slice_str(s) };
+
+	return is_letter((uint8_t)s[0]) && name(&l).len == strlen(s);
+}
+
+enum igraphql_verdict igraphql_document(struct slice text,
+					const struct igraphql_rule *rule)
 {
 	struct lexer l = { .s = text, .rule = rule };
 
-	if (rule == IGRAPHQL_ANY)
-		return true;
 	while (l.s.len) {
 		if (!token(&l))
-			return false;
+			return IGRAPHQL_REFUSED;
 	}
-	return l.depth == 0 && !l.in_definition && l.operations > 0;
+	if (l.depth || l.in != DEF_NONE || l.operations == 0)
+		return IGRAPHQL_REFUSED;
+	if (l.mutation && rule->mutations.n + rule->push.n == 0)
+		return IGRAPHQL_REFUSED;
+	return l.spread ? worse(l.fields, l.fragments) : l.fields;
 }
 
 /* --- the body ------------------------------------------------------------ */
 
-static bool document(struct jsonr *j, enum igraphql_rule rule)
+struct body {
+	const struct igraphql_rule *rule;
+	enum igraphql_verdict verdict; /* of the documents so far */
+};
+
+static bool document(struct jsonr *j, struct body *b)
 {
+	enum igraphql_verdict v = IGRAPHQL_REFUSED;
 	struct slice raw;
 	ssize_t n;
 	char *text;
-	bool good;
 
 	if (jsonr_string(j, &raw) < 0)
 		return false;
@@ -254,10 +384,11 @@ static bool document(struct jsonr *j, enum igraphql_rule rule)
 	if (!text)
 		return false;
 	n = jsonr_unescape(raw, text, raw.len);
-	good = n > 0 &&
-	       igraphql_document_passes(slice_of(text, (size_t)n), rule);
+	if (n > 0)
+		v = igraphql_document(slice_of(text, (size_t)n), b->rule);
 	free(text);
-	return good;
+	b->verdict = worse(b->verdict, v);
+	return v != IGRAPHQL_REFUSED;
 }
 
 /* An object without "persistedQuery", or null. */
@@ -277,7 +408,7 @@ static bool extensions(struct jsonr *j)
 	return r == 0;
 }
 
-static bool member(struct jsonr *j, struct slice key, enum igraphql_rule rule,
+static bool member(struct jsonr *j, struct slice key, struct body *b,
 		   unsigned *seen)
 {
 	static const char *const names[] = { "query", "operationName",
@@ -290,11 +421,11 @@ static bool member(struct jsonr *j, struct slice key, enum igraphql_rule rule,
 		return false;
 	*seen |= 1u << i;
 	if (i == 0)
-		return document(j, rule);
+		return document(j, b);
 	return i == 3 ? extensions(j) : jsonr_skip(j) == 0;
 }
 
-static bool request(struct jsonr *j, enum igraphql_rule rule)
+static bool request(struct jsonr *j, struct body *b)
 {
 	struct slice key;
 	unsigned seen = 0;
@@ -303,28 +434,34 @@ static bool request(struct jsonr *j, enum igraphql_rule rule)
 	if (jsonr_open(j, '{') < 0)
 		return false;
 	while ((r = jsonr_next(j, &key)) == 1) {
-		if (!member(j, key, rule, &seen))
+		if (!member(j, key, b, &seen))
 			return false;
 	}
 	return r == 0 && seen & 1u;
 }
 
-bool igraphql_body_passes(struct slice json, enum igraphql_rule rule)
+static bool requests(struct jsonr *j, struct body *b)
 {
-	struct jsonr j;
 	unsigned n = 0;
 	int r;
 
-	if (rule == IGRAPHQL_ANY)
-		return true;
-	jsonr_init(&j, json);
-	if (jsonr_peek(&j) != JSONR_ARRAY)
-		return request(&j, rule) && jsonr_end(&j) == 0;
-	if (jsonr_open(&j, '[') < 0)
+	if (jsonr_peek(j) != JSONR_ARRAY)
+		return request(j, b) && jsonr_end(j) == 0;
+	if (jsonr_open(j, '[') < 0)
 		return false;
-	while ((r = jsonr_next(&j, NULL)) == 1) {
-		if (++n > IGRAPHQL_BATCH_MAX || !request(&j, rule))
+	while ((r = jsonr_next(j, NULL)) == 1) {
+		if (++n > IGRAPHQL_BATCH_MAX || !request(j, b))
 			return false;
 	}
-	return r == 0 && n > 0 && jsonr_end(&j) == 0;
+	return r == 0 && n > 0 && jsonr_end(j) == 0;
+}
+
+enum igraphql_verdict igraphql_body(struct slice json,
+				    const struct igraphql_rule *rule)
+{
+	struct body b = { .rule = rule };
+	struct jsonr j;
+
+	jsonr_init(&j, json);
+	return requests(&j, &b) ? b.verdict : IGRAPHQL_REFUSED;
 }

@@ -2,13 +2,12 @@
 /*
  * igraphql.h - may a request to a GraphQL endpoint pass?
  *
- * For rules with `graphql: query-only` every operation that a document defines
- * must be a query, whichever of them is asked for. For those that deny
- * `graphql: git-writes` it may be a mutation, too, but nothing in the document
- * may have the name of one that writes to a repository: as a field, wherever
- * it stands, behind whichever alias or fragment. What is not understood passes
- * neither. Bounded by what it is given, no allocation beyond
- * one copy (GraphQL, October 2021, §2; JSON as in jsonr.h).
+ * A rule names the mutations that may pass; a document with any other, or with
+ * what is not understood, does not. Every operation that a document defines is
+ * judged, whichever of them is asked for, and each field at the root of a
+ * mutation, behind whichever alias or fragment. Bounded by what it is given, no
+ * allocation beyond one copy (GraphQL, October 2021, section 2; JSON as in
+ * jsonr.h).
  */
 #ifndef OTTERGATE_IGRAPHQL_H
 #define OTTERGATE_IGRAPHQL_H
@@ -20,17 +19,33 @@
 #define IGRAPHQL_BATCH_MAX 64u /* requests in one body */
 #define IGRAPHQL_DEPTH_MAX 128u /* brackets that are open at one time */
 
-enum igraphql_rule {
-	IGRAPHQL_ANY, /* not judged: passes */
-	IGRAPHQL_NO_GIT_WRITES,
-	IGRAPHQL_QUERY_ONLY, /* the strictest last */
+struct igraphql_names { /* sorted as by strcmp() */
+	const char *const *v;
+	uint32_t n;
 };
 
-/* A document: "query A {…} fragment B on C {…}". */
-bool igraphql_document_passes(struct slice text, enum igraphql_rule rule);
-/* A JSON body: {"query": "…", "operationName": …, "variables": …,
- * "extensions": …} or an array of these. Documents that the server is asked to
- * have itself (persisted ones) cannot be judged, so they are not. */
-bool igraphql_body_passes(struct slice json, enum igraphql_rule rule);
+struct igraphql_rule {
+	struct igraphql_names mutations; /* that may pass; none: queries only */
+	struct igraphql_names push; /* that `git push: allow` lets pass */
+	/* Names that no document may have, as a field of whichever level. */
+	struct igraphql_names without;
+};
+
+enum igraphql_verdict {
+	IGRAPHQL_PASSES,
+	IGRAPHQL_REFUSED,
+	IGRAPHQL_PUSH, /* refused for the mutations of `push` alone */
+};
+
+/* Is it a name of the language? */
+bool igraphql_is_name(const char *s);
+/* Judges a document: "query A {...} fragment B on C {...}". */
+enum igraphql_verdict igraphql_document(struct slice text,
+					const struct igraphql_rule *rule);
+/* Judges a JSON body: {"query": "...", "operationName": ..., "variables": ...,
+ * "extensions": ...} or an array of these. Documents that the server is asked to
+ * have itself (persisted ones) cannot be judged, so they are refused. */
+enum igraphql_verdict igraphql_body(struct slice json,
+				    const struct igraphql_rule *rule);
 
 #endif

@@ -137,6 +137,7 @@ static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 	};
 	struct verdict v = decide(r->ctx.policy, &rq);
 	struct ireq_impl *im = r->impl;
+	bool push = ireq_git_is_push(h->path, path);
 
 	r->verdict = v;
 	if (!v.allow)
@@ -147,11 +148,11 @@ static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 	r->requests_min = ret->requests_min;
 	r->body_max = ret->body_max;
 	r->answer_max = ret->response_max;
-	im->push = ireq_git_is_push(h->path, path);
-	if (ret->reason == REASON_ALLOWED && im->push) {
+	if (ret->reason == REASON_ALLOWED && push) {
 		ret->reason = ireq_git_judge(v.rule, h->path, path);
 		ret->status = 403;
 	}
+	im->push = (push || ret->push) && ret->reason == REASON_METHOD;
 	if (ret->reason != REASON_ALLOWED)
 		return ireq_fail(r, ret->reason, ret->status);
 	if (ret->restricted && ireq_has_method_param(h->path))
@@ -163,25 +164,59 @@ static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 	return 0;
 }
 
+/* Returns the worst of what the rules say: of @body, or of a query if it is
+ * NULL. */
+static enum igraphql_verdict judge_graphql(const struct ireq_impl *im,
+					   struct slice path,
+					   const struct slice *body)
+{
+	enum igraphql_verdict v, all = IGRAPHQL_PASSES;
+
+	for (uint32_t i = 0; i < im->http.n_graphql; i++) {
+		const struct igraphql_rule *rule = im->http.graphql[i];
+
+		v = body ? igraphql_body(*body, rule) :
+			   ireq_query_judge(path, rule);
+		if (v == IGRAPHQL_REFUSED)
+			return v;
+		if (v == IGRAPHQL_PUSH)
+			all = v;
+	}
+	return all;
+}
+
+static int end_graphql(struct ireq *r, enum igraphql_verdict v)
+{
+	struct ireq_impl *im = r->impl;
+
+	if (v == IGRAPHQL_PASSES)
+		return 0;
+	im->push = v == IGRAPHQL_PUSH;
+	return ireq_fail(r, REASON_GRAPHQL, 403);
+}
+
+/* Judges GraphQL that has no body. */
+static int judge_query(struct ireq *r, struct ihead *h)
+{
+	bool get = is_method(h->method, "GET") ||
+		   is_method(h->method, "HEAD") ||
+		   is_method(h->method, "OPTIONS");
+
+	if (!get)
+		return ireq_fail(r, REASON_GRAPHQL, 403);
+	return end_graphql(r, judge_graphql(r->impl, h->path, NULL));
+}
+
 static int judge_body(struct ireq *r, struct ihead *h,
 		      const struct http_verdict *v)
 {
 	struct ireq_impl *im = r->impl;
+	bool graphql = v->n_graphql > 0;
 
-	im->graphql = v->query_only    ? IGRAPHQL_QUERY_ONLY :
-		      v->no_git_writes ? IGRAPHQL_NO_GIT_WRITES :
-					 IGRAPHQL_ANY;
-	if (im->graphql && !h->has_body) {
-		bool get = is_method(h->method, "GET") ||
-			   is_method(h->method, "HEAD") ||
-			   is_method(h->method, "OPTIONS");
-
-		if (!get || !ireq_query_passes(h->path, im->graphql))
-			return ireq_fail(r, REASON_GRAPHQL, 403);
-	}
+	im->http = *v;
 	if (!h->has_body)
-		return 0;
-	if (im->graphql) {
+		return graphql ? judge_query(r, h) : 0;
+	if (graphql) {
 		im->unread = memchr(h->path.ptr, '?', h->path.len) ||
 			     !ireq_body_is_json(h);
 		if (im->unread)
@@ -359,8 +394,12 @@ int ireq_body_end(struct ireq *r)
 
 	if (!r->hold)
 		return 0;
-	if (im->judge_body && !igraphql_body_passes(body, im->graphql))
-		return ireq_fail(r, REASON_GRAPHQL, 403);
+	if (im->judge_body) {
+		int status = end_graphql(r, judge_graphql(im, body, &body));
+
+		if (status)
+			return status;
+	}
 	if (!im->sign)
 		return 0;
 	crypto_hash_sha256(hash, body.ptr, body.len);
@@ -386,10 +425,7 @@ size_t ireq_denial(const struct ireq *r, const char *agent, char *out,
 	const struct ireq_impl *im = r->impl;
 	size_t len = deny_text(out, size, im ? im->status : 503, agent,
 			       r->ctx.name->s, r->ctx.port, &r->verdict);
-	enum reason why = r->verdict.reason;
-	bool push = im && ((im->push && why == REASON_METHOD) ||
-			   (im->graphql == IGRAPHQL_NO_GIT_WRITES &&
-			    why == REASON_GRAPHQL && !im->unread));
+	bool push = im && im->push;
 	int n;
 
 	if (!im || !r->path_log[0] || len >= size)

@@ -178,26 +178,27 @@ bool ireq_body_is_json(struct ihead *h)
 
 /* --- GraphQL in a query -------------------------------------------------- */
 
-static bool document_passes(struct slice value, enum igraphql_rule rule)
+static enum igraphql_verdict judge_document(struct slice value,
+					    const struct igraphql_rule *rule)
 {
 	char *text = malloc(value.len + 1);
+	enum igraphql_verdict v;
 	size_t n;
-	bool good;
 
 	if (!text)
-		return false;
+		return IGRAPHQL_REFUSED;
 	/* A plus is a blank, unless it was an encoded one. */
 	for (n = 0; n < value.len; n++)
 		text[n] = value.ptr[n] == '+' ? ' ' : (char)value.ptr[n];
 	/* In place: what is decoded is no longer than what it is made of. */
 	n = ipath_decode(slice_of(text, value.len), text, value.len);
-	good = igraphql_document_passes(slice_of(text, n), rule);
+	v = igraphql_document(slice_of(text, n), rule);
 	free(text);
-	return good;
+	return v;
 }
 
-static bool graphql_param(struct slice param, enum igraphql_rule rule,
-			  bool *seen)
+static enum igraphql_verdict
+judge_param(struct slice param, const struct igraphql_rule *rule, bool *seen)
 {
 	const uint8_t *eq = param.len ? memchr(param.ptr, '=', param.len) :
 					NULL;
@@ -206,35 +207,39 @@ static bool graphql_param(struct slice param, enum igraphql_rule rule,
 	if (eq)
 		name.len = (size_t)(eq - param.ptr);
 	if (is_word(name, "operationName") || is_word(name, "variables"))
-		return true;
+		return IGRAPHQL_PASSES;
 	if (!eq || !is_word(name, "query") || *seen)
-		return false;
+		return IGRAPHQL_REFUSED;
 	*seen = true;
-	return document_passes(slice_of(eq + 1, param.len - name.len - 1),
-			       rule);
+	return judge_document(slice_of(eq + 1, param.len - name.len - 1), rule);
 }
 
-bool ireq_query_passes(struct slice path, enum igraphql_rule rule)
+enum igraphql_verdict ireq_query_judge(struct slice path,
+				       const struct igraphql_rule *rule)
 {
 	const uint8_t *q = path.len ? memchr(path.ptr, '?', path.len) : NULL;
+	enum igraphql_verdict v, all = IGRAPHQL_PASSES;
 	bool seen = false;
 	struct slice rest;
 
 	if (!q)
-		return true;
+		return IGRAPHQL_PASSES;
 	rest = slice_of(q + 1, path.len - (size_t)(q - path.ptr) - 1);
 	/* Some servers end a parameter there. */
 	if (rest.len && memchr(rest.ptr, ';', rest.len))
-		return false;
+		return IGRAPHQL_REFUSED;
 	while (rest.len) {
 		const uint8_t *amp = memchr(rest.ptr, '&', rest.len);
 		size_t n = amp ? (size_t)(amp - rest.ptr) : rest.len;
 
-		if (!graphql_param(slice_of(rest.ptr, n), rule, &seen))
-			return false;
+		v = judge_param(slice_of(rest.ptr, n), rule, &seen);
+		if (v == IGRAPHQL_REFUSED)
+			return v;
+		if (v == IGRAPHQL_PUSH)
+			all = v;
 		n += amp ? 1 : 0;
 		rest.ptr += n;
 		rest.len -= n;
 	}
-	return true;
+	return all;
 }

@@ -11,13 +11,13 @@
 struct ireq_impl {
 	struct ihead *head; /* of the request; while r->hold */
 	int status; /* that was answered in place of the server, 0: none */
-	enum igraphql_rule graphql; /* the request is judged by this */
+	struct http_verdict http; /* GraphQL is judged by this one's rules */
 	bool judge_body; /* its body is, whole */
 	bool sign; /* and signed */
 	bool injected;
 	bool websocket; /* was asked for */
 	bool plain; /* the answer's body is to be searched */
-	bool push; /* git wants to push */
+	bool push; /* denied, and `ac policy push` would let it pass */
 	bool unread; /* GraphQL that cannot be judged as it was sent */
 	char method[24]; /* for the denial */
 };
@@ -47,8 +47,9 @@ void ireq_strip_request(struct ihead *h, bool restricted);
 /* What a server may not say to the sandbox: other ways to reach it (T13), and
  * what belongs to one hop. */
 void ireq_strip_answer(struct ihead *h);
-/* May this GET, or what else has no body, to a GraphQL endpoint pass? */
-bool ireq_query_passes(struct slice path, enum igraphql_rule rule);
+/* Judges a GET, or what else has no body, to a GraphQL endpoint. */
+enum igraphql_verdict ireq_query_judge(struct slice path,
+				       const struct igraphql_rule *rule);
 /* "application/json", no other encoding: can the body be judged? */
 bool ireq_body_is_json(struct ihead *h);
 /* One field at most, and that says that the body is as it is. */

@@ -87,6 +87,7 @@ struct rule {
 	const struct http_rules *http; /* NULL: none; inspection (issue 6) */
 };
 
+struct igraphql_rule;
 struct policy; /* shared part */
 struct agent_policy;
 
@@ -130,6 +131,8 @@ uint32_t agent_policy_dns_ttl(const struct agent_policy *a); /* seconds */
  * time is the caller's (expiry is judged by him, see table.h). */
 struct verdict decide(const struct agent_policy *a, const struct request *rq);
 
+#define HTTP_GRAPHQL_MAX 4u /* more for one path: none passes */
+
 /*
  * What an inspect rule says of one request for a name that it allows; what
  * several entries of `http: {allow}` that fit say, the strictest of them says.
@@ -138,8 +141,10 @@ struct http_verdict {
 	enum reason reason; /* ALLOWED, METHOD */
 	int status; /* to answer when it is not allowed: 403, 405 */
 	bool restricted; /* it matters to the rule which method it is */
-	bool query_only; /* the body holds GraphQL queries, or it is refused */
-	bool no_git_writes; /* or mutations that write to no repository */
+	bool push; /* not allowed, and `git push: allow` would change that */
+	/* The body is GraphQL that passes each of these, or it is refused. */
+	const struct igraphql_rule *graphql[HTTP_GRAPHQL_MAX];
+	uint32_t n_graphql;
 	bool exclusive; /* no credential but the rule's own */
 	const char *as; /* `auth: {as}`, NULL: not said */
 	uint64_t body_max, response_max; /* bytes; UINT64_MAX: any */

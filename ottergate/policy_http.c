@@ -5,6 +5,7 @@
  */
 #include "ottergate/policy_parse.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CA_SECONDS_MIN UINT64_C(60)
@@ -105,31 +106,64 @@ static int match_body(struct load *ld, const struct yaml_node *n, void *to)
 			 &((struct http_match *)to)->body_max);
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int load_names(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct igraphql_names *names = to;
+	const char *const *v;
+	const char **sorted;
+	uint32_t count;
+	int r = load_words(ld, n, igraphql_is_name, "a name of GraphQL", &v,
+			   &count);
+
+	if (r < 0)
+		return r;
+	sorted = arena_array(ld->arena, count, sizeof(*sorted));
+	if (!sorted)
+		return load_nomem(ld);
+	memcpy(sorted, v, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_text);
+	*names = (struct igraphql_names){ sorted, count };
+	return 0;
+}
+
 static int match_graphql(struct load *ld, const struct yaml_node *n, void *to)
 {
 	static const char *const words[] = { "any", "query-only", NULL };
-	unsigned v;
-	int r = load_word(ld, n, words, &v);
+	static const struct field fields[] = {
+		{ "mutations", load_names,
+		  offsetof(struct igraphql_rule, mutations) },
+		{ "push", load_names, offsetof(struct igraphql_rule, push) },
+		{ "without", load_names,
+		  offsetof(struct igraphql_rule, without) },
+	};
+	struct igraphql_rule *rule;
+	unsigned v = 1;
+	int r = 0;
 
-	if (r == 0)
-		((struct http_match *)to)->query_only = v == 1;
-	return r;
+	if (n->kind != YAML_MAP)
+		r = load_word(ld, n, words, &v);
+	if (r < 0 || v == 0)
+		return r;
+	rule = arena_alloc(ld->arena, sizeof(*rule));
+	if (!rule)
+		return load_nomem(ld);
+	((struct http_match *)to)->graphql = rule;
+	return n->kind == YAML_MAP ?
+		       load_map(ld, n, fields, ARRAY_SIZE(fields), rule) :
+		       0;
 }
 
-/* What it denies of a GraphQL endpoint: all, or what writes there. */
-static int match_graphql_deny(struct load *ld, const struct yaml_node *n,
-			      void *to)
+static int match_push(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "any", "git-writes", NULL };
-	unsigned v;
-	int r = load_word(ld, n, words, &v);
-
-	if (r == 0)
-		((struct http_match *)to)->git_writes = v == 1;
-	return r;
+	return load_bool(ld, n, &((struct http_match *)to)->push);
 }
 
-static const struct field match_fields[] = {
+static const struct field allow_fields[] = {
 	{ "methods", match_methods, 0 },
 	{ "paths", match_paths, 0 },
 	{ "body_max", match_body, 0 },
@@ -139,16 +173,19 @@ static const struct field match_fields[] = {
 static const struct field deny_fields[] = {
 	{ "methods", match_methods, 0 },
 	{ "paths", match_paths, 0 },
-	{ "graphql", match_graphql_deny, 0 },
+	{ "push", match_push, 0 },
+};
+
+static const struct field within_fields[] = {
+	{ "methods", match_methods, 0 },
+	{ "paths", match_paths, 0 },
 };
 
 static int load_matches(struct load *ld, const struct yaml_node *n,
-			struct rule_parse *rp, bool deny,
-			const struct http_match **ret, uint32_t *ret_n)
+			struct rule_parse *rp, const struct field *fields,
+			size_t n_fields, const struct http_match **ret,
+			uint32_t *ret_n)
 {
-	const struct field *fields = deny ? deny_fields : match_fields;
-	size_t n_fields = deny ? ARRAY_SIZE(deny_fields) :
-				 ARRAY_SIZE(match_fields);
 	struct http_match *v;
 	uint32_t count, i = 0;
 	int r = list_count(ld, n, &count);
@@ -175,16 +212,24 @@ static int http_allow(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 
-	return load_matches(ld, n, rp, false, &rp->http->allow,
-			    &rp->http->n_allow);
+	return load_matches(ld, n, rp, allow_fields, ARRAY_SIZE(allow_fields),
+			    &rp->http->allow, &rp->http->n_allow);
+}
+
+static int http_within(struct load *ld, const struct yaml_node *n, void *to)
+{
+	struct rule_parse *rp = to;
+
+	return load_matches(ld, n, rp, within_fields, ARRAY_SIZE(within_fields),
+			    &rp->http->within, &rp->http->n_within);
 }
 
 static int http_deny(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	bool has_paths = rp->has_paths; /* those of a denial limit nothing */
-	int r = load_matches(ld, n, rp, true, &rp->http->deny,
-			     &rp->http->n_deny);
+	int r = load_matches(ld, n, rp, deny_fields, ARRAY_SIZE(deny_fields),
+			     &rp->http->deny, &rp->http->n_deny);
 
 	rp->has_paths = has_paths;
 	return r;
@@ -193,6 +238,7 @@ static int http_deny(struct load *ld, const struct yaml_node *n, void *to)
 int load_rule_http(struct load *ld, const struct yaml_node *n, void *to)
 {
 	static const struct field fields[] = {
+		{ "within", http_within, 0 },
 		{ "allow", http_allow, 0 },
 		{ "deny", http_deny, 0 },
 	};

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "ottergate/arena.h"
+#include "ottergate/igraphql.h"
 #include "ottergate/match.h"
 #include "ottergate/own.h"
 #include "ottergate/policy.h"
@@ -25,13 +26,13 @@ struct http_match {
 	const char *const *methods, *const *paths; /* n: any */
 	uint32_t n_methods, n_paths;
 	uint64_t body_max; /* bytes; UINT64_MAX: any */
-	bool query_only; /* `graphql: query-only` */
-	bool git_writes; /* `graphql: git-writes`, of a denial */
+	const struct igraphql_rule *graphql; /* of the body; NULL: any */
+	bool push; /* of a denial: `git push: allow` lifts it */
 };
 
 struct http_rules {
-	const struct http_match *allow, *deny;
-	uint32_t n_allow, n_deny;
+	const struct http_match *within, *allow, *deny;
+	uint32_t n_within, n_allow, n_deny;
 	bool exclusive, redact, sse;
 	const char *auth_as, *token; /* `auth: {as, surrogate}` */
 	const char *tokens_header;

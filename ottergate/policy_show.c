@@ -115,6 +115,25 @@ static void show_words(struct show *s, const char *key,
 	jsonw_close(&s->w, ']');
 }
 
+static void show_names(struct show *s, const char *key,
+		       const struct igraphql_names *names)
+{
+	show_words(s, key, names->v, names->n);
+}
+
+static void show_graphql(struct show *s, const struct igraphql_rule *g)
+{
+	if (g->mutations.n + g->push.n + g->without.n == 0) {
+		jsonw_str(&s->w, "graphql", "query-only");
+		return;
+	}
+	jsonw_open(&s->w, "graphql", '{');
+	show_names(s, "mutations", &g->mutations);
+	show_names(s, "push", &g->push);
+	show_names(s, "without", &g->without);
+	jsonw_close(&s->w, '}');
+}
+
 static void show_matches(struct show *s, const char *key,
 			 const struct http_match *v, uint32_t n)
 {
@@ -125,10 +144,10 @@ static void show_matches(struct show *s, const char *key,
 		jsonw_open(&s->w, NULL, '{');
 		show_words(s, "methods", v[i].methods, v[i].n_methods);
 		show_words(s, "paths", v[i].paths, v[i].n_paths);
-		if (v[i].query_only || v[i].git_writes)
-			jsonw_str(&s->w, "graphql",
-				  v[i].query_only ? "query-only" :
-						    "git-writes");
+		if (v[i].graphql)
+			show_graphql(s, v[i].graphql);
+		if (v[i].push)
+			jsonw_bool(&s->w, "push", true);
 		jsonw_close(&s->w, '}');
 	}
 	jsonw_close(&s->w, ']');
@@ -138,6 +157,7 @@ static void show_matches(struct show *s, const char *key,
 static void show_http(struct show *s, const struct http_rules *h)
 {
 	jsonw_open(&s->w, "http", '{');
+	show_matches(s, "within", h->within, h->n_within);
 	show_matches(s, "allow", h->allow, h->n_allow);
 	show_matches(s, "deny", h->deny, h->n_deny);
 	jsonw_close(&s->w, '}');

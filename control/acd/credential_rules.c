@@ -11,8 +11,8 @@
  * what it has in it is there already, and writing to it is `push` again. A
  * registry has no such word: publishing, and moving a tag to what is published,
  * is what its credential is for; taking away what is published is denied.
- * What the vault's entry or a blueprint says of methods and paths
- * replaces the defaults of what is allowed; the denials stay.
+ * What the vault's entry or a blueprint says of methods and paths narrows
+ * that.
  *
  * Everything that is written is checked to stand between double quotes in YAML
  * as it is (credentials.c, vault/store_entry.c).
@@ -33,9 +33,22 @@
 	", { methods: [POST], paths: [\"/**/git-receive-pack\", " \
 	"\"/**/info/lfs/locks\", \"/**/info/lfs/locks/**\", "     \
 	"\"/**/info/lfs/verify\"] }"
-#define GRAPHQL_WRITE \
-	"{ paths: [\"/graphql\", \"/api/graphql\"], graphql: git-writes }"
-#define PUSH "{ " CHANGING ", paths: [\"/**/git-receive-pack\"] }"
+#define GRAPHQL_PATHS "paths: [\"/graphql\", \"/api/graphql\"]"
+#define GRAPHQL                                                         \
+	", { " GRAPHQL_PATHS ", graphql: { mutations: [createIssue, "   \
+	"updateIssue, closeIssue, reopenIssue, addComment, "            \
+	"updateIssueComment, createPullRequest, updatePullRequest, "    \
+	"closePullRequest, reopenPullRequest, "                         \
+	"markPullRequestReadyForReview, convertPullRequestToDraft, "    \
+	"requestReviews, addPullRequestReview, "                        \
+	"submitPullRequestReview, addLabelsToLabelable, "               \
+	"removeLabelsFromLabelable, addAssigneesToAssignable, "         \
+	"removeAssigneesFromAssignable], push: [createCommitOnBranch, " \
+	"createRef, updateRef, updateRefs, deleteRef, mergeBranch, "    \
+	"mergePullRequest, enablePullRequestAutoMerge, "                \
+	"updatePullRequestBranch, createLinkedBranch, "                 \
+	"createRepository, cloneTemplateRepository] } }"
+#define PUSH "{ " CHANGING ", paths: [\"/**/git-receive-pack\"], push: true }"
 #define ANYTHING "{ paths: [\"/**\"] }"
 
 /*
@@ -343,7 +356,7 @@ static int check_narrow(const struct vstore_entry *e,
 		       e->name);
 }
 
-/* What was said in place of the defaults; 1: nothing was. */
+/* What the defaults are narrowed to. */
 static int put_said(struct buf *out, const struct vstore_entry *e,
 		    const struct credential *c)
 {
@@ -352,8 +365,8 @@ static int put_said(struct buf *out, const struct vstore_entry *e,
 	int r;
 
 	if (methods->n == 0 && paths->n == 0)
-		return 1;
-	r = buf_printf(out, "{ ");
+		return 0;
+	r = buf_printf(out, "within: [{ ");
 	if (r == 0 && methods->n)
 		r = put_list(out, "methods", methods);
 	if (r == 0 && methods->n)
@@ -361,7 +374,7 @@ static int put_said(struct buf *out, const struct vstore_entry *e,
 	if (r == 0)
 		r = paths->n ? put_list(out, "paths", paths) :
 			       buf_printf(out, "paths: [\"/**\"]");
-	return r == 0 ? buf_printf(out, " }") : r;
+	return r == 0 ? buf_printf(out, " }], ") : r;
 }
 
 /* ---- what is denied ---- */
@@ -396,8 +409,7 @@ static int put_denied(struct buf *out, const struct kind *k, enum git_push push)
 	if (r == 0 && k->mint)
 		r = put_changing(out, k, k->mint);
 	if (r == 0 && k->write && push != PUSH_ALLOW)
-		r = buf_printf(out, "%s" PUSH ", " GRAPHQL_WRITE ", ",
-			       k->mint ? ", " : "");
+		r = buf_printf(out, "%s" PUSH ", ", k->mint ? ", " : "");
 	if (r == 0 && k->write && push != PUSH_ALLOW)
 		r = put_changing(out, k, k->write);
 	return r == 0 ? buf_printf(out, "]") : r;
@@ -407,13 +419,14 @@ static int put_http(struct buf *out, const struct vstore_entry *e,
 		    const struct credential *c, bool git, enum git_push push)
 {
 	const struct kind *k = &kinds[e->kind];
-	int r = buf_printf(out, ", http: { allow: [");
+	int r = buf_printf(out, ", http: { ");
 
 	if (r == 0)
 		r = put_said(out, e, c);
-	if (r == 1)
-		r = buf_printf(out, "%s%s", git ? GIT_READ : ANYTHING,
-			       git && push == PUSH_ALLOW ? GIT_PUSH : "");
+	if (r == 0)
+		r = buf_printf(out, "allow: [%s%s%s", git ? GIT_READ : ANYTHING,
+			       git && push == PUSH_ALLOW ? GIT_PUSH : "",
+			       k->write && push != PUSH_ALLOW ? GRAPHQL : "");
 	if (r == 0)
 		r = buf_printf(out, "]");
 	if (r == 0 && (k->mint || (k->write && push != PUSH_ALLOW)))

@@ -14,9 +14,10 @@
 	"version: 1\nagents:\n  - id: coder\n    match: { address: "         \
 	"172.20.0.7 }\n    allow:\n      - { id: git, names: [github.com], " \
 	"use: inspect, http: { allow: [ { methods: [GET, POST], paths: "     \
-	"['/**'] } ], deny: [ { methods: [POST], paths: "                    \
-	"['/**/git-receive-pack'] }, { paths: ['/graphql'], graphql: "       \
-	"git-writes } ] } }\n"
+	"['/**'] }, { paths: ['/graphql'], graphql: { mutations: [b, a], "   \
+	"push: [c], without: [d] } } ], deny: [ { methods: [POST], paths: "  \
+	"['/**/git-receive-pack'], push: true } ], within: [ { paths: "      \
+	"['/o/**', '/graphql'] } ] } }\n"
 
 /* The same request, at the gateway. */
 static bool passes(const struct agent_policy *a, const char *method,
@@ -58,6 +59,8 @@ static void test_same(const struct agent_policy *a)
 		{ "GET", "/o/r?_method=DELETE", false },
 		{ "GET", "/o/r?method_=DELETE", true },
 		{ "TRACE", "/o/r", false },
+		{ "GET", "/other/r", false },
+		{ "GET", "/O/r", false },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -79,10 +82,12 @@ static void test_same(const struct agent_policy *a)
 static void test_shown(const struct agent_policy *a)
 {
 	static const char want[] =
-		"\"http\":{\"allow\":[{\"methods\":[\"GET\",\"POST\"],"
-		"\"paths\":[\"/**\"]}],\"deny\":[{\"methods\":[\"POST\"],"
-		"\"paths\":[\"/**/git-receive-pack\"]},{\"paths\":"
-		"[\"/graphql\"],\"graphql\":\"git-writes\"}]}";
+		"\"http\":{\"within\":[{\"paths\":[\"/o/**\",\"/graphql\"]}],"
+		"\"allow\":[{\"methods\":[\"GET\",\"POST\"],"
+		"\"paths\":[\"/**\"]},{\"paths\":[\"/graphql\"],\"graphql\":"
+		"{\"mutations\":[\"a\",\"b\"],\"push\":[\"c\"],\"without\":"
+		"[\"d\"]}}],\"deny\":[{\"methods\":[\"POST\"],"
+		"\"paths\":[\"/**/git-receive-pack\"],\"push\":true}]}";
 	struct buf out;
 
 	buf_init(&out, 65536);

@@ -8,6 +8,18 @@
 
 #include "tests/unit/tap.h"
 
+static const struct igraphql_rule queries = { 0 };
+
+static bool document_passes(const char *text, const struct igraphql_rule *rule)
+{
+	return igraphql_document(slice_str(text), rule) == IGRAPHQL_PASSES;
+}
+
+static bool body_passes(const char *json, const struct igraphql_rule *rule)
+{
+	return igraphql_body(slice_str(json), rule) == IGRAPHQL_PASSES;
+}
+
 static const struct {
 	const char *text;
 	bool want;
@@ -102,13 +114,13 @@ static void test_deep(void)
 
 	memset(text, '{', IGRAPHQL_DEPTH_MAX);
 	memset(text + IGRAPHQL_DEPTH_MAX, '}', IGRAPHQL_DEPTH_MAX);
-	ok(igraphql_document_passes(slice_of(text, 2 * IGRAPHQL_DEPTH_MAX),
-				    IGRAPHQL_QUERY_ONLY),
+	ok(igraphql_document(slice_of(text, 2 * IGRAPHQL_DEPTH_MAX),
+			     &queries) == IGRAPHQL_PASSES,
 	   "as deep as may be");
 	memset(text, '{', IGRAPHQL_DEPTH_MAX + 1);
 	memset(text + IGRAPHQL_DEPTH_MAX + 1, '}', IGRAPHQL_DEPTH_MAX + 1);
-	ok(!igraphql_document_passes(slice_of(text, 2 * IGRAPHQL_DEPTH_MAX + 2),
-				     IGRAPHQL_QUERY_ONLY),
+	ok(igraphql_document(slice_of(text, 2 * IGRAPHQL_DEPTH_MAX + 2),
+			     &queries) == IGRAPHQL_REFUSED,
 	   "deeper");
 }
 
@@ -123,84 +135,159 @@ static void test_batch(void)
 				     i ? "," : "");
 		if (i == IGRAPHQL_BATCH_MAX - 1) {
 			text[n] = ']';
-			ok(igraphql_body_passes(slice_of(text, n + 1),
-						IGRAPHQL_QUERY_ONLY),
+			ok(igraphql_body(slice_of(text, n + 1), &queries) ==
+				   IGRAPHQL_PASSES,
 			   "as many as may be");
 		}
 	}
 	text[n++] = ']';
-	ok(!igraphql_body_passes(slice_of(text, n), IGRAPHQL_QUERY_ONLY),
+	ok(igraphql_body(slice_of(text, n), &queries) == IGRAPHQL_REFUSED,
 	   "one more");
 }
 
-/* Mutations may pass, but not those that write to a repository. */
+/* What a list of mutations lets pass; 'y', 'n', 'p': for a push. */
 static const struct {
 	const char *text;
-	bool want;
+	char want;
 } mutations[] = {
 	{ "mutation PullRequestCreate($input: CreatePullRequestInput!) {"
 	  " createPullRequest(input: $input) { pullRequest { id } } }",
-	  true },
-	{ "query { viewer { login } }", true },
-	{ "{ a }", true },
-	{ "mutation { addComment(input: {body: \"createRef {\"}) { id } }",
-	  true },
-	{ "mutation { createRefs { id } }", true },
-	{ "# createRef\nmutation { a }", true },
-	{ "mutation { createRef(input: {}) { id } }", false },
-	{ "mutation { x: createRef(input: {}) { id } }", false },
-	{ "mutation{a{b}x:createCommitOnBranch(input:$i){id}}", false },
+	  'y' },
+	{ "query { viewer { login } }", 'y' },
+	{ "{ a }", 'y' },
+	{ "mutation { addComment(input: {body: \"deleteRef {\"}) { id } }",
+	  'y' },
+	{ "mutation M($i: I = {deleteRef: [{x: 1}]}) @d(x: {y: 1}) {"
+	  " addComment(input: $i, x: {deleteRef: 1}) { deleteRef { id } } }",
+	  'y' },
+	{ "# deleteRef\nmutation { addComment }", 'y' },
+	{ "mutation { a: addComment{a} b : addComment{b}, addComment }", 'y' },
+	{ "mutation { deleteRef: addComment { id } }", 'y' },
+	{ "mutation { a # b\n: addComment { id } }", 'y' },
+	{ "mutation { addComment @include(if: true) { id } }", 'y' },
+	{ "mutation { addComment { ...F } } fragment F on C { id ...G }"
+	  " fragment G on C { other }",
+	  'y' },
+	{ "mutation { ...F } fragment F on Mutation { addComment { id } }",
+	  'y' },
+	{ "mutation { ... on Mutation { ... { addComment { id } } } }", 'y' },
+	{ "mutation { ... @include(if: true) { addComment } }", 'y' },
+	{ "query Q { a } mutation M { addComment { id } } fragment F on C {"
+	  " deleteRef }",
+	  'y' },
+	/* any other */
+	{ "mutation { deleteRef(input: {}) { id } }", 'n' },
+	{ "mutation { addCommen }", 'n' },
+	{ "mutation { addComments }", 'n' },
+	{ "mutation { AddComment }", 'n' },
+	{ "mutation { addComment: deleteRef { id } }", 'n' },
+	{ "mutation { addComment : deleteRef }", 'n' },
+	{ "mutation { addComment{a} x:deleteRef(input:$i){id} }", 'n' },
+	{ "mutation { addComment deleteRef }", 'n' },
+	{ "mutation { deleteRef addComment }", 'n' },
+	{ "mutation { deleteRef, }", 'n' },
+	{ "mutation { addComment @d deleteRef }", 'n' },
+	{ "mutation { addComment @d(x: {y: 1}) deleteRef { id } }", 'n' },
+	{ "mutation { deleteRef @addComment { id } }", 'n' },
+	{ "mutation { addComment(x: \"\"\" \\\"\"\" \"\"\") deleteRef }", 'n' },
+	{ "mutation { addComment # \rdeleteRef { id } }", 'n' },
 	{ "mutation { ...F } fragment F on Mutation { deleteRef { id } }",
-	  false },
-	{ "fragment F on Mutation { updateRefs { id } } mutation { ...F }",
-	  false },
-	{ "mutation { ... on Mutation { ... { mergeBranch { id } } } }",
-	  false },
-	{ "mutation { ... @include(if: true) { mergePullRequest { id } } }",
-	  false },
-	{ "query Q { a } mutation M { commitCreate { id } }", false },
-	{ "mutation { createRepository(input: $i) { id } }", false },
-	{ "mutation { cloneTemplateRepository(input: $i) { id } }", false },
-	{ "mutation { a(x: \"\"\" \\\"\"\" \"\"\") createRef { id } }", false },
-	{ "mutation { a # \rcreateRef { id } }", false },
-	{ "subscription { a }", false },
-	{ "mutation { a", false },
-	{ "mutation { create\xc3\xa9Ref }", false },
-	{ "", false },
+	  'n' },
+	{ "fragment F on Mutation { deleteRef { id } } mutation { ...F }",
+	  'n' },
+	{ "mutation { addComment ...F @d } fragment F on Mutation { ...G }"
+	  " fragment G on Mutation { a: deleteRef }",
+	  'n' },
+	{ "mutation { ... on Mutation { ... { deleteRef { id } } } }", 'n' },
+	{ "mutation { ... { addComment } deleteRef }", 'n' },
+	{ "mutation { ... @include(if: true) { deleteRef { id } } }", 'n' },
+	{ "mutation { ... @d(x: {y: {z: 1}}) { deleteRef { id } } }", 'n' },
+	{ "mutation { ... on Mutation @d(x: [{y: 1}]) { deleteRef } }", 'n' },
+	{ "mutation { ...on { deleteRef } }", 'n' },
+	{ "query Q { a } mutation M { deleteRef { id } }", 'n' },
+	{ "mutation M { addComment } mutation N { deleteRef }", 'n' },
+	{ "mutation { .. { addComment } }", 'n' },
+	{ "mutation { : addComment }", 'n' },
+	{ "mutation { addComment 1 }", 'n' },
+	{ "mutation { addComment \"x\" }", 'n' },
+	{ "mutation { $addComment }", 'n' },
+	{ "mutation { [ addComment ] }", 'n' },
+	{ "mutation { }", 'y' }, /* nothing to execute */
+	{ "mutation { deleteRef: }", 'y' },
+	{ "mutation { ...F }", 'y' }, /* likewise */
+	{ "subscription { a }", 'n' },
+	{ "subscription { addComment }", 'n' },
+	{ "mutation { addComment", 'n' },
+	{ "mutation { add\xc3\xa9omment }", 'n' },
+	{ "", 'n' },
+	/* those of a push */
+	{ "mutation { createRef(input: {}) { id } }", 'p' },
+	{ "mutation { addComment { a } x: createRef { id } }", 'p' },
+	{ "mutation { ... { createRef { id } } }", 'p' },
+	{ "mutation { ...F } fragment F on Mutation { createRef }", 'p' },
+	{ "mutation { createRef deleteRef }", 'n' },
+	{ "mutation { deleteRef createRef }", 'n' },
+	/* names that nothing may have */
+	{ "{ project { ciVariables { nodes { value } } } }", 'n' },
+	{ "{ project { x: ciVariables { nodes { value } } } }", 'n' },
+	{ "{ a { ...F } } fragment F on P { ciVariables { value } }", 'n' },
+	{ "mutation { addComment { p { ciVariables } } }", 'n' },
+	{ "{ a(x: \"ciVariables\") { ciVariable } }", 'y' },
 };
 
-static void test_git_writes(void)
+static char letter(enum igraphql_verdict v)
 {
+	return v == IGRAPHQL_PASSES ? 'y' : v == IGRAPHQL_PUSH ? 'p' : 'n';
+}
+
+static void test_mutations(void)
+{
+	static const char *const may[] = { "addComment", "createPullRequest" };
+	static const char *const push[] = { "createRef" };
+	static const char *const never[] = { "ciVariables" };
+	static const struct igraphql_rule rule = {
+		.mutations = { may, 2 },
+		.push = { push, 1 },
+		.without = { never, 1 },
+	};
+
 	for (size_t i = 0; i < ARRAY_SIZE(mutations); i++)
-		is_int(igraphql_document_passes(slice_str(mutations[i].text),
-						IGRAPHQL_NO_GIT_WRITES),
-		       mutations[i].want, "mutation %zu", i);
-	ok(igraphql_body_passes(slice_str("{\"query\":\"mutation { a }\"}"),
-				IGRAPHQL_NO_GIT_WRITES),
+		is_int(letter(igraphql_document(slice_str(mutations[i].text),
+						&rule)),
+		       mutations[i].want, "mutation %zu: %s", i,
+		       mutations[i].text);
+	ok(body_passes("{\"query\":\"mutation { addComment }\"}", &rule),
 	   "in a body");
-	ok(!igraphql_body_passes(
-		   slice_str("{\"query\":\"mutation {create\\u0052ef{a}}\"}"),
-		   IGRAPHQL_NO_GIT_WRITES),
+	ok(!body_passes("{\"query\":\"mutation {delete\\u0052ef{a}}\"}", &rule),
 	   "spelled as JSON may");
-	ok(!igraphql_body_passes(slice_str("{\"query\":\"{a}\",\"extensions\":"
-					   "{\"persistedQuery\":{}}}"),
-				 IGRAPHQL_NO_GIT_WRITES),
+	ok(!body_passes("{\"query\":\"mutation A {addComment} mutation B {a}\","
+			"\"operationName\":\"A\"}",
+			&rule),
+	   "whichever operation is asked for");
+	ok(!body_passes("[{\"query\":\"mutation{addComment}\"},"
+			"{\"query\":\"mutation{deleteRef}\"}]",
+			&rule),
+	   "in a batch");
+	is_int(igraphql_body(slice_str("[{\"query\":\"mutation{createRef}\"},"
+				       "{\"query\":\"mutation{addComment}\"}]"),
+			     &rule),
+	       IGRAPHQL_PUSH, "a push in a batch");
+	ok(!body_passes("{\"query\":\"{a}\",\"extensions\":"
+			"{\"persistedQuery\":{}}}",
+			&rule),
 	   "nor one that is not there");
-	ok(igraphql_body_passes(slice_str("?"), IGRAPHQL_ANY), "or any");
 }
 
 int main(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(documents); i++)
-		is_int(igraphql_document_passes(slice_str(documents[i].text),
-						IGRAPHQL_QUERY_ONLY),
+		is_int(document_passes(documents[i].text, &queries),
 		       documents[i].want, "document %zu", i);
 	for (size_t i = 0; i < ARRAY_SIZE(bodies); i++)
-		is_int(igraphql_body_passes(slice_str(bodies[i].json),
-					    IGRAPHQL_QUERY_ONLY),
-		       bodies[i].want, "body %zu", i);
+		is_int(body_passes(bodies[i].json, &queries), bodies[i].want,
+		       "body %zu", i);
 	test_deep();
 	test_batch();
-	test_git_writes();
+	test_mutations();
 	return done_testing();
 }

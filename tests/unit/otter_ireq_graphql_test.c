@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_ireq_graphql_test.c - mutations, where those that write to a repository
- * are denied
+ * otter_ireq_graphql_test.c - mutations, where a rule lists those that may pass
  */
 #include "tests/unit/otter_ireq_world.h"
 
-static void test_git_writes(const struct world *w)
+static void test_mutations(const struct world *w)
 {
 	static const struct {
 		const char *body;
 		int status;
+		bool push; /* that would let it pass */
 	} cases[] = {
-		{ "{\"query\":\"mutation{createPullRequest{id}}\"}", 0 },
-		{ "{\"query\":\"mutation{a:mergePullRequest{id}}\"}", 403 },
-		{ "{\"query\":\"mutation{a\"}", 403 },
+		{ "{\"query\":\"mutation{createPullRequest{id}}\"}", 0, 0 },
+		{ "{\"query\":\"mutation{a:mergePullRequest{id}}\"}", 403,
+		  true },
+		{ "{\"query\":\"mutation{mergePullRequest deleteRef}\"}", 403,
+		  false },
+		{ "{\"query\":\"mutation{deleteBranchProtectionRule{id}}\"}",
+		  403, false },
+		{ "{\"query\":\"{a{ciVariables{value}}}\"}", 403, false },
+		{ "{\"query\":\"mutation{a\"}", 403, false },
 	};
 	char text[1024];
 	struct asked a;
@@ -28,9 +34,8 @@ static void test_git_writes(const struct world *w)
 		is_int(ireq_body_end(&a.r), cases[i].status, "%s",
 		       cases[i].body);
 		ireq_denial(&a.r, "coder", text, sizeof(text));
-		ok(!cases[i].status ||
-			   strstr(text, "ac policy push coder allow\n"),
-		   "with the words that allow it");
+		is_int(strstr(text, "ac policy push coder allow\n") != NULL,
+		       cases[i].push, "with the words that allow it, or not");
 		asked_done(&a);
 	}
 }
@@ -65,12 +70,33 @@ static void test_unread(const struct world *w)
 	}
 }
 
+/* What else a push lets pass says so, too. */
+static void test_push(const struct world *w)
+{
+	static const struct {
+		const char *path;
+		bool push;
+	} cases[] = { { "/releases", true }, { "/hooks/1", false } };
+	char text[1024];
+	struct asked a;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		asked_head(&a, "hub.test", "POST", cases[i].path);
+		is_int(asked_begin(&a, w), 403, "%s", cases[i].path);
+		ireq_denial(&a.r, "coder", text, sizeof(text));
+		is_int(strstr(text, "ac policy push coder allow\n") != NULL,
+		       cases[i].push, "%s", text);
+		asked_done(&a);
+	}
+}
+
 int main(void)
 {
 	struct world w;
 
 	if (world_init(&w)) {
-		test_git_writes(&w);
+		test_push(&w);
+		test_mutations(&w);
 		test_unread(&w);
 	}
 	world_done(&w);

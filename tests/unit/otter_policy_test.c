@@ -114,8 +114,8 @@ static const struct fault faults[] = {
 	{ RULE "id: a, names: [a.test], use: pass } ] } }\n",
 	  "f:2:56: 'pass' is not known here; known: tunnel, inspect" },
 	{ RULE "id: a, names: [a.test], use: inspect, http: { allow: ["
-	       "{ graphql: git-writes } ] } } ] } }\n",
-	  "f:2:92: 'git-writes' is not known here; known: any, query-only" },
+	       "{ graphql: { mutations: [a-b] } } ] } } ] } }\n",
+	  "f:2:106: a name of GraphQL is wanted" },
 	{ RULE "id: a, names: [a.test], proto: udp } ] } }\n",
 	  "f:2:58: 'udp' is not known here; known: tls, http, tcp" },
 	{ RULE "id: a, names: [.a.test], proto: tcp } ] } }\n",
