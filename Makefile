@@ -45,15 +45,13 @@ BASE_LDFLAGS = -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
 STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 	$(LDFLAGS))
 
-# What each part may use; `make lint` checks the includes.
+# What each part may use: images/setup/modules. `make lint` checks the includes.
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
-GUARD_PKG = libcap libseccomp
-ACD_PKG = libcurl jansson yaml-0.1 sqlite3 libmicrohttpd libsodium libnftables libpsl
-CLI_PKG = jansson smartcols libsodium
-OTTER_PKG = libcares libidn2 libpsl yaml-0.1 libsodium libseccomp libcap \
-	libllhttp libnghttp2 libssl libcrypto
-VAULT_PKG = libsodium
-TEST_PKG = $(sort $(GUARD_PKG) $(ACD_PKG) $(CLI_PKG) $(OTTER_PKG))
+used = $(shell awk '/^[a-z]/ && (" " $$0 " ") ~ / $(1) / { print $$1 }' \
+	images/setup/modules)
+LINKED := guard acd cli mount otter vault
+$(foreach p,$(LINKED),$(eval PKG_$(p) := $(call used,$(p))))
+PKG_tests := $(sort $(foreach p,$(LINKED),$(PKG_$(p))))
 
 src = $(filter-out $(2),$(sort $(wildcard $(1))))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
@@ -105,12 +103,12 @@ FORCE:
 $(BUILD)/obj/control/cli/version.o: $(BUILD)/id.h
 $(BUILD)/obj/control/cli/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
 	-DAC_SHARE_DIR='"$(SHAREDIR)"'
-$(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(GUARD_PKG))
-$(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(ACD_PKG))
-$(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(CLI_PKG))
-$(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call pkg,--cflags,$(OTTER_PKG))
-$(BUILD)/obj/vault/%.o: PART_CFLAGS = $(call pkg,--cflags,$(VAULT_PKG))
-$(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(TEST_PKG))
+$(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_guard))
+$(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_acd))
+$(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(PKG_cli))
+$(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_otter))
+$(BUILD)/obj/vault/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_vault))
+$(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_tests))
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -140,36 +138,36 @@ $(BUILD)/net_proxy.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
 	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) -o $@ $(filter %.c,$^)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/ac: LIBS = $(call pkg,--libs,$(CLI_PKG))
+$(BUILD)/ac: LIBS = $(call pkg,--libs,$(PKG_cli))
 $(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
 		$(BUILD)/link.a $(BUILD)/lib.a
 	$(link)
-$(BUILD)/acd: LIBS = $(call pkg,--libs,$(ACD_PKG))
+$(BUILD)/acd: LIBS = $(call pkg,--libs,$(PKG_acd))
 $(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
 		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/admin.a \
 		$(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
-$(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(OTTER_PKG)) -lpthread
+$(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(PKG_otter)) -lpthread
 $(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
 		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
-$(BUILD)/ac-mount: LIBS = $(call pkg,--libs,jansson)
+$(BUILD)/ac-mount: LIBS = $(call pkg,--libs,$(PKG_mount))
 $(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
 		$(BUILD)/lib.a
 	$(link)
 $(BUILD)/init-guard: $(call obj,init-guard/main.c) $(BUILD)/guard.a \
 		$(BUILD)/link.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(call say,LD,$@)$(CC) $(STATIC_LDFLAGS) -o $@ $^ \
-		$(call pkg,--static --libs,$(GUARD_PKG))
+		$(call pkg,--static --libs,$(PKG_guard))
 
 $(VAULT_BIN): $(BUILD)/%: $(BUILD)/obj/vault/%.o $(BUILD)/vault.a \
 		$(BUILD)/lib.a
 	$(call say,LD,$@)$(CC) $(STATIC_LDFLAGS) -o $@ $^ \
-		$(call pkg,--static --libs,$(VAULT_PKG))
+		$(call pkg,--static --libs,$(PKG_vault))
 
 # Tests link against archives, so each takes only what it needs.
-TEST_LIBS = $(call pkg,--libs,$(TEST_PKG)) -lpthread -lutil
+TEST_LIBS = $(call pkg,--libs,$(PKG_tests)) -lpthread -lutil
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< -Wl,--start-group \

@@ -22,6 +22,19 @@ die() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# for_root COMMAND... - how somebody who is not root has them run, in one line
+for_root() {
+	_line=
+	for _one; do
+		[ "$(id -u)" -eq 0 ] || ! have sudo || _one="sudo $_one"
+		_line="${_line:+$_line && }$_one"
+	done
+	if [ "$(id -u)" -ne 0 ] && ! have sudo; then
+		_line="su - -c '$_line'"
+	fi
+	echo "$_line"
+}
+
 make_home() {
 	mkdir -p "$AC_HOME" "$AC_CACHE" "$AC_LOGS" ||
 		die 1 "cannot make $AC_HOME (AC_HOME names another place)"

@@ -21,6 +21,8 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
+#define PACKAGES_MAX 4096u
+#define PACKAGES_MISSING 3 /* an exit code of packages.sh */
 #define DISK_LOW (UINT64_C(2) * 1024 * 1024 * 1024)
 
 /* @detail is shown in one line; its others, if any, belong into the hint. */
@@ -72,16 +74,37 @@ static void check_extend(const struct cli *cli, json_t *list,
 	}
 }
 
+/* What `ac start` needs of the machine; the script's own words: what is missing
+ * in one line, the command that helps in the next. */
 static void check_packages(const struct cli *cli, json_t *list)
 {
 	SCOPED_STR path = str_printf("%s/images/setup/packages.sh", cli->share);
-	const char *const argv[] = { path, "run", "--list", NULL };
+	const char *const argv[] = { path, "run", "--check", NULL };
 	const struct proc_opts opts = { .argv = argv, .fd = { -1, -1, -1 } };
+	SCOPED_STR out = NULL;
+	SCOPED_STR missing = NULL;
 	struct err err = { 0 };
-	bool there = path && proc_run(&opts, &err) == 0;
+	char *help;
+	int code = path ? proc_capture(&opts, PACKAGES_MAX, &out, &err) :
+			  -ENOMEM;
 
-	check_add(list, "set-up scripts", there, there ? path : "not found",
+	check_add(list, "set-up scripts", code >= 0 && code < 126,
+		  code >= 0 && code < 126 ? path : "not found",
 		  "AC_ROOT names the folder that holds images/");
+	if (code < 0 || !out)
+		return;
+	help = strchr(out, '\n');
+	if (code == 0)
+		check_add(list, "packages", true, "all there", "");
+	else if (code == PACKAGES_MISSING && help) {
+		*help++ = '\0';
+		help[strcspn(help, "\n")] = '\0';
+		missing = str_printf("missing: %s", out);
+		check_add(list, "packages", false, missing ? missing : out,
+			  help);
+	} else {
+		check_skip(list, "packages", "not a Debian system");
+	}
 }
 
 /* *ret is for the checks that need the engine; NULL when there is none. */

@@ -47,7 +47,7 @@ accept() {
 denied() {
 	say "you may not talk to the Docker engine. Join its group, then log in" \
 		"again:"
-	echo "sudo usermod -aG docker $(id -un)" >&2
+	for_root "usermod -aG docker $(id -un)" >&2
 	exit 3
 }
 
@@ -143,9 +143,9 @@ fi
 if [ "$(id -u)" -ne 0 ]; then
 	say "no Docker engine answers; run:"
 	if has_unit; then
-		echo "sudo systemctl start docker" >&2
+		for_root "systemctl start docker" >&2
 	else
-		echo "sudo $(readlink -f "$0")" >&2
+		for_root "$(readlink -f "$0")" >&2
 	fi
 	exit 3
 fi

@@ -2,52 +2,72 @@
 # SPDX-License-Identifier: Apache-2.0
 # packages.sh - see that the Debian packages ac needs are there
 #
-# usage: packages.sh client|build|run|check [--list]
+# usage: packages.sh SET... [--list|--check]
 #
-# client: to compile ac itself; the rest is compiled in an image.
+# SET: client (to compile ac itself; the rest is compiled in an image), run,
+# build (to compile all of it here), check (to test it).
 #
 # Nothing missing: silent. As root: installs. Otherwise: prints the one command
 # to run, exit 3. Debian 12 and 13 name some packages differently, so a need is
 # written as alternatives a|b, and the first that apt knows is taken.
+#
+# --list   prints what the sets need
+# --check  installs nothing, whoever asks: prints what is missing in one line
+#          and the command that helps in the next, exit 3
 set -eu
 
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=images/common.sh
 . "$here/../common.sh"
 
-CLIENT="make gcc libc6-dev pkg-config|pkgconf libjansson-dev libsmartcols-dev"
-BUILD="$CLIENT libcap-dev libseccomp-dev
-	libsodium-dev libyaml-dev libcurl4-openssl-dev|libcurl4-gnutls-dev
-	libsqlite3-dev libmicrohttpd-dev
-	libnftables-dev libc-ares-dev libidn2-dev libpsl-dev libllhttp-dev
-	libssl-dev libnghttp2-dev"
+COMPILER="make gcc libc6-dev pkg-config|pkgconf"
 # The engine and BuildKit: Docker's own packages serve as well. On Debian 12
 # both the client and BuildKit are part of docker.io; on 13 they are not.
-RUN="docker.io|docker-ce iptables mmdebstrap debian-archive-keyring
-	ca-certificates util-linux procps"
+RUN="docker.io|docker-ce iptables ca-certificates util-linux procps"
+ROOTFS="mmdebstrap debian-archive-keyring"
 RUN13="docker-cli|docker-ce-cli"
 BUILDX="docker-buildx|docker-buildx-plugin"
 CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
 	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl expect
 	openssl iproute2 ccache nghttp2-server strace musl-tools valgrind"
 
-usage() { die 2 "usage: packages.sh client|build|run|check [--list]"; }
+usage() { die 2 "usage: packages.sh client|build|run|check... [--list|--check]"; }
+
+# of_parts PART - what the part links, as Debian calls it; all: every part
+of_parts() {
+	awk -v part="$1" '/^[a-z]/ { for (i = 3; i <= NF; i++)
+		if ((part == "all" || $i == part) && !seen[$2]++) print $2
+	}' "$here/modules"
+}
+
+# Of a Debian that is made here: nothing, when it is taken from an image. As
+# root mmdebstrap needs no more; others have their own user namespace for it.
+rootfs_needs() {
+	[ -z "${AC_ROOTFS:-}" ] || return 0
+	echo "$ROOTFS"
+	[ "$(id -u)" -eq 0 ] || echo uidmap
+}
+
+run_needs() {
+	echo "$RUN"
+	rootfs_needs
+	case $ID-$VERSION_ID in
+	debian-12) ;;
+	ubuntu-*) echo "$BUILDX" ;;
+	*) echo "$RUN13 $BUILDX" ;;
+	esac
+}
 
 needs_of() {
-	case $1 in
-	client) echo "$CLIENT" ;;
-	build) echo "$BUILD" ;;
-	run)
-		echo "$RUN"
-		case $ID-$VERSION_ID in
-		debian-12) ;;
-		ubuntu-*) echo "$BUILDX" ;;
-		*) echo "$RUN13 $BUILDX" ;;
+	for set; do
+		case $set in
+		client) echo "$COMPILER" && of_parts cli ;;
+		build) echo "$COMPILER" && of_parts all ;;
+		run) run_needs ;;
+		check) echo "$COMPILER" && of_parts all && echo "$CHECK" ;;
+		*) usage ;;
 		esac
-		;;
-	check) echo "$BUILD $CHECK" ;;
-	*) usage ;;
-	esac
+	done
 }
 
 # missing NEEDS - those no installed package answers; one dpkg-query for all
@@ -89,8 +109,8 @@ choose() {
 
 # keyring_is_old - true when it does not know the keys of the images' Debian
 keyring_is_old() {
-	case "$set-$lack" in
-	run-*) [ -z "${AC_ROOTFS:-}" ] ;;
+	case " $sets -$lack" in
+	*" run "*) [ -z "${AC_ROOTFS:-}" ] ;;
 	*libllhttp-dev*) [ "$ID-$VERSION_ID" = debian-12 ] ;;
 	*) false ;;
 	esac &&
@@ -150,7 +170,7 @@ install_them() {
 	make_home
 	log=$AC_LOGS/packages.log
 	: >"$log"
-	say "installing for '$set': $*"
+	say "installing for '${sets% }': $*"
 	# A stale list of another archive must not stop us from Debian's own;
 	# what is really missing shows in the next step.
 	(apt update) || say "going on with the lists that are here"
@@ -168,50 +188,103 @@ install_them() {
 	[ -z "$late" ] || llhttp_of_trixie
 }
 
-[ $# -ge 1 ] || usage
-set=$1
+# Without a name of its own: the number.
+user_name() { id -un 2>/dev/null || :; }
+
+# ids_lack - true when a run needs a range of ids for this user and has none
+ids_lack() {
+	[ "$(id -u)" -ne 0 ] && [ -z "${AC_ROOTFS:-}" ] || return 1
+	case " $sets" in
+	*" run "*) ;;
+	*) return 1 ;;
+	esac
+	for file in /etc/subuid /etc/subgid; do
+		grep -qE "^($(user_name)|$(id -u)):" $file 2>/dev/null ||
+			return 0
+	done
+	return 1
+}
+
+# ids_command - gives this user the ids after the last that somebody has
+ids_command() {
+	first=$(cat /etc/subuid /etc/subgid 2>/dev/null | awk -F: '
+		BEGIN { end = 100000 }
+		$2 + $3 > end { end = $2 + $3 }
+		END { print end }')
+	echo "usermod --add-subuids $first-$((first + 65535))" \
+		"--add-subgids $first-$((first + 65535)) $(user_name)"
+}
+
+# command_for NEED... - the one command that gets all of it
+command_for() {
+	ids=
+	! ids_lack || ids=$(ids_command)
+	case "$(id -u)-$ID-$VERSION_ID $*" in
+	# As root, or with what is of Debian 13: more than one command of apt.
+	0-* | *-debian-12*libllhttp-dev*)
+		for_root "$(readlink -f "$0") ${sets% }" ${ids:+"$ids"}
+		return
+		;;
+	esac
+	# shellcheck disable=SC2046 # a list of words is meant
+	set -- $(choose "$@")
+	if [ $# -gt 0 ]; then
+		set -- "apt-get update" \
+			"apt-get install -y --no-install-recommends $*"
+	fi
+	for_root "$@" ${ids:+"$ids"}
+}
+
+sets=
+mode=
+for arg; do
+	case $arg in
+	--list | --check) mode=$arg ;;
+	*) sets="$sets$arg " ;;
+	esac
+done
+[ -n "$sets" ] || usage
 ID=
 ID_LIKE=
 VERSION_ID=
 # shellcheck source=/dev/null
 [ ! -r /etc/os-release ] || . /etc/os-release
-needs=$(needs_of "$set") || exit 2
-if [ "${2:-}" = --list ]; then
+# shellcheck disable=SC2086 # a list of words is meant
+needs=$(needs_of $sets) || exit 2
+if [ "$mode" = --list ]; then
 	# shellcheck disable=SC2086
 	printf '%s\n' $needs
 	exit 0
 fi
+[ -z "${AC_SKIP_PACKAGES:-}" ] || exit 0
 case " $ID $ID_LIKE " in
 *" debian "*) have dpkg-query && have apt-get || ID= ;;
 *) ID= ;;
 esac
 if [ -z "$ID" ]; then
 	# The user's own packages may do; the step that lacks one will say so.
-	[ -z "${AC_SKIP_PACKAGES:-}" ] || exit 0
 	say "this is not a Debian system, so nothing can be installed for you."
 	say "needed (Debian's names): $(echo "$needs" | tr '\n\t' '  ')"
 	say "when you have them, set AC_SKIP_PACKAGES=1"
 	exit 4
 fi
-[ -z "${AC_SKIP_PACKAGES:-}" ] || exit 0
 lack=$(missing "$needs")
 if keyring_is_old; then
 	lack="$lack debian-archive-keyring"
 fi
-[ -n "$lack" ] || exit 0
+[ -n "$lack" ] || ids_lack || exit 0
+if [ "$mode" = --check ]; then
+	! ids_lack || ids="ids of $(user_name) in /etc/subuid and /etc/subgid"
+	# shellcheck disable=SC2086 # a list of words is meant
+	echo $lack ${ids:-}
+	# shellcheck disable=SC2086
+	command_for $lack
+	exit 3
+fi
 if [ "$(id -u)" -ne 0 ]; then
-	case "$ID-$VERSION_ID $lack" in
-	debian-12*libllhttp-dev*) # of Debian 13: more than one command of apt
-		say "packages are missing; run:"
-		echo "sudo $(readlink -f "$0") $set" >&2
-		exit 3
-		;;
-	esac
-	# shellcheck disable=SC2046,SC2086
-	set -- $(choose $lack)
 	say "packages are missing; run:"
-	echo "sudo apt-get update && sudo apt-get install -y" \
-		"--no-install-recommends $*" >&2
+	# shellcheck disable=SC2086 # a list of words is meant
+	command_for $lack >&2
 	exit 3
 fi
 # shellcheck disable=SC2086
