@@ -228,7 +228,7 @@ install-host: $(HOST_BIN)
 	sh vault/install.sh $(BUILD) $(DESTDIR)
 
 # The sources go along: the image of ac-host is built from them.
-SHIPPED = Makefile lib init-guard vault net-preload control ottergate images blueprints
+SHIPPED = $(shell grep '^[A-Za-z]' images/host/inputs)
 install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
 	install -d $(DESTDIR)$(SHAREDIR)

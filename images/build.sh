@@ -30,15 +30,12 @@ ENV_DIR=$AC_CACHE/build-env
 DOCKER=${AC_DOCKER:-docker}
 NO_CACHE=
 
-# What the stages of images/host/Dockerfile copy.
-HOST_INPUTS=(Makefile lib init-guard control vault ottergate net-preload
-	images blueprints)
+# Within ac-host there is less of them, and no image of it to build.
+mapfile -t HOST_INPUTS < <(grep '^[A-Za-z]' "$HERE/host/inputs")
 
 if [ -n "$INSIDE" ] && [ -z "${AC_ROOTFS:-}" ] &&
 	[ -s "$ENV_DIR/rootfs.ref" ]; then
 	AC_ROOTFS=$(<"$ENV_DIR/rootfs.ref")
-elif [ -z "$INSIDE" ] && [ -z "${AC_ROOTFS:-}" ] && ! have mmdebstrap; then
-	AC_ROOTFS=debian:trixie-slim
 fi
 export AC_ROOTFS=${AC_ROOTFS:-}
 
