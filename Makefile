@@ -68,6 +68,7 @@ VAULT_SRC := $(call src,vault/*.c,$(VAULT_MAIN))
 PRELOAD_PURE := net-preload/cache.c net-preload/dest.c net-preload/wire.c
 FAKE_SRC := $(call src,tests/fake/*.c)
 UNIT_SRC := $(call src,tests/unit/*_test.c)
+UNIT_SH := $(call src,tests/unit/*_test.sh)
 FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
@@ -187,7 +188,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN)
 check-unit: unit
 	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
-		--unit $(UNIT_BIN) --replay $(REPLAY_BIN)
+		--unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
 
 # Everything: gcc, clang with sanitizers, lint, then the real thing.
 check: check-deps ; $(Q)tests/check.sh

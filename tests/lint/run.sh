@@ -4,7 +4,7 @@
 #
 # usage: run.sh fast|full
 #
-#   fast  layers, sizes, spdx, words, their self-check, shellcheck
+#   fast  layers, sizes, spdx, words, tables, their self-check, shellcheck
 #   full  cppcheck, clang-tidy, gcc -fanalyzer, clang-format, mandoc
 #
 # A tool that looks at one file at a time is not asked again about a file
@@ -48,8 +48,9 @@ check_tool() {
 }
 
 c_flags() {
-	pkg-config --cflags libcap libseccomp libcurl jansson yaml-0.1 \
-		sqlite3 libmicrohttpd libsodium smartcols 2>/dev/null
+	local modules
+	mapfile -t modules < <(awk '/^[a-z]/ { print $1 }' images/setup/modules)
+	pkg-config --cflags "${modules[@]}" 2>/dev/null
 }
 
 # digest TOOL FILE - of all that decides what the tool says about the file
@@ -148,6 +149,7 @@ fast() {
 	check sizes tests/lint/sizes.sh
 	check spdx tests/lint/spdx.sh
 	check words tests/lint/words.sh
+	check tables tests/lint/tables.sh
 	check 'self-check' tests/lint/selfcheck.sh
 	check_tool shellcheck shellcheck each shellcheck "${sh[@]}"
 }

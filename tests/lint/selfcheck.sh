@@ -62,8 +62,21 @@ catches() {
 	fi
 }
 
-good
-for script in layers sizes spdx words; do
+# lists - the real Makefile, and what of images/ holds or reads the lists
+lists() {
+	good
+	mkdir -p "$tree/images/host"
+	(cd "$here/../.." && cp -R Makefile "$tree" &&
+		cp -R images/setup images/common.sh "$tree/images" &&
+		cp images/host/inputs images/host/Dockerfile* \
+			"$tree/images/host")
+	sed -n '/^[a-z]/p' "$tree/images/host/inputs" | while read -r name; do
+		mkdir -p "$tree/$name"
+	done
+}
+
+lists
+for script in layers sizes spdx words tables; do
 	if ! out=$("$here/$script.sh" "$tree" 2>&1); then
 		echo "selfcheck: $script complains of a clean tree: $out"
 		bad=1
@@ -135,5 +148,18 @@ catches words 'blank at the end' 'a trailing blank'
 good
 printf '/* \033[31m */\n' >>"$tree/lib/a.c"
 catches words 'control byte' 'an escape sequence'
+
+lists
+sed -i '/ mount$/d' "$tree/images/setup/modules"
+catches tables 'parts of the Makefile' 'a part without modules'
+lists
+echo 'PKG_extra = libxml-2.0' >>"$tree/Makefile"
+catches tables 'not from images/setup/modules' 'a module in the Makefile'
+lists
+sed -i 's/of_parts cli/:/' "$tree/images/setup/packages.sh"
+catches tables 'client does not ask for libsodium-dev' 'a set without it'
+lists
+sed -i '/^net-preload/d' "$tree/images/host/inputs"
+catches tables 'Dockerfile copies' 'an input that is not in the list'
 
 exit $bad

@@ -1,0 +1,171 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# setup_test.sh - the launcher and the scripts of set-up, on a machine that is
+# made up: what is installed, and who asks, is said by programs of the test
+set -u
+SRC=$(readlink -f "${0%/*}/../..")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' HUP INT TERM
+n=0
+failed=0
+
+ok() { # CODE NAME
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $n - $2"
+	else
+		echo "not ok $n - $2"
+		failed=1
+		sed 's/^/# /' "$tmp/out" 2>/dev/null
+	fi
+}
+
+# same NAME A B, differ NAME A B
+same() { [ -n "$2" ] && [ "$2" = "$3" ]; ok $? "$1"; }
+differ() { [ -n "$2" ] && [ "$2" != "$3" ]; ok $? "$1"; }
+
+# says NAME REGEX, lacks NAME REGEX - the output of the last run
+says() { grep -qE -- "$2" "$tmp/out"; ok $? "$1"; }
+lacks() { ! grep -qE -- "$2" "$tmp/out"; ok $? "$1"; }
+
+# fake NAME LINE... - a program of the made-up machine
+fake() {
+	rm -f "$tmp/bin/$1"
+	{
+		echo '#!/bin/sh'
+		printf '%s\n' "${@:2}"
+	} >"$tmp/bin/$1"
+	chmod +x "$tmp/bin/$1"
+}
+
+# All programs of this machine, but those that the tests are about.
+machine() {
+	mkdir "$tmp/bin"
+	find /usr/sbin /usr/bin /sbin /bin -maxdepth 1 ! -type d -exec \
+		ln -sf -t "$tmp/bin" {} + 2>/dev/null
+	rm -f "$tmp/bin/mmdebstrap" "$tmp/bin/sudo"
+	PATH=$tmp/bin
+	unset AC_ROOTFS AC_SAN AC_SKIP_PACKAGES AC_ROOT
+	export AC_HOME=$tmp/home
+}
+
+# user NAME - who is not root; lacks every package, apt has all
+user() {
+	fake id "case \$1 in -un) echo $1 ;; *) echo 1000 ;; esac"
+	fake dpkg-query 'exit 1'
+	fake apt-cache 'echo "  Candidate: 1.0"'
+	fake apt-get 'exit 1'
+}
+
+# everything - as user, and all packages are there
+everything() {
+	# shellcheck disable=SC2016 # of the program
+	fake dpkg-query 'for p; do printf "installed=%s " "$p"; done'
+}
+
+# tree - a small one: the real launcher and images, and a Makefile that notes
+# each build and makes nothing
+tree() {
+	local name
+	mkdir -p "$tmp/tree"
+	cp -R "$SRC/ac" "$SRC/images" "$tmp/tree"
+	while read -r name; do
+		[ -e "$tmp/tree/$name" ] && continue
+		mkdir "$tmp/tree/$name"
+		: >"$tmp/tree/$name/file"
+	done < <(grep '^[A-Za-z]' "$SRC/images/host/inputs")
+	rm -rf "$tmp/tree/Makefile"
+	# shellcheck disable=SC2016 # of make
+	printf '%s\n' '.PHONY: build/ac' 'build/ac:' \
+		'	@echo built >>builds; echo exit 0 >$@; chmod +x $@' \
+		>"$tmp/tree/Makefile"
+	find "$tmp/tree" -exec touch -d '2 hours ago' {} +
+}
+
+builds() { find "$tmp/tree/builds" -exec cat {} + 2>/dev/null | wc -l; }
+launch() { "$tmp/tree/ac" "$@" >"$tmp/out" 2>&1; }
+packages() { "$SRC/images/setup/packages.sh" "$@" >"$tmp/out" 2>&1; }
+
+test_identity() {
+	local without with image
+	without=$("$SRC/images/build.sh" tag host)
+	fake mmdebstrap 'exit 1'
+	with=$("$SRC/images/build.sh" tag host)
+	rm "$tmp/bin/mmdebstrap"
+	same 'an identity does not depend on mmdebstrap' "$without" "$with"
+	image=$(AC_ROOTFS=some:image "$SRC/images/build.sh" tag host)
+	differ 'it does depend on AC_ROOTFS' "$without" "$image"
+}
+
+test_launcher() {
+	local name file before
+	export AC_SKIP_PACKAGES=1
+	launch
+	launch
+	same 'the launcher builds once' "$(builds)" 1
+	while read -r name; do
+		file=$tmp/tree/$name
+		[ ! -d "$file" ] || file=$(find "$file" -type f | head -n 1)
+		before=$(builds)
+		touch -d 'next hour' "$file"
+		launch
+		same "it builds again after a change in $name" \
+			"$(builds)" $((before + 1))
+		touch -d '2 hours ago' "$file"
+	done < <(grep '^[A-Za-z]' "$SRC/images/host/inputs")
+	launch
+	same 'and not without one' "$(builds)" $((before + 1))
+	unset AC_SKIP_PACKAGES
+}
+
+test_before_compiling() {
+	rm -rf "$tmp/tree/build" "$tmp/tree/builds"
+	user somebody
+	launch --quiet run base hello -- true
+	same 'ac run without packages is a failure of ours' $? 125
+	same 'nothing is compiled before that' "$(builds)" 0
+	says 'one command names what compiles and what runs' \
+		'apt-get install .*libsodium-dev.* mmdebstrap.* uidmap'
+	launch doctor
+	lacks 'a command without a host asks for the compiler alone' mmdebstrap
+	says 'and for that' 'apt-get install .*gcc.*libsodium-dev'
+}
+
+test_ids() {
+	user nosuchuser
+	everything
+	packages run
+	same 'a user without ids is told' $? 3
+	says 'with the command that gives them' \
+		"usermod --add-subuids [0-9]+-[0-9]+ --add-subgids .* nosuchuser"
+	lacks 'and no package is asked for' apt-get
+	AC_ROOTFS=some:image packages run
+	same 'an image instead of mmdebstrap needs none' $? 0
+	packages client build
+	same 'nor does compiling' $? 0
+	packages run --check
+	same '--check fails, too' $? 3
+	same 'it has two lines: what is missing, and the command' \
+		"$(wc -l <"$tmp/out")" 2
+	fake id 'echo 0'
+	packages run --check
+	same 'root needs no ids' $? 0
+	fake sudo
+	user nosuchuser
+	packages run --check
+	says 'where there is sudo, it is used' '^sudo apt-get update && sudo '
+}
+
+if ! grep -qE '^ID(_LIKE)?=.*debian' /etc/os-release; then
+	echo '1..0 # SKIP not a Debian system'
+	exit 0
+fi
+machine
+tree
+test_identity
+test_launcher
+test_before_compiling
+test_ids
+echo "1..$n"
+exit $failed
