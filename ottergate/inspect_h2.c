@@ -29,6 +29,18 @@ static bool may_read(const struct h2_side *side)
 	       nghttp2_session_get_outbound_queue_size(side->ng) < H2_QUEUE_MAX;
 }
 
+/* Also of a head that nghttp2 has refused and decodes to its end. */
+static bool is_too_long(struct h2 *h, const struct h2_side *side, size_t n)
+{
+	if (side != &h->side[H2_FRONT])
+		return false;
+	h->block += n;
+	if (h->block <= H2_BLOCK_MAX)
+		return false;
+	conn_refuse(h->in->c, REASON_BAD_HTTP, NULL);
+	return true;
+}
+
 static enum h2_step side_read(struct h2 *h, struct h2_side *side)
 {
 	uint8_t mem[READ_SIZE];
@@ -41,7 +53,8 @@ static enum h2_step side_read(struct h2 *h, struct h2_side *side)
 		return STEP_WAIT;
 	if (n > 0)
 		h->in->c->active_ms = h->in->c->worker->now_ms;
-	if (n <= 0 || nghttp2_session_mem_recv(side->ng, mem, (size_t)n) < 0)
+	if (n <= 0 || nghttp2_session_mem_recv(side->ng, mem, (size_t)n) < 0 ||
+	    is_too_long(h, side, (size_t)n))
 		side->gone = true;
 	return STEP_GO;
 }

@@ -30,6 +30,14 @@
 #define H2_CONN_WINDOW (1024 * 1024)
 #define H2_HEAD_MAX \
 	(32u * 1024) /* as RFC 9113 §6.5.2 counts: 32 a field more */
+/* What is decoded of one head, counted alike: beyond H2_HEAD_MAX it is answered
+ * 431, beyond this the connection ends. */
+#define H2_HEAD_DECODED_MAX (2 * H2_HEAD_MAX)
+/* A head as it is sent, over all its frames, and what was read with it. */
+#define H2_BLOCK_MAX (64u * 1024)
+/* Requests of a client that does not acknowledge our settings, which forbid it
+ * a table of fields. */
+#define H2_UNACKED_MAX 200u
 #define H2_HELD_MAX (4u * 1024 * 1024) /* of bodies that are judged whole */
 #define H2_INTERIM_MAX 16u /* 1xx responses to one request (H16) */
 #define H2_RESETS_MAX 200u /* streams that failed by the client, in … */
@@ -95,6 +103,9 @@ struct h2 { /* in->state */
 	unsigned n_streams;
 	size_t held;
 	int32_t head_id; /* the stream whose head is coming; 0: none */
+	size_t block; /* bytes read since a frame began that continues none */
+	uint64_t decoded; /* bytes of all heads from the client */
+	unsigned unacked; /* requests before our settings were acknowledged */
 	uint64_t resets_ms;
 	unsigned resets;
 	bool goaway; /* the client was told that no more can be asked */
@@ -109,9 +120,10 @@ int h2_session_open(struct h2 *h, enum h2_side_id side);
 
 struct h2_head *h2_head_new(void); /* NULL: out of memory */
 void h2_head_free(struct h2_head *hd); /* NULL is fine */
-/* A field as nghttp2 gives it. What is wrong is noted in hd->status. */
-void h2_head_field(struct h2_head *hd, bool request, struct slice name,
-		   struct slice value, uint8_t flags);
+/* A field as nghttp2 gives it. What is wrong is noted in hd->status. False: so
+ * much is decoded already that no more may be. */
+bool h2_head_field(struct h2_head *hd, bool request, struct slice name,
+		   struct slice value, uint8_t flags) ATTR_WUR;
 /* The whole head of a request: 0, or the status to answer and why. */
 int h2_head_request(struct h2_head *hd, enum reason *ret_why) ATTR_WUR;
 

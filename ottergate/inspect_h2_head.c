@@ -198,23 +198,22 @@ static void regular(struct h2_head *hd, bool request, struct slice name,
 	}
 }
 
-void h2_head_field(struct h2_head *hd, bool request, struct slice name,
+bool h2_head_field(struct h2_head *hd, bool request, struct slice name,
 		   struct slice value, uint8_t flags)
 {
 	/* One byte can stand for a long field (HPACK): what comes behind the
-	 * limit is not even looked at. */
-	if (hd->size > H2_HEAD_MAX)
-		return;
+	 * limit is counted alone. */
 	hd->size += name.len + value.len + FIELD_OVERHEAD;
 	if (hd->size > H2_HEAD_MAX) {
 		wrong(hd, 431);
-		return;
+		return hd->size <= H2_HEAD_DECODED_MAX;
 	}
 	if (begins(name, ":"))
 		pseudo(hd, request, name, value);
 	else
 		regular(hd, request, name, request ? value : trim(value),
 			flags);
+	return true;
 }
 
 static bool slice_caseeq(struct slice a, struct slice b)

@@ -14,7 +14,7 @@
 
 #define ACKS_MAX 256u /* answers to PING and SETTINGS that wait */
 #define SETTINGS_MAX 32u /* entries of one frame */
-#define CONTINUATIONS_MAX 8u /* frames; a head is H2_HEAD_MAX at most */
+#define CONTINUATIONS_MAX 8u /* frames; bytes are H2_BLOCK_MAX at most */
 /* Behind our own count, which tells the client why. */
 #define RESETS_BURST (2 * H2_RESETS_MAX)
 #define RESETS_RATE 20u /* a second */
@@ -63,13 +63,37 @@ static void head_begins(struct h2 *h, int32_t id)
 
 /* --- from the client ------------------------------------------------------ */
 
+/* nghttp2 tells of no CONTINUATION: what comes before the next frame of another
+ * type is one head. */
 static int front_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd,
 			     void *arg)
 {
+	struct h2 *h = arg;
+
 	(void)ng;
-	if (hd->type != NGHTTP2_CONTINUATION)
-		head_begins(arg, 0);
+	if (hd->type == NGHTTP2_CONTINUATION)
+		return 0;
+	head_begins(h, 0);
+	h->block = 0;
 	return 0;
+}
+
+/* Who goes on beyond a limit that was announced is not listened to any more. */
+static int calm(struct h2 *h, uint32_t error)
+{
+	conn_refuse(h->in->c, REASON_BAD_HTTP, NULL);
+	nghttp2_session_terminate_session(h2_ng(h, H2_FRONT), error);
+	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+}
+
+/* Has the client heard that it has no table (RFC 9113 §6.5.3)? Until then it
+ * may use one: its heads are few. */
+static bool is_deaf(struct h2 *h)
+{
+	return nghttp2_session_get_local_settings(
+		       h2_ng(h, H2_FRONT),
+		       NGHTTP2_SETTINGS_HEADER_TABLE_SIZE) != 0 &&
+	       h->unacked++ == H2_UNACKED_MAX;
 }
 
 static int front_begin_headers(nghttp2_session *ng, const nghttp2_frame *f,
@@ -80,6 +104,8 @@ static int front_begin_headers(nghttp2_session *ng, const nghttp2_frame *f,
 
 	if (f->hd.type != NGHTTP2_HEADERS)
 		return 0;
+	if (is_deaf(h))
+		return calm(h, NGHTTP2_SETTINGS_TIMEOUT);
 	head_begins(h, f->hd.stream_id);
 	if (f->headers.cat == NGHTTP2_HCAT_REQUEST)
 		s = h2_stream_new(h, f->hd.stream_id);
@@ -99,12 +125,14 @@ static int front_header(nghttp2_session *ng, const nghttp2_frame *f,
 			size_t len, uint8_t flags, void *arg)
 {
 	struct h2_stream *s = find(ng, f->hd.stream_id);
+	struct h2 *h = arg;
 
-	(void)arg;
-	if (s && s->reading)
-		h2_head_field(s->reading, true, slice_of(name, n),
-			      slice_of(value, len), flags);
-	return 0;
+	h->decoded += n + len;
+	if (!s || !s->reading ||
+	    h2_head_field(s->reading, true, slice_of(name, n),
+			  slice_of(value, len), flags))
+		return 0;
+	return calm(h, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 /* Resets the stream: whoever sends such a field means something by it. */
@@ -226,10 +254,12 @@ static int back_header(nghttp2_session *ng, const nghttp2_frame *f,
 	struct h2_stream *s = find(ng, f->hd.stream_id);
 
 	(void)arg;
-	if (s && s->response)
-		h2_head_field(s->response, false, slice_of(name, n),
-			      slice_of(value, len), flags);
-	return 0;
+	if (!s || !s->response ||
+	    h2_head_field(s->response, false, slice_of(name, n),
+			  slice_of(value, len), flags))
+		return 0;
+	nghttp2_session_terminate_session(ng, NGHTTP2_ENHANCE_YOUR_CALM);
+	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
 /* Leaves the field out: servers are careless, and their users cannot help it.
@@ -459,15 +489,21 @@ static int submit_settings(struct h2 *h, enum h2_side_id side)
 	const nghttp2_settings_entry v[] = {
 		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, H2_WINDOW },
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEAD_MAX },
-		/* The last one is not a server's to say for itself. */
 		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
 		  side == H2_FRONT ? H2_STREAMS_MAX : 0 },
-		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
+		/* A client's requests are few bytes that it need not save; a
+		 * table would let one byte stand for 4 KiB. The second one is
+		 * not a server's to say for itself. */
+		side == H2_FRONT ?
+			(nghttp2_settings_entry){
+				NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0 } :
+			(nghttp2_settings_entry){ NGHTTP2_SETTINGS_ENABLE_PUSH,
+						  0 },
 	};
 	nghttp2_session *ng = h2_ng(h, side);
 
-	if (nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, v,
-				    side == H2_FRONT ? 3 : 4) != 0 ||
+	if (nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, v, ARRAY_SIZE(v)) !=
+		    0 ||
 	    nghttp2_session_set_local_window_size(ng, NGHTTP2_FLAG_NONE, 0,
 						  H2_CONN_WINDOW) != 0)
 		return -ENOMEM;

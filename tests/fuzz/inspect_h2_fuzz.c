@@ -88,6 +88,9 @@ static int on_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
 static bool bare_read(struct slice in)
 {
 	nghttp2_session_callbacks *cb;
+	const nghttp2_settings_entry no_table = {
+		NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0
+	};
 	nghttp2_session *ng;
 	const uint8_t *out;
 	bool alive;
@@ -98,7 +101,7 @@ static bool bare_read(struct slice in)
 	nghttp2_session_callbacks_set_on_frame_recv_callback(cb, on_frame);
 	nghttp2_session_server_new(&ng, cb, NULL);
 	nghttp2_session_callbacks_del(cb);
-	nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, NULL, 0);
+	nghttp2_submit_settings(ng, NGHTTP2_FLAG_NONE, &no_table, 1);
 	alive = nghttp2_session_mem_recv(ng, in.ptr, in.len) >= 0;
 	while (alive && nghttp2_session_mem_send(ng, &out) > 0)
 		;

@@ -6,7 +6,7 @@
  * Malformed heads come from nghttp2, which checks nothing of what it sends;
  * floods and what it would never send are frames built by hand.
  */
-#include "tests/unit/inspect_h2_world.h"
+#include "tests/unit/inspect_h2_raw.h"
 
 static bool has(const char *text, const char *word)
 {
@@ -282,67 +282,6 @@ static void test_big_heads(void)
 
 /* --- frames by hand ------------------------------------------------------- */
 
-#define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-
-static void raw_bytes(const void *p, size_t n)
-{
-	if (buf_append(&w.up_in.b, p, n) < 0)
-		abort();
-}
-
-static void raw_frame(uint8_t type, uint8_t flags, uint32_t id, const void *p,
-		      size_t n)
-{
-	const uint8_t head[9] = { (uint8_t)(n >> 16),
-				  (uint8_t)(n >> 8),
-				  (uint8_t)n,
-				  type,
-				  flags,
-				  (uint8_t)(id >> 24),
-				  (uint8_t)(id >> 16),
-				  (uint8_t)(id >> 8),
-				  (uint8_t)id };
-
-	raw_bytes(head, sizeof(head));
-	if (n > 0)
-		raw_bytes(p, n);
-}
-
-/* Frames of @type that the engine sent, and what the last one begins with. */
-static unsigned raw_sent(uint8_t type, uint8_t last[8])
-{
-	struct slice s = buf_slice(&w.down_out.b);
-	unsigned count = 0;
-
-	while (s.len >= 9) {
-		struct slice head, payload;
-		size_t n = (size_t)s.ptr[0] << 16 | (size_t)s.ptr[1] << 8 |
-			   s.ptr[2];
-
-		if (slice_take(&s, 9, &head) < 0 ||
-		    slice_take(&s, n, &payload) < 0)
-			break;
-		if (head.ptr[3] != type)
-			continue;
-		count++;
-		memset(last, 0, 8);
-		memcpy(last, payload.ptr, n < 8 ? n : 8);
-	}
-	return count;
-}
-
-static void raw_up(void)
-{
-	world_up();
-	peer_open(&w.server, true, &w.up_out, &w.down_in);
-	raw_bytes(PREFACE, strlen(PREFACE));
-	raw_frame(NGHTTP2_SETTINGS, 0, 0, NULL, 0);
-}
-
-/* GET https a.test /: indexed fields and a literal. */
-static const uint8_t head_block[] = "\x82\x87\x84\x01\x06"
-				    "a.test";
-
 static void test_raw(void)
 {
 	uint8_t last[8];
@@ -372,102 +311,6 @@ static void test_raw(void)
 	raw_bytes("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", 33);
 	world_run();
 	ok(w.closed, "no preface: the end");
-	world_down();
-}
-
-static void test_continuations(void)
-{
-	uint8_t last[8];
-
-	raw_up();
-	raw_frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 1, head_block,
-		  sizeof(head_block) - 1);
-	world_run();
-	for (unsigned i = 0; i < 100000 && !w.closed; i++) {
-		raw_frame(NGHTTP2_CONTINUATION, 0, 1, "\x00\x01x\x01y", 5);
-		if (i % 64 == 0)
-			world_run();
-	}
-	ok(w.closed, "endless CONTINUATION frames: the end");
-	is_int(w.server.last, 0, "nothing goes up");
-	(void)raw_sent(NGHTTP2_GOAWAY, last);
-	world_down();
-}
-
-/* A field of 3.9 KiB in the table, then one byte for each use of it. */
-static void test_bomb(void)
-{
-	static uint8_t block[sizeof(head_block) + 4000 + 12000];
-	uint8_t *p = block, last[8];
-
-	memcpy(p, head_block, sizeof(head_block) - 1);
-	p += sizeof(head_block) - 1;
-	memcpy(p, "\x40\x01x\x7f\xbd\x1d", 6); /* a value of 3900 bytes */
-	p += 6;
-	memset(p, 'v', 3900);
-	p += 3900;
-	memset(p, 0xbe, 12000);
-	p += 12000;
-	raw_up();
-	raw_frame(NGHTTP2_HEADERS,
-		  NGHTTP2_FLAG_END_HEADERS | NGHTTP2_FLAG_END_STREAM, 1, block,
-		  (size_t)(p - block));
-	world_run();
-	is_int(w.server.last, 0, "47 MB in 16 KB: nothing goes up");
-	is_int(raw_sent(NGHTTP2_HEADERS, last), 1, "it is answered");
-	is_int(w.begun, 0, "and nobody judges it");
-	ok(!w.closed, "the connection goes on");
-	is_int(inspect_h2.busy(&w.in), 0, "nothing is left");
-	world_down();
-}
-
-static void test_pings(void)
-{
-	unsigned i;
-
-	raw_up();
-	w.down_out.cap = 64; /* reads nothing */
-	for (i = 0; i < 100000 && !w.closed; i++) {
-		raw_frame(NGHTTP2_PING, 0, 0, "12345678", 8);
-		if (i % 64 == 0)
-			world_run();
-	}
-	ok(w.closed, "PINGs of one who does not read: the end");
-	world_down();
-	raw_up();
-	w.down_out.cap = 64;
-	for (i = 0; i < 100000 && !w.closed; i++) {
-		raw_frame(NGHTTP2_SETTINGS, 0, 0, NULL, 0);
-		if (i % 64 == 0)
-			world_run();
-	}
-	ok(w.closed, "SETTINGS as well");
-	world_down();
-}
-
-/* Frames that are each worth a reset, from one who does not read: they are
- * left in its socket. */
-static void test_unread(void)
-{
-	static const uint8_t window[4] = { 0, 0, 0, 0 };
-	size_t left;
-
-	raw_up();
-	world_run();
-	w.down_out.cap = 0;
-	for (unsigned i = 0; i < 20000; i++) {
-		raw_frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_HEADERS, 1 + 2 * i,
-			  head_block, sizeof(head_block) - 1);
-		raw_frame(NGHTTP2_WINDOW_UPDATE, 0, 1 + 2 * i, window, 4);
-		if (i % 64 == 0)
-			world_run();
-	}
-	left = buf_len(&w.up_in.b);
-	ok(left > 0 || w.closed, "not all of it is read");
-	ok(nghttp2_session_get_outbound_queue_size(
-		   ((struct h2 *)w.in.state)->side[H2_FRONT].ng) <
-		   4 * H2_QUEUE_MAX,
-	   "and few answers wait");
 	world_down();
 }
 
@@ -537,10 +380,6 @@ int main(void)
 	test_rapid_reset();
 	test_big_heads();
 	test_raw();
-	test_continuations();
-	test_bomb();
-	test_pings();
-	test_unread();
 	test_slow_head();
 	test_push();
 	test_response_fields();
