@@ -202,6 +202,24 @@ int file_put(const char *path, const char *text)
 	return close(fd_take(&fd)) < 0 ? -errno : 0;
 }
 
+int file_give(int fd, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	SCOPED_STR dir = slash ? strndup(path, (size_t)(slash - path) + 1) :
+				 strdup(".");
+	struct stat of_dir, st;
+
+	if (!dir)
+		return -ENOMEM;
+	if (stat(dir, &of_dir) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid == of_dir.st_uid && st.st_gid == of_dir.st_gid)
+		return 0;
+	if (fchown(fd, of_dir.st_uid, of_dir.st_gid) < 0 && errno != EPERM)
+		return -errno;
+	return 0;
+}
+
 static int dir_make(const char *path, mode_t mode)
 {
 	struct stat st;

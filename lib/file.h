@@ -32,6 +32,9 @@ int file_replace(const char *path, const void *data, size_t len, mode_t mode);
 /* Opens for writing, writes all, closes; for /proc and cgroup files. Creates
  * nothing. */
 int file_put(const char *path, const char *text);
+/* Gives the open file @fd to whom the directory of @path belongs. A process
+ * that may not do so leaves it as it is. */
+int file_give(int fd, const char *path);
 /* @mode, less the umask, for each directory made; existing ones keep theirs. */
 int file_mkdir_p(const char *path, mode_t mode);
 /*

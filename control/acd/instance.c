@@ -391,8 +391,7 @@ const struct instance_record *instance_record(const struct instance *in)
 
 bool instance_is_live(const struct instance *in)
 {
-	return in->rec.state == INSTANCE_STARTING || instance_is_up(in) ||
-	       in->rec.state == INSTANCE_STOPPING;
+	return instance_state_is_live(in->rec.state);
 }
 
 bool instance_is_up(const struct instance *in)

@@ -122,8 +122,7 @@ static void record_lost(struct instance *in)
 	free(in->rec.container_id);
 	in->rec.container_id = NULL;
 	if (live) {
-		instance_set_reason(in, "lost: ac-host was stopped or killed "
-					"while it ran");
+		instance_set_reason(in, INSTANCE_REASON_LOST);
 		in->rec.finished_at = time(NULL);
 		instance_set_state(in, INSTANCE_FAILED);
 	}

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/file.h"
 #include "lib/str.h"
 
 #define TAIL_BLOCK 16384u
@@ -41,6 +42,9 @@ static int segment_open(const char *path, int flags, int *ret_fd,
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
+	/* Its user reads it while acd does not run. */
+	if (flags & O_CREAT)
+		(void)file_give(fd, path);
 	*ret_size = (uint64_t)st.st_size;
 	*ret_fd = fd_take(&fd);
 	return 0;

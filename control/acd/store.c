@@ -1,81 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * store.c - instances on disk (SQLite, WAL): statements over one table
- *
- * One list of fields drives what is bound, read, copied and released, so
- * that a new one is a line here and a migration in store_open.c.
  */
 #include "control/acd/store.h"
 
 #include <arpa/inet.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "control/acd/store_impl.h"
 
-enum field_type {
-	FIELD_STR,
-	FIELD_U64,
-	FIELD_I64,
-	FIELD_INT,
-	FIELD_U32,
-	FIELD_BOOL,
-	FIELD_STATE,
-};
-
-struct field {
-	const char *column;
-	enum field_type type;
-	size_t offset;
-};
-
-/* After the name, which comes first. Columns are called as the members. */
-#define RECORD_FIELDS(X)         \
-	X(STR, blueprint)        \
-	X(STR, isolation)        \
-	X(STATE, state)          \
-	X(STR, reason)           \
-	X(INT, exit_code)        \
-	X(I64, created_at)       \
-	X(I64, started_at)       \
-	X(I64, finished_at)      \
-	X(I64, touched_at)       \
-	X(STR, address)          \
-	X(U64, cpu_milli)        \
-	X(U64, memory)           \
-	X(U64, pids)             \
-	X(U64, timeout_ms)       \
-	X(U64, disk)             \
-	X(U64, output)           \
-	X(U64, ttl_ms)           \
-	X(U64, idle_ms)          \
-	X(STR, runtime)          \
-	X(STR, gpus)             \
-	X(STR, workspace)        \
-	X(BOOL, workspace_ro)    \
-	X(BOOL, auto_remove)     \
-	X(BOOL, detached)        \
-	X(BOOL, tty)             \
-	X(STR, workdir)          \
-	X(STR, env_json)         \
-	X(STR, cmd_json)         \
-	X(STR, egress_json)      \
-	X(STR, credentials_json) \
-	X(U32, host_uid)         \
-	X(U32, host_gid)         \
-	X(STR, container_id)     \
-	X(I64, runs)
-
-#define AS_FIELD(kind, name) \
-	{ #name, FIELD_##kind, offsetof(struct instance_record, name) },
 #define AS_COLUMN(kind, name) ", " #name
 #define AS_PARAM(kind, name) ", ?"
 #define AS_SETTING(kind, name) ", " #name " = ?"
-
-/* Field n is column n of a result and parameter n + 1. */
-static const struct field fields[] = { AS_FIELD(STR, name) /* the key */
-				       RECORD_FIELDS(AS_FIELD) };
 
 #define COLUMNS "name" RECORD_FIELDS(AS_COLUMN)
 #define PARAMS "?" RECORD_FIELDS(AS_PARAM)
@@ -85,144 +22,6 @@ static const struct field fields[] = { AS_FIELD(STR, name) /* the key */
 #define ADDRESS_PREFIX "172.20." /* of AC_SUBNET */
 #define ADDRESS_FIRST 0x0100u
 #define ADDRESS_LAST 0xfeffu
-
-static void *member(struct instance_record *r, const struct field *f)
-{
-	return (char *)r + f->offset;
-}
-
-static const void *member_const(const struct instance_record *r,
-				const struct field *f)
-{
-	return (const char *)r + f->offset;
-}
-
-void instance_record_done(struct instance_record *r)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		if (fields[i].type == FIELD_STR)
-			free(*(char **)member(r, &fields[i]));
-	}
-	*r = (struct instance_record){ 0 };
-}
-
-int instance_record_copy(struct instance_record *dst,
-			 const struct instance_record *src)
-{
-	struct instance_record copy = *src;
-	bool failed = false;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		char **s = member(&copy, &fields[i]);
-
-		if (fields[i].type != FIELD_STR || !*s)
-			continue;
-		*s = strdup(*s);
-		failed |= !*s;
-	}
-	if (failed) {
-		instance_record_done(&copy);
-		return -ENOMEM;
-	}
-	*dst = copy;
-	return 0;
-}
-
-static int field_bind(sqlite3_stmt *st, int index, const struct field *f,
-		      const struct instance_record *r)
-{
-	const void *p = member_const(r, f);
-	uint64_t v;
-
-	switch (f->type) {
-	case FIELD_STR:
-		/* NULL binds as NULL. */
-		return sqlite3_bind_text(st, index, *(char *const *)p, -1,
-					 SQLITE_STATIC);
-	case FIELD_U64:
-		v = *(const uint64_t *)p;
-		if (v > INT64_MAX)
-			return SQLITE_RANGE;
-		return sqlite3_bind_int64(st, index, (int64_t)v);
-	case FIELD_I64:
-		return sqlite3_bind_int64(st, index, *(const int64_t *)p);
-	case FIELD_INT:
-		return sqlite3_bind_int64(st, index, *(const int *)p);
-	case FIELD_U32:
-		return sqlite3_bind_int64(st, index, *(const uint32_t *)p);
-	case FIELD_BOOL:
-		return sqlite3_bind_int64(st, index, *(const bool *)p);
-	case FIELD_STATE:
-		return sqlite3_bind_text(
-			st, index,
-			instance_state_name(*(const enum instance_state *)p),
-			-1, SQLITE_STATIC);
-	}
-	return SQLITE_INTERNAL;
-}
-
-static int field_read(sqlite3_stmt *st, int index, const struct field *f,
-		      struct instance_record *r)
-{
-	void *p = member(r, f);
-	const char *text;
-	int64_t v;
-
-	if (f->type == FIELD_STR || f->type == FIELD_STATE) {
-		text = (const char *)sqlite3_column_text(st, index);
-		if (f->type == FIELD_STATE)
-			return text ? instance_state_parse(text, p) : -EUCLEAN;
-		if (!text)
-			return sqlite3_column_type(st, index) == SQLITE_NULL ?
-				       0 :
-				       -ENOMEM;
-		*(char **)p = strdup(text);
-		return *(char **)p ? 0 : -ENOMEM;
-	}
-
-	v = sqlite3_column_int64(st, index);
-	if (f->type == FIELD_U64)
-		*(uint64_t *)p = (uint64_t)v;
-	else if (f->type == FIELD_I64)
-		*(int64_t *)p = v;
-	else if (f->type == FIELD_INT)
-		*(int *)p = (int)v;
-	else if (f->type == FIELD_U32)
-		*(uint32_t *)p = (uint32_t)v;
-	else
-		*(bool *)p = v != 0;
-	return 0;
-}
-
-static int record_read(sqlite3_stmt *st, struct instance_record *ret,
-		       struct err *err)
-{
-	struct instance_record r = { 0 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		int rc = field_read(st, (int)i, &fields[i], &r);
-
-		if (rc < 0) {
-			instance_record_done(&r);
-			return err_set(err, rc,
-				       "a record cannot be read: %s: %s",
-				       fields[i].column, err_text(rc));
-		}
-	}
-	*ret = r;
-	return 0;
-}
-
-static int record_bind(sqlite3_stmt *st, const struct instance_record *r)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		int rc = field_bind(st, (int)i + 1, &fields[i], r);
-
-		if (rc != SQLITE_OK)
-			return rc;
-	}
-	return SQLITE_OK;
-}
 
 /* Back to a state in which it holds no lock and no borrowed string. */
 static void statement_resetp(sqlite3_stmt **st)
@@ -312,7 +111,7 @@ static int record_insert(struct store *s, const struct instance_record *r,
 			 struct err *err)
 {
 	SCOPED_STATEMENT st = s->insert;
-	int rc = record_bind(st, r);
+	int rc = instance_record_bind(st, r);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -356,7 +155,7 @@ int store_update(struct store *s, const struct instance_record *r,
 		 struct err *err)
 {
 	SCOPED_STATEMENT st = s->update;
-	int rc = record_bind(st, r);
+	int rc = instance_record_bind(st, r);
 
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(st);
@@ -424,7 +223,7 @@ int store_each(struct store *s,
 
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 		struct instance_record r = { 0 };
-		int stop = record_read(st, &r, err);
+		int stop = instance_record_read(st, &r, err);
 
 		if (stop == 0) {
 			stop = fn(arg, &r);

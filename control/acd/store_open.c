@@ -14,11 +14,13 @@
  */
 #include "control/acd/store.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "control/acd/store_impl.h"
+#include "lib/file.h"
 #include "lib/str.h"
 
 static const char *const migrations[] = {
@@ -68,6 +70,7 @@ static const char *const migrations[] = {
 	"ALTER TABLE instance ADD COLUMN credentials_json TEXT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
+static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");
 
 static void db_closep(sqlite3 **db)
 {
@@ -213,7 +216,8 @@ static int look(const char *path, struct err *err)
 	return 0;
 }
 
-/* SQLite gives its companions (-wal) the mode of the file, so make it. */
+/* SQLite gives its companions (-wal) the mode and the owner of the file, so make
+ * it. Its user reads it while acd does not run. */
 static int file_ensure(const char *path, struct err *err)
 {
 	SCOPED_FD fd =
@@ -224,6 +228,8 @@ static int file_ensure(const char *path, struct err *err)
 		return err_sys(err, "open %s", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, -EINVAL, "%s is not a file", path);
+	if (file_give(fd, path) < 0)
+		return err_sys(err, "give %s to its user", path);
 	return 0;
 }
 

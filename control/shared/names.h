@@ -29,6 +29,11 @@ enum instance_state {
 	INSTANCE_EXPIRED, /* stopped; its ttl took home and log */
 	INSTANCE_FAILED, /* could not start, or was lost; reason says why */
 };
+/* starting … stopping */
+static inline bool instance_state_is_live(enum instance_state st)
+{
+	return st >= INSTANCE_STARTING && st <= INSTANCE_STOPPING;
+}
 const char *instance_state_name(enum instance_state st);
 int instance_state_parse(const char *name, enum instance_state *ret);
 

@@ -34,7 +34,7 @@ curl/ control/acd/ tests/
 jansson.h control/ tests/
 nftables/ control/acd/ tests/
 yaml.h control/acd/ ottergate/ tests/
-sqlite3.h control/acd/ tests/
+sqlite3.h control/ tests/
 microhttpd.h control/acd/ tests/
 libsmartcols/ control/cli/ tests/
 openssl/ ottergate/ tests/
