@@ -11,6 +11,7 @@
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/progress.h"
+#include "control/cli/stopped.h"
 #include "control/cli/table.h"
 #include "control/cli/version.h"
 #include "control/shared/json.h"
@@ -456,16 +457,28 @@ static int check_down(const struct cli *cli, struct err *err)
 
 static int status_down(const struct cli *cli, struct err *err)
 {
-	SCOPED_JSON s =
-		json_pack("{s:s, s:s}", "state", "down", "home", cli->home);
+	SCOPED_JSON list = NULL;
+	SCOPED_JSON s = NULL;
+	struct err unread = { 0 };
 	int rc = check_down(cli, err);
+	size_t n;
 
 	if (rc < 0)
 		return rc;
+	if (stopped_instances(cli, &list, &unread) < 0)
+		say_error("%s", unread.msg);
+	n = json_array_size(list);
+	s = json_pack("{s:s, s:s, s:s, s:{s:i, s:o}}", "state", "down", "host",
+		      "stopped", "home", cli->home, "instances", "running", 0,
+		      "total",
+		      list ? json_integer((json_int_t)n) : json_null());
 	if (cli->json)
 		rc = s ? cli_print_json(s, false, err) : err_nomem(err);
 	else
 		printf("%s is not running; `ac start` starts it\n", cli->host);
+	if (n > 0 && !cli->json)
+		say_info(cli, "its store in %s has %zu instance%s: ac ls",
+			 cli->home, n, n == 1 ? "" : "s");
 	return rc < 0 ? rc : CLI_EXIT_DOWN;
 }
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cmd_instance.c - ls, list, inspect, stop-instance, clean, destroy, and the
- * last two for all
+ * cmd_instance.c - stop-instance, clean, destroy, and the last two for all
  */
 #include "control/cli/cmd_instance.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
-#include "control/cli/table.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 
@@ -22,163 +19,14 @@ bool instance_runs(const json_t *rec)
 }
 
 /* What is stopping has ended for the user; acd waits for the rest of it. */
-static bool is_live(const json_t *rec)
+bool instance_is_live(const json_t *rec)
 {
 	return instance_runs(rec) ||
 	       strcmp(json_text(rec, "state"), "starting") == 0;
 }
 
-static enum table_colour state_colour(const json_t *rec)
-{
-	if (is_live(rec))
-		return TABLE_GREEN;
-	return strcmp(json_text(rec, "state"), "failed") == 0 ? TABLE_RED :
-								TABLE_PLAIN;
-}
-
-/* Times of acd are seconds since 1970. */
-static void format_since(char *out, size_t size, const json_t *rec)
-{
-	long long since =
-		json_count(rec, is_live(rec) ? "started_at" : "finished_at");
-	long long now = (long long)time(NULL);
-
-	snprintf(out, size, "-");
-	if (since > 0)
-		str_format_age(out, size,
-			       now > since ? (uint64_t)(now - since) : 0);
-}
-
-#define COL_ISOLATION 7 /* shown when some instance has another one */
-
-static int put_instance(struct table *t, const json_t *rec, bool isolation)
-{
-	char since[32], code[16] = "-", cpus[24] = "-", memory[24] = "-";
-	long long milli = json_count(rec, "cpus_milli");
-	const char *cells[] = { json_text(rec, "name"),
-				json_text(rec, "blueprint"),
-				json_text(rec, "state"),
-				since,
-				code,
-				cpus,
-				memory,
-				json_text(rec, "isolation"),
-				json_text(rec, "reason") };
-
-	if (!isolation)
-		cells[COL_ISOLATION] = cells[COL_ISOLATION + 1];
-
-	format_since(since, sizeof(since), rec);
-	if (json_is_integer(json_object_get(rec, "exit_code")))
-		snprintf(code, sizeof(code), "%d",
-			 (int)json_count(rec, "exit_code"));
-	if (milli > 0)
-		snprintf(cpus, sizeof(cpus), "%g", (double)milli / 1000);
-	if (json_count(rec, "memory") > 0)
-		str_format_size(memory, sizeof(memory),
-				(uint64_t)json_count(rec, "memory"));
-	if (table_row(t, cells) < 0)
-		return -ENOMEM;
-	table_paint(t, 2, state_colour(rec));
-	return 0;
-}
-
-static int add_instance(struct table *t, const json_t *rec)
-{
-	return put_instance(t, rec, false);
-}
-
-static int add_isolated(struct table *t, const json_t *rec)
-{
-	return put_instance(t, rec, true);
-}
-
-/* Of gVisor nobody has to be told. */
-static bool any_weaker(const json_t *list)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++) {
-		const json_t *rec = json_array_get(list, i);
-
-		if (strcmp(json_text(rec, "isolation"), "runsc") != 0)
-			return true;
-	}
-	return false;
-}
-
-static int print_instances(const struct cli *cli, const json_t *list,
-			   struct err *err)
-{
-	static const struct table_col cols[] = {
-		{ "NAME", 0 },
-		{ "BLUEPRINT", 0 },
-		{ "STATE", 0 },
-		{ "SINCE", TABLE_RIGHT },
-		{ "EXIT", TABLE_RIGHT },
-		{ "CPUS", TABLE_RIGHT },
-		{ "MEMORY", TABLE_RIGHT },
-		{ "ISOLATION", 0 },
-		{ "REASON", TABLE_CUT },
-	};
-	struct table_col shown[ARRAY_SIZE(cols)];
-	bool isolation = any_weaker(list);
-
-	memcpy(shown, cols, sizeof(shown));
-	if (!isolation)
-		shown[COL_ISOLATION] = cols[COL_ISOLATION + 1];
-	return table_print_list(cli, shown, ARRAY_SIZE(cols) - !isolation, list,
-				isolation ? add_isolated : add_instance, err);
-}
-
-/* "broken: blueprint.yaml:3:5: reason": its folder has its name already. */
-static int add_broken(struct table *t, const json_t *bp, const char *why)
-{
-	const char *file = strstr(why, "/blueprint.yaml:");
-	SCOPED_STR text = str_printf("broken: %s", file ? file + 1 : why);
-	const char *cells[] = { json_text(bp, "name"), "-", "no", "-", text };
-
-	if (!text || table_row(t, cells) < 0)
-		return -ENOMEM;
-	table_paint(t, 4, TABLE_RED);
-	return 0;
-}
-
-static int add_blueprint(struct table *t, const json_t *bp)
-{
-	const char *broken = json_text(bp, "error");
-	bool ready = json_is_true(json_object_get(bp, "ready"));
-	bool own = !json_is_true(json_object_get(bp, "builtin"));
-	const char *cells[] = { json_text(bp, "name"), json_text(bp, "image"),
-				ready ? "yes" : "no", own ? "you" : "ac",
-				json_text(bp, "description") };
-
-	if (*broken)
-		return add_broken(t, bp, broken);
-	if (table_row(t, cells) < 0)
-		return -ENOMEM;
-	if (ready)
-		table_paint(t, 2, TABLE_GREEN);
-	return 0;
-}
-
-static int print_blueprints(const struct cli *cli, const json_t *list,
-			    struct err *err)
-{
-	static const struct table_col cols[] = {
-		{ "BLUEPRINT", 0 },
-		{ "IMAGE", 0 },
-		{ "READY", 0 },
-		{ "FROM", 0 },
-		{ "DESCRIPTION", TABLE_CUT },
-	};
-
-	return table_print_list(cli, cols, ARRAY_SIZE(cols), list,
-				add_blueprint, err);
-}
-
-static int get_list(struct client *c, const char *what, json_t **ret,
-		    struct err *err)
+int instance_get_list(struct client *c, const char *what, json_t **ret,
+		      struct err *err)
 {
 	SCOPED_STR path = str_printf("/v1/%s", what);
 	SCOPED_JSON all = NULL;
@@ -191,55 +39,6 @@ static int get_list(struct client *c, const char *what, json_t **ret,
 	if (!json_is_array(*ret))
 		return err_set(err, -EPROTO, "acd gave no list of %s", what);
 	return 0;
-}
-
-int cmd_ls(const struct cli *cli, const struct args *a, struct err *err)
-{
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON list = NULL;
-	size_t i;
-	int rc = host_client(cli, true, &c, err);
-
-	(void)a;
-	if (rc == 0)
-		rc = get_list(c, "instances", &list, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json)
-		return cli_print_json(list, false, err);
-	if (!cli->quiet)
-		return print_instances(cli, list, err);
-	for (i = 0; i < json_array_size(list); i++)
-		puts(json_text(json_array_get(list, i), "name"));
-	return 0;
-}
-
-int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
-{
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON instances = NULL;
-	SCOPED_JSON blueprints = NULL;
-	int rc = host_client(cli, true, &c, err);
-
-	(void)a;
-	if (rc == 0)
-		rc = get_list(c, "blueprints", &blueprints, err);
-	if (rc == 0)
-		rc = get_list(c, "instances", &instances, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json) {
-		SCOPED_JSON both = json_pack("{s:O, s:O}", "blueprints",
-					     blueprints, "instances",
-					     instances);
-
-		return both ? cli_print_json(both, false, err) : err_nomem(err);
-	}
-	rc = print_blueprints(cli, blueprints, err);
-	if (rc < 0 || json_array_size(instances) == 0)
-		return rc;
-	putchar('\n');
-	return print_instances(cli, instances, err);
 }
 
 int instance_call(struct client *c, const char *method, const char *word,
@@ -256,22 +55,6 @@ int instance_call(struct client *c, const char *method, const char *word,
 	if (!path)
 		return err_nomem(err);
 	return client_call(c, method, path, body, ret, err);
-}
-
-int cmd_inspect(const struct cli *cli, const struct args *a, struct err *err)
-{
-	SCOPED_CLIENT c = NULL;
-	int rc = host_client(cli, true, &c, err);
-	size_t i;
-
-	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_JSON rec = NULL;
-
-		rc = instance_call(c, "GET", a->words[i], "", NULL, &rec, err);
-		if (rc == 0)
-			rc = cli_print_json(rec, !cli->json, err);
-	}
-	return rc;
 }
 
 static int post_one(const struct cli *cli, struct client *c, const char *word,
@@ -409,7 +192,7 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 	if (rc < 0)
 		return rc;
 	name = json_text(rec, "name");
-	live = is_live(rec);
+	live = instance_is_live(rec);
 	if (live && !force && args_has(a, ARG_YES))
 		return err_set(err, -EBUSY,
 			       "%s is running: `ac stop-instance %s` first, or "
@@ -438,7 +221,7 @@ void instance_tell_live(const struct cli *cli, const json_t *list,
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
-		if (is_live(rec))
+		if (instance_is_live(rec))
 			say_info(cli, "%s %s", json_text(rec, "name"), what);
 	}
 }
@@ -452,7 +235,7 @@ size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
 		const json_t *rec = json_array_get(list, i);
 		const char *name = json_text(rec, "name");
 
-		if (is_live(rec) != live)
+		if (instance_is_live(rec) != live)
 			continue;
 		n++;
 		/* Room is left for the dots. */
@@ -504,13 +287,13 @@ static int for_all(const struct cli *cli, const struct args *a,
 	int rc = host_client(cli, true, &c, err);
 
 	if (rc == 0)
-		rc = get_list(c, "instances", &list, err);
+		rc = instance_get_list(c, "instances", &list, err);
 	if (rc == 0)
 		rc = confirm_all(cli, a, list, what);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
-		if (is_live(rec) && !force)
+		if (instance_is_live(rec) && !force)
 			spared++;
 		else
 			rc = one(cli, c, json_text(rec, "name"), force, err);

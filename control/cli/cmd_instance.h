@@ -42,6 +42,14 @@ int instance_post_each(const struct cli *cli, struct client *c,
 /* A record of acd: it has a process, which may be frozen. Pure. */
 bool instance_runs(const json_t *rec);
 
+/* The same, and what is starting. What is stopping has ended for the user; acd
+ * waits for the rest of it. Pure. */
+bool instance_is_live(const json_t *rec);
+
+/* The list @what ("instances", "blueprints") of acd. */
+int instance_get_list(struct client *c, const char *what, json_t **ret,
+		      struct err *err);
+
 /* Says of each of @list that is live that it @what. */
 void instance_tell_live(const struct cli *cli, const json_t *list,
 			const char *what);

@@ -16,6 +16,7 @@
 #include "control/cli/host_start.h"
 #include "control/cli/infer.h"
 #include "control/cli/lines.h"
+#include "control/cli/stopped.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -144,6 +145,8 @@ static int part_logs(const struct cli *cli, const struct args *a,
 		return err_set(err, -ENOMEM, "out of memory");
 	buf_init(&log.held, LINE_MAX_BYTES);
 	rc = host_probe(c, &probe, err);
+	if (rc == 0 && !probe.up)
+		stopped_say(cli);
 	if (rc == 0)
 		rc = probe.up ? client_stream(c, "GET", path, NULL, to_part,
 					      &log, err) :
@@ -167,9 +170,14 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 
 	if (rc < 0)
 		return cli_usage(err);
-	rc = host_client(cli, true, &c, err);
+	rc = stopped_look(cli, &c, err);
 	if (rc < 0)
 		return rc;
+	if (!c)
+		return stopped_log(cli, name,
+				   args_has(a, ARG_TAIL) ? a->tail :
+							   STOPPED_LOG_ALL,
+				   to_stdout, err, err);
 	path = full ? client_path("/v1/instances/", name, full) : NULL;
 	if (!path)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -236,15 +244,16 @@ static int whose_log(const struct cli *cli, struct err *err)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	SCOPED_JSON all = NULL;
+	SCOPED_JSON kept = NULL;
 	const json_t *list;
 	struct err ignored = { 0 };
 	char live[160], idle[160];
 	size_t n_live, n_idle;
 
-	if (c)
-		(void)client_call(c, "GET", "/v1/instances", NULL, &all,
-				  &ignored);
-	list = json_object_get(all, "instances");
+	if (c && client_call(c, "GET", "/v1/instances", NULL, &all, &ignored) ==
+			 -ECONNREFUSED)
+		(void)stopped_instances(cli, &kept, &ignored);
+	list = kept ? kept : json_object_get(all, "instances");
 	n_live = instance_names(list, true, live, sizeof(live));
 	n_idle = instance_names(list, false, idle, sizeof(idle));
 	err_set(err, -EINVAL,

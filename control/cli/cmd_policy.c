@@ -122,7 +122,7 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 	if (rc < 0)
 		return cli_usage(err);
 	rest = client_path("/policy/check?url=", url, "");
-	rc = rest ? host_client(cli, true, &c, err) : err_nomem(err);
+	rc = rest ? host_client(cli, false, &c, err) : err_nomem(err);
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], rest, NULL, &v, err);
 	if (rc < 0)
@@ -368,7 +368,7 @@ int cmd_policy_lint(const struct cli *cli, const struct args *a,
 	int rc = lint_body(a, &body, err);
 
 	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
+		rc = host_client(cli, false, &c, err);
 	if (rc == 0)
 		rc = client_call(c, "POST", "/v1/policy/lint", body, &answer,
 				 err);
@@ -486,7 +486,7 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 	int rc = infer_instance(a->words[0], name, err);
 
 	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
+		rc = host_client(cli, false, &c, err);
 	if (rc < 0)
 		return rc;
 	path = client_path("/v1/instances/", name, "/policy/learn");

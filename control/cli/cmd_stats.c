@@ -9,6 +9,7 @@
 
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
+#include "control/cli/stopped.h"
 #include "control/cli/table.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
@@ -241,11 +242,12 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON df = NULL;
 	struct table *t;
-	int rc = host_client(cli, true, &c, err);
+	int rc = stopped_look(cli, &c, err);
 
 	(void)a;
 	if (rc == 0)
-		rc = client_call(c, "GET", "/v1/df", NULL, &df, err);
+		rc = c ? client_call(c, "GET", "/v1/df", NULL, &df, err) :
+			 stopped_df(cli, &df, err);
 	if (rc < 0)
 		return rc;
 	if (cli->json)

@@ -305,7 +305,7 @@ int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON all = NULL;
 	const json_t *list;
-	int rc = host_client(cli, true, &c, err);
+	int rc = host_client(cli, false, &c, err);
 
 	(void)a;
 	if (rc == 0)

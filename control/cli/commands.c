@@ -212,8 +212,7 @@ const struct command commands[] = {
 	  .words = "",
 	  .summary = "Start ac-host, with all it needs",
 	  .more = "Installs, builds and starts what is missing. Every command "
-		  "that "
-		  "needs ac-host\ndoes the same by itself.",
+		  "that runs or\nchanges something does the same by itself.",
 	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_start },
 	{ .name = "stop",

@@ -15,6 +15,7 @@
 
 #include "control/cli/host_start.h"
 #include "control/cli/lines.h"
+#include "control/cli/stopped.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -157,8 +158,10 @@ int gatelog_read(const struct cli *cli, const struct gatelog_query *q,
 
 	if (rc < 0)
 		return rc;
-	return probe.up ? gatelog_fetch(c, q, fn, arg, err) :
-			  read_file(cli, q, fn, arg, err);
+	if (probe.up)
+		return gatelog_fetch(c, q, fn, arg, err);
+	stopped_say(cli);
+	return read_file(cli, q, fn, arg, err);
 }
 
 int gatelog_check_name(const struct cli *cli, const char *name, struct err *err)

@@ -330,7 +330,7 @@ int cmd_policy_show(const struct cli *cli, const struct args *a,
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON policy = NULL;
-	int rc = host_client(cli, true, &c, err);
+	int rc = host_client(cli, false, &c, err);
 
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], "/policy", NULL,
@@ -386,7 +386,7 @@ int cmd_policy_presets(const struct cli *cli, const struct args *a,
 	SCOPED_JSON all = NULL;
 	const json_t *list;
 	size_t i;
-	int rc = host_client(cli, true, &c, err);
+	int rc = host_client(cli, false, &c, err);
 
 	(void)a;
 	if (rc == 0)

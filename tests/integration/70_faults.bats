@@ -123,6 +123,51 @@ no_leftovers() {
 	has on
 }
 
+@test "looking starts no ac-host that is stopped, and changes nothing" {
+	run -0 "$AC" run base f3 -- sh -c 'echo one; echo two'
+	run -0 "$AC" run base f4 -d -- sleep infinity
+	docker kill -s KILL "$AC_HOST"
+	eventually host_is_gone
+	store() { (cd "$AC_HOME" && stat -c '%n %s %Y %Z' ac.db* && sha256sum ac.db*); }
+	before=$(store)
+	for words in ls list "inspect f3" "logs f3" "logs host" "logs proxy" df \
+		"policy log"; do
+		# shellcheck disable=SC2086 # two words
+		run -0 --separate-stderr "$AC" $words
+		# shellcheck disable=SC2154 # set by run
+		[ "$(grep -c "is stopped" <<<"$stderr")" -eq 1 ]
+	done
+	run --separate-stderr "$AC" ls
+	has f3
+	run --separate-stderr "$AC" logs -n 1 f3
+	is two
+	run --separate-stderr "$AC" ls --json
+	jq -e 'map(select(.name == "f4" and .state == "failed" and
+		.host == "stopped" and (.reason | startswith("lost")))) |
+		length == 1' <<<"$output"
+	run --separate-stderr "$AC" inspect --json f3
+	jq -e '.state == "stopped" and .exit_code == 0' <<<"$output"
+	run --separate-stderr "$AC" df --json
+	jq -e '.host == "stopped" and .images_bytes == null and
+		([.instances[].name] | contains(["f3"]))' <<<"$output"
+	run -3 --separate-stderr "$AC" status --json
+	jq -e '.state == "down" and .instances.total >= 2' <<<"$output"
+	for words in "policy show f3" "policy presets" "vault ls" usage stats; do
+		# shellcheck disable=SC2086 # two words
+		run -1 "$AC" $words
+		has 'ac start'
+	done
+	run -1 "$AC" inspect nope
+	has "there is no instance 'nope'"
+	host_is_gone
+	[ "$before" = "$(store)" ]
+	# The control: what runs something starts it.
+	run -0 "$AC" run base f3 -- true
+	run ! host_is_gone
+	run -0 --separate-stderr "$AC" ls --json
+	jq -e 'all(has("host") | not)' <<<"$output"
+}
+
 @test "two ac start at once: one ac-host, both succeed" {
 	run -0 "$AC" stop
 	"$AC" start >"$BATS_TEST_TMPDIR/a" 2>&1 3>&- &
