@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-#include "ottergate/ipath.h"
-
 static bool is_word(struct slice s, const char *word)
 {
 	return slice_eq(s, slice_str(word));
@@ -28,26 +26,10 @@ static bool method_matches(const struct http_match *m, struct slice method)
 	return m->n_methods == 0;
 }
 
-static bool path_matches(const struct http_match *m, struct slice path,
-			 bool deny)
+static bool path_matches(const struct http_match *m,
+			 const struct ipath_hits *hits, size_t item)
 {
-	for (uint32_t i = 0; i < m->n_paths; i++) {
-		if (deny ? ipath_match_deny(m->paths[i], path) :
-			   ipath_match(m->paths[i], path))
-			return true;
-	}
-	return m->n_paths == 0;
-}
-
-static bool is_restricted(const struct http_match *v, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		for (uint32_t k = 0; k < v[i].n_methods; k++) {
-			if (strcmp(v[i].methods[k], "*") != 0)
-				return true;
-		}
-	}
-	return false;
+	return m->n_paths == 0 || ipath_hit(hits, item);
 }
 
 static void refuse(struct http_verdict *v, int status)
@@ -55,6 +37,10 @@ static void refuse(struct http_verdict *v, int status)
 	v->reason = REASON_METHOD;
 	v->status = status;
 }
+
+struct found { /* what of a rule the path matches */
+	struct ipath_hits exact, alike;
+};
 
 /* Adds what @m says of a GraphQL body. Fails with -E2BIG. */
 static int add_graphql(struct http_verdict *v, const struct http_match *m)
@@ -70,16 +56,17 @@ static int add_graphql(struct http_verdict *v, const struct http_match *m)
 /* Returns true if any entry allows it. Adds what the entries say of the body,
  * also where a server alone may take the path for theirs. */
 static bool is_allowed(const struct http_rules *h, struct slice method,
-		       struct slice path, struct http_verdict *v)
+		       const struct found *f, struct http_verdict *v)
 {
 	bool allowed = h->n_allow == 0;
 
 	for (uint32_t i = 0; i < h->n_allow; i++) {
 		const struct http_match *m = &h->allow[i];
 
-		if (!method_matches(m, method) || !path_matches(m, path, true))
+		if (!path_matches(m, &f->alike, h->n_deny + i) ||
+		    !method_matches(m, method))
 			continue;
-		allowed |= path_matches(m, path, false);
+		allowed |= path_matches(m, &f->exact, i);
 		if (add_graphql(v, m) < 0)
 			return false;
 		if (m->body_max < v->body_max)
@@ -90,25 +77,26 @@ static bool is_allowed(const struct http_rules *h, struct slice method,
 
 /* Returns true if it is within what the rule is limited to. */
 static bool is_within(const struct http_rules *h, struct slice method,
-		      struct slice path)
+		      const struct found *f)
 {
 	for (uint32_t i = 0; i < h->n_within; i++) {
-		if (method_matches(&h->within[i], method) &&
-		    path_matches(&h->within[i], path, false))
+		if (path_matches(&h->within[i], &f->exact, h->n_allow + i) &&
+		    method_matches(&h->within[i], method))
 			return true;
 	}
 	return h->n_within == 0;
 }
 
 static bool is_denied(const struct http_rules *h, struct slice method,
-		      struct slice path, struct http_verdict *v)
+		      const struct found *f, struct http_verdict *v)
 {
 	bool denied = false;
 
 	for (uint32_t i = 0; i < h->n_deny; i++) {
 		const struct http_match *m = &h->deny[i];
 
-		if (!method_matches(m, method) || !path_matches(m, path, true))
+		if (!path_matches(m, &f->alike, i) ||
+		    !method_matches(m, method))
 			continue;
 		/* Nothing lifts one that is not `push`. */
 		v->push = m->push;
@@ -123,6 +111,7 @@ struct http_verdict decide_http(const struct rule *r, struct slice method,
 				struct slice path)
 {
 	const struct http_rules *h = r->http;
+	struct found f = { 0 };
 	struct http_verdict v = {
 		.reason = REASON_ALLOWED,
 		.body_max = UINT64_MAX,
@@ -141,11 +130,15 @@ struct http_verdict decide_http(const struct rule *r, struct slice method,
 	v.body_max = h->upload_max;
 	v.response_max = h->response_max;
 	v.requests_min = h->requests_min;
-	v.restricted = is_restricted(h->within, h->n_within) ||
-		       is_restricted(h->allow, h->n_allow) ||
-		       is_restricted(h->deny, h->n_deny);
-	if (!is_within(h, method, path) || is_denied(h, method, path, &v) ||
-	    !is_allowed(h, method, path, &v))
+	v.restricted = h->restricted;
+	if (ipath_set_match(h->exact, path, &f.exact) < 0 ||
+	    ipath_set_like(h->alike, path, &f.alike) < 0) {
+		v.reason = REASON_NO_MEMORY;
+		v.status = 503;
+		return v;
+	}
+	if (!is_within(h, method, &f) || is_denied(h, method, &f, &v) ||
+	    !is_allowed(h, method, &f, &v))
 		refuse(&v, 403);
 	/* A body where none belongs is an upload that nobody looks for (H9). */
 	if (v.restricted && (is_word(method, "GET") || is_word(method, "HEAD")))

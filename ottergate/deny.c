@@ -32,6 +32,8 @@ const char *deny_status(int status)
 		return "Request Timeout";
 	case 413:
 		return "Content Too Large";
+	case 414:
+		return "URI Too Long";
 	case 421:
 		return "Misdirected Request";
 	case 429:

@@ -22,11 +22,13 @@ static int check_request(const struct check_target *t, struct verdict *v,
 	struct ipath *p = malloc(sizeof(*p));
 	struct http_verdict http;
 	struct slice path, all;
+	int r;
 
 	if (!p)
 		return err_nomem(err);
-	v->reason = REASON_PATH;
-	if (ipath_canon(slice_str(t->target), p) == 0) {
+	r = ipath_canon(slice_str(t->target), p);
+	v->reason = r == -E2BIG ? REASON_PATH_LONG : REASON_PATH;
+	if (r == 0) {
 		path = slice_of(p->s, p->path_len);
 		all = slice_of(p->s, p->len);
 		http = decide_http(v->rule, slice_str(t->method), path);

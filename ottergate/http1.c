@@ -63,7 +63,7 @@ static int target_absolute(struct http1_request *rq)
 static int target_read(struct http1_request *rq)
 {
 	if (rq->target.len > HTTP1_TARGET_MAX)
-		return -E2BIG;
+		return -ENAMETOOLONG;
 	if (!target_bytes(rq->target))
 		return -EBADMSG;
 	if (http1_is(rq->method, "CONNECT")) {
@@ -174,6 +174,22 @@ int http1_request_read(struct slice raw, struct http1_request *ret)
 	    (ret->m.chunked || ret->m.length > 0))
 		return -EBADMSG;
 	return 0;
+}
+
+int http1_bad_status(int refusal, enum reason *ret_why)
+{
+	*ret_why = refusal == -ENAMETOOLONG ? REASON_PATH_LONG :
+					      REASON_BAD_HTTP;
+	switch (refusal) {
+	case -ENAMETOOLONG:
+		return 414;
+	case -E2BIG:
+		return 431;
+	case -EOPNOTSUPP:
+		return 501;
+	default:
+		return 400;
+	}
 }
 
 int http1_request_authority(const struct http1_request *rq, uint16_t port,

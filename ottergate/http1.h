@@ -15,6 +15,7 @@
 
 #include "lib/buf.h"
 #include "ottergate/name.h"
+#include "ottergate/reason.h"
 
 #define HTTP1_HEAD_MAX (32u * 1024)
 #define HTTP1_HEADERS_MAX 128u
@@ -67,8 +68,12 @@ struct http1_request {
 ssize_t http1_head_end(struct slice raw, size_t *pos) ATTR_WUR;
 
 /* @raw: everything from the first byte of the request on. -EAGAIN: not
- * complete; -EBADMSG: refuse with 400; -E2BIG: 431; -EOPNOTSUPP: 505/501. */
+ * complete; -EBADMSG: refuse with 400; -E2BIG: 431; -ENAMETOOLONG: 414;
+ * -EOPNOTSUPP: 505/501. */
 int http1_request_read(struct slice raw, struct http1_request *ret) ATTR_WUR;
+
+/* How such a refusal is answered, and why. */
+int http1_bad_status(int refusal, enum reason *ret_why);
 
 /*
  * Whom the request is for: the authority of its target, else Host; @port when

@@ -339,11 +339,6 @@ static enum http_step request_serve(struct conn *c,
 	return start_exchange(c);
 }
 
-static int bad_head_status(int r)
-{
-	return r == -E2BIG ? 431 : r == -EOPNOTSUPP ? 501 : 400;
-}
-
 /* Bytes are appended behind those that were served already: without this, a
  * client that always sends a part of the next request would fill memory. */
 static void in_compact(struct chunk *k)
@@ -394,6 +389,7 @@ static enum http_step head_step(struct conn *c)
 	struct slice in = conn_pending(c);
 	ssize_t r = http1_head_end(in, &h->scanned);
 	struct http1_request rq;
+	enum reason why;
 
 	if (r == -EAGAIN && no_request_line(in))
 		r = -EBADMSG;
@@ -404,8 +400,11 @@ static enum http_step head_step(struct conn *c)
 	h->scanned = 0;
 	if (r >= 0)
 		r = http1_request_read(in, &rq);
-	if (r < 0)
-		return http_refuse(c, bad_head_status((int)r), REASON_BAD_HTTP);
+	if (r < 0) {
+		int status = http1_bad_status((int)r, &why);
+
+		return http_refuse(c, status, why);
+	}
 	return request_serve(c, &rq);
 }
 

@@ -260,6 +260,7 @@ static enum h1_step head_step(struct h1 *h)
 	struct slice in = buf_slice(&h->cin);
 	ssize_t r = http1_head_end(in, &h->cin_scanned);
 	struct http1_request rq;
+	enum reason why;
 
 	if (r == -EAGAIN) {
 		if (in.len > 0)
@@ -271,12 +272,10 @@ static enum h1_step head_step(struct h1 *h)
 	if (r >= 0)
 		r = http1_request_read(in, &rq);
 	if (r < 0) {
+		int status = http1_bad_status((int)r, &why);
+
 		h->rq.keep = false;
-		return h1_refuse(h,
-				 r == -E2BIG      ? 431 :
-				 r == -EOPNOTSUPP ? 501 :
-						    400,
-				 REASON_BAD_HTTP);
+		return h1_refuse(h, status, why);
 	}
 	return request_serve(h, &rq);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath.c - the one canonicaliser of request paths, and how rules match them
+ * ipath.c - the one canonicaliser of request paths
  */
 #include "ottergate/ipath.h"
 
@@ -135,8 +135,8 @@ static bool is_overlong(const char *s, size_t len)
 static bool segments_are_clear(const char *path, size_t len)
 {
 	for (size_t at = 0; at < len; at++) {
-		if (is_bad_twice(path + at, len - at) ||
-		    is_overlong(path + at, len - at))
+		if (path[at] == '%' && (is_bad_twice(path + at, len - at) ||
+					is_overlong(path + at, len - at)))
 			return false;
 	}
 	for (unsigned encoded = 0; encoded < 2; encoded++) {
@@ -165,12 +165,24 @@ static int canon_query(struct slice s, struct ipath *p)
 	return 0;
 }
 
+/* Also with an encoded slash some server ends a segment. */
+static bool has_many_segments(const char *path, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += path[i] == '/' || is_at(path + i, len - i, "%2F");
+	return n > IPATH_SEGMENTS_MAX;
+}
+
 int ipath_canon(struct slice target, struct ipath *ret)
 {
 	struct ipath *p = ret;
 
 	p->len = p->path_len = 0;
-	if (target.len == 0 || target.len > IPATH_MAX)
+	if (target.len > IPATH_MAX)
+		return -E2BIG;
+	if (target.len == 0)
 		return -EBADMSG;
 	if (target.ptr[0] != '/') {
 		if (target.len != 1 || target.ptr[0] != '*')
@@ -187,6 +199,8 @@ int ipath_canon(struct slice target, struct ipath *ret)
 		target.len -= n;
 	}
 	p->path_len = p->len;
+	if (p->len > IPATH_PATH_MAX || has_many_segments(p->s, p->len))
+		return -E2BIG;
 	if (!segments_are_clear(p->s, p->path_len))
 		return -EBADMSG;
 	return canon_query(target, p);
@@ -227,146 +241,7 @@ void ipath_param(struct slice name, char *out, size_t size)
 	out[n] = '\0';
 }
 
-/* --- patterns ------------------------------------------------------------ */
-
-/* @loose: of either case. */
-static bool same_char(const char *a, const char *b, size_t at, bool loose)
-{
-	/* The digits of "%2f" in a pattern may be of either case. */
-	bool hex = (at > 0 && a[-1] == '%') || (at > 1 && a[-2] == '%');
-
-	if (loose && (*a | 0x20) == (*b | 0x20) && is_unreserved((uint8_t)*a) &&
-	    is_unreserved((uint8_t)*b) && (*a | 0x20) >= 'a')
-		return true;
-	return *a == *b || (hex && str_hex_digit((unsigned char)*a) >= 0 &&
-			    str_hex_digit((unsigned char)*a) ==
-				    str_hex_digit((unsigned char)*b));
-}
-
-/* "*" stands for any run. The last star that was met takes one more whenever
- * what follows it does not fit: earlier ones need no other try. */
-static bool segment_glob(const char *p, size_t plen, const char *s, size_t len,
-			 bool loose)
-{
-	size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
-
-	while (k < len) {
-		if (i < plen && p[i] == '*') {
-			star = i++;
-			from = k;
-		} else if (i < plen && same_char(p + i, s + k, i, loose)) {
-			i++;
-			k++;
-		} else if (star != SIZE_MAX) {
-			i = star + 1;
-			k = ++from;
-		} else {
-			return false;
-		}
-	}
-	while (i < plen && p[i] == '*')
-		i++;
-	return i == plen;
-}
-
-static bool has_slash(const char *s, size_t len)
-{
-	for (size_t i = 0; i + 3 <= len; i++) {
-		if (s[i] == '%' && s[i + 1] == '2' && (s[i + 2] | 0x20) == 'f')
-			return true;
-	}
-	return false;
-}
-
-static bool segment_match(const char *p, size_t plen, const char *s, size_t len,
-			  bool loose)
-{
-	if (has_slash(s, len) && !has_slash(p, plen))
-		return false;
-	return segment_glob(p, plen, s, len, loose);
-}
-
-static bool is_any(const char *p, size_t plen)
-{
-	return plen == 2 && p[0] == '*' && p[1] == '*';
-}
-
-struct cursor {
-	const char *s;
-	size_t len; /* left */
-	bool done; /* behind the last segment */
-};
-
-static size_t cursor_segment(const struct cursor *c, bool encoded,
-			     size_t *ret_next)
-{
-	return segment_end(c->s, c->len, encoded, ret_next);
-}
-
-static void cursor_step(struct cursor *c, size_t n, size_t next)
-{
-	c->done = n == c->len; /* a slash at the end: one more, empty */
-	c->s += next;
-	c->len -= next;
-}
-
-/* By segments as segment_glob() is by characters. */
-static bool match(const char *pattern, struct slice path, bool encoded,
-		  bool loose)
-{
-	struct cursor p = { pattern + 1, strlen(pattern) - 1, false };
-	struct cursor s = { (const char *)path.ptr + 1, path.len - 1, false };
-	struct cursor any = { 0 }, from = { 0 };
-	size_t pn, sn, pnext, snext;
-
-	while (!s.done) {
-		pn = cursor_segment(&p, false, &pnext);
-		sn = cursor_segment(&s, encoded, &snext);
-		if (!p.done && is_any(p.s, pn)) {
-			cursor_step(&p, pn, pnext);
-			any = p;
-			from = s;
-		} else if (!p.done && segment_match(p.s, pn, s.s, sn, loose)) {
-			cursor_step(&p, pn, pnext);
-			cursor_step(&s, sn, snext);
-		} else if (any.s) {
-			sn = cursor_segment(&from, encoded, &snext);
-			cursor_step(&from, sn, snext);
-			p = any;
-			s = from;
-		} else {
-			return false;
-		}
-	}
-	while (!p.done) {
-		pn = cursor_segment(&p, false, &pnext);
-		if (!is_any(p.s, pn))
-			return false;
-		cursor_step(&p, pn, pnext);
-	}
-	return true;
-}
-
-static bool is_matchable(const char *pattern, struct slice path)
-{
-	return pattern[0] == '/' && path.len > 0 && path.ptr[0] == '/';
-}
-
-bool ipath_match(const char *pattern, struct slice path)
-{
-	return is_matchable(pattern, path) &&
-	       match(pattern, path, false, false);
-}
-
-static bool match_loose(const char *pattern, struct slice path)
-{
-	return match(pattern, path, false, true) ||
-	       match(pattern, path, true, true);
-}
-
-/* Without the parameters of segments, what would be a query when decoded, and a
- * slash at the end; decoded, but for slashes. @out has room for it. */
-static size_t plain_path(struct slice path, char *out)
+size_t ipath_plain(struct slice path, char *out)
 {
 	bool skip = false;
 	size_t n = 0, step;
@@ -392,30 +267,4 @@ static size_t plain_path(struct slice path, char *out)
 	while (n > 1 && out[n - 1] == '/')
 		n--;
 	return n;
-}
-
-/* Behind the dot of a format at the end: ".json"; 0: none. */
-static size_t format_at(const char *s, size_t len)
-{
-	size_t n = len;
-
-	while (n > 1 && len - n < 5 && s[n - 1] >= 'a' && s[n - 1] <= 'z')
-		n--;
-	return n > 1 && n < len && s[n - 1] == '.' && s[n - 2] != '/' ? n : 0;
-}
-
-bool ipath_match_deny(const char *pattern, struct slice path)
-{
-	char plain[IPATH_MAX + 1];
-	size_t n;
-
-	if (!is_matchable(pattern, path) || path.len > IPATH_MAX)
-		return false;
-	if (match_loose(pattern, path))
-		return true;
-	n = plain_path(path, plain);
-	if (n != path.len && match_loose(pattern, slice_of(plain, n)))
-		return true;
-	n = format_at(plain, n);
-	return n && match_loose(pattern, slice_of(plain, n - 1));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath.h - the one canonicaliser of request paths, and how rules match them
+ * ipath.h - the one canonicaliser of request paths
  *
  * What is matched is what is forwarded (catalogue H8). Paths that two servers
  * may read differently are refused: dot segments in any spelling, empty
@@ -18,6 +18,8 @@
 #include "lib/slice.h"
 
 #define IPATH_MAX 8192u /* bytes, query included */
+#define IPATH_PATH_MAX 4096u /* of these, without it; as it is sent on */
+#define IPATH_SEGMENTS_MAX 64u
 
 struct ipath {
 	size_t path_len; /* of @s: the path */
@@ -26,23 +28,16 @@ struct ipath {
 };
 
 /* @target: origin form, "/path?query", or "*" alone (RFC 9112 §3.2.4).
- * -EBADMSG: refused. @ret is of no use then. */
+ * -EBADMSG: refused; -E2BIG: longer than the limits above. @ret is of no use
+ * then. */
 int ipath_canon(struct slice target, struct ipath *ret) ATTR_WUR;
 
 /*
- * Does the canonical @path match? "*" stands for any run within a segment,
- * a segment "**" for any number of segments, also none; the rest is exact and
- * heeds case. A segment with an encoded slash is matched by "**", and by
- * patterns that have "%2F" there themselves.
+ * The canonical @path as the most lenient server may read it: decoded but for
+ * slashes, without the parameters of segments, what would be a query when
+ * decoded, and a slash at the end. @out has room for @path.
  */
-bool ipath_match(const char *pattern, struct slice path);
-/*
- * The same for what denies, in every way in which a server may find the same
- * thing: also when encoded slashes do separate, whatever the case, with a slash
- * at the end, with parameters (";a=b"), with a format (".json") at the end, with
- * any character encoded.
- */
-bool ipath_match_deny(const char *pattern, struct slice path);
+size_t ipath_plain(struct slice path, char *out);
 
 /*
  * The name of a parameter of a query, as lenient servers read it, in lower

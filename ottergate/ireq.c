@@ -67,12 +67,15 @@ static int judge_authority(struct ireq *r, struct ihead *h)
 static int judge_path(struct ireq *r, struct ihead *h, struct slice *ret)
 {
 	struct ipath *p = malloc(sizeof(*p));
-	int status = 0;
+	int status = 0, e;
 
 	if (!p)
 		return ireq_fail(r, REASON_NO_MEMORY, 503);
-	if (ipath_canon(h->path, p) < 0 ||
-	    (p->s[0] == '*' && !is_method(h->method, "OPTIONS"))) {
+	e = ipath_canon(h->path, p);
+	if (e == -E2BIG) {
+		status = ireq_fail(r, REASON_PATH_LONG, 414);
+	} else if (e < 0 ||
+		   (p->s[0] == '*' && !is_method(h->method, "OPTIONS"))) {
 		status = ireq_fail(r, REASON_PATH, 400);
 	} else {
 		h->path = ihead_keep(h, slice_of(p->s, p->len));

@@ -415,6 +415,68 @@ int load_rule_limits(struct load *ld, const struct yaml_node *n, void *to)
 	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
 }
 
+static bool names_methods(const struct http_match *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < v[i].n_methods; k++)
+			if (strcmp(v[i].methods[k], "*") != 0)
+				return true;
+	return false;
+}
+
+static size_t paths_count(const struct http_match *v, uint32_t n)
+{
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += v[i].n_paths;
+	return sum;
+}
+
+static void paths_put(struct ipath_pattern **to, const struct http_match *v,
+		      uint32_t n, uint32_t first)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < v[i].n_paths; k++)
+			*(*to)++ = (struct ipath_pattern){
+				.text = v[i].paths[k],
+				.item = (uint16_t)(first + i),
+			};
+}
+
+/* All paths of the rule in two sets, which requests are held against. */
+static int paths_compile(struct load *ld, struct rule_parse *rp)
+{
+	struct http_rules *h = rp->http;
+	size_t n = paths_count(h->allow, h->n_allow) +
+		   paths_count(h->within, h->n_within) +
+		   paths_count(h->deny, h->n_deny);
+	struct ipath_pattern *v = calloc(n + 1, sizeof(*v)), *to = v;
+	int r = v ? 0 : -ENOMEM;
+
+	_Static_assert(2 * ITEMS_MAX <= IPATH_SET_ITEMS, "one bit for each");
+	h->restricted = names_methods(h->within, h->n_within) ||
+			names_methods(h->allow, h->n_allow) ||
+			names_methods(h->deny, h->n_deny);
+	if (r == 0) {
+		paths_put(&to, h->allow, h->n_allow, 0);
+		paths_put(&to, h->within, h->n_within, h->n_allow);
+		r = ipath_set_make(ld->arena, v, (size_t)(to - v), false,
+				   &h->exact);
+	}
+	if (r == 0) {
+		to = v;
+		paths_put(&to, h->deny, h->n_deny, 0);
+		paths_put(&to, h->allow, h->n_allow, h->n_deny);
+		r = ipath_set_make(ld->arena, v, (size_t)(to - v), true,
+				   &h->alike);
+	}
+	free(v);
+	if (r == -E2BIG)
+		return load_refuse(ld, rp->inspect, "too many paths");
+	return r < 0 ? load_nomem(ld) : 0;
+}
+
 int load_rule_http_end(struct load *ld, struct rule_parse *rp)
 {
 	struct http_match *own;
@@ -434,7 +496,7 @@ int load_rule_http_end(struct load *ld, struct rule_parse *rp)
 		rp->http->n_allow = 1;
 	}
 	rp->e->r.http = rp->http;
-	return 0;
+	return paths_compile(ld, rp);
 }
 
 /* --- inspect ------------------------------------------------------------- */

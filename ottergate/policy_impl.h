@@ -9,6 +9,7 @@
 
 #include "ottergate/arena.h"
 #include "ottergate/igraphql.h"
+#include "ottergate/ipath_set.h"
 #include "ottergate/match.h"
 #include "ottergate/own.h"
 #include "ottergate/policy.h"
@@ -33,6 +34,11 @@ struct http_match {
 struct http_rules {
 	const struct http_match *within, *allow, *deny;
 	uint32_t n_within, n_allow, n_deny;
+	/* Their paths: those of @allow, then those of @within, as they are; those
+	 * of @deny, then those of @allow, in every way in which a server may read
+	 * one. */
+	const struct ipath_set *exact, *alike;
+	bool restricted; /* some of them name methods */
 	bool exclusive, redact, sse;
 	const char *auth_as, *token; /* `auth: {as, surrogate}` */
 	const char *tokens_header;

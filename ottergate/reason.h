@@ -80,7 +80,10 @@
 	X(CA_EXPIRED, "ca-expired",                                            \
 	  "the sandbox has outlived its CA: start it again")                   \
 	X(UPSTREAM_HTTP, "upstream-http",                                      \
-	  "the server's answer is no HTTP that may pass")
+	  "the server's answer is no HTTP that may pass")                      \
+	X(PATH_LONG, "path-long",                                              \
+	  "the path is longer than 4 KiB, or has more than 64 segments, or "   \
+	  "is longer than 8 KiB with its query")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

@@ -435,7 +435,7 @@ static void test_bounds(void)
 	}
 	snprintf(target, sizeof(target), "GET /%0*d HTTP/1.1\r\n" HOST "\r\n",
 		 (int)HTTP1_TARGET_MAX, 0);
-	is_int(http1_request_read(slice_str(target), &rq), -E2BIG,
+	is_int(http1_request_read(slice_str(target), &rq), -ENAMETOOLONG,
 	       "too long a target");
 }
 

@@ -237,6 +237,17 @@ static void test_long_head(void)
 	hears(c, "HTTP/1.1 431 ", "too long a head");
 }
 
+static void test_long_path(void)
+{
+	static char text[10 * 1024];
+	SCOPED_FD c = -1;
+
+	snprintf(text, sizeof(text), "GET /%0*d HTTP/1.1\r\nHost: a\r\n\r\n",
+		 8192, 0);
+	c = client(&plain_at, text);
+	hears(c, "HTTP/1.1 414 ", "too long a path");
+}
+
 /* --- another policy ----------------------------------------------------- */
 
 static void test_swap(void)
@@ -315,6 +326,7 @@ static void tests(void)
 	test_dial_faults();
 	test_slow_head();
 	test_long_head();
+	test_long_path();
 	test_swap();
 	test_expiry();
 }

@@ -4,6 +4,7 @@
  */
 #include "ottergate/ipath.h"
 
+#include "tests/unit/ipath_sets.h"
 #include "tests/unit/tap.h"
 
 static const struct {
@@ -158,9 +159,25 @@ static void test_canon(void)
 	is_int(ipath_canon(slice_of("/a\0b", 4), &p), -EBADMSG, "H8 NUL");
 	memset(big, 'a', sizeof(big) - 1);
 	big[0] = '/';
-	is_int(ipath_canon(slice_of(big, IPATH_MAX), &p), 0, "long");
-	is_int(ipath_canon(slice_of(big, IPATH_MAX + 1), &p), -EBADMSG,
-	       "too long");
+	is_int(ipath_canon(slice_of(big, IPATH_PATH_MAX), &p), 0, "long");
+	is_int(ipath_canon(slice_of(big, IPATH_PATH_MAX + 1), &p), -E2BIG,
+	       "too long a path");
+	big[1] = '?';
+	is_int(ipath_canon(slice_of(big, IPATH_MAX), &p), 0, "a long query");
+	is_int(ipath_canon(slice_of(big, IPATH_MAX + 1), &p), -E2BIG,
+	       "too long a query");
+	for (size_t i = 0; i < sizeof(big) - 1; i++)
+		big[i] = i % 2 ? 'a' : '/';
+	is_int(ipath_canon(slice_of(big, IPATH_SEGMENTS_MAX * 2), &p), 0,
+	       "64 segments");
+	is_int(ipath_canon(slice_of(big, IPATH_SEGMENTS_MAX * 2 + 2), &p),
+	       -E2BIG, "65 segments");
+	for (size_t i = 0; i + 4 <= 4 * (IPATH_SEGMENTS_MAX + 1); i += 4)
+		memcpy(big + i, i ? "%2Fa" : "/abc", 4);
+	is_int(ipath_canon(slice_of(big, IPATH_SEGMENTS_MAX * 4), &p), 0,
+	       "63 encoded slashes");
+	is_int(ipath_canon(slice_of(big, IPATH_SEGMENTS_MAX * 4 + 4), &p),
+	       -E2BIG, "64 encoded slashes");
 	ok(ipath_canon(slice_str("/a/b?c=d"), &p) == 0 && p.path_len == 4 &&
 		   p.len == 8,
 	   "where the path ends");
@@ -171,10 +188,10 @@ static void test_match(void)
 	for (size_t i = 0; i < ARRAY_SIZE(matches); i++) {
 		struct slice path = slice_str(matches[i].path);
 
-		is_int(ipath_match(matches[i].pattern, path), matches[i].want,
+		is_int(one_matches(matches[i].pattern, path), matches[i].want,
 		       "%s for %s", matches[i].path, matches[i].pattern);
-		is_int(ipath_match_deny(matches[i].pattern, path),
-		       matches[i].deny, "denied: %s for %s", matches[i].path,
+		is_int(one_is_like(matches[i].pattern, path), matches[i].deny,
+		       "denied: %s for %s", matches[i].path,
 		       matches[i].pattern);
 	}
 }
@@ -206,13 +223,13 @@ static void test_denied_alike(void)
 	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
 		struct slice path = slice_str(list[i].path);
 
-		is_int(ipath_match_deny("/**/user/keys", path), list[i].denied,
+		is_int(one_is_like("/**/user/keys", path), list[i].denied,
 		       "denied alike: %s", list[i].path);
-		is_int(ipath_match("/**/user/keys", path), i == 0,
+		is_int(one_matches("/**/user/keys", path), i == 0,
 		       "allowed is one alone: %s", list[i].path);
 	}
-	ok(ipath_match_deny("/v1/*:tune", slice_str("/v1/a%3Atune")) &&
-		   !ipath_match("/v1/*:tune", slice_str("/v1/a%3Atune")),
+	ok(one_is_like("/v1/*:tune", slice_str("/v1/a%3Atune")) &&
+		   !one_matches("/v1/*:tune", slice_str("/v1/a%3Atune")),
 	   "denied alike: an encoded colon");
 }
 

@@ -46,6 +46,10 @@ static const struct row rows[] = {
 	  REASON_PATH },
 	{ API, "GET", "//user", NULL, NULL, 0, 0, NONE, 400, REASON_PATH },
 	{ API, "GET", "user", NULL, NULL, 0, 0, NONE, 400, REASON_PATH },
+	{ API, "GET",
+	  "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a"
+	  "/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a",
+	  NULL, NULL, 0, 0, NONE, 414, REASON_PATH_LONG },
 	{ API, "GET", "*", NULL, NULL, 0, 0, NONE, 400, REASON_PATH },
 	{ API, "OPTIONS", "*", NULL, NULL, 0, 0, NONE, 403, REASON_METHOD },
 	{ OPEN, "OPTIONS", "*", NULL, NULL, 0, 0, NONE, 0, REASON_ALLOWED },
