@@ -191,6 +191,7 @@ static enum h1_step answered(struct h1 *h)
 	bool keep = h->rs.keep && buf_len(&h->uin) == 0;
 
 	h1_request_end(h, h->rs.status);
+	h->rs.answered = false; /* of the next one, nothing */
 	h->served++;
 	h->state = keep ? H1_HEAD : H1_ENDING;
 	return H1_GO;

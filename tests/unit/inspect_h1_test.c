@@ -254,6 +254,39 @@ static void test_hostile(void)
 	}
 }
 
+/* Neither is a reset, also behind an answer on the same connection. */
+static void test_long_path(void)
+{
+	static char longer[10 * 1024], deep[512];
+	SSL *c = client("big.test"), *u = upstream();
+	size_t len = (size_t)snprintf(deep, sizeof(deep), "GET ");
+
+	for (unsigned i = 0; i < 65; i++)
+		len += (size_t)snprintf(deep + len, sizeof(deep) - len, "/a");
+	snprintf(deep + len, sizeof(deep) - len,
+		 " HTTP/1.1\r\nHost: big.test\r\n\r\n");
+	say(c, GET("/1", "big.test"));
+	hears(u, UP_GET("/1", "big.test"), "a request");
+	say(u, REPLY);
+	hears(c, DOWN, "and its answer");
+	say(c, deep);
+	hears_with(c, "HTTP/1.1 414 ", "65 segments on a kept connection");
+	ok(SSL_read(c, longer, SSL_pending(c)) > 0, "its text");
+	say(c, GET("/2", "big.test"));
+	hears(u, UP_GET("/2", "big.test"), "the connection goes on");
+	say(u, REPLY);
+	hears(c, DOWN, "as before");
+	snprintf(longer, sizeof(longer),
+		 "GET /%08192d HTTP/1.1\r\nHost: big.test\r\n\r\n", 0);
+	say(c, longer);
+	hears_with(c, "HTTP/1.1 414 ", "a path over 8 KiB on a kept one");
+	ok(world_audited(AUDIT_DENY, REASON_PATH_LONG), "it is audited");
+	ok(SSL_read(c, longer, SSL_pending(c)) > 0, "its text");
+	ends(c, true, "and the connection ends as it should");
+	hang_up(c);
+	hang_up(u);
+}
+
 static void test_smuggled(void)
 {
 	SSL *c = client("big.test"), *u = upstream();
@@ -504,6 +537,7 @@ int main(void)
 	test_denied();
 	test_denied_keeps();
 	test_hostile();
+	test_long_path();
 	test_smuggled();
 	test_body_limits();
 	test_rate();
