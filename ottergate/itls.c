@@ -178,9 +178,24 @@ static struct wire *wire_of(const struct itls *t)
 
 /* --- contexts ------------------------------------------------------------- */
 
+/* A handshake cannot be divided (share.c), so its arithmetic must be small: a
+ * client that offers ffdhe8192 alone, or a server that chose DHE, would have the
+ * worker for a tenth of a second. What is left takes less than a millisecond,
+ * and every client and server of this decade has one of them. The first is known
+ * from OpenSSL 3.5 on. */
+static bool ctx_groups(SSL_CTX *ctx)
+{
+	bool done = SSL_CTX_set1_groups_list(ctx, "X25519MLKEM768:X25519:"
+						  "P-256:P-384") == 1 ||
+		    SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384") == 1;
+
+	ERR_clear_error();
+	return done && SSL_CTX_set_cipher_list(ctx, "DEFAULT:!kDHE") == 1;
+}
+
 /* What both sides have in common. T11: nothing of a session outlives its
  * connection. T12: nobody becomes another in the middle of one. */
-static void ctx_common(SSL_CTX *ctx)
+static bool ctx_common(SSL_CTX *ctx)
 {
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
 	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION |
@@ -191,6 +206,7 @@ static void ctx_common(SSL_CTX *ctx)
 				      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
 				      SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_read_ahead(ctx, 1);
+	return ctx_groups(ctx);
 }
 
 /* The one protocol that was chosen already, where the client offers it. */
@@ -210,13 +226,15 @@ static int alpn_select(SSL *ssl, const uint8_t **out, uint8_t *outlen,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-void itls_server_ctx(SSL_CTX *ctx)
+bool itls_server_ctx(SSL_CTX *ctx)
 {
-	ctx_common(ctx);
+	if (!ctx_common(ctx))
+		return false;
 	SSL_CTX_set_num_tickets(ctx, 0);
 	SSL_CTX_set_options(ctx, SSL_OP_CIPHER_SERVER_PREFERENCE |
 					 SSL_OP_PRIORITIZE_CHACHA);
 	SSL_CTX_set_alpn_select_cb(ctx, alpn_select, NULL);
+	return true;
 }
 
 /* The roots are read now: later there may be no right to. */
@@ -242,7 +260,10 @@ int itls_upstream_ctx(const char *extra_roots, SSL_CTX **ret, struct err *err)
 
 	if (!ctx)
 		return err_nomem(err);
-	ctx_common(ctx);
+	if (!ctx_common(ctx)) {
+		SSL_CTX_free(ctx);
+		return err_set(err, -EINVAL, "OpenSSL lacks X25519 or P-256");
+	}
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
 	r = roots_load(ctx, extra_roots, err);
 	ERR_clear_error();

@@ -56,8 +56,8 @@ void itls_event(struct itls *t, bool hup);
 const char *itls_certificate_fault(const struct itls *t);
 
 /* What a server's context needs beyond certificate and key, the choice of the
- * protocol by itls_accept() included. */
-void itls_server_ctx(SSL_CTX *ctx);
+ * protocol by itls_accept() included. False: no memory. */
+bool itls_server_ctx(SSL_CTX *ctx);
 /* The context for all upstreams; @extra_roots: a PEM file of this machine's
  * own CA, NULL: none. Thread-safe once made. */
 int itls_upstream_ctx(const char *extra_roots, SSL_CTX **ret,

@@ -316,9 +316,8 @@ static bool ca_ready(struct leaf_ca *ca)
 	ca->leaf_key = EVP_EC_gen("P-256");
 	ca->leaf_pub = ca->leaf_key ? key_light(ca->leaf_key) : NULL;
 	ca->ctx = SSL_CTX_new(TLS_server_method());
-	if (!ca->leaf_pub || !ca->ctx)
+	if (!ca->leaf_pub || !ca->ctx || !itls_server_ctx(ca->ctx))
 		return false;
-	itls_server_ctx(ca->ctx);
 	return ca_write_pem(ca) && shape_make(ca);
 }
 

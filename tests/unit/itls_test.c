@@ -232,6 +232,51 @@ static void test_accept(void)
 	SSL_CTX_free(client);
 }
 
+/* What takes the processor for a tenth of a second a handshake is not done, for
+ * neither side. */
+static void test_costs(void)
+{
+	static const struct {
+		const char *groups;
+		int good;
+	} rows[] = {
+		{ "ffdhe8192", -1 },      { "ffdhe2048", -1 }, { "P-521", -1 },
+		{ "ffdhe8192:P-384", 1 }, { "P-256", 1 },      { "X25519", 1 },
+	};
+	SSL_CTX *client = peer_client(leaf_ca_pem(ca));
+	struct peer_cert c = peer_cert(&root, "a.test", -60, 60);
+	SSL_CTX *server = peer_server(&c, NULL);
+	struct pair p;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SSL_CTX_set1_groups_list(client, rows[i].groups);
+		client_shake(&p, client, ITLS_H1, 16384);
+		is_int(p.peer_r, rows[i].good, "a client with %s alone",
+		       rows[i].groups);
+		pair_close(&p);
+		SSL_CTX_set1_groups_list(server, rows[i].groups);
+		upstream_shake(&p, server, "a.test", true, false);
+		is_int(p.r == 0, rows[i].good == 1, "a server with %s alone",
+		       rows[i].groups);
+		pair_close(&p);
+	}
+	SSL_CTX_free(server);
+	server = peer_server(&c, NULL);
+	SSL_CTX_set_max_proto_version(server, TLS1_2_VERSION);
+	SSL_CTX_set_dh_auto(server, 1);
+	SSL_CTX_set_cipher_list(server, "kDHE");
+	upstream_shake(&p, server, "a.test", true, false);
+	ok(p.r < 0, "a server with DHE alone");
+	pair_close(&p);
+	SSL_CTX_set_cipher_list(server, "kECDHE");
+	upstream_shake(&p, server, "a.test", true, false);
+	ok(p.r == 0, "and the same one with ECDHE");
+	pair_close(&p);
+	SSL_CTX_free(server);
+	SSL_CTX_free(client);
+	peer_cert_free(&c);
+}
+
 static void test_pinned(void)
 {
 	SSL_CTX *client = peer_client(NULL);
@@ -450,6 +495,7 @@ int main(void)
 	test_alpn();
 	test_old();
 	test_accept();
+	test_costs();
 	test_pinned();
 	test_renegotiation();
 	test_bytes();
