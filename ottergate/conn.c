@@ -33,17 +33,14 @@ _Static_assert(sizeof(struct conn) <= 384, "ten thousand idle ones: 10 MB");
 
 /* --- handlers ------------------------------------------------------------- */
 
+/* Both only note what came: conn_turn(). */
 static void conn_client(struct worker *w, struct ev *ev, uint32_t events)
 {
 	struct conn *c =
 		(struct conn *)((char *)ev - offsetof(struct conn, client));
 
-	(void)w;
-	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		c->client_hup = true;
-	if (events & EPOLLERR)
-		c->client_err = true;
-	c->ops->client(c, events);
+	ev->pending |= events;
+	task_queue(w->shares, &c->task);
 }
 
 static void conn_upstream(struct worker *w, struct ev *ev, uint32_t events)
@@ -51,12 +48,74 @@ static void conn_upstream(struct worker *w, struct ev *ev, uint32_t events)
 	struct conn *c =
 		(struct conn *)((char *)ev - offsetof(struct conn, upstream));
 
-	(void)w;
+	ev->pending |= events;
+	task_queue(w->shares, &c->task);
+}
+
+static uint32_t pending_take(struct ev *ev, bool *hup, bool *failed)
+{
+	uint32_t events = ev->pending;
+
+	ev->pending = 0;
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		c->upstream_hup = true;
+		*hup = true;
 	if (events & EPOLLERR)
-		c->upstream_err = true;
-	c->ops->upstream(c, events);
+		*failed = true;
+	return events;
+}
+
+static void conn_dial_ended(struct conn *c)
+{
+	/* A dial holds on to the policy it began with: one that changed
+	 * meanwhile is asked now. */
+	if (conn_recheck(c))
+		c->ops->dialled(c, (enum reason)c->dial_why);
+}
+
+/* All that waits, each once. What handlers leave for later is another turn. */
+static void conn_turn(struct worker *w, struct task *t)
+{
+	struct conn *c =
+		(struct conn *)((char *)t - offsetof(struct conn, task));
+	const struct conn_ops *ops;
+	unsigned what = c->again;
+	uint32_t events;
+
+	(void)w;
+	c->again = 0;
+	if (what & CONN_BEGIN)
+		conn_begin(c);
+	if (what & CONN_DIALLED && !c->closing)
+		conn_dial_ended(c);
+	ops = c->ops;
+	if (c->client.pending && !c->closing && c->client.fd >= 0) {
+		events = pending_take(&c->client, &c->client_hup,
+				      &c->client_err);
+		c->ops->client(c, events);
+	}
+	if (c->upstream.pending && !c->closing && c->upstream.fd >= 0) {
+		events = pending_take(&c->upstream, &c->upstream_hup,
+				      &c->upstream_err);
+		c->ops->upstream(c, events);
+	}
+	what &= ~(CONN_BEGIN | CONN_DIALLED);
+	if (what && !c->closing && c->ops == ops)
+		ops->again(c, what);
+}
+
+void conn_again(struct conn *c, unsigned what)
+{
+	c->again |= (uint8_t)what;
+	task_queue(c->worker->shares, &c->task);
+}
+
+void conn_own(struct conn *c, struct agent *a, const struct listener *l)
+{
+	task_init(c->worker->shares, &c->task, a, conn_turn);
+	c->door = (uint8_t)l->kind;
+	if (l->kind == LISTEN_FIXED)
+		c->port = l->port;
+	conn_again(c, CONN_BEGIN);
 }
 
 static void conn_timer(struct wheel_timer *t)
@@ -98,6 +157,7 @@ void conn_become(struct conn *c, const struct conn_ops *ops)
 		c->ops->free(c);
 	c->proto = NULL;
 	c->ops = ops;
+	c->again &= CONN_BEGIN | CONN_DIALLED;
 }
 
 int conn_watch(struct conn *c)
@@ -210,10 +270,8 @@ static void conn_dialled(void *arg, enum reason why, const struct addr *peer)
 	 * proxy's was dialled. */
 	if (why == REASON_ALLOWED && c->name)
 		c->dialled = *peer;
-	/* A dial holds on to the policy it began with: one that changed
-	 * meanwhile is asked now. */
-	if (conn_recheck(c))
-		c->ops->dialled(c, why);
+	c->dial_why = (uint8_t)why;
+	conn_again(c, CONN_DIALLED);
 }
 
 int conn_dial(struct conn *c)
@@ -241,8 +299,17 @@ int conn_dial(struct conn *c)
 		memcpy(name.s, c->name, name.len);
 	}
 	c->upstream_eof = c->upstream_hup = c->upstream_err = false;
+	c->upstream.pending = 0; /* of the one before */
+	c->again &= (uint8_t)~CONN_DIALLED;
 	return dial_start(c->worker, &spec, &c->upstream, conn_dialled, c,
 			  &c->dial);
+}
+
+void conn_dial_cancel(struct conn *c)
+{
+	dial_cancel(c->dial);
+	c->dial = NULL;
+	c->again &= (uint8_t)~CONN_DIALLED; /* it may have ended already */
 }
 
 /* --- the end -------------------------------------------------------------- */
@@ -255,8 +322,8 @@ void conn_close(struct conn *c)
 		return;
 	c->closing = true;
 	wheel_clear(&c->timer, &w->wheel);
-	dial_cancel(c->dial);
-	c->dial = NULL;
+	task_done(&c->task);
+	conn_dial_cancel(c);
 	conn_audit_close(c);
 	conn_become(c, NULL);
 	relay_drop(c);
@@ -344,8 +411,7 @@ void conn_say_and_close(struct conn *c, const void *words, size_t len)
 	bool watched;
 
 	conn_become(c, &drain_ops);
-	dial_cancel(c->dial);
-	c->dial = NULL;
+	conn_dial_cancel(c);
 	relay_drop(c);
 	chunk_drop(&c->in);
 	fd_closep(&c->upstream.fd);

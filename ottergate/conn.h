@@ -6,6 +6,10 @@
  *	accept → FIRST ──┼─ a letter ────────→ HTTP ──┼→ decide → DIAL → RELAY
  *	         (tcp, known by its address: no FIRST)┘        └→ DENY → end
  *
+ * Events, the end of a dial and what a handler has left for later wait for the
+ * turn of the connection (share.h); the handlers are called in it, each with all
+ * that has come meanwhile.
+ *
  * A state is the set of the three handlers below; each protocol (tunnel.c,
  * http_conn.c, later inspect.c) installs its own. Whatever the protocol,
  * conn_decide() asks the one decision function, counts, audits, and is the
@@ -15,6 +19,7 @@
 #define OTTERGATE_CONN_H
 
 #include "ottergate/dial.h"
+#include "ottergate/share.h"
 #include "ottergate/worker.h"
 
 /* Bytes that were read and not yet forwarded; only while needed. */
@@ -30,6 +35,7 @@ struct conn {
 	struct ev client; /* ev.fd: the sandbox's side */
 	struct ev upstream;
 	struct wheel_timer timer;
+	struct task task;
 	struct worker *worker;
 	struct conn *next, **link; /* worker's list */
 	struct agent *agent; /* a reference; NULL: unknown source */
@@ -57,12 +63,19 @@ struct conn {
 	bool observed;
 	bool closing;
 	bool watched; /* the client is in the epoll */
-	uint8_t deferred; /* relay: directions that go on after the round */
+	uint8_t door; /* enum listener_kind */
+	uint8_t dial_why; /* enum reason, with CONN_DIALLED */
+	uint8_t again; /* what the next turn does besides the events: CONN_ */
 	bool client_eof, upstream_eof; /* half closes seen */
 	/* The kernel told of a half close or an error: what is left to read is
 	 * all there ever will be. */
 	bool client_hup, upstream_hup, client_err, upstream_err;
 };
+
+#define CONN_BEGIN 1u /* it was accepted */
+#define CONN_DIALLED 2u /* the dial has ended */
+#define CONN_GO_ON 4u /* this and all above: ops->again */
+#define CONN_OWN 8u /* the protocol's own, from here on */
 
 struct conn_ops {
 	void (*client)(struct conn *c, uint32_t events);
@@ -76,6 +89,8 @@ struct conn_ops {
 	 * closed. May be NULL. */
 	bool (*recheck)(struct conn *c);
 	void (*free)(struct conn *c); /* c->proto; may be NULL */
+	/* What conn_again() was told since the last turn. NULL: nothing is. */
+	void (*again)(struct conn *c, unsigned what);
 };
 
 /* Accepts from @l until there is nothing more. */
@@ -97,12 +112,18 @@ void conn_refuse_host(struct conn *c, enum reason why, const struct name *name,
 /* Dials what conn_decide() allowed; ops->dialled is called, never from
  * within. -ENOMEM: it will not be called. */
 int conn_dial(struct conn *c);
+/* ops->dialled is not called for it any more. */
+void conn_dial_cancel(struct conn *c);
 /* Closes both sides, audits the end, frees after the round. Idempotent. */
 void conn_close(struct conn *c);
 /* Last words to the client (alert, 403), then conn_close(): a reset would
  * take the words away, so what the client still sends is drained for at most
  * a second and 256 KiB. */
 void conn_say_and_close(struct conn *c, const void *words, size_t len);
+
+/* One more turn, behind the others of the same sandbox: ops->again() with @what,
+ * unless the connection has become another protocol's by then. */
+void conn_again(struct conn *c, unsigned what);
 
 /* Events of the client come from now on, the first at once with what is true
  * then. Idempotent. */

@@ -3,9 +3,10 @@
  * conn_accept.c - the front door: whose connection is it, and what begins
  *
  * Theory of operation: the source address is the identity; an address that is
- * no sandbox's gets nothing, not even a read. Limits come next, then the
- * first bytes, which are often there already: a connection whose hello came
- * whole is never watched before its relay begins.
+ * no sandbox's gets nothing, not even a read. Limits come next; what is within
+ * them waits for its turn (share.h), which begins with the first bytes. They are
+ * often there already: a connection whose hello came whole is never watched
+ * before its relay begins.
  *
  * The listener is level-triggered (worker.c), so a round need not accept until
  * there is nothing more. How many it takes follows what comes: each vain
@@ -144,12 +145,11 @@ static bool speaks_tcp(const struct conn *c, const struct name *name)
 	return v.allow || (v.reason != REASON_PORT && v.reason != REASON_PROTO);
 }
 
-static void conn_begin(struct conn *c, const struct listener *l)
+void conn_begin(struct conn *c)
 {
 	const struct name *name;
 
-	c->ops = &first_ops;
-	switch (l->kind) {
+	switch ((enum listener_kind)c->door) {
 	case LISTEN_PROXY:
 		c->path = PATH_PROXY;
 		conn_deadline(c,
@@ -173,7 +173,6 @@ static void conn_begin(struct conn *c, const struct listener *l)
 		}
 		break;
 	default:
-		c->port = l->port;
 		break;
 	}
 	first_begin(c);
@@ -182,7 +181,7 @@ static void conn_begin(struct conn *c, const struct listener *l)
 /* --- accepting ------------------------------------------------------------ */
 
 static void accept_one(struct worker *w, const struct listener *l, int fd,
-		       const struct sockaddr_in *peer)
+		       const struct sockaddr_in *peer, struct share_bill *bill)
 {
 	struct addr source = addr_of((const struct sockaddr *)peer);
 	const struct table_entry *e = table_find(w->table, &source);
@@ -190,6 +189,7 @@ static void accept_one(struct worker *w, const struct listener *l, int fd,
 	struct conn *c;
 
 	worker_count(w, COUNTER_ACCEPTED, 1);
+	share_bill_add(bill, e ? e->agent : NULL);
 	if (!e) {
 		conn_audit_stranger(w, &source, ntohs(peer->sin_port),
 				    REASON_NO_AGENT);
@@ -216,7 +216,7 @@ static void accept_one(struct worker *w, const struct listener *l, int fd,
 		return;
 	}
 	c->half_open = true;
-	conn_begin(c, l);
+	conn_own(c, c->agent, l);
 }
 
 static void listener_events(struct listener_slot *s, uint32_t events)
@@ -283,9 +283,11 @@ static void burst_adapt(struct listener_slot *s, unsigned took)
 void conn_accept(struct worker *w, struct ev *listener, uint32_t events)
 {
 	struct listener_slot *s = (struct listener_slot *)listener;
+	struct share_bill bill;
 	unsigned took = 0;
 
 	(void)events;
+	share_bill_begin(w->shares, &bill);
 	while (took < s->burst) {
 		struct sockaddr_in peer = { 0 };
 		socklen_t len = sizeof(peer);
@@ -302,7 +304,8 @@ void conn_accept(struct worker *w, struct ev *listener, uint32_t events)
 		 * handling". */
 		took++;
 		if (fd >= 0)
-			accept_one(w, &s->listener, fd, &peer);
+			accept_one(w, &s->listener, fd, &peer, &bill);
 	}
+	share_bill_end(w->shares, &bill);
 	burst_adapt(s, took);
 }

@@ -14,6 +14,8 @@ struct sockaddr_in;
 
 /* Takes @fd, whatever happens. NULL: no memory. No agent yet. */
 struct conn *conn_new(struct worker *w, int fd, const struct sockaddr_in *peer);
+/* It belongs to @a from now on, and has its first turn soon: conn_begin(). */
+void conn_own(struct conn *c, struct agent *a, const struct listener *l);
 /* Other handlers; the old ones' c->proto is freed. */
 void conn_become(struct conn *c, const struct conn_ops *ops);
 /* The end without grace: both peers get a reset. */
@@ -23,6 +25,11 @@ struct addr conn_source(const struct conn *c);
 struct slice conn_pending(const struct conn *c);
 /* Appends an object that `connections` shows. */
 int conn_json(const struct conn *c, struct buf *out);
+
+/* --- conn_accept.c --- */
+
+/* The first turn. */
+void conn_begin(struct conn *c);
 
 /* --- conn_decide.c --- */
 

@@ -6,6 +6,7 @@
  *
  *	unknown source                 nothing, counted
  *	a response, less than a header nothing, counted
+ *	past LIMIT_DNS_PACKETS, UDP    nothing, counted
  *	past the limit of the policy,  REFUSED
  *	  or past LIMIT_ASKS
  *	broken, or not one question    FORMERR; other opcodes NOTIMP
@@ -23,10 +24,12 @@
  * a name never shows here (D9), and nothing is ever asked upstream (D1).
  *
  * UDP needs no memory but the stack: a batch is read, answered and sent
- * before the next. Replies leave from the bound address; for questions that
+ * before the next. What it costs is paid by those who asked (share.h), and the
+ * packets of one who asks beyond LIMIT_DNS_PACKETS are dropped before they cost
+ * an answer: the socket is emptied faster than one sandbox can fill it. Replies leave from the bound address; for questions that
  * were redirected here conntrack puts the asked one back. TCP connections
- * hold one question at a time and are limited for each sandbox, so that one
- * cannot take all of them.
+ * hold one question at a time, are limited for each sandbox, so that one cannot
+ * take all of them, and wait for their sandbox's turn.
  */
 #include "ottergate/dns_server.h"
 
@@ -36,6 +39,7 @@
 
 #include "ottergate/ask.h"
 #include "ottergate/lease.h"
+#include "ottergate/share.h"
 #include "ottergate/worker_impl.h"
 
 /* No client of ours pads a question beyond this over UDP; what is longer is
@@ -44,15 +48,17 @@
 #define UDP_ROUNDS 8u /* batches before others get their turn */
 #define TCP_ACCEPTS 64u /* the same for connections */
 
+_Static_assert(UDP_ROUNDS *DNS_BATCH <= SHARE_BILL_MAX, "all of them pay");
+
 struct dns_tcp {
 	struct ev ev; /* first: the handler casts back */
 	struct wheel_timer timer;
 	struct worker *worker;
+	struct task task;
 	struct dns_tcp *next, **link;
 	struct addr source;
 	uint16_t have; /* bytes of in */
 	uint16_t out_start, out_end; /* what is left to send */
-	bool deferred; /* tcp_again() will come, and owns what is closed */
 	uint8_t in[2 + DNS_QUESTION_MAX];
 	uint8_t out[2 + DNS_MSG_MAX];
 };
@@ -133,16 +139,16 @@ static size_t reply_question(struct worker *w, const struct table_entry *te,
 
 /* 0: no answer. @out has at least DNS_MSG_MAX bytes; DNS_ASK_MAX for programs
  * that ask. */
-static size_t reply_make(struct worker *w, const struct addr *source,
+static size_t reply_make(struct worker *w, const struct table_entry *te,
 			 struct slice msg, uint8_t *out, size_t size)
 {
-	const struct table_entry *te = table_find(w->table, source);
 	struct addr about = { .family = 0 };
 	struct dns_question q;
 	enum reason limit;
 	int r;
 
-	if (!te || (r = dns_question_read(msg, &q)) == -EPROTO) {
+	r = dns_question_read(msg, &q);
+	if (r == -EPROTO) {
 		worker_count(w, COUNTER_DNS_DROPPED, 1);
 		return 0;
 	}
@@ -211,25 +217,41 @@ static void udp_send(struct worker *w, int fd, struct udp_batch *b, unsigned n)
 	}
 }
 
+/* Whose packet it is, if it is to be read at all. */
+static const struct table_entry *
+udp_source(struct worker *w, const struct mmsghdr *m, struct share_bill *bill)
+{
+	const struct msghdr *h = &m->msg_hdr;
+	const struct table_entry *te = NULL;
+	struct addr source;
+
+	if (h->msg_namelen == sizeof(struct sockaddr_in)) {
+		source = addr_of(h->msg_name);
+		te = table_find(w->table, &source);
+	}
+	share_bill_add(bill, te ? te->agent : NULL);
+	if (te && !(h->msg_flags & MSG_TRUNC) &&
+	    usage_packet(&te->agent->usage, agent_policy_limits(te->policy),
+			 w->now_ms))
+		return te;
+	worker_count(w, COUNTER_DNS_DROPPED, 1);
+	return NULL;
+}
+
 static void udp_answer(struct worker *w, int fd, struct udp_batch *b,
-		       unsigned n)
+		       unsigned n, struct share_bill *bill)
 {
 	unsigned replies = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct msghdr *h = &b->in[i].msg_hdr;
-		struct addr source =
-			addr_of((const struct sockaddr *)&b->from[i]);
+		const struct table_entry *te = udp_source(w, &b->in[i], bill);
 		size_t len = 0;
 
-		if (h->msg_namelen == sizeof(b->from[i]) &&
-		    !(h->msg_flags & MSG_TRUNC))
-			len = reply_make(w, &source,
+		if (te)
+			len = reply_make(w, te,
 					 slice_of(b->question[i],
 						  b->in[i].msg_len),
 					 b->answer[replies], DNS_ASK_MAX);
-		else
-			worker_count(w, COUNTER_DNS_DROPPED, 1);
 		if (len == 0)
 			continue;
 		b->out_iov[replies] = (struct iovec){ b->answer[replies], len };
@@ -266,22 +288,28 @@ static void udp_again(struct worker *w, void *arg)
 
 void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events)
 {
+	struct share_bill bill;
 	struct udp_batch b;
+	unsigned rounds = 0;
+	int n = 0;
 
 	(void)events;
-	for (unsigned i = 0; i < UDP_ROUNDS; i++) {
-		int n = udp_receive(listener->fd, &b);
-
+	share_bill_begin(w->shares, &bill);
+	while (rounds < UDP_ROUNDS) {
+		n = udp_receive(listener->fd, &b);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return;
-		udp_answer(w, listener->fd, &b, (unsigned)n);
+			break;
+		udp_answer(w, listener->fd, &b, (unsigned)n, &bill);
+		rounds++;
 		/* What comes after a batch that is not full is a new edge. */
 		if ((unsigned)n < DNS_BATCH)
-			return;
+			break;
 	}
-	again(w, listener, udp_again);
+	share_bill_end(w->shares, &bill);
+	if (rounds == UDP_ROUNDS && (unsigned)n == DNS_BATCH)
+		again(w, listener, udp_again);
 }
 
 /* --- TCP: RFC 7766, two bytes of length before each message --------------- */
@@ -295,8 +323,8 @@ static void tcp_close(struct dns_tcp *t)
 	*t->link = t->next;
 	if (t->next)
 		t->next->link = t->link;
-	if (!t->deferred)
-		worker_free_later(t->worker, t);
+	task_done(&t->task);
+	worker_free_later(t->worker, t);
 }
 
 static void tcp_timeout(struct wheel_timer *timer)
@@ -327,6 +355,7 @@ static int tcp_message(struct dns_tcp *t)
 {
 	struct slice in = slice_of(t->in, t->have), msg;
 	struct worker *w = t->worker;
+	const struct table_entry *te;
 	uint16_t want;
 	size_t len;
 
@@ -336,7 +365,8 @@ static int tcp_message(struct dns_tcp *t)
 		return -EBADMSG;
 	if (slice_take(&in, want, &msg) < 0)
 		return -EAGAIN;
-	len = reply_make(w, &t->source, msg, t->out + 2, DNS_MSG_MAX);
+	te = table_find(w->table, &t->source);
+	len = te ? reply_make(w, te, msg, t->out + 2, DNS_MSG_MAX) : 0;
 	if (len == 0)
 		return -EBADMSG;
 	t->out[0] = (uint8_t)(len >> 8);
@@ -362,8 +392,6 @@ static int tcp_read(struct dns_tcp *t)
 	return 0;
 }
 
-static void tcp_again(struct worker *w, void *arg);
-
 /*
  * Each turn sends, answers or reads; it ends when the socket has nothing to
  * give or to take. The next question is looked at only when the last answer
@@ -388,35 +416,27 @@ static void tcp_step(struct dns_tcp *t)
 			return;
 		}
 	}
-	if (!t->deferred) {
-		t->deferred = true;
-		worker_defer(t->worker, tcp_again, t);
-	}
+	task_queue(t->worker->shares, &t->task);
 }
 
-static void tcp_again(struct worker *w, void *arg)
+static void tcp_turn(struct worker *w, struct task *task)
 {
-	struct dns_tcp *t = arg;
-
-	t->deferred = false;
-	if (t->ev.fd < 0)
-		worker_free_later(w, t);
-	else
-		tcp_step(t);
+	(void)w;
+	tcp_step((struct dns_tcp *)((char *)task -
+				    offsetof(struct dns_tcp, task)));
 }
 
 static void tcp_ready(struct worker *w, struct ev *ev, uint32_t events)
 {
 	struct dns_tcp *t = (struct dns_tcp *)ev;
 
-	(void)w;
 	(void)events;
 	if (t->ev.fd >= 0)
-		tcp_step(t);
+		task_queue(w->shares, &t->task);
 }
 
 /* Limits first: a connection too many is closed unread. */
-static bool tcp_may(const struct worker *w, const struct addr *source)
+static bool tcp_may(const struct addr *source)
 {
 	unsigned all = 0, own = 0;
 
@@ -424,16 +444,16 @@ static bool tcp_may(const struct worker *w, const struct addr *source)
 		all++;
 		own += addr_eq(&t->source, source);
 	}
-	return all < DNS_TCP_MAX && own < DNS_TCP_SOURCE_MAX &&
-	       table_find(w->table, source);
+	return all < DNS_TCP_MAX && own < DNS_TCP_SOURCE_MAX;
 }
 
 static void tcp_new(struct worker *w, int sock, const struct addr *source)
 {
+	const struct table_entry *te = table_find(w->table, source);
 	SCOPED_FD fd = sock;
 	struct dns_tcp *t;
 
-	if (!tcp_may(w, source) || !(t = malloc(sizeof(*t)))) {
+	if (!te || !tcp_may(source) || !(t = malloc(sizeof(*t)))) {
 		worker_count(w, COUNTER_DNS_DROPPED, 1);
 		return;
 	}
@@ -442,12 +462,12 @@ static void tcp_new(struct worker *w, int sock, const struct addr *source)
 	t->worker = w;
 	t->source = *source;
 	t->have = t->out_start = t->out_end = 0;
-	t->deferred = false;
 	if (worker_watch(w, &t->ev) < 0) {
 		free(t);
 		return;
 	}
 	fd_take(&fd);
+	task_init(w->shares, &t->task, te->agent, tcp_turn);
 	t->next = tcp_conns;
 	t->link = &tcp_conns;
 	if (t->next)

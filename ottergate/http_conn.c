@@ -458,8 +458,6 @@ static void timer_set(struct conn *c)
 	conn_deadline(c, due > now ? due - now : 1);
 }
 
-static void go_on(struct worker *w, void *arg);
-
 static void run(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -473,10 +471,8 @@ static void run(struct conn *c)
 	if (step == HTTP_GONE)
 		return;
 	timer_set(c);
-	if (step == HTTP_YIELD && !h->deferred) {
-		h->deferred = true;
-		worker_defer(c->worker, go_on, c);
-	}
+	if (step == HTTP_YIELD)
+		conn_again(c, CONN_GO_ON);
 }
 
 static void on_client(struct conn *c, uint32_t events)
@@ -552,6 +548,12 @@ static bool on_recheck(struct conn *c)
 	return true;
 }
 
+static void on_again(struct conn *c, unsigned what)
+{
+	(void)what;
+	run(c);
+}
+
 static const struct conn_ops http_ops = {
 	.client = on_client,
 	.upstream = on_upstream,
@@ -559,22 +561,8 @@ static const struct conn_ops http_ops = {
 	.dialled = on_dialled,
 	.recheck = on_recheck,
 	.free = http_free,
+	.again = on_again,
 };
-
-/* After the round. Until then @arg may have been closed, or have become
- * another protocol's; its memory is still there. */
-static void go_on(struct worker *w, void *arg)
-{
-	struct conn *c = arg;
-	struct http_conn *h;
-
-	(void)w;
-	if (c->closing || c->ops != &http_ops)
-		return;
-	h = c->proto;
-	h->deferred = false;
-	run(c);
-}
 
 void http_begin(struct conn *c)
 {

@@ -52,7 +52,6 @@ struct http_conn { /* c->proto */
 	bool proxy; /* explicit */
 	bool tcp; /* CONNECT by a `proto: tcp` rule: dialled first */
 	bool answered; /* a byte of the response went to the client */
-	bool deferred; /* goes on after the round */
 	uint16_t original_port; /* transparent */
 	size_t scanned; /* of the request head */
 	uint64_t head_due; /* ms; 0: no byte of it has come */

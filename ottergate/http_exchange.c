@@ -372,7 +372,11 @@ enum http_step http_exchange(struct conn *c)
 	const struct http_conn *h = c->proto;
 
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
-		enum http_step up = up_step(c), down;
+		enum http_step up, down;
+
+		if (i > 0 && shares_spent(c->worker->shares))
+			break;
+		up = up_step(c);
 
 		if (up == HTTP_GONE)
 			return HTTP_GONE;

@@ -383,25 +383,21 @@ static void run(struct inspect *in)
 	leave(in);
 }
 
-static void go_on(struct worker *w, void *arg)
+static void on_again(struct conn *c, unsigned what)
 {
-	struct conn *c = arg;
-	struct inspect *in;
-
-	(void)w;
-	if (c->closing || c->ops != &inspect_ops)
-		return;
-	in = c->proto;
-	in->deferred = false;
-	run(in);
+	(void)what;
+	run(c->proto);
 }
 
 void inspect_defer(struct inspect *in)
 {
-	if (in->deferred || in->gone)
-		return;
-	in->deferred = true;
-	worker_defer(in->c->worker, go_on, in->c);
+	if (!in->gone)
+		conn_again(in->c, CONN_GO_ON);
+}
+
+bool inspect_spent(const struct inspect *in)
+{
+	return shares_spent(in->c->worker->shares);
 }
 
 bool inspect_redial(struct inspect *in)
@@ -522,6 +518,7 @@ static const struct conn_ops inspect_ops = {
 	.dialled = on_dialled,
 	.recheck = on_recheck,
 	.free = on_free,
+	.again = on_again,
 };
 
 /* --- the beginning -------------------------------------------------------- */

@@ -12,7 +12,7 @@
  *
  * The engines move bytes between two struct itls with bounded buffers; what a
  * request may do is ireq.h's business. Edge-triggered: an engine's step runs
- * until both sides would block or its share is used (worker_defer).
+ * until both sides would block or its turn is over (inspect_defer).
  */
 #ifndef OTTERGATE_INSPECT_H
 #define OTTERGATE_INSPECT_H
@@ -61,7 +61,6 @@ struct inspect { /* c->proto */
 	struct inspect_retired *retired; /* what older ones still name */
 	unsigned n_retired;
 	bool offered_h1, offered_h2;
-	bool deferred; /* inspect_defer(): goes on after the round */
 	bool running; /* a step is on: it frees nothing that it may name */
 	bool gone; /* the connection is closed, the step has yet to end */
 	uint64_t requests;
@@ -104,8 +103,10 @@ static inline struct verdict inspect_refusal(const struct inspect *in,
 		.detail = why == REASON_UPSTREAM_CERT ? in->fault : NULL,
 	};
 }
-/* One more step after the round, once: the share of this one is used. */
+/* One more step in another turn: this one's is over. */
 void inspect_defer(struct inspect *in);
+/* Is this one's turn over? Asked between two pieces of a step. */
+bool inspect_spent(const struct inspect *in);
 /* The upstream has closed a connection that was kept: dials and shakes hands
  * anew, then steps go on; until then there are none. The old upstream must
  * not be named any more. False: no memory, the connection is gone. */

@@ -246,8 +246,11 @@ static bool h1_step(struct inspect *in)
 	struct h1 *h = in->state;
 	enum h1_step step = H1_GO;
 
-	for (unsigned i = 0; i < ROUNDS_MAX && step == H1_GO; i++)
+	for (unsigned i = 0; i < ROUNDS_MAX && step == H1_GO; i++) {
+		if (i > 0 && inspect_spent(in))
+			break;
 		step = round_step(h);
+	}
 	if (step == H1_GO)
 		inspect_defer(in);
 	return !in->gone;

@@ -14,7 +14,8 @@
 #include <sodium.h>
 
 #define ROUNDS_MAX 16u /* before others have their turn */
-#define READ_SIZE (16u * 1024)
+#define SLICE 4096u /* for a session: much can be asked for in few bytes */
+#define READ_SLICES 4u /* in a read: a record of TLS */
 #define WRITE_SIZE (16u * 1024) /* gathered: a TLS record is worth it */
 /* One more frame than that, with all its CONTINUATIONs. */
 #define OUT_MAX (WRITE_SIZE + 2 * IHEAD_BYTES_MAX)
@@ -41,9 +42,10 @@ static bool is_too_long(struct h2 *h, const struct h2_side *side, size_t n)
 	return true;
 }
 
-static enum h2_step side_read(struct h2 *h, struct h2_side *side)
+/* One slice. STEP_WAIT: there is none. */
+static enum h2_step slice_read(struct h2 *h, struct h2_side *side)
 {
-	uint8_t mem[READ_SIZE];
+	uint8_t mem[SLICE];
 	ssize_t n;
 
 	if (!may_read(side))
@@ -57,6 +59,18 @@ static enum h2_step side_read(struct h2 *h, struct h2_side *side)
 	    is_too_long(h, side, (size_t)n))
 		side->gone = true;
 	return STEP_GO;
+}
+
+static enum h2_step side_read(struct h2 *h, struct h2_side *side)
+{
+	enum h2_step sum = slice_read(h, side), one = sum;
+
+	for (unsigned i = 1; i < READ_SLICES && one == STEP_GO; i++) {
+		if (inspect_spent(h->in))
+			break;
+		one = slice_read(h, side);
+	}
+	return sum;
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -199,8 +213,11 @@ static bool h2_step(struct inspect *in)
 	struct h2 *h = in->state;
 
 	for (unsigned i = 0; i < ROUNDS_MAX; i++) {
-		enum h2_step r = move(h);
+		enum h2_step r;
 
+		if (i > 0 && inspect_spent(in))
+			break;
+		r = move(h);
 		if (r == STEP_WAIT && h2_response_rests(h))
 			r = STEP_GO;
 		if (r == STEP_WAIT)

@@ -196,6 +196,14 @@ void usage_close(struct usage *u, bool half_open)
 	count_close(&u->conns);
 }
 
+bool usage_packet(struct usage *u, const struct limits *l, uint64_t now_ms)
+{
+	uint64_t rate = max_u64(LIMIT_DNS_PACKETS, UINT64_C(2) * l->dns_qps);
+
+	return l->dns_qps == 0 ||
+	       bucket_take(&u->packets, rate, now_ms * NS_PER_MS);
+}
+
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
 	atomic_fetch_add_explicit(&u->dns_queries, 1, memory_order_relaxed);

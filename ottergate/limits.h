@@ -37,6 +37,10 @@
  * the policy's `dns`: a library asks them, not the program, so they take nothing
  * from its own questions, and it is not cut off for them. */
 #define LIMIT_ASKS 200u
+/* Packets of DNS, a second of one sandbox, or twice what its policy allows: what
+ * is beyond is dropped unread, so that a flood costs no answers and does not
+ * fill the socket that all share. */
+#define LIMIT_DNS_PACKETS 4000u
 #define LIMIT_LABELS_BELOW 4u /* labels below a wildcard (D2) */
 #define LIMIT_LABEL_BELOW_LEN 40u
 
@@ -53,7 +57,7 @@ struct names_seen; /* bounded set of name hashes of the current hour:
 
 struct usage {
 	atomic_uint conns, half_open, lookups;
-	struct bucket new_conns, dns, asks, told, up, down;
+	struct bucket new_conns, dns, asks, told, packets, up, down;
 	/* Bytes of the current hour, and which hour that is: limits.c. */
 	_Atomic uint64_t hour_up, hour_down;
 	_Atomic uint64_t total_up, total_down;
@@ -81,6 +85,8 @@ void usage_close(struct usage *u, bool half_open);
  * number. LIMIT_REQUESTS, or REASON_ALLOWED. */
 enum reason usage_inspected(struct usage *u, const char *rule,
 			    uint64_t per_minute, uint64_t now_ms);
+/* A packet of DNS, before it is read. False: LIMIT_DNS_PACKETS; drop it. */
+bool usage_packet(struct usage *u, const struct limits *l, uint64_t now_ms);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
 /* A question of a program before it connects: LIMIT_ASKS. LIMIT_DNS, or

@@ -40,6 +40,10 @@ struct relay { /* while something waits */
 	struct relay_half half[2]; /* down, up */
 };
 
+/* conn_again(): down, up */
+#define RELAY_PUMP CONN_OWN /* has more to move */
+#define RELAY_RESTED (CONN_OWN << 2)
+
 enum step {
 	STEP_MORE, /* go on */
 	STEP_WAIT, /* empty, full or resting: an event or the timer comes */
@@ -49,7 +53,6 @@ enum step {
 };
 
 static void relay_pump(struct conn *c, bool up);
-static void relay_wake(struct conn *c, bool up);
 
 static int source_fd(const struct conn *c, bool up)
 {
@@ -69,7 +72,7 @@ static void relay_rested(struct wheel_timer *t)
 		(struct relay_half *)((char *)t -
 				      offsetof(struct relay_half, rest));
 
-	relay_wake(h->conn, h->up);
+	conn_again(h->conn, RELAY_RESTED << h->up);
 }
 
 static struct relay *relay_need(struct conn *c)
@@ -334,18 +337,6 @@ static enum step relay_step(struct conn *c, bool up)
 	return relay_copy(c, up);
 }
 
-static void relay_continue(struct worker *w, void *arg)
-{
-	struct conn *c = arg;
-	unsigned ready = c->deferred;
-
-	(void)w;
-	c->deferred = 0;
-	for (unsigned up = 0; up < 2 && !c->closing; up++)
-		if (ready & 1u << up)
-			relay_pump(c, up);
-}
-
 static void relay_pump(struct conn *c, bool up)
 {
 	enum step s = STEP_MORE;
@@ -354,9 +345,7 @@ static void relay_pump(struct conn *c, bool up)
 		s = relay_step(c, up);
 	switch (s) {
 	case STEP_MORE:
-		if (!c->deferred)
-			worker_defer(c->worker, relay_continue, c);
-		c->deferred |= (uint8_t)(1u << up);
+		conn_again(c, RELAY_PUMP << up);
 		break;
 	case STEP_WAIT:
 		relay_tidy(c);
@@ -447,10 +436,21 @@ static void relay_timeout(struct conn *c)
 		conn_deadline(c, left == never ? 0 : left);
 }
 
+static void relay_again(struct conn *c, unsigned what)
+{
+	for (unsigned up = 0; up < 2 && !c->closing; up++) {
+		if (what & RELAY_RESTED << up)
+			relay_wake(c, up);
+		else if (what & RELAY_PUMP << up)
+			relay_pump(c, up);
+	}
+}
+
 static const struct conn_ops relay_ops = {
 	.client = relay_client,
 	.upstream = relay_upstream,
 	.timeout = relay_timeout,
+	.again = relay_again,
 };
 
 /* The client's first bytes go out. False: the connection has ended. */

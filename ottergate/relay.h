@@ -12,8 +12,8 @@
 #define RELAY_FAT (128u * 1024)
 #define RELAY_THIN (8u * 1024)
 #define RELAY_LULL_MS 250u
-/* Steps of one direction before the others of the worker have their turn. */
-#define RELAY_STEPS 16u
+/* Steps of one direction in a turn, of a copy or a splice each. */
+#define RELAY_STEPS 4u
 
 /* What waits is dropped; @c is about to close. */
 void relay_drop(struct conn *c);

@@ -3,7 +3,9 @@
  * worker.c - the loop of one worker
  *
  * Theory of operation: a round is epoll_wait(), the handlers, the timers, the
- * deferred calls, and at last the memory that nobody can name any more. Calls
+ * deferred calls, the turns of the sandboxes (share.c), and at last the memory
+ * that nobody can name any more. A handler of a connection only notes what came
+ * and queues the connection, so a round is short however much came. Calls
  * deferred by deferred calls run in the next round, which then does not wait,
  * so that a busy listener cannot keep the others from their turn. Memory
  * given back lives one round longer than it must if such calls are pending,
@@ -24,6 +26,7 @@
 #include "ottergate/dns_server.h"
 #include "ottergate/relay_pipe.h"
 #include "ottergate/resolve.h"
+#include "ottergate/share.h"
 #include "ottergate/worker_impl.h"
 
 /* --- services for handlers ------------------------------------------------ */
@@ -123,7 +126,8 @@ static void worker_round(struct worker *w)
 {
 	struct worker_impl *im = w->impl;
 	struct epoll_event v[WORKER_EVENTS];
-	int wait = im->deferred.n ? 0 : wheel_wait(&w->wheel, w->now_ms);
+	bool busy = im->deferred.n || shares_wait(w->shares);
+	int wait = busy ? 0 : wheel_wait(&w->wheel, w->now_ms);
 	int n = epoll_wait(w->epfd, v, WORKER_EVENTS, wait);
 
 	w->now_ms = clock_ms();
@@ -139,6 +143,7 @@ static void worker_round(struct worker *w)
 	wheel_run(&w->wheel, w->now_ms);
 	if (im->deferred.n)
 		worker_run_deferred(w);
+	shares_run(w->shares, w);
 	if (im->frees || im->old_frees)
 		worker_reap(w);
 }
@@ -192,6 +197,13 @@ static void worker_sweep(struct worker *w, void *arg)
 		worker_mail_done(w);
 }
 
+static bool table_has(void *arg, const struct agent *a)
+{
+	const struct table_entry *e = table_find(arg, &a->address);
+
+	return e && e->agent == a;
+}
+
 /* New connections are decided by the new table from here on, and stand before
  * the first of those that have to be looked at. */
 static void worker_mail(struct worker *w, struct ev *ev, uint32_t events)
@@ -213,6 +225,7 @@ static void worker_mail(struct worker *w, struct ev *ev, uint32_t events)
 		table_unref(w->table);
 		w->table = m->table;
 		m->table = NULL;
+		shares_purge(w->shares, table_has, w->table);
 		break;
 	case MAIL_LIST:
 		break;
@@ -313,7 +326,8 @@ int worker_init(struct worker *w, const struct workers_opts *opts,
 	im->max_conns = LIMIT_CONNS_TOTAL / count;
 	im->copy_size = opts->worker.buffer_kib * 1024;
 	im->copy = malloc(im->copy_size);
-	if (!im->copy)
+	w->shares = shares_new(NULL);
+	if (!im->copy || !w->shares)
 		return err_nomem(err);
 	r = worker_fds(w);
 	if (r == 0)
@@ -337,6 +351,7 @@ void worker_done(struct worker *w)
 	resolver_free(w->resolver);
 	worker_reap(w);
 	worker_reap(w);
+	shares_free(w->shares);
 	relay_pipes_free(im);
 	for (size_t i = 0; i < im->n_listeners; i++)
 		fd_closep(&im->listeners[i].listener.ev.fd);

@@ -9,7 +9,8 @@
  *
  * Each descriptor is registered once, edge-triggered, for both directions;
  * events point to a `struct ev`. A handler may free its own object only by
- * worker_free_later(): the round's event array may still name it.
+ * worker_free_later(): the round's event array may still name it. What a
+ * sandbox has to be done is not done by the handler, but in its turn (share.h).
  */
 #ifndef OTTERGATE_WORKER_H
 #define OTTERGATE_WORKER_H
@@ -24,10 +25,12 @@
 struct worker;
 struct resolver;
 struct conn;
+struct shares;
 
 struct ev {
 	void (*fn)(struct worker *w, struct ev *ev, uint32_t events);
 	int fd; /* -1: none */
+	uint32_t pending; /* events that wait for their task's turn */
 };
 
 /* Relaxed atomics, summed by metrics.c. Append only. */
@@ -84,6 +87,7 @@ struct worker {
 	struct table *table; /* a reference */
 	const struct worker_opts *opts;
 	struct resolver *resolver;
+	struct shares *shares; /* whose turn it is: share.h */
 	struct audit_ring *audit;
 	struct conn *conns; /* list of all, for sweeps */
 	size_t n_conns;

@@ -29,6 +29,9 @@ ssize_t itls_read(struct itls *t, void *mem, size_t len)
 		len = s.len;
 	memcpy(mem, s.ptr, len);
 	buf_consume(&p->b, len);
+	w.slices += t->fd == 0;
+	if (len > w.slice_max)
+		w.slice_max = len;
 	return (ssize_t)len;
 }
 
@@ -123,6 +126,12 @@ void inspect_defer(struct inspect *in)
 {
 	(void)in;
 	w.deferred = true;
+}
+
+bool inspect_spent(const struct inspect *in)
+{
+	(void)in;
+	return w.spent;
 }
 
 void inspect_close(struct inspect *in)

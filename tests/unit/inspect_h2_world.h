@@ -61,6 +61,9 @@ static struct {
 	size_t accounted_up, accounted_down;
 	unsigned judged, denied, refused, finished, begun, ended, bodies;
 	int judge_deny; /* enum reason, 0: none */
+	bool spent; /* what inspect_spent() says */
+	unsigned slices; /* reads from the client that brought something */
+	size_t slice_max; /* the longest */
 	void (*on_begin)(const struct ihead *head);
 } w;
 

@@ -305,11 +305,40 @@ static void test_flood(void)
 	world_done(&x);
 }
 
+/* Of a flood, no more is answered than the limit lets through; a neighbour's
+ * question in the middle is. */
+static void test_packets(void)
+{
+	static const char ask[] = HEAD "\2ok\4test" IN_A;
+	uint8_t m[DNS_MSG_MAX];
+	struct world x;
+	int fd, other;
+
+	world_init(&x);
+	fd = client(&x, SOCK_DGRAM, 1);
+	other = client(&x, SOCK_DGRAM, 2);
+	packets_max = 10;
+	packets_of = &agents[0].usage;
+	for (unsigned i = 0; i < 60; i++)
+		send(i == 50 ? other : fd, ask, sizeof(ask) - 1, 0);
+	round_run(&x.w, 100);
+	is_int(counted(&x, COUNTER_DNS), 11, "ten are read, and the other's");
+	is_int(counted(&x, COUNTER_DNS_DROPPED), 49, "the rest is dropped");
+	is_int(recv(other, m, sizeof(m), 0), 41, "the other is answered");
+	is_int(atomic_load(&agents[0].cpu_ns) >
+		       20 * atomic_load(&agents[1].cpu_ns),
+	       true, "and who floods pays for it");
+	close(fd);
+	close(other);
+	world_done(&x);
+}
+
 int main(void)
 {
 	test_udp();
 	test_batch();
 	test_flood();
+	test_packets();
 	test_limit_and_audit();
 	test_tcp();
 	test_tcp_pipeline();

@@ -29,6 +29,8 @@ static struct table_entry entries[2];
 static struct limits limits;
 static unsigned asked, audited, limit_at;
 static unsigned asks, asks_limit_at; /* of programs */
+static unsigned packets, packets_max; /* of packets_of alone */
+static const struct usage *packets_of;
 static bool audit_on, audit_full;
 static struct audit_record last;
 static uint64_t expires;
@@ -42,6 +44,17 @@ const struct table_entry *table_find(const struct table *t,
 		if (memcmp(source->b, agents[i].address.b, 4) == 0)
 			return &entries[i];
 	return NULL;
+}
+
+/* Those of the test are there all the time. */
+struct agent *agent_ref(struct agent *a)
+{
+	return a;
+}
+
+void agent_unref(struct agent *a)
+{
+	(void)a;
 }
 
 uint64_t table_generation(const struct table *t)
@@ -110,6 +123,17 @@ enum reason usage_ask(struct usage *u, uint64_t now_ms)
 	asks++;
 	return asks_limit_at && asks >= asks_limit_at ? REASON_LIMIT_DNS :
 							REASON_ALLOWED;
+}
+
+/* The tests flood, too. */
+bool usage_packet(struct usage *u, const struct limits *l, uint64_t now_ms)
+{
+	(void)l;
+	(void)now_ms;
+	if (u != packets_of)
+		return true;
+	packets++;
+	return packets <= packets_max;
 }
 
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
@@ -199,6 +223,10 @@ static inline void world_init(struct world *x)
 		entries[i].agent = &agents[i];
 	}
 	asked = audited = limit_at = asks = asks_limit_at = 0;
+	packets = packets_max = 0;
+	packets_of = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+		agents[i].cpu_ns = 0;
 	audit_on = audit_full = false;
 	expires = 0;
 	round_init(&x->w, &x->opts);

@@ -419,6 +419,30 @@ static void test_threads_names(void)
 	usage_done(&u);
 }
 
+static void test_packets(void)
+{
+	struct limits l = { .dns_qps = 200 };
+	struct usage u;
+	unsigned n = 0;
+
+	usage_init(&u);
+	for (unsigned i = 0; i < 4 * LIMIT_DNS_PACKETS; i++)
+		n += usage_packet(&u, &l, T0);
+	is_int(n, 2 * LIMIT_DNS_PACKETS, "packets of two seconds in a burst");
+	is_int(usage_dns(&u, &l, T0), REASON_ALLOWED,
+	       "which are no questions yet");
+	is_int(usage_packet(&u, &l, T0 + 1000), true, "then as time allows");
+	usage_done(&u);
+	l.dns_qps = 1000000;
+	usage_init(&u);
+	n = 0;
+	for (unsigned i = 0; i < 4 * LIMIT_DNS_PACKETS; i++)
+		n += usage_packet(&u, &l, T0);
+	is_int(n, 4 * LIMIT_DNS_PACKETS,
+	       "a policy that allows more questions gets their packets");
+	usage_done(&u);
+}
+
 int main(void)
 {
 	test_conns();
@@ -436,5 +460,6 @@ int main(void)
 	test_wildcards_many();
 	test_threads();
 	test_threads_names();
+	test_packets();
 	return done_testing();
 }

@@ -3,13 +3,14 @@
  * otter_round.h - a worker without a thread: the test runs its rounds
  *
  * Stands in for worker.c, with the real timer wheel. The order of a round is
- * the contract's: events, timers, deferred functions, then what was to be
+ * the contract's: events, timers, deferred functions, turns, then what was to be
  * freed later. A test program includes it once.
  */
 #ifndef TESTS_UNIT_OTTER_ROUND_H
 #define TESTS_UNIT_OTTER_ROUND_H
 
 #include "lib/loop.h"
+#include "ottergate/share.h"
 #include "ottergate/worker.h"
 #include "tests/unit/tap.h"
 
@@ -63,6 +64,7 @@ static inline void round_init(struct worker *w, const struct worker_opts *opts)
 {
 	*w = (struct worker){ .opts = opts, .now_ms = clock_ms() };
 	w->epfd = epoll_create1(EPOLL_CLOEXEC);
+	w->shares = shares_new(NULL);
 	wheel_init(&w->wheel, w->now_ms);
 }
 
@@ -72,6 +74,8 @@ static inline void round_end(struct worker *w)
 	for (size_t i = 0; i < rounds.n_defer; i++)
 		rounds.defer[i].fn(w, rounds.defer[i].arg);
 	rounds.n_defer = 0;
+	while (shares_wait(w->shares))
+		shares_run(w->shares, w);
 	for (size_t i = 0; i < rounds.n_later; i++)
 		free(rounds.later[i]);
 	rounds.n_later = 0;
@@ -114,6 +118,7 @@ static inline bool round_until(struct worker *w, const bool *done, uint64_t ms)
 static inline void round_done(struct worker *w)
 {
 	round_end(w);
+	shares_free(w->shares);
 	fd_closep(&w->epfd);
 }
 
