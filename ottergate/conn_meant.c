@@ -47,6 +47,8 @@ static bool lacks_request(enum reason why)
 	switch (why) {
 	case REASON_NO_SNI:
 	case REASON_BAD_HELLO:
+	case REASON_HELLO_RECORDS:
+	case REASON_HELLO_LONG:
 	case REASON_NOT_TLS:
 	case REASON_TLS_VERSION:
 	case REASON_HELLO_TIMEOUT:

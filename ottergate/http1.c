@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ottergate/http1_head.h"
+#include "ottergate/ihead.h"
 
 /* Bytes that a host, an address or a port is written with; what they spell
  * is judged by name_authority(). No userinfo, no list (H3). */
@@ -89,6 +90,8 @@ static int fields_read(struct http1_request *rq)
 	for (size_t i = 0; i < rq->m.n_fields; i++) {
 		const struct http1_field *f = &rq->m.fields[i];
 
+		if (ihead_shadows(f->name))
+			return -EBADMSG;
 		if (http1_is(f->name, "Host")) {
 			if (rq->host.len > 0 || !authority_bytes(f->value))
 				return -EBADMSG;

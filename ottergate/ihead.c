@@ -135,6 +135,39 @@ bool ihead_is_like(struct slice name, const char *want)
 	return true;
 }
 
+static bool is_shadow(struct slice name, const char *of)
+{
+	if (name.len != strlen(of))
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		uint8_t c = name.ptr[i] == '_' ? '-' : name.ptr[i];
+
+		if (c >= 'A' && c <= 'Z')
+			c |= 0x20;
+		if (c != (uint8_t)of[i])
+			return false;
+	}
+	return true;
+}
+
+bool ihead_shadows(struct slice name)
+{
+	static const char *const list[] = {
+		"content-length", "transfer-encoding",   "content-encoding",
+		"content-type",   "proxy-authorization", "proxy-connection",
+		"keep-alive",     "http2-settings",      "private-token",
+		"job-token",      "deploy-token",        "x-api-key",
+		"api-key",        "x-goog-api-key",      "x-amz-security-token"
+	};
+
+	if (name.len == 0 || !memchr(name.ptr, '_', name.len))
+		return false;
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+		if (is_shadow(name, list[i]))
+			return true;
+	return false;
+}
+
 struct ifield *ihead_find(struct ihead *h, const char *name, size_t nth)
 {
 	struct slice want = slice_str(name);

@@ -52,6 +52,10 @@ int ihead_add_str(struct ihead *h, const char *name,
 /* Is this the name @want (lower case, with hyphens), as a server sees it that
  * makes "_" of "-", as CGI does (RFC 3875 §4.1.18)? */
 bool ihead_is_like(struct slice name, const char *want);
+/* Does some server take this name (of whatever case) for one that says where a
+ * message ends, whom it is for or who asks, though it is written in another way?
+ * Common servers drop or refuse such names: two readers differ about them. */
+bool ihead_shadows(struct slice name);
 /* The @nth (0 first) field of this name (lower case); NULL: none. */
 struct ifield *ihead_find(struct ihead *h, const char *name, size_t nth);
 size_t ihead_count(const struct ihead *h, const char *name);

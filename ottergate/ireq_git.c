@@ -4,16 +4,20 @@
  *
  * git asks PATH/info/refs?service=git-receive-pack first, and of a denial it
  * shows the words of that answer alone (gitprotocol-http). So where the push
- * itself would be denied, the question is.
+ * itself would be denied, the question is; also where the service is said in a
+ * way that two servers may read differently.
  */
 #include "ottergate/ireq_impl.h"
 
-#include <stdio.h>
 #include <string.h>
+
+#include "ottergate/ipath.h"
 
 static const char question[] = "/info/refs";
 static const char pack[] = "/git-receive-pack";
-static const char service[] = "service=git-receive-pack";
+static const char service[] = "git-receive-pack";
+
+#define NAME_MAX_LEN 32u
 
 static bool ends_with(struct slice s, const char *end)
 {
@@ -22,16 +26,51 @@ static bool ends_with(struct slice s, const char *end)
 	return s.len >= n && memcmp(s.ptr + s.len - n, end, n) == 0;
 }
 
-/* Is it a parameter of the query, which begins at @at? */
+/* Is it a word that no server reads as another one, but for the push's own? */
+static bool is_other_word(struct slice s)
+{
+	for (size_t i = 0; i < s.len; i++)
+		if ((s.ptr[i] < 'a' || s.ptr[i] > 'z') && s.ptr[i] != '-')
+			return false;
+	return !slice_eq(s, slice_str(service));
+}
+
+/* A parameter of the query. @seen: one said the service before. True: it asks
+ * for a push, or may in some server's eyes: decoded, or of two the other. */
+static bool asks_push(struct slice param, bool *seen)
+{
+	const uint8_t *eq = param.len ? memchr(param.ptr, '=', param.len) :
+					NULL;
+	size_t len = eq ? (size_t)(eq - param.ptr) : param.len;
+	char name[NAME_MAX_LEN], value[sizeof(service) + 1];
+	struct slice said = slice_of(NULL, 0);
+	size_t n = 0;
+
+	ipath_param(slice_of(param.ptr, len), name, sizeof(name));
+	if (strcmp(name, "service") != 0)
+		return false;
+	if (eq)
+		said = slice_of(eq + 1, param.len - len - 1);
+	if (*seen)
+		return true;
+	*seen = true;
+	n = ipath_decode(said, value, sizeof(value));
+	return !is_other_word(slice_of(value, n));
+}
+
+/* @at: where the query begins, or the end. */
 static bool has_service(struct slice target, size_t at)
 {
+	bool seen = false;
+
 	while (at < target.len) {
 		const uint8_t *p = target.ptr + at + 1;
 		size_t left = target.len - at - 1, n = 0;
 
-		while (n < left && p[n] != '&')
+		/* Some servers end a parameter at a semicolon. */
+		while (n < left && p[n] != '&' && p[n] != ';')
 			n++;
-		if (n == sizeof(service) - 1 && memcmp(p, service, n) == 0)
+		if (asks_push(slice_of(p, n), &seen))
 			return true;
 		at += n + 1;
 	}

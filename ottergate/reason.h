@@ -83,7 +83,11 @@
 	  "the server's answer is no HTTP that may pass")                      \
 	X(PATH_LONG, "path-long",                                              \
 	  "the path is longer than 4 KiB, or has more than 64 segments, or "   \
-	  "is longer than 8 KiB with its query")
+	  "is longer than 8 KiB with its query")                               \
+	X(HELLO_RECORDS, "hello-records",                                      \
+	  "the TLS hello comes in more than 256 records, or in an empty one")  \
+	X(HELLO_LONG, "hello-long",                                            \
+	  "the TLS hello is longer than `tls: {hello_max}` allows")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

@@ -181,6 +181,13 @@ static void tunnel_bad(struct conn *c, enum hello_why why)
 		tunnel_refuse(c, REASON_ADDRESS_LITERAL,
 			      ALERT_UNRECOGNIZED_NAME, NULL);
 		break;
+	case HELLO_RECORDS:
+		tunnel_refuse(c, REASON_HELLO_RECORDS, ALERT_DECODE_ERROR,
+			      NULL);
+		break;
+	case HELLO_TOO_LONG:
+		tunnel_refuse(c, REASON_HELLO_LONG, ALERT_DECODE_ERROR, NULL);
+		break;
 	default:
 		tunnel_refuse(c, REASON_BAD_HELLO, ALERT_DECODE_ERROR, NULL);
 		break;

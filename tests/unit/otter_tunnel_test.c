@@ -2,6 +2,9 @@
 /*
  * otter_tunnel_test.c - every way a first flight can end
  */
+#include <poll.h>
+
+#include "ottergate/hello.h"
 #include "tests/unit/otter_world.h"
 
 static const char policy[] =
@@ -100,10 +103,10 @@ static const struct raw_case raw[] = {
 	{ "T7: SSLv2", RAW("\x80\x2e\x01\x00\x02\x00\x15"), 0, REASON_NOT_TLS },
 	{ "an alert first", RAW("\x16\x03\x01\x00\x04\x02\x00\x00\x00"), 50,
 	  REASON_BAD_HELLO },
-	{ "T8: too long", RAW("\x16\x03\x01\x3f\xff\x01\x00\x3f\xfb"), 50,
-	  REASON_BAD_HELLO },
+	{ "T8: too long", RAW("\x16\x03\x01\x3f\xff\x01\x00\x3f\xfd"), 50,
+	  REASON_HELLO_LONG },
 	{ "T5: an empty record", RAW("\x16\x03\x01\x00\x00\x16\x03\x01"), 50,
-	  REASON_BAD_HELLO },
+	  REASON_HELLO_RECORDS },
 };
 
 static void test_raw(void)
@@ -119,6 +122,25 @@ static void test_raw(void)
 		ok(clock_ms() - before < 350, "%s: at once", raw[i].what);
 	}
 	ok(server_untouched(), "nothing was dialled");
+}
+
+/* T5: a hello of records of one byte each: as many as may be, and one more. */
+static void test_small_records(void)
+{
+	SCOPED_FD fd = world_client();
+	uint8_t bytes[6 * (HELLO_RECORDS_MAX + 1)];
+
+	for (size_t i = 0; i < sizeof(bytes); i += 6)
+		memcpy(bytes + i, "\x16\x03\x01\x00\x01", 6);
+	bytes[5] = 1; /* a hello of 1 KiB */
+	bytes[6 * 2 + 5] = 4;
+	send(fd, bytes, sizeof(bytes) - 6, MSG_NOSIGNAL);
+	is_int(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 100), 0,
+	       "T5: 256 records are read");
+	send(fd, bytes + sizeof(bytes) - 6, 6, MSG_NOSIGNAL);
+	is_int(alert_of(fd), 50, "T5: one more is not");
+	ok(world_audited(AUDIT_DENY, REASON_HELLO_RECORDS),
+	   "and the audit says which limit that is");
 }
 
 /* T4, T5: in drops and in records; all of it arrives as it was sent. */
@@ -294,6 +316,7 @@ int main(void)
 	world_up(policy, 1);
 	test_denied();
 	test_raw();
+	test_small_records();
 	test_drops();
 	test_long();
 	test_deadline();
