@@ -103,7 +103,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 			 "remove the nested images too", WORDS_NONE },
 	[ARG_ALL] = { "all", 0, ARG_FLAG, NULL, "what was let through as well",
 		      WORDS_NONE },
-	[ARG_FOLLOW] = { "follow", 'f', ARG_FLAG, NULL, "go on as more comes",
+	[ARG_FOLLOW] = { "follow", 'f', ARG_FLAG, NULL,
+			 "logs: go on as more comes; else: links of "
+			 "--workspace",
 			 WORDS_NONE },
 	[ARG_TAIL] = { "tail", 'n', ARG_COUNT, "N",
 		       "begin with the last N lines", WORDS_NONE },

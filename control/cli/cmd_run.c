@@ -33,6 +33,10 @@ static int find(struct launch *l, const struct args *a, bool *ret_running,
 	if (rc < 0)
 		return rc;
 	list = json_object_get(instances, "instances");
+	if (l->workspace && !args_has(a, ARG_FOLLOW))
+		rc = workspace_check_turns(l->workspace, list, err);
+	if (rc < 0)
+		return rc;
 	rc = infer_names(a->words, a->n_words, list,
 			 json_object_get(blueprints, "blueprints"), &who, err);
 	if (rc < 0)
@@ -227,7 +231,7 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 	if (args_has(a, ARG_RM) && l->detached)
 		say_info(l->cli, "--rm: the workspace goes too when it ends");
 	if (a->workspace && *a->workspace) {
-		rc = workspace_parse(a->workspace, l->cli->home, ws, err);
+		rc = workspace_parse(l->cli, a->workspace, ws, err);
 		l->workspace = ws;
 	}
 	if (rc == 0)
@@ -242,7 +246,7 @@ int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct launch l = { .cli = cli, .verb = "run" };
 	SCOPED_CLIENT c = NULL;
-	struct workspace ws;
+	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
 	bool running;
 	int rc = prepare(&l, a, &ws, &c, &running, err);
 
@@ -253,7 +257,7 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct launch l = { .cli = cli, .verb = "run" };
 	SCOPED_CLIENT c = NULL;
-	struct workspace ws;
+	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
 	bool running;
 	int rc = prepare(&l, a, &ws, &c, &running, err);
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "control/cli/dirwalk.h"
 #include "control/cli/term.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -201,7 +202,7 @@ static int check_file(const char *path, const struct stat *st, struct err *err)
 int vault_input_file(const char *path, struct vault_input *ret, struct err *err)
 {
 	SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char whole[PATH_MAX];
+	SCOPED_STR whole = NULL;
 	struct stat st;
 	int rc;
 
@@ -210,7 +211,8 @@ int vault_input_file(const char *path, struct vault_input *ret, struct err *err)
 	rc = check_file(path, &st, err);
 	if (rc == 0)
 		rc = vault_input_fd(fd, VAULT_VALUE_MAX, path, ret, err);
-	if (rc == 0 && realpath(path, whole))
+	/* The name of what was read, not of what the path means by now. */
+	if (rc == 0 && dirwalk_name(fd, &whole) == 0)
 		ret->source = str_printf("file:%s", whole);
 	return rc;
 }

@@ -31,10 +31,10 @@
 #define O_STDIO (O(TTY) | O(NO_TTY) | O(INTERACTIVE) | O(DETACH_KEYS))
 #define O_PROCESS (O(TIMEOUT) | O(ENV) | O(ENV_FILE) | O(WORKDIR))
 #define O_TALK (O(JSON) | O(QUIET))
-#define O_RUN                                                                \
-	(O_LIMITS | O_STDIO | O_PROCESS | O_TALK | O(WORKSPACE) | O(BUILD) | \
-	 O(DETACH) | O(RM) | O(ENV_CLEAR) | O(EGRESS) | O(ALLOW) | O(DENY) | \
-	 O(CREDENTIAL) | O(SECRET))
+#define O_RUN                                                                 \
+	(O_LIMITS | O_STDIO | O_PROCESS | O_TALK | O(WORKSPACE) | O(FOLLOW) | \
+	 O(BUILD) | O(DETACH) | O(RM) | O(ENV_CLEAR) | O(EGRESS) | O(ALLOW) | \
+	 O(DENY) | O(CREDENTIAL) | O(SECRET))
 #define MANY ARGS_WORDS_MAX
 #define GUESS_MAX 32u /* letters of what may be a command mistyped */
 

@@ -118,8 +118,8 @@ static int workspace_of_record(struct launch *l, struct workspace *ret,
 			err_set(err, -ENOMEM, "out of memory");
 
 	if (rc == 0)
-		rc = workspace_parse(json_text(rec, "workspace"), l->cli->home,
-				     ret, err);
+		rc = workspace_recorded(l->cli, json_text(rec, "workspace"),
+					ret, err);
 	if (rc == 0 && json_is_true(json_object_get(rec, "workspace_ro")))
 		ret->read_only = true;
 	return rc;
@@ -127,17 +127,13 @@ static int workspace_of_record(struct launch *l, struct workspace *ret,
 
 static int bring_workspace(struct launch *l, struct err *err)
 {
-	struct workspace stored;
-	const struct workspace *ws = l->workspace;
+	SCOPED_WORKSPACE stored = WORKSPACE_NONE;
+	int rc;
 
-	if (!ws) {
-		int rc = workspace_of_record(l, &stored, err);
-
-		if (rc < 0)
-			return rc;
-		ws = &stored;
-	}
-	return workspace_send(l->cli, l->name, ws, err);
+	if (l->workspace)
+		return workspace_send(l->cli, l->name, l->workspace, err);
+	rc = workspace_of_record(l, &stored, err);
+	return rc < 0 ? rc : workspace_send(l->cli, l->name, &stored, err);
 }
 
 static int bring_image(struct launch *l, struct err *err)

@@ -5,9 +5,11 @@
 #include "control/shared/mount_send.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "lib/sock.h"
@@ -33,7 +35,19 @@ static int seqpacket_connect(const char *path)
 	return fd_take(&fd);
 }
 
-int mount_send(const char *sock_path, const char *instance, const char *dir,
+const char *mount_id_text(int fd, char out[MOUNT_ID_MAX])
+{
+	struct stat st;
+
+	out[0] = '\0';
+	if (fstat(fd, &st) == 0)
+		snprintf(out, MOUNT_ID_MAX, "%llx:%llx",
+			 (unsigned long long)st.st_dev,
+			 (unsigned long long)st.st_ino);
+	return out;
+}
+
+int mount_send(const char *sock_path, const char *instance, int dir,
 	       bool read_only, char answer[MOUNT_ANSWER_MAX], struct err *err)
 {
 	SCOPED_STR text = str_printf("{\"instance\":\"%s\",\"readonly\":%s}",
@@ -46,9 +60,10 @@ int mount_send(const char *sock_path, const char *instance, const char *dir,
 	if (!text)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* Not recursive: what is mounted below stays where it is. */
-	tree = open_tree(AT_FDCWD, dir, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	tree = open_tree(dir, "",
+			 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)
-		return err_sys(err, "open_tree %s", dir);
+		return err_sys(err, "open_tree");
 	sock = seqpacket_connect(sock_path);
 	if (sock < 0)
 		return err_set(err, -ENOTCONN, "cannot reach acd at %s: %s",

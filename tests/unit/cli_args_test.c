@@ -57,7 +57,7 @@ static const struct row rows[] = {
 	{ { "x", "--frob" }, -EINVAL, 0, 1, 0, "--frob" },
 	{ { "x", "-Z" }, -EINVAL, 0, 1, 0, "-Z" },
 	{ { "x", "-dZ" }, -EINVAL, O(DETACH), 1, 0, "-Z" },
-	{ { "x", "--follow" }, -EINVAL, 0, 1, 0, "--follow" },
+	{ { "x", "--once" }, -EINVAL, 0, 1, 0, "--once" },
 	{ { "x", "--memory" }, -EINVAL, 0, 1, 0, "needs a value" },
 	{ { "x", "-m" }, -EINVAL, 0, 1, 0, "needs a value" },
 	{ { "x", "--memory", "lots" }, -EINVAL, O(MEMORY), 1, 0, "memory" },

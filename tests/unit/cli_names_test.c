@@ -6,9 +6,7 @@
 
 #include "control/cli/cmd_cp.h"
 #include "control/cli/infer.h"
-#include "control/cli/workspace.h"
 #include "control/shared/json.h"
-#include "lib/file.h"
 #include "tests/unit/tap.h"
 
 static const struct {
@@ -127,44 +125,9 @@ static void test_copy_sides(void)
 	}
 }
 
-static void test_workspace(void)
-{
-	char home[] = "/tmp/ac-ws-XXXXXX";
-	char sub[64], ro[64];
-	struct workspace ws;
-	struct err err = { 0 };
-
-	if (!ok(mkdtemp(home) != NULL, "a state directory"))
-		return;
-	snprintf(sub, sizeof(sub), "%s/run", home);
-	snprintf(ro, sizeof(ro), "%s/w:ro", home);
-	ok(file_mkdir_p(sub, 0700) == 0, "with a folder in it");
-	is_int(workspace_parse(home, sub, &ws, &err), -EPERM,
-	       "what holds AC_HOME is refused: %s", err.msg);
-	is_int(workspace_parse(sub, sub, &ws, &err), -EPERM,
-	       "AC_HOME is refused");
-	is_int(workspace_parse(sub, home, &ws, &err), -EPERM,
-	       "what is in it is refused");
-	is_int(workspace_parse("/", home, &ws, &err), -EPERM, "/ is refused");
-	is_int(workspace_parse("/tmp/../", home, &ws, &err), -EPERM,
-	       "/ by another name too");
-	is_int(workspace_parse(ro, "/nowhere", &ws, &err), -ENOENT,
-	       "one that is not there");
-	snprintf(ro, sizeof(ro), "%s/:ro", home);
-	is_int(workspace_parse(ro, "/nowhere", &ws, &err), 0, "read-only");
-	ok(ws.read_only, "is read-only");
-	is_str(ws.path, home, "without the suffix");
-	is_int(workspace_parse(home, "/tmp/ac-ws", &ws, &err), 0,
-	       "a name that only begins alike");
-	is_int(file_remove_tree(home), 0, "and away");
-	is_int(workspace_parse("/dev/null", "/nowhere", &ws, &err), -ENOTDIR,
-	       "no directory");
-}
-
 int main(void)
 {
 	test_infer();
 	test_copy_sides();
-	test_workspace();
 	return done_testing();
 }

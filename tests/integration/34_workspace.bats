@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 34_workspace.bats - a directory of the user's, and agents that move it
+
+load common
+
+setup() {
+	dir=$AC_TEST_TMP/ws
+	rm -rf "$dir"
+	mkdir -p "$dir/proj/sub" "$dir/beside"
+	echo mine >"$dir/proj/sub/mine"
+	echo private >"$dir/beside/private"
+	ln -s "$AC_HOME" "$dir/proj/trap"
+	chmod -R a+rwX "$dir"
+}
+
+teardown() {
+	[ -z "${swapper:-}" ] || kill "$swapper" 2>/dev/null || true
+	gone ws1 ws2
+	rm -rf "$dir"
+}
+
+# What an agent does to the directory above: two renames, again and again.
+swap='
+import os, sys
+os.chdir(sys.argv[1])
+while True:
+    os.rename("sub", "was"); os.rename("trap", "sub")
+    os.rename("sub", "trap"); os.rename("was", "sub")
+'
+
+is_link() { [ -L "$dir/proj/sub" ]; }
+is_dir() { [ -d "$dir/proj/sub" ] && [ ! -L "$dir/proj/sub" ]; }
+
+# starts OPTION... - 60 on the directory that is swapped: what they saw
+starts() {
+	local i out seen=0 refused=0
+	for ((i = 0; i < 60; i++)); do
+		out=$("$AC" run base ws2 "$@" --workspace "$dir/proj/sub" -- \
+			ls -A /workspace 2>&1) || refused=$((refused + 1))
+		case $out in *ac.db* | *vault*) seen=$((seen + 1)) ;; esac
+	done
+	echo "# of 60 starts $refused were refused" >&3
+	echo "$seen of 60 saw AC_HOME"
+}
+
+@test "an agent that swaps a directory for a link shows AC_HOME to nobody" {
+	"$AC" run base ws1 -d --workspace "$dir/proj" -- \
+		python3 -c "$swap" /workspace
+	eventually is_link
+	eventually is_dir
+	run starts --follow
+	has '0 of 60 saw'
+	run starts
+	has '0 of 60 saw'
+	state_is ws1 running
+	eventually is_link
+	eventually is_dir
+}
+
+@test "nor does anybody outside who swaps it" {
+	python3 -c "$swap" "$dir/proj" 3>&- &
+	swapper=$!
+	eventually is_link
+	eventually is_dir
+	run starts
+	has '0 of 60 saw'
+	kill -0 "$swapper"
+	eventually is_link
+	eventually is_dir
+}
+
+@test "a link of the user's is followed and told; one of an agent's is not" {
+	ln -s ../beside "$dir/proj/link"
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/link" -- cat private
+	has private
+	says "workspace: .*/proj/link is .*/beside"
+	"$AC" run base ws1 -d --workspace "$dir/proj" -- sleep infinity
+	run -125 "$AC" run base ws2 --workspace "$dir/proj/link" -- cat private
+	lacks private$'\n'
+	says "instance 'ws1' can change; .*--follow"
+	run -0 "$AC" run base ws2 --follow --workspace "$dir/proj/link" -- \
+		cat private
+	has private
+	run -125 "$AC" run base ws2 --follow --workspace "$dir/proj/trap" -- ls
+	says "ac's own state"
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub" -- cat mine
+	has mine
+}
+
+@test "a remembered workspace that has become a link is not followed" {
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub" -- cat mine
+	mv "$dir/proj/sub" "$dir/proj/was"
+	ln -s ../beside "$dir/proj/sub"
+	run -125 "$AC" run base ws2 -- ls
+	lacks private
+	says "leads through a link since"
+	rm "$dir/proj/sub"
+	mv "$dir/proj/was" "$dir/proj/sub"
+	run -0 "$AC" run base ws2 -- cat mine
+	has mine
+}
