@@ -60,6 +60,8 @@ static const struct option {
 	  "name server to ask, ADDR or ADDR:PORT; repeatable" },
 	{ "--roots", "FILE", OPTION_TEXT, FIELD(gate.roots),
 	  "PEM, trusted for inspected servers besides the system's roots" },
+	{ "--own", "FILE", OPTION_TEXT, FIELD(gate.own),
+	  "this machine's addresses, one a line; nobody reaches them" },
 	{ "--keep-root", NULL, OPTION_FLAG, FIELD(gate.keep_root),
 	  "give no rights up: for tests without root" },
 	{ "--log-json", NULL, OPTION_FLAG, FIELD(log_json),

@@ -24,6 +24,7 @@ struct gate_opts {
 	bool keep_root; /* no isolation: tests without root, said so loudly */
 	struct strv dns; /* upstream servers given on the command line */
 	const char *roots; /* PEM, trusted besides the system's; NULL */
+	const char *own; /* file of the machine's addresses (own.h); NULL */
 };
 /* Ends on SIGTERM or SIGINT with 0; SIGHUP reloads. */
 int gate_run(const struct gate_opts *opts, struct err *err);

@@ -3,7 +3,7 @@
  * own.c - the addresses of the machine that the gateway runs on
  *
  * Theory of operation: asked of the kernel by rtnetlink with each load of the
- * policy, which keeps the answer. The socket is made while everything may be
+ * policy, which keeps the answer, and read from the file. The socket is made while everything may be
  * made; the filter of system calls lets it be used, and no other of its family
  * be opened.
  */
@@ -12,6 +12,9 @@
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/time.h>
+
+#include "lib/file.h"
+#include "lib/str.h"
 
 #define ANSWER_MAX 32768u /* the kernel's own bound for a part of a dump */
 #define ANSWER_PARTS_MAX 256u
@@ -27,19 +30,24 @@ bool own_has(const struct own *o, const struct addr *a)
 	return false;
 }
 
-static int own_add(struct own *o, uint8_t family, struct slice bytes)
+static int own_add(struct own *o, const struct addr *a)
+{
+	if (own_has(o, a))
+		return 0;
+	if (o->n == OWN_MAX)
+		return -E2BIG;
+	o->v[o->n++] = *a;
+	return 0;
+}
+
+static int own_add_bytes(struct own *o, uint8_t family, struct slice bytes)
 {
 	struct addr a = { .family = family == AF_INET ? 4 : 6 };
 
 	if (bytes.len != (a.family == 4 ? 4u : 16u))
 		return -EBADMSG;
 	memcpy(a.b, bytes.ptr, bytes.len);
-	if (own_has(o, &a))
-		return 0;
-	if (o->n == OWN_MAX)
-		return -E2BIG;
-	o->v[o->n++] = a;
-	return 0;
+	return own_add(o, &a);
 }
 
 /* @in: struct ifaddrmsg and its attributes. With a peer IFA_ADDRESS is that
@@ -69,7 +77,7 @@ static int own_message(struct slice in, struct own *o)
 		if (slice_take(&in, RTA_ALIGN(attr.len) - attr.len, &body) < 0)
 			break; /* the last one needs no padding */
 	}
-	return ours.len > 0 ? own_add(o, msg.ifa_family, ours) : 0;
+	return ours.len > 0 ? own_add_bytes(o, msg.ifa_family, ours) : 0;
 }
 
 static int own_error(struct slice in)
@@ -179,4 +187,43 @@ int own_read(struct own *ret, struct err *err)
 	if (r == 0)
 		r = own_answer(seq, ret);
 	return r < 0 ? err_set(err, r, "own addresses: %s", err_text(r)) : 0;
+}
+
+static int own_line(struct slice line, struct own *o)
+{
+	struct addr a;
+	int r = addr_parse(line, &a);
+
+	if (r < 0)
+		return r;
+	return addr_classify(&a) == ADDR_PUBLIC ? own_add(o, &a) : 0;
+}
+
+int own_file(const char *path, struct own *o, struct err *err)
+{
+	SCOPED_STR text = NULL;
+	struct slice in, line;
+	unsigned n = 0;
+	size_t len = 0;
+	int r = file_read(path, OWN_FILE_MAX, &text, &len);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return err_set(err, r, "%s: %s", path, err_text(r));
+	in = slice_of((const uint8_t *)text, len);
+	while (r == 0 && in.len > 0) {
+		const uint8_t *end = memchr(in.ptr, '\n', in.len);
+		size_t of_line = end ? (size_t)(end - in.ptr) : in.len;
+
+		n++;
+		line = slice_of(in.ptr, of_line);
+		of_line += end != NULL;
+		in = slice_of(in.ptr + of_line, in.len - of_line);
+		r = own_line(line, o);
+	}
+	return r < 0 ? err_set(err, r, "%s:%u: %s", path, n,
+			       r == -E2BIG ? "too many addresses" :
+					     "not an address") :
+		       0;
 }

@@ -2,8 +2,10 @@
 /*
  * own.h - the addresses of the machine that the gateway runs on
  *
- * Whatever listens there is ac-host itself and no server that a policy could
- * mean, even where the address is a public one: no built-in range has it.
+ * Whatever listens there is ac-host, or the user's machine around it, and no
+ * server that a policy could mean, even where the address is a public one: no
+ * built-in range has it. The kernel says only what ac-host's own namespace has;
+ * those of the machine come in a file.
  */
 #ifndef OTTERGATE_OWN_H
 #define OTTERGATE_OWN_H
@@ -11,7 +13,8 @@
 #include "lib/err.h"
 #include "ottergate/addr.h"
 
-#define OWN_MAX 256u
+#define OWN_MAX 1280u /* of the kernel and of the file together */
+#define OWN_FILE_MAX 65536u /* bytes */
 
 struct own {
 	struct addr v[OWN_MAX];
@@ -32,5 +35,12 @@ void own_close(void);
 /* What is true now; none when own_open() was not called: who does not run a
  * gateway has nothing to keep anybody from. One thread at a time. */
 int own_read(struct own *ret, struct err *err);
+/*
+ * Adds the addresses in the file @path, one a line. Those that are denied as
+ * they are (private, loopback, …) keep their class. A file that is not there
+ * has none; one with anything else in it fails with -EBADMSG, more than OWN_MAX
+ * with -E2BIG.
+ */
+int own_file(const char *path, struct own *o, struct err *err);
 
 #endif

@@ -184,6 +184,8 @@ static int files_read(struct gate_files *f, const struct gate_opts *opts,
 
 	if (r >= 0)
 		r = own_read(&own, err);
+	if (r >= 0 && opts->own)
+		r = own_file(opts->own, &own, err);
 	if (r < 0)
 		return r;
 	policy_own_set(f->policy, &own);

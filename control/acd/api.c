@@ -27,6 +27,7 @@ const struct http_route api_routes[] = {
 	{ "GET", V1 "/metrics", api_metrics },
 	{ "GET", V1 "/usage", api_usage },
 
+	{ "POST", V1 "/machine/addresses", api_machine_addresses },
 	{ "GET", V1 "/policy/presets", api_policy_presets },
 	{ "POST", V1 "/policy/reload", api_policy_reload },
 	{ "POST", V1 "/policy/lint", api_policy_lint },

@@ -44,6 +44,7 @@ void api_files_delete(void *ctx, struct http_req *req);
 
 /* api_gate.c */
 void api_policy_presets(void *ctx, struct http_req *req);
+void api_machine_addresses(void *ctx, struct http_req *req);
 void api_policy_reload(void *ctx, struct http_req *req);
 void api_policy_lint(void *ctx, struct http_req *req);
 void api_metrics(void *ctx, struct http_req *req);

@@ -6,6 +6,7 @@
 
 #include "control/acd/acd.h"
 #include "control/acd/api.h"
+#include "control/acd/addresses.h"
 #include "control/acd/api_text.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
@@ -24,6 +25,7 @@ struct gate_request {
 	struct loop_timer *timer; /* while its start is waited for */
 	uint64_t since_ms;
 	unsigned restarts; /* when that began */
+	unsigned addresses_no; /* what a reload copies */
 };
 
 static void request_abort(void *arg)
@@ -138,6 +140,8 @@ static void on_reloaded(void *arg, const char *text, size_t len,
 		return;
 	}
 	reload_note(g->acd->gate, v);
+	if (json_is_true(json_object_get(v, "ok")))
+		gate_files_loaded(g->addresses_no);
 	if (g->req)
 		http_reply_json(g->req, 200, v);
 	else
@@ -212,27 +216,70 @@ static int reload_wait(struct gate_request *g, struct err *err)
 	return 0;
 }
 
-void api_policy_reload(void *ctx, struct http_req *req)
+static void reload(struct gate_request *g)
 {
-	static const char *const keys[] = { NULL };
-	struct acd *acd = ctx;
-	struct gate_request *g = request_new(acd, req);
+	bool up = gate_status(g->acd->gate).state == SUPERVISE_UP;
 	struct err err = { 0 };
-	bool up;
 	int r;
 
-	if (!g)
-		return;
-	up = gate_status(acd->gate).state == SUPERVISE_UP;
-	r = jsonx_known(http_body(req), keys, &err);
-	if (r == 0)
-		r = gate_files_copy(&err);
+	g->addresses_no = gate_files_addresses_no();
+	r = gate_files_copy(&err);
 	if (r == 0 && !up)
 		r = reload_wait(g, &err);
 	if (r < 0)
 		request_fail(g, &err);
 	else if (up)
 		reload_ask(g);
+}
+
+void api_policy_reload(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = { NULL };
+	struct gate_request *g = request_new(ctx, req);
+	struct err err = { 0 };
+
+	if (!g)
+		return;
+	if (jsonx_known(http_body(req), keys, &err) < 0)
+		request_fail(g, &err);
+	else
+		reload(g);
+}
+
+/* The addresses of the machine. They hold when this is answered. */
+void api_machine_addresses(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = { "addresses", NULL };
+	const struct acd *acd = ctx;
+	SCOPED_STR text = NULL;
+	struct gate_request *g;
+	struct err err = { 0 };
+	json_t *body = http_body(req);
+	int r = jsonx_known(body, keys, &err);
+
+	if (r == 0)
+		r = addresses_text(json_object_get(body, "addresses"), &text,
+				   &err);
+	if (r == 0 && (acd->phase != ACD_READY || !acd->gate)) {
+		err_set(&err, -EAGAIN, "ac-host is starting or stopping");
+		http_reply_error(req, &err, "starting");
+		return;
+	}
+	if (r == 0)
+		r = gate_files_addresses(text, acd->owner, acd->owner_group,
+					 &err);
+	if (r < 0) {
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	if (r == 0) {
+		http_reply_json(req, 200,
+				json_pack("{s:b, s:[]}", "ok", 1, "items"));
+		return;
+	}
+	g = request_new(ctx, req);
+	if (g)
+		reload(g);
 }
 
 /* ---- linter ---- */

@@ -61,6 +61,8 @@ static const char *const program[] = {
 	"3129",
 	"--proxy-port",
 	"3128",
+	"--own",
+	GATE_OWN,
 	NULL,
 };
 

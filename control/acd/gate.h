@@ -31,6 +31,7 @@
 #define GATE_DIR_POLICY "policy"
 #define GATE_DIR_AGENTS "agents"
 #define GATE_ROOTS "roots.pem" /* a file; also named from there */
+#define GATE_OWN GATE_DIR_POLICY "/addresses" /* the machine's; likewise */
 #define GATE_UID 991u /* what it becomes */
 #define GATE_POLICY_MAX \
 	(64u * 1024 * 1024) /* bytes of one file of the user's */
@@ -43,6 +44,14 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err);
 /* Copies presets and the user's policy to where it reads them. Before each
  * start and each reload. */
 int gate_files_copy(struct err *err);
+/* Takes @text (addresses.h) as the machine's addresses for the next copy. 0:
+ * the gateway has loaded these. 1: it has to. */
+int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
+			 struct err *err);
+/* The number of the addresses that were taken last, and that the gateway has
+ * loaded those with this number. */
+unsigned gate_files_addresses_no(void);
+void gate_files_loaded(unsigned no);
 /* Is there a preset of the machine's own package registries? */
 bool gate_files_have_machine(void);
 /* Is there a preset @name? True as well when a file cannot be read: then the

@@ -6,7 +6,8 @@
  * user's and closed to others. So it gets a place of its own, AC_GATE:
  *
  *	presets/  copies of those shipped, made by acd
- *	policy/   copies of the user's policy.yaml and of machine.yaml
+ *	policy/   copies of the user's policy.yaml, of machine.yaml, and of the
+ *	          machine's addresses
  *	agents/   AC_STATE/policy/agents, read-only by its owner
  *	audit/    AC_STATE/log/audit, with the user and the gateway swapped
  *	roots.pem a copy of the machine's own CA, where it has one
@@ -185,6 +186,34 @@ static int presets_copy(struct err *err)
 	return r;
 }
 
+static unsigned addresses_no = 1, addresses_loaded;
+
+unsigned gate_files_addresses_no(void)
+{
+	return addresses_no;
+}
+
+void gate_files_loaded(unsigned no)
+{
+	addresses_loaded = no;
+}
+
+int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
+			 struct err *err)
+{
+	static const char path[] = AC_STATE_POLICY "/addresses";
+	SCOPED_STR now = NULL;
+	int r = file_read(path, GATE_POLICY_MAX, &now, NULL);
+
+	if (r == 0 && strcmp(now, text) == 0)
+		return addresses_loaded != addresses_no;
+	addresses_no++;
+	r = file_write_atomic(path, text, strlen(text), 0600);
+	if (r == 0 && lchown(path, uid, gid) < 0)
+		r = -errno;
+	return r < 0 ? err_set(err, r, "write %s: %s", path, err_text(r)) : 1;
+}
+
 bool gate_files_have_machine(void)
 {
 	return access(COPIES_POLICY "/machine.yaml", F_OK) == 0;
@@ -205,6 +234,7 @@ int gate_files_copy(struct err *err)
 		  COPIES_POLICY "/machine.yaml" },
 		{ AC_STATE_POLICY "/policy.yaml",
 		  COPIES_POLICY "/policy.yaml" },
+		{ AC_STATE_POLICY "/addresses", AC_GATE "/" GATE_OWN },
 		{ AC_STATE_CA_EXTRA, AC_GATE "/" GATE_ROOTS },
 	};
 	int r = presets_copy(err);

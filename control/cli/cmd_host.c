@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "control/cli/addresses.h"
 #include "control/cli/cmd_instance.h"
 #include "control/cli/cmd_vault.h"
 #include "control/cli/host.h"
@@ -45,11 +46,14 @@ int cmd_start(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON status = NULL;
+	struct err why = { 0 };
 	int rc = host_client(cli, true, &c, err);
 
 	(void)a;
 	if (rc == 0)
 		rc = host_wait_ready(cli, c, NULL, err);
+	if (rc == 0 && addresses_tell(cli, c, &why) < 0)
+		say_error("%s", why.msg);
 	if (rc == 0)
 		rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
 	if (rc < 0)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "control/cli/addresses.h"
 #include "control/cli/build.h"
 #include "control/cli/cmd_instance.h"
 #include "control/cli/grants_put.h"
@@ -184,7 +185,9 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 	if (!body || set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0))
 		return err_nomem(err);
-	rc = create(l, a, err);
+	rc = addresses_tell(l->cli, l->client, err);
+	if (rc == 0)
+		rc = create(l, a, err);
 	if (rc < 0)
 		return rc;
 	if (args_has(a, ARG_BUILD))

@@ -13,6 +13,8 @@ setup_file() {
 
 teardown_file() {
 	gone one two three
+	ip addr del "$(own_address)/32" dev lo 2>/dev/null || true
+	kill "$(cat "$BATS_FILE_TMPDIR/server" 2>/dev/null)" 2>/dev/null || true
 	rm -f "$AC_HOME/policy/policy.yaml"
 	"$AC" policy reload >/dev/null 2>&1 || true
 }
@@ -189,4 +191,53 @@ gateway_says() {
 	run -0 "$AC" policy presets --json
 	has anthropic
 	has packages
+}
+
+# own_address - of a documentation range, for this machine
+own_address() {
+	echo "203.0.113.$((64 + $(cksum <<<"$AC_HOST" | cut -d' ' -f1) % 60))"
+}
+
+# reached ADDRESS PORT - from where the gateway is
+reached() {
+	nsenter -t "$(host_pid)" -n curl -s -m 10 -o /dev/null "http://$1:$2/"
+}
+
+@test "a public address of this machine is denied, after a restart as well" {
+	need_root
+	need ip
+	local own port=8765 pid
+	own=$(own_address)
+	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
+		>"$AC_HOME/policy/policy.yaml"
+	ip addr add "$own/32" dev lo
+	python3 -m http.server --bind "$own" "$port" >/dev/null 2>&1 3>&- &
+	pid=$!
+	echo "$pid" >"$BATS_FILE_TMPDIR/server"
+	eventually reached "$own" "$port"
+	run -0 "$AC" policy reload
+	run -0 "$AC" policy allow one "http://me.example:$port"
+	verdict "http://me.example:$port/"
+	is 200 # nobody has told of it yet
+	run -0 "$AC" start
+	reached "$own" "$port"
+	verdict "http://me.example:$port/"
+	is 403
+	run -0 "$AC" policy reload
+	verdict "http://me.example:$port/"
+	is 403
+	in_host pkill -KILL -x ottergate
+	eventually gateway_is up
+	verdict "http://me.example:$port/"
+	is 403
+	ip addr del "$own/32" dev lo
+	run -0 "$AC" run base two --rm -- true
+	ip addr add "$own/32" dev lo
+	verdict "http://me.example:$port/"
+	is 200 # it was not this machine's at the last run
+	kill "$pid"
+	ip addr del "$own/32" dev lo
+	run -0 "$AC" policy reset one
+	rm "$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy reload
 }

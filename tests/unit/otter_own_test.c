@@ -5,6 +5,7 @@
 #include "ottergate/own.h"
 
 #include <linux/rtnetlink.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,6 +139,51 @@ static void test_bad(void)
 	is_int(o.n, OWN_MAX, "so many are kept");
 }
 
+/* --- the file ------------------------------------------------------------- */
+
+static const struct {
+	const char *text;
+	int want;
+	size_t n;
+	const char *what;
+} files[] = {
+	{ "", 0, 0, "an empty one" },
+	{ "203.0.113.7\n2a00:1450::7\n", 0, 2, "a documentation range, and IPv6" },
+	{ "8.8.4.4", 0, 1, "without an end of its line" },
+	{ "8.8.4.4\n8.8.4.4\n", 0, 1, "the same twice" },
+	{ "10.1.2.3\n127.0.0.1\nfe80::1\nfd00::1\n100.64.0.1\n", 0, 0,
+	  "addresses with a class of their own keep it" },
+	{ "8.8.4.4\n\n", -EBADMSG, 1, "an empty line" },
+	{ "8.8.4.4 \n", -EBADMSG, 0, "a space" },
+	{ "fe80::1%eth0\n", -EBADMSG, 0, "a zone" },
+	{ "8.8.4.4/32\n", -EBADMSG, 0, "a range" },
+};
+
+static void test_file(void)
+{
+	char path[] = "/tmp/otter_own_test.XXXXXX";
+	SCOPED_FD fd = mkstemp(path);
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		struct own o = { 0 };
+
+		if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+		    write(fd, files[i].text, strlen(files[i].text)) < 0)
+			return;
+		is_int(own_file(path, &o, &err), files[i].want, "%s: %s",
+		       files[i].what, err.msg);
+		is_int(o.n, files[i].n, "so many are the machine's");
+	}
+	unlink(path);
+	{
+		struct own o = { 0 };
+
+		is_int(own_file(path, &o, &err), 0, "no file has none");
+		is_int(o.n, 0, "indeed");
+	}
+}
+
 /* --- the kernel ----------------------------------------------------------- */
 
 /* Whoever may bind an address has it. */
@@ -204,6 +250,7 @@ int main(void)
 {
 	test_parse();
 	test_bad();
+	test_file();
 	test_kernel();
 	test_filtered();
 	return done_testing();
