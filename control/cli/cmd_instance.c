@@ -19,7 +19,7 @@ bool instance_runs(const json_t *rec)
 }
 
 /* What is stopping has ended for the user; acd waits for the rest of it. */
-bool instance_is_live(const json_t *rec)
+bool record_is_live(const json_t *rec)
 {
 	return instance_runs(rec) ||
 	       strcmp(json_text(rec, "state"), "starting") == 0;
@@ -192,7 +192,7 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 	if (rc < 0)
 		return rc;
 	name = json_text(rec, "name");
-	live = instance_is_live(rec);
+	live = record_is_live(rec);
 	if (live && !force && args_has(a, ARG_YES))
 		return err_set(err, -EBUSY,
 			       "%s is running: `ac stop-instance %s` first, or "
@@ -221,7 +221,7 @@ void instance_tell_live(const struct cli *cli, const json_t *list,
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
-		if (instance_is_live(rec))
+		if (record_is_live(rec))
 			say_info(cli, "%s %s", json_text(rec, "name"), what);
 	}
 }
@@ -235,7 +235,7 @@ size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
 		const json_t *rec = json_array_get(list, i);
 		const char *name = json_text(rec, "name");
 
-		if (instance_is_live(rec) != live)
+		if (record_is_live(rec) != live)
 			continue;
 		n++;
 		/* Room is left for the dots. */
@@ -293,7 +293,7 @@ static int for_all(const struct cli *cli, const struct args *a,
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
-		if (instance_is_live(rec) && !force)
+		if (record_is_live(rec) && !force)
 			spared++;
 		else
 			rc = one(cli, c, json_text(rec, "name"), force, err);

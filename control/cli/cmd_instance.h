@@ -44,7 +44,7 @@ bool instance_runs(const json_t *rec);
 
 /* The same, and what is starting. What is stopping has ended for the user; acd
  * waits for the rest of it. Pure. */
-bool instance_is_live(const json_t *rec);
+bool record_is_live(const json_t *rec);
 
 /* The list @what ("instances", "blueprints") of acd. */
 int instance_get_list(struct client *c, const char *what, json_t **ret,

@@ -16,7 +16,7 @@
 
 static enum table_colour state_colour(const json_t *rec)
 {
-	if (instance_is_live(rec))
+	if (record_is_live(rec))
 		return TABLE_GREEN;
 	return strcmp(json_text(rec, "state"), "failed") == 0 ? TABLE_RED :
 								TABLE_PLAIN;
@@ -26,7 +26,7 @@ static enum table_colour state_colour(const json_t *rec)
 static void format_since(char *out, size_t size, const json_t *rec)
 {
 	long long since = json_count(
-		rec, instance_is_live(rec) ? "started_at" : "finished_at");
+		rec, record_is_live(rec) ? "started_at" : "finished_at");
 	long long now = (long long)time(NULL);
 
 	snprintf(out, size, "-");
