@@ -11,8 +11,7 @@
  *   4. cgroups, /sys, /proc/sys, AC_RUN                host_prepare(),
  *      a runsc of the user's, copied there             dockerd_take_runsc()
  *   5. packet filter, all shut, seen in the kernel     nft_load()
- *   6. the parts, mount.sock, the HTTP API: from here on `GET /v1/status`
- *      tells what is going on
+ *   6. the parts, mount.sock, the HTTP API: `GET /v1/status` tells the rest
  *   7. side by side: self-test of runsc; dockerd, then the network ac0,
  *      then reconciliation of what the store and the engine have, and the
  *      gateway, then the door of the packet filter
@@ -420,7 +419,8 @@ static int parts_make(struct acd *acd, struct err *err)
 		acd->gate = gate_new(acd->loop, acd->children, err);
 	if (acd->gate)
 		acd->policies = policies_new(gate_client(acd->gate),
-					     GATE_AGENTS, acd->vault,
+					     GATE_AGENTS, AC_SHARE_KINDS,
+					     acd->vault,
 					     gate_files_have_machine, err);
 	if (acd->policies)
 		acd->selftest =

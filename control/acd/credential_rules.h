@@ -5,6 +5,7 @@
 #ifndef CONTROL_ACD_CREDENTIAL_RULES_H
 #define CONTROL_ACD_CREDENTIAL_RULES_H
 
+#include "control/acd/credential_kinds.h"
 #include "control/acd/credentials.h"
 #include "lib/buf.h"
 #include "vault/store.h"
@@ -15,12 +16,13 @@ enum git_push credential_push(const struct credential *c, enum git_push said);
 
 /*
  * Appends the rules of the @nth credential (for their ids) to a list below
- * `allow:` of ac-policy(5): the hosts of @e, inspected, with what @e and @c say
- * of methods and paths, or what their kind needs but for what would make other
- * tokens. One that is handed over has a plain tunnel. -EINVAL: they contradict
- * each other; -ENOMEM, -ENOBUFS.
+ * `allow:` of ac-policy(5): the hosts of @e, inspected, with what its kind opens
+ * (@kinds), narrowed to what @e and @c say of methods and paths. One that is
+ * handed over has a plain tunnel. Fails with -EINVAL if @e and @c contradict each
+ * other; -ENOMEM, -ENOBUFS.
  */
-int credential_rules(const struct vstore_entry *e, const struct credential *c,
+int credential_rules(const struct credential_kinds *kinds,
+		     const struct vstore_entry *e, const struct credential *c,
 		     enum git_push push, size_t nth, struct buf *out,
 		     struct err *err);
 

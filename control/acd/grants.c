@@ -26,12 +26,14 @@ struct run_grant {
 
 struct grants {
 	struct vault *vault;
+	struct credential_kinds *kinds;
 	uint8_t *master; /* sodium_malloc */
 	uint64_t number; /* of the last run */
 	LIST_HEAD(run_grants, run_grant) all;
 };
 
-struct grants *grants_new(struct vault *vault, struct err *err)
+struct grants *grants_new(struct vault *vault, const char *kinds,
+			  struct err *err)
 {
 	struct grants *g = calloc(1, sizeof(*g));
 
@@ -45,6 +47,10 @@ struct grants *grants_new(struct vault *vault, struct err *err)
 	randombytes_buf(g->master, SURROGATE_KEY_LEN);
 	g->vault = vault;
 	LIST_INIT(&g->all);
+	if (credential_kinds_load(kinds, &g->kinds, err) < 0) {
+		grants_free(g);
+		return NULL;
+	}
 	return g;
 }
 
@@ -70,6 +76,7 @@ void grants_free(struct grants *g)
 	while (!LIST_EMPTY(&g->all))
 		run_free(LIST_FIRST(&g->all));
 	sodium_free(g->master);
+	credential_kinds_free(g->kinds);
 	free(g);
 }
 
@@ -208,7 +215,7 @@ int grants_rules(struct grants *g, const struct instance_record *r,
 	if (rc == 0 && l.n > 0)
 		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
 	for (size_t i = 0; rc == 0 && i < l.n; i++)
-		rc = credential_rules(v[i].e, v[i].c,
+		rc = credential_rules(g->kinds, v[i].e, v[i].c,
 				      credential_push(v[i].c, said), i + 1, out,
 				      err);
 	credentials_done(&l);

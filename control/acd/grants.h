@@ -20,8 +20,10 @@
 struct grants;
 struct vault;
 
-/* @vault: where entries come from, by reference; NULL: there are none. */
-struct grants *grants_new(struct vault *vault, struct err *err);
+/* @vault: where entries come from, by reference; NULL: there are none. @kinds:
+ * the folder of what each kind opens (credential_kinds.h). */
+struct grants *grants_new(struct vault *vault, const char *kinds,
+			  struct err *err);
 void grants_free(struct grants *g); /* wipes; NULL is fine */
 
 /* The rules of what @r may use, to stand below `allow:` (credential_rules.h).

@@ -468,8 +468,8 @@ const struct instance_egress_ops policy_egress_ops = {
 };
 
 struct policies *policies_new(struct gate_client *client, const char *dir,
-			      struct vault *vault, bool (*has_packages)(void),
-			      struct err *err)
+			      const char *kinds, struct vault *vault,
+			      bool (*has_packages)(void), struct err *err)
 {
 	struct policies *p = calloc(1, sizeof(*p));
 
@@ -481,7 +481,7 @@ struct policies *policies_new(struct gate_client *client, const char *dir,
 		.client = client,
 		.dir = dir,
 		.has_packages = has_packages,
-		.grants = grants_new(vault, err),
+		.grants = grants_new(vault, kinds, err),
 	};
 	if (p->grants)
 		return p;

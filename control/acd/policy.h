@@ -14,12 +14,12 @@
 struct policies;
 struct vault;
 
-/* @dir: GATE_AGENTS; @vault: where the values of credentials come from, NULL:
- * nowhere; @has_packages tells whether there is a preset of the machine's
+/* @dir: GATE_AGENTS; @kinds: AC_SHARE_KINDS; @vault: where the values of
+ * credentials come from, NULL: nowhere; @has_packages tells whether there is a preset of the machine's
  * registries. All kept by reference. */
 struct policies *policies_new(struct gate_client *client, const char *dir,
-			      struct vault *vault, bool (*has_packages)(void),
-			      struct err *err);
+			      const char *kinds, struct vault *vault,
+			      bool (*has_packages)(void), struct err *err);
 void policies_free(struct policies *p); /* after the client; NULL is fine */
 
 /* It answers again: it is told what it has forgotten. */

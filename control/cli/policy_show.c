@@ -70,7 +70,7 @@ static int add_expiry(struct table *t, const json_t *rules)
 
 /* ---- what a rule says of requests ---- */
 
-/* As it stands in the rules of a credential (control/acd/credential_rules.c). */
+/* As it stands in the rules of a credential (blueprints/credentials). */
 static const char push_path[] = "/**/git-receive-pack";
 
 static bool has_word(const json_t *list, const char *word)

@@ -22,6 +22,7 @@
 #define AC_STATE_MACHINE AC_STATE_POLICY "/machine.yaml"
 #define AC_STATE_AUDIT AC_STATE_LOG "/audit" /* written by the gateway */
 #define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
+#define AC_SHARE_KINDS AC_SHARE "/blueprints/credentials"
 #define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */
 #define AC_RUN "/run/ac" /* tmpfs of ac-host */
 #define AC_RUNTIME_SOCK AC_RUN "/runtime.sock"

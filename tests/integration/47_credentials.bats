@@ -134,6 +134,28 @@ END
 	has https://github.com/otter/one/pull/7
 }
 
+@test "what gh does not need every day is denied, by whichever name" {
+	# A control: the same client, the same token.
+	run -0 inside gh api -X POST repos/otter/one/issues -f title=leak
+	forge_saw api.github.com POST /repos/otter/one/issues github
+	forge_mark
+	denied() {
+		run inside gh api "$@"
+		[ "$status" -ne 0 ]
+		says 'ac: denied|HTTP 403'
+	}
+	denied -X PUT organizations/1/memberships/evil -f role=admin
+	denied -X POST organizations/1/team/2/hooks -f name=web
+	denied -X PATCH organizations/1 -f name=evil
+	denied -X PATCH repos/otter/one -F private=false
+	denied graphql -f query='mutation { deleteBranchProtectionRule(input:
+		{branchProtectionRuleId: "B"}) { clientMutationId } }'
+	denied graphql -f query='mutation { ...F } fragment F on Mutation {
+		x: updateRepositoryRuleset(input: {}) { clientMutationId } }'
+	denied repos/otter/one/actions/secrets
+	forge_silent
+}
+
 @test "glab lists merge requests" {
 	run -0 inside glab mr list -R otter/one
 	has 'Mend the dam'

@@ -386,7 +386,8 @@ static void serve(const char *what, void (*talk)(void))
 	api_world_init(&a);
 	is_down = talk == talk_down;
 	loop = a.w.loop;
-	a.acd.policies = policies_new(NULL, a.w.dir, NULL, no_packages, &err);
+	a.acd.policies = policies_new(NULL, a.w.dir, "blueprints/credentials",
+				      NULL, no_packages, &err);
 	instances_set_egress(a.w.is, &policy_egress_ops, a.acd.policies);
 	api_world_talk(&a, routes, what, talk);
 	world_done(&a.w);

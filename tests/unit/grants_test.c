@@ -185,7 +185,7 @@ static void test_github(struct grants *g)
 		{ "api.github.com", "POST", "/graphql", 'a', 'a' },
 		{ "api.github.com", "POST", "/repos/o/r/pulls", 'a', 'a' },
 		{ "api.github.com", "POST", "/user/keys", 'd', 'd' },
-		{ "api.github.com", "GET", "/user/keys", 'a', 'a' },
+		{ "api.github.com", "GET", "/user/keys", 'd', 'd' },
 		{ "api.github.com", "POST", "/user/gpg_keys", 'd', 'd' },
 		{ "api.github.com", "POST", "/repos/o/r/keys", 'd', 'd' },
 		/* the same by another name of the repository, or spelled so */
@@ -459,7 +459,7 @@ static void test_refused(struct grants *g)
 	r = record(NULL);
 	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "none at all");
 	ok(json.len == 0 && !grants_of(g, name), "needs nothing");
-	away = grants_new(NULL, &err);
+	away = grants_new(NULL, "blueprints/credentials", &err);
 	r = record(good);
 	is_int(grants_bind(away, &r, &bp, &json, &err), -ENOTSUP,
 	       "without a vault: %s", err.msg);
@@ -556,7 +556,7 @@ int main(void)
 	if (sodium_init() < 0 || !mkdtemp(dir))
 		return 1;
 	vault = vault_new(dir, getuid(), NULL, &err);
-	g = grants_new(vault, &err);
+	g = grants_new(vault, "blueprints/credentials", &err);
 	if (!ok(vault && g, "a vault %s", err.msg))
 		return done_testing();
 	vault_fill();

@@ -511,7 +511,8 @@ int main(void)
 	loop_add(loop, fd, EPOLLIN, on_accept, &fd);
 	g = gate_client_new(loop, sock, &err);
 	v = vault_new(dir, getuid(), NULL, &err);
-	p = policies_new(g, agents, v, have_packages, &err);
+	p = policies_new(g, agents, "blueprints/credentials", v, have_packages,
+			 &err);
 	test_calls(g);
 	test_order(g);
 	bound_by = p;
