@@ -111,8 +111,11 @@ static int file_read_open(int dirfd, const char *path, int flags, size_t max,
 		max = SSIZE_MAX - 2;
 	if (st.st_size > 0 && (uint64_t)st.st_size > max)
 		return -EFBIG;
-	return fd_read_text(fd, st.st_size > 0 ? (size_t)st.st_size : 0, max,
-			    ret, ret_len);
+	/* A file of /proc has no size, and one of /proc/sys tells all in its
+	 * first read and nothing after it. */
+	if (st.st_size <= 0)
+		st.st_size = (off_t)(max < READ_CHUNK ? max : READ_CHUNK);
+	return fd_read_text(fd, (size_t)st.st_size, max, ret, ret_len);
 }
 
 int file_read(const char *path, size_t max, char **ret, size_t *ret_len)

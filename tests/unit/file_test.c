@@ -30,6 +30,7 @@ static void test_read(void)
 	SCOPED_STR b = NULL;
 	SCOPED_STR c = NULL;
 	SCOPED_STR d = NULL;
+	SCOPED_STR e = NULL;
 	char *none = NULL;
 	size_t len = 7;
 
@@ -46,6 +47,8 @@ static void test_read(void)
 	   "a file that claims to be empty");
 	is_int(file_read("/proc/self/stat", 9, &none, &len), -EFBIG,
 	       "and is larger than allowed");
+	ok(file_read("/proc/sys/kernel/pid_max", 64, &e, &len) == 0 && len > 3,
+	   "one that tells all in its first read");
 	is_int(file_read("missing", 9, &none, &len), -ENOENT, "no file");
 	is_int(file_read(".", 9, &none, &len), -EINVAL, "a directory");
 	is_int(file_read("/dev/zero", 9, &none, &len), -EINVAL, "a device");
