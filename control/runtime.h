@@ -29,9 +29,9 @@ struct runtime_spec {
 	const char *home; /* directory of ac-host, shown at /home/node */
 	uint64_t cpu_milli; /* thousandths of a CPU, 0: no limit */
 	uint64_t memory; /* bytes, 0: no limit */
-	uint64_t pids; /* processes the agent may have, 0: no limit; the
-			* container's own limit is set well above it, since
-			* it counts the sandbox's host threads */
+	uint64_t pids; /* processes the agent may have, 0: as many as there
+			* is room for; the container's own limit is set above
+			* it, since it counts the host's tasks */
 	const char *gpus; /* NULL, "all" or device list */
 	const char *runtime; /* "docker": through the engine in any case; else
 			      * NULL or "runsc", which runs isolation runsc
@@ -79,6 +79,7 @@ typedef void (*runtime_stats_fn)(void *arg, const struct runtime_stats *st,
 struct runtime_end {
 	bool running; /* it has not ended */
 	bool oom; /* the memory limit killed it */
+	bool tasks; /* the machine refused it another task */
 	int exit_code; /* of PID 1, 128+n for signals */
 	char text
 		[256]; /* last words on its stderr or the engine's, may be "" */

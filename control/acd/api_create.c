@@ -396,14 +396,20 @@ static int record_start(const struct acd *acd, const char *name,
 static void reply_instance(struct create_call *c, int status,
 			   struct instance *in)
 {
-	json_t *j = instance_json(in);
-	char text[160];
+	const struct instance_record *r = instance_record(in);
+	const json_t *body = http_body(c->req);
+	json_t *j = instance_json(in), *said;
 
-	if (json_integer_value(json_object_get(http_body(c->req), "memory")) >
-		    0 &&
-	    machine_warn_memory(instance_record(in)->memory, text,
-				sizeof(text)))
-		json_object_set_new(j, "warnings", json_pack("[s]", text));
+	said = machine_warnings(
+		json_integer_value(json_object_get(body, "memory")) > 0 ?
+			r->memory :
+			0,
+		json_integer_value(json_object_get(body, "pids")) > 0 ?
+			r->pids :
+			0);
+	if (json_array_size(said) > 0)
+		json_object_set(j, "warnings", said);
+	json_decref(said);
 	http_reply_json(c->req, status, j);
 }
 

@@ -46,6 +46,8 @@ int cgroup_is_frozen(const char *id);
 int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err);
 /* Processes in it that the kernel killed for want of memory. */
 uint64_t cgroup_oom_kills(const char *id);
+/* How often the kernel refused it a task for its limit of pids. */
+uint64_t cgroup_tasks_refused(const char *id);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */
 int cgroup_kill(const char *id);

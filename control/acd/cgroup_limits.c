@@ -198,3 +198,11 @@ uint64_t cgroup_oom_kills(const char *id)
 			"oom_kill", &n);
 	return n;
 }
+
+uint64_t cgroup_tasks_refused(const char *id)
+{
+	uint64_t n = 0;
+
+	cgroup_take_key(CGROUP_PIDS, id, "pids.events", "max", &n);
+	return n;
+}

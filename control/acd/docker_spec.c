@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/host.h"
+#include "control/acd/machine.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
@@ -164,11 +165,10 @@ static json_t *host_config_json(const struct runtime_spec *spec, bool runsc,
 			 (json_int_t)(spec->cpu_milli * 1000000), "Memory",
 			 (json_int_t)spec->memory, "MemorySwap",
 			 (json_int_t)spec->memory);
-	if (spec->pids)
-		json_object_set_new(
-			conf, "PidsLimit",
-			json_integer(
-				(json_int_t)(spec->pids + DOCKER_PIDS_EXTRA)));
+	json_object_set_new(
+		conf, "PidsLimit",
+		json_integer(
+			(json_int_t)machine_tasks(spec->pids, !runsc).outside));
 	json_object_set_new(conf, "Tmpfs", tmpfs_json(spec));
 	json_object_set_new(conf, "ReadonlyRootfs",
 			    json_boolean(!spec->root_rw));

@@ -10,9 +10,6 @@
 #include "control/runtime.h"
 
 #define DOCKER_LABEL "ac.instance" /* its value: the instance's name */
-/* Host threads of an idle sandbox are some 30, of a busy one a few hundred;
- * so much is added to the pids that the agent may have. */
-#define DOCKER_PIDS_EXTRA 512u
 
 /* The body of POST /containers/create; a new reference. NULL: @err says why
  * (-ENODEV: the wanted GPU is not here; -ENOTSUP: unknown isolation). */

@@ -250,6 +250,10 @@ static void why_add_last_words(struct instance *in,
 
 	if (end->oom)
 		err_set(&in->why, -ENOMEM, "out of memory");
+	else if (end->tasks)
+		err_set(&in->why, -EAGAIN,
+			"the machine refused more host tasks, of which the "
+			"sandbox had as many as its limit of pids allows");
 	else if (end->text[0] && in->why.code != -EPERM) {
 		snprintf(text, sizeof(text), "%s", in->why.msg);
 		err_set(&in->why, in->why.code, "%.200s: %s", text, end->text);

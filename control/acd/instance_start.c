@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/guest_grant.h"
+#include "control/acd/machine.h"
 #include "control/acd/mounts.h"
 #include "control/acd/prepare.h"
 #include "control/shared/json.h"
@@ -58,6 +59,16 @@ static int env_collect(const struct instance *in, struct strv *env)
 	return ret;
 }
 
+/* What the agent is held to inside, 0: nothing there. */
+static uint32_t agent_nproc(const struct instance *in)
+{
+	const char *isolation = in->rec.isolation;
+	bool shared = isolation && strcmp(isolation, "crun") == 0;
+	uint64_t n = machine_tasks(in->rec.pids, shared).inside;
+
+	return n < UINT32_MAX ? (uint32_t)n : 0;
+}
+
 int instance_assign(struct instance *in)
 {
 	const struct instance_grant grant = instance_grant(in);
@@ -65,7 +76,7 @@ int instance_assign(struct instance *in)
 	int ret = env_collect(in, &env);
 	struct link_assign assign = {
 		.name = in->rec.name,
-		.nproc = in->rec.pids < UINT32_MAX ? (uint32_t)in->rec.pids : 0,
+		.nproc = agent_nproc(in),
 		.vault = grant.vault,
 		.vault_len = grant.vault_len,
 		.ca = grant.ca,

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "control/acd/docker_spec.h"
+#include "control/acd/machine.h"
 
 /* The link closes a moment before the process has ended. */
 #define END_WAIT_MS 5000u
@@ -43,7 +43,7 @@ struct cgroup_limits runsc_limits(uint64_t cpu_milli, uint64_t memory,
 	return (struct cgroup_limits){
 		.cpu_milli = cpu_milli,
 		.memory = memory,
-		.pids = pids ? pids + DOCKER_PIDS_EXTRA : 0,
+		.pids = machine_tasks(pids, false).outside,
 	};
 }
 
@@ -223,6 +223,7 @@ static void step_end(struct call *c, struct box *b)
 	end.running = b->pid != 0;
 	end.exit_code = b->exit_code;
 	end.oom = cgroup_oom_kills(b->id) > 0;
+	end.tasks = cgroup_tasks_refused(b->id) > 0;
 	links_words(c->rs->links, b->id, end.text, sizeof(end.text));
 	call_end(c, &end);
 }

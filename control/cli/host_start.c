@@ -261,6 +261,7 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 				   .volume = cli->volume,
 				   .runtime = getenv("AC_RUNTIME") };
 	SCOPED_STR status = NULL;
+	SCOPED_STR pid_max = NULL;
 	struct err ignored = { 0 };
 	int rc;
 
@@ -268,6 +269,10 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	if (file_read("/proc/self/status", 64 * 1024, &status, NULL) < 0)
 		return err_set(err, -EIO, "cannot read /proc/self/status");
 	spec.caps = outer_spec_bounding(status);
+	if (file_read("/proc/sys/kernel/pid_max", 64, &pid_max, NULL) == 0) {
+		pid_max[strcspn(pid_max, "\n")] = '\0';
+		spec.pid_max = pid_max;
+	}
 	rc = outer_spec_gpus("/dev", getenv("AC_GPUS"), &spec.devices);
 	if (rc == -EINVAL)
 		err_set(err, rc, "AC_GPUS must be \"all\" or numbers (0,1)");

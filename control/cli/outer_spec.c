@@ -197,6 +197,8 @@ static json_t *env_json(const struct outer_spec *spec)
 
 	if (rc == 0 && spec->runtime && *spec->runtime)
 		rc = strv_pushf(&env, "AC_RUNTIME=%s", spec->runtime);
+	if (rc == 0 && spec->pid_max)
+		rc = strv_pushf(&env, AC_ENV_PID_MAX "=%s", spec->pid_max);
 	if (rc == 0)
 		list = jsonx_from_strv(&env);
 	strv_done(&env);

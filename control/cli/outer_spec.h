@@ -15,6 +15,7 @@ struct outer_spec {
 	const char *image, *build; /* "ac/host:<tag>", build identity */
 	const char *home; /* $AC_HOME, becomes /var/lib/ac */
 	const char *volume; /* becomes /var/lib/docker */
+	const char *pid_max; /* of this machine, NULL: not known */
 	const char *runtime; /* of all sandboxes: "docker", NULL: acd's own */
 	uint64_t caps; /* bounding set of this machine, bit per capability */
 	struct strv devices; /* paths in /dev to pass on: GPUs, loop devices */

@@ -33,6 +33,10 @@
 /* A runtime the user brought with RUNSC=PATH; used instead of ours. */
 #define AC_STATE_RUNSC AC_STATE "/runtime/runsc"
 
+/* In the environment of acd: pid_max of the machine, which ac-host's own PID
+ * namespace does not show. */
+#define AC_ENV_PID_MAX "AC_PID_MAX"
+
 #define AC_HOST_NAME "ac-host" /* outer container; AC_HOST overrides */
 #define AC_HOST_VOLUME "ac-docker" /* <AC_HOST>-docker when overridden */
 #define AC_BRIDGE "ac0"

@@ -97,6 +97,111 @@ print("alive")'
 alive"
 }
 
+# bomb INSTANCE KIND - forks, or makes threads, until that is refused, and says
+# how many there were and why no more; all of them stay
+bomb() {
+	"$AC" exec -i "$1" -- sh -c "cd /tmp && cat >bomb.c &&
+		gcc -O1 -static -pthread -o bomb bomb.c && ./bomb $2 &
+		until [ -s /tmp/$2 ]; do sleep 0.2; done; cat /tmp/$2" <<'END'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static int more(int threads)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	pid_t pid;
+
+	if (threads) {
+		pthread_attr_init(&attr);
+		pthread_attr_setstacksize(&attr, 65536);
+		return pthread_create(&t, &attr, stay, NULL);
+	}
+	pid = fork();
+	if (pid == 0)
+		stay(NULL);
+	return pid < 0 ? errno : 0;
+}
+
+int main(int argc, char **argv)
+{
+	int n = 0, r;
+	FILE *f;
+
+	while ((r = more(argv[1][0] == 't')) == 0 && n < 100000)
+		n++;
+	f = fopen("part", "w");
+	fprintf(f, "%d %s\n", n, strerror(r));
+	fclose(f);
+	rename("part", argv[1]);
+	stay(NULL);
+}
+END
+}
+
+@test "up to 4,096 processes the limit is EAGAIN, and exec works under the bomb" {
+	local most n
+	most=$(($(in_host cat /proc/sys/kernel/threads-max) / 4))
+	[ "$most" -lt 4096 ] || most=4096
+	for n in 64 256 1024 "$most"; do
+		gone lim2
+		"$AC" run base lim2 --memory 4g --pids "$n" -d -- \
+			sleep infinity
+		run -0 bomb lim2 forks
+		has 'Resource temporarily unavailable'
+		[ "${output%% *}" -gt $((n - 20)) ]
+		[ "${output%% *}" -le "$n" ]
+		run -0 "$AC" exec lim2 -- echo still
+		is still
+		[ "$(field lim2 .state)" = running ]
+	done
+}
+
+@test "threads count as processes do" {
+	gone lim2
+	"$AC" run base lim2 --memory 1g --pids 256 -d -- sleep infinity
+	run -0 bomb lim2 threads
+	has 'Resource temporarily unavailable'
+	[ "${output%% *}" -le 256 ]
+	run -0 "$AC" exec lim2 -- echo still
+	is still
+}
+
+@test "more processes than there is room for are warned of" {
+	gone lim2
+	run "$AC" run base lim2 --pids 4000000 -- sh -c 'ulimit -u'
+	code 0
+	has 'are more than this machine has room for in one sandbox: it gets'
+	[ "${lines[-1]}" -lt 2000000 ]
+	gone lim2
+	run "$AC" run base lim2 --pids 128 -- true
+	code 0
+	lacks 'room for'
+}
+
+@test "a sandbox that the machine refuses tasks says so when it ends" {
+	local id
+	gone lim2
+	"$AC" run base lim2 --pids 256 -d -- sleep infinity
+	id=$(box_id lim2)
+	in_host sh -c "f=\$(find /sys/fs/cgroup -path '*$id/pids.max') &&
+		cat \${f%max}current >\$f"
+	"$AC" exec lim2 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 100 & done; wait' || true
+	until [ "$(field lim2 .state)" = failed ]; do sleep 0.1; done
+	[[ $(field lim2 .reason) == *'the machine refused more host tasks'* ]]
+}
+
 @test "a fork bomb stays in its sandbox, and a neighbour answers meanwhile" {
 	for kind in runsc docker; do
 		gone lim lim2

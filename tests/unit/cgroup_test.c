@@ -388,6 +388,7 @@ static void v2_files(void)
 	put("ac/y/cpu.stat", "usage_usec 1234\nuser_usec 1000\n");
 	put("ac/y/pids.max", "max\n");
 	put("ac/y/pids.current", "31\n");
+	put("ac/y/pids.events", "max 4\n");
 	put("ac/y/cgroup.freeze", "0\n");
 	put("ac/y/cgroup.events", "populated 1\nfrozen 0\n");
 	put("ac/y/cgroup.kill", "");
@@ -417,6 +418,7 @@ static void test_files2(void)
 	is_int(cgroup_stats("y", &st, &err), 0, "stats %s", err.msg);
 	is_int(st.memory_limit, 0, "no limit");
 	is_int(cgroup_oom_kills("y"), 2, "killed for want of memory");
+	is_int(cgroup_tasks_refused("y"), 4, "tasks that were refused");
 	is_int(cgroup_kill("y"), 0, "kill");
 	is_file("ac/y/cgroup.kill", "1");
 	is_int(cgroup_freeze("y", true, &err), 0, "freeze %s", err.msg);

@@ -70,8 +70,11 @@ static void test_spec(void)
 		   json_array_size(json_object_get(host, "MaskedPaths")) == 0,
 	   "no masked paths");
 	is_str(json_text(host, "CgroupnsMode"), "private", "own cgroups");
+	spec.pid_max = "32768";
 	spec.runtime = "docker";
 	other = outer_spec_json(&spec);
+	ok(has_word(json_object_get(other, "Env"), "AC_PID_MAX=32768"),
+	   "acd is told how many PIDs there are above it");
 	ok(has_word(json_object_get(other, "Env"), "AC_RUNTIME=docker"),
 	   "unless the engine is to start them");
 	strv_done(&spec.devices);

@@ -452,6 +452,26 @@ static void test_output(void)
 	world_done(&w);
 }
 
+/* A sandbox that was refused a task of the host dies of it. */
+static void test_tasks(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct instance *in;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	w.rt->end.tasks = true;
+	run_up(&w, &v, in, "sleep", NULL);
+	fake_guest_kill(w.rt->guest);
+	STEP_UNTIL(w.loop, v.exited && !instance_is_live(in));
+	ok(state_of(in) == INSTANCE_FAILED &&
+		   strstr(instance_record(in)->reason,
+			  "the machine refused more host tasks"),
+	   "it is lost, and says why: %s", instance_record(in)->reason);
+	world_done(&w);
+}
+
 int main(void)
 {
 	test_pause();
@@ -466,5 +486,6 @@ int main(void)
 	test_undo();
 	test_ttl_later();
 	test_output();
+	test_tasks();
 	return done_testing();
 }
