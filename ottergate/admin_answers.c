@@ -65,6 +65,7 @@ static int answer_ping(struct admin_conn *c, const struct admin_request *rq,
 	jsonw_u64(&w, "uptime", (clock_ms() - g->started_ms) / 1000);
 	jsonw_u64(&w, "generation",
 		  table_generation(gate_state_table(g->state)));
+	jsonw_bool(&w, "audit_full", audit_stats(g->audit).full);
 	jsonw_close(&w, '}');
 	admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);

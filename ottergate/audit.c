@@ -201,6 +201,11 @@ static int batch_write(struct audit *a)
 {
 	bool large = a->file.size + a->len > a->max_bytes;
 
+	/* Another file would begin without a reserve: as long as this one has
+	 * some, it may be larger. */
+	if (large && a->file.size + a->len < a->file.reserved &&
+	    !audit_file_has_room(&a->file))
+		large = false;
 	if (a->file.fd < 0 ||
 	    (a->done == 0 && a->max_bytes && large && a->file.size > 0)) {
 		int r = audit_file_rotate(&a->file, a->files);
@@ -208,6 +213,7 @@ static int batch_write(struct audit *a)
 		if (r < 0)
 			return r;
 	}
+	audit_file_reserve(&a->file);
 	while (a->done < a->len) {
 		ssize_t n =
 			write(a->file.fd, a->batch + a->done, a->len - a->done);
@@ -361,6 +367,8 @@ static int audit_open(struct audit *a, const struct audit_opts *opts,
 
 	if (r < 0)
 		return r;
+	a->file.reserve = opts->reserve;
+	audit_file_reserve(&a->file);
 	audit_configure(a, opts);
 	if (a->file.broken)
 		audit_note(a, AUDIT_POLICY, "",

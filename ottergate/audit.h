@@ -102,6 +102,7 @@ struct audit_opts {
 	const char *path; /* of the file; NULL: nowhere (bench, off) */
 	uint64_t max_bytes;
 	uint32_t files;
+	uint64_t reserve; /* bytes kept for the file beforehand, 0: none */
 	bool on_full_deny;
 	uint32_t events;
 };

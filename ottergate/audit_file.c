@@ -10,13 +10,19 @@
  * is cut off. Anything else that is no line of ours (zeros after a power cut,
  * a hand at the file) is put aside by a rotation, so that the gateway comes
  * up and the gap stays to be seen.
+ *
+ * Room behind the end is allocated ahead, beyond what the file says is its
+ * size. So whoever fills the file system leaves the audit going, and with it
+ * the network of all others.
  */
 #include "ottergate/audit_impl.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
+#include "lib/log.h"
 #include "lib/str.h"
 
 #define FILE_MODE 0640
@@ -26,11 +32,22 @@ char *audit_file_name(const char *path, uint32_t n)
 	return n ? str_printf("%s.%u", path, n) : strdup(path);
 }
 
+/* What was kept for the file and is not used goes back. */
+static void file_close(struct audit_file *f)
+{
+	if (f->fd >= 0 && f->reserved > f->size &&
+	    ftruncate(f->fd, (off_t)f->size) < 0)
+		log_warn("%s keeps room that it does not need: %s", f->path,
+			 err_text(-errno));
+	f->reserved = 0;
+	fd_closep(&f->fd);
+}
+
 void audit_file_close(struct audit_file *f)
 {
 	if (!f->path)
 		return;
-	fd_closep(&f->fd);
+	file_close(f);
 	free(f->path);
 	f->path = NULL;
 }
@@ -50,6 +67,29 @@ static int file_open(struct audit_file *f)
 	}
 	f->size = (uint64_t)st.st_size;
 	return 0;
+}
+
+bool audit_file_has_room(const struct audit_file *f)
+{
+	struct statvfs fs;
+
+	/* A quarter more: the reserve is not to be what fills the disk. */
+	return f->reserve == 0 ||
+	       (f->fd >= 0 && fstatvfs(f->fd, &fs) == 0 &&
+		(uint64_t)fs.f_bavail * fs.f_frsize >
+			f->reserve + f->reserve / 4);
+}
+
+void audit_file_reserve(struct audit_file *f)
+{
+	if (f->reserve == 0 || f->fd < 0 ||
+	    f->reserved >= f->size + f->reserve / 2 || !audit_file_has_room(f))
+		return;
+	if (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)f->size,
+		      (off_t)f->reserve) == 0)
+		f->reserved = f->size + f->reserve;
+	else if (errno == EOPNOTSUPP || errno == ENOSYS)
+		f->reserve = 0;
 }
 
 /* The first number that no file has, at most @files. */
@@ -74,7 +114,7 @@ int audit_file_rotate(struct audit_file *f, uint32_t files)
 	uint32_t n = 0;
 	int r;
 
-	fd_closep(&f->fd);
+	file_close(f);
 	if (access(f->path, F_OK) < 0)
 		return file_open(f); /* the last try came this far */
 	if (files == 0 && unlink(f->path) < 0)

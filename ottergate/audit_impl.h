@@ -50,6 +50,8 @@ struct audit_file {
 	char *path;
 	int fd;
 	uint64_t size;
+	uint64_t reserve; /* bytes to keep allocated behind the end, 0: none */
+	uint64_t reserved; /* up to here they are */
 	bool broken; /* the chain could not be continued */
 };
 /* Continues @chain with what is in the file. */
@@ -59,6 +61,14 @@ void audit_file_close(struct audit_file *f); /* accepts zeroed */
 /* The file becomes .1, .1 becomes .2 …; at most @files are kept. After a
  * failure f->fd may be -1: the next call goes on where this one stopped. */
 int audit_file_rotate(struct audit_file *f, uint32_t files);
+/*
+ * Has room for as much as f->reserve behind the end, which nobody else can
+ * take: a disk that is full ends the audit no sooner than that is used up. As
+ * far as the file system can (fallocate) and is not nearly full itself.
+ */
+void audit_file_reserve(struct audit_file *f);
+/* Is there room for such a reserve in another file as well? */
+bool audit_file_has_room(const struct audit_file *f);
 /* "PATH.N" for N > 0, else PATH; heap. NULL: out of memory. */
 char *audit_file_name(const char *path, uint32_t n);
 

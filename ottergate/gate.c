@@ -36,6 +36,7 @@
 #define ADMIN_BACKLOG 64
 #define AUDIT_BYTES (64u * 1024 * 1024) /* until the policy says otherwise */
 #define AUDIT_FILES 8u
+#define AUDIT_RESERVE (64u * 1024 * 1024)
 #define FOLDER_MODE 0750
 
 struct start { /* what is open before the rights are gone */
@@ -52,6 +53,7 @@ static void gate_audit_opts(const struct gate *g, struct audit_opts *ret)
 	*ret = (struct audit_opts){ .path = g->opts->audit,
 				    .max_bytes = AUDIT_BYTES,
 				    .files = AUDIT_FILES,
+				    .reserve = AUDIT_RESERVE,
 				    .on_full_deny = true,
 				    .events = AUDIT_EVENTS_DEFAULT };
 	if (!set)

@@ -90,6 +90,8 @@ static const char *const allowed[] = {
 	"unlink",
 	"unlinkat",
 	"ftruncate",
+	"fallocate",
+	"fstatfs",
 	"readlink",
 	"readlinkat",
 	"uname",

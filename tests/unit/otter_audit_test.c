@@ -12,6 +12,55 @@
 
 #include "tests/unit/otter_audit_world.h"
 
+/* Blocks of the audit's file, in bytes. */
+static uint64_t room_of(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) < 0 ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+static void test_reserve(void)
+{
+	struct audit_opts opts = opts_plain();
+	struct loop *l = loop_new();
+	SCOPED_STR old = audit_file_name(path, 1);
+	struct audit_record rec;
+	struct err err = { 0 };
+	struct audit_ring *ring;
+	struct stat st;
+	struct audit *a;
+
+	fresh();
+	opts.reserve = 8u << 20;
+	opts.max_bytes = 4096;
+	a = audit_new(l, &opts, &err);
+	if (!ok(a, "a new audit: %s", err.msg))
+		return;
+	if (room_of(path) == 0) {
+		skip("this file system allocates nothing ahead");
+	} else {
+		ok(room_of(path) >= 8u << 20, "has room before it is needed");
+		is_int(stat(path, &st), 0, "its file");
+		is_int(st.st_size, 0, "which is none for a reader");
+		ring = audit_ring_new(a);
+		record_fill(&rec, "evil.example");
+		for (unsigned i = 0; i < 30; i++)
+			ok(audit_put(ring, &rec), "a record");
+		run_for(l, 60);
+		audit_pump(a);
+		audit_put(ring, &rec);
+		run_for(l, 60);
+		ok(room_of(path) >= 8u << 20, "the next file has, too");
+		ok(room_of(old) > 0 && room_of(old) < 1u << 20,
+		   "what the one before did not need went back");
+	}
+	audit_free(a);
+	loop_free(l);
+	ok(room_of(path) < 1u << 20, "and all of it at the end");
+	is_int(audit_verify(path, &err), 0, "the chain holds: %s", err.msg);
+}
+
 static void test_line(void)
 {
 	struct audit_opts opts = opts_plain();
@@ -453,6 +502,7 @@ int main(void)
 {
 	if (!world_dir())
 		return 1;
+	test_reserve();
 	test_line();
 	test_longest();
 	test_restart_and_rotation();
