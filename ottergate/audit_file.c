@@ -74,10 +74,9 @@ bool audit_file_has_room(const struct audit_file *f)
 	struct statvfs fs;
 
 	/* A quarter more: the reserve is not to be what fills the disk. */
-	return f->reserve == 0 ||
-	       (f->fd >= 0 && fstatvfs(f->fd, &fs) == 0 &&
-		(uint64_t)fs.f_bavail * fs.f_frsize >
-			f->reserve + f->reserve / 4);
+	return f->reserve == 0 || (f->fd >= 0 && fstatvfs(f->fd, &fs) == 0 &&
+				   (uint64_t)fs.f_bavail * fs.f_frsize >
+					   f->reserve + f->reserve / 4);
 }
 
 void audit_file_reserve(struct audit_file *f)

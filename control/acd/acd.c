@@ -44,7 +44,7 @@
 #include "control/acd/gate_job.h"
 #include "control/acd/host.h"
 #include "control/acd/images.h"
-#include "control/acd/instance.h"
+#include "control/acd/instance_room.h"
 #include "control/acd/logfile.h"
 #include "control/acd/mounts.h"
 #include "control/acd/network.h"
@@ -431,10 +431,10 @@ static int parts_make(struct acd *acd, struct err *err)
 		return err->code;
 	acd->builds = builds_new(acd->loop, acd->children);
 	if (!acd->builds)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	acd->instances = instances_new(acd->loop, acd->store, acd->runtime,
 				       acd->builds, err);
-	if (!acd->instances)
+	if (!acd->instances || instances_room_begin(acd->instances, err) < 0)
 		return err->code;
 	instances_set_egress(acd->instances, &policy_egress_ops, acd->policies);
 	if (pool_make(acd, err) < 0)

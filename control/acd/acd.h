@@ -68,6 +68,7 @@ json_t *acd_doctor(const struct acd *acd);
 
 /* May a sandbox of this @isolation start now? Negative: @err says why not,
  * *ret_code is the stable word for the client ("starting", "unavailable",
+ * "disk_full",
  * "engine_down", "gateway_down", "runtime_refused"); answer 503. */
 int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		const char **ret_code);

@@ -48,6 +48,9 @@ int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err);
 uint64_t cgroup_oom_kills(const char *id);
 /* How often the kernel refused it a task for its limit of pids. */
 uint64_t cgroup_tasks_refused(const char *id);
+/* Bytes that the processes it began with (gVisor's own) have written to files;
+ * 0: not known. */
+uint64_t cgroup_written(const char *id);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */
 int cgroup_kill(const char *id);

@@ -5,9 +5,14 @@
 #include "control/acd/cgroup_impl.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "lib/file.h"
+#include "lib/str.h"
 
 #define PERIOD_US 100000u
 #define QUOTA_MIN_US 1000u /* the kernel takes no less */
+#define WRITERS 8u
 #define V1_NO_LIMIT (1ull << 60) /* what v1 calls none is about 2^63 */
 
 /* A number, or @none where @value is 0. */
@@ -205,4 +210,54 @@ uint64_t cgroup_tasks_refused(const char *id)
 
 	cgroup_take_key(CGROUP_PIDS, id, "pids.events", "max", &n);
 	return n;
+}
+
+/* write_bytes of /proc/PID/io: what it has made dirty on a disk. */
+static uint64_t written_by(uint64_t pid)
+{
+	static const char key[] = "\nwrite_bytes: ";
+	SCOPED_STR text = NULL;
+	char path[48], *at;
+	uint64_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%llu/io", (unsigned long long)pid);
+	if (file_read(path, 4096, &text, NULL) < 0)
+		return 0;
+	at = strstr(text, key);
+	if (!at)
+		return 0;
+	at += strlen(key);
+	at[strcspn(at, "\n")] = '\0';
+	return str_parse_u64(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
+}
+
+uint64_t cgroup_written(const char *id)
+{
+	uint64_t first[WRITERS], sum = 0;
+	SCOPED_STR pids = NULL;
+	char *save = NULL;
+	size_t n = 0;
+
+	if (cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", &pids) < 0)
+		return 0;
+	/* Behind the sentry and the gofers come the sandbox's own, thousands
+	 * of them, whose files are written by these. v2 sorts nothing. */
+	for (char *line = strtok_r(pids, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		uint64_t pid;
+		size_t at;
+
+		if (str_parse_u64(line, 2, INT32_MAX, &pid) < 0)
+			continue;
+		for (at = n; at > 0 && first[at - 1] > pid; at--)
+			if (at < WRITERS)
+				first[at] = first[at - 1];
+		if (at < WRITERS) {
+			first[at] = pid;
+			n += n < WRITERS;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		sum += written_by(first[i]);
+	return sum;
 }

@@ -23,12 +23,16 @@
 
 #define START_PATIENCE_MS 10000u /* for a start that nothing speaks against */
 
+#define WATCH_MS 1000u
 #define ARGS_MAX 32u
 
 struct gate {
 	const char *argv[ARGS_MAX];
 	struct gate_client *client;
 	struct supervise *process;
+	struct loop_timer *watch; /* asks while it is up */
+	bool asked; /* and not answered yet */
+	bool audit_full;
 	bool open;
 	uint64_t down_ms; /* since when it is not up; 0: it is */
 	struct stamp {
@@ -124,6 +128,35 @@ static int probe(void *arg, supervise_answer_fn fn, void *fn_arg)
 	return r;
 }
 
+static void on_watched(void *arg, const char *text, size_t len,
+		       const struct err *err)
+{
+	json_t *v = err ? NULL : json_loadb(text, len, 0, NULL);
+	struct gate *g = arg;
+
+	g->asked = false;
+	if (v)
+		g->audit_full = json_is_true(json_object_get(v, "audit_full"));
+	json_decref(v);
+}
+
+/* What is true of one that is up, and may change any time. */
+static void watch(void *arg)
+{
+	struct gate *g = arg;
+	const struct slice none = { 0 };
+
+	loop_timer_set(g->watch, WATCH_MS);
+	if (!g->asked && gate_is_up(g))
+		g->asked = gate_call(g->client, ADMIN_PING, none, none,
+				     on_watched, g) == 0;
+}
+
+bool gate_audit_full(const struct gate *g)
+{
+	return g->audit_full && gate_is_up(g);
+}
+
 static bool line_tells(const char *line, size_t len)
 {
 	static const char idle[] = "info ";
@@ -137,6 +170,8 @@ static void on_up(void *arg)
 	struct err err = { 0 };
 
 	g->down_ms = 0;
+	g->audit_full = false;
+	loop_timer_set(g->watch, WATCH_MS);
 	/* Shut it stays shut, and each run is refused. */
 	g->open = g->open || nft_open(&err) == 0;
 	if (!g->open)
@@ -172,6 +207,8 @@ struct gate *gate_new(struct loop *loop, struct children *children,
 	}
 	g->client = gate_client_new(loop, AC_GATE_SOCK, err);
 	if (g->client)
+		g->watch = loop_timer_new(loop, watch, g);
+	if (g->watch)
 		g->process = supervise_new(loop, children, &spec, err);
 	if (g->process)
 		return g;
@@ -184,6 +221,7 @@ void gate_free(struct gate *g)
 	if (!g)
 		return;
 	gate_client_free(g->client);
+	loop_timer_free(g->watch);
 	supervise_free(g->process);
 	free(g);
 }

@@ -72,6 +72,8 @@ void gate_retry(struct gate *g);
 void gate_stop(struct gate *g, supervise_fn down, void *arg);
 struct supervise_status gate_status(const struct gate *g);
 bool gate_is_up(const struct gate *g); /* listens, and the door is open */
+/* It is up, and denies everything since its audit cannot be written. */
+bool gate_audit_full(const struct gate *g);
 struct gate_client *gate_client(struct gate *g); /* borrowed */
 
 /* It is down, and will soon be up: it was not its policy that it ended of,

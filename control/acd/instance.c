@@ -347,6 +347,7 @@ void instances_free(struct instances *is)
 	waiters_free(&is->later);
 	loop_timer_free(is->later_timer);
 	loop_timer_free(is->life_timer);
+	loop_timer_free(is->room_timer);
 	free(is);
 }
 

@@ -11,6 +11,7 @@
 
 #include "control/acd/blueprint.h"
 #include "control/acd/instance.h"
+#include "control/acd/instance_room.h"
 #include "control/acd/life.h"
 #include "control/acd/mounts.h"
 #include "control/acd/treejob.h"
@@ -131,6 +132,7 @@ struct instance {
 	struct link_exit exit; /* of the main process */
 
 	struct instance_waiters waiters; /* for the end of all that follows */
+	uint64_t written; /* by its sandbox, at the last look of room */
 	struct treejob *tree; /* its files are being removed */
 	struct treejob *disk_job; /* its disk limit is being made to hold */
 	struct loop_timer *disk_timer; /* looks whether it is reached */
@@ -157,6 +159,8 @@ struct instances {
 	struct loop_timer *later_timer;
 	struct loop_timer *life_timer;
 	uint64_t look_at_ms; /* when it goes off; 0: not set */
+	struct loop_timer *room_timer; /* instance_room.c */
+	struct room room;
 };
 
 /* ---- instance.c ---- */

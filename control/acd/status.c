@@ -10,7 +10,7 @@
 #include "control/acd/disk.h"
 #include "control/acd/dockerd.h"
 #include "control/acd/gate.h"
-#include "control/acd/instance.h"
+#include "control/acd/instance_room.h"
 #include "control/acd/mounts.h"
 #include "control/acd/pool.h"
 #include "control/acd/selftest.h"
@@ -65,7 +65,8 @@ static const char *overall_state(const struct acd *acd)
 		return "starting";
 	if (acd->phase == ACD_STOPPING ||
 	    selftest_state(acd->selftest) != SELFTEST_OK ||
-	    !gate_is_up(acd->gate) ||
+	    !gate_is_up(acd->gate) || gate_audit_full(acd->gate) ||
+	    instances_room(acd->instances)->state == ROOM_FULL ||
 	    supervise_status(acd->supervise).state != SUPERVISE_UP)
 		return "degraded";
 	return "ready";
@@ -103,6 +104,40 @@ static json_t *part_status(const struct supervise_status *st)
 			 "last_error", st->last_error);
 }
 
+#define AUDIT_FULL_TEXT                                                    \
+	"its audit cannot be written, so it denies everything: make room " \
+	"on the disk of $AC_HOME"
+
+static json_t *gate_part(const struct acd *acd)
+{
+	struct supervise_status gate = gate_status(acd->gate);
+	bool full = gate_audit_full(acd->gate);
+	struct err down = { 0 };
+	json_t *part;
+
+	if (gate.state == SUPERVISE_BACKOFF) {
+		gate_down(acd->gate, &down);
+		snprintf(gate.last_error, sizeof(gate.last_error), "%s",
+			 down.msg);
+	} else if (full) {
+		snprintf(gate.last_error, sizeof(gate.last_error),
+			 AUDIT_FULL_TEXT);
+	}
+	part = part_status(&gate);
+	json_object_set_new(part, "audit",
+			    json_string(full ? "full" : "written"));
+	return part;
+}
+
+static json_t *room_json(const struct acd *acd)
+{
+	const struct room *r = instances_room(acd->instances);
+
+	return json_pack("{s:s, s:I, s:I}", "state", room_state_name(r->state),
+			 "left", (json_int_t)r->left, "total",
+			 (json_int_t)r->total);
+}
+
 /* "closed": nothing leaves, "gateway": what the gateway lets through. */
 static const char *network_state(const struct acd *acd)
 {
@@ -114,23 +149,16 @@ static const char *network_state(const struct acd *acd)
 json_t *acd_status(const struct acd *acd)
 {
 	struct supervise_status engine = supervise_status(acd->supervise);
-	struct supervise_status gate = gate_status(acd->gate);
-	struct err down = { 0 };
 	unsigned total = 0;
 
 	store_each(acd->store, count_one, &total, NULL);
-	if (gate.state == SUPERVISE_BACKOFF) {
-		gate_down(acd->gate, &down);
-		snprintf(gate.last_error, sizeof(gate.last_error), "%s",
-			 down.msg);
-	}
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
-		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:o, s:I, "
-		"s:s}",
+		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:o, s:o, "
+		"s:I, s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
-		part_status(&engine), "gateway", part_status(&gate), "network",
+		part_status(&engine), "gateway", gate_part(acd), "network",
 		"state", network_state(acd), "runtime", "state",
 		runtime_state(acd), "isolation", "runsc", "version",
 		selftest_version(acd->selftest), "reason",
@@ -138,8 +166,9 @@ json_t *acd_status(const struct acd *acd)
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
 		(int)instances_live(acd->instances), "total", (int)total,
 		"pools", pool_json(acd->pool), "vault",
-		vault_state_json(acd->vault), "memory_bytes",
-		(json_int_t)memory_bytes(acd), "progress", acd->progress);
+		vault_state_json(acd->vault), "disk", room_json(acd),
+		"memory_bytes", (json_int_t)memory_bytes(acd), "progress",
+		acd->progress);
 }
 
 static void check_add(json_t *list, const char *name, bool good,
@@ -185,7 +214,11 @@ static void check_children(const struct acd *acd, json_t *list)
 
 	check_child(list, "nested engine", engine.state == SUPERVISE_UP,
 		    &engine, "`ac logs engine` tells more");
-	check_child(list, "gateway", gate_is_up(acd->gate), &gate,
+	if (gate_audit_full(acd->gate))
+		snprintf(gate.last_error, sizeof(gate.last_error),
+			 AUDIT_FULL_TEXT);
+	check_child(list, "gateway",
+		    gate_is_up(acd->gate) && !gate_audit_full(acd->gate), &gate,
 		    "nothing leaves a sandbox and no run starts; `ac policy "
 		    "lint` checks your policy, `ac logs gateway` tells more");
 }
@@ -307,6 +340,10 @@ int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		return err_set(err, -EAGAIN,
 			       "all nested containers are being removed; try "
 			       "again in a moment");
+	}
+	if (instances_room_check(acd->instances, err) < 0) {
+		*ret_code = "disk_full";
+		return err->code;
 	}
 	if (supervise_status(acd->supervise).state != SUPERVISE_UP) {
 		*ret_code = "engine_down";

@@ -18,10 +18,14 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "control/acd/store_impl.h"
 #include "lib/file.h"
+#include "lib/log.h"
 #include "lib/str.h"
+
+#define LOG_RESERVE (UINT64_C(16) << 20) /* some thousand changes */
 
 static const char *const migrations[] = {
 	"CREATE TABLE instance ("
@@ -290,6 +294,27 @@ static int open_for_writing(struct store *s, const char *path, struct err *err)
 	return rc < 0 ? rc : store_prepare(s, err);
 }
 
+/*
+ * The log ahead of the database gets room that nobody else can take, so that
+ * what happens is still recorded when the disk is full. As far as the file
+ * system can, and without its being the one that fills it.
+ */
+static void log_reserve(const char *path)
+{
+	SCOPED_STR name = str_printf("%s-wal", path);
+	SCOPED_FD fd = -1;
+	struct statvfs fs;
+
+	if (name)
+		fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstatvfs(fd, &fs) < 0 ||
+	    (uint64_t)fs.f_bavail * fs.f_frsize < 2 * LOG_RESERVE)
+		return;
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOG_RESERVE) < 0)
+		log_info("%s: no room can be kept for it: %s", name,
+			 err_text(-errno));
+}
+
 int store_open(const char *path, struct store **ret, struct err *err)
 {
 	struct store *s;
@@ -310,6 +335,7 @@ int store_open(const char *path, struct store **ret, struct err *err)
 		store_close(s);
 		return rc;
 	}
+	log_reserve(path);
 	*ret = s;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "control/cli/host.h"
 #include "control/cli/host_start.h"
 #include "control/cli/progress.h"
+#include "control/cli/room.h"
 #include "control/cli/stopped.h"
 #include "control/cli/table.h"
 #include "control/cli/version.h"
@@ -317,13 +318,15 @@ static int part_row(struct table *t, const char *what, const json_t *part)
 	const char *version = json_text(part, "version");
 	const char *why = json_text(part, "last_error");
 	long long restarts = json_count(part, "restarts");
-	bool up = strcmp(state, "up") == 0;
+	bool full = strcmp(json_text(part, "audit"), "full") == 0;
+	bool up = strcmp(state, "up") == 0 && !full;
 	SCOPED_STR text = str_printf("%s%s%s, %lld restart%s%s%s", state,
 				     *version ? ", version " : "", version,
 				     restarts, restarts == 1 ? "" : "s",
 				     up || !*why ? "" : ": ", up ? "" : why);
 
-	return text ? row(t, what, text, good_if(state, "up")) : -ENOMEM;
+	return text ? row(t, what, text, up ? TABLE_GREEN : TABLE_RED) :
+		      -ENOMEM;
 }
 
 /* "1 of 2 ready, 17 hits, 3 misses" for each blueprint that has one. */
@@ -395,7 +398,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	const char *state = json_text(s, "state");
 	const char *version = json_text(runtime, "version");
 	const char *isolation = json_text(runtime, "isolation");
-	char age[32], mem[32];
+	char age[32], mem[32], disk[96];
 	SCOPED_STR host = NULL;
 	SCOPED_STR run = NULL;
 	SCOPED_STR count = NULL;
@@ -431,6 +434,9 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	bad |= vault_row(t, json_object_get(s, "vault"));
 	bad |= row(t, "memory", mem, TABLE_PLAIN);
 	bad |= row(t, "home", cli->home, TABLE_PLAIN);
+	if (room_text(disk, sizeof(disk), s) == 0)
+		bad |= row(t, "disk", disk,
+			   str_starts(disk, "fine") ? TABLE_PLAIN : TABLE_RED);
 	if (strcmp(state, "starting") == 0)
 		bad |= row(t, "doing", json_text(s, "progress"), TABLE_YELLOW);
 	return bad ? -ENOMEM : 0;

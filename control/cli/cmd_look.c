@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "control/cli/infer.h"
+#include "control/cli/room.h"
 #include "control/cli/stopped.h"
 #include "control/cli/table.h"
 #include "control/shared/json.h"
@@ -190,8 +191,12 @@ int cmd_ls(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (cli->json)
 		return cli_print_json(list, false, err);
-	if (!cli->quiet)
-		return print_instances(cli, list, err);
+	if (!cli->quiet) {
+		rc = print_instances(cli, list, err);
+		if (c)
+			room_tell(cli, c);
+		return rc;
+	}
 	for (i = 0; i < json_array_size(list); i++)
 		puts(json_text(json_array_get(list, i), "name"));
 	return 0;
@@ -223,10 +228,13 @@ int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
 		return both ? cli_print_json(both, false, err) : err_nomem(err);
 	}
 	rc = print_blueprints(cli, blueprints, err);
-	if (rc < 0 || json_array_size(instances) == 0)
-		return rc;
-	putchar('\n');
-	return print_instances(cli, instances, err);
+	if (rc == 0 && json_array_size(instances) > 0) {
+		putchar('\n');
+		rc = print_instances(cli, instances, err);
+	}
+	if (c)
+		room_tell(cli, c);
+	return rc;
 }
 
 static int get_instance(const struct cli *cli, struct client *c,

@@ -8,6 +8,7 @@
 
 #include "control/cli/cmd_policy.h"
 #include "control/cli/infer.h"
+#include "control/cli/room.h"
 #include "control/shared/json.h"
 #include "lib/buf.h"
 #include "lib/str.h"
@@ -240,6 +241,7 @@ static int print_log(struct log *l, const struct args *a,
 		     const struct gatelog_query *q, struct err *err)
 {
 	uint64_t tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_FOLLOW;
+	SCOPED_CLIENT c = client_new(l->cli->sock, "acd");
 	bool cut = q->follow || (!l->denials && args_has(a, ARG_TAIL));
 	int rc = cut ? count_skip(l, *q, tail, err) : 0;
 
@@ -253,6 +255,8 @@ static int print_log(struct log *l, const struct args *a,
 		return rc;
 	if (l->denials->n == 0)
 		say_info(l->cli, "nothing was blocked");
+	if (c)
+		room_tell(l->cli, c);
 	return denials_print(l->denials, stdout,
 			     args_has(a, ARG_TAIL) ? a->tail : ROWS_MAX,
 			     l->agents, time(NULL));

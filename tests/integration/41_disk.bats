@@ -10,6 +10,7 @@ load common
 
 teardown_file() {
 	gone disk1 disk2
+	small_gone
 	"$AC" restart >/dev/null 2>&1
 }
 
@@ -30,6 +31,38 @@ need_loops() {
 use() { field disk1 ".disk_use$1"; }
 
 images_attached() { losetup -a | grep -F instances/disk1/disk.img; }
+
+# An ac-host of the same name whose $AC_HOME is a file system of 1 GiB.
+small=$AC_TEST_TMP/small
+ac_small() { AC_HOME=$small/ac "$AC" "$@"; }
+
+small_begin() {
+	need_root
+	need mkfs.ext4
+	docker rm -f "$AC_HOST" >/dev/null
+	mkdir -p "$small"
+	truncate -s 1G "$small.img"
+	mkfs.ext4 -q -m 0 "$small.img"
+	mount -o loop "$small.img" "$small" || skip "no loop devices here"
+	mkdir "$small/ac"
+}
+
+small_gone() {
+	[ -e "$small.img" ] || return 0
+	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	! mountpoint -q "$small" || umount "$small"
+	rm -rf "$small" "$small.img"
+}
+
+disk_is() { [ "$(ac_small status --json | jq -r .disk.state)" = "$1" ]; }
+
+# audited - a denial of now is in the audit, and the audit on the disk
+audited() {
+	local name=now-$RANDOM-$RANDOM.example
+	ac_small exec small2 -- curl -sS -m 5 "http://$name/" >/dev/null 2>&1 ||
+		true
+	eventually grep -qF "\"$name\"" "$small/ac/log/audit/audit.jsonl"
+}
 
 kinds=('--runtime runsc' '--runtime docker' '--isolation crun')
 
@@ -179,4 +212,48 @@ hid"
 	run -125 "$AC" run base disk2 --disk 64m -- echo ran
 	says 'no loop device.*free'
 	lacks ran
+}
+
+@test "one sandbox that fills the disk of \$AC_HOME is paused and named, and the network of others goes on" {
+	small_begin
+	ac_small run base small2 -d -- sleep infinity
+	ac_small run base small1 -d -- sleep infinity
+	disk_is fine
+	[ "$(ac_small status --json | jq -r .gateway.audit)" = written ]
+	run ac_small policy log
+	lacks 'disk of $AC_HOME'
+	audited
+
+	ac_small exec small1 -- sh -c 'while :; do
+		cat /dev/zero >>/home/node/big; sleep 1; done' >/dev/null 2>&1 &
+	eventually disk_is full
+	eventually test "$(ac_small inspect small1 --json |
+		jq -r .state)" = paused
+	run ac_small ls
+	has 'the disk of $AC_HOME is full'
+	has 'and it wrote most'
+	run ac_small policy log
+	has 'the disk of $AC_HOME is full'
+	run ac_small status
+	has degraded
+	run ac_small doctor
+	has 'disk of $AC_HOME'
+	run -125 ac_small run base small3 -- true
+	has 'the disk of $AC_HOME is full'
+	[ "$(ac_small inspect small2 --json | jq -r .state)" = running ]
+
+	# From outside to the last block: nobody is denied for it, and what is
+	# done is remembered.
+	cat /dev/zero >"$small/rest" 2>/dev/null || true
+	[ "$(stat -f -c %a "$small")" -lt 64 ]
+	audited
+	audited
+	[ "$(ac_small status --json | jq -r .gateway.audit)" = written ]
+	run -0 ac_small stop-instance small1 --grace 0
+
+	rm "$small/rest"
+	rm -f "$small"/ac/instances/small1/home/big
+	eventually disk_is fine
+	run -0 ac_small run base small1 -- true
+	small_gone
 }

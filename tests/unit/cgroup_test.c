@@ -418,6 +418,7 @@ static void test_files2(void)
 	is_int(cgroup_stats("y", &st, &err), 0, "stats %s", err.msg);
 	is_int(st.memory_limit, 0, "no limit");
 	is_int(cgroup_oom_kills("y"), 2, "killed for want of memory");
+	is_int(cgroup_written("y"), 0, "nobody has written");
 	is_int(cgroup_tasks_refused("y"), 4, "tasks that were refused");
 	is_int(cgroup_kill("y"), 0, "kill");
 	is_file("ac/y/cgroup.kill", "1");

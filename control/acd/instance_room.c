@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_room.c - how much room the file system of $AC_HOME has left
+ *
+ * Theory of operation: who fills a file system is told by no file system, but
+ * the kernel counts for each process what it has written. A look at the
+ * processes of each sandbox is taken only while room is low, and what has come
+ * since the look before is compared.
+ */
+#include "control/acd/instance_room.h"
+
+#include <sys/statvfs.h>
+
+#include "control/acd/cgroup.h"
+#include "control/acd/instance_impl.h"
+#include "lib/log.h"
+#include "lib/str.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define LOW_MAX (1024 * MIB)
+#define FULL_MAX (128 * MIB)
+#define FILES_MIN 256u
+#define LOOK_MS 1000u
+#define LOOK_CLOSE_MS 100u /* when it may be full before a second is over */
+#define CLOSE 4u /* times what is low */
+#define WROTE_MIN MIB /* between two looks; less fills no disk */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left)
+{
+	if (left < least(total / 40, FULL_MAX) || files_left < FILES_MIN)
+		return ROOM_FULL;
+	if (left < least(total / 10, LOW_MAX) || files_left < 4 * FILES_MIN)
+		return ROOM_LOW;
+	return ROOM_FINE;
+}
+
+const char *room_state_name(enum room_state st)
+{
+	static const char *const names[] = { "fine", "low", "full" };
+
+	return names[st];
+}
+
+const struct room *instances_room(const struct instances *is)
+{
+	return &is->room;
+}
+
+int instances_room_check(const struct instances *is, struct err *err)
+{
+	char left[32];
+
+	if (is->room.state != ROOM_FULL)
+		return 0;
+	str_format_size(left, sizeof(left), is->room.left);
+	return err_set(err, -ENOSPC,
+		       "the disk of $AC_HOME is full (%s left): `ac space` "
+		       "shows what takes room, `ac rm` and `ac clean` free it",
+		       left);
+}
+
+static void on_paused(void *arg, const struct err *err)
+{
+	/* What failed is in the log; the next look tries again. */
+	(void)arg;
+	(void)err;
+}
+
+static void writer_pause(struct instance *in)
+{
+	static const char text[] =
+		"paused: the disk of $AC_HOME is full, and it wrote most; make "
+		"room, then `ac resume`";
+	struct err err = { 0 };
+
+	if (instance_pause(in, true, on_paused, NULL, &err) < 0) {
+		log_warn("%s: cannot be paused while the disk is full: %s",
+			 in->rec.name, err.msg);
+		return;
+	}
+	instance_set_reason(in, "%s", text);
+	instance_breach(in, "disk", "%s", text);
+	if (in->main)
+		run_notice(in->main, LOG_LVL_WARN, text);
+}
+
+/* Who has written most since the last look; NULL: nobody much. */
+static struct instance *writer_find(struct instances *is)
+{
+	struct instance *in, *most = NULL;
+	uint64_t best = WROTE_MIN;
+
+	TAILQ_FOREACH (in, &is->all, link) {
+		uint64_t n, before = in->written;
+
+		if (in->rec.state != INSTANCE_RUNNING || !in->rec.container_id)
+			continue;
+		n = cgroup_written(in->rec.container_id);
+		in->written = n;
+		if (n < before || n - before <= best)
+			continue;
+		best = n - before;
+		most = in;
+	}
+	return most;
+}
+
+static void room_tell(const struct instances *is, enum room_state before)
+{
+	const struct room *r = &is->room;
+	char left[32];
+
+	str_format_size(left, sizeof(left), r->left);
+	if (r->state == ROOM_FULL)
+		log_error("the disk of $AC_HOME is full: %s left", left);
+	else if (r->state > before)
+		log_warn("the disk of $AC_HOME is low: %s left", left);
+	else if (r->state == ROOM_FINE)
+		log_info("the disk of $AC_HOME has room again: %s", left);
+}
+
+static void look(void *arg)
+{
+	struct instances *is = arg;
+	struct room *r = &is->room;
+	enum room_state before = r->state;
+	struct instance *writer = NULL;
+	struct statvfs fs;
+
+	loop_timer_set(is->room_timer, LOOK_MS);
+	if (statvfs(is->dir, &fs) < 0)
+		return;
+	r->left = (uint64_t)fs.f_bavail * fs.f_frsize;
+	r->total = (uint64_t)fs.f_blocks * fs.f_frsize;
+	r->files_left = fs.f_files ? (uint64_t)fs.f_favail : UINT64_MAX;
+	r->state = room_judge(r->left, r->total, r->files_left);
+	if (r->state != before)
+		room_tell(is, before);
+	if (r->left >= CLOSE * least(r->total / 10, LOW_MAX) &&
+	    r->state == ROOM_FINE)
+		return;
+	loop_timer_set(is->room_timer, LOOK_CLOSE_MS);
+	writer = writer_find(is);
+	if (r->state == ROOM_FULL && writer)
+		writer_pause(writer);
+}
+
+int instances_room_begin(struct instances *is, struct err *err)
+{
+	is->room_timer = loop_timer_new(is->loop, look, is);
+	if (!is->room_timer)
+		return err_nomem(err);
+	look(is);
+	return 0;
+}

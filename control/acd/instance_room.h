@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_room.h - how much room the file system of $AC_HOME has left
+ */
+#ifndef CONTROL_ACD_INSTANCE_ROOM_H
+#define CONTROL_ACD_INSTANCE_ROOM_H
+
+#include <stdint.h>
+
+#include "control/acd/instance.h"
+
+enum room_state { ROOM_FINE, ROOM_LOW, ROOM_FULL };
+
+struct room {
+	enum room_state state;
+	uint64_t left, total; /* bytes; total 0: not known yet */
+	uint64_t files_left; /* UINT64_MAX: it counts none */
+};
+
+/* Low below a tenth, at most 1 GiB; full below a fortieth, at most 128 MiB, or
+ * when it takes hardly any file more. Pure. */
+enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left);
+const char *room_state_name(enum room_state st); /* "fine", "low", "full" */
+
+/*
+ * Begins to look, once a second and more often when it is needed. What the
+ * instances' own files do not get belongs to the audit and the store, which
+ * have theirs allocated ahead; so a full disk ends nobody's network. But while
+ * it is full, whoever has written most since the last look is paused, one
+ * after the other, until nobody writes any more. -ENOMEM.
+ */
+int instances_room_begin(struct instances *is, struct err *err);
+const struct room *instances_room(const struct instances *is);
+/* For a run that would start: -ENOSPC and what to do while it is full. */
+int instances_room_check(const struct instances *is, struct err *err);
+
+#endif

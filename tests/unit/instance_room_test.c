@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_room_test.c - when a disk is low, and when it is full
+ */
+#include "control/acd/instance_room.h"
+
+#include "lib/attr.h"
+#include "tests/unit/tap.h"
+
+#define MIB (UINT64_C(1) << 20)
+#define GIB (MIB << 10)
+#define MANY UINT64_MAX
+
+int main(void)
+{
+	static const struct {
+		uint64_t left, total, files;
+		enum room_state want;
+	} rows[] = {
+		{ 900 * GIB, 1000 * GIB, MANY, ROOM_FINE },
+		{ GIB, 1000 * GIB, MANY, ROOM_FINE },
+		{ GIB - 1, 1000 * GIB, MANY, ROOM_LOW },
+		{ 128 * MIB, 1000 * GIB, MANY, ROOM_LOW },
+		{ 128 * MIB - 1, 1000 * GIB, MANY, ROOM_FULL },
+		{ 0, 1000 * GIB, MANY, ROOM_FULL },
+		{ 300 * MIB, GIB, MANY, ROOM_FINE },
+		{ 100 * MIB, GIB, MANY, ROOM_LOW },
+		{ 20 * MIB, GIB, MANY, ROOM_FULL },
+		/* Without inodes the room is of no use. */
+		{ 900 * GIB, 1000 * GIB, 1000, ROOM_LOW },
+		{ 900 * GIB, 1000 * GIB, 0, ROOM_FULL },
+		/* A file system that says nothing is not full. */
+		{ 0, 0, MANY, ROOM_FINE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(room_state_name(room_judge(rows[i].left, rows[i].total,
+						  rows[i].files)),
+		       room_state_name(rows[i].want), "%zu", i);
+	return done_testing();
+}
