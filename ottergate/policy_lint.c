@@ -201,28 +201,16 @@ const char *lint_level_name(enum lint_level level)
 
 /* --- one name ------------------------------------------------------------ */
 
-/* Special-use domains (RFC 6761, RFC 8375): nobody can register below them,
- * so all of one is what its owner made of it. */
-static bool is_special_use(const char *s)
-{
-	static const char *const names[] = { "test", "example", "internal",
-					     "home.arpa" };
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(s, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
+/* A top-level domain is one, those that nobody registers below too (.internal,
+ * .test, .example: RFC 6761 and 8375): all of them at once is what no policy
+ * means, and whose names they are this network decides, not the user. */
 static bool is_public_suffix(const struct name *name)
 {
 	const psl_ctx_t *psl = psl_builtin();
 
-	if (is_special_use(name->s))
-		return false;
 	/* A library without its list cannot say no. */
 	return !strchr(name->s, '.') || !psl ||
+	       strcmp(name->s, "home.arpa") == 0 ||
 	       psl_is_public_suffix(psl, name->s);
 }
 
@@ -280,8 +268,11 @@ void lint_name(struct load *ld, const struct rule_parse *rp,
 
 	if ((kind & MATCH_BELOW) && is_public_suffix(name))
 		lint_node(ld, LINT_ERROR, "public-suffix", n,
-			  "below %s anybody can have a name: no rule may "
-			  "allow all of it",
+			  strchr(name->s, '.') ?
+				  "below %s anybody can have a name: no rule "
+				  "may allow all of it" :
+				  "%s is a top-level domain: no rule may allow "
+				  "all of it",
 			  name->s);
 	else if (rp->e->r.use == RULE_TUNNEL)
 		lint_shared(ld, rp, n, name, kind);

@@ -37,7 +37,17 @@ static const struct row rows[] = {
 	  "public-suffix", LINT_ERROR, "f:6:24: " },
 	{ RULES "    - { id: a, names: [.nosuchtld] }\n", "public-suffix",
 	  LINT_ERROR, "f:6:24: " },
-	{ RULES "    - { id: a, names: [.test, +internal] }\n", NULL, 0, NULL },
+	/* Those that nobody can register, too; below them it is a name. */
+	{ RULES "    - { id: a, names: [.test] }\n", "public-suffix",
+	  LINT_ERROR, "f:6:24: " },
+	{ RULES "    - { id: a, names: [+internal] }\n", "public-suffix",
+	  LINT_ERROR, "f:6:24: " },
+	{ RULES "    - { id: a, names: [.example] }\n", "public-suffix",
+	  LINT_ERROR, "f:6:24: " },
+	{ RULES "    - { id: a, names: [.home.arpa] }\n", "public-suffix",
+	  LINT_ERROR, "f:6:24: " },
+	{ RULES "    - { id: a, names: [.corp.internal, +b.test] }\n", NULL, 0,
+	  NULL },
 	{ V "deny: [ { id: a, names: [.zip] } ]\n", NULL, 0, NULL },
 	/* T2, H11: hosts of many. */
 	{ RULES "    - { id: a, names: [github.com] }\n", "multi-tenant",
