@@ -328,6 +328,34 @@ static void body_pass(struct http_req *req, const char *data, size_t *size)
 		http_req_suspend(req);
 }
 
+/* In the place of a request whose path names nothing. */
+static char path_is_bad;
+
+static bool is_control(unsigned char c)
+{
+	return c < ' ' || c == 0x7f;
+}
+
+/*
+ * The path as it was sent: decoded, what stands behind a NUL is gone, and "s1"
+ * answers who asked for another. No name of ours has a control byte at all.
+ */
+static void *on_uri(void *cls, const char *uri,
+		    struct MHD_Connection *conn ATTR_UNUSED)
+{
+	(void)cls;
+	for (; *uri && *uri != '?'; uri++) {
+		int high = *uri == '%' ? str_hex_digit((unsigned char)uri[1]) :
+					 -1;
+		int low = high < 0 ? -1 : str_hex_digit((unsigned char)uri[2]);
+
+		if (is_control((unsigned char)*uri) ||
+		    (low >= 0 && is_control((unsigned char)(high * 16 + low))))
+			return &path_is_bad;
+	}
+	return NULL;
+}
+
 /* The first call for a request. */
 static enum MHD_Result on_head(struct http_req *req, const char *url,
 			       const char *method)
@@ -368,10 +396,17 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
 				 const char *upload, size_t *upload_size,
 				 void **con_cls)
 {
-	struct http_req *req = *con_cls;
+	bool bad = *con_cls == &path_is_bad;
+	struct http_req *req = bad ? NULL : *con_cls;
 
 	if (!req) {
 		req = *con_cls = req_new(cls, conn, method);
+		if (req && bad) {
+			http_req_refuse(req, MHD_HTTP_BAD_REQUEST, "invalid",
+					"the path has a NUL or another control "
+					"byte in it");
+			return req_queue(req);
+		}
 		return req ? on_head(req, url, method) : MHD_NO;
 	}
 	if (req->left)
@@ -392,7 +427,7 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 			 enum MHD_RequestTerminationCode why)
 {
 	const struct http *h = cls;
-	struct http_req *req = *con_cls;
+	struct http_req *req = *con_cls == &path_is_bad ? NULL : *con_cls;
 
 	/* Not for upgrades: they are in no list of microhttpd's any more. */
 	if (req && req->stream && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
@@ -455,6 +490,7 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 				  /* first: it hears of the others' faults */
 				  MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
 				  MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+				  MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
 				  MHD_OPTION_ARRAY, limits, MHD_OPTION_END);
 	if (!h->mhd)
 		return err_set(err, -EIO, "the http server does not start");

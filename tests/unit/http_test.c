@@ -218,6 +218,13 @@ static void client_routes(void)
 	check(strstr(r, "application/json"));
 	r = ask("GET /later/x HTTP/1.1\r\n" CLOSE "\r\n");
 	check(strstr(r, " 200 ") && strstr(r, "{\"name\":\"x\"}"));
+	/* Decoded, they are another name, or the one before them. */
+	check(strstr(ask("GET /now/a%00 HTTP/1.1\r\n" CLOSE "\r\n"), " 400 "));
+	check(strstr(ask("GET /now/a%00b HTTP/1.1\r\n" CLOSE "\r\n"), " 400 "));
+	check(strstr(ask("GET /now/a%0a HTTP/1.1\r\n" CLOSE "\r\n"), " 400 "));
+	check(strstr(ask("GET /now/%7F HTTP/1.1\r\n" CLOSE "\r\n"), " 400 "));
+	check(strstr(ask("PUT /now/a%1F HTTP/1.1\r\n" CLOSE "\r\n"), " 400 "));
+	check(strstr(ask("GET /now/a%2Eb HTTP/1.1\r\n" CLOSE "\r\n"), "a.b\""));
 	r = ask("GET /nowhere HTTP/1.1\r\n" CLOSE "\r\n");
 	check(strstr(r, " 404 ") && strstr(r, "\"not_found\""));
 	r = ask("GET /now/ HTTP/1.1\r\n" CLOSE "\r\n");
