@@ -254,11 +254,15 @@ static int env_file_add(struct args *a, const char *path, struct err *err)
 {
 	SCOPED_STR text = NULL;
 	char *line, *rest;
-	int rc = file_read(path, ENV_FILE_MAX, &text, NULL);
+	size_t size = 0;
+	int rc = file_read(path, ENV_FILE_MAX, &text, &size);
 
 	if (rc < 0)
 		return err_set(err, rc, "--env-file %s: %s", path,
 			       err_text(rc));
+	if (strlen(text) != size)
+		return err_set(err, -EINVAL,
+			       "--env-file %s: there is a NUL in it", path);
 	for (line = strtok_r(text, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		size_t len = strlen(line);

@@ -343,12 +343,18 @@ static int lint_body(const struct args *a, json_t **ret, struct err *err)
 {
 	const char *path = a->n_words ? a->words[0] : NULL;
 	SCOPED_STR text = NULL;
+	size_t len = 0;
 	int rc = 0;
 
 	if (path && strcmp(path, "-") == 0)
 		rc = read_stdin(&text, err);
 	else if (path)
-		rc = file_read(path, LINT_FILE_MAX, &text, NULL);
+		rc = file_read(path, LINT_FILE_MAX, &text, &len);
+	if (rc == 0 && len > 0 && memchr(text, '\0', len))
+		return err_set(err, -EINVAL,
+			       "%s is no policy: there is a NUL in it, byte "
+			       "%zu",
+			       path, strlen(text) + 1);
 	if (rc < 0)
 		return err->code ?
 			       rc :

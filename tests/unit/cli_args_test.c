@@ -207,6 +207,12 @@ static void test_env_file(void)
 		is_str(a.env.v[3], "A=2", "later ones come later");
 	}
 	args_done(&a);
+	ok(write(fd, "C=a\0b\n", 7) == 7, "a NUL comes into it");
+	ok(args_parse(&command_find("run")->rules, (int)argc, argv, &a, &err) <
+			   0 &&
+		   strstr(err.msg, "NUL"),
+	   "which is refused: %s", err.msg);
+	args_done(&a);
 	free_argv(argv);
 	unlink(path);
 }
