@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "control/acd/logfile.h"
@@ -38,6 +39,7 @@ struct supervise {
 	pid_t pid; /* 0: none */
 	bool probing; /* a probe has not been answered yet */
 	bool stopping;
+	bool gave_up; /* killed by us, who waited too long */
 	bool mid_line; /* its output does not end with a whole line */
 	uint64_t since_ms; /* of the present state */
 	unsigned failures; /* in a row */
@@ -179,6 +181,28 @@ static void backoff(struct supervise *s)
 		s->failed(s->failed_arg);
 }
 
+/*
+ * Who is killed from outside says nothing about it: what it said last is of
+ * another matter. A crash, and an exit, it may well have explained.
+ */
+static void end_tell(struct supervise *s, int status)
+{
+	char *out = s->st.last_error;
+	size_t size = sizeof(s->st.last_error);
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	bool outside = (signal == SIGKILL || signal == SIGTERM ||
+			signal == SIGINT || signal == SIGHUP) &&
+		       !s->gave_up;
+	const char *line = outside ? "" : s->last_line;
+
+	if (signal && !s->gave_up)
+		snprintf(out, size, "ended by signal %d (%s)%s%s", signal,
+			 strsignal(signal), *line ? ": " : "", line);
+	else
+		snprintf(out, size, "ended with code %d%s%s", proc_code(status),
+			 *line ? ": " : "", line);
+}
+
 static void on_end(void *arg, pid_t pid, int status)
 {
 	struct supervise *s = arg;
@@ -196,9 +220,7 @@ static void on_end(void *arg, pid_t pid, int status)
 			s->down(s->down_arg);
 		return;
 	}
-	snprintf(s->st.last_error, sizeof(s->st.last_error),
-		 "ended with code %d%s%s", proc_code(status),
-		 s->last_line[0] ? ": " : "", s->last_line);
+	end_tell(s, status);
 	if (s->st.state == SUPERVISE_UP && clock_ms() - s->since_ms > STABLE_MS)
 		s->failures = 0;
 	backoff(s);
@@ -227,6 +249,7 @@ static void probe(struct supervise *s)
 		snprintf(s->last_line, sizeof(s->last_line),
 			 "it did not answer within %u s",
 			 START_LIMIT_MS / 1000);
+		s->gave_up = true;
 		kill(s->pid, SIGKILL);
 		return;
 	}
@@ -290,6 +313,7 @@ static void start(struct supervise *s)
 	struct err err = { 0 };
 
 	s->last_line[0] = '\0';
+	s->gave_up = false;
 	state_set(s, SUPERVISE_STARTING);
 	if ((s->spec.prepare && s->spec.prepare(s->spec.arg, &err) < 0) ||
 	    spawn(s, &err) < 0) {

@@ -122,6 +122,27 @@ static void test_crash(struct engine *e)
 	   "its output is in the log");
 }
 
+/* What it said last is of another matter when somebody kills it. */
+static void test_killed(struct engine *e)
+{
+	static const char *const argv[] = {
+		"sh", "-c", "echo 'level=warn old'; sleep 0.2; kill -9 $$", NULL
+	};
+	struct supervise *s = supervise_make(e, argv);
+
+	downs = 0;
+	supervise_start(s, on_up, NULL);
+	loop_run(loop);
+	loop_some(300);
+	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "was killed");
+	is_str(supervise_status(s).last_error, "ended by signal 9 (Killed)",
+	       "and that is all there is to say");
+	supervise_stop(s, on_down, NULL);
+	loop_some(50);
+	is_int(downs, 1, "it is not started again");
+	supervise_free(s);
+}
+
 /* "2026-01-31T12:00:00.000Z " */
 static bool has_stamp(const char *line)
 {
@@ -251,6 +272,7 @@ int main(void)
 	f = fake_engine_new(loop, sock, on_request, NULL);
 	e = engine_new(loop, sock, NULL);
 	test_crash(e);
+	test_killed(e);
 	test_stamp(e);
 	test_missing(e);
 	test_prepare(e);
