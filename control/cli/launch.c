@@ -290,6 +290,7 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 		.err = STDERR_FILENO,
 		.tty = l->tty,
 		.shared = l->shared,
+		.alone = strcmp(l->verb, "exec") == 0,
 		.quiet = l->cli->quiet,
 		.detach = l->detach,
 		.sink = l->sink,

@@ -58,6 +58,7 @@ struct pump {
 	struct pump_signals signals;
 	struct screen screen; /* fed when out_tty */
 	uint64_t deadline; /* of a process without a reader; 0: none */
+	bool begun; /* a frame of it has come */
 	bool in_open, raw, done, out_dead, err_dead, out_tty;
 	bool one; /* stdout and stderr are the same file or terminal */
 };
@@ -227,6 +228,7 @@ static int frame(struct pump *p, const struct link_frame *f)
 {
 	if (f->channel != CHANNEL)
 		return fail(p, -EPROTO, "acd speaks of another channel");
+	p->begun |= f->type != LINK_CREDIT && f->type != LINK_NOTICE;
 	switch (f->type) {
 	case LINK_STARTED:
 		return 0;
@@ -418,6 +420,10 @@ static int on_signal(struct pump *p)
 		return resize(p);
 	if (signo == SIGTSTP)
 		return suspend(p);
+	if (p->o->alone && !p->begun && signo != SIGUSR1 && signo != SIGUSR2) {
+		finish(p, PUMP_GIVEN_UP, 128 + signo);
+		return 0;
+	}
 	switch (pump_signals_decide(&p->signals, signo, p->raw, p->o->shared,
 				    clock_ms(), &pass)) {
 	case PUMP_SIGNAL_DETACH:

@@ -19,6 +19,9 @@ struct pump_opts {
 	bool tty;
 	/* Others may be attached: leaving means to detach, not to end it. */
 	bool shared;
+	/* It ends when we leave. So who has not begun yet, as in a sandbox that
+	 * stands still, needs no signal, and who asks to end gets away. */
+	bool alone;
 	bool quiet; /* no notices but warnings */
 	struct detach detach;
 	/* When set, takes stdout instead of @out; a negative result ends the

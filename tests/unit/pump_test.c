@@ -34,6 +34,7 @@ struct stage {
 	int sock, in, out, err; /* the pump's */
 	int to_in, from_out, from_err; /* ours; -1 after a close */
 	pid_t acd;
+	bool alone;
 };
 
 static int put(int sock, struct buf *b)
@@ -124,8 +125,8 @@ static void stage_open(struct stage *st, script_fn script)
 		_exit(script(pair[1]));
 	}
 	close(pair[1]);
-	*st = (struct stage){ pair[0], in[0],  out[1], err[1],
-			      in[1],   out[0], err[0], st->acd };
+	*st = (struct stage){ pair[0], in[0],  out[1],  err[1], in[1],
+			      out[0],  err[0], st->acd, false };
 }
 
 static int stage_close(struct stage *st)
@@ -145,9 +146,11 @@ static int stage_close(struct stage *st)
 
 static int pump(struct stage *st, struct pump_result *res, struct err *err)
 {
-	const struct pump_opts opts = {
-		.sock = st->sock, .in = st->in, .out = st->out, .err = st->err
-	};
+	const struct pump_opts opts = { .sock = st->sock,
+					.in = st->in,
+					.out = st->out,
+					.err = st->err,
+					.alone = st->alone };
 
 	return pump_run(&opts, res, err);
 }
@@ -393,6 +396,42 @@ static void test_signal(int signo)
 	is_int(stage_close(&st), 0, "acd got it");
 }
 
+/* Its sandbox stands still: nothing of it comes until we are gone. */
+static int script_mute(int sock)
+{
+	static const char text[] = "\1still";
+	uint8_t b[64];
+
+	put_frame(sock, LINK_NOTICE, text, sizeof(text) - 1);
+	while (read(sock, b, sizeof(b)) > 0)
+		continue;
+	return 0;
+}
+
+static void test_mute(void)
+{
+	struct pump_result res;
+	struct err err = { 0 };
+	struct stage st;
+	pid_t self = getpid(), killer;
+	char text[16];
+
+	stage_open(&st, script_mute);
+	st.alone = true;
+	fflush(stdout);
+	killer = fork();
+	if (killer == 0) {
+		drain(st.from_err, text, sizeof(text));
+		kill(self, SIGTERM);
+		_exit(0);
+	}
+	is_int(pump(&st, &res, &err), 0, "TERM before it has begun");
+	ok(res.end == PUMP_GIVEN_UP && res.code == 128 + SIGTERM,
+	   "ends us, who need not wait");
+	waitpid(killer, NULL, 0);
+	is_int(stage_close(&st), 0, "and acd hears of it");
+}
+
 static int script_vanish(int sock)
 {
 	put_frame(sock, LINK_STDOUT, "half", 4);
@@ -546,6 +585,7 @@ int main(void)
 	test_epipe();
 	test_signal(SIGINT);
 	test_signal(SIGTERM);
+	test_mute();
 	test_signal(SIGHUP);
 	test_bad_acd();
 	test_notice();
