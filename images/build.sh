@@ -140,15 +140,40 @@ old_tags_remove() {
 		done
 }
 
+# check_namespaces - where the kernel has none for this user, mmdebstrap cannot
+# do root's part in one; what root makes is taken from the engine by the next.
+check_namespaces() {
+	if [ "$(id -u)" -eq 0 ] || [ -n "$AC_ROOTFS" ] ||
+		unshare -U true 2>/dev/null; then
+		return
+	fi
+	say "Debian cannot be made by you: this kernel lets only root make user" \
+		"namespaces. Run this once, then go on:"
+	for_root "$HERE/build.sh ensure rootfs" >&2
+	exit 3
+}
+
+# rootfs_of_engine TAG TAR - the one layer of an image that this engine has, as
+# it was imported; what `docker export` adds (/.dockerenv) is not part of it
+rootfs_of_engine() {
+	local layer rc=0
+	"$DOCKER" image inspect "ac/rootfs:$1" >/dev/null 2>&1 || return 1
+	"$DOCKER" save -o "$2.save" "ac/rootfs:$1" &&
+		layer=$(tar -xOf "$2.save" manifest.json |
+			sed -nE 's/.*"Layers":\["([^",]+)"\].*/\1/p') &&
+		[ -n "$layer" ] && tar -xOf "$2.save" "$layer" >"$2" || rc=1
+	rm -f "$2.save"
+	return $rc
+}
+
 # rootfs_tar_make TAR - from the image when this engine has it already
 rootfs_tar_make() {
-	local tar=$1 log=$AC_LOGS/build-rootfs.log id began=$SECONDS
+	local tar=$1 log=$AC_LOGS/build-rootfs.log began=$SECONDS
+	local tag=${1##*rootfs-}
 	rm -f "$log" "$tar".part.*
-	if id=$("$DOCKER" create "ac/rootfs:${tar##*rootfs-}" true 2>/dev/null)
-	then
-		"$DOCKER" export -o "$tar.part.$$" "$id" || return 1
-		"$DOCKER" rm "$id" >/dev/null
-	elif ! progress_command "image rootfs" "make Debian trixie" "$log" \
+	if rootfs_of_engine "${tag%.tar}" "$tar.part.$$"; then
+		:
+	elif check_namespaces && ! progress_command "image rootfs" "make Debian trixie" "$log" \
 		"$HERE/rootfs/build.sh" "$tar.part.$$"; then
 		rm -f "$tar.part.$$"
 		say "image rootfs failed after $((SECONDS - began)) s:"
