@@ -44,7 +44,9 @@ progress_command() {
 	pid=$!
 	# A command in the background is deaf to Ctrl-C: pass it on as TERM.
 	# shellcheck disable=SC2064 # this pid, now
-	trap "kill $pid 2>/dev/null; wait $pid || :; exit 130" INT TERM HUP
+	trap "kill $pid 2>/dev/null; wait $pid || :
+		interrupted 'Nothing of \"$text\" is kept, but all before it'" \
+		INT TERM HUP
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 1
 		progress_show "$text" $((SECONDS - began))

@@ -267,7 +267,7 @@ build_image() {
 	prepare_env
 	rm -f "$log"
 	# Ctrl-C ends the client too; what is built so far stays in its cache.
-	trap 'say "interrupted; the next run goes on from here"; exit 130' INT TERM
+	trap 'interrupted "The steps of image $name that ended are kept"' INT TERM
 	if ! run_build "$name" "$tag" "$file" "$context" "$log"; then
 		say "image $name failed after $((SECONDS - began)) s:"
 		log_tail "$log"

@@ -50,6 +50,12 @@ lock_take() {
 	flock 9
 }
 
+# interrupted KEPT - the words of a Ctrl-C, and the exit code of one
+interrupted() {
+	say "interrupted. $1; the same command goes on from there"
+	exit 130
+}
+
 # log_tail FILE [LINES] - the end of a log, for a message of failure
 log_tail() {
 	tail -n "${2:-20}" "$1" | sed 's/^/    /' >&2

@@ -150,6 +150,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	exit 3
 fi
 
+trap 'interrupted "An engine that was started stays"' INT TERM
 make_home
 # One lock for the machine, not for an AC_HOME: there is one socket.
 lock_take /run/ac-engine.lock

@@ -126,16 +126,18 @@ apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -qy \
 		-o DPkg::Lock::Timeout=300 "$@" >>"$log" 2>&1 </dev/null &
 	pid=$!
+	trap 'interrupted "apt-get goes on by itself, to its end"' INT TERM HUP
 	n=0
 	while kill -0 $pid 2>/dev/null; do
 		sleep 0.2
 		n=$((n + 1))
 		[ $((n % 50)) -ne 0 ] || say "apt-get $1 ... $((n / 5)) s, going on"
 	done
+	trap - INT TERM HUP
 	wait $pid || {
 		say "apt-get $1 failed:"
 		log_tail "$log"
-		exit 1
+		return 1
 	}
 	say "apt-get $1 ... $(($(date +%s) - begin)) s"
 }
@@ -173,7 +175,7 @@ install_them() {
 	say "installing for '${sets% }': $*"
 	# A stale list of another archive must not stop us from Debian's own;
 	# what is really missing shows in the next step.
-	(apt update) || say "going on with the lists that are here"
+	apt update || say "going on with the lists that are here"
 	# shellcheck disable=SC2046 # a list of words is meant
 	set -- $(choose "$@")
 	late=
@@ -184,7 +186,7 @@ install_them() {
 		set -- $(printf '%s\n' "$@" | grep -vx libllhttp-dev)
 		;;
 	esac
-	[ $# -eq 0 ] || apt install --no-install-recommends "$@"
+	[ $# -eq 0 ] || apt install --no-install-recommends "$@" || exit 1
 	[ -z "$late" ] || llhttp_of_trixie
 }
 

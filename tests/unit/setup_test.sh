@@ -157,6 +157,33 @@ test_ids() {
 	says 'where there is sudo, it is used' '^sudo apt-get update && sudo '
 }
 
+# interrupt COMMAND... - an INT to it while the fake program is at work
+interrupt() {
+	rm -f "$tmp/at-work"
+	env --default-signal=INT "$@" >"$tmp/out" 2>&1 &
+	until [ -e "$tmp/at-work" ]; do sleep 0.1; done
+	kill -INT $!
+	wait $!
+}
+
+test_interrupt() {
+	fake id 'echo 0'
+	fake dpkg-query 'exit 1'
+	fake apt-get "touch $tmp/at-work" 'sleep 1' "touch $tmp/apt-ended"
+	interrupt "$SRC/images/setup/packages.sh" client
+	same 'Ctrl-C while packages are installed ends the script' $? 130
+	says 'which says what goes on, and how to' \
+		'interrupted. apt-get goes on .*; the same command goes on'
+	until [ -e "$tmp/apt-ended" ]; do sleep 0.1; done
+	ok 0 'apt itself is not stopped half way'
+	rm -rf "$tmp/tree/build"
+	printf '%s\n' 'build/ac:' "	touch $tmp/at-work; sleep 1; false" \
+		>"$tmp/tree/Makefile"
+	AC_SKIP_PACKAGES=1 interrupt "$tmp/tree/ac"
+	same 'Ctrl-C while ac compiles ends the launcher' $? 130
+	says 'which says what is kept' 'interrupted. What is compiled is kept'
+}
+
 if ! grep -qE '^ID(_LIKE)?=.*debian' /etc/os-release; then
 	echo '1..0 # SKIP not a Debian system'
 	exit 0
@@ -167,5 +194,6 @@ test_identity
 test_launcher
 test_before_compiling
 test_ids
+test_interrupt
 echo "1..$n"
 exit $failed
