@@ -157,6 +157,26 @@ test_ids() {
 	says 'where there is sudo, it is used' '^sudo apt-get update && sudo '
 }
 
+# An engine that has the root file system as an image of one layer.
+# shellcheck disable=SC2016 # of the program
+test_rootfs_of_engine() {
+	local tag
+	tag=$("$SRC/images/build.sh" tag rootfs)
+	mkdir -p "$tmp/save/blob"
+	echo 'the layer' >"$tmp/save/blob/layer.tar"
+	echo '[{"Config":"c","Layers":["blob/layer.tar"]}]' \
+		>"$tmp/save/manifest.json"
+	fake docker 'for last; do :; done' \
+		"case \$last in ac/rootfs:$tag | *:latest) ;; *) exit 1 ;; esac" \
+		'[ "$2 $3" != "inspect -f" ] || printf "1\n1\n"' \
+		'[ "$1" = image ] || [ "$1" = save ] || exit 1' \
+		"[ \$1 = image ] || tar -cf \$3 -C $tmp/save manifest.json blob"
+	"$SRC/images/build.sh" ensure rootfs >"$tmp/out" 2>&1
+	same 'a root file system comes from the engine that has it' $? 0
+	same 'as it was imported' 'the layer' \
+		"$(cat "$AC_HOME/cache/rootfs-$tag.tar")"
+}
+
 # interrupt COMMAND... - an INT to it while the fake program is at work
 interrupt() {
 	rm -f "$tmp/at-work"
@@ -194,6 +214,7 @@ test_identity
 test_launcher
 test_before_compiling
 test_ids
+test_rootfs_of_engine
 test_interrupt
 echo "1..$n"
 exit $failed
