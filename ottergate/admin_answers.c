@@ -219,7 +219,7 @@ static int answer_reload(struct admin_conn *c, const struct admin_request *rq,
 }
 
 /* Bound: which text it was, too. */
-static void change_note(struct gate *g, const char *id, bool bound)
+void admin_note_change(struct gate *g, const char *id, bool bound)
 {
 	const struct table *t = gate_state_table(g->state);
 	const struct table_entry *e = bound ? table_find_id(t, id) : NULL;
@@ -258,13 +258,28 @@ static int change_end(struct gate *g, struct table *old, int r)
 	return r;
 }
 
-static int answer_change(struct admin_conn *c, const struct admin_request *rq,
+/* Compiled by a thread of its own; admin_server_bind_ended() answers. */
+static int answer_bind(struct admin_conn *c, const struct admin_request *rq,
+		       struct err *err)
+{
+	SCOPED_STR id = NULL;
+	int r;
+
+	if (change_waits(c))
+		return 0;
+	r = slice_dup_str(rq->a, &id);
+	if (r < 0)
+		return err_set(err, r, "the agent's id");
+	c->state = ADMIN_BINDING;
+	return gate_reload_bind(c->server->gate->reload, id, rq->b);
+}
+
+static int answer_unbind(struct admin_conn *c, const struct admin_request *rq,
 			 struct err *err)
 {
 	struct gate *g = c->server->gate;
+	const struct lint lint = { 0 };
 	struct table *old;
-	struct lint lint = { 0 };
-	bool bind = rq->verb == ADMIN_BIND;
 	SCOPED_STR id = NULL;
 	int r;
 
@@ -274,13 +289,10 @@ static int answer_change(struct admin_conn *c, const struct admin_request *rq,
 	if (r < 0)
 		return err_set(err, r, "the agent's id");
 	old = table_ref(gate_state_table(g->state));
-	r = bind ? gate_state_bind(g->state, id, (const char *)rq->b.ptr,
-				   rq->b.len, &lint, err) :
-		   gate_state_unbind(g->state, id, err);
-	if (change_end(g, old, r) >= 0)
-		change_note(g, id, bind);
-	admin_conn_lint(c, &lint, bind ? id : NULL, err);
-	lint_done(&lint);
+	r = change_end(g, old, gate_state_unbind(g->state, id, err));
+	if (r >= 0)
+		admin_note_change(g, id, false);
+	admin_conn_lint(c, &lint, NULL, err);
 	return r < 0 ? r : 0;
 }
 
@@ -399,8 +411,8 @@ const admin_answer_fn admin_answers[ADMIN_VERB_LAST + 1] = {
 	[ADMIN_STATS] = answer_figures,
 	[ADMIN_METRICS] = answer_figures,
 	[ADMIN_RELOAD] = answer_reload,
-	[ADMIN_BIND] = answer_change,
-	[ADMIN_UNBIND] = answer_change,
+	[ADMIN_BIND] = answer_bind,
+	[ADMIN_UNBIND] = answer_unbind,
 	[ADMIN_CHECK] = answer_check,
 	[ADMIN_CONNECTIONS] = answer_connections,
 	[ADMIN_FOLLOW] = answer_follow,

@@ -19,6 +19,7 @@ enum admin_state {
 	ADMIN_WAIT,
 	ADMIN_ASKED,
 	ADMIN_RELOADING,
+	ADMIN_BINDING,
 	ADMIN_FOLLOWING,
 	ADMIN_FLUSH,
 };
@@ -66,5 +67,7 @@ extern const admin_answer_fn admin_answers[ADMIN_VERB_LAST + 1];
  * bind of @id (else NULL) also "inspects". */
 void admin_conn_lint(struct admin_conn *c, const struct lint *lint,
 		     const char *id, const struct err *err);
+/* Into the audit: @id was bound or unbound. */
+void admin_note_change(struct gate *g, const char *id, bool bound);
 
 #endif

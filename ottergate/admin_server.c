@@ -9,7 +9,8 @@
  * sandbox can see the socket.
  *
  *	READ → answered at once → FLUSH → closed
- *	     ↘ WAIT: a reload is on, bind and unbind come after it
+ *	     ↘ WAIT: a reload or a bind is on, changes come after it
+ *	     ↘ BINDING: answered when the policy is compiled and bound
  *	     ↘ ASKED → RELOADING: answered when that reload has ended
  *	     ↘ FOLLOW: lines until the client leaves, or lags too far behind
  *
@@ -317,6 +318,21 @@ void admin_server_reload_begins(struct admin_server *s)
 			c->state = ADMIN_RELOADING;
 }
 
+/* What had to wait is looked at again. The first of them may begin a job
+ * that the next ones wait for. */
+static void server_go_on(struct admin_server *s)
+{
+	struct admin_conn *c = s->conns, *next;
+
+	for (; c; c = next) {
+		next = c->next;
+		if (c->state == ADMIN_WAIT) {
+			c->state = ADMIN_READ;
+			conn_request(c);
+		}
+	}
+}
+
 void admin_server_reload_ended(struct admin_server *s, const struct lint *lint,
 			       const struct err *err)
 {
@@ -327,9 +343,24 @@ void admin_server_reload_ended(struct admin_server *s, const struct lint *lint,
 		if (c->state == ADMIN_RELOADING) {
 			admin_conn_lint(c, lint, NULL, err);
 			conn_end(c, err);
-		} else if (c->state == ADMIN_WAIT) {
-			c->state = ADMIN_READ;
-			conn_request(c);
 		}
 	}
+	server_go_on(s);
+}
+
+void admin_server_bind_ended(struct admin_server *s, const char *id,
+			     const struct lint *lint, const struct err *err)
+{
+	struct admin_conn *c = s->conns, *next;
+
+	if (err->code >= 0)
+		admin_note_change(s->gate, id, true);
+	for (; c; c = next) {
+		next = c->next;
+		if (c->state == ADMIN_BINDING) {
+			admin_conn_lint(c, lint, id, err);
+			conn_end(c, err);
+		}
+	}
+	server_go_on(s);
 }

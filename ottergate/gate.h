@@ -25,6 +25,9 @@ struct gate_opts {
 	struct strv dns; /* upstream servers given on the command line */
 	const char *roots; /* PEM, trusted besides the system's; NULL */
 	const char *own; /* file of the machine's addresses (own.h); NULL */
+	/* For tests: called by who reads policies, before it does. NULL */
+	void (*on_load)(void *arg);
+	void *on_load_arg;
 };
 /* Ends on SIGTERM or SIGINT with 0; SIGHUP reloads. */
 int gate_run(const struct gate_opts *opts, struct err *err);
@@ -54,6 +57,10 @@ void gate_files_free(struct gate_files *f); /* NULL is fine */
  * off begins anew. */
 int gate_state_bind(struct gate_state *s, const char *id, const char *text,
 		    size_t len, struct lint *lint, struct err *err);
+/* The second half of it, which is quick; @a is borrowed. */
+struct agent_policy;
+int gate_state_put(struct gate_state *s, const char *id, struct agent_policy *a,
+		   struct err *err);
 int gate_state_unbind(struct gate_state *s, const char *id, struct err *err);
 /*
  * gate_secrets.c: what a sandbox was given beside its policy. It may come before
@@ -79,7 +86,6 @@ bool gate_state_inspects(struct gate_state *s, const char *id);
  * `check`: the verdict for @url as JSON into @out. Returns 1: allowed, 0:
  * denied. Expiry counts, limits do not.
  */
-struct agent_policy;
 struct buf;
 int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 	       struct err *err);

@@ -53,7 +53,10 @@ struct gate_reload *gate_reload_new(struct gate *g, struct err *err);
 void gate_reload_free(struct gate_reload *r); /* waits; NULL is fine */
 /* Starts one, or another after the one that is on. */
 void gate_reload_ask(struct gate_reload *r);
-/* Is one on? Then nobody else may change the state. */
+/* Compiles @text, the policy of @id, and binds it; none may be on. The admin
+ * server is told of the end. -ENOMEM: nothing has begun. */
+int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text);
+/* Is one of these on? Then nobody else may change the state. */
 bool gate_reload_busy(const struct gate_reload *r);
 /* Into the log and the audit: a load has ended, with @err or well. */
 void gate_reload_say(struct gate *g, const struct lint *lint,
@@ -68,5 +71,8 @@ void admin_server_free(struct admin_server *s); /* NULL is fine */
 void admin_server_reload_begins(struct admin_server *s);
 void admin_server_reload_ended(struct admin_server *s, const struct lint *lint,
 			       const struct err *err);
+/* The same of a bind of @id. */
+void admin_server_bind_ended(struct admin_server *s, const char *id,
+			     const struct lint *lint, const struct err *err);
 
 #endif

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_reload.c - reads the policy anew while the gateway goes on
+ * gate_reload.c - reads policies while the gateway goes on
  *
  * Theory of operation
  *
- * A million rules take seconds to read. The control thread has the audit to
- * write meanwhile, so a thread of its own reads the files; it touches nothing
- * but the job it was given, says by an eventfd that it has ended, and is
- * joined. Taking the result is quick and is the control thread's.
+ * A million rules take seconds to read, and the policy of one sandbox may be a
+ * megabyte. The control thread has the audit to write meanwhile (what finds no
+ * room in a ring is denied) and others to answer, so a thread of its own reads:
+ * all files, or the policy that one sandbox is bound to. It touches nothing but
+ * the job it was given, says by an eventfd that it has ended, and is joined.
+ * Taking the result is quick and is the control thread's. Reading all files is
+ * work for the processor that nobody waits for, so it gives way to the workers
+ * (LOAD_NICE); not to a standstill, since it may take rights away.
  *
- * One reload at a time. Who asks while one is on gets another after it, since
- * the files may have changed behind the reader's back. While one is on, no
- * agent is bound or unbound (gate_reload_busy): the result would undo it.
+ * One job at a time. Who asks for a reload while one is on gets another after
+ * it, since the files may have changed behind the reader's back. While one is
+ * on, no agent is bound or unbound (gate_reload_busy): a reload would undo it.
  */
 #include "ottergate/gate_impl.h"
 
@@ -19,9 +23,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "lib/log.h"
 #include "ottergate/jsonw.h"
+
+#define LOAD_NICE 10 /* a tenth of a worker that wants the same core */
 
 struct gate_reload {
 	struct gate *gate;
@@ -32,20 +40,72 @@ struct gate_reload {
 	/* The thread's, while busy. */
 	const struct gate_opts *opts;
 	struct gate_files *files;
+	struct gate_bind { /* id NULL: the job is to read all files */
+		char *id, *text;
+		size_t len;
+		struct policy *policy; /* a reference */
+		struct agent_policy *agent; /* the result */
+	} bind;
 	struct lint lint;
 	struct err err;
 	int result;
 };
 
-static void *reload_thread(void *arg)
+static void job_run(struct gate_reload *r)
 {
-	struct gate_reload *r = arg;
+	struct gate_bind *b = &r->bind;
+
+	if (r->opts->on_load)
+		r->opts->on_load(r->opts->on_load_arg);
+	if (b->id)
+		r->result = policy_load_agent(b->policy, b->text, b->len, b->id,
+					      &b->agent, &r->lint, &r->err);
+	else
+		r->result =
+			gate_files_read(r->opts, &r->files, &r->lint, &r->err);
+}
+
+static void job_tell(const struct gate_reload *r)
+{
 	const uint64_t one = 1;
 
-	r->result = gate_files_read(r->opts, &r->files, &r->lint, &r->err);
 	if (write(r->done, &one, sizeof(one)) != sizeof(one))
 		log_error("the end of a reload cannot be told");
+}
+
+static void *job_thread(void *arg)
+{
+	struct gate_reload *r = arg;
+
+	/* In Linux the number is the thread's. */
+	if (!r->bind.id)
+		setpriority(PRIO_PROCESS, (id_t)gettid(), LOAD_NICE);
+	job_run(r);
+	job_tell(r);
 	return NULL;
+}
+
+static void job_start(struct gate_reload *r)
+{
+	r->files = NULL;
+	r->lint = (struct lint){ 0 };
+	r->err = (struct err){ 0 };
+	r->busy = true;
+	if (pthread_create(&r->thread, NULL, job_thread, r) == 0)
+		return;
+	/* No thread to be had: slower, but done. */
+	r->thread = pthread_self();
+	job_run(r);
+	job_tell(r);
+}
+
+static void bind_done(struct gate_bind *b)
+{
+	free(b->id);
+	free(b->text);
+	policy_unref(b->policy);
+	agent_policy_unref(b->agent);
+	*b = (struct gate_bind){ 0 };
 }
 
 static void reload_start(struct gate_reload *r)
@@ -53,18 +113,28 @@ static void reload_start(struct gate_reload *r)
 	struct gate *g = r->gate;
 
 	r->again = false;
-	r->files = NULL;
-	r->lint = (struct lint){ 0 };
-	r->err = (struct err){ 0 };
 	g->reloads++;
-	r->busy = true;
 	if (g->admin)
 		admin_server_reload_begins(g->admin);
-	if (pthread_create(&r->thread, NULL, reload_thread, r) == 0)
-		return;
-	/* No thread to be had: slower, but done. */
-	reload_thread(r);
-	r->thread = pthread_self();
+	job_start(r);
+}
+
+int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text)
+{
+	struct gate_bind *b = &r->bind;
+
+	*b = (struct gate_bind){
+		.id = strdup(id),
+		.text = strndup((const char *)text.ptr, text.len),
+		.policy = policy_ref(gate_state_policy(r->gate->state)),
+	};
+	if (!b->id || !b->text) {
+		bind_done(b);
+		return -ENOMEM;
+	}
+	b->len = text.len;
+	job_start(r);
+	return 0;
 }
 
 void gate_reload_ask(struct gate_reload *r)
@@ -168,6 +238,28 @@ static void reload_finish(struct gate_reload *r)
 	lint_done(&r->lint);
 }
 
+static void bind_finish(struct gate_reload *r)
+{
+	struct gate *g = r->gate;
+	struct gate_bind b = r->bind;
+	struct table *old = table_ref(gate_state_table(g->state));
+
+	r->bind = (struct gate_bind){ 0 };
+	if (r->result >= 0)
+		r->result = gate_state_put(g->state, b.id, b.agent, &r->err);
+	if (r->result >= 0)
+		gate_apply(g, old);
+	else
+		table_unref(old);
+	if (r->result < 0 && r->err.code == 0)
+		err_set(&r->err, r->result, "%s", err_text(r->result));
+	r->busy = false;
+	if (g->admin)
+		admin_server_bind_ended(g->admin, b.id, &r->lint, &r->err);
+	bind_done(&b);
+	lint_done(&r->lint);
+}
+
 static void reload_on_done(void *arg, uint32_t events ATTR_UNUSED)
 {
 	struct gate_reload *r = arg;
@@ -177,7 +269,10 @@ static void reload_on_done(void *arg, uint32_t events ATTR_UNUSED)
 		return;
 	if (!pthread_equal(r->thread, pthread_self()))
 		pthread_join(r->thread, NULL);
-	reload_finish(r);
+	if (r->bind.id)
+		bind_finish(r);
+	else
+		reload_finish(r);
 	if (r->again && !r->busy)
 		reload_start(r);
 }
@@ -210,6 +305,7 @@ void gate_reload_free(struct gate_reload *r)
 	if (r->busy && !pthread_equal(r->thread, pthread_self()))
 		pthread_join(r->thread, NULL);
 	gate_files_free(r->files);
+	bind_done(&r->bind);
 	lint_done(&r->lint);
 	loop_del(r->io);
 	fd_closep(&r->done);

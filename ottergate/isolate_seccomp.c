@@ -113,6 +113,8 @@ static const char *const allowed[] = {
 	"getpid",
 	"tgkill",
 	"sched_getaffinity",
+	/* a reload gives way to the workers; up needs a capability */
+	"setpriority",
 	"exit",
 	"exit_group",
 

@@ -348,8 +348,8 @@ static struct agent_policy **state_others(const struct gate_state *s,
 	return v;
 }
 
-static int state_put(struct gate_state *s, const char *id,
-		     struct agent_policy *a, struct err *err)
+int gate_state_put(struct gate_state *s, const char *id, struct agent_policy *a,
+		   struct err *err)
 {
 	struct addr address = agent_policy_address(a);
 	const struct table_entry *e = table_find(s->table, &address);
@@ -384,7 +384,7 @@ int gate_state_bind(struct gate_state *s, const char *id, const char *text,
 
 	if (r < 0)
 		return r;
-	r = state_put(s, id, a, err);
+	r = gate_state_put(s, id, a, err);
 	agent_policy_unref(a);
 	return r;
 }
