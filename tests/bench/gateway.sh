@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # gateway.sh - the gateway beside haproxy, nginx, squid, unbound and dnsmasq
 #
-# usage: gateway.sh [--inspect] [-n ROUNDS] [--quick] [--only PART,...] [--write]
+# usage: gateway.sh [--inspect | --neighbours] [-n ROUNDS] [--quick] [--only PART,...] [--write]
 #	| --soak S
 #
 # Parts: tls log latency bulk idle dns loris; with --inspect, beside squid's
 # ssl-bump and nginx's TLS: requests logged latency mint events connections
-# idle. All runs in one container without a network, each candidate with one
-# worker on processor 0, the load on processor 1. The gateway is the binary of
-# ac/host, or $AC_OTTERGATE; the peers are Debian's (images/bench). --write
-# puts the table into docs/PERFORMANCE.md.
+# idle; with --neighbours, one sandbox beside the attacks of another. All runs in
+# one container without a network, each candidate with one worker on processor 0,
+# the load on processor 1. The gateway is the binary of ac/host, or $AC_OTTERGATE;
+# the peers are Debian's (images/bench). --write puts the table into
+# docs/PERFORMANCE.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.." || exit 2
 
@@ -34,6 +35,10 @@ while [ $# -gt 0 ]; do
 		program=inspected.py
 		block=inspect
 		;;
+	--neighbours)
+		program=neighbour.py
+		block=neighbours
+		;;
 	--quick) args+=("$1") ;;
 	*)
 		sed -n 's/^# \(usage.*\)/\1/p' "$0" >&2
@@ -56,7 +61,7 @@ name=ac-bench-$$
 trap 'docker rm -f "$name" >/dev/null 2>&1; rm -rf "$work"' EXIT
 # The verb's number is the header's to say.
 admin_ca=
-if [ "$program" = inspected.py ]; then
+if [ "$program" = inspected.py ] || [ "$program" = neighbour.py ]; then
 	printf '#include <stdio.h>\n#include "ottergate/admin.h"\n%s' \
 		'int main(void) { printf("%d", ADMIN_CA); }' >"$work/verb.c"
 	gcc -I. -o "$work/verb" "$work/verb.c"
@@ -94,10 +99,13 @@ sysctl -qw net.ipv4.tcp_max_tw_buckets=64
 cd /tmp/bench
 program=$1
 shift
+# Whatever else the machine does is not the subject here: a group of its own, of
+# the highest weight (sched(7), autogroups).
+[ "$program" != neighbour.py ] || echo -20 >/proc/self/autogroup || true
 exec python3 -B "/src/$program" "$@"
 END
 docker run --rm --name "$name" --network none -e ADMIN_CA="$admin_ca" --cap-add NET_ADMIN \
-	--cap-add SYS_ADMIN --security-opt seccomp=unconfined \
+	--cap-add SYS_ADMIN --cap-add SYS_NICE --security-opt seccomp=unconfined \
 	--security-opt apparmor=unconfined --security-opt systempaths=unconfined \
 	-v "$PWD/tests/bench/gateway:/src:ro" -v "$work:/bench:ro" \
 	-v "$work/ottergate:/usr/sbin/ottergate:ro" \
