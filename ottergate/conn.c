@@ -31,6 +31,38 @@
 
 _Static_assert(sizeof(struct conn) <= 384, "ten thousand idle ones: 10 MB");
 
+/* --- memory --------------------------------------------------------------- */
+
+void conn_weigh(struct conn *c)
+{
+	size_t held;
+
+	if (c->closing || !c->agent)
+		return;
+	held = sizeof(*c) + c->in.cap + relay_held(c);
+	if (c->ops && c->ops->held)
+		held += c->ops->held(c);
+	if (held > UINT32_MAX)
+		held = UINT32_MAX;
+	usage_hold(&c->agent->usage, c->held, held);
+	c->held = (uint32_t)held;
+}
+
+bool conn_may_read(const struct conn *c, size_t mine)
+{
+	if (!c->agent || !c->policy)
+		return true;
+	switch (usage_room(&c->agent->usage, agent_policy_limits(c->policy))) {
+	case ROOM_FREE:
+		return true;
+	case ROOM_SCARCE:
+		return mine < CONN_ROOM_LITTLE;
+	case ROOM_NONE:
+		break;
+	}
+	return mine == 0;
+}
+
 /* --- handlers ------------------------------------------------------------- */
 
 /* Both only note what came: conn_turn(). */
@@ -101,6 +133,7 @@ static void conn_turn(struct worker *w, struct task *t)
 	what &= ~(CONN_BEGIN | CONN_DIALLED);
 	if (what && !c->closing && c->ops == ops)
 		ops->again(c, what);
+	conn_weigh(c);
 }
 
 void conn_again(struct conn *c, unsigned what)
@@ -124,6 +157,7 @@ static void conn_timer(struct wheel_timer *t)
 		(struct conn *)((char *)t - offsetof(struct conn, timer));
 
 	c->ops->timeout(c);
+	conn_weigh(c);
 }
 
 struct conn *conn_new(struct worker *w, int fd, const struct sockaddr_in *peer)
@@ -189,6 +223,15 @@ void chunk_drop(struct chunk *k)
 {
 	free(k->mem);
 	*k = (struct chunk){ 0 };
+}
+
+void chunk_compact(struct chunk *k)
+{
+	if (k->start == 0)
+		return;
+	memmove(k->mem, k->mem + k->start, k->end - k->start);
+	k->end -= k->start;
+	k->start = 0;
 }
 
 struct slice conn_pending(const struct conn *c)
@@ -336,8 +379,10 @@ void conn_close(struct conn *c)
 	if (w->impl->sweep == c)
 		w->impl->sweep = c->next;
 	w->n_conns--;
-	if (c->agent)
+	if (c->agent) {
+		usage_hold(&c->agent->usage, c->held, 0);
 		usage_close(&c->agent->usage, c->half_open);
+	}
 	agent_unref(c->agent);
 	agent_policy_unref(c->policy);
 	free(c->name);

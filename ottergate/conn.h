@@ -54,6 +54,7 @@ struct conn {
 	struct addr original; /* as the client dialled it, for the log */
 	struct addr dialled;
 	uint16_t source_port, port; /* port: the wanted one */
+	uint32_t held; /* bytes of memory, as its sandbox knows them */
 	uint32_t burst[2]; /* relay: bytes since it last paused, down and up */
 	uint8_t path; /* enum path */
 	uint8_t use; /* enum rule_use */
@@ -91,8 +92,21 @@ struct conn_ops {
 	void (*free)(struct conn *c); /* c->proto; may be NULL */
 	/* What conn_again() was told since the last turn. NULL: nothing is. */
 	void (*again)(struct conn *c, unsigned what);
+	/* Bytes of memory behind c->proto; may be NULL. */
+	size_t (*held)(const struct conn *c);
 };
 
+/* Tells the sandbox's account what @c holds by now. After each event, and for
+ * what goes on apart from one. */
+void conn_weigh(struct conn *c);
+/*
+ * May more be read for a direction that holds @mine bytes? False: the memory of
+ * the sandbox is used by what it does not read (limits.h); CONN_ROOM_MS later
+ * there may be room again, of which nobody tells.
+ */
+#define CONN_ROOM_MS 200u
+#define CONN_ROOM_LITTLE (16u * 1024)
+bool conn_may_read(const struct conn *c, size_t mine);
 /* Accepts from @l until there is nothing more. */
 void conn_accept(struct worker *w, struct ev *listener, uint32_t events);
 
@@ -137,6 +151,9 @@ int conn_watch(struct conn *c);
  */
 ssize_t conn_fill(struct conn *c, size_t max);
 void chunk_drop(struct chunk *k); /* gives the memory back */
+/* Bytes are appended behind those that were taken already: without this, a
+ * client that always sends a part of the next request would fill memory. */
+void chunk_compact(struct chunk *k);
 
 /* When @ms have passed (ops->timeout), at the earliest; 0: never. */
 void conn_deadline(struct conn *c, uint64_t ms);

@@ -31,6 +31,7 @@
 #include "ottergate/gate_impl.h"
 #include "ottergate/isolate.h"
 #include "ottergate/itls.h"
+#include "ottergate/memory.h"
 #include "ottergate/own.h"
 
 #define ADMIN_BACKLOG 64
@@ -98,6 +99,14 @@ static void gate_on_signal(void *arg, int signo)
 		gate_reload_ask(g->reload);
 	else
 		loop_stop(g->loop, 0);
+}
+
+static void gate_trim(void *arg)
+{
+	struct gate *g = arg;
+
+	memory_trim();
+	loop_timer_set(g->trim, MEMORY_TRIM_MS);
 }
 
 static int signals_take(struct gate *g, struct err *err)
@@ -315,6 +324,10 @@ static int gate_begin(struct gate *g, struct start *s, struct err *err)
 		r = gate_start_workers(g, s, err);
 	if (r < 0)
 		return r;
+	g->trim = loop_timer_new(g->loop, gate_trim, g);
+	if (!g->trim)
+		return err_nomem(err);
+	loop_timer_set(g->trim, MEMORY_TRIM_MS);
 	g->reload = gate_reload_new(g, err);
 	if (!g->reload)
 		return err->code;
@@ -330,6 +343,7 @@ static int gate_begin(struct gate *g, struct start *s, struct err *err)
 
 static void gate_stop(struct gate *g, struct start *s)
 {
+	loop_timer_free(g->trim);
 	admin_server_free(g->admin);
 	gate_reload_free(g->reload);
 	workers_stop(g->workers);
@@ -351,6 +365,7 @@ int gate_run(const struct gate_opts *opts, struct err *err)
 	struct gate g = { .opts = opts, .started_ms = clock_ms() };
 	int r;
 
+	memory_init();
 	g.loop = loop_new();
 	if (!g.loop)
 		return err_nomem(err);

@@ -19,6 +19,7 @@ struct gate_reload;
 struct gate {
 	const struct gate_opts *opts;
 	struct loop *loop;
+	struct loop_timer *trim; /* memory.h */
 	struct audit *audit;
 	struct gate_state *state;
 	struct workers *workers;

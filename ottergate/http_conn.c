@@ -339,24 +339,13 @@ static enum http_step request_serve(struct conn *c,
 	return start_exchange(c);
 }
 
-/* Bytes are appended behind those that were served already: without this, a
- * client that always sends a part of the next request would fill memory. */
-static void in_compact(struct chunk *k)
-{
-	if (k->start == 0)
-		return;
-	memmove(k->mem, k->mem + k->start, k->end - k->start);
-	k->end -= k->start;
-	k->start = 0;
-}
-
 /* More of a request head, or the end of the connection. */
 static enum http_step head_fill(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 	ssize_t n;
 
-	in_compact(&c->in);
+	chunk_compact(&c->in);
 	n = conn_fill(c, HTTP1_HEAD_MAX);
 	if (n == -EAGAIN)
 		return HTTP_WAIT;
@@ -451,6 +440,8 @@ static void timer_set(struct conn *c)
 		earlier(&due, c->started_ms + t->tunnel_max);
 	if (conn_expires_in(c) != UINT64_MAX)
 		earlier(&due, now + conn_expires_in(c));
+	if (h->room_due > now)
+		earlier(&due, h->room_due);
 	if (h->rest_up > now)
 		earlier(&due, h->rest_up);
 	if (h->rest_down > now)
@@ -562,6 +553,7 @@ static const struct conn_ops http_ops = {
 	.recheck = on_recheck,
 	.free = http_free,
 	.again = on_again,
+	.held = http_held,
 };
 
 void http_begin(struct conn *c)

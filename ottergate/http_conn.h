@@ -55,7 +55,8 @@ struct http_conn { /* c->proto */
 	uint16_t original_port; /* transparent */
 	size_t scanned; /* of the request head */
 	uint64_t head_due; /* ms; 0: no byte of it has come */
-	uint64_t rest_up, rest_down; /* ms: the limits say wait till then */
+	/* ms: the limits say wait till then */
+	uint64_t room_due, rest_up, rest_down;
 	struct http_target target; /* of the request */
 	struct http_target peer; /* whom the upstream was dialled for */
 	struct addr dialled; /* and where */
@@ -74,6 +75,8 @@ enum http_step { HTTP_GO, HTTP_WAIT, HTTP_YIELD, HTTP_GONE };
 
 /* http_exchange.c: moves what can be moved. */
 enum http_step http_exchange(struct conn *c);
+/* Bytes of memory. */
+size_t http_held(const struct conn *c);
 
 /* http_canary.c: is a surrogate of this sandbox, live or expired, anywhere in
  * the head? */

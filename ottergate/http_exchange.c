@@ -318,6 +318,26 @@ static enum http_step down_end(struct conn *c)
 	return HTTP_GO;
 }
 
+size_t http_held(const struct conn *c)
+{
+	const struct http_conn *h = c->proto;
+
+	return sizeof(*h) + h->up.cap + h->again.cap + h->down.cap +
+	       h->from.cap;
+}
+
+/* True: no more is read for a sandbox that does not read. */
+static bool down_rests(struct conn *c)
+{
+	struct http_conn *h = c->proto;
+
+	if (conn_may_read(c, buf_len(&h->from) + buf_len(&h->down)))
+		return false;
+	worker_count(c->worker, COUNTER_THROTTLED, 1);
+	h->room_due = c->worker->now_ms + CONN_ROOM_MS;
+	return true;
+}
+
 static enum http_step down_read(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -325,6 +345,8 @@ static enum http_step down_read(struct conn *c)
 	size_t room = buf_room(&h->from);
 	ssize_t n;
 
+	if (down_rests(c))
+		return HTTP_WAIT;
 	do
 		n = recv(c->upstream.fd, mem,
 			 room < sizeof(mem) ? room : sizeof(mem), MSG_DONTWAIT);

@@ -313,6 +313,8 @@ static void timer_set(struct inspect *in)
 		earlier(&due, in->rest_down);
 	if (in->hold_due > now)
 		earlier(&due, in->hold_due);
+	if (in->room_due > now)
+		earlier(&due, in->room_due);
 	if (t->tunnel_max > 0)
 		earlier(&due, c->started_ms + t->tunnel_max);
 	if (expires != UINT64_MAX)
@@ -511,6 +513,15 @@ static bool on_recheck(struct conn *c)
 	return e && inspect_rules_take(in, c->policy, e->secrets);
 }
 
+static size_t on_held(const struct conn *c)
+{
+	const struct inspect *in = c->proto;
+
+	if (!in->engine || !in->state)
+		return INSPECT_BASE;
+	return INSPECT_BASE + in->engine->held(in);
+}
+
 static const struct conn_ops inspect_ops = {
 	.client = on_client,
 	.upstream = on_upstream,
@@ -519,6 +530,7 @@ static const struct conn_ops inspect_ops = {
 	.recheck = on_recheck,
 	.free = on_free,
 	.again = on_again,
+	.held = on_held,
 };
 
 /* --- the beginning -------------------------------------------------------- */

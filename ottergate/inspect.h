@@ -23,6 +23,7 @@
 #include "ottergate/leaf.h"
 
 #define INSPECT_IO_MAX (64u * 1024) /* bytes held of one direction */
+#define INSPECT_BASE (64u * 1024) /* of a connection that waits, TLS and all */
 
 struct inspect;
 struct inspect_engine { /* one of the two protocols */
@@ -39,6 +40,8 @@ struct inspect_engine { /* one of the two protocols */
 	/* A deadline or a second dial failed: answers @status (408, 502, 504)
 	 * where that can still be said and ends. May be NULL: it is cut. */
 	void (*fail)(struct inspect *in, int status, enum reason why);
+	/* Bytes of memory behind in->state. */
+	size_t (*held)(const struct inspect *in);
 };
 /* HTTP/2 may begin without an upstream: in->fail_why is set then, audited, and
  * what its first request is answered. */
@@ -69,6 +72,7 @@ struct inspect { /* c->proto */
 	 * (inspect_rest()); when the end of a piece that was held back goes
 	 * on (ireq.h). */
 	uint64_t head_due, rest_up, rest_down, hold_due;
+	uint64_t room_due; /* reading rests until then: inspect_may_read() */
 };
 
 /* The client's hello is in c->in, whole and accepted; @name is allowed by
@@ -93,6 +97,10 @@ int inspect_account(struct inspect *in, bool up, size_t n);
  * >0: yes, a step comes when it is over; <0: cut off, as above. Ask before
  * bytes are moved. */
 int inspect_rest(struct inspect *in, bool up);
+/* conn_may_read(); when there is no room, a step comes when there may be. */
+bool inspect_may_read(struct inspect *in, size_t mine);
+/* Nothing more may be kept for a body that is judged whole. */
+bool inspect_is_full(const struct inspect *in);
 /* The verdict that deny_text() is given for what no rule has judged. */
 static inline struct verdict inspect_refusal(const struct inspect *in,
 					     enum reason why)

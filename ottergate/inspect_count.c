@@ -174,6 +174,26 @@ int inspect_account(struct inspect *in, bool up, size_t n)
 				    w->now_ms));
 }
 
+bool inspect_may_read(struct inspect *in, size_t mine)
+{
+	struct worker *w;
+
+	if (in->gone)
+		return false;
+	if (conn_may_read(in->c, mine))
+		return true;
+	w = in->c->worker;
+	worker_count(w, COUNTER_THROTTLED, 1);
+	in->room_due = w->now_ms + CONN_ROOM_MS;
+	return false;
+}
+
+bool inspect_is_full(const struct inspect *in)
+{
+	return !in->gone && !conn_may_read(in->c, SIZE_MAX) &&
+	       !conn_may_read(in->c, 1);
+}
+
 int inspect_rest(struct inspect *in, bool up)
 {
 	uint64_t *rest = up ? &in->rest_up : &in->rest_down;

@@ -307,6 +307,16 @@ static void h1_over(struct inspect *in)
 	request_tell(h, h->rs.status);
 }
 
+static size_t h1_held(const struct inspect *in)
+{
+	const struct h1 *h = in->state;
+
+	return h->cin.cap + h->up.cap + h->uin.cap + h->down.cap +
+	       h->again.cap + h->rs.trailers.cap +
+	       (h->rq.head ? sizeof(*h->rq.head) : 0) +
+	       (h->rq.open ? h->rq.r.held.cap : 0);
+}
+
 static void h1_free(struct inspect *in)
 {
 	struct h1 *h = ptr_take(&in->state);
@@ -326,4 +336,5 @@ const struct inspect_engine inspect_h1 = {
 	.over = h1_over,
 	.free = h1_free,
 	.fail = h1_fail,
+	.held = h1_held,
 };

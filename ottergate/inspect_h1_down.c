@@ -309,6 +309,8 @@ static enum h1_step exchange_step(struct h1 *h)
 		return H1_WAIT;
 	/* What the times of a model's answer are taken from. */
 	h->rq.r.ctx.now_ms = h->in->c->worker->now_ms;
+	if (!inspect_may_read(h->in, buf_len(&h->uin) + buf_len(&h->down)))
+		return rest_step(h);
 	n = h1_fill(&h->in->upstream, &h->uin, INSPECT_IO_MAX);
 	if (n == -EAGAIN)
 		return rest_step(h);

@@ -234,8 +234,11 @@ static enum h1_step client_end(struct h1 *h, bool said)
 static enum h1_step client_fill(struct h1 *h, size_t max)
 {
 	struct inspect *in = h->in;
-	ssize_t n = h1_fill(&in->client, &h->cin, max);
+	ssize_t n;
 
+	if (!inspect_may_read(in, buf_len(&h->cin) + buf_len(&h->up)))
+		return H1_WAIT;
+	n = h1_fill(&in->client, &h->cin, max);
 	if (n == -EAGAIN || n == -ENOBUFS)
 		return H1_WAIT;
 	if (n <= 0)
@@ -303,6 +306,8 @@ static enum h1_step body_step(struct h1 *h)
 		status = ireq_body(&rq->r, data);
 		if (status != 0)
 			return h1_deny(h, status, true);
+		if (rq->r.hold && inspect_is_full(h->in))
+			return h1_refuse(h, 429, REASON_LIMIT_MEMORY);
 		if (!rq->r.hold && !rq->refused && body_put(h, data) < 0)
 			return h1_refuse(h, 503, REASON_NO_MEMORY);
 	}

@@ -42,13 +42,24 @@ static bool is_too_long(struct h2 *h, const struct h2_side *side, size_t n)
 	return true;
 }
 
+/* Bytes that came from @side and wait for the other. */
+static size_t waiting(const struct h2 *h, const struct h2_side *side)
+{
+	bool up = side == &h->side[H2_FRONT];
+	size_t n = 0;
+
+	for (const struct h2_stream *s = h->streams; s; s = s->next)
+		n += buf_len(up ? &s->up.bytes : &s->down.bytes);
+	return n;
+}
+
 /* One slice. STEP_WAIT: there is none. */
 static enum h2_step slice_read(struct h2 *h, struct h2_side *side)
 {
 	uint8_t mem[SLICE];
 	ssize_t n;
 
-	if (!may_read(side))
+	if (!may_read(side) || !inspect_may_read(h->in, waiting(h, side)))
 		return STEP_WAIT;
 	n = itls_read(side->tls, mem, sizeof(mem));
 	if (n == -EAGAIN)
@@ -248,6 +259,24 @@ static void h2_over(struct inspect *in)
 		h2_stream_tell(h, s);
 }
 
+static size_t head_held(const struct h2_head *hd)
+{
+	return hd ? sizeof(*hd) : 0;
+}
+
+static size_t h2_held(const struct inspect *in)
+{
+	const struct h2 *h = in->state;
+	size_t n = h->side[H2_FRONT].out.cap + h->side[H2_BACK].out.cap;
+
+	for (const struct h2_stream *s = h->streams; s; s = s->next)
+		n += sizeof(*s) + s->up.bytes.cap + s->down.bytes.cap +
+		     s->r.held.cap + head_held(s->reading) +
+		     head_held(s->request) + head_held(s->response) +
+		     head_held(s->up.trailers) + head_held(s->down.trailers);
+	return n;
+}
+
 static void h2_free(struct inspect *in)
 {
 	struct h2 *h = ptr_take(&in->state);
@@ -303,4 +332,5 @@ const struct inspect_engine inspect_h2 = {
 	.over = h2_over,
 	.free = h2_free,
 	.fail = h2_fail,
+	.held = h2_held,
 };

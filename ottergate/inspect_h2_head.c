@@ -183,8 +183,7 @@ static void regular(struct h2_head *hd, bool request, struct slice name,
 	int r;
 
 	if (!is_lower_token(name) || !is_value(value) ||
-	    is_of_connection(name, value) ||
-	    (request && ihead_shadows(name))) {
+	    is_of_connection(name, value) || (request && ihead_shadows(name))) {
 		wrong(hd, 400);
 	} else if (is(name, "content-length")) {
 		read_length(hd, value);

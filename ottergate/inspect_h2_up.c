@@ -141,6 +141,8 @@ static void hold(struct h2 *h, struct h2_stream *s, size_t n)
 	h->held += n;
 	if (h->held > H2_HELD_MAX)
 		h2_refuse(h, s, 413, REASON_BODY_LIMIT);
+	else if (inspect_is_full(h->in))
+		h2_refuse(h, s, 429, REASON_LIMIT_MEMORY);
 }
 
 void h2_request_data(struct h2 *h, struct h2_stream *s, struct slice in)

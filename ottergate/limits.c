@@ -19,6 +19,7 @@
 #include <errno.h>
 
 #include "lib/attr.h"
+#include "ottergate/memory.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S UINT64_C(1000000000)
@@ -154,6 +155,22 @@ static void count_close(atomic_uint *n)
 	atomic_fetch_sub_explicit(n, 1, memory_order_relaxed);
 }
 
+void usage_hold(struct usage *u, uint64_t was, uint64_t is)
+{
+	atomic_fetch_add_explicit(&u->memory, is - was, memory_order_relaxed);
+	if (is < was)
+		memory_freed(was - is);
+}
+
+enum usage_room usage_room(const struct usage *u, const struct limits *l)
+{
+	uint64_t used = atomic_load_explicit(&u->memory, memory_order_relaxed);
+
+	if (l->memory == 0 || used < l->memory / 2)
+		return ROOM_FREE;
+	return used < l->memory ? ROOM_SCARCE : ROOM_NONE;
+}
+
 enum reason usage_open(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
 	if (is_killed(u))
@@ -161,6 +178,8 @@ enum reason usage_open(struct usage *u, const struct limits *l, uint64_t now_ms)
 	/* Throttled ones too: each would move one step before it rests. */
 	if (volume_over(u, l, true, now_ms) || volume_over(u, l, false, now_ms))
 		return limit_hit(u, l, REASON_LIMIT_VOLUME);
+	if (usage_room(u, l) == ROOM_NONE)
+		return limit_hit(u, l, REASON_LIMIT_MEMORY);
 	if (!count_open(&u->conns, l->conns))
 		return limit_hit(u, l, REASON_LIMIT_CONNS);
 	if (!count_open(&u->half_open, l->half_open)) {
@@ -233,12 +252,16 @@ enum reason usage_told(struct usage *u, const struct limits *l, uint64_t now_ms)
 
 bool usage_lookup(struct usage *u)
 {
-	return count_open(&u->lookups, LIMIT_LOOKUPS);
+	if (!count_open(&u->lookups, LIMIT_LOOKUPS))
+		return false;
+	usage_hold(u, 0, LIMIT_MEMORY_LOOKUP);
+	return true;
 }
 
 void usage_looked_up(struct usage *u)
 {
 	count_close(&u->lookups);
+	usage_hold(u, LIMIT_MEMORY_LOOKUP, 0);
 }
 
 enum reason usage_name(struct usage *u, const struct limits *l,

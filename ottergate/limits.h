@@ -28,6 +28,13 @@
 #define LIMIT_DEFAULT_DNS_QPS 200u
 #define LIMIT_DEFAULT_NEW_NAMES 2000u
 #define LIMIT_DEFAULT_NEW_SUBDOMAINS 50u /* below one wildcard, an hour (D2) */
+/* Memory that the gateway holds for one sandbox: what was read and is not sent
+ * yet, bodies that are judged whole, hellos and names that are waited for, and
+ * what each connection needs. */
+#define LIMIT_DEFAULT_MEMORY (UINT64_C(64) << 20)
+#define LIMIT_MEMORY_MIN (UINT64_C(1) << 20)
+#define LIMIT_MEMORY_MAX (UINT64_C(1) << 40)
+#define LIMIT_MEMORY_LOOKUP 2048u /* of a name that is looked up */
 /* Names of one sandbox that are being looked up, over all workers: what is slow
  * to answer must leave the others a place (resolve.h). Of the gateway, not of
  * the policy: `on_limit` does not ask about it. */
@@ -62,6 +69,7 @@ struct usage {
 	_Atomic uint64_t hour_up, hour_down;
 	_Atomic uint64_t total_up, total_down;
 	_Atomic uint64_t allowed, denied, dns_queries;
+	_Atomic uint64_t memory; /* bytes held now */
 	atomic_bool killed; /* by on_limit: kill, until bound anew */
 	struct names_seen *names; /* own lock: only on new names */
 	/* Inspected requests of the current minute, by rule: limits.c. */
@@ -87,6 +95,14 @@ enum reason usage_inspected(struct usage *u, const char *rule,
 			    uint64_t per_minute, uint64_t now_ms);
 /* A packet of DNS, before it is read. False: LIMIT_DNS_PACKETS; drop it. */
 bool usage_packet(struct usage *u, const struct limits *l, uint64_t now_ms);
+/* What held @was bytes holds @is now. */
+void usage_hold(struct usage *u, uint64_t was, uint64_t is);
+enum usage_room {
+	ROOM_FREE,
+	ROOM_SCARCE, /* half is used: only those that hold little read more */
+	ROOM_NONE, /* only those that hold nothing do */
+};
+enum usage_room usage_room(const struct usage *u, const struct limits *l);
 /* One DNS question. */
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms);
 /* A question of a program before it connects: LIMIT_ASKS. LIMIT_DNS, or

@@ -52,6 +52,7 @@ struct limits { /* 0: no limit */
 	uint32_t new_conns; /* a second, bursts of twice that */
 	uint64_t up, down; /* bytes a second */
 	uint64_t volume_up, volume_down; /* bytes an hour */
+	uint64_t memory; /* bytes that the gateway holds for it */
 	uint32_t dns_qps;
 	uint32_t new_names; /* an hour, distinct */
 	uint32_t new_subdomains; /* an hour, distinct, below one wildcard */

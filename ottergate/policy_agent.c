@@ -66,6 +66,15 @@ static int limit_count(struct load *ld, const struct yaml_node *n, void *to)
 	return r;
 }
 
+static int limit_memory(struct load *ld, const struct yaml_node *n, void *to)
+{
+	if (n->kind == YAML_SCALAR && strcmp(n->text, "none") == 0) {
+		*(uint64_t *)to = 0;
+		return 0;
+	}
+	return load_size(ld, n, LIMIT_MEMORY_MIN, LIMIT_MEMORY_MAX, to);
+}
+
 static int limit_rate32(struct load *ld, const struct yaml_node *n,
 			const char *per, uint32_t *to)
 {
@@ -143,6 +152,7 @@ static int field_limits(struct load *ld, const struct yaml_node *n, void *to)
 		{ "bandwidth", limit_bandwidth, 0 },
 		{ "volume", limit_volume, 0 },
 		{ "dns", limit_dns, 0 },
+		{ "memory", limit_memory, offsetof(struct limits, memory) },
 	};
 
 	return load_map(ld, n, fields, ARRAY_SIZE(fields),
@@ -357,6 +367,7 @@ int load_agent(struct load *ld, const struct yaml_node *n,
 		.dns_qps = LIMIT_DEFAULT_DNS_QPS,
 		.new_names = LIMIT_DEFAULT_NEW_NAMES,
 		.new_subdomains = LIMIT_DEFAULT_NEW_SUBDOMAINS,
+		.memory = LIMIT_DEFAULT_MEMORY,
 	};
 	ap.a = a;
 	ld->is_agent = true;

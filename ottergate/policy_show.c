@@ -218,6 +218,7 @@ static void show_limits(struct show *s, const struct limits *l)
 		{ "dns_qps", l->dns_qps },
 		{ "new_names", l->new_names },
 		{ "new_subdomains", l->new_subdomains },
+		{ "memory", l->memory },
 	};
 
 	jsonw_open(&s->w, "limits", '{');

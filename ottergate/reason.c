@@ -35,6 +35,7 @@ bool reason_is_limit(enum reason why)
 	case REASON_LIMIT_KILLED:
 	case REASON_LIMIT_AGE:
 	case REASON_LIMIT_REQUESTS:
+	case REASON_LIMIT_MEMORY:
 		return true;
 	default:
 		return false;

@@ -87,7 +87,10 @@
 	X(HELLO_RECORDS, "hello-records",                                      \
 	  "the TLS hello comes in more than 256 records, or in an empty one")  \
 	X(HELLO_LONG, "hello-long",                                            \
-	  "the TLS hello is longer than `tls: {hello_max}` allows")
+	  "the TLS hello is longer than `tls: {hello_max}` allows")            \
+	X(LIMIT_MEMORY, "limit-memory",                                        \
+	  "the gateway's memory for this sandbox is used: answers wait "       \
+	  "that it does not read")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

@@ -75,6 +75,14 @@ static void relay_rested(struct wheel_timer *t)
 	conn_again(h->conn, RELAY_RESTED << h->up);
 }
 
+size_t relay_held(const struct conn *c)
+{
+	if (!c->relay)
+		return 0;
+	return sizeof(*c->relay) + c->relay->half[0].left.cap +
+	       c->relay->half[1].left.cap;
+}
+
 static struct relay *relay_need(struct conn *c)
 {
 	if (c->relay)

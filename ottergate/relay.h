@@ -17,5 +17,7 @@
 
 /* What waits is dropped; @c is about to close. */
 void relay_drop(struct conn *c);
+/* Bytes of memory of what waits. */
+size_t relay_held(const struct conn *c);
 
 #endif

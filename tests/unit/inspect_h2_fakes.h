@@ -84,6 +84,19 @@ int inspect_account(struct inspect *in, bool up, size_t n)
 	return 0;
 }
 
+bool inspect_may_read(struct inspect *in, size_t mine)
+{
+	(void)in;
+	w.most = mine > w.most ? mine : w.most;
+	return !w.scarce || mine < CONN_ROOM_LITTLE;
+}
+
+bool inspect_is_full(const struct inspect *in)
+{
+	(void)in;
+	return w.full;
+}
+
 int inspect_rest(struct inspect *in, bool up)
 {
 	(void)in;

@@ -39,6 +39,10 @@
 	"\"message\":{\"model\":\"m-1\",\"usage\":{\"input_tokens\":7," \
 	"\"output_tokens\":1}}}\n\n"
 
+#ifndef INSPECT_LIMITS /* of the sandbox, as YAML */
+#define INSPECT_LIMITS ""
+#endif
+
 static const char inspect_policy[] =
 	"version: 1\n"
 	"defaults:\n"
@@ -66,7 +70,7 @@ static const char inspect_policy[] =
 	"      - { id: few, names: [few.test], use: inspect,\n"
 	"          limits: { requests: 2/m } }\n"
 	"      - { id: plain, names: [plain.test], ports: [8080],\n"
-	"          proto: http, use: inspect }\n";
+	"          proto: http, use: inspect }\n" INSPECT_LIMITS;
 static const char without_policy[] =
 	"version: 1\n"
 	"agents:\n"

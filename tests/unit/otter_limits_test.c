@@ -53,6 +53,34 @@ static void test_conns(void)
 
 /* A kept connection is no way around the rate: each line of the audit costs
  * one of the same tokens. */
+static void test_memory(void)
+{
+	const struct limits l = { .memory = 1 << 20 }, any = { .memory = 0 };
+	struct usage u;
+
+	usage_init(&u);
+	is_int(usage_room(&u, &l), ROOM_FREE, "nothing is held");
+	usage_hold(&u, 0, 1 << 19);
+	is_int(usage_room(&u, &l), ROOM_SCARCE, "half of it");
+	is_int(usage_open(&u, &l, T0), REASON_ALLOWED, "one more may come");
+	usage_hold(&u, 1 << 19, 1 << 20);
+	is_int(usage_room(&u, &l), ROOM_NONE, "all of it");
+	is_int(usage_room(&u, &any), ROOM_FREE, "unless there is no limit");
+	is_int(usage_open(&u, &l, T0), REASON_LIMIT_MEMORY, "no more");
+	is_int(atomic_load(&u.conns), 1, "and it is not counted");
+	usage_hold(&u, 1 << 20, 100);
+	is_int(usage_open(&u, &l, T0), REASON_ALLOWED, "room again");
+	for (unsigned i = 0; i < LIMIT_LOOKUPS; i++)
+		usage_lookup(&u);
+	ok(!usage_lookup(&u), "as many lookups as may be");
+	is_int(atomic_load(&u.memory),
+	       100 + LIMIT_LOOKUPS * LIMIT_MEMORY_LOOKUP, "are counted");
+	for (unsigned i = 0; i < LIMIT_LOOKUPS; i++)
+		usage_looked_up(&u);
+	is_int(atomic_load(&u.memory), 100, "and are not any more");
+	usage_done(&u);
+}
+
 static void test_again(void)
 {
 	const struct limits l = { .new_conns = 10 };
@@ -446,6 +474,7 @@ static void test_packets(void)
 int main(void)
 {
 	test_conns();
+	test_memory();
 	test_rate();
 	test_again();
 	test_dns();
