@@ -3,10 +3,12 @@
 # One Makefile, not recursive.
 #
 #   make              build/ac, and what runs in ac-host and in sandboxes
-#   make check        install what is missing, build, run every test
+#   make check        install what is missing, build, run every test; check-all:
+#                     and what takes long (more builds, fresh machines)
 #   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
 #   make check-int    the integration tests (-san: with a sanitised acd) and
-#   make check-attack the catalogue of attacks; BATS=FILE... picks some
+#   make check-attack the catalogue of attacks; BATS=FILE... picks some;
+#   make check-fresh  the README's first command, FRESH=trixie-root picks one
 #   make lint         all static checks      make lint-fast   the quick ones
 #   make fuzz         each fuzz target for FUZZ_TIME seconds (clang)
 #   make bench        the figures; bench-gateway, tests/bench/preload.sh
@@ -82,13 +84,12 @@ ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
 	$(BUILD)/link.a $(BUILD)/preload.a $(BUILD)/lib.a
 
 .PHONY: all deps check check-deps check-unit check-int check-int-san unit lint \
-	lint-fast fuzz fuzz-run check-attack bench bench-gateway soak-gateway \
+	lint-fast fuzz fuzz-run check-attack check-all check-fresh bench bench-gateway soak-gateway \
 	install install-host clean clean-tests host-bin FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
 host-bin: $(HOST_BIN)
-
 deps: ; $(Q)images/setup/packages.sh build
 check-deps: deps ; $(Q)images/setup/packages.sh check
 
@@ -186,12 +187,13 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 		$(TEST_LIBS)
 
 unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN)
-check-unit: unit
-	$(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/run.sh \
-		--unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
+check-unit: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard \
+	tests/run.sh --unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
 
 # Everything: gcc, clang with sanitizers, lint, then the real thing.
 check: check-deps ; $(Q)tests/check.sh
+check-all: check-deps ; $(Q)AC_CHECK_ALL=1 tests/check.sh
+check-fresh: ; $(Q)tests/run.sh --fresh $(FRESH)
 check-int: all ; $(Q)tests/run.sh --bats $(or $(BATS),tests/integration)
 # With sanitizers in acd: another identity of the image, so an ac that knows it.
 check-int-san:
@@ -213,13 +215,11 @@ $(BUILD)/bench/load: $(call obj,tests/bench/sandbox/load.c \
 	@mkdir -p $(@D)
 	$(link)
 $(BUILD)/bench/guest: $(call obj,tests/bench/sandbox/guest.c)
-	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) -static -o $@ $^
+	$(Q)mkdir -p $(@D) && $(CC) -static -o $@ $^
 BENCH_BIN = $(BUILD)/bench/load $(BUILD)/bench/guest
 bench: all $(BENCH_BIN) ; $(Q)BUILD=$(BUILD) tests/bench/bench.sh
 bench-gateway: all ; $(Q)tests/bench/gateway.sh
 soak-gateway: all ; $(Q)tests/bench/gateway/soak.sh
-
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
 	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
@@ -236,8 +236,8 @@ install: $(BUILD)/ac
 	cp -R $(SHIPPED) $(DESTDIR)$(SHAREDIR)/
 	for n in 1/ac.1 5/ac-blueprint.5 5/ac-policy.5 8/ottergate.8; do install -D -m 0644 \
 		-t $(DESTDIR)$(PREFIX)/share/man/man$${n%/*} docs/man/$${n#*/}; done
-	for s in bash:bash-completion/completions/ac \
-		zsh:zsh/site-functions/_ac fish:fish/vendor_completions.d/ac.fish; do \
+	for s in bash:bash-completion/completions/ac zsh:zsh/site-functions/_ac \
+		fish:fish/vendor_completions.d/ac.fish; do \
 		f=$(DESTDIR)$(PREFIX)/share/$${s#*:}; \
 		install -D -m 0644 /dev/null $$f && \
 		$(BUILD)/ac completion $${s%%:*} >$$f || exit 1; done

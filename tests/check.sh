@@ -9,14 +9,20 @@
 # compute, so each fuzz target gets its 20 s beside them. Goes on after a
 # failure, so that one run tells all. The last line is the sum.
 #
-# AC_CHECK=lint,unit,fuzz,int,attack,san picks parts (default: all).
+# AC_CHECK=lint,unit,fuzz,int,attack,san picks parts (default: all of these);
+# fresh: the README's first command on machines that have nothing (tests/fresh).
+# AC_CHECK_ALL=1 adds all that takes long: the next two, and fresh.
 # AC_CHECK_UNIT_ALL=1 adds the unit tests with gcc and sanitizers, and with
 # clang and none; AC_CHECK_SAN_ALL=1 runs the whole integration suite on the
 # sanitised acd.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
-parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san},
+if [ -n "${AC_CHECK_ALL:-}" ]; then
+	AC_CHECK_UNIT_ALL=1
+	AC_CHECK_SAN_ALL=1
+fi
+parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san${AC_CHECK_ALL:+,fresh}},
 AC_TEST_TALLY=$(mktemp)
 export AC_TEST_TALLY
 fuzz_pid=
@@ -109,6 +115,9 @@ if wants san; then
 	fi
 	step 'integration, acd with sanitizers' \
 		"$make" -s "$jobs" check-int-san BATS="${strained[*]}"
+fi
+if wants fresh; then
+	step 'fresh machines' tests/run.sh --fresh
 fi
 if wants fuzz; then
 	wait "$fuzz_pid"

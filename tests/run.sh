@@ -3,7 +3,7 @@
 # run.sh - run tests, keep what the failing ones said, count
 #
 # usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]
-#               [--lint fast|full] [--bats PATH...]
+#               [--lint fast|full] [--bats PATH...] [--fresh MACHINE...]
 #
 # A unit test or an integration test that fails is run once more, alone: what
 # passes then is "flaky", counted as passed and named at the end, since a busy
@@ -34,7 +34,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 usage() {
 	echo "usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]" \
-		"[--lint fast|full] [--bats PATH...]" >&2
+		"[--lint fast|full] [--bats PATH...] [--fresh MACHINE...]" >&2
 	exit 2
 }
 
@@ -184,14 +184,20 @@ run_lint() {
 	settle "lint-$1" "$log" "$code" $(($(now_ms) - start))
 }
 
-# bats shows each test as it ends: these take seconds, and need Docker.
-bats_pass() {
-	local log=$LOGS/bats.log start code
+# shown NAME COMMAND... - each test as it ends: these take seconds, and need
+# Docker.
+shown() {
+	local name=$1 log=$LOGS/$1.log start code
+	shift
 	start=$(now_ms)
-	bats --tap --timing --print-output-on-failure -r "$@" 2>&1 </dev/null | tee "$log" |
+	"$@" 2>&1 </dev/null | tee "$log" |
 		grep --line-buffered -E '^(ok|not ok|1\.\.|# \[)'
 	code=${PIPESTATUS[0]}
-	settle bats "$log" "$code" $(($(now_ms) - start))
+	settle "$name" "$log" "$code" $(($(now_ms) - start))
+}
+
+bats_pass() {
+	shown bats bats --tap --timing --print-output-on-failure -r "$@"
 }
 
 run_bats() {
@@ -236,14 +242,16 @@ mkdir -p "$LOGS"
 kind=
 bats_paths=()
 fuzz_bins=()
+machines=()
 for arg; do
 	case $arg in
-	--unit | --replay | --fuzz | --lint | --bats) kind=${arg#--} ;;
+	--unit | --replay | --fuzz | --lint | --bats | --fresh) kind=${arg#--} ;;
 	--*) usage ;;
 	*)
 		case $kind in
 		bats) bats_paths+=("$arg") ;;
 		fuzz) fuzz_bins+=("$arg") ;;
+		fresh) machines+=("$arg") ;;
 		"") usage ;;
 		*) "run_$kind" "$arg" ;;
 		esac
@@ -252,6 +260,7 @@ for arg; do
 done
 [ ${#fuzz_bins[@]} -eq 0 ] || fuzz_all "${fuzz_bins[@]}"
 [ ${#bats_paths[@]} -eq 0 ] || run_bats "${bats_paths[@]}"
+[ "$kind" != fresh ] || shown fresh tests/fresh/fresh.sh "${machines[@]}"
 
 show_failures
 [ ${#flaky[@]} -eq 0 ] || printf '\n# flaky: %s\n' "${flaky[@]}"
