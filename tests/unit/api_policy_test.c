@@ -159,6 +159,21 @@ int gate_files_copy(struct err *err ATTR_UNUSED)
 	return 0;
 }
 
+int gate_files_addresses(const char *text ATTR_UNUSED, uid_t uid ATTR_UNUSED,
+			 gid_t gid ATTR_UNUSED, struct err *err ATTR_UNUSED)
+{
+	return 0;
+}
+
+unsigned gate_files_addresses_no(void)
+{
+	return 0;
+}
+
+void gate_files_loaded(unsigned no ATTR_UNUSED)
+{
+}
+
 struct supervise_status gate_status(const struct gate *g ATTR_UNUSED)
 {
 	return (struct supervise_status){
