@@ -14,6 +14,7 @@
 
 #define ARGS_MAX 4000u /* entries of cmd and of env */
 #define REPLAY_BLOCK 16384u
+#define REPLAY_LINES_BYTES 16384u /* of what has no screen */
 
 struct run_call {
 	struct acd *acd;
@@ -303,12 +304,15 @@ static void replay_output(struct stream *st, struct instance_log *log,
 	}
 }
 
-/* What is on the terminal already; without it there is less to see. */
+/* What is on the terminal already, or what was written last; without it there
+ * is less to see. */
 static void attach_replay(struct instance *in, struct run *r, struct stream *st)
 {
-	char modes[SCREEN_MODES_MAX];
+	char modes[SCREEN_MODES_MAX] = "";
+	bool tty = run_is_tty(r);
 	uint64_t back = run_screen(r, modes);
-	const uint64_t most = STREAM_REPLAY_MAX - 2 * sizeof(modes);
+	const uint64_t most = tty ? STREAM_REPLAY_MAX - 2 * sizeof(modes) :
+				    REPLAY_LINES_BYTES;
 	bool whole = back <= most;
 	struct instance_log *log;
 	struct err err = { 0 };
@@ -337,10 +341,9 @@ static void attach_run(struct acd *acd, struct http_req *req,
 		http_reply_error(req, &err, NULL);
 		return;
 	}
-	if (run_is_tty(r)) {
-		attach_replay(in, r, st);
+	attach_replay(in, r, st);
+	if (run_is_tty(r))
 		run_redraw(r);
-	}
 	http_upgrade(req, stream_upgraded, st);
 }
 

@@ -336,6 +336,10 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 	l.tty = json_is_true(json_object_get(rec, "tty")) &&
 		isatty(STDIN_FILENO) == 1;
 	l.use_stdin = l.tty;
+	/* The keys leave it in any case. Behind another job of the shell our
+	 * terminal is not ours to set. */
+	l.keys_only = !l.tty && isatty(STDIN_FILENO) == 1 &&
+		      tcgetpgrp(STDIN_FILENO) == getpgrp();
 	body = launch_body(&l, NULL, 0);
 	if (body) {
 		/* attach knows only the size. */

@@ -77,7 +77,8 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "NAME",
 	  .summary = "Join the terminal of what runs in a sandbox",
-	  .more = "Ctrl-P Ctrl-Q leaves it running; --detach-keys or "
+	  .more = "Ctrl-P Ctrl-Q leaves it running, where it has no terminal "
+		  "Ctrl-C too; --detach-keys or "
 		  "AC_DETACH_KEYS names other\nkeys. It may be joined several "
 		  "times: its terminal has the size of the one that\nwas "
 		  "typed at or resized last.",

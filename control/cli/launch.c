@@ -12,6 +12,7 @@
  */
 #include "control/cli/launch.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -50,8 +51,7 @@ void launch_set_stdio(struct launch *l, const struct args *a)
 	l->in = STDIN_FILENO;
 	l->detached = args_has(a, ARG_DETACH);
 	l->tty = args_has(a, ARG_TTY) ||
-		 (!args_has(a, ARG_NO_TTY) && !l->detached && in_tty &&
-		  l->cli->out_tty);
+		 (!args_has(a, ARG_NO_TTY) && in_tty && l->cli->out_tty);
 	if (l->detached || !is_open(STDIN_FILENO))
 		l->use_stdin = false;
 	else if (args_has(a, ARG_INTERACTIVE))
@@ -256,7 +256,8 @@ static void tell_end(const struct launch *l, const struct pump_result *res)
 {
 	const struct link_exit *x = &res->exit;
 
-	if (res->end == PUMP_DETACHED && res->code == 0)
+	if (res->end == PUMP_DETACHED &&
+	    (res->code == 0 || res->code == 128 + SIGINT))
 		say_info(l->cli, "detached; `ac attach %s` comes back",
 			 l->name);
 	if (res->end != PUMP_EXIT || res->noticed)
@@ -285,10 +286,11 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	struct pump_opts opts = {
 		.sock = up->fd,
 		.early = slice_of(up->early, up->n_early),
-		.in = l->use_stdin ? l->in : -1,
+		.in = l->use_stdin || l->keys_only ? l->in : -1,
 		.out = STDOUT_FILENO,
 		.err = STDERR_FILENO,
 		.tty = l->tty,
+		.keys_only = l->keys_only,
 		.shared = l->shared,
 		.alone = strcmp(l->verb, "exec") == 0,
 		.quiet = l->cli->quiet,

@@ -22,6 +22,7 @@ struct launch {
 	const char *what; /* first word of the command, NULL: none given */
 	struct detach detach; /* of launch_set_keys() */
 	bool tty, use_stdin, detached, shared;
+	bool keys_only; /* as in pump.h */
 	/* Nobody has asked yet whether acd is there and speaks our API: that
 	 * is done when it does not do as it is asked. */
 	bool unproven;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "lib/attr.h"
+#include "lib/str.h"
 
 #define PIPE_BULK (64u * 1024) /* what a pipe holds at first */
 #define PIPE_LARGE (512 * 1024)
@@ -101,4 +102,21 @@ ssize_t outfd_write(struct outfd *o, const void *data, size_t len)
 	} while (n < 0 &&
 		 (errno == EINTR || (errno == EAGAIN && grow(o, len))));
 	return n < 0 ? -errno : n;
+}
+
+void outfd_escaped(int fd, struct slice text)
+{
+	char shown[1024];
+
+	while (text.len > 0) {
+		const uint8_t *end = memchr(text.ptr, '\n', text.len);
+		size_t len = end ? (size_t)(end - text.ptr) : text.len;
+		size_t part = len < 255 ? len : 255;
+		bool whole = end && part == len;
+
+		str_escape(shown, sizeof(shown), text.ptr, part);
+		dprintf(fd, "%s%s", shown, whole ? "\n" : "");
+		part += whole;
+		text = slice_of(text.ptr + part, text.len - part);
+	}
 }

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "lib/slice.h"
+
 enum outfd_mode {
 	OUTFD_PLAIN, /* a regular file: write() does not wait */
 	OUTFD_OWN, /* our own, non-blocking description */
@@ -33,5 +35,9 @@ void outfd_done(struct outfd *o); /* accepts zeroed */
 /* Bytes written, at least one; -EAGAIN: poll for POLLOUT; -EPIPE and others:
  * nobody will read any more. */
 ssize_t outfd_write(struct outfd *o, const void *data, size_t len);
+
+/* Writes @text to @fd, which is shown to a person: lines stay lines, everything
+ * else that is not text is escaped. */
+void outfd_escaped(int fd, struct slice text);
 
 #endif

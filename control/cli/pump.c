@@ -10,7 +10,7 @@
  * queue allow. So memory is flat whatever flows.
  *
  * Endings. EXIT from acd is the normal one. The user leaves by the detach
- * keys, or insists by signals: the first is passed on, the second within two
+ * keys, of what others share by Ctrl-C too, or insists by signals: the first is passed on, the second within two
  * seconds kills, the third gives up. If nobody reads stdout any more, the
  * process gets SIGPIPE, as it would have without us in between, and two
  * seconds to end.
@@ -144,30 +144,12 @@ static int output_push(struct pump *p)
 	return give_credit(p, p->pending.len);
 }
 
-/* Lines stay lines, everything else that is not text is escaped. */
-static void say_escaped(const struct pump *p, struct slice text)
-{
-	char shown[1024];
-
-	while (text.len > 0) {
-		const uint8_t *end = memchr(text.ptr, '\n', text.len);
-		size_t len = end ? (size_t)(end - text.ptr) : text.len;
-		size_t part = len < 255 ? len : 255;
-		bool whole = end && part == len;
-
-		str_escape(shown, sizeof(shown), text.ptr, part);
-		dprintf(p->o->err, "%s%s", shown, whole ? "\n" : "");
-		part += whole;
-		text = slice_of(text.ptr + part, text.len - part);
-	}
-}
-
 static int output(struct pump *p, const struct link_frame *f)
 {
 	int rc;
 
 	if (f->type == LINK_STDERR && p->o->escape_err) {
-		say_escaped(p, f->payload);
+		outfd_escaped(p->o->err, f->payload);
 		if (f->payload.len > 0)
 			p->ret->mid_line = f->payload.ptr[f->payload.len - 1] !=
 					   '\n';
@@ -346,6 +328,25 @@ static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
 	return (ssize_t)len;
 }
 
+/* Nobody takes what is typed: only the keys to detach mean something. */
+static int keys_read(struct pump *p)
+{
+	uint8_t out[1024 + DETACH_KEYS_MAX];
+	bool leave = false;
+	ssize_t n = typed_read(p, out, sizeof(out), &leave);
+
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n <= 0 && !leave) {
+		p->in_open = n < 0 && errno == EINTR;
+		return 0;
+	}
+	if (!leave)
+		return 0;
+	finish(p, PUMP_DETACHED, 0);
+	return queue(p, link_put(&p->tx, LINK_DETACH, CHANNEL, NULL, 0));
+}
+
 /* stdin as one frame, read straight into its place in the queue. */
 static ssize_t stdin_frame(struct pump *p, size_t want, bool *ret_leave)
 {
@@ -371,9 +372,12 @@ static int stdin_read(struct pump *p)
 	size_t want = p->stdin_credit < LINK_PAYLOAD_MAX ? p->stdin_credit :
 							   LINK_PAYLOAD_MAX;
 	bool leave = false;
-	ssize_t n = stdin_frame(p, want, &leave);
+	ssize_t n;
 	int rc = 0;
 
+	if (p->o->keys_only)
+		return keys_read(p);
+	n = stdin_frame(p, want, &leave);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n < 0 || (n == 0 && !leave))
@@ -401,11 +405,12 @@ static int resize(struct pump *p)
 /* Stopped from outside while raw: the shell must get its terminal back. */
 static int suspend(struct pump *p)
 {
-	if (p->raw)
-		term_restore();
+	term_restore();
 	kill(getpid(), SIGSTOP);
 	if (p->raw)
 		term_raw(p->o->in);
+	else if (p->o->keys_only)
+		term_keys(p->o->in);
 	return resize(p);
 }
 
@@ -446,7 +451,8 @@ enum { FD_SOCK, FD_IN, FD_SIGNAL, FD_OUT, FD_N };
 static int wait_for(struct pump *p, struct pollfd fds[FD_N])
 {
 	bool more_in = p->in_open && buf_len(&p->tx) < TX_STDIN &&
-		       p->stdin_credit > (p->raw ? DETACH_KEYS_MAX : 0);
+		       (p->o->keys_only ||
+			p->stdin_credit > (p->raw ? DETACH_KEYS_MAX : 0));
 	uint64_t now = clock_ms();
 	int timeout = -1, sock = 0;
 
@@ -531,7 +537,7 @@ static int pump_begin(struct pump *p)
 	p->one = !o->sink && same_file(o->out, o->err);
 	rc = fd_nonblock(o->sock, 1);
 	if (rc == 0)
-		rc = pump_signals_begin(&p->signals, o->tty);
+		rc = pump_signals_begin(&p->signals, o->tty || o->keys_only);
 	if (rc < 0)
 		return fail(p, rc, "cannot prepare signals");
 	if (o->tty && o->in >= 0 && isatty(o->in) == 1) {
@@ -539,6 +545,10 @@ static int pump_begin(struct pump *p)
 		if (rc < 0)
 			return fail(p, rc, "cannot set the terminal");
 		p->raw = true;
+	} else if (o->keys_only) {
+		rc = term_keys(o->in);
+		if (rc < 0)
+			return fail(p, rc, "cannot set the terminal");
 	}
 	return resize(p);
 }
@@ -547,8 +557,7 @@ static void pump_finish(struct pump *p)
 {
 	char back[SCREEN_RESET_MAX];
 
-	if (p->raw)
-		term_restore();
+	term_restore();
 	if (p->out_tty && !p->out_dead) {
 		screen_reset(&p->screen, back);
 		(void)fd_write_all(p->o->out, back, strlen(back));

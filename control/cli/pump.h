@@ -17,6 +17,9 @@ struct pump_opts {
 	/* A pseudo-terminal runs there. When @in is a terminal it becomes raw
 	 * and the detach keys work. */
 	bool tty;
+	/* @in is a terminal that is read for the detach keys alone: nothing of
+	 * it is passed on. Without @tty. */
+	bool keys_only;
 	/* Others may be attached: leaving means to detach, not to end it. */
 	bool shared;
 	/* It ends when we leave. So who has not begun yet, as in a sandbox that

@@ -64,7 +64,7 @@ enum pump_signal_act pump_signals_decide(struct pump_signals *s, int signo,
 	*ret_pass = (uint32_t)signo;
 	if (signo == SIGUSR1 || signo == SIGUSR2)
 		return PUMP_SIGNAL_PASS;
-	if (shared && (signo == SIGHUP || signo == SIGTERM)) {
+	if (shared && (signo == SIGHUP || signo == SIGTERM || !raw)) {
 		*ret_pass = 0;
 		return PUMP_SIGNAL_DETACH;
 	}

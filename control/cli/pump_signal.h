@@ -34,7 +34,8 @@ int pump_signals_read(struct pump_signals *s); /* 0: none there */
 /*
  * What to do about a signal that asks to end: pass it on first; kill when
  * another comes soon after; then give up. A hang-up of our own terminal
- * (@raw) gives up at once, and leaving a @shared run is to detach. *ret_pass
+ * (@raw) gives up at once. Leaving a @shared run is to detach; so is Ctrl-C in
+ * it, but from a terminal that is raw, where it is a key. *ret_pass
  * is the signal for the process, 0: none.
  */
 enum pump_signal_act pump_signals_decide(struct pump_signals *s, int signo,

@@ -49,28 +49,57 @@ static void crash_handlers_set(void)
 	atexit(term_restore);
 }
 
-int term_raw(int fd)
+/* Saves what the terminal has now: *ret, to be changed. 1: it is saved. */
+static int settings_save(int fd, struct termios *ret)
 {
-	static bool handlers;
-	struct termios raw;
-
 	if (saved.raw)
-		return 0;
+		return 1;
 	if (tcgetattr(fd, &saved.before) < 0)
 		return -errno;
-	raw = saved.before;
-	cfmakeraw(&raw);
+	*ret = saved.before;
+	return 0;
+}
+
+static int settings_set(int fd, const struct termios *t)
+{
+	static bool handlers;
+
 	if (!handlers) {
 		crash_handlers_set();
 		handlers = true;
 	}
 	saved.fd = fd;
 	saved.raw = 1;
-	if (tcsetattr(fd, TCSADRAIN, &raw) < 0) {
+	if (tcsetattr(fd, TCSADRAIN, t) < 0) {
 		saved.raw = 0;
 		return -errno;
 	}
 	return 0;
+}
+
+int term_raw(int fd)
+{
+	struct termios t = { 0 };
+	int rc = settings_save(fd, &t);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	cfmakeraw(&t);
+	return settings_set(fd, &t);
+}
+
+int term_keys(int fd)
+{
+	struct termios t = { 0 };
+	int rc = settings_save(fd, &t);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	t.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+	t.c_iflag &= ~(tcflag_t)(IXON | IXOFF);
+	t.c_cc[VMIN] = 1;
+	t.c_cc[VTIME] = 0;
+	return settings_set(fd, &t);
 }
 
 int term_size(int fd, uint16_t *ret_rows, uint16_t *ret_cols)

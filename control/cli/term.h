@@ -16,6 +16,9 @@
  * every way out puts the settings back: term_restore(), exit(), and a crash.
  */
 int term_raw(int fd);
+/* The same, but only so that each key comes at once and is not shown: output,
+ * Ctrl-C and Ctrl-Z stay the terminal's. */
+int term_keys(int fd);
 void term_restore(void); /* harmless when not raw */
 
 /* -ENOTTY when @fd is no terminal; 24x80 for one that does not know. */

@@ -12,7 +12,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone tty tty2 tty3 tty4
+	gone tty tty2 tty3 tty4 tty5 tty6
 }
 
 # dialogue NAME - runs the expect script on stdin; its exit code is the test's
@@ -112,6 +112,71 @@ ticks_in() { grep -qa tick "$1"; }
 		wait $! || code=$?
 		[ "$code" -eq 9 ]
 	done
+}
+
+@test "run -d from a terminal keeps one, and attach shows what it wrote" {
+	run dialogue <<-'END'
+		set stty_init "rows 33 columns 99"
+		spawn $env(AC) run base tty5 -d -- sh -c {tty; stty size
+			echo before; exec cat}
+		want "tty5"
+		exit [code]
+	END
+	code 0
+	[ "$(field tty5 .tty)" = true ]
+	run dialogue <<-'END'
+		set stty_init "rows 33 columns 99"
+		spawn $env(AC) attach tty5
+		want "/dev/pts/"
+		want "33 99"
+		want "before"
+		send "ty''ped\r"
+		want "ty''ped"
+		want "ty''ped"
+		send "\020\021"
+		want "comes back"
+		exit [code]
+	END
+	code 0
+	state_is tty5 running
+	run dialogue <<-'END'
+		spawn $env(AC) run base tty6 -T -d -- sh -c {echo go; exec sleep infinity}
+		want "tty6"
+		exit [code]
+	END
+	code 0
+	[ "$(field tty6 .tty)" = false ]
+}
+
+@test "attach to what has no terminal: its output, the keys, and Ctrl-C" {
+	"$AC" run base tty5 -T -d -- sh -c 'seq 5000; echo la""st
+		trap "echo hit >/workspace/hit" INT; while :; do sleep 0.1; done'
+	for keys in '\003' '\020\021'; do
+		run dialogue <<-END
+			spawn $AC attach tty5
+			want "4999"
+			want "last"
+			sleep 1
+			send "q"
+			send "$keys"
+			want "comes back"
+			code
+			exit 0
+		END
+		code 0
+		lacks ^P
+		lacks q$'\r'
+		state_is tty5 running
+	done
+	run -0 "$AC" exec tty5 -- sh -c 'sleep 0.5; ls /workspace'
+	lacks hit
+	# Without any terminal of ours a signal leaves it as well.
+	"$AC" attach tty5 </dev/null >"$BATS_TEST_TMPDIR/seen" 2>&1 3>&- &
+	eventually grep -q last "$BATS_TEST_TMPDIR/seen"
+	kill -INT $!
+	ended $!
+	code 130
+	state_is tty5 running
 }
 
 @test "keys that there are not are refused before anything starts" {

@@ -90,6 +90,14 @@ static void test_terminal(void)
 		   before.c_oflag == after.c_oflag,
 	   "all is as before");
 	term_restore();
+	is_int(term_keys(slave), 0, "keys alone");
+	tcgetattr(slave, &raw);
+	ok(!(raw.c_lflag & (ICANON | ECHO)) && raw.c_lflag & ISIG &&
+		   raw.c_oflag == before.c_oflag,
+	   "come at once, unseen, but for Ctrl-C");
+	term_restore();
+	tcgetattr(slave, &after);
+	ok(before.c_lflag == after.c_lflag, "all is as before");
 	is_int(term_size(slave, &rows, &cols), 0, "its size");
 	ok(rows == 31 && cols == 97, "is 31 x 97");
 	is_int(pipe(pipes), 0, "a pipe");
@@ -127,6 +135,11 @@ static void test_signals(void)
 	is_int(pump_signals_decide(&s, SIGTERM, false, true, 1, &pass),
 	       PUMP_SIGNAL_DETACH, "attached to another's run: detach");
 	is_int(pass, 0, "and leave it alone");
+	is_int(pump_signals_decide(&s, SIGINT, false, true, 1, &pass),
+	       PUMP_SIGNAL_DETACH, "Ctrl-C there leaves too");
+	is_int(pass, 0, "and the run hears nothing");
+	is_int(pump_signals_decide(&s, SIGINT, true, true, 1, &pass),
+	       PUMP_SIGNAL_PASS, "but not where it is a key");
 }
 
 /* What a program leaves switched on, and what puts it back. */
