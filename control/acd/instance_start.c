@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/guest_grant.h"
+#include "control/acd/instance_env.h"
 #include "control/acd/machine.h"
 #include "control/acd/mounts.h"
 #include "control/acd/prepare.h"
@@ -27,37 +28,6 @@
 #include "lib/log.h"
 
 /* ---- the sandbox's environment ---- */
-
-static bool env_has(const struct strv *env, const char *entry)
-{
-	size_t n = strcspn(entry, "=") + 1;
-
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], entry, n) == 0)
-			return true;
-	return false;
-}
-
-static int env_collect(const struct instance *in, struct strv *env)
-{
-	SCOPED_JSON stored =
-		in->rec.env_json ? json_loads(in->rec.env_json, 0, NULL) : NULL;
-	json_t *entry;
-	size_t i;
-	int ret = 0;
-
-	for (i = 0; i < in->bp.env.n && ret == 0; i++)
-		ret = strv_push(env, in->bp.env.v[i]);
-	json_array_foreach (stored, i, entry) {
-		if (ret == 0 && json_is_string(entry))
-			ret = strv_push(env, json_string_value(entry));
-	}
-	if (ret == 0)
-		ret = strv_pushf(env, "AC_INSTANCE=%s", in->rec.name);
-	if (ret == 0)
-		ret = strv_pushf(env, "AC_BLUEPRINT=%s", in->rec.blueprint);
-	return ret;
-}
 
 /* What the agent is held to inside, 0: nothing there. */
 static uint32_t agent_nproc(const struct instance *in)
@@ -73,7 +43,7 @@ int instance_assign(struct instance *in)
 {
 	const struct instance_grant grant = instance_grant(in);
 	struct strv env = { 0 };
-	int ret = env_collect(in, &env);
+	int ret = instance_env(&in->rec, &in->bp.env, grant.env, &env);
 	struct link_assign assign = {
 		.name = in->rec.name,
 		.nproc = agent_nproc(in),
@@ -82,10 +52,6 @@ int instance_assign(struct instance *in)
 		.ca = grant.ca,
 	};
 
-	/* What the user has set himself goes before. */
-	for (size_t i = 0; ret == 0 && grant.env && grant.env[i]; i++)
-		if (!env_has(&env, grant.env[i]))
-			ret = strv_push(&env, grant.env[i]);
 	assign.env = (const char *const *)env.v;
 	if (ret == 0)
 		ret = session_assign(in->session, &assign);

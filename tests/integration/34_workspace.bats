@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # 34_workspace.bats - a directory of the user's, and agents that move it
 
+# shellcheck disable=SC2016 # the shell in the sandbox expands
 load common
 
 setup() {
@@ -31,6 +32,9 @@ while True:
 
 is_link() { [ -L "$dir/proj/sub" ]; }
 is_dir() { [ -d "$dir/proj/sub" ] && [ ! -L "$dir/proj/sub" ]; }
+
+# logged TEXT - by ws1
+logged() { "$AC" logs ws1 | grep -qF "$1"; }
 
 # starts OPTION... - 60 on the directory that is swapped: what they saw
 starts() {
@@ -99,4 +103,25 @@ starts() {
 	mv "$dir/proj/was" "$dir/proj/sub"
 	run -0 "$AC" run base ws2 -- cat mine
 	has mine
+}
+
+@test "what changes outside is seen by a watcher that can poll" {
+	"$AC" run base ws1 -d --workspace "$dir/proj/sub" -- \
+		env NODE_PATH=/usr/share/nodejs node -e '
+		require("chokidar").watch("/workspace", { ignoreInitial: true })
+			.on("ready", () => console.log("ready"))
+			.on("all", (e, p) => console.log(e, p))'
+	eventually logged ready
+	echo more >>"$dir/proj/sub/mine"
+	eventually logged "change /workspace/mine"
+	echo new >"$dir/proj/sub/new"
+	eventually logged "add /workspace/new"
+	# The user's own word goes before.
+	run -0 "$AC" run base ws2 -e WATCHPACK_POLLING=false --workspace \
+		"$dir/proj/sub" -- sh -c 'echo "$WATCHPACK_POLLING
+		$CHOKIDAR_USEPOLLING"'
+	has "false"
+	has "true"
+	run -0 "$AC" run base ws2 --workspace "" -- env
+	lacks POLLING=true
 }
