@@ -56,6 +56,8 @@ small_gone() {
 
 disk_is() { [ "$(ac_small status --json | jq -r .disk.state)" = "$1" ]; }
 
+is_paused() { [ "$(ac_small inspect "$1" --json | jq -r .state)" = paused ]; }
+
 # audited - a denial of now is in the audit, and the audit on the disk
 audited() {
 	local name=now-$RANDOM-$RANDOM.example
@@ -225,10 +227,9 @@ hid"
 	audited
 
 	ac_small exec small1 -- sh -c 'while :; do
-		cat /dev/zero >>/home/node/big; sleep 1; done' >/dev/null 2>&1 &
+		cat /dev/zero >>/home/node/big; sleep 1; done' >/dev/null 2>&1 3>&- &
 	eventually disk_is full
-	eventually test "$(ac_small inspect small1 --json |
-		jq -r .state)" = paused
+	eventually is_paused small1
 	run ac_small ls
 	has 'the disk of $AC_HOME is full'
 	has 'and it wrote most'
