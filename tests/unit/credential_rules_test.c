@@ -7,7 +7,8 @@
  */
 #include "tests/unit/credential_world.h"
 
-#include <sys/stat.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/file.h"
@@ -108,11 +109,11 @@ static const struct {
 	  "  without:\n    - { reason: r, names: [c] }\n",
 	  NULL },
 	{ "", ":1:1: it is empty" },
-	{ "version: 2\n", ":1:1: version must be 1" },
-	{ "version: 1\nkind: github\n", ":2:1: kind must be the file's" },
+	{ "version: 2\n", ":1:10: version must be 1" },
+	{ "version: 1\nkind: github\n", ":2:7: kind must be the file's" },
 	{ TOP, ":1:1: version, kind and allow are wanted" },
-	{ TOP ENTRY "denied: []\n", ":5:1: unknown key 'denied'" },
-	{ TOP "allow: []\n", ":3:1: a list is wanted" },
+	{ TOP ENTRY "denied: []\n", ":5:9: unknown key 'denied'" },
+	{ TOP "allow: []\n", ":3:8: a list is wanted" },
 	{ TOP "allow:\n  - { methods: [GET], paths: [/a] }\n",
 	  ":4:5: an entry has reason, methods and paths" },
 	{ TOP "allow:\n  - { reason: r, method: [GET], paths: [/a] }\n",
@@ -152,7 +153,7 @@ static bool folder_make(const char *dir)
 {
 	for (unsigned k = 0; k < SECRET_KINDS; k++) {
 		const char *name = secret_kind_name((enum secret_kind)k);
-		char from[256], to[256];
+		char from[PATH_MAX + 64], to[256];
 
 		snprintf(to, sizeof(to), "%s/%s.yaml", dir, name);
 		if (k == SECRET_GENERIC || !realpath(WORLD_FILES, from))
