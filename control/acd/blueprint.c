@@ -15,7 +15,7 @@
 #include "control/acd/blueprint_credentials.h"
 #include "control/acd/blueprint_egress.h"
 #include "control/acd/blueprint_limits.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"

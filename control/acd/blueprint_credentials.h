@@ -6,7 +6,7 @@
 #define CONTROL_ACD_BLUEPRINT_CREDENTIALS_H
 
 #include "control/acd/credentials.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 
 /* Reads the list @n into @ret, which is the caller's to release whatever the
  * result. -EINVAL with a position. */

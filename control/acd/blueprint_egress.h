@@ -6,7 +6,7 @@
 #define CONTROL_ACD_BLUEPRINT_EGRESS_H
 
 #include "control/acd/egress.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 
 /* Reads the map @n into @ret, which is the caller's to release whatever the
  * result. -EINVAL with a position. */

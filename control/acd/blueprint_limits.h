@@ -9,7 +9,7 @@
 #define CONTROL_ACD_BLUEPRINT_LIMITS_H
 
 #include "control/acd/blueprint.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 
 /* Of a blueprint's limits and of those that a request asks for. */
 #define BLUEPRINT_CPU_MILLI_MAX (1024u * 1000)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "control/acd/credential_places.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 #include "lib/file.h"
 
 #define FILE_MAX (256u * 1024)

@@ -7,7 +7,7 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "control/acd/vault_impl.h"
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 #include "lib/file.h"
 
 #define MACHINE_MAX (256u * 1024)

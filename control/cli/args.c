@@ -437,6 +437,12 @@ static int option_set(struct args *a, const struct arg_option *o,
 	return set_number(a, id, value, err);
 }
 
+int args_give(struct args *a, enum arg_id id, const char *value,
+	      struct err *err)
+{
+	return option_set(a, &arg_options[id], value, err);
+}
+
 /* The arguments still to come. */
 struct cursor {
 	int argc, i;

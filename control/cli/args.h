@@ -112,6 +112,7 @@ enum arg_words {
 	WORDS_VERB, /* the second word of `ac policy`, `ac vault` */
 	WORDS_CREDENTIAL,
 	WORDS_SECRET, /* kinds of credentials */
+	WORDS_CONFIG, /* keys of config.yaml */
 };
 
 struct arg_option {
@@ -177,6 +178,10 @@ static inline bool args_takes(uint64_t options, size_t id)
 int args_parse(const struct args_rules *rules, int argc, char **argv,
 	       struct args *ret, struct err *err);
 void args_done(struct args *a);
+
+/* As if the option had been there with @value. -EINVAL. */
+int args_give(struct args *a, enum arg_id id, const char *value,
+	      struct err *err);
 
 /* The option that @name (with its dashes, "--cpus" or "-m") is for a command
  * that takes @options; NULL when it is none of them. */

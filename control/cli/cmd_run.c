@@ -9,6 +9,7 @@
 #include "control/cli/addresses.h"
 #include "control/cli/build.h"
 #include "control/cli/cmd_instance.h"
+#include "control/cli/config.h"
 #include "control/cli/grants_put.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
@@ -17,8 +18,8 @@
 #include "control/shared/json.h"
 
 /* Which instance of which blueprint is meant; *ret_running: it runs now. */
-static int find(struct launch *l, const struct args *a, bool *ret_running,
-		struct err *err)
+static int find(struct launch *l, const struct args *a, struct infer *ret_who,
+		bool *ret_running, struct err *err)
 {
 	SCOPED_JSON instances = NULL;
 	SCOPED_JSON blueprints = NULL;
@@ -42,6 +43,7 @@ static int find(struct launch *l, const struct args *a, bool *ret_running,
 			 json_object_get(blueprints, "blueprints"), &who, err);
 	if (rc < 0)
 		return rc;
+	*ret_who = who;
 	memcpy(l->name, who.instance, sizeof(l->name));
 	memcpy(l->blueprint, who.blueprint, sizeof(l->blueprint));
 	*ret_running = false;
@@ -174,9 +176,29 @@ static int set_process(json_t *body, const struct args *a, bool shell)
 	return bad ? -ENOMEM : 0;
 }
 
+/* With the defaults of this machine where @fresh: the instance is made now. */
+static int create_first(struct launch *l, const struct args *a, bool fresh,
+			struct err *err)
+{
+	struct config config = { 0 };
+	struct args with = *a;
+	int rc;
+
+	if (!fresh)
+		return create(l, a, err);
+	rc = config_load(l->cli, &config, err);
+	if (rc == 0)
+		rc = config_default(l->cli, &config, &with, err);
+	if (rc == 0)
+		rc = create(l, &with, err);
+	config_undefault(&with, a);
+	config_done(&config);
+	return rc;
+}
+
 /* A run of its own: the record, the image if asked for, the process. */
-static int run_main(struct launch *l, const struct args *a, bool shell,
-		    struct err *err)
+static int run_main(struct launch *l, const struct args *a, bool fresh,
+		    bool shell, struct err *err)
 {
 	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
 	uint64_t since = denials_now_ms();
@@ -187,7 +209,7 @@ static int run_main(struct launch *l, const struct args *a, bool shell,
 		return err_nomem(err);
 	rc = addresses_tell(l->cli, l->client, err);
 	if (rc == 0)
-		rc = create(l, a, err);
+		rc = create_first(l, a, fresh, err);
 	if (rc < 0)
 		return rc;
 	if (args_has(a, ARG_BUILD))
@@ -221,8 +243,8 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 
 /* Everything that run and shell share before the process. */
 static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
-		   struct client **ret_client, bool *ret_running,
-		   struct err *err)
+		   struct client **ret_client, struct infer *ret_who,
+		   bool *ret_running, struct err *err)
 {
 	int rc = 0;
 
@@ -242,7 +264,7 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 	if (rc < 0)
 		return rc;
 	l->client = *ret_client;
-	return find(l, a, ret_running, err);
+	return find(l, a, ret_who, ret_running, err);
 }
 
 int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
@@ -250,10 +272,11 @@ int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
 	struct launch l = { .cli = cli, .verb = "run" };
 	SCOPED_CLIENT c = NULL;
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
+	struct infer who;
 	bool running;
-	int rc = prepare(&l, a, &ws, &c, &running, err);
+	int rc = prepare(&l, a, &ws, &c, &who, &running, err);
 
-	return rc < 0 ? rc : run_main(&l, a, false, err);
+	return rc < 0 ? rc : run_main(&l, a, !who.exists, false, err);
 }
 
 int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
@@ -261,13 +284,14 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 	struct launch l = { .cli = cli, .verb = "run" };
 	SCOPED_CLIENT c = NULL;
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
+	struct infer who;
 	bool running;
-	int rc = prepare(&l, a, &ws, &c, &running, err);
+	int rc = prepare(&l, a, &ws, &c, &who, &running, err);
 
 	if (rc < 0)
 		return rc;
 	if (!running)
-		return run_main(&l, a, true, err);
+		return run_main(&l, a, !who.exists, true, err);
 	if (a->given &
 	    (ARG_BIT(ARG_CPUS) | ARG_BIT(ARG_MEMORY) | ARG_BIT(ARG_PIDS) |
 	     ARG_BIT(ARG_GPUS) | ARG_BIT(ARG_DISK) | ARG_BIT(ARG_OUTPUT) |

@@ -18,6 +18,7 @@
 #include "control/cli/cmd_run.h"
 #include "control/cli/cmd_stats.h"
 #include "control/cli/complete.h"
+#include "control/cli/guess.h"
 #include "control/cli/help.h"
 #include "control/cli/infer.h"
 #include "control/cli/top.h"
@@ -36,7 +37,6 @@
 	 O(BUILD) | O(DETACH) | O(RM) | O(ENV_CLEAR) | O(EGRESS) | O(ALLOW) | \
 	 O(DENY) | O(CREDENTIAL) | O(SECRET))
 #define MANY ARGS_WORDS_MAX
-#define GUESS_MAX 32u /* letters of what may be a command mistyped */
 
 static const char names_help[] =
 	"With one word: an instance that exists; or a blueprint, then the "
@@ -234,6 +234,12 @@ const struct command commands[] = {
 	  .summary = "Show how ac-host is; 3 when it is down",
 	  .rules = { O_TALK, 0, 0, false },
 	  .run = cmd_status },
+	{ .name = "config",
+	  .group = "Host",
+	  .words = "COMMAND",
+	  .summary = "Show and change what is true of this machine",
+	  .complete = { WORDS_VERB },
+	  .verbs = config_verbs },
 	{ .name = "doctor",
 	  .group = "Host",
 	  .words = "",
@@ -479,59 +485,16 @@ static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 	return CLI_EXIT_USAGE;
 }
 
-/* Edits (a letter more, less, or another) from @a to @b; both are short. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[GUESS_MAX + 1], n = strlen(b), i, j;
-
-	for (j = 0; j <= n; j++)
-		row[j] = j;
-	for (i = 1; a[i - 1]; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (j = 1; j <= n; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n];
-}
-
-/* Two neighbours changed places: the likeliest slip of all. */
-static bool is_swap(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a && a[1] && a[0] == b[1] && a[1] == b[0] &&
-	       strcmp(a + 2, b + 2) == 0;
-}
-
 const char *command_guess(const char *name)
 {
-	size_t len = strlen(name), best = len > 3 ? 3 : 2;
-	const char *found = NULL;
+	struct guess g;
 	const struct command *c;
 
-	for (c = commands; len <= GUESS_MAX && c->name; c++) {
-		size_t d = !c->group              ? best :
-			   is_swap(name, c->name) ? 0 :
-						    distance(name, c->name);
-
-		if (d < best) {
-			best = d;
-			found = c->name;
-		}
-	}
-	return found;
+	guess_begin(&g, name);
+	for (c = commands; c->name; c++)
+		if (c->group)
+			guess_try(&g, c->name);
+	return g.found;
 }
 
 static int unknown_command(const struct cli *cli, const char *name)

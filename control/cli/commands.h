@@ -30,6 +30,7 @@ struct command {
 extern const struct command commands[]; /* ends with a NULL name */
 extern const struct command policy_verbs[]; /* commands_policy.c */
 extern const struct command vault_verbs[]; /* commands_vault.c */
+extern const struct command config_verbs[]; /* commands_config.c */
 
 /* By name or alias, hidden ones too; NULL: there is none. */
 const struct command *command_find(const char *name);

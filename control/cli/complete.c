@@ -12,6 +12,7 @@
 #include "control/cli/cmd_instance.h"
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
+#include "control/cli/config.h"
 #include "control/shared/json.h"
 
 /* Options and words before the one that is being completed. */
@@ -217,6 +218,19 @@ static int offer_egress(struct strv *out, const char *prefix,
 	return rc;
 }
 
+static int offer_keys(struct strv *out, const char *prefix)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < CONFIG_KEYS; i++)
+		rc = offer(out, prefix, config_keys[i].name, "");
+	return rc;
+}
+
+static const char *const secrets[] = { "generic", "github", "gitlab",
+				       "npm",     "pypi",   "anthropic",
+				       "openai",  "gemini", "aws" };
+
 static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		      const struct complete_facts *f)
 {
@@ -225,9 +239,6 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	static const char *const shells[] = { "bash", "zsh", "fish" };
 	static const char *const isolations[] = { "runsc", "crun" };
 	static const char *const runtimes[] = { "runsc", "docker" };
-	static const char *const secrets[] = { "generic", "github", "gitlab",
-					       "npm",     "pypi",   "anthropic",
-					       "openai",  "gemini", "aws" };
 	int rc = 0;
 
 	switch (kind) {
@@ -237,9 +248,9 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		return offer_blueprints(out, prefix, f->blueprints);
 	case WORDS_EITHER:
 		rc = offer_blueprints(out, prefix, f->blueprints);
-		if (rc < 0)
-			return rc;
-		return offer_instances(out, prefix, f->instances, false, "");
+		return rc < 0 ? rc :
+				offer_instances(out, prefix, f->instances,
+						false, "");
 	case WORDS_INSTANCE:
 	case WORDS_RUNNING:
 		return offer_instances(out, prefix, f->instances,
@@ -274,6 +285,7 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	case WORDS_FILE:
 		return strv_push(out, ":file");
 	case WORDS_VERB:
+	case WORDS_CONFIG:
 	case WORDS_NONE:
 		break;
 	}
@@ -290,6 +302,8 @@ int complete_words(char *const *words, size_t n,
 		return offer_options(out, words[n - 1], options);
 	if (kind == WORDS_VERB)
 		return offer_verbs(out, words[n - 1], command_find(words[0]));
+	if (kind == WORDS_CONFIG)
+		return offer_keys(out, words[n - 1]);
 	return offer_kind(out, words[n - 1], kind, facts);
 }
 

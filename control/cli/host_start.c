@@ -19,6 +19,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "control/cli/config.h"
 #include "control/cli/host.h"
 #include "control/cli/outer.h"
 #include "control/cli/version.h"
@@ -358,6 +359,18 @@ static int check_first(const struct cli *cli, struct err *err)
 	return host_check_space(cli, NULL, false, err);
 }
 
+/* What config.yaml says becomes variables of set-up and of create(). */
+static int use_config(const struct cli *cli, struct err *err)
+{
+	struct config c = { 0 };
+	int rc = config_load(cli, &c, err);
+
+	if (rc == 0)
+		rc = config_export(cli, &c, err);
+	config_done(&c);
+	return rc;
+}
+
 static int start_locked(const struct cli *cli, struct client *c,
 			struct err *err)
 {
@@ -376,6 +389,8 @@ static int start_locked(const struct cli *cli, struct client *c,
 	if (live != 0)
 		return live < 0 ? live : keep_live(cli, &probe, live, err);
 	rc = check_first(cli, err);
+	if (rc == 0)
+		rc = use_config(cli, err);
 	if (rc == 0)
 		rc = prepare(cli, &o, image, err);
 	if (rc == 0)

@@ -69,18 +69,46 @@ extra_ca() { # CA
 		tr '\1' '\n' | sed '/^$/d' || true
 }
 
+# keep_extra_ca TEXT - true when what is there was put there by hand: set-up notes
+# what it wrote, and takes nothing else away
+keep_extra_ca() {
+	local file=$AC_HOME/ca/extra.pem note=$AC_CACHE/extra-ca.sum
+	[ -e "$file" ] && [ -e "$note" ] && [ -z "${AC_EXTRA_CA:-}" ] &&
+		[ "$(sha256sum <"$file")" != "$(cat "$note")" ] &&
+		[ "$(cat "$file")" != "$1" ]
+}
+
+# tell_extra_ca TEXT - what a sandbox trusts is never changed silently
+tell_extra_ca() {
+	local file=$AC_HOME/ca/extra.pem now="gone"
+	[ -e "$file" ] || return 0
+	[ "$(cat "$file")" != "$1" ] || return 0
+	cp -p "$file" "$file.before"
+	[ -z "$1" ] || now="from ${AC_EXTRA_CA:-the bundle of this machine}"
+	say "sandboxes no longer trust what $file had: it is $now; the one" \
+		"before is $file.before, and \`ac config set extra_ca FILE\`" \
+		"keeps one for good"
+}
+
 put_extra_ca() { # CA
 	local text
 	text=$(extra_ca "$1")
 	mkdir -p "$AC_HOME/ca"
+	if keep_extra_ca "$text"; then
+		say "$AC_HOME/ca/extra.pem was changed by hand, and stays:" \
+			"\`ac config set extra_ca\` names another file"
+		return
+	fi
 	# acd passes no more (PREPARE_MACHINE_CA_MAX), the last newline included.
 	if [ ${#text} -ge 57344 ]; then
 		say "the machine's own CAs are more than 56 KiB: sandboxes get" \
 			"none; AC_EXTRA_CA=FILE names those that they need"
 		text=
 	fi
+	tell_extra_ca "$text"
 	if [ -n "$text" ]; then
 		dir=$AC_HOME/ca put extra.pem <<<"$text"
+		sha256sum <"$AC_HOME/ca/extra.pem" >"$AC_CACHE/extra-ca.sum"
 	else
 		rm -f "$AC_HOME/ca/extra.pem"
 	fi
@@ -113,12 +141,12 @@ proxies() {
 
 registries() {
 	cd / # a project's .npmrc in the current directory is not the machine's
-	export_line NPM_CONFIG_REGISTRY "$(setting \
-		'^https://registry\.npmjs\.org/?$' npm config get registry)"
-	export_line PIP_INDEX_URL "${PIP_INDEX_URL:-$(setting '^$' \
-		pip3 config get global.index-url)}"
-	export_line GOPROXY "$(setting \
-		'^https://proxy\.golang\.org,direct$' go env GOPROXY)"
+	export_line NPM_CONFIG_REGISTRY "${AC_REGISTRY_NPM:-$(setting \
+		'^https://registry\.npmjs\.org/?$' npm config get registry)}"
+	export_line PIP_INDEX_URL "${AC_REGISTRY_PIP:-${PIP_INDEX_URL:-$(setting \
+		'^$' pip3 config get global.index-url)}}"
+	export_line GOPROXY "${AC_REGISTRY_GO:-$(setting \
+		'^https://proxy\.golang\.org,direct$' go env GOPROXY)}"
 	export_line GOSUMDB "$(setting '^sum\.golang\.org$' go env GOSUMDB)"
 	export_line GONOSUMDB "$(setting '^$' go env GONOSUMDB)"
 	export_line GOINSECURE "$(setting '^$' go env GOINSECURE)"

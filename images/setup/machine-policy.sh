@@ -28,6 +28,7 @@ found() {
 quiet() { timeout 20 "$@" 2>/dev/null </dev/null | head -n 20 || true; }
 
 npm_hosts() {
+	printf '%s\n' "${AC_REGISTRY_NPM:-}"
 	have npm || return 0
 	quiet npm config get registry
 	quiet env -u npm_config_registry -u NPM_CONFIG_REGISTRY \
@@ -38,6 +39,7 @@ npm_hosts() {
 
 pip_hosts() {
 	local py
+	printf '%s\n' "${AC_REGISTRY_PIP:-}"
 	if have pip3; then
 		quiet pip3 config get global.index-url
 		quiet pip3 config get global.extra-index-url | tr ' ' '\n'
@@ -56,6 +58,7 @@ print("https://" + PyPI.file_storage_domain)'
 
 # GOSUMDB is "name", "name+key" or "name+key url".
 go_hosts() {
+	printf '%s\n' "${AC_REGISTRY_GO:-}" | tr ',|' '\n'
 	have go || return 0
 	{
 		quiet go env GOPROXY GOSUMDB

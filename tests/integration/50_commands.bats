@@ -10,7 +10,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone cmd cmd2 cmd3 cmd4 own
+	gone cmd cmd2 cmd3 cmd4 own cfg1 cfg2
 	rm -rf "$AC_HOME/blueprints/other"
 }
 
@@ -31,6 +31,89 @@ teardown_file() {
 	says frobnicate
 	run -125 "$AC" run base cmd2 --frobnicate -- true
 	says frobnicate
+}
+
+@test "config: a default is that of a new instance, unless it is given" {
+	run -0 "$AC" config set defaults.pids 111
+	run -0 "$AC" config set defaults.egress locked
+	run -0 "$AC" run base cfg1 -- true
+	says 'defaults of .*--pids 111 --egress locked'
+	[ "$(field cfg1 .pids)" = 111 ]
+	[ "$(field cfg1 .egress.mode)" = locked ]
+	run -0 "$AC" run base cfg2 --pids 99 --egress open -- true
+	[ "$(field cfg2 .pids)" = 99 ]
+	[ "$(field cfg2 .egress.mode)" = open ]
+	run -0 "$AC" config unset defaults.pids
+	run -0 "$AC" config unset defaults.egress
+	# It stays with the instance, and the next one has none.
+	run -0 "$AC" run cfg1 -- true
+	[ "$(field cfg1 .pids)" = 111 ]
+	gone cfg1 cfg2
+	run -0 "$AC" run base cfg1 -- true
+	[ "$(field cfg1 .pids)" != 111 ]
+	gone cfg1
+}
+
+@test "config: keys that are none are refused with their place" {
+	run -2 "$AC" config set loop_device 4
+	says "did you mean 'loop_devices'"
+	run -2 "$AC" config set loop_devices many
+	printf 'gpus: all\ndefaults:\n  memmory: 2g\n' >"$AC_HOME/config.yaml"
+	run -1 "$AC" config ls
+	says 'config.yaml:3:12: .*defaults.memory'
+	run -125 "$AC" run base cfg1 -- true
+	says 'config.yaml:3:12'
+	run ! "$AC" inspect cfg1
+	EDITOR='sed -i s/memmory/mem/' run -1 "$AC" config edit
+	grep -q memmory "$AC_HOME/config.yaml"
+	EDITOR='sed -i s/memmory/memory/' run -0 "$AC" config edit
+	run -0 "$AC" config get defaults.memory
+	is 2g
+	rm "$AC_HOME/config.yaml" "$AC_HOME/config.edit.yaml"
+}
+
+@test "config: loop devices and a CA outlive a start without variables" {
+	need_root
+	printf '%s\n' '# kept' >"$AC_HOME/config.yaml"
+	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=company -days 2 \
+		-keyout /dev/null -out "$BATS_TEST_TMPDIR/ca.pem" 2>/dev/null
+	run -0 "$AC" config set extra_ca "$BATS_TEST_TMPDIR/ca.pem"
+	says 'ac restart'
+	run -0 "$AC" config set loop_devices 1
+	grep -qx '# kept' "$AC_HOME/config.yaml"
+	run -0 "$AC" restart
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
+	if [ -e /dev/loop0 ]; then
+		[ "$(docker inspect -f '{{len .HostConfig.Devices}}' \
+			"$AC_HOST")" -ge 1 ]
+	fi
+	AC_EXTRA_CA=none run -0 "$AC" restart
+	says 'AC_EXTRA_CA=none holds for this call, not extra_ca'
+	says 'no longer trust'
+	[ ! -e "$AC_HOME/ca/extra.pem" ]
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem.before"
+	run -0 "$AC" restart
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
+	rm "$AC_HOME/config.yaml"
+	# By hand, and nothing says otherwise: it stays.
+	echo '# mine' >>"$AC_HOME/ca/extra.pem"
+	run -0 "$AC" restart
+	says 'changed by hand'
+	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
+	rm -f "$AC_HOME"/ca/extra.pem*
+	run -0 "$AC" restart
+}
+
+@test "config: registries are those of builds and of the preset" {
+	local home="$BATS_TEST_TMPDIR/home"
+	mkdir "$home"
+	AC_HOME=$home run -0 "$AC" config set registries.npm \
+		https://npm.company.example/
+	AC_HOME=$home AC_REGISTRY_NPM=https://npm.company.example/ \
+		"$AC_SRC/images/setup/build-env.sh"
+	grep -q "NPM_CONFIG_REGISTRY='https://npm.company.example/'" \
+		"$home/cache/build-env/build.env"
+	grep -q npm.company.example "$home/policy/machine.yaml"
 }
 
 @test "--json is JSON, everywhere that data is printed" {

@@ -33,7 +33,7 @@ sodium.h init-guard/ vault/ ottergate/ control/ tests/
 curl/ control/acd/ tests/
 jansson.h control/ tests/
 nftables/ control/acd/ tests/
-yaml.h control/acd/ ottergate/ tests/
+yaml.h control/ ottergate/ tests/
 sqlite3.h control/ tests/
 microhttpd.h control/acd/ tests/
 libsmartcols/ control/cli/ tests/

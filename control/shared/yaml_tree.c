@@ -6,7 +6,7 @@
  * open collections has YAML_DEPTH_MAX entries. Aliases are refused, so the
  * tree is never larger than the text.
  */
-#include "control/acd/yaml_tree.h"
+#include "control/shared/yaml_tree.h"
 
 #include <stdarg.h>
 #include <string.h>

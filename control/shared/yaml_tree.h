@@ -7,8 +7,8 @@
  * of anything than the limits. The tree is read only and pure text: what a
  * scalar means is for the caller to say.
  */
-#ifndef CONTROL_ACD_YAML_TREE_H
-#define CONTROL_ACD_YAML_TREE_H
+#ifndef CONTROL_SHARED_YAML_TREE_H
+#define CONTROL_SHARED_YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
