@@ -109,8 +109,8 @@ int token_check(enum secret_kind kind, struct slice v, bool allow_classic,
 	if (s && kind != SECRET_GENERIC && kind != s->kind &&
 	    s->kind != SECRET_OPENAI)
 		return err_set(err, -EINVAL,
-			       "this has the shape of a %s token, not of a %s "
-			       "one",
+			       "this has the shape of a token of %s, not of "
+			       "%s",
 			       secret_kind_name(s->kind),
 			       secret_kind_name(kind));
 	return 0;

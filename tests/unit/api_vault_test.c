@@ -94,7 +94,7 @@ static void talk_entries(void)
 	text = ask_body("/v1/vault/gh/rotate", "{\"value\":\"%s\"}",
 			b64("glpat-of-another-kind"));
 	HAS(text, " 400 ");
-	HAS(text, "shape of a gitlab token");
+	HAS(text, "shape of a token of gitlab, not of");
 	text = ask_body("/v1/vault/gh/rotate",
 			"{\"value\":\"%s\",\"source\":\"cmd:pass gh\"}",
 			b64("github_pat_new"));
