@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "control/cli/guess.h"
 #include "control/shared/names.h"
 #include "lib/file.h"
 
@@ -449,6 +450,23 @@ struct cursor {
 	char **argv;
 };
 
+/* Of the options that the command takes, which may be meant? */
+static int unknown_long(uint64_t options, const char *word, size_t len,
+			struct err *err)
+{
+	char name[65];
+	struct guess g;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	guess_begin(&g, name);
+	for (size_t i = 0; i < ARG_MAX; i++)
+		if (args_takes(options, i))
+			guess_try(&g, arg_options[i].name);
+	return err_set(err, -EINVAL, "unknown option '--%s'%s%s%s", name,
+		       g.found ? "; did you mean --" : "",
+		       g.found ? g.found : "", g.found ? "?" : "");
+}
+
 /* "--name", "--name=value", "--name value". */
 static int take_long(struct args *a, uint64_t options, struct cursor *cur,
 		     struct err *err)
@@ -459,8 +477,7 @@ static int take_long(struct args *a, uint64_t options, struct cursor *cur,
 	const char *value = word[len] == '=' ? word + len + 1 : NULL;
 
 	if (!o)
-		return err_set(err, -EINVAL, "unknown option '--%.*s'",
-			       (int)(len > 64 ? 64 : len), word);
+		return unknown_long(options, word, len, err);
 	if (o->kind == ARG_FLAG && value)
 		return err_set(err, -EINVAL, "--%s takes no value", o->name);
 	if (o->kind != ARG_FLAG && !value) {

@@ -460,6 +460,34 @@ static void no_command(const struct cli *cli, const char *fmt, ...)
 	cli_fail(cli, &err, true);
 }
 
+const char *command_guess_verb(const struct command *cmd, const char *word)
+{
+	const struct command *v;
+	struct guess g;
+
+	guess_begin(&g, word);
+	for (v = cmd->verbs; v && v->name; v++)
+		guess_try(&g, v->name + strlen(cmd->name) + 1);
+	return g.found;
+}
+
+static void unknown_verb(const struct cli *cli, const struct command *cmd,
+			 const char *word)
+{
+	const char *guess = command_guess_verb(cmd, word);
+
+	if (guess)
+		no_command(cli,
+			   "there is no command '%s %s'; did you mean `ac %s "
+			   "%s`?",
+			   cmd->name, word, cmd->name, guess);
+	else
+		no_command(cli,
+			   "there is no command '%s %s'; `ac help %s` "
+			   "lists all",
+			   cmd->name, word, cmd->name);
+}
+
 /* @argv begins with the verb. */
 static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 			 char **argv)
@@ -478,10 +506,7 @@ static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
 	if (!argc)
 		help_command(stderr, cmd);
 	else
-		no_command(cli,
-			   "there is no command '%s %s'; `ac help %s` "
-			   "lists all",
-			   cmd->name, argv[0], cmd->name);
+		unknown_verb(cli, cmd, argv[0]);
 	return CLI_EXIT_USAGE;
 }
 

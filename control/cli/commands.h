@@ -42,6 +42,9 @@ const struct command *command_verb(const struct command *cmd, const char *word);
 /* The command that @name may be a slip of; NULL: none is near. */
 const char *command_guess(const char *name);
 
+/* The same for the second word of @cmd. */
+const char *command_guess_verb(const struct command *cmd, const char *word);
+
 /* Runs `ac @argv[1] …`; @argc and @argv as of main(). Talks about failures
  * itself; returns the exit code. */
 int command_dispatch(struct cli *cli, int argc, char **argv);

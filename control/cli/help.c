@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "lib/str.h"
+
 static const char *const groups[] = { "Agents", "Looking", "Host",
 				      "Cleaning up", "Other" };
 
@@ -71,6 +73,23 @@ void help_command(FILE *out, const struct command *cmd)
 			help_option(out, &arg_options[i]);
 }
 
+static void help_unknown(const struct args *a)
+{
+	const struct command *cmd = command_find(a->words[0]);
+	const char *guess = cmd ? command_guess_verb(cmd, a->words[1]) :
+				  command_guess(a->words[0]);
+	SCOPED_STR name = str_printf("%s%s%s", a->words[0], cmd ? " " : "",
+				     cmd ? a->words[1] : "");
+
+	if (name && guess)
+		say_error("there is no command '%s'; did you mean `ac help "
+			  "%s%s%s`?",
+			  name, cmd ? cmd->name : "", cmd ? " " : "", guess);
+	else
+		say_error("there is no command '%s'; `ac help` lists all",
+			  name ? name : a->words[0]);
+}
+
 int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
 {
 	const struct command *cmd;
@@ -85,9 +104,7 @@ int cmd_help(const struct cli *cli, const struct args *a, struct err *err)
 	if (cmd && a->n_words > 1)
 		cmd = command_verb(cmd, a->words[1]);
 	if (!cmd) {
-		say_error("there is no command '%s%s%s'; `ac help` lists all",
-			  a->words[0], a->n_words > 1 ? " " : "",
-			  a->n_words > 1 ? a->words[1] : "");
+		help_unknown(a);
 		return CLI_EXIT_USAGE;
 	}
 	help_command(stdout, cmd);

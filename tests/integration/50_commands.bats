@@ -31,6 +31,15 @@ teardown_file() {
 	says frobnicate
 	run -125 "$AC" run base cmd2 --frobnicate -- true
 	says frobnicate
+	lacks 'did you mean'
+	run -2 "$AC" policy alow cmd x.example
+	says 'did you mean `ac policy allow`'
+	run -2 "$AC" vault ad github
+	says 'did you mean `ac vault add`'
+	run -2 "$AC" help vault ad
+	says 'did you mean `ac help vault add`'
+	run -125 "$AC" run base cmd2 --wrkspace /tmp -- true
+	says 'did you mean --workspace'
 }
 
 @test "config: a default is that of a new instance, unless it is given" {

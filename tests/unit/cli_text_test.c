@@ -343,6 +343,41 @@ static void test_guess(void)
 		       "what '%s' may mean", rows[i][0]);
 }
 
+static void test_guess_more(void)
+{
+	static const struct {
+		const char *command, *word, *guess;
+	} rows[] = {
+		{ "policy", "alow", "allow" },   { "vault", "ad", "add" },
+		{ "vault", "romate", "rotate" }, { "policy", "frob", NULL },
+		{ "config", "gte", "get" },
+	};
+	const struct args_rules rules = { .options = ARG_BIT(ARG_WORKSPACE) };
+	char wrong[] = "--wrkspace=/x", far[] = "--frobnicate";
+	char other[] = "--memroy";
+	char *const words[] = { wrong, far, other };
+	static const char *const says[] = {
+		"unknown option '--wrkspace'; did you mean --workspace?",
+		"unknown option '--frobnicate'",
+		"unknown option '--memroy'", /* which is not taken here */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_str(command_guess_verb(command_find(rows[i].command),
+					  rows[i].word),
+		       rows[i].guess, "%s %s", rows[i].command, rows[i].word);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		char *argv[] = { words[i], NULL };
+		struct err err = { 0 };
+		struct args a;
+
+		is_int(args_parse(&rules, 1, argv, &a, &err), -EINVAL,
+		       "%s is refused", words[i]);
+		is_str(err.msg, says[i], "with what may be meant");
+		args_done(&a);
+	}
+}
+
 static void test_option_words(void)
 {
 	static const char *const rows[][2] = {
@@ -409,6 +444,7 @@ int main(void)
 	test_instance_names();
 	test_copy_errors();
 	test_guess();
+	test_guess_more();
 	test_option_words();
 	test_idle();
 	test_progress_cut();
