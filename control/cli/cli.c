@@ -4,7 +4,6 @@
  */
 #include "control/cli/cli.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -36,22 +35,12 @@ static char *home_default(void)
 	return str_printf("%s/.local/share/ac", base ? base : "/root");
 }
 
-/* A relative AC_HOME is meant from here; the engine wants absolute paths. */
-static char *home_find(void)
+/* An absolute path, or the default. */
+static char *home_find(const char *given)
 {
-	const char *given = env_get("AC_HOME");
-	char cwd[PATH_MAX];
-	char *home;
+	char *home = given ? str_printf("%s", given) : home_default();
 	size_t len;
 
-	if (!given)
-		home = home_default();
-	else if (*given == '/')
-		home = str_printf("%s", given);
-	else if (getcwd(cwd, sizeof(cwd)))
-		home = str_printf("%s/%s", cwd, given);
-	else
-		return NULL;
 	if (!home)
 		return NULL;
 	for (len = strlen(home); len > 1 && home[len - 1] == '/'; len--)
@@ -75,12 +64,18 @@ int cli_init(struct cli *cli, struct err *err)
 {
 	const char *host = env_get("AC_HOST");
 	const char *root = env_get("AC_ROOT");
+	const char *given = env_get("AC_HOME");
 
 	memset(cli, 0, sizeof(*cli));
 	if (host && !host_name_is_good(host))
 		return err_set(err, -EINVAL,
 			       "AC_HOST='%s' cannot name a container", host);
-	cli->home = home_find();
+	if (given && *given != '/')
+		return err_set(err, -EINVAL,
+			       "AC_HOME='%s' is not an absolute path: from "
+			       "another directory it would be another state",
+			       given);
+	cli->home = home_find(given);
 	cli->host = str_printf("%s", host ? host : AC_HOST_NAME);
 	cli->volume = host ? str_printf("%s-docker", host) :
 			     str_printf("%s", AC_HOST_VOLUME);

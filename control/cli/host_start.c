@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 
 #include "control/cli/config.h"
+#include "control/cli/home.h"
 #include "control/cli/host.h"
 #include "control/cli/outer.h"
 #include "control/cli/version.h"
@@ -29,27 +30,6 @@
 
 #define STOP_SECONDS 40u
 #define TAG_MAX 128u
-
-static int home_make(const struct cli *cli, struct err *err)
-{
-	/* Made here so that the user owns them, whoever acd is. */
-	static const char *const subs[] = { "",           "/run",
-					    "/log",       "/runtime",
-					    "/instances", "/blueprints" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(subs); i++) {
-		SCOPED_STR dir = str_printf("%s%s", cli->home, subs[i]);
-		int rc = dir ? file_mkdir_p(dir, 0700) : -ENOMEM;
-
-		if (rc < 0)
-			return err_set(err, rc,
-				       "cannot make %s: %s (AC_HOME "
-				       "names another place)",
-				       dir ? dir : cli->home, err_text(rc));
-	}
-	return 0;
-}
 
 static int lock_take(const struct cli *cli, int *ret_fd, struct err *err)
 {

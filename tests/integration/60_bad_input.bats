@@ -35,6 +35,20 @@ second_gone() {
 	rm -rf "$second"
 }
 
+@test "an AC_HOME that cannot be used is refused before any build" {
+	local d=$BATS_TEST_TMPDIR
+	touch "$d/file"
+	for home in relative/dir "$d/file" "$d/file/below" /proc/ac /; do
+		AC_HOST=$AC_HOST2 AC_HOME=$home run -125 "$AC" run base x -- true
+		says 'AC_HOME'
+		lacks 'image'
+		lacks 'registries'
+	done
+	# The control: one that is not there yet goes on to the set-up.
+	AC_HOST=$AC_HOST2 AC_HOME=$d/new DOCKER_HOST=tcp://x run "$AC" start
+	[ -d "$d/new/run" ]
+}
+
 @test "an unknown blueprint is refused and the known ones are listed" {
 	run -125 "$AC" run no-such-kind bad -- true
 	says 'no-such-kind'
