@@ -12,8 +12,11 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
+#include "init-guard/agent.h"
 #include "lib/file.h"
 
+#define GIT_VALUE_MAX 256u
+#define GIT_USER_MAX (4 * GIT_VALUE_MAX + 64) /* each byte may be quoted */
 #define HOSTS_MAX (64u * 1024)
 #define HOSTS "/etc/hosts"
 #define HOSTNAME "/etc/hostname"
@@ -213,10 +216,51 @@ int etc_name_set(struct etc_name *n, const char *name, struct report *r,
 
 /* ---- git ---- */
 
+static bool git_value_is_good(const char *value)
+{
+	size_t len = value ? strlen(value) : 0;
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)value[i] < ' ' || value[i] == 127)
+			return false;
+	return len > 0 && len <= GIT_VALUE_MAX;
+}
+
+/* Quoted, as git-config(1) has it: nothing in it ends the value. */
+static int git_value_put(struct buf *out, const char *key, const char *value)
+{
+	int ret = buf_printf(out, "\t%s = \"", key);
+
+	for (; ret >= 0 && *value; value++) {
+		if (*value == '"' || *value == '\\')
+			ret = buf_append(out, "\\", 1);
+		if (ret >= 0)
+			ret = buf_append(out, value, 1);
+	}
+	return ret < 0 ? ret : buf_append(out, "\"\n", 2);
+}
+
+int etc_git_user(char *const *env, struct buf *out)
+{
+	const char *name = env_value(env, "AC_GIT_NAME");
+	const char *email = env_value(env, "AC_GIT_EMAIL");
+	bool has_name = git_value_is_good(name);
+	bool has_email = git_value_is_good(email);
+	int ret = 0;
+
+	if (has_name || has_email)
+		ret = buf_append(out, "[user]\n", 7);
+	if (ret == 0 && has_name)
+		ret = git_value_put(out, "name", name);
+	if (ret == 0 && has_email)
+		ret = git_value_put(out, "email", email);
+	return ret;
+}
+
 /* ext:: runs any program that a URL names; the workspace is the agent's in
  * whatever way its owner shows through the mount. The image's own file still
  * counts, but comes first. */
-int etc_git(struct slice more, struct err *err)
+int etc_git(char *const *env, struct slice more, struct err *err)
 {
 	static const char text[] = "[include]\n"
 				   "\tpath = /etc/gitconfig\n"
@@ -229,8 +273,10 @@ int etc_git(struct slice more, struct err *err)
 	struct buf all;
 	int ret;
 
-	buf_init(&all, sizeof(text) + more.len);
-	ret = buf_append(&all, text, sizeof(text) - 1);
+	buf_init(&all, GIT_USER_MAX + sizeof(text) + more.len);
+	ret = env ? etc_git_user(env, &all) : 0;
+	if (ret == 0)
+		ret = buf_append(&all, text, sizeof(text) - 1);
 	if (ret == 0)
 		ret = buf_append(&all, more.ptr, more.len);
 	if (ret < 0)

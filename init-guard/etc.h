@@ -43,8 +43,13 @@ int etc_name_expect(struct etc_name *n, const struct report *r,
  */
 int etc_name_set(struct etc_name *n, const char *name, struct report *r,
 		 struct err *err) ATTR_WUR;
-/* git's system configuration, and @more of it (may be empty). */
-int etc_git(struct slice more, struct err *err) ATTR_WUR;
+/* git's system configuration: the user that AC_GIT_NAME and AC_GIT_EMAIL of
+ * @env (NULL: none) name, then the image's own, ours, and @more of it (may be
+ * empty). What git is told later, in any way, goes before this user. */
+int etc_git(char *const *env, struct slice more, struct err *err) ATTR_WUR;
+/* The section of that user; nothing for a value that is empty, longer than 256
+ * bytes or has control bytes. Pure. -ENOBUFS. */
+int etc_git_user(char *const *env, struct buf *out) ATTR_WUR;
 
 /*
  * /etc/hosts with every name @from turned into @to, and a line of its own

@@ -138,7 +138,7 @@ static int serve_begin(struct serve *sv, struct err *err)
 	if (ret == 0)
 		ret = etc_init(err);
 	if (ret == 0)
-		ret = etc_git(slice_of(NULL, 0), err);
+		ret = etc_git(NULL, slice_of(NULL, 0), err);
 	if (ret < 0)
 		return ret;
 	agent_find(&sv->agent);
@@ -210,6 +210,10 @@ static int serve_own(struct serve *sv, struct err *err)
 				err);
 	trust_name(&sv->trust, &sv->agent);
 	preload_name(&sv->preload, &sv->agent, &sv->report);
+	/* With a grant it is written once more. */
+	if (ret == 0 && (env_value(sv->agent.env, "AC_GIT_NAME") ||
+			 env_value(sv->agent.env, "AC_GIT_EMAIL")))
+		ret = etc_git(sv->agent.env, slice_of(NULL, 0), err);
 	if (ret == 0)
 		ret = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
 	if (ret == 0 && sv->nameless)

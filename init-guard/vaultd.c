@@ -166,7 +166,8 @@ static bool has_wrapper(struct slice grant)
 	return found;
 }
 
-static int git_write(struct slice grant, struct err *err)
+static int git_write(const struct agent *ag, struct slice grant,
+		     struct err *err)
 {
 	struct buf text;
 	int ret;
@@ -176,7 +177,7 @@ static int git_write(struct slice grant, struct err *err)
 	if (ret < 0)
 		err_set(err, ret, "the vault's grant: %s", err_text(ret));
 	else
-		ret = etc_git(buf_slice(&text), err);
+		ret = etc_git(ag->env, buf_slice(&text), err);
 	buf_done(&text);
 	return ret;
 }
@@ -205,7 +206,7 @@ int vaultd_prepare(struct vaultd *v, struct agent *ag, struct report *r,
 		return 0;
 	ret = programs_check(err);
 	if (ret == 0)
-		ret = git_write(grant, err);
+		ret = git_write(ag, grant, err);
 	if (ret < 0)
 		return ret;
 	v->listener = socket_make(err);

@@ -10,6 +10,7 @@
 #include "control/cli/build.h"
 #include "control/cli/cmd_instance.h"
 #include "control/cli/config.h"
+#include "control/cli/git_identity.h"
 #include "control/cli/grants_put.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
@@ -67,8 +68,21 @@ static int set_text(json_t *obj, const char *key, const char *value)
 	return value ? json_object_set_new(obj, key, jsonx_text(value)) : 0;
 }
 
+/* Both, as far as they have any. */
+static int set_env(json_t *body, const struct strv *env,
+		   const struct strv *identity)
+{
+	SCOPED_JSON list = jsonx_from_strv(identity);
+	SCOPED_JSON given = jsonx_from_strv(env);
+
+	if (!list || !given || json_array_extend(list, given) < 0)
+		return -ENOMEM;
+	return json_array_size(list) ? json_object_set(body, "env", list) : 0;
+}
+
 /* What of the instance the options change. */
-static json_t *create_body(const struct launch *l, const struct args *a)
+static json_t *create_body(const struct launch *l, const struct args *a,
+			   const struct strv *identity)
 {
 	const struct workspace *ws = l->workspace;
 	SCOPED_JSON body = json_pack(
@@ -100,9 +114,7 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 		bad |= json_object_set_new(body, "auto_remove", json_true());
 	if (args_has(a, ARG_ENV_CLEAR))
 		bad |= json_object_set_new(body, "env_clear", json_true());
-	if (a->env.n > 0)
-		bad |= json_object_set_new(body, "env",
-					   jsonx_from_strv(&a->env));
+	bad |= set_env(body, &a->env, identity);
 	bad |= reach_put(body, &a->reach);
 	bad |= grants_put(body, &a->credentials, &a->secrets);
 	if (ws) {
@@ -116,9 +128,10 @@ static json_t *create_body(const struct launch *l, const struct args *a)
 	return bad ? NULL : ptr_take(&body);
 }
 
-static int create(struct launch *l, const struct args *a, struct err *err)
+static int create(struct launch *l, const struct args *a,
+		  const struct strv *identity, struct err *err)
 {
-	SCOPED_JSON body = create_body(l, a);
+	SCOPED_JSON body = create_body(l, a, identity);
 	SCOPED_JSON rec = NULL;
 	int rc = body ? client_call(l->client, "POST", "/v1/instances", body,
 				    &rec, err) :
@@ -176,21 +189,26 @@ static int set_process(json_t *body, const struct args *a, bool shell)
 	return bad ? -ENOMEM : 0;
 }
 
-/* With the defaults of this machine where @fresh: the instance is made now. */
+/* With the defaults of this machine and the user's name in git where @fresh: the
+ * instance is made now. */
 static int create_first(struct launch *l, const struct args *a, bool fresh,
 			struct err *err)
 {
 	struct config config = { 0 };
 	struct args with = *a;
+	struct strv identity = { 0 };
 	int rc;
 
 	if (!fresh)
-		return create(l, a, err);
+		return create(l, a, &identity, err);
 	rc = config_load(l->cli, &config, err);
 	if (rc == 0)
 		rc = config_default(l->cli, &config, &with, err);
+	if (rc == 0 && git_identity_get(l->cli, &a->env, &identity) < 0)
+		rc = err_nomem(err);
 	if (rc == 0)
-		rc = create(l, &with, err);
+		rc = create(l, &with, &identity, err);
+	strv_done(&identity);
 	config_undefault(&with, a);
 	config_done(&config);
 	return rc;

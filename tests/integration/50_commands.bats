@@ -42,6 +42,28 @@ teardown_file() {
 	says 'did you mean --workspace'
 }
 
+@test "git in a new instance commits as its user, once told" {
+	local own="$BATS_TEST_TMPDIR/gitconfig"
+	git config --file "$own" user.name 'Ada "L" Love'
+	git config --file "$own" user.email ada@x.example
+	GIT_CONFIG_GLOBAL=$own run -0 "$AC" run base cfg1 -- \
+		git var GIT_AUTHOR_IDENT
+	says 'commits as Ada "L" Love <ada@x.example>'
+	says '^Ada "L" Love <ada@x.example> '
+	GIT_CONFIG_GLOBAL=$own run -0 "$AC" run cfg1 -- sh -c '
+		git config --global user.name Inside; git var GIT_AUTHOR_IDENT
+		git config protocol.ext.allow'
+	says '^Inside <ada@x.example> '
+	says '^never'
+	lacks 'commits as'
+	GIT_CONFIG_GLOBAL=$own run -0 "$AC" run base cfg2 \
+		-e GIT_AUTHOR_NAME=Other -e GIT_AUTHOR_EMAIL=o@x.example -- \
+		git var GIT_AUTHOR_IDENT
+	says '^Other <o@x.example> '
+	lacks 'Ada'
+	gone cfg1 cfg2
+}
+
 @test "config: a default is that of a new instance, unless it is given" {
 	run -0 "$AC" config set defaults.pids 111
 	run -0 "$AC" config set defaults.egress locked

@@ -19,6 +19,8 @@ AC_HOME=$AC_TEST_DIR/home
 AC_TEST_TMP=$AC_TEST_DIR/tmp
 export AC_SRC AC AC_TEST_DIR AC_HOST AC_HOST2 AC_HOME AC_TEST_TMP
 unset AC_ROOT RUNSC AC_DETACH_KEYS NO_COLOR
+# Whose git this is must not matter.
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 # Only the launcher knows by itself where the scripts of set-up are.
 [ -z "${AC_TEST_PROGRAM:-}" ] || export AC_ROOT=$AC_SRC
 

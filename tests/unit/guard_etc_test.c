@@ -8,6 +8,7 @@
 #include "init-guard/etc.h"
 #include "init-guard/pem.h"
 #include "init-guard/pkcs12.h"
+#include "lib/str.h"
 #include "tests/unit/tap.h"
 
 #define BEGIN "-----BEGIN CERTIFICATE-----\n"
@@ -133,10 +134,68 @@ static void test_hosts(void)
 	buf_done(&b);
 }
 
+/* The environment of a run becomes a section of git's file, as data. */
+static const struct {
+	const char *name, *email, *text;
+} users[] = {
+	{ "A B", "a@x.example",
+	  "[user]\n\tname = \"A B\"\n\temail = \"a@x.example\"\n" },
+	{ NULL, "a@x.example", "[user]\n\temail = \"a@x.example\"\n" },
+	{ "A", NULL, "[user]\n\tname = \"A\"\n" },
+	{ NULL, NULL, "" },
+	{ "", "", "" },
+	{ "a\n[core]\n\tpager = sh", NULL, "" },
+	{ "a\tb", NULL, "" },
+	{ "\"; [core] # \\", NULL,
+	  "[user]\n\tname = \"\\\"; [core] # \\\\\"\n" },
+};
+
+static void test_git_user(void)
+{
+	char long_name[300];
+
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		SCOPED_STR name = str_printf(
+			"AC_GIT_NAME=%s", users[i].name ? users[i].name : "");
+		SCOPED_STR email =
+			str_printf("AC_GIT_EMAIL=%s",
+				   users[i].email ? users[i].email : "");
+		char *env[3] = { NULL };
+		SCOPED_STR got = NULL;
+		struct buf out;
+		size_t n = 0;
+
+		if (users[i].name)
+			env[n++] = name;
+		if (users[i].email)
+			env[n++] = email;
+		buf_init(&out, 4096);
+		is_int(etc_git_user(env, &out), 0, "user %zu", i);
+		if (slice_dup_str(buf_slice(&out), &got) == 0)
+			is_str(got, users[i].text, "its section");
+		buf_done(&out);
+	}
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	memcpy(long_name, "AC_GIT_NAME=", 12);
+	for (size_t len = 12 + 256; len <= 12 + 257; len++) {
+		char *const env[] = { long_name, NULL };
+		struct buf out;
+
+		long_name[len] = '\0';
+		buf_init(&out, 4096);
+		is_int(etc_git_user(env, &out), 0, "a name of %zu", len - 12);
+		is_int(buf_len(&out) > 0, len == 12 + 256, "256 are taken");
+		buf_done(&out);
+		long_name[len] = 'x';
+	}
+}
+
 int main(void)
 {
 	test_pem();
 	test_pkcs12();
 	test_hosts();
+	test_git_user();
 	return done_testing();
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * git_identity.h - the user's name and e-mail in git, for a new instance
+ */
+#ifndef CONTROL_CLI_GIT_IDENTITY_H
+#define CONTROL_CLI_GIT_IDENTITY_H
+
+#include "control/cli/cli.h"
+#include "lib/str.h"
+
+#define GIT_IDENTITY_MAX 256u /* bytes of each; init-guard has the same */
+
+/*
+ * Adds "AC_GIT_NAME=…" and "AC_GIT_EMAIL=…" to @ret, of which init-guard makes
+ * git's system configuration in the sandbox, and says so. Read from the user's
+ * global configuration, else the system's, and nothing else of it: no
+ * configuration of a project is read. Adds nothing when @env has an identity
+ * already, when git is missing, or when a value is empty, too long or has control
+ * bytes. -ENOMEM.
+ */
+int git_identity_get(const struct cli *cli, const struct strv *env,
+		     struct strv *ret);
+
+#endif
