@@ -297,7 +297,11 @@ static pid_t gateway_start(void)
 #define ADMIN "--admin", "gate.sock"
 
 static const struct row admin[] = {
-	{ "ping", { "ping", ADMIN }, 0, "\"generation\":1}", NULL },
+	{ "ping",
+	  { "ping", ADMIN },
+	  0,
+	  "\"generation\":1,\"audit_full\":false}",
+	  NULL },
 	{ "stats",
 	  { "stats", ADMIN },
 	  0,

@@ -64,17 +64,24 @@ static void *gate_thread(void *arg)
 	return NULL;
 }
 
+/* A port of 127.0.0.1 that is free for DNS, by UDP and by TCP. */
 static uint16_t free_port(void)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET,
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(sa);
-	SCOPED_FD fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	if (bind(fd, (struct sockaddr *)&sa, len) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
-		abort();
-	return ntohs(sa.sin_port);
+	for (;;) {
+		SCOPED_FD udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		SCOPED_FD tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		sa.sin_port = 0;
+		if (bind(udp, (struct sockaddr *)&sa, len) < 0 ||
+		    getsockname(udp, (struct sockaddr *)&sa, &len) < 0)
+			abort();
+		if (bind(tcp, (struct sockaddr *)&sa, len) == 0)
+			return ntohs(sa.sin_port);
+	}
 }
 
 static void up(void)

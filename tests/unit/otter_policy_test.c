@@ -415,7 +415,7 @@ static void test_agent_file(void)
 		{ AGENT "  use: [wob]\n",
 		  "a:5:9: there is no preset 'wob'; there is: web" },
 		{ AGENT "  allow: [ { id: a, names: [.com] } ]\n",
-		  "a:5:29: below com anybody" },
+		  "a:5:29: com is a top-level domain" },
 	};
 	struct policy *p = NULL;
 	struct agent_policy *a = NULL, *b = NULL;
