@@ -12,7 +12,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone tty tty2 tty3 tty4 tty5 tty6
+	gone tty tty2 tty3 tty4 tty5 tty6 tty7
 }
 
 # dialogue NAME - runs the expect script on stdin; its exit code is the test's
@@ -149,11 +149,11 @@ ticks_in() { grep -qa tick "$1"; }
 }
 
 @test "attach to what has no terminal: its output, the keys, and Ctrl-C" {
-	"$AC" run base tty5 -T -d -- sh -c 'seq 5000; echo la""st
+	"$AC" run base tty7 -T -d -- sh -c 'seq 5000; echo la""st
 		trap "echo hit >/workspace/hit" INT; while :; do sleep 0.1; done'
 	for keys in '\003' '\020\021'; do
 		run dialogue <<-END
-			spawn $AC attach tty5
+			spawn $AC attach tty7
 			want "4999"
 			want "last"
 			sleep 1
@@ -166,17 +166,17 @@ ticks_in() { grep -qa tick "$1"; }
 		code 0
 		lacks ^P
 		lacks q$'\r'
-		state_is tty5 running
+		state_is tty7 running
 	done
-	run -0 "$AC" exec tty5 -- sh -c 'sleep 0.5; ls /workspace'
+	run -0 "$AC" exec tty7 -- sh -c 'sleep 0.5; ls /workspace'
 	lacks hit
 	# Without any terminal of ours a signal leaves it as well.
-	"$AC" attach tty5 </dev/null >"$BATS_TEST_TMPDIR/seen" 2>&1 3>&- &
+	"$AC" attach tty7 </dev/null >"$BATS_TEST_TMPDIR/seen" 2>&1 3>&- &
 	eventually grep -q last "$BATS_TEST_TMPDIR/seen"
 	kill -INT $!
 	ended $!
 	code 130
-	state_is tty5 running
+	state_is tty7 running
 }
 
 @test "keys that there are not are refused before anything starts" {
