@@ -34,11 +34,10 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
 	-Wwrite-strings -Wcast-qual -Wpointer-arith -Wformat=2 -Wundef -Wvla \
 	-Wimplicit-fallthrough $(if $(CI),-Werror)
 probe = $(shell $(CC) $(1) -E -x c /dev/null >/dev/null 2>&1 && echo $(1))
+PROBED := $(foreach f,stack-clash-protection strict-flex-arrays=3,$(call probe,-f$(f)))
 HARDEN = $(if $(SAN),-fno-omit-frame-pointer -fsanitize=$(SAN) \
 	-fno-sanitize-recover=undefined,-U_FORTIFY_SOURCE \
-	-D_FORTIFY_SOURCE=3) -fstack-protector-strong \
-	$(call probe,-fstack-clash-protection) \
-	$(call probe,-fstrict-flex-arrays=3)
+	-D_FORTIFY_SOURCE=3) -fstack-protector-strong $(PROBED)
 CFLAGS ?= -O2 -g
 BASE_CFLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) $(HARDEN) -fPIE \
 	-fvisibility=hidden -fno-common -MMD -MP $(CFLAGS)
@@ -49,6 +48,7 @@ STATIC_LDFLAGS = $(if $(SAN),$(BASE_LDFLAGS),-static-pie -Wl,-z,relro,-z,now \
 
 # What each part may use: images/setup/modules. `make lint` checks the includes.
 pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
+ask = $(or $(ASK$(1)$(2)),$(eval ASK$(1)$(2) := $(call pkg,$(1),$(PKG_$(2))))$(ASK$(1)$(2)))
 used = $(shell awk '/^[a-z]/ && (" " $$0 " ") ~ / $(1) / { print $$1 }' \
 	images/setup/modules)
 LINKED := guard acd cli mount otter vault
@@ -105,12 +105,12 @@ FORCE:
 $(BUILD)/obj/control/cli/version.o: $(BUILD)/id.h
 $(BUILD)/obj/control/cli/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
 	-DAC_SHARE_DIR='"$(SHAREDIR)"'
-$(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_guard))
-$(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_acd))
-$(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call pkg,--cflags,$(PKG_cli))
-$(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_otter))
-$(BUILD)/obj/vault/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_vault))
-$(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call pkg,--cflags,$(PKG_tests))
+$(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call ask,--cflags,guard)
+$(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call ask,--cflags,acd)
+$(BUILD)/obj/control/cli/%.o: PART_CFLAGS += $(call ask,--cflags,cli)
+$(BUILD)/obj/ottergate/%.o: PART_CFLAGS = $(call ask,--cflags,otter)
+$(BUILD)/obj/vault/%.o: PART_CFLAGS = $(call ask,--cflags,vault)
+$(BUILD)/obj/tests/%.o: PART_CFLAGS = $(call ask,--cflags,tests)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -140,21 +140,21 @@ $(BUILD)/net_proxy.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
 	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) -o $@ $(filter %.c,$^)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/ac: LIBS = $(call pkg,--libs,$(PKG_cli))
+$(BUILD)/ac: LIBS = $(call ask,--libs,cli)
 $(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
 		$(BUILD)/link.a $(BUILD)/lib.a
 	$(link)
-$(BUILD)/acd: LIBS = $(call pkg,--libs,$(PKG_acd))
+$(BUILD)/acd: LIBS = $(call ask,--libs,acd)
 $(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
 		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/admin.a \
 		$(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
-$(BUILD)/ottergate: LIBS = $(call pkg,--libs,$(PKG_otter)) -lpthread
+$(BUILD)/ottergate: LIBS = $(call ask,--libs,otter) -lpthread
 $(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
 		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
-$(BUILD)/ac-mount: LIBS = $(call pkg,--libs,$(PKG_mount))
+$(BUILD)/ac-mount: LIBS = $(call ask,--libs,mount)
 $(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
 		$(BUILD)/lib.a
 	$(link)
@@ -169,7 +169,7 @@ $(VAULT_BIN): $(BUILD)/%: $(BUILD)/obj/vault/%.o $(BUILD)/vault.a \
 		$(call pkg,--static --libs,$(PKG_vault))
 
 # Tests link against archives, so each takes only what it needs.
-TEST_LIBS = $(call pkg,--libs,$(PKG_tests)) -lpthread -lutil
+TEST_LIBS = $(call ask,--libs,tests) -lpthread -lutil
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< -Wl,--start-group \
