@@ -26,8 +26,8 @@ static enum table_colour state_colour(const json_t *rec)
 /* Times of acd are seconds since 1970. */
 static void format_since(char *out, size_t size, const json_t *rec)
 {
-	long long since = json_count(
-		rec, record_is_live(rec) ? "started_at" : "finished_at");
+	long long since = json_count(rec, record_is_live(rec) ? "started_at" :
+								"finished_at");
 	long long now = (long long)time(NULL);
 
 	snprintf(out, size, "-");

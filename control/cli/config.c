@@ -128,8 +128,8 @@ static int check_gpus(const char *value, struct err *err)
 		if (*p++ != ',')
 			break;
 	}
-	return err_set(err, -EINVAL,
-		       "'%s' is neither all nor numbers (0,1)", value);
+	return err_set(err, -EINVAL, "'%s' is neither all nor numbers (0,1)",
+		       value);
 }
 
 static int check_url(const char *value, struct err *err)

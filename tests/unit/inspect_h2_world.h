@@ -58,7 +58,8 @@ static struct {
 	struct peer client, server;
 	bool closed, cut, deferred;
 	int rest_up, rest_down; /* what inspect_rest() says */
-	bool scarce, full; /* what inspect_may_read() and inspect_is_full() say */
+	bool scarce,
+		full; /* what inspect_may_read() and inspect_is_full() say */
 	size_t most; /* that one direction held */
 	size_t accounted_up, accounted_down;
 	unsigned judged, denied, refused, finished, begun, ended, bodies;

@@ -148,7 +148,8 @@ static const struct {
 	const char *what;
 } files[] = {
 	{ "", 0, 0, "an empty one" },
-	{ "203.0.113.7\n2a00:1450::7\n", 0, 2, "a documentation range, and IPv6" },
+	{ "203.0.113.7\n2a00:1450::7\n", 0, 2,
+	  "a documentation range, and IPv6" },
 	{ "8.8.4.4", 0, 1, "without an end of its line" },
 	{ "8.8.4.4\n8.8.4.4\n", 0, 1, "the same twice" },
 	{ "10.1.2.3\n127.0.0.1\nfe80::1\nfd00::1\n100.64.0.1\n", 0, 0,
