@@ -123,15 +123,18 @@ int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text)
 {
 	struct gate_bind *b = &r->bind;
 
+	/* All of it, as a NUL in it is the parser's to refuse. */
 	*b = (struct gate_bind){
 		.id = strdup(id),
-		.text = strndup((const char *)text.ptr, text.len),
+		.text = malloc(text.len + 1),
 		.policy = policy_ref(gate_state_policy(r->gate->state)),
 	};
 	if (!b->id || !b->text) {
 		bind_done(b);
 		return -ENOMEM;
 	}
+	if (text.len > 0)
+		memcpy(b->text, text.ptr, text.len);
 	b->len = text.len;
 	job_start(r);
 	return 0;

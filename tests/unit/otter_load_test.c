@@ -153,21 +153,25 @@ static bool dns_answers(void)
 	       m[7] == 1;
 }
 
-static int ask(enum admin_verb verb, const char *a, const char *b)
+static int ask_bytes(enum admin_verb verb, const char *a, struct slice b)
 {
 	int fd = sock_unix_connect(g.admin);
 	struct slice s;
 	struct buf out;
 
 	buf_init(&out, ADMIN_REQUEST_MAX + 4);
-	if (fd < 0 ||
-	    admin_request_put(&out, verb, slice_str(a), slice_str(b)) < 0)
+	if (fd < 0 || admin_request_put(&out, verb, slice_str(a), b) < 0)
 		abort();
 	s = buf_slice(&out);
 	if (send(fd, s.ptr, s.len, 0) != (ssize_t)s.len)
 		abort();
 	buf_done(&out);
 	return fd;
+}
+
+static int ask(enum admin_verb verb, const char *a, const char *b)
+{
+	return ask_bytes(verb, a, slice_str(b));
 }
 
 /* The whole answer, as text; closes @fd. "": none. */
@@ -247,6 +251,19 @@ static void test_bind(void)
 	   "and holds");
 }
 
+/* A policy has a NUL in it: what stands behind is read as it was sent, and no
+ * byte more (with sanitizers, that is seen). */
+static void test_nul(void)
+{
+	static const char text[4096] = "version: 1\n";
+	int bind = ask_bytes(ADMIN_BIND, "b", slice_of(text, sizeof(text)));
+
+	sem_wait(&g.at_door);
+	sem_post(&g.open);
+	ok(strstr(answer(bind), "\"ok\":false") != NULL,
+	   "a policy with a NUL is refused");
+}
+
 /* Who has asked is gone by the time it is done. */
 static void test_gone(void)
 {
@@ -266,6 +283,7 @@ int main(void)
 	if (ok(is_ready(), "the gateway is ready")) {
 		test_reload();
 		test_bind();
+		test_nul();
 		test_gone();
 	}
 	down();
