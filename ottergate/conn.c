@@ -65,7 +65,7 @@ bool conn_may_read(const struct conn *c, size_t mine)
 
 /* --- handlers ------------------------------------------------------------- */
 
-/* Both only note what came: conn_turn(). */
+/* They only note what came: conn_turn(). */
 static void conn_client(struct worker *w, struct ev *ev, uint32_t events)
 {
 	struct conn *c =
@@ -110,11 +110,12 @@ static void conn_turn(struct worker *w, struct task *t)
 	struct conn *c =
 		(struct conn *)((char *)t - offsetof(struct conn, task));
 	const struct conn_ops *ops;
-	unsigned what = c->again;
+	unsigned what = c->again & ~CONN_LATE;
 	uint32_t events;
 
 	(void)w;
-	c->again = 0;
+	/* A new deadline takes it back, so it comes last. */
+	c->again &= CONN_LATE;
 	if (what & CONN_BEGIN)
 		conn_begin(c);
 	if (what & CONN_DIALLED && !c->closing)
@@ -133,6 +134,10 @@ static void conn_turn(struct worker *w, struct task *t)
 	what &= ~(CONN_BEGIN | CONN_DIALLED);
 	if (what && !c->closing && c->ops == ops)
 		ops->again(c, what);
+	if (c->again & CONN_LATE && !c->closing) {
+		c->again &= (uint8_t)~CONN_LATE;
+		c->ops->timeout(c);
+	}
 	conn_weigh(c);
 }
 
@@ -156,8 +161,7 @@ static void conn_timer(struct wheel_timer *t)
 	struct conn *c =
 		(struct conn *)((char *)t - offsetof(struct conn, timer));
 
-	c->ops->timeout(c);
-	conn_weigh(c);
+	conn_again(c, CONN_LATE);
 }
 
 struct conn *conn_new(struct worker *w, int fd, const struct sockaddr_in *peer)
@@ -206,6 +210,7 @@ int conn_watch(struct conn *c)
 
 void conn_deadline(struct conn *c, uint64_t ms)
 {
+	c->again &= (uint8_t)~CONN_LATE;
 	if (ms)
 		wheel_set(&c->worker->wheel, &c->timer, c->worker->now_ms, ms);
 	else

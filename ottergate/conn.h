@@ -6,9 +6,9 @@
  *	accept → FIRST ──┼─ a letter ────────→ HTTP ──┼→ decide → DIAL → RELAY
  *	         (tcp, known by its address: no FIRST)┘        └→ DENY → end
  *
- * Events, the end of a dial and what a handler has left for later wait for the
- * turn of the connection (share.h); the handlers are called in it, each with all
- * that has come meanwhile.
+ * Events, the end of a dial, a deadline and what a handler has left for later
+ * wait for the turn of the connection (share.h); the handlers are called in it,
+ * each with all that has come meanwhile.
  *
  * A state is the set of the three handlers below; each protocol (tunnel.c,
  * http_conn.c, later inspect.c) installs its own. Whatever the protocol,
@@ -75,8 +75,9 @@ struct conn {
 
 #define CONN_BEGIN 1u /* it was accepted */
 #define CONN_DIALLED 2u /* the dial has ended */
-#define CONN_GO_ON 4u /* this and all above: ops->again */
+#define CONN_GO_ON 4u /* this, and all but the last: ops->again */
 #define CONN_OWN 8u /* the protocol's own, from here on */
+#define CONN_LATE 128u /* the deadline has passed: ops->timeout */
 
 struct conn_ops {
 	void (*client)(struct conn *c, uint32_t events);

@@ -224,6 +224,23 @@ static void test_deadline(void)
 	ok(world_empty(), "all gone");
 }
 
+/* What a deadline has to be done is done in a turn, which the sandbox pays. */
+static void test_deadline_turn(void)
+{
+	SCOPED_FD silent = world_client();
+	uint64_t before, after;
+
+	usleep(100000); /* it is accepted, and nothing comes of it */
+	before = after = atomic_load(&world.agent->cpu_ns);
+	is_int(world_end(silent, 1000), 0, "a silent one is closed");
+	for (unsigned i = 0; i < 200 && after == before; i++) {
+		usleep(5000);
+		after = atomic_load(&world.agent->cpu_ns);
+	}
+	ok(after > before, "its end is paid by its sandbox");
+	ok(world_empty(), "all gone");
+}
+
 /* Bytes behind the hello are forwarded with it, untouched (T6). */
 static void test_early(void)
 {
@@ -320,6 +337,7 @@ int main(void)
 	test_drops();
 	test_long();
 	test_deadline();
+	test_deadline_turn();
 	test_early();
 	test_dial_failures();
 	test_audit_full();
