@@ -77,11 +77,10 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "NAME",
 	  .summary = "Join the terminal of what runs in a sandbox",
-	  .more = "Ctrl-P Ctrl-Q leaves it running, where it has no terminal "
-		  "Ctrl-C too; --detach-keys or "
-		  "AC_DETACH_KEYS names other\nkeys. It may be joined several "
-		  "times: its terminal has the size of the one that\nwas "
-		  "typed at or resized last.",
+	  .more = "Ctrl-P Ctrl-Q leaves it running; where it has no terminal, "
+		  "Ctrl-C does too.\n--detach-keys or AC_DETACH_KEYS names "
+		  "other keys. It may be joined several\ntimes: its terminal "
+		  "has the size of the one that was typed at or resized last.",
 	  .rules = { O(DETACH_KEYS) | O_TALK, 1, 1, false },
 	  .complete = { WORDS_RUNNING },
 	  .runs = true,
