@@ -109,7 +109,7 @@ gateway_says() {
 @test "what the linter refuses is not taken, and no run starts with it" {
 	run "$AC" policy allow one .com
 	code 1
-	says "'.com': below com anybody"
+	says "'.com': com is a top-level domain"
 	run "$AC" run base three --egress nosuch -- true
 	code 125
 	says "no preset 'nosuch'"

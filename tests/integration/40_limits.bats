@@ -182,7 +182,7 @@ END
 
 @test "more processes than there is room for are warned of" {
 	gone lim2
-	run "$AC" run base lim2 --pids 4000000 -- sh -c 'ulimit -u'
+	run "$AC" run base lim2 --pids 4000000 -- bash -c 'ulimit -u'
 	code 0
 	has 'are more than this machine has room for in one sandbox: it gets'
 	[ "${lines[-1]}" -lt 2000000 ]
@@ -194,17 +194,21 @@ END
 
 has_failed() { [ "$(field "$1" .state)" = failed ]; }
 
-@test "a sandbox that the machine refuses tasks says so when it ends" {
+@test "a sandbox that the machine refuses tasks lives on, or says why it ended" {
 	local id
 	gone lim2
 	"$AC" run base lim2 --pids 256 -d -- sleep infinity
 	id=$(box_id lim2)
 	in_host sh -c "f=\$(find /sys/fs/cgroup -path '*$id/pids.max') &&
 		cat \${f%max}current >\$f"
-	"$AC" exec lim2 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
-		sleep 100 & done; wait' || true
-	eventually has_failed lim2
-	[[ $(field lim2 .reason) == *'the machine refused more host tasks'* ]]
+	run "$AC" exec lim2 -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 100 & done; wait'
+	# gVisor refuses the fork, or its own runtime ends for want of a thread.
+	if has_failed lim2; then
+		[[ $(field lim2 .reason) == *'the machine refused more host tasks'* ]]
+	else
+		says 'Cannot allocate memory|Resource temporarily unavailable'
+	fi
 }
 
 @test "a fork bomb stays in its sandbox, and a neighbour answers meanwhile" {
