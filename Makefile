@@ -4,7 +4,7 @@
 #
 #   make              build/ac, and what runs in ac-host and in sandboxes
 #   make check        install what is missing, build, run every test; check-all:
-#                     and what takes long (more builds, fresh machines)
+#                     and what takes long (more builds)
 #   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
 #   make check-int    the integration tests (-san: with a sanitised acd) and
 #   make check-attack the catalogue of attacks; BATS=FILE... picks some;

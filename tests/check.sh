@@ -4,14 +4,14 @@
 #
 # Static checks; unit tests and fuzz corpora with gcc, and with clang and its
 # sanitizers; then the real thing under tests/integration, some of it also with
-# the engine as runtime, the bypass catalogue under tests/attack, and what
-# strains acd most once more with sanitizers in acd. These wait more than they
-# compute, so each fuzz target gets its 20 s beside them. Goes on after a
-# failure, so that one run tells all. The last line is the sum.
+# the engine as runtime, the bypass catalogue under tests/attack, what strains
+# acd most once more with sanitizers in acd, and the README's first command on
+# machines that have nothing (tests/fresh). These wait more than they compute, so
+# each fuzz target gets its 20 s beside them. Goes on after a failure, so that
+# one run tells all. The last line is the sum.
 #
-# AC_CHECK=lint,unit,fuzz,int,attack,san picks parts (default: all of these);
-# fresh: the README's first command on machines that have nothing (tests/fresh).
-# AC_CHECK_ALL=1 adds all that takes long: the next two, and fresh.
+# AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
+# AC_CHECK_ALL=1 adds all that takes long: the next two.
 # AC_CHECK_UNIT_ALL=1 adds the unit tests with gcc and sanitizers, and with
 # clang and none; AC_CHECK_SAN_ALL=1 runs the whole integration suite on the
 # sanitised acd.
@@ -22,7 +22,7 @@ if [ -n "${AC_CHECK_ALL:-}" ]; then
 	AC_CHECK_UNIT_ALL=1
 	AC_CHECK_SAN_ALL=1
 fi
-parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san${AC_CHECK_ALL:+,fresh}},
+parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san,fresh},
 AC_TEST_TALLY=$(mktemp)
 export AC_TEST_TALLY
 fuzz_pid=

@@ -190,11 +190,14 @@ machine_start() {
 
 # type_it WHO LOG - the first command, and before it what it asks for
 type_it() {
-	local who=$1 log=$2 round line
+	local who=$1 log=$2 round line rc
 	: >"$log.asked"
+	: >"$log.said"
 	for round in 1 2 3 4; do
-		at_machine "$who" sh -c "$first" >"$log.out" 2>"$log.err" &&
-			return 0
+		at_machine "$who" sh -c "$first" >"$log.out" 2>"$log.err"
+		rc=$?
+		cat "$log.err" >>"$log.said"
+		[ $rc -ne 0 ] || return 0
 		line=$(grep -E "^(sudo |su - )" "$log.err" | tail -n 1)
 		[ "$who" != root ] && [ -n "$line" ] || return 1
 		# Said before anything is compiled, or after all of it is.
@@ -219,7 +222,7 @@ once() {
 		return
 	fi
 	type_it "$who" "$log"
-	ok $? "$what: $first" "$log.err" "$log.root" || {
+	ok $? "$what: $first" "$log.said" "$log.root" || {
 		remove
 		return
 	}
@@ -271,5 +274,6 @@ for one; do
 	once "${one%-*}" "${one#*-}"
 done
 nothing_left
+echo "# [$SECONDS s for $#: $*]"
 echo "1..$n"
 exit $failed
