@@ -104,38 +104,6 @@ teardown_file() {
 	rm "$AC_HOME/config.yaml"
 }
 
-@test "config: loop devices and a CA outlive a start without variables" {
-	need_root
-	printf '%s\n' '# kept' >"$AC_HOME/config.yaml"
-	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=company -days 2 \
-		-keyout /dev/null -out "$BATS_TEST_TMPDIR/ca.pem" 2>/dev/null
-	run -0 "$AC" config set extra_ca "$BATS_TEST_TMPDIR/ca.pem"
-	says 'ac restart'
-	run -0 "$AC" config set loop_devices 1
-	grep -qx '# kept' "$AC_HOME/config.yaml"
-	run -0 "$AC" restart
-	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
-	if [ -e /dev/loop0 ]; then
-		[ "$(docker inspect -f '{{len .HostConfig.Devices}}' \
-			"$AC_HOST")" -ge 1 ]
-	fi
-	AC_EXTRA_CA=none run -0 "$AC" restart
-	says 'AC_EXTRA_CA=none holds for this call, not extra_ca'
-	says 'no longer trust'
-	[ ! -e "$AC_HOME/ca/extra.pem" ]
-	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem.before"
-	run -0 "$AC" restart
-	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
-	rm "$AC_HOME/config.yaml"
-	# By hand, and nothing says otherwise: it stays.
-	echo '# mine' >>"$AC_HOME/ca/extra.pem"
-	run -0 "$AC" restart
-	says 'changed by hand'
-	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
-	rm -f "$AC_HOME"/ca/extra.pem*
-	run -0 "$AC" restart
-}
-
 @test "config: registries are those of builds and of the preset" {
 	local home="$BATS_TEST_TMPDIR/home"
 	mkdir "$home"
@@ -324,4 +292,36 @@ for i in range(2000):
 	run -0 "$AC" df --json
 	jq -e '.images_bytes > 0 and .disk_free_bytes > 0 and
 		([.instances[].name] | index("cmd") != null)' <<<"$output"
+}
+
+@test "config: loop devices and a CA outlive a start without variables" {
+	need_root # and what runs here is stopped: the last test of all
+	printf '%s\n' '# kept' >"$AC_HOME/config.yaml"
+	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=company -days 2 \
+		-keyout /dev/null -out "$BATS_TEST_TMPDIR/ca.pem" 2>/dev/null
+	run -0 "$AC" config set extra_ca "$BATS_TEST_TMPDIR/ca.pem"
+	says 'ac restart'
+	run -0 "$AC" config set loop_devices 1
+	grep -qx '# kept' "$AC_HOME/config.yaml"
+	run -0 "$AC" restart
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
+	if [ -e /dev/loop0 ]; then
+		[ "$(docker inspect -f '{{len .HostConfig.Devices}}' \
+			"$AC_HOST")" -ge 1 ]
+	fi
+	AC_EXTRA_CA=none run -0 "$AC" restart
+	says 'AC_EXTRA_CA=none holds for this call, not extra_ca'
+	says 'no longer trust'
+	[ ! -e "$AC_HOME/ca/extra.pem" ]
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem.before"
+	run -0 "$AC" restart
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
+	rm "$AC_HOME/config.yaml"
+	# By hand, and nothing says otherwise: it stays.
+	echo '# mine' >>"$AC_HOME/ca/extra.pem"
+	run -0 "$AC" restart
+	says 'changed by hand'
+	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
+	rm -f "$AC_HOME"/ca/extra.pem*
+	run -0 "$AC" restart
 }
