@@ -66,12 +66,15 @@ int instances_room_check(const struct instances *is, struct err *err)
 
 static void on_paused(void *arg, const struct err *err)
 {
-	/* What failed is in the log; the next look tries again. */
+	/* The next look tries again. */
 	(void)arg;
 	(void)err;
 }
 
-static void writer_pause(struct instance *in)
+/* Pauses the writer. The log is on the full disk as well, so that this cannot
+ * be done is written once, until there is room again; a pause that is under way
+ * (-EBUSY) is no failure. */
+static void writer_pause(struct room *r, struct instance *in)
 {
 	static const char text[] =
 		"paused: the disk of $AC_HOME is full, and it wrote most; make "
@@ -79,8 +82,11 @@ static void writer_pause(struct instance *in)
 	struct err err = { 0 };
 
 	if (instance_pause(in, true, on_paused, NULL, &err) < 0) {
-		log_warn("%s: cannot be paused while the disk is full: %s",
-			 in->rec.name, err.msg);
+		if (!r->refused && err.code != -EBUSY)
+			log_warn("%s: cannot be paused while the disk is "
+				 "full: %s",
+				 in->rec.name, err.msg);
+		r->refused = r->refused || err.code != -EBUSY;
 		return;
 	}
 	instance_set_reason(in, "%s", text);
@@ -141,13 +147,15 @@ static void look(void *arg)
 	r->state = room_judge(r->left, r->total, r->files_left);
 	if (r->state != before)
 		room_tell(is, before);
+	if (r->state == ROOM_FINE)
+		r->refused = false;
 	if (r->left >= CLOSE * least(r->total / 10, LOW_MAX) &&
 	    r->state == ROOM_FINE)
 		return;
 	loop_timer_set(is->room_timer, LOOK_CLOSE_MS);
 	writer = writer_find(is);
 	if (r->state == ROOM_FULL && writer)
-		writer_pause(writer);
+		writer_pause(r, writer);
 }
 
 int instances_room_begin(struct instances *is, struct err *err)

@@ -5,6 +5,7 @@
 #ifndef CONTROL_ACD_INSTANCE_ROOM_H
 #define CONTROL_ACD_INSTANCE_ROOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "control/acd/instance.h"
@@ -15,6 +16,7 @@ struct room {
 	enum room_state state;
 	uint64_t left, total; /* bytes; total 0: not known yet */
 	uint64_t files_left; /* UINT64_MAX: it counts none */
+	bool refused; /* that a writer cannot be paused is in the log */
 };
 
 /* Low below a tenth, at most 1 GiB; full below a fortieth, at most 128 MiB, or
