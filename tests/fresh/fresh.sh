@@ -230,6 +230,10 @@ once() {
 		<"$log.asked")]"
 	[ "$(wc -l <"$log.out")" -eq 1 ] && grep -q gvisor "$log.out"
 	ok $? "$what: its last line is the kernel of a sandbox" "$log.out"
+	[ "$home" = "$dir/home-$made" ] ||
+		! grep -q 'ac: .*image .* built in' "$log.said"
+	ok $? "$what: it builds no image that the machine before it built" \
+		"$log.said"
 	at_machine "$who" sh -c "$first" >"$log.out2" 2>"$log.err2" &&
 		cmp -s "$log.out" "$log.out2" && [ ! -s "$log.err2" ]
 	ok $? "$what: again, nothing is built and nothing replaced" \
@@ -270,6 +274,7 @@ if ! flock -n 8; then
 fi
 trap 'ended 130' INT TERM HUP
 remove # what a killed one left
+made=$1 # the first one may
 for one; do
 	once "${one%-*}" "${one#*-}"
 done
