@@ -34,6 +34,15 @@ static int refuse(const struct cli *cli, int code, const char *why,
 		       cli->home, why);
 }
 
+/* Refuses a place where nothing can be made, for the reason @code. */
+static int refuse_write(const struct cli *cli, int code, struct err *err)
+{
+	char why[96];
+
+	snprintf(why, sizeof(why), "cannot be written to (%s)", err_text(code));
+	return refuse(cli, code, why, err);
+}
+
 /* The nearest directory that is there, of @path or above it. */
 static int find_there(const char *path, char **ret, struct stat *st)
 {
@@ -87,7 +96,7 @@ static int check_place(const struct cli *cli, struct err *err)
 		return refuse(cli, -EINVAL, why, err);
 	}
 	if (access(there, W_OK | X_OK) < 0)
-		return refuse(cli, -errno, "cannot be written to", err);
+		return refuse_write(cli, -errno, err);
 	return 0;
 }
 
@@ -132,10 +141,9 @@ static int check_socket(const struct cli *cli, struct err *err)
 	(void)unlink(path);
 	if (rc == 0)
 		return 0;
-	return refuse(cli, rc,
-		      rc == -EACCES || rc == -EROFS ?
-			      "cannot be written to" :
-			      "is on a file system that cannot hold sockets",
+	if (rc == -EACCES || rc == -EROFS)
+		return refuse_write(cli, rc, err);
+	return refuse(cli, rc, "is on a file system that cannot hold sockets",
 		      err);
 }
 

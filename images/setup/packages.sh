@@ -40,10 +40,19 @@ of_parts() {
 	}' "$here/modules"
 }
 
-# Of a Debian that is made here: nothing, when it is taken from an image. As
-# root mmdebstrap needs no more; others have their own user namespace for it.
-rootfs_needs() {
+# rootfs_is_taken - true when no Debian is made here: AC_ROOTFS names an image,
+# or the engine has the one that somebody else made (build.sh takes that)
+rootfs_is_taken() {
 	[ -z "${AC_ROOTFS:-}" ] || return 0
+	[ "$(id -u)" -ne 0 ] && have docker && have bash || return 1
+	docker image inspect "ac/rootfs:$("$here/../build.sh" tag rootfs)" \
+		>/dev/null 2>&1
+}
+
+# What making Debian needs. Root has no need of uidmap; others make it in a user
+# namespace of their own.
+rootfs_needs() {
+	! rootfs_is_taken || return 0
 	echo "$ROOTFS"
 	[ "$(id -u)" -eq 0 ] || echo uidmap
 }
@@ -195,11 +204,12 @@ user_name() { id -un 2>/dev/null || :; }
 
 # ids_lack - true when a run needs a range of ids for this user and has none
 ids_lack() {
-	[ "$(id -u)" -ne 0 ] && [ -z "${AC_ROOTFS:-}" ] || return 1
+	[ "$(id -u)" -ne 0 ] || return 1
 	case " $sets" in
 	*" run "*) ;;
 	*) return 1 ;;
 	esac
+	! rootfs_is_taken || return 1
 	for file in /etc/subuid /etc/subgid; do
 		grep -qE "^($(user_name)|$(id -u)):" $file 2>/dev/null ||
 			return 0

@@ -56,6 +56,7 @@ user() {
 	fake dpkg-query 'exit 1'
 	fake apt-cache 'echo "  Candidate: 1.0"'
 	fake apt-get 'exit 1'
+	fake docker 'exit 1' # an engine that has no image of ours
 }
 
 # everything - as user, and all packages are there
@@ -140,6 +141,10 @@ test_ids() {
 	says 'with the command that gives them' \
 		"usermod --add-subuids [0-9]+-[0-9]+ --add-subgids .* nosuchuser"
 	lacks 'and no package is asked for' apt-get
+	fake docker
+	packages run
+	same 'none are needed for what the engine has' $? 0
+	fake docker 'exit 1'
 	AC_ROOTFS=some:image packages run
 	same 'an image instead of mmdebstrap needs none' $? 0
 	packages client build
