@@ -47,7 +47,7 @@ struct mask {
 	uint32_t n, cap;
 	uint32_t first[256]; /* children of the root */
 	uint32_t depth_max;
-	bool plain; /* every form is made of is_word() alone */
+	bool plain; /* every form is made of mask_is_word() alone */
 };
 
 /* --- making -------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static uint32_t child_make(struct mask *m, uint32_t at, uint8_t byte)
 }
 
 /* What tokens are made of, and the forms of these. */
-static bool is_word(uint8_t c)
+bool mask_is_word(uint8_t c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || (c && strchr("-._~+/=%&#;\\", c));
@@ -97,7 +97,7 @@ static void form_add(struct mask *m, const uint8_t *p, size_t len)
 	}
 	m->nodes[at].match = (uint32_t)len;
 	for (size_t i = 0; i < len; i++)
-		m->plain &= is_word(p[i]);
+		m->plain &= mask_is_word(p[i]);
 	if (len > m->depth_max)
 		m->depth_max = (uint32_t)len;
 }
@@ -476,7 +476,7 @@ static bool begins(const struct mask *m, const uint8_t *p)
 /* May a form, of any value like this one, have this byte? (secrets.c) */
 static bool goes_on(const struct mask *m, uint8_t byte)
 {
-	return m->plain ? is_word(byte) : byte >= 0x20 && byte != 0x7f;
+	return m->plain ? mask_is_word(byte) : byte >= 0x20 && byte != 0x7f;
 }
 
 /* How many of the last bytes there are from the first such place on, with

@@ -32,6 +32,9 @@ int mask_new(const struct secret *s, struct mask **ret) ATTR_WUR;
 struct mask *mask_ref(struct mask *m);
 void mask_unref(struct mask *m); /* NULL is fine */
 
+/* May a token have this byte, or what is made of one? */
+bool mask_is_word(uint8_t c);
+
 struct mask_stream { /* of one direction of one message */
 	const struct mask *mask; /* borrowed */
 	uint32_t state;

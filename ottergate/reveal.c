@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reveal.c - a secret in what a server answers, seen by who decodes it
+ *
+ * Theory of operation: level 0 of a view is the bytes as they come, level k + 1
+ * those of level k with their escapes decoded. Each level is searched twice: for
+ * the secret, and, white space left out, for the digits that Base64 makes of it
+ * at its three alignments.
+ *
+ * Most bytes are the same on all levels, and levels whose states are equal stay
+ * so until something is decoded. So only the levels up to view.top are kept;
+ * what is above is equal to that. An escape that begins on the topmost one has
+ * the state before it saved: if it comes true, a level begins from there, which
+ * goes again when it has become equal. A byte that begins nothing costs two
+ * look-ups.
+ *
+ * A long run of Base64 digits on a level may be anything: it is decoded at all
+ * four phases into a view each (struct branch), whose level 0 is not searched
+ * for the secret, since the digits were.
+ */
+#include "ottergate/reveal.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "ottergate/escape.h"
+#include "ottergate/mask.h"
+#include "ottergate/reveal_impl.h"
+
+#define LEVELS (REVEAL_DEPTH + 1)
+#define PHASES 4u
+#define RUNS (REVEAL_DEPTH - 1) /* levels with room for two more layers */
+/* One search. */
+struct seek {
+	uint32_t at;
+	uint32_t n; /* characters since `open` */
+	uint64_t open; /* where what may be the secret begins; 0: nothing */
+	uint64_t from[MASK_BEGIN]; /* places of the last ones */
+	uint32_t next;
+};
+
+struct search {
+	struct seek word, digits;
+};
+
+struct branch;
+struct run { /* of digits, on one level */
+	uint32_t n;
+	struct branch *branch; /* NULL: not long enough yet */
+	uint8_t digit[REVEAL_RUN_MAX];
+};
+
+struct level {
+	struct search now, before; /* before: the escape that has begun */
+	struct escape escape; /* the one being read here */
+	uint64_t escape_at;
+};
+
+struct view {
+	const struct reveal *r;
+	struct run *run, *run_before; /* RUNS of each; NULL: none is decoded */
+	uint8_t top, deepest;
+	uint8_t layers; /* outside of it */
+	struct level level[LEVELS];
+};
+
+struct branch {
+	uint32_t n; /* digits */
+	uint8_t last;
+	uint64_t last_at;
+	struct view view[PHASES];
+};
+
+struct reveal_stream {
+	struct view view;
+	struct run run[RUNS], run_before[RUNS];
+	uint64_t at; /* bytes so far: places begin at 1 */
+	bool no_memory;
+};
+
+/* --- searches ------------------------------------------------------------- */
+
+static uint8_t digit_of(const struct reveal *r, uint8_t c)
+{
+	return r->class[c] & (INTERESTING - 1);
+}
+
+/* @goes: what it is may go on with this character. */
+static bool seek_step(const struct trie *t, struct seek *s, uint8_t c,
+		      bool goes, uint64_t at)
+{
+	const struct trie_node *n;
+
+	s->from[s->next++ % MASK_BEGIN] = at;
+	s->at = trie_step(t, s->at, c);
+	n = &t->nodes[s->at];
+	if (s->open &&
+	    (!goes || (++s->n > t->depth_max && n->depth < MASK_BEGIN)))
+		s->open = 0;
+	if (!s->open && n->depth >= MASK_BEGIN) {
+		s->open = s->from[s->next % MASK_BEGIN];
+		s->n = n->depth;
+	}
+	return n->match > 0;
+}
+
+static bool search_step(struct view *v, unsigned k, uint8_t c, uint64_t at)
+{
+	const struct reveal *r = v->r;
+	struct search *s = &v->level[k].now;
+	uint8_t d = digit_of(r, c);
+	bool goes = r->plain ? mask_is_word(c) : c >= 0x20 && c != 0x7f;
+	bool found = seek_step(&r->words, &s->word, c, goes, at);
+
+	/* As it is here, mask.c has masked it, or its digits were found. */
+	found = found && k > 0;
+	if (k == 0)
+		s->word.open = 0;
+	if (d == OTHER) {
+		s->digits.at = 0;
+		s->digits.open = 0;
+	} else if (d != BLANK && v->layers + k < REVEAL_DEPTH) {
+		found |= seek_step(&r->digits, &s->digits, d, true, at);
+	}
+	return found;
+}
+
+static bool seek_same(const struct seek *above, const struct seek *below)
+{
+	return above->at == below->at && !above->open;
+}
+
+/* --- Base64 that has more in it ------------------------------------------- */
+
+static bool view_put(struct reveal_stream *s, struct view *v, uint8_t c,
+		     uint64_t at);
+
+static void branch_free(struct branch *b)
+{
+	if (b)
+		sodium_memzero(b, sizeof(*b));
+	free(b);
+}
+
+static struct branch *branch_new(const struct view *v, unsigned k)
+{
+	struct branch *b = calloc(1, sizeof(*b));
+
+	for (unsigned i = 0; b && i < PHASES; i++) {
+		struct view *in = &b->view[i];
+
+		in->r = v->r;
+		in->layers = (uint8_t)(v->layers + k + 1);
+		in->deepest = (uint8_t)(REVEAL_DEPTH - in->layers);
+	}
+	return b;
+}
+
+static bool branch_put(struct reveal_stream *s, struct branch *b, uint8_t d,
+		       uint64_t at)
+{
+	unsigned two = (unsigned)b->last << 6 | d;
+	bool found = false;
+
+	for (unsigned i = 0; i < PHASES && i < b->n; i++) {
+		unsigned have = (b->n - i) % PHASES; /* digits before it */
+
+		if (have > 0)
+			found |= view_put(s, &b->view[i],
+					  (uint8_t)(two >> (6 - 2 * have)),
+					  b->last_at);
+	}
+	b->n = b->n < 2 * PHASES ? b->n + 1 : b->n - PHASES + 1;
+	b->last = d;
+	b->last_at = at;
+	return found;
+}
+
+/* What its last character may be: nothing follows. */
+static bool view_end(struct reveal_stream *s, struct view *v);
+
+static bool branch_end(struct reveal_stream *s, struct branch *b)
+{
+	bool found = false;
+
+	for (unsigned i = 0; b && i < PHASES; i++)
+		found |= view_end(s, &b->view[i]);
+	branch_free(b);
+	return found;
+}
+
+static bool run_end(struct reveal_stream *s, struct run *run)
+{
+	struct branch *b = run->branch;
+
+	run->branch = NULL;
+	run->n = 0;
+	return branch_end(s, b);
+}
+
+/* It is long enough. */
+static bool run_begin(struct reveal_stream *s, struct view *v, unsigned k,
+		      uint64_t at)
+{
+	struct run *run = &v->run[k];
+	bool found = false;
+
+	run->branch = branch_new(v, k);
+	s->no_memory |= !run->branch;
+	for (uint32_t i = 0; run->branch && i < run->n; i++)
+		found |= branch_put(s, run->branch, run->digit[i], at);
+	return found;
+}
+
+static bool run_put(struct reveal_stream *s, struct view *v, unsigned k,
+		    uint8_t d, uint64_t at)
+{
+	struct run *run = &v->run[k];
+
+	if (d == OTHER)
+		return run->n > 0 && run_end(s, run);
+	if (d == BLANK)
+		return false;
+	if (run->branch)
+		return branch_put(s, run->branch, d, at);
+	run->digit[run->n++] = d;
+	return run->n >= v->r->run_min && run_begin(s, v, k, at);
+}
+
+/* --- levels --------------------------------------------------------------- */
+
+static bool has_run(const struct view *v, unsigned k)
+{
+	return v->run && k < RUNS;
+}
+
+/* The run that the escape which begins now is in, for when it comes true. */
+static void run_save(struct view *v, unsigned k)
+{
+	v->run_before[k] = v->run[k];
+	v->run[k] = (struct run){ 0 };
+}
+
+static bool saved_drop(struct reveal_stream *s, struct view *v, unsigned k)
+{
+	return has_run(v, k) && run_end(s, &v->run_before[k]);
+}
+
+/* The first escape on the topmost level has come true. */
+static bool level_begin(struct reveal_stream *s, struct view *v)
+{
+	unsigned k = v->top++;
+	bool found = false;
+
+	v->level[k + 1] = (struct level){ .now = v->level[k].before };
+	if (has_run(v, k + 1)) {
+		v->run[k + 1] = v->run_before[k];
+		v->run_before[k] = (struct run){ 0 };
+	} else {
+		found = saved_drop(s, v, k);
+	}
+	return found;
+}
+
+static bool put(struct reveal_stream *s, struct view *v, unsigned k, uint8_t c,
+		uint64_t at);
+
+static bool put_all(struct reveal_stream *s, struct view *v, unsigned k,
+		    const uint8_t *p, size_t n, uint64_t at)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < n; i++)
+		found |= put(s, v, k, p[i], at);
+	return found;
+}
+
+/* An escape of level @k has ended, well or not. */
+static bool escape_ended(struct reveal_stream *s, struct view *v, unsigned k,
+			 enum escape_did did)
+{
+	struct level *l = &v->level[k];
+	bool found = false;
+
+	if (did == ESCAPE_FAILED) {
+		if (v->top == k)
+			return saved_drop(s, v, k);
+		return put_all(s, v, k + 1, l->escape.raw, l->escape.n_raw,
+			       l->escape_at);
+	}
+	if (v->top == k)
+		found = level_begin(s, v);
+	return put_all(s, v, k + 1, l->escape.out, l->escape.n_out,
+		       l->escape_at) ||
+	       found;
+}
+
+/* Reads @c of level @k for the one above. @before: the state without it. */
+static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
+		       uint8_t c, const struct search *before, uint64_t at)
+{
+	struct level *l = &v->level[k];
+	enum escape_did did = escape_feed(&l->escape, c);
+	bool found = false;
+
+	if (did == ESCAPE_DONE_BEFORE || did == ESCAPE_FAILED) {
+		found = escape_ended(s, v, k, did);
+		did = escape_feed(&l->escape, c);
+	}
+	if (did == ESCAPE_BEGUN) {
+		l->escape_at = at;
+		l->before = *before;
+		if (v->top == k && has_run(v, k))
+			run_save(v, k);
+	} else if (did == ESCAPE_DONE) {
+		found |= escape_ended(s, v, k, did);
+	} else if (did == ESCAPE_NONE && v->top > k) {
+		found |= put(s, v, k + 1, c, at);
+	}
+	return found;
+}
+
+/* One character of level @k. True: the secret is complete on it or above. */
+static bool put(struct reveal_stream *s, struct view *v, unsigned k, uint8_t c,
+		uint64_t at)
+{
+	const struct search before = v->level[k].now;
+	bool found = search_step(v, k, c, at);
+
+	if (k < v->deepest)
+		found |= escape_put(s, v, k, c, &before, at);
+	if (has_run(v, k))
+		found |= run_put(s, v, k, digit_of(v->r, c), at);
+	return found;
+}
+
+/* Is there nothing on the topmost level that the one below has not? */
+static bool top_is_same(const struct view *v)
+{
+	const struct level *a = &v->level[v->top], *b = a - 1;
+
+	if (!escape_is_idle(&a->escape) || !escape_is_idle(&b->escape) ||
+	    !seek_same(&a->now.word, &b->now.word) ||
+	    !seek_same(&a->now.digits, &b->now.digits))
+		return false;
+	return !has_run(v, v->top) ||
+	       (v->run[v->top].n == 0 && v->run[v->top - 1].n == 0);
+}
+
+static bool is_idle(const struct view *v)
+{
+	const struct level *l = &v->level[0];
+
+	return v->top == 0 && l->now.word.at == 0 && l->now.digits.at == 0 &&
+	       l->escape.kind == 0 && !l->now.digits.open;
+}
+
+static bool view_put(struct reveal_stream *s, struct view *v, uint8_t c,
+		     uint64_t at)
+{
+	bool found;
+
+	if (is_idle(v) && !(v->r->class[c] & INTERESTING))
+		return false;
+	found = put(s, v, 0, c, at);
+	while (v->top > 0 && top_is_same(v))
+		v->top--;
+	return found;
+}
+
+static bool view_end(struct reveal_stream *s, struct view *v)
+{
+	bool found = false;
+
+	for (unsigned k = 0; k < v->deepest && k <= v->top; k++) {
+		enum escape_did did = escape_end(&v->level[k].escape);
+
+		if (did != ESCAPE_NONE)
+			found |= escape_ended(s, v, k, did);
+	}
+	return found;
+}
+
+/* --- streams -------------------------------------------------------------- */
+
+int reveal_begin(const struct reveal *r, struct reveal_stream **ret)
+{
+	struct reveal_stream *s = calloc(1, sizeof(*s));
+
+	*ret = s;
+	if (!s)
+		return -ENOMEM;
+	s->view.r = r;
+	s->view.deepest = REVEAL_DEPTH;
+	s->view.run = s->run;
+	s->view.run_before = s->run_before;
+	return 0;
+}
+
+void reveal_stream_free(struct reveal_stream *s)
+{
+	if (!s)
+		return;
+	for (unsigned k = 0; k < RUNS; k++) {
+		branch_free(s->run[k].branch);
+		branch_free(s->run_before[k].branch);
+	}
+	sodium_memzero(s, sizeof(*s));
+	free(s);
+}
+
+/* Bytes that begin nothing: how many there are at most, up to a digit that makes
+ * a run long enough. */
+static size_t skip(struct reveal_stream *s, struct slice in)
+{
+	const uint8_t *class = s->view.r->class;
+	struct run *run = &s->run[0];
+	uint32_t n = run->n, last = s->view.r->run_min - 1;
+	size_t i = 0;
+
+	if (run->branch || n > last)
+		return 0;
+	for (; i < in.len; i++) {
+		uint8_t d = class[in.ptr[i]];
+
+		if (d < BLANK) {
+			if (n == last)
+				break;
+			run->digit[n++] = d;
+		} else if (d == OTHER) {
+			n = 0;
+		} else if (d != BLANK) {
+			break;
+		}
+	}
+	run->n = n;
+	return i;
+}
+
+ssize_t reveal_feed(struct reveal_stream *s, struct slice in, bool *ret_found)
+{
+	struct view *v = &s->view;
+	bool found = false;
+	size_t i = 0;
+
+	while (i < in.len && !found) {
+		if (is_idle(v)) {
+			size_t n = skip(s, slice_of(in.ptr + i, in.len - i));
+
+			i += n;
+			s->at += n;
+			if (i == in.len)
+				break;
+		}
+		s->at++;
+		if (is_idle(v) && !(v->r->class[in.ptr[i]] & INTERESTING))
+			found = run_put(s, v, 0, v->r->class[in.ptr[i]],
+					s -> at);
+		else
+			found = view_put(s, v, in.ptr[i], s->at);
+		i++;
+		if (s->no_memory)
+			return -ENOMEM;
+	}
+	*ret_found = found;
+	return (ssize_t)i;
+}
+
+bool reveal_end(struct reveal_stream *s)
+{
+	bool found = view_end(s, &s->view);
+
+	for (unsigned k = 0; k < RUNS; k++) {
+		found |= run_end(s, &s->run[k]);
+		found |= run_end(s, &s->run_before[k]);
+	}
+	return found;
+}
+
+static void earlier(uint64_t *first, uint64_t open)
+{
+	if (open && open < *first)
+		*first = open;
+}
+
+static void view_holds(const struct view *v, uint64_t *first)
+{
+	for (unsigned k = 0; k <= v->top; k++) {
+		earlier(first, v->level[k].now.word.open);
+		earlier(first, v->level[k].now.digits.open);
+	}
+}
+
+size_t reveal_holds(const struct reveal_stream *s)
+{
+	uint64_t first = s->at + 1;
+	size_t n;
+
+	view_holds(&s->view, &first);
+	for (unsigned k = 0; k < RUNS; k++)
+		for (unsigned i = 0; s->run[k].branch && i < PHASES; i++)
+			view_holds(&s->run[k].branch->view[i], &first);
+	n = (size_t)(s->at + 1 - first);
+	return n > s->view.r->hold_max ? 0 : n;
+}
