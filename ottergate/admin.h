@@ -29,7 +29,8 @@ enum admin_verb {
 	ADMIN_UNBIND, /* a: agent id; its connections are closed */
 	ADMIN_CHECK, /* a: agent id, b: url; JSON verdict */
 	ADMIN_CONNECTIONS, /* a: agent id or ""; JSON, one a frame */
-	ADMIN_FOLLOW, /* a: agent id or ""; audit lines as they come */
+	ADMIN_FOLLOW, /* a: agent id or ""; audit lines as they come; b: "" or a
+		       * reason's code: those alone */
 	ADMIN_SHOW, /* a: agent id; JSON of the effective policy */
 	ADMIN_SECRETS, /* a: agent id, b: JSON of secrets.h; may come first */
 	ADMIN_CA, /* a: agent id; JSON: cert, bundle (PEM). b: such a bundle,

@@ -13,6 +13,7 @@
 #include "ottergate/leaf.h"
 #include "ottergate/secrets.h"
 
+#define REASON_CODE_MAX 32u
 #define CA_ANSWER_MAX (32u * 1024) /* certificate, and both, as JSON */
 
 void admin_conn_lint(struct admin_conn *c, const struct lint *lint,
@@ -183,14 +184,35 @@ static unsigned followers(const struct admin_server *s)
 	return n;
 }
 
+static int follow_begin(struct admin_conn *c)
+{
+	buf_init(&c->out, ADMIN_FOLLOW_MAX);
+	c->follow = audit_follow(c->server->gate->audit, follow_line, c);
+	if (!c->follow)
+		return -ENOMEM;
+	c->state = ADMIN_FOLLOWING;
+	return 0;
+}
+
 static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 			 struct err *err)
 {
 	static const char key[] = ",\"agent\":\"";
 	char *p = c->needle;
 
-	if (rq->a.len > AUDIT_AGENT_MAX)
+	if (rq->a.len > AUDIT_AGENT_MAX || rq->b.len > REASON_CODE_MAX)
 		return err_set(err, -EINVAL, "the agent's id is too long");
+	/* acd's own is not one of the users'. */
+	if (rq->b.len > 0) {
+		static const char reason[] = ",\"reason\":\"";
+
+		memcpy(p, reason, sizeof(reason) - 1);
+		p = jsonw_put_escaped(p + sizeof(reason) - 1, rq->b.ptr,
+				      rq->b.len);
+		*p++ = '"';
+		c->needle_len = (size_t)(p - c->needle);
+		return follow_begin(c);
+	}
 	if (followers(c->server) >= ADMIN_FOLLOWERS_MAX)
 		return err_set(err, -EBUSY, "%u others follow the log already",
 			       ADMIN_FOLLOWERS_MAX);
@@ -201,12 +223,7 @@ static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 		*p++ = '"';
 		c->needle_len = (size_t)(p - c->needle);
 	}
-	buf_init(&c->out, ADMIN_FOLLOW_MAX);
-	c->follow = audit_follow(c->server->gate->audit, follow_line, c);
-	if (!c->follow)
-		return -ENOMEM;
-	c->state = ADMIN_FOLLOWING;
-	return 0;
+	return follow_begin(c);
 }
 
 static int answer_reload(struct admin_conn *c, const struct admin_request *rq,

@@ -146,6 +146,7 @@ int gate_state_secrets(struct gate_state *s, const char *id,
 	if (!g)
 		return err_nomem(err);
 	old = g->secrets;
+	secret_set_inherit(old, set);
 	g->secrets = secret_set_ref(set);
 	r = given_show(s, g, err);
 	if (r < 0) {

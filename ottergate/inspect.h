@@ -88,6 +88,9 @@ struct ireq_ctx inspect_ctx(struct inspect *in);
  * a credential went in, the canary). False: a limit or a full audit denies it
  * after all, r->verdict says why. */
 bool inspect_judged(struct inspect *in, struct ireq *r, struct slice method);
+/* Audits that ireq.h has denied an answer. If it was @r->reflected, that is an
+ * alarm, the credential is revoked, and the connection has to end. */
+void inspect_refused(struct inspect *in, struct ireq *r);
 /* Audits what the request has used (LLM counts); before ireq_end(). */
 void inspect_finished(struct inspect *in, struct ireq *r, unsigned status);
 /* @n plain bytes passed: counts them against the limits. 0: go on; >0: rest so

@@ -116,6 +116,22 @@ bool inspect_judged(struct inspect *in, struct ireq *r, struct slice method)
 	return true;
 }
 
+void inspect_refused(struct inspect *in, struct ireq *r)
+{
+	struct audit_record rec;
+
+	if (!r->reflected) {
+		conn_refuse(in->c, r->verdict.reason, NULL);
+		return;
+	}
+	secret_revoke(r->guarded);
+	put_text(r->credential, sizeof(r->credential), r->guarded->id);
+	conn_count_denial(in->c);
+	rec = record_of(in, r, AUDIT_ALARM);
+	if (in->c->worker->audit)
+		audit_put(in->c->worker->audit, &rec);
+}
+
 void inspect_finished(struct inspect *in, struct ireq *r, unsigned status)
 {
 	const struct llm_counts *n;

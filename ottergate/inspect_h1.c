@@ -177,7 +177,7 @@ enum h1_step h1_refuse(struct h1 *h, int status, enum reason why)
 
 enum h1_step h1_deny(struct h1 *h, int status, bool audit)
 {
-	const struct ireq *r = &h->rq.r;
+	struct ireq *r = &h->rq.r;
 	/* Nobody can say where the next request begins while this one comes,
 	 * nor what the server makes of a part of one. */
 	bool keep = h->rq.keep && h->rq.body.done && !h->rq.written;
@@ -186,7 +186,7 @@ enum h1_step h1_deny(struct h1 *h, int status, bool audit)
 			       sizeof(text));
 
 	if (audit)
-		conn_refuse(h->in->c, r->verdict.reason, NULL);
+		inspect_refused(h->in, r);
 	return h1_answer(h, status, r->verdict.reason, text, n, keep);
 }
 

@@ -204,19 +204,23 @@ static enum h1_step body_step(struct h1 *h)
 	if (r == 0)
 		return h->rs.body.done ? answered(h) : H1_GO;
 	/* Framing that lies, or what cannot be cleaned: nothing more of it. */
-	conn_refuse(h->in->c,
-		    r == -EBADMSG ? REASON_BAD_HTTP :
-		    r == -EPERM   ? h->rq.r.verdict.reason :
-				    REASON_NO_MEMORY,
-		    NULL);
+	if (r == -EPERM)
+		inspect_refused(h->in, &h->rq.r);
+	else
+		conn_refuse(h->in->c,
+			    r == -EBADMSG ? REASON_BAD_HTTP : REASON_NO_MEMORY,
+			    NULL);
 	return cut_short(h);
 }
 
 static enum h1_step frames_step(struct h1 *h)
 {
 	struct slice s = buf_slice(&h->uin);
+	int r = ireq_response_body(&h->rq.r, s, false, &h->down);
 
-	if (ireq_response_body(&h->rq.r, s, false, &h->down) < 0)
+	if (r == -EPERM)
+		inspect_refused(h->in, &h->rq.r);
+	if (r < 0)
 		return cut_short(h);
 	buf_consume(&h->uin, s.len);
 	return H1_GO;
@@ -231,8 +235,12 @@ static enum h1_step upstream_end(struct h1 *h, ssize_t n)
 
 	h->upstream_end = true;
 	if (h->state == H1_FRAMES) {
-		if (ireq_response_body(&h->rq.r, slice_of(NULL, 0), true,
-				       &h->down) < 0)
+		int r = ireq_response_body(&h->rq.r, slice_of(NULL, 0), true,
+					   &h->down);
+
+		if (r == -EPERM)
+			inspect_refused(h->in, &h->rq.r);
+		if (r < 0)
 			n = -EPIPE;
 		h->cut = n != 0;
 		h->state = H1_ENDING;

@@ -24,9 +24,10 @@ enum h2_step { STEP_WAIT, STEP_GO, STEP_GONE };
 
 /* --- reading -------------------------------------------------------------- */
 
-static bool may_read(const struct h2_side *side)
+static bool may_read(const struct h2 *h, const struct h2_side *side)
 {
-	return !side->gone && nghttp2_session_want_read(side->ng) &&
+	return !side->gone && !h->alarmed &&
+	       nghttp2_session_want_read(side->ng) &&
 	       nghttp2_session_get_outbound_queue_size(side->ng) < H2_QUEUE_MAX;
 }
 
@@ -59,7 +60,7 @@ static enum h2_step slice_read(struct h2 *h, struct h2_side *side)
 	uint8_t mem[SLICE];
 	ssize_t n;
 
-	if (!may_read(side) || !inspect_may_read(h->in, waiting(h, side)))
+	if (!may_read(h, side) || !inspect_may_read(h->in, waiting(h, side)))
 		return STEP_WAIT;
 	n = itls_read(side->tls, mem, sizeof(mem));
 	if (n == -EAGAIN)
@@ -195,6 +196,11 @@ static enum h2_step finish(struct h2 *h)
 {
 	struct h2_side *front = &h->side[H2_FRONT], *back = &h->side[H2_BACK];
 
+	if (h->alarmed) {
+		all_free(h);
+		inspect_cut(h->in);
+		return STEP_GONE;
+	}
 	if (front->gone) {
 		bool half = h->n_streams > 0;
 

@@ -110,6 +110,7 @@ struct h2 { /* in->state */
 	unsigned resets;
 	bool goaway; /* the client was told that no more can be asked */
 	bool lost; /* the upstream */
+	bool alarmed; /* it ends when what is said to the client has gone */
 };
 
 /* --- inspect_h2_session.c: options, settings, callbacks ------------------ */
@@ -172,7 +173,9 @@ void h2_stream_free(struct h2 *h, struct h2_stream *s);
 /* Answers with the text of ireq.h's verdict, or resets when another answer has
  * begun. @audit: it is not in the audit yet. */
 void h2_deny(struct h2 *h, struct h2_stream *s, int status, bool audit);
-/* The same for what is found here; audits it. */
+/* Audits that ireq.h has denied the answer; an alarm ends the connection. */
+void h2_refused(struct h2 *h, struct h2_stream *s);
+/* The same as h2_deny() for what is found here; audits it. */
 void h2_refuse(struct h2 *h, struct h2_stream *s, int status, enum reason why);
 /* There never was an upstream: answers in->fail_why, which is in the audit, and
  * says that nothing more can be asked. */

@@ -65,8 +65,10 @@ void h2_response(struct h2 *h, struct h2_stream *s, bool end)
  * it: it could not be cleaned. */
 static void spoilt(struct h2 *h, struct h2_stream *s, int r)
 {
-	conn_refuse(h->in->c,
-		    r == -EPERM ? s->r.verdict.reason : REASON_NO_MEMORY, NULL);
+	if (r == -EPERM)
+		h2_refused(h, s);
+	else
+		conn_refuse(h->in->c, REASON_NO_MEMORY, NULL);
 	h2_flow_off(h, s, &s->down);
 	h2_reset(h, s, H2_FRONT, NGHTTP2_INTERNAL_ERROR);
 	h2_reset(h, s, H2_BACK, NGHTTP2_CANCEL);

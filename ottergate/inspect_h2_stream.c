@@ -197,13 +197,22 @@ static void answer(struct h2 *h, struct h2_stream *s, int status,
 		h2_reset(h, s, H2_FRONT, NGHTTP2_INTERNAL_ERROR);
 }
 
+void h2_refused(struct h2 *h, struct h2_stream *s)
+{
+	inspect_refused(h->in, &s->r);
+	if (!s->r.reflected)
+		return;
+	h->alarmed = true;
+	h2_drain(h, NGHTTP2_NO_ERROR);
+}
+
 void h2_deny(struct h2 *h, struct h2_stream *s, int status, bool audit)
 {
 	char text[TEXT_MAX];
 	size_t n = ireq_denial(&s->r, agent_of(h), text, sizeof(text));
 
 	if (audit)
-		conn_refuse(h->in->c, s->r.verdict.reason, NULL);
+		h2_refused(h, s);
 	answer(h, s, status, slice_of(text, n));
 }
 

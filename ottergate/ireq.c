@@ -256,6 +256,7 @@ static int prepare_mask(struct ireq *r, struct ihead *h, const struct secret *s)
 
 	if (s && s->mask && secret_has_host(s, r->ctx.name)) {
 		r->mask = mask_ref(s->mask);
+		r->guarded = s;
 		/* Compressed frames cannot be searched. */
 		ihead_drop(h, "sec-websocket-extensions");
 		/* Nor can a secret that is fetched byte by byte. A server may
@@ -292,6 +293,8 @@ static int credentials(struct ireq *r, struct ihead *h,
 
 	if (a.status)
 		return ireq_fail(r, a.reason, a.status);
+	if (s && secret_is_revoked(s))
+		return ireq_fail(r, REASON_REVOKED, 403);
 	status = prepare_mask(r, h, s);
 	if (status || !a.injected)
 		return status;
@@ -419,7 +422,7 @@ void ireq_end(struct ireq *r)
 	r->mask = NULL;
 	r->usage = NULL;
 	r->impl = NULL;
-	r->secret = NULL;
+	r->secret = r->guarded = NULL;
 }
 
 size_t ireq_denial(const struct ireq *r, const char *agent, char *out,

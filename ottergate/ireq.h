@@ -34,6 +34,7 @@ struct ireq {
 	struct ireq_ctx ctx;
 	struct verdict verdict; /* the last word on it */
 	const struct secret *secret; /* injected; NULL: none */
+	const struct secret *guarded; /* what answers must not have; NULL */
 	char credential[SURROGATE_ID_MAX + 1]; /* its id, for the audit */
 	struct mask *mask; /* NULL: nothing was injected */
 	struct mask_stream down;
@@ -45,6 +46,7 @@ struct ireq {
 		    * still change the head that ireq_begin() was given: it
 		    * must live so long (a signature over the body) */
 	bool canary; /* denied: a surrogate where it has no business */
+	bool reflected; /* the server has sent the real value back, encoded */
 	bool head_request; /* HEAD */
 	uint64_t requests_min; /* `limits: {requests}` of the rule, a minute;
 				* 0: any. For inspect_judged(). */

@@ -17,26 +17,40 @@ static bool has_no_body(const struct ireq *r, unsigned status)
 	       status == 304;
 }
 
-/* The bytes are the head's own memory (ihead.h). */
-static void mask_slice(const struct mask *m, struct slice s)
-{
-	if (s.len)
-		mask_bytes(m, (uint8_t *)(uintptr_t)s.ptr, s.len);
-}
-
-static void mask_fields(struct ireq *r, struct ihead *h)
-{
-	if (!r->mask)
-		return;
-	for (size_t i = 0; i < h->n_fields; i++) {
-		mask_slice(r->mask, h->fields[i].name);
-		mask_slice(r->mask, h->fields[i].value);
-	}
-}
-
 static int fail(struct ireq *r, enum reason why)
 {
 	return ireq_fail(r, why, 502);
+}
+
+/* What is in it would be the secret to who decodes it. Nothing of it goes on,
+ * and the credential is worth nothing any more. */
+static int reflected(struct ireq *r)
+{
+	r->reflected = true;
+	return fail(r, REASON_REFLECTION);
+}
+
+/* The bytes are the head's own memory (ihead.h). */
+static int mask_slice(struct ireq *r, struct slice s)
+{
+	uint64_t hits = 0;
+
+	return mask_bytes(r->mask, (uint8_t *)(uintptr_t)s.ptr, s.len, &hits);
+}
+
+/* 0, or 502. */
+static int mask_fields(struct ireq *r, struct ihead *h)
+{
+	int e = 0;
+
+	for (size_t i = 0; r->mask && i < h->n_fields && e == 0; i++) {
+		e = mask_slice(r, h->fields[i].name);
+		if (e == 0)
+			e = mask_slice(r, h->fields[i].value);
+	}
+	if (e == 0)
+		return 0;
+	return e == MASK_ALARM ? reflected(r) : fail(r, REASON_NO_MEMORY);
 }
 
 /* The first that is no 1xx, or 101. */
@@ -65,8 +79,12 @@ static int final_answer(struct ireq *r, struct ihead *h)
 
 int ireq_response(struct ireq *r, struct ihead *head)
 {
+	int status;
+
 	ireq_strip_answer(head);
-	mask_fields(r, head);
+	status = mask_fields(r, head);
+	if (status != 0)
+		return status;
 	if (head->status < 200 && head->status != 101)
 		return 0;
 	return final_answer(r, head);
@@ -75,8 +93,7 @@ int ireq_response(struct ireq *r, struct ihead *head)
 int ireq_trailers(struct ireq *r, struct ihead *fields)
 {
 	ireq_strip_answer(fields);
-	mask_fields(r, fields);
-	return 0;
+	return mask_fields(r, fields);
 }
 
 int ireq_response_body(struct ireq *r, struct slice in, bool end,
@@ -96,7 +113,10 @@ int ireq_response_body(struct ireq *r, struct slice in, bool end,
 
 		r->rest_due =
 			mask_waits(&r->down) ? r->ctx.now_ms + MASK_REST_MS : 0;
-		return e;
+		if (e != MASK_ALARM)
+			return e;
+		(void)reflected(r);
+		return -EPERM;
 	}
 	return buf_append(out, in.ptr, in.len);
 }

@@ -2,9 +2,8 @@
 /*
  * mask.c - takes injected secrets out of what a server answers
  *
- * Theory of operation: a trie of all forms of the value, with failure links
- * (Aho and Corasick, 1975). A state is a node; its depth is how many of the
- * last bytes may be the beginning of a form. These are held back: all that is
+ * Theory of operation: a trie of all forms of the value (trie.h), whose state
+ * tells how many of the last bytes may be the beginning of a form. These are held back: all that is
  * before them can no longer be part of a match. Where a form ends, its bytes
  * are overwritten; they are still there, for the state was at least so deep.
  *
@@ -24,7 +23,8 @@
  * middle, the digits of the value at one of three alignments: those digits
  * that are made of bits of the value alone are a form.
  *
- * Nodes are the secret in another shape, so they are locked memory, too.
+ * What is none of the forms and would still be decoded to the value
+ * (reveal.h) cannot be overwritten: it ends the stream.
  */
 #include "ottergate/mask.h"
 
@@ -33,48 +33,17 @@
 #include <stdio.h>
 #include <string.h>
 
-struct node {
-	uint32_t child, sibling; /* 0: none */
-	uint32_t fail; /* the longest proper suffix that is a state */
-	uint32_t depth;
-	uint32_t match; /* bytes of the longest form that ends here, 0: none */
-	uint8_t byte;
-};
+#include "ottergate/reveal.h"
+#include "ottergate/trie.h"
 
 struct mask {
 	_Atomic unsigned refs;
-	struct node *nodes; /* 0: the root */
-	uint32_t n, cap;
-	uint32_t first[256]; /* children of the root */
-	uint32_t depth_max;
+	struct trie t; /* of all forms */
+	struct reveal *views; /* what else it could be shown as */
 	bool plain; /* every form is made of mask_is_word() alone */
 };
 
 /* --- making -------------------------------------------------------------- */
-
-static uint32_t child_of(const struct mask *m, uint32_t at, uint8_t byte)
-{
-	uint32_t i;
-
-	if (at == 0)
-		return m->first[byte];
-	for (i = m->nodes[at].child; i && m->nodes[i].byte != byte;)
-		i = m->nodes[i].sibling;
-	return i;
-}
-
-static uint32_t child_make(struct mask *m, uint32_t at, uint8_t byte)
-{
-	struct node *n = &m->nodes[m->n];
-
-	*n = (struct node){ .byte = byte, .depth = m->nodes[at].depth + 1 };
-	if (at == 0) {
-		m->first[byte] = m->n;
-	}
-	n->sibling = m->nodes[at].child;
-	m->nodes[at].child = m->n;
-	return m->n++;
-}
 
 /* What tokens are made of, and the forms of these. */
 bool mask_is_word(uint8_t c)
@@ -86,47 +55,11 @@ bool mask_is_word(uint8_t c)
 /* Too short a form would be found everywhere. */
 static void form_add(struct mask *m, const uint8_t *p, size_t len)
 {
-	uint32_t at = 0;
-
-	if (len < MASK_VALUE_MIN || len > m->cap - m->n)
+	if (len < MASK_VALUE_MIN)
 		return;
-	for (size_t i = 0; i < len; i++) {
-		uint32_t next = child_of(m, at, p[i]);
-
-		at = next ? next : child_make(m, at, p[i]);
-	}
-	m->nodes[at].match = (uint32_t)len;
+	trie_add(&m->t, p, len);
 	for (size_t i = 0; i < len; i++)
 		m->plain &= mask_is_word(p[i]);
-	if (len > m->depth_max)
-		m->depth_max = (uint32_t)len;
-}
-
-/* Links by breadth: those of less depth are made. @queue has room for all. */
-static void link_all(struct mask *m, uint32_t *queue)
-{
-	size_t head = 0, tail = 0;
-
-	queue[tail++] = 0;
-	while (head < tail) {
-		uint32_t at = queue[head++];
-
-		for (uint32_t c = m->nodes[at].child; c;
-		     c = m->nodes[c].sibling) {
-			struct node *n = &m->nodes[c];
-			uint32_t f = m->nodes[at].fail, to = 0;
-
-			if (at != 0) {
-				while (f && !child_of(m, f, n->byte))
-					f = m->nodes[f].fail;
-				to = child_of(m, f, n->byte);
-			}
-			n->fail = to;
-			if (!n->match)
-				n->match = m->nodes[to].match;
-			queue[tail++] = c;
-		}
-	}
 }
 
 #define FORM_MAX 6u /* times the value: "\\u00XX", "&quot;" */
@@ -343,23 +276,8 @@ static void forms_all(struct maker *k)
 
 /* Bytes of all other forms together: value, six of base64, two ways of three for
  * each byte and two of two, two of three where all is reserved, two ways of
- * six for escapes, two of two; and the root. */
-#define FORMS_ROOM(len) \
-	((len) * (1 + 6 * 2 + 6 * 3 + 2 * 2 + 4 * 6 + 2 * 2) + 1)
-
-/* Gives back what the forms did not need: they have much in common. */
-static int nodes_fit(struct mask *m)
-{
-	struct node *v = sodium_allocarray(m->n, sizeof(*v));
-
-	if (!v)
-		return -ENOMEM;
-	memcpy(v, m->nodes, m->n * sizeof(*v));
-	sodium_free(m->nodes);
-	m->nodes = v;
-	m->cap = m->n;
-	return 0;
-}
+ * six for escapes, two of two. */
+#define FORMS_ROOM(len) ((len) * (1 + 6 * 2 + 6 * 3 + 2 * 2 + 4 * 6 + 2 * 2))
 
 int mask_new(const struct secret *s, struct mask **ret)
 {
@@ -367,8 +285,7 @@ int mask_new(const struct secret *s, struct mask **ret)
 	struct maker k = { .v = (const uint8_t *)s->value,
 			   .len = s->value_len };
 	size_t html = html_room(s);
-	uint32_t *queue;
-	int r = -ENOMEM;
+	int r;
 
 	if (s->value_len < MASK_VALUE_MIN || s->value_len > SECRET_VALUE_MAX)
 		return -EINVAL;
@@ -378,20 +295,18 @@ int mask_new(const struct secret *s, struct mask **ret)
 	memset(m, 0, sizeof(*m));
 	atomic_init(&m->refs, 1);
 	m->plain = true;
-	m->cap = (uint32_t)(FORMS_ROOM(s->value_len) + html);
-	m->nodes = sodium_allocarray(m->cap, sizeof(*m->nodes));
+	r = trie_begin(&m->t, FORMS_ROOM(s->value_len) + html);
 	k.tmp = sodium_malloc(s->value_len * FORM_MAX);
-	queue = calloc(m->cap, sizeof(*queue));
-	if (m->nodes && k.tmp && queue) {
-		m->nodes[0] = (struct node){ 0 };
-		m->n = 1;
+	if (r == 0 && k.tmp) {
 		k.m = m;
 		k.html = html > 0;
 		forms_all(&k);
-		link_all(m, queue);
-		r = nodes_fit(m);
+		r = trie_end(&m->t);
 	}
-	free(queue);
+	if (r == 0)
+		r = k.tmp ? reveal_new(slice_of(s->value, s->value_len),
+				       &m->views) :
+			    -ENOMEM;
 	sodium_free(k.tmp);
 	if (r < 0)
 		mask_unref(m);
@@ -411,53 +326,77 @@ void mask_unref(struct mask *m)
 	if (!m ||
 	    atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	sodium_free(m->nodes);
+	trie_done(&m->t);
+	reveal_free(m->views);
 	sodium_free(m);
 }
 
 /* --- looking ------------------------------------------------------------- */
 
-static uint32_t step(const struct mask *m, uint32_t at, uint8_t byte)
+/* Runs over p[from..len); what matches before @from is there, too. True: one
+ * ends with the last byte. */
+static bool run(const struct mask *m, uint32_t *state, uint8_t *p, size_t from,
+		size_t len, uint64_t *hits)
 {
-	uint32_t next;
+	const struct trie *t = &m->t;
+	uint32_t at = *state, match = 0;
 
-	while (!(next = child_of(m, at, byte)) && at)
-		at = m->nodes[at].fail;
-	return next;
-}
-
-/* Runs over p[from..len); what matches before @from is there, too. */
-static uint32_t run(const struct mask *m, uint32_t at, uint8_t *p, size_t from,
-		    size_t len, uint64_t *hits)
-{
 	for (size_t i = from; i < len; i++) {
-		uint32_t match;
-
-		at = step(m, at, p[i]);
-		match = m->nodes[at].match;
+		at = trie_step(t, at, p[i]);
+		match = t->nodes[at].match;
 		if (match) {
 			memset(p + i + 1 - match, '*', match);
 			++*hits;
 		}
 	}
 	/* Where nothing goes on, only the end of it may begin another. */
-	while (at && !m->nodes[at].child)
-		at = m->nodes[at].fail;
-	return at;
+	while (at && !t->nodes[at].child)
+		at = t->nodes[at].fail;
+	*state = at;
+	return match > 0;
 }
 
-size_t mask_bytes(const struct mask *m, uint8_t *p, size_t len)
+/* The same, and looks for what would be the value when it is decoded. */
+static int search(const struct mask *m, struct reveal_stream *views,
+		  uint32_t *state, uint8_t *p, size_t from, size_t len,
+		  uint64_t *hits)
 {
-	uint64_t hits = 0;
+	while (from < len) {
+		bool found = false;
+		ssize_t n = reveal_feed(views, slice_of(p + from, len - from),
+					&found);
 
-	run(m, 0, p, 0, len, &hits);
-	return (size_t)hits;
+		if (n < 0)
+			return (int)n;
+		/* A form that is masked is that in another view as well. */
+		if (!run(m, state, p, from, from + (size_t)n, hits) && found)
+			return MASK_ALARM;
+		from += (size_t)n;
+	}
+	return 0;
+}
+
+int mask_bytes(const struct mask *m, uint8_t *p, size_t len, uint64_t *hits)
+{
+	struct reveal_stream *views;
+	uint32_t state = 0;
+	int r;
+
+	if (len < MASK_VALUE_MIN)
+		return 0;
+	r = reveal_begin(m->views, &views);
+	if (r == 0)
+		r = search(m, views, &state, p, 0, len, hits);
+	if (r == 0 && reveal_end(views))
+		r = MASK_ALARM;
+	reveal_stream_free(views);
+	return r;
 }
 
 int mask_begin(struct mask_stream *m, const struct mask *mask)
 {
 	*m = (struct mask_stream){ .mask = mask };
-	return 0;
+	return reveal_begin(mask->views, &m->views);
 }
 
 /* Do the bytes at @p begin as a form does? */
@@ -466,7 +405,7 @@ static bool begins(const struct mask *m, const uint8_t *p)
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < MASK_BEGIN; i++) {
-		at = child_of(m, at, p[i]);
+		at = trie_child(&m->t, at, p[i]);
 		if (at == 0)
 			return false;
 	}
@@ -483,7 +422,7 @@ static bool goes_on(const struct mask *m, uint8_t byte)
  * nothing between that no form has, and in reach of one. */
 static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
 {
-	size_t min = len < m->depth_max ? 0 : len - m->depth_max + 1;
+	size_t max = m->t.depth_max, min = len < max ? 0 : len - max + 1;
 	size_t from = len;
 
 	while (from > min && goes_on(m, p[from - 1]))
@@ -499,20 +438,30 @@ static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
 static uint32_t keep_length(const struct mask_stream *m, const uint8_t *p,
 			    size_t len)
 {
-	uint32_t depth = m->mask->nodes[m->state].depth;
+	uint32_t depth = m->mask->t.nodes[m->state].depth;
 	uint32_t open = open_length(m->mask, p, len);
+	size_t view = reveal_holds(m->views);
 
-	return open > depth ? open : depth;
+	/* What it begins with may have gone before that was known. */
+	if (view > len)
+		view = len;
+	if (open < depth)
+		open = depth;
+	return open > view ? open : (uint32_t)view;
 }
 
 /* Keeps the @n bytes at @p for later. */
 static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
 {
+	const struct mask *mask = m->mask;
+	size_t view = reveal_holds_max(mask->views);
+
 	m->n_held = 0;
 	if (n == 0)
 		return 0;
 	if (!m->held)
-		m->held = sodium_malloc(m->mask->depth_max);
+		m->held = sodium_malloc(
+			mask->t.depth_max > view ? mask->t.depth_max : view);
 	if (!m->held)
 		return -ENOMEM;
 	memcpy(m->held, p, n);
@@ -520,12 +469,27 @@ static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
 	return 0;
 }
 
+/* Nothing of what was fed or held goes on. */
+static int give_up(struct mask_stream *m, struct buf *out, uint8_t *p,
+		   size_t len, int r)
+{
+	sodium_memzero(p, len);
+	buf_commit(out, 0);
+	m->failed = r;
+	return r;
+}
+
 int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 {
 	size_t len = m->n_held + in.len, go, gone = m->n_gone;
 	uint32_t keep;
 	uint8_t *p;
+	int r;
 
+	if (m->failed < 0)
+		return m->failed;
+	if (end && in.len == 0 && reveal_end(m->views))
+		return m->failed = MASK_ALARM;
 	if (len == 0)
 		return 0;
 	if (len > buf_room(out))
@@ -537,13 +501,15 @@ int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 		memcpy(p, m->held, m->n_held);
 	if (in.len)
 		memcpy(p + m->n_held, in.ptr, in.len);
-	m->state = run(m->mask, m->state, p, m->n_held, len, &m->hits);
+	r = search(m->mask, m->views, &m->state, p, m->n_held, len, &m->hits);
+	if (r == 0 && end && in.len > 0 && reveal_end(m->views))
+		r = MASK_ALARM;
+	if (r < 0)
+		return give_up(m, out, p, len, r);
 	keep = end ? 0 : keep_length(m, p, len);
-	if (hold(m, p + len - keep, keep) < 0) {
-		sodium_memzero(p, len);
-		buf_commit(out, 0);
-		return -ENOMEM;
-	}
+	r = hold(m, p + len - keep, keep);
+	if (r < 0)
+		return give_up(m, out, p, len, r);
 	sodium_memzero(p + len - keep, keep);
 	go = len - keep > gone ? len - keep - gone : 0;
 	memmove(p, p + gone, go);
@@ -554,7 +520,8 @@ int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 
 bool mask_waits(const struct mask_stream *m)
 {
-	return m->n_held > m->n_gone && m->n_held < MASK_BEGIN;
+	return m->n_held > m->n_gone && m->n_held < MASK_BEGIN &&
+	       reveal_holds(m->views) == 0;
 }
 
 int mask_rest(struct mask_stream *m, struct buf *out)
@@ -571,5 +538,6 @@ int mask_rest(struct mask_stream *m, struct buf *out)
 void mask_end(struct mask_stream *m)
 {
 	sodium_free(m->held);
+	reveal_stream_free(m->views);
 	*m = (struct mask_stream){ 0 };
 }

@@ -12,7 +12,8 @@
  * delayed. Fewer than MASK_BEGIN, with nothing behind them for MASK_REST_MS, go
  * on as they are: a message that happens to end with them is waited for. One
  * automaton for all patterns of a request (Aho-Corasick), made once for a
- * secret.
+ * secret. What would show the value only to who decodes it (reveal.h) is an
+ * alarm: nothing more of the message may go on.
  */
 #ifndef OTTERGATE_MASK_H
 #define OTTERGATE_MASK_H
@@ -26,6 +27,7 @@
 #define MASK_REST_MS 10u
 #define MASK_VALUE_MIN 8u /* shorter values cannot be told from noise */
 
+struct reveal_stream;
 struct mask; /* immutable, counted; memory with secrets in it is locked */
 /* The forms of one secret. -EINVAL: shorter than MASK_VALUE_MIN. */
 int mask_new(const struct secret *s, struct mask **ret) ATTR_WUR;
@@ -35,8 +37,12 @@ void mask_unref(struct mask *m); /* NULL is fine */
 /* May a token have this byte, or what is made of one? */
 bool mask_is_word(uint8_t c);
 
+#define MASK_ALARM (-EKEYREVOKED) /* the value, but for its encoding */
+
 struct mask_stream { /* of one direction of one message */
 	const struct mask *mask; /* borrowed */
+	struct reveal_stream *views;
+	int failed; /* 0, or what each call returns from then on */
 	uint32_t state;
 	uint32_t n_held;
 	uint32_t n_gone; /* of these: the first ones have gone on already */
@@ -45,7 +51,8 @@ struct mask_stream { /* of one direction of one message */
 };
 int mask_begin(struct mask_stream *m, const struct mask *mask) ATTR_WUR;
 /* Appends to @out what may go on of all that was fed. @end: nothing more
- * comes, so nothing is held. -ENOBUFS, -ENOMEM: the caller must cut off. */
+ * comes, so nothing is held. -ENOBUFS, -ENOMEM, MASK_ALARM: the caller must cut
+ * off; nothing of this call is in @out. */
 int mask_feed(struct mask_stream *m, struct slice in, bool end,
 	      struct buf *out) ATTR_WUR;
 /* Is so little held back that mask_rest() may let it go? */
@@ -54,7 +61,9 @@ bool mask_waits(const struct mask_stream *m);
  * later is masked as if it had not been let go. -ENOBUFS, -ENOMEM. */
 int mask_rest(struct mask_stream *m, struct buf *out) ATTR_WUR;
 void mask_end(struct mask_stream *m); /* wipes; accepts zeroed */
-/* In place, for header values. Returns matches. */
-size_t mask_bytes(const struct mask *m, uint8_t *p, size_t len);
+/* In place, for header values; adds the matches to *@hits. MASK_ALARM, -ENOMEM:
+ * they must not go on. */
+int mask_bytes(const struct mask *m, uint8_t *p, size_t len,
+	       uint64_t *hits) ATTR_WUR;
 
 #endif

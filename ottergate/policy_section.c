@@ -314,9 +314,8 @@ static int audit_events(struct load *ld, const struct yaml_node *n, void *to)
 	uint32_t mask = 0;
 	int r = load_list(ld, n, audit_event_item, &mask);
 
-	/* An alarm is a denial: who wants those is told of it. */
-	if (mask & 1u << AUDIT_DENY)
-		mask |= 1u << AUDIT_ALARM;
+	/* acd has to hear of an alarm, whatever the user wants to read. */
+	mask |= 1u << AUDIT_ALARM;
 	if (r == 0)
 		((struct gate_settings *)to)->audit_events = mask;
 	return r;

@@ -90,7 +90,11 @@
 	  "the TLS hello is longer than `tls: {hello_max}` allows")            \
 	X(LIMIT_MEMORY, "limit-memory",                                        \
 	  "the gateway's memory for this sandbox is used: answers wait "       \
-	  "that it does not read")
+	  "that it does not read")                                             \
+	X(REFLECTION, "reflection",                                            \
+	  "the server sent the real credential back, in another encoding")     \
+	X(REVOKED, "revoked",                                                  \
+	  "a server sent this credential back: it is revoked for this run")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

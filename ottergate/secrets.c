@@ -20,6 +20,7 @@ static void secret_done(struct secret *s)
 {
 	sodium_free(s->value);
 	mask_unref(s->mask);
+	free((void *)(uintptr_t)s->revoked);
 }
 
 struct secret_set *secret_set_ref(struct secret_set *s)
@@ -48,6 +49,27 @@ const struct secret *secret_set_find(const struct secret_set *s, const char *id)
 			return &s->v[i];
 	}
 	return NULL;
+}
+
+void secret_revoke(const struct secret *s)
+{
+	atomic_store(s->revoked, true);
+}
+
+bool secret_is_revoked(const struct secret *s)
+{
+	return atomic_load_explicit(s->revoked, memory_order_relaxed);
+}
+
+void secret_set_inherit(const struct secret_set *from,
+			const struct secret_set *to)
+{
+	for (size_t i = 0; from && i < from->n; i++) {
+		const struct secret *s = secret_set_find(to, from->v[i].id);
+
+		if (s && secret_is_revoked(&from->v[i]))
+			secret_revoke(s);
+	}
 }
 
 bool secret_has_host(const struct secret *s, const struct name *host)
@@ -262,7 +284,8 @@ static int secret_end(struct reading *rd)
 		if (strcmp(o->id, s->id) == 0)
 			return bad(rd, "it is there twice");
 	}
-	r = mask_new(s, &s->mask);
+	s->revoked = calloc(1, sizeof(*s->revoked));
+	r = s->revoked ? mask_new(s, &s->mask) : -ENOMEM;
 	return r < 0 ? err_nomem(rd->err) : 0;
 }
 

@@ -37,6 +37,7 @@ struct secret {
 	size_t value_len;
 	char *value; /* sodium_malloc; NUL-terminated */
 	struct mask *mask; /* its forms, to take out of answers */
+	_Atomic bool *revoked; /* secret_revoke(), by any thread */
 	size_t n_hosts;
 	struct name hosts[SECRET_HOSTS_MAX];
 };
@@ -55,6 +56,13 @@ struct secret_set *secret_set_ref(struct secret_set *s); /* NULL is fine */
 void secret_set_unref(struct secret_set *s); /* NULL is fine */
 const struct secret *secret_set_find(const struct secret_set *s,
 				     const char *id); /* NULL: none */
+/* A server has sent it back in a form that could not be masked: no request gets
+ * it any more, on any connection, until the sandbox is unbound. */
+void secret_revoke(const struct secret *s);
+bool secret_is_revoked(const struct secret *s);
+/* What was revoked in @from is in @to as well. */
+void secret_set_inherit(const struct secret_set *from,
+			const struct secret_set *to);
 bool secret_has_host(const struct secret *s, const struct name *host);
 
 /* Checks of one request: each word in the shape of a surrogate costs one for

@@ -69,6 +69,11 @@ bool inspect_judged(struct inspect *in, struct ireq *r, struct slice method)
 	return r->verdict.allow;
 }
 
+void inspect_refused(struct inspect *in, struct ireq *r)
+{
+	conn_refuse(in->c, r->verdict.reason, NULL);
+}
+
 void inspect_finished(struct inspect *in, struct ireq *r, unsigned status)
 {
 	(void)in;

@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "tests/unit/reveal_views.h"
 #include "tests/unit/tap.h"
 
 static char value[] = "ghp_abc/def+\"q\\ & 0123456789?x=<y>";
@@ -154,6 +155,18 @@ static size_t at_once(const struct mask *m, const char *text, size_t len)
 	return n;
 }
 
+/* No form, but another encoding: otter_reveal_test.c has these. */
+static bool is_alarm(const char *text)
+{
+	struct doc d = doc_unescape(slice_str(text));
+	char blanks[] = "ghp_abc/def+\"q\\+&+0123456789?x=<y>";
+	bool shows = doc_has(slice_of(d.p, d.len), slice_str(value)) ||
+		     doc_has(slice_of(d.p, d.len), slice_str(blanks));
+
+	free(d.p);
+	return shows;
+}
+
 /* A client that sees where pieces end learns nothing of what it guesses. */
 static void test_oracle(const struct mask *m, const char *form, unsigned nr)
 {
@@ -166,13 +179,15 @@ static void test_oracle(const struct mask *m, const char *form, unsigned nr)
 			size_t all = (size_t)snprintf(text, sizeof(text),
 						      "x %.*s%c", (int)n, form,
 						      (int)c);
+			size_t got = at_once(m, text, all);
 
-			good &= at_once(m, text, all) == 2;
+			good &= got == 2 || (got == SIZE_MAX && is_alarm(text));
 		}
 	}
 	ok(good, "form %u: a right guess is held as a wrong one", nr);
 	snprintf(text, sizeof(text), "x %.*sQ\n", (int)len - 1, form);
-	ok(at_once(m, text, strlen(text)) == strlen(text),
+	ok(at_once(m, text, strlen(text)) ==
+		   (is_alarm(text) ? SIZE_MAX : strlen(text)),
 	   "form %u: a line's end lets it go", nr);
 }
 
@@ -297,9 +312,11 @@ static void test_twice(const struct mask *m)
 {
 	char text[256];
 	size_t n = strlen(value);
+	uint64_t hits = 0;
 
 	snprintf(text, sizeof(text), "%s%s-%.*s", value, value, 10, value);
-	is_int(mask_bytes(m, (uint8_t *)text, strlen(text)), 2, "two");
+	is_int(mask_bytes(m, (uint8_t *)text, strlen(text), &hits), 0, "well");
+	is_int((int)hits, 2, "two");
 	ok(text[0] == '*' && text[2 * n - 1] == '*' && text[2 * n] == '-' &&
 		   strncmp(text + 2 * n + 1, value, 10) == 0,
 	   "and a beginning stays");
