@@ -9,6 +9,7 @@
 
 #define TEXT_MAX 8192u
 #define H2 "\x02h2"
+#define ENCODED_TAIL "hp_real0token0that0nobody0may0ever0see1"
 
 struct end { /* one of the two; one stream at a time */
 	SSL *ssl;
@@ -275,6 +276,39 @@ static void test_credential(void)
 	down();
 }
 
+/* The real token in another encoding: the connection ends, and the credential
+ * is worth nothing on the next. */
+static void test_reflection(bool field)
+{
+	char bearer[256];
+
+	if (!up("api.test"))
+		return;
+	secret_clear();
+	snprintf(bearer, sizeof(bearer), "Bearer %s", peers.token);
+	ask("GET", "api.test", "/user", "authorization", bearer, NULL);
+	ok(both_until(&srv.end), "a request goes up");
+	if (field)
+		answer("x-echo", "%67" ENCODED_TAIL, "nothing");
+	else
+		answer("x-a", "b", "you sent &#103;" ENCODED_TAIL ", did you?");
+	ok(both_until(&cli.closed), "%s: the stream ends",
+	   field ? "a field" : "a body");
+	ok(!strstr(cli.body, ENCODED_TAIL) && !strstr(cli.head, ENCODED_TAIL),
+	   "without it");
+	ok(!field || strstr(cli.head, "x-ac-denied: reflection"),
+	   "and says why where it can");
+	ok(world_audited(AUDIT_ALARM, REASON_REFLECTION), "an alarm");
+	down();
+	if (!up("api.test"))
+		return;
+	ask("GET", "api.test", "/user", "authorization", bearer, NULL);
+	refused("403", "the credential is revoked");
+	ok(world_audited(AUDIT_DENY, REASON_REVOKED), "is audited");
+	secret_clear();
+	down();
+}
+
 static bool body_until(const char *want)
 {
 	bool there = false;
@@ -441,6 +475,8 @@ int main(void)
 	if (!inspect_up("h2"))
 		return done_testing();
 	test_credential();
+	test_reflection(false);
+	test_reflection(true);
 	test_message();
 	test_refused();
 	test_upstream_gone();

@@ -278,6 +278,12 @@ static inline void peers_secrets(void)
 		ok(false, "a surrogate");
 }
 
+/* A run that begins: nothing is revoked. */
+static inline void secret_clear(void)
+{
+	atomic_store(world.secrets->v[0].revoked, false);
+}
+
 /* @alpn of the server, NULL: none. */
 static inline bool inspect_up(const char *alpn)
 {
