@@ -434,10 +434,10 @@ static int parts_make(struct acd *acd, struct err *err)
 		return err_nomem(err);
 	acd->instances = instances_new(acd->loop, acd->store, acd->runtime,
 				       acd->builds, err);
-	if (!acd->instances || instances_room_begin(acd->instances, err) < 0)
-		return err->code;
-	instances_set_egress(acd->instances, &policy_egress_ops, acd->policies);
-	if (pool_make(acd, err) < 0)
+	if (!acd->instances || instances_room_begin(acd->instances, err) < 0 ||
+	    instances_set_egress(acd->instances, &policy_egress_ops,
+				 acd->policies, err) < 0 ||
+	    pool_make(acd, err) < 0)
 		return err->code;
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,

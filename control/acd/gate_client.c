@@ -18,10 +18,11 @@
 #include "lib/str.h"
 
 #define QUESTION_MS 10000u
+#define FOLLOW_AGAIN_MS 200u /* a gateway that begins anew is followed soon */
 #define SECRET_ROOM (128u * 1024) /* bytes of an answer with a CA */
 #define CHANGE_MS 60000u /* a reload of a million rules takes seconds */
 
-enum lane { LANE_CHANGES, LANE_QUESTIONS, LANES };
+enum lane { LANE_CHANGES, LANE_QUESTIONS, LANE_FOLLOW, LANES };
 
 struct call {
 	STAILQ_ENTRY(call) link;
@@ -30,6 +31,7 @@ struct call {
 	bool lines; /* a line a frame */
 	bool secret; /* what is said and answered is wiped */
 	struct buf out, in, text;
+	gate_line_fn line; /* is given each frame as it comes; NULL: @text is */
 	gate_fn fn;
 	void *arg;
 	struct loop_io *io;
@@ -44,6 +46,10 @@ struct gate_client {
 	unsigned n;
 	bool closing;
 	struct loop_timer *kick; /* starts what is first in its lane */
+	struct loop_timer *again; /* follows once more */
+	char *code; /* that is followed; NULL: nothing is */
+	gate_line_fn line;
+	void *line_arg;
 };
 
 static void buf_end(const struct call *c, struct buf *b)
@@ -99,8 +105,13 @@ static void call_fail(struct call *c, int code)
 
 static int text_add(struct call *c, struct slice payload)
 {
-	int r = buf_append(&c->text, payload.ptr, payload.len);
+	int r = 0;
 
+	if (c->line) {
+		c->line(c->arg, (const char *)payload.ptr, payload.len);
+		return 0;
+	}
+	r = buf_append(&c->text, payload.ptr, payload.len);
 	if (r == 0 && c->lines)
 		r = buf_append(&c->text, "\n", 1);
 	return r == -ENOBUFS ? -EMSGSIZE : r;
@@ -213,12 +224,12 @@ static void on_kick(void *arg)
 		if (!c || c->fd >= 0)
 			continue;
 		r = call_connect(c);
-		if (r == 0)
+		if (r < 0)
+			call_fail(c, r);
+		else if (i != LANE_FOLLOW)
 			loop_timer_set(c->timer, i == LANE_CHANGES ?
 							 CHANGE_MS :
 							 QUESTION_MS);
-		else
-			call_fail(c, r);
 	}
 }
 
@@ -232,10 +243,11 @@ static struct call *call_new(struct gate_client *g, enum admin_verb verb)
 	c->fd = -1;
 	c->lines = verb == ADMIN_CONNECTIONS;
 	c->secret = verb == ADMIN_SECRETS || verb == ADMIN_CA;
-	c->lane = c->secret || verb == ADMIN_BIND || verb == ADMIN_UNBIND ||
+	c->lane = verb == ADMIN_FOLLOW ? LANE_FOLLOW :
+		  c->secret || verb == ADMIN_BIND || verb == ADMIN_UNBIND ||
 				  verb == ADMIN_RELOAD ?
-			  LANE_CHANGES :
-			  LANE_QUESTIONS;
+					 LANE_CHANGES :
+					 LANE_QUESTIONS;
 	buf_init(&c->out, ADMIN_REQUEST_MAX + 64);
 	buf_init(&c->in, 2 * ADMIN_FRAME_MAX);
 	buf_init(&c->text, GATE_ANSWER_MAX);
@@ -274,6 +286,55 @@ int gate_call(struct gate_client *g, enum admin_verb verb, struct slice a,
 	return 0;
 }
 
+/* ---- what it tells by itself ---- */
+
+static void on_line(void *arg, const char *line, size_t len)
+{
+	struct gate_client *g = arg;
+
+	g->line(g->line_arg, line, len);
+}
+
+static void on_follow_end(void *arg, const char *text, size_t len,
+			  const struct err *err)
+{
+	struct gate_client *g = arg;
+
+	(void)text;
+	(void)len;
+	(void)err;
+	if (!g->closing)
+		loop_timer_set(g->again, FOLLOW_AGAIN_MS);
+}
+
+static void on_again(void *arg)
+{
+	struct gate_client *g = arg;
+	const struct slice none = { 0 };
+	struct call *c;
+
+	if (gate_call(g, ADMIN_FOLLOW, none, slice_str(g->code), on_follow_end,
+		      g) < 0) {
+		loop_timer_set(g->again, FOLLOW_AGAIN_MS);
+		return;
+	}
+	c = STAILQ_FIRST(&g->lane[LANE_FOLLOW]);
+	c->line = on_line;
+}
+
+int gate_follow(struct gate_client *g, const char *code, gate_line_fn fn,
+		void *arg)
+{
+	g->code = strdup(code);
+	g->line = fn;
+	g->line_arg = arg;
+	g->again = loop_timer_new(g->loop, on_again, g);
+	if (!g->code || !g->again)
+		return -ENOMEM;
+	loop_timer_set(g->again, 0);
+	return 0;
+}
+
 struct gate_client *gate_client_new(struct loop *loop, const char *sock_path,
 				    struct err *err)
 {
@@ -304,6 +365,8 @@ void gate_client_free(struct gate_client *g)
 		while ((c = STAILQ_FIRST(&g->lane[i])))
 			call_fail(c, -ECANCELED);
 	loop_timer_free(g->kick);
+	loop_timer_free(g->again);
+	free(g->code);
 	free(g->path);
 	free(g);
 }

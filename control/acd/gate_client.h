@@ -30,6 +30,12 @@ struct gate_client;
 typedef void (*gate_fn)(void *arg, const char *text, size_t len,
 			const struct err *err);
 
+/* Each line of the gateway's audit that has the reason @code, from now on and
+ * whenever the gateway is there. One for a client. -ENOMEM. */
+typedef void (*gate_line_fn)(void *arg, const char *line, size_t len);
+int gate_follow(struct gate_client *g, const char *code, gate_line_fn fn,
+		void *arg);
+
 struct gate_client *gate_client_new(struct loop *loop, const char *sock_path,
 				    struct err *err);
 void gate_client_free(struct gate_client *g); /* NULL is fine */

@@ -16,6 +16,7 @@
 struct run_grant {
 	LIST_ENTRY(run_grant) link;
 	char *name, *blueprint;
+	struct strv revoked; /* names of credentials */
 	struct surrogate_key *key; /* sodium_malloc */
 	struct credentials creds;
 	struct secret_bytes bundle, vault; /* the CA and its key; vaultd's */
@@ -62,6 +63,7 @@ static void run_free(struct run_grant *x)
 	secret_bytes_done(&x->bundle);
 	secret_bytes_done(&x->vault);
 	secret_strv_done(&x->env);
+	strv_done(&x->revoked);
 	free(x->name);
 	free(x->blueprint);
 	free(x->ca);
@@ -165,6 +167,8 @@ static int entries_left(const struct grants *g, const struct run_grant *x,
 		const struct credentials one = { .v = &x->creds.v[i], .n = 1 };
 		struct err why = { 0 };
 
+		if (strv_has(&x->revoked, x->creds.v[i].name))
+			continue;
 		rc = entries_of(g, &one, x->blueprint, x->name, ret, &why);
 		if (rc == 0)
 			left[l.n++] = x->creds.v[i]; /* borrows its strings */
@@ -174,6 +178,7 @@ static int entries_left(const struct grants *g, const struct run_grant *x,
 		}
 	}
 	*ret_n = l.n;
+	/* The last one may have been gone; that is no failure. */
 	return l.n ? entries_of(g, &l, x->blueprint, x->name, ret, err) : 0;
 }
 
@@ -358,6 +363,15 @@ void grants_unbind(struct grants *g, const char *name)
 
 	if (x)
 		run_free(x);
+}
+
+bool grants_revoke(struct grants *g, const char *name, const char *credential)
+{
+	struct run_grant *x = run_find(g, name);
+
+	return x && credentials_find(&x->creds, credential) &&
+	       !strv_has(&x->revoked, credential) &&
+	       strv_push(&x->revoked, credential) == 0;
 }
 
 /* ---- the CA ---- */

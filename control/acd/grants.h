@@ -49,6 +49,9 @@ int grants_bind(struct grants *g, const struct instance_record *r,
 		const struct blueprint *bp, struct secret_bytes *ret,
 		struct err *err);
 void grants_unbind(struct grants *g, const char *name); /* wipes */
+/* A server has sent @credential of @name's run back: no gateway gets it for that
+ * run any more. False: it has none such, or was told before. */
+bool grants_revoke(struct grants *g, const char *name, const char *credential);
 
 /* Has @name's CA not been asked for yet? */
 bool grants_lacks_ca(const struct grants *g, const char *name);

@@ -299,11 +299,16 @@ void instances_set_dir(struct instances *is, const char *dir)
 	is->dir = dir;
 }
 
-void instances_set_egress(struct instances *is,
-			  const struct instance_egress_ops *ops, void *arg)
+int instances_set_egress(struct instances *is,
+			 const struct instance_egress_ops *ops, void *arg,
+			 struct err *err)
 {
 	is->egress = ops;
 	is->egress_arg = arg;
+	if (ops && ops->on_revoked &&
+	    ops->on_revoked(arg, instance_egress_revoked, is) < 0)
+		return err_nomem(err);
+	return 0;
 }
 
 void instances_set_pool(struct instances *is,

@@ -35,6 +35,9 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 /* Where the directories of instances are: AC_STATE_INSTANCES but for tests;
  * borrowed. */
 void instances_set_dir(struct instances *is, const char *dir);
+/* The server @host has sent the value of @credential back to @name. */
+typedef void (*instance_revoked_fn)(void *arg, const char *name,
+				    const char *credential, const char *host);
 /* Who gives a sandbox its policy. Without it no run starts. */
 struct instance_egress_ops {
 	/* Makes the policy of @r, of the blueprint @bp, the one that holds:
@@ -51,6 +54,8 @@ struct instance_egress_ops {
 	/* Of one that is bound: what its guest is told beside; NULL: nothing.
 	 * Valid until the loop goes on. The op may be NULL. */
 	const struct instance_grant *(*grant)(void *arg, const char *name);
+	/* Whom to tell that a credential was revoked. -ENOMEM. May be NULL. */
+	int (*on_revoked)(void *arg, instance_revoked_fn fn, void *fn_arg);
 };
 struct instance_grant {
 	const char *ca; /* PEM, besides the machine's own; NULL: none */
@@ -59,8 +64,9 @@ struct instance_grant {
 	const char *const *env; /* NULL-terminated; NULL: none. Secrets. */
 	const char *warnings; /* for the user of each run, a line each; NULL */
 };
-void instances_set_egress(struct instances *is,
-			  const struct instance_egress_ops *ops, void *arg);
+int instances_set_egress(struct instances *is,
+			 const struct instance_egress_ops *ops, void *arg,
+			 struct err *err);
 /* A sandbox that was started ahead; all of it is the receiver's. */
 struct instance_gift {
 	char *address; /* reserved until a record has it (store.h) */

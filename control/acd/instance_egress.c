@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "control/shared/json.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
@@ -73,6 +74,7 @@ int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
 
 	if (!is->egress)
 		return err_set(err, -ENOTSUP, "there is no gateway");
+	json_decref(ptr_take(&in->revoked));
 	in->paths = malloc(sizeof(*in->paths));
 	if (!in->paths)
 		return err_nomem(err);
@@ -112,6 +114,38 @@ void instance_egress_notice(struct instance *in)
 	while ((line = strsep(&rest, "\n")))
 		run_notice(in->main, LOG_LVL_INFO, line);
 	free(ptr_take(&in->warnings));
+}
+
+/* ---- a server has sent a credential back ---- */
+
+void instance_egress_revoked(void *arg, const char *name,
+			     const char *credential, const char *host)
+{
+	struct instance *in = instance_find(arg, name);
+	SCOPED_STR shown = NULL;
+	char clean[300];
+
+	if (!in)
+		return;
+	if (!in->revoked)
+		in->revoked = json_array();
+	json_array_append_new(in->revoked,
+			      json_pack("{s:o, s:o, s:I}", "credential",
+					jsonx_text(credential), "host",
+					jsonx_text(host), "at",
+					(json_int_t)time(NULL)));
+	str_escape(clean, sizeof(clean), host, strlen(host));
+	shown = str_printf("%s sent the real value of credential '%s' back in "
+			   "another encoding: it is revoked for the rest of "
+			   "this run; give it a new value with: ac vault "
+			   "rotate %s",
+			   clean, credential, credential);
+	if (!shown)
+		return;
+	log_warn("%s: %s", name, shown);
+	instance_tell_breach(in, "credential", shown);
+	if (in->main)
+		run_notice(in->main, LOG_LVL_WARN, shown);
 }
 
 /* ---- a change while it runs ---- */
@@ -227,4 +261,5 @@ void instance_egress_free(struct instance *in)
 		in->wishes->in = NULL;
 	free(ptr_take(&in->paths));
 	free(ptr_take(&in->warnings));
+	json_decref(ptr_take(&in->revoked));
 }

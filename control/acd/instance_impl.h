@@ -110,6 +110,7 @@ struct instance {
 	struct mounts_paths *paths; /* while its policy is being bound */
 	struct wishes *wishes; /* a change of these is under way */
 	char *warnings; /* of its policy, for the run that starts; NULL */
+	json_t *revoked; /* credentials of its last run; NULL: none */
 	struct life life;
 	uint64_t ttl_next_ms; /* the next one is not before */
 	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
@@ -262,6 +263,9 @@ void instance_egress_end(struct instance *in);
  * will not be reached. */
 void instance_egress_notice(struct instance *in);
 void instance_egress_free(struct instance *in);
+/* An instance_revoked_fn; @arg: the instances. */
+void instance_egress_revoked(void *arg, const char *name,
+			     const char *credential, const char *host);
 
 /* ---- instance_end.c ---- */
 

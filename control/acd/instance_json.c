@@ -85,6 +85,9 @@ json_t *instance_json(struct instance *in)
 						   &only)) < 0 ||
 	    json_object_set_new(all, "credentials_only", json_boolean(only)) <
 		    0 ||
+	    json_object_set_new(all, "revoked",
+				in->revoked ? json_incref(in->revoked) :
+					      json_array()) < 0 ||
 	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||
 	    json_object_set_new(all, "disk_use", instance_disk_json(in)) < 0 ||
 	    json_object_set_new(all, "image_ready", json_boolean(ready)) < 0) {

@@ -29,6 +29,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 
+#define REFLECTION "reflection" /* ottergate/reason.h */
 #define TEXT_MAX (1u * 1024 * 1024) /* the gateway takes no longer ones */
 
 struct policies {
@@ -37,6 +38,8 @@ struct policies {
 	bool (*has_packages)(void);
 	struct grants *grants;
 	char *warnings; /* while the end of a bind is told */
+	instance_revoked_fn revoked; /* NULL: nobody is to be told */
+	void *revoked_arg;
 };
 
 struct change {
@@ -406,6 +409,29 @@ void policies_vault_changed(struct policies *p, const char *credential)
 	grants_each(p->grants, credential, tell_secrets, p);
 }
 
+/* ---- a credential that a server sent back ---- */
+
+static void on_alarm(void *arg, const char *line, size_t len)
+{
+	SCOPED_JSON v = json_loadb(line, len, 0, NULL);
+	const char *name = jsonx_text_at(v, "agent");
+	const char *credential = jsonx_text_at(v, "credential");
+	struct policies *p = arg;
+
+	if (grants_revoke(p->grants, name, credential) && p->revoked)
+		p->revoked(p->revoked_arg, name, credential,
+			   jsonx_text_at(v, "name"));
+}
+
+static int policy_on_revoked(void *arg, instance_revoked_fn fn, void *fn_arg)
+{
+	struct policies *p = arg;
+
+	p->revoked = fn;
+	p->revoked_arg = fn_arg;
+	return gate_follow(p->client, REFLECTION, on_alarm, p);
+}
+
 /* ---- unbind ---- */
 
 static void file_remove(const struct policies *p, const char *name)
@@ -465,6 +491,7 @@ const struct instance_egress_ops policy_egress_ops = {
 	.unbind = policy_unbind,
 	.warnings = policy_warnings,
 	.grant = policy_grant,
+	.on_revoked = policy_on_revoked,
 };
 
 struct policies *policies_new(struct gate_client *client, const char *dir,

@@ -16,7 +16,7 @@
 #define ROWS_MAX 512u /* kept apart; the rest is only counted */
 #define TAIL_ALL 100000u /* lines that are counted */
 #define TAIL_FOLLOW 100u
-#define TELL_TAIL 64u
+#define TELL_TAIL 1024u
 #define TELL_NAMES 3u
 #define TELL_MS 1000u /* the run is over: nobody waits for an acd that hangs */
 
@@ -103,6 +103,12 @@ static const char *verdict_word(const json_t *line)
 	}
 }
 
+/* A server has sent a credential back. */
+static bool is_reflection(const json_t *line)
+{
+	return strcmp(json_text(line, "reason"), "reflection") == 0;
+}
+
 /* In the brackets: the reason's code, which is what `check` says too, and
  * its meaning where no rule would help. */
 static void put_reason(char *out, size_t size, const json_t *line)
@@ -127,10 +133,12 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 {
 	char target[GATELOG_TARGET_MAX], when[GATELOG_TIME_MAX], reason[256];
 	char name[80], times[32] = "", hint[GATELOG_HINT_MAX];
-	char program[GATELOG_PROGRAM_MAX];
+	char program[GATELOG_PROGRAM_MAX], credential[80];
 	const char *who = json_text(line, "agent");
+	const char *id = json_text(line, "credential");
 
 	str_escape(name, sizeof(name), who, strlen(who));
+	str_escape(credential, sizeof(credential), id, strlen(id));
 	gatelog_target(target, line);
 	gatelog_time(when, gatelog_ms(line), now);
 	put_reason(reason, sizeof(reason), line);
@@ -143,7 +151,11 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 	if (count)
 		fprintf(out, " last %s", when);
 	fputs(gatelog_program(program, line), out);
-	if (gatelog_may_be_allowed(line))
+	if (is_reflection(line))
+		fprintf(out,
+			"; give credential %s a new value: ac vault rotate %s",
+			credential, credential);
+	else if (gatelog_may_be_allowed(line))
 		fprintf(out, "; allow it with: ac policy allow %s %s", name,
 			gatelog_hint(hint, line));
 	else if (*gatelog_hint(hint, line))
@@ -303,8 +315,22 @@ struct told {
 	unsigned blocked, lines;
 	unsigned n; /* names that are in @names */
 	bool more; /* others than those */
+	const struct cli *cli;
 	char names[TELL_NAMES][GATELOG_TARGET_MAX];
 };
+
+static void tell_reflection(const struct cli *cli, const json_t *line)
+{
+	const char *id = json_text(line, "credential");
+	char target[GATELOG_TARGET_MAX], clean[80];
+
+	str_escape(clean, sizeof(clean), id, strlen(id));
+	say_info(cli,
+		 "%s sent the real value of credential '%s' back in another "
+		 "encoding: the connection was cut and the credential revoked "
+		 "for this run; give it a new value with: ac vault rotate %s",
+		 gatelog_target(target, line), clean, clean);
+}
 
 static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
 {
@@ -319,6 +345,10 @@ static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
 	t->lines++;
 	if (gatelog_kind(line) != GATELOG_BLOCKED)
 		return 0;
+	if (is_reflection(line)) {
+		tell_reflection(t->cli, line);
+		return 0;
+	}
 	t->blocked++;
 	gatelog_target(target, line);
 	for (i = 0; i < t->n && strcmp(t->names[i], target) != 0; i++)
@@ -334,7 +364,7 @@ void denials_tell(const struct cli *cli, struct client *c, const char *name,
 		  uint64_t since_ms)
 {
 	const struct gatelog_query q = { .name = name, .tail = TELL_TAIL };
-	struct told t = { .since_ms = since_ms };
+	struct told t = { .since_ms = since_ms, .cli = cli };
 	struct err ignored = { 0 };
 
 	client_stream_limit(c, TELL_MS);

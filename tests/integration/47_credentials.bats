@@ -263,6 +263,57 @@ END
 	gone other
 }
 
+# A server that says the token back in a way that has to be decoded.
+@test "a token that comes back encoded is an alarm, and is revoked" {
+	for way in json entities percent base64 base64-json json-percent \
+		json-in-base64; do
+		"$AC" run keys alarm -d -- sleep infinity
+		key=$("$AC" exec alarm -- printenv SERVICE_KEY)
+		say() { # PATH
+			"$AC" exec alarm -- curl -s -i -m 20 \
+				-H "X-Service-Key: $key" \
+				"https://api.cred.test$1"
+		}
+		run -0 say "/as/$way?other"
+		has 'HTTP/1.1 200'
+		run say "/as/$way"
+		[ "$status" -ne 0 ]
+		lacks "$(token service | tail -c 12)"
+		run -0 say /echo
+		has 'HTTP/1.1 403'
+		has 'X-Ac-Denied: revoked'
+		run -0 "$AC" policy log alarm
+		says 'api.cred.test:443 .reflection: .*ac vault rotate service$'
+		run -0 "$AC" inspect alarm
+		echo "$output" | jq -e '.revoked | length == 1 and
+			.[0].credential == "service" and
+			.[0].host == "api.cred.test"'
+		# A change of the policy does not bring it back.
+		"$AC" policy allow alarm "$way.cred.test"
+		run -0 say /echo
+		has 'HTTP/1.1 403'
+		gone alarm
+	done
+}
+
+@test "a run ends with the name of the host that sent a token back" {
+	# shellcheck disable=SC2016 # of the sandbox
+	run "$AC" run keys alarm -- bash -c 'curl -s -m 20 \
+		-H "X-Service-Key: $SERVICE_KEY" https://api.cred.test/field/json
+		sleep 1'
+	says 'api.cred.test:443 sent the real value of credential .service. '
+	has 'ac vault rotate service'
+	run -0 "$AC" inspect alarm
+	echo "$output" | jq -e '.revoked[0].credential == "service"'
+	# The next run may use it again.
+	# shellcheck disable=SC2016
+	run -0 "$AC" run keys alarm -- bash -c 'curl -s -o /dev/null \
+		-w "%{http_code}" -H "X-Service-Key: $SERVICE_KEY" \
+		https://api.cred.test/echo'
+	has 200
+	gone alarm
+}
+
 @test "a new value is used at once, a forgotten one no longer" {
 	key=$(surrogate SERVICE_KEY)
 	ask() {

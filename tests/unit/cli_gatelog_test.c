@@ -154,6 +154,17 @@ static const struct {
 	  "work         deny   tls     api.example:443  method: the rule does "
 	  "not allow this method or path (rule cred-1-gh); it was POST /keys",
 	  "" },
+	{ "{" AT "\"event\":\"alarm\",\"agent\":\"work\",\"path\":\"tls\","
+	  "\"name\":\"api.example\",\"port\":443,\"reason\":"
+	  "\"reflection\",\"rule\":\"cred-1-gh\",\"target\":\"/x\","
+	  "\"credential\":\"gh\"}",
+	  "work         alarm  tls     api.example:443  reflection: the "
+	  "server sent the real credential back, in another encoding (rule "
+	  "cred-1-gh)",
+	  "3× blocked: api.example:443 (reflection: the server sent the real "
+	  "credential back, in another encoding; rule cred-1-gh) last "
+	  "2026-01-31 12:00:00; give credential gh a new value: ac vault "
+	  "rotate gh\n" },
 	{ "{" AT "\"event\":\"policy\",\"agent\":\"work\",\"bound\":true,"
 	  "\"generation\":4}",
 	  "work         policy holds for it from now on", "" },

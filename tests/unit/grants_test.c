@@ -548,6 +548,31 @@ static void test_each(struct grants *g)
 	is_int(seen.n, 0, "nothing runs");
 }
 
+static void test_revoked(struct grants *g)
+{
+	char two[] = "[\"claude\",\"npm\"]";
+	struct instance_record r = record(two);
+	struct blueprint bp = { 0 };
+	struct secret_bytes json = { 0 };
+	struct err err = { 0 };
+
+	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "a run");
+	ok(strstr(json.p, "\"npm\"") && strstr(json.p, "\"claude\""),
+	   "with both");
+	secret_bytes_done(&json);
+	ok(!grants_revoke(g, name, "own"), "it does not use that one");
+	ok(grants_revoke(g, name, "npm"), "one is revoked");
+	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "bound anew");
+	ok(!strstr(json.p, "\"npm\"") && strstr(json.p, "\"claude\""),
+	   "no gateway gets it any more");
+	secret_bytes_done(&json);
+	grants_unbind(g, name);
+	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "the next run");
+	ok(strstr(json.p, "\"npm\"") != NULL, "has it again");
+	secret_bytes_done(&json);
+	grants_unbind(g, name);
+}
+
 int main(void)
 {
 	struct err err = { 0 };
@@ -567,6 +592,7 @@ int main(void)
 	test_refused(g);
 	test_together(g);
 	test_each(g);
+	test_revoked(g);
 	grants_free(g);
 	vault_free(vault);
 	file_remove_tree(dir);

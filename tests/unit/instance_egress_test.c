@@ -53,10 +53,10 @@ static void test_refused(void)
 	v = (struct watcher){ 0 };
 	is_int(run_cmd(&v, in, "true", NULL), -ECONNREFUSED, "no gateway");
 	fake.bind_error = 0;
-	instances_set_egress(w.is, NULL, NULL);
+	instances_set_egress(w.is, NULL, NULL, NULL);
 	is_int(run_cmd(&v, in, "true", NULL), -ENOTSUP, "none at all: %s",
 	       v.begun.err.msg);
-	instances_set_egress(w.is, &fake_egress, NULL);
+	instances_set_egress(w.is, &fake_egress, NULL, NULL);
 	run_through(&w, &v, in, "true", NULL);
 	is_int(v.begun.err.code, 0, "and now it runs %s", v.begun.err.msg);
 	world_done(&w);

@@ -237,7 +237,7 @@ static inline void world_open(struct world *w)
 		printf("# %s\n", err.msg);
 	instances_set_dir(w->is, w->dir);
 	fake.is = w->is;
-	instances_set_egress(w->is, &fake_egress, NULL);
+	instances_set_egress(w->is, &fake_egress, NULL, NULL);
 }
 
 static inline void world_close(struct world *w)
