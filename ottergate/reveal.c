@@ -28,57 +28,6 @@
 #include "ottergate/mask.h"
 #include "ottergate/reveal_impl.h"
 
-#define LEVELS (REVEAL_DEPTH + 1)
-#define PHASES 4u
-#define RUNS (REVEAL_DEPTH - 1) /* levels with room for two more layers */
-/* One search. */
-struct seek {
-	uint32_t at;
-	uint32_t n; /* characters since `open` */
-	uint64_t open; /* where what may be the secret begins; 0: nothing */
-	uint64_t from[MASK_BEGIN]; /* places of the last ones */
-	uint32_t next;
-};
-
-struct search {
-	struct seek word, digits;
-};
-
-struct branch;
-struct run { /* of digits, on one level */
-	uint32_t n;
-	struct branch *branch; /* NULL: not long enough yet */
-	uint8_t digit[REVEAL_RUN_MAX];
-};
-
-struct level {
-	struct search now, before; /* before: the escape that has begun */
-	struct escape escape; /* the one being read here */
-	uint64_t escape_at;
-};
-
-struct view {
-	const struct reveal *r;
-	struct run *run, *run_before; /* RUNS of each; NULL: none is decoded */
-	uint8_t top, deepest;
-	uint8_t layers; /* outside of it */
-	struct level level[LEVELS];
-};
-
-struct branch {
-	uint32_t n; /* digits */
-	uint8_t last;
-	uint64_t last_at;
-	struct view view[PHASES];
-};
-
-struct reveal_stream {
-	struct view view;
-	struct run run[RUNS], run_before[RUNS];
-	uint64_t at; /* bytes so far: places begin at 1 */
-	bool no_memory;
-};
-
 /* --- searches ------------------------------------------------------------- */
 
 static uint8_t digit_of(const struct reveal *r, uint8_t c)
@@ -92,6 +41,8 @@ static bool seek_step(const struct trie *t, struct seek *s, uint8_t c,
 {
 	const struct trie_node *n;
 
+	if (s->at == 0 && !s->open && !t->first[c])
+		return false;
 	s->from[s->next++ % MASK_BEGIN] = at;
 	s->at = trie_step(t, s->at, c);
 	n = &t->nodes[s->at];
@@ -115,8 +66,6 @@ static bool search_step(struct view *v, unsigned k, uint8_t c, uint64_t at)
 
 	/* As it is here, mask.c has masked it, or its digits were found. */
 	found = found && k > 0;
-	if (k == 0)
-		s->word.open = 0;
 	if (d == OTHER) {
 		s->digits.at = 0;
 		s->digits.open = 0;
@@ -128,7 +77,8 @@ static bool search_step(struct view *v, unsigned k, uint8_t c, uint64_t at)
 
 static bool seek_same(const struct seek *above, const struct seek *below)
 {
-	return above->at == below->at && !above->open;
+	return above->at == below->at &&
+	       (!above->open || above->open == below->open);
 }
 
 /* --- Base64 that has more in it ------------------------------------------- */
@@ -143,13 +93,26 @@ static void branch_free(struct branch *b)
 	free(b);
 }
 
-static struct branch *branch_new(const struct view *v, unsigned k)
+static struct branch *branch_new(struct reveal_stream *s, const struct view *v,
+				 unsigned k)
 {
-	struct branch *b = calloc(1, sizeof(*b));
+	struct branch *b = s->spare;
 
-	for (unsigned i = 0; b && i < PHASES; i++) {
+	if (b)
+		s->spare = b->next;
+	else
+		b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->n = 0;
+	b->last = 0;
+	for (unsigned i = 0; i < PHASES; i++) {
 		struct view *in = &b->view[i];
 
+		/* What is above the topmost level is made when it begins. */
+		in->level[0] = (struct level){ 0 };
+		in->top = 0;
+		b->busy[i] = false;
 		in->r = v->r;
 		in->layers = (uint8_t)(v->layers + k + 1);
 		in->deepest = (uint8_t)(REVEAL_DEPTH - in->layers);
@@ -157,21 +120,36 @@ static struct branch *branch_new(const struct view *v, unsigned k)
 	return b;
 }
 
+static bool is_idle(const struct view *v);
+
+/* One byte that the digit has ended, of the view that began @i digits late. */
+static inline bool phase_put(struct reveal_stream *s, struct branch *b,
+			     unsigned i, uint8_t c)
+{
+	struct view *v = &b->view[i];
+	bool found;
+
+	if (!b->busy[i] && !(v->r->class[c] & INTERESTING))
+		return false;
+	found = view_put(s, v, c, b->last_at);
+	b->busy[i] = !is_idle(v);
+	return found;
+}
+
 static bool branch_put(struct reveal_stream *s, struct branch *b, uint8_t d,
 		       uint64_t at)
 {
-	unsigned two = (unsigned)b->last << 6 | d;
+	unsigned two = (unsigned)b->last << 6 | d, n = b->n;
 	bool found = false;
 
-	for (unsigned i = 0; i < PHASES && i < b->n; i++) {
-		unsigned have = (b->n - i) % PHASES; /* digits before it */
-
-		if (have > 0)
-			found |= view_put(s, &b->view[i],
-					  (uint8_t)(two >> (6 - 2 * have)),
-					  b->last_at);
-	}
-	b->n = b->n < 2 * PHASES ? b->n + 1 : b->n - PHASES + 1;
+	/* The first digits have no others before them in some phases. */
+	if (n > 0)
+		found |= phase_put(s, b, (n - 1) % PHASES, (uint8_t)(two >> 4));
+	if (n > 1)
+		found |= phase_put(s, b, (n - 2) % PHASES, (uint8_t)(two >> 2));
+	if (n > 2)
+		found |= phase_put(s, b, (n - 3) % PHASES, (uint8_t)two);
+	b->n = n < PHASES ? n + 1 : (n + 1) % PHASES + PHASES;
 	b->last = d;
 	b->last_at = at;
 	return found;
@@ -184,9 +162,12 @@ static bool branch_end(struct reveal_stream *s, struct branch *b)
 {
 	bool found = false;
 
-	for (unsigned i = 0; b && i < PHASES; i++)
-		found |= view_end(s, &b->view[i]);
-	branch_free(b);
+	if (!b)
+		return false;
+	for (unsigned i = 0; i < PHASES; i++)
+		found |= b->busy[i] && view_end(s, &b->view[i]);
+	b->next = s->spare;
+	s->spare = b;
 	return found;
 }
 
@@ -195,7 +176,7 @@ static bool run_end(struct reveal_stream *s, struct run *run)
 	struct branch *b = run->branch;
 
 	run->branch = NULL;
-	run->n = 0;
+	run->n = run->line = 0;
 	return branch_end(s, b);
 }
 
@@ -206,7 +187,7 @@ static bool run_begin(struct reveal_stream *s, struct view *v, unsigned k,
 	struct run *run = &v->run[k];
 	bool found = false;
 
-	run->branch = branch_new(v, k);
+	run->branch = branch_new(s, v, k);
 	s->no_memory |= !run->branch;
 	for (uint32_t i = 0; run->branch && i < run->n; i++)
 		found |= branch_put(s, run->branch, run->digit[i], at);
@@ -220,8 +201,13 @@ static bool run_put(struct reveal_stream *s, struct view *v, unsigned k,
 
 	if (d == OTHER)
 		return run->n > 0 && run_end(s, run);
-	if (d == BLANK)
+	if (d == BLANK && run->line < REVEAL_LINE_MIN && run->line > 0)
+		return run_end(s, run); /* words */
+	if (d == BLANK) {
+		run->line = 0;
 		return false;
+	}
+	run->line += run->line < REVEAL_LINE_MIN;
 	if (run->branch)
 		return branch_put(s, run->branch, d, at);
 	run->digit[run->n++] = d;
@@ -253,7 +239,9 @@ static bool level_begin(struct reveal_stream *s, struct view *v)
 	unsigned k = v->top++;
 	bool found = false;
 
-	v->level[k + 1] = (struct level){ .now = v->level[k].before };
+	v->level[k + 1] = v->before[0];
+	memmove(v->before, v->before + 1,
+		sizeof(v->before) - sizeof(v->before[0]));
 	if (has_run(v, k + 1)) {
 		v->run[k + 1] = v->run_before[k];
 		v->run_before[k] = (struct run){ 0 };
@@ -296,9 +284,20 @@ static bool escape_ended(struct reveal_stream *s, struct view *v, unsigned k,
 	       found;
 }
 
-/* Reads @c of level @k for the one above. @before: the state without it. */
+/* An escape begins on the topmost level, which was @before without it. */
+static void level_save(struct view *v, const struct level *before)
+{
+	if (!escape_is_idle(&before->escape))
+		memmove(v->before + 1, v->before,
+			sizeof(v->before) - sizeof(v->before[0]));
+	v->before[0] = *before;
+	if (has_run(v, v->top))
+		run_save(v, v->top);
+}
+
+/* Reads @c of level @k for the one above. @before: the level without it. */
 static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
-		       uint8_t c, const struct search *before, uint64_t at)
+		       uint8_t c, const struct level *before, uint64_t at)
 {
 	struct level *l = &v->level[k];
 	enum escape_did did = escape_feed(&l->escape, c);
@@ -310,9 +309,8 @@ static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
 	}
 	if (did == ESCAPE_BEGUN) {
 		l->escape_at = at;
-		l->before = *before;
-		if (v->top == k && has_run(v, k))
-			run_save(v, k);
+		if (v->top == k)
+			level_save(v, before);
 	} else if (did == ESCAPE_DONE) {
 		found |= escape_ended(s, v, k, did);
 	} else if (did == ESCAPE_NONE && v->top > k) {
@@ -325,11 +323,20 @@ static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
 static bool put(struct reveal_stream *s, struct view *v, unsigned k, uint8_t c,
 		uint64_t at)
 {
-	const struct search before = v->level[k].now;
-	bool found = search_step(v, k, c, at);
+	struct level *l = &v->level[k];
+	bool found;
 
-	if (k < v->deepest)
-		found |= escape_put(s, v, k, c, &before, at);
+	if (escape_is_idle(&l->escape) && !escape_begins(c)) {
+		found = search_step(v, k, c, at);
+		if (v->top > k)
+			found |= put(s, v, k + 1, c, at);
+	} else {
+		const struct level before = *l;
+
+		found = search_step(v, k, c, at);
+		if (k < v->deepest)
+			found |= escape_put(s, v, k, c, &before, at);
+	}
 	if (has_run(v, k))
 		found |= run_put(s, v, k, digit_of(v->r, c), at);
 	return found;
@@ -344,8 +351,8 @@ static bool top_is_same(const struct view *v)
 	    !seek_same(&a->now.word, &b->now.word) ||
 	    !seek_same(&a->now.digits, &b->now.digits))
 		return false;
-	return !has_run(v, v->top) ||
-	       (v->run[v->top].n == 0 && v->run[v->top - 1].n == 0);
+	/* A run of the one below is the same with digits before it. */
+	return !has_run(v, v->top) || v->run[v->top].n == 0;
 }
 
 static bool is_idle(const struct view *v)
@@ -353,17 +360,14 @@ static bool is_idle(const struct view *v)
 	const struct level *l = &v->level[0];
 
 	return v->top == 0 && l->now.word.at == 0 && l->now.digits.at == 0 &&
-	       l->escape.kind == 0 && !l->now.digits.open;
+	       l->escape.kind == 0 && !l->now.digits.open && !l->now.word.open;
 }
 
 static bool view_put(struct reveal_stream *s, struct view *v, uint8_t c,
 		     uint64_t at)
 {
-	bool found;
+	bool found = put(s, v, 0, c, at);
 
-	if (is_idle(v) && !(v->r->class[c] & INTERESTING))
-		return false;
-	found = put(s, v, 0, c, at);
 	while (v->top > 0 && top_is_same(v))
 		v->top--;
 	return found;
@@ -406,8 +410,31 @@ void reveal_stream_free(struct reveal_stream *s)
 		branch_free(s->run[k].branch);
 		branch_free(s->run_before[k].branch);
 	}
+	while (s->spare) {
+		struct branch *b = s->spare;
+
+		s->spare = b->next;
+		branch_free(b);
+	}
 	sodium_memzero(s, sizeof(*s));
 	free(s);
+}
+
+/* Can the first two bytes of @in be those of what is looked for? */
+static bool begins(const struct reveal *r, struct slice in)
+{
+	uint8_t c = in.ptr[0], next, d;
+	uint32_t at;
+
+	if (in.len < 2 || escape_begins(c))
+		return true;
+	next = in.ptr[1];
+	at = r->words.first[c];
+	if (escape_begins(next) || (at && trie_child(&r->words, at, next)))
+		return true;
+	at = r->digits.first[digit_of(r, c)];
+	d = digit_of(r, next);
+	return at && (d == BLANK || trie_child(&r->digits, at, d));
 }
 
 /* Bytes that begin nothing: how many there are at most, up to a digit that makes
@@ -416,50 +443,63 @@ static size_t skip(struct reveal_stream *s, struct slice in)
 {
 	const uint8_t *class = s->view.r->class;
 	struct run *run = &s->run[0];
-	uint32_t n = run->n, last = s->view.r->run_min - 1;
+	uint32_t n = run->n, line = run->line, last = s->view.r->run_min - 1;
 	size_t i = 0;
 
-	if (run->branch || n > last)
-		return 0;
 	for (; i < in.len; i++) {
 		uint8_t d = class[in.ptr[i]];
 
+		if (d & INTERESTING) {
+			if (begins(s->view.r, slice_of(in.ptr + i, in.len - i)))
+				break;
+			d &= INTERESTING - 1;
+		}
 		if (d < BLANK) {
 			if (n == last)
 				break;
 			run->digit[n++] = d;
+			line++;
 		} else if (d == OTHER) {
-			n = 0;
-		} else if (d != BLANK) {
-			break;
+			n = line = 0;
+		} else {
+			if (line < REVEAL_LINE_MIN && line > 0)
+				n = 0;
+			line = 0;
 		}
 	}
 	run->n = n;
+	run->line = line;
 	return i;
 }
 
 ssize_t reveal_feed(struct reveal_stream *s, struct slice in, bool *ret_found)
 {
 	struct view *v = &s->view;
-	bool found = false;
+	bool found = false, idle = is_idle(v);
 	size_t i = 0;
 
 	while (i < in.len && !found) {
-		if (is_idle(v)) {
+		uint8_t d = v->r->class[in.ptr[i]];
+
+		if (idle && !s->run[0].branch) {
 			size_t n = skip(s, slice_of(in.ptr + i, in.len - i));
 
 			i += n;
 			s->at += n;
 			if (i == in.len)
 				break;
+			d = v->r->class[in.ptr[i]];
 		}
 		s->at++;
-		if (is_idle(v) && !(v->r->class[in.ptr[i]] & INTERESTING))
-			found = run_put(s, v, 0, v->r->class[in.ptr[i]],
-					s -> at);
-		else
-			found = view_put(s, v, in.ptr[i], s->at);
 		i++;
+		if (idle &&
+		    (!(d & INTERESTING) ||
+		     !begins(v->r, slice_of(in.ptr + i - 1, in.len - i + 1)))) {
+			found = run_put(s, v, 0, d & (INTERESTING - 1), s->at);
+		} else {
+			found = view_put(s, v, in.ptr[i - 1], s->at);
+			idle = is_idle(v);
+		}
 		if (s->no_memory)
 			return -ENOMEM;
 	}
@@ -487,9 +527,27 @@ static void earlier(uint64_t *first, uint64_t open)
 static void view_holds(const struct view *v, uint64_t *first)
 {
 	for (unsigned k = 0; k <= v->top; k++) {
-		earlier(first, v->level[k].now.word.open);
+		/* As it came, it is mask.c that holds it. */
+		if (k > 0)
+			earlier(first, v->level[k].now.word.open);
 		earlier(first, v->level[k].now.digits.open);
 	}
+	/* What the level above will begin from. */
+	if (escape_is_idle(&v->level[v->top].escape))
+		return;
+	for (unsigned k = 0; k < REVEAL_DEPTH; k++) {
+		earlier(first, v->before[k].now.word.open);
+		earlier(first, v->before[k].now.digits.open);
+		if (escape_is_idle(&v->before[k].escape))
+			break;
+	}
+}
+
+static void run_holds(const struct run *run, uint64_t *first)
+{
+	for (unsigned i = 0; run->branch && i < PHASES; i++)
+		if (run->branch->busy[i])
+			view_holds(&run->branch->view[i], first);
 }
 
 size_t reveal_holds(const struct reveal_stream *s)
@@ -498,9 +556,10 @@ size_t reveal_holds(const struct reveal_stream *s)
 	size_t n;
 
 	view_holds(&s->view, &first);
-	for (unsigned k = 0; k < RUNS; k++)
-		for (unsigned i = 0; s->run[k].branch && i < PHASES; i++)
-			view_holds(&s->run[k].branch->view[i], &first);
+	for (unsigned k = 0; k < RUNS; k++) {
+		run_holds(&s->run[k], &first);
+		run_holds(&s->run_before[k], &first);
+	}
 	n = (size_t)(s->at + 1 - first);
 	return n > s->view.r->hold_max ? 0 : n;
 }

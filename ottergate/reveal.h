@@ -12,7 +12,8 @@
  *
  * and REVEAL_DEPTH of them may be one in the other; two of these may be Base64.
  * Base64 that has more layers in it than the secret is decoded from runs of
- * REVEAL_RUN_MAX digits on (fewer for a secret so short that it would fit).
+ * REVEAL_RUN_MAX digits on (fewer for a secret so short that it would fit), in
+ * lines of REVEAL_LINE_MIN at least but for the last: words are none.
  *
  * Bytes come in pieces of any size and are decoded as they come. A stream has a
  * fixed size (1.5 KiB), and 4.5 KiB more for each run of Base64 that is being
@@ -28,6 +29,7 @@
 
 #define REVEAL_DEPTH 3u
 #define REVEAL_RUN_MAX 32u
+#define REVEAL_LINE_MIN 16u
 
 struct reveal; /* immutable; what has the secret in it is locked */
 int reveal_new(struct slice value, struct reveal **ret) ATTR_WUR;

@@ -5,8 +5,14 @@
 #ifndef OTTERGATE_REVEAL_IMPL_H
 #define OTTERGATE_REVEAL_IMPL_H
 
+#include "ottergate/escape.h"
+#include "ottergate/mask.h"
 #include "ottergate/reveal.h"
 #include "ottergate/trie.h"
+
+#define LEVELS (REVEAL_DEPTH + 1)
+#define PHASES 4u
+#define RUNS (REVEAL_DEPTH - 1) /* levels with room for two more layers */
 
 enum { BLANK = 64, OTHER = 65 }; /* no digits of Base64 */
 
@@ -19,6 +25,62 @@ struct reveal {
 	bool plain; /* the secret is made of what tokens are made of */
 	uint32_t run_min;
 	size_t hold_max;
+};
+
+/* One search. */
+struct seek {
+	uint32_t at;
+	uint32_t n; /* characters since `open` */
+	uint64_t open; /* where what may be the secret begins; 0: nothing */
+	uint64_t from[MASK_BEGIN]; /* places of the last ones */
+	uint32_t next;
+};
+
+struct search {
+	struct seek word, digits;
+};
+
+struct branch;
+struct run { /* of digits, on one level */
+	uint32_t n;
+	uint32_t line; /* of these, since the last blank */
+	struct branch *branch; /* NULL: not long enough yet */
+	uint8_t digit[REVEAL_RUN_MAX];
+};
+
+struct level {
+	struct search now;
+	struct escape escape; /* the one being read here */
+	uint64_t escape_at;
+};
+
+struct view {
+	const struct reveal *r;
+	struct run *run, *run_before; /* RUNS of each; NULL: none is decoded */
+	uint8_t top, deepest;
+	uint8_t layers; /* outside of it */
+	struct level level[LEVELS];
+	/* The topmost level as it was before the escape that has begun on it;
+	 * if another was being read, which that came to nothing by, the level
+	 * as it was before that one, and so on. */
+	struct level before[REVEAL_DEPTH];
+};
+
+struct branch {
+	struct branch *next; /* of those that are spare */
+	uint32_t n; /* digits */
+	uint8_t last;
+	bool busy[PHASES]; /* the view is not idle */
+	uint64_t last_at;
+	struct view view[PHASES];
+};
+
+struct reveal_stream {
+	struct view view;
+	struct run run[RUNS], run_before[RUNS];
+	struct branch *spare;
+	uint64_t at; /* bytes so far: places begin at 1 */
+	bool no_memory;
 };
 
 #endif

@@ -225,8 +225,7 @@ static void test_passes(const struct mask *m)
 		"&#103;hp_0123456789abcdefXYZ/+tais",
 		"\\u00 %6 %zz & &amp &#; &#x; \\q \\",
 		"Z2hwXzAxMjM0NTY3\nODlhYmNkZWZYWVov",
-		"the quick brown fox jumps over the lazy dog and over it all "
-		"again and again without any stop",
+		"the quick brown fox jumps over the lazy dog without a stop",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)

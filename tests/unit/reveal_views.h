@@ -67,19 +67,22 @@ static inline bool doc_blank(uint8_t c)
 }
 
 /* The next run of digits from *@i on, as bytes of @phase; *@digits: how many
- * there are. *@i is behind it then. */
+ * there are. *@i is behind it then. Fewer than @line_min before a blank end it. */
 static inline struct doc doc_base64(struct slice in, size_t *i, unsigned phase,
-				    size_t *digits)
+				    size_t line_min, size_t *digits)
 {
 	struct doc d = doc_new(in.len);
 	unsigned bits = 0, have = 0;
+	size_t line = 0;
 
 	*digits = 0;
 	for (; *i < in.len; ++*i) {
 		int v = doc_digit(in.ptr[*i]);
 
-		if (v < 0 && !doc_blank(in.ptr[*i]))
+		if (v < 0 &&
+		    (!doc_blank(in.ptr[*i]) || (line > 0 && line < line_min)))
 			break;
+		line = v < 0 ? 0 : line + 1;
 		if (v < 0 || (*digits)++ < phase)
 			continue;
 		bits = bits << 6 | (unsigned)v;
@@ -119,11 +122,17 @@ static inline bool doc_shows(struct slice in, struct slice value,
 		for (size_t i = 0; i < in.len && !shows; i++) {
 			size_t n;
 
-			d = doc_base64(in, &i, phase, &n);
+			d = doc_base64(in, &i, phase, 0, &n);
 			shows = doc_has(slice_of(d.p, d.len), value);
-			if (!shows && base64 > 1 && n >= run)
-				shows = doc_shows(slice_of(d.p, d.len), value,
-						  layers - 1, base64 - 1, run);
+			free(d.p);
+		}
+		for (size_t i = 0; i < in.len && !shows && base64 > 1; i++) {
+			size_t n;
+
+			d = doc_base64(in, &i, phase, REVEAL_LINE_MIN, &n);
+			shows = n >= run &&
+				doc_shows(slice_of(d.p, d.len), value,
+					  layers - 1, base64 - 1, run);
 			free(d.p);
 		}
 	}
