@@ -297,8 +297,9 @@ def split_up(h, text):
 
 
 def encoded(way, text):
-    """A document in which a reader has to decode the text."""
-    lines = base64.encodebytes(("x" * 60 + text + "\n").encode()).decode()
+    """A document in which a reader has to decode the text. Lines of Base64 have
+    57 bytes; the text begins in one and ends in the next."""
+    lines = base64.encodebytes(("x" * 41 + text + "\n").encode()).decode()
     json_all = "".join("\\u%04x" % ord(x) for x in text)
     return {
         "json": '{"t":"%s"}\n' % json_all,
