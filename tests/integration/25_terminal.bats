@@ -124,6 +124,9 @@ ticks_in() { grep -qa tick "$1"; }
 	END
 	code 0
 	[ "$(field tty5 .tty)" = true ]
+	# Not before: attach gives the program another size for a moment.
+	said() { "$AC" logs agent tty5 | grep -q before; }
+	eventually said
 	run dialogue <<-'END'
 		set stty_init "rows 33 columns 99"
 		spawn $env(AC) attach tty5
