@@ -32,7 +32,7 @@ enum escape_did {
 	ESCAPE_DONE_BEFORE, /* out[0..n_out) */
 	ESCAPE_FAILED, /* it was none: raw[0..n_raw) */
 };
-enum escape_did escape_feed(struct escape *e, uint8_t byte);
+enum escape_did escape_feed(struct escape *e, uint8_t c);
 /* Nothing more comes: ESCAPE_NONE, ESCAPE_DONE_BEFORE or ESCAPE_FAILED. */
 enum escape_did escape_end(struct escape *e);
 

@@ -114,6 +114,8 @@ static int read_words(struct reader *r, const struct yaml_node *n, void *to)
 static int push(struct reader *r, const struct yaml_node *n, struct strv *to,
 		const char *text, size_t max)
 {
+	if (!to)
+		return 0; /* its form is judged, and nothing kept */
 	if (strv_has(to, text))
 		return refuse(r, n, "this is here twice");
 	if (to->n == max)

@@ -197,9 +197,9 @@ static int put(const struct cli *cli, const char *name, const char *value,
 	rc = read_text(cli, &path, &text, err);
 	if (rc == 0)
 		rc = config_edit(path, text, key, value, &changed, err);
-	if (rc == 0 && strcmp(text, changed) != 0)
+	if (rc == 0 && text && changed && strcmp(text, changed) != 0)
 		rc = write_text(path, changed, err);
-	if (rc < 0)
+	if (rc < 0 || !text || !changed)
 		return rc;
 	if (strcmp(text, changed) == 0)
 		say_info(cli, "%s is so already", name);
@@ -287,7 +287,7 @@ int cmd_config_edit(const struct cli *cli, const struct args *a,
 	int rc = read_text(cli, &path, &text, err);
 
 	(void)a;
-	if (rc < 0)
+	if (rc < 0 || !text)
 		return rc;
 	file = str_printf("%s/config.edit.yaml", cli->home);
 	if (!file)

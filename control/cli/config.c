@@ -19,22 +19,22 @@
 
 #define DEFAULT(key, id)                                                  \
 	{                                                                 \
-		"defaults." key, CONFIG_OPTION, NULL, id,                 \
+		"defaults." key, CONFIG_OPTION, id, NULL,                 \
 			"--" key " of a new instance, unless it is given" \
 	}
 
 const struct config_key config_keys[CONFIG_KEYS] = {
-	{ "extra_ca", CONFIG_CA, "AC_EXTRA_CA", ARG_MAX,
+	{ "extra_ca", CONFIG_CA, ARG_MAX, "AC_EXTRA_CA",
 	  "a PEM file with the CAs that sandboxes trust as well; none" },
-	{ "gpus", CONFIG_GPUS, "AC_GPUS", ARG_MAX,
+	{ "gpus", CONFIG_GPUS, ARG_MAX, "AC_GPUS",
 	  "GPUs that ac-host gets: all, or numbers (0,1)" },
-	{ "loop_devices", CONFIG_COUNT, "AC_LOOP", ARG_MAX,
+	{ "loop_devices", CONFIG_COUNT, ARG_MAX, "AC_LOOP",
 	  "loop devices that ac-host gets, for disk limits" },
-	{ "registries.npm", CONFIG_URL, "AC_REGISTRY_NPM", ARG_MAX,
+	{ "registries.npm", CONFIG_URL, ARG_MAX, "AC_REGISTRY_NPM",
 	  "npm's registry: builds use it, sandboxes may reach it" },
-	{ "registries.pip", CONFIG_URL, "AC_REGISTRY_PIP", ARG_MAX,
+	{ "registries.pip", CONFIG_URL, ARG_MAX, "AC_REGISTRY_PIP",
 	  "pip's index: builds use it, sandboxes may reach it" },
-	{ "registries.go", CONFIG_URL, "AC_REGISTRY_GO", ARG_MAX,
+	{ "registries.go", CONFIG_URL, ARG_MAX, "AC_REGISTRY_GO",
 	  "Go's module proxy: builds use it, sandboxes may reach it" },
 	DEFAULT("cpus", ARG_CPUS),
 	DEFAULT("memory", ARG_MEMORY),

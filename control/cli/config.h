@@ -29,8 +29,8 @@ enum config_kind {
 struct config_key {
 	const char *name; /* "gpus", "defaults.memory" */
 	enum config_kind kind;
+	enum arg_id option; /* ARG_MAX: none */
 	const char *variable; /* that it is handed on as; NULL: an option */
-	enum arg_id option;
 	const char *help;
 };
 

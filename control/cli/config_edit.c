@@ -87,9 +87,8 @@ static const char *scalar_end(const struct yaml_node *n, const char *from,
 	if (*from != '\'' && *from != '"')
 		return NULL;
 	while (++p < end) {
-		if (*p == '\\' && *from == '"')
-			p++;
-		else if (*p == *from && *from == '\'' && p[1] == '\'')
+		if ((*p == '\\' && *from == '"') ||
+		    (*p == *from && *from == '\'' && p[1] == '\''))
 			p++;
 		else if (*p == *from)
 			return p + 1;

@@ -76,7 +76,7 @@ static int check_place(const struct cli *cli, struct err *err)
 	if (strcmp(cli->home, "/") == 0)
 		return refuse(cli, -EINVAL, "is the root directory", err);
 	rc = find_there(cli->home, &there, &st);
-	if (rc < 0)
+	if (rc < 0 || !there)
 		return refuse(cli, rc, err_text(rc), err);
 	if (!S_ISDIR(st.st_mode))
 		return refuse(cli, -ENOTDIR,

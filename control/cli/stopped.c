@@ -246,8 +246,8 @@ static int join_parts(const char *path, char **ret, size_t *ret_len)
 
 	if (rc == 0)
 		rc = read_part(path, &text, &len);
-	if (rc < 0)
-		return rc;
+	if (rc < 0 || !old || !text)
+		return rc < 0 ? rc : -ENOMEM;
 	all = malloc(old_len + len + 1);
 	if (!all)
 		return -ENOMEM;
@@ -265,7 +265,7 @@ int stopped_log(const struct cli *cli, const char *name, uint64_t lines,
 		str_printf("%s/instances/%s/log/output", cli->home, name);
 	SCOPED_JSON rec = NULL;
 	SCOPED_STR text = NULL;
-	size_t len, from = 0;
+	size_t len = 0, from = 0;
 	int rc = stopped_instance(cli, name, &rec, err);
 
 	if (rc < 0)

@@ -304,7 +304,8 @@ def encoded(way, text):
     return {
         "json": '{"t":"%s"}\n' % json_all,
         "entities": "".join("&#%d;" % ord(x) for x in text),
-        "percent": "%%%02x%s" % (ord(text[0]), text[1:]),
+        # Not the first: the 4 of %34 is the character itself.
+        "percent": "%s%%%02x%s" % (text[:5], ord(text[5]), text[6:]),
         "base64": lines,
         "base64-json": json.dumps({"t": lines}),
         "json-percent": json_all.replace("\\", "%5C"),
