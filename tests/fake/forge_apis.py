@@ -326,7 +326,7 @@ def echo(h):
         return h.say(200, encoded(h.route[4:], shown).encode(), "text/plain")
     if h.route.startswith("/field/"):
         return h.say(200, b"ok\n", "text/plain",
-                     X_Back=encoded(h.route[7:], first))
+                     X_Back=" ".join(encoded(h.route[7:], first).split()))
     if h.route == "/redirect":
         return h.say(302, b"", "text/plain",
                      Location="https://evil.cred.test/?t=" + first)
