@@ -156,7 +156,7 @@ static int begin(struct caller *c, const char *name, const char *literal)
 
 	if (*name && name_canon(slice_str(name), &n) < 0)
 		abort();
-	*c = (struct caller){ .ev = { on_event, -1 } };
+	*c = (struct caller){ .ev = { .fn = on_event, .fd = -1 } };
 	return dial_start(&w, &spec, &c->ev, on_dialled, c, &c->dial);
 }
 
