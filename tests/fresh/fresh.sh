@@ -181,7 +181,11 @@ machine_start() {
 	if [ "$2" != root ]; then
 		"$docker" exec "$machine" sh -ec "groupadd -o -g $gid docker
 			useradd -m -s /bin/bash -G docker $2
-			chown $2:$2 $home" || return 1
+			chown $2:$2 $home
+			up=$home # he passes, though it be below a home of root
+			while up=\${up%/*}; [ -n \"\$up\" ]; do
+				chmod o+x \$up
+			done" || return 1
 	fi
 	"$docker" exec "$machine" mkdir "$where/ac" &&
 		tree | "$docker" exec -i "$machine" tar -x -C "$where/ac" &&
