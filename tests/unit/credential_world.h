@@ -118,7 +118,8 @@ static inline bool judge_passes(const struct judge *j, const char *method,
 	h.authority = ihead_keep(&h, slice_str(name.s));
 	h.length = body ? strlen(body) : IHEAD_NO_LENGTH;
 	h.has_body = body != NULL;
-	status = ihead_add_str(&h, "content-type", "application/json");
+	if (ihead_add_str(&h, "content-type", "application/json") != 0)
+		return false;
 	status = ireq_begin(&r, &ctx, &h);
 	if (status == 0 && body)
 		status = ireq_body(&r, slice_str(body));

@@ -7,7 +7,7 @@
 
 static void test_continuations(void)
 {
-	uint8_t last[8];
+	uint8_t last[8] = { 0 };
 
 	raw_up();
 	raw_frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 1, head_block,
@@ -54,7 +54,7 @@ static void test_bomb(void)
 {
 	static uint8_t block[BOMB_MAX];
 	size_t n = bomb(block, NULL, 0);
-	uint8_t last[8];
+	uint8_t last[8] = { 0 };
 
 	raw_up();
 	raw_frame(NGHTTP2_HEADERS,
@@ -99,11 +99,12 @@ static void test_bomb_refused(void)
 /* One head in frames that each are as long as they may be. */
 static void test_long_block(void)
 {
+	static const uint8_t field[] = { 0, 1, 'x', 1, 'y' };
 	static uint8_t piece[16384];
 	size_t sent = 0;
 
-	for (size_t i = 0; i + 5 <= sizeof(piece); i += 5)
-		memcpy(piece + i, "\x00\x01x\x01y", 5);
+	for (size_t i = 0; i + 5 <= sizeof(piece); i += sizeof(field))
+		memcpy(piece + i, field, sizeof(field));
 	raw_up();
 	raw_frame(NGHTTP2_HEADERS, NGHTTP2_FLAG_END_STREAM, 1, "\x00\x01X\x01y",
 		  5); /* refused: counted no more */
@@ -122,7 +123,7 @@ static void test_long_block(void)
 /* A client that has acknowledged our settings has no table. */
 static void test_no_table(void)
 {
-	uint8_t last[8];
+	uint8_t last[8] = { 0 };
 
 	raw_up();
 	world_run();
@@ -147,7 +148,7 @@ static void test_no_table(void)
 
 static void test_unacknowledged(void)
 {
-	uint8_t last[8];
+	uint8_t last[8] = { 0 };
 	unsigned i;
 
 	raw_up();

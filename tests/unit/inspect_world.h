@@ -281,7 +281,8 @@ static inline void peers_secrets(void)
 /* A run that begins: nothing is revoked. */
 static inline void secret_clear(void)
 {
-	atomic_store(world.secrets->v[0].revoked, false);
+	if (world.secrets)
+		atomic_store(world.secrets->v[0].revoked, false);
 }
 
 /* @alpn of the server, NULL: none. */

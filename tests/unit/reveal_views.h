@@ -166,23 +166,23 @@ static inline struct doc doc_escape(struct slice in, enum way way, bool every,
 		uint8_t c = in.ptr[i];
 		char *to = (char *)d.p + d.len;
 
-		if (!every && i != at)
-			d.len += (size_t)sprintf(to, "%c", c);
-		else if (way == WAY_JSON)
+		enum way here = every || i == at ? way : WAYS; /* plain */
+
+		if (here == WAY_JSON)
 			d.len += (size_t)sprintf(to, "\\u%04x", c);
-		else if (way == WAY_JSON_UPPER)
+		else if (here == WAY_JSON_UPPER)
 			d.len += (size_t)sprintf(to, "\\u%04X", c);
-		else if (way == WAY_JS)
+		else if (here == WAY_JS)
 			d.len += (size_t)sprintf(to, "\\x%02x", c);
-		else if (way == WAY_DECIMAL)
+		else if (here == WAY_DECIMAL)
 			d.len += (size_t)sprintf(to, "&#%05u;", c);
-		else if (way == WAY_HEX)
+		else if (here == WAY_HEX)
 			d.len += (size_t)sprintf(to, "&#x%X;", c);
-		else if (way == WAY_BARE)
+		else if (here == WAY_BARE)
 			d.len += (size_t)sprintf(to, "&#%u", c);
-		else if (way == WAY_NAMED && c == '_')
+		else if (here == WAY_NAMED && c == '_')
 			d.len += (size_t)sprintf(to, "&lowbar;");
-		else if (way == WAY_PERCENT)
+		else if (here == WAY_PERCENT)
 			d.len += (size_t)sprintf(to, "%%%02X", c);
 		else
 			d.len += (size_t)sprintf(to, "%c", c);
