@@ -4,7 +4,6 @@
  */
 #include "control/cli/args.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "control/cli/guess.h"
@@ -14,212 +13,6 @@
 #define ENV_FILE_MAX (1024u * 1024)
 #define PIDS_MAX 4194304u /* the kernel's own; acd has the same */
 #define TAIL_MAX 100000000u
-
-static_assert(ARG_HELP <= 64, "one bit each, but for --help");
-
-const struct arg_option arg_options[ARG_MAX] = {
-	[ARG_CPUS] = { "cpus", 0, ARG_MILLI, "N", "CPUs it may use (1.5)",
-		       WORDS_NONE },
-	[ARG_MEMORY] = { "memory", 'm', ARG_SIZE, "SIZE",
-			 "memory it may use (512m, 2g)", WORDS_NONE },
-	[ARG_GPUS] = { "gpus", 0, ARG_TEXT, "LIST",
-		       "GPUs it may use: all, none or numbers (0,1)",
-		       WORDS_NONE },
-	[ARG_PIDS] = { "pids", 0, ARG_COUNT, "N", "processes it may have",
-		       WORDS_NONE },
-	[ARG_TIMEOUT] = { "timeout", 0, ARG_MS, "TIME",
-			  "end it after this time (90s, 8h); exit code 124",
-			  WORDS_NONE },
-	[ARG_TTL] = { "ttl", 0, ARG_MS, "TIME",
-		      "after this its run, home and log go (12h, 7d)",
-		      WORDS_NONE },
-	[ARG_IDLE] = { "idle", 0, ARG_MS, "TIME",
-		       "stop it when nothing moved for so long (30m)",
-		       WORDS_NONE },
-	[ARG_DISK] = { "disk", 0, ARG_SIZE, "SIZE",
-		       "room for workspace and home together (10g)",
-		       WORDS_NONE },
-	[ARG_OUTPUT] = { "output", 0, ARG_SIZE, "SIZE",
-			 "end it when it wrote so much (1g); exit code 124",
-			 WORDS_NONE },
-	[ARG_ENV] = { "env", 'e', ARG_TEXT, "NAME[=VALUE]",
-		      "set a variable; without a value: yours", WORDS_NONE },
-	[ARG_ENV_FILE] = { "env-file", 0, ARG_TEXT, "FILE",
-			   "set the variables of a file, one NAME=VALUE a line",
-			   WORDS_FILE },
-	[ARG_ENV_CLEAR] = { "env-clear", 0, ARG_FLAG, NULL,
-			    "forget the variables of earlier runs",
-			    WORDS_NONE },
-	[ARG_WORKDIR] = { "workdir", 'w', ARG_TEXT, "DIR",
-			  "directory in the sandbox to start in", WORDS_NONE },
-	[ARG_WORKSPACE] = { "workspace", 0, ARG_TEXT, "DIR[:ro]",
-			    "your directory to show at /workspace", WORDS_DIR },
-	[ARG_ISOLATION] = { "isolation", 0, ARG_TEXT, "KIND",
-			    "runsc (gVisor, the default) or crun",
-			    WORDS_ISOLATION },
-	[ARG_RUNTIME] = { "runtime", 0, ARG_TEXT, "KIND",
-			  "who starts it: runsc (acd itself) or docker",
-			  WORDS_RUNTIME },
-	[ARG_EGRESS] = { "egress", 0, ARG_TEXT, "WORD[,WORD...]",
-			 "what it reaches: locked, balanced, open, presets",
-			 WORDS_EGRESS },
-	[ARG_ALLOW] = { "allow", 0, ARG_TEXT, "HOST[:PORT]",
-			"let it reach this host too, at port 443 or this one",
-			WORDS_NONE },
-	[ARG_DENY] = { "deny", 0, ARG_TEXT, "HOST[:PORT]",
-		       "never let it reach this host, or this port of it",
-		       WORDS_NONE },
-	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
-			     "let it use one more of the vault; none: no one",
-			     WORDS_CREDENTIAL },
-	[ARG_SECRET] = { "secret", 0, ARG_TEXT, "NAME[:handover][=VAR]",
-			 "the same, in VAR (NAME) alone; :handover: its value",
-			 WORDS_CREDENTIAL },
-	[ARG_BUILD] = { "build", 'b', ARG_FLAG, NULL,
-			"build the image first, if its inputs changed",
-			WORDS_NONE },
-	[ARG_DETACH] = { "detach", 'd', ARG_FLAG, NULL,
-			 "leave it running and return at once", WORDS_NONE },
-	[ARG_RM] = { "rm", 0, ARG_FLAG, NULL,
-		     "remove the instance when the run ends", WORDS_NONE },
-	[ARG_TTY] = { "tty", 't', ARG_FLAG, NULL,
-		      "give it a terminal, whatever stdin and stdout are",
-		      WORDS_NONE },
-	[ARG_NO_TTY] = { "no-tty", 'T', ARG_FLAG, NULL,
-			 "give it pipes, even here on a terminal", WORDS_NONE },
-	[ARG_INTERACTIVE] = { "interactive", 'i', ARG_FLAG, NULL,
-			      "pass stdin on, even a terminal or /dev/null",
-			      WORDS_NONE },
-	[ARG_DETACH_KEYS] = { "detach-keys", 0, ARG_TEXT, "KEYS",
-			      "keys to leave it running (ctrl-p,ctrl-q)",
-			      WORDS_NONE },
-	[ARG_SIGNAL] = { "signal", 's', ARG_TEXT, "SIGNAL",
-			 "which one, by name or number (TERM)", WORDS_NONE },
-	[ARG_NO_CACHE] = { "no-cache", 0, ARG_FLAG, NULL,
-			   "build every step anew", WORDS_NONE },
-	[ARG_FORCE] = { "force", 'f', ARG_FLAG, NULL,
-			"stop what is running first", WORDS_NONE },
-	[ARG_YES] = { "yes", 'y', ARG_FLAG, NULL, "do not ask", WORDS_NONE },
-	[ARG_IMAGES] = { "images", 0, ARG_FLAG, NULL,
-			 "remove the nested images too", WORDS_NONE },
-	[ARG_ALL] = { "all", 0, ARG_FLAG, NULL, "what was let through as well",
-		      WORDS_NONE },
-	[ARG_FOLLOW] = { "follow", 'f', ARG_FLAG, NULL,
-			 "logs: go on as more comes; else: links of "
-			 "--workspace",
-			 WORDS_NONE },
-	[ARG_TAIL] = { "tail", 'n', ARG_COUNT, "N",
-		       "begin with the last N lines", WORDS_NONE },
-	[ARG_GRACE] = { "grace", 0, ARG_MS, "TIME",
-			"between the polite and the last signal (10s)",
-			WORDS_NONE },
-	[ARG_ONCE] = { "once", 0, ARG_FLAG, NULL, "one table, then exit",
-		       WORDS_NONE },
-	[ARG_INTERVAL] = { "interval", 0, ARG_MS, "TIME",
-			   "between two looks (2s)", WORDS_NONE },
-	[ARG_SINCE] = { "since", 0, ARG_TEXT, "TIME",
-			"from then on: 24h ago, or 2026-01-31", WORDS_NONE },
-	[ARG_NO_TRUNC] = { "no-trunc", 0, ARG_FLAG, NULL,
-			   "cut nothing to the width of the terminal",
-			   WORDS_NONE },
-	[ARG_KIND] = { "kind", 0, ARG_TEXT, "KIND",
-		       "what it is, when its shape does not tell (github)",
-		       WORDS_SECRET },
-	[ARG_HOST] = { "host", 0, ARG_TEXT, "HOST",
-		       "may be sent to this host (again for more)",
-		       WORDS_NONE },
-	[ARG_FROM_FILE] = { "from-file", 0, ARG_TEXT, "FILE",
-			    "read it from a file that only you can read",
-			    WORDS_FILE },
-	[ARG_FROM_ENV] = { "from-env", 0, ARG_TEXT, "VARIABLE",
-			   "read it from your environment", WORDS_NONE },
-	[ARG_FROM_CMD] = { "from-cmd", 0, ARG_TEXT, "COMMAND",
-			   "read what this shell command prints", WORDS_NONE },
-	[ARG_USER] = { "user", 0, ARG_TEXT, "USER",
-		       "the user that belongs to it (Basic)", WORDS_NONE },
-	[ARG_HEADER] = { "header", 0, ARG_TEXT, "NAME",
-			 "is sent in this header", WORDS_NONE },
-	[ARG_BASIC] = { "basic", 0, ARG_FLAG, NULL,
-			"is sent as the password of --user", WORDS_NONE },
-	[ARG_QUERY] = { "query", 0, ARG_TEXT, "NAME",
-			"is sent in this parameter of the query", WORDS_NONE },
-	[ARG_METHOD] = { "method", 0, ARG_TEXT, "METHOD",
-			 "only with this method (again for more)", WORDS_NONE },
-	[ARG_PATH] = { "path", 0, ARG_TEXT, "PATH",
-		       "only below this path (/repos/me/*; again for more)",
-		       WORDS_NONE },
-	[ARG_BLUEPRINT] = { "blueprint", 0, ARG_TEXT, "BLUEPRINT",
-			    "only for agents of it (again for more)",
-			    WORDS_BLUEPRINT },
-	[ARG_INSTANCE] = { "instance", 0, ARG_TEXT, "NAME",
-			   "only for this instance (again for more; ci-*)",
-			   WORDS_INSTANCE },
-	[ARG_EXPIRES] = { "expires", 0, ARG_TEXT, "TIME",
-			  "is refused after this (90d, 2031-12-24, never)",
-			  WORDS_NONE },
-	[ARG_ALLOW_CLASSIC] = { "allow-classic", 0, ARG_FLAG, NULL,
-				"take a classic GitHub token all the same",
-				WORDS_NONE },
-	[ARG_HANDOVER] = { "allow-handover", 0, ARG_FLAG, NULL,
-			   "a blueprint may hand the real value to its agent",
-			   WORDS_NONE },
-	[ARG_NOTE] = { "note", 0, ARG_TEXT, "TEXT", "a line for yourself",
-		       WORDS_NONE },
-	[ARG_ACCESS_KEY] = { "access-key", 0, ARG_TEXT, "ID",
-			     "aws: the access key that belongs to it",
-			     WORDS_NONE },
-	[ARG_REGION] = { "region", 0, ARG_TEXT, "REGION",
-			 "aws: the region to sign for", WORDS_NONE },
-	[ARG_SERVICE] = { "service", 0, ARG_TEXT, "SERVICE",
-			  "aws: the service to sign for (s3)", WORDS_NONE },
-	[ARG_REPLACE] = { "replace", 0, ARG_FLAG, NULL,
-			  "those that are there as well", WORDS_NONE },
-	[ARG_JSON] = { "json", 0, ARG_FLAG, NULL, "print JSON", WORDS_NONE },
-	[ARG_QUIET] = { "quiet", 'q', ARG_FLAG, NULL, "results and errors only",
-			WORDS_NONE },
-	[ARG_HELP] = { "help", 'h', ARG_FLAG, NULL, "print this help",
-		       WORDS_NONE },
-};
-
-static enum arg_id option_id(const struct arg_option *o)
-{
-	return (enum arg_id)(o - arg_options);
-}
-
-static const struct arg_option *find_long(uint64_t options, const char *name,
-					  size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < ARG_MAX; i++) {
-		const struct arg_option *o = &arg_options[i];
-
-		if (args_takes(options, i) && strlen(o->name) == len &&
-		    memcmp(o->name, name, len) == 0)
-			return o;
-	}
-	return NULL;
-}
-
-static const struct arg_option *find_letter(uint64_t options, char letter)
-{
-	size_t i;
-
-	for (i = 0; i < ARG_MAX; i++)
-		if (args_takes(options, i) && arg_options[i].letter == letter &&
-		    letter)
-			return &arg_options[i];
-	return NULL;
-}
-
-const struct arg_option *args_find(uint64_t options, const char *name)
-{
-	if (str_starts(name, "--"))
-		return find_long(options, name + 2, strlen(name + 2));
-	if (name[0] == '-' && name[1] && !name[2])
-		return find_letter(options, name[1]);
-	return NULL;
-}
 
 static int env_push(struct args *a, const char *entry, struct err *err)
 {
@@ -427,10 +220,12 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 static int option_set(struct args *a, const struct arg_option *o,
 		      const char *value, struct err *err)
 {
-	enum arg_id id = option_id(o);
+	enum arg_id id = arg_id_of(o);
 
-	a->given |= ARG_BIT(id);
-	a->help |= id == ARG_HELP;
+	if (id == ARG_HELP)
+		a->help = true;
+	else
+		a->given.has[id] = true;
 	if (o->kind == ARG_FLAG || !value)
 		return 0;
 	if (o->kind == ARG_TEXT)
@@ -451,8 +246,8 @@ struct cursor {
 };
 
 /* Of the options that the command takes, which may be meant? */
-static int unknown_long(uint64_t options, const char *word, size_t len,
-			struct err *err)
+static int unknown_long(const struct arg_set *options, const char *word,
+			size_t len, struct err *err)
 {
 	char name[65];
 	struct guess g;
@@ -460,7 +255,7 @@ static int unknown_long(uint64_t options, const char *word, size_t len,
 	snprintf(name, sizeof(name), "%.*s", (int)len, word);
 	guess_begin(&g, name);
 	for (size_t i = 0; i < ARG_MAX; i++)
-		if (args_takes(options, i))
+		if (arg_set_takes(options, i))
 			guess_try(&g, arg_options[i].name);
 	return err_set(err, -EINVAL, "unknown option '--%s'%s%s%s", name,
 		       g.found ? "; did you mean --" : "",
@@ -468,12 +263,12 @@ static int unknown_long(uint64_t options, const char *word, size_t len,
 }
 
 /* "--name", "--name=value", "--name value". */
-static int take_long(struct args *a, uint64_t options, struct cursor *cur,
-		     struct err *err)
+static int take_long(struct args *a, const struct arg_set *options,
+		     struct cursor *cur, struct err *err)
 {
 	const char *word = cur->argv[cur->i] + 2;
 	size_t len = strcspn(word, "=");
-	const struct arg_option *o = find_long(options, word, len);
+	const struct arg_option *o = arg_find_long(options, word, len);
 	const char *value = word[len] == '=' ? word + len + 1 : NULL;
 
 	if (!o)
@@ -490,13 +285,13 @@ static int take_long(struct args *a, uint64_t options, struct cursor *cur,
 }
 
 /* "-q", "-dq", "-m 2g", "-m2g". */
-static int take_letters(struct args *a, uint64_t options, struct cursor *cur,
-			struct err *err)
+static int take_letters(struct args *a, const struct arg_set *options,
+			struct cursor *cur, struct err *err)
 {
 	const char *c = cur->argv[cur->i] + 1;
 
 	for (; *c; c++) {
-		const struct arg_option *o = find_letter(options, *c);
+		const struct arg_option *o = arg_find_letter(options, *c);
 		const char *value;
 		int rc;
 
@@ -559,7 +354,7 @@ int args_parse(const struct args_rules *rules, int argc, char **argv,
 	       struct args *ret, struct err *err)
 {
 	struct cursor cur = { .argc = argc, .argv = argv };
-	uint64_t options = rules->options;
+	const struct arg_set *options = &rules->options;
 	int rc = 0;
 
 	memset(ret, 0, sizeof(*ret));

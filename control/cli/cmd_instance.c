@@ -157,8 +157,8 @@ int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
 		rc = cli_confirm(cli,
-				 !ask || (a->given & (ARG_BIT(ARG_YES) |
-						      ARG_BIT(ARG_FORCE))),
+				 !ask || args_has(a, ARG_YES) ||
+					 args_has(a, ARG_FORCE),
 				 "The home of %s, with its credentials, and "
 				 "its log will be wiped; its workspace stays.",
 				 a->words[i]);

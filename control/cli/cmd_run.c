@@ -299,6 +299,11 @@ int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
 
 int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 {
+	/* What a sandbox that runs cannot change. */
+	static const struct arg_set fixed = ARG_SET(
+		ARG_IN(CPUS), ARG_IN(MEMORY), ARG_IN(PIDS), ARG_IN(GPUS),
+		ARG_IN(DISK), ARG_IN(OUTPUT), ARG_IN(TTL), ARG_IN(IDLE),
+		ARG_IN(WORKSPACE), ARG_IN(ISOLATION), ARG_IN(RUNTIME));
 	struct launch l = { .cli = cli, .verb = "run" };
 	SCOPED_CLIENT c = NULL;
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
@@ -310,11 +315,7 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (!running)
 		return run_main(&l, a, !who.exists, true, err);
-	if (a->given &
-	    (ARG_BIT(ARG_CPUS) | ARG_BIT(ARG_MEMORY) | ARG_BIT(ARG_PIDS) |
-	     ARG_BIT(ARG_GPUS) | ARG_BIT(ARG_DISK) | ARG_BIT(ARG_OUTPUT) |
-	     ARG_BIT(ARG_TTL) | ARG_BIT(ARG_IDLE) | ARG_BIT(ARG_WORKSPACE) |
-	     ARG_BIT(ARG_ISOLATION) | ARG_BIT(ARG_RUNTIME)))
+	if (arg_set_meets(&a->given, &fixed))
 		say_info(cli,
 			 "%s runs already, so it keeps its limits and "
 			 "its workspace",

@@ -6,8 +6,8 @@
 
 #include "control/cli/cmd_policy.h"
 
-#define O(name) ARG_BIT(ARG_##name)
-#define O_TALK (O(JSON) | O(QUIET))
+#define O(name) ARG_IN(name)
+#define O_TALK O(JSON), O(QUIET)
 #define MANY ARGS_WORDS_MAX
 
 static const char hosts_help[] =
@@ -22,7 +22,7 @@ const struct command policy_verbs[] = {
 	{ .name = "policy show",
 	  .words = "NAME",
 	  .summary = "Show what an instance may reach, rule by rule",
-	  .rules = { O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_show },
 	{ .name = "policy check",
@@ -34,28 +34,28 @@ const struct command policy_verbs[] = {
 		  "requests are inspected; their fields and bodies are not "
 		  "judged here.\nMETHOD is any in upper case: `get` is "
 		  "another one to a server, and refused.",
-	  .rules = { O_TALK, 2, 3, false },
+	  .rules = { ARG_SET(O_TALK), 2, 3, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_check },
 	{ .name = "policy log",
 	  .words = "[NAME]",
 	  .summary = "Show what was blocked, and what would allow it",
 	  .more = "With -n the last N of what it shows.",
-	  .rules = { O(FOLLOW) | O(TAIL) | O(ALL) | O_TALK, 0, 1, false },
+	  .rules = { ARG_SET(O(FOLLOW), O(TAIL), O(ALL), O_TALK), 0, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_log },
 	{ .name = "policy allow",
 	  .words = "NAME HOST[:PORT]...",
 	  .summary = "Let an instance reach hosts, at once if it runs",
 	  .more = hosts_help,
-	  .rules = { O_TALK, 2, MANY, false },
+	  .rules = { ARG_SET(O_TALK), 2, MANY, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_allow },
 	{ .name = "policy deny",
 	  .words = "NAME HOST[:PORT]...",
 	  .summary = "Keep an instance from hosts, whatever else allows them",
 	  .more = deny_help,
-	  .rules = { O_TALK, 2, MANY, false },
+	  .rules = { ARG_SET(O_TALK), 2, MANY, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_deny },
 	{ .name = "policy mode",
@@ -66,7 +66,7 @@ const struct command policy_verbs[] = {
 		  "package registries\nopen:     every host that is not "
 		  "denied; all of it is written down\nWhat was allowed and "
 		  "denied by name stays, and so do the presets.",
-	  .rules = { O_TALK, 2, 2, false },
+	  .rules = { ARG_SET(O_TALK), 2, 2, false },
 	  .complete = { WORDS_INSTANCE, WORDS_MODE },
 	  .run = cmd_policy_mode },
 	{ .name = "policy push",
@@ -76,7 +76,7 @@ const struct command policy_verbs[] = {
 		  "pushing when\nit is allowed. ask is deny, but git shows "
 		  "this "
 		  "command to who wanted to push.",
-	  .rules = { O_TALK, 2, 2, false },
+	  .rules = { ARG_SET(O_TALK), 2, 2, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_push },
 	{ .name = "policy reset",
@@ -84,31 +84,31 @@ const struct command policy_verbs[] = {
 	  .summary = "Forget what was said about what an instance may reach",
 	  .more = "What was allowed and denied for it, its mode and its "
 		  "presets: what its\nblueprint says holds again.",
-	  .rules = { O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_reset },
 	{ .name = "policy presets",
 	  .words = "",
 	  .summary = "List the presets there are",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_policy_presets },
 	{ .name = "policy learn",
 	  .words = "NAME",
 	  .summary = "Print a policy of what an instance reached when open",
 	  .more = "YAML; with --json as {\"yaml\": …}.",
-	  .rules = { O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_learn },
 	{ .name = "policy lint",
 	  .words = "[FILE|-]",
 	  .summary = "Check a policy file, or what is loaded; 1 on errors",
-	  .rules = { O_TALK, 0, 1, false },
+	  .rules = { ARG_SET(O_TALK), 0, 1, false },
 	  .complete = { WORDS_FILE },
 	  .run = cmd_policy_lint },
 	{ .name = "policy reload",
 	  .words = "",
 	  .summary = "Read the policy files again; 1 when they are refused",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_policy_reload },
 	{ .name = NULL },
 };

@@ -6,13 +6,12 @@
 
 #include "control/cli/cmd_vault.h"
 
-#define O(name) ARG_BIT(ARG_##name)
-#define O_TALK (O(JSON) | O(QUIET))
-#define O_FROM (O(FROM_FILE) | O(FROM_ENV) | O(FROM_CMD))
-#define O_SCOPE \
-	(O(HOST) | O(METHOD) | O(PATH) | O(BLUEPRINT) | O(INSTANCE) | O(NOTE))
-#define O_FORM (O(KIND) | O(USER) | O(HEADER) | O(BASIC) | O(QUERY))
-#define O_AWS (O(ACCESS_KEY) | O(REGION) | O(SERVICE))
+#define O(name) ARG_IN(name)
+#define O_TALK O(JSON), O(QUIET)
+#define O_FROM O(FROM_FILE), O(FROM_ENV), O(FROM_CMD)
+#define O_SCOPE O(HOST), O(METHOD), O(PATH), O(BLUEPRINT), O(INSTANCE), O(NOTE)
+#define O_FORM O(KIND), O(USER), O(HEADER), O(BASIC), O(QUERY)
+#define O_AWS O(ACCESS_KEY), O(REGION), O(SERVICE)
 #define MANY ARGS_WORDS_MAX
 
 static const char add_help[] =
@@ -39,8 +38,8 @@ const struct command vault_verbs[] = {
 	  .words = "NAME [-]",
 	  .summary = "Keep a credential",
 	  .more = add_help,
-	  .rules = { O_FROM | O_SCOPE | O_FORM | O_AWS | O(EXPIRES) |
-			     O(ALLOW_CLASSIC) | O(HANDOVER) | O_TALK,
+	  .rules = { ARG_SET(O_FROM, O_SCOPE, O_FORM, O_AWS, O(EXPIRES),
+			     O(ALLOW_CLASSIC), O(HANDOVER), O_TALK),
 		     1, 2, false },
 	  .run = cmd_vault_add },
 	{ .name = "vault ls",
@@ -48,7 +47,7 @@ const struct command vault_verbs[] = {
 	  .summary = "List the credentials, without their values",
 	  .more = "With --json also where each came from, what it may do and "
 		  "who uses it.",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_vault_ls },
 	{ .name = "vault rm",
 	  .words = "NAME...",
@@ -56,15 +55,15 @@ const struct command vault_verbs[] = {
 	  .more = "It asks first, and names the instances that use them. What "
 		  "runs loses them at\nonce. Revoke them where they were made, "
 		  "too.",
-	  .rules = { O(YES) | O_TALK, 1, MANY, false },
+	  .rules = { ARG_SET(O(YES), O_TALK), 1, MANY, false },
 	  .complete = { WORDS_CREDENTIAL, WORDS_CREDENTIAL },
 	  .run = cmd_vault_rm },
 	{ .name = "vault rotate",
 	  .words = "NAME [-]",
 	  .summary = "Give a credential a new value",
 	  .more = rotate_help,
-	  .rules = { O_FROM | O(ACCESS_KEY) | O(EXPIRES) | O(ALLOW_CLASSIC) |
-			     O(YES) | O_TALK,
+	  .rules = { ARG_SET(O_FROM, O(ACCESS_KEY), O(EXPIRES),
+			     O(ALLOW_CLASSIC), O(YES), O_TALK),
 		     1, 2, false },
 	  .complete = { WORDS_CREDENTIAL },
 	  .run = cmd_vault_rotate },
@@ -73,14 +72,14 @@ const struct command vault_verbs[] = {
 	  .summary = "Ask its service whether it is taken; 1 when it is not",
 	  .more = "One small request to its own host, from ac-host. 1 also "
 		  "when that cannot tell.",
-	  .rules = { O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_CREDENTIAL },
 	  .run = cmd_vault_test },
 	{ .name = "vault export",
 	  .words = "FILE|-",
 	  .summary = "Write all credentials to a file, under a passphrase",
 	  .more = pass_help,
-	  .rules = { O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_FILE },
 	  .run = cmd_vault_export },
 	{ .name = "vault import",
@@ -89,7 +88,7 @@ const struct command vault_verbs[] = {
 	  .more = "Those whose name is there already are left as they are, "
 		  "unless --replace is\ngiven. Its passphrase is asked for, or "
 		  "is the first line of stdin when that is\nno terminal.",
-	  .rules = { O(REPLACE) | O_TALK, 1, 1, false },
+	  .rules = { ARG_SET(O(REPLACE), O_TALK), 1, 1, false },
 	  .complete = { WORDS_FILE },
 	  .run = cmd_vault_import },
 	{ .name = "vault unlock",
@@ -98,13 +97,13 @@ const struct command vault_verbs[] = {
 	  .more = "It stays open until ac-host stops, or `ac vault lock`. The "
 		  "passphrase is asked\nfor, or is the first line of stdin "
 		  "when that is no terminal.",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_vault_unlock },
 	{ .name = "vault lock",
 	  .words = "",
 	  .summary =
 		  "Close it: what runs goes on, no new run gets a credential",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_vault_lock },
 	{ .name = "vault passphrase",
 	  .words = "",
@@ -114,7 +113,7 @@ const struct command vault_verbs[] = {
 		  "is line 1 of it; where there is one\nalready, that is "
 		  "line 1 and the new one line 2. `ac start` asks for it on\n"
 		  "a terminal; else `ac vault unlock` opens it.",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_vault_passphrase },
 	{ .name = "vault keyfile",
 	  .words = "",
@@ -124,7 +123,7 @@ const struct command vault_verbs[] = {
 		  "export can be read: back it up. The\npassphrase is asked "
 		  "for, or is the first line of stdin when that is no\n"
 		  "terminal.",
-	  .rules = { O_TALK, 0, 0, false },
+	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_vault_keyfile },
 	{ .name = NULL },
 };

@@ -17,14 +17,14 @@
 
 /* Options and words before the one that is being completed. */
 static enum arg_words kind_after(const struct command *cmd, char *const *words,
-				 size_t n, uint64_t *ret_options)
+				 size_t n, const struct arg_set **ret_options)
 {
-	uint64_t options = cmd->rules.options;
+	const struct arg_set *options = &cmd->rules.options;
 	const char *last = words[n - 1];
 	size_t i, seen = 0;
 
 	for (i = 1; i + 1 < n; i++) {
-		const struct arg_option *o = args_find(options, words[i]);
+		const struct arg_option *o = arg_find(options, words[i]);
 
 		if (strcmp(words[i], "--") == 0)
 			return WORDS_NONE;
@@ -46,11 +46,11 @@ static enum arg_words kind_after(const struct command *cmd, char *const *words,
 }
 
 enum arg_words complete_kind(char *const *words, size_t n,
-			     uint64_t *ret_options)
+			     const struct arg_set **ret_options)
 {
 	const struct command *cmd;
 
-	*ret_options = 0;
+	*ret_options = NULL;
 	if (n == 1)
 		return WORDS_COMMAND;
 	cmd = command_find(words[0]);
@@ -97,7 +97,8 @@ static int offer_commands(struct strv *out, const char *prefix)
 	return rc;
 }
 
-static int offer_options(struct strv *out, const char *prefix, uint64_t options)
+static int offer_options(struct strv *out, const char *prefix,
+			 const struct arg_set *options)
 {
 	size_t i;
 	int rc = 0;
@@ -108,7 +109,7 @@ static int offer_options(struct strv *out, const char *prefix, uint64_t options)
 
 		if (!word)
 			return -ENOMEM;
-		if (args_takes(options, i))
+		if (arg_set_takes(options, i))
 			rc = offer(out, prefix, word, o->help);
 	}
 	return rc;
@@ -295,7 +296,7 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 int complete_words(char *const *words, size_t n,
 		   const struct complete_facts *facts, struct strv *out)
 {
-	uint64_t options;
+	const struct arg_set *options;
 	enum arg_words kind = complete_kind(words, n, &options);
 
 	if (options)
@@ -317,7 +318,7 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 	struct complete_facts facts = { NULL, NULL, NULL, NULL };
 	struct strv out = { 0 };
 	struct err ignored = { 0 };
-	uint64_t options;
+	const struct arg_set *options;
 	size_t i;
 
 	if (!c || a->n_cmd == 0)

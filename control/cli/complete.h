@@ -21,9 +21,10 @@ struct complete_facts {
 };
 
 /* Which kind of word the last of @words (n > 0) is; *ret_options: it begins
- * an option of those. WORDS_COMMAND for the first word. Pure. */
+ * an option of those, NULL when it begins none. WORDS_COMMAND for the first
+ * word. Pure. */
 enum arg_words complete_kind(char *const *words, size_t n,
-			     uint64_t *ret_options);
+			     const struct arg_set **ret_options);
 
 /* Candidates for the last word, pushed on @out as printed. Pure. */
 int complete_words(char *const *words, size_t n,

@@ -57,7 +57,7 @@ static void help_verbs(FILE *out, const struct command *cmd)
 
 void help_command(FILE *out, const struct command *cmd)
 {
-	uint64_t options = cmd->rules.options;
+	const struct arg_set *options = &cmd->rules.options;
 	size_t i;
 
 	fprintf(out, "usage: ac %s [OPTIONS]%s%s\n\n%s.\n", cmd->name,
@@ -69,7 +69,7 @@ void help_command(FILE *out, const struct command *cmd)
 	help_verbs(out, cmd);
 	fputs("\nOptions:\n", out);
 	for (i = 0; i < ARG_MAX; i++)
-		if (args_takes(options, i))
+		if (arg_set_takes(options, i))
 			help_option(out, &arg_options[i]);
 }
 

@@ -13,103 +13,115 @@
 struct row {
 	const char *argv[WORDS_PER_ROW];
 	int want; /* 0 or -EINVAL */
-	uint64_t given;
+	struct arg_set given;
 	size_t words, cmd;
 	const char *says; /* part of the message, NULL: none */
 };
 
-#define O(name) ARG_BIT(ARG_##name)
+#define O(name) ARG_IN(name)
+#define SET(...) ARG_SET(__VA_ARGS__)
+#define NONE ARG_SET_NONE
 
 static const struct row rows[] = {
-	{ { "base", "x" }, 0, 0, 2, 0, NULL },
-	{ { "base", "x", "--", "ls", "-la" }, 0, 0, 2, 2, NULL },
-	{ { "x", "--" }, 0, 0, 1, 0, NULL },
-	{ { "base", "x", "uname", "-a" }, 0, 0, 2, 2, NULL },
-	{ { "-d", "base", "x" }, 0, O(DETACH), 2, 0, NULL },
-	{ { "base", "x", "-dq" }, 0, O(DETACH) | O(QUIET), 2, 0, NULL },
-	{ { "base", "--cpus", "2", "x" }, 0, O(CPUS), 2, 0, NULL },
-	{ { "base", "x", "-m2g" }, 0, O(MEMORY), 2, 0, NULL },
-	{ { "base", "x", "-m", "512m" }, 0, O(MEMORY), 2, 0, NULL },
+	{ { "base", "x" }, 0, NONE, 2, 0, NULL },
+	{ { "base", "x", "--", "ls", "-la" }, 0, NONE, 2, 2, NULL },
+	{ { "x", "--" }, 0, NONE, 1, 0, NULL },
+	{ { "base", "x", "uname", "-a" }, 0, NONE, 2, 2, NULL },
+	{ { "-d", "base", "x" }, 0, SET(O(DETACH)), 2, 0, NULL },
+	{ { "base", "x", "-dq" }, 0, SET(O(DETACH), O(QUIET)), 2, 0, NULL },
+	{ { "base", "--cpus", "2", "x" }, 0, SET(O(CPUS)), 2, 0, NULL },
+	{ { "base", "x", "-m2g" }, 0, SET(O(MEMORY)), 2, 0, NULL },
+	{ { "base", "x", "-m", "512m" }, 0, SET(O(MEMORY)), 2, 0, NULL },
 	{ { "base", "x", "-dm", "512m" },
 	  0,
-	  O(DETACH) | O(MEMORY),
+	  SET(O(DETACH), O(MEMORY)),
 	  2,
 	  0,
 	  NULL },
 	{ { "x", "--memory=1g", "--", "--memory=9" },
 	  0,
-	  O(MEMORY),
+	  SET(O(MEMORY)),
 	  1,
 	  1,
 	  NULL },
 	{ { "x", "--timeout=90s", "--pids=64" },
 	  0,
-	  O(TIMEOUT) | O(PIDS),
+	  SET(O(TIMEOUT), O(PIDS)),
 	  1,
 	  0,
 	  NULL },
-	{ { "x", "-e", "A=b", "-e", "C=" }, 0, O(ENV), 1, 0, NULL },
-	{ { "--help" }, 0, O(HELP), 0, 0, NULL },
-	{ { "-h", "x" }, 0, O(HELP), 1, 0, NULL },
-	{ { "-" }, 0, 0, 1, 0, NULL },
-	{ { NULL }, -ENODATA, 0, 0, 0, "missing" },
-	{ { "--", "ls" }, -ENODATA, 0, 0, 1, "missing" },
-	{ { "x", "--frob" }, -EINVAL, 0, 1, 0, "--frob" },
-	{ { "x", "-Z" }, -EINVAL, 0, 1, 0, "-Z" },
-	{ { "x", "-dZ" }, -EINVAL, O(DETACH), 1, 0, "-Z" },
-	{ { "x", "--once" }, -EINVAL, 0, 1, 0, "--once" },
-	{ { "x", "--memory" }, -EINVAL, 0, 1, 0, "needs a value" },
-	{ { "x", "-m" }, -EINVAL, 0, 1, 0, "needs a value" },
-	{ { "x", "--memory", "lots" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
-	{ { "x", "--memory", "0" }, 0, O(MEMORY), 1, 0, NULL },
-	{ { "x", "--memory", "-1" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
+	{ { "x", "-e", "A=b", "-e", "C=" }, 0, SET(O(ENV)), 1, 0, NULL },
+	{ { "--help" }, 0, NONE, 0, 0, NULL },
+	{ { "-h", "x" }, 0, NONE, 1, 0, NULL },
+	{ { "-" }, 0, NONE, 1, 0, NULL },
+	{ { NULL }, -ENODATA, NONE, 0, 0, "missing" },
+	{ { "--", "ls" }, -ENODATA, NONE, 0, 1, "missing" },
+	{ { "x", "--frob" }, -EINVAL, NONE, 1, 0, "--frob" },
+	{ { "x", "-Z" }, -EINVAL, NONE, 1, 0, "-Z" },
+	{ { "x", "-dZ" }, -EINVAL, SET(O(DETACH)), 1, 0, "-Z" },
+	{ { "x", "--once" }, -EINVAL, NONE, 1, 0, "--once" },
+	{ { "x", "--memory" }, -EINVAL, NONE, 1, 0, "needs a value" },
+	{ { "x", "-m" }, -EINVAL, NONE, 1, 0, "needs a value" },
+	{ { "x", "--memory", "lots" },
+	  -EINVAL,
+	  SET(O(MEMORY)),
+	  1,
+	  0,
+	  "memory" },
+	{ { "x", "--memory", "0" }, 0, SET(O(MEMORY)), 1, 0, NULL },
+	{ { "x", "--memory", "-1" }, -EINVAL, SET(O(MEMORY)), 1, 0, "memory" },
 	{ { "x", "--memory", "99999999999t" },
 	  -EINVAL,
-	  O(MEMORY),
+	  SET(O(MEMORY)),
 	  1,
 	  0,
 	  "range" },
-	{ { "x", "--memory=" }, -EINVAL, O(MEMORY), 1, 0, "memory" },
-	{ { "x", "--cpus", "nan" }, -EINVAL, O(CPUS), 1, 0, "number" },
-	{ { "x", "--cpus", "0" }, 0, O(CPUS), 1, 0, NULL },
-	{ { "x", "--pids", "0" }, 0, O(PIDS), 1, 0, NULL },
-	{ { "x", "--gpus", "" }, -EINVAL, O(GPUS), 1, 0, "value" },
-	{ { "x", "--pids", "99999999" }, -EINVAL, O(PIDS), 1, 0, "range" },
-	{ { "x", "--pids", "5x" }, -EINVAL, O(PIDS), 1, 0, "number" },
-	{ { "x", "--timeout", "soon" }, -EINVAL, O(TIMEOUT), 1, 0, "time" },
-	{ { "x", "--timeout", "0" }, -EINVAL, O(TIMEOUT), 1, 0, "range" },
-	{ { "x", "-e", "1A=b" }, -EINVAL, O(ENV), 1, 0, "1A" },
-	{ { "x", "-e", "=b" }, -EINVAL, O(ENV), 1, 0, "no name" },
+	{ { "x", "--memory=" }, -EINVAL, SET(O(MEMORY)), 1, 0, "memory" },
+	{ { "x", "--cpus", "nan" }, -EINVAL, SET(O(CPUS)), 1, 0, "number" },
+	{ { "x", "--cpus", "0" }, 0, SET(O(CPUS)), 1, 0, NULL },
+	{ { "x", "--pids", "0" }, 0, SET(O(PIDS)), 1, 0, NULL },
+	{ { "x", "--gpus", "" }, -EINVAL, SET(O(GPUS)), 1, 0, "value" },
+	{ { "x", "--pids", "99999999" }, -EINVAL, SET(O(PIDS)), 1, 0, "range" },
+	{ { "x", "--pids", "5x" }, -EINVAL, SET(O(PIDS)), 1, 0, "number" },
+	{ { "x", "--timeout", "soon" },
+	  -EINVAL,
+	  SET(O(TIMEOUT)),
+	  1,
+	  0,
+	  "time" },
+	{ { "x", "--timeout", "0" }, -EINVAL, SET(O(TIMEOUT)), 1, 0, "range" },
+	{ { "x", "-e", "1A=b" }, -EINVAL, SET(O(ENV)), 1, 0, "1A" },
+	{ { "x", "-e", "=b" }, -EINVAL, SET(O(ENV)), 1, 0, "no name" },
 	{ { "x", "-e", "NOT_SET_ANYWHERE" },
 	  -EINVAL,
-	  O(ENV),
+	  SET(O(ENV)),
 	  1,
 	  0,
 	  "environment" },
 	{ { "x", "--env-file", "/no/such/file" },
 	  -ENOENT,
-	  O(ENV_FILE),
+	  SET(O(ENV_FILE)),
 	  1,
 	  0,
 	  "/no/such/file" },
-	{ { "x", "--detach=yes" }, -EINVAL, 0, 1, 0, "no value" },
+	{ { "x", "--detach=yes" }, -EINVAL, NONE, 1, 0, "no value" },
 	{ { "x", "--egress", "locked", "--allow=a.example" },
 	  0,
-	  O(EGRESS) | O(ALLOW),
+	  SET(O(EGRESS), O(ALLOW)),
 	  1,
 	  0,
 	  NULL },
 	{ { "x", "--egress=open", "--egress=locked" },
 	  -EINVAL,
-	  O(EGRESS),
+	  SET(O(EGRESS)),
 	  1,
 	  0,
 	  "both" },
-	{ { "x", "--deny", "a/b" }, -EINVAL, O(DENY), 1, 0, "path" },
-	{ { "x", "--workspace", "" }, 0, O(WORKSPACE), 1, 0, NULL },
-	{ { "x", "-tT" }, -EINVAL, O(TTY) | O(NO_TTY), 1, 0, "exclude" },
-	{ { "x", "--=1" }, -EINVAL, 0, 1, 0, "unknown" },
-	{ { "x", "---" }, -EINVAL, 0, 1, 0, "unknown" },
+	{ { "x", "--deny", "a/b" }, -EINVAL, SET(O(DENY)), 1, 0, "path" },
+	{ { "x", "--workspace", "" }, 0, SET(O(WORKSPACE)), 1, 0, NULL },
+	{ { "x", "-tT" }, -EINVAL, SET(O(TTY), O(NO_TTY)), 1, 0, "exclude" },
+	{ { "x", "--=1" }, -EINVAL, NONE, 1, 0, "unknown" },
+	{ { "x", "---" }, -EINVAL, NONE, 1, 0, "unknown" },
 };
 
 /* args_parse() borrows what it gets, as main() has it: not const. */
@@ -148,7 +160,8 @@ static void test_rows(void)
 			ok(strstr(err.msg, r->says) != NULL,
 			   "row %zu says '%s': %s", i, r->says, err.msg);
 		if (r->want == 0) {
-			is_int(a.given, r->given, "row %zu: options", i);
+			ok(memcmp(&a.given, &r->given, sizeof(a.given)) == 0,
+			   "row %zu: options", i);
 			is_int(a.n_words, r->words, "row %zu: words", i);
 			is_int(a.n_cmd, r->cmd, "row %zu: command", i);
 		}
@@ -224,9 +237,8 @@ static bool letters_differ(const struct command *c)
 
 	for (i = 0; i < ARG_MAX; i++)
 		for (k = i + 1; k < ARG_MAX; k++)
-			if ((c->rules.options & ARG_BIT(i)) &&
-			    (c->rules.options & ARG_BIT(k)) &&
-			    arg_options[i].letter &&
+			if (c->rules.options.has[i] &&
+			    c->rules.options.has[k] && arg_options[i].letter &&
 			    arg_options[i].letter == arg_options[k].letter)
 				differ = false;
 	return differ;
@@ -265,9 +277,42 @@ static void test_table(void)
 		   "option %s is complete", arg_options[i].name);
 }
 
+/* Each option is one of its own: a command that takes one alone takes no
+ * other, and what was given is known as that one alone. */
+static void test_sets(void)
+{
+	static const struct arg_set none = ARG_SET_NONE;
+	size_t i, k, wrong = 0;
+
+	for (i = 0; i < ARG_HELP; i++) {
+		struct args_rules rules = { ARG_SET_NONE, 0, 0, false };
+		char word[64];
+		char *argv[] = { word, NULL };
+		struct err err = { 0 };
+		struct args a = { 0 };
+
+		rules.options.has[i] = true;
+		wrong += !arg_set_meets(&rules.options, &rules.options) ||
+			 arg_set_meets(&rules.options, &none);
+		for (k = 0; k < ARG_HELP; k++)
+			wrong += arg_set_takes(&rules.options, k) != (k == i);
+		snprintf(word, sizeof(word), "--%s", arg_options[i].name);
+		if (arg_options[i].kind != ARG_FLAG)
+			continue;
+		ok(args_parse(&rules, 1, argv, &a, &err) == 0, "%s alone: %s",
+		   word, err.msg);
+		for (k = 0; k < ARG_MAX; k++)
+			wrong += args_has(&a, (enum arg_id)k) != (k == i);
+		args_done(&a);
+	}
+	is_int(wrong, 0, "no option is taken for another");
+	ok(arg_set_takes(&none, ARG_HELP), "and each command takes --help");
+}
+
 int main(void)
 {
 	unsetenv("NOT_SET_ANYWHERE");
+	test_sets();
 	test_rows();
 	test_values();
 	test_env_file();

@@ -55,6 +55,7 @@ static const struct {
 	{ { "cp", "w" }, ":file work:" },
 	{ { "completion", "" }, "bash zsh fish" },
 	{ { "help", "sta" }, "stats start status" },
+	{ { "help", "--" }, "--help" },
 	{ { "nonsense", "" }, "" },
 	{ { "ls", "" }, "" },
 };

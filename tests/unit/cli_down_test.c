@@ -96,7 +96,7 @@ static int down(bool images, char **ret_said)
 	int rc;
 
 	if (images)
-		a.given = ARG_BIT(ARG_IMAGES);
+		a.given.has[ARG_IMAGES] = true;
 	dup2(fd, STDERR_FILENO);
 	rc = cmd_down(&cli, &a, &err);
 	dup2(saved, STDERR_FILENO);

@@ -352,7 +352,8 @@ static void test_guess_more(void)
 		{ "vault", "romate", "rotate" }, { "policy", "frob", NULL },
 		{ "config", "gte", "get" },
 	};
-	const struct args_rules rules = { .options = ARG_BIT(ARG_WORKSPACE) };
+	const struct args_rules rules = { .options =
+						  ARG_SET(ARG_IN(WORKSPACE)) };
 	char wrong[] = "--wrkspace=/x", far[] = "--frobnicate";
 	char other[] = "--memroy";
 	char *const words[] = { wrong, far, other };

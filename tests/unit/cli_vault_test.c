@@ -221,7 +221,7 @@ static void test_sources(void)
 	a.vault.from_file = "/x";
 	is_int(read_with(&a, NULL, &no, &err), -EINVAL, "two places");
 	ok(strstr(err.msg, "one place") != NULL, "are one too many");
-	a = (struct args){ .given = ARG_BIT(ARG_YES) };
+	a = (struct args){ .given = ARG_SET(ARG_IN(YES)) };
 	is_int(read_with(&a, "cmd:echo kept", &again, &err), 0,
 	       "a stored command");
 	is_str(again.value, "kept", "runs again");
@@ -231,7 +231,7 @@ static void test_sources(void)
 	memcpy(longer, "cmd:", 4);
 	is_int(read_with(&a, longer, &no, &err), -EPROTO,
 	       "one longer than is kept");
-	a.given = 0;
+	a.given.has[ARG_YES] = false;
 	if (!freopen("/dev/null", "r", stdin))
 		abort();
 	snprintf(path, sizeof(path), "%s/never", dir);
@@ -246,7 +246,7 @@ static void test_sources(void)
 	ok(read_with(&a, "env:AC_TEST_TOKEN", &no, &err) == CLI_EXIT_USAGE &&
 		   !no.value,
 	   "nor a variable");
-	a.given = ARG_BIT(ARG_YES);
+	a.given.has[ARG_YES] = true;
 	is_int(read_with(&a, stored, &no, &err), 0, "with --yes it is");
 }
 
