@@ -184,6 +184,7 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 			  id == ARG_OUTPUT  ? &a->output :
 			  id == ARG_TAIL    ? &a->tail :
 			  id == ARG_GRACE   ? &a->grace_ms :
+			  id == ARG_OLDER   ? &a->older_ms :
 					      &a->interval_ms;
 	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
 	/* These stay with the instance: 0 takes them back. */
@@ -212,7 +213,7 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 			       o->name, o->letter ? " (-" : "", &o->letter,
 			       o->letter ? ")" : "", value,
 			       o->kind == ARG_SIZE ? "size (512m, 2g)" :
-			       o->kind == ARG_MS   ? "time (90s, 15m, 8h)" :
+			       o->kind == ARG_MS   ? "time (90s, 15m, 8h, 7d)" :
 						     "number");
 	return 0;
 }

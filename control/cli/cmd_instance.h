@@ -39,6 +39,14 @@ int instance_post_each(const struct cli *cli, struct client *c,
 		       const json_t *body, instance_said_fn said,
 		       struct err *err);
 
+/* Deletes one, which runs only with @force, and says so. */
+int instance_destroy(const struct cli *cli, struct client *c, const char *name,
+		     bool force, struct err *err);
+
+/* The table of `ac ls`. */
+int instance_print_list(const struct cli *cli, const json_t *list,
+			struct err *err);
+
 /* A record of acd: it has a process, which may be frozen. Pure. */
 bool instance_runs(const json_t *rec);
 

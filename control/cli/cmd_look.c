@@ -94,8 +94,8 @@ static bool any_weaker(const json_t *list)
 	return false;
 }
 
-static int print_instances(const struct cli *cli, const json_t *list,
-			   struct err *err)
+int instance_print_list(const struct cli *cli, const json_t *list,
+			struct err *err)
 {
 	static const struct table_col cols[] = {
 		{ "NAME", 0 },
@@ -177,6 +177,19 @@ static int get_instances(const struct cli *cli, struct client *c, json_t **ret,
 		   stopped_instances(cli, ret, err);
 }
 
+/* Removes from @list what is not live. */
+static int keep_live(json_t *list)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(list))
+		if (record_is_live(json_array_get(list, i)))
+			i++;
+		else if (json_array_remove(list, i) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int cmd_ls(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -184,15 +197,16 @@ int cmd_ls(const struct cli *cli, const struct args *a, struct err *err)
 	size_t i;
 	int rc = stopped_look(cli, &c, err);
 
-	(void)a;
 	if (rc == 0)
 		rc = get_instances(cli, c, &list, err);
+	if (rc == 0 && args_has(a, ARG_RUNNING) && keep_live(list) < 0)
+		rc = err_nomem(err);
 	if (rc < 0)
 		return rc;
 	if (cli->json)
 		return cli_print_json(list, false, err);
 	if (!cli->quiet) {
-		rc = print_instances(cli, list, err);
+		rc = instance_print_list(cli, list, err);
 		if (c)
 			room_tell(cli, c);
 		return rc;
@@ -230,7 +244,7 @@ int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
 	rc = print_blueprints(cli, blueprints, err);
 	if (rc == 0 && json_array_size(instances) > 0) {
 		putchar('\n');
-		rc = print_instances(cli, instances, err);
+		rc = instance_print_list(cli, instances, err);
 	}
 	if (c)
 		room_tell(cli, c);

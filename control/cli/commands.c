@@ -15,6 +15,7 @@
 #include "control/cli/cmd_life.h"
 #include "control/cli/cmd_logs.h"
 #include "control/cli/cmd_policy.h"
+#include "control/cli/cmd_prune.h"
 #include "control/cli/cmd_run.h"
 #include "control/cli/cmd_stats.h"
 #include "control/cli/complete.h"
@@ -144,7 +145,7 @@ const struct command commands[] = {
 	  .group = "Looking",
 	  .words = "",
 	  .summary = "List the instances",
-	  .rules = { ARG_SET(O(NO_TRUNC), O_TALK), 0, 0, false },
+	  .rules = { ARG_SET(O(NO_TRUNC), O(RUNNING), O_TALK), 0, 0, false },
 	  .run = cmd_ls },
 	{ .name = "list",
 	  .group = "Looking",
@@ -285,6 +286,14 @@ const struct command commands[] = {
 	  .summary = "Destroy every instance that does not run",
 	  .rules = { ARG_SET(O(FORCE), O(YES), O(QUIET)), 0, 0, false },
 	  .run = cmd_destroy_all },
+	{ .name = "prune",
+	  .group = "Cleaning up",
+	  .words = "",
+	  .summary = "Destroy the instances that have stopped",
+	  .more = "It asks first. What runs, and what has never run, stays.",
+	  .rules = { ARG_SET(O(OLDER), O(DRY_RUN), O(YES), O_TALK), 0, 0,
+		     false },
+	  .run = cmd_prune },
 	{ .name = "down",
 	  .group = "Cleaning up",
 	  .words = "",

@@ -53,6 +53,9 @@ enum arg_id {
 	ARG_INTERVAL,
 	ARG_SINCE,
 	ARG_NO_TRUNC,
+	ARG_RUNNING,
+	ARG_OLDER,
+	ARG_DRY_RUN,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,

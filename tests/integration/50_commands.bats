@@ -10,14 +10,14 @@ setup_file() {
 }
 
 teardown_file() {
-	gone cmd cmd2 cmd3 cmd4 own cfg1 cfg2
+	gone cmd cmd2 cmd3 cmd4 cmdold own cfg1 cfg2
 	rm -rf "$AC_HOME/blueprints/other"
 }
 
 @test "every command of the list answers --help with exit code 0" {
 	for c in start stop down restart status stats space df list ls run \
 		shell exec attach stop-instance rm logs clean destroy \
-		clean-all destroy-all build doctor inspect top cp version \
+		clean-all destroy-all prune build doctor inspect top cp version \
 		completion; do
 		run -0 "$AC" "$c" --help
 		[ -n "$output" ]
@@ -285,6 +285,25 @@ for i in range(2000):
 @test "clean-all and destroy-all ask, and spare the running" {
 	run -2 "$AC" clean-all </dev/null
 	run -2 "$AC" destroy-all </dev/null
+	state_is cmd running
+}
+
+@test "prune destroys what stopped long ago, and spares what runs" {
+	run -0 "$AC" run -q base cmdold -- true
+	run -2 "$AC" prune --older soon
+	says "not a time (90s, 15m, 8h, 7d)"
+	run -0 "$AC" prune --older 30d -y
+	state_is cmdold stopped
+	run -0 "$AC" ls -q --running
+	[[ $output != *cmdold* ]]
+	grep -qx cmd <<<"$output"
+	run -0 "$AC" prune --dry-run -q
+	grep -qx cmdold <<<"$output"
+	state_is cmdold stopped
+	run -2 "$AC" prune </dev/null
+	state_is cmdold stopped
+	run -0 "$AC" prune -y
+	run -1 "$AC" inspect cmdold
 	state_is cmd running
 }
 
