@@ -257,9 +257,12 @@ static void tell_end(const struct launch *l, const struct pump_result *res)
 	const struct link_exit *x = &res->exit;
 
 	if (res->end == PUMP_DETACHED &&
-	    (res->code == 0 || res->code == 128 + SIGINT))
+	    (res->code == 0 || res->code == 128 + SIGINT)) {
+		if (res->mid_line && !l->cli->quiet)
+			fputc('\n', stderr);
 		say_info(l->cli, "detached; `ac attach %s` comes back",
 			 l->name);
+	}
 	if (res->end != PUMP_EXIT || res->noticed)
 		return;
 	if (res->mid_line && (x->kind == LINK_TIMEOUT || x->kind == LINK_OOM ||
@@ -304,8 +307,11 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	int rc;
 
 	rc = pump_run(&opts, &res, err);
-	if (rc < 0)
+	if (rc < 0) {
+		if (res.mid_line && l->tty)
+			fputc('\n', stderr);
 		return rc;
+	}
 	l->ended = res.end == PUMP_EXIT;
 	tell_end(l, &res);
 	if (l->cli->json)

@@ -10,8 +10,8 @@
  * queue allow. So memory is flat whatever flows.
  *
  * Endings. EXIT from acd is the normal one. The user leaves by the detach
- * keys, of what others share by Ctrl-C too, or insists by signals: the first is passed on, the second within two
- * seconds kills, the third gives up. If nobody reads stdout any more, the
+ * keys, of what others share by Ctrl-C too, or insists by signals: the first is
+ * passed on, the second within two seconds kills, the third gives up. If nobody reads stdout any more, the
  * process gets SIGPIPE, as it would have without us in between, and two
  * seconds to end.
  */
@@ -25,8 +25,8 @@
 #include <sys/stat.h>
 
 #include "control/cli/outfd.h"
+#include "control/cli/pump_screen.h"
 #include "control/cli/pump_signal.h"
-#include "control/shared/screen.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/sock.h"
@@ -56,11 +56,10 @@ struct pump {
 	uint32_t stdin_credit, due; /* due: output credit not yet given */
 	struct detach detach;
 	struct pump_signals signals;
-	struct screen screen; /* fed when out_tty */
+	struct pump_screen screen;
 	uint64_t deadline; /* of a process without a reader; 0: none */
 	bool begun; /* a frame of it has come */
-	bool in_open, raw, done, out_dead, err_dead, out_tty;
-	bool one; /* stdout and stderr are the same file or terminal */
+	bool in_open, raw, done, out_dead, err_dead;
 };
 
 static int fail(struct pump *p, int code, const char *text)
@@ -132,10 +131,7 @@ static int output_push(struct pump *p)
 		}
 		if (slice_take(&p->pending, (size_t)n, &piece) < 0)
 			return fail(p, -EPROTO, "more written than there was");
-		if (p->one || dst == &p->errout)
-			p->ret->mid_line = piece.ptr[piece.len - 1] != '\n';
-		if (p->out_tty && dst == &p->out)
-			screen_feed(&p->screen, piece.ptr, piece.len);
+		pump_screen_wrote(&p->screen, piece, dst == &p->out);
 		rc = give_credit(p, piece.len);
 		if (rc < 0)
 			return rc;
@@ -150,9 +146,7 @@ static int output(struct pump *p, const struct link_frame *f)
 
 	if (f->type == LINK_STDERR && p->o->escape_err) {
 		outfd_escaped(p->o->err, f->payload);
-		if (f->payload.len > 0)
-			p->ret->mid_line = f->payload.ptr[f->payload.len - 1] !=
-					   '\n';
+		pump_screen_wrote(&p->screen, f->payload, false);
 		return give_credit(p, f->payload.len);
 	}
 	if (f->type == LINK_STDOUT && p->o->sink) {
@@ -178,12 +172,7 @@ static int notice(struct pump *p, const struct link_frame *f)
 	else if (p->o->quiet)
 		return 0;
 	str_escape(line, sizeof(line), text.ptr, text.len);
-	dprintf(p->o->err, "%sac: %s%s",
-		!p->ret->mid_line ? "" :
-		p->raw            ? "\r\n" :
-				    "\n",
-		line, p->raw ? "\r\n" : "\n");
-	p->ret->mid_line = false;
+	pump_screen_say(&p->screen, line, level <= 1, p->raw);
 	return 0;
 }
 
@@ -533,8 +522,6 @@ static int pump_begin(struct pump *p)
 	if (o->early.len > 0)
 		memcpy(p->rx, o->early.ptr, o->early.len);
 	p->rx_end = o->early.len;
-	p->out_tty = o->tty && !o->sink && isatty(o->out) == 1;
-	p->one = !o->sink && same_file(o->out, o->err);
 	rc = fd_nonblock(o->sock, 1);
 	if (rc == 0)
 		rc = pump_signals_begin(&p->signals, o->tty || o->keys_only);
@@ -553,15 +540,15 @@ static int pump_begin(struct pump *p)
 	return resize(p);
 }
 
-static void pump_finish(struct pump *p)
+static void pump_finish(struct pump *p, int rc)
 {
-	char back[SCREEN_RESET_MAX];
-
 	term_restore();
-	if (p->out_tty && !p->out_dead) {
-		screen_reset(&p->screen, back);
-		(void)fd_write_all(p->o->out, back, strlen(back));
-	}
+	if (!p->out_dead)
+		pump_screen_leave(&p->screen,
+				  rc < 0 || p->ret->end != PUMP_EXIT ||
+					  p->ret->exit.kind != LINK_EXITED);
+	p->ret->mid_line = p->screen.mid_line;
+	pump_screen_done(&p->screen);
 	pump_signals_end(&p->signals);
 	outfd_done(&p->out);
 	outfd_done(&p->errout);
@@ -586,6 +573,9 @@ int pump_run(const struct pump_opts *opts, struct pump_result *ret,
 	buf_init(&p.tx, TX_MAX);
 	outfd_init(&p.out, opts->out);
 	outfd_init(&p.errout, opts->err);
+	pump_screen_init(&p.screen, opts->out, opts->err,
+			 opts->tty && !opts->sink && isatty(opts->out) == 1,
+			 !opts->sink && same_file(opts->out, opts->err));
 	rc = pump_begin(&p);
 	if (rc == 0)
 		rc = frames(&p);
@@ -593,6 +583,6 @@ int pump_run(const struct pump_opts *opts, struct pump_result *ret,
 		rc = step(&p);
 	if (rc == 0 && ret->end != PUMP_EXIT)
 		flush(&p);
-	pump_finish(&p);
+	pump_finish(&p, rc);
 	return rc;
 }

@@ -3,9 +3,14 @@
  * screen.c - what a program made of its terminal
  *
  * Looks for CSI ? n ; n ... h or l (DEC private modes), CSI ... m, the keypad's
- * ESC = and ESC >, and for what empties the screen: ESC c (reset), CSI 2 J,
- * CSI J right behind CSI H (home), and a change between the two screens. All
- * else passes.
+ * ESC = and ESC >, for what changes the keyboard, the cursor's form, the
+ * letters or the part that scrolls, and for what empties the screen: ESC c
+ * (reset), CSI 2 J, CSI J right behind CSI H (home), and a change between the
+ * two screens. All else passes.
+ *
+ * Where the cursor is cannot be known without the whole of a terminal. But
+ * what is below it matters only once it has gone up (CSI A, ESC M, ...) or
+ * somewhere (CSI H, ...), until CSI J or enough line ends.
  */
 #include "control/shared/screen.h"
 
@@ -18,9 +23,22 @@
 #define ESC 0x1b
 
 #define NUMBER_MAX 100000u
+#define ROWS_MAX 300u /* no terminal that people look at is taller */
 
-/* FOREIGN: of a kind that is of no interest but for its end. */
-enum { TEXT, SAW_ESC, SAW_CSI, PRIVATE, OTHER, FOREIGN };
+/* FOREIGN: of a kind that is of no interest but for its end. MORE and LESS: CSI
+ * > and CSI <. STRING: a title and the like. */
+enum {
+	TEXT,
+	SAW_ESC,
+	SAW_CSI,
+	PRIVATE,
+	MORE,
+	LESS,
+	OTHER,
+	FOREIGN,
+	ESC_MORE,
+	STRING
+};
 
 /* In the order in which they are put back: the alternate screen first, so
  * that the rest holds for the user's own. */
@@ -29,8 +47,10 @@ static const struct mode {
 	bool normally;
 } modes[] = {
 	{ 1049, false }, { 1047, false }, { 47, false },   { 1000, false },
-	{ 1002, false }, { 1003, false }, { 1006, false }, { 1004, false },
-	{ 2004, false }, { 1, false },    { 7, true },     { 25, true },
+	{ 1002, false }, { 1003, false }, { 1005, false }, { 1006, false },
+	{ 1015, false }, { 1016, false }, { 1004, false }, { 2004, false },
+	{ 2026, false }, { 1, false },    { 5, false },    { 6, false },
+	{ 7, true },     { 25, true },
 };
 
 static bool is_other_screen(unsigned number)
@@ -38,13 +58,56 @@ static bool is_other_screen(unsigned number)
 	return number == 1049 || number == 1047 || number == 47;
 }
 
+static bool on_other_screen(const struct screen *s)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++)
+		if (is_other_screen(modes[i].number) && s->changed & (1u << i))
+			return true;
+	return false;
+}
+
+static void cursor_placed(struct screen *s)
+{
+	if (!s->empty)
+		s->raised = s->placed = ROWS_MAX;
+}
+
+static void cursor_free(struct screen *s)
+{
+	s->raised = s->placed = 0;
+}
+
+/* 1049 keeps the cursor of the screen that it leaves, the others do not. */
+static void change_screen(struct screen *s, unsigned number, bool on)
+{
+	/* Behind it: the modes say which screen it is. */
+	s->start = s->seen;
+	if (on == on_other_screen(s))
+		return;
+	if (on) {
+		s->main.raised = s->raised;
+		s->main.placed = s->placed;
+		s->main.mid_line = s->mid_line;
+		s->empty = true;
+	} else if (number == 1049) {
+		s->raised = s->main.raised;
+		s->placed = s->main.placed;
+		s->mid_line = s->main.mid_line;
+		s->empty = false;
+	} else {
+		s->empty = false;
+		cursor_placed(s);
+	}
+}
+
 static void set_mode(struct screen *s, unsigned number, bool on)
 {
 	size_t i;
 
-	/* Behind it: the modes say which screen it is. */
 	if (is_other_screen(number))
-		s->start = s->seen;
+		change_screen(s, number, on);
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		if (modes[i].number != number)
 			continue;
@@ -94,6 +157,17 @@ static bool is_home(const struct screen *s)
 	       (s->n_numbers < 2 || s->numbers[1] <= 1);
 }
 
+/* CSI ... J: @home, right behind what sent the cursor there. */
+static void erased(struct screen *s, bool home)
+{
+	if (s->numbers[0] == 2 || (home && s->numbers[0] == 0)) {
+		s->start = home ? s->home_at : s->begun;
+		s->empty = true;
+	}
+	if (s->numbers[0] == 2 || s->numbers[0] == 0)
+		cursor_free(s);
+}
+
 static void in_other(struct screen *s, uint8_t c)
 {
 	bool home = s->home;
@@ -101,32 +175,119 @@ static void in_other(struct screen *s, uint8_t c)
 	if (in_number(s, c))
 		return;
 	s->state = c >= 0x40 && c <= 0x7e ? TEXT : FOREIGN;
+	s->between = c;
 	s->home = false;
 	if (c == 'm') {
 		s->styled = true;
 		s->home = home; /* moves nothing */
-	} else if (c == 'H' && is_home(s)) {
-		s->home = true;
+	} else if (c == 'J') {
+		erased(s, home);
+	} else if (c == 'r') {
+		s->region = s->numbers[0] > 0 || s->n_numbers > 1;
+		cursor_placed(s);
+	} else if (c == 'H' || c == 'f' || c == 'd') {
+		s->home = c == 'H' && is_home(s);
 		s->home_at = s->begun;
-	} else if (c == 'J' &&
-		   (s->numbers[0] == 2 || (home && s->numbers[0] == 0))) {
-		s->start = home ? s->home_at : s->begun;
+		cursor_placed(s);
+	} else if (c == 'A' || c == 'F' || c == 'u') {
+		s->raised = ROWS_MAX;
 	}
+}
+
+/* CSI > and CSI <: kitty's u pushes and pops, and CSI > 4 ; n m. */
+static void in_keys(struct screen *s, uint8_t c)
+{
+	uint8_t *pushed = &s->keyboards[on_other_screen(s)];
+	unsigned pops;
+
+	if (in_number(s, c))
+		return;
+	pops = s->numbers[0] ? s->numbers[0] : 1;
+	if (c == 'u' && s->state == MORE && *pushed < UINT8_MAX)
+		(*pushed)++;
+	else if (c == 'u' && s->state == LESS)
+		*pushed = *pushed > pops ? (uint8_t)(*pushed - pops) : 0;
+	else if (c == 'm' && s->state == MORE && s->numbers[0] == 4)
+		s->other_keys = s->n_numbers > 1 && s->numbers[1] > 0;
+	s->state = c >= 0x40 && c <= 0x7e ? TEXT : FOREIGN;
+	s->between = 0;
+	s->home = false;
+}
+
+static void as_terminals_begin(struct screen *s)
+{
+	s->changed = 0;
+	s->styled = s->keypad = s->region = false;
+	s->drawing = s->shaped = s->other_keys = false;
+	s->keyboards[0] = s->keyboards[1] = 0;
 }
 
 static void after_esc(struct screen *s, uint8_t c)
 {
-	s->state = c == '[' ? SAW_CSI : TEXT;
+	s->state = c == '[' ? SAW_CSI :
+		   c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_' ?
+			      STRING :
+		   c >= 0x20 && c <= 0x2f ? ESC_MORE :
+					    TEXT;
+	s->between = c;
 	if (c == '[')
 		return;
 	s->home = false;
 	if (c == '=' || c == '>')
 		s->keypad = c == '=';
+	if (c == 'M' || c == '8')
+		s->raised = ROWS_MAX;
 	if (c == 'c') {
 		s->start = s->begun;
-		s->changed = 0;
-		s->styled = s->keypad = false;
+		as_terminals_begin(s);
+		cursor_free(s);
+		s->mid_line = false;
+		s->empty = true;
 	}
+}
+
+static void after_csi(struct screen *s, uint8_t c)
+{
+	s->number = s->n_numbers = s->numbers[0] = 0;
+	s->state = c == '?' ? PRIVATE :
+		   c == '>' ? MORE :
+		   c == '<' ? LESS :
+			      OTHER;
+	if (s->state == OTHER)
+		in_other(s, c);
+}
+
+/* Of a kind of no interest, but for the cursor's form: CSI n SP q. */
+static void in_foreign(struct screen *s, uint8_t c)
+{
+	if (c == 'q' && s->between == ' ')
+		s->shaped = s->numbers[0] > 0;
+	if (c >= 0x40 && c <= 0x7e)
+		s->state = TEXT;
+	s->between = c;
+}
+
+static void down(unsigned *rows, unsigned by)
+{
+	*rows -= *rows < by ? *rows : by;
+}
+
+/* Text without an escape. */
+static void on_text(struct screen *s, const uint8_t *data, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (data[i] == '\n') {
+			s->mid_line = false;
+			down(&s->raised, 1);
+			down(&s->placed, 1);
+		} else if (data[i] >= 0x20 || data[i] == '\t') {
+			s->mid_line = true;
+			s->empty = false;
+		}
+	}
+	s->home = false;
 }
 
 /* The byte before s->seen. */
@@ -142,10 +303,11 @@ static void feed(struct screen *s, uint8_t c)
 		after_esc(s, c);
 		return;
 	case SAW_CSI:
-		s->number = s->n_numbers = s->numbers[0] = 0;
-		s->state = c == '?' ? PRIVATE : OTHER;
-		if (c != '?')
-			in_other(s, c);
+		after_csi(s, c);
+		return;
+	case MORE:
+	case LESS:
+		in_keys(s, c);
 		return;
 	case PRIVATE:
 		in_private(s, c);
@@ -154,7 +316,15 @@ static void feed(struct screen *s, uint8_t c)
 		in_other(s, c);
 		return;
 	case FOREIGN:
-		if (c >= 0x40 && c <= 0x7e)
+		in_foreign(s, c);
+		return;
+	case ESC_MORE:
+		if (s->between == '(')
+			s->drawing = c == '0';
+		s->state = c >= 0x30 ? TEXT : ESC_MORE;
+		return;
+	case STRING:
+		if (c == '\a' || c == 0x18 || c == 0x1a)
 			s->state = TEXT;
 		return;
 	default:
@@ -172,7 +342,7 @@ void screen_feed(struct screen *s, const uint8_t *data, size_t len)
 			if (!esc)
 				esc = end;
 			s->seen += (uint64_t)(esc - data);
-			s->home = false;
+			on_text(s, data, (size_t)(esc - data));
 			data = esc;
 			continue;
 		}
@@ -181,9 +351,8 @@ void screen_feed(struct screen *s, const uint8_t *data, size_t len)
 	}
 }
 
-/* @set: as it is; else as terminals begin. */
-static void modes_write(const struct screen *s, bool set,
-			char out[SCREEN_MODES_MAX])
+static size_t put_modes(const struct screen *s, bool set, char *out,
+			size_t size)
 {
 	size_t used = 0, i;
 
@@ -191,26 +360,57 @@ static void modes_write(const struct screen *s, bool set,
 	for (i = 0; i < ARRAY_SIZE(modes); i++)
 		if (s->changed & (1u << i))
 			used += (size_t)snprintf(
-				out + used, SCREEN_MODES_MAX - used,
-				"\033[?%u%c", modes[i].number,
+				out + used, size - used, "\033[?%u%c",
+				modes[i].number,
 				modes[i].normally != set ? 'h' : 'l');
 	if (s->keypad)
-		used += (size_t)snprintf(out + used, SCREEN_MODES_MAX - used,
-					 "\033%c", set ? '=' : '>');
-	if (s->styled && !set)
-		snprintf(out + used, SCREEN_MODES_MAX - used, "\033[m");
+		used += (size_t)snprintf(out + used, size - used, "\033%c",
+					 set ? '=' : '>');
+	return used;
 }
 
 void screen_modes(const struct screen *s, char ret[SCREEN_MODES_MAX])
 {
-	modes_write(s, true, ret);
+	(void)put_modes(s, true, ret, SCREEN_MODES_MAX);
 }
 
 void screen_reset(struct screen *s, char ret[SCREEN_RESET_MAX])
 {
-	modes_write(s, false, ret);
-	s->changed = 0;
-	s->styled = s->keypad = false;
+	char *out = ret;
+	const char *end = ret + SCREEN_RESET_MAX;
+
+	*out = '\0';
+	if (s->keyboards[1])
+		out += snprintf(out, (size_t)(end - out), "\033[<%uu",
+				s->keyboards[1]);
+	out += put_modes(s, false, out, (size_t)(end - out));
+	if (s->keyboards[0])
+		out += snprintf(out, (size_t)(end - out), "\033[<%uu",
+				s->keyboards[0]);
+	/* It sends the cursor home. */
+	snprintf(out, (size_t)(end - out), "%s%s%s%s%s",
+		 s->region ? "\0337\033[r\0338" : "",
+		 s->other_keys ? "\033[>4m" : "", s->shaped ? "\033[0 q" : "",
+		 s->drawing ? "\033(B" : "", s->styled ? "\033[m" : "");
+	/* As a program would have done that leaves it. */
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		if (is_other_screen(modes[i].number) && s->changed & (1u << i))
+			set_mode(s, modes[i].number, false);
+	as_terminals_begin(s);
+}
+
+bool screen_is_full(const struct screen *s)
+{
+	return on_other_screen(s) || s->placed > 0;
+}
+
+const char *screen_free_line(struct screen *s)
+{
+	if (s->raised == 0)
+		return "";
+	cursor_free(s);
+	s->mid_line = false;
+	return "\033[999;1H\r\n";
 }
 
 size_t screen_seam(const uint8_t *data, size_t len)

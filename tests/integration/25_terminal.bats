@@ -12,7 +12,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone tty tty2 tty3 tty4 tty5 tty6 tty7
+	gone tty tty2 tty3 tty4 tty5 tty6 tty7 tty8
 }
 
 # dialogue NAME - runs the expect script on stdin; its exit code is the test's
@@ -254,6 +254,32 @@ ticks_in() { grep -qa tick "$1"; }
 		exit [code]
 	END
 	code 0
+}
+
+@test "what is said when a full-screen program is left has a free line" {
+	run dialogue <<-'END'
+		set stty_init "rows 24 columns 80"
+		spawn $env(AC) run base tty8 -- python3 -c {
+			print('\x1b[2;9r\x1b[?25l\x1b[5;5Hover' + 'all',
+				end='', flush=True)
+			input()
+			print('\x1b[?1049h\x1b[5;5Hsecond' + 'screen',
+				end='', flush=True)
+			input()}
+		want "overall"
+		send "\020\021"
+		want "\033\[?25h\0337\033\[r\0338\033\[999;1H"
+		want "\nac: detached"
+		code
+		spawn $env(AC) attach tty8
+		want "overall"
+		send "\r"
+		want "secondscreen"
+		exec $env(AC) kill -s KILL tty8
+		want "\033\[?1049l"
+		exit [code]
+	END
+	code 137
 }
 
 @test "a terminal that is stuck does not hold the program" {

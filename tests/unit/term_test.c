@@ -160,6 +160,25 @@ static void test_screen(void)
 		{ "\033[1049h", "" },
 		{ "\033[4:3m", "\033[m" },
 		{ "\033[38:2::255:0:0mred", "\033[m" },
+		{ "\033[2;9r", "\0337\033[r\0338" },
+		{ "\033[2;9r\033[r", "" },
+		{ "\033[?2026h\033[?1015h", "\033[?1015l\033[?2026l" },
+		{ "\033(0lqqk", "\033(B" },
+		{ "\033(0lqqk\033(B", "" },
+		{ "\033)0\033 F", "" },
+		{ "\033[4 q", "\033[0 q" },
+		{ "\033[4 q\033[0 q", "" },
+		{ "\033[4\"q", "" },
+		{ "\033[>4;2m", "\033[>4m" },
+		{ "\033[>4;2m\033[>4m", "" },
+		{ "\033[>1u\033[>5u", "\033[<2u" },
+		{ "\033[>1u\033[<u", "" },
+		{ "\033[>1u\033[<99u\033[<u", "" },
+		{ "\033[>1u\033[?1049h\033[>1u",
+		  "\033[<1u\033[?1049l\033[<1u" },
+		{ "\033]0;a title\033\\\033]2;\033[?25l", "\033[?25h" },
+		{ "\033]0;\a\033[?25l", "\033[?25h" },
+		{ "\033[2;9r\033[?25l\033[>4;1m\033(0\033[1m\033c", "" },
 	};
 	char got[SCREEN_RESET_MAX];
 	size_t i, j;
@@ -227,8 +246,93 @@ static void test_screen_join(void)
 	is_int(screen_seam(NULL, 0), 0, "in nothing");
 }
 
+/* All that can be switched on at once fits, and comes out whole. */
+static void test_screen_most(void)
+{
+	static const char text[] =
+		"\033[?1049;1047;47;1000;1002;1003;1005;1006h"
+		"\033[?1015;1016;1004;2004;2026;1;5;6h\033[?7;25l"
+		"\033=\033[2;3r\033[>4;1m\033[2 q\033(0\033[1m";
+	char got[SCREEN_RESET_MAX];
+	struct screen s = { 0 };
+
+	for (int i = 0; i < 300; i++)
+		screen_feed(&s, (const uint8_t *)"\033[>1u", 5);
+	screen_feed(&s, (const uint8_t *)text, sizeof(text) - 1);
+	for (int i = 0; i < 300; i++)
+		screen_feed(&s, (const uint8_t *)"\033[>1u", 5);
+	screen_reset(&s, got);
+	ok(strlen(got) < SCREEN_RESET_MAX - 1 &&
+		   strcmp(got + strlen(got) - 3, "\033[m") == 0,
+	   "%zu bytes put back everything", strlen(got));
+	screen_modes(&s, got);
+	is_str(got, "", "and then nothing is changed");
+}
+
+/* Where a line of ours may stand when the program is left. */
+static void test_screen_line(void)
+{
+	static const struct {
+		const char *text;
+		bool full, bottom, mid_line;
+	} rows[] = {
+		{ "", false, false, false },
+		{ "text\r\n", false, false, false },
+		{ "text\r\n$ ", false, false, true },
+		{ "10 %\r", false, false, true },
+		{ "\r\n\033[?2004l\r\033[m\033(B", false, false, false },
+		{ "\r\n\033]0;title\a", false, false, false },
+		/* A screen that the program leaves as it was. */
+		{ "\033[?1049h\033[5;5Hx", true, false, false },
+		{ "$ \033[?1049h\033[5;5Hx", true, false, true },
+		{ "\033[?1049h\033[5;5Hx\033[?1049l", false, false, false },
+		{ "\033[?47h\033[5;5Hx", true, true, false },
+		{ "a\033[5;5Hx\033[?1049h\033[J", true, true, false },
+		/* One that draws over all. */
+		{ "old\r\n\033[5;5Hx", true, true, false },
+		{ "old\033[2;5r", true, true, false },
+		{ "old\r\n\033[3A\r", false, true, false },
+		{ "old\r\n\033Mx", false, true, false },
+		/* Nothing is below it. */
+		{ "old\r\n\033[3A\r\033[J$ ", false, false, true },
+		{ "old\033[H\033[2Jnew\r\n", false, false, false },
+		{ "old\033[2J\033[Hnew\r\n", false, false, false },
+		{ "old\033[2J\033[H\033[4;4Hx\033[2;2Hy", true, true, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct screen s = { 0 };
+		char back[SCREEN_RESET_MAX];
+
+		screen_feed(&s, (const uint8_t *)rows[i].text,
+			    strlen(rows[i].text));
+		is_int(screen_is_full(&s), rows[i].full, "line %zu: full", i);
+		screen_reset(&s, back);
+		is_str(screen_free_line(&s),
+		       rows[i].bottom ? "\033[999;1H\r\n" : "",
+		       "line %zu: where it goes", i);
+		is_int(s.mid_line, rows[i].mid_line, "line %zu: begun", i);
+	}
+}
+
+/* What was drawn is believed gone when it has surely scrolled away. */
+static void test_screen_scrolled(void)
+{
+	struct screen s = { 0 };
+
+	screen_feed(&s, (const uint8_t *)"x\033[5;5Hx", 8);
+	for (int i = 0; i < 299; i++)
+		screen_feed(&s, (const uint8_t *)"x\r\n", 3);
+	ok(screen_is_full(&s), "not yet");
+	screen_feed(&s, (const uint8_t *)"x\r\n", 3);
+	ok(!screen_is_full(&s) && !*screen_free_line(&s), "now");
+}
+
 int main(void)
 {
+	test_screen_most();
+	test_screen_line();
+	test_screen_scrolled();
 	test_specs();
 	test_feed("ctrl-p,ctrl-q", "ab\020\021cd", "ab", true);
 	test_feed("ctrl-p,ctrl-q", "ab\020cd", "ab\020cd", false);
