@@ -320,7 +320,7 @@ static int print_lint(const struct cli *cli, const json_t *answer,
 }
 
 /* All of stdin, ended by NUL. */
-static int read_stdin(char **ret, struct err *err)
+static int read_stdin(char **ret, size_t *ret_len, struct err *err)
 {
 	SCOPED_STR text = malloc(LINT_FILE_MAX + 1);
 	size_t len;
@@ -330,12 +330,13 @@ static int read_stdin(char **ret, struct err *err)
 	len = fread(text, 1, LINT_FILE_MAX + 1, stdin);
 	if (ferror(stdin))
 		return err_sys(err, "cannot read stdin");
-	if (len > LINT_FILE_MAX || memchr(text, '\0', len))
+	if (len > LINT_FILE_MAX)
 		return err_set(err, -EFBIG,
 			       "stdin is no policy of at most "
 			       "768 KiB");
 	text[len] = '\0';
 	*ret = ptr_take(&text);
+	*ret_len = len;
 	return 0;
 }
 
@@ -347,14 +348,15 @@ static int lint_body(const struct args *a, json_t **ret, struct err *err)
 	int rc = 0;
 
 	if (path && strcmp(path, "-") == 0)
-		rc = read_stdin(&text, err);
+		rc = read_stdin(&text, &len, err);
 	else if (path)
 		rc = file_read(path, LINT_FILE_MAX, &text, &len);
 	if (rc == 0 && len > 0 && memchr(text, '\0', len))
 		return err_set(err, -EINVAL,
 			       "%s is no policy: there is a NUL in it, byte "
 			       "%zu",
-			       path, strlen(text) + 1);
+			       strcmp(path, "-") == 0 ? "stdin" : path,
+			       strlen(text) + 1);
 	if (rc < 0)
 		return err->code ?
 			       rc :

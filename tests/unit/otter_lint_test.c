@@ -5,6 +5,9 @@
  */
 #include "ottergate/policy_load.h"
 
+#include <fcntl.h>
+
+#include "lib/file.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 
@@ -238,8 +241,37 @@ static void test_presets(void)
 	lint_done(&lint);
 }
 
+/* A parser that took the NUL for the end would find the rest good. */
+static void test_nul(void)
+{
+	static const char nul[] = "version: 1\ndeny: []\n\0";
+	char path[] = "/tmp/otter_lint_test.XXXXXX";
+	const char *const paths[] = { path, NULL };
+	SCOPED_FD fd = mkostemp(path, O_CLOEXEC);
+	struct policy *p = NULL;
+	struct lint lint = { 0 };
+	struct err err = { 0 };
+
+	if (fd < 0 || fd_write_all(fd, nul, sizeof(nul) - 1) < 0) {
+		ok(false, "a file");
+		return;
+	}
+	ok(policy_load(paths, &p, &lint, &err) < 0, "a NUL is refused: %s",
+	   err.msg);
+	policy_unref(p);
+	p = NULL;
+	err = (struct err){ 0 };
+	ok(ftruncate(fd, sizeof(nul) - 2) == 0 &&
+		   policy_load(paths, &p, &lint, &err) == 0,
+	   "without it the same is good %s", err.msg);
+	policy_unref(p);
+	lint_done(&lint);
+	unlink(path);
+}
+
 int main(void)
 {
+	test_nul();
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		check_row(&rows[i]);
 	test_agents();
