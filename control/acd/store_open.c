@@ -26,6 +26,7 @@
 #include "lib/str.h"
 
 #define LOG_RESERVE (UINT64_C(16) << 20) /* some thousand changes */
+#define FILE_RESERVE (1 << 20) /* of the database: a thousand instances */
 
 static const char *const migrations[] = {
 	"CREATE TABLE instance ("
@@ -186,17 +187,45 @@ static int look_failed(sqlite3 *db, int rc, const char *path, struct err *err)
 	return store_err(db, rc, path, err);
 }
 
+/*
+ * A connection that changes nothing, and what it is first asked. Only on a full
+ * disk there is no room for the shared memory that a reader of a log has: then
+ * one that needs none, and is kept from writing, has to do.
+ */
+static int look_open(const char *path, sqlite3 **db, int *version)
+{
+	int rc = sqlite3_open_v2(
+		path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = query_int(*db, "PRAGMA user_version", version);
+	if (rc != SQLITE_FULL && rc != SQLITE_CANTOPEN &&
+	    (rc & 0xff) != SQLITE_IOERR)
+		return rc;
+	db_closep(db);
+	rc = sqlite3_open_v2(path, db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+				       NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(*db,
+				  "PRAGMA locking_mode = EXCLUSIVE;"
+				  "PRAGMA query_only = ON",
+				  NULL, NULL, NULL);
+	return rc == SQLITE_OK ?
+		       query_int(*db, "PRAGMA user_version", version) :
+		       rc;
+}
+
 /* Reads only. 0: we may open it for writing. */
 static int look(const char *path, struct err *err)
 {
 	SCOPED_DB db = NULL;
 	SCOPED_STR check = NULL;
 	int version = 0, tables = 0;
-	int rc = sqlite3_open_v2(
-		path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+	int rc = look_open(path, &db, &version);
 
-	if (rc == SQLITE_OK)
-		rc = query_int(db, "PRAGMA user_version", &version);
 	if (rc == SQLITE_OK && version > SCHEMA_VERSION)
 		return err_set(err, -EPROTO,
 			       "%s was written by a newer ac (schema %d, this "
@@ -295,16 +324,21 @@ static int open_for_writing(struct store *s, const char *path, struct err *err)
 }
 
 /*
- * The log ahead of the database gets room that nobody else can take, so that
- * what happens is still recorded when the disk is full. As far as the file
- * system can, and without its being the one that fills it.
+ * The database and the log ahead of it get room that nobody else can take, so
+ * that what happens is still recorded when the disk is full. As far as the file
+ * system can, and without its being the one that fills it. The log stays when
+ * acd ends (log_void), so that a start on a full disk finds its room again.
  */
-static void log_reserve(const char *path)
+static void reserve(sqlite3 *db, const char *path)
 {
 	SCOPED_STR name = str_printf("%s-wal", path);
 	SCOPED_FD fd = -1;
+	sqlite3_int64 size = FILE_RESERVE;
 	struct statvfs fs;
+	int chunk = FILE_RESERVE, keep = 1;
 
+	sqlite3_file_control(db, NULL, SQLITE_FCNTL_PERSIST_WAL, &keep);
+	sqlite3_file_control(db, NULL, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
 	if (name)
 		fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstatvfs(fd, &fs) < 0 ||
@@ -313,6 +347,7 @@ static void log_reserve(const char *path)
 	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOG_RESERVE) < 0)
 		log_info("%s: no room can be kept for it: %s", name,
 			 err_text(-errno));
+	sqlite3_file_control(db, NULL, SQLITE_FCNTL_SIZE_HINT, &size);
 }
 
 int store_open(const char *path, struct store **ret, struct err *err)
@@ -335,21 +370,51 @@ int store_open(const char *path, struct store **ret, struct err *err)
 		store_close(s);
 		return rc;
 	}
-	log_reserve(path);
+	reserve(s->db, path);
 	*ret = s;
 	return 0;
 }
 
+/* Is all of the log in the database? */
+static bool log_is_done(sqlite3 *db)
+{
+	int frames = -1, done = -2;
+
+	return db &&
+	       sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE,
+					 &frames, &done) == SQLITE_OK &&
+	       frames == done;
+}
+
+/* Nothing of it is to be read again, as it would be over a copy of the
+ * database that is put back: a log whose head is no head is an empty one. */
+static void log_void(const char *name)
+{
+	static const char nothing[32];
+	SCOPED_FD fd = open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 &&
+	    pwrite(fd, nothing, sizeof(nothing), 0) != sizeof(nothing))
+		log_warn("%s: %s", name, err_text(-errno));
+}
+
 void store_close(struct store *s)
 {
+	SCOPED_STR log = NULL;
+
 	if (!s)
 		return;
+	if (log_is_done(s->db))
+		log = str_printf("%s-wal", sqlite3_db_filename(s->db, "main"));
 	sqlite3_finalize(s->insert);
 	sqlite3_finalize(s->update);
 	sqlite3_finalize(s->drop);
 	sqlite3_finalize(s->each);
 	sqlite3_finalize(s->addresses);
 	sqlite3_close_v2(s->db);
+	if (log)
+		log_void(log);
 	strv_done(&s->reserved);
 	free(s);
 }
