@@ -231,6 +231,20 @@ static uint64_t written_by(uint64_t pid)
 	return str_parse_u64(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
 }
 
+/* Those in the sandbox's group: in ours, or in the one beside it where the
+ * nested engine has those that it started. */
+static int procs_take(const char *id, char **ret)
+{
+	int r = cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", ret);
+	SCOPED_STR path = NULL;
+
+	if (r != -ENOENT)
+		return r;
+	path = str_printf("%s/../docker/%s/cgroup.procs",
+			  cgroup_dir(CGROUP_MEMORY), id);
+	return path ? file_read(path, 1024 * 1024, ret, NULL) : -ENOMEM;
+}
+
 uint64_t cgroup_written(const char *id)
 {
 	uint64_t first[WRITERS], sum = 0;
@@ -238,7 +252,7 @@ uint64_t cgroup_written(const char *id)
 	char *save = NULL;
 	size_t n = 0;
 
-	if (cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", &pids) < 0)
+	if (procs_take(id, &pids) < 0)
 		return 0;
 	/* Behind the sentry and the gofers come the sandbox's own, thousands
 	 * of them, whose files are written by these. v2 sorts nothing. */

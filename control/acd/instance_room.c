@@ -108,9 +108,11 @@ static struct instance *writer_find(struct instances *is)
 			continue;
 		n = cgroup_written(in->rec.container_id);
 		in->written = n;
-		if (n < before || n - before <= best)
+		/* Less: those that had written have ended. */
+		n = n < before ? n : n - before;
+		if (n <= best)
 			continue;
-		best = n - before;
+		best = n;
 		most = in;
 	}
 	return most;

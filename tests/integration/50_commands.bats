@@ -291,7 +291,7 @@ for i in range(2000):
 @test "prune destroys what stopped long ago, and spares what runs" {
 	run -0 "$AC" run -q base cmdold -- true
 	run -2 "$AC" prune --older soon
-	says "not a time (90s, 15m, 8h, 7d)"
+	says 'not a time .90s, 15m, 8h, 7d.'
 	run -0 "$AC" prune --older 30d -y
 	state_is cmdold stopped
 	run -0 "$AC" ls -q --running

@@ -431,6 +431,34 @@ static void test_files2(void)
 	is_file("ac/y/cgroup.procs", "0");
 }
 
+/* What a process of a group has written, whoever made the group. */
+static void test_written(void)
+{
+	static char block[1 << 20];
+	char file[] = "/var/tmp/cgroup_test.XXXXXX", self[16];
+	SCOPED_FD fd = mkostemp(file, O_CLOEXEC);
+	uint64_t n;
+
+	if (fd >= 0)
+		unlink(file);
+	if (fd < 0 || fd_write_all(fd, block, sizeof(block)) < 0) {
+		skip("nothing can be written here");
+		return;
+	}
+	snprintf(self, sizeof(self), "%d\n", (int)getpid());
+	file_mkdir_p(at("docker/d"), 0755);
+	put("docker/d/cgroup.procs", self);
+	put("ac/y/cgroup.procs", self);
+	n = cgroup_written("y");
+	if (n == 0)
+		skip("the kernel counts no writing here");
+	else
+		ok(n >= sizeof(block), "of a group of ours");
+	is_int(cgroup_written("d"), n, "and of one of the engine's");
+	is_int(cgroup_written("../d"), 0, "but of no other place");
+	put("ac/y/cgroup.procs", "");
+}
+
 static void test_refused2(void)
 {
 	const struct cgroup_limits memory = { .memory = MIB };
@@ -469,6 +497,7 @@ int main(void)
 	if (is_int(cgroup_init(top, &err), 0, "v2's files %s", err.msg)) {
 		is_file("ac/cgroup.subtree_control", "+pids");
 		test_files2();
+		test_written();
 		test_refused2();
 	}
 	file_remove_tree(top);
