@@ -342,6 +342,9 @@ static bool run(const struct mask *m, uint32_t *state, uint8_t *p, size_t from,
 	uint32_t at = *state, match = 0;
 
 	for (size_t i = from; i < len; i++) {
+		/* Most bytes begin nothing. */
+		while (at == 0 && !t->first[p[i]] && i + 1 < len)
+			i++;
 		at = trie_step(t, at, p[i]);
 		match = t->nodes[at].match;
 		if (match) {

@@ -106,13 +106,13 @@ static struct branch *branch_new(struct reveal_stream *s, const struct view *v,
 		return NULL;
 	b->n = 0;
 	b->last = 0;
+	b->busy = 0;
 	for (unsigned i = 0; i < PHASES; i++) {
 		struct view *in = &b->view[i];
 
 		/* What is above the topmost level is made when it begins. */
 		in->level[0] = (struct level){ 0 };
 		in->top = 0;
-		b->busy[i] = false;
 		in->r = v->r;
 		in->layers = (uint8_t)(v->layers + k + 1);
 		in->deepest = (uint8_t)(REVEAL_DEPTH - in->layers);
@@ -127,12 +127,13 @@ static inline bool phase_put(struct reveal_stream *s, struct branch *b,
 			     unsigned i, uint8_t c)
 {
 	struct view *v = &b->view[i];
+	unsigned bit = 1u << i;
 	bool found;
 
-	if (!b->busy[i] && !(v->r->class[c] & INTERESTING))
+	if (!(b->busy & bit) && !(v->r->class[c] & INTERESTING))
 		return false;
 	found = view_put(s, v, c, b->last_at);
-	b->busy[i] = !is_idle(v);
+	b->busy = (uint8_t)(is_idle(v) ? b->busy & ~bit : b->busy | bit);
 	return found;
 }
 
@@ -165,7 +166,7 @@ static bool branch_end(struct reveal_stream *s, struct branch *b)
 	if (!b)
 		return false;
 	for (unsigned i = 0; i < PHASES; i++)
-		found |= b->busy[i] && view_end(s, &b->view[i]);
+		found |= (b->busy >> i & 1) && view_end(s, &b->view[i]);
 	b->next = s->spare;
 	s->spare = b;
 	return found;
@@ -420,91 +421,48 @@ void reveal_stream_free(struct reveal_stream *s)
 	free(s);
 }
 
-/* Can the first two bytes of @in be those of what is looked for? */
-static bool begins(const struct reveal *r, struct slice in)
+/* Takes one byte or more from the beginning of @in. True: found. */
+static bool feed(struct reveal_stream *s, struct slice *in, bool *idle)
 {
-	uint8_t c = in.ptr[0], next, d;
-	uint32_t at;
+	struct view *v = &s->view;
+	const struct branch *b = s->run[0].branch;
+	size_t n = 0;
+	uint8_t c;
+	bool found;
 
-	if (in.len < 2 || escape_begins(c))
-		return true;
-	next = in.ptr[1];
-	at = r->words.first[c];
-	if (escape_begins(next) || (at && trie_child(&r->words, at, next)))
-		return true;
-	at = r->digits.first[digit_of(r, c)];
-	d = digit_of(r, next);
-	return at && (d == BLANK || trie_child(&r->digits, at, d));
-}
-
-/* Bytes that begin nothing: how many there are at most, up to a digit that makes
- * a run long enough. */
-static size_t skip(struct reveal_stream *s, struct slice in)
-{
-	const uint8_t *class = s->view.r->class;
-	struct run *run = &s->run[0];
-	uint32_t n = run->n, line = run->line, last = s->view.r->run_min - 1;
-	size_t i = 0;
-
-	for (; i < in.len; i++) {
-		uint8_t d = class[in.ptr[i]];
-
-		if (d & INTERESTING) {
-			if (begins(s->view.r, slice_of(in.ptr + i, in.len - i)))
-				break;
-			d &= INTERESTING - 1;
-		}
-		if (d < BLANK) {
-			if (n == last)
-				break;
-			run->digit[n++] = d;
-			line++;
-		} else if (d == OTHER) {
-			n = line = 0;
-		} else {
-			if (line < REVEAL_LINE_MIN && line > 0)
-				n = 0;
-			line = 0;
-		}
+	if (*idle && !b)
+		n = reveal_skip(s, *in);
+	else if (*idle && !b->busy)
+		n = reveal_skip_digits(s, *in);
+	s->at += n;
+	*in = slice_of(in->ptr + n, in->len - n);
+	if (in->len == 0)
+		return false;
+	s->at++;
+	c = in->ptr[0];
+	if (*idle &&
+	    (!(v->r->class[c] & INTERESTING) || !reveal_begins(v->r, *in))) {
+		found = run_put(s, v, 0, digit_of(v->r, c), s->at);
+	} else {
+		found = view_put(s, v, c, s->at);
+		*idle = is_idle(v);
 	}
-	run->n = n;
-	run->line = line;
-	return i;
+	*in = slice_of(in->ptr + 1, in->len - 1);
+	return found;
 }
 
 ssize_t reveal_feed(struct reveal_stream *s, struct slice in, bool *ret_found)
 {
-	struct view *v = &s->view;
-	bool found = false, idle = is_idle(v);
-	size_t i = 0;
+	struct slice rest = in;
+	bool found = false, idle = is_idle(&s->view);
 
-	while (i < in.len && !found) {
-		uint8_t d = v->r->class[in.ptr[i]];
-
-		if (idle && !s->run[0].branch) {
-			size_t n = skip(s, slice_of(in.ptr + i, in.len - i));
-
-			i += n;
-			s->at += n;
-			if (i == in.len)
-				break;
-			d = v->r->class[in.ptr[i]];
-		}
-		s->at++;
-		i++;
-		if (idle &&
-		    (!(d & INTERESTING) ||
-		     !begins(v->r, slice_of(in.ptr + i - 1, in.len - i + 1)))) {
-			found = run_put(s, v, 0, d & (INTERESTING - 1), s->at);
-		} else {
-			found = view_put(s, v, in.ptr[i - 1], s->at);
-			idle = is_idle(v);
-		}
+	while (rest.len > 0 && !found) {
+		found = feed(s, &rest, &idle);
 		if (s->no_memory)
 			return -ENOMEM;
 	}
 	*ret_found = found;
-	return (ssize_t)i;
+	return (ssize_t)(in.len - rest.len);
 }
 
 bool reveal_end(struct reveal_stream *s)
@@ -546,7 +504,7 @@ static void view_holds(const struct view *v, uint64_t *first)
 static void run_holds(const struct run *run, uint64_t *first)
 {
 	for (unsigned i = 0; run->branch && i < PHASES; i++)
-		if (run->branch->busy[i])
+		if (run->branch->busy >> i & 1)
 			view_holds(&run->branch->view[i], first);
 }
 

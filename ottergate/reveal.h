@@ -13,7 +13,8 @@
  * and REVEAL_DEPTH of them may be one in the other; two of these may be Base64.
  * Base64 that has more layers in it than the secret is decoded from runs of
  * REVEAL_RUN_MAX digits on (fewer for a secret so short that it would fit), in
- * lines of REVEAL_LINE_MIN at least but for the last: words are none.
+ * lines of REVEAL_LINE_MIN at least but for the last: words are none. Of the first
+ * and the last character, only the bits count that are in digits of their own.
  *
  * Bytes come in pieces of any size and are decoded as they come. A stream has a
  * fixed size (1.5 KiB), and 4.5 KiB more for each run of Base64 that is being

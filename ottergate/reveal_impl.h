@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reveal_impl.h - what reveal.c and reveal_value.c share
+ * reveal_impl.h - what reveal.c, reveal_skip.c and reveal_value.c share
  */
 #ifndef OTTERGATE_REVEAL_IMPL_H
 #define OTTERGATE_REVEAL_IMPL_H
@@ -18,10 +18,24 @@ enum { BLANK = 64, OTHER = 65 }; /* no digits of Base64 */
 
 #define INTERESTING 0x80u
 
+/* What a byte may begin, and of what it may be the second. */
+enum {
+	BEGINS_BACKSLASH = 1,
+	BEGINS_ENTITY = 2,
+	BEGINS_PERCENT = 4,
+	BEGINS_ESCAPE = 7,
+	BEGINS_WORD = 8,
+	BEGINS_DIGITS = 16,
+};
+
 struct reveal {
 	struct trie words; /* the secret */
 	struct trie digits; /* values of its digits */
 	uint8_t class[256]; /* a digit's value, BLANK, OTHER; INTERESTING */
+	uint8_t begins[256], follows[256]; /* of BEGINS_* */
+	/* By the values of two digits: is one of the bytes that they may be in
+	 * INTERESTING? */
+	uint64_t pairs[64];
 	bool plain; /* the secret is made of what tokens are made of */
 	uint32_t run_min;
 	size_t hold_max;
@@ -70,7 +84,7 @@ struct branch {
 	struct branch *next; /* of those that are spare */
 	uint32_t n; /* digits */
 	uint8_t last;
-	bool busy[PHASES]; /* the view is not idle */
+	uint8_t busy; /* bits of the views that are not idle */
 	uint64_t last_at;
 	struct view view[PHASES];
 };
@@ -82,5 +96,13 @@ struct reveal_stream {
 	uint64_t at; /* bytes so far: places begin at 1 */
 	bool no_memory;
 };
+
+/* Can the first two bytes of @in be those of what is looked for? */
+bool reveal_begins(const struct reveal *r, struct slice in);
+/* Bytes of an idle stream that begin nothing: how many there are at most. If no
+ * run is decoded, up to a digit that makes one long enough; else up to what is
+ * no digit. */
+size_t reveal_skip(struct reveal_stream *s, struct slice in);
+size_t reveal_skip_digits(struct reveal_stream *s, struct slice in);
 
 #endif

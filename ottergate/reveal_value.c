@@ -101,16 +101,66 @@ static void values_add(struct reveal *r, uint8_t *v, size_t len, uint8_t *tmp)
 	value_add(r, v, len, tmp);
 }
 
-static void classes_make(struct reveal *r)
+/* Adds @bit to each second byte of a pattern. */
+static void seconds_add(const struct trie *t, uint8_t bit,
+			uint8_t follows[static 256])
 {
 	for (unsigned c = 0; c < 256; c++) {
-		uint8_t d = digit_class((uint8_t)c);
+		uint32_t i = t->first[c] ? t->nodes[t->first[c]].child : 0;
 
-		r->class[c] = d;
-		if (escape_begins((uint8_t)c) || r->words.first[c] ||
-		    (d < BLANK && r->digits.first[d]))
-			r->class[c] |= INTERESTING;
+		for (; i; i = t->nodes[i].sibling)
+			follows[t->nodes[i].byte] |= bit;
 	}
+}
+
+static bool is_hex(uint8_t c)
+{
+	return (c >= '0' && c <= '9') ||
+	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+}
+
+static bool is_alnum(uint8_t c)
+{
+	return (c >= '0' && c <= '9') ||
+	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+/* @words, @digits: what seconds_add() said of bytes and of digits' values. */
+static void class_make(struct reveal *r, uint8_t c,
+		       const uint8_t words[static 256],
+		       const uint8_t digits[static 256])
+{
+	uint8_t d = digit_class(c), begins = 0, follows = 0;
+
+	begins |= c == '\\' ? BEGINS_BACKSLASH : 0;
+	begins |= c == '&' ? BEGINS_ENTITY : 0;
+	begins |= c == '%' ? BEGINS_PERCENT : 0;
+	begins |= r->words.first[c] ? BEGINS_WORD : 0;
+	begins |= d < BLANK && r->digits.first[d] ? BEGINS_DIGITS : 0;
+	/* An escape may be that of any second byte. */
+	if (escape_begins(c))
+		follows = UINT8_MAX;
+	follows |= c && strchr("\"\\/'bfnrtux", c) ? BEGINS_BACKSLASH : 0;
+	follows |= c == '#' || is_alnum(c) ? BEGINS_ENTITY : 0;
+	follows |= is_hex(c) ? BEGINS_PERCENT : 0;
+	follows |= words[c] | (d < BLANK ? digits[d] : 0);
+	r->begins[c] = begins;
+	r->follows[c] = follows;
+	r->class[c] = (uint8_t)(d | (begins ? INTERESTING : 0));
+}
+
+static void classes_make(struct reveal *r)
+{
+	uint8_t words[256] = { 0 }, digits[256] = { 0 };
+
+	seconds_add(&r->words, BEGINS_WORD, words);
+	seconds_add(&r->digits, BEGINS_DIGITS, digits);
+	for (unsigned c = 0; c < 256; c++)
+		class_make(r, (uint8_t)c, words, digits);
+	for (unsigned two = 0; two < 64 * 64; two++)
+		if (r->begins[two >> 4] || r->begins[two >> 2 & 0xff] ||
+		    r->begins[two & 0xff])
+			r->pairs[two >> 6] |= UINT64_C(1) << (two & 0x3f);
 }
 
 int reveal_new(struct slice value, struct reveal **ret)
