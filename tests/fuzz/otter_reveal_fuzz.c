@@ -3,7 +3,8 @@
  * otter_reveal_fuzz.c - answers with a token in them that has to be decoded
  *
  * However the bytes are cut: what comes out has no view in which the value is;
- * an alarm means that what went in has one; and without an alarm what comes out
+ * an alarm means that what went in has one, but for
+ * its first and last character; and without an alarm what comes out
  * is as long as what went in, and where it differs it is masked. Input: how to
  * cut; two bytes for each of three layers; a place; and the text around. Bit 7
  * of the first byte: the value is not put in.
@@ -25,10 +26,17 @@ static void must(bool holds)
 		abort();
 }
 
-static bool shows(struct slice in)
+static bool shows(struct slice in, struct slice what)
 {
-	return doc_shows(in, slice_str(value), REVEAL_DEPTH, 2,
+	return doc_shows(in, what, REVEAL_DEPTH, 2,
 			 (sizeof(value) - 1 + 1) * 8 / 6);
+}
+
+/* Of the first and the last character, Base64 has some bits in digits that
+ * belong to their neighbours as well. */
+static struct slice middle(void)
+{
+	return slice_of(value + 1, sizeof(value) - 3);
 }
 
 static struct doc insert(struct slice text, size_t at, const struct doc *what)
@@ -85,8 +93,8 @@ static void check(const struct mask *m, struct slice in, size_t step)
 	must(r == 0 || r == MASK_ALARM);
 	/* Of what is longer than is held, a number whose end has not come may
 	 * have gone: with it the value is whole. */
-	must(!shows(out) || in.len > HELD_MAX);
-	must(r == 0 || shows(in));
+	must(!shows(out, slice_str(value)) || in.len > HELD_MAX);
+	must(r == 0 || shows(in, middle()));
 	for (size_t i = 0; i < out.len; i++)
 		must(out.ptr[i] == in.ptr[i] || out.ptr[i] == '*');
 	must(r != 0 || out.len == in.len);

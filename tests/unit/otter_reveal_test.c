@@ -78,6 +78,30 @@ static bool passes(const struct mask *m, struct slice in)
 	return good;
 }
 
+/* In two pieces, whichever they are. */
+static bool alarms_cut(const struct mask *m, const struct doc *d)
+{
+	bool good = true;
+
+	for (size_t cut = 0; cut <= d->len; cut++) {
+		struct mask_stream s;
+		struct buf out;
+		int r;
+
+		buf_init(&out, 1 << 20);
+		r = mask_begin(&s, m);
+		if (r == 0)
+			r = mask_feed(&s, slice_of(d->p, cut), false, &out);
+		if (r == 0)
+			r = mask_feed(&s, slice_of(d->p + cut, d->len - cut),
+				      true, &out);
+		good &= r == MASK_ALARM;
+		mask_end(&s);
+		buf_done(&out);
+	}
+	return good;
+}
+
 /* As in a page: words before and behind it. */
 static struct doc wrap(struct slice in)
 {
@@ -232,6 +256,40 @@ static void test_passes(const struct mask *m)
 		ok(passes(m, slice_str(good[i])), "passes: %s", good[i]);
 }
 
+/* Writers that escape some characters only, and text of which much has to be
+ * skipped around it. */
+static void test_mixtures(const struct mask *m)
+{
+	static const char *const seen[] = {
+		/* Base64 in JSON, a query and a page. */
+		"{\"d\":\"Z2hwXzAxMjM0NTY3ODlhYmNkZWZYWVov\\u004b3RhaWw=\"}",
+		"d=Z2hwXzAxMjM0NTY3ODlhYmNkZWZYWVov%4b3RhaWw%3D",
+		"{\"d\":\"Z2hwXzAxMjM0NTY3\\r\\nODlhYmNkZWZYWVovK3RhaWw=\"}",
+		"{\"d\":\"Z2hwXzAxMjM0NTY3\\u000aODlhYmNkZWZYWVovK3RhaWw=\"}",
+		"d=Z2hwXzAxMjM0NTY3%0D%0AODlhYmNkZWZYWVovK3RhaWw%3D",
+		"<p>Z2hwXzAxMjM0NTY3&#13;&NewLine;ODlhYmNkZWZYWVovK3RhaWw&"
+		"equals;",
+		/* One in another, and several side by side. */
+		"{\"u\":\"?t=%67hp_0123456789abcdefXYZ\\/%2Btail\"}",
+		"{\"u\":\"?t=\\u002567hp_0123456789abcdefXYZ\\u002f+tail\"}",
+		"{\"h\":\"&amp;#103;hp_0123456789abcdefXYZ\\/+tail\"}",
+		"{\"j\":\"{\\\"t\\\":\\\"\\\\u0067hp_0123456789abcdefXYZ/"
+		"+tail\"}",
+		"&am%70;#x67;hp_0123456789abcdefXYZ/+tail",
+		"&&&%&\\&#103hp_0123456789abcdefXYZ&#47+t&#97;i&#x06C",
+		"a \\n\\\"b\\t& \\u00e9%20\\u0067hp_0123456789abcdefXYZ/+tail",
+		"caf\\u00e9 \\ud83d\\ude00 ghp_0123456789\\u0061bcdefXYZ/+tail",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++) {
+		struct doc d = wrap(slice_str(seen[i]));
+
+		ok(alarms(m, slice_of(d.p, d.len)) && alarms_cut(m, &d),
+		   "seen: %s", seen[i]);
+		free(d.p);
+	}
+}
+
 /* What is masked as it is does not alarm, also among escapes. */
 static void test_masked(const struct mask *m)
 {
@@ -331,6 +389,29 @@ static bool is_alarm(const struct mask *m, const struct doc *d)
 	return f.r == MASK_ALARM;
 }
 
+/* Digits that are no letters are escaped by many. */
+static void test_slashes(void)
+{
+	static char slashes[] = "a?\?\?>~~~bcdefgh";
+	static const char *const seen[] = {
+		"{\"d\":\"YT8\\/Pz5+fn5iY2RlZmdo\"}",
+		"{\"d\":\"YT8/Pz5\\u002bfn5iY2RlZmdo\"}",
+		"{\"d\":\"YT8\\/Pz5\\u002bfn5iY2RlZmdo\"}",
+		"?d=YT8%2FPz5%2bfn5iY2RlZmdo",
+		"<p>YT8&sol;Pz5&plus;fn5iY2RlZmdo",
+		"<p>YT8&#47;Pz5&#x2B;fn5iY2RlZmdo",
+	};
+	struct mask *m = make(slashes);
+
+	for (size_t i = 0; i < ARRAY_SIZE(seen); i++) {
+		struct doc d = wrap(slice_str(seen[i]));
+
+		ok(is_alarm(m, &d) && alarms_cut(m, &d), "seen: %s", seen[i]);
+		free(d.p);
+	}
+	mask_unref(m);
+}
+
 /* A value that looks encoded itself. */
 static void test_odd(void)
 {
@@ -364,12 +445,14 @@ int main(void)
 	test_escapes(m);
 	test_base64(m);
 	test_layers(m);
+	test_mixtures(m);
 	test_passes(m);
 	test_masked(m);
 	test_left(m);
 	test_after(m);
 	test_field(m);
 	mask_unref(m);
+	test_slashes();
 	test_odd();
 	return done_testing();
 }
