@@ -39,6 +39,13 @@ enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left)
 	return ROOM_FINE;
 }
 
+bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote)
+{
+	uint64_t full = least(total / 40, FULL_MAX);
+
+	return left < full || (left - full) / 2 < wrote;
+}
+
 const char *room_state_name(enum room_state st)
 {
 	static const char *const names[] = { "fine", "low", "full" };
@@ -76,9 +83,12 @@ static void on_paused(void *arg, const struct err *err)
  * (-EBUSY) is no failure. */
 static void writer_pause(struct room *r, struct instance *in)
 {
-	static const char text[] =
-		"paused: the disk of $AC_HOME is full, and it wrote most; make "
-		"room, then `ac resume`";
+	const char *text =
+		r->state == ROOM_FULL ?
+			"paused: the disk of $AC_HOME is full, and it wrote "
+			"most; make room, then `ac resume`" :
+			"paused: the disk of $AC_HOME would be full at once, "
+			"and it wrote most; make room, then `ac resume`";
 	struct err err = { 0 };
 
 	if (instance_pause(in, true, on_paused, NULL, &err) < 0) {
@@ -95,8 +105,8 @@ static void writer_pause(struct room *r, struct instance *in)
 		run_notice(in->main, LOG_LVL_WARN, text);
 }
 
-/* Who has written most since the last look; NULL: nobody much. */
-static struct instance *writer_find(struct instances *is)
+/* Who has written most since the last look, and how much; NULL: nobody much. */
+static struct instance *writer_find(struct instances *is, uint64_t *ret_wrote)
 {
 	struct instance *in, *most = NULL;
 	uint64_t best = WROTE_MIN;
@@ -115,6 +125,7 @@ static struct instance *writer_find(struct instances *is)
 		best = n;
 		most = in;
 	}
+	*ret_wrote = best;
 	return most;
 }
 
@@ -139,6 +150,7 @@ static void look(void *arg)
 	enum room_state before = r->state;
 	struct instance *writer = NULL;
 	struct statvfs fs;
+	uint64_t wrote;
 
 	loop_timer_set(is->room_timer, LOOK_MS);
 	if (statvfs(is->dir, &fs) < 0)
@@ -155,8 +167,9 @@ static void look(void *arg)
 	    r->state == ROOM_FINE)
 		return;
 	loop_timer_set(is->room_timer, LOOK_CLOSE_MS);
-	writer = writer_find(is);
-	if (r->state == ROOM_FULL && writer)
+	writer = writer_find(is, &wrote);
+	if (writer && r->state != ROOM_FINE &&
+	    (r->state == ROOM_FULL || room_must_stop(r->left, r->total, wrote)))
 		writer_pause(r, writer);
 }
 

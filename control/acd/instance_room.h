@@ -22,14 +22,18 @@ struct room {
 /* Low below a tenth, at most 1 GiB; full below a fortieth, at most 128 MiB, or
  * when it takes hardly any file more. Pure. */
 enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left);
+/* Would one that wrote @wrote bytes since the last look have filled it at the
+ * next but one? Pure. */
+bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote);
 const char *room_state_name(enum room_state st); /* "fine", "low", "full" */
 
 /*
  * Begins to look, once a second and more often when it is needed. What the
  * instances' own files do not get belongs to the audit and the store, which
  * have theirs allocated ahead; so a full disk ends nobody's network. But while
- * it is full, whoever has written most since the last look is paused, one
- * after the other, until nobody writes any more. -ENOMEM.
+ * it is full, the instance that has written most since the last look is paused,
+ * one after the other, until none writes any more; and while it is low already
+ * one that would fill it before the next look. -ENOMEM.
  */
 int instances_room_begin(struct instances *is, struct err *err);
 const struct room *instances_room(const struct instances *is);

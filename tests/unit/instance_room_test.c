@@ -37,5 +37,10 @@ int main(void)
 		is_str(room_state_name(room_judge(rows[i].left, rows[i].total,
 						  rows[i].files)),
 		       room_state_name(rows[i].want), "%zu", i);
+	ok(!room_must_stop(GIB, 1000 * GIB, 0), "who writes nothing");
+	ok(!room_must_stop(GIB, 1000 * GIB, 400 * MIB), "there is time");
+	ok(room_must_stop(GIB, 1000 * GIB, 500 * MIB), "there is none");
+	ok(room_must_stop(100 * MIB, 1000 * GIB, 0), "it is full");
+	ok(room_must_stop(130 * MIB, 1000 * GIB, 2 * MIB), "nearly");
 	return done_testing();
 }
