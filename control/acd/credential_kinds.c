@@ -42,29 +42,47 @@ static int refuse(const struct reader *r, const struct yaml_node *n,
 
 /* ---- values ---- */
 
-static int read_map(struct reader *r, const struct yaml_node *map,
-		    const struct key *keys, size_t n_keys, void *to)
+static const struct yaml_node *child_of(const struct yaml_node *map,
+					const char *key)
+{
+	const struct yaml_node *k = map->first;
+
+	while (k && strcmp(k->key, key) != 0)
+		k = k->next;
+	return k;
+}
+
+static int check_known(struct reader *r, const struct yaml_node *k,
+		       const struct key *keys, size_t n_keys)
 {
 	char shown[64];
 
-	if (map->kind != YAML_MAP)
-		return refuse(r, map, "a map (key: value) is wanted here");
-	for (const struct yaml_node *k = map->first; k; k = k->next) {
-		size_t i = 0;
-		int rc;
-
-		while (i < n_keys && strcmp(keys[i].name, k->key) != 0)
-			i++;
-		if (i == n_keys)
-			return yaml_tree_refuse(
-				r->tree, k, r->err, "unknown key '%s'",
+	for (size_t i = 0; i < n_keys; i++)
+		if (strcmp(keys[i].name, k->key) == 0)
+			return 0;
+	return yaml_tree_refuse(r->tree, k, r->err, "unknown key '%s'",
 				str_escape(shown, sizeof(shown), k->key,
 					   strlen(k->key)));
-		rc = keys[i].fn(r, k, to);
-		if (rc < 0)
-			return rc;
+}
+
+/* In the order of @keys, whatever that of the file is: one may need what
+ * another has said. */
+static int read_map(struct reader *r, const struct yaml_node *map,
+		    const struct key *keys, size_t n_keys, void *to)
+{
+	int rc = 0;
+
+	if (map->kind != YAML_MAP)
+		return refuse(r, map, "a map (key: value) is wanted here");
+	for (const struct yaml_node *k = map->first; k && rc == 0; k = k->next)
+		rc = check_known(r, k, keys, n_keys);
+	for (size_t i = 0; i < n_keys && rc == 0; i++) {
+		const struct yaml_node *k = child_of(map, keys[i].name);
+
+		if (k)
+			rc = keys[i].fn(r, k, to);
 	}
-	return 0;
+	return rc;
 }
 
 /* Each text of the list @n by @fn. */
@@ -228,15 +246,6 @@ static int entry_paths(struct reader *r, const struct yaml_node *n, void *to)
 	return read_list(r, n, take_path, to);
 }
 
-static bool has_key(const struct yaml_node *map, const char *key)
-{
-	const struct yaml_node *k = map->first;
-
-	while (k && strcmp(k->key, key) != 0)
-		k = k->next;
-	return k;
-}
-
 static int entries_add(struct reader *r, const struct yaml_node *n,
 		       struct kind_entries *to)
 {
@@ -257,8 +266,8 @@ static int entries_add(struct reader *r, const struct yaml_node *n,
 	to->v = v;
 	v[to->n] = (struct kind_entry){ 0 };
 	rc = read_map(r, n, keys, ARRAY_SIZE(keys) - r->deny, &v[to->n++]);
-	if (rc == 0 && (!has_key(n, "reason") || !has_key(n, "methods") ||
-			!has_key(n, "paths")))
+	if (rc == 0 && (!child_of(n, "reason") || !child_of(n, "methods") ||
+			!child_of(n, "paths")))
 		return refuse(r, n, "an entry has reason, methods and paths");
 	return rc;
 }
@@ -428,6 +437,7 @@ static int read_websocket(struct reader *r, const struct yaml_node *n, void *to)
 
 static int read_root(struct reader *r, const struct yaml_node *root)
 {
+	/* Paths need `api` and `places`. */
 	static const struct key keys[] = {
 		{ "version", read_version }, { "kind", read_kind },
 		{ "about", read_about },     { "websocket", read_websocket },

@@ -205,6 +205,12 @@ static int take(const struct yaml_tree *t, const struct yaml_node *n,
 						"there is no key '%.100s'%s",
 					name, other ? other : "");
 	}
+	/* Else one key could be there twice, in two forms. */
+	if (!*section && strchr(n->key, '.'))
+		return yaml_tree_refuse(t, n, err,
+					"'%s' is written as '%s' below '%.*s:'",
+					name, strchr(name, '.') + 1,
+					(int)strcspn(name, "."), name);
 	rc = yaml_tree_string(t, n, &text, err);
 	if (rc < 0)
 		return rc;

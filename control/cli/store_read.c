@@ -6,13 +6,15 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "control/cli/store_vfs.h"
 #include "control/shared/json.h"
 #include "control/shared/record.h"
 #include "lib/str.h"
 
-#define TRIES 3 /* acd may start, and write, while we read */
+#define TRIES 6 /* acd may start, and write, while we read */
+#define WAIT_MS 10 /* before the second; twice as long before each other */
 
 static void db_closep(sqlite3 **db)
 {
@@ -143,7 +145,7 @@ static int check_schema(sqlite3 *db, const char *path, struct err *err)
 	return version; /* 0: acd has made the file, and nothing in it */
 }
 
-static int read_once(const char *path, json_t *list, struct err *err)
+int store_read_once(const char *path, json_t *list, struct err *err)
 {
 	ATTR_CLEANUP(db_closep) sqlite3 *db = NULL;
 	ATTR_CLEANUP(statement_endp) sqlite3_stmt *st = NULL;
@@ -188,28 +190,40 @@ static void state_take(const char *path, const char *wal, struct state *ret)
 	}
 }
 
-int store_read(const char *path, json_t **ret, struct err *err)
+int store_read_by(const char *path, store_read_fn once, json_t **ret,
+		  struct err *err)
 {
 	SCOPED_STR wal = str_printf("%s-wal", path);
-	SCOPED_JSON list = NULL;
-	struct state before, after;
-	int rc = -EAGAIN;
+	struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
 
 	if (!wal)
 		return err_nomem(err);
 	for (int i = 0; i < TRIES; i++) {
+		SCOPED_JSON list = json_array();
+		struct state before, after;
+		int rc;
+
 		*err = (struct err){ 0 };
-		json_decref(list);
-		list = json_array();
 		state_take(path, wal, &before);
-		rc = list ? read_once(path, list, err) : err_nomem(err);
+		rc = list ? once(path, list, err) : err_nomem(err);
 		state_take(path, wal, &after);
-		if (memcmp(&before, &after, sizeof(before)) == 0)
-			break;
-	}
-	if (rc == -ENOENT)
-		rc = 0;
-	if (rc == 0)
+		if (memcmp(&before, &after, sizeof(before)) != 0) {
+			nanosleep(&pause, NULL);
+			pause.tv_nsec *= 2;
+			continue;
+		}
+		if (rc < 0 && rc != -ENOENT)
+			return rc;
 		*ret = json_incref(list);
-	return rc < 0 ? rc : 0;
+		return 0;
+	}
+	return err_set(err, -EAGAIN,
+		       "%s is being written, so acd is starting or at its end: "
+		       "try again",
+		       path);
+}
+
+int store_read(const char *path, json_t **ret, struct err *err)
+{
+	return store_read_by(path, store_read_once, ret, err);
 }

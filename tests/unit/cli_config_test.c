@@ -46,6 +46,11 @@ static const struct {
 	{ "defaults:\n  egress: open,locked\n",
 	  "c.yaml:2:11: defaults.egress" },
 	{ "defaults:\n  isolation: none\n", "c.yaml:2:14: defaults.isolation" },
+	{ "defaults.cpus: 2\n",
+	  "c.yaml:1:16: 'defaults.cpus' is written as 'cpus' below "
+	  "'defaults:'" },
+	{ "defaults:\n  cpus: 2\nregistries.npm: none\n",
+	  "c.yaml:3:17: 'registries.npm' is written as 'npm' below" },
 	{ "- gpus\n", "c.yaml:1:1: a map of keys is wanted" },
 	{ "gpus: &a all\n", "c.yaml:1:7: anchors" },
 	{ "gpus: all\n---\ngpus: all\n", "c.yaml:2:1: a second document" },

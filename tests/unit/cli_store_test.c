@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -240,6 +241,41 @@ static void test_others(void)
 	ok(store_read(path, &none, &err) < 0, "is not followed: %s", err.msg);
 }
 
+/* acd writes while it is read: so often, */
+static int writes;
+
+static int read_while_written(const char *from, json_t *list, struct err *err)
+{
+	int rc = store_read_once(from, list, err);
+
+	if (writes > 0) {
+		writes--;
+		sql("INSERT INTO instance (name, blueprint, isolation, state,"
+		    " exit_code) SELECT 'y' || count(*), 'base', 'runsc',"
+		    " 'stopped', 0 FROM instance");
+	}
+	return rc;
+}
+
+static void test_changing(void)
+{
+	SCOPED_JSON list = NULL;
+	SCOPED_JSON none = NULL;
+	struct err err = { 0 };
+
+	fresh_place();
+	sql("CREATE TABLE instance (name TEXT, blueprint TEXT, isolation TEXT,"
+	    " state TEXT, exit_code INTEGER); PRAGMA user_version = 1");
+	writes = 2;
+	is_int(store_read_by(path, read_while_written, &list, &err), 0,
+	       "twice: %s", err.msg);
+	is_int(json_array_size(list), 2, "what was read last counts");
+	writes = INT_MAX;
+	is_int(store_read_by(path, read_while_written, &none, &err), -EAGAIN,
+	       "all the time: %s", err.msg);
+	ok(!none, "is no list");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -248,6 +284,7 @@ int main(void)
 	test_killed();
 	test_user_without_write();
 	test_others();
+	test_changing();
 	file_remove_tree(dir);
 	return done_testing();
 }

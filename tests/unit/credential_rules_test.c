@@ -166,6 +166,49 @@ static bool folder_make(const char *dir)
 	return true;
 }
 
+/* What a file with @text has a denial of, on all hosts, by blanks. */
+static void denied_by(const char *dir, const char *text, char *ret, size_t size)
+{
+	SCOPED_STR path = str_printf("%s/generic.yaml", dir);
+	struct credential_kinds *k = NULL;
+	struct err err = { 0 };
+	size_t used = 0;
+
+	*ret = '\0';
+	ok(file_write_atomic(path, text, strlen(text), 0600) == 0 &&
+		   credential_kinds_load(dir, &k, &err) == 0,
+	   "a file: %s", err.msg);
+	for (size_t h = 0; k && h < KIND_HOSTS; h++) {
+		const struct strv *paths =
+			&credential_kinds_of(k, SECRET_GENERIC)
+				 ->deny.v[0]
+				 .paths[h];
+
+		for (size_t i = 0; i < paths->n; i++)
+			used += (size_t)snprintf(ret + used, size - used, "%s ",
+						 paths->v[i]);
+	}
+	if (k)
+		credential_kinds_free(k);
+}
+
+/* Paths are those of `api` and `places`, wherever these are written. */
+static void test_order(void)
+{
+#define DENY "deny:\n  - { reason: r, methods: [GET], paths: ['{a}/b'] }\n"
+#define PLACES "api: /x\nplaces: { a: ['{api}/c'] }\n"
+	char dir[] = "/tmp/kinds-XXXXXX", first[256], last[256];
+
+	if (!ok(mkdtemp(dir) && folder_make(dir), "a folder of files"))
+		return;
+	denied_by(dir, TOP PLACES DENY ENTRY, first, sizeof(first));
+	denied_by(dir, DENY ENTRY PLACES TOP, last, sizeof(last));
+	ok(strstr(first, "/x/c/b ") && strstr(first, " /c/b "),
+	   "with and without the API's path: %s", first);
+	is_str(last, first, "in any order");
+	file_remove_tree(dir);
+}
+
 static void test_files(void)
 {
 	char dir[] = "/tmp/kinds-XXXXXX", path[64];
@@ -210,6 +253,7 @@ int main(void)
 	test_hint(PUSH_ASK);
 	test_hint(PUSH_DENY);
 	test_files();
+	test_order();
 	credential_kinds_free(kinds);
 	return done_testing();
 }
