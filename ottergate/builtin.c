@@ -10,68 +10,12 @@
 
 #include <string.h>
 
+#include "ottergate/builtin_names.h"
+
 const struct builtin_name builtin_names[] = {
-	{ "metadata", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.google.internal", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.goog", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.azure.com", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.azure.net", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.azure.internal", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.internal", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.tencentyun.com", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.packet.net", "builtin-metadata", "cloud metadata" },
-	{ "+metadata.platformequinix.com", "builtin-metadata",
-	  "cloud metadata" },
-	{ "+instance-data", "builtin-metadata", "cloud metadata" },
-	{ "+instance-data.ec2.internal", "builtin-metadata", "cloud metadata" },
-
-	{ "+localhost", "builtin-local", "this machine" },
-	{ "+localdomain", "builtin-local", "this machine" },
-	{ "ip6-localhost", "builtin-local", "this machine" },
-	{ "ip6-loopback", "builtin-local", "this machine" },
-	{ "+local", "builtin-local", "multicast DNS" },
-	{ "+docker.internal", "builtin-local", "the container host" },
-	{ "+containers.internal", "builtin-local", "the container host" },
-	{ "+lima.internal", "builtin-local", "the container host" },
-	{ "kubernetes", "builtin-local", "the cluster's API" },
-	{ "kubernetes.default", "builtin-local", "the cluster's API" },
-	{ "+kubernetes.default.svc", "builtin-local", "the cluster's API" },
-
-	{ "+cloudflare-dns.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+one.one.one.one", "builtin-doh", "DNS over HTTPS" },
-	{ "+cloudflare-gateway.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.google", "builtin-doh", "DNS over HTTPS" },
-	{ "dns.google.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+quad9.net", "builtin-doh", "DNS over HTTPS" },
-	{ "+opendns.com", "builtin-doh", "DNS over HTTPS" },
-	{ "doh.umbrella.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+adguard-dns.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.adguard.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns-family.adguard.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns-unfiltered.adguard.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+cleanbrowsing.org", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.nextdns.io", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.sb", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.mullvad.net", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.mullvad.net", "builtin-doh", "DNS over HTTPS" },
-	{ "+controld.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns0.eu", "builtin-doh", "DNS over HTTPS" },
-	{ "+joindns4.eu", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.pub", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.pub", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.alidns.com", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.360.cn", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.twnic.tw", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.applied-privacy.net", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.digitale-gesellschaft.ch", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.libredns.gr", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.li", "builtin-doh", "DNS over HTTPS" },
-	{ "+dnsforge.de", "builtin-doh", "DNS over HTTPS" },
-	{ "+dns.switch.ch", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.tiar.app", "builtin-doh", "DNS over HTTPS" },
-	{ "+doh.xfinity.com", "builtin-doh", "DNS over HTTPS" },
-	{ "use-application-dns.net", "builtin-doh",
-	  "asked by browsers: may I use DNS over HTTPS?" },
+#define ROW(pattern, id, what) { pattern, id, what },
+	BUILTIN_NAMES(ROW)
+#undef ROW
 };
 const size_t n_builtin_names = ARRAY_SIZE(builtin_names);
 

@@ -38,16 +38,22 @@ static int contradiction(const struct strv *allow, const struct strv *deny,
 static int lists_apply(const json_t *body, struct egress *e, struct err *err)
 {
 	struct strv allow = { 0 }, deny = { 0 };
+	SCOPED_STR own = NULL;
 	int r = jsonx_strv(body, "allow", EGRESS_TARGETS_MAX, &allow, err);
 
+	if (allow.n > 0)
+		own = gate_files_own();
 	if (r == 0)
 		r = jsonx_strv(body, "deny", EGRESS_TARGETS_MAX, &deny, err);
 	if (r == 0)
 		r = contradiction(&allow, &deny, err);
 	list_clear(body, "allow", &e->allow);
 	list_clear(body, "deny", &e->deny);
-	for (size_t i = 0; r == 0 && i < allow.n; i++)
-		r = egress_allow(e, allow.v[i], err);
+	for (size_t i = 0; r == 0 && i < allow.n; i++) {
+		r = egress_check_own(allow.v[i], own ? own : "", err);
+		if (r == 0)
+			r = egress_allow(e, allow.v[i], err);
+	}
 	for (size_t i = 0; r == 0 && i < deny.n; i++)
 		r = egress_deny(e, deny.v[i], err);
 	strv_done(&allow);

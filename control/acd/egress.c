@@ -9,9 +9,9 @@
  */
 #include "control/acd/egress.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
+#include "control/acd/egress_denied.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
@@ -241,66 +241,23 @@ int egress_add_target(struct strv *list, const char *target, struct err *err)
 	return list_add(list, target, EGRESS_TARGETS_MAX, err);
 }
 
-/* What the gateway denies before any policy (ac-policy(5)), as far as a user
- * may hope to reach it; the gateway's own list is the one that counts. */
-static const struct {
-	const char *base;
-	int family;
-	unsigned bits;
-} denied_nets[] = {
-	{ "0.0.0.0", AF_INET, 8 },      { "10.0.0.0", AF_INET, 8 },
-	{ "100.64.0.0", AF_INET, 10 },  { "127.0.0.0", AF_INET, 8 },
-	{ "169.254.0.0", AF_INET, 16 }, { "172.16.0.0", AF_INET, 12 },
-	{ "192.168.0.0", AF_INET, 16 }, { "224.0.0.0", AF_INET, 3 },
-	{ "::", AF_INET6, 95 },         { "::ffff:0:0", AF_INET6, 96 },
-	{ "fc00::", AF_INET6, 7 },      { "fe80::", AF_INET6, 10 },
-	{ "ff00::", AF_INET6, 8 },
-};
-
-static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
-{
-	unsigned whole = bits / 8, rest = bits % 8;
-
-	return memcmp(a, b, whole) == 0 &&
-	       (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
-}
-
-/* An address, or a range all of which is denied. */
-static bool is_denied_always(const struct target *t)
-{
-	char host[EGRESS_TARGET_MAX + 1];
-	int family = strchr(t->host, ':') ? AF_INET6 : AF_INET;
-	uint64_t len = family == AF_INET6 ? 128 : 32;
-	uint8_t addr[16], base[16];
-	char *slash;
-
-	memcpy(host, t->host, sizeof(host));
-	slash = strchr(host, '/');
-	if (slash)
-		*slash++ = '\0';
-	if (inet_pton(family, host, addr) != 1 ||
-	    (slash && str_parse_u64(slash, 0, len, &len) < 0))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(denied_nets); i++)
-		if (denied_nets[i].family == family &&
-		    denied_nets[i].bits <= len &&
-		    inet_pton(family, denied_nets[i].base, base) == 1 &&
-		    same_bits(addr, base, denied_nets[i].bits))
-			return true;
-	return false;
-}
-
 int egress_check_allowable(const char *target, struct err *err)
 {
 	struct target t;
 
-	if (target_parse(target, &t) < 0 || !t.address || !is_denied_always(&t))
-		return 0;
-	return err_set(err, -EINVAL,
-		       "'%.64s' is a private or special address, which no "
-		       "policy can allow; an entry of 'services:' in "
-		       "$AC_HOME/policy/policy.yaml can: ac-policy(5)",
-		       target);
+	if (target_parse(target, &t) < 0)
+		return 0; /* refused where it is added */
+	return t.address ? egress_denied_address(t.host, err) :
+			   egress_denied_name(t.host, err);
+}
+
+int egress_check_own(const char *target, const char *own, struct err *err)
+{
+	struct target t;
+
+	return target_parse(target, &t) == 0 && t.address ?
+		       egress_denied_own(t.host, own, err) :
+		       0;
 }
 
 static bool is_same_host(const char *a, const char *b)

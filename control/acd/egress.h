@@ -52,9 +52,11 @@ int egress_mode_parse(const char *word, enum egress_mode *ret); /* -ENOENT */
 int egress_add_preset(struct egress *e, const char *name, struct err *err);
 /* Adds @target to @list unless it is there. -EINVAL: it is none. */
 int egress_add_target(struct strv *list, const char *target, struct err *err);
-/* Is there a policy that allows it? -EINVAL for an address that the gateway
- * denies whatever a policy says, with the way that there is. */
+/* Is there a policy that allows it? Fails with -EINVAL for a name or an address
+ * that the gateway denies whatever a policy says, with the way that there is. */
 int egress_check_allowable(const char *target, struct err *err);
+/* The same of the machine's addresses @own, one a line. */
+int egress_check_own(const char *target, const char *own, struct err *err);
 /* What was said last holds: egress_allow() takes away each denial of the same
  * host, since a denial wins; egress_deny() the allowances that it covers. A
  * host is the same whatever its port and scheme. -EINVAL. */

@@ -48,6 +48,8 @@ int gate_files_copy(struct err *err);
  * the gateway has loaded these. 1: it has to. */
 int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
 			 struct err *err);
+/* Those that were taken last; NULL: none. The caller frees it. */
+char *gate_files_own(void);
 /* The number of the addresses that were taken last, and that the gateway has
  * loaded those with this number. */
 unsigned gate_files_addresses_no(void);

@@ -186,6 +186,8 @@ static int presets_copy(struct err *err)
 	return r;
 }
 
+#define OWN_PATH AC_STATE_POLICY "/addresses"
+
 static unsigned addresses_no = 1, addresses_loaded;
 
 unsigned gate_files_addresses_no(void)
@@ -198,10 +200,18 @@ void gate_files_loaded(unsigned no)
 	addresses_loaded = no;
 }
 
+char *gate_files_own(void)
+{
+	char *text = NULL;
+
+	return file_read(OWN_PATH, GATE_POLICY_MAX, &text, NULL) == 0 ? text :
+									NULL;
+}
+
 int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
 			 struct err *err)
 {
-	static const char path[] = AC_STATE_POLICY "/addresses";
+	static const char path[] = OWN_PATH;
 	SCOPED_STR now = NULL;
 	int r = file_read(path, GATE_POLICY_MAX, &now, NULL);
 
@@ -234,7 +244,7 @@ int gate_files_copy(struct err *err)
 		  COPIES_POLICY "/machine.yaml" },
 		{ AC_STATE_POLICY "/policy.yaml",
 		  COPIES_POLICY "/policy.yaml" },
-		{ AC_STATE_POLICY "/addresses", AC_GATE "/" GATE_OWN },
+		{ OWN_PATH, AC_GATE "/" GATE_OWN },
 		{ AC_STATE_CA_EXTRA, AC_GATE "/" GATE_ROOTS },
 	};
 	int r = presets_copy(err);

@@ -66,6 +66,25 @@ gateway_says() {
 	gone two
 }
 
+@test "what no policy can allow is refused, says what to do, and is not kept" {
+	run "$AC" policy allow one localhost:8088
+	code 1
+	says "'localhost' (this machine) can be allowed by no policy"
+	says "services:"
+	for host in 10.0.0.1 169.254.169.254 metadata.google.internal intranet; do
+		run "$AC" policy allow one "$host"
+		code 1
+		says "'$host'"
+	done
+	run "$AC" run base two --allow localhost:8088 -- true
+	code 125
+	says "'localhost'"
+	[ "$(field one '.egress.allow | length')" = 0 ]
+	run -0 "$AC" policy allow one a.example # nothing of it follows
+	[[ $output != *localhost* ]]
+	run -0 "$AC" policy reset one
+}
+
 @test "options of run stay with the instance; locked means what was named" {
 	run -0 "$AC" run base two --egress locked --allow b.example:8443 -- true
 	run -0 "$AC" run base two -- true

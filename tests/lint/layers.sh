@@ -19,7 +19,7 @@ ottergate/ ottergate/ lib/ vault/surrogate.h
 control/ control/ lib/ init-guard/link.h vault/surrogate.h ottergate/admin.h
 control/shared/ control/shared/ lib/
 control/acd/ control/acd/ control/shared/ control/runtime.h lib/
-control/acd/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h
+control/acd/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h ottergate/builtin_names.h
 control/cli/ control/cli/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
 '

@@ -202,6 +202,11 @@ int gate_down(const struct gate *g ATTR_UNUSED, struct err *err)
 	return err_set(err, -EAGAIN, "the gateway is down: policy/x:1:1: no");
 }
 
+char *gate_files_own(void)
+{
+	return strdup("198.51.100.7\n");
+}
+
 bool gate_files_have_preset(const char *name)
 {
 	return strcmp(name, "nonsense") != 0 &&
@@ -301,6 +306,12 @@ static void talk_stopped(void)
 	HAS(r, "\"items\":[{\"level\":\"warning\",\"text\":\"'a.example': "
 	       "always denied\"},{\"level\":\"warning\",\"text\":"
 	       "\"'a.example': the denial 'deny-1' wins over it\"}]");
+	r = ask_post(ONE "/policy", "{\"allow\":[\"localhost:8088\"]}");
+	HAS(r, " 400 ");
+	HAS(r, "services:");
+	r = ask_post(ONE "/policy", "{\"allow\":[\"198.51.100.7\"]}");
+	HAS(r, "an address of this machine");
+	LACKS(get(ONE), "localhost");
 	r = ask_post(ONE "/policy", "{\"allow\":[\"bad.example\"]}");
 	HAS(r, " 400 ");
 	HAS(r, "anybody's");

@@ -132,6 +132,19 @@ static void test_allowable(void)
 		{ "::ffff:10.0.0.1", false },
 		{ "2001:db8::1", true },
 		{ "10.example.org", true },
+		{ "localhost:8088", false },
+		{ "http://LOCALHOST.", false },
+		{ "app.localhost", false },
+		{ "+local", false },
+		{ ".docker.internal", false },
+		{ "metadata", false },
+		{ ".metadata", true }, /* the linter's: a whole domain */
+		{ "metadata.google.internal", false },
+		{ "dns.google:443", false },
+		{ "nodns.google", true },
+		{ "com", false },
+		{ "intranet:8080", false },
+		{ "localhost.example.org", true },
 		{ "10.0.0.1.2", true }, /* for the gateway to judge */
 	};
 
@@ -142,10 +155,35 @@ static void test_allowable(void)
 		is_int(egress_allow(&e, rows[i].target, &err),
 		       rows[i].good ? 0 : -EINVAL, "%s %s", rows[i].target,
 		       err.msg);
-		ok(rows[i].good || strstr(err.msg, "services:"), "the way");
+		ok(rows[i].good || strstr(err.msg, "services:") ||
+			   strstr(err.msg, "cloud metadata") ||
+			   strstr(err.msg, "resolver of the sandbox"),
+		   "the way");
 		is_int(egress_deny(&e, rows[i].target, &err), 0,
 		       "it can be denied");
 		egress_done(&e);
+	}
+}
+
+/* Those of the machine are public ones as well. */
+static void test_own(void)
+{
+	static const char own[] = "198.51.100.7\n2001:db8::1\n";
+	static const struct {
+		const char *target;
+		bool good;
+	} rows[] = {
+		{ "198.51.100.7:8088", false },   { "198.51.100.8", true },
+		{ "[2001:DB8:0::1]:443", false }, { "2001:db8::2", true },
+		{ "198.51.100.0/24", true },      { "x.example.org", true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = { 0 };
+
+		is_int(egress_check_own(rows[i].target, own, &err),
+		       rows[i].good ? 0 : -EINVAL, "%s %s", rows[i].target,
+		       err.msg);
 	}
 }
 
@@ -315,6 +353,7 @@ int main(void)
 		return done_testing();
 	test_targets();
 	test_allowable();
+	test_own();
 	test_words();
 	test_store();
 	test_merge();
