@@ -32,6 +32,13 @@ void h1_consume(struct buf *b, size_t n)
 	buf_consume(b, n);
 }
 
+struct slice h1_slice(const struct buf *b)
+{
+	struct slice s = buf_slice(b);
+
+	return slice_of(s.ptr, s.len < H1_SLICE ? s.len : H1_SLICE);
+}
+
 void h1_wipe(struct buf *b)
 {
 	if (buf_len(b) > 0)
@@ -216,7 +223,8 @@ static enum h1_step upstream_steps(struct h1 *h)
 		if (one == H1_GO)
 			sum = H1_GO;
 	} while (one == H1_GO &&
-		 (h->state == H1_EXCHANGE || h->state == H1_FRAMES));
+		 (h->state == H1_EXCHANGE || h->state == H1_FRAMES) &&
+		 !inspect_spent(h->in));
 	return sum;
 }
 

@@ -14,6 +14,8 @@
 #include "ottergate/inspect.h"
 
 #define H1_READ_MAX (16u * 1024) /* a record (RFC 8446 §5.1) */
+#define H1_SLICE \
+	4096u /* of a body, for a parser, between two looks at the turn */
 #define H1_INTERIM_MAX 16u /* 1xx responses to one request (H16) */
 /* No more is read for a queue that holds INSPECT_IO_MAX. Beyond that it may
  * hold what one step can add: a body that was judged whole, a head, what the
@@ -85,6 +87,8 @@ enum h1_step h1_deny(struct h1 *h, int status, bool audit);
 void h1_request_end(struct h1 *h, unsigned status);
 /* Wipes: what goes up may hold a credential. */
 void h1_wipe(struct buf *b);
+/* The beginning of what is there, H1_SLICE at most. */
+struct slice h1_slice(const struct buf *b);
 void h1_consume(struct buf *b, size_t n);
 
 /* --- inspect_h1_up.c --- */

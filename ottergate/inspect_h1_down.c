@@ -147,13 +147,15 @@ static int trailers_put(struct h1 *h)
 	return r;
 }
 
-/* Takes the framing off what is there, and appends what may go on. */
+/* Takes the framing off what is there, and appends what may go on: a slice, and
+ * as many more as the turn has time for. */
 static int content_take(struct h1 *h, struct buf *out)
 {
+	bool spent = false;
 	struct slice data;
 
-	while (buf_len(&h->uin) > 0 && !h->rs.body.done) {
-		ssize_t n = http1_body_take(&h->rs.body, buf_slice(&h->uin),
+	while (buf_len(&h->uin) > 0 && !h->rs.body.done && !spent) {
+		ssize_t n = http1_body_take(&h->rs.body, h1_slice(&h->uin),
 					    &data, &h->rs.trailers);
 		int r = n < 0 ? (int)n : 0;
 
@@ -162,6 +164,7 @@ static int content_take(struct h1 *h, struct buf *out)
 		if (r < 0)
 			return r;
 		buf_consume(&h->uin, (size_t)n);
+		spent = inspect_spent(h->in);
 	}
 	if (!h->rs.body.done || h->rs.body.kind == BODY_NONE)
 		return 0;
@@ -215,14 +218,16 @@ static enum h1_step body_step(struct h1 *h)
 
 static enum h1_step frames_step(struct h1 *h)
 {
-	struct slice s = buf_slice(&h->uin);
-	int r = ireq_response_body(&h->rq.r, s, false, &h->down);
+	do {
+		struct slice s = h1_slice(&h->uin);
+		int r = ireq_response_body(&h->rq.r, s, false, &h->down);
 
-	if (r == -EPERM)
-		inspect_refused(h->in, &h->rq.r);
-	if (r < 0)
-		return cut_short(h);
-	buf_consume(&h->uin, s.len);
+		if (r == -EPERM)
+			inspect_refused(h->in, &h->rq.r);
+		if (r < 0)
+			return cut_short(h);
+		buf_consume(&h->uin, s.len);
+	} while (buf_len(&h->uin) > 0 && !inspect_spent(h->in));
 	return H1_GO;
 }
 

@@ -285,7 +285,7 @@ static enum h1_step head_step(struct h1 *h)
 
 /* --- the body ------------------------------------------------------------- */
 
-static enum h1_step body_step(struct h1 *h)
+static enum h1_step body_slice(struct h1 *h)
 {
 	struct h1_request *rq = &h->rq;
 	struct buf blank; /* the line that ends chunks: there are no trailers */
@@ -293,12 +293,8 @@ static enum h1_step body_step(struct h1 *h)
 	ssize_t n;
 	int status;
 
-	if (buf_len(&h->up) >= INSPECT_IO_MAX)
-		return H1_WAIT;
-	if (buf_len(&h->cin) == 0)
-		return client_fill(h, INSPECT_IO_MAX);
 	buf_init(&blank, HTTP1_TRAILERS_MAX);
-	n = http1_body_take(&rq->body, buf_slice(&h->cin), &data, &blank);
+	n = http1_body_take(&rq->body, h1_slice(&h->cin), &data, &blank);
 	buf_done(&blank);
 	if (n < 0)
 		return h1_refuse(h, 400, REASON_BAD_HTTP);
@@ -315,6 +311,26 @@ static enum h1_step body_step(struct h1 *h)
 	if (!rq->body.done)
 		return H1_GO;
 	return rq->refused ? H1_GO : request_whole(h);
+}
+
+/* A slice, and as many more as the turn has time for: one piece goes up. It ends
+ * with a chunk of the client's, since what follows may be none. */
+static enum h1_step body_step(struct h1 *h)
+{
+	enum h1_step step;
+	size_t before;
+
+	if (buf_len(&h->up) >= INSPECT_IO_MAX)
+		return H1_WAIT;
+	if (buf_len(&h->cin) == 0)
+		return client_fill(h, INSPECT_IO_MAX);
+	do {
+		before = buf_len(&h->cin);
+		step = body_slice(h);
+	} while (step == H1_GO && h->state == H1_EXCHANGE && !h->rq.body.done &&
+		 before > H1_SLICE && before - buf_len(&h->cin) == H1_SLICE &&
+		 !inspect_spent(h->in));
+	return step;
 }
 
 /* After 101: frames, as they are. */

@@ -201,8 +201,16 @@ int ireq_begin(struct ireq *r, const struct ireq_ctx *ctx, struct ihead *head)
 	return 0;
 }
 
+static inline void piece_note(struct slice in)
+{
+	w.pieces += in.len > 0;
+	if (in.len > w.piece_max)
+		w.piece_max = in.len;
+}
+
 int ireq_body(struct ireq *r, struct slice in)
 {
+	piece_note(in);
 	w.bodies++;
 	if (text_has(in, "too much"))
 		return fake_deny(r, REASON_METHOD, 413);
@@ -232,6 +240,7 @@ int ireq_response_body(struct ireq *r, struct slice in, bool end,
 {
 	(void)r;
 	(void)end;
+	piece_note(in);
 	if (text_has(in, "spoilt"))
 		return -EPERM;
 	return in.len > 0 ? buf_append(out, in.ptr, in.len) : 0;

@@ -67,6 +67,8 @@ static struct {
 	bool spent; /* what inspect_spent() says */
 	unsigned slices; /* reads from the client that brought something */
 	size_t slice_max; /* the longest */
+	unsigned pieces; /* of bodies, that ireq.h was given */
+	size_t piece_max;
 	void (*on_begin)(const struct ihead *head);
 } w;
 
