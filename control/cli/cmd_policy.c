@@ -11,6 +11,7 @@
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
 #include "control/cli/lines.h"
+#include "control/cli/policy_log.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -198,10 +199,50 @@ static int change_hosts(const struct cli *cli, const struct args *a,
 	return rc < 0 ? rc : tell(cli, rec, what, err);
 }
 
+static int allow_last(const struct cli *cli, const struct args *a,
+		      struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON body = NULL;
+	SCOPED_JSON rec = NULL;
+	SCOPED_STR what = NULL;
+	char name[AC_NAME_MAX + 1], hint[GATELOG_HINT_MAX];
+	int rc = infer_instance(a->words[0], name, err);
+
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
+	if (rc == 0) /* there is such an instance */
+		rc = instance_call(c, "GET", name, "", NULL, &rec, err);
+	if (rc == 0)
+		rc = denials_last(c, name, hint, err);
+	if (rc < 0)
+		return rc;
+	json_decref(ptr_take(&rec));
+	body = json_pack("{s:[o]}", "allow", jsonx_text(hint));
+	what = str_printf("allowed %s", hint);
+	rc = body && what ? change(c, name, body, &rec, err) : err_nomem(err);
+	return rc < 0 ? rc : tell(cli, rec, what, err);
+}
+
 int cmd_policy_allow(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
-	return change_hosts(cli, a, "allow", "allowed", err);
+	const char *usage = "ac policy allow NAME HOST[:PORT]...";
+	bool last = args_has(a, ARG_LAST);
+
+	if (a->n_words == 1 && last)
+		return allow_last(cli, a, err);
+	if (a->n_words > 1 && !last)
+		return change_hosts(cli, a, "allow", "allowed", err);
+	if (last)
+		err_set(err, -EINVAL,
+			"--last is what was blocked last, or name the hosts: "
+			"not both");
+	else
+		err_set(err, -EINVAL,
+			"HOST[:PORT]... is missing: %s, or --last in its place",
+			usage);
+	return cli_usage(err);
 }
 
 int cmd_policy_deny(const struct cli *cli, const struct args *a,

@@ -240,7 +240,7 @@ static int run_main(struct launch *l, const struct args *a, bool fresh,
 	if (rc < 0)
 		uncreate(l);
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
-		denials_tell(l->cli, l->client, l->name, since);
+		denials_tell(l->cli, l->client, l->name, since, fresh);
 	return rc;
 }
 

@@ -13,7 +13,8 @@
 static const char hosts_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
-	"neither TLS nor HTTP, as ssh.";
+	"neither TLS nor HTTP, as ssh.\n--last in place of HOST is what was "
+	"blocked last, and says what that is.";
 static const char deny_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is every port.";
@@ -48,7 +49,7 @@ const struct command policy_verbs[] = {
 	  .words = "NAME HOST[:PORT]...",
 	  .summary = "Let an instance reach hosts, at once if it runs",
 	  .more = hosts_help,
-	  .rules = { ARG_SET(O_TALK), 2, MANY, false },
+	  .rules = { ARG_SET(O(LAST), O_TALK), 1, MANY, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_allow },
 	{ .name = "policy deny",

@@ -120,6 +120,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 			WORDS_NONE },
 	[ARG_DRY_RUN] = { "dry-run", 0, ARG_FLAG, NULL,
 			  "print what would go, remove nothing", WORDS_NONE },
+	[ARG_LAST] = { "last", 0, ARG_FLAG, NULL,
+		       "the host that was blocked last", WORDS_NONE },
 	[ARG_KIND] = { "kind", 0, ARG_TEXT, "KIND",
 		       "what it is, when its shape does not tell (github)",
 		       WORDS_SECRET },

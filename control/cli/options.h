@@ -56,6 +56,7 @@ enum arg_id {
 	ARG_RUNNING,
 	ARG_OLDER,
 	ARG_DRY_RUN,
+	ARG_LAST,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,

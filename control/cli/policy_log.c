@@ -311,12 +311,15 @@ uint64_t denials_now_ms(void)
 }
 
 struct told {
+	const struct cli *cli;
 	uint64_t since_ms;
+	bool first;
 	unsigned blocked, lines;
 	unsigned n; /* names that are in @names */
+	unsigned n_old, n_failed;
 	bool more; /* others than those */
-	const struct cli *cli;
 	char names[TELL_NAMES][GATELOG_TARGET_MAX];
+	uint64_t old[TELL_TAIL], failed[TELL_NAMES]; /* hashes */
 };
 
 static void tell_reflection(const struct cli *cli, const json_t *line)
@@ -332,23 +335,69 @@ static void tell_reflection(const struct cli *cli, const json_t *line)
 		 gatelog_target(target, line), clean, clean);
 }
 
-static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
+/* What was blocked, and why: FNV-1a. */
+static uint64_t line_hash(const json_t *line)
 {
 	char target[GATELOG_TARGET_MAX];
-	struct told *t = arg;
+	const char *parts[] = { gatelog_target(target, line),
+				json_text(line, "reason") };
+	uint64_t h = 0xcbf29ce484222325u;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++)
+		for (const char *p = parts[i];; p++) {
+			h = (h ^ (unsigned char)*p) * 0x100000001b3u;
+			if (!*p)
+				break;
+		}
+	return h;
+}
+
+static bool has_hash(const uint64_t *v, unsigned n, uint64_t h)
+{
 	unsigned i;
 
-	(void)raw;
-	(void)len;
-	if (!line || gatelog_ms(line) < t->since_ms)
-		return 0;
-	t->lines++;
-	if (gatelog_kind(line) != GATELOG_BLOCKED)
-		return 0;
-	if (is_reflection(line)) {
-		tell_reflection(t->cli, line);
-		return 0;
-	}
+	for (i = 0; i < n && v[i] != h; i++)
+		;
+	return i < n;
+}
+
+/* Somebody wanted it so: a rule denies it, or the policy that allowed it was
+ * changed, or taken away with the sandbox. */
+static bool is_meant(const json_t *line)
+{
+	static const char *const codes[] = { "deny-rule", "deny-address",
+					     "policy-gone" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(codes); i++)
+		if (strcmp(json_text(line, "reason"), codes[i]) == 0)
+			return true;
+	return false;
+}
+
+/* No rule was against it, so why it failed is all there is to say. */
+static void tell_failure(struct told *t, const json_t *line)
+{
+	const char *code = json_text(line, "reason");
+	char target[GATELOG_TARGET_MAX];
+	uint64_t h = line_hash(line);
+
+	if (t->n_failed == TELL_NAMES || has_hash(t->failed, t->n_failed, h))
+		return;
+	t->failed[t->n_failed++] = h;
+	/* A known code is all letters. */
+	if (*gatelog_reason(code))
+		say_info(t->cli, "could not reach %s (%s: %s)",
+			 gatelog_target(target, line), code,
+			 gatelog_reason(code));
+}
+
+static void add_name(struct told *t, const json_t *line)
+{
+	char target[GATELOG_TARGET_MAX];
+	unsigned i;
+
 	t->blocked++;
 	gatelog_target(target, line);
 	for (i = 0; i < t->n && strcmp(t->names[i], target) != 0; i++)
@@ -357,24 +406,105 @@ static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
 		t->more = true;
 	else if (i == t->n)
 		memcpy(t->names[t->n++], target, sizeof(target));
+}
+
+static int on_told(void *arg, const json_t *line, const char *raw, size_t len)
+{
+	struct told *t = arg;
+	enum gatelog_kind kind = gatelog_kind(line);
+	bool old = line && gatelog_ms(line) < t->since_ms;
+
+	(void)raw;
+	(void)len;
+	if (!line)
+		return 0;
+	t->lines += !old;
+	if (kind == GATELOG_FAILED && !old)
+		tell_failure(t, line);
+	if (kind != GATELOG_BLOCKED || is_meant(line))
+		return 0;
+	if (old) {
+		if (!t->first && t->n_old < TELL_TAIL)
+			t->old[t->n_old++] = line_hash(line);
+	} else if (is_reflection(line)) {
+		tell_reflection(t->cli, line);
+	} else if (!has_hash(t->old, t->n_old, line_hash(line))) {
+		add_name(t, line);
+	}
 	return 0;
 }
 
 void denials_tell(const struct cli *cli, struct client *c, const char *name,
-		  uint64_t since_ms)
+		  uint64_t since_ms, bool first)
 {
 	const struct gatelog_query q = { .name = name, .tail = TELL_TAIL };
-	struct told t = { .since_ms = since_ms, .cli = cli };
+	struct told *t = calloc(1, sizeof(*t));
 	struct err ignored = { 0 };
 
-	client_stream_limit(c, TELL_MS);
-	if (gatelog_fetch(c, &q, on_told, &t, &ignored) < 0 || t.blocked == 0)
+	if (!t)
 		return;
-	say_info(cli,
-		 "the gateway blocked %s%u connection%s (%s%s%s%s%s%s): ac "
-		 "policy log %s",
-		 t.lines >= TELL_TAIL ? "at least " : "", t.blocked,
-		 t.blocked == 1 ? "" : "s", t.names[0], t.n > 1 ? ", " : "",
-		 t.names[1], t.n > 2 ? ", " : "", t.names[2],
-		 t.more ? ", …" : "", name);
+	t->cli = cli;
+	t->since_ms = since_ms;
+	t->first = first;
+	client_stream_limit(c, TELL_MS);
+	if (gatelog_fetch(c, &q, on_told, t, &ignored) == 0 && t->blocked > 0)
+		say_info(cli,
+			 "the gateway blocked %s%u connection%s "
+			 "(%s%s%s%s%s%s): ac policy log %s",
+			 t->lines >= TELL_TAIL ? "at least " : "", t->blocked,
+			 t->blocked == 1 ? "" : "s", t->names[0],
+			 t->n > 1 ? ", " : "", t->names[1],
+			 t->n > 2 ? ", " : "", t->names[2],
+			 t->more ? ", …" : "", name);
+	free(t);
+}
+
+/* ---- the last one ---- */
+
+static int on_last(void *arg, const json_t *line, const char *raw, size_t len)
+{
+	json_t **last = arg;
+
+	(void)raw;
+	(void)len;
+	/* No rule is about a look-up. */
+	if (!line || gatelog_kind(line) != GATELOG_BLOCKED ||
+	    strcmp(json_text(line, "reason"), "policy-gone") == 0 ||
+	    strcmp(json_text(line, "path"), "dns") == 0)
+		return 0;
+	json_decref(*last);
+	*last = json_copy((json_t *)(uintptr_t)line);
+	return *last ? 0 : -ENOMEM;
+}
+
+int denials_last(struct client *c, const char *name,
+		 char hint[GATELOG_HINT_MAX], struct err *err)
+{
+	const struct gatelog_query q = { .name = name, .tail = TAIL_ALL };
+	SCOPED_JSON last = NULL;
+	char target[GATELOG_TARGET_MAX], reason[256];
+	bool named;
+	int rc = gatelog_fetch(c, &q, on_last, &last, err);
+
+	if (rc < 0)
+		return err->code ? rc : err_nomem(err);
+	if (!last)
+		return err_set(err, -ENOENT,
+			       "nothing of %s was blocked: there is nothing to "
+			       "allow",
+			       name);
+	gatelog_hint(hint, last);
+	named = *json_text(last, "name") || *json_text(last, "address");
+	if (*hint && named)
+		return 0;
+	put_reason(reason, sizeof(reason), last);
+	if (*hint)
+		return err_set(err, -EINVAL,
+			       "of what was blocked last nobody knows the host "
+			       "(%s): name it with: ac policy allow %s %s",
+			       reason, name, hint);
+	return err_set(err, -EINVAL,
+		       "what was blocked last is not allowed so: %s (%s); `ac "
+		       "policy log %s` lists all",
+		       gatelog_target(target, last), reason, name);
 }

@@ -35,12 +35,17 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 
 /*
  * After a run of @name that began at @since_ms (CLOCK_REALTIME): says what was
- * blocked meanwhile, if anything was. One call on a connection that is open,
- * which acd answers when the gateway has written all of it down; its failure
- * is none of the run.
+ * blocked meanwhile and was not before, unless somebody denied it, and what was
+ * allowed and not reached. @first: the instance is new, what there is of its
+ * name is another's. One call on a connection that is open, which acd answers
+ * when the gateway has written all of it down; its failure is none of the run.
  */
 void denials_tell(const struct cli *cli, struct client *c, const char *name,
-		  uint64_t since_ms);
+		  uint64_t since_ms, bool first);
+/* What of @name was blocked last, as `ac policy allow` takes it. Fails with
+ * -ENOENT if nothing was, and with -EINVAL if no rule would help. */
+int denials_last(struct client *c, const char *name,
+		 char hint[GATELOG_HINT_MAX], struct err *err);
 /* Milliseconds since 1970. */
 uint64_t denials_now_ms(void);
 

@@ -85,6 +85,23 @@ gateway_says() {
 	run -0 "$AC" policy reset one
 }
 
+@test "a run tells what is new and not denied on purpose; --last allows it" {
+	# shellcheck disable=SC2016 # the sandbox's own
+	local get='curl -s -m 10 -o /dev/null http://$0/ || true'
+	run -0 "$AC" run base two --deny d.example -- sh -c "$get" d.example
+	[[ $output != *"gateway blocked"* ]]
+	run -0 "$AC" run base two -- sh -c "$get" a.example
+	says 'the gateway blocked 1 connection (a.example:80)'
+	run -0 "$AC" run base two -- sh -c "$get" a.example
+	[[ $output != *"gateway blocked"* ]]
+	run -0 "$AC" policy allow two --last
+	says 'two: allowed a.example:80, from its next run on'
+	[ "$(field two '.egress.allow | join(" ")')" = a.example:80 ]
+	run -0 "$AC" run base two -- sh -c "$get" a.example
+	says 'could not reach a.example:80 ('
+	gone two
+}
+
 @test "options of run stay with the instance; locked means what was named" {
 	run -0 "$AC" run base two --egress locked --allow b.example:8443 -- true
 	run -0 "$AC" run base two -- true

@@ -19,9 +19,9 @@
 #include "lib/loop.h"
 #include "lib/str.h"
 #include "tests/fake/engine.h"
+#include "tests/unit/cli_policy_rows.h"
 #include "tests/unit/tap.h"
 
-#define WORDS_MAX 8
 #define TEXT_MAX 65536u
 
 /* Shared with the process that plays acd: the last call but /v1/version. */
@@ -33,11 +33,14 @@ static struct seen {
 static char dir[] = "/tmp/cli_policy_test.XXXXXX";
 static char sock[64], out_path[64], talk_path[64], home[64];
 
-#define AT(time) "{\"time\":\"2026-01-31T12:00:" time "Z\","
 #define DENY(time, agent, name)                                        \
 	AT(time)                                                       \
 	"\"event\":\"deny\",\"agent\":\"" agent "\",\"path\":\"tls\"," \
 	"\"name\":\"" name "\",\"port\":443,\"reason\":\"not-allowed\"}\n"
+#define WHY(time, agent, name, path, reason)                          \
+	AT(time)                                                      \
+	"\"event\":\"deny\",\"agent\":\"" agent "\",\"path\":\"" path \
+	"\",\"name\":\"" name "\",\"port\":443,\"reason\":\"" reason "\"}\n"
 #define ALLOW                                                                  \
 	AT("04")                                                               \
 	"\"event\":\"allow\",\"agent\":\"work\",\"path\":\"tls\","             \
@@ -62,9 +65,6 @@ static const char policy[] =
 	"\"deny\":[{\"id\":\"no-paste\",\"source\":\"deny\",\"names\":["
 	"\"p\\u001b.example\"]},{\"id\":\"deny-1\",\"source\":\"agent\","
 	"\"names\":[\"q.example\"],\"ports\":[\"80\"]}]}}";
-
-#define NOSUCH "/v1/instances/nosuch"
-#define NONE_SUCH "no instance 'nosuch'"
 
 static const struct {
 	const char *path, *body;
@@ -106,6 +106,38 @@ static const struct {
 	{ "/v1/metrics", "# TYPE ac_gate_up gauge\nac_gate_up 1\n", 200 },
 };
 
+static const char *audit_of(const char *path)
+{
+	static const struct {
+		const char *end, *text;
+	} all[] = {
+		{ "&name=work", audit_of_work },
+		{ "&name=meant",
+		  WHY("01", "meant", "x.example", "tls", "policy-gone")
+			  WHY("02", "meant", "x.example", "tls", "deny-rule") },
+		{ "&name=away",
+		  WHY("01", "away", "x.example", "tls", "connect-failed") WHY(
+			  "02", "away", "x.example", "tls", "connect-failed") },
+		{ "&name=tcp",
+		  WHY("01", "tcp", "x.example", "tls", "not-allowed") WHY(
+			  "02", "tcp", "y.example", "tcp", "not-tls")
+			  WHY("03", "tcp", "z.example", "dns", "dns-type") },
+		{ "&name=local",
+		  WHY("01", "local", "x.example", "tls", "not-allowed") WHY(
+			  "02", "local", "localhost", "tls", "builtin-name") },
+		{ "&name=anon",
+		  AT("01") "\"event\":\"deny\",\"agent\":\"anon\","
+			   "\"path\":\"tcp\",\"port\":22,"
+			   "\"reason\":\"not-tls\"}\n" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++)
+		if (str_ends(path, all[i].end))
+			return all[i].text;
+	return strstr(path, "&name=") ? "" : audit;
+}
+
 static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
 {
@@ -144,9 +176,7 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		}
 	}
 	if (str_starts(rq->path, "/v1/logs/proxy"))
-		ret->body = str_ends(rq->path, "&name=work") ? audit_of_work :
-			    strstr(rq->path, "&name=")       ? "" :
-							       audit;
+		ret->body = audit_of(rq->path);
 	else if (strcmp(rq->path, "/v1/logs/gateway?tail=100") == 0)
 		ret->body = "2026-01-31T12:00:00.000Z info ottergate b\xc3\xbc"
 			    "cher\033[2J\nno time\n";
@@ -209,239 +239,6 @@ static int ac(const char *const *words, struct said *ret)
 	return rc;
 }
 
-static const struct {
-	const char *words[WORDS_MAX];
-	int code;
-	const char *path, *body; /* of the last call; NULL: none was made */
-	const char *out, *talk; /* parts of it, NULL: whatever */
-} rows[] = {
-	{ { "policy", "check", "work", "https://a.example/" },
-	  0,
-	  "/v1/instances/work/policy/check?url=https%3A%2F%2Fa.example%2F",
-	  "",
-	  "allowed by rule git (preset github)\n",
-	  "" },
-	{ { "policy", "check", "work", "x.example" },
-	  3,
-	  "/v1/instances/work/policy/check?url=x.example",
-	  "",
-	  "blocked: x.example:443 (not-allowed: no rule allows it)\nallow it "
-	  "with: ac policy allow work x.example:443\n",
-	  "" },
-	{ { "policy", "check", "work", "x.example", "--json" },
-	  3,
-	  "/v1/instances/work/policy/check?url=x.example",
-	  "",
-	  "{\"allow\":false,",
-	  "" },
-	{ { "policy", "check", "work", "o.example" },
-	  0,
-	  "/v1/instances/work/policy/check?url=o.example",
-	  "",
-	  "allowed by mode open: no rule names o.example:443\n",
-	  "" },
-	{ { "policy", "allow", "work", "a.example:8443", "b.example" },
-	  0,
-	  "/v1/instances/work/policy",
-	  "{\"allow\":[\"a.example:8443\",\"b.example\"]}",
-	  "",
-	  "work: allowed, from now on" },
-	{ { "policy", "allow", "work", "warned.example" },
-	  0,
-	  "/v1/instances/work/policy",
-	  "{\"allow\":[\"warned.example\"]}",
-	  "",
-	  "ac: warning: it\\x1bis built in\nac: work: allowed" },
-	{ { "policy", "allow", "work", "a.example:0" },
-	  2,
-	  NULL,
-	  NULL,
-	  "",
-	  " with a - between\nac: `ac policy allow --help` tells how" },
-	{ { "policy", "allow", "work", "a.example/x" },
-	  2,
-	  NULL,
-	  NULL,
-	  "",
-	  "a path cannot be part of it" },
-	{ { "policy", "allow", "work" },
-	  2,
-	  NULL,
-	  NULL,
-	  "",
-	  "HOST[:PORT]... is missing: ac policy allow NAME HOST[:PORT]..." },
-	{ { "policy", "check", "work" }, 2, NULL, NULL, "", "URL is missing" },
-	{ { "policy", "show", "b@d" }, 2, NULL, NULL, "", "b@d" },
-	{ { "run" }, 125, NULL, NULL, "", "NAME is missing" },
-	{ { "policy", "deny", "w", ".evil.example", "--quiet" },
-	  0,
-	  "/v1/instances/w_/policy",
-	  "{\"deny\":[\".evil.example\"]}",
-	  "",
-	  "" },
-	{ { "policy", "mode", "work", "locked" },
-	  0,
-	  "/v1/instances/work/policy",
-	  "{\"egress\":[\"locked\",\"github\"]}",
-	  "",
-	  "work: mode locked" },
-	{ { "policy", "mode", "work", "open" },
-	  0,
-	  "/v1/instances/work/policy",
-	  "{\"egress\":[\"open\",\"github\"]}",
-	  "",
-	  "reaches every host" },
-	{ { "policy", "mode", "work", "github" },
-	  2,
-	  NULL,
-	  NULL,
-	  "",
-	  "is no mode" },
-	{ { "policy", "reset", "work" },
-	  0,
-	  "/v1/instances/work/policy",
-	  "{\"egress_reset\":true}",
-	  "",
-	  "as its blueprint says" },
-	{ { "policy", "show", "none" },
-	  1,
-	  "/v1/instances/none/policy",
-	  "",
-	  "",
-	  "no instance 'none'" },
-	{ { "policy", "presets" },
-	  0,
-	  "/v1/policy/presets",
-	  "",
-	  "github    ac       A forge\npackages  machine  ",
-	  "the files: " },
-	{ { "policy", "presets", "-q" },
-	  0,
-	  "/v1/policy/presets",
-	  "",
-	  "github\npackages\n",
-	  "" },
-	{ { "policy", "lint" },
-	  1,
-	  "/v1/policy/lint",
-	  "{}",
-	  "stdin:1:1: no [error: form]\n",
-	  "" },
-	{ { "policy", "lint", "/no/such/file" },
-	  1,
-	  NULL,
-	  NULL,
-	  "",
-	  "/no/such/file" },
-	{ { "policy", "reload" }, 0, "/v1/policy/reload", "{}", "", "loaded" },
-	{ { "policy", "reload" },
-	  1,
-	  "/v1/policy/reload",
-	  "{}",
-	  "a:1:1: no [error: gateway-down]\n",
-	  "the gateway stays down" },
-	{ { "policy", "learn", "work" },
-	  0,
-	  "/v1/instances/work/policy/learn",
-	  "",
-	  "version: 1\n# \\x1b[2J\nend\n",
-	  "" },
-	{ { "policy", "--json", "learn", "work" },
-	  0,
-	  "/v1/instances/work/policy/learn",
-	  "",
-	  "{\"yaml\":\"version: 1\\n# \\u001B[2J\\nend\"}\n",
-	  "" },
-	{ { "metrics" }, 0, "/v1/metrics", "", "ac_gate_up 1\n", "" },
-	{ { "metrics", "--json" }, 2, NULL, NULL, "", "no --json" },
-	{ { "policy", "log", "work" },
-	  0,
-	  "/v1/logs/proxy?tail=100000&name=work",
-	  "",
-	  "2× blocked: x.example:443 (not-allowed) last 2026-01-31 12:00:03; "
-	  "allow it with: ac policy allow work x.example:443\n",
-	  "" },
-	{ { "policy", "log", "work", "--all" },
-	  0,
-	  NULL,
-	  NULL,
-	  "1× allowed: a.example:443 (rule api)",
-	  "" },
-	{ { "policy", "log" },
-	  0,
-	  "/v1/logs/proxy?tail=100000",
-	  "",
-	  "other: 1× blocked: o.example:443",
-	  "" },
-	{ { "policy", "log", "-n", "1" },
-	  0,
-	  "/v1/logs/proxy?tail=100000",
-	  "",
-	  "work: 2× blocked: x.example:443",
-	  "" },
-	{ { "policy", "log", "-n", "0" },
-	  0,
-	  "/v1/logs/proxy?tail=100000",
-	  "",
-	  "",
-	  "" },
-	{ { "policy", "log", "quiet.one" },
-	  0,
-	  "/v1/instances/quiet.one",
-	  "",
-	  "",
-	  "nothing was blocked" },
-	{ { "policy", "log", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
-	{ { "policy", "log", "-f", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
-	{ { "logs", "proxy", "nosuch" }, 1, NOSUCH, "", "", NONE_SUCH },
-	{ { "logs", "proxy", "nosuch", "-f" }, 1, NOSUCH, "", "", NONE_SUCH },
-	{ { "policy", "log", "-f", "work" },
-	  0,
-	  "/v1/logs/proxy?tail=100000&follow=1&name=work",
-	  "",
-	  "2026-01-31 12:00:01 blocked: x.example:443 (not-allowed); allow",
-	  "" },
-	{ { "policy", "log", "-f", "work", "-n", "1" },
-	  0,
-	  "/v1/logs/proxy?tail=100000&follow=1&name=work",
-	  "",
-	  "2026-01-31 12:00:03 blocked: x.example:443",
-	  "" },
-	{ { "--json", "policy", "log", "work", "-n", "7" },
-	  0,
-	  "/v1/logs/proxy?tail=100000&name=work",
-	  "",
-	  AT("01") "\"event\":\"deny\",\"agent\":\"work\"",
-	  "" },
-	{ { "logs", "proxy" },
-	  0,
-	  "/v1/logs/proxy?tail=100",
-	  "",
-	  "? this is no JSON \\x1b[2J\n2026-01-31 12:00:03 work         deny   "
-	  "tls     x.example:443  not-allowed: no rule allows it\n",
-	  "" },
-	{ { "logs", "proxy", "work", "--json" },
-	  0,
-	  "/v1/logs/proxy?tail=100&name=work",
-	  "",
-	  AT("04") "\"event\":\"allow\",\"agent\":\"work\"",
-	  "" },
-	{ { "logs", "gateway" },
-	  0,
-	  "/v1/logs/gateway?tail=100",
-	  "",
-	  "2026-01-31 12:00:00 info ottergate b\xc3\xbc"
-	  "cher\\x1b[2J\nno time\n",
-	  "" },
-	{ { "logs", "host", "--json" }, 2, NULL, NULL, "", "logs proxy" },
-	{ { "policy" }, 2, NULL, NULL, "", "policy check" },
-	{ { "policy", "chekc" }, 2, NULL, NULL, "", "no command 'policy" },
-	{ { "policy", "--help" }, 0, NULL, NULL, "policy check", "" },
-	{ { "help", "nonsense" }, 2, NULL, NULL, "", "no command 'nonsense'" },
-	{ { "-q" }, 2, NULL, NULL, "", "no command '-q'" },
-	{ { "help", "policy", "lint" }, 0, NULL, NULL, "ac policy lint", "" },
-};
-
 static bool has(const char *text, const char *part)
 {
 	return part && (*part ? text && strstr(text, part) : !text || !*text);
@@ -498,16 +295,22 @@ static void test_tell(void)
 	static const struct {
 		const char *name;
 		uint64_t since;
+		bool first;
 		const char *want;
 	} cases[] = {
-		{ "work", 1769860800000,
+		{ "work", 1769860800000, false,
 		  "ac: the gateway blocked 2 connections (x.example:443): ac "
 		  "policy log work\n" },
-		{ "work", 1769860803000,
+		{ "work", 1769860803000, true,
 		  "ac: the gateway blocked 1 connection (x.example:443): ac "
 		  "policy log work\n" },
-		{ "work", 1769860804000, "" },
-		{ "quiet", 0, "" },
+		{ "work", 1769860803000, false, "" }, /* as before */
+		{ "work", 1769860804000, false, "" },
+		{ "quiet", 0, false, "" },
+		{ "meant", 0, false, "" },
+		{ "away", 0, false,
+		  "ac: could not reach x.example:443 (connect-failed: the "
+		  "server refused or is away)\n" },
 	};
 	const struct cli cli = { .home = home, .sock = sock };
 	SCOPED_CLIENT c = client_new(sock, "acd");
@@ -518,7 +321,8 @@ static void test_tell(void)
 		int saved = divert(STDERR_FILENO, talk_path);
 
 		seen->calls = 0;
-		denials_tell(&cli, c, cases[i].name, cases[i].since);
+		denials_tell(&cli, c, cases[i].name, cases[i].since,
+			     cases[i].first);
 		dup2(saved, STDERR_FILENO);
 		close(saved);
 		file_read(talk_path, TEXT_MAX, &said, NULL);
