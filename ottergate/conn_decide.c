@@ -16,6 +16,8 @@
 #include "ottergate/lease.h"
 #include "ottergate/worker_impl.h"
 
+#define EXPIRY_LOOK_MS 60000u /* a date is judged so often: clocks are set */
+
 /* --- records -------------------------------------------------------------- */
 
 static void put_text(char *out, size_t size, const char *s)
@@ -166,12 +168,13 @@ void conn_audit_stranger(struct worker *w, const struct addr *source,
 
 uint64_t conn_expires_in(const struct conn *c)
 {
-	uint64_t at = agent_policy_expires(c->policy) * 1000;
-	uint64_t now = worker_realtime(c->worker);
+	uint64_t left;
 
-	if (at == 0)
+	if (!agent_policy_expires(c->policy))
 		return UINT64_MAX;
-	return at > now ? at - now : 0;
+	left = agent_policy_left(c->policy, worker_realtime(c->worker),
+				 c->worker->now_ms);
+	return left < EXPIRY_LOOK_MS ? left : EXPIRY_LOOK_MS;
 }
 
 static void deny(struct verdict *v, enum reason why)

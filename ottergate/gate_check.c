@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/loop.h"
 #include "ottergate/ipath.h"
 #include "ottergate/ireq_impl.h"
 #include "ottergate/policy_load.h"
@@ -48,7 +49,6 @@ static int check_request(const struct check_target *t, struct verdict *v,
 int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 	       struct err *err)
 {
-	uint64_t expires = agent_policy_expires(a);
 	struct check_target t;
 	struct request rq;
 	struct verdict v;
@@ -65,7 +65,8 @@ int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 		.target = slice_str(t.target),
 	};
 	v = decide(a, &rq);
-	if (expires && (uint64_t)time(NULL) >= expires) {
+	if (agent_policy_left(a, (uint64_t)time(NULL) * 1000, clock_ms()) ==
+	    0) {
 		v.allow = false;
 		v.reason = REASON_EXPIRED;
 	}

@@ -237,6 +237,20 @@ uint64_t agent_policy_expires(const struct agent_policy *a)
 	return a->expires;
 }
 
+uint64_t agent_policy_left(const struct agent_policy *a, uint64_t wall_ms,
+			   uint64_t now_ms)
+{
+	const uint64_t at = a->expires * 1000;
+	uint64_t left, span = UINT64_MAX;
+
+	if (a->expires == 0)
+		return UINT64_MAX;
+	left = at > wall_ms ? at - wall_ms : 0;
+	if (a->ends_ms)
+		span = a->ends_ms > now_ms ? a->ends_ms - now_ms : 0;
+	return span < left ? span : left;
+}
+
 enum policy_mode agent_policy_mode(const struct agent_policy *a)
 {
 	return a->mode;

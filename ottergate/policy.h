@@ -122,6 +122,13 @@ const char *agent_policy_id(const struct agent_policy *a);
 struct addr agent_policy_address(const struct agent_policy *a);
 /* Seconds since the epoch after which everything is denied, 0: never. */
 uint64_t agent_policy_expires(const struct agent_policy *a);
+/*
+ * Milliseconds until then, UINT64_MAX: never. @wall_ms: CLOCK_REALTIME;
+ * @now_ms: clock_ms(). A span ends when either of them says so: a wall clock
+ * that is set back prolongs none.
+ */
+uint64_t agent_policy_left(const struct agent_policy *a, uint64_t wall_ms,
+			   uint64_t now_ms);
 enum policy_mode agent_policy_mode(const struct agent_policy *a);
 const struct limits *agent_policy_limits(const struct agent_policy *a);
 const struct timeouts *agent_policy_timeouts(const struct agent_policy *a);

@@ -213,6 +213,7 @@ static int field_expires(struct load *ld, const struct yaml_node *n, void *to)
 
 	if (n->kind != YAML_SCALAR)
 		return load_refuse(ld, n, "a time is wanted here");
+	ap->a->ends_ms = 0;
 	if (time_parse(n->text, &ap->a->expires) == 0)
 		return 0;
 	if (str_parse_duration(n->text, &ms) < 0 || ms < 1000 ||
@@ -221,6 +222,7 @@ static int field_expires(struct load *ld, const struct yaml_node *n, void *to)
 				   "a time such as 8h is wanted here, or "
 				   "2026-11-21T18:00:00Z");
 	ap->a->expires = ld->now + ms / 1000;
+	ap->a->ends_ms = ld->now_ms + ms;
 	return 0;
 }
 

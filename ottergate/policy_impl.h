@@ -142,7 +142,8 @@ struct agent_policy {
 	const char *id;
 	struct addr address;
 	enum policy_mode mode;
-	uint64_t expires;
+	uint64_t expires; /* seconds since the epoch; 0: never */
+	uint64_t ends_ms; /* of a span: the same by clock_ms(); 0: a date */
 	struct limits limits;
 	struct rule_set allow, deny;
 	const struct rule_set *sets[POLICY_USE_MAX + 2]; /* services, allow,

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "lib/file.h"
+#include "lib/loop.h"
 #include "lib/str.h"
 #include "ottergate/policy_parse.h"
 
@@ -392,6 +393,7 @@ int policy_load(const char *const *paths, struct policy **ret,
 		.lint = lint,
 		.err = err ? err : &local,
 		.now = (uint64_t)time(NULL),
+		.now_ms = clock_ms(),
 	};
 	int r = policy_new(&ld.policy);
 
@@ -451,6 +453,7 @@ int policy_load_agent(struct policy *p, const char *text, size_t len,
 		.lint = lint,
 		.err = err ? err : &local,
 		.now = (uint64_t)time(NULL),
+		.now_ms = clock_ms(),
 	};
 	const struct yaml_node *n = NULL;
 	struct agent_policy *a = NULL;

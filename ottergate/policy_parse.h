@@ -20,6 +20,7 @@ struct load {
 	size_t n_errors; /* of the linter */
 	size_t n_names;
 	uint64_t now; /* seconds since the epoch */
+	uint64_t now_ms; /* clock_ms() */
 	bool is_agent; /* what is read are an agent's own rules */
 };
 

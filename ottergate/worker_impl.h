@@ -103,9 +103,8 @@ static inline bool worker_may_tell(struct worker *w, const struct addr *source)
 static inline bool worker_expired(struct worker *w,
 				  const struct agent_policy *p)
 {
-	uint64_t at = agent_policy_expires(p);
-
-	return at && worker_realtime(w) / 1000 >= at;
+	return agent_policy_expires(p) &&
+	       agent_policy_left(p, worker_realtime(w), w->now_ms) == 0;
 }
 
 /* One more denial, of the gateway and of @a. NULL: nobody's. */
