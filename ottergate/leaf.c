@@ -32,7 +32,9 @@
 #include "ottergate/itls.h"
 
 #define BUCKETS 256u
-#define SKEW 300 /* seconds that a sandbox's clock may be behind */
+/* Seconds that a clock may be behind: a sandbox's, or this machine's, when it
+ * is set back. */
+#define SKEW 86400
 #define SERIAL_BITS 128
 #define CN_MAX 64u /* RFC 5280 appendix A.1, ub-common-name */
 #define X509_V3 2
