@@ -74,13 +74,14 @@ static void worker_wait(const struct workers *ws, struct worker *w)
 	struct timespec until;
 
 	for (;;) {
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += PUMP_NS;
 		if (until.tv_nsec >= NS_PER_S) {
 			until.tv_nsec -= NS_PER_S;
 			until.tv_sec++;
 		}
-		if (sem_timedwait(&w->impl->mail.done, &until) == 0)
+		if (sem_clockwait(&w->impl->mail.done, CLOCK_MONOTONIC,
+				  &until) == 0)
 			return;
 		if (ws->opts.audit)
 			audit_pump(ws->opts.audit);
