@@ -20,6 +20,7 @@
 #include "tests/unit/tls_peer.h"
 
 #define PEERS_MAX 64u
+#define PEER_SPAN (6 * 3600) /* seconds that certificates are good, both ways */
 #define REAL_TOKEN "ghp_real0token0that0nobody0may0ever0see1"
 
 #define GET(path, host) "GET " path " HTTP/1.1\r\nHost: " host "\r\n\r\n"
@@ -64,6 +65,7 @@ static const char inspect_policy[] =
 	"            - { methods: [POST], paths: [\"/graphql\"],\n"
 	"                graphql: query-only }\n"
 	"        auth: { use: gh, exclusive: true }\n"
+	"        stream: { websocket: true }\n"
 	"      - { id: big, names: [big.test], use: inspect }\n"
 	"      - { id: ws, names: [ws.test], use: inspect,\n"
 	"          stream: { websocket: true } }\n"
@@ -124,9 +126,9 @@ static inline SSL *upstream(void)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
 	ts.tv_sec += 5;
-	if (sem_timedwait(&peers.there, &ts) < 0)
+	if (sem_clockwait(&peers.there, CLOCK_MONOTONIC, &ts) < 0)
 		return NULL;
 	return peers.peers[atomic_fetch_add(&peers.taken, 1) % PEERS_MAX];
 }
@@ -294,14 +296,15 @@ static inline bool inspect_up(const char *alpn)
 
 	if (sodium_init() < 0)
 		return false;
-	peers.root = peer_cert(NULL, NULL, -60, 3600);
+	peers.root = peer_cert(NULL, NULL, -PEER_SPAN, PEER_SPAN);
 	/* OpenSSL takes no wildcard for what is right below the root. */
 	peers.cert = peer_cert(&peers.root,
 			       "big.test,DNS:api.test,DNS:ws.test,DNS:few.test",
-			       -60, 3600);
+			       -PEER_SPAN, PEER_SPAN);
 	peer_pem(&peers.root, pem);
 	if (itls_upstream_ctx(pem, &world.tls, &err) < 0 ||
-	    leaf_ca_new("coder", names, 1, 3600, 3600, &world.ca, &err) < 0)
+	    leaf_ca_new("coder", names, 1, 4 * PEER_SPAN, 2 * PEER_SPAN,
+			&world.ca, &err) < 0)
 		return ok(false, "%s", err.msg);
 	unlink(pem);
 	peers.client = peer_client(leaf_ca_pem(world.ca));
