@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """abuse.py - more than a sandbox may use; and what others see of it
 
-usage: python3 probe/abuse.py half|names|questions|tunnel|load RUNTIME [NAME]
+usage: python3 probe/abuse.py half|names|questions|tunnel|load|storm RUNTIME
+           [NAME]
 
 Prints lines of the kind of the probes. Each of these runs alone, in a sandbox
 of its own: what it uses up is gone for the hour.
@@ -152,6 +153,46 @@ def load():
                 counts[name.decode() + " " + outcome] += 1
     say("K12", "load", "open" if counts["evil.test open"] else "held",
         json.dumps(counts))
+
+
+def datagrams():
+    """Sockets, and where each sends: none of these may have an answer."""
+    found = []
+    for kind, proto, to in (
+            (socket.SOCK_DGRAM, 0, [(x, port) for x in (SINK, "172.20.0.1")
+                                    for port in (53, 123, 443, 4789, 9)]),
+            (socket.SOCK_DGRAM, socket.IPPROTO_ICMP, [(SINK, 0)]),
+            (socket.SOCK_RAW, socket.IPPROTO_ICMP, [(SINK, 0)]),
+            (socket.SOCK_RAW, socket.IPPROTO_RAW, [(SINK, 0)])):
+        try:
+            sock = socket.socket(socket.AF_INET, kind, proto)
+        except OSError:
+            continue  # the kernel of the sandbox has none for us
+        sock.setblocking(False)
+        found += [(sock, place) for place in to]
+    return found
+
+
+def storm():
+    """All that is no TCP, for @sys.argv[3] seconds."""
+    packet = b"\x08\0\xf7\xff\0\1\0\1" + b"dig-out-this"
+    places = datagrams()
+    sent, heard = 0, 0
+    end = time.monotonic() + float(sys.argv[3])
+    while time.monotonic() < end:
+        for sock, place in places:
+            try:
+                sent += sock.sendto(packet, place) > 0
+            except OSError:
+                pass
+            try:
+                sock.recv(4096)
+                heard += 1
+            except OSError:
+                pass
+        time.sleep(0.002)
+    say("K12-storm", "%d datagrams" % sent, "open" if heard else
+        "held" if sent > 100 else "idle", "%d answers" % heard)
 
 
 runtime = sys.argv[2]

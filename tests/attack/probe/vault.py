@@ -16,6 +16,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,7 @@ def peers():
     refused("V1", "connect as the agent", connect)
     refused("V1", "look into the folder", lambda: os.listdir("/run/vault"))
     control("V1")
+    forged()
     # Who has let go of its parent cannot be named; nor can who is gone.
     for i in range(30):
         out = os.path.join(work, "orphan%d" % i)
@@ -122,6 +124,46 @@ def peers():
            if STAND_IN.search(open(x).read())]
     say("V23", "orphans of a double fork", not got, got)
     control("V23")
+    out = os.path.join(work, "daemon")
+
+    def daemon_of_its_own():
+        if os.fork() > 0:
+            return
+        while os.getppid() != 1:
+            time.sleep(0.001)
+        os.setsid()
+        os.dup2(os.open(out, os.O_CREAT | os.O_WRONLY, 0o600), 1)
+        asked()
+        os.execv(GIT, [GIT, "get"])
+    born(daemon_of_its_own)
+    time.sleep(1)
+    text = open(out).read()
+    say("V23", "one that leads a session may ask", granted(text), text[:60],
+        True)
+
+
+def said(pid, uid, gid):
+    """What a socket with SO_PASSCRED hears of who says this of himself."""
+    here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with here, there:
+        there.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        here.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS,
+                               struct.pack("3i", pid, uid, gid))])
+        _, found, _, _ = there.recvmsg(1, socket.CMSG_SPACE(12))
+        return struct.unpack("3i", found[0][2])
+
+
+def forged():
+    me = os.getpid()
+    say("V1", "one's own name by SCM_CREDENTIALS",
+        said(me, 1000, 1000) == (me, 1000, 1000), me, True)
+    for case, name in (("PID 1", (1, 1000, 1000)),
+                       ("vaultd", (vaultd(), 1000, 1000)),
+                       ("a parent", (os.getppid(), 1000, 1000)),
+                       ("the vault's user", (me, 990, 1000)),
+                       ("the vault's group", (me, 1000, 990)),
+                       ("root", (me, 0, 0))):
+        refused("V1", "the name of " + case, lambda n=name: said(*n))
 
 
 def programs():

@@ -6,6 +6,7 @@ Lines as those of vault.py. V2: no agent can hold the vault's socket, so what
 can be tried is what the judgement rests upon, and clients that die while they
 ask (the rest is in tests/unit/vault_peer_test.c).
 """
+import ctypes
 import glob
 import os
 import pty
@@ -20,21 +21,36 @@ import vault
 from vault import GH, GIT, granted, run, say, work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = 60  # for one number to come round; a busy machine needs more
+SECONDS = 400  # at most, for one of 65,536 numbers to come round
 
 
 def pids():
-    program = work + "/pids"
-    code, text = run(["gcc", "-O2", "-o", program, HERE + "/pids.c"], limit=90)
+    """A number that was a client's comes round, to an orphan."""
+    program, ask = work + "/pids", work + "/question"
+    code, text = run(["gcc", "-O2", "-D_GNU_SOURCE", "-pthread", "-o",
+                      program,
+                      HERE + "/pids.c"], limit=90)
     if code != 0:
         say("V2", "the program is built", False, text)
         return
-    text = run([program, str(SECONDS)], limit=SECONDS + 60)[1].split("\n")
+    with open(ask, "wb") as f:
+        f.write(vault.ASK)
+    first, second = work + "/first", work + "/second"
+    text = run([program, str(SECONDS), GIT, ask, first, second],
+               limit=SECONDS + 60)[1].split("\n")
+    reused = [x.split() for x in text if x.startswith("reused")]
     say("V2", "a descriptor of /proc of who has ended gives nothing",
         "gone 0" in text, text)
-    say("V2", "nor when another has its number", "reused 0 1" in text or
-        any(x.startswith("not reused") for x in text), text)
+    say("V2", "nor when another has its number",
+        reused and reused[0][1] == "0", text)
     say("V2", "before, it could be read", "there 1" in text, text, True)
+    say("V2", "the number came round", reused and reused[0][2] == "1", text,
+        True)
+    say("V2", "who had it first was given a stand-in",
+        granted(content(first)), content(first)[:80], True)
+    say("V2", "an orphan that has it next is given nothing",
+        "asked" in text and not vault.STAND_IN.search(content(second)),
+        content(second)[:80])
     # Orphans that ask and die, in a storm of numbers.
     with subprocess.Popen([program, "30"], stdout=subprocess.DEVNULL) as storm:
         outs, honest = [], 0
@@ -44,10 +60,18 @@ def pids():
             if len(outs) % 20 == 0:
                 honest += granted(vault.ask()[1])
         storm.kill()
-    got = [x for x in outs if vault.STAND_IN.search(open(x).read())]
+    got = [x for x in outs if vault.STAND_IN.search(content(x))]
     say("V2", "%d orphans that asked and died" % len(outs), not got, got)
     say("V2", "honest ones among them are served",
         honest >= len(outs) // 20 > 0, honest, True)
+
+
+def content(path):
+    try:
+        with open(path, encoding="latin-1") as f:
+            return f.read()
+    except OSError:
+        return ""
 
 
 def dying_orphan(i):
@@ -129,6 +153,104 @@ def take(pid):
     return got
 
 
+class Piece(ctypes.Structure):
+    """An iovec."""
+    _fields_ = [("base", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+
+
+def errno_of(code):
+    return 0 if code >= 0 else ctypes.get_errno()
+
+
+def memory_of(pid, address):
+    """By which ways the bytes there are had."""
+    got, found = [], ctypes.create_string_buffer(16)
+    mine = Piece(ctypes.cast(found, ctypes.c_void_p), 16)
+    theirs = Piece(address, 16)
+    if vault.libc.process_vm_readv(pid, ctypes.byref(mine), 1,
+                                   ctypes.byref(theirs), 1, 0) == 16:
+        got.append("process_vm_readv")
+    try:
+        with open("/proc/%d/mem" % pid, "rb", 0) as f:
+            f.seek(address)
+            if len(f.read(16)) == 16:
+                got.append("mem")
+    except OSError:
+        pass
+    for part in ("maps", "environ", "auxv", "syscall", "stack"):
+        if content("/proc/%d/%s" % (pid, part)):
+            got.append(part)
+    return got
+
+
+def traced(program):
+    """It execs while its parent traces it: output, and what that had."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        vault.asked()
+        os.dup2(w, 1)
+        ctypes.set_errno(0)
+        vault.libc.ptrace(0, 0, 0, 0)  # PTRACE_TRACEME
+        os.write(2, b"")
+        os.execv(program, [program, "get"])
+    os.close(w)
+    stops = 0
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            break
+        stops += 1
+        vault.libc.ptrace(7, pid, 0, 0)  # PTRACE_CONT
+    text = b""
+    while more := os.read(r, 4096):
+        text += more
+    os.close(r)
+    return text.decode("latin-1"), stops
+
+
+def trace():
+    """The clients, by whatever one may have of a process of one's own."""
+    mark = ctypes.create_string_buffer(b"sixteen bytes...")
+    address = ctypes.addressof(mark)
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(0)
+    found = memory_of(child, address)
+    say("V13", "what of a child of one's own can be read",
+        {"mem", "maps", "environ"} <= set(found), found, True)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    text, stops = traced(GIT)
+    say("V13", "a client that lets itself be traced", stops == 0 and
+        not vault.REAL.search(text), (stops, text[:60]))
+    had = set()
+    for request, what in ((16, "PTRACE_ATTACH"), (0x4206, "PTRACE_SEIZE")):
+        for i in range(40):
+            p = stoppable()
+            p.stdin.write(vault.ASK)
+            p.stdin.close()
+            time.sleep(0.0005 * (i % 12))
+            p.send_signal(signal.SIGSTOP)
+            ctypes.set_errno(0)
+            if errno_of(vault.libc.ptrace(request, p.pid, 0, 0)) == 0:
+                had.add(what)
+            if is_client(p.pid):
+                had.add("a client")
+                had |= set(memory_of(p.pid, 0x400000))
+            p.kill()
+            p.wait()
+    say("V13", "some of 80 that were stopped were clients",
+        "a client" in had, had, True)
+    say("V13", "of a client nothing is had", had == {"a client"}, had)
+
+
+def is_client(pid):
+    """Has it the vault's uid yet? Then it is past its exec."""
+    return "\t1000\t990\t990\t" in content("/proc/%d/status" % pid)
+
+
 def spy(name):
     """A program that writes down all that it is given."""
     path = "%s/spy-%s" % (work, name)
@@ -140,11 +262,7 @@ def spy(name):
 
 
 def spied(name):
-    try:
-        with open("%s/spied-%s" % (work, name), encoding="latin-1") as f:
-            return f.read()
-    except OSError:
-        return ""
+    return content("%s/spied-%s" % (work, name))
 
 
 def terminal(argv, limit=20, **more):
@@ -248,7 +366,8 @@ def crowds():
 
 
 def main():
-    parts = [globals()[x] for x in sys.argv[1:]] or [pids, hands, gh, crowds]
+    parts = [globals()[x] for x in sys.argv[1:]] or [pids, hands, trace, gh,
+                                                 crowds]
     for part in parts:
         try:
             part()
