@@ -127,6 +127,61 @@ good() {
 	proven
 }
 
+# heard - packets of ours that the guard of all frames has counted
+heard() {
+	jq -s 'map(select(.port == 4242) | .packets) | add // 0' \
+		"$WORLD/guard.jsonl"
+}
+
+# hears - it counts one more
+hears() {
+	local before
+	before=$(heard)
+	nsenter --net="/proc/$(host_pid)/ns/net" python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.sendto(b"the sinks do hear", ("198.51.100.250", 4242))'
+	more() { [ "$(heard)" -gt "$before" ]; }
+	eventually more
+}
+
+# storm NAME OTHER SECONDS - all that a sandbox can send, and its link
+storm() {
+	local name=$1 other=$2 how out=$BATS_TEST_TMPDIR/$1
+	for how in load storm; do
+		abuse "$name" $how "${name#at-}" "$3" \
+			>"$out-$how" 2>&1 3>&- &
+	done
+	nsenter --net="$(netns_of "$name")" python3 "$ATTACK/hostile.py" \
+		"${name#at-}" eth0 "$(mac_of "$name")" \
+		"$(field "$name" .address)" "$(mac_of "$other")" \
+		"$(field "$other" .address)" "$3" >"$out-frames" 2>&1 3>&- &
+}
+
+@test "K12 while the gateway is killed again and again no frame leaves" {
+	local name i old kills=0
+	hears
+	storm at-runsc at-crun 20
+	storm at-crun at-runsc 20
+	for ((i = 0; i < 8; i++)); do
+		sleep 2
+		old=$(gateway_pid)
+		if [ -n "$old" ] && kill -9 "$old"; then
+			kills=$((kills + 1))
+		fi
+	done
+	[ "$kills" -ge 3 ]
+	wait
+	for name in at-runsc at-crun; do
+		said "$BATS_TEST_TMPDIR/$name-load" K12 held
+		said "$BATS_TEST_TMPDIR/$name-storm" K12-storm held
+		said "$BATS_TEST_TMPDIR/$name-frames" K12-frames sent
+		eventually good "$name"
+	done
+	hears
+	proven
+}
+
 @test "K12 a policy that cannot be read changes nothing" {
 	local file=$AC_HOME/policy/policy.yaml
 	cp "$file" "$BATS_TEST_TMPDIR/good.yaml"

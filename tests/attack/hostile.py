@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """hostile.py - frames of every kind, from a sandbox's own end of its link
 
-usage: hostile.py RUNTIME INTERFACE MAC ADDRESS OTHER_MAC OTHER_ADDRESS
+usage: hostile.py RUNTIME INTERFACE MAC ADDRESS OTHER_MAC OTHER_ADDRESS [SECONDS]
 
 Runs as root in the network namespace of a container: this is what an agent
 could send that had broken out of gVisor's network, but not of the namespace.
 The control is a question to the name server in a well-formed frame: it is
 answered. One JSON line a frame, as the probes have it, way "frames"; the
-outcome is "answered" when anything but that comes back, else "silent".
+outcome is "answered" when anything but that comes back, else "silent". With SECONDS the
+frames that nobody answers are sent again and again, and one line tells how
+often.
 """
 import json
 import select
@@ -301,10 +303,24 @@ def answered(link, row, name):
     link.say(row, "dns in a frame of one's own", "dropped")
 
 
+def storm(link, seconds):
+    end, rounds = time.monotonic() + seconds, 0
+    tell, link.say = link.say, lambda *_: None
+    while time.monotonic() < end:
+        for what in (protocols, six, odd_packets):
+            what(link)
+        rounds += 1
+    tell("K12-frames", "all frames, again and again",
+         "sent" if rounds else "idle", str(rounds))
+
+
 def main():
-    link = Link(*sys.argv[1:])
+    link = Link(*sys.argv[1:7])
     if not link.resolve():
         link.say("control-frames", "arp for the gateway", "dropped")
+        return
+    if len(sys.argv) > 7:
+        storm(link, float(sys.argv[7]))
         return
     answered(link, "control-frames", "frames-before.wild.test")
     protocols(link)
