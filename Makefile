@@ -74,7 +74,7 @@ UNIT_SH := $(call src,tests/unit/*_test.sh)
 FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
-HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount \
+HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step \
 	$(BUILD)/init-guard $(BUILD)/ottergate $(BUILD)/net_proxy.so $(VAULT_BIN)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
@@ -154,9 +154,9 @@ $(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
 		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
-$(BUILD)/ac-mount: LIBS = $(call ask,--libs,mount)
-$(BUILD)/ac-mount: $(call obj,control/ac_mount.c) $(BUILD)/shared.a \
-		$(BUILD)/lib.a
+$(BUILD)/ac-mount $(BUILD)/ac-step: LIBS = $(call ask,--libs,mount)
+$(BUILD)/ac-mount $(BUILD)/ac-step: $(BUILD)/ac-%: $(BUILD)/obj/control/ac_%.o \
+		$(BUILD)/shared.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/init-guard: $(call obj,init-guard/main.c) $(BUILD)/guard.a \
 		$(BUILD)/link.a $(BUILD)/vault.a $(BUILD)/lib.a
@@ -225,6 +225,7 @@ install-host: $(HOST_BIN)
 	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
 	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
 		$(BUILD)/ac-mount $(BUILD)/init-guard $(BUILD)/net_proxy.so
+	install -D -m 0755 $(BUILD)/ac-step $(DESTDIR)/usr/local/sbin/runc
 	install -m 0644 -t $(DESTDIR)/usr/libexec/ac net-preload/ld.so.preload
 	sh vault/install.sh $(BUILD) $(DESTDIR)
 

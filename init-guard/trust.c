@@ -23,6 +23,7 @@
 #include "init-guard/etc.h"
 #include "init-guard/pem.h"
 #include "init-guard/pkcs12.h"
+#include "lib/ca_names.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -35,17 +36,9 @@
 
 /* Writable only in type: execve() wants char *const. */
 static char trust_env[][64] = {
-	/* the roots instead of the program's own */
-	"SSL_CERT_FILE=" BUNDLE,
-	"REQUESTS_CA_BUNDLE=" BUNDLE,
-	"GIT_SSL_CAINFO=" BUNDLE,
-	"CURL_CA_BUNDLE=" BUNDLE,
-	"PIP_CERT=" BUNDLE,
-	"CARGO_HTTP_CAINFO=" BUNDLE,
-	"AWS_CA_BUNDLE=" BUNDLE,
-	/* besides them */
-	"NODE_EXTRA_CA_CERTS=" CA_FILE,
-	"DENO_CERT=" CA_FILE,
+#define BUNDLE_ENTRY(name) name "=" BUNDLE,
+#define EXTRA_ENTRY(name) name "=" CA_FILE,
+	CA_BUNDLE_NAMES(BUNDLE_ENTRY) CA_EXTRA_NAMES(EXTRA_ENTRY)
 };
 static char java_env[] =
 	"JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStoreType=PKCS12 "

@@ -17,6 +17,8 @@
 	AC_STATE "/policy" /* policy.yaml, machine.yaml, agents/ */
 /* A CA that sandboxes are to trust, PEM; made by images/setup/build-env.sh. */
 #define AC_STATE_CA_EXTRA AC_STATE "/ca/extra.pem"
+/* How builds reach the world: images/setup/build-env.sh. */
+#define AC_STATE_BUILD_ENV AC_STATE "/cache/build-env"
 #define AC_STATE_VAULT AC_STATE "/vault" /* real tokens, sealed */
 /* The preset of the machine's package registries. */
 #define AC_STATE_MACHINE AC_STATE_POLICY "/machine.yaml"

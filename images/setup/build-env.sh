@@ -6,7 +6,11 @@
 #   ca.pem      its CA bundle, empty when it has none of its own
 #   build.env   a sh fragment that each RUN sources: CA, proxies, registries
 #   apt.conf    what apt needs of the same
+#   step.env    proxies and registries as NAME=value, and step-apt.conf: for the
+#               lines of a blueprint's Dockerfile, which name no secret; their CA
+#               is ca/extra.pem, as in sandboxes (control/shared/build_step.c)
 #   rootfs.ref  AC_ROOTFS, for builds inside ac-host
+#   home.ref    $AC_HOME as it is out here; zone.ref: hours are told in this one
 # Builds get the first three as secrets, so none is ever part of an image.
 # Sandboxes get $AC_HOME/ca/extra.pem: of that bundle what Debian does not ship,
 # or the file that AC_EXTRA_CA names ("none": nothing).
@@ -114,9 +118,16 @@ put_extra_ca() { # CA
 	fi
 }
 
-# export_line NAME VALUE - a line of sh, nothing for an empty value
-export_line() {
-	[ -z "$2" ] || printf "export %s='%s'\n" "$1" "${2//\'/\'\\\'\'}"
+# env_line NAME VALUE - nothing for an empty value
+env_line() { [ -z "$2" ] || printf '%s=%s\n' "$1" "${2%%$'\n'*}"; }
+
+# export_lines - lines of sh, of those of env_line
+export_lines() {
+	local line value
+	while IFS= read -r line; do
+		value=${line#*=}
+		printf "export %s='%s'\n" "${line%%=*}" "${value//\'/\'\\\'\'}"
+	done
 }
 
 # A value of the machine's client, unless it is the client's own default.
@@ -134,37 +145,41 @@ setting() { # DEFAULT-PATTERN COMMAND...
 proxies() {
 	local var
 	for var in http_proxy https_proxy ftp_proxy no_proxy all_proxy; do
-		export_line "$var" "${!var:-}"
-		export_line "${var^^}" "$(printenv "${var^^}" || true)"
+		env_line "$var" "${!var:-}"
+		env_line "${var^^}" "$(printenv "${var^^}" || true)"
 	done
 }
 
 registries() {
 	cd / # a project's .npmrc in the current directory is not the machine's
-	export_line NPM_CONFIG_REGISTRY "${AC_REGISTRY_NPM:-$(setting \
+	env_line NPM_CONFIG_REGISTRY "${AC_REGISTRY_NPM:-$(setting \
 		'^https://registry\.npmjs\.org/?$' npm config get registry)}"
-	export_line PIP_INDEX_URL "${AC_REGISTRY_PIP:-${PIP_INDEX_URL:-$(setting \
+	env_line PIP_INDEX_URL "${AC_REGISTRY_PIP:-${PIP_INDEX_URL:-$(setting \
 		'^$' pip3 config get global.index-url)}}"
-	export_line GOPROXY "${AC_REGISTRY_GO:-$(setting \
+	env_line GOPROXY "${AC_REGISTRY_GO:-$(setting \
 		'^https://proxy\.golang\.org,direct$' go env GOPROXY)}"
-	export_line GOSUMDB "$(setting '^sum\.golang\.org$' go env GOSUMDB)"
-	export_line GONOSUMDB "$(setting '^$' go env GONOSUMDB)"
-	export_line GOINSECURE "$(setting '^$' go env GOINSECURE)"
+	env_line GOSUMDB "$(setting '^sum\.golang\.org$' go env GOSUMDB)"
+	env_line GONOSUMDB "$(setting '^$' go env GONOSUMDB)"
+	env_line GOINSECURE "$(setting '^$' go env GOINSECURE)"
 }
 
 ca_lines() {
 	local var
 	for var in SSL_CERT_FILE CURL_CA_BUNDLE REQUESTS_CA_BUNDLE PIP_CERT \
 		NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO NPM_CONFIG_CAFILE; do
-		export_line $var $CA_IN_BUILD
+		env_line "$var" $CA_IN_BUILD
 	done
 }
 
 apt_conf() { # CA
-	local key value
 	echo 'APT::Install-Recommends "false";'
 	echo 'Acquire::Retries "3";'
 	[ -z "$1" ] || echo "Acquire::https::CAInfo \"$CA_IN_BUILD\";"
+}
+
+# What of the machine's apt reaches the world, and nothing of its habits.
+apt_network() {
+	local key value
 	have apt-config || return 0
 	for key in Acquire::http::Proxy Acquire::https::Proxy \
 		Acquire::Check-Valid-Until Acquire::Check-Date; do
@@ -174,13 +189,14 @@ apt_conf() { # CA
 	done
 }
 
-build_env() { # CA
+build_env() { # CA; stdin: what steps get as well
 	echo 'export DEBIAN_FRONTEND=noninteractive'
 	echo 'export APT_CONFIG=/run/secrets/apt.conf'
 	echo 'export NPM_CONFIG_UPDATE_NOTIFIER=false NPM_CONFIG_FUND=false'
-	[ -z "$1" ] || ca_lines
-	proxies
-	registries
+	{
+		[ -z "$1" ] || ca_lines
+		cat
+	} | export_lines
 }
 
 # put NAME - stdin to the file, whole or not at all; readers see old or new.
@@ -202,8 +218,18 @@ mkdir -p "$dir"
 ca=$(find_ca)
 if [ -n "$ca" ]; then put ca.pem <"$ca"; else : | put ca.pem; fi
 put_extra_ca "$ca"
-build_env "$ca" | put build.env
-apt_conf "$ca" | put apt.conf
+{
+	proxies
+	registries
+} | put step.env
+build_env "$ca" <"$dir/step.env" | put build.env
+apt_network | put step-apt.conf
+{
+	apt_conf "$ca"
+	cat "$dir/step-apt.conf"
+} | put apt.conf
 printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref
+readlink -f "$AC_HOME" | put home.ref
+date +%z | put zone.ref
 "$here/machine-policy.sh" ||
 	say "the preset of this machine's package registries was not written"
