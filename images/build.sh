@@ -2,8 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # build.sh - build the images, each when its inputs have changed
 #
-# usage: build.sh tag NAME                 the tag its inputs give
-#        build.sh ensure NAME [--no-cache] make ac/NAME:<tag> and ac/NAME:latest
+# usage: build.sh tag NAME               the tag its inputs give
+#        build.sh ensure NAME [--no-cache] [--retry]
+#                                        make ac/NAME:<tag> and ac/NAME:latest
+#
+# A build that failed in ac-host is not repeated until something it depends on
+# has changed, or --retry or --no-cache asks for it (build-failure.sh).
+# The machine's CA, proxies and registries are not part of an identity: they
+# say how a build reaches the world, not what it makes.
 #
 # NAME: rootfs, host, base, or a blueprint with a Dockerfile. Images that a
 # Dockerfile takes by `FROM ac/NAME` are ensured first. The same script serves
@@ -25,10 +31,13 @@ export HOME="${HOME:-/root}"
 . "$HERE/common.sh"
 # shellcheck source=images/build-progress.sh
 . "$HERE/build-progress.sh"
+# shellcheck source=images/build-failure.sh
+. "$HERE/build-failure.sh"
 
 ENV_DIR=$AC_CACHE/build-env
 DOCKER=${AC_DOCKER:-docker}
 NO_CACHE=
+RETRY=
 
 # Within ac-host there is less of them, and no image of it to build.
 mapfile -t HOST_INPUTS < <(grep '^[A-Za-z]' "$HERE/host/inputs")
@@ -266,11 +275,12 @@ build_image() {
 	pick_client
 	prepare_env
 	rm -f "$log"
+	failure_forget "$name"
 	# Ctrl-C ends the client too; what is built so far stays in its cache.
 	trap 'interrupted "The steps of image $name that ended are kept"' INT TERM
 	if ! run_build "$name" "$tag" "$file" "$context" "$log"; then
 		say "image $name failed after $((SECONDS - began)) s:"
-		log_tail "$log"
+		failure_note "$name" "$tag" "$log"
 		exit 1
 	fi
 	"$DOCKER" tag "ac/$name:$tag" "ac/$name:latest"
@@ -300,24 +310,33 @@ ensure() {
 	# --no-cache means this image: its parents are taken as they are. A
 	# process of its own, so that no lock of a parent outlives its build.
 	for parent in $(parents_of "$file"); do
-		"$0" ensure "$parent" || exit 1
+		"$0" ensure "$parent" ${RETRY:+--retry} || exit 1
 	done
 	make_home
 	lock_take "$AC_CACHE/.lock-$name"
 	if [ -z "$NO_CACHE" ] && is_built "$name" "$tag"; then return 0; fi
+	if [ -z "$RETRY" ] && failure_known "$name" "$tag"; then exit 1; fi
 	build_image "$name" "$tag" "$file"
 }
 
-usage() { die 2 "usage: build.sh tag NAME | ensure NAME [--no-cache]"; }
+usage() {
+	die 2 "usage: build.sh tag NAME | ensure NAME [--no-cache] [--retry]"
+}
 
 [ $# -ge 2 ] || usage
 check_name "$2"
-case "$1 ${3:-}" in
-"tag ") tag_of "$2" ;;
-"ensure ") ensure "$2" ;;
-"ensure --no-cache")
-	NO_CACHE=1
-	ensure "$2"
-	;;
+verb=$1
+name=$2
+shift 2
+for word; do
+	case $verb$word in
+	ensure--no-cache) NO_CACHE=1 RETRY=1 ;;
+	ensure--retry) RETRY=1 ;;
+	*) usage ;;
+	esac
+done
+case $verb in
+tag) tag_of "$name" ;;
+ensure) ensure "$name" ;;
 *) usage ;;
 esac

@@ -145,31 +145,36 @@ static void follower_on_abort(void *arg)
 	free(f);
 }
 
-static int body_flags(struct http_req *req, bool *ret_no_cache, bool *ret_force)
+static int body_flags(struct http_req *req, unsigned *ret)
 {
-	static const char *const keys[] = { "no_cache", "force", NULL };
+	static const char *const keys[] = { "no_cache", "force", "retry",
+					    NULL };
+	static const unsigned flags[] = { BUILD_NO_CACHE, BUILD_FORCE,
+					  BUILD_RETRY };
 	struct err err = { 0 };
 	json_t *body = http_body(req);
 	int rc = jsonx_known(body, keys, &err);
+	bool on;
 
-	if (rc == 0)
-		rc = jsonx_bool(body, "no_cache", false, ret_no_cache, &err);
-	if (rc == 0)
-		rc = jsonx_bool(body, "force", false, ret_force, &err);
+	*ret = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(flags); i++) {
+		rc = jsonx_bool(body, keys[i], false, &on, &err);
+		if (rc == 0 && on)
+			*ret |= flags[i];
+	}
 	if (rc < 0)
 		http_reply_error(req, &err, NULL);
 	return rc;
 }
 
 static void build_start(struct acd *acd, struct http_req *req,
-			const char *image, bool no_cache, bool force)
+			const char *image, unsigned flags)
 {
 	struct follower *f = calloc(1, sizeof(*f));
 	struct err err = { 0 };
 
 	if (f)
-		f->wait = build_ensure(acd->builds, image, no_cache, force,
-				       on_build, f);
+		f->wait = build_ensure(acd->builds, image, flags, on_build, f);
 	if (!f || !f->wait) {
 		free(f);
 		err_set(&err, -ENOMEM, "out of memory");
@@ -187,9 +192,9 @@ void api_blueprint_build(void *ctx, struct http_req *req)
 	struct acd *acd = ctx;
 	struct blueprint bp = { 0 };
 	struct err err = { 0 };
-	bool no_cache = false, force = false;
+	unsigned flags;
 
-	if (body_flags(req, &no_cache, &force) < 0)
+	if (body_flags(req, &flags) < 0)
 		return;
 	if (acd->phase != ACD_READY) {
 		err_set(&err, -EAGAIN, "ac-host is starting or stopping: %s",
@@ -199,6 +204,6 @@ void api_blueprint_build(void *ctx, struct http_req *req)
 	}
 	if (blueprint_of(req, &bp) < 0)
 		return;
-	build_start(acd, req, bp.image, no_cache, force);
+	build_start(acd, req, bp.image, flags);
 	blueprint_done(&bp);
 }

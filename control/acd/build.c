@@ -47,7 +47,7 @@ struct build_job {
 	TAILQ_ENTRY(build_job) link;
 	struct builds *builds;
 	char *image;
-	bool no_cache;
+	unsigned flags; /* BUILD_NO_CACHE, BUILD_RETRY */
 	bool cancelled;
 	struct build_waits waits;
 	bool walking; /* telling them a line */
@@ -421,8 +421,12 @@ static void on_child(void *arg, pid_t pid, int status)
 		job_end(job, NULL);
 		return;
 	}
-	err_set(&err, -EIO, "image '%s' could not be built (exit code %d): %s",
-		job->image, code, job->last[0] ? job->last : "no output");
+	if (str_starts(job->last, "ac: ")) /* a sentence of the script */
+		err_set(&err, -EIO, "%s", job->last + 4);
+	else
+		err_set(&err, -EIO,
+			"image '%s' could not be built (exit code %d): %s",
+			job->image, code, *job->last ? job->last : "no output");
 	job_end(job, &err);
 }
 
@@ -438,11 +442,13 @@ static int environment(struct strv *ret)
 
 static int job_spawn(struct build_job *job, struct strv *env, struct err *err)
 {
-	const char *argv[] = { job->builds->script, "ensure", job->image,
-			       job->no_cache ? "--no-cache" : NULL, NULL };
+	const char *argv[5] = { job->builds->script, "ensure", job->image };
 	int fds[2];
 	int rc;
 
+	if (job->flags)
+		argv[3] = job->flags & BUILD_NO_CACHE ? "--no-cache" :
+							"--retry";
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return err_sys(err, "pipe");
 	SCOPED_FD out = fds[1];
@@ -495,14 +501,14 @@ static void on_timer(void *arg)
 }
 
 static struct build_job *job_new(struct builds *b, const char *image,
-				 bool no_cache)
+				 unsigned flags)
 {
 	struct build_job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return NULL;
 	job->builds = b;
-	job->no_cache = no_cache;
+	job->flags = flags;
 	job->fd = -1;
 	job->image = strdup(image);
 	job->timer = loop_timer_new(b->loop, on_timer, job);
@@ -520,16 +526,16 @@ static struct build_job *job_new(struct builds *b, const char *image,
 
 /* A job that gives at least what is asked for. */
 static struct build_job *job_find(struct builds *b, const char *image,
-				  bool no_cache)
+				  unsigned flags)
 {
 	struct build_job *job;
 
 	TAILQ_FOREACH (job, &b->jobs, link) {
-		if (!job->cancelled && job->no_cache >= no_cache &&
+		if (!job->cancelled && (flags & ~job->flags) == 0 &&
 		    strcmp(job->image, image) == 0)
 			return job;
 	}
-	return job_new(b, image, no_cache);
+	return job_new(b, image, flags);
 }
 
 static void on_instant(void *arg)
@@ -543,8 +549,7 @@ static void on_instant(void *arg)
 }
 
 struct build_wait *build_ensure(struct builds *b, const char *image,
-				bool no_cache, bool force, build_fn fn,
-				void *arg)
+				unsigned flags, build_fn fn, void *arg)
 {
 	struct build_wait *w = calloc(1, sizeof(*w));
 
@@ -553,7 +558,8 @@ struct build_wait *build_ensure(struct builds *b, const char *image,
 	w->builds = b;
 	w->fn = fn;
 	w->arg = arg;
-	if (!no_cache && !force && build_is_ready(b, image)) {
+	if (!(flags & (BUILD_NO_CACHE | BUILD_FORCE)) &&
+	    build_is_ready(b, image)) {
 		w->timer = loop_timer_new(b->loop, on_instant, w);
 		if (!w->timer) {
 			free(w);
@@ -563,7 +569,7 @@ struct build_wait *build_ensure(struct builds *b, const char *image,
 		loop_timer_set(w->timer, 0);
 		return w;
 	}
-	w->job = job_find(b, image, no_cache);
+	w->job = job_find(b, image, flags & ~(unsigned)BUILD_FORCE);
 	if (!w->job) {
 		free(w);
 		return NULL;

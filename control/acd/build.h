@@ -18,6 +18,12 @@
 struct builds;
 struct build_wait;
 
+enum build_flag {
+	BUILD_NO_CACHE = 1, /* builds anew, what failed too */
+	BUILD_FORCE = 2, /* looks at it even if it was ensured in this life */
+	BUILD_RETRY = 4, /* builds what failed and has not changed since */
+};
+
 /* @line: a progress line without newline (escaped), NULL at the end; then
  * @err tells how it went (NULL: well). */
 typedef void (*build_fn)(void *arg, const char *line, const struct err *err);
@@ -37,13 +43,11 @@ bool build_is_present(struct builds *b, const char *image);
 /* The engine was seen to have it. */
 void build_note(struct builds *b, const char *image);
 /* Joins a build of the same image that is under way, else queues one.
- * @no_cache builds anew; @force looks at the image even when it was ensured
- * in this life. @fn never runs before this has returned; its call with a NULL
- * line is the last, and the waiter is gone by then. NULL with errno without
- * memory. */
+ * @flags: of enum build_flag. @fn never runs before this has returned; its call
+ * with a NULL line is the last, and the waiter is gone by then. NULL with errno
+ * without memory. */
 struct build_wait *build_ensure(struct builds *b, const char *image,
-				bool no_cache, bool force, build_fn fn,
-				void *arg);
+				unsigned flags, build_fn fn, void *arg);
 /* The waiter lost interest (never after its last call); the build ends when
  * nobody waits any more. */
 void build_leave(struct build_wait *w);

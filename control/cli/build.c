@@ -20,6 +20,7 @@ struct build {
 	struct buf line;
 	struct err *err;
 	bool done;
+	bool failed; /* the rest is told by acd's last line */
 };
 
 struct ndjson {
@@ -56,10 +57,18 @@ static int on_line(void *arg, const json_t *obj)
 		return err_set(b->err, -EIO, "%s", json_text(e, "message"));
 	if (json_is_true(json_object_get(obj, "done")))
 		b->done = true;
+	/* The failed step's own words. */
+	if (strncmp(text, "    ", 4) == 0) {
+		progress_stop(&b->progress);
+		b->failed = true;
+		if (!b->cli->json && !b->cli->quiet)
+			fprintf(stderr, "%s\n", text);
+		return 0;
+	}
 	/* The script that builds talks in our name already. */
 	if (strncmp(text, "ac: ", 4) == 0)
 		text += 4;
-	if (*text)
+	if (*text && !b->failed)
 		progress_tick(&b->progress, text);
 	return 0;
 }
@@ -67,7 +76,10 @@ static int on_line(void *arg, const json_t *obj)
 /* acd may be silent for minutes: the seconds move all the same. */
 static void on_idle(void *arg)
 {
-	progress_tick(arg, NULL);
+	struct build *b = arg;
+
+	if (!b->failed)
+		progress_tick(&b->progress, NULL);
 }
 
 static int on_bytes(void *arg, const char *data, size_t len)
@@ -83,11 +95,10 @@ static int on_bytes(void *arg, const char *data, size_t len)
 }
 
 int build_image(const struct cli *cli, struct client *c, const char *blueprint,
-		bool no_cache, bool force, struct err *err)
+		const json_t *how, struct err *err)
 {
 	SCOPED_STR path = client_path("/v1/blueprints/", blueprint, "/build");
-	SCOPED_JSON body =
-		json_pack("{s:b, s:b}", "no_cache", no_cache, "force", force);
+	SCOPED_JSON body = how ? json_deep_copy(how) : json_object();
 	SCOPED_STR what = str_printf("building %s", blueprint);
 	struct build b = { .cli = cli, .err = err };
 	int rc;
@@ -96,10 +107,13 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 		return err_set(err, -ENOMEM, "out of memory");
 	buf_init(&b.line, LINE_MAX_BYTES);
 	progress_begin(&b.progress, cli, what);
-	client_on_idle(c, on_idle, &b.progress);
+	client_on_idle(c, on_idle, &b);
 	rc = client_stream(c, "POST", path, body, on_bytes, &b, err);
 	client_on_idle(c, NULL, NULL);
-	progress_end(&b.progress);
+	if (rc == 0)
+		progress_end(&b.progress);
+	else
+		progress_stop(&b.progress);
 	buf_done(&b.line);
 	if (rc == 0 && !b.done)
 		rc = err_set(err, -ECONNRESET, "acd went away in the middle");
@@ -109,12 +123,14 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 int cmd_build(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON how = json_pack("{s:b, s:b, s:b}", "no_cache",
+				    args_has(a, ARG_NO_CACHE), "force",
+				    args_has(a, ARG_FORCE), "retry", true);
 	int rc = host_client(cli, true, &c, err);
 	size_t i;
 
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		rc = build_image(cli, c, a->words[i], args_has(a, ARG_NO_CACHE),
-				 args_has(a, ARG_FORCE), err);
+		rc = build_image(cli, c, a->words[i], how, err);
 		if (rc == 0 && !cli->json)
 			say_info(cli, "%s is built", a->words[i]);
 	}

@@ -20,9 +20,11 @@ int ndjson_feed(struct buf *line, const char *data, size_t len, ndjson_fn fn,
 		void *arg);
 
 /* Has acd see to the image of @blueprint, with progress on stderr, and with
- * --json each of acd's lines on stdout. */
+ * --json each of acd's lines on stdout. @how: members of the request that are
+ * true, such as "force"; NULL: none. What failed before and has not changed
+ * fails at once unless "retry" is in it. */
 int build_image(const struct cli *cli, struct client *c, const char *blueprint,
-		bool no_cache, bool force, struct err *err);
+		const json_t *how, struct err *err);
 
 int cmd_build(const struct cli *cli, const struct args *a, struct err *err);
 

@@ -231,8 +231,7 @@ static int run_main(struct launch *l, const struct args *a, bool fresh,
 	if (rc < 0)
 		return rc;
 	if (args_has(a, ARG_BUILD))
-		rc = build_image(l->cli, l->client, l->blueprint, false, false,
-				 err);
+		rc = build_image(l->cli, l->client, l->blueprint, NULL, err);
 	l->reaches = reach_is_given(&a->reach);
 	if (rc == 0)
 		rc = launch_go(l, body, err);

@@ -148,7 +148,7 @@ static int bring_image(struct launch *l, struct err *err)
 	outer_close(o);
 	if (rc < 0)
 		return rc;
-	return build_image(l->cli, l->client, l->blueprint, false, false, err);
+	return build_image(l->cli, l->client, l->blueprint, NULL, err);
 }
 
 static int await_engine(struct launch *l, uint64_t since, struct err *err)

@@ -84,12 +84,17 @@ void progress_tick(struct progress *p, const char *text)
 	memcpy(p->shown_text, p->text, sizeof(p->shown_text));
 }
 
-void progress_end(struct progress *p)
+void progress_stop(struct progress *p)
 {
 	if (p->tty && p->shown_ms)
 		fputs("\r\033[K", stderr);
-	else if (p->shown_ms)
+	p->shown_ms = 0;
+}
+
+void progress_end(struct progress *p)
+{
+	if (!p->tty && p->shown_ms)
 		fprintf(stderr, "ac: %s: done (%u s)\n", p->what,
 			(unsigned)((clock_ms() - p->since_ms) / 1000));
-	p->shown_ms = 0;
+	progress_stop(p);
 }

@@ -28,5 +28,6 @@ void progress_begin(struct progress *p, const struct cli *cli,
 /* Call it often. @text: how far, may be ""; NULL: as before. */
 void progress_tick(struct progress *p, const char *text);
 void progress_end(struct progress *p); /* leaves a clean line */
+void progress_stop(struct progress *p); /* the same, and it is not done */
 
 #endif

@@ -293,7 +293,7 @@ static void client_build(void)
 	check(strstr(r, "{\"line\":\"ensure base\"}\n"));
 	check(strstr(r, "{\"done\":true}\n"));
 	r = ask_post("/v1/blueprints/base/build",
-		     "{\"no_cache\":true,\"force\":true}");
+		     "{\"no_cache\":true,\"force\":true,\"retry\":true}");
 	check(strstr(r, "ensure base --no-cache"));
 	check(strstr(r, "{\"error\":{\"code\":\"build_failed\""));
 	r = ask_post("/v1/blueprints/base/build", "{\"force\":1}");

@@ -51,13 +51,12 @@ static void on_build(void *arg, const char *line, const struct err *err)
 		loop_stop(loop, 0);
 }
 
-static void listen_to(struct ear *e, const char *image, bool no_cache,
-		      bool force)
+static void listen_to(struct ear *e, const char *image, unsigned flags)
 {
 	unsigned ends = e->ends;
 
 	open_ears++;
-	e->wait = build_ensure(builds, image, no_cache, force, on_build, e);
+	e->wait = build_ensure(builds, image, flags, on_build, e);
 	ok(e->wait && e->ends == ends && !e->lines[0], "wait for %s", image);
 }
 
@@ -103,8 +102,8 @@ static void test_lines(void)
 	set_script("echo $1 $2 $AC_HOME >>runs\n"
 		   "echo \"$*\"; echo on stderr >&2\n"
 		   "printf 'a\\033[2Jb\\303\\251\\377\\r50%%\\r\\n\\nend'");
-	listen_to(&a, "base", false, false);
-	listen_to(&b, "base", false, false);
+	listen_to(&a, "base", 0);
+	listen_to(&b, "base", 0);
 	ok(!build_is_ready(builds, "base"), "not ready");
 	run();
 	is_str(a.lines,
@@ -116,16 +115,20 @@ static void test_lines(void)
 	ok(build_is_ready(builds, "base"), "ready");
 	is_int(runs(), 1, "one run");
 
-	listen_to(&(struct ear){ 0 }, "base", false, false);
+	listen_to(&(struct ear){ 0 }, "base", 0);
 	run();
 	is_int(runs(), 1, "not looked at again");
-	listen_to(&(struct ear){ 0 }, "base", false, true);
+	listen_to(&(struct ear){ 0 }, "base", BUILD_FORCE);
 	run();
 	is_int(runs(), 2, "but by force");
 	a = (struct ear){ 0 };
-	listen_to(&a, "base", true, false);
+	listen_to(&a, "base", BUILD_NO_CACHE);
 	run();
 	ok(str_starts(a.lines, "ensure base --no-cache|"), "%s", a.lines);
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", BUILD_FORCE | BUILD_RETRY);
+	run();
+	ok(str_starts(a.lines, "ensure base --retry|"), "%s", a.lines);
 	build_forget(builds, "other");
 	ok(build_is_ready(builds, "base"), "another image was forgotten");
 	build_forget(builds, NULL);
@@ -193,7 +196,7 @@ static void test_failure(void)
 	struct ear a = { 0 };
 
 	set_script("echo it is broken; exit 3");
-	listen_to(&a, "base", false, false);
+	listen_to(&a, "base", 0);
 	run();
 	is_int(a.code, -EIO, "%s", a.message);
 	ok(strstr(a.message, "exit code 3") &&
@@ -201,9 +204,17 @@ static void test_failure(void)
 	   "code and last words");
 	ok(!build_is_ready(builds, "base"), "not ready");
 
+	set_script("echo noise; echo 'ac: image base could not be built: why'\n"
+		   "exit 1");
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", 0);
+	run();
+	is_str(a.message, "image base could not be built: why",
+	       "the script's own sentence is the error");
+
 	builds_set_script(builds, "/nonexistent/build.sh");
 	a = (struct ear){ 0 };
-	listen_to(&a, "base", false, false);
+	listen_to(&a, "base", 0);
 	run();
 	is_int(a.code, -ENOENT, "no script: %s", a.message);
 	builds_set_script(builds, script);
@@ -216,10 +227,10 @@ static void test_queue(void)
 
 	set_script("mkdir lock || echo two at once; sleep 0.05; rmdir lock\n"
 		   "echo $2 $3");
-	listen_to(&a, "one", false, false);
-	listen_to(&b, "two", false, false);
-	listen_to(&c, "one", true, false); /* wants more than the first */
-	w = build_ensure(builds, "three", false, false, on_build, &gone);
+	listen_to(&a, "one", 0);
+	listen_to(&b, "two", 0);
+	listen_to(&c, "one", BUILD_NO_CACHE); /* wants more than the first */
+	w = build_ensure(builds, "three", 0, on_build, &gone);
 	build_leave(w);
 	run();
 	is_str(a.lines, "one|", "first");
@@ -236,7 +247,7 @@ static void test_flood(void)
 
 	set_script("head -c 1048576 /dev/zero | tr '\\0' x; echo\n"
 		   "yes y | head -n 100000; echo done");
-	listen_to(&a, "base", false, false);
+	listen_to(&a, "base", 0);
 	run();
 	is_int(strcspn(a.lines, "|"), 1024, "a line is cut");
 	is_int(a.ends, 1, "the end is heard");
@@ -270,8 +281,8 @@ static void test_leave(void)
 	struct loop_timer *t = NULL;
 
 	set_script("sleep 100 & echo $! >pid; echo started; wait");
-	listen_to(&a, "base", false, false);
-	listen_to(&b, "base", false, false);
+	listen_to(&a, "base", 0);
+	listen_to(&b, "base", 0);
 	run();
 	t = loop_timer_new(loop, on_gone, &t);
 	loop_timer_set(t, 0);
@@ -282,11 +293,11 @@ static void test_leave(void)
 	/* The image can be wanted again while the old run still ends. */
 	set_script("trap '' TERM; echo up; sleep 0.2");
 	a = (struct ear){ .leave_at_first = true };
-	listen_to(&a, "base", false, false);
+	listen_to(&a, "base", 0);
 	run();
 	set_script("echo fresh");
 	b = (struct ear){ 0 };
-	listen_to(&b, "base", false, false);
+	listen_to(&b, "base", 0);
 	run();
 	is_str(b.lines, "fresh|", "a new run after it");
 }
@@ -296,8 +307,8 @@ static void test_free(void)
 	struct ear a = { 0 };
 
 	set_script("sleep 100");
-	listen_to(&a, "base", false, true);
-	listen_to(&a, "other", false, true);
+	listen_to(&a, "base", BUILD_FORCE);
+	listen_to(&a, "other", BUILD_FORCE);
 	struct loop_timer *t = loop_timer_new(loop, on_limit, loop);
 
 	loop_timer_set(t, 50);
