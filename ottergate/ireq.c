@@ -257,9 +257,8 @@ static int prepare_mask(struct ireq *r, struct ihead *h, const struct secret *s)
 	if (s && s->mask && secret_has_host(s, r->ctx.name)) {
 		r->mask = mask_ref(s->mask);
 		r->guarded = s;
-		/* Compressed frames cannot be searched. */
-		ihead_drop(h, "sec-websocket-extensions");
-		/* Nor can a secret that is fetched byte by byte. A server may
+		ireq_ask_plain(h);
+		/* A secret that is fetched byte by byte is not found. A server may
 		 * always answer with the whole (RFC 9110 §14.2); a key of AWS
 		 * is never sent, so nothing of it can come back. */
 		if (s->kind != SECRET_AWS) {

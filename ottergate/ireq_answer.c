@@ -63,7 +63,7 @@ static int final_answer(struct ireq *r, struct ihead *h)
 
 	if (h->status == 101 && !(im->websocket && h->websocket))
 		return fail(r, REASON_BAD_HTTP);
-	im->plain = r->mask && (bare || ireq_is_identity(h));
+	im->plain = r->mask && (bare || ireq_is_plain(h));
 	if (r->mask && !im->plain)
 		return fail(r, REASON_MASK);
 	if (!bare && h->length != IHEAD_NO_LENGTH && h->length > r->answer_max)

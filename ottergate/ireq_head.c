@@ -135,12 +135,35 @@ static bool is_word(struct slice s, const char *word)
 	       strncasecmp((const char *)s.ptr, word, s.len) == 0;
 }
 
+static bool is_plain(struct ihead *h, const char *field)
+{
+	const struct ifield *f = ihead_find(h, field, 0);
+
+	return !f || (ihead_count(h, field) == 1 &&
+		      (f->value.len == 0 || is_word(f->value, "identity")));
+}
+
 bool ireq_is_identity(struct ihead *h)
 {
-	const struct ifield *f = ihead_find(h, "content-encoding", 0);
+	return is_plain(h, "content-encoding");
+}
 
-	return !f || (ihead_count(h, "content-encoding") == 1 &&
-		      (f->value.len == 0 || is_word(f->value, "identity")));
+void ireq_ask_plain(struct ihead *h)
+{
+	static const char *const list[] = {
+		"sec-websocket-extensions", "grpc-accept-encoding",
+		"connect-accept-encoding",  "a-im", /* RFC 3229 */
+		"accept-charset",
+	};
+
+	drop_all(h, list, ARRAY_SIZE(list));
+}
+
+bool ireq_is_plain(struct ihead *h)
+{
+	return ireq_is_identity(h) && is_plain(h, "grpc-encoding") &&
+	       is_plain(h, "connect-content-encoding") &&
+	       !ihead_find(h, "im", 0);
 }
 
 /* In another charset a string may end elsewhere. */

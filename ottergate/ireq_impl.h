@@ -54,5 +54,10 @@ enum igraphql_verdict ireq_query_judge(struct slice path,
 bool ireq_body_is_json(struct ihead *h);
 /* One field at most, and that says that the body is as it is. */
 bool ireq_is_identity(struct ihead *h);
+/* Drops what asks for an answer in another form than its content's: frames and
+ * messages that are compressed, differences, another charset. */
+void ireq_ask_plain(struct ihead *h);
+/* Can the content of this answer be searched, and its messages? */
+bool ireq_is_plain(struct ihead *h);
 
 #endif

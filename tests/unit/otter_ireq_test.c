@@ -415,37 +415,6 @@ static void test_answer_long(const struct world *w)
 	asked_done(&a);
 }
 
-static void test_answer_encoded(const struct world *w)
-{
-	static const struct {
-		const char *host;
-		uint64_t length;
-		int want;
-	} cases[] = {
-		{ "api.github.com", NONE, 502 },
-		{ "api.github.com", 20, 502 },
-		{ "api.github.com", 0, 0 }, /* nothing to search */
-		{ "open.test", NONE, 0 }, /* for which there is none */
-	};
-	struct asked a;
-	struct ihead h;
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		asked_head(&a, cases[i].host, "GET", "/user");
-		is_int(asked_begin(&a, w), 0, "public");
-		ihead_init(&h);
-		h.status = 200;
-		h.length = cases[i].length;
-		ok(ihead_add_str(&h, "content-encoding", "gzip") == 0, "gzip");
-		is_int(ireq_response(&a.r, &h), cases[i].want,
-		       "encoded answer %zu to a public request", i);
-		ok(cases[i].want == 0 || a.r.verdict.reason == REASON_MASK,
-		   "why");
-		ihead_done(&h);
-		asked_done(&a);
-	}
-}
-
 static void test_websocket(const struct world *w)
 {
 	char token[SURROGATE_MAX];
@@ -571,7 +540,6 @@ int main(void)
 		test_answer(&w);
 		test_answer_refused(&w);
 		test_answer_long(&w);
-		test_answer_encoded(&w);
 		test_websocket(&w);
 		test_usage(&w);
 		test_trailers_up(&w);
