@@ -140,7 +140,8 @@ failure_note() {
 }
 
 # failure_known NAME TAG - true, and tells of it, when this build failed before
-# and nothing has changed since
+# and nothing has changed since. AC_ASKED: the image that starts from this one
+# and was asked for; its blueprint is there, that of a parent need not be.
 failure_known() {
 	local -a note
 	[ -n "$INSIDE" ] && [ -s "$AC_CACHE/failed-$1" ] || return 1
@@ -148,5 +149,5 @@ failure_known() {
 	[ ${#note[@]} -eq 3 ] && [ "${note[0]}" = "$(failure_digest "$2")" ] ||
 		return 1
 	failure_tell "$1" " at $(hour_of "${note[1]}"), and nothing has changed \
-since; \`ac build $1\` tries again" "${note[2]}"
+since; \`ac build ${AC_ASKED:-$1}\` tries again" "${note[2]}"
 }

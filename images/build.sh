@@ -310,7 +310,8 @@ ensure() {
 	# --no-cache means this image: its parents are taken as they are. A
 	# process of its own, so that no lock of a parent outlives its build.
 	for parent in $(parents_of "$file"); do
-		"$0" ensure "$parent" ${RETRY:+--retry} || exit 1
+		AC_ASKED=${AC_ASKED:-$name} \
+			"$0" ensure "$parent" ${RETRY:+--retry} || exit 1
 	done
 	make_home
 	lock_take "$AC_CACHE/.lock-$name"

@@ -119,6 +119,11 @@ test_memory() {
 	is 'with its hour here, the way out, the log and the error' \
 		"$(cat "$tmp/out")" \
 		"ac: image web could not be built at 07:16, and nothing has changed since; \`ac build web\` tries again; the whole output is in /srv/otter/ac/log/build-web.log: $step: error: the dam broke"
+	AC_ASKED=shop
+	known
+	grep -q "image web could .* \`ac build shop\` tries again" "$tmp/out"
+	ok $? 'a parent is tried again by what starts from it'
+	unset AC_ASKED
 	tag=5678
 	unknown
 	ok $? 'another Dockerfile is another build'
