@@ -13,7 +13,7 @@
 # builder itself gave up. A first error is worth more than what follows from it,
 # and the last line is often the address of help.
 failure_text() {
-	tr -d '\000-\010\013-\037' <"$1" | awk '
+	tr -d '\000-\010\013-\037' <"$1" | tr '\t' ' ' | awk '
 	function cut(s, n) { return length(s) > n ? substr(s, 1, n - 3) "..." : s }
 	function better(rank, text) {
 		if (rank > has[step]) {

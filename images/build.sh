@@ -209,7 +209,7 @@ ensure_rootfs() {
 	fi
 	if [ ! -e "$tar" ]; then
 		[ -z "$INSIDE" ] || die 1 "the root file system is not in" \
-			"$tar, and it cannot be made in here: run" \
+			"$(outside "$tar"), and it cannot be made in here: run" \
 			"images/build.sh ensure rootfs on the machine itself"
 		rootfs_tar_make "$tar" || exit 1
 	fi
@@ -219,9 +219,9 @@ ensure_rootfs() {
 	if ! progress_command "image rootfs" "import" "$log" "$DOCKER" import \
 		-c 'CMD ["/bin/bash"]' -c 'ENV LANG=C.UTF-8' \
 		"$tar" "ac/rootfs:$tag"; then
-		say "image rootfs failed:"
-		log_tail "$log"
-		exit 1
+		failure_tail "$log"
+		die 1 "image rootfs could not be imported; the whole output is" \
+			"in $(outside "$log"): $(grep . "$log" | tail -n 1)"
 	fi
 	"$DOCKER" tag "ac/rootfs:$tag" ac/rootfs:latest
 }
@@ -233,8 +233,8 @@ prepare_env() {
 	fi
 	local file
 	for file in ca.pem build.env apt.conf; do
-		[ -r "$ENV_DIR/$file" ] || die 1 "$ENV_DIR/$file is missing:" \
-			"run images/setup/build-env.sh on the machine itself"
+		[ -r "$ENV_DIR/$file" ] || die 1 \
+			"$(outside "$ENV_DIR/$file") is missing: run images/setup/build-env.sh on the machine itself"
 	done
 }
 
