@@ -29,6 +29,10 @@
 #define LINK_CA_MAX 65536u /* PEM of the machine's CAs */
 #define LINK_OWN_CA_MAX 24576u /* PEM of the one of a sandbox */
 #define LINK_VAULT_MAX 32768u /* bytes of a grant */
+/* How a LOG of vaultd begins, and what follows in the one that says that it has
+ * ended. */
+#define LINK_VAULT "vault: "
+#define LINK_VAULT_OVER "vaultd is over"
 #define LINK_CHECKS_MAX 32u /* entries of READY */
 #define LINK_CHECK_MAX 200u /* bytes of one */
 

@@ -391,11 +391,13 @@ static void line_send(struct vaultd *v)
 	}
 	if (v->lost > 0) {
 		(void)snprintf(text, sizeof(text),
-			       "vault: %" PRIu64 " lines were lost", v->lost);
+			       LINK_VAULT "%" PRIu64 " lines were lost",
+			       v->lost);
 		text_send(v, LOG_LVL_WARN, text);
 		v->lost = 0;
 	}
-	(void)snprintf(text, sizeof(text), "vault: %.*s", (int)v->len, v->line);
+	(void)snprintf(text, sizeof(text), LINK_VAULT "%.*s", (int)v->len,
+		       v->line);
 	text_send(v, audit ? LOG_LVL_INFO : LOG_LVL_WARN, text);
 	wire_flush(v->wire);
 }
@@ -468,8 +470,8 @@ void vaultd_reaped(struct vaultd *v, pid_t pid, int status)
 		return;
 	v->deaf = false;
 	v->len = (size_t)snprintf(v->line, sizeof(v->line),
-				  "vaultd is over (%d): the sandbox goes on "
-				  "without credentials",
+				  LINK_VAULT_OVER " (%d): the sandbox goes on "
+						  "without credentials",
 				  proc_code(status));
 	line_send(v);
 	v->len = 0;

@@ -10,6 +10,11 @@
 
 #include "vault/wire.h"
 
+/* What follows "the vault" when nobody listens there any more. */
+#define CLIENT_OVER                                                  \
+	"of this sandbox has ended; it is back when the sandbox is " \
+	"started again (ac stop-instance, ac run)"
+
 #define CLIENT_WAIT_MS 3000u /* for vaultd, in all */
 
 /* First of all: descriptors 0-2 open, not dumpable, no core. -errno. */

@@ -63,8 +63,10 @@ static int get(void)
 	if (client_drop() < 0)
 		return EXIT_USAGE;
 	if (ret < 0 && ret != -ENOENT)
-		(void)dprintf(2, "ac: the vault cannot be asked: %s\n",
-			      err_text(ret));
+		(void)dprintf(2, "ac: the vault %s%s\n",
+			      ret == -ECONNREFUSED ? "" : "cannot be asked: ",
+			      ret == -ECONNREFUSED ? CLIENT_OVER :
+						     err_text(ret));
 	if (ret < 0)
 		return 0; /* git goes on without an answer */
 	say(answer.status);

@@ -32,11 +32,12 @@ static void say(const struct wrapper_tool *t, int code)
 	else
 		(void)dprintf(2, "ac: no credential for %s: the vault %s\n",
 			      name,
-			      code == -EACCES    ? "refuses; the log of "
-						   "ac says why" :
-			      code == -EBUSY     ? "is busy, try again" :
-			      code == -ETIMEDOUT ? "does not answer" :
-						   "cannot be reached");
+			      code == -EACCES       ? "refuses; the log of "
+						      "ac says why" :
+			      code == -EBUSY        ? "is busy, try again" :
+			      code == -ETIMEDOUT    ? "does not answer" :
+			      code == -ECONNREFUSED ? CLIENT_OVER :
+						      "cannot be reached");
 }
 
 /* 0 with a surrogate, or why there is none: -ENOENT, -EACCES, -EBUSY... */

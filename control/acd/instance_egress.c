@@ -75,6 +75,7 @@ int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
 	if (!is->egress)
 		return err_set(err, -ENOTSUP, "there is no gateway");
 	json_decref(ptr_take(&in->revoked));
+	in->vault_over = false;
 	in->paths = malloc(sizeof(*in->paths));
 	if (!in->paths)
 		return err_nomem(err);
@@ -146,6 +147,30 @@ void instance_egress_revoked(void *arg, const char *name,
 	instance_tell_breach(in, "credential", shown);
 	if (in->main)
 		run_notice(in->main, LOG_LVL_WARN, shown);
+}
+
+/* ---- vaultd has ended ---- */
+
+/* The words are ours: what a guest says is no notice. */
+void instance_egress_vault_over(struct instance *in)
+{
+	const char *name = in->rec.name;
+	SCOPED_STR text = NULL;
+
+	if (in->vault_over)
+		return;
+	in->vault_over = true;
+	text = str_printf("vaultd has ended in this sandbox: git, gh and glab "
+			  "get no credential for the rest of this run; "
+			  "credentials in variables work as before. For a new "
+			  "one: ac stop-instance %s, then ac run",
+			  name);
+	if (!text)
+		return;
+	log_warn("%s: %s", name, text);
+	instance_tell_breach(in, "credential", text);
+	if (in->main)
+		run_notice(in->main, LOG_LVL_WARN, text);
 }
 
 /* ---- a change while it runs ---- */

@@ -111,6 +111,7 @@ struct instance {
 	struct wishes *wishes; /* a change of these is under way */
 	char *warnings; /* of its policy, for the run that starts; NULL */
 	json_t *revoked; /* credentials of its last run; NULL: none */
+	bool vault_over; /* its vaultd has ended in this run, and it is told */
 	struct life life;
 	uint64_t ttl_next_ms; /* the next one is not before */
 	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
@@ -263,6 +264,8 @@ void instance_egress_end(struct instance *in);
  * will not be reached. */
 void instance_egress_notice(struct instance *in);
 void instance_egress_free(struct instance *in);
+/* Its vaultd has ended: told once a run. */
+void instance_egress_vault_over(struct instance *in);
 /* An instance_revoked_fn; @arg: the instances. */
 void instance_egress_revoked(void *arg, const char *name,
 			     const char *credential, const char *host);

@@ -26,6 +26,7 @@
 #include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/log.h"
+#include "lib/str.h"
 
 /* ---- the sandbox's environment ---- */
 
@@ -115,12 +116,15 @@ static void sandbox_ready(void *arg)
 
 static void sandbox_log(void *arg, uint8_t level, const char *text)
 {
-	const struct instance *in = arg;
+	struct instance *in = arg;
 
-	if (level <= LOG_LVL_WARN)
-		log_warn("%s: init-guard: %s", in->rec.name, text);
-	else
+	if (level > LOG_LVL_WARN) {
 		log_info("%s: init-guard: %s", in->rec.name, text);
+		return;
+	}
+	log_warn("%s: init-guard: %s", in->rec.name, text);
+	if (str_starts(text, LINK_VAULT LINK_VAULT_OVER))
+		instance_egress_vault_over(in);
 }
 
 static void sandbox_audit(void *arg, const char *json)

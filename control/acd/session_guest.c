@@ -19,7 +19,7 @@
 #define LOG_SHOWN 1024u /* bytes of one LOG */
 /* vaultd's audit (vault/PROTOCOL 5): at least what vaultd itself writes, so
  * that none of it is lost here. */
-#define AUDIT_PREFIX "vault: "
+#define AUDIT_PREFIX LINK_VAULT
 #define AUDIT_PER_SECOND 64u
 #define AUDIT_BURST 200u
 /* Of either sort, into a log that is acd's and of bounded size. */

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/log.h"
+
 static void must(int ret)
 {
 	if (ret < 0)
@@ -76,6 +78,12 @@ static void proc_begin(struct fake_guest *g, struct fake_guest_proc *p,
 	} else if (strcmp(p->what, "flood") == 0) {
 		p->left = n;
 		proc_flood(g, p);
+	} else if (strcmp(p->what, "unvaulted") == 0) {
+		while (n-- > 0)
+			must(link_put_text(&g->out, LINK_LOG, 0, LOG_LVL_WARN,
+					   LINK_VAULT LINK_VAULT_OVER
+					   " (137): and so on"));
+		proc_end(g, p, LINK_EXITED, 0);
 	} else if (strcmp(p->what, "garbage") == 0) {
 		must(buf_append(&g->out, "no frame at all", 15));
 	} else if (strcmp(p->what, "vanish") == 0) {

@@ -13,6 +13,7 @@
  *	immortal		does not even report a KILL
  *	cat			stdin to stdout until its end
  *	flood N			N bytes of output, as credit allows, then 0
+ *	unvaulted N		says N times that vaultd is over, then 0
  *	vanish			closes the link
  *	garbage			sends bytes that are no frame
  */

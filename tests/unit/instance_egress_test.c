@@ -203,6 +203,38 @@ static void test_notice(void)
 	world_done(&w);
 }
 
+static unsigned breaches;
+
+static void note_breach(void *arg, struct instance *in, const char *limit,
+			const char *text)
+{
+	(void)arg;
+	(void)in;
+	breaches += limit && strcmp(limit, "credential") == 0 &&
+		    strstr(text, "vaultd has ended");
+}
+
+static void test_vault_over(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct instance_event *e;
+	struct instance *in;
+
+	in = world_one(&w);
+	e = instance_event_add(w.is, note_breach, NULL);
+	run_through(&w, &v, in, "unvaulted", "0");
+	ok(v.notices == 0 && breaches == 0, "vaultd serves: nothing is said");
+	run_through(&w, &v, in, "unvaulted", "3");
+	ok(v.notices == 1 && strstr(v.notice, "ac stop-instance one"),
+	   "it has ended: one notice says what to do: %s", v.notice);
+	is_int(breaches, 1, "and one event");
+	run_through(&w, &v, in, "unvaulted", "1");
+	ok(v.notices == 1 && breaches == 2, "and so in the next run");
+	instance_event_free(e);
+	world_done(&w);
+}
+
 int main(void)
 {
 	test_run();
@@ -211,5 +243,6 @@ int main(void)
 	test_change();
 	test_change_and_end();
 	test_notice();
+	test_vault_over();
 	return done_testing();
 }
