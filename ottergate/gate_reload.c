@@ -10,12 +10,14 @@
  * all files, or the policy that one sandbox is bound to. It touches nothing but
  * the job it was given, says by an eventfd that it has ended, and is joined.
  * Taking the result is quick and is the control thread's. Reading all files is
- * work for the processor that nobody waits for, so it gives way to the workers
- * (LOAD_NICE); not to a standstill, since it may take rights away.
+ * work for the processor that no request waits for, so it gives way to the
+ * workers (LOAD_NICE); not to a standstill, since it may take rights away.
  *
- * One job at a time. Who asks for a reload while one is on gets another after
- * it, since the files may have changed behind the reader's back. While one is
- * on, no agent is bound or unbound (gate_reload_busy): a reload would undo it.
+ * One job at a time. A reload that is asked for during a job comes right after
+ * it, before any bind that waits, since it may take rights away; behind a reload
+ * it is another one, since the files may have changed behind the reader's back,
+ * and one bind that waits comes before it. During a job no agent is bound or
+ * unbound (gate_reload_busy): a reload would undo it.
  */
 #include "ottergate/gate_impl.h"
 
@@ -150,7 +152,7 @@ void gate_reload_ask(struct gate_reload *r)
 
 bool gate_reload_busy(const struct gate_reload *r)
 {
-	return r->busy;
+	return r->busy || r->again;
 }
 
 static void reload_note(struct gate *g, const struct err *err)
@@ -221,6 +223,7 @@ static void reload_finish(struct gate_reload *r)
 {
 	struct gate *g = r->gate;
 	struct table *old = table_ref(gate_state_table(g->state));
+	bool again = r->again;
 
 	if (r->result >= 0)
 		r->result = gate_state_take(g->state, r->files, &r->err);
@@ -235,9 +238,10 @@ static void reload_finish(struct gate_reload *r)
 	g->last_reload_ok = r->result >= 0;
 	g->reload_failures += r->result < 0;
 	gate_reload_say(g, &r->lint, &r->err);
-	r->busy = false;
+	r->busy = r->again = false; /* now a bind may begin */
 	if (g->admin)
 		admin_server_reload_ended(g->admin, &r->lint, &r->err);
+	r->again = r->again || again;
 	lint_done(&r->lint);
 }
 

@@ -251,6 +251,49 @@ static void test_bind(void)
 	   "and holds");
 }
 
+/* The next job is at the door. */
+static void at_door(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WAIT_MS / 1000;
+	ok(sem_timedwait(&g.at_door, &until) == 0, "a job begins");
+}
+
+static bool is_done(int fd)
+{
+	return strstr(answer(fd), "\"ok\":true") != NULL;
+}
+
+/* However many binds wait, the rights that a reload takes away are gone with
+ * the next job; and however many reloads, a bind has its turn. */
+static void test_turns(void)
+{
+	int first = ask(ADMIN_BIND, "b", bound), second, reload, other;
+
+	at_door();
+	second = ask(ADMIN_BIND, "b", bound);
+	goes_on("a bind that waits");
+	reload = ask(ADMIN_RELOAD, "", "");
+	goes_on("and a reload");
+	sem_post(&g.open);
+	ok(is_done(first), "the first bind is done");
+	at_door();
+	other = ask(ADMIN_RELOAD, "", "");
+	goes_on("and another reload");
+	sem_post(&g.open);
+	ok(is_done(reload), "then the reload");
+	ok(waits(second) && waits(other), "the others wait");
+	at_door();
+	sem_post(&g.open);
+	ok(is_done(second), "then the bind");
+	ok(waits(other), "before the other reload");
+	at_door();
+	sem_post(&g.open);
+	ok(is_done(other), "which is the last");
+}
+
 /* A policy has a NUL in it: what stands behind is read as it was sent, and no
  * byte more (with sanitizers, that is seen). */
 static void test_nul(void)
@@ -283,6 +326,7 @@ int main(void)
 	if (ok(is_ready(), "the gateway is ready")) {
 		test_reload();
 		test_bind();
+		test_turns();
 		test_nul();
 		test_gone();
 	}
