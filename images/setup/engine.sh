@@ -147,6 +147,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	else
 		for_root "$(readlink -f "$0")" >&2
 	fi
+	say "then type the same command again"
 	exit 3
 fi
 

@@ -181,12 +181,12 @@ install_them() {
 	make_home
 	log=$AC_LOGS/packages.log
 	: >"$log"
-	say "installing for '${sets% }': $*"
 	# A stale list of another archive must not stop us from Debian's own;
 	# what is really missing shows in the next step.
 	apt update || say "going on with the lists that are here"
 	# shellcheck disable=SC2046 # a list of words is meant
 	set -- $(choose "$@")
+	say "installing for '${sets% }': $*"
 	late=
 	case "$ID-$VERSION_ID $* " in
 	debian-12*" libllhttp-dev "*)
@@ -297,6 +297,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	say "packages are missing; run:"
 	# shellcheck disable=SC2086 # a list of words is meant
 	command_for $lack >&2
+	say "then type the same command again"
 	exit 3
 fi
 # shellcheck disable=SC2086
