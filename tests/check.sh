@@ -11,7 +11,8 @@
 # one run tells all. The last line is the sum.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
-# AC_CHECK_ALL=1 adds all that takes long: the next two.
+# AC_CHECK_ALL=1 adds all that takes long: the next two, and a fresh machine that
+# has an engine of its own, with nothing in it.
 # AC_CHECK_UNIT_ALL=1 adds the unit tests with gcc and sanitizers, and with
 # clang and none; AC_CHECK_SAN_ALL=1 runs the whole integration suite on the
 # sanitised acd.
@@ -118,6 +119,9 @@ if wants san; then
 fi
 if wants fresh; then
 	step 'fresh machines' tests/run.sh --fresh
+	[ -z "${AC_CHECK_ALL:-}" ] || AC_FRESH_NOTHING=1 \
+		step 'a fresh machine, from nothing' \
+		tests/run.sh --fresh trixie-root
 fi
 if wants fuzz; then
 	wait "$fuzz_pid"
