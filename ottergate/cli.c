@@ -74,6 +74,8 @@ static const struct option {
 	{ "--explain", NULL, OPTION_FLAG, FIELD(explain),
 	  "say which rule decided, and where it comes from" },
 	{ "--json", NULL, OPTION_FLAG, FIELD(json), "for programs" },
+	{ "--resolve", NULL, OPTION_FLAG, FIELD(resolve),
+	  "for check with --policy: judge the name's addresses too" },
 	{ "--check", NULL, OPTION_FLAG, FIELD(check),
 	  "check policy files: ottergate --check FILE..." },
 	{ "--help", NULL, OPTION_FLAG, FIELD(help), "this text" },

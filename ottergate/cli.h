@@ -19,7 +19,7 @@ struct cli {
 	struct gate_opts gate;
 	const char *agent; /* --as, --agent */
 	const char *since; /* seconds since the epoch */
-	bool json, explain, check, help, version, log_json, debug;
+	bool json, explain, resolve, check, help, version, log_json, debug;
 	const char *words[CLI_WORDS_MAX + 1]; /* NULL-terminated */
 	size_t n_words;
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ottergate/audit.h"
+#include "ottergate/own.h"
 #include "ottergate/policy_load.h"
 #include "ottergate/table.h"
 #include "ottergate/usage_log.h"
@@ -165,11 +166,19 @@ static int check_files(const struct cli *cli, struct buf *out, struct err *err)
 {
 	const struct agent_policy *agent = NULL;
 	struct gate_state *s = NULL;
-	int r = agent_load(cli, cli->agent, &s, &agent, err);
+	/* What only this namespace has is denied as well. */
+	int r = cli->resolve ? own_open(err) : 0;
 
+	if (r >= 0)
+		r = agent_load(cli, cli->agent, &s, &agent, err);
 	if (r < 0)
 		return r;
-	r = gate_check(agent, cli->words[0], out, err);
+	r = cli->resolve ?
+		    gate_check_places(agent, cli->words[0],
+				      &policy_settings(gate_state_policy(s))
+					       ->dns_upstream,
+				      out, err) :
+		    gate_check(agent, cli->words[0], out, err);
 	gate_state_free(s);
 	return r < 0 ? r : 0;
 }

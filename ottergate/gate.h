@@ -89,6 +89,21 @@ bool gate_state_inspects(struct gate_state *s, const char *id);
 struct buf;
 int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 	       struct err *err);
+/*
+ * The same, with the addresses that an allowed name has now: "addresses", each
+ * with its verdict, and "lookup", the reason's code where there are none. If
+ * all of them are denied, so is the request. Asks @servers (empty: those of the
+ * machine) and waits: not for the gateway itself.
+ */
+int gate_check_places(const struct agent_policy *a, const char *url,
+		      const struct strv *servers, struct buf *out,
+		      struct err *err);
+/* Its second half (gate_places.c): judges the addresses of the allowed @t,
+ * takes the allowance of @v away if none may be dialled, writes the answer. */
+struct check_target;
+struct verdict;
+int gate_places(const struct agent_policy *a, const struct check_target *t,
+		const struct strv *servers, struct verdict *v, struct buf *out);
 struct table *gate_state_table(struct gate_state *s); /* borrowed */
 struct policy *gate_state_policy(struct gate_state *s); /* borrowed */
 

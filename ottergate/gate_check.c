@@ -46,36 +46,60 @@ static int check_request(const struct check_target *t, struct verdict *v,
 	return 0;
 }
 
-int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
-	       struct err *err)
+static int check(const struct agent_policy *a, const char *url,
+		 struct check_target *t, struct verdict *v, struct err *err)
 {
-	struct check_target t;
 	struct request rq;
-	struct verdict v;
-	int r = check_target_parse(url, &t, err);
+	int r = check_target_parse(url, t, err);
 
 	if (r < 0)
 		return r;
 	rq = (struct request){
-		.path = t.path,
-		.name = &t.name,
-		.addr = t.addr,
-		.port = t.port,
-		.method = slice_str(t.method),
-		.target = slice_str(t.target),
+		.path = t->path,
+		.name = &t->name,
+		.addr = t->addr,
+		.port = t->port,
+		.method = slice_str(t->method),
+		.target = slice_str(t->target),
 	};
-	v = decide(a, &rq);
+	*v = decide(a, &rq);
 	if (agent_policy_left(a, (uint64_t)time(NULL) * 1000, clock_ms()) ==
 	    0) {
-		v.allow = false;
-		v.reason = REASON_EXPIRED;
+		v->allow = false;
+		v->reason = REASON_EXPIRED;
 	}
-	if (v.allow && v.use == RULE_INSPECT) {
-		r = check_request(&t, &v, err);
-		if (r < 0)
-			return r;
-	}
+	return v->allow && v->use == RULE_INSPECT ? check_request(t, v, err) :
+						    0;
+}
+
+int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
+	       struct err *err)
+{
+	struct check_target t;
+	struct verdict v;
+	int r = check(a, url, &t, &v, err);
+
+	if (r < 0)
+		return r;
 	r = verdict_json(a, &t, &v, out);
+	if (r < 0)
+		return err_set(err, r, "%s", err_text(r));
+	return v.allow;
+}
+
+int gate_check_places(const struct agent_policy *a, const char *url,
+		      const struct strv *servers, struct buf *out,
+		      struct err *err)
+{
+	struct check_target t;
+	struct verdict v;
+	int r = check(a, url, &t, &v, err);
+
+	if (r < 0)
+		return r;
+	/* A name that is denied is asked of nobody. */
+	r = v.allow ? gate_places(a, &t, servers, &v, out) :
+		      verdict_json(a, &t, &v, out);
 	if (r < 0)
 		return err_set(err, r, "%s", err_text(r));
 	return v.allow;

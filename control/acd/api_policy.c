@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/acd/api_instances.h"
+#include "control/acd/api_policy_impl.h"
 #include "control/acd/api_text.h"
 #include "control/acd/blueprint.h"
 #include "control/acd/gate.h"
@@ -21,32 +22,7 @@
 #define TEXT_MAX (1u * 1024 * 1024)
 #define SHOWN "the policy" /* how the program's messages call it */
 
-struct policy_call;
-
-/* What is asked about a policy: the gateway of one that runs, else its
- * program. */
-struct question {
-	enum admin_verb verb;
-	const char *word; /* the program's command */
-	int also; /* exit code that is an answer, as 0 is */
-	void (*reply)(struct policy_call *c, const char *text, size_t len);
-};
-
-/* A request about an instance, while somebody else is asked. */
-struct policy_call {
-	struct acd *acd;
-	const struct question *question; /* of GET */
-	struct http_req *req; /* NULL: the client left */
-	char *name;
-	char *json; /* wishes to be stored */
-	char *yaml; /* the policy that the program was asked about */
-	json_t *body, *items; /* of POST */
-	json_t *answer; /* of GET: what is known already */
-	char *warning; /* of GET: what the vault lacks for it; or NULL */
-	bool bound; /* of a check: it runs */
-};
-
-static void call_free(struct policy_call *c)
+void policy_call_free(struct policy_call *c)
 {
 	json_decref(c->answer);
 	json_decref(c->body);
@@ -54,6 +30,7 @@ static void call_free(struct policy_call *c)
 	free(c->warning);
 	free(c->yaml);
 	free(c->name);
+	free(c->url);
 	free(c->json);
 	free(c);
 }
@@ -66,7 +43,7 @@ static void call_abort(void *arg)
 }
 
 /* About the instance of @req. NULL: the request was answered. */
-static struct policy_call *call_new(struct acd *acd, struct http_req *req,
+struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
 				    struct instance **ret_in)
 {
 	struct instance *in = api_instance_of(acd, req);
@@ -90,11 +67,11 @@ static struct policy_call *call_new(struct acd *acd, struct http_req *req,
 	return c;
 }
 
-static void call_fail(struct policy_call *c, const struct err *err)
+void policy_call_fail(struct policy_call *c, const struct err *err)
 {
 	if (c->req)
 		http_reply_error(c->req, err, NULL);
-	call_free(c);
+	policy_call_free(c);
 }
 
 static bool gate_answers(const struct policy_call *c)
@@ -108,7 +85,7 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 	struct err down = { 0 };
 
 	if (gate_answers(c)) {
-		call_fail(c, err);
+		policy_call_fail(c, err);
 		return;
 	}
 	gate_down(c->acd->gate, &down);
@@ -116,7 +93,7 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 		err_wrap(&down, "nothing was changed");
 	if (c->req)
 		http_reply_error(c->req, &down, "gateway_down");
-	call_free(c);
+	policy_call_free(c);
 }
 
 /* ---- asking ---- */
@@ -138,7 +115,7 @@ static char *lacks_text(const struct err *lacks, bool bound)
 }
 
 /* Puts "warnings" into an answer that has none. */
-static void warning_put(json_t *answer, const char *warning)
+void policy_warning_put(json_t *answer, const char *warning)
 {
 	if (warning)
 		json_object_set_new(answer, "warnings",
@@ -146,8 +123,8 @@ static void warning_put(json_t *answer, const char *warning)
 }
 
 /* The instance's policy file in memory, with the wishes @json. */
-static int text_of(struct policy_call *c, struct instance *in, const char *json,
-		   struct buf *out, struct err *err)
+int policy_call_text(struct policy_call *c, struct instance *in,
+		     const char *json, struct buf *out, struct err *err)
 {
 	struct err lacks = { 0 };
 	struct blueprint bp = { 0 };
@@ -174,7 +151,7 @@ static int program_run(struct policy_call *c, struct instance *in,
 				      .file = file,
 				      .shown = SHOWN };
 	struct buf text;
-	int r = text_of(c, in, json, &text, err);
+	int r = policy_call_text(c, in, json, &text, err);
 
 	if (r == 0) {
 		spec.text = buf_slice(&text);
@@ -188,11 +165,6 @@ static int program_run(struct policy_call *c, struct instance *in,
 				 err);
 	buf_done(&text);
 	return r;
-}
-
-static bool is_running(const struct instance *in)
-{
-	return instance_is_up(in);
 }
 
 /* @text about this policy in the user's words; about the shared files with
@@ -257,15 +229,15 @@ static void on_program(void *arg, int code, const char *out,
 				    jsonx_text(failed.msg));
 		c->question->reply(c, "", 0);
 	} else if (failed.code < 0) {
-		call_fail(c, &failed);
+		policy_call_fail(c, &failed);
 	} else {
 		c->question->reply(c, out, strlen(out));
 	}
 }
 
-/* @word: what the question is about beside the instance; "": nothing. */
-static void ask(struct policy_call *c, struct instance *in,
-		const struct question *q, const char *word)
+int policy_call_program(struct policy_call *c, struct instance *in,
+			const struct policy_question *q, const char *word,
+			gate_job_fn fn, struct err *err)
 {
 	const char *const argv[] = {
 		q->word,
@@ -278,25 +250,36 @@ static void ask(struct policy_call *c, struct instance *in,
 		"--as",
 		c->name,
 		"--json",
+		"--own",
+		GATE_OWN,
+		"--resolve", /* of a check */
 		"--",
 		*word ? word : c->name,
 		NULL,
 	};
+
+	return program_run(c, in, instance_record(in)->egress_json, argv, fn,
+			   err);
+}
+
+/* @word: what the question is about beside the instance; "": nothing. */
+void policy_call_ask(struct policy_call *c, struct instance *in,
+		     const struct policy_question *q, const char *word)
+{
 	struct err err = { 0 };
 	int r;
 
 	c->question = q;
-	if (is_running(in))
+	if (instance_is_up(in))
 		r = gate_call(gate_client(c->acd->gate), q->verb,
 			      slice_str(c->name), slice_str(word), on_gate, c);
 	else
-		r = program_run(c, in, instance_record(in)->egress_json, argv,
-				on_program, &err);
+		r = policy_call_program(c, in, q, word, on_program, &err);
 	if (r < 0 && err.code == 0) {
 		err_set(&err, r, "the gateway: %s", err_text(r));
 		call_fail_gate(c, &err);
 	} else if (r < 0) {
-		call_fail(c, &err);
+		policy_call_fail(c, &err);
 	}
 }
 
@@ -309,7 +292,7 @@ static void show_reply(struct policy_call *c, const char *text, size_t len)
 	json_object_set_new(c->answer, "rules", rules ? rules : json_null());
 	if (c->req)
 		http_reply_json(c->req, 200, json_incref(c->answer));
-	call_free(c);
+	policy_call_free(c);
 }
 
 /* {"name", "bound", "egress", "effective", "yaml"} */
@@ -330,15 +313,15 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 	if (effective && egress_load(rec->egress_json, &own, err) == 0 &&
 	    policy_text(acd->policies, rec, rec->egress_json, &bp, &text,
 			&lacks, err) == 0) {
-		SCOPED_STR warning = lacks_text(&lacks, is_running(in));
+		SCOPED_STR warning = lacks_text(&lacks, instance_is_up(in));
 
 		s = buf_slice(&text);
 		all = json_pack("{s:o, s:b, s:o, s:O, s:s#}", "name",
-				jsonx_text(rec->name), "bound", is_running(in),
-				"egress", egress_json(&own), "effective",
-				effective, "yaml", s.ptr, s.len);
+				jsonx_text(rec->name), "bound",
+				instance_is_up(in), "egress", egress_json(&own),
+				"effective", effective, "yaml", s.ptr, s.len);
 		if (all)
-			warning_put(all, warning);
+			policy_warning_put(all, warning);
 		else
 			err_nomem(err);
 	}
@@ -351,91 +334,20 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 
 void api_policy_get(void *ctx, struct http_req *req)
 {
-	static const struct question show = { .verb = ADMIN_SHOW,
-					      .word = "show",
-					      .reply = show_reply };
+	static const struct policy_question show = { .verb = ADMIN_SHOW,
+						     .word = "show",
+						     .reply = show_reply };
 	struct instance *in;
-	struct policy_call *c = call_new(ctx, req, &in);
+	struct policy_call *c = policy_call_new(ctx, req, &in);
 	struct err err = { 0 };
 
 	if (!c)
 		return;
 	c->answer = show_known(c->acd, in, &err);
 	if (c->answer)
-		ask(c, in, &show, "");
+		policy_call_ask(c, in, &show, "");
 	else
-		call_fail(c, &err);
-}
-
-/* ---- GET …/policy/check ---- */
-
-/* Is the rule of verdict @v, "cred-1-NAME…" (credential_rules.h), that of the
- * credential which @warning names? */
-static bool is_about(const json_t *v, const char *warning)
-{
-	const char *rule = json_string_value(json_object_get(v, "rule"));
-	SCOPED_STR name = NULL;
-
-	if (!rule || !warning || !str_starts(rule, "cred-"))
-		return false;
-	rule += 5 + strspn(rule + 5, "0123456789");
-	name = str_printf("'%s", *rule ? rule + 1 : rule);
-	if (name && str_ends(name, "-api") && !strstr(warning, name))
-		name[strlen(name) - 4] = '\0';
-	return name && strstr(warning, name);
-}
-
-/* Of one that runs the gateway is asked; what the vault lacks is known here. */
-static void bound_lacks(struct policy_call *c, struct instance *in)
-{
-	struct err ignored = { 0 };
-	struct buf text;
-
-	c->bound = true;
-	text_of(c, in, instance_record(in)->egress_json, &text, &ignored);
-	buf_done(&text);
-}
-
-static void check_reply(struct policy_call *c, const char *text, size_t len)
-{
-	json_t *v = json_loadb(text, len, 0, NULL);
-	struct err err = { 0 };
-
-	if (!v) {
-		err_set(&err, -EPROTO, "the gateway gave no verdict");
-		call_fail(c, &err);
-		return;
-	}
-	if (!c->bound || is_about(v, c->warning))
-		warning_put(v, c->warning);
-	if (c->req)
-		http_reply_json(c->req, 200, v);
-	else
-		json_decref(v);
-	call_free(c);
-}
-
-void api_policy_check(void *ctx, struct http_req *req)
-{
-	static const struct question check = { .verb = ADMIN_CHECK,
-					       .word = "check",
-					       .also = 3, /* denied */
-					       .reply = check_reply };
-	const char *url = http_query(req, "url");
-	struct instance *in;
-	struct policy_call *c = call_new(ctx, req, &in);
-	struct err err = { 0 };
-
-	if (!c)
-		return;
-	if (url && *url) {
-		if (is_running(in))
-			bound_lacks(c, in);
-		ask(c, in, &check, url);
-		return;
-	}
-	err_set(&err, -EINVAL, "'url' is missing");
-	call_fail(c, &err);
+		policy_call_fail(c, &err);
 }
 
 /* ---- POST …/policy ---- */
@@ -457,7 +369,7 @@ static void on_stored(void *arg, const struct err *err)
 					       json_array());
 		http_reply_json(c->req, 200, v);
 	}
-	call_free(c);
+	policy_call_free(c);
 }
 
 static void store_now(struct policy_call *c)
@@ -469,7 +381,7 @@ static void store_now(struct policy_call *c)
 			     c->name);
 
 	if (r < 0)
-		call_fail(c, &err);
+		policy_call_fail(c, &err);
 }
 
 /* The finding that refuses it; NULL: there is none. */
@@ -502,11 +414,11 @@ static void on_judged(void *arg, int code, const char *out, const char *err_out,
 
 	if (err)
 		failed = *err;
-	else if (code != 0 && (!in || !is_running(in) ||
+	else if (code != 0 && (!in || !instance_is_up(in) ||
 			       (why && str_starts(why, SHOWN ":"))))
 		complain(c, why ? why : err_out, &failed);
 	if (failed.code < 0) {
-		call_fail(c, &failed);
+		policy_call_fail(c, &failed);
 		return;
 	}
 	c->items = lint_items_about(items, SHOWN, c->yaml, c->body);
@@ -521,7 +433,7 @@ void api_policy_set(void *ctx, struct http_req *req)
 					    GATE_DIR_POLICY, gate_job_file,
 					    NULL };
 	struct instance *in;
-	struct policy_call *c = call_new(ctx, req, &in);
+	struct policy_call *c = policy_call_new(ctx, req, &in);
 	struct err err = { 0 };
 	int r;
 
@@ -532,14 +444,14 @@ void api_policy_set(void *ctx, struct http_req *req)
 	if (r == 0)
 		r = api_egress_apply(c->body, instance_record(in)->egress_json,
 				     &c->json, &err);
-	if (r == 0 && is_running(in) && !gate_answers(c)) {
+	if (r == 0 && instance_is_up(in) && !gate_answers(c)) {
 		call_fail_gate(c, &err);
 		return;
 	}
 	if (r == 0)
 		r = program_run(c, in, c->json, argv, on_judged, &err);
 	if (r < 0)
-		call_fail(c, &err);
+		policy_call_fail(c, &err);
 }
 
 /* ---- GET …/policy/learn ---- */
@@ -548,15 +460,15 @@ static void learn_reply(struct policy_call *c, const char *text, size_t len)
 {
 	if (c->req)
 		api_reply_text(c->req, "application/yaml", text, len);
-	call_free(c);
+	policy_call_free(c);
 }
 
 void api_policy_learn(void *ctx, struct http_req *req)
 {
-	static const struct question learn = { .word = "observe",
-					       .reply = learn_reply };
+	static const struct policy_question learn = { .word = "observe",
+						      .reply = learn_reply };
 	struct instance *in;
-	struct policy_call *c = call_new(ctx, req, &in);
+	struct policy_call *c = policy_call_new(ctx, req, &in);
 	const char *const argv[] = { learn.word,
 				     "--agent",
 				     c ? c->name : NULL,
@@ -571,5 +483,5 @@ void api_policy_learn(void *ctx, struct http_req *req)
 	c->question = &learn;
 	if (gate_job_run(c->acd->loop, c->acd->children, &spec, on_program, c,
 			 &err) < 0)
-		call_fail(c, &err);
+		policy_call_fail(c, &err);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "control/cli/addresses.h"
 #include "control/cli/cmd_instance.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
@@ -45,6 +46,36 @@ static char *allowed_words(const json_t *v)
 	return str_printf("allowed by rule %s (preset %s)", rule, source);
 }
 
+/* The addresses that the name has now, each with its verdict. */
+static int print_places(const json_t *v, struct err *err)
+{
+	const char *lookup = json_text(v, "lookup");
+	const char *text = gatelog_reason(lookup);
+	const json_t *place;
+	size_t i;
+
+	if (strcmp(lookup, "upstream-proxy") == 0)
+		puts("  its addresses are the upstream proxy's business");
+	else if (*text)
+		printf("  its addresses are not known: %s (%s)\n", text,
+		       lookup);
+	json_array_foreach (json_object_get(v, "addresses"), i, place) {
+		bool allow = json_is_true(json_object_get(place, "allow"));
+		SCOPED_STR line = str_printf(
+			"  %s  %s%s%s%s%s%s", json_text(place, "address"),
+			allow ? "allowed" : "blocked", allow ? "" : " (",
+			allow ? "" : json_text(place, "reason"),
+			allow ? "" : ": class ",
+			allow ? "" : json_text(place, "class"),
+			allow ? "" : ")");
+
+		if (!line)
+			return err_nomem(err);
+		print_clean(line);
+	}
+	return 0;
+}
+
 static int print_verdict(const json_t *v, bool allow, struct err *err)
 {
 	const char *hint = json_text(v, "hint");
@@ -60,7 +91,7 @@ static int print_verdict(const json_t *v, bool allow, struct err *err)
 	print_clean(text);
 	if (!allow && *hint)
 		print_clean(more);
-	return 0;
+	return print_places(v, err);
 }
 
 #define METHOD_MAX 16u /* bytes, as in the rules of ac-policy(5) */
@@ -117,6 +148,7 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 	SCOPED_JSON v = NULL;
 	SCOPED_STR url = NULL;
 	SCOPED_STR rest = NULL;
+	struct err untold = { 0 };
 	bool allow;
 	int rc = policy_check_words(a->words + 1, a->n_words - 1, &url, err);
 
@@ -124,6 +156,9 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 		return cli_usage(err);
 	rest = client_path("/policy/check?url=", url, "");
 	rc = rest ? host_client(cli, false, &c, err) : err_nomem(err);
+	/* Where that fails, those of the last run are what is denied. */
+	if (rc == 0)
+		addresses_tell(cli, c, &untold);
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], rest, NULL, &v, err);
 	if (rc < 0)

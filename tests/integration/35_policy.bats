@@ -69,7 +69,7 @@ gateway_says() {
 @test "what no policy can allow is refused, says what to do, and is not kept" {
 	run "$AC" policy allow one localhost:8088
 	code 1
-	says "'localhost' (this machine) can be allowed by no policy"
+	has "'localhost' (this machine) can be allowed by no policy"
 	says "services:"
 	for host in 10.0.0.1 169.254.169.254 metadata.google.internal intranet; do
 		run "$AC" policy allow one "$host"
@@ -91,14 +91,14 @@ gateway_says() {
 	run -0 "$AC" run base two --deny d.example -- sh -c "$get" d.example
 	[[ $output != *"gateway blocked"* ]]
 	run -0 "$AC" run base two -- sh -c "$get" a.example
-	says 'the gateway blocked 1 connection (a.example:80)'
+	has 'the gateway blocked 1 connection (a.example:80)'
 	run -0 "$AC" run base two -- sh -c "$get" a.example
 	[[ $output != *"gateway blocked"* ]]
 	run -0 "$AC" policy allow two --last
 	says 'two: allowed a.example:80, from its next run on'
 	[ "$(field two '.egress.allow | join(" ")')" = a.example:80 ]
 	run -0 "$AC" run base two -- sh -c "$get" a.example
-	says 'could not reach a.example:80 ('
+	has 'could not reach a.example:80 ('
 	gone two
 }
 
@@ -237,6 +237,38 @@ own_address() {
 # reached ADDRESS PORT - from where the gateway is
 reached() {
 	nsenter -t "$(host_pid)" -n curl -s -m 10 -o /dev/null "http://$1:$2/"
+}
+
+@test "a check judges the addresses of a name, also before a run" {
+	need_root
+	need ip
+	local own
+	own=$(own_address)
+	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
+		'  private.example: [10.1.2.3]' '  good.example: [192.0.2.7]' \
+		>"$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy reload
+	run -0 "$AC" run base two --allow me.example,private.example \
+		--allow good.example,none.example -- true # and it has stopped
+	run -0 "$AC" policy allow one me.example private.example good.example
+	ip addr add "$own/32" dev lo
+	for name in one two; do
+		run "$AC" policy check "$name" private.example
+		code 3
+		has '10.1.2.3  blocked (builtin-address: class private)'
+		run -0 "$AC" policy check "$name" good.example
+		has '192.0.2.7  allowed'
+		run "$AC" policy check "$name" me.example
+		code 3
+		has "$own  blocked (builtin-address: class self)"
+	done
+	run -0 "$AC" policy check two none.example --json
+	jq -e '.allow and .lookup != null and .addresses == []' <<<"$output"
+	ip addr del "$own/32" dev lo
+	gone two
+	run -0 "$AC" policy reset one
+	rm "$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy reload
 }
 
 @test "a public address of this machine is denied, after a restart as well" {

@@ -101,7 +101,9 @@ int gate_call(struct gate_client *g ATTR_UNUSED, enum admin_verb verb,
 	} else if (verb == ADMIN_SHOW) {
 		l.text = RULES;
 	} else if (verb == ADMIN_CHECK) {
-		l.text = DENIED;
+		l.text = slice_eq(b, slice_str("places.example")) ?
+				 "{\"allow\":true,\"reason\":\"allowed\"}" :
+				 DENIED;
 	} else if (verb == ADMIN_METRICS) {
 		l.text = "ac_gate_connections 5\n";
 	} else if (verb == ADMIN_RELOAD) {
@@ -148,7 +150,11 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 	} else if (strcmp(verb, "show") == 0) {
 		what.text = RULES "\n";
 	} else if (strcmp(verb, "check") == 0) {
-		what.text = DENIED "\n";
+		what.text = strstr(last_job, "places.example") ?
+				    "{\"allow\":false,\"reason\":\"builtin-"
+				    "address\",\"lookup\":null,"
+				    "\"addresses\":[]}\n" :
+				    DENIED "\n";
 		what.code = 3;
 	} else if (strcmp(verb, "observe") == 0) {
 		what.text = "version: 1\n";
@@ -344,6 +350,9 @@ static void talk_running(void)
 	HAS(r, " 400 ");
 	LACKS(get(ONE), "bad.example");
 	HAS(get(ONE "/policy/check?url=a.example"), "not-allowed");
+	r = get(ONE "/policy/check?url=places.example");
+	HAS(r, "\"allow\":false,\"reason\":\"builtin-address\"");
+	HAS(r, "\"addresses\":[]");
 }
 
 static void talk_gate(void)

@@ -22,6 +22,22 @@ static const struct {
 	  "",
 	  "allowed by rule git (preset github)\n",
 	  "" },
+	{ { "policy", "check", "work", "local.example" },
+	  3,
+	  NULL,
+	  NULL,
+	  "blocked: local.example:443 (builtin-address: it is local)\n"
+	  "  10.0.0.1  blocked (builtin-address: class private)\n"
+	  "  192.0.2.1  allowed\n",
+	  "" },
+	{ { "policy", "check", "work", "away.example" },
+	  0,
+	  NULL,
+	  NULL,
+	  "allowed by rule git (preset github)\n"
+	  "  its addresses are not known: the name has no address "
+	  "(no-address)\n",
+	  "" },
 	{ { "policy", "check", "work", "x.example" },
 	  3,
 	  "/v1/instances/work/policy/check?url=x.example",

@@ -79,6 +79,18 @@ static const struct {
 	  "\"reason\":\"not-allowed\",\"text\":\"no rule allows it\","
 	  "\"hint\":\"ac policy allow work x.example:443\"}",
 	  200 },
+	{ "/v1/instances/work/policy/check?url=local.example",
+	  "{\"allow\":false,\"target\":\"local.example:443\",\"rule\":\"git\","
+	  "\"reason\":\"builtin-address\",\"text\":\"it is local\","
+	  "\"lookup\":null,\"addresses\":[{\"address\":\"10.0.0.1\","
+	  "\"allow\":false,\"reason\":\"builtin-address\",\"class\":"
+	  "\"private\"},{\"address\":\"192.0.2.1\",\"allow\":true}]}",
+	  200 },
+	{ "/v1/instances/work/policy/check?url=away.example",
+	  "{\"allow\":true,\"target\":\"away.example:443\",\"rule\":\"git\","
+	  "\"source\":\"github\",\"lookup\":\"no-address\","
+	  "\"addresses\":[]}",
+	  200 },
 	{ "/v1/instances/work/policy/check?url=o.example",
 	  "{\"allow\":true,\"target\":\"o.example:443\",\"rule\":null,"
 	  "\"observed\":true,\"reason\":\"observed\"}",

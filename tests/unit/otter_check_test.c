@@ -7,6 +7,7 @@
 
 #include "ottergate/gate.h"
 #include "ottergate/ireq.h"
+#include "ottergate/own.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 
@@ -97,6 +98,75 @@ static void test_shown(const struct agent_policy *a)
 	buf_done(&out);
 }
 
+#define PLACES                                                       \
+	"version: 1\nagents:\n  - id: coder\n    match: { address: " \
+	"172.20.0.7 }\n    allow:\n      - { id: all, names: "       \
+	"[+places.example] }\n"
+#define HOSTS                                                            \
+	"version: 1\ndeny:\n  - { id: range, ips: [198.51.100.0/24] }\n" \
+	"hosts:\n  good.places.example: [203.0.113.1]\n"                 \
+	"  own.places.example: [203.0.113.9]\n"                          \
+	"  local.places.example: [10.0.0.1]\n"                           \
+	"  mixed.places.example: [127.0.0.1, 203.0.113.1]\n"             \
+	"  meta.places.example: [169.254.169.254, 203.0.113.1]\n"        \
+	"  denied.places.example: [198.51.100.7]\n"
+
+/* A name's addresses count as much as the name. */
+static void test_places(void)
+{
+	static const struct {
+		const char *url;
+		int good;
+		const char *part;
+	} rows[] = {
+		{ "good.places.example", 1,
+		  "\"lookup\":null,\"addresses\":[{\"address\":\"203.0.113.1\","
+		  "\"allow\":true,\"reason\":\"allowed\"" },
+		{ "own.places.example", 0,
+		  "\"reason\":\"builtin-address\",\"class\":\"self\"" },
+		{ "local.places.example", 0,
+		  "{\"allow\":false,\"reason\":\"builtin-address\"" },
+		{ "mixed.places.example", 1, "\"127.0.0.1\",\"allow\":false" },
+		{ "meta.places.example", 0,
+		  "{\"allow\":false,\"reason\":\"builtin-address\"" },
+		{ "denied.places.example", 0,
+		  "{\"allow\":false,\"reason\":\"deny-address\"" },
+		/* Nobody answers: the name's verdict, and that. */
+		{ "none.places.example", 1,
+		  "\"lookup\":\"dns-failed\",\"addresses\":[]" },
+		{ "other.example", 0, "\"hint\":\"ac policy allow" },
+	};
+	struct agent_policy *a = NULL;
+	struct policy *p = NULL;
+	struct err err = { 0 };
+	struct own own = { .n = 1 };
+	struct strv servers = { 0 };
+
+	own.v[0] = addr_v4(0xcb007109);
+	if (policy_of(HOSTS, &p, NULL, &err) < 0 ||
+	    agent_of_text(p, PLACES, &a, NULL, &err) < 0 ||
+	    strv_push(&servers, "127.0.0.1:1") < 0) {
+		ok(false, "%s", err.msg);
+		return;
+	}
+	policy_own_set(p, &own);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct buf out;
+
+		buf_init(&out, 65536);
+		is_int(gate_check_places(a, rows[i].url, &servers, &out, &err),
+		       rows[i].good, "%s %s", rows[i].url, err.msg);
+		ok(buf_put_u8(&out, 0) == 0 &&
+			   strstr((const char *)buf_slice(&out).ptr,
+				  rows[i].part),
+		   "says %s: %s", rows[i].part, buf_slice(&out).ptr);
+		buf_done(&out);
+	}
+	strv_done(&servers);
+	agent_policy_unref(a);
+	policy_unref(p);
+}
+
 int main(void)
 {
 	struct agent_policy *a = NULL;
@@ -110,6 +180,7 @@ int main(void)
 	}
 	test_same(a);
 	test_shown(a);
+	test_places();
 	agent_policy_unref(a);
 	policy_unref(p);
 	return done_testing();

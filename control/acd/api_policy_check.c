@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_policy_check.c - would it be allowed?
+ *
+ * The name is judged by who has the policy (api_policy.c). The gateway looks no
+ * name up for a question, so of an instance that runs its program judges the
+ * addresses behind a name that the gateway allows.
+ */
+#include <string.h>
+
+#include "control/acd/api_instances.h"
+#include "control/acd/api_policy_impl.h"
+#include "control/shared/json.h"
+
+/* Is the rule of verdict @v, "cred-1-NAME…" (credential_rules.h), that of the
+ * credential which @warning names? */
+static bool is_about(const json_t *v, const char *warning)
+{
+	const char *rule = json_string_value(json_object_get(v, "rule"));
+	SCOPED_STR name = NULL;
+
+	if (!rule || !warning || !str_starts(rule, "cred-"))
+		return false;
+	rule += 5 + strspn(rule + 5, "0123456789");
+	name = str_printf("'%s", *rule ? rule + 1 : rule);
+	if (name && str_ends(name, "-api") && !strstr(warning, name))
+		name[strlen(name) - 4] = '\0';
+	return name && strstr(warning, name);
+}
+
+/* Of one that runs the gateway is asked; what the vault lacks is known here. */
+static void bound_lacks(struct policy_call *c, struct instance *in)
+{
+	struct err ignored = { 0 };
+	struct buf text;
+
+	c->bound = true;
+	policy_call_text(c, in, instance_record(in)->egress_json, &text,
+			 &ignored);
+	buf_done(&text);
+}
+
+static void check_reply(struct policy_call *c, const char *text, size_t len);
+
+static const struct policy_question check = { .verb = ADMIN_CHECK,
+					      .word = "check",
+					      .also = 3, /* denied */
+					      .reply = check_reply };
+
+static void check_end(struct policy_call *c)
+{
+	if (c->req)
+		http_reply_json(c->req, 200, json_incref(c->answer));
+	policy_call_free(c);
+}
+
+/* Takes over what the program says of the addresses. Where it denies the name
+ * itself, the files have changed since: then the gateway's word is all. */
+static void on_places(void *arg, int code, const char *out, const char *err_out,
+		      const struct err *err)
+{
+	static const char *const keys[] = { "allow", "reason", "text",
+					    "addresses", "lookup" };
+	struct policy_call *c = arg;
+	SCOPED_JSON v = err ? NULL : json_loads(out, 0, NULL);
+
+	(void)code;
+	(void)err_out;
+	if (json_is_array(json_object_get(v, "addresses")))
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+			json_object_set(c->answer, keys[i],
+					json_object_get(v, keys[i]));
+	check_end(c);
+}
+
+static void places_ask(struct policy_call *c)
+{
+	struct instance *in = instance_find(c->acd->instances, c->name);
+	struct err ignored = { 0 };
+
+	if (!in ||
+	    policy_call_program(c, in, &check, c->url, on_places, &ignored) < 0)
+		check_end(c);
+}
+
+static void check_reply(struct policy_call *c, const char *text, size_t len)
+{
+	json_t *v = json_loadb(text, len, 0, NULL);
+	struct err err = { 0 };
+
+	if (!v) {
+		err_set(&err, -EPROTO, "the gateway gave no verdict");
+		policy_call_fail(c, &err);
+		return;
+	}
+	if (!c->bound || is_about(v, c->warning))
+		policy_warning_put(v, c->warning);
+	c->answer = v;
+	/* The gateway has judged the name; its program looks it up. */
+	if (c->bound && json_is_true(json_object_get(v, "allow")))
+		places_ask(c);
+	else
+		check_end(c);
+}
+
+void api_policy_check(void *ctx, struct http_req *req)
+{
+	const char *url = http_query(req, "url");
+	struct instance *in;
+	struct policy_call *c = policy_call_new(ctx, req, &in);
+	struct err err = { 0 };
+
+	if (!c)
+		return;
+	if (url && *url) {
+		c->url = strdup(url);
+		if (!c->url) {
+			err_nomem(&err);
+			policy_call_fail(c, &err);
+			return;
+		}
+		if (instance_is_up(in))
+			bound_lacks(c, in);
+		policy_call_ask(c, in, &check, url);
+		return;
+	}
+	err_set(&err, -EINVAL, "'url' is missing");
+	policy_call_fail(c, &err);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api_policy_impl.h - a request about an instance's policy (api_policy.c)
+ */
+#ifndef CONTROL_ACD_API_POLICY_IMPL_H
+#define CONTROL_ACD_API_POLICY_IMPL_H
+
+#include "control/acd/acd.h"
+#include "control/acd/gate_job.h"
+#include "control/acd/http.h"
+#include "control/acd/instance.h"
+#include "lib/buf.h"
+#include "ottergate/admin.h"
+
+struct policy_call;
+
+/* What is asked about a policy: the gateway of one that runs, else its
+ * program. */
+struct policy_question {
+	enum admin_verb verb;
+	const char *word; /* the program's command */
+	int also; /* exit code that is an answer, as 0 is */
+	void (*reply)(struct policy_call *c, const char *text, size_t len);
+};
+
+/* A request about an instance, while somebody else is asked. */
+struct policy_call {
+	struct acd *acd;
+	const struct policy_question *question; /* of GET */
+	struct http_req *req; /* NULL: the client left */
+	char *name;
+	char *json; /* wishes to be stored */
+	char *yaml; /* the policy that the program was asked about */
+	json_t *body, *items; /* of POST */
+	json_t *answer; /* of GET: what is known already */
+	char *warning; /* of GET: what the vault lacks for it; or NULL */
+	char *url; /* of a check */
+	bool bound; /* of a check: it runs */
+};
+
+/* About the instance of @req. NULL: the request was answered. */
+struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
+				    struct instance **ret_in);
+void policy_call_free(struct policy_call *c);
+/* Answers with @err, and frees @c. */
+void policy_call_fail(struct policy_call *c, const struct err *err);
+/* @word: what the question is about beside the instance; "": nothing. */
+void policy_call_ask(struct policy_call *c, struct instance *in,
+		     const struct policy_question *q, const char *word);
+/* Asks the program in any case. */
+int policy_call_program(struct policy_call *c, struct instance *in,
+			const struct policy_question *q, const char *word,
+			gate_job_fn fn, struct err *err);
+/* The instance's policy file in memory, with the wishes @json. */
+int policy_call_text(struct policy_call *c, struct instance *in,
+		     const char *json, struct buf *out, struct err *err);
+/* Puts "warnings" into an answer that has none. */
+void policy_warning_put(json_t *answer, const char *warning);
+
+#endif
