@@ -20,6 +20,7 @@
 
 #define MIB (UINT64_C(1024) * 1024)
 #define SPACE_STATE (512 * MIB) /* state, caches of builds */
+#define SPACE_BEGUN (16 * MIB) /* the same, of a later start */
 #define SPACE_IMAGES (6 * 1024 * MIB) /* where the engine keeps images */
 #define READY_MS 180000u
 #define LOOK_MS 500u /* between two looks at the container */
@@ -202,8 +203,12 @@ static int check_one(const char *dir, uint64_t need, const char *what,
 int host_check_space(const struct cli *cli, struct outer *o, bool images,
 		     struct err *err)
 {
+	SCOPED_STR store = str_printf("%s/ac.db", cli->home);
+	bool begun = store && access(store, F_OK) == 0;
 	char root[1024] = "";
-	int rc = check_one(cli->home, SPACE_STATE, "ac's state", err);
+	/* A store that is there has its room, and to make room takes acd. */
+	int rc = check_one(cli->home, begun ? SPACE_BEGUN : SPACE_STATE,
+			   "ac's state", err);
 
 	if (rc < 0 || !images || !o)
 		return rc;

@@ -36,7 +36,8 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 int host_live(struct client *c, struct err *err);
 
 /* Free space under $AC_HOME; and with @images where the engine keeps them.
- * @o may be NULL. -ENOSPC: the message says where and how much. */
+ * @o may be NULL. A store that is there wants little. -ENOSPC: the message says
+ * where and how much. */
 int host_check_space(const struct cli *cli, struct outer *o, bool images,
 		     struct err *err);
 

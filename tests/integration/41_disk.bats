@@ -58,6 +58,12 @@ disk_is() { [ "$(ac_small status --json | jq -r .disk.state)" = "$1" ]; }
 
 is_paused() { [ "$(ac_small inspect "$1" --json | jq -r .state)" = paused ]; }
 
+# fills NAME - writes until it is stopped
+fills() {
+	ac_small exec "$1" -- sh -c 'while :; do
+		cat /dev/zero >>/home/node/big; sleep 1; done' >/dev/null 2>&1 3>&- &
+}
+
 # audited - a denial of now is in the audit, and the audit on the disk
 audited() {
 	local name=now-$RANDOM-$RANDOM.example
@@ -226,13 +232,18 @@ hid"
 	lacks 'disk of $AC_HOME'
 	audited
 
-	ac_small exec small1 -- sh -c 'while :; do
-		cat /dev/zero >>/home/node/big; sleep 1; done' >/dev/null 2>&1 3>&- &
-	eventually disk_is full
+	fills small1
+	# When there is no room left, or before if it would be gone at once.
 	eventually is_paused small1
 	run ac_small ls
-	has 'the disk of $AC_HOME is full'
 	has 'and it wrote most'
+
+	# From outside to the last block.
+	cat /dev/zero >"$small/rest" 2>/dev/null || true
+	[ "$(stat -f -c %a "$small")" -lt 64 ]
+	eventually disk_is full
+	run ac_small ls
+	has 'the disk of $AC_HOME is full'
 	run ac_small policy log
 	has 'the disk of $AC_HOME is full'
 	run ac_small status
@@ -243,10 +254,7 @@ hid"
 	has 'the disk of $AC_HOME is full'
 	[ "$(ac_small inspect small2 --json | jq -r .state)" = running ]
 
-	# From outside to the last block: nobody is denied for it, and what is
-	# done is remembered.
-	cat /dev/zero >"$small/rest" 2>/dev/null || true
-	[ "$(stat -f -c %a "$small")" -lt 64 ]
+	# Nobody is denied for it, and what is done is remembered.
 	audited
 	audited
 	[ "$(ac_small status --json | jq -r .gateway.audit)" = written ]
@@ -256,5 +264,34 @@ hid"
 	rm -f "$small"/ac/instances/small1/home/big
 	eventually disk_is fine
 	run -0 ac_small run base small1 -- true
+	small_gone
+}
+
+@test "a sandbox of the nested engine that fills the disk is paused as well, and a full disk keeps acd from nothing" {
+	small_begin
+	ac_small run base small2 -d -- sleep infinity
+	for kind in '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2086 # words are meant
+		ac_small run base small4 $kind -d -- sleep infinity
+		fills small4
+		eventually is_paused small4
+		run ac_small ls
+		has 'and it wrote most'
+		[ "$(ac_small inspect small2 --json | jq -r .state)" = running ]
+		run -0 ac_small stop-instance small4 --grace 0
+		rm -f "$small"/ac/instances/small4/home/big
+		eventually disk_is fine
+		run -0 ac_small destroy -y small4
+	done
+
+	# acd starts where no run would, so that room can be made.
+	run -0 ac_small stop
+	cat /dev/zero >"$small/rest" 2>/dev/null || true
+	run -1 ac_small start
+	has 'not enough disk space'
+	truncate -s -20M "$small/rest"
+	run -0 ac_small start
+	run -0 ac_small inspect small2
+	disk_is full
 	small_gone
 }
