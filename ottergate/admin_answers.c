@@ -255,13 +255,19 @@ void admin_note_change(struct gate *g, const char *id, bool bound)
 }
 
 /* The state may not be changed while a reload is on: the request is looked at
- * again when it has ended. */
-static bool change_waits(struct admin_conn *c)
+ * again when it has ended. Returns 1 if it waits so; else 0 with the id of the
+ * agent that is to be changed, which the caller frees. */
+static int change_begin(struct admin_conn *c, const struct admin_request *rq,
+			char **ret_id, struct err *err)
 {
-	if (!gate_reload_busy(c->server->gate->reload))
-		return false;
-	c->state = ADMIN_WAIT;
-	return true;
+	int r;
+
+	if (gate_reload_busy(c->server->gate->reload)) {
+		c->state = ADMIN_WAIT;
+		return 1;
+	}
+	r = slice_dup_str(rq->a, ret_id);
+	return r < 0 ? err_set(err, r, "the agent's id") : 0;
 }
 
 /* A change of the state has ended with @r: if it is one, the workers get what
@@ -280,13 +286,10 @@ static int answer_bind(struct admin_conn *c, const struct admin_request *rq,
 		       struct err *err)
 {
 	SCOPED_STR id = NULL;
-	int r;
+	int r = change_begin(c, rq, &id, err);
 
-	if (change_waits(c))
-		return 0;
-	r = slice_dup_str(rq->a, &id);
-	if (r < 0)
-		return err_set(err, r, "the agent's id");
+	if (r != 0)
+		return r < 0 ? r : 0;
 	c->state = ADMIN_BINDING;
 	return gate_reload_bind(c->server->gate->reload, id, rq->b);
 }
@@ -298,13 +301,10 @@ static int answer_unbind(struct admin_conn *c, const struct admin_request *rq,
 	const struct lint lint = { 0 };
 	struct table *old;
 	SCOPED_STR id = NULL;
-	int r;
+	int r = change_begin(c, rq, &id, err);
 
-	if (change_waits(c))
-		return 0;
-	r = slice_dup_str(rq->a, &id);
-	if (r < 0)
-		return err_set(err, r, "the agent's id");
+	if (r != 0)
+		return r < 0 ? r : 0;
 	old = table_ref(gate_state_table(g->state));
 	r = change_end(g, old, gate_state_unbind(g->state, id, err));
 	if (r >= 0)
@@ -347,10 +347,10 @@ static int answer_secrets(struct admin_conn *c, const struct admin_request *rq,
 	int r;
 
 	c->secret = true;
-	if (change_waits(c))
-		return 0;
-	r = slice_dup_str(rq->a, &id);
-	if (r < 0 || !*id)
+	r = change_begin(c, rq, &id, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (!*id)
 		return err_set(err, -EINVAL, "the agent's id");
 	r = secret_set_read(rq->b, &set, err);
 	if (r < 0)
@@ -406,10 +406,10 @@ static int answer_ca(struct admin_conn *c, const struct admin_request *rq,
 	int r;
 
 	c->secret = true;
-	if (change_waits(c))
-		return 0;
-	r = slice_dup_str(rq->a, &id);
-	if (r < 0 || !*id)
+	r = change_begin(c, rq, &id, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (!*id)
 		return err_set(err, -EINVAL, "the agent's id");
 	old = table_ref(gate_state_table(g->state));
 	r = rq->b.len > 0 ? gate_state_ca_put(g->state, id, rq->b, err) :
