@@ -57,7 +57,8 @@ void gate_reload_ask(struct gate_reload *r);
 /* Compiles @text, the policy of @id, and binds it; none may be on. The admin
  * server is told of the end. -ENOMEM: nothing has begun. */
 int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text);
-/* Is one of these on, or a reload to come? Then no other may change the state. */
+/* Is one of these on, or a reload to come? Then nothing else may change the
+ * state. */
 bool gate_reload_busy(const struct gate_reload *r);
 /* Into the log and the audit: a load has ended, with @err or well. */
 void gate_reload_say(struct gate *g, const struct lint *lint,

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 
 #define MAP_APART \
-	(128 * 1024) /* bytes of a block; said, it is no more learnt */
+	(128 * 1024) /* bytes of a block; setting it stops the learning */
 
 static _Atomic uint64_t freed;
 

@@ -9,12 +9,12 @@
  * queues are served by deficit round robin, with the two lists of fq_codel
  * (RFC 8290 §4.1): a sandbox that has had nothing to do is served before those
  * that always have, once for each time that it empties its queue. So a small
- * request waits for the turn that is on, not for all that is queued. With
- * nobody else about, one sandbox has the whole worker.
+ * request waits for the turn that is on, not for all that is queued. Where
+ * no other has work, one sandbox has the whole worker.
  *
  * A turn is bounded in work by the protocols: a number of steps (RELAY_STEPS,
- * ROUNDS_MAX), which give a parser at most 4 KiB (SLICE) at a time. A parser that has much to
- * do with few bytes asks shares_spent() between two slices. What cannot be
+ * ROUNDS_MAX), which give a parser at most 4 KiB (SLICE) at a time. A parser that
+ * has much to do with few bytes asks shares_spent() between two slices. What cannot be
  * divided (the arithmetic of a handshake) is owed: a sandbox in debt waits for
  * as many rounds of the others as it takes to pay.
  *
@@ -26,8 +26,8 @@
  *
  * What a sandbox uses is added up in its struct agent, over all workers. A
  * worker that gives it the next quantum takes from that what others have given
- * it meanwhile, at most three quarters: who fills one core has no claim to half
- * of the next one too, but none of its connections stands still because the
+ * it meanwhile, at most three quarters: a sandbox that fills one core has no
+ * claim to half of the next one too, but none of its connections stands still because the
  * kernel hashed it to a busy worker.
  */
 #include "ottergate/share.h"
@@ -43,7 +43,7 @@
 struct share {
 	struct share *next; /* in the bucket */
 	struct share *behind; /* in its list */
-	struct agent *agent; /* a reference; NULL: nobody's */
+	struct agent *agent; /* a reference; NULL: of no sandbox */
 	struct task *head, **tail;
 	int64_t credit; /* ns; below 0: what it owes */
 	uint64_t seen; /* agent->cpu_ns at the last quantum */
@@ -175,8 +175,8 @@ static struct share *share_of(struct shares *ss, struct agent *a)
 	return s;
 }
 
-/* A share stays while its sandbox does, and what it owes with it: who closes
- * all connections and makes others is no new one. */
+/* A share stays while its sandbox does, and what it owes with it: one that
+ * closes all connections and makes others is no new one. */
 void shares_purge(struct shares *ss,
 		  bool (*keep)(void *arg, const struct agent *a), void *arg)
 {
@@ -329,7 +329,8 @@ void share_bill_end(struct shares *ss, const struct share_bill *b)
 
 /* --- turns ---------------------------------------------------------------- */
 
-/* Who is next; its list's first. NULL: nobody has anything to do. */
+/* Returns the share whose turn is next, the first of its list; NULL if none has
+ * work. */
 static struct share *next_share(struct shares *ss)
 {
 	for (;;) {

@@ -64,7 +64,7 @@ void shares_purge(struct shares *ss,
 struct share_bill {
 	uint64_t began;
 	unsigned n;
-	struct agent *who[SHARE_BILL_MAX]; /* of one item each; NULL: nobody */
+	struct agent *who[SHARE_BILL_MAX]; /* of one item each; NULL: none */
 };
 void share_bill_begin(const struct shares *ss, struct share_bill *b);
 void share_bill_add(struct share_bill *b, struct agent *a);

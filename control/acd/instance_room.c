@@ -2,10 +2,10 @@
 /*
  * instance_room.c - how much room the file system of $AC_HOME has left
  *
- * Theory of operation: who fills a file system is told by no file system, but
- * the kernel counts for each process what it has written. A look at the
- * processes of each sandbox is taken only while room is low, and what has come
- * since the look before is compared.
+ * Theory of operation: no file system says which sandbox fills it, but the kernel
+ * counts for each process what it has written. acd looks at the processes of each
+ * sandbox only while room is low, and compares what they wrote since the last
+ * look.
  */
 #include "control/acd/instance_room.h"
 
@@ -105,7 +105,8 @@ static void writer_pause(struct room *r, struct instance *in)
 		run_notice(in->main, LOG_LVL_WARN, text);
 }
 
-/* Who has written most since the last look, and how much; NULL: nobody much. */
+/* Returns the instance that wrote most since the last look, and how much; NULL
+ * if none wrote more than WROTE_MIN. */
 static struct instance *writer_find(struct instances *is, uint64_t *ret_wrote)
 {
 	struct instance *in, *most = NULL;

@@ -32,8 +32,8 @@ int instance_call(struct client *c, const char *method, const char *word,
 typedef const char *(*instance_said_fn)(const json_t *was, const json_t *is);
 
 /* The same for each of the words, whatever becomes of the others; says "<name>
- * <what @said returns>" of each. The first failure is returned, @err has the last: those
- * before it have been told. */
+ * <what @said returns>" of each. The first failure is returned, @err has the
+ * last: those before it have been told. */
 int instance_post_each(const struct cli *cli, struct client *c,
 		       const struct args *a, const char *rest,
 		       const json_t *body, instance_said_fn said,
