@@ -242,6 +242,43 @@ served() {
 	has "no instance 'none-such'"
 }
 
+# vaultd_of INSTANCE - its number in there
+vaultd_of() {
+	"$AC" exec "$1" -- sh -c 'grep -l "^Uid:.990.990" /proc/[0-9]*/status' |
+		cut -d/ -f3
+}
+
+@test "a vaultd that is killed is told of, and the next run has one" {
+	"$AC" run base other -d --credential forge -- \
+		sleep infinity 3>&-
+	fill() {
+		"$AC" exec other -- sh -c "printf '%s\n' protocol=https \
+			host=git.vault.test '' |
+			/usr/libexec/ac/vault/git-credential-ac get" 2>&1
+	}
+	run -0 fill
+	has password=
+	in_host /usr/libexec/ac/runsc --root /run/ac/runsc-state exec \
+		-user 990:990 "$(box_id other)" /bin/sh -c \
+		"kill -9 $(vaultd_of other)"
+	over() { fill | grep -q 'the vault of this sandbox has ended'; }
+	eventually over
+	[ -z "$(vaultd_of other)" ]
+	told() { "$AC" logs host | grep -q 'other: vaultd has ended'; }
+	eventually told
+	run -0 "$AC" vault ls
+	has forge
+	"$AC" exec other -- true
+	run -0 inside printenv ONE # another sandbox goes on
+	[ -n "$(vaultd_of work)" ]
+	"$AC" stop-instance other 3>&-
+	"$AC" run base other -d --credential forge -- \
+		sleep infinity 3>&-
+	run -0 fill
+	has password=
+	gone other
+}
+
 @test "two for one host, or for one variable, are refused, both named" {
 	printf %s "$REAL" | "$AC" vault add more --header X-Key \
 		--host one.vault.test -
