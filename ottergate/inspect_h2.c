@@ -273,7 +273,8 @@ static size_t head_held(const struct h2_head *hd)
 static size_t h2_held(const struct inspect *in)
 {
 	const struct h2 *h = in->state;
-	size_t n = h->side[H2_FRONT].out.cap + h->side[H2_BACK].out.cap;
+	size_t n = h->side[H2_FRONT].out.cap + h->side[H2_BACK].out.cap +
+		   h->memory[H2_FRONT].bytes + h->memory[H2_BACK].bytes;
 
 	for (const struct h2_stream *s = h->streams; s; s = s->next)
 		n += sizeof(*s) + s->up.bytes.cap + s->down.bytes.cap +

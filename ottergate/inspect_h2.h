@@ -96,9 +96,15 @@ struct h2_side {
 	bool rests; /* a limit: no bodies to this side for now */
 };
 
+struct h2_memory { /* what nghttp2 allocates for a session */
+	size_t bytes;
+	bool wiped; /* when it is freed */
+};
+
 struct h2 { /* in->state */
 	struct inspect *in;
 	struct h2_side side[2];
+	struct h2_memory memory[2]; /* of the sides */
 	struct h2_stream *streams;
 	unsigned n_streams;
 	size_t held;

@@ -357,10 +357,11 @@ static int back_not_sent(nghttp2_session *ng, const nghttp2_frame *f, int why,
 	return 0;
 }
 
-/* --- memory of the back session ------------------------------------------- */
+/* --- memory of the sessions ------------------------------------------------ */
 
-/* It copies heads, with the credentials that were put into them: its memory
- * is wiped when it is given back, for which its size is kept before it. */
+/* It is counted for the sandbox. The back session copies heads, with the
+ * credentials that were put into them: its memory is wiped when it is given
+ * back. For both, the size of a block is kept before it. */
 struct block {
 	size_t size;
 	_Alignas(max_align_t) uint8_t mem[];
@@ -374,26 +375,29 @@ static struct block *block_of(void *mem)
 
 static void *mem_new(size_t size, void *arg)
 {
+	struct h2_memory *m = arg;
 	struct block *b = NULL;
 
-	(void)arg;
 	if (size < SIZE_MAX - sizeof(*b))
 		b = malloc(sizeof(*b) + size);
 	if (!b)
 		return NULL;
 	b->size = size;
+	m->bytes += sizeof(*b) + size;
 	return b->mem;
 }
 
 static void mem_free(void *mem, void *arg)
 {
+	struct h2_memory *m = arg;
 	struct block *b;
 
-	(void)arg;
 	if (!mem)
 		return;
 	b = block_of(mem);
-	sodium_memzero(b->mem, b->size);
+	m->bytes -= sizeof(*b) + b->size;
+	if (m->wiped)
+		sodium_memzero(b->mem, b->size);
 	free(b);
 }
 
@@ -473,15 +477,17 @@ static int open_session(struct h2 *h, enum h2_side_id side,
 			const nghttp2_session_callbacks *cb, nghttp2_option *o)
 {
 	nghttp2_session **ng = &h->side[side].ng;
-	nghttp2_mem wiped = { NULL, mem_new, mem_free, mem_zeroed, mem_resize };
+	nghttp2_mem mem = { &h->memory[side], mem_new, mem_free, mem_zeroed,
+			    mem_resize };
 
 	set_options(o);
+	h->memory[side].wiped = side == H2_BACK;
 	if (side == H2_FRONT)
-		return nghttp2_session_server_new2(ng, cb, h, o);
+		return nghttp2_session_server_new3(ng, cb, h, o, &mem);
 	/* Servers that put a blank behind a value are not worth a failure:
 	 * it is taken away. */
 	nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(o, 1);
-	return nghttp2_session_client_new3(ng, cb, h, o, &wiped);
+	return nghttp2_session_client_new3(ng, cb, h, o, &mem);
 }
 
 static int submit_settings(struct h2 *h, enum h2_side_id side)

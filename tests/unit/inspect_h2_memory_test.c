@@ -59,6 +59,31 @@ static void test_unread(void)
 	world_down();
 }
 
+/* What nghttp2 keeps of streams that say little is counted as well. */
+static void test_sessions(void)
+{
+	size_t none, some;
+
+	world_peers();
+	none = held();
+	for (unsigned i = 0; i < STREAMS; i++)
+		ask("POST", "/", NULL, true);
+	world_run();
+	some = held();
+	ok(none > 2 * 4096, "two sessions: %zu bytes", none);
+	ok(some > none + STREAMS * (sizeof(struct h2_stream) + 2 * 128),
+	   "open streams, which have sent nothing: %zu bytes", some);
+	for (unsigned i = 0; i < ARRAY_SIZE(w.client.v); i++)
+		if (w.client.v[i].head[0] == '\0')
+			nghttp2_submit_rst_stream(w.client.ng,
+						  NGHTTP2_FLAG_NONE,
+						  (int32_t)(2 * i + 1),
+						  NGHTTP2_CANCEL);
+	world_run();
+	ok(held() < none + 8192, "without them: %zu bytes", held());
+	world_down();
+}
+
 /* A window that the upstream gives is read also while nothing else is: an
  * upload goes on. */
 static void test_upload(void)
@@ -99,6 +124,7 @@ static void test_held_body(void)
 int main(void)
 {
 	test_unread();
+	test_sessions();
 	test_upload();
 	test_held_body();
 	return done_testing();
