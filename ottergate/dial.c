@@ -63,6 +63,7 @@ struct dial {
 	uint64_t deadline_ms;
 	uint64_t round; /* in which ev->fd was made */
 	enum reason why; /* what dial_deferred() will say */
+	enum reason failed; /* what the last attempt ended of */
 	bool starting; /* within dial_start(): no callback */
 	bool deferred; /* dial_deferred() will come, and owns the memory */
 	bool settled; /* the end is known: events mean nothing any more */
@@ -235,15 +236,29 @@ static void timer_arm(struct dial *d)
 	wheel_set(&d->worker->wheel, &d->timer, now, ms);
 }
 
-static bool out_of_things(int r)
+/* Of several, the server that is there says the most: a route that IPv6 lacks
+ * says nothing of the name. */
+static void attempt_failed(struct dial *d, int r)
 {
-	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ENOBUFS;
+	enum reason why = reason_of_connect(r);
+
+	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
+	if (d->failed == REASON_ALLOWED || why != REASON_NO_ROUTE)
+		d->failed = why;
+}
+
+static int socket_error(int fd)
+{
+	int code = 0;
+	socklen_t len = sizeof(code);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0)
+		return -errno;
+	return code ? -code : -ECONNRESET;
 }
 
 static void attempt_next(struct dial *d)
 {
-	enum reason why = REASON_CONNECT_FAILED;
-
 	while (d->next < d->n) {
 		int r = attempt_start(d);
 
@@ -251,12 +266,12 @@ static void attempt_next(struct dial *d)
 			timer_arm(d);
 			return;
 		}
-		worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-		if (out_of_things(r))
-			why = REASON_NO_MEMORY;
+		attempt_failed(d, r);
 	}
 	if (d->ev->fd < 0 && LIST_EMPTY(&d->attempts))
-		dial_settle(d, why);
+		dial_settle(d, d->failed == REASON_ALLOWED ?
+				       REASON_CONNECT_FAILED :
+				       d->failed);
 	else
 		timer_arm(d);
 }
@@ -354,7 +369,7 @@ static void attempt_ready(struct worker *w, struct ev *ev, uint32_t events)
 	if (ev->fd < 0)
 		return; /* dropped earlier in this round */
 	if (events & (EPOLLERR | EPOLLHUP)) {
-		worker_count(w, COUNTER_DIAL_FAILED, 1);
+		attempt_failed(d, socket_error(ev->fd));
 		attempt_drop(a);
 		attempt_next(d);
 	} else if (events & EPOLLOUT) {
@@ -374,7 +389,7 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 	if (d->greeting) {
 		proxy_answer(d);
 	} else if (events & (EPOLLERR | EPOLLHUP)) {
-		worker_count(w, COUNTER_DIAL_FAILED, 1);
+		attempt_failed(d, socket_error(ev->fd));
 		fd_closep(&ev->fd);
 		attempt_next(d);
 	} else if (events & EPOLLOUT) {

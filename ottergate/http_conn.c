@@ -47,6 +47,8 @@ static int status_of(enum reason why)
 	case REASON_DNS_FAILED:
 	case REASON_NO_ADDRESS:
 	case REASON_CONNECT_FAILED:
+	case REASON_CONNECT_REFUSED:
+	case REASON_NO_ROUTE:
 	case REASON_DENIED_BY_PROXY:
 		return 502;
 	case REASON_AUDIT_FULL:

@@ -4,6 +4,8 @@
  */
 #include "ottergate/reason.h"
 
+#include <errno.h>
+
 static const struct {
 	const char *code, *text;
 } reasons[REASONS] = {
@@ -39,5 +41,28 @@ bool reason_is_limit(enum reason why)
 		return true;
 	default:
 		return false;
+	}
+}
+
+enum reason reason_of_connect(int code)
+{
+	switch (code) {
+	case -ECONNREFUSED:
+		return REASON_CONNECT_REFUSED;
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -ENETDOWN:
+	case -EADDRNOTAVAIL:
+	case -EAFNOSUPPORT:
+		return REASON_NO_ROUTE;
+	case -ETIMEDOUT:
+		return REASON_CONNECT_TIMEOUT;
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+	case -ENOBUFS:
+		return REASON_NO_MEMORY;
+	default:
+		return REASON_CONNECT_FAILED;
 	}
 }

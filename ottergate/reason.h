@@ -94,7 +94,10 @@
 	X(REFLECTION, "reflection",                                            \
 	  "the server sent the real credential back, in another encoding")     \
 	X(REVOKED, "revoked",                                                  \
-	  "a server sent this credential back: it is revoked for this run")
+	  "a server sent this credential back: it is revoked for this run")    \
+	X(CONNECT_REFUSED, "connect-refused",                                  \
+	  "the server refused the connection")                                 \
+	X(NO_ROUTE, "no-route", "there is no route to the server")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };
@@ -102,6 +105,8 @@ enum reason { REASON_TABLE(REASON_ENUM) REASONS };
 
 /* A limit of the sandbox, which is an event of its own in the audit. */
 bool reason_is_limit(enum reason r);
+/* Of a dial that ended with @code of connect(2) or SO_ERROR, negative. */
+enum reason reason_of_connect(int code);
 const char *reason_code(enum reason r); /* "not-allowed" */
 const char *reason_text(enum reason r); /* one clause, no full stop */
 

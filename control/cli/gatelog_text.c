@@ -18,8 +18,10 @@ static bool is(const json_t *line, const char *key, const char *value)
 static bool is_failure(const json_t *line)
 {
 	static const char *const codes[] = {
-		"no-address",      "dns-failed",     "connect-failed",
-		"connect-timeout", "upstream-proxy", "upstream-http"
+		"no-address",      "dns-failed",      "connect-failed",
+		"connect-timeout", "connect-refused", "no-route",
+		"upstream-proxy",  "upstream-http",   "upstream-cert",
+		"upstream-tls"
 	};
 	size_t i;
 
