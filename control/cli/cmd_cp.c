@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "control/cli/cp_dest.h"
 #include "control/cli/cp_file.h"
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
@@ -88,22 +89,6 @@ int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
 	if (*ret->path == '\0')
 		ret->path = "/workspace";
 	return infer_instance(name, ret->name, err);
-}
-
-int cp_base_name(const char *path, char *ret, size_t size)
-{
-	size_t len = strlen(path), from;
-
-	while (len > 0 && path[len - 1] == '/')
-		len--;
-	for (from = len; from > 0 && path[from - 1] != '/'; from--)
-		;
-	len -= from;
-	if (len == 0 || len >= size)
-		return -EINVAL;
-	memcpy(ret, path + from, len);
-	ret[len] = '\0';
-	return strcmp(ret, ".") == 0 || strcmp(ret, "..") == 0 ? -EINVAL : 0;
 }
 
 /* An exec for the copy's sake: its code is no run's, so no JSON of one. */
@@ -379,25 +364,16 @@ static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 	return rc < 0 ? rc : ended;
 }
 
-/* The destination of the entry itself: an existing directory takes it. */
-static char *final_path(const char *dst, const char *base)
-{
-	struct stat st;
-
-	if (stat(dst, &st) == 0 && S_ISDIR(st.st_mode))
-		return str_printf("%s/%s", dst, base);
-	return str_printf("%s", dst);
-}
-
 /*
  * A link at the top is not put in place: the next copy of the same name would
  * follow it, and so write where the agent pointed it to.
  */
-static int link_refuse(const char *made, const char *src, struct err *err)
+static int link_refuse(int dir, const char *name, const char *src,
+		       struct err *err)
 {
 	struct stat st;
 
-	if (lstat(made, &st) < 0)
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_sys(err, "%s", src);
 	if (S_ISLNK(st.st_mode))
 		return err_set(err, -ELOOP,
@@ -406,39 +382,52 @@ static int link_refuse(const char *made, const char *src, struct err *err)
 	return 0;
 }
 
-static int download_tree(struct copy *cp, const char *src, const char *final,
-			 struct err *err)
+/* @fd: the new directory beside the destination. tar gets it by our number:
+ * it inherits no descriptor. */
+static int tree_put(struct copy *cp, const char *src,
+		    const struct cp_dest *dest, int fd, struct err *err)
 {
-	const char *slash = strrchr(final, '/');
-	SCOPED_STR tmp = NULL;
-	SCOPED_STR made = NULL;
-	int rc = cp_final(final, err);
+	char dir[64];
+	int rc;
+
+	snprintf(dir, sizeof(dir), "/proc/%d/fd/%d", (int)getpid(), fd);
+	rc = unpack_here(cp, src, dir, err);
+	if (rc == 0)
+		rc = link_refuse(fd, cp->base, src, err);
+	if (rc == 0 && renameat(fd, cp->base, dest->dir, dest->name) < 0)
+		rc = err_sys(err, "%s", dest->shown);
+	return rc;
+}
+
+static int download_tree(struct copy *cp, const char *src,
+			 const struct cp_dest *dest, struct err *err)
+{
+	int rc = cp_dest_kind(dest, err);
+	SCOPED_STR whole = NULL;
+	char temp[CP_DEST_TEMP];
+	SCOPED_FD fd = -1;
 
 	if (rc < 0)
 		return rc;
-	if (rc == CP_FINAL_WRITE)
+	if (rc == CP_DEST_WRITE)
 		return err_set(err, -EEXIST,
 			       "%s is no regular file: only the bytes of one "
 			       "can go there",
-			       final);
+			       dest->shown);
+	rc = cp_dest_temp(temp);
+	if (rc < 0)
+		return err_set(err, rc, "a random name: %s", err_text(rc));
+	whole = str_printf("/proc/self/fd/%d/%s", dest->dir, temp);
+	if (!whole)
+		return err_nomem(err);
 	/* Beside it, so that a rename puts it in place. */
-	tmp = str_printf("%.*s.ac-cp.XXXXXX",
-			 slash ? (int)(slash - final) + 1 : 0, final);
-	if (!tmp)
-		return err_nomem(err);
-	if (!mkdtemp(tmp))
-		return err_sys(err, "%s", final);
-	made = str_printf("%s/%s", tmp, cp->base);
-	if (!made) {
-		file_remove_tree(tmp);
-		return err_nomem(err);
-	}
-	rc = unpack_here(cp, src, tmp, err);
-	if (rc == 0)
-		rc = link_refuse(made, src, err);
-	if (rc == 0 && rename(made, final) < 0)
-		rc = err_sys(err, "%s", final);
-	file_remove_tree(tmp);
+	if (mkdirat(dest->dir, temp, 0700) < 0)
+		return err_sys(err, "%s", dest->shown);
+	fd = openat(dest->dir, temp,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	rc = fd < 0 ? err_sys(err, "%s", dest->shown) :
+		      tree_put(cp, src, dest, fd, err);
+	file_remove_tree(whole);
 	return rc;
 }
 
@@ -446,13 +435,13 @@ static int download(struct copy *cp, const char *src, const char *dst,
 		    struct err *err)
 {
 	const struct cp_file file = copy_file(cp);
-	SCOPED_STR final = final_path(dst, cp->base);
-	int rc;
+	SCOPED_CP_DEST dest = CP_DEST_INIT;
+	int rc = cp_dest_open(dst, cp->base, &dest, err);
 
-	if (!final)
-		return err_nomem(err);
-	rc = cp_file_out(&file, src, final, err);
-	return rc == CP_FILE_NOT ? download_tree(cp, src, final, err) : rc;
+	if (rc < 0)
+		return rc;
+	rc = cp_file_out(&file, src, &dest, err);
+	return rc == CP_FILE_NOT ? download_tree(cp, src, &dest, err) : rc;
 }
 
 static int copy_any(struct copy *cp, const struct cp_side *src,

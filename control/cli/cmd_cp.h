@@ -23,10 +23,6 @@ struct cp_side {
 /* -EINVAL with @err: no instance's name, an empty word. Pure. */
 int cp_side_parse(const char *word, struct cp_side *ret, struct err *err);
 
-/* The last component of @path into @ret: -EINVAL when there is none ("/",
- * "..", ""); a slash at the end does not count. Pure. */
-int cp_base_name(const char *path, char *ret, size_t size);
-
 /* What the scripts there exit with instead of letting the tools complain:
  * codes that neither tar nor the shell uses. */
 #define CP_THERE_ENOENT 80

@@ -283,92 +283,69 @@ static int dress(int fd, const json_t *there)
 	return 0;
 }
 
-int cp_final(const char *final, struct err *err)
-{
-	struct stat st;
-
-	if (lstat(final, &st) < 0)
-		return errno == ENOENT ? CP_FINAL_PLACE :
-					 err_sys(err, "%s", final);
-	if (S_ISLNK(st.st_mode))
-		return err_set(err, -ELOOP,
-			       "%s is a symbolic link; name what it points to",
-			       final);
-	return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? CP_FINAL_PLACE :
-							    CP_FINAL_WRITE;
-}
-
 /* Waits for who reads a pipe, as any copy does. */
 static int write_into(const struct cp_file *f, const char *src,
-		      const char *final, struct err *err)
+		      const struct cp_dest *dest, struct err *err)
 {
-	SCOPED_FD fd =
-		open(final, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+	SCOPED_FD fd = openat(dest->dir, dest->name,
+			      O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
 
 	if (fd < 0)
-		return err_sys(err, "%s", final);
+		return err_sys(err, "%s", dest->shown);
 	return get(f, src, fd, false, err);
 }
 
-/* A file that is gone with us, however we end; not everywhere to be had. */
-static int nameless(const char *final, const char *slash)
-{
-	SCOPED_STR dir =
-		slash ? str_printf("%.*s", (int)(slash - final) + 1, final) :
-			strdup(".");
-
-	return dir ? open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) : -1;
-}
-
-/* @temp ends in XXXXXX. linkat() replaces nothing, hence the name between. */
-static int name_give(int fd, char *temp, const char *final, struct err *err)
+/* linkat() replaces nothing, hence a name between. */
+static int name_give(int fd, const struct cp_dest *dest, const char *temp)
 {
 	char self[32];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	snprintf(temp + strlen(temp) - 6, 7, "%06x",
-		 (unsigned int)getpid() & 0xffffff);
-	if (linkat(AT_FDCWD, self, AT_FDCWD, temp, AT_SYMLINK_FOLLOW) < 0)
-		return err_sys(err, "%s", final);
-	return 0;
+	return linkat(AT_FDCWD, self, dest->dir, temp, AT_SYMLINK_FOLLOW) < 0 ?
+		       -errno :
+		       0;
 }
 
 static int put_in_place(const struct cp_file *f, const char *src,
-			const json_t *there, const char *final, struct err *err)
+			const json_t *there, const struct cp_dest *dest,
+			struct err *err)
 {
-	const char *slash = strrchr(final, '/');
-	SCOPED_STR temp = NULL;
+	char temp[CP_DEST_TEMP];
+	bool named = false;
 	SCOPED_FD fd = -1;
-	bool named;
-	int rc;
+	int rc = cp_dest_temp(temp);
 
-	temp = str_printf("%.*s.ac-cp.XXXXXX",
-			  slash ? (int)(slash - final) + 1 : 0, final);
-	if (!temp)
-		return err_nomem(err);
-	fd = nameless(final, slash);
-	named = fd < 0;
-	if (named)
-		fd = mkostemp(temp, O_CLOEXEC);
+	if (rc < 0)
+		return err_set(err, rc, "a random name: %s", err_text(rc));
+	/* A file that is gone with us, however we end; not everywhere to be
+	 * had. */
+	fd = openat(dest->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		named = true;
+		fd = openat(dest->dir, temp,
+			    O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	}
 	if (fd < 0)
-		return err_sys(err, "%s", final);
+		return err_sys(err, "%s", dest->shown);
 	rc = get(f, src, fd, true, err);
 	if (rc == 0) {
 		rc = dress(fd, there);
+		if (rc == 0 && !named)
+			rc = name_give(fd, dest, temp);
+		named = named || rc == 0;
+		if (rc == 0 &&
+		    renameat(dest->dir, temp, dest->dir, dest->name) < 0)
+			rc = -errno;
 		if (rc < 0)
-			err_set(err, rc, "%s: %s", final, err_text(rc));
+			err_set(err, rc, "%s: %s", dest->shown, err_text(rc));
 	}
-	if (rc == 0 && !named)
-		rc = name_give(fd, temp, final, err);
-	if (rc == 0 && rename(temp, final) < 0)
-		rc = err_sys(err, "%s", final);
 	if (rc < 0 && named)
-		unlink(temp);
+		unlinkat(dest->dir, temp, 0);
 	return rc;
 }
 
-int cp_file_out(const struct cp_file *f, const char *src, const char *final,
-		struct err *err)
+int cp_file_out(const struct cp_file *f, const char *src,
+		const struct cp_dest *dest, struct err *err)
 {
 	SCOPED_JSON there = NULL;
 	struct err why = { 0 };
@@ -379,8 +356,8 @@ int cp_file_out(const struct cp_file *f, const char *src, const char *final,
 		return not_told(f, &why, err);
 	if (strcmp(type, "file") != 0)
 		return CP_FILE_NOT;
-	rc = cp_final(final, err);
-	if (rc == CP_FINAL_PLACE)
-		return put_in_place(f, src, there, final, err);
-	return rc < 0 ? rc : write_into(f, src, final, err);
+	rc = cp_dest_kind(dest, err);
+	if (rc == CP_DEST_PLACE)
+		return put_in_place(f, src, there, dest, err);
+	return rc < 0 ? rc : write_into(f, src, dest, err);
 }

@@ -6,6 +6,7 @@
 #define CONTROL_CLI_CP_FILE_H
 
 #include "control/cli/client.h"
+#include "control/cli/cp_dest.h"
 
 struct cp_file {
 	struct client *client;
@@ -22,18 +23,9 @@ struct cp_file {
  * negative with @err: then nothing of it is there. */
 int cp_file_in(const struct cp_file *f, const char *src, const char *dst,
 	       const char *base, struct err *err);
-/*
- * What a copy to @final here has to do: put a new file in place, or write into
- * what is there: to replace a pipe or a device would take it from all others.
- * A link is refused: the agent may have made it, and what it leads to is not
- * what was named. Negative with @err.
- */
-#define CP_FINAL_PLACE 0
-#define CP_FINAL_WRITE 1
-int cp_final(const char *final, struct err *err);
-/* @src there to @final here, which is no directory. Likewise, but that what is
- * no regular file may have got a part. */
-int cp_file_out(const struct cp_file *f, const char *src, const char *final,
-		struct err *err);
+/* @src there to @dest here. Likewise, but that what is no regular file may have
+ * got a part. */
+int cp_file_out(const struct cp_file *f, const char *src,
+		const struct cp_dest *dest, struct err *err);
 
 #endif

@@ -20,6 +20,7 @@
 static char dir[] = "/tmp/ac-cp.XXXXXX";
 static uint64_t given;
 static uint64_t zeros; /* MiB of them, behind "word" */
+static void (*meanwhile)(void); /* once, while the copy goes on */
 static bool stuck; /* acd says that the sandbox does not answer */
 
 char *client_path(const char *prefix, const char *name, const char *suffix)
@@ -70,6 +71,9 @@ int client_stream(struct client *c, const char *method, const char *path,
 	uint64_t left = zeros << 20;
 	int rc = fn(arg, "word", 4);
 
+	if (meanwhile)
+		meanwhile();
+	meanwhile = NULL;
 	while (rc == 0 && left > 0) {
 		size_t n = left < sizeof(none) ? (size_t)left : sizeof(none);
 
@@ -109,6 +113,23 @@ static char *place(const char *name)
 	return str_printf("%s/%s", dir, name);
 }
 
+static int out_to(const char *path, struct err *err)
+{
+	SCOPED_CP_DEST dest = CP_DEST_INIT;
+	int rc = cp_dest_open(path, "base", &dest, err);
+
+	return rc < 0 ? rc : cp_file_out(&cp, "x", &dest, err);
+}
+
+static int kind_of(const char *path)
+{
+	SCOPED_CP_DEST dest = CP_DEST_INIT;
+	struct err err = { 0 };
+	int rc = cp_dest_open(path, "base", &dest, &err);
+
+	return rc < 0 ? rc : cp_dest_kind(&dest, &err);
+}
+
 static void test_file(void)
 {
 	SCOPED_STR path = place("file");
@@ -116,8 +137,8 @@ static void test_file(void)
 	struct err err = { 0 };
 	struct stat st = { 0 };
 
-	is_int(cp_file_out(&cp, "x", path, &err), 0, "to a new file");
-	is_int(cp_file_out(&cp, "x", path, &err), 0, "and to one there is");
+	is_int(out_to(path, &err), 0, "to a new file");
+	is_int(out_to(path, &err), 0, "and to one there is");
 	is_int(file_read(path, 100, &text, NULL), 0, "which is read");
 	is_str(text, "word", "as it was");
 	ok(stat(path, &st) == 0 && st.st_mtime == 1000, "with its time");
@@ -132,7 +153,7 @@ static void test_holes(void)
 	char text[8] = "";
 
 	zeros = 64;
-	is_int(cp_file_out(&cp, "x", path, &err), 0, "zeros %s", err.msg);
+	is_int(out_to(path, &err), 0, "zeros %s", err.msg);
 	zeros = 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	ok(fstat(fd, &st) == 0 && st.st_size == (64 << 20) + 9,
@@ -151,7 +172,7 @@ static void test_stuck(void)
 	struct err err = { 0 };
 
 	stuck = true;
-	is_int(cp_file_out(&cp, "x", path, &err), -EIO, "out: %s", err.msg);
+	is_int(out_to(path, &err), -EIO, "out: %s", err.msg);
 	is_int(cp_file_in(&cp, "/proc/self/status", "x", "x", &err), -EIO,
 	       "in: %s", err.msg);
 	stuck = false;
@@ -168,12 +189,12 @@ static void test_pipe(void)
 	if (mkfifo(path, 0600) < 0)
 		abort();
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	is_int(cp_file_out(&cp, "x", path, &err), 0, "to a pipe %s", err.msg);
+	is_int(out_to(path, &err), 0, "to a pipe %s", err.msg);
 	is_int(read(fd, text, sizeof(text) - 1), 4, "whose reader gets it");
 	is_str(text, "word", "as it was");
 	ok(lstat(path, &st) == 0 && S_ISFIFO(st.st_mode), "it stays one");
-	is_int(cp_final(path, &err), CP_FINAL_WRITE, "it is written into");
-	is_int(cp_final("/dev/null", &err), CP_FINAL_WRITE, "as a device is");
+	is_int(kind_of(path), CP_DEST_WRITE, "it is written into");
+	is_int(kind_of("/dev/null"), CP_DEST_WRITE, "as a device is");
 }
 
 static void test_link(void)
@@ -187,11 +208,56 @@ static void test_link(void)
 	if (file_write_atomic(target, "mine", 4, 0600) < 0 ||
 	    symlink(target, path) < 0)
 		abort();
-	is_int(cp_file_out(&cp, "x", path, &err), -ELOOP,
+	is_int(out_to(path, &err), -ELOOP,
 	       "a link is refused: %s", err.msg);
 	ok(lstat(path, &st) == 0 && S_ISLNK(st.st_mode), "it stays");
 	is_int(file_read(target, 100, &text, NULL), 0, "and its target");
 	is_str(text, "mine", "is what it was");
+}
+
+/* An agent whose workspace the destination is. */
+static void swap_away(void)
+{
+	SCOPED_STR sub = place("sub");
+	SCOPED_STR away = place("away");
+	SCOPED_STR secret = place("secret");
+
+	if (rename(sub, away) < 0 || symlink(secret, sub) < 0)
+		abort();
+}
+
+static void test_swapped(void)
+{
+	SCOPED_STR sub = place("sub");
+	SCOPED_STR secret = place("secret");
+	SCOPED_STR path = place("sub/file");
+	SCOPED_STR kept = place("away/file");
+	SCOPED_STR astray = place("secret/file");
+	struct err err = { 0 };
+
+	if (mkdir(sub, 0700) < 0 || mkdir(secret, 0700) < 0)
+		abort();
+	meanwhile = swap_away;
+	is_int(out_to(path, &err), 0, "a directory swapped for a link %s",
+	       err.msg);
+	ok(!meanwhile, "it was, in the middle of the copy");
+	is_int(access(kept, F_OK), 0, "the file is where it was to go");
+	is_int(access(astray, F_OK), -1, "and not where the link leads to");
+}
+
+static void test_directory(void)
+{
+	SCOPED_STR made = place("made");
+	SCOPED_STR inside = place("made/base");
+	SCOPED_STR none = place("none/");
+	struct err err = { 0 };
+
+	if (mkdir(made, 0700) < 0)
+		abort();
+	is_int(out_to(made, &err), 0, "into a directory %s", err.msg);
+	is_int(access(inside, F_OK), 0, "by the name it has there");
+	is_int(out_to(none, &err), -EINVAL, "none is there: %s", err.msg);
+	ok(strstr(err.msg, "none/"), "the message names it");
 }
 
 static void test_unsized(void)
@@ -212,6 +278,8 @@ int main(void)
 	test_stuck();
 	test_pipe();
 	test_link();
+	test_swapped();
+	test_directory();
 	test_unsized();
 	file_remove_tree(dir);
 	return done_testing();

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "control/cli/cmd_cp.h"
+#include "control/cli/cp_dest.h"
 #include "control/cli/infer.h"
 #include "control/shared/json.h"
 #include "tests/unit/tap.h"
