@@ -199,6 +199,10 @@ build_env() { # CA; stdin: what steps get as well
 	} | export_lines
 }
 
+# without_passwords - addresses for lines that a user's Dockerfile, and so a
+# package's install script, runs
+without_passwords() { sed -E 's,://[^/@]*@,://,g'; }
+
 # put NAME - stdin to the file, whole or not at all; readers see old or new.
 # An unchanged file keeps its place, so that nothing seems newer than it is.
 put() {
@@ -221,12 +225,14 @@ put_extra_ca "$ca"
 {
 	proxies
 	registries
-} | put step.env
-build_env "$ca" <"$dir/step.env" | put build.env
-apt_network | put step-apt.conf
+} | put ways
+without_passwords <"$dir/ways" | put step.env
+build_env "$ca" <"$dir/ways" | put build.env
+rm -f "$dir/ways"
+apt_network | without_passwords | put step-apt.conf
 {
 	apt_conf "$ca"
-	cat "$dir/step-apt.conf"
+	apt_network
 } | put apt.conf
 printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref
 readlink -f "$AC_HOME" | put home.ref

@@ -150,8 +150,39 @@ test_memory() {
 	ok $? 'nor is anything on the machine itself'
 }
 
+# Under the options of build.sh, where a filter that finds nothing ends all.
+test_silent() {
+	: >"$tmp/log"
+	(
+		set -euo pipefail
+		INSIDE=1
+		failure_note web 1 "$tmp/log"
+	) >"$tmp/out" 2>&1
+	is 'a builder that ended without a word' "$(tail -n 1 "$tmp/out" |
+		sed 's/.*: the/the/')" 'the builder gave up: without a word'
+}
+
+# What a user's Dockerfile runs gets addresses alone.
+test_passwords() {
+	local dir=$tmp/other/cache/build-env
+	AC_HOME=$tmp/other AC_REGISTRY_PIP=https://me:pw1@pip.test/simple \
+		AC_REGISTRY_GO=https://pw2@go.test,direct \
+		AC_REGISTRY_NPM=https://npm.test/x@y \
+		https_proxy=http://me:pw3@proxy.test:3128 \
+		"$SRC/images/setup/build-env.sh" >"$tmp/out" 2>&1
+	[ "$(grep -c 'pw[123]@' "$dir/build.env")" -eq 3 ]
+	ok $? 'control: our own steps get the passwords'
+	[ "$(cat "$dir"/step.env "$dir"/step-apt.conf | grep -c 'pw[123]')" -eq 0 ]
+	ok $? 'the steps of others do not'
+	is 'but all addresses' "$(grep -oE '//[^ ]*(pip|go|npm|proxy).test[^ ]*' \
+		"$dir/step.env" | tr '\n' ' ')" \
+		'//proxy.test:3128 //npm.test/x@y //pip.test/simple //go.test,direct '
+}
+
 test_line
 test_builder
 test_memory
+test_silent
+test_passwords
 echo "1..$n"
 exit $failed
