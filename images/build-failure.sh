@@ -131,7 +131,9 @@ failure_note() {
 	failure_tail "$3"
 	text=$(failure_text "$3")
 	if [ -z "$text" ]; then
-		text="the builder gave up"$'\t'$(grep . "$3" | tail -n 1 | cut -c 1-160)
+		text="the builder gave up"$'\t'$(grep . "$3" | tail -n 1 |
+			cut -c 1-160 || true)
+		[ "${text: -1}" != $'\t' ] || text+="without a word"
 	elif [ -n "$INSIDE" ]; then
 		printf '%s\n%s\n%s\n' "$(failure_digest "$2")" "$(date +%s)" \
 			"$text" >"$AC_CACHE/failed-$1"

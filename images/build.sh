@@ -275,6 +275,7 @@ build_image() {
 	pick_client
 	prepare_env
 	rm -f "$log"
+	: >"$log"
 	failure_forget "$name"
 	# Ctrl-C ends the client too; what is built so far stays in its cache.
 	trap 'interrupted "The steps of image $name that ended are kept"' INT TERM

@@ -508,7 +508,7 @@ static struct build_job *job_new(struct builds *b, const char *image,
 	if (!job)
 		return NULL;
 	job->builds = b;
-	job->flags = flags;
+	job->flags = flags | (flags & BUILD_NO_CACHE ? BUILD_RETRY : 0);
 	job->fd = -1;
 	job->image = strdup(image);
 	job->timer = loop_timer_new(b->loop, on_timer, job);

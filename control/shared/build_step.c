@@ -243,7 +243,7 @@ static int mount_add(json_t *config, const char *files)
 			      "options", "rbind", "ro", "nosuid", "nodev",
 			      "noexec");
 
-	return json_array_append_new(mounts, m) < 0 ? -EPROTO : 0;
+	return json_array_append_new(mounts, m) < 0 ? -ENOMEM : 0;
 }
 
 /* Of the parsed configuration: where its root is, made whole by @dir. */

@@ -7,10 +7,10 @@
 load common
 
 teardown_file() {
-	gone own
+	gone own brk
 	rm -rf "$AC_HOME"/blueprints/{own,broken}
-	in_host sh -c 'docker image ls -q ac/own | sort -u |
-		xargs -r docker image rm -f' || true
+	in_host sh -c '{ docker image ls -q ac/own; docker image ls -q ac/broken; } |
+		sort -u | xargs -r docker image rm -f' || true
 }
 
 # blueprint NAME - with the Dockerfile on stdin
