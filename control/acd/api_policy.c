@@ -114,12 +114,20 @@ static char *lacks_text(const struct err *lacks, bool bound)
 				  lacks->msg);
 }
 
-/* Puts "warnings" into an answer that has none. */
-void policy_warning_put(json_t *answer, const char *warning)
+int policy_warning_add(json_t *answer, const char *warning)
 {
-	if (warning)
-		json_object_set_new(answer, "warnings",
-				    json_pack("[o]", jsonx_text(warning)));
+	json_t *list = json_object_get(answer, "warnings");
+	int r = 0;
+
+	if (!warning)
+		return 0;
+	if (!list) {
+		list = json_array();
+		r = json_object_set_new(answer, "warnings", list);
+	}
+	if (r == 0)
+		r = json_array_append_new(list, jsonx_text(warning));
+	return r < 0 ? -ENOMEM : 0;
 }
 
 /* The instance's policy file in memory, with the wishes @json. */
@@ -188,12 +196,16 @@ static void complain(const struct policy_call *c, const char *text,
 	}
 }
 
-/* The first line of what a program complained of. */
-static void complaint(const struct policy_call *c, struct err *err,
-		      const char *text)
+void policy_call_complaint(const struct policy_call *c, int code,
+			   const char *text, struct err *err)
 {
 	SCOPED_STR line = NULL;
 
+	if (!*text) {
+		err_set(err, -EPROTO, "the gateway's program ended with %d",
+			code);
+		return;
+	}
 	if (str_starts(text, "error ottergate "))
 		text += 16;
 	line = strndup(text, strcspn(text, "\n"));
@@ -222,7 +234,7 @@ static void on_program(void *arg, int code, const char *out,
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != c->question->also)
-		complaint(c, &failed, err_out);
+		policy_call_complaint(c, code, err_out, &failed);
 	/* A preset that has gone is not the end: the rest is to be seen. */
 	if (c->answer && strstr(failed.msg, "there is no preset '")) {
 		json_object_set_new(c->answer, "problem",
@@ -321,7 +333,7 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 				instance_is_up(in), "egress", egress_json(&own),
 				"effective", effective, "yaml", s.ptr, s.len);
 		if (all)
-			policy_warning_put(all, warning);
+			policy_warning_add(all, warning);
 		else
 			err_nomem(err);
 	}

@@ -54,8 +54,26 @@ static void check_end(struct policy_call *c)
 	policy_call_free(c);
 }
 
-/* Takes over what the program says of the addresses. Where it denies the name
- * itself, the files have changed since: then the gateway's word is all. */
+/* Ends with the gateway's word on the name alone, and says so: nothing has
+ * judged the addresses, because of @why. */
+static void places_unknown(struct policy_call *c, const char *why)
+{
+	SCOPED_STR warning =
+		str_printf("the addresses could not be judged: %s", why);
+	struct err err = { 0 };
+
+	if (warning &&
+	    json_object_set_new(c->answer, "lookup",
+				json_string("not-judged")) == 0 &&
+	    policy_warning_add(c->answer, warning) == 0) {
+		check_end(c);
+		return;
+	}
+	err_nomem(&err);
+	policy_call_fail(c, &err);
+}
+
+/* Takes over what the program says of the addresses. */
 static void on_places(void *arg, int code, const char *out, const char *err_out,
 		      const struct err *err)
 {
@@ -63,24 +81,39 @@ static void on_places(void *arg, int code, const char *out, const char *err_out,
 					    "addresses", "lookup" };
 	struct policy_call *c = arg;
 	SCOPED_JSON v = err ? NULL : json_loads(out, 0, NULL);
+	struct err failed = { 0 };
 
-	(void)code;
-	(void)err_out;
-	if (json_is_array(json_object_get(v, "addresses")))
-		for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-			json_object_set(c->answer, keys[i],
-					json_object_get(v, keys[i]));
+	if (err)
+		failed = *err;
+	else if (code != 0 && code != check.also)
+		policy_call_complaint(c, code, err_out, &failed);
+	else if (!v)
+		err_set(&failed, -EPROTO, "the program gave no verdict");
+	else if (!json_is_array(json_object_get(v, "addresses")))
+		err_set(&failed, -EPROTO,
+			"the policy files have changed since they were loaded, "
+			"and deny the name");
+	if (failed.code < 0) {
+		places_unknown(c, failed.msg);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		json_object_set(c->answer, keys[i],
+				json_object_get(v, keys[i]));
 	check_end(c);
 }
 
 static void places_ask(struct policy_call *c)
 {
 	struct instance *in = instance_find(c->acd->instances, c->name);
-	struct err ignored = { 0 };
+	struct err err = { 0 };
+	int r = in ? policy_call_program(c, in, &check, c->url, on_places,
+					 &err) :
+		     err_set(&err, -ENOENT, "there is no instance '%s'",
+			     c->name);
 
-	if (!in ||
-	    policy_call_program(c, in, &check, c->url, on_places, &ignored) < 0)
-		check_end(c);
+	if (r < 0)
+		places_unknown(c, err.msg);
 }
 
 static void check_reply(struct policy_call *c, const char *text, size_t len)
@@ -94,7 +127,7 @@ static void check_reply(struct policy_call *c, const char *text, size_t len)
 		return;
 	}
 	if (!c->bound || is_about(v, c->warning))
-		policy_warning_put(v, c->warning);
+		policy_warning_add(v, c->warning);
 	c->answer = v;
 	/* The gateway has judged the name; its program looks it up. */
 	if (c->bound && json_is_true(json_object_get(v, "allow")))

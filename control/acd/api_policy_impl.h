@@ -54,7 +54,12 @@ int policy_call_program(struct policy_call *c, struct instance *in,
 /* The instance's policy file in memory, with the wishes @json. */
 int policy_call_text(struct policy_call *c, struct instance *in,
 		     const char *json, struct buf *out, struct err *err);
-/* Puts "warnings" into an answer that has none. */
-void policy_warning_put(json_t *answer, const char *warning);
+/* Sets @err to what the program said on its stderr, @text, when it ended with
+ * @code: the first line, in the user's words; the code if it said nothing. */
+void policy_call_complaint(const struct policy_call *c, int code,
+			   const char *text, struct err *err);
+/* Adds @warning to the "warnings" of @answer; NULL: adds none. Returns 0, or
+ * -ENOMEM. */
+int policy_warning_add(json_t *answer, const char *warning);
 
 #endif

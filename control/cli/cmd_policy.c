@@ -56,6 +56,8 @@ static int print_places(const json_t *v, struct err *err)
 
 	if (strcmp(lookup, "upstream-proxy") == 0)
 		puts("  its addresses are the upstream proxy's business");
+	else if (strcmp(lookup, "not-judged") == 0)
+		puts("  its addresses could not be judged: only the name was");
 	else if (*text)
 		printf("  its addresses are not known: %s (%s)\n", text,
 		       lookup);

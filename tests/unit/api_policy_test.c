@@ -3,9 +3,11 @@
  * api_policy_test.c - routes about policies over a real socket; the gateway,
  * and its program, answer as the test wishes
  */
+#include "control/acd/api_policy_impl.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
 #include "control/acd/policy.h"
+#include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "tests/unit/api_world.h"
 
@@ -35,6 +37,7 @@ struct later {
 	gate_job_fn job_fn;
 	void *arg;
 	const char *text, *err_text;
+	const char *job_err; /* NULL: the job ended by itself */
 	int code;
 };
 
@@ -55,8 +58,11 @@ static void on_later(void *arg)
 	loop_timer_free(l->timer);
 	if (l->err_text && !l->job_fn)
 		err_set(&err, -EINVAL, "%s", l->err_text);
+	if (l->job_err)
+		err_set(&err, -ETIMEDOUT, "%s", l->job_err);
 	if (l->job_fn)
-		l->job_fn(l->arg, l->code, l->text, l->err_text, NULL);
+		l->job_fn(l->arg, l->code, l->text, l->err_text,
+			  err.code < 0 ? &err : NULL);
 	else
 		l->fn(l->arg, l->text, strlen(l->text),
 		      err.code < 0 ? &err : NULL);
@@ -101,7 +107,7 @@ int gate_call(struct gate_client *g ATTR_UNUSED, enum admin_verb verb,
 	} else if (verb == ADMIN_SHOW) {
 		l.text = RULES;
 	} else if (verb == ADMIN_CHECK) {
-		l.text = slice_eq(b, slice_str("places.example")) ?
+		l.text = memmem(b.ptr, b.len, "places.", 7) ?
 				 "{\"allow\":true,\"reason\":\"allowed\"}" :
 				 DENIED;
 	} else if (verb == ADMIN_METRICS) {
@@ -123,7 +129,7 @@ const char gate_job_dir[] = "DIR", gate_job_file[] = "FILE";
 int gate_job_run(struct loop *l ATTR_UNUSED,
 		 struct children *children ATTR_UNUSED,
 		 const struct gate_job_spec *spec, gate_job_fn fn, void *arg,
-		 struct err *err ATTR_UNUSED)
+		 struct err *err)
 {
 	struct later what = {
 		.job_fn = fn, .arg = arg, .text = "", .err_text = ""
@@ -149,6 +155,20 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		what.text = ITEMS_LINT;
 	} else if (strcmp(verb, "show") == 0) {
 		what.text = RULES "\n";
+	} else if (strstr(last_job, "no-program.places.")) {
+		return err_set(err, -EAGAIN, "no process is left");
+	} else if (strstr(last_job, "slow.places.")) {
+		what.job_err = "it took too long";
+	} else if (strstr(last_job, "fails.places.")) {
+		what.code = 1;
+		what.err_text = "error ottergate x: cannot be read\nmore\n";
+	} else if (strstr(last_job, "killed.places.")) {
+		what.code = 137;
+	} else if (strstr(last_job, "prints.places.")) {
+		what.text = "{\"allow\":true,\"addre";
+	} else if (strstr(last_job, "denies.places.")) {
+		what.text = DENIED "\n";
+		what.code = 3;
 	} else if (strcmp(verb, "check") == 0) {
 		what.text = strstr(last_job, "places.example") ?
 				    "{\"allow\":false,\"reason\":\"builtin-"
@@ -355,6 +375,42 @@ static void talk_running(void)
 	HAS(r, "\"addresses\":[]");
 }
 
+/* The name is allowed, and nothing says whether its addresses are. */
+static void talk_unjudged(void)
+{
+	static const struct {
+		const char *url, *why;
+	} rows[] = {
+		{ "no-program.places.example", "no process is left\"" },
+		{ "slow.places.example", "it took too long\"" },
+		{ "fails.places.example", "x: cannot be read\"" },
+		{ "killed.places.example",
+		  "the gateway's program ended with 137\"" },
+		{ "prints.places.example", "the program gave no verdict\"" },
+		{ "denies.places.example", "the policy files have changed" },
+	};
+
+	make_one("");
+	HAS(ask_post(ONE "/run", "{\"cmd\":[\"sleep\"],\"detached\":true}"),
+	    "\"state\":\"running\"");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char path[128], warning[160];
+		const char *r;
+
+		snprintf(path, sizeof(path), ONE "/policy/check?url=%s",
+			 rows[i].url);
+		snprintf(warning, sizeof(warning),
+			 "\"warnings\":[\"the addresses could not be judged: "
+			 "%s",
+			 rows[i].why);
+		r = get(path);
+		HAS(r, "\"allow\":true,\"reason\":\"allowed\"");
+		HAS(r, "\"lookup\":\"not-judged\"");
+		HAS(r, warning);
+		LACKS(r, "\"addresses\"");
+	}
+}
+
 static void talk_gate(void)
 {
 	const char *r = ask_post("/v1/policy/reload", "{}");
@@ -439,13 +495,27 @@ static void serve(const char *what, void (*talk)(void))
 	policies_free(a.acd.policies);
 }
 
+static void test_warnings(void)
+{
+	SCOPED_JSON v = json_object();
+	SCOPED_STR text = NULL;
+
+	is_int(policy_warning_add(v, NULL), 0, "no warning");
+	is_int(policy_warning_add(v, "a"), 0, "a first one");
+	is_int(policy_warning_add(v, "b"), 0, "one more");
+	text = json_dumps(v, JSON_COMPACT);
+	is_str(text, "{\"warnings\":[\"a\",\"b\"]}", "keeps the first");
+}
+
 int main(void)
 {
+	test_warnings();
 	serve("wishes at the creation", talk_create);
 	serve("of one that does not run", talk_stopped);
 	ok(strstr(last_job, "observe --agent one -- /run/gate/audit/"),
 	   "what is learnt from: %s", last_job);
 	serve("of one that runs", talk_running);
+	serve("addresses that are not judged", talk_unjudged);
 	serve("a preset that has gone", talk_gone);
 	serve("credentials that are not there", talk_credentials);
 	copies = 0;

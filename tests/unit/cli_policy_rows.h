@@ -38,6 +38,13 @@ static const struct {
 	  "  its addresses are not known: the name has no address "
 	  "(no-address)\n",
 	  "" },
+	{ { "policy", "check", "work", "unjudged.example" },
+	  0,
+	  NULL,
+	  NULL,
+	  "allowed by rule git (preset github)\n"
+	  "  its addresses could not be judged: only the name was\n",
+	  "ac: warning: the addresses could not be judged: it took too long" },
 	{ { "policy", "check", "work", "x.example" },
 	  3,
 	  "/v1/instances/work/policy/check?url=x.example",

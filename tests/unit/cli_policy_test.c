@@ -91,6 +91,12 @@ static const struct {
 	  "\"source\":\"github\",\"lookup\":\"no-address\","
 	  "\"addresses\":[]}",
 	  200 },
+	{ "/v1/instances/work/policy/check?url=unjudged.example",
+	  "{\"allow\":true,\"target\":\"unjudged.example:443\","
+	  "\"rule\":\"git\",\"source\":\"github\","
+	  "\"lookup\":\"not-judged\",\"warnings\":[\"the addresses "
+	  "could not be judged: it took too long\"]}",
+	  200 },
 	{ "/v1/instances/work/policy/check?url=o.example",
 	  "{\"allow\":true,\"target\":\"o.example:443\",\"rule\":null,"
 	  "\"observed\":true,\"reason\":\"observed\"}",
