@@ -252,7 +252,11 @@ static int allow_last(const struct cli *cli, const struct args *a,
 		rc = instance_call(c, "GET", name, "", NULL, &rec, err);
 	if (rc == 0)
 		rc = denials_last(c, name, hint, err);
-	if (rc < 0)
+	/* The agent may have asked for another since the user looked. */
+	if (rc == 0)
+		rc = cli_confirm(cli, args_has(a, ARG_YES),
+				 "%s may reach %s from now on.", name, hint);
+	if (rc != 0)
 		return rc;
 	json_decref(ptr_take(&rec));
 	body = json_pack("{s:[o]}", "allow", jsonx_text(hint));
@@ -264,7 +268,7 @@ static int allow_last(const struct cli *cli, const struct args *a,
 int cmd_policy_allow(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
-	const char *usage = "ac policy allow NAME HOST[:PORT]...";
+	const char *usage = "ac policy allow NAME HOST[:PORT]...|--last";
 	bool last = args_has(a, ARG_LAST);
 
 	if (a->n_words == 1 && last)
@@ -276,9 +280,7 @@ int cmd_policy_allow(const struct cli *cli, const struct args *a,
 			"--last is what was blocked last, or name the hosts: "
 			"not both");
 	else
-		err_set(err, -EINVAL,
-			"HOST[:PORT]... is missing: %s, or --last in its place",
-			usage);
+		err_set(err, -EINVAL, "HOST[:PORT]... is missing: %s", usage);
 	return cli_usage(err);
 }
 

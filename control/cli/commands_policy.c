@@ -14,7 +14,7 @@ static const char hosts_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
 	"neither TLS nor HTTP, as ssh.\n--last in place of HOST is what was "
-	"blocked last, and says what that is.";
+	"blocked last: it is named, and allowed when you\nsay yes.";
 static const char deny_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is every port.";
@@ -46,10 +46,10 @@ const struct command policy_verbs[] = {
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_log },
 	{ .name = "policy allow",
-	  .words = "NAME HOST[:PORT]...",
+	  .words = "NAME HOST[:PORT]...|--last",
 	  .summary = "Let an instance reach hosts, at once if it runs",
 	  .more = hosts_help,
-	  .rules = { ARG_SET(O(LAST), O_TALK), 1, MANY, false },
+	  .rules = { ARG_SET(O(LAST), O(YES), O_TALK), 1, MANY, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_allow },
 	{ .name = "policy deny",

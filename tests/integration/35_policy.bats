@@ -94,7 +94,11 @@ gateway_says() {
 	has 'the gateway blocked 1 connection (a.example:80)'
 	run -0 "$AC" run base two -- sh -c "$get" a.example
 	[[ $output != *"gateway blocked"* ]]
-	run -0 "$AC" policy allow two --last
+	run "$AC" policy allow two --last
+	code 2
+	has 'two may reach a.example:80 from now on'
+	[ "$(field two '.egress.allow | length')" = 0 ]
+	run -0 "$AC" policy allow two --last -y
 	says 'two: allowed a.example:80, from its next run on'
 	[ "$(field two '.egress.allow | join(" ")')" = a.example:80 ]
 	run -0 "$AC" run base two -- sh -c "$get" a.example
