@@ -80,7 +80,7 @@ int gate_state_ca_put(struct gate_state *s, const char *id, struct slice bundle,
  * yet; borrowed, lives as long as the agent is bound. -ENOENT: no such agent. */
 int gate_state_ca(struct gate_state *s, const char *id, struct leaf_ca **ret,
 		  struct err *err);
-/* Does the policy of @id inspect anything? */
+/* Says whether the policy of @id inspects anything. */
 bool gate_state_inspects(struct gate_state *s, const char *id);
 /*
  * `check`: the verdict for @url as JSON into @out. Returns 1: allowed, 0:
@@ -98,12 +98,6 @@ int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
 int gate_check_places(const struct agent_policy *a, const char *url,
 		      const struct strv *servers, struct buf *out,
 		      struct err *err);
-/* Its second half (gate_places.c): judges the addresses of the allowed @t,
- * takes the allowance of @v away if none may be dialled, writes the answer. */
-struct check_target;
-struct verdict;
-int gate_places(const struct agent_policy *a, const struct check_target *t,
-		const struct strv *servers, struct verdict *v, struct buf *out);
 struct table *gate_state_table(struct gate_state *s); /* borrowed */
 struct policy *gate_state_policy(struct gate_state *s); /* borrowed */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_check.c - `check`: what would be said to a request that nobody makes
+ * gate_check.c - `check`: what would be said to a request, without making it
  *
  * The decision is the one function that connections ask, so the answer is the
  * same. What only a connection can show is not in it: the addresses that the
  * name resolves to, a request's fields and body, and what is left of the limits.
  */
-#include "ottergate/gate.h"
+#include "ottergate/gate_impl.h"
 
 #include <string.h>
 #include <time.h>
@@ -97,7 +97,7 @@ int gate_check_places(const struct agent_policy *a, const char *url,
 
 	if (r < 0)
 		return r;
-	/* A name that is denied is asked of nobody. */
+	/* A name that is denied is not looked up. */
 	r = v.allow ? gate_places(a, &t, servers, &v, out) :
 		      verdict_json(a, &t, &v, out);
 	if (r < 0)

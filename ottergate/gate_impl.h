@@ -2,7 +2,7 @@
 /*
  * gate_impl.h - what the parts of the running gateway share
  *
- * All of it belongs to the control thread.
+ * All of it belongs to the control thread, but for gate_places.c.
  */
 #ifndef OTTERGATE_GATE_IMPL_H
 #define OTTERGATE_GATE_IMPL_H
@@ -57,12 +57,22 @@ void gate_reload_ask(struct gate_reload *r);
 /* Compiles @text, the policy of @id, and binds it; none may be on. The admin
  * server is told of the end. -ENOMEM: nothing has begun. */
 int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text);
-/* Is one of these on, or a reload to come? Then nothing else may change the
- * state. */
+/* Says whether one of these is on, or a reload is to come. Then nothing else may
+ * change the state. */
 bool gate_reload_busy(const struct gate_reload *r);
 /* Into the log and the audit: a load has ended, with @err or well. */
 void gate_reload_say(struct gate *g, const struct lint *lint,
 		     const struct err *err);
+
+/* --- gate_places.c ------------------------------------------------------- */
+
+/* Judges the addresses that the allowed @t has now, and writes the answer of
+ * gate_check_places() to @out. If none of them may be dialled, @v becomes a
+ * denial. Asks @servers and waits, on whichever thread the caller has. All
+ * arguments are borrowed. Fails with -ENOMEM, or with -ENOBUFS for an answer
+ * that does not fit into @out. */
+int gate_places(const struct agent_policy *a, const struct check_target *t,
+		const struct strv *servers, struct verdict *v, struct buf *out);
 
 /* --- admin_server.c ------------------------------------------------------ */
 

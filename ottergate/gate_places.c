@@ -7,7 +7,7 @@
  * nothing is. The look-up is made here and now, by the servers that the gateway
  * asks, so this is for a program that ends, not for the gateway.
  */
-#include "ottergate/gate.h"
+#include "ottergate/gate_impl.h"
 
 #include <ares.h>
 #include <poll.h>

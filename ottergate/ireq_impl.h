@@ -25,13 +25,13 @@ struct ireq_impl {
 /* Ends it with this status, which is returned. */
 int ireq_fail(struct ireq *r, enum reason why, int status);
 
-/* Does the query say another method, which many servers believe? */
+/* Says whether the query names another method, which many servers believe. */
 bool ireq_has_method_param(struct slice path);
 
 /* --- ireq_git.c ----------------------------------------------------------- */
 
-/* Is it `git push`, or git's question before one? @target: canonical, with the
- * query; @path: of it, the path. */
+/* Says whether it is `git push`, or git's question before one. @target:
+ * canonical, with the query; @path: of it, the path. */
 bool ireq_git_is_push(struct slice target, struct slice path);
 /* Of that question: what the push itself would be answered. ALLOWED, METHOD,
  * NO_MEMORY; of all else ALLOWED. */
@@ -57,7 +57,7 @@ bool ireq_is_identity(struct ihead *h);
 /* Drops what asks for an answer in another form than its content's: frames and
  * messages that are compressed, differences, another charset. */
 void ireq_ask_plain(struct ihead *h);
-/* Can the content of this answer be searched, and its messages? */
+/* Says whether the content of this answer can be searched, and its messages. */
 bool ireq_is_plain(struct ihead *h);
 
 #endif

@@ -97,7 +97,8 @@ struct reveal_stream {
 	bool no_memory;
 };
 
-/* Can the first two bytes of @in be those of what is looked for? */
+/* Says whether the first bytes of @in can be those of what is looked for; true
+ * when @in, which is not empty, is too short to tell. */
 bool reveal_begins(const struct reveal *r, struct slice in);
 /* Bytes of an idle stream that begin nothing: how many there are at most. If no
  * run is decoded, up to a digit that makes one long enough; else up to what is

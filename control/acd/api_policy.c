@@ -130,7 +130,6 @@ int policy_warning_add(json_t *answer, const char *warning)
 	return r < 0 ? -ENOMEM : 0;
 }
 
-/* The instance's policy file in memory, with the wishes @json. */
 int policy_call_text(struct policy_call *c, struct instance *in,
 		     const char *json, struct buf *out, struct err *err)
 {
@@ -274,7 +273,6 @@ int policy_call_program(struct policy_call *c, struct instance *in,
 			   err);
 }
 
-/* @word: what the question is about beside the instance; "": nothing. */
 void policy_call_ask(struct policy_call *c, struct instance *in,
 		     const struct policy_question *q, const char *word)
 {

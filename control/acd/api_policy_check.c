@@ -2,9 +2,10 @@
 /*
  * api_policy_check.c - would it be allowed?
  *
- * The name is judged by who has the policy (api_policy.c). The gateway looks no
- * name up for a question, so of an instance that runs its program judges the
- * addresses behind a name that the gateway allows.
+ * The name is judged as api_policy.c says: by the gateway if the instance runs,
+ * else by the gateway's program. The gateway looks no name up for a question,
+ * so of an instance that runs the program judges the addresses behind a name
+ * that the gateway allows.
  */
 #include <string.h>
 

@@ -44,14 +44,22 @@ struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
 void policy_call_free(struct policy_call *c);
 /* Answers with @err, and frees @c. */
 void policy_call_fail(struct policy_call *c, const struct err *err);
-/* @word: what the question is about beside the instance; "": nothing. */
+/* Asks @q about @in; @word: what it is about beside the instance, "": nothing.
+ * @q is kept by reference. Always ends @c, at once or from the loop: with the
+ * answer, which @q->reply gets and which then frees @c, or with an error. */
 void policy_call_ask(struct policy_call *c, struct instance *in,
 		     const struct policy_question *q, const char *word);
-/* Asks the program in any case. */
+/* Asks the gateway's program, whether @in runs or not. Returns 0: @fn is called
+ * once, from the loop, with @c as its argument. Fails with what kept the policy
+ * from being made or the program from being started; then @fn is not called and
+ * @c is still the caller's. Replaces c->warning, and sets c->yaml. */
 int policy_call_program(struct policy_call *c, struct instance *in,
 			const struct policy_question *q, const char *word,
 			gate_job_fn fn, struct err *err);
-/* The instance's policy file in memory, with the wishes @json. */
+/* Writes the policy file that @in has with the wishes @json to @out. Returns 0,
+ * or fails with what is wrong with its blueprint or its wishes. Initializes
+ * @out, which the caller releases with buf_done(), after a failure too. Replaces
+ * c->warning, which @c owns: NULL when the vault lacks nothing. */
 int policy_call_text(struct policy_call *c, struct instance *in,
 		     const char *json, struct buf *out, struct err *err);
 /* Sets @err to what the program said on its stderr, @text, when it ended with

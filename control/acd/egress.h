@@ -52,8 +52,9 @@ int egress_mode_parse(const char *word, enum egress_mode *ret); /* -ENOENT */
 int egress_add_preset(struct egress *e, const char *name, struct err *err);
 /* Adds @target to @list unless it is there. -EINVAL: it is none. */
 int egress_add_target(struct strv *list, const char *target, struct err *err);
-/* Is there a policy that allows it? Fails with -EINVAL for a name or an address
- * that the gateway denies whatever a policy says, with the way that there is. */
+/* Says whether a policy can allow @target. Returns 0 if so; fails with -EINVAL
+ * for a name or an address that the gateway denies whatever a policy says, with
+ * the way that there is. Returns 0 for what is no target at all. */
 int egress_check_allowable(const char *target, struct err *err);
 /* The same of the machine's addresses @own, one a line. */
 int egress_check_own(const char *target, const char *own, struct err *err);
@@ -62,7 +63,8 @@ int egress_check_own(const char *target, const char *own, struct err *err);
  * host is the same whatever its port and scheme. -EINVAL. */
 int egress_allow(struct egress *e, const char *target, struct err *err);
 int egress_deny(struct egress *e, const char *target, struct err *err);
-/* Is it the same host, and does the denial leave nothing of the allowance? */
+/* Says whether the host is the same and @denial leaves nothing of
+ * @allowance. */
 bool egress_denial_covers(const char *denial, const char *allowance);
 
 bool egress_is_empty(const struct egress *e);

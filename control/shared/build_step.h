@@ -28,8 +28,8 @@ struct build_step {
 int build_step_prepare(const char *dir, const struct build_step *in,
 		       struct err *err);
 
-/* The bundle in the arguments of a runtime that runs one: "run ... --bundle
- * DIR ..."; NULL for all else. */
+/* Returns the bundle in the arguments of a runtime that runs one, "run ...
+ * --bundle DIR ...", borrowed from @argv; NULL for all other arguments. */
 const char *build_step_bundle(int argc, const char *const *argv);
 
 #endif
