@@ -56,15 +56,17 @@ static void wait_all(struct ares_channeldata *channel, const struct places *p)
 		ares_socket_t socks[ARES_GETSOCK_MAXNUM];
 		struct pollfd fds[ARES_GETSOCK_MAXNUM];
 		struct timeval tv = { .tv_sec = 1 }, most = { .tv_sec = 1 };
-		int bits = ares_getsock(channel, socks, ARES_GETSOCK_MAXNUM);
+		unsigned bits = (unsigned)ares_getsock(channel, socks,
+						       ARES_GETSOCK_MAXNUM);
 		nfds_t n = 0;
 
-		for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
+		/* ARES_GETSOCK_WRITABLE() shifts an int into its sign. */
+		for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
 			short ev = 0;
 
-			if (ARES_GETSOCK_READABLE(bits, i))
+			if (bits & (1u << i))
 				ev |= POLLIN;
-			if (ARES_GETSOCK_WRITABLE(bits, i))
+			if (bits & (1u << (i + ARES_GETSOCK_MAXNUM)))
 				ev |= POLLOUT;
 			if (ev)
 				fds[n++] = (struct pollfd){ .fd = socks[i],
