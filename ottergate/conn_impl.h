@@ -45,8 +45,8 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 /* Does anybody read this event? */
 bool conn_wants(const struct conn *c, enum audit_event e);
 void conn_count_denial(struct conn *c);
-/* Milliseconds until the policy expires, or until that is to be judged anew,
- * since clocks are set; 0: it has; UINT64_MAX: never. */
+/* Milliseconds until the policy expires, or until that is to be judged
+ * again, since clocks are set; 0: it has; UINT64_MAX: never. */
 uint64_t conn_expires_in(const struct conn *c);
 /* A limit ends an allowed connection. */
 void conn_limit(struct conn *c, enum reason why);

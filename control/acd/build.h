@@ -19,7 +19,7 @@ struct builds;
 struct build_wait;
 
 enum build_flag {
-	BUILD_NO_CACHE = 1, /* builds anew, what failed too */
+	BUILD_NO_CACHE = 1, /* builds again, what failed too */
 	BUILD_FORCE = 2, /* looks at it even if it was ensured in this life */
 	BUILD_RETRY = 4, /* builds what failed and has not changed since */
 };
