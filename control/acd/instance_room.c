@@ -22,6 +22,7 @@
 #define FILES_MIN 256u
 #define LOOK_MS 1000u
 #define LOOK_CLOSE_MS 100u /* when it may be full before a second is over */
+#define LOOK_FIRST_MS 20u /* behind the first of these, which only counts */
 #define CLOSE 4u /* times what is low */
 #define WROTE_MIN MIB /* between two looks; less fills no disk */
 
@@ -44,6 +45,13 @@ bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote)
 	uint64_t full = least(total / 40, FULL_MAX);
 
 	return left < full || (left - full) / 2 < wrote;
+}
+
+uint64_t room_wrote(enum room_state st, uint64_t before, uint64_t now)
+{
+	if (before > 0 && now >= before)
+		return now - before;
+	return st == ROOM_FULL ? now : 0;
 }
 
 const char *room_state_name(enum room_state st)
@@ -119,8 +127,7 @@ static struct instance *writer_find(struct instances *is, uint64_t *ret_wrote)
 			continue;
 		n = cgroup_written(in->rec.container_id);
 		in->written = n;
-		/* Less: those that had written have ended. */
-		n = n < before ? n : n - before;
+		n = room_wrote(is->room.state, before, n);
 		if (n <= best)
 			continue;
 		best = n;
@@ -151,8 +158,10 @@ static void look(void *arg)
 	enum room_state before = r->state;
 	struct instance *writer = NULL;
 	struct statvfs fs;
+	bool counted = r->close;
 	uint64_t wrote;
 
+	r->close = false;
 	loop_timer_set(is->room_timer, LOOK_MS);
 	if (statvfs(is->dir, &fs) < 0)
 		return;
@@ -167,8 +176,12 @@ static void look(void *arg)
 	if (r->left >= CLOSE * least(r->total / 10, LOW_MAX) &&
 	    r->state == ROOM_FINE)
 		return;
-	loop_timer_set(is->room_timer, LOOK_CLOSE_MS);
+	r->close = true;
+	loop_timer_set(is->room_timer, counted ? LOOK_CLOSE_MS : LOOK_FIRST_MS);
 	writer = writer_find(is, &wrote);
+	/* What it is compared with may be hours old. */
+	if (!counted)
+		return;
 	if (writer && r->state != ROOM_FINE &&
 	    (r->state == ROOM_FULL || room_must_stop(r->left, r->total, wrote)))
 		writer_pause(r, writer);

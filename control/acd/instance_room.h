@@ -16,15 +16,23 @@ struct room {
 	enum room_state state;
 	uint64_t left, total; /* bytes; total 0: not known yet */
 	uint64_t files_left; /* UINT64_MAX: it counts none */
+	bool close; /* the last look counted what was written */
 	bool refused; /* that a writer cannot be paused is in the log */
 };
 
 /* Low below a tenth, at most 1 GiB; full below a fortieth, at most 128 MiB, or
  * when it takes hardly any file more. Pure. */
 enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left);
-/* Would one that wrote @wrote bytes since the last look have filled it at the
- * next but one? Pure. */
+/* Says whether one that wrote @wrote bytes since the last look will have filled
+ * it at the next but one. Pure. */
 bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote);
+/*
+ * Returns what the processes of an instance wrote between two looks, by the sums
+ * of what each wrote in its life. A sum that fell, or the first, tells nothing:
+ * a process that was counted ended, or one was not counted before. Only when
+ * the disk is full all of it counts, as no other may be found. Pure.
+ */
+uint64_t room_wrote(enum room_state st, uint64_t before, uint64_t now);
 const char *room_state_name(enum room_state st); /* "fine", "low", "full" */
 
 /*
@@ -33,7 +41,7 @@ const char *room_state_name(enum room_state st); /* "fine", "low", "full" */
  * have theirs allocated ahead; so a full disk ends nobody's network. But while
  * it is full, the instance that has written most since the last look is paused,
  * one after the other, until none writes any more; and while it is low already
- * one that would fill it before the next look. -ENOMEM.
+ * one that would fill it before the next look but one. -ENOMEM.
  */
 int instances_room_begin(struct instances *is, struct err *err);
 const struct room *instances_room(const struct instances *is);

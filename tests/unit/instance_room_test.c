@@ -42,5 +42,10 @@ int main(void)
 	ok(room_must_stop(GIB, 1000 * GIB, 500 * MIB), "there is none");
 	ok(room_must_stop(100 * MIB, 1000 * GIB, 0), "it is full");
 	ok(room_must_stop(130 * MIB, 1000 * GIB, 2 * MIB), "nearly");
+	is_int(room_wrote(ROOM_LOW, 100, 150), 50, "it wrote 50");
+	is_int(room_wrote(ROOM_LOW, 0, 150), 0, "it may have, long ago");
+	is_int(room_wrote(ROOM_LOW, 100, 90), 0, "others were counted");
+	is_int(room_wrote(ROOM_FULL, 100, 90), 90, "full: all that is known");
+	is_int(room_wrote(ROOM_FULL, 100, 150), 50, "full: the difference");
 	return done_testing();
 }
