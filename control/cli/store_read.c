@@ -208,7 +208,8 @@ int store_read_by(const char *path, store_read_fn once, json_t **ret,
 		rc = list ? once(path, list, err) : err_nomem(err);
 		state_take(path, wal, &after);
 		if (memcmp(&before, &after, sizeof(before)) != 0) {
-			nanosleep(&pause, NULL);
+			if (i + 1 < TRIES)
+				nanosleep(&pause, NULL);
 			pause.tv_nsec *= 2;
 			continue;
 		}
