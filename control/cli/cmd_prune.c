@@ -2,8 +2,8 @@
 /*
  * cmd_prune.c - `ac prune`: destroy what stopped, and how long ago
  *
- * The user agrees to a list. Each of it is looked at again before it goes: one
- * that has run in the meantime stays.
+ * The user agrees to a list. Each of it is looked at again before it is
+ * destroyed: one that has run in the meantime stays.
  */
 #include "control/cli/cmd_prune.h"
 

@@ -500,7 +500,7 @@ int denials_last(struct client *c, const char *name,
 	put_reason(reason, sizeof(reason), last);
 	if (*hint)
 		return err_set(err, -EINVAL,
-			       "of what was blocked last nobody knows the host "
+			       "the host of what was blocked last is not known "
 			       "(%s): name it with: ac policy allow %s %s",
 			       reason, name, hint);
 	return err_set(err, -EINVAL,

@@ -11,9 +11,9 @@
  *
  * Endings. EXIT from acd is the normal one. The user leaves by the detach
  * keys, of what others share by Ctrl-C too, or insists by signals: the first is
- * passed on, the second within two seconds kills, the third gives up. If nobody reads stdout any more, the
- * process gets SIGPIPE, as it would have without us in between, and two
- * seconds to end.
+ * passed on, the second within two seconds kills, the third gives up. If
+ * stdout has no reader any more, the process gets SIGPIPE, as it would have
+ * without us in between, and two seconds to end.
  */
 #include "control/cli/pump.h"
 

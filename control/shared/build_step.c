@@ -229,7 +229,7 @@ static int files_make(const char *files, const char *root,
 		rc = apt_make(files, apt, extra != NULL, env, err);
 	if (rc == 0 && lines && env_add_lines(env, lines) < 0)
 		rc = err_nomem(err);
-	/* As init-guard does for an agent: the image is nobody's system. */
+	/* As init-guard does for an agent: no one works in the image's system. */
 	if (rc == 0 && env_add(env, "PIP_BREAK_SYSTEM_PACKAGES=1") < 0)
 		rc = err_nomem(err);
 	return rc;
