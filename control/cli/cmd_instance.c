@@ -169,8 +169,8 @@ int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 	return rc;
 }
 
-int instance_destroy(const struct cli *cli, struct client *c, const char *name,
-		     bool force, struct err *err)
+int instance_delete(const struct cli *cli, struct client *c, const char *name,
+		    bool force, struct err *err)
 {
 	int rc = instance_call(c, "DELETE", name, force ? "?force=1" : "", NULL,
 			       NULL, err);
@@ -201,8 +201,7 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 	rc = cli_confirm(cli, force || args_has(a, ARG_YES),
 			 "%s%s, its home and its workspace will be deleted.",
 			 name, live ? ", which runs" : "");
-	return rc == 0 ? instance_destroy(cli, c, name, force || live, err) :
-			 rc;
+	return rc == 0 ? instance_delete(cli, c, name, force || live, err) : rc;
 }
 
 int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err)
@@ -321,5 +320,5 @@ int cmd_destroy_all(const struct cli *cli, const struct args *a,
 	return for_all(cli, a,
 		       "their homes and their workspaces will be "
 		       "deleted.",
-		       instance_destroy, err);
+		       instance_delete, err);
 }

@@ -40,8 +40,8 @@ int instance_post_each(const struct cli *cli, struct client *c,
 		       struct err *err);
 
 /* Deletes one, which runs only with @force, and says so. */
-int instance_destroy(const struct cli *cli, struct client *c, const char *name,
-		     bool force, struct err *err);
+int instance_delete(const struct cli *cli, struct client *c, const char *name,
+		    bool force, struct err *err);
 
 /* The table of `ac ls`. */
 int instance_print_list(const struct cli *cli, const json_t *list,

@@ -252,10 +252,8 @@ static int allow_last(const struct cli *cli, const struct args *a,
 		rc = instance_call(c, "GET", name, "", NULL, &rec, err);
 	if (rc == 0)
 		rc = denials_last(c, name, hint, err);
-	/* The agent may have asked for another since the user looked. */
 	if (rc == 0)
-		rc = cli_confirm(cli, args_has(a, ARG_YES),
-				 "%s may reach %s from now on.", name, hint);
+		rc = denials_agree(cli, args_has(a, ARG_YES), name, hint, err);
 	if (rc != 0)
 		return rc;
 	json_decref(ptr_take(&rec));

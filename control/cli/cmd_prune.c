@@ -78,7 +78,7 @@ static int destroy(const struct cli *cli, struct client *c,
 		return 0;
 	}
 	if (rc == 0)
-		rc = instance_destroy(cli, c, name, false, &found);
+		rc = instance_delete(cli, c, name, false, &found);
 	if (rc == -ENOENT)
 		return 0; /* gone already */
 	if (rc < 0)
@@ -110,9 +110,25 @@ int cmd_prune(const struct cli *cli, const struct args *a, struct err *err)
 			 args_has(a, ARG_OLDER) ? " that long ago" : "");
 	else
 		rc = ask(cli, a, list);
-	for (i = 0; rc == 0 && i < n; i++)
-		rc = destroy(cli, c, a, json_array_get(list, i), gone, err);
-	if (rc == 0 && cli->json)
-		rc = cli_print_json(gone, false, err);
+	if (rc != 0)
+		return rc;
+	/* One that cannot be destroyed keeps none of the others. */
+	for (i = 0; i < n; i++) {
+		struct err why = { 0 };
+		int one =
+			destroy(cli, c, a, json_array_get(list, i), gone, &why);
+
+		if (one < 0 && rc < 0)
+			say_error("%s", why.msg);
+		else if (one < 0)
+			*err = why;
+		if (one < 0)
+			rc = one;
+	}
+	if (cli->json) {
+		int one = cli_print_json(gone, false, rc < 0 ? NULL : err);
+
+		rc = rc < 0 ? rc : one;
+	}
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "control/cli/policy_log.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "control/cli/cmd_policy.h"
 #include "control/cli/infer.h"
@@ -507,4 +508,18 @@ int denials_last(struct client *c, const char *name,
 		       "what was blocked last is not allowed so: %s (%s); `ac "
 		       "policy log %s` lists all",
 		       gatelog_target(target, last), reason, name);
+}
+
+/* The agent may have asked for another host since the user looked: who sees it
+ * now says yes, or types its name, and not --last again. */
+int denials_agree(const struct cli *cli, bool yes, const char *name,
+		  const char *hint, struct err *err)
+{
+	if (yes || (isatty(STDIN_FILENO) == 1 && cli->err_tty))
+		return cli_confirm(cli, yes, "%s may reach %s from now on.",
+				   name, hint);
+	err_set(err, -EINVAL,
+		"there is no terminal to ask on: ac policy allow %s %s", name,
+		hint);
+	return cli_usage(err);
 }

@@ -46,6 +46,11 @@ void denials_tell(const struct cli *cli, struct client *c, const char *name,
  * -ENOENT if nothing was, and with -EINVAL if no rule would help. */
 int denials_last(struct client *c, const char *name,
 		 char hint[GATELOG_HINT_MAX], struct err *err);
+/* Asks whether @name may reach @hint; @yes: without a question. Returns 0 to go
+ * on, else the code to exit with; negative with @err when there is no terminal,
+ * which names the command to type. */
+int denials_agree(const struct cli *cli, bool yes, const char *name,
+		  const char *hint, struct err *err);
 /* Milliseconds since 1970. */
 uint64_t denials_now_ms(void);
 

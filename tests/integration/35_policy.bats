@@ -96,7 +96,7 @@ gateway_says() {
 	[[ $output != *"gateway blocked"* ]]
 	run "$AC" policy allow two --last
 	code 2
-	has 'two may reach a.example:80 from now on'
+	has 'no terminal to ask on: ac policy allow two a.example:80'
 	[ "$(field two '.egress.allow | length')" = 0 ]
 	run -0 "$AC" policy allow two --last -y
 	says 'two: allowed a.example:80, from its next run on'

@@ -99,8 +99,7 @@ static const struct {
 	  NULL,
 	  NULL,
 	  "",
-	  "work may reach x.example:443 from now on.\nac: there is no "
-	  "terminal" },
+	  "no terminal to ask on: ac policy allow work x.example:443" },
 	{ { "policy", "allow", "work", "--last", "-y" },
 	  0,
 	  "/v1/instances/work/policy",

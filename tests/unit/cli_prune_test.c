@@ -62,7 +62,7 @@ static void test_takes(void)
 	}
 }
 
-/* "again" has run between the list and its turn. */
+/* "again" has run between the list and its turn; "stuck" cannot be destroyed. */
 static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
 {
@@ -71,11 +71,16 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		ret->body = version;
 	} else if (strcmp(rq->path, "/v1/instances") == 0) {
 		ret->body = all;
+	} else if (strcmp(rq->method, "DELETE") == 0 &&
+		   strstr(rq->path, "/stuck")) {
+		ret->status = 500;
+		ret->body = "{\"error\":{\"code\":\"internal\","
+			    "\"message\":\"it is stuck\"}}";
 	} else if (strcmp(rq->method, "DELETE") == 0) {
 		dprintf(*(const int *)arg, "%s\n", rq->path);
 		ret->status = 204;
 	} else {
-		ret->body = strstr(rq->path, "/old") ? old_rec : again_rec;
+		ret->body = strstr(rq->path, "/again") ? again_rec : old_rec;
 	}
 }
 
@@ -107,7 +112,8 @@ static void make_records(void)
 		 "\"finished_at\":%lld}",
 		 now);
 	snprintf(all, sizeof(all),
-		 "{\"instances\":[%s,{\"name\":\"again\",\"state\":"
+		 "{\"instances\":[{\"name\":\"stuck\",\"state\":\"stopped\","
+		 "\"finished_at\":1},%s,{\"name\":\"again\",\"state\":"
 		 "\"stopped\",\"finished_at\":%lld},{\"name\":\"young\","
 		 "\"state\":\"stopped\",\"finished_at\":%lld},{\"name\":"
 		 "\"runs\",\"state\":\"running\",\"finished_at\":0}]}",
@@ -124,6 +130,7 @@ static int run(int (*cmd)(const struct cli *, const struct args *,
 				 .host = host,
 				 .volume = volume,
 				 .sock = sock,
+				 .json = args_has(a, ARG_JSON),
 				 .quiet = args_has(a, ARG_QUIET) };
 	struct err err = { 0 };
 	int saved[2] = { fcntl(1, F_DUPFD_CLOEXEC, 3),
@@ -154,30 +161,37 @@ static void test_command(int deleted)
 			    .older_ms = DAY_MS };
 	struct args not_asked = { .older_ms = DAY_MS };
 	struct args yes = { .given = ARG_SET(ARG_IN(YES)), .older_ms = DAY_MS };
+	struct args json = { .given = ARG_SET(ARG_IN(YES), ARG_IN(JSON)),
+			     .older_ms = DAY_MS };
 	SCOPED_STR o1 = NULL;
 	SCOPED_STR o2 = NULL;
 	SCOPED_STR o3 = NULL;
 	SCOPED_STR t1 = NULL;
 	SCOPED_STR t2 = NULL;
 	SCOPED_STR t3 = NULL;
+	SCOPED_STR o5 = NULL;
+	SCOPED_STR t5 = NULL;
 	SCOPED_STR o4 = NULL;
 	SCOPED_STR t4 = NULL;
 	struct args ls = { .given = ARG_SET(ARG_IN(RUNNING), ARG_IN(QUIET)) };
 	char paths[256] = "";
 
 	is_int(run(cmd_prune, &dry, &o1, &t1), 0, "--dry-run");
-	is_str(o1, "old\nagain\n", "names what is old");
+	is_str(o1, "stuck\nold\nagain\n", "names what is old");
 	is_int(run(cmd_prune, &not_asked, &o2, &t2), CLI_EXIT_USAGE,
 	       "without a terminal it asks for --yes");
-	ok(t2 && strstr(t2, "2 instances (old, again)"), "and names both: %s",
-	   t2);
+	ok(t2 && strstr(t2, "3 instances (stuck, old, again)"),
+	   "and names all: %s", t2);
 	is_int(lseek(deleted, 0, SEEK_END), 0, "nothing was removed");
-	is_int(run(cmd_prune, &yes, &o3, &t3), 0, "with --yes");
-	ok(t3 && strstr(t3, "old is destroyed"), "what is old goes");
+	ok(run(cmd_prune, &yes, &o3, &t3) < 0, "one cannot be destroyed");
+	ok(t3 && strstr(t3, "old is destroyed"), "what else is old goes");
 	ok(t3 && strstr(t3, "again has run in the meantime"),
 	   "what ran since the list was made stays");
 	ok(pread(deleted, paths, sizeof(paths) - 1, 0) > 0, "asked of acd");
 	is_str(paths, "/v1/instances/old\n", "one was removed");
+	ok(run(cmd_prune, &json, &o5, &t5) < 0, "and with --json");
+	ok(o5 && strstr(o5, "old") && !strstr(o5, "stuck"),
+	   "what is gone is printed: %s", o5);
 	is_int(run(cmd_ls, &ls, &o4, &t4), 0, "ls --running");
 	is_str(o4, "runs\n", "shows what runs alone");
 }
