@@ -282,6 +282,7 @@ reached() {
 	own=$(own_address)
 	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
 		>"$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" start # tells the addresses of now
 	ip addr add "$own/32" dev lo
 	python3 -m http.server --bind "$own" "$port" >/dev/null 2>&1 3>&- &
 	pid=$!
