@@ -179,8 +179,9 @@ static void look(void *arg)
 	r->close = true;
 	loop_timer_set(is->room_timer, counted ? LOOK_CLOSE_MS : LOOK_FIRST_MS);
 	writer = writer_find(is, &wrote);
-	/* What it is compared with may be hours old. */
-	if (!counted)
+	/* What it is compared with may be hours old, but a full disk waits for
+	 * nothing: who filled it may write no more. */
+	if (!counted && r->state != ROOM_FULL)
 		return;
 	if (writer && r->state != ROOM_FINE &&
 	    (r->state == ROOM_FULL || room_must_stop(r->left, r->total, wrote)))
