@@ -314,7 +314,7 @@ int cli_stdout_failed(struct err *err)
 
 int cli_usage(const struct err *err)
 {
-	return err->code == -EINVAL ? CLI_EXIT_USAGE : err->code;
+	return err->code == -EINVAL ? CLI_USAGE : err->code;
 }
 
 int cli_print_json(const json_t *value, bool pretty, struct err *err)

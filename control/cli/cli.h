@@ -67,8 +67,11 @@ int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 /* Says in @err why stdout does not take what was written; errno tells. */
 int cli_stdout_failed(struct err *err);
 
-/* What a command returns when @err is about the words it was given: its --help
- * is named then. Failures of another kind stay what they are. */
+/* What a command returns when @err is about the words it was given, and its
+ * --help is to be named: no exit code, as 2 may be that of what it ran. */
+#define CLI_USAGE 1000
+/* Returns CLI_USAGE for -EINVAL in @err; failures of another kind stay what they
+ * are. */
 int cli_usage(const struct err *err);
 
 /* One line of JSON on stdout (several, indented, when @pretty). */

@@ -422,7 +422,7 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 		rc = cmd->run(cli, &args, &err);
 	}
 	args_done(&args);
-	if (rc == CLI_EXIT_USAGE && err.code < 0) {
+	if (rc == CLI_USAGE) {
 		usage = true;
 		rc = err.code;
 	}

@@ -14,7 +14,7 @@ static const char hosts_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is 443. tcp://HOST:PORT is for what is "
 	"neither TLS nor HTTP, as ssh.\n--last in place of HOST is what was "
-	"blocked last: it is named, and allowed when you\nsay yes.";
+	"blocked last: it is named, and allowed when\nyou say yes.";
 static const char deny_help[] =
 	"HOST is a name, .NAME for all below it, +NAME for both, or an "
 	"address. Without a\nport it is every port.";

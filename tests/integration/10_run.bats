@@ -27,8 +27,14 @@ teardown_file() {
 	[ -z "$stderr" ]
 }
 
-@test "the exit code is the command's: 0, 1, 42" {
-	for want in 0 1 42; do
+@test "the exit code is the command's: 0, 1, 2, 42" {
+	local ws
+	ws=$(mktemp -d -p "$BATS_FILE_TMPDIR")
+	run "$AC" run base r3 --workspace "$ws" -- sh -c 'exit 2'
+	code 2
+	lacks 'passed on'
+	gone r3
+	for want in 0 1 2 42; do
 		run -"$want" "$AC" run base r2 -- sh -c "exit $want"
 		run -"$want" "$AC" exec r1 -- sh -c "exit $want"
 	done

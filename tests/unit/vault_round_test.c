@@ -64,7 +64,7 @@ static int dispatch(int argc, char **argv)
 	args_done(&args);
 	if (err.code < 0)
 		say_error("%s", err.msg);
-	return rc < 0 ? CLI_EXIT_FAIL : rc;
+	return rc == CLI_USAGE ? CLI_EXIT_USAGE : rc < 0 ? CLI_EXIT_FAIL : rc;
 }
 
 /* Runs `ac vault @line` with @in as stdin; what it prints is in `shown`. */
