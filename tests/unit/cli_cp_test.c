@@ -208,8 +208,7 @@ static void test_link(void)
 	if (file_write_atomic(target, "mine", 4, 0600) < 0 ||
 	    symlink(target, path) < 0)
 		abort();
-	is_int(out_to(path, &err), -ELOOP,
-	       "a link is refused: %s", err.msg);
+	is_int(out_to(path, &err), -ELOOP, "a link is refused: %s", err.msg);
 	ok(lstat(path, &st) == 0 && S_ISLNK(st.st_mode), "it stays");
 	is_int(file_read(target, 100, &text, NULL), 0, "and its target");
 	is_str(text, "mine", "is what it was");

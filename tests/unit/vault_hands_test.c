@@ -82,7 +82,7 @@ static int pass_take(int from, struct vault_request *r)
 /* Who is given it: asks, unless that is the maker's, and reads. */
 static int taker_main(const struct pass *p, int from)
 {
-	struct vault_request r;
+	struct vault_request r = { 0 };
 	int fd;
 
 	if (become(p->real, p->other) < 0)
