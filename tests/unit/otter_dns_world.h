@@ -81,6 +81,16 @@ uint64_t agent_policy_expires(const struct agent_policy *a)
 	return expires;
 }
 
+uint64_t agent_policy_left(const struct agent_policy *a, uint64_t wall_ms,
+			   uint64_t now_ms)
+{
+	(void)a;
+	(void)now_ms;
+	return expires == 0             ? UINT64_MAX :
+	       expires * 1000 > wall_ms ? expires * 1000 - wall_ms :
+					  0;
+}
+
 struct addr agent_policy_synthetic(const struct agent_policy *a,
 				   const struct name *name)
 {
