@@ -72,24 +72,9 @@ static int check(const struct agent_policy *a, const char *url,
 						    0;
 }
 
-int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
-	       struct err *err)
-{
-	struct check_target t;
-	struct verdict v;
-	int r = check(a, url, &t, &v, err);
-
-	if (r < 0)
-		return r;
-	r = verdict_json(a, &t, &v, out);
-	if (r < 0)
-		return err_set(err, r, "%s", err_text(r));
-	return v.allow;
-}
-
-int gate_check_places(const struct agent_policy *a, const char *url,
-		      const struct strv *servers, struct buf *out,
-		      struct err *err)
+/* @servers NULL: of the name alone. */
+static int answer(const struct agent_policy *a, const char *url,
+		  const struct strv *servers, struct buf *out, struct err *err)
 {
 	struct check_target t;
 	struct verdict v;
@@ -98,9 +83,22 @@ int gate_check_places(const struct agent_policy *a, const char *url,
 	if (r < 0)
 		return r;
 	/* A name that is denied is not looked up. */
-	r = v.allow ? gate_places(a, &t, servers, &v, out) :
-		      verdict_json(a, &t, &v, out);
+	r = servers && v.allow ? gate_places(a, &t, servers, &v, out) :
+				 verdict_json(a, &t, &v, out);
 	if (r < 0)
 		return err_set(err, r, "%s", err_text(r));
 	return v.allow;
+}
+
+int gate_check(const struct agent_policy *a, const char *url, struct buf *out,
+	       struct err *err)
+{
+	return answer(a, url, NULL, out, err);
+}
+
+int gate_check_places(const struct agent_policy *a, const char *url,
+		      const struct strv *servers, struct buf *out,
+		      struct err *err)
+{
+	return answer(a, url, servers, out, err);
 }
