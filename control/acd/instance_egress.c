@@ -119,6 +119,15 @@ void instance_egress_notice(struct instance *in)
 
 /* ---- a server has sent a credential back ---- */
 
+/* In the log, as an event, and to those who see the run. */
+static void credential_tell(struct instance *in, const char *text)
+{
+	log_warn("%s: %s", in->rec.name, text);
+	instance_tell_breach(in, "credential", text);
+	if (in->main)
+		run_notice(in->main, LOG_LVL_WARN, text);
+}
+
 void instance_egress_revoked(void *arg, const char *name,
 			     const char *credential, const char *host)
 {
@@ -143,10 +152,7 @@ void instance_egress_revoked(void *arg, const char *name,
 			   clean, credential, credential);
 	if (!shown)
 		return;
-	log_warn("%s: %s", name, shown);
-	instance_tell_breach(in, "credential", shown);
-	if (in->main)
-		run_notice(in->main, LOG_LVL_WARN, shown);
+	credential_tell(in, shown);
 }
 
 /* ---- vaultd has ended ---- */
@@ -167,10 +173,7 @@ void instance_egress_vault_over(struct instance *in)
 			  name);
 	if (!text)
 		return;
-	log_warn("%s: %s", name, text);
-	instance_tell_breach(in, "credential", text);
-	if (in->main)
-		run_notice(in->main, LOG_LVL_WARN, text);
+	credential_tell(in, text);
 }
 
 /* ---- a change while it runs ---- */
