@@ -228,12 +228,13 @@ put_extra_ca "$ca"
 } | put ways
 without_passwords <"$dir/ways" | put step.env
 build_env "$ca" <"$dir/ways" | put build.env
-rm -f "$dir/ways"
-apt_network | without_passwords | put step-apt.conf
+apt_network | put ways
+without_passwords <"$dir/ways" | put step-apt.conf
 {
 	apt_conf "$ca"
-	apt_network
+	cat "$dir/ways"
 } | put apt.conf
+rm -f "$dir/ways"
 printf '%s' "${AC_ROOTFS:-}" | put rootfs.ref
 readlink -f "$AC_HOME" | put home.ref
 date +%z | put zone.ref
