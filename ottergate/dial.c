@@ -63,7 +63,7 @@ struct dial {
 	uint64_t deadline_ms;
 	uint64_t round; /* in which ev->fd was made */
 	enum reason why; /* what dial_deferred() will say */
-	enum reason failed; /* what the last attempt ended of */
+	enum reason failed; /* what the attempts ended of: reason_of_two() */
 	bool starting; /* within dial_start(): no callback */
 	bool deferred; /* dial_deferred() will come, and owns the memory */
 	bool settled; /* the end is known: events mean nothing any more */
@@ -236,15 +236,10 @@ static void timer_arm(struct dial *d)
 	wheel_set(&d->worker->wheel, &d->timer, now, ms);
 }
 
-/* Of several, the server that is there says the most: a route that IPv6 lacks
- * says nothing of the name. */
 static void attempt_failed(struct dial *d, int r)
 {
-	enum reason why = reason_of_connect(r);
-
 	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-	if (d->failed == REASON_ALLOWED || why != REASON_NO_ROUTE)
-		d->failed = why;
+	d->failed = reason_of_two(d->failed, reason_of_connect(r));
 }
 
 static int socket_error(int fd)
@@ -286,7 +281,10 @@ static void dial_timeout(struct wheel_timer *timer)
 		return;
 	}
 	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-	dial_end(d, REASON_CONNECT_TIMEOUT);
+	/* A proxy that took the connection is the one that is silent. */
+	dial_end(d, d->greeting ?
+			    REASON_CONNECT_TIMEOUT :
+			    reason_of_two(d->failed, REASON_CONNECT_TIMEOUT));
 }
 
 /* --- connected ----------------------------------------------------------- */

@@ -35,8 +35,9 @@ struct dial_spec { /* borrowed for the call; the policy until the end */
  * caller's from now on; @peer is where (with a proxy: the proxy). The edge
  * that said so is spent: the caller reads and writes first, and waits after.
  * Else ev->fd is -1 and @why is one of DNS_FAILED, NO_ADDRESS,
- * BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED, CONNECT_TIMEOUT,
- * DENIED_BY_PROXY, LIMIT_LOOKUPS, NO_MEMORY.
+ * BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED, CONNECT_REFUSED,
+ * CONNECT_TIMEOUT, NO_ROUTE, DENIED_BY_PROXY, LIMIT_LOOKUPS, NO_MEMORY; of
+ * several attempts that which reason_of_two() prefers.
  */
 typedef void (*dial_fn)(void *arg, enum reason why, const struct addr *peer);
 

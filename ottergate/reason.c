@@ -66,3 +66,26 @@ enum reason reason_of_connect(int code)
 		return REASON_CONNECT_FAILED;
 	}
 }
+
+static unsigned rank(enum reason why)
+{
+	switch (why) {
+	case REASON_ALLOWED: /* none yet */
+		return 0;
+	case REASON_NO_ROUTE: /* as IPv6 has it on most machines */
+		return 1;
+	case REASON_CONNECT_TIMEOUT:
+		return 2;
+	case REASON_CONNECT_REFUSED:
+		return 4;
+	case REASON_NO_MEMORY: /* ours: of the server it says nothing */
+		return 5;
+	default:
+		return 3;
+	}
+}
+
+enum reason reason_of_two(enum reason a, enum reason b)
+{
+	return rank(b) > rank(a) ? b : a;
+}

@@ -107,6 +107,9 @@ enum reason { REASON_TABLE(REASON_ENUM) REASONS };
 bool reason_is_limit(enum reason r);
 /* Of a dial that ended with @code of connect(2) or SO_ERROR, negative. */
 enum reason reason_of_connect(int code);
+/* Of two attempts at one name that failed, what says more of it: the server
+ * that is there before the one that is silent, no route last. */
+enum reason reason_of_two(enum reason a, enum reason b);
 const char *reason_code(enum reason r); /* "not-allowed" */
 const char *reason_text(enum reason r); /* one clause, no full stop */
 
