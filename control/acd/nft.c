@@ -52,7 +52,18 @@
 #define ARP_GATEWAY IS(FIELD("arp", "daddr ip"), "\"" AC_GATEWAY "\"")
 #define IP_OR_ARP IS(FIELD("ether", "type"), "{\"set\":[\"ip\",\"arp\"]}")
 #define PORTS TCP_PORT("{\"set\":[53,3128,3129]}")
-#define RULES_MAX 4u
+/* Of one sandbox, which shares the table of connections with the others. */
+#define UDP IS(META("l4proto"), "\"udp\"")
+#define SENDERS(op, set, stmt)                                 \
+	"{\"set\":{\"op\":\"" op                               \
+	"\",\"elem\":" FIELD("ip", "saddr") ",\"set\":\"@" set \
+					    "\",\"stmt\":[" stmt "]}}"
+#define FASTER(rate, burst)                              \
+	"{\"limit\":{\"rate\":" rate ",\"burst\":" burst \
+	",\"per\":\"second\",\"inv\":true}}"
+#define MORE(n) "{\"ct count\":{\"val\":" n ",\"inv\":true}}"
+#define TIMEOUT(name) "{\"ct timeout\":\"" name "\"}"
+#define RULES_MAX 5u
 
 /* Every chain of ours; the door is the first. */
 static const struct chain {
@@ -87,8 +98,18 @@ static const struct chain {
 	    FROM_AC0 "," TO_GATEWAY "," TCP_PORT("3128") ",{\"return\":null}",
 	    FROM_AC0 "," TCP "," REDIRECT("3129") } },
 	{ .family = "inet",
+	  .name = "fresh",
+	  .rules = { TCP "," SENDERS("update", "tcp_rate",
+				     FASTER("500", "1000")) "," DROP,
+		     UDP "," SENDERS("update", "udp_rate",
+				     FASTER("1000", "4000")) "," DROP,
+		     SENDERS("add", "live", MORE("4096")) "," DROP,
+		     TCP "," TIMEOUT("brief_tcp"),
+		     UDP "," TIMEOUT("brief_udp") } },
+	{ .family = "inet",
 	  .name = "served",
-	  .rules = { CT("invalid") "," DROP, TO_GATEWAY "," PORTS "," ACCEPT,
+	  .rules = { CT("invalid") "," DROP, CT("new") "," JUMP("fresh"),
+		     TO_GATEWAY "," PORTS "," ACCEPT,
 		     TO_GATEWAY "," UDP_PORT("53") "," ACCEPT } },
 	{ "inet",
 	  "input",
@@ -255,7 +276,8 @@ static int refused(struct nft_ctx *ctx, const char *what, struct err *err)
 	return err_set(
 		err, gone ? -ENOENT : -EIO,
 		"packet filter: %s: %.*s (the kernel must have nf_tables "
-		"with the inet and bridge families)",
+		"with the inet and bridge families, nft_limit, "
+		"nft_connlimit and timeouts of connections)",
 		what, text ? (int)strcspn(text, "\n") : 0, text ? text : "");
 }
 

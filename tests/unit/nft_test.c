@@ -34,63 +34,65 @@ static bool nft(const char *command, char **ret_json)
 	return good;
 }
 
+/* And whether the filter is still as it must be. */
+static const struct {
+	const char *name, *command;
+	int want;
+} changes[] = {
+	{ "a table of somebody else",
+	  "add table inet other; add chain inet other c", 0 },
+	{ "a pinned port",
+	  "add element bridge ac pinned { \"veth1\" . "
+	  "02:42:ac:14:01:00 . 172.20.1.0 }",
+	  0 },
+	{ "no table at all", "delete table inet ac", -ENOENT },
+	{ "no bridge table", "delete table bridge ac", -ENOENT },
+	{ "no drop at the start", "flush chain inet ac early", -ENOENT },
+	{ "another rule before the drop",
+	  "insert rule inet ac early iifname \"ac0\" accept", -ENOENT },
+	{ "answers of the world, but not questions, are followed",
+	  "flush chain inet ac upstream", -ENOENT },
+	{ "sandboxes are not followed", "add rule inet ac upstream notrack",
+	  -ENOENT },
+	{ "another rule behind it",
+	  "add rule inet ac input tcp dport 22 accept", -ENOENT },
+	{ "one more port that is served",
+	  "insert rule inet ac served tcp dport 22 accept", -ENOENT },
+	{ "forwarding by policy",
+	  "add chain inet ac forward { policy accept; }", -ENOENT },
+	{ "forwarding by rule", "add rule inet ac forward accept", -ENOENT },
+	{ "frames from port to port",
+	  "add chain bridge ac forward { policy accept; }", -ENOENT },
+	{ "frames of anybody", "add rule bridge ac input accept", -ENOENT },
+	{ "the door open before its time", "add rule inet ac door accept",
+	  -ENOENT },
+	{ "output to the sandboxes", "insert rule inet ac output accept",
+	  -ENOENT },
+	{ "a chain of somebody else in our table",
+	  "add chain inet ac more { type filter hook input priority "
+	  "-300; }",
+	  -ENOENT },
+	{ "no bound of what one may have in the table of connections",
+	  "flush chain inet ac fresh", -ENOENT },
+	{ "another bound before it", "insert rule inet ac fresh accept",
+	  -ENOENT },
+	{ "another redirect",
+	  "insert rule inet ac gate tcp dport 1 redirect to :22", -ENOENT },
+};
+
 static void test_changes(void)
 {
-	static const struct {
-		const char *name, *command;
-		int want;
-	} cases[] = {
-		{ "a table of somebody else",
-		  "add table inet other; add chain inet other c", 0 },
-		{ "a pinned port",
-		  "add element bridge ac pinned { \"veth1\" . "
-		  "02:42:ac:14:01:00 . 172.20.1.0 }",
-		  0 },
-		{ "no table at all", "delete table inet ac", -ENOENT },
-		{ "no bridge table", "delete table bridge ac", -ENOENT },
-		{ "no drop at the start", "flush chain inet ac early",
-		  -ENOENT },
-		{ "another rule before the drop",
-		  "insert rule inet ac early iifname \"ac0\" accept", -ENOENT },
-		{ "answers of the world, but not questions, are followed",
-		  "flush chain inet ac upstream", -ENOENT },
-		{ "sandboxes are not followed",
-		  "add rule inet ac upstream notrack", -ENOENT },
-		{ "another rule behind it",
-		  "add rule inet ac input tcp dport 22 accept", -ENOENT },
-		{ "one more port that is served",
-		  "insert rule inet ac served tcp dport 22 accept", -ENOENT },
-		{ "forwarding by policy",
-		  "add chain inet ac forward { policy accept; }", -ENOENT },
-		{ "forwarding by rule", "add rule inet ac forward accept",
-		  -ENOENT },
-		{ "frames from port to port",
-		  "add chain bridge ac forward { policy accept; }", -ENOENT },
-		{ "frames of anybody", "add rule bridge ac input accept",
-		  -ENOENT },
-		{ "the door open before its time",
-		  "add rule inet ac door accept", -ENOENT },
-		{ "output to the sandboxes",
-		  "insert rule inet ac output accept", -ENOENT },
-		{ "a chain of somebody else in our table",
-		  "add chain inet ac more { type filter hook input priority "
-		  "-300; }",
-		  -ENOENT },
-		{ "another redirect",
-		  "insert rule inet ac gate tcp dport 1 redirect to :22",
-		  -ENOENT },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
 		struct err err = { 0 };
 		SCOPED_STR json = NULL;
 
 		if (!ok(nft_load(RULES, &err) == 0, "the rules are loaded: %s",
 			err.msg) ||
-		    !nft(cases[i].command, NULL) || !nft("list ruleset", &json))
+		    !nft(changes[i].command, NULL) ||
+		    !nft("list ruleset", &json))
 			return;
-		is_int(nft_check(json, false, &err), cases[i].want, "%s: %s",
-		       cases[i].name, err.msg);
+		is_int(nft_check(json, false, &err), changes[i].want, "%s: %s",
+		       changes[i].name, err.msg);
 		ok(nft_check(json, true, &err) < 0, "and the door is shut");
 	}
 }

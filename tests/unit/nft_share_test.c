@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nft_share_test.c - what one sandbox may have in the table of connections
+ *
+ * Two network namespaces on a real bridge with the real rules: one floods, the
+ * other is still answered. Skipped where namespaces are not permitted or ip(8)
+ * is not there.
+ */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "control/acd/netns.h"
+#include "control/acd/nft.h"
+#include "lib/file.h"
+#include "lib/loop.h"
+#include "lib/str.h"
+#include "tests/unit/netns_world.h"
+#include "tests/unit/tap.h"
+
+#define IP_A "172.20.1.1"
+#define IP_B "172.20.1.2"
+#define GATEWAY "172.20.0.53"
+#define COUNT "/proc/sys/net/netfilter/nf_conntrack_count"
+/* Of images/host/nftables.conf. */
+#define LIVE 4096
+#define TCP_RATE 500
+#define TCP_BURST 1000
+#define KEPT_MS 5000
+#define FLOOD 12000
+#define PORT_FIRST 10000
+#define OTHERS 16 /* connections that are no flood */
+
+static char top[] = "/tmp/nft_share_test.XXXXXX";
+static char path_a[64], path_b[64];
+
+static bool world(void)
+{
+	return mkdtemp(top) &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       sh("ip link add ac0 address 02:42:01:02:03:04 type bridge && "
+		  "ip link set ac0 up && "
+		  "ip addr add " GATEWAY "/16 dev ac0 && ip link set lo up");
+}
+
+static bool sandbox(const char *path, const char *address)
+{
+	const struct netns_spec spec = {
+		.path = path, .bridge = "ac0", .gateway = GATEWAY, .prefix = 16
+	};
+	struct veth v = { .port = "" };
+	struct err err = { 0 };
+
+	return ok(netns_veth(address, &v) == 0 &&
+			  netns_create(&spec, &v, &err) == 0,
+		  "%s %s", address, err.msg);
+}
+
+static uint64_t count(void)
+{
+	SCOPED_STR text = NULL;
+	uint64_t n = 0;
+
+	if (file_read(COUNT, 64, &text, NULL) < 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	return str_parse_u64(text, 0, UINT64_MAX, &n) < 0 ? 0 : n;
+}
+
+static int bound(int type, const char *address, uint16_t port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+				  .sin_port = htons(port) };
+	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1;
+
+	inet_pton(AF_INET, address, &sa.sin_addr);
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (fd >= 0 && bind(fd, (void *)&sa, sizeof(sa)) == 0)
+		return fd;
+	perror("# bind");
+	fd_closep(&fd);
+	return -1;
+}
+
+static struct sockaddr_in gate(uint16_t port)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET,
+				  .sin_port = htons(port) };
+
+	inet_pton(AF_INET, GATEWAY, &sa.sin_addr);
+	return sa;
+}
+
+/* Takes each connection, and answers each question. */
+static pid_t gateway(void)
+{
+	struct pollfd fds[] = {
+		{ .fd = bound(SOCK_STREAM, GATEWAY, 3129), .events = POLLIN },
+		{ .fd = bound(SOCK_DGRAM, GATEWAY, 53), .events = POLLIN },
+	};
+	pid_t pid;
+
+	if (fds[0].fd < 0 || fds[1].fd < 0 || listen(fds[0].fd, 4096) < 0)
+		return -1;
+	pid = fork();
+	while (pid == 0 && poll(fds, 2, -1) > 0) {
+		struct sockaddr_in sa;
+		socklen_t len = sizeof(sa);
+		int fd = accept(fds[0].fd, NULL, NULL);
+		char data[64];
+
+		if (fd >= 0)
+			close(fd);
+		if (recvfrom(fds[1].fd, data, sizeof(data), 0, (void *)&sa,
+			     &len) > 0)
+			sendto(fds[1].fd, "a", 1, 0, (void *)&sa, len);
+	}
+	if (pid == 0)
+		_exit(1);
+	close(fds[0].fd);
+	close(fds[1].fd);
+	return pid;
+}
+
+static bool enter(const char *path)
+{
+	SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+}
+
+/* A question from @port, or a connection that is reset at once. */
+static void one(int type, uint16_t port)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+	struct sockaddr_in to = gate(type == SOCK_DGRAM ? 53 : 443);
+	SCOPED_FD fd = bound(type, "0.0.0.0", port);
+
+	if (type == SOCK_DGRAM) {
+		sendto(fd, "q", 1, 0, (void *)&to, sizeof(to));
+		return;
+	}
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	(void)!connect(fd, (void *)&to, sizeof(to));
+}
+
+/* Makes a table entry from each of @n ports, if it is let; -1: cannot. */
+static int flood(int type, int n)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (!enter(path_a))
+			_exit(1);
+		for (int i = 0; i < n; i++)
+			one(type, (uint16_t)(PORT_FIRST + i));
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return status == 0 ? 0 : -1;
+}
+
+/* Is one at @path still answered, by both protocols? */
+static bool answered(const char *path)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct sockaddr_in to = gate(53), web = gate(443);
+		int fd = enter(path) ? bound(SOCK_DGRAM, "0.0.0.0", 0) : -1;
+		int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (sendto(fd, "q", 1, 0, (void *)&to, sizeof(to)) != 1 ||
+		    poll(&p, 1, 30000) != 1)
+			_exit(1);
+		_exit(connect(tcp, (void *)&web, sizeof(web)) < 0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return status == 0;
+}
+
+/* Entries are forgotten after KEPT_MS. What was counted later says nothing. */
+static void test_udp(void)
+{
+	uint64_t start = clock_ms(), before = count(), n;
+
+	if (!ok(flood(SOCK_DGRAM, FLOOD) == 0, "questions from many ports"))
+		return;
+	n = count();
+	if (clock_ms() - start >= KEPT_MS) {
+		skip("too slow here to fill a table");
+		return;
+	}
+	ok(n >= LIVE / 2, "the flood fills what is its own: %llu",
+	   (unsigned long long)n);
+	ok(n <= before + LIVE + OTHERS, "and no more: %llu before, %llu now",
+	   (unsigned long long)before, (unsigned long long)n);
+	ok(answered(path_b), "another is answered");
+}
+
+/* Those that ended are not counted as live: their rate bounds them. */
+static void test_tcp(void)
+{
+	uint64_t start = clock_ms(), before = count(), n, most;
+
+	if (!ok(flood(SOCK_STREAM, FLOOD) == 0, "connections that end at once"))
+		return;
+	n = count();
+	most = TCP_BURST + (clock_ms() - start + 1) * TCP_RATE / 1000;
+	if (most > FLOOD / 2) {
+		skip("too slow here to open that many");
+		return;
+	}
+	ok(n >= TCP_BURST / 2, "the flood adds some: %llu",
+	   (unsigned long long)n);
+	ok(n <= before + most + OTHERS, "at its rate: %llu, not over %llu",
+	   (unsigned long long)n, (unsigned long long)(before + most));
+	ok(answered(path_b), "another connects");
+}
+
+int main(void)
+{
+	struct err err = { 0 };
+	pid_t pid;
+
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS) < 0 || !world()) {
+		skip("no network namespaces, or no ip(8), here");
+		return done_testing();
+	}
+	snprintf(path_a, sizeof(path_a), "%s/run/a", top);
+	snprintf(path_b, sizeof(path_b), "%s/run/b", top);
+	pid = gateway();
+	if (!ok(nft_load("images/host/nftables.conf", &err) == 0 &&
+			nft_open(&err) == 0,
+		"rules %s", err.msg) ||
+	    pid < 0 || !sandbox(path_a, IP_A) || !sandbox(path_b, IP_B))
+		return done_testing();
+	ok(answered(path_a) && answered(path_b), "both are answered");
+	/* TCP first: it is counted beside what is live. */
+	test_tcp();
+	test_udp();
+	kill(pid, SIGKILL);
+	while (wait(NULL) > 0)
+		continue;
+	sh("umount %s/run/a %s/run/b", top, top);
+	file_remove_tree(top);
+	return done_testing();
+}
