@@ -326,7 +326,7 @@ int worker_init(struct worker *w, const struct workers_opts *opts,
 	im->max_conns = LIMIT_CONNS_TOTAL / count;
 	im->copy_size = opts->worker.buffer_kib * 1024;
 	im->copy = malloc(im->copy_size);
-	w->shares = shares_new(NULL);
+	w->shares = shares_new(opts->worker.clocks);
 	if (!im->copy || !w->shares)
 		return err_nomem(err);
 	r = worker_fds(w);

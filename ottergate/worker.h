@@ -26,6 +26,7 @@ struct worker;
 struct resolver;
 struct conn;
 struct shares;
+struct share_clocks;
 
 struct ev {
 	void (*fn)(struct worker *w, struct ev *ev, uint32_t events);
@@ -76,6 +77,7 @@ struct worker_opts { /* shared by all, borrowed */
 	struct addr self; /* 172.20.0.53 */
 	size_t buffer_kib; /* of a relay step */
 	struct ssl_ctx_st *tls; /* itls_upstream_ctx(); NULL: no inspection */
+	const struct share_clocks *clocks; /* of turns; NULL: the system's */
 };
 
 struct worker {
