@@ -364,6 +364,7 @@ int blueprint_parse(const char *text, size_t len, const char *file,
 	if (rc < 0)
 		return rc;
 
+	blueprint_default_limits(&bp);
 	rc = read_document(&r);
 	if (rc == 0 && fill_defaults(&bp, name) < 0)
 		rc = no_memory(&r);

@@ -14,7 +14,8 @@
  *	workdir: /workspace
  *	env: { NAME: value }
  *	limits: { cpus: 2, memory: 2g, pids: 512, timeout: 8h, disk: 10g,
- *	          output: 1g }   # disk: of workspace and home together
+ *	          output: 1g }   # disk: of workspace and home together; none: no
+ *				 # limit, else cpus, memory, pids are base's
  *	ttl: 7d                  # after this its sandbox, home and log go
  *	idle: 30m                # stopped when nothing moved for so long
  *	pool: 2                  # sandboxes kept ready

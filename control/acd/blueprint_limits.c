@@ -12,6 +12,10 @@
 #define LIFE_MIN 1000u
 #define BLOCKED_BYTES_MAX 1024u
 
+#define CPU_MILLI_DEFAULT 2000u
+#define MEMORY_DEFAULT (4ull * 1024 * 1024 * 1024)
+#define PIDS_DEFAULT 1024u
+
 /* What a number may be, and how a mistake is answered. */
 struct amount {
 	const char *key;
@@ -30,17 +34,17 @@ static int parse_count(const char *s, uint64_t *ret)
 
 static const struct amount limits[] = {
 	{ "cpus", str_parse_milli, 1, BLUEPRINT_CPU_MILLI_MAX,
-	  "a number of CPUs, such as 2 or 1.5", INTO(cpu_milli) },
+	  "a number of CPUs, such as 2 or 1.5, or none", INTO(cpu_milli) },
 	{ "memory", str_parse_size, BLUEPRINT_MEMORY_MIN, INT64_MAX,
-	  "a size of at least 16m, such as 512m or 2g", INTO(memory) },
+	  "a size of at least 16m, such as 512m or 2g, or none", INTO(memory) },
 	{ "pids", parse_count, 1, BLUEPRINT_PIDS_MAX,
-	  "a number of processes, such as 512", INTO(pids) },
+	  "a number of processes, such as 512, or none", INTO(pids) },
 	{ "timeout", str_parse_duration, 1, TIME_MAX,
-	  "a duration, such as 90s, 30m or 8h", INTO(timeout_ms) },
+	  "a duration, such as 90s, 30m or 8h, or none", INTO(timeout_ms) },
 	{ "disk", str_parse_size, BLUEPRINT_DISK_MIN, INT64_MAX,
-	  "a size of at least 16m, such as 500m or 10g", INTO(disk) },
+	  "a size of at least 16m, such as 500m or 10g, or none", INTO(disk) },
 	{ "output", str_parse_size, OUTPUT_MIN, INT64_MAX,
-	  "a size of at least 64k, such as 100m", INTO(output) },
+	  "a size of at least 64k, such as 100m, or none", INTO(output) },
 };
 
 static const struct amount lives[] = {
@@ -93,20 +97,46 @@ static int want_map(const struct yaml_tree *tree, const struct yaml_node *n,
 				"a map (key: value) is wanted here");
 }
 
+void blueprint_default_limits(struct blueprint *bp)
+{
+	bp->cpu_milli = CPU_MILLI_DEFAULT;
+	bp->memory = MEMORY_DEFAULT;
+	bp->pids = PIDS_DEFAULT;
+}
+
+static bool is_none(const struct yaml_node *n)
+{
+	return n->kind == YAML_SCALAR && strcmp(n->text, "none") == 0;
+}
+
+static int read_limit(const struct yaml_tree *tree, const struct yaml_node *n,
+		      struct blueprint *bp, struct err *err)
+{
+	const struct amount *a =
+		amount_find(limits, ARRAY_SIZE(limits), n->key);
+
+	if (!a)
+		return unknown_key(tree, n, err);
+	if (!is_none(n))
+		return amount_read(tree, n, a, bp, err);
+	*(uint64_t *)((char *)bp + a->offset) = 0;
+	return 0;
+}
+
 int blueprint_read_limits(const struct yaml_tree *tree,
 			  const struct yaml_node *n, struct blueprint *bp,
 			  struct err *err)
 {
-	int ret = want_map(tree, n, err);
+	int ret;
 
-	for (const struct yaml_node *e = ret == 0 ? n->first : NULL;
-	     e && ret == 0; e = e->next) {
-		const struct amount *a =
-			amount_find(limits, ARRAY_SIZE(limits), e->key);
-
-		ret = a ? amount_read(tree, e, a, bp, err) :
-			  unknown_key(tree, e, err);
+	if (is_none(n)) {
+		bp->cpu_milli = bp->memory = bp->pids = 0;
+		return 0;
 	}
+	ret = want_map(tree, n, err);
+	for (const struct yaml_node *e = ret == 0 ? n->first : NULL;
+	     e && ret == 0; e = e->next)
+		ret = read_limit(tree, e, bp, err);
 	return ret;
 }
 

@@ -20,6 +20,9 @@
 #define BLUEPRINT_POOL_MAX 16u
 #define BLUEPRINT_BLOCKED_MAX 256u
 
+/* Those of blueprints/base, for a blueprint that is silent: it must not get all
+ * of the machine. Before anything is read; "none" takes one away. */
+void blueprint_default_limits(struct blueprint *bp);
 int blueprint_read_limits(const struct yaml_tree *tree,
 			  const struct yaml_node *n, struct blueprint *bp,
 			  struct err *err);

@@ -55,8 +55,44 @@ static void test_good(void)
 	is_str(bp.workdir, "/workspace", "default workdir");
 	is_str(bp.isolation, "runsc", "default isolation");
 	is_str(bp.description, "", "default description");
-	is_int(bp.memory, 0, "no limit");
 	blueprint_done(&bp);
+}
+
+#define GIB (1ll << 30)
+
+/* A blueprint gets all of the machine only when it says so. */
+static const struct {
+	const char *name, *text;
+	long long cpu_milli, memory, pids, disk;
+} given[] = {
+	{ "silent", OK, 2000, 4 * GIB, 1024, 0 },
+	{ "an empty map", OK "limits: {}\n", 2000, 4 * GIB, 1024, 0 },
+	{ "some", OK "limits: { memory: 1g, disk: 1g }\n", 2000, GIB, 1024,
+	  GIB },
+	{ "one taken away", OK "limits: { pids: none }\n", 2000, 4 * GIB, 0,
+	  0 },
+	{ "none of them", OK "limits: none\n", 0, 0, 0, 0 },
+	{ "none, each by its name",
+	  OK "limits: { cpus: none, memory: none, pids: none, disk: none,"
+	     " timeout: none, output: none }\n",
+	  0, 0, 0, 0 },
+};
+
+static void test_default_limits(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+		struct blueprint bp = { 0 };
+		struct err err = { 0 };
+		const char *name = given[i].name;
+
+		is_int(parse(given[i].text, &bp, &err), 0, "limits, %s: %s",
+		       name, err.msg);
+		is_int(bp.cpu_milli, given[i].cpu_milli, "%s: cpus", name);
+		is_int(bp.memory, given[i].memory, "%s: memory", name);
+		is_int(bp.pids, given[i].pids, "%s: pids", name);
+		is_int(bp.disk, given[i].disk, "%s: disk", name);
+		blueprint_done(&bp);
+	}
 }
 
 static const struct {
@@ -255,6 +291,8 @@ static void test_shipped(void)
 		return;
 	}
 	is_int(blueprint_load("base", &bp, &err), 0, "ours: %s", err.msg);
+	ok(bp.cpu_milli == 2000 && bp.memory == 4 * GIB && bp.pids == 1024,
+	   "a silent blueprint has the limits that base names");
 	blueprint_done(&bp);
 }
 
@@ -263,6 +301,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_good();
+	test_default_limits();
 	test_bad();
 	test_credentials();
 	test_limits();
