@@ -10,6 +10,7 @@
 #define CONTROL_ACD_CGROUP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "control/runtime.h"
@@ -17,6 +18,14 @@
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP_ID_MAX 96u
+#define CGROUP_WRITERS 8u
+
+struct cgroup_writers {
+	struct cgroup_writer {
+		uint64_t pid, bytes;
+	} of[CGROUP_WRITERS];
+	size_t n;
+};
 
 struct cgroup_limits { /* 0: none */
 	uint64_t cpu_milli; /* thousandths of a CPU */
@@ -48,9 +57,9 @@ int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err);
 uint64_t cgroup_oom_kills(const char *id);
 /* How often the kernel refused it a task for its limit of pids. */
 uint64_t cgroup_tasks_refused(const char *id);
-/* Bytes that the processes it began with (gVisor's own) have written to files;
- * 0: not known. */
-uint64_t cgroup_written(const char *id);
+/* Takes the processes it began with (gVisor's own), each with what it has
+ * written to files in its life, into @ret; none where that is not known. */
+void cgroup_written(const char *id, struct cgroup_writers *ret);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */
 int cgroup_kill(const char *id);

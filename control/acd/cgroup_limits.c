@@ -12,7 +12,6 @@
 
 #define PERIOD_US 100000u
 #define QUOTA_MIN_US 1000u /* the kernel takes no less */
-#define WRITERS 8u
 #define V1_NO_LIMIT (1ull << 60) /* what v1 calls none is about 2^63 */
 
 /* A number, or @none where @value is 0. */
@@ -245,33 +244,37 @@ static int procs_take(const char *id, char **ret)
 	return path ? file_read(path, 1024 * 1024, ret, NULL) : -ENOMEM;
 }
 
-uint64_t cgroup_written(const char *id)
+/* Takes @pid in among the lowest. */
+static void writer_add(struct cgroup_writers *w, uint64_t pid)
 {
-	uint64_t first[WRITERS], sum = 0;
+	size_t at = w->n;
+
+	for (; at > 0 && w->of[at - 1].pid > pid; at--)
+		if (at < CGROUP_WRITERS)
+			w->of[at] = w->of[at - 1];
+	if (at == CGROUP_WRITERS)
+		return;
+	w->of[at] = (struct cgroup_writer){ .pid = pid };
+	w->n += w->n < CGROUP_WRITERS;
+}
+
+void cgroup_written(const char *id, struct cgroup_writers *ret)
+{
 	SCOPED_STR pids = NULL;
 	char *save = NULL;
-	size_t n = 0;
 
+	ret->n = 0;
 	if (procs_take(id, &pids) < 0)
-		return 0;
+		return;
 	/* Behind the sentry and the gofers come the sandbox's own, thousands
 	 * of them, whose files are written by these. v2 sorts nothing. */
 	for (char *line = strtok_r(pids, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		uint64_t pid;
-		size_t at;
 
-		if (str_parse_u64(line, 2, INT32_MAX, &pid) < 0)
-			continue;
-		for (at = n; at > 0 && first[at - 1] > pid; at--)
-			if (at < WRITERS)
-				first[at] = first[at - 1];
-		if (at < WRITERS) {
-			first[at] = pid;
-			n += n < WRITERS;
-		}
+		if (str_parse_u64(line, 2, INT32_MAX, &pid) == 0)
+			writer_add(ret, pid);
 	}
-	for (size_t i = 0; i < n; i++)
-		sum += written_by(first[i]);
-	return sum;
+	for (size_t i = 0; i < ret->n; i++)
+		ret->of[i].bytes = written_by(ret->of[i].pid);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "control/acd/blueprint.h"
+#include "control/acd/cgroup.h"
 #include "control/acd/instance.h"
 #include "control/acd/instance_room.h"
 #include "control/acd/life.h"
@@ -134,7 +135,7 @@ struct instance {
 	struct link_exit exit; /* of the main process */
 
 	struct instance_waiters waiters; /* for the end of all that follows */
-	uint64_t written; /* by its sandbox, at the last look of room */
+	struct cgroup_writers written; /* at the last look of room */
 	struct treejob *tree; /* its files are being removed */
 	struct treejob *disk_job; /* its disk limit is being made to hold */
 	struct loop_timer *disk_timer; /* looks whether it is reached */

@@ -47,11 +47,35 @@ bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote)
 	return left < full || (left - full) / 2 < wrote;
 }
 
-uint64_t room_wrote(enum room_state st, uint64_t before, uint64_t now)
+uint64_t room_wrote(enum room_state st, const struct cgroup_writers *before,
+		    const struct cgroup_writers *now)
 {
-	if (before > 0 && now >= before)
-		return now - before;
-	return st == ROOM_FULL ? now : 0;
+	uint64_t wrote = 0, all = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < now->n; i++) {
+		const struct cgroup_writer *w = &now->of[i];
+
+		all += w->bytes;
+		for (size_t k = 0; k < before->n; k++) {
+			const struct cgroup_writer *b = &before->of[k];
+
+			/* Fewer than before: another with that number. */
+			if (b->pid != w->pid || b->bytes > w->bytes)
+				continue;
+			known = true;
+			wrote += w->bytes - b->bytes;
+		}
+	}
+	return !known && st == ROOM_FULL ? all : wrote;
+}
+
+bool room_must_pause(const struct room *r, bool counted, uint64_t wrote)
+{
+	if (r->state == ROOM_FULL)
+		return true;
+	return counted && r->state != ROOM_FINE &&
+	       room_must_stop(r->left, r->total, wrote);
 }
 
 const char *room_state_name(enum room_state st)
@@ -121,13 +145,13 @@ static struct instance *writer_find(struct instances *is, uint64_t *ret_wrote)
 	uint64_t best = WROTE_MIN;
 
 	TAILQ_FOREACH (in, &is->all, link) {
-		uint64_t n, before = in->written;
+		struct cgroup_writers before = in->written;
+		uint64_t n;
 
 		if (in->rec.state != INSTANCE_RUNNING || !in->rec.container_id)
 			continue;
-		n = cgroup_written(in->rec.container_id);
-		in->written = n;
-		n = room_wrote(is->room.state, before, n);
+		cgroup_written(in->rec.container_id, &in->written);
+		n = room_wrote(is->room.state, &before, &in->written);
 		if (n <= best)
 			continue;
 		best = n;
@@ -179,12 +203,7 @@ static void look(void *arg)
 	r->close = true;
 	loop_timer_set(is->room_timer, counted ? LOOK_CLOSE_MS : LOOK_FIRST_MS);
 	writer = writer_find(is, &wrote);
-	/* What it is compared with may be hours old, but a full disk waits for
-	 * nothing: who filled it may write no more. */
-	if (!counted && r->state != ROOM_FULL)
-		return;
-	if (writer && r->state != ROOM_FINE &&
-	    (r->state == ROOM_FULL || room_must_stop(r->left, r->total, wrote)))
+	if (writer && room_must_pause(r, counted, wrote))
 		writer_pause(r, writer);
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/acd/cgroup.h"
 #include "control/acd/instance.h"
 
 enum room_state { ROOM_FINE, ROOM_LOW, ROOM_FULL };
@@ -27,12 +28,17 @@ enum room_state room_judge(uint64_t left, uint64_t total, uint64_t files_left);
  * it at the next but one. Pure. */
 bool room_must_stop(uint64_t left, uint64_t total, uint64_t wrote);
 /*
- * Returns what the processes of an instance wrote between two looks, by the sums
- * of what each wrote in its life. A sum that fell, or the first, tells nothing:
- * a process that was counted ended, or one was not counted before. Only when
- * the disk is full all of it counts, as no other may be found. Pure.
+ * Returns what the processes of an instance wrote between two looks. Of one that
+ * was not counted before nothing is known: it may have written all of it long
+ * ago. Only when the disk is full, and none was counted before, all counts, as
+ * no other may be found. Pure.
  */
-uint64_t room_wrote(enum room_state st, uint64_t before, uint64_t now);
+uint64_t room_wrote(enum room_state st, const struct cgroup_writers *before,
+		    const struct cgroup_writers *now);
+/* Returns true if what wrote @wrote bytes must be paused. Unless the last look
+ * @counted as well, what it is compared with may be hours old; but a full disk
+ * waits for nothing, as who filled it may write no more. Pure. */
+bool room_must_pause(const struct room *r, bool counted, uint64_t wrote);
 const char *room_state_name(enum room_state st); /* "fine", "low", "full" */
 
 /*

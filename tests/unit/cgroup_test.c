@@ -394,6 +394,18 @@ static void v2_files(void)
 	put("ac/y/cgroup.kill", "");
 }
 
+/* By all that are counted. */
+static uint64_t written(const char *id)
+{
+	struct cgroup_writers w;
+	uint64_t sum = 0;
+
+	cgroup_written(id, &w);
+	for (size_t i = 0; i < w.n; i++)
+		sum += w.of[i].bytes;
+	return sum;
+}
+
 static void test_files2(void)
 {
 	const struct cgroup_limits l = { 2500, 1ull << 40, 300 };
@@ -418,7 +430,7 @@ static void test_files2(void)
 	is_int(cgroup_stats("y", &st, &err), 0, "stats %s", err.msg);
 	is_int(st.memory_limit, 0, "no limit");
 	is_int(cgroup_oom_kills("y"), 2, "killed for want of memory");
-	is_int(cgroup_written("y"), 0, "nobody has written");
+	is_int(written("y"), 0, "nobody has written");
 	is_int(cgroup_tasks_refused("y"), 4, "tasks that were refused");
 	is_int(cgroup_kill("y"), 0, "kill");
 	is_file("ac/y/cgroup.kill", "1");
@@ -437,6 +449,7 @@ static void test_written(void)
 	static char block[1 << 20];
 	char file[] = "/var/tmp/cgroup_test.XXXXXX", self[16];
 	SCOPED_FD fd = mkostemp(file, O_CLOEXEC);
+	struct cgroup_writers w;
 	uint64_t n;
 
 	if (fd >= 0)
@@ -449,13 +462,18 @@ static void test_written(void)
 	file_mkdir_p(at("docker/d"), 0755);
 	put("docker/d/cgroup.procs", self);
 	put("ac/y/cgroup.procs", self);
-	n = cgroup_written("y");
+	n = written("y");
 	if (n == 0)
 		skip("the kernel counts no writing here");
 	else
 		ok(n >= sizeof(block), "of a group of ours");
-	is_int(cgroup_written("d"), n, "and of one of the engine's");
-	is_int(cgroup_written("../d"), 0, "but of no other place");
+	is_int(written("d"), n, "and of one of the engine's");
+	is_int(written("../d"), 0, "but of no other place");
+	put("ac/y/cgroup.procs", "30\n12\n11\n29\n13\n4\n28\n27\n26\n25\n");
+	cgroup_written("y", &w);
+	is_int(w.n, CGROUP_WRITERS, "the lowest alone");
+	is_int(w.of[0].pid, 4, "from the lowest");
+	is_int(w.of[CGROUP_WRITERS - 1].pid, 28, "to the last");
 	put("ac/y/cgroup.procs", "");
 }
 

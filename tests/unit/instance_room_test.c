@@ -11,6 +11,64 @@
 #define GIB (MIB << 10)
 #define MANY UINT64_MAX
 
+static void test_wrote(void)
+{
+	static const struct {
+		const char *name;
+		struct cgroup_writers before, now;
+		int64_t low, full;
+	} rows[] = {
+		{ "it wrote 50",
+		  { { { 7, 100 } }, 1 },
+		  { { { 7, 150 } }, 1 },
+		  50,
+		  50 },
+		{ "the first look", { .n = 0 }, { { { 7, 150 } }, 1 }, 0, 150 },
+		{ "none is left of those that were counted",
+		  { { { 7, 100 } }, 1 },
+		  { { { 8, 150 } }, 1 },
+		  0,
+		  150 },
+		{ "an older one takes the place of one that ended",
+		  { { { 7, 100 }, { 8, 10 } }, 2 },
+		  { { { 8, 15 }, { 9, 1 << 30 } }, 2 },
+		  5,
+		  5 },
+		{ "and one that wrote much has ended",
+		  { { { 7, 1 << 30 }, { 8, 10 } }, 2 },
+		  { { { 8, 30 }, { 9, 4 } }, 2 },
+		  20,
+		  20 },
+		{ "a number that came round",
+		  { { { 7, 100 }, { 8, 1 } }, 2 },
+		  { { { 7, 90 }, { 8, 3 } }, 2 },
+		  2,
+		  2 },
+		{ "nobody", { .n = 0 }, { .n = 0 }, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		is_int(room_wrote(ROOM_LOW, &rows[i].before, &rows[i].now),
+		       rows[i].low, "low: %s", rows[i].name);
+		is_int(room_wrote(ROOM_FULL, &rows[i].before, &rows[i].now),
+		       rows[i].full, "full: %s", rows[i].name);
+	}
+}
+
+/* Only two looks in succession tell what is being written now. */
+static void test_pause(void)
+{
+	struct room r = { .state = ROOM_LOW, .left = GIB, .total = 1000 * GIB };
+
+	ok(room_must_pause(&r, true, 500 * MIB), "counted twice, low");
+	ok(!room_must_pause(&r, true, MIB), "it writes little");
+	ok(!room_must_pause(&r, false, 500 * MIB), "only counted now");
+	r.state = ROOM_FULL;
+	ok(room_must_pause(&r, false, 2 * MIB), "full waits for nothing");
+	r.state = ROOM_FINE;
+	ok(!room_must_pause(&r, true, 500 * MIB), "there is room");
+}
+
 int main(void)
 {
 	static const struct {
@@ -42,10 +100,7 @@ int main(void)
 	ok(room_must_stop(GIB, 1000 * GIB, 500 * MIB), "there is none");
 	ok(room_must_stop(100 * MIB, 1000 * GIB, 0), "it is full");
 	ok(room_must_stop(130 * MIB, 1000 * GIB, 2 * MIB), "nearly");
-	is_int(room_wrote(ROOM_LOW, 100, 150), 50, "it wrote 50");
-	is_int(room_wrote(ROOM_LOW, 0, 150), 0, "it may have, long ago");
-	is_int(room_wrote(ROOM_LOW, 100, 90), 0, "others were counted");
-	is_int(room_wrote(ROOM_FULL, 100, 90), 90, "full: all that is known");
-	is_int(room_wrote(ROOM_FULL, 100, 150), 50, "full: the difference");
+	test_wrote();
+	test_pause();
 	return done_testing();
 }
