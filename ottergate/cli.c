@@ -296,6 +296,10 @@ static int cli_dispatch(struct cli *cli, struct err *err)
 		return usage(cli->n_words < c->n_words ?
 				     "the command needs more words" :
 				     "the command takes fewer words");
+	/* The gateway that runs is not asked to resolve by this way. */
+	if (cli->resolve && cli->gate.policy.n == 0 && !cli->gate.agents)
+		return usage("--resolve wants --policy or --agents; `ac policy "
+			     "check` resolves for what runs");
 	return c->fn(cli, err);
 }
 
