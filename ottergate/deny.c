@@ -135,6 +135,23 @@ static void add_hint(char *out, size_t size, size_t *len, const char *agent,
 	add(out, size, len, "\n");
 }
 
+/* Whose rule denied it, and what changes that. */
+static void add_denial(char *out, size_t size, size_t *len, const char *agent,
+		       const char *name, uint16_t port, const struct verdict *v)
+{
+	bool v6 = strchr(name, ':');
+
+	if (strcmp(v->rule->source, "agent") == 0)
+		add(out, size, len,
+		    "take it back with: ac policy allow %.64s %s%s%s%s:%u\n",
+		    agent, *name == '-' ? "https://" : "", v6 ? "[" : "", name,
+		    v6 ? "]" : "", (unsigned)port);
+	else
+		add(out, size, len,
+		    "the rule is in $AC_HOME/policy/policy.yaml: change it "
+		    "there, then ac policy reload\n");
+}
+
 size_t deny_text(char *out, size_t size, int status, const char *agent,
 		 const char *name, uint16_t port, const struct verdict *v)
 {
@@ -158,6 +175,9 @@ size_t deny_text(char *out, size_t size, int status, const char *agent,
 	add(out, size, &len, ")\n");
 	if (can_be_allowed(v) && agent && name && *name)
 		add_hint(out, size, &len, agent, safe, port, v);
+	else if (v->reason == REASON_DENY_RULE && v->rule && v->rule->source &&
+		 agent && name && *name)
+		add_denial(out, size, &len, agent, safe, port, v);
 	return len;
 }
 

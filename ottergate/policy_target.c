@@ -3,6 +3,7 @@
  * policy_target.c - `check`: what people ask for, and the answer
  */
 #include "ottergate/policy_load.h"
+#include "ottergate/presume.h"
 
 #include <string.h>
 
@@ -171,7 +172,9 @@ static void target_text(const struct check_target *t, char out[320])
 /* The scheme that `allow` needs for it: none where the port says it. */
 static const char *hint_scheme(const struct check_target *t)
 {
-	if (t->path == PATH_TCP)
+	/* Where nobody speaks TLS, a rule for TLS would not help. */
+	if (t->path == PATH_TCP ||
+	    (t->path == PATH_CHECK && presume_proto(t->port) == RULE_TCP))
 		return "tcp://";
 	if (t->path == PATH_HTTP && t->port != 80)
 		return "http://";
@@ -187,7 +190,9 @@ static bool may_be_allowed(const struct check_target *t,
 {
 	return t->name.len &&
 	       (v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
-		v->reason == REASON_PROTO || v->observed);
+		v->reason == REASON_PROTO || v->observed ||
+		(v->reason == REASON_DENY_RULE && v->rule && v->rule->source &&
+		 strcmp(v->rule->source, "agent") == 0));
 }
 
 /* A push to a repository that a credential's rule is for. */

@@ -78,14 +78,23 @@ static int print_places(const json_t *v, struct err *err)
 	return 0;
 }
 
+/* Of a denial by rule also which one, and where it is. */
+static char *blocked_words(const json_t *v)
+{
+	const char *rule = json_text(v, "rule");
+	bool denied = strcmp(json_text(v, "reason"), "deny-rule") == 0;
+	bool all = denied && strcmp(json_text(v, "source"), "deny") == 0;
+
+	return str_printf("blocked: %s (%s: %s%s%s%s)", json_text(v, "target"),
+			  json_text(v, "reason"), json_text(v, "text"),
+			  denied ? "; rule " : "", denied ? rule : "",
+			  all ? " in $AC_HOME/policy/policy.yaml" : "");
+}
+
 static int print_verdict(const json_t *v, bool allow, struct err *err)
 {
 	const char *hint = json_text(v, "hint");
-	SCOPED_STR text = allow ? allowed_words(v) :
-				  str_printf("blocked: %s (%s: %s)",
-					     json_text(v, "target"),
-					     json_text(v, "reason"),
-					     json_text(v, "text"));
+	SCOPED_STR text = allow ? allowed_words(v) : blocked_words(v);
 	SCOPED_STR more = str_printf("allow it with: %s", hint);
 
 	if (!text || !more)
@@ -584,15 +593,8 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	int rc;
+	int rc = host_client(cli, false, &c, err);
 
 	(void)a;
-	if (cli->json) {
-		err_set(err, -EINVAL,
-			"the figures are text, as Prometheus reads it: there "
-			"is no --json of them");
-		return cli_usage(err);
-	}
-	rc = host_client(cli, false, &c, err);
 	return rc < 0 ? rc : print_text(c, "/v1/metrics", err);
 }

@@ -129,6 +129,24 @@ static void put_reason(char *out, size_t size, const json_t *line)
 			 told ? "" : text, *id ? "; rule " : "", id);
 }
 
+/* What changes a denial by rule: those that acd writes for an instance are
+ * deny-1, deny-2, …; all others are the user's file. */
+static void print_denier(FILE *out, const json_t *line, const char *name,
+			 const char *target)
+{
+	const char *rule = json_text(line, "rule");
+	size_t n = str_starts(rule, "deny-") ? strspn(rule + 5, "0123456789") :
+					       0;
+
+	if (n > 0 && !rule[5 + n])
+		fprintf(out, "; take it back with: ac policy allow %s %s%s",
+			name, *target == '-' ? "https://" : "", target);
+	else
+		fputs("; the rule is in $AC_HOME/policy/policy.yaml: change it "
+		      "there, then ac policy reload",
+		      out);
+}
+
 int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 		 time_t now)
 {
@@ -159,6 +177,8 @@ int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 	else if (gatelog_may_be_allowed(line))
 		fprintf(out, "; allow it with: ac policy allow %s %s", name,
 			gatelog_hint(hint, line));
+	else if (strcmp(json_text(line, "reason"), "deny-rule") == 0)
+		print_denier(out, line, name, target);
 	else if (*gatelog_hint(hint, line))
 		fprintf(out,
 			"; for plain TCP such as ssh: ac policy allow %s %s",

@@ -34,7 +34,16 @@ static const struct {
 	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
 	  "names it (rule no-paste)",
 	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
-	  "no-paste) last 2026-01-31 12:00:00\n" },
+	  "no-paste) last 2026-01-31 12:00:00; the rule is in "
+	  "$AC_HOME/policy/policy.yaml: change it there, then ac policy "
+	  "reload\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
+	  "\"reason\":\"deny-rule\",\"rule\":\"deny-12\"}",
+	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
+	  "names it (rule deny-12)",
+	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
+	  "deny-12) last 2026-01-31 12:00:00; take it back with: ac policy "
+	  "allow work y.example:443\n" },
 	{ "{" DENY "\"path\":\"tcp\",\"original\":\"192.0.2.9\",\"port\":80,"
 	  "\"reason\":\"not-tls\"}",
 	  "work         deny   tcp     192.0.2.9:80  not-tls: neither TLS nor "

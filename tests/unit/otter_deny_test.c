@@ -56,6 +56,36 @@ static void test_hints(void)
 	}
 }
 
+static void test_denials(void)
+{
+	static const struct {
+		const char *source, *name, *want;
+	} rows[] = {
+		{ "agent", "y.test",
+		  "take it back with: ac policy allow a y.test:443\n" },
+		{ "agent", "2606:4700::1",
+		  "take it back with: ac policy allow a [2606:4700::1]:443\n" },
+		{ "deny", "y.test",
+		  "the rule is in $AC_HOME/policy/policy.yaml: change it "
+		  "there, then ac policy reload\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct rule rule = { .id = "no-paste",
+					   .source = rows[i].source };
+		const struct verdict v = { .reason = REASON_DENY_RULE,
+					   .rule = &rule };
+		char text[1024];
+		const char *second;
+
+		deny_text(text, sizeof(text), 403, "a", rows[i].name, 443, &v);
+		ok(strstr(text, "; rule no-paste)\n"), "which rule");
+		second = strchr(text, '\n');
+		is_str(second ? second + 1 : "?", rows[i].want, "%s %s",
+		       rows[i].source, rows[i].name);
+	}
+}
+
 /* Two lines, whatever the name: there is no room for a long one twice. */
 static void test_long(void)
 {
@@ -90,6 +120,7 @@ static void test_quiet(void)
 int main(void)
 {
 	test_hints();
+	test_denials();
 	test_long();
 	test_quiet();
 	return done_testing();

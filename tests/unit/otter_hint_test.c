@@ -44,6 +44,45 @@ static void test_push(const struct agent_policy *a)
 	}
 }
 
+/* What a bare HOST:PORT is, by its port; and a denial of one's own. */
+static void test_allow(const struct agent_policy *a)
+{
+	static const struct rule own = { .id = "deny-1", .source = "agent" };
+	static const struct rule all = { .id = "no-paste", .source = "deny" };
+	static const struct {
+		const char *url;
+		enum reason why;
+		const struct rule *rule;
+		const char *want;
+	} rows[] = {
+		{ "b.test:22", REASON_NOT_ALLOWED, NULL,
+		  "\"hint\":\"ac policy allow x tcp://b.test:22\"" },
+		{ "tcp://b.test:2222", REASON_NOT_ALLOWED, NULL,
+		  "\"hint\":\"ac policy allow x tcp://b.test:2222\"" },
+		{ "b.test:8443", REASON_NOT_ALLOWED, NULL,
+		  "\"hint\":\"ac policy allow x b.test:8443\"" },
+		{ "b.test", REASON_DENY_RULE, &own,
+		  "\"hint\":\"ac policy allow x b.test:443\"" },
+		{ "b.test", REASON_DENY_RULE, &all, "\"hint\":null" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct verdict v = { .reason = rows[i].why,
+					   .rule = rows[i].rule };
+		struct check_target t = { 0 };
+		struct buf out;
+
+		buf_init(&out, 65536);
+		ok(check_target_parse(rows[i].url, &t, NULL) == 0 &&
+			   verdict_json(a, &t, &v, &out) == 0 &&
+			   buf_append(&out, "", 1) == 0 &&
+			   strstr((const char *)buf_slice(&out).ptr,
+				  rows[i].want),
+		   "%s %s", rows[i].url, rows[i].want);
+		buf_done(&out);
+	}
+}
+
 int main(void)
 {
 	static const char *const none[] = { NULL };
@@ -55,8 +94,10 @@ int main(void)
 	if (ok(policy_load(none, &p, &lint, &err) == 0 &&
 		       policy_load_agent(p, AGENT, strlen(AGENT), "x", &a,
 					 &lint, &err) == 0,
-	       "a policy %s", err.msg))
+	       "a policy %s", err.msg)) {
 		test_push(a);
+		test_allow(a);
+	}
 	agent_policy_unref(a);
 	policy_unref(p);
 	lint_done(&lint);
