@@ -53,6 +53,14 @@ static json_t *preset_about(const struct yaml_node *preset)
 								"");
 }
 
+/* Set-up writes `packages`, beside the user's own files. */
+static const char *source_of(const char *name, const char *source)
+{
+	return strcmp(source, "you") == 0 && strcmp(name, "packages") == 0 ?
+		       "machine" :
+		       source;
+}
+
 static int file_list(const char *path, const char *source, json_t *list)
 {
 	struct yaml_tree tree = { 0 };
@@ -74,7 +82,8 @@ static int file_list(const char *path, const char *source, json_t *list)
 		r = json_array_append_new(
 			list, json_pack("{s:o, s:o, s:s, s:o}", "name",
 					jsonx_text(presets->key), "description",
-					preset_about(presets), "source", source,
+					preset_about(presets), "source",
+					source_of(presets->key, source),
 					"names", preset_names(presets)));
 	yaml_tree_done(&tree);
 	return r < 0 ? -ENOMEM : 0;

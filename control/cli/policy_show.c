@@ -342,19 +342,9 @@ int cmd_policy_show(const struct cli *cli, const struct args *a,
 			   print_policy(cli, policy, err);
 }
 
-/* Set-up writes `packages`, beside the user's own files. */
-static const char *preset_source(const json_t *preset)
-{
-	const char *source = json_text(preset, "source");
-	bool ours = strcmp(json_text(preset, "name"), "packages") == 0 &&
-		    strcmp(source, "you") == 0;
-
-	return ours ? "machine" : source;
-}
-
 static int add_preset(struct table *t, const json_t *p)
 {
-	const char *cells[] = { json_text(p, "name"), preset_source(p),
+	const char *cells[] = { json_text(p, "name"), json_text(p, "source"),
 				json_text(p, "description") };
 
 	return table_row(t, cells);

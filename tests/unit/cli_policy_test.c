@@ -114,7 +114,7 @@ static const struct {
 	{ "/v1/policy/presets",
 	  "{\"presets\":[{\"name\":\"github\",\"source\":\"ac\","
 	  "\"description\":\"A forge\"},{\"name\":\"packages\",\"source\":"
-	  "\"you\",\"description\":\"\"}]}",
+	  "\"machine\",\"description\":\"\"}]}",
 	  200 },
 	{ "/v1/policy/lint",
 	  "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":\"form\","
@@ -385,6 +385,8 @@ int main(void)
 
 	setlocale(LC_CTYPE, "C.UTF-8");
 	setenv("TZ", "UTC", 1);
+	unsetenv("VISUAL");
+	unsetenv("EDITOR");
 	seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!mkdtemp(dir) || seen == MAP_FAILED)

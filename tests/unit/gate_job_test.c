@@ -112,14 +112,20 @@ static void test_presets(void)
 	static const char text[] =
 		"version: 1\npresets:\n  p:\n    about: one\n    rules:\n"
 		"      - { id: a, names: [a.example, b.example] }\n"
-		"      - { id: b, ips: [198.51.100.1] }\n  q: { rules: [] }\n";
+		"      - { id: b, ips: [198.51.100.1] }\n  q: { rules: [] }\n"
+		"  packages: { rules: [] }\n";
 	json_t *list = json_array(), *p;
 
 	file_write_atomic(broken, "presets: [", 10, 0600);
 	file_write_atomic(good, text, sizeof(text) - 1, 0600);
 	is_int(presets_list(dir, "you", list), 0, "listed");
-	is_int(json_array_size(list), 2, "two, and what is broken left out");
+	is_int(json_array_size(list), 3, "three, and what is broken left out");
+	p = json_array_get(list, 2);
+	is_str(json_string_value(json_object_get(p, "source")), "machine",
+	       "set-up wrote that one");
 	p = json_array_get(list, 0);
+	is_str(json_string_value(json_object_get(p, "source")), "you",
+	       "whose it is");
 	is_str(json_string_value(json_object_get(p, "name")), "p", "its name");
 	is_str(json_string_value(json_object_get(p, "description")), "one",
 	       "what it is");
