@@ -248,6 +248,17 @@ static int run_editor(const char *file, struct err *err)
 	return code;
 }
 
+/* One that was chosen may need no terminal. */
+static bool can_edit(void)
+{
+	const char *editor = getenv("VISUAL");
+
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	return (editor && *editor) ||
+	       (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
+}
+
 /* What was edited takes the place of @path if it is a good one. */
 static int take_edited(const struct cli *cli, const char *path,
 		       const char *before, const char *file, struct err *err)
@@ -287,6 +298,12 @@ int cmd_config_edit(const struct cli *cli, const struct args *a,
 	int rc = read_text(cli, &path, &text, err);
 
 	(void)a;
+	if (rc == 0 && !can_edit())
+		return err_set(err, -ENOTTY,
+			       "there is no terminal to edit on: `ac config "
+			       "set KEY VALUE` and `ac config unset KEY` "
+			       "change %s, or EDITOR names what needs none",
+			       path);
 	if (rc < 0 || !text)
 		return rc;
 	file = str_printf("%s/config.edit.yaml", cli->home);
