@@ -214,6 +214,15 @@ static int create_first(struct launch *l, const struct args *a, bool fresh,
 	return rc;
 }
 
+/* As `ac build`: also what failed, and has not changed since. */
+static int build_again(struct launch *l, struct err *err)
+{
+	SCOPED_JSON how = json_pack("{s:b}", "retry", true);
+
+	return how ? build_image(l->cli, l->client, l->blueprint, how, err) :
+		     err_nomem(err);
+}
+
 /* A run of its own: the record, the image if asked for, the process. */
 static int run_main(struct launch *l, const struct args *a, bool fresh,
 		    bool shell, struct err *err)
@@ -231,7 +240,7 @@ static int run_main(struct launch *l, const struct args *a, bool fresh,
 	if (rc < 0)
 		return rc;
 	if (args_has(a, ARG_BUILD))
-		rc = build_image(l->cli, l->client, l->blueprint, NULL, err);
+		rc = build_again(l, err);
 	l->reaches = reach_is_given(&a->reach);
 	if (rc == 0)
 		rc = launch_go(l, body, err);

@@ -64,7 +64,7 @@ END
 }
 
 @test "a build that fails says which line, and is not repeated by itself" {
-	local log=$AC_HOME/log/build-broken.log first
+	local log=$AC_HOME/log/build-broken.log first second
 	blueprint broken <<'END'
 FROM ac/base
 RUN : "fine"
@@ -87,7 +87,12 @@ END
 	run "$AC" build broken
 	[ "$status" -ne 0 ]
 	[[ ${lines[-1]} == *": error: the dam broke" ]]
-	[ "$(grep -m 1 -E '[0-9a-f]{8}-' "$log")" != "$first" ]
+	second=$(grep -m 1 -E '[0-9a-f]{8}-' "$log")
+	[ "$second" != "$first" ]
+
+	run "$AC" run --build broken brk -- true
+	code 125
+	[ "$(grep -m 1 -E '[0-9a-f]{8}-' "$log")" != "$second" ]
 
 	sed -i 's/; exit 3//' "$AC_HOME/blueprints/broken/Dockerfile"
 	run -0 "$AC" run broken brk -- true
