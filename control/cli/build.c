@@ -125,7 +125,7 @@ int cmd_build(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON how = json_pack("{s:b, s:b, s:b}", "no_cache",
 				    args_has(a, ARG_NO_CACHE), "force",
-				    args_has(a, ARG_FORCE), "retry", true);
+				    args_has(a, ARG_LOOK), "retry", true);
 	int rc = host_client(cli, true, &c, err);
 	size_t i;
 

@@ -36,7 +36,7 @@ static int find(struct launch *l, const struct args *a, struct infer *ret_who,
 	if (rc < 0)
 		return rc;
 	list = json_object_get(instances, "instances");
-	if (l->workspace && !args_has(a, ARG_FOLLOW))
+	if (l->workspace && !args_has(a, ARG_LINKS))
 		rc = workspace_check_turns(l->workspace, list, err);
 	if (rc < 0)
 		return rc;

@@ -34,7 +34,7 @@
 #define O_PROCESS O(TIMEOUT), O(ENV), O(ENV_FILE), O(WORKDIR)
 #define O_TALK O(JSON), O(QUIET)
 #define O_SHELL                                                              \
-	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(FOLLOW),       \
+	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(LINKS),        \
 		O(BUILD), O(RM), O(ENV_CLEAR), O(EGRESS), O(ALLOW), O(DENY), \
 		O(CREDENTIAL), O(SECRET)
 #define O_RUN O_SHELL, O(DETACH)
@@ -138,7 +138,7 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "BLUEPRINT...",
 	  .summary = "Build the image of a blueprint, if its inputs changed",
-	  .rules = { ARG_SET(O(NO_CACHE), O(FORCE), O_TALK), 1, MANY, false },
+	  .rules = { ARG_SET(O(NO_CACHE), O(LOOK), O_TALK), 1, MANY, false },
 	  .complete = { WORDS_BLUEPRINT, WORDS_BLUEPRINT },
 	  .run = cmd_build },
 	{ .name = "ls",
@@ -166,7 +166,8 @@ const struct command commands[] = {
 	  .summary = "Print what the host, its parts, or an agent wrote",
 	  .more = "proxy is what the gateway let through and blocked; --json "
 		  "prints it as it was\nwritten down. gateway is its own log.",
-	  .rules = { ARG_SET(O(FOLLOW), O(TAIL), O_TALK), 0, 2, false },
+	  .rules = { ARG_SET(O(FOLLOW), O(TAIL), O(JSON_PROXY), O(QUIET)), 0, 2,
+		     false },
 	  .complete = { WORDS_LOG, WORDS_INSTANCE },
 	  .run = cmd_logs },
 	{ .name = "stats",
@@ -252,7 +253,7 @@ const struct command commands[] = {
 	  .group = "Host",
 	  .words = "",
 	  .summary = "Print the gateway's figures, for Prometheus",
-	  .rules = { ARG_SET(O_TALK), 0, 0, false },
+	  .rules = { ARG_SET(O(QUIET)), 0, 0, false },
 	  .run = cmd_metrics },
 	{ .name = "clean",
 	  .group = "Cleaning up",
@@ -416,7 +417,8 @@ static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
 	} else if (args_has(&args, ARG_HELP)) {
 		help_command(stdout, cmd);
 	} else {
-		cli->json = args_has(&args, ARG_JSON);
+		cli->json = args_has(&args, ARG_JSON) ||
+			    args_has(&args, ARG_JSON_PROXY);
 		cli->quiet = args_has(&args, ARG_QUIET);
 		cli->whole = args_has(&args, ARG_NO_TRUNC);
 		rc = cmd->run(cli, &args, &err);
