@@ -8,7 +8,8 @@
 # acd most once more with sanitizers in acd, and the README's first command on
 # machines that have nothing (tests/fresh). These wait more than they compute, so
 # each fuzz target gets its 20 s beside them. Goes on after a failure, so that
-# one run tells all. The last line is the sum.
+# one run tells all. At the end stand the time of each part, in short what failed,
+# and the sum as the last line.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
 # AC_CHECK_ALL=1 adds all that takes long: the next two, and a fresh machine that
@@ -23,9 +24,19 @@ if [ -n "${AC_CHECK_ALL:-}" ]; then
 	AC_CHECK_UNIT_ALL=1
 	AC_CHECK_SAN_ALL=1
 fi
-parts=,${AC_CHECK:-lint,unit,fuzz,int,attack,san,fresh},
+all=lint,unit,fuzz,int,attack,san,fresh
+parts=,${AC_CHECK:-$all},
+for name in ${parts//,/ }; do
+	[[ ,$all, == *,$name,* ]] || {
+		echo "check.sh: AC_CHECK has no part '$name'; there are $all" >&2
+		exit 2
+	}
+done
 AC_TEST_TALLY=$(mktemp)
 export AC_TEST_TALLY
+export AC_TEST_SHORT=$AC_TEST_TALLY.short
+times=() # of the parts that ended
+part=
 fuzz_pid=
 trap 'rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*; fuzz_stop' EXIT
 trap 'exit 130' INT TERM HUP
@@ -39,6 +50,14 @@ fuzz_stop() {
 
 wants() { [[ $parts == *,$1,* ]]; }
 
+# part [NAME] - what was on ends here, and NAME begins
+part() {
+	[ -z "$part" ] ||
+		times+=("$(printf '%5d s  %s' $((SECONDS - since)) "$part")")
+	part=${1:-}
+	since=$SECONDS
+}
+
 # step TITLE COMMAND... - a part that ends without a tally is one failure
 step() {
 	local title=$1 before after
@@ -51,10 +70,13 @@ step() {
 	if [ "$before" -eq "$after" ]; then
 		echo "not ok $title: it did not get as far as its tests"
 		echo '0 1 0' >>"$AC_TEST_TALLY"
+		echo "not ok: $title: it did not get as far as its tests" \
+			>>"$AC_TEST_SHORT"
 	fi
 }
 
 if wants lint; then
+	part 'static checks'
 	step 'static checks' tests/run.sh --lint fast full
 fi
 # unit CC SAN - one of the four builds, quietly, into a file
@@ -84,6 +106,7 @@ cat_tally() {
 }
 
 if wants unit; then
+	part 'unit tests'
 	tally=$AC_TEST_TALLY
 	export -n AC_TEST_TALLY
 	unit_pair '' address,undefined
@@ -98,16 +121,20 @@ if wants fuzz; then
 	set +m
 fi
 if wants int; then
+	part 'integration'
 	step 'integration' "$make" -s "$jobs" check-int
+	part 'integration, by the engine'
 	# What differs when the engine starts sandboxes of gVisor, too.
 	AC_RUNTIME=docker step 'integration, by the engine' \
 		"$make" -s "$jobs" check-int BATS="$(printf '%s ' \
 			tests/integration/{10_run,30_isolation,40_limits}.bats)"
 fi
 if wants attack; then
+	part 'bypass catalogue'
 	step 'bypass catalogue' "$make" -s "$jobs" check-attack
 fi
 if wants san; then
+	part 'integration, acd with sanitizers'
 	strained=()
 	if [ -z "${AC_CHECK_SAN_ALL:-}" ]; then
 		for name in 20_io 40_limits 60_bad_input 70_faults 90_after; do
@@ -118,15 +145,19 @@ if wants san; then
 		"$make" -s "$jobs" check-int-san BATS="${strained[*]}"
 fi
 if wants fresh; then
+	part 'fresh machines'
 	step 'fresh machines' tests/run.sh --fresh
 	[ -z "${AC_CHECK_ALL:-}" ] || AC_FRESH_NOTHING=1 \
 		step 'a fresh machine, from nothing' \
 		tests/run.sh --fresh trixie-root
 fi
+part
 if wants fuzz; then
+	part 'fuzz targets, when all else had ended'
 	wait "$fuzz_pid"
 	fuzz_pid=
 	step 'fuzz targets' cat_tally "$AC_TEST_TALLY.fuzz"
+	part
 fi
 
 read -r passed failed skipped < <(awk '
@@ -135,6 +166,8 @@ read -r passed failed skipped < <(awk '
 more=
 [ "$skipped" -eq 0 ] || more=", $skipped skipped"
 echo
+printf '#%s\n' "${times[@]}"
+[ ! -s "$AC_TEST_SHORT" ] || cat "$AC_TEST_SHORT"
 echo "# $((SECONDS - begin)) s"
 echo "$passed passed, $failed failed$more"
 exit $((failed > 0))

@@ -14,7 +14,8 @@
 # shown at the end. The last line is "N passed, N failed", with ", N skipped"
 # when there are some; the exit code is 1 when anything failed.
 #
-# AC_TEST_TALLY=FILE adds the three numbers to FILE, for check.sh.
+# For check.sh: AC_TEST_TALLY=FILE adds the three numbers to FILE, AC_TEST_SHORT=FILE
+# what failed or was flaky, in short.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
@@ -101,11 +102,13 @@ suite() {
 }
 
 run_unit() {
-	local name log before=$failed
+	local name log before=$failed p=$passed s=$skipped
 	name=$(basename "$1")
 	log=$LOGS/$name.log
 	suite "$name" "$1"
 	[ "$failed" -gt "$before" ] || return 0
+	passed=$p # all of it runs again
+	skipped=$s
 	once_more "$log" "$before" suite "$name" "$1"
 }
 
@@ -119,7 +122,8 @@ once_more() {
 	unset 'failures[-1]'
 	"$@"
 	[ "$failed" -gt "$before" ] ||
-		flaky+=("$(basename "$log" .log): $((f - before)) failed at first, see $log.first")
+		flaky+=("$(basename "$log" .log): $((f - before)) failed at first ($(
+			grep -m 1 '^not ok' "$log.first")), see $log.first")
 }
 
 # A replay has one test a corpus: the target asserts, or it does not.
@@ -237,6 +241,17 @@ show_failures() {
 	done
 }
 
+# in_short LOG - what of a failure fits into the end of a long run: the first of
+# its failed tests, with what they said, in 12 lines
+in_short() {
+	echo "not ok: $1"
+	awk '
+	/^not ok/ { show = 4 }
+	show-- > 0 && n++ < 12 { print "  " substr($0, 1, 200) }
+	{ last = $0 }
+	END { if (!n) print "  " substr(last, 1, 200) }' "$1"
+}
+
 [ $# -gt 0 ] || usage
 mkdir -p "$LOGS"
 kind=
@@ -266,6 +281,12 @@ show_failures
 [ ${#flaky[@]} -eq 0 ] || printf '\n# flaky: %s\n' "${flaky[@]}"
 [ -z "${AC_TEST_TALLY:-}" ] ||
 	echo "$passed $failed $skipped" >>"$AC_TEST_TALLY"
+[ -z "${AC_TEST_SHORT:-}" ] || {
+	[ ${#flaky[@]} -eq 0 ] || printf 'flaky: %s\n' "${flaky[@]}"
+	for log in "${failures[@]}"; do
+		in_short "$log"
+	done
+} >>"$AC_TEST_SHORT"
 echo
 echo "# $((SECONDS - begin)) s; whole output in $LOGS"
 more=
