@@ -52,6 +52,7 @@ static bool lacks_request(enum reason why)
 	case REASON_NOT_TLS:
 	case REASON_TLS_VERSION:
 	case REASON_HELLO_TIMEOUT:
+	case REASON_NO_HELLO:
 	case REASON_BAD_HTTP:
 		return true;
 	default:
@@ -77,6 +78,7 @@ static bool is_address(const struct audit_record *rec,
 {
 	return rec->name_len == 0 && !rec->observed &&
 	       (rec->reason == REASON_NO_SNI ||
+		rec->reason == REASON_NO_HELLO ||
 		rec->reason == REASON_NOT_TLS) &&
 	       addr_classify(original) == ADDR_PUBLIC;
 }
@@ -122,11 +124,18 @@ void conn_meant(struct conn *c, struct audit_record *rec)
 void conn_left(struct conn *c)
 {
 	struct name name = { .len = 0 };
+	enum presumption what;
 	struct verdict v;
 
 	if (!c->agent || c->original.family == 0)
 		return;
 	lease_name(c->agent, c->policy, &c->original, &name);
-	if (presumed(c, &name, &v) == PRESUME_DENY)
+	what = presumed(c, &name, &v);
+	if (what == PRESUME_DENY)
 		conn_refuse(c, REASON_HELLO_TIMEOUT, NULL);
+	/* An address that no rule is about: it was let in only for what could
+	 * have been said there. */
+	else if (what == PRESUME_PASS && name.len == 0 &&
+		 agent_policy_mode(c->policy) != POLICY_OBSERVE)
+		conn_refuse(c, REASON_NO_HELLO, NULL);
 }

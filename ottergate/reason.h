@@ -97,7 +97,8 @@
 	  "a server sent this credential back: it is revoked for this run")    \
 	X(CONNECT_REFUSED, "connect-refused",                                  \
 	  "the server refused the connection")                                 \
-	X(NO_ROUTE, "no-route", "there is no route to the server")
+	X(NO_ROUTE, "no-route", "there is no route to the server")             \
+	X(NO_HELLO, "no-hello", "it was closed before anything was said")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

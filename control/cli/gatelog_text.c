@@ -124,7 +124,7 @@ bool gatelog_may_be_allowed(const json_t *line)
 {
 	if (*json_text(line, "address") &&
 	    (is(line, "reason", "address-literal") ||
-	     is(line, "reason", "no-sni")))
+	     is(line, "reason", "no-hello") || is(line, "reason", "no-sni")))
 		return json_count(line, "port") > 0;
 	return *json_text(line, "name") && json_count(line, "port") > 0 &&
 	       (is(line, "reason", "not-allowed") ||

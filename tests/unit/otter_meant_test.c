@@ -130,6 +130,11 @@ static const struct {
 	  443,
 	  RAW("SSH-2.0-x\r\n"),
 	  { DENY("not-tls"), "\"original\":\"192.0.2.1\"" } },
+	{ "192.0.2.1",
+	  443,
+	  NULL,
+	  0,
+	  { DENY("no-hello"), "\"original\":\"192.0.2.1\"" } },
 };
 
 static void test_reasons(void)
