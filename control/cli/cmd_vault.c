@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/cli/complete.h"
 #include "control/cli/host.h"
 #include "control/cli/table.h"
 #include "control/shared/json.h"
@@ -192,6 +193,46 @@ static int print_kept(const struct cli *cli, const json_t *e, const char *what,
 	return 0;
 }
 
+/* Fails if acd would refuse NAME or --kind, whatever the value is. */
+static int check_first(const struct args *a, struct err *err)
+{
+	const char *name = a->words[0], *kind = a->vault.kind;
+	size_t len = strlen(name);
+
+	if (len > 63 || strcmp(name, "none") == 0 || strchr("._-", *name) ||
+	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len)
+		return err_set(err, -EINVAL,
+			       "'%.100s' is no name for a credential: it has 1 "
+			       "to 63 of a-z 0-9 . _ -, begins with a letter "
+			       "or a digit, and is not 'none'",
+			       name);
+	return !kind || complete_is_kind(kind) ?
+		       0 :
+		       err_set(err, -EINVAL,
+			       "--kind is generic, github, gitlab, npm, pypi, "
+			       "anthropic, openai, gemini or aws");
+}
+
+/* Fails if the vault is locked, or has one of that name. */
+static int check_free(struct client *c, const char *name, struct err *err)
+{
+	SCOPED_JSON all = NULL;
+	const json_t *e;
+	size_t i;
+	int rc = client_call(c, "GET", "/v1/vault", NULL, &all, err);
+
+	if (rc < 0)
+		return rc;
+	json_array_foreach (json_object_get(all, "entries"), i, e)
+		if (strcmp(json_text(e, "name"), name) == 0)
+			return err_set(err, -EEXIST,
+				       "there is a credential '%s' already: "
+				       "`ac vault rotate %s` gives it a new "
+				       "value",
+				       name, name);
+	return 0;
+}
+
 int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -200,6 +241,8 @@ int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_JSON e = NULL;
 	int rc = check_words(a, err);
 
+	if (rc == 0)
+		rc = check_first(a, err);
 	if (rc == 0)
 		rc = vault_input_guard(err);
 	if (rc < 0)
@@ -212,6 +255,8 @@ int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err)
 		return cli_usage(err);
 	/* Before the value: nobody shall type it for nothing. */
 	rc = host_client(cli, true, &c, err);
+	if (rc == 0)
+		rc = check_free(c, a->words[0], err);
 	if (rc == 0)
 		rc = vault_input_read(cli, a, a->n_words > 1, NULL, &in, err);
 	if (rc == 0 && args_has(a, ARG_ALLOW_CLASSIC))

@@ -232,6 +232,14 @@ static const char *const secrets[] = { "generic", "github", "gitlab",
 				       "npm",     "pypi",   "anthropic",
 				       "openai",  "gemini", "aws" };
 
+bool complete_is_kind(const char *kind)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		if (strcmp(secrets[i], kind) == 0)
+			return true;
+	return false;
+}
+
 static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		      const struct complete_facts *f)
 {
