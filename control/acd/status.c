@@ -41,9 +41,9 @@ const char *acd_build_id(void)
 
 json_t *acd_version_json(const struct acd *acd)
 {
-	return json_pack("{s:s, s:s, s:i, s:b}", "version", acd_version(),
+	return json_pack("{s:s, s:s, s:i, s:b, s:b}", "version", acd_version(),
 			 "build", acd_build_id(), "api", ACD_API, "pid1",
-			 acd->pid1);
+			 acd->pid1, "stopping", acd->phase == ACD_STOPPING);
 }
 
 static const char *runtime_state(const struct acd *acd)
@@ -63,8 +63,9 @@ static const char *overall_state(const struct acd *acd)
 {
 	if (acd->phase == ACD_STARTING)
 		return "starting";
-	if (acd->phase == ACD_STOPPING ||
-	    selftest_state(acd->selftest) != SELFTEST_OK ||
+	if (acd->phase == ACD_STOPPING)
+		return "stopping";
+	if (selftest_state(acd->selftest) != SELFTEST_OK ||
 	    !gate_is_up(acd->gate) || gate_audit_full(acd->gate) ||
 	    instances_room(acd->instances)->state == ROOM_FULL ||
 	    supervise_status(acd->supervise).state != SUPERVISE_UP)

@@ -176,8 +176,11 @@ int cmd_stop(const struct cli *cli, const struct args *a, struct err *err)
 int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
 {
 	bool was = false;
-	int rc = stop(cli, &was, err);
+	/* What cannot be started again is not stopped. */
+	int rc = host_start_check(cli, err);
 
+	if (rc == 0)
+		rc = stop(cli, &was, err);
 	return rc < 0 ? rc : cmd_start(cli, a, err);
 }
 
@@ -437,7 +440,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	if (room_text(disk, sizeof(disk), s) == 0)
 		bad |= row(t, "disk", disk,
 			   str_starts(disk, "fine") ? TABLE_PLAIN : TABLE_RED);
-	if (strcmp(state, "starting") == 0)
+	if (strcmp(state, "starting") == 0 || strcmp(state, "stopping") == 0)
 		bad |= row(t, "doing", json_text(s, "progress"), TABLE_YELLOW);
 	return bad ? -ENOMEM : 0;
 }

@@ -5,6 +5,8 @@
 #include "control/cli/config.h"
 
 #include <assert.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -180,6 +182,39 @@ int config_check(const struct config_key *key, const char *value,
 			     value);
 	args_done(&a);
 	return rc;
+}
+
+/* A file may be named from the directory that we are in. */
+static int check_variable(const struct config_key *key, const char *value,
+			  struct err *err)
+{
+	char path[PATH_MAX];
+
+	if (key->kind == CONFIG_CA && strcmp(value, "none") != 0 &&
+	    realpath(value, path))
+		value = path;
+	/* Go's may be a list with words of its own. */
+	if (key->kind == CONFIG_URL)
+		return 0;
+	return config_check(key, value, err);
+}
+
+int config_check_variables(struct err *err)
+{
+	for (size_t i = 0; i < CONFIG_KEYS; i++) {
+		const char *name = config_keys[i].variable;
+		const char *value = name ? getenv(name) : NULL;
+		struct err why = { 0 };
+
+		if (value && *value &&
+		    check_variable(&config_keys[i], value, &why) < 0)
+			return err_set(err, -EINVAL,
+				       "%s=%s: %s; `unset %s` leaves it to `ac "
+				       "config get %s`",
+				       name, value, why.msg, name,
+				       config_keys[i].name);
+	}
+	return 0;
 }
 
 /* ---- the file ---- */

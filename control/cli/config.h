@@ -57,6 +57,9 @@ int config_parse(const char *path, const char *text, size_t len,
 /* The file of @cli; without one nothing is set. Release with config_done(). */
 int config_load(const struct cli *cli, struct config *ret, struct err *err);
 
+/* Refuses a variable that has a value which its key cannot have. */
+int config_check_variables(struct err *err);
+
 /* Sets each variable that has a key with a value and is not set; says which are
  * set to something else, and so hold for this call. */
 int config_export(const struct cli *cli, const struct config *c,

@@ -23,6 +23,7 @@
 #define SPACE_BEGUN (16 * MIB) /* the same, of a later start */
 #define SPACE_IMAGES (6 * 1024 * MIB) /* where the engine keeps images */
 #define READY_MS 180000u
+#define STOPPED_MS 90000u /* acd has 40 s, then the engine kills it */
 #define LOOK_MS 500u /* between two looks at the container */
 
 int host_probe(struct client *c, struct host_probe *ret, struct err *err)
@@ -39,6 +40,7 @@ int host_probe(struct client *c, struct host_probe *ret, struct err *err)
 	ret->api = json_count(v, "api") == VERSION_API;
 	ret->same = ret->api &&
 		    strcmp(json_text(v, "build"), version_build_id()) == 0;
+	ret->stopping = json_is_true(json_object_get(v, "stopping"));
 	return 0;
 }
 
@@ -69,7 +71,7 @@ int host_ensure(const struct cli *cli, struct client *c, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	if (probe.same && !host_runsc_changed(cli))
+	if (probe.same && !probe.stopping && !host_runsc_changed(cli))
 		return 0;
 	return host_start(cli, c, err);
 }
@@ -120,7 +122,8 @@ static int tell_death(const struct cli *cli, struct outer *o, int code,
 }
 
 /* One look at /v1/status. 1: ready, 0: not yet. */
-static int look(struct client *c, struct progress *p, struct err *err)
+static int look(const struct cli *cli, struct client *c, struct progress *p,
+		struct err *err)
 {
 	SCOPED_JSON status = NULL;
 	int rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
@@ -134,6 +137,11 @@ static int look(struct client *c, struct progress *p, struct err *err)
 		return rc;
 	if (strcmp(state, "ready") == 0 || strcmp(state, "degraded") == 0)
 		return 1;
+	if (strcmp(state, "stopping") == 0)
+		return err_set(err, -ENOTCONN,
+			       "%s is stopping; `ac start` waits for that and "
+			       "starts it again",
+			       cli->host);
 	progress_tick(p, json_text(status, "progress"));
 	return 0;
 }
@@ -150,7 +158,7 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 
 	snprintf(what, sizeof(what), "starting %s", cli->host);
 	progress_begin(&p, cli, what);
-	while ((rc = look(c, &p, err)) == 0) {
+	while ((rc = look(cli, c, &p, err)) == 0) {
 		uint64_t now = clock_ms();
 
 		if (now - start > READY_MS) {
@@ -172,6 +180,47 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 	}
 	progress_end(&p);
 	return rc < 0 ? rc : 0;
+}
+
+static int wait_stopped(const struct cli *cli, struct outer *o,
+			struct progress *p, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = 200 * 1000 * 1000 };
+	uint64_t start = clock_ms();
+	struct outer_info info;
+
+	for (;;) {
+		int rc = outer_inspect(o, cli->host, &info, err);
+
+		if (rc < 0 || !info.running)
+			return rc;
+		if (clock_ms() - start > STOPPED_MS)
+			return err_set(err, -ETIMEDOUT,
+				       "%s has been stopping for %u s; `ac "
+				       "stop` ends it, `ac logs host` tells "
+				       "what holds it",
+				       cli->host, STOPPED_MS / 1000);
+		progress_tick(p, "ending what runs, then the nested engine");
+		nanosleep(&pause, NULL);
+	}
+}
+
+int host_wait_stopped(const struct cli *cli, struct err *err)
+{
+	SCOPED_STR what = str_printf("%s is stopping: waiting", cli->host);
+	struct outer *o = NULL;
+	struct progress p;
+	int rc = what ? outer_open(&o, err) : err_nomem(err);
+
+	if (rc == -ECONNREFUSED)
+		return 0; /* without an engine nothing of ours runs */
+	if (rc == 0) {
+		progress_begin(&p, cli, what);
+		rc = wait_stopped(cli, o, &p, err);
+		progress_end(&p);
+	}
+	outer_close(o);
+	return rc;
 }
 
 /* Of the file system that @dir is on; UINT64_MAX when nobody knows. */

@@ -32,6 +32,10 @@ int host_client(const struct cli *cli, bool start, struct client **ret,
 int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 		    struct err *err);
 
+/* Waits until the container does not run any more, showing its progress.
+ * -ETIMEDOUT: the message says what to do. */
+int host_wait_stopped(const struct cli *cli, struct err *err);
+
 /* Instances that run; -errno when acd does not answer. */
 int host_live(struct client *c, struct err *err);
 

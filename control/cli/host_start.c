@@ -281,11 +281,12 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 
 /* Ours, of this image, running: nothing to do. Else a new one. */
 static int container(const struct cli *cli, struct outer *o, const char *image,
-		     bool again, struct err *err)
+		     bool again, bool *ret_made, struct err *err)
 {
 	struct outer_info info;
 	int rc = outer_inspect(o, cli->host, &info, err);
 
+	*ret_made = false;
 	if (rc < 0)
 		return rc;
 	if (info.running && strcmp(info.home, cli->home) != 0)
@@ -302,7 +303,28 @@ static int container(const struct cli *cli, struct outer *o, const char *image,
 	}
 	if (rc == 0 && info.exists)
 		rc = outer_remove(o, cli->host, err);
+	*ret_made = true;
 	return rc < 0 ? rc : create(cli, o, image, err);
+}
+
+/* acd is ready in it when this returns 0. */
+static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
+		    const char *image, bool again, struct err *err)
+{
+	bool made = false;
+	int rc = container(cli, o, image, again, &made, err);
+
+	if (rc == 0)
+		rc = host_wait_ready(cli, c, o, err);
+	/* One that was there and ended under our eyes was being stopped. */
+	if (!made && (rc == -ECHILD || rc == -ENOTCONN)) {
+		rc = host_wait_stopped(cli, err);
+		if (rc == 0)
+			rc = container(cli, o, image, false, &made, err);
+		if (rc == 0)
+			rc = host_wait_ready(cli, c, o, err);
+	}
+	return rc;
 }
 
 /* Something must change, but runs are live that would be lost by it. */
@@ -323,14 +345,38 @@ static int keep_live(const struct cli *cli, const struct host_probe *probe,
 	return 0;
 }
 
-/* What would stop us anyway is told before anything is installed or built:
- * an engine we may not use, one that is too old, a full disk. */
-static int check_first(const struct cli *cli, struct err *err)
+static int check_variables(struct err *err)
 {
+	const char *runtime = getenv("AC_RUNTIME"), *runsc = runsc_wish();
+	struct stat st;
+
+	if (runtime && *runtime && strcmp(runtime, "runsc") != 0 &&
+	    strcmp(runtime, "docker") != 0)
+		return err_set(err, -EINVAL,
+			       "AC_RUNTIME=%s: is neither runsc nor docker; "
+			       "`unset AC_RUNTIME` is runsc",
+			       runtime);
+	if (runsc && *runsc && (stat(runsc, &st) < 0 || !S_ISREG(st.st_mode)))
+		return err_set(err, -EINVAL,
+			       "RUNSC=%s is no file; `unset RUNSC` keeps the "
+			       "one that is used now",
+			       runsc);
+	return config_check_variables(err);
+}
+
+int host_start_check(const struct cli *cli, struct err *err)
+{
+	struct config config = { 0 };
 	struct err found = { 0 };
 	struct outer *o = NULL;
-	int rc = outer_open(&o, &found);
+	int rc = check_variables(err);
 
+	if (rc == 0)
+		rc = config_load(cli, &config, err);
+	config_done(&config);
+	if (rc < 0)
+		return rc;
+	rc = outer_open(&o, &found);
 	outer_close(o);
 	if (rc == -EACCES || rc == -EPROTO || rc == -ENOTSUP) {
 		*err = found;
@@ -360,6 +406,10 @@ static int start_locked(const struct cli *cli, struct client *c,
 	bool again = false;
 	int live = 0, rc = host_probe(c, &probe, err);
 
+	if (rc == 0 && probe.stopping) {
+		rc = host_wait_stopped(cli, err);
+		probe = (struct host_probe){ .up = false };
+	}
 	if (rc < 0)
 		return rc;
 	if (probe.same && !host_runsc_changed(cli))
@@ -368,7 +418,7 @@ static int start_locked(const struct cli *cli, struct client *c,
 		live = host_live(c, err);
 	if (live != 0)
 		return live < 0 ? live : keep_live(cli, &probe, live, err);
-	rc = check_first(cli, err);
+	rc = host_start_check(cli, err);
 	if (rc == 0)
 		rc = use_config(cli, err);
 	if (rc == 0)
@@ -376,9 +426,7 @@ static int start_locked(const struct cli *cli, struct client *c,
 	if (rc == 0)
 		rc = runsc_sync(cli, &again, err);
 	if (rc == 0)
-		rc = container(cli, o, image, again, err);
-	if (rc == 0)
-		rc = host_wait_ready(cli, c, o, err);
+		rc = bring_up(cli, c, o, image, again, err);
 	outer_close(o);
 	return rc;
 }
