@@ -201,10 +201,13 @@ static int put(const struct cli *cli, const char *name, const char *value,
 		rc = write_text(path, changed, err);
 	if (rc < 0 || !text || !changed)
 		return rc;
-	if (strcmp(text, changed) == 0)
+	if (strcmp(text, changed) != 0)
+		tell_when(cli, key);
+	else if (value)
 		say_info(cli, "%s is so already", name);
 	else
-		tell_when(cli, key);
+		say_info(cli, "%s is not set in %s: nothing is changed", name,
+			 path);
 	return 0;
 }
 

@@ -199,8 +199,13 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 			       "-f, which stops it",
 			       name, name);
 	rc = cli_confirm(cli, force || args_has(a, ARG_YES),
-			 "%s%s, its home and its workspace will be deleted.",
-			 name, live ? ", which runs" : "");
+			 *json_text(rec, "workspace") ?
+				 "%s%s, and its home will be deleted; your "
+				 "directory %s is kept." :
+				 "%s%s, its home and its workspace%s will be "
+				 "deleted.",
+			 name, live ? ", which runs" : "",
+			 json_text(rec, "workspace"));
 	return rc == 0 ? instance_delete(cli, c, name, force || live, err) : rc;
 }
 
@@ -224,6 +229,28 @@ void instance_tell_live(const struct cli *cli, const json_t *list,
 		if (record_is_live(rec))
 			say_info(cli, "%s %s", json_text(rec, "name"), what);
 	}
+}
+
+const char *instance_fate(const json_t *list, bool live)
+{
+	bool own = false, yours = false;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *rec = json_array_get(list, i);
+
+		if (!live && record_is_live(rec))
+			continue;
+		if (*json_text(rec, "workspace"))
+			yours = true;
+		else
+			own = true;
+	}
+	if (own && yours)
+		return "homes and workspaces will be deleted, but no directory "
+		       "that was given with --workspace.";
+	return yours ? "homes will be deleted; the directories given with "
+		       "--workspace are kept." :
+		       "homes and workspaces will be deleted.";
 }
 
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
@@ -267,13 +294,14 @@ static int confirm_all(const struct cli *cli, const struct args *a,
 		cli, args_has(a, ARG_YES),
 		"%zu instance%s (%s%s%s%s): %s%s%s%s", n, n == 1 ? "" : "s",
 		n ? idle : "none", both ? "; " : "",
-		force && n_live ? "running: " : "", force ? live : "", what,
+		force && n_live ? "running: " : "", force ? live : "",
+		what ? what : instance_fate(list, force),
 		!force && n_live ? " Left alone, for they run: " : "",
 		!force && n_live ? live : "", !force && n_live ? "." : "");
 }
 
-/* Asks once, then does @one to each that does not run, or with --force to
- * all. */
+/* Asks once, telling @what will happen (NULL: they are destroyed), then does
+ * @one to each that does not run, or with --force to all. */
 static int for_all(const struct cli *cli, const struct args *a,
 		   const char *what,
 		   int (*one)(const struct cli *cli, struct client *c,
@@ -288,7 +316,9 @@ static int for_all(const struct cli *cli, const struct args *a,
 
 	if (rc == 0)
 		rc = instance_get_list(c, "instances", &list, err);
-	if (rc == 0)
+	if (rc == 0 && json_array_size(list) == 0)
+		say_info(cli, "there are no instances: nothing to do");
+	else if (rc == 0)
 		rc = confirm_all(cli, a, list, what);
 	for (i = 0; rc == 0 && i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
@@ -317,8 +347,5 @@ int cmd_clean_all(const struct cli *cli, const struct args *a, struct err *err)
 int cmd_destroy_all(const struct cli *cli, const struct args *a,
 		    struct err *err)
 {
-	return for_all(cli, a,
-		       "their homes and their workspaces will be "
-		       "deleted.",
-		       instance_delete, err);
+	return for_all(cli, a, NULL, instance_delete, err);
 }

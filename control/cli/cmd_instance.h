@@ -62,6 +62,10 @@ int instance_get_list(struct client *c, const char *what, json_t **ret,
 void instance_tell_live(const struct cli *cli, const json_t *list,
 			const char *what);
 
+/* What is deleted with those of @list, live ones only where @live: never a
+ * directory that was given with --workspace. The end of a question. Pure. */
+const char *instance_fate(const json_t *list, bool live);
+
 /* How many of @list are live, or are not; their names, as far as they fit and
  * then "...", in @ret of @size bytes, 16 at least. Pure. */
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size);

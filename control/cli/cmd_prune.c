@@ -57,10 +57,9 @@ static int ask(const struct cli *cli, const struct args *a, const json_t *list)
 	char names[160];
 
 	instance_names(list, false, names, sizeof(names));
-	return cli_confirm(cli, args_has(a, ARG_YES),
-			   "%zu instance%s (%s): their homes and their "
-			   "workspaces will be deleted.",
-			   n, n == 1 ? "" : "s", names);
+	return cli_confirm(cli, args_has(a, ARG_YES), "%zu instance%s (%s): %s",
+			   n, n == 1 ? "" : "s", names,
+			   instance_fate(list, false));
 }
 
 /* @was is on the list that the user agreed to. It is added to @gone. */

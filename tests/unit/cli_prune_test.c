@@ -62,6 +62,34 @@ static void test_takes(void)
 	}
 }
 
+/* A question threatens nothing that stays. */
+static void test_fate(void)
+{
+	static const struct {
+		const char *list;
+		bool live, deleted, kept;
+	} rows[] = {
+		{ "[{}]", false, true, false },
+		{ "[{\"workspace\":null}]", false, true, false },
+		{ "[{\"workspace\":\"/src\"}]", false, false, true },
+		{ "[{\"workspace\":\"/src\"},{}]", false, true, true },
+		{ "[{\"workspace\":\"/src\"},{\"state\":\"running\"}]", false,
+		  false, true },
+		{ "[{\"workspace\":\"/src\"},{\"state\":\"running\"}]", true,
+		  true, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_JSON list = json_loads(rows[i].list, 0, NULL);
+		const char *fate = instance_fate(list, rows[i].live);
+
+		is_int(strstr(fate, "workspaces will be deleted") != NULL,
+		       rows[i].deleted, "%zu: %s", i, fate);
+		is_int(strstr(fate, "given with --workspace") != NULL,
+		       rows[i].kept, "%zu: what is kept", i);
+	}
+}
+
 /* "again" has run between the list and its turn; "stuck" cannot be destroyed. */
 static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
@@ -202,6 +230,7 @@ int main(void)
 	int deleted;
 
 	test_takes();
+	test_fate();
 	if (!mkdtemp(dir))
 		return 1;
 	snprintf(sock, sizeof(sock), "%s/acd", dir);
