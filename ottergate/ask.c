@@ -17,6 +17,7 @@ _Static_assert(ASK_KEEP_S * 1000 < LEASE_ASKER_MS, "what is kept is known");
 
 #define TEXT_GAP "..." /* what stands for the middle of a long line */
 #define TEXT_GAP_LEN (sizeof(TEXT_GAP) - 1)
+#define TEXT_MAX 1024u /* before it is made fit */
 #define TEXT_HEAD 32u /* bytes of the first line that always stay */
 
 struct question {
@@ -184,6 +185,41 @@ static size_t text_of(const struct table_entry *te, const struct question *q,
 			 &told);
 }
 
+/* For who has connected there and could be told nothing. */
+static size_t failure_text(struct worker *w, const struct table_entry *te,
+			   const struct question *q, char *out, size_t size)
+{
+	const struct lease_host host = {
+		.name = q->name ? q->name->s : NULL,
+		.addr = *q->to,
+		.port = q->ask->port,
+	};
+	enum reason why = lease_failure(te->agent, &host, w->now_ms);
+	char addr[ADDR_TEXT_MAX];
+
+	if (why == REASON_ALLOWED)
+		return 0;
+	return deny_failure_text(out, size,
+				 q->name ? q->name->s : addr_text(q->to, addr),
+				 q->ask->port, why);
+}
+
+/* @say->text, in @text. */
+static void answer_denied(struct worker *w, const struct table_entry *te,
+			  const struct question *q, const struct verdict *v,
+			  struct dns_verdict *say, char text[TEXT_MAX])
+{
+	say->keep = ASK_KEEP_DENY_S;
+	if (q->ask->when == DNS_ASK_AFTER)
+		return; /* nothing is spared to anybody */
+	say->text = text_fit(text, text_of(te, q, v, text, TEXT_MAX));
+	/* The packet filter drops datagrams without a line, too. */
+	if (q->ask->protocol == IPPROTO_UDP)
+		worker_count(w, COUNTER_UDP_DENIED, 1);
+	else
+		denied(w, te, q, v);
+}
+
 size_t ask_answer(struct worker *w, const struct table_entry *te,
 		  const struct dns_question *dns, const struct addr *to,
 		  uint8_t out[DNS_ASK_MAX])
@@ -196,23 +232,19 @@ size_t ask_answer(struct worker *w, const struct table_entry *te,
 	};
 	struct dns_verdict say = { .keep = ASK_KEEP_S };
 	struct verdict v = { 0 };
-	char text[1024];
+	char text[TEXT_MAX];
 
 	worker_count(w, COUNTER_ASKED, 1);
 	if (lease_name(te->agent, te->policy, to, &name))
 		say.name = q.name = &name;
 	say.verdict = (uint8_t)judge(w, te, &q, &v);
-	if (say.verdict == PRESUME_DENY) {
-		say.keep = ASK_KEEP_DENY_S;
-		say.text =
-			text_fit(text, text_of(te, &q, &v, text, sizeof(text)));
-		/* The packet filter drops datagrams without a line, too. */
-		if (dns->ask.protocol == IPPROTO_UDP)
-			worker_count(w, COUNTER_UDP_DENIED, 1);
-		else
-			denied(w, te, &q, &v);
-	} else if (dns->ask.protocol == IPPROTO_TCP) {
+	if (say.verdict == PRESUME_DENY)
+		answer_denied(w, te, &q, &v, &say, text);
+	else if (dns->ask.when != DNS_ASK_FIRST)
+		say.text = text_fit(text, failure_text(w, te, &q, text,
+						       sizeof(text)));
+	if (say.verdict != PRESUME_DENY && dns->ask.protocol == IPPROTO_TCP &&
+	    dns->ask.when != DNS_ASK_AFTER)
 		lease_ask(te->agent, to, dns->ask.port, &q.program, w->now_ms);
-	}
 	return dns_ask_write(dns, &say, agent_policy_dns_ttl(te->policy), out);
 }

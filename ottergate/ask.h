@@ -5,7 +5,8 @@
  * A denial is counted and audited as that of the connection would be that is
  * spared by it, at the same rate (`new_conns`) but apart from it; those past
  * the rate share a line a second, denials of UDP are only counted. Anything
- * else says who connects soon.
+ * else says who connects soon. Who has connected before is told, once more or
+ * at its end, that the host could not be reached, and why (lease_failure()).
  */
 #ifndef OTTERGATE_ASK_H
 #define OTTERGATE_ASK_H

@@ -100,8 +100,10 @@ static void conn_dial_ended(struct conn *c)
 {
 	/* A dial holds on to the policy it began with: one that changed
 	 * meanwhile is asked now. */
-	if (conn_recheck(c))
-		c->ops->dialled(c, (enum reason)c->dial_why);
+	if (!conn_recheck(c))
+		return;
+	conn_reached(c, (enum reason)c->dial_why);
+	c->ops->dialled(c, (enum reason)c->dial_why);
 }
 
 /* All that waits, each once. What handlers leave for later is another turn. */

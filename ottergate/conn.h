@@ -124,6 +124,10 @@ void conn_refuse(struct conn *c, enum reason why, const struct name *name);
  * is @name, unless its len is 0, then @addr, unless its family is 0. */
 void conn_refuse_host(struct conn *c, enum reason why, const struct name *name,
 		      const struct addr *addr);
+/* How it went to reach what conn_decide() allowed (REASON_ALLOWED: well), for
+ * the program that asks. Before the client can see it, so that who has seen it
+ * is told. A dial's end is noted already. */
+void conn_reached(const struct conn *c, enum reason why);
 /* Dials what conn_decide() allowed; ops->dialled is called, never from
  * within. -ENOMEM: it will not be called. */
 int conn_dial(struct conn *c);
@@ -178,6 +182,10 @@ size_t deny_response(char *out, size_t size, int status, const char *agent,
 size_t deny_text(char *out, size_t size, int status, const char *agent,
 		 const char *name, uint16_t port, const struct verdict *v);
 const char *deny_status(int status);
+/* What a program is told of a host that it was allowed to reach and that could
+ * not be: one line. */
+size_t deny_failure_text(char *out, size_t size, const char *name,
+			 uint16_t port, enum reason why);
 /* What a program is told that would send datagrams: only DNS leaves so. */
 size_t deny_udp_text(char *out, size_t size, const char *name, uint16_t port);
 

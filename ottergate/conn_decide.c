@@ -114,6 +114,18 @@ void conn_refuse_host(struct conn *c, enum reason why, const struct name *name,
 	audit_refusal(c, why, name, addr);
 }
 
+void conn_reached(const struct conn *c, enum reason why)
+{
+	const struct lease_host host = {
+		.name = c->name,
+		.addr = c->dialled,
+		.port = c->port,
+	};
+
+	if (c->agent)
+		lease_reached(c->agent, &host, why, c->worker->now_ms);
+}
+
 void conn_turn_away(struct conn *c, enum reason why)
 {
 	struct addr source = conn_source(c);

@@ -181,6 +181,24 @@ size_t deny_text(char *out, size_t size, int status, const char *agent,
 	return len;
 }
 
+/* An address that is denied is a judgement of the policy, all else is not. */
+size_t deny_failure_text(char *out, size_t size, const char *name,
+			 uint16_t port, enum reason why)
+{
+	bool denied = why == REASON_BUILTIN_ADDRESS ||
+		      why == REASON_DENY_ADDRESS;
+	const struct verdict v = { .reason = why };
+	size_t len =
+		deny_text(out, size, denied ? 403 : 502, NULL, name, port, &v);
+
+	if (denied || len == 0)
+		return len;
+	len--; /* the line goes on */
+	add(out, size, &len,
+	    "; the policy allows it: see if it works outside of ac\n");
+	return len;
+}
+
 size_t deny_udp_text(char *out, size_t size, const char *name, uint16_t port)
 {
 	char safe[NAME_LEN_MAX + 1];

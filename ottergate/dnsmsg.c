@@ -78,11 +78,15 @@ static bool ask_read(struct slice in, struct dns_ask *ret)
 	struct dns_ask ask = { 0 };
 	uint8_t version, exe_len;
 
+	/* @when is absent before the first connection. */
 	if (slice_u8(&in, &version) < 0 || version != ASK_VERSION ||
 	    slice_u8(&in, &ask.protocol) < 0 || slice_u16(&in, &ask.port) < 0 ||
 	    slice_u32(&in, &ask.pid) < 0 || slice_u8(&in, &exe_len) < 0 ||
 	    exe_len > DNS_ASK_EXE_MAX ||
-	    slice_take(&in, exe_len, &ask.exe) < 0 || in.len != 0)
+	    slice_take(&in, exe_len, &ask.exe) < 0 ||
+	    (in.len > 0 && slice_u8(&in, &ask.when) < 0) || in.len != 0)
+		return false;
+	if (ask.when > (ask.protocol == IPPROTO_TCP ? DNS_ASK_AFTER : 0))
 		return false;
 	if ((ask.protocol != IPPROTO_TCP && ask.protocol != IPPROTO_UDP) ||
 	    ask.port == 0 || (exe_len && memchr(ask.exe.ptr, 0, exe_len)))

@@ -52,7 +52,14 @@ struct dns_ask {
 	uint8_t protocol; /* IPPROTO_TCP, IPPROTO_UDP; 0: there is none */
 	uint16_t port; /* not 0 */
 	uint32_t pid; /* as the program says */
+	uint8_t when; /* enum dns_ask_when */
 	struct slice exe; /* of the message; no NUL, DNS_ASK_EXE_MAX bytes */
+};
+
+enum dns_ask_when {
+	DNS_ASK_FIRST,
+	DNS_ASK_AGAIN, /* it has connected there: what came of that? */
+	DNS_ASK_AFTER, /* and this is all that it wants to know */
 };
 
 /* And of an answer: section 2. */

@@ -147,6 +147,7 @@ static void upstream_failed(struct inspect *in, enum reason why)
 		engine_fail(in, status_of(why), why);
 		return;
 	}
+	conn_reached(c, why); /* TLS may have failed after the dial */
 	conn_refuse(c, why, NULL);
 	in->fail_why = (uint8_t)why;
 	in->fail_status = (uint16_t)status_of(why);

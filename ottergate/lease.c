@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.c - which address stands for which name, and who asked for it
+ * lease.c - which address stands for which name, who asked for it, and what
+ * came of it
  *
  * Theory of operation: an array of names, each in three lists by its index: of
  * its hash, of its address, and from the newest to the oldest. Nothing is
@@ -11,6 +12,9 @@
  *
  * An address that the policy gives to a name of its own is not for others, and
  * a policy may come later than a lease: so each answer looks.
+ *
+ * A host that cannot be reached is known by 64 bits of a keyed hash, not by its
+ * name, so that one takes no more than another.
  */
 #include "ottergate/lease.h"
 
@@ -24,6 +28,8 @@
 #define BUCKETS 4096u /* of 2 names each, at most, and 32 addresses */
 #define ASKER_WAYS 4u
 #define ASKER_SETS (LEASE_ASKERS_MAX / ASKER_WAYS)
+#define FAILURE_WAYS 4u
+#define FAILURE_SETS (LEASE_FAILURES_MAX / FAILURE_WAYS)
 
 struct lease {
 	uint32_t v4; /* host order */
@@ -41,12 +47,19 @@ struct asker {
 	struct program program;
 };
 
+struct failure {
+	uint64_t host; /* failure_hash() */
+	uint64_t at_ms; /* plus 1; 0: free */
+	enum reason why;
+};
+
 struct leases {
 	pthread_mutex_t lock;
 	uint8_t key[crypto_shorthash_KEYBYTES];
 	uint16_t n, newest, oldest;
 	uint16_t names[BUCKETS], addrs[BUCKETS];
 	struct asker askers[LEASE_ASKERS_MAX];
+	struct failure failures[LEASE_FAILURES_MAX];
 	struct lease v[LEASE_NAMES_MAX];
 };
 
@@ -357,4 +370,93 @@ bool lease_asker(struct agent *a, const struct addr *addr, uint16_t port,
 	}
 	pthread_mutex_unlock(&l->lock);
 	return known;
+}
+
+/* --- what could not be reached -------------------------------------------- */
+
+static bool is_remembered(uint64_t at_ms, uint64_t now_ms)
+{
+	return at_ms && at_ms + LEASE_FAILURE_MS >= now_ms;
+}
+
+static uint64_t failure_hash(const struct leases *l,
+			     const struct lease_host *host)
+{
+	uint8_t m[NAME_LEN_MAX + 3], h[crypto_shorthash_BYTES];
+	const void *from = host->name ? (const void *)host->name : host->addr.b;
+	size_t len = host->name ? strnlen(host->name, NAME_LEN_MAX) :
+		     host->addr.family == 4 ? 4 :
+					      16;
+	uint64_t ret;
+
+	m[0] = host->name ? 0 : host->addr.family;
+	m[1] = (uint8_t)(host->port >> 8);
+	m[2] = (uint8_t)host->port;
+	memcpy(m + 3, from, len);
+	crypto_shorthash(h, m, 3 + len, l->key);
+	memcpy(&ret, h, sizeof(ret));
+	return ret;
+}
+
+/* The place of @hash, else the one that is free or was filled first. */
+static struct failure *failure_place(struct leases *l, uint64_t hash)
+{
+	struct failure *set = &l->failures[hash % FAILURE_SETS * FAILURE_WAYS];
+	struct failure *best = set;
+
+	for (unsigned i = 0; i < FAILURE_WAYS; i++) {
+		if (set[i].at_ms && set[i].host == hash)
+			return &set[i];
+		if (set[i].at_ms < best->at_ms)
+			best = &set[i];
+	}
+	return best;
+}
+
+/* Only hosts that fail cost anything: where none did, nothing is looked up. */
+void lease_reached(struct agent *a, const struct lease_host *host,
+		   enum reason why, uint64_t now_ms)
+{
+	uint64_t failed =
+		atomic_load_explicit(&a->failed_ms, memory_order_relaxed);
+	struct leases *l;
+	struct failure *e;
+	uint64_t hash;
+
+	if (why == REASON_ALLOWED && !is_remembered(failed, now_ms))
+		return;
+	l = leases_made(a);
+	if (!l)
+		return;
+	hash = failure_hash(l, host);
+	pthread_mutex_lock(&l->lock);
+	e = failure_place(l, hash);
+	if (why != REASON_ALLOWED)
+		*e = (struct failure){ hash, now_ms + 1, why };
+	else if (e->host == hash)
+		e->at_ms = 0;
+	pthread_mutex_unlock(&l->lock);
+	if (why != REASON_ALLOWED)
+		atomic_store_explicit(&a->failed_ms, now_ms + 1,
+				      memory_order_relaxed);
+}
+
+enum reason lease_failure(struct agent *a, const struct lease_host *host,
+			  uint64_t now_ms)
+{
+	struct leases *l =
+		atomic_load_explicit(&a->leases, memory_order_acquire);
+	enum reason why = REASON_ALLOWED;
+	const struct failure *e;
+	uint64_t hash;
+
+	if (!l)
+		return why;
+	hash = failure_hash(l, host);
+	pthread_mutex_lock(&l->lock);
+	e = failure_place(l, hash);
+	if (e->host == hash && is_remembered(e->at_ms, now_ms))
+		why = e->why;
+	pthread_mutex_unlock(&l->lock);
+	return why;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.h - which address stands for which name, and who asked for it
+ * lease.h - which address stands for which name, who asked for it, and what
+ * came of it
  *
  * Each name that a sandbox asks for gets an address of its own, allowed or
  * not (D9). Names of `proto: tcp` rules have theirs from the policy and for
@@ -12,11 +13,14 @@
  *
  * The same table remembers which program asked about an address and a port
  * (net-preload/PROTOCOL), for the audit of the connection that follows. What a
- * program says of itself is its own claim.
+ * program says of itself is its own claim. And it remembers for a while which
+ * host that was allowed could not be reached, and why: a program to which the
+ * gateway can say nothing but a TLS alert asks for that afterwards.
  *
  * One table a sandbox, made at its first question, under one mutex: workers
  * meet there when they answer DNS, when a connection is refused before it
- * named a host, and while programs ask. No other connection takes it.
+ * named a host, while programs ask, and when a host cannot be reached, or is
+ * again. No other connection takes it.
  */
 #ifndef OTTERGATE_LEASE_H
 #define OTTERGATE_LEASE_H
@@ -30,6 +34,8 @@
 /* How long an asker is believed to be who connects: what it may keep the
  * verdict, and what the connection may take to arrive. */
 #define LEASE_ASKER_MS 7000u
+#define LEASE_FAILURES_MAX 64u /* hosts and ports, 4 for each of 16 sets */
+#define LEASE_FAILURE_MS 60000u /* how long one is remembered */
 
 struct leases;
 
@@ -62,5 +68,20 @@ void lease_ask(struct agent *a, const struct addr *addr, uint16_t port,
  */
 bool lease_asker(struct agent *a, const struct addr *addr, uint16_t port,
 		 uint64_t now_ms, struct program *ret);
+
+/* A host that was allowed, as a connection named it. */
+struct lease_host {
+	const char *name; /* NULL: @addr */
+	struct addr addr;
+	uint16_t port;
+};
+
+/* @host could not be reached at @now_ms; REASON_ALLOWED: it was. */
+void lease_reached(struct agent *a, const struct lease_host *host,
+		   enum reason why, uint64_t now_ms);
+/* Why @host could not be reached the last time, if that is not too long ago.
+ * REASON_ALLOWED: nothing is known against it. */
+enum reason lease_failure(struct agent *a, const struct lease_host *host,
+			  uint64_t now_ms);
 
 #endif

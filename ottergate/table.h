@@ -26,6 +26,8 @@ struct agent { /* counted; shared by all workers */
 	_Atomic(struct leases *) leases; /* lease.h; NULL: none yet */
 	/* When a program asked last (net-preload), plus 1; 0: none did. */
 	_Atomic uint64_t asked_ms;
+	/* When something allowed could not be reached last, plus 1; 0: never. */
+	_Atomic uint64_t failed_ms;
 	_Atomic uint64_t cpu_ns; /* of workers' time, all of them: share.h */
 };
 struct agent *agent_new(const char *id, const struct addr *address);

@@ -110,6 +110,70 @@ static void test_asks(void)
 	world_done(&x);
 }
 
+#define ASK_WHEN(port, when)                                           \
+	ASK_HEAD ASK_NAME "\0\0\x29\4\xd0\0\0\0\0\0\x10\xff\x21\0\x0c" \
+			  "\1\6\0" port "\0\0\0\7\2/\1" when
+
+/* The option of a later question: one byte more than ASK_OPT_LEN knows. */
+static ssize_t option_later(struct world *x, int fd, const char *q, size_t len,
+			    uint8_t m[1500])
+{
+	ssize_t n = asked_option(x, fd, q, len, m);
+
+	if (n < 0)
+		return n;
+	return n + 1; /* its first byte was skipped, as if of the question */
+}
+
+/* What could not be reached is told to who has connected, and to no other. */
+static void test_failure(void)
+{
+	static const char want[] =
+		"ac: could not reach 192.0.2.1:80 (connect-refused: the server "
+		"refused the connection); the policy allows it: see if it "
+		"works outside of ac\n";
+	const struct lease_host host = { NULL, addr_v4(0xc0000201), 80 };
+	struct worker_impl impl = { .running = false };
+	struct program p;
+	struct world x;
+	uint8_t m[1500];
+	ssize_t n;
+
+	world_init(&x);
+	x.w.impl = &impl;
+	SCOPED_FD fd = client(&x, SOCK_DGRAM, 1);
+	n = option_later(&x, fd, BYTES(ASK_WHEN("\x50", "\2")), m);
+	ok(n == 11 && memcmp(m, "\x21\0\7\1\1\0\5\0\0\0", 10) == 0,
+	   "nothing is known of it: allow, without a text");
+	ok(!lease_asker(&agents[0], &host.addr, 80, x.w.now_ms, &p),
+	   "who ends does not connect");
+	lease_reached(&agents[0], &host, REASON_CONNECT_REFUSED, x.w.now_ms);
+	is_int(asked_option(&x, fd, BYTES(ASK("\x50")), m), 11,
+	       "before the first connection nothing is said of it");
+	for (unsigned when = 1; when <= 2; when++) {
+		n = when == 1 ? option_later(&x, fd,
+					     BYTES(ASK_WHEN("\x50", "\1")), m) :
+				option_later(&x, fd,
+					     BYTES(ASK_WHEN("\x50", "\2")), m);
+		is_int(n, 11 + (ssize_t)sizeof(want) - 1, "then a line");
+		m[n - 1] = 0;
+		is_str((char *)m + 10, want, "that says why");
+		is_int(m[4], 1, "and it is allowed still");
+	}
+	is_int(counted(&x, COUNTER_DENIED), 0, "nothing was denied");
+	n = option_later(&x, fd, BYTES(ASK_WHEN("\x16", "\2")), m);
+	ok(n == 11 && m[4] == 2, "denied meanwhile: no text, at the end");
+	is_int(counted(&x, COUNTER_DENIED), 0, "and it is no denial of one");
+	lease_reached(&agents[0], &host, REASON_BUILTIN_ADDRESS, x.w.now_ms);
+	n = option_later(&x, fd, BYTES(ASK_WHEN("\x50", "\2")), m);
+	m[n < 0 ? 0 : n - 1] = 0;
+	is_str((char *)m + 10,
+	       "ac: blocked 192.0.2.1:80 (builtin-address: never allowed: it "
+	       "resolves to a local or reserved address)\n",
+	       "an address that no policy allows is a denial's line");
+	world_done(&x);
+}
+
 /* Asks have a limit of their own, and are no look-ups. */
 static void test_ask_limit(void)
 {
@@ -220,6 +284,7 @@ int main(void)
 {
 	test_addresses();
 	test_asks();
+	test_failure();
 	test_ask_limit();
 	test_long_name();
 	return done_testing();

@@ -228,11 +228,18 @@ static void test_versions(void)
 /* A question with an ask of these 11 bytes. */
 #define OF_11(data) BYTES(HEAD_AR("\1") PTR OPTS("\17") "\xff\x21\0\13" data)
 
+/* Of this protocol, and when it is asked. */
+#define OF_WHEN(proto, when)                                \
+	BYTES(HEAD_AR("\1") PTR OPTS("\20") "\xff\x21\0\14" \
+					    "\1" proto      \
+					    "\0\26\0\0\1\2\2/x" when)
+
 struct ask_case {
 	const char *what;
 	const char *ptr;
 	size_t len;
 	uint8_t protocol; /* 0: as if there were none */
+	uint8_t when;
 };
 
 static const struct ask_case asks[] = {
@@ -246,6 +253,14 @@ static const struct ask_case asks[] = {
 	  BYTES(HEAD_AR("\1") PTR OPTS("\15") "\xff\x21\0\11\1\21\0\26\0\0"
 					      "\1\2\0"),
 	  17 },
+	{ "before the first connection, said", OF_WHEN("\6", "\0"), 6, 0 },
+	{ "before another one", OF_WHEN("\6", "\1"), 6, 1 },
+	{ "at the end", OF_WHEN("\6", "\2"), 6, 2 },
+	{ "at no time", OF_WHEN("\6", "\3"), 0 },
+	{ "at the end of UDP", OF_WHEN("\21", "\2"), 0 },
+	{ "a byte more than that",
+	  BYTES(HEAD_AR("\1") PTR OPTS("\21") "\xff\x21\0\15" ASK_DATA "\2\0"),
+	  0 },
 	{ "two", BYTES(HEAD_AR("\1") PTR OPTS("\36") ASK ASK), 0 },
 	{ "cut behind it", BYTES(HEAD_AR("\1") PTR OPTS("\22") ASK "\0\12\0"),
 	  0 },
@@ -274,6 +289,7 @@ static void test_ask_read(void)
 			continue;
 		is_int(q.ask.port, 22, "its port");
 		is_int(q.ask.pid, 258, "its pid");
+		is_int(q.ask.when, c->when, "its time");
 		ok(slice_eq(q.ask.exe, slice_str(c->protocol == 6 ? "/x" : "")),
 		   "its path");
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_lease_test.c - addresses for names, and who asked for them
+ * otter_lease_test.c - addresses for names, who asked for them, and what could
+ * not be reached
  */
 #include "ottergate/lease.h"
 
@@ -298,6 +299,72 @@ static void test_many_askers(void)
 	agent_unref(a);
 }
 
+/* --- what could not be reached -------------------------------------------- */
+
+static void test_failures(void)
+{
+	const struct lease_host www = { "www.test", { 0 }, 443 };
+	const struct lease_host other_port = { "www.test", { 0 }, 444 };
+	const struct lease_host other = { "ww.test", { 0 }, 443 };
+	const struct lease_host v4 = { NULL, addr_v4(0xc6336401), 443 };
+	const struct lease_host v4_other = { NULL, addr_v4(0xc6336402), 443 };
+	const uint64_t end = 1000 + LEASE_FAILURE_MS;
+	struct agent *a = new_agent(), *b = new_agent();
+
+	is_int(lease_failure(a, &www, 1000), REASON_ALLOWED, "none is known");
+	lease_reached(a, &www, REASON_ALLOWED, 1000);
+	ok(!atomic_load(&a->leases), "what is reached takes no memory");
+	lease_reached(a, &www, REASON_NO_ROUTE, 1000);
+	lease_reached(a, &v4, REASON_CONNECT_TIMEOUT, 1000);
+	is_int(lease_failure(a, &www, 1000), REASON_NO_ROUTE, "a name");
+	is_int(lease_failure(a, &v4, 1000), REASON_CONNECT_TIMEOUT,
+	       "an address");
+	ok(lease_failure(a, &other_port, 1000) == REASON_ALLOWED &&
+		   lease_failure(a, &other, 1000) == REASON_ALLOWED &&
+		   lease_failure(a, &v4_other, 1000) == REASON_ALLOWED &&
+		   lease_failure(b, &www, 1000) == REASON_ALLOWED,
+	   "no other port, host or sandbox");
+	is_int(lease_failure(a, &www, end), REASON_NO_ROUTE, "for so long");
+	is_int(lease_failure(a, &www, end + 2), REASON_ALLOWED, "not longer");
+	lease_reached(a, &www, REASON_CONNECT_REFUSED, 2000);
+	is_int(lease_failure(a, &www, end + 2), REASON_CONNECT_REFUSED,
+	       "the last one counts");
+	lease_reached(a, &other, REASON_ALLOWED, 2001);
+	is_int(lease_failure(a, &www, 2001), REASON_CONNECT_REFUSED,
+	       "another that is reached is another");
+	lease_reached(a, &www, REASON_ALLOWED, 2001);
+	is_int(lease_failure(a, &www, 2001), REASON_ALLOWED,
+	       "forgotten once it is reached");
+	is_int(lease_failure(a, &v4, 2001), REASON_CONNECT_TIMEOUT,
+	       "alone of all");
+	agent_unref(a);
+	agent_unref(b);
+}
+
+static void test_many_failures(void)
+{
+	struct agent *a = new_agent();
+	unsigned known = 0;
+
+	for (unsigned i = 0; i < 5000; i++) {
+		struct name n = nth(i);
+		struct lease_host host = { n.s, { 0 }, 443 };
+
+		lease_reached(a, &host, REASON_DNS_FAILED, 1000 + i);
+		known += lease_failure(a, &host, 1000 + i) == REASON_DNS_FAILED;
+	}
+	is_int(known, 5000, "each is known at first");
+	known = 0;
+	for (unsigned i = 0; i < 5000; i++) {
+		struct name n = nth(i);
+		struct lease_host host = { n.s, { 0 }, 443 };
+
+		known += lease_failure(a, &host, 6000) != REASON_ALLOWED;
+	}
+	is_int(known, LEASE_FAILURES_MAX, "then no more than there may be");
+	agent_unref(a);
+}
+
 /* --- several workers ------------------------------------------------------ */
 
 static void *hammer(void *arg)
@@ -313,6 +380,8 @@ static void *hammer(void *arg)
 			 strcmp(got.s, n.s) != 0;
 		lease_ask(agent, &at, 443, &p, i);
 		lease_asker(agent, &at, 443, i, &p);
+		lease_reached(agent, &(struct lease_host){ n.s, { 0 }, 443 },
+			      i % 2 ? REASON_ALLOWED : REASON_NO_ROUTE, i);
 	}
 	*(unsigned *)arg = wrong;
 	return NULL;
@@ -345,6 +414,8 @@ int main(void)
 	test_crowd();
 	test_askers();
 	test_many_askers();
+	test_failures();
+	test_many_failures();
 	test_threads();
 	agent_unref(agent);
 	policy_unref(policies[0]);

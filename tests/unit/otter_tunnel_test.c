@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "ottergate/hello.h"
+#include "ottergate/lease.h"
 #include "tests/unit/otter_world.h"
 
 static const char policy[] =
@@ -269,6 +270,8 @@ static void test_dial_failures(void)
 		{ REASON_DENY_ADDRESS, 49 },
 	};
 
+	const struct lease_host host = { "a.test", { 0 }, 443 };
+
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		uint8_t hello[WORLD_HELLO_MAX];
 		size_t len = world_hello(hello, "a.test", 0);
@@ -279,10 +282,23 @@ static void test_dial_failures(void)
 		is_int(alert_of(fd), t[i].alert, "%s: alert",
 		       reason_code(t[i].why));
 		ok(world_audited(AUDIT_DENY, t[i].why), "audited");
+		is_int(lease_failure(world.agent, &host, clock_ms()), t[i].why,
+		       "known to who asks, once the client has read it");
 		close(world_accept());
 	}
 	atomic_store(&world.dial_why, REASON_ALLOWED);
 	ok(world_empty(), "all gone");
+	SCOPED_FD fd = world_client();
+	uint8_t hello[WORLD_HELLO_MAX], got[WORLD_HELLO_MAX];
+	size_t len = world_hello(hello, "a.test", 0);
+
+	send(fd, hello, len, MSG_NOSIGNAL);
+	SCOPED_FD server = world_accept();
+
+	ok(server >= 0 && world_read(server, got, len) == len, "reached");
+	is_int(lease_failure(world.agent, &host, clock_ms()), REASON_ALLOWED,
+	       "and nothing is known against it any more");
+	world_audited(AUDIT_ALLOW, REASON_ALLOWED);
 }
 
 /* Fail closed: what cannot be audited does not pass. Nobody takes the records
