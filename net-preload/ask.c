@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "net-preload/after.h"
 #include "net-preload/exe.h"
 #include "net-preload/say.h"
 #include "net-preload/sys.h"
@@ -147,37 +148,35 @@ static void note_failure(int code, const struct dest *d, uint64_t key,
 	}
 }
 
-/* 0 and *ret, a view into @data; else what note_failure() takes. */
-static int converse(const struct dest *d, unsigned protocol, uint64_t ms,
+/* Asks @a, whose place, protocol and time are set. 0 and *ret, a view into
+ * @data; else what note_failure() takes. */
+static int converse(const struct dest *d, struct wire_ask *a, uint64_t end,
 		    uint8_t data[WIRE_ANSWER_MAX], struct wire_answer *ret)
 {
-	struct wire_ask a = {
-		.address = d->address,
-		.port = d->port,
-		.protocol = (uint8_t)protocol,
-		.id = random_id(ms),
-		.pid = (uint32_t)syscall(SYS_getpid),
-		.exe = (char *)data, /* room until there is an answer */
-	};
 	uint8_t question[WIRE_ASK_MAX];
 	int fd = open_above(), r;
 
 	if (fd < 0)
 		return -EAGAIN;
-	a.exe_len = exe_end((char *)data, WIRE_ANSWER_MAX);
-	r = send_ask(fd, d, question, wire_ask(&a, question));
+	a->address = d->address;
+	a->port = d->port;
+	a->id = random_id(end);
+	a->pid = (uint32_t)syscall(SYS_getpid);
+	a->exe = (char *)data; /* room until there is an answer */
+	a->exe_len = exe_end((char *)data, WIRE_ANSWER_MAX);
+	r = send_ask(fd, d, question, wire_ask(a, question));
 	if (r == 0)
-		r = wait_answer(fd, &a, ms + ASK_WAIT_MS, data, ret);
+		r = wait_answer(fd, a, end, data, ret);
 	syscall(SYS_close, fd);
 	return r;
 }
 
 /* One thread asks for a key, the others do not wait for it. */
-static enum cache_verdict ask_held(const struct dest *d, unsigned protocol,
+static enum cache_verdict ask_held(const struct dest *d, struct wire_ask *a,
 				   uint8_t data[WIRE_ANSWER_MAX],
 				   struct wire_answer *ret)
 {
-	uint64_t key = cache_key(d->address, d->port, protocol == DEST_UDP);
+	uint64_t key = cache_key(d->address, d->port, a->protocol == DEST_UDP);
 	uint64_t ms = sys_clock_ms();
 	uint32_t now = (uint32_t)(ms / 1000);
 	enum cache_verdict v = cache_claim(key, now);
@@ -188,12 +187,14 @@ static enum cache_verdict ask_held(const struct dest *d, unsigned protocol,
 	v = CACHE_GO;
 	/* Whoever asked last may have found that nobody answers. */
 	if (ask_is_open(d, now))
-		r = converse(d, protocol, ms, data, ret);
+		r = converse(d, a, ms + ASK_WAIT_MS, data, ret);
 	if (r < 0) {
 		note_failure(r, d, key, (uint32_t)(sys_clock_ms() / 1000));
 	} else {
 		if (ret->verdict == WIRE_DENY)
 			v = CACHE_DENY;
+		else if (a->protocol == DEST_TCP)
+			after_note(d);
 		cache_put(key, v, now, ret->keep);
 	}
 	cache_drop(key);
@@ -202,16 +203,38 @@ static enum cache_verdict ask_held(const struct dest *d, unsigned protocol,
 
 enum cache_verdict ask(const struct dest *d, unsigned protocol)
 {
+	struct wire_ask a = { .protocol = (uint8_t)protocol };
 	struct wire_answer answer = { .verdict = WIRE_PASS };
 	uint8_t data[WIRE_ANSWER_MAX];
 	enum cache_verdict v;
 	uint64_t before;
 
+	if (protocol == DEST_TCP && after_knows(d))
+		a.when = WIRE_AGAIN;
 	if (!sys_signals_hold(SYS_ALL_SIGNALS, &before))
 		return CACHE_GO;
-	v = ask_held(d, protocol, data, &answer);
+	v = ask_held(d, &a, data, &answer);
 	sys_signals_restore(before);
-	if (answer.verdict == WIRE_DENY)
-		say_denied(d, &answer);
+	/* Nothing can have failed before the first connection. */
+	if (answer.verdict == WIRE_DENY || a.when == WIRE_AGAIN)
+		say_answer(d, &answer);
 	return v;
+}
+
+bool ask_after(const struct dest *d, uint64_t end)
+{
+	struct wire_ask a = { .protocol = DEST_TCP, .when = WIRE_AFTER };
+	struct wire_answer answer = { .verdict = WIRE_PASS };
+	uint8_t data[WIRE_ANSWER_MAX];
+	uint64_t before;
+	int r;
+
+	if (!ask_is_open(d, (uint32_t)(sys_clock_ms() / 1000)) ||
+	    !sys_signals_hold(SYS_ALL_SIGNALS, &before))
+		return false;
+	r = converse(d, &a, end, data, &answer);
+	sys_signals_restore(before);
+	if (r == 0 && answer.verdict != WIRE_DENY)
+		say_answer(d, &answer);
+	return r == 0;
 }

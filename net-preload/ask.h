@@ -16,7 +16,8 @@
 bool ask_is_open(const struct dest *d, uint32_t now);
 
 /*
- * Asks, notes the answer in the cache and tells the user of a denial.
+ * Asks, notes the answer in the cache and tells the user of a denial; where the
+ * process has connected there before (after.h), of a failure too.
  * CACHE_DENY, or CACHE_GO for everything else:
  * - another thread is asking: the network decides on this call;
  * - no answer within ASK_WAIT_MS: for ASK_PAUSE_S nobody is asked anything, so
@@ -31,5 +32,9 @@ bool ask_is_open(const struct dest *d, uint32_t now);
  * would leave the descriptor open.
  */
 enum cache_verdict ask(const struct dest *d, unsigned protocol);
+
+/* How did it go to connect to @d (TCP)? Tells the user of a failure. False: no
+ * answer before @end (sys_clock_ms()), or nobody to ask. The rest as above. */
+bool ask_after(const struct dest *d, uint64_t end);
 
 #endif

@@ -81,7 +81,7 @@ static bool is_writable(void)
 	       p.revents == POLLOUT;
 }
 
-static bool may_write(void)
+bool say_may(void)
 {
 	return allowed && is_as_begun() && !is_drawn_on() && is_writable();
 }
@@ -139,16 +139,17 @@ static size_t prefixed(const uint8_t *text, size_t len, char out[OUT_MAX])
 	return n;
 }
 
-void say_denied(const struct dest *d, const struct wire_answer *a)
+void say_answer(const struct dest *d, const struct wire_answer *a)
 {
+	uint64_t begin = CACHE_HASH + (a->verdict == WIRE_DENY);
 	char out[OUT_MAX];
 	uint64_t who;
 
-	if (a->text_len == 0 || !may_write())
+	if (a->text_len == 0 || !say_may())
 		return;
 	who = a->name_len > 0 ?
-		      cache_hash(CACHE_HASH, a->name, (unsigned)a->name_len) :
-		      cache_hash(CACHE_HASH, &d->address, sizeof(d->address));
+		      cache_hash(begin, a->name, (unsigned)a->name_len) :
+		      cache_hash(begin, &d->address, sizeof(d->address));
 	if (cache_tell(who))
 		write_out(out, prefixed(a->text, a->text_len, out));
 }
@@ -159,6 +160,6 @@ void say_ipv6(void)
 		"ac: IPv6 does not leave the sandbox; use a name or an IPv4 "
 		"address\n";
 
-	if (may_write() && cache_tell(cache_hash(CACHE_HASH, text, 8)))
+	if (say_may() && cache_tell(cache_hash(CACHE_HASH, text, 8)))
 		write_out(text, sizeof(text) - 1);
 }

@@ -16,9 +16,13 @@
 /* At the program's start: which file is descriptor 2, and may it be used? */
 void say_start(void);
 
+/* Would anything be written now? May change errno. */
+bool say_may(void);
+
 /* The text of an answer, once for each name (address, without one) in a
- * process: of its other ports nothing is told. May change errno. */
-void say_denied(const struct dest *d, const struct wire_answer *a);
+ * process, of a denial and of what could not be reached: of its other ports
+ * nothing is told. May change errno. */
+void say_answer(const struct dest *d, const struct wire_answer *a);
 
 /* That IPv6 leads nowhere, once in a process. May change errno. */
 void say_ipv6(void);

@@ -28,7 +28,8 @@
  *   stack (under 3 KiB are used, 7 where the path of a program is longer than
  *   1,200 bytes; cancellation points are not added).
  * - errno is as the real call leaves it.
- * - it costs each exec two mappings, no allocation and one fstat(2).
+ * - it costs each exec two mappings, no allocation and one fstat(2), and one
+ *   that was let through to a host a question when it ends (after.h).
  *
  * An address in memory that cannot be read ends the program here, where the
  * kernel would say EFAULT.
@@ -40,6 +41,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net-preload/after.h"
 #include "net-preload/say.h"
 #include "net-preload/sys.h"
 
@@ -88,5 +90,16 @@ static void __attribute__((constructor)) start(void)
 		say_start();
 		atomic_store_explicit(&on, true, memory_order_release);
 	}
+	errno = saved;
+}
+
+/* exit(3) comes here when the program's own handlers have run; what ends
+ * without it (a signal, _exit(2), exec(2)) tells nothing more. */
+static void __attribute__((destructor)) end(void)
+{
+	int saved = errno;
+
+	if (shim_is_on())
+		after_tell();
 	errno = saved;
 }

@@ -72,20 +72,23 @@ size_t wire_ask(const struct wire_ask *ask, uint8_t out[WIRE_ASK_MAX])
 {
 	size_t exe = ask->exe_len < WIRE_EXE_MAX ? ask->exe_len : WIRE_EXE_MAX;
 	uint8_t *p = put_u16(put_u16(out, ask->id), FLAG_RD);
+	size_t when = ask->when != WIRE_FIRST; /* its bytes */
 
 	p = put_u16(put_u16(p, 1), 0);
 	p = put_u16(put_u16(p, 0), 1);
 	p = put_question(p, ask->address);
 	p = put_u16(put_u16(put_u8(p, 0), TYPE_OPT), UDP_SIZE);
 	p = put_u16(put_u16(p, 0), 0);
-	p = put_u16(p, (unsigned)(4 + 9 + exe));
-	p = put_u16(put_u16(p, OPTION), (unsigned)(9 + exe));
+	p = put_u16(p, (unsigned)(4 + 9 + exe + when));
+	p = put_u16(put_u16(p, OPTION), (unsigned)(9 + exe + when));
 	p = put_u8(put_u8(p, VERSION), ask->protocol);
 	p = put_u16(p, ask->port);
 	p = put_u16(put_u16(p, ask->pid >> 16), ask->pid & 0xffff);
 	p = put_u8(p, (unsigned)exe);
 	if (exe > 0)
 		p = put_bytes(p, ask->exe + ask->exe_len - exe, exe);
+	if (when > 0)
+		p = put_u8(p, ask->when);
 	return (size_t)(p - out);
 }
 
@@ -162,7 +165,7 @@ static bool text_is_fit(const uint8_t *text, size_t len)
 	return lines <= WIRE_LINES_MAX && (len == 0 || text[len - 1] == '\n');
 }
 
-/* A text only with a denial: its length is 0 with the others, or absent. */
+/* The length of a text may be absent where nothing is denied. */
 static int read_option(struct in o, struct wire_answer *ret)
 {
 	unsigned version, verdict, keep, name_len, text_len = 0;
@@ -176,9 +179,8 @@ static int read_option(struct in o, struct wire_answer *ret)
 		return -EBADMSG;
 	if ((verdict == WIRE_DENY || o.len > 0) && !take_u16(&o, &text_len))
 		return -EBADMSG;
-	if (text_len > (verdict == WIRE_DENY ? WIRE_TEXT_MAX : 0) ||
-	    !take(&o, text_len, &a.text) || o.len > 0 ||
-	    !text_is_fit(a.text, text_len))
+	if (text_len > WIRE_TEXT_MAX || !take(&o, text_len, &a.text) ||
+	    o.len > 0 || !text_is_fit(a.text, text_len))
 		return -EBADMSG;
 	a.verdict = (enum wire_verdict)verdict;
 	a.keep = keep;

@@ -20,10 +20,17 @@
 
 enum wire_verdict { WIRE_PASS, WIRE_ALLOW, WIRE_DENY };
 
+enum wire_when { /* of TCP, else WIRE_FIRST */
+		 WIRE_FIRST, /* before the first connection */
+		 WIRE_AGAIN, /* before another one: how did the last one go? */
+		 WIRE_AFTER, /* only that */
+};
+
 struct wire_ask {
 	uint32_t address; /* in the byte order of the machine, as the rest */
 	uint16_t port;
 	uint8_t protocol; /* DEST_TCP, DEST_UDP */
+	uint8_t when; /* enum wire_when */
 	uint16_t id;
 	uint32_t pid;
 	const char *exe; /* the last WIRE_EXE_MAX bytes of it are sent */

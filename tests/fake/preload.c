@@ -66,6 +66,39 @@ static void put_option(struct out *o, unsigned verdict, unsigned keep,
 	put(o, text, t);
 }
 
+/* The last byte of the option, if it has one behind the path: 1 and 2 ask how
+ * it went. */
+static unsigned when_of(const uint8_t *ask, size_t len)
+{
+	size_t at = 12 + question_len(ask, len) + 11 + 4;
+
+	if (at + 9 > len || at + 9 + ask[at + 8] + 1u != len)
+		return 0;
+	return ask[len - 1];
+}
+
+/* Of a host that was allowed. */
+static void put_allowed(struct out *o, enum gate_way way, unsigned when)
+{
+	const char *name = way == GATE_HIDDEN ? "hidden.example" :
+						"failed.example";
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 way == GATE_BRUSH ?
+			 "ac: \x1b]0;%s\n" :
+			 "ac: could not reach %s:8080 (connect-refused)\n",
+		 name);
+	if (way == GATE_CHANGED && when == 2)
+		put_option(o, 2, GATE_KEEP, name, text);
+	else
+		put_option(o, 1, way == GATE_HIDDEN ? 0 : GATE_KEEP, name,
+			   (when > 0 && way != GATE_CHANGED) ||
+					   way == GATE_RASH ?
+				   text :
+				   "");
+}
+
 static const char *deny_words(enum gate_way way)
 {
 	static char longest[513] = "ac: ";
@@ -85,7 +118,7 @@ static const char *deny_words(enum gate_way way)
 	return longest;
 }
 
-static void put_options(struct out *o, enum gate_way way)
+static void put_options(struct out *o, enum gate_way way, unsigned when)
 {
 	switch (way) {
 	case GATE_ALLOW:
@@ -102,6 +135,14 @@ static void put_options(struct out *o, enum gate_way way)
 	case GATE_BARE:
 	case GATE_REFUSED:
 		break;
+	case GATE_FAILED:
+	case GATE_RASH:
+	case GATE_BRUSH:
+	case GATE_LOST:
+	case GATE_HIDDEN:
+	case GATE_CHANGED:
+		put_allowed(o, way, when);
+		break;
 	default:
 		put_option(o, 2, way == GATE_FORGET ? 0 : GATE_KEEP,
 			   way == GATE_MUTE     ? "" :
@@ -111,7 +152,7 @@ static void put_options(struct out *o, enum gate_way way)
 	}
 }
 
-static void put_opt(struct out *o, enum gate_way way)
+static void put_opt(struct out *o, enum gate_way way, unsigned when)
 {
 	static const uint8_t head[] = { 0, 0, 41, 4, 0xd0, 0, 0, 0, 0 };
 	uint8_t *len_at;
@@ -120,7 +161,7 @@ static void put_opt(struct out *o, enum gate_way way)
 	put(o, head, sizeof(head));
 	len_at = o->p;
 	put16(o, 0);
-	put_options(o, way);
+	put_options(o, way, when);
 	if (way == GATE_SHORT)
 		o->p -= 20;
 	len = (size_t)(o->p - len_at - 2);
@@ -156,7 +197,7 @@ size_t gate_answer(enum gate_way way, const uint8_t *ask, size_t len,
 	}
 	if (way == GATE_SOA)
 		put(&o, soa, sizeof(soa));
-	put_opt(&o, way);
+	put_opt(&o, way, when_of(ask, len));
 	if (way == GATE_FOREIGN)
 		out[0] ^= 1;
 	return (size_t)(o.p - out);
@@ -178,14 +219,19 @@ static void serve_one(int fd, enum gate_way way, struct gate_seen *seen)
 	struct sockaddr_in from;
 	socklen_t from_len = sizeof(from);
 	ssize_t n = recvfrom(fd, ask, sizeof(ask), 0, (void *)&from, &from_len);
+	bool after;
 	size_t len;
 
 	if (n < 17)
 		return;
-	__atomic_add_fetch(&seen->asks[way], 1, __ATOMIC_SEQ_CST);
-	memcpy(seen->last, ask, (size_t)n);
-	seen->last_len = (unsigned)n;
-	if (way == GATE_SILENT)
+	after = when_of(ask, (size_t)n) == 2;
+	__atomic_add_fetch(after ? &seen->after[way] : &seen->asks[way], 1,
+			   __ATOMIC_SEQ_CST);
+	if (!after) {
+		memcpy(seen->last, ask, (size_t)n);
+		seen->last_len = (unsigned)n;
+	}
+	if (way == GATE_SILENT || (way == GATE_LOST && after))
 		return;
 	if (way == GATE_SLOW)
 		usleep(SLOW_US);

@@ -39,12 +39,19 @@ enum gate_way {
 	GATE_MUTE, /* denies without a text or a name */
 	GATE_CASE, /* denies, the question in capitals */
 	GATE_SOA, /* denies, with a record of authority before the option */
+	GATE_FAILED, /* allows, and tells afterwards what could not be reached */
+	GATE_RASH, /* the same, always */
+	GATE_BRUSH, /* the same afterwards, with a text that is no text */
+	GATE_LOST, /* allows, and answers no more */
+	GATE_HIDDEN, /* as GATE_FAILED, not to be kept, and of another name */
+	GATE_CHANGED, /* allows, and denies afterwards */
 };
 
 /* Shared with the child, by last octet; names and literals together. */
 struct gate_seen {
-	unsigned asks[256];
-	uint8_t last[512]; /* the last question */
+	unsigned asks[256]; /* before a connection */
+	unsigned after[256]; /* when the program ended */
+	uint8_t last[512]; /* the last question before a connection */
 	unsigned last_len;
 	unsigned serving;
 };

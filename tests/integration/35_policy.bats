@@ -275,6 +275,46 @@ reached() {
 	run -0 "$AC" policy reload
 }
 
+@test "an allowed host that cannot be reached is named with its reason" {
+	need_root
+	need ip
+	local own shut=8764 open=8765
+	own=$(own_address)
+	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
+		>"$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" start # tells the addresses of now
+	ip addr add "$own/32" dev lo
+	python3 -m http.server --bind "$own" "$open" >/dev/null 2>&1 3>&- &
+	echo "$!" >"$BATS_FILE_TMPDIR/server"
+	eventually reached "$own" "$open"
+	run -0 "$AC" policy reload
+	run -0 "$AC" policy allow one "me.example:$shut" "http://me.example:$open"
+	run --separate-stderr "$AC" exec one -- \
+		curl -s -m 60 "https://me.example:$shut/"
+	[ "$status" -eq 35 ] # as without the line: TLS failed
+	[[ $stderr == "ac: could not reach me.example:$shut (connect-refused: "*"); the policy allows it: "* ]]
+	[ "$(grep -c . <<<"$stderr")" = 1 ]
+	run -0 "$AC" policy log one
+	has "me.example:$shut"
+	has connect-refused
+	# One that is reached, before and after, says nothing.
+	run -0 --separate-stderr "$AC" exec one -- \
+		curl -s -m 60 -o /dev/null "http://me.example:$open/"
+	[ -z "$stderr" ]
+	kill "$(cat "$BATS_FILE_TMPDIR/server")"
+	ip addr del "$own/32" dev lo
+	# A name without an address, and the line after the run.
+	run --separate-stderr "$AC" run base two --allow none.example -- \
+		curl -s -m 60 https://none.example/
+	[ "$status" -eq 35 ]
+	grep 'could not reach none.example:443 (.*; the policy' <<<"$stderr"
+	grep 'could not reach none.example:443 (.*)$' <<<"$stderr"
+	gone two
+	run -0 "$AC" policy reset one
+	rm "$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" policy reload
+}
+
 @test "a public address of this machine is denied, after a restart as well" {
 	need_root
 	need ip

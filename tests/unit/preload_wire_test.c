@@ -45,6 +45,25 @@ static void test_question(void)
 	ok(memcmp(out, want, len) == 0, "and its bytes");
 }
 
+static void test_when(void)
+{
+	uint8_t out[WIRE_ASK_MAX], first[WIRE_ASK_MAX];
+	size_t n = wire_ask(&ask, first);
+	struct wire_ask a = ask;
+
+	for (a.when = WIRE_AGAIN; a.when <= WIRE_AFTER; a.when++) {
+		is_int(wire_ask(&a, out), n + 1, "later, a byte more");
+		is_int(out[n], a.when, "which says when");
+		is_int(out[n - 13 - 9 - 5], first[n - 13 - 9 - 5] + 1,
+		       "the record is longer");
+		is_int(out[n - 13 - 9 - 1], first[n - 13 - 9 - 1] + 1,
+		       "and the option");
+		out[n - 13 - 9 - 5]--;
+		out[n - 13 - 9 - 1]--;
+		ok(memcmp(out, first, n) == 0, "all else is the same");
+	}
+}
+
 static void test_longest(void)
 {
 	struct wire_ask a = ask;
@@ -88,6 +107,7 @@ static void test_answers(void)
 		{ GATE_REFUSED, -EBADMSG, 0, "REFUSED" },
 		{ GATE_ESCAPE, -EBADMSG, 0, "a text with an escape" },
 		{ GATE_TWICE, -EBADMSG, 0, "two options" },
+		{ GATE_RASH, 0, WIRE_ALLOW, "allow, with a text" },
 		{ GATE_FOREIGN, -EAGAIN, 0, "another id" },
 		{ GATE_QUESTION, -EAGAIN, 0, "another question" },
 	};
@@ -174,8 +194,22 @@ static void test_bounds(void)
 		{ { 1, 2, 0, 5, 0 }, 5, -EBADMSG, "a deny may not" },
 		{ { 1, 1, 0, 5, 0, 0, 2, 'a', '\n' },
 		  9,
-		  -EBADMSG,
+		  0,
 		  "an allow with a text" },
+		{ { 1, 0, 0, 5, 0, 0, 2, 'a', '\n' }, 9, 0, "a pass with one" },
+		{ { 1, 1, 0, 5, 0, 0, 2, 'a', 'b' },
+		  9,
+		  -EBADMSG,
+		  "which is a line, too" },
+		{ { 1, 1, 0, 5, 0, 0, 2, 0x1b, '\n' },
+		  9,
+		  -EBADMSG,
+		  "of printable bytes" },
+		{ { 1, 1, 0, 5, 0, 0, 3, '\n', '\n', '\n' },
+		  10,
+		  -EBADMSG,
+		  "and no three of them" },
+		{ { 1, 1, 0, 5, 0, 2, 1, '\n' }, 8, -EBADMSG, "513 bytes" },
 		{ { 1, 2, 0, 5, 0, 0, 2, 'a', '\n' }, 9, 0, "a deny with one" },
 		{ { 1, 2, 0, 5, 0, 0, 2, 'a', 'b' },
 		  9,
@@ -374,6 +408,7 @@ static void test_dest_odd(void)
 int main(void)
 {
 	test_question();
+	test_when();
 	test_longest();
 	test_answers();
 	test_fields();

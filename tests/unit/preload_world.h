@@ -162,6 +162,7 @@ static inline int run(const char *env, const char *name, const char *fmt, ...)
 	int n, r;
 
 	memset(gate.seen->asks, 0, sizeof(gate.seen->asks));
+	memset(gate.seen->after, 0, sizeof(gate.seen->after));
 	n = snprintf(text, sizeof(text),
 		     "cd %s && %s LD_PRELOAD=%s ./%s >out 2>err ", top, env,
 		     shim, name);
@@ -173,14 +174,19 @@ static inline int run(const char *env, const char *name, const char *fmt, ...)
 	return r;
 }
 
-/* Questions since the last run. */
-static inline unsigned asked(void)
+static inline unsigned sum(const unsigned counts[256])
 {
 	unsigned n = 0;
 
 	for (int i = 0; i < 256; i++)
-		n += gate.seen->asks[i];
+		n += counts[i];
 	return n;
+}
+
+/* Questions since the last run began, before connections. */
+static inline unsigned asked(void)
+{
+	return sum(gate.seen->asks);
 }
 
 #endif

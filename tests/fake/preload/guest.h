@@ -15,6 +15,7 @@
 #define ALLOWED_TOO "198.18.0.17"
 #define DENIED_TOO "198.18.0.18"
 #define SLOW "198.18.0.10"
+#define FAILED "198.18.0.23"
 #define PORT 8080
 
 /* An errno by its name, "0" for none. Static storage. */

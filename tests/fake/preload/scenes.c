@@ -201,7 +201,8 @@ static void mixed(void)
 	static const char *const to[] = { ALLOWED, ALLOWED_TOO, DENIED,
 					  ALLOWED };
 	struct sockaddr_storage ss[4];
-	struct iovec iov = { .iov_base = "hello", .iov_len = 5 };
+	static char hello[] = "hello";
+	struct iovec iov = { .iov_base = hello, .iov_len = 5 };
 	struct mmsghdr m[4] = { 0 };
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
@@ -403,6 +404,49 @@ static void one_call(void)
 	       forbidden(other, 1) == wanted);
 }
 
+/* Ends without exit(3). */
+static void leave(void)
+{
+	_exit(0);
+}
+
+/* Children that end by exit(3), of one that has connected. */
+static void offspring(void)
+{
+	int good = 0;
+
+	say(dial(FAILED));
+	for (int i = 0; i < 5; i++) {
+		int status = -1;
+		pid_t pid = fork();
+
+		if (pid == 0)
+			exit(0); /* what it printed is not buffered */
+		waitpid(pid, &status, 0);
+		good += status == 0;
+	}
+	printf("%d ", good);
+}
+
+/* A child that connects and then may make no socket any more: its status. */
+static void confined(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		dial(FAILED);
+		exit(forbid(SYS_socket) < 0 ? NO_FILTER : 3);
+	}
+	waitpid(pid, &status, 0);
+	if (!WIFEXITED(status))
+		printf("signal %d ", WTERMSIG(status));
+	else
+		printf("%d ", WEXITSTATUS(status) == NO_FILTER ?
+				      3 :
+				      WEXITSTATUS(status));
+}
+
 bool scene(const char *name)
 {
 	static const struct {
@@ -430,6 +474,9 @@ bool scene(const char *name)
 		{ "one-call", one_call },
 		{ "no-descriptor", no_descriptor },
 		{ "replaced", replaced },
+		{ "leave", leave },
+		{ "offspring", offspring },
+		{ "confined", confined },
 		{ "no-signal", no_signal },
 		{ "ipv6", ipv6 },
 	};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * after.c - what came of the connections that were allowed
+ *
+ * A ring of atomics, like the cache: no lock, no memory to be had. What two
+ * threads write at once, one of them may lose; then a line less is told.
+ */
+#include "net-preload/after.h"
+
+#include <stdatomic.h>
+#include <sys/prctl.h>
+
+#include "net-preload/ask.h"
+#include "net-preload/say.h"
+#include "net-preload/sys.h"
+
+#define SET (UINT64_C(1) << 48) /* 0 is a free place */
+
+static _Atomic uint32_t owner; /* the process that noted the places; 0: none */
+static _Atomic int owner_seccomp; /* how it was confined then */
+static _Atomic unsigned next;
+static _Atomic uint64_t places[AFTER_PLACES]; /* address and port */
+
+static uint64_t place_of(const struct dest *d)
+{
+	return SET | (uint64_t)d->address << 16 | d->port;
+}
+
+static uint32_t own_pid(void)
+{
+	return (uint32_t)syscall(SYS_getpid);
+}
+
+/* The mode (prctl(2)); the same negative number where the kernel has none. */
+static int seccomp_mode(void)
+{
+	return (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
+}
+
+static bool is_noted(uint64_t place)
+{
+	for (unsigned i = 0; i < AFTER_PLACES; i++) {
+		if (atomic_load_explicit(&places[i], memory_order_relaxed) ==
+		    place)
+			return true;
+	}
+	return false;
+}
+
+/* A copy of the table belongs to the parent: it is begun anew. A child of
+ * vfork(2) takes it away from the parent, which then tells nothing. */
+static void own(uint32_t pid)
+{
+	for (unsigned i = 0; i < AFTER_PLACES; i++)
+		atomic_store_explicit(&places[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&owner_seccomp, seccomp_mode(),
+			      memory_order_relaxed);
+	atomic_store(&owner, pid);
+}
+
+void after_note(const struct dest *d)
+{
+	uint64_t place = place_of(d);
+	uint32_t pid = own_pid();
+
+	if (atomic_load(&owner) != pid)
+		own(pid);
+	if (!is_noted(place))
+		atomic_store_explicit(
+			&places[atomic_fetch_add(&next, 1) % AFTER_PLACES],
+			place, memory_order_relaxed);
+}
+
+bool after_knows(const struct dest *d)
+{
+	return atomic_load(&owner) != 0 && is_noted(place_of(d)) &&
+	       atomic_load(&owner) == own_pid();
+}
+
+void after_tell(void)
+{
+	uint32_t pid = atomic_load(&owner);
+	uint64_t end;
+
+	if (pid == 0 || !say_may() || pid != own_pid() ||
+	    seccomp_mode() != atomic_load(&owner_seccomp))
+		return;
+	end = sys_clock_ms() + ASK_WAIT_MS;
+	for (unsigned i = 0; i < AFTER_PLACES; i++) {
+		uint64_t place = atomic_load(&places[i]);
+		const struct dest d = { .address = (uint32_t)(place >> 16),
+					.port = (uint16_t)place,
+					.family = AF_INET };
+
+		if (place != 0 && !ask_after(&d, end))
+			return;
+	}
+}
