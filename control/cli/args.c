@@ -205,9 +205,20 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 		rc = str_parse_u64(value, 0, max, place);
 	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !zero)
 		rc = -ERANGE;
+	/* A number all the same, and none that any of them can be. */
+	if (rc == -EINVAL && value[0] == '-' && value[1] >= '0' &&
+	    value[1] <= '9')
+		rc = -ERANGE;
+	if (rc == -ERANGE && o->kind == ARG_COUNT)
+		return err_set(err, -EINVAL,
+			       "--%s '%s' is out of range: 0 to %llu", o->name,
+			       value, (unsigned long long)max);
 	if (rc == -ERANGE)
-		return err_set(err, -EINVAL, "--%s '%s' is out of range",
-			       o->name, value);
+		return err_set(err, -EINVAL,
+			       "--%s '%s' is out of range: it is %s", o->name,
+			       value,
+			       value[0] == '-' ? "never negative" :
+						 "too small or too large");
 	if (rc < 0)
 		return err_set(err, -EINVAL, "--%s%s%.1s%s '%s' is not a %s",
 			       o->name, o->letter ? " (-" : "", &o->letter,
