@@ -79,11 +79,10 @@ HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step \
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
-ARCHIVES = $(BUILD)/fake.a $(BUILD)/cli.a $(BUILD)/acd.a $(BUILD)/guard.a \
-	$(BUILD)/otter.a $(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/shared.a \
-	$(BUILD)/link.a $(BUILD)/preload.a $(BUILD)/lib.a
+ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a admin.a vault.a \
+	shared.a link.a preload.a lib.a)
 
-.PHONY: all deps check check-deps check-unit check-int check-int-san unit lint \
+.PHONY: all deps check check-deps check-unit check-int check-int-san check-plain unit lint \
 	lint-fast fuzz fuzz-run check-attack check-all check-fresh bench bench-gateway soak-gateway \
 	install install-host clean clean-tests host-bin FORCE
 .DELETE_ON_ERROR:
@@ -141,17 +140,14 @@ $(BUILD)/net_proxy.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/ac: LIBS = $(call ask,--libs,cli)
-$(BUILD)/ac: $(call obj,control/cli/ac.c) $(BUILD)/cli.a $(BUILD)/shared.a \
-		$(BUILD)/link.a $(BUILD)/lib.a
+$(BUILD)/ac: $(call obj,control/cli/ac.c) $(addprefix $(BUILD)/,cli.a shared.a link.a lib.a)
 	$(link)
 $(BUILD)/acd: LIBS = $(call ask,--libs,acd)
-$(BUILD)/acd: $(call obj,control/acd/acd.c) $(BUILD)/acd.a \
-		$(BUILD)/shared.a $(BUILD)/link.a $(BUILD)/admin.a \
-		$(BUILD)/vault.a $(BUILD)/lib.a
+$(BUILD)/acd: $(call obj,control/acd/acd.c) \
+		$(addprefix $(BUILD)/,acd.a shared.a link.a admin.a vault.a lib.a)
 	$(link)
 $(BUILD)/ottergate: LIBS = $(call ask,--libs,otter) -lpthread
-$(BUILD)/ottergate: $(call obj,ottergate/main.c) $(BUILD)/otter.a \
-		$(BUILD)/admin.a $(BUILD)/vault.a $(BUILD)/lib.a
+$(BUILD)/ottergate: $(call obj,ottergate/main.c) $(addprefix $(BUILD)/,otter.a admin.a vault.a lib.a)
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
 $(BUILD)/ac-mount $(BUILD)/ac-step: LIBS = $(call ask,--libs,mount)
@@ -190,6 +186,10 @@ unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN)
 check-unit: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard \
 	tests/run.sh --unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
 
+# Compiles all; runs the corpora, and what a build with sanitizers leaves out.
+PLAIN_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(shell grep -l address_sanitizer $(UNIT_SRC)))
+check-plain: $(BUILD)/init-guard $(call obj,$(UNIT_SRC)) $(REPLAY_BIN) $(HOST_BIN) $(PLAIN_BIN)
+	$(Q)BUILD=$(BUILD) INIT_GUARD=$< tests/run.sh --unit $(PLAIN_BIN) --replay $(REPLAY_BIN)
 # Everything: gcc, clang with sanitizers, lint, then the real thing.
 check: check-deps ; $(Q)tests/check.sh
 check-all: check-deps ; $(Q)AC_CHECK_ALL=1 tests/check.sh

@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # check.sh - everything `make check` promises, in the order of its price
 #
-# Static checks; unit tests and fuzz corpora with gcc, and with clang and its
-# sanitizers; then the real thing under tests/integration, some of it also with
-# the engine as runtime, the bypass catalogue under tests/attack, what strains
-# acd most once more with sanitizers in acd, and the README's first command on
-# machines that have nothing (tests/fresh). These wait more than they compute, so
-# each fuzz target gets its 20 s beside them. Goes on after a failure, so that
-# one run tells all. At the end stand the time of each part, in short what failed,
-# and the sum as the last line.
+# Static checks; unit tests and fuzz corpora with clang and its sanitizers, beside
+# what gcc shows that these do not (make check-plain); then the real thing under
+# tests/integration, some of it also with the engine as runtime, the bypass
+# catalogue under tests/attack, what strains acd most once more with sanitizers in
+# acd, and the README's first command on machines that have nothing (tests/fresh).
+# These wait more than they compute, so each fuzz target gets its 20 s beside
+# them. Goes on after a failure, so that one run tells all. At the end stand the
+# time of each part, in short what failed, and the sum as the last line.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
 # AC_CHECK_ALL=1 adds all that takes long: the next two, and a fresh machine that
 # has an engine of its own, with nothing in it.
-# AC_CHECK_UNIT_ALL=1 adds the unit tests with gcc and sanitizers, and with
-# clang and none; AC_CHECK_SAN_ALL=1 runs the whole integration suite on the
-# sanitised acd.
+# AC_CHECK_UNIT_ALL=1 runs all of the unit tests with gcc, and with either
+# compiler with and without sanitizers; AC_CHECK_SAN_ALL=1 runs the whole
+# integration suite on the sanitised acd.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
@@ -79,19 +79,19 @@ if wants lint; then
 	part 'static checks'
 	step 'static checks' tests/run.sh --lint fast full
 fi
-# unit CC SAN - one of the four builds, quietly, into a file
+# unit TARGET CC SAN - one build, quietly, into a file
 unit() {
-	"$make" -s check-unit CC="$1" SAN="$2" >"$AC_TEST_TALLY.$1" 2>&1
+	"$make" -s "$1" CC="$2" SAN="$3" >"$AC_TEST_TALLY.$2" 2>&1
 }
 
-# unit_pair SAN-OF-GCC SAN-OF-CLANG - two builds side by side: much of a unit
-# test is waiting
+# unit_pair TARGET SAN-OF-GCC SAN-OF-CLANG - gcc builds TARGET, clang and its
+# sanitizers all of the unit tests, side by side: much of one is waiting
 unit_pair() {
-	unit gcc "$1" &
-	unit clang "$2" &
+	unit "$1" gcc "$2" &
+	unit check-unit clang "$3" &
 	wait
-	step "unit tests, gcc${1:+, $1}" cat_tally "$AC_TEST_TALLY.gcc"
-	step "unit tests, clang${2:+, $2}" cat_tally "$AC_TEST_TALLY.clang"
+	step "unit tests, gcc${2:+, $2}" cat_tally "$AC_TEST_TALLY.gcc"
+	step "unit tests, clang${3:+, $3}" cat_tally "$AC_TEST_TALLY.clang"
 }
 
 # What ran already is printed and counted by its last line that counts; make
@@ -109,8 +109,12 @@ if wants unit; then
 	part 'unit tests'
 	tally=$AC_TEST_TALLY
 	export -n AC_TEST_TALLY
-	unit_pair '' address,undefined
-	[ -z "${AC_CHECK_UNIT_ALL:-}" ] || unit_pair address,undefined ''
+	if [ -z "${AC_CHECK_UNIT_ALL:-}" ]; then
+		unit_pair check-plain '' address,undefined
+	else
+		unit_pair check-unit '' address,undefined
+		unit_pair check-unit address,undefined ''
+	fi
 	export AC_TEST_TALLY=$tally
 fi
 if wants fuzz; then
