@@ -93,7 +93,8 @@ static void test_other(void)
 	hears_with(c, "HTTP/1.1 200 OK", "an answer with another value");
 	snprintf(want, sizeof(want), "%.*sX", (int)len - 1, body);
 	hears(c, want, "comes as it is");
-	ok(!world_audited(AUDIT_ALARM, REASON_REFLECTION), "without an alarm");
+	ok(!world_audited_in(2000, AUDIT_ALARM, REASON_REFLECTION),
+	   "without an alarm");
 	hang_up(c);
 	hang_up(u);
 }

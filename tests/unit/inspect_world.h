@@ -20,6 +20,7 @@
 #include "tests/unit/tls_peer.h"
 
 #define PEERS_MAX 64u
+#define PEER_WAIT 30 /* seconds until a test gives up: no promise */
 #define PEER_SPAN (6 * 3600) /* seconds that certificates are good, both ways */
 #define REAL_TOKEN "ghp_real0token0that0nobody0may0ever0see1"
 
@@ -47,7 +48,7 @@
 static const char inspect_policy[] =
 	"version: 1\n"
 	"defaults:\n"
-	"  timeouts: { request_header: 600ms, idle: 1m, connect: 3s }\n"
+	"  timeouts: { request_header: 1m, idle: 1m, connect: 1m }\n"
 	"credentials:\n"
 	"  gh: { source: \"file:/x\", kind: bearer }\n"
 	"agents:\n"
@@ -93,7 +94,7 @@ static struct {
 
 static inline void peer_timeout(int fd)
 {
-	const struct timeval tv = { .tv_sec = 5 };
+	const struct timeval tv = { .tv_sec = PEER_WAIT };
 
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
@@ -127,7 +128,7 @@ static inline SSL *upstream(void)
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	ts.tv_sec += 5;
+	ts.tv_sec += PEER_WAIT;
 	if (sem_clockwait(&peers.there, CLOCK_MONOTONIC, &ts) < 0)
 		return NULL;
 	return peers.peers[atomic_fetch_add(&peers.taken, 1) % PEERS_MAX];
