@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/cli/complete.h"
 #include "control/cli/host.h"
 #include "control/cli/table.h"
+#include "control/cli/vault_kind.h"
 #include "control/shared/json.h"
 #include "lib/buf.h"
 #include "lib/str.h"
@@ -206,7 +206,7 @@ static int check_first(const struct args *a, struct err *err)
 			       "to 63 of a-z 0-9 . _ -, begins with a letter "
 			       "or a digit, and is not 'none'",
 			       name);
-	return !kind || complete_is_kind(kind) ?
+	return !kind || vault_kind_known(kind) ?
 		       0 :
 		       err_set(err, -EINVAL,
 			       "--kind is generic, github, gitlab, npm, pypi, "

@@ -13,6 +13,7 @@
 #include "control/cli/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/config.h"
+#include "control/cli/vault_kind.h"
 #include "control/shared/json.h"
 
 /* Options and words before the one that is being completed. */
@@ -228,18 +229,6 @@ static int offer_keys(struct strv *out, const char *prefix)
 	return rc;
 }
 
-static const char *const secrets[] = { "generic", "github", "gitlab",
-				       "npm",     "pypi",   "anthropic",
-				       "openai",  "gemini", "aws" };
-
-bool complete_is_kind(const char *kind)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
-		if (strcmp(secrets[i], kind) == 0)
-			return true;
-	return false;
-}
-
 static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		      const struct complete_facts *f)
 {
@@ -284,7 +273,7 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	case WORDS_MODE:
 		return offer_list(out, prefix, reach_modes, REACH_MODES);
 	case WORDS_SECRET:
-		return offer_list(out, prefix, secrets, ARRAY_SIZE(secrets));
+		return offer_list(out, prefix, vault_kinds, VAULT_KINDS);
 	case WORDS_CREDENTIAL:
 		return offer_credentials(out, prefix, f->credentials);
 	case WORDS_EGRESS:

@@ -30,9 +30,6 @@ enum arg_words complete_kind(char *const *words, size_t n,
 int complete_words(char *const *words, size_t n,
 		   const struct complete_facts *facts, struct strv *out);
 
-/* Returns true if @kind is one of a credential. */
-bool complete_is_kind(const char *kind);
-
 int cmd_complete(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_completion(const struct cli *cli, const struct args *a,
 		   struct err *err);

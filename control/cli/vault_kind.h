@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * vault_kind.h - the kinds that a credential may have (vault/surrogate.c)
+ */
+#ifndef CONTROL_CLI_VAULT_KIND_H
+#define CONTROL_CLI_VAULT_KIND_H
+
+#include <stdbool.h>
+
+#define VAULT_KINDS 9u
+
+extern const char *const vault_kinds[VAULT_KINDS];
+
+/* Returns true if @kind is one of them. */
+bool vault_kind_known(const char *kind);
+
+#endif
