@@ -8,7 +8,6 @@
 #include "net-preload/after.h"
 
 #include <stdatomic.h>
-#include <sys/prctl.h>
 
 #include "net-preload/ask.h"
 #include "net-preload/say.h"
@@ -17,7 +16,7 @@
 #define SET (UINT64_C(1) << 48) /* 0 is a free place */
 
 static _Atomic uint32_t owner; /* the process that noted the places; 0: none */
-static _Atomic int owner_seccomp; /* how it was confined then */
+static _Atomic bool never; /* the process confines itself */
 static _Atomic unsigned next;
 static _Atomic uint64_t places[AFTER_PLACES]; /* address and port */
 
@@ -29,12 +28,6 @@ static uint64_t place_of(const struct dest *d)
 static uint32_t own_pid(void)
 {
 	return (uint32_t)syscall(SYS_getpid);
-}
-
-/* The mode (prctl(2)); the same negative number where the kernel has none. */
-static int seccomp_mode(void)
-{
-	return (int)syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0);
 }
 
 static bool is_noted(uint64_t place)
@@ -53,8 +46,6 @@ static void own(uint32_t pid)
 {
 	for (unsigned i = 0; i < AFTER_PLACES; i++)
 		atomic_store_explicit(&places[i], 0, memory_order_relaxed);
-	atomic_store_explicit(&owner_seccomp, seccomp_mode(),
-			      memory_order_relaxed);
 	atomic_store(&owner, pid);
 }
 
@@ -77,13 +68,18 @@ bool after_knows(const struct dest *d)
 	       atomic_load(&owner) == own_pid();
 }
 
+void after_never(void)
+{
+	atomic_store(&never, true);
+}
+
 void after_tell(void)
 {
 	uint32_t pid = atomic_load(&owner);
 	uint64_t end;
 
-	if (pid == 0 || !say_may() || pid != own_pid() ||
-	    seccomp_mode() != atomic_load(&owner_seccomp))
+	/* First of all: what is confined must make no call. */
+	if (pid == 0 || atomic_load(&never) || !say_may() || pid != own_pid())
 		return;
 	end = sys_clock_ms() + ASK_WAIT_MS;
 	for (unsigned i = 0; i < AFTER_PLACES; i++) {

@@ -23,9 +23,11 @@ bool after_knows(const struct dest *d);
  * The process ends: asks about what was noted, ASK_WAIT_MS in all (ask.h), and
  * tells the user of what could not be reached. Asks nothing where nothing was
  * noted or could be told, in a child by fork(2) or vfork(2) of who noted it,
- * and under a seccomp filter that was not there then, which might end the
- * process for it. May change errno.
+ * and after after_never(). May change errno.
  */
 void after_tell(void);
+/* The process begins to confine itself: after_tell() does nothing from now on,
+ * since a seccomp filter might end the process for any call. */
+void after_never(void);
 
 #endif

@@ -9,7 +9,8 @@
  * sendmsg(2), sendmmsg(2). Before such a call the gateway is asked what it
  * will say (ask.c); a call that would be denied fails at once and the user is
  * told why (say.c), every other one is made as it is, so that what sockets,
- * poll(2) and SO_ERROR tell is the kernel's own. Nothing here is trusted: what
+ * poll(2) and SO_ERROR tell is the kernel's own. prctl(2) is hooked to be told
+ * of a program that confines itself (prctl.c). Nothing here is trusted: what
  * does not pass through here (static programs, raw system calls, io_uring)
  * meets the same verdict in the packet path, only later.
  *
@@ -85,6 +86,7 @@ static void __attribute__((constructor)) start(void)
 		FIND(sendto);
 		FIND(sendmsg);
 		FIND(sendmmsg);
+		FIND(prctl);
 	}
 	if (!is_off()) {
 		say_start();

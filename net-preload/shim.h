@@ -14,6 +14,7 @@ typedef ssize_t (*shim_sendto_fn)(int, const void *, size_t, int,
 				  const struct sockaddr *, socklen_t);
 typedef ssize_t (*shim_sendmsg_fn)(int, const struct msghdr *, int);
 typedef int (*shim_sendmmsg_fn)(int, struct mmsghdr *, unsigned, int);
+typedef int (*shim_prctl_fn)(int, ...);
 
 /*
  * The next definition of each name (dlsym(3), RTLD_NEXT): the C library's, or
@@ -25,6 +26,7 @@ struct shim_real {
 	_Atomic(shim_sendto_fn) sendto;
 	_Atomic(shim_sendmsg_fn) sendmsg;
 	_Atomic(shim_sendmmsg_fn) sendmmsg;
+	_Atomic(shim_prctl_fn) prctl;
 };
 extern struct shim_real shim_real;
 
@@ -42,6 +44,10 @@ ssize_t hook_sendmsg(int fd, const struct msghdr *msg, int flags)
 	HOOK("sendmsg");
 int hook_sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
 	HOOK("sendmmsg");
+/* As every caller of a variadic function passes them, in registers. Those that
+ * a caller did not set are as arbitrary as they are to the C library's. */
+int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+	       unsigned long d) HOOK("prctl");
 
 /* False before the constructor ran and with AC_NET_PRELOAD=off: every call
  * goes to the real function then. */

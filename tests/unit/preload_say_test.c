@@ -176,7 +176,7 @@ static void test_object(void)
 	ok(sh("! readelf -VW %s | grep -q 'Name:'", shim), "asks no version");
 	ok(sh("readelf --dyn-syms -W %s | awk '$7 ~ /^[0-9]+$/ && $5 != "
 	      "\"LOCAL\" { print $8 }' | sort | tr '\\n' ' ' | "
-	      "grep -qx 'connect sendmmsg sendmsg sendto '",
+	      "grep -qx 'connect prctl sendmmsg sendmsg sendto '",
 	      shim),
 	   "exports the hooks alone");
 	ok(sh("! readelf --dyn-syms -W %s | awk '$7 == \"UND\" && $8 != \"\" "
