@@ -63,6 +63,9 @@
 	",\"per\":\"second\",\"inv\":true}}"
 #define MORE(n) "{\"ct count\":{\"val\":" n ",\"inv\":true}}"
 #define TIMEOUT(name) "{\"ct timeout\":\"" name "\"}"
+#define SYN                                          \
+	"{\"match\":{\"op\":\"in\",\"left\":" FIELD( \
+		"tcp", "flags") ",\"right\":\"syn\"}}"
 #define RULES_MAX 5u
 
 /* Every chain of ours; the door is the first. */
@@ -108,7 +111,8 @@ static const struct chain {
 		     UDP "," TIMEOUT("brief_udp") } },
 	{ .family = "inet",
 	  .name = "served",
-	  .rules = { CT("invalid") "," DROP, CT("new") "," JUMP("fresh"),
+	  .rules = { CT("invalid") "," DROP, CT("established") "," SYN "," DROP,
+		     CT("new") "," JUMP("fresh"),
 		     TO_GATEWAY "," PORTS "," ACCEPT,
 		     TO_GATEWAY "," UDP_PORT("53") "," ACCEPT } },
 	{ "inet",

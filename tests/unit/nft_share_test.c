@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -109,6 +110,8 @@ static pid_t gateway(void)
 	if (fds[0].fd < 0 || fds[1].fd < 0 || listen(fds[0].fd, 4096) < 0)
 		return -1;
 	pid = fork();
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (pid == 0 && poll(fds, 2, -1) > 0) {
 		struct sockaddr_in sa;
 		socklen_t len = sizeof(sa);
