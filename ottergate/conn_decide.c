@@ -122,7 +122,8 @@ void conn_reached(const struct conn *c, enum reason why)
 		.port = c->port,
 	};
 
-	if (c->agent)
+	/* What our own bounds ended says nothing of the host. */
+	if (c->agent && !reason_is_limit(why) && why != REASON_NO_MEMORY)
 		lease_reached(c->agent, &host, why, c->worker->now_ms);
 }
 
