@@ -294,7 +294,7 @@ static const struct {
 	  OPEN,
 	  2,
 	  "",
-	  "--tail (-n) '-3'",
+	  "--tail '-3' is out of range: 0 to ",
 	  "" },
 	{ { "status" }, OPEN, 0, "locked: ac vault unlock", "", "" },
 };
