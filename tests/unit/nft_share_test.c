@@ -183,8 +183,13 @@ static bool answered(const char *path)
 		int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 
-		if (sendto(fd, "q", 1, 0, (void *)&to, sizeof(to)) != 1 ||
-		    poll(&p, 1, 30000) != 1)
+		int tries = 30;
+
+		/* What is lost in a full queue is asked again. */
+		while (sendto(fd, "q", 1, 0, (void *)&to, sizeof(to)) == 1 &&
+		       poll(&p, 1, 1000) == 0 && --tries > 0)
+			continue;
+		if (tries == 0 || !(p.revents & POLLIN))
 			_exit(1);
 		_exit(connect(tcp, (void *)&web, sizeof(web)) < 0);
 	}
