@@ -243,6 +243,19 @@ reached() {
 	nsenter -t "$(host_pid)" -n curl -s -m 10 -o /dev/null "http://$1:$2/"
 }
 
+# serve ADDRESS PORT - as me.example; the host was told of this machine's
+# addresses before it had this one
+serve() {
+	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$1]" \
+		>"$AC_HOME/policy/policy.yaml"
+	run -0 "$AC" start # tells the addresses of now
+	ip addr add "$1/32" dev lo
+	python3 -m http.server --bind "$1" "$2" >/dev/null 2>&1 3>&- &
+	echo "$!" >"$BATS_FILE_TMPDIR/server"
+	eventually reached "$1" "$2"
+	run -0 "$AC" policy reload
+}
+
 @test "a check judges the addresses of a name, also before a run" {
 	need_root
 	need ip
@@ -280,14 +293,7 @@ reached() {
 	need ip
 	local own shut=8764 open=8765
 	own=$(own_address)
-	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
-		>"$AC_HOME/policy/policy.yaml"
-	run -0 "$AC" start # tells the addresses of now
-	ip addr add "$own/32" dev lo
-	python3 -m http.server --bind "$own" "$open" >/dev/null 2>&1 3>&- &
-	echo "$!" >"$BATS_FILE_TMPDIR/server"
-	eventually reached "$own" "$open"
-	run -0 "$AC" policy reload
+	serve "$own" "$open"
 	run -0 "$AC" policy allow one "me.example:$shut" "http://me.example:$open"
 	run --separate-stderr "$AC" exec one -- \
 		curl -s -m 60 "https://me.example:$shut/"
@@ -318,17 +324,9 @@ reached() {
 @test "a public address of this machine is denied, after a restart as well" {
 	need_root
 	need ip
-	local own port=8765 pid
+	local own port=8765
 	own=$(own_address)
-	printf '%s\n' 'version: 1' 'hosts:' "  me.example: [$own]" \
-		>"$AC_HOME/policy/policy.yaml"
-	run -0 "$AC" start # tells the addresses of now
-	ip addr add "$own/32" dev lo
-	python3 -m http.server --bind "$own" "$port" >/dev/null 2>&1 3>&- &
-	pid=$!
-	echo "$pid" >"$BATS_FILE_TMPDIR/server"
-	eventually reached "$own" "$port"
-	run -0 "$AC" policy reload
+	serve "$own" "$port"
 	run -0 "$AC" policy allow one "http://me.example:$port"
 	verdict "http://me.example:$port/"
 	is 200 # nobody has told of it yet
@@ -348,7 +346,7 @@ reached() {
 	ip addr add "$own/32" dev lo
 	verdict "http://me.example:$port/"
 	is 200 # it was not this machine's at the last run
-	kill "$pid"
+	kill "$(cat "$BATS_FILE_TMPDIR/server")"
 	ip addr del "$own/32" dev lo
 	run -0 "$AC" policy reset one
 	rm "$AC_HOME/policy/policy.yaml"
