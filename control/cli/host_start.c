@@ -364,16 +364,16 @@ static int check_variables(struct err *err)
 	return config_check_variables(err);
 }
 
-int host_start_check(const struct cli *cli, struct err *err)
+/* host_start_check(); release @ret_config with config_done(). */
+static int start_check(const struct cli *cli, struct config *ret_config,
+		       struct err *err)
 {
-	struct config config = { 0 };
 	struct err found = { 0 };
 	struct outer *o = NULL;
 	int rc = check_variables(err);
 
 	if (rc == 0)
-		rc = config_load(cli, &config, err);
-	config_done(&config);
+		rc = config_load(cli, ret_config, err);
 	if (rc < 0)
 		return rc;
 	rc = outer_open(&o, &found);
@@ -385,15 +385,24 @@ int host_start_check(const struct cli *cli, struct err *err)
 	return host_check_space(cli, NULL, false, err);
 }
 
-/* What config.yaml says becomes variables of set-up and of create(). */
-static int use_config(const struct cli *cli, struct err *err)
+int host_start_check(const struct cli *cli, struct err *err)
 {
-	struct config c = { 0 };
-	int rc = config_load(cli, &c, err);
+	struct config config = { 0 };
+	int rc = start_check(cli, &config, err);
+
+	config_done(&config);
+	return rc;
+}
+
+/* And what config.yaml says becomes variables of set-up and of create(). */
+static int check_and_use(const struct cli *cli, struct err *err)
+{
+	struct config config = { 0 };
+	int rc = start_check(cli, &config, err);
 
 	if (rc == 0)
-		rc = config_export(cli, &c, err);
-	config_done(&c);
+		rc = config_export(cli, &config, err);
+	config_done(&config);
 	return rc;
 }
 
@@ -418,9 +427,7 @@ static int start_locked(const struct cli *cli, struct client *c,
 		live = host_live(c, err);
 	if (live != 0)
 		return live < 0 ? live : keep_live(cli, &probe, live, err);
-	rc = host_start_check(cli, err);
-	if (rc == 0)
-		rc = use_config(cli, err);
+	rc = check_and_use(cli, err);
 	if (rc == 0)
 		rc = prepare(cli, &o, image, err);
 	if (rc == 0)
