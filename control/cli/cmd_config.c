@@ -224,9 +224,19 @@ int cmd_config_unset(const struct cli *cli, const struct args *a,
 
 /* ---- by hand ---- */
 
-static int run_editor(const char *file, struct err *err)
+/* What the user chose; NULL: nothing. */
+static const char *editor_chosen(void)
 {
 	const char *editor = getenv("VISUAL");
+
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	return editor && *editor ? editor : NULL;
+}
+
+static int run_editor(const char *file, struct err *err)
+{
+	const char *editor = editor_chosen();
 	const char *argv[] = { "sh", "-c", NULL, "sh", file, NULL };
 	const struct proc_opts opts = { .argv = argv,
 					.fd = { STDIN_FILENO, STDOUT_FILENO,
@@ -234,11 +244,8 @@ static int run_editor(const char *file, struct err *err)
 	SCOPED_STR words = NULL;
 	int code;
 
-	if (!editor || !*editor)
-		editor = getenv("EDITOR");
 	/* It may have options of its own, as in "code -w". */
-	words = str_printf("%s \"$1\"",
-			   editor && *editor ? editor : EDITOR_DEFAULT);
+	words = str_printf("%s \"$1\"", editor ? editor : EDITOR_DEFAULT);
 	if (!words)
 		return err_nomem(err);
 	argv[2] = words;
@@ -254,11 +261,7 @@ static int run_editor(const char *file, struct err *err)
 /* One that was chosen may need no terminal. */
 static bool can_edit(void)
 {
-	const char *editor = getenv("VISUAL");
-
-	if (!editor || !*editor)
-		editor = getenv("EDITOR");
-	return (editor && *editor) ||
+	return editor_chosen() ||
 	       (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
 }
 
