@@ -12,6 +12,7 @@
 #include "ottergate/conn.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "lib/loop.h"
 #include "lib/sock.h"
 #include "ottergate/policy_load.h"
+#include "tests/unit/otter_clock.h"
 #include "tests/unit/tap.h"
 
 #define GET(path, host) "GET " path " HTTP/1.1\r\nHost: " host "\r\n\r\n"
@@ -210,9 +212,11 @@ static inline void hears(int fd, const char *want, const char *what)
 
 static inline void ends(int fd, const char *what)
 {
-	char got[4096];
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, 0);
 
-	is_int(read_upto(fd, got, sizeof(got) - 1), 0, "%s", what);
+	/* Not that nothing came in time. */
+	ok(n == 0 || (n < 0 && errno == ECONNRESET), "%s", what);
 }
 
 static inline void no_dial(unsigned before, const char *what)
@@ -308,6 +312,7 @@ static inline int world_run(void (*tests)(void))
 		.listeners = l,
 		.n_listeners = ARRAY_SIZE(l),
 		.dns_servers = no_dns,
+		.worker.clocks = &turn_clocks,
 	};
 	struct table *table = table_read(policy_text);
 

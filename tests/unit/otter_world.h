@@ -27,8 +27,8 @@
 #include "lib/str.h"
 #include "ottergate/dial.h"
 #include "ottergate/policy_load.h"
-#include "ottergate/share.h"
 #include "ottergate/worker.h"
+#include "tests/unit/otter_clock.h"
 #include "tests/unit/tap.h"
 
 #define WORLD_LINES 64u
@@ -195,18 +195,8 @@ static inline void world_audit(void)
 	world.follow = audit_follow(world.audit, world_line, NULL);
 }
 
-/* A microsecond a look: a turn ends by its work, never because the machine was
- * slow, so that what is sent together also goes on together. */
-static inline uint64_t world_clock(void)
-{
-	static _Thread_local uint64_t looks;
-
-	return 1000000000u + 1000u * ++looks;
-}
-
 static inline void world_up(const char *yaml, unsigned workers)
 {
-	static const struct share_clocks clocks = { world_clock, world_clock };
 	struct listener l[8] = { 0 };
 	struct workers_opts opts = {
 		.count = workers,
@@ -214,7 +204,7 @@ static inline void world_up(const char *yaml, unsigned workers)
 		.n_listeners = 1,
 		.dns_servers = (const char *const[]){ "127.0.0.1", NULL },
 		.worker.tls = world.tls,
-		.worker.clocks = &clocks,
+		.worker.clocks = &turn_clocks,
 	};
 	struct err err = { 0 };
 	int fd;
