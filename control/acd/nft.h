@@ -33,5 +33,8 @@ int nft_pin(const char *port, const char *mac, const char *address,
 /* -ENOENT: it was not pinned. */
 int nft_unpin(const char *port, const char *mac, const char *address,
 	      struct err *err);
+/* Takes what a sandbox at @address began out of the table of connections, if
+ * that holds so many that its next owner would miss them in its share. */
+int nft_forget(const char *address, struct err *err);
 
 #endif

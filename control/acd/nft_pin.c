@@ -15,7 +15,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "control/acd/nft.h"
+#include "control/acd/nft_impl.h"
 #include "control/acd/rtnl.h"
 #include "lib/str.h"
 
@@ -35,7 +35,7 @@ static struct {
 	pid_t owner;
 } sock = { .fd = -1 };
 
-static int sock_get(void)
+int nft_sock(void)
 {
 	/* In a child the number may be somebody else's by now: it is only
 	 * forgotten. */
@@ -44,6 +44,11 @@ static int sock_get(void)
 	sock.owner = getpid();
 	sock.fd = rtnl_open_to(NETLINK_NETFILTER);
 	return sock.fd;
+}
+
+void nft_sock_drop(void)
+{
+	fd_closep(&sock.fd);
 }
 
 static int key_make(struct key *k, const char *port, const char *mac,
@@ -121,12 +126,12 @@ static int element(uint16_t type, const char *port, const char *mac,
 	edge(&rq[0], NFNL_MSG_BATCH_BEGIN);
 	r = element_request(&rq[1], type, &k);
 	edge(&rq[2], NFNL_MSG_BATCH_END);
-	nl = sock_get();
+	nl = nft_sock();
 	if (r == 0)
 		r = nl < 0 ? nl :
 			     rtnl_call_all(nl, rq, ARRAY_SIZE(rq), 1, NULL);
 	if (r < 0) {
-		fd_closep(&sock.fd);
+		nft_sock_drop();
 		return err_set(err, r,
 			       "packet filter: %s: %s (the kernel must have "
 			       "nf_tables with the bridge family)",

@@ -190,17 +190,16 @@ int rtnl_call_all(int fd, struct rtnl_request *rq, size_t n, size_t last,
 	return answer.error;
 }
 
-const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,
-		      size_t len)
+static const void *find(const uint8_t *mem, size_t end, uint16_t type,
+			size_t len)
 {
-	const uint8_t *mem = (const uint8_t *)m;
-	size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(skip);
+	size_t at = 0;
 
-	while (at + sizeof(struct rtattr) <= m->nlmsg_len) {
+	while (at + sizeof(struct rtattr) <= end) {
 		struct rtattr a;
 
 		memcpy(&a, mem + at, sizeof(a));
-		if (a.rta_len < sizeof(a) || a.rta_len > m->nlmsg_len - at)
+		if (a.rta_len < sizeof(a) || a.rta_len > end - at)
 			return NULL;
 		if ((a.rta_type & NLA_TYPE_MASK) == type)
 			return a.rta_len >= RTA_LENGTH(len) ?
@@ -209,4 +208,27 @@ const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,
 		at += RTA_ALIGN(a.rta_len);
 	}
 	return NULL;
+}
+
+const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,
+		      size_t len)
+{
+	const size_t at = NLMSG_HDRLEN + NLMSG_ALIGN(skip);
+
+	if (m->nlmsg_len < at)
+		return NULL;
+	return find((const uint8_t *)m + at, m->nlmsg_len - at, type, len);
+}
+
+size_t rtnl_length(const void *found)
+{
+	struct rtattr a;
+
+	memcpy(&a, (const uint8_t *)found - RTA_LENGTH(0), sizeof(a));
+	return a.rta_len - RTA_LENGTH(0);
+}
+
+const void *rtnl_inside(const void *nest, uint16_t type, size_t len)
+{
+	return find(nest, rtnl_length(nest), type, len);
 }

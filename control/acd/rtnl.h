@@ -58,5 +58,9 @@ int rtnl_call_all(int fd, struct rtnl_request *rq, size_t n, size_t last,
  * long; NULL: none such. */
 const void *rtnl_find(const struct nlmsghdr *m, size_t skip, uint16_t type,
 		      size_t len);
+/* The same within @nest, an attribute that was found, and how long what is in
+ * it is. */
+const void *rtnl_inside(const void *nest, uint16_t type, size_t len);
+size_t rtnl_length(const void *found);
 
 #endif

@@ -299,10 +299,14 @@ void veth_unpin(const char *bridge, const struct veth *v)
 	struct in_addr ip;
 	int r = nft_unpin(v->port, v->mac, v->address, &err);
 
-	if (r < 0 && r != -ENOENT)
-		log_warn("%s", err.msg);
 	/* Unpinned before: the address may be another sandbox's by now. */
-	if (r != -ENOENT && nl >= 0 && inet_pton(AF_INET, v->address, &ip) == 1)
+	if (r == -ENOENT)
+		return;
+	if (r < 0)
+		log_warn("%s", err.msg);
+	if (nft_forget(v->address, &err) < 0)
+		log_warn("%s", err.msg);
+	if (nl >= 0 && inet_pton(AF_INET, v->address, &ip) == 1)
 		neighbour_drop(nl, if_nametoindex(bridge), &ip);
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -36,6 +37,7 @@
 #define FLOOD 12000
 #define PORT_FIRST 10000
 #define OTHERS 16 /* connections that are no flood */
+#define HELD 1100 /* enough to be worth forgetting */
 
 static char top[] = "/tmp/nft_share_test.XXXXXX";
 static char path_a[64], path_b[64];
@@ -49,16 +51,15 @@ static bool world(void)
 		  "ip addr add " GATEWAY "/16 dev ac0 && ip link set lo up");
 }
 
-static bool sandbox(const char *path, const char *address)
+static bool sandbox(const char *path, const char *address, struct veth *v)
 {
 	const struct netns_spec spec = {
 		.path = path, .bridge = "ac0", .gateway = GATEWAY, .prefix = 16
 	};
-	struct veth v = { .port = "" };
 	struct err err = { 0 };
 
-	return ok(netns_veth(address, &v) == 0 &&
-			  netns_create(&spec, &v, &err) == 0,
+	return ok(netns_veth(address, v) == 0 &&
+			  netns_create(&spec, v, &err) == 0,
 		  "%s %s", address, err.msg);
 }
 
@@ -237,8 +238,66 @@ static void test_tcp(void)
 	ok(answered(path_b), "another connects");
 }
 
+/* One at @path that has @n connections, which it ends when it is killed. */
+static pid_t holder(const char *path, int n)
+{
+	struct sockaddr_in web = gate(443);
+	char byte = 0;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		const struct rlimit files = { HELD + 100, HELD + 100 };
+		bool good = setrlimit(RLIMIT_NOFILE, &files) == 0 &&
+			    enter(path);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; good && i < n; i++) {
+			int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+			good = connect(fd, (void *)&web, sizeof(web)) == 0;
+		}
+		if (good && write(ends[1], "1", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ends[1]);
+	ok(read(ends[0], &byte, 1) == 1, "%d connections", n);
+	close(ends[0]);
+	return pid;
+}
+
+/* The gateway has closed them, the sandbox not: so they are in the table for a
+ * minute, unless they are taken out. */
+static void test_forget(const struct veth *a)
+{
+	struct err err = { 0 };
+	pid_t pids[2];
+	uint64_t n;
+
+	pids[0] = holder(path_a, HELD);
+	pids[1] = holder(path_b, OTHERS);
+	n = count();
+	ok(n >= HELD + OTHERS, "are in the table: %llu", (unsigned long long)n);
+	veth_unpin("ac0", a);
+	n = count();
+	ok(n < HELD / 2, "and not when the first is gone: %llu",
+	   (unsigned long long)n);
+	ok(n >= OTHERS, "unlike those of the other");
+	is_int(nft_forget(IP_B, &err), 0, "few %s", err.msg);
+	ok(count() >= OTHERS, "are not worth it: %llu",
+	   (unsigned long long)count());
+	is_int(nft_forget("172.20.1", &err), -EINVAL, "%s", err.msg);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++)
+		kill(pids[i], SIGKILL);
+}
+
 int main(void)
 {
+	struct veth a = { .port = "" }, b = { .port = "" };
 	struct err err = { 0 };
 	pid_t pid;
 
@@ -252,12 +311,13 @@ int main(void)
 	if (!ok(nft_load("images/host/nftables.conf", &err) == 0 &&
 			nft_open(&err) == 0,
 		"rules %s", err.msg) ||
-	    pid < 0 || !sandbox(path_a, IP_A) || !sandbox(path_b, IP_B))
+	    pid < 0 || !sandbox(path_a, IP_A, &a) || !sandbox(path_b, IP_B, &b))
 		return done_testing();
 	ok(answered(path_a) && answered(path_b), "both are answered");
 	/* TCP first: it is counted beside what is live. */
 	test_tcp();
 	test_udp();
+	test_forget(&a);
 	kill(pid, SIGKILL);
 	while (wait(NULL) > 0)
 		continue;
