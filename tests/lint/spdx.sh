@@ -12,23 +12,47 @@ here=$(dirname "$0")
 # shellcheck source=tests/lint/common.sh
 . "$here/common.sh"
 
-TAG='SPDX-License-Identifier: Apache-2.0'
-bad=0
-
-complain() {
-	echo "$1:1: $2"
-	bad=1
+# judge c|other - reads names of files
+# shellcheck disable=SC2016 # $0 belongs to awk
+judge() {
+	xargs -r awk -v kind="$1" -v tag='SPDX-License-Identifier: Apache-2.0' '
+	function complain(what) {
+		print name ":1: " what
+		bad = 1
+	}
+	function settle() {
+		if (name == "")
+			return
+		if (kind == "c" && !first)
+			complain("line 1 must be /* " tag " */")
+		if (kind == "c" && !head)
+			complain("no head comment \47" base " - what it does\47")
+		if (kind != "c" && !first)
+			complain("no " tag " in the first 3 lines")
+	}
+	FNR == 1 {
+		settle()
+		name = base = FILENAME
+		sub(/.*\//, "", base)
+		first = head = 0
+	}
+	kind == "c" && FNR == 1 && $0 == "/* " tag " */" { first = 1 }
+	kind == "c" && index($0, " * " base " - ") == 1 &&
+		substr($0, length(base) + 7) ~ /^[^ ]/ { head = 1 }
+	kind != "c" && FNR <= 3 &&
+		substr($0, length($0) - length(tag) + 1) == tag { first = 1 }
+	FNR == 8 { nextfile }
+	END {
+		settle()
+		exit bad
+	}'
 }
 
-for file in $(sources '*.c' '*.h'); do
-	[ "$(head -n 1 "$file")" = "/* $TAG */" ] ||
-		complain "$file" "line 1 must be /* $TAG */"
-	sed 8q "$file" | grep -q "^ \* ${file##*/} - [^ ]" ||
-		complain "$file" "no head comment '${file##*/} - what it does'"
-done
-for file in $(sources '*.yaml' '*.yml' '*.go' '*.conf' 'engine_old' '*.[1-8]' \
-	Makefile Dockerfile .clang-format .clang-tidy; scripts); do
-	sed 3q "$file" | grep -q "$TAG\$" ||
-		complain "$file" "no $TAG in the first 3 lines"
-done
+bad=0
+sources '*.c' '*.h' | judge c || bad=1
+{
+	sources '*.yaml' '*.yml' '*.go' '*.conf' 'engine_old' '*.[1-8]' \
+		Makefile Dockerfile .clang-format .clang-tidy
+	scripts
+} | judge other || bad=1
 exit $bad
