@@ -202,7 +202,7 @@ check-int-san:
 	BUILD=build-acsan tests/run.sh --bats $(or $(BATS),tests/integration)
 check-attack: all ; $(Q)tests/run.sh --bats $(or $(BATS),tests/attack)
 lint-fast: ; $(Q)tests/lint/run.sh fast
-lint: lint-fast ; $(Q)tests/lint/run.sh full
+lint: lint-fast ; $(Q)tests/lint/run.sh full && tests/lint/run.sh deep
 # Everything anew with coverage, in a folder of its own.
 fuzz:
 	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \

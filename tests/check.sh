@@ -77,7 +77,8 @@ step() {
 
 if wants lint; then
 	part 'static checks'
-	step 'static checks' tests/run.sh --lint fast full
+	step 'static checks' tests/run.sh --lint fast full \
+		${AC_CHECK_ALL:+deep}
 fi
 # unit TARGET CC SAN - one build, quietly, into a file
 unit() {

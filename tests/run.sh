@@ -3,7 +3,7 @@
 # run.sh - run tests, keep what the failing ones said, count
 #
 # usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]
-#               [--lint fast|full] [--bats PATH...] [--fresh MACHINE...]
+#               [--lint fast|full|deep] [--bats PATH...] [--fresh MACHINE...]
 #
 # A unit test or an integration test that fails is run once more, alone: what
 # passes then is "flaky", counted as passed and named at the end, since a busy
@@ -35,7 +35,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 
 usage() {
 	echo "usage: run.sh [--unit BIN...] [--replay BIN...] [--fuzz BIN...]" \
-		"[--lint fast|full] [--bats PATH...] [--fresh MACHINE...]" >&2
+		"[--lint fast|full|deep] [--bats PATH...] [--fresh MACHINE...]" >&2
 	exit 2
 }
 
