@@ -22,7 +22,6 @@ FUZZ_TIME ?= 20
 CCACHE ?= $(shell command -v ccache)
 PREFIX ?= /usr/local
 DESTDIR ?=
-comma := ,
 BUILD ?= build$(if $(filter clang%,$(CC)),-clang)$(if $(SAN),-san)
 SHAREDIR = $(PREFIX)/share/ac
 Q := $(if $(V),,@)
@@ -165,7 +164,8 @@ $(VAULT_BIN): $(BUILD)/%: $(BUILD)/obj/vault/%.o $(BUILD)/vault.a \
 		$(call pkg,--static --libs,$(PKG_vault))
 
 # Tests link against archives, so each takes only what it needs.
-TEST_LIBS = $(call ask,--libs,tests) -lpthread -lutil
+FAST_LD := $(and $(shell command -v mold),-fuse-ld=mold)
+TEST_LIBS = $(call ask,--libs,tests) -lpthread -lutil $(FAST_LD)
 $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(ARCHIVES)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $< -Wl,--start-group \
@@ -206,7 +206,7 @@ lint: lint-fast ; $(Q)tests/lint/run.sh full && tests/lint/run.sh deep
 # Everything anew with coverage, in a folder of its own.
 fuzz:
 	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \
-		SAN=fuzzer-no-link$(comma)address$(comma)undefined fuzz-run
+		SAN="fuzzer-no-link,address,undefined" fuzz-run
 fuzz-run: $(FUZZ_BIN)
 	$(Q)BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) tests/run.sh --fuzz $(FUZZ_BIN)
 # The load, and what it starts in the sandbox.
