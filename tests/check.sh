@@ -7,13 +7,13 @@
 # tests/integration, some of it also with the engine as runtime, the bypass
 # catalogue under tests/attack, what strains acd most once more with sanitizers in
 # acd, and the README's first command on machines that have nothing (tests/fresh).
-# These wait more than they compute, so each fuzz target gets its 20 s beside
-# them. Goes on after a failure, so that one run tells all. At the end stand the
+# These wait more than they compute, so each fuzz target that is not what had its
+# 20 s before gets them beside these. Goes on after a failure, so that one run tells all. At the end stand the
 # time of each part, in short what failed, and the sum as the last line.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
-# AC_CHECK_ALL=1 adds all that takes long: the next two, and a fresh machine that
-# has an engine of its own, with nothing in it.
+# AC_CHECK_ALL=1 adds all that takes long: the next two, clang's analyser, every
+# fuzz target, and a fresh machine that has an engine of its own, empty.
 # AC_CHECK_UNIT_ALL=1 runs all of the unit tests with gcc, and with either
 # compiler with and without sanitizers; AC_CHECK_SAN_ALL=1 runs the whole
 # integration suite on the sanitised acd.
@@ -80,19 +80,9 @@ if wants lint; then
 	step 'static checks' tests/run.sh --lint fast full \
 		${AC_CHECK_ALL:+deep}
 fi
-# unit TARGET CC SAN - one build, quietly, into a file
+# unit TARGET CC SAN - one build, and what of it is run
 unit() {
-	"$make" -s "$1" CC="$2" SAN="$3" >"$AC_TEST_TALLY.$2" 2>&1
-}
-
-# unit_pair TARGET SAN-OF-GCC SAN-OF-CLANG - gcc builds TARGET, clang and its
-# sanitizers all of the unit tests, side by side: much of one is waiting
-unit_pair() {
-	unit "$1" gcc "$2" &
-	unit check-unit clang "$3" &
-	wait
-	step "unit tests, gcc${2:+, $2}" cat_tally "$AC_TEST_TALLY.gcc"
-	step "unit tests, clang${3:+, $3}" cat_tally "$AC_TEST_TALLY.clang"
+	step "unit tests, $2${3:+, $3}" "$make" -s "$jobs" "$1" CC="$2" SAN="$3"
 }
 
 # What ran already is printed and counted by its last line that counts; make
@@ -108,19 +98,20 @@ cat_tally() {
 
 if wants unit; then
 	part 'unit tests'
-	tally=$AC_TEST_TALLY
-	export -n AC_TEST_TALLY
 	if [ -z "${AC_CHECK_UNIT_ALL:-}" ]; then
-		unit_pair check-plain '' address,undefined
+		unit check-plain gcc ''
 	else
-		unit_pair check-unit '' address,undefined
-		unit_pair check-unit address,undefined ''
+		unit check-unit gcc ''
+		unit check-unit gcc address,undefined
+		unit check-unit clang ''
 	fi
-	export AC_TEST_TALLY=$tally
+	unit check-unit clang address,undefined
 fi
 if wants fuzz; then
 	set -m # a process group of its own, to be stopped with all it runs
-	AC_TEST_TALLY='' nice -n 19 "$make" -s "$jobs" fuzz \
+	changed=1
+	[ -z "${AC_CHECK_ALL:-}" ] || changed=
+	AC_TEST_TALLY='' FUZZ_CHANGED=$changed nice -n 19 "$make" -s "$jobs" fuzz \
 		>"$AC_TEST_TALLY.fuzz" 2>&1 </dev/null &
 	fuzz_pid=$!
 	set +m

@@ -14,6 +14,7 @@
 # shown at the end. The last line is "N passed, N failed", with ", N skipped"
 # when there are some; the exit code is 1 when anything failed.
 #
+# FUZZ_CHANGED=1 leaves out fuzz targets that had their time as they are now.
 # For check.sh: AC_TEST_TALLY=FILE adds the three numbers to FILE, AC_TEST_SHORT=FILE
 # what failed or was flaky, in short.
 set -uo pipefail
@@ -22,6 +23,7 @@ cd "$(dirname "$0")/.." || exit 2
 BUILD=${BUILD:-build}
 LOGS=$BUILD/test-logs
 FUZZ_TIME=${FUZZ_TIME:-20}
+PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-fuzz # what was fuzzed as it is now
 UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
 passed=0
 failed=0
@@ -89,40 +91,74 @@ bounded() {
 	return "$code"
 }
 
-# suite NAME COMMAND... - one TAP program, its output kept
-suite() {
-	local name=$1 log=$LOGS/$1.log start code
-	shift
+# one_unit, one_replay BIN - in a child of pool: one TAP program, its output
+# kept; prints for the parent how it ended: BIN NAME EXIT MS
+one() {
+	local bin=$1 name=$2 log=$LOGS/$2.log start code
+	shift 2
 	start=$(now_ms)
 	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE.
 	bounded "$@" 2>&1 | cat >"$log"
 	code=${PIPESTATUS[0]}
 	[ "$code" -ne 124 ] || echo "# no end after $UNIT_LIMIT s" >>"$log"
-	settle "$name" "$log" "$code" $(($(now_ms) - start))
+	echo "$bin $name $code $(($(now_ms) - start))"
 }
 
-run_unit() {
-	local name log before=$failed p=$passed s=$skipped
-	name=$(basename "$1")
-	log=$LOGS/$name.log
-	suite "$name" "$1"
-	[ "$failed" -gt "$before" ] || return 0
-	passed=$p # all of it runs again
-	skipped=$s
-	once_more "$log" "$before" suite "$name" "$1"
+one_unit() { one "$1" "$(basename "$1")" "$1"; }
+
+one_replay() {
+	local name
+	name=$(basename "$1" _fuzz)
+	export -f replay_tap
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	one "$1" "replay-$name" "$BASH" -c 'replay_tap "$@"' - "$1" \
+		tests/fuzz/corpus/"$name"/*
 }
 
-# once_more LOG FAILED COMMAND... - a second try takes the place of the first,
-# which counted up to FAILED without it; the first log stays as LOG.first
+# pool KIND BIN... - as many at once as there are processors. What failed of
+# the unit tests is run once more, alone, when the others have ended.
+pool() {
+	local kind=$1 bin name code ms before
+	local -a again=()
+	shift
+	while read -r bin name code ms; do
+		before=$failed
+		settle "$name" "$LOGS/$name.log" "$code" "$ms"
+		[ "$failed" -eq "$before" ] || [ "$kind" != unit ] ||
+			again+=("$bin")
+	done < <(printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" \
+		"$BASH" tests/run.sh --one "$kind")
+	for bin in "${again[@]}"; do
+		once_more "$(basename "$bin")" unit_again "$bin"
+	done
+}
+
+unit_again() {
+	local bin name code ms
+	read -r bin name code ms < <(one_unit "$1")
+	settle "$name" "$LOGS/$name.log" "$code" "$ms"
+}
+
+# once_more NAME COMMAND... - a second try takes the place of the first, whose
+# log stays as LOG.first
 once_more() {
-	local log=$1 before=$2 f=$failed
-	shift 2
+	local log=$LOGS/$1.log p f s before file
+	local -a others=()
+	shift
 	cp "$log" "$log.first"
-	failed=$before
-	unset 'failures[-1]'
+	read -r p f s < <(tap_count "$log")
+	[ "$f" -gt 0 ] || f=1 # as settle counted it
+	passed=$((passed - p))
+	failed=$((failed - f))
+	skipped=$((skipped - s))
+	for file in "${failures[@]}"; do
+		[ "$file" = "$log" ] || others+=("$file")
+	done
+	failures=("${others[@]}")
+	before=$failed
 	"$@"
 	[ "$failed" -gt "$before" ] ||
-		flaky+=("$(basename "$log" .log): $((f - before)) failed at first ($(
+		flaky+=("$(basename "$log" .log): $f failed at first ($(
 			grep -m 1 '^not ok' "$log.first")), see $log.first")
 }
 
@@ -132,28 +168,34 @@ replay_tap() {
 	"$@" && echo "ok 1 - $(basename "$1") over $(($# - 1)) inputs"
 }
 
-run_replay() {
-	local name corpus
-	name=$(basename "$1" _fuzz)
-	corpus=(tests/fuzz/corpus/"$name"/*)
-	export -f replay_tap
-	# shellcheck disable=SC2016 # expanded by the inner shell
-	suite "replay-$name" "$BASH" -c 'replay_tap "$@"' - "$1" \
-		"${corpus[@]}"
+# fuzzed NAME BIN - the file that stands for FUZZ_TIME seconds without a finding
+# in this very program, wherever it was compiled
+fuzzed() {
+	local sum
+	sum=$(strip -o "$BUILD/fuzz-$1.bare" "$2" &&
+		sha256sum <"$BUILD/fuzz-$1.bare")
+	rm -f "$BUILD/fuzz-$1.bare"
+	echo "$PASSED/$1-$FUZZ_TIME-${sum%% *}"
 }
 
 # As a test: FUZZ_TIME seconds of new inputs without a finding. What it finds
 # interesting stays in the build folder, for the next time.
 fuzz_tap() {
-	local name=$1 bin=$2 seen=$BUILD/corpus/$1
-	mkdir -p "$seen"
+	local name=$1 bin=$2 seen=$BUILD/corpus/$1 mark
+	mark=$(fuzzed "$name" "$bin")
+	mkdir -p "$seen" "$PASSED"
 	echo 1..1
+	if [ -n "${FUZZ_CHANGED:-}" ] && [ -e "$mark" ]; then
+		echo "ok 1 - $name # SKIP unchanged since it had $FUZZ_TIME s"
+		return
+	fi
 	timeout -k 10 $((FUZZ_TIME + 120)) "$bin" \
 		-max_total_time="$FUZZ_TIME" -timeout=10 -verbosity=0 \
 		-rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$BUILD/found-$name-" \
-		"$seen" "tests/fuzz/corpus/$name" &&
-		echo "ok 1 - $name, $FUZZ_TIME s of new inputs"
+		"$seen" "tests/fuzz/corpus/$name" || return
+	: >"$mark"
+	echo "ok 1 - $name, $FUZZ_TIME s of new inputs"
 }
 
 # Two at a time.
@@ -214,7 +256,7 @@ run_bats() {
 	*tests/attack*) ;;
 	*)
 		[ "$failed" -eq "$before" ] || [ "$passed" -eq "$first" ] ||
-			once_more "$LOGS/bats.log" "$before" bats_pass \
+			once_more bats bats_pass \
 				--filter-status failed "$@"
 		;;
 	esac
@@ -254,7 +296,13 @@ in_short() {
 
 [ $# -gt 0 ] || usage
 mkdir -p "$LOGS"
+if [ "$1" = --one ] && [ $# -eq 3 ]; then
+	"one_$2" "$3"
+	exit
+fi
 kind=
+unit_bins=()
+replay_bins=()
 bats_paths=()
 fuzz_bins=()
 machines=()
@@ -264,6 +312,8 @@ for arg; do
 	--*) usage ;;
 	*)
 		case $kind in
+		unit) unit_bins+=("$arg") ;;
+		replay) replay_bins+=("$arg") ;;
 		bats) bats_paths+=("$arg") ;;
 		fuzz) fuzz_bins+=("$arg") ;;
 		fresh) machines+=("$arg") ;;
@@ -273,6 +323,8 @@ for arg; do
 		;;
 	esac
 done
+[ ${#unit_bins[@]} -eq 0 ] || pool unit "${unit_bins[@]}"
+[ ${#replay_bins[@]} -eq 0 ] || pool replay "${replay_bins[@]}"
 [ ${#fuzz_bins[@]} -eq 0 ] || fuzz_all "${fuzz_bins[@]}"
 [ ${#bats_paths[@]} -eq 0 ] || run_bats "${bats_paths[@]}"
 [ "$kind" != fresh ] || shown fresh tests/fresh/fresh.sh "${machines[@]}"
