@@ -5,7 +5,8 @@
  * Fail closed: the rules are loaded before the engine starts, name the
  * bridge before it exists, and stay when acd, the gateway or the engine die.
  * What counts is what the kernel lists afterwards, not that libnftables was
- * content: each chain must have its rules, in their order, and no others.
+ * content: each chain must have its rules, in their order, and no others, and
+ * what these name, sets and timeouts, must be as it was loaded.
  */
 #include "control/acd/nft.h"
 
@@ -144,6 +145,33 @@ static const struct chain {
 	  { IP_OR_ARP "," ACCEPT } },
 };
 
+/* Sets and timeouts that the rules name, as libnftables lists them, without
+ * what the kernel adds: handles, and the elements of the moment. */
+#define OBJECT(family, name) \
+	"{\"family\":\"" family "\",\"name\":\"" name "\",\"table\":\"ac\","
+#define BY_ADDRESS "\"type\":\"ipv4_addr\",\"size\":65535"
+#define FOR_10_S ",\"flags\":[\"timeout\"],\"timeout\":10}"
+#define POLICY(proto, first, second)                                         \
+	"\"protocol\":\"" proto "\",\"l3proto\":\"ip\",\"policy\":{\"" first \
+	"\":5,\"" second "\":5}}"
+
+static const struct object {
+	const char *kind, *family, *name, *text;
+} objects[] = {
+	{ "set", "inet", "live", OBJECT("inet", "live") BY_ADDRESS "}" },
+	{ "set", "inet", "tcp_rate",
+	  OBJECT("inet", "tcp_rate") BY_ADDRESS FOR_10_S },
+	{ "set", "inet", "udp_rate",
+	  OBJECT("inet", "udp_rate") BY_ADDRESS FOR_10_S },
+	{ "set", "bridge", "pinned",
+	  OBJECT("bridge", "pinned") "\"type\":[\"ifname\",\"ether_addr\","
+				     "\"ipv4_addr\"]}" },
+	{ "ct timeout", "inet", "brief_tcp",
+	  OBJECT("inet", "brief_tcp") POLICY("tcp", "time_wait", "close") },
+	{ "ct timeout", "inet", "brief_udp",
+	  OBJECT("inet", "brief_udp") POLICY("udp", "unreplied", "replied") },
+};
+
 #define DOOR_OPEN                                                             \
 	"flush chain inet ac door; "                                          \
 	"add rule inet ac door ip saddr " AC_SUBNET                           \
@@ -223,6 +251,52 @@ static bool chain_holds(const json_t *list, const struct chain *c, bool open)
 	return there && seen == n;
 }
 
+/* libnftables 1.0.6 does not list that a set is dynamic, as each is that a rule
+ * adds to. Versions also differ in whether one flag alone is a list. */
+static json_t *flags_but_dynamic(const json_t *flags)
+{
+	json_t *all = json_array(), *flag;
+	size_t k;
+
+	if (json_is_string(flags) &&
+	    strcmp(json_string_value(flags), "dynamic") != 0)
+		json_array_append_new(all, json_deep_copy(flags));
+	json_array_foreach (flags, k, flag)
+		if (!json_is_string(flag) ||
+		    strcmp(json_string_value(flag), "dynamic") != 0)
+			json_array_append(all, flag);
+	return all;
+}
+
+static bool object_is(const struct object *o, const json_t *have)
+{
+	SCOPED_JSON want = json_loads(o->text, 0, NULL);
+	SCOPED_JSON rest = json_deep_copy(have);
+	SCOPED_JSON flags = flags_but_dynamic(json_object_get(have, "flags"));
+
+	json_object_del(rest, "handle");
+	json_object_del(rest, "elem");
+	json_object_del(rest, "flags");
+	if (json_array_size(flags) > 0)
+		json_object_set(rest, "flags", flags);
+	return want && json_equal(want, rest);
+}
+
+static bool object_holds(const json_t *list, const struct object *o)
+{
+	const json_t *entry;
+	size_t k;
+
+	json_array_foreach (list, k, entry) {
+		const json_t *have = json_object_get(entry, o->kind);
+
+		if (is_ours(have) && str_is(have, "family", o->family) &&
+		    str_is(have, "name", o->name))
+			return object_is(o, have);
+	}
+	return false;
+}
+
 int nft_check(const char *json, bool open, struct err *err)
 {
 	SCOPED_JSON root = json_loads(json, 0, NULL);
@@ -236,6 +310,13 @@ int nft_check(const char *json, bool open, struct err *err)
 				       "packet filter: chain '%s ac %s' is not "
 				       "as it must be",
 				       chains[i].family, chains[i].name);
+	for (i = 0; i < ARRAY_SIZE(objects); i++)
+		if (!object_holds(list, &objects[i]))
+			return err_set(err, -ENOENT,
+				       "packet filter: %s '%s ac %s' is not "
+				       "as it must be",
+				       objects[i].kind, objects[i].family,
+				       objects[i].name);
 	/* A chain of somebody else's in our tables may let anything in. */
 	json_array_foreach (list, i, entry) {
 		const json_t *chain = json_object_get(entry, "chain");

@@ -23,7 +23,7 @@ int nft_open(struct err *err);
 /*
  * Does @json, what libnftables lists, have our tables exactly as they must
  * be, with the door open or shut as @open says? Other tables do not matter.
- * Pure. -ENOENT: @err names the first chain that differs.
+ * Pure. -ENOENT: @err names the first chain, set or timeout that differs.
  */
 int nft_check(const char *json, bool open, struct err *err);
 

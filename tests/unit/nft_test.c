@@ -15,6 +15,16 @@
 #include "tests/unit/tap.h"
 
 #define RULES "images/host/nftables.conf"
+/* The rules of the chain, which a set or timeout that they name is behind. */
+#define FRESH                                                                  \
+	"add rule inet ac fresh meta l4proto tcp update @tcp_rate { ip saddr " \
+	"limit rate over 500/second burst 1000 packets } drop; "               \
+	"add rule inet ac fresh meta l4proto udp update @udp_rate { ip saddr " \
+	"limit rate over 1000/second burst 4000 packets } drop; "              \
+	"add rule inet ac fresh add @live { ip saddr ct count over 4096 } "    \
+	"drop; "                                                               \
+	"add rule inet ac fresh meta l4proto tcp ct timeout set brief_tcp; "   \
+	"add rule inet ac fresh meta l4proto udp ct timeout set brief_udp"
 
 static bool nft(const char *command, char **ret_json)
 {
@@ -76,6 +86,33 @@ static const struct {
 	  "flush chain inet ac fresh", -ENOENT },
 	{ "another bound before it", "insert rule inet ac fresh accept",
 	  -ENOENT },
+	{ "a set of senders that forgets nobody",
+	  "flush chain inet ac fresh; delete set inet ac udp_rate; "
+	  "add set inet ac udp_rate { type ipv4_addr; size 65535; "
+	  "flags dynamic; }; " FRESH,
+	  -ENOENT },
+	{ "or too early",
+	  "flush chain inet ac fresh; delete set inet ac udp_rate; "
+	  "add set inet ac udp_rate { type ipv4_addr; size 65535; "
+	  "flags dynamic,timeout; timeout 1s; }; " FRESH,
+	  -ENOENT },
+	{ "or has room for few",
+	  "flush chain inet ac fresh; delete set inet ac live; "
+	  "add set inet ac live { type ipv4_addr; size 2; "
+	  "flags dynamic; }; " FRESH,
+	  -ENOENT },
+	{ "one as it was",
+	  "flush chain inet ac fresh; delete set inet ac udp_rate; "
+	  "add set inet ac udp_rate { type ipv4_addr; size 65535; "
+	  "flags dynamic,timeout; timeout 10s; }; " FRESH,
+	  0 },
+	{ "connections that ended are kept",
+	  "flush chain inet ac fresh; delete ct timeout inet ac brief_tcp; "
+	  "add ct timeout inet ac brief_tcp { protocol tcp; l3proto ip; "
+	  "policy = { time_wait : 5, close : 500 }; }; " FRESH,
+	  -ENOENT },
+	{ "somebody's set of addresses is among ours",
+	  "add set inet ac more { type ipv4_addr; }", 0 },
 	{ "another redirect",
 	  "insert rule inet ac gate tcp dport 1 redirect to :22", -ENOENT },
 };
@@ -143,6 +180,58 @@ static void test_pins(void)
 		       -EINVAL, "%s", err.msg);
 }
 
+/* What is listed, with @flags for each set that forgets and @other for the one
+ * that does not; NULL: none. */
+static int check_flags(const char *json, json_t *flags, json_t *other)
+{
+	json_t *root = json_loads(json, 0, NULL);
+	json_t *entry;
+	char *text;
+	size_t k;
+	int r;
+
+	json_array_foreach (json_object_get(root, "nftables"), k, entry) {
+		json_t *set = json_object_get(entry, "set");
+		bool rate = json_object_get(set, "timeout") != NULL;
+
+		if (rate)
+			json_object_set(set, "flags", flags);
+		else if (json_is_string(json_object_get(set, "type")))
+			json_object_set(set, "flags", other);
+	}
+	text = json_dumps(root, 0);
+	r = nft_check(text, false, NULL);
+	free(text);
+	json_decref(root);
+	json_decref(flags);
+	json_decref(other);
+	return r;
+}
+
+/* libnftables 1.0.6 lists a set that rules add to as any other, 1.1.3 says that
+ * it is dynamic, and later ones write one flag without a list. */
+static void test_versions(void)
+{
+	SCOPED_STR json = NULL;
+
+	nft_load(RULES, NULL);
+	if (!nft("list ruleset", &json))
+		return;
+	is_int(check_flags(json, json_pack("[s]", "timeout"), json_array()), 0,
+	       "1.0.6");
+	is_int(check_flags(json, json_pack("[ss]", "timeout", "dynamic"),
+			   json_pack("[s]", "dynamic")),
+	       0, "1.1.3");
+	is_int(check_flags(json, json_pack("[ss]", "timeout", "dynamic"),
+			   json_string("dynamic")),
+	       0, "later");
+	is_int(check_flags(json, json_pack("[s]", "dynamic"), json_array()),
+	       -ENOENT, "no timeout");
+	is_int(check_flags(json, json_pack("[ss]", "timeout", "constant"),
+			   json_array()),
+	       -ENOENT, "another flag");
+}
+
 int main(void)
 {
 	struct err err = { 0 };
@@ -155,6 +244,7 @@ int main(void)
 		return done_testing();
 	}
 	test_changes();
+	test_versions();
 	test_door();
 	test_pins();
 	return done_testing();
