@@ -8,6 +8,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <nftables/libnftables.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -99,21 +100,31 @@ static struct sockaddr_in gate(uint16_t port)
 	return sa;
 }
 
-/* Takes each connection, and answers each question. */
+static void reset(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(fd);
+}
+
+/* Takes each connection, of the proxy to reset it, and answers each question. */
 static pid_t gateway(void)
 {
 	struct pollfd fds[] = {
 		{ .fd = bound(SOCK_STREAM, GATEWAY, 3129), .events = POLLIN },
 		{ .fd = bound(SOCK_DGRAM, GATEWAY, 53), .events = POLLIN },
+		{ .fd = bound(SOCK_STREAM, GATEWAY, 3128), .events = POLLIN },
 	};
 	pid_t pid;
 
-	if (fds[0].fd < 0 || fds[1].fd < 0 || listen(fds[0].fd, 4096) < 0)
+	if (fds[0].fd < 0 || fds[1].fd < 0 || listen(fds[0].fd, 4096) < 0 ||
+	    listen(fds[2].fd, 16) < 0)
 		return -1;
 	pid = fork();
 	if (pid == 0)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (pid == 0 && poll(fds, 2, -1) > 0) {
+	while (pid == 0 && poll(fds, ARRAY_SIZE(fds), -1) > 0) {
 		struct sockaddr_in sa;
 		socklen_t len = sizeof(sa);
 		int fd = accept(fds[0].fd, NULL, NULL);
@@ -121,14 +132,17 @@ static pid_t gateway(void)
 
 		if (fd >= 0)
 			close(fd);
+		fd = accept(fds[2].fd, NULL, NULL);
+		if (fd >= 0)
+			reset(fd);
 		if (recvfrom(fds[1].fd, data, sizeof(data), 0, (void *)&sa,
 			     &len) > 0)
 			sendto(fds[1].fd, "a", 1, 0, (void *)&sa, len);
 	}
 	if (pid == 0)
 		_exit(1);
-	close(fds[0].fd);
-	close(fds[1].fd);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i].fd);
 	return pid;
 }
 
@@ -142,16 +156,14 @@ static bool enter(const char *path)
 /* A question from @port, or a connection that is reset at once. */
 static void one(int type, uint16_t port)
 {
-	const struct linger at_once = { .l_onoff = 1 };
 	struct sockaddr_in to = gate(type == SOCK_DGRAM ? 53 : 443);
-	SCOPED_FD fd = bound(type, "0.0.0.0", port);
+	int fd = bound(type, "0.0.0.0", port);
 
-	if (type == SOCK_DGRAM) {
+	if (type == SOCK_DGRAM)
 		sendto(fd, "q", 1, 0, (void *)&to, sizeof(to));
-		return;
-	}
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-	(void)!connect(fd, (void *)&to, sizeof(to));
+	else
+		(void)!connect(fd, (void *)&to, sizeof(to));
+	reset(fd);
 }
 
 /* Makes a table entry from each of @n ports, if it is let; -1: cannot. */
@@ -295,6 +307,72 @@ static void test_forget(const struct veth *a)
 		kill(pids[i], SIGKILL);
 }
 
+/* From one port to the proxy, which resets it: whether that was so. */
+static bool dial(int wait_ms)
+{
+	struct sockaddr_in to = gate(3128);
+	SCOPED_FD fd = bound(SOCK_STREAM, "0.0.0.0", PORT_FIRST - 1);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	(void)!connect(fd, (void *)&to, sizeof(to));
+	return poll(&p, 1, wait_ms) == 1 && p.revents & POLLIN;
+}
+
+enum again { THROUGH, DROPPED, TOO_SLOW, BROKEN };
+
+/* Twice in succession, the second while the kernel remembers the first. */
+static enum again dial_again(int wait_ms)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		const uint64_t start = clock_ms();
+		bool through;
+
+		if (!enter(path_b) || !dial(60000))
+			_exit(BROKEN);
+		through = dial(wait_ms);
+		if (clock_ms() - start >= KEPT_MS)
+			_exit(TOO_SLOW);
+		_exit(through ? THROUGH : DROPPED);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return WIFEXITED(status) ? (enum again)WEXITSTATUS(status) : BROKEN;
+}
+
+static void is_again(enum again want, const char *what)
+{
+	enum again have = dial_again(want == THROUGH ? 60000 : 500);
+
+	if (have == TOO_SLOW)
+		skip("too slow here to dial twice");
+	else
+		is_int(have, want, "%s", what);
+}
+
+static bool nft(const char *command)
+{
+	struct nft_ctx *ctx = nft_ctx_new(NFT_CTX_DEFAULT);
+	bool good = nft_run_cmd_from_buffer(ctx, command) == 0;
+
+	nft_ctx_free(ctx);
+	return good;
+}
+
+/* A SYN on what a reset has closed. The last: the rule is gone then. */
+static void test_syn(void)
+{
+	is_again(DROPPED, "a SYN on a closed connection is dropped");
+	ok(nft("flush chain inet ac served; "
+	       "add rule inet ac served ct state invalid drop; "
+	       "add rule inet ac served ct state new jump fresh; "
+	       "add rule inet ac served accept"),
+	   "the rule is taken out");
+	is_again(THROUGH, "without it one gets through");
+}
+
 int main(void)
 {
 	struct veth a = { .port = "" }, b = { .port = "" };
@@ -318,6 +396,7 @@ int main(void)
 	test_tcp();
 	test_udp();
 	test_forget(&a);
+	test_syn();
 	kill(pid, SIGKILL);
 	while (wait(NULL) > 0)
 		continue;
