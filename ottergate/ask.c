@@ -76,8 +76,7 @@ static void audit_denial(struct worker *w, const struct table_entry *te,
 	if (!w->audit || !audit_wants(w->audit, rec.event))
 		return;
 	snprintf(rec.agent, sizeof(rec.agent), "%s", te->agent->id);
-	if (v->rule)
-		snprintf(rec.rule, sizeof(rec.rule), "%s", v->rule->id);
+	audit_rule(&rec, v->rule);
 	memcpy(rec.exe, q->program.exe, sizeof(q->program.exe));
 	if (q->name) {
 		rec.name_len = q->name->len;

@@ -42,7 +42,7 @@
 #define KICK_NOW (UINT64_C(1) << 32)
 
 static_assert((AUDIT_RING & RING_MASK) == 0, "a power of two");
-static_assert(sizeof(struct audit_record) < 896, "copied for each decision");
+static_assert(sizeof(struct audit_record) < 1024, "copied for each decision");
 
 /* What workers read; written by the control thread alone. */
 struct shared {

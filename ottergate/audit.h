@@ -13,7 +13,8 @@
  * up and down of a close:
  *	{"time":"2026-01-31T12:00:00.123Z","event":"deny","agent":"coder",
  *	 "conn":42,"path":"tls","name":"evil.example","port":443,
- *	 "reason":"not-allowed","rule":"web","use":"tunnel","observed":true,
+ *	 "reason":"not-allowed","rule":"web","rule_source":"agent",
+ *	 "rule_host":"evil.example","use":"tunnel","observed":true,
  *	 "method":"GET","source":"172.20.0.2:40000","original":"192.0.2.1",
  *	 "dialled":"192.0.2.2","pid":12,"exe":"/usr/bin/git","ms":3,
  *	 "up":100,"down":2000,"generation":7,
@@ -27,6 +28,9 @@
  * denial that was the answer to such a question has no "conn".
  * A request for an address in place of a host has "address" where others have
  * "name", and "dialled" only once it was allowed.
+ * "rule_source" says who brought the rule: a preset, "agent", "blueprint",
+ * "services", "builtin" or "deny" (of the shared policy). A denial of one host
+ * has that in "rule_host", as in the policy, unless it is too long.
  * "use" is there where "rule" is, and "reason" in all but a close that nothing
  * forced and a policy line; that has members of its own instead.
  */
@@ -35,6 +39,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/err.h"
 #include "lib/loop.h"
@@ -66,7 +71,7 @@ const char *audit_event_name(enum audit_event e); /* "deny" */
 #define AUDIT_EXE_MAX 96u /* with its NUL: lease.h */
 #define AUDIT_RING 4096u /* records of one worker */
 
-struct audit_record { /* < 896 bytes, copied into the ring */
+struct audit_record { /* < 1024 bytes, copied into the ring */
 	uint64_t time_ms; /* CLOCK_REALTIME */
 	uint64_t conn; /* number of the connection */
 	uint64_t up, down; /* AUDIT_CLOSE: bytes */
@@ -81,6 +86,7 @@ struct audit_record { /* < 896 bytes, copied into the ring */
 	uint32_t pid; /* 0: not known */
 	uint8_t name_len;
 	char agent[AUDIT_AGENT_MAX], rule[AUDIT_RULE_MAX];
+	char rule_source[AUDIT_RULE_MAX], rule_host[AUDIT_RULE_MAX];
 	char method[12];
 	/* Of an inspected request, or "". */
 	char target[AUDIT_TARGET_MAX]; /* canonical path, no query */
@@ -94,6 +100,27 @@ struct audit_record { /* < 896 bytes, copied into the ring */
 	char exe[AUDIT_EXE_MAX]; /* as the program says; "": not known */
 	char name[254]; /* canonical, or ""; the last: no more is copied */
 };
+
+static inline void audit_text(char out[static AUDIT_RULE_MAX], const char *s)
+{
+	size_t len = s ? strnlen(s, AUDIT_RULE_MAX - 1) : 0;
+
+	if (len)
+		memcpy(out, s, len);
+	out[len] = '\0';
+}
+
+/* Says which rule decided; NULL: the record stays as it is. */
+static inline void audit_rule(struct audit_record *rec, const struct rule *r)
+{
+	if (!r)
+		return;
+	audit_text(rec->rule, r->id);
+	audit_text(rec->rule_source, r->source);
+	/* A host without its end would be another one. */
+	audit_text(rec->rule_host,
+		   r->host && strlen(r->host) < AUDIT_RULE_MAX ? r->host : "");
+}
 
 struct audit;
 struct audit_ring;

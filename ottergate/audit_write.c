@@ -21,7 +21,7 @@
 static_assert(
 	FIXED_MAX + FIXED_MAX +
 			JSONW_ESCAPE_MAX *
-				(AUDIT_AGENT_MAX + AUDIT_RULE_MAX +
+				(AUDIT_AGENT_MAX + 3 * AUDIT_RULE_MAX +
 				 sizeof(((struct audit_record *)0)->name) +
 				 sizeof(((struct audit_record *)0)->method) +
 				 AUDIT_TARGET_MAX + AUDIT_CREDENTIAL_MAX +
@@ -172,6 +172,10 @@ static char *put_decision(char *p, const struct audit_record *r)
 		p = put_word(p, ",\"reason\":\"", reason_code(r->reason));
 	if (r->rule[0]) {
 		p = put_text(p, ",\"rule\":\"", r->rule, sizeof(r->rule));
+		p = put_text(p, ",\"rule_source\":\"", r->rule_source,
+			     sizeof(r->rule_source));
+		p = put_text(p, ",\"rule_host\":\"", r->rule_host,
+			     sizeof(r->rule_host));
 		p = put_word(p, ",\"use\":\"",
 			     r->use == RULE_INSPECT ? "inspect" : "tunnel");
 	}

@@ -52,8 +52,7 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 
 	if (c->agent)
 		put_text(rec.agent, sizeof(rec.agent), c->agent->id);
-	if (c->rule)
-		put_text(rec.rule, sizeof(rec.rule), c->rule->id);
+	audit_rule(&rec, c->rule);
 	put_text(rec.name, sizeof(rec.name), c->name);
 	rec.name_len = (uint8_t)strlen(rec.name);
 	if (c->program) {

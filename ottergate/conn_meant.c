@@ -115,8 +115,7 @@ void conn_meant(struct conn *c, struct audit_record *rec)
 	rec->use = (uint8_t)v.use;
 	if (reason_is_limit(v.reason))
 		rec->event = AUDIT_LIMIT;
-	if (v.rule)
-		snprintf(rec->rule, sizeof(rec->rule), "%s", v.rule->id);
+	audit_rule(rec, v.rule);
 	if (name.len == 0)
 		rec->dialled = c->original;
 }

@@ -135,21 +135,37 @@ static void add_hint(char *out, size_t size, size_t *len, const char *agent,
 	add(out, size, len, "\n");
 }
 
-/* Whose rule denied it, and what changes that. */
+/* Whose rule denied it, and what changes that. A denial of the instance's own
+ * is taken back by allowing the very host that it names. */
 static void add_denial(char *out, size_t size, size_t *len, const char *agent,
 		       const char *name, uint16_t port, const struct verdict *v)
 {
+	const char *source = v->rule->source, *host = v->rule->host;
 	bool v6 = strchr(name, ':');
 
-	if (strcmp(v->rule->source, "agent") == 0)
+	if (strcmp(source, "deny") == 0)
+		add(out, size, len,
+		    "the rule is in $AC_HOME/policy/policy.yaml: change it "
+		    "there, then ac policy reload\n");
+	else if (strcmp(source, "blueprint") == 0)
+		add(out, size, len,
+		    "the rule is in the blueprint: change it there, for the "
+		    "next run\n");
+	else if (strcmp(source, "agent") != 0)
+		return;
+	else if (!host)
+		add(out, size, len,
+		    "the rule is its own: ac policy show %.64s\n", agent);
+	else if (strcasecmp(host, name) == 0)
 		add(out, size, len,
 		    "take it back with: ac policy allow %.64s %s%s%s%s:%u\n",
 		    agent, *name == '-' ? "https://" : "", v6 ? "[" : "", name,
 		    v6 ? "]" : "", (unsigned)port);
 	else
 		add(out, size, len,
-		    "the rule is in $AC_HOME/policy/policy.yaml: change it "
-		    "there, then ac policy reload\n");
+		    "the rule denies all of %s; allow all of it with: ac "
+		    "policy allow %.64s %s\n",
+		    host, agent, host);
 }
 
 size_t deny_text(char *out, size_t size, int status, const char *agent,

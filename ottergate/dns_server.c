@@ -89,8 +89,7 @@ static bool reply_audit(struct worker *w, const struct table_entry *te,
 		why = v.reason;
 		rec.use = (uint8_t)v.use;
 		rec.observed = v.observed;
-		if (v.rule)
-			snprintf(rec.rule, sizeof(rec.rule), "%s", v.rule->id);
+		audit_rule(&rec, v.rule);
 	}
 	rec.reason = (uint8_t)why;
 	snprintf(rec.agent, sizeof(rec.agent), "%s", te->agent->id);

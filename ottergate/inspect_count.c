@@ -28,8 +28,7 @@ static struct audit_record record_of(const struct inspect *in,
 {
 	struct audit_record rec = conn_record(in->c, e, r->verdict.reason);
 
-	if (r->verdict.rule)
-		put_text(rec.rule, sizeof(rec.rule), r->verdict.rule->id);
+	audit_rule(&rec, r->verdict.rule);
 	put_text(rec.target, sizeof(rec.target), r->path_log);
 	put_text(rec.credential, sizeof(rec.credential), r->credential);
 	return rec;

@@ -73,7 +73,11 @@ struct tls_rules {
 /* One rule, as the verdict points to it. Strings belong to the policy. */
 struct rule {
 	const char *id;
-	const char *source; /* preset or "agent" or "deny": who brought it */
+	/* Who brought it: a preset, "agent", "blueprint" (of an agent's denial
+	 * with `from`) or "deny". */
+	const char *source;
+	/* Of a denial that names one host: it, as in the policy. Else NULL. */
+	const char *host;
 	enum rule_use use;
 	enum rule_proto proto;
 	bool proto_set;

@@ -139,10 +139,19 @@ static const struct field allow_fields[] = {
 	{ "limits", load_rule_limits, 0 },
 };
 
+/* An instance's denials are its own, or its blueprint's. */
+static int field_from(struct load *ld, const struct yaml_node *n, void *to)
+{
+	if (n->kind != YAML_SCALAR || strcmp(n->text, "blueprint") != 0)
+		return load_refuse(ld, n, "`from` is blueprint, or left out");
+	((struct rule_parse *)to)->e->r.source = "blueprint";
+	return 0;
+}
+
 static const struct field deny_fields[] = {
 	{ "id", field_id, 0 },         { "names", field_names, 0 },
 	{ "ips", field_ips, 0 },       { "ports", field_ports, 0 },
-	{ "reason", load_ignored, 0 },
+	{ "reason", load_ignored, 0 }, { "from", field_from, 0 },
 };
 
 static int names_item(struct load *ld, const struct yaml_node *n, void *to)
@@ -199,7 +208,8 @@ static int rule_end(struct load *ld, struct rule_parse *rp)
 	if (!rp->names && !rp->ips)
 		return load_refuse(ld, rp->node,
 				   "the rule has neither `names` nor `ips`");
-	rp->e->r.source = set->source;
+	if (!rp->e->r.source)
+		rp->e->r.source = set->source;
 	rp->e->first_name = set->names.n;
 	rp->e->first_ip = set->n_ips;
 	if (rule_set_add(set, rp->e) < 0)
@@ -258,6 +268,29 @@ static int allow_item(struct load *ld, const struct yaml_node *n, void *to)
 	return rule_end(ld, &rp);
 }
 
+/* What takes a denial back names the host that is denied. */
+static int set_host(struct load *ld, struct rule_parse *rp)
+{
+	const struct rule_set *set = rp->set;
+	const struct rule_entry *e = rp->e;
+	char text[NAME_LEN_MAX + 2];
+
+	if (e->n_names + e->n_ips != 1)
+		return 0;
+	if (e->n_names) {
+		name_pattern_text(&set->names, &set->names.v[e->first_name],
+				  text);
+	} else {
+		const struct cidr *c = &set->ips[e->first_ip].cidr;
+
+		addr_text(&c->base, text);
+		if (c->bits < (c->base.family == 6 ? 128 : 32))
+			snprintf(text + strlen(text), 5, "/%u", c->bits);
+	}
+	rp->e->r.host = arena_strn(ld->arena, text, strlen(text));
+	return rp->e->r.host ? 0 : load_nomem(ld);
+}
+
 static int deny_item(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse rp;
@@ -265,7 +298,11 @@ static int deny_item(struct load *ld, const struct yaml_node *n, void *to)
 
 	if (r == 0)
 		r = load_map(ld, n, deny_fields, ARRAY_SIZE(deny_fields), &rp);
-	return r < 0 ? r : rule_end(ld, &rp);
+	if (r == 0 && rp.e->r.source && strcmp(rp.set->source, "agent") != 0)
+		r = load_refuse(ld, n, "`from` is for an agent's denials");
+	if (r == 0)
+		r = rule_end(ld, &rp);
+	return r < 0 ? r : set_host(ld, &rp);
 }
 
 int load_allow_rules(struct load *ld, const struct yaml_node *n,

@@ -192,7 +192,7 @@ static void show_set(struct show *s, const struct rule_set *set, bool allow)
 
 		jsonw_open(&s->w, NULL, '{');
 		jsonw_str(&s->w, "id", e->r.id);
-		jsonw_str(&s->w, "source", set->source);
+		jsonw_str(&s->w, "source", e->r.source);
 		show_targets(s, set, e);
 		show_ports(s, &e->r);
 		if (allow)

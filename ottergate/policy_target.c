@@ -184,15 +184,20 @@ static const char *hint_scheme(const struct check_target *t)
 		       "";
 }
 
+/* A denial of the instance's own, which names one host. */
+static bool is_own_denial(const struct verdict *v)
+{
+	return v->reason == REASON_DENY_RULE && v->rule && v->rule->source &&
+	       v->rule->host && strcmp(v->rule->source, "agent") == 0;
+}
+
 /* What would allow it; nothing where nothing would. */
 static bool may_be_allowed(const struct check_target *t,
 			   const struct verdict *v)
 {
 	return t->name.len &&
 	       (v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
-		v->reason == REASON_PROTO || v->observed ||
-		(v->reason == REASON_DENY_RULE && v->rule && v->rule->source &&
-		 strcmp(v->rule->source, "agent") == 0));
+		v->reason == REASON_PROTO || v->observed || is_own_denial(v));
 }
 
 /* A push to a repository that a credential's rule is for. */
@@ -212,6 +217,10 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 	target_text(t, target);
 	snprintf(hint, sizeof(hint), "ac policy allow %s %s%s",
 		 agent_policy_id(a), hint_scheme(t), target);
+	/* A pattern's denial stays until the pattern is allowed. */
+	if (is_own_denial(v) && strcasecmp(v->rule->host, t->name.s) != 0)
+		snprintf(hint, sizeof(hint), "ac policy allow %s %s",
+			 agent_policy_id(a), v->rule->host);
 	if (is_push(t, v))
 		snprintf(hint, sizeof(hint), "ac policy push %s allow",
 			 agent_policy_id(a));

@@ -9,6 +9,7 @@
  */
 #include "control/acd/egress.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "control/acd/egress_denied.h"
@@ -260,12 +261,22 @@ int egress_check_own(const char *target, const char *own, struct err *err)
 		       0;
 }
 
+/* One address in two spellings; ranges are compared as they are written. */
+static bool is_same_address(const char *a, const char *b)
+{
+	uint8_t x[16], y[16];
+
+	return inet_pton(AF_INET6, a, x) == 1 &&
+	       inet_pton(AF_INET6, b, y) == 1 && memcmp(x, y, sizeof(x)) == 0;
+}
+
 static bool is_same_host(const char *a, const char *b)
 {
 	struct target x, y;
 
 	return target_parse(a, &x) == 0 && target_parse(b, &y) == 0 &&
-	       strcasecmp(x.host, y.host) == 0;
+	       (strcasecmp(x.host, y.host) == 0 ||
+		is_same_address(x.host, y.host));
 }
 
 bool egress_denial_covers(const char *denial, const char *allowance)
@@ -408,6 +419,7 @@ int egress_merge(const struct egress *base, const struct egress *own,
 		r = list_add_all(&e.allow, &own->allow, STRV_MAX, &ignored);
 	if (r == 0)
 		r = list_add_all(&e.deny, &base->deny, STRV_MAX, &ignored);
+	e.n_base_deny = e.deny.n;
 	if (r == 0)
 		r = list_add_all(&e.deny, &own->deny, STRV_MAX, &ignored);
 	if (r == 0 && base->limits) {
@@ -426,9 +438,10 @@ int egress_merge(const struct egress *base, const struct egress *own,
 /* Whoever allows a host by its name has been told of what he allows. */
 #define RISKS ", risk_ok: [multi-tenant, shared-cdn]"
 
+/* The first @n_base are the blueprint's. */
 static int yaml_targets(struct buf *out, const char *key,
-			const struct strv *list, const char *more,
-			const char *rules)
+			const struct strv *list, size_t n_base,
+			const char *more, const char *rules)
 {
 	int r = list->n || rules ? buf_printf(out, "    %s:\n", key) : 0;
 
@@ -444,7 +457,8 @@ static int yaml_targets(struct buf *out, const char *key,
 		if (r >= 0 && *more && t.proto)
 			r = buf_printf(out, ", proto: %s", t.proto);
 		if (r >= 0)
-			r = buf_printf(out, "%s }\n", more);
+			r = buf_printf(out, "%s%s }\n", more,
+				       i < n_base ? ", from: blueprint" : "");
 	}
 	return r >= 0 && rules ? buf_append(out, rules, strlen(rules)) : r;
 }
@@ -471,9 +485,10 @@ int egress_yaml(const struct egress *e, const char *id, const char *address,
 			r = buf_printf(out, "]\n");
 	}
 	if (r >= 0)
-		r = yaml_targets(out, "allow", &e->allow, RISKS, e->rules);
+		r = yaml_targets(out, "allow", &e->allow, 0, RISKS, e->rules);
 	if (r >= 0)
-		r = yaml_targets(out, "deny", &e->deny, "", NULL);
+		r = yaml_targets(out, "deny", &e->deny, e->n_base_deny, "",
+				 NULL);
 	if (r >= 0 && e->limits)
 		r = buf_printf(out, "    limits: %s\n", e->limits);
 	return r < 0 ? r : 0;

@@ -38,6 +38,7 @@ struct egress {
 	enum egress_mode mode;
 	struct strv presets;
 	struct strv allow, deny; /* targets */
+	size_t n_base_deny; /* of egress_merge(): so many are the blueprint's */
 	enum git_push push; /* of the instance; unset: as its credentials say */
 	char *limits; /* of a blueprint: flow YAML, checked; NULL */
 	char *rules; /* of its credentials, items of a YAML list; NULL: none.

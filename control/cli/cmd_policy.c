@@ -78,17 +78,23 @@ static int print_places(const json_t *v, struct err *err)
 	return 0;
 }
 
+static const char *place_words(const char *source)
+{
+	return strcmp(source, "deny") == 0 ? " in $AC_HOME/policy/policy.yaml" :
+	       strcmp(source, "blueprint") == 0 ? " in its blueprint" :
+						  "";
+}
+
 /* Of a denial by rule also which one, and where it is. */
 static char *blocked_words(const json_t *v)
 {
 	const char *rule = json_text(v, "rule");
 	bool denied = strcmp(json_text(v, "reason"), "deny-rule") == 0;
-	bool all = denied && strcmp(json_text(v, "source"), "deny") == 0;
 
 	return str_printf("blocked: %s (%s: %s%s%s%s)", json_text(v, "target"),
 			  json_text(v, "reason"), json_text(v, "text"),
 			  denied ? "; rule " : "", denied ? rule : "",
-			  all ? " in $AC_HOME/policy/policy.yaml" : "");
+			  denied ? place_words(json_text(v, "source")) : "");
 }
 
 static int print_verdict(const json_t *v, bool allow, struct err *err)

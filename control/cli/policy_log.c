@@ -129,22 +129,39 @@ static void put_reason(char *out, size_t size, const json_t *line)
 			 told ? "" : text, *id ? "; rule " : "", id);
 }
 
-/* What changes a denial by rule: those that acd writes for an instance are
- * deny-1, deny-2, …; all others are the user's file. */
+/* What changes a denial by rule. One of the instance's own is taken back by
+ * allowing the very host that it names. */
 static void print_denier(FILE *out, const json_t *line, const char *name,
 			 const char *target)
 {
-	const char *rule = json_text(line, "rule");
-	size_t n = str_starts(rule, "deny-") ? strspn(rule + 5, "0123456789") :
-					       0;
+	const char *source = json_text(line, "rule_source");
+	const char *host = json_text(line, "rule_host");
+	const char *asked = json_text(line, "name");
+	char clean[300];
 
-	if (n > 0 && !rule[5 + n])
-		fprintf(out, "; take it back with: ac policy allow %s %s%s",
-			name, *target == '-' ? "https://" : "", target);
-	else
+	if (!*asked)
+		asked = json_text(line, "address");
+	str_escape(clean, sizeof(clean), host, strlen(host));
+	if (strcmp(source, "deny") == 0)
 		fputs("; the rule is in $AC_HOME/policy/policy.yaml: change it "
 		      "there, then ac policy reload",
 		      out);
+	else if (strcmp(source, "blueprint") == 0)
+		fputs("; the rule is in the blueprint: change it there, for "
+		      "the next run",
+		      out);
+	else if (strcmp(source, "agent") != 0)
+		return; /* of an older gateway */
+	else if (!*host)
+		fprintf(out, "; the rule is its own: ac policy show %s", name);
+	else if (strcasecmp(host, asked) == 0)
+		fprintf(out, "; take it back with: ac policy allow %s %s%s",
+			name, *target == '-' ? "https://" : "", target);
+	else
+		fprintf(out,
+			"; the rule denies all of %s; allow all of it with: ac "
+			"policy allow %s %s",
+			clean, name, clean);
 }
 
 int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,

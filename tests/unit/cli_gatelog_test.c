@@ -30,7 +30,8 @@ static const struct {
 	  "3× blocked: x.example:22 (port; rule web) last 2026-01-31 "
 	  "12:00:00; allow it with: ac policy allow work x.example:22\n" },
 	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
-	  "\"reason\":\"deny-rule\",\"rule\":\"no-paste\"}",
+	  "\"reason\":\"deny-rule\",\"rule\":\"no-paste\","
+	  "\"rule_source\":\"deny\",\"rule_host\":\"y.example\"}",
 	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
 	  "names it (rule no-paste)",
 	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
@@ -38,12 +39,35 @@ static const struct {
 	  "$AC_HOME/policy/policy.yaml: change it there, then ac policy "
 	  "reload\n" },
 	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
-	  "\"reason\":\"deny-rule\",\"rule\":\"deny-12\"}",
+	  "\"reason\":\"deny-rule\",\"rule\":\"deny-12\","
+	  "\"rule_source\":\"agent\",\"rule_host\":\"y.example\"}",
 	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
 	  "names it (rule deny-12)",
 	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
 	  "deny-12) last 2026-01-31 12:00:00; take it back with: ac policy "
 	  "allow work y.example:443\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
+	  "\"reason\":\"deny-rule\",\"rule\":\"deny-1\","
+	  "\"rule_source\":\"agent\",\"rule_host\":\".example\"}",
+	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
+	  "names it (rule deny-1)",
+	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
+	  "deny-1) last 2026-01-31 12:00:00; the rule denies all of .example; "
+	  "allow all of it with: ac policy allow work .example\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
+	  "\"reason\":\"deny-rule\",\"rule\":\"deny-1\","
+	  "\"rule_source\":\"blueprint\",\"rule_host\":\"y.example\"}",
+	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
+	  "names it (rule deny-1)",
+	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
+	  "deny-1) last 2026-01-31 12:00:00; the rule is in the blueprint: "
+	  "change it there, for the next run\n" },
+	{ "{" DENY "\"path\":\"tls\",\"name\":\"y.example\",\"port\":443,"
+	  "\"reason\":\"deny-rule\",\"rule\":\"deny-1\"}",
+	  "work         deny   tls     y.example:443  deny-rule: a deny rule "
+	  "names it (rule deny-1)",
+	  "3× blocked: y.example:443 (deny-rule: a deny rule names it; rule "
+	  "deny-1) last 2026-01-31 12:00:00\n" },
 	{ "{" DENY "\"path\":\"tcp\",\"original\":\"192.0.2.9\",\"port\":80,"
 	  "\"reason\":\"not-tls\"}",
 	  "work         deny   tcp     192.0.2.9:80  not-tls: neither TLS nor "

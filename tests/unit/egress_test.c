@@ -234,6 +234,10 @@ static void test_store(void)
 	is_int(back.deny.n, 2, "is another host");
 	is_int(egress_allow(&back, "b.example", &err), 0, "the host again");
 	is_int(back.deny.n, 0, "both denials have gone");
+	egress_deny(&back, "2001:db8:0::1", &err);
+	is_int(egress_allow(&back, "[2001:db8::1]:443", &err), 0,
+	       "allowed in another spelling: %s", err.msg);
+	is_int(back.deny.n, 0, "is the same address");
 	is_int(egress_add_target(&back.deny, "d.example", &err), 0, "put in");
 	egress_done(&back);
 	is_int(egress_load("{\"mode\":\"x\"}", &back, &err), -EINVAL, "%s",
@@ -288,6 +292,39 @@ static void test_merge(void)
 		egress_done(&own);
 		egress_done(&all);
 	}
+}
+
+/* Whose denial it is goes into the policy, and comes out of it. */
+static void test_whose(void)
+{
+	struct egress base = { 0 }, own = { 0 }, all = { 0 };
+	struct agent_policy *a = NULL;
+	struct err err = { 0 };
+	struct buf out;
+	const char *text, *json = "";
+
+	buf_init(&out, 65536);
+	egress_add_target(&base.deny, ".base.example", &err);
+	egress_add_target(&own.deny, "own.example", &err);
+	is_int(egress_merge(&base, &own, false, &all), 0, "merged");
+	text = yaml(&all);
+	ok(strstr(text, "[\".base.example\"], from: blueprint }") &&
+		   strstr(text, "[\"own.example\"] }"),
+	   "the blueprint's is marked");
+	is_int(policy_load_agent(shared, text, strlen(text), "x", &a, NULL,
+				 &err),
+	       0, "it loads: %s", err.msg);
+	if (a && agent_policy_json(a, &out) == 0 &&
+	    buf_append(&out, "", 1) == 0)
+		json = (const char *)buf_slice(&out).ptr;
+	ok(strstr(json, "\"id\":\"deny-1\",\"source\":\"blueprint\"") &&
+		   strstr(json, "\"id\":\"deny-2\",\"source\":\"agent\""),
+	   "the gateway knows whose each is");
+	agent_policy_unref(a);
+	buf_done(&out);
+	egress_done(&base);
+	egress_done(&own);
+	egress_done(&all);
 }
 
 #define HEAD "version: 1\nimage: base\negress:\n"
@@ -357,6 +394,7 @@ int main(void)
 	test_words();
 	test_store();
 	test_merge();
+	test_whose();
 	test_blueprint();
 	policy_unref(shared);
 	return done_testing();

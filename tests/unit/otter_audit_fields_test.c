@@ -52,6 +52,34 @@ static void test_inspected(void)
 	   "and the alarm");
 }
 
+/* A denial by rule: whose it is, and the host that it names. */
+static void test_rule(void)
+{
+	static const char *const hosts[] = { ".a.test", NULL };
+	char line[AUDIT_LINE_MAX] = "", longer[AUDIT_RULE_MAX + 1];
+	struct rule rule = { .id = "deny-1", .source = "blueprint" };
+	struct audit_clock clock = { 0 };
+	struct audit_record rec;
+
+	record_fill(&rec, "x.a.test");
+	for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
+		rule.host = hosts[i];
+		audit_rule(&rec, &rule);
+		line[audit_line_record(line, &clock, &rec)] = '\0';
+		ok(strstr(line, "\"rule\":\"deny-1\","
+				"\"rule_source\":\"blueprint\""),
+		   "whose rule it is");
+		is_int(strstr(line, "\"rule_host\":\".a.test\"") != NULL,
+		       hosts[i] != NULL, "its host, if it has one");
+	}
+	memset(longer, 'a', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	rule.host = longer;
+	audit_rule(&rec, &rule);
+	line[audit_line_record(line, &clock, &rec)] = '\0';
+	ok(!strstr(line, "rule_host"), "one that does not fit is left out");
+}
+
 /* An address in place of a name: what was asked for is told, and that it was
  * dialled only when it may have been. */
 static void test_literal(void)
@@ -111,6 +139,7 @@ int main(void)
 	if (!world_dir())
 		return 1;
 	test_inspected();
+	test_rule();
 	test_literal();
 	test_program();
 	file_remove_tree(dir);

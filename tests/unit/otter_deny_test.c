@@ -59,20 +59,30 @@ static void test_hints(void)
 static void test_denials(void)
 {
 	static const struct {
-		const char *source, *name, *want;
+		const char *source, *host, *name, *want;
 	} rows[] = {
-		{ "agent", "y.test",
+		{ "agent", "y.test", "y.test",
 		  "take it back with: ac policy allow a y.test:443\n" },
-		{ "agent", "2606:4700::1",
+		{ "agent", "2606:4700::1", "2606:4700::1",
 		  "take it back with: ac policy allow a [2606:4700::1]:443\n" },
-		{ "deny", "y.test",
+		{ "agent", "+test", "y.test",
+		  "the rule denies all of +test; allow all of it with: ac "
+		  "policy allow a +test\n" },
+		{ "agent", NULL, "y.test",
+		  "the rule is its own: ac policy show a\n" },
+		{ "blueprint", "y.test", "y.test",
+		  "the rule is in the blueprint: change it there, for the next "
+		  "run\n" },
+		{ "deny", "y.test", "y.test",
 		  "the rule is in $AC_HOME/policy/policy.yaml: change it "
 		  "there, then ac policy reload\n" },
+		{ "builtin", "y.test", "y.test", "" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct rule rule = { .id = "no-paste",
-					   .source = rows[i].source };
+					   .source = rows[i].source,
+					   .host = rows[i].host };
 		const struct verdict v = { .reason = REASON_DENY_RULE,
 					   .rule = &rule };
 		char text[1024];

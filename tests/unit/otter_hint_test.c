@@ -47,7 +47,15 @@ static void test_push(const struct agent_policy *a)
 /* What a bare HOST:PORT is, by its port; and a denial of one's own. */
 static void test_allow(const struct agent_policy *a)
 {
-	static const struct rule own = { .id = "deny-1", .source = "agent" };
+	static const struct rule own = { .id = "deny-1",
+					 .source = "agent",
+					 .host = "b.test" };
+	static const struct rule below = { .id = "deny-1",
+					   .source = "agent",
+					   .host = ".test" };
+	static const struct rule base = { .id = "deny-1",
+					  .source = "blueprint",
+					  .host = "b.test" };
 	static const struct rule all = { .id = "no-paste", .source = "deny" };
 	static const struct {
 		const char *url;
@@ -63,6 +71,9 @@ static void test_allow(const struct agent_policy *a)
 		  "\"hint\":\"ac policy allow x b.test:8443\"" },
 		{ "b.test", REASON_DENY_RULE, &own,
 		  "\"hint\":\"ac policy allow x b.test:443\"" },
+		{ "b.test", REASON_DENY_RULE, &below,
+		  "\"hint\":\"ac policy allow x .test\"" },
+		{ "b.test", REASON_DENY_RULE, &base, "\"hint\":null" },
 		{ "b.test", REASON_DENY_RULE, &all, "\"hint\":null" },
 	};
 
