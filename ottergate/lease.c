@@ -431,14 +431,16 @@ void lease_reached(struct agent *a, const struct lease_host *host,
 	hash = failure_hash(l, host);
 	pthread_mutex_lock(&l->lock);
 	e = failure_place(l, hash);
-	if (why != REASON_ALLOWED)
-		*e = (struct failure){ hash, now_ms + 1, why };
-	else if (e->host == hash)
-		e->at_ms = 0;
-	pthread_mutex_unlock(&l->lock);
-	if (why != REASON_ALLOWED)
+	if (why != REASON_ALLOWED) {
+		/* Before the lock is left: a success that comes after looks
+		 * for this failure. */
 		atomic_store_explicit(&a->failed_ms, now_ms + 1,
 				      memory_order_relaxed);
+		*e = (struct failure){ hash, now_ms + 1, why };
+	} else if (e->host == hash) {
+		e->at_ms = 0;
+	}
+	pthread_mutex_unlock(&l->lock);
 }
 
 enum reason lease_failure(struct agent *a, const struct lease_host *host,

@@ -5,6 +5,7 @@
  */
 #include "ottergate/lease.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "ottergate/synthetic.h"
@@ -341,6 +342,43 @@ static void test_failures(void)
 	agent_unref(b);
 }
 
+/* Another worker reaches the host as soon as the failure has left the lock. */
+static struct agent *reached_after;
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+int pthread_mutex_unlock(pthread_mutex_t *lock)
+{
+	static int (*real)(pthread_mutex_t *);
+	static const struct lease_host www = { "www.test", { 0 }, 443 };
+	struct agent *a = reached_after;
+	int r;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+	r = real(lock);
+	reached_after = NULL;
+	if (a)
+		lease_reached(a, &www, REASON_ALLOWED, 1000);
+	return r;
+}
+
+static void test_reached_at_once(void)
+{
+	const struct lease_host www = { "www.test", { 0 }, 443 };
+	struct agent *a = new_agent();
+
+	/* Its table is there, so the next lock is the failure's. */
+	is_int(lease_failure(a, &www, 1000), REASON_ALLOWED, "none is known");
+	lease_ask(a, &(struct addr){ .family = 4 }, 1, &(struct program){ 0 },
+		  1000);
+	reached_after = a;
+	lease_reached(a, &www, REASON_NO_ROUTE, 1000);
+	ok(!reached_after, "another worker reached it");
+	is_int(lease_failure(a, &www, 1000), REASON_ALLOWED,
+	       "a success takes back the failure before it");
+	agent_unref(a);
+}
+
 static void test_many_failures(void)
 {
 	struct agent *a = new_agent();
@@ -415,6 +453,7 @@ int main(void)
 	test_askers();
 	test_many_askers();
 	test_failures();
+	test_reached_at_once();
 	test_many_failures();
 	test_threads();
 	agent_unref(agent);
