@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/kernel_share.h"
 #include "lib/str.h"
 #include "ottergate/limits.h"
 
@@ -155,8 +156,21 @@ static int field_limits(struct load *ld, const struct yaml_node *n, void *to)
 		{ "memory", limit_memory, offsetof(struct limits, memory) },
 	};
 
-	return load_map(ld, n, fields, ARRAY_SIZE(fields),
-			&((struct agent_parse *)to)->a->limits);
+	const struct limits *l = &((struct agent_parse *)to)->a->limits;
+	int r = load_map(ld, n, fields, ARRAY_SIZE(fields),
+			 &((struct agent_parse *)to)->a->limits);
+
+	if (r == 0 && l->conns > KERNEL_SHARE_CONNS)
+		lint_node(ld, LINT_WARNING, "filter-bound", n,
+			  "`conns: %u`: the packet filter lets a sandbox have "
+			  "%d at one time",
+			  l->conns, KERNEL_SHARE_CONNS);
+	if (r == 0 && l->new_conns > KERNEL_SHARE_NEW)
+		lint_node(ld, LINT_WARNING, "filter-bound", n,
+			  "`new_conns: %u/s`: the packet filter lets a sandbox "
+			  "begin %d a second",
+			  l->new_conns, KERNEL_SHARE_NEW);
+	return r;
 }
 
 static int field_on_limit(struct load *ld, const struct yaml_node *n, void *to)

@@ -16,6 +16,7 @@
 
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
+#include "lib/kernel_share.h"
 
 /* Expressions as libnftables lists them. */
 #define MATCH(op, a, b) \
@@ -62,6 +63,8 @@
 #define FASTER(rate, burst)                              \
 	"{\"limit\":{\"rate\":" rate ",\"burst\":" burst \
 	",\"per\":\"second\",\"inv\":true}}"
+#define TEXT_OF(n) #n
+#define TEXT(n) TEXT_OF(n)
 #define MORE(n) "{\"ct count\":{\"val\":" n ",\"inv\":true}}"
 #define TIMEOUT(name) "{\"ct timeout\":\"" name "\"}"
 #define SYN                                          \
@@ -104,10 +107,12 @@ static const struct chain {
 	{ .family = "inet",
 	  .name = "fresh",
 	  .rules = { TCP "," SENDERS("update", "tcp_rate",
-				     FASTER("500", "1000")) "," DROP,
+				     FASTER(TEXT(KERNEL_SHARE_NEW),
+					    TEXT(KERNEL_SHARE_BURST))) "," DROP,
 		     UDP "," SENDERS("update", "udp_rate",
 				     FASTER("1000", "4000")) "," DROP,
-		     SENDERS("add", "live", MORE("4096")) "," DROP,
+		     SENDERS("add", "live",
+			     MORE(TEXT(KERNEL_SHARE_CONNS))) "," DROP,
 		     TCP "," TIMEOUT("brief_tcp"),
 		     UDP "," TIMEOUT("brief_udp") } },
 	{ .family = "inet",

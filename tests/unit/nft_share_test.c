@@ -21,6 +21,7 @@
 #include "control/acd/netns.h"
 #include "control/acd/nft.h"
 #include "lib/file.h"
+#include "lib/kernel_share.h"
 #include "lib/loop.h"
 #include "lib/str.h"
 #include "tests/unit/netns_world.h"
@@ -30,10 +31,9 @@
 #define IP_B "172.20.1.2"
 #define GATEWAY "172.20.0.53"
 #define COUNT "/proc/sys/net/netfilter/nf_conntrack_count"
-/* Of images/host/nftables.conf. */
-#define LIVE 4096
-#define TCP_RATE 500
-#define TCP_BURST 1000
+#define LIVE KERNEL_SHARE_CONNS
+#define TCP_RATE KERNEL_SHARE_NEW
+#define TCP_BURST KERNEL_SHARE_BURST
 #define KEPT_MS 5000
 #define FLOOD 12000
 #define PORT_FIRST 10000

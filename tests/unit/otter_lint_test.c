@@ -24,6 +24,8 @@ struct row {
 	const char *at; /* beginning of the text */
 };
 
+#define AGENT V "agents: [ { id: a, match: { address: 172.20.0.7 }, limits: { "
+
 static const struct row rows[] = {
 	{ RULES "    - { id: a, names: [a.test, .b.a.example] }\n", NULL, 0,
 	  NULL },
@@ -100,6 +102,13 @@ static const struct row rows[] = {
 	{ RULES "    - { id: a, names: [.a.test], use: inspect, auth: { "
 		"use: k }, " HTTP " }\n",
 	  "credential-names", LINT_WARNING, "f:2:16: " },
+	/* Limits that the packet filter bounds anyway. */
+	{ AGENT "conns: 4096, new_conns: 500/s } } ]\n", NULL, 0, NULL },
+	{ AGENT "conns: none, new_conns: none } } ]\n", NULL, 0, NULL },
+	{ AGENT "conns: 4097 } } ]\n", "filter-bound", LINT_WARNING,
+	  "f:2:60: `conns: 4097`" },
+	{ AGENT "new_conns: 501/s } } ]\n", "filter-bound", LINT_WARNING,
+	  "f:2:60: `new_conns: 501/s`" },
 	/* Reach. */
 	{ RULES "    - { id: a, names: [a.test] }\n"
 		"    - { id: b, names: [a.test] }\n",
