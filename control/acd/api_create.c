@@ -407,6 +407,7 @@ static void reply_instance(struct create_call *c, int status,
 		json_integer_value(json_object_get(body, "pids")) > 0 ?
 			r->pids :
 			0);
+	api_policy_warn(c->acd, said);
 	if (json_array_size(said) > 0)
 		json_object_set(j, "warnings", said);
 	json_decref(said);

@@ -7,6 +7,7 @@
 #include "control/acd/acd.h"
 #include "control/acd/api.h"
 #include "control/acd/addresses.h"
+#include "control/acd/api_instances.h"
 #include "control/acd/api_text.h"
 #include "control/acd/gate.h"
 #include "control/acd/gate_job.h"
@@ -391,4 +392,19 @@ void api_metrics(void *ctx, struct http_req *req)
 	if (g && gate_call(gate_client(acd->gate), ADMIN_METRICS, none, none,
 			   on_metrics, g) < 0)
 		metrics_reply(g, false, "", 0);
+}
+
+void api_policy_warn(const struct acd *acd, json_t *list)
+{
+	char why[256];
+	SCOPED_STR text = NULL;
+
+	if (!gate_is_up(acd->gate) ||
+	    !gate_policy_problem(acd->gate, why, sizeof(why)))
+		return;
+	text = str_printf("%s; the policy before holds: see `ac policy lint`, "
+			  "then `ac policy reload`",
+			  why);
+	if (text)
+		json_array_append_new(list, jsonx_text(text));
 }

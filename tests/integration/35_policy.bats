@@ -179,8 +179,14 @@ gateway_says() {
 	says 'policy/policy.yaml:3:'
 	run ! "$AC" doctor # the next start would fail
 	says 'is not loaded'
+	run "$AC" run base two -- true
+	code 0
+	says 'policy.yaml was changed and is not loaded; the policy before'
 	run "$AC" policy reload
 	code 1
+	run "$AC" run base two -- true
+	code 0
+	says 'refused at the last reload: .*policy/policy.yaml:3:'
 	verdict http://d.example/
 	is 403
 	rm "$AC_HOME/policy/policy.yaml"
@@ -188,6 +194,10 @@ gateway_says() {
 	verdict http://d.example/
 	[[ $output = 502 || $output = 504 ]]
 	run -0 "$AC" policy reset one
+	run "$AC" run base two -- true
+	code 0
+	lacks 'policy.yaml'
+	gone two
 }
 
 @test "a gateway that cannot start: degraded, no run, and mended by a reload" {

@@ -246,6 +246,20 @@ void gate_policy_note(struct gate *g ATTR_UNUSED, const char *problem)
 	snprintf(noted, sizeof(noted), "%s", problem ? problem : "fine");
 }
 
+bool gate_is_up(const struct gate *g ATTR_UNUSED)
+{
+	return !is_down;
+}
+
+static const char *problem = ""; /* of the policy file */
+
+bool gate_policy_problem(const struct gate *g ATTR_UNUSED, char *out,
+			 size_t size)
+{
+	snprintf(out, size, "%s", problem);
+	return *problem;
+}
+
 /* ---- what other parts of acd would do ---- */
 
 int acd_may_run(const struct acd *acd ATTR_UNUSED,
@@ -285,6 +299,9 @@ static void make_one(const char *more)
 
 static void talk_create(void)
 {
+	LACKS(ask_post("/v1/instances",
+		       "{\"name\":\"one\",\"blueprint\":\"base\"}"),
+	      "\"warnings\"");
 	make_one(",\"egress\":[\"open\",\"github\"],\"allow\":[\"a.example\"]");
 	HAS(get(ONE), "\"egress\":{\"mode\":\"open\",\"presets\":[\"github\"],"
 		      "\"allow\":[\"a.example\"],\"deny\":[]}");
@@ -314,6 +331,17 @@ static void talk_create(void)
 				      ",\"egress\":[\"nonsense\"]}"),
 	    "there is no preset 'nonsense'");
 	HAS(get("/v1/instances/new"), " 404 ");
+}
+
+/* Whose file is not the policy that holds is told before each run. */
+static void talk_not_loaded(void)
+{
+	static const char request[] =
+		"{\"name\":\"one\",\"blueprint\":\"base\"}";
+
+	HAS(ask_post("/v1/instances", request),
+	    "\"warnings\":[\"refused at the last reload: "
+	    "policy/policy.yaml:3:5: no; the policy before holds");
 }
 
 static void talk_stopped(void)
@@ -511,6 +539,9 @@ int main(void)
 {
 	test_warnings();
 	serve("wishes at the creation", talk_create);
+	problem = "refused at the last reload: policy/policy.yaml:3:5: no";
+	serve("a policy that is not loaded", talk_not_loaded);
+	problem = "";
 	serve("of one that does not run", talk_stopped);
 	ok(strstr(last_job, "observe --agent one -- /run/gate/audit/"),
 	   "what is learnt from: %s", last_job);
