@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "lib/log.h"
 #include "ottergate/audit.h"
 #include "ottergate/own.h"
 #include "ottergate/policy_load.h"
@@ -185,6 +186,7 @@ static int check_files(const struct cli *cli, struct buf *out, struct err *err)
 
 int cli_check(const struct cli *cli, struct err *err)
 {
+	struct check_target target;
 	struct slice json, allow;
 	struct buf out;
 	bool allowed;
@@ -192,6 +194,14 @@ int cli_check(const struct cli *cli, struct err *err)
 
 	if (!cli->agent)
 		return err_set(err, -EINVAL, "check needs --as AGENT");
+	/* What is asked about is a word of the command line. */
+	r = check_target_parse(cli->words[0], &target, err);
+	if (r == -EINVAL) {
+		log_error("%s", err->msg);
+		return CLI_USAGE;
+	}
+	if (r < 0)
+		return r;
 	buf_init(&out, ADMIN_FRAME_MAX);
 	r = has_files(cli) ? check_files(cli, &out, err) :
 			     cli_ask(cli, ADMIN_CHECK, cli->agent,

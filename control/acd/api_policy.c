@@ -70,7 +70,7 @@ struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
 void policy_call_fail(struct policy_call *c, const struct err *err)
 {
 	if (c->req)
-		http_reply_error(c->req, err, NULL);
+		http_reply_error(c->req, err, c->url_bad ? "bad_url" : NULL);
 	policy_call_free(c);
 }
 
@@ -85,6 +85,7 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 	struct err down = { 0 };
 
 	if (gate_answers(c)) {
+		c->url_bad = c->url && err->code == -EINVAL;
 		policy_call_fail(c, err);
 		return;
 	}
@@ -195,8 +196,10 @@ static void complain(const struct policy_call *c, const char *text,
 	}
 }
 
-void policy_call_complaint(const struct policy_call *c, int code,
-			   const char *text, struct err *err)
+#define PROGRAM_USAGE 2 /* ottergate(8) */
+
+void policy_call_complaint(struct policy_call *c, int code, const char *text,
+			   struct err *err)
 {
 	SCOPED_STR line = NULL;
 
@@ -209,6 +212,7 @@ void policy_call_complaint(const struct policy_call *c, int code,
 		text += 16;
 	line = strndup(text, strcspn(text, "\n"));
 	complain(c, line ? line : "", err);
+	c->url_bad = c->url && code == PROGRAM_USAGE;
 }
 
 /* ---- the answers ---- */

@@ -159,5 +159,6 @@ void api_policy_check(void *ctx, struct http_req *req)
 		return;
 	}
 	err_set(&err, -EINVAL, "'url' is missing");
+	c->url_bad = true;
 	policy_call_fail(c, &err);
 }

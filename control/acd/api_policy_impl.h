@@ -36,13 +36,15 @@ struct policy_call {
 	char *warning; /* of GET: what the vault lacks for it; or NULL */
 	char *url; /* of a check */
 	bool bound; /* of a check: it runs */
+	bool url_bad; /* of a check: it cannot be judged as it is written */
 };
 
 /* About the instance of @req. NULL: the request was answered. */
 struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
 				    struct instance **ret_in);
 void policy_call_free(struct policy_call *c);
-/* Answers with @err, and frees @c. */
+/* Answers with @err, and frees @c. The error's word is bad_url where that is
+ * set. */
 void policy_call_fail(struct policy_call *c, const struct err *err);
 /* Asks @q about @in; @word: what it is about beside the instance, "": nothing.
  * @q is kept by reference. Always ends @c, at once or from the loop: with the
@@ -63,9 +65,10 @@ int policy_call_program(struct policy_call *c, struct instance *in,
 int policy_call_text(struct policy_call *c, struct instance *in,
 		     const char *json, struct buf *out, struct err *err);
 /* Sets @err to what the program said on its stderr, @text, when it ended with
- * @code: the first line, in the user's words; the code if it said nothing. */
-void policy_call_complaint(const struct policy_call *c, int code,
-			   const char *text, struct err *err);
+ * @code: the first line, in the user's words; the code if it said nothing. Sets
+ * c->url_bad. */
+void policy_call_complaint(struct policy_call *c, int code, const char *text,
+			   struct err *err);
 /* Adds @warning to the "warnings" of @answer; NULL: adds none. Returns 0, or
  * -ENOMEM. */
 int policy_warning_add(json_t *answer, const char *warning);

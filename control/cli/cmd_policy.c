@@ -179,7 +179,9 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 	if (rc == 0)
 		rc = instance_call(c, "GET", a->words[0], rest, NULL, &v, err);
 	if (rc < 0)
-		return rc;
+		return c && strcmp(client_error(c)->code, "bad_url") == 0 ?
+			       cli_usage(err) :
+			       rc;
 	allow = json_is_true(json_object_get(v, "allow"));
 	say_warnings(v);
 	rc = cli->json ? cli_print_json(v, false, err) :

@@ -125,6 +125,16 @@ int gate_call(struct gate_client *g ATTR_UNUSED, enum admin_verb verb,
 
 const char gate_job_dir[] = "DIR", gate_job_file[] = "FILE";
 
+static void note_job(const char *const *argv)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; argv[i] && used < sizeof(last_job); i++)
+		used += (size_t)snprintf(last_job + used,
+					 sizeof(last_job) - used, "%s ",
+					 argv[i]);
+}
+
 /* Of a policy with bad.example in it, "one:1:1: …"; else as each command. */
 int gate_job_run(struct loop *l ATTR_UNUSED,
 		 struct children *children ATTR_UNUSED,
@@ -135,12 +145,8 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		.job_fn = fn, .arg = arg, .text = "", .err_text = ""
 	};
 	const char *verb = spec->argv[0] ? spec->argv[0] : "";
-	size_t used = 0;
 
-	for (size_t i = 0; spec->argv[i] && used < sizeof(last_job); i++)
-		used += (size_t)snprintf(last_job + used,
-					 sizeof(last_job) - used, "%s ",
-					 spec->argv[i]);
+	note_job(spec->argv);
 	if (strcmp(verb, "show") == 0 && spec->text.ptr &&
 	    memmem(spec->text.ptr, spec->text.len, "gone", 4)) {
 		what.code = 1;
@@ -169,6 +175,9 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 	} else if (strstr(last_job, "denies.places.")) {
 		what.text = DENIED "\n";
 		what.code = 3;
+	} else if (strstr(last_job, "no.url.places.")) {
+		what.err_text = "error ottergate no host name\n";
+		what.code = 2;
 	} else if (strcmp(verb, "check") == 0) {
 		what.text = strstr(last_job, "places.example") ?
 				    "{\"allow\":false,\"reason\":\"builtin-"
@@ -376,6 +385,10 @@ static void talk_stopped(void)
 	r = get(ONE "/policy/check?url=https%3A%2F%2Fa.example%2F");
 	HAS(r, "\"allow\":false");
 	HAS(get(ONE "/policy/check"), " 400 ");
+	HAS(get(ONE "/policy/check"), "\"bad_url\"");
+	r = get(ONE "/policy/check?url=no.url.places.example");
+	HAS(r, " 400 ");
+	HAS(r, "{\"code\":\"bad_url\",\"message\":\"no host name\"");
 	HAS(get(ONE "/policy/learn"), "version: 1\n");
 	HAS(get("/v1/instances/two/policy"), " 404 ");
 	HAS(get("/v1/instances/two/policy/check?url=x"), " 404 ");

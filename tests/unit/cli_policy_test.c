@@ -101,6 +101,14 @@ static const struct {
 	  "{\"allow\":true,\"target\":\"o.example:443\",\"rule\":null,"
 	  "\"observed\":true,\"reason\":\"observed\"}",
 	  200 },
+	{ "/v1/instances/work/policy/check?url=a%20b",
+	  "{\"error\":{\"code\":\"bad_url\",\"message\":\"'a b' is no "
+	  "host name or address\"}}",
+	  400 },
+	{ "/v1/instances/work/policy/check?url=broken.example",
+	  "{\"error\":{\"code\":\"invalid\",\"message\":\"policy.yaml:1:1: "
+	  "no\"}}",
+	  400 },
 	{ "/v1/instances/nosuch",
 	  "{\"error\":{\"code\":\"not_found\",\"message\":\"there is no "
 	  "instance 'nosuch'\"}}",

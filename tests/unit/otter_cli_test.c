@@ -152,7 +152,7 @@ static const struct row offline[] = {
 	  NULL },
 	{ "no URL",
 	  { "check", "ht tp://", "--as", "coder", FILES },
-	  1,
+	  2,
 	  NULL,
 	  "what can be checked" },
 	{ "addresses of no file",
