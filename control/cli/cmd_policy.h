@@ -20,9 +20,18 @@ int cmd_policy_presets(const struct cli *cli, const struct args *a,
 /* policy_log.c */
 int cmd_policy_log(const struct cli *cli, const struct args *a,
 		   struct err *err);
-/* cmd_policy.c */
+/* policy_check.c */
 int cmd_policy_check(const struct cli *cli, const struct args *a,
 		     struct err *err);
+/* The question of `check` in the @n words behind the instance's name, one or
+ * two: "https://…" or "POST https://…"; caller frees. -EINVAL: a word is missing,
+ * or the first has not the form of a method: upper-case letters and '-', at
+ * most 16, as in a rule (RFC 9110, 9.1: case counts). */
+int policy_check_words(const char *const *words, size_t n, char **ret,
+		       struct err *err);
+/* Prints text that may come from a sandbox or a file, as a line. */
+void policy_print_clean(const char *text);
+/* cmd_policy.c */
 int cmd_policy_allow(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_deny(const struct cli *cli, const struct args *a,
@@ -39,12 +48,6 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err);
-/* The question of `check` in the @n words behind the instance's name, one or
- * two: "https://…" or "POST https://…"; caller frees. -EINVAL: a word is missing,
- * or the first has not the form of a method: upper-case letters and '-', at
- * most 16, as in a rule (RFC 9110, 9.1: case counts). */
-int policy_check_words(const char *const *words, size_t n, char **ret,
-		       struct err *err);
 /* What of methods and paths a rule of GET …/policy lets through, in words: "GET,
  * HEAD; not on all paths", "any"; "" where it does not inspect. Caller frees;
  * NULL without memory. */
