@@ -190,8 +190,9 @@ char *policy_methods(const json_t *rule)
 static int print_head(const struct cli *cli, const json_t *policy,
 		      struct err *err)
 {
-	static const struct table_col cols[] = { { "POLICY", 0 },
-						 { "", TABLE_CUT } };
+	const struct table_col cols[] = {
+		{ "POLICY", 0 }, { json_text(policy, "name"), TABLE_CUT }
+	};
 	const json_t *all = json_object_get(policy, "effective");
 	bool bound = json_is_true(json_object_get(policy, "bound"));
 	SCOPED_STR presets =
@@ -201,8 +202,7 @@ static int print_head(const struct cli *cli, const json_t *policy,
 	int bad = !t;
 
 	if (!bad)
-		bad = add_pair(t, "of", json_text(policy, "name")) < 0 ||
-		      add_pair(t, "mode", mode) < 0;
+		bad = add_pair(t, "mode", mode) < 0;
 	if (!bad && strcmp(mode, "open") == 0)
 		table_paint(t, 1, TABLE_YELLOW);
 	if (!bad)

@@ -297,6 +297,7 @@ static void test_show(void)
 {
 	static const char *const words[] = { "policy", "show", "work", NULL };
 	static const char *const parts[] = {
+		"POLICY   work\n",
 		"mode     balanced",
 		"presets  github, packages",
 		"holds    now",
