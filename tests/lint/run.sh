@@ -6,7 +6,7 @@
 #
 #   fast  layers, sizes, spdx, words, tables, their self-check, shellcheck
 #   full  cppcheck, clang-tidy, gcc -fanalyzer, clang-format, mandoc
-#   deep  clang's analyser (make lint, make check-all)
+#   deep  clang's analyser, and gcc's on tests (make lint, make check-all)
 #
 # A tool that looks at one file at a time is not asked again about a file
 # that it found clean, until that file, a header of it or the settings change:
@@ -165,7 +165,8 @@ each() {
 	esac
 	settings=$({
 		echo "$version" "${STD[@]}" "${flags[@]}"
-		cat tests/lint/run.sh .clang-tidy .clang-format
+		declare -f "one_$tool" tidy
+		cat .clang-tidy .clang-format
 	} | sha256sum | cut -c1-16)
 	mkdir -p "$CLEAN"
 	find "$CLEAN" -type f -mtime +30 -delete
@@ -205,10 +206,11 @@ fast() {
 full() {
 	mapfile -t c < <(sources '*.c')
 	mapfile -t all < <(sources '*.c' '*.h')
+	mapfile -t ours < <(printf '%s\n' "${c[@]}" | grep -v '^tests/')
 	digests_read "${all[@]}"
 	check_tool 'clang-format' clang-format each clang_format "${all[@]}"
 	check_tool cppcheck cppcheck each cppcheck "${c[@]}"
-	check 'gcc -fanalyzer' each analyzer "${c[@]}"
+	check 'gcc -fanalyzer' each analyzer "${ours[@]}"
 	check_tool clang-tidy clang-tidy each clang_tidy "${c[@]}"
 	check_tool 'mandoc -Tlint' mandoc manuals
 }
@@ -216,6 +218,7 @@ full() {
 deep() {
 	mapfile -t c < <(sources '*.c')
 	digests_read "${c[@]}"
+	check 'gcc -fanalyzer, tests too' each analyzer "${c[@]}"
 	check_tool "clang's analyser" clang-tidy each clang_analyzer "${c[@]}"
 }
 
