@@ -399,7 +399,7 @@ void api_policy_warn(const struct acd *acd, json_t *list)
 	char why[256];
 	SCOPED_STR text = NULL;
 
-	if (!gate_is_up(acd->gate) ||
+	if (!acd->gate || !gate_is_up(acd->gate) ||
 	    !gate_policy_problem(acd->gate, why, sizeof(why)))
 		return;
 	text = str_printf("%s; the policy before holds: see `ac policy lint`, "
