@@ -91,8 +91,8 @@ bounded() {
 	return "$code"
 }
 
-# one_unit, one_replay BIN - in a child of pool: one TAP program, its output
-# kept; prints for the parent how it ended: BIN NAME EXIT MS
+# one BIN NAME COMMAND... - in a child of pool: one TAP program, its output kept;
+# prints for the parent how it ended: BIN NAME EXIT MS
 one() {
 	local bin=$1 name=$2 log=$LOGS/$2.log start code
 	shift 2
@@ -120,14 +120,23 @@ one_replay() {
 pool() {
 	local kind=$1 bin name code ms before
 	local -a again=()
+	local -A told=()
 	shift
 	while read -r bin name code ms; do
+		told[$bin]=1
 		before=$failed
 		settle "$name" "$LOGS/$name.log" "$code" "$ms"
 		[ "$failed" -eq "$before" ] || [ "$kind" != unit ] ||
 			again+=("$bin")
 	done < <(printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" \
 		"$BASH" tests/run.sh --one "$kind")
+	# A child that died before it could say how its program ended.
+	for bin; do
+		[ -z "${told[$bin]:-}" ] || continue
+		name=$(basename "$bin")
+		echo "# nothing was told of $bin" >"$LOGS/$name.log"
+		settle "$name" "$LOGS/$name.log" 1 0
+	done
 	for bin in "${again[@]}"; do
 		once_more "$(basename "$bin")" unit_again "$bin"
 	done
