@@ -130,6 +130,9 @@ good
 sed -i 's/ - a file//' "$tree/lib/a.h"
 catches spdx 'no head comment' 'no head comment'
 good
+: >"$tree/lib/a.h"
+catches spdx 'lib/a.h:1: line 1 must be' 'an empty file'
+good
 echo '#!/bin/sh' >"$tree/ac"
 catches spdx 'ac:1: no SPDX' 'a script without licence'
 

@@ -32,6 +32,7 @@ judge() {
 	}
 	FNR == 1 {
 		settle()
+		seen[FILENAME] = 1
 		name = base = FILENAME
 		sub(/.*\//, "", base)
 		first = head = 0
@@ -44,6 +45,13 @@ judge() {
 	FNR == 8 { nextfile }
 	END {
 		settle()
+		first = head = 0
+		for (i = 1; i < ARGC; i++) {
+			name = base = ARGV[i]
+			sub(/.*\//, "", base)
+			if (!(name in seen)) # an empty file
+				settle()
+		}
 		exit bad
 	}'
 }
