@@ -8,8 +8,9 @@
 # catalogue under tests/attack, what strains acd most once more with sanitizers in
 # acd, and the README's first command on machines that have nothing (tests/fresh).
 # These wait more than they compute, so each fuzz target that is not what had its
-# 20 s before gets them beside these. Goes on after a failure, so that one run tells all. At the end stand the
-# time of each part, in short what failed, and the sum as the last line.
+# 20 s before gets them beside these. Goes on after a failure, so that one run
+# tells all. At the end stand the time of each part, in short what failed, and the
+# sum as the last line.
 #
 # AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
 # AC_CHECK_ALL=1 adds all that takes long: the next two, clang's analyser, every

@@ -73,9 +73,9 @@ includes() {
 declare -A own whole
 digests_read() {
 	local file rest sum
-	local -a c lines
+	local -a c lines=()
 	mapfile -t c < <(printf '%s\n' "$@" | grep '\.c$')
-	mapfile -t lines < <(includes "${c[@]}")
+	[ ${#c[@]} -eq 0 ] || mapfile -t lines < <(includes "${c[@]}")
 	while read -r sum file; do
 		own[$file]=$sum
 	done < <(printf '%s\n' "$@" "${lines[@]}" | tr -s ' ' '\n' | sort -u |

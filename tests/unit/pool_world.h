@@ -74,10 +74,8 @@ static inline void pooled_done(struct pooled *p)
 {
 	/* Trees are removed by children that nobody waits for; the loop reads
 	 * what one wrote after it has gone, and may then start another. */
-	do {
-		STEP_UNTIL(p->w.loop, !has_children());
-		step(p->w.loop);
-	} while (has_children());
+	STEP_UNTIL(p->w.loop,
+		   !has_children() && (step(p->w.loop), !has_children()));
 	pool_free(p->pool);
 	p->pool = NULL;
 	world_done(&p->w);
