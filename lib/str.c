@@ -334,6 +334,15 @@ static int strv_take(struct strv *sv, char *s)
 	return 0;
 }
 
+void str_copy(char *out, size_t size, const char *s)
+{
+	size_t len = s ? strnlen(s, size - 1) : 0;
+
+	if (len)
+		memcpy(out, s, len);
+	out[len] = '\0';
+}
+
 int strv_push(struct strv *sv, const char *s)
 {
 	return strv_take(sv, strdup(s));

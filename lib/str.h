@@ -44,6 +44,9 @@ char *str_format_size(char *out, size_t out_size, uint64_t bytes);
 /* "3 min", "2 h", "5 d" for people; @out at least 16 bytes. */
 char *str_format_age(char *out, size_t out_size, uint64_t seconds);
 
+/* Copies what of @s fits, and its end; @size at least 1. NULL is "". */
+void str_copy(char *out, size_t size, const char *s);
+
 /*
  * A NULL-terminated vector of owned strings. Pushing past STRV_MAX entries
  * fails with -ENOBUFS.

@@ -43,6 +43,7 @@
 
 #include "lib/err.h"
 #include "lib/loop.h"
+#include "lib/str.h"
 #include "ottergate/policy.h"
 
 enum audit_event {
@@ -101,25 +102,20 @@ struct audit_record { /* < 1024 bytes, copied into the ring */
 	char name[254]; /* canonical, or ""; the last: no more is copied */
 };
 
-static inline void audit_text(char out[static AUDIT_RULE_MAX], const char *s)
-{
-	size_t len = s ? strnlen(s, AUDIT_RULE_MAX - 1) : 0;
-
-	if (len)
-		memcpy(out, s, len);
-	out[len] = '\0';
-}
-
 /* Says which rule decided; NULL: the record stays as it is. */
 static inline void audit_rule(struct audit_record *rec, const struct rule *r)
 {
+	const char *host;
+
 	if (!r)
 		return;
-	audit_text(rec->rule, r->id);
-	audit_text(rec->rule_source, r->source);
+	host = r->host;
+	str_copy(rec->rule, sizeof(rec->rule), r->id);
+	str_copy(rec->rule_source, sizeof(rec->rule_source), r->source);
 	/* A host without its end would be another one. */
-	audit_text(rec->rule_host,
-		   r->host && strlen(r->host) < AUDIT_RULE_MAX ? r->host : "");
+	if (host && strlen(host) >= sizeof(rec->rule_host))
+		host = NULL;
+	str_copy(rec->rule_host, sizeof(rec->rule_host), host);
 }
 
 struct audit;

@@ -13,21 +13,13 @@
 
 #include <string.h>
 
+#include "lib/str.h"
 #include "ottergate/lease.h"
 #include "ottergate/worker_impl.h"
 
 #define EXPIRY_LOOK_MS 60000u /* a date is judged so often: clocks are set */
 
 /* --- records -------------------------------------------------------------- */
-
-static void put_text(char *out, size_t size, const char *s)
-{
-	size_t len = s ? strnlen(s, size - 1) : 0;
-
-	if (len)
-		memcpy(out, s, len);
-	out[len] = '\0';
-}
 
 struct audit_record conn_record(const struct conn *c, enum audit_event e,
 				enum reason why)
@@ -51,13 +43,13 @@ struct audit_record conn_record(const struct conn *c, enum audit_event e,
 	};
 
 	if (c->agent)
-		put_text(rec.agent, sizeof(rec.agent), c->agent->id);
+		str_copy(rec.agent, sizeof(rec.agent), c->agent->id);
 	audit_rule(&rec, c->rule);
-	put_text(rec.name, sizeof(rec.name), c->name);
+	str_copy(rec.name, sizeof(rec.name), c->name);
 	rec.name_len = (uint8_t)strlen(rec.name);
 	if (c->program) {
 		rec.pid = c->program->pid;
-		put_text(rec.exe, sizeof(rec.exe), c->program->exe);
+		str_copy(rec.exe, sizeof(rec.exe), c->program->exe);
 	}
 	return rec;
 }
@@ -85,7 +77,7 @@ static void audit_refusal(struct conn *c, enum reason why,
 	conn_find_program(c);
 	rec = conn_record(c, e, why);
 	if (name && name->len > 0) {
-		put_text(rec.name, sizeof(rec.name), name->s);
+		str_copy(rec.name, sizeof(rec.name), name->s);
 		rec.name_len = (uint8_t)strlen(rec.name);
 	} else if (addr && addr->family) {
 		rec.name[0] = '\0';

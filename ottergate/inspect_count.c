@@ -11,17 +11,10 @@
 
 #include <string.h>
 
+#include "lib/str.h"
 #include "ottergate/worker_impl.h"
 
 /* --- records -------------------------------------------------------------- */
-
-static void put_text(char *out, size_t size, const char *s)
-{
-	size_t len = strnlen(s, size - 1);
-
-	memcpy(out, s, len);
-	out[len] = '\0';
-}
 
 static struct audit_record record_of(const struct inspect *in,
 				     const struct ireq *r, enum audit_event e)
@@ -29,8 +22,8 @@ static struct audit_record record_of(const struct inspect *in,
 	struct audit_record rec = conn_record(in->c, e, r->verdict.reason);
 
 	audit_rule(&rec, r->verdict.rule);
-	put_text(rec.target, sizeof(rec.target), r->path_log);
-	put_text(rec.credential, sizeof(rec.credential), r->credential);
+	str_copy(rec.target, sizeof(rec.target), r->path_log);
+	str_copy(rec.credential, sizeof(rec.credential), r->credential);
 	return rec;
 }
 
@@ -124,7 +117,7 @@ void inspect_refused(struct inspect *in, struct ireq *r)
 		return;
 	}
 	secret_revoke(r->guarded);
-	put_text(r->credential, sizeof(r->credential), r->guarded->id);
+	str_copy(r->credential, sizeof(r->credential), r->guarded->id);
 	conn_count_denial(in->c);
 	rec = record_of(in, r, AUDIT_ALARM);
 	if (in->c->worker->audit)
@@ -149,8 +142,8 @@ void inspect_finished(struct inspect *in, struct ireq *r, unsigned status)
 	rec.tokens_out = n->tokens_out;
 	rec.tokens_cached = n->tokens_cached;
 	rec.stream = n->stream;
-	put_text(rec.api, sizeof(rec.api), llm_api_name(n->api));
-	put_text(rec.model, sizeof(rec.model), n->model);
+	str_copy(rec.api, sizeof(rec.api), llm_api_name(n->api));
+	str_copy(rec.model, sizeof(rec.model), n->model);
 	/* What it tells of has happened: the log takes it or counts a loss. */
 	audit_put(in->c->worker->audit, &rec);
 }

@@ -194,12 +194,19 @@ static void test_format(void)
 static void test_strings(void)
 {
 	SCOPED_STR s = str_printf("%s-%d", "a", 1);
+	char out[4] = "xxx";
 
 	is_str(s, "a-1", "str_printf");
 	ok(str_starts("abc", "ab") && str_starts("abc", ""), "starts");
 	ok(!str_starts("ab", "abc") && !str_starts("", "a"), "does not");
 	ok(str_ends("abc", "bc") && str_ends("abc", ""), "ends");
 	ok(!str_ends("bc", "abc") && !str_ends("abc", "ab"), "does not");
+	str_copy(out, sizeof(out), "abc");
+	is_str(out, "abc", "all of it fits");
+	str_copy(out, sizeof(out), "defg");
+	is_str(out, "def", "what fits");
+	str_copy(out, sizeof(out), NULL);
+	is_str(out, "", "NULL is none");
 }
 
 static void test_escape_utf8(void)
