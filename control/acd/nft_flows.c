@@ -24,6 +24,7 @@
 
 #include "control/acd/nft_impl.h"
 #include "control/acd/rtnl.h"
+#include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -42,28 +43,18 @@ struct flow {
 
 struct flows {
 	struct in_addr from;
-	size_t n;
 	bool failed;
-	struct flow *of;
+	struct buf of; /* struct flow, one after the other */
 };
 
 static int flow_add(struct flows *all, const void *tuple, size_t len)
 {
-	struct flow *more;
+	struct flow f = { .len = (uint8_t)len };
 
-	if (len > TUPLE_MAX || all->n == FLOWS_MAX)
+	if (len > TUPLE_MAX)
 		return -ENOBUFS;
-	/* Room for a power of two of them. */
-	if ((all->n & (all->n - 1)) == 0) {
-		more = realloc(all->of,
-			       (all->n ? 2 * all->n : 1) * sizeof(*all->of));
-		if (!more)
-			return -ENOMEM;
-		all->of = more;
-	}
-	all->of[all->n].len = (uint8_t)len;
-	memcpy(all->of[all->n++].tuple, tuple, len);
-	return 0;
+	memcpy(f.tuple, tuple, len);
+	return buf_append(&all->of, &f, sizeof(f));
 }
 
 static void on_flow(void *arg, const struct nlmsghdr *m)
@@ -135,8 +126,9 @@ static int forget(struct flows *all)
 
 	if (r == 0)
 		r = rtnl_call(nl, &rq, on_flow, all);
-	for (size_t i = 0; r == 0 && i < all->n; i++)
-		r = flow_delete(nl, &all->of[i]);
+	for (; r == 0 && buf_len(&all->of) > 0;
+	     buf_consume(&all->of, sizeof(struct flow)))
+		r = flow_delete(nl, (const void *)buf_slice(&all->of).ptr);
 	if (r < 0)
 		nft_sock_drop();
 	return r == 0 && all->failed ? -ENOBUFS : r;
@@ -155,7 +147,7 @@ static bool are_few(void)
 
 int nft_forget(const char *address, struct err *err)
 {
-	struct flows all = { .n = 0 };
+	struct flows all = { .failed = false };
 	int r;
 
 	if (inet_pton(AF_INET, address, &all.from) != 1)
@@ -164,8 +156,9 @@ int nft_forget(const char *address, struct err *err)
 			       address);
 	if (are_few())
 		return 0;
+	buf_init(&all.of, FLOWS_MAX * sizeof(struct flow));
 	r = forget(&all);
-	free(all.of);
+	buf_done(&all.of);
 	if (r < 0)
 		return err_set(err, r,
 			       "table of connections: %s: %s (the kernel must "
