@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lib/attr.h"
+#include "lib/denier.h"
 #include "lib/str.h"
 
 #define DETAIL_MAX 96u /* bytes of what more is known */
@@ -117,16 +118,27 @@ static ATTR_PRINTF(4, 5) void add(char *out, size_t size, size_t *len,
 		*len += (size_t)n < size - *len ? (size_t)n : size - *len - 1;
 }
 
+#define TARGET_MAX (NAME_LEN_MAX + 16u)
+
+/* "name:443", "[2001:db8::1]:443" */
+static const char *put_target(char out[static TARGET_MAX], const char *name,
+			      uint16_t port)
+{
+	bool v6 = strchr(name, ':');
+
+	snprintf(out, TARGET_MAX, "%s%s%s:%u", v6 ? "[" : "", name,
+		 v6 ? "]" : "", (unsigned)port);
+	return out;
+}
+
 /* The command, with what it is for plain TCP where the port does not tell. The
  * name comes twice then, unless there would be no room for that (ask.c). */
 static void add_hint(char *out, size_t size, size_t *len, const char *agent,
 		     const char *name, uint16_t port, const struct verdict *v)
 {
-	char target[NAME_LEN_MAX + 16];
-	bool v6 = strchr(name, ':');
+	char target[TARGET_MAX];
 
-	snprintf(target, sizeof(target), "%s%s%s:%u", v6 ? "[" : "", name,
-		 v6 ? "]" : "", (unsigned)port);
+	put_target(target, name, port);
 	add(out, size, len, "allow it with: ac policy allow %.64s %s%s", agent,
 	    scheme(v, name, port), target);
 	if (v->proto == RULE_TLS && !is_web_port(port))
@@ -135,37 +147,21 @@ static void add_hint(char *out, size_t size, size_t *len, const char *agent,
 	add(out, size, len, "\n");
 }
 
-/* Whose rule denied it, and what changes that. A denial of the instance's own
- * is taken back by allowing the very host that it names. */
+/* Whose rule denied it, and what changes that. */
 static void add_denial(char *out, size_t size, size_t *len, const char *agent,
 		       const char *name, uint16_t port, const struct verdict *v)
 {
-	const char *source = v->rule->source, *host = v->rule->host;
-	bool v6 = strchr(name, ':');
+	char target[TARGET_MAX];
+	const struct denier d = { .source = v->rule->source,
+				  .host = v->rule->host ? v->rule->host : "",
+				  .asked = name,
+				  .target = put_target(target, name, port),
+				  .agent = agent };
+	size_t n = denier_words(out + *len, size - *len, &d);
 
-	if (strcmp(source, "deny") == 0)
-		add(out, size, len,
-		    "the rule is in $AC_HOME/policy/policy.yaml: change it "
-		    "there, then ac policy reload\n");
-	else if (strcmp(source, "blueprint") == 0)
-		add(out, size, len,
-		    "the rule is in the blueprint: change it there, for the "
-		    "next run\n");
-	else if (strcmp(source, "agent") != 0)
-		return;
-	else if (!host)
-		add(out, size, len,
-		    "the rule is its own: ac policy show %.64s\n", agent);
-	else if (strcasecmp(host, name) == 0)
-		add(out, size, len,
-		    "take it back with: ac policy allow %.64s %s%s%s%s:%u\n",
-		    agent, *name == '-' ? "https://" : "", v6 ? "[" : "", name,
-		    v6 ? "]" : "", (unsigned)port);
-	else
-		add(out, size, len,
-		    "the rule denies all of %s; allow all of it with: ac "
-		    "policy allow %.64s %s\n",
-		    host, agent, host);
+	*len += n;
+	if (n)
+		add(out, size, len, "\n");
 }
 
 size_t deny_text(char *out, size_t size, int status, const char *agent,

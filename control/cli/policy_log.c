@@ -11,6 +11,7 @@
 #include "control/cli/infer.h"
 #include "control/cli/room.h"
 #include "control/shared/json.h"
+#include "lib/denier.h"
 #include "lib/buf.h"
 #include "lib/str.h"
 
@@ -129,39 +130,23 @@ static void put_reason(char *out, size_t size, const json_t *line)
 			 told ? "" : text, *id ? "; rule " : "", id);
 }
 
-/* What changes a denial by rule. One of the instance's own is taken back by
- * allowing the very host that it names. */
+/* What changes a denial by rule. */
 static void print_denier(FILE *out, const json_t *line, const char *name,
 			 const char *target)
 {
-	const char *source = json_text(line, "rule_source");
 	const char *host = json_text(line, "rule_host");
 	const char *asked = json_text(line, "name");
-	char clean[300];
+	char clean[300], words[1024];
+	const struct denier d = { .source = json_text(line, "rule_source"),
+				  .host = clean,
+				  .asked = *asked ? asked :
+						    json_text(line, "address"),
+				  .target = target,
+				  .agent = name };
 
-	if (!*asked)
-		asked = json_text(line, "address");
 	str_escape(clean, sizeof(clean), host, strlen(host));
-	if (strcmp(source, "deny") == 0)
-		fputs("; the rule is in $AC_HOME/policy/policy.yaml: change it "
-		      "there, then ac policy reload",
-		      out);
-	else if (strcmp(source, "blueprint") == 0)
-		fputs("; the rule is in the blueprint: change it there, for "
-		      "the next run",
-		      out);
-	else if (strcmp(source, "agent") != 0)
-		return; /* of an older gateway */
-	else if (!*host)
-		fprintf(out, "; the rule is its own: ac policy show %s", name);
-	else if (strcasecmp(host, asked) == 0)
-		fprintf(out, "; take it back with: ac policy allow %s %s%s",
-			name, *target == '-' ? "https://" : "", target);
-	else
-		fprintf(out,
-			"; the rule denies all of %s; allow all of it with: ac "
-			"policy allow %s %s",
-			clean, name, clean);
+	if (denier_words(words, sizeof(words), &d) > 0)
+		fprintf(out, "; %s", words);
 }
 
 int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
