@@ -75,6 +75,8 @@ apt_options() {
 	done
 }
 
+# A build that is cut off is done again, so dpkg need not wait for the disk after
+# each package (force-unsafe-io), neither here nor in what starts from here.
 from_debian() {
 	local -a opts
 	check_keyring
@@ -83,6 +85,7 @@ from_debian() {
 	# shellcheck disable=SC2016
 	sources | mmdebstrap --variant=minbase --format=tar \
 		--keyring="$KEYRING" --include=ca-certificates \
+		--dpkgopt=force-unsafe-io \
 		--dpkgopt='path-exclude=/usr/share/man/*' \
 		--dpkgopt='path-exclude=/usr/share/doc/*' \
 		--dpkgopt='path-include=/usr/share/doc/*/copyright' \
