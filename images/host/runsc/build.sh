@@ -18,6 +18,8 @@ for p in patches/*.patch; do
 	echo "applying $p"
 	patch -d vendor/gvisor.dev/gvisor -p1 --fuzz=0 <"$p"
 done
+# -s -w leave the DWARF out of the result: making it takes a tenth of the time.
 CGO_ENABLED=0 go build -mod=vendor -trimpath -o "$out" \
+	-gcflags=all=-dwarf=false \
 	-ldflags "-s -w -X gvisor.dev/gvisor/runsc/version.version=$pin+ac" \
 	gvisor.dev/gvisor/runsc
