@@ -46,6 +46,7 @@ http {{
     listen {sink}:{port} ssl backlog=4096; http2 on;
     ssl_certificate {dir}/server.crt; ssl_certificate_key {dir}/server.key;
     location / {{ return 200 "{body}"; }}
+    location = /large {{ root {dir}; }}
     location /events {{ proxy_pass http://127.0.0.1:{events};
       proxy_buffering off; tcp_nodelay on; }}
   }}
@@ -116,6 +117,7 @@ agents:
 CIPHER = "TLS_AES_256_GCM_SHA384"
 BODY = 2048
 NAMES = 1000  # for the mint
+WIDE = 287  # connections
 NOBODY = "198.51.100.11"  # is not there
 
 
@@ -348,6 +350,65 @@ def idle(t, count):
         c.stop()
 
 
+def frame(kind, stream, payload, flags=0):
+    return (struct.pack(">I", len(payload))[1:] +
+            struct.pack(">BBI", kind, flags, stream) + payload)
+
+
+def field(index, value):
+    """HPACK: a literal without indexing, of an indexed name (RFC 7541, 6.2.2)."""
+    return bytes([index, len(value)]) + value
+
+
+def ask_wide(port):
+    """HTTP/2: asks four times for what is large, with windows of 2^31 - 1
+    octets, and reads none of it."""
+    ctx = client_context()
+    ctx.set_alpn_protocols(["h2"])
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.settimeout(10)
+    s.connect((conf.GATE, port))
+    s = ctx.wrap_socket(s, server_hostname=HOST)
+    head = (b"\x82\x87" + field(4, b"/large") +
+            field(1, f"{HOST}:{conf.PORT}".encode()))
+    widest = 2**31 - 1
+    s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
+              frame(4, 0, struct.pack(">HI", 4, widest)) +
+              frame(8, 0, struct.pack(">I", widest - 65535)) +
+              b"".join(frame(1, stream, head, 5) for stream in (1, 3, 5, 7)))
+    return s
+
+
+def windows(t):
+    """What those hold who take all that HTTP/2 may give them."""
+    with open(f"{DIR}/large", "wb") as f:
+        f.write(os.urandom(8 << 20))
+    os.chmod(f"{DIR}/large", 0o644)
+    for name in ("gate", "nginx"):
+        c = Candidate(name)
+        ask(c.load_port, HOST).close()
+        before, most = pss_kib(c.pid), 0
+        held, refused = [], 0
+        for _ in range(WIDE):
+            try:
+                held.append(ask_wide(c.load_port))
+            except OSError:  # who holds too much gets no more
+                refused += 1
+        for _ in range(40):
+            time.sleep(0.2)
+            most = max(most, pss_kib(c.pid))
+        for s in held:
+            s.close()
+        time.sleep(5)
+        t.add(f"PSS MiB, {WIDE} connections with wide windows, none read",
+              name, (most - before) / 1024)
+        t.add("of these, refused", name, refused)
+        t.add("PSS MiB 5 s after they ended", name,
+              (pss_kib(c.pid) - before) / 1024)
+        c.stop()
+
+
 def hello(name):
     """A ClientHello for @name."""
     out = ssl.MemoryBIO()
@@ -437,7 +498,8 @@ AIMS = {"requests per CPU second, HTTP/1.1, log off (more is better)": "≥ 1.2"
         "p50 µs added to a request, HTTP/1.1": "≤ 1000 µs",
         "p50 µs added to a request, HTTP/2": "≤ 1000 µs",
         "leaves signed per CPU second (more is better)": "≥ 3000",
-        "µs added to an event of a stream": "≤ 1000 µs"}
+        "µs added to an event of a stream": "≤ 1000 µs",
+        f"PSS MiB, {WIDE} connections with wide windows, none read": "≤ 64"}
 
 
 def main():
@@ -445,7 +507,7 @@ def main():
     ap.add_argument("-n", type=int, default=3)
     ap.add_argument("--quick", action="store_true")
     ap.add_argument("--only", default="requests,logged,latency,mint,events,"
-                                      "connections,idle")
+                                      "connections,idle,windows")
     args = ap.parse_args()
     secs, count = (1, 200) if args.quick else (3, 500)
     parts = {"requests": lambda t: requests(t, secs),
@@ -454,7 +516,8 @@ def main():
              "mint": lambda t: mint(t, NAMES if secs > 1 else 300),
              "events": lambda t: events(t, secs),
              "connections": lambda t: connections(t, count),
-             "idle": lambda t: idle(t, count)}
+             "idle": lambda t: idle(t, count),
+             "windows": windows}
     os.makedirs(DIR, exist_ok=True)
     certificates()
     os.sched_setaffinity(0, {1})
