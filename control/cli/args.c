@@ -170,6 +170,20 @@ static int set_text(struct args *a, enum arg_id id, const char *value,
 	return 0;
 }
 
+static int number_parse(const struct arg_option *o, const char *value,
+			uint64_t max, uint64_t *ret)
+{
+	if (o->kind == ARG_SIZE)
+		return str_parse_size(value, ret);
+	if (o->kind == ARG_MILLI && strcmp(value, "0") == 0)
+		return str_parse_u64(value, 0, 0, ret);
+	if (o->kind == ARG_MILLI)
+		return str_parse_milli(value, ret);
+	if (o->kind == ARG_MS)
+		return str_parse_duration(value, ret);
+	return str_parse_u64(value, 0, max, ret);
+}
+
 static int set_number(struct args *a, enum arg_id id, const char *value,
 		      struct err *err)
 {
@@ -191,23 +205,14 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE ||
 		    id == ARG_TTL || id == ARG_IDLE || id == ARG_DISK ||
 		    id == ARG_OUTPUT;
-	int rc;
+	uint64_t ignored;
+	int rc = number_parse(o, value, max, place);
 
-	if (o->kind == ARG_SIZE)
-		rc = str_parse_size(value, place);
-	else if (o->kind == ARG_MILLI && strcmp(value, "0") == 0)
-		rc = str_parse_u64(value, 0, 0, place);
-	else if (o->kind == ARG_MILLI)
-		rc = str_parse_milli(value, place);
-	else if (o->kind == ARG_MS)
-		rc = str_parse_duration(value, place);
-	else
-		rc = str_parse_u64(value, 0, max, place);
 	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !zero)
 		rc = -ERANGE;
 	/* A number all the same, and none that any of them can be. */
-	if (rc == -EINVAL && value[0] == '-' && value[1] >= '0' &&
-	    value[1] <= '9')
+	if (rc == -EINVAL && value[0] == '-' &&
+	    number_parse(o, value + 1, max, &ignored) != -EINVAL)
 		rc = -ERANGE;
 	if (rc == -ERANGE && o->kind == ARG_COUNT)
 		return err_set(err, -EINVAL,
