@@ -204,10 +204,12 @@ static int create_first(struct launch *l, const struct args *a, bool fresh,
 	rc = config_load(l->cli, &config, err);
 	if (rc == 0)
 		rc = config_default(l->cli, &config, &with, err);
-	if (rc == 0 && git_identity_get(l->cli, &a->env, &identity) < 0)
+	if (rc == 0 && git_identity_get(&a->env, &identity) < 0)
 		rc = err_nomem(err);
 	if (rc == 0)
 		rc = create(l, &with, &identity, err);
+	if (rc == 0)
+		git_identity_tell(l->cli, &identity);
 	strv_done(&identity);
 	config_undefault(&with, a);
 	config_done(&config);

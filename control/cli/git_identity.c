@@ -70,8 +70,7 @@ static char *find(const char *key)
 	return value ? value : ask("--system", key);
 }
 
-int git_identity_get(const struct cli *cli, const struct strv *env,
-		     struct strv *ret)
+int git_identity_get(const struct strv *env, struct strv *ret)
 {
 	SCOPED_STR name = NULL;
 	SCOPED_STR email = NULL;
@@ -83,11 +82,26 @@ int git_identity_get(const struct cli *cli, const struct strv *env,
 	if ((name && strv_pushf(ret, "AC_GIT_NAME=%s", name) < 0) ||
 	    (email && strv_pushf(ret, "AC_GIT_EMAIL=%s", email) < 0))
 		return -ENOMEM;
-	if (name || email)
+	return 0;
+}
+
+/* What @identity has behind @key, "" for nothing. */
+static const char *of(const struct strv *identity, const char *key)
+{
+	for (size_t i = 0; i < identity->n; i++)
+		if (str_starts(identity->v[i], key))
+			return identity->v[i] + strlen(key);
+	return "";
+}
+
+void git_identity_tell(const struct cli *cli, const struct strv *identity)
+{
+	const char *name = of(identity, "AC_GIT_NAME=");
+	const char *email = of(identity, "AC_GIT_EMAIL=");
+
+	if (*name || *email)
 		say_info(cli,
 			 "git in it commits as %s%s%s%s (yours; --env "
 			 "GIT_AUTHOR_NAME=… names another)",
-			 name ? name : "", email ? " <" : "",
-			 email ? email : "", email ? ">" : "");
-	return 0;
+			 name, *email ? " <" : "", email, *email ? ">" : "");
 }

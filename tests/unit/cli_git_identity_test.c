@@ -25,13 +25,12 @@ static void put(const char *file, const char *text)
 static void check(const char *given, const char *name, const char *email,
 		  const char *what)
 {
-	const struct cli cli = { .quiet = true };
 	struct strv env = { 0 }, got = { 0 };
 	size_t n = 0;
 
 	if (given && strv_push(&env, given) < 0)
 		return;
-	is_int(git_identity_get(&cli, &env, &got), 0, "%s", what);
+	is_int(git_identity_get(&env, &got), 0, "%s", what);
 	is_int(got.n, (name != NULL) + (email != NULL), "how many");
 	if (name && got.n > n)
 		is_str(got.v[n++], name, "the name");
