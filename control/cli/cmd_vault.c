@@ -198,6 +198,7 @@ static int check_first(const struct args *a, struct err *err)
 {
 	const char *name = a->words[0], *kind = a->vault.kind;
 	size_t len = strlen(name);
+	SCOPED_STR known = NULL;
 
 	if (len > 63 || strcmp(name, "none") == 0 || strchr("._-", *name) ||
 	    strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") != len)
@@ -206,11 +207,11 @@ static int check_first(const struct args *a, struct err *err)
 			       "to 63 of a-z 0-9 . _ -, begins with a letter "
 			       "or a digit, and is not 'none'",
 			       name);
-	return !kind || vault_kind_known(kind) ?
-		       0 :
-		       err_set(err, -EINVAL,
-			       "--kind is generic, github, gitlab, npm, pypi, "
-			       "anthropic, openai, gemini or aws");
+	if (!kind || vault_kind_known(kind))
+		return 0;
+	known = vault_kinds_text();
+	return known ? err_set(err, -EINVAL, "--kind is %s", known) :
+		       err_nomem(err);
 }
 
 /* Fails if the vault is locked, or has one of that name. */

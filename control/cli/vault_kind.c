@@ -5,11 +5,29 @@
 #include "control/cli/vault_kind.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/str.h"
 
 const char *const vault_kinds[VAULT_KINDS] = { "generic", "github", "gitlab",
 					       "npm",     "pypi",   "anthropic",
 					       "openai",  "gemini", "aws" };
+
+char *vault_kinds_text(void)
+{
+	SCOPED_STR text = str_printf("%s", vault_kinds[0]);
+
+	for (size_t i = 1; text && i < VAULT_KINDS; i++) {
+		char *longer = str_printf("%s%s%s", text,
+					  i + 1 < VAULT_KINDS ? ", " : " or ",
+					  vault_kinds[i]);
+
+		free(text);
+		text = longer;
+	}
+	return ptr_take(&text);
+}
 
 bool vault_kind_known(const char *kind)
 {

@@ -11,6 +11,9 @@
 
 extern const char *const vault_kinds[VAULT_KINDS];
 
+/* Returns all of them as "a, b or c": a heap string, NULL without memory. */
+char *vault_kinds_text(void);
+
 /* Returns true if @kind is one of them. */
 bool vault_kind_known(const char *kind);
 

@@ -6,6 +6,7 @@
 
 #include <sodium.h>
 
+#include "control/cli/vault_kind.h"
 #include "vault/grant.h"
 #include "vault/surrogate.h"
 
@@ -49,6 +50,7 @@ static void test_shapes(void)
 	size_t i;
 
 	is_int(ARRAY_SIZE(rows), SECRET_KINDS, "a row for each kind");
+	is_int(VAULT_KINDS, SECRET_KINDS, "ac knows as many");
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		const enum secret_kind k = rows[i].kind;
 		const size_t prefix = strlen(rows[i].prefix);
@@ -56,6 +58,7 @@ static void test_shapes(void)
 		char text[SURROGATE_MAX];
 
 		is_str(secret_kind_name(k), rows[i].name, "its name");
+		ok(vault_kind_known(rows[i].name), "which ac knows");
 		ok(secret_kind_parse(rows[i].name, &parsed) == 0 && parsed == k,
 		   "%s: and back", rows[i].name);
 		is_str(surrogate_prefix(k), rows[i].prefix, "its prefix");
