@@ -138,9 +138,9 @@ static void end_call_check(struct end_call *c, int ret)
 		return;
 	if (ret == -EBUSY) {
 		err_set(&err, ret,
-			"'%s' is running, or its files are being removed; "
-			"stop it first, or force it",
-			c->name);
+			"'%s' is running, or its files are being removed; `ac "
+			"stop-instance %s` stops it, and --force does both",
+			c->name, c->name);
 		http_reply_error(c->req, &err, "busy");
 	} else {
 		err_set(&err, ret, "%s: %s", c->name, err_text(ret));

@@ -196,6 +196,7 @@ teardown_file() {
 @test "clean of a running instance is refused" {
 	run ! "$AC" clean cmd --yes
 	says 'running'
+	says 'stop-instance cmd'
 	state_is cmd running
 }
 
