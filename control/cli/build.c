@@ -20,6 +20,7 @@ struct build {
 	struct buf line;
 	struct err *err;
 	bool done;
+	bool told; /* something was done for it */
 	bool failed; /* the rest is told by acd's last line */
 };
 
@@ -68,6 +69,7 @@ static int on_line(void *arg, const json_t *obj)
 	/* The script that builds talks in our name already. */
 	if (strncmp(text, "ac: ", 4) == 0)
 		text += 4;
+	b->told = b->told || *text;
 	if (*text && !b->failed)
 		progress_tick(&b->progress, text);
 	return 0;
@@ -94,8 +96,9 @@ static int on_bytes(void *arg, const char *data, size_t len)
 	return rc;
 }
 
-int build_image(const struct cli *cli, struct client *c, const char *blueprint,
-		const json_t *how, struct err *err)
+/* build_image(); *ret_built: the image was not there as it should be. */
+static int build(const struct cli *cli, struct client *c, const char *blueprint,
+		 const json_t *how, bool *ret_built, struct err *err)
 {
 	SCOPED_STR path = client_path("/v1/blueprints/", blueprint, "/build");
 	SCOPED_JSON body = how ? json_deep_copy(how) : json_object();
@@ -108,16 +111,28 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 	buf_init(&b.line, LINE_MAX_BYTES);
 	progress_begin(&b.progress, cli, what);
 	client_on_idle(c, on_idle, &b);
+	cli_on_interrupt(cli, "What is built so far is kept; the same command "
+			      "goes on from there");
 	rc = client_stream(c, "POST", path, body, on_bytes, &b, err);
+	cli_on_interrupt(cli, NULL);
 	client_on_idle(c, NULL, NULL);
 	if (rc == 0)
 		progress_end(&b.progress);
 	else
 		progress_stop(&b.progress);
 	buf_done(&b.line);
+	*ret_built = b.told;
 	if (rc == 0 && !b.done)
 		rc = err_set(err, -ECONNRESET, "acd went away in the middle");
 	return rc < 0 ? err_wrap(err, "build %s", blueprint) : 0;
+}
+
+int build_image(const struct cli *cli, struct client *c, const char *blueprint,
+		const json_t *how, struct err *err)
+{
+	bool built = false;
+
+	return build(cli, c, blueprint, how, &built, err);
 }
 
 int cmd_build(const struct cli *cli, const struct args *a, struct err *err)
@@ -130,9 +145,15 @@ int cmd_build(const struct cli *cli, const struct args *a, struct err *err)
 	size_t i;
 
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		rc = build_image(cli, c, a->words[i], how, err);
+		bool built = false;
+
+		rc = build(cli, c, a->words[i], how, &built, err);
 		if (rc == 0 && !cli->json)
-			say_info(cli, "%s is built", a->words[i]);
+			say_info(cli,
+				 built ? "%s is built" :
+					 "%s is up to date: nothing had to be "
+					 "built",
+				 a->words[i]);
 	}
 	return rc;
 }

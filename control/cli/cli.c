@@ -271,6 +271,37 @@ static bool ask_line(char *out, int size)
 	return !interrupted;
 }
 
+static const char *volatile when_interrupted;
+static volatile sig_atomic_t interrupted_on_tty;
+
+/* Only what signal-safety(7) allows. */
+static void on_interrupt_tell(int signo)
+{
+	static const char begin[] = "\nac: interrupted. ";
+	const char *text = when_interrupted;
+	ssize_t n = write(STDERR_FILENO, begin + !interrupted_on_tty,
+			  sizeof(begin) - 1 - (size_t)!interrupted_on_tty);
+
+	if (n > 0 && text)
+		n = write(STDERR_FILENO, text, strlen(text));
+	if (n > 0)
+		n = write(STDERR_FILENO, "\n", 1);
+	/* Who started us sees how we ended: this comes when we return. */
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+void cli_on_interrupt(const struct cli *cli, const char *text)
+{
+	struct sigaction act = { .sa_handler = SIG_DFL };
+
+	interrupted_on_tty = cli->err_tty;
+	when_interrupted = text;
+	if (text)
+		act.sa_handler = on_interrupt_tell;
+	sigaction(SIGINT, &act, NULL);
+}
+
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 {
 	char answer[16] = "", question[8192]; /* nothing of it may be cut */
@@ -319,7 +350,9 @@ int cli_usage(const struct err *err)
 
 int cli_print_json(const json_t *value, bool pretty, struct err *err)
 {
+	/* 12 digits: 0.1 is printed as 0.1, and no count of ours has more. */
 	size_t flags = JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
+		       JSON_REAL_PRECISION(12) |
 		       (pretty ? JSON_INDENT(2) : JSON_COMPACT);
 
 	if (json_dumpf(value, stdout, flags) < 0 || putchar('\n') == EOF ||

@@ -100,7 +100,8 @@ int host_live(struct client *c, struct err *err)
 	return (int)json_count(json_object_get(status, "instances"), "running");
 }
 
-/* The end of what the container wrote, for "acd died". */
+/* The end of what the container wrote, for "acd died": -ECHILD, or -ENOTCONN
+ * when it ended as one does that is stopped. */
 static int tell_death(const struct cli *cli, struct outer *o, int code,
 		      struct err *err)
 {
@@ -115,7 +116,7 @@ static int tell_death(const struct cli *cli, struct outer *o, int code,
 			text[--len] = '\0';
 		last = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
 	}
-	return err_set(err, -ECHILD,
+	return err_set(err, code == 0 ? -ENOTCONN : -ECHILD,
 		       "%s ended with code %d: %s\n"
 		       "more in %s/log/host.log",
 		       cli->host, code, last, cli->home);
@@ -158,6 +159,8 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 
 	snprintf(what, sizeof(what), "starting %s", cli->host);
 	progress_begin(&p, cli, what);
+	cli_on_interrupt(cli, "The start goes on by itself; the same command "
+			      "goes on from there");
 	while ((rc = look(cli, c, &p, err)) == 0) {
 		uint64_t now = clock_ms();
 
@@ -178,6 +181,7 @@ int host_wait_ready(const struct cli *cli, struct client *c, struct outer *o,
 		}
 		nanosleep(&soon, NULL);
 	}
+	cli_on_interrupt(cli, NULL);
 	progress_end(&p);
 	return rc < 0 ? rc : 0;
 }

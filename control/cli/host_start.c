@@ -316,8 +316,11 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 
 	if (rc == 0)
 		rc = host_wait_ready(cli, c, o, err);
-	/* One that was there and ended under our eyes was being stopped. */
+	/* One that was there and ended under our eyes was being stopped, or it
+	 * failed, which is said: the next one need not. */
 	if (!made && (rc == -ECHILD || rc == -ENOTCONN)) {
+		if (rc == -ECHILD)
+			say_error("%s\nstarting it anew", err->msg);
 		rc = host_wait_stopped(cli, err);
 		if (rc == 0)
 			rc = container(cli, o, image, false, &made, err);
