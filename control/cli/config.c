@@ -184,18 +184,39 @@ int config_check(const struct config_key *key, const char *value,
 	return rc;
 }
 
+/* Go's is a list, with words of its own: GOPROXY (go.dev/ref/mod). */
+static int check_go(const char *value, struct err *err)
+{
+	static const char ends[] = ",|";
+	char one[URL_MAX + 2];
+	int rc = 0;
+
+	for (const char *p = value; rc == 0; p++) {
+		size_t len = strcspn(p, ends);
+
+		snprintf(one, sizeof(one), "%.*s", (int)len, p);
+		if (strcmp(one, "direct") != 0 && strcmp(one, "off") != 0)
+			rc = check_url(one, err);
+		p += len;
+		if (*p == '\0')
+			break;
+	}
+	return rc;
+}
+
 /* A file may be named from the directory that we are in. */
 static int check_variable(const struct config_key *key, const char *value,
 			  struct err *err)
 {
 	char path[PATH_MAX];
 
-	if (key->kind == CONFIG_CA && strcmp(value, "none") != 0 &&
-	    realpath(value, path))
+	if (key->kind == CONFIG_CA && strcmp(value, "none") != 0) {
+		if (!realpath(value, path))
+			return err_set(err, -EINVAL, "%s", err_text(-errno));
 		value = path;
-	/* Go's may be a list with words of its own. */
-	if (key->kind == CONFIG_URL)
-		return 0;
+	}
+	if (strcmp(key->variable, "AC_REGISTRY_GO") == 0)
+		return check_go(value, err);
 	return config_check(key, value, err);
 }
 

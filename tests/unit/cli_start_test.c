@@ -22,17 +22,20 @@
 static struct script {
 	bool running, stopping;
 	int ends_after; /* so many looks at a container that stops */
+	bool starting;
+	int fails_after; /* so many looks at one that starts */
 	int stops, creates, starts; /* calls */
 } * script;
 
 static char dir[] = "/tmp/cli_start_test.XXXXXX";
+static char ours[512]; /* a container that is as it should be */
 static char acd_sock[64], engine_sock[80], talk[64], answer[2][256];
 
 static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
 {
 	(void)arg;
-	if (!script->running)
+	if (!script->running || script->starting)
 		ret->kind = FAKE_CUT;
 	else if (strcmp(rq->path, "/v1/version") == 0)
 		ret->body = answer[script->stopping];
@@ -49,6 +52,12 @@ static void on_acd(void *arg, const struct fake_request *rq,
 
 static const char *container(void)
 {
+	if (script->starting && script->fails_after-- <= 0) {
+		script->running = false;
+		return "{\"State\":{\"Running\":false,\"ExitCode\":3}}";
+	}
+	if (script->starting)
+		return ours;
 	if (script->stopping && script->ends_after-- <= 0)
 		script->running = script->stopping = false;
 	return script->running ? "{\"State\":{\"Running\":true}}" :
@@ -74,6 +83,7 @@ static void on_engine(void *arg, const struct fake_request *rq,
 	} else if (strstr(rq->path, "/start")) {
 		script->starts++;
 		script->running = true;
+		script->starting = false;
 		ret->status = 204;
 	} else {
 		ret->body = "{}";
@@ -152,7 +162,13 @@ static const struct {
 	{ "AC_LOOP", "999", "`ac config get loop_devices`" },
 	{ "AC_LOOP", "0", "`unset AC_LOOP`" },
 	{ "AC_GPUS", "one", "'one' is neither all nor numbers" },
-	{ "AC_EXTRA_CA", "/nonexistent.pem", "AC_EXTRA_CA=/nonexistent.pem: " },
+	{ "AC_EXTRA_CA", "/nonexistent.pem",
+	  "AC_EXTRA_CA=/nonexistent.pem: No such file" },
+	{ "AC_EXTRA_CA", "nonexistent.pem", "No such file" },
+	{ "AC_REGISTRY_NPM", "npm.example.org", "is no address such as" },
+	{ "AC_REGISTRY_PIP", "https://", "`ac config get registries.pip`" },
+	{ "AC_REGISTRY_GO", "https://go.example.org,drect", "'drect' is no" },
+	{ "AC_REGISTRY_GO", "https://go.example.org,", "'' is no address" },
 	{ "AC_RUNTIME", "runc", "is neither runsc nor docker" },
 	{ "RUNSC", "/nonexistent", "RUNSC=/nonexistent is no file" },
 };
@@ -171,6 +187,42 @@ static void test_restart_refused(void)
 		is_int(script->stops, 0, "and nothing is stopped");
 		unsetenv(bad[i].name);
 	}
+}
+
+static void test_restart_go(void)
+{
+	static const char *const good[] = { "https://go.example.org,direct",
+					    "https://a.example|off", "direct",
+					    "" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		SCOPED_STR said = NULL;
+		struct err err = { 0 };
+
+		*script = (struct script){ .running = false };
+		setenv("AC_REGISTRY_GO", good[i], 1);
+		is_int(command(cmd_restart, &said, &err), 0,
+		       "AC_REGISTRY_GO=%s: %s", good[i], err.msg);
+	}
+	unsetenv("AC_REGISTRY_GO");
+}
+
+/* acd in a container that was there fails: the next one gets its chance, and
+ * what the first one said is not lost. */
+static void test_start_crashed(void)
+{
+	SCOPED_STR said = NULL;
+	struct err err = { 0 };
+
+	*script = (struct script){ .running = true,
+				   .starting = true,
+				   .fails_after = 2 };
+	is_int(command(cmd_start, &said, &err), 0, "a start beside a crash: %s",
+	       err.msg);
+	is_int(script->starts, 1, "a new one is started");
+	ok(said && strstr(said, "h ended with code 3: ") &&
+		   strstr(said, "starting it anew"),
+	   "said: %s", said);
 }
 
 static void test_restart_config(void)
@@ -200,6 +252,14 @@ int main(void)
 	SCOPED_STR setup = NULL;
 	pid_t pid;
 
+	unsetenv("RUNSC");
+	unsetenv("AC_RUNTIME");
+	unsetenv("AC_GPUS");
+	unsetenv("AC_LOOP");
+	unsetenv("AC_EXTRA_CA");
+	unsetenv("AC_REGISTRY_NPM");
+	unsetenv("AC_REGISTRY_PIP");
+	unsetenv("AC_REGISTRY_GO");
 	script = mmap(NULL, sizeof(*script), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!mkdtemp(dir) || script == MAP_FAILED)
@@ -214,6 +274,11 @@ int main(void)
 		snprintf(answer[i], sizeof(answer[i]),
 			 "{\"api\":%d,\"build\":\"%s\",\"stopping\":%s}",
 			 VERSION_API, version_build_id(), i ? "true" : "false");
+	snprintf(ours, sizeof(ours),
+		 "{\"State\":{\"Running\":true},\"Config\":{\"Image\":"
+		 "\"ac/host:t\",\"Labels\":{\"ac.build\":\"%s\",\"ac.home\":"
+		 "\"%s\"}}}",
+		 version_build_id(), dir);
 	snprintf(acd_sock, sizeof(acd_sock), "%s/acd", dir);
 	snprintf(talk, sizeof(talk), "%s/talk", dir);
 	snprintf(engine_sock, sizeof(engine_sock), "unix://%s/engine", dir);
@@ -225,6 +290,8 @@ int main(void)
 	test_start_in_stop();
 	test_start_again();
 	test_restart_refused();
+	test_restart_go();
+	test_start_crashed();
 	test_restart_config();
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
