@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/err.h"
 #include "lib/loop.h"
@@ -103,6 +104,10 @@ struct runtime_ops {
 		      void *arg);
 	int (*stats)(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		     void *arg);
+	/* Returns at once the host's process that writes all files of the
+	 * sandbox (gVisor's kernel); 0: there is no such process, or it is not
+	 * known, or it has ended. NULL: it is never known. */
+	pid_t (*writer)(struct runtime *rt, const char *id);
 	/* @lost: its link closed, so it is about to end, which is waited for
 	 * a little; otherwise the answer is as of now. */
 	int (*end)(struct runtime *rt, const char *id, bool lost,

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "control/runtime.h"
 #include "lib/err.h"
@@ -57,9 +58,10 @@ int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err);
 uint64_t cgroup_oom_kills(const char *id);
 /* How often the kernel refused it a task for its limit of pids. */
 uint64_t cgroup_tasks_refused(const char *id);
-/* Takes the processes it began with (gVisor's own), each with what it has
- * written to files in its life, into @ret; none where that is not known. */
-void cgroup_written(const char *id, struct cgroup_writers *ret);
+/* Puts into @ret processes of the group, each with the bytes that it has written
+ * to files in its life: @writer alone if it is not 0, else those with the lowest
+ * CGROUP_WRITERS pids. @ret is empty if the processes are not known. */
+void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */
 int cgroup_kill(const char *id);

@@ -43,6 +43,8 @@ int docker_pin(struct docker *d, const char *id, const char *address,
 	       runtime_done_fn fn, void *arg);
 void docker_unpin(struct docker *d, const char *id);
 void docker_unpin_all(struct docker *d);
+/* See "writer" in control/runtime.h. Knows the containers with a pin. */
+pid_t docker_op_writer(struct runtime *rt, const char *id);
 
 /* See the operations of these names in control/runtime.h. */
 int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,

@@ -20,6 +20,7 @@ struct docker_pin {
 	LIST_ENTRY(docker_pin) link;
 	char id[LINKS_ID_MAX + 1];
 	struct veth veth;
+	pid_t writer; /* 0: not one process alone writes its files */
 };
 
 struct pinning {
@@ -47,6 +48,20 @@ static int pin_now(struct pinning *p, const json_t *body, struct err *err)
 			p->address, &p->pin->veth, err);
 }
 
+/* State.Pid is gVisor's kernel under each of our runtimes of runsc; under
+ * another it is the first of the processes that write. */
+static pid_t writer_of(const json_t *body)
+{
+	const char *runtime =
+		jsonx_text_at(json_object_get(body, "HostConfig"), "Runtime");
+	json_int_t pid = json_integer_value(
+		json_object_get(json_object_get(body, "State"), "Pid"));
+
+	return str_starts(runtime, "runsc") && pid > 1 && pid <= INT32_MAX ?
+		       (pid_t)pid :
+		       0;
+}
+
 static void pinning_free(struct pinning *p)
 {
 	free(p->pin);
@@ -65,6 +80,7 @@ static void on_inspected(void *arg, int status, json_t *body,
 	if (err) {
 		failed = *err;
 	} else if (pin_now(p, body, &failed) == 0) {
+		pin->writer = writer_of(body);
 		p->pin = NULL;
 		LIST_INSERT_HEAD(&p->d->pins, pin, link);
 	}
@@ -120,4 +136,15 @@ void docker_unpin_all(struct docker *d)
 {
 	while (!LIST_EMPTY(&d->pins))
 		unpin(LIST_FIRST(&d->pins));
+}
+
+pid_t docker_op_writer(struct runtime *rt, const char *id)
+{
+	const struct docker_pin *pin;
+
+	LIST_FOREACH (pin, &docker_of(rt)->pins, link) {
+		if (strcmp(pin->id, id) == 0)
+			return pin->writer;
+	}
+	return 0;
 }

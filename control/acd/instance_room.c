@@ -3,9 +3,10 @@
  * instance_room.c - how much room the file system of $AC_HOME has left
  *
  * Theory of operation: no file system says which sandbox fills it, but the kernel
- * counts for each process what it has written. acd looks at the processes of each
- * sandbox only while room is low, and compares what they wrote since the last
- * look.
+ * counts for each process what it has written. Where the runtime knows which
+ * process writes for a sandbox, acd looks at that one, else at the first of the
+ * sandbox's processes. It looks only while room is low, and compares what they
+ * wrote since the last look.
  */
 #include "control/acd/instance_room.h"
 
@@ -141,16 +142,20 @@ static void writer_pause(struct room *r, struct instance *in)
  * if none wrote more than WROTE_MIN. */
 static struct instance *writer_find(struct instances *is, uint64_t *ret_wrote)
 {
+	struct runtime *rt = is->rt;
 	struct instance *in, *most = NULL;
 	uint64_t best = WROTE_MIN;
 
 	TAILQ_FOREACH (in, &is->all, link) {
 		struct cgroup_writers before = in->written;
+		const char *id = in->rec.container_id;
+		pid_t writer;
 		uint64_t n;
 
-		if (in->rec.state != INSTANCE_RUNNING || !in->rec.container_id)
+		if (in->rec.state != INSTANCE_RUNNING || !id)
 			continue;
-		cgroup_written(in->rec.container_id, &in->written);
+		writer = rt->ops->writer ? rt->ops->writer(rt, id) : 0;
+		cgroup_written(id, writer, &in->written);
 		n = room_wrote(is->room.state, &before, &in->written);
 		if (n <= best)
 			continue;

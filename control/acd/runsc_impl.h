@@ -122,6 +122,7 @@ int runsc_op_remove(struct runtime *rt, const char *id, runtime_done_fn fn,
 		    void *arg);
 int runsc_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		   void *arg);
+pid_t runsc_op_writer(struct runtime *rt, const char *id);
 int runsc_op_end(struct runtime *rt, const char *id, bool lost,
 		 runtime_end_fn fn, void *arg);
 int runsc_op_update(struct runtime *rt, const char *id,

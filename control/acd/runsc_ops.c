@@ -209,6 +209,20 @@ int runsc_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 	return 0;
 }
 
+/* ---- writer ---- */
+
+pid_t runsc_op_writer(struct runtime *rt, const char *id)
+{
+	struct runsc *rs = runsc_of(rt);
+	const struct runtime_ops *docker = rs->docker->ops;
+	const struct box *b;
+
+	if (!runsc_is_ours(id))
+		return docker->writer ? docker->writer(rs->docker, id) : 0;
+	b = box_find(rs, id);
+	return b ? b->pid : 0;
+}
+
 /* ---- end ---- */
 
 static void step_end(struct call *c, struct box *b)

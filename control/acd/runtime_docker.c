@@ -303,6 +303,7 @@ static const struct runtime_ops docker_ops = {
 	.stop = op_stop,
 	.remove = op_remove,
 	.stats = docker_op_stats,
+	.writer = docker_op_writer,
 	.end = docker_op_end,
 	.list = docker_op_list,
 	.freeze = op_freeze,

@@ -126,6 +126,7 @@ static const struct runtime_ops runsc_ops = {
 	.stop = runsc_op_stop,
 	.remove = runsc_op_remove,
 	.stats = runsc_op_stats,
+	.writer = runsc_op_writer,
 	.end = runsc_op_end,
 	.list = op_list,
 	.update = runsc_op_update,

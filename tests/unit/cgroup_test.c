@@ -400,7 +400,7 @@ static uint64_t written(const char *id)
 	struct cgroup_writers w;
 	uint64_t sum = 0;
 
-	cgroup_written(id, &w);
+	cgroup_written(id, 0, &w);
 	for (size_t i = 0; i < w.n; i++)
 		sum += w.of[i].bytes;
 	return sum;
@@ -470,10 +470,14 @@ static void test_written(void)
 	is_int(written("d"), n, "and of one of the engine's");
 	is_int(written("../d"), 0, "but of no other place");
 	put("ac/y/cgroup.procs", "30\n12\n11\n29\n13\n4\n28\n27\n26\n25\n");
-	cgroup_written("y", &w);
+	cgroup_written("y", 0, &w);
 	is_int(w.n, CGROUP_WRITERS, "the lowest alone");
 	is_int(w.of[0].pid, 4, "from the lowest");
 	is_int(w.of[CGROUP_WRITERS - 1].pid, 28, "to the last");
+	cgroup_written("y", getpid(), &w);
+	ok(w.n == 1 && w.of[0].pid == (uint64_t)getpid(),
+	   "the writer that is known alone, whatever its pid");
+	ok(w.of[0].bytes >= n, "and what it wrote");
 	put("ac/y/cgroup.procs", "");
 }
 

@@ -4,6 +4,10 @@
  */
 #include "control/acd/instance_room.h"
 
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "control/acd/instance_impl.h"
 #include "lib/attr.h"
 #include "tests/unit/tap.h"
 
@@ -69,6 +73,49 @@ static void test_pause(void)
 	ok(!room_must_pause(&r, true, 500 * MIB), "there is room");
 }
 
+/* ---- a look at a full disk ---- */
+
+static pid_t counted; /* whose writes were asked for last; -1: no call */
+
+int statvfs(const char *file, struct statvfs *buf)
+{
+	(void)file;
+	*buf = (struct statvfs){ .f_frsize = 1, .f_blocks = 100 * MIB };
+	return 0;
+}
+
+void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret)
+{
+	is_str(id, "box", "the sandbox that runs");
+	counted = writer;
+	ret->n = 0;
+}
+
+static pid_t writer(struct runtime *rt, const char *id)
+{
+	(void)rt;
+	return strcmp(id, "box") == 0 ? 4711 : -1;
+}
+
+static void test_writer(pid_t (*fn)(struct runtime *rt, const char *id),
+			pid_t want, const char *what)
+{
+	const struct runtime_ops ops = { .writer = fn };
+	struct runtime rt = { .ops = &ops };
+	struct instances is = { .loop = loop_new(), .dir = "/", .rt = &rt };
+	struct instance in = { .rec.state = INSTANCE_RUNNING };
+	char id[] = "box";
+
+	in.rec.container_id = id;
+	TAILQ_INIT(&is.all);
+	TAILQ_INSERT_TAIL(&is.all, &in, link);
+	counted = -1;
+	is_int(instances_room_begin(&is, NULL), 0, "it looks");
+	is_int(counted, want, "%s", what);
+	loop_timer_free(is.room_timer);
+	loop_free(is.loop);
+}
+
 int main(void)
 {
 	static const struct {
@@ -102,5 +149,7 @@ int main(void)
 	ok(room_must_stop(130 * MIB, 1000 * GIB, 2 * MIB), "nearly");
 	test_wrote();
 	test_pause();
+	test_writer(writer, 4711, "the process that the runtime names");
+	test_writer(NULL, 0, "a runtime that names none");
 	return done_testing();
 }

@@ -70,6 +70,12 @@ static void on_removed(void *arg, const struct err *err)
 	told_code = err ? err->code : 0;
 }
 
+static pid_t docker_writer(struct runtime *rt, const char *id)
+{
+	(void)rt;
+	return strcmp(id, "0123") == 0 ? 815 : -1;
+}
+
 static void on_late(void *arg)
 {
 	loop_stop(arg, 1);
@@ -77,11 +83,16 @@ static void on_late(void *arg)
 
 int main(void)
 {
+	static const struct runtime_ops docker_ops = {
+		.writer = docker_writer,
+	};
+	struct runtime docker = { .ops = &docker_ops };
 	struct loop_timer *late;
 	struct err err = { 0 };
 	struct box *b;
 
 	rs.loop = loop_new();
+	rs.docker = &docker;
 	LIST_INIT(&rs.boxes);
 	LIST_INIT(&rs.calls);
 	rs.links = links_new(rs.loop, NULL, &err);
@@ -106,6 +117,14 @@ int main(void)
 	ok(told == 2 && told_code == 0, "and that is told");
 
 	b = box_new(&rs, "three");
+	is_int(runsc_op_writer(&rs.rt, b->id), 0, "no process writes yet");
+	b->pid = 4711;
+	is_int(runsc_op_writer(&rs.rt, b->id), 4711, "then gVisor's kernel");
+	is_int(runsc_op_writer(&rs.rt, RUNSC_ID_PREFIX "gone"), 0,
+	       "of no other sandbox");
+	is_int(runsc_op_writer(&rs.rt, "0123"), 815,
+	       "the engine's are asked of the other runtime");
+	b->pid = 0;
 	box_left(b);
 	box_free(b);
 	ok(LIST_EMPTY(&rs.boxes), "one that waits for its removal is freed");

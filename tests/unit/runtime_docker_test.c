@@ -58,7 +58,7 @@ static void link_fetch(const char *id)
 
 static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 {
-	static char state[512];
+	static char state[1024];
 
 	if (strcmp(rq->method, "DELETE") == 0) {
 		script->removes++;
@@ -91,12 +91,16 @@ static void on_container(const struct fake_request *rq, struct fake_answer *ret)
 	} else {
 		snprintf(state, sizeof(state),
 			 "{\"State\":{\"Running\":%s,\"OOMKilled\":%s,"
-			 "\"ExitCode\":137,\"Error\":\"\"},"
+			 "\"Pid\":4711,\"ExitCode\":137,\"Error\":\"\"},"
+			 "\"HostConfig\":{\"Runtime\":\"%s\"},"
 			 "\"NetworkSettings\":{\"SandboxKey\":\"/ns/x\","
 			 "\"Networks\":{\"ac0\":{\"IPAddress\":\"%s\","
 			 "\"MacAddress\":\"02:42:ac:14:01:07\"}}}}",
 			 script->running ? "true" : "false",
 			 script->oom ? "true" : "false",
+			 strstr(script->create_body, "\"crun\"") ?
+				 "crun" :
+				 "runsc-gofer",
 			 script->other_address ? "172.20.9.9" : "172.20.1.7");
 		ret->body = state;
 	}
@@ -269,6 +273,9 @@ static void test_start(struct runtime *rt)
 	is_int(got.code, 0, "started %s", got.msg);
 	is_str(got.id, ID, "its id");
 	ok(pins == 1 && unpins == 0, "its port is pinned");
+	is_int(rt->ops->writer(rt, ID), 4711,
+	       "gVisor's kernel writes its files");
+	is_int(rt->ops->writer(rt, "ffff"), 0, "no other container's");
 	is_int(read(got.fd, data, sizeof(data)), 5, "its link is there");
 	is_str(data, "hello", "and speaks");
 	close(got.fd);
@@ -307,6 +314,7 @@ static void test_start(struct runtime *rt)
 	loop_run(loop);
 	is_int(got.code, 0, "removed");
 	is_int(unpins, 1, "and its port not pinned any more");
+	is_int(rt->ops->writer(rt, ID), 0, "and its pid is forgotten");
 	rt->ops->end(rt, ID, true, on_end, NULL);
 	loop_run(loop);
 	is_str(got.end.text, "", "and its words forgotten");
@@ -317,6 +325,8 @@ static void test_crun(struct runtime *rt)
 	script_reset();
 	start(rt, "crun", NULL);
 	close(got.fd);
+	is_int(rt->ops->writer(rt, ID), 0,
+	       "under crun each process writes its own files");
 	ok(!strstr(script->create_body, "SYS_ADMIN") &&
 		   strstr(script->create_body, "no-new-privileges"),
 	   "crun gets no CAP_SYS_ADMIN");
