@@ -356,7 +356,7 @@ static int check_variables(struct err *err)
 	if (runtime && *runtime && strcmp(runtime, "runsc") != 0 &&
 	    strcmp(runtime, "docker") != 0)
 		return err_set(err, -EINVAL,
-			       "AC_RUNTIME=%s: is neither runsc nor docker; "
+			       "AC_RUNTIME=%s is neither runsc nor docker; "
 			       "`unset AC_RUNTIME` is runsc",
 			       runtime);
 	if (runsc && *runsc && (stat(runsc, &st) < 0 || !S_ISREG(st.st_mode)))
