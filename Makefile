@@ -133,9 +133,9 @@ PRELOAD_FLAGS = -std=c17 -D_GNU_SOURCE -I. $(WARN) -O2 -gdwarf-4 -fPIC -shared -
 	-U_FORTIFY_SOURCE -fstack-protector-strong -fvisibility=hidden -fno-common \
 	-fno-plt -Wl,-z,now,-z,norelro,-z,noseparate-code,--hash-style=gnu \
 	-Wl,--build-id=none,--version-script=net-preload/net_proxy.map
-$(BUILD)/net_proxy.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
+$(BUILD)/net_proxy.so $(BUILD)/net_proxy_patient.so: $(wildcard net-preload/*.[ch] net-preload/*.map)
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) -o $@ $(filter %.c,$^)
+	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) $(if $(findstring patient,$@),-DASK_WAIT_MS=3000u) -o $@ $(filter %.c,$^)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
 $(BUILD)/ac: LIBS = $(call ask,--libs,cli)
@@ -182,7 +182,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 		-Wl,--as-needed -Wl,--start-group $(ARCHIVES) -Wl,--end-group \
 		$(TEST_LIBS)
 
-unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN)
+unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN) $(BUILD)/net_proxy_patient.so
 check-unit: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard \
 	tests/run.sh --unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
 

@@ -93,7 +93,10 @@ static bool wait_readable(int fd, uint64_t end)
 	for (;;) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		uint64_t now = sys_clock_ms(), ms = now < end ? end - now : 0;
-		struct timespec left = { .tv_nsec = (long)ms * 1000000 };
+		struct timespec left = {
+			.tv_sec = (time_t)(ms / 1000),
+			.tv_nsec = (long)(ms % 1000) * 1000000,
+		};
 		long n = syscall(SYS_ppoll, &p, 1, &left, NULL, 0);
 
 		if (n >= 0)

@@ -2,7 +2,10 @@
 /*
  * preload_after_test.c - what net_proxy.so tells of hosts that were allowed and
  * could not be reached: when a program goes there again, and when it ends
+ *
+ * The shim here waits 3 s for an answer: a slow machine is not a silent gateway.
  */
+#define PRELOAD_SHIM "net_proxy_patient.so"
 #include "tests/unit/preload_world.h"
 
 #define TO(way) "connect:4:b:tcp:198.18.0." way ":8080 "

@@ -29,6 +29,9 @@
 #include "tests/unit/netns_world.h"
 #include "tests/unit/tap.h"
 
+#ifndef PRELOAD_SHIM
+#define PRELOAD_SHIM "net_proxy.so"
+#endif
 #define PORT 8080
 #define KEPT_OPEN 512 /* connections that the server has at once */
 #define COMMAND_MAX 8192
@@ -38,7 +41,7 @@
 	"tests/fake/preload/scenes.c tests/fake/preload/crowds.c"
 
 static char top[] = "/tmp/preload_test.XXXXXX";
-static char shim[PATH_MAX]; /* net_proxy.so of this build */
+static char shim[PATH_MAX]; /* PRELOAD_SHIM of this build */
 static struct gate gate;
 static pid_t server;
 
@@ -105,7 +108,7 @@ static inline bool preload_begin(void)
 	    !(slash = strrchr(self, '/')))
 		return false;
 	*slash = '\0';
-	snprintf(shim, sizeof(shim), "%.4000s/../net_proxy.so", self);
+	snprintf(shim, sizeof(shim), "%.4000s/../" PRELOAD_SHIM, self);
 	unsetenv("AC_NET_QUIET");
 	unsetenv("AC_NET_PRELOAD");
 	return access(shim, R_OK) == 0 && mkdtemp(top);
