@@ -316,24 +316,24 @@ static inline int world_client(void)
 	return fd;
 }
 
-/* The next connection of the gateway; -1 if none comes in two seconds. */
+/* The next connection of the gateway; -1 if none comes in thirty seconds. */
 static inline int world_accept(void)
 {
 	struct pollfd p = { .fd = world.server, .events = POLLIN };
 
-	return poll(&p, 1, 2000) == 1 ?
+	return poll(&p, 1, 30000) == 1 ?
 		       accept4(world.server, NULL, NULL, SOCK_CLOEXEC) :
 		       -1;
 }
 
-/* Reads @len bytes. How many came before an end or five seconds. */
+/* Reads @len bytes. How many came before an end or thirty seconds. */
 static inline size_t world_read(int fd, void *out, size_t len)
 {
 	size_t got = 0;
 
 	while (got < len) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		ssize_t n = poll(&p, 1, 5000) == 1 ?
+		ssize_t n = poll(&p, 1, 30000) == 1 ?
 				    recv(fd, (char *)out + got, len - got, 0) :
 				    -1;
 
