@@ -204,14 +204,13 @@ const char *lint_level_name(enum lint_level level)
 /* A top-level domain is one, those that nobody registers below too (.internal,
  * .test, .example: RFC 6761 and 8375): all of them at once is what no policy
  * means, and whose names they are this network decides, not the user. */
-static bool is_public_suffix(const struct name *name)
+bool lint_is_public_suffix(const char *name)
 {
 	const psl_ctx_t *psl = psl_builtin();
 
 	/* A library without its list cannot say no. */
-	return !strchr(name->s, '.') || !psl ||
-	       strcmp(name->s, "home.arpa") == 0 ||
-	       psl_is_public_suffix(psl, name->s);
+	return !strchr(name, '.') || !psl || strcmp(name, "home.arpa") == 0 ||
+	       psl_is_public_suffix(psl, name);
 }
 
 /* Is @name equal to @zone or below it, on a label boundary? */
@@ -266,7 +265,7 @@ void lint_name(struct load *ld, const struct rule_parse *rp,
 {
 	struct match_key key;
 
-	if ((kind & MATCH_BELOW) && is_public_suffix(name))
+	if ((kind & MATCH_BELOW) && lint_is_public_suffix(name->s))
 		lint_node(ld, LINT_ERROR, "public-suffix", n,
 			  strchr(name->s, '.') ?
 				  "below %s anybody can have a name: no rule "

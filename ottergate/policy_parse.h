@@ -159,6 +159,8 @@ void lint_say(struct load *ld, enum lint_level level, const char *code,
 unsigned lint_risk_of(const char *code);
 /* What a tunnel to the names of this pattern cannot see. */
 unsigned lint_risks(const struct name *name, unsigned kind);
+/* Says whether no rule may allow all that is below @name, "com" say. */
+bool lint_is_public_suffix(const char *name);
 /* One name that a rule allows, as it is read. */
 void lint_name(struct load *ld, const struct rule_parse *rp,
 	       const struct yaml_node *n, const struct name *name,

@@ -268,7 +268,8 @@ static int allow_item(struct load *ld, const struct yaml_node *n, void *to)
 	return rule_end(ld, &rp);
 }
 
-/* What takes a denial back names the host that is denied. */
+/* What takes a denial back names the host that is denied. All below a public
+ * suffix may be denied, but no rule may allow it. */
 static int set_host(struct load *ld, struct rule_parse *rp)
 {
 	const struct rule_set *set = rp->set;
@@ -280,6 +281,9 @@ static int set_host(struct load *ld, struct rule_parse *rp)
 	if (e->n_names) {
 		name_pattern_text(&set->names, &set->names.v[e->first_name],
 				  text);
+		if ((*text == '.' || *text == '+') &&
+		    lint_is_public_suffix(text + 1))
+			return 0;
 	} else {
 		const struct cidr *c = &set->ips[e->first_ip].cidr;
 

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "lib/denier.h"
 #include "lib/str.h"
 #include "ottergate/jsonw.h"
 #include "ottergate/policy_parse.h"
@@ -184,20 +185,25 @@ static const char *hint_scheme(const struct check_target *t)
 		       "";
 }
 
-/* A denial of the instance's own, which names one host. */
-static bool is_own_denial(const struct verdict *v)
+/* Writes what takes a denial of the instance's own back. Returns 0 if nothing
+ * does. */
+static size_t own_denial(const struct verdict *v, const char *asked,
+			 const char *target, char *out, size_t size)
 {
-	return v->reason == REASON_DENY_RULE && v->rule && v->rule->source &&
-	       v->rule->host && strcmp(v->rule->source, "agent") == 0;
+	const struct rule *r = v->reason == REASON_DENY_RULE ? v->rule : NULL;
+	const struct denier d = { .source = r && r->source ? r->source : "",
+				  .host = r && r->host ? r->host : "",
+				  .asked = asked,
+				  .target = target };
+
+	return denier_allowance(out, size, &d);
 }
 
-/* What would allow it; nothing where nothing would. */
-static bool may_be_allowed(const struct check_target *t,
-			   const struct verdict *v)
+/* Says whether an allowance of the target itself would help. */
+static bool may_be_allowed(const struct verdict *v)
 {
-	return t->name.len &&
-	       (v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
-		v->reason == REASON_PROTO || v->observed || is_own_denial(v));
+	return v->reason == REASON_NOT_ALLOWED || v->reason == REASON_PORT ||
+	       v->reason == REASON_PROTO || v->observed;
 }
 
 /* A push to a repository that a credential's rule is for. */
@@ -211,16 +217,17 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 		 const struct verdict *v, struct buf *out)
 {
 	static const char *const protos[] = { "tls", "http", "tcp" };
-	char target[320], hint[512];
+	char target[320], wanted[336], what[336], hint[512] = "";
 	struct jsonw w;
 
 	target_text(t, target);
-	snprintf(hint, sizeof(hint), "ac policy allow %s %s%s",
-		 agent_policy_id(a), hint_scheme(t), target);
-	/* A pattern's denial stays until the pattern is allowed. */
-	if (is_own_denial(v) && strcasecmp(v->rule->host, t->name.s) != 0)
+	snprintf(wanted, sizeof(wanted), "%s%s", hint_scheme(t), target);
+	if (!own_denial(v, t->name.s, wanted, what, sizeof(what)) &&
+	    may_be_allowed(v))
+		snprintf(what, sizeof(what), "%s", wanted);
+	if (t->name.len && *what)
 		snprintf(hint, sizeof(hint), "ac policy allow %s %s",
-			 agent_policy_id(a), v->rule->host);
+			 agent_policy_id(a), what);
 	if (is_push(t, v))
 		snprintf(hint, sizeof(hint), "ac policy push %s allow",
 			 agent_policy_id(a));
@@ -242,8 +249,7 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 	jsonw_str(&w, "use", v->use == RULE_INSPECT ? "inspect" : "tunnel");
 	/* Any bytes pass a tcp rule, those of TLS as well: it says so. */
 	jsonw_str(&w, "proto", v->allow ? protos[v->proto] : NULL);
-	jsonw_str(&w, "hint",
-		  may_be_allowed(t, v) || is_push(t, v) ? hint : NULL);
+	jsonw_str(&w, "hint", *hint ? hint : NULL);
 	jsonw_close(&w, '}');
 	return w.r;
 }

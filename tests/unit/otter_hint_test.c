@@ -13,6 +13,13 @@
 #define AGENT                            \
 	"version: 1\nagents:\n- id: x\n" \
 	"  match: { address: 172.20.0.9 }\n"
+#define DENIALS                                             \
+	AGENT                                               \
+	"  deny:\n"                                         \
+	"  - { id: deny-1, names: [\"+com\"] }\n"           \
+	"  - { id: deny-2, names: [\".co.uk\"] }\n"         \
+	"  - { id: deny-3, names: [\"+b.example.org\"] }\n" \
+	"  - { id: deny-4, names: [\"b\\u00fccher.example\"] }\n"
 
 static void test_push(const struct agent_policy *a)
 {
@@ -52,7 +59,7 @@ static void test_allow(const struct agent_policy *a)
 					 .host = "b.test" };
 	static const struct rule below = { .id = "deny-1",
 					   .source = "agent",
-					   .host = ".test" };
+					   .host = "+b.test" };
 	static const struct rule base = { .id = "deny-1",
 					  .source = "blueprint",
 					  .host = "b.test" };
@@ -72,7 +79,7 @@ static void test_allow(const struct agent_policy *a)
 		{ "b.test", REASON_DENY_RULE, &own,
 		  "\"hint\":\"ac policy allow x b.test:443\"" },
 		{ "b.test", REASON_DENY_RULE, &below,
-		  "\"hint\":\"ac policy allow x .test\"" },
+		  "\"hint\":\"ac policy allow x +b.test\"" },
 		{ "b.test", REASON_DENY_RULE, &base, "\"hint\":null" },
 		{ "b.test", REASON_DENY_RULE, &all, "\"hint\":null" },
 	};
@@ -94,11 +101,48 @@ static void test_allow(const struct agent_policy *a)
 	}
 }
 
+/* No rule may allow all below a public suffix, so no hint says to. */
+static void test_denied(const struct agent_policy *a)
+{
+	static const struct {
+		const char *url, *rule, *hint;
+	} rows[] = {
+		{ "a.com", "\"rule\":\"deny-1\"", "\"hint\":null" },
+		{ "a.co.uk", "\"rule\":\"deny-2\"", "\"hint\":null" },
+		{ "a.b.example.org", "\"rule\":\"deny-3\"",
+		  "\"hint\":\"ac policy allow x +b.example.org\"" },
+		{ "b\u00fccher.example", "\"rule\":\"deny-4\"",
+		  "\"hint\":\"ac policy allow x xn--bcher-kva.example:443\"" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct check_target t = { 0 };
+		struct verdict v = { 0 };
+		struct buf out;
+
+		if (!is_int(check_target_parse(rows[i].url, &t, NULL), 0, "%s",
+			    rows[i].url))
+			continue;
+		v = decide(a, &(struct request){ .path = t.path,
+						 .name = &t.name,
+						 .port = t.port });
+		buf_init(&out, 65536);
+		ok(verdict_json(a, &t, &v, &out) == 0 &&
+			   buf_append(&out, "", 1) == 0 &&
+			   strstr((const char *)buf_slice(&out).ptr,
+				  rows[i].rule) &&
+			   strstr((const char *)buf_slice(&out).ptr,
+				  rows[i].hint),
+		   "%s %s", rows[i].url, rows[i].hint);
+		buf_done(&out);
+	}
+}
+
 int main(void)
 {
 	static const char *const none[] = { NULL };
 	struct policy *p = NULL;
-	struct agent_policy *a = NULL;
+	struct agent_policy *a = NULL, *denying = NULL;
 	struct lint lint = { 0 };
 	struct err err = { 0 };
 
@@ -108,7 +152,12 @@ int main(void)
 	       "a policy %s", err.msg)) {
 		test_push(a);
 		test_allow(a);
+		if (ok(policy_load_agent(p, DENIALS, strlen(DENIALS), "x",
+					 &denying, &lint, &err) == 0,
+		       "denials %s", err.msg))
+			test_denied(denying);
 	}
+	agent_policy_unref(denying);
 	agent_policy_unref(a);
 	policy_unref(p);
 	lint_done(&lint);
