@@ -6,10 +6,14 @@
  * they can stand between double quotes as they are; what kind of name or
  * address they are the gateway decides, by the one parser that counts. Rules of
  * credentials come behind them: for one name inspect goes before tunnel.
+ *
+ * A name of another script is stored in the form that the gateway knows, xn--…,
+ * so that what was typed and what a denial names are one.
  */
 #include "control/acd/egress.h"
 
 #include <arpa/inet.h>
+#include <idn2.h>
 #include <string.h>
 
 #include "control/acd/egress_denied.h"
@@ -202,6 +206,32 @@ static void host_tidy(char *host)
 		memmove(host, host + 1, strlen(host));
 }
 
+static bool is_ascii(const char *s)
+{
+	for (; *s; s++)
+		if (*s & 0x80)
+			return false;
+	return true;
+}
+
+/* As ottergate/policy_names.c has it. What is no host name stays as it is: the
+ * gateway says why it takes it not. */
+static void host_ascii(char host[static EGRESS_TARGET_MAX + 1])
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+	size_t at = *host == '.' || *host == '+', len;
+	char *ascii = NULL;
+
+	if (is_ascii(host) ||
+	    idn2_to_ascii_8z(host + at, &ascii,
+			     IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT) != IDN2_OK)
+		return;
+	len = strlen(ascii);
+	if (strspn(ascii, plain) == len && at + len <= EGRESS_TARGET_MAX)
+		memcpy(host + at, ascii, len + 1);
+	idn2_free(ascii);
+}
+
 static int target_parse(const char *text, struct target *ret)
 {
 	struct target t = { 0 };
@@ -215,6 +245,7 @@ static int target_parse(const char *text, struct target *ret)
 	host_tidy(host);
 	if (host_split(host, &t) < 0 || !host_is_plain(host))
 		return -EINVAL;
+	host_ascii(host);
 	/* Digits and dots, or colons: an address; then a range may follow. */
 	t.address = host[strspn(host, "0123456789./")] == '\0' ||
 		    strchr(host, ':');
@@ -229,6 +260,7 @@ static int target_parse(const char *text, struct target *ret)
 
 int egress_add_target(struct strv *list, const char *target, struct err *err)
 {
+	SCOPED_STR ascii = NULL;
 	struct target t;
 	char shown[128];
 
@@ -239,7 +271,13 @@ int egress_add_target(struct strv *list, const char *target, struct err *err)
 			"an address; paths cannot be enforced",
 			str_escape(shown, sizeof(shown), target,
 				   strlen(target)));
-	return list_add(list, target, EGRESS_TARGETS_MAX, err);
+	if (is_ascii(target) || t.address || !is_ascii(t.host))
+		return list_add(list, target, EGRESS_TARGETS_MAX, err);
+	ascii = str_printf("%s%s%s%s%s", t.proto ? t.proto : "",
+			   t.proto ? "://" : "", t.host, t.ports[0] ? ":" : "",
+			   t.ports);
+	return ascii ? list_add(list, ascii, EGRESS_TARGETS_MAX, err) :
+		       err_nomem(err);
 }
 
 int egress_check_allowable(const char *target, struct err *err)

@@ -51,7 +51,8 @@ void egress_done(struct egress *e); /* accepts zeroed */
 int egress_add_word(struct egress *e, const char *word, struct err *err);
 int egress_mode_parse(const char *word, enum egress_mode *ret); /* -ENOENT */
 int egress_add_preset(struct egress *e, const char *name, struct err *err);
-/* Adds @target to @list unless it is there. -EINVAL: it is none. */
+/* Adds @target to @list unless it is there, a name of another script as xn--….
+ * Fails with -EINVAL if it is none. */
 int egress_add_target(struct strv *list, const char *target, struct err *err);
 /* Says whether a policy can allow @target. Returns 0 if so; fails with -EINVAL
  * for a name or an address that the gateway denies whatever a policy says, with

@@ -41,7 +41,7 @@ openssl/ ottergate/ tests/
 nghttp2/ ottergate/ tests/
 llhttp.h ottergate/ tests/
 ares.h ottergate/ tests/
-idn2.h ottergate/ tests/
+idn2.h control/acd/ ottergate/ tests/
 libpsl.h control/acd/ ottergate/ tests/
 '
 

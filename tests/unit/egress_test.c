@@ -187,6 +187,58 @@ static void test_own(void)
 	}
 }
 
+/* One host, however it is written. */
+static void test_scripts(void)
+{
+	static const struct {
+		const char *typed, *stored;
+	} rows[] = {
+		{ "b\u00fccher.example", "xn--bcher-kva.example" },
+		{ "B\u00dcCHER.example:8443", "xn--bcher-kva.example:8443" },
+		{ "*.b\u00fccher.example", ".xn--bcher-kva.example" },
+		{ "+b\u00fccher.example", "+xn--bcher-kva.example" },
+		{ "tcp://b\u00fccher.example:22",
+		  "tcp://xn--bcher-kva.example:22" },
+		{ "https://b\u00fccher.example/", "xn--bcher-kva.example:443" },
+		{ "\u5317\u4eac\u3002example", "xn--1lq90i.example" },
+		/* No host name, for the gateway to refuse. */
+		{ "b\u00fccher_.example", "b\u00fccher_.example" },
+		{ "\uff02.example", "\uff02.example" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct egress e = { 0 };
+		struct err err = { 0 };
+
+		is_int(egress_deny(&e, rows[i].typed, &err), 0, "denied: %s",
+		       err.msg);
+		is_str(e.deny.n == 1 ? e.deny.v[0] : "", rows[i].stored,
+		       "%s as it is stored", rows[i].typed);
+		is_int(egress_deny(&e, rows[i].stored, &err), 0, "again");
+		is_int(e.deny.n, 1, "in the other form, is the same");
+		is_int(egress_allow(&e, rows[i].stored, &err), 0,
+		       "allowed as the gateway names it: %s", err.msg);
+		is_int(e.deny.n, 0, "is not denied any more");
+		egress_done(&e);
+		is_int(egress_deny(&e, rows[i].stored, &err), 0, "denied so");
+		is_int(egress_allow(&e, rows[i].typed, &err), 0, "and allowed");
+		is_int(e.deny.n, 0, "as it was typed");
+		egress_done(&e);
+	}
+}
+
+static void test_stored_scripts(void)
+{
+	struct egress e = { 0 };
+	struct err err = { 0 };
+
+	is_int(egress_load("{\"deny\":[\"b\\u00fccher.example\"]}", &e, &err),
+	       0, "stored by an older acd %s", err.msg);
+	is_str(e.deny.n == 1 ? e.deny.v[0] : "", "xn--bcher-kva.example",
+	       "is the gateway's form from now on");
+	egress_done(&e);
+}
+
 static void test_words(void)
 {
 	struct egress e = { 0 };
@@ -391,6 +443,8 @@ int main(void)
 	test_targets();
 	test_allowable();
 	test_own();
+	test_scripts();
+	test_stored_scripts();
 	test_words();
 	test_store();
 	test_merge();
