@@ -120,7 +120,7 @@ static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
 	progress_begin(&p, cli, what);
 	outer_on_idle(o, on_stop, &p);
 	cli_on_interrupt(cli, "The stop goes on by itself, to its end; `ac "
-			      "start` starts all of it again");
+			      "start` starts ac-host again");
 	rc = outer_stop(o, cli->host, STOP_SECONDS, err);
 	cli_on_interrupt(cli, NULL);
 	outer_on_idle(o, NULL, NULL);
