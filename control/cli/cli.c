@@ -271,21 +271,14 @@ static bool ask_line(char *out, int size)
 	return !interrupted;
 }
 
-static const char *volatile when_interrupted;
-static volatile sig_atomic_t interrupted_on_tty;
+static char last_words[256]; /* "": none */
 
 /* Only what signal-safety(7) allows. */
 static void on_interrupt_tell(int signo)
 {
-	static const char begin[] = "\nac: interrupted. ";
-	const char *text = when_interrupted;
-	ssize_t n = write(STDERR_FILENO, begin + !interrupted_on_tty,
-			  sizeof(begin) - 1 - (size_t)!interrupted_on_tty);
+	ssize_t n = write(STDERR_FILENO, last_words, strlen(last_words));
 
-	if (n > 0 && text)
-		n = write(STDERR_FILENO, text, strlen(text));
-	if (n > 0)
-		n = write(STDERR_FILENO, "\n", 1);
+	(void)n; /* nobody is left to be told of a failure */
 	/* Who started us sees how we ended: this comes when we return. */
 	signal(signo, SIG_DFL);
 	raise(signo);
@@ -295,10 +288,13 @@ void cli_on_interrupt(const struct cli *cli, const char *text)
 {
 	struct sigaction act = { .sa_handler = SIG_DFL };
 
-	interrupted_on_tty = cli->err_tty;
-	when_interrupted = text;
-	if (text)
-		act.sa_handler = on_interrupt_tell;
+	/* Words that are being written are never said. */
+	sigaction(SIGINT, &act, NULL);
+	if (!text)
+		return;
+	snprintf(last_words, sizeof(last_words), "%sac: interrupted. %s\n",
+		 cli->err_tty ? "\n" : "", text);
+	act.sa_handler = on_interrupt_tell;
 	sigaction(SIGINT, &act, NULL);
 }
 

@@ -56,8 +56,8 @@ void cli_fail(const struct cli *cli, const struct err *err, bool usage);
 char *cli_user_paths(const struct cli *cli, char *out, size_t size,
 		     const char *in);
 
-/* Says @text, a literal or as good, when Ctrl-C ends the program from here on:
- * what is kept, and how to go on. NULL: it ends silently again. */
+/* Says @text (at most 200 bytes) when Ctrl-C ends the program from here on: what
+ * is kept, and how to go on. NULL: it ends silently again. */
 void cli_on_interrupt(const struct cli *cli, const char *text);
 
 /*

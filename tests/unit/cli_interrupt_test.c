@@ -16,6 +16,7 @@ static int interrupt(bool tty, const char *text, const char *then, char *out,
 {
 	const struct cli cli = { .err_tty = tty };
 	int pipe_fd[2], status = 0;
+	size_t len = 0;
 	ssize_t n;
 	pid_t pid;
 
@@ -31,8 +32,9 @@ static int interrupt(bool tty, const char *text, const char *then, char *out,
 		_exit(0);
 	}
 	close(pipe_fd[1]);
-	n = read(pipe_fd[0], out, size - 1);
-	out[n > 0 ? n : 0] = '\0';
+	while ((n = read(pipe_fd[0], out + len, size - 1 - len)) > 0)
+		len += (size_t)n;
+	out[len] = '\0';
 	close(pipe_fd[0]);
 	waitpid(pid, &status, 0);
 	return status;
