@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "control/acd/api_gate.h"
 #include "control/acd/api_instances.h"
 #include "control/acd/blueprint_limits.h"
 #include "control/acd/machine.h"

@@ -2,6 +2,8 @@
 /*
  * api_gate.c - routes about the gateway: presets, reload, linter, metrics
  */
+#include "control/acd/api_gate.h"
+
 #include <string.h>
 
 #include "control/acd/acd.h"

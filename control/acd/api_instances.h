@@ -25,8 +25,5 @@ void api_instance_undo(struct acd *acd, struct http_req *req,
 void api_reply_not_running(struct http_req *req, const char *name);
 /* 409 with the code "paused", and with what INSTANCE_IS_PAUSED came with. */
 void api_reply_paused(struct http_req *req, const struct err *err);
-/* Adds to @list, texts for the user, that the policy which holds is not what
- * policy/policy.yaml says, if so. */
-void api_policy_warn(const struct acd *acd, json_t *list);
 
 #endif
