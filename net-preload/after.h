@@ -14,20 +14,21 @@
 
 #define AFTER_PLACES 8u /* the last ones of a process */
 
-/* This process may connect to @d (TCP): the gateway does not deny it. */
+/* Notes that the gateway allows this process to connect to @d (TCP). */
 void after_note(const struct dest *d);
-/* Was that noted in this process? */
+/* Returns true if that was noted in this process. */
 bool after_knows(const struct dest *d);
 
 /*
- * The process ends: asks about what was noted, ASK_WAIT_MS in all (ask.h), and
- * tells the user of what could not be reached. Asks nothing where nothing was
- * noted or could be told, in a child by fork(2) or vfork(2) of who noted it,
- * and after after_never(). May change errno.
+ * Called when the process ends. Asks about each host that was noted, and tells
+ * the user which could not be reached. Takes ASK_WAIT_MS at most (ask.h). Asks
+ * nothing if nothing was noted, if the user could not be told, in a child by
+ * fork(2) or vfork(2) of the process that noted it, and after after_never().
+ * May change errno.
  */
 void after_tell(void);
-/* The process begins to confine itself: after_tell() does nothing from now on,
- * since a seccomp filter might end the process for any call. */
+/* Called when the process begins to confine itself. From now on after_tell()
+ * does nothing: a seccomp filter could end the process for any call. */
 void after_never(void);
 
 #endif

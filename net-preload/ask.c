@@ -23,7 +23,8 @@
 #define PORT_DNS 53
 #define DATAGRAMS_MAX 32u /* read for one question */
 
-/* Where nothing in this process was answered: ask again from then on. */
+/* Seconds of sys_clock_ms(). No answer came to a question of this process: until
+ * then it asks nothing. */
 static _Atomic uint32_t closed_until;
 
 uint64_t sys_clock_ms(void)
@@ -86,8 +87,9 @@ static int send_ask(int fd, const struct dest *d, const uint8_t *data,
 	return 0;
 }
 
-/* Looks once even when the time is over: an answer that is there counts,
- * however late this thread got a processor. */
+/* Returns true if an answer is there before @end. Looks once even if @end has
+ * passed: the thread may have got no processor for long, while the answer
+ * came. */
 static bool wait_readable(int fd, uint64_t end)
 {
 	for (;;) {
@@ -129,7 +131,7 @@ static int wait_answer(int fd, const struct wire_ask *a, uint64_t end,
 	return -ETIMEDOUT;
 }
 
-/* What to believe of a question that got no verdict, and for how long. */
+/* Notes why a question got no verdict, so that it is not asked again at once. */
 static void note_failure(int code, const struct dest *d, uint64_t key,
 			 uint32_t now)
 {
@@ -174,7 +176,8 @@ static int converse(const struct dest *d, struct wire_ask *a, uint64_t end,
 	return r;
 }
 
-/* One thread asks for a key, the others do not wait for it. */
+/* Asks, unless another thread asks for the same key: then returns at once what
+ * the cache says. */
 static enum cache_verdict ask_held(const struct dest *d, struct wire_ask *a,
 				   uint8_t data[WIRE_ANSWER_MAX],
 				   struct wire_answer *ret)
@@ -188,7 +191,7 @@ static enum cache_verdict ask_held(const struct dest *d, struct wire_ask *a,
 	if (v != CACHE_NONE)
 		return v;
 	v = CACHE_GO;
-	/* Whoever asked last may have found that nobody answers. */
+	/* Another thread may have found meanwhile that no answer comes. */
 	if (ask_is_open(d, now))
 		r = converse(d, a, ms + ASK_WAIT_MS, data, ret);
 	if (r < 0) {
@@ -218,7 +221,8 @@ enum cache_verdict ask(const struct dest *d, unsigned protocol)
 		return CACHE_GO;
 	v = ask_held(d, &a, data, &answer);
 	sys_signals_restore(before);
-	/* Nothing can have failed before the first connection. */
+	/* A failure that the gateway tells of is this process's own only if the
+	 * process has connected there before. */
 	if (answer.verdict == WIRE_DENY || a.when == WIRE_AGAIN)
 		say_answer(d, &answer);
 	return v;

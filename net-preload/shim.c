@@ -29,8 +29,9 @@
  *   stack (under 3 KiB are used, 7 where the path of a program is longer than
  *   1,200 bytes; cancellation points are not added).
  * - errno is as the real call leaves it.
- * - it costs each exec two mappings, no allocation and one fstat(2), and one
- *   that was let through to a host a question when it ends (after.h).
+ * - each program that starts pays for two mappings and one fstat(2). One that
+ *   was allowed to connect to a host asks one more question for each such host
+ *   when it ends (after.h).
  *
  * An address in memory that cannot be read ends the program here, where the
  * kernel would say EFAULT.
