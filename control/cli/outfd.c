@@ -18,12 +18,17 @@
 #define PIPE_LARGE (512 * 1024)
 
 /* Another uid's pipe or a missing /proc may refuse. */
-static int open_again(int fd)
+static int open_again(int fd, int how)
 {
 	char path[40];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return open(path, how | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int outfd_open_in(int fd)
+{
+	return isatty(fd) == 1 ? open_again(fd, O_RDONLY) : -1;
 }
 
 void outfd_init(struct outfd *o, int fd)
@@ -44,7 +49,7 @@ void outfd_init(struct outfd *o, int fd)
 		o->mode = OUTFD_SEND;
 		return;
 	}
-	own = open_again(fd);
+	own = open_again(fd, O_WRONLY);
 	if (own >= 0) {
 		o->fd = own;
 		o->mode = OUTFD_OWN;

@@ -36,6 +36,15 @@ void outfd_done(struct outfd *o); /* accepts zeroed */
  * nobody will read any more. */
 ssize_t outfd_write(struct outfd *o, const void *data, size_t len);
 
+/*
+ * Opens the terminal @fd once more, for reading without ever waiting. A Ctrl-C
+ * drops what was typed before it, which may be what poll() has just seen: a
+ * read that waits for more then waits for ever if the signal is blocked.
+ * Returns a descriptor of the caller's, or -1 if @fd is no terminal or cannot be
+ * opened.
+ */
+int outfd_open_in(int fd);
+
 /* Writes @text to @fd, which is shown to a person: lines stay lines, everything
  * else that is not text is escaped. */
 void outfd_escaped(int fd, struct slice text);

@@ -48,6 +48,7 @@ struct pump {
 	struct pump_result *ret;
 	struct err *err;
 	struct outfd out, errout;
+	int in, own_in; /* to read from; own_in: it is ours, or -1 */
 	uint8_t *rx;
 	size_t rx_start, rx_end;
 	struct outfd *stuck; /* where pending goes; NULL: nothing pending */
@@ -306,7 +307,7 @@ static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
 	/* The room that detach_feed() asks for; wait_for() has seen to it that
 	 * there is more. */
 	want -= DETACH_KEYS_MAX;
-	n = read(p->o->in, typed, want < sizeof(typed) ? want : sizeof(typed));
+	n = read(p->in, typed, want < sizeof(typed) ? want : sizeof(typed));
 	if (n <= 0)
 		return n;
 	*ret_leave = detach_feed(&p->detach, typed, (size_t)n, out, &len);
@@ -349,7 +350,7 @@ static ssize_t stdin_frame(struct pump *p, size_t want, bool *ret_leave)
 	if (p->raw)
 		n = typed_read(p, mem + LINK_HEADER, want, ret_leave);
 	else
-		n = read(p->o->in, mem + LINK_HEADER, want);
+		n = read(p->in, mem + LINK_HEADER, want);
 	if (n > 0)
 		link_put_header(mem, LINK_STDIN, CHANNEL, (size_t)n);
 	buf_commit(&p->tx, n > 0 ? LINK_HEADER + (size_t)n : 0);
@@ -453,7 +454,7 @@ static int wait_for(struct pump *p, struct pollfd fds[FD_N])
 	 * while somebody reads our stdout slowly. */
 	fds[FD_SOCK] =
 		(struct pollfd){ sock ? p->o->sock : -1, (short)sock, 0 };
-	fds[FD_IN] = (struct pollfd){ more_in ? p->o->in : -1, POLLIN, 0 };
+	fds[FD_IN] = (struct pollfd){ more_in ? p->in : -1, POLLIN, 0 };
 	fds[FD_SIGNAL] = (struct pollfd){ p->signals.fd, POLLIN, 0 };
 	fds[FD_OUT] =
 		(struct pollfd){ p->stuck ? p->stuck->fd : -1, POLLOUT, 0 };
@@ -552,6 +553,7 @@ static void pump_finish(struct pump *p, int rc)
 	pump_signals_end(&p->signals);
 	outfd_done(&p->out);
 	outfd_done(&p->errout);
+	fd_closep(&p->own_in);
 	buf_done(&p->tx);
 	free(p->rx);
 }
@@ -573,6 +575,8 @@ int pump_run(const struct pump_opts *opts, struct pump_result *ret,
 	buf_init(&p.tx, TX_MAX);
 	outfd_init(&p.out, opts->out);
 	outfd_init(&p.errout, opts->err);
+	p.own_in = outfd_open_in(opts->in);
+	p.in = p.own_in >= 0 ? p.own_in : opts->in;
 	pump_screen_init(&p.screen, opts->out, opts->err,
 			 opts->tty && !opts->sink && isatty(opts->out) == 1,
 			 !opts->sink && same_file(opts->out, opts->err));
