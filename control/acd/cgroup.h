@@ -40,8 +40,9 @@ struct cgroup_limits { /* 0: none */
  * others answer -ENODEV.
  */
 int cgroup_init(const char *root, struct err *err);
-/* A limit whose controller this machine has not is -ENOTSUP. A failure leaves
- * nothing. -EEXIST: somebody has this id. */
+/* Makes the group, with limits. Fails with -EEXIST if there is a group of that
+ * id, with -ENOTSUP if the machine lacks the controller of a limit. A failure
+ * leaves nothing behind. */
 int cgroup_create(const char *id, const struct cgroup_limits *l,
 		  struct err *err);
 /* Other limits for one that runs. -EBUSY: more memory is in use than that. */
@@ -58,9 +59,10 @@ int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err);
 uint64_t cgroup_oom_kills(const char *id);
 /* How often the kernel refused it a task for its limit of pids. */
 uint64_t cgroup_tasks_refused(const char *id);
-/* Puts into @ret processes of the group, each with the bytes that it has written
- * to files in its life: @writer alone if it is not 0, else those with the lowest
- * CGROUP_WRITERS pids. @ret is empty if the processes are not known. */
+/* Puts into @ret processes of the group, each with the bytes that it has
+ * written to files in its life: @writer alone if it is not 0, else those with
+ * the lowest CGROUP_WRITERS pids. @ret is empty if the processes are not
+ * known. */
 void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */

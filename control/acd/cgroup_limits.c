@@ -211,7 +211,8 @@ uint64_t cgroup_tasks_refused(const char *id)
 	return n;
 }
 
-/* write_bytes of /proc/PID/io: what it has made dirty on a disk. */
+/* Returns write_bytes of /proc/PID/io, the bytes that @pid has written to disks
+ * in its life; 0 if they are not known. */
 static uint64_t written_by(uint64_t pid)
 {
 	static const char key[] = "\nwrite_bytes: ";
@@ -230,8 +231,8 @@ static uint64_t written_by(uint64_t pid)
 	return str_parse_u64(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
 }
 
-/* Those in the sandbox's group: in ours, or in the one beside it where the
- * nested engine has those that it started. */
+/* Reads the pids of the sandbox's group, which is below acd's "ac", or below
+ * the engine's "docker" if the nested engine started the sandbox. */
 static int procs_take(const char *id, char **ret)
 {
 	int r = cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", ret);
@@ -244,7 +245,7 @@ static int procs_take(const char *id, char **ret)
 	return path ? file_read(path, 1024 * 1024, ret, NULL) : -ENOMEM;
 }
 
-/* Takes @pid in among the lowest. */
+/* Adds @pid to @w, in rising order. @w keeps the lowest CGROUP_WRITERS pids. */
 static void writer_add(struct cgroup_writers *w, uint64_t pid)
 {
 	size_t at = w->n;
