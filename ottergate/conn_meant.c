@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conn_meant.c - what a connection was about that has not said it
+ * conn_meant.c - which host a connection was for that has not named it
  *
- * The address that it was dialled at stands for a name that the sandbox had
- * asked for (lease.h). That never allows anything: what is dialled is decided
- * by what the client says, and nobody else. It is for the log, so that "the
- * hello did not come" says whose, and that it would not have helped.
+ * The address that the client dialled stands for a name that the sandbox had
+ * asked for (lease.h). The name is for the log alone, so that a line such as
+ * "the hello did not come" tells of which host, and whether a hello would have
+ * been allowed. It never allows anything: only what the client itself says
+ * decides what is dialled.
  */
 #include "ottergate/conn_impl.h"
 
@@ -41,7 +42,7 @@ static enum presumption presumed(const struct conn *c, const struct name *name,
 	return presume(c->policy, &at, ret);
 }
 
-/* The bytes were not those of a request, or not enough of one. */
+/* Returns true if @why says that no whole request came. */
 static bool lacks_request(enum reason why)
 {
 	switch (why) {
@@ -60,7 +61,7 @@ static bool lacks_request(enum reason why)
 	}
 }
 
-/* Would observe mode have let @name pass, had the client spoken TLS? */
+/* Returns true if observe mode would have let a TLS client reach @name. */
 static bool is_observed(const struct conn *c, const struct name *name)
 {
 	const struct request rq = {
@@ -72,7 +73,7 @@ static bool is_observed(const struct conn *c, const struct name *name)
 	return name->len && decide(c->policy, &rq).observed;
 }
 
-/* Nothing but the address was there to go by, and a rule may name it. */
+/* Returns true if only the address is known, and a rule may allow it. */
 static bool is_address(const struct audit_record *rec,
 		       const struct addr *original)
 {
@@ -85,8 +86,8 @@ static bool is_address(const struct audit_record *rec,
 
 void conn_meant(struct conn *c, struct audit_record *rec)
 {
-	/* Neither TLS nor HTTP, or silent: as far as one can know, a protocol
-	 * of which a `proto: tcp` rule has to tell. */
+	/* Not TLS, or no first byte came: probably a protocol that needs a rule
+	 * with `proto: tcp`. */
 	bool other = rec->reason == REASON_NOT_TLS ||
 		     rec->reason == REASON_HELLO_TIMEOUT;
 	struct name name = { .len = 0 };
@@ -132,8 +133,8 @@ void conn_left(struct conn *c)
 	what = presumed(c, &name, &v);
 	if (what == PRESUME_DENY)
 		conn_refuse(c, REASON_HELLO_TIMEOUT, NULL);
-	/* An address that no rule is about: it was let in only for what could
-	 * have been said there. */
+	/* No rule names this address. The connection was accepted only because
+	 * its first bytes could have named an allowed host, and none came. */
 	else if (what == PRESUME_PASS && name.len == 0 &&
 		 agent_policy_mode(c->policy) != POLICY_OBSERVE)
 		conn_refuse(c, REASON_NO_HELLO, NULL);
