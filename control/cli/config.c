@@ -184,7 +184,8 @@ int config_check(const struct config_key *key, const char *value,
 	return rc;
 }
 
-/* Go's is a list, with words of its own: GOPROXY (go.dev/ref/mod). */
+/* Checks GOPROXY: a list of addresses, in which "direct" and "off" may stand
+ * (go.dev/ref/mod). */
 static int check_go(const char *value, struct err *err)
 {
 	static const char ends[] = ",|";
@@ -204,7 +205,8 @@ static int check_go(const char *value, struct err *err)
 	return rc;
 }
 
-/* A file may be named from the directory that we are in. */
+/* Checks the value of a variable. A file of CAs may be named relative to the
+ * working directory. */
 static int check_variable(const struct config_key *key, const char *value,
 			  struct err *err)
 {

@@ -2,15 +2,15 @@
 /*
  * host_start.c - everything that must be there before acd answers
  *
- * Theory of operation. A lock in $AC_HOME lets one ac at a time through; who
- * waited looks again first, and then mostly has nothing left to do. Each
- * step looks at what is there before it acts and leaves whole results only
- * (the scripts under images/ likewise), so it does not matter where an
- * earlier attempt ended. The container is made anew whenever it does not
- * run: all it knows is in $AC_HOME and in its volume.
+ * Theory of operation. A lock in $AC_HOME lets one ac at a time through. An ac
+ * that waited for the lock looks again first, and mostly finds nothing left to
+ * do. Each step looks at what is there before it acts and leaves whole results
+ * only, as the scripts under images/ do, so it does not matter where an earlier
+ * attempt ended. A container that does not run is removed and created again:
+ * its state is in $AC_HOME and in its volume.
  *
- * A container of another build is replaced, but not under live runs, and
- * never one that serves another $AC_HOME.
+ * A container of another build is replaced, but not under live runs, and never
+ * one that serves another $AC_HOME.
  */
 #include "control/cli/host_start.h"
 
@@ -54,13 +54,14 @@ static int lock_take(const struct cli *cli, int *ret_fd, struct err *err)
 	return 0;
 }
 
-/* RUNSC as the user gave it; NULL: not set. */
+/* Returns the variable RUNSC; NULL if it is not set. */
 static const char *runsc_wish(void)
 {
 	return getenv("RUNSC");
 }
 
-/* The copy keeps size and time of its original. */
+/* Returns true if @copy is that of @wish: a copy has the size and the time of
+ * its original. */
 static bool runsc_same(const char *wish, const char *copy)
 {
 	struct stat a, b;
@@ -122,7 +123,8 @@ static int runsc_copy(const char *wish, const char *copy, struct err *err)
 	return 0;
 }
 
-/* *ret_changed: acd must start anew to see it. */
+/* Makes the copy of RUNSC in $AC_HOME that of the present wish. Sets
+ * *ret_changed if it was another: then acd has to be restarted. */
 static int runsc_sync(const struct cli *cli, bool *ret_changed, struct err *err)
 {
 	SCOPED_STR copy = str_printf("%s/runtime/runsc", cli->home);
@@ -141,7 +143,8 @@ static int runsc_sync(const struct cli *cli, bool *ret_changed, struct err *err)
 	return 0;
 }
 
-/* One script of images/. It talks on stderr itself, and says what failed. */
+/* Runs a script of images/, which says on stderr what it does and what
+ * fails. */
 static int script(const struct cli *cli, const char *name, const char *arg1,
 		  const char *arg2, struct err *err)
 {
@@ -179,7 +182,7 @@ static int script(const struct cli *cli, const char *name, const char *arg1,
 	return code;
 }
 
-/* The tag that the present inputs of ac-host's image have. */
+/* Computes the tag of ac-host's image from its present inputs. */
 static int host_tag(const struct cli *cli, char ret[TAG_MAX], struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/images/build.sh", cli->share);
@@ -201,7 +204,7 @@ static int host_tag(const struct cli *cli, char ret[TAG_MAX], struct err *err)
 	return 0;
 }
 
-/* Packages, engine, image. @ret_image: "ac/host:<tag>". */
+/* Sees to packages, engine and image. @ret_image: "ac/host:<tag>". */
 static int prepare(const struct cli *cli, struct outer **ret_outer,
 		   char ret_image[TAG_MAX], struct err *err)
 {
@@ -213,7 +216,7 @@ static int prepare(const struct cli *cli, struct outer **ret_outer,
 		rc = script(cli, "setup/engine.sh", NULL, NULL, err);
 	if (rc == 0)
 		rc = outer_open(ret_outer, err);
-	/* Each client is started for it, which may take longer than all else. */
+	/* This starts each of these programs, and may take long. */
 	if (rc == 0)
 		say_info(cli, "asking npm, pip, go and apt which registries "
 			      "this machine uses");
@@ -246,7 +249,7 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	struct err ignored = { 0 };
 	int rc;
 
-	/* The engine is on this machine, and may not give more than it has. */
+	/* The engine refuses capabilities that this machine does not have. */
 	if (file_read("/proc/self/status", 64 * 1024, &status, NULL) < 0)
 		return err_set(err, -EIO, "cannot read /proc/self/status");
 	spec.caps = outer_spec_bounding(status);
@@ -279,7 +282,8 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	return 0;
 }
 
-/* Ours, of this image, running: nothing to do. Else a new one. */
+/* Leaves a container that runs and is of this build as it is, unless @again;
+ * replaces any other. Sets *ret_made if it made one. */
 static int container(const struct cli *cli, struct outer *o, const char *image,
 		     bool again, bool *ret_made, struct err *err)
 {
@@ -307,7 +311,7 @@ static int container(const struct cli *cli, struct outer *o, const char *image,
 	return rc < 0 ? rc : create(cli, o, image, err);
 }
 
-/* acd is ready in it when this returns 0. */
+/* Sees to the container, and waits until acd in it is ready. */
 static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 		    const char *image, bool again, struct err *err)
 {
@@ -316,8 +320,9 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 
 	if (rc == 0)
 		rc = host_wait_ready(cli, c, o, err);
-	/* One that was there and ended under our eyes was being stopped, or it
-	 * failed, which is said: the next one need not. */
+	/* A container that was there already has ended while we waited:
+	 * somebody was stopping it, or it failed. Try once more, with a new
+	 * one. */
 	if (!made && (rc == -ECHILD || rc == -ENOTCONN)) {
 		if (rc == -ECHILD)
 			say_error("%s\nstarting it anew", err->msg);
@@ -330,7 +335,7 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 	return rc;
 }
 
-/* Something must change, but runs are live that would be lost by it. */
+/* Refuses or postpones a change that would end the live runs. */
 static int keep_live(const struct cli *cli, const struct host_probe *probe,
 		     int live, struct err *err)
 {
@@ -367,7 +372,8 @@ static int check_variables(struct err *err)
 	return config_check_variables(err);
 }
 
-/* host_start_check(); release @ret_config with config_done(). */
+/* Does host_start_check(), and gives what it read of config.yaml to the caller,
+ * who releases it with config_done(). */
 static int start_check(const struct cli *cli, struct config *ret_config,
 		       struct err *err)
 {
@@ -397,7 +403,8 @@ int host_start_check(const struct cli *cli, struct err *err)
 	return rc;
 }
 
-/* And what config.yaml says becomes variables of set-up and of create(). */
+/* Checks as start_check() does, then sets the variables for set-up and create()
+ * as config.yaml says. */
 static int check_and_use(const struct cli *cli, struct err *err)
 {
 	struct config config = { 0 };
