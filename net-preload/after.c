@@ -40,8 +40,9 @@ static bool is_noted(uint64_t place)
 	return false;
 }
 
-/* A copy of the table belongs to the parent: it is begun anew. A child of
- * vfork(2) takes it away from the parent, which then tells nothing. */
+/* Empties the table for this process: a child by fork(2) has a copy of its
+ * parent's. A child by vfork(2) empties the parent's own, and the parent then
+ * tells nothing. */
 static void own(uint32_t pid)
 {
 	for (unsigned i = 0; i < AFTER_PLACES; i++)

@@ -23,8 +23,8 @@
 #define PORT_DNS 53
 #define DATAGRAMS_MAX 32u /* read for one question */
 
-/* Seconds of sys_clock_ms(). No answer came to a question of this process: until
- * then it asks nothing. */
+/* Seconds of sys_clock_ms(). No answer came to a question of this process:
+ * until then it asks nothing. */
 static _Atomic uint32_t closed_until;
 
 uint64_t sys_clock_ms(void)
@@ -131,7 +131,8 @@ static int wait_answer(int fd, const struct wire_ask *a, uint64_t end,
 	return -ETIMEDOUT;
 }
 
-/* Notes why a question got no verdict, so that it is not asked again at once. */
+/* Notes why a question got no verdict, so that it is not asked again at
+ * once. */
 static void note_failure(int code, const struct dest *d, uint64_t key,
 			 uint32_t now)
 {
