@@ -259,32 +259,29 @@ static void writer_add(struct cgroup_writers *w, uint64_t pid)
 	w->n += w->n < CGROUP_WRITERS;
 }
 
-/* Puts the lowest pids of the group into @ret. v2 sorts nothing. */
-static void writers_guess(const char *id, struct cgroup_writers *ret)
+void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret)
 {
 	SCOPED_STR pids = NULL;
 	char *save = NULL;
 
+	ret->n = 0;
 	if (procs_take(id, &pids) < 0)
 		return;
+	/* v2 sorts nothing. @writer may have ended, and its number be that of a
+	 * process elsewhere: it counts only as one of the group. */
 	for (char *line = strtok_r(pids, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		uint64_t pid;
 
-		if (str_parse_u64(line, 2, INT32_MAX, &pid) == 0)
+		if (str_parse_u64(line, 2, INT32_MAX, &pid) < 0)
+			continue;
+		if (writer > 0 && pid == (uint64_t)writer) {
+			ret->n = 0;
 			writer_add(ret, pid);
+			break;
+		}
+		writer_add(ret, pid);
 	}
-}
-
-void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret)
-{
-	ret->n = 0;
-	/* Pids begin again at 300: a process of the agent may have a lower one
-	 * than gVisor's kernel, which writes for all of them. */
-	if (writer > 0)
-		writer_add(ret, (uint64_t)writer);
-	else
-		writers_guess(id, ret);
 	for (size_t i = 0; i < ret->n; i++)
 		ret->of[i].bytes = written_by(ret->of[i].pid);
 }

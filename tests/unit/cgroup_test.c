@@ -449,6 +449,7 @@ static void test_written(void)
 	static char block[1 << 20];
 	char file[] = "/var/tmp/cgroup_test.XXXXXX", self[16];
 	SCOPED_FD fd = mkostemp(file, O_CLOEXEC);
+	SCOPED_STR str = NULL;
 	struct cgroup_writers w;
 	uint64_t n;
 
@@ -474,6 +475,12 @@ static void test_written(void)
 	is_int(w.n, CGROUP_WRITERS, "the lowest alone");
 	is_int(w.of[0].pid, 4, "from the lowest");
 	is_int(w.of[CGROUP_WRITERS - 1].pid, 28, "to the last");
+	cgroup_written("y", getpid(), &w);
+	ok(w.n == CGROUP_WRITERS && w.of[0].pid == 4,
+	   "nor a writer that is of another group");
+	str = str_printf("30\n12\n11\n29\n13\n4\n28\n27\n26\n%d\n25\n",
+			 (int)getpid());
+	put("ac/y/cgroup.procs", str);
 	cgroup_written("y", getpid(), &w);
 	ok(w.n == 1 && w.of[0].pid == (uint64_t)getpid(),
 	   "the writer that is known alone, whatever its pid");
