@@ -13,5 +13,8 @@
 #define KERNEL_SHARE_CONNS 4096 /* at one time, senders of DNS with them */
 #define KERNEL_SHARE_NEW 500 /* connections a second */
 #define KERNEL_SHARE_BURST 1000 /* so many of these at once */
+#define KERNEL_SHARE_DNS_NEW 1000 /* ports that ask DNS first, a second */
+#define KERNEL_SHARE_DNS_BURST 4000 /* so many of these at once */
+#define KERNEL_SHARE_KEPT 5 /* seconds that one is kept which has ended */
 
 #endif

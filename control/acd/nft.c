@@ -109,8 +109,10 @@ static const struct chain {
 	  .rules = { TCP "," SENDERS("update", "tcp_rate",
 				     FASTER(TEXT(KERNEL_SHARE_NEW),
 					    TEXT(KERNEL_SHARE_BURST))) "," DROP,
-		     UDP "," SENDERS("update", "udp_rate",
-				     FASTER("1000", "4000")) "," DROP,
+		     UDP
+		     "," SENDERS("update", "udp_rate",
+				 FASTER(TEXT(KERNEL_SHARE_DNS_NEW),
+					TEXT(KERNEL_SHARE_DNS_BURST))) "," DROP,
 		     SENDERS("add", "live",
 			     MORE(TEXT(KERNEL_SHARE_CONNS))) "," DROP,
 		     TCP "," TIMEOUT("brief_tcp"),
