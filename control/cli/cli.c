@@ -286,8 +286,12 @@ static void on_interrupt_tell(int signo)
 
 void cli_on_interrupt(const struct cli *cli, const char *text)
 {
-	struct sigaction act = { .sa_handler = SIG_DFL };
+	struct sigaction act = { .sa_handler = SIG_DFL }, before;
 
+	/* Who started us in the background wants it ignored. */
+	if (sigaction(SIGINT, NULL, &before) < 0 ||
+	    before.sa_handler == SIG_IGN)
+		return;
 	/* Words that are being written are never said. */
 	sigaction(SIGINT, &act, NULL);
 	if (!text)

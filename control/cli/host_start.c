@@ -325,7 +325,7 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 	 * one. */
 	if (!made && (rc == -ECHILD || rc == -ENOTCONN)) {
 		if (rc == -ECHILD)
-			say_error("%s\nstarting it anew", err->msg);
+			say_error("%s\nstarting it again", err->msg);
 		rc = host_wait_stopped(cli, err);
 		if (rc == 0)
 			rc = container(cli, o, image, false, &made, err);

@@ -10,6 +10,8 @@
 #include "lib/attr.h"
 #include "tests/unit/tap.h"
 
+static void (*ignored)(int) = SIG_DFL;
+
 /* What a process says that gets SIGINT; returns how it ended. */
 static int interrupt(bool tty, const char *text, const char *then, char *out,
 		     size_t size)
@@ -25,6 +27,7 @@ static int interrupt(bool tty, const char *text, const char *then, char *out,
 	pid = fork();
 	if (pid == 0) {
 		dup2(pipe_fd[1], STDERR_FILENO);
+		signal(SIGINT, ignored);
 		cli_on_interrupt(&cli, text);
 		if (then != text)
 			cli_on_interrupt(&cli, then);
@@ -57,5 +60,10 @@ int main(void)
 	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT,
 	   "taken back: it ends all the same");
 	is_str(said, "", "silently");
+	ignored = SIG_IGN;
+	status = interrupt(false, kept, NULL, said, sizeof(said));
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	   "who ignores it from the start goes on");
+	is_str(said, "", "and has nothing to say");
 	return done_testing();
 }

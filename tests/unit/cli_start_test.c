@@ -221,7 +221,7 @@ static void test_start_crashed(void)
 	       err.msg);
 	is_int(script->starts, 1, "a new one is started");
 	ok(said && strstr(said, "h ended with code 3: ") &&
-		   strstr(said, "starting it anew"),
+		   strstr(said, "starting it again"),
 	   "said: %s", said);
 }
 
