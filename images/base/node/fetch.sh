@@ -11,15 +11,17 @@ set -eu
 
 LOCK=package-lock.json
 prefix=$1
-case $(uname -m) in
-aarch64) cpu=arm64 ;;
-*) cpu=x64 ;;
-esac
 
 fail() {
 	echo "fetch.sh: $*" >&2
 	exit 1
 }
+
+case $(uname -m) in
+x86_64) cpu=x64 ;;
+aarch64) cpu=arm64 ;;
+*) fail "there is no node for $(uname -m) in $LOCK" ;;
+esac
 
 # The default is read in npm's own package; nothing of that is installed.
 debians_registry() (
