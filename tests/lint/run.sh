@@ -172,9 +172,13 @@ each() {
 	find "$CLEAN" -type f -mtime +30 -delete
 	for file; do
 		mark=${own[$file]}
-		case $tool in
+		case $tool:$file in
 		# What another file says changes nothing for these two.
-		clang_format | shellcheck) ;;
+		clang_format:* | shellcheck:*) ;;
+		*.c)
+			# gcc does not say what it includes: looked at each time.
+			mark=${whole[$file]:-unknown-$$}
+			;;
 		*) mark=${whole[$file]:-$mark} ;;
 		esac
 		mark=$CLEAN/$tool-$settings-$mark
