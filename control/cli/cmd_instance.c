@@ -184,8 +184,8 @@ int instance_delete(const struct cli *cli, struct client *c, const char *name,
 static int destroy_asked(const struct cli *cli, const struct args *a,
 			 struct client *c, const char *word, struct err *err)
 {
-	bool force = args_has(a, ARG_FORCE), live;
-	const char *name;
+	bool force = args_has(a, ARG_FORCE), yes = force, live;
+	const char *name, *yours, *runs;
 	SCOPED_JSON rec = NULL;
 	int rc = instance_call(c, "GET", word, "", NULL, &rec, err);
 
@@ -198,14 +198,19 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 			       "%s is running: `ac stop-instance %s` first, or "
 			       "-f, which stops it",
 			       name, name);
-	rc = cli_confirm(cli, force || args_has(a, ARG_YES),
-			 *json_text(rec, "workspace") ?
+	yes = yes || args_has(a, ARG_YES);
+	yours = json_text(rec, "workspace");
+	runs = live ? ", which runs" : "";
+	if (*yours)
+		rc = cli_confirm(cli, yes,
 				 "%s%s, and its home will be deleted; your "
-				 "directory %s is kept." :
-				 "%s%s, its home and its workspace%s will be "
+				 "directory %s is kept.",
+				 name, runs, yours);
+	else
+		rc = cli_confirm(cli, yes,
+				 "%s%s, its home and its workspace will be "
 				 "deleted.",
-			 name, live ? ", which runs" : "",
-			 json_text(rec, "workspace"));
+				 name, runs);
 	return rc == 0 ? instance_delete(cli, c, name, force || live, err) : rc;
 }
 
