@@ -299,13 +299,30 @@ int egress_check_own(const char *target, const char *own, struct err *err)
 		       0;
 }
 
-/* One address in two spellings; ranges are compared as they are written. */
+/* An address of IPv6, or a range of them: *ret_len is how long its prefix is. */
+static bool address_parse(const char *text, uint8_t ret[static 16],
+			  uint64_t *ret_len)
+{
+	size_t len = strcspn(text, "/");
+	char address[INET6_ADDRSTRLEN];
+
+	*ret_len = 128;
+	if (len >= sizeof(address) ||
+	    (text[len] && str_parse_u64(text + len + 1, 0, 128, ret_len) < 0))
+		return false;
+	memcpy(address, text, len);
+	address[len] = '\0';
+	return inet_pton(AF_INET6, address, ret) == 1;
+}
+
+/* One address, or one range, in two spellings. */
 static bool is_same_address(const char *a, const char *b)
 {
+	uint64_t x_len, y_len;
 	uint8_t x[16], y[16];
 
-	return inet_pton(AF_INET6, a, x) == 1 &&
-	       inet_pton(AF_INET6, b, y) == 1 && memcmp(x, y, sizeof(x)) == 0;
+	return address_parse(a, x, &x_len) && address_parse(b, y, &y_len) &&
+	       x_len == y_len && memcmp(x, y, sizeof(x)) == 0;
 }
 
 static bool is_same_host(const char *a, const char *b)

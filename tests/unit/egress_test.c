@@ -290,6 +290,13 @@ static void test_store(void)
 	is_int(egress_allow(&back, "[2001:db8::1]:443", &err), 0,
 	       "allowed in another spelling: %s", err.msg);
 	is_int(back.deny.n, 0, "is the same address");
+	egress_deny(&back, "2001:0db8::/32", &err);
+	is_int(egress_allow(&back, "2001:db8::/48", &err), 0, "a part: %s",
+	       err.msg);
+	is_int(back.deny.n, 1, "is another range");
+	is_int(egress_allow(&back, "2001:db8::/32", &err), 0, "all of it: %s",
+	       err.msg);
+	is_int(back.deny.n, 0, "is the same range");
 	is_int(egress_add_target(&back.deny, "d.example", &err), 0, "put in");
 	egress_done(&back);
 	is_int(egress_load("{\"mode\":\"x\"}", &back, &err), -EINVAL, "%s",
