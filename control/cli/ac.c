@@ -12,19 +12,18 @@
 #include "control/cli/cli.h"
 #include "control/cli/commands.h"
 
-/* Closed, its number would go to the next socket, and our output with it. One
- * that cannot be written to makes the output fail, as it must. */
-static void guard_stdout(void)
+/* Closed, its number would go to the next socket, and our output with it. For
+ * stdout one that cannot be written to, nor opened again for that (outfd.c), so
+ * that the output fails, as it must. Opened in their order, each gets its
+ * number. */
+static void guard_stdio(void)
 {
-	int fd;
-
-	if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
-		return;
-	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && fd != STDOUT_FILENO) {
-		(void)dup2(fd, STDOUT_FILENO);
-		close(fd);
-	}
+	if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+		(void)open("/dev/null", O_RDONLY);
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0)
+		(void)open("/", O_PATH | O_DIRECTORY);
+	if (fcntl(STDERR_FILENO, F_GETFD) < 0)
+		(void)open("/dev/null", O_WRONLY);
 }
 
 int main(int argc, char **argv)
@@ -33,7 +32,7 @@ int main(int argc, char **argv)
 	struct cli cli;
 	int rc;
 
-	guard_stdout();
+	guard_stdio();
 	/* For the width of what is in tables; numbers stay plain. */
 	setlocale(LC_CTYPE, "");
 	if (cli_init(&cli, &err) < 0) {

@@ -8,6 +8,7 @@
 
 #include "control/cli/host.h"
 #include "control/cli/infer.h"
+#include "control/cli/stopped.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 
@@ -152,9 +153,11 @@ int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 	/* Unlike destroy it has always gone on without a terminal. */
 	bool ask = isatty(STDIN_FILENO) == 1 && cli->err_tty;
 	SCOPED_CLIENT c = NULL;
-	int rc = host_client(cli, true, &c, err);
+	int rc = stopped_check(cli, a, err);
 	size_t i;
 
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
 		rc = cli_confirm(cli,
 				 !ask || args_has(a, ARG_YES) ||
@@ -193,7 +196,8 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 		return rc;
 	name = json_text(rec, "name");
 	live = record_is_live(rec);
-	if (live && !force && args_has(a, ARG_YES))
+	if (live && !force &&
+	    (args_has(a, ARG_YES) || isatty(STDIN_FILENO) != 1))
 		return err_set(err, -EBUSY,
 			       "%s is running: `ac stop-instance %s` first, or "
 			       "-f, which stops it",
@@ -217,9 +221,11 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	int rc = host_client(cli, true, &c, err);
+	int rc = stopped_check(cli, a, err);
 	size_t i;
 
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
 	for (i = 0; rc == 0 && i < a->n_words; i++)
 		rc = destroy_asked(cli, a, c, a->words[i], err);
 	return rc;

@@ -16,6 +16,7 @@
 #include "control/cli/infer.h"
 #include "control/cli/launch.h"
 #include "control/cli/policy_log.h"
+#include "control/cli/stopped.h"
 #include "control/shared/json.h"
 
 /* Which instance of which blueprint is meant; *ret_running: it runs now. */
@@ -269,6 +270,29 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 	return launch_go(l, body, err);
 }
 
+/* What cannot be meant is told before ac-host is built and started for it. */
+static int check_stopped(const struct cli *cli, const struct args *a,
+			 struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON instances = NULL;
+	SCOPED_JSON blueprints = NULL;
+	struct err found = { 0 };
+	struct infer who;
+	int rc;
+
+	/* Where it runs, or its store cannot be read, acd tells better. */
+	if (host_client(cli, false, &c, &found) != -ENOTCONN ||
+	    stopped_instances(cli, &instances, &found) < 0 ||
+	    stopped_blueprints(cli, &blueprints, &found) < 0)
+		return 0;
+	rc = infer_names(a->words, a->n_words, instances, blueprints, &who,
+			 err);
+	return rc < 0 || who.exists ?
+		       rc :
+		       infer_check_blueprint(who.blueprint, blueprints, err);
+}
+
 /* Everything that run and shell share before the process. */
 static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 		   struct client **ret_client, struct infer *ret_who,
@@ -287,6 +311,8 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 		rc = workspace_parse(l->cli, a->workspace, ws, err);
 		l->workspace = ws;
 	}
+	if (rc == 0)
+		rc = check_stopped(l->cli, a, err);
 	if (rc == 0)
 		rc = host_client(l->cli, true, ret_client, err);
 	if (rc < 0)

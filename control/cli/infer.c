@@ -39,25 +39,49 @@ static const char *find_contained(const json_t *blueprints, const char *word)
 	return best;
 }
 
-static int unknown(const char *word, const json_t *blueprints, struct err *err)
+#define KNOWN_MAX 256u
+
+/* The names of @blueprints, as many as fit: "a, b", or "none". */
+static const char *known_text(const json_t *blueprints,
+			      char known[static KNOWN_MAX])
 {
-	char known[256] = "";
 	size_t used = 0, i;
+
+	snprintf(known, KNOWN_MAX, "none");
 
 	for (i = 0; i < json_array_size(blueprints); i++) {
 		const char *name =
 			json_text(json_array_get(blueprints, i), "name");
-		int n = snprintf(known + used, sizeof(known) - used, "%s%s",
+		int n = snprintf(known + used, KNOWN_MAX - used, "%s%s",
 				 i ? ", " : "", name);
 
-		if (n < 0 || (size_t)n >= sizeof(known) - used)
+		if (n < 0 || (size_t)n >= KNOWN_MAX - used)
 			break;
 		used += (size_t)n;
 	}
+	return known;
+}
+
+int infer_check_blueprint(const char *name, const json_t *blueprints,
+			  struct err *err)
+{
+	char known[KNOWN_MAX];
+
+	if (find_named(blueprints, name))
+		return 0;
+	return err_set(err, -ENOENT,
+		       "there is no blueprint '%s'; known are: %s", name,
+		       known_text(blueprints, known));
+}
+
+static int unknown(const char *word, const json_t *blueprints, struct err *err)
+{
+	char known[KNOWN_MAX];
+
 	return err_set(err, -ENOENT,
 		       "'%s' is neither a blueprint nor an instance, and no "
 		       "blueprint's name is part of it; blueprints: %s",
-		       word, used ? known : "none");
+		       word, known_text(blueprints, known));
 }
 
 int infer_instance(const char *word, char ret[AC_NAME_MAX + 1], struct err *err)

@@ -36,6 +36,10 @@ int infer_names(const char *const *words, size_t n_words,
 		const json_t *instances, const json_t *blueprints,
 		struct infer *ret, struct err *err);
 
+/* -ENOENT, with those that are known, unless @name is one of @blueprints. */
+int infer_check_blueprint(const char *name, const json_t *blueprints,
+			  struct err *err);
+
 /* The name of an instance as the user wrote it, padded and checked. */
 int infer_instance(const char *word, char ret[AC_NAME_MAX + 1],
 		   struct err *err);

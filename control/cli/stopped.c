@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 
 #include "control/cli/host.h"
+#include "control/cli/infer.h"
 #include "control/cli/store_read.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
@@ -35,9 +36,13 @@ int stopped_look(const struct cli *cli, struct client **ret, struct err *err)
 
 void stopped_say(const struct cli *cli)
 {
+	SCOPED_STR store = str_printf("%s/ac.db", cli->home);
 	static bool said;
 
-	if (!said)
+	if (!said && store && access(store, F_OK) < 0 && errno == ENOENT)
+		say_info(cli, "%s has nothing yet; `ac run base NAME` begins",
+			 cli->home);
+	else if (!said)
 		say_info(cli,
 			 "%s is stopped; this is what it left in %s (`ac "
 			 "start` starts it)",
@@ -72,6 +77,29 @@ int stopped_instance(const struct cli *cli, const char *name, json_t **ret,
 	}
 	return err_set(err, -ENOENT,
 		       "there is no instance '%s'; 'ac list' shows them", name);
+}
+
+int stopped_check(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	struct err found = { 0 };
+	char name[AC_NAME_MAX + 1];
+
+	if (host_client(cli, false, &c, &found) != -ENOTCONN)
+		return 0;
+	for (size_t i = 0; i < a->n_words; i++) {
+		SCOPED_JSON rec = NULL;
+		int rc = infer_instance(a->words[i], name, err);
+
+		if (rc < 0)
+			return rc;
+		/* Why a store cannot be read is acd's to tell. */
+		if (stopped_instance(cli, name, &rec, &found) == -ENOENT) {
+			*err = found;
+			return -ENOENT;
+		}
+	}
+	return 0;
 }
 
 /* ---- blueprints ---- */

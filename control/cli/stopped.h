@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
+#include "control/cli/args.h"
 #include "control/cli/cli.h"
 #include "control/cli/client.h"
 
@@ -27,6 +28,9 @@ int stopped_instances(const struct cli *cli, json_t **ret, struct err *err);
 /* One of them. -ENOENT. */
 int stopped_instance(const struct cli *cli, const char *name, json_t **ret,
 		     struct err *err);
+/* Refuses (-ENOENT) a word that names no instance, before ac-host is started for
+ * it. 0 also when it runs: then acd tells. */
+int stopped_check(const struct cli *cli, const struct args *a, struct err *err);
 /* Blueprints by the names of their folders; image and ready are null. */
 int stopped_blueprints(const struct cli *cli, json_t **ret, struct err *err);
 /* As GET /v1/df has it, with "host": "stopped". What the engine knows is null. */

@@ -10,7 +10,7 @@ setup_file() {
 }
 
 teardown_file() {
-	gone cmd cmd2 cmd3 cmd4 cmdold own cfg1 cfg2
+	gone cmd cmd2 cmd3 cmd4 cmd8 cmdold own cfg1 cfg2
 	rm -rf "$AC_HOME/blueprints/other"
 }
 
@@ -344,4 +344,24 @@ for i in range(2000):
 	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
 	rm -f "$AC_HOME"/ca/extra.pem*
 	run -0 "$AC" restart
+}
+
+@test "what can mean nothing starts no host" {
+	run -0 "$AC" stop
+	run -125 "$AC" run bse cmd9 -- true
+	says 'no blueprint .bse.'
+	run -1 "$AC" clean cmd9 --yes
+	says 'no instance .cmd9.'
+	run -1 "$AC" destroy cmd9 --yes
+	says 'no instance .cmd9.'
+	run -3 "$AC" status
+	run -0 "$AC" start
+}
+
+@test "a stdout that is closed is an error, not a loss" {
+	run -0 "$AC" run base cmd8 -- echo hi
+	is hi
+	run sh -c '"$0" run base cmd8 -- echo hi >&-' "$AC"
+	[ "$status" -ne 0 ]
+	says 'cannot write to stdout'
 }

@@ -3,11 +3,15 @@
  * cli_names_test.c - which instance of which blueprint words mean
  */
 #include <jansson.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "control/cli/cmd_cp.h"
 #include "control/cli/cp_dest.h"
 #include "control/cli/infer.h"
+#include "control/cli/stopped.h"
 #include "control/shared/json.h"
+#include "lib/str.h"
 #include "tests/unit/tap.h"
 
 static const struct {
@@ -126,9 +130,49 @@ static void test_copy_sides(void)
 	}
 }
 
+static void test_blueprint(void)
+{
+	SCOPED_JSON list =
+		json_pack("[{s:s}, {s:s}]", "name", "base", "name", "claude");
+	SCOPED_JSON none = json_array();
+	struct err err = { 0 };
+
+	is_int(infer_check_blueprint("claude", list, &err), 0, "it is there");
+	is_int(infer_check_blueprint("bse", list, &err), -ENOENT, "it is not");
+	is_str(err.msg, "there is no blueprint 'bse'; known are: base, claude",
+	       "and those that are");
+	is_int(infer_check_blueprint("x", none, &err), -ENOENT, "none is: %s",
+	       err.msg);
+}
+
+/* Nobody listens, and there is no store: nothing may be started for a word
+ * that can mean nothing. */
+static void test_stopped(void)
+{
+	char home[] = "/tmp/cli_names_test.XXXXXX", host[] = "h";
+	SCOPED_STR sock = NULL;
+	struct cli cli = { .host = host };
+	struct args a = { .words = { "nope" }, .n_words = 1 };
+	struct err err = { 0 };
+
+	if (!ok(mkdtemp(home) != NULL, "a home"))
+		return;
+	sock = str_printf("%s/acd.sock", home);
+	cli.home = home;
+	cli.sock = sock;
+	is_int(stopped_check(&cli, &a, &err), -ENOENT, "%s", err.msg);
+	a.words[0] = "../x";
+	is_int(stopped_check(&cli, &a, &err), -EINVAL, "%s", err.msg);
+	a.n_words = 0;
+	is_int(stopped_check(&cli, &a, &err), 0, "no word, no question");
+	rmdir(home);
+}
+
 int main(void)
 {
 	test_infer();
+	test_blueprint();
+	test_stopped();
 	test_copy_sides();
 	return done_testing();
 }
