@@ -215,7 +215,25 @@ put() {
 	fi
 }
 
+# beat - each client is started to be asked, which may take long: a sign of life,
+# and an end that is told
+beat() {
+	local n=0 nap=
+	trap 'kill "$nap" 2>/dev/null; exit 0' TERM
+	while :; do
+		sleep 5 &
+		nap=$!
+		wait "$nap"
+		n=$((n + 5))
+		say "asking npm, pip, go and apt ... $n s, going on"
+	done
+}
+
 make_home
+beat &
+beating=$!
+trap 'kill "$beating" 2>/dev/null || :' EXIT
+trap 'interrupted "Nothing was changed"' INT TERM
 umask 077 # a proxy's address may hold a password
 dir=$AC_CACHE/build-env
 mkdir -p "$dir"
