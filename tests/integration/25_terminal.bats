@@ -221,6 +221,9 @@ ticks_in() { grep -qa tick "$1"; }
 		want "fromtwo"
 		set spawn_id $one
 		want "fromtwo"
+		# Before its prompt, bash (readline) reads the size and sets
+		# it again: one that changes between the two would be lost.
+		want "$"
 		send "stty size; echo from''one\r"
 		want "30 90"
 		want "fromone"
