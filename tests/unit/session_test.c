@@ -163,22 +163,27 @@ static void test_half_frames(void)
 /* The answer was on its way when the guest was frozen. */
 static void test_held(void)
 {
+	/* First so patient that no machine is too slow to answer in time. */
+	const struct session_limits patient = { .sign_ms = 30,
+						.pong_ms = STEP_LIMIT_MS };
 	const struct session_limits l = { .sign_ms = 30, .pong_ms = 60 };
 	struct world w;
 	struct link_frame f;
 	struct proc p = { 0 };
 	uint8_t ping[4];
+	bool asked = false;
 
 	world_init(&w);
 	guest_ready(&w);
-	session_set_limits(w.s, &l);
+	session_set_limits(w.s, &patient);
 	proc_open(&w, &p, 0);
-	step_for(w.loop, 45);
-	if (!ok(guest_next(&w, LINK_PING, &f) && f.payload.len == sizeof(ping),
+	STEP_UNTIL(w.loop, (asked = guest_next(&w, LINK_PING, &f)));
+	if (!ok(asked && f.payload.len == sizeof(ping),
 		"a silent guest is asked"))
 		return;
 	memcpy(ping, f.payload.ptr, sizeof(ping));
 	session_hold(w.s, true);
+	session_set_limits(w.s, &l);
 	guest_frame(&w, LINK_PONG, 0, ping, sizeof(ping));
 	step_for(w.loop, 200);
 	ok(!guest_next(&w, LINK_PING, &f), "of a frozen one nothing is asked");
