@@ -126,12 +126,14 @@ def many_datagrams(t):
     """sendmmsg(), of two messages to two places."""
     libc = ctypes.CDLL(None, use_errno=True)
 
-    class Message(ctypes.Structure):
+    class Header(ctypes.Structure):  # struct msghdr, with its padding
         _fields_ = [("name", ctypes.c_char_p), ("namelen", ctypes.c_uint32),
                     ("iov", ctypes.c_void_p), ("iovlen", ctypes.c_size_t),
                     ("control", ctypes.c_void_p),
-                    ("controllen", ctypes.c_size_t), ("flags", ctypes.c_int),
-                    ("sent", ctypes.c_uint)]
+                    ("controllen", ctypes.c_size_t), ("flags", ctypes.c_int)]
+
+    class Message(ctypes.Structure):  # struct mmsghdr
+        _fields_ = [("header", Header), ("sent", ctypes.c_uint)]
 
     iov = struct.pack("PN", ctypes.cast(ctypes.c_char_p(OUT),
                                         ctypes.c_void_p).value, len(OUT))
@@ -140,8 +142,9 @@ def many_datagrams(t):
     names = [struct.pack("=HH4s8x", socket.AF_INET, socket.htons(p),
                          socket.inet_aton(SINK)) for p in (443, 5353)]
     for msg, name in zip(msgs, names):
-        msg.name, msg.namelen = ctypes.c_char_p(name), 16
-        msg.iov, msg.iovlen = ctypes.addressof(place), 1
+        head = msg.header
+        head.name, head.namelen = ctypes.c_char_p(name), 16
+        head.iov, head.iovlen = ctypes.addressof(place), 1
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     t.socks.append(sock)
     errno_of(libc.sendmmsg, sock.fileno(), msgs, 2, 0)
