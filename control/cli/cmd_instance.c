@@ -153,11 +153,9 @@ int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 	/* Unlike destroy it has always gone on without a terminal. */
 	bool ask = isatty(STDIN_FILENO) == 1 && cli->err_tty;
 	SCOPED_CLIENT c = NULL;
-	int rc = stopped_check(cli, a, err);
+	int rc = host_client_after(cli, stopped_check, a, &c, err);
 	size_t i;
 
-	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
 	for (i = 0; rc == 0 && i < a->n_words; i++) {
 		rc = cli_confirm(cli,
 				 !ask || args_has(a, ARG_YES) ||
@@ -187,7 +185,8 @@ int instance_delete(const struct cli *cli, struct client *c, const char *name,
 static int destroy_asked(const struct cli *cli, const struct args *a,
 			 struct client *c, const char *word, struct err *err)
 {
-	bool force = args_has(a, ARG_FORCE), yes = force, live;
+	bool force = args_has(a, ARG_FORCE), live;
+	bool yes = force || args_has(a, ARG_YES);
 	const char *name, *yours, *runs;
 	SCOPED_JSON rec = NULL;
 	int rc = instance_call(c, "GET", word, "", NULL, &rec, err);
@@ -196,13 +195,11 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 		return rc;
 	name = json_text(rec, "name");
 	live = record_is_live(rec);
-	if (live && !force &&
-	    (args_has(a, ARG_YES) || isatty(STDIN_FILENO) != 1))
+	if (live && !force && (yes || isatty(STDIN_FILENO) != 1))
 		return err_set(err, -EBUSY,
 			       "%s is running: `ac stop-instance %s` first, or "
 			       "-f, which stops it",
 			       name, name);
-	yes = yes || args_has(a, ARG_YES);
 	yours = json_text(rec, "workspace");
 	runs = live ? ", which runs" : "";
 	if (*yours)
@@ -221,11 +218,9 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 int cmd_destroy(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	int rc = stopped_check(cli, a, err);
+	int rc = host_client_after(cli, stopped_check, a, &c, err);
 	size_t i;
 
-	if (rc == 0)
-		rc = host_client(cli, true, &c, err);
 	for (i = 0; rc == 0 && i < a->n_words; i++)
 		rc = destroy_asked(cli, a, c, a->words[i], err);
 	return rc;

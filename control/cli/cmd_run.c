@@ -270,20 +270,18 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 	return launch_go(l, body, err);
 }
 
-/* What cannot be meant is told before ac-host is built and started for it. */
-static int check_stopped(const struct cli *cli, const struct args *a,
-			 struct err *err)
+/* Asked while ac-host does not run: what cannot be meant is told before it is
+ * built and started for it. Where its store cannot be read, acd tells why. */
+static int check_names(const struct cli *cli, const struct args *a,
+		       struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON instances = NULL;
 	SCOPED_JSON blueprints = NULL;
 	struct err found = { 0 };
 	struct infer who;
 	int rc;
 
-	/* Where it runs, or its store cannot be read, acd tells better. */
-	if (host_client(cli, false, &c, &found) != -ENOTCONN ||
-	    stopped_instances(cli, &instances, &found) < 0 ||
+	if (stopped_instances(cli, &instances, &found) < 0 ||
 	    stopped_blueprints(cli, &blueprints, &found) < 0)
 		return 0;
 	rc = infer_names(a->words, a->n_words, instances, blueprints, &who,
@@ -312,9 +310,7 @@ static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 		l->workspace = ws;
 	}
 	if (rc == 0)
-		rc = check_stopped(l->cli, a, err);
-	if (rc == 0)
-		rc = host_client(l->cli, true, ret_client, err);
+		rc = host_client_after(l->cli, check_names, a, ret_client, err);
 	if (rc < 0)
 		return rc;
 	l->client = *ret_client;

@@ -64,7 +64,8 @@ int host_connect(const struct cli *cli, struct client *c, struct err *err)
 	return 0;
 }
 
-int host_ensure(const struct cli *cli, struct client *c, struct err *err)
+int host_ensure(const struct cli *cli, struct client *c, host_first_fn first,
+		const struct args *a, struct err *err)
 {
 	struct host_probe probe;
 	int rc = host_probe(c, &probe, err);
@@ -73,21 +74,38 @@ int host_ensure(const struct cli *cli, struct client *c, struct err *err)
 		return rc;
 	if (probe.same && !probe.stopping && !host_runsc_changed(cli))
 		return 0;
-	return host_start(cli, c, err);
+	if (!probe.up && first)
+		rc = first(cli, a, err);
+	return rc < 0 ? rc : host_start(cli, c, err);
 }
 
-int host_client(const struct cli *cli, bool start, struct client **ret,
-		struct err *err)
+static int open_client(const struct cli *cli, bool start, host_first_fn first,
+		       const struct args *a, struct client **ret,
+		       struct err *err)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	int rc;
 
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
-	rc = start ? host_ensure(cli, c, err) : host_connect(cli, c, err);
+	rc = start ? host_ensure(cli, c, first, a, err) :
+		     host_connect(cli, c, err);
 	if (rc == 0)
 		*ret = ptr_take(&c);
 	return rc;
+}
+
+int host_client(const struct cli *cli, bool start, struct client **ret,
+		struct err *err)
+{
+	return open_client(cli, start, NULL, NULL, ret, err);
+}
+
+int host_client_after(const struct cli *cli, host_first_fn first,
+		      const struct args *a, struct client **ret,
+		      struct err *err)
+{
+	return open_client(cli, true, first, a, ret, err);
 }
 
 int host_live(struct client *c, struct err *err)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "control/cli/args.h"
 #include "control/cli/cli.h"
 #include "control/cli/client.h"
 #include "control/cli/outer.h"
@@ -17,7 +18,12 @@
  * packages, engine, images, container; steps longer than a second say so.
  * Interrupted at any point, the same call goes on from there.
  */
-int host_ensure(const struct cli *cli, struct client *c, struct err *err);
+typedef int (*host_first_fn)(const struct cli *cli, const struct args *a,
+			     struct err *err);
+/* Where acd does not answer, @first (may be NULL) is asked with @a before
+ * anything is made: its error is the result then. */
+int host_ensure(const struct cli *cli, struct client *c, host_first_fn first,
+		const struct args *a, struct err *err);
 
 /* acd answers, of whatever build that speaks our API. -ENOTCONN: it does
  * not; the message says what to do. Never starts anything. */
@@ -26,6 +32,11 @@ int host_connect(const struct cli *cli, struct client *c, struct err *err);
 /* A client of acd, after host_ensure() with @start, else host_connect(). */
 int host_client(const struct cli *cli, bool start, struct client **ret,
 		struct err *err);
+
+/* A client of acd, after host_ensure() with @first and @a. */
+int host_client_after(const struct cli *cli, host_first_fn first,
+		      const struct args *a, struct client **ret,
+		      struct err *err);
 
 /* Waits until /v1/status says ready, showing its progress. @o may be NULL;
  * else a container that ended is noticed and its last words are told. */

@@ -48,7 +48,6 @@ static const char *known_text(const json_t *blueprints,
 	size_t used = 0, i;
 
 	snprintf(known, KNOWN_MAX, "none");
-
 	for (i = 0; i < json_array_size(blueprints); i++) {
 		const char *name =
 			json_text(json_array_get(blueprints, i), "name");

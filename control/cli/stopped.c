@@ -81,12 +81,9 @@ int stopped_instance(const struct cli *cli, const char *name, json_t **ret,
 
 int stopped_check(const struct cli *cli, const struct args *a, struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
 	struct err found = { 0 };
 	char name[AC_NAME_MAX + 1];
 
-	if (host_client(cli, false, &c, &found) != -ENOTCONN)
-		return 0;
 	for (size_t i = 0; i < a->n_words; i++) {
 		SCOPED_JSON rec = NULL;
 		int rc = infer_instance(a->words[i], name, err);

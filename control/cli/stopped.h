@@ -28,8 +28,8 @@ int stopped_instances(const struct cli *cli, json_t **ret, struct err *err);
 /* One of them. -ENOENT. */
 int stopped_instance(const struct cli *cli, const char *name, json_t **ret,
 		     struct err *err);
-/* Refuses (-ENOENT) a word that names no instance, before ac-host is started for
- * it. 0 also when it runs: then acd tells. */
+/* For host_client_after(): refuses (-ENOENT) a word that names no instance. 0
+ * also where the store cannot be read: then acd tells why. */
 int stopped_check(const struct cli *cli, const struct args *a, struct err *err);
 /* Blueprints by the names of their folders; image and ready are null. */
 int stopped_blueprints(const struct cli *cli, json_t **ret, struct err *err);
