@@ -7,8 +7,8 @@
 #
 # Parts: tls log latency bulk idle dns loris; with --inspect, beside squid's
 # ssl-bump and nginx's TLS: requests logged latency mint events connections
-# idle windows; with --neighbours, one sandbox beside the attacks of another. All runs in
-# one container without a network, each candidate with one worker on processor 0,
+# idle windows; with --neighbours, one sandbox beside the attacks of another. All
+# runs in one container without a network, each candidate with one worker on processor 0,
 # the load on processor 1. The gateway is the binary of ac/host, or $AC_OTTERGATE;
 # the peers are Debian's (images/bench). --write puts the table into
 # docs/PERFORMANCE.md.

@@ -26,6 +26,7 @@ import time
 
 import conf
 import run
+from h2 import PREFACE, frame, literal
 from run import DIR, Table, cpu_seconds, pss_kib, sh
 
 HOST = "a.test"
@@ -350,16 +351,6 @@ def idle(t, count):
         c.stop()
 
 
-def frame(kind, stream, payload, flags=0):
-    return (struct.pack(">I", len(payload))[1:] +
-            struct.pack(">BBI", kind, flags, stream) + payload)
-
-
-def field(index, value):
-    """HPACK: a literal without indexing, of an indexed name (RFC 7541, 6.2.2)."""
-    return bytes([index, len(value)]) + value
-
-
 def ask_wide(port):
     """HTTP/2: asks four times for what is large, with windows of 2^31 - 1
     octets, and reads none of it."""
@@ -370,13 +361,13 @@ def ask_wide(port):
     s.settimeout(10)
     s.connect((conf.GATE, port))
     s = ctx.wrap_socket(s, server_hostname=HOST)
-    head = (b"\x82\x87" + field(4, b"/large") +
-            field(1, f"{HOST}:{conf.PORT}".encode()))
+    head = (b"\x82\x87" + literal(4, b"/large") +
+            literal(1, f"{HOST}:{conf.PORT}".encode()))
     widest = 2**31 - 1
-    s.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" +
-              frame(4, 0, struct.pack(">HI", 4, widest)) +
-              frame(8, 0, struct.pack(">I", widest - 65535)) +
-              b"".join(frame(1, stream, head, 5) for stream in (1, 3, 5, 7)))
+    s.sendall(PREFACE +
+              frame(4, 0, 0, struct.pack(">HI", 4, widest)) +
+              frame(8, 0, 0, struct.pack(">I", widest - 65535)) +
+              b"".join(frame(1, 5, stream, head) for stream in (1, 3, 5, 7)))
     return s
 
 

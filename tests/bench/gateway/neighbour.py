@@ -25,6 +25,7 @@ import time
 
 import conf
 import run
+from h2 import PREFACE, frame, literal
 from run import DIR, EB, cpu_seconds, sh
 
 GATE = os.environ.get("AC_OTTERGATE", "/usr/sbin/ottergate")
@@ -101,11 +102,6 @@ def server(ready):
 
 # --- attacks ------------------------------------------------------------------
 
-def frame(kind, flags, stream, payload):
-    return (struct.pack(">I", len(payload))[1:] +
-            struct.pack(">BBI", kind, flags, stream) + payload)
-
-
 def dial(alpn):
     """A connection of the bad sandbox to the inspected host."""
     ctx = ssl.create_default_context()
@@ -118,21 +114,7 @@ def dial(alpn):
     return s
 
 
-def literal(index, value):
-    """HPACK: a literal with incremental indexing, of an indexed name."""
-    n = len(value)
-    out = bytes([0x40 | index])
-    if n < 127:
-        return out + bytes([n]) + value
-    n -= 127
-    out += b"\x7f"
-    while n >= 128:
-        out += bytes([n % 128 | 128])
-        n //= 128
-    return out + bytes([n]) + value
-
-
-HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"")
+HELLO = PREFACE + frame(4, 0, 0, b"")
 HEAD = b"\x87" + literal(1, b"i.test:" + str(conf.PORT).encode())
 
 
