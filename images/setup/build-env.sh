@@ -220,7 +220,7 @@ put() {
 beat() {
 	local n=0 nap=
 	trap 'kill "$nap" 2>/dev/null; exit 0' TERM
-	while :; do
+	while kill -0 $$ 2>/dev/null; do # the script may have been killed
 		sleep 5 &
 		nap=$!
 		wait "$nap"
