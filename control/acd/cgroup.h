@@ -60,10 +60,10 @@ uint64_t cgroup_oom_kills(const char *id);
 /* How often the kernel refused it a task for its limit of pids. */
 uint64_t cgroup_tasks_refused(const char *id);
 /* Puts into @ret processes of the group, each with the bytes that it has
- * written to files in its life: @writer alone if that is one of them, else those with
- * the lowest CGROUP_WRITERS pids, which is a guess: pids begin again at 300, so
- * those of an agent may be lower than that of gVisor's kernel, which writes for
- * all of them. @ret is empty if the processes are not known. */
+ * written to files in its life: @writer alone if that is one of them, else those
+ * with the lowest CGROUP_WRITERS pids, which is a guess: pids begin again at
+ * 300, so those of an agent may be lower than that of gVisor's kernel, which
+ * writes for all of them. @ret is empty if the processes are not known. */
 void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret);
 /* SIGKILL to all in it, frozen ones too. They end on their own time: then
  * cgroup_remove() succeeds. */

@@ -13,10 +13,10 @@
  * To list them the kernel walks its whole table, of 262,144 rows mostly, for
  * 2 to 12 ms in which acd stands still, and a deletion takes 11 to 35 us of its
  * time (3,900 of them 45 to 135 ms on a busy machine; several requests sent at
- * once save nothing). So it is not done at the end of each
- * sandbox, but when there are so many connections that the next one's share
- * would be felt to be smaller. Below that they end of themselves: the gateway
- * closes them, and the kernel forgets them some seconds later.
+ * once save nothing). So it is not done at the end of each sandbox, but when
+ * there are so many connections that the next one's share would be felt to be
+ * smaller. Below that they end of themselves: the gateway closes them, and the
+ * kernel forgets them some seconds later.
  */
 #include <arpa/inet.h>
 #include <assert.h>

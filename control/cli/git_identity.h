@@ -12,11 +12,10 @@
 
 /*
  * Adds "AC_GIT_NAME=…" and "AC_GIT_EMAIL=…" to @ret, of which init-guard makes
- * git's system configuration in the sandbox. Read from the user's
- * global configuration, else the system's, and nothing else of it: no
- * configuration of a project is read. Adds nothing when @env has an identity
- * already, when git is missing, or when a value is empty, too long or has control
- * bytes. -ENOMEM.
+ * git's system configuration in the sandbox. Read from the user's global
+ * configuration, else the system's, and nothing else of it: no configuration of
+ * a project is read. Adds nothing when @env has an identity already, when git is
+ * missing, or when a value is empty, too long or has control bytes. -ENOMEM.
  */
 int git_identity_get(const struct strv *env, struct strv *ret);
 
