@@ -54,23 +54,23 @@ LINKED := guard acd cli mount otter vault
 $(foreach p,$(LINKED),$(eval PKG_$(p) := $(call used,$(p))))
 PKG_tests := $(sort $(foreach p,$(LINKED),$(PKG_$(p))))
 
-src = $(filter-out $(2),$(sort $(wildcard $(1))))
+src = $(filter-out $(2),$(sort $(shell find $(1) -name '*.c')))
 obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
-LIB_SRC := $(call src,lib/*.c)
-LINK_SRC := $(call src,init-guard/link*.c) init-guard/filewire.c
-GUARD_SRC := $(call src,init-guard/*.c,init-guard/main.c $(LINK_SRC))
-SHARED_SRC := $(call src,control/shared/*.c)
-ACD_SRC := $(call src,control/acd/*.c,control/acd/acd.c)
-CLI_SRC := $(call src,control/cli/*.c,control/cli/ac.c)
+LIB_SRC := $(call src,lib)
+LINK_SRC := $(wildcard init-guard/link*.c) init-guard/filewire.c
+GUARD_SRC := $(call src,init-guard,%/main.c $(LINK_SRC))
+SHARED_SRC := $(call src,control/shared)
+ACD_SRC := $(call src,control/acd,%/acd.c)
+CLI_SRC := $(call src,control/cli,%/ac.c)
 ADMIN_SRC := ottergate/admin.c
-OTTER_SRC := $(call src,ottergate/*.c,ottergate/main.c $(ADMIN_SRC))
+OTTER_SRC := $(call src,ottergate,%/main.c $(ADMIN_SRC))
 VAULT_MAIN := vault/vaultd.c vault/vault-wrapper.c vault/git-credential-ac.c
-VAULT_SRC := $(call src,vault/*.c,$(VAULT_MAIN))
+VAULT_SRC := $(call src,vault,$(VAULT_MAIN))
 PRELOAD_PURE := net-preload/cache.c net-preload/dest.c net-preload/wire.c
-FAKE_SRC := $(call src,tests/fake/*.c)
-UNIT_SRC := $(call src,tests/unit/*_test.c)
-UNIT_SH := $(call src,tests/unit/*_test.sh)
-FUZZ_SRC := $(call src,tests/fuzz/*_fuzz.c)
+FAKE_SRC := $(wildcard tests/fake/*.c)
+UNIT_SRC := $(sort $(shell find tests/unit -name '*_test.c'))
+UNIT_SH := $(sort $(shell find tests/unit -name '*_test.sh'))
+FUZZ_SRC := $(sort $(shell find tests/fuzz -name '*_fuzz.c'))
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
 HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step \
@@ -114,7 +114,7 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CCACHE) $(CC) $(BASE_CFLAGS) $(PART_CFLAGS) -c -o $@ $<
 
-archive = $(Q)rm -f $@ && $(AR) rcs $@ $^
+archive = $(Q)rm -f $@ && $(AR) qcs $@ $^ # q: two members may have one name
 $(BUILD)/lib.a: $(call obj,$(LIB_SRC)) ; $(archive)
 $(BUILD)/link.a: $(call obj,$(LINK_SRC)) ; $(archive)
 $(BUILD)/guard.a: $(call obj,$(GUARD_SRC)) ; $(archive)

@@ -104,15 +104,29 @@ one() {
 	echo "$bin $name $code $(($(now_ms) - start))"
 }
 
-one_unit() { one "$1" "$(basename "$1")" "$1"; }
+# suite PROGRAM - its name: where it is among its kind, with "-" for "/"
+suite() {
+	local name=${1##*/unit/}
+	name=${name##*/replay/}
+	name=${name##*/fuzz/}
+	name=${name%_fuzz}
+	echo "${name//\//-}"
+}
+
+# corpus PROGRAM - the folder of its inputs below that of all corpora
+corpus() {
+	local name=${1##*/replay/}
+	name=${name##*/fuzz/}
+	echo "${name%_fuzz}"
+}
+
+one_unit() { one "$1" "$(suite "$1")" "$1"; }
 
 one_replay() {
-	local name
-	name=$(basename "$1" _fuzz)
 	export -f replay_tap
 	# shellcheck disable=SC2016 # expanded by the inner shell
-	one "$1" "replay-$name" "$BASH" -c 'replay_tap "$@"' - "$1" \
-		tests/fuzz/corpus/"$name"/*
+	one "$1" "replay-$(suite "$1")" "$BASH" -c 'replay_tap "$@"' - "$1" \
+		tests/fuzz/corpus/"$(corpus "$1")"/*
 }
 
 # pool KIND BIN... - as many at once as there are processors. What failed of
@@ -133,12 +147,12 @@ pool() {
 	# A child that died before it could say how its program ended.
 	for bin; do
 		[ -z "${told[$bin]:-}" ] || continue
-		name=$(basename "$bin")
+		name=$(suite "$bin")
 		echo "# nothing was told of $bin" >"$LOGS/$name.log"
 		settle "$name" "$LOGS/$name.log" 1 0
 	done
 	for bin in "${again[@]}"; do
-		once_more "$(basename "$bin")" unit_again "$bin"
+		once_more "$(suite "$bin")" unit_again "$bin"
 	done
 }
 
@@ -204,7 +218,7 @@ fuzz_tap() {
 		-max_total_time="$FUZZ_TIME" -timeout=10 -verbosity=0 \
 		-rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$BUILD/found-$name-" \
-		"$seen" "tests/fuzz/corpus/$name" || return
+		"$seen" "tests/fuzz/corpus/$(corpus "$bin")" || return
 	: >"$mark"
 	echo "ok 1 - $name, $FUZZ_TIME s of new inputs"
 }
@@ -218,7 +232,7 @@ fuzz_all() {
 		names=() pids=()
 		for i in 1 2; do
 			[ $# -gt 0 ] || continue
-			name=$(basename "$1" _fuzz)
+			name=$(suite "$1")
 			fuzz_tap "$name" "$1" >"$LOGS/fuzz-$name.log" 2>&1 \
 				</dev/null &
 			names+=("$name") pids+=($!)
