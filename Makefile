@@ -146,7 +146,7 @@ $(BUILD)/acd: $(call obj,control/acd/acd.c) \
 		$(addprefix $(BUILD)/,acd.a shared.a link.a admin.a vault.a lib.a)
 	$(link)
 $(BUILD)/ottergate: LIBS = $(call ask,--libs,otter) -lpthread
-$(BUILD)/ottergate: $(call obj,ottergate/main.c) $(addprefix $(BUILD)/,otter.a admin.a vault.a lib.a)
+$(BUILD)/ottergate: $(call obj,ottergate/run/main.c) $(addprefix $(BUILD)/,otter.a admin.a vault.a lib.a)
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
 $(BUILD)/ac-mount $(BUILD)/ac-step: LIBS = $(call ask,--libs,mount)

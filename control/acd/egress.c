@@ -214,7 +214,7 @@ static bool is_ascii(const char *s)
 	return true;
 }
 
-/* As ottergate/policy_names.c has it. What is no host name stays as it is: the
+/* As ottergate/policy/names.c has it. What is no host name stays as it is: the
  * gateway says why it takes it not. */
 static void host_ascii(char host[static EGRESS_TARGET_MAX + 1])
 {

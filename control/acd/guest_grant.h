@@ -28,7 +28,7 @@ void secret_bytes_done(struct secret_bytes *b); /* accepts zeroed */
 /* Wipes each string. */
 void secret_strv_done(struct strv *sv);
 
-/* ADMIN_SECRETS, as ottergate/secrets.h has it. -ENOMEM. */
+/* ADMIN_SECRETS, as ottergate/inspect/mask/secrets.h has it. -ENOMEM. */
 int guest_secrets_json(const struct surrogate_key *key, const struct granted *v,
 		       size_t n, struct secret_bytes *ret) ATTR_WUR;
 /* For vaultd; none (len 0) when no client in the sandbox asks for any.

@@ -2,7 +2,7 @@
 /*
  * gatelog.h - what the gateway wrote down: its audit, read and put into words
  *
- * A line is one JSON object; ottergate/audit.h says what is in it. Names in it
+ * A line is one JSON object; ottergate/audit/audit.h says what is in it. Names in it
  * were asked for by a sandbox: whatever goes to people is escaped here.
  */
 #ifndef CONTROL_CLI_GATELOG_H

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/inspect_h1.h"
+#include "ottergate/inspect/h1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ottergate/dial_proxy.h"
+#include "ottergate/conn/dial_proxy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

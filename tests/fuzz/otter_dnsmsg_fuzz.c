@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "ottergate/dnsmsg.h"
+#include "ottergate/dns/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <openssl/ssl.h>
 #include <string.h>
 
-#include "ottergate/hello.h"
+#include "ottergate/conn/hello.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

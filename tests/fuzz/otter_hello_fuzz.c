@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ottergate/hello.h"
+#include "ottergate/conn/hello.h"
 
 #define STREAM_MAX 4096u
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/http1.h"
+#include "ottergate/inspect/http1.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/igraphql.h"
-#include "ottergate/jsonr.h"
+#include "ottergate/policy/igraphql.h"
+#include "lib/jsonr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/inject.h"
-#include "ottergate/ipath.h"
-#include "ottergate/sigv4.h"
+#include "ottergate/inspect/judge/inject.h"
+#include "ottergate/policy/ipath.h"
+#include "ottergate/inspect/judge/sigv4.h"
 
 #define NOW UINT64_C(1700000000)
 #define REAL "real-value-0123456789"

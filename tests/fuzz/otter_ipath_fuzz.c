@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/ipath.h"
+#include "ottergate/policy/ipath.h"
 #include "tests/unit/ipath_oracle.h"
 #include "tests/unit/ipath_sets.h"
 

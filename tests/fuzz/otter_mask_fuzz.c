@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/mask.h"
+#include "ottergate/inspect/mask/mask.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "ottergate/policy_impl.h"
+#include "ottergate/policy/policy_impl.h"
 
 #define PATTERNS_MAX 64u
 

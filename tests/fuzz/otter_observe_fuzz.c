@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

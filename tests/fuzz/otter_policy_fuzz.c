@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ottergate/policy_impl.h"
+#include "ottergate/policy/policy_impl.h"
 
 #include "lib/buf.h"
 

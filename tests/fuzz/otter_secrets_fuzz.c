@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/jsonr.h"
-#include "ottergate/mask.h"
-#include "ottergate/secrets.h"
+#include "lib/jsonr.h"
+#include "ottergate/inspect/mask/mask.h"
+#include "ottergate/inspect/mask/secrets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/usage_llm.h"
+#include "ottergate/inspect/judge/usage_llm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

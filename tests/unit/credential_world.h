@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "lib/str.h"
-#include "ottergate/ireq.h"
-#include "ottergate/policy_load.h"
+#include "ottergate/inspect/judge/ireq.h"
+#include "ottergate/policy/load.h"
 
 #define WORLD_FILES "blueprints/credentials"
 

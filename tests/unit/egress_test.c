@@ -8,7 +8,7 @@
 #include "control/acd/egress.h"
 
 #include "control/acd/blueprint.h"
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 #include "tests/unit/tap.h"
 
 static const struct {

@@ -13,8 +13,8 @@
 
 #include "control/acd/vault.h"
 #include "lib/file.h"
-#include "ottergate/policy_load.h"
-#include "ottergate/secrets.h"
+#include "ottergate/policy/load.h"
+#include "ottergate/inspect/mask/secrets.h"
 #include "tests/unit/tap.h"
 #include "vault/grant.h"
 

@@ -7,7 +7,7 @@
 #define TESTS_UNIT_HELLO_BYTES_H
 
 #include "lib/buf.h"
-#include "ottergate/hello.h"
+#include "ottergate/conn/hello.h"
 #include "tests/unit/tap.h"
 
 #define BYTES(s) s, sizeof(s) - 1

@@ -10,7 +10,7 @@
 #ifndef TESTS_UNIT_INSPECT_H2_WORLD_H
 #define TESTS_UNIT_INSPECT_H2_WORLD_H
 
-#include "ottergate/inspect_h2.h"
+#include "ottergate/inspect/h2.h"
 
 #include <stdlib.h>
 #include <string.h>

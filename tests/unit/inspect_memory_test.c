@@ -4,7 +4,7 @@
  * holds so many bytes and no more, loses none, and gives the memory back
  */
 #define INSPECT_LIMITS "    limits: { memory: 1MiB }\n"
-#include "ottergate/inspect.h"
+#include "ottergate/inspect/inspect.h"
 #include "tests/unit/inspect_world.h"
 
 #define LIMIT (UINT64_C(1) << 20)

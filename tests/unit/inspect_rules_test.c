@@ -3,10 +3,10 @@
  * inspect_rules_test.c - what new requests are judged by while old ones are
  * open: the policy and secrets of now, or none
  */
-#include "ottergate/inspect_impl.h"
+#include "ottergate/inspect/inspect_impl.h"
 
-#include "ottergate/table.h"
-#include "ottergate/worker_impl.h"
+#include "ottergate/conn/table.h"
+#include "ottergate/conn/worker_impl.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/otter_secrets.h"
 #include "tests/unit/tap.h"

@@ -3,7 +3,7 @@
  * inspect_state_test.c - secrets and CA of a sandbox, from when they are given
  * to the end of its binding
  */
-#include "ottergate/gate.h"
+#include "ottergate/run/gate.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -11,10 +11,10 @@
 
 #include "lib/file.h"
 #include "lib/str.h"
-#include "ottergate/leaf.h"
-#include "ottergate/policy_load.h"
-#include "ottergate/secrets.h"
-#include "ottergate/table.h"
+#include "ottergate/inspect/leaf.h"
+#include "ottergate/policy/load.h"
+#include "ottergate/inspect/mask/secrets.h"
+#include "ottergate/conn/table.h"
 #include "tests/unit/tap.h"
 
 #define AGENT(id, ip, names)                                             \

@@ -13,9 +13,9 @@
 #include <semaphore.h>
 #include <sodium.h>
 
-#include "ottergate/itls.h"
-#include "ottergate/leaf.h"
-#include "ottergate/secrets.h"
+#include "ottergate/inspect/itls.h"
+#include "ottergate/inspect/leaf.h"
+#include "ottergate/inspect/mask/secrets.h"
 #include "tests/unit/otter_world.h"
 #include "tests/unit/tls_peer.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/str.h"
-#include "ottergate/ipath.h"
+#include "ottergate/policy/ipath.h"
 
 static inline int oracle_hex(char c)
 {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "ottergate/ipath_set.h"
+#include "ottergate/policy/ipath_set.h"
 
 static inline bool one_hits(const char *pattern, struct slice path, bool loose)
 {

@@ -3,7 +3,7 @@
  * itls_test.c - both sides of itls.h with OpenSSL's own peers over a socket
  * pair
  */
-#include "ottergate/itls.h"
+#include "ottergate/inspect/itls.h"
 
 #include <openssl/err.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "lib/sock.h"
-#include "ottergate/isolate.h"
-#include "ottergate/leaf.h"
+#include "ottergate/run/isolate.h"
+#include "ottergate/inspect/leaf.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 #include "tests/unit/tls_peer.h"

@@ -2,7 +2,7 @@
 /*
  * leaf_test.c - what a sandbox's CA may sign, and what verifiers make of it
  */
-#include "ottergate/leaf.h"
+#include "ottergate/inspect/leaf.h"
 
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>

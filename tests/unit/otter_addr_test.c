@@ -3,7 +3,7 @@
  * otter_addr_test.c - rows K6, N10 and N11 of the bypass catalogue: what an
  * address is, in whatever form it hides
  */
-#include "ottergate/addr.h"
+#include "ottergate/policy/addr.h"
 
 #include "tests/unit/tap.h"
 

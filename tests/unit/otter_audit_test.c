@@ -2,7 +2,7 @@
 /*
  * otter_audit_test.c - lines, chain, rotation, and a disk that is full
  */
-#include "ottergate/audit_impl.h"
+#include "ottergate/audit/audit_impl.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_OTTER_AUDIT_WORLD_H
 #define TESTS_UNIT_OTTER_AUDIT_WORLD_H
 
-#include "ottergate/audit_impl.h"
+#include "ottergate/audit/audit_impl.h"
 
 #include <sys/stat.h>
 

@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "ottergate/gate.h"
-#include "ottergate/ireq.h"
-#include "ottergate/own.h"
+#include "ottergate/run/gate.h"
+#include "ottergate/inspect/judge/ireq.h"
+#include "ottergate/policy/own.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 

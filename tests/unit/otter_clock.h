@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_OTTER_CLOCK_H
 #define TESTS_UNIT_OTTER_CLOCK_H
 
-#include "ottergate/share.h"
+#include "ottergate/conn/share.h"
 
 /* A microsecond a look: a turn ends by its work, never because the machine was
  * slow, so that what is sent together also goes on together. */

@@ -2,9 +2,9 @@
 /*
  * otter_decide_test.c - the one decision: its order, its ties, its limits
  */
-#include "ottergate/policy.h"
+#include "ottergate/policy/policy.h"
 
-#include "ottergate/own.h"
+#include "ottergate/policy/own.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "ottergate/conn.h"
-#include "ottergate/worker_impl.h"
+#include "ottergate/conn/conn.h"
+#include "ottergate/conn/worker_impl.h"
 #include "tests/unit/tap.h"
 
 static void test_hints(void)

@@ -3,7 +3,7 @@
  * otter_dial_proxy_test.c - what is said to an upstream proxy, and what it
  * may answer
  */
-#include "ottergate/dial_proxy.h"
+#include "ottergate/conn/dial_proxy.h"
 
 #include "tests/unit/tap.h"
 

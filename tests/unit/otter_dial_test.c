@@ -9,11 +9,11 @@
  * The time is the test's own. It stands still, so that no timer can help, where
  * a dial must need none; elsewhere it passes while nothing happens.
  */
-#include "ottergate/dial.h"
+#include "ottergate/conn/dial.h"
 
-#include "ottergate/limits.h"
-#include "ottergate/resolve.h"
-#include "ottergate/table.h"
+#include "ottergate/policy/limits.h"
+#include "ottergate/dns/resolve.h"
+#include "ottergate/conn/table.h"
 #include "tests/fake/dns.h"
 #include "tests/unit/otter_netns.h"
 #include "tests/unit/otter_round.h"

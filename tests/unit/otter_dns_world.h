@@ -8,16 +8,16 @@
 #ifndef TESTS_UNIT_OTTER_DNS_WORLD_H
 #define TESTS_UNIT_OTTER_DNS_WORLD_H
 
-#include "ottergate/dns_server.h"
+#include "ottergate/dns/server.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "ottergate/dnsmsg.h"
-#include "ottergate/lease.h"
-#include "ottergate/presume.h"
-#include "ottergate/synthetic.h"
-#include "ottergate/worker_impl.h"
+#include "ottergate/dns/message.h"
+#include "ottergate/dns/lease.h"
+#include "ottergate/policy/presume.h"
+#include "ottergate/policy/synthetic.h"
+#include "ottergate/conn/worker_impl.h"
 #include "tests/unit/otter_round.h"
 
 #define HEAD "\x12\x34\x01\0\0\1\0\0\0\0\0\0"

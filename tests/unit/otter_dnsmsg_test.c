@@ -2,7 +2,7 @@
 /*
  * otter_dnsmsg_test.c - questions good and bad, and every byte of an answer
  */
-#include "ottergate/dnsmsg.h"
+#include "ottergate/dns/message.h"
 
 #include "tests/unit/tap.h"
 

@@ -3,7 +3,7 @@
  * otter_hello_records_test.c - rows T4 to T6 and T8 of the bypass catalogue: a
  * hello over segments and records, and how much of it is too much
  */
-#include "ottergate/hello.h"
+#include "ottergate/conn/hello.h"
 
 #include "tests/unit/hello_bytes.h"
 

@@ -3,7 +3,7 @@
  * otter_hello_test.c - rows N7 to N9, T3, T7 and T9 of the bypass catalogue:
  * what a hello says, as bytes
  */
-#include "ottergate/hello.h"
+#include "ottergate/conn/hello.h"
 
 #include "tests/unit/hello_bytes.h"
 

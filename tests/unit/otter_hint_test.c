@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/buf.h"
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 

@@ -2,7 +2,7 @@
 /*
  * otter_http1_body_test.c - where bodies end, and what responses say of it
  */
-#include "ottergate/http1.h"
+#include "ottergate/inspect/http1.h"
 
 #include <string.h>
 

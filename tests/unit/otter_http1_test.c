@@ -5,7 +5,7 @@
  * A request is refused, or the head that the upstream would get is compared
  * byte by byte: nothing in between.
  */
-#include "ottergate/http1.h"
+#include "ottergate/inspect/http1.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -326,7 +326,7 @@ static const struct row rows[] = {
 	  0, "GET / HTTP/1.0\r\n" HOST CLOSE },
 };
 
-/* As http_conn.c does it. */
+/* As conn/plain_http.c does it. */
 static int rewrite(struct slice raw, struct buf *out)
 {
 	struct http1_request rq;

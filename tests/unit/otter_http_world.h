@@ -9,7 +9,7 @@
 #ifndef TESTS_UNIT_OTTER_HTTP_WORLD_H
 #define TESTS_UNIT_OTTER_HTTP_WORLD_H
 
-#include "ottergate/conn.h"
+#include "ottergate/conn/conn.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #include "lib/loop.h"
 #include "lib/sock.h"
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 #include "tests/unit/otter_clock.h"
 #include "tests/unit/tap.h"
 

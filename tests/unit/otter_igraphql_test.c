@@ -2,7 +2,7 @@
 /*
  * otter_igraphql_test.c - queries, and all that only looks like one (H9)
  */
-#include "ottergate/igraphql.h"
+#include "ottergate/policy/igraphql.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 /*
  * otter_ihead_test.c - the head of an inspected message: what it keeps
  */
-#include "ottergate/ihead.h"
+#include "ottergate/inspect/judge/ihead.h"
 
 #include "tests/unit/tap.h"
 

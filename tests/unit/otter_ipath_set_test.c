@@ -3,7 +3,7 @@
  * otter_ipath_set_test.c - many patterns in one walk: what it finds, held
  * against trying them one by one, and what it costs, counted in nodes
  */
-#include "ottergate/ipath_set.h"
+#include "ottergate/policy/ipath_set.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * otter_ipath_test.c - request paths (catalogue H8): one reading, or none
  */
-#include "ottergate/ipath.h"
+#include "ottergate/policy/ipath.h"
 
 #include "tests/unit/ipath_sets.h"
 #include "tests/unit/tap.h"

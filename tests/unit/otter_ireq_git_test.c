@@ -2,7 +2,7 @@
 /*
  * otter_ireq_git_test.c - git's question before a push, and what it shows
  */
-#include "ottergate/ireq.h"
+#include "ottergate/inspect/judge/ireq.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef TESTS_UNIT_OTTER_IREQ_WORLD_H
 #define TESTS_UNIT_OTTER_IREQ_WORLD_H
 
-#include "ottergate/ireq.h"
+#include "ottergate/inspect/judge/ireq.h"
 
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/otter_secrets.h"

@@ -4,7 +4,7 @@
  *
  * Each case is a child of its own: it isolates itself and tries.
  */
-#include "ottergate/isolate.h"
+#include "ottergate/run/isolate.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 /*
  * otter_jsonw_test.c - JSON that any parser reads the same way
  */
-#include "ottergate/jsonw.h"
+#include "lib/jsonw.h"
 
 #include "tests/unit/tap.h"
 

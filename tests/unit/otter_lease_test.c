@@ -3,12 +3,12 @@
  * otter_lease_test.c - addresses for names, who asked for them, and what could
  * not be reached
  */
-#include "ottergate/lease.h"
+#include "ottergate/dns/lease.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "ottergate/synthetic.h"
+#include "ottergate/policy/synthetic.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 

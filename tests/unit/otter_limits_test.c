@@ -2,7 +2,7 @@
 /*
  * otter_limits_test.c - limits hold, whoever counts at the same time
  */
-#include "ottergate/limits.h"
+#include "ottergate/policy/limits.h"
 
 #include <pthread.h>
 

@@ -3,7 +3,7 @@
  * otter_lint_test.c - what the linter says, and what it must not say; the
  * shipped presets
  */
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 
 #include <fcntl.h>
 

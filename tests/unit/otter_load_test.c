@@ -5,7 +5,7 @@
  * A whole gateway in a thread. Who reads policies is held at its door by the
  * test, so what is answered meanwhile was not waiting for it.
  */
-#include "ottergate/gate.h"
+#include "ottergate/run/gate.h"
 
 #include <arpa/inet.h>
 #include <poll.h>

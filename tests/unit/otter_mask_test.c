@@ -2,7 +2,7 @@
 /*
  * otter_mask_test.c - every form of a secret, however the bytes come
  */
-#include "ottergate/mask.h"
+#include "ottergate/inspect/mask/mask.h"
 
 #include <sodium.h>
 

@@ -3,7 +3,7 @@
  * otter_match_test.c - whole labels only (N5), against a matcher too simple
  * to be wrong, and at a million names
  */
-#include "ottergate/match.h"
+#include "ottergate/policy/match.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/otter_world.h"
 
-#include "ottergate/lease.h"
+#include "ottergate/dns/lease.h"
 #include "tests/unit/otter_original.h"
 
 #define RULES                                                               \

@@ -2,7 +2,7 @@
 /*
  * otter_memory_test.c - what is free goes back to the system
  */
-#include "ottergate/memory.h"
+#include "lib/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

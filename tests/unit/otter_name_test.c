@@ -3,7 +3,7 @@
  * otter_name_test.c - rows N1 to N5, N9 and N10 of the bypass catalogue, and
  * the shapes of an authority
  */
-#include "ottergate/name.h"
+#include "ottergate/policy/name.h"
 
 #include "lib/str.h"
 #include "tests/unit/tap.h"

@@ -2,7 +2,7 @@
 /*
  * otter_observe_test.c - from an audit log to a policy that loads
  */
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"

@@ -2,7 +2,7 @@
 /*
  * otter_own_test.c - which addresses are this machine's
  */
-#include "ottergate/own.h"
+#include "ottergate/policy/own.h"
 
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ottergate/isolate.h"
+#include "ottergate/run/isolate.h"
 #include "tests/unit/tap.h"
 
 /* --- what the kernel says ------------------------------------------------- */

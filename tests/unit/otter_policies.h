@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "lib/file.h"
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 
 /* The text as a file of its own, whose name no message shows but as "f". */
 static inline int policy_of(const char *text, struct policy **ret,

@@ -3,12 +3,12 @@
  * otter_policy_test.c - the loader: all keys, faults with their positions,
  * several files, what policies say besides decisions
  */
-#include "ottergate/policy_load.h"
+#include "ottergate/policy/load.h"
 
 #include <sys/stat.h>
 
 #include "lib/buf.h"
-#include "ottergate/audit.h"
+#include "ottergate/audit/audit.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 

@@ -8,9 +8,9 @@
  * of a name that is the name itself; that another could be allowed there is
  * what presume() leaves out by intention (said_elsewhere below).
  */
-#include "ottergate/presume.h"
+#include "ottergate/policy/presume.h"
 
-#include "ottergate/synthetic.h"
+#include "ottergate/policy/synthetic.h"
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"
 
@@ -124,7 +124,7 @@ static void path_outcomes(struct outcomes *o, const struct agent_policy *a,
 		return;
 	}
 	outcome(o, a, PATH_TLS, NULL, &at->addr, at->port);
-	if (o->v[0].allow && !o->v[0].rule) /* tunnel.c: no rule for it */
+	if (o->v[0].allow && !o->v[0].rule) /* conn/tls_front.c: no rule for it */
 		o->v[0].allow = false;
 	outcome(o, a, PATH_HTTP, NULL, &at->addr, at->port);
 	for (size_t i = 0; i < ARRAY_SIZE(literals); i++) {

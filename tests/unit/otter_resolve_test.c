@@ -2,7 +2,7 @@
 /*
  * otter_resolve_test.c - the resolver against a scripted server
  */
-#include "ottergate/resolve.h"
+#include "ottergate/dns/resolve.h"
 
 #include "tests/fake/dns.h"
 #include "tests/unit/otter_round.h"

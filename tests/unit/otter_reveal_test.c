@@ -2,7 +2,7 @@
 /*
  * otter_reveal_test.c - a token that only who decodes an answer can read
  */
-#include "ottergate/reveal.h"
+#include "ottergate/inspect/mask/reveal.h"
 
 #include <sodium.h>
 

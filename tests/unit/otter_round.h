@@ -10,8 +10,8 @@
 #define TESTS_UNIT_OTTER_ROUND_H
 
 #include "lib/loop.h"
-#include "ottergate/share.h"
-#include "ottergate/worker.h"
+#include "ottergate/conn/share.h"
+#include "ottergate/conn/worker.h"
 #include "tests/unit/tap.h"
 
 #define ROUND_MAX 4096

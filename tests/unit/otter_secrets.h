@@ -10,7 +10,7 @@
 
 #include <sodium.h>
 
-#include "ottergate/secrets.h"
+#include "ottergate/inspect/mask/secrets.h"
 
 #define SECRETS_NOW UINT64_C(1700000000)
 

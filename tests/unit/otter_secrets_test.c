@@ -2,10 +2,10 @@
 /*
  * otter_secrets_test.c - sets of secrets: what is read, and what is refused
  */
-#include "ottergate/secrets.h"
+#include "ottergate/inspect/mask/secrets.h"
 
-#include "ottergate/jsonr.h"
-#include "ottergate/mask.h"
+#include "lib/jsonr.h"
+#include "ottergate/inspect/mask/mask.h"
 #include "tests/unit/otter_secrets.h"
 #include "tests/unit/tap.h"
 

@@ -5,9 +5,9 @@
  * The clocks are the test's: a task costs as many nanoseconds as it says, so
  * what is counted is work, not time.
  */
-#include "ottergate/share.h"
+#include "ottergate/conn/share.h"
 
-#include "ottergate/table.h"
+#include "ottergate/conn/table.h"
 #include "tests/unit/tap.h"
 
 #define UNIT 20000u /* ns of a usual task: ten in a quantum */

@@ -2,7 +2,7 @@
 /*
  * otter_sigv4_test.c - signatures as AWS's own examples have them
  */
-#include "ottergate/sigv4.h"
+#include "ottergate/inspect/judge/sigv4.h"
 
 #include <sodium.h>
 

@@ -2,14 +2,14 @@
 /*
  * otter_state_test.c - what is loaded, what stays when a load fails
  */
-#include "ottergate/gate.h"
+#include "ottergate/run/gate.h"
 
 #include <sys/stat.h>
 
 #include "lib/buf.h"
 #include "lib/file.h"
-#include "ottergate/policy_load.h"
-#include "ottergate/table.h"
+#include "ottergate/policy/load.h"
+#include "ottergate/conn/table.h"
 #include "tests/unit/tap.h"
 
 static char dir[] = "/tmp/otter-state-XXXXXX";

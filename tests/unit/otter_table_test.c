@@ -2,7 +2,7 @@
 /*
  * otter_table_test.c - snapshots: found by address and id, counted
  */
-#include "ottergate/table.h"
+#include "ottergate/conn/table.h"
 
 #include "tests/unit/otter_policies.h"
 #include "tests/unit/tap.h"

@@ -4,8 +4,8 @@
  */
 #include <poll.h>
 
-#include "ottergate/hello.h"
-#include "ottergate/lease.h"
+#include "ottergate/conn/hello.h"
+#include "ottergate/dns/lease.h"
 #include "tests/unit/otter_world.h"
 
 #define GIVE_UP_MS 30000

@@ -2,7 +2,7 @@
 /*
  * otter_usage_llm_test.c - counts of models' APIs, and nothing of their text
  */
-#include "ottergate/usage_llm.h"
+#include "ottergate/inspect/judge/usage_llm.h"
 
 #include "tests/unit/tap.h"
 

@@ -2,12 +2,12 @@
 /*
  * otter_usage_log_test.c - what was asked of models, added up from the audit
  */
-#include "ottergate/usage_log.h"
+#include "ottergate/audit/usage_log.h"
 
 #include <string.h>
 
 #include "lib/file.h"
-#include "ottergate/audit_impl.h"
+#include "ottergate/audit/audit_impl.h"
 #include "tests/unit/tap.h"
 
 static char dir[] = "/tmp/otter-usage-XXXXXX";

@@ -2,7 +2,7 @@
 /*
  * otter_wheel_test.c - the timer wheel against a plain list
  */
-#include "ottergate/wheel.h"
+#include "lib/wheel.h"
 
 #include "tests/unit/tap.h"
 

@@ -25,9 +25,9 @@
 #include "lib/attr.h"
 #include "lib/loop.h"
 #include "lib/str.h"
-#include "ottergate/dial.h"
-#include "ottergate/policy_load.h"
-#include "ottergate/worker.h"
+#include "ottergate/conn/dial.h"
+#include "ottergate/policy/load.h"
+#include "ottergate/conn/worker.h"
 #include "tests/unit/otter_clock.h"
 #include "tests/unit/tap.h"
 

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/escape.h"
-#include "ottergate/mask.h"
-#include "ottergate/reveal.h"
+#include "ottergate/inspect/mask/escape.h"
+#include "ottergate/inspect/mask/mask.h"
+#include "ottergate/inspect/mask/reveal.h"
 
 struct doc { /* heap */
 	uint8_t *p;
