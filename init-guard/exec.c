@@ -14,7 +14,7 @@
  * ids change. It can be stopped by another process of the agent between its
  * change of ids and its execve, and PID 1 with it: the agent then has hung
  * its own sandbox; the next exec of acd gets no STARTED then, acd PINGs, and
- * ends it from outside when no PONG comes (control/acd/session.c).
+ * ends it from outside when no PONG comes (control/acd/guest/session.c).
  *
  * The ids are changed by the bare system calls: libc's wrappers would ask
  * all threads to follow. The filter, the empty bounding set, the empty

@@ -4,7 +4,7 @@
  * connections
  *
  * The packet filter holds it (images/host/nftables.conf, checked by
- * control/acd/nft.c); a limit of a policy beyond it is never reached.
+ * control/acd/net/nft.c); a limit of a policy beyond it is never reached.
  */
 #ifndef LIB_KERNEL_SHARE_H
 #define LIB_KERNEL_SHARE_H

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "control/acd/blueprint.h"
+#include "control/acd/blueprint/blueprint.h"
 #include "control/shared/names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/acd/procs.h"
+#include "control/acd/guest/procs.h"
 
 #define TEXT_MAX 1024u /* what is no UTF-8 is escaped, and longer for it */
 

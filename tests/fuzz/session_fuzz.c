@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "control/acd/session.h"
+#include "control/acd/guest/session.h"
 
 struct fuzz {
 	struct loop *loop;

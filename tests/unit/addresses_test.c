@@ -2,7 +2,7 @@
 /*
  * addresses_test.c - the machine's addresses: what is told, what is taken
  */
-#include "control/acd/addresses.h"
+#include "control/acd/egress/addresses.h"
 
 #include <stdlib.h>
 

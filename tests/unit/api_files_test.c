@@ -5,7 +5,7 @@
  * The functions of files.c are defined here: what is answered goes by the
  * path.
  */
-#include "control/acd/files.h"
+#include "control/acd/instance/files.h"
 #include "tests/unit/api_world.h"
 
 #define CONTENT "0123456789"

@@ -3,7 +3,7 @@
  * api_instances_test.c - /v1/instances over a real socket, with real
  * streams, on fake sandboxes
  */
-#include "control/acd/stream.h"
+#include "control/acd/api/stream.h"
 #include "control/shared/names.h"
 #include "tests/unit/api_world.h"
 

@@ -3,10 +3,10 @@
  * api_policy_test.c - routes about policies over a real socket; the gateway,
  * and its program, answer as the test wishes
  */
-#include "control/acd/api_policy_impl.h"
-#include "control/acd/gate.h"
-#include "control/acd/gate_job.h"
-#include "control/acd/policy.h"
+#include "control/acd/api/policy_calls.h"
+#include "control/acd/egress/gate.h"
+#include "control/acd/egress/gate_job.h"
+#include "control/acd/instance/policy.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "tests/unit/api_world.h"

@@ -3,18 +3,18 @@
  * api_test.c - the route table against docs/openapi.json, and the routes of
  * the daemon itself over a real socket
  */
-#include "control/acd/api.h"
+#include "control/acd/api/api.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "control/acd/acd.h"
-#include "control/acd/blueprint.h"
-#include "control/acd/build.h"
-#include "control/acd/children.h"
-#include "control/acd/instance_impl.h" /* one that runs, without a runtime */
-#include "control/acd/pool.h"
-#include "control/acd/store.h"
+#include "control/acd/blueprint/blueprint.h"
+#include "control/acd/blueprint/build.h"
+#include "control/acd/daemon/children.h"
+#include "control/acd/instance/instance_impl.h" /* one that runs, without a runtime */
+#include "control/acd/instance/pool.h"
+#include "control/acd/storage/store.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "tests/unit/http_client.h"

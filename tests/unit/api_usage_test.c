@@ -2,8 +2,8 @@
 /*
  * api_usage_test.c - what was asked of models: of one, of all, of nobody
  */
-#include "control/acd/children.h"
-#include "control/acd/gate_job.h"
+#include "control/acd/daemon/children.h"
+#include "control/acd/egress/gate_job.h"
 #include "tests/unit/api_world.h"
 
 static char dir[] = "/tmp/api_usage_test.XXXXXX";

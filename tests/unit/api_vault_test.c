@@ -7,10 +7,10 @@
 #include <sodium.h>
 #include <sys/wait.h>
 
-#include "control/acd/children.h"
-#include "control/acd/vault.h"
-#include "control/acd/vault_key.h"
-#include "control/acd/vault_probe.h"
+#include "control/acd/daemon/children.h"
+#include "control/acd/credential/vault.h"
+#include "control/acd/credential/vault_key.h"
+#include "control/acd/credential/vault_probe.h"
 #include "lib/file.h"
 #include "tests/unit/api_world.h"
 

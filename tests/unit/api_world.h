@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #include "control/acd/acd.h"
-#include "control/acd/api.h"
+#include "control/acd/api/api.h"
 #include "tests/unit/http_client.h"
 #include "tests/unit/instance_world.h"
 

@@ -3,7 +3,7 @@
  * blueprint_test.c - good blueprints, bad ones with their positions, and
  * where they are looked for
  */
-#include "control/acd/blueprint.h"
+#include "control/acd/blueprint/blueprint.h"
 
 #include <sys/stat.h>
 

@@ -2,7 +2,7 @@
 /*
  * build_test.c - builds by a script of our own: fan-out, queue, leaving
  */
-#include "control/acd/build.h"
+#include "control/acd/blueprint/build.h"
 
 #include <signal.h>
 #include <sys/stat.h>

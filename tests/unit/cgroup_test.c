@@ -3,7 +3,7 @@
  * cgroup_test.c - groups of sandboxes: this machine's own, v1 and v2, as far
  * as it has them and lets us; what is v2's alone on a folder of plain files
  */
-#include "control/acd/cgroup.h"
+#include "control/acd/runtime/cgroup.h"
 
 #include <fcntl.h>
 #include <poll.h>

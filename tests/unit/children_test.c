@@ -2,7 +2,7 @@
 /*
  * children_test.c - each watched child's end is told once, orphans silently
  */
-#include "control/acd/children.h"
+#include "control/acd/daemon/children.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/acd/store.h"
+#include "control/acd/storage/store.h"
 #include "control/cli/cli.h"
 #include "control/shared/json.h"
 #include "lib/file.h"

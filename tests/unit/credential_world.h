@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_CREDENTIAL_WORLD_H
 #define TESTS_UNIT_CREDENTIAL_WORLD_H
 
-#include "control/acd/credential_rules.h"
+#include "control/acd/credential/rules.h"
 
 #include <string.h>
 

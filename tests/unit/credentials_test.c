@@ -2,7 +2,7 @@
 /*
  * credentials_test.c - credentials of an instance: wishes, said and stored
  */
-#include "control/acd/credentials.h"
+#include "control/acd/credential/credentials.h"
 
 #include <string.h>
 

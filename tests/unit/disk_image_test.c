@@ -6,7 +6,7 @@
  * nothing. While the test has locked an image, only what needs no work on it
  * succeeds.
  */
-#include "control/acd/disk_image.h"
+#include "control/acd/storage/disk_image.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Runs in a mount namespace of its own. Project quota needs a kernel and a
  * disk that have it: where there are none, that it is told so.
  */
-#include "control/acd/disk.h"
+#include "control/acd/storage/disk.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -16,9 +16,9 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "control/acd/disk_image.h"
-#include "control/acd/disk_quota.h"
-#include "control/acd/treejob.h"
+#include "control/acd/storage/disk_image.h"
+#include "control/acd/storage/disk_quota.h"
+#include "control/acd/storage/treejob.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/step.h"

@@ -5,9 +5,9 @@
  * The policy is judged by the gateway's own loader: what is accepted here and
  * cannot be loaded there would be a run that fails late.
  */
-#include "control/acd/egress.h"
+#include "control/acd/egress/egress.h"
 
-#include "control/acd/blueprint.h"
+#include "control/acd/blueprint/blueprint.h"
 #include "ottergate/policy/load.h"
 #include "tests/unit/tap.h"
 

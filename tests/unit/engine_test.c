@@ -2,7 +2,7 @@
 /*
  * engine_test.c - the Engine API client against answers of every kind
  */
-#include "control/acd/engine.h"
+#include "control/acd/runtime/engine.h"
 
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"

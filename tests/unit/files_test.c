@@ -6,7 +6,7 @@
  * The functions of run.c that files.c calls are defined here: they write down
  * what was asked of the run.
  */
-#include "control/acd/files.h"
+#include "control/acd/instance/files.h"
 
 #include "tests/unit/tap.h"
 

@@ -2,13 +2,13 @@
 /*
  * gate_job_test.c - one command, its folder, what it printed; presets
  */
-#include "control/acd/gate_job.h"
+#include "control/acd/egress/gate_job.h"
 
 #include <jansson.h>
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "control/acd/presets.h"
+#include "control/acd/egress/presets.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"

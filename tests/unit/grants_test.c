@@ -5,13 +5,13 @@
  * The rules are judged by the gateway's own loader and decision, the secrets
  * read by its reader, surrogates checked with the key that it gets.
  */
-#include "control/acd/grants.h"
+#include "control/acd/instance/grants.h"
 
 #include <sodium.h>
 #include <string.h>
 #include <time.h>
 
-#include "control/acd/vault.h"
+#include "control/acd/credential/vault.h"
 #include "lib/file.h"
 #include "ottergate/policy/load.h"
 #include "ottergate/inspect/mask/secrets.h"

@@ -2,7 +2,7 @@
 /*
  * guestjob_test.c - a command of acd's own, and the end of its instance
  */
-#include "control/acd/guestjob.h"
+#include "control/acd/instance/guestjob.h"
 
 #include "tests/unit/instance_world.h"
 

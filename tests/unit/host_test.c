@@ -2,11 +2,11 @@
 /*
  * host_test.c - cgroup v2 preparation on a folder of plain files; log files
  */
-#include "control/acd/host.h"
+#include "control/acd/runtime/host.h"
 
 #include <fcntl.h>
 
-#include "control/acd/logfile.h"
+#include "control/acd/daemon/logfile.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"

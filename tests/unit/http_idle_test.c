@@ -2,7 +2,7 @@
 /*
  * http_idle_test.c - who says nothing is sent away, who waits is not
  */
-#include "control/acd/http.h"
+#include "control/acd/api/http.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 /*
  * http_put_test.c - bodies of any size, taken as they come
  */
-#include "control/acd/http.h"
+#include "control/acd/api/http.h"
 
 #include "tests/unit/http_server.h"
 

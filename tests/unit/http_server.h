@@ -10,7 +10,7 @@
 
 #include <sys/wait.h>
 
-#include "control/acd/http.h"
+#include "control/acd/api/http.h"
 #include "tests/unit/http_client.h"
 #include "tests/unit/tap.h"
 

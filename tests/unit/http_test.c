@@ -7,7 +7,7 @@
  * blocking socket; its exit code is the number of its check that failed, and
  * the loop runs until it ends.
  */
-#include "control/acd/http.h"
+#include "control/acd/api/http.h"
 
 #include <fcntl.h>
 #include <poll.h>

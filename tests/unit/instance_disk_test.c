@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/acd/disk.h"
+#include "control/acd/storage/disk.h"
 #include "tests/unit/instance_world.h"
 #include "tests/unit/store_find.h"
 

@@ -2,7 +2,7 @@
 /*
  * instance_env_test.c - the environment of a sandbox
  */
-#include "control/acd/instance_env.h"
+#include "control/acd/instance/env.h"
 
 #include "tests/unit/tap.h"
 

@@ -2,12 +2,12 @@
 /*
  * instance_room_test.c - when a disk is low, and when it is full
  */
-#include "control/acd/instance_room.h"
+#include "control/acd/instance/room.h"
 
 #include <string.h>
 #include <sys/statvfs.h>
 
-#include "control/acd/instance_impl.h"
+#include "control/acd/instance/instance_impl.h"
 #include "lib/attr.h"
 #include "tests/unit/tap.h"
 

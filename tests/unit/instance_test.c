@@ -2,7 +2,7 @@
 /*
  * instance_test.c - the life of an instance when its guest plays by the rules
  */
-#include "control/acd/guestjob.h"
+#include "control/acd/instance/guestjob.h"
 #include "tests/unit/instance_world.h"
 #include "tests/unit/store_find.h"
 

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "control/acd/blueprint.h"
-#include "control/acd/instance.h"
-#include "control/acd/instance_impl.h" /* instances_later() */
-#include "control/acd/mounts.h"
+#include "control/acd/blueprint/blueprint.h"
+#include "control/acd/instance/instance.h"
+#include "control/acd/instance/instance_impl.h" /* instances_later() */
+#include "control/acd/storage/mounts.h"
 #include "lib/file.h"
 #include "tests/fake/runtime.h"
 #include "tests/unit/step.h"

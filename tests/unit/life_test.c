@@ -2,7 +2,7 @@
 /*
  * life_test.c - ttl and idle time, by clocks that are made up
  */
-#include "control/acd/life.h"
+#include "control/acd/instance/lifetime.h"
 
 #include "tests/unit/tap.h"
 

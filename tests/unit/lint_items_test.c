@@ -2,7 +2,7 @@
 /*
  * lint_items_test.c - findings as data, and in the words of the user
  */
-#include "control/acd/lint_items.h"
+#include "control/acd/egress/lint_items.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * logring_test.c - the ring against a plain buffer of all that was written
  */
-#include "control/acd/logring.h"
+#include "control/acd/guest/logring.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -2,7 +2,7 @@
 /*
  * logtail_test.c - logs sent to clients while somebody writes and rotates
  */
-#include "control/acd/logtail.h"
+#include "control/acd/api/logtail.h"
 
 #include <signal.h>
 #include <sys/wait.h>

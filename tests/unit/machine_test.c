@@ -2,7 +2,7 @@
 /*
  * machine_test.c - how many tasks of the host a sandbox may have
  */
-#include "control/acd/machine.h"
+#include "control/acd/daemon/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

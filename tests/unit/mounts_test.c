@@ -4,7 +4,7 @@
  *
  * Runs in a mount namespace of its own: nothing of it is seen outside.
  */
-#include "control/acd/mounts.h"
+#include "control/acd/storage/mounts.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "control/acd/idmap.h"
+#include "control/acd/storage/idmap.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "lib/str.h"

@@ -6,7 +6,7 @@
  * what it mounts away from the machine. Skipped where namespaces are not
  * permitted or ip(8) is not there.
  */
-#include "control/acd/netns.h"
+#include "control/acd/net/netns.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "control/acd/nft.h"
+#include "control/acd/net/nft.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/netns_world.h"

@@ -2,7 +2,7 @@
 /*
  * network_test.c - the network of the sandboxes, made and made anew
  */
-#include "control/acd/network.h"
+#include "control/acd/runtime/network.h"
 
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"

@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "control/acd/netns.h"
-#include "control/acd/nft.h"
+#include "control/acd/net/netns.h"
+#include "control/acd/net/nft.h"
 #include "lib/file.h"
 #include "lib/kernel_share.h"
 #include "lib/loop.h"

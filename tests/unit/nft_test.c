@@ -5,7 +5,7 @@
  *
  * In a network namespace of its own; skipped where that is not permitted.
  */
-#include "control/acd/nft.h"
+#include "control/acd/net/nft.h"
 
 #include <jansson.h>
 #include <nftables/libnftables.h>

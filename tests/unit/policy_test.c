@@ -6,12 +6,12 @@
  * The gateway is a fake in the same loop: it notes what it is asked, and
  * answers as the test wishes.
  */
-#include "control/acd/policy.h"
+#include "control/acd/instance/policy.h"
 
 #include <sys/socket.h>
 
-#include "control/acd/blueprint.h"
-#include "control/acd/vault.h"
+#include "control/acd/blueprint/blueprint.h"
+#include "control/acd/credential/vault.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "tests/unit/step.h"

@@ -2,7 +2,7 @@
 /*
  * pool_test.c - sandboxes kept ready, claimed, missed, lost and drained
  */
-#include "control/acd/pool.h"
+#include "control/acd/instance/pool.h"
 
 #include <fcntl.h>
 

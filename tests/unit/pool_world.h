@@ -10,8 +10,8 @@
 
 #include <sys/wait.h>
 
-#include "control/acd/pool.h"
-#include "control/acd/pool_impl.h"
+#include "control/acd/instance/pool.h"
+#include "control/acd/instance/pool_impl.h"
 #include "tests/unit/instance_world.h"
 
 struct pooled {

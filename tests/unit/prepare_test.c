@@ -2,7 +2,7 @@
 /*
  * prepare_test.c - the CAs that a guest is to trust, and how large they may be
  */
-#include "control/acd/prepare.h"
+#include "control/acd/guest/prepare.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * presets_test.c - which presets there are
  */
-#include "control/acd/presets.h"
+#include "control/acd/egress/presets.h"
 
 #include <stdlib.h>
 

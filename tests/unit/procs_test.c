@@ -2,7 +2,7 @@
 /*
  * procs_test.c - what a sandbox's ps may say
  */
-#include "control/acd/procs.h"
+#include "control/acd/guest/procs.h"
 
 #include "control/cli/cli.h"
 

@@ -4,7 +4,7 @@
  *
  * The child that takes it away is played here.
  */
-#include "control/acd/runsc_impl.h"
+#include "control/acd/runtime/runsc_impl.h"
 
 #include "tests/unit/tap.h"
 

@@ -2,7 +2,7 @@
 /*
  * runsc_layers_test.c - which images acd can mount itself, and how
  */
-#include "control/acd/runsc_layers.h"
+#include "control/acd/runtime/runsc_layers.h"
 
 #include <unistd.h>
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "control/acd/links.h"
+#include "control/acd/guest/links.h"
 #include "lib/loop.h"
 #include "lib/proc.h"
 #include "tests/unit/tap.h"

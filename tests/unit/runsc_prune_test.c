@@ -5,7 +5,7 @@
  * The child that removes a sandbox, the images' mounts and the docker runtime
  * are played here.
  */
-#include "control/acd/runsc_impl.h"
+#include "control/acd/runtime/runsc_impl.h"
 
 #include <string.h>
 

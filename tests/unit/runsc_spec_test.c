@@ -2,7 +2,7 @@
 /*
  * runsc_spec_test.c - the configuration of a sandbox that acd starts itself
  */
-#include "control/acd/runsc_spec.h"
+#include "control/acd/runtime/runsc_spec.h"
 
 #include "lib/attr.h"
 #include "tests/unit/tap.h"

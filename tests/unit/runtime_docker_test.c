@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "control/acd/links.h"
-#include "control/acd/machine.h"
-#include "control/acd/veth.h"
+#include "control/acd/guest/links.h"
+#include "control/acd/daemon/machine.h"
+#include "control/acd/net/veth.h"
 #include "lib/sock.h"
 #include "lib/str.h"
 #include "tests/fake/engine.h"

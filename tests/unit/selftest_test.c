@@ -4,14 +4,14 @@
  *
  * The runtime is a shell script: what counts here is what acd makes of it.
  */
-#include "control/acd/selftest.h"
+#include "control/acd/runtime/selftest.h"
 
 #include <jansson.h>
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "control/acd/dockerd.h"
-#include "control/acd/selftest_bundle.h"
+#include "control/acd/runtime/dockerd.h"
+#include "control/acd/runtime/selftest_bundle.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 
 #include "lib/log.h"
-#include "control/acd/session_impl.h"
+#include "control/acd/guest/session_impl.h"
 #include "tests/unit/session_world.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -10,7 +10,7 @@
 
 #include <sys/socket.h>
 
-#include "control/acd/session.h"
+#include "control/acd/guest/session.h"
 #include "lib/sock.h"
 #include "tests/unit/step.h"
 #include "tests/unit/tap.h"

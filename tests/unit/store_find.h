@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "control/acd/store.h"
+#include "control/acd/storage/store.h"
 
 struct store_found {
 	const char *name;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/acd/store.h"
+#include "control/acd/storage/store.h"
 #include "lib/file.h"
 #include "tests/unit/tap.h"
 

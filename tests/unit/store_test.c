@@ -2,7 +2,7 @@
 /*
  * store_test.c - records on real database files, good and bad ones
  */
-#include "control/acd/store.h"
+#include "control/acd/storage/store.h"
 
 #include <fcntl.h>
 #include <signal.h>

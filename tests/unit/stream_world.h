@@ -11,7 +11,7 @@
 
 #include <sys/socket.h>
 
-#include "control/acd/stream.h"
+#include "control/acd/api/stream.h"
 #include "tests/unit/step.h"
 #include "tests/unit/tap.h"
 

@@ -2,12 +2,12 @@
 /*
  * supervise_test.c - an engine that starts, crashes, and is told to end
  */
-#include "control/acd/supervise.h"
+#include "control/acd/daemon/supervise.h"
 
 #include <signal.h>
 #include <sys/stat.h>
 
-#include "control/acd/dockerd.h"
+#include "control/acd/runtime/dockerd.h"
 #include "lib/file.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"

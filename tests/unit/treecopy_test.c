@@ -4,7 +4,7 @@
  *
  * Needs files of several owners, so root; elsewhere it is skipped.
  */
-#include "control/acd/treecopy.h"
+#include "control/acd/storage/treecopy.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * treejob_test.c - work in a child, to its end or until it is not wanted
  */
-#include "control/acd/treejob.h"
+#include "control/acd/storage/treejob.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 /*
  * vault_aws_test.c - a key of AWS is for one service, which gives out no keys
  */
-#include "control/acd/vault.h"
+#include "control/acd/credential/vault.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "control/acd/children.h"
-#include "control/acd/vault.h"
-#include "control/acd/vault_key.h"
+#include "control/acd/daemon/children.h"
+#include "control/acd/credential/vault.h"
+#include "control/acd/credential/vault_key.h"
 #include "control/cli/cli.h"
 #include "control/cli/client.h"
 #include "control/cli/commands.h"

@@ -2,13 +2,13 @@
 /*
  * vault_uses_test.c - who uses an entry of the vault, and how the vault is
  */
-#include "control/acd/vault_uses.h"
+#include "control/acd/api/vault_uses.h"
 
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control/acd/blueprint.h"
+#include "control/acd/blueprint/blueprint.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "tests/unit/tap.h"

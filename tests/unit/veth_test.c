@@ -6,7 +6,7 @@
  * Two sandboxes are network namespaces of children; the test's own is the
  * gateway. Skipped where namespaces are not permitted or ip(8) is not there.
  */
-#include "control/acd/veth.h"
+#include "control/acd/net/veth.h"
 
 #include <arpa/inet.h>
 #include <sched.h>
@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "control/acd/nft.h"
-#include "control/acd/rtnl.h"
+#include "control/acd/net/nft.h"
+#include "control/acd/net/rtnl.h"
 #include "lib/str.h"
 #include "tests/unit/netns_world.h"
 #include "tests/unit/tap.h"

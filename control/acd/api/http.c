@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http.c - the HTTP/1.1 server of acd: connections, bodies, routes
+ *
+ * Theory of operation. microhttpd runs in its external epoll mode: its epoll
+ * descriptor is one source of our loop, and it works only inside MHD_run().
+ * A request goes through these steps:
+ *
+ *	head      on_access() makes a struct http_req
+ *	body      collected, at most HTTP_BODY_MAX; more is thrown away, up
+ *	          to HTTP_EXCESS_MAX: a client that writes before it reads
+ *	          shall see its 413. That of a PUT is not collected: its
+ *	          handler runs first and takes the pieces
+ *	dispatch  the route's handler runs. When it did not answer at once the
+ *	          connection is suspended; http_reply_*() resumes it and
+ *	          on_access() is called again to queue the answer
+ *	complete  on_completed(), whatever happened
+ *
+ * microhttpd does not look at the socket of a suspended connection. We do:
+ * a watch for nothing but EPOLLHUP, which a unix socket raises when the peer
+ * has closed, not when it has merely shut down its sending half.
+ *
+ * Idle connections are closed after a while, so that forgotten ones do not use
+ * up the table. microhttpd does not count the time of suspended and upgraded
+ * ones; for a stream, whose reader may pause at will, it is told not to.
+ *
+ * A body may have a token or a passphrase in it. Our copy is wiped whenever its
+ * memory is given back, microhttpd's as soon as we have ours; what JSON is made
+ * of it is jansson's (vault_new()). The head is not: nothing secret belongs
+ * into a path. What the kernel had in the socket is its own to reuse.
+ *
+ * The socket has mode 0600 and belongs to the owner of the state directory:
+ * whoever can connect may do everything. Limits are against mistakes.
+ */
+#include "control/acd/api/http.h"
+
+#include <string.h>
+
+#include "control/acd/api/http_impl.h"
+#include "control/shared/json.h"
+#include "lib/log.h"
+#include "lib/sock.h"
+
+#define HTTP_EXCESS_MAX (16u * 1024 * 1024)
+#define HTTP_MEMORY_MAX (64u * 1024) /* a connection: head, send buffer */
+#define HTTP_BACKLOG 128
+#define HTTP_IDLE_S 120u
+
+static void http_work(struct http *h);
+
+static void on_timer(void *arg)
+{
+	http_work(arg);
+}
+
+static void on_io(void *arg, uint32_t events ATTR_UNUSED)
+{
+	http_work(arg);
+}
+
+/* Outside of microhttpd, whose locks a producer must not meet. */
+static void streams_refill(struct http *h)
+{
+	struct http_req *req;
+
+	h->room_due = false;
+	LIST_FOREACH (req, &h->reqs, link) {
+		struct http_stream *s = req->stream;
+
+		if (!s || !s->drained || s->ended)
+			continue;
+		s->drained = false;
+		if (s->on_room)
+			s->on_room(s->arg);
+	}
+}
+
+static void http_work(struct http *h)
+{
+	MHD_UNSIGNED_LONG_LONG ms;
+
+	h->resumed = false;
+	MHD_run(h->mhd);
+	if (h->room_due)
+		streams_refill(h);
+	if (h->resumed)
+		loop_timer_set(h->timer, 0);
+	else if (MHD_get_timeout(h->mhd, &ms) == MHD_YES)
+		loop_timer_set(h->timer, ms);
+	else
+		loop_timer_clear(h->timer);
+}
+
+/*
+ * Does @path fit the route? Parameters stand for one non-empty segment and
+ * are kept in @req. microhttpd has decoded the path: what a segment may
+ * contain is the handlers' business (name_check_instance()).
+ */
+static bool route_match(const char *pattern, const char *path,
+			struct http_req *req)
+{
+	req->params = 0;
+	while (*pattern) {
+		const char *end;
+		struct http_param *p;
+		size_t len;
+
+		if (*pattern != '{') {
+			if (*pattern++ != *path++)
+				return false;
+			continue;
+		}
+		end = strchr(pattern, '}');
+		len = strcspn(path, "/");
+		if (!end || len == 0 || len >= HTTP_PARAM_MAX ||
+		    req->params == HTTP_PARAMS_MAX)
+			return false;
+		p = &req->param[req->params++];
+		p->key = pattern + 1;
+		p->key_len = (size_t)(end - p->key);
+		memcpy(p->value, path, len);
+		p->value[len] = '\0';
+		path += len;
+		pattern = end + 1;
+	}
+	return *path == '\0';
+}
+
+static void allow_add(char *list, size_t size, const char *method)
+{
+	size_t used = strlen(list);
+
+	snprintf(list + used, size - used, "%s%s", used ? ", " : "", method);
+}
+
+/* The route, or NULL after an answer of 404 or 405. */
+static const struct http_route *route_find(struct http_req *req,
+					   const char *method, const char *path)
+{
+	const struct http_route *r;
+	char allow[64] = "";
+	char shown[128], text[512];
+
+	for (r = req->http->routes; r->method; r++) {
+		if (!route_match(r->path, path, req))
+			continue;
+		if (strcmp(r->method, method) == 0)
+			return r;
+		allow_add(allow, sizeof(allow), r->method);
+	}
+
+	str_escape(shown, sizeof(shown), path, strlen(path));
+	if (allow[0]) {
+		snprintf(text, sizeof(text), "%s takes %s only", shown, allow);
+		http_req_refuse(req, MHD_HTTP_METHOD_NOT_ALLOWED,
+				"method_not_allowed", text);
+		MHD_add_response_header(req->response, MHD_HTTP_HEADER_ALLOW,
+					allow);
+	} else {
+		snprintf(text, sizeof(text), "there is nothing at %s", shown);
+		http_req_refuse(req, MHD_HTTP_NOT_FOUND, "not_found", text);
+	}
+	return NULL;
+}
+
+/* The body as an object; false after an answer of 400 or 413. */
+static bool body_parse(struct http_req *req)
+{
+	struct slice body = buf_slice(&req->body);
+	struct err err = { 0 };
+
+	if (req->excess) {
+		err_set(&err, -EMSGSIZE,
+			"the body is larger than the %u KiB that a request "
+			"may have",
+			HTTP_BODY_MAX / 1024);
+	} else if (body.len == 0) {
+		req->json = json_object();
+		if (!req->json)
+			err_set(&err, -ENOMEM, "out of memory");
+	} else if (jsonx_parse((const char *)body.ptr, body.len, &req->json,
+			       &err) == 0 &&
+		   !json_is_object(req->json)) {
+		err_set(&err, -EINVAL, "the body must be a JSON object");
+	}
+	buf_done(&req->body);
+	if (err.code)
+		http_reply_error(req, &err, NULL);
+	return err.code == 0;
+}
+
+static void on_socket(void *arg, uint32_t events ATTR_UNUSED)
+{
+	struct http_req *req = arg;
+
+	/* Level-triggered: it would come again for ever. */
+	loop_del(req->watch);
+	req->watch = NULL;
+	if (!req->suspended)
+		return; /* microhttpd sees it as well */
+	req->left = true;
+	http_req_resume(req);
+}
+
+void http_req_suspend(struct http_req *req)
+{
+	const union MHD_ConnectionInfo *info;
+
+	req->suspended = true;
+	MHD_suspend_connection(req->conn);
+	if (req->watch)
+		return;
+	info = MHD_get_connection_info(req->conn,
+				       MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		req->watch = loop_add(req->http->loop, info->connect_fd,
+				      EPOLLHUP, on_socket, req);
+	if (!req->watch)
+		log_warn("cannot watch a client's socket: its leaving will be "
+			 "noticed late");
+}
+
+void http_req_resume(struct http_req *req)
+{
+	if (!req->suspended)
+		return;
+	req->suspended = false;
+	MHD_resume_connection(req->conn);
+	/* It only leaves a note: its epoll set stays as quiet as it was. */
+	req->http->resumed = true;
+	loop_timer_set(req->http->timer, 0);
+}
+
+static enum MHD_Result req_queue(struct http_req *req)
+{
+	enum MHD_Result ret;
+
+	if (!req->response)
+		return MHD_NO;
+	if (req->stream)
+		MHD_set_connection_option(req->conn,
+					  MHD_CONNECTION_OPTION_TIMEOUT, 0u);
+	ret = MHD_queue_response(req->conn, req->status, req->response);
+	MHD_destroy_response(req->response); /* our reference */
+	req->response = NULL;
+	return ret;
+}
+
+/* Ends at the first that a string would cut short. */
+static enum MHD_Result arg_check(void *cls, enum MHD_ValueKind kind ATTR_UNUSED,
+				 const char *key, size_t key_len,
+				 const char *value, size_t len)
+{
+	bool *good = cls;
+
+	*good = strlen(key) == key_len && (!value || strlen(value) == len);
+	return *good ? MHD_YES : MHD_NO;
+}
+
+/* Whoever reads a value as a string must not be made to act on another one
+ * than was sent; false after an answer of 400. */
+static bool query_is_good(struct http_req *req)
+{
+	bool good = true;
+
+	MHD_get_connection_values_n(req->conn, MHD_GET_ARGUMENT_KIND, arg_check,
+				    &good);
+	if (!good)
+		http_req_refuse(req, MHD_HTTP_BAD_REQUEST, "invalid",
+				"the query has a NUL in it");
+	return good;
+}
+
+static void req_dispatch(struct http_req *req, const char *method,
+			 const char *path)
+{
+	const struct http_route *route = route_find(req, method, path);
+
+	if (route && query_is_good(req) && (req->raw || body_parse(req)))
+		route->fn(req->http->ctx, req);
+}
+
+static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,
+				const char *method)
+{
+	struct http_req *req = calloc(1, sizeof(*req));
+
+	if (!req)
+		return NULL;
+	req->http = h;
+	req->conn = conn;
+	req->raw = strcmp(method, MHD_HTTP_METHOD_PUT) == 0;
+	buf_init(&req->body, HTTP_BODY_MAX);
+	buf_secret(&req->body);
+	LIST_INSERT_HEAD(&h->reqs, req, link);
+	return req;
+}
+
+/* A declared length beyond everything is refused before it is sent. */
+static bool length_is_absurd(const struct http_req *req)
+{
+	const char *text = MHD_lookup_connection_value(
+		req->conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t len = 0;
+
+	return text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0;
+}
+
+/* @data is a place in microhttpd's own buffer, which it reads no more of once
+ * all of it was taken. */
+static void body_add(struct http_req *req, const char *data, size_t len)
+{
+	if (req->excess || buf_append(&req->body, data, len) < 0) {
+		req->excess += len;
+		buf_done(&req->body);
+	}
+	explicit_bzero((void *)(uintptr_t)data, len);
+}
+
+/* What the handler of a PUT does not take is offered again later. */
+static void body_pass(struct http_req *req, const char *data, size_t *size)
+{
+	if (!req->response && req->body_fn)
+		*size -= req->body_fn(req->body_arg, slice_of(data, *size));
+	if (req->response || !req->body_fn)
+		*size = 0;
+	else if (*size > 0)
+		http_req_suspend(req);
+}
+
+/* In the place of a request whose path names nothing. */
+static char path_is_bad;
+
+static bool is_control(unsigned char c)
+{
+	return c < ' ' || c == 0x7f;
+}
+
+/*
+ * The path as it was sent: decoded, what stands behind a NUL is gone, and "s1"
+ * answers who asked for another. No name of ours has a control byte at all.
+ */
+static void *on_uri(void *cls, const char *uri,
+		    struct MHD_Connection *conn ATTR_UNUSED)
+{
+	(void)cls;
+	for (; *uri && *uri != '?'; uri++) {
+		int high = *uri == '%' ? str_hex_digit((unsigned char)uri[1]) :
+					 -1;
+		int low = high < 0 ? -1 : str_hex_digit((unsigned char)uri[2]);
+
+		if (is_control((unsigned char)*uri) ||
+		    (low >= 0 && is_control((unsigned char)(high * 16 + low))))
+			return &path_is_bad;
+	}
+	return NULL;
+}
+
+/* The first call for a request. */
+static enum MHD_Result on_head(struct http_req *req, const char *url,
+			       const char *method)
+{
+	if (req->raw) {
+		req_dispatch(req, method, url);
+		return req->left ? MHD_NO : MHD_YES;
+	}
+	if (!length_is_absurd(req))
+		return MHD_YES;
+	req->excess = 1;
+	body_parse(req);
+	return req_queue(req);
+}
+
+/* All of the body was seen; also after each resume. */
+static enum MHD_Result on_whole(struct http_req *req, const char *url,
+				const char *method)
+{
+	if (req->raw && !req->raw_ended) {
+		req->raw_ended = true;
+		if (req->body_end && !req->response)
+			req->body_end(req->body_arg);
+	} else if (!req->raw && !req->json && !req->response) {
+		req_dispatch(req, method, url);
+	}
+	if (req->response || req->left)
+		return req_queue(req);
+	http_req_suspend(req);
+	return MHD_YES;
+}
+
+/* First call: the head is there. Then each piece of the body, then once with
+ * *upload_size 0, and again after each resume. */
+static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
+				 const char *url, const char *method,
+				 const char *version ATTR_UNUSED,
+				 const char *upload, size_t *upload_size,
+				 void **con_cls)
+{
+	bool bad = *con_cls == &path_is_bad;
+	struct http_req *req = bad ? NULL : *con_cls;
+
+	if (!req) {
+		req = *con_cls = req_new(cls, conn, method);
+		if (req && bad) {
+			http_req_refuse(req, MHD_HTTP_BAD_REQUEST, "invalid",
+					"the path has a NUL or another control "
+					"byte in it");
+			return req_queue(req);
+		}
+		return req ? on_head(req, url, method) : MHD_NO;
+	}
+	if (req->left)
+		return MHD_NO;
+	if (*upload_size && req->raw) {
+		body_pass(req, upload, upload_size);
+		return req->left ? MHD_NO : MHD_YES;
+	}
+	if (*upload_size) {
+		body_add(req, upload, *upload_size);
+		*upload_size = 0;
+		return req->excess <= HTTP_EXCESS_MAX ? MHD_YES : MHD_NO;
+	}
+	return on_whole(req, url, method);
+}
+
+static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
+			 enum MHD_RequestTerminationCode why)
+{
+	const struct http *h = cls;
+	struct http_req *req = *con_cls == &path_is_bad ? NULL : *con_cls;
+
+	/* Not for upgrades: they are in no list of microhttpd's any more. */
+	if (req && req->stream && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
+		MHD_set_connection_option(conn, MHD_CONNECTION_OPTION_TIMEOUT,
+					  h->idle_s);
+	if (req)
+		http_req_completed(req);
+	*con_cls = NULL;
+}
+
+ATTR_PRINTF(2, 0)
+static void on_log(void *cls ATTR_UNUSED, const char *fmt, va_list ap)
+{
+	char text[256];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = '\0';
+	log_debug("http: %s", text);
+}
+
+struct http *http_new(struct loop *loop, const struct http_route *routes,
+		      void *ctx, struct err *err)
+{
+	struct http *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->timer = loop_timer_new(loop, on_timer, h);
+	if (!h || !h->timer) {
+		free(h);
+		err_set(err, -ENOMEM, "http server: out of memory");
+		return NULL;
+	}
+	h->loop = loop;
+	h->routes = routes;
+	h->idle_s = HTTP_IDLE_S;
+	h->ctx = ctx;
+	LIST_INIT(&h->reqs);
+	return h;
+}
+
+void http_set_idle(struct http *h, unsigned seconds)
+{
+	h->idle_s = seconds;
+}
+
+static int daemon_start(struct http *h, int fd, struct err *err)
+{
+	const union MHD_DaemonInfo *info;
+	const struct MHD_OptionItem limits[] = {
+		{ MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, NULL },
+		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_MEMORY_MAX, NULL },
+		{ MHD_OPTION_LISTEN_SOCKET, fd, NULL },
+		{ MHD_OPTION_CONNECTION_TIMEOUT, h->idle_s, NULL },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+			       MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
+
+	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h,
+				  /* first: it hears of the others' faults */
+				  MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+				  MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+				  MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
+				  MHD_OPTION_ARRAY, limits, MHD_OPTION_END);
+	if (!h->mhd)
+		return err_set(err, -EIO, "the http server does not start");
+
+	info = MHD_get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD);
+	if (!info || info->epoll_fd < 0)
+		return err_set(err, -ENOTSUP,
+			       "this libmicrohttpd was built without epoll");
+	h->io = loop_add(h->loop, info->epoll_fd, EPOLLIN, on_io, h);
+	if (!h->io)
+		return err_sys(err, "watch the http server");
+	return 0;
+}
+
+int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,
+		struct err *err)
+{
+	SCOPED_FD fd = sock_unix_listen(sock_path, 0600, HTTP_BACKLOG);
+	int rc;
+
+	if (fd < 0)
+		return err_set(err, fd, "listen at %s: %s", sock_path,
+			       err_text(fd));
+	if (chown(sock_path, owner, group) < 0)
+		return err_sys(err, "give %s to its owner", sock_path);
+
+	/* microhttpd closes the socket in MHD_stop_daemon(). */
+	rc = daemon_start(h, fd, err);
+	if (h->mhd)
+		fd_take(&fd);
+	return rc;
+}
+
+void http_free(struct http *h)
+{
+	struct http_req *req;
+
+	if (!h)
+		return;
+	loop_del(h->io);
+	if (h->mhd) {
+		/* It refuses to stop with suspended connections. */
+		LIST_FOREACH (req, &h->reqs, link) {
+			req->left = true;
+			http_req_resume(req);
+		}
+		MHD_stop_daemon(h->mhd);
+	}
+	loop_timer_free(h->timer);
+	free(h);
+}

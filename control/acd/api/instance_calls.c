@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * instance_calls.c - routes that look at instances, stop and remove them
+ *
+ * A call that takes time keeps the name, not the instance, for its answer:
+ * it may be gone by then.
+ */
+#include "control/acd/api/instance_calls.h"
+
+#include <string.h>
+
+#include "control/shared/json.h"
+#include "control/shared/paths.h"
+
+#define STOP_GRACE_MS 10000u
+#define STOP_GRACE_MAX_MS (3600u * 1000)
+
+struct instance *api_instance_of(struct acd *acd, struct http_req *req)
+{
+	const char *name = api_param_name(req);
+	struct instance *in;
+	struct err err = { 0 };
+
+	if (!name)
+		return NULL;
+	in = instance_find(acd->instances, name);
+	if (!in) {
+		err_set(&err, -ENOENT,
+			"there is no instance '%s'; 'ac list' shows them",
+			name);
+		http_reply_error(req, &err, NULL);
+	}
+	return in;
+}
+
+void api_reply_not_running(struct http_req *req, const char *name)
+{
+	struct err err = { 0 };
+
+	err_set(&err, -EBUSY, "'%s' is not running; `ac run %s` starts it",
+		name, name);
+	http_reply_error(req, &err, "not_running");
+}
+
+void api_reply_paused(struct http_req *req, const struct err *err)
+{
+	struct err shown = *err;
+
+	shown.code = -EBUSY;
+	http_reply_error(req, &shown, "paused");
+}
+
+/* ---- looking ---- */
+
+static void list_one(void *arg, struct instance *in)
+{
+	json_array_append_new(arg, instance_json(in));
+}
+
+void api_instance_list(void *ctx, struct http_req *req)
+{
+	struct acd *acd = ctx;
+	json_t *list = json_array();
+
+	instances_each(acd->instances, list_one, list);
+	http_reply_json(req, 200, json_pack("{s:o}", "instances", list));
+}
+
+void api_instance_get(void *ctx, struct http_req *req)
+{
+	struct instance *in = api_instance_of(ctx, req);
+
+	if (in)
+		http_reply_json(req, 200, instance_json(in));
+}
+
+/* ---- calls that end something ---- */
+
+struct end_call {
+	struct acd *acd;
+	struct http_req *req; /* NULL: the client left; the call goes on */
+	bool empty; /* answer 204 */
+	char name[AC_NAME_MAX + 1];
+};
+
+static void end_call_abort(void *arg)
+{
+	struct end_call *c = arg;
+
+	c->req = NULL;
+}
+
+static void end_call_reply(struct end_call *c, const struct err *err)
+{
+	struct instance *in = instance_find(c->acd->instances, c->name);
+
+	if (err)
+		http_reply_error(c->req, err, NULL);
+	else if (c->empty || !in) /* made with auto_remove: it went, too */
+		http_reply_empty(c->req);
+	else
+		http_reply_json(c->req, 200, instance_json(in));
+}
+
+static void end_call_done(void *arg, const struct err *err)
+{
+	struct end_call *c = arg;
+
+	if (c->req)
+		end_call_reply(c, err);
+	free(c);
+}
+
+static struct end_call *end_call_new(struct acd *acd, struct http_req *req,
+				     const struct instance *in)
+{
+	struct end_call *c = calloc(1, sizeof(*c));
+	struct err err = { 0 };
+
+	if (!c) {
+		err_set(&err, -ENOMEM, "out of memory");
+		http_reply_error(req, &err, NULL);
+		return NULL;
+	}
+	c->acd = acd;
+	c->req = req;
+	snprintf(c->name, sizeof(c->name), "%s", instance_record(in)->name);
+	http_on_abort(req, end_call_abort, c);
+	return c;
+}
+
+/* After the call: nothing to do unless it was refused. */
+static void end_call_check(struct end_call *c, int ret)
+{
+	struct err err = { 0 };
+
+	if (ret == 0)
+		return;
+	if (ret == -EBUSY) {
+		err_set(&err, ret,
+			"'%s' is running, or its files are being removed; `ac "
+			"stop-instance %s` stops it, and --force does both",
+			c->name, c->name);
+		http_reply_error(c->req, &err, "busy");
+	} else {
+		err_set(&err, ret, "%s: %s", c->name, err_text(ret));
+		http_reply_error(c->req, &err, NULL);
+	}
+	free(c);
+}
+
+void api_instance_stop(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = { "grace_ms", NULL };
+	struct instance *in = api_instance_of(ctx, req);
+	struct err err = { 0 };
+	struct end_call *c;
+	uint64_t grace;
+
+	if (!in)
+		return;
+	if (jsonx_known(http_body(req), keys, &err) < 0 ||
+	    jsonx_u64(http_body(req), "grace_ms", 0, STOP_GRACE_MAX_MS,
+		      STOP_GRACE_MS, &grace, &err) < 0) {
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	c = end_call_new(ctx, req, in);
+	if (c)
+		end_call_check(c, instance_stop(in, grace, end_call_done, c));
+}
+
+void api_instance_clean(void *ctx, struct http_req *req)
+{
+	static const char *const keys[] = { "force", NULL };
+	struct instance *in = api_instance_of(ctx, req);
+	struct err err = { 0 };
+	struct end_call *c;
+	bool force;
+
+	if (!in)
+		return;
+	if (jsonx_known(http_body(req), keys, &err) < 0 ||
+	    jsonx_bool(http_body(req), "force", false, &force, &err) < 0) {
+		http_reply_error(req, &err, NULL);
+		return;
+	}
+	c = end_call_new(ctx, req, in);
+	if (c)
+		end_call_check(c, instance_clean(in, force, end_call_done, c));
+}
+
+void api_instance_delete(void *ctx, struct http_req *req)
+{
+	struct instance *in = api_instance_of(ctx, req);
+	struct end_call *c = in ? end_call_new(ctx, req, in) : NULL;
+
+	if (!c)
+		return;
+	c->empty = true;
+	end_call_check(c, instance_destroy(in, http_query_flag(req, "force"),
+					   end_call_done, c));
+}
+
+/* What the last call changed, when no run came of it. */
+static int undo_now(struct instance *in, struct err *err)
+{
+	return in ? instance_undo(in, err) :
+		    err_set(err, -ENOENT, "there is no such instance");
+}
+
+void api_instance_undo(struct acd *acd, struct http_req *req,
+		       struct instance *in)
+{
+	struct err err = { 0 };
+	struct end_call *c;
+
+	if (in && instance_is_new(in)) {
+		c = end_call_new(acd, req, in);
+		if (c)
+			end_call_check(c, instance_destroy(in, false,
+							   end_call_done, c));
+	} else if (undo_now(in, &err) < 0) {
+		http_reply_error(req, &err, NULL);
+	} else {
+		http_reply_json(req, 200, instance_json(in));
+	}
+}
+
+/* ---- pause, resume, touch ---- */
+
+static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
+{
+	struct instance *in = api_instance_of(acd, req);
+	struct end_call *c = in ? end_call_new(acd, req, in) : NULL;
+	struct err err = { 0 };
+	int ret;
+
+	if (!c)
+		return;
+	ret = instance_pause(in, paused, end_call_done, c, &err);
+	if (ret == 0)
+		return;
+	if (ret == -ENOTCONN)
+		api_reply_not_running(req, c->name);
+	else
+		http_reply_error(req, &err, NULL);
+	free(c);
+}
+
+void api_instance_pause(void *ctx, struct http_req *req)
+{
+	pause_ask(ctx, req, true);
+}
+
+void api_instance_resume(void *ctx, struct http_req *req)
+{
+	pause_ask(ctx, req, false);
+}
+
+void api_instance_touch(void *ctx, struct http_req *req)
+{
+	struct instance *in = api_instance_of(ctx, req);
+	struct err err = { 0 };
+
+	if (!in)
+		return;
+	if (instance_touch(in, &err) < 0)
+		http_reply_error(req, &err, NULL);
+	else
+		http_reply_json(req, 200, instance_json(in));
+}

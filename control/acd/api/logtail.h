@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * logtail.h - sends a log file of acd's own to a client, and what is added
+ *
+ * Knows the rotation of logfile.h (<path>, and <path>.1 before it); somebody
+ * else writes the file, possibly another process.
+ */
+#ifndef CONTROL_ACD_API_LOGTAIL_H
+#define CONTROL_ACD_API_LOGTAIL_H
+
+#include <stdint.h>
+
+#include "control/acd/api/http.h"
+#include "lib/loop.h"
+
+#define LOGTAIL_ALL UINT64_MAX
+
+struct logtail_spec {
+	const char *path;
+	uint64_t lines; /* the last ones, or LOGTAIL_ALL */
+	bool follow; /* goes on as the file grows */
+	const char *having; /* only lines with this text; NULL: all */
+};
+
+/* Answers @req with the lines as a stream; with an error when there is no
+ * file. */
+void logtail_reply(struct loop *loop, struct http_req *req,
+		   const struct logtail_spec *spec);
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.c - a client's upgraded connection, joined to one run
+ *
+ * Theory of operation: stream_output.c is the way to the client. Input that
+ * the run cannot take yet waits in @input, one window at most, since the
+ * client gets credit only for what was passed on. A client that leaves its run behind has given that input, too: without a connection the
+ * stream then stays until the run has taken it, and lets output pass.
+ *
+ * After EXIT acd closes its direction only and reads on until the client has
+ * closed, too: a client that is just sending must not be hit by EPIPE before
+ * it has read how its run ended.
+ *
+ * The client is the user, yet its bytes are parsed as strictly as a guest's:
+ * what does not fit ends the connection. Nothing is torn down from inside a
+ * callback of the run; what goes wrong there shows at the next event of the
+ * descriptor.
+ */
+#include "control/acd/api/stream.h"
+
+#include <sys/socket.h>
+
+#include "control/acd/guest/linkio.h"
+#include "control/acd/api/stream_impl.h"
+#include "lib/log.h"
+
+#define CREDIT_BATCH (LINK_WINDOW / 4)
+#define LINGER_MS 5000u /* for the client to close after its EXIT */
+
+static LIST_HEAD(stream_list, stream) streams = LIST_HEAD_INITIALIZER(streams);
+
+static void stream_free(struct stream *st)
+{
+	LIST_REMOVE(st, link);
+	loop_del(st->io);
+	loop_timer_free(st->linger);
+	loop_timer_free(st->stall);
+	instance_log_close(st->log);
+	/* Whoever else has the descriptor, the client sees the end now. */
+	if (st->fd >= 0) {
+		shutdown(st->fd, SHUT_RDWR);
+		close(st->fd);
+	}
+	run_watch_free(st->watch);
+	buf_done(&st->rest);
+	buf_done(&st->out);
+	buf_done(&st->input);
+	free(st);
+}
+
+/* The client has left its run to itself. */
+static void stream_leave(struct stream *st)
+{
+	struct run *r = st->run;
+
+	run_watch_free(st->watch);
+	st->watch = NULL;
+	st->run = NULL;
+	if (r)
+		run_detach(r);
+	stream_free(st);
+}
+
+/* ---- input ---- */
+
+/* Nobody waits for this stream's input any more: what comes is dropped. */
+static bool input_is_wanted(const struct stream *st)
+{
+	if (!st->run)
+		return false;
+	return st->role != STREAM_GUEST || run_is_tty(st->run);
+}
+
+static void input_passed(struct stream *st, size_t len)
+{
+	uint32_t owed;
+
+	st->in_owed += (uint32_t)len;
+	if (st->in_owed < CREDIT_BATCH || st->over || st->leaving)
+		return;
+	owed = st->in_owed;
+	st->in_owed = 0;
+	st->in_window += owed;
+	stream_queued(st, link_put_u32(&st->out, LINK_CREDIT, CHANNEL, owed));
+}
+
+/* Passes on what the run takes of @data; how much that was. */
+static size_t input_pass(struct stream *st, struct slice data)
+{
+	size_t room;
+
+	if (!input_is_wanted(st))
+		return data.len;
+	room = run_stdin_room(st->run);
+	if (data.len > room)
+		data.len = room;
+	if (data.len > 0 && run_stdin(st->run, data.ptr, data.len) < 0)
+		return 0;
+	return data.len;
+}
+
+static void input_continue(struct stream *st)
+{
+	size_t passed = input_pass(st, buf_slice(&st->input));
+
+	if (passed > 0) {
+		buf_consume(&st->input, passed);
+		input_passed(st, passed);
+	}
+	/* A terminal's end is typed; only the owner may close a pipe. */
+	if (st->eof && !st->eof_passed && buf_len(&st->input) == 0 && st->run &&
+	    st->role != STREAM_GUEST) {
+		st->eof_passed = true;
+		run_stdin_eof(st->run);
+	}
+}
+
+static void stream_stdin_credit(void *arg)
+{
+	struct stream *st = arg;
+
+	input_continue(st);
+	if (st->leaving && buf_len(&st->input) == 0)
+		stream_leave(st);
+}
+
+static int client_stdin(struct stream *st, struct slice data)
+{
+	size_t passed = 0;
+
+	if (st->eof || data.len > st->in_window)
+		return -EBADMSG;
+	/* The terminal has the size of whoever used it last. */
+	if (st->rows > 0 && st->run && run_is_tty(st->run))
+		run_resize(st->run, st->rows, st->cols);
+	st->in_window -= (uint32_t)data.len;
+	if (buf_len(&st->input) == 0)
+		passed = input_pass(st, data);
+	if (passed > 0)
+		input_passed(st, passed);
+	if (passed == data.len)
+		return 0;
+	return buf_append(&st->input, data.ptr + passed, data.len - passed);
+}
+
+/* ---- frames of the client ---- */
+
+static int client_signal(struct stream *st, const struct link_frame *f)
+{
+	uint32_t signo;
+
+	if (link_get_u32(f, &signo) < 0)
+		return -EBADMSG;
+	if (st->run)
+		run_signal(st->run, signo);
+	return 0;
+}
+
+static int client_resize(struct stream *st, const struct link_frame *f)
+{
+	uint16_t rows, cols;
+
+	if (link_get_resize(f, &rows, &cols) < 0)
+		return -EBADMSG;
+	st->rows = rows;
+	st->cols = cols;
+	if (st->run && run_is_tty(st->run))
+		run_resize(st->run, rows, cols);
+	return 0;
+}
+
+static int client_detach(struct stream *st)
+{
+	if (st->role == STREAM_OWNER)
+		st->role = STREAM_DETACHED; /* its loss ends nothing any more */
+	return -ENOTCONN;
+}
+
+static int client_frame(void *arg, const struct link_frame *f)
+{
+	struct stream *st = arg;
+
+	if (f->channel != CHANNEL &&
+	    (f->channel != 0 || f->type != LINK_DETACH))
+		return -EBADMSG;
+	switch (f->type) {
+	case LINK_STDIN:
+		return client_stdin(st, f->payload);
+	case LINK_STDIN_EOF:
+		st->eof = true;
+		input_continue(st);
+		return 0;
+	case LINK_CREDIT:
+		return stream_credit(st, f);
+	case LINK_SIGNAL:
+		return client_signal(st, f);
+	case LINK_RESIZE:
+		return client_resize(st, f);
+	case LINK_DETACH:
+		return client_detach(st);
+	case LINK_CLOSE:
+		return -ENOTCONN;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* ---- the connection ---- */
+
+/* Goes on without a connection, until the run has taken @input. */
+static void stream_stay(struct stream *st)
+{
+	st->leaving = true;
+	loop_del(st->io);
+	st->io = NULL;
+	if (st->fd >= 0)
+		shutdown(st->fd, SHUT_RDWR);
+	fd_closep(&st->fd);
+	buf_consume(&st->out, buf_len(&st->out));
+	st->sendable = st->tail = 0;
+	/* All output so far is disposed of: more than was sent is fine. */
+	run_watch_credit(st->watch, UINT32_MAX);
+}
+
+/* The client has gone, one way or another. */
+static void stream_lost(struct stream *st)
+{
+	struct run *r = st->run;
+
+	if (r && st->role == STREAM_DETACHED && buf_len(&st->input) > 0) {
+		stream_stay(st);
+		return;
+	}
+	if (r && st->role == STREAM_DETACHED) {
+		stream_leave(st);
+		return;
+	}
+	/* The watch first: the end of an exec would call it. */
+	run_watch_free(st->watch);
+	st->watch = NULL;
+	st->run = NULL;
+	if (r && st->role == STREAM_OWNER)
+		run_abandon(r);
+	stream_free(st);
+}
+
+static void linger_over(void *arg)
+{
+	stream_free(arg);
+}
+
+/* All was said. A client that it cannot wait for is cut off, which shows at
+ * the next event. */
+static void stream_linger(struct stream *st)
+{
+	st->linger = loop_timer_new(st->loop, linger_over, st);
+	if (!st->linger || shutdown(st->fd, SHUT_WR) < 0) {
+		shutdown(st->fd, SHUT_RDWR);
+		return;
+	}
+	loop_timer_set(st->linger, LINGER_MS);
+}
+
+static void stream_io(void *arg, uint32_t events)
+{
+	struct stream *st = arg;
+	int ret = 0;
+
+	if (events & EPOLLOUT)
+		ret = stream_flush(st);
+	if (ret == 0 && events & ~(uint32_t)EPOLLOUT)
+		ret = linkio_read(st->fd, &st->rest, client_frame, st);
+	if (ret == 0 && st->log)
+		stream_catch_up(st);
+	/* Clients come and go; only what they should not do is told. */
+	if (ret == -EBADMSG)
+		log_warn("a client's stream ended: %s", err_text(ret));
+	if (ret < 0)
+		stream_lost(st);
+	else if (st->over && !st->linger && buf_len(&st->out) == 0)
+		stream_linger(st);
+}
+
+static void stream_exited(void *arg, const struct link_exit *x)
+{
+	struct stream *st = arg;
+
+	st->run = NULL;
+	if (st->leaving) {
+		stream_free(st);
+		return;
+	}
+	if (st->log) {
+		st->exit = *x; /* told when it has caught up */
+		st->exit_waits = true;
+		return;
+	}
+	st->over = true;
+	stream_queued(st, link_put_exit(&st->out, CHANNEL, x));
+	if (st->io && buf_len(&st->out) == 0)
+		stream_linger(st);
+}
+
+static const struct run_watch_ops stream_watch_ops = {
+	.started = stream_started,
+	.output = stream_output,
+	.stdin_credit = stream_stdin_credit,
+	.notice = stream_notice,
+	.exited = stream_exited,
+};
+
+struct stream *stream_new(struct loop *loop, struct run *r,
+			  enum stream_role role)
+{
+	struct stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return NULL;
+	st->loop = loop;
+	st->fd = -1;
+	st->run = r;
+	st->role = role;
+	st->window = LINK_WINDOW;
+	st->in_window = LINK_WINDOW;
+	buf_init(&st->rest, LINKIO_REST_MAX);
+	buf_init(&st->out, OUT_MAX);
+	buf_init(&st->input, LINK_WINDOW);
+	LIST_INSERT_HEAD(&streams, st, link);
+	if (role == STREAM_GUEST) {
+		st->stall = loop_timer_new(loop, stream_stalled, st);
+		errno = ENOMEM;
+	}
+	if (role != STREAM_GUEST || st->stall)
+		st->watch = run_watch_add(r, &stream_watch_ops, st);
+	if (!st->watch) {
+		int saved = errno;
+
+		stream_free(st);
+		errno = saved;
+		return NULL;
+	}
+	return st;
+}
+
+/* What was read behind the request's head is parsed like the rest. */
+static int stream_early(struct stream *st, struct slice early)
+{
+	struct link_frame f;
+	int ret;
+
+	while ((ret = link_parse(&early, &f, NULL)) == 0) {
+		ret = client_frame(st, &f);
+		if (ret < 0)
+			return ret;
+	}
+	if (ret != -EAGAIN)
+		return ret;
+	return early.len > 0 ? buf_append(&st->rest, early.ptr, early.len) : 0;
+}
+
+void stream_connect(struct stream *st, int fd, struct slice early)
+{
+	int ret = -ENOTCONN;
+
+	st->fd = fd;
+	if (fd >= 0) {
+		st->events = EPOLLIN;
+		st->io = loop_add(st->loop, fd, st->events, stream_io, st);
+		ret = st->io ? stream_early(st, early) : -errno;
+		if (st->broken)
+			ret = -ENOBUFS;
+	}
+	if (ret < 0) {
+		stream_lost(st);
+		return;
+	}
+	stream_release(st);
+}
+
+void stream_close_all(void)
+{
+	struct stream *st, *next;
+
+	for (st = LIST_FIRST(&streams); st; st = next) {
+		next = LIST_NEXT(st, link);
+		st->role = STREAM_GUEST;
+		stream_lost(st);
+	}
+}

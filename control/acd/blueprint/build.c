@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build.c - image builds in the nested engine: one child a time, its
+ * progress lines fanned out to everybody who waits
+ *
+ *	queued ─first in the queue→ running ─its end→ gone
+ *	                               └─last waiter left→ cancelled ─┘
+ *
+ * A job is one image; its waiters share it. What runs is a session of its
+ * own: the group gets TERM when nobody waits any more, KILL five seconds
+ * later. Its output is a Dockerfile's and so whatever a download chose to
+ * print: lines are cut at LINE_BYTES and what could move a cursor is escaped.
+ */
+#include "control/acd/blueprint/build.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "control/shared/paths.h"
+#include "lib/buf.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/sock.h"
+#include "lib/str.h"
+
+#define LINE_BYTES 1024u
+#define READ_BYTES 8192u
+#define READS_AT_ONCE 16u
+#define KILL_AFTER_MS 5000u
+
+struct build_wait {
+	TAILQ_ENTRY(build_wait) link;
+	struct builds *builds;
+	struct build_job *job; /* NULL: the image was ready, @timer tells */
+	struct loop_timer *timer;
+	build_fn fn;
+	void *arg;
+	bool left; /* while the list is walked */
+};
+
+TAILQ_HEAD(build_waits, build_wait);
+
+struct build_job {
+	TAILQ_ENTRY(build_job) link;
+	struct builds *builds;
+	char *image;
+	unsigned flags; /* BUILD_NO_CACHE, BUILD_RETRY */
+	bool cancelled;
+	struct build_waits waits;
+	bool walking; /* telling them a line */
+
+	pid_t pid; /* 0: queued */
+	int fd; /* its output */
+	struct loop_io *io;
+	struct loop_timer *timer; /* queued: start now; cancelled: KILL */
+	struct buf line; /* an unfinished one; its excess is dropped */
+	char last[4 * LINE_BYTES]; /* the last line told, for the error */
+};
+
+TAILQ_HEAD(build_jobs, build_job);
+
+/* Of one image, for build_count(). */
+struct build_tally {
+	LIST_ENTRY(build_tally) link;
+	char *image;
+	unsigned n;
+};
+
+struct builds {
+	struct loop *loop;
+	struct children *children;
+	const char *script;
+	struct build_jobs jobs; /* the first one runs */
+	struct build_waits instant; /* waiters without a job */
+	struct strv ready; /* images ensured in this life */
+	struct strv noted; /* images seen in the engine */
+	LIST_HEAD(build_tallies, build_tally) tallies;
+};
+
+struct builds *builds_new(struct loop *loop, struct children *children)
+{
+	struct builds *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return NULL;
+	b->loop = loop;
+	b->children = children;
+	b->script = AC_SHARE "/images/build.sh";
+	TAILQ_INIT(&b->jobs);
+	TAILQ_INIT(&b->instant);
+	LIST_INIT(&b->tallies);
+	return b;
+}
+
+void builds_set_script(struct builds *b, const char *path)
+{
+	b->script = path;
+}
+
+static void wait_free(struct build_wait *w)
+{
+	TAILQ_REMOVE(w->job ? &w->job->waits : &w->builds->instant, w, link);
+	loop_timer_free(w->timer);
+	free(w);
+}
+
+static void job_free(struct build_job *job)
+{
+	TAILQ_REMOVE(&job->builds->jobs, job, link);
+	while (!TAILQ_EMPTY(&job->waits))
+		wait_free(TAILQ_FIRST(&job->waits));
+	loop_del(job->io);
+	loop_timer_free(job->timer);
+	fd_closep(&job->fd);
+	buf_done(&job->line);
+	free(job->image);
+	free(job);
+}
+
+void builds_free(struct builds *b)
+{
+	if (!b)
+		return;
+	while (!TAILQ_EMPTY(&b->jobs)) {
+		struct build_job *job = TAILQ_FIRST(&b->jobs);
+
+		if (job->pid) {
+			children_forget(b->children, job->pid);
+			kill(-job->pid, SIGKILL);
+		}
+		job_free(job);
+	}
+	while (!TAILQ_EMPTY(&b->instant))
+		wait_free(TAILQ_FIRST(&b->instant));
+	while (!LIST_EMPTY(&b->tallies)) {
+		struct build_tally *t = LIST_FIRST(&b->tallies);
+
+		LIST_REMOVE(t, link);
+		free(t->image);
+		free(t);
+	}
+	strv_done(&b->ready);
+	strv_done(&b->noted);
+	free(b);
+}
+
+static bool images_have(const struct strv *images, const char *image)
+{
+	for (size_t i = 0; i < images->n; i++) {
+		if (strcmp(images->v[i], image) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool build_is_ready(struct builds *b, const char *image)
+{
+	return images_have(&b->ready, image);
+}
+
+static struct build_tally *tally_find(const struct builds *b, const char *image)
+{
+	struct build_tally *t;
+
+	LIST_FOREACH (t, &b->tallies, link) {
+		if (strcmp(t->image, image) == 0)
+			return t;
+	}
+	return NULL;
+}
+
+static void tally_add(struct builds *b, const char *image)
+{
+	struct build_tally *t = tally_find(b, image);
+
+	if (!t)
+		t = calloc(1, sizeof(*t));
+	if (t && !t->image) {
+		t->image = strdup(image);
+		if (!t->image) {
+			free(t);
+			t = NULL;
+		} else {
+			LIST_INSERT_HEAD(&b->tallies, t, link);
+		}
+	}
+	if (t)
+		t->n++;
+	else
+		log_warn("out of memory: sandboxes of the old image %s stay",
+			 image);
+}
+
+unsigned build_count(const struct builds *b, const char *image)
+{
+	const struct build_tally *t = tally_find(b, image);
+
+	return t ? t->n : 0;
+}
+
+bool build_is_present(struct builds *b, const char *image)
+{
+	return images_have(&b->ready, image) || images_have(&b->noted, image);
+}
+
+void build_note(struct builds *b, const char *image)
+{
+	if (!images_have(&b->noted, image) && strv_push(&b->noted, image) < 0)
+		log_debug("build: image %s is not noted: no memory", image);
+}
+
+static void images_drop(struct strv *images, const char *image)
+{
+	struct strv kept = { 0 };
+
+	/* Forgetting too much costs a look at the image, no more. */
+	for (size_t i = 0; image && i < images->n; i++) {
+		if (strcmp(images->v[i], image) != 0 &&
+		    strv_push(&kept, images->v[i]) < 0)
+			break;
+	}
+	strv_done(images);
+	*images = kept;
+}
+
+void build_forget(struct builds *b, const char *image)
+{
+	images_drop(&b->ready, image);
+	images_drop(&b->noted, image);
+}
+
+/* The next in the queue gets going, from the loop. */
+static void queue_kick(struct builds *b)
+{
+	struct build_job *job = TAILQ_FIRST(&b->jobs);
+
+	if (job && !job->pid)
+		loop_timer_set(job->timer, 0);
+}
+
+/* Nobody waits any more for what runs; on_child() ends it. */
+static void job_terminate(struct build_job *job)
+{
+	if (job->cancelled)
+		return;
+	job->cancelled = true;
+	log_info("build of image %s: nobody waits for it any more", job->image);
+	kill(-job->pid, SIGTERM);
+	loop_timer_set(job->timer, KILL_AFTER_MS);
+}
+
+/* Tells all a line. A waiter may leave, itself or another, while told. */
+static void job_tell(struct build_job *job, const char *line)
+{
+	struct build_wait *w, *next;
+
+	job->walking = true;
+	TAILQ_FOREACH (w, &job->waits, link) {
+		if (!w->left)
+			w->fn(w->arg, line, NULL);
+	}
+	job->walking = false;
+
+	for (w = TAILQ_FIRST(&job->waits); w; w = next) {
+		next = TAILQ_NEXT(w, link);
+		if (w->left)
+			wait_free(w);
+	}
+	if (TAILQ_EMPTY(&job->waits))
+		job_terminate(job);
+}
+
+/* The job is over: the last word to each, the next one's turn. */
+static void job_end(struct build_job *job, const struct err *err)
+{
+	struct builds *b = job->builds;
+
+	job->cancelled = true; /* nobody joins, nobody kills */
+	while (!TAILQ_EMPTY(&job->waits)) {
+		struct build_wait *w = TAILQ_FIRST(&job->waits);
+		build_fn fn = w->fn;
+		void *arg = w->arg;
+
+		wait_free(w);
+		fn(arg, NULL, err);
+	}
+	job_free(job);
+	queue_kick(b);
+}
+
+/* Length of the well-formed, printable UTF-8 sequence at @p, or 0. */
+static size_t utf8_length(const uint8_t *p, size_t len)
+{
+	static const struct {
+		uint8_t lead_low, lead_high, second_low, second_high, length;
+	} forms[] = {
+		{ 0x20, 0x7e, 0, 0, 1 },       { 0xc2, 0xc2, 0xa0, 0xbf, 2 },
+		{ 0xc3, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
+		{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
+		{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		size_t n = forms[i].length;
+
+		if (*p < forms[i].lead_low || *p > forms[i].lead_high)
+			continue;
+		if (n > len || (n > 1 && (p[1] < forms[i].second_low ||
+					  p[1] > forms[i].second_high)))
+			return 0;
+		for (size_t k = 2; k < n; k++) {
+			if ((p[k] & 0xc0) != 0x80)
+				return 0;
+		}
+		return n;
+	}
+	return 0;
+}
+
+/* Text stays as it is, everything else becomes \xNN. */
+static void line_escape(char *out, size_t size, struct slice in)
+{
+	size_t used = 0;
+
+	while (in.len > 0 && used + 5 < size) {
+		size_t n = utf8_length(in.ptr, in.len);
+
+		if (n)
+			memcpy(out + used, in.ptr, n);
+		else if (*in.ptr == '\t')
+			out[used] = ' ';
+		else
+			snprintf(out + used, 5, "\\x%02x", *in.ptr);
+		used += n ? n : *in.ptr == '\t' ? 1 : 4;
+		in.ptr += n ? n : 1;
+		in.len -= n ? n : 1;
+	}
+	out[used] = '\0';
+}
+
+static void line_end(struct build_job *job)
+{
+	struct slice line = buf_slice(&job->line);
+
+	if (line.len == 0)
+		return;
+	line_escape(job->last, sizeof(job->last), line);
+	buf_consume(&job->line, line.len);
+	if (!job->cancelled)
+		job_tell(job, job->last);
+}
+
+/* Lines end with a newline, or with the return of a progress display. */
+static void line_feed(struct build_job *job, const char *data, size_t len)
+{
+	while (len > 0) {
+		size_t n = 0;
+		size_t room = buf_room(&job->line);
+
+		while (n < len && data[n] != '\n' && data[n] != '\r')
+			n++;
+		if (buf_append(&job->line, data, n < room ? n : room) < 0)
+			log_debug("build: a line is lost: no memory");
+		if (n < len) {
+			line_end(job);
+			n++;
+		}
+		data += n;
+		len -= n;
+	}
+}
+
+static void output_close(struct build_job *job)
+{
+	loop_del(job->io);
+	job->io = NULL;
+	fd_closep(&job->fd);
+}
+
+static void on_output(void *arg, uint32_t events ATTR_UNUSED)
+{
+	struct build_job *job = arg;
+	char data[READ_BYTES];
+
+	for (unsigned i = 0; i < READS_AT_ONCE; i++) {
+		ssize_t n = read(job->fd, data, sizeof(data));
+
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return;
+		if (n <= 0) {
+			output_close(job);
+			return;
+		}
+		line_feed(job, data, (size_t)n);
+	}
+}
+
+static void on_child(void *arg, pid_t pid, int status)
+{
+	struct build_job *job = arg;
+	struct builds *b = job->builds;
+	int code = proc_code(status);
+	struct err err = { 0 };
+
+	/* What the pipe still has; a straggler may hold its other end. */
+	for (unsigned i = 0; job->io && i < READS_AT_ONCE; i++)
+		on_output(job, EPOLLIN);
+	line_end(job);
+	kill(-pid, SIGKILL);
+
+	if (code == 0) {
+		build_forget(b, job->image);
+		tally_add(b, job->image);
+		if (strv_push(&b->ready, job->image) < 0)
+			log_warn("out of memory: image %s is looked at again",
+				 job->image);
+		job_end(job, NULL);
+		return;
+	}
+	if (str_starts(job->last, "ac: ")) /* a sentence of the script */
+		err_set(&err, -EIO, "%s", job->last + 4);
+	else
+		err_set(&err, -EIO,
+			"image '%s' could not be built (exit code %d): %s",
+			job->image, code, *job->last ? job->last : "no output");
+	job_end(job, &err);
+}
+
+/* acd's own environment, but with the state directory as it is in here. */
+static int environment(struct strv *ret)
+{
+	for (char **e = environ; *e; e++) {
+		if (!str_starts(*e, "AC_HOME=") && strv_push(ret, *e) < 0)
+			return -ENOMEM;
+	}
+	return strv_push(ret, "AC_HOME=" AC_STATE);
+}
+
+static int job_spawn(struct build_job *job, struct strv *env, struct err *err)
+{
+	const char *argv[5] = { job->builds->script, "ensure", job->image };
+	int fds[2];
+	int rc;
+
+	if (job->flags)
+		argv[3] = job->flags & BUILD_NO_CACHE ? "--no-cache" :
+							"--retry";
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, "pipe");
+	SCOPED_FD out = fds[1];
+	const struct proc_opts opts = {
+		.argv = argv,
+		.env = (const char *const *)env->v,
+		.fd = { -1, out, out },
+		.new_session = 1,
+		.die_with_parent = 1,
+	};
+
+	job->fd = fds[0];
+	rc = fd_nonblock(job->fd, 1);
+	if (rc < 0)
+		return err_set(err, rc, "pipe: %s", err_text(rc));
+	job->io = loop_add(job->builds->loop, job->fd, EPOLLIN, on_output, job);
+	if (!job->io)
+		return err_sys(err, "watch a build");
+	rc = proc_spawn(&opts, &job->pid, err);
+	if (rc < 0)
+		return rc;
+	rc = children_watch(job->builds->children, job->pid, on_child, job);
+	if (rc < 0) {
+		kill(-job->pid, SIGKILL);
+		return err_set(err, rc, "watch a build: %s", err_text(rc));
+	}
+	return 0;
+}
+
+static void on_timer(void *arg)
+{
+	struct build_job *job = arg;
+	struct strv env = { 0 };
+	struct err err = { 0 };
+
+	if (job->pid) {
+		kill(-job->pid, SIGKILL);
+		return;
+	}
+	log_info("build of image %s starts", job->image);
+	if (environment(&env) < 0)
+		err_set(&err, -ENOMEM, "out of memory");
+	else
+		job_spawn(job, &env, &err);
+	strv_done(&env);
+	if (err.code) {
+		err_wrap(&err, "build image '%s'", job->image);
+		job_end(job, &err);
+	}
+}
+
+static struct build_job *job_new(struct builds *b, const char *image,
+				 unsigned flags)
+{
+	struct build_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->builds = b;
+	job->flags = flags | (flags & BUILD_NO_CACHE ? BUILD_RETRY : 0);
+	job->fd = -1;
+	job->image = strdup(image);
+	job->timer = loop_timer_new(b->loop, on_timer, job);
+	TAILQ_INIT(&job->waits);
+	buf_init(&job->line, LINE_BYTES);
+	TAILQ_INSERT_TAIL(&b->jobs, job, link);
+	if (!job->image || !job->timer) {
+		job_free(job);
+		errno = ENOMEM;
+		return NULL;
+	}
+	queue_kick(b);
+	return job;
+}
+
+/* A job that gives at least what is asked for. */
+static struct build_job *job_find(struct builds *b, const char *image,
+				  unsigned flags)
+{
+	struct build_job *job;
+
+	TAILQ_FOREACH (job, &b->jobs, link) {
+		if (!job->cancelled && (flags & ~job->flags) == 0 &&
+		    strcmp(job->image, image) == 0)
+			return job;
+	}
+	return job_new(b, image, flags);
+}
+
+static void on_instant(void *arg)
+{
+	struct build_wait *w = arg;
+	build_fn fn = w->fn;
+	void *fn_arg = w->arg;
+
+	wait_free(w);
+	fn(fn_arg, NULL, NULL);
+}
+
+struct build_wait *build_ensure(struct builds *b, const char *image,
+				unsigned flags, build_fn fn, void *arg)
+{
+	struct build_wait *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->builds = b;
+	w->fn = fn;
+	w->arg = arg;
+	if (!(flags & (BUILD_NO_CACHE | BUILD_FORCE)) &&
+	    build_is_ready(b, image)) {
+		w->timer = loop_timer_new(b->loop, on_instant, w);
+		if (!w->timer) {
+			free(w);
+			return NULL;
+		}
+		TAILQ_INSERT_TAIL(&b->instant, w, link);
+		loop_timer_set(w->timer, 0);
+		return w;
+	}
+	w->job = job_find(b, image, flags & ~(unsigned)BUILD_FORCE);
+	if (!w->job) {
+		free(w);
+		return NULL;
+	}
+	TAILQ_INSERT_TAIL(&w->job->waits, w, link);
+	return w;
+}
+
+void build_leave(struct build_wait *w)
+{
+	struct build_job *job = w->job;
+	struct builds *queue;
+
+	if (job && job->walking) {
+		w->left = true;
+		return;
+	}
+	wait_free(w);
+	if (!job || job->cancelled || !TAILQ_EMPTY(&job->waits))
+		return;
+	if (job->pid) {
+		job_terminate(job);
+		return;
+	}
+	queue = job->builds;
+	job_free(job);
+	queue_kick(queue);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * denied.c - what a user asks to have allowed and no policy can allow
+ */
+#include "control/acd/egress/denied.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "lib/str.h"
+#include "ottergate/builtin_names.h"
+
+#define SERVICES \
+	"an entry of 'services:' in $AC_HOME/policy/policy.yaml: ac-policy(5)"
+
+/* ---- addresses ---- */
+
+/* As far as a user may hope to reach it. */
+static const struct {
+	const char *base;
+	int family;
+	unsigned bits;
+} denied_nets[] = {
+	{ "0.0.0.0", AF_INET, 8 },      { "10.0.0.0", AF_INET, 8 },
+	{ "100.64.0.0", AF_INET, 10 },  { "127.0.0.0", AF_INET, 8 },
+	{ "169.254.0.0", AF_INET, 16 }, { "172.16.0.0", AF_INET, 12 },
+	{ "192.168.0.0", AF_INET, 16 }, { "224.0.0.0", AF_INET, 3 },
+	{ "::", AF_INET6, 95 },         { "::ffff:0:0", AF_INET6, 96 },
+	{ "fc00::", AF_INET6, 7 },      { "fe80::", AF_INET6, 10 },
+	{ "ff00::", AF_INET6, 8 },
+};
+
+static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	return memcmp(a, b, whole) == 0 &&
+	       (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
+}
+
+/* An address, or a range all of which is denied. */
+static bool is_denied_always(const char *text)
+{
+	SCOPED_STR host = strdup(text);
+	int family = strchr(text, ':') ? AF_INET6 : AF_INET;
+	uint64_t len = family == AF_INET6 ? 128 : 32;
+	uint8_t addr[16], base[16];
+	char *slash;
+
+	slash = host ? strchr(host, '/') : NULL;
+	if (slash)
+		*slash++ = '\0';
+	if (!host || inet_pton(family, host, addr) != 1 ||
+	    (slash && str_parse_u64(slash, 0, len, &len) < 0))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(denied_nets); i++)
+		if (denied_nets[i].family == family &&
+		    denied_nets[i].bits <= len &&
+		    inet_pton(family, denied_nets[i].base, base) == 1 &&
+		    same_bits(addr, base, denied_nets[i].bits))
+			return true;
+	return false;
+}
+
+int egress_denied_address(const char *host, struct err *err)
+{
+	if (!is_denied_always(host))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.64s' is a private or special address, which no "
+		       "policy can allow; a private one can be reached by a "
+		       "name: " SERVICES,
+		       host);
+}
+
+int egress_denied_own(const char *host, const char *own, struct err *err)
+{
+	int family = strchr(host, ':') ? AF_INET6 : AF_INET;
+	uint8_t addr[16], other[16];
+	size_t size = family == AF_INET6 ? 16 : 4;
+
+	if (inet_pton(family, host, addr) != 1)
+		return 0;
+	for (const char *p = own; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		char line[INET6_ADDRSTRLEN] = "";
+		size_t len = strcspn(p, "\n");
+
+		if (len < sizeof(line))
+			memcpy(line, p, len);
+		if (inet_pton(family, line, other) == 1 &&
+		    memcmp(addr, other, size) == 0)
+			return err_set(
+				err, -EINVAL,
+				"'%.64s' is an address of this machine, "
+				"which no policy can allow; a private "
+				"one can be reached by a name: " SERVICES,
+				host);
+	}
+	return 0;
+}
+
+/* ---- names ---- */
+
+struct builtin {
+	const char *pattern, *id, *what;
+};
+
+static const struct builtin builtins[] = {
+#define ROW(pattern, id, what) { pattern, id, what },
+	BUILTIN_NAMES(ROW)
+#undef ROW
+};
+
+/* Is all that @host (without . or +; @below: what is below it, and not itself)
+ * stands for below @pattern, or @pattern itself? */
+static bool is_match(const char *host, size_t len, bool below,
+		     const char *pattern)
+{
+	bool plus = *pattern == '+';
+	const char *name = pattern + plus;
+	size_t n = strlen(name);
+
+	if (len == n && strncasecmp(host, name, n) == 0)
+		return plus || !below;
+	return plus && len > n && host[len - n - 1] == '.' &&
+	       strncasecmp(host + len - n, name, n) == 0;
+}
+
+static int refuse_name(const struct builtin *b, const char *host,
+		       struct err *err)
+{
+	const char *help = "";
+
+	if (strcmp(b->id, "builtin-local") == 0)
+		help = "; what listens on this machine or in its network can "
+		       "be reached by another name and a private "
+		       "address: " SERVICES;
+	else if (strcmp(b->id, "builtin-doh") == 0)
+		help = "; the resolver of the sandbox answers every name";
+	return err_set(err, -EINVAL,
+		       "'%.64s' (%s) can be allowed by no "
+		       "policy%s",
+		       host, b->what, help);
+}
+
+int egress_denied_name(const char *host, struct err *err)
+{
+	bool wild = *host == '.' || *host == '+';
+	const char *name = host + wild;
+	size_t len = strlen(name);
+
+	if (len > 0 && name[len - 1] == '.')
+		len--;
+	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++)
+		if (is_match(name, len, *host == '.', builtins[i].pattern))
+			return refuse_name(&builtins[i], host, err);
+	/* Of a wildcard the linter says more. */
+	if (wild || memchr(name, '.', len))
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)name[i] > 0x7f)
+			return 0; /* other scripts have dots of their own */
+	return err_set(err, -EINVAL,
+		       "'%.64s' is a bare word, which the Internet knows as a "
+		       "top-level domain only: name a host with a dot in it; "
+		       "one of your own network needs " SERVICES,
+		       host);
+}

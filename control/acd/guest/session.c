@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.c - acd's end of one guest link
+ *
+ * Theory of operation: a session goes HELLO → PREPARE → ASSIGN → READY → live,
+ * and a channel opening → running → over; each step accepts the frames that
+ * init-guard/PROTOCOL gives it and no other. Whatever does not fit ends the
+ * link with a reason for the user, from the loop, never from inside a call.
+ *
+ * A closed channel stays in the table, deaf, until the guest's EXIT says that
+ * its number is done with: so late frames are told from made-up ones, and a
+ * guest that never answers runs out of channels, not acd of memory.
+ *
+ * Output needs no buffer here: a guest sends at most one window a channel
+ * before its owner has given credit back. Towards the guest everything goes
+ * through one bounded buffer, with room set aside for what must not be lost.
+ *
+ * A guest whose PID 1 stands still (init-guard/exec.c names a way to make it)
+ * keeps its link open and says nothing. It is asked when it matters, that is
+ * when a channel waits for its first sign, and not while all is quiet.
+ *
+ * Callbacks may do anything, session_free() and channel_close() included:
+ * no channel is touched after its callback, and the session itself goes when
+ * the last frame on the stack has let go (depth).
+ */
+#include "control/acd/guest/session.h"
+
+#include <sys/socket.h>
+
+#include "control/acd/guest/linkio.h"
+#include "control/acd/guest/session_impl.h"
+
+#define OUT_MAX (2u * 1024 * 1024)
+/* STDIN stops here, so that a guest that does not read still gets SIGNAL and
+ * CLOSE queued, */
+#define OUT_STDIN_MAX (1024u * 1024)
+/* and EXEC, SIGNAL and RESIZE here: the rest is for CREDIT, EOF and CLOSE,
+ * whose number the channels bound. */
+#define OUT_CONTROL_MAX (OUT_MAX - 256 * 1024)
+#define OUT_LOW (256u * 1024) /* below it, writers that waited go on */
+#define CREDIT_BATCH (LINK_WINDOW / 4)
+#define SIGN_MS 10000u
+#define PONG_MS 20000u
+
+static void session_events(struct session *s)
+{
+	uint32_t want = EPOLLIN;
+
+	if (!s->io)
+		return;
+	if (buf_len(&s->out) > 0)
+		want |= EPOLLOUT;
+	if (buf_len(&s->out) >= OUT_LOW)
+		s->waiting = true;
+	if (want != s->events && loop_mod(s->io, want) == 0)
+		s->events = want;
+}
+
+static void session_leave(struct session *s)
+{
+	if (--s->depth > 0 || !s->freed)
+		return;
+	buf_done(&s->rest);
+	buf_done(&s->out);
+	link_vec_free(s->report);
+	free(s);
+}
+
+/* ---- towards the guest ---- */
+
+/* For frames whose loss would break the accounting: no room (which the
+ * bounds exclude) or no memory ends the link instead. */
+static int send_or_break(struct session *s, enum link_type type, uint32_t id,
+			 const void *data, size_t len)
+{
+	int ret = linkio_send(s->fd, &s->out, type, id, data, len);
+
+	if (ret < 0)
+		shutdown(s->fd, SHUT_RDWR);
+	session_events(s);
+	return ret;
+}
+
+static int send_u32(struct session *s, enum link_type type, uint32_t id,
+		    uint32_t value)
+{
+	const uint8_t payload[4] = {
+		(uint8_t)(value >> 24),
+		(uint8_t)(value >> 16),
+		(uint8_t)(value >> 8),
+		(uint8_t)value,
+	};
+
+	return send_or_break(s, type, id, payload, sizeof(payload));
+}
+
+/* Room for a frame that its sender can do without. */
+static bool has_control_room(const struct session *s, size_t len)
+{
+	return buf_len(&s->out) + LINK_HEADER + len <= OUT_CONTROL_MAX;
+}
+
+/* After a put into the buffer: sends what the socket takes. */
+static int session_kick(struct session *s, int put_result)
+{
+	if (s->corked)
+		return put_result;
+	if (put_result == 0)
+		linkio_flush(s->fd, &s->out, SIZE_MAX);
+	session_events(s);
+	return put_result;
+}
+
+void session_hold_back(struct session *s, bool on)
+{
+	s->corked = on;
+	if (!on && s->io)
+		session_kick(s, 0);
+}
+
+int session_prepare(struct session *s, const struct link_prepare *p)
+{
+	int ret;
+
+	if (s->state != WAIT_PREPARE)
+		return -ENOTCONN;
+	ret = session_kick(s, link_put_prepare(&s->out, p));
+	if (ret == 0)
+		s->state = WAIT_ASSIGN;
+	return ret;
+}
+
+int session_assign(struct session *s, const struct link_assign *a)
+{
+	int ret;
+
+	if (s->state != WAIT_ASSIGN)
+		return -ENOTCONN;
+	/* A grant is in it, and surrogates. */
+	buf_secret(&s->out);
+	ret = session_kick(s, link_put_assign(&s->out, a));
+	if (ret == 0)
+		s->state = WAIT_READY;
+	return ret;
+}
+
+bool session_is_ready(const struct session *s)
+{
+	return s->state == LIVE;
+}
+
+const char *const *session_report(const struct session *s)
+{
+	return (const char *const *)s->report;
+}
+
+/* ---- channels, as their owners see them ---- */
+
+static struct channel **channel_free_slot(struct session *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		if (!s->channels[i])
+			return &s->channels[i];
+	}
+	return NULL;
+}
+
+/* Of the channels without a sign, the one that has waited longest. */
+static struct channel *channel_oldest_mute(const struct session *s)
+{
+	struct channel *oldest = NULL;
+	uint32_t i;
+
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		struct channel *c = s->channels[i];
+
+		if (c && !c->started && (!oldest || c->id < oldest->id))
+			oldest = c;
+	}
+	return oldest;
+}
+
+int session_exec(struct session *s, const struct link_exec *x,
+		 const struct channel_ops *ops, void *arg, struct channel **ret)
+{
+	struct channel **slot = channel_free_slot(s), *c;
+	int err;
+
+	if (s->state != LIVE && s->state != WAIT_READY)
+		return -ENOTCONN;
+	if (!slot || s->last_id == UINT32_MAX)
+		return -EMFILE;
+	if (!has_control_room(s, LINK_PAYLOAD_MAX))
+		return -ENOBUFS;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	*c = (struct channel){
+		.session = s,
+		.id = s->last_id + 1,
+		.flags = x->flags,
+		.opened_ms = clock_ms(),
+		.window = LINK_WINDOW,
+		.stdin_window = x->flags & LINK_EXEC_STDIN ? LINK_WINDOW : 0,
+		.ops = ops,
+		.arg = arg,
+	};
+	err = session_kick(s, link_put_exec(&s->out, c->id, x));
+	if (err < 0) {
+		free(c);
+		return err;
+	}
+	s->last_id = c->id;
+	*slot = c;
+	*ret = c;
+	/* Else a timer runs already, for an older one. */
+	if (channel_oldest_mute(s) == c && !s->ping_sent)
+		session_watch(s);
+	return 0;
+}
+
+size_t channel_stdin_room(const struct channel *c)
+{
+	size_t used, room;
+
+	if (!c->session || c->eof_sent)
+		return 0;
+	used = buf_len(&c->session->out);
+	room = used < OUT_STDIN_MAX ? OUT_STDIN_MAX - used : 0;
+	return room < c->stdin_window ? room : c->stdin_window;
+}
+
+int channel_stdin(struct channel *c, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	size_t room = channel_stdin_room(c), part;
+	int ret = 0;
+
+	if (!c->session || c->eof_sent || !(c->flags & LINK_EXEC_STDIN))
+		return -EPIPE;
+	if (len > room)
+		return -ENOBUFS;
+	for (; len > 0 && ret == 0; p += part, len -= part) {
+		part = len < LINK_PAYLOAD_MAX ? len : LINK_PAYLOAD_MAX;
+		c->stdin_window -= (uint32_t)part;
+		ret = send_or_break(c->session, LINK_STDIN, c->id, p, part);
+	}
+	return ret;
+}
+
+int channel_stdin_eof(struct channel *c)
+{
+	if (!c->session || c->eof_sent || !(c->flags & LINK_EXEC_STDIN))
+		return -EPIPE;
+	c->eof_sent = true;
+	return send_or_break(c->session, LINK_STDIN_EOF, c->id, NULL, 0);
+}
+
+int channel_credit(struct channel *c, uint32_t bytes)
+{
+	uint32_t owed;
+
+	if (!c->session)
+		return -EPIPE;
+	if (bytes > LINK_WINDOW - c->window - c->owed)
+		return -ERANGE;
+	c->owed += bytes;
+	/* In large steps: the guest has the other three quarters meanwhile. */
+	if (c->owed < CREDIT_BATCH)
+		return 0;
+	owed = c->owed;
+	c->window += owed;
+	c->owed = 0;
+	return send_u32(c->session, LINK_CREDIT, c->id, owed);
+}
+
+int channel_signal(struct channel *c, uint32_t signo)
+{
+	if (!c->session)
+		return -EPIPE;
+	if (signo < 1 || signo > 64)
+		return -EINVAL;
+	if (!has_control_room(c->session, 4))
+		return -ENOBUFS;
+	return send_u32(c->session, LINK_SIGNAL, c->id, signo);
+}
+
+int channel_resize(struct channel *c, uint16_t rows, uint16_t cols)
+{
+	if (!c->session)
+		return -EPIPE;
+	if (!(c->flags & LINK_EXEC_PTY))
+		return -ENOTTY;
+	if (!has_control_room(c->session, 4))
+		return -ENOBUFS;
+	return send_u32(c->session, LINK_RESIZE, c->id,
+			(uint32_t)rows << 16 | cols);
+}
+
+void channel_close(struct channel *c)
+{
+	if (!c || c->deaf)
+		return;
+	c->deaf = true;
+	if (c->session)
+		send_or_break(c->session, LINK_CLOSE, c->id, NULL, 0);
+}
+
+/* ---- the link as a descriptor ---- */
+
+static void session_disconnect(struct session *s)
+{
+	s->state = OVER;
+	loop_timer_clear(s->patience);
+	loop_del(s->io);
+	s->io = NULL;
+	close(s->fd);
+	s->fd = -1;
+}
+
+static void session_lost(struct session *s, int code)
+{
+	const struct link_exit lost = { .kind = LINK_LOST };
+	uint32_t i;
+
+	if (s->why.code == 0 && code == -EBADMSG)
+		err_set(&s->why, code, "the sandbox sent a malformed frame");
+	else if (s->why.code == 0 &&
+		 (code == -ENOTCONN || code == -ECONNRESET || code == -EPIPE))
+		err_set(&s->why, code, "the sandbox closed its guest link");
+	else if (s->why.code == 0)
+		err_set(&s->why, code, "the guest link broke: %s",
+			err_text(code));
+	session_disconnect(s);
+	for (i = 0; i < LINK_CHANNELS_MAX && !s->freed; i++) {
+		if (s->channels[i])
+			session_channel_finish(&s->channels[i], &lost);
+	}
+	if (!s->freed)
+		s->ops->closed(s->arg, &s->why);
+}
+
+/* STDIN flows again: everybody with a window may have been waiting. */
+static void session_drained(struct session *s)
+{
+	struct channel *c;
+	uint32_t i;
+
+	s->waiting = false;
+	for (i = 0; i < LINK_CHANNELS_MAX && s->state != OVER; i++) {
+		c = s->channels[i];
+		if (c && !c->deaf && channel_stdin_room(c) > 0)
+			c->ops->stdin_credit(c->arg);
+	}
+}
+
+static void session_io(void *arg, uint32_t events)
+{
+	struct session *s = arg;
+	int ret = 0, flushed = 0;
+
+	s->depth++;
+	if (events & EPOLLOUT)
+		flushed = linkio_flush(s->fd, &s->out, SIZE_MAX);
+	if (events & ~(uint32_t)EPOLLOUT)
+		ret = linkio_read(s->fd, &s->rest, session_guest_frame, s);
+	/* A guest that is gone may have left its last words to be read. */
+	if (ret == 0)
+		ret = flushed;
+	if (s->state != OVER && ret < 0)
+		session_lost(s, ret);
+	if (s->state != OVER && s->waiting && buf_len(&s->out) < OUT_LOW)
+		session_drained(s);
+	session_events(s);
+	session_leave(s);
+}
+
+static void on_patience(void *arg)
+{
+	struct session *s = arg;
+	const struct channel *c = channel_oldest_mute(s);
+	uint64_t now = clock_ms(), due;
+
+	s->depth++;
+	if (s->ping_sent) {
+		err_set(&s->why, -ETIMEDOUT, "the sandbox does not answer");
+		session_lost(s, -ETIMEDOUT);
+	} else if (c) {
+		due = c->opened_ms + s->limits.sign_ms;
+		if (due < s->pong_at_ms + s->limits.sign_ms)
+			due = s->pong_at_ms + s->limits.sign_ms;
+		if (due > now) {
+			loop_timer_set(s->patience, due - now);
+		} else {
+			s->ping_sent = true;
+			loop_timer_set(s->patience, s->limits.pong_ms);
+			send_u32(s, LINK_PING, 0, ++s->ping);
+		}
+	}
+	session_leave(s);
+}
+
+void session_watch(struct session *s)
+{
+	/* A PONG may have been on its way when the guest was frozen. */
+	if (!s->held)
+		loop_timer_set(s->patience, s->limits.sign_ms);
+}
+
+void session_hold(struct session *s, bool held)
+{
+	s->held = held;
+	if (held)
+		loop_timer_clear(s->patience);
+	else if (s->ping_sent)
+		loop_timer_set(s->patience, s->limits.pong_ms);
+	else
+		session_watch(s);
+}
+
+void session_set_limits(struct session *s, const struct session_limits *l)
+{
+	s->limits = *l;
+}
+
+struct session *session_new(struct loop *loop, int fd,
+			    const struct session_ops *ops, void *arg)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		close(fd);
+		errno = ENOMEM;
+		return NULL;
+	}
+	s->fd = fd;
+	s->limits = (struct session_limits){ SIGN_MS, PONG_MS };
+	s->ops = ops;
+	s->arg = arg;
+	buf_init(&s->rest, LINKIO_REST_MAX);
+	buf_init(&s->out, OUT_MAX);
+	s->events = EPOLLIN;
+	s->io = loop_add(loop, fd, s->events, session_io, s);
+	s->patience = loop_timer_new(loop, on_patience, s);
+	if (!s->io || !s->patience) {
+		loop_del(s->io);
+		loop_timer_free(s->patience);
+		fd_closep(&fd);
+		ptr_freep(&s);
+		return NULL;
+	}
+	return s;
+}
+
+void session_set_owner(struct session *s, const struct session_ops *ops,
+		       void *arg)
+{
+	s->ops = ops;
+	s->arg = arg;
+}
+
+void session_free(struct session *s)
+{
+	uint32_t i;
+
+	if (!s)
+		return;
+	s->depth++;
+	s->freed = true;
+	if (s->state != OVER)
+		session_disconnect(s);
+	loop_timer_free(s->patience);
+	s->patience = NULL;
+	for (i = 0; i < LINK_CHANNELS_MAX; i++) {
+		free(s->channels[i]);
+		s->channels[i] = NULL;
+	}
+	session_leave(s);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * env.c - the environment of a sandbox
+ *
+ * A live workspace is changed from two sides. What the user changes outside
+ * raises no inotify event in the sandbox, since gVisor sees its own changes
+ * only. Programs that watch files can poll instead, and the common ones are
+ * told so by variables that they document.
+ */
+#include "control/acd/instance/env.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "control/shared/json.h"
+
+static const char *const polling[] = {
+	/* chokidar from 1.6 on: Vite, nodemon, many others; ms */
+	"CHOKIDAR_USEPOLLING=true",
+	"CHOKIDAR_INTERVAL=1000",
+	/* watchpack from 2.0 on: webpack, Next.js; ms */
+	"WATCHPACK_POLLING=1000",
+	/* watchfiles: uvicorn, and others in Python; ms */
+	"WATCHFILES_FORCE_POLLING=true",
+	"WATCHFILES_POLL_DELAY_MS=1000",
+	/* tsc --watch */
+	"TSC_WATCHFILE=DynamicPriorityPolling",
+	"TSC_WATCHDIRECTORY=RecursiveDirectoryUsingDynamicPriorityPolling",
+	/* dotnet watch, and PhysicalFileProvider */
+	"DOTNET_USE_POLLING_FILE_WATCHER=true",
+	NULL,
+};
+
+static bool has(const struct strv *env, const char *entry)
+{
+	size_t n = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->v[i], entry, n) == 0)
+			return true;
+	return false;
+}
+
+static int add_missing(struct strv *env, const char *const *entries)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && entries && entries[i]; i++)
+		if (!has(env, entries[i]))
+			ret = strv_push(env, entries[i]);
+	return ret;
+}
+
+int instance_env(const struct instance_record *rec,
+		 const struct strv *blueprint, const char *const *more,
+		 struct strv *ret)
+{
+	SCOPED_JSON stored =
+		rec->env_json ? json_loads(rec->env_json, 0, NULL) : NULL;
+	json_t *entry;
+	size_t i;
+	int r = 0;
+
+	for (i = 0; i < blueprint->n && r == 0; i++)
+		r = strv_push(ret, blueprint->v[i]);
+	json_array_foreach (stored, i, entry) {
+		if (r == 0 && json_is_string(entry))
+			r = strv_push(ret, json_string_value(entry));
+	}
+	if (r == 0)
+		r = strv_pushf(ret, "AC_INSTANCE=%s", rec->name);
+	if (r == 0)
+		r = strv_pushf(ret, "AC_BLUEPRINT=%s", rec->blueprint);
+	if (r == 0)
+		r = add_missing(ret, more);
+	if (r == 0 && rec->workspace)
+		r = add_missing(ret, polling);
+	return r;
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * grants.c - what the sandboxes that run may use of the vault
+ */
+#include "control/acd/instance/grants.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "control/acd/credential/vault.h"
+#include "control/shared/json.h"
+#include "lib/log.h"
+
+struct run_grant {
+	LIST_ENTRY(run_grant) link;
+	char *name, *blueprint;
+	struct strv revoked; /* names of credentials */
+	struct surrogate_key *key; /* sodium_malloc */
+	struct credentials creds;
+	struct secret_bytes bundle, vault; /* the CA and its key; vaultd's */
+	struct strv env;
+	char *ca, *warnings;
+	struct instance_grant told; /* views of the above */
+};
+
+struct grants {
+	struct vault *vault;
+	struct credential_kinds *kinds;
+	uint8_t *master; /* sodium_malloc */
+	uint64_t number; /* of the last run */
+	LIST_HEAD(run_grants, run_grant) all;
+};
+
+struct grants *grants_new(struct vault *vault, const char *kinds,
+			  struct err *err)
+{
+	struct grants *g = calloc(1, sizeof(*g));
+
+	if (g && sodium_init() >= 0)
+		g->master = sodium_malloc(SURROGATE_KEY_LEN);
+	if (!g || !g->master) {
+		free(g);
+		err_nomem(err);
+		return NULL;
+	}
+	randombytes_buf(g->master, SURROGATE_KEY_LEN);
+	g->vault = vault;
+	LIST_INIT(&g->all);
+	if (credential_kinds_load(kinds, &g->kinds, err) < 0) {
+		grants_free(g);
+		return NULL;
+	}
+	return g;
+}
+
+static void run_free(struct run_grant *x)
+{
+	LIST_REMOVE(x, link);
+	sodium_free(x->key);
+	credentials_done(&x->creds);
+	secret_bytes_done(&x->bundle);
+	secret_bytes_done(&x->vault);
+	secret_strv_done(&x->env);
+	strv_done(&x->revoked);
+	free(x->name);
+	free(x->blueprint);
+	free(x->ca);
+	free(x->warnings);
+	free(x);
+}
+
+void grants_free(struct grants *g)
+{
+	if (!g)
+		return;
+	while (!LIST_EMPTY(&g->all))
+		run_free(LIST_FIRST(&g->all));
+	sodium_free(g->master);
+	credential_kinds_free(g->kinds);
+	free(g);
+}
+
+static struct run_grant *run_find(const struct grants *g, const char *name)
+{
+	struct run_grant *x;
+
+	LIST_FOREACH (x, &g->all, link)
+		if (strcmp(x->name, name) == 0)
+			return x;
+	return NULL;
+}
+
+static struct run_grant *run_new(struct grants *g, const char *name,
+				 const char *blueprint)
+{
+	struct run_grant *x = calloc(1, sizeof(*x));
+	SCOPED_STR id = str_printf("%s/%" PRIu64, name, ++g->number);
+
+	if (!x)
+		return NULL;
+	LIST_INSERT_HEAD(&g->all, x, link);
+	x->name = strdup(name);
+	x->blueprint = strdup(blueprint);
+	x->key = sodium_malloc(sizeof(*x->key));
+	if (!id || !x->name || !x->blueprint || !x->key) {
+		run_free(x);
+		return NULL;
+	}
+	surrogate_key_derive(g->master, id, x->key);
+	return x;
+}
+
+/* ---- which, and may they ---- */
+
+/* What the record and its blueprint name. */
+static int wanted(const struct instance_record *r, const struct blueprint *bp,
+		  struct credentials *ret, struct err *err)
+{
+	struct credentials own = { 0 };
+	int rc = credentials_load(r->credentials_json, &own, err);
+
+	if (rc < 0)
+		return err_wrap(err, "the stored credentials");
+	rc = credentials_merge(&bp->credentials, &own, ret, err);
+	credentials_done(&own);
+	return rc;
+}
+
+/* Their entries, in order; borrowed from the vault. */
+static int entries_of(const struct grants *g, const struct credentials *l,
+		      const char *blueprint, const char *instance,
+		      struct granted *ret, struct err *err)
+{
+	const struct vstore_entry *e[CREDENTIALS_MAX];
+	const char *names[CREDENTIALS_MAX + 1] = { NULL };
+	int n;
+
+	if (!g->vault)
+		return err_set(err, -ENOTSUP, "there is no vault here");
+	for (size_t i = 0; i < l->n; i++)
+		names[i] = l->v[i].name;
+	n = vault_for_instance(g->vault, names, blueprint, instance, e,
+			       CREDENTIALS_MAX, err);
+	for (int i = 0; i < n; i++)
+		ret[i] = (struct granted){ e[i], &l->v[i] };
+	return n < 0 ? n : 0;
+}
+
+bool grants_is_gone(int code)
+{
+	return code == -ENOENT || code == -EACCES || code == -EKEYEXPIRED;
+}
+
+/* The same of a run, but for those that are gone, have expired or are not for
+ * it any more. Entries are borrowed until the vault is asked again, so those
+ * that are left are asked for in one. @left: *ret_n of those of @x. */
+static int entries_left(const struct grants *g, const struct run_grant *x,
+			struct credential left[CREDENTIALS_MAX],
+			struct granted *ret, size_t *ret_n, struct err *err)
+{
+	struct credentials l = { .v = left };
+	int rc = 0;
+
+	for (size_t i = 0; i < x->creds.n; i++) {
+		const struct credentials one = { .v = &x->creds.v[i], .n = 1 };
+		struct err why = { 0 };
+
+		if (strv_has(&x->revoked, x->creds.v[i].name))
+			continue;
+		rc = entries_of(g, &one, x->blueprint, x->name, ret, &why);
+		if (rc == 0)
+			left[l.n++] = x->creds.v[i]; /* borrows its strings */
+		else if (!grants_is_gone(rc)) {
+			*err = why;
+			return rc;
+		}
+	}
+	*ret_n = l.n;
+	/* The last one may have been gone; that is no failure. */
+	return l.n ? entries_of(g, &l, x->blueprint, x->name, ret, err) : 0;
+}
+
+static int check_mode(const struct granted *v, struct err *err)
+{
+	if (v->c->mode != CREDENTIAL_HANDOVER || v->c->own ||
+	    v->e->flags & VSTORE_HANDOVER)
+		return 0;
+	return err_set(err, -EPERM,
+		       "the blueprint asks for the real value of credential "
+		       "'%s', which its entry does not allow (--allow-handover "
+		       "when it is added)",
+		       v->e->name);
+}
+
+static int check_all(const struct instance_record *r, const struct granted *v,
+		     size_t n, struct err *err)
+{
+	/* vault/PROTOCOL: its clients are setuid. */
+	if (n > 0 && strcmp(r->isolation, "runsc") != 0)
+		return err_set(err, -EOPNOTSUPP,
+			       "credentials need --isolation runsc: under %s "
+			       "the vault's programs do not work",
+			       r->isolation);
+	for (size_t i = 0; i < n; i++)
+		if (check_mode(&v[i], err) < 0)
+			return err->code;
+	return guest_grant_clash(v, n, err);
+}
+
+int grants_rules(struct grants *g, const struct instance_record *r,
+		 const struct blueprint *bp, enum git_push said,
+		 struct buf *out, struct err *err)
+{
+	struct granted v[CREDENTIALS_MAX];
+	struct credentials l = { 0 };
+	int rc = wanted(r, bp, &l, err);
+
+	if (rc == 0 && l.n > 0)
+		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
+	for (size_t i = 0; rc == 0 && i < l.n; i++)
+		rc = credential_rules(g->kinds, v[i].e, v[i].c,
+				      credential_push(v[i].c, said), i + 1, out,
+				      err);
+	credentials_done(&l);
+	return rc;
+}
+
+int grants_may(const struct grants *g, const struct instance_record *r,
+	       const struct blueprint *bp, struct err *err)
+{
+	struct granted v[CREDENTIALS_MAX];
+	struct credentials l = { 0 };
+	int rc = wanted(r, bp, &l, err);
+
+	if (rc == 0 && l.n > 0)
+		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
+	if (rc == 0)
+		rc = check_all(r, v, l.n, err);
+	credentials_done(&l);
+	return rc;
+}
+
+/* ---- a run ---- */
+
+static int warnings_make(struct run_grant *x)
+{
+	for (size_t i = 0; i < x->creds.n; i++) {
+		const struct credential *c = &x->creds.v[i];
+		char *text;
+
+		if (c->mode != CREDENTIAL_HANDOVER)
+			continue;
+		text = str_printf("%s%scredential '%s' is handed over: the "
+				  "sandbox has the real value, and what it "
+				  "can reach may get it",
+				  x->warnings ? x->warnings : "",
+				  x->warnings ? "\n" : "", c->name);
+		if (!text)
+			return -ENOMEM;
+		free(x->warnings);
+		x->warnings = text;
+	}
+	return 0;
+}
+
+static void told_set(struct run_grant *x)
+{
+	x->told = (struct instance_grant){
+		.ca = x->ca,
+		.vault = x->vault.p,
+		.vault_len = x->vault.len,
+		.env = (const char *const *)x->env.v,
+		.warnings = x->warnings,
+	};
+}
+
+/* What the guest is told, once for the run: vaultd cannot be told again. */
+static int run_fill(struct run_grant *x, const struct granted *v, size_t n,
+		    struct err *err)
+{
+	int rc = guest_grant_bytes(x->key, v, n, &x->vault);
+
+	if (rc < 0)
+		return err_set(err, rc, "the sandbox's grant: %s",
+			       err_text(rc));
+	rc = guest_grant_env(x->key, v, n, &x->env, err);
+	if (rc == 0 && warnings_make(x) < 0)
+		rc = err_nomem(err);
+	told_set(x);
+	return rc;
+}
+
+static int run_begin(struct grants *g, const struct instance_record *r,
+		     struct credentials *l, struct run_grant **ret,
+		     struct err *err)
+{
+	struct granted v[CREDENTIALS_MAX];
+	struct run_grant *x = run_new(g, r->name, r->blueprint);
+	int rc;
+
+	if (!x)
+		return err_nomem(err);
+	x->creds = *l;
+	*l = (struct credentials){ 0 };
+	rc = entries_of(g, &x->creds, r->blueprint, r->name, v, err);
+	if (rc == 0)
+		rc = check_all(r, v, x->creds.n, err);
+	if (rc == 0)
+		rc = run_fill(x, v, x->creds.n, err);
+	if (rc < 0)
+		run_free(x);
+	else
+		*ret = x;
+	return rc;
+}
+
+/* What the gateway is to have of @x, from the vault as it is now. Of a run that
+ * is on, what the vault does not give any more is left out: it has gone from
+ * the gateway then, too. */
+static int run_json(const struct grants *g, const struct run_grant *x,
+		    bool fresh, struct secret_bytes *ret, struct err *err)
+{
+	struct credential left[CREDENTIALS_MAX];
+	struct granted v[CREDENTIALS_MAX];
+	size_t n = x->creds.n;
+	int rc = fresh ? entries_of(g, &x->creds, x->blueprint, x->name, v,
+				    err) :
+			 entries_left(g, x, left, v, &n, err);
+
+	if (rc == 0 && guest_secrets_json(x->key, v, n, ret) < 0)
+		rc = err_nomem(err);
+	return rc;
+}
+
+int grants_bind(struct grants *g, const struct instance_record *r,
+		const struct blueprint *bp, struct secret_bytes *ret,
+		struct err *err)
+{
+	struct run_grant *x = run_find(g, r->name);
+	struct credentials l = { 0 };
+	bool fresh = !x;
+	int rc = 0;
+
+	*ret = (struct secret_bytes){ 0 };
+	if (fresh) {
+		rc = wanted(r, bp, &l, err);
+		if (rc == 0 && l.n > 0)
+			rc = run_begin(g, r, &l, &x, err);
+		credentials_done(&l);
+	}
+	if (rc == 0 && x && x->creds.n > 0)
+		rc = run_json(g, x, fresh, ret, err);
+	if (rc < 0 && fresh)
+		grants_unbind(g, r->name);
+	return rc;
+}
+
+void grants_unbind(struct grants *g, const char *name)
+{
+	struct run_grant *x = run_find(g, name);
+
+	if (x)
+		run_free(x);
+}
+
+bool grants_revoke(struct grants *g, const char *name, const char *credential)
+{
+	struct run_grant *x = run_find(g, name);
+
+	return x && credentials_find(&x->creds, credential) &&
+	       !strv_has(&x->revoked, credential) &&
+	       strv_push(&x->revoked, credential) == 0;
+}
+
+/* ---- the CA ---- */
+
+bool grants_lacks_ca(const struct grants *g, const char *name)
+{
+	const struct run_grant *x = run_find(g, name);
+
+	return !x || !x->ca;
+}
+
+int grants_take_ca(struct grants *g, const char *name, const char *text,
+		   size_t len)
+{
+	SCOPED_JSON v = json_loadb(text, len, 0, NULL);
+	const char *cert = jsonx_text_at(v, "cert");
+	const char *bundle = jsonx_text_at(v, "bundle");
+	struct run_grant *x = run_find(g, name);
+
+	if (!*cert || !*bundle)
+		return -EPROTO;
+	/* A policy of the user's own inspects, without credentials. */
+	if (!x)
+		x = run_new(g, name, "");
+	if (!x)
+		return -ENOMEM;
+	free(x->ca);
+	secret_bytes_done(&x->bundle);
+	x->ca = strdup(cert);
+	x->bundle.p = strdup(bundle);
+	told_set(x);
+	if (!x->ca || !x->bundle.p)
+		return -ENOMEM;
+	x->bundle.len = strlen(x->bundle.p);
+	return 0;
+}
+
+const struct instance_grant *grants_of(const struct grants *g, const char *name)
+{
+	const struct run_grant *x = run_find(g, name);
+
+	return x ? &x->told : NULL;
+}
+
+/* ---- all of them ---- */
+
+void grants_each(struct grants *g, const char *credential, grants_fn fn,
+		 void *arg)
+{
+	struct run_grant *x;
+
+	LIST_FOREACH (x, &g->all, link) {
+		struct secret_bytes json = { 0 };
+		struct err err = { 0 };
+
+		if (credential && !credentials_find(&x->creds, credential))
+			continue;
+		if (x->creds.n > 0)
+			run_json(g, x, false, &json, &err);
+		fn(arg, x->name, slice_of(json.p, json.len),
+		   slice_of(x->bundle.p, x->bundle.len),
+		   err.code < 0 ? &err : NULL);
+		secret_bytes_done(&json);
+	}
+}

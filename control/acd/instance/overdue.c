@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * overdue.c - what has stayed for too long, and limits that are reached
+ *
+ * Theory of operation: one timer for all instances goes off when the first of
+ * them could be due, and at least once a minute while there is any with a
+ * ttl or an idle limit. instance/lifetime.c judges; here is what follows:
+ *
+ *	idle  the run is stopped
+ *	ttl   the run is stopped, then home and log are removed; workspace
+ *	      and record stay, in the state "expired"
+ *
+ * A sign of life (output, input, an exec's beginning or end, but none of a
+ * command that acd runs there by itself, as for `ac top`) is one
+ * assignment: that the run is not due after all shows when the timer looks.
+ */
+#include "control/acd/instance/instance_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lib/log.h"
+
+#define LOOK_MS 60000u /* at least so often */
+#define LOOK_SOON_MS 1000u /* again, at what cannot be judged now */
+/* Between tries to remove what has expired: doubled, so many times. */
+#define RETRY_MS 1000u
+#define RETRY_STEPS 10u
+
+static struct life_now life_now(void)
+{
+	return (struct life_now){ .ms = clock_ms(), .wall = time(NULL) };
+}
+
+void instance_breach(struct instance *in, const char *limit, const char *fmt,
+		     ...)
+{
+	char text[128];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_warn("%s: %s limit reached: %s", in->rec.name, limit, text);
+	instance_tell_breach(in, limit, text);
+}
+
+static bool has_ended(const struct instance *in)
+{
+	return in->rec.state == INSTANCE_STOPPED ||
+	       in->rec.state == INSTANCE_FAILED;
+}
+
+/* Milliseconds until it has to be looked at; 0: now. */
+static uint64_t life_left(const struct instance *in, const struct life_now *now,
+			  bool *ret_idle)
+{
+	uint64_t ttl, idle = LIFE_NEVER;
+
+	*ret_idle = false;
+	if (!instance_is_live(in) && !has_ended(in))
+		return LIFE_NEVER;
+	ttl = life_ttl_left(&in->life, in->rec.ttl_ms, now);
+	if (in->rec.state == INSTANCE_RUNNING)
+		idle = life_idle_left(&in->life, in->rec.idle_ms, now);
+	*ret_idle = idle < ttl;
+	return idle < ttl ? idle : ttl;
+}
+
+static void look_at(struct instances *is, uint64_t left_ms)
+{
+	uint64_t now = clock_ms(), at;
+
+	if (left_ms == LIFE_NEVER)
+		return;
+	at = now + (left_ms < LOOK_MS ? left_ms : LOOK_MS);
+	if (is->look_at_ms > 0 && is->look_at_ms <= at)
+		return;
+	is->look_at_ms = at;
+	loop_timer_set(is->life_timer, at - now);
+}
+
+void instance_life_arm(struct instance *in)
+{
+	struct life_now now = life_now();
+	bool idle;
+
+	look_at(in->is, life_left(in, &now, &idle));
+}
+
+static void stop_idle(struct instance *in)
+{
+	char span[32];
+
+	str_format_age(span, sizeof(span), in->rec.idle_ms / 1000);
+	instance_breach(in, "idle", "nothing moved for %s", span);
+	instance_end(in, RUN_IDLE, KILL_GRACE_MS);
+}
+
+static void expire(struct instance *in)
+{
+	unsigned shift = in->ttl_tries < RETRY_STEPS ? in->ttl_tries :
+						       RETRY_STEPS;
+	char span[32];
+
+	str_format_age(span, sizeof(span), in->rec.ttl_ms / 1000);
+	if (in->ttl_tries++ == 0)
+		instance_breach(in, "ttl", "it was kept for %s", span);
+	in->ttl_next_ms = clock_ms() + ((uint64_t)RETRY_MS << shift);
+	in->clean = CLEAN_EXPIRED;
+	if (instance_is_live(in)) {
+		instance_end(in, RUN_TTL, KILL_GRACE_MS);
+	} else if (in->rec.container_id) {
+		instance_teardown_left(in);
+	} else {
+		instance_clean_now(in);
+	}
+}
+
+/* Starting, stopping, being cleaned, about to end: judged afterwards. */
+static bool is_settled(const struct instance *in)
+{
+	if (in->tree || in->clean != CLEAN_NOT)
+		return false;
+	if (instance_is_up(in))
+		return in->main && in->main->cause == RUN_SELF;
+	return !instance_is_live(in);
+}
+
+static void life_look(void *arg)
+{
+	struct instances *is = arg;
+	struct life_now now = life_now();
+	uint64_t next = LIFE_NEVER, left;
+	struct instance *in;
+	bool idle;
+
+	is->look_at_ms = 0;
+	/* Nothing here takes an instance out of the set at once. */
+	TAILQ_FOREACH (in, &is->all, link) {
+		left = life_left(in, &now, &idle);
+		if (left > 0)
+			in->ttl_tries = 0; /* it counts anew */
+		if (left == 0 && is_settled(in) && !idle && in->ttl_tries > 0 &&
+		    now.ms < in->ttl_next_ms) {
+			left = in->ttl_next_ms - now.ms;
+		} else if (left == 0 && is_settled(in)) {
+			if (idle)
+				stop_idle(in);
+			else
+				expire(in);
+			left = LOOK_MS;
+		} else if (left == 0) {
+			left = LOOK_SOON_MS;
+		}
+		if (left < next)
+			next = left;
+	}
+	look_at(is, next);
+}
+
+int instances_life_begin(struct instances *is)
+{
+	struct instance *in;
+
+	is->life_timer = loop_timer_new(is->loop, life_look, is);
+	if (!is->life_timer)
+		return -ENOMEM;
+	TAILQ_FOREACH (in, &is->all, link) {
+		int64_t since = in->rec.started_at;
+
+		/* It could not even start; or it was touched later. */
+		if (since == 0)
+			since = in->rec.finished_at;
+		if (since < in->rec.touched_at)
+			since = in->rec.touched_at;
+		in->life = (struct life){ .since_ms = clock_ms(),
+					  .since_wall = since };
+		instance_life_arm(in);
+	}
+	return 0;
+}
+
+void instance_moved(struct instance *in)
+{
+	in->life.moved_ms = clock_ms();
+}
+
+void instance_life_start(struct instance *in)
+{
+	uint64_t now = clock_ms();
+
+	in->life = (struct life){ .since_ms = now, .moved_ms = now };
+	instance_life_arm(in);
+}
+
+int instance_touch(struct instance *in, struct err *err)
+{
+	int64_t before = in->rec.touched_at;
+	int ret;
+
+	if (in->clean != CLEAN_NOT || in->tree)
+		return err_set(err, -EBUSY,
+			       "the files of '%s' are being removed",
+			       in->rec.name);
+	in->rec.touched_at = time(NULL);
+	ret = instance_save(in, err);
+	if (ret < 0)
+		in->rec.touched_at = before;
+	else
+		instance_life_start(in);
+	return ret;
+}
+
+int64_t instance_expires_at(const struct instance *in)
+{
+	struct life_now now = life_now();
+	uint64_t left;
+
+	if (!instance_is_live(in) && !has_ended(in))
+		return 0;
+	left = life_ttl_left(&in->life, in->rec.ttl_ms, &now);
+	return left == LIFE_NEVER ? 0 : now.wall + (int64_t)(left / 1000);
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy.c - the policies of instances: a file each, bound at the gateway
+ *
+ * Theory of operation: calls that change something reach the gateway in the
+ * order in which they were made (gate_client.h), and the files follow the
+ * answers: written when a bind has succeeded, removed when an unbind has come
+ * back. So the folder never has more than what was bound last, whatever a
+ * sandbox that stops while its policy changes brings about.
+ *
+ *	SECRETS (when it uses credentials) → BIND → CA (when it inspects, once
+ *	a run) → told
+ *
+ * Whether a policy inspects says the gateway, which knows what the presets and
+ * the policy of all have in them.
+ *
+ * Secrets are in no file: a gateway that begins anew is told again, as is one
+ * whose sandbox uses an entry of the vault that has changed.
+ */
+#include "control/acd/instance/policy.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "control/acd/blueprint/blueprint.h"
+#include "control/acd/instance/grants.h"
+#include "control/acd/egress/lint_items.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+#include "lib/log.h"
+
+#define REFLECTION "reflection" /* ottergate/reason.h */
+#define TEXT_MAX (1u * 1024 * 1024) /* the gateway takes no longer ones */
+
+struct policies {
+	struct gate_client *client;
+	const char *dir;
+	bool (*has_packages)(void);
+	struct grants *grants;
+	char *warnings; /* while the end of a bind is told */
+	instance_revoked_fn revoked; /* NULL: nobody is to be told */
+	void *revoked_arg;
+};
+
+struct change {
+	struct policies *p;
+	char *name;
+	struct buf text; /* of a bind */
+	char *wishes; /* of a bind: the instance's own */
+	instance_fn fn; /* of a bind */
+	void *arg;
+};
+
+static void change_free(struct change *c)
+{
+	buf_done(&c->text);
+	free(c->wishes);
+	free(c->name);
+	free(c);
+}
+
+static struct change *change_new(struct policies *p, const char *name)
+{
+	struct change *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->p = p;
+	c->name = strdup(name);
+	buf_init(&c->text, TEXT_MAX);
+	if (c->name)
+		return c;
+	change_free(c);
+	return NULL;
+}
+
+static char *file_of(const struct policies *p, const char *name)
+{
+	return str_printf("%s/%s.yaml", p->dir, name);
+}
+
+/* ---- what it says ---- */
+
+static int merged(const struct policies *p, const char *json,
+		  const struct blueprint *bp, struct egress *ret,
+		  struct err *err)
+{
+	struct egress own = { 0 };
+	int r = egress_load(json, &own, err);
+
+	if (r < 0)
+		return err_wrap(err, "the stored egress");
+	if (egress_merge(&bp->egress, &own, p->has_packages(), ret) < 0)
+		r = err_nomem(err);
+	egress_done(&own);
+	return r;
+}
+
+/* The rules of its credentials. Of a policy that is only looked at (@ret_lacks
+ * is given) those that the vault does not give are left out, and it has why. */
+static int rules_add(const struct policies *p, const struct instance_record *r,
+		     const struct blueprint *bp, struct err *ret_lacks,
+		     struct egress *e, struct err *err)
+{
+	struct err why = { 0 };
+	struct buf rules;
+	int rc;
+
+	buf_init(&rules, TEXT_MAX / 2);
+	rc = grants_rules(p->grants, r, bp, e->push, &rules, &why);
+	if (rc < 0 && !ret_lacks) {
+		*err = why;
+	} else if (rc < 0) {
+		*ret_lacks = why;
+		buf_consume(&rules, buf_len(&rules));
+		rc = 0;
+	}
+	if (rc == 0 && buf_len(&rules) > 0)
+		rc = slice_dup_str(buf_slice(&rules), &e->rules);
+	buf_done(&rules);
+	return rc < 0 && err->code == 0 ? err_set(err, rc, "%s", err_text(rc)) :
+					  rc;
+}
+
+static int text_make(const struct policies *p, const struct instance_record *r,
+		     const char *json, const struct blueprint *bp,
+		     struct err *ret_lacks, struct buf *out, struct err *err)
+{
+	struct egress e = { 0 };
+	int rc = merged(p, json, bp, &e, err);
+
+	if (rc == 0)
+		rc = rules_add(p, r, bp, ret_lacks, &e, err);
+	if (rc == 0) {
+		rc = egress_yaml(&e, r->name, r->address, out);
+		if (rc < 0)
+			err_set(err, rc, "the policy of '%s': %s", r->name,
+				err_text(rc));
+	}
+	egress_done(&e);
+	return rc;
+}
+
+int policy_text(const struct policies *p, const struct instance_record *r,
+		const char *json, const struct blueprint *bp, struct buf *out,
+		struct err *ret_lacks, struct err *err)
+{
+	return text_make(p, r, json, bp, ret_lacks, out, err);
+}
+
+int policy_may(const struct policies *p, const struct instance_record *r,
+	       struct err *err)
+{
+	struct blueprint bp = { 0 };
+	int rc = blueprint_load(r->blueprint, &bp, err);
+
+	if (rc == 0)
+		rc = grants_may(p->grants, r, &bp, err);
+	/* 404 would say that of the instance. */
+	if (rc == -ENOENT)
+		rc = err->code = -EINVAL;
+	blueprint_done(&bp);
+	return rc;
+}
+
+json_t *policy_effective(const struct policies *p, const char *json,
+			 const struct blueprint *bp, struct err *err)
+{
+	struct egress e = { 0 };
+	json_t *v = NULL;
+
+	if (merged(p, json, bp, &e, err) == 0) {
+		v = egress_json(&e);
+		if (!v)
+			err_nomem(err);
+	}
+	egress_done(&e);
+	return v;
+}
+
+/* ---- bind ---- */
+
+static int file_put_text(const struct change *c, struct err *err)
+{
+	SCOPED_STR path = file_of(c->p, c->name);
+	struct slice s = buf_slice(&c->text);
+	/* The folder is emptied when acd starts. */
+	int r = path ? file_replace(path, s.ptr, s.len, 0644) : -ENOMEM;
+
+	return r < 0 ? err_set(err, r, "write the policy of '%s': %s", c->name,
+			       err_text(r)) :
+		       0;
+}
+
+/* In words that say what the user gave, not where the file has it. */
+static void on_refused(struct change *c, const struct err *err,
+		       struct err *failed)
+{
+	char text[sizeof(err->msg)];
+
+	*failed = *err;
+	if (buf_append(&c->text, "", 1) == 0 &&
+	    lint_explain(err->msg, c->name,
+			 (const char *)buf_slice(&c->text).ptr, text,
+			 sizeof(text))) {
+		lint_hint(text, sizeof(text), c->name);
+		err_set(failed, err->code, "%s", text);
+	}
+	err_wrap(failed, "the policy of '%s'", c->name);
+}
+
+/* Of what the linter said in @text that which is about the instance's own
+ * targets, as lines. NULL: nothing. */
+static char *warnings_of(struct change *c, const char *text, size_t len)
+{
+	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
+	SCOPED_JSON own = c->wishes ? json_loads(c->wishes, 0, NULL) : NULL;
+	SCOPED_JSON about = NULL;
+	char *all = NULL, *more;
+	size_t i;
+	json_t *v;
+
+	if (!answer || !own || buf_append(&c->text, "", 1) < 0)
+		return NULL;
+	about = lint_items_about(json_object_get(answer, "lint"), c->name,
+				 (const char *)buf_slice(&c->text).ptr, own);
+	json_array_foreach (about, i, v) {
+		const char *line =
+			json_string_value(json_object_get(v, "text"));
+
+		more = str_printf("%s%s%s", all ? all : "", all ? "\n" : "",
+				  line ? line : "");
+		free(all);
+		all = more;
+	}
+	return all;
+}
+
+static void change_end(struct change *c, const struct err *err)
+{
+	c->fn(c->arg, err);
+	free(ptr_take(&c->p->warnings));
+	change_free(c);
+}
+
+static void change_fail(struct change *c, int code)
+{
+	struct err err = { 0 };
+
+	err_set(&err, code, "the gateway: %s", err_text(code));
+	change_end(c, &err);
+}
+
+static void on_ca(void *arg, const char *text, size_t len,
+		  const struct err *err)
+{
+	struct change *c = arg;
+	struct err failed = { 0 };
+	int r = err ? 0 : grants_take_ca(c->p->grants, c->name, text, len);
+
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "the CA of '%s'", c->name);
+	} else if (r < 0) {
+		err_set(&failed, r, "the CA of '%s': %s", c->name, err_text(r));
+	}
+	change_end(c, failed.code < 0 ? &failed : NULL);
+}
+
+static bool inspects(const char *text, size_t len)
+{
+	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
+
+	return json_is_true(json_object_get(answer, "inspects"));
+}
+
+static void on_bound(void *arg, const char *text, size_t len,
+		     const struct err *err)
+{
+	const struct slice none = { 0 };
+	struct change *c = arg;
+	struct err failed = { 0 };
+	int r;
+
+	if (err) {
+		on_refused(c, err, &failed);
+	} else {
+		/* It holds until the gateway ends, which is told as what it
+		 * is: a run that would lose its policy then. */
+		file_put_text(c, &failed);
+		c->p->warnings = warnings_of(c, text, len);
+	}
+	if (failed.code < 0 || !inspects(text, len) ||
+	    !grants_lacks_ca(c->p->grants, c->name)) {
+		change_end(c, failed.code < 0 ? &failed : NULL);
+		return;
+	}
+	r = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), none, on_ca,
+		      c);
+	if (r < 0)
+		change_fail(c, r);
+}
+
+static int bind_send(struct change *c)
+{
+	return gate_call(c->p->client, ADMIN_BIND, slice_str(c->name),
+			 buf_slice(&c->text), on_bound, c);
+}
+
+static void on_secrets(void *arg, const char *text, size_t len,
+		       const struct err *err)
+{
+	struct change *c = arg;
+	struct err failed = { 0 };
+	int r;
+
+	(void)text;
+	(void)len;
+	if (err) {
+		failed = *err;
+		err_wrap(&failed, "the credentials of '%s'", c->name);
+		change_end(c, &failed);
+		return;
+	}
+	r = bind_send(c);
+	if (r < 0)
+		change_fail(c, r);
+}
+
+static int policy_bind(void *arg, const struct instance_record *r,
+		       const struct blueprint *bp, instance_fn fn, void *fn_arg,
+		       struct err *err)
+{
+	struct policies *p = arg;
+	struct change *c = change_new(p, r->name);
+	struct secret_bytes json = { 0 };
+	int rc;
+
+	if (!c)
+		return err_nomem(err);
+	c->fn = fn;
+	c->arg = fn_arg;
+	if (r->egress_json)
+		c->wishes = strdup(r->egress_json); /* only for warnings */
+	rc = text_make(p, r, r->egress_json, bp, NULL, &c->text, err);
+	if (rc == 0)
+		rc = grants_bind(p->grants, r, bp, &json, err);
+	if (rc == 0) {
+		rc = json.len > 0 ? gate_call(p->client, ADMIN_SECRETS,
+					      slice_str(r->name),
+					      slice_of(json.p, json.len),
+					      on_secrets, c) :
+				    bind_send(c);
+		if (rc < 0)
+			err_set(err, rc, "the gateway: %s", err_text(rc));
+	}
+	secret_bytes_done(&json);
+	if (rc < 0)
+		change_free(c);
+	return rc;
+}
+
+/* ---- a gateway that begins anew, a vault that has changed ---- */
+
+static void on_told(void *arg, const char *text, size_t len,
+		    const struct err *err)
+{
+	(void)arg;
+	(void)text;
+	(void)len;
+	if (err && err->code != -ECANCELED)
+		log_warn("tell the gateway of credentials: %s", err->msg);
+}
+
+static void tell_secrets(void *arg, const char *name, struct slice json,
+			 struct slice bundle, const struct err *err)
+{
+	struct policies *p = arg;
+
+	(void)bundle;
+	if (err)
+		log_warn("the credentials of '%s' are not at the gateway: %s",
+			 name, err->msg);
+	else if (json.len > 0 &&
+		 gate_call(p->client, ADMIN_SECRETS, slice_str(name), json,
+			   on_told, NULL) < 0)
+		log_warn("the credentials of '%s' are not at the gateway",
+			 name);
+}
+
+static void tell_all(void *arg, const char *name, struct slice json,
+		     struct slice bundle, const struct err *err)
+{
+	struct policies *p = arg;
+
+	if (bundle.len > 0 && gate_call(p->client, ADMIN_CA, slice_str(name),
+					bundle, on_told, NULL) < 0)
+		log_warn("the CA of '%s' is not at the gateway", name);
+	tell_secrets(p, name, json, bundle, err);
+}
+
+void policies_gate_up(struct policies *p)
+{
+	grants_each(p->grants, NULL, tell_all, p);
+}
+
+void policies_vault_changed(struct policies *p, const char *credential)
+{
+	grants_each(p->grants, credential, tell_secrets, p);
+}
+
+/* ---- a credential that a server sent back ---- */
+
+static void on_alarm(void *arg, const char *line, size_t len)
+{
+	SCOPED_JSON v = json_loadb(line, len, 0, NULL);
+	const char *name = jsonx_text_at(v, "agent");
+	const char *credential = jsonx_text_at(v, "credential");
+	struct policies *p = arg;
+
+	if (grants_revoke(p->grants, name, credential) && p->revoked)
+		p->revoked(p->revoked_arg, name, credential,
+			   jsonx_text_at(v, "name"));
+}
+
+static int policy_on_revoked(void *arg, instance_revoked_fn fn, void *fn_arg)
+{
+	struct policies *p = arg;
+
+	p->revoked = fn;
+	p->revoked_arg = fn_arg;
+	return gate_follow(p->client, REFLECTION, on_alarm, p);
+}
+
+/* ---- unbind ---- */
+
+static void file_remove(const struct policies *p, const char *name)
+{
+	SCOPED_STR path = file_of(p, name);
+
+	if (!path || (unlink(path) < 0 && errno != ENOENT))
+		log_warn("the policy of '%s' stays in its folder: %s", name,
+			 path ? strerror(errno) : "out of memory");
+}
+
+static void on_unbound(void *arg, const char *text, size_t len,
+		       const struct err *err)
+{
+	struct change *c = arg;
+
+	(void)text;
+	(void)len;
+	/* When it is down there is nobody to forget it. */
+	if (err && err->code == -EINVAL)
+		log_info("unbind '%s': %s", c->name, err->msg);
+	file_remove(c->p, c->name);
+	change_free(c);
+}
+
+static void policy_unbind(void *arg, const char *name)
+{
+	const struct slice none = { 0 };
+	struct policies *p = arg;
+	struct change *c = change_new(p, name);
+
+	grants_unbind(p->grants, name);
+	if (c && gate_call(p->client, ADMIN_UNBIND, slice_str(name), none,
+			   on_unbound, c) == 0)
+		return;
+	file_remove(p, name);
+	if (c)
+		change_free(c);
+}
+
+static const char *policy_warnings(void *arg)
+{
+	const struct policies *p = arg;
+
+	return p->warnings;
+}
+
+static const struct instance_grant *policy_grant(void *arg, const char *name)
+{
+	const struct policies *p = arg;
+
+	return grants_of(p->grants, name);
+}
+
+const struct instance_egress_ops policy_egress_ops = {
+	.bind = policy_bind,
+	.unbind = policy_unbind,
+	.warnings = policy_warnings,
+	.grant = policy_grant,
+	.on_revoked = policy_on_revoked,
+};
+
+struct policies *policies_new(struct gate_client *client, const char *dir,
+			      const char *kinds, struct vault *vault,
+			      bool (*has_packages)(void), struct err *err)
+{
+	struct policies *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		err_nomem(err);
+		return NULL;
+	}
+	*p = (struct policies){
+		.client = client,
+		.dir = dir,
+		.has_packages = has_packages,
+		.grants = grants_new(vault, kinds, err),
+	};
+	if (p->grants)
+		return p;
+	free(p);
+	return NULL;
+}
+
+void policies_free(struct policies *p)
+{
+	if (!p)
+		return;
+	grants_free(p->grants);
+	free(p);
+}

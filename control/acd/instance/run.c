@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.c - a process in a sandbox, and who watches it
+ *
+ * Theory of operation: output is counted as a position. Each watcher has its
+ * own mark: up to there it has disposed of everything. The guest gets credit
+ * for what lies before the lowest mark (before the end, when nobody
+ * watches), so it is never more than one window ahead of the slowest.
+ *
+ * A run ends once, in run_finish(); for the main run instance/end.c decides
+ * when. A watcher may leave in any callback, and may abandon its run: both
+ * take effect when all watchers have been called.
+ */
+#include "control/acd/instance/instance_impl.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "lib/log.h"
+#include "lib/str.h"
+
+#define REDRAW_MS 60u
+
+struct run_watch {
+	LIST_ENTRY(run_watch) link;
+	struct run *run; /* NULL: over */
+	const struct run_watch_ops *ops; /* NULL: left */
+	void *arg;
+	uint64_t mark; /* bytes of output disposed of */
+};
+
+/* ---- watchers ---- */
+
+static void run_free(struct run *r)
+{
+	loop_timer_free(r->timer);
+	loop_timer_free(r->redraw);
+	free(r);
+}
+
+static void walk_begin(struct run *r)
+{
+	r->walking++;
+}
+
+/* False: the run is gone. */
+static bool walk_end(struct run *r)
+{
+	struct run_watch *w, *next;
+
+	if (--r->walking > 0)
+		return true;
+	for (w = LIST_FIRST(&r->watches); w; w = next) {
+		next = LIST_NEXT(w, link);
+		if (!w->ops)
+			run_watch_free(w);
+	}
+	if (!r->doomed)
+		return true;
+	run_finish(r, &r->end);
+	return false;
+}
+
+/* Credit for what the slowest watcher has disposed of. */
+static void run_credit(struct run *r)
+{
+	uint64_t low = r->output;
+	struct run_watch *w;
+	uint32_t bytes;
+
+	LIST_FOREACH (w, &r->watches, link) {
+		if (w->ops && w->mark < low)
+			low = w->mark;
+	}
+	bytes = (uint32_t)(low - r->credited); /* at most a window */
+	r->credited = low;
+	if (bytes > 0 && r->channel)
+		channel_credit(r->channel, bytes);
+}
+
+struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,
+				void *arg)
+{
+	struct run_watch *w;
+
+	if (r->n_watches >= RUN_WATCHES_MAX) {
+		errno = EMFILE;
+		return NULL;
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->run = r;
+	w->ops = ops;
+	w->arg = arg;
+	w->mark = r->output;
+	LIST_INSERT_HEAD(&r->watches, w, link);
+	r->n_watches++;
+	return w;
+}
+
+void run_watch_credit(struct run_watch *w, uint32_t bytes)
+{
+	if (!w->run)
+		return;
+	if (bytes > w->run->output - w->mark)
+		w->mark = w->run->output;
+	else
+		w->mark += bytes;
+	run_credit(w->run);
+}
+
+void run_watch_free(struct run_watch *w)
+{
+	struct run *r;
+
+	if (!w)
+		return;
+	r = w->run;
+	if (r) {
+		w->ops = NULL;
+		if (r->walking > 0)
+			return; /* swept when the walk is over */
+		LIST_REMOVE(w, link);
+		r->n_watches--;
+		run_credit(r);
+	}
+	free(w);
+}
+
+void run_notice(struct run *r, uint8_t level, const char *text)
+{
+	struct run_watch *w;
+
+	walk_begin(r);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (w->ops && w->ops->notice)
+			w->ops->notice(w->arg, level, text);
+	}
+	walk_end(r);
+}
+
+void run_finish(struct run *r, const struct link_exit *x)
+{
+	struct link_exit end = *x;
+	struct run_watch *w;
+
+	if (r->walking > 0) {
+		r->doomed = true;
+		r->end = end;
+		return;
+	}
+	if (r->is_main)
+		r->in->main = NULL;
+	else
+		LIST_REMOVE(r, link);
+	channel_close(r->channel);
+	r->channel = NULL;
+	while ((w = LIST_FIRST(&r->watches))) {
+		LIST_REMOVE(w, link);
+		w->run = NULL; /* inert; its owner frees it */
+		w->ops->exited(w->arg, &end);
+	}
+	run_free(r);
+}
+
+/* ---- what the process does ---- */
+
+static void run_moved(const struct run *r)
+{
+	if (!r->unnoticed)
+		instance_moved(r->in);
+}
+
+/* What is frozen hears no signal: it goes on first. */
+static void run_put_end(struct run *r, enum run_cause cause)
+{
+	struct instance *in = r->in;
+
+	if (r->is_main && (in->frozen || in->freeze_busy))
+		instance_end(in, cause, KILL_GRACE_MS);
+	else
+		run_terminate(r, cause, KILL_GRACE_MS);
+}
+
+static void run_has_begun(struct run *r)
+{
+	if (r->is_main)
+		instance_began(r->in, NULL);
+}
+
+static void run_started(void *arg, uint32_t pid)
+{
+	struct run *r = arg;
+	struct run_watch *w;
+
+	r->pid = pid;
+	run_has_begun(r);
+	walk_begin(r);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (w->ops)
+			w->ops->started(w->arg, pid);
+	}
+	walk_end(r);
+}
+
+/* What of @data it may still write. The rest is read and dropped, so that
+ * nothing of its end waits for somebody to take it. */
+static struct slice output_allowed(struct run *r, struct slice data)
+{
+	uint64_t limit = r->in->rec.output;
+	struct slice allowed = data;
+	char size[32];
+
+	if (limit == 0 || data.len <= limit - r->output)
+		return data;
+	allowed.len = (size_t)(limit - r->output);
+	if (r->channel)
+		channel_credit(r->channel, (uint32_t)(data.len - allowed.len));
+	if (r->cause == RUN_SELF) {
+		str_format_size(size, sizeof(size), limit);
+		instance_breach(r->in, "output", "it wrote more than %s", size);
+		run_put_end(r, RUN_OUTPUT);
+	}
+	return allowed;
+}
+
+static void run_output(void *arg, enum link_type stream, struct slice data)
+{
+	struct run *r = arg;
+	struct run_watch *w;
+
+	run_has_begun(r); /* a line of its own may come before STARTED */
+	run_moved(r);
+	if (r->is_main)
+		data = output_allowed(r, data);
+	if (data.len == 0)
+		return;
+	r->output += data.len;
+	if (r->is_main && r->tty)
+		screen_feed(&r->screen, data.ptr, data.len);
+	if (r->is_main)
+		instance_log_write(r->in, data);
+	walk_begin(r);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (w->ops)
+			w->ops->output(w->arg, stream, data);
+	}
+	if (walk_end(r))
+		run_credit(r);
+}
+
+static void run_stdin_credit(void *arg)
+{
+	struct run *r = arg;
+	struct run_watch *w;
+
+	walk_begin(r);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (w->ops)
+			w->ops->stdin_credit(w->arg);
+	}
+	walk_end(r);
+}
+
+static void run_exited(void *arg, const struct link_exit *x)
+{
+	struct run *r = arg;
+	struct link_exit seen = *x;
+
+	r->channel = NULL;
+	/* Why the sandbox was lost is not known yet; instance/end.c finds
+	 * out, for all its runs. */
+	if (x->kind == LINK_LOST)
+		return;
+	if (r->cause == RUN_TIMEOUT)
+		seen.kind = LINK_TIMEOUT;
+	run_moved(r);
+	if (r->is_main)
+		instance_main_exited(r->in, &seen);
+	else
+		run_finish(r, &seen);
+}
+
+static const struct channel_ops run_channel_ops = {
+	.started = run_started,
+	.output = run_output,
+	.stdin_credit = run_stdin_credit,
+	.exited = run_exited,
+};
+
+/* ---- its end by force ---- */
+
+static void timer_set(struct run *r, uint64_t ms)
+{
+	uint64_t now = clock_ms();
+
+	r->due_ms = ms < UINT64_MAX - now ? now + ms : UINT64_MAX;
+	r->left_ms = ms;
+	if (!r->held)
+		loop_timer_set(r->timer, ms);
+}
+
+void run_limit_begin(struct run *r)
+{
+	if (r->limit_ms > 0 && r->due_ms == 0)
+		timer_set(r, r->limit_ms);
+}
+
+static void timer_hold(struct run *r, bool held)
+{
+	uint64_t now = clock_ms();
+
+	if (r->due_ms == 0)
+		return;
+	if (held) {
+		r->left_ms = r->due_ms > now ? r->due_ms - now : 1;
+		loop_timer_clear(r->timer);
+		return;
+	}
+	timer_set(r, r->left_ms);
+	if (r->kill_at > 0)
+		r->kill_at = r->due_ms;
+}
+
+void run_hold(struct run *r, bool held)
+{
+	struct run_watch *w;
+
+	if (r->held == held)
+		return;
+	r->held = held;
+	timer_hold(r, held);
+	LIST_FOREACH (w, &r->watches, link) {
+		if (!held && w->ops && w->ops->resumed)
+			w->ops->resumed(w->arg);
+	}
+}
+
+static void run_kill(struct run *r)
+{
+	if (!r->killed && r->channel)
+		channel_signal(r->channel, SIGKILL);
+	r->killed = true;
+	timer_set(r, KILL_LIMIT_MS);
+}
+
+/* The sandbox did not even report what KILL cannot fail to do. */
+static void run_force(struct run *r)
+{
+	struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
+
+	if (r->is_main) {
+		instance_force_end(r->in);
+		return;
+	}
+	if (r->cause == RUN_TIMEOUT)
+		x.kind = LINK_TIMEOUT;
+	run_finish(r, &x);
+}
+
+void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
+{
+	uint64_t now = clock_ms(), deadline;
+
+	if (r->cause == RUN_SELF)
+		r->cause = cause;
+	if (r->killed)
+		return;
+	if (grace_ms == 0) {
+		run_kill(r);
+		return;
+	}
+	deadline = grace_ms < UINT64_MAX - now ? now + grace_ms : UINT64_MAX;
+	if (r->channel) {
+		/* An interactive shell ignores TERM, but not its terminal's
+		 * end; a stopped process has to go on to see either. */
+		channel_signal(r->channel, SIGTERM);
+		if (r->tty)
+			channel_signal(r->channel, SIGHUP);
+		channel_signal(r->channel, SIGCONT);
+	}
+	/* Who asks again, more patiently, does not take back what stands. */
+	if (r->kill_at > 0 && r->kill_at <= deadline)
+		return;
+	r->kill_at = deadline;
+	timer_set(r, grace_ms);
+}
+
+static void run_time_over(struct run *r)
+{
+	instance_breach(r->in, "timeout", "process %u ran for too long",
+			(unsigned)r->pid);
+	run_put_end(r, RUN_TIMEOUT);
+}
+
+static void run_timer(void *arg)
+{
+	struct run *r = arg;
+
+	if (r->killed)
+		run_force(r);
+	else if (r->cause != RUN_SELF)
+		run_kill(r);
+	else
+		run_time_over(r);
+}
+
+void run_abandon(struct run *r)
+{
+	const struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
+
+	if (r->is_main)
+		run_put_end(r, RUN_ABANDONED);
+	else
+		run_finish(r, &x); /* CLOSE hangs up, then kills */
+}
+
+void run_detach(struct run *r)
+{
+	struct err err = { 0 };
+
+	/* Nobody will write to a pipe again; a terminal may be attached. */
+	if (!r->tty && r->use_stdin)
+		run_stdin_eof(r);
+	if (!r->is_main || r->in->rec.detached)
+		return;
+	r->in->rec.detached = true;
+	if (instance_save(r->in, &err) < 0)
+		log_error("%s", err.msg);
+}
+
+/* ---- beginning ---- */
+
+static int exec_error(int ret, struct err *err)
+{
+	switch (ret) {
+	case -EMFILE:
+		return err_set(err, ret, "%u processes run there already",
+			       LINK_CHANNELS_MAX);
+	case -EMSGSIZE:
+		return err_set(err, ret,
+			       "command and environment are too long");
+	case -ENOBUFS:
+		return err_set(err, ret, "the sandbox does not answer");
+	default:
+		return err_set(err, ret, "cannot start a process: %s",
+			       err_text(ret));
+	}
+}
+
+int run_start(struct instance *in, const struct run_wish *w, bool is_main,
+	      struct run **ret, struct err *err)
+{
+	static const struct strv none;
+	const struct strv *argv = w->files ? &none : run_argv(in, w);
+	struct link_exec x = {
+		.rows = w->rows ? w->rows : 24,
+		.cols = w->cols ? w->cols : 80,
+		.cwd = run_cwd(in, w),
+		.argv = (const char *const *)argv->v,
+		.env = (const char *const *)w->env.v,
+	};
+	struct run *r = calloc(1, sizeof(*r));
+	int code;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "no memory");
+	x.flags = (w->tty ? LINK_EXEC_PTY : 0u) |
+		  (w->use_stdin ? LINK_EXEC_STDIN : 0u) |
+		  (w->files     ? LINK_EXEC_FILES :
+		   argv->n == 0 ? LINK_EXEC_LOGIN :
+				  0u);
+	*r = (struct run){
+		.in = in,
+		.is_main = is_main,
+		.tty = w->tty,
+		.use_stdin = w->use_stdin,
+		.unnoticed = w->unnoticed,
+		.limit_ms = w->timeout_ms,
+		.rows = x.rows,
+		.cols = x.cols,
+		.timer = loop_timer_new(in->is->loop, run_timer, r),
+	};
+	LIST_INIT(&r->watches);
+	code = r->timer ? session_exec(in->session, &x, &run_channel_ops, r,
+				       &r->channel) :
+			  -ENOMEM;
+	if (code < 0) {
+		run_free(r);
+		return exec_error(code, err);
+	}
+	if (is_main && r->limit_ms == 0)
+		r->limit_ms = in->rec.timeout_ms;
+	if (session_is_ready(in->session))
+		run_limit_begin(r);
+	*ret = r;
+	return 0;
+}
+
+int instance_exec(struct instance *in, const struct run_request *rq,
+		  struct run **ret, struct err *err)
+{
+	struct run_wish w = { 0 };
+	int code;
+
+	if (in->rec.state == INSTANCE_PAUSED)
+		return instance_paused_error(in, err);
+	if (in->rec.state != INSTANCE_RUNNING || !in->main || !in->session ||
+	    !session_is_ready(in->session))
+		return err_set(err, -ENOTCONN, "'%s' is not running",
+			       in->rec.name);
+	if (run_wish_copy(&w, rq) < 0)
+		return err_set(err, -ENOMEM, "no memory");
+	code = run_start(in, &w, false, ret, err);
+	run_wish_done(&w);
+	if (code < 0)
+		return err_wrap(err, "%s", in->rec.name);
+	LIST_INSERT_HEAD(&in->execs, *ret, link);
+	run_moved(*ret);
+	return 0;
+}
+
+/* ---- towards the process ---- */
+
+struct instance *run_instance(const struct run *r)
+{
+	return r->in;
+}
+
+bool run_is_tty(const struct run *r)
+{
+	return r->tty;
+}
+
+size_t run_stdin_room(const struct run *r)
+{
+	return r->channel ? channel_stdin_room(r->channel) : 0;
+}
+
+int run_stdin(struct run *r, const void *data, size_t len)
+{
+	run_moved(r);
+	return r->channel ? channel_stdin(r->channel, data, len) : -EPIPE;
+}
+
+int run_stdin_eof(struct run *r)
+{
+	return r->channel ? channel_stdin_eof(r->channel) : -EPIPE;
+}
+
+int run_signal(struct run *r, uint32_t signo)
+{
+	return r->channel ? channel_signal(r->channel, signo) : -EPIPE;
+}
+
+int run_resize(struct run *r, uint16_t rows, uint16_t cols)
+{
+	if (!r->channel)
+		return -EPIPE;
+	/* Clients say it again and again; a program draws each time. */
+	if (rows == r->rows && cols == r->cols)
+		return 0;
+	r->rows = rows;
+	r->cols = cols;
+	return r->redrawing ? 0 : channel_resize(r->channel, rows, cols);
+}
+
+static void redraw_over(void *arg)
+{
+	struct run *r = arg;
+
+	r->redrawing = false;
+	if (r->channel)
+		channel_resize(r->channel, r->rows, r->cols);
+}
+
+/* A program that is told of the size that it has may do nothing; so it gets
+ * another one, for long enough to look at it. */
+void run_redraw(struct run *r)
+{
+	if (!r->tty || !r->channel || r->rows < 2 || r->redrawing)
+		return;
+	if (!r->redraw)
+		r->redraw = loop_timer_new(r->in->is->loop, redraw_over, r);
+	if (!r->redraw ||
+	    channel_resize(r->channel, (uint16_t)(r->rows - 1), r->cols) < 0)
+		return;
+	r->redrawing = true;
+	loop_timer_set(r->redraw, REDRAW_MS);
+}
+
+uint64_t run_screen(const struct run *r, char ret_modes[SCREEN_MODES_MAX])
+{
+	screen_modes(&r->screen, ret_modes);
+	return r->output - r->screen.start;
+}

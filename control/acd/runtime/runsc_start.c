@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * runsc_start.c - the start of a sandbox of the runsc runtime
+ *
+ *	image known → made by a child (runsc_job.h) → first word on the link
+ *	    │              └──────────┬──────────────────┘
+ *	    │ layers cannot be used   │ anything fails: removed, then told
+ *	    └─▶ docker runtime        └─▶ the caller
+ *
+ * runsc ends soon after the sandbox runs, and leaves its process to acd, PID
+ * 1, which hears of its end by SIGCHLD. Its pid comes from a file of runsc's.
+ */
+#include "control/acd/runtime/runsc_impl.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "control/acd/runtime/docker_spec.h"
+#include "control/acd/runtime/dockerd.h"
+#include "control/acd/runtime/runsc_spec.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+#include "lib/str.h"
+
+#define WANT_TEXTS 8u
+#define PID_TEXT_MAX 32u
+#define WHY_TEXT 200 /* characters of an error, beside the last words */
+#define START_LIMIT_MS 60000u
+#define EXIT_UNKNOWN 255
+
+/* A spec that outlives its call. */
+struct runsc_want {
+	struct runtime_spec spec;
+	char *text[WANT_TEXTS]; /* what its strings are */
+	size_t n;
+};
+
+static void want_free(struct runsc_want *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->n; i++)
+		free(w->text[i]);
+	free(w);
+}
+
+/* A copy takes the place of the caller's string. */
+static int text_keep(struct runsc_want *w, const char **at)
+{
+	char *copy;
+
+	if (!*at)
+		return 0;
+	copy = w->n < WANT_TEXTS ? strdup(*at) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	*at = w->text[w->n++] = copy;
+	return 0;
+}
+
+static struct runsc_want *want_new(const struct runtime_spec *spec)
+{
+	struct runsc_want *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->spec = *spec;
+	if (text_keep(w, &w->spec.name) == 0 &&
+	    text_keep(w, &w->spec.image) == 0 &&
+	    text_keep(w, &w->spec.isolation) == 0 &&
+	    text_keep(w, &w->spec.address) == 0 &&
+	    text_keep(w, &w->spec.workspace) == 0 &&
+	    text_keep(w, &w->spec.home) == 0 &&
+	    text_keep(w, &w->spec.runtime) == 0)
+		return w;
+	want_free(w);
+	return NULL;
+}
+
+/* ---- how it ends ---- */
+
+/* Who is told of a failure once the box has gone. */
+struct failure {
+	struct err err;
+	runtime_start_fn fn;
+	void *arg;
+};
+
+static void on_failure_removed(void *arg, const struct err *err)
+{
+	struct failure *f = arg;
+
+	if (err)
+		log_warn("remove what a failed start left: %s", err->msg);
+	f->fn(f->arg, -1, NULL, &f->err);
+	free(f);
+}
+
+/* What only a start needs. */
+static void start_forget(struct box *b)
+{
+	loop_timer_free(b->limit);
+	b->limit = NULL;
+	loop_del(b->hello);
+	b->hello = NULL;
+	fd_closep(&b->link_fd);
+	want_free(b->want);
+	b->want = NULL;
+}
+
+/* The caller hears of it, and of nothing else from this start. */
+static struct failure start_give_up(struct box *b, const struct err *why)
+{
+	struct failure f = { .err = *why,
+			     .fn = b->start_fn,
+			     .arg = b->start_arg };
+	char words[LINKS_WORDS_MAX];
+
+	links_words(b->rs->links, b->id, words, sizeof(words));
+	if (words[0])
+		err_set(&f.err, why->code, "%.*s (%s)", WHY_TEXT, why->msg,
+			words);
+	start_forget(b);
+	b->start_fn = NULL;
+	return f;
+}
+
+/* Nothing has been made yet. */
+static void start_refuse(struct box *b, const struct err *why)
+{
+	struct failure f = start_give_up(b, why);
+
+	box_free(b);
+	f.fn(f.arg, -1, NULL, &f.err);
+}
+
+/* What was made goes first, so that whoever hears of the failure may try
+ * again with the same name and address. */
+static void start_fail(struct box *b, const struct err *why)
+{
+	struct failure *f = malloc(sizeof(*f));
+	struct failure now = start_give_up(b, why);
+	struct err err = { 0 };
+
+	if (f) {
+		*f = now;
+		if (box_remove(b, on_failure_removed, f, &err) == 0)
+			return;
+		free(f);
+	}
+	log_warn("remove what a failed start left: %s", err.msg);
+	box_left(b);
+	now.fn(now.arg, -1, NULL, &now.err);
+}
+
+void runsc_start_cancel(struct box *b)
+{
+	const struct err err = { .code = -ECANCELED, .msg = "acd ends" };
+	struct failure f;
+
+	if (!b->start_fn)
+		return;
+	f = start_give_up(b, &err);
+	f.fn(f.arg, -1, NULL, &f.err);
+}
+
+/* ---- runsc has started it ---- */
+
+static void on_sandbox_end(void *arg, pid_t pid, int status)
+{
+	(void)pid;
+	box_ended(arg, proc_code(status));
+}
+
+static int pid_read(const struct box *b, pid_t *ret, struct err *err)
+{
+	SCOPED_STR path = str_printf("%s/pid", b->paths.bundle);
+	SCOPED_STR text = NULL;
+	uint64_t pid = 0;
+	int r = path ? file_read(path, PID_TEXT_MAX, &text, NULL) : -ENOMEM;
+
+	if (r == 0)
+		r = str_parse_u64(text, 2, INT32_MAX, &pid);
+	if (r < 0)
+		return err_set(err, r, "the pid of the sandbox: %s",
+			       err_text(r));
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+/* runsc's child, and ours when that has ended: nobody reaps it before. */
+static int sandbox_watch(struct box *b, struct err *err)
+{
+	pid_t pid = 0;
+	int r = pid_read(b, &pid, err);
+
+	if (r < 0)
+		return r;
+	if (kill(pid, 0) < 0)
+		return err_set(err, -EPROTO,
+			       "the sandbox ended as soon as it had started");
+	r = children_watch(b->rs->children, pid, on_sandbox_end, b);
+	if (r < 0)
+		return err_set(err, r, "watch the sandbox: %s", err_text(r));
+	b->pid = pid;
+	return 0;
+}
+
+static void start_done(struct box *b)
+{
+	runtime_start_fn fn = b->start_fn;
+	int link_fd = fd_take(&b->link_fd);
+
+	start_forget(b);
+	b->start_fn = NULL;
+	b->state = BOX_RUNNING;
+	fn(b->start_arg, link_fd, b->id, NULL);
+}
+
+/*
+ * The report has to be there, and either the first word on the link or the
+ * end of runsc: that has some work left when the sandbox runs already.
+ */
+static void start_judge(struct box *b)
+{
+	if (b->job || (b->maker && !b->greeted))
+		return;
+	if (b->err.code == 0 && !b->maker && b->maker_code != 0)
+		err_set(&b->err, -EIO, "runsc failed with code %d",
+			b->maker_code);
+	if (b->err.code == 0)
+		sandbox_watch(b, &b->err);
+	if (b->err.code < 0)
+		start_fail(b, &b->err);
+	else
+		start_done(b);
+}
+
+static void on_hello(void *arg, uint32_t events)
+{
+	struct box *b = arg;
+	char byte;
+
+	(void)events;
+	/* A link that is closed is a failed start, of which runsc tells. */
+	b->greeted = recv(b->link_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+	loop_del(b->hello);
+	b->hello = NULL;
+	if (b->greeted)
+		start_judge(b);
+}
+
+/* runsc has not reaped the sandbox unless that ended before it did. */
+static void on_maker_left(struct box *b)
+{
+	if (b->maker_code != 0)
+		log_warn("runsc ended with code %d after it had started a "
+			 "sandbox",
+			 b->maker_code);
+	if (b->pid && kill(b->pid, 0) < 0) {
+		children_forget(b->rs->children, b->pid);
+		box_ended(b, EXIT_UNKNOWN);
+	}
+}
+
+static void on_maker_end(void *arg, pid_t pid, int status)
+{
+	struct box *b = arg;
+
+	(void)pid;
+	b->maker = 0;
+	b->maker_code = proc_code(status);
+	if (b->state == BOX_STARTING)
+		start_judge(b);
+	else if (b->state == BOX_RUNNING)
+		on_maker_left(b);
+}
+
+static void on_made(void *arg, const struct err *err)
+{
+	struct box *b = arg;
+
+	b->job = NULL;
+	if (err && b->err.code == 0)
+		b->err = *err;
+	start_judge(b);
+}
+
+static void on_late(void *arg)
+{
+	struct box *b = arg;
+
+	err_set(&b->err, -ETIMEDOUT, "runsc did not start it within %u s",
+		START_LIMIT_MS / 1000);
+	if (b->maker)
+		kill(b->maker, SIGKILL);
+}
+
+/* ---- making it ---- */
+
+static int argv_make(const struct box *b, struct strv *argv)
+{
+	int r = strv_push(argv, dockerd_runsc());
+
+	for (const char *const *f = dockerd_runsc_flags; *f && r == 0; f++)
+		r = strv_push(argv, *f);
+	/* Its cgroup is made and entered by us: runsc's own way takes one for
+	 * each controller there is, and a fourth of the start. */
+	if (r == 0)
+		r = strv_push(argv, "--ignore-cgroups");
+	if (r == 0 && b->want->spec.covered)
+		r = strv_push(argv, DOCKERD_RUNSC_GOFER);
+	if (r == 0)
+		r = strv_push(argv, "--debug-log=" DOCKERD_GVISOR_LOG);
+	if (r == 0)
+		r = strv_push(argv, "--root=" RUNSC_STATE);
+	if (r == 0)
+		r = strv_push(argv, "run");
+	if (r == 0)
+		r = strv_push(argv, "--detach");
+	if (r == 0)
+		r = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
+	if (r == 0)
+		r = strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle);
+	return r == 0 ? strv_push(argv, b->id) : r;
+}
+
+static char *config_make(const struct box *b)
+{
+	const struct runtime_spec *w = &b->want->spec;
+	SCOPED_STR own = str_printf("%s/root", b->paths.bundle);
+	const struct runsc_spec spec = {
+		.want = w,
+		.root = w->root_rw ? own : layers_path(b->image),
+		.netns = b->paths.netns,
+		.bundle = b->paths.bundle,
+		.nofile = dockerd_nofile(),
+	};
+	json_t *json = own ? runsc_spec_json(&spec) : NULL;
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	return text;
+}
+
+static int make_begin(struct box *b, struct err *err)
+{
+	const struct runtime_spec *w = &b->want->spec;
+	SCOPED_STR config = config_make(b);
+	SCOPED_FD link = -1;
+	SCOPED_FD words = -1;
+	struct strv argv = { 0 };
+	struct runsc_make m = {
+		.id = b->id,
+		.name = w->name,
+		.paths = &b->paths,
+		.image = w->root_rw ? b->image : NULL,
+		.veth = &b->veth,
+		.config = config,
+		.limits = runsc_limits(w->cpu_milli, w->memory, w->pids),
+	};
+	int r = config ? argv_make(b, &argv) : -ENOMEM;
+
+	/* From here on its removal knows what to unpin. */
+	if (r == 0)
+		r = netns_veth(w->address, &b->veth);
+	if (r == 0)
+		r = links_expect(b->rs->links, b->id);
+	if (r == 0)
+		r = links_open(b->rs->links, b->id, &link, &words);
+	if (r < 0)
+		err_set(err, r, "prepare the sandbox: %s", err_text(r));
+	if (r == 0) {
+		m.argv = (const char *const *)argv.v;
+		m.link = link;
+		m.words = words;
+		r = runsc_job_make(b->rs->loop, &m, on_made, b, &b->job,
+				   &b->maker, err);
+	}
+	strv_done(&argv);
+	if (r < 0)
+		return r;
+	b->link_fd = links_take(b->rs->links, b->id);
+	b->hello = loop_add(b->rs->loop, b->link_fd, EPOLLIN, on_hello, b);
+	/* Without memory for it, the end of runsc tells as well. */
+	return 0;
+}
+
+/* What it mounts while it is taken away again would stay: it has to be gone
+ * first. Nobody else reaps it before the loop goes on. */
+static void maker_end(struct box *b)
+{
+	kill(b->maker, SIGKILL);
+	while (waitpid(b->maker, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	b->maker = 0;
+}
+
+/* From here on something may be there. */
+static void make_start(struct box *b)
+{
+	struct err err = { 0 };
+	int r;
+
+	if (make_begin(b, &err) < 0) {
+		start_refuse(b, &err);
+		return;
+	}
+	r = children_watch(b->rs->children, b->maker, on_maker_end, b);
+	if (r < 0) {
+		maker_end(b);
+		err_set(&err, r, "watch runsc: %s", err_text(r));
+		runsc_job_forget(b->job);
+		b->job = NULL;
+		start_fail(b, &err);
+		return;
+	}
+	loop_timer_set(b->limit, START_LIMIT_MS);
+}
+
+/* The engine takes it over, as if it had been asked. */
+static void start_pass_on(struct box *b)
+{
+	struct runsc *rs = b->rs;
+	struct runsc_want *want = b->want;
+	struct failure f = { .fn = b->start_fn, .arg = b->start_arg };
+	int r;
+
+	b->want = NULL;
+	start_forget(b);
+	box_free(b);
+	r = rs->docker->ops->start(rs->docker, &want->spec, f.fn, f.arg);
+	want_free(want);
+	if (r == 0)
+		return;
+	err_set(&f.err, r, "start: %s", err_text(r));
+	f.fn(f.arg, -1, NULL, &f.err);
+}
+
+static void on_image(void *arg, struct layers_image *img, const struct err *err)
+{
+	struct box *b = arg;
+
+	b->image = img;
+	if (!err) {
+		make_start(b);
+	} else if (err->code == -ENOTSUP || err->code == -E2BIG ||
+		   err->code == -EINVAL) {
+		if (!b->rs->told)
+			log_warn("sandboxes are started by the engine, which "
+				 "is slower: %s",
+				 err->msg);
+		b->rs->told = true;
+		start_pass_on(b);
+	} else {
+		start_refuse(b, err);
+	}
+}
+
+int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
+		   runtime_start_fn fn, void *arg)
+{
+	struct runsc *rs = runsc_of(rt);
+	bool ours = !spec->isolation || strcmp(spec->isolation, "runsc") == 0;
+	struct box *b;
+	int r = -ENOMEM;
+
+	if (spec->gpus || !ours ||
+	    (spec->runtime && strcmp(spec->runtime, "docker") == 0))
+		return rs->docker->ops->start(rs->docker, spec, fn, arg);
+	b = box_new(rs, spec->name);
+	if (!b)
+		return -ENOMEM;
+	b->start_fn = fn;
+	b->start_arg = arg;
+	b->want = want_new(spec);
+	b->limit = loop_timer_new(rs->loop, on_late, b);
+	if (b->want && b->limit)
+		r = layers_get(rs->layers, spec->image, on_image, b);
+	if (r < 0) {
+		start_forget(b);
+		box_free(b);
+	}
+	return r;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * blocked.c - paths of a workspace that its sandbox must not see
+ *
+ * A path is looked up beneath the workspace without following any link, and
+ * covered by the descriptor that was found: nobody can put something else in
+ * its place in between. A link is refused instead of followed: what it points
+ * to may be seen by its other name, so covering it would promise too much.
+ *
+ * The cover is a mount on what lies at the path, not on its name: it would
+ * move along when a directory above is renamed, and in the next run nothing
+ * would be at the path any more. So each directory above is made a mount point
+ * too, of itself. Nobody who has these mounts can rename or remove a mount
+ * point. Who does not have them can, which is the user, outside.
+ */
+#include "control/acd/storage/blocked.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "control/acd/storage/idmap.h"
+#include "lib/file.h"
+
+int blocked_prepare(const char *covers)
+{
+	SCOPED_STR dir = str_printf("%s/dir", covers);
+	SCOPED_STR file = str_printf("%s/file", covers);
+	int r = dir && file ? file_mkdir_p(covers, 0700) : -ENOMEM;
+
+	if (r == 0)
+		r = file_mkdir_p(dir, 0755);
+	if (r == 0)
+		r = file_write_atomic(file, "", 0, 0);
+	return r;
+}
+
+/* A detached mount of it that shows nothing and takes nothing. */
+static int cover_open(const char *covers, const char *kind)
+{
+	struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+	};
+	SCOPED_STR path = str_printf("%s/%s", covers, kind);
+	SCOPED_FD fd = path ? idmap_open(path) : -ENOMEM;
+
+	if (fd < 0)
+		return fd;
+	if (syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, &attr,
+		    sizeof(attr)) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+/* -ENOENT: nothing is there. */
+static int path_open(int workspace, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+			   RESOLVE_NO_MAGICLINKS,
+	};
+	char text[PATH_MAX];
+	size_t len = strlen(path);
+	long fd;
+
+	/* A slash at its end would ask for a directory. */
+	while (len > 0 && path[len - 1] == '/')
+		len--;
+	if (len == 0 || len >= sizeof(text))
+		return -EINVAL;
+	memcpy(text, path, len);
+	text[len] = '\0';
+	do
+		fd = syscall(SYS_openat2, workspace, text, &how, sizeof(how));
+	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	/* Below a file there can be nothing. */
+	return fd >= 0 ? (int)fd : errno == ENOTDIR ? -ENOENT : -errno;
+}
+
+static bool is_mount_root(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) == 0 &&
+	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static int attach(int mount, int at)
+{
+	return syscall(SYS_move_mount, mount, "", at, "",
+		       MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
+		       -errno :
+		       0;
+}
+
+/* Makes the directory @at a mount point, where it shows itself with the same
+ * owners and flags. A descriptor of it, or of @at when it is one already. */
+static int dir_pin(int at)
+{
+	SCOPED_FD self = -1;
+	int r;
+
+	if (is_mount_root(at)) {
+		r = fcntl(at, F_DUPFD_CLOEXEC, 0);
+		return r < 0 ? -errno : r;
+	}
+	self = (int)syscall(SYS_open_tree, at, "",
+			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				    AT_EMPTY_PATH);
+	if (self < 0)
+		return -errno;
+	r = attach(self, at);
+	return r < 0 ? r : fd_take(&self);
+}
+
+/* What is at @path, after each directory above it was pinned. It goes on from
+ * the descriptor of what it pinned: nothing can be swapped in between. */
+static int path_pin(int workspace, const char *path)
+{
+	SCOPED_STR copy = strdup(path);
+	char *rest = copy, *name, *next;
+	SCOPED_FD dir = fcntl(workspace, F_DUPFD_CLOEXEC, 0);
+
+	if (!copy)
+		return -ENOMEM;
+	for (name = strsep(&rest, "/"); dir >= 0; name = next) {
+		SCOPED_FD at = path_open(dir, name);
+		struct stat st;
+		int r;
+
+		/* "dir/" is the directory. */
+		next = rest && *rest ? strsep(&rest, "/") : NULL;
+		if (!next || at < 0)
+			return fd_take(&at);
+		if (fstat(at, &st) < 0)
+			return -errno;
+		if (S_ISLNK(st.st_mode))
+			return -ELOOP;
+		r = dir_pin(at);
+		if (r < 0)
+			return r;
+		close(dir);
+		dir = r;
+	}
+	return -errno;
+}
+
+static int cover_one(int workspace, const char *covers, const char *path)
+{
+	SCOPED_FD found = path_open(workspace, path);
+	/* Where nothing is to be hidden directories may go on moving. */
+	SCOPED_FD at = found < 0 ? found : path_pin(workspace, path);
+	SCOPED_FD cover = -1;
+	struct stat st;
+
+	if (at == -ENOENT)
+		return 0;
+	if (at < 0)
+		return at;
+	if (fstat(at, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -ELOOP;
+	cover = cover_open(covers, S_ISDIR(st.st_mode) ? "dir" : "file");
+	return cover < 0 ? cover : attach(cover, at);
+}
+
+int blocked_cover(const char *workspace, const char *covers,
+		  const struct strv *paths, struct err *err)
+{
+	SCOPED_FD fd =
+		open(workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(err, "open %s", workspace);
+	for (size_t i = 0; i < paths->n; i++) {
+		int r = cover_one(fd, covers, paths->v[i]);
+
+		if (r == -ELOOP)
+			return err_set(err, r,
+				       "the blocked path '%s' is a symbolic "
+				       "link, or there is one in it: name what "
+				       "it points to, or remove the link",
+				       paths->v[i]);
+		if (r < 0)
+			return err_set(err, r, "block '%s': %s", paths->v[i],
+				       err_text(r));
+	}
+	return 0;
+}
+
+char *blocked_missing(const char *workspace, const struct strv *paths)
+{
+	SCOPED_FD fd =
+		open(workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char *list = NULL;
+
+	for (size_t i = 0; fd >= 0 && i < paths->n; i++) {
+		SCOPED_FD at = path_open(fd, paths->v[i]);
+		SCOPED_STR before = NULL;
+
+		/* What has appeared since then is not covered either. */
+		if (at >= 0 && is_mount_root(at))
+			continue;
+		before = ptr_take(&list);
+		list = str_printf("%s%s%s", before ? before : "",
+				  before ? ", " : "", paths->v[i]);
+		if (!list)
+			break;
+	}
+	return list;
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk.c - how much the workspace and the home of an instance may hold
+ *
+ * Files move between the directories and disk.img by copying all, then
+ * removing: whatever ends this in between, the next start finds both and goes
+ * on. What lies in the directories is the newer then: it goes into disk.img
+ * first, both ways, and replaces what has the same name there, whatever that
+ * is. So files that a user puts into the empty directories while disk.img is
+ * not mounted arrive, too.
+ *
+ * The first copy into a new disk.img is made under another name, and counts
+ * from its rename on: whatever ends it before has changed nothing. So do the
+ * directories on their way back. What is left of either is removed by the
+ * next start. While the files are in both places, between rename and removal,
+ * "disk.img.twin" says so: then they need no room in disk.img once more.
+ */
+#include "control/acd/storage/disk.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "control/acd/storage/disk_image.h"
+#include "control/acd/storage/disk_quota.h"
+#include "control/acd/storage/treecopy.h"
+#include "control/acd/storage/treejob.h"
+#include "lib/file.h"
+#include "lib/str.h"
+#include "lib/walk.h"
+
+#define BLOCK 512u /* of st_blocks */
+#define EXT4_ROOT 2u /* inode number */
+
+/* The paths of one instance. */
+struct place {
+	char *image, *image_new, *twin;
+	char *dir[3], *in[3]; /* outside and in disk.img; NULL-terminated */
+};
+
+static void place_done(struct place *p)
+{
+	free(p->image);
+	free(p->image_new);
+	free(p->twin);
+	for (size_t i = 0; i < ARRAY_SIZE(p->dir); i++) {
+		free(p->dir[i]);
+		free(p->in[i]);
+	}
+}
+
+#define SCOPED_PLACE ATTR_CLEANUP(place_done) struct place
+
+static int place_make(const struct disk_spec *s, struct place *p,
+		      struct err *err)
+{
+	static const char *const leaves[] = { "home", "workspace" };
+
+	p->image = str_printf("%s/disk.img", s->dir);
+	p->image_new = str_printf("%s/disk.img.new", s->dir);
+	p->twin = str_printf("%s/disk.img.twin", s->dir);
+	for (size_t i = 0; i < ARRAY_SIZE(leaves); i++) {
+		p->dir[i] = str_printf("%s/%s", s->dir, leaves[i]);
+		p->in[i] = str_printf("%s/%s", s->at, leaves[i]);
+		if (!p->dir[i] || !p->in[i])
+			return err_nomem(err);
+	}
+	return p->image && p->image_new && p->twin ? 0 : err_nomem(err);
+}
+
+static bool has_image(const struct place *p)
+{
+	struct stat st;
+
+	return p->image && lstat(p->image, &st) == 0;
+}
+
+/* ---- moving ---- */
+
+/* Missing counts as empty. */
+static bool dir_is_empty(const char *path)
+{
+	SCOPED_FD fd =
+		open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	SCOPED_DIR dir = fd < 0 ? NULL : fdopendir(fd);
+	int n = 0;
+
+	if (!dir)
+		return fd < 0 && errno == ENOENT;
+	fd_take(&fd);
+	while (n < 3 && readdir(dir))
+		n++;
+	return n < 3;
+}
+
+static int dir_make(const char *path, const struct disk_spec *s,
+		    struct err *err)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) == 0) {
+		if (lchown(path, s->uid, s->gid) < 0)
+			return err_sys(err, "give %s to its owner", path);
+		return 0;
+	}
+	if (errno != EEXIST)
+		return err_sys(err, "make %s", path);
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR, "%s is not a directory", path);
+	return 0;
+}
+
+static int tree_sync(const char *path, struct err *err)
+{
+	SCOPED_FD fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return err_sys(err, "sync %s", path);
+	return 0;
+}
+
+/* @to has what is in @from, too, and has it on the disk. */
+static int tree_copy(const char *from, const char *to,
+		     const struct disk_spec *s, struct err *err)
+{
+	int r = dir_make(to, s, err);
+
+	if (r < 0 || dir_is_empty(from))
+		return r;
+	r = treecopy(from, to, err);
+	return r < 0 ? r : tree_sync(to, err);
+}
+
+static int tree_empty(const char *dir, const struct disk_spec *s,
+		      struct err *err)
+{
+	int r = dir_is_empty(dir) ? 0 : file_remove_tree(dir);
+
+	return r < 0 ? err_set(err, r, "empty %s: %s", dir, err_text(r)) :
+		       dir_make(dir, s, err);
+}
+
+/* Moves what is in @from to @to; @from is empty then. */
+static int tree_move(const char *from, const char *to,
+		     const struct disk_spec *s, struct err *err)
+{
+	int r = tree_copy(from, to, s, err);
+
+	return r < 0 ? r : tree_empty(from, s, err);
+}
+
+/* Inodes, in parts: the names of a file each count for their share of it. */
+#define INODE_PARTS UINT64_C(65536)
+
+static int on_count(void *arg, int dirfd, const char *name,
+		    const struct stat *st)
+{
+	uint64_t *parts = arg;
+
+	(void)dirfd;
+	(void)name;
+	*parts += S_ISDIR(st->st_mode) || st->st_nlink <= 1 ?
+			  INODE_PARTS :
+			  INODE_PARTS / st->st_nlink;
+	return treejob_is_canceled() ? -ECANCELED : 0;
+}
+
+/* What is in @dir, besides itself. */
+static int tree_needs(const char *dir, uint64_t *bytes, uint64_t *parts)
+{
+	static const struct walk_ops ops = { .entry = on_count };
+	uint64_t one = 0;
+	int r;
+
+	if (dir_is_empty(dir))
+		return 0;
+	r = file_tree_size(dir, &one);
+	*bytes += one;
+	return r < 0 ? r : walk_tree(dir, &ops, parts);
+}
+
+/* Is there room in disk.img for what lies outside? Told before it is tried:
+ * half a file there would be taken for a whole one later. */
+static int room_check(const struct place *p, const struct disk_spec *s,
+		      struct err *err)
+{
+	uint64_t need = 0, parts = 0;
+	struct statvfs fs;
+
+	for (size_t i = 0; p->dir[i]; i++) {
+		int r = tree_needs(p->dir[i], &need, &parts);
+
+		if (r < 0)
+			return err_set(err, r, "the size of %s: %s", p->dir[i],
+				       err_text(r));
+	}
+	if (statvfs(s->at, &fs) < 0)
+		return err_sys(err, "look at %s", s->at);
+	if (need > (uint64_t)fs.f_bavail * fs.f_frsize)
+		return err_set(err, -EDQUOT,
+			       "workspace and home hold %llu MiB, which does "
+			       "not fit",
+			       (unsigned long long)(need >> 20) + 1);
+	/* The two directories themselves come on top. */
+	parts += 2 * INODE_PARTS;
+	if (parts / INODE_PARTS > fs.f_favail)
+		return err_set(err, -EDQUOT,
+			       "workspace and home hold %llu files, and there "
+			       "is room for %llu",
+			       (unsigned long long)(parts / INODE_PARTS),
+			       (unsigned long long)fs.f_favail);
+	return 0;
+}
+
+/* ---- by a file ---- */
+
+static void unmount(const char *at)
+{
+	umount2(at, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+/* From now on the files may be in both places. */
+static int twin_say(const struct place *p, struct err *err)
+{
+	SCOPED_FD fd = open(p->twin,
+			    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? err_sys(err, "make %s", p->twin) : 0;
+}
+
+/* disk.img has all, or there is none and nothing has been changed. */
+static int file_fresh(const struct place *p, const struct disk_spec *s,
+		      struct err *err)
+{
+	int r = disk_image_make(p->image_new, s->bytes, s->uid, s->gid, err);
+
+	if (r == 0)
+		r = disk_image_mount(p->image_new, s->at, err);
+	if (r == 0)
+		r = room_check(p, s, err);
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_copy(p->dir[i], p->in[i], s, err);
+	if (r == 0)
+		r = twin_say(p, err);
+	if (r == 0 && rename(p->image_new, p->image) < 0)
+		r = err_sys(err, "put %s in place", p->image);
+	if (r == 0)
+		r = tree_sync(s->dir, err);
+	return r;
+}
+
+static int file_again(const struct place *p, const struct disk_spec *s,
+		      struct err *err)
+{
+	int r = disk_image_resize(p->image, s->bytes, err);
+
+	if (r == 0 && treejob_is_canceled())
+		r = err_set(err, -ECANCELED, "stopped");
+	if (r == 0)
+		r = disk_image_mount(p->image, s->at, err);
+	if (r == 0 && access(p->twin, F_OK) < 0)
+		r = room_check(p, s, err);
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_copy(p->dir[i], p->in[i], s, err);
+	return r;
+}
+
+/* By a copy of all, and then the removal of all: in between it is there
+ * twice. */
+static int file_settle(const struct place *p, const struct disk_spec *s,
+		       struct err *err)
+{
+	int r = has_image(p) ? file_again(p, s, err) : file_fresh(p, s, err);
+
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_empty(p->dir[i], s, err);
+	if (r == 0) {
+		unlink(p->twin);
+		return 0;
+	}
+	unmount(s->at);
+	unlink(p->image_new);
+	return r;
+}
+
+/* Beside its place, as <dir>.new. What lies in its place goes in first, which
+ * leaves that empty. */
+static int tree_fetch(const char *in, const char *dir,
+		      const struct disk_spec *s, struct err *err)
+{
+	SCOPED_STR fresh = str_printf("%s.new", dir);
+	int r;
+
+	if (!fresh)
+		return err_nomem(err);
+	r = tree_move(dir, in, s, err);
+	if (r == 0)
+		r = dir_make(fresh, s, err);
+	if (r == 0)
+		r = treecopy(in, fresh, err);
+	return r < 0 ? r : tree_sync(fresh, err);
+}
+
+static int tree_place(const char *dir, struct err *err)
+{
+	SCOPED_STR fresh = str_printf("%s.new", dir);
+
+	if (!fresh)
+		return err_nomem(err);
+	if ((rmdir(dir) < 0 && errno != ENOENT) || rename(fresh, dir) < 0)
+		return err_sys(err, "put %s in place", dir);
+	return 0;
+}
+
+/* What was cut off, or has failed. */
+static int leftovers_remove(const struct place *p, struct err *err)
+{
+	static const char *const ends[] = { ".new", ".new.links" };
+	int r = file_remove_tree(p->image_new);
+
+	for (size_t i = 0; r == 0 && p->dir[i]; i++) {
+		for (size_t k = 0; r == 0 && k < ARRAY_SIZE(ends); k++) {
+			SCOPED_STR path =
+				str_printf("%s%s", p->dir[i], ends[k]);
+
+			r = path ? file_remove_tree(path) : -ENOMEM;
+		}
+	}
+	return r < 0 ? err_set(err, r, "remove a copy that was cut off: %s",
+			       err_text(r)) :
+		       0;
+}
+
+/* The limit is gone: everything goes back to where it was. */
+static int file_undo(const struct place *p, const struct disk_spec *s,
+		     struct err *err)
+{
+	struct err ignored = { 0 };
+	int r = disk_image_mount(p->image, s->at, err);
+
+	if (r < 0)
+		return err_wrap(err, "its files are in disk.img");
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_fetch(p->in[i], p->dir[i], s, err);
+	if (r == 0)
+		r = twin_say(p, err);
+	for (size_t i = 0; r == 0 && p->dir[i]; i++)
+		r = tree_place(p->dir[i], err);
+	unmount(s->at);
+	if (r == 0 && unlink(p->image) < 0)
+		r = err_sys(err, "remove %s", p->image);
+	if (r == 0)
+		unlink(p->twin);
+	else
+		leftovers_remove(p, &ignored);
+	return r;
+}
+
+/* ---- either ---- */
+
+bool disk_is_settled(const struct disk_spec *s)
+{
+	SCOPED_PLACE p = { 0 };
+	struct disk_quota q;
+
+	if (s->bytes > 0 || place_make(s, &p, NULL) < 0 || has_image(&p) ||
+	    access(p.image_new, F_OK) == 0)
+		return false;
+	for (size_t i = 0; p.dir[i]; i++)
+		if (disk_quota_look(p.dir[i], &q) == 0 && q.limit > 0)
+			return false;
+	return true;
+}
+
+static int settle(const struct disk_spec *s, struct err *err)
+{
+	SCOPED_PLACE p = { 0 };
+	struct err why = { 0 };
+	int r = place_make(s, &p, err);
+
+	if (r < 0)
+		return r;
+	unmount(s->at);
+	r = leftovers_remove(&p, err);
+	if (r < 0)
+		return r;
+	if (s->bytes == 0 && has_image(&p))
+		return file_undo(&p, s, err);
+	if (s->bytes == 0)
+		return disk_quota_drop((const char *const *)p.dir, err);
+	if (!has_image(&p)) {
+		r = disk_quota_set((const char *const *)p.dir, s->bytes, &why);
+		if (r != -ENOTSUP)
+			return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+	}
+	r = file_settle(&p, s, &why);
+	if (r == -ENODEV)
+		return err_set(err, r,
+			       "%s; or put $AC_HOME on a file system with "
+			       "project quota (ext4 made with '-O "
+			       "quota,project' and mounted with 'prjquota', "
+			       "or xfs with 'pquota')",
+			       why.msg);
+	return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+}
+
+int disk_settle(const void *spec, struct err *err)
+{
+	const struct disk_spec *s = spec;
+	char size[32];
+	int r = settle(s, err);
+
+	if (r < 0 && s->bytes > 0) {
+		str_format_size(size, sizeof(size), s->bytes);
+		err_wrap(err, "the disk limit of %s cannot be kept", size);
+	} else if (r < 0) {
+		err_wrap(err, "the earlier disk limit cannot be taken away");
+	}
+	return r;
+}
+
+bool disk_has_image(const char *dir)
+{
+	SCOPED_STR image = str_printf("%s/disk.img", dir);
+	struct stat st;
+
+	return image && lstat(image, &st) == 0;
+}
+
+const char *disk_held_name(enum disk_held held)
+{
+	return held == DISK_QUOTA ? "quota" : held == DISK_FILE ? "file" : NULL;
+}
+
+json_t *disk_use_json(const struct disk_use *use)
+{
+	if (use->held == DISK_FREE)
+		return json_null();
+	return json_pack("{s:s, s:I, s:I, s:I, s:I}", "held",
+			 disk_held_name(use->held), "used",
+			 (json_int_t)use->used, "limit", (json_int_t)use->limit,
+			 "files", (json_int_t)use->files, "files_limit",
+			 (json_int_t)use->files_limit);
+}
+
+static bool file_look(const char *dir, const char *at, struct disk_use *ret)
+{
+	SCOPED_STR image = str_printf("%s/disk.img", dir);
+	struct stat st, top, above;
+	struct statvfs fs;
+
+	if (!image || lstat(image, &st) < 0)
+		return false;
+	ret->held = DISK_FILE;
+	ret->limit = (uint64_t)st.st_size;
+	ret->used = (uint64_t)st.st_blocks * BLOCK;
+	/* Mounted: the root of another file system than the image's. */
+	if (lstat(at, &top) == 0 && top.st_ino == EXT4_ROOT &&
+	    lstat(dir, &above) == 0 && top.st_dev != above.st_dev &&
+	    statvfs(at, &fs) == 0) {
+		ret->used = ret->limit - (uint64_t)fs.f_bavail * fs.f_frsize;
+		ret->files_limit = fs.f_files;
+		ret->files = fs.f_files - fs.f_favail;
+	}
+	return true;
+}
+
+void disk_look(const char *dir, const char *at, struct disk_use *ret)
+{
+	SCOPED_STR home = str_printf("%s/home", dir);
+	struct disk_quota q;
+
+	*ret = (struct disk_use){ 0 };
+	if (file_look(dir, at, ret) || !home || disk_quota_look(home, &q) < 0 ||
+	    q.limit == 0)
+		return;
+	*ret = (struct disk_use){ .held = DISK_QUOTA,
+				  .used = q.used,
+				  .limit = q.limit,
+				  .files = q.files,
+				  .files_limit = q.files_limit };
+}
+
+int disk_means(const char *dir, char *text, size_t size)
+{
+	unsigned loops = disk_image_devices();
+
+	if (disk_quota_here(dir))
+		snprintf(text, size, "by project quota");
+	else if (loops > 0)
+		snprintf(text, size,
+			 "by files; %u loop devices, one for each sandbox that "
+			 "runs with a limit",
+			 loops);
+	else
+		return -ENOTSUP;
+	return 0;
+}
+
+/* ---- removal ---- */
+
+/* Credentials are in the home, also when that is in disk.img. */
+static int home_remove(const struct place *p, const struct disk_spec *s,
+		       struct err *err)
+{
+	int r = leftovers_remove(p, err);
+
+	if (r < 0)
+		return r;
+	if (has_image(p)) {
+		r = disk_image_mount(p->image, s->at, err);
+		if (r < 0)
+			return err_wrap(err, "the home is in disk.img");
+		r = file_remove_tree(p->in[0]);
+		unmount(s->at);
+	}
+	if (r == 0)
+		r = file_remove_tree(p->dir[0]);
+	return r < 0 ? err_set(err, r, "cannot remove all files: %s",
+			       err_text(r)) :
+		       0;
+}
+
+int disk_remove(const void *removal, struct err *err)
+{
+	const struct disk_removal *d = removal;
+	SCOPED_STR log = str_printf("%s/log", d->spec.dir);
+	SCOPED_PLACE p = { 0 };
+	struct err ignored = { 0 };
+	int r = log ? place_make(&d->spec, &p, err) : err_nomem(err);
+
+	if (r < 0)
+		return r;
+	if (!d->all) {
+		r = home_remove(&p, &d->spec, err);
+		if (r < 0)
+			return r;
+	} else {
+		/* No files, no limit: the number may be used again. */
+		disk_quota_drop((const char *const *)p.dir, &ignored);
+	}
+	r = file_remove_tree(d->all ? d->spec.dir : log);
+	return r < 0 ? err_set(err, r, "cannot remove all files: %s",
+			       err_text(r)) :
+		       0;
+}

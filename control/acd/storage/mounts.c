@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mounts.c - what a sandbox sees at /workspace and /home/node
+ *
+ * mount.sock, one request a connection: a JSON message of at most 4 KiB with
+ * one descriptor of a detached mount, an answer in JSON. The socket is the
+ * user's own (mode 0600), so a peer is trusted with his own directories; the
+ * limits guard against a client gone wild. Where the mount lies in the
+ * user's machine is neither asked nor told: only the descriptor counts.
+ */
+#include "control/acd/storage/mounts.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "control/acd/storage/blocked.h"
+#include "control/acd/storage/idmap.h"
+#include "control/shared/names.h"
+#include "control/shared/paths.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/sock.h"
+#include "lib/str.h"
+
+#define MESSAGE_MAX 4096u
+#define PEERS_MAX 16u /* connections that have not sent their message yet */
+#define PEER_LIMIT_MS 10000u /* and get this long for it */
+
+/* A workspace that was sent and waits for its run, or serves one. */
+struct external {
+	struct external *next;
+	char name[AC_NAME_MAX + 1];
+	int fd; /* -1 once it is mounted */
+	bool ro;
+};
+
+struct peer {
+	struct loop_io *io;
+	struct loop_timer *limit;
+	int fd;
+};
+
+static struct {
+	struct loop *loop;
+	struct loop_io *listener;
+	int listen_fd;
+	char state[256], run[256];
+	char covers[256 + 8]; /* what blocked paths are covered with */
+	struct external *externals;
+	unsigned n_externals, n_peers;
+	char idmap_problem[192];
+	unsigned limit_ms;
+} mounts = { .listen_fd = -1, .limit_ms = PEER_LIMIT_MS };
+
+static struct external *external_find(const char *name)
+{
+	struct external *x = mounts.externals;
+
+	while (x && strcmp(x->name, name) != 0)
+		x = x->next;
+	return x;
+}
+
+static void external_drop(const char *name)
+{
+	struct external **at = &mounts.externals;
+
+	while (*at && strcmp((*at)->name, name) != 0)
+		at = &(*at)->next;
+	if (*at) {
+		struct external *x = *at;
+
+		*at = x->next;
+		mounts.n_externals--;
+		if (x->fd >= 0)
+			close(x->fd);
+		free(x);
+	}
+}
+
+/* Takes @fd, on failure as well. */
+static int external_add(const char *name, int fd, bool ro, struct err *err)
+{
+	struct external *x;
+
+	external_drop(name);
+	x = mounts.n_externals < MOUNTS_EXTERNAL_MAX ? calloc(1, sizeof(*x)) :
+						       NULL;
+	if (!x) {
+		close(fd);
+		return err_set(err, -ENOSPC, "too many workspaces wait");
+	}
+	snprintf(x->name, sizeof(x->name), "%s", name);
+	x->fd = fd;
+	x->ro = ro;
+	x->next = mounts.externals;
+	mounts.externals = x;
+	mounts.n_externals++;
+	return 0;
+}
+
+/* Judges one message and the descriptor in *@fd (taken when all is well). */
+static int message_take(const char *text, size_t len, int *fd, struct err *err)
+{
+	json_t *msg = NULL;
+	const char *name;
+	struct stat st;
+	int ro = 0, r;
+
+	if (len > MESSAGE_MAX)
+		return err_set(err, -EMSGSIZE, "message over %u bytes",
+			       MESSAGE_MAX);
+	if (*fd < 0)
+		return err_set(err, -EINVAL, "no descriptor came along");
+	if (fstat(*fd, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(err, -ENOTDIR,
+			       "the workspace is not a directory");
+	msg = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+	if (json_unpack(msg, "{s:s, s?b !}", "instance", &name, "readonly",
+			&ro) < 0)
+		r = err_set(err, -EINVAL,
+			    "want {\"instance\": name, \"readonly\": bool}");
+	else
+		r = name_check_instance(name, err);
+	if (r == 0)
+		r = external_add(name, fd_take(fd), ro, err);
+	json_decref(msg);
+	return r;
+}
+
+static json_t *answer_json(const struct err *err)
+{
+	if (!err->code)
+		return json_pack("{s:b}", "ok", 1);
+	return json_pack("{s:{s:s, s:s}}", "error", "code",
+			 err->code == -ENOSPC ? "unavailable" : "invalid",
+			 "message", err->msg);
+}
+
+static void peer_free(struct peer *p)
+{
+	loop_del(p->io);
+	loop_timer_free(p->limit);
+	close(p->fd);
+	free(p);
+	mounts.n_peers--;
+}
+
+static void on_late(void *arg)
+{
+	peer_free(arg);
+}
+
+static void on_message(void *arg, uint32_t events)
+{
+	struct peer *p = arg;
+	char text[MESSAGE_MAX + 1];
+	struct err err = { 0 };
+	SCOPED_FD fd = -1;
+	ssize_t len = sock_recv_fd(p->fd, &fd, text, sizeof(text));
+
+	(void)events;
+	if (len == -EAGAIN)
+		return;
+	if (len > 0) {
+		SCOPED_STR answer = NULL;
+		json_t *json;
+
+		message_take(text, (size_t)len, &fd, &err);
+		json = answer_json(&err);
+		answer = json ? json_dumps(json, JSON_COMPACT) : NULL;
+		json_decref(json);
+		if (answer)
+			send(p->fd, answer, strlen(answer), MSG_NOSIGNAL);
+	}
+	peer_free(p);
+}
+
+static void on_connect(void *arg, uint32_t events)
+{
+	SCOPED_FD fd = accept4(mounts.listen_fd, NULL, NULL,
+			       SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct peer *p;
+
+	(void)arg;
+	(void)events;
+	if (fd < 0 || mounts.n_peers >= PEERS_MAX)
+		return;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return;
+	p->io = loop_add(mounts.loop, fd, EPOLLIN, on_message, p);
+	p->limit = loop_timer_new(mounts.loop, on_late, p);
+	if (!p->io || !p->limit) {
+		loop_del(p->io);
+		loop_timer_free(p->limit);
+		free(p);
+		return;
+	}
+	loop_timer_set(p->limit, mounts.limit_ms);
+	p->fd = fd_take(&fd);
+	mounts.n_peers++;
+}
+
+void mounts_set_limit(unsigned ms)
+{
+	mounts.limit_ms = ms;
+}
+
+static int listen_at(const char *path, uid_t uid, gid_t gid)
+{
+	SCOPED_FD fd = socket(AF_UNIX,
+			      SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, path, strlen(path));
+	unlink(path);
+	/* Nobody can connect before the mode is right: no listen() yet. */
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
+	    chmod(path, 0600) < 0 || lchown(path, uid, gid) < 0 ||
+	    listen(fd, (int)PEERS_MAX) < 0)
+		return -errno;
+	mounts.listener = loop_add(mounts.loop, fd, EPOLLIN, on_connect, NULL);
+	if (!mounts.listener)
+		return -errno;
+	mounts.listen_fd = fd_take(&fd);
+	return 0;
+}
+
+static void unmount(const char *path)
+{
+	while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		;
+}
+
+/* Calls @fn for each instance that has a folder below mounts.run. */
+static void run_each(void (*fn)(const char *name))
+{
+	SCOPED_DIR dir = opendir(mounts.run);
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir)))
+		if (name_check_instance(d->d_name, NULL) == 0)
+			fn(d->d_name);
+}
+
+/* Tries a mapping on the place where the instances are. */
+static void idmap_probe(uint32_t uid, uint32_t gid)
+{
+	SCOPED_FD fd = idmap_open(mounts.state);
+	int r;
+
+	mounts.idmap_problem[0] = '\0';
+	if (fd < 0) {
+		snprintf(mounts.idmap_problem, sizeof(mounts.idmap_problem),
+			 "detached mounts do not work here: %s", err_text(fd));
+		return;
+	}
+	r = idmap_apply(fd, uid, gid, false);
+	if (r != 0)
+		snprintf(mounts.idmap_problem, sizeof(mounts.idmap_problem),
+			 "this kernel or the file system of $AC_HOME has no "
+			 "identity-mapped mounts: files that agents make "
+			 "belong to uid %u outside",
+			 AC_AGENT_UID);
+}
+
+int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
+		uint32_t gid, const char *state, const char *run,
+		struct err *err)
+{
+	int r;
+
+	mounts.loop = loop;
+	snprintf(mounts.state, sizeof(mounts.state), "%s", state);
+	snprintf(mounts.run, sizeof(mounts.run), "%s", run);
+	/* No instance's name begins so. */
+	snprintf(mounts.covers, sizeof(mounts.covers), "%s/.cover", run);
+	run_each(mounts_release);
+	r = blocked_prepare(mounts.covers);
+	if (r < 0)
+		return err_set(err, r, "make %s: %s", mounts.covers,
+			       err_text(r));
+	idmap_probe(uid, gid);
+	if (mounts.idmap_problem[0])
+		log_warn("%s", mounts.idmap_problem);
+	r = sock_path ? listen_at(sock_path, uid, gid) : 0;
+	if (r < 0)
+		return err_set(err, r, "listen at %s: %s", sock_path,
+			       err_text(r));
+	return 0;
+}
+
+void mounts_done(void)
+{
+	if (mounts.run[0])
+		run_each(mounts_release);
+	while (mounts.externals)
+		external_drop(mounts.externals->name);
+	loop_del(mounts.listener);
+	mounts.listener = NULL;
+	fd_closep(&mounts.listen_fd);
+	mounts.run[0] = '\0';
+	idmap_done();
+}
+
+static void release_one(const char *name, const char *leaf)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", mounts.run, name, leaf);
+	unmount(path);
+	rmdir(path);
+}
+
+void mounts_disk_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/disk", mounts.run, name);
+}
+
+void mounts_release(const char *name)
+{
+	char path[PATH_MAX];
+
+	external_drop(name);
+	release_one(name, "workspace");
+	release_one(name, "home");
+	release_one(name, "disk");
+	snprintf(path, sizeof(path), "%s/%s", mounts.run, name);
+	rmdir(path);
+}
+
+int mounts_rename(const char *name, const char *to)
+{
+	char from[PATH_MAX], path[PATH_MAX];
+
+	mounts_release(to);
+	snprintf(from, sizeof(from), "%s/%s", mounts.run, name);
+	snprintf(path, sizeof(path), "%s/%s", mounts.run, to);
+	/* Mounts below a directory go where it goes. */
+	return rename(from, path) < 0 ? -errno : 0;
+}
+
+/* Mounts @fd (borrowed) at <run>/<name>/<leaf>, whose path goes to @out. */
+static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
+		    bool ro, char *out, struct err *err)
+{
+	int r;
+
+	snprintf(out, PATH_MAX, "%s/%s/%s", mounts.run, spec->name, leaf);
+	r = file_mkdir_p(out, 0700);
+	if (r < 0)
+		return err_set(err, r, "mkdir %s: %s", out, err_text(r));
+	unmount(out);
+	r = idmap_apply(fd, spec->host_uid, spec->host_gid, ro);
+	if (r > 0)
+		log_warn("%s of %s: file owners are not mapped", leaf,
+			 spec->name);
+	if (r >= 0)
+		r = idmap_attach(fd, out);
+	if (r < 0)
+		return err_set(err, r, "mount the %s of %s: %s", leaf,
+			       spec->name, err_text(r));
+	return 0;
+}
+
+static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
+		     char *out, struct err *err)
+{
+	SCOPED_STR path = spec->disk ? str_printf("%s/%s/disk/%s", mounts.run,
+						  spec->name, leaf) :
+				       str_printf("%s/%s/%s", mounts.state,
+						  spec->name, leaf);
+	SCOPED_FD fd = -1;
+
+	if (!path)
+		return err_set(err, -ENOMEM, "out of memory");
+	fd = idmap_open(path);
+	if (fd < 0)
+		return err_set(err, fd, "open %s: %s", path, err_text(fd));
+	return mount_at(fd, spec, leaf, ro, out, err);
+}
+
+static int mount_external(const struct mounts_spec *spec, char *out,
+			  struct err *err)
+{
+	struct external *x = external_find(spec->name);
+	int r;
+
+	if (!x || x->fd < 0)
+		return err_set(err, -ENOENT,
+			       "the workspace directory was not sent");
+	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro, out,
+		     err);
+	if (r == 0)
+		fd_closep(&x->fd); /* the mount holds it from now on */
+	return r;
+}
+
+int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
+		   struct err *err)
+{
+	int r;
+
+	if (spec->external)
+		r = mount_external(spec, ret->workspace, err);
+	else
+		r = mount_own(spec, "workspace", spec->workspace_ro,
+			      ret->workspace, err);
+	if (r == 0 && spec->blocked)
+		r = blocked_cover(ret->workspace, mounts.covers, spec->blocked,
+				  err);
+	if (r == 0)
+		r = mount_own(spec, "home", false, ret->home, err);
+	if (r < 0)
+		mounts_release(spec->name);
+	return r;
+}
+
+char *mounts_uncovered(const char *name, const struct strv *blocked)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/workspace", mounts.run, name);
+	return blocked_missing(path, blocked);
+}
+
+bool mounts_has_external(const char *name)
+{
+	const struct external *x = external_find(name);
+
+	return x && x->fd >= 0;
+}
+
+void mounts_forget_external(const char *name)
+{
+	if (mounts_has_external(name))
+		external_drop(name);
+}
+
+const char *mounts_idmap_problem(void)
+{
+	return mounts.idmap_problem[0] ? mounts.idmap_problem : NULL;
+}
