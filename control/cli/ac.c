@@ -9,7 +9,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-#include "control/cli/cli.h"
+#include "control/cli/core/cli.h"
 #include "control/cli/commands.h"
 
 /* Closed, its number would go to the next socket, and our output with it. For

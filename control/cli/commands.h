@@ -5,8 +5,8 @@
 #ifndef CONTROL_CLI_COMMANDS_H
 #define CONTROL_CLI_COMMANDS_H
 
-#include "control/cli/args.h"
-#include "control/cli/cli.h"
+#include "control/cli/core/args.h"
+#include "control/cli/core/cli.h"
 
 struct command {
 	const char *name;

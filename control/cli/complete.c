@@ -9,11 +9,11 @@
 
 #include <string.h>
 
-#include "control/cli/cmd_instance.h"
-#include "control/cli/client.h"
+#include "control/cli/cmd/instance.h"
+#include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
-#include "control/cli/config.h"
-#include "control/cli/vault_kind.h"
+#include "control/cli/host/config_file.h"
+#include "control/cli/core/vault_kind.h"
 #include "control/shared/json.h"
 
 /* Options and words before the one that is being completed. */

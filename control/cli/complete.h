@@ -12,8 +12,8 @@
 
 #include <jansson.h>
 
-#include "control/cli/args.h"
-#include "control/cli/cli.h"
+#include "control/cli/core/args.h"
+#include "control/cli/core/cli.h"
 
 /* What acd knows; each may be NULL. */
 struct complete_facts {

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "control/cli/addresses.h"
+#include "control/cli/host/self_addresses.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"

@@ -2,7 +2,7 @@
 /*
  * cli_args_test.c - what a command line is taken to mean, hostile ones too
  */
-#include "control/cli/args.h"
+#include "control/cli/core/args.h"
 
 #include "control/cli/commands.h"
 #include "lib/file.h"

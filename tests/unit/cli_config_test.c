@@ -3,7 +3,7 @@
  * cli_config_test.c - config.yaml: what is taken, what each key does, and that
  * a change touches nothing else
  */
-#include "control/cli/config.h"
+#include "control/cli/host/config_file.h"
 
 #include <stdlib.h>
 #include <unistd.h>

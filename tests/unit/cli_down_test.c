@@ -2,14 +2,14 @@
 /*
  * cli_down_test.c - `ac down` against acd and an engine in every condition
  */
-#include "control/cli/cmd_host.h"
+#include "control/cli/cmd/up_down.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "control/cli/args.h"
+#include "control/cli/core/args.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"

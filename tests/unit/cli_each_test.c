@@ -6,9 +6,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "control/cli/args.h"
-#include "control/cli/cmd_instance.h"
-#include "control/cli/cmd_life.h"
+#include "control/cli/core/args.h"
+#include "control/cli/cmd/instance.h"
+#include "control/cli/cmd/life.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"

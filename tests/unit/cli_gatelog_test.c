@@ -2,10 +2,10 @@
 /*
  * cli_gatelog_test.c - the gateway's audit in words, hostile names too
  */
-#include "control/cli/gatelog.h"
+#include "control/cli/host/gatelog.h"
 
-#include "control/cli/lines.h"
-#include "control/cli/policy_log.h"
+#include "control/cli/core/lines.h"
+#include "control/cli/cmd/policy_log.h"
 #include "control/shared/json.h"
 #include "tests/unit/tap.h"
 

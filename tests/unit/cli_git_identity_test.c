@@ -3,7 +3,7 @@
  * cli_git_identity_test.c - the user's own git configuration, and nothing of a
  * project's
  */
-#include "control/cli/git_identity.h"
+#include "control/cli/core/git_identity.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

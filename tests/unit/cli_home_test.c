@@ -2,7 +2,7 @@
 /*
  * cli_home_test.c - places that cannot be AC_HOME are refused, and left alone
  */
-#include "control/cli/home.h"
+#include "control/cli/core/home.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -3,7 +3,7 @@
  * cli_http_test.c - answers of HTTP, good and hostile, in any pieces; and the
  * client with a peer that does as a script says
  */
-#include "control/cli/http.h"
+#include "control/cli/wire/http.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "control/cli/client.h"
+#include "control/cli/wire/client.h"
 #include "control/shared/json.h"
 #include "lib/buf.h"
 #include "lib/file.h"

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/cli/cli.h"
+#include "control/cli/core/cli.h"
 #include "lib/attr.h"
 #include "tests/unit/tap.h"
 

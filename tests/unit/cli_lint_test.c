@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "control/cli/args.h"
-#include "control/cli/cmd_policy.h"
+#include "control/cli/core/args.h"
+#include "control/cli/cmd/policy.h"
 #include "lib/file.h"
 #include "tests/unit/tap.h"
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "control/cli/cmd_cp.h"
-#include "control/cli/cp_dest.h"
-#include "control/cli/infer.h"
-#include "control/cli/stopped.h"
+#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp_dest.h"
+#include "control/cli/host/infer.h"
+#include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"

@@ -3,7 +3,7 @@
  * cli_policy_test.c - `ac policy …`, `ac logs proxy`, `ac metrics`: what acd
  * is asked, what the user reads, and the exit code
  */
-#include "control/cli/policy_log.h"
+#include "control/cli/cmd/policy_log.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "control/cli/commands.h"
-#include "control/cli/version.h"
+#include "control/cli/core/version.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"

@@ -3,15 +3,15 @@
  * cli_prune_test.c - which instances `ac prune` takes, and which stay; which
  * `ac ls --running` shows
  */
-#include "control/cli/cmd_prune.h"
+#include "control/cli/cmd/prune.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "control/cli/cmd_instance.h"
-#include "control/cli/version.h"
+#include "control/cli/cmd/instance.h"
+#include "control/cli/core/version.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/loop.h"

@@ -2,7 +2,7 @@
 /*
  * cli_reach_test.c - what --egress, --allow and --deny are taken to mean
  */
-#include "control/cli/reach.h"
+#include "control/cli/core/reach.h"
 
 #include "control/shared/json.h"
 #include "tests/unit/tap.h"

@@ -7,10 +7,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "control/cli/client.h"
+#include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
-#include "control/cli/launch.h"
-#include "control/cli/version.h"
+#include "control/cli/host/launch.h"
+#include "control/cli/core/version.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/loop.h"

@@ -3,15 +3,15 @@
  * cli_start_test.c - `ac start` and `ac restart` beside acd and an engine that
  * are played, with scripts of set-up that do nothing
  */
-#include "control/cli/cmd_host.h"
+#include "control/cli/cmd/up_down.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "control/cli/args.h"
-#include "control/cli/version.h"
+#include "control/cli/core/args.h"
+#include "control/cli/core/version.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"

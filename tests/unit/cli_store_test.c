@@ -3,7 +3,7 @@
  * cli_store_test.c - acd's store, read while acd does not run: never changed,
  * whatever it was left like
  */
-#include "control/cli/store_read.h"
+#include "control/cli/host/store_read.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "control/acd/storage/store.h"
-#include "control/cli/cli.h"
+#include "control/cli/core/cli.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"

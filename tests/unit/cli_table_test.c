@@ -2,7 +2,7 @@
 /*
  * cli_table_test.c - what a table does to text that would paint
  */
-#include "control/cli/table.h"
+#include "control/cli/core/table.h"
 
 #include <fcntl.h>
 #include <locale.h>

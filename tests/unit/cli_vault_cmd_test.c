@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "control/cli/cmd_policy.h"
-#include "control/cli/cmd_vault.h"
-#include "control/cli/version.h"
+#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/vault.h"
+#include "control/cli/core/version.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"

@@ -2,7 +2,7 @@
 /*
  * cli_vault_test.c - where the values of credentials come from
  */
-#include "control/cli/cmd_vault.h"
+#include "control/cli/cmd/vault.h"
 
 #include <fcntl.h>
 #include <pty.h>

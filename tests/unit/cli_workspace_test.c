@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "control/cli/workspace.h"
+#include "control/cli/host/workspace.h"
 #include "control/shared/json.h"
 #include "control/shared/mount_send.h"
 #include "lib/file.h"

@@ -4,7 +4,7 @@
  */
 #include "control/acd/guest/procs.h"
 
-#include "control/cli/cli.h"
+#include "control/cli/core/cli.h"
 
 #include "control/shared/json.h"
 #include "lib/buf.h"

@@ -7,7 +7,7 @@
  */
 #undef _FORTIFY_SOURCE /* else poll() is no function of ours */
 
-#include "control/cli/pump.h"
+#include "control/cli/wire/pump.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /*
  * pump_screen_test.c - our own lines on a terminal that a program draws on
  */
-#include "control/cli/pump_screen.h"
+#include "control/cli/wire/pump_screen.h"
 
 #include <fcntl.h>
 #include <string.h>

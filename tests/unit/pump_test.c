@@ -3,7 +3,7 @@
  * pump_test.c - the pump against a scripted acd on the other end of a
  * socket pair, with pipes as the user's stdio
  */
-#include "control/cli/pump.h"
+#include "control/cli/wire/pump.h"
 
 #include <endian.h>
 #include <fcntl.h>

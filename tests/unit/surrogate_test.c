@@ -6,7 +6,7 @@
 
 #include <sodium.h>
 
-#include "control/cli/vault_kind.h"
+#include "control/cli/core/vault_kind.h"
 #include "vault/grant.h"
 #include "vault/surrogate.h"
 

@@ -2,12 +2,12 @@
 /*
  * term_test.c - keys that detach, the terminal's way there and back
  */
-#include "control/cli/term.h"
+#include "control/cli/core/term.h"
 
 #include <pty.h>
 #include <termios.h>
 
-#include "control/cli/pump_signal.h"
+#include "control/cli/wire/pump_signal.h"
 #include "control/shared/screen.h"
 #include "tests/unit/tap.h"
 

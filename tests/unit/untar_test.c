@@ -2,7 +2,7 @@
 /*
  * untar_test.c - what passes the filter before tar, and what does not
  */
-#include "control/cli/untar.h"
+#include "control/cli/wire/untar.h"
 
 #include "lib/buf.h"
 #include "tests/unit/tap.h"

@@ -3,7 +3,7 @@
  * upgrade_test.c - whole conversations over a socket; the head of an answer is
  * in cli_http_test.c
  */
-#include "control/cli/upgrade.h"
+#include "control/cli/wire/upgrade.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>

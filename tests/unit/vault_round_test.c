@@ -9,10 +9,10 @@
 #include "control/acd/daemon/children.h"
 #include "control/acd/credential/vault.h"
 #include "control/acd/credential/vault_key.h"
-#include "control/cli/cli.h"
-#include "control/cli/client.h"
+#include "control/cli/core/cli.h"
+#include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
-#include "control/cli/host.h"
+#include "control/cli/host/host.h"
 #include "lib/file.h"
 #include "tests/unit/api_world.h"
 

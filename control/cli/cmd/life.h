@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * life.h - pause, resume, touch, kill: what runs, and how long
+ */
+#ifndef CONTROL_CLI_CMD_LIFE_H
+#define CONTROL_CLI_CMD_LIFE_H
+
+#include "control/cli/core/args.h"
+#include "control/cli/core/cli.h"
+
+int cmd_pause(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_resume(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_touch(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_kill(const struct cli *cli, const struct args *a, struct err *err);
+
+/* "TERM", "SIGTERM", "term", "15"; -EINVAL. Pure. */
+int signal_parse(const char *text, uint32_t *ret, struct err *err);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * top.h - the processes of a sandbox
+ */
+#ifndef CONTROL_CLI_CMD_TOP_H
+#define CONTROL_CLI_CMD_TOP_H
+
+#include "control/cli/core/args.h"
+#include "control/cli/core/cli.h"
+
+int cmd_top(const struct cli *cli, const struct args *a, struct err *err);
+
+#endif

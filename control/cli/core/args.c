@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.c - options and words of a command line
+ */
+#include "control/cli/core/args.h"
+
+#include <string.h>
+
+#include "control/cli/core/guess.h"
+#include "control/shared/names.h"
+#include "lib/file.h"
+
+#define ENV_FILE_MAX (1024u * 1024)
+#define PIDS_MAX 4194304u /* the kernel's own; acd has the same */
+#define TAIL_MAX 100000000u
+
+static int env_push(struct args *a, const char *entry, struct err *err)
+{
+	if (name_check_env(entry, err) < 0)
+		return -EINVAL;
+	if (strv_push(&a->env, entry) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* NAME alone takes the value from our own environment. */
+static int env_add(struct args *a, const char *entry, struct err *err)
+{
+	SCOPED_STR own = NULL;
+	const char *value;
+
+	if (strchr(entry, '='))
+		return env_push(a, entry, err);
+	value = getenv(entry);
+	if (!value)
+		return err_set(err, -EINVAL,
+			       "--env %s: not set in your environment; give "
+			       "%s=VALUE",
+			       entry, entry);
+	own = str_printf("%s=%s", entry, value);
+	if (!own)
+		return err_set(err, -ENOMEM, "out of memory");
+	return env_push(a, own, err);
+}
+
+/* One entry a line; empty lines and those that begin with # are skipped. */
+static int env_file_add(struct args *a, const char *path, struct err *err)
+{
+	SCOPED_STR text = NULL;
+	char *line, *rest;
+	size_t size = 0;
+	int rc = file_read(path, ENV_FILE_MAX, &text, &size);
+
+	if (rc < 0)
+		return err_set(err, rc, "--env-file %s: %s", path,
+			       err_text(rc));
+	if (strlen(text) != size)
+		return err_set(err, -EINVAL,
+			       "--env-file %s: there is a NUL in it", path);
+	for (line = strtok_r(text, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		size_t len = strlen(line);
+
+		if (len > 0 && line[len - 1] == '\r')
+			line[len - 1] = '\0';
+		if (*line == '\0' || *line == '#')
+			continue;
+		if (env_add(a, line, err) < 0)
+			return err_wrap(err, "--env-file %s", path);
+	}
+	return 0;
+}
+
+/* Options of `ac vault`: a place, or a list. */
+static const char **vault_place(struct args_vault *v, enum arg_id id)
+{
+	return id == ARG_KIND       ? &v->kind :
+	       id == ARG_FROM_FILE  ? &v->from_file :
+	       id == ARG_FROM_ENV   ? &v->from_env :
+	       id == ARG_FROM_CMD   ? &v->from_cmd :
+	       id == ARG_USER       ? &v->user :
+	       id == ARG_HEADER     ? &v->header :
+	       id == ARG_QUERY      ? &v->query :
+	       id == ARG_EXPIRES    ? &v->expires :
+	       id == ARG_NOTE       ? &v->note :
+	       id == ARG_ACCESS_KEY ? &v->access_key :
+	       id == ARG_REGION     ? &v->region :
+				      &v->service;
+}
+
+static struct strv *vault_list(struct args_vault *v, enum arg_id id)
+{
+	return id == ARG_HOST      ? &v->hosts :
+	       id == ARG_METHOD    ? &v->methods :
+	       id == ARG_PATH      ? &v->paths :
+	       id == ARG_BLUEPRINT ? &v->blueprints :
+	       id == ARG_INSTANCE  ? &v->instances :
+				     NULL;
+}
+
+static int set_vault(struct args *a, enum arg_id id, const char *value,
+		     struct err *err)
+{
+	struct strv *list = vault_list(&a->vault, id);
+
+	if (*value == '\0' && id != ARG_NOTE)
+		return err_set(err, -EINVAL, "--%s needs a value",
+			       arg_options[id].name);
+	if (list)
+		return strv_push(list, value) < 0 ? err_nomem(err) : 0;
+	*vault_place(&a->vault, id) = value;
+	return 0;
+}
+
+static int set_text(struct args *a, enum arg_id id, const char *value,
+		    struct err *err)
+{
+	if (id >= ARG_KIND && id <= ARG_REPLACE)
+		return set_vault(a, id, value, err);
+	switch (id) {
+	case ARG_ENV:
+		return env_add(a, value, err);
+	case ARG_ENV_FILE:
+		return env_file_add(a, value, err);
+	case ARG_CREDENTIAL:
+		/* It takes back what was said before it. */
+		if (strcmp(value, "none") == 0) {
+			strv_done(&a->credentials);
+			strv_done(&a->secrets);
+		}
+		return strv_push(&a->credentials, value) ? err_nomem(err) : 0;
+	case ARG_SECRET:
+		return strv_push(&a->secrets, value) ? err_nomem(err) : 0;
+	case ARG_SINCE:
+		a->since = value;
+		break;
+	case ARG_EGRESS:
+		return reach_add_egress(&a->reach, value, err);
+	case ARG_ALLOW:
+		return reach_add_targets(&a->reach.allow, "--allow", value,
+					 err);
+	case ARG_DENY:
+		return reach_add_targets(&a->reach.deny, "--deny", value, err);
+	case ARG_GPUS:
+		a->gpus = value;
+		break;
+	case ARG_WORKDIR:
+		a->workdir = value;
+		break;
+	case ARG_RUNTIME:
+		a->runtime = value;
+		break;
+	case ARG_DETACH_KEYS:
+		a->detach_keys = value; /* "" is none */
+		return 0;
+	case ARG_SIGNAL:
+		a->signal = value;
+		break;
+	case ARG_WORKSPACE:
+		a->workspace = value;
+		break;
+	default:
+		a->isolation = value;
+		break;
+	}
+	/* Without a value it is the instance's own again. */
+	if (*value == '\0' && id != ARG_WORKSPACE)
+		return err_set(err, -EINVAL, "--%s needs a value",
+			       arg_options[id].name);
+	return 0;
+}
+
+static int number_parse(const struct arg_option *o, const char *value,
+			uint64_t max, uint64_t *ret)
+{
+	if (o->kind == ARG_SIZE)
+		return str_parse_size(value, ret);
+	if (o->kind == ARG_MILLI && strcmp(value, "0") == 0)
+		return str_parse_u64(value, 0, 0, ret);
+	if (o->kind == ARG_MILLI)
+		return str_parse_milli(value, ret);
+	if (o->kind == ARG_MS)
+		return str_parse_duration(value, ret);
+	return str_parse_u64(value, 0, max, ret);
+}
+
+static int set_number(struct args *a, enum arg_id id, const char *value,
+		      struct err *err)
+{
+	const struct arg_option *o = &arg_options[id];
+	uint64_t *place = id == ARG_CPUS    ? &a->cpus_milli :
+			  id == ARG_MEMORY  ? &a->memory :
+			  id == ARG_PIDS    ? &a->pids :
+			  id == ARG_TIMEOUT ? &a->timeout_ms :
+			  id == ARG_TTL     ? &a->ttl_ms :
+			  id == ARG_IDLE    ? &a->idle_ms :
+			  id == ARG_DISK    ? &a->disk :
+			  id == ARG_OUTPUT  ? &a->output :
+			  id == ARG_TAIL    ? &a->tail :
+			  id == ARG_GRACE   ? &a->grace_ms :
+			  id == ARG_OLDER   ? &a->older_ms :
+					      &a->interval_ms;
+	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
+	/* These stay with the instance: 0 takes them back. */
+	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE ||
+		    id == ARG_TTL || id == ARG_IDLE || id == ARG_DISK ||
+		    id == ARG_OUTPUT;
+	uint64_t ignored;
+	int rc = number_parse(o, value, max, place);
+
+	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !zero)
+		rc = -ERANGE;
+	/* A number all the same, and none that any of them can be. */
+	if (rc == -EINVAL && value[0] == '-' &&
+	    number_parse(o, value + 1, max, &ignored) != -EINVAL)
+		rc = -ERANGE;
+	if (rc == -ERANGE && o->kind == ARG_COUNT)
+		return err_set(err, -EINVAL,
+			       "--%s '%s' is out of range: 0 to %llu", o->name,
+			       value, (unsigned long long)max);
+	if (rc == -ERANGE)
+		return err_set(err, -EINVAL,
+			       "--%s '%s' is out of range: it is %s", o->name,
+			       value,
+			       value[0] == '-' ? "never negative" :
+						 "too small or too large");
+	if (rc < 0)
+		return err_set(err, -EINVAL, "--%s%s%.1s%s '%s' is not a %s",
+			       o->name, o->letter ? " (-" : "", &o->letter,
+			       o->letter ? ")" : "", value,
+			       o->kind == ARG_SIZE ? "size (512m, 2g)" :
+			       o->kind == ARG_MS   ? "time (90s, 15m, 8h, 7d)" :
+						     "number");
+	return 0;
+}
+
+static int option_set(struct args *a, const struct arg_option *o,
+		      const char *value, struct err *err)
+{
+	enum arg_id id = arg_id_of(o);
+
+	if (id == ARG_HELP)
+		a->help = true;
+	else
+		a->given.has[id] = true;
+	if (o->kind == ARG_FLAG || !value)
+		return 0;
+	if (o->kind == ARG_TEXT)
+		return set_text(a, id, value, err);
+	return set_number(a, id, value, err);
+}
+
+int args_give(struct args *a, enum arg_id id, const char *value,
+	      struct err *err)
+{
+	return option_set(a, &arg_options[id], value, err);
+}
+
+/* The arguments still to come. */
+struct cursor {
+	int argc, i;
+	char **argv;
+};
+
+/* Of the options that the command takes, which may be meant? */
+static int unknown_long(const struct arg_set *options, const char *word,
+			size_t len, struct err *err)
+{
+	char name[65];
+	struct guess g;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	guess_begin(&g, name);
+	for (size_t i = 0; i < ARG_MAX; i++)
+		if (arg_set_takes(options, i))
+			guess_try(&g, arg_options[i].name);
+	return err_set(err, -EINVAL, "unknown option '--%s'%s%s%s", name,
+		       g.found ? "; did you mean --" : "",
+		       g.found ? g.found : "", g.found ? "?" : "");
+}
+
+/* "--name", "--name=value", "--name value". */
+static int take_long(struct args *a, const struct arg_set *options,
+		     struct cursor *cur, struct err *err)
+{
+	const char *word = cur->argv[cur->i] + 2;
+	size_t len = strcspn(word, "=");
+	const struct arg_option *o = arg_find_long(options, word, len);
+	const char *value = word[len] == '=' ? word + len + 1 : NULL;
+
+	if (!o)
+		return unknown_long(options, word, len, err);
+	if (o->kind == ARG_FLAG && value)
+		return err_set(err, -EINVAL, "--%s takes no value", o->name);
+	if (o->kind != ARG_FLAG && !value) {
+		if (cur->i + 1 >= cur->argc)
+			return err_set(err, -EINVAL, "--%s needs a value",
+				       o->name);
+		value = cur->argv[++cur->i];
+	}
+	return option_set(a, o, value, err);
+}
+
+/* "-q", "-dq", "-m 2g", "-m2g". */
+static int take_letters(struct args *a, const struct arg_set *options,
+			struct cursor *cur, struct err *err)
+{
+	const char *c = cur->argv[cur->i] + 1;
+
+	for (; *c; c++) {
+		const struct arg_option *o = arg_find_letter(options, *c);
+		const char *value;
+		int rc;
+
+		if (!o)
+			return err_set(err, -EINVAL, "unknown option '-%c'",
+				       *c);
+		if (o->kind == ARG_FLAG) {
+			rc = option_set(a, o, NULL, err);
+			if (rc < 0)
+				return rc;
+			continue;
+		}
+		value = c[1] ? c + 1 : NULL;
+		if (!value && cur->i + 1 < cur->argc)
+			value = cur->argv[++cur->i];
+		if (!value)
+			return err_set(err, -EINVAL, "-%c needs a value", *c);
+		return option_set(a, o, value, err);
+	}
+	return 0;
+}
+
+static void take_cmd(struct args *a, struct cursor *cur, int from)
+{
+	a->cmd = cur->argv + from;
+	a->n_cmd = (size_t)(cur->argc - from);
+	cur->i = cur->argc;
+}
+
+static int take_word(struct args *a, const struct args_rules *rules,
+		     struct cursor *cur, struct err *err)
+{
+	const char *word = cur->argv[cur->i];
+	unsigned max = rules->words_max < ARGS_WORDS_MAX ? rules->words_max :
+							   ARGS_WORDS_MAX;
+
+	if (a->n_words < max) {
+		a->words[a->n_words++] = word;
+		return 0;
+	}
+	if (!rules->takes_cmd)
+		return err_set(err, -EINVAL, "one word too many: '%s'", word);
+	take_cmd(a, cur, cur->i);
+	return 0;
+}
+
+static int check_words(const struct args *a, const struct args_rules *rules,
+		       struct err *err)
+{
+	if (args_has(a, ARG_TTY) && args_has(a, ARG_NO_TTY))
+		return err_set(err, -EINVAL,
+			       "--tty and --no-tty exclude "
+			       "each other");
+	if (a->n_words < rules->words_min)
+		return err_set(err, -ENODATA, "a word is missing");
+	return 0;
+}
+
+int args_parse(const struct args_rules *rules, int argc, char **argv,
+	       struct args *ret, struct err *err)
+{
+	struct cursor cur = { .argc = argc, .argv = argv };
+	const struct arg_set *options = &rules->options;
+	int rc = 0;
+
+	memset(ret, 0, sizeof(*ret));
+	for (; rc == 0 && cur.i < argc; cur.i++) {
+		const char *word = argv[cur.i];
+
+		if (strcmp(word, "--") == 0) {
+			if (!rules->takes_cmd && cur.i + 1 < argc)
+				return err_set(err, -EINVAL,
+					       "nothing may "
+					       "follow --");
+			take_cmd(ret, &cur, cur.i + 1);
+			break;
+		}
+		if (str_starts(word, "--"))
+			rc = take_long(ret, options, &cur, err);
+		else if (word[0] == '-' && word[1])
+			rc = take_letters(ret, options, &cur, err);
+		else
+			rc = take_word(ret, rules, &cur, err);
+	}
+	if (rc < 0 || args_has(ret, ARG_HELP))
+		return rc;
+	return check_words(ret, rules, err);
+}
+
+void args_done(struct args *a)
+{
+	strv_done(&a->env);
+	strv_done(&a->credentials);
+	strv_done(&a->secrets);
+	reach_done(&a->reach);
+	strv_done(&a->vault.hosts);
+	strv_done(&a->vault.methods);
+	strv_done(&a->vault.paths);
+	strv_done(&a->vault.blueprints);
+	strv_done(&a->vault.instances);
+}

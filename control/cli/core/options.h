@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.h - the table of options, and sets of them
+ *
+ * One table serves all commands: an option means the same everywhere, and each
+ * command says which of them it takes.
+ */
+#ifndef CONTROL_CLI_CORE_OPTIONS_H
+#define CONTROL_CLI_CORE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum arg_id {
+	ARG_CPUS,
+	ARG_MEMORY,
+	ARG_GPUS,
+	ARG_PIDS,
+	ARG_TIMEOUT,
+	ARG_TTL,
+	ARG_IDLE,
+	ARG_DISK,
+	ARG_OUTPUT,
+	ARG_ENV,
+	ARG_ENV_FILE,
+	ARG_ENV_CLEAR,
+	ARG_WORKDIR,
+	ARG_WORKSPACE,
+	ARG_ISOLATION,
+	ARG_RUNTIME,
+	ARG_EGRESS,
+	ARG_ALLOW,
+	ARG_DENY,
+	ARG_CREDENTIAL,
+	ARG_SECRET,
+	ARG_BUILD,
+	ARG_DETACH,
+	ARG_RM,
+	ARG_TTY,
+	ARG_NO_TTY,
+	ARG_INTERACTIVE,
+	ARG_DETACH_KEYS,
+	ARG_SIGNAL,
+	ARG_NO_CACHE,
+	ARG_FORCE,
+	ARG_LOOK,
+	ARG_YES,
+	ARG_IMAGES,
+	ARG_ALL,
+	ARG_FOLLOW,
+	ARG_LINKS,
+	ARG_TAIL,
+	ARG_GRACE,
+	ARG_ONCE,
+	ARG_INTERVAL,
+	ARG_SINCE,
+	ARG_NO_TRUNC,
+	ARG_RUNNING,
+	ARG_OLDER,
+	ARG_DRY_RUN,
+	ARG_LAST,
+	/* of `ac vault` */
+	ARG_KIND,
+	ARG_HOST,
+	ARG_FROM_FILE,
+	ARG_FROM_ENV,
+	ARG_FROM_CMD,
+	ARG_USER,
+	ARG_HEADER,
+	ARG_BASIC,
+	ARG_QUERY,
+	ARG_METHOD,
+	ARG_PATH,
+	ARG_BLUEPRINT,
+	ARG_INSTANCE,
+	ARG_EXPIRES,
+	ARG_ALLOW_CLASSIC,
+	ARG_HANDOVER,
+	ARG_NOTE,
+	ARG_ACCESS_KEY,
+	ARG_REGION,
+	ARG_SERVICE,
+	ARG_REPLACE,
+	ARG_JSON,
+	ARG_JSON_PROXY,
+	ARG_QUIET,
+	ARG_HELP,
+	ARG_MAX
+};
+
+/* Which options, of all there are. A set is a constant that names them:
+ * ARG_SET(ARG_IN(JSON), ARG_IN(QUIET)); ARG_SET_NONE is the empty one. */
+struct arg_set {
+	bool has[ARG_MAX];
+};
+
+#define ARG_IN(name) [ARG_##name] = true
+#define ARG_SET(...)                \
+	{                           \
+		{                   \
+			__VA_ARGS__ \
+		}                   \
+	}
+#define ARG_SET_NONE ARG_SET(false)
+
+enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_SIZE, ARG_MILLI, ARG_MS, ARG_COUNT };
+
+/* What can stand there, for shell completion. */
+enum arg_words {
+	WORDS_NONE,
+	WORDS_INSTANCE,
+	WORDS_BLUEPRINT,
+	WORDS_EITHER, /* instance or blueprint */
+	WORDS_RUNNING, /* instances that run */
+	WORDS_LOG, /* host, proxy, gateway, gvisor, engine, agent, instances */
+	WORDS_SHELL, /* bash, zsh, fish */
+	WORDS_COMMAND,
+	WORDS_COPY, /* a file here, or INSTANCE: */
+	WORDS_DIR,
+	WORDS_FILE,
+	WORDS_ISOLATION,
+	WORDS_RUNTIME, /* who starts sandboxes */
+	WORDS_EGRESS, /* modes and presets, by commas */
+	WORDS_MODE, /* open, balanced, locked */
+	WORDS_VERB, /* the second word of `ac policy`, `ac vault` */
+	WORDS_CREDENTIAL,
+	WORDS_SECRET, /* kinds of credentials */
+	WORDS_CONFIG, /* keys of config.yaml */
+};
+
+struct arg_option {
+	const char *name; /* without the dashes */
+	char letter; /* 0: none; unique among those of one command */
+	enum arg_kind kind;
+	const char *value; /* what help calls the value, NULL for flags */
+	const char *help;
+	enum arg_words words; /* completes the value */
+};
+
+extern const struct arg_option arg_options[ARG_MAX];
+
+/* Does a command that takes @set take this one? --help is always taken. */
+static inline bool arg_set_takes(const struct arg_set *set, size_t id)
+{
+	return id == ARG_HELP || set->has[id];
+}
+
+/* Is any option in both? */
+bool arg_set_meets(const struct arg_set *a, const struct arg_set *b);
+
+/* The option that a command which takes @set has by that long name (@len bytes,
+ * without the dashes) or letter; NULL when it has none. */
+const struct arg_option *arg_find_long(const struct arg_set *set,
+				       const char *name, size_t len);
+const struct arg_option *arg_find_letter(const struct arg_set *set,
+					 char letter);
+
+/* The same for @name with its dashes: "--cpus" or "-m". */
+const struct arg_option *arg_find(const struct arg_set *set, const char *name);
+
+/* The option's place in the table. */
+enum arg_id arg_id_of(const struct arg_option *o);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * workspace.c - the user's directory on its way into a sandbox
+ *
+ * acd cannot see the user's files, and must not open paths of his. So it
+ * gets a descriptor: a detached copy of the mount that the directory is on,
+ * made by open_tree(2). That takes CAP_SYS_ADMIN; who has not got it lets
+ * the outer engine do it, in a container that sees this one directory. The
+ * engine opens the path again by its name, so the helper there compares what
+ * it got with what was judged here.
+ */
+#include "control/cli/host/workspace.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control/cli/host/outer.h"
+#include "control/shared/mount_send.h"
+#include "lib/str.h"
+
+#define HELPER "/usr/libexec/ac/ac-mount"
+
+/* $AC_HOME, or what is there of the way to it: then *ret_there is false. */
+static int home_open(const char *home, bool *ret_there)
+{
+	SCOPED_STR path = str_printf("%s", home);
+	int fd = -ENOENT;
+
+	*ret_there = true;
+	while (path && *path && fd == -ENOENT) {
+		char *slash = strrchr(path, '/');
+
+		fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 || errno != ENOENT || !slash)
+			return fd < 0 ? -errno : fd;
+		fd = -ENOENT;
+		*ret_there = false;
+		*slash = '\0';
+	}
+	if (!path)
+		return -ENOMEM;
+	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Both ways, by what the descriptors are. */
+static int check_home(const struct workspace *ws, const char *home,
+		      struct err *err)
+{
+	bool there;
+	SCOPED_FD fd = home_open(home, &there);
+	int r = fd < 0 ? fd : dirwalk_contains(ws->walk.fd, fd);
+
+	if (r == 0 && there)
+		r = dirwalk_contains(fd, ws->walk.fd);
+	if (r < 0)
+		return err_set(err, r,
+			       "cannot tell whether --workspace %s has ac's "
+			       "own state (%s) in it: %s",
+			       ws->path, home, err_text(r));
+	if (r > 0)
+		return err_set(err, -EPERM,
+			       "--workspace %s would show ac's own "
+			       "state (%s) to the agent: choose a directory "
+			       "beside it",
+			       ws->path, home);
+	return 0;
+}
+
+/* All that is asked of a directory that was opened as @given. */
+static int judge(const struct cli *cli, const char *given, struct workspace *ws,
+		 struct err *err)
+{
+	struct stat st;
+	int r = dirwalk_name(ws->walk.fd, &ws->path);
+
+	if (r < 0)
+		return err_set(err, r, "--workspace %s: %s", given,
+			       err_text(r));
+	if (fstat(ws->walk.fd, &st) < 0)
+		return err_sys(err, "--workspace %s", given);
+	ws->uid = st.st_uid;
+	ws->gid = st.st_gid;
+	return check_home(ws, cli->home, err);
+}
+
+int workspace_parse(const struct cli *cli, const char *text,
+		    struct workspace *ret, struct err *err)
+{
+	SCOPED_STR given = str_printf("%s", text);
+	bool suffix;
+	int r;
+
+	*ret = (struct workspace)WORKSPACE_NONE;
+	if (!given)
+		return err_nomem(err);
+	ret->read_only = str_ends(given, ":ro");
+	suffix = ret->read_only || str_ends(given, ":rw");
+	if (suffix)
+		given[strlen(given) - 3] = '\0';
+	r = dirwalk_open(given, DIRWALK_FOLLOW, &ret->walk);
+	if (r == -ENOTDIR)
+		return err_set(err, r, "--workspace %s is not a directory",
+			       given);
+	if (r < 0)
+		return err_set(err, r, "--workspace %s: %s", given,
+			       err_text(r));
+	r = judge(cli, given, ret, err);
+	if (r == 0 && ret->walk.linked)
+		say_info(cli, "workspace: %s is %s", given, ret->path);
+	return r;
+}
+
+int workspace_recorded(const struct cli *cli, const char *path,
+		       struct workspace *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct workspace)WORKSPACE_NONE;
+	r = dirwalk_open(path, DIRWALK_NO_LINKS, &ret->walk);
+	if (r == -ELOOP)
+		return err_set(err, r,
+			       "the workspace %s leads through a link since it "
+			       "was given; if that is meant, give it again "
+			       "(--workspace)",
+			       path);
+	if (r < 0)
+		return err_set(err, r, "the workspace %s: %s", path,
+			       err_text(r));
+	return judge(cli, path, ret, err);
+}
+
+void workspace_done(struct workspace *ws)
+{
+	dirwalk_done(&ws->walk);
+	free(ws->path);
+	ws->path = NULL;
+}
+
+/* ---- who chose the way ---- */
+
+/* Directories that instances can write: ids[i] is that of names[i]. */
+struct writable {
+	struct dir_id *ids;
+	const char **names; /* borrowed */
+	size_t n;
+};
+
+static int writable_read(struct writable *w, const json_t *instances)
+{
+	size_t all = json_array_size(instances), i;
+	const json_t *rec;
+
+	w->ids = calloc(all ? all : 1, sizeof(*w->ids));
+	w->names = calloc(all ? all : 1, sizeof(*w->names));
+	if (!w->ids || !w->names)
+		return -ENOMEM;
+	for (i = 0; i < all; i++) {
+		const char *path;
+		struct stat st;
+
+		rec = json_array_get(instances, i);
+		path = json_text(rec, "workspace");
+		if (!*path ||
+		    json_is_true(json_object_get(rec, "workspace_ro")) ||
+		    stat(path, &st) < 0)
+			continue;
+		w->ids[w->n] = (struct dir_id){ st.st_dev, st.st_ino };
+		w->names[w->n++] = json_text(rec, "name");
+	}
+	return 0;
+}
+
+/* The index of who chose where @turn leads to, w->n: nobody. What leaves a
+ * directory by ".." and ends in the same workspace is where its user meant. */
+static ssize_t turn_chosen(const struct workspace *ws,
+			   const struct dirwalk_turn *turn,
+			   const struct writable *w)
+{
+	ssize_t by = dirwalk_above(turn->fd, w->ids, w->n), end;
+
+	if (by < 0 || by == (ssize_t)w->n || turn->link)
+		return by;
+	end = dirwalk_above(ws->walk.fd, &w->ids[by], 1);
+	return end < 0 ? end : end == 0 ? (ssize_t)w->n : by;
+}
+
+int workspace_check_turns(const struct workspace *ws, const json_t *instances,
+			  struct err *err)
+{
+	struct writable w = { 0 };
+	int r = ws->walk.n_turns > 0 ? writable_read(&w, instances) : 0;
+
+	for (size_t i = 0; r == 0 && w.n > 0 && i < ws->walk.n_turns; i++) {
+		const struct dirwalk_turn *turn = &ws->walk.turns[i];
+		ssize_t by = turn_chosen(ws, turn, &w);
+
+		if (by < 0)
+			r = err_set(err, (int)by, "--workspace %s: %s",
+				    ws->path, err_text((int)by));
+		else if (by < (ssize_t)w.n)
+			r = err_set(err, -EPERM,
+				    "the way to --workspace %s goes by %s "
+				    "that the instance '%s' can change; give "
+				    "the path without it, or --follow if that "
+				    "is what you mean",
+				    ws->path, turn->link ? "a link" : "a '..'",
+				    w.names[by]);
+	}
+	free(w.ids);
+	free(w.names);
+	return r == -ENOMEM ? err_nomem(err) : r;
+}
+
+/* ---- to acd ---- */
+
+/* What acd answered: {"ok": true} or {"error": …}. */
+static int check_answer(const char *answer, struct err *err)
+{
+	json_t *v = json_loads(answer, 0, NULL);
+	bool good = json_is_true(json_object_get(v, "ok"));
+	const char *why = json_text(json_object_get(v, "error"), "message");
+	int rc = good ? 0 :
+			err_set(err, -EPROTO,
+				"acd did not take the workspace:"
+				" %s",
+				*why ? why : answer);
+
+	json_decref(v);
+	return rc;
+}
+
+static int send_by_helper(const struct cli *cli, const char *instance,
+			  const struct workspace *ws, struct err *err)
+{
+	char id[MOUNT_ID_MAX];
+	const char *const argv[] = { HELPER,
+				     "/run/ac/mount.sock",
+				     instance,
+				     "/workspace",
+				     ws->read_only ? "ro" : "rw",
+				     mount_id_text(ws->walk.fd, id),
+				     NULL };
+	SCOPED_STR run_dir = str_printf("%s/run", cli->home);
+	SCOPED_STR answer = NULL;
+	struct outer_info info;
+	struct outer *o = NULL;
+	int rc = run_dir ? outer_open(&o, err) :
+			   err_set(err, -ENOMEM, "out of memory");
+
+	if (rc == 0)
+		rc = outer_inspect(o, cli->host, &info, err);
+	if (rc == 0 && !info.running)
+		rc = err_set(err, -ENOTCONN, "%s is not running", cli->host);
+	if (rc == 0)
+		rc = outer_helper(o, info.image, ws->path, run_dir, argv,
+				  &answer, err);
+	outer_close(o);
+	if (rc > 0)
+		return err_set(err, -EIO, "%s",
+			       answer && *answer ?
+				       answer :
+				       "ac-mount failed without a word");
+	return rc < 0 ? rc : check_answer(answer, err);
+}
+
+int workspace_send(const struct cli *cli, const char *instance,
+		   const struct workspace *ws, struct err *err)
+{
+	char answer[MOUNT_ANSWER_MAX];
+	int rc = mount_send(cli->mount_sock, instance, ws->walk.fd,
+			    ws->read_only, answer, err);
+
+	if (rc == -EPERM)
+		rc = send_by_helper(cli, instance, ws, err);
+	else if (rc == 0)
+		rc = check_answer(answer, err);
+	return rc < 0 ? err_wrap(err, "workspace %s", ws->path) : 0;
+}
