@@ -6,10 +6,10 @@
 # sandbox with credentials runs all tries of probe/vault.py and vault_more.py at
 # once; the tests read what came of them and what the services saw. What no agent
 # can try, since it would have to open the vault's socket, or because the kernel
-# would have to lie, is in tests/unit: vault_peer_test (V1, V2, V3, V22, V34, V35),
-# vault_hands_test (V1, V22, V23: names forged, connections passed on, orphans),
-# vault_env_test (V26 with sanitizers, V29), guard_vault_test (V21, the limits),
-# vault_store_test (V31).
+# would have to lie, is in tests/unit: vault/peer_test (V1, V2, V3, V22, V34, V35),
+# vault/hands_test (V1, V22, V23: names forged, connections passed on, orphans),
+# vault/env_test (V26 with sanitizers, V29), init-guard/vault_test (V21, the limits),
+# vault/store_test (V31).
 
 load common
 

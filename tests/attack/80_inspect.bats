@@ -5,7 +5,7 @@
 # All tries of probe/inspected.py run at once in a sandbox of the preset
 # "inspected" (policy.yaml) with one credential, of api.cred.test. The tests
 # read what came of them, and what arrived at the servers. HTTP/2 has its
-# frames wrong in tests/unit/inspect_h2_hostile_test.c; here it is seen to work.
+# frames wrong in tests/unit/ottergate/inspect/h2_hostile_test.c; here it is seen to work.
 
 load common
 

@@ -9,7 +9,7 @@
  */
 #define RECORDS 16u
 #define TEXT_MAX 64u
-#include "tests/unit/inspect_h2_world.h"
+#include "tests/unit/ottergate/inspect/h2_world.h"
 
 #define REQUESTS_MAX 64u
 #define PREFACE "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"

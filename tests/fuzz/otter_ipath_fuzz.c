@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "ottergate/policy/ipath.h"
-#include "tests/unit/ipath_oracle.h"
-#include "tests/unit/ipath_sets.h"
+#include "tests/unit/ottergate/policy/ipath_oracle.h"
+#include "tests/unit/ottergate/policy/ipath_sets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
  */
 #include <sodium.h>
 
-#include "tests/unit/reveal_views.h"
+#include "tests/unit/ottergate/inspect/mask/reveal_views.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -14,7 +14,7 @@ load common
 . "$AC_SRC/tests/attack/registry.bash"
 
 LISTS=$AC_SRC/tests/credentials
-JUDGE=${BUILD:-build}/unit/credential_routes_test
+JUDGE=${BUILD:-build}/unit/blueprints/credential_routes_test
 
 routes_install() {
 	cp "$LISTS"/package*.json "$1/" &&

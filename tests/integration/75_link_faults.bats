@@ -4,7 +4,7 @@
 # ends, with its reason; acd, its neighbours and the files go on
 #
 # What a guest may do to the link itself (floods, frames of 4 GB, half frames,
-# forged channels, silence) is tried in tests/unit/session_hostile_test.c and
+# forged channels, silence) is tried in tests/unit/control/acd/guest/session_hostile_test.c and
 # link_test.c, where each byte is at hand.
 
 # shellcheck disable=SC2016 # the shell in the sandbox expands

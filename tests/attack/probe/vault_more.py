@@ -4,7 +4,7 @@
 
 Lines as those of vault.py. V2: no agent can hold the vault's socket, so what
 can be tried is what the judgement rests upon, and clients that die while they
-ask (the rest is in tests/unit/vault_peer_test.c).
+ask (the rest is in tests/unit/vault/peer_test.c).
 """
 import ctypes
 import glob

@@ -4,9 +4,9 @@
  *
  *	world COMMAND [ARGUMENT...]
  *
- * The network of the unit tests (tests/unit/preload_world.h).
+ * The network of the unit tests (tests/unit/net-preload/preload_world.h).
  */
-#include "tests/unit/preload_world.h"
+#include "tests/unit/net-preload/preload_world.h"
 
 int main(int argc, char **argv)
 {

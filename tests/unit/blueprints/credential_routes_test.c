@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * credential_routes_test.c - what the routes, the mutations and the recorded
+ * commands of tests/credentials come to
+ *
+ * Lines are "VERDICT KIND METHOD host/path [BODY]". VERDICT: allow; push: with
+ * `git push: allow` alone; deny. A METHOD of MUTATION is a POST to the GraphQL
+ * endpoint host/path with the mutation that BODY names.
+ *
+ * `credential_routes_test --judge` takes such lines without VERDICT on stdin and
+ * prints them with it: tests/credentials/verdicts.sh asks of every route that
+ * there is.
+ */
+#include "tests/unit/blueprints/credential_world.h"
+
+#include <stdio.h>
+
+#include "tests/unit/tap.h"
+
+static struct credential_kinds *kinds;
+static struct judge judges[SECRET_KINDS][2]; /* of PUSH_ASK, of PUSH_ALLOW */
+
+static int judges_begin(struct err *err)
+{
+	int r = credential_kinds_load(WORLD_FILES, &kinds, err);
+
+	for (unsigned k = 0; r == 0 && k < SECRET_KINDS; k++) {
+		r = judge_begin(&judges[k][0], kinds, (enum secret_kind)k,
+				PUSH_ASK, NULL, err);
+		if (r == 0)
+			r = judge_begin(&judges[k][1], kinds,
+					(enum secret_kind)k, PUSH_ALLOW, NULL,
+					err);
+	}
+	return r;
+}
+
+static void judges_end(void)
+{
+	for (unsigned k = 0; k < SECRET_KINDS; k++) {
+		judge_end(&judges[k][0]);
+		judge_end(&judges[k][1]);
+	}
+	credential_kinds_free(kinds);
+}
+
+/* The verdict on "KIND METHOD host/path [BODY]", which is cut into its words;
+ * NULL: it is no such line. */
+static const char *verdict_of(char *line)
+{
+	char *kind = strsep(&line, " "), *method = strsep(&line, " ");
+	char *url = strsep(&line, " ");
+	static char post[] = "POST";
+	SCOPED_STR mutation = NULL;
+	enum secret_kind k;
+
+	if (!url || secret_kind_parse(kind, &k) < 0)
+		return NULL;
+	if (strcmp(method, "MUTATION") == 0) {
+		method = post;
+		mutation = str_printf("{\"query\":\"mutation($i: I!) { x: %s("
+				      "input: $i) { clientMutationId } }\","
+				      "\"variables\":{\"i\":{}}}",
+				      line ? line : "");
+		line = mutation;
+	}
+	if (judge_passes(&judges[k][0], method, url, line, NULL, 0))
+		return "allow";
+	return judge_passes(&judges[k][1], method, url, line, NULL, 0) ?
+		       "push" :
+		       "deny";
+}
+
+static int judge_lines(void)
+{
+	SCOPED_STR line = NULL;
+	size_t size = 0;
+	ssize_t n;
+
+	while ((n = getline(&line, &size, stdin)) > 0) {
+		SCOPED_STR copy = NULL;
+		const char *verdict;
+
+		line[n - (line[n - 1] == '\n')] = '\0';
+		copy = strdup(line);
+		verdict = copy ? verdict_of(copy) : NULL;
+		if (!verdict) {
+			fprintf(stderr, "no request: %s\n", line);
+			return 1;
+		}
+		printf("%s %s\n", verdict, line);
+	}
+	return 0;
+}
+
+/* Each line of @name, as long as a request can be. */
+static void test_file(const char *name)
+{
+	SCOPED_STR path = str_printf("tests/credentials/%s", name);
+	SCOPED_FILE f = path ? fopen(path, "re") : NULL;
+	SCOPED_STR line = NULL;
+	size_t size = 0, seen = 0;
+	ssize_t n;
+
+	if (!ok(f != NULL, "%s is there", name))
+		return;
+	while ((n = getline(&line, &size, f)) > 0) {
+		char *rest = line;
+		SCOPED_STR copy = NULL;
+		const char *want, *got;
+
+		line[n - (line[n - 1] == '\n')] = '\0';
+		if (!*line || *line == '#')
+			continue;
+		copy = strdup(line);
+		want = strsep(&rest, " ");
+		got = rest ? verdict_of(rest) : NULL;
+		is_str(got ? got : "no request", want, "%.120s",
+		       copy ? copy : name);
+		seen++;
+	}
+	ok(seen > 0, "%s has %zu lines", name, seen);
+}
+
+int main(int argc, char **argv)
+{
+	bool judging = argc == 2 && strcmp(argv[1], "--judge") == 0;
+	struct err err = { 0 };
+	int r = judges_begin(&err), code = 1;
+
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.msg);
+	if (judging) {
+		code = r < 0 ? 1 : judge_lines();
+		judges_end();
+		return code;
+	}
+	if (ok(r == 0, "rules that the gateway takes %s", err.msg)) {
+		test_file("github.txt");
+		test_file("gitlab.txt");
+		test_file("npm.txt");
+		test_file("cases.txt");
+		test_file("commands.txt");
+	}
+	judges_end();
+	return done_testing();
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * said_test.c - what a user is told: failures, whole commands against an
+ * acd that answers from a script
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "control/cli/wire/client.h"
+#include "control/cli/commands.h"
+#include "control/cli/host/launch.h"
+#include "control/cli/core/version.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+#include "lib/loop.h"
+#include "tests/fake/engine.h"
+#include "tests/unit/tap.h"
+
+static char dir[] = "/tmp/cli_said_test.XXXXXX";
+static char sock[64], said_file[64], out_file[64], version[128];
+static char host[] = "h";
+static char *said, *out; /* of the last command */
+
+#define BROKEN                                            \
+	"/var/lib/ac/blueprints/bad/blueprint.yaml:3:5: " \
+	"unknown key 'x'"
+
+static void on_acd(void *arg, const struct fake_request *rq,
+		   struct fake_answer *ret)
+{
+	bool post = strcmp(rq->method, "POST") == 0;
+
+	(void)arg;
+	if (strcmp(rq->path, "/v1/version") == 0) {
+		ret->body = version;
+	} else if (strcmp(rq->path, "/v1/blueprints") == 0) {
+		ret->body =
+			"{\"blueprints\":[{\"name\":\"bad\",\"error\":\"" BROKEN
+			"\"}]}";
+	} else if (strcmp(rq->path, "/v1/instances") == 0 && !post) {
+		ret->body = "{\"instances\":[{\"name\":\"one\",\"state\":"
+			    "\"running\"},{\"name\":\"two\",\"state\":"
+			    "\"stopped\"}]}";
+	} else {
+		ret->status = 400;
+		ret->body = "{\"error\":{\"code\":\"odd\",\"message\":\"" BROKEN
+			    "\"}}";
+	}
+}
+
+static pid_t serve(void)
+{
+	struct loop *loop;
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	loop = loop_new();
+	fake_engine_new(loop, sock, on_acd, NULL);
+	_exit(loop_run(loop));
+}
+
+static int into(const char *path, int fd)
+{
+	SCOPED_FD to =
+		open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int saved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	dup2(to, fd);
+	return saved;
+}
+
+/* `ac <words>`: its exit code, @said and @out. */
+static int ac(const char *words)
+{
+	struct cli cli = { .home = dir, .host = host, .sock = sock };
+	char text[128], *argv[16], *rest;
+	int argc = 1, rc, saved_out, saved_err;
+
+	argv[0] = host;
+	snprintf(text, sizeof(text), "%s", words);
+	for (char *w = strtok_r(text, " ", &rest); w && argc < 15;
+	     w = strtok_r(NULL, " ", &rest))
+		argv[argc++] = w;
+	argv[argc] = NULL;
+	fflush(stdout);
+	saved_err = into(said_file, STDERR_FILENO);
+	saved_out = into(out_file, STDOUT_FILENO);
+	rc = command_dispatch(&cli, argc, argv);
+	fflush(stdout);
+	dup2(saved_out, STDOUT_FILENO);
+	dup2(saved_err, STDERR_FILENO);
+	close(saved_out);
+	close(saved_err);
+	free(said);
+	free(out);
+	said = out = NULL;
+	file_read(said_file, 4096, &said, NULL);
+	file_read(out_file, 4096, &out, NULL);
+	return rc;
+}
+
+/* Of one line of stderr, with --json. */
+static void is_error(const char *code, const char *part)
+{
+	SCOPED_JSON line = said ? json_loads(said, 0, NULL) : NULL;
+	const json_t *e = json_object_get(line, "error");
+
+	is_str(json_text(e, "code"), code, "the code");
+	ok(strstr(json_text(e, "message"), part) != NULL, "%s",
+	   json_text(e, "message"));
+}
+
+static void test_failures(void)
+{
+	char want[128];
+
+	snprintf(want, sizeof(want), "%s/blueprints/bad/blueprint.yaml:3:5",
+		 dir);
+	is_int(ac("build bad"), 1, "a blueprint that is broken");
+	ok(said && strstr(said, want), "the user's own path");
+	is_int(ac("build bad --json"), 1, "for programs");
+	is_error("odd", want);
+	is_int(ac("ls --bogus --json"), 2, "an option that there is not");
+	is_error("usage", "--bogus");
+	is_int(ac("--json lss"), 2, "a command that there is not");
+	is_error("usage", "did you mean");
+	is_int(ac("policy xx --json"), 2, "a verb that there is not");
+	is_error("usage", "policy xx");
+	is_int(ac("kill one -s NOSUCH"), 2, "a signal that there is not");
+	is_int(ac("kill one 1"), 2, "a process that is not to be had");
+	is_int(ac("build No!"), 2, "a blueprint's name that is none");
+	is_int(ac("logs a/b"), 2, "an instance's");
+	is_int(ac("run base x --detach-keys bad,keys"), 125,
+	       "keys that there are not");
+	ok(said && strstr(said, "is no list of keys"), "are told");
+}
+
+static void test_commands(void)
+{
+	is_int(ac("list"), 0, "list");
+	ok(out && strstr(out, "bad") &&
+		   strstr(out, "broken: blueprint.yaml:3:5: unknown key"),
+	   "a broken blueprint has a row");
+	is_int(ac("logs"), 2, "logs of nobody");
+	ok(said && strstr(said, "instance: one, two"), "names them");
+	is_int(ac("ls --no-trunc"), 0, "an option of ls");
+}
+
+static void test_paths(void)
+{
+	const struct cli cli = { .home = dir };
+	char text[64], small[16];
+
+	is_str(cli_user_paths(&cli, text, sizeof(text), "/var/lib/acx"),
+	       "/var/lib/acx", "another path");
+	is_str(cli_user_paths(&cli, text, sizeof(text), ""), "", "nothing");
+	ok(strlen(cli_user_paths(&cli, small, sizeof(small), BROKEN)) <
+		   sizeof(small),
+	   "cut to its room");
+	is_int(client_refusal("x") != NULL, 0, "nobody said so");
+}
+
+static void test_keys(void)
+{
+	struct launch l = { .cli = NULL };
+	struct err err = { 0 };
+
+	unsetenv("AC_DETACH_KEYS");
+	is_int(launch_set_keys(&l, NULL, &err), 0, "the usual keys");
+	is_int((int)l.detach.n, 2, "two");
+	is_int(launch_set_keys(&l, "", &err), 0, "none");
+	is_int((int)l.detach.n, 0, "indeed");
+	setenv("AC_DETACH_KEYS", "ctrl-", 1);
+	is_int(launch_set_keys(&l, NULL, &err), -EINVAL, "%s", err.msg);
+	is_int(launch_set_keys(&l, "ctrl-a,d", &err), 0, "the option wins");
+	unsetenv("AC_DETACH_KEYS");
+}
+
+int main(void)
+{
+	pid_t pid;
+
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(sock, sizeof(sock), "%s/acd", dir);
+	snprintf(said_file, sizeof(said_file), "%s/said", dir);
+	snprintf(out_file, sizeof(out_file), "%s/out", dir);
+	snprintf(version, sizeof(version), "{\"api\":%d,\"build\":\"%s\"}",
+		 VERSION_API, version_build_id());
+	pid = serve();
+	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
+		usleep(10000);
+	test_failures();
+	test_commands();
+	test_paths();
+	test_keys();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	free(said);
+	free(out);
+	file_remove_tree(dir);
+	return done_testing();
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ipath_oracle.h - one pattern and one path, by trying: what ipath_set.c must
+ * find in its one walk
+ */
+#ifndef TESTS_UNIT_OTTERGATE_POLICY_IPATH_ORACLE_H
+#define TESTS_UNIT_OTTERGATE_POLICY_IPATH_ORACLE_H
+
+#include <string.h>
+
+#include "lib/str.h"
+#include "ottergate/policy/ipath.h"
+
+static inline int oracle_hex(char c)
+{
+	return str_hex_digit((unsigned char)c);
+}
+
+static inline bool is_unreserved(uint8_t c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
+	       c == '~';
+}
+
+static inline bool is_at(const char *s, size_t len, const char *what)
+{
+	return len >= strlen(what) && memcmp(s, what, strlen(what)) == 0;
+}
+
+/* Where the segment at the front of @s ends; *ret_next: where the next one
+ * begins. An encoded slash ends it too if @encoded. */
+static inline size_t segment_end(const char *s, size_t len, bool encoded,
+				 size_t *ret_next)
+{
+	for (size_t i = 0; i < len; i++) {
+		bool is_encoded = encoded && is_at(s + i, len - i, "%2F");
+
+		if (s[i] == '/' || is_encoded) {
+			*ret_next = i + (is_encoded ? 3 : 1);
+			return i;
+		}
+	}
+	*ret_next = len;
+	return len;
+}
+
+/* @loose: of either case. */
+static inline bool same_char(const char *a, const char *b, size_t at,
+			     bool loose)
+{
+	/* The digits of "%2f" in a pattern may be of either case. */
+	bool hex = (at > 0 && a[-1] == '%') || (at > 1 && a[-2] == '%');
+
+	if (loose && (*a | 0x20) == (*b | 0x20) && is_unreserved((uint8_t)*a) &&
+	    is_unreserved((uint8_t)*b) && (*a | 0x20) >= 'a')
+		return true;
+	return *a == *b || (hex && str_hex_digit((unsigned char)*a) >= 0 &&
+			    str_hex_digit((unsigned char)*a) ==
+				    str_hex_digit((unsigned char)*b));
+}
+
+/* "*" stands for any run. The last star that was met takes one more whenever
+ * what follows it does not fit: earlier ones need no other try. */
+static inline bool segment_glob(const char *p, size_t plen, const char *s,
+				size_t len, bool loose)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
+
+	while (k < len) {
+		if (i < plen && p[i] == '*') {
+			star = i++;
+			from = k;
+		} else if (i < plen && same_char(p + i, s + k, i, loose)) {
+			i++;
+			k++;
+		} else if (star != SIZE_MAX) {
+			i = star + 1;
+			k = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (i < plen && p[i] == '*')
+		i++;
+	return i == plen;
+}
+
+static inline bool has_slash(const char *s, size_t len)
+{
+	for (size_t i = 0; i + 3 <= len; i++) {
+		if (s[i] == '%' && s[i + 1] == '2' && (s[i + 2] | 0x20) == 'f')
+			return true;
+	}
+	return false;
+}
+
+static inline bool segment_match(const char *p, size_t plen, const char *s,
+				 size_t len, bool loose)
+{
+	if (has_slash(s, len) && !has_slash(p, plen))
+		return false;
+	return segment_glob(p, plen, s, len, loose);
+}
+
+static inline bool is_any(const char *p, size_t plen)
+{
+	return plen == 2 && p[0] == '*' && p[1] == '*';
+}
+
+struct cursor {
+	const char *s;
+	size_t len; /* left */
+	bool done; /* behind the last segment */
+};
+
+static inline size_t cursor_segment(const struct cursor *c, bool encoded,
+				    size_t *ret_next)
+{
+	return segment_end(c->s, c->len, encoded, ret_next);
+}
+
+static inline void cursor_step(struct cursor *c, size_t n, size_t next)
+{
+	c->done = n == c->len; /* a slash at the end: one more, empty */
+	c->s += next;
+	c->len -= next;
+}
+
+/* By segments as segment_glob() is by characters. */
+static inline bool match(const char *pattern, struct slice path, bool encoded,
+			 bool loose)
+{
+	struct cursor p = { pattern + 1, strlen(pattern) - 1, false };
+	struct cursor s = { (const char *)path.ptr + 1, path.len - 1, false };
+	struct cursor any = { 0 }, from = { 0 };
+	size_t pn, sn, pnext, snext;
+
+	while (!s.done) {
+		pn = cursor_segment(&p, false, &pnext);
+		sn = cursor_segment(&s, encoded, &snext);
+		if (!p.done && is_any(p.s, pn)) {
+			cursor_step(&p, pn, pnext);
+			any = p;
+			from = s;
+		} else if (!p.done && segment_match(p.s, pn, s.s, sn, loose)) {
+			cursor_step(&p, pn, pnext);
+			cursor_step(&s, sn, snext);
+		} else if (any.s) {
+			sn = cursor_segment(&from, encoded, &snext);
+			cursor_step(&from, sn, snext);
+			p = any;
+			s = from;
+		} else {
+			return false;
+		}
+	}
+	while (!p.done) {
+		pn = cursor_segment(&p, false, &pnext);
+		if (!is_any(p.s, pn))
+			return false;
+		cursor_step(&p, pn, pnext);
+	}
+	return true;
+}
+
+static inline bool is_matchable(const char *pattern, struct slice path)
+{
+	return pattern[0] == '/' && path.len > 0 && path.ptr[0] == '/';
+}
+
+static inline bool oracle_match(const char *pattern, struct slice path)
+{
+	return is_matchable(pattern, path) &&
+	       match(pattern, path, false, false);
+}
+
+static inline bool match_loose(const char *pattern, struct slice path)
+{
+	return match(pattern, path, false, true) ||
+	       match(pattern, path, true, true);
+}
+
+/* Behind the dot of a format at the end: ".json"; 0: none. */
+static inline size_t format_at(const char *s, size_t len)
+{
+	size_t n = len;
+
+	while (n > 1 && len - n < 5 && s[n - 1] >= 'a' && s[n - 1] <= 'z')
+		n--;
+	return n > 1 && n < len && s[n - 1] == '.' && s[n - 2] != '/' ? n : 0;
+}
+
+static inline bool oracle_match_deny(const char *pattern, struct slice path)
+{
+	char plain[IPATH_MAX + 1];
+	size_t n;
+
+	if (!is_matchable(pattern, path) || path.len > IPATH_MAX)
+		return false;
+	if (match_loose(pattern, path))
+		return true;
+	n = ipath_plain(path, plain);
+	if (n != path.len && match_loose(pattern, slice_of(plain, n)))
+		return true;
+	n = format_at(plain, n);
+	return n && match_loose(pattern, slice_of(plain, n - 1));
+}
+
+#endif
