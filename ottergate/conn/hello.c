@@ -17,7 +17,7 @@
  * Trust: what is accepted must mean the same to the server behind us. So this
  * is stricter than a server has to be (no other record between two fragments,
  * no empty record, no extension twice, one name of one type) and never more
- * tolerant; tests/fuzz/otter_hello_diff_fuzz.c holds that against OpenSSL.
+ * tolerant; tests/fuzz/ottergate/hello_diff_fuzz.c holds that against OpenSSL.
  */
 #include "ottergate/conn/hello.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_hello_fuzz.c - what a hello says does not depend on how it is cut
+ * hello_fuzz.c - what a hello says does not depend on how it is cut
  *
  * The stream is read at once and byte by byte, and an accepted hello again in
  * other records: always the same answer.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_dial_proxy_fuzz.c - a proxy's answer is read alike in any portions
+ * dial_proxy_fuzz.c - a proxy's answer is read alike in any portions
  *
  * A head that is accepted ends in an empty line, and each shorter beginning
  * of it asks for more; what is refused stays refused however much follows.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_admin_fuzz.c - the admin socket's messages, as either side sees them
+ * admin_fuzz.c - the admin socket's messages, as either side sees them
  *
  * What is read is within the input and its limits, and writing it again
  * gives the very bytes that were read.

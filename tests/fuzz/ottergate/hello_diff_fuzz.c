@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_hello_diff_fuzz.c - a name that we read is the name OpenSSL reads
+ * hello_diff_fuzz.c - a name that we read is the name OpenSSL reads
  *
  * The same bytes go to our reader and to a real TLS server. Ours may refuse
  * more; where it accepts, a server behind it must come to the same name:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_policy_fuzz.c - any text is refused with its position, or gives a
+ * policy_fuzz.c - any text is refused with its position, or gives a
  * policy that keeps its promises
  *
  * The text is loaded as the file of an agent against a fixed policy, and as a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_dnsmsg_fuzz.c - every accepted question gets an answer that reads
+ * dns_message_fuzz.c - every accepted question gets an answer that reads
  * back, and that carries nothing of the packet but its question
  *
  * The answer is walked by a reader of its own, as a client's would: header,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files_fuzz.c - the file protocol reads the same in whatever pieces it comes;
+ * filewire_fuzz.c - the file protocol reads the same in whatever pieces it comes;
  * what a getter accepts says nothing that a name or a size must not, and is
  * the same again when it is put
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_gitcred_fuzz.c - git's credential protocol
+ * gitcred_fuzz.c - git's credential protocol
  *
  * What is accepted makes a request that vaultd takes, and means the same when
  * it is written plainly and read again.

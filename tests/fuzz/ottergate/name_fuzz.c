@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_name_fuzz.c - a name has one form, whatever way it came, and no
+ * name_fuzz.c - a name has one form, whatever way it came, and no
  * resolver takes it for an address
  */
 #include <arpa/inet.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_store_fuzz.c - the image of a store, and one entry of it
+ * store_fuzz.c - the image of a store, and one entry of it
  *
  * The first byte chooses. An image is opened with the key of 32 times 0x07,
  * with which the corpus was sealed; since nobody meets a MAC by chance, entries

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_wire_fuzz.c - vaultd's requests and answers, the grant, and /proc
+ * wire_fuzz.c - vaultd's requests and answers, the grant, and /proc
  *
  * What is accepted is written back byte for byte: one encoding for each. A
  * process may choose its name in /proc: what is read of it has an end.

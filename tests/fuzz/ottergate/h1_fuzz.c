@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect_h1_fuzz.c - the front end of inspection over HTTP/1.1
+ * h1_fuzz.c - the front end of inspection over HTTP/1.1
  *
  * The first byte says what the rest is. What the front end takes, llhttp alone
  * takes; what it writes from it, both take again as the same message, and the

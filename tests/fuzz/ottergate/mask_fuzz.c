@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_mask_fuzz.c - answers, in pieces
+ * mask_fuzz.c - answers, in pieces
  *
  * However the bytes are cut, the same comes out, as long as what went in, and
  * without the value. With a rest behind each piece, only bytes at the beginning

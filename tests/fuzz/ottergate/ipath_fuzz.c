@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_ipath_fuzz.c - request paths
+ * ipath_fuzz.c - request paths
  *
  * What is accepted is accepted again, as the same path; it has no segment that
  * some server would take away; and the walk over a set finds what trying does.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect_h2_fuzz.c - a client's frames, behind the preface
+ * h2_fuzz.c - a client's frames, behind the preface
  *
  * Differential: a head that is handed on to be judged is one that nghttp2
  * alone accepts from the same bytes, field for field. And the upstream, a

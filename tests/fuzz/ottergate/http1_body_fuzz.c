@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_http1_body_fuzz.c - the framing of bodies
+ * http1_body_fuzz.c - the framing of bodies
  *
  * The first byte says whose body it is and in which pieces it comes. Pieces
  * change nothing; and where a request's chunks end is where a plain reader

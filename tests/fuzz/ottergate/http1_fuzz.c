@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_http1_fuzz.c - request and response heads
+ * http1_fuzz.c - request and response heads
  *
  * What is accepted and written anew reads as the same message and is written
  * the same once more: no second reader finds anything else in it. A head's

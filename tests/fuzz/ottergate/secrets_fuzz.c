@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_secrets_fuzz.c - sets of secrets as acd sends them
+ * secrets_fuzz.c - sets of secrets as acd sends them
  */
 #include <stdlib.h>
 #include <string.h>

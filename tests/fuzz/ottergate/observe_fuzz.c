@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_observe_fuzz.c - any log is refused, or gives a policy that loads
+ * observe_fuzz.c - any log is refused, or gives a policy that loads
  * without a fault of form
  */
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_addr_fuzz.c - text and bytes agree, and nothing public hides an
+ * addr_fuzz.c - text and bytes agree, and nothing public hides an
  * address that is not
  *
  * The input is tried as text, and its first 20 bytes as an IPv6 address and

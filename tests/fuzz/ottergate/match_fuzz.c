@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_match_fuzz.c - any set and any name: found if and only if the labels
+ * match_fuzz.c - any set and any name: found if and only if the labels
  * say so (N5)
  *
  * Input: lines. The last is the name that is sought, the others are patterns.

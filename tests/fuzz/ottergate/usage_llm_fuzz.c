@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_usage_llm_fuzz.c - what models' APIs answer
+ * usage_llm_fuzz.c - what models' APIs answer
  *
  * The counts do not depend on the pieces. The first byte says which API, and
  * whether the answer is events.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_reveal_fuzz.c - answers with a token in them that has to be decoded
+ * reveal_fuzz.c - answers with a token in them that has to be decoded
  *
  * However the bytes are cut: what comes out has no view in which the value is;
  * an alarm means that what went in has one, but for

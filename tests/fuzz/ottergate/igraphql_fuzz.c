@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_igraphql_fuzz.c - GraphQL documents and bodies
+ * igraphql_fuzz.c - GraphQL documents and bodies
  *
  * A document of queries alone stays that with one more query behind it, and is
  * none with a mutation behind it: its end is where we think. So with a mutation

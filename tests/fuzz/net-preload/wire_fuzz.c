@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload_wire_fuzz.c - what the shim takes for a verdict keeps its bounds
+ * wire_fuzz.c - what the shim takes for a verdict keeps its bounds
  *
  * The input is an answer to one question, 198.18.10.100 with id 0x1234. What
  * is accepted is written anew in the plainest form, and read again the same.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * otter_inject_fuzz.c - credentials of clients
+ * inject_fuzz.c - credentials of clients
  *
  * Input: a target, then lines "name: value". "{}" stands for a live surrogate.
  * What passes an exclusive rule has no surrogate left in it, and no credential
