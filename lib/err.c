@@ -47,6 +47,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	err_format(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	err->code = code;
+	err->word[0] = '\0';
 	memcpy(err->msg, text, sizeof(text));
 	errno = saved;
 	return code;
@@ -66,6 +67,7 @@ int err_sys(struct err *err, const char *fmt, ...)
 	err_format(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	err->code = code;
+	err->word[0] = '\0';
 	err_join(err, text, err_text(code));
 	errno = saved;
 	return code;
@@ -74,6 +76,17 @@ int err_sys(struct err *err, const char *fmt, ...)
 int err_nomem(struct err *err)
 {
 	return err_set(err, -ENOMEM, "out of memory");
+}
+
+int err_name(struct err *err, const char *word)
+{
+	size_t len = strnlen(word, sizeof(err->word) - 1);
+
+	if (!err)
+		return -EIO; /* nobody kept the code, but it is a failure */
+	memcpy(err->word, word, len);
+	err->word[len] = '\0';
+	return err->code;
 }
 
 int err_wrap(struct err *err, const char *fmt, ...)

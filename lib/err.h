@@ -15,9 +15,11 @@
 struct err {
 	int code; /* negative errno, 0 while nothing failed */
 	char msg[512]; /* cut, never overrun */
+	char word[32]; /* a stable name of the failure for programs, or "" */
 };
 
-/* Sets code (a negative errno) and text. Returns code. @err may be NULL. */
+/* Sets code (a negative errno) and text, without a word. Returns code. @err may
+ * be NULL. */
 int err_set(struct err *err, int code, const char *fmt, ...) ATTR_PRINTF(3, 4);
 
 /* Like err_set() with the code and ": <text>" taken from errno. */
@@ -25,6 +27,10 @@ int err_sys(struct err *err, const char *fmt, ...) ATTR_PRINTF(2, 3);
 
 /* -ENOMEM, "out of memory". */
 int err_nomem(struct err *err);
+
+/* Gives what err_set() has said its word, cut to what fits; the next err_set()
+ * takes it away. Returns the code that is there, -EIO if @err is NULL. */
+int err_name(struct err *err, const char *word);
 
 /* Prepends "clause: " to the message. Returns the code that is there. */
 int err_wrap(struct err *err, const char *fmt, ...) ATTR_PRINTF(2, 3);

@@ -12,7 +12,6 @@
 #include <wchar.h>
 #include <wctype.h>
 
-#include "control/cli/wire/client.h"
 #include "control/cli/core/version.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
@@ -232,7 +231,7 @@ static const char *error_word(int code)
 void cli_fail(const struct cli *cli, const struct err *err, bool usage)
 {
 	char text[2048];
-	const char *word = client_refusal(err->msg);
+	const char *word = *err->word ? err->word : NULL;
 	SCOPED_JSON line = NULL;
 
 	cli_user_paths(cli, text, sizeof(text), err->msg);

@@ -150,29 +150,11 @@ char *client_option_words(char *out, size_t size, const char *in)
 	return out;
 }
 
-/* Commands hand on a message; who asks for its code is main(), which has no
- * client any more. */
-static struct {
-	char code[sizeof(((struct client_error *)0)->code)];
-	char msg[sizeof(((struct err *)0)->msg)];
-} refusal;
-
-const char *client_refusal(const char *text)
-{
-	size_t len = strlen(text), n = strlen(refusal.msg);
-
-	return *refusal.code && n > 0 && n <= len &&
-			       strcmp(text + len - n, refusal.msg) == 0 ?
-		       refusal.code :
-		       NULL;
-}
-
 static int refuse(const struct client_error *ce, int code, const char *msg,
 		  struct err *err)
 {
 	err_set(err, code, "%s", msg);
-	memcpy(refusal.code, ce->code, sizeof(refusal.code));
-	memcpy(refusal.msg, err->msg, sizeof(refusal.msg));
+	err_name(err, ce->code);
 	return code;
 }
 

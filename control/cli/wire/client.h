@@ -76,12 +76,8 @@ char *client_path(const char *prefix, const char *name, const char *suffix);
  * which takes its place. Returns @out. Pure. */
 char *client_option_words(char *out, size_t size, const char *in);
 
-/* The word with which acd gave the message that @text ends with, if that is its
- * last refusal of this process; else NULL. */
-const char *client_refusal(const char *text);
-
-/* Reads the error of an answer with @status into @ce and @err; returns the
- * negative errno. @text need not be JSON. */
+/* Reads the error of an answer with @status into @ce and @err, which gets its
+ * word; returns the negative errno. @text need not be JSON. */
 int client_error_parse(const char *who, int status, const char *text,
 		       size_t len, struct client_error *ce, struct err *err);
 

@@ -47,6 +47,16 @@ static void test_wrap(void)
 	is_str(err.msg, "start otter-1: image 'x' not found", "clause first");
 	is_int(errno, EAGAIN, "errno is kept");
 	ok(err_wrap(NULL, "x") < 0, "no err is a failure still");
+
+	is_int(err_name(&err, "image_missing"), -ENOENT,
+	       "err_name returns the code that is there");
+	err_wrap(&err, "start");
+	is_str(err.word, "image_missing", "the word stays through err_wrap");
+	err_set(&err, -EIO, "other");
+	is_str(err.word, "", "another failure has no word yet");
+	err_name(&err, "a_word_that_is_too_long_for_its_room");
+	is_int(strlen(err.word), sizeof(err.word) - 1, "a word is cut");
+	ok(err_name(NULL, "x") < 0, "no err is a failure still");
 }
 
 /* Every length around the end of the message. */

@@ -159,7 +159,6 @@ static void test_paths(void)
 	ok(strlen(cli_user_paths(&cli, small, sizeof(small), BROKEN)) <
 		   sizeof(small),
 	   "cut to its room");
-	is_int(client_refusal("x") != NULL, 0, "nobody said so");
 }
 
 static void test_keys(void)

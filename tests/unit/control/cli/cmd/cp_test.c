@@ -37,12 +37,6 @@ const struct client_error *client_error(const struct client *c)
 	return stuck ? &failed : &none;
 }
 
-const char *client_refusal(const char *text)
-{
-	(void)text;
-	return NULL;
-}
-
 int client_call(struct client *c, const char *method, const char *path,
 		const json_t *body, json_t **ret, struct err *err)
 {
