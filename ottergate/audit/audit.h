@@ -44,25 +44,8 @@
 #include "lib/err.h"
 #include "lib/loop.h"
 #include "lib/str.h"
+#include "ottergate/policy/audit_event.h"
 #include "ottergate/policy/policy.h"
-
-enum audit_event {
-	AUDIT_ALLOW,
-	AUDIT_DENY,
-	AUDIT_DNS,
-	AUDIT_CLOSE, /* the end of an allowed connection: bytes, time */
-	AUDIT_LIMIT,
-	AUDIT_POLICY, /* load, bind, unbind */
-	AUDIT_INJECT, /* a request got a credential */
-	AUDIT_USAGE, /* what a request to a model has used, at its end */
-	AUDIT_ALARM, /* denied: a surrogate where it has no business */
-	AUDIT_EVENTS,
-};
-#define AUDIT_EVENTS_DEFAULT                                           \
-	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT |    \
-	 1u << AUDIT_POLICY | 1u << AUDIT_INJECT | 1u << AUDIT_USAGE | \
-	 1u << AUDIT_ALARM)
-const char *audit_event_name(enum audit_event e); /* "deny" */
 
 #define AUDIT_AGENT_MAX 64u
 #define AUDIT_RULE_MAX 64u

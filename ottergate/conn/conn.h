@@ -174,19 +174,5 @@ void tunnel_begin(struct conn *c, const struct name *expect);
  * client is watched, the timer runs (`request_header`), and c->path says how it
  * came: PATH_HTTP (c->port is the original port) or PATH_PROXY (explicit). */
 void http_begin(struct conn *c);
-/* The text of a 403 (conn/plain_http.c), also for CONNECT: name, rule, how to allow
- * it. @out at least 1 KiB; returns the length of the whole response. */
-size_t deny_response(char *out, size_t size, int status, const char *agent,
-		     const char *name, uint16_t port, const struct verdict *v);
-/* The body of that alone, and the name of a status that we answer with. */
-size_t deny_text(char *out, size_t size, int status, const char *agent,
-		 const char *name, uint16_t port, const struct verdict *v);
-const char *deny_status(int status);
-/* What a program is told of a host that it was allowed to reach and that could
- * not be: one line. */
-size_t deny_failure_text(char *out, size_t size, const char *name,
-			 uint16_t port, enum reason why);
-/* What a program is told that would send datagrams: only DNS leaves so. */
-size_t deny_udp_text(char *out, size_t size, const char *name, uint16_t port);
 
 #endif

@@ -16,6 +16,8 @@
  */
 #include "ottergate/conn/plain_http.h"
 
+#include "ottergate/policy/deny.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

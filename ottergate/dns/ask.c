@@ -10,6 +10,7 @@
 #include "ottergate/dns/lease.h"
 #include "ottergate/policy/presume.h"
 #include "ottergate/conn/worker_impl.h"
+#include "ottergate/policy/deny.h"
 
 _Static_assert(LEASE_EXE_MAX == DNS_ASK_EXE_MAX, "one limit");
 _Static_assert(LEASE_EXE_MAX < AUDIT_EXE_MAX, "with its NUL");

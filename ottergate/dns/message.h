@@ -16,7 +16,6 @@
 #include "ottergate/policy/addr.h"
 #include "ottergate/policy/name.h"
 
-#define DNS_PORT 53u
 #define DNS_MSG_MAX 512u /* what we answer never needs more */
 #define DNS_QUESTION_MAX 4096u /* bytes of a question we look at */
 /* The answer to a program that asks what may be reached (net-preload/PROTOCOL),

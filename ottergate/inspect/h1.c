@@ -16,6 +16,8 @@
  */
 #include "ottergate/inspect/h1.h"
 
+#include "ottergate/policy/deny.h"
+
 #include <openssl/crypto.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
  * callbacks only, so whoever submits something may go on naming it.
  */
 #include "ottergate/inspect/h2.h"
+#include "ottergate/policy/deny.h"
 
 #include <string.h>
 

@@ -33,6 +33,7 @@
 
 #include "ottergate/conn/hello.h"
 #include "ottergate/inspect/inspect_impl.h"
+#include "ottergate/policy/deny.h"
 
 #define ALERT_CERTIFICATE_EXPIRED 45 /* RFC 8446 §6.2 */
 #define ALERT_ACCESS_DENIED 49

@@ -25,6 +25,7 @@ struct cidr {
 };
 
 #define ADDR_TEXT_MAX 46u /* INET6_ADDRSTRLEN */
+#define DNS_PORT 53u /* RFC 1035 §4.2 */
 
 /* The built-in classes, immutable; everything but ADDR_PUBLIC is denied
  * unless a `services:` entry names exactly this address and port, and

@@ -12,7 +12,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "ottergate/audit/audit.h"
+#include "ottergate/policy/audit_event.h"
 #include "ottergate/policy/policy_impl.h"
 #include "ottergate/policy/synthetic.h"
 

@@ -5,7 +5,6 @@
 #include "ottergate/policy/presume.h"
 
 #include "lib/attr.h"
-#include "ottergate/dns/message.h"
 #include "ottergate/policy/policy_impl.h"
 #include "ottergate/policy/synthetic.h"
 

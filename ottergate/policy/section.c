@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/str.h"
-#include "ottergate/audit/audit.h"
+#include "ottergate/policy/audit_event.h"
 
 /* --- defaults ------------------------------------------------------------ */
 

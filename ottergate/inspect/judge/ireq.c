@@ -15,11 +15,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "ottergate/conn/conn.h"
 #include "ottergate/inspect/judge/inject.h"
 #include "ottergate/policy/ipath.h"
 #include "ottergate/inspect/judge/ireq_impl.h"
 #include "ottergate/inspect/judge/sigv4.h"
+#include "ottergate/policy/deny.h"
 
 #define HTTPS_PORT 443u
 
