@@ -15,12 +15,35 @@ lib/ lib/
 net-preload/ net-preload/
 init-guard/ init-guard/ lib/ vault/grant.h vault/surrogate.h vault/paths.h
 vault/ vault/ lib/
-ottergate/ ottergate/ lib/ vault/surrogate.h
-control/ control/ lib/ init-guard/link.h vault/surrogate.h ottergate/admin.h
+ottergate/admin ottergate/admin.h lib/
+ottergate/reason ottergate/reason.h lib/
+ottergate/builtin_names ottergate/builtin_names.h lib/
+ottergate/policy/ ottergate/policy/ ottergate/reason.h ottergate/builtin_names.h lib/
+ottergate/inspect/mask/ ottergate/inspect/mask/ ottergate/policy/ lib/ vault/surrogate.h
+ottergate/inspect/judge/ ottergate/inspect/judge/ ottergate/inspect/mask/ ottergate/policy/ ottergate/reason.h lib/ vault/surrogate.h
+ottergate/audit/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/
+ottergate/dns/ ottergate/dns/ ottergate/conn/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/
+ottergate/inspect/ ottergate/inspect/ ottergate/conn/ ottergate/dns/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/ vault/surrogate.h
+ottergate/conn/ ottergate/conn/ ottergate/inspect/ ottergate/dns/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/ vault/surrogate.h
+ottergate/admin/ ottergate/ lib/ vault/surrogate.h
+ottergate/run/ ottergate/ lib/ vault/surrogate.h
+control/ control/shared/ control/runtime.h lib/
 control/shared/ control/shared/ lib/
-control/acd/ control/acd/ control/shared/ control/runtime.h lib/
-control/acd/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h ottergate/builtin_names.h
-control/cli/ control/cli/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
+control/acd/daemon/ control/acd/daemon/ control/shared/ lib/
+control/acd/guest/ control/acd/guest/ control/shared/ lib/ init-guard/link.h
+control/acd/storage/ control/acd/storage/ control/shared/ lib/
+control/acd/net/ control/acd/net/ control/shared/ lib/
+control/acd/credential/ control/acd/credential/ control/acd/daemon/ control/shared/ lib/ vault/surrogate.h vault/grant.h vault/store.h vault/token.h
+control/acd/egress/ control/acd/egress/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/acd/storage/ control/shared/ lib/ ottergate/admin.h ottergate/builtin_names.h vault/surrogate.h
+control/acd/blueprint/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/daemon/ control/shared/ control/runtime.h lib/
+control/acd/runtime/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/net/ control/acd/storage/ control/shared/ control/runtime.h lib/
+control/acd/instance/ control/acd/instance/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/storage/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h ottergate/admin.h
+control/acd/ control/acd/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h
+control/cli/core/ control/cli/core/ control/shared/ lib/
+control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
+control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
+control/cli/cmd/ control/cli/cmd/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
+control/cli/ control/cli/ control/shared/ lib/
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
 '
 
