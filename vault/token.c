@@ -64,7 +64,8 @@ static int text_check(struct slice v, struct err *err)
 {
 	if (v.len == 0)
 		return err_set(err, -EINVAL, "the value is empty");
-	/* A gateway has to tell it from other text (ottergate/inspect/mask/mask.h). */
+	/* A gateway has to tell it from other text
+	 * (ottergate/inspect/mask/mask.h). */
 	if (v.len < TOKEN_MIN)
 		return err_set(err, -EINVAL,
 			       "the value is shorter than %u bytes", TOKEN_MIN);

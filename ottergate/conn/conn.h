@@ -10,10 +10,10 @@
  * wait for the turn of the connection (share.h); the handlers are called in it,
  * each with all that has come meanwhile.
  *
- * A state is the set of the three handlers below; each protocol (conn/tls_front.c,
- * conn/plain_http.c, later inspect.c) installs its own. Whatever the protocol,
- * conn_decide() asks the one decision function, counts, audits, and is the
- * only way to an upstream.
+ * A state is the set of the three handlers below; each protocol
+ * (conn/tls_front.c, conn/plain_http.c, later inspect.c) installs its own.
+ * Whatever the protocol, conn_decide() asks the one decision function, counts,
+ * audits, and is the only way to an upstream.
  */
 #ifndef OTTERGATE_CONN_CONN_H
 #define OTTERGATE_CONN_CONN_H
@@ -166,13 +166,14 @@ void conn_deadline(struct conn *c, uint64_t ms);
  * What is in c->in goes first. Deadlines and limits of the policy hold. */
 void conn_relay(struct conn *c);
 
-/* conn/tls_front.c: the TLS hello is expected next (in c->in, or to come). @expect
- * NULL: the SNI decides; else it must equal @expect (CONNECT), the decision
- * is made already and the upstream is not dialled yet. */
+/* conn/tls_front.c: the TLS hello is expected next (in c->in, or to come).
+ * @expect NULL: the SNI decides; else it must equal @expect (CONNECT), the
+ * decision is made already and the upstream is not dialled yet. */
 void tunnel_begin(struct conn *c, const struct name *expect);
-/* conn/plain_http.c: an HTTP request head is expected next: in c->in, or to come. The
- * client is watched, the timer runs (`request_header`), and c->path says how it
- * came: PATH_HTTP (c->port is the original port) or PATH_PROXY (explicit). */
+/* conn/plain_http.c: an HTTP request head is expected next: in c->in, or to
+ * come. The client is watched, the timer runs (`request_header`), and c->path
+ * says how it came: PATH_HTTP (c->port is the original port) or PATH_PROXY
+ * (explicit). */
 void http_begin(struct conn *c);
 
 #endif

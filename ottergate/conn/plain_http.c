@@ -6,8 +6,8 @@
  * its own (H4: what a connection was allowed before says nothing), and
  * written anew for an upstream that was dialled for exactly its name and
  * port. That upstream is kept for the next request to the same, and closed
- * when the next one is for another. CONNECT leaves for conn/tls_front.c or, by a
- * `proto: tcp` rule, for relay.c. Requests that were sent ahead wait in c->in
+ * when the next one is for another. CONNECT leaves for conn/tls_front.c or, by
+ * a `proto: tcp` rule, for relay.c. Requests that were sent ahead wait in c->in
  * until the one before is answered.
  *
  * Whatever a handler does, it ends in run(), which tries all that could go on

@@ -82,8 +82,8 @@ size_t http_held(const struct conn *c);
  * the head? */
 bool http_canary(const struct conn *c, const struct http1_request *rq);
 
-/* conn/plain_http.c: ends with an answer made by deny.c, or without one when it is
- * too late for that; audits. Returns HTTP_GONE. */
+/* conn/plain_http.c: ends with an answer made by deny.c, or without one when it
+ * is too late for that; audits. Returns HTTP_GONE. */
 enum http_step http_refuse(struct conn *c, int status, enum reason why);
 /* Dials for the request that is being served. HTTP_WAIT, or HTTP_GONE. */
 enum http_step http_dial(struct conn *c);

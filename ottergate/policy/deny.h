@@ -4,7 +4,8 @@
  *
  * Each writes into @out, at most @size bytes with the NUL, and returns the
  * length. @agent, the name of the sandbox, may be NULL: then no command is
- * advised. @name is a host or an address as the sandbox gave it, and is escaped.
+ * advised. @name is a host or an address as the sandbox gave it, and is
+ * escaped.
  */
 #ifndef OTTERGATE_POLICY_DENY_H
 #define OTTERGATE_POLICY_DENY_H

@@ -113,7 +113,8 @@ int load_services(struct load *ld, const struct yaml_node *n);
 int load_seal_set(struct load *ld, struct rule_set *set);
 int load_seal(struct load *ld, struct match *m, const char *what);
 
-/* --- policy/requests.c ------------------------------------------------------- */
+/* --- policy/requests.c -------------------------------------------------------
+ * */
 
 /* Those of a rule's fields that need inspection. @to: struct rule_parse. */
 int load_rule_http(struct load *ld, const struct yaml_node *n, void *to);
@@ -135,7 +136,8 @@ int load_audit(struct load *ld, const struct yaml_node *n, void *to);
 int load_metrics(struct load *ld, const struct yaml_node *n, void *to);
 int load_inspect(struct load *ld, const struct yaml_node *n, void *to);
 
-/* --- policy/upstream.c ------------------------------------------------------- */
+/* --- policy/upstream.c -------------------------------------------------------
+ * */
 
 int load_hosts(struct load *ld, const struct yaml_node *n, void *to);
 int load_upstream_proxy(struct load *ld, const struct yaml_node *n, void *to);

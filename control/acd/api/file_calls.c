@@ -2,10 +2,10 @@
 /*
  * file_calls.c - files of a running sandbox, over HTTP
  *
- * Theory of operation: each request is one of control/acd/instance/files.h, whose
- * answer becomes that of HTTP. Bytes pass in both directions as their reader
- * takes them: what a client has not read yet is at most one window of the
- * sandbox's output, and what the sandbox has not is left in the socket.
+ * Theory of operation: each request is one of control/acd/instance/files.h,
+ * whose answer becomes that of HTTP. Bytes pass in both directions as their
+ * reader takes them: what a client has not read yet is at most one window of
+ * the sandbox's output, and what the sandbox has not is left in the socket.
  *
  * Only sandboxes that run are served. The directories of one that does not
  * lie in ac-host, but what is in them is the agent's: links that it left

@@ -2,10 +2,10 @@
 /*
  * policy_check_call.c - would it be allowed?
  *
- * The name is judged as api/policy_calls.c says: by the gateway if the instance runs,
- * else by the gateway's program. The gateway looks no name up for a question,
- * so of an instance that runs the program judges the addresses behind a name
- * that the gateway allows.
+ * The name is judged as api/policy_calls.c says: by the gateway if the instance
+ * runs, else by the gateway's program. The gateway looks no name up for a
+ * question, so of an instance that runs the program judges the addresses behind
+ * a name that the gateway allows.
  */
 #include <string.h>
 

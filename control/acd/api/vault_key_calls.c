@@ -2,8 +2,8 @@
 /*
  * vault_key_calls.c - routes about the vault's lock, its passphrase and exports
  *
- * As api/vault_calls.c. What needs the key of a passphrase waits for a child that
- * derives it (vault_key.h).
+ * As api/vault_calls.c. What needs the key of a passphrase waits for a child
+ * that derives it (vault_key.h).
  */
 #include <sodium.h>
 #include <string.h>

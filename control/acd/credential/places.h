@@ -2,8 +2,8 @@
 /*
  * places.h - what "{repo}/pulls" stands for
  *
- * A path of credential/kinds.h may name places. Each stands for a list of paths,
- * and those may name others; "{api}" is where the API of a host is.
+ * A path of credential/kinds.h may name places. Each stands for a list of
+ * paths, and those may name others; "{api}" is where the API of a host is.
  */
 #ifndef CONTROL_ACD_CREDENTIAL_PLACES_H
 #define CONTROL_ACD_CREDENTIAL_PLACES_H

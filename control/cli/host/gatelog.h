@@ -2,8 +2,8 @@
 /*
  * gatelog.h - what the gateway wrote down: its audit, read and put into words
  *
- * A line is one JSON object; ottergate/audit/audit.h says what is in it. Names in it
- * were asked for by a sandbox: whatever goes to people is escaped here.
+ * A line is one JSON object; ottergate/audit/audit.h says what is in it. Names
+ * in it were asked for by a sandbox: whatever goes to people is escaped here.
  */
 #ifndef CONTROL_CLI_HOST_GATELOG_H
 #define CONTROL_CLI_HOST_GATELOG_H

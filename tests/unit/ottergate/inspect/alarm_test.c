@@ -2,8 +2,8 @@
 /*
  * alarm_test.c - a server that sends the real token back, encoded
  *
- * HTTP/2 has its own in ottergate/inspect/h2_tls_test.c; ottergate/inspect/mask/reveal_test.c has the
- * encodings.
+ * HTTP/2 has its own in ottergate/inspect/h2_tls_test.c;
+ * ottergate/inspect/mask/reveal_test.c has the encodings.
  */
 #include "tests/unit/ottergate/inspect/inspect_world.h"
 

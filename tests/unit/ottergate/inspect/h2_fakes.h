@@ -2,7 +2,8 @@
 /*
  * h2_fakes.h - what stands for TLS, the connection and the judge
  *
- * Included by h2_world.h alone, which has the `w` that all of this works on. Link-time fakes: the archives' own are not taken then.
+ * Included by h2_world.h alone, which has the `w` that all of this works on.
+ * Link-time fakes: the archives' own are not taken then.
  */
 #ifndef TESTS_UNIT_OTTERGATE_INSPECT_H2_FAKES_H
 #define TESTS_UNIT_OTTERGATE_INSPECT_H2_FAKES_H

@@ -155,7 +155,8 @@ static size_t at_once(const struct mask *m, const char *text, size_t len)
 	return n;
 }
 
-/* No form, but another encoding: ottergate/inspect/mask/reveal_test.c has these. */
+/* No form, but another encoding: ottergate/inspect/mask/reveal_test.c has
+ * these. */
 static bool is_alarm(const char *text)
 {
 	struct doc d = doc_unescape(slice_str(text));
