@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# second_try_test.sh - what fails once and passes then: flaky in a run by hand,
+# failed in CI
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 2
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+failed=0
+
+# ok NAME COMMAND...
+ok() {
+	local name=$1
+	shift
+	n=$((n + 1))
+	if "$@"; then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		sed 's/^/# /' "$dir/out"
+		failed=1
+	fi
+}
+
+# tries CI KIND PATH... - run.sh over these; sets code
+tries() {
+	local ci=$1
+	shift
+	rm -f "$dir"/tried-* "$dir/tally"
+	env -u AC_TEST_SHORT -u AC_TEST_NAME CI="$ci" BUILD="$dir/build" \
+		DIR="$dir" AC_TEST_TALLY="$dir/tally" tests/run.sh "$@" \
+		>"$dir/out" 2>&1 </dev/null
+	code=$?
+}
+
+says() { grep -qF -- "$1" "$dir/out"; }
+counts() { [ "$(cat "$dir/tally")" = "$1" ]; }
+ends() { [ "$code" -eq "$1" ]; }
+lacks() { ! says "$1"; }
+
+# A test is good, bad, or bad at its first try.
+cat >"$dir/once_test" <<'END'
+#!/bin/sh
+echo 1..2
+echo ok 1 - good
+[ -e "$DIR/tried-once" ] && echo ok 2 - once || echo not ok 2 - once
+: >"$DIR/tried-once"
+END
+sed -e 's/^\[.*/echo not ok 2 - bad/' "$dir/once_test" >"$dir/bad_test"
+chmod +x "$dir"/*_test
+
+tries '' --unit "$dir/once_test"
+ok 'by hand: a second try that passes counts' counts '2 0 0'
+ok 'by hand: the exit code is 0' ends 0
+ok 'by hand: it is said to be flaky' says 'flaky: once_test: 1 failed'
+tries true --unit "$dir/once_test"
+ok 'in CI: what failed once has failed' counts '1 1 0'
+ok 'in CI: the exit code is 1' ends 1
+ok 'in CI: it is said to be flaky' says 'flaky: once_test: 1 failed'
+ok 'in CI: what the first try said is shown' says 'not ok 2 - once'
+for ci in '' true; do
+	tries "$ci" --unit "$dir/bad_test"
+	ok "CI='$ci': what fails twice has failed once" counts '1 1 0'
+	ok "CI='$ci': and is not flaky" lacks flaky
+done
+
+if command -v bats >/dev/null; then
+	cat >"$dir/once.bats" <<'END'
+@test "good" { echo >>"$DIR/tried-good"; }
+@test "goods" { echo >>"$DIR/tried-good"; }
+@test "once (a \$x.y|z [w]*)" {
+	[ -e "$DIR/tried-once" ] || { echo >"$DIR/tried-once"; false; }
+}
+END
+	tries '' --bats "$dir/once.bats"
+	ok 'bats by hand: a second try that passes counts' counts '3 0 0'
+	ok 'bats by hand: it is said to be flaky' says 'flaky: bats: 1 failed'
+	ok 'bats: only what failed is tried again' \
+		test "$(wc -l <"$dir/tried-good")" -eq 2
+	tries true --bats "$dir/once.bats"
+	ok 'bats in CI: what failed once has failed' counts '2 1 0'
+	ok 'bats in CI: it is said to be flaky' says 'flaky: bats: 1 failed'
+	ok 'bats in CI: the exit code is 1' ends 1
+else
+	n=$((n + 1))
+	echo "ok $n - bats # SKIP no bats here"
+fi
+echo "1..$n"
+exit $failed
