@@ -3,7 +3,7 @@
 # build_failure_test.sh - which line of a build is the error, and when a failed
 # build is tried again
 set -u
-SRC=$(readlink -f "${0%/*}/../..")
+SRC=$(readlink -f "${0%/*}/../../..")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM

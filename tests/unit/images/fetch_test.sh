@@ -4,7 +4,7 @@
 #
 # curl is a program of the test: it copies from a folder that is the registry.
 set -u
-SRC=$(readlink -f "${0%/*}/../..")
+SRC=$(readlink -f "${0%/*}/../../..")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -3,7 +3,7 @@
 # setup_test.sh - the launcher and the scripts of set-up, on a machine that is
 # made up: what is installed, and who asks, is said by programs of the test
 set -u
-SRC=$(readlink -f "${0%/*}/../..")
+SRC=$(readlink -f "${0%/*}/../../..")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
