@@ -3,29 +3,29 @@
 # check.sh - everything `make check` promises, in the order of its price
 #
 # Static checks; unit tests and fuzz corpora with clang and its sanitizers, beside
-# what gcc shows that these do not (make check-plain); then the real thing under
-# tests/integration, some of it also with the engine as runtime, the bypass
-# catalogue under tests/attack, what strains acd most once more with sanitizers in
-# acd, and the README's first command on machines that have nothing (tests/fresh).
-# These wait more than they compute, so each fuzz target that is not what had its
-# 20 s before gets them beside these. Goes on after a failure, so that one run
-# tells all. At the end stand the time of each part, in short what failed, and the
-# sum as the last line.
+# what gcc shows that these do not (make check-plain); then, in two lanes side by
+# side (lanes.sh), the real thing under tests/integration with sanitizers in acd,
+# a part of it without and by the engine as runtime, the bypass catalogue under
+# tests/attack, and the README's first command on machines that have nothing
+# (tests/fresh). These wait more than they compute, so each fuzz target that is
+# not what had its 20 s before gets them beside these. Goes on after a failure, so
+# that one run tells all. At the end stand the time of each part, in short what
+# failed, and the sum as the last line.
 #
-# AC_CHECK=lint,unit,fuzz,int,attack,san,fresh picks parts (default: all).
+# AC_CHECK=lint,unit,fuzz,int,plain,attack,fresh picks parts (default: all).
 # AC_CHECK_ALL=1 adds all that takes long: the next two, clang's analyser, every
 # fuzz target, and a fresh machine that has an engine of its own, empty.
 # AC_CHECK_UNIT_ALL=1 runs all of the unit tests with gcc, and with either
-# compiler with and without sanitizers; AC_CHECK_SAN_ALL=1 runs the whole
-# integration suite on the sanitised acd.
+# compiler with and without sanitizers; AC_CHECK_PLAIN_ALL=1 runs the whole
+# integration suite on the plain acd as well.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 
 if [ -n "${AC_CHECK_ALL:-}" ]; then
 	AC_CHECK_UNIT_ALL=1
-	AC_CHECK_SAN_ALL=1
+	AC_CHECK_PLAIN_ALL=1
 fi
-all=lint,unit,fuzz,int,attack,san,fresh
+all=lint,unit,fuzz,int,plain,attack,fresh
 parts=,${AC_CHECK:-$all},
 for name in ${parts//,/ }; do
 	[[ ,$all, == *,$name,* ]] || {
@@ -39,8 +39,12 @@ export AC_TEST_SHORT=$AC_TEST_TALLY.short
 times=() # of the parts that ended
 part=
 fuzz_pid=
-trap 'rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*; fuzz_stop' EXIT
+trap 'lanes_stop; fuzz_stop; rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*' EXIT
 trap 'exit 130' INT TERM HUP
+# shellcheck source=tests/integration/machine.bash
+. tests/integration/machine.bash
+# shellcheck source=tests/lanes.sh
+. tests/lanes.sh
 make=${MAKE:-make}
 jobs=-j$(nproc)
 begin=$SECONDS
@@ -59,6 +63,15 @@ part() {
 	since=$SECONDS
 }
 
+# none TITLE [LOG] - it ended without a tally
+none() {
+	local said="not ok: $1: it did not get as far as its tests"
+	[ ! -s "${2:-}" ] || tail -n 20 "$2"
+	echo "$said"
+	echo "$said" >>"$AC_TEST_SHORT"
+	echo '0 1 0' >>"$AC_TEST_TALLY"
+}
+
 # step TITLE COMMAND... - a part that ends without a tally is one failure
 step() {
 	local title=$1 before after
@@ -68,12 +81,7 @@ step() {
 	before=$(wc -l <"$AC_TEST_TALLY")
 	"$@"
 	after=$(wc -l <"$AC_TEST_TALLY")
-	if [ "$before" -eq "$after" ]; then
-		echo "not ok $title: it did not get as far as its tests"
-		echo '0 1 0' >>"$AC_TEST_TALLY"
-		echo "not ok: $title: it did not get as far as its tests" \
-			>>"$AC_TEST_SHORT"
-	fi
+	[ "$before" -ne "$after" ] || none "$title"
 }
 
 if wants lint; then
@@ -117,36 +125,74 @@ if wants fuzz; then
 	fuzz_pid=$!
 	set +m
 fi
-if wants int; then
-	part 'integration'
-	step 'integration' "$make" -s "$jobs" check-int
-	part 'integration, by the engine'
-	# What differs when the engine starts sandboxes of gVisor, too.
-	AC_RUNTIME=docker step 'integration, by the engine' \
-		"$make" -s "$jobs" check-int BATS="$(printf '%s ' \
-			tests/integration/{10_run,30_isolation,40_limits}.bats)"
-fi
-if wants attack; then
-	part 'bypass catalogue'
-	step 'bypass catalogue' "$make" -s "$jobs" check-attack
-fi
-if wants san; then
-	part 'integration, acd with sanitizers'
-	strained=()
-	if [ -z "${AC_CHECK_SAN_ALL:-}" ]; then
-		for name in 20_io 40_limits 60_bad_input 70_faults 90_after; do
-			strained+=("tests/integration/$name.bats")
-		done
+# What the lanes share is made before them, by one.
+shared_make() {
+	local san=address,undefined
+	images/setup/engine.sh &&
+		"$make" -s "$jobs" all &&
+		AC_SAN=$san "$make" -s "$jobs" BUILD=build-acsan \
+			build-acsan/ac &&
+		AC_HOME=$LANE_DIR/home images/build.sh ensure host &&
+		AC_SAN=$san AC_HOME=$LANE_DIR/home images/build.sh ensure host
+}
+
+# Everything on a machine of CI's own; elsewhere what bears the tests' names.
+machine_of_tests() {
+	if [ -n "${CI:-}" ]; then
+		machine_picture .
+	else
+		machine_picture "$LANE_HOST"
+		machine_picture "${LANE_HOST}b"
 	fi
-	step 'integration, acd with sanitizers' \
-		"$make" -s "$jobs" check-int-san BATS="${strained[*]}"
+}
+
+machine_same() {
+	local i said
+	for ((i = 0; i < 60; i++)); do
+		said=$(diff -u "$AC_TEST_TALLY.before" <(machine_of_tests)) &&
+			break
+		sleep 0.5
+	done
+	if [ -z "$said" ]; then
+		echo 'ok - containers, mounts and network namespaces are as before'
+		echo '1 0 0' >>"$AC_TEST_TALLY"
+	else
+		printf '%s\n' "$said" |
+			tee -a "$AC_TEST_SHORT"
+		echo 'not ok: the machine is not as before' |
+			tee -a "$AC_TEST_SHORT"
+		echo '0 1 0' >>"$AC_TEST_TALLY"
+	fi
+}
+
+# The longest first, but for what must not wait for another.
+list=()
+in_lanes=()
+! wants attack || list+=(+attack)
+! wants int || list+=(+world limits faults runs)
+! wants fresh || list+=(fresh)
+if wants plain; then
+	if [ -n "${AC_CHECK_PLAIN_ALL:-}" ]; then
+		list+=(+plain-world plain-limits plain-faults plain-runs
+			engine-all)
+	else
+		list+=(engine plain-bytes)
+	fi
 fi
-if wants fresh; then
-	part 'fresh machines'
-	step 'fresh machines' tests/run.sh --fresh
-	[ -z "${AC_CHECK_ALL:-}" ] || AC_FRESH_NOTHING=1 \
-		step 'a fresh machine, from nothing' \
-		tests/run.sh --fresh trixie-root
+! wants fresh || [ -z "${AC_CHECK_ALL:-}" ] || list+=(nothing)
+if [ ${#list[@]} -gt 0 ]; then
+	part 'images of ac-host'
+	echo
+	echo "=== images of ac-host ($((SECONDS - begin)) s)"
+	export BUILD=build
+	shared_make || none 'images of ac-host'
+	part 'the two lanes, in which:'
+	machine_of_tests >"$AC_TEST_TALLY.before"
+	lanes_run "${list[@]}"
+	mapfile -t in_lanes <"$lane_jobs/times"
+	step 'the machine is as before' machine_same
+	part
+	times+=("${in_lanes[@]}")
 fi
 part
 if wants fuzz; then

@@ -184,7 +184,8 @@ teardown_file() {
 			"$f" ac "${@: -1}" "${@: -2:1}"
 			printf "%s\n" "${COMPREPLY[@]}"' - "$@"
 	}
-	PATH=$AC_SRC:$PATH
+	ln -s "$AC" "$BATS_TEST_TMPDIR/ac"
+	PATH=$BATS_TEST_TMPDIR:$PATH
 	run complete_words ac destr
 	has destroy
 	run complete_words ac exec cm

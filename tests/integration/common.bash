@@ -31,18 +31,8 @@ wipe_home() {
 		-exec rm -rf {} +
 }
 
-# What the machine looks like: containers, mounts, network namespaces (those of
-# the engine are mounts; the empty files under them it sweeps by the minute). On a
-# machine that others use too, only what bears the name of the tests; CI has
-# a machine of its own and sees everything.
-machine_picture() {
-	{
-		docker ps -a --no-trunc --format '{{.ID}} {{.Names}}'
-		docker network ls --format 'network {{.Name}}'
-		awk '{ print "mount", $5, $4 }' /proc/self/mountinfo
-		find /run/netns -mindepth 1 2>/dev/null
-	} | sort | if [ -n "${CI:-}" ]; then cat; else grep -F "$AC_HOST"; fi || true
-}
+# shellcheck source=tests/integration/machine.bash
+. "$AC_SRC/tests/integration/machine.bash"
 
 # borrow_cache DIR - what set-up keeps, for another AC_HOME
 borrow_cache() {

@@ -24,7 +24,7 @@ setup_suite() {
 	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
 	wipe_home
 	mkdir -p "$AC_HOME"
-	machine_picture >"$AC_TEST_TMP/before"
+	machine_picture "$AC_HOST" >"$AC_TEST_TMP/before"
 	echo "# [starting $AC_HOST; the first time its images are built]" >&3
 	if ! "$AC" run base warm -- true >"$AC_TEST_TMP/start.log" 2>&1 3>&-
 	then
