@@ -137,10 +137,7 @@ heard() {
 hears() {
 	local before
 	before=$(heard)
-	nsenter --net="/proc/$(host_pid)/ns/net" python3 -c '
-import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.sendto(b"the sinks do hear", ("198.51.100.250", 4242))'
+	hear
 	more() { [ "$(heard)" -gt "$before" ]; }
 	eventually more
 }

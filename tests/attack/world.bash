@@ -130,6 +130,17 @@ world_up() {
 	started $! sink "$WORLD/sink.jsonl"
 }
 
+# hear - one packet of ours that the guard counts. Its answer is waited for, as
+# long as it takes: to a closed port it would be an ICMP packet for the guard.
+hear() {
+	nsenter --net="/proc/$(host_pid)/ns/net" python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(60)
+s.sendto(b"the sinks do hear", ("198.51.100.250", 4242))
+s.recv(64)'
+}
+
 # world_guard - when ac-host is up
 world_guard() {
 	local networks='{{range .NetworkSettings.Networks}}' address bridge mac
@@ -143,15 +154,9 @@ world_guard() {
 		@ac-attack
 	started $! inside "$WORLD/inside.jsonl" || return 1
 	# They do hear: the judge wants these words from each of the three.
-	nsenter --net="/proc/$(host_pid)/ns/net" python3 -c '
+	hear && nsenter --net="/proc/$(host_pid)/ns/net" python3 -c '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.sendto(b"the sinks do hear", ("198.51.100.250", 4242))
-s.settimeout(3)
-try: # an answer to a closed port would be an ICMP packet for the guard
-    s.recv(64)
-except OSError:
-    pass
 s.sendto(b"the sinks do hear", ("127.0.0.1", 7777))'
 }
 
