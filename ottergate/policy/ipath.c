@@ -264,7 +264,12 @@ size_t ipath_plain(struct slice path, char *out)
 		memcpy(out + n, path.ptr + i, step);
 		n += step;
 	}
-	while (n > 1 && out[n - 1] == '/')
-		n--;
-	return n;
+	for (;;) {
+		if (n > 1 && out[n - 1] == '/')
+			n--;
+		else if (n > 3 && is_at(out + n - 3, 3, "%2F"))
+			n -= 3;
+		else
+			return n;
+	}
 }

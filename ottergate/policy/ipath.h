@@ -35,7 +35,7 @@ int ipath_canon(struct slice target, struct ipath *ret) ATTR_WUR;
 /*
  * The canonical @path as the most lenient server may read it: decoded but for
  * slashes, without the parameters of segments, what would be a query when
- * decoded, and a slash at the end. @out has room for @path.
+ * decoded, and slashes at the end. @out has room for @path.
  */
 size_t ipath_plain(struct slice path, char *out);
 

@@ -12,6 +12,11 @@
  * The set is small however many patterns there are: it grows with the stars
  * that one path can be below at the same time, and patterns that have the same
  * beginning share these.
+ *
+ * In what denies, a path may also end at each dot of its last segment: what
+ * follows is a format to some server (".json", ".JSON", ".json.gz"), or nothing
+ * (a dot at the end). The walk finds these on its way, so that they cost no
+ * reading more, however many dots there are.
  */
 #include "ottergate/policy/ipath_set.h"
 
@@ -400,18 +405,50 @@ static void walk_token(struct walk *w, uint8_t token)
 	walk_turn(w);
 }
 
+/* Takes the items of the states. @ends: the path ends here for every server,
+ * else "**" with a segment begun is left for its end, which it stays until. */
+static void walk_hits(struct walk *w, bool ends, struct ipath_hits *hits)
+{
+	for (uint32_t i = 0; i < w->n_now; i++) {
+		const struct node *n = &w->s->nodes[w->now[i] / 2];
+
+		if (!ends && (w->now[i] & 1))
+			continue;
+		w->work += !ends;
+		for (uint32_t k = 0; k < n->n_items; k++) {
+			uint16_t item = w->s->items[n->item + k];
+
+			hits->bits[item / 64] |= UINT64_C(1) << item % 64;
+		}
+	}
+}
+
+/* Where the last segment of @path begins. */
+static size_t last_segment(struct slice path, bool encoded)
+{
+	const char *s = (const char *)path.ptr;
+	size_t i = path.len;
+
+	while (i > 0 && s[i - 1] != '/' &&
+	       !(encoded && i >= 3 && is_encoded_slash(s + i - 3, 3)))
+		i--;
+	return i;
+}
+
 /* One reading of the path. @encoded: encoded slashes separate. */
 static void walk_path(struct walk *w, struct slice path, bool encoded,
 		      struct ipath_hits *hits)
 {
 	const char *s = (const char *)path.ptr;
-	size_t hex = 0, step;
+	size_t last = last_segment(path, encoded), hex = 0, step;
 
 	walk_add(w, 0, false);
 	walk_turn(w);
 	for (size_t i = 0; i < path.len && w->n_now > 0; i += step) {
 		uint8_t token = fold(s[i], hex > 0, w->s->loose);
 
+		if (w->s->loose && s[i] == '.' && i > last)
+			walk_hits(w, false, hits);
 		step = 1;
 		hex = s[i] == '%' ? 2 : hex > 0 ? hex - 1 : 0;
 		if (is_encoded_slash(s + i, path.len - i)) {
@@ -421,15 +458,7 @@ static void walk_path(struct walk *w, struct slice path, bool encoded,
 		}
 		walk_token(w, token);
 	}
-	for (uint32_t i = 0; i < w->n_now; i++) {
-		const struct node *n = &w->s->nodes[w->now[i] / 2];
-
-		for (uint32_t k = 0; k < n->n_items; k++) {
-			uint16_t item = w->s->items[n->item + k];
-
-			hits->bits[item / 64] |= UINT64_C(1) << item % 64;
-		}
-	}
+	walk_hits(w, true, hits);
 }
 
 static bool is_path(struct slice path)
@@ -459,16 +488,6 @@ static void walk_like(struct walk *w, struct slice path,
 		walk_path(w, path, true, hits);
 }
 
-/* Behind the dot of a format at the end: ".json"; 0: none. */
-static size_t format_at(const char *s, size_t len)
-{
-	size_t n = len;
-
-	while (n > 1 && len - n < 5 && s[n - 1] >= 'a' && s[n - 1] <= 'z')
-		n--;
-	return n > 1 && n < len && s[n - 1] == '.' && s[n - 2] != '/' ? n : 0;
-}
-
 int ipath_set_like(const struct ipath_set *s, struct slice path,
 		   struct ipath_hits *hits)
 {
@@ -484,9 +503,6 @@ int ipath_set_like(const struct ipath_set *s, struct slice path,
 	n = ipath_plain(path, plain);
 	if (n != path.len)
 		walk_like(&w, slice_of(plain, n), hits);
-	n = format_at(plain, n);
-	if (n)
-		walk_like(&w, slice_of(plain, n - 1), hits);
 	walk_end(&w, hits);
 	return 0;
 }

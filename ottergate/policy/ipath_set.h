@@ -49,8 +49,9 @@ int ipath_set_match(const struct ipath_set *s, struct slice path,
 /*
  * The same for what denies, in every way in which a server may find the same
  * thing: also when encoded slashes do separate, whatever the case, with a slash
- * at the end, with parameters (";a=b"), with a format (".json") at the end, with
- * any character encoded.
+ * at the end, encoded or not, with parameters (";a=b"), with any character
+ * encoded, and without what follows any dot of the last segment (".json",
+ * ".JSON.gz", "."), but for one that the segment begins with.
  */
 int ipath_set_like(const struct ipath_set *s, struct slice path,
 		   struct ipath_hits *hits) ATTR_WUR;

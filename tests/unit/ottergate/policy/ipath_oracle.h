@@ -175,20 +175,38 @@ static inline bool oracle_match(const char *pattern, struct slice path)
 	       match(pattern, path, false, false);
 }
 
-static inline bool match_loose(const char *pattern, struct slice path)
+static inline size_t last_segment(const char *s, size_t len, bool encoded)
 {
-	return match(pattern, path, false, true) ||
-	       match(pattern, path, true, true);
+	size_t at = 0, next;
+
+	for (size_t i = 0; i < len; i += next) {
+		size_t n = segment_end(s + i, len - i, encoded, &next);
+
+		at = n < len - i ? i + next : i;
+	}
+	return at;
 }
 
-/* Behind the dot of a format at the end: ".json"; 0: none. */
-static inline size_t format_at(const char *s, size_t len)
+/* Also without what follows a dot of the last segment. */
+static inline bool match_ends(const char *pattern, struct slice path,
+			      bool encoded)
 {
-	size_t n = len;
+	const char *s = (const char *)path.ptr;
+	size_t last = last_segment(s, path.len, encoded);
 
-	while (n > 1 && len - n < 5 && s[n - 1] >= 'a' && s[n - 1] <= 'z')
-		n--;
-	return n > 1 && n < len && s[n - 1] == '.' && s[n - 2] != '/' ? n : 0;
+	if (match(pattern, path, encoded, true))
+		return true;
+	for (size_t i = last + 1; i < path.len; i++)
+		if (s[i] == '.' &&
+		    match(pattern, slice_of(s, i), encoded, true))
+			return true;
+	return false;
+}
+
+static inline bool match_loose(const char *pattern, struct slice path)
+{
+	return match_ends(pattern, path, false) ||
+	       match_ends(pattern, path, true);
 }
 
 static inline bool oracle_match_deny(const char *pattern, struct slice path)
@@ -201,10 +219,7 @@ static inline bool oracle_match_deny(const char *pattern, struct slice path)
 	if (match_loose(pattern, path))
 		return true;
 	n = ipath_plain(path, plain);
-	if (n != path.len && match_loose(pattern, slice_of(plain, n)))
-		return true;
-	n = format_at(plain, n);
-	return n && match_loose(pattern, slice_of(plain, n - 1));
+	return n != path.len && match_loose(pattern, slice_of(plain, n));
 }
 
 #endif

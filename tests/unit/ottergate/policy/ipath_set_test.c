@@ -14,14 +14,16 @@
 
 /* --- the same as one by one ----------------------------------------------- */
 
-static const char *const parts[] = { "a",     "b",     "ab",    "*",   "**",
-				     "a*",    "*b",    "a*b",   "A",   "%2F",
-				     "a%2Fb", "*%2f*", "%3A",   "%c3", "",
-				     "a*a",   "a;b",   "x.json" };
-static const char *const path_parts[] = { "a",      "b",   "ab",    "aab",
-					  "A",      "%2F", "a%2Fb", "%3A",
-					  "%C3",    "",    "aa",    "a;b",
-					  "x.json", ":",   "b%3Fa" };
+static const char *const parts[] = { "a",     "b",     "ab",     "*",   "**",
+				     "a*",    "*b",    "a*b",    "A",   "%2F",
+				     "a%2Fb", "*%2f*", "%3A",    "%c3", "",
+				     "a*a",   "a;b",   "x.json", "a.",  "*.b",
+				     "x" };
+static const char *const path_parts[] = { "a",      "b",   "ab",     "aab",
+					  "A",      "%2F", "a%2Fb",  "%3A",
+					  "%C3",    "",    "aa",     "a;b",
+					  "x.json", ":",   "b%3Fa",  "a.b.A",
+					  "a.",     ".a",  "a.b%2Fa" };
 
 static uint32_t pick(uint32_t *state, uint32_t n)
 {
@@ -130,12 +132,15 @@ static void test_work(void)
 {
 	static char path[IPATH_PATH_MAX + 1];
 	static const char *const units[] = { "/a",       "/user",  "/n1",
-					     "/repos/a", "/a%2Fb", "/v1;a=b" };
+					     "/repos/a", "/a%2Fb", "/v1;a=b",
+					     "/a.n1",    ".",      ".n1" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		size_t unit = strlen(units[i]), len = 0;
 		uint64_t few, many;
 
+		if (*units[i] != '/')
+			len = (size_t)sprintf(path, "/repos/a/a/n1");
 		for (; len + unit < sizeof(path); len += unit)
 			memcpy(path + len, units[i], unit);
 		path[len] = '\0';
@@ -144,7 +149,7 @@ static void test_work(void)
 		ok(many <= few + few / 2,
 		   "%s…: 4,096 patterns cost what 12 do: %llu, %llu nodes",
 		   units[i], (unsigned long long)many, (unsigned long long)few);
-		/* Up to four readings of it. */
+		/* Up to four readings of it, two of them with dots. */
 		ok(many <= 8 * len, "at most 8 nodes a byte: %.1f",
 		   (double)many / (double)len);
 	}
