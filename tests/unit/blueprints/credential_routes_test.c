@@ -122,6 +122,67 @@ static void test_file(const char *name)
 	ok(seen > 0, "%s has %zu lines", name, seen);
 }
 
+/* Each route of npm's below each place where a registry may be. */
+static void test_npm_places(void)
+{
+	static const char *const places[] = {
+		"",
+		"/artifactory/api/npm/l",
+		"/api/npm/l",
+		"/repository/l",
+		"/npm/l",
+		"/api/v4/projects/1/packages/npm",
+		"/o/_packaging/f/npm/registry",
+		"/o/p/_packaging/f/npm/registry",
+	};
+	static const char *const routes[][3] = {
+		{ "allow", "PUT", "/p" },
+		{ "allow", "PUT", "/@o%2Fp-rev" },
+		{ "allow", "PUT", "/@o/p" },
+		{ "allow", "PUT", "/-/package/p/dist-tags/next" },
+		{ "allow", "DELETE", "/-/package/@o%2Fp/dist-tags/next" },
+		{ "allow", "POST", "/-/npm/v1/security/advisories/bulk" },
+		{ "allow", "POST", "/-/npm/v1/security/audits/quick" },
+		{ "deny", "PUT", "/-" },
+		{ "deny", "PUT", "/-rev" },
+		{ "deny", "PUT", "/%2drev.json" },
+		{ "deny", "PUT", "/@-o/p" },
+		{ "deny", "PUT", "/@-o%2Fp" },
+		{ "deny", "PUT", "/@o/-rev" },
+		{ "deny", "PUT", "/@o%2F-rev" },
+		{ "deny", "PUT", "/p/-rev" },
+		{ "deny", "PUT", "/p/-rev/1" },
+		{ "deny", "PUT", "/@o%2Fp/-rev/1" },
+		{ "deny", "DELETE", "/p/-rev/1" },
+		{ "deny", "PUT", "/-/package/-p/dist-tags/next" },
+		{ "deny", "PUT", "/-/package/@o%2F-p/dist-tags/next" },
+		{ "deny", "PUT", "/-/user/org.couchdb.user:evil" },
+		{ "deny", "PUT", "/-/org/o/user" },
+		{ "deny", "PUT", "/-/team/o/t/user" },
+		{ "deny", "PUT", "/-/@o/team" },
+		{ "deny", "POST", "/-/npm/v1/tokens" },
+		{ "deny", "PUT", "/-/npm/v1/hooks/hook/1" },
+		{ "deny", "PUT", "/-/package/p/collaborators/evil" },
+		{ "deny", "POST", "/-/package/@o%2Fp/access" },
+		{ "deny", "POST", "/-/v1/login" },
+		{ "deny", "GET", "/-/npm/v1/tokens" },
+		{ "deny", "GET", "/-/npm/v1/hooks.JSON" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(routes); k++) {
+			bool get = strcmp(routes[k][1], "GET") == 0;
+			SCOPED_STR line = str_printf(
+				"npm %s registry.test%s%s%s", routes[k][1],
+				places[i], routes[k][2], get ? "" : " {}");
+			const char *got = line ? verdict_of(line) : NULL;
+
+			is_str(got ? got : "no request", routes[k][0],
+			       "%s %s%s", routes[k][1], places[i],
+			       routes[k][2]);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	bool judging = argc == 2 && strcmp(argv[1], "--judge") == 0;
@@ -141,6 +202,7 @@ int main(int argc, char **argv)
 		test_file("npm.txt");
 		test_file("cases.txt");
 		test_file("commands.txt");
+		test_npm_places();
 	}
 	judges_end();
 	return done_testing();
