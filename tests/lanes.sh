@@ -30,15 +30,21 @@ lane_own() {
 	[ "$1" -eq 1 ] || AC_TEST_HOST+=b AC_TEST_DIR+=b
 }
 
+# bats_files START... - a number may have no file
+bats_files() {
+	local start
+	for start; do
+		compgen -G "tests/integration/$start*.bats"
+	done
+}
+
 # bats_on ACD NAME FILE... - the files of tests/integration whose names begin
 # like this; those at the end look at what the others left behind.
 bats_on() {
-	local acd=$1 name=$2 start
-	local -a files=()
+	local acd=$1 name=$2
+	local -a files
 	shift 2
-	for start; do
-		files+=(tests/integration/"$start"*.bats)
-	done
+	mapfile -t files < <(bats_files "$@")
 	files+=(tests/integration/9*.bats)
 	if [ "$acd" = san ]; then
 		export AC_SAN=address,undefined \
