@@ -71,6 +71,7 @@ static bool is_allowed(const struct http_rules *h, struct slice method,
 			return false;
 		if (m->body_max < v->body_max)
 			v->body_max = m->body_max;
+		v->judge_forms |= m->judge_forms;
 	}
 	return allowed;
 }

@@ -157,6 +157,7 @@ struct http_verdict {
 	/* The body is GraphQL that passes each of these, or it is refused. */
 	const struct igraphql_rule *graphql[HTTP_GRAPHQL_MAX];
 	uint32_t n_graphql;
+	bool judge_forms; /* a form that names another method is refused */
 	bool exclusive; /* no credential but the rule's own */
 	const char *as; /* `auth: {as}`, NULL: not said */
 	uint64_t body_max, response_max; /* bytes; UINT64_MAX: any */

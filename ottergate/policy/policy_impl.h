@@ -28,6 +28,7 @@ struct http_match {
 	uint32_t n_methods, n_paths;
 	uint64_t body_max; /* bytes; UINT64_MAX: any */
 	const struct igraphql_rule *graphql; /* of the body; NULL: any */
+	bool judge_forms; /* they may name no other method */
 	bool push; /* of a denial: `git push: allow` lifts it */
 };
 

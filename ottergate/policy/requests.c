@@ -158,16 +158,25 @@ static int match_graphql(struct load *ld, const struct yaml_node *n, void *to)
 		       0;
 }
 
+static int match_forms(struct load *ld, const struct yaml_node *n, void *to)
+{
+	static const char *const words[] = { "any", "judge", NULL };
+	unsigned v = 0;
+	int r = load_word(ld, n, words, &v);
+
+	((struct http_match *)to)->judge_forms = r == 0 && v == 1;
+	return r;
+}
+
 static int match_push(struct load *ld, const struct yaml_node *n, void *to)
 {
 	return load_bool(ld, n, &((struct http_match *)to)->push);
 }
 
 static const struct field allow_fields[] = {
-	{ "methods", match_methods, 0 },
-	{ "paths", match_paths, 0 },
-	{ "body_max", match_body, 0 },
-	{ "graphql", match_graphql, 0 },
+	{ "methods", match_methods, 0 }, { "paths", match_paths, 0 },
+	{ "body_max", match_body, 0 },   { "graphql", match_graphql, 0 },
+	{ "forms", match_forms, 0 },
 };
 
 static const struct field deny_fields[] = {

@@ -146,6 +146,8 @@ static void show_matches(struct show *s, const char *key,
 		show_words(s, "paths", v[i].paths, v[i].n_paths);
 		if (v[i].graphql)
 			show_graphql(s, v[i].graphql);
+		if (v[i].judge_forms)
+			jsonw_str(&s->w, "forms", "judge");
 		if (v[i].push)
 			jsonw_bool(&s->w, "push", true);
 		jsonw_close(&s->w, '}');

@@ -246,6 +246,20 @@ static int entry_paths(struct reader *r, const struct yaml_node *n, void *to)
 	return read_list(r, n, take_path, to);
 }
 
+static int read_forms(struct reader *r, const struct yaml_node *n,
+		      const char *want, bool *to)
+{
+	*to = n->kind == YAML_SCALAR && strcmp(n->text, want) == 0;
+	return *to ? 0 :
+		     yaml_tree_refuse(r->tree, n, r->err,
+				      "forms can be '%s' here", want);
+}
+
+static int entry_forms(struct reader *r, const struct yaml_node *n, void *to)
+{
+	return read_forms(r, n, "any", &((struct kind_entry *)to)->any_forms);
+}
+
 static int entries_add(struct reader *r, const struct yaml_node *n,
 		       struct kind_entries *to)
 {
@@ -253,8 +267,10 @@ static int entries_add(struct reader *r, const struct yaml_node *n,
 		{ "reason", entry_reason },
 		{ "methods", entry_methods },
 		{ "paths", entry_paths },
-		{ "push", entry_push }, /* the last: not of a denial */
+		{ "push", entry_push }, /* the last two: not of a denial */
+		{ "forms", entry_forms },
 	};
+	const size_t n_keys = ARRAY_SIZE(keys) - (r->deny ? 2 : 0);
 	struct kind_entry *v;
 	int rc;
 
@@ -265,7 +281,7 @@ static int entries_add(struct reader *r, const struct yaml_node *n,
 		return err_nomem(r->err);
 	to->v = v;
 	v[to->n] = (struct kind_entry){ 0 };
-	rc = read_map(r, n, keys, ARRAY_SIZE(keys) - r->deny, &v[to->n++]);
+	rc = read_map(r, n, keys, n_keys, &v[to->n++]);
 	if (rc == 0 && (!child_of(n, "reason") || !child_of(n, "methods") ||
 			!child_of(n, "paths")))
 		return refuse(r, n, "an entry has reason, methods and paths");
@@ -435,15 +451,21 @@ static int read_websocket(struct reader *r, const struct yaml_node *n, void *to)
 	return read_bool(r, n, &((struct credential_kind *)to)->websocket);
 }
 
+static int kind_forms(struct reader *r, const struct yaml_node *n, void *to)
+{
+	return read_forms(r, n, "judge",
+			  &((struct credential_kind *)to)->judge_forms);
+}
+
 static int read_root(struct reader *r, const struct yaml_node *root)
 {
 	/* Paths need `api` and `places`. */
 	static const struct key keys[] = {
 		{ "version", read_version }, { "kind", read_kind },
 		{ "about", read_about },     { "websocket", read_websocket },
-		{ "api", read_api },         { "places", read_places },
-		{ "allow", read_allow },     { "deny", read_deny },
-		{ "graphql", read_graphql },
+		{ "forms", kind_forms },     { "api", read_api },
+		{ "places", read_places },   { "allow", read_allow },
+		{ "deny", read_deny },       { "graphql", read_graphql },
 	};
 	int rc = read_map(r, root, keys, ARRAY_SIZE(keys), r->to);
 

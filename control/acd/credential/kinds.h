@@ -27,6 +27,7 @@ enum kind_host {
 
 struct kind_entry {
 	bool push; /* only with `git push: allow` */
+	bool any_forms; /* as `judge_forms` is for none of it */
 	struct strv methods;
 	struct strv paths[KIND_HOSTS]; /* of ac-policy(5) */
 };
@@ -39,6 +40,7 @@ struct kind_entries {
 struct credential_kind {
 	char *api; /* the API's path on shared hosts; NULL: hosts are all one */
 	bool websocket;
+	bool judge_forms; /* no form may name another method */
 	struct kind_entries allow, deny;
 	/* No paths: there is no GraphQL. */
 	struct strv graphql_paths, mutations, push_mutations, without;

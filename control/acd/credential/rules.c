@@ -167,6 +167,13 @@ static int put_graphql(struct put *p)
 	return r == 0 ? buf_printf(p->out, " } }") : r;
 }
 
+/* Servers look into forms that are sent with POST. */
+static bool judges_forms(const struct put *p, const struct kind_entry *e)
+{
+	return p->kind->judge_forms && !e->any_forms &&
+	       (strv_has(&e->methods, "POST") || strv_has(&e->methods, "*"));
+}
+
 static int put_allowed(struct put *p)
 {
 	const struct kind_entries *l = &p->kind->allow;
@@ -175,7 +182,10 @@ static int put_allowed(struct put *p)
 	p->n = 0;
 	for (size_t i = 0; r == 0 && i < l->n; i++)
 		if (p->may_push || !l->v[i].push)
-			r = put_entry(p, &l->v[i], "");
+			r = put_entry(p, &l->v[i],
+				      judges_forms(p, &l->v[i]) ?
+					      ", forms: judge" :
+					      "");
 	if (r == 0)
 		r = put_graphql(p);
 	return r == 0 ? buf_printf(p->out, "]") : r;

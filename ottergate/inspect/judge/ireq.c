@@ -91,40 +91,12 @@ static int judge_path(struct ireq *r, struct ihead *h, struct slice *ret)
 
 /* --- the policy ---------------------------------------------------------- */
 
-/* Another method than the one that was judged, for servers that look there. */
-static bool is_method_param(struct slice name)
-{
-	static const char *const names[] = {
-		"_method",       "httpmethod",        "http_method",
-		"x_http_method", "x_method_override", "x_http_method_override"
-	};
-	char plain[32];
-
-	ipath_param(name, plain, sizeof(plain));
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(plain, names[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool ireq_has_method_param(struct slice path)
 {
 	const uint8_t *q = memchr(path.ptr, '?', path.len);
+	size_t at = q ? (size_t)(q - path.ptr) + 1 : path.len;
 
-	for (size_t at = q ? (size_t)(q - path.ptr) + 1 : path.len;
-	     at < path.len;) {
-		size_t n = 0;
-
-		while (at + n < path.len && !strchr("&;=", path.ptr[at + n]))
-			n++;
-		if (is_method_param(slice_of(path.ptr + at, n)))
-			return true;
-		while (at + n < path.len && !strchr("&;", path.ptr[at + n]))
-			n++;
-		at += n + 1;
-	}
-	return false;
+	return ireq_names_method(slice_of(path.ptr + at, path.len - at));
 }
 
 /* Name, method and path, by the policy as it is now. */
@@ -210,6 +182,21 @@ static int judge_query(struct ireq *r, struct ihead *h)
 	return end_graphql(r, judge_graphql(r->impl, h->path, NULL));
 }
 
+/* Judges a POST that a server may look into for another method. */
+static int judge_form(struct ireq *r, struct ihead *h)
+{
+	struct ireq_impl *im = r->impl;
+	enum ireq_form form = is_method(h->method, "POST") ? ireq_form_of(h) :
+							     IREQ_FORM_NONE;
+
+	im->judge_form = form == IREQ_FORM_FIELDS;
+	r->hold |= im->judge_form;
+	if (form != IREQ_FORM_UNREAD)
+		return 0;
+	im->form = true;
+	return ireq_fail(r, REASON_METHOD, 403);
+}
+
 static int judge_body(struct ireq *r, struct ihead *h,
 		      const struct http_verdict *v)
 {
@@ -226,6 +213,8 @@ static int judge_body(struct ireq *r, struct ihead *h,
 			return ireq_fail(r, REASON_GRAPHQL, 403);
 		im->judge_body = r->hold = true;
 	}
+	if (v->judge_forms && judge_form(r, h))
+		return im->status;
 	if (r->hold && r->body_max > IREQ_HOLD_MAX)
 		r->body_max = IREQ_HOLD_MAX;
 	if (r->body_max == 0 ||
@@ -405,6 +394,10 @@ int ireq_body_end(struct ireq *r)
 		if (status)
 			return status;
 	}
+	if (im->judge_form && ireq_names_method(body)) {
+		im->form = true;
+		return ireq_fail(r, REASON_METHOD, 403);
+	}
 	if (!im->sign)
 		return 0;
 	crypto_hash_sha256(hash, body.ptr, body.len);
@@ -441,6 +434,9 @@ size_t ireq_denial(const struct ireq *r, const char *agent, char *out,
 		     im->unread ? "GraphQL is judged when its body comes as "
 				  "Content-Type: application/json, not "
 				  "compressed, to a URL without a query\n" :
+		     im->form   ? "it may be a form that names another method: "
+				  "send it as Content-Type: "
+				  "application/json\n" :
 				  "",
 		     push ? agent : "", push ? " allow\n" : "");
 	if (n < 0)

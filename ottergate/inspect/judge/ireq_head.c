@@ -167,7 +167,7 @@ bool ireq_is_plain(struct ihead *h)
 }
 
 /* In another charset a string may end elsewhere. */
-static bool is_utf8_param(struct slice s)
+bool ireq_is_utf8_param(struct slice s)
 {
 	while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
 		s.ptr++;
@@ -190,7 +190,7 @@ bool ireq_body_is_json(struct ihead *h)
 	if (end) {
 		size_t len = (size_t)(end - type.ptr);
 
-		if (!is_utf8_param(slice_of(end + 1, type.len - len - 1)))
+		if (!ireq_is_utf8_param(slice_of(end + 1, type.len - len - 1)))
 			return false;
 		type.len = len;
 	}

@@ -13,12 +13,14 @@ struct ireq_impl {
 	int status; /* that was answered in place of the server, 0: none */
 	struct http_verdict http; /* GraphQL is judged by this one's rules */
 	bool judge_body; /* its body is, whole */
+	bool judge_form; /* the same for the names of its fields */
 	bool sign; /* and signed */
 	bool injected;
 	bool websocket; /* was asked for */
 	bool plain; /* the answer's body is to be searched */
 	bool push; /* denied, and `ac policy push` would let it pass */
 	bool unread; /* GraphQL that cannot be judged as it was sent */
+	bool form; /* denied for what is or may be a form */
 	char method[24]; /* for the denial */
 };
 
@@ -27,6 +29,20 @@ int ireq_fail(struct ireq *r, enum reason why, int status);
 
 /* Says whether the query names another method, which many servers believe. */
 bool ireq_has_method_param(struct slice path);
+
+/* --- ireq_form.c --------------------------------------------------------- */
+
+enum ireq_form {
+	IREQ_FORM_NONE, /* for no server */
+	IREQ_FORM_FIELDS, /* "a=b&c=d", or may be */
+	IREQ_FORM_UNREAD, /* another one, or it cannot be told */
+};
+
+/* What a server may take the body of a POST for. */
+enum ireq_form ireq_form_of(struct ihead *h);
+/* Says whether a field of "a=b&c=d" names another method than the one that was
+ * judged, for servers that look there. */
+bool ireq_names_method(struct slice fields);
 
 /* --- ireq_git.c ----------------------------------------------------------- */
 
@@ -50,6 +66,8 @@ void ireq_strip_answer(struct ihead *h);
 /* Judges a GET, or what else has no body, to a GraphQL endpoint. */
 enum igraphql_verdict ireq_query_judge(struct slice path,
 				       const struct igraphql_rule *rule);
+/* In UTF-8, as what follows the ';' of a Content-Type says or leaves open? */
+bool ireq_is_utf8_param(struct slice s);
 /* "application/json", no other encoding: can the body be judged? */
 bool ireq_body_is_json(struct ihead *h);
 /* One field at most, and that says that the body is as it is. */

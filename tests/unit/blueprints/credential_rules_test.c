@@ -92,6 +92,29 @@ static void test_hint(enum git_push push)
 	judge_end(&j);
 }
 
+/* No form is a way to another method, but for files that are sent so. */
+static void test_forms(enum secret_kind kind, const char *issues,
+		       const char *file)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	static const char parts[] = "multipart/form-data; boundary=a";
+	struct judge j;
+
+	if (begin(&j, kind, PUSH_ALLOW, NULL)) {
+		ok(judge_passes_as(&j, "POST", issues, form, "title=a", NULL,
+				   0),
+		   "a form to %s", issues);
+		ok(!judge_passes_as(&j, "POST", issues, form,
+				    "title=a&_method=DELETE", NULL, 0),
+		   "not one with another method");
+		ok(!judge_passes_as(&j, "POST", issues, parts, "--a", NULL, 0),
+		   "nor one of parts");
+		ok(judge_passes_as(&j, "POST", file, parts, "--a", NULL, 0),
+		   "but a file to %s", file);
+	}
+	judge_end(&j);
+}
+
 #define TOP "version: 1\nkind: generic\n"
 #define ENTRY "allow:\n  - { reason: r, methods: [GET], paths: [/a] }\n"
 
@@ -137,6 +160,17 @@ static const struct {
 		    "push: true }\n",
 	  "unknown key 'push'" },
 	{ TOP ENTRY "websocket: 'true'\n", "true or false" },
+	{ TOP ENTRY "forms: judge\n", NULL },
+	{ TOP ENTRY "forms: any\n", "forms can be 'judge'" },
+	{ TOP "allow:\n  - { reason: r, methods: [POST], paths: [/a], "
+	      "forms: any }\n",
+	  NULL },
+	{ TOP "allow:\n  - { reason: r, methods: [POST], paths: [/a], "
+	      "forms: judge }\n",
+	  "forms can be 'any'" },
+	{ TOP ENTRY "deny:\n  - { reason: r, methods: [GET], paths: [/a], "
+		    "forms: any }\n",
+	  "unknown key 'forms'" },
 	{ TOP ENTRY "graphql: { paths: [/g] }\n",
 	  "graphql has paths and allow" },
 	{ TOP ENTRY "graphql:\n  paths: [/g]\n  allow:\n"
@@ -252,6 +286,10 @@ int main(void)
 	test_within();
 	test_hint(PUSH_ASK);
 	test_hint(PUSH_DENY);
+	test_forms(SECRET_GITHUB, API "/repos/o/r/issues",
+		   "uploads.github.com/repos/o/r/releases/1/assets");
+	test_forms(SECRET_GITLAB, "gitlab.com/api/v4/projects/1/issues",
+		   "gitlab.com/api/v4/projects/1/uploads");
 	test_files();
 	test_order();
 	credential_kinds_free(kinds);

@@ -96,11 +96,11 @@ static inline void judge_end(struct judge *j)
 	policy_unref(j->policy);
 }
 
-/* Does "METHOD host/path" pass, with the JSON @body if there is one? @denial:
- * the text that its client gets, NULL: not wanted. */
-static inline bool judge_passes(const struct judge *j, const char *method,
-				const char *url, const char *body, char *denial,
-				size_t size)
+/* Does "METHOD host/path" pass, with the @body of this @type if there is one?
+ * @denial: the text that its client gets, NULL: not wanted. */
+static inline bool judge_passes_as(const struct judge *j, const char *method,
+				   const char *url, const char *type,
+				   const char *body, char *denial, size_t size)
 {
 	size_t len = strcspn(url, "/");
 	struct ireq_ctx ctx = { .policy = j->agent, .port = 443, .now_s = 1 };
@@ -118,7 +118,7 @@ static inline bool judge_passes(const struct judge *j, const char *method,
 	h.authority = ihead_keep(&h, slice_str(name.s));
 	h.length = body ? strlen(body) : IHEAD_NO_LENGTH;
 	h.has_body = body != NULL;
-	if (ihead_add_str(&h, "content-type", "application/json") != 0)
+	if (ihead_add_str(&h, "content-type", type) != 0)
 		return false;
 	status = ireq_begin(&r, &ctx, &h);
 	if (status == 0 && body)
@@ -132,6 +132,15 @@ static inline bool judge_passes(const struct judge *j, const char *method,
 	ireq_end(&r);
 	ihead_done(&h);
 	return status == 0;
+}
+
+/* The same with a body of JSON. */
+static inline bool judge_passes(const struct judge *j, const char *method,
+				const char *url, const char *body, char *denial,
+				size_t size)
+{
+	return judge_passes_as(j, method, url, "application/json", body, denial,
+			       size);
 }
 
 #endif

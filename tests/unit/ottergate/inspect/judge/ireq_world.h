@@ -119,6 +119,14 @@ static const char world_agent[] =
 	"        use: inspect\n"
 	"        paths: ['/**']\n"
 	"        auth: { use: named, exclusive: true, as: basic-bob }\n"
+	"      - id: form\n"
+	"        names: [form.test]\n"
+	"        use: inspect\n"
+	"        http:\n"
+	"          allow:\n"
+	"            - { methods: [POST, PUT], paths: ['/a', '/b'],\n"
+	"                forms: judge }\n"
+	"            - { methods: [POST], paths: [/b, /c], forms: any }\n"
 	"      - { id: tunnel, names: [tunnel.test] }\n";
 
 #define REAL_GITHUB "ghp_REALrealREALrealREALrealREALrealREAL"
