@@ -40,28 +40,29 @@ counts() { [ "$(cat "$dir/tally")" = "$1" ]; }
 ends() { [ "$code" -eq "$1" ]; }
 lacks() { ! says "$1"; }
 
+mkdir "$dir/unit"
 # A test is good, bad, or bad at its first try.
-cat >"$dir/once_test" <<'END'
+cat >"$dir/unit/once_test" <<'END'
 #!/bin/sh
 echo 1..2
 echo ok 1 - good
 [ -e "$DIR/tried-once" ] && echo ok 2 - once || echo not ok 2 - once
 : >"$DIR/tried-once"
 END
-sed -e 's/^\[.*/echo not ok 2 - bad/' "$dir/once_test" >"$dir/bad_test"
-chmod +x "$dir"/*_test
+sed -e 's/^\[.*/echo not ok 2 - bad/' "$dir/unit/once_test" >"$dir/unit/bad_test"
+chmod +x "$dir"/unit/*_test
 
-tries '' --unit "$dir/once_test"
+tries '' --unit "$dir/unit/once_test"
 ok 'by hand: a second try that passes counts' counts '2 0 0'
 ok 'by hand: the exit code is 0' ends 0
 ok 'by hand: it is said to be flaky' says 'flaky: once_test: 1 failed'
-tries true --unit "$dir/once_test"
+tries true --unit "$dir/unit/once_test"
 ok 'in CI: what failed once has failed' counts '1 1 0'
 ok 'in CI: the exit code is 1' ends 1
 ok 'in CI: it is said to be flaky' says 'flaky: once_test: 1 failed'
 ok 'in CI: what the first try said is shown' says 'not ok 2 - once'
 for ci in '' true; do
-	tries "$ci" --unit "$dir/bad_test"
+	tries "$ci" --unit "$dir/unit/bad_test"
 	ok "CI='$ci': what fails twice has failed once" counts '1 1 0'
 	ok "CI='$ci': and is not flaky" lacks flaky
 done
