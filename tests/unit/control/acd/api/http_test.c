@@ -21,7 +21,8 @@
 
 #define STREAM_BYTES (3u * 1024 * 1024)
 
-static int aborts, upgrades_lost;
+static int aborts, upgrades_lost, streams, parks;
+static int arrived[2]; /* a pipe: a byte for each request that has come */
 static struct http_req *parked; /* by on_park() */
 
 /* ---- server side ---- */
@@ -78,15 +79,37 @@ static void on_later(void *ctx ATTR_UNUSED, struct http_req *req)
 	http_on_abort(req, on_later_abort, later(req, 30, reply_name));
 }
 
+static void arrive(void)
+{
+	check(write(arrived[1], "", 1) == 1);
+}
+
+/* In the client: waits until the server has one more of these requests. */
+static void await(void)
+{
+	char byte;
+
+	check(read(arrived[0], &byte, 1) == 1);
+}
+
+/* Whose client goes first, however slow it is. */
+static void on_never(void *ctx ATTR_UNUSED, struct http_req *req)
+{
+	arrive();
+	http_on_abort(req, on_later_abort, later(req, 600000, reply_name));
+}
+
 /* No on_abort: it answers whoever is there. */
 static void on_stubborn(void *ctx ATTR_UNUSED, struct http_req *req)
 {
+	arrive();
 	later(req, 60, reply_name);
 }
 
 static void on_park(void *ctx ATTR_UNUSED, struct http_req *req)
 {
 	parked = req;
+	parks++;
 }
 
 static void on_echo(void *ctx ATTR_UNUSED, struct http_req *req)
@@ -145,6 +168,7 @@ static void on_stream(void *ctx ATTR_UNUSED, struct http_req *req)
 {
 	struct source *s = calloc(1, sizeof(*s));
 
+	streams++;
 	s->silent = http_query_flag(req, "silent");
 	s->stream = http_reply_stream(req, "application/octet-stream",
 				      s->silent ? NULL : on_source_room,
@@ -186,7 +210,8 @@ static void on_upgrade(void *ctx ATTR_UNUSED, struct http_req *req)
 	struct err err = { 0 };
 
 	if (http_wants_upgrade(req) && http_query_flag(req, "later")) {
-		later(req, 30, upgrade);
+		arrive();
+		later(req, 1000, upgrade);
 	} else if (http_wants_upgrade(req)) {
 		upgrade(req);
 	} else {
@@ -198,6 +223,7 @@ static void on_upgrade(void *ctx ATTR_UNUSED, struct http_req *req)
 static const struct http_route routes[] = {
 	{ "GET", "/now/{name}", on_now },
 	{ "GET", "/later/{name}", on_later },
+	{ "GET", "/never/{name}", on_never },
 	{ "GET", "/stubborn/{name}", on_stubborn },
 	{ "GET", "/park", on_park },
 	{ "POST", "/echo", on_echo },
@@ -359,19 +385,18 @@ static void client_leaves_stream(void)
 	say(fd, "GET /stream?silent=1 HTTP/1.1\r\nHost: x\r\n\r\n");
 	hear(fd, "\r\n\r\n");
 	close(fd); /* it has nothing to send */
-	usleep(50000);
 }
 
 static void client_leaves_request(void)
 {
 	int fd = dial();
 
-	say(fd, "GET /later/x HTTP/1.1\r\nHost: x\r\n\r\n");
-	usleep(10000);
+	say(fd, "GET /never/x HTTP/1.1\r\nHost: x\r\n\r\n");
+	await();
 	close(fd);
 	fd = dial();
 	say(fd, "GET /stubborn/x HTTP/1.1\r\nHost: x\r\n\r\n");
-	usleep(10000);
+	await();
 	close(fd);
 	fd = dial();
 	say(fd, "GET /later/x HTTP/1.1\r\nHost");
@@ -379,7 +404,6 @@ static void client_leaves_request(void)
 	fd = dial();
 	say(fd, "POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\n{");
 	close(fd); /* and of the body */
-	usleep(100000);
 }
 
 static void client_half_closed(void)
@@ -416,6 +440,7 @@ static void client_upgrade(void)
 
 	upgrade_once("");
 	upgrade_once("?later=1");
+	await(); /* it has come, of course: no byte stays behind */
 	r = ask("POST /up/x HTTP/1.1\r\n" CLOSE "Content-Length: 0\r\n\r\n");
 	check(strstr(r, " 400 "));
 }
@@ -427,9 +452,8 @@ static void client_leaves_upgrade(void)
 	say(fd, "POST /up/x?later=1 HTTP/1.1\r\nHost: x\r\n"
 		"Connection: Upgrade\r\nUpgrade: ac-link/1\r\n"
 		"Content-Length: 0\r\n\r\n");
-	usleep(10000);
+	await();
 	close(fd);
-	usleep(100000);
 }
 
 static void client_pipeline(void)
@@ -467,6 +491,24 @@ static void client_idle(void)
 
 /* ---- the two together ---- */
 
+static void on_tick(void *arg)
+{
+	loop_stop(arg, 7);
+}
+
+/* Runs the loop until *@n is @want: the client has gone, and the server is told
+ * of that when it looks. 30 s at most. */
+static void until(const int *n, int want)
+{
+	struct loop_timer *tick = loop_timer_new(loop, on_tick, loop);
+
+	for (int i = 0; *n < want && i < 3000; i++) {
+		loop_timer_set(tick, 10);
+		loop_run(loop);
+	}
+	loop_timer_free(tick);
+}
+
 /* How often this process went to sleep so far. */
 static long sleeps(void)
 {
@@ -499,7 +541,6 @@ static void client_stays(void)
 		say(fd, i ? "GET /stream?silent=1 HTTP/1.1\r\nHost: x\r\n\r\n" :
 			    "GET /park HTTP/1.1\r\nHost: x\r\n\r\n");
 	}
-	usleep(100000);
 }
 
 static void test_shutdown(void)
@@ -510,29 +551,24 @@ static void test_shutdown(void)
 
 	if (pid == 0) {
 		client_stays();
-		usleep(200000);
+		pause(); /* until it is killed */
 		_exit(0);
 	}
-	while (!parked && loop_run(loop) == 7)
-		;
+	streams = parks = 0;
+	until(&streams, 2);
+	until(&parks, 1);
 	err_set(&err, -EIO, "shutting down");
 	http_free(http);
 	is_int(aborts - before, 2, "streams are told of the end");
 	if (ok(parked != NULL, "a request is open"))
 		http_reply_error(parked, &err, NULL);
+	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-}
-
-static void on_tick(void *arg)
-{
-	loop_stop(arg, 7);
 }
 
 int main(void)
 {
-	struct loop_timer *tick;
-
-	if (!server_start("http_test", routes))
+	if (pipe(arrived) < 0 || !server_start("http_test", routes))
 		return done_testing();
 
 	is_int(run_client(client_routes), 0, "routes");
@@ -541,20 +577,20 @@ int main(void)
 	is_int(run_client(client_parallel), 0, "100 at once");
 	is_int(run_client(client_slow), 0, "a slow reader gets all bytes");
 	is_int(run_client(client_leaves_stream), 0, "clients leave streams");
+	until(&aborts, 2);
 	is_int(aborts, 2, "both producers were told");
 	is_int(run_client(client_leaves_request), 0, "clients leave requests");
+	until(&aborts, 3);
 	is_int(aborts, 3, "the handler was told");
 	is_int(run_client(client_half_closed), 0, "a half-closed client");
 	is_int(run_client(client_upgrade), 0, "upgrade");
 	is_int(run_client(client_leaves_upgrade), 0, "a client leaves");
+	until(&upgrades_lost, 1);
 	is_int(upgrades_lost, 1, "the receiver of its socket was told");
 	is_int(run_client(client_pipeline), 0, "pipelined garbage");
 	test_idle();
 
-	tick = loop_timer_new(loop, on_tick, loop);
-	loop_timer_set(tick, 150);
 	test_shutdown();
-	loop_timer_free(tick);
 	loop_free(loop);
 	unlink(sock_path);
 	return done_testing();
