@@ -12,7 +12,8 @@
 
 /* Texts are fit to be printed; none is NULL. */
 struct denier {
-	const char *source; /* who brought the rule, as in ottergate/audit/audit.h */
+	const char *
+		source; /* who brought the rule, as in ottergate/audit/audit.h */
 	const char *host; /* the one that it names; "": it names none, more, or
 			   * all below a public suffix, which no rule allows */
 	const char *asked; /* the name or address that was denied */

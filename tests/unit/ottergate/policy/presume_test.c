@@ -124,7 +124,8 @@ static void path_outcomes(struct outcomes *o, const struct agent_policy *a,
 		return;
 	}
 	outcome(o, a, PATH_TLS, NULL, &at->addr, at->port);
-	if (o->v[0].allow && !o->v[0].rule) /* conn/tls_front.c: no rule for it */
+	if (o->v[0].allow &&
+	    !o->v[0].rule) /* conn/tls_front.c: no rule for it */
 		o->v[0].allow = false;
 	outcome(o, a, PATH_HTTP, NULL, &at->addr, at->port);
 	for (size_t i = 0; i < ARRAY_SIZE(literals); i++) {
