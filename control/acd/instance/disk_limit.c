@@ -173,7 +173,7 @@ static void settled(void *arg, const struct err *err)
 	int r = 0;
 
 	in->disk_job = NULL;
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	if (err) {
 		refused(in, err, &why);
 		r = why.code;
@@ -230,7 +230,8 @@ int instance_disk_begin(struct instance *in, struct err *err)
 	spec = spec_of(in, &p);
 	r = treejob_run(in->is->loop, disk_settle, &spec, settled, in,
 			&in->disk_job, err);
-	in->runtime_busy = r == 0;
+	if (r == 0)
+		in->waits = WAIT_DISK;
 	free(p.dir);
 	return r;
 }

@@ -13,8 +13,8 @@
  * out only the runtime knows; it is asked before the conclusion when the
  * link was lost, or when the process was killed by nobody we know of.
  *
- * While the runtime is busy with this instance, a second event waits for its
- * answer: a runtime answers each call exactly once.
+ * While an answer is waited for (in->waits), a second event waits with it:
+ * who was asked answers exactly once.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -54,7 +54,7 @@ static void sandbox_removed(void *arg, const struct err *err)
 	struct instance *in = arg;
 	struct err failed = { 0 };
 
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	if (err) {
 		failed = *err;
 		err_wrap(&failed, "cannot remove the sandbox of '%s'",
@@ -101,7 +101,7 @@ static void sandbox_remove(struct instance *in)
 		sandbox_gone(in, NULL);
 		return;
 	}
-	in->runtime_busy = true;
+	in->waits = WAIT_REMOVAL;
 	ret = ops->remove(in->is->rt, in->rec.container_id, sandbox_removed,
 			  in);
 	if (ret < 0) {
@@ -120,7 +120,7 @@ void instance_teardown(struct instance *in)
 	if (in->frozen || in->freeze_busy)
 		instance_thaw(in);
 	if (in->freeze_busy)
-		in->teardown_waits = true;
+		in->waits = WAIT_THAW;
 	else
 		sandbox_remove(in);
 }
@@ -265,7 +265,7 @@ static void end_known(void *arg, const struct runtime_end *end,
 {
 	struct instance *in = arg;
 
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	if (err) {
 		log_warn("%s: how the sandbox ended is not known: %s",
 			 in->rec.name, err->msg);
@@ -292,7 +292,7 @@ static void end_ask(struct instance *in)
 
 	if (in->rec.container_id && rt->ops->end &&
 	    rt->ops->end(rt, in->rec.container_id, lost, end_known, in) == 0)
-		in->runtime_busy = true;
+		in->waits = WAIT_END;
 	else if (in->rec.state == INSTANCE_STARTING)
 		instance_start_failed(in);
 	else
@@ -315,7 +315,7 @@ void instance_link_lost(struct instance *in, const struct err *err)
 	in->session = NULL;
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
-	if (in->runtime_busy)
+	if (in->waits)
 		return; /* the end is being asked for already */
 	in->why = *err;
 	in->exit = (struct link_exit){ .kind = LINK_LOST };
@@ -324,7 +324,7 @@ void instance_link_lost(struct instance *in, const struct err *err)
 
 void instance_force_end(struct instance *in)
 {
-	if (in->runtime_busy)
+	if (in->waits)
 		return;
 	in->exit =
 		(struct link_exit){ .kind = LINK_SIGNALED, .value = SIGKILL };
@@ -339,7 +339,7 @@ void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms)
 		in->end_wanted = true;
 		err_set(&in->why, -ECANCELED, "stopped while it started");
 		instance_disk_cancel(in);
-		if (!in->runtime_busy)
+		if (!in->waits)
 			instance_start_failed(in);
 		return;
 	}
@@ -349,7 +349,7 @@ void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms)
 		instance_thaw(in);
 	if (in->main) {
 		run_terminate(in->main, cause, grace_ms);
-	} else if (!in->runtime_busy) {
+	} else if (!in->waits) {
 		/* Nothing is there whose end could be waited for. */
 		in->final = INSTANCE_FAILED;
 		instance_teardown(in);

@@ -323,7 +323,7 @@ bool instances_busy(const struct instances *is)
 	const struct instance *in;
 
 	TAILQ_FOREACH (in, &is->all, link) {
-		if (in->rec.state == INSTANCE_STARTING || in->runtime_busy)
+		if (in->rec.state == INSTANCE_STARTING || in->waits)
 			return true;
 	}
 	return false;

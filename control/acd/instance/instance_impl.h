@@ -90,6 +90,19 @@ enum instance_clean {
 	CLEAN_ALL, /* and the rest, and the record */
 };
 
+/* Whose answer an instance waits for. Nothing of it is undone meanwhile, and
+ * what happens to it is looked at when the answer has come. */
+enum instance_wait {
+	WAIT_NONE,
+	WAIT_DISK, /* a child that makes the disk limit hold */
+	WAIT_POLICY, /* the gateway, that is to bind its policy */
+	WAIT_SANDBOX, /* the runtime, that starts a sandbox */
+	WAIT_REPLACED, /* the runtime, that removes one of the pool first */
+	WAIT_END, /* the runtime, that is asked how a sandbox ended */
+	WAIT_THAW, /* the runtime, before a sandbox is removed */
+	WAIT_REMOVAL, /* the runtime, that removes a sandbox */
+};
+
 struct instance {
 	struct instances *is;
 	TAILQ_ENTRY(instance) link; /* is->all, in order of name */
@@ -118,14 +131,13 @@ struct instance {
 	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
 	enum instance_state final; /* after stopping: stopped or failed */
 	enum instance_clean clean; /* once nothing runs */
-	bool runtime_busy; /* a start, an end or a removal is under way */
+	enum instance_wait waits; /* who has to answer before it goes on */
 	bool end_wanted; /* of a start that is under way */
 	bool warm; /* its sandbox was started ahead, and is not ready yet */
 	bool disk_wished; /* see disk_wish */
 	bool is_new; /* see instance_set_new() */
 	bool frozen; /* as the runtime last said */
 	bool freeze_wanted, freeze_busy; /* busy: the runtime is asked */
-	bool teardown_waits; /* for its answer */
 
 	instance_fn freeze_fn; /* who asked; NULL: nobody */
 	void *freeze_arg;
@@ -189,6 +201,11 @@ void instance_tell_breach(struct instance *in, const char *limit,
 void instance_forget(struct instance *in);
 /* <dir>/<name>/<sub>; NULL without memory. @sub "": the instance's own. */
 char *instance_path(const struct instance *in, const char *sub);
+
+/* ---- instance/phase.c ---- */
+
+/* How far it is, in a word of the API's `phase`, static. */
+const char *instance_phase(const struct instance *in);
 
 /* ---- instance/undo.c ---- */
 

@@ -109,8 +109,8 @@ static void freeze_answered(void *arg, const struct err *err)
 		in->frozen = !in->frozen;
 		freeze_done(in);
 	}
-	if (in->teardown_waits && !in->freeze_busy) {
-		in->teardown_waits = false;
+	if (in->waits == WAIT_THAW && !in->freeze_busy) {
+		in->waits = WAIT_NONE;
 		in->frozen = in->freeze_wanted = false; /* no second try */
 		instance_teardown(in);
 	}

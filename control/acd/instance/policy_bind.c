@@ -4,8 +4,8 @@
  *
  * Theory of operation: the policy is bound before the sandbox is started and
  * taken away when it is gone, so a sandbox never has an address that means
- * somebody else to the gateway. While a bind is under way at the start, the
- * runtime counts as busy: an end waits for the answer, as for the runtime's.
+ * somebody else to the gateway. While a bind is under way at the start, an end
+ * waits for the answer, as for the runtime's.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -56,7 +56,7 @@ static void egress_bound(void *arg, const struct err *err)
 	struct instance *in = arg;
 	struct mounts_paths *paths = ptr_take(&in->paths);
 
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	warnings_keep(in);
 	if (err && !in->end_wanted)
 		in->why = *err;
@@ -85,7 +85,7 @@ int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
 	if (r < 0)
 		free(ptr_take(&in->paths));
 	else
-		in->runtime_busy = true;
+		in->waits = WAIT_POLICY;
 	return r;
 }
 

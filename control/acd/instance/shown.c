@@ -88,6 +88,8 @@ json_t *instance_json(struct instance *in)
 	    json_object_set_new(all, "revoked",
 				in->revoked ? json_incref(in->revoked) :
 					      json_array()) < 0 ||
+	    json_object_set_new(all, "phase", json_string(instance_phase(in))) <
+		    0 ||
 	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||
 	    json_object_set_new(all, "disk_use", instance_disk_json(in)) < 0 ||
 	    json_object_set_new(all, "image_ready", json_boolean(ready)) < 0) {

@@ -9,8 +9,8 @@
  *	disk limit held → policy bound → runtime start (port pinned) → link →
  *	HELLO/PREPARE, ASSIGN, EXEC → READY → first sign of life
  *
- * instance_stop() in between sets end_wanted; while the runtime is busy
- * nothing can be undone, so the end waits for its answer.
+ * instance_stop() in between sets end_wanted; while in->waits names somebody
+ * nothing can be undone, so the end waits for that answer (phase.c).
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -177,7 +177,7 @@ static void sandbox_started(void *arg, int link_fd, const char *id,
 	struct instance *in = arg;
 	SCOPED_FD fd = err ? -1 : link_fd;
 
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	if (err) {
 		if (!in->end_wanted)
 			in->why = *err;
@@ -300,7 +300,7 @@ int instance_start_bound(struct instance *in, const struct mounts_paths *m,
 	if (ret < 0)
 		return err_set(err, ret, "cannot start a sandbox: %s",
 			       err_text(ret));
-	in->runtime_busy = true;
+	in->waits = WAIT_SANDBOX;
 	return 0;
 }
 

@@ -46,7 +46,7 @@ static void warm_removed(void *arg, const struct err *err)
 	struct instance *in = arg;
 	struct mounts_paths paths;
 
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	if (err && !in->end_wanted)
 		in->why = *err;
 	if (!err) {
@@ -64,11 +64,11 @@ static void warm_remove(struct instance *in)
 	int r;
 
 	in->warm = false;
-	in->runtime_busy = true;
+	in->waits = WAIT_REPLACED;
 	r = rt->ops->remove(rt, in->rec.container_id, warm_removed, in);
 	if (r == 0)
 		return;
-	in->runtime_busy = false;
+	in->waits = WAIT_NONE;
 	err_set(&in->why, r, "remove a sandbox: %s", err_text(r));
 	instance_start_failed(in);
 }
@@ -100,7 +100,7 @@ void instance_warm_lost(struct instance *in)
 {
 	warm_close(in);
 	/* Else its policy is being bound; the answer finds it lost. */
-	if (!in->runtime_busy)
+	if (!in->waits)
 		warm_replace(in);
 }
 
