@@ -238,7 +238,7 @@ static json_t *wishes_json(const struct instance_record *r)
 {
 	return json_pack(
 		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-		"s:o, s:o, s:b, s:b, s:b, s:b, s:o, s:o, s:o}",
+		"s:o, s:o, s:b, s:I, s:I, s:b, s:b, s:b, s:o, s:o, s:o}",
 		"isolation", jsonx_text(r->isolation), "runtime",
 		jsonx_text(r->runtime), "disk", (json_int_t)r->disk, "output",
 		(json_int_t)r->output, "ttl_ms", (json_int_t)r->ttl_ms,
@@ -247,10 +247,12 @@ static json_t *wishes_json(const struct instance_record *r)
 		"pids", (json_int_t)r->pids, "timeout_ms",
 		(json_int_t)r->timeout_ms, "gpus", jsonx_text(r->gpus),
 		"workspace", jsonx_text(r->workspace), "workspace_ro",
-		(int)r->workspace_ro, "auto_remove", (int)r->auto_remove,
-		"detached", (int)r->detached, "tty", (int)r->tty, "workdir",
-		jsonx_text(r->workdir), "env", stored_array(r->env_json), "cmd",
-		stored_array(r->cmd_json));
+		(int)r->workspace_ro, "workspace_dev",
+		(json_int_t)r->workspace_dev, "workspace_ino",
+		(json_int_t)r->workspace_ino, "auto_remove",
+		(int)r->auto_remove, "detached", (int)r->detached, "tty",
+		(int)r->tty, "workdir", jsonx_text(r->workdir), "env",
+		stored_array(r->env_json), "cmd", stored_array(r->cmd_json));
 }
 
 json_t *instance_record_json(const struct instance_record *r)

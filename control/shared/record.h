@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* The schema that this list of fields is of: migrations of store_open.c. */
-#define INSTANCE_SCHEMA 5
+#define INSTANCE_SCHEMA 6
 /* The reason of a run that the store has as live when acd starts. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
@@ -39,6 +39,9 @@ struct instance_record {
 	char *gpus;
 	char *workspace; /* path on the user's machine; NULL: its own */
 	bool workspace_ro;
+	/* The directory that was last bound there, whatever its name is now; 0:
+	 * none yet. As stat() has them, but signed. */
+	int64_t workspace_dev, workspace_ino;
 	bool auto_remove; /* --rm */
 	bool detached;
 	bool tty;
@@ -92,7 +95,9 @@ int instance_record_copy(struct instance_record *dst,
 	X(U32, host_uid)         \
 	X(U32, host_gid)         \
 	X(STR, container_id)     \
-	X(I64, runs)
+	X(I64, runs)             \
+	X(I64, workspace_dev)    \
+	X(I64, workspace_ino)
 
 /* In the order of the fields, the name first: parameters from 1 on. Returns a
  * result code of SQLite. @r must outlive the statement's use. */

@@ -90,6 +90,12 @@ starts() {
 	says "ac's own state"
 	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub" -- cat mine
 	has mine
+	# The same when its directory has got another name meanwhile.
+	mv "$dir/proj" "$dir/moved"
+	run -125 "$AC" run base ws2 --workspace "$dir/moved/link" -- cat private
+	lacks private$'\n'
+	says "instance 'ws1' can change; .*--follow"
+	mv "$dir/moved" "$dir/proj"
 }
 
 @test "a remembered workspace that has become a link is not followed" {

@@ -329,7 +329,13 @@ int instance_files(struct instance *in, struct mounts_paths *ret,
 	};
 	int r = dirs_make(in, err);
 
-	return r == 0 ? mounts_prepare(&mounts, ret, err) : r;
+	if (r == 0)
+		r = mounts_prepare(&mounts, ret, err);
+	if (r == 0) {
+		in->rec.workspace_dev = (int64_t)ret->workspace_dev;
+		in->rec.workspace_ino = (int64_t)ret->workspace_ino;
+	}
+	return r;
 }
 
 int instance_start_held(struct instance *in, struct err *err)

@@ -390,17 +390,22 @@ static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 	return mount_at(fd, spec, leaf, ro, out, err);
 }
 
-static int mount_external(const struct mounts_spec *spec, char *out,
-			  struct err *err)
+static int mount_external(const struct mounts_spec *spec,
+			  struct mounts_paths *ret, struct err *err)
 {
 	struct external *x = external_find(spec->name);
+	struct stat st;
 	int r;
 
 	if (!x || x->fd < 0)
 		return err_set(err, -ENOENT,
 			       "the workspace directory was not sent");
-	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro, out,
-		     err);
+	if (fstat(x->fd, &st) < 0)
+		return err_sys(err, "the workspace directory");
+	ret->workspace_dev = st.st_dev;
+	ret->workspace_ino = st.st_ino;
+	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro,
+		     ret->workspace, err);
 	if (r == 0)
 		fd_closep(&x->fd); /* the mount holds it from now on */
 	return r;
@@ -411,8 +416,9 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 {
 	int r;
 
+	*ret = (struct mounts_paths){ 0 };
 	if (spec->external)
-		r = mount_external(spec, ret->workspace, err);
+		r = mount_external(spec, ret, err);
 	else
 		r = mount_own(spec, "workspace", spec->workspace_ro,
 			      ret->workspace, err);

@@ -49,6 +49,9 @@ struct mounts_spec {
 struct mounts_paths {
 	char workspace[PATH_MAX]; /* AC_MOUNTS/<name>/workspace */
 	char home[PATH_MAX]; /* AC_MOUNTS/<name>/home */
+	/* The user's directory at @workspace; 0: it is the instance's own. */
+	dev_t workspace_dev;
+	ino_t workspace_ino;
 };
 
 /* Listens at @sock_path (NULL: not at all, for tests), owned by @uid:@gid,

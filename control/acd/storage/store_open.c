@@ -73,6 +73,11 @@ static const char *const migrations[] = {
 	 " DEFAULT 0;"),
 
 	"ALTER TABLE instance ADD COLUMN credentials_json TEXT;",
+
+	("ALTER TABLE instance ADD COLUMN workspace_dev INTEGER NOT NULL"
+	 " DEFAULT 0;"
+	 "ALTER TABLE instance ADD COLUMN workspace_ino INTEGER NOT NULL"
+	 " DEFAULT 0;"),
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

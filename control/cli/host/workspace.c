@@ -150,28 +150,42 @@ struct writable {
 	size_t n;
 };
 
+static void writable_add(struct writable *w, const char *name, struct dir_id id)
+{
+	w->ids[w->n] = id;
+	w->names[w->n++] = name;
+}
+
+/* The directory that acd bound for @rec, by whatever name it is found now, and
+ * the one that has the recorded name. */
+static void writable_of(struct writable *w, const json_t *rec)
+{
+	const char *path = json_text(rec, "workspace");
+	const char *name = json_text(rec, "name");
+	json_int_t dev, ino;
+	struct stat st;
+
+	if (!*path || json_is_true(json_object_get(rec, "workspace_ro")))
+		return;
+	dev = json_integer_value(json_object_get(rec, "workspace_dev"));
+	ino = json_integer_value(json_object_get(rec, "workspace_ino"));
+	if (ino != 0)
+		writable_add(w, name,
+			     (struct dir_id){ (dev_t)dev, (ino_t)ino });
+	if (stat(path, &st) == 0)
+		writable_add(w, name, (struct dir_id){ st.st_dev, st.st_ino });
+}
+
 static int writable_read(struct writable *w, const json_t *instances)
 {
 	size_t all = json_array_size(instances), i;
-	const json_t *rec;
 
-	w->ids = calloc(all ? all : 1, sizeof(*w->ids));
-	w->names = calloc(all ? all : 1, sizeof(*w->names));
+	w->ids = calloc(2 * all + 1, sizeof(*w->ids));
+	w->names = calloc(2 * all + 1, sizeof(*w->names));
 	if (!w->ids || !w->names)
 		return -ENOMEM;
-	for (i = 0; i < all; i++) {
-		const char *path;
-		struct stat st;
-
-		rec = json_array_get(instances, i);
-		path = json_text(rec, "workspace");
-		if (!*path ||
-		    json_is_true(json_object_get(rec, "workspace_ro")) ||
-		    stat(path, &st) < 0)
-			continue;
-		w->ids[w->n] = (struct dir_id){ st.st_dev, st.st_ino };
-		w->names[w->n++] = json_text(rec, "name");
-	}
+	for (i = 0; i < all; i++)
+		writable_of(w, json_array_get(instances, i));
 	return 0;
 }
 

@@ -76,6 +76,7 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 	if (fake.prepare_error)
 		return err_set(err, fake.prepare_error, "no mounts today");
 	fake.prepared++;
+	*ret = (struct mounts_paths){ 0 };
 	snprintf(ret->workspace, sizeof(ret->workspace), "/m/%s/w", spec->name);
 	snprintf(ret->home, sizeof(ret->home), "/m/%s/h", spec->name);
 	return 0;

@@ -162,6 +162,8 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN runtime;"
 	    "ALTER TABLE instance DROP COLUMN touched_at;"
 	    "ALTER TABLE instance DROP COLUMN credentials_json;"
+	    "ALTER TABLE instance DROP COLUMN workspace_dev;"
+	    "ALTER TABLE instance DROP COLUMN workspace_ino;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
 	ok(store_find(s, "one", &back), "is there");
@@ -194,7 +196,7 @@ static void test_addresses(void)
 	    " WHERE i < 65279) INSERT INTO instance SELECT 'n' || i, 'base',"
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL FROM "
+	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, 0 FROM "
 	    "n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "control/cli/host/workspace.h"
@@ -197,6 +198,30 @@ static int turns(const char *path, const char *workspace, bool ro,
 	return rc < 0 ? 1 : workspace_check_turns(&ws, list, err);
 }
 
+/* Its directory has another name now: acd says which one it was. */
+static void test_renamed(void)
+{
+	SCOPED_STR home = strdup(in("home"));
+	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
+	SCOPED_JSON list = NULL;
+	struct stat st = { 0 };
+	struct err err;
+
+	is_int(stat(in("proj"), &st), 0, "the directory");
+	list = json_pack("[{s:s, s:s, s:b, s:I, s:I}]", "name", "worker",
+			 "workspace", in("gone"), "workspace_ro", 0,
+			 "workspace_dev", (json_int_t)st.st_dev,
+			 "workspace_ino", (json_int_t)st.st_ino);
+	is_int(parse(in("proj/rel"), home, &ws, &err), 0, "a link in it");
+	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
+	       "is still one that the instance can change");
+	ok(strstr(err.msg, "'worker' can change") != NULL, "%s", err.msg);
+	json_object_set_new(json_array_get(list, 0), "workspace_ino",
+			    json_integer(0));
+	is_int(workspace_check_turns(&ws, list, &err), 0,
+	       "one that was never bound has written nothing");
+}
+
 static const struct {
 	const char *path, *workspace;
 	bool ro;
@@ -295,6 +320,7 @@ int main(void)
 	test_recorded();
 	test_swap();
 	test_turns();
+	test_renamed();
 	test_mounts();
 	umount2(in("ac"), MNT_DETACH);
 	umount2(in("proj/a/b"), MNT_DETACH);
