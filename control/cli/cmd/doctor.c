@@ -219,8 +219,8 @@ static void check_acd(const struct cli *cli, json_t *list)
 			  rc == -EACCES ? "" : "`ac restart`");
 		return;
 	}
-	if (!probe.up) {
-		check_skip(list, "acd", "not running");
+	if (!probe.up || probe.stopping) {
+		check_skip(list, "acd", probe.up ? "stopping" : "not running");
 		return;
 	}
 	check_add(list, "acd", probe.same,
