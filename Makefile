@@ -3,8 +3,8 @@
 # One Makefile, not recursive.
 #
 #   make              build/ac, and what runs in ac-host and in sandboxes
-#   make check        install what is missing, build, run every test; check-all:
-#                     and what takes long (more builds)
+#   make check        install what is missing, build, run every test; -quick: what
+#                     an edit may have broken; -all: and what takes long
 #   make check-unit   unit tests and fuzz corpora alone (no Docker, no root)
 #   make check-int    the integration tests (-san: with a sanitised acd) and
 #   make check-attack the catalogue of attacks; BATS=FILE... picks some;
@@ -81,7 +81,7 @@ FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
 ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a admin.a vault.a \
 	shared.a link.a preload.a lib.a)
 
-.PHONY: all deps check check-deps check-unit check-int check-int-san check-plain unit lint \
+.PHONY: all deps check check-quick check-deps check-unit check-int check-int-san check-plain unit lint \
 	lint-fast fuzz fuzz-run check-attack check-all check-fresh bench bench-gateway soak-gateway \
 	install install-host clean clean-tests host-bin FORCE
 .DELETE_ON_ERROR:
@@ -190,7 +190,7 @@ check-unit: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard \
 PLAIN_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(shell grep -l address_sanitizer $(UNIT_SRC)))
 check-plain: $(BUILD)/init-guard $(call obj,$(UNIT_SRC)) $(REPLAY_BIN) $(HOST_BIN) $(PLAIN_BIN)
 	$(Q)BUILD=$(BUILD) INIT_GUARD=$< tests/run.sh --unit $(PLAIN_BIN) --replay $(REPLAY_BIN)
-# Everything: gcc, clang with sanitizers, lint, then the real thing.
+check-quick: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard tests/quick.sh $(UNIT_BIN) $(UNIT_SH) $(REPLAY_BIN)
 check: check-deps ; $(Q)tests/check.sh
 check-all: check-deps ; $(Q)AC_CHECK_ALL=1 tests/check.sh
 check-fresh: ; $(Q)tests/run.sh --fresh $(FRESH)

@@ -15,7 +15,9 @@
 # shown at the end. The last line is "N passed, N failed", with ", N skipped"
 # when there are some; the exit code is 1 when anything failed.
 #
-# FUZZ_CHANGED=1 leaves out fuzz targets that had their time as they are now.
+# FUZZ_CHANGED=1 leaves out fuzz targets that had their time as they are now,
+# UNIT_CHANGED=1 unit tests that passed as they are now; AC_TEST_ONLY=REGEX of the
+# tests of --bats those whose names match.
 # For check.sh: AC_TEST_TALLY=FILE adds the three numbers to FILE, AC_TEST_SHORT=FILE
 # what failed or was flaky, in short; AC_TEST_NAME is the name of the log of --bats.
 set -uo pipefail
@@ -25,10 +27,14 @@ BUILD=${BUILD:-build}
 LOGS=$BUILD/test-logs
 FUZZ_TIME=${FUZZ_TIME:-20}
 PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-fuzz # what was fuzzed as it is now
+UNIT_PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-unit # and the same of unit tests
+# So many at once: they wait for clocks and for each other more than they compute.
+UNIT_JOBS=${UNIT_JOBS:-$(($(nproc) * 2))}
 UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
 passed=0
 failed=0
 skipped=0
+unchanged=0
 failures=() # log files
 flaky=() # what passed at its second try
 bats=${AC_TEST_NAME:-bats}
@@ -93,17 +99,56 @@ bounded() {
 	return "$code"
 }
 
+# bare FILE - the digest of a program without what tells where it was compiled
+bare() {
+	local file sum
+	file=$(mktemp "$LOGS/bare.XXXXXX")
+	strip -o "$file" "$1" 2>/dev/null || cp "$1" "$file"
+	sum=$(sha256sum <"$file")
+	rm -f "$file"
+	echo "${sum%% *}"
+}
+
+# unit_with - the digest of what unit tests read and run beside themselves: all
+# files of the tree that are not compiled, and our programs but ac and acd
+unit_with() {
+	local file
+	{
+		git ls-files -z -c -o --exclude-standard |
+			grep -zvE '\.[ch]$' | xargs -0 sha256sum 2>/dev/null
+		for file in "$BUILD"/*; do
+			case $file in
+			*/ac | */acd | *.[ah]) ;;
+			*) [ ! -f "$file" ] || bare "$file" ;;
+			esac
+		done
+	} | sha256sum | cut -c1-16
+}
+
 # one BIN NAME COMMAND... - in a child of pool: one TAP program, its output kept;
-# prints for the parent how it ended: BIN NAME EXIT MS
+# prints for the parent how it ended: BIN NAME EXIT MS. With UNIT_WITH, a program
+# that passed as it is now is not run: "same" is printed for EXIT.
 one() {
-	local bin=$1 name=$2 log=$LOGS/$2.log start code
+	local bin=$1 name=$2 log=$LOGS/$2.log start code mark='' p f s
 	shift 2
+	if [ -n "${UNIT_WITH:-}" ]; then
+		mark=$UNIT_PASSED/$name-$UNIT_WITH-$(bare "$bin")
+		if [ -e "$mark" ]; then
+			echo "$bin $name same 0"
+			return
+		fi
+	fi
 	start=$(now_ms)
 	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE.
 	bounded "$@" 2>&1 | cat >"$log"
 	code=${PIPESTATUS[0]}
 	[ "$code" -ne 124 ] || echo "# no end after $UNIT_LIMIT s" >>"$log"
-	echo "$bin $name $code $(($(now_ms) - start))"
+	echo $(($(now_ms) - start)) >"$LOGS/$name.ms"
+	echo "$bin $name $code $(<"$LOGS/$name.ms")"
+	if [ -n "$mark" ] && [ "$code" -eq 0 ]; then
+		read -r p f s < <(tap_count "$log")
+		[ "$f" -gt 0 ] || : >"$mark"
+	fi
 }
 
 # suite PROGRAM - its name: where it is among its kind, with "-" for "/"
@@ -131,8 +176,17 @@ one_replay() {
 		tests/fuzz/corpus/"$(corpus "$1")"/*
 }
 
-# pool KIND BIN... - as many at once as there are processors. What failed of
-# the unit tests is run once more, alone, when the others have ended.
+# longest_first BIN... - those that took long the last time, then the others
+longest_first() {
+	local bin
+	for bin; do
+		echo "$(cat "$LOGS/$(suite "$bin").ms" 2>/dev/null || echo 0) $bin"
+	done | sort -k1,1nr -s | cut -d' ' -f2-
+}
+
+# pool KIND BIN... - UNIT_JOBS at once, so that the last of them does not run long
+# and alone. What failed of the unit tests is run once more, alone, when the
+# others have ended.
 pool() {
 	local kind=$1 bin name code ms before
 	local -a again=()
@@ -140,11 +194,15 @@ pool() {
 	shift
 	while read -r bin name code ms; do
 		told[$bin]=1
+		if [ "$code" = same ]; then
+			unchanged=$((unchanged + 1))
+			continue
+		fi
 		before=$failed
 		settle "$name" "$LOGS/$name.log" "$code" "$ms"
 		[ "$failed" -eq "$before" ] || [ "$kind" != unit ] ||
 			again+=("$bin")
-	done < <(printf '%s\0' "$@" | xargs -0 -n 1 -P "$(nproc)" \
+	done < <(longest_first "$@" | xargs -d '\n' -n 1 -P "$UNIT_JOBS" \
 		"$BASH" tests/run.sh --one "$kind")
 	# A child that died before it could say how its program ended.
 	for bin; do
@@ -201,13 +259,7 @@ replay_tap() {
 
 # fuzzed NAME BIN - the file that stands for FUZZ_TIME seconds without a finding
 # in this very program, wherever it was compiled
-fuzzed() {
-	local sum
-	sum=$(strip -o "$BUILD/fuzz-$1.bare" "$2" &&
-		sha256sum <"$BUILD/fuzz-$1.bare")
-	rm -f "$BUILD/fuzz-$1.bare"
-	echo "$PASSED/$1-$FUZZ_TIME-${sum%% *}"
-}
+fuzzed() { echo "$PASSED/$1-$FUZZ_TIME-$(bare "$2")"; }
 
 # As a test: FUZZ_TIME seconds of new inputs without a finding. What it finds
 # interesting stays in the build folder, for the next time.
@@ -274,7 +326,8 @@ shown() {
 }
 
 bats_pass() {
-	shown "$bats" bats --tap --timing --print-output-on-failure -r "$@"
+	shown "$bats" bats --tap --timing --print-output-on-failure -r \
+		${AC_TEST_ONLY:+--filter "$AC_TEST_ONLY"} "$@"
 }
 
 # bats_failed PATH... - those tests of them that failed; their names are taken
@@ -360,6 +413,12 @@ for arg; do
 		;;
 	esac
 done
+if [ -n "${UNIT_CHANGED:-}" ]; then
+	UNIT_WITH=$(unit_with)
+	export UNIT_WITH
+	mkdir -p "$UNIT_PASSED"
+	find "$UNIT_PASSED" -type f -mtime +30 -delete
+fi
 [ ${#unit_bins[@]} -eq 0 ] || pool unit "${unit_bins[@]}"
 [ ${#replay_bins[@]} -eq 0 ] || pool replay "${replay_bins[@]}"
 [ ${#fuzz_bins[@]} -eq 0 ] || fuzz_all "${fuzz_bins[@]}"
@@ -377,6 +436,8 @@ show_failures
 	done
 } >>"$AC_TEST_SHORT"
 echo
+[ "$unchanged" -eq 0 ] ||
+	echo "# $unchanged programs passed before, as they are now"
 echo "# $((SECONDS - begin)) s; whole output in $LOGS"
 more=
 [ "$skipped" -eq 0 ] || more=", $skipped skipped"
