@@ -29,7 +29,8 @@ tries() {
 	local ci=$1
 	shift
 	rm -f "$dir"/tried-* "$dir/tally"
-	env -u AC_TEST_SHORT -u AC_TEST_NAME CI="$ci" BUILD="$dir/build" \
+	env -u AC_TEST_SHORT -u AC_TEST_NAME -u UNIT_CHANGED \
+		-u UNIT_WITH CI="$ci" BUILD="$dir/build" \
 		DIR="$dir" AC_TEST_TALLY="$dir/tally" tests/run.sh "$@" \
 		>"$dir/out" 2>&1 </dev/null
 	code=$?
