@@ -5,7 +5,6 @@
  * $OTTERGATE, or ottergate beside the folder of this test.
  */
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -555,14 +554,17 @@ static void test_run(void)
 static bool program_find(void)
 {
 	const char *given = getenv("OTTERGATE");
-	char self[PATH_MAX] = "";
+	char self[PATH_MAX] = "", *unit;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
+	/* Beside the folder of the tests, however deep this one is in it. */
+	unit = n > 0 ? strstr(self, "/unit/ottergate/") : NULL;
+	if (unit)
+		*unit = '\0';
 	if (given)
 		snprintf(program, sizeof(program), "%s", given);
-	else if (n > 0)
-		snprintf(program, sizeof(program), "%.4000s/ottergate",
-			 dirname(dirname(self)));
+	else if (unit)
+		snprintf(program, sizeof(program), "%.4000s/ottergate", self);
 	return access(program, X_OK) == 0;
 }
 
