@@ -108,7 +108,7 @@ static inline bool preload_begin(void)
 	    !(slash = strrchr(self, '/')))
 		return false;
 	*slash = '\0';
-	snprintf(shim, sizeof(shim), "%.4000s/../" PRELOAD_SHIM, self);
+	snprintf(shim, sizeof(shim), "%.4000s/../../" PRELOAD_SHIM, self);
 	unsetenv("AC_NET_QUIET");
 	unsetenv("AC_NET_PRELOAD");
 	return access(shim, R_OK) == 0 && mkdtemp(top);
