@@ -16,9 +16,6 @@
 # shipped is tried by the bypass catalogue, by the engine as runtime, and by what
 # is about bytes and sizes.
 
-# Both Debians, and root and a user once each; the other two are in check-all.
-FRESH=(bookworm-root trixie-user)
-[ -z "${AC_CHECK_ALL:-}" ] || FRESH+=(bookworm-user trixie-root)
 LANE_HOST=${AC_TEST_HOST:-ac-test}
 LANE_DIR=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
 : "${begin:=$SECONDS}" "${AC_TEST_TALLY:?}" "${AC_TEST_SHORT:?}"
@@ -74,7 +71,7 @@ job() {
 	fresh | nothing)
 		lane_own 1 # for what it keeps
 		if [ "$1" = fresh ]; then
-			tests/run.sh --fresh "${FRESH[@]}"
+			tests/run.sh --fresh
 		else
 			AC_FRESH_NOTHING=1 tests/run.sh --fresh trixie-root
 		fi
