@@ -4,6 +4,7 @@
  */
 #include "control/cli/core/args.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "control/cli/core/guess.h"
@@ -71,104 +72,108 @@ static int env_file_add(struct args *a, const char *path, struct err *err)
 	return 0;
 }
 
-/* Options of `ac vault`: a place, or a list. */
-static const char **vault_place(struct args_vault *v, enum arg_id id)
+/* It takes back what was said before it. */
+static int credential_add(struct args *a, const char *value, struct err *err)
 {
-	return id == ARG_KIND       ? &v->kind :
-	       id == ARG_FROM_FILE  ? &v->from_file :
-	       id == ARG_FROM_ENV   ? &v->from_env :
-	       id == ARG_FROM_CMD   ? &v->from_cmd :
-	       id == ARG_USER       ? &v->user :
-	       id == ARG_HEADER     ? &v->header :
-	       id == ARG_QUERY      ? &v->query :
-	       id == ARG_EXPIRES    ? &v->expires :
-	       id == ARG_NOTE       ? &v->note :
-	       id == ARG_ACCESS_KEY ? &v->access_key :
-	       id == ARG_REGION     ? &v->region :
-				      &v->service;
-}
-
-static struct strv *vault_list(struct args_vault *v, enum arg_id id)
-{
-	return id == ARG_HOST      ? &v->hosts :
-	       id == ARG_METHOD    ? &v->methods :
-	       id == ARG_PATH      ? &v->paths :
-	       id == ARG_BLUEPRINT ? &v->blueprints :
-	       id == ARG_INSTANCE  ? &v->instances :
-				     NULL;
-}
-
-static int set_vault(struct args *a, enum arg_id id, const char *value,
-		     struct err *err)
-{
-	struct strv *list = vault_list(&a->vault, id);
-
-	if (*value == '\0' && id != ARG_NOTE)
-		return err_set(err, -EINVAL, "--%s needs a value",
-			       arg_options[id].name);
-	if (list)
-		return strv_push(list, value) < 0 ? err_nomem(err) : 0;
-	*vault_place(&a->vault, id) = value;
-	return 0;
-}
-
-static int set_text(struct args *a, enum arg_id id, const char *value,
-		    struct err *err)
-{
-	if (id >= ARG_KIND && id <= ARG_REPLACE)
-		return set_vault(a, id, value, err);
-	switch (id) {
-	case ARG_ENV:
-		return env_add(a, value, err);
-	case ARG_ENV_FILE:
-		return env_file_add(a, value, err);
-	case ARG_CREDENTIAL:
-		/* It takes back what was said before it. */
-		if (strcmp(value, "none") == 0) {
-			strv_done(&a->credentials);
-			strv_done(&a->secrets);
-		}
-		return strv_push(&a->credentials, value) ? err_nomem(err) : 0;
-	case ARG_SECRET:
-		return strv_push(&a->secrets, value) ? err_nomem(err) : 0;
-	case ARG_SINCE:
-		a->since = value;
-		break;
-	case ARG_EGRESS:
-		return reach_add_egress(&a->reach, value, err);
-	case ARG_ALLOW:
-		return reach_add_targets(&a->reach.allow, "--allow", value,
-					 err);
-	case ARG_DENY:
-		return reach_add_targets(&a->reach.deny, "--deny", value, err);
-	case ARG_GPUS:
-		a->gpus = value;
-		break;
-	case ARG_WORKDIR:
-		a->workdir = value;
-		break;
-	case ARG_RUNTIME:
-		a->runtime = value;
-		break;
-	case ARG_DETACH_KEYS:
-		a->detach_keys = value; /* "" is none */
-		return 0;
-	case ARG_SIGNAL:
-		a->signal = value;
-		break;
-	case ARG_WORKSPACE:
-		a->workspace = value;
-		break;
-	default:
-		a->isolation = value;
-		break;
+	if (strcmp(value, "none") == 0) {
+		strv_done(&a->credentials);
+		strv_done(&a->secrets);
 	}
-	/* Without a value it is the instance's own again. */
-	if (*value == '\0' && id != ARG_WORKSPACE)
-		return err_set(err, -EINVAL, "--%s needs a value",
-			       arg_options[id].name);
-	return 0;
+	return strv_push(&a->credentials, value) < 0 ? err_nomem(err) : 0;
 }
+
+static int egress_add(struct args *a, const char *value, struct err *err)
+{
+	return reach_add_egress(&a->reach, value, err);
+}
+
+static int allow_add(struct args *a, const char *value, struct err *err)
+{
+	return reach_add_targets(&a->reach.allow, "--allow", value, err);
+}
+
+static int deny_add(struct args *a, const char *value, struct err *err)
+{
+	return reach_add_targets(&a->reach.deny, "--deny", value, err);
+}
+
+/* Where the value of an option goes. @empty: 0 or "" is a value too; 0 takes
+ * back what stays with an instance. */
+struct place {
+	enum {
+		PLACE_NONE,
+		PLACE_NUMBER,
+		PLACE_TEXT,
+		PLACE_LIST,
+		PLACE_FN
+	} kind;
+	bool empty;
+	size_t offset; /* in struct args */
+	int (*fn)(struct args *a, const char *value, struct err *err);
+};
+
+/* The member's type says what it takes. */
+#define PLACE(member, is_empty)                                          \
+	{                                                                \
+		.kind = _Generic(((struct args *)NULL)->member,        \
+				 uint64_t: PLACE_NUMBER,               \
+				 const char *: PLACE_TEXT,             \
+				 struct strv: PLACE_LIST),             \
+		.empty = (is_empty),                                   \
+		.offset = offsetof(struct args, member), \
+	}
+#define BY(function)                                \
+	{                                           \
+		.kind = PLACE_FN, .fn = (function), \
+	}
+
+/* Of every option with a value; args_test holds that none is missing. */
+static const struct place places[ARG_MAX] = {
+	[ARG_CPUS] = PLACE(cpus_milli, true),
+	[ARG_MEMORY] = PLACE(memory, true),
+	[ARG_GPUS] = PLACE(gpus, false),
+	[ARG_PIDS] = PLACE(pids, false),
+	[ARG_TIMEOUT] = PLACE(timeout_ms, false),
+	[ARG_TTL] = PLACE(ttl_ms, true),
+	[ARG_IDLE] = PLACE(idle_ms, true),
+	[ARG_DISK] = PLACE(disk, true),
+	[ARG_OUTPUT] = PLACE(output, true),
+	[ARG_ENV] = BY(env_add),
+	[ARG_ENV_FILE] = BY(env_file_add),
+	[ARG_WORKDIR] = PLACE(workdir, false),
+	[ARG_WORKSPACE] = PLACE(workspace, true), /* its own again */
+	[ARG_ISOLATION] = PLACE(isolation, false),
+	[ARG_RUNTIME] = PLACE(runtime, false),
+	[ARG_EGRESS] = BY(egress_add),
+	[ARG_ALLOW] = BY(allow_add),
+	[ARG_DENY] = BY(deny_add),
+	[ARG_CREDENTIAL] = BY(credential_add),
+	[ARG_SECRET] = PLACE(secrets, true),
+	[ARG_DETACH_KEYS] = PLACE(detach_keys, true), /* none */
+	[ARG_SIGNAL] = PLACE(signal, false),
+	[ARG_TAIL] = PLACE(tail, false),
+	[ARG_GRACE] = PLACE(grace_ms, true),
+	[ARG_INTERVAL] = PLACE(interval_ms, false),
+	[ARG_SINCE] = PLACE(since, false),
+	[ARG_OLDER] = PLACE(older_ms, false),
+	[ARG_KIND] = PLACE(vault.kind, false),
+	[ARG_HOST] = PLACE(vault.hosts, false),
+	[ARG_FROM_FILE] = PLACE(vault.from_file, false),
+	[ARG_FROM_ENV] = PLACE(vault.from_env, false),
+	[ARG_FROM_CMD] = PLACE(vault.from_cmd, false),
+	[ARG_USER] = PLACE(vault.user, false),
+	[ARG_HEADER] = PLACE(vault.header, false),
+	[ARG_QUERY] = PLACE(vault.query, false),
+	[ARG_METHOD] = PLACE(vault.methods, false),
+	[ARG_PATH] = PLACE(vault.paths, false),
+	[ARG_BLUEPRINT] = PLACE(vault.blueprints, false),
+	[ARG_INSTANCE] = PLACE(vault.instances, false),
+	[ARG_EXPIRES] = PLACE(vault.expires, false),
+	[ARG_NOTE] = PLACE(vault.note, true),
+	[ARG_ACCESS_KEY] = PLACE(vault.access_key, false),
+	[ARG_REGION] = PLACE(vault.region, false),
+	[ARG_SERVICE] = PLACE(vault.service, false),
+};
 
 static int number_parse(const struct arg_option *o, const char *value,
 			uint64_t max, uint64_t *ret)
@@ -184,32 +189,18 @@ static int number_parse(const struct arg_option *o, const char *value,
 	return str_parse_u64(value, 0, max, ret);
 }
 
-static int set_number(struct args *a, enum arg_id id, const char *value,
-		      struct err *err)
+static int set_number(const struct arg_option *o, uint64_t *place, bool empty,
+		      const char *value, struct err *err)
 {
-	const struct arg_option *o = &arg_options[id];
-	uint64_t *place = id == ARG_CPUS    ? &a->cpus_milli :
-			  id == ARG_MEMORY  ? &a->memory :
-			  id == ARG_PIDS    ? &a->pids :
-			  id == ARG_TIMEOUT ? &a->timeout_ms :
-			  id == ARG_TTL     ? &a->ttl_ms :
-			  id == ARG_IDLE    ? &a->idle_ms :
-			  id == ARG_DISK    ? &a->disk :
-			  id == ARG_OUTPUT  ? &a->output :
-			  id == ARG_TAIL    ? &a->tail :
-			  id == ARG_GRACE   ? &a->grace_ms :
-			  id == ARG_OLDER   ? &a->older_ms :
-					      &a->interval_ms;
-	uint64_t max = id == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
-	/* These stay with the instance: 0 takes them back. */
-	bool zero = id == ARG_CPUS || id == ARG_MEMORY || id == ARG_GRACE ||
-		    id == ARG_TTL || id == ARG_IDLE || id == ARG_DISK ||
-		    id == ARG_OUTPUT;
+	uint64_t max = arg_id_of(o) == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
 	uint64_t ignored;
 	int rc = number_parse(o, value, max, place);
 
-	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !zero)
-		rc = -ERANGE;
+	if (rc == 0 && o->kind != ARG_COUNT && *place == 0 && !empty)
+		return err_set(err, -EINVAL,
+			       "--%s '%s' is out of range: it must be more "
+			       "than 0",
+			       o->name, value);
 	/* A number all the same, and none that any of them can be. */
 	if (rc == -EINVAL && value[0] == '-' &&
 	    number_parse(o, value + 1, max, &ignored) != -EINVAL)
@@ -234,6 +225,26 @@ static int set_number(struct args *a, enum arg_id id, const char *value,
 	return 0;
 }
 
+static int place_set(struct args *a, const struct arg_option *o,
+		     const char *value, struct err *err)
+{
+	const struct place *p = &places[arg_id_of(o)];
+	void *at = (char *)a + p->offset;
+
+	if (p->kind == PLACE_NUMBER)
+		return set_number(o, at, p->empty, value, err);
+	if (p->kind == PLACE_FN)
+		return p->fn(a, value, err);
+	if (p->kind == PLACE_NONE)
+		return err_set(err, -ENOSYS, "--%s has no place", o->name);
+	if (*value == '\0' && !p->empty)
+		return err_set(err, -EINVAL, "--%s needs a value", o->name);
+	if (p->kind == PLACE_LIST)
+		return strv_push(at, value) < 0 ? err_nomem(err) : 0;
+	*(const char **)at = value;
+	return 0;
+}
+
 static int option_set(struct args *a, const struct arg_option *o,
 		      const char *value, struct err *err)
 {
@@ -245,9 +256,7 @@ static int option_set(struct args *a, const struct arg_option *o,
 		a->given.has[id] = true;
 	if (o->kind == ARG_FLAG || !value)
 		return 0;
-	if (o->kind == ARG_TEXT)
-		return set_text(a, id, value, err);
-	return set_number(a, id, value, err);
+	return place_set(a, o, value, err);
 }
 
 int args_give(struct args *a, enum arg_id id, const char *value,

@@ -329,10 +329,62 @@ static void test_sets(void)
 	ok(arg_set_takes(&none, ARG_HELP), "and each command takes --help");
 }
 
+static const char *value_of(enum arg_id id)
+{
+	switch (arg_options[id].kind) {
+	case ARG_SIZE:
+		return "1g";
+	case ARG_MS:
+		return "5m";
+	case ARG_TEXT:
+		return id == ARG_ENV    ? "A=b" :
+		       id == ARG_EGRESS ? "open" :
+		       id == ARG_ALLOW  ? "x.example" :
+		       id == ARG_DENY   ? "x.example" :
+					  "x";
+	default:
+		return "7";
+	}
+}
+
+/* The value of each option goes to bytes of struct args that no other's does. */
+static void test_places(void)
+{
+	static unsigned char owner[sizeof(struct args)];
+	size_t i, k, shared = 0, none = 0;
+
+	for (i = 0; i < ARG_MAX; i++) {
+		struct args a = { 0 }, given;
+		struct err err = { 0 };
+		size_t own = 0;
+
+		/* What --env-file reads goes where --env goes. */
+		if (arg_options[i].kind == ARG_FLAG || i == ARG_ENV_FILE)
+			continue;
+		is_int(args_give(&a, (enum arg_id)i, value_of((enum arg_id)i),
+				 &err),
+		       0, "--%s: %s", arg_options[i].name, err.msg);
+		given = a;
+		memset(&given.given, 0, sizeof(given.given));
+		for (k = 0; k < sizeof(given); k++) {
+			if (((unsigned char *)&given)[k] == 0)
+				continue;
+			own++;
+			shared += owner[k] != 0;
+			owner[k] = (unsigned char)(i + 1);
+		}
+		none += own == 0;
+		args_done(&a);
+	}
+	is_int(shared, 0, "no two options have one place");
+	is_int(none, 0, "and each has one");
+}
+
 int main(void)
 {
 	unsetenv("NOT_SET_ANYWHERE");
 	test_sets();
+	test_places();
 	test_rows();
 	test_values();
 	test_env_file();
