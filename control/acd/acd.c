@@ -317,11 +317,11 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	acd->loop = loop_new();
 	acd->children = children_new();
 	if (!acd->loop || !acd->children)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	daemon_.retry = loop_timer_new(acd->loop, on_retry, acd);
 	daemon_.rotate = loop_timer_new(acd->loop, on_rotate, NULL);
 	if (!daemon_.retry || !daemon_.rotate)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	r = host_check_state(&acd->owner, &acd->owner_group, err);
 	if (r == 0) {
 		logfile_set_owner(acd->owner, acd->owner_group);

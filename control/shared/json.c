@@ -132,7 +132,7 @@ int jsonx_strv(const json_t *obj, const char *key, size_t max, struct strv *ret,
 			return err_set(err, -EINVAL,
 				       "'%s' must be a list of strings", key);
 		if (strv_push(ret, s) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
+			return err_nomem(err);
 	}
 	return 0;
 }

@@ -58,7 +58,7 @@ int mount_send(const char *sock_path, const char *instance, int dir,
 	int rc;
 
 	if (!text)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	/* Not recursive: what is mounted below stays where it is. */
 	tree = open_tree(dir, "",
 			 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);

@@ -135,7 +135,7 @@ static struct yaml_node *node_add(struct builder *b, enum yaml_kind kind,
 	}
 	n = calloc(1, sizeof(*n));
 	if (!n) {
-		b->code = err_set(err, -ENOMEM, "out of memory");
+		b->code = err_nomem(err);
 		return NULL;
 	}
 	n->kind = kind;
@@ -177,7 +177,7 @@ static int on_key(struct builder *b, const char *text, yaml_mark_t mark,
 		return refuse_mark(b, mark, err, msg);
 	}
 	b->key = strdup(text);
-	return b->key ? 0 : err_set(err, -ENOMEM, "out of memory");
+	return b->key ? 0 : err_nomem(err);
 }
 
 static int on_scalar(struct builder *b, const yaml_event_t *ev, struct err *err)
@@ -201,7 +201,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *ev, struct err *err)
 		return b->code;
 	n->quoted = quoted;
 	n->text = strdup(text);
-	return n->text ? 0 : err_set(err, -ENOMEM, "out of memory");
+	return n->text ? 0 : err_nomem(err);
 }
 
 /* What the document says about itself has no place in ours. */
@@ -266,7 +266,7 @@ static int parser_refuse(const struct builder *b, const yaml_parser_t *p,
 	char text[256];
 
 	if (p->error == YAML_MEMORY_ERROR)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	/* A byte that is no text at all has an offset, but no mark. */
 	if (p->error == YAML_READER_ERROR) {
 		snprintf(text, sizeof(text), "%s (at byte %zu)", p->problem,
@@ -306,7 +306,7 @@ int yaml_tree_parse(const char *text, size_t len, const char *file,
 	int rc;
 
 	if (!yaml_parser_initialize(&parser))
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	/* Not to be guessed from a byte order mark. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);

@@ -177,7 +177,7 @@ static void build_start(struct acd *acd, struct http_req *req,
 		f->wait = build_ensure(acd->builds, image, flags, on_build, f);
 	if (!f || !f->wait) {
 		free(f);
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		return;
 	}

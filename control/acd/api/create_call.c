@@ -60,7 +60,7 @@ static int wish_text(json_t *body, const char *key, const char *def,
 		free(*field);
 		*field = NULL;
 	} else if (text_set(field, text) < 0) {
-		ret = err_set(err, -ENOMEM, "out of memory");
+		ret = err_nomem(err);
 	}
 	return ret;
 }
@@ -254,11 +254,11 @@ static int wish_env(json_t *body, struct instance_record *r, struct err *err)
 	ret = jsonx_strv(body, "env", ENV_MAX, &env, err);
 	if (ret == 0 && env.n > 0 && !clear &&
 	    env_keep(r->env_json, env.n, &env) < 0)
-		ret = err_set(err, -ENOMEM, "out of memory");
+		ret = err_nomem(err);
 	if (ret == 0)
 		ret = env_check(&env, err);
 	if (ret == 0 && env_store(&env, r) < 0)
-		ret = err_set(err, -ENOMEM, "out of memory");
+		ret = err_nomem(err);
 	strv_done(&env);
 	return ret;
 }
@@ -390,7 +390,7 @@ static int record_start(const struct acd *acd, const char *name,
 	if (r->name && r->blueprint && r->isolation)
 		return 0;
 	instance_record_done(r);
-	return err_set(err, -ENOMEM, "out of memory");
+	return err_nomem(err);
 }
 
 /* The instance, and what its user should know of his wishes. */
@@ -426,9 +426,9 @@ static int wishes_store(struct instance *in, const struct instance_record *r,
 	if (ret == 0)
 		ret = instance_update(in, r, err);
 	else
-		ret = err_set(err, -ENOMEM, "out of memory");
+		ret = err_nomem(err);
 	if (ret == 0 && instance_remember(in, &before) < 0)
-		ret = err_set(err, -ENOMEM, "out of memory");
+		ret = err_nomem(err);
 	instance_record_done(&before);
 	return ret;
 }
@@ -452,7 +452,7 @@ static void create_known(struct create_call *c, struct instance *in,
 	}
 	ret = record_start(c->acd, old->name, blueprint, &def, &err);
 	if (ret == 0 && instance_record_copy(&r, old) < 0)
-		ret = err_set(&err, -ENOMEM, "out of memory");
+		ret = err_nomem(&err);
 	r.disk = instance_disk_wanted(in);
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
@@ -479,7 +479,7 @@ static void create_new(struct create_call *c, const char *name,
 	if (ret == -ENOENT)
 		code = "unknown_blueprint";
 	if (ret == 0 && instance_record_copy(&def, &r) < 0)
-		ret = err_set(&err, -ENOMEM, "out of memory");
+		ret = err_nomem(&err);
 	if (ret == 0)
 		ret = wishes_apply(c->acd, http_body(c->req), &def, &r, &err);
 	/* Whose its files are is no wish that a run could be refused for. */
@@ -488,7 +488,7 @@ static void create_new(struct create_call *c, const char *name,
 	if (ret == 0)
 		ret = instance_create(c->acd->instances, &r, &in, &err);
 	if (ret == 0 && instance_remember(in, &def) < 0)
-		ret = err_set(&err, -ENOMEM, "out of memory");
+		ret = err_nomem(&err);
 	instance_record_done(&r);
 	instance_record_done(&def);
 	if (ret == 0)
@@ -583,7 +583,7 @@ void api_instance_create(void *ctx, struct http_req *req)
 		ret = name_check_blueprint(blueprint, &err);
 	c = ret == 0 ? calloc(1, sizeof(*c)) : NULL;
 	if (ret == 0 && !c)
-		ret = err_set(&err, -ENOMEM, "out of memory");
+		ret = err_nomem(&err);
 	if (ret < 0 || !c) {
 		http_reply_error(req, &err, NULL);
 		return;

@@ -232,7 +232,7 @@ static int survey_start(struct df *df, struct err *err)
 	if (children_watch(df->acd->children, df->pid, on_child, df) < 0) {
 		kill(df->pid, SIGKILL);
 		df->pid = 0;
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	loop_timer_set(df->timer, SURVEY_LIMIT_MS);
 	return 0;
@@ -256,7 +256,7 @@ static struct df *df_new(struct acd *acd, struct err *err)
 	struct df *df = calloc(1, sizeof(*df));
 
 	if (!df) {
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 		return NULL;
 	}
 	df->acd = acd;
@@ -264,7 +264,7 @@ static struct df *df_new(struct acd *acd, struct err *err)
 	if (store_each(acd->store, add_name, &df->names, err) == 0) {
 		df->rows = calloc(df->names.n + 1, sizeof(*df->rows));
 		if (!df->rows)
-			err_set(err, -ENOMEM, "out of memory");
+			err_nomem(err);
 	}
 	if (!df->rows || survey_start(df, err) < 0) {
 		df_free(df);

@@ -272,7 +272,7 @@ void api_prune(void *ctx, struct http_req *req)
 	} else if (live.names.n && !force) {
 		refuse_busy(req, &live.names);
 	} else if (live.rc < 0 || !(p = calloc(1, sizeof(*p)))) {
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 	} else {
 		*p = (struct prune){ .acd = acd, .req = req, .images = images };

@@ -177,7 +177,7 @@ static bool body_parse(struct http_req *req)
 	} else if (body.len == 0) {
 		req->json = json_object();
 		if (!req->json)
-			err_set(&err, -ENOMEM, "out of memory");
+			err_nomem(&err);
 	} else if (jsonx_parse((const char *)body.ptr, body.len, &req->json,
 			       &err) == 0 &&
 		   !json_is_object(req->json)) {

@@ -118,7 +118,7 @@ static struct end_call *end_call_new(struct acd *acd, struct http_req *req,
 	struct err err = { 0 };
 
 	if (!c) {
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		return NULL;
 	}

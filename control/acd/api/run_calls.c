@@ -207,7 +207,7 @@ static void run_ask(struct acd *acd, struct http_req *req, struct instance *in,
 	int ret;
 
 	if (!c) {
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		return;
 	}

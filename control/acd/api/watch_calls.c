@@ -66,7 +66,7 @@ void api_instance_logs(void *ctx, struct http_req *req)
 		return;
 	c = calloc(1, sizeof(*c));
 	if (!c)
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 	else if (instance_log_open(in, lines, 0, log_call_pump, c, &c->log,
 				   &err) == 0) {
 		c->follow = http_query_flag(req, "follow");
@@ -210,7 +210,7 @@ void api_instance_stats_all(void *ctx, struct http_req *req)
 	struct err err = { 0 };
 
 	if (!all) {
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		return;
 	}
@@ -297,7 +297,7 @@ void api_events(void *ctx, struct http_req *req)
 			instance_event_add(acd->instances, events_changed, c);
 	}
 	if (!c || !c->timer || !c->event) {
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		if (c)
 			events_free(c);

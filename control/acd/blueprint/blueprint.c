@@ -65,7 +65,7 @@ struct key {
 
 static int no_memory(struct reader *r)
 {
-	return err_set(r->err, -ENOMEM, "out of memory");
+	return err_nomem(r->err);
 }
 
 static int read_map(struct reader *r, const struct yaml_node *map,
@@ -391,7 +391,7 @@ static int load_from(const char *dir, const char *name, struct blueprint *ret,
 	int rc;
 
 	if (!path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = file_read(path, BLUEPRINT_FILE_MAX, &text, &len);
 	if (rc < 0)
 		return err_set(err, rc == -ENOTDIR ? -ENOENT : rc, "%s: %s",

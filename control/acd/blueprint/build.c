@@ -490,7 +490,7 @@ static void on_timer(void *arg)
 	}
 	log_info("build of image %s starts", job->image);
 	if (environment(&env) < 0)
-		err_set(&err, -ENOMEM, "out of memory");
+		err_nomem(&err);
 	else
 		job_spawn(job, &env, &err);
 	strv_done(&env);

@@ -237,7 +237,7 @@ int blueprint_read_blocked(const struct yaml_tree *tree,
 						"more than %u blocked paths",
 						BLUEPRINT_BLOCKED_MAX);
 		if (strv_push(&bp->blocked_paths, text) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
+			return err_nomem(err);
 	}
 	return 0;
 }

@@ -302,7 +302,7 @@ static int spawn(struct supervise *s, struct err *err)
 		children_forget(s->children, s->pid);
 		kill(s->pid, SIGKILL);
 		s->pid = 0;
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	s->out_fd = fd_take(&rd);
 	return 0;
@@ -332,7 +332,7 @@ struct supervise *supervise_new(struct loop *loop, struct children *children,
 	struct supervise *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 		return NULL;
 	}
 	s->loop = loop;
@@ -341,7 +341,7 @@ struct supervise *supervise_new(struct loop *loop, struct children *children,
 	s->out_fd = -1;
 	s->timer = loop_timer_new(loop, on_timer, s);
 	if (!s->timer)
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 	if (!s->timer ||
 	    logfile_open(spec->log_path, LOGFILE_BYTES, &s->log, err) < 0) {
 		supervise_free(s);

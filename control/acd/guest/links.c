@@ -269,7 +269,7 @@ struct links *links_new(struct loop *loop, const char *sock_path,
 	struct links *ls = calloc(1, sizeof(*ls));
 
 	if (!ls) {
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 		return NULL;
 	}
 	ls->loop = loop;

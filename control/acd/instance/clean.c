@@ -232,7 +232,7 @@ static void reconcile_found(void *arg, const char *id, const char *name,
 	log_info("removing the sandbox of '%s', left over%s", name,
 		 running ? " and running" : "");
 	if (strv_push(&rc->ids, id) < 0 && rc->err.code == 0)
-		err_set(&rc->err, -ENOMEM, "no memory");
+		err_nomem(&rc->err);
 }
 
 static void reconcile_listed(void *arg, const struct err *err)
@@ -297,7 +297,8 @@ void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
 			void *arg)
 {
 	struct stop_all *sa = calloc(1, sizeof(*sa));
-	const struct err no_memory = { .code = -ENOMEM, .msg = "no memory" };
+	const struct err no_memory = { .code = -ENOMEM,
+				       .msg = "out of memory" };
 	struct instance *in;
 
 	if (!sa || instances_later(is, stop_all_one, sa, NULL) < 0) {

@@ -249,7 +249,7 @@ static void why_add_last_words(struct instance *in,
 	char text[sizeof(in->why.msg)];
 
 	if (end->oom)
-		err_set(&in->why, -ENOMEM, "out of memory");
+		err_nomem(&in->why);
 	else if (end->tasks)
 		err_set(&in->why, -EAGAIN,
 			"the machine refused more host tasks, of which the "

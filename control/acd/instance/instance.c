@@ -262,7 +262,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 	struct instances *is = calloc(1, sizeof(*is));
 
 	if (!is) {
-		err_set(err, -ENOMEM, "no memory");
+		err_nomem(err);
 		return NULL;
 	}
 	*is = (struct instances){
@@ -277,7 +277,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 	STAILQ_INIT(&is->later);
 	is->later_timer = loop_timer_new(loop, instances_call_later, is);
 	if (!is->later_timer) {
-		err_set(err, -ENOMEM, "no memory");
+		err_nomem(err);
 		instances_free(is);
 		return NULL;
 	}
@@ -447,7 +447,7 @@ int instance_load_blueprint(struct instance *in, struct err *err)
 	image = strdup(bp.image);
 	if (!image) {
 		blueprint_done(&bp);
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	}
 	free(in->image);
 	in->image = image;
@@ -463,7 +463,7 @@ int instance_create(struct instances *is, const struct instance_record *r,
 	int code;
 
 	if (!in)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	in->rec.state = INSTANCE_CREATED;
 	in->rec.exit_code = -1;
 	in->rec.created_at = time(NULL);
@@ -498,7 +498,7 @@ int instance_update(struct instance *in, const struct instance_record *r,
 		return err_set(err, -EBUSY, "'%s' is %s", in->rec.name,
 			       in->tree ? "being cleaned" : "running");
 	if (instance_record_copy(&new, r) < 0)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	in->rec = new;
 	in->rec.disk = old.disk; /* until the other holds */
 	ret = instance_save(in, err);

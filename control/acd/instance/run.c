@@ -465,7 +465,7 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 	int code;
 
 	if (!r)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	x.flags = (w->tty ? LINK_EXEC_PTY : 0u) |
 		  (w->use_stdin ? LINK_EXEC_STDIN : 0u) |
 		  (w->files     ? LINK_EXEC_FILES :
@@ -511,7 +511,7 @@ int instance_exec(struct instance *in, const struct run_request *rq,
 		return err_set(err, -ENOTCONN, "'%s' is not running",
 			       in->rec.name);
 	if (run_wish_copy(&w, rq) < 0)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	code = run_start(in, &w, false, ret, err);
 	run_wish_done(&w);
 	if (code < 0)

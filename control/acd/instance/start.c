@@ -200,7 +200,7 @@ static int dir_make(const struct instance *in, const char *sub, struct err *err)
 	struct stat st;
 
 	if (!path)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	if (mkdir(path, 0700) == 0) {
 		if (lchown(path, in->rec.host_uid, in->rec.host_gid) < 0)
 			return err_sys(err, "cannot give %s to its owner",
@@ -253,7 +253,7 @@ static int record_wish(struct instance *in, const struct run_wish *w,
 
 	text = cmd ? json_dumps(cmd, JSON_COMPACT) : NULL;
 	if (!text)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	free(in->rec.cmd_json);
 	free(in->rec.reason);
 	in->rec.cmd_json = text;
@@ -295,7 +295,7 @@ int instance_start_bound(struct instance *in, const struct mounts_paths *m,
 		return 0;
 	}
 	if (!image)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	ret = rt->ops->start(rt, &spec, sandbox_started, in);
 	if (ret < 0)
 		return err_set(err, ret, "cannot start a sandbox: %s",
@@ -470,7 +470,7 @@ int instance_run(struct instance *in, const struct run_request *rq,
 	if (ret < 0)
 		return ret;
 	if (run_wish_copy(&w, rq) < 0)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	wish_complete(&w);
 	if (in->rec.state == INSTANCE_STOPPING) {
 		start_later(in, &w, fn, arg);

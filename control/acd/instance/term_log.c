@@ -34,7 +34,7 @@ static int ring_open(struct instance *in, bool fresh, struct err *err)
 	SCOPED_STR path = instance_path(in, "log/output");
 
 	if (!path)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	return logring_open(path, LOGRING_BYTES, fresh, &in->ring, err);
 }
 
@@ -175,7 +175,7 @@ int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 		return code;
 	l = calloc(1, sizeof(*l));
 	if (!l)
-		return err_set(err, -ENOMEM, "no memory");
+		return err_nomem(err);
 	*l = (struct instance_log){ .in = in, .wake = wake, .arg = arg };
 	if (in->ring && bytes > 0)
 		l->pos =

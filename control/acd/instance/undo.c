@@ -71,7 +71,7 @@ int instance_undo(struct instance *in, struct err *err)
 		return 0;
 	if (instance_record_copy(&r, in->before) < 0 ||
 	    instance_record_copy(&now, &in->rec) < 0)
-		ret = err_set(err, -ENOMEM, "no memory");
+		ret = err_nomem(err);
 	if (ret == 0) {
 		happened(&r, &now);
 		ret = instance_update(in, &r, err);

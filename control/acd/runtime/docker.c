@@ -320,7 +320,7 @@ struct runtime *runtime_docker_new(struct loop *loop, const char *engine_sock,
 	struct docker *d = calloc(1, sizeof(*d));
 
 	if (!d) {
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 		return NULL;
 	}
 	d->rt.ops = &docker_ops;

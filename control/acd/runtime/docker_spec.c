@@ -91,7 +91,7 @@ static int gpus_append(json_t *list, const char *gpus, struct err *err)
 	bool all = strcmp(gpus, "all") == 0;
 	SCOPED_STR copy = strdup(gpus);
 	char *save = NULL;
-	int r = copy ? 0 : err_set(err, -ENOMEM, "out of memory");
+	int r = copy ? 0 : err_nomem(err);
 
 	for (unsigned i = 0; all && i < GPUS_MAX; i++)
 		gpu_append(list, i, NULL);
@@ -215,6 +215,6 @@ json_t *docker_create_json(const struct runtime_spec *spec, struct err *err)
 			 "NetworkingConfig", "EndpointsConfig", AC_BRIDGE,
 			 "IPAMConfig", "IPv4Address", spec->address);
 	if (!body)
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 	return body;
 }

@@ -324,7 +324,7 @@ static int test_spawn(struct selftest *t, struct err *err)
 	kill(-t->pid, SIGKILL); /* reaped by the loop, like any orphan */
 	t->pid = 0;
 	sandbox_remove(t);
-	return err_set(err, -ENOMEM, "out of memory");
+	return err_nomem(err);
 }
 
 /* No version is no reason to refuse; a runsc that does not end is. */
@@ -379,7 +379,7 @@ struct selftest *selftest_new(struct loop *loop, struct children *children,
 		t->timer = loop_timer_new(loop, on_timer, t);
 	if (!t || !t->timer) {
 		free(t);
-		err_set(err, -ENOMEM, "out of memory");
+		err_nomem(err);
 		return NULL;
 	}
 	t->loop = loop;

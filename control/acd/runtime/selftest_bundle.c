@@ -118,7 +118,7 @@ int selftest_bundle_make(const char *runsc, const char *guard, const char *dir,
 		r = strv_push(argv, SANDBOX_ID);
 	if (r < 0) {
 		strv_done(argv);
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	return 0;
 }
@@ -139,7 +139,7 @@ int selftest_bundle_remove(const char *runsc, const char *dir,
 		r = strv_push(&argv, SANDBOX_ID);
 	if (r < 0) {
 		strv_done(&argv);
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	opts.argv = (const char *const *)argv.v;
 	r = proc_run(&opts, err); /* fails when there is none: as it should */

@@ -383,7 +383,7 @@ static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 	SCOPED_FD fd = -1;
 
 	if (!path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	fd = idmap_open(path);
 	if (fd < 0)
 		return err_set(err, fd, "open %s: %s", path, err_text(fd));

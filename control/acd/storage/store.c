@@ -87,7 +87,7 @@ static int address_find(struct store *s, char *out, size_t size,
 	int rc;
 
 	if (!bits)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
 		address_mark(bits, (const char *)sqlite3_column_text(st, 0));
 	if (rc != SQLITE_DONE)
@@ -138,7 +138,7 @@ int store_insert(struct store *s, struct instance_record *r, struct err *err)
 		return rc;
 	copy = strdup(address);
 	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 
 	with.address = copy;
 	rc = record_insert(s, &with, err);

@@ -121,7 +121,7 @@ static int place_check(const char *path, struct err *err)
 	const char *bad = NULL;
 
 	if (!dir)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	if (slash)
 		slash[slash == dir] = '\0';
 	if (faccessat(AT_FDCWD, slash ? dir : ".", W_OK, AT_EACCESS) < 0)
@@ -369,7 +369,7 @@ int store_open(const char *path, struct store **ret, struct err *err)
 
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = open_for_writing(s, path, err);
 	if (rc < 0) {
 		store_close(s);

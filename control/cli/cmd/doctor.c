@@ -212,8 +212,7 @@ static void check_acd(const struct cli *cli, json_t *list)
 	struct err err = { 0 };
 	int rc;
 
-	rc = c ? host_probe(c, &probe, &err) :
-		 err_set(&err, -ENOMEM, "out of memory");
+	rc = c ? host_probe(c, &probe, &err) : err_nomem(&err);
 	if (rc < 0) {
 		check_add(list, "acd", false, err.msg,
 			  rc == -EACCES ? "" : "`ac restart`");
@@ -284,7 +283,7 @@ int cmd_doctor(const struct cli *cli, const struct args *a, struct err *err)
 
 	(void)a;
 	if (!list)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	check_packages(cli, list);
 	check_engine(list, &o);
 	check_kernel(list);

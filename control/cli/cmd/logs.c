@@ -142,7 +142,7 @@ static int part_logs(const struct cli *cli, const struct args *a,
 	int rc;
 
 	if (!c || !path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	buf_init(&log.held, LINE_MAX_BYTES);
 	rc = host_probe(c, &probe, err);
 	if (rc == 0 && !probe.up)
@@ -180,7 +180,7 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 				   to_stdout, err, err);
 	path = full ? client_path("/v1/instances/", name, full) : NULL;
 	if (!path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	return client_stream(c, "GET", path, NULL, to_stdout, err, err);
 }
 

@@ -20,7 +20,7 @@ static int env_push(struct args *a, const char *entry, struct err *err)
 	if (name_check_env(entry, err) < 0)
 		return -EINVAL;
 	if (strv_push(&a->env, entry) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	return 0;
 }
 
@@ -40,7 +40,7 @@ static int env_add(struct args *a, const char *entry, struct err *err)
 			       entry, entry);
 	own = str_printf("%s=%s", entry, value);
 	if (!own)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	return env_push(a, own, err);
 }
 

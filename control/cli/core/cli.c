@@ -80,11 +80,11 @@ int cli_init(struct cli *cli, struct err *err)
 			     str_printf("%s", AC_HOST_VOLUME);
 	cli->share = str_printf("%s", root ? root : version_share_dir());
 	if (!cli->home || !cli->host || !cli->volume || !cli->share)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	cli->sock = str_printf("%s/run/acd.sock", cli->home);
 	cli->mount_sock = str_printf("%s/run/mount.sock", cli->home);
 	if (!cli->sock || !cli->mount_sock)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	if (strlen(cli->mount_sock) >=
 	    sizeof(((struct sockaddr_un *)0)->sun_path))
 		return err_set(err, -ENAMETOOLONG,

@@ -87,7 +87,7 @@ static int open_client(const struct cli *cli, bool start, host_first_fn first,
 	int rc;
 
 	if (!c)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = start ? host_ensure(cli, c, first, a, err) :
 		     host_connect(cli, c, err);
 	if (rc == 0)

@@ -107,7 +107,7 @@ static int build(const struct cli *cli, struct client *c, const char *blueprint,
 	int rc;
 
 	if (!path || !body || !what)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	buf_init(&b.line, LINE_MAX_BYTES);
 	progress_begin(&b.progress, cli, what);
 	client_on_idle(c, on_idle, &b);

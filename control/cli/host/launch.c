@@ -115,7 +115,7 @@ static int workspace_of_record(struct launch *l, struct workspace *ret,
 	SCOPED_STR path = client_path("/v1/instances/", l->name, "");
 	SCOPED_JSON rec = NULL;
 	int rc = path ? client_call(l->client, "GET", path, NULL, &rec, err) :
-			err_set(err, -ENOMEM, "out of memory");
+			err_nomem(err);
 
 	if (rc == 0)
 		rc = workspace_recorded(l->cli, json_text(rec, "workspace"),
@@ -347,7 +347,7 @@ int launch_go(struct launch *l, const json_t *body, struct err *err)
 	int rc;
 
 	if (!path || !body)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	for (;;) {
 		if (l->detached)
 			rc = start_detached(l, path, body, &ce, err);

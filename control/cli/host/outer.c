@@ -103,10 +103,9 @@ int outer_open(struct outer **ret, struct err *err)
 	}
 	o = calloc(1, sizeof(*o));
 	if (!o)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	o->client = client_new(sock, "the Docker engine");
-	rc = o->client ? agree(o, sock, err) :
-			 err_set(err, -ENOMEM, "out of memory");
+	rc = o->client ? agree(o, sock, err) : err_nomem(err);
 	if (rc < 0) {
 		outer_close(o);
 		return rc;
@@ -124,7 +123,7 @@ static int call(struct outer *o, const char *method, const char *kind,
 	SCOPED_STR path = prefix ? client_path(prefix, name, rest) : NULL;
 
 	if (!path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	return client_call(o->client, method, path, body, ret, err);
 }
 
@@ -163,7 +162,7 @@ int outer_create(struct outer *o, const struct outer_spec *spec,
 	SCOPED_STR path = prefix ? client_path(prefix, spec->name, "") : NULL;
 
 	if (!body || !path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	return client_call(o->client, "POST", path, body, NULL, err);
 }
 
@@ -184,7 +183,7 @@ int outer_stop(struct outer *o, const char *name, unsigned seconds,
 	int rc;
 
 	if (!rest)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = call(o, "POST", "containers", name, rest, NULL, NULL, err);
 	/* 304: it was not running. */
 	if (rc == -ENOENT || client_error(o->client)->status == 304)
@@ -260,7 +259,7 @@ int outer_logs(struct outer *o, const char *name, unsigned lines, char **ret,
 	int rc;
 
 	if (!path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	buf_init(&raw, LOGS_MAX);
 	buf_init(&text, LOGS_MAX);
 	rc = client_stream(o->client, "GET", path, NULL, collect, &raw, err);
@@ -271,7 +270,7 @@ int outer_logs(struct outer *o, const char *name, unsigned lines, char **ret,
 
 		*ret = str_printf("%.*s", (int)s.len,
 				  s.len ? (const char *)s.ptr : "");
-		rc = *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+		rc = *ret ? 0 : err_nomem(err);
 	}
 	buf_done(&raw);
 	buf_done(&text);
@@ -331,7 +330,7 @@ int outer_helper(struct outer *o, const char *image, const char *dir,
 	int rc;
 
 	if (!body || !path)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = client_call(o->client, "POST", path, body, &made, err);
 	if (rc < 0)
 		return rc;

@@ -263,8 +263,7 @@ static int send_by_helper(const struct cli *cli, const char *instance,
 	SCOPED_STR answer = NULL;
 	struct outer_info info;
 	struct outer *o = NULL;
-	int rc = run_dir ? outer_open(&o, err) :
-			   err_set(err, -ENOMEM, "out of memory");
+	int rc = run_dir ? outer_open(&o, err) : err_nomem(err);
 
 	if (rc == 0)
 		rc = outer_inspect(o, cli->host, &info, err);

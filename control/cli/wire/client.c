@@ -234,7 +234,7 @@ static int perform(struct client *c, const char *method, const char *path,
 
 	memset(&c->last, 0, sizeof(c->last));
 	if (body && !text)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = http_call(&c->http, &rq);
 	if (text) /* it may have been a secret */
 		explicit_bzero(text, strlen(text));

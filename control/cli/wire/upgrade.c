@@ -75,7 +75,7 @@ int upgrade_open(const char *sock, const char *path, const json_t *body,
 	ret->n_early = 0;
 	memset(ce, 0, sizeof(*ce));
 	if (!json)
-		return err_set(err, -ENOMEM, "out of memory");
+		return err_nomem(err);
 	http_init(&h, sock);
 	buf_init(&text, UPGRADE_BODY_MAX);
 	rc = http_call(&h, &rq);
