@@ -237,6 +237,17 @@ static int dir_make(const char *path, mode_t mode)
 	return r;
 }
 
+int file_mkdir_for(const char *path, uid_t uid, gid_t gid)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) == 0)
+		return lchown(path, uid, gid) < 0 ? -errno : 0;
+	if (errno != EEXIST)
+		return -errno;
+	return lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ? -ENOTDIR : 0;
+}
+
 int file_mkdir_p(const char *path, mode_t mode)
 {
 	SCOPED_STR copy = strdup(path);

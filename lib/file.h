@@ -37,6 +37,9 @@ int file_put(const char *path, const char *text);
 int file_give(int fd, const char *path);
 /* @mode, less the umask, for each directory made; existing ones keep theirs. */
 int file_mkdir_p(const char *path, mode_t mode);
+/* Makes the directory @path, 0700, of @uid:@gid. One that is there stays as it
+ * is; fails with -ENOTDIR for anything else, a link to a directory too. */
+int file_mkdir_for(const char *path, uid_t uid, gid_t gid);
 /*
  * Removes a tree without following links or crossing into another mount.
  * A missing path is success. Hostile names and depth are expected: a

@@ -14,6 +14,7 @@
 #include "control/acd/storage/mounts.h"
 #include "control/acd/instance/pool_impl.h"
 #include "control/acd/storage/treejob.h"
+#include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
@@ -52,13 +53,12 @@ static int dir_make(const struct pool *p, const char *name, const char *sub,
 	SCOPED_STR path =
 		str_printf("%s/" POOL_DIR "%s%s", p->spec.dir, name, sub);
 
+	int r;
+
 	if (!path)
 		return err_nomem(err);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "make %s", path);
-	if (lchown(path, p->spec.uid, p->spec.gid) < 0)
-		return err_sys(err, "give %s to its owner", path);
-	return 0;
+	r = file_mkdir_for(path, p->spec.uid, p->spec.gid);
+	return r < 0 ? err_set(err, r, "make %s: %s", path, err_text(r)) : 0;
 }
 
 static int dirs_make(const struct member *m, struct mounts_paths *ret,

@@ -197,20 +197,14 @@ static void sandbox_started(void *arg, int link_fd, const char *id,
 static int dir_make(const struct instance *in, const char *sub, struct err *err)
 {
 	SCOPED_STR path = instance_path(in, sub);
-	struct stat st;
+	int r;
 
 	if (!path)
 		return err_nomem(err);
-	if (mkdir(path, 0700) == 0) {
-		if (lchown(path, in->rec.host_uid, in->rec.host_gid) < 0)
-			return err_sys(err, "cannot give %s to its owner",
-				       path);
-		return 0;
-	}
-	if (errno != EEXIST)
-		return err_sys(err, "cannot make the directory %s", path);
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "%s is not a directory", path);
+	r = file_mkdir_for(path, in->rec.host_uid, in->rec.host_gid);
+	if (r < 0)
+		return err_set(err, r, "cannot make the directory %s: %s", path,
+			       err_text(r));
 	return 0;
 }
 

@@ -97,18 +97,9 @@ static bool dir_is_empty(const char *path)
 static int dir_make(const char *path, const struct disk_spec *s,
 		    struct err *err)
 {
-	struct stat st;
+	int r = file_mkdir_for(path, s->uid, s->gid);
 
-	if (mkdir(path, 0700) == 0) {
-		if (lchown(path, s->uid, s->gid) < 0)
-			return err_sys(err, "give %s to its owner", path);
-		return 0;
-	}
-	if (errno != EEXIST)
-		return err_sys(err, "make %s", path);
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "%s is not a directory", path);
-	return 0;
+	return r < 0 ? err_set(err, r, "make %s: %s", path, err_text(r)) : 0;
 }
 
 static int tree_sync(const char *path, struct err *err)

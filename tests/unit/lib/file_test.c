@@ -137,6 +137,14 @@ static void test_mkdir(void)
 	is_int(file_mkdir_p("/", 0755), 0, "the root");
 	is_int(file_mkdir_p(".", 0755), 0, "here");
 	is_int(file_mkdir_p("p", 0755), -ENOTDIR, "a file");
+	is_int(file_mkdir_for("own", getuid(), getgid()), 0, "one of a user's");
+	is_int(file_mkdir_for("own", getuid(), getgid()), 0, "again");
+	is_int(file_mkdir_for("p", getuid(), getgid()), -ENOTDIR, "a file");
+	ok(symlink("own", "to-own") == 0, "a link");
+	is_int(file_mkdir_for("to-own", getuid(), getgid()), -ENOTDIR,
+	       "to a directory is none");
+	is_int(file_mkdir_for("no/such", getuid(), getgid()), -ENOENT,
+	       "no parent");
 	is_int(file_mkdir_p("p/x", 0755), -ENOTDIR, "below a file");
 	is_int(file_mkdir_p("", 0755), -ENOENT, "nothing");
 	is_int(file_mkdir_p("/proc/none", 0755), -ENOENT, "not possible");
