@@ -100,6 +100,9 @@ static json_t *row_parse(struct slice line)
 	    take_number(&line, INT64_MAX, &elapsed) < 0 ||
 	    slice_take(&line, 1, &space) < 0)
 		return NULL;
+	/* It ended while ps looked: gVisor has no number for it any more. */
+	if (pid == 0)
+		return NULL;
 	return json_pack("{s:I, s:I, s:o, s:o, s:f, s:I, s:I, s:o}", "pid",
 			 (json_int_t)pid, "ppid", (json_int_t)ppid, "user",
 			 jsonx_text(user), "state", jsonx_text(state),

@@ -16,11 +16,12 @@ static void test_good(void)
 		"    1     0 root     Ss    0.0  1024   62 init-guard\n"
 		"   12     1 node     R+   12.5 90000    3 python -c x  "
 		"y\033[m\n"
-		"   13    12 node     Z      99     0    0 \n";
+		"   13    12 node     Z      99     0    0 \n"
+		"    0    12 node     X    20.0     0    0 [sleep]\n";
 	SCOPED_JSON rows = procs_parse(slice_str(text));
 	const json_t *two = json_array_get(rows, 1);
 
-	is_int(json_array_size(rows), 3, "processes");
+	is_int(json_array_size(rows), 3, "processes, but for one that ended");
 	is_int(json_count(two, "pid"), 12, "pid");
 	is_int(json_count(two, "ppid"), 1, "parent");
 	is_str(json_text(two, "user"), "node", "user");
