@@ -70,9 +70,6 @@ static int add_expiry(struct table *t, const json_t *rules)
 
 /* ---- what a rule says of requests ---- */
 
-/* As it stands in the rules of a credential (blueprints/credentials). */
-static const char push_path[] = "/**/git-receive-pack";
-
 static bool has_word(const json_t *list, const char *word)
 {
 	const char *s;
@@ -86,15 +83,30 @@ static bool has_word(const json_t *list, const char *word)
 	return false;
 }
 
-static bool has_push(const json_t *matches)
+/* Is a path of @match where git pushes to (gitprotocol-http(5))? */
+static bool is_push(const json_t *match)
 {
-	size_t i;
+	const json_t *paths = json_object_get(match, "paths");
 
-	for (i = 0; i < json_array_size(matches); i++)
-		if (has_word(json_object_get(json_array_get(matches, i),
-					     "paths"),
-			     push_path))
+	for (size_t i = 0; i < json_array_size(paths); i++) {
+		const char *s = json_string_value(json_array_get(paths, i));
+
+		if (s && str_ends(s, "/git-receive-pack"))
 			return true;
+	}
+	return false;
+}
+
+/* Denials that `ac policy push` lifts are marked; others are none of it. */
+static bool has_push(const json_t *matches, bool marked)
+{
+	for (size_t i = 0; i < json_array_size(matches); i++) {
+		const json_t *m = json_array_get(matches, i);
+
+		if (is_push(m) &&
+		    (!marked || json_is_true(json_object_get(m, "push"))))
+			return true;
+	}
 	return false;
 }
 
@@ -112,10 +124,11 @@ static int add_push(struct table *t, const json_t *policy)
 	for (i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);
 		const json_t *http = json_object_get(rule, "http");
-		bool no = has_push(json_object_get(http, "deny"));
+		bool no = has_push(json_object_get(http, "deny"), true);
 
 		denied |= no;
-		allowed |= !no && has_push(json_object_get(http, "allow"));
+		allowed |= !no &&
+			   has_push(json_object_get(http, "allow"), false);
 	}
 	if (!allowed && !denied && !*said)
 		return 0;

@@ -49,8 +49,9 @@ static const char policy[] =
 	"\"agent\",\"names\":[\"github.com\"],\"ports\":[\"443\"],\"use\":"
 	"\"inspect\",\"credential\":\"gh\",\"http\":{\"allow\":[{\"methods\":["
 	"\"GET\",\"HEAD\"],\"paths\":[\"/**\"]},{\"methods\":[\"POST\"],"
-	"\"paths\":[\"/**/git-upload-pack\"]}],\"deny\":[{\"paths\":["
-	"\"/**/git-receive-pack\"]}]}}],\"deny\":[]}}";
+	"\"paths\":[\"/*/*/git-upload-pack\"]}],\"deny\":[{\"paths\":["
+	"\"/api/**/git-receive-pack\"]},{\"paths\":[\"/*/*/git-receive-pack\"],"
+	"\"push\":true}]}}],\"deny\":[]}}";
 
 static const char *vault_answer(struct fake_answer *ret)
 {
