@@ -292,8 +292,8 @@ static void test_smuggled(void)
 	SSL *c = client("big.test"), *u = upstream();
 	char got[256];
 
-	say(c, "POST / HTTP/1.1\r\nHost: big.test\r\n" CHUNKED
-	       "\r\n3\r\nabc\r\n");
+	say(c,
+	    "POST / HTTP/1.1\r\nHost: big.test\r\n" CHUNKED "\r\n3\r\nabc\r\n");
 	hears(u,
 	      "POST / HTTP/1.1\r\nHost: big.test\r\n" CHUNKED KEEP
 	      "\r\n3\r\nabc\r\n",

@@ -196,7 +196,8 @@ static void test_addresses(void)
 	    " WHERE i < 65279) INSERT INTO instance SELECT 'n' || i, 'base',"
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, 0 FROM "
+	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, 0 "
+	    "FROM "
 	    "n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
