@@ -143,7 +143,7 @@ static void test_stalled(void)
 
 	g.ch[id].stalled = true;
 	g.ch[id].discard = true;
-	while (g.ch[id].bytes < LINK_WINDOW && guest_step(&g, 1000))
+	while (g.ch[id].bytes < LINK_WINDOW && guest_step(&g, 20000))
 		;
 	other = run("echo hi");
 	is_str(guest_text(&g, other), "hi\n", "another channel goes on");
@@ -164,7 +164,7 @@ static void test_stdin(void)
 
 	while (sent < 10 * MB && !g.ch[id].over) {
 		if (LINK_WINDOW + g.ch[id].credit < sent + sizeof(chunk)) {
-			if (!guest_step(&g, 1000))
+			if (!guest_step(&g, 20000))
 				break;
 			continue;
 		}
@@ -193,11 +193,11 @@ static void test_stdin_unread(void)
 
 	is_str(guest_text(&g, id), "end\n", "no STDIN: input is empty");
 	id = guest_sh(&g, LINK_EXEC_STDIN, "exec <&-; echo closed; sleep 0.5");
-	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 1000))
+	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 20000))
 		;
 	for (sent = 0; sent < 4 * MB; sent += sizeof(chunk)) {
 		while (LINK_WINDOW + g.ch[id].credit < sent + sizeof(chunk) &&
-		       guest_step(&g, 1000))
+		       guest_step(&g, 20000))
 			;
 		guest_put(&g, LINK_STDIN, id, chunk, sizeof(chunk));
 	}
@@ -221,7 +221,7 @@ static void test_pty(void)
 	const uint32_t id = guest_exec(&g, &x);
 	struct buf b;
 
-	while (!strstr(guest_text(&g, id), "xterm") && guest_step(&g, 1000))
+	while (!strstr(guest_text(&g, id), "xterm") && guest_step(&g, 20000))
 		;
 	ok(strstr(guest_text(&g, id), "30 100\r\n"), "a terminal has its size");
 	ok(strstr(guest_text(&g, id), "tty\r\n"), "... and a name");
@@ -229,7 +229,7 @@ static void test_pty(void)
 	ok(link_put_resize(&b, id, 41, 82) == 0 && guest_send(&g, &b) &&
 		   guest_put(&g, LINK_STDIN, id, "hey\n", 4),
 	   "resize, type");
-	while (!strstr(guest_text(&g, id), "got hey") && guest_step(&g, 1000))
+	while (!strstr(guest_text(&g, id), "got hey") && guest_step(&g, 20000))
 		;
 	ok(strstr(guest_text(&g, id), "hey\r\n"), "what is typed is echoed");
 	ok(strstr(guest_text(&g, id), "41 82\r\n"), "the new size is seen");
@@ -257,7 +257,7 @@ static void test_pty_more(void)
 	id = guest_sh(&g, LINK_EXEC_PTY | LINK_EXEC_STDIN,
 		      "trap 'echo winch; exit 7' WINCH; echo on;"
 		      "while :; do sleep 0.05; done");
-	while (!strstr(guest_text(&g, id), "on") && guest_step(&g, 1000))
+	while (!strstr(guest_text(&g, id), "on") && guest_step(&g, 20000))
 		;
 	{
 		struct buf b;
@@ -271,7 +271,7 @@ static void test_pty_more(void)
 
 	id = guest_sh(&g, LINK_EXEC_PTY | LINK_EXEC_STDIN,
 		      "echo on; exec sleep 99");
-	while (!strstr(guest_text(&g, id), "on") && guest_step(&g, 1000))
+	while (!strstr(guest_text(&g, id), "on") && guest_step(&g, 20000))
 		;
 	guest_put(&g, LINK_STDIN, id, "\3", 1);
 	guest_until(&g, &g.ch[id].over);
@@ -287,7 +287,7 @@ static void test_signal_close(void)
 	uint32_t id = guest_sh(&g, 0, "echo on; exec sleep 99");
 	uint64_t t;
 
-	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 1000))
+	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 20000))
 		;
 	guest_put_u32(&g, LINK_SIGNAL, id, SIGTERM);
 	guest_until(&g, &g.ch[id].over);
@@ -298,7 +298,7 @@ static void test_signal_close(void)
 	id = guest_sh(&g, 0,
 		      "trap '' HUP; sleep 4242 & setsid sleep 4343 &"
 		      "echo on; sleep 4242; sleep 4242");
-	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 1000))
+	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 20000))
 		;
 	t = clock_ms();
 	guest_put(&g, LINK_CLOSE, id, NULL, 0);
@@ -311,7 +311,7 @@ static void test_signal_close(void)
 	is_str(guest_text(&g, id), "1\n", "its session is gone, others stay");
 
 	id = guest_sh(&g, 0, "echo on; sleep 99");
-	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 1000))
+	while (buf_len(&g.ch[id].out) == 0 && guest_step(&g, 20000))
 		;
 	t = clock_ms();
 	guest_put(&g, LINK_CLOSE, id, NULL, 0);
@@ -481,10 +481,10 @@ static void test_quit(void)
 	bool never = false;
 
 	while ((buf_len(&g.ch[id].out) == 0 || buf_len(&g.ch[deaf].out) == 0) &&
-	       guest_step(&g, 1000))
+	       guest_step(&g, 20000))
 		;
 	guest_put_u32(&g, LINK_QUIT, 0, 300);
-	while (!never && guest_step(&g, 1000))
+	while (!never && guest_step(&g, 20000))
 		;
 	is_str(guest_text(&g, id), "on\nbye\n", "QUIT: TERM to all");
 	ok(g.ch[id].over && g.ch[id].exit.value == 6, "... with its exit code");

@@ -31,7 +31,7 @@ static bool start(const struct link_prepare *p, const struct link_assign *a)
 	good = guest_start(&g, GUEST_SOCKET, false) == 0 &&
 	       guest_until(&g, &g.hello) && link_put_prepare(&b, p) == 0 &&
 	       link_put_assign(&b, a) == 0 && guest_send(&g, &b);
-	while (good && !g.ready && !g.failed && guest_step(&g, 1000))
+	while (good && !g.ready && !g.failed && guest_step(&g, 20000))
 		;
 	return good && g.ready;
 }

@@ -277,7 +277,7 @@ static bool start(size_t n_secrets, const char *junk)
 	good = good && guest_start(&g, GUEST_SOCKET, false) == 0 &&
 	       guest_until(&g, &g.hello) && link_put_prepare(&b, &p) == 0 &&
 	       link_put_assign(&b, &a) == 0 && guest_send(&g, &b);
-	while (good && !g.ready && !g.failed && guest_step(&g, 1000))
+	while (good && !g.ready && !g.failed && guest_step(&g, 20000))
 		;
 	buf_done(&bytes);
 	return good && g.ready;
