@@ -6,9 +6,9 @@
 #               [--lint fast|full|deep] [--bats PATH...] [--fresh MACHINE...]
 #
 # A unit test or an integration test that fails is run once more, alone: what
-# passes then is "flaky" and named at the end. In CI (the variable CI is set) it
-# counts as failed all the same, since it hides a race; elsewhere as passed, since
-# a busy machine is no fault of the program. Attacks, fuzzing and lint get one try.
+# passes then is "flaky" and named at the end. With AC_TEST_STRICT set it counts as
+# failed all the same, since it hides a race; else as passed, since a busy machine
+# is no fault of the program. Attacks, fuzzing and lint get one try.
 #
 # Every suite speaks TAP. One line a suite (a test for bats) as it goes; the
 # whole output of each is kept in $BUILD/test-logs, that of a failing one is
@@ -29,7 +29,7 @@ FUZZ_TIME=${FUZZ_TIME:-20}
 PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-fuzz # what was fuzzed as it is now
 UNIT_PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-unit # and the same of unit tests
 # So many at once: they wait for clocks and for each other more than they compute.
-UNIT_JOBS=${UNIT_JOBS:-$(($(nproc) * 2))}
+UNIT_JOBS=${UNIT_JOBS:-$(($(nproc) * 3 / 2))}
 UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
 passed=0
 failed=0
@@ -223,7 +223,7 @@ unit_again() {
 }
 
 # once_more NAME COMMAND... - a second try takes the place of the first, whose
-# log stays as LOG.first. In CI it only tells whether the test is flaky.
+# log stays as LOG.first. With AC_TEST_STRICT it only tells whether it is flaky.
 once_more() {
 	local log=$LOGS/$1.log p f s before file
 	local -a others=() counts=("$passed" "$failed" "$skipped")
@@ -245,7 +245,7 @@ once_more() {
 	[ "$failed" -gt "$before" ] ||
 		flaky+=("$(basename "$log" .log): $f failed at first ($(
 			grep -m 1 '^not ok' "$log.first")), see $log.first")
-	if [ -n "${CI:-}" ]; then
+	if [ -n "${AC_TEST_STRICT:-}" ]; then
 		passed=${counts[0]} failed=${counts[1]} skipped=${counts[2]}
 		failures=("${others[@]}" "$log.first")
 	fi

@@ -24,13 +24,13 @@ ok() {
 	fi
 }
 
-# tries CI KIND PATH... - run.sh over these; sets code
+# tries STRICT KIND PATH... - run.sh over these; sets code
 tries() {
-	local ci=$1
+	local strict=$1
 	shift
 	rm -f "$dir"/tried-* "$dir/tally"
 	env -u AC_TEST_SHORT -u AC_TEST_NAME -u UNIT_CHANGED \
-		-u UNIT_WITH CI="$ci" BUILD="$dir/build" \
+		-u UNIT_WITH AC_TEST_STRICT="$strict" BUILD="$dir/build" \
 		DIR="$dir" AC_TEST_TALLY="$dir/tally" tests/run.sh "$@" \
 		>"$dir/out" 2>&1 </dev/null
 	code=$?
@@ -58,14 +58,14 @@ ok 'by hand: a second try that passes counts' counts '2 0 0'
 ok 'by hand: the exit code is 0' ends 0
 ok 'by hand: it is said to be flaky' says 'flaky: once_test: 1 failed'
 tries true --unit "$dir/unit/once_test"
-ok 'in CI: what failed once has failed' counts '1 1 0'
-ok 'in CI: the exit code is 1' ends 1
-ok 'in CI: it is said to be flaky' says 'flaky: once_test: 1 failed'
-ok 'in CI: what the first try said is shown' says 'not ok 2 - once'
-for ci in '' true; do
-	tries "$ci" --unit "$dir/unit/bad_test"
-	ok "CI='$ci': what fails twice has failed once" counts '1 1 0'
-	ok "CI='$ci': and is not flaky" lacks flaky
+ok 'strict: what failed once has failed' counts '1 1 0'
+ok 'strict: the exit code is 1' ends 1
+ok 'strict: it is said to be flaky' says 'flaky: once_test: 1 failed'
+ok 'strict: what the first try said is shown' says 'not ok 2 - once'
+for strict in '' true; do
+	tries "$strict" --unit "$dir/unit/bad_test"
+	ok "strict '$strict': what fails twice has failed once" counts '1 1 0'
+	ok "strict '$strict': and is not flaky" lacks flaky
 done
 
 if command -v bats >/dev/null; then
