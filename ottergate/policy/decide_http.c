@@ -108,11 +108,22 @@ static bool is_denied(const struct http_rules *h, struct slice method,
 	return denied;
 }
 
-struct http_verdict decide_http(const struct rule *r, struct slice method,
+/* What fits @path. -ENOMEM; -E2BIG: to find it is too much work. */
+static int found_of(const struct http_rules *h, struct slice path,
+		    struct found *f)
+{
+	int r = ipath_set_match(h->exact, path, &f->exact);
+
+	f->alike.work = f->exact.work;
+	return r < 0 ? r : ipath_set_like(h->alike, path, &f->alike);
+}
+
+struct http_verdict decide_http(const struct rule *rule, struct slice method,
 				struct slice path)
 {
-	const struct http_rules *h = r->http;
+	const struct http_rules *h = rule->http;
 	struct found f = { 0 };
+	int r;
 	struct http_verdict v = {
 		.reason = REASON_ALLOWED,
 		.body_max = UINT64_MAX,
@@ -132,10 +143,11 @@ struct http_verdict decide_http(const struct rule *r, struct slice method,
 	v.response_max = h->response_max;
 	v.requests_min = h->requests_min;
 	v.restricted = h->restricted;
-	if (ipath_set_match(h->exact, path, &f.exact) < 0 ||
-	    ipath_set_like(h->alike, path, &f.alike) < 0) {
-		v.reason = REASON_NO_MEMORY;
-		v.status = 503;
+	r = found_of(h, path, &f);
+	v.work = f.alike.work;
+	if (r < 0) {
+		v.reason = r == -E2BIG ? REASON_PATH_LONG : REASON_NO_MEMORY;
+		v.status = r == -E2BIG ? 414 : 503;
 		return v;
 	}
 	if (!is_within(h, method, &f) || is_denied(h, method, &f, &v) ||

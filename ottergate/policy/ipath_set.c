@@ -4,14 +4,16 @@
  *
  * Theory of operation: the patterns are one trie of tokens, so that what they
  * begin with alike is there once. A token is a character, or "%2F". Beside the
- * edges of tokens a node has up to three to nodes that stay while they are fed:
+ * edges of tokens a node has up to four to nodes that stay while they are fed:
  * two kinds of "*" (which of them takes an encoded slash depends on the rest of
- * its segment) and "**". A walk holds the set of nodes that it may be at, and
- * takes one token at a time; a node is in the set once.
+ * its segment), "**", and "#", which alone is entered by a token, its first
+ * digit. A walk holds the set of nodes that it may be at, and takes one token at
+ * a time; a node is in the set once.
  *
  * The set is small however many patterns there are: it grows with the stars
  * that one path can be below at the same time, and patterns that have the same
- * beginning share these.
+ * beginning share these. A path can be made such that it is below many at each
+ * of its characters, so a walk has a limit as well.
  *
  * In what denies, a path may also end at each dot of its last segment: what
  * follows is a format to some server (".json", ".JSON", ".json.gz"), or nothing
@@ -34,12 +36,13 @@ enum kind {
 	NODE_STAR, /* stays for all but slashes */
 	NODE_STAR_ENCODED, /* stays for all but plain slashes */
 	NODE_ANY, /* "**": once in a segment of its own, stays for all */
+	NODE_NUMBER, /* stays for digits */
 };
 
 struct node { /* 0: there is none, but for the first, which is the root */
 	uint64_t edges[TOKENS / 64]; /* tokens that it has a child for */
 	uint32_t child; /* the first of them; they lie side by side */
-	uint32_t star, star_encoded, any;
+	uint32_t star, star_encoded, any, number;
 	uint32_t item; /* the first of its items */
 	uint16_t n_items;
 	uint8_t kind;
@@ -73,7 +76,7 @@ static uint8_t fold(char c, bool upper, bool loose)
 /* --- making one ----------------------------------------------------------- */
 
 struct draft_node {
-	struct node n; /* star, star_encoded, any: drafts; child: the first */
+	struct node n; /* star … number: drafts; child: the first */
 	uint32_t sibling; /* children in the order of their tokens */
 	uint32_t items; /* the newest, 1 above its place; 0: none */
 	uint8_t token;
@@ -141,7 +144,8 @@ static uint32_t *draft_slot(struct draft_node *d, enum kind kind)
 {
 	return kind == NODE_STAR         ? &d->n.star :
 	       kind == NODE_STAR_ENCODED ? &d->n.star_encoded :
-					   &d->n.any;
+	       kind == NODE_ANY          ? &d->n.any :
+					   &d->n.number;
 }
 
 /* A node that stays; one behind another of its kind is the same. */
@@ -185,6 +189,8 @@ static int draft_segment(struct draft *d, uint32_t *at, const char *s,
 			i += 2;
 		} else if (s[i] == '*') {
 			r = draft_stay(d, at, star);
+		} else if (s[i] == '#') {
+			r = draft_stay(d, at, NODE_NUMBER);
 		} else {
 			r = draft_child(d, at, fold(s[i], hex > 0, d->loose));
 			hex = s[i] == '%' ? 2 : hex > 0 ? hex - 1 : 0;
@@ -271,6 +277,8 @@ static int draft_freeze(const struct draft *d, struct arena *arena,
 			order[to->star_encoded = n++] = from->n.star_encoded;
 		if (from->n.any)
 			order[to->any = n++] = from->n.any;
+		if (from->n.number)
+			order[to->number = n++] = from->n.number;
 		to->item = n_items;
 		for (uint32_t k = from->items; k; k = d->items[k - 1].next)
 			items[n_items++] = d->items[k - 1].item;
@@ -308,10 +316,11 @@ struct walk {
 	uint64_t *seen; /* a bit for each */
 	uint32_t *now, *next;
 	uint32_t n_now, n_next;
-	uint64_t work;
+	uint64_t work; /* with that of walks before it for the same hits */
 };
 
-static int walk_begin(struct walk *w, const struct ipath_set *s)
+static int walk_begin(struct walk *w, const struct ipath_set *s,
+		      const struct ipath_hits *hits)
 {
 	size_t states = 2 * (size_t)s->n, words = states / 64 + 1;
 	uint8_t *mem = malloc(words * sizeof(uint64_t) +
@@ -319,17 +328,18 @@ static int walk_begin(struct walk *w, const struct ipath_set *s)
 
 	if (!mem)
 		return -ENOMEM;
-	*w = (struct walk){ .s = s, .seen = (void *)mem };
+	*w = (struct walk){ .s = s, .seen = (void *)mem, .work = hits->work };
 	w->now = (void *)(mem + words * sizeof(uint64_t));
 	w->next = w->now + states;
 	memset(w->seen, 0, words * sizeof(uint64_t));
 	return 0;
 }
 
-static void walk_end(struct walk *w, struct ipath_hits *hits)
+static int walk_end(struct walk *w, struct ipath_hits *hits)
 {
-	hits->work += w->work;
+	hits->work = w->work;
 	free(w->seen);
+	return w->work > IPATH_SET_WORK_MAX ? -E2BIG : 0;
 }
 
 /* One state, and what it can also be without another token. */
@@ -375,6 +385,11 @@ static uint32_t child_of(const struct node *n, uint8_t token)
 	return n->child + rank;
 }
 
+static bool is_digit(uint8_t token)
+{
+	return token >= '0' && token <= '9';
+}
+
 static bool stays(const struct node *n, uint8_t token, bool begun)
 {
 	switch ((enum kind)n->kind) {
@@ -384,6 +399,8 @@ static bool stays(const struct node *n, uint8_t token, bool begun)
 		return token != '/';
 	case NODE_ANY:
 		return begun || token == '/';
+	case NODE_NUMBER:
+		return is_digit(token);
 	case NODE_PLAIN:
 		break;
 	}
@@ -401,6 +418,8 @@ static void walk_token(struct walk *w, uint8_t token)
 		child = child_of(n, token);
 		if (child)
 			walk_add(w, child, false);
+		if (n->number && is_digit(token))
+			walk_add(w, n->number, false);
 	}
 	walk_turn(w);
 }
@@ -444,7 +463,9 @@ static void walk_path(struct walk *w, struct slice path, bool encoded,
 
 	walk_add(w, 0, false);
 	walk_turn(w);
-	for (size_t i = 0; i < path.len && w->n_now > 0; i += step) {
+	for (size_t i = 0;
+	     i < path.len && w->n_now > 0 && w->work <= IPATH_SET_WORK_MAX;
+	     i += step) {
 		uint8_t token = fold(s[i], hex > 0, w->s->loose);
 
 		if (w->s->loose && s[i] == '.' && i > last)
@@ -473,11 +494,10 @@ int ipath_set_match(const struct ipath_set *s, struct slice path,
 
 	if (!s || !is_path(path))
 		return 0;
-	if (walk_begin(&w, s) < 0)
+	if (walk_begin(&w, s, hits) < 0)
 		return -ENOMEM;
 	walk_path(&w, path, false, hits);
-	walk_end(&w, hits);
-	return 0;
+	return walk_end(&w, hits);
 }
 
 static void walk_like(struct walk *w, struct slice path,
@@ -497,12 +517,11 @@ int ipath_set_like(const struct ipath_set *s, struct slice path,
 
 	if (!s || !is_path(path))
 		return 0;
-	if (walk_begin(&w, s) < 0)
+	if (walk_begin(&w, s, hits) < 0)
 		return -ENOMEM;
 	walk_like(&w, path, hits);
 	n = ipath_plain(path, plain);
 	if (n != path.len)
 		walk_like(&w, slice_of(plain, n), hits);
-	walk_end(&w, hits);
-	return 0;
+	return walk_end(&w, hits);
 }

@@ -150,8 +150,8 @@ struct verdict decide(const struct agent_policy *a, const struct request *rq);
  * several entries of `http: {allow}` that fit say, the strictest of them says.
  */
 struct http_verdict {
-	enum reason reason; /* ALLOWED, METHOD */
-	int status; /* to answer when it is not allowed: 403, 405 */
+	enum reason reason; /* ALLOWED, METHOD, PATH_LONG, NO_MEMORY */
+	int status; /* to answer when it is not allowed: 403, 405, 414, 503 */
 	bool restricted; /* it matters to the rule which method it is */
 	bool push; /* not allowed, and `git push: allow` would change that */
 	/* The body is GraphQL that passes each of these, or it is refused. */
@@ -162,9 +162,11 @@ struct http_verdict {
 	const char *as; /* `auth: {as}`, NULL: not said */
 	uint64_t body_max, response_max; /* bytes; UINT64_MAX: any */
 	uint64_t requests_min; /* a minute, 0: any */
+	uint64_t work; /* nodes that were visited for the path (ipath_set.h) */
 };
+
 /* @path is canonical (ipath.h), without query. Pure. */
-struct http_verdict decide_http(const struct rule *r, struct slice method,
+struct http_verdict decide_http(const struct rule *rule, struct slice method,
 				struct slice path);
 
 /* addr_classify(), and ADDR_SELF for what this machine itself has. */

@@ -56,7 +56,7 @@ static bool is_method(const char *s)
 
 static bool is_path(const char *s)
 {
-	return s[0] == '/' && !strpbrk(s, "?#\\ ");
+	return s[0] == '/' && !strpbrk(s, "?\\ ");
 }
 
 static int load_words(struct load *ld, const struct yaml_node *n,

@@ -91,7 +91,7 @@ static bool path_ok(const char *s)
 		return false;
 	for (; *s; s++)
 		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
-		    strchr("\"\\?#", *s))
+		    strchr("\"\\?", *s))
 			return false;
 	return true;
 }

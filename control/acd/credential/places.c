@@ -36,7 +36,7 @@ bool credential_path_ok(const char *s)
 		return false;
 	for (; *s; s++)
 		if ((unsigned char)*s <= ' ' || (unsigned char)*s >= 0x7f ||
-		    strchr("\"\\?#{}", *s))
+		    strchr("\"\\?{}", *s))
 			return false;
 	return true;
 }

@@ -60,30 +60,33 @@ static inline bool same_char(const char *a, const char *b, size_t at,
 				    str_hex_digit((unsigned char)*b));
 }
 
-/* "*" stands for any run. The last star that was met takes one more whenever
- * what follows it does not fit: earlier ones need no other try. */
+/* "*" stands for any run, "#" for one of digits. @at[k]: what was taken of the
+ * pattern fits the first k bytes of @s. */
 static inline bool segment_glob(const char *p, size_t plen, const char *s,
 				size_t len, bool loose)
 {
-	size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
+	bool at[IPATH_MAX + 2] = { true };
 
-	while (k < len) {
-		if (i < plen && p[i] == '*') {
-			star = i++;
-			from = k;
-		} else if (i < plen && same_char(p + i, s + k, i, loose)) {
-			i++;
-			k++;
-		} else if (star != SIZE_MAX) {
-			i = star + 1;
-			k = ++from;
-		} else {
-			return false;
+	for (size_t i = 0; i < plen; i++) {
+		bool first = p[i] == '*' && at[0], before = at[0];
+
+		at[0] = first;
+		for (size_t k = 0; k < len; k++) {
+			bool here = at[k + 1], fits = before;
+
+			if (p[i] == '*')
+				fits = here || at[k];
+			else if (p[i] == '#')
+				fits = s[k] >= '0' && s[k] <= '9' &&
+				       (before || at[k]);
+			else
+				fits = before &&
+				       same_char(p + i, s + k, i, loose);
+			at[k + 1] = fits;
+			before = here;
 		}
 	}
-	while (i < plen && p[i] == '*')
-		i++;
-	return i == plen;
+	return at[len];
 }
 
 static inline bool has_slash(const char *s, size_t len)

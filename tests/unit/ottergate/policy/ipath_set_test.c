@@ -14,16 +14,16 @@
 
 /* --- the same as one by one ----------------------------------------------- */
 
-static const char *const parts[] = { "a",     "b",     "ab",     "*",   "**",
-				     "a*",    "*b",    "a*b",    "A",   "%2F",
-				     "a%2Fb", "*%2f*", "%3A",    "%c3", "",
-				     "a*a",   "a;b",   "x.json", "a.",  "*.b",
-				     "x" };
-static const char *const path_parts[] = { "a",      "b",   "ab",     "aab",
-					  "A",      "%2F", "a%2Fb",  "%3A",
-					  "%C3",    "",    "aa",     "a;b",
-					  "x.json", ":",   "b%3Fa",  "a.b.A",
-					  "a.",     ".a",  "a.b%2Fa" };
+static const char *const parts[] = {
+	"a",   "b",     "ab",    "*",   "**",  "a*", "*b",  "a*b", "A",
+	"%2F", "a%2Fb", "*%2f*", "%3A", "%c3", "",   "a*a", "a;b", "x.json",
+	"a.",  "*.b",   "x",     "#",   "a#",  "#*", "#2b", "*#"
+};
+static const char *const path_parts[] = {
+	"a",       "b",  "ab",  "aab",    "A",  "%2F",   "a%2Fb", "%3A", "%C3",
+	"",        "aa", "a;b", "x.json", ":",  "b%3Fa", "a.b.A", "a.",  ".a",
+	"a.b%2Fa", "1",  "a12", "12b",    "22", "1%2Fb", "2.a"
+};
 
 static uint32_t pick(uint32_t *state, uint32_t n)
 {
@@ -171,6 +171,34 @@ static void test_twice(void)
 	   (unsigned long long)two, (unsigned long long)one);
 }
 
+/* What costs more than the limit gets no answer, also when it is the second
+ * walk for the same request. */
+static void test_work_limit(void)
+{
+	static const struct ipath_pattern v[] = { { "/**/a*a*a*a*a*a*a*b", 0 },
+						  { "/**/*a*a*a*a*a*b/c", 1 },
+						  { "/**/*%2F*a*a*a*b", 2 } };
+	static char path[IPATH_PATH_MAX + 1] = "/";
+	const struct ipath_set *s = NULL;
+	struct ipath_hits hits = { 0 };
+	struct arena arena = { 0 };
+
+	memset(path + 1, 'a', sizeof(path) - 2);
+	if (ipath_set_make(&arena, v, ARRAY_SIZE(v), true, &s) < 0)
+		abort();
+	is_int(ipath_set_like(s, slice_str(path), &hits), -E2BIG,
+	       "a path that is made to cost has no answer");
+	ok(hits.work <= IPATH_SET_WORK_MAX + 64, "found at once: %llu nodes",
+	   (unsigned long long)hits.work);
+	hits = (struct ipath_hits){ 0 };
+	is_int(ipath_set_like(s, slice_str("/a/aab"), &hits), 0,
+	       "another one of the same set has");
+	hits.work = IPATH_SET_WORK_MAX;
+	is_int(ipath_set_match(s, slice_str("/a/aab"), &hits), -E2BIG,
+	       "but not where the walk before it took all");
+	arena_done(&arena);
+}
+
 static void test_limits(void)
 {
 	static char text[64];
@@ -200,6 +228,7 @@ int main(void)
 	test_oracle();
 	test_work();
 	test_twice();
+	test_work_limit();
 	test_limits();
 	return done_testing();
 }
