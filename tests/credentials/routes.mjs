@@ -101,12 +101,15 @@ async function calls(resource, top) {
 		}
 }
 
-// A project and a group are said by number, or by a path.
+// A project and a group are said by number, or by a path. A project whose path
+// has no slash there is not.
 function project(method, path) {
-	const plain = path.replace(/\/+/g, "/").replace(/\?.*$/, "");
+	const plain = path.replace(/\/+/g, "/").replace(/\?.*$/, "")
+		.replace(/^\/api\/v4\/projects\/x(?=\/|$)/,
+			"/api/v4/projects/1");
 	say("gitlab", method, "gitlab.com" + plain);
-	for (const what of ["projects", "groups"]) {
-		const start = `/api/v4/${what}/x`;
+	for (const [what, one] of [["projects", "1"], ["groups", "x"]]) {
+		const start = `/api/v4/${what}/${one}`;
 		if (plain === start || plain.startsWith(start + "/"))
 			say("gitlab", method, `gitlab.com/api/v4/${what}/x%2Fx` +
 				plain.slice(start.length));

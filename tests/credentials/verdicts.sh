@@ -24,6 +24,7 @@ service=$1 judge=$2
 		sub(/\/repositories\/1/, "/repos/x/x", url)
 		sub(/^api\.github\.com\/organizations\/(1|x)/,
 			"api.github.com/orgs/x", url)
+		sub(/\/projects\/x%2Fx/, "/projects/1", url)
 		sub(/\/x%2Fx/, "/x", url)
 		key = $2 " " $3 " " url
 		if (NF > 4)
