@@ -89,7 +89,7 @@ ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a admin.a vaul
 all: $(BUILD)/ac $(HOST_BIN)
 host-bin: $(HOST_BIN)
 deps: ; $(Q)images/setup/packages.sh build
-check-deps: deps ; $(Q)images/setup/packages.sh check
+check-deps: ; $(Q)images/setup/packages.sh build run check
 
 # The identity of what runs in ac-host: the content of its image's inputs.
 # The header changes only when the identity does.
