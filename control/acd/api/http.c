@@ -276,8 +276,10 @@ static void req_dispatch(struct http_req *req, const char *method,
 {
 	const struct http_route *route = route_find(req, method, path);
 
-	if (route && query_is_good(req) && (req->raw || body_parse(req)))
-		route->fn(req->http->ctx, req);
+	if (!route || !query_is_good(req) || (!req->raw && !body_parse(req)))
+		return;
+	req->handled = true;
+	route->fn(req->http->ctx, req);
 }
 
 static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,

@@ -54,6 +54,7 @@ struct http_req {
 	unsigned params;
 
 	bool gone;
+	bool handled; /* a handler has seen it, and lets go of it */
 	bool released;
 	bool suspended;
 	bool left; /* the client, or our memory: end the connection */

@@ -108,7 +108,8 @@ void http_req_release(struct http_req *req)
 /*
  * The three kinds of owner that may be left behind: a handler that has not
  * answered, the producer of a stream, the receiver of a socket. A handler
- * without on_abort answers later, into the void.
+ * without on_abort answers later, into the void. Where the client left in the
+ * middle of the body, there is none.
  */
 void http_req_completed(struct http_req *req)
 {
@@ -120,7 +121,7 @@ void http_req_completed(struct http_req *req)
 	req->suspended = false;
 	req->gone = true;
 
-	if (req->released) {
+	if (req->released || !req->handled) {
 		req_free(req);
 	} else if (s && s->on_abort) {
 		s->ended = true;
