@@ -72,9 +72,10 @@ api() {
 }
 
 @test "a timeout does not run on while it is paused" {
-	"$AC" run base lf2 --timeout 3s -d -- sleep infinity
+	# Longer than a busy machine takes from the start to the pause.
+	"$AC" run base lf2 --timeout 8s -d -- sleep infinity
 	"$AC" pause lf2
-	sleep 4
+	sleep 9
 	state_is lf2 paused
 	"$AC" resume lf2
 	state_is lf2 running

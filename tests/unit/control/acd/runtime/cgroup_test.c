@@ -468,7 +468,8 @@ static void test_written(void)
 		skip("the kernel counts no writing here");
 	else
 		ok(n >= sizeof(block), "of a group of ours");
-	is_int(written("d"), n, "and of one of the engine's");
+	/* What this test prints may be a file, and count. */
+	ok(written("d") >= n, "and of one of the engine's");
 	is_int(written("../d"), 0, "but of no other place");
 	put("ac/y/cgroup.procs", "30\n12\n11\n29\n13\n4\n28\n27\n26\n25\n");
 	cgroup_written("y", 0, &w);
