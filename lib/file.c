@@ -241,8 +241,14 @@ int file_mkdir_for(const char *path, uid_t uid, gid_t gid)
 {
 	struct stat st;
 
-	if (mkdir(path, 0700) == 0)
-		return lchown(path, uid, gid) < 0 ? -errno : 0;
+	if (mkdir(path, 0700) == 0) {
+		int r = lchown(path, uid, gid) < 0 ? -errno : 0;
+
+		/* One of root's would be taken as it is the next time. */
+		if (r < 0)
+			rmdir(path);
+		return r;
+	}
 	if (errno != EEXIST)
 		return -errno;
 	return lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ? -ENOTDIR : 0;

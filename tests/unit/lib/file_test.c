@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "lib/str.h"
 #include "tests/unit/tap.h"
@@ -148,6 +149,30 @@ static void test_mkdir(void)
 	is_int(file_mkdir_p("p/x", 0755), -ENOTDIR, "below a file");
 	is_int(file_mkdir_p("", 0755), -ENOENT, "nothing");
 	is_int(file_mkdir_p("/proc/none", 0755), -ENOENT, "not possible");
+}
+
+/* Whoever may not give it away leaves none of its own behind. */
+static void test_mkdir_not_for(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	if (mkdir("open", 0700) < 0 || chmod("open", 0777) < 0)
+		abort();
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		if (chdir("open") < 0 ||
+		    (geteuid() == 0 &&
+		     (setgid(65534) < 0 || setuid(65534) < 0)))
+			_exit(2);
+		if (file_mkdir_for("a", 0, 0) != -EPERM)
+			_exit(3);
+		_exit(access("a", F_OK) < 0 && errno == ENOENT ? 0 : 4);
+	}
+	ok(waitpid(pid, &status, 0) == pid && status == 0,
+	   "a directory that cannot be given away is none: %d",
+	   WEXITSTATUS(status));
 }
 
 static void test_read_all(void)
@@ -334,6 +359,7 @@ int main(void)
 	test_write();
 	test_put();
 	test_mkdir();
+	test_mkdir_not_for();
 	test_read_all();
 	test_write_all();
 	test_remove_small();
