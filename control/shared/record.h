@@ -39,8 +39,8 @@ struct instance_record {
 	char *gpus;
 	char *workspace; /* path on the user's machine; NULL: its own */
 	bool workspace_ro;
-	/* The directory that was last bound there, whatever its name is now; 0:
-	 * none yet. As stat() has them, but signed. */
+	/* The directory that was last bound there for it to write, whatever its
+	 * name is now; 0: none yet. As stat() has them, but signed. */
 	int64_t workspace_dev, workspace_ino;
 	bool auto_remove; /* --rm */
 	bool detached;

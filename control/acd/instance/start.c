@@ -325,7 +325,9 @@ int instance_files(struct instance *in, struct mounts_paths *ret,
 
 	if (r == 0)
 		r = mounts_prepare(&mounts, ret, err);
-	if (r == 0) {
+	/* What it could write once keeps what it has written there, also when
+	 * it can do no more than read it now. */
+	if (r == 0 && ret->workspace_ino != 0 && !in->rec.workspace_ro) {
 		in->rec.workspace_dev = (int64_t)ret->workspace_dev;
 		in->rec.workspace_ino = (int64_t)ret->workspace_ino;
 	}

@@ -156,8 +156,8 @@ static void writable_add(struct writable *w, const char *name, struct dir_id id)
 	w->names[w->n++] = name;
 }
 
-/* The directory that acd bound for @rec, by whatever name it is found now, and
- * the one that has the recorded name. */
+/* The directory that acd last bound for @rec to write, by whatever name it is
+ * found now, and the one that has the recorded name, if it may write there. */
 static void writable_of(struct writable *w, const json_t *rec)
 {
 	const char *path = json_text(rec, "workspace");
@@ -165,14 +165,13 @@ static void writable_of(struct writable *w, const json_t *rec)
 	json_int_t dev, ino;
 	struct stat st;
 
-	if (!*path || json_is_true(json_object_get(rec, "workspace_ro")))
-		return;
 	dev = json_integer_value(json_object_get(rec, "workspace_dev"));
 	ino = json_integer_value(json_object_get(rec, "workspace_ino"));
 	if (ino != 0)
 		writable_add(w, name,
 			     (struct dir_id){ (dev_t)dev, (ino_t)ino });
-	if (stat(path, &st) == 0)
+	if (*path && !json_is_true(json_object_get(rec, "workspace_ro")) &&
+	    stat(path, &st) == 0)
 		writable_add(w, name, (struct dir_id){ st.st_dev, st.st_ino });
 }
 

@@ -216,6 +216,13 @@ static void test_renamed(void)
 	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
 	       "is still one that the instance can change");
 	ok(strstr(err.msg, "'worker' can change") != NULL, "%s", err.msg);
+	json_object_set_new(json_array_get(list, 0), "workspace_ro",
+			    json_true());
+	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
+	       "also when it was given read-only since then");
+	json_object_del(json_array_get(list, 0), "workspace");
+	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
+	       "or it has another workspace now");
 	json_object_set_new(json_array_get(list, 0), "workspace_ino",
 			    json_integer(0));
 	is_int(workspace_check_turns(&ws, list, &err), 0,
