@@ -115,11 +115,11 @@ static int print_file(const struct cli *cli, const char *part, uint64_t tail,
 	size_t len, from;
 	int rc = path ? file_read(path, FILE_MAX, &text, &len) : -ENOMEM;
 
-	if (rc == -ENOENT)
-		return err_set(err, rc,
-			       "%s is not running, and has left no "
-			       "log of '%s'",
-			       cli->host, part);
+	if (rc == -ENOENT) {
+		say_info(cli, "%s is not running, and has left no log of '%s'",
+			 cli->host, part);
+		return 0;
+	}
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", path ? path : part,
 			       err_text(rc));

@@ -59,6 +59,23 @@ static int tell(const struct cli *cli, const json_t *rec, const char *what,
 	return 0;
 }
 
+#define TOLD_HOSTS 3u
+
+/* "allowed a, b, c and 2 more"; NULL: no memory. */
+static char *change_words(const char *what, const struct args *a)
+{
+	size_t n = a->n_words - 1, shown = n < TOLD_HOSTS ? n : TOLD_HOSTS;
+	SCOPED_STR more = n > shown ? str_printf(" and %zu more", n - shown) :
+				      strdup("");
+
+	return more ? str_printf("%s %s%s%s%s%s%s", what, a->words[1],
+				 shown > 1 ? ", " : "",
+				 shown > 1 ? a->words[2] : "",
+				 shown > 2 ? ", " : "",
+				 shown > 2 ? a->words[3] : "", more) :
+		      NULL;
+}
+
 /* allow and deny: the words behind the name are hosts. */
 static int change_hosts(const struct cli *cli, const struct args *a,
 			const char *key, const char *what, struct err *err)
@@ -66,13 +83,16 @@ static int change_hosts(const struct cli *cli, const struct args *a,
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON body = json_object();
 	SCOPED_JSON rec = NULL;
+	SCOPED_STR words = change_words(what, a);
 	struct strv hosts = { 0 };
 	size_t i;
 	int rc = 0;
 
 	for (i = 1; rc == 0 && i < a->n_words; i++)
 		rc = reach_add_targets(&hosts, "HOST", a->words[i], err);
-	if (rc == 0 && json_object_set_new(body, key, jsonx_from_strv(&hosts)))
+	if (rc == 0 &&
+	    (!words ||
+	     json_object_set_new(body, key, jsonx_from_strv(&hosts)) < 0))
 		rc = err_nomem(err);
 	strv_done(&hosts);
 	if (rc < 0)
@@ -81,7 +101,7 @@ static int change_hosts(const struct cli *cli, const struct args *a,
 		rc = host_client(cli, true, &c, err);
 	if (rc == 0)
 		rc = change(c, a->words[0], body, &rec, err);
-	return rc < 0 ? rc : tell(cli, rec, what, err);
+	return rc < 0 ? rc : tell(cli, rec, words, err);
 }
 
 static int allow_last(const struct cli *cli, const struct args *a,

@@ -191,27 +191,23 @@ static int set_process(json_t *body, const struct args *a, bool shell)
 }
 
 /* With the defaults of this machine and the user's name in git where @fresh: the
- * instance is made now. */
+ * instance is made now. Adds what was taken of that name to @identity. */
 static int create_first(struct launch *l, const struct args *a, bool fresh,
-			struct err *err)
+			struct strv *identity, struct err *err)
 {
 	struct config config = { 0 };
 	struct args with = *a;
-	struct strv identity = { 0 };
 	int rc;
 
 	if (!fresh)
-		return create(l, a, &identity, err);
+		return create(l, a, identity, err);
 	rc = config_load(l->cli, &config, err);
 	if (rc == 0)
 		rc = config_default(l->cli, &config, &with, err);
-	if (rc == 0 && git_identity_get(&a->env, &identity) < 0)
+	if (rc == 0 && git_identity_get(&a->env, identity) < 0)
 		rc = err_nomem(err);
 	if (rc == 0)
-		rc = create(l, &with, &identity, err);
-	if (rc == 0)
-		git_identity_tell(l->cli, &identity);
-	strv_done(&identity);
+		rc = create(l, &with, identity, err);
 	config_undefault(&with, a);
 	config_done(&config);
 	return rc;
@@ -226,12 +222,21 @@ static int build_again(struct launch *l, struct err *err)
 		     err_nomem(err);
 }
 
+/* Not before: a run that is refused leaves no instance behind. */
+static void on_begun(const struct launch *l, void *arg)
+{
+	const struct strv *identity = arg;
+
+	git_identity_tell(l->cli, identity);
+}
+
 /* A run of its own: the record, the image if asked for, the process. */
 static int run_main(struct launch *l, const struct args *a, bool fresh,
 		    bool shell, struct err *err)
 {
 	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
 	uint64_t since = denials_now_ms();
+	struct strv identity = { 0 };
 	int rc;
 
 	if (!body || set_process(body, a, shell) < 0 ||
@@ -239,9 +244,13 @@ static int run_main(struct launch *l, const struct args *a, bool fresh,
 		return err_nomem(err);
 	rc = addresses_tell(l->cli, l->client, err);
 	if (rc == 0)
-		rc = create_first(l, a, fresh, err);
-	if (rc < 0)
+		rc = create_first(l, a, fresh, &identity, err);
+	if (rc < 0) {
+		strv_done(&identity);
 		return rc;
+	}
+	l->on_begun = on_begun;
+	l->begun_arg = &identity;
 	if (args_has(a, ARG_BUILD))
 		rc = build_again(l, err);
 	l->reaches = reach_is_given(&a->reach);
@@ -250,6 +259,8 @@ static int run_main(struct launch *l, const struct args *a, bool fresh,
 	/* acd does so only while no run has begun. */
 	if (rc < 0)
 		uncreate(l);
+	l->begun_arg = NULL;
+	strv_done(&identity);
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
 		denials_tell(l->cli, l->client, l->name, since, fresh);
 	return rc;

@@ -363,6 +363,8 @@ int launch_go(struct launch *l, const json_t *body, struct err *err)
 		if (rc < 0)
 			return rc;
 	}
+	if (l->on_begun)
+		l->on_begun(l, l->begun_arg);
 	if (l->detached)
 		return 0;
 	rc = stay(l, &up, err);

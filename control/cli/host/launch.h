@@ -33,6 +33,10 @@ struct launch {
 	void *arg;
 	int in; /* instead of our stdin when use_stdin */
 	bool reaches; /* words were given about what it may reach */
+	/* Called once acd has begun it, before anything of its output; NULL:
+	 * nothing. */
+	void (*on_begun)(const struct launch *l, void *arg);
+	void *begun_arg;
 	/* Of launch_go(): it ended while we were there. */
 	bool ended;
 };

@@ -364,13 +364,25 @@ static void test_down(void)
 	static const char *const words[] = { "logs", "proxy", "work",
 					     "-n",   "2",     NULL };
 	static const char *const none[] = { "metrics", NULL };
+	static const char *const all[] = { "policy", "log", NULL };
+	static const char *const gateway[] = { "logs", "gateway", NULL };
 	SCOPED_STR log = str_printf("%s/log/audit", home);
 	SCOPED_STR path = str_printf("%s/log/audit/audit.jsonl", home);
 	struct said said = { NULL, NULL };
 
 	is_int(ac(words, &said), 1, "no acd and no file");
-	ok(has(said.talk, "written nothing down"), "which it says");
+	ok(has(said.talk, "there is no instance 'work'"), "and no instance");
 	said_done(&said);
+	said = (struct said){ NULL, NULL };
+	is_int(ac(all, &said), 0, "of all: nothing is written down");
+	is_str(said.out, "", "which is no failure");
+	ok(has(said.talk, "nothing was blocked"), "and is said");
+	said_done(&said);
+	said = (struct said){ NULL, NULL };
+	is_int(ac(gateway, &said), 0, "nor a log of a part");
+	ok(has(said.talk, "has left no log of 'gateway'"), "which is said");
+	said_done(&said);
+	said = (struct said){ NULL, NULL };
 	file_mkdir_p(log, 0700);
 	file_write_atomic(path, audit, sizeof(audit) - 1, 0600);
 	said = (struct said){ NULL, NULL };
