@@ -6,6 +6,7 @@
  * that something else ends; else what is in @err is said.
  */
 #include "ottergate/admin/admin_impl.h"
+#include "ottergate/admin/lint_json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,18 +30,7 @@ void admin_conn_lint(struct admin_conn *c, const struct lint *lint,
 	jsonw_bool(&w, "ok", err->code >= 0);
 	jsonw_u64(&w, "generation",
 		  table_generation(gate_state_table(g->state)));
-	if (err->code < 0)
-		jsonw_str(&w, "error", err->msg);
-	jsonw_open(&w, "lint", '[');
-	for (size_t i = 0; i < lint->n; i++) {
-		jsonw_open(&w, NULL, '{');
-		jsonw_str(&w, "level", lint_level_name(lint->v[i].level));
-		jsonw_str(&w, "code", lint->v[i].code);
-		jsonw_str(&w, "text", lint->v[i].text);
-		jsonw_close(&w, '}');
-	}
-	jsonw_close(&w, ']');
-	jsonw_u64(&w, "dropped", lint->dropped);
+	lint_json(&w, lint, err);
 	if (id)
 		jsonw_bool(&w, "inspects", gate_state_inspects(g->state, id));
 	jsonw_close(&w, '}');

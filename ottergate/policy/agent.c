@@ -269,8 +269,12 @@ static int refuse_preset(struct load *ld, const struct yaml_node *n,
 	for (size_t i = 0; i < p->n_presets && at < (int)sizeof(text); i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s%s",
 			       i ? ", " : "", p->presets[i].name);
-	return load_refuse(ld, n, "there is no preset '%s'; there is: %s", name,
-			   text[0] ? text : "none");
+	ld->about = name;
+	load_fault_as(ld, "no-preset", n,
+		      "there is no preset '%s'; there is: %s", name,
+		      text[0] ? text : "none");
+	ld->about = NULL;
+	return -EINVAL;
 }
 
 static int use_item(struct load *ld, const struct yaml_node *n, void *to)

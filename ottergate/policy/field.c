@@ -9,11 +9,13 @@
 
 #include "lib/str.h"
 
+#define FORM "form" /* the code of what has none of its own */
 #define MS_MAX (7u * 24 * 3600 * 1000) /* a week */
 
-static int refuse_at(struct load *ld, unsigned line, unsigned column,
-		     const char *text)
+static int refuse_at(struct load *ld, const char *code, unsigned line,
+		     unsigned column, const char *text)
 {
+	lint_form(ld, code, line, column, text);
 	/* A fault that the linter found before stays the first. */
 	if (ld->n_errors == 0)
 		err_set(ld->err, -EINVAL, "%s:%u:%u: %s", ld->file, line,
@@ -30,7 +32,19 @@ void load_fault(struct load *ld, const struct yaml_node *n, const char *fmt,
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	refuse_at(ld, n->line, n->column, text);
+	refuse_at(ld, FORM, n->line, n->column, text);
+}
+
+void load_fault_as(struct load *ld, const char *code, const struct yaml_node *n,
+		   const char *fmt, ...)
+{
+	char text[384];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	refuse_at(ld, code, n->line, n->column, text);
 }
 
 /* Text of the file, for a message about it. */
@@ -49,7 +63,7 @@ static int refuse_key(struct load *ld, const struct yaml_node *n,
 	for (size_t i = 0; i < n_fields && at < (int)sizeof(text); i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %s",
 			       i ? "," : "", fields[i].key);
-	return refuse_at(ld, n->key_line, n->key_column, text);
+	return refuse_at(ld, FORM, n->key_line, n->key_column, text);
 }
 
 int load_map(struct load *ld, const struct yaml_node *n,

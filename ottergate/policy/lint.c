@@ -153,28 +153,68 @@ static struct lint_item *lint_grow(struct lint *l)
 	return &v[l->n++];
 }
 
-void lint_say(struct load *ld, enum lint_level level, const char *code,
-	      const char *file, unsigned line, unsigned column, const char *fmt,
-	      ...)
+/* Fills @ret, but for its text, and puts it into the list; NULL: no room. */
+static struct lint_item *lint_put(struct load *ld, struct lint_item *ret,
+				  const char *code, const char *file)
 {
-	char text[400];
 	struct lint_item *item;
-	va_list ap;
-	int at = snprintf(text, sizeof(text), "%s:%u:%u: ", file, line, column);
+	int at = snprintf(ret->text, sizeof(ret->text), "%s:%u:%u: ", file,
+			  ret->line, ret->column);
 
-	if (at >= (int)sizeof(text))
-		at = sizeof(text) - 1;
+	if (at >= (int)sizeof(ret->text))
+		at = sizeof(ret->text) - 1;
+	ret->words = (uint16_t)at;
+	ret->file_len = (uint16_t)strnlen(file, (size_t)at);
+	snprintf(ret->code, sizeof(ret->code), "%s", code);
+	snprintf(ret->about, sizeof(ret->about), "%s",
+		 ld->about ? ld->about : "");
+	item = lint_grow(ld->lint);
+	return item;
+}
+
+void lint_form(struct load *ld, const char *code, unsigned line,
+	       unsigned column, const char *text)
+{
+	struct lint_item new = { .level = LINT_ERROR,
+				 .form = true,
+				 .line = line,
+				 .column = column };
+	struct lint_item *item = lint_put(ld, &new, code, ld->file);
+
+	snprintf(new.text + new.words, sizeof(new.text) - new.words, "%s",
+		 text);
+	if (item)
+		*item = new;
+}
+
+struct lint_item *lint_say(struct load *ld, enum lint_level level,
+			   const char *code, const char *file, unsigned line,
+			   unsigned column, const char *fmt, ...)
+{
+	struct lint_item new = { .level = level,
+				 .line = line,
+				 .column = column };
+	struct lint_item *item = lint_put(ld, &new, code, file);
+	va_list ap;
+
 	va_start(ap, fmt);
-	vsnprintf(text + at, sizeof(text) - (size_t)at, fmt, ap);
+	vsnprintf(new.text + new.words, sizeof(new.text) - new.words, fmt, ap);
 	va_end(ap);
 	if (level == LINT_ERROR && ld->n_errors++ == 0)
-		err_set(ld->err, -EINVAL, "%s", text);
-	item = lint_grow(ld->lint);
+		err_set(ld->err, -EINVAL, "%s", new.text);
+	if (item)
+		*item = new;
+	return item;
+}
+
+/* What a rule other than the one that is read is about. */
+static void lint_about(struct lint_item *item, const char *about,
+		       const char *by)
+{
 	if (!item)
 		return;
-	item->level = level;
-	snprintf(item->code, sizeof(item->code), "%s", code);
-	memcpy(item->text, text, sizeof(text));
+	snprintf(item->about, sizeof(item->about), "%s", about);
+	snprintf(item->by, sizeof(item->by), "%s", by);
 }
 
 void lint_add(struct lint *l, enum lint_level level, const char *code,
@@ -386,6 +426,7 @@ static void reach_rule(struct load *ld, const struct rule_set *set,
 		       const struct rule_set *const *others, size_t n_others)
 {
 	const struct rule_entry *by = NULL;
+	char pattern[NAME_LEN_MAX + 2];
 
 	if (r->n_ips)
 		return;
@@ -402,12 +443,15 @@ static void reach_rule(struct load *ld, const struct rule_set *set,
 		if (!by)
 			return;
 	}
-	if (by)
-		lint_say(ld, LINT_WARNING, "unreachable", r->file, r->line,
-			 r->column,
-			 "rule '%s' never decides anything: '%s' of %s:%u "
-			 "always wins",
-			 r->r.id, by->r.id, by->file, by->line);
+	if (!by)
+		return;
+	name_pattern_text(&set->names, &set->names.v[r->first_name], pattern);
+	lint_about(lint_say(ld, LINT_WARNING, "unreachable", r->file, r->line,
+			    r->column,
+			    "rule '%s' never decides anything: '%s' of %s:%u "
+			    "always wins",
+			    r->r.id, by->r.id, by->file, by->line),
+		   pattern, by->r.id);
 }
 
 void lint_reach(struct load *ld, const struct rule_set *set,
@@ -417,11 +461,11 @@ void lint_reach(struct load *ld, const struct rule_set *set,
 		reach_rule(ld, set, set->rules[i], others, n_others);
 }
 
-/* The rule that denies all that entry @e of @set allows, NULL: none. */
-static const struct rule *denied_by(const struct rule_set *set,
-				    const struct match_entry *e,
-				    const struct rule_set *deny,
-				    const struct match_key *key)
+/* The name that denies all that entry @e of @set allows, NULL: none. */
+static const struct match_entry *denied_by(const struct rule_set *set,
+					   const struct match_entry *e,
+					   const struct rule_set *deny,
+					   const struct match_key *key)
 {
 	for (unsigned i = 0; i < key->n; i++) {
 		unsigned kinds = i == 0 ? e->kind : MATCH_BELOW;
@@ -433,7 +477,7 @@ static const struct rule *denied_by(const struct rule_set *set,
 
 			if ((o->kind & kinds) == kinds &&
 			    ports_cover(r, &set->rules[e->rule]->r))
-				return r;
+				return o;
 		}
 	}
 	return NULL;
@@ -445,21 +489,24 @@ void lint_deny(struct load *ld, const struct rule_set *set,
 	for (uint32_t i = 0; i < set->names.n && deny->names.n; i++) {
 		const struct match_entry *e = &set->names.v[i];
 		const struct rule_entry *r = set->rules[e->rule];
-		char pattern[NAME_LEN_MAX + 2];
-		const struct rule *by;
+		char pattern[NAME_LEN_MAX + 2], denied[NAME_LEN_MAX + 2];
+		const struct match_entry *by;
 		struct match_key key;
 		struct name name;
 
 		match_entry_name(&set->names, e, &name);
 		match_key_init(&key, &name, ld->policy->seed);
 		by = denied_by(set, e, deny, &key);
-		if (by)
-			lint_say(ld, LINT_INFO, "deny-shadows", r->file,
-				 r->line, r->column,
-				 "rule '%s' allows %s, which '%s' denies",
-				 r->r.id,
-				 name_pattern_text(&set->names, e, pattern),
-				 by->id);
+		if (!by)
+			continue;
+		name_pattern_text(&set->names, e, pattern);
+		name_pattern_text(&deny->names, by, denied);
+		lint_about(lint_say(ld, LINT_INFO, "deny-shadows", r->file,
+				    r->line, r->column,
+				    "rule '%s' allows %s, which '%s' denies",
+				    r->r.id, pattern,
+				    deny->rules[by->rule]->r.id),
+			   pattern, denied);
 	}
 }
 

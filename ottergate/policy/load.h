@@ -18,10 +18,17 @@
 #define POLICY_RULES_MAX 2000000u /* names in all */
 
 enum lint_level { LINT_ERROR, LINT_WARNING, LINT_INFO };
+#define LINT_WORD_MAX 280u
+
 struct lint_item {
 	enum lint_level level;
+	bool form; /* a fault of form: the load's error says it as well */
 	char code[32]; /* "public-suffix" */
 	char text[400]; /* "file:line:col: …" */
+	uint16_t file_len, words; /* of @text: the file; where "…" begins */
+	unsigned line, column; /* 0: it is about no place in a file */
+	char about[LINT_WORD_MAX]; /* host, address or preset; "": none */
+	char by[LINT_WORD_MAX]; /* the one that wins over it; "": none */
 };
 struct lint { /* of all the files of one load; at most LINT_MAX items */
 	struct lint_item *v;

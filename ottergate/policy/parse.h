@@ -22,6 +22,7 @@ struct load {
 	uint64_t now; /* seconds since the epoch */
 	uint64_t now_ms; /* clock_ms() */
 	bool is_agent; /* what is read are an agent's own rules */
+	const char *about; /* what the rule now read is for, NULL: no rule is */
 };
 
 typedef int (*field_fn)(struct load *ld, const struct yaml_node *n, void *to);
@@ -38,6 +39,9 @@ void load_fault(struct load *ld, const struct yaml_node *n, const char *fmt,
 		...) ATTR_PRINTF(3, 4);
 /* The same as an expression: analyzers shall see that it is a failure. */
 #define load_refuse(ld, n, ...) (load_fault(ld, n, __VA_ARGS__), -EINVAL)
+/* The same with a code for programs other than "form". */
+void load_fault_as(struct load *ld, const char *code, const struct yaml_node *n,
+		   const char *fmt, ...) ATTR_PRINTF(4, 5);
 static inline int load_nomem(struct load *ld)
 {
 	err_nomem(ld->err);
@@ -151,9 +155,15 @@ int load_agent(struct load *ld, const struct yaml_node *n,
 
 /* --- policy/lint.c ------------------------------------------------------- */
 
-void lint_say(struct load *ld, enum lint_level level, const char *code,
-	      const char *file, unsigned line, unsigned column, const char *fmt,
-	      ...) ATTR_PRINTF(7, 8);
+/* A finding more. Returns it, to be added to before the next one comes, or NULL:
+ * nobody listens, or there are too many. A LINT_ERROR fails the load. */
+struct lint_item *lint_say(struct load *ld, enum lint_level level,
+			   const char *code, const char *file, unsigned line,
+			   unsigned column, const char *fmt, ...)
+	ATTR_PRINTF(7, 8);
+/* A fault of form, which has its error already. */
+void lint_form(struct load *ld, const char *code, unsigned line,
+	       unsigned column, const char *text);
 #define lint_node(ld, level, code, n, ...)                            \
 	lint_say(ld, level, code, (ld)->file, (n)->line, (n)->column, \
 		 __VA_ARGS__)

@@ -223,6 +223,32 @@ static int rule_end(struct load *ld, struct rule_parse *rp)
 	return r;
 }
 
+/* What a rule is for, as it is written: its first name or address. */
+static const char *about_of(const struct yaml_node *n)
+{
+	const struct yaml_node *c = n->kind == YAML_MAP ? n->first : NULL;
+
+	for (; c; c = c->next)
+		if ((strcmp(c->key, "names") == 0 ||
+		     strcmp(c->key, "ips") == 0) &&
+		    c->kind == YAML_LIST && c->first &&
+		    c->first->kind == YAML_SCALAR)
+			return c->first->text;
+	return NULL;
+}
+
+/* @fn for the rule @n: what is said meanwhile is about what it is for. */
+static int rule_item(struct load *ld, const struct yaml_node *n, void *to,
+		     field_fn fn)
+{
+	int r;
+
+	ld->about = about_of(n);
+	r = fn(ld, n, to);
+	ld->about = NULL;
+	return r;
+}
+
 static int rule_begin(struct load *ld, const struct yaml_node *n,
 		      struct rule_set *set, struct rule_parse *rp)
 {
@@ -239,7 +265,7 @@ static int rule_begin(struct load *ld, const struct yaml_node *n,
 	return 0;
 }
 
-static int allow_item(struct load *ld, const struct yaml_node *n, void *to)
+static int allow_rule(struct load *ld, const struct yaml_node *n, void *to)
 {
 	const struct policy_defaults *def = &ld->policy->defaults;
 	struct rule_parse rp;
@@ -295,7 +321,7 @@ static int set_host(struct load *ld, struct rule_parse *rp)
 	return rp->e->r.host ? 0 : load_nomem(ld);
 }
 
-static int deny_item(struct load *ld, const struct yaml_node *n, void *to)
+static int deny_rule(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse rp;
 	int r = rule_begin(ld, n, to, &rp);
@@ -307,6 +333,16 @@ static int deny_item(struct load *ld, const struct yaml_node *n, void *to)
 	if (r == 0)
 		r = rule_end(ld, &rp);
 	return r < 0 ? r : set_host(ld, &rp);
+}
+
+static int allow_item(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return rule_item(ld, n, to, allow_rule);
+}
+
+static int deny_item(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return rule_item(ld, n, to, deny_rule);
 }
 
 int load_allow_rules(struct load *ld, const struct yaml_node *n,

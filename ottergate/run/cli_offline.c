@@ -9,7 +9,9 @@
 
 #include <string.h>
 
+#include "lib/jsonw.h"
 #include "lib/log.h"
+#include "ottergate/admin/lint_json.h"
 #include "ottergate/audit/audit.h"
 #include "ottergate/policy/own.h"
 #include "ottergate/policy/load.h"
@@ -37,6 +39,8 @@ static size_t lint_print(const struct lint *lint, FILE *to)
 	for (size_t i = 0; i < lint->n; i++) {
 		const struct lint_item *it = &lint->v[i];
 
+		if (it->form) /* told as what ended the load */
+			continue;
 		count[it->level]++;
 		fprintf(to, "%s [%s: %s]\n", it->text,
 			lint_level_name(it->level), it->code);
@@ -46,6 +50,21 @@ static size_t lint_print(const struct lint *lint, FILE *to)
 	fprintf(to, "%zu errors, %zu warnings, %zu infos\n", count[LINT_ERROR],
 		count[LINT_WARNING], count[LINT_INFO]);
 	return count[LINT_ERROR];
+}
+
+/* All of it for a program that asked for JSON, as a reload answers. */
+static void lint_print_json(const struct lint *lint, const struct err *err)
+{
+	struct jsonw w;
+	struct buf out;
+
+	buf_init(&out, TEXT_MAX);
+	jsonw_init(&w, &out);
+	jsonw_open(&w, NULL, '{');
+	jsonw_bool(&w, "ok", err->code >= 0);
+	lint_json(&w, lint, err);
+	jsonw_close(&w, '}');
+	print_text(&out);
 }
 
 int cli_lint(const struct cli *cli, struct err *err)
@@ -58,7 +77,9 @@ int cli_lint(const struct cli *cli, struct err *err)
 	if (cli->n_words == 0)
 		return err_set(err, -EINVAL, "--check needs a file");
 	r = policy_load(cli->words, &policy, &lint, err);
-	errors = lint_print(&lint, stdout);
+	if (cli->json)
+		lint_print_json(&lint, err);
+	errors = cli->json ? 0 : lint_print(&lint, stdout);
 	lint_done(&lint);
 	if (r >= 0)
 		policy_unref(policy);
@@ -83,6 +104,8 @@ static int agent_load(const struct cli *cli, const char *id,
 	int r = gate_state_load(&cli->gate, &s, &lint, err);
 
 	if (r < 0) {
+		if (cli->json)
+			lint_print_json(&lint, err);
 		lint_done(&lint);
 		return r;
 	}
@@ -92,6 +115,8 @@ static int agent_load(const struct cli *cli, const char *id,
 		for (size_t i = 0; i < lint.n; i++)
 			if (lint.v[i].level == LINT_ERROR)
 				fprintf(stderr, "%s\n", lint.v[i].text);
+		if (cli->json)
+			lint_print_json(&lint, err);
 		gate_state_free(s);
 	} else {
 		*agent = e->policy;
@@ -197,6 +222,10 @@ int cli_check(const struct cli *cli, struct err *err)
 	/* What is asked about is a word of the command line. */
 	r = check_target_parse(cli->words[0], &target, err);
 	if (r == -EINVAL) {
+		const struct lint none = { 0 };
+
+		if (cli->json)
+			lint_print_json(&none, err);
 		log_error("%s", err->msg);
 		return CLI_USAGE;
 	}

@@ -91,37 +91,25 @@ void api_policy_presets(void *ctx, struct http_req *req)
 static json_t *reload_answer(const char *text, size_t len)
 {
 	SCOPED_JSON v = json_loadb(text, len, 0, NULL);
-	json_t *items = json_object_get(v, "lint");
 
-	if (!json_is_array(items))
+	if (!json_is_array(json_object_get(v, "lint")))
 		return NULL;
-	return json_pack("{s:b, s:O}", "ok",
+	return json_pack("{s:b, s:o}", "ok",
 			 json_is_true(json_object_get(v, "ok")), "items",
-			 items);
+			 lint_items(text, len));
 }
 
 /* So that the doctor knows what a start would meet. */
 static void reload_note(struct gate *gate, const json_t *answer)
 {
-	size_t i;
-	json_t *v;
+	const char *why = jsonx_text_at(
+		lint_error(json_object_get(answer, "items")), "text");
 
-	if (json_is_true(json_object_get(answer, "ok"))) {
+	if (json_is_true(json_object_get(answer, "ok")))
 		gate_policy_note(gate, NULL);
-		return;
-	}
-	json_array_foreach (json_object_get(answer, "items"), i, v) {
-		const char *level =
-			json_string_value(json_object_get(v, "level"));
-		const char *text =
-			json_string_value(json_object_get(v, "text"));
-
-		if (level && text && strcmp(level, "error") == 0) {
-			gate_policy_note(gate, text);
-			return;
-		}
-	}
-	gate_policy_note(gate, "`ac policy lint` tells why");
+	else
+		gate_policy_note(gate,
+				 *why ? why : "`ac policy lint` tells why");
 }
 
 static void on_reloaded(void *arg, const char *text, size_t len,
@@ -287,8 +275,8 @@ void api_machine_addresses(void *ctx, struct http_req *req)
 
 /* ---- linter ---- */
 
-static void on_linted(void *arg, int code, const char *out, const char *err_out,
-		      const struct err *err)
+static void on_linted(void *arg, int code, const char *out,
+		      const char *err_out ATTR_UNUSED, const struct err *err)
 {
 	struct gate_request *g = arg;
 
@@ -299,15 +287,25 @@ static void on_linted(void *arg, int code, const char *out, const char *err_out,
 	if (g->req)
 		http_reply_json(g->req, 200,
 				json_pack("{s:b, s:o}", "ok", code == 0,
-					  "items", lint_items(out, err_out)));
+					  "items",
+					  lint_items(out, strlen(out))));
 	request_free(g);
+}
+
+/* Whether @s may stand between the quotes of JSON as it is (RFC 8259 §7). */
+static bool is_plain(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\')
+			return false;
+	return true;
 }
 
 /* The user's file in place of the one that is there, or what is there. */
 static int lint_start(struct gate_request *g, const char *text,
 		      const char *name, struct err *err)
 {
-	const char *const argv[] = { "--check", GATE_DIR_PRESETS,
+	const char *const argv[] = { "--check", "--json", GATE_DIR_PRESETS,
 				     text ? gate_job_file : GATE_DIR_POLICY,
 				     NULL };
 	const struct gate_job_spec spec = {
@@ -339,7 +337,9 @@ void api_policy_lint(void *ctx, struct http_req *req)
 		r = jsonx_str(body, "text", NULL, &text, &err);
 	if (r == 0)
 		r = jsonx_str(body, "name", NULL, &name, &err);
-	if (r == 0 && name && strlen(name) > NAME_SHOWN_MAX)
+	/* It stands in JSON as it is. */
+	if (r == 0 && name &&
+	    (strlen(name) > NAME_SHOWN_MAX || !is_plain(name)))
 		name = NULL;
 	if (r == 0)
 		r = lint_start(g, text, name, &err);

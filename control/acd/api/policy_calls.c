@@ -29,7 +29,6 @@ void policy_call_free(struct policy_call *c)
 	json_decref(c->body);
 	json_decref(c->items);
 	free(c->warning);
-	free(c->yaml);
 	free(c->name);
 	free(c->url);
 	free(c->json);
@@ -164,7 +163,7 @@ static int program_run(struct policy_call *c, struct instance *in,
 
 	if (r == 0) {
 		spec.text = buf_slice(&text);
-		if (!file || slice_dup_str(spec.text, &c->yaml) < 0)
+		if (!file)
 			r = err_nomem(err);
 	}
 	if (r == 0)
@@ -176,43 +175,44 @@ static int program_run(struct policy_call *c, struct instance *in,
 	return r;
 }
 
-/* @text about this policy in the user's words; about the shared files with
+/* @item about this policy in the user's words; about the shared files with
  * what there is to do. */
-static void complain(const struct policy_call *c, const char *text,
-		     struct err *err)
+static void complain(struct policy_call *c, const json_t *item, struct err *err)
 {
+	const char *file = jsonx_text_at(item, "file");
 	char words[sizeof(err->msg)];
 
-	if (lint_explain(text, SHOWN, c->yaml ? c->yaml : "", words,
-			 sizeof(words))) {
-		lint_hint(words, sizeof(words), c->name);
-		err_set(err, -EINVAL, "%s", words);
-	} else if (str_starts(text, GATE_DIR_POLICY "/")) {
+	lint_explain(item, SHOWN, c->name, words, sizeof(words));
+	if (str_starts(file, GATE_DIR_POLICY "/"))
 		err_set(err, -EINVAL,
 			"%s%s%.120s; mend it and run `ac policy reload`",
 			gate_answers(c) ? "" : "the gateway is down: ",
-			c->body ? "nothing was changed: " : "", text);
-	} else {
+			c->body ? "nothing was changed: " : "", words);
+	else
 		err_set(err, -EINVAL, "%s", words);
-	}
+	c->no_preset = lint_is_of(item, SHOWN) &&
+		       strcmp(jsonx_text_at(item, "code"), LINT_NO_PRESET) == 0;
 }
 
 #define PROGRAM_USAGE 2 /* ottergate(8) */
 
-void policy_call_complaint(struct policy_call *c, int code, const char *text,
+/* Of the program, whose end has said nothing else. */
+static void complain_of_end(int code, struct err *err)
+{
+	err_set(err, -EPROTO, "the gateway's program ended with %d", code);
+}
+
+void policy_call_complaint(struct policy_call *c, int code, const char *out,
 			   struct err *err)
 {
-	SCOPED_STR line = NULL;
+	SCOPED_JSON items = lint_items(out, strlen(out));
+	const json_t *item = lint_error(items);
 
-	if (!*text) {
-		err_set(err, -EPROTO, "the gateway's program ended with %d",
-			code);
+	if (!item) {
+		complain_of_end(code, err);
 		return;
 	}
-	if (str_starts(text, "error ottergate "))
-		text += 16;
-	line = strndup(text, strcspn(text, "\n"));
-	complain(c, line ? line : "", err);
+	complain(c, item, err);
 	c->url_bad = c->url && code == PROGRAM_USAGE;
 }
 
@@ -230,7 +230,7 @@ static void on_gate(void *arg, const char *text, size_t len,
 }
 
 static void on_program(void *arg, int code, const char *out,
-		       const char *err_out, const struct err *err)
+		       const char *err_out ATTR_UNUSED, const struct err *err)
 {
 	struct policy_call *c = arg;
 	struct err failed = { 0 };
@@ -238,9 +238,9 @@ static void on_program(void *arg, int code, const char *out,
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != c->question->also)
-		policy_call_complaint(c, code, err_out, &failed);
+		policy_call_complaint(c, code, out, &failed);
 	/* A preset that has gone is not the end: the rest is to be seen. */
-	if (c->answer && strstr(failed.msg, "there is no preset '")) {
+	if (c->answer && c->no_preset) {
 		json_object_set_new(c->answer, "problem",
 				    jsonx_text(failed.msg));
 		c->question->reply(c, "", 0);
@@ -399,44 +399,30 @@ static void store_now(struct policy_call *c)
 		policy_call_fail(c, &err);
 }
 
-/* The finding that refuses it; NULL: there is none. */
-static const char *first_error(const json_t *items)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach (items, i, v) {
-		const char *level =
-			json_string_value(json_object_get(v, "level"));
-
-		if (level && strcmp(level, "error") == 0)
-			return json_string_value(json_object_get(v, "text"));
-	}
-	return NULL;
-}
-
 /* What the gateway's program has against it. Of a run that is on the gateway
  * itself has the last word: a file of the user's that is broken now does not
  * matter to it. */
-static void on_judged(void *arg, int code, const char *out, const char *err_out,
-		      const struct err *err)
+static void on_judged(void *arg, int code, const char *out,
+		      const char *err_out ATTR_UNUSED, const struct err *err)
 {
 	struct policy_call *c = arg;
 	struct instance *in = instance_find(c->acd->instances, c->name);
-	SCOPED_JSON items = lint_items(out, err_out);
-	const char *why = first_error(items);
+	SCOPED_JSON items = lint_items(out, strlen(out));
+	const json_t *why = lint_error(items);
 	struct err failed = { 0 };
 
 	if (err)
 		failed = *err;
-	else if (code != 0 && (!in || !instance_is_up(in) ||
-			       (why && str_starts(why, SHOWN ":"))))
-		complain(c, why ? why : err_out, &failed);
+	else if (code != 0 && !why)
+		complain_of_end(code, &failed);
+	else if (code != 0 &&
+		 (!in || !instance_is_up(in) || lint_is_of(why, SHOWN)))
+		complain(c, why, &failed);
 	if (failed.code < 0) {
 		policy_call_fail(c, &failed);
 		return;
 	}
-	c->items = lint_items_about(items, SHOWN, c->yaml, c->body);
+	c->items = lint_items_about(items, SHOWN, c->name, c->body);
 	store_now(c);
 }
 
@@ -444,9 +430,9 @@ void api_policy_set(void *ctx, struct http_req *req)
 {
 	static const char *const keys[] = { "egress", "egress_reset", "allow",
 					    "deny",   "push",         NULL };
-	static const char *const argv[] = { "--check", GATE_DIR_PRESETS,
-					    GATE_DIR_POLICY, gate_job_file,
-					    NULL };
+	static const char *const argv[] = { "--check",        "--json",
+					    GATE_DIR_PRESETS, GATE_DIR_POLICY,
+					    gate_job_file,    NULL };
 	struct instance *in;
 	struct policy_call *c = policy_call_new(ctx, req, &in);
 	struct err err = { 0 };

@@ -30,12 +30,12 @@ struct policy_call {
 	struct http_req *req; /* NULL: the client left */
 	char *name;
 	char *json; /* wishes to be stored */
-	char *yaml; /* the policy that the program was asked about */
 	json_t *body, *items; /* of POST */
 	json_t *answer; /* of GET: what is known already */
 	char *warning; /* of GET: what the vault lacks for it; or NULL */
 	char *url; /* of a check */
 	bool bound; /* of a check: it runs */
+	bool no_preset; /* the policy names one that is not there */
 	bool url_bad; /* of a check: it cannot be judged as it is written */
 };
 
@@ -54,7 +54,7 @@ void policy_call_ask(struct policy_call *c, struct instance *in,
 /* Asks the gateway's program, whether @in runs or not. Returns 0: @fn is called
  * once, from the loop, with @c as its argument. Fails with what kept the policy
  * from being made or the program from being started; then @fn is not called and
- * @c is still the caller's. Replaces c->warning, and sets c->yaml. */
+ * @c is still the caller's. Replaces c->warning. */
 int policy_call_program(struct policy_call *c, struct instance *in,
 			const struct policy_question *q, const char *word,
 			gate_job_fn fn, struct err *err);
@@ -64,10 +64,10 @@ int policy_call_program(struct policy_call *c, struct instance *in,
  * c->warning, which @c owns: NULL when the vault lacks nothing. */
 int policy_call_text(struct policy_call *c, struct instance *in,
 		     const char *json, struct buf *out, struct err *err);
-/* Sets @err to what the program said on its stderr, @text, when it ended with
- * @code: the first line, in the user's words; the code if it said nothing. Sets
- * c->url_bad. */
-void policy_call_complaint(struct policy_call *c, int code, const char *text,
+/* Sets @err to what the program found, @out, when it ended with @code: the first
+ * error, in the user's words; the code if there is none. Sets c->url_bad and
+ * c->no_preset. */
+void policy_call_complaint(struct policy_call *c, int code, const char *out,
 			   struct err *err);
 /* Adds @warning to the "warnings" of @answer; NULL: adds none. Returns 0, or
  * -ENOMEM. */

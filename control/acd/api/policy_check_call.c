@@ -75,8 +75,8 @@ static void places_unknown(struct policy_call *c, const char *why)
 }
 
 /* Takes over what the program says of the addresses. */
-static void on_places(void *arg, int code, const char *out, const char *err_out,
-		      const struct err *err)
+static void on_places(void *arg, int code, const char *out,
+		      const char *err_out ATTR_UNUSED, const struct err *err)
 {
 	static const char *const keys[] = { "allow", "reason", "text",
 					    "addresses", "lookup" };
@@ -87,7 +87,7 @@ static void on_places(void *arg, int code, const char *out, const char *err_out,
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != check.also)
-		policy_call_complaint(c, code, err_out, &failed);
+		policy_call_complaint(c, code, out, &failed);
 	else if (!v)
 		err_set(&failed, -EPROTO, "the program gave no verdict");
 	else if (!json_is_array(json_object_get(v, "addresses")))

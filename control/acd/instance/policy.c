@@ -192,19 +192,19 @@ static int file_put_text(const struct change *c, struct err *err)
 		       0;
 }
 
-/* In words that say what the user gave, not where the file has it. */
-static void on_refused(struct change *c, const struct err *err,
-		       struct err *failed)
+/* In words that say what the user gave, not where the file has it. @text: the
+ * gateway's answer, which may be none. */
+static void on_refused(struct change *c, const char *text, size_t len,
+		       const struct err *err, struct err *failed)
 {
-	char text[sizeof(err->msg)];
+	SCOPED_JSON items = lint_items(text, len);
+	const json_t *item = lint_error(items);
+	char words[sizeof(err->msg)];
 
 	*failed = *err;
-	if (buf_append(&c->text, "", 1) == 0 &&
-	    lint_explain(err->msg, c->name,
-			 (const char *)buf_slice(&c->text).ptr, text,
-			 sizeof(text))) {
-		lint_hint(text, sizeof(text), c->name);
-		err_set(failed, err->code, "%s", text);
+	if (item && lint_is_of(item, c->name)) {
+		lint_explain(item, c->name, c->name, words, sizeof(words));
+		err_set(failed, err->code, "%s", words);
 	}
 	err_wrap(failed, "the policy of '%s'", c->name);
 }
@@ -213,17 +213,16 @@ static void on_refused(struct change *c, const struct err *err,
  * targets, as lines. NULL: nothing. */
 static char *warnings_of(struct change *c, const char *text, size_t len)
 {
-	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
+	SCOPED_JSON items = lint_items(text, len);
 	SCOPED_JSON own = c->wishes ? json_loads(c->wishes, 0, NULL) : NULL;
 	SCOPED_JSON about = NULL;
 	char *all = NULL, *more;
 	size_t i;
 	json_t *v;
 
-	if (!answer || !own || buf_append(&c->text, "", 1) < 0)
+	if (!items || !own)
 		return NULL;
-	about = lint_items_about(json_object_get(answer, "lint"), c->name,
-				 (const char *)buf_slice(&c->text).ptr, own);
+	about = lint_items_about(items, c->name, c->name, own);
 	json_array_foreach (about, i, v) {
 		const char *line =
 			json_string_value(json_object_get(v, "text"));
@@ -283,7 +282,7 @@ static void on_bound(void *arg, const char *text, size_t len,
 	int r;
 
 	if (err) {
-		on_refused(c, err, &failed);
+		on_refused(c, text, len, err, &failed);
 	} else {
 		/* It holds until the gateway ends, which is told as what it
 		 * is: a run that would lose its policy then. */

@@ -206,10 +206,17 @@ static void test_agents(void)
 	item = find(&lint, "unreachable");
 	ok(item && strncmp(item->text, "a:8:5: rule 'again'", 18) == 0,
 	   "a rule after its equal");
+	ok(item && strcmp(item->about, "b.test") == 0 && item->line == 8 &&
+		   item->column == 5 && item->file_len == 1 &&
+		   strncmp(item->text + item->words, "rule 'again'", 12) == 0,
+	   "with its place, and what it is about");
 	item = find(&lint, "deny-shadows");
 	ok(item && strncmp(item->text, "a:7:5: rule 'a' allows a.test", 29) ==
 			   0,
 	   "its own denial");
+	ok(item && strcmp(item->about, "a.test") == 0 &&
+		   strcmp(item->by, "a.test") == 0,
+	   "with both names");
 	is_int(lint.n, 3, "also of what the preset allows");
 	agent_policy_unref(a);
 	policy_unref(p);

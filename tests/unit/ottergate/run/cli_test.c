@@ -90,6 +90,9 @@ struct row {
 	const char *out, *err;
 };
 
+#define FILES "--policy", "shared.yaml", "--agents", "agents"
+#include "tests/unit/ottergate/run/cli_json_rows.h"
+
 static void check_rows(const struct row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -103,8 +106,6 @@ static void check_rows(const struct row *rows, size_t n)
 		result_done(&r);
 	}
 }
-
-#define FILES "--policy", "shared.yaml", "--agents", "agents"
 
 static const struct row offline[] = {
 	{ "help", { "--help" }, 0, "usage: ottergate", NULL },
@@ -229,6 +230,7 @@ static void test_offline(void)
 		   "\"source\":\"172.20.0.2:4000\"}\n");
 	put("agents/coder.yaml", AGENT);
 	check_rows(offline, ARRAY_SIZE(offline));
+	check_rows(json_rows, ARRAY_SIZE(json_rows));
 }
 
 /* --- a running one ------------------------------------------------------- */
@@ -410,7 +412,7 @@ static void test_reload_dns(void)
 		0,
 		"\"lint\":[{\"level\":\"warning\",\"code\":\"dns-upstream\","
 		"\"text\":\"defaults.dns.upstream: the change takes effect "
-		"when the gateway starts again\"}]",
+		"when the gateway starts again\",",
 		NULL
 	};
 	static const struct row back = {

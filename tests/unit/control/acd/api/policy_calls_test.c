@@ -10,19 +10,10 @@
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "tests/unit/control/acd/api/api_world.h"
+#include "tests/unit/control/acd/api/policy_answers.h"
 
 #define RULES "{\"agent\":\"one\",\"rules\":[]}"
 #define DENIED "{\"allow\":false,\"reason\":\"not-allowed\"}"
-#define BAD_LINT                                                              \
-	"policy/policy.yaml:5:26: x.example: anybody [error: multi-tenant]\n" \
-	"p:1:1: never reached [warning: unreachable]\n1 errors, 1 warnings\n"
-
-#define ITEMS_LINT                                                       \
-	"policy/policy.yaml:1:1: odd [warning: x]\n"                     \
-	"the policy:8:32: always denied [warning: builtin-denied]\n"     \
-	"the policy:8:9: rule 'allow-1' allows x, which 'deny-1' denies" \
-	" [note: deny-shadows]\n"                                        \
-	"0 errors, 1 warnings, 1 notes\n"
 
 /* ---- the gateway ---- */
 
@@ -150,12 +141,12 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 	if (strcmp(verb, "show") == 0 && spec->text.ptr &&
 	    memmem(spec->text.ptr, spec->text.len, "gone", 4)) {
 		what.code = 1;
-		what.err_text = "the policy:6:11: there is no preset 'gone'; "
-				"there is: a, b\nerror ottergate no agent\n";
+		what.text = LINT(ITEM("error", "no-preset", "the policy",
+				      "no such") ",\"about\":\"gone\"}");
 	} else if (is_bad(spec->text)) {
 		what.code = 1;
-		what.text = "policy/policy.yaml:1:1: odd [warning: x]\n"
-			    "the policy:8:9: anybody's [error: public]\n";
+		what.text = LINT(ODD ITEM("error", "public", "the policy",
+					  "anybody's") ",\"about\":\"b\"}");
 	} else if (strcmp(verb, "--check") == 0 && spec->file &&
 		   strcmp(spec->file, "one.yaml") == 0) {
 		what.text = ITEMS_LINT;
@@ -167,7 +158,7 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		what.job_err = "it took too long";
 	} else if (strstr(last_job, "fails.places.")) {
 		what.code = 1;
-		what.err_text = "error ottergate x: cannot be read\nmore\n";
+		what.text = ERROR("x: cannot be read");
 	} else if (strstr(last_job, "killed.places.")) {
 		what.code = 137;
 	} else if (strstr(last_job, "prints.places.")) {
@@ -176,7 +167,7 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		what.text = DENIED "\n";
 		what.code = 3;
 	} else if (strstr(last_job, "no.url.places.")) {
-		what.err_text = "error ottergate no host name\n";
+		what.text = ERROR("no host name");
 		what.code = 2;
 	} else if (strcmp(verb, "check") == 0) {
 		what.text = strstr(last_job, "places.example") ?
@@ -191,7 +182,7 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 		what.text = BAD_LINT;
 		what.code = 1;
 	} else {
-		what.err_text = "error ottergate policy: cannot be read\n";
+		what.text = ERROR("policy: cannot be read");
 		what.code = 1;
 	}
 	answer_later(&what);
@@ -368,7 +359,7 @@ static void talk_stopped(void)
 	HAS(r, "\"allow\":[\"a.example\"]");
 	HAS(r, "\"items\":[{\"level\":\"warning\",\"text\":\"'a.example': "
 	       "always denied\"},{\"level\":\"warning\",\"text\":"
-	       "\"'a.example': the denial 'deny-1' wins over it\"}]");
+	       "\"'a.example': the denial '.example' wins over it\"}]");
 	r = ask_post(ONE "/policy", "{\"allow\":[\"localhost:8088\"]}");
 	HAS(r, " 400 ");
 	HAS(r, "services:");
@@ -460,9 +451,9 @@ static void talk_gate(void)
 	HAS(r, "\"text\":\"policy/policy.yaml:1:1: no\"");
 	r = ask_post("/v1/policy/lint", "{\"text\":\"x\",\"name\":\"f\"}");
 	HAS(r, "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":"
-	       "\"multi-tenant\",\"text\":\"policy/policy.yaml:5:26: "
-	       "x.example: anybody\"},{\"level\":\"warning\",\"code\":"
-	       "\"unreachable\",\"text\":\"p:1:1: never reached\"}]}");
+	       "\"multi-tenant\",\"text\":\"policy/policy.yaml:1:2: "
+	       "x.example: anybody\",\"file\":\"policy/policy.yaml\"");
+	HAS(r, "\"code\":\"unreachable\",\"text\":\"p:1:2: never reached\"");
 	r = ask_post("/v1/policy/lint", "{}");
 	HAS(r, "\"text\":\"policy: cannot be read\"");
 	r = get("/v1/metrics");

@@ -6,97 +6,111 @@
 
 #include <string.h>
 
+#include "control/shared/json.h"
 #include "tests/unit/tap.h"
 
-static const char yaml[] = "version: 1\n"
-			   "agents:\n"
-			   "  - id: \"w\"\n"
-			   "    use: [\"github\"]\n"
-			   "    allow:\n"
-			   "      - { id: allow-1, names: [\".com\"] }\n"
-			   "      - { id: allow-2, ips: [\"10.0.0.1\"] }\n"
-			   "      - { id: allow-3, names: [\"x.b.example\"] }\n"
-			   "    deny:\n"
-			   "      - { id: deny-1, names: [\".b.example\"] }\n";
+#define PLACE(file) "\"file\":\"" file "\",\"line\":6,\"column\":32,"
+
+static const char answer[] =
+	"{\"ok\":false,\"error\":\"w:6:32: below com\",\"lint\":["
+	"{\"level\":\"info\",\"code\":\"deny-shadows\",\"text\":\"w:6:32: "
+	"which 'deny-1' denies\"," PLACE(
+		"w") "\"message\":\"which 'deny-1' "
+		     "denies\",\"about\":\"x.b.example\",\"by\":\".b.example\"}"
+		     ","
+		     "{\"level\":\"warning\",\"code\":\"builtin-denied\","
+		     "\"text\":\"w:6:32: "
+		     "denied\"," PLACE(
+			     "w") "\"message\":\"denied\",\"about\":\"10.0.0."
+				  "1\"},"
+				  "{\"level\":\"warning\",\"code\":\"odd\","
+				  "\"text\":\"f:6:32: odd\"," PLACE(
+					  "f") "\"message\":\"odd\",\"about\":"
+					       "\"x.b.example\"},"
+					       "{\"level\":\"error\",\"code\":"
+					       "\"public-suffix\",\"text\":"
+					       "\"w:6:32: below com\"," PLACE(
+						       "w") "\"message\":"
+							    "\"below "
+							    "com\",\"about\":"
+							    "\".com\"}"
+							    "],\"dropped\":0}";
 
 static void test_explain(void)
 {
 	static const struct {
-		const char *msg, *want;
-		bool ours;
+		const char *item, *want;
 	} cases[] = {
-		{ "w:6:32: below com", "'.com': below com", true },
-		{ "w:7:30: denied", "'10.0.0.1': denied", true },
-		{ "w:4:11: there is no preset 'github'; there is: a",
-		  "there is no preset 'github'; there is: a", true },
-		{ "w:99:1: odd", "odd", true },
-		{ "w:x:1: odd", "w:x:1: odd", false },
-		{ "w:1", "w:1", false },
-		{ "work:6:32: below com", "work:6:32: below com", false },
-		{ "policy/policy.yaml:6:1: x", "policy/policy.yaml:6:1: x",
-		  false },
-		{ "", "", false },
+		{ "{\"file\":\"w\",\"message\":\"below "
+		  "com\",\"about\":\".com\"}",
+		  "'.com': below com" },
+		{ "{\"file\":\"w\",\"message\":\"odd\"}", "odd" },
+		{ "{\"file\":\"w\",\"code\":\"no-preset\",\"about\":\"x\","
+		  "\"message\":\"there is: a, b\"}",
+		  "there is no preset 'x'; `ac policy mode work balanced` "
+		  "takes out what was set, `ac policy presets` lists what "
+		  "there is" },
+		{ "{\"file\":\"work\",\"text\":\"work:6:32: odd\",\"message\":"
+		  "\"odd\",\"about\":\".com\"}",
+		  "work:6:32: odd" },
+		{ "{\"text\":\"cannot be read\",\"message\":\"x\"}",
+		  "cannot be read" },
+		{ "{}", "" },
+		{ "7", "" },
 	};
-	char text[64];
+	char text[256];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		is_int(lint_explain(cases[i].msg, "w", yaml, text,
-				    sizeof(text)),
-		       cases[i].ours, "whose it is");
-		is_str(text, cases[i].want, "%s", cases[i].msg);
+		SCOPED_JSON item =
+			json_loads(cases[i].item, JSON_DECODE_ANY, NULL);
+
+		lint_explain(item, "w", "work", text, sizeof(text));
+		is_str(text, cases[i].want, "%s", cases[i].item);
 	}
-}
-
-static void test_hint(void)
-{
-	char text[256] = "there is no preset 'x'; there is: a, b";
-	char other[64] = "something else; there is more";
-
-	lint_hint(text, sizeof(text), "work");
-	ok(strstr(text, "'x'; `ac policy mode work balanced`") &&
-		   !strstr(text, "a, b"),
-	   "%s", text);
-	lint_hint(other, sizeof(other), "work");
-	is_str(other, "something else; there is more", "no other is touched");
 }
 
 static void test_items(void)
 {
-	json_t *items = lint_items(
-		"w:6:32: below com [error: public-suffix]\n"
-		"w:7:30: denied [warning: builtin-denied]\n"
-		"w:8:9: rule 'allow-3' allows x.b.example, which 'deny-1' "
-		"denies [note: deny-shadows]\n"
-		"f:1:1: odd [info: odd]\n1 errors, 1 warnings, 2 notes\n",
-		"error ottergate f:2:2: broken\nmore\n");
-	json_t *body = json_pack("{s:[s,s], s:[s]}", "allow",
-				 "tcp://10.0.0.1:5", "x.b.example", "deny",
-				 ".b.example");
-	json_t *about = lint_items_about(items, "w", yaml, body);
-	char *text = json_dumps(about, JSON_COMPACT);
+	SCOPED_JSON items = lint_items(answer, strlen(answer));
+	SCOPED_JSON body = json_pack("{s:[s,s], s:[s]}", "allow",
+				     "tcp://10.0.0.1:5", "x.b.example", "deny",
+				     ".b.example");
+	SCOPED_JSON about = lint_items_about(items, "w", "work", body);
+	SCOPED_STR text = json_dumps(about, JSON_COMPACT);
 
-	is_int(json_array_size(items), 5, "all of them");
-	is_str(json_string_value(
-		       json_object_get(json_array_get(items, 3), "level")),
-	       "info", "notes are infos");
-	is_str(json_string_value(
-		       json_object_get(json_array_get(items, 4), "text")),
-	       "f:2:2: broken", "a fault of form");
+	is_int(json_array_size(items), 4, "all of them, and the error once");
+	is_str(jsonx_text_at(lint_error(items), "code"), "public-suffix",
+	       "what refuses it");
 	is_str(text,
-	       "[{\"level\":\"warning\",\"text\":\"'10.0.0.1': denied\"},"
-	       "{\"level\":\"warning\",\"text\":\"'x.b.example': the denial "
-	       "'.b.example' wins over it\"}]",
+	       "[{\"level\":\"warning\",\"text\":\"'x.b.example': the denial "
+	       "'.b.example' wins over it\"},"
+	       "{\"level\":\"warning\",\"text\":\"'10.0.0.1': denied\"}]",
 	       "those about what was just said");
-	free(text);
-	json_decref(about);
-	json_decref(body);
-	json_decref(items);
+}
+
+static void test_no_items(void)
+{
+	static const char failed[] = "{\"ok\":false,\"error\":\"x: cannot be "
+				     "read\",\"lint\":[],\"dropped\":0}";
+	SCOPED_JSON items = lint_items(failed, strlen(failed));
+	SCOPED_JSON cut = lint_items(answer, 60);
+	SCOPED_JSON other = lint_items("{\"lint\":7}", 10);
+	SCOPED_JSON none = lint_items("", 0);
+	char text[64];
+
+	is_int(json_array_size(items), 1, "a failure without a finding is one");
+	lint_explain(lint_error(items), "w", "work", text, sizeof(text));
+	is_str(text, "x: cannot be read", "in its own words");
+	ok(cut && json_array_size(cut) == 0, "half an answer has none");
+	ok(other && json_array_size(other) == 0, "nor has another one");
+	ok(none && json_array_size(none) == 0, "nor has nothing");
+	ok(lint_error(none) == NULL, "which refuses nothing");
 }
 
 int main(void)
 {
 	test_explain();
-	test_hint();
 	test_items();
+	test_no_items();
 	return done_testing();
 }

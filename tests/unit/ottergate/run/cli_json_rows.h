@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli_json_rows.h - rows of cli_test.c: what the linter finds, as JSON
+ */
+#ifndef TESTS_UNIT_OTTERGATE_RUN_CLI_JSON_ROWS_H
+#define TESTS_UNIT_OTTERGATE_RUN_CLI_JSON_ROWS_H
+
+static const struct row json_rows[] = {
+	{ "the same as JSON",
+	  { "--check", "--json", "psl.yaml" },
+	  1,
+	  "\"file\":\"psl.yaml\",\"line\":6,",
+	  NULL },
+	{ "with what it is about",
+	  { "--check", "--json", "psl.yaml" },
+	  1,
+	  ",\"about\":\".com\"}],\"dropped\":0}",
+	  NULL },
+	{ "a fault of form as JSON",
+	  { "--check", "--json", "shared.yaml", "bad.yaml" },
+	  1,
+	  "\"level\":\"error\",\"code\":\"form\",\"text\":\"bad.yaml:2:",
+	  "bad.yaml:2:" },
+	{ "a good file as JSON",
+	  { "--check", "--json", "shared.yaml" },
+	  0,
+	  "{\"ok\":true,\"lint\":[],\"dropped\":0}",
+	  NULL },
+	{ "a missing file as JSON",
+	  { "--check", "--json", "gone.yaml" },
+	  1,
+	  "{\"ok\":false,\"error\":\"",
+	  "gone.yaml" },
+	{ "nobody, as JSON",
+	  { "check", "--json", "example.org", "--as", "nobody", FILES },
+	  1,
+	  "{\"ok\":false,\"error\":\"no agent nobody\",\"lint\":[]",
+	  "no agent nobody" },
+	{ "no URL, as JSON",
+	  { "check", "--json", "ht tp://", "--as", "coder", FILES },
+	  2,
+	  "{\"ok\":false,\"error\":\"",
+	  "what can be checked" },
+};
+
+#endif
