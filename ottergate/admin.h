@@ -17,6 +17,8 @@
 
 #include "lib/buf.h"
 
+#define GATE_EXIT_POLICY 4 /* of `run`: it was given a policy that it refuses */
+
 #define ADMIN_REQUEST_MAX (2u * 1024 * 1024)
 #define ADMIN_FRAME_MAX (256u * 1024)
 

@@ -85,7 +85,12 @@ static const struct option {
 
 static int cli_run(const struct cli *cli, struct err *err)
 {
-	return gate_run(&cli->gate, err);
+	int r = gate_run(&cli->gate, err);
+
+	if (r == 0 || strcmp(err->word, GATE_REFUSED) != 0)
+		return r;
+	log_error("%s", err->msg);
+	return GATE_EXIT_POLICY;
 }
 
 static const struct command {

@@ -262,6 +262,8 @@ static int gate_load(struct gate *g, struct err *err)
 		gate_audit_opts(g, &opts);
 		audit_configure(g->audit, &opts);
 		gate_reload_say(g, &lint, err);
+	} else if (r != -ENOMEM) {
+		err_name(err, GATE_REFUSED);
 	}
 	lint_done(&lint);
 	return r;

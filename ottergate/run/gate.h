@@ -10,6 +10,7 @@
 #include "ottergate/policy/addr.h"
 
 #define GATE_VERSION "0.1"
+#define GATE_REFUSED "policy" /* the word of a failure for a refused policy */
 
 struct gate_opts {
 	struct strv policy; /* files and folders, in order */

@@ -221,6 +221,7 @@ static void on_end(void *arg, pid_t pid, int status)
 		return;
 	}
 	end_tell(s, status);
+	s->st.last_code = proc_code(status);
 	if (s->st.state == SUPERVISE_UP && clock_ms() - s->since_ms > STABLE_MS)
 		s->failures = 0;
 	backoff(s);
@@ -314,11 +315,15 @@ static void start(struct supervise *s)
 
 	s->last_line[0] = '\0';
 	s->gave_up = false;
+	s->st.last_word[0] = '\0';
 	state_set(s, SUPERVISE_STARTING);
 	if ((s->spec.prepare && s->spec.prepare(s->spec.arg, &err) < 0) ||
 	    spawn(s, &err) < 0) {
 		snprintf(s->st.last_error, sizeof(s->st.last_error), "%s",
 			 err.msg);
+		snprintf(s->st.last_word, sizeof(s->st.last_word), "%s",
+			 err.word);
+		s->st.last_code = -1;
 		backoff(s);
 		return;
 	}
@@ -339,6 +344,7 @@ struct supervise *supervise_new(struct loop *loop, struct children *children,
 	s->children = children;
 	s->spec = *spec;
 	s->out_fd = -1;
+	s->st.last_code = -1;
 	s->timer = loop_timer_new(loop, on_timer, s);
 	if (!s->timer)
 		err_nomem(err);

@@ -31,6 +31,8 @@ struct supervise_status {
 	unsigned restarts;
 	char version[32]; /* its own; "" before it was up */
 	char last_error[512]; /* why it ended last, "" */
+	int last_code; /* its exit code then, 128+n for signals; -1: none */
+	char last_word[32]; /* of what kept it from starting (err.h), "" */
 };
 
 struct supervise;

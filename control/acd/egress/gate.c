@@ -271,20 +271,19 @@ static const char *why_of(const char *last_error)
 	return at ? at + strlen(mark) : last_error;
 }
 
-static bool is_of_policy(const char *why)
+/* Whether it does not run for what its user wrote: nothing else mends it. */
+static bool is_of_policy(const struct supervise_status *st)
 {
-	return str_starts(why, GATE_DIR_POLICY "/") ||
-	       str_starts(why, GATE_DIR_PRESETS "/") ||
-	       str_starts(why, GATE_DIR_AGENTS "/") ||
-	       str_starts(why, "$AC_HOME/");
+	return st->last_code == GATE_EXIT_POLICY ||
+	       strcmp(st->last_word, GATE_FILES_WORD) == 0;
 }
 
 bool gate_is_starting(const struct gate *g)
 {
 	struct supervise_status st = gate_status(g);
 
-	if (st.state == SUPERVISE_UP || (st.state == SUPERVISE_BACKOFF &&
-					 is_of_policy(why_of(st.last_error))))
+	if (st.state == SUPERVISE_UP ||
+	    (st.state == SUPERVISE_BACKOFF && is_of_policy(&st)))
 		return false;
 	return g->down_ms && clock_ms() - g->down_ms < START_PATIENCE_MS;
 }
@@ -298,7 +297,7 @@ int gate_down(const struct gate *g, struct err *err)
 		return err_set(err, -EAGAIN,
 			       "the packet filter is shut for the gateway; `ac "
 			       "logs host` tells why");
-	if (is_of_policy(why))
+	if (is_of_policy(&st))
 		return err_set(err, -EAGAIN,
 			       "the gateway is down: %.110s; `ac policy lint` "
 			       "tells more; mend it and run `ac policy reload`",

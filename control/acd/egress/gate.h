@@ -41,8 +41,10 @@
 /* Makes AC_GATE: the folders of agents and of the audit, seen from there as
  * its own while they stay the user's (@uid, @gid) outside. */
 int gate_files_init(uid_t uid, gid_t gid, struct err *err);
+#define GATE_FILES_WORD "policy_file"
 /* Copies presets and the user's policy to where it reads them. Before each
- * start and each reload. */
+ * start and each reload. A failure that the user's files are to blame for has the
+ * word above. */
 int gate_files_copy(struct err *err);
 /* Takes @text (addresses.h) as the machine's addresses for the next copy. 0:
  * the gateway has loaded these. 1: it has to. */

@@ -143,11 +143,12 @@ static int copy(const char *from, const char *to, struct err *err)
 		return -ENOENT;
 	}
 	/* A folder, say. The user knows it below his $AC_HOME. */
-	if (r < 0 && stat(from, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(err, r, "$AC_HOME%s is not a file",
-			       str_starts(from, AC_STATE) ?
-				       from + strlen(AC_STATE) :
-				       from);
+	if (r < 0 && stat(from, &st) == 0 && !S_ISREG(st.st_mode)) {
+		err_set(err, r, "$AC_HOME%s is not a file",
+			str_starts(from, AC_STATE) ? from + strlen(AC_STATE) :
+						     from);
+		return err_name(err, GATE_FILES_WORD);
+	}
 	if (r == 0)
 		r = file_write_atomic(to, text, len, 0640);
 	if (r == 0 && chown(to, 0, GATE_UID) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli_json_rows.h - rows of cli_test.c: what the linter finds, as JSON
+ * cli_json_rows.h - rows of cli_test.c for who starts it: what the linter finds, as
+ * JSON, and the exit code of a gateway whose policy is refused
  */
 #ifndef TESTS_UNIT_OTTERGATE_RUN_CLI_JSON_ROWS_H
 #define TESTS_UNIT_OTTERGATE_RUN_CLI_JSON_ROWS_H
@@ -41,6 +42,27 @@ static const struct row json_rows[] = {
 	  2,
 	  "{\"ok\":false,\"error\":\"",
 	  "what can be checked" },
+};
+
+static char refused_port[8]; /* a free one, once it is known */
+
+#define RUN                                                               \
+	"run", "--keep-root", "--listen", "127.0.0.1", "--dns-port", "0", \
+		"--proxy-port", refused_port, "--transparent-port", "0",  \
+		"--audit", "audit.jsonl"
+
+static const struct row refused[] = {
+	{ "a policy of no good form",
+	  { RUN, "--policy", "bad.yaml" },
+	  GATE_EXIT_POLICY,
+	  NULL,
+	  "bad.yaml:2:" },
+	{ "one that the linter refuses",
+	  { RUN, "--policy", "psl.yaml" },
+	  GATE_EXIT_POLICY,
+	  NULL,
+	  "psl.yaml:6:" },
+	{ "another failure", { RUN, "--admin", "gone/a.sock" }, 1, NULL, NULL },
 };
 
 #endif

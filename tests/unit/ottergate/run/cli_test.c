@@ -21,7 +21,7 @@
 #include "tests/unit/tap.h"
 
 #define OUT_MAX (1u << 20)
-#define WORDS 12
+#define WORDS 16
 
 static char program[PATH_MAX];
 static char dir[] = "/tmp/otter-cli-XXXXXX";
@@ -585,6 +585,8 @@ int main(void)
 	test_offline();
 	put("two.yaml", "version: 1\nagents:\n  - id: two\n    match: "
 			"{ address: 172.20.0.3 }\n    use: [web]\n");
+	snprintf(refused_port, sizeof(refused_port), "%u", free_port());
+	check_rows(refused, ARRAY_SIZE(refused));
 	test_run();
 	file_remove_tree(dir);
 	return done_testing();

@@ -96,6 +96,7 @@ static void test_crash(struct engine *e)
 	SCOPED_STR log = NULL;
 
 	is_int(supervise_status(s).state, SUPERVISE_DOWN, "down at first");
+	is_int(supervise_status(s).last_code, -1, "it has ended with nothing");
 	supervise_start(s, on_up, NULL);
 	is_int(supervise_status(s).state, SUPERVISE_STARTING, "starting");
 	loop_run(loop);
@@ -106,6 +107,7 @@ static void test_crash(struct engine *e)
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "backs off");
 	is_str(supervise_status(s).last_error,
 	       "ended with code 3: level=fatal cannot", "knows why");
+	is_int(supervise_status(s).last_code, 3, "and the code");
 	is_int(failures, 1, "and says so");
 	loop_run(loop);
 	is_int(ups, 2, "up again");
@@ -137,6 +139,7 @@ static void test_killed(struct engine *e)
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "was killed");
 	is_str(supervise_status(s).last_error, "ended by signal 9 (Killed)",
 	       "and that is all there is to say");
+	is_int(supervise_status(s).last_code, 137, "but for its code");
 	supervise_stop(s, on_down, NULL);
 	loop_some(50);
 	is_int(downs, 1, "it is not started again");
@@ -209,7 +212,8 @@ static void test_missing(struct engine *e)
 static int refuse(void *arg, struct err *err)
 {
 	(void)arg;
-	return err_set(err, -EROFS, "nothing to run with");
+	err_set(err, -EROFS, "nothing to run with");
+	return err_name(err, "nothing");
 }
 
 static void test_prepare(struct engine *e)
@@ -228,6 +232,8 @@ static void test_prepare(struct engine *e)
 	       "cannot be prepared: backs off");
 	is_str(supervise_status(s).last_error, "nothing to run with",
 	       "and says why");
+	is_str(supervise_status(s).last_word, "nothing", "with its word");
+	is_int(supervise_status(s).last_code, -1, "and no code");
 	supervise_free(s);
 }
 
