@@ -277,3 +277,19 @@ int load_ignored(struct load *ld, const struct yaml_node *n, void *to)
 	(void)to;
 	return load_text(ld, n, &s);
 }
+
+int load_no_effect(struct load *ld, const struct yaml_node *n, const char *why)
+{
+	return load_refuse(ld, n, "'%s' would have no effect: %s", n->key, why);
+}
+
+int load_only_true(struct load *ld, const struct yaml_node *n, const char *why)
+{
+	bool on = false;
+	int r = load_bool(ld, n, &on);
+
+	if (r == 0 && !on)
+		r = load_refuse(ld, n, "'%s' can only be true: %s", n->key,
+				why);
+	return r;
+}

@@ -71,6 +71,10 @@ int load_string(struct load *ld, const struct yaml_node *n, void *to);
 int load_bool(struct load *ld, const struct yaml_node *n, void *to);
 int load_ms(struct load *ld, const struct yaml_node *n, void *to);
 int load_ignored(struct load *ld, const struct yaml_node *n, void *to);
+/* Refuse a key that would have no effect, and say why: no file shall promise what
+ * nobody keeps. The second takes `true` alone, which is so in any case. */
+int load_no_effect(struct load *ld, const struct yaml_node *n, const char *why);
+int load_only_true(struct load *ld, const struct yaml_node *n, const char *why);
 
 /* --- policy/names.c: names, addresses, ports ----------------------------- */
 

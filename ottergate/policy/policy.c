@@ -124,7 +124,6 @@ int policy_new(struct policy **ret)
 	p->inspect = (struct inspect_settings){
 		.ca_seconds = 30 * 24 * 3600,
 		.leaf_lifetime = 12 * 3600 * 1000,
-		.host_is_sni = true,
 	};
 	p->deny.source = "deny";
 	p->services.source = "services";

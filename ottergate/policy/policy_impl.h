@@ -40,9 +40,8 @@ struct http_rules {
 	 * one. */
 	const struct ipath_set *exact, *alike;
 	bool restricted; /* some of them name methods */
-	bool exclusive, redact, sse;
-	const char *auth_as, *token; /* `auth: {as, surrogate}` */
-	const char *tokens_header;
+	bool exclusive;
+	const char *auth_as; /* `auth: {as}` */
 	uint64_t upload_max, response_max; /* bytes; UINT64_MAX: any */
 	uint64_t requests_min; /* a minute, 0: any */
 };
@@ -93,7 +92,6 @@ struct static_host {
 struct inspect_settings {
 	uint32_t ca_seconds;
 	uint32_t leaf_lifetime; /* ms */
-	bool host_is_sni;
 };
 
 struct policy_defaults {

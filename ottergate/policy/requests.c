@@ -304,9 +304,10 @@ static int auth_exclusive(struct load *ld, const struct yaml_node *n, void *to)
 	return load_bool(ld, n, &((struct rule_parse *)to)->http->exclusive);
 }
 
-static int auth_token(struct load *ld, const struct yaml_node *n, void *to)
+static int auth_surrogate(struct load *ld, const struct yaml_node *n,
+			  void *to ATTR_UNUSED)
 {
-	return load_string(ld, n, &((struct rule_parse *)to)->http->token);
+	return load_no_effect(ld, n, "acd makes one for each run");
 }
 
 static int auth_as(struct load *ld, const struct yaml_node *n, void *to)
@@ -319,7 +320,7 @@ int load_rule_auth(struct load *ld, const struct yaml_node *n, void *to)
 	static const struct field fields[] = {
 		{ "use", auth_use, 0 },
 		{ "exclusive", auth_exclusive, 0 },
-		{ "surrogate", auth_token, 0 },
+		{ "surrogate", auth_surrogate, 0 },
 		{ "as", auth_as, 0 },
 	};
 	struct rule_parse *rp = to;
@@ -334,9 +335,11 @@ int load_rule_auth(struct load *ld, const struct yaml_node *n, void *to)
 	return r;
 }
 
-static int stream_sse(struct load *ld, const struct yaml_node *n, void *to)
+static int stream_sse(struct load *ld, const struct yaml_node *n,
+		      void *to ATTR_UNUSED)
 {
-	return load_bool(ld, n, &((struct rule_parse *)to)->http->sse);
+	return load_only_true(ld, n,
+			      "an answer that is a stream passes as one");
 }
 
 static int stream_websocket(struct load *ld, const struct yaml_node *n,
@@ -372,15 +375,14 @@ int load_rule_upload(struct load *ld, const struct yaml_node *n, void *to)
 	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
 }
 
-static int response_redact(struct load *ld, const struct yaml_node *n, void *to)
+/* A word for what is done in any case. */
+static int response_redact(struct load *ld, const struct yaml_node *n,
+			   void *to ATTR_UNUSED)
 {
-	static const char *const words[] = { "none", "injected", NULL };
+	static const char *const words[] = { "injected", NULL };
 	unsigned v;
-	int r = load_word(ld, n, words, &v);
 
-	if (r == 0)
-		((struct rule_parse *)to)->http->redact = v == 1;
-	return r;
+	return load_word(ld, n, words, &v);
 }
 
 static int response_max(struct load *ld, const struct yaml_node *n, void *to)
@@ -407,9 +409,11 @@ static int limits_requests(struct load *ld, const struct yaml_node *n, void *to)
 			 &((struct rule_parse *)to)->http->requests_min);
 }
 
-static int limits_tokens(struct load *ld, const struct yaml_node *n, void *to)
+static int limits_tokens(struct load *ld, const struct yaml_node *n,
+			 void *to ATTR_UNUSED)
 {
-	return load_id(ld, n, &((struct rule_parse *)to)->http->tokens_header);
+	return load_no_effect(ld, n,
+			      "no field of an answer is counted (`requests`)");
 }
 
 int load_rule_limits(struct load *ld, const struct yaml_node *n, void *to)
@@ -566,13 +570,19 @@ static int inspect_alpn(struct load *ld, const struct yaml_node *n, void *to)
 	return load_word(ld, n, words, &v);
 }
 
+static int inspect_host(struct load *ld, const struct yaml_node *n,
+			void *to ATTR_UNUSED)
+{
+	return load_only_true(ld, n,
+			      "another host than that of the hello is refused");
+}
+
 int load_inspect(struct load *ld, const struct yaml_node *n, void *to)
 {
 	static const struct field fields[] = {
 		{ "ca", inspect_ca, 0 },
 		{ "alpn", inspect_alpn, 0 },
-		{ "host_must_equal_sni", load_bool,
-		  offsetof(struct inspect_settings, host_is_sni) },
+		{ "host_must_equal_sni", inspect_host, 0 },
 	};
 
 	(void)to;

@@ -190,48 +190,27 @@ int load_defaults(struct load *ld, const struct yaml_node *n, void *to)
 
 /* --- credentials --------------------------------------------------------- */
 
-/* A policy file is no place for a secret: only for where it is. */
-static int credential_source(struct load *ld, const struct yaml_node *n,
-			     void *to)
+/* A policy file is no place for a secret, nor for where one is. */
+static int credential_field(struct load *ld, const struct yaml_node *n,
+			    void *to ATTR_UNUSED)
 {
-	const char *s;
-	int r = load_text(ld, n, &s);
-
-	(void)to;
-	if (r < 0)
-		return r;
-	if (!str_starts(s, "env:") && !str_starts(s, "file:/") &&
-	    !str_starts(s, "cmd:/"))
-		return load_refuse(ld, n,
-				   "\"env:NAME\", \"file:/path\" or "
-				   "\"cmd:/path\" is wanted here; never the "
-				   "secret itself");
-	return 0;
-}
-
-static int credential_kind(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const char *const words[] = { "bearer", "basic", "header",
-					     "sigv4", NULL };
-	unsigned v;
-
-	(void)to;
-	return load_word(ld, n, words, &v);
+	return load_no_effect(
+		ld, n, "the values come from the vault (`ac vault add`)");
 }
 
 static int credential_fields(struct load *ld, const struct yaml_node *n)
 {
 	static const struct field fields[] = {
-		{ "source", credential_source, 0 },
-		{ "reload", load_ignored, 0 },
-		{ "kind", credential_kind, 0 },
-		{ "header", load_ignored, 0 },
-		{ "region", load_ignored, 0 },
-		{ "service", load_ignored, 0 },
-		{ "ttl", load_ignored, 0 },
+		{ "source", credential_field, 0 },
+		{ "reload", credential_field, 0 },
+		{ "kind", credential_field, 0 },
+		{ "header", credential_field, 0 },
+		{ "region", credential_field, 0 },
+		{ "service", credential_field, 0 },
+		{ "ttl", credential_field, 0 },
 	};
 
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), ld); /* none kept */
+	return load_map(ld, n, fields, ARRAY_SIZE(fields), ld);
 }
 
 static int credential_add(struct load *ld, const struct yaml_node *n)
@@ -357,24 +336,11 @@ static int audit_files(struct load *ld, const struct yaml_node *n, void *to)
 	return r;
 }
 
-static int audit_field(struct load *ld, const struct yaml_node *n, void *to)
+static int audit_fields(struct load *ld, const struct yaml_node *n,
+			void *to ATTR_UNUSED)
 {
-	static const char *const words[] = { "none", "hash", NULL };
-	unsigned v;
-
-	(void)to;
-	return load_word(ld, n, words, &v);
-}
-
-static int audit_fields(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const struct field fields[] = {
-		{ "query_string", audit_field, 0 },
-		{ "headers", audit_field, 0 },
-		{ "body", audit_field, 0 },
-	};
-
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_no_effect(ld, n,
+			      "the audit has no query, no header and no body");
 }
 
 int load_audit(struct load *ld, const struct yaml_node *n, void *to)
@@ -394,12 +360,11 @@ int load_audit(struct load *ld, const struct yaml_node *n, void *to)
 			&ld->policy->settings);
 }
 
-static int metrics_per(struct load *ld, const struct yaml_node *n, void *to)
+static int metrics_per(struct load *ld, const struct yaml_node *n,
+		       void *to ATTR_UNUSED)
 {
-	bool on;
-
-	(void)to;
-	return load_bool(ld, n, &on);
+	return load_no_effect(ld, n,
+			      "what the metrics have is always the same");
 }
 
 int load_metrics(struct load *ld, const struct yaml_node *n, void *to)

@@ -21,7 +21,7 @@ static const char shared[] =
 	"version: 1\n"
 	"deny: [ { id: d, names: [+denied.test], ips: [203.0.113.0/24] } ]\n"
 	"services: [ { id: s, name: db.test, ip: 10.0.0.1, port: 5432 } ]\n"
-	"credentials: { k: { source: \"env:K\" } }\n"
+	"credentials: { k: {} }\n"
 	"presets: { web: { rules: [ { id: w, names: [www.test] } ] } }\n";
 
 static void must(bool cond)

@@ -50,7 +50,7 @@ static const char inspect_policy[] =
 	"defaults:\n"
 	"  timeouts: { request_header: 1m, idle: 1m, connect: 1m }\n"
 	"credentials:\n"
-	"  gh: { source: \"file:/x\", kind: bearer }\n"
+	"  gh: {}\n"
 	"agents:\n"
 	"  - id: coder\n"
 	"    match: { address: 172.20.0.2 }\n"

@@ -12,8 +12,8 @@
 #include "tests/unit/tap.h"
 
 #define V "version: 1\n"
-#define RULES                                           \
-	V "credentials: { k: { source: \"env:K\" } }\n" \
+#define RULES                        \
+	V "credentials: { k: {} }\n" \
 	  "presets:\n  p:\n    rules:\n"
 #define HTTP "http: { allow: [ { paths: [/v1] } ] }"
 

@@ -144,7 +144,7 @@ static const struct fault faults[] = {
 	{ V "services: [ { id: a, name: a.test, ip: 10.0.0.1 } ]\n",
 	  "f:2:13: a service is" },
 	{ V "credentials: { a: { source: hunter2 } }\n",
-	  "f:2:29: \"env:NAME\"" },
+	  "f:2:29: 'source' would have no effect: " },
 	{ V "hosts: { a.test: [] }\n", "f:2:18: an address is wanted" },
 	{ V "hosts: { a.test: [1.2.3.4], A.test: [1.2.3.4] }\n",
 	  "f:2:29: 'a.test' is here twice" },
@@ -210,9 +210,8 @@ static const char full[] = V
 	"  timeouts: { connect: 2s, idle: 1m, tunnel_max: 1h,"
 	"    request_header: 4s }\n"
 	"credentials:\n"
-	"  gh: { source: \"file:/run/t\", reload: inotify, kind: bearer }\n"
-	"  aws: { source: \"cmd:/x\", kind: sigv4, region: eu-west-1,"
-	"    service: s3, ttl: 15m }\n"
+	"  gh: {}\n"
+	"  aws: {}\n"
 	"presets:\n"
 	"  ro:\n"
 	"    about: read only\n"
@@ -227,11 +226,11 @@ static const char full[] = V
 	"            graphql: query-only, body_max: 64KiB }\n"
 	"        deny:\n"
 	"        - { paths: [\"/gists/**\"], methods: [\"*\"] }\n"
-	"      auth: { use: gh, exclusive: true, surrogate: \"__T__\" }\n"
+	"      auth: { use: gh, exclusive: true, as: basic }\n"
 	"      response: { redact: injected, max: 50MiB }\n"
 	"      upload: { body_max: 0 }\n"
 	"      stream: { sse: true, websocket: false }\n"
-	"      limits: { requests: 60/m, tokens_header: x-left }\n"
+	"      limits: { requests: 60/m }\n"
 	"      reason: because\n"
 	"upstream_proxy:\n"
 	"  url: \"http://us%65r:p%40ss@proxy.corp.example:3128/\"\n"
@@ -239,10 +238,9 @@ static const char full[] = V
 	"hosts: { a.test: [198.51.100.1, \"2606:4700::1\"] }\n"
 	"inspect: { ca: { per: agent, key: ecdsa-p256, lifetime: 400d,"
 	"  leaf_lifetime: 12h }, alpn: mirror, host_must_equal_sni: true }\n"
-	"audit: { events: [deny, dns], fields: { query_string: hash,"
-	"  headers: none, body: none }, chain: sha256, on_full: drop,"
+	"audit: { events: [deny, dns], chain: sha256, on_full: drop,"
 	"  max_bytes: 1MiB, files: 3 }\n"
-	"metrics: { per_agent: true, per_rule: true }\n"
+	"metrics: {}\n"
 	"agents:\n"
 	"- id: coder\n"
 	"  match: { address: 172.20.0.9 }\n"

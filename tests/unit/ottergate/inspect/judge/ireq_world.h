@@ -11,19 +11,18 @@
 #include "tests/unit/ottergate/known_secrets.h"
 #include "tests/unit/tap.h"
 
-static const char world_shared[] =
-	"version: 1\n"
-	"credentials:\n"
-	"  github: { source: 'env:A', kind: bearer }\n"
-	"  gemini: { source: 'env:B', kind: bearer }\n"
-	"  aws: { source: 'env:C', kind: bearer }\n"
-	"  own: { source: 'env:D', kind: bearer }\n"
-	"  away: { source: 'env:E', kind: bearer }\n"
-	"  past: { source: 'env:F', kind: bearer }\n"
-	"  gitlab: { source: 'env:G', kind: bearer }\n"
-	"  query: { source: 'env:H', kind: bearer }\n"
-	"  plain: { source: 'env:I', kind: bearer }\n"
-	"  named: { source: 'env:J', kind: bearer }\n";
+static const char world_shared[] = "version: 1\n"
+				   "credentials:\n"
+				   "  github: {}\n"
+				   "  gemini: {}\n"
+				   "  aws: {}\n"
+				   "  own: {}\n"
+				   "  away: {}\n"
+				   "  past: {}\n"
+				   "  gitlab: {}\n"
+				   "  query: {}\n"
+				   "  plain: {}\n"
+				   "  named: {}\n";
 
 static const char world_agent[] =
 	"version: 1\n"
