@@ -24,6 +24,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "ottergate/builtin_nets.h"
+
 #define V4_BITS 32u
 #define V6_BITS 128u
 #define CIDR_TEXT_MAX (ADDR_TEXT_MAX + 4) /* and "/128" */
@@ -43,62 +45,11 @@ struct range {
 		{ 6, { __VA_ARGS__ } }, bits \
 	}
 
-static const struct range ranges[] = {
-	/* K6: link-local and private ranges contain most of these, but those
-	 * a `services:` entry may open. */
-	{ V4(169, 254, 169, 0, 24), ADDR_METADATA, "cloud metadata, AWS DNS" },
-	{ V4(169, 254, 170, 0, 24), ADDR_METADATA, "AWS ECS and EKS" },
-	{ V4(169, 254, 42, 42, 32), ADDR_METADATA, "Scaleway metadata" },
-	{ V4(169, 254, 0, 23, 32), ADDR_METADATA, "Tencent metadata" },
-	{ V4(100, 100, 100, 200, 32), ADDR_METADATA, "Alibaba metadata" },
-	{ V4(192, 0, 0, 192, 32), ADDR_METADATA, "Oracle metadata" },
-	{ V4(168, 63, 129, 16, 32), ADDR_METADATA, "Azure WireServer" },
-	{ V6(32, 0xfd, 0x00, 0x0e, 0xc2), ADDR_METADATA, "AWS metadata" },
-	{ V6(64, 0xfd, 0x20, 0x00, 0xce), ADDR_METADATA, "Google metadata" },
-	{ V6(128, 0xfd, 0x00, 0x00, 0x42, [15] = 0x42), ADDR_METADATA,
-	  "Scaleway metadata" },
-	{ V6(64, 0xfd, 0x00, 0xa9, 0xfe, 0xa9, 0xfe), ADDR_METADATA,
-	  "Akamai metadata" },
-	{ V6(128, 0xfe, 0x80, [12] = 0xa9, 0xfe, 0xa9, 0xfe), ADDR_METADATA,
-	  "OpenStack metadata" },
+#define R4(a, b, c, d, bits, cls, what) \
+	{ V4(a, b, c, d, bits), ADDR_##cls, what },
+#define R6(bits, cls, what, ...) { V6(bits, __VA_ARGS__), ADDR_##cls, what },
 
-	{ V4(172, 20, 0, 0, 16), ADDR_SELF, "gateway and sandboxes" },
-	{ V4(198, 18, 0, 0, 15), ADDR_SELF, "synthetic addresses" },
-
-	{ V4(0, 0, 0, 0, 8), ADDR_UNSPECIFIED, "RFC 1122, this network" },
-	{ V4(10, 0, 0, 0, 8), ADDR_PRIVATE, "RFC 1918" },
-	{ V4(100, 64, 0, 0, 10), ADDR_CGNAT, "RFC 6598" },
-	{ V4(127, 0, 0, 0, 8), ADDR_LOOPBACK, "RFC 1122" },
-	{ V4(169, 254, 0, 0, 16), ADDR_LINK_LOCAL, "RFC 3927" },
-	{ V4(172, 16, 0, 0, 12), ADDR_PRIVATE, "RFC 1918" },
-	{ V4(192, 0, 0, 0, 24), ADDR_UNSPECIFIED, "RFC 6890, protocols" },
-	{ V4(192, 88, 99, 0, 24), ADDR_UNSPECIFIED, "RFC 7526, 6to4 relay" },
-	{ V4(192, 168, 0, 0, 16), ADDR_PRIVATE, "RFC 1918" },
-	{ V4(224, 0, 0, 0, 4), ADDR_MULTICAST, "RFC 5771" },
-	{ V4(240, 0, 0, 0, 4), ADDR_UNSPECIFIED, "RFC 1112, broadcast" },
-
-	{ V6(128, 0), ADDR_UNSPECIFIED, "RFC 4291, no address" },
-	{ V6(128, [15] = 1), ADDR_LOOPBACK, "RFC 4291" },
-	{ V6(96, 0), ADDR_EMBEDDED, "RFC 4291, v4-compatible" },
-	{ V6(96, [10] = 0xff, 0xff), ADDR_EMBEDDED, "RFC 4291, v4-mapped" },
-	{ V6(96, [8] = 0xff, 0xff), ADDR_EMBEDDED, "RFC 2765, SIIT" },
-	{ V6(96, 0x00, 0x64, 0xff, 0x9b), ADDR_EMBEDDED, "RFC 6052, NAT64" },
-	{ V6(48, 0x00, 0x64, 0xff, 0x9b, 0x00, 0x01), ADDR_EMBEDDED,
-	  "RFC 8215, NAT64" },
-	{ V6(16, 0x20, 0x02), ADDR_EMBEDDED, "RFC 3056, 6to4" },
-	{ V6(32, 0x20, 0x01), ADDR_EMBEDDED, "RFC 4380, Teredo" },
-	{ V6(23, 0x20, 0x01), ADDR_UNSPECIFIED, "RFC 2928, protocols" },
-	{ V6(32, 0x20, 0x01, 0x0d, 0xb8), ADDR_UNSPECIFIED,
-	  "RFC 3849, documentation" },
-	{ V6(20, 0x3f, 0xff), ADDR_UNSPECIFIED, "RFC 9637, documentation" },
-	{ V6(7, 0xfc), ADDR_PRIVATE, "RFC 4193" },
-	{ V6(10, 0xfe, 0x80), ADDR_LINK_LOCAL, "RFC 4291" },
-	{ V6(10, 0xfe, 0xc0), ADDR_PRIVATE, "RFC 3879, site-local" },
-	{ V6(8, 0xff), ADDR_MULTICAST, "RFC 4291" },
-	{ V6(3, 0), ADDR_UNSPECIFIED, "RFC 4291, not global unicast" },
-	{ V6(2, 0x40), ADDR_UNSPECIFIED, "RFC 4291, not global unicast" },
-	{ V6(1, 0x80), ADDR_UNSPECIFIED, "RFC 4291, not global unicast" },
-};
+static const struct range ranges[] = { BUILTIN_NETS(R4, R6) };
 
 /* Where an IPv6 address of a form keeps an IPv4 one. */
 struct embedding {

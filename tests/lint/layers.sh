@@ -18,7 +18,8 @@ vault/ vault/ lib/
 ottergate/admin ottergate/admin.h lib/
 ottergate/reason ottergate/reason.h lib/
 ottergate/builtin_names ottergate/builtin_names.h lib/
-ottergate/policy/ ottergate/policy/ ottergate/reason.h ottergate/builtin_names.h lib/
+ottergate/builtin_nets ottergate/builtin_nets.h
+ottergate/policy/ ottergate/policy/ ottergate/reason.h ottergate/builtin_names.h ottergate/builtin_nets.h lib/
 ottergate/inspect/mask/ ottergate/inspect/mask/ ottergate/policy/ lib/ vault/surrogate.h
 ottergate/inspect/judge/ ottergate/inspect/judge/ ottergate/inspect/mask/ ottergate/policy/ ottergate/reason.h lib/ vault/surrogate.h
 ottergate/audit/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/
@@ -34,7 +35,7 @@ control/acd/guest/ control/acd/guest/ control/shared/ lib/ init-guard/link.h
 control/acd/storage/ control/acd/storage/ control/shared/ lib/
 control/acd/net/ control/acd/net/ control/shared/ lib/
 control/acd/credential/ control/acd/credential/ control/acd/daemon/ control/shared/ lib/ vault/surrogate.h vault/grant.h vault/store.h vault/token.h
-control/acd/egress/ control/acd/egress/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/acd/storage/ control/shared/ lib/ ottergate/admin.h ottergate/builtin_names.h vault/surrogate.h
+control/acd/egress/ control/acd/egress/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/acd/storage/ control/shared/ lib/ ottergate/admin.h ottergate/builtin_names.h ottergate/builtin_nets.h vault/surrogate.h
 control/acd/blueprint/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/daemon/ control/shared/ control/runtime.h lib/
 control/acd/runtime/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/net/ control/acd/storage/ control/shared/ control/runtime.h lib/
 control/acd/instance/ control/acd/instance/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/storage/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h ottergate/admin.h

@@ -9,26 +9,21 @@
 
 #include "lib/str.h"
 #include "ottergate/builtin_names.h"
+#include "ottergate/builtin_nets.h"
 
 #define SERVICES \
 	"an entry of 'services:' in $AC_HOME/policy/policy.yaml: ac-policy(5)"
 
 /* ---- addresses ---- */
 
-/* As far as a user may hope to reach it. */
+#define R4(a, b, c, d, bits, cls, what) { AF_INET, bits, { a, b, c, d } },
+#define R6(bits, cls, what, ...) { AF_INET6, bits, { __VA_ARGS__ } },
+
 static const struct {
-	const char *base;
 	int family;
 	unsigned bits;
-} denied_nets[] = {
-	{ "0.0.0.0", AF_INET, 8 },      { "10.0.0.0", AF_INET, 8 },
-	{ "100.64.0.0", AF_INET, 10 },  { "127.0.0.0", AF_INET, 8 },
-	{ "169.254.0.0", AF_INET, 16 }, { "172.16.0.0", AF_INET, 12 },
-	{ "192.168.0.0", AF_INET, 16 }, { "224.0.0.0", AF_INET, 3 },
-	{ "::", AF_INET6, 95 },         { "::ffff:0:0", AF_INET6, 96 },
-	{ "fc00::", AF_INET6, 7 },      { "fe80::", AF_INET6, 10 },
-	{ "ff00::", AF_INET6, 8 },
-};
+	uint8_t base[16];
+} denied_nets[] = { BUILTIN_NETS(R4, R6) };
 
 static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 {
@@ -44,7 +39,7 @@ static bool is_denied_always(const char *text)
 	SCOPED_STR host = strdup(text);
 	int family = strchr(text, ':') ? AF_INET6 : AF_INET;
 	uint64_t len = family == AF_INET6 ? 128 : 32;
-	uint8_t addr[16], base[16];
+	uint8_t addr[16];
 	char *slash;
 
 	slash = host ? strchr(host, '/') : NULL;
@@ -56,8 +51,7 @@ static bool is_denied_always(const char *text)
 	for (size_t i = 0; i < ARRAY_SIZE(denied_nets); i++)
 		if (denied_nets[i].family == family &&
 		    denied_nets[i].bits <= len &&
-		    inet_pton(family, denied_nets[i].base, base) == 1 &&
-		    same_bits(addr, base, denied_nets[i].bits))
+		    same_bits(addr, denied_nets[i].base, denied_nets[i].bits))
 			return true;
 	return false;
 }

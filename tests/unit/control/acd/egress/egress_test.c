@@ -130,7 +130,10 @@ static void test_allowable(void)
 		{ "fd00::1", false },
 		{ "fe80::1", false },
 		{ "::ffff:10.0.0.1", false },
-		{ "2001:db8::1", true },
+		{ "2606:4700::1", true },
+		{ "2001:db8::1", false },
+		{ "64:ff9b::1", false },
+		{ "168.63.129.16", false },
 		{ "10.example.org", true },
 		{ "localhost:8088", false },
 		{ "http://LOCALHOST.", false },
@@ -168,14 +171,14 @@ static void test_allowable(void)
 /* Those of the machine are public ones as well. */
 static void test_own(void)
 {
-	static const char own[] = "198.51.100.7\n2001:db8::1\n";
+	static const char own[] = "198.51.100.7\n2606:4700::1\n";
 	static const struct {
 		const char *target;
 		bool good;
 	} rows[] = {
-		{ "198.51.100.7:8088", false },   { "198.51.100.8", true },
-		{ "[2001:DB8:0::1]:443", false }, { "2001:db8::2", true },
-		{ "198.51.100.0/24", true },      { "x.example.org", true },
+		{ "198.51.100.7:8088", false },    { "198.51.100.8", true },
+		{ "[2606:4700:0::1]:443", false }, { "2606:4700::2", true },
+		{ "198.51.100.0/24", true },       { "x.example.org", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -286,15 +289,15 @@ static void test_store(void)
 	is_int(back.deny.n, 2, "is another host");
 	is_int(egress_allow(&back, "b.example", &err), 0, "the host again");
 	is_int(back.deny.n, 0, "both denials have gone");
-	egress_deny(&back, "2001:db8:0::1", &err);
-	is_int(egress_allow(&back, "[2001:db8::1]:443", &err), 0,
+	egress_deny(&back, "2606:4700:0::1", &err);
+	is_int(egress_allow(&back, "[2606:4700::1]:443", &err), 0,
 	       "allowed in another spelling: %s", err.msg);
 	is_int(back.deny.n, 0, "is the same address");
-	egress_deny(&back, "2001:0db8::/32", &err);
-	is_int(egress_allow(&back, "2001:db8::/48", &err), 0, "a part: %s",
+	egress_deny(&back, "2606:4700::/32", &err);
+	is_int(egress_allow(&back, "2606:4700::/48", &err), 0, "a part: %s",
 	       err.msg);
 	is_int(back.deny.n, 1, "is another range");
-	is_int(egress_allow(&back, "2001:db8::/32", &err), 0, "all of it: %s",
+	is_int(egress_allow(&back, "2606:4700::/32", &err), 0, "all of it: %s",
 	       err.msg);
 	is_int(back.deny.n, 0, "is the same range");
 	is_int(egress_add_target(&back.deny, "d.example", &err), 0, "put in");
