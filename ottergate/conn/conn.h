@@ -117,6 +117,9 @@ void conn_accept(struct worker *w, struct ev *listener, uint32_t events);
  * and a full audit are in it.
  */
 struct verdict conn_decide(struct conn *c, const struct request *rq);
+/* The same where decide() has been asked already: @v is what it said of @rq. */
+struct verdict conn_settle(struct conn *c, const struct request *rq,
+			   struct verdict v);
 /* Audits and counts a denial that no decision made (bad hello, timeout…).
  * Closes nothing. @name NULL: c->name, if there is one. */
 void conn_refuse(struct conn *c, enum reason why, const struct name *name);

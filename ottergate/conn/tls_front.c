@@ -90,15 +90,11 @@ static bool hides_name(const struct conn *c, const struct hello *h,
  * decide() knows no rule for the gateway's own addresses and the synthetic
  * ones. Observing is not enough: nearly all such hellos come from what has
  * resolved a name, and the address is ours then. */
-static bool asks_for_address(const struct conn *c, const struct request *rq)
+static bool asks_for_address(const struct conn *c, const struct verdict *v)
 {
-	struct verdict v;
-
-	if (c->original.family == 0 ||
-	    addr_eq(&c->original, &c->worker->opts->self))
-		return false;
-	v = decide(c->policy, rq);
-	return v.allow && v.rule;
+	return c->original.family != 0 &&
+	       !addr_eq(&c->original, &c->worker->opts->self) && v->allow &&
+	       v->rule;
 }
 
 static void tunnel_transparent(struct conn *c, const struct hello *h)
@@ -109,21 +105,18 @@ static void tunnel_transparent(struct conn *c, const struct hello *h)
 		.addr = c->original,
 		.port = c->port,
 	};
-	struct verdict v;
+	struct verdict v = decide(c->policy, &rq);
 
-	if (!h->has_sni && !asks_for_address(c, &rq)) {
+	if (!h->has_sni && !asks_for_address(c, &v)) {
 		tunnel_refuse(c, REASON_NO_SNI, ALERT_UNRECOGNIZED_NAME, NULL);
 		return;
 	}
-	if (h->ech) {
-		v = decide(c->policy, &rq);
-		if (v.allow && hides_name(c, h, &v)) {
-			tunnel_refuse(c, REASON_ECH, ALERT_ACCESS_DENIED,
-				      h->has_sni ? &h->sni : NULL);
-			return;
-		}
+	if (v.allow && hides_name(c, h, &v)) {
+		tunnel_refuse(c, REASON_ECH, ALERT_ACCESS_DENIED,
+			      h->has_sni ? &h->sni : NULL);
+		return;
 	}
-	v = conn_decide(c, &rq);
+	v = conn_settle(c, &rq, v);
 	if (v.allow)
 		tunnel_dial(c);
 	else

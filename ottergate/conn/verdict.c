@@ -261,8 +261,12 @@ static bool audit_verdict(struct conn *c, const struct request *rq,
 
 struct verdict conn_decide(struct conn *c, const struct request *rq)
 {
-	struct verdict v = decide(c->policy, rq);
+	return conn_settle(c, rq, decide(c->policy, rq));
+}
 
+struct verdict conn_settle(struct conn *c, const struct request *rq,
+			   struct verdict v)
+{
 	conn_find_program(c);
 	restrict_verdict(c, rq, &v);
 	if (!remember(c, rq, &v))
