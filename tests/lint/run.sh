@@ -4,7 +4,7 @@
 #
 # usage: run.sh fast|full|deep
 #
-#   fast  layers, sizes, spdx, words, tables, their self-check, shellcheck
+#   fast  layers, sizes, spdx, words, tables, codes, their self-check, shellcheck
 #   full  cppcheck, clang-tidy, gcc -fanalyzer, clang-format, mandoc
 #   deep  clang's analyser, and gcc's on tests (make lint, make check-all)
 #
@@ -203,6 +203,7 @@ fast() {
 	check spdx tests/lint/spdx.sh
 	check words tests/lint/words.sh
 	check tables tests/lint/tables.sh
+	check codes tests/lint/codes.sh
 	check 'self-check' tests/lint/selfcheck.sh
 	check_tool shellcheck shellcheck each shellcheck "${sh[@]}"
 }

@@ -165,4 +165,30 @@ lists
 sed -i '/^net-preload/d' "$tree/images/host/inputs"
 catches tables 'Dockerfile copies' 'an input that is not in the list'
 
+# codes - a table and a test of it
+codes() {
+	good
+	mkdir -p "$tree/docs" "$tree/tests/attack"
+	printf '| %s |\n' 'H1 | what holds | attack/a' 'K13 | slow | none' \
+		>"$tree/docs/THREATS.md"
+	echo '@test "H1 it holds" {' >"$tree/tests/attack/a.bats"
+}
+
+codes
+"$here/codes.sh" "$tree" || {
+	echo "selfcheck: codes refuses a table that is whole"
+	bad=1
+}
+echo '@test "H2 H1 that too" {' >>"$tree/tests/attack/a.bats"
+catches codes 'lacks: H2 attack/a' 'a test without a row'
+codes
+: >"$tree/tests/attack/a.bats"
+catches codes 'a test that is none: H1 attack/a' 'a row without its test'
+codes
+echo 'See D4.' >>"$tree/docs/THREATS.md"
+catches codes 'does not have: D4' 'a code of nobody'
+codes
+echo '| K13 | slow | none |' >>"$tree/docs/THREATS.md"
+catches codes 'there twice: K13' 'a row twice'
+
 exit $bad
