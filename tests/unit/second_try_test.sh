@@ -68,6 +68,23 @@ for strict in '' true; do
 	ok "strict '$strict': and is not flaky" lacks flaky
 done
 
+# Nothing is tried: here, in CI, and of a build with sanitizers.
+printf '#!/bin/sh\necho 1..1\necho "ok 1 # SKIP no docker"\n' \
+	>"$dir/unit/skips_test"
+printf '#!/bin/sh\necho 1..1\necho "ok 1 # SKIP a sanitizer"\n' \
+	>"$dir/unit/never_test"
+chmod +x "$dir/unit/skips_test" "$dir/unit/never_test"
+(
+	unset CI
+	tries '' --unit "$dir/unit/skips_test"
+	counts '0 0 1'
+)
+ok 'by hand: what skips all it has is skipped' [ $? -eq 0 ]
+CI=true tries '' --unit "$dir/unit/skips_test"
+ok 'in CI: it has failed' counts '0 1 1'
+CI=true tries '' --unit "$dir/unit/never_test"
+ok 'in CI: but for what sanitizers cannot show' counts '0 0 1'
+
 if command -v bats >/dev/null; then
 	cat >"$dir/once.bats" <<'END'
 @test "good" { echo >>"$DIR/tried-good"; }
