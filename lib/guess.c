@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guess.c - the word that a mistyped one may be a slip of
+ * guess.c - finds the word that was mistyped
  */
-#include "control/cli/core/guess.h"
+#include "lib/guess.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#define GUESS_MAX 32u /* letters of what may be mistyped */
+#define GUESS_MAX 32u /* letters of a word */
 
-/* Edits (a letter more, less, or another) from @a to @b; both are short. */
+/* Returns the edits (a letter more, less, or another) from @a to @b; both are
+ * short. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[GUESS_MAX + 1], n = strlen(b), i, j;
@@ -34,14 +35,14 @@ static size_t distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* Two neighbours changed places: the likeliest slip of all. */
+/* Returns true if two neighbours are swapped: the likeliest mistake. */
 static bool is_swap(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
 		b++;
 	}
-	return *a && a[1] && a[0] == b[1] && a[1] == b[0] &&
+	return *a && *b && a[1] && a[0] == b[1] && a[1] == b[0] &&
 	       strcmp(a + 2, b + 2) == 0;
 }
 
