@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena.c - memory that is given back all at once
+ * arena.c - memory that is freed all at once
  */
 #include "lib/arena.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arena.h - memory that is given back all at once
+ * arena.h - memory that is freed all at once
  *
- * For what is built once and then only read: policies and YAML trees.
+ * For data that is built once and then only read, such as policies and YAML
+ * trees.
  */
 #ifndef LIB_ARENA_H
 #define LIB_ARENA_H
@@ -19,12 +20,18 @@ struct arena { /* zeroed: empty */
 	size_t left;
 };
 
-/* Zeroed, aligned for any object; NULL without memory. */
+/* Returns @size zeroed bytes, aligned for any object and owned by the arena, or
+ * NULL when out of memory. */
 void *arena_alloc(struct arena *a, size_t size) ATTR_WUR;
-/* The same for an array; NULL also when n * size overflows. */
+/* Like arena_alloc() for @n objects of @size bytes; also NULL if n * size
+ * overflows. */
 void *arena_array(struct arena *a, size_t n, size_t size) ATTR_WUR;
-/* A copy with a NUL behind it. */
+/* Returns a copy of @len bytes of @s with a NUL after them, owned by the arena,
+ * or NULL when out of memory. */
 char *arena_strn(struct arena *a, const char *s, size_t len) ATTR_WUR;
-void arena_done(struct arena *a); /* accepts zeroed and done arenas */
+/*
+ * Frees everything allocated from @a. Accepts zeroed arenas and repeated calls.
+ */
+void arena_done(struct arena *a);
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attr.h - compiler attributes and scoped variables, spelled once
+ * attr.h - compiler attributes and scoped variables
  *
- * A scoped variable is released when it goes out of scope; ownership leaves
- * it through fd_take() or ptr_take(). It must be initialised where it is
- * declared.
+ * A scoped variable is released when it goes out of scope, unless fd_take() or
+ * ptr_take() has moved it out. It must be initialised where it is declared.
  */
 #ifndef LIB_ATTR_H
 #define LIB_ATTR_H
@@ -19,13 +18,13 @@
 #define ATTR_CLEANUP(fn) __attribute__((cleanup(fn)))
 #define ATTR_WUR __attribute__((warn_unused_result))
 #define ATTR_NORETURN __attribute__((noreturn))
-#define ATTR_UNUSED __attribute__((unused))
-/* A function that not every version of its library has: NULL without. */
+/* A function that older versions of its library lack; its address is NULL
+ * there. */
 #define ATTR_WEAK __attribute__((weak))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Closes *fd unless it is negative; errno is kept. */
+/* Closes *fd unless it is negative, and sets it to -1. Keeps errno. */
 static inline void fd_closep(int *fd)
 {
 	int saved = errno;
@@ -36,7 +35,7 @@ static inline void fd_closep(int *fd)
 	errno = saved;
 }
 
-/* Gives the descriptor away: returns *fd and leaves -1 behind. */
+/* Returns *fd, now owned by the caller, and sets *fd to -1. */
 static inline int fd_take(int *fd)
 {
 	int taken = *fd;
@@ -68,7 +67,7 @@ static inline void dir_closep(DIR **d)
 	*d = NULL;
 }
 
-/* Gives the pointer away: returns *p and leaves NULL behind. */
+/* Returns *p, now owned by the caller, and sets *p to NULL. */
 static inline void *ptr_take(void *p)
 {
 	void *taken = *(void **)p;

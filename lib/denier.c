@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * denier.c - what changes a denial by rule, in words
+ * denier.c - the advice that follows a denial by rule
  */
 #include "lib/denier.h"
 
@@ -16,7 +16,7 @@ static size_t written(int n, size_t size)
 	return (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* A pattern's denial stays until the pattern is allowed. */
+/* A denial by a pattern lasts until the pattern itself is allowed. */
 static bool is_pattern(const struct denier *d)
 {
 	return strcasecmp(d->host, d->asked) != 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * err.c - the error a user will read, on the caller's stack
+ * err.c - an error message on the caller's stack
  *
- * Texts are made in a buffer of their own first: an argument may point into
- * the very message that is being replaced. errno is kept throughout.
+ * Text is formatted into a separate buffer first, because an argument may point
+ * into the message that is being replaced. errno is kept.
  */
 #include "lib/err.h"
 
@@ -17,22 +17,31 @@ static ATTR_PRINTF(3, 0) void err_format(char *out, size_t size,
 		out[0] = '\0';
 }
 
-/* Joins "head: tail" into the message, cut at its end. */
-static void err_join(struct err *err, const char *head, const char *tail)
+/* Joins head, @mark and tail into the message, cut at its end. */
+static void err_join(struct err *err, const char *head, const char *mark,
+		     const char *tail)
 {
+	const size_t mark_len = strlen(mark);
 	size_t head_len = strnlen(head, sizeof(err->msg) - 1);
 	size_t room = sizeof(err->msg) - 1 - head_len;
-	size_t tail_len = strnlen(tail, room > 2 ? room - 2 : 0);
+	size_t tail_len = strnlen(tail, room > mark_len ? room - mark_len : 0);
 
 	/* The tail first: it may be the message itself, which then moves. */
-	if (room > 2) {
-		memmove(err->msg + head_len + 2, tail, tail_len);
-		memcpy(err->msg + head_len, ": ", 2);
-		err->msg[head_len + 2 + tail_len] = '\0';
+	if (room > mark_len) {
+		memmove(err->msg + head_len + mark_len, tail, tail_len);
+		memcpy(err->msg + head_len, mark, mark_len);
+		err->msg[head_len + mark_len + tail_len] = '\0';
 	} else {
 		err->msg[head_len] = '\0';
 	}
 	memcpy(err->msg, head, head_len);
+}
+
+/* All but code and message. */
+static void err_clear(struct err *err)
+{
+	err->word[0] = err->key[0] = err->hint[0] = '\0';
+	err->line = err->column = 0;
 }
 
 int err_set(struct err *err, int code, const char *fmt, ...)
@@ -47,7 +56,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	err_format(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	err->code = code;
-	err->word[0] = '\0';
+	err_clear(err);
 	memcpy(err->msg, text, sizeof(text));
 	errno = saved;
 	return code;
@@ -58,19 +67,19 @@ int err_sys(struct err *err, const char *fmt, ...)
 	char text[sizeof(err->msg)];
 	int saved = errno;
 	/* A failure that left no errno must not read as success. */
-	int code = saved > 0 ? -saved : -EIO;
+	int rc = saved > 0 ? -saved : -EIO;
 	va_list ap;
 
 	if (!err)
-		return code;
+		return rc;
 	va_start(ap, fmt);
 	err_format(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	err->code = code;
-	err->word[0] = '\0';
-	err_join(err, text, err_text(code));
+	err->code = rc;
+	err_clear(err);
+	err_join(err, text, ": ", err_text(rc));
 	errno = saved;
-	return code;
+	return rc;
 }
 
 int err_nomem(struct err *err)
@@ -83,9 +92,43 @@ int err_name(struct err *err, const char *word)
 	size_t len = strnlen(word, sizeof(err->word) - 1);
 
 	if (!err)
-		return -EIO; /* nobody kept the code, but it is a failure */
+		return -EIO; /* the code is lost, but it is a failure */
 	memcpy(err->word, word, len);
 	err->word[len] = '\0';
+	return err->code;
+}
+
+int err_place(struct err *err, unsigned line, unsigned column)
+{
+	if (!err)
+		return -EIO; /* as above */
+	err->line = line;
+	err->column = column;
+	return err->code;
+}
+
+int err_hint(struct err *err, const char *word)
+{
+	size_t len = strnlen(word, sizeof(err->hint) - 1);
+
+	if (!err)
+		return -EIO; /* as above */
+	memcpy(err->hint, word, len);
+	err->hint[len] = '\0';
+	return err->code;
+}
+
+int err_key(struct err *err, const char *key)
+{
+	char text[sizeof(err->key) + 2];
+	size_t len = strnlen(key, sizeof(err->key) - 1);
+
+	if (!err)
+		return -EIO; /* the code was not kept, but it is a failure */
+	memcpy(err->key, key, len);
+	err->key[len] = '\0';
+	snprintf(text, sizeof(text), "'%s'", err->key);
+	err_join(err, text, " ", err->msg);
 	return err->code;
 }
 
@@ -96,11 +139,12 @@ int err_wrap(struct err *err, const char *fmt, ...)
 	va_list ap;
 
 	if (!err)
-		return -EIO; /* nobody kept the code, but it is a failure */
+		return -EIO; /* the code is lost, but it is a failure */
 	va_start(ap, fmt);
 	err_format(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	err_join(err, text, err->msg);
+	err->key[0] = '\0';
+	err_join(err, text, ": ", err->msg);
 	errno = saved;
 	return err->code;
 }

@@ -49,10 +49,8 @@ ssize_t fd_read_all(int fd, void *mem, size_t max)
 	return -EMSGSIZE;
 }
 
-/*
- * Reads to the end, whatever the size said before: files of /proc say 0, and
- * others may grow meanwhile. @max is below SSIZE_MAX.
- */
+/* Reads to the end, whatever size fstat() reported: files of /proc report 0,
+ * and others may grow. @max is below SSIZE_MAX. */
 static int fd_read_text(int fd, size_t hint, size_t max, char **ret,
 			size_t *ret_len)
 {
@@ -134,13 +132,13 @@ static int temp_fill(int temp, const void *data, size_t len, mode_t mode,
 		     bool sync)
 {
 	SCOPED_FD fd = temp;
-	int r;
+	int rc;
 
 	if (fchmod(fd, mode) < 0)
 		return -errno;
-	r = fd_write_all(fd, data, len);
-	if (r < 0)
-		return r;
+	rc = fd_write_all(fd, data, len);
+	if (rc < 0)
+		return rc;
 	if (sync && fsync(fd) < 0)
 		return -errno;
 	/* Some file systems report a lost write only here. */
@@ -155,7 +153,7 @@ static int file_write(const char *path, const void *data, size_t len,
 				 strdup("./");
 	SCOPED_STR temp = NULL;
 	SCOPED_FD dirfd = -1;
-	int fd, r;
+	int fd, rc;
 
 	if (!dir)
 		return -ENOMEM;
@@ -169,12 +167,12 @@ static int file_write(const char *path, const void *data, size_t len,
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	r = temp_fill(fd, data, len, mode, sync);
-	if (r == 0 && rename(temp, path) < 0)
-		r = -errno;
-	if (r < 0) {
+	rc = temp_fill(fd, data, len, mode, sync);
+	if (rc == 0 && rename(temp, path) < 0)
+		rc = -errno;
+	if (rc < 0) {
 		unlink(temp);
-		return r;
+		return rc;
 	}
 	/* The new name, too, shall outlive a crash. */
 	return sync && fsync(dirfd) < 0 ? -errno : 0;
@@ -195,13 +193,13 @@ int file_put(const char *path, const char *text)
 {
 	SCOPED_FD fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NOCTTY |
 					  O_CLOEXEC);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return -errno;
-	r = fd_write_all(fd, text, strlen(text));
-	if (r < 0)
-		return r;
+	rc = fd_write_all(fd, text, strlen(text));
+	if (rc < 0)
+		return rc;
 	return close(fd_take(&fd)) < 0 ? -errno : 0;
 }
 
@@ -226,15 +224,15 @@ int file_give(int fd, const char *path)
 static int dir_make(const char *path, mode_t mode)
 {
 	struct stat st;
-	int r;
+	int rc;
 
 	if (mkdir(path, mode) == 0)
 		return 0;
 	/* On a read-only or foreign parent it is not always EEXIST. */
-	r = -errno;
+	rc = -errno;
 	if (stat(path, &st) == 0)
 		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
-	return r;
+	return rc;
 }
 
 int file_mkdir_for(const char *path, uid_t uid, gid_t gid)
@@ -242,12 +240,12 @@ int file_mkdir_for(const char *path, uid_t uid, gid_t gid)
 	struct stat st;
 
 	if (mkdir(path, 0700) == 0) {
-		int r = lchown(path, uid, gid) < 0 ? -errno : 0;
+		int rc = lchown(path, uid, gid) < 0 ? -errno : 0;
 
 		/* One of root's would be taken as it is the next time. */
-		if (r < 0)
+		if (rc < 0)
 			rmdir(path);
-		return r;
+		return rc;
 	}
 	if (errno != EEXIST)
 		return -errno;
@@ -261,14 +259,14 @@ int file_mkdir_p(const char *path, mode_t mode)
 	if (!copy)
 		return -ENOMEM;
 	for (char *at = copy; *at; at++) {
-		int r;
+		int rc;
 
 		if (*at != '/' || at == copy || at[-1] == '/')
 			continue;
 		*at = '\0';
-		r = dir_make(copy, mode);
-		if (r < 0)
-			return r;
+		rc = dir_make(copy, mode);
+		if (rc < 0)
+			return rc;
 		*at = '/';
 	}
 	return dir_make(copy, mode);

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file_tree.c - removing and measuring trees that a sandbox made
+ * file_tree.c - removes and measures trees that a sandbox made
  *
  * Theory of operation
  *
- * Depth, width and names are the sandbox's choice, so neither descriptors
- * nor the stack may grow with them, and no path is ever put together:
- * directories are entered by name from their parent's descriptor, never
- * through a link.
+ * The sandbox chose depth, width and names, so neither descriptors nor the
+ * stack may grow with them, and no path is ever assembled: directories are
+ * entered by name from their parent's descriptor, never through a link.
  *
- * Removal recurses REMOVE_DEPTH levels. What is deeper is moved up to the
- * root of the tree, where a later pass finds it. Each pass over a directory
- * that got something done is followed by another one, for the file systems
- * that skip entries while others are deleted, and for what was moved up;
- * every such pass has removed or moved an entry, so they end. rmdir() is
- * tried before a directory is entered: it refuses mount points (EBUSY) even
- * where device numbers do not give them away.
+ * Removal recurses REMOVE_DEPTH levels. Deeper directories are moved to the
+ * root of the tree, where a later pass finds them. A pass over a directory that
+ * removed or moved something is followed by another, because some file systems
+ * skip entries during deletion and because of the moved directories. Each such
+ * pass made progress, so they end. rmdir() is tried before a directory is
+ * entered: it refuses mount points (EBUSY) even where device numbers do not
+ * reveal them.
  *
  * A tree to be measured may be in use and must not be changed: see walk.c.
  */
@@ -105,21 +104,21 @@ static int removal_enter(struct removal *rm, int dirfd, const char *name,
 {
 	SCOPED_FD fd = -1;
 	struct statx id;
-	int r;
+	int rc;
 
 	if (depth >= REMOVE_DEPTH) {
-		r = removal_move_up(rm, dirfd, name);
-		rm->progress += r == 0;
+		rc = removal_move_up(rm, dirfd, name);
+		rm->progress += rc == 0;
 		/* overlayfs moves no directory of a lower layer: go deeper. */
-		if (r != -EXDEV || depth >= REMOVE_DEPTH_MAX)
-			return r;
+		if (rc != -EXDEV || depth >= REMOVE_DEPTH_MAX)
+			return rc;
 	}
 	fd = openat(dirfd, name, DIR_FLAGS);
 	if (fd < 0)
 		return -errno;
-	r = mount_get(fd, &id);
-	if (r < 0)
-		return r;
+	rc = mount_get(fd, &id);
+	if (rc < 0)
+		return rc;
 	if (!mount_same(&id, &rm->id))
 		return -EBUSY;
 	removal_clear(rm, fd, depth + 1);
@@ -171,13 +170,13 @@ static void removal_clear(struct removal *rm, int dirfd, int depth)
 		before = rm->progress;
 		rewinddir(dir);
 		while ((de = readdir(dir))) {
-			int r;
+			int rc;
 
 			if (name_is_dots(de->d_name))
 				continue;
-			r = removal_entry(rm, dirfd, de->d_name, depth);
-			if (r < 0)
-				removal_fail(rm, r);
+			rc = removal_entry(rm, dirfd, de->d_name, depth);
+			if (rc < 0)
+				removal_fail(rm, rc);
 		}
 	} while (rm->progress != before);
 }
@@ -186,7 +185,7 @@ int file_remove_tree(const char *path)
 {
 	struct removal rm = { .root = -1 };
 	SCOPED_FD root = -1;
-	int r;
+	int rc;
 
 	if (unlink(path) == 0 || errno == ENOENT)
 		return 0;
@@ -202,9 +201,9 @@ int file_remove_tree(const char *path)
 	if (root < 0)
 		return -errno;
 	rm.root = root;
-	r = mount_get(root, &rm.id);
-	if (r < 0)
-		return r;
+	rc = mount_get(root, &rm.id);
+	if (rc < 0)
+		return rc;
 	removal_clear(&rm, root, 0);
 	if (rmdir(path) < 0)
 		return rm.first ? rm.first : -errno;
@@ -235,14 +234,14 @@ int file_tree_size(const char *path, uint64_t *ret_bytes)
 	static const struct walk_ops ops = { .entry = size_entry };
 	uint64_t bytes = 0;
 	struct stat st;
-	int r = 0;
+	int rc = 0;
 
 	if (lstat(path, &st) < 0)
 		return -errno;
 	size_count(&bytes, &st);
 	if (S_ISDIR(st.st_mode))
-		r = walk_tree(path, &ops, &bytes);
-	if (r == 0)
+		rc = walk_tree(path, &ops, &bytes);
+	if (rc == 0)
 		*ret_bytes = bytes;
-	return r;
+	return rc;
 }

@@ -312,7 +312,7 @@ int jsonr_skip(struct jsonr *j)
 	bool object[JSONR_DEPTH_MAX + 1] = { 0 }; /* what is open, by depth */
 	unsigned base = j->depth;
 	struct slice key;
-	int r;
+	int rc;
 
 	do {
 		int kind = jsonr_peek(j);
@@ -326,10 +326,10 @@ int jsonr_skip(struct jsonr *j)
 		} else if (skip_plain(j, kind) < 0) {
 			return -EBADMSG;
 		}
-		for (r = 0; r == 0 && j->depth > base;)
-			r = jsonr_next(j, object[j->depth] ? &key : NULL);
-		if (r < 0)
-			return r;
+		for (rc = 0; rc == 0 && j->depth > base;)
+			rc = jsonr_next(j, object[j->depth] ? &key : NULL);
+		if (rc < 0)
+			return rc;
 	} while (j->depth > base);
 	return 0;
 }

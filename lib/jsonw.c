@@ -144,14 +144,14 @@ void jsonw_init(struct jsonw *w, struct buf *out)
 
 static void jsonw_raw(struct jsonw *w, const void *p, size_t len)
 {
-	if (w->r == 0)
-		w->r = buf_append(w->out, p, len);
+	if (w->rc == 0)
+		w->rc = buf_append(w->out, p, len);
 }
 
 static void jsonw_quoted(struct jsonw *w, const uint8_t *p, size_t len)
 {
 	jsonw_raw(w, "\"", 1);
-	while (len > 0 && w->r == 0) {
+	while (len > 0 && w->rc == 0) {
 		size_t n = plain_run(p, len);
 		char unit[UNIT_MAX], *end = unit;
 
@@ -220,4 +220,10 @@ void jsonw_bool(struct jsonw *w, const char *key, bool v)
 {
 	jsonw_begin(w, key);
 	jsonw_raw(w, v ? "true" : "false", v ? 4 : 5);
+}
+
+void jsonw_number(struct jsonw *w, const char *key, const char *text)
+{
+	jsonw_begin(w, key);
+	jsonw_raw(w, text, strlen(text));
 }

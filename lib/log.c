@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.c - talk on stderr: "level component message", one line each
+ * log.c - log lines on stderr: "level component message"
  *
- * A line is made on the stack and written by one write(), so that the lines
- * of several processes on one stderr do not mix. Of the text all that does
- * not print is escaped first, in both forms; JSON then only has to mind quotes
- * and backslashes.
+ * A line is made on the stack and written by one write(), so that lines of
+ * several processes on one stderr do not mix. Unprintable text is escaped
+ * first, in both formats; JSON then has to escape only quotes and backslashes.
  */
 #include "lib/log.h"
 

@@ -145,15 +145,15 @@ struct loop_io *loop_add(struct loop *l, int fd, uint32_t events, loop_io_fn fn,
 			 void *arg)
 {
 	struct loop_io *io = calloc(1, sizeof(*io));
-	int r;
+	int rc;
 
 	if (!io)
 		return NULL;
 	*io = (struct loop_io){ .loop = l, .fd = fd, .fn = fn, .arg = arg };
-	r = loop_mod(io, events);
-	if (r < 0) {
+	rc = loop_mod(io, events);
+	if (rc < 0) {
 		free(io);
-		errno = -r;
+		errno = -rc;
 		return NULL;
 	}
 	io->next = l->ios;
@@ -163,10 +163,14 @@ struct loop_io *loop_add(struct loop *l, int fd, uint32_t events, loop_io_fn fn,
 	return io;
 }
 
-static void io_unlink(struct loop_io *io)
+void loop_del(struct loop_io *io)
 {
-	struct loop *l = io->loop;
+	struct loop *l;
 
+	if (!io || io->dead)
+		return;
+	loop_mod(io, 0);
+	l = io->loop;
 	if (io->prev)
 		io->prev->next = io->next;
 	else
@@ -178,23 +182,6 @@ static void io_unlink(struct loop_io *io)
 	l->dead_ios = io;
 	if (!l->running)
 		loop_reap(l);
-}
-
-void loop_del(struct loop_io *io)
-{
-	if (!io || io->dead)
-		return;
-	loop_mod(io, 0);
-	io_unlink(io);
-}
-
-void loop_del_close(struct loop_io *io, int *fd)
-{
-	fd_closep(fd);
-	if (!io || io->dead)
-		return;
-	io->events = 0; /* it went with the descriptor: epoll(7) */
-	io_unlink(io);
 }
 
 static bool timer_before(const struct loop_timer *a, const struct loop_timer *b)
@@ -325,12 +312,13 @@ void loop_timer_free(struct loop_timer *t)
 		loop_reap(l);
 }
 
-static void loop_on_signal(void *arg, uint32_t events ATTR_UNUSED)
+static void loop_on_signal(void *arg, uint32_t events)
 {
 	struct loop *l = arg;
 	struct signalfd_siginfo info;
 
 	/* Mostly there is but one; of more, the loop tells again. */
+	(void)events;
 	if (read(l->signal_fd, &info, sizeof(info)) == sizeof(info))
 		l->signal_fn(l->signal_arg, (int)info.ssi_signo);
 }
@@ -339,7 +327,7 @@ int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn,
 		 void *arg)
 {
 	sigset_t old;
-	int r;
+	int rc;
 
 	if (l->signal_fd >= 0)
 		return -EBUSY;
@@ -352,10 +340,10 @@ int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn,
 	if (l->signal_fd >= 0 &&
 	    loop_add(l, l->signal_fd, EPOLLIN, loop_on_signal, l))
 		return 0;
-	r = -errno;
+	rc = -errno;
 	fd_closep(&l->signal_fd);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	return r;
+	return rc;
 }
 
 /* Milliseconds until the first timer, rounded up: never early. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.c - memory that is free goes back to the system
+ * memory.c - returns freed memory to the kernel
  *
- * The allocator keeps what is freed between two blocks that live, and learns
- * from each large block that it should keep the next one as well. So large
- * blocks are mapped apart, always, and what is free within is given back when
- * much of it has been freed since the last time.
+ * The allocator keeps memory that was freed between two live blocks, and after
+ * each large block it raises the size from which blocks are mapped separately.
+ * So that size is fixed here, and free memory within the heap is returned when
+ * much of it was freed since the last time.
  */
 #include "lib/memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.h - memory that is free goes back to the system
+ * memory.h - returns freed memory to the kernel
  */
 #ifndef LIB_MEMORY_H
 #define LIB_MEMORY_H
@@ -8,15 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MEMORY_TRIM_MS 1000u /* between two looks */
-#define MEMORY_TRIM_BYTES (UINT64_C(4) << 20) /* freed in between, at least */
+#define MEMORY_TRIM_MS 1000u /* interval of memory_trim() */
+/* trim only if this much was freed since the last time */
+#define MEMORY_TRIM_BYTES (UINT64_C(4) << 20)
 
-/* Once, before there are threads. */
+/* Configures the allocator. Call it once, before any thread starts. */
 void memory_init(void);
-/* Notes that @bytes of what sandboxes held are free, or soon will be. */
+/* Counts @bytes, which sandboxes made us allocate, as freed or soon to be
+ * freed. Any thread may call it. */
 void memory_freed(uint64_t bytes);
-/* Gives back what is free, if that may be much. For the control thread: it takes
- * milliseconds. True: it did. */
+/* Returns free memory to the kernel if at least MEMORY_TRIM_BYTES were counted,
+ * and returns whether it did. It takes milliseconds, so only the control thread
+ * may call it. */
 bool memory_trim(void);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc.c - starting programs
+ * proc.c - starts programs
  *
  * Theory of operation
  *
  * The child reports a failed step over a close-on-exec pipe: step and errno.
- * The parent reads until end of file, which a successful exec brings about.
+ * The parent reads until end of file, which a successful exec causes.
  *
- * All signals are blocked over the fork, so that no handler of the parent
- * ever runs in the child; the child sets them back to their defaults and
- * unblocks them last. Any of the parent's 0, 1, 2 may be closed or be a
- * source for another one: all sources, and the pipe, first move above them.
+ * All signals are blocked across the fork, so that no handler of the parent
+ * ever runs in the child; the child resets them to their defaults and unblocks
+ * them last. Any of the parent's descriptors 0, 1, 2 may be closed or be the
+ * source of another one, so all sources, and the pipe, are first moved above
+ * them.
  */
 #include "lib/proc.h"
 
@@ -108,8 +109,8 @@ void proc_signals_default(void)
 	/* All zero is SIG_DFL, no flags, an empty mask (rt_sigaction(2)). */
 	static const unsigned long dfl[8];
 
-	/* By hand, since libc refuses to touch the two that it keeps to
-	 * itself: whoever started us may have left even those ignored. */
+	/* A raw system call, since libc refuses the two signals that it
+	 * reserves for itself: the parent may have left even those ignored. */
 	for (int signo = 1; signo < NSIG; signo++)
 		syscall(SYS_rt_sigaction, signo, dfl, NULL, (size_t)8);
 }
@@ -121,6 +122,14 @@ static void child_signals(void)
 	proc_signals_default();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void proc_worker_begin(unsigned seconds)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_DUMPABLE, 0);
+	child_signals();
+	alarm(seconds);
 }
 
 static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
@@ -155,15 +164,15 @@ static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
 int proc_exec(const struct proc_opts *opts)
 {
 	char *const *argv = vector_of(opts->argv);
-	int r;
+	int rc;
 
 	if (opts->new_session && setsid() < 0)
 		return -errno;
 	if (child_fds(opts->fd) < 0)
 		return -errno;
-	r = child_cloexec();
-	if (r < 0)
-		return r;
+	rc = child_cloexec();
+	if (rc < 0)
+		return rc;
 	if (opts->cwd && chdir(opts->cwd) < 0)
 		return -errno;
 	child_signals();
@@ -221,7 +230,7 @@ int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err)
 	SCOPED_FD wr = -1;
 	pid_t parent = getpid(), pid;
 	struct report report;
-	int fd[2], status, r;
+	int fd[2], status, rc;
 	sigset_t all, old;
 
 	if (!opts->argv[0])
@@ -235,19 +244,19 @@ int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err)
 	pid = fork();
 	if (pid == 0)
 		child_exec(opts, parent, wr);
-	r = -errno;
+	rc = -errno;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
-		return err_set(err, r, "start %s: fork: %s", opts->argv[0],
-			       err_text(r));
+		return err_set(err, rc, "start %s: fork: %s", opts->argv[0],
+			       err_text(rc));
 	fd_closep(&wr);
-	r = report_read(rd, &report);
-	if (r == 0) {
+	rc = report_read(rd, &report);
+	if (rc == 0) {
 		*ret_pid = pid;
 		return 0;
 	}
-	if (r < 0)
-		report = (struct report){ .step = STEP_FD, .code = -r };
+	if (rc < 0)
+		report = (struct report){ .step = STEP_FD, .code = -rc };
 	child_wait(pid, &status);
 	return report_explain(opts, &report, err);
 }
@@ -300,18 +309,18 @@ static int proc_wait(const struct proc_opts *opts, pid_t pid, uint64_t deadline,
 		     struct err *err)
 {
 	int status;
-	int r = deadline ? child_wait_until(pid, deadline, &status) :
-			   child_wait(pid, &status);
+	int rc = deadline ? child_wait_until(pid, deadline, &status) :
+			    child_wait(pid, &status);
 
-	if (r == -ETIMEDOUT) {
+	if (rc == -ETIMEDOUT) {
 		kill(-pid, SIGKILL); /* not reaped yet: the number is its own */
 		child_wait(pid, &status);
-		return err_set(err, r, "%s did not end within %u ms",
+		return err_set(err, rc, "%s did not end within %u ms",
 			       opts->argv[0], opts->timeout_ms);
 	}
-	if (r < 0)
-		return err_set(err, r, "wait for %s: %s", opts->argv[0],
-			       err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "wait for %s: %s", opts->argv[0],
+			       err_text(rc));
 	return proc_code(status);
 }
 
@@ -319,9 +328,9 @@ int proc_run(const struct proc_opts *opts, struct err *err)
 {
 	uint64_t deadline = deadline_of(opts);
 	pid_t pid = -1;
-	int r = proc_spawn(opts, &pid, err);
+	int rc = proc_spawn(opts, &pid, err);
 
-	return r < 0 ? r : proc_wait(opts, pid, deadline, err);
+	return rc < 0 ? rc : proc_wait(opts, pid, deadline, err);
 }
 
 /* Reads to the end of file or to @deadline; what does not fit is read and
@@ -360,7 +369,7 @@ int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 	SCOPED_FD wr = -1;
 	SCOPED_STR text = NULL;
 	struct buf out;
-	int fd[2], r, code;
+	int fd[2], rc, ended;
 	uint64_t deadline;
 	pid_t pid = -1;
 
@@ -370,22 +379,22 @@ int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 	wr = fd[1];
 	with_pipe.fd[1] = wr;
 	deadline = deadline_of(opts);
-	r = proc_spawn(&with_pipe, &pid, err);
-	if (r < 0)
-		return r;
+	rc = proc_spawn(&with_pipe, &pid, err);
+	if (rc < 0)
+		return rc;
 	fd_closep(&wr);
 	buf_init(&out, max);
-	r = capture_read(rd, deadline, &out);
+	rc = capture_read(rd, deadline, &out);
 	fd_closep(&rd); /* or a child that still writes would never end */
-	code = proc_wait(opts, pid, deadline, err);
-	if (r == 0)
-		r = slice_dup_str(buf_slice(&out), &text);
+	ended = proc_wait(opts, pid, deadline, err);
+	if (rc == 0)
+		rc = slice_dup_str(buf_slice(&out), &text);
 	buf_done(&out);
-	if (code < 0)
-		return code;
-	if (r < 0)
-		return err_set(err, r, "output of %s: %s", opts->argv[0],
-			       err_text(r));
+	if (ended < 0)
+		return ended;
+	if (rc < 0)
+		return err_set(err, rc, "output of %s: %s", opts->argv[0],
+			       err_text(rc));
 	*ret_out = ptr_take(&text);
-	return code;
+	return ended;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * proc.h - starting programs
+ * proc.h - starts programs
  */
 #ifndef LIB_PROC_H
 #define LIB_PROC_H
@@ -14,40 +14,45 @@ struct proc_opts {
 		*argv; /* NULL-terminated; argv[0] looked up in PATH */
 	const char *const *env; /* NULL: inherited */
 	const char *cwd; /* NULL: unchanged */
-	int fd[3]; /* become 0, 1, 2; -1: /dev/null */
+	int fd[3]; /* become 0, 1 and 2; -1: /dev/null. Borrowed */
 	int new_session; /* setsid() in the child */
 	int die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
-	/* For proc_run() and proc_capture(), 0: none. The program gets a
+	/* For proc_run() and proc_capture(); 0: no limit. The program gets a
 	 * process group of its own, which is killed after this time. */
 	unsigned timeout_ms;
 };
 
 /*
- * Starts a program; signal mask and dispositions are reset in the child,
- * all descriptors but 0-2 closed. A failed exec is reported here as its
- * negative errno, not by an exit code. Returns 0 and the pid.
+ * Starts a program. In the child, signal mask and dispositions are reset and
+ * all descriptors but 0-2 closed. Returns 0 and the pid, which the caller
+ * reaps. A failed exec is returned here as its negative errno, not as an exit
+ * code.
  */
 int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err);
-/*
- * In a child that the caller has forked himself: becomes the program, as
- * proc_spawn() would; @opts' timeout and die_with_parent do not count.
- * Returns only when it failed, with the negative errno.
- */
+/* Turns the calling process, a child that the caller forked, into the program
+ * as proc_spawn() would, but ignores timeout_ms and die_with_parent. Returns
+ * only on failure, with a negative errno. */
 int proc_exec(const struct proc_opts *opts);
-/* Runs to the end; returns the exit code, 128+n for a signal, or -errno;
- * -ETIMEDOUT past @opts' limit. */
+/* Runs a program and waits for its end. Returns its exit code, 128 + n if
+ * signal n killed it, or a negative errno: -ETIMEDOUT beyond timeout_ms. */
 int proc_run(const struct proc_opts *opts, struct err *err);
 /*
- * Like proc_run(), and collects stdout in place of fd[1]: at most @max bytes,
- * the rest is read and dropped; NUL-ended, caller frees, also set when the
- * program fails with an exit code. -EBADMSG for output that contains a NUL.
+ * Like proc_run(), and collects stdout instead of writing it to fd[1]: at most
+ * @max bytes, the rest is read and dropped. *@ret_out is NUL-terminated, the
+ * caller frees it; it is also set when the exit code is not 0. Fails with
+ * -EBADMSG if the output contains a NUL.
  */
 int proc_capture(const struct proc_opts *opts, size_t max, char **ret_out,
 		 struct err *err);
-/* Every signal to its default action; async-signal-safe. KILL and STOP have
- * no other. */
+/*
+ * Sets every signal but KILL and STOP to its default action. Async-signal-safe.
+ */
 void proc_signals_default(void);
-/* A wait status as an exit code: code, or 128+n. */
+/* Makes a forked process that works for its parent and execs nothing safe: it
+ * dies with the parent, and after @seconds; it leaves no core and cannot be
+ * traced; every signal has its default action, and none is blocked. */
+void proc_worker_begin(unsigned seconds);
+/* Returns a wait status as an exit code: the code, or 128 + n for signal n. */
 int proc_code(int status);
 
 #endif

@@ -37,6 +37,22 @@ static int slice_uint(struct slice *s, size_t size, uint64_t *ret)
 	return 0;
 }
 
+static bool is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t';
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.len > 0 && is_blank(s.ptr[0])) {
+		s.ptr++;
+		s.len--;
+	}
+	while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
+		s.len--;
+	return s;
+}
+
 int slice_u8(struct slice *s, uint8_t *ret)
 {
 	uint64_t v;

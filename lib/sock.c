@@ -52,17 +52,17 @@ static int unix_address(const char *path, struct sockaddr_un *ret)
 static int unix_connect(const struct sockaddr_un *addr, int flags)
 {
 	SCOPED_FD fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return -errno;
 	do {
-		r = connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
-	} while (r < 0 && errno == EINTR);
-	return r < 0 ? -errno : fd_take(&fd);
+		rc = connect(fd, (const struct sockaddr *)addr, sizeof(*addr));
+	} while (rc < 0 && errno == EINTR);
+	return rc < 0 ? -errno : fd_take(&fd);
 }
 
-/* Removes a socket that nobody listens on; anything else is left alone. */
+/* Removes a socket without a listener; anything else is left alone. */
 static int unix_remove_stale(const struct sockaddr_un *addr)
 {
 	struct stat st;
@@ -86,13 +86,13 @@ int sock_unix_listen(const char *path, mode_t mode, int backlog)
 {
 	struct sockaddr_un addr;
 	SCOPED_FD fd = -1;
-	int r = unix_address(path, &addr);
+	int rc = unix_address(path, &addr);
 
-	if (r < 0)
-		return r;
-	r = unix_remove_stale(&addr);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
+	rc = unix_remove_stale(&addr);
+	if (rc < 0)
+		return rc;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
@@ -105,9 +105,9 @@ int sock_unix_listen(const char *path, mode_t mode, int backlog)
 	    bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0)
 		return -errno;
 	if (chmod(path, mode) < 0 || listen(fd, backlog) < 0) {
-		r = -errno;
+		rc = -errno;
 		unlink(path);
-		return r;
+		return rc;
 	}
 	return fd_take(&fd);
 }
@@ -115,9 +115,9 @@ int sock_unix_listen(const char *path, mode_t mode, int backlog)
 int sock_unix_connect(const char *path)
 {
 	struct sockaddr_un addr;
-	int r = unix_address(path, &addr);
+	int rc = unix_address(path, &addr);
 
-	return r < 0 ? r : unix_connect(&addr, 0);
+	return rc < 0 ? rc : unix_connect(&addr, 0);
 }
 
 int sock_send_fd(int sock, int fd, const void *data, size_t len)

@@ -10,19 +10,24 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define DECIMALS_MAX 6
-#define DECIMALS_SCALE 1000000u /* 10 ^ DECIMALS_MAX */
+#define DECIMALS_SCALE 1000000u /* six decimals */
+
+static ATTR_PRINTF(1, 0) char *text_of(const char *fmt, va_list ap)
+{
+	char *text;
+
+	return vasprintf(&text, fmt, ap) < 0 ? NULL : text;
+}
 
 char *str_printf(const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	text = text_of(fmt, ap);
 	va_end(ap);
-	return len < 0 ? NULL : text;
+	return text;
 }
 
 bool str_starts(const char *s, const char *prefix)
@@ -35,6 +40,15 @@ bool str_ends(const char *s, const char *suffix)
 	size_t len = strlen(s), suffix_len = strlen(suffix);
 
 	return len >= suffix_len && strcmp(s + len - suffix_len, suffix) == 0;
+}
+
+bool str_has_control(const char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	}
+	return false;
 }
 
 int str_hex_digit(unsigned char c)
@@ -185,10 +199,10 @@ int str_parse_size(const char *s, uint64_t *ret_bytes)
 	static const char units[] = "bkmgt";
 	struct decimal d;
 	unsigned shift = 0;
-	int r = decimal_take(&s, &d);
+	int rc = decimal_take(&s, &d);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (*s) {
 		const char *unit = strchr(units, letter_lower(*s++));
 
@@ -218,10 +232,10 @@ int str_parse_duration(const char *s, uint64_t *ret_ms)
 		{ "m", 60 * 1000 }, { "h", 3600 * 1000 }, { "d", 86400 * 1000 },
 	};
 	struct decimal d;
-	int r = decimal_take(&s, &d);
+	int rc = decimal_take(&s, &d);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		if (strcmp(s, units[i].name) == 0)
 			return decimal_scale(d, units[i].ms, ret_ms);
@@ -246,15 +260,15 @@ int str_parse_milli(const char *s, uint64_t *ret)
 {
 	struct decimal d;
 	uint64_t milli;
-	int r = decimal_take(&s, &d);
+	int rc = decimal_take(&s, &d);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (*s)
 		return -EINVAL;
-	r = decimal_scale(d, 1000, &milli);
-	if (r < 0)
-		return r;
+	rc = decimal_scale(d, 1000, &milli);
+	if (rc < 0)
+		return rc;
 	if (milli == 0)
 		return -ERANGE;
 	*ret = milli;
@@ -325,12 +339,16 @@ static int strv_take(struct strv *sv, char *s)
 		return -ENOMEM;
 	if (sv->n >= STRV_MAX)
 		return -ENOBUFS;
-	v = realloc(sv->v, (sv->n + 2) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	sv->v = v;
-	v[sv->n++] = ptr_take(&owned);
-	v[sv->n] = NULL;
+	/* There is room for the next power of two, the NULL included, so that
+	 * many entries are not copied once for each. */
+	if ((sv->n & (sv->n + 1)) == 0) {
+		v = realloc(sv->v, 2 * (sv->n + 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		sv->v = v;
+	}
+	sv->v[sv->n++] = ptr_take(&owned);
+	sv->v[sv->n] = NULL;
 	return 0;
 }
 
@@ -352,12 +370,11 @@ int strv_pushf(struct strv *sv, const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&text, fmt, ap);
+	text = text_of(fmt, ap);
 	va_end(ap);
-	return strv_take(sv, len < 0 ? NULL : text);
+	return strv_take(sv, text);
 }
 
 bool strv_has(const struct strv *sv, const char *s)
@@ -368,6 +385,31 @@ bool strv_has(const struct strv *sv, const char *s)
 	return false;
 }
 
+ssize_t strv_find_env(const struct strv *sv, const char *entry)
+{
+	size_t len = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < sv->n; i++)
+		if (strncmp(sv->v[i], entry, len) == 0)
+			return (ssize_t)i;
+	return -ENOENT;
+}
+
+int strv_put_env(struct strv *sv, const char *entry)
+{
+	ssize_t at = strv_find_env(sv, entry);
+	char *copy;
+
+	if (at < 0)
+		return strv_push(sv, entry);
+	copy = strdup(entry);
+	if (!copy)
+		return -ENOMEM;
+	free(sv->v[at]);
+	sv->v[at] = copy;
+	return 0;
+}
+
 void strv_done(struct strv *sv)
 {
 	if (!sv)
@@ -376,4 +418,17 @@ void strv_done(struct strv *sv)
 		free(sv->v[i]);
 	free(sv->v);
 	*sv = (struct strv){ 0 };
+}
+
+int str_base64_value(unsigned char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == '+')
+		return 62;
+	return c == '/' ? 63 : -1;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * walk.c - through a tree whose depth, width and names a sandbox chose
+ * walk.c - walks a tree whose depth, width and names a sandbox chose
  *
  * Theory of operation. Neither descriptors nor the stack may grow with the
- * tree, and no path is ever put together, so not fts(3), whose paths end at
- * 64 KiB. The walk keeps two descriptors, and on the heap the names of the
- * directories still to see and the identity of each ancestor. ".." is trusted
- * only if it is the ancestor we came from; if not, somebody moved a directory
- * under us.
+ * tree, and no path is ever assembled, hence not fts(3), whose paths end at 64
+ * KiB. The walk keeps two descriptors, and on the heap the names of the
+ * directories still to enter and the identity of each ancestor. ".." is trusted
+ * only if it is the ancestor we came from; otherwise somebody moved a directory
+ * during the walk.
  */
 #include "lib/walk.h"
 
@@ -68,7 +68,7 @@ struct walk {
 static int walk_entry(struct walk *w, const char *name)
 {
 	struct stat st;
-	int r = 0;
+	int rc = 0;
 
 	if (++w->entries > ENTRIES_MAX)
 		return -E2BIG;
@@ -77,10 +77,10 @@ static int walk_entry(struct walk *w, const char *name)
 	if (st.st_dev != w->dev)
 		return w->ops->one_only ? -EXDEV : 0;
 	if (w->ops->entry)
-		r = w->ops->entry(w->arg, w->fd, name, &st);
-	if (r == 0 && S_ISDIR(st.st_mode))
-		r = stack_push(&w->names, name, strlen(name) + 1);
-	return r;
+		rc = w->ops->entry(w->arg, w->fd, name, &st);
+	if (rc == 0 && S_ISDIR(st.st_mode))
+		rc = stack_push(&w->names, name, strlen(name) + 1);
+	return rc;
 }
 
 /* Tells what is in this directory, and notes the directories there. */
@@ -90,19 +90,19 @@ static int walk_scan(struct walk *w)
 	int own = openat(w->fd, ".", DIR_FLAGS);
 	SCOPED_DIR dir = own < 0 ? NULL : fdopendir(own);
 	const struct dirent *de;
-	int r = 0;
+	int rc = 0;
 
 	if (!dir) {
-		r = -errno;
+		rc = -errno;
 		fd_closep(&own);
-		return r;
+		return rc;
 	}
-	while (r == 0 && (errno = 0, de = readdir(dir)))
+	while (rc == 0 && (errno = 0, de = readdir(dir)))
 		if (strcmp(de->d_name, ".") != 0 &&
 		    strcmp(de->d_name, "..") != 0)
-			r = walk_entry(w, de->d_name);
+			rc = walk_entry(w, de->d_name);
 	/* ENOENT: the directory itself was removed meanwhile. */
-	return r == 0 && errno != ENOENT ? -errno : r;
+	return rc == 0 && errno != ENOENT ? -errno : rc;
 }
 
 /* Enters the last directory noted; 0 also if it is no longer there. */
@@ -114,7 +114,7 @@ static int walk_down(struct walk *w)
 	const char *name = w->names.mem + start;
 	SCOPED_FD fd = openat(w->fd, name, DIR_FLAGS);
 	struct stat st;
-	int r = 0;
+	int rc = 0;
 
 	w->names.len = start;
 	if (fd < 0)
@@ -126,11 +126,11 @@ static int walk_down(struct walk *w)
 	if (st.st_dev != w->dev)
 		return w->ops->one_only ? -EXDEV : 0;
 	if (w->ops->enter)
-		r = w->ops->enter(w->arg, fd, name);
-	if (r == 0)
-		r = stack_push(&w->ancestors, &w->here, sizeof(w->here));
-	if (r < 0)
-		return r;
+		rc = w->ops->enter(w->arg, fd, name);
+	if (rc == 0)
+		rc = stack_push(&w->ancestors, &w->here, sizeof(w->here));
+	if (rc < 0)
+		return rc;
 	w->here = (struct ancestor){ .ino = st.st_ino, .base = start };
 	close(w->fd);
 	w->fd = fd_take(&fd);
@@ -142,10 +142,10 @@ static int walk_up(struct walk *w)
 	SCOPED_FD fd = -1;
 	struct ancestor parent;
 	struct stat st;
-	int r = w->ops->leave ? w->ops->leave(w->arg, w->fd) : 0;
+	int rc = w->ops->leave ? w->ops->leave(w->arg, w->fd) : 0;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	fd = openat(w->fd, "..", DIR_FLAGS);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
@@ -161,41 +161,41 @@ static int walk_up(struct walk *w)
 
 static int walk_all(struct walk *w)
 {
-	int r = stack_push(&w->names, "", 1);
+	int rc = stack_push(&w->names, "", 1);
 
 	w->here.base = w->names.len;
-	if (r == 0)
-		r = walk_scan(w);
-	while (r == 0) {
+	if (rc == 0)
+		rc = walk_scan(w);
+	while (rc == 0) {
 		if (w->names.len > w->here.base)
-			r = walk_down(w);
+			rc = walk_down(w);
 		else if (w->ancestors.len > 0)
-			r = walk_up(w);
+			rc = walk_up(w);
 		else
 			break;
 	}
-	if (r == 0 && w->ops->leave)
-		r = w->ops->leave(w->arg, w->fd);
-	return r;
+	if (rc == 0 && w->ops->leave)
+		rc = w->ops->leave(w->arg, w->fd);
+	return rc;
 }
 
 int walk_tree(const char *path, const struct walk_ops *ops, void *arg)
 {
 	struct walk w = { .ops = ops, .arg = arg };
 	struct stat st;
-	int r;
+	int rc;
 
 	w.fd = open(path, DIR_FLAGS);
 	if (w.fd < 0 || fstat(w.fd, &st) < 0) {
-		r = -errno;
+		rc = -errno;
 		fd_closep(&w.fd);
-		return r;
+		return rc;
 	}
 	w.dev = st.st_dev;
 	w.here.ino = st.st_ino;
-	r = walk_all(&w);
+	rc = walk_all(&w);
 	fd_closep(&w.fd);
 	free(w.names.mem);
 	free(w.ancestors.mem);
-	return r;
+	return rc;
 }

@@ -2,14 +2,14 @@
 /*
  * wheel.c - hierarchical timer wheel
  *
- * Theory of operation: level k has 64 slots of 64^k ticks each. A timer lies
- * in the lowest level whose range its distance fits into; each time the clock
- * enters a slot of a higher level, the timers in it are put in anew, lower.
- * Setting and clearing are a few stores; a bit a slot lets the clock jump
- * over empty stretches, so that neither an idle hour nor ten thousand
- * sleeping connections cost anything. A bit may stay behind when the last
- * timer of a slot is cleared: at most one idle wake-up a slot, which is
- * cheaper than finding the slot again.
+ * Theory of operation: level k has 64 slots of 64^k ticks each. A timer lies in
+ * the lowest level whose range includes its distance; whenever the clock enters
+ * a slot of a higher level, the timers in it are inserted again, lower. Setting
+ * and clearing are a few stores; one bit a slot lets the clock skip empty
+ * stretches, so that neither an idle hour nor ten thousand sleeping connections
+ * cost anything. A bit may remain when the last timer of a slot is cleared:
+ * that is at most one idle wake-up a slot, which is cheaper than finding the
+ * slot again.
  */
 #include "lib/wheel.h"
 
@@ -35,7 +35,7 @@ static void wheel_insert(struct wheel *w, struct wheel_timer *t)
 	unsigned level = 0;
 	unsigned slot;
 
-	/* Beyond the last level: to its end, and from there anew. */
+	/* Beyond the last level: to its end, to be inserted again there. */
 	if (at - w->now >= range)
 		at = w->now + range - 1;
 	while ((at - w->now) >> (LEVEL_BITS * (level + 1)))
@@ -65,7 +65,7 @@ void wheel_set(struct wheel *w, struct wheel_timer *t, uint64_t now_ms,
 	const uint64_t ms_max = UINT64_MAX / 4;
 
 	wheel_clear(t, w);
-	/* Nobody turned an empty wheel: catch up. */
+	/* An empty wheel is not turned: catch up. */
 	if (w->armed == 0 && now_ms / WHEEL_TICK_MS > w->now)
 		w->now = now_ms / WHEEL_TICK_MS;
 	if (ms > ms_max)
@@ -112,7 +112,7 @@ static uint64_t wheel_next(const struct wheel *w)
 }
 
 /* Takes a slot's list over to *@ret, whose first element then points back to
- * @ret: timers in it can still be cleared by anybody. */
+ * @ret, so that its timers can still be cleared. */
 static void wheel_take(struct wheel *w, unsigned level, unsigned slot,
 		       struct wheel_timer **ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wheel.h - hierarchical timer wheel, intrusive, for many timers that are
- * mostly cancelled or pushed back; single-threaded
+ * wheel.h - hierarchical timer wheel for many timers, most of which are
+ * cancelled or postponed; intrusive, single-threaded
  */
 #ifndef LIB_WHEEL_H
 #define LIB_WHEEL_H
@@ -12,7 +12,7 @@
 
 #define WHEEL_TICK_MS 16u
 #define WHEEL_SLOTS 64u
-#define WHEEL_LEVELS 4u /* 16 ms … 74 h; later ones go round again */
+#define WHEEL_LEVELS 4u /* 16 ms to 74 h; longer times take several turns */
 
 struct wheel_timer {
 	struct wheel_timer *next, **link; /* link NULL: not armed */
@@ -23,18 +23,22 @@ struct wheel_timer {
 struct wheel {
 	uint64_t now; /* tick */
 	struct wheel_timer *slot[WHEEL_LEVELS][WHEEL_SLOTS];
-	uint64_t used[WHEEL_LEVELS]; /* a bit a slot; 0: surely empty */
+	uint64_t used[WHEEL_LEVELS]; /* one bit a slot; 0: certainly empty */
 	size_t armed;
 };
 
+/* Sets @w to an empty wheel at the time @now_ms. */
 void wheel_init(struct wheel *w, uint64_t now_ms);
-/* Arms or re-arms @t to fire @ms after @now_ms, never early. */
+/* Arms @t, or re-arms it, to fire @ms after @now_ms, never early. @t must stay
+ * at its address until it fires or is cleared. */
 void wheel_set(struct wheel *w, struct wheel_timer *t, uint64_t now_ms,
 	       uint64_t ms);
+/* Disarms @t, if it is armed. */
 void wheel_clear(struct wheel_timer *t, struct wheel *w);
-/* Fires what is due. Callbacks may set and clear any timer. */
+/* Calls fn of every timer that is due. A callback may set and clear any timer,
+ * and free its own. */
 void wheel_run(struct wheel *w, uint64_t now_ms);
-/* Milliseconds until something may be due, -1: nothing is armed. */
+/* Returns the milliseconds until a timer may be due, or -1 if none is armed. */
 int wheel_wait(const struct wheel *w, uint64_t now_ms);
 
 #endif

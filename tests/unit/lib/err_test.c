@@ -59,6 +59,51 @@ static void test_wrap(void)
 	ok(err_name(NULL, "x") < 0, "no err is a failure still");
 }
 
+static void test_key(void)
+{
+	struct err err = { 0 };
+
+	err_set(&err, -EINVAL, "must be a number");
+	is_int(err_key(&err, "pids"), -EINVAL,
+	       "err_key returns the code that is there");
+	is_str(err.msg, "'pids' must be a number",
+	       "the message begins with it");
+	is_str(err.key, "pids", "and it is kept");
+	err_wrap(&err, "start");
+	is_str(err.msg, "start: 'pids' must be a number", "a clause before it");
+	is_str(err.key, "", "then the message begins with something else");
+	err_set(&err, -EINVAL, "x");
+	err_key(&err, "a_key_that_is_too_long_for_its_room_here");
+	is_int(strlen(err.key), sizeof(err.key) - 1, "a key is cut");
+	ok(strncmp(err.msg + 1, err.key, strlen(err.key)) == 0 &&
+		   strcmp(err.msg + strlen(err.key) + 1, "' x") == 0,
+	   "in the message as well");
+	err_set(&err, -EIO, "other");
+	is_str(err.key, "", "another failure is about no key yet");
+	ok(err_key(NULL, "x") < 0, "no err is a failure still");
+}
+
+static void test_place(void)
+{
+	struct err err = { 0 };
+
+	err_set(&err, -EINVAL, "unknown key");
+	is_int(err_place(&err, 3, 7), -EINVAL,
+	       "err_place returns the code that is there");
+	is_int(err_hint(&err, "env"), -EINVAL, "and so does err_hint");
+	ok(err.line == 3 && err.column == 7, "a place is kept");
+	is_str(err.hint, "env", "and what was meant");
+	is_str(err.msg, "unknown key", "the message has neither");
+	err_hint(&err, "a-word-that-is-far-too-long-for-the-room-that-a-"
+		       "hint-has-in-here");
+	is_int(strlen(err.hint), sizeof(err.hint) - 1, "a hint is cut");
+	err_set(&err, -EIO, "other");
+	ok(err.line == 0 && err.column == 0 && !err.hint[0],
+	   "another failure has neither");
+	ok(err_place(NULL, 1, 1) < 0 && err_hint(NULL, "x") < 0,
+	   "no err is a failure still");
+}
+
 /* Every length around the end of the message. */
 static void test_cut(void)
 {
@@ -105,6 +150,8 @@ int main(void)
 	test_set();
 	test_sys();
 	test_wrap();
+	test_key();
+	test_place();
 	test_cut();
 	test_text();
 	return done_testing();

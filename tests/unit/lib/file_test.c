@@ -263,17 +263,17 @@ static void test_remove_names(void)
 static int make_deep(const char *top, int levels)
 {
 	SCOPED_FD home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = mkdir(top, 0700) || chdir(top);
+	int rc = mkdir(top, 0700) || chdir(top);
 
-	for (int i = 0; i < levels && !r; i++) {
-		r = mkdir("d", 0700) || (i % 64 == 0 && mkdir("t", 0700)) ||
-		    (i % 64 == 0 && mkdir("t/t", 0700)) || chdir("d");
+	for (int i = 0; i < levels && !rc; i++) {
+		rc = mkdir("d", 0700) || (i % 64 == 0 && mkdir("t", 0700)) ||
+		     (i % 64 == 0 && mkdir("t/t", 0700)) || chdir("d");
 	}
-	if (!r)
-		r = close(open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	if (!rc)
+		rc = close(open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 	if (fchdir(home) < 0)
 		return -1;
-	return r;
+	return rc;
 }
 
 static void test_deep(void)

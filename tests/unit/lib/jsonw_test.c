@@ -112,7 +112,7 @@ static void test_structure(void)
 	jsonw_close(&w, ']');
 	jsonw_strn(&w, "n", NULL, 0);
 	jsonw_close(&w, '}');
-	is_int(w.r, 0, "written");
+	is_int(w.rc, 0, "written");
 	is_int(buf_append(&b, "", 1), 0, "and ended");
 	s = buf_slice(&b);
 	is_str((const char *)s.ptr,
@@ -131,10 +131,10 @@ static void test_full(void)
 	buf_init(&b, 8);
 	jsonw_init(&w, &b);
 	jsonw_str(&w, NULL, "0123456789");
-	is_int(w.r, -ENOBUFS, "a full buffer is an error");
+	is_int(w.rc, -ENOBUFS, "a full buffer is an error");
 	buf_consume(&b, buf_len(&b));
 	jsonw_str(&w, NULL, "x");
-	is_int(w.r, -ENOBUFS, "which stays");
+	is_int(w.rc, -ENOBUFS, "which stays");
 	is_int(buf_len(&b), 0, "and nothing more is written");
 	buf_done(&b);
 }

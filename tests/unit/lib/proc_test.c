@@ -27,9 +27,9 @@ static void check_out(const struct proc_opts *opts, const char *want,
 {
 	struct err err = { 0 };
 	SCOPED_STR out = NULL;
-	int r = proc_capture(opts, 4096, &out, &err);
+	int rc = proc_capture(opts, 4096, &out, &err);
 
-	if (!ok(r == 0, "%s: %d %s", what, r, err.msg))
+	if (!ok(rc == 0, "%s: %d %s", what, rc, err.msg))
 		return;
 	is_str(out, want, "%s", what);
 }

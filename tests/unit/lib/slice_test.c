@@ -25,6 +25,19 @@ static void test_integers(void)
 	ok(slice_u64(&s, &d) == 0 && d == UINT64_C(0x0102030405060708), "u64");
 }
 
+static void test_trim(void)
+{
+	static const char *const all[][2] = {
+		{ " a b\t", "a b" }, { "\t \t", "" },   { "", "" },
+		{ "a", "a" },        { "\na ", "\na" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		ok(slice_eq(slice_trim(slice_str(all[i][0])),
+			    slice_str(all[i][1])),
+		   "%zu: without blanks at its ends", i);
+}
+
 /* Each reader on each length too short for it. */
 static void test_short(void)
 {
@@ -91,12 +104,12 @@ static void test_lstr(void)
 		struct slice s = slice_of(cases[i].bytes, cases[i].len);
 		struct slice v = { 0 };
 		size_t left = cases[i].len;
-		int r = slice_lstr(&s, cases[i].max, &v);
+		int rc = slice_lstr(&s, cases[i].max, &v);
 
-		if (r == 0)
+		if (rc == 0)
 			left -= 4 + cases[i].want_len;
-		ok(r == cases[i].want && v.len == cases[i].want_len &&
-			   s.len == left && (r == 0 || !v.ptr),
+		ok(rc == cases[i].want && v.len == cases[i].want_len &&
+			   s.len == left && (rc == 0 || !v.ptr),
 		   "lstr: %s", cases[i].name);
 	}
 }
@@ -139,6 +152,7 @@ static void test_strings(void)
 int main(void)
 {
 	test_integers();
+	test_trim();
 	test_short();
 	test_take();
 	test_lstr();

@@ -19,10 +19,11 @@ static void check(const char *name, quantity_fn parse,
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t v = 12345;
-		int r = parse(cases[i].text, &v);
+		int rc = parse(cases[i].text, &v);
 
-		ok(r == cases[i].want && v == (r < 0 ? 12345 : cases[i].value),
-		   "%s '%s': %d, %llu", name, cases[i].text, r,
+		ok(rc == cases[i].want &&
+			   v == (rc < 0 ? 12345 : cases[i].value),
+		   "%s '%s': %d, %llu", name, cases[i].text, rc,
 		   (unsigned long long)v);
 	}
 }
@@ -201,6 +202,8 @@ static void test_strings(void)
 	ok(!str_starts("ab", "abc") && !str_starts("", "a"), "does not");
 	ok(str_ends("abc", "bc") && str_ends("abc", ""), "ends");
 	ok(!str_ends("bc", "abc") && !str_ends("abc", "ab"), "does not");
+	ok(str_has_control("a\nb") && str_has_control("a\177"), "control");
+	ok(!str_has_control("") && !str_has_control("a ~\xc3\xa4"), "none");
 	str_copy(out, sizeof(out), "abc");
 	is_str(out, "abc", "all of it fits");
 	str_copy(out, sizeof(out), "defg");
@@ -255,10 +258,22 @@ static void test_hex(void)
 			   i);
 }
 
+static void test_strv_env(void)
+{
+	struct strv sv = { 0 };
+
+	is_int(strv_put_env(&sv, "A=1") | strv_put_env(&sv, "AB=2"), 0, "put");
+	is_int(strv_find_env(&sv, "AB=x"), 1, "is found by its name");
+	is_int(strv_find_env(&sv, "B=2"), -ENOENT, "another is not");
+	is_int(strv_put_env(&sv, "A=3="), 0, "put again");
+	ok(sv.n == 2 && strcmp(sv.v[0], "A=3=") == 0, "takes its place");
+	strv_done(&sv);
+}
+
 static void test_strv(void)
 {
 	struct strv sv = { 0 };
-	int r = 0;
+	int rc = 0;
 
 	is_int(strv_push(&sv, "one"), 0, "push");
 	is_int(strv_push(&sv, ""), 0, "push nothing");
@@ -270,15 +285,29 @@ static void test_strv(void)
 		is_str(sv.v[1], "", "second");
 		is_str(sv.v[2], "4", "third");
 	}
-	while (r == 0 && sv.n < STRV_MAX)
-		r = strv_push(&sv, "x");
-	is_int(r, 0, "up to the limit");
+	while (rc == 0 && sv.n < STRV_MAX)
+		rc = strv_push(&sv, "x");
+	is_int(rc, 0, "up to the limit");
 	is_int(strv_push(&sv, "x"), -ENOBUFS, "not past it");
 	ok(sv.n == STRV_MAX && !sv.v[sv.n], "and it is as it was");
 	strv_done(&sv);
 	ok(!sv.v && sv.n == 0, "done");
 	strv_done(&sv);
 	strv_done(NULL);
+}
+
+static void test_base64(void)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
+	int bad = 0, none = 0;
+
+	for (int i = 0; i < 64; i++)
+		bad += str_base64_value((unsigned char)digits[i]) != i;
+	for (int c = 0; c < 256; c++)
+		none += str_base64_value((unsigned char)c) < 0;
+	is_int(bad, 0, "each digit has its value");
+	is_int(none, 256 - 64, "and no other byte has one");
 }
 
 int main(void)
@@ -294,5 +323,7 @@ int main(void)
 	test_escape_utf8();
 	test_hex();
 	test_strv();
+	test_strv_env();
+	test_base64();
 	return done_testing();
 }
