@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store.h - real tokens at rest: entries, the sealed image, the files
+ * store.h - real tokens at rest: credentials, the sealed image, the files
  *
  * A folder of mode 0700 holds:
  *
- *	store	   the image, as below
- *	store.1	   the generation before it
- *	key	   "acvkey1\n", 32 random bytes, 8 bytes of their BLAKE2b;
- *		   absent when a passphrase takes its place
- *	lock	   held (flock) by who reads or writes
+ * 	store	   the image, as below
+ * 	store.1	   the previous generation
+ * 	key	   "acvkey1\n", 32 random bytes, 8 bytes of their BLAKE2b;
+ * 		   absent if a passphrase is used
+ * 	lock	   locked (flock) by every reader and writer
  *
  * The image: a head of VSTORE_HEAD bytes, then messages of a libsodium
  * secretstream (XChaCha20-Poly1305), each u32 length ‖ bytes.
  *
- *	head	   "acvault\n", u32 version 1, u32 source (1 key file,
- *		   2 passphrase), u64 opslimit, u64 memlimit, salt (16),
- *		   check (16), sum (16: BLAKE2b of all before), the
- *		   stream's header (24)
- *	message 0  u32 entries; additional data: the head up to and with sum
- *	1 … n	   one entry each (store_entry.c)
- *	n + 1	   empty, TAG_FINAL; nothing follows
+ * 	head	   "acvault\n", u32 version 1, u32 source (1 key file,
+ * 		   2 passphrase), u64 opslimit, u64 memlimit, salt (16),
+ * 		   check (16), sum (16: BLAKE2b of all before), the
+ * 		   stream's header (24)
+ * 	message 0  u32 number of credentials; additional data: the head up to
+ * 		   and including sum
+ * 	1 … n	   one credential each (store_entry.c)
+ * 	n + 1	   empty, TAG_FINAL; nothing follows
  *
- * The stream's key and the check come from the master key by crypto_kdf, so a
- * wrong key and a damaged file are told apart. The passphrase goes through
+ * The stream's key and the check are derived from the master key by crypto_kdf,
+ * so a wrong key can be told from a damaged file. A passphrase is hashed by
  * Argon2id (RFC 9106, its second recommended choice: 64 MiB, 3 passes).
  *
- * Values live in sodium_malloc() memory: locked where the limits allow it,
- * kept out of dumps, wiped when freed. No error text has one in it.
+ * Tokens are kept in sodium_malloc() memory: locked where the limits allow it,
+ * excluded from dumps, wiped when freed. No error message contains one.
  */
 #ifndef VAULT_STORE_H
 #define VAULT_STORE_H
@@ -41,111 +42,164 @@
 #define VSTORE_ENTRIES_MAX 1024u
 #define VSTORE_NAME_MAX 63u
 #define VSTORE_VALUE_MAX 8192u /* bytes */
+#define VSTORE_REFRESH_MAX 2048u /* bytes of a refresh token */
 #define VSTORE_HOSTS_MAX 16u
 #define VSTORE_HOST_MAX 253u
 #define VSTORE_METHODS_MAX 16u
 #define VSTORE_PATHS_MAX 64u
 #define VSTORE_PATH_MAX 512u
 #define VSTORE_SCOPES_MAX 64u /* blueprints, instances */
-#define VSTORE_ENTRY_MAX 65536u /* bytes of one, written */
+#define VSTORE_ENTRY_MAX 65536u /* bytes of a serialised credential */
 #define VSTORE_IMAGE_MAX (72u * 1024 * 1024)
 #define VSTORE_HEAD 104u
 #define VSTORE_KEY 32u
 #define VSTORE_PASS_MIN 8u /* bytes of a new passphrase */
-#define VSTORE_PASS_MAX 1024u /* of any */
+#define VSTORE_PASS_MAX 1024u /* bytes of any passphrase */
 
-/* Of SECRET_GENERIC: where a request bears it. On disk. */
+/* How a request carries a SECRET_GENERIC. Stored on disk. */
 enum vstore_form {
 	VSTORE_HEADER = 0, /* the header @field */
 	VSTORE_BASIC = 1, /* Basic, with @user */
 	VSTORE_QUERY = 2, /* the query's parameter @field */
 	VSTORE_FORMS,
 };
-const char *vstore_form_name(enum vstore_form f); /* "header" */
+/* Returns the name in static storage, such as "header". */
+const char *vstore_form_name(enum vstore_form f);
+/* Returns 0, or -ENOENT for an unknown name. */
 int vstore_form_parse(const char *name, enum vstore_form *ret) ATTR_WUR;
 
-enum vstore_flags { /* on disk */
-		    VSTORE_CLASSIC =
-			    1, /* a classic GitHub token, taken knowingly */
-		    VSTORE_HANDOVER =
-			    2, /* a blueprint may ask for `mode: handover` */
+enum vstore_flags { /* stored on disk */
+		    VSTORE_CLASSIC = 1, /* a classic GitHub token, allowed */
+		    VSTORE_HANDOVER = 2, /* `mode: handover` is allowed */
+		    VSTORE_OVER = 4, /* a login whose refresh was refused */
+		    VSTORE_INSECURE = 8, /* may go to a service in clear */
 };
 
+/* What a login has beside its access token, which is the value of the
+ * credential. */
+struct vstore_login {
+	uint64_t ends; /* of the access token, seconds since 1970 */
+	uint64_t since; /* when it was given; 0: unknown */
+	uint8_t origin[16]; /* a hash of the refresh token that the user gave */
+	char account[128], plan[32]; /* the provider's words, or "" */
+	char refresh[VSTORE_REFRESH_MAX + 1];
+};
+
+/* A credential. */
 struct vstore_entry {
 	char name[VSTORE_NAME_MAX + 1];
 	enum secret_kind kind;
 	enum vstore_form form;
 	uint32_t flags;
-	uint64_t created, rotated, expires; /* s since the epoch; 0: never */
+	uint64_t created, rotated, expires; /* seconds since 1970; 0: never */
 	char user[64]; /* for Basic */
 	char field[128]; /* name of the header or parameter */
 	char access_key[132], region[32], service[32]; /* SECRET_AWS */
 	char source[1024]; /* "cmd:…", "file:…", "env:…" or "" */
 	char note[256];
-	struct strv hosts, methods, paths; /* methods, paths empty: any */
+	struct strv hosts, methods, paths; /* methods or paths empty: any */
 	struct strv blueprints, instances; /* both empty: everywhere */
 	size_t value_len;
 	char *value; /* sodium_malloc; NUL-terminated */
+	struct vstore_login *login; /* sodium_malloc; NULL: it is none */
 };
 
-/* ---- entries (store_entry.c) ---- */
+/* ---- credentials (store_entry.c) ---- */
 
-struct vstore_entry *vstore_entry_new(void); /* zeroed; NULL: no memory */
-void vstore_entry_free(struct vstore_entry *e); /* wipes; NULL is fine */
-/* Takes the place of the value, which is wiped. -EMSGSIZE, -ENOMEM. */
+/* Returns a zeroed credential, or NULL when out of memory. The caller owns it
+ * until a function that takes it; vstore_entry_free() frees it. */
+struct vstore_entry *vstore_entry_new(void);
+/* Wipes the token and frees @e. NULL is fine. */
+void vstore_entry_free(struct vstore_entry *e);
+/* Replaces the token by a copy of @value and wipes the old one. Returns 0,
+ * -EMSGSIZE beyond VSTORE_VALUE_MAX, or -ENOMEM. */
 int vstore_entry_set_value(struct vstore_entry *e, const void *value,
 			   size_t len) ATTR_WUR;
-/* A copy with a value of its own; NULL without memory. */
+/* Returns a deep copy, owned by the caller; NULL when out of memory. */
 struct vstore_entry *vstore_entry_copy(const struct vstore_entry *e);
-/* Everything but the shape of the value: names, limits, hosts. -EINVAL. */
+/* Checks names, limits and hosts, but not the token's shape (token_check()).
+ * Returns 0, or -EINVAL with a message. */
 int vstore_entry_check(const struct vstore_entry *e, struct err *err);
-/* Lower-case labels of letters, digits, '-' and '_'; no port, no pattern. */
+/* Returns true for lower-case labels of letters, digits, '-' and '_', perhaps
+ * with a port: NAME or NAME:PORT. */
 bool vstore_host_ok(const char *host);
-bool vstore_name_ok(const char *name); /* [a-z0-9._-]{1,63} */
-/* The same, in words. -EINVAL. */
+/* Splits such a host: copies its name to @name, and returns its port, 0 if it
+ * has none. */
+uint16_t vstore_host_split(const char *host, char name[VSTORE_HOST_MAX + 1]);
+/* Returns 0 for a name of [a-z0-9._-]{1,63}, or -EINVAL with a message. */
 int vstore_name_check(const char *name, struct err *err);
-/* The bytes of one message in a sodium_malloc() area (sodium_free()).
- * -ENOMEM, -EMSGSIZE. */
+/* Serialises @e into sodium_malloc() memory, which the caller frees by
+ * sodium_free(). Returns 0, -ENOMEM, or -EMSGSIZE beyond VSTORE_ENTRY_MAX. */
 int vstore_entry_write(const struct vstore_entry *e, uint8_t **ret,
 		       size_t *ret_len) ATTR_WUR;
-/* -EBADMSG, -ENOMEM; -EPROTONOSUPPORT: a newer kind of entry. */
+/* Parses one credential; the caller owns *@ret. Returns 0, -EBADMSG, -ENOMEM,
+ * or -EPROTONOSUPPORT for a newer format. */
 int vstore_entry_read(struct slice in, struct vstore_entry **ret) ATTR_WUR;
 
-struct vstore_set { /* sorted by name */
+/* ---- logins (store_login.c) ---- */
+
+/* Returns true for the kinds whose access token is refreshed. */
+bool vstore_kind_is_login(enum secret_kind kind);
+/* Replaces the login of @e by a copy of @l, or removes it for NULL, and wipes
+ * the old one. Returns 0 or -ENOMEM. */
+int vstore_entry_set_login(struct vstore_entry *e,
+			   const struct vstore_login *l) ATTR_WUR;
+/* Sets the origin of @l to its refresh token. */
+void vstore_login_begin(struct vstore_login *l);
+/* Returns true for at most @max bytes of printable ASCII without blanks, quotes
+ * and backslashes; also for none. */
+bool vstore_token_ok(const char *s, size_t max);
+/* Returns 0 if @e has a login exactly if its kind is one, in valid texts; else
+ * -EINVAL with a message. */
+int vstore_login_check(const struct vstore_entry *e, struct err *err);
+/* Appends the bytes of @l, which are confidential. Returns what buf_append()
+ * does. */
+int vstore_login_put(struct buf *b, const struct vstore_login *l) ATTR_WUR;
+/* Takes the bytes of a login off the front of @in, into @e. Returns 0, -EBADMSG
+ * or -ENOMEM. */
+int vstore_login_get(struct slice *in, struct vstore_entry *e) ATTR_WUR;
+
+struct vstore_set { /* owned credentials, sorted by name */
 	size_t n;
 	struct vstore_entry **v;
 };
-void vstore_set_done(struct vstore_set *s); /* accepts zeroed */
+/* Frees all credentials. Accepts zeroed sets. */
+void vstore_set_done(struct vstore_set *s);
+/* Returns the credential of that name, still owned by @s, or NULL. */
 struct vstore_entry *vstore_set_find(const struct vstore_set *s,
 				     const char *name);
-/* Takes @e; one of that name is freed. -ENOSPC: there are too many (then @e is
- * still the caller's); -ENOMEM, the same. */
+/* Takes ownership of @e and frees a credential of the same name. Returns 0.
+ * Fails with -ENOSPC beyond VSTORE_ENTRIES_MAX or -ENOMEM; @e then remains the
+ * caller's. */
 int vstore_set_put(struct vstore_set *s, struct vstore_entry *e) ATTR_WUR;
-/* -ENOENT */
+/* Frees the credential of that name. Returns 0, or -ENOENT. */
 int vstore_set_remove(struct vstore_set *s, const char *name) ATTR_WUR;
 
 /* ---- the image (store_image.c) ---- */
 
 enum vstore_source { VSTORE_KEYFILE = 1, VSTORE_PASSPHRASE = 2 };
 
-struct vstore_head { /* what a key is made from */
+struct vstore_head { /* the parameters from which a key is derived */
 	enum vstore_source source;
 	uint64_t ops, mem;
 	uint8_t salt[16], check[16];
 };
-/* -EBADMSG: no head, or damaged; -EPROTONOSUPPORT: of a newer version. */
+/* Parses the head of an image. Returns 0, -EBADMSG if it is missing or damaged,
+ * or -EPROTONOSUPPORT for a newer version. */
 int vstore_head_read(struct slice in, struct vstore_head *ret) ATTR_WUR;
-/* A fresh salt, and the limits of this version. */
+/* Sets a fresh salt and this version's cost limits. */
 void vstore_head_new(enum vstore_source source, struct vstore_head *ret);
-/* The master key of a passphrase. -ENOMEM; -EINVAL: it is empty or too long.
- * Takes a moment, and 64 MiB. */
+/* Derives the master key from a passphrase, which takes a moment and 64 MiB.
+ * Returns 0, -EINVAL if the passphrase is empty or too long, or -ENOMEM. */
 int vstore_key_derive(const struct vstore_head *h, struct slice passphrase,
 		      uint8_t key[VSTORE_KEY]) ATTR_WUR;
-/* Appends the image to @out. -ENOMEM, -ENOBUFS, -EMSGSIZE. */
+/* Appends the sealed image of @set to @out. Returns 0, -ENOMEM, -ENOBUFS or
+ * -EMSGSIZE; a failure may leave a part in @out. */
 int vstore_seal(const struct vstore_set *set, const struct vstore_head *h,
 		const uint8_t key[VSTORE_KEY], struct buf *out) ATTR_WUR;
-/* -EKEYREJECTED: another key; -EBADMSG: damaged or cut; -EPROTONOSUPPORT;
- * -ENOMEM. Release with vstore_set_done(). */
+/* Decrypts a whole image. Returns 0, -EKEYREJECTED for a wrong key, -EBADMSG if
+ * it is damaged or cut, -EPROTONOSUPPORT for a newer version, or -ENOMEM.
+ * Release with vstore_set_done(). */
 int vstore_unseal(struct slice image, const uint8_t key[VSTORE_KEY],
 		  struct vstore_set *ret) ATTR_WUR;
 
@@ -154,81 +208,103 @@ int vstore_unseal(struct slice image, const uint8_t key[VSTORE_KEY],
 struct vstore;
 
 /*
- * The store in @dir, which is made when it is first written to; reads nothing
- * yet. Files have to be @owner's, root's or our own. -ENOMEM.
+ * Opens the store in @dir, which is created at the first write; reads nothing
+ * yet. Its files must belong to @owner, to root or to the process itself.
+ * Returns 0 and *@ret, which the caller closes, or -ENOMEM.
  *
- * The calls below read the files again when another process has changed them,
- * and return 0 or, with a message for the user:
+ * The functions below read the files again if another process has changed them.
+ * They return 0, or a code and a message for the user:
  *
- *	-ENOKEY		it has a passphrase, which was not given yet
- *	-EKEYREJECTED	the key file, or the passphrase, is another's
- *	-EKEYREVOKED	the key file is gone, or damaged
- *	-EBADMSG	the store is damaged or cut off
- *	-EPROTONOSUPPORT  a newer version wrote it
- *	-EPERM		owner or mode of a file would let others in
- *	-EBUSY		another process holds the lock, for 200 ms by now
- *	-ENOSPC, -EFBIG, -EDQUOT, …  what the kernel said; the store is as it
- *			was before
+ * 	-ENOKEY		it has a passphrase, which was not given yet
+ * 	-EKEYREJECTED	the key file or the passphrase is of another store
+ * 	-EKEYREVOKED	the key file is missing or damaged
+ * 	-EBADMSG	the store is damaged or cut off
+ * 	-EPROTONOSUPPORT  a newer version wrote it
+ * 	-EPERM		owner or mode of a file gives others access
+ * 	-EBUSY		another process has held the lock for 200 ms
+ * 	-ENOSPC, -EFBIG, -EDQUOT, …  the kernel's error; the store is
+ * 			unchanged
  */
 int vstore_open(const char *dir, uid_t owner, struct vstore **ret,
 		struct err *err) ATTR_WUR;
-void vstore_close(struct vstore *v); /* wipes; NULL is fine */
+/* Wipes keys and tokens and frees @v. NULL is fine. */
+void vstore_close(struct vstore *v);
 
+/* Reads the store if it has changed since the last call; a store that does not
+ * exist yet is empty. */
 int vstore_load(struct vstore *v, struct err *err) ATTR_WUR;
-/* Valid until the next call that is given the store. */
+/* Returns the credentials of the last read, owned by @v and valid until the
+ * next call with @v. */
 const struct vstore_set *vstore_entries(const struct vstore *v);
-/* After vstore_load(), also a failed one; 0: there is no store yet. */
+/* Returns the source of the key after vstore_load(), even one that failed; 0 if
+ * there is no store yet. */
 enum vstore_source vstore_source(const struct vstore *v);
 
-/* A passphrase, as its key of one head. Deriving takes long; whoever must not
- * wait has it done elsewhere. Wiped by who made it. */
+/* The key derived from a passphrase for one head. As deriving takes long, the
+ * caller may do it in another process; it must wipe this afterwards. */
 struct vstore_pass {
 	struct vstore_head head;
 	uint8_t key[VSTORE_KEY];
 };
 
-/* What the key of vstore_unlock() is to be derived for. Returns 1; 0: it is open
- * already. -EINVAL: it has a key file. */
+/* Gets the head for which to derive the key for vstore_unlock(). Returns 1, 0
+ * if the store is open already, or -EINVAL if it has a key file. */
 int vstore_unlock_head(struct vstore *v, struct vstore_head *ret,
 		       struct err *err) ATTR_WUR;
-/* What the key of vstore_pass_check() is to be derived for. Returns 1; 0: it has
- * no passphrase, or is not there yet. Wants an open vault. */
+/* Gets the head for which to derive the key for vstore_pass_check(). Returns 1,
+ * or 0 if the store has no passphrase or does not exist. The store must be
+ * open. */
 int vstore_pass_head(struct vstore *v, struct vstore_head *ret,
 		     struct err *err) ATTR_WUR;
-/* Does it open with this one? -EKEYREJECTED: no, or it is another store
- * since. */
+/* Checks the old passphrase. Returns 0, or -EKEYREJECTED if it is wrong or the
+ * store was replaced meanwhile. */
 int vstore_pass_check(const struct vstore *v, const struct vstore_pass *pass,
 		      struct err *err);
-/* -EBUSY: it is another store since. */
+/* Opens the store with @pass, whose key is copied. Returns -EBUSY if the store
+ * was replaced since vstore_unlock_head(). */
 int vstore_unlock(struct vstore *v, const struct vstore_pass *pass,
 		  struct err *err) ATTR_WUR;
-/* Forgets the entries and the key; one with a key file opens again by itself,
- * and is therefore -EINVAL. */
+/* Wipes credentials and key from memory. Fails with -EINVAL for a store with a
+ * key file, which would open again by itself. */
 int vstore_lock(struct vstore *v, struct err *err) ATTR_WUR;
 
-/* Takes @e, also on failure. -EEXIST unless @replace. */
+/* Adds the credential @e, of which it takes ownership even on failure. Fails
+ * with -EEXIST if there is one of that name and @replace is false. */
 int vstore_put(struct vstore *v, struct vstore_entry *e, bool replace,
 	       struct err *err) ATTR_WUR;
-int vstore_remove(struct vstore *v, const char *name,
-		  struct err *err) ATTR_WUR; /* -ENOENT */
-/* Seals it anew: with the passphrase (of a head of vstore_head_new()), or, when
- * that is NULL, with a key file. A key file that is not used any more is removed
- * with the generation that it opens. When that fails the passphrase holds
- * nevertheless, and they are removed when the store is opened the next time. */
+/* Removes a credential. Fails with -ENOENT if there is none of that name. */
+int vstore_remove(struct vstore *v, const char *name, struct err *err) ATTR_WUR;
+struct vstore_import { /* counts of credentials */
+	unsigned added, replaced, kept;
+};
+/* Adds copies of the credentials @in, all or none. Those whose name exists are
+ * kept as they are, or replaced if @replace is true. Counts in *@ret. */
+int vstore_merge(struct vstore *v, const struct vstore_set *in, bool replace,
+		 struct vstore_import *ret, struct err *err) ATTR_WUR;
+/*
+ * Seals the store again, with the passphrase (for a head of vstore_head_new())
+ * or, if @pass is NULL, with a key file. With a passphrase, the key file and
+ * the generation that it opens are removed. If only that fails, an error is
+ * returned, but the passphrase is in force, and they are removed when the store
+ * is opened next.
+ */
 int vstore_reseal(struct vstore *v, const struct vstore_pass *pass,
 		  struct err *err) ATTR_WUR;
-/* Appends an image with a passphrase of its own, of a head of
+
+/* ---- export and import (store_export.c) ---- */
+
+/* Appends to @out an image sealed with the passphrase @pass, for a head of
  * vstore_head_new(). */
 int vstore_export(struct vstore *v, const struct vstore_pass *pass,
 		  struct buf *out, struct err *err) ATTR_WUR;
-/* The head of an export. -EBADMSG, -EINVAL, -EPROTONOSUPPORT, in words. */
+/* The word of the error of an import that was given no export. */
+#define VSTORE_NO_EXPORT "no-export"
+/* Parses the head of an export. Returns 0, or -EBADMSG, -EINVAL or
+ * -EPROTONOSUPPORT with a message. */
 int vstore_import_head(struct slice image, struct vstore_head *ret,
 		       struct err *err) ATTR_WUR;
-struct vstore_import { /* what an import did */
-	unsigned added, replaced, kept;
-};
-/* Adds the entries of such an image; those of a name that is there are kept as
- * they are, or replaced with @replace. All of them or none. */
+/* Opens an export and adds its credentials as vstore_merge() does. Fails with
+ * -EBADMSG, -EPROTONOSUPPORT or -EKEYREJECTED if it cannot be opened. */
 int vstore_import(struct vstore *v, struct slice image,
 		  const struct vstore_pass *pass, bool replace,
 		  struct vstore_import *ret, struct err *err) ATTR_WUR;

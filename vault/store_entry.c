@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_entry.c - one secret and what belongs to it: memory, rules, bytes
+ * store_entry.c - one credential: memory, checks, bytes
  *
- * Its bytes: u8 version 1, lstr name, u8 kind, u8 form, u32 flags, u64 created,
+ * Its bytes: u8 version, lstr name, u8 kind, u8 form, u32 flags, u64 created,
  * u64 rotated, u64 expires, lstr user, field, access_key, region, service,
  * source, note, then five lists (hosts, methods, paths, blueprints, instances),
- * each u16 count and lstr each, and lstr value.
+ * each u16 count and lstr each, and lstr value. Version 1 ends there; in version
+ * 2 a login follows (store_login.c), in version 1 there is none.
  */
 #include "vault/store.h"
 
 #include <sodium.h>
 #include <string.h>
 
+#include "lib/str.h"
+
 #define ENTRY_VERSION 1u
+#define LOGIN_VERSION 2u
+#define LOGIN_MAX 4096u /* bytes of a login */
 
 const char *vstore_form_name(enum vstore_form f)
 {
@@ -44,6 +49,7 @@ void vstore_entry_free(struct vstore_entry *e)
 	if (!e)
 		return;
 	sodium_free(e->value);
+	sodium_free(e->login);
 	strv_done(&e->hosts);
 	strv_done(&e->methods);
 	strv_done(&e->paths);
@@ -73,14 +79,14 @@ int vstore_entry_set_value(struct vstore_entry *e, const void *value,
 static int strv_copy(struct strv *to, const struct strv *from)
 {
 	struct strv copy = { 0 };
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < from->n; i++)
-		r = strv_push(&copy, from->v[i]);
-	if (r < 0)
+	for (size_t i = 0; rc == 0 && i < from->n; i++)
+		rc = strv_push(&copy, from->v[i]);
+	if (rc < 0)
 		strv_done(&copy);
 	*to = copy;
-	return r;
+	return rc;
 }
 
 struct vstore_entry *vstore_entry_copy(const struct vstore_entry *e)
@@ -91,6 +97,7 @@ struct vstore_entry *vstore_entry_copy(const struct vstore_entry *e)
 		return NULL;
 	*c = *e;
 	c->value = NULL;
+	c->login = NULL;
 	c->hosts = c->methods = c->paths = (struct strv){ 0 };
 	c->blueprints = c->instances = (struct strv){ 0 };
 	if (strv_copy(&c->hosts, &e->hosts) == 0 &&
@@ -98,20 +105,45 @@ struct vstore_entry *vstore_entry_copy(const struct vstore_entry *e)
 	    strv_copy(&c->paths, &e->paths) == 0 &&
 	    strv_copy(&c->blueprints, &e->blueprints) == 0 &&
 	    strv_copy(&c->instances, &e->instances) == 0 &&
-	    vstore_entry_set_value(c, e->value, e->value_len) == 0)
+	    vstore_entry_set_value(c, e->value, e->value_len) == 0 &&
+	    vstore_entry_set_login(c, e->login) == 0)
 		return c;
 	vstore_entry_free(c);
 	return NULL;
 }
 
-/* ---- rules ---- */
+/* ---- checks ---- */
 
-bool vstore_name_ok(const char *name)
+static bool vstore_name_ok(const char *name)
 {
 	size_t len = strlen(name);
 
 	return len >= 1 && len <= VSTORE_NAME_MAX &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._-") == len;
+}
+
+uint16_t vstore_host_split(const char *host, char name[VSTORE_HOST_MAX + 1])
+{
+	size_t len = strcspn(host, ":");
+	uint64_t port = 0;
+
+	if (len > VSTORE_HOST_MAX)
+		len = VSTORE_HOST_MAX;
+	memcpy(name, host, len);
+	name[len] = '\0';
+	if (host[len] == ':' &&
+	    str_parse_u64(host + len + 1, 1, UINT16_MAX, &port) < 0)
+		port = 0;
+	return (uint16_t)port;
+}
+
+/* ":1" to ":65535", without zeros before it. */
+static bool is_port(const char *s)
+{
+	uint64_t port;
+
+	return *s == ':' && s[1] != '0' &&
+	       str_parse_u64(s + 1, 1, UINT16_MAX, &port) == 0;
 }
 
 bool vstore_host_ok(const char *host)
@@ -125,14 +157,14 @@ bool vstore_host_ok(const char *host)
 		if (label == 0 || label > 63 || *host == '-' ||
 		    host[label - 1] == '-')
 			return false;
-		if (host[label] == '\0')
+		if (host[label] == '\0' || is_port(host + label))
 			return true;
 		if (host[label] != '.')
 			return false;
 	}
 }
 
-/* Bytes 0x21 to 0x7e, one to @max of them. */
+/* Returns true for 1 to @max bytes, each from 0x21 to 0x7e. */
 static bool is_printable(const char *s, size_t max)
 {
 	size_t len = strlen(s);
@@ -156,7 +188,8 @@ static bool method_ok(const char *s)
 	       strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == len;
 }
 
-/* Blueprints and instances: what they are called, or a pattern of it. */
+/* Returns true for the name of a blueprint or instance, or a pattern of
+ * names. */
 static bool scope_ok(const char *s)
 {
 	return is_printable(s, VSTORE_NAME_MAX) && !strchr(s, '/');
@@ -173,12 +206,13 @@ static int list_check(const struct strv *l, size_t max, const char *what,
 		if (good(l->v[i]))
 			continue;
 		str_escape(shown, sizeof(shown), l->v[i], strlen(l->v[i]));
-		return err_set(err, -EINVAL, "'%s' is no %s", shown, what);
+		return err_set(err, -EINVAL, "'%s' is not a valid %s", shown,
+			       what);
 	}
 	return 0;
 }
 
-/* What stands in a line of a request's head. */
+/* Checks text that becomes part of a header line of a request. */
 static int text_check(const char *s, const char *what, bool blanks,
 		      struct err *err)
 {
@@ -187,7 +221,7 @@ static int text_check(const char *s, const char *what, bool blanks,
 
 		if (c < ' ' || c == 0x7f || (c == ' ' && !blanks))
 			return err_set(err, -EINVAL,
-				       "the %s has control bytes%s in it", what,
+				       "the %s contains control bytes%s", what,
 				       blanks ? "" : " or blanks");
 	}
 	return 0;
@@ -200,73 +234,75 @@ static int kind_check(const struct vstore_entry *e, struct err *err)
 			       "an aws key needs its access key and region");
 	if (e->kind == SECRET_GENERIC && e->form != VSTORE_BASIC && !*e->field)
 		return err_set(err, -EINVAL,
-			       "a generic secret needs the name of its %s: "
+			       "a generic credential needs the name of its %s: "
 			       "--%s NAME",
 			       vstore_form_name(e->form),
 			       vstore_form_name(e->form));
 	if (e->kind == SECRET_GENERIC && e->form == VSTORE_BASIC && !*e->user)
 		return err_set(err, -EINVAL,
-			       "a secret for Basic needs a user: --user");
-	/* As vault/grant.h has it: git and gh are given it on a line. */
+			       "a credential for Basic needs a user: --user");
+	/* As in vault/grant.h, because git and gh read it as part of a line. */
 	if (*e->user && (!is_printable(e->user, sizeof(e->user) - 1) ||
 			 strchr(e->user, ':')))
 		return err_set(err, -EINVAL,
-			       "a user has printable ASCII without ':'");
+			       "a user must be printable ASCII without ':'");
 	if (strspn(e->field, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			     "abcdefghijklmnopqrstuvwxyz0123456789-_.") !=
 	    strlen(e->field))
 		return err_set(err, -EINVAL,
-			       "the name of its %s has letters, digits, '-', "
-			       "'_' and '.' alone",
+			       "the name of its %s may have only letters, "
+			       "digits, '-', '_' and '.'",
 			       vstore_form_name(e->form));
 	return 0;
 }
 
 int vstore_name_check(const char *name, struct err *err)
 {
-	return vstore_name_ok(name) ?
-		       0 :
-		       err_set(err, -EINVAL,
-			       "a name has 1 to 63 of a-z 0-9 . _ -");
+	return vstore_name_ok(name) ? 0 :
+				      err_set(err, -EINVAL,
+					      "a name has 1 to 63 characters "
+					      "of a-z 0-9 . _ -");
 }
 
 int vstore_entry_check(const struct vstore_entry *e, struct err *err)
 {
-	int r;
+	int rc;
 
-	r = vstore_name_check(e->name, err);
-	if (r < 0)
-		return r;
+	rc = vstore_name_check(e->name, err);
+	if (rc < 0)
+		return rc;
 	if (e->hosts.n == 0)
 		return err_set(err, -EINVAL,
-			       "no host is named that it may be sent to");
-	r = list_check(&e->hosts, VSTORE_HOSTS_MAX, "host", vstore_host_ok,
-		       err);
-	if (r == 0)
-		r = list_check(&e->methods, VSTORE_METHODS_MAX, "method",
-			       method_ok, err);
-	if (r == 0)
-		r = list_check(&e->paths, VSTORE_PATHS_MAX, "path", path_ok,
-			       err);
-	if (r == 0)
-		r = list_check(&e->blueprints, VSTORE_SCOPES_MAX, "blueprint",
-			       scope_ok, err);
-	if (r == 0)
-		r = list_check(&e->instances, VSTORE_SCOPES_MAX, "instance",
-			       scope_ok, err);
-	if (r == 0)
-		r = text_check(e->user, "user", false, err);
-	if (r == 0)
-		r = text_check(e->access_key, "access key", false, err);
-	if (r == 0)
-		r = text_check(e->region, "region", false, err);
-	if (r == 0)
-		r = text_check(e->service, "service", false, err);
-	if (r == 0)
-		r = text_check(e->source, "source", true, err);
-	if (r == 0)
-		r = text_check(e->note, "note", true, err);
-	return r == 0 ? kind_check(e, err) : r;
+			       "it needs a host that it may be sent to");
+	rc = list_check(&e->hosts, VSTORE_HOSTS_MAX, "host", vstore_host_ok,
+			err);
+	if (rc == 0)
+		rc = list_check(&e->methods, VSTORE_METHODS_MAX, "method",
+				method_ok, err);
+	if (rc == 0)
+		rc = list_check(&e->paths, VSTORE_PATHS_MAX, "path", path_ok,
+				err);
+	if (rc == 0)
+		rc = list_check(&e->blueprints, VSTORE_SCOPES_MAX, "blueprint",
+				scope_ok, err);
+	if (rc == 0)
+		rc = list_check(&e->instances, VSTORE_SCOPES_MAX, "instance",
+				scope_ok, err);
+	if (rc == 0)
+		rc = text_check(e->user, "user", false, err);
+	if (rc == 0)
+		rc = text_check(e->access_key, "access key", false, err);
+	if (rc == 0)
+		rc = text_check(e->region, "region", false, err);
+	if (rc == 0)
+		rc = text_check(e->service, "service", false, err);
+	if (rc == 0)
+		rc = text_check(e->source, "source", true, err);
+	if (rc == 0)
+		rc = text_check(e->note, "note", true, err);
+	if (rc == 0)
+		rc = vstore_login_check(e, err);
+	return rc == 0 ? kind_check(e, err) : rc;
 }
 
 /* ---- bytes out ---- */
@@ -278,14 +314,14 @@ static int put_str(struct buf *b, const char *s)
 
 static int put_list(struct buf *b, const struct strv *l)
 {
-	int r = buf_put_u16(b, (uint16_t)l->n);
+	int rc = buf_put_u16(b, (uint16_t)l->n);
 
-	for (size_t i = 0; r == 0 && i < l->n; i++)
-		r = put_str(b, l->v[i]);
-	return r;
+	for (size_t i = 0; rc == 0 && i < l->n; i++)
+		rc = put_str(b, l->v[i]);
+	return rc;
 }
 
-/* All but the value: nothing secret. */
+/* Writes everything but the token; none of it is confidential. */
 static int put_open(struct buf *b, const struct vstore_entry *e)
 {
 	const char *const texts[] = { e->user,   e->field,   e->access_key,
@@ -293,52 +329,61 @@ static int put_open(struct buf *b, const struct vstore_entry *e)
 				      e->note };
 	const struct strv *const lists[] = { &e->hosts, &e->methods, &e->paths,
 					     &e->blueprints, &e->instances };
-	int r = buf_put_u8(b, ENTRY_VERSION);
+	int rc = buf_put_u8(b, e->login ? LOGIN_VERSION : ENTRY_VERSION);
 
-	if (r == 0)
-		r = put_str(b, e->name);
-	if (r == 0)
-		r = buf_put_u8(b, (uint8_t)e->kind);
-	if (r == 0)
-		r = buf_put_u8(b, (uint8_t)e->form);
-	if (r == 0)
-		r = buf_put_u32(b, e->flags);
-	if (r == 0)
-		r = buf_put_u64(b, e->created);
-	if (r == 0)
-		r = buf_put_u64(b, e->rotated);
-	if (r == 0)
-		r = buf_put_u64(b, e->expires);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
-		r = put_str(b, texts[i]);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(lists); i++)
-		r = put_list(b, lists[i]);
-	return r == 0 ? buf_put_u32(b, (uint32_t)e->value_len) : r;
+	if (rc == 0)
+		rc = put_str(b, e->name);
+	if (rc == 0)
+		rc = buf_put_u8(b, (uint8_t)e->kind);
+	if (rc == 0)
+		rc = buf_put_u8(b, (uint8_t)e->form);
+	if (rc == 0)
+		rc = buf_put_u32(b, e->flags);
+	if (rc == 0)
+		rc = buf_put_u64(b, e->created);
+	if (rc == 0)
+		rc = buf_put_u64(b, e->rotated);
+	if (rc == 0)
+		rc = buf_put_u64(b, e->expires);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(texts); i++)
+		rc = put_str(b, texts[i]);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(lists); i++)
+		rc = put_list(b, lists[i]);
+	return rc == 0 ? buf_put_u32(b, (uint32_t)e->value_len) : rc;
 }
 
 int vstore_entry_write(const struct vstore_entry *e, uint8_t **ret,
 		       size_t *ret_len)
 {
-	struct buf b;
-	struct slice s;
+	struct buf b, end;
+	struct slice s, login;
 	uint8_t *mem = NULL;
-	int r;
+	int rc;
 
-	buf_init(&b, VSTORE_ENTRY_MAX - VSTORE_VALUE_MAX);
-	r = put_open(&b, e);
+	buf_init(&b, VSTORE_ENTRY_MAX - VSTORE_VALUE_MAX - LOGIN_MAX);
+	buf_init(&end, LOGIN_MAX);
+	buf_secret(&end);
+	rc = put_open(&b, e);
+	if (rc == 0 && e->login)
+		rc = vstore_login_put(&end, e->login);
 	s = buf_slice(&b);
-	if (r == 0)
-		mem = sodium_malloc(s.len + e->value_len);
-	if (r == 0 && !mem)
-		r = -ENOMEM;
-	if (r == 0) {
+	login = buf_slice(&end);
+	if (rc == 0)
+		mem = sodium_malloc(s.len + e->value_len + login.len);
+	if (rc == 0 && !mem)
+		rc = -ENOMEM;
+	if (rc == 0) {
 		memcpy(mem, s.ptr, s.len);
 		memcpy(mem + s.len, e->value, e->value_len);
+		if (login.len)
+			memcpy(mem + s.len + e->value_len, login.ptr,
+			       login.len);
 		*ret = mem;
-		*ret_len = s.len + e->value_len;
+		*ret_len = s.len + e->value_len + login.len;
 	}
 	buf_done(&b);
-	return r == -ENOBUFS ? -EMSGSIZE : r;
+	buf_done(&end);
+	return rc == -ENOBUFS ? -EMSGSIZE : rc;
 }
 
 /* ---- bytes in ---- */
@@ -347,21 +392,21 @@ static int get_list(struct slice *in, size_t max, size_t len_max,
 		    struct strv *out)
 {
 	uint16_t n;
-	int r = slice_u16(in, &n);
+	int rc = slice_u16(in, &n);
 
-	if (r < 0 || n > max)
+	if (rc < 0 || n > max)
 		return -EBADMSG;
-	while (r == 0 && n-- > 0) {
+	while (rc == 0 && n-- > 0) {
 		SCOPED_STR text = NULL;
 		struct slice s;
 
-		r = slice_lstr(in, len_max, &s);
-		if (r == 0)
-			r = slice_dup_str(s, &text);
-		if (r == 0)
-			r = strv_push(out, text);
+		rc = slice_lstr(in, len_max, &s);
+		if (rc == 0)
+			rc = slice_dup_str(s, &text);
+		if (rc == 0)
+			rc = strv_push(out, text);
 	}
-	return r;
+	return rc;
 }
 
 static int get_open(struct slice *in, struct vstore_entry *e)
@@ -388,47 +433,49 @@ static int get_open(struct slice *in, struct vstore_entry *e)
 	return 0;
 }
 
-static int get_rest(struct slice *in, struct vstore_entry *e)
+static int get_rest(struct slice *in, bool login, struct vstore_entry *e)
 {
-	struct slice value;
-	int r = get_list(in, VSTORE_HOSTS_MAX, VSTORE_HOST_MAX, &e->hosts);
+	struct slice value = { 0 };
+	int rc = get_list(in, VSTORE_HOSTS_MAX, VSTORE_HOST_MAX, &e->hosts);
 
-	if (r == 0)
-		r = get_list(in, VSTORE_METHODS_MAX, 20, &e->methods);
-	if (r == 0)
-		r = get_list(in, VSTORE_PATHS_MAX, VSTORE_PATH_MAX, &e->paths);
-	if (r == 0)
-		r = get_list(in, VSTORE_SCOPES_MAX, VSTORE_NAME_MAX,
-			     &e->blueprints);
-	if (r == 0)
-		r = get_list(in, VSTORE_SCOPES_MAX, VSTORE_NAME_MAX,
-			     &e->instances);
-	if (r == 0)
-		r = slice_lstr(in, VSTORE_VALUE_MAX, &value);
-	if (r == 0 &&
+	if (rc == 0)
+		rc = get_list(in, VSTORE_METHODS_MAX, 20, &e->methods);
+	if (rc == 0)
+		rc = get_list(in, VSTORE_PATHS_MAX, VSTORE_PATH_MAX, &e->paths);
+	if (rc == 0)
+		rc = get_list(in, VSTORE_SCOPES_MAX, VSTORE_NAME_MAX,
+			      &e->blueprints);
+	if (rc == 0)
+		rc = get_list(in, VSTORE_SCOPES_MAX, VSTORE_NAME_MAX,
+			      &e->instances);
+	if (rc == 0)
+		rc = slice_lstr(in, VSTORE_VALUE_MAX, &value);
+	if (rc == 0 && login)
+		rc = vstore_login_get(in, e);
+	if (rc == 0 &&
 	    (in->len > 0 || value.len == 0 || memchr(value.ptr, 0, value.len)))
-		r = -EBADMSG;
-	return r == 0 ? vstore_entry_set_value(e, value.ptr, value.len) : r;
+		rc = -EBADMSG;
+	return rc == 0 ? vstore_entry_set_value(e, value.ptr, value.len) : rc;
 }
 
 int vstore_entry_read(struct slice in, struct vstore_entry **ret)
 {
 	struct vstore_entry *e = vstore_entry_new();
 	struct err ignored = { 0 };
-	uint8_t version;
-	int r = e ? slice_u8(&in, &version) : -ENOMEM;
+	uint8_t version = 0;
+	int rc = e ? slice_u8(&in, &version) : -ENOMEM;
 
-	if (r == 0 && version != ENTRY_VERSION)
-		r = -EPROTONOSUPPORT;
-	if (r == 0)
-		r = get_open(&in, e);
-	if (r == 0)
-		r = get_rest(&in, e);
-	if (r == 0 && vstore_entry_check(e, &ignored) < 0)
-		r = -EBADMSG;
-	if (r < 0) {
+	if (rc == 0 && version != ENTRY_VERSION && version != LOGIN_VERSION)
+		rc = -EPROTONOSUPPORT;
+	if (rc == 0)
+		rc = get_open(&in, e);
+	if (rc == 0)
+		rc = get_rest(&in, version == LOGIN_VERSION, e);
+	if (rc == 0 && vstore_entry_check(e, &ignored) < 0)
+		rc = -EBADMSG;
+	if (rc < 0) {
 		vstore_entry_free(e);
-		return r;
+		return rc;
 	}
 	*ret = e;
 	return 0;
@@ -444,7 +491,7 @@ void vstore_set_done(struct vstore_set *s)
 	*s = (struct vstore_set){ 0 };
 }
 
-/* Where @name is, or has to be put. */
+/* Returns the index of @name, or the one to insert it at. */
 static size_t set_place(const struct vstore_set *s, const char *name)
 {
 	size_t lo = 0, hi = s->n;

@@ -12,12 +12,12 @@
 #include "lib/file.h"
 #include "lib/str.h"
 
-/* 200 ms in all: who waits is acd, and all sandboxes with it. A writer needs a
+/* 200 ms in total: acd waits here, and all sandboxes with it. A writer needs a
  * few. */
 #define LOCK_TRIES 10u
 #define LOCK_NAP_NS 20000000L
 
-/* Others must neither read nor change it. */
+/* Verifies that others can neither read nor change it. */
 static int check_rights(const struct sfile_dir *d, const char *name,
 			const struct stat *st, struct err *err)
 {
@@ -26,8 +26,8 @@ static int check_rights(const struct sfile_dir *d, const char *name,
 	if (st->st_uid != 0 && st->st_uid != geteuid() &&
 	    st->st_uid != d->owner)
 		return err_set(err, -EPERM,
-			       "%s%s%s belongs to user %u, a stranger: if it "
-			       "is yours, chown it to you",
+			       "%s%s%s belongs to user %u: if it is yours, "
+			       "chown it to you",
 			       d->path, slash, name, (unsigned)st->st_uid);
 	if (st->st_mode & 077)
 		return err_set(err, -EPERM,
@@ -56,9 +56,10 @@ static int lock_take(int dirfd, const struct sfile_dir *d, int *ret,
 			return err_sys(err, "%s/lock", d->path);
 		nanosleep(&nap, NULL);
 	}
-	return err_set(err, -EBUSY,
-		       "another writer has the vault; try again (%s/lock)",
-		       d->path);
+	return err_set(
+		err, -EBUSY,
+		"another process is using the vault; try again (%s/lock)",
+		d->path);
 }
 
 int sfile_begin(struct sfile_dir *d, bool create, struct err *err)
@@ -66,7 +67,7 @@ int sfile_begin(struct sfile_dir *d, bool create, struct err *err)
 	const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
 	struct stat st;
 	SCOPED_FD fd = open(d->path, flags);
-	int r;
+	int rc;
 
 	if (fd < 0 && errno == ENOENT && !create)
 		return -ENOENT;
@@ -77,12 +78,12 @@ int sfile_begin(struct sfile_dir *d, bool create, struct err *err)
 	}
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "%s", d->path);
-	r = check_rights(d, "", &st, err);
-	if (r == 0)
-		r = lock_take(fd, d, &d->lock, err);
-	if (r == 0)
+	rc = check_rights(d, "", &st, err);
+	if (rc == 0)
+		rc = lock_take(fd, d, &d->lock, err);
+	if (rc == 0)
 		d->fd = fd_take(&fd);
-	return r;
+	return rc;
 }
 
 void sfile_end(struct sfile_dir *d)
@@ -96,18 +97,18 @@ int sfile_open(const struct sfile_dir *d, const char *name, size_t max,
 {
 	SCOPED_FD fd = openat(d->fd, name,
 			      O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	int r;
+	int rc;
 
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
 	if (fd < 0 || fstat(fd, ret_st) < 0)
 		return err_sys(err, "%s/%s", d->path, name);
 	if (!S_ISREG(ret_st->st_mode))
-		return err_set(err, -EINVAL, "%s/%s is no regular file",
+		return err_set(err, -EINVAL, "%s/%s is not a regular file",
 			       d->path, name);
-	r = check_rights(d, name, ret_st, err);
-	if (r < 0)
-		return r;
+	rc = check_rights(d, name, ret_st, err);
+	if (rc < 0)
+		return rc;
 	if ((uint64_t)ret_st->st_size > max)
 		return err_set(err, -EFBIG, "%s/%s is larger than %zu bytes",
 			       d->path, name, max);
@@ -138,27 +139,27 @@ static int temp_write(const struct sfile_dir *d, const char *temp,
 		      struct slice data)
 {
 	SCOPED_FD fd = -1;
-	int r;
+	int rc;
 
-	/* Of one who was killed here. */
+	/* left by a process that was killed here */
 	if (unlinkat(d->fd, temp, 0) < 0 && errno != ENOENT)
 		return -errno;
 	fd = openat(d->fd, temp,
 		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	r = fchmod(fd, 0600) < 0 ? -errno : 0;
-	if (r == 0)
-		r = fd_write_all(fd, data.ptr, data.len);
-	if (r == 0 && fsync(fd) < 0)
-		r = -errno;
-	/* The last word on a disk that is full may come as late as here. */
-	if (close(fd_take(&fd)) < 0 && r == 0)
-		r = -errno;
-	return r;
+	rc = fchmod(fd, 0600) < 0 ? -errno : 0;
+	if (rc == 0)
+		rc = fd_write_all(fd, data.ptr, data.len);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
+	/* Some file systems report a full disk only here. */
+	if (close(fd_take(&fd)) < 0 && rc == 0)
+		rc = -errno;
+	return rc;
 }
 
-/* @name under @backup as well, in place of what has that name. */
+/* Links @name as @backup, replacing a file of that name. */
 static int backup_make(const struct sfile_dir *d, const char *name,
 		       const char *backup)
 {
@@ -193,17 +194,17 @@ int sfile_write(const struct sfile_dir *d, const char *name, const char *backup,
 		struct slice data, struct err *err)
 {
 	SCOPED_STR temp = str_printf("%s.new", name);
-	int r = temp ? temp_write(d, temp, data) : -ENOMEM;
+	int rc = temp ? temp_write(d, temp, data) : -ENOMEM;
 
-	if (r == 0 && backup)
-		r = backup_make(d, name, backup);
-	if (r == 0 && renameat(d->fd, temp, d->fd, name) < 0)
-		r = -errno;
-	if (r < 0 && temp)
+	if (rc == 0 && backup)
+		rc = backup_make(d, name, backup);
+	if (rc == 0 && renameat(d->fd, temp, d->fd, name) < 0)
+		rc = -errno;
+	if (rc < 0 && temp)
 		unlinkat(d->fd, temp, 0);
-	if (r == 0 && fsync(d->fd) < 0)
-		r = -errno;
-	return r < 0 ? err_set(err, r, "write %s/%s: %s", d->path, name,
-			       err_text(r)) :
-		       0;
+	if (rc == 0 && fsync(d->fd) < 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "write %s/%s: %s", d->path, name,
+				err_text(rc)) :
+			0;
 }

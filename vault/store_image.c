@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_image.c - the sealed bytes of a store, without any file
+ * store_image.c - seals and unseals the image of a store, without files
  */
 #include "vault/store.h"
 
@@ -11,13 +11,13 @@
 #define MAGIC "acvault\n"
 #define VERSION 1u
 #define SUM_AT 64u /* bytes before the sum */
-#define OPEN_HEAD 80u /* with it */
+#define OPEN_HEAD 80u /* with the sum */
 #define KDF_CONTEXT "acvault1"
 #define ABYTES crypto_secretstream_xchacha20poly1305_ABYTES
 #define STREAM_HEADER crypto_secretstream_xchacha20poly1305_HEADERBYTES
 #define META_LEN 4u
-/* Of a file that somebody hands us: a few seconds at most, in which acd does
- * nothing else. */
+/* Limits of an imported file: a few seconds at most, in which acd does nothing
+ * else. */
 #define OPS_MAX 6u
 #define MEM_MAX (256u * 1024 * 1024)
 #define OPS 3u
@@ -59,7 +59,7 @@ int vstore_head_read(struct slice in, struct vstore_head *ret)
 		return version > VERSION ? -EPROTONOSUPPORT : -EBADMSG;
 	if (source != VSTORE_KEYFILE && source != VSTORE_PASSPHRASE)
 		return -EBADMSG;
-	/* Whoever hands us a file must not take all memory, or our time. */
+	/* A file from elsewhere must not take all memory, or our time. */
 	if (source == VSTORE_PASSPHRASE &&
 	    (h.ops < crypto_pwhash_OPSLIMIT_MIN || h.ops > OPS_MAX ||
 	     h.mem < crypto_pwhash_MEMLIMIT_MIN || h.mem > MEM_MAX))
@@ -95,7 +95,7 @@ int vstore_key_derive(const struct vstore_head *h, struct slice passphrase,
 		       -ENOMEM;
 }
 
-/* The check: that of the master key, bound to the salt. */
+/* Computes the check of the master key, bound to the salt. */
 static void key_check(const struct vstore_head *h, const uint8_t *key,
 		      uint8_t check[16])
 {
@@ -113,23 +113,23 @@ static int head_put(struct buf *out, const struct vstore_head *h,
 {
 	size_t at = buf_len(out);
 	uint8_t check[16], sum[16];
-	int r = buf_append(out, MAGIC, 8);
+	int rc = buf_append(out, MAGIC, 8);
 
 	key_check(h, key, check);
-	if (r == 0)
-		r = buf_put_u32(out, VERSION);
-	if (r == 0)
-		r = buf_put_u32(out, h->source);
-	if (r == 0)
-		r = buf_put_u64(out, h->ops);
-	if (r == 0)
-		r = buf_put_u64(out, h->mem);
-	if (r == 0)
-		r = buf_append(out, h->salt, sizeof(h->salt));
-	if (r == 0)
-		r = buf_append(out, check, sizeof(check));
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = buf_put_u32(out, VERSION);
+	if (rc == 0)
+		rc = buf_put_u32(out, h->source);
+	if (rc == 0)
+		rc = buf_put_u64(out, h->ops);
+	if (rc == 0)
+		rc = buf_put_u64(out, h->mem);
+	if (rc == 0)
+		rc = buf_append(out, h->salt, sizeof(h->salt));
+	if (rc == 0)
+		rc = buf_append(out, check, sizeof(check));
+	if (rc < 0)
+		return rc;
 	head_sum(buf_slice(out).ptr + at, sum);
 	return buf_append(out, sum, sizeof(sum));
 }
@@ -143,10 +143,10 @@ static int message_put(struct buf *out, stream_state *st, struct slice plain,
 {
 	size_t len = plain.len + ABYTES;
 	uint8_t *place;
-	int r = buf_put_u32(out, (uint32_t)len);
+	int rc = buf_put_u32(out, (uint32_t)len);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	place = buf_reserve(out, len);
 	if (!place)
 		return buf_room(out) < len ? -ENOBUFS : -ENOMEM;
@@ -161,13 +161,13 @@ static int entry_put(struct buf *out, stream_state *st,
 {
 	uint8_t *plain;
 	size_t len;
-	int r = vstore_entry_write(e, &plain, &len);
+	int rc = vstore_entry_write(e, &plain, &len);
 
-	if (r < 0)
-		return r;
-	r = message_put(out, st, slice_of(plain, len), slice_of(NULL, 0), 0);
+	if (rc < 0)
+		return rc;
+	rc = message_put(out, st, slice_of(plain, len), slice_of(NULL, 0), 0);
 	sodium_free(plain);
-	return r;
+	return rc;
 }
 
 static int meta_put(struct buf *out, stream_state *st, size_t n,
@@ -175,17 +175,17 @@ static int meta_put(struct buf *out, stream_state *st, size_t n,
 {
 	uint8_t ad[OPEN_HEAD];
 	struct buf meta;
-	int r;
+	int rc;
 
-	/* @out moves when it grows. */
+	/* @head is a view of @out, which moves when it grows. */
 	memcpy(ad, head.ptr, sizeof(ad));
 	buf_init(&meta, META_LEN);
-	r = buf_put_u32(&meta, (uint32_t)n);
-	if (r == 0)
-		r = message_put(out, st, buf_slice(&meta),
-				slice_of(ad, sizeof(ad)), 0);
+	rc = buf_put_u32(&meta, (uint32_t)n);
+	if (rc == 0)
+		rc = message_put(out, st, buf_slice(&meta),
+				 slice_of(ad, sizeof(ad)), 0);
 	buf_done(&meta);
-	return r;
+	return rc;
 }
 
 int vstore_seal(const struct vstore_set *set, const struct vstore_head *h,
@@ -195,26 +195,26 @@ int vstore_seal(const struct vstore_set *set, const struct vstore_head *h,
 	size_t at = buf_len(out);
 	struct slice head;
 	stream_state st;
-	int r = head_put(out, h, key);
+	int rc = head_put(out, h, key);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	crypto_kdf_derive_from_key(sub, sizeof(sub), SUB_STREAM, KDF_CONTEXT,
 				   key);
 	crypto_secretstream_xchacha20poly1305_init_push(&st, header, sub);
 	sodium_memzero(sub, sizeof(sub));
-	r = buf_append(out, header, sizeof(header));
+	rc = buf_append(out, header, sizeof(header));
 	head = slice_of(buf_slice(out).ptr + at, OPEN_HEAD);
-	if (r == 0)
-		r = meta_put(out, &st, set->n, head);
-	for (size_t i = 0; r == 0 && i < set->n; i++)
-		r = entry_put(out, &st, set->v[i]);
-	if (r == 0)
-		r = message_put(
+	if (rc == 0)
+		rc = meta_put(out, &st, set->n, head);
+	for (size_t i = 0; rc == 0 && i < set->n; i++)
+		rc = entry_put(out, &st, set->v[i]);
+	if (rc == 0)
+		rc = message_put(
 			out, &st, slice_of(NULL, 0), slice_of(NULL, 0),
 			crypto_secretstream_xchacha20poly1305_TAG_FINAL);
 	sodium_memzero(&st, sizeof(st));
-	return r;
+	return rc;
 }
 
 /* ---- unsealing ---- */
@@ -225,7 +225,7 @@ struct reader {
 	uint8_t *plain; /* sodium_malloc, VSTORE_ENTRY_MAX */
 };
 
-/* The next message, in the reader's own memory. */
+/* Decrypts the next message into the reader's own memory. */
 static int message_get(struct reader *r, struct slice ad, struct slice *ret,
 		       unsigned char *ret_tag)
 {

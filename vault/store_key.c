@@ -14,7 +14,7 @@
 
 static void key_sum(const uint8_t *file, uint8_t sum[KEY_SUM])
 {
-	uint8_t whole[16]; /* the least that it makes */
+	uint8_t whole[16]; /* the smallest hash that libsodium makes */
 
 	crypto_generichash(whole, sizeof(whole), file, 8 + VSTORE_KEY, NULL, 0);
 	memcpy(sum, whole, KEY_SUM);
@@ -36,36 +36,36 @@ int sfile_key_read(const struct sfile_dir *d, uint8_t key[VSTORE_KEY],
 	uint8_t file[FILE_LEN], sum[KEY_SUM];
 	SCOPED_FD fd = -1;
 	struct stat st;
-	int r = sfile_open(d, SFILE_KEY, 4096, &fd, &st, err);
+	int rc = sfile_open(d, SFILE_KEY, 4096, &fd, &st, err);
 
-	if (r == -EFBIG)
+	if (rc == -EFBIG)
 		return key_damaged(d, err);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (st.st_size != (off_t)sizeof(file))
 		return key_damaged(d, err);
-	r = sfile_read(fd, file, sizeof(file));
+	rc = sfile_read(fd, file, sizeof(file));
 	key_sum(file, sum);
-	if (r < 0)
-		err_set(err, r, "%s/" SFILE_KEY ": %s", d->path, err_text(r));
+	if (rc < 0)
+		err_set(err, rc, "%s/" SFILE_KEY ": %s", d->path, err_text(rc));
 	else if (memcmp(file, KEY_MAGIC, 8) != 0 ||
 		 sodium_memcmp(sum, file + 8 + VSTORE_KEY, KEY_SUM) != 0)
-		r = key_damaged(d, err);
+		rc = key_damaged(d, err);
 	else
 		memcpy(key, file + 8, VSTORE_KEY);
 	sodium_memzero(file, sizeof(file));
-	return r;
+	return rc;
 }
 
 int sfile_key_write(const struct sfile_dir *d, const uint8_t key[VSTORE_KEY],
 		    struct err *err)
 {
 	uint8_t file[FILE_LEN] = KEY_MAGIC;
-	int r;
+	int rc;
 
 	memcpy(file + 8, key, VSTORE_KEY);
 	key_sum(file, file + 8 + VSTORE_KEY);
-	r = sfile_write(d, SFILE_KEY, NULL, slice_of(file, sizeof(file)), err);
+	rc = sfile_write(d, SFILE_KEY, NULL, slice_of(file, sizeof(file)), err);
 	sodium_memzero(file, sizeof(file));
-	return r;
+	return rc;
 }

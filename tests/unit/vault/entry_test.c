@@ -68,6 +68,47 @@ static void test_fields(void)
 	vstore_entry_free(e);
 }
 
+static void test_login(void)
+{
+	struct vstore_entry *e = entry("in", SECRET), *back = NULL, *copy;
+	const struct vstore_login l = { .ends = 9,
+					.since = 7,
+					.origin = { 1, 2, 3 },
+					.account = "acc",
+					.plan = "plus",
+					.refresh = "r-1" };
+	struct err err = { 0 };
+	uint8_t *bytes = NULL;
+	size_t len = 0;
+
+	e->kind = SECRET_GOOGLE_LOGIN;
+	is_int(vstore_entry_check(e, &err), -EINVAL, "%s", err.msg);
+	is_int(vstore_entry_set_login(e, &l), 0, "a login");
+	is_int(vstore_entry_check(e, &err), 0, "with it");
+	copy = vstore_entry_copy(e);
+	ok(copy && vstore_entry_write(copy, &bytes, &len) == 0 &&
+		   vstore_entry_read(slice_of(bytes, len), &back) == 0,
+	   "copied, written, read");
+	ok(back && back->login && back->login->ends == 9 &&
+		   back->login->since == 7 && back->login->origin[2] == 3 &&
+		   strcmp(back->login->account, "acc") == 0 &&
+		   strcmp(back->login->plan, "plus") == 0 &&
+		   strcmp(back->login->refresh, "r-1") == 0 &&
+		   strcmp(back->value, SECRET) == 0,
+	   "all of it");
+	vstore_entry_free(back);
+	for (size_t n = 0; n < len; n++)
+		if (vstore_entry_read(slice_of(bytes, n), &back) != -EBADMSG)
+			ok(false, "cut at %zu", n);
+	e->kind = SECRET_GENERIC;
+	is_int(vstore_entry_check(e, &err), -EINVAL, "%s", err.msg);
+	strcpy(copy->login->refresh, "a\"b");
+	is_int(vstore_entry_check(copy, &err), -EINVAL, "%s", err.msg);
+	sodium_free(bytes);
+	vstore_entry_free(copy);
+	vstore_entry_free(e);
+}
+
 static void test_check(void)
 {
 	static const struct {
@@ -75,13 +116,17 @@ static void test_check(void)
 	} rows[] = {
 		{ "", "a.b", "X", "a name has" },
 		{ "Upper", "a.b", "X", "a name has" },
-		{ "a", "", "X", "is no host" },
-		{ "a", "A.b", "X", "is no host" },
-		{ "a", "a.b:1", "X", "is no host" },
-		{ "a", "*.b", "X", "is no host" },
-		{ "a", "a..b", "X", "is no host" },
-		{ "a", "-a.b", "X", "is no host" },
-		{ "a", "a.b/", "X", "is no host" },
+		{ "a", "", "X", "is not a valid host" },
+		{ "a", "A.b", "X", "is not a valid host" },
+		{ "a", "a.b:1", "X", "" },
+		{ "a", "a.b:0", "X", "is not a valid host" },
+		{ "a", "a.b:65536", "X", "is not a valid host" },
+		{ "a", "a.b:", "X", "is not a valid host" },
+		{ "a", "a.b:1:2", "X", "is not a valid host" },
+		{ "a", "*.b", "X", "is not a valid host" },
+		{ "a", "a..b", "X", "is not a valid host" },
+		{ "a", "-a.b", "X", "is not a valid host" },
+		{ "a", "a.b/", "X", "is not a valid host" },
 		{ "a", "a.b", "", "needs the name of its header" },
 		{ "a", "a.b", "X: y", "letters, digits" },
 		{ "a", "a.b", "X-Key", "" },
@@ -90,14 +135,14 @@ static void test_check(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct vstore_entry *e = entry(rows[i].name, "v");
 		struct err err = { 0 };
-		int r;
+		int rc;
 
 		strv_done(&e->hosts);
 		if (strv_push(&e->hosts, rows[i].host) < 0)
 			abort();
 		snprintf(e->field, sizeof(e->field), "%s", rows[i].field);
-		r = vstore_entry_check(e, &err);
-		ok((r == 0) == !*rows[i].why && strstr(err.msg, rows[i].why),
+		rc = vstore_entry_check(e, &err);
+		ok((rc == 0) == !*rows[i].why && strstr(err.msg, rows[i].why),
 		   "%s %s %s: %s", rows[i].name, rows[i].host, rows[i].field,
 		   err.msg);
 		vstore_entry_free(e);
@@ -127,15 +172,15 @@ static void test_grant(void)
 static void test_many(void)
 {
 	struct vstore_set set = { 0 };
-	int r = 0;
+	int rc = 0;
 
-	for (unsigned i = 0; r == 0 && i < VSTORE_ENTRIES_MAX; i++) {
+	for (unsigned i = 0; rc == 0 && i < VSTORE_ENTRIES_MAX; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%u", i);
-		r = vstore_set_put(&set, entry(name, "x"));
+		rc = vstore_set_put(&set, entry(name, "x"));
 	}
-	is_int(r, 0, "1,024 entries");
+	is_int(rc, 0, "1,024 entries");
 	{
 		struct vstore_entry *e = entry("more", "x");
 
@@ -153,6 +198,7 @@ int main(void)
 	if (sodium_init() < 0)
 		return 1;
 	test_fields();
+	test_login();
 	test_check();
 	test_grant();
 	test_many();

@@ -210,7 +210,8 @@ static void test_rights(void)
 	unlink(path_of("store"));
 	rename(path_of("real"), path_of("store"));
 	is_int(chown(path_of("store"), 12345, 0), 0, "given away");
-	ok(strstr(content(&code), "a stranger"), "a stranger's file");
+	ok(strstr(content(&code), "belongs to user 12345"),
+	   "a stranger's file");
 	is_int(code, -EPERM, "is refused");
 }
 
@@ -269,8 +270,8 @@ static void test_lock_held(void)
 	is_int(flock(fd, LOCK_EX), 0, "somebody writes");
 	v = store();
 	is_int(vstore_load(v, &err), -EBUSY, "told soon");
-	ok(str_starts(err.msg, "another writer has the vault; try again"), "%s",
-	   err.msg);
+	ok(str_starts(err.msg, "another process is using the vault; try again"),
+	   "%s", err.msg);
 	is_int(flock(fd, LOCK_UN), 0, "who ends");
 	is_int(vstore_load(v, &err), 0, "and it opens");
 	vstore_close(v);
@@ -281,7 +282,7 @@ static void test_two_writers(void)
 	pid_t pid[3];
 	struct vstore *v;
 	struct err err = { 0 };
-	int r, bad = 0;
+	int rc, bad = 0;
 
 	fresh();
 	for (int w = 0; w < 3; w++) {
@@ -293,9 +294,9 @@ static void test_two_writers(void)
 
 			snprintf(name, sizeof(name), "w%d-%d", w, i);
 			/* Whoever is told that another writes tries again. */
-			while ((r = add(name, "x", false)) == -EBUSY)
+			while ((rc = add(name, "x", false)) == -EBUSY)
 				;
-			if (r < 0)
+			if (rc < 0)
 				_exit(1);
 		}
 		_exit(0);

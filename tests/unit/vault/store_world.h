@@ -78,10 +78,10 @@ static inline int add(const char *name, const char *value, bool replace)
 {
 	struct vstore *v = store();
 	struct err err = { 0 };
-	int r = vstore_put(v, entry(name, value), replace, &err);
+	int rc = vstore_put(v, entry(name, value), replace, &err);
 
 	vstore_close(v);
-	return r;
+	return rc;
 }
 
 static inline void world_begin(void)
