@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * attest.c - which process asks, and who started it
+ * attest.c - identifies the calling process and its ancestors
  *
- * Theory of operation: a pid is a number that comes round again (in gVisor
- * within seconds), so each process is pinned by an open descriptor of its
- * directory in /proc, which never follows a reuse. A parent is believed when,
- * with it pinned, its child still names it, and it is not the younger of the
- * two. After the decision all is read once more.
+ * Theory of operation: pid numbers are reused (in gVisor within seconds), so
+ * each process is pinned by an open descriptor of its directory in /proc, which
+ * never refers to a later process. A parent is accepted if, while it is pinned,
+ * its child still names it, and if it is not younger than the child. After the
+ * decision everything is read once more.
  *
- * The caller is pinned when it has connected, before it is sent the nonce. Its
- * request names the process that wrote it, which is after that. So when the
- * pinned one is there yet, nobody else has had its number in between: it is
- * who wrote. Pinned after the request, it might be one that was born since.
+ * The caller is pinned when it has connected, before the nonce is sent to it.
+ * Its request names the process that wrote it, and was written later. So if the
+ * pinned process still exists, no other process had its number in between, and
+ * it is the writer. A process pinned after the request might have been started
+ * since.
  *
- * The links exe of other users' processes are closed to us (proc(5): ptrace
- * access), and no right is kept to open them. That the caller is a client of
- * ours is known by its effective uid: nothing else in the sandbox can have
- * that one.
+ * We may not read the exe links of other users' processes (proc(5): ptrace
+ * access), and no privilege is kept to do so. That the caller is one of our
+ * clients is known from its effective uid: nothing else in the sandbox can have
+ * it.
  */
 #include "vault/attest.h"
 
@@ -39,7 +40,8 @@ int attest_parse_stat(const char *text, struct attest_hop *ret)
 	size_t len;
 	char state;
 
-	/* The name may hold blanks and parentheses: it ends at the last. */
+	/* The name may contain blanks and parentheses: it ends at the last
+	 * one. */
 	if (!open || !close || close < open)
 		return -EBADMSG;
 	len = (size_t)(close - open - 1);
@@ -53,7 +55,7 @@ int attest_parse_stat(const char *text, struct attest_hop *ret)
 		   " %*d %*d %*d %*d %" SCNu64,
 		   &state, &h.ppid, &h.session, &start) != 4)
 		return -EBADMSG;
-	/* Zombies and the dying ask for nothing. */
+	/* zombies and dying processes send no requests */
 	if (state == 'Z' || state == 'X' || h.pid <= 0 || h.ppid < 0)
 		return -EBADMSG;
 	h.start = start;
@@ -61,8 +63,9 @@ int attest_parse_stat(const char *text, struct attest_hop *ret)
 	return 0;
 }
 
-/* The last of its lines: the first line is the process's name, which may
- * hold newlines (gVisor does not escape them), and no other is its own. */
+/* Reads the last such line: the first line is the process's name, which may
+ * contain newlines (gVisor does not escape them); the process controls no other
+ * line. */
 static int parse_ids(const char *text, const char *key, uid_t ret[3])
 {
 	const char *at = NULL;
@@ -105,13 +108,13 @@ static int text_read(int dirfd, const char *name, char text[TEXT_MAX])
 static int hop_read(struct attest_hop *h)
 {
 	char text[TEXT_MAX];
-	int ret = text_read(h->dirfd, "stat", text);
+	int rc = text_read(h->dirfd, "stat", text);
 
-	if (ret == 0)
-		ret = attest_parse_stat(text, h);
-	if (ret == 0)
-		ret = text_read(h->dirfd, "status", text);
-	return ret < 0 ? ret : attest_parse_status(text, h);
+	if (rc == 0)
+		rc = attest_parse_stat(text, h);
+	if (rc == 0)
+		rc = text_read(h->dirfd, "status", text);
+	return rc < 0 ? rc : attest_parse_status(text, h);
 }
 
 int attest_pin(int procfd, pid_t pid)
@@ -124,7 +127,7 @@ int attest_pin(int procfd, pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes @pinned. */
+/* Takes ownership of @pinned. */
 static int hop_take(int pinned, pid_t pid, struct attest_hop *ret)
 {
 	*ret = (struct attest_hop){ .dirfd = pinned };
@@ -150,7 +153,7 @@ static bool hop_is_agent(const struct attest_hop *h)
 	       ids_are(h->gid, VAULT_AGENT_ID, VAULT_AGENT_ID);
 }
 
-/* Is it there yet, as the same one, with the same parent? */
+/* Returns true if the process still exists, with the same parent. */
 static bool hop_stays(const struct attest_hop *h)
 {
 	struct attest_hop now = { .dirfd = h->dirfd };
@@ -161,7 +164,8 @@ static bool hop_stays(const struct attest_hop *h)
 	       now.ppid == h->ppid && now.start == h->start;
 }
 
-/* Nothing of it may have changed but its name, which is its own. */
+/* Returns true if nothing has changed but the name, which the process may
+ * set. */
 static bool hop_same(const struct attest_hop *h)
 {
 	struct attest_hop now = { .dirfd = h->dirfd };
@@ -179,15 +183,15 @@ static int deny(const char **ret_why, const char *why)
 	return -EACCES;
 }
 
-/* Adds the parent of the last one. */
+/* Appends the parent of the last hop. */
 static int parent_take(struct attest *at, int procfd, const char **ret_why)
 {
 	const struct attest_hop *child = &at->hop[at->n - 1];
 	struct attest_hop *h = &at->hop[at->n];
-	int ret = hop_take(attest_pin(procfd, child->ppid), child->ppid, h);
+	int rc = hop_take(attest_pin(procfd, child->ppid), child->ppid, h);
 
 	at->n += h->dirfd >= 0;
-	if (ret < 0 || !hop_stays(child) || h->start > child->start)
+	if (rc < 0 || !hop_stays(child) || h->start > child->start)
 		return deny(ret_why, "the chain changes");
 	if (!hop_is_agent(h))
 		return deny(ret_why, "the chain has another user");
@@ -198,12 +202,12 @@ int attest_take(struct attest *at, int procfd, pid_t pid, int pinned,
 		const char **ret_why)
 {
 	const struct attest_hop *last;
-	int ret;
+	int rc;
 
 	*at = (struct attest){ .pid = pid };
-	ret = hop_take(pinned, pid, &at->hop[0]);
+	rc = hop_take(pinned, pid, &at->hop[0]);
 	at->n = at->hop[0].dirfd >= 0;
-	if (ret < 0)
+	if (rc < 0)
 		return deny(ret_why, "the caller is gone");
 	at->uid = at->hop[0].uid[0];
 	if (!hop_is_client(&at->hop[0]))
@@ -211,12 +215,12 @@ int attest_take(struct attest *at, int procfd, pid_t pid, int pinned,
 	while (at->hop[at->n - 1].ppid != 1) {
 		if (at->hop[at->n - 1].ppid <= 0 || at->n == ATTEST_HOPS)
 			return deny(ret_why, "the chain has no end");
-		ret = parent_take(at, procfd, ret_why);
-		if (ret < 0)
-			return ret;
+		rc = parent_take(at, procfd, ret_why);
+		if (rc < 0)
+			return rc;
 	}
-	/* What PID 1 starts leads a session; what it inherits has lost who
-	 * started it. */
+	/* A child of PID 1 leads its session if PID 1 started it; an inherited
+	 * orphan does not, and its real parent is unknown. */
 	last = &at->hop[at->n - 1];
 	if (last->session != last->pid)
 		return deny(ret_why, "the chain is an orphan's");

@@ -27,7 +27,7 @@ int client_begin(void)
 	const struct rlimit none = { 0, 0 };
 	int fd;
 
-	/* open() takes the lowest free number */
+	/* open() returns the lowest free number */
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
 			return -EBADF;
@@ -64,7 +64,8 @@ int client_drop(void)
 		if (u[i] != uid || g[i] != gid)
 			return -EPERM;
 	}
-	/* A copy that was never setuid has nothing that it could have back. */
+	/* Verifies that the vault's ids cannot be taken back. A copy that was
+	 * never setuid had none. */
 	return setresuid(VAULT_ID, VAULT_ID, VAULT_ID) == 0 ||
 			       setresgid(VAULT_ID, VAULT_ID, VAULT_ID) == 0 ?
 		       -EPERM :
@@ -73,7 +74,8 @@ int client_drop(void)
 
 /* ---- the connection ---- */
 
-/* Nobody but root may have put it there, nobody but the vault listens. */
+/* Verifies that only root can have created the socket and only the vault
+ * listens on it. */
 static int place_check(const char *dir, const char *name)
 {
 	struct stat st;
@@ -109,7 +111,7 @@ static int wait_for(int fd, short events, uint64_t end_ms)
 	}
 }
 
-/* A queue that is full is tried again: those in it have a deadline. */
+/* Connects; retries while the queue is full, as those in it have a deadline. */
 static int connect_to(const char *name, uint64_t end_ms)
 {
 	const struct timespec tick = { .tv_nsec = CONNECT_TICK_MS * 1000000L };
@@ -135,12 +137,12 @@ static int connect_to(const char *name, uint64_t end_ms)
 static int read_some(int fd, void *mem, size_t len, uint64_t end_ms)
 {
 	ssize_t n;
-	int ret;
+	int rc;
 
 	for (;;) {
-		ret = wait_for(fd, POLLIN, end_ms);
-		if (ret < 0)
-			return ret;
+		rc = wait_for(fd, POLLIN, end_ms);
+		if (rc < 0)
+			return rc;
 		n = recv(fd, mem, len, MSG_DONTWAIT);
 		if (n > 0)
 			return (int)n;
@@ -165,22 +167,23 @@ static int nonce_read(int fd, uint8_t nonce[VAULT_NONCE], uint64_t end_ms)
 	return 0;
 }
 
-/* In one piece: vaultd takes one message, and its sender's credentials. */
+/* Sends the request as one message: vaultd takes exactly one, with its sender's
+ * credentials. */
 static int request_send(int fd, const struct vault_request *r)
 {
 	struct buf b;
 	ssize_t n;
-	int ret;
+	int rc;
 
 	buf_init(&b, VAULT_REQUEST_MAX);
-	ret = vault_put_request(&b, r);
-	if (ret == 0) {
+	rc = vault_put_request(&b, r);
+	if (rc == 0) {
 		n = send(fd, buf_slice(&b).ptr, buf_len(&b), MSG_NOSIGNAL);
 		if (n != (ssize_t)buf_len(&b))
-			ret = n < 0 ? -errno : -EPROTO;
+			rc = n < 0 ? -errno : -EPROTO;
 	}
 	buf_done(&b);
-	return ret;
+	return rc;
 }
 
 static int answer_read(int fd, struct vault_answer *ret, uint64_t end_ms)
@@ -213,7 +216,7 @@ static int ask_once(const char *name, struct vault_request *r,
 	return code < 0 ? code : answer_read(fd, ret, end_ms);
 }
 
-/* Closed without an answer: others crowded us out. */
+/* Returns true if vaultd closed without an answer, to make room for others. */
 static bool was_dropped(int code)
 {
 	return code == -EPROTO || code == -EPIPE || code == -ECONNRESET;
@@ -223,12 +226,12 @@ int client_ask(const char *dir, const char *name, struct vault_request *r,
 	       struct vault_answer *ret)
 {
 	const uint64_t end_ms = clock_ms() + CLIENT_WAIT_MS;
-	int code = place_check(dir, name), left = TRIES;
+	int rc = place_check(dir, name), left = TRIES;
 
-	if (code < 0)
-		return code;
+	if (rc < 0)
+		return rc;
 	do {
-		code = ask_once(name, r, ret, end_ms);
-	} while (was_dropped(code) && --left > 0);
-	return code;
+		rc = ask_once(name, r, ret, end_ms);
+	} while (was_dropped(rc) && --left > 0);
+	return rc;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.c - what vaultd may ask of the kernel: an allow list
+ * filter.c - the system calls that vaultd may make: an allow list
  *
- * As a program of classic BPF, seccomp(2): libseccomp stays init-guard's.
- * openat() may only read. EPERM and no kill: in gVisor a kill ends a thread
- * only.
+ * A classic BPF program, seccomp(2), since only init-guard may use libseccomp.
+ * openat() may only read. Refused calls fail with EPERM instead of killing: in
+ * gVisor a kill ends only one thread.
  */
 #include "vault/filter.h"
 
@@ -21,7 +21,7 @@
 #elif defined(__aarch64__)
 #define ARCH AUDIT_ARCH_AARCH64
 #else
-#define ARCH 0 /* of nothing: vaultd does not start there */
+#define ARCH 0 /* matches nothing: vaultd does not start there */
 #endif
 
 #define FIELD(f) \
@@ -31,7 +31,7 @@
 #define ALLOW(nr)                                        \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 1), \
 		RETURN(SECCOMP_RET_ALLOW)
-/* The low half of the third argument; args are little-endian here. */
+/* Reads the low half of the third argument; args are little-endian here. */
 #define ALLOW_READING(nr)                                                \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (nr), 0, 4), FIELD(args[2]), \
 		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,                     \

@@ -2,13 +2,13 @@
 /*
  * git-credential-ac.c - git's credential helper: a surrogate for a host
  *
- * Setuid and setgid to the vault's user, as vault-wrapper.c. It reads what git
- * asks, asks vaultd, becomes the agent again and prints the answer. A host
- * that nothing is granted for gets no answer, so git goes on to whatever else
- * the user has set up. `store` and `erase` are read and forgotten: surrogates
- * are made, not kept.
+ * Setuid and setgid to the vault's user, like vault-wrapper.c. It reads git's
+ * request, asks vaultd, becomes the agent again and prints the answer. For a
+ * host without a grant it prints nothing, so git continues with the user's
+ * other helpers. `store` and `erase` are read and ignored, as surrogates are
+ * not stored.
  *
- * usage: git-credential-ac get|store|erase    git-credential(1)
+ * usage: git-credential-ac get|store|erase git-credential(1)
  */
 #include <string.h>
 
@@ -22,17 +22,17 @@
 static int answer_print(const struct vault_answer *a)
 {
 	struct buf b;
-	int ret;
+	int rc;
 
 	buf_init(&b, VAULT_ANSWER_MAX);
-	ret = gitcred_put(&b, a);
-	if (ret >= 0)
-		ret = fd_write_all(STDOUT_FILENO, buf_slice(&b).ptr,
-				   buf_len(&b));
+	rc = gitcred_put(&b, a);
+	if (rc >= 0)
+		rc = fd_write_all(STDOUT_FILENO, buf_slice(&b).ptr,
+				  buf_len(&b));
 	if (b.mem)
 		explicit_bzero(b.mem, b.cap);
 	buf_done(&b);
-	return ret < 0 ? 1 : 0;
+	return rc < 0 ? 1 : 0;
 }
 
 static void say(enum vault_status s)
@@ -50,29 +50,28 @@ static int get(void)
 	struct vault_request request = { 0 };
 	struct vault_answer answer = { .status = VAULT_NONE };
 	ssize_t len = fd_read_all(STDIN_FILENO, input, GITCRED_INPUT_MAX);
-	int ret = (int)len;
+	int rc = (int)len;
 
 	if (len >= 0)
-		ret = gitcred_parse(slice_of(input, (size_t)len), &request);
-	if (ret < 0) {
-		(void)dprintf(2, "ac: git asks for no https host of a shape "
-				 "that the vault knows\n");
+		rc = gitcred_parse(slice_of(input, (size_t)len), &request);
+	if (rc < 0) {
+		(void)dprintf(2, "ac: git's request names no https host that "
+				 "the vault can serve\n");
 		return 1;
 	}
-	ret = client_ask(VAULT_DIR, VAULT_SOCKET, &request, &answer);
+	rc = client_ask(VAULT_DIR, VAULT_SOCKET, &request, &answer);
 	if (client_drop() < 0)
 		return EXIT_USAGE;
-	if (ret < 0 && ret != -ENOENT)
+	if (rc < 0 && rc != -ENOENT)
 		(void)dprintf(2, "ac: the vault %s%s\n",
-			      ret == -ECONNREFUSED ? "" : "cannot be asked: ",
-			      ret == -ECONNREFUSED ? CLIENT_OVER :
-						     err_text(ret));
-	if (ret < 0)
-		return 0; /* git goes on without an answer */
+			      rc == -ECONNREFUSED ? "" : "cannot be asked: ",
+			      rc == -ECONNREFUSED ? CLIENT_OVER : err_text(rc));
+	if (rc < 0)
+		return 0; /* git continues without an answer */
 	say(answer.status);
-	ret = answer.status == VAULT_OK ? answer_print(&answer) : 0;
+	rc = answer.status == VAULT_OK ? answer_print(&answer) : 0;
 	explicit_bzero(&answer, sizeof(answer));
-	return ret;
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -85,6 +84,6 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "get") == 0)
 		return get();
-	/* git ignores what it does not know, and so do we */
+	/* git ignores unknown operations, and so do we */
 	return client_drop() < 0 ? EXIT_USAGE : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gitcred.c - git's credential protocol, as strict as it can be read
+ * gitcred.c - git's credential protocol, read strictly
  *
- * What two readers could take differently is refused: git has had to mend
- * three holes in which a URL of a hostile repository put lines of its own
- * into this.
+ * Whatever two parsers could read differently is refused: git had to fix three
+ * bugs by which the URL of a hostile repository injected lines into this
+ * protocol.
  */
 #include "vault/gitcred.h"
 
@@ -18,7 +18,7 @@ struct lines {
 	size_t n;
 };
 
-/* Keys count once, but for lists. */
+/* Refuses a repeated key, except for lists. */
 static int key_note(struct lines *l, struct slice key)
 {
 	size_t i;
@@ -35,7 +35,7 @@ static int key_note(struct lines *l, struct slice key)
 	return 0;
 }
 
-/* Into an array with room for a NUL more. */
+/* Copies to an array of @max + 1 bytes. */
 static int value_copy(struct slice value, char *ret, size_t max)
 {
 	size_t i;
@@ -52,7 +52,7 @@ static int value_copy(struct slice value, char *ret, size_t max)
 	return 0;
 }
 
-/* The one port that a surrogate is good for may be spelled out. */
+/* Copies the host; the only port that a surrogate is valid for may be given. */
 static int host_copy(struct slice value, char *ret)
 {
 	static const char port[] = ":443";
@@ -85,7 +85,7 @@ static int line_take(struct slice line, struct lines *seen,
 		return host_copy(value, r->host);
 	if (slice_eq(key, slice_str("path")))
 		return value_copy(value, r->path, VAULT_PATH_MAX);
-	return 0; /* git adds keys with the years */
+	return 0; /* newer versions of git add keys */
 }
 
 static bool is_text(struct slice s)
@@ -120,8 +120,8 @@ int gitcred_parse(struct slice in, struct vault_request *ret)
 		    line_take(line, &seen, &r) < 0)
 			return -EBADMSG;
 	}
-	/* An end of the input in place of the empty line is git's right, what
-	 * comes behind the empty line nobody's. */
+	/* git may end its input without the empty line; nothing may follow
+	 * one. */
 	if (in.len > 0 || !r.proto[0] || !r.host[0])
 		return -EBADMSG;
 	memcpy(r.nonce, ret->nonce, sizeof(r.nonce));

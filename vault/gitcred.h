@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gitcred.h - git's credential protocol, as strict as it can be read
+ * gitcred.h - git's credential protocol, read strictly
  *
- * git-credential(1), "INPUT/OUTPUT FORMAT". Pure.
+ * git-credential(1), "INPUT/OUTPUT FORMAT". Has no side effects.
  */
 #ifndef VAULT_GITCRED_H
 #define VAULT_GITCRED_H
@@ -14,15 +14,17 @@
 #define GITCRED_LINE_MAX 4096u
 
 /*
- * What git asks for: @ret gets protocol, host and path, and VAULT_OP_GIT as
- * op; the nonce stays. @in: all of it, up to an empty line or its end.
- * -EBADMSG: a NUL or another control byte, a line without "=", a key twice
- * (but for lists, "key[]"), a "url", no protocol or host, a host that is no
- * canonical name (a port other than 443 included), too many lines, or too long
- * ones.
+ * Parses git's request @in, all bytes up to an empty line or the end. Sets
+ * protocol, host and path of @ret, and op to VAULT_OP_GIT; keeps its nonce.
+ *
+ * Returns 0, or -EBADMSG for a NUL or another control byte, a line without "=",
+ * a repeated key (except lists, "key[]"), a "url", a missing protocol or host,
+ * a host that is not a canonical name (or has a port other than 443), too many
+ * or too long lines, or bytes after the empty line.
  */
 int gitcred_parse(struct slice in, struct vault_request *ret) ATTR_WUR;
-/* The answer's lines. -EINVAL without a surrogate in it. */
+/* Appends the lines of the answer. Returns 0, -EINVAL unless the status is
+ * VAULT_OK, or the error of buf_printf(). */
 int gitcred_put(struct buf *out, const struct vault_answer *a) ATTR_WUR;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grant.c - what a sandbox is told of the secrets it may use: codec
+ * grant.c - the credentials that a sandbox may use, without their tokens
  *
- * Without libsodium: init-guard links this file too.
+ * Does not use libsodium, because init-guard links this file too.
  */
 #include "vault/grant.h"
 
@@ -20,7 +20,7 @@ static int put_str(struct buf *out, const char *s, size_t max)
 
 static int put_secret(struct buf *out, const struct grant_secret *s)
 {
-	int ret = 0;
+	int rc = 0;
 	uint16_t i;
 
 	if (s->n_hosts > GRANT_HOSTS_MAX || s->id[0] == '\0')
@@ -28,20 +28,20 @@ static int put_secret(struct buf *out, const struct grant_secret *s)
 	if (buf_put_u8(out, (uint8_t)s->kind) < 0 ||
 	    buf_put_u32(out, s->uses) < 0)
 		return -ENOBUFS;
-	ret = put_str(out, s->id, SURROGATE_ID_MAX);
-	if (ret == 0)
-		ret = put_str(out, s->user, GRANT_USER_MAX);
-	if (ret == 0)
-		ret = buf_put_u16(out, s->n_hosts);
-	for (i = 0; ret == 0 && i < s->n_hosts; i++)
-		ret = put_str(out, s->hosts[i], GRANT_HOST_MAX);
-	return ret;
+	rc = put_str(out, s->id, SURROGATE_ID_MAX);
+	if (rc == 0)
+		rc = put_str(out, s->user, GRANT_USER_MAX);
+	if (rc == 0)
+		rc = buf_put_u16(out, s->n_hosts);
+	for (i = 0; rc == 0 && i < s->n_hosts; i++)
+		rc = put_str(out, s->hosts[i], GRANT_HOST_MAX);
+	return rc;
 }
 
 int grant_put(struct buf *out, const struct grant *g)
 {
 	const size_t before = buf_len(out);
-	int ret = 0;
+	int rc = 0;
 	size_t i;
 
 	if (g->n > GRANT_SECRETS_MAX)
@@ -50,14 +50,15 @@ int grant_put(struct buf *out, const struct grant *g)
 	    buf_append(out, g->key.k, sizeof(g->key.k)) < 0 ||
 	    buf_put_u16(out, (uint16_t)g->n) < 0)
 		return -ENOBUFS;
-	for (i = 0; ret == 0 && i < g->n; i++)
-		ret = put_secret(out, &g->v[i]);
-	if (ret == 0 && buf_len(out) - before > GRANT_MAX)
-		ret = -EMSGSIZE;
-	return ret;
+	for (i = 0; rc == 0 && i < g->n; i++)
+		rc = put_secret(out, &g->v[i]);
+	if (rc == 0 && buf_len(out) - before > GRANT_MAX)
+		rc = -EMSGSIZE;
+	return rc;
 }
 
-/* What is compared with a host of a request, and written into git's files. */
+/* The name is compared with the host of a request and written into git's
+ * files. */
 bool grant_host_valid(const char *host)
 {
 	size_t len = strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
@@ -67,7 +68,7 @@ bool grant_host_valid(const char *host)
 	       !strstr(host, "..");
 }
 
-/* What a client is given as a user's name, on lines of its own. */
+/* Returns true for a user name that fits on a line of a client's own format. */
 static bool user_valid(const char *user)
 {
 	for (; *user; user++) {
@@ -104,7 +105,7 @@ int grant_get(struct slice in, struct grant *ret)
 	struct slice key;
 	uint8_t version;
 	uint16_t n;
-	int code = 0;
+	int rc = 0;
 
 	if (in.len > GRANT_MAX || slice_u8(&in, &version) < 0 ||
 	    version != GRANT_VERSION ||
@@ -116,16 +117,16 @@ int grant_get(struct slice in, struct grant *ret)
 	if (!g.v)
 		return -ENOMEM;
 	memcpy(g.key.k, key.ptr, sizeof(g.key.k));
-	for (g.n = 0; code == 0 && g.n < n; g.n++)
-		code = get_secret(&in, &g.v[g.n]);
-	if (code == 0 && in.len > 0)
-		code = -EBADMSG;
-	if (code < 0) {
+	for (g.n = 0; rc == 0 && g.n < n; g.n++)
+		rc = get_secret(&in, &g.v[g.n]);
+	if (rc == 0 && in.len > 0)
+		rc = -EBADMSG;
+	if (rc < 0) {
 		grant_done(&g);
-		return code;
+		return rc;
 	}
 	*ret = g;
-	explicit_bzero(&g.key, sizeof(g.key)); /* not on the stack as well */
+	explicit_bzero(&g.key, sizeof(g.key)); /* leave no copy on the stack */
 	return 0;
 }
 

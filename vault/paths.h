@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paths.h - where the vault's parts lie in a sandbox, and whose they are
+ * paths.h - paths and owners of the vault's parts in a sandbox
  */
 #ifndef VAULT_PATHS_H
 #define VAULT_PATHS_H
 
-#define VAULT_ID 990 /* uid and gid, nobody else's */
-#define VAULT_AGENT_ID 1000 /* who may call */
+#define VAULT_ID 990 /* uid and gid, used for nothing else */
+#define VAULT_AGENT_ID 1000 /* uid and gid of the processes that may ask */
 
-/* Programs: mounted read-only from ac-host. The clients are setuid and setgid
- * VAULT_ID, vaultd is not. */
+/* Programs, mounted read-only from ac-host. The clients are setuid and setgid
+ * to VAULT_ID, vaultd is not. */
 #define VAULT_LIBEXEC "/usr/libexec/ac/vault"
 #define VAULT_DAEMON VAULT_LIBEXEC "/vaultd"
 #define VAULT_GIT VAULT_LIBEXEC "/git-credential-ac"
@@ -17,18 +17,19 @@
 #define VAULT_GH VAULT_BIN "/gh"
 #define VAULT_GLAB VAULT_BIN "/glab"
 
-/* What the wrappers run. */
+/* The programs that the wrappers run. */
 #define VAULT_REAL_GH "/usr/bin/gh"
 #define VAULT_REAL_GLAB "/usr/bin/glab"
 
-/* root:990 0710, in it the socket, 990:990 0600. */
+/* The directory is root:990 0710, the socket in it 990:990 0600. */
 #define VAULT_DIR "/run/vault"
 #define VAULT_SOCKET VAULT_DIR "/sock"
 
-/* How init-guard starts vaultd: 0 the grant, to be read to its end; 1 nothing;
- * 2 lines for init-guard; 3 the listening socket. */
+/* Descriptors of vaultd when init-guard starts it: 0 the grant, up to its end;
+ * 1 unused; 2 lines for init-guard; 3 the listening socket. */
 #define VAULT_FD_LISTEN 3
-/* The first line on 2: it serves. Everything after it is audit. */
+/* The first line on 2 says that vaultd serves; all later lines are audit
+ * records. */
 #define VAULT_READY_LINE "ready"
 
 #endif

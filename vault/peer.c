@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer.c - the kernel's word on who is at the other end of a connection
+ * peer.c - the peer of a connection, as the kernel reports it
  *
- * unix(7): SO_PEERCRED is of the moment of connect(), SCM_CREDENTIALS of
- * each message. A connection that changed hands in between has two owners.
+ * unix(7): SO_PEERCRED is from the time of connect(), SCM_CREDENTIALS of each
+ * message. If the connection was passed on in between, they differ.
  */
 #include "vault/peer.h"
 
@@ -46,7 +46,7 @@ static void close_all(const struct cmsghdr *c)
 	}
 }
 
-/* Exactly one message of credentials; true when so. */
+/* Returns true if there was exactly one set of credentials and nothing else. */
 static bool control_take(struct msghdr *msg, struct ucred *ret)
 {
 	bool alone = true;
@@ -99,7 +99,7 @@ static bool id_is_ours(uid_t id)
 
 int peer_agree(const struct ucred *connected, const struct ucred *sent)
 {
-	/* pid 0: whoever it was has died, or the kernel does not say */
+	/* pid 0: the process has died, or the kernel does not say */
 	if (connected->pid <= 1 || connected->pid != sent->pid ||
 	    connected->uid != VAULT_ID || connected->gid != VAULT_ID ||
 	    !id_is_ours(sent->uid) || !id_is_ours(sent->gid))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer.h - the kernel's word on who is at the other end of a connection
+ * peer.h - the peer of a connection, as the kernel reports it
  */
 #ifndef VAULT_PEER_H
 #define VAULT_PEER_H
@@ -9,20 +9,23 @@
 
 #include "lib/attr.h"
 
-/* SO_PEERCRED: who connected. 0 or -errno. */
+/* Gets the credentials that the peer had at the time of connect()
+ * (SO_PEERCRED). Returns 0 or -errno. */
 int peer_connected(int fd, struct ucred *ret) ATTR_WUR;
 /*
- * One recvmsg(2) of at most @len bytes with the credentials of who sent them.
- * Returns the bytes (0: the end); -EAGAIN; -EPROTO: no credentials, more than
- * one, cut, or anything else beside them. Descriptors that came along are
- * closed.
+ * Receives at most @len bytes and the credentials of their sender, without
+ * waiting; closes descriptors that came with them. Returns the number of bytes;
+ * 0 at the end of the stream, with *ret unchanged; -EAGAIN if nothing is there;
+ * -EPROTO unless exactly one set of credentials came and nothing else beside
+ * it; or another negative errno.
  */
 ssize_t peer_receive(int fd, void *data, size_t len,
 		     struct ucred *ret) ATTR_WUR;
 /*
- * Do both name one process, and one of a client of ours: effective ids of the
- * vault for who connected, those or the agent's for who sent (Linux puts real
- * ids there, gVisor effective ones)? 0 or -EACCES.
+ * Checks that both are the same process, and one of our clients: the effective
+ * ids of the connecting process are the vault's, and those of the sender the
+ * vault's or the agent's (Linux reports real ids there, gVisor effective ones).
+ * Returns 0 or -EACCES.
  */
 int peer_agree(const struct ucred *connected,
 	       const struct ucred *sent) ATTR_WUR;

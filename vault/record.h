@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.h - who asked vaultd for what, and what it said: one line of JSON
+ * record.h - one line of JSON for each request to vaultd
  */
 #ifndef VAULT_RECORD_H
 #define VAULT_RECORD_H
@@ -10,17 +10,19 @@
 
 #define RECORD_LINE_MAX 3840u /* bytes, the newline included */
 
+/* What a line says; all pointers are borrowed. */
 struct record {
-	const struct vault_request *request; /* NULL: none could be read */
+	const struct vault_request *request; /* NULL: not readable */
 	const struct attest *caller;
 	enum vault_status status;
-	const char *why; /* a word for people, NULL: none */
-	const char *secret; /* its id, NULL: none */
-	uint64_t expiry; /* of what was given, or 0 */
-	uint64_t skipped; /* lines that were not written before this one */
+	const char *why; /* reason in words, NULL: none */
+	const char *secret; /* id of the credential, NULL: none */
+	uint64_t expiry; /* of the surrogate, or 0 */
+	uint64_t skipped; /* lines omitted before this one */
 };
-/* Ends with a newline; long fields are cut so that it always fits. -ENOMEM,
- * -ENOBUFS when @out has less room than RECORD_LINE_MAX. */
+/* Appends the line with its newline; long fields are cut so that it always fits
+ * into RECORD_LINE_MAX. Returns 0, -ENOMEM, or -ENOBUFS if @out has less
+ * room. */
 int record_put(struct buf *out, const struct record *a) ATTR_WUR;
 
 #endif

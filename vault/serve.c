@@ -6,12 +6,12 @@
  *
  *   accepted: SO_PEERCRED taken, that process pinned, a nonce sent
  *   one message: the request, whole, with its sender's credentials
- *   judged, answered, written down, closed
+ *   judged, answered, recorded, closed
  *
- * The socket is 0600 of uid 990, so only our setuid clients come this far.
- * The agent can start thousands of them and stop them half-way: whoever does
- * not ask within the deadline is dropped, and the oldest that has not asked
- * makes room for the next, so that one that asks at once is served.
+ * The socket is 0600 of uid 990, so only our setuid clients can connect. The
+ * agent can start thousands of them and stop them half-way: a connection that
+ * sends no request before the deadline is dropped, and the oldest without one
+ * makes room for the next, so that a client that asks at once is served.
  */
 #include "vault/serve.h"
 
@@ -24,25 +24,26 @@
 #include "vault/peer.h"
 #include "vault/record.h"
 
-#define ACCEPTS 8 /* a round: those who have asked come in between */
+/* a round; requests of accepted connections are read in between */
+#define ACCEPTS 8
 #define AUDIT_RATE 50u
 #define AUDIT_BURST 200u
-#define OWN_FDS 16u /* the rest: listener, epoll, /proc, a text, 0 to 2 */
+#define OWN_FDS 16u /* listener, epoll, /proc, one text, 0 to 2 */
 
-/* A connection and its process, and once a chain. */
+/* For each connection itself and its process, and one chain. */
 static_assert(2 * SERVE_CONNS_MAX + ATTEST_HOPS + OWN_FDS <= SERVE_FILES_MAX,
 	      "vaultd never lacks a descriptor");
 
 struct bucket {
 	uint64_t filled_ms;
-	uint32_t rate, max; /* tokens a second, at most */
+	uint32_t rate, max; /* tokens a second, and at most */
 	uint64_t milli; /* thousandths of a token */
 };
 
 struct conn {
 	struct vault_serve *sv;
-	int fd; /* -1: a free place */
-	int pinned; /* attest_pin() of who connected */
+	int fd; /* -1: free */
+	int pinned; /* attest_pin() of the connecting process */
 	uint64_t seq;
 	struct loop_io *io;
 	struct loop_timer *deadline;
@@ -124,7 +125,7 @@ static const struct grant_secret *secret_find(const struct grant *g,
 	return NULL;
 }
 
-/* Not time(2): the filter has one clock. */
+/* Not time(2): the filter allows one clock only. */
 static uint64_t clock_wall(void)
 {
 	struct timespec now;
@@ -147,7 +148,7 @@ static int surrogate_make(const struct grant *g, const struct grant_secret *s,
 			      nonce, a->surrogate);
 }
 
-/* Fills the answer, and what the audit is to say. */
+/* Decides; fills the answer and the audit record. */
 static void decide(struct conn *c, const struct ucred *sent,
 		   const struct vault_request *r, struct attest *at,
 		   struct vault_answer *a, struct record *log)
@@ -184,7 +185,7 @@ static void decide(struct conn *c, const struct ucred *sent,
 	log->secret = s->id;
 }
 
-/* A reader that is slow costs lines, not answers. */
+/* If the reader is slow, lines are lost, but no answers. */
 static void record_write(struct vault_serve *sv, struct record *log)
 {
 	struct buf line;
@@ -207,7 +208,7 @@ static void answer_send(const struct conn *c, const struct vault_answer *a)
 	struct buf out;
 
 	buf_init(&out, VAULT_ANSWER_MAX);
-	/* A new socket has room for it; one that has not is not waited for. */
+	/* A new socket has room for the nonce; one without room is dropped. */
 	if (vault_put_answer(&out, a) == 0 &&
 	    send(c->fd, buf_slice(&out).ptr, buf_len(&out),
 		 MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -233,7 +234,7 @@ static void conn_ready(void *arg, uint32_t events)
 	if (n == -EAGAIN)
 		return;
 	if (n == 0 || (n < 0 && n != -EPROTO)) {
-		conn_close(c); /* it went away, and has asked for nothing */
+		conn_close(c); /* it disconnected without a request */
 		return;
 	}
 	at = (struct attest){ .pid = c->cred.pid, .uid = c->cred.uid };
@@ -256,7 +257,7 @@ static void conn_ready(void *arg, uint32_t events)
 
 /* ---- connections ---- */
 
-/* A free place, or that of the oldest. */
+/* Returns a free place, after dropping the oldest connection if necessary. */
 static struct conn *conn_place(struct vault_serve *sv)
 {
 	struct conn *oldest = &sv->conn[0], *c;
@@ -294,7 +295,8 @@ static void conn_open(struct vault_serve *sv, int fd)
 	c->fd = fd;
 	c->seq = sv->seq++;
 	c->cred = cred;
-	/* Whoever is gone already is told so when it asks, as all are. */
+	/* Even a process that has ended already gets a nonce, and is refused
+	 * when it asks, like all others. */
 	c->pinned = attest_pin(sv->procfd, cred.pid);
 	randombytes_buf(c->nonce, sizeof(c->nonce));
 	c->io = loop_add(sv->loop, fd, EPOLLIN, conn_ready, c);
@@ -326,7 +328,7 @@ int vault_serve_new(struct loop *l, int listener, int log_fd,
 {
 	struct vault_serve *sv = calloc(1, sizeof(*sv));
 	struct conn *c;
-	int code;
+	int rc;
 
 	if (!sv)
 		return -ENOMEM;
@@ -349,9 +351,9 @@ int vault_serve_new(struct loop *l, int listener, int log_fd,
 	}
 	sv->procfd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (sv->procfd < 0) {
-		code = -errno;
+		rc = -errno;
 		vault_serve_free(sv);
-		return code;
+		return rc;
 	}
 	for (c = sv->conn; c < sv->conn + SERVE_CONNS_MAX; c++) {
 		c->deadline = loop_timer_new(l, conn_deadline, c);

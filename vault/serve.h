@@ -8,24 +8,27 @@
 #include "lib/loop.h"
 #include "vault/grant.h"
 
-#define SERVE_CONNS_MAX 64u /* the oldest one makes room */
+#define SERVE_CONNS_MAX 64u /* beyond them the oldest is dropped */
 #define SERVE_CONNS_PER_PID 4u
 #define SERVE_DEADLINE_MS 500u /* from connect to request */
-#define SERVE_FILES_MAX 256u /* descriptors; vaultd's limit */
+/* descriptors; the limit that vaultd sets itself */
+#define SERVE_FILES_MAX 256u
 #define SERVE_RATE 100u /* requests a second, in the long run */
 #define SERVE_BURST 400u
-/* A clock that runs ahead of the gateway's by no more than this mints nothing
- * that is not yet good there. Seconds. */
+/* Seconds subtracted from the clock: if it is ahead of the gateway's by no more
+ * than this, no surrogate is minted that is not valid there yet. */
 #define SERVE_SKEW 2
 
 struct vault_serve;
-/*
- * @listener: non-blocking, with SO_PASSCRED; @log_fd: a non-blocking pipe for
- * lines; @grant: all three borrowed for as long as it lives. -errno.
- */
+/* Starts to serve, in the loop @l, on @listener, which is non-blocking and has
+ * SO_PASSCRED; writes audit lines to the non-blocking pipe @log_fd. All these
+ * are borrowed until vault_serve_free(). Returns 0 and *@ret, which the caller
+ * frees, or -errno. */
 int vault_serve_new(struct loop *l, int listener, int log_fd,
 		    const struct grant *grant,
 		    struct vault_serve **ret) ATTR_WUR;
-void vault_serve_free(struct vault_serve *sv); /* NULL is fine */
+/* Closes all connections, but not @listener and @log_fd, and frees @sv. NULL is
+ * fine. */
+void vault_serve_free(struct vault_serve *sv);
 
 #endif

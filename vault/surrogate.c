@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * surrogate.c - stand-ins for real tokens, worthless outside one sandbox
+ * surrogate.c - surrogates of real tokens, worthless outside one sandbox
  *
  * Theory of operation: the bytes of a body are read as one big-endian number
- * and written in base 62, with zeros in front up to the length of the shape.
- * A number that has no such bytes is no surrogate, so there is one spelling
- * of each. vault/PROTOCOL, 1.
+ * and written in base 62, with leading zeros up to the length of the shape. A
+ * number too large for the bytes is refused, so each surrogate has one
+ * spelling. vault/PROTOCOL, 1.
  */
 #include "vault/surrogate.h"
 
@@ -15,9 +15,9 @@
 
 #define MAC_MAX crypto_generichash_BYTES_MAX
 #define BODY_MAX (SURROGATE_NONCE + MAC_MAX)
-#define LIFE_BIT 0x80u /* of the first byte of a nonce: SURROGATE_SESSION */
+#define LIFE_BIT 0x80u /* in the first byte of a nonce: SURROGATE_RUN */
 #define NO_EPOCH UINT64_MAX /* the epoch of those without a time */
-/* How far back an end is told from a forgery: three hours. */
+/* Up to three hours back, an expired surrogate is told from a forged one. */
 #define EPOCHS_PAST 36u
 
 static_assert(SURROGATE_KEY_LEN >= crypto_generichash_KEYBYTES_MIN &&
@@ -29,9 +29,14 @@ static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 struct shape {
 	const char *name, *prefix;
-	uint8_t chars; /* behind the prefix */
-	uint8_t bytes; /* that these have room for, at most BODY_MAX */
+	uint8_t chars; /* after the prefix */
+	uint8_t bytes; /* bytes that fit into @chars, at most BODY_MAX */
 };
+
+/* {"alg":"HS256"}.{"exp":4102444800}. : the first second of 2100 */
+#define JWT                     \
+	"eyJhbGciOiJIUzI1NiJ9." \
+	"eyJleHAiOjQxMDI0NDQ4MDB9."
 
 /* bytes: chars * log2(62) / 8, rounded down. */
 static const struct shape shapes[SECRET_KINDS] = {
@@ -44,6 +49,10 @@ static const struct shape shapes[SECRET_KINDS] = {
 	[SECRET_OPENAI] = { "openai", "sk-proj-", 48, 35 },
 	[SECRET_GEMINI] = { "gemini", "AIza", 35, 26 },
 	[SECRET_AWS] = { "aws", "", 40, 29 },
+	[SECRET_ANTHROPIC_LOGIN] = { "anthropic-login", "sk-ant-oat01-", 95,
+				     69 },
+	[SECRET_OPENAI_LOGIN] = { "openai-login", JWT, 43, 32 },
+	[SECRET_GOOGLE_LOGIN] = { "google-login", "ya29.", 80, 59 },
 };
 
 static const struct shape *shape_of(enum secret_kind k)
@@ -70,11 +79,6 @@ int secret_kind_parse(const char *name, enum secret_kind *ret)
 	return -ENOENT;
 }
 
-const char *surrogate_prefix(enum secret_kind k)
-{
-	return shape_of(k)->prefix;
-}
-
 size_t surrogate_length(enum secret_kind k)
 {
 	return strlen(shape_of(k)->prefix) + shape_of(k)->chars;
@@ -97,7 +101,8 @@ void surrogate_key_derive(const uint8_t master[SURROGATE_KEY_LEN],
 
 /* ---- base 62 ---- */
 
-/* Fixed work for each length: shifts a digit into all of the number. */
+/* Does the same work for every input of a length: shifts each digit into the
+ * whole number. */
 static int base62_get(const uint8_t *in, size_t chars, uint8_t *out,
 		      size_t bytes)
 {
@@ -120,7 +125,7 @@ static int base62_get(const uint8_t *in, size_t chars, uint8_t *out,
 	return bad ? -EBADMSG : 0;
 }
 
-/* Uses @in up. */
+/* Destroys @in. */
 static void base62_put(uint8_t *in, size_t bytes, char *out, size_t chars)
 {
 	size_t j;
@@ -180,7 +185,7 @@ int surrogate_mint(const struct surrogate_key *key, const char *id,
 		return -EINVAL;
 	memcpy(body, nonce, SURROGATE_NONCE);
 	body[0] &= (uint8_t)~LIFE_BIT;
-	if (life == SURROGATE_SESSION) {
+	if (life == SURROGATE_RUN) {
 		body[0] |= LIFE_BIT;
 		epoch = NO_EPOCH;
 	}
@@ -229,7 +234,7 @@ int surrogate_check(const struct surrogate_key *key, const char *id,
 	return past ? -ETIME : -EACCES;
 }
 
-/* ---- looking for them ---- */
+/* ---- finding them ---- */
 
 static bool is_digit(uint8_t c)
 {
@@ -248,7 +253,7 @@ static size_t run_length(struct slice text, size_t at, size_t max)
 
 static ssize_t find_run(struct slice text, size_t at, size_t want)
 {
-	/* in the middle of a run: that one began before */
+	/* within a run that began before @at: skip the run */
 	if (at > 0 && at <= text.len && is_digit(text.ptr[at - 1]))
 		at += run_length(text, at, text.len);
 	while (at < text.len) {
@@ -269,7 +274,7 @@ ssize_t surrogate_find(enum secret_kind kind, struct slice text, size_t from)
 
 	if (prefix == 0)
 		return find_run(text, from, s->chars);
-	/* What follows is not looked at: more letters would hide it. */
+	/* What follows is ignored: otherwise more letters would hide it. */
 	while (from < text.len) {
 		at = memmem(text.ptr + from, text.len - from, s->prefix,
 			    prefix);

@@ -11,19 +11,21 @@
 static const struct shape {
 	const char *prefix;
 	enum secret_kind kind;
-	bool classic; /* of a user, with all that he may do */
+	bool classic; /* has all rights of its user */
 } shapes[] = {
 	{ "github_pat_", SECRET_GITHUB, false },
-	{ "ghs_", SECRET_GITHUB, false }, /* an app's installation */
-	{ "ghu_", SECRET_GITHUB, false }, /* an app for a user */
+	{ "ghs_", SECRET_GITHUB, false }, /* an installation of an app */
+	{ "ghu_", SECRET_GITHUB, false }, /* an app acting for a user */
 	{ "ghp_", SECRET_GITHUB, true },
 	{ "gho_", SECRET_GITHUB, true },
 	{ "glpat-", SECRET_GITLAB, false },
 	{ "npm_", SECRET_NPM, false },
 	{ "pypi-", SECRET_PYPI, false },
+	{ "sk-ant-oat", SECRET_ANTHROPIC_LOGIN, false },
 	{ "sk-ant-", SECRET_ANTHROPIC, false },
 	{ "sk-", SECRET_OPENAI, false },
 	{ "AIza", SECRET_GEMINI, false },
+	{ "ya29.", SECRET_GOOGLE_LOGIN, false },
 };
 
 static bool begins(struct slice s, const char *prefix)
@@ -64,7 +66,7 @@ static int text_check(struct slice v, struct err *err)
 {
 	if (v.len == 0)
 		return err_set(err, -EINVAL, "the value is empty");
-	/* A gateway has to tell it from other text
+	/* The gateway must be able to tell it from other text
 	 * (ottergate/inspect/mask/mask.h). */
 	if (v.len < TOKEN_MIN)
 		return err_set(err, -EINVAL,
@@ -83,10 +85,9 @@ static int text_check(struct slice v, struct err *err)
 			       "the value begins or ends with a blank");
 	for (size_t i = 0; i < v.len; i++)
 		if (v.ptr[i] < ' ' || v.ptr[i] == 0x7f)
-			return err_set(
-				err, -EINVAL,
-				"the value has control bytes in it, such "
-				"as a line end: is it one token?");
+			return err_set(err, -EINVAL,
+				       "the value contains control bytes, such "
+				       "as a line end: it must be one token");
 	return 0;
 }
 
@@ -94,10 +95,10 @@ int token_check(enum secret_kind kind, struct slice v, bool allow_classic,
 		bool *ret_classic, struct err *err)
 {
 	const struct shape *s;
-	int r = text_check(v, err);
+	int rc = text_check(v, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	s = shape_of(v);
 	*ret_classic = s && s->classic;
 	if (*ret_classic && !allow_classic)
@@ -106,7 +107,7 @@ int token_check(enum secret_kind kind, struct slice v, bool allow_classic,
 			       "that its owner may. Make a fine-grained one "
 			       "(github_pat_…) for the repositories it is for, "
 			       "or say --allow-classic");
-	/* "sk-" is anybody's. */
+	/* "sk-" is a prefix of many services. */
 	if (s && kind != SECRET_GENERIC && kind != s->kind &&
 	    s->kind != SECRET_OPENAI)
 		return err_set(err, -EINVAL,

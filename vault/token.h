@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * token.h - what a value that somebody wants to keep looks like. Pure.
+ * token.h - checks a token that is to be stored; no side effects
  */
 #ifndef VAULT_TOKEN_H
 #define VAULT_TOKEN_H
@@ -11,18 +11,21 @@
 
 #define TOKEN_MIN 8u /* bytes */
 
-/* The kind whose tokens have this shape. -ENOENT: none's. */
+/* Guesses the kind from the shape of @value. Returns 0, or -ENOENT if the shape
+ * is of no kind. */
 int token_guess(struct slice value, enum secret_kind *ret) ATTR_WUR;
 
-/* Cuts one line end off. */
+/* Returns @value without one trailing line end. */
 struct slice token_trim(struct slice value);
 
 /*
- * May it be kept as a secret of @kind? -EINVAL: under TOKEN_MIN bytes, control
- * bytes, blanks at an end, a private key, the shape of another kind; -EACCES: a
- * classic GitHub token, which may do whatever its user may, whatever its @kind,
- * and @allow_classic was not said.
- * The message has no byte of it. *ret_classic: it is such a token.
+ * Checks whether @value can be stored as a token of @kind. Returns 0, or a code
+ * and a message that contains no byte of it. -EINVAL: it is shorter than
+ * TOKEN_MIN or too long, contains control bytes, begins or ends with a blank,
+ * is a private key, or has the shape of another kind. -EACCES: it is a classic
+ * GitHub token, which may do whatever its user may, and @allow_classic is
+ * false; the @kind does not matter. *@ret_classic says whether the value is
+ * such a token; it may be left unset on -EINVAL.
  */
 int token_check(enum secret_kind kind, struct slice value, bool allow_classic,
 		bool *ret_classic, struct err *err);

@@ -2,14 +2,14 @@
 /*
  * vault-wrapper.c - gh and glab, for an agent that has no token
  *
- * Theory of operation: setuid and setgid to the vault's user, never root.
- * As that user it asks vaultd for a surrogate, closes the connection, becomes
- * the agent again for good, and only then runs the real client: no client,
- * pager, alias or extension ever runs as the vault. Which tool it is says its
- * own inode; argv[0] and the environment are the caller's to choose.
+ * Theory of operation: setuid and setgid to the vault's user, never root. As
+ * that user it asks vaultd for a surrogate, closes the connection, becomes the
+ * agent again for good, and only then runs the real client: no client, pager,
+ * alias or extension ever runs as the vault. Its own inode decides which tool
+ * it is, because the caller chooses argv[0] and the environment.
  *
  * Without a credential the real client runs all the same: `gh --help` needs
- * none, and what does need one says so itself.
+ * none, and commands that need one report it themselves.
  */
 #include <string.h>
 
@@ -40,32 +40,33 @@ static void say(const struct wrapper_tool *t, int code)
 						      "cannot be reached");
 }
 
-/* 0 with a surrogate, or why there is none: -ENOENT, -EACCES, -EBUSY... */
+/* Returns 0 with a surrogate, or the reason for none: -ENOENT, -EACCES,
+ * -EBUSY... */
 static int surrogate_get(const struct wrapper_tool *t,
 			 char surrogate[SURROGATE_MAX])
 {
 	struct vault_request request = { .op = t->op };
 	struct vault_answer answer = { 0 };
-	int ret = client_ask(VAULT_DIR, VAULT_SOCKET, &request, &answer);
+	int rc = client_ask(VAULT_DIR, VAULT_SOCKET, &request, &answer);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	switch (answer.status) {
 	case VAULT_OK:
 		memcpy(surrogate, answer.surrogate, SURROGATE_MAX);
 		break;
 	case VAULT_NONE:
-		ret = -ENOENT;
+		rc = -ENOENT;
 		break;
 	case VAULT_BUSY:
-		ret = -EBUSY;
+		rc = -EBUSY;
 		break;
 	case VAULT_DENIED:
-		ret = -EACCES;
+		rc = -EACCES;
 		break;
 	}
 	explicit_bzero(&answer, sizeof(answer));
-	return ret;
+	return rc;
 }
 
 static int client_run(const struct wrapper_tool *t, char **argv, char **env)
@@ -83,9 +84,9 @@ int main(int argc, char **argv)
 	char surrogate[SURROGATE_MAX] = "";
 	const struct wrapper_tool *t;
 	char **env = environ;
-	int ret = client_begin();
+	int rc = client_begin();
 
-	if (ret < 0)
+	if (rc < 0)
 		return EXIT_USAGE;
 	if (argc < 1 || !argv[0] || client_check_caller() < 0) {
 		(void)dprintf(2, "ac: not started as a client of the vault\n");
@@ -96,15 +97,15 @@ int main(int argc, char **argv)
 		(void)dprintf(2, "ac: a copy of the vault's client\n");
 		return EXIT_USAGE;
 	}
-	ret = surrogate_get(t, surrogate);
+	rc = surrogate_get(t, surrogate);
 	if (client_drop() < 0) {
 		(void)dprintf(2, "ac: cannot give up the vault's user\n");
 		return EXIT_USAGE;
 	}
-	if (ret == 0)
+	if (rc == 0)
 		env = wrapper_env(t, environ, surrogate);
 	else if (!wrapper_has_token(t, environ))
-		say(t, ret);
+		say(t, rc);
 	if (!env) {
 		(void)dprintf(2, "ac: out of memory\n");
 		return EXIT_USAGE;

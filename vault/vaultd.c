@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vaultd.c - gives the clients of a sandbox surrogates of its secrets
+ * vaultd.c - gives the clients in a sandbox surrogates of its credentials
  *
  * Theory of operation: started by init-guard before any process of the agent
  * exists, as uid and gid 990, without capabilities. In this order:
  *
  *   1. the environment destroyed, no dumps, no core, limits, dies with PID 1
- *   2. refuse unless uid 990 and nothing else can be had back
- *   3. the grant read from descriptor 0, its key into memory of its own, every
- *      copy wiped
+ *   2. exits unless uid and gid are 990 and no other can be taken
+ *   3. the grant read from descriptor 0, its key into memory of its own,
+ *      every copy wiped
  *   4. the socket on descriptor 3, /proc
  *   5. no_new_privs and the filter
  *   6. "ready" on descriptor 2, then requests until it is killed
  *
- * It holds no real token, only the key that surrogates are made with: whoever
- * had that could make surrogates for this sandbox, which only work from it.
+ * It holds no real token, only the key for minting: a thief of it could mint
+ * surrogates of this sandbox, which are valid only from this sandbox.
  *
- * usage: vaultd    as init-guard does; vault/paths.h has the descriptors
+ * usage: vaultd    started by init-guard; vault/paths.h has the descriptors
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -68,31 +68,29 @@ static int ids_check(void)
 	return setuid(0) == 0 || getgroups(0, NULL) != 0 ? -EPERM : 0;
 }
 
-/*
- * The grant itself lies in locked memory with guard pages around it, where a
- * kernel gives such; its list of names is no secret.
- */
+/* Reads the grant into locked memory with guard pages around it, where the
+ * kernel provides that; its list of names is not confidential. */
 static int grant_read(struct grant **ret)
 {
 	uint8_t *mem = sodium_malloc(GRANT_MAX + 1);
 	struct grant *g = sodium_malloc(sizeof(*g));
 	ssize_t n = -ENOMEM;
-	int code;
+	int rc;
 
 	if (mem && g)
 		n = fd_read_all(STDIN_FILENO, mem, GRANT_MAX);
-	code = n < 0 ? (int)n : grant_get(slice_of(mem, (size_t)n), g);
+	rc = n < 0 ? (int)n : grant_get(slice_of(mem, (size_t)n), g);
 	sodium_free(mem); /* wipes */
-	if (code < 0) {
+	if (rc < 0) {
 		sodium_free(g);
-		return code;
+		return rc;
 	}
 	(void)sodium_mprotect_readonly(g);
 	*ret = g;
 	return 0;
 }
 
-/* A descriptor number that is free is one that something else may get. */
+/* Replaces stdin by /dev/null: a closed descriptor number could be reused. */
 static int stdin_shut(void)
 {
 	const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -136,34 +134,34 @@ int main(int argc, char **argv)
 	struct vault_serve *sv = NULL;
 	struct grant *grant = NULL;
 	struct loop *loop;
-	int ret;
+	int rc;
 
 	(void)argv;
 	log_init("vaultd", LOG_LVL_WARN, 0);
-	ret = argc > 1 ? -EINVAL : limits_set();
-	if (ret < 0)
-		return fail("set limits", ret);
-	ret = ids_check();
-	if (ret < 0)
-		return fail("must be the vault's user and nobody else", ret);
+	rc = argc > 1 ? -EINVAL : limits_set();
+	if (rc < 0)
+		return fail("set limits", rc);
+	rc = ids_check();
+	if (rc < 0)
+		return fail("must run as the vault's user", rc);
 	if (sodium_init() < 0)
 		return fail("libsodium", -EIO);
-	ret = grant_read(&grant);
-	if (ret == 0)
-		ret = stdin_shut();
-	if (ret < 0)
-		return fail("read the grant", ret);
-	ret = listener_check();
-	loop = ret < 0 ? NULL : loop_new();
+	rc = grant_read(&grant);
+	if (rc == 0)
+		rc = stdin_shut();
+	if (rc < 0)
+		return fail("read the grant", rc);
+	rc = listener_check();
+	loop = rc < 0 ? NULL : loop_new();
 	if (!loop)
-		return fail("the socket", ret < 0 ? ret : -errno);
-	ret = vault_serve_new(loop, VAULT_FD_LISTEN, STDERR_FILENO, grant, &sv);
-	if (ret == 0)
-		ret = filter_load();
-	if (ret < 0)
-		return fail("start to serve", ret);
+		return fail("the socket", rc < 0 ? rc : -errno);
+	rc = vault_serve_new(loop, VAULT_FD_LISTEN, STDERR_FILENO, grant, &sv);
+	if (rc == 0)
+		rc = filter_load();
+	if (rc < 0)
+		return fail("start to serve", rc);
 	if (write(STDERR_FILENO, ready, sizeof(ready) - 1) < 0)
 		return EXIT_UNSAFE;
-	ret = loop_run(loop);
-	return fail("the event loop", ret);
+	rc = loop_run(loop);
+	return fail("the event loop", rc);
 }

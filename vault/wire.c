@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.c - what vaultd and its clients say to each other: codec
+ * wire.c - the messages between vaultd and its clients: codec
  */
 #include "vault/wire.h"
 
@@ -36,7 +36,7 @@ static int put_str(struct buf *out, const char *s, size_t max)
 	return len > max ? -EINVAL : buf_put_lstr(out, s, len);
 }
 
-/* Printable ASCII, no blank: into an array with room for a NUL more. */
+/* Reads printable ASCII without blanks into an array of @max + 1 bytes. */
 static int get_str(struct slice *in, char *ret, size_t max)
 {
 	if (slice_lstr_copy(in, max, ret) < 0)
@@ -48,7 +48,8 @@ static int get_str(struct slice *in, char *ret, size_t max)
 	return 0;
 }
 
-/* A git request names a host; the others are for the tool's own. */
+/* Returns true if the fields suit the op: git names a host; for the others the
+ * tool's own host is meant. */
 static bool request_is_sound(const struct vault_request *r)
 {
 	if (r->op == VAULT_OP_GIT)
@@ -58,18 +59,18 @@ static bool request_is_sound(const struct vault_request *r)
 
 int vault_put_request(struct buf *out, const struct vault_request *r)
 {
-	int ret;
+	int rc;
 
 	if (!request_is_sound(r))
 		return -EINVAL;
-	ret = buf_append(out, r->nonce, sizeof(r->nonce));
-	if (ret == 0)
-		ret = buf_put_u8(out, (uint8_t)r->op);
-	if (ret == 0)
-		ret = put_str(out, r->proto, VAULT_PROTO_MAX);
-	if (ret == 0)
-		ret = put_str(out, r->host, GRANT_HOST_MAX);
-	return ret < 0 ? ret : put_str(out, r->path, VAULT_PATH_MAX);
+	rc = buf_append(out, r->nonce, sizeof(r->nonce));
+	if (rc == 0)
+		rc = buf_put_u8(out, (uint8_t)r->op);
+	if (rc == 0)
+		rc = put_str(out, r->proto, VAULT_PROTO_MAX);
+	if (rc == 0)
+		rc = put_str(out, r->host, GRANT_HOST_MAX);
+	return rc < 0 ? rc : put_str(out, r->path, VAULT_PATH_MAX);
 }
 
 int vault_get_request(struct slice in, struct vault_request *ret)
@@ -97,18 +98,18 @@ int vault_put_answer(struct buf *out, const struct vault_answer *a)
 {
 	const size_t len =
 		1 + 8 + 4 + strlen(a->user) + 4 + strlen(a->surrogate);
-	int ret;
+	int rc;
 
 	if ((a->status == VAULT_OK) != (a->surrogate[0] != '\0'))
 		return -EINVAL;
-	ret = buf_put_u16(out, (uint16_t)len);
-	if (ret == 0)
-		ret = buf_put_u8(out, (uint8_t)a->status);
-	if (ret == 0)
-		ret = buf_put_u64(out, a->expiry);
-	if (ret == 0)
-		ret = put_str(out, a->user, GRANT_USER_MAX);
-	return ret < 0 ? ret : put_str(out, a->surrogate, SURROGATE_MAX - 1);
+	rc = buf_put_u16(out, (uint16_t)len);
+	if (rc == 0)
+		rc = buf_put_u8(out, (uint8_t)a->status);
+	if (rc == 0)
+		rc = buf_put_u64(out, a->expiry);
+	if (rc == 0)
+		rc = put_str(out, a->user, GRANT_USER_MAX);
+	return rc < 0 ? rc : put_str(out, a->surrogate, SURROGATE_MAX - 1);
 }
 
 int vault_get_answer(struct slice in, struct vault_answer *ret)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.h - what vaultd and its clients say to each other: codec
+ * wire.h - the messages between vaultd and its clients: codec
  *
- * vault/PROTOCOL, 3. Pure: no descriptor, no log. One exchange a connection:
- * nonce, request, answer.
+ * vault/PROTOCOL, 3. No side effects. One exchange on each connection: nonce,
+ * request, answer.
  */
 #ifndef VAULT_WIRE_H
 #define VAULT_WIRE_H
@@ -19,7 +19,7 @@
 
 enum vault_op {
 	VAULT_OP_GIT = 1, /* host, and path for the audit */
-	VAULT_OP_GH = 2, /* neither */
+	VAULT_OP_GH = 2, /* no host, no path */
 	VAULT_OP_GLAB = 3,
 };
 
@@ -30,33 +30,35 @@ struct vault_request {
 	char host[GRANT_HOST_MAX + 1];
 	char path[VAULT_PATH_MAX + 1];
 };
-/* -ENOBUFS, -EINVAL (a field is too long or empty where it must not be). */
+/* Appends a request. Returns 0, -ENOBUFS, or -EINVAL if a field is too long or
+ * empty where it must not be. */
 int vault_put_request(struct buf *out, const struct vault_request *r) ATTR_WUR;
-/*
- * @in: the whole message. -EBADMSG: cut, something behind it, an unknown op,
- * a byte that is not printable ASCII, a host where none belongs or that is
- * not a canonical name.
- */
+/* Parses a whole message. Returns 0, or -EBADMSG if it is cut or followed by
+ * other bytes, for an unknown op, a byte that is not printable ASCII, a host
+ * where none is allowed or one that is not a canonical name. */
 int vault_get_request(struct slice in, struct vault_request *ret) ATTR_WUR;
 
 enum vault_status {
 	VAULT_OK = 0,
-	VAULT_NONE = 1, /* nothing granted for this */
-	VAULT_DENIED = 2, /* not to this caller; the audit says why */
-	VAULT_BUSY = 3, /* too many of them */
+	VAULT_NONE = 1, /* no grant for this */
+	VAULT_DENIED = 2, /* this caller is refused; the audit says why */
+	VAULT_BUSY = 3, /* too many requests */
 };
 
 struct vault_answer {
 	enum vault_status status;
-	uint64_t expiry; /* seconds since the epoch; 0 without a surrogate */
+	uint64_t expiry; /* seconds since 1970; 0 without a surrogate */
 	char user[GRANT_USER_MAX + 1];
 	char surrogate[SURROGATE_MAX];
 };
+/* Appends an answer. Returns 0, or a negative errno. */
 int vault_put_answer(struct buf *out, const struct vault_answer *a) ATTR_WUR;
-/* Takes it from the front of @in. -EAGAIN: more bytes needed; -EBADMSG. */
+/* Parses an answer at the front of @in. Returns 0, -EAGAIN if bytes are
+ * missing, or -EBADMSG. */
 int vault_get_answer(struct slice in, struct vault_answer *ret) ATTR_WUR;
 
-const char *vault_op_name(enum vault_op op); /* "git" */
-const char *vault_status_name(enum vault_status s); /* "granted" */
+/* Return the name in static storage, such as "git" and "granted". */
+const char *vault_op_name(enum vault_op op);
+const char *vault_status_name(enum vault_status s);
 
 #endif

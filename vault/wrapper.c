@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wrapper.c - gh and glab, started with a surrogate in place of a token
+ * wrapper.c - runs gh and glab with a surrogate in place of a token
  */
 #include "vault/wrapper.h"
 

@@ -13,9 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(struct buf *b, struct slice in, int ret)
+static void check(struct buf *b, struct slice in, int rc)
 {
-	if (ret < 0 || !slice_eq(buf_slice(b), in))
+	if (rc < 0 || !slice_eq(buf_slice(b), in))
 		abort();
 	buf_consume(b, buf_len(b));
 }

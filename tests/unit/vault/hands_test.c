@@ -101,19 +101,19 @@ static int taker_main(const struct pass *p, int from)
 static int maker_main(const struct pass *p, int to)
 {
 	struct vault_request r;
-	int fd, code = 0;
+	int fd, rc = 0;
 
 	if (become(VAULT_AGENT_ID, VAULT_ID) < 0)
 		return 4;
 	fd = vault_begin(&r);
 	if (fd < 0 || !pass_send(to, fd, &r))
-		code = 5;
+		rc = 5;
 	else if (p->by_maker &&
 		 (!vault_send(fd, &r, -1, 0) || write(to, "", 1) != 1))
-		code = 6;
+		rc = 6;
 	else if (read(to, &r, 1) != 0)
-		code = 7;
-	return code;
+		rc = 7;
+	return rc;
 }
 
 /* The session's leader, the agent's before either of its children asks. */

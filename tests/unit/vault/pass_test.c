@@ -19,10 +19,10 @@ static int unlock(struct vstore *v, const char *text, struct err *err)
 {
 	struct vstore_pass pass;
 	struct vstore_head head;
-	int r = vstore_unlock_head(v, &head, err);
+	int rc = vstore_unlock_head(v, &head, err);
 
-	if (r <= 0)
-		return r;
+	if (rc <= 0)
+		return rc;
 	key_of(&head, text, &pass);
 	return vstore_unlock(v, &pass, err);
 }
@@ -50,10 +50,10 @@ static int import(struct vstore *v, struct slice image, const char *text,
 {
 	struct vstore_pass pass;
 	struct vstore_head head;
-	int r = vstore_import_head(image, &head, err);
+	int rc = vstore_import_head(image, &head, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	key_of(&head, text, &pass);
 	return vstore_import(v, image, &pass, replace, did, err);
 }
@@ -179,7 +179,7 @@ static void test_key_stuck(void)
 	unlink(path_of("key"));
 	mkdir(path_of("key"), 0700);
 	is_int(reseal(v, "horse", &err), -EISDIR, "a key that stays");
-	ok(strstr(err.msg, "the passphrase holds"), "%s", err.msg);
+	ok(strstr(err.msg, "the passphrase is in force"), "%s", err.msg);
 	rmdir(path_of("key"));
 	is_int(file_replace(path_of("key"), "x", 1, 0600), 0, "a file again");
 	is_int(vstore_load(v, &err), 0, "still open");

@@ -10,8 +10,8 @@
 
 #include <sys/prctl.h>
 
-#include "init-guard/peer.h"
-#include "init-guard/setup.h"
+#include "init-guard/start/peer.h"
+#include "init-guard/start/setup.h"
 
 /* One refusal, whatever the reason: the first one seen. */
 static uint8_t denial[VAULT_ANSWER_MAX];
@@ -96,17 +96,17 @@ static int self_test(enum lie lie)
 	SCOPED_FD lis = peer_listen(&err);
 	pid_t pid = lis < 0 ? -1 : born(speak, NULL);
 	siginfo_t end;
-	int ret;
+	int rc;
 
 	if (pid < 0 || waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) < 0)
 		return -1;
 	is_server = true;
 	shared->lie = lie;
-	ret = peer_judge(lis, pid, STRANGER, &err);
+	rc = peer_judge(lis, pid, STRANGER, &err);
 	is_server = false;
 	shared->lie = LIE_NONE;
 	ended(pid);
-	return ret;
+	return rc;
 }
 
 static void test_self_test(void)

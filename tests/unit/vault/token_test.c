@@ -19,6 +19,7 @@ static void test_guess(void)
 		{ "npm_abc", SECRET_NPM },
 		{ "pypi-abc", SECRET_PYPI },
 		{ "sk-ant-api03-abc", SECRET_ANTHROPIC },
+		{ "sk-ant-oat01-abc", SECRET_ANTHROPIC_LOGIN },
 		{ "sk-proj-abc", SECRET_OPENAI },
 		{ "AIzaabc", SECRET_GEMINI },
 		{ "hunter2", -1 },
@@ -27,9 +28,9 @@ static void test_guess(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		enum secret_kind kind = SECRET_KINDS;
-		int r = token_guess(slice_str(rows[i].value), &kind);
+		int rc = token_guess(slice_str(rows[i].value), &kind);
 
-		is_int(r == 0 ? (int)kind : -1, rows[i].kind, "'%s'",
+		is_int(rc == 0 ? (int)kind : -1, rows[i].kind, "'%s'",
 		       rows[i].value);
 	}
 }
@@ -52,6 +53,9 @@ static void test_check(void)
 		{ SECRET_GITLAB, "github_pat_1", false, -EINVAL },
 		{ SECRET_ANTHROPIC, "sk-anyone", false, 0 },
 		{ SECRET_OPENAI, "sk-ant-abc", false, -EINVAL },
+		{ SECRET_ANTHROPIC_LOGIN, "sk-ant-oat01-abc", false, 0 },
+		{ SECRET_ANTHROPIC_LOGIN, "sk-ant-api03-abc", false, -EINVAL },
+		{ SECRET_ANTHROPIC, "sk-ant-oat01-abc", false, -EINVAL },
 		{ SECRET_GENERIC, "glpat-abc", false, 0 },
 		{ SECRET_GENERIC, "two words", false, 0 },
 		{ SECRET_GENERIC, "ghp_abcd", false, -EACCES },

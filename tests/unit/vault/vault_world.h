@@ -108,17 +108,17 @@ static inline void lie_peer(struct ucred *c, socklen_t *len)
 
 int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
-	const int ret =
+	const int rc =
 		(int)syscall(SYS_getsockopt, fd, level, name, value, len);
 
-	if (ret < 0 || !is_server || name != SO_PEERCRED)
-		return ret;
+	if (rc < 0 || !is_server || name != SO_PEERCRED)
+		return rc;
 	if (shared->lie == LIE_PEER_FAILS) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
 	lie_peer(value, len);
-	return ret;
+	return rc;
 }
 
 static inline void lie_twice(struct msghdr *msg, const struct cmsghdr *c)
@@ -448,22 +448,22 @@ static int (*world_tests)(void); /* what PID 1 does; before it, root only */
 
 static inline int world_init(const char *top)
 {
-	int ret;
+	int rc;
 
 	if (unshare(CLONE_NEWNS | CLONE_NEWIPC) < 0)
 		return 100;
 	machine_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	ret = guest_root(top);
-	if (ret != 0)
-		return 100 + ret;
+	rc = guest_root(top);
+	if (rc != 0)
+		return 100 + rc;
 	umask(022);
 	randombytes_buf(&world_key, sizeof(world_key));
 	world_grant.key = world_key;
 	if (!server_start())
 		return 110;
-	ret = world_tests();
+	rc = world_tests();
 	fflush(stdout);
-	return ret;
+	return rc;
 }
 
 /* Forks, and no clone() with a stack of its own, which AddressSanitizer takes
@@ -485,7 +485,7 @@ static inline int world_make(const char *top)
 static inline int world_main(int (*tests)(void))
 {
 	char top[] = "/tmp/vault-world.XXXXXX";
-	int code;
+	int rc;
 	pid_t pid;
 
 	if (getuid() != 0 || sodium_init() < 0) {
@@ -501,11 +501,11 @@ static inline int world_main(int (*tests)(void))
 	pid = fork();
 	if (pid == 0)
 		_exit(world_make(top));
-	code = ended(pid);
+	rc = ended(pid);
 	rmdir(top);
-	if (code < 100 || code >= 110)
-		return code;
-	skip("no mounts here (step %d)", code - 100);
+	if (rc < 100 || rc >= 110)
+		return rc;
+	skip("no mounts here (step %d)", rc - 100);
 	return done_testing();
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "init-guard/vaultd.h"
+#include "init-guard/start/vault.h"
 #include "vault/client.h"
 #include "vault/record.h"
 #include "vault/gitcred.h"
@@ -151,9 +151,9 @@ static void test_git(void)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct vault_request r = { 0 };
-		int ret = gitcred_parse(slice_of(rows[i].in, rows[i].len), &r);
+		int rc = gitcred_parse(slice_of(rows[i].in, rows[i].len), &r);
 
-		is_str(ret == 0 ? r.host : NULL, rows[i].host, "git: row %zu",
+		is_str(rc == 0 ? r.host : NULL, rows[i].host, "git: row %zu",
 		       i);
 	}
 }
@@ -392,6 +392,9 @@ static void test_lost(void)
 					     .drained = on_nothing,
 					     .lost = on_lost };
 	static uint8_t waiting[1024 * 1024 + 1], got[8192];
+	static const uint8_t over[] = {
+		0, 0, 0, 5, LINK_UNVAULTED, 0, 0, 0, 0
+	};
 	struct vaultd v;
 	struct wire w;
 	struct loop *loop = loop_new();
@@ -417,6 +420,8 @@ static void test_lost(void)
 	ok(n > 0 && memmem(got, (size_t)n, "vault: 3 lines were lost", 24) &&
 		   memmem(got, (size_t)n, "vaultd is over", 14) && v.lost == 0,
 	   "which it is told before the next one");
+	ok(n > 0 && memmem(got, (size_t)n, over, sizeof(over)),
+	   "and by a frame that vaultd is over");
 	wire_done(&w);
 	vaultd_done(&v);
 	loop_free(loop);
