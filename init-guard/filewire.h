@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filewire.h - codec of the file protocol, spoken over the standard input
- * and output of an EXEC with LINK_EXEC_FILES. init-guard/PROTOCOL, section 6,
- * is the specification.
+ * filewire.h - codec of the file protocol, spoken over the standard input and
+ * output of an EXEC with LINK_EXEC_FILES. init-guard/PROTOCOL, section 6, is
+ * the specification.
  *
- * Pure, as link.h. A message is u32 length of the payload, u8 type, payload.
+ * No side effects, like link.h. A message is u32 length of the payload, u8
+ * type, payload; integers are big-endian.
  */
 #ifndef INIT_GUARD_FILEWIRE_H
 #define INIT_GUARD_FILEWIRE_H
@@ -21,8 +22,9 @@
 enum filewire_type {
 	/* requests, struct filewire_request */
 	FILEWIRE_STAT = 1, /* path: ENTRY, DONE */
-	FILEWIRE_LIST = 2, /* path, other: name to go on after, length: how
-			    * many at most: ENTRY..., DONE */
+	/* path; other: name to continue after; length: maximum number:
+	 * ENTRY..., DONE */
+	FILEWIRE_LIST = 2,
 	FILEWIRE_READ = 3, /* path, offset, length: ENTRY, DATA..., DONE */
 	FILEWIRE_WRITE = 4, /* path, offset, mode, mtime; DATA... and END
 			     * follow */
@@ -31,28 +33,28 @@ enum filewire_type {
 	FILEWIRE_RENAME = 7, /* path to other */
 	/* what follows a WRITE, what answers a READ */
 	FILEWIRE_DATA = 16,
-	FILEWIRE_END = 17, /* host only */
+	FILEWIRE_END = 17, /* acd only */
 	/* answers */
 	FILEWIRE_ENTRY = 32, /* struct filewire_entry */
 	FILEWIRE_DONE = 33, /* struct filewire_done */
 };
 
 enum filewire_flags {
-	FILEWIRE_FOLLOW = 1, /* STAT: what a link leads to */
-	FILEWIRE_PARENTS = 2, /* WRITE, MKDIR: make what is missing above */
+	FILEWIRE_FOLLOW = 1, /* STAT: the target of a link */
+	FILEWIRE_PARENTS = 2, /* WRITE, MKDIR: make missing parents */
 	FILEWIRE_ATOMIC = 4, /* WRITE: all or nothing, by a rename */
-	FILEWIRE_TRUNCATE = 8, /* WRITE: nothing stays of what was there */
+	FILEWIRE_TRUNCATE = 8, /* WRITE: discard the old content */
 	FILEWIRE_EXCLUSIVE = 16, /* WRITE, RENAME: replace nothing */
-	FILEWIRE_RECURSIVE = 32, /* REMOVE: with all that is below */
-	FILEWIRE_MODE = 64, /* WRITE: mode is given, and may be 0 */
+	FILEWIRE_RECURSIVE = 32, /* REMOVE: with everything below */
+	FILEWIRE_MODE = 64, /* WRITE: mode is given, may be 0 */
 };
 
-/* Fields that the type does not use must be zero or empty. */
+/* A request. Fields that the type does not use must be zero or empty. */
 struct filewire_request {
 	enum filewire_type type;
 	uint32_t flags, mode;
-	uint64_t offset, length; /* READ: length 0 is all there is */
-	uint64_t mtime; /* WRITE: what it is to be; 0: now */
+	uint64_t offset, length; /* READ: length 0 reads everything */
+	uint64_t mtime; /* WRITE: time to set; 0: now */
 	struct slice path, other;
 };
 
@@ -73,50 +75,49 @@ struct filewire_entry {
 };
 
 struct filewire_done {
-	uint32_t error; /* errno, 0: it was done */
-	bool more; /* of a LIST: there are further entries */
-	uint64_t bytes; /* moved by a READ or WRITE */
+	uint32_t error; /* errno, 0: success */
+	bool more; /* LIST: there are further entries */
+	uint64_t bytes; /* read or written */
 };
 
 struct filewire_msg {
 	enum filewire_type type;
-	struct slice payload; /* of DATA: a piece of it, never empty */
+	struct slice payload; /* DATA: a piece of it, never empty */
 };
 
-/* Messages out of a stream that comes in any pieces. Holds what belongs to
- * one that is not whole, but never data. Starts zeroed. */
+/* Splits a stream, in pieces of any size, into messages. Keeps the incomplete
+ * one, but never data. Initialise with zeros. */
 struct filewire_reader {
 	uint8_t head[FILEWIRE_HEADER];
-	size_t have; /* bytes of head, then of body behind it */
-	uint32_t data; /* bytes of a DATA that are still to come */
+	size_t have; /* bytes of head and then of body */
+	uint32_t data; /* bytes of a DATA still to come */
 	uint8_t body[FILEWIRE_BODY_MAX];
 };
 
-/*
- * The next message of @in, from which it is taken; a view of @in or of @r
- * that is valid until the next call. -EAGAIN: @in is used up. -EBADMSG:
- * unknown type, too large; the stream makes no sense from then on.
- */
+/* Takes the next message from the front of @in. *@ret is a view of @in or of
+ * @r, valid until the next call. Returns 0; -EAGAIN if @in is used up; -EBADMSG
+ * for an unknown type or one too large, after which the stream is unusable. */
 int filewire_next(struct filewire_reader *r, struct slice *in,
 		  struct filewire_msg *ret) ATTR_WUR;
-/* Between two messages, where a stream may end. */
-bool filewire_at_start(const struct filewire_reader *r);
 
-/* -ENOBUFS, -EMSGSIZE; then nothing was put. */
+/* Append a message, which is not checked as the parsers below do. Return 0; or
+ * -ENOBUFS beyond the buffer's maximum or without memory, or -EMSGSIZE for a
+ * too long string, with @out unchanged. */
 int filewire_put_request(struct buf *out,
 			 const struct filewire_request *rq) ATTR_WUR;
 int filewire_put_entry(struct buf *out,
 		       const struct filewire_entry *e) ATTR_WUR;
 int filewire_put_done(struct buf *out, const struct filewire_done *d) ATTR_WUR;
-/* The bytes before @len bytes of payload. */
+/* Writes the header of a message with @len bytes of payload, which is not
+ * checked. */
 void filewire_put_header(uint8_t out[FILEWIRE_HEADER], enum filewire_type type,
 			 size_t len);
 
 /*
- * -EBADMSG when the message is of another type, or its payload does not say
- * what the type demands: then nothing is changed. Strings are views, without
- * NUL; the name of an entry is one that a directory can hold, and neither
- * "." nor "..".
+ * Parse a message. Return 0, or -EBADMSG, with *@ret unchanged, if it is of
+ * another type or its payload is invalid. Strings are views of the payload,
+ * without NUL; the name of an entry is empty or one that a directory can hold,
+ * and neither "." nor "..".
  */
 int filewire_get_request(const struct filewire_msg *m,
 			 struct filewire_request *ret) ATTR_WUR;

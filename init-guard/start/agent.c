@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent.c - who the agent is: its environment, shell and limits
+ * agent.c - the agent's environment, shell and limits
  */
-#include "init-guard/agent.h"
+#include "init-guard/start/agent.h"
 
 #include <string.h>
 
-#include "init-guard/etc.h"
-#include "init-guard/setup.h"
+#include "init-guard/start/etc.h"
+#include "init-guard/start/setup.h"
 #include "lib/file.h"
 
 #define PASSWD_MAX (256u * 1024)
 
 #define SHELL_PREFIX "SHELL="
 
-/*
- * Writable only in type: execve() wants char *const. The root file system is
- * read-only, so what installs for all users has to install in the home.
- */
+/* Writable only because execve() wants char *const. The root file system is
+ * read-only, so what is installed for all users must go to the home. */
 static char base_env[][136] = {
 	"PATH=" AGENT_HOME "/.local/bin:" AGENT_HOME "/.npm-global/bin:"
 	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -31,7 +29,7 @@ static char base_env[][136] = {
 };
 static char base_term[] = "TERM=xterm-256color";
 
-/* Both entries are NAME=value. */
+/* Compares the names of two NAME=value entries. */
 static bool same_name(const char *a, const char *b)
 {
 	size_t len = strcspn(a, "=");
@@ -39,7 +37,7 @@ static bool same_name(const char *a, const char *b)
 	return strncmp(a, b, len) == 0 && b[len] == '=';
 }
 
-/* Adds or replaces; @env has room for one entry more. */
+/* Adds or replaces an entry; @env has room for one more. */
 static void env_set(char **env, size_t *n, char *entry)
 {
 	size_t i;
@@ -73,7 +71,7 @@ static size_t vec_len(char *const *v)
 	return n;
 }
 
-/* Field @n (from 0) of a passwd line, cut out in place. */
+/* Returns field @n (from 0) of a passwd line, cutting the line in place. */
 static char *passwd_field(char *line, int n)
 {
 	for (; n > 0; n--) {
@@ -86,7 +84,7 @@ static char *passwd_field(char *line, int n)
 	return line;
 }
 
-/* The image's own file, read before any agent could have a say in it. */
+/* Read before any process of the agent could change it. */
 void agent_find(struct agent *ag)
 {
 	const size_t size = sizeof(ag->shell_env);

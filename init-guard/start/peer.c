@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peer.c - the kernel's word on who is at the other end of a socket, tested
+ * peer.c - tests that the kernel reports a socket's peer correctly
  *
- * A stranger connects to a socket of ours, first tries to pass for root,
- * then says something under its own name. SO_PEERCRED and SCM_CREDENTIALS
- * must both name its pid, uid and gid, and the forgery must have failed.
- * There have been runtimes whose SO_PEERCRED named the server itself: on
- * such a one every caller of vaultd would be trusted. gVisor still does so
- * for SOCK_SEQPACKET, which is why this and vaultd's socket are streams.
+ * A process of another uid connects to a socket of ours, first tries to pass
+ * for root, then sends its own credentials. SO_PEERCRED and SCM_CREDENTIALS
+ * must both name its pid, uid and gid, and the forgery must fail. Some
+ * runtimes' SO_PEERCRED named the server itself: there every caller of vaultd
+ * would be trusted. gVisor still does so for SOCK_SEQPACKET, which is why this
+ * and vaultd's socket are streams.
  */
-#include "init-guard/peer.h"
+#include "init-guard/start/peer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,14 +18,14 @@
 #include <sys/un.h>
 
 #define PEER_HONEST 'h'
-#define PEER_FORGED 'f' /* the kernel let it pass for root */
+#define PEER_FORGED 'f' /* the kernel accepted forged credentials */
 
 union cred_cmsg {
 	char buf[CMSG_SPACE(sizeof(struct ucred))];
 	struct cmsghdr align;
 };
 
-/* An abstract name: no file system is needed, and none is trusted. */
+/* An abstract name needs no file system and trusts none. */
 static socklen_t peer_address(struct sockaddr_un *sa)
 {
 	static const char name[] = "ac-self-test";
@@ -113,20 +113,20 @@ int peer_judge(int listener, pid_t pid, uid_t id, struct err *err)
 	struct ucred peer = { 0 }, sender = { 0 };
 	socklen_t len = sizeof(peer);
 	char what = PEER_FORGED;
-	int ret;
+	int rc;
 
 	if (fd < 0)
-		return err_sys(err, "accept a stranger");
+		return err_sys(err, "accept a connection");
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return err_sys(err, "SO_PEERCRED");
-	ret = cred_judge("SO_PEERCRED", &peer, pid, id, err);
-	if (ret == 0)
-		ret = receive(fd, &what, &sender, err);
-	if (ret == 0 && what != PEER_HONEST)
-		ret = err_set(err, -EPERM, "SCM_CREDENTIALS can be forged");
-	if (ret == 0)
-		ret = cred_judge("SCM_CREDENTIALS", &sender, pid, id, err);
-	return ret;
+	rc = cred_judge("SO_PEERCRED", &peer, pid, id, err);
+	if (rc == 0)
+		rc = receive(fd, &what, &sender, err);
+	if (rc == 0 && what != PEER_HONEST)
+		rc = err_set(err, -EPERM, "SCM_CREDENTIALS can be forged");
+	if (rc == 0)
+		rc = cred_judge("SCM_CREDENTIALS", &sender, pid, id, err);
+	return rc;
 }
 
 int peer_listen(struct err *err)

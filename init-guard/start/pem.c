@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pem.c - certificates as text: a bounded, pure reader
+ * pem.c - reads PEM certificates; no side effects
  *
- * RFC 7468, strict within a block and lax around it: bundles have comments.
- * Whether a certificate is worth anything is for those to judge who use it;
- * here it is made sure that what is appended to the system's roots cannot
- * change how these are read.
+ * RFC 7468, strict within a block and lax around it, as bundles have comments.
+ * Programs that use a certificate decide whether they trust it; this only
+ * ensures that text appended to the system's certificates cannot change how
+ * those are read.
  */
-#include "init-guard/pem.h"
+#include "init-guard/start/pem.h"
 
 #include <string.h>
+
+#include "lib/str.h"
 
 #define MARK "-----"
 #define BEGIN_CERT "-----BEGIN CERTIFICATE-----"
 #define END_CERT "-----END CERTIFICATE-----"
 
-/* The next line without its end; false at the end of the text. */
+/* Takes the next line without its newline. Returns false at the end. */
 static bool line_take(struct slice *rest, struct slice *ret)
 {
 	const uint8_t *nl;
@@ -45,29 +47,16 @@ static bool line_starts(struct slice line, const char *text)
 	       memcmp(line.ptr, text, strlen(text)) == 0;
 }
 
-static int base64_value(uint8_t c)
-{
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+')
-		return 62;
-	return c == '/' ? 63 : -1;
-}
-
 struct base64 {
 	uint8_t *out;
 	size_t len;
 	uint32_t bits;
-	unsigned chars, pad; /* of the group of four that is open */
+	unsigned chars, pad; /* characters of the current group of four */
 };
 
 static int base64_char(struct base64 *b, uint8_t c)
 {
-	int v = base64_value(c);
+	int v = str_base64_value(c);
 
 	if (c == '=') {
 		if (b->chars + b->pad < 2)
@@ -90,11 +79,11 @@ static int base64_char(struct base64 *b, uint8_t c)
 	b->len += 3 - b->pad;
 	b->chars = 0;
 	b->bits = 0;
-	/* pad stays, so that nothing can follow */
+	/* keeps pad, so that nothing can follow */
 	return b->pad > 2 ? -EBADMSG : 0;
 }
 
-/* One sequence, from the first byte to the last. */
+/* Returns true if the bytes are exactly one sequence. */
 static bool der_is_whole(const uint8_t *p, size_t len)
 {
 	size_t n, i, size = 0;
@@ -116,7 +105,7 @@ static int block_read(struct slice *rest, uint8_t *out)
 	struct base64 b = { .out = out };
 	struct slice line;
 	size_t i;
-	int ret;
+	int rc;
 
 	while (line_take(rest, &line)) {
 		if (line_is(line, END_CERT)) {
@@ -125,9 +114,9 @@ static int block_read(struct slice *rest, uint8_t *out)
 			return (int)b.len;
 		}
 		for (i = 0; i < line.len; i++) {
-			ret = base64_char(&b, line.ptr[i]);
-			if (ret < 0)
-				return ret;
+			rc = base64_char(&b, line.ptr[i]);
+			if (rc < 0)
+				return rc;
 		}
 	}
 	return -EBADMSG; /* no end */
@@ -150,15 +139,15 @@ int pem_count(struct slice text)
 {
 	uint8_t der[PEM_DER_MAX];
 	unsigned n = 0;
-	int ret;
+	int rc;
 
 	if (text.len > 0 && memchr(text.ptr, 0, text.len))
 		return -EBADMSG;
-	while ((ret = pem_next(&text, der)) > 0) {
+	while ((rc = pem_next(&text, der)) > 0) {
 		if (++n > PEM_CERTS_MAX)
 			return -E2BIG;
 	}
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	return n > 0 ? (int)n : -EBADMSG;
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pkcs12.c - a trust store for Java
+ * pkcs12.c - writes a trust store for Java
  *
- * RFC 7292. There is nothing secret in a list of roots, so it is neither
+ * RFC 7292. A list of CA certificates is not confidential, so it is neither
  * encrypted nor has it a MAC: Java loads that without a password, and no
- * keytool is needed to make it. Java takes a certificate for trusted when
- * its bag has the attribute that the JDK itself writes (trustedKeyUsage with
- * any usage).
+ * keytool is needed to make it. Java trusts a certificate if its bag has the
+ * attribute that the JDK itself writes (trustedKeyUsage with any usage).
  *
- * DER has the length of a thing before the thing, so headers are written
- * from the inside to the outside, backwards.
+ * DER puts the length of an object before it, so headers are written from the
+ * inside to the outside, backwards.
  */
-#include "init-guard/pkcs12.h"
+#include "init-guard/start/pkcs12.h"
 
 #include <string.h>
 
-#include "init-guard/pem.h"
+#include "init-guard/start/pem.h"
 
 #define DER_INTEGER 0x02
 #define DER_OCTETS 0x04
@@ -23,7 +22,7 @@
 #define DER_SET 0x31
 #define DER_CONTEXT_0 0xa0
 
-/* Whole objects, tag and length included. */
+/* Whole objects, with tag and length. */
 static const uint8_t oid_data[] = { 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86,
 				    0xf7, 0x0d, 0x01, 0x07, 0x01 };
 static const uint8_t oid_cert_bag[] = { 0x06, 0x0b, 0x2a, 0x86, 0x48,
@@ -39,13 +38,13 @@ static const uint8_t trusted[] = {
 };
 static const uint8_t version_3[] = { DER_INTEGER, 0x01, 0x03 };
 
-/* What comes before a body of known size; filled from its end. */
+/* The headers of a body of known size; filled from the end. */
 struct prefix {
 	uint8_t mem[96];
 	size_t used;
 };
 
-/* The few and small things written here all fit: see the sizes above. */
+/* Everything written here fits: see the sizes above. */
 static void prefix_bytes(struct prefix *p, const uint8_t *bytes, size_t len)
 {
 	if (len > sizeof(p->mem) - p->used)
@@ -54,7 +53,7 @@ static void prefix_bytes(struct prefix *p, const uint8_t *bytes, size_t len)
 	memcpy(p->mem + sizeof(p->mem) - p->used, bytes, len);
 }
 
-/* The header of something that holds @len bytes. */
+/* Writes the header of an object with @len bytes of content. */
 static void prefix_header(struct prefix *p, uint8_t tag, size_t len)
 {
 	uint8_t head[6] = { tag };
@@ -73,7 +72,7 @@ static void prefix_header(struct prefix *p, uint8_t tag, size_t len)
 	prefix_bytes(p, head, 2 + n);
 }
 
-/* SEQUENCE { data, [0] OCTETS { @body bytes } }; only what comes before. */
+/* SEQUENCE { data, [0] OCTETS { @body bytes } }, without the body. */
 static void prefix_content(struct prefix *p, size_t body)
 {
 	prefix_header(p, DER_OCTETS, p->used + body);
@@ -90,7 +89,7 @@ static int prefix_put(const struct prefix *p, struct buf *out)
 static int bag_put(const uint8_t *der, size_t len, struct buf *out)
 {
 	struct prefix p = { .used = 0 };
-	int ret;
+	int rc;
 
 	prefix_header(&p, DER_OCTETS, len);
 	prefix_header(&p, DER_CONTEXT_0, p.used + len);
@@ -99,20 +98,20 @@ static int bag_put(const uint8_t *der, size_t len, struct buf *out)
 	prefix_header(&p, DER_CONTEXT_0, p.used + len);
 	prefix_bytes(&p, oid_cert_bag, sizeof(oid_cert_bag));
 	prefix_header(&p, DER_SEQUENCE, p.used + len + sizeof(trusted));
-	ret = prefix_put(&p, out);
-	if (ret == 0)
-		ret = buf_append(out, der, len);
-	return ret < 0 ? ret : buf_append(out, trusted, sizeof(trusted));
+	rc = prefix_put(&p, out);
+	if (rc == 0)
+		rc = buf_append(out, der, len);
+	return rc < 0 ? rc : buf_append(out, trusted, sizeof(trusted));
 }
 
 static int bags_put(struct slice pem, struct buf *out)
 {
 	uint8_t der[PEM_DER_MAX];
-	int len, ret = 0;
+	int len, rc = 0;
 
-	while (ret == 0 && (len = pem_next(&pem, der)) != 0)
-		ret = len < 0 ? len : bag_put(der, (size_t)len, out);
-	return ret;
+	while (rc == 0 && (len = pem_next(&pem, der)) != 0)
+		rc = len < 0 ? len : bag_put(der, (size_t)len, out);
+	return rc;
 }
 
 int pkcs12_put(struct slice pem, struct buf *out)
@@ -120,10 +119,10 @@ int pkcs12_put(struct slice pem, struct buf *out)
 	struct prefix p = { .used = 0 };
 	struct buf bags;
 	size_t body;
-	int ret;
+	int rc;
 
 	buf_init(&bags, out->max);
-	ret = bags_put(pem, &bags);
+	rc = bags_put(pem, &bags);
 	body = buf_len(&bags);
 	prefix_header(&p, DER_SEQUENCE, body); /* SafeContents */
 	prefix_content(&p, body);
@@ -131,10 +130,10 @@ int pkcs12_put(struct slice pem, struct buf *out)
 	prefix_content(&p, body);
 	prefix_bytes(&p, version_3, sizeof(version_3));
 	prefix_header(&p, DER_SEQUENCE, p.used + body);
-	if (ret == 0)
-		ret = prefix_put(&p, out);
-	if (ret == 0 && body > 0)
-		ret = buf_append(out, buf_slice(&bags).ptr, body);
+	if (rc == 0)
+		rc = prefix_put(&p, out);
+	if (rc == 0 && body > 0)
+		rc = buf_append(out, buf_slice(&bags).ptr, body);
 	buf_done(&bags);
-	return ret;
+	return rc;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload.c - the shim that says why a connection was refused
+ * preload.c - installs the shim that explains refused connections
  *
- * It is a convenience and no part of the wall: the agent may do without it in
- * many ways, and meets the gateway then. So nothing here ends a start.
+ * It is a convenience and no boundary: the agent can avoid it in many ways, and
+ * then meets the gateway. So no failure here ends a start.
  *
  * glibc's loader takes it from a list of root's (ld.so(8)), which an empty
- * environment does not change. musl's has no such list, and an image may have
- * one of its own in the place of ours: there it is a variable.
+ * environment does not change. musl's has no such list, and an image may
+ * replace our list by its own: there a variable names it.
  */
-#include "init-guard/preload.h"
+#include "init-guard/start/preload.h"
 
 #include <string.h>
 
@@ -18,8 +18,8 @@
 
 #define LIST_MAX 4096u
 #define ASAN "ASAN_OPTIONS="
-/* It would have its own library to be the first one, which it is not when
- * anything is loaded before the program's own. Nothing else is switched. */
+/* ASan insists that its own library is loaded first, which is not the case with
+ * any preloaded library. Nothing else is switched off. */
 #define ASAN_ORDER "verify_asan_link_order"
 #define ASAN_ENTRY_MAX 4096u
 
@@ -34,7 +34,7 @@ static bool any_of(const char *const *paths, size_t n)
 	return false;
 }
 
-/* The loaders that programs have in them by name (gcc's spec files). */
+/* The loaders named in programs (gcc's spec files). */
 static bool is_musl(void)
 {
 	static const char *const glibc[] = { "/lib64/ld-linux-x86-64.so.2",
@@ -74,10 +74,10 @@ bool preload_asan(const char *old, char *out, size_t size)
 void preload_name(const struct preload *p, struct agent *ag, struct report *r)
 {
 	static char so[] = "LD_PRELOAD=" PRELOAD_SO;
-	/* Looking for leaks takes ptrace(2), which the filter refuses: each
+	/* The leak check needs ptrace(2), which the filter refuses: each
 	 * program would fail at its end. */
 	static char plain[] = ASAN ASAN_ORDER "=0:detect_leaks=0";
-	static char longer[ASAN_ENTRY_MAX]; /* borrowed for good */
+	static char longer[ASAN_ENTRY_MAX]; /* borrowed by the environment */
 	const char *old = env_value(ag->env, "ASAN_OPTIONS");
 	const char *own = env_value(ag->env, "LD_PRELOAD");
 

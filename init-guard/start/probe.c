@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe.c - is what was taken away really gone? Asked at every start
+ * probe.c - tests at every start that dropped rights are gone
  *
  * Theory of operation: acd has tested the runtime with init-guard --self-test
- * already. This is the short form for the sandbox at hand, in which a flag or
- * a mount may differ: one child on borrowed memory (see exec.c for why) that
- * becomes a stranger, makes each attempt and leaves the number of the first
- * that succeeded. Nothing of the agent exists yet.
+ * already. This is the short form for the actual sandbox, in which a flag or a
+ * mount may differ: one child on borrowed memory (see exec.c) takes an unused
+ * uid, makes each attempt and leaves the number of the first that succeeded. No
+ * process of the agent exists yet.
  */
-#include "init-guard/probe.h"
+#include "init-guard/start/probe.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -21,10 +21,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "init-guard/peer.h"
+#include "init-guard/start/peer.h"
 #include "lib/file.h"
 
-#define STRANGER 65533 /* a uid that nobody has */
+#define STRANGER 65533 /* a uid without a user */
 #define STACK_SIZE (32u * 1024)
 #define SETID_LIST "/usr/libexec/ac/setid-files"
 #define SETID_MAX 4096u
@@ -37,14 +37,14 @@ int probe_image(struct report *r, struct err *err)
 {
 	SCOPED_STR text = NULL;
 	struct stat st;
-	int ret = file_read(SETID_LIST, SETID_MAX, &text, NULL);
+	int rc = file_read(SETID_LIST, SETID_MAX, &text, NULL);
 
-	if (ret < 0) {
+	if (rc < 0) {
 		err_set(err, -EPERM,
 			"the image has no list of its setuid files, which "
 			"builds that start from ac/base make (" SETID_LIST
 			": %s)",
-			err_text(ret));
+			err_text(rc));
 		return report_judge(r, "setuid-files", -EPERM, err);
 	}
 	if (lstat(SETID_LIST, &st) < 0 || !S_ISREG(st.st_mode) ||
@@ -59,7 +59,7 @@ int probe_image(struct report *r, struct err *err)
 	return 0;
 }
 
-/* ---- the stranger: system calls only ---- */
+/* ---- the child: system calls only ---- */
 
 static int try_ids(void)
 {
@@ -102,11 +102,11 @@ static int try_userns(void)
 {
 	if (syscall(SYS_unshare, CLONE_NEWUSER) == 0 || errno != EPERM)
 		return -1;
-	/* Without the filter the missing argument would be to blame. */
+	/* Without the filter it would fail because of the missing argument. */
 	return syscall(SYS_clone3, NULL, 0) < 0 && errno == ENOSYS ? 0 : -1;
 }
 
-/* No descriptor -1: without the filter that would be to blame. */
+/* No descriptor -1, which would fail without the filter too. */
 static int try_filter(void)
 {
 	if (ioctl(-1, TIOCSTI, "") == 0 || errno != EPERM)
@@ -114,17 +114,17 @@ static int try_filter(void)
 	return fchmod(-1, 04755) < 0 && errno == EPERM ? 0 : -1;
 }
 
-/* gVisor opens the namespaces of others' processes, which Linux does not;
- * neither may let anybody in. */
+/* gVisor allows opening other processes' namespaces, Linux does not; neither
+ * may allow entering one. */
 static int try_setns(void)
 {
-	int fd = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC), ret;
+	int fd = open("/proc/1/ns/net", O_RDONLY | O_CLOEXEC), rc;
 
 	if (fd < 0)
 		return errno == EACCES ? 0 : -1;
-	ret = setns(fd, CLONE_NEWNET) < 0 && errno == EPERM ? 0 : -1;
+	rc = setns(fd, CLONE_NEWNET) < 0 && errno == EPERM ? 0 : -1;
 	close(fd);
-	return ret;
+	return rc;
 }
 
 static const struct {
@@ -132,7 +132,7 @@ static const struct {
 	int (*fn)(void);
 } tries[] = {
 	{ "peer-credentials", "cannot speak to a socket of PID 1", peer_speak },
-	{ "capabilities", "rights can be had back", try_ids },
+	{ "capabilities", "dropped rights can be regained", try_ids },
 	{ "proc", "/proc of PID 1 is open to others", try_proc },
 	{ "signals", "PID 1 can be signalled", try_signal },
 	{ "user-namespaces", "a user namespace can be made", try_userns },
@@ -140,7 +140,7 @@ static const struct {
 	{ "seccomp", "the filter leaks", try_filter },
 };
 
-/* Its exit code: 0, or the number of the attempt that went wrong. */
+/* Returns its exit code: 0, or the number of the attempt that succeeded. */
 static int stranger_main(void *arg)
 {
 	size_t i;
@@ -161,7 +161,7 @@ static int stranger_judge(int status, struct report *r, struct err *err)
 	size_t code = WIFEXITED(status) ? (size_t)WEXITSTATUS(status) : 255, i;
 
 	if (code > ARRAY_SIZE(tries))
-		return err_set(err, -EPERM, "self-test: no stranger (%#x)",
+		return err_set(err, -EPERM, "self-test: no test process (%#x)",
 			       (unsigned int)status);
 	if (code > 0)
 		return err_set(err, -EPERM, "self-test: %s",
@@ -171,7 +171,7 @@ static int stranger_judge(int status, struct report *r, struct err *err)
 	return 0;
 }
 
-/* Setuid to the vault's uid must work, or its wrappers do not. */
+/* Setuid to the vault's uid must work for its wrappers. */
 static int judge_nnp(struct report *r, struct err *err)
 {
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0) {
@@ -185,7 +185,7 @@ static int judge_nnp(struct report *r, struct err *err)
 int probe_rights(struct report *r, struct err *err)
 {
 	SCOPED_FD lis = peer_listen(err);
-	int status = 0, ret;
+	int status = 0, rc;
 	pid_t pid;
 
 	if (lis < 0)
@@ -194,11 +194,11 @@ int probe_rights(struct report *r, struct err *err)
 		    CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
 	if (pid < 0)
 		return err_sys(err, "self-test: clone");
-	ret = peer_judge(lis, pid, STRANGER, err);
+	rc = peer_judge(lis, pid, STRANGER, err);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* The stranger knows better what went wrong first. */
-	if (status != 0 || ret == 0)
-		ret = stranger_judge(status, r, err);
-	return ret < 0 ? ret : judge_nnp(r, err);
+	/* The child's failure explains more. */
+	if (status != 0 || rc == 0)
+		rc = stranger_judge(status, r, err);
+	return rc < 0 ? rc : judge_nnp(r, err);
 }

@@ -2,12 +2,13 @@
 /*
  * report.c - what a start has done and tested, for READY
  */
-#include "init-guard/report.h"
+#include "init-guard/start/report.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* The next place, or the last one again: there are fewer checks than that. */
+/* Returns the next place, or the last one again: there are fewer checks than
+ * that. */
 static char *report_next(struct report *r)
 {
 	size_t i = r->n < LINK_CHECKS_MAX ? r->n++ : r->n - 1;
@@ -39,14 +40,14 @@ void report_skip(struct report *r, const char *check, const char *fmt, ...)
 	}
 }
 
-int report_judge(struct report *r, const char *check, int ret, struct err *err)
+int report_judge(struct report *r, const char *check, int rc, struct err *err)
 {
-	if (ret >= 0) {
+	if (rc >= 0) {
 		report_ok(r, check);
 		return 0;
 	}
-	if (r->own_kernel || (ret != -EPERM && ret != -EACCES))
-		return ret;
+	if (r->own_kernel || (rc != -EPERM && rc != -EACCES))
+		return rc;
 	report_skip(r, check, "%s", err->msg);
 	*err = (struct err){ 0 };
 	return 0;

@@ -2,29 +2,28 @@
 /*
  * seccomp.c - the deny list of the agent
  *
- * Theory of operation: PID 1 loads the filter on itself, so that everything
- * it will ever start inherits it. It is loaded with CAP_SYS_ADMIN instead of
- * no_new_privs, because the agent's only privileged files are setuid to a
- * user without rights (990) and must go on working.
+ * Theory of operation: PID 1 loads the filter on itself, so that everything it
+ * starts inherits it. It is loaded with CAP_SYS_ADMIN instead of no_new_privs,
+ * because the agent's only privileged files are setuid to a user without rights
+ * (990) and must continue to work.
  *
- * The list takes away what leads to more kernel surface or out of the
- * attestation: namespaces, mounts, tracing of others, keys, bpf, modules. It
- * is a deny list since agents run arbitrary tools; under gVisor the wall is
- * the sentry, not this filter.
+ * The list denies calls that expose more of the kernel or circumvent the
+ * attestation: namespaces, mounts, tracing of others, keys, bpf, modules. It is
+ * a deny list because agents run arbitrary tools; under gVisor the sentry is
+ * the boundary, not this filter.
  *
  * Arguments that the kernel takes as 32 bits are compared as 32 bits: with a
- * 64-bit comparison the same call with rubbish in the high half would pass.
+ * 64-bit comparison the same call with garbage in the high half would pass.
  *
- * set-id bits: what the agent writes in its workspace lies on the user's own
+ * set-id bits: what the agent writes in its workspace is on the user's own
  * disk, owned by the user. A setuid file there would run as the user for any
- * other account of that machine, so no call may make one. mkdir() is left
- * alone: the kernel itself masks these bits there. openat2() hides its mode
- * behind a pointer that a filter cannot follow, and it does make setuid
- * files: it is answered with ENOSYS, and its users fall back to openat().
- * clone3() likewise hides its namespace flags, and libc falls back to
- * clone().
+ * other account of that machine, so no call may make one. mkdir() is not
+ * covered: the kernel itself masks these bits there. openat2() hides its mode
+ * behind a pointer that a filter cannot follow, and it does make setuid files:
+ * it fails with ENOSYS, and its users fall back to openat(). clone3() likewise
+ * hides its namespace flags, and libc falls back to clone().
  */
-#include "init-guard/seccomp.h"
+#include "init-guard/start/seccomp.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -37,7 +36,7 @@
 #include <sys/stat.h>
 
 #define LOW32 0xffffffffu
-/* The kernel's own bit of O_TMPFILE; the rest of it is O_DIRECTORY. */
+/* The kernel's own bit of O_TMPFILE; the rest of that is O_DIRECTORY. */
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 
 #define DENY_AS(call, err)                               \
@@ -60,12 +59,12 @@
 #define DENY_INT(call, n, v, err) DENY_ARG(call, -1, n, LOW32, v, err)
 #define DENY_SETID(call, n) \
 	DENY_BIT(call, n, S_ISUID), DENY_BIT(call, n, S_ISGID)
-/* Even the one device that anybody may make, 0:0, hides a file where the
+/* Even the one device that any process may make, 0:0, hides a file where the
  * workspace becomes a layer of an overlay on the user's side. */
 #define DENY_DEVICE(call, n)                           \
 	DENY_ARG(call, -1, n, S_IFMT, S_IFCHR, EPERM), \
 		DENY_ARG(call, -1, n, S_IFMT, S_IFBLK, EPERM)
-/* The mode argument counts only when a file may be made. */
+/* The mode argument counts only if a file may be made. */
 #define DENY_OPEN_BITS(call, n, make, bit)                                    \
 	{                                                                     \
 		.name = (call), .nr = -1, .error = EPERM, .cmps = 2,          \
@@ -131,7 +130,7 @@ const struct guard_rule guard_rules[] = {
 	DENY_OPEN_SETID("open", 1),
 	DENY_OPEN_SETID("openat", 2),
 
-	/* kernel surface that no agent needs */
+	/* kernel interfaces that no agent needs */
 	DENY("keyctl"),
 	DENY("add_key"),
 	DENY("request_key"),
@@ -152,12 +151,12 @@ const struct guard_rule guard_rules[] = {
 	DENY_INT("socket", 0, AF_PACKET, EAFNOSUPPORT),
 	DENY_INT("socket", 0, AF_VSOCK, EAFNOSUPPORT),
 
-	/* typing, and on a console pasting, into a terminal that somebody else
-	 * reads */
+	/* typing, and on a console pasting, into a terminal that another
+	 * process reads */
 	DENY_INT("ioctl", 1, TIOCSTI, EPERM),
 	DENY_INT("ioctl", 1, TIOCLINUX, EPERM),
-	/* The project of a file is what its disk limit counts by, and an owner
-	 * may change it. */
+	/* A disk limit counts by the project of a file, which an owner may
+	 * change. */
 	DENY_INT("ioctl", 1, FS_IOC_FSSETXATTR, EPERM),
 	DENY_INT("ioctl", 1, FS_IOC_SETFLAGS, EPERM),
 	DENY_INT("ioctl", 1, FS_IOC32_SETFLAGS, EPERM),
@@ -207,27 +206,27 @@ void *guard_filter_new(struct err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	size_t i;
-	int ret;
+	int rc;
 
 	if (!ctx) {
 		err_set(err, -ENOMEM, "seccomp filter: no memory");
 		return NULL;
 	}
-	ret = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0);
+	rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_NNP, 0);
 	/* A balanced tree of numbers: a dozen steps for any call. */
-	if (ret == 0)
-		ret = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (ret < 0) {
-		err_set(err, ret, "seccomp filter: %s", err_text(ret));
+	if (rc == 0)
+		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (rc < 0) {
+		err_set(err, rc, "seccomp filter: %s", err_text(rc));
 		seccomp_release(ctx);
 		return NULL;
 	}
 	for (i = 0; i < guard_rules_count; i++) {
-		ret = filter_add(ctx, &guard_rules[i]);
-		if (ret == 0)
+		rc = filter_add(ctx, &guard_rules[i]);
+		if (rc == 0)
 			continue;
-		err_set(err, ret, "seccomp rule for %s: %s",
-			guard_rules[i].name, err_text(ret));
+		err_set(err, rc, "seccomp rule for %s: %s", guard_rules[i].name,
+			err_text(rc));
 		seccomp_release(ctx);
 		return NULL;
 	}
@@ -242,11 +241,11 @@ void guard_filter_free(void *filter)
 
 int guard_filter_load(void *filter, struct err *err)
 {
-	int ret = seccomp_load(filter);
+	int rc = seccomp_load(filter);
 
-	if (ret < 0)
-		return err_set(err, ret,
+	if (rc < 0)
+		return err_set(err, rc,
 			       "seccomp filter refused by this kernel: %s",
-			       err_text(ret));
+			       err_text(rc));
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * selftest.c - does this runtime keep the promises that the design needs?
+ * selftest.c - tests that a runtime keeps the promises which the design needs
  *
- * Theory of operation: nothing is believed because of a name or a version.
- * Each promise is tried the way an agent would try to break it, in the order
- * in which a real start takes its own rights away, so the later checks run
- * under the filter and without capabilities. What hangs is ended by an alarm.
+ * Theory of operation: names and versions prove nothing. Each promise is tested
+ * the way an agent would try to break it, in the order in which a real start
+ * drops its own rights, so the later tests run under the filter and without
+ * capabilities. An alarm ends a test that hangs.
  */
-#include "init-guard/selftest.h"
+#include "init-guard/start/selftest.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -22,11 +22,12 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-#include "init-guard/peer.h"
-#include "init-guard/seccomp.h"
-#include "init-guard/setup.h"
+#include "init-guard/start/peer.h"
+#include "init-guard/start/seccomp.h"
+#include "init-guard/start/setup.h"
+#include "lib/proc.h"
 
-#define TIME_LIMIT 20 /* seconds, for everything */
+#define TIME_LIMIT 20 /* seconds, for all tests */
 #define VAULT_ID 990
 
 static int tests_run;
@@ -55,10 +56,9 @@ static pid_t fork_as(uid_t id, selftest_fn fn, void *arg)
 	_exit(become(id) < 0 ? 255 : fn(arg));
 }
 
-/*
- * Runs @fn in a forked child with that uid and gid (and no capability unless
- * 0); its result, 0 to 255, or -errno when the child did not get that far.
- */
+/* Runs @fn in a forked child with that uid and gid (and without capabilities
+ * unless 0). Returns its result, 0 to 255, or -errno if the child did not get
+ * that far. */
 static int run_as(uid_t id, selftest_fn fn, void *arg)
 {
 	pid_t pid = fork_as(id, fn, arg);
@@ -101,23 +101,23 @@ static int victim_main(void *arg)
 	return 0;
 }
 
-/* Ours is not dumpable, which alone closes it; the victim is. */
+/* Our process is not dumpable, which alone protects it; the victim is. */
 static int test_proc(struct err *err)
 {
 	pid_t pid[2] = { 1, fork_as(0, victim_main, NULL) };
-	int i, ret = 0;
+	int i, rc = 0;
 
 	if (pid[1] < 0)
 		return err_set(err, pid[1], "fork: %s", err_text(pid[1]));
-	for (i = 0; i < 2 && ret == 0; i++)
-		ret = run_as(SELFTEST_STRANGER, proc_is_open, &pid[i]);
+	for (i = 0; i < 2 && rc == 0; i++)
+		rc = run_as(SELFTEST_STRANGER, proc_is_open, &pid[i]);
 	kill(pid[1], SIGKILL);
 	waitpid(pid[1], NULL, 0);
-	if (ret != 0)
+	if (rc != 0)
 		return err_set(err, -EPERM,
 			       "/proc of root is open to others "
 			       "(check %d)",
-			       ret);
+			       rc);
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static int test_peer(struct err *err)
 	SCOPED_FD lis = peer_listen(err);
 	siginfo_t end;
 	pid_t pid;
-	int ret;
+	int rc;
 
 	if (lis < 0)
 		return err->code;
@@ -142,11 +142,11 @@ static int test_peer(struct err *err)
 	if (pid < 0)
 		return err_set(err, pid, "fork: %s", err_text(pid));
 	if (waitid(P_PID, (id_t)pid, &end, WEXITED | WNOWAIT) < 0)
-		ret = err_sys(err, "wait for a child");
+		rc = err_sys(err, "wait for a child");
 	else
-		ret = peer_judge(lis, pid, SELFTEST_STRANGER, err);
+		rc = peer_judge(lis, pid, SELFTEST_STRANGER, err);
 	waitpid(pid, NULL, 0);
-	return ret;
+	return rc;
 }
 
 /* ---- setuid ---- */
@@ -175,7 +175,7 @@ static int copy_self(void *arg)
 	return close(to) < 0 ? 4 : 0;
 }
 
-/* A place of its own where a setuid file could work at all. */
+/* Makes a folder on a mount where setuid files could work. */
 static int copy_dir_make(struct err *err)
 {
 	static const char *const tops[] = { "/tmp", "/run", "/var/tmp", "" };
@@ -196,21 +196,21 @@ static int copy_dir_make(struct err *err)
 		    chown(copy_dir, VAULT_ID, VAULT_ID) == 0)
 			return 0;
 	}
-	return err_set(err, -EROFS, "no place for a setuid file");
+	return err_set(err, -EROFS, "no file system for a setuid file");
 }
 
 static int copy_make(struct err *err)
 {
 	SCOPED_FD self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	int ret;
+	int rc;
 
 	if (self < 0)
 		return err_sys(err, "open /proc/self/exe");
 	if (copy_dir_make(err) < 0)
 		return err->code;
-	ret = run_as(VAULT_ID, copy_self, &self);
-	if (ret != 0)
-		return err_set(err, -EIO, "make a setuid file: step %d", ret);
+	rc = run_as(VAULT_ID, copy_self, &self);
+	if (rc != 0)
+		return err_set(err, -EIO, "make a setuid file: step %d", rc);
 	return 0;
 }
 
@@ -230,19 +230,19 @@ static int test_setuid(struct err *err)
 	SCOPED_FD in = -1;
 	SCOPED_FD out = -1;
 	char text[32] = "", want[32];
-	int end[2], ret;
+	int end[2], rc;
 
 	if (pipe2(end, O_CLOEXEC) < 0)
 		return err_sys(err, "pipe");
 	in = end[0];
 	out = end[1];
-	ret = run_as(SELFTEST_STRANGER, copy_exec, &out);
+	rc = run_as(SELFTEST_STRANGER, copy_exec, &out);
 	fd_closep(&out);
-	if (ret != 0 || read(in, text, sizeof(text) - 1) < 0)
+	if (rc != 0 || read(in, text, sizeof(text) - 1) < 0)
 		return err_set(err, -EPERM,
 			       "a setuid program does not run "
 			       "(step %d)",
-			       ret);
+			       rc);
 	(void)snprintf(want, sizeof(want), "%d %d\n", VAULT_ID, VAULT_ID);
 	if (strcmp(text, want) != 0)
 		return err_set(err, -EPERM, "setuid to %d gave \"%.*s\"",
@@ -258,7 +258,7 @@ static int copy_remove(void *arg)
 
 /* ---- the program's name ---- */
 
-/* In a user namespace of its own, where it would have every capability. */
+/* Runs in a user namespace of its own, where it would have every capability. */
 static int exe_is_forged(void *arg)
 {
 	int fd = open("/bin/sh", O_RDONLY | O_CLOEXEC);
@@ -308,15 +308,15 @@ static int test_pty(struct err *err)
 static int test_filter(struct err *err)
 {
 	void *filter = guard_filter_new(err);
-	int ret;
+	int rc;
 
 	if (!filter)
 		return err->code;
-	ret = guard_filter_load(filter, err);
+	rc = guard_filter_load(filter, err);
 	guard_filter_free(filter);
-	if (ret == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
-		ret = err_set(err, -EPERM, "no_new_privs was set");
-	return ret;
+	if (rc == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		rc = err_set(err, -EPERM, "no_new_privs was set");
+	return rc;
 }
 
 static int filter_is_leaky(void *arg)
@@ -336,10 +336,10 @@ static int filter_is_leaky(void *arg)
 
 static int test_filter_holds(struct err *err)
 {
-	int ret = run_as(AGENT_UID, filter_is_leaky, NULL);
+	int rc = run_as(AGENT_UID, filter_is_leaky, NULL);
 
-	if (ret != 0)
-		return err_set(err, -EPERM, "the filter leaks (check %d)", ret);
+	if (rc != 0)
+		return err_set(err, -EPERM, "the filter leaks (check %d)", rc);
 	return 0;
 }
 
@@ -368,14 +368,14 @@ static int has_caps(void *arg)
 
 static int test_caps(struct err *err)
 {
-	int ret;
+	int rc;
 
 	if (setup_drop_caps(false, err) < 0)
 		return err->code;
-	ret = run_as(AGENT_UID, has_caps, NULL);
-	if (ret != 0)
+	rc = run_as(AGENT_UID, has_caps, NULL);
+	if (rc != 0)
 		return err_set(err, -EPERM, "capabilities are left (check %d)",
-			       ret);
+			       rc);
 	return 0;
 }
 
@@ -407,7 +407,7 @@ static int test_init(struct err *err)
 static const struct {
 	const char *name;
 	int (*fn)(struct err *err);
-	bool vital; /* the rest makes no sense without it */
+	bool vital; /* without it the other tests make no sense */
 } tests[] = {
 	{ "runs as PID 1 and root", test_init, true },
 	{ "peers of a socket are named truly", test_peer, false },
@@ -424,7 +424,7 @@ static const struct {
 	{ "signals to PID 1 are held back", test_signals, false },
 };
 
-/* Async-signal-safe: a test may hang anywhere. */
+/* Async-signal-safe, as a test may hang anywhere. */
 static void on_alarm(int signo)
 {
 	static const char text[] = "# self-test FAILED: timeout\n";
@@ -467,8 +467,10 @@ int selftest_run(void)
 	struct utsname uts;
 	size_t i;
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* children must not print it again */
+	/* children must not print buffered lines again */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (setup_early(&first_failure) == 0) {
+		proc_signals_default();
 		alarm_arm();
 		if (uname(&uts) == 0)
 			printf("# kernel %s %s %s\n", uts.sysname, uts.release,

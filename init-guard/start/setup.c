@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setup.c - from "whatever the runtime started" to a PID 1 without rights
+ * setup.c - from an arbitrary start by the runtime to a PID 1 without rights
  *
- * Nothing is assumed of how the runtime starts PID 1: descriptors may be
+ * Nothing is assumed about how the runtime starts PID 1: descriptors may be
  * missing or leaked, signals ignored or pending, the environment hostile.
  */
-#include "init-guard/setup.h"
+#include "init-guard/start/setup.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -23,29 +23,41 @@
 #include "lib/proc.h"
 #include "lib/sock.h"
 
-#define STATUS_MAX 16384u /* of /proc/self/status */
+#define STATUS_MAX 16384u /* bytes of /proc/self/status */
+
+/* Reads a set of 64 from /proc/self/status: one file is quicker than a system
+ * call for each member. Returns false if the kernel does not show it. */
+static bool set_shown(const char *key, uint64_t *ret)
+{
+	SCOPED_STR text = NULL;
+	const char *at;
+
+	if (file_read("/proc/self/status", STATUS_MAX, &text, NULL) < 0)
+		return false;
+	at = strstr(text, key);
+	/* always 16 hexadecimal digits (proc(5)) */
+	return at && sscanf(at + strlen(key), "%16" SCNx64, ret) == 1;
+}
 
 static int fds_repair(struct err *err)
 {
 	int fd;
 
-	/* open() takes the lowest free number, hence the ascending order */
+	/* open() returns the lowest free number, hence the ascending order */
 	for (fd = 0; fd <= 2; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
 			return err_sys(err, "open /dev/null as %d", fd);
 	}
-	/* Old gVisor refuses ~0U as the last one; a sandbox's own limit is
-	 * far below INT_MAX. */
+	/* Old gVisor refuses ~0U as the last one; a sandbox's limit is far
+	 * below INT_MAX. */
 	if (syscall(SYS_close_range, 3u, ~0u, 0u) < 0 &&
 	    syscall(SYS_close_range, 3u, (unsigned int)INT_MAX, 0u) < 0)
 		return err_sys(err, "close_range");
 	return 0;
 }
 
-/*
- * In gVisor, PID 1 dies of any signal with a default action. The
- * synchronous ones stay open: blocked, they would kill it all the same.
- */
+/* In gVisor, PID 1 dies of any signal with a default action. The synchronous
+ * ones stay unblocked: blocked, they would kill it all the same. */
 static int signals_block(struct err *err)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
@@ -58,7 +70,6 @@ static int signals_block(struct err *err)
 		sigdelset(&set, faults[i]);
 	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
 		return err_sys(err, "block signals");
-	proc_signals_default(); /* an ignored one is inherited by execs */
 	return 0;
 }
 
@@ -74,12 +85,12 @@ static void environ_destroy(void)
 int setup_early(struct err *err)
 {
 	const struct rlimit none = { 0, 0 };
-	int ret = signals_block(err);
+	int rc = signals_block(err);
 
-	if (ret == 0)
-		ret = fds_repair(err);
-	if (ret < 0)
-		return ret;
+	if (rc == 0)
+		rc = fds_repair(err);
+	if (rc < 0)
+		return rc;
 	umask(077);
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_sys(err, "PR_SET_DUMPABLE");
@@ -105,12 +116,12 @@ int setup_be_init(struct err *err)
 	return 0;
 }
 
-static int fd_move(int fd, struct err *err)
+/* Moves a descriptor where no child inherits it; @null takes its place. */
+static int fd_move(int fd, int null, struct err *err)
 {
 	SCOPED_FD moved = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	SCOPED_FD null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (moved < 0 || null < 0)
+	if (moved < 0)
 		return err_sys(err, "take the link from descriptor %d", fd);
 	if (dup2(null, fd) < 0 || fd_nonblock(moved, 1) < 0)
 		return err_sys(err, "take the link from descriptor %d", fd);
@@ -119,19 +130,25 @@ static int fd_move(int fd, struct err *err)
 
 int setup_take_link(int *ret_in, int *ret_out, struct err *err)
 {
-	SCOPED_FD in = fd_move(0, err);
-	SCOPED_FD out = in < 0 ? -1 : fd_move(1, err);
+	SCOPED_FD null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	SCOPED_FD in = -1;
+	SCOPED_FD out = -1;
 	struct stat st;
 
+	if (null < 0)
+		return err_sys(err, "open /dev/null");
+	in = fd_move(0, null, err);
+	if (in >= 0)
+		out = fd_move(1, null, err);
 	if (in < 0 || out < 0)
 		return err->code;
 	if (fstat(in, &st) < 0)
 		return err_sys(err, "stat the link");
 	/*
-	 * A socket on 0 carries both ways, whatever is on 1: gVisor makes a
-	 * host socket that is both 0 and 1 non-blocking for 0 and keeps
-	 * another opinion of it for 1. What was on 1 stays open, unused:
-	 * gVisor shuts a host socket down for all when one file of it closes.
+	 * A socket on 0 serves both directions, whatever is on 1: gVisor makes
+	 * a host socket that is both 0 and 1 non-blocking for 0 only. What was
+	 * on 1 stays open, unused: gVisor shuts a host socket down for all when
+	 * one file of it closes.
 	 */
 	if (S_ISSOCK(st.st_mode)) {
 		(void)fd_take(&out);
@@ -161,102 +178,87 @@ static int dir_is_empty(int fd, struct err *err)
 	return 1;
 }
 
-/* Whether the agent may write there, asked of the kernel as the agent. */
+/* Asks the kernel, with the agent's ids, whether the agent may write there. */
 static int dir_check_as_agent(int fd)
 {
-	int code = 0;
+	int rc = 0;
 
 	if (setegid(AGENT_GID) < 0 || seteuid(AGENT_UID) < 0)
 		return -errno;
 	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		code = -errno;
+		rc = -errno;
 	if (seteuid(0) < 0 || setegid(0) < 0)
 		return -errno;
-	return code;
+	return rc;
 }
 
-/*
- * A directory that an image or an engine made as root, and in which nothing
- * is yet, is handed to the agent. What has an owner keeps it.
- */
+/* Gives an empty directory that an image or an engine made as root to the
+ * agent. Other directories keep their owner. */
 static int place_ensure(const char *path, struct err *err)
 {
 	SCOPED_FD fd = -1;
 	struct stat st;
-	int ret;
+	int rc;
 
 	if (mkdir(path, 0755) == 0)
-		(void)chmod(path, 0755); /* past our own umask */
+		(void)chmod(path, 0755); /* despite our umask */
 	/* O_PATH: without CAP_DAC_OVERRIDE, even root may not read it. */
 	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "open %s", path);
 	if (st.st_uid == 0) {
-		ret = dir_is_empty(fd, err);
-		if (ret < 0)
+		rc = dir_is_empty(fd, err);
+		if (rc < 0)
 			return err_wrap(err, "%s", path);
-		if (ret > 0 &&
+		if (rc > 0 &&
 		    fchownat(fd, "", AGENT_UID, AGENT_GID, AT_EMPTY_PATH) < 0 &&
 		    errno != EROFS)
 			return err_sys(err, "chown %s", path);
 	}
-	ret = dir_check_as_agent(fd);
-	if (ret < 0 && ret != -EROFS) /* a read-only workspace is fine */
-		return err_set(err, ret,
+	rc = dir_check_as_agent(fd);
+	if (rc < 0 && rc != -EROFS) /* a read-only workspace is fine */
+		return err_set(err, rc,
 			       "%s (owner %u, mode %04o) cannot be written by "
 			       "the agent, uid %d: %s",
 			       path, (unsigned int)st.st_uid,
 			       (unsigned int)(st.st_mode & 07777), AGENT_UID,
-			       err_text(ret));
+			       err_text(rc));
 	return 0;
 }
 
 int setup_places(struct err *err)
 {
-	int ret;
+	int rc;
 
 	if (mkdir("/home", 0755) == 0)
 		(void)chmod("/home", 0755);
-	ret = place_ensure(AGENT_WORKSPACE, err);
-	return ret < 0 ? ret : place_ensure(AGENT_HOME, err);
+	rc = place_ensure(AGENT_WORKSPACE, err);
+	return rc < 0 ? rc : place_ensure(AGENT_HOME, err);
 }
 
-/* Verified by what the kernel then says, not by the success of the call. */
+/* Keeps the capabilities. Verified by what the kernel reports afterwards, not
+ * by the success of the call. */
 static int caps_keep(bool nameless, struct err *err)
 {
 	static const cap_value_t keep[] = { CAP_KILL, CAP_SETUID, CAP_SETGID,
 					    CAP_CHOWN, CAP_SYS_ADMIN };
 	const int n = (int)ARRAY_SIZE(keep) - !nameless;
 	cap_t want = cap_init(), have = NULL; /* all clear */
-	int ret = 0;
+	int rc = 0;
 
 	if (!want || cap_set_flag(want, CAP_PERMITTED, n, keep, CAP_SET) < 0 ||
 	    cap_set_flag(want, CAP_EFFECTIVE, n, keep, CAP_SET) < 0 ||
 	    cap_set_proc(want) < 0 || !(have = cap_get_proc()))
-		ret = err_sys(err, "drop capabilities");
+		rc = err_sys(err, "drop capabilities");
 	else if (cap_compare(want, have) != 0)
-		ret = err_set(err, -EPERM, "capabilities did not go");
+		rc = err_set(err, -EPERM, "capabilities could not be dropped");
 	cap_free(have);
 	cap_free(want);
-	return ret;
+	return rc;
 }
 
-/* As the kernel shows it. False: it does not. */
-static bool bounding_shown(uint64_t *ret)
-{
-	static const char key[] = "\nCapBnd:\t";
-	SCOPED_STR text = NULL;
-	const char *at;
-
-	if (file_read("/proc/self/status", STATUS_MAX, &text, NULL) < 0)
-		return false;
-	at = strstr(text, key);
-	/* of hexadecimal digits, always 16 (proc(5)) */
-	return at && sscanf(at + strlen(key), "%16" SCNx64, ret) == 1;
-}
-
-/* All that the kernel knows, when it does not show them: a system call for
- * each, which is why it is asked to. */
+/* Finds the bounding set by a system call for each capability, which is slow,
+ * hence only if the kernel does not show it. */
 static uint64_t bounding_asked(void)
 {
 	uint64_t set = 0;
@@ -273,7 +275,7 @@ static uint64_t bounding_set(void)
 {
 	uint64_t set;
 
-	return bounding_shown(&set) ? set : bounding_asked();
+	return set_shown("\nCapBnd:\t", &set) ? set : bounding_asked();
 }
 
 static int bounding_drop(struct err *err)
@@ -289,26 +291,25 @@ static int bounding_drop(struct err *err)
 				       "drop capability %d from the "
 				       "bounding set",
 				       c);
-		if (cap_get_bound(c) != 0)
-			return err_set(err, -EPERM,
-				       "capability %d is still in the bounding "
-				       "set",
-				       c);
 	}
-	return bounding_set() == 0 ?
+	set = bounding_set();
+	return set == 0 ?
 		       0 :
-		       err_set(err, -EPERM, "the bounding set is not empty");
+		       err_set(err, -EPERM,
+			       "the bounding set is not empty: %" PRIx64, set);
 }
 
 int setup_drop_caps(bool nameless, struct err *err)
 {
-	int ret;
+	int rc;
 
-	/* A kernel without ambient sets has none to clear. */
-	if (cap_reset_ambient() < 0 && errno != EINVAL)
+	/* A kernel without ambient sets has none to clear. In one call, where
+	 * libcap asks for each capability first. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 &&
+	    errno != EINVAL)
 		return err_sys(err, "clear ambient capabilities");
-	ret = bounding_drop(err);
-	return ret < 0 ? ret : caps_keep(nameless, err);
+	rc = bounding_drop(err);
+	return rc < 0 ? rc : caps_keep(nameless, err);
 }
 
 int setup_drop_rest(struct err *err)

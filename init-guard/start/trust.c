@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trust.c - whose certificates the sandbox's programs believe
+ * trust.c - makes the sandbox's programs trust further CA certificates
  *
- * There is no one place: some take the system's bundle, some a bundle named
- * by a variable instead of it, some a file with further roots. So there are
- * two files, one with the CA alone and one with all, the system's bundle is
- * replaced by the latter, and every variable gets the file that it means.
- * What the user has set himself stays.
+ * There is no single place: some programs use the system's bundle, some a
+ * bundle named by a variable instead, some a file with additional certificates.
+ * So there are two files, one with the CAs alone and one with everything; the
+ * system's bundle is replaced by the latter, and every variable gets the file
+ * that it means. What the user has set stays.
  *
- * Theory of operation: the CAs of the machine are known when the guest is
- * prepared, that of the sandbox only when it is somebody's. The bundle's mount
- * needs a right that is gone by then, and its copy takes most of the time. So
- * both are made ahead, the file stays open, and what comes late is appended.
+ * Theory of operation: the CAs of the machine are known when the sandbox is
+ * prepared, its own only when it is assigned. The bundle's mount needs a right
+ * that is dropped by then, and copying it takes most of the time. So both are
+ * done ahead, the file stays open, and the late CA is appended.
  */
-#include "init-guard/trust.h"
+#include "init-guard/start/trust.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
-#include "init-guard/etc.h"
-#include "init-guard/pem.h"
-#include "init-guard/pkcs12.h"
+#include "init-guard/start/etc.h"
+#include "init-guard/start/pem.h"
+#include "init-guard/start/pkcs12.h"
 #include "lib/ca_names.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -32,9 +32,10 @@
 #define CA_FILE ETC_DIR "/ca.pem"
 #define BUNDLE ETC_DIR "/ca-bundle.crt"
 #define JAVA_STORE ETC_DIR "/ca-bundle.p12"
-#define ALL_MAX (LINK_CA_MAX + 1 + LINK_OWN_CA_MAX) /* besides the roots */
+/* besides the image's certificates */
+#define ALL_MAX (LINK_CA_MAX + 1 + LINK_OWN_CA_MAX)
 
-/* Writable only in type: execve() wants char *const. */
+/* Writable only because execve() wants char *const. */
 static char trust_env[][64] = {
 #define BUNDLE_ENTRY(name) name "=" BUNDLE,
 #define EXTRA_ENTRY(name) name "=" CA_FILE,
@@ -58,30 +59,36 @@ static bool has_java(void)
 	return false;
 }
 
-/*
- * The image's roots, then the CA. In the kernel's hands as far as possible:
- * in gVisor each page of memory that is touched first costs more than its
- * copy.
- */
+/* Writes the image's certificates and then the CA. Copied by the kernel as far
+ * as possible: in gVisor touching a page of memory for the first time costs
+ * more than copying it. */
 static int bundle_fill(int to, const char *ca, struct err *err)
 {
-	/* What an image has there may be no file at all. */
+	/* In an image it may be no regular file. */
 	SCOPED_FD from = open(ROOTS, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	size_t room = ROOTS_MAX + 1;
-	ssize_t n;
+	size_t room = ROOTS_MAX + 1, size = room;
+	struct stat st;
+	ssize_t n = 0;
 
 	if (from < 0 && errno != ENOENT)
 		return err_sys(err, "open " ROOTS);
-	do {
-		n = from < 0 ? 0 : sendfile(to, from, NULL, room);
-		room -= n > 0 ? (size_t)n : 0;
-	} while (n > 0 && room > 0);
+	/* With its size known, nothing has to look for its end. */
+	if (from >= 0 && fstat(from, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_size <= ROOTS_MAX)
+		size = (size_t)st.st_size;
+	while (from >= 0 && size > 0) {
+		n = sendfile(to, from, NULL, size);
+		if (n <= 0)
+			break;
+		size -= (size_t)n;
+		room -= (size_t)n;
+	}
 	if (n < 0)
 		return err_sys(err, "copy " ROOTS);
 	if (room == 0)
 		return err_set(err, -EFBIG, ROOTS " is over %u MiB",
 			       ROOTS_MAX >> 20);
-	/* Its last line may have no end. */
+	/* the last line may have no newline */
 	if (fd_write_all(to, "\n", 1) < 0 ||
 	    fd_write_all(to, ca, strlen(ca)) < 0 || fchmod(to, 0444) < 0)
 		return err_sys(err, "write " BUNDLE);
@@ -93,17 +100,17 @@ static int bundle_make(struct trust *t, const char *ca, bool more,
 {
 	SCOPED_FD fd =
 		open(BUNDLE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int ret;
+	int rc;
 
 	if (fd < 0)
 		return err_sys(err, "make " BUNDLE);
-	ret = bundle_fill(fd, ca, err);
-	if (ret == 0 && more)
+	rc = bundle_fill(fd, ca, err);
+	if (rc == 0 && more)
 		t->bundle_fd = fd_take(&fd);
-	return ret;
+	return rc;
 }
 
-/* In its place, where the image has one. */
+/* Mounts the bundle, if the image has one. */
 static int bundle_show(struct report *r, struct err *err)
 {
 	if (access(ROOTS, F_OK) < 0) {
@@ -118,40 +125,41 @@ static int java_store(struct err *err)
 	SCOPED_STR text = NULL;
 	struct buf store;
 	size_t len = 0;
-	int ret = file_read(BUNDLE, ROOTS_MAX + ALL_MAX, &text, &len);
+	int rc = file_read(BUNDLE, ROOTS_MAX + ALL_MAX, &text, &len);
 
-	if (ret < 0)
-		return err_set(err, ret, "read " BUNDLE ": %s", err_text(ret));
+	if (rc < 0)
+		return err_set(err, rc, "read " BUNDLE ": %s", err_text(rc));
 	buf_init(&store, ROOTS_MAX);
-	ret = pkcs12_put(slice_of(text, len), &store);
-	if (ret < 0)
-		err_set(err, ret, "make Java's trust store: %s", err_text(ret));
+	rc = pkcs12_put(slice_of(text, len), &store);
+	if (rc < 0)
+		err_set(err, rc, "make Java's trust store: %s", err_text(rc));
 	else
-		ret = etc_write(JAVA_STORE, buf_slice(&store).ptr,
-				buf_len(&store), err);
+		rc = etc_write(JAVA_STORE, buf_slice(&store).ptr,
+			       buf_len(&store), err);
 	buf_done(&store);
-	return ret;
+	return rc;
 }
 
 static int java_install(struct trust *t, struct err *err)
 {
-	int ret = has_java() ? java_store(err) : 0;
+	const bool java = has_java();
+	int rc = java ? java_store(err) : 0;
 
-	if (ret == 0)
-		t->java = access(JAVA_STORE, F_OK) == 0;
-	return ret;
+	if (rc == 0)
+		t->java = java;
+	return rc;
 }
 
 static int pem_check(const char *pem, struct err *err)
 {
-	int ret = pem_count(slice_str(pem));
+	int rc = pem_count(slice_str(pem));
 
-	return ret < 0 ?
-		       err_set(err, ret, "the CA given is no PEM certificate") :
-		       0;
+	return rc < 0 ? err_set(err, rc,
+				"the CA given is not a PEM certificate") :
+			0;
 }
 
-/* What is there to be found is known: nothing more will come. */
+/* Enters the outcome: nothing more will be added. */
 static void trust_tell(const struct trust *t, struct report *r)
 {
 	if (!t->ca) {
@@ -178,20 +186,20 @@ void trust_done(struct trust *t)
 int trust_install(struct trust *t, const char *pem, bool more, struct report *r,
 		  struct err *err)
 {
-	int ret = pem[0] ? pem_check(pem, err) : 0;
+	int rc = pem[0] ? pem_check(pem, err) : 0;
 
 	t->ca = pem[0];
-	if (ret == 0 && t->ca)
-		ret = etc_write(CA_FILE, pem, strlen(pem), err);
-	if (ret == 0 && (t->ca || more))
-		ret = bundle_make(t, pem, more, err);
-	if (ret == 0 && t->ca)
-		ret = java_install(t, err);
-	if (ret == 0 && (t->ca || more))
-		ret = bundle_show(r, err);
-	if (ret == 0 && !more)
+	if (rc == 0 && t->ca)
+		rc = etc_write(CA_FILE, pem, strlen(pem), err);
+	if (rc == 0 && (t->ca || more))
+		rc = bundle_make(t, pem, more, err);
+	if (rc == 0 && t->ca)
+		rc = java_install(t, err);
+	if (rc == 0 && (t->ca || more))
+		rc = bundle_show(r, err);
+	if (rc == 0 && !more)
 		trust_tell(t, r);
-	return ret;
+	return rc;
 }
 
 bool trust_expects(const struct trust *t)
@@ -199,51 +207,50 @@ bool trust_expects(const struct trust *t)
 	return t->bundle_fd >= 0;
 }
 
-/* Behind those of the machine; the bundle has them already. */
+/* Appends to the CAs of the machine; the bundle has those already. */
 static int file_add(const char *pem, struct err *err)
 {
 	SCOPED_STR have = NULL;
 	SCOPED_STR all = NULL;
-	int ret = file_read(CA_FILE, LINK_CA_MAX, &have, NULL);
+	int rc = file_read(CA_FILE, LINK_CA_MAX, &have, NULL);
 
-	if (ret < 0 && ret != -ENOENT)
-		return err_set(err, ret, "read " CA_FILE ": %s", err_text(ret));
+	if (rc < 0 && rc != -ENOENT)
+		return err_set(err, rc, "read " CA_FILE ": %s", err_text(rc));
 	all = str_printf("%s%s%s", have ? have : "", have ? "\n" : "", pem);
 	return all ? etc_write(CA_FILE, all, strlen(all), err) : err_nomem(err);
 }
 
 static int bundle_add(const struct trust *t, const char *pem, struct err *err)
 {
-	int ret = fd_write_all(t->bundle_fd, "\n", 1);
+	int rc = fd_write_all(t->bundle_fd, "\n", 1);
 
-	if (ret == 0)
-		ret = fd_write_all(t->bundle_fd, pem, strlen(pem));
-	return ret < 0 ? err_set(err, ret, "write " BUNDLE ": %s",
-				 err_text(ret)) :
-			 0;
+	if (rc == 0)
+		rc = fd_write_all(t->bundle_fd, pem, strlen(pem));
+	return rc < 0 ? err_set(err, rc, "write " BUNDLE ": %s", err_text(rc)) :
+			0;
 }
 
 int trust_add(struct trust *t, const char *pem, struct report *r,
 	      struct err *err)
 {
-	int ret = 0;
+	int rc = 0;
 
 	if (!trust_expects(t))
-		return 0; /* all is told */
+		return 0; /* the outcome was entered */
 	if (pem[0]) {
-		ret = pem_check(pem, err);
-		if (ret == 0)
-			ret = file_add(pem, err);
-		if (ret == 0)
-			ret = bundle_add(t, pem, err);
-		if (ret == 0)
-			ret = java_install(t, err);
+		rc = pem_check(pem, err);
+		if (rc == 0)
+			rc = file_add(pem, err);
+		if (rc == 0)
+			rc = bundle_add(t, pem, err);
+		if (rc == 0)
+			rc = java_install(t, err);
 		t->ca = true;
 	}
 	trust_done(t);
-	if (ret == 0)
+	if (rc == 0)
 		trust_tell(t, r);
-	return ret;
+	return rc;
 }
 
 void trust_name(const struct trust *t, struct agent *ag)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vaultd.c - vaultd: its place, its start, its end
+ * vault.c - starts and watches vaultd
  *
- * Theory of operation: the socket is made by root in a directory of root's
- * that only group 990 may enter, before any process of the agent exists, and
- * handed over listening. vaultd becomes uid 990 before it execs, so it never
- * has a right to lose; the grant comes through a pipe that is full before it
- * runs, so neither side waits for the other.
+ * Theory of operation: root makes the socket, in a directory of root's that
+ * only group 990 may enter, before any process of the agent exists, and passes
+ * it on listening. vaultd becomes uid 990 before it execs, so it never has a
+ * right to lose; the grant comes through a pipe that is filled before it runs,
+ * so neither side waits for the other.
  *
- * When vaultd dies the sandbox goes on without credentials, and the host is
- * told: its socket then refuses everybody, and nobody could start another.
+ * If vaultd dies, the sandbox continues without credentials, and acd is told:
+ * its socket then refuses all connections, and no process could start another.
  */
-#include "init-guard/vaultd.h"
+#include "init-guard/start/vault.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "init-guard/etc.h"
+#include "init-guard/start/etc.h"
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "vault/grant.h"
@@ -37,7 +37,7 @@
 #define STACK_SIZE (32u * 1024)
 #define START_MS 5000
 #define BACKLOG 128
-/* A host that does not read loses lines before the link suffers. */
+/* If acd does not read, lines are dropped before the link is affected. */
 #define LOG_ROOM (1024u * 1024)
 
 #define SETID_MODE (S_IFREG | 06755)
@@ -62,7 +62,7 @@ static int program_check(const char *path, mode_t mode, uid_t id,
 		return err_sys(err, "the vault's %s", path);
 	if (st.st_mode != mode || st.st_uid != id || st.st_gid != id)
 		return err_set(err, -EPERM,
-			       "the vault's %s is of mode %o and user %u", path,
+			       "the vault's %s has mode %o and owner %u", path,
 			       (unsigned int)st.st_mode,
 			       (unsigned int)st.st_uid);
 	if (id != 0 && (fs.f_flag & ST_NOSUID))
@@ -75,16 +75,16 @@ static int programs_check(struct err *err)
 {
 	static const char *const clients[] = { VAULT_GIT, VAULT_GH,
 					       VAULT_GLAB };
-	int ret = program_check(VAULT_DAEMON, PLAIN_MODE, 0, err);
+	int rc = program_check(VAULT_DAEMON, PLAIN_MODE, 0, err);
 	size_t i;
 
-	for (i = 0; ret == 0 && i < ARRAY_SIZE(clients); i++)
-		ret = program_check(clients[i], SETID_MODE, VAULT_ID, err);
-	if (ret == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
-		ret = err_set(err, -EPERM,
-			      "credentials need a runtime with setuid "
-			      "programs (runsc); this one has no_new_privs");
-	return ret;
+	for (i = 0; rc == 0 && i < ARRAY_SIZE(clients); i++)
+		rc = program_check(clients[i], SETID_MODE, VAULT_ID, err);
+	if (rc == 0 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+		rc = err_set(err, -EPERM,
+			     "credentials need a runtime with setuid "
+			     "programs (runsc); this one has no_new_privs");
+	return rc;
 }
 
 /* ---- its socket ---- */
@@ -99,10 +99,10 @@ static int socket_make(struct err *err)
 
 	if (fd < 0)
 		return err_sys(err, "the vault's socket");
-	/* EEXIST is a failure: nobody but us makes it, once. */
+	/* EEXIST is a failure: only we make it, once. */
 	if (mkdir(VAULT_DIR, 0700) < 0)
 		return err_sys(err, "make " VAULT_DIR);
-	/* Modes while it is ours: without more rights, root may not later. */
+	/* The modes are set while root owns them: later it lacks the right. */
 	if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
 	    bind(fd, (const struct sockaddr *)&sa, sizeof(sa)) < 0 ||
 	    chmod(VAULT_SOCKET, 0600) < 0 ||
@@ -113,13 +113,10 @@ static int socket_make(struct err *err)
 	return fd_take(&fd);
 }
 
-/* ---- what the agent finds ---- */
+/* ---- what the agent uses ---- */
 
-/*
- * The first, empty helper throws away what was set before, useHttpPath lets
- * the audit name the repository. Remotes by ssh become https: there is no key
- * in the sandbox.
- */
+/* The first, empty helper removes earlier ones; useHttpPath lets the audit name
+ * the repository. Remotes by ssh become https: the sandbox has no key. */
 static int git_host_put(struct buf *out, const char *host)
 {
 	return buf_printf(out,
@@ -136,20 +133,20 @@ static int git_host_put(struct buf *out, const char *host)
 int vaultd_gitconfig(struct slice grant, struct buf *out)
 {
 	struct grant g;
-	int ret = grant_get(grant, &g);
+	int rc = grant_get(grant, &g);
 	uint16_t h;
 	size_t i;
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	for (i = 0; i < g.n; i++) {
 		if (!(g.v[i].uses & GRANT_GIT))
 			continue;
-		for (h = 0; ret >= 0 && h < g.v[i].n_hosts; h++)
-			ret = git_host_put(out, g.v[i].hosts[h]);
+		for (h = 0; rc >= 0 && h < g.v[i].n_hosts; h++)
+			rc = git_host_put(out, g.v[i].hosts[h]);
 	}
 	grant_done(&g);
-	return ret < 0 ? ret : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static bool has_wrapper(struct slice grant)
@@ -170,19 +167,19 @@ static int git_write(const struct agent *ag, struct slice grant,
 		     struct err *err)
 {
 	struct buf text;
-	int ret;
+	int rc;
 
 	buf_init(&text, 4 * LINK_VAULT_MAX + 4096);
-	ret = vaultd_gitconfig(grant, &text);
-	if (ret < 0)
-		err_set(err, ret, "the vault's grant: %s", err_text(ret));
+	rc = vaultd_gitconfig(grant, &text);
+	if (rc < 0)
+		err_set(err, rc, "the vault's grant: %s", err_text(rc));
 	else
-		ret = etc_git(ag->env, buf_slice(&text), err);
+		rc = etc_git(ag->env, buf_slice(&text), err);
 	buf_done(&text);
-	return ret;
+	return rc;
 }
 
-/* A login shell sets PATH anew: the profile puts AC_VAULT_BIN before it. */
+/* A login shell sets PATH again: the profile puts AC_VAULT_BIN before it. */
 static void path_extend(struct agent *ag)
 {
 	static char path[PATH_MAX * 2];
@@ -200,15 +197,15 @@ int vaultd_prepare(struct vaultd *v, struct agent *ag, struct report *r,
 {
 	const struct slice grant =
 		slice_of(ag->assign.vault, ag->assign.vault_len);
-	int ret;
+	int rc;
 
 	if (grant.len == 0)
 		return 0;
-	ret = programs_check(err);
-	if (ret == 0)
-		ret = git_write(ag, grant, err);
-	if (ret < 0)
-		return ret;
+	rc = programs_check(err);
+	if (rc == 0)
+		rc = git_write(ag, grant, err);
+	if (rc < 0)
+		return rc;
 	v->listener = socket_make(err);
 	if (v->listener < 0)
 		return err->code;
@@ -225,7 +222,7 @@ struct child {
 	int error;
 };
 
-/* On borrowed memory, as in exec.c: system calls only. */
+/* On borrowed memory, like exec.c: system calls only. */
 static int child_main(void *arg)
 {
 	static char name[] = VAULT_DAEMON;
@@ -238,7 +235,7 @@ static int child_main(void *arg)
 	sigset_t set;
 	int i;
 
-	/* Each is above its place, so none is overwritten before its turn. */
+	/* Each is above its final number, so none is overwritten too early. */
 	for (i = 0; i < 4; i++) {
 		if (dup2(c->fd[i], i) < 0)
 			goto fail;
@@ -256,7 +253,7 @@ fail:
 	_exit(127);
 }
 
-/* A pipe with the grant in it, and its end. */
+/* Returns a pipe that holds the grant and then ends. */
 static int grant_pipe(const struct agent *ag, struct err *err)
 {
 	SCOPED_FD in = -1;
@@ -275,7 +272,7 @@ static int grant_pipe(const struct agent *ag, struct err *err)
 	return fd_take(&in);
 }
 
-/* Descriptors of ours that are above 3, so that no dup2() hits another. */
+/* Duplicates our descriptors above 3, so that no dup2() overwrites another. */
 static int child_fds(struct child *c, int grant_fd, int listener, int log_fd,
 		     struct err *err)
 {
@@ -296,21 +293,21 @@ static int child_start(struct vaultd *v, const struct agent *ag, int log_fd,
 	struct child c = { .fd = { -1, -1, -1, -1 } };
 	SCOPED_FD grant = grant_pipe(ag, err);
 	pid_t pid = -1;
-	int ret, i;
+	int rc, i;
 
 	if (grant < 0)
 		return err->code;
-	ret = child_fds(&c, grant, v->listener, log_fd, err);
-	if (ret == 0) {
+	rc = child_fds(&c, grant, v->listener, log_fd, err);
+	if (rc == 0) {
 		pid = clone(child_main, child_stack + STACK_SIZE,
 			    CLONE_VM | CLONE_VFORK | SIGCHLD, &c);
 		if (pid < 0)
-			ret = err_sys(err, "clone for vaultd");
+			rc = err_sys(err, "clone for vaultd");
 	}
 	for (i = 0; i < 4; i++)
 		fd_closep(&c.fd[i]);
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	if (c.error != 0) {
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;
@@ -321,7 +318,7 @@ static int child_start(struct vaultd *v, const struct agent *ag, int log_fd,
 	return 0;
 }
 
-/* What it says up to the end of a line, of its output, or of @end_ms. */
+/* Reads up to the end of a line, of its output, or until @end_ms. */
 static size_t first_line(const struct vaultd *v, char *text, size_t max,
 			 uint64_t end_ms)
 {
@@ -344,19 +341,20 @@ static size_t first_line(const struct vaultd *v, char *text, size_t max,
 	return len;
 }
 
-/* One that hangs holds the grant: it does not outlive the start. */
+/* One that hangs still holds the grant: kill it. */
 static void start_undo(struct vaultd *v)
 {
 	const pid_t pid = v->pid;
 
 	v->pid = 0;
 	if (kill(pid, SIGKILL) < 0)
-		return; /* it is reaped like any other */
+		return; /* it is reaped like any other process */
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 
-/* Its first line. Anything but VAULT_READY_LINE is why it does not serve. */
+/* Reads the first line. Anything but VAULT_READY_LINE is the reason why it does
+ * not serve. */
 static int ready_wait(struct vaultd *v, struct err *err)
 {
 	static const char ready[] = VAULT_READY_LINE "\n";
@@ -369,8 +367,7 @@ static int ready_wait(struct vaultd *v, struct err *err)
 	start_undo(v);
 	text[n] = '\0';
 	return err_set(err, -EPERM, "vaultd does not serve: %.*s",
-		       (int)strcspn(text, "\n"),
-		       n > 0 ? text : "it has said nothing");
+		       (int)strcspn(text, "\n"), n > 0 ? text : "no output");
 }
 
 static void text_send(struct vaultd *v, enum log_level level, const char *text)
@@ -379,11 +376,11 @@ static void text_send(struct vaultd *v, enum log_level level, const char *text)
 					  (uint8_t)level, text));
 }
 
-/* Lines that are lost are counted, and the count goes before the next one. */
+/* Lost lines are counted; the count is sent before the next one. */
 static void line_send(struct vaultd *v)
 {
-	const bool audit = v->line[0] == '{';
 	char text[LINK_TEXT_MAX + 8];
+	int rc = -EINVAL;
 
 	if (v->deaf || buf_len(wire_out(v->wire)) > LOG_ROOM) {
 		v->lost++;
@@ -391,14 +388,20 @@ static void line_send(struct vaultd *v)
 	}
 	if (v->lost > 0) {
 		(void)snprintf(text, sizeof(text),
-			       LINK_VAULT "%" PRIu64 " lines were lost",
-			       v->lost);
+			       "vault: %" PRIu64 " lines were lost", v->lost);
 		text_send(v, LOG_LVL_WARN, text);
 		v->lost = 0;
 	}
-	(void)snprintf(text, sizeof(text), LINK_VAULT "%.*s", (int)v->len,
-		       v->line);
-	text_send(v, audit ? LOG_LVL_INFO : LOG_LVL_WARN, text);
+	if (v->line[0] == '{')
+		rc = link_put_audit(wire_out(v->wire),
+				    slice_of(v->line, v->len));
+	if (rc != -EINVAL) {
+		wire_check(v->wire, rc);
+	} else {
+		(void)snprintf(text, sizeof(text), "vault: %.*s", (int)v->len,
+			       v->line);
+		text_send(v, LOG_LVL_WARN, text);
+	}
 	wire_flush(v->wire);
 }
 
@@ -439,7 +442,7 @@ int vaultd_start(struct vaultd *v, struct agent *ag, struct loop *loop,
 		 struct wire *wire, struct report *r, struct err *err)
 {
 	SCOPED_FD out = -1;
-	int end[2], ret;
+	int end[2], rc;
 
 	(void)r;
 	if (v->listener < 0)
@@ -449,14 +452,14 @@ int vaultd_start(struct vaultd *v, struct agent *ag, struct loop *loop,
 	v->log_fd = end[0];
 	out = end[1];
 	v->wire = wire;
-	ret = child_start(v, ag, out, err);
+	rc = child_start(v, ag, out, err);
 	explicit_bzero(ag->assign.vault, ag->assign.vault_len);
 	fd_closep(&out);
 	fd_closep(&v->listener);
-	if (ret == 0)
-		ret = ready_wait(v, err);
-	if (ret < 0)
-		return ret;
+	if (rc == 0)
+		rc = ready_wait(v, err);
+	if (rc < 0)
+		return rc;
 	v->io = loop_add(loop, v->log_fd, EPOLLIN, log_ready, v);
 	return v->io ? 0 : err_nomem(err);
 }
@@ -470,9 +473,11 @@ void vaultd_reaped(struct vaultd *v, pid_t pid, int status)
 		return;
 	v->deaf = false;
 	v->len = (size_t)snprintf(v->line, sizeof(v->line),
-				  LINK_VAULT_OVER " (%d): the sandbox goes on "
-						  "without credentials",
+				  "vaultd is over (%d): the sandbox continues "
+				  "without credentials",
 				  proc_code(status));
+	wire_check(v->wire,
+		   link_put(wire_out(v->wire), LINK_UNVAULTED, 0, NULL, 0));
 	line_send(v);
 	v->len = 0;
 }

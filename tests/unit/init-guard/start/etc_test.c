@@ -5,9 +5,9 @@
  */
 #include <string.h>
 
-#include "init-guard/etc.h"
-#include "init-guard/pem.h"
-#include "init-guard/pkcs12.h"
+#include "init-guard/start/etc.h"
+#include "init-guard/start/pem.h"
+#include "init-guard/start/pkcs12.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"
 

@@ -2,7 +2,7 @@
 /*
  * preload_test.c - the variables that go with the shim
  */
-#include "init-guard/preload.h"
+#include "init-guard/start/preload.h"
 
 #include <link.h>
 #include <stdlib.h>

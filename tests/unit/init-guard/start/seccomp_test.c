@@ -5,7 +5,7 @@
  * The compiled program is exported and run by a small interpreter, so that
  * the table's meaning is tested to the instruction, on any kernel.
  */
-#include "init-guard/seccomp.h"
+#include "init-guard/start/seccomp.h"
 
 #include <fcntl.h>
 #include <linux/audit.h>

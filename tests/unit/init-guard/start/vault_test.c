@@ -328,7 +328,8 @@ static void test_git(void)
 	ok(strncmp(out, "username=x-access-token\npassword=ghp_", 37) == 0 &&
 		   has_surrogate(out, "password=", &secrets[0]),
 	   "git gets a surrogate");
-	ok(logged("\"verdict\":\"granted\"") && logged("\"secret\":\"mine\"") &&
+	ok(logged("audit {") && logged("\"verdict\":\"granted\"") &&
+		   logged("\"secret\":\"mine\"") &&
 		   logged("\"path\":\"a/b.git\"") &&
 		   logged("\"chain\":\"git-credential"),
 	   "... and the host is told");
@@ -512,10 +513,15 @@ static void test_limits(void)
 static void test_death(void)
 {
 	const pid_t pid = child_named("vaultd");
+	const uint64_t end = clock_ms() + GUEST_WAIT_MS;
 
 	if (!ok(pid > 1 && kill(pid, SIGABRT) == 0, "vaultd is killed"))
 		return;
+	ok(!g.unvaulted, "nothing said that it is over before");
 	ok(logged("1 vault: vaultd is over (134)"), "the host is told");
+	while (!g.unvaulted && clock_ms() < end && guest_step(&g, 50))
+		;
+	ok(g.unvaulted, "... for programs as well");
 	is_str(sh("ls / /run/vault /tmp 2>/dev/null | grep core; true"), "",
 	       "V21 and no core is there");
 	is_str(sh("(" GIT_GET("github.com") "; echo $?) 2>&1"),
