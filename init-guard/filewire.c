@@ -2,20 +2,19 @@
 /*
  * filewire.c - codec of the file protocol
  *
- * Theory of operation: both sides parse bytes of somebody whom they do not
- * trust. A message is judged by its five bytes of header before any of its
- * payload is kept; data is handed on in the pieces in which it came. One
- * table says what each request may carry, so that a field without a meaning
- * has no value either.
+ * Theory of operation: both sides parse bytes that they do not trust. A message
+ * is judged by its five bytes of header before any payload is kept; data is
+ * passed on in the pieces in which it came. One table says what each request
+ * may carry, so an unused field must be zero.
  */
 #include "init-guard/filewire.h"
 
 #include <string.h>
 
-#define ERRNO_LAST 4095u /* the kernel's own bound */
+#define ERRNO_LAST 4095u /* the kernel's limit */
 #define REQUEST_SIZE (4u + 4 + 8 + 8 + 8 + 4 + 4) /* without its strings */
 
-/* What a request may have. */
+/* The fields that a request may have. */
 struct request_rule {
 	uint64_t offset_max, length_min, length_max, mtime_max;
 	enum filewire_type type;
@@ -90,7 +89,7 @@ static int head_parse(const uint8_t *head, uint32_t *ret_len,
 	return 0;
 }
 
-/* Moves up to @want bytes of @in to @to; how many that were. */
+/* Copies up to @want bytes of @in to @to. Returns how many. */
 static size_t move(struct slice *in, uint8_t *to, size_t want)
 {
 	struct slice piece;
@@ -140,11 +139,6 @@ int filewire_next(struct filewire_reader *r, struct slice *in,
 	return 0;
 }
 
-bool filewire_at_start(const struct filewire_reader *r)
-{
-	return r->have == 0;
-}
-
 /* ---- encoders ---- */
 
 static uint8_t *wr_int(uint8_t *p, size_t size, uint64_t v)
@@ -170,7 +164,7 @@ void filewire_put_header(uint8_t out[FILEWIRE_HEADER], enum filewire_type type,
 	wr_int(wr_int(out, 4, len), 1, type);
 }
 
-/* Room for a message, its header written; NULL when there is none. */
+/* Reserves a message and writes its header. Returns NULL without room. */
 static uint8_t *begin(struct buf *out, enum filewire_type type, size_t len)
 {
 	uint8_t *p = buf_reserve(out, FILEWIRE_HEADER + len);

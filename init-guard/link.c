@@ -2,12 +2,11 @@
 /*
  * link.c - codec of the guest link: framing and encoders
  *
- * Theory of operation: one table says for every frame type which channel and
- * which payload sizes it may have; link_parse() refuses a frame by its nine
- * bytes of header alone, before the payload has arrived. The getters
- * (link_get.c) then check the inside. Encoders compute the size of a frame
- * first, reserve it in one piece and write it, so that a frame is put whole or
- * not at all.
+ * Theory of operation: one table says for every frame type which channels and
+ * payload sizes it may have; link_parse() refuses a frame by its nine bytes of
+ * header, before the payload has arrived. The getters (link_get.c) then check
+ * the payload. Encoders compute the size of a frame first, reserve it in one
+ * piece and write it, so that a frame is written whole or not at all.
  */
 #include "init-guard/link.h"
 
@@ -37,6 +36,8 @@ static int link_rule(uint8_t type, struct link_rule *ret)
 		{ LINK_LOG, { SIDE_SANDBOX, 1, 1 + LINK_TEXT_MAX } },
 		{ LINK_PONG, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_PREPARED, { SIDE_SANDBOX, 0, 0 } },
+		{ LINK_UNVAULTED, { SIDE_SANDBOX, 0, 0 } },
+		{ LINK_AUDIT, { SIDE_SANDBOX, 1, LINK_TEXT_MAX } },
 		{ LINK_ASSIGN, { SIDE_SANDBOX, 22, BIG } },
 		{ LINK_PING, { SIDE_SANDBOX, 0, 64 } },
 		{ LINK_QUIT, { SIDE_SANDBOX, 4, 4 } },
@@ -102,7 +103,7 @@ int link_parse(struct slice *in, struct link_frame *ret, size_t *ret_need)
 	return 0;
 }
 
-/* ---- encoders: a cursor through memory that was reserved beforehand ---- */
+/* ---- encoders: a cursor through reserved memory ---- */
 
 static void wr_u8(uint8_t **p, uint8_t v)
 {
@@ -161,7 +162,7 @@ void link_put_header(uint8_t out[LINK_HEADER], enum link_type type,
 	wr_u32(&p, channel);
 }
 
-/* Reserves a frame and writes its header; *@p is where the payload goes. */
+/* Reserves a frame and writes its header; *@p is the place of the payload. */
 static int frame_begin(struct buf *out, enum link_type type, uint32_t channel,
 		       size_t len, uint8_t **p)
 {
@@ -186,10 +187,10 @@ int link_put(struct buf *out, enum link_type type, uint32_t channel,
 	     const void *payload, size_t len)
 {
 	uint8_t *p;
-	int ret = frame_begin(out, type, channel, len, &p);
+	int rc = frame_begin(out, type, channel, len, &p);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	wr_bytes(&p, payload, len);
 	frame_end(out, len);
 	return 0;
@@ -218,14 +219,25 @@ int link_put_text(struct buf *out, enum link_type type, uint32_t channel,
 {
 	size_t len = strnlen(text, LINK_TEXT_MAX);
 	uint8_t *p;
-	int ret = frame_begin(out, type, channel, 1 + len, &p);
+	int rc = frame_begin(out, type, channel, 1 + len, &p);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	wr_u8(&p, level);
 	wr_bytes(&p, text, len);
 	frame_end(out, 1 + len);
 	return 0;
+}
+
+int link_put_audit(struct buf *out, struct slice line)
+{
+	const struct link_frame f = { .type = LINK_AUDIT, .payload = line };
+	struct slice text;
+
+	if (line.len == 0 || line.len > LINK_TEXT_MAX ||
+	    link_get_audit(&f, &text) < 0)
+		return -EINVAL;
+	return link_put(out, LINK_AUDIT, 0, line.ptr, line.len);
 }
 
 int link_put_resize(struct buf *out, uint32_t channel, uint16_t rows,
@@ -258,14 +270,14 @@ int link_put_exec(struct buf *out, uint32_t channel, const struct link_exec *x)
 	const char *cwd = x->cwd ? x->cwd : "";
 	size_t argc, envc, len = 8 + 4 + strlen(cwd);
 	uint8_t *p;
-	int ret;
+	int rc;
 
 	if (strlen(cwd) > LINK_TEXT_MAX || vec_size(x->argv, &argc, &len) < 0 ||
 	    vec_size(x->env, &envc, &len) < 0)
 		return -EMSGSIZE;
-	ret = frame_begin(out, LINK_EXEC, channel, len, &p);
-	if (ret < 0)
-		return ret;
+	rc = frame_begin(out, LINK_EXEC, channel, len, &p);
+	if (rc < 0)
+		return rc;
 	wr_u32(&p, x->flags);
 	wr_u16(&p, x->rows);
 	wr_u16(&p, x->cols);
@@ -281,13 +293,13 @@ int link_put_prepare(struct buf *out, const struct link_prepare *a)
 	const char *ca = a->ca ? a->ca : "";
 	size_t len = 4 + strlen(ca) + 4;
 	uint8_t *p;
-	int ret;
+	int rc;
 
 	if (strlen(ca) > LINK_CA_MAX)
 		return -EMSGSIZE;
-	ret = frame_begin(out, LINK_PREPARE, 0, len, &p);
-	if (ret < 0)
-		return ret;
+	rc = frame_begin(out, LINK_PREPARE, 0, len, &p);
+	if (rc < 0)
+		return rc;
 	wr_lstr(&p, ca);
 	wr_u32(&p, a->flags);
 	frame_end(out, len);
@@ -300,14 +312,14 @@ int link_put_assign(struct buf *out, const struct link_assign *a)
 	size_t envc, len = 4 + strlen(a->name) + 8 + 4 + a->vault_len + 4 +
 			   strlen(ca);
 	uint8_t *p;
-	int ret;
+	int rc;
 
 	if (strlen(a->name) > LINK_NAME_MAX || a->vault_len > LINK_VAULT_MAX ||
 	    strlen(ca) > LINK_OWN_CA_MAX || vec_size(a->env, &envc, &len) < 0)
 		return -EMSGSIZE;
-	ret = frame_begin(out, LINK_ASSIGN, 0, len, &p);
-	if (ret < 0)
-		return ret;
+	rc = frame_begin(out, LINK_ASSIGN, 0, len, &p);
+	if (rc < 0)
+		return rc;
 	wr_lstr(&p, a->name);
 	wr_vec(&p, a->env, envc);
 	wr_u32(&p, a->nproc);
@@ -323,18 +335,18 @@ int link_put_ready(struct buf *out, const char *const *checks)
 {
 	size_t n, i, len = 0;
 	uint8_t *p;
-	int ret = vec_size(checks, &n, &len);
+	int rc = vec_size(checks, &n, &len);
 
-	for (i = 0; ret == 0 && i < n; i++) {
+	for (i = 0; rc == 0 && i < n; i++) {
 		if (strlen(checks[i]) > LINK_CHECK_MAX)
-			ret = -EMSGSIZE;
+			rc = -EMSGSIZE;
 	}
-	if (ret == 0 && n > LINK_CHECKS_MAX)
-		ret = -EMSGSIZE;
-	if (ret == 0)
-		ret = frame_begin(out, LINK_READY, 0, len, &p);
-	if (ret != 0)
-		return ret;
+	if (rc == 0 && n > LINK_CHECKS_MAX)
+		rc = -EMSGSIZE;
+	if (rc == 0)
+		rc = frame_begin(out, LINK_READY, 0, len, &p);
+	if (rc != 0)
+		return rc;
 	wr_vec(&p, checks, n);
 	frame_end(out, len);
 	return 0;
@@ -361,7 +373,7 @@ int link_exit_code(const struct link_exit *x)
 		return 128 + (int)(x->value & 127);
 	case LINK_NOEXEC:
 		return x->value == ENOENT || x->value == ENOTDIR ? 127 : 126;
-	case LINK_NOCWD: /* never 127: the command may well be there */
+	case LINK_NOCWD: /* never 127: the command may well exist */
 		return 126;
 	case LINK_TIMEOUT:
 	case LINK_LIMIT:

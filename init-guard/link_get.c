@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link_get.c - codec of the guest link: what is inside a frame
+ * link_get.c - codec of the guest link: the payload of a frame
  *
- * Each getter takes the whole payload or nothing: an unknown flag, a value
- * out of range or a byte too many is -EBADMSG, and the result is untouched.
+ * Each getter accepts the whole payload or nothing: an unknown flag, a value
+ * out of range or a byte too many is -EBADMSG, and the result is unchanged.
  */
 #include "init-guard/link.h"
 
 #include <string.h>
 
 #define SIGNAL_LAST 64u
-#define ERRNO_LAST 4095u /* the kernel's own bound */
+#define ERRNO_LAST 4095u /* the kernel's limit */
 
 int link_get_hello(const struct link_frame *f, uint16_t *ret_version,
 		   uint32_t *ret_features)
@@ -65,6 +65,17 @@ int link_get_text(const struct link_frame *f, uint8_t *ret_level,
 	return 0;
 }
 
+int link_get_audit(const struct link_frame *f, struct slice *ret)
+{
+	if (f->type != LINK_AUDIT)
+		return -EBADMSG;
+	for (size_t i = 0; i < f->payload.len; i++)
+		if (f->payload.ptr[i] < 0x20 || f->payload.ptr[i] > 0x7e)
+			return -EBADMSG;
+	*ret = f->payload;
+	return 0;
+}
+
 int link_get_resize(const struct link_frame *f, uint16_t *ret_rows,
 		    uint16_t *ret_cols)
 {
@@ -97,7 +108,7 @@ static int get_str(struct slice *s, size_t max, char **ret)
 	return slice_dup_str(str, ret);
 }
 
-/* @env: every string must be NAME=value with a name. */
+/* @env: every string must be NAME=value with a non-empty name. */
 static int get_vec(struct slice *s, bool env, char ***ret)
 {
 	uint16_t n, i;
@@ -122,8 +133,8 @@ static int get_vec(struct slice *s, bool env, char ***ret)
 	return 0;
 }
 
-/* Either a command, or no command and a login shell or the file server; no
- * unknown flag. */
+/* Returns true for a command, or for no command with a login shell or the file
+ * server; false for an unknown flag. */
 static bool exec_is_sound(const struct link_exec_args *x)
 {
 	const uint32_t known = LINK_EXEC_PTY | LINK_EXEC_STDIN |
@@ -169,7 +180,7 @@ void link_exec_args_done(struct link_exec_args *x)
 	*x = (struct link_exec_args){ 0 };
 }
 
-/* Bytes of any kind, onto the heap; none: NULL. */
+/* Copies any bytes to the heap; NULL if there are none. */
 static int get_bytes(struct slice *s, size_t max, uint8_t **ret,
 		     size_t *ret_len)
 {
@@ -297,8 +308,7 @@ int link_get_ready(const struct link_frame *f, char ***ret)
 	return 0;
 }
 
-/* A value that its kind cannot have would confuse whoever maps it to an
- * exit code. */
+/* A value that its kind cannot have would have no exit code. */
 static bool exit_is_sound(uint8_t kind, uint32_t value)
 {
 	switch (kind) {

@@ -7,41 +7,41 @@
  *
  *   1. signals blocked (gVisor's PID 1 dies of them), descriptors repaired,
  *      no dumps, no core, environment destroyed          setup_early()
- *   2. the link moved out of the way of children         setup_take_link()
- *   3. refuse unless PID 1 and root                      setup_be_init()
+ *   2. the link moved where no child inherits it         setup_take_link()
+ *   3. exit unless PID 1 and root                        setup_be_init()
  *   4. HELLO; home and workspace made usable, git's      setup_places()
- *      file, the filter made ready                       etc.c, seccomp.c
+ *      file written, the filter built                    etc.c, seccomp.c
  *   5. PREPARE; the CA's files, mounts                   etc.c, trust.c
  *   6. no setuid file in the image but ours              probe_image()
  *   7. the seccomp filter, on PID 1 itself while it has
  *      CAP_SYS_ADMIN, so without no_new_privs            guard_filter_load()
  *   8. bounding set emptied; PID 1 keeps KILL, SETUID,
- *      SETGID and CHOWN, and SYS_ADMIN as long as its
- *      host name is to come                              setup_drop_caps()
- *   9. a stranger's attempts to get it back              probe_rights()
+ *      SETGID and CHOWN, and SYS_ADMIN until its host
+ *      name is set                                       setup_drop_caps()
+ *   9. a process of another uid tries to get it back     probe_rights()
  *  10. PREPARED; ASSIGN, perhaps hours later; the host
  *      name, a CA of the sandbox's own, with a grant
- *      the vault's socket, then SYS_ADMIN goes; vaultd,
- *      as a user of its own                              etc.c, trust.c,
+ *      the vault's socket, then SYS_ADMIN is dropped;
+ *      vaultd, as a user of its own                      etc.c, trust.c,
  *                                                        setup.c, vaultd.c
  *  11. READY; from here on execs, each of which becomes
  *      the agent by itself                               exec_spawn()
  *
- * A step that fails ends the start with FAIL and exit code 78: there is no
- * way to run without it.
+ * A step that fails ends the start with FAIL and exit code 78: there is no way
+ * to run without it.
  *
  * usage: init-guard                    as PID 1, the link on 0 (and 1)
- *        init-guard --self-test        as PID 1, is this runtime safe? (TAP)
+ *        init-guard --self-test        as PID 1, tests the runtime (TAP)
  *        init-guard --files            as the agent, serves acd its files
  *        init-guard --version
  */
 #include <string.h>
 
-#include "init-guard/files.h"
+#include "init-guard/files/server.h"
 #include "init-guard/link.h"
-#include "init-guard/selftest.h"
+#include "init-guard/start/selftest.h"
 #include "init-guard/serve.h"
-#include "init-guard/setup.h"
+#include "init-guard/start/setup.h"
 #include "lib/log.h"
 
 static int guard_run(void)

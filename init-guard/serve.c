@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.c - what PID 1 does for a living
+ * serve.c - PID 1's main loop
  *
  * Theory of operation:
  *
  *   WAITING --PREPARE--> (hardened) PREPARED --ASSIGN--> READY
- *                                        --QUIT, TERM--> QUITTING --> OVER
+ *   --QUIT, TERM--> QUITTING --> OVER
  *
  * No process but PID 1 exists before READY, and PID 1 has no rights left to
- * lose after it. All that takes time is done before PREPARED, so that a guest
- * that waits in a pool has it behind it when it is assigned; the one right
- * that it may keep until then is that to its host name. Whatever ends the
- * link ends the sandbox: nobody could reach it any more. init-guard/PROTOCOL
- * has the rules.
+ * lose after it. Everything that takes time is done before PREPARED, so that a
+ * sandbox in the warm pool has finished it when it is assigned; the only right
+ * kept until then is that to set its host name. Whatever ends the link ends the
+ * sandbox, which is unreachable without it. init-guard/PROTOCOL has the rules.
  */
 #include "init-guard/serve.h"
 
@@ -21,19 +20,20 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "init-guard/channel.h"
-#include "init-guard/etc.h"
-#include "init-guard/exec.h"
-#include "init-guard/preload.h"
-#include "init-guard/probe.h"
-#include "init-guard/reap.h"
-#include "init-guard/seccomp.h"
-#include "init-guard/setup.h"
-#include "init-guard/trust.h"
-#include "init-guard/vaultd.h"
+#include "init-guard/run/channel.h"
+#include "init-guard/start/etc.h"
+#include "init-guard/run/exec.h"
+#include "init-guard/start/preload.h"
+#include "init-guard/start/probe.h"
+#include "init-guard/run/reap.h"
+#include "init-guard/start/seccomp.h"
+#include "init-guard/start/setup.h"
+#include "init-guard/start/trust.h"
+#include "init-guard/start/vault.h"
 #include "lib/log.h"
+#include "lib/proc.h"
 
-/* A warm pool keeps guests waiting; one that was forgotten must not stay. */
+/* A warm pool keeps sandboxes waiting; a forgotten one must end. */
 #define ASSIGN_WAIT_MS (24u * 60 * 60 * 1000)
 #define SIGNAL_GRACE_MS 5000u
 #define KILL_WAIT_MS 2000u
@@ -49,23 +49,23 @@ enum serve_state {
 
 struct serve {
 	struct loop *loop;
-	struct loop_timer *timer; /* ASSIGN's, later QUIT's */
+	struct loop_timer *timer; /* for ASSIGN, later for QUIT */
 	struct wire wire;
 	struct agent agent;
 	struct report report;
-	void *filter; /* made, not yet loaded */
+	void *filter; /* built, not loaded yet */
 	struct trust trust;
 	struct preload preload;
 	struct etc_name name;
-	bool nameless; /* CAP_SYS_ADMIN is kept for its host name, if it is
-			* there */
+	/* CAP_SYS_ADMIN is kept to set the host name, if it was there */
+	bool nameless;
 	struct channels channels;
 	struct vaultd vault;
 	enum serve_state state;
 	int quit_code;
 };
 
-/* The first reason to end is the one that counts. */
+/* Only the first reason to end counts. */
 static void serve_stop(struct serve *sv, int code)
 {
 	if (sv->state == SERVE_OVER)
@@ -98,8 +98,8 @@ static void serve_quit(struct serve *sv, int code, uint64_t grace_ms)
 	sv->quit_code = code;
 	loop_timer_set(sv->timer, grace_ms);
 	kill(-1, SIGTERM);
-	kill(-1, SIGCONT); /* a stopped one could not die of it */
-	serve_reap(sv); /* there may be nobody to wait for */
+	kill(-1, SIGCONT); /* a stopped process could not die of TERM */
+	serve_reap(sv); /* perhaps no process is left */
 }
 
 static void serve_fail(struct serve *sv, int code, const char *why)
@@ -130,66 +130,70 @@ static void serve_signal(void *arg, int signo)
 		serve_quit(sv, 128 + signo, SIGNAL_GRACE_MS);
 }
 
-/* What needs no word of the host: done while its first one is on its way. */
+/* Does what needs no frame from acd, while HELLO is on its way. */
 static int serve_begin(struct serve *sv, struct err *err)
 {
-	int ret = setup_places(err);
+	int rc = setup_places(err);
 
-	if (ret == 0)
-		ret = etc_init(err);
-	if (ret == 0)
-		ret = etc_git(NULL, slice_of(NULL, 0), err);
-	if (ret < 0)
-		return ret;
+	if (rc == 0)
+		rc = etc_init(err);
+	if (rc == 0)
+		rc = etc_git(NULL, slice_of(NULL, 0), err);
+	if (rc < 0)
+		return rc;
 	agent_find(&sv->agent);
 	sv->filter = guard_filter_new(err);
 	return sv->filter ? 0 : err->code;
 }
 
-/* The point of no return: the order is that of main.c. */
+/* Drops rights, irrevocably, in the order of main.c. */
 static int serve_harden(struct serve *sv, const struct link_prepare_args *p,
 			struct err *err)
 {
-	/* These want CAP_SYS_ADMIN for mounts. */
-	int ret = trust_install(&sv->trust, p->ca,
-				p->flags & LINK_PREPARE_OWN_CA, &sv->report,
-				err);
+	/* These need CAP_SYS_ADMIN for mounts. */
+	int rc = trust_install(&sv->trust, p->ca,
+			       p->flags & LINK_PREPARE_OWN_CA, &sv->report,
+			       err);
 
 	preload_find(&sv->preload);
-	if (ret == 0 && sv->nameless)
-		ret = etc_name_expect(&sv->name, &sv->report, err);
-	if (ret == 0)
-		ret = probe_image(&sv->report, err);
-	if (ret == 0)
-		ret = guard_filter_load(sv->filter, err);
+	if (rc == 0 && sv->nameless)
+		rc = etc_name_expect(&sv->name, &sv->report, err);
+	if (rc == 0)
+		rc = probe_image(&sv->report, err);
+	if (rc == 0)
+		rc = guard_filter_load(sv->filter, err);
 	guard_filter_free(sv->filter);
 	sv->filter = NULL;
-	/* Where it cannot set the name it has no such right to keep. */
-	if (ret == 0)
-		ret = setup_drop_caps(sv->name.expected, err);
-	return ret < 0 ? ret : probe_rights(&sv->report, err);
+	/* If it could not set the name, it has no such right to keep. */
+	if (rc == 0)
+		rc = setup_drop_caps(sv->name.expected, err);
+	return rc < 0 ? rc : probe_rights(&sv->report, err);
 }
 
 static int serve_prepare(struct serve *sv, const struct link_frame *f)
 {
 	struct link_prepare_args p;
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
 	if (sv->state != SERVE_WAITING)
 		return -EBADMSG;
-	ret = link_get_prepare(f, &p);
-	if (ret < 0)
-		return ret;
+	rc = link_get_prepare(f, &p);
+	if (rc < 0)
+		return rc;
 	sv->report.own_kernel = p.flags & LINK_PREPARE_OWN_KERNEL;
 	sv->nameless = p.flags & LINK_PREPARE_NAMELESS;
-	ret = serve_harden(sv, &p, &err);
+	/* Ignored signals are inherited by execs. A kernel that is the
+	 * sandbox's own has none that was ignored before. */
+	if (!sv->report.own_kernel)
+		proc_signals_default();
+	rc = serve_harden(sv, &p, &err);
 	link_prepare_args_done(&p);
-	if (ret < 0) {
+	if (rc < 0) {
 		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
 		return 0;
 	}
-	/* One that is going to wait can do more ahead. */
+	/* A sandbox that will wait can prepare more. */
 	if (sv->nameless) {
 		exec_warm_up();
 		channels_warm_up(&sv->channels);
@@ -198,59 +202,58 @@ static int serve_prepare(struct serve *sv, const struct link_frame *f)
 	return link_put(wire_out(&sv->wire), LINK_PREPARED, 0, NULL, 0);
 }
 
-/* What is of this sandbox alone; then nothing is left that PID 1 could
- * lose. */
+/* Does what is specific to this sandbox; then PID 1 has no rights left. */
 static int serve_own(struct serve *sv, struct err *err)
 {
-	int ret = etc_name_set(&sv->name, sv->agent.assign.name, &sv->report,
-			       err);
+	int rc = etc_name_set(&sv->name, sv->agent.assign.name, &sv->report,
+			      err);
 
-	if (ret == 0)
-		ret = trust_add(&sv->trust, sv->agent.assign.ca, &sv->report,
-				err);
+	if (rc == 0)
+		rc = trust_add(&sv->trust, sv->agent.assign.ca, &sv->report,
+			       err);
 	trust_name(&sv->trust, &sv->agent);
 	preload_name(&sv->preload, &sv->agent, &sv->report);
-	/* With a grant it is written once more. */
-	if (ret == 0 && (env_value(sv->agent.env, "AC_GIT_NAME") ||
-			 env_value(sv->agent.env, "AC_GIT_EMAIL")))
-		ret = etc_git(sv->agent.env, slice_of(NULL, 0), err);
-	if (ret == 0)
-		ret = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
-	if (ret == 0 && sv->nameless)
-		ret = setup_drop_rest(err);
-	return ret < 0 ? ret :
-			 vaultd_start(&sv->vault, &sv->agent, sv->loop,
-				      &sv->wire, &sv->report, err);
+	/* With a grant it is written again. */
+	if (rc == 0 && (env_value(sv->agent.env, "AC_GIT_NAME") ||
+			env_value(sv->agent.env, "AC_GIT_EMAIL")))
+		rc = etc_git(sv->agent.env, slice_of(NULL, 0), err);
+	if (rc == 0)
+		rc = vaultd_prepare(&sv->vault, &sv->agent, &sv->report, err);
+	if (rc == 0 && sv->nameless)
+		rc = setup_drop_rest(err);
+	return rc < 0 ? rc :
+			vaultd_start(&sv->vault, &sv->agent, sv->loop,
+				     &sv->wire, &sv->report, err);
 }
 
 static int serve_assign(struct serve *sv, const struct link_frame *f)
 {
 	struct link_assign_args a;
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
 	if (sv->state != SERVE_PREPARED)
 		return -EBADMSG;
-	ret = link_get_assign(f, &a);
-	if (ret == 0 && a.ca[0] && !trust_expects(&sv->trust)) {
+	rc = link_get_assign(f, &a);
+	if (rc == 0 && a.ca[0] && !trust_expects(&sv->trust)) {
 		link_assign_args_done(&a);
-		ret = -EBADMSG;
+		rc = -EBADMSG;
 	}
-	if (ret == 0)
-		ret = agent_init(&sv->agent, &a);
-	if (ret < 0)
-		return ret;
+	if (rc == 0)
+		rc = agent_init(&sv->agent, &a);
+	if (rc < 0)
+		return rc;
 	if (serve_own(sv, &err) < 0) {
 		serve_fail(sv, GUARD_EXIT_UNSAFE, err.msg);
 		return 0;
 	}
 	loop_timer_clear(sv->timer);
-	umask(022); /* of what is executed; PID 1 makes no file any more */
+	umask(022); /* for executed programs; PID 1 makes no more files */
 	sv->state = SERVE_READY;
-	ret = link_put_ready(wire_out(&sv->wire), sv->report.list);
-	/* The host writes it down while the first exec begins. */
+	rc = link_put_ready(wire_out(&sv->wire), sv->report.list);
+	/* acd records it while the first exec begins. */
 	wire_flush(&sv->wire);
-	return ret;
+	return rc;
 }
 
 static int serve_exec(struct serve *sv, const struct link_frame *f)
@@ -274,7 +277,7 @@ static int serve_frame(void *arg, const struct link_frame *f)
 	uint32_t grace;
 
 	if (sv->state == SERVE_OVER)
-		return 0; /* came with what ended us */
+		return 0; /* arrived together with what ended us */
 	switch (f->type) {
 	case LINK_PREPARE:
 		return serve_prepare(sv, f);
@@ -313,7 +316,8 @@ static void serve_lost(void *arg, int code)
 {
 	struct serve *sv = arg;
 
-	/* A host may close after QUIT: the grace is the processes' still. */
+	/* acd may close the link after QUIT: the processes still have their
+	 * grace. */
 	if (sv->state >= SERVE_QUITTING && code == -EPIPE)
 		return;
 	log_error("the link is lost: %s", err_text(code));
@@ -329,7 +333,7 @@ static const struct wire_ops serve_ops = {
 static int serve_init(struct serve *sv, int in_fd, int out_fd)
 {
 	sigset_t set;
-	int ret;
+	int rc;
 
 	etc_name_init(&sv->name);
 	trust_init(&sv->trust);
@@ -344,12 +348,12 @@ static int serve_init(struct serve *sv, int in_fd, int out_fd)
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	ret = loop_signals(sv->loop, &set, serve_signal, sv);
-	if (ret == 0)
-		ret = wire_init(&sv->wire, sv->loop, in_fd, out_fd, &serve_ops,
-				sv);
-	if (ret < 0)
-		return ret;
+	rc = loop_signals(sv->loop, &set, serve_signal, sv);
+	if (rc == 0)
+		rc = wire_init(&sv->wire, sv->loop, in_fd, out_fd, &serve_ops,
+			       sv);
+	if (rc < 0)
+		return rc;
 	channels_init(&sv->channels, sv->loop, &sv->wire, &sv->agent);
 	return link_put_hello(wire_out(&sv->wire), 0);
 }
@@ -357,22 +361,22 @@ static int serve_init(struct serve *sv, int in_fd, int out_fd)
 int serve_run(int in_fd, int out_fd)
 {
 	static struct serve sv; /* large, and PID 1 has only one */
-	int code = serve_init(&sv, in_fd, out_fd);
+	int rc = serve_init(&sv, in_fd, out_fd);
 	struct err err = { 0 };
 
 	vaultd_init(&sv.vault);
-	if (code < 0) {
-		serve_refuse(out_fd, GUARD_EXIT_UNSAFE, err_text(code));
+	if (rc < 0) {
+		serve_refuse(out_fd, GUARD_EXIT_UNSAFE, err_text(rc));
 		return GUARD_EXIT_UNSAFE;
 	}
 	wire_flush(&sv.wire);
 	if (serve_begin(&sv, &err) < 0)
 		serve_fail(&sv, GUARD_EXIT_UNSAFE, err.msg);
-	code = loop_run(sv.loop);
+	rc = loop_run(sv.loop);
 	reap_kill_everything(KILL_WAIT_MS, serve_reaped, &sv);
-	if (code < 0) {
-		log_error("event loop: %s", err_text(code));
-		code = GUARD_EXIT_LINK;
+	if (rc < 0) {
+		log_error("event loop: %s", err_text(rc));
+		rc = GUARD_EXIT_LINK;
 	}
 	wire_drain(&sv.wire, LAST_WORDS_MS);
 	guard_filter_free(sv.filter);
@@ -384,7 +388,7 @@ int serve_run(int in_fd, int out_fd)
 	wire_done(&sv.wire);
 	loop_timer_free(sv.timer);
 	loop_free(sv.loop);
-	return code;
+	return rc;
 }
 
 void serve_refuse(int out_fd, int code, const char *why)

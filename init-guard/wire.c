@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.c - the guest link as bytes: two descriptors, two bounded buffers
+ * wire.c - the guest link as a byte stream: two descriptors, two bounded
+ * buffers
  *
- * Theory of operation: output is appended to one buffer. Bulk output stops
- * at OUT_BUSY; control frames are small and few, but a host that sends PINGs
- * or EXECs without reading could pile them up, so the link itself is not
- * read above OUT_STOP. OUT_MAX is therefore never met by a sane host.
+ * Theory of operation: output is appended to one buffer. Bulk output stops at
+ * OUT_BUSY; control frames are small and few, but an acd that sends PINGs or
+ * EXECs without reading could make them pile up, so the link is not read above
+ * OUT_STOP. OUT_MAX is therefore never reached by a correct acd.
  */
 #include "init-guard/wire.h"
 
@@ -15,11 +16,11 @@
 #define OUT_BUSY (1024u * 1024)
 #define OUT_STOP (2u * 1024 * 1024)
 #define OUT_MAX (4u * 1024 * 1024)
-/* Several of the largest frames, so that bulk input comes in few reads and
- * little of it is moved. */
+/* Several of the largest frames, so that bulk input takes few reads and little
+ * of it is moved. */
 #define IN_SIZE (512u * 1024)
 #define IN_FRAME (LINK_HEADER + LINK_PAYLOAD_MAX)
-/* Reads in one go before other descriptors have their turn. */
+/* reads before other descriptors have their turn */
 #define IN_ROUNDS 2
 
 static void wire_out_event(void *arg, uint32_t events);
@@ -36,14 +37,14 @@ static void wire_lose(struct wire *w, int code)
 	w->ops->lost(w->arg, code);
 }
 
-/* Reads the link, or not while too much output is waiting. */
+/* Reads the link, or pauses while too much output is waiting. */
 static void wire_listen(struct wire *w)
 {
 	const bool on = buf_len(&w->out) < OUT_STOP;
-	int ret = w->over ? 0 : loop_mod(w->in_io, on ? EPOLLIN : 0);
+	int rc = w->over ? 0 : loop_mod(w->in_io, on ? EPOLLIN : 0);
 
-	if (ret < 0)
-		wire_lose(w, ret);
+	if (rc < 0)
+		wire_lose(w, rc);
 }
 
 void wire_done(struct wire *w)
@@ -76,7 +77,7 @@ void wire_check(struct wire *w, int put_result)
 		wire_lose(w, put_result);
 }
 
-/* Writes until the stream is full. 0, or -errno when it is broken. */
+/* Writes until the stream is full. Returns 0, or -errno if it is broken. */
 static int wire_write(struct wire *w)
 {
 	struct slice s;
@@ -96,17 +97,17 @@ static int wire_write(struct wire *w)
 
 void wire_flush(struct wire *w)
 {
-	int ret;
+	int rc;
 
 	if (w->over) {
 		buf_consume(&w->out, buf_len(&w->out));
 		return;
 	}
 	if (w->out_io)
-		return; /* full when last seen; the loop will tell */
-	ret = wire_write(w);
-	if (ret < 0) {
-		wire_lose(w, ret);
+		return; /* was full before; the loop reports when it is not */
+	rc = wire_write(w);
+	if (rc < 0) {
+		wire_lose(w, rc);
 		return;
 	}
 	if (buf_len(&w->out) == 0)
@@ -119,11 +120,11 @@ void wire_flush(struct wire *w)
 static void wire_out_event(void *arg, uint32_t events)
 {
 	struct wire *w = arg;
-	int ret = wire_write(w);
+	int rc = wire_write(w);
 
 	(void)events; /* a hang-up shows as EPIPE */
-	if (ret < 0) {
-		wire_lose(w, ret);
+	if (rc < 0) {
+		wire_lose(w, rc);
 		return;
 	}
 	if (buf_len(&w->out) == 0) {
@@ -137,28 +138,28 @@ static void wire_out_event(void *arg, uint32_t events)
 	}
 }
 
-/* Hands out all whole frames; part of one may stay. */
+/* Handles all whole frames; a partial one stays. */
 static int wire_frames(struct wire *w)
 {
 	struct link_frame f;
 	struct slice s;
-	int ret;
+	int rc;
 
 	while (!w->over) {
 		s = slice_of(w->in + w->in_start, w->in_end - w->in_start);
-		ret = link_parse(&s, &f, NULL);
-		if (ret == -EAGAIN)
+		rc = link_parse(&s, &f, NULL);
+		if (rc == -EAGAIN)
 			break;
-		if (ret == 0)
-			ret = w->ops->frame(w->arg, &f);
-		if (ret < 0)
-			return ret;
+		if (rc == 0)
+			rc = w->ops->frame(w->arg, &f);
+		if (rc < 0)
+			return rc;
 		w->in_start = w->in_end - s.len;
 	}
 	return 0;
 }
 
-/* Room for the rest of any frame that has begun. */
+/* Returns the room, enough for the rest of any frame that has begun. */
 static size_t wire_room(struct wire *w)
 {
 	const size_t begun = w->in_end - w->in_start;
@@ -173,12 +174,12 @@ static size_t wire_room(struct wire *w)
 	return IN_SIZE - w->in_end;
 }
 
-/* 1: there may be more; 0: not now; -errno: over. */
+/* Returns 1 if there may be more, 0 if not now, or -errno at the end. */
 static int wire_read(struct wire *w)
 {
 	const size_t room = wire_room(w);
 	ssize_t n;
-	int ret;
+	int rc;
 
 	n = read(w->in_fd, w->in + w->in_end, room);
 	if (n < 0)
@@ -186,20 +187,20 @@ static int wire_read(struct wire *w)
 	if (n == 0)
 		return -EPIPE;
 	w->in_end += (size_t)n;
-	ret = wire_frames(w);
-	return ret < 0 ? ret : (size_t)n == room;
+	rc = wire_frames(w);
+	return rc < 0 ? rc : (size_t)n == room;
 }
 
 static void wire_in_event(void *arg, uint32_t events)
 {
 	struct wire *w = arg;
-	int i, ret = 1;
+	int i, rc = 1;
 
 	(void)events; /* a hang-up shows as the end of the stream */
-	for (i = 0; i < IN_ROUNDS && ret > 0 && !w->over; i++)
-		ret = wire_read(w);
-	if (ret < 0) {
-		wire_lose(w, ret);
+	for (i = 0; i < IN_ROUNDS && rc > 0 && !w->over; i++)
+		rc = wire_read(w);
+	if (rc < 0) {
+		wire_lose(w, rc);
 		return;
 	}
 	wire_flush(w);

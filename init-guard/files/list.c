@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files_list.c - the file server: one page of a directory
+ * list.c - the file server: one page of a directory
  *
- * Theory of operation: a page goes on behind a name, not at a position, so
- * that it does not matter what was made and removed in between. One pass over
- * the directory keeps the smallest names behind that one, as many as the page
- * has: memory is bounded by the page, whatever the directory holds.
+ * Theory of operation: a page continues after a name, not at a position, so
+ * that entries made or removed meanwhile do not matter. One pass over the
+ * directory keeps the smallest names after that one, as many as the page has:
+ * memory is limited by the page, whatever the directory holds.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 
-#include "init-guard/files_impl.h"
+#include "init-guard/files/impl.h"
 
 struct page {
 	char *name[FILEWIRE_LIST_MAX]; /* sorted */
 	size_t n, max;
 	const char *after;
-	bool more; /* some did not fit */
+	bool more; /* some entries did not fit */
 };
 
-/* Where @name belongs. */
+/* Returns the index at which @name is or belongs. */
 static size_t page_find(const struct page *p, const char *name)
 {
 	size_t low = 0, high = p->n;
@@ -77,7 +77,7 @@ static int page_read(struct page *p, DIR *dir)
 	return rc;
 }
 
-/* Entries that have gone meanwhile are left out. */
+/* Entries removed meanwhile are skipped. */
 static int page_send(const struct page *p, int dirfd)
 {
 	char target[FILEWIRE_PATH_MAX];

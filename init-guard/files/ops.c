@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files_ops.c - the file server: make, remove, rename
+ * ops.c - the file server: mkdir, remove, rename
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "init-guard/files_impl.h"
+#include "init-guard/files/impl.h"
 #include "lib/file.h"
 
 #define DIR_MODE 0755u
@@ -69,8 +69,9 @@ int files_move(int from_dir, const char *from, int to_dir, const char *to,
 			return 0;
 		if (errno != EINVAL && errno != ENOSYS)
 			return -errno;
-		/* The workspace of a gVisor sandbox has no such flag: then it
-		 * is two steps, with only the agent in between. */
+		/* The workspace of a gVisor sandbox lacks RENAME_NOREPLACE:
+		 * then there are two steps, and only the agent can
+		 * interfere. */
 		if (fstatat(to_dir, to, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			return -EEXIST;
 		if (errno != ENOENT)

@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files.c - the file server: what acd does to files of a sandbox, done in it
+ * server.c - the file server: acd's file operations, done in the sandbox
  *
- * Theory of operation: `init-guard --files` is one more program of the agent,
- * started by PID 1 like any other (channel.c). It has the agent's ids, limits
- * and filter, and no path is judged here: what the agent may not do, the
- * kernel refuses. Nor can it be trusted by acd: the agent may stop it, or
- * write into its memory.
+ * Theory of operation: `init-guard --files` is an ordinary program of the
+ * agent, started by PID 1 (channel.c). It has the agent's ids, limits and
+ * filter, and judges no path: the kernel refuses what the agent may not do. acd
+ * cannot trust it either: the agent may stop it, or write into its memory.
  *
  *   idle --WRITE--> writing --END--> idle
  *     |                |
  *     +--other, answered at once
- *                      +--a failure: DONE at once; what still comes of the
- *                         data up to END is thrown away (skipping)
+ *                      +--a failure: DONE at once; further data up to END is
+ *                         dropped (skipping)
  *
- * It is a process of its own, so it may block: on a file, and on a host that
- * does not read. The end of input is the end of it; a file that was to appear
- * whole or not at all is then removed. A hang-up, which PID 1 sends when acd
- * closes the channel, is therefore ignored: it would leave that file behind.
- * While one request takes long, as the removal of a large tree does, a byte on
- * stderr tells acd every few seconds that somebody is at it.
+ * It is a process of its own, so it may block: on a file, and on acd. It ends
+ * with its input; an incomplete atomic write is then removed. A hang-up, which
+ * PID 1 sends when acd closes the channel, is therefore ignored: it would leave
+ * that file behind. During a long request, such as the removal of a large tree,
+ * a byte on stderr tells acd every few seconds that it is still working.
  *
- * SIGTERM, which all get when the sandbox is stopped, is the end at once, but
- * for that file.
+ * SIGTERM, which all processes get when the sandbox is stopped, ends it at
+ * once, after removing that file.
  */
-#include "init-guard/files.h"
+#include "init-guard/files/server.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
 
-#include "init-guard/files_impl.h"
+#include "init-guard/files/impl.h"
 #include "lib/file.h"
 
 #define BEAT_S 5
@@ -47,7 +45,7 @@ struct server {
 	struct filewire_reader reader;
 	struct files_write write;
 	struct files_request request;
-	bool writing, skipping; /* DATA and END are to come */
+	bool writing, skipping; /* DATA and END will come */
 };
 
 /* ---- answers ---- */
@@ -68,14 +66,17 @@ int files_send_entry(const struct filewire_entry *e)
 	return rc == 0 && buf_len(&out) >= OUT_MANY ? out_flush() : rc;
 }
 
-int files_send_done(const struct filewire_done *d)
+/* Queues DONE and sends everything queued. Same results. */
+static int files_send_done(const struct filewire_done *d)
 {
 	int rc = filewire_put_done(&out, d);
 
 	return rc == 0 ? out_flush() : rc;
 }
 
-int files_send_data(uint8_t *mem, size_t len)
+/* Sends one DATA. @mem has room for the header and, after it, @len bytes. Same
+ * results. */
+static int files_send_data(uint8_t *mem, size_t len)
 {
 	int rc = out_flush();
 
@@ -117,7 +118,7 @@ void files_entry(struct filewire_entry *ret, const struct stat *st, int dirfd,
 		ret->target = slice_of(target, (size_t)n);
 }
 
-/* ---- signs of life ---- */
+/* ---- progress ---- */
 
 static void on_alarm(int signo)
 {
@@ -125,7 +126,7 @@ static void on_alarm(int signo)
 	int saved = errno;
 
 	(void)signo;
-	/* Nobody there to read it is no loss. */
+	/* Without a reader there is nothing to report. */
 	(void)!write(STDERR_FILENO, ".", 1);
 	/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */
 	errno = saved;
@@ -156,7 +157,7 @@ static int serve_stat(const struct files_request *r)
 	return files_send_entry(&e);
 }
 
-/* Sends at most @left bytes, 0: all there are. */
+/* Sends at most @left bytes, 0: everything. */
 static int send_file(int fd, uint64_t at, uint64_t left, uint64_t *ret_bytes)
 {
 	const bool all = left == 0;
@@ -186,7 +187,7 @@ static int send_file(int fd, uint64_t at, uint64_t left, uint64_t *ret_bytes)
 
 static int serve_read(const struct files_request *r, struct filewire_done *ret)
 {
-	/* A pipe without a writer must not hold us. */
+	/* O_NONBLOCK: a pipe without a writer must not block us. */
 	SCOPED_FD fd =
 		open(r->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct filewire_entry e;
@@ -267,7 +268,7 @@ static int serve_request(struct server *s, const struct filewire_msg *m)
 	return rc < 0 ? answer(rc, &d) : 0;
 }
 
-/* DATA or END of a WRITE. */
+/* Handles DATA or END of a WRITE. */
 static int serve_write(struct server *s, const struct filewire_msg *m)
 {
 	const bool end = m->type == FILEWIRE_END;
@@ -287,7 +288,7 @@ static int serve_write(struct server *s, const struct filewire_msg *m)
 	s->writing = false;
 	s->skipping = !end;
 	d.bytes = rc < 0 ? 0 : s->write.bytes;
-	files_write_abort(&s->write); /* unless it is in its place */
+	files_write_abort(&s->write); /* no effect after a successful rename */
 	return answer(rc, &d);
 }
 
@@ -313,7 +314,7 @@ static int serve_input(struct server *s, struct slice in)
 
 static struct server the_server = { .write = { .fd = -1, .dir = -1 } };
 
-/* System calls only. A name without a file yet, or any more, does no harm. */
+/* System calls only. No effect if there is no temporary file. */
 static void on_term(int signo)
 {
 	/* NOLINTNEXTLINE(bugprone-signal-handler,cert-sig30-c) */

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files_write.c - the file server: a file that is being written
+ * write.c - the file server: writing a file
  *
- * An atomic write goes to a file of another name in the same directory, which
- * takes the place of the old one when all is there. It has the old one's mode
- * unless the request names one.
+ * An atomic write goes to a temporary file in the same directory, which
+ * replaces the old one at the end. It gets the old one's mode unless the
+ * request gives one.
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "init-guard/files_impl.h"
+#include "init-guard/files/impl.h"
 #include "lib/file.h"
 
 #define MODE_NEW 0644u
 #define TEMP_TRIES 8
 
-/* Opens the directory of @path and cuts out its last component. */
+/* Opens the directory of @path and copies its last component to w->name. */
 static int open_parent(struct files_write *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -83,13 +83,13 @@ static int begin_atomic(struct files_write *w, const struct files_request *r)
 	rc = open_temp(w, mode);
 	if (rc < 0)
 		return rc;
-	/* The request's own word, whatever the umask. */
+	/* the mode as requested, whatever the umask */
 	return fchmod(w->fd, mode) < 0 ? -errno : 0;
 }
 
 static int begin_in_place(struct files_write *w, const struct files_request *r)
 {
-	/* Non-blocking: a pipe that nobody reads must not hold us. */
+	/* O_NONBLOCK: a pipe without a reader must not block us. */
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	const bool given = r->rq.flags & FILEWIRE_MODE;
 	struct stat st;
@@ -156,7 +156,7 @@ int files_write_end(struct files_write *w)
 
 	if (w->mtime && futimens(w->fd, times) < 0)
 		return -errno;
-	/* Some file systems tell here that there was no room. */
+	/* some file systems report a full disk only here */
 	if (close(fd_take(&w->fd)) < 0)
 		return -errno;
 	if (!w->temp[0])

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * channel.c - execs in flight: one channel of the link each
+ * channel.c - running execs, each on a channel of the link
  *
  * Theory of operation:
  *
  *   running --process reaped--> draining --output sent--> (EXIT, freed)
- *      |                                                      ^
- *      +--CLOSE--> closing --process reaped or 2 s, KILL------+
+ *     |                                                      ^
+ *     +--CLOSE--> closing --process reaped or 2 s, KILL------+
  *
  * Output is read only while the channel has credit and the link has room. A
- * source that must wait is not listened to, and goes on with the next CREDIT
- * or when the link has drained: so a reader that stalls holds back its own
- * channel only.
+ * source that must wait is not polled, and continues with the next CREDIT or
+ * when the link has drained: so a slow reader stops only its own channel.
  *
- * When the process is gone, its pipes hold at most their capacity of what it
- * wrote. That much is still sent; what comes beyond is a background child's,
- * and such a child must not delay EXIT for ever.
+ * When the process has ended, its pipes hold at most their capacity of what it
+ * wrote. That much is still sent; more would be from a background child, which
+ * must not delay EXIT for ever.
  */
-#include "init-guard/channel.h"
+#include "init-guard/run/channel.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "init-guard/exec.h"
-#include "init-guard/files.h"
-#include "init-guard/flow.h"
-#include "init-guard/pty.h"
-#include "init-guard/reap.h"
-#include "init-guard/setup.h"
-#include "init-guard/stdio.h"
+#include "init-guard/run/exec.h"
+#include "init-guard/files/server.h"
+#include "init-guard/run/flow.h"
+#include "init-guard/run/pty.h"
+#include "init-guard/run/reap.h"
+#include "init-guard/start/setup.h"
+#include "init-guard/run/stdio.h"
 
 #define CREDIT_MAX (1024u * 1024 * 1024)
 #define CLOSE_GRACE_MS 2000u
@@ -135,7 +134,7 @@ static void send_refusal(struct wire *wire, uint32_t id,
 	send_exit(wire, id, &x);
 }
 
-/* EXIT, when nothing stands in its way any more. May free the channel. */
+/* Sends EXIT if all output was sent. May free the channel. */
 static void channel_check(void *arg)
 {
 	struct channel *ch = arg;
@@ -174,7 +173,7 @@ static void channel_grace_over(void *arg)
 	reap_kill_session(ch->pid);
 }
 
-/* Tells the user which directory it was; EXIT has the errno alone. */
+/* Tells the user which directory failed; EXIT has only the errno. */
 static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 			    int error)
 {
@@ -204,52 +203,51 @@ static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 	};
 	char **env = agent_env(agent, x->env, ch->tty);
 	bool cwd_failed;
-	int ret;
+	int rc;
 
 	if (!env)
 		return -ENOMEM;
 	opts.env = env;
 	ch->started = clock_ns();
-	ret = exec_spawn(agent, &opts, &ch->pid, &cwd_failed);
+	rc = exec_spawn(agent, &opts, &ch->pid, &cwd_failed);
 	free(env);
-	if (ret < 0 && cwd_failed) {
+	if (rc < 0 && cwd_failed) {
 		*ret_kind = LINK_NOCWD;
-		send_cwd_failed(ch->set->wire, ch->flow.channel, opts.cwd,
-				-ret);
+		send_cwd_failed(ch->set->wire, ch->flow.channel, opts.cwd, -rc);
 	}
-	return ret;
+	return rc;
 }
 
-/* On failure nothing is left but the channel's memory; *ret_kind is changed
- * when it is not the program's. */
+/* Starts the program. On failure only the channel's memory is left; *ret_kind
+ * is changed if the program is not to blame. */
 static int channel_start(struct channel *ch, const struct link_exec_args *x,
 			 enum link_exit_kind *ret_kind)
 {
 	const bool input = x->flags & LINK_EXEC_STDIN;
 	struct wire *wire = ch->set->wire;
 	struct stdio io;
-	int ret;
+	int rc;
 
 	ch->tty = x->flags & LINK_EXEC_PTY;
 	if (ch->tty)
-		ret = stdio_open_tty(&io, x->rows, x->cols);
+		rc = stdio_open_tty(&io, x->rows, x->cols);
 	else
-		ret = stdio_open_pipes(&io, input, &ch->set->spare);
-	if (ret < 0)
-		return ret;
-	ret = channel_spawn(ch, x, &io, ret_kind);
-	if (ret < 0) {
+		rc = stdio_open_pipes(&io, input, &ch->set->spare);
+	if (rc < 0)
+		return rc;
+	rc = channel_spawn(ch, x, &io, ret_kind);
+	if (rc < 0) {
 		stdio_close(&io);
-		return ret;
+		return rc;
 	}
-	/* Told at once, so that the host goes on while the rest is done. */
+	/* Sent at once, so that acd continues while the rest is done. */
 	wire_check(wire, link_put_u32(wire_out(wire), LINK_STARTED,
 				      ch->flow.channel, (uint32_t)ch->pid));
 	wire_flush(wire);
 	stdio_close_child(&io);
 	sink_init(&ch->in, &ch->flow, io.in, input, ch->tty);
-	source_init(&ch->out[0], &ch->flow, LINK_STDOUT, io.out[0], ch->tty);
-	source_init(&ch->out[1], &ch->flow, LINK_STDERR, io.out[1], false);
+	source_init(&ch->out[0], &ch->flow, LINK_STDOUT, io.out[0]);
+	source_init(&ch->out[1], &ch->flow, LINK_STDERR, io.out[1]);
 	return 0;
 }
 
@@ -272,7 +270,7 @@ static struct channel *channel_new(struct channels *c, uint32_t id)
 	return ch;
 }
 
-/* Numbers only rise, so that a late frame never meets a newer channel. */
+/* Numbers only rise, so a late frame never meets a newer channel. */
 static int channel_number(struct channels *c, const struct link_frame *f)
 {
 	if (f->channel <= c->last)
@@ -286,22 +284,22 @@ static int channel_exec(struct channels *c, const struct link_frame *f)
 	enum link_exit_kind kind = LINK_NOEXEC;
 	struct link_exec_args x;
 	struct channel *ch;
-	int ret = channel_number(c, f);
+	int rc = channel_number(c, f);
 
-	if (ret == 0)
-		ret = link_get_exec(f, &x);
-	if (ret == -ENOMEM) {
+	if (rc == 0)
+		rc = link_get_exec(f, &x);
+	if (rc == -ENOMEM) {
 		send_refusal(c->wire, f->channel, kind, ENOMEM);
 		return 0;
 	}
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	ch = channel_new(c, f->channel);
-	ret = ch ? channel_start(ch, &x, &kind) : -EAGAIN;
+	rc = ch ? channel_start(ch, &x, &kind) : -EAGAIN;
 	link_exec_args_done(&x);
-	if (ret < 0) {
+	if (rc < 0) {
 		free(ch);
-		send_refusal(c->wire, f->channel, kind, -ret);
+		send_refusal(c->wire, f->channel, kind, -rc);
 		return 0;
 	}
 	*ch->slot = ch;
@@ -310,11 +308,11 @@ static int channel_exec(struct channels *c, const struct link_frame *f)
 
 int channels_refuse(struct channels *c, const struct link_frame *f, int error)
 {
-	int ret = channel_number(c, f);
+	int rc = channel_number(c, f);
 
-	if (ret == 0)
+	if (rc == 0)
 		send_refusal(c->wire, f->channel, LINK_NOEXEC, error);
-	return ret;
+	return rc;
 }
 
 /* ---- the end ---- */
@@ -331,7 +329,7 @@ static void channel_close(struct channel *ch)
 		pty_signal(ch->in.fd, SIGHUP);
 	sink_close(&ch->in);
 	kill(-ch->pid, SIGHUP);
-	kill(-ch->pid, SIGCONT); /* a stopped one could not die of it */
+	kill(-ch->pid, SIGCONT); /* a stopped process could not die of HUP */
 	ch->grace = loop_timer_new(ch->set->loop, channel_grace_over, ch);
 	if (ch->grace)
 		loop_timer_set(ch->grace, CLOSE_GRACE_MS);

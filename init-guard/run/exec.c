@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec.c - start one program as the agent
+ * exec.c - starts a program as the agent
  *
- * Theory of operation: a fork costs more than a millisecond in gVisor, a
- * child that borrows our memory until its execve a tenth of that. So the
- * child is a clone with CLONE_VM and CLONE_VFORK on a stack of its own, and
- * PID 1 stands still until it has execed or died. Everything that needs
- * memory is prepared before; the child makes system calls only, and leaves
- * the errno of a failure in our memory.
+ * Theory of operation: a fork costs more than a millisecond in gVisor, a child
+ * that borrows our memory until its execve a tenth of that. So the child is a
+ * clone with CLONE_VM and CLONE_VFORK on a stack of its own, and PID 1 waits
+ * until it has execed or died. Everything that needs memory is prepared before;
+ * the child makes system calls only, and leaves the errno of a failure in our
+ * memory.
  *
- * While it lives, a process of the agent's uid shares PID 1's memory. It
- * cannot be looked into: the memory is not dumpable, and stays so when the
- * ids change. It can be stopped by another process of the agent between its
- * change of ids and its execve, and PID 1 with it: the agent then has hung
- * its own sandbox; the next exec of acd gets no STARTED then, acd PINGs, and
- * ends it from outside when no PONG comes (control/acd/guest/session.c).
+ * While it lives, a process of the agent's uid shares PID 1's memory. It cannot
+ * be read: the memory is not dumpable, and stays so when the ids change. But
+ * another process of the agent can stop it between its change of ids and its
+ * execve, and PID 1 with it: the agent has then hung its own sandbox. The next
+ * exec of acd gets no STARTED, acd PINGs, and ends the sandbox from outside
+ * when no PONG comes (control/acd/guest/session.c).
  *
- * The ids are changed by the bare system calls: libc's wrappers would ask
- * all threads to follow. The filter, the empty bounding set, the empty
- * supplementary groups, RLIMIT_CORE and the umask are inherited from PID 1;
- * dropping from uid 0 clears the other capability sets.
+ * The ids are changed by raw system calls: libc's wrappers would synchronise
+ * all threads. The filter, the empty bounding set, the empty supplementary
+ * groups, RLIMIT_CORE and the umask are inherited from PID 1; leaving uid 0
+ * clears the other capability sets.
  */
-#include "init-guard/exec.h"
+#include "init-guard/run/exec.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -34,27 +34,27 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "init-guard/setup.h"
+#include "init-guard/start/setup.h"
 
 #define STACK_SIZE (64u * 1024)
 
 struct child {
 	const struct exec_opts *opts;
 	char *const *argv;
-	const char *file; /* absolute, relative, or a name for @search */
-	const char *search; /* colon-separated, NULL when not to be searched */
+	const char *file; /* absolute, relative, or a name to search for */
+	const char *search; /* colon-separated; NULL: no search */
 	struct rlimit nproc, nofile;
 	bool set_nproc, set_nofile;
-	/* results, valid when the child has not execed */
+	/* results, valid if the child has not execed */
 	int error;
 	bool cwd_failed;
 };
 
-/* One child at a time, PID 1 waits: the stack and the path can be static. */
+/* One child at a time, and PID 1 waits: stack and path can be static. */
 static _Alignas(16) uint8_t child_stack[STACK_SIZE];
 static char child_path[PATH_MAX];
 
-/* Writes "dir/file" to child_path; false when it does not fit. */
+/* Writes "dir/file" to child_path. Returns false if it does not fit. */
 static bool path_join(const char *dir, size_t dir_len, const char *file)
 {
 	size_t file_len = strlen(file);
@@ -67,10 +67,8 @@ static bool path_join(const char *dir, size_t dir_len, const char *file)
 	return true;
 }
 
-/*
- * execve() along the agent's PATH with the agent's rights. Returns the
- * errno: that of the first program found that could not be run, else ENOENT.
- */
+/* Runs execve() along the agent's PATH with the agent's rights. Returns the
+ * errno of the first program found that could not be run, else ENOENT. */
 static int child_search(const struct child *c)
 {
 	const char *dir = c->search;
@@ -79,8 +77,8 @@ static int child_search(const struct child *c)
 	for (;;) {
 		size_t len = strcspn(dir, ":");
 
-		/* An empty entry would be the working directory, where the
-		 * agent's own files lie: it is left out. */
+		/* An empty entry means the working directory, which holds the
+		 * agent's own files: skip it. */
 		if (len > 0 && path_join(dir, len, c->file)) {
 			execve(child_path, c->argv, c->opts->env);
 			if (errno == EACCES)
@@ -157,7 +155,7 @@ static int child_main(void *arg)
 	_exit(127);
 }
 
-/* Both limits of @what as asked, but not above what is allowed. */
+/* Gets both limits of @what as requested, but not above the hard limit. */
 static bool limit_of(__rlimit_resource_t what, uint32_t value,
 		     struct rlimit *ret)
 {
@@ -216,11 +214,9 @@ int exec_spawn(const struct agent *ag, const struct exec_opts *opts,
 	return 0;
 }
 
-/*
- * gVisor makes an address space on the host for the first process that needs
- * one of its own, and keeps it for the next when that process has ended. This
- * one is PID 1 itself: nothing of the image runs.
- */
+/* gVisor makes an address space on the host for the first process that needs
+ * one of its own, and reuses it after that process. This one is PID 1 itself:
+ * no program of the image runs. */
 void exec_warm_up(void)
 {
 	pid_t pid = fork();

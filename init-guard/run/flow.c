@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flow.c - bytes between a program and the link, under credit
+ * flow.c - bytes between a program and the link, limited by credit
  *
- * Output is read straight into the link's buffer, behind the place of its
- * frame header: no byte is copied in user space.
+ * Output is read straight into the link's buffer, after the place of its frame
+ * header: no byte is copied in user space.
  *
- * Pipes start with the kernel's 64 KiB and are made larger when they turn
- * out to be the bottleneck: most execs say little, and every system call
- * counts in gVisor.
+ * Pipes start with the kernel's 64 KiB and are enlarged when they turn out to
+ * be the bottleneck: most execs write little, and every system call counts in
+ * gVisor.
  */
-#include "init-guard/flow.h"
+#include "init-guard/run/flow.h"
 
 #include <fcntl.h>
 
-#include "init-guard/pty.h"
+#include "init-guard/run/pty.h"
 
 #define PIPE_DEFAULT (64 * 1024)
 #define PIPE_LARGE (1024 * 1024)
-/* Reads in one go before other descriptors have their turn. */
+/* reads before other descriptors have their turn */
 #define PUMP_ROUNDS 8
 #define CREDIT_STEP (LINK_WINDOW / 4)
 
@@ -38,31 +38,28 @@ static void source_end(struct source *s)
 	s->io = NULL;
 }
 
-/* The program has closed its end. Of a pipe nobody else has ours. */
+/* The program has closed its end. A process that is about to become a program
+ * may have our descriptor still, so its closing would not end the watch. */
 static void source_close(struct source *s)
 {
-	if (s->shared)
-		source_end(s);
-	s->done = true;
-	loop_del_close(s->io, &s->fd);
-	s->io = NULL;
+	source_end(s);
+	fd_closep(&s->fd);
 }
 
-/* Listens for output, or not for as long as none could be sent. */
+/* Polls for output, or pauses while none could be sent. */
 static void source_listen(struct source *s, bool on)
 {
 	if (loop_mod(s->io, on ? EPOLLIN : 0) < 0)
-		source_end(s); /* no memory: better cut than stuck */
+		source_end(s); /* out of memory: better cut than stuck */
 }
 
 void source_init(struct source *s, struct flow *flow, enum link_type type,
-		 int fd, bool shared)
+		 int fd)
 {
 	*s = (struct source){
 		.flow = flow,
 		.type = type,
 		.fd = fd,
-		.shared = shared,
 		.done = fd < 0,
 	};
 	if (s->done)
@@ -72,7 +69,8 @@ void source_init(struct source *s, struct flow *flow, enum link_type type,
 		source_end(s);
 }
 
-/* Reads one frame. Its size; 0: nothing there now; -errno: nothing more. */
+/* Reads one frame. Returns its size, 0 if nothing is there now, or -errno if
+ * nothing more will come. */
 static ssize_t source_read(struct source *s)
 {
 	struct flow *flow = s->flow;
@@ -113,7 +111,7 @@ void source_pump(struct source *s)
 	ssize_t n = 1;
 	int i;
 
-	/* The last of it in one go: once the pipe is empty no event comes. */
+	/* The last output is read at once: no event comes for an empty pipe. */
 	for (i = 0; (i < PUMP_ROUNDS || s->last) && !s->done; i++) {
 		if (s->last && s->left == 0) {
 			source_end(s);
@@ -131,7 +129,7 @@ void source_pump(struct source *s)
 		if (n == 0)
 			break;
 		wire_flush(wire);
-		/* A short read: the pipe is empty, epoll tells when not. */
+		/* A short read: the pipe is empty, epoll reports more. */
 		if (n < PIPE_DEFAULT && !s->last)
 			break;
 	}
@@ -166,8 +164,9 @@ void sink_init(struct sink *s, struct flow *flow, int fd, bool accepts,
 	buf_init(&s->buf, LINK_WINDOW);
 }
 
-/* Bytes left us; credit for them goes back in steps. The host is never left
- * without: it holds all credit that is neither here nor in the buffer. */
+/* Counts @len consumed bytes; credit for them is returned in steps. acd is
+ * never left without: it has all credit that is neither here nor in the
+ * buffer. */
 static void sink_credit(struct sink *s, size_t len)
 {
 	struct wire *wire = s->flow->wire;
@@ -182,7 +181,7 @@ static void sink_credit(struct sink *s, size_t len)
 	wire_flush(wire);
 }
 
-/* The program does not read any more: what is here and comes is dropped. */
+/* The program reads no more: drops what is queued and what will come. */
 static void sink_drop(struct sink *s)
 {
 	size_t len = buf_len(&s->buf);
@@ -194,7 +193,8 @@ static void sink_drop(struct sink *s)
 	sink_credit(s, len);
 }
 
-/* Writes what the program takes now. Bytes taken, or -errno: it is gone. */
+/* Writes what the program reads now. Returns the bytes written, or -errno if it
+ * has closed its input. */
 static ssize_t sink_put(struct sink *s, struct slice data)
 {
 	size_t done = 0;
@@ -233,8 +233,8 @@ static void sink_finish(struct sink *s)
 	c = pty_eof_char(s->fd);
 	if (c <= 0)
 		return;
-	/* A terminal that takes no byte now has a program that does not read:
-	 * nothing is lost by not telling it. */
+	/* If a terminal accepts no byte, its program does not read, and would
+	 * not notice the end. */
 	eof = (char)c;
 	n = write(s->fd, &eof, 1);
 	(void)n;
@@ -263,7 +263,7 @@ static void sink_event(void *arg, uint32_t events)
 int sink_write(struct sink *s, struct slice data)
 {
 	ssize_t n = 0;
-	int ret;
+	int rc;
 
 	if (!s->accepts || data.len > s->window)
 		return -EBADMSG;
@@ -280,9 +280,9 @@ int sink_write(struct sink *s, struct slice data)
 	sink_credit(s, (size_t)n);
 	if ((size_t)n == data.len)
 		return 0;
-	ret = buf_append(&s->buf, data.ptr + n, data.len - (size_t)n);
-	if (ret < 0)
-		return ret;
+	rc = buf_append(&s->buf, data.ptr + n, data.len - (size_t)n);
+	if (rc < 0)
+		return rc;
 	if (!s->io)
 		s->io = loop_add(s->flow->wire->loop, s->fd, EPOLLOUT,
 				 sink_event, s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linger.c - output that nobody waits for any more
+ * linger.c - drains output that is no longer sent
  */
-#include "init-guard/linger.h"
+#include "init-guard/run/linger.h"
 
 #define SCRAP_SIZE (64u * 1024)
 
@@ -13,7 +13,7 @@ static void linger_close(struct linger_slot *s)
 	fd_closep(&s->fd);
 }
 
-/* One read a round: a program that floods must not keep others waiting. */
+/* One read a round: a fast writer must not delay others. */
 static void linger_event(void *arg, uint32_t events)
 {
 	static uint8_t scrap[SCRAP_SIZE];
@@ -21,7 +21,7 @@ static void linger_event(void *arg, uint32_t events)
 	ssize_t n = read(s->fd, scrap, sizeof(scrap));
 
 	(void)events;
-	/* EIO is how a terminal without users ends */
+	/* a terminal without users ends with EIO */
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		linger_close(s);
 }

@@ -2,7 +2,7 @@
 /*
  * pty.c - terminals for execs
  */
-#include "init-guard/pty.h"
+#include "init-guard/run/pty.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <termios.h>
 
-#include "init-guard/setup.h"
+#include "init-guard/start/setup.h"
 #include "lib/sock.h"
 
 int pty_open(uint16_t rows, uint16_t cols, int *ret_master, int *ret_slave)
@@ -46,7 +46,7 @@ void pty_resize(int master, uint16_t rows, uint16_t cols)
 {
 	const struct winsize size = { .ws_row = rows, .ws_col = cols };
 
-	/* The kernel sends SIGWINCH. A terminal that is gone has no size. */
+	/* The kernel sends SIGWINCH. A closed terminal has no size. */
 	(void)ioctl(master, TIOCSWINSZ, &size);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reap.c - the dead and those who must die: PID 1's duties
+ * reap.c - PID 1's duties: reaping and killing processes
  */
-#include "init-guard/reap.h"
+#include "init-guard/run/reap.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "lib/attr.h"
 #include "lib/str.h"
 
-/* A session that forks as fast as it is killed is followed this often. */
+/* Passes over a session that forks while it is being killed. */
 #define SESSION_PASSES 8
 
 int reap_all(reap_fn fn, void *arg)
@@ -33,11 +33,9 @@ int reap_all(reap_fn fn, void *arg)
 	}
 }
 
-/*
- * The session is the fourth field after the command's name, which is the
- * process's own to choose and may hold spaces and parentheses: it ends at
- * the last parenthesis.
- */
+/* The session is the fourth field after the command's name. The process chooses
+ * that name, which may contain spaces and parentheses: it ends at the last
+ * parenthesis. */
 static bool stat_in_session(const char *stat, pid_t session)
 {
 	const char *p = strrchr(stat, ')');
@@ -67,7 +65,7 @@ static bool proc_in_session(int procfd, const char *pid, pid_t session)
 	return stat_in_session(text, session);
 }
 
-/* One walk through /proc; how many were killed. */
+/* Kills in one walk through /proc. Returns how many were killed. */
 static int session_pass(pid_t session)
 {
 	SCOPED_DIR dir = opendir("/proc");
@@ -109,7 +107,7 @@ void reap_kill_everything(unsigned int ms, reap_fn fn, void *arg)
 	for (waited = 0; waited < ms; waited += 5) {
 		if (!reap_all(fn, arg))
 			return;
-		/* Whoever was being forked when the signal went round. */
+		/* For processes that were being forked at the first signal. */
 		kill(-1, SIGKILL);
 		nanosleep(&tick, NULL);
 	}

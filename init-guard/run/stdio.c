@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stdio.c - the three descriptors of an exec and our ends of them
+ * stdio.c - the descriptors of an exec, and our ends of them
  */
-#include "init-guard/stdio.h"
+#include "init-guard/run/stdio.h"
 
 #include <fcntl.h>
 
-#include "init-guard/pty.h"
-#include "init-guard/setup.h"
+#include "init-guard/run/pty.h"
+#include "init-guard/start/setup.h"
 
 void stdio_init(struct stdio *s)
 {
@@ -18,10 +18,8 @@ void stdio_init(struct stdio *s)
 	};
 }
 
-/*
- * A pipe with one non-blocking end for us. The agent gets to own it, so that
- * it can open /dev/stdout and its kin, which lead through /proc.
- */
+/* Makes a pipe whose end for us is non-blocking. The agent owns it, so that it
+ * can open /dev/stdout and the like, which lead through /proc. */
 static int pipe_open(int ours, int *ret_ours, int *ret_child)
 {
 	int end[2];
@@ -30,7 +28,7 @@ static int pipe_open(int ours, int *ret_ours, int *ret_child)
 		return -errno;
 	*ret_ours = end[ours];
 	*ret_child = end[!ours];
-	/* A new pipe has no other flag: every system call counts here. */
+	/* A new pipe has no other flags: every system call counts here. */
 	if (fchown(*ret_child, AGENT_UID, AGENT_GID) < 0 ||
 	    fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
@@ -39,28 +37,28 @@ static int pipe_open(int ours, int *ret_ours, int *ret_child)
 
 static int output_open(struct stdio *s)
 {
-	int ret = pipe_open(0, &s->out[0], &s->child[1]);
+	int rc = pipe_open(0, &s->out[0], &s->child[1]);
 
-	if (ret == 0)
-		ret = pipe_open(0, &s->out[1], &s->child[2]);
-	if (ret < 0)
+	if (rc == 0)
+		rc = pipe_open(0, &s->out[1], &s->child[2]);
+	if (rc < 0)
 		stdio_close(s);
-	return ret;
+	return rc;
 }
 
 int stdio_open_pipes(struct stdio *s, bool input, struct stdio *spare)
 {
-	int ret = 0;
+	int rc = 0;
 
 	*s = *spare;
 	stdio_init(spare);
 	if (s->out[1] < 0)
-		ret = output_open(s);
-	if (ret == 0 && input)
-		ret = pipe_open(1, &s->in, &s->child[0]);
-	if (ret < 0)
+		rc = output_open(s);
+	if (rc == 0 && input)
+		rc = pipe_open(1, &s->in, &s->child[0]);
+	if (rc < 0)
 		stdio_close(s);
-	return ret;
+	return rc;
 }
 
 void stdio_spare(struct stdio *spare)
@@ -71,21 +69,21 @@ void stdio_spare(struct stdio *spare)
 
 int stdio_open_tty(struct stdio *s, uint16_t rows, uint16_t cols)
 {
-	int ret;
+	int rc;
 
 	stdio_init(s);
-	ret = pty_open(rows, cols, &s->out[0], &s->child[0]);
-	if (ret < 0)
-		return ret;
+	rc = pty_open(rows, cols, &s->out[0], &s->child[0]);
+	if (rc < 0)
+		return rc;
 	s->child[1] = s->child[0];
 	s->child[2] = s->child[0];
-	/* Of its own, so that input and output are closed independently. */
+	/* A separate one, so that input and output are closed independently. */
 	s->in = fcntl(s->out[0], F_DUPFD_CLOEXEC, 3);
 	if (s->in < 0) {
-		ret = -errno;
+		rc = -errno;
 		stdio_close(s);
 	}
-	return ret;
+	return rc;
 }
 
 void stdio_close_child(struct stdio *s)

@@ -15,10 +15,10 @@ static int reencode_exec(struct buf *b, const struct link_frame *f)
 {
 	struct link_exec_args a;
 	struct link_exec x;
-	int ret = link_get_exec(f, &a);
+	int rc = link_get_exec(f, &a);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	x = (struct link_exec){
 		.flags = a.flags,
 		.rows = a.rows,
@@ -27,33 +27,33 @@ static int reencode_exec(struct buf *b, const struct link_frame *f)
 		.argv = (const char *const *)a.argv,
 		.env = (const char *const *)a.env,
 	};
-	ret = link_put_exec(b, f->channel, &x);
+	rc = link_put_exec(b, f->channel, &x);
 	link_exec_args_done(&a);
-	return ret;
+	return rc;
 }
 
 static int reencode_prepare(struct buf *b, const struct link_frame *f)
 {
 	struct link_prepare_args a;
 	struct link_prepare x;
-	int ret = link_get_prepare(f, &a);
+	int rc = link_get_prepare(f, &a);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	x = (struct link_prepare){ .ca = a.ca, .flags = a.flags };
-	ret = link_put_prepare(b, &x);
+	rc = link_put_prepare(b, &x);
 	link_prepare_args_done(&a);
-	return ret;
+	return rc;
 }
 
 static int reencode_assign(struct buf *b, const struct link_frame *f)
 {
 	struct link_assign_args a;
 	struct link_assign x;
-	int ret = link_get_assign(f, &a);
+	int rc = link_get_assign(f, &a);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	x = (struct link_assign){
 		.name = a.name,
 		.env = (const char *const *)a.env,
@@ -63,26 +63,27 @@ static int reencode_assign(struct buf *b, const struct link_frame *f)
 		.vault_len = a.vault_len,
 		.ca = a.ca,
 	};
-	ret = link_put_assign(b, &x);
+	rc = link_put_assign(b, &x);
 	link_assign_args_done(&a);
-	return ret;
+	return rc;
 }
 
 static int reencode_ready(struct buf *b, const struct link_frame *f)
 {
 	char **checks;
-	int ret = link_get_ready(f, &checks);
+	int rc = link_get_ready(f, &checks);
 
-	if (ret < 0)
-		return ret;
-	ret = link_put_ready(b, (const char *const *)checks);
+	if (rc < 0)
+		return rc;
+	rc = link_put_ready(b, (const char *const *)checks);
 	link_vec_free(checks);
-	return ret;
+	return rc;
 }
 
 static int reencode_small(struct buf *b, const struct link_frame *f)
 {
 	struct link_exit x;
+	struct slice line;
 	uint16_t rows, cols;
 	uint32_t v;
 
@@ -93,6 +94,10 @@ static int reencode_small(struct buf *b, const struct link_frame *f)
 		if (link_exit_code(&x) < 0 || link_exit_code(&x) > 255)
 			abort();
 		return link_put_exit(b, f->channel, &x);
+	case LINK_AUDIT:
+		if (link_get_audit(f, &line) < 0)
+			return -EBADMSG;
+		return link_put_audit(b, line);
 	case LINK_RESIZE:
 		if (link_get_resize(f, &rows, &cols) < 0)
 			return -EBADMSG;

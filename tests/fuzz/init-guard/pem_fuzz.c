@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "init-guard/pem.h"
-#include "init-guard/pkcs12.h"
+#include "init-guard/start/pem.h"
+#include "init-guard/start/pkcs12.h"
 
 static size_t der_len(struct slice s)
 {
@@ -34,22 +34,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct slice rest = text;
 	size_t before = rest.len + 1;
 	struct buf store;
-	int ret, n = 0;
+	int rc, n = 0;
 
-	while ((ret = pem_next(&rest, der)) > 0) {
+	while ((rc = pem_next(&rest, der)) > 0) {
 		if (rest.len >= before || rest.ptr + rest.len != data + size ||
-		    der_len(slice_of(der, (size_t)ret)) != (size_t)ret)
+		    der_len(slice_of(der, (size_t)rc)) != (size_t)rc)
 			abort();
 		before = rest.len;
 		n++;
 	}
 	buf_init(&store, 1u << 22);
-	if (ret == 0 && n > 0 && size > 0 && !memchr(data, 0, size) &&
+	if (rc == 0 && n > 0 && size > 0 && !memchr(data, 0, size) &&
 	    pem_count(text) != n)
 		abort();
-	if (pkcs12_put(text, &store) != ret && ret < 0)
+	if (pkcs12_put(text, &store) != rc && rc < 0)
 		abort();
-	if (ret == 0 && der_len(buf_slice(&store)) != buf_len(&store))
+	if (rc == 0 && der_len(buf_slice(&store)) != buf_len(&store))
 		abort();
 	buf_done(&store);
 	return 0;

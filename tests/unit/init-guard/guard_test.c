@@ -304,7 +304,7 @@ static void test_signal_close(void)
 	guest_put(&g, LINK_CLOSE, id, NULL, 0);
 	guest_until(&g, &g.ch[id].over);
 	t = clock_ms() - t;
-	ok(t >= 1900 && t < 4000, "CLOSE kills what ignores a hang-up (%u ms)",
+	ok(t >= 1900, "CLOSE kills what ignores a hang-up (%u ms)",
 	   (unsigned int)t);
 	id = run("sleep 0.1; grep -lE '4[23]4[23]' /proc/[0-9]*/cmdline |"
 		 "grep -v /proc/$$/ | wc -l");
@@ -317,7 +317,7 @@ static void test_signal_close(void)
 	guest_put(&g, LINK_CLOSE, id, NULL, 0);
 	guest_put(&g, LINK_CLOSE, id, NULL, 0);
 	guest_until(&g, &g.ch[id].over);
-	ok(clock_ms() - t < 1000, "CLOSE hangs up at once");
+	ok(clock_ms() - t < 1900, "CLOSE hangs up at once");
 }
 
 static void test_children(void)
@@ -333,11 +333,11 @@ static void test_children(void)
 	is_str(guest_text(&g, id), "0\n", "orphans are reaped");
 
 	t = clock_ms();
-	id = run("(trap 'touch /tmp/broken' PIPE; sleep 0.5; echo late &&"
+	id = run("(trap 'touch /tmp/broken' PIPE; sleep 2; echo late &&"
 		 " echo later && touch /tmp/alive) & echo soon");
-	ok(id && clock_ms() - t < 450, "a background child delays no exit");
+	ok(id && clock_ms() - t < 1900, "a background child delays no exit");
 	is_str(guest_text(&g, id), "soon\n", "... and is not heard after it");
-	id = run("sleep 0.8; ls /tmp/alive /tmp/broken 2>/dev/null");
+	id = run("sleep 2.3; ls /tmp/alive /tmp/broken 2>/dev/null");
 	is_str(guest_text(&g, id), "/tmp/alive\n", "... and may go on writing");
 	id = run("yes > /dev/null & yes & echo end; exit 4");
 	ok(id && g.ch[id].exit.value == 4, "nor does one that floods");
@@ -470,26 +470,47 @@ static void test_speed(void)
 	   "PING is answered");
 }
 
+/* Starts @script, which says so when its trap is set, and sends QUIT. Returns
+ * its channel when the guest has closed the link. */
+static uint32_t quit(const char *script, uint32_t grace_ms)
+{
+	uint32_t id = guest_sh(&g, 0, script);
+
+	while (id && buf_len(&g.ch[id].out) == 0 && guest_step(&g, 20000))
+		;
+	guest_put_u32(&g, LINK_QUIT, 0, grace_ms);
+	while (guest_step(&g, 20000))
+		;
+	return id;
+}
+
+/* With a grace that a busy machine does not use up: what ends of TERM ends the
+ * guest. */
 static void test_quit(void)
 {
-	uint32_t id = guest_sh(&g, 0,
-			       "trap 'echo bye; exit 6' TERM; echo on;"
-			       "while :; do sleep 0.02; done");
-	uint32_t deaf = guest_sh(&g, 0,
-				 "trap '' TERM; echo on;"
-				 "while :; do sleep 0.02; done");
-	bool never = false;
+	uint32_t id = quit("trap 'echo bye; exit 6' TERM; echo on;"
+			   "while :; do sleep 0.02; done",
+			   600000);
 
-	while ((buf_len(&g.ch[id].out) == 0 || buf_len(&g.ch[deaf].out) == 0) &&
-	       guest_step(&g, 20000))
-		;
-	guest_put_u32(&g, LINK_QUIT, 0, 300);
-	while (!never && guest_step(&g, 20000))
-		;
 	is_str(guest_text(&g, id), "on\nbye\n", "QUIT: TERM to all");
 	ok(g.ch[id].over && g.ch[id].exit.value == 6, "... with its exit code");
-	ok(g.ch[deaf].over && g.ch[deaf].exit.value == SIGKILL,
-	   "... then KILL");
+	is_int(guest_wait(&g, true), 0, "... and exit 0");
+	ok(!g.bad, "no frame was out of place");
+}
+
+static void test_quit_deaf(void)
+{
+	const uint64_t grace_ns = UINT64_C(100) * 1000 * 1000;
+	uint64_t t = clock_ns();
+	uint32_t id;
+
+	g = (struct guest){ 0 };
+	ok(guest_up(&g, GUEST_SOCKET), "another guest %s", g.fail_text);
+	id = quit("trap '' TERM; echo on; while :; do sleep 0.02; done",
+		  (uint32_t)(grace_ns / 1000000));
+	ok(g.ch[id].over && g.ch[id].exit.value == SIGKILL,
+	   "QUIT: KILL to what does not hear TERM");
+	ok(clock_ns() - t >= grace_ns, "... not before the grace is over");
 	is_int(guest_wait(&g, true), 0, "... and exit 0");
 	ok(!g.bad, "no frame was out of place");
 }
@@ -513,6 +534,8 @@ int main(void)
 	test_speed();
 	test_many();
 	test_quit();
+	guest_done(&g);
+	test_quit_deaf();
 	guest_done(&g);
 	return done_testing();
 }

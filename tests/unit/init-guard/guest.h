@@ -48,7 +48,7 @@ struct guest {
 	pid_t pid;
 	int in, out; /* read, write */
 	struct buf rx;
-	bool hello, prepared, ready, failed, pong, bad;
+	bool hello, prepared, ready, failed, pong, unvaulted, bad;
 	char fail_text[512];
 	char **report; /* of READY */
 	char log[16384]; /* what LOG said, a line each; the first of it */
@@ -134,7 +134,7 @@ static inline int guest_child_main(void *arg)
 	char *env[] = { (char[]){ "SECRET=canary" },
 			(char[]){ "ASAN_OPTIONS=detect_leaks=0" }, NULL };
 	const char *command = getenv("GUEST_COMMAND");
-	int ret;
+	int rc;
 
 	if (dup2(c->in, 0) < 0 || dup2(c->out, 1) < 0)
 		_exit(111);
@@ -142,9 +142,9 @@ static inline int guest_child_main(void *arg)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(112);
 	}
-	ret = guest_root(c->top);
-	if (ret != 0)
-		_exit(100 + ret);
+	rc = guest_root(c->top);
+	if (rc != 0)
+		_exit(100 + rc);
 	if (guest_prepare && guest_prepare() != 0)
 		_exit(109);
 	if (c->bad_workspace && mkdir("/workspace/theirs", 0700) < 0)
@@ -197,7 +197,7 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 				 .bad_workspace = bad_workspace };
 	SCOPED_FD exe =
 		open(path ? path : "build/init-guard", O_RDONLY | O_CLOEXEC);
-	int host[2] = { -1, -1 }, child[2] = { -1, -1 }, ret;
+	int host[2] = { -1, -1 }, child[2] = { -1, -1 }, rc;
 
 	memset(g, 0, sizeof(*g));
 	buf_init(&g->rx, 1024u * 1024);
@@ -206,9 +206,9 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 	g->pid = -1; /* nobody: guest_wait() finds no child */
 	if (exe < 0 && !getenv("GUEST_COMMAND"))
 		return -errno;
-	ret = guest_streams(kind, host, child);
-	if (ret < 0)
-		return ret;
+	rc = guest_streams(kind, host, child);
+	if (rc < 0)
+		return rc;
 	mkdir(c.top, 0700);
 	c.exe = exe;
 	c.in = child[0];
@@ -219,12 +219,12 @@ static inline int guest_start(struct guest *g, enum guest_kind kind,
 			       CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUTS |
 				       CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
 		       &c);
-	ret = g->pid < 0 ? -errno : 0;
+	rc = g->pid < 0 ? -errno : 0;
 	close(child[0]);
 	close(child[1]);
 	g->in = host[0];
 	g->out = host[1];
-	return ret;
+	return rc;
 }
 
 static inline void guest_done(struct guest *g)
@@ -317,22 +317,31 @@ static inline void guest_output(struct guest *g, const struct link_frame *f)
 		g->bad = true;
 }
 
-static inline void guest_log(struct guest *g, const struct link_frame *f)
+static inline void guest_note(struct guest *g, const char *word,
+			      struct slice text)
 {
 	const size_t have = strlen(g->log);
+
+	(void)snprintf(g->log + have, sizeof(g->log) - have, "%s %.*s\n", word,
+		       (int)text.len, (const char *)text.ptr);
+}
+
+static inline void guest_log(struct guest *g, const struct link_frame *f)
+{
 	struct slice text;
 	uint8_t level;
+	char word[8];
 
-	if (link_get_text(f, &level, &text) == 0)
-		(void)snprintf(g->log + have, sizeof(g->log) - have,
-			       "%d %.*s\n", level, (int)text.len,
-			       (const char *)text.ptr);
+	if (link_get_text(f, &level, &text) < 0)
+		return;
+	(void)snprintf(word, sizeof(word), "%d", level);
+	guest_note(g, word, text);
 }
 
 static inline void guest_frame(struct guest *g, const struct link_frame *f)
 {
 	struct guest_channel *ch = &g->ch[f->channel % GUEST_CHANNELS];
-	struct slice text;
+	struct slice text = { 0 };
 	uint32_t v = 0;
 	uint8_t level;
 
@@ -352,6 +361,9 @@ static inline void guest_frame(struct guest *g, const struct link_frame *f)
 	case LINK_PONG:
 		g->pong = true;
 		break;
+	case LINK_UNVAULTED:
+		g->unvaulted = true;
+		break;
 	case LINK_FAIL:
 		g->failed = true;
 		if (link_get_text(f, &level, &text) == 0)
@@ -361,6 +373,10 @@ static inline void guest_frame(struct guest *g, const struct link_frame *f)
 		break;
 	case LINK_LOG:
 		guest_log(g, f);
+		break;
+	case LINK_AUDIT:
+		g->bad |= link_get_audit(f, &text) < 0;
+		guest_note(g, "audit", text);
 		break;
 	case LINK_STARTED:
 		ch->started = true;

@@ -34,7 +34,10 @@ static const struct parse_case parse_cases[] = {
 	{ "the maximum, payload to come", BYTES("\0\2\0\5\x31\0\0\0\1"),
 	  -EAGAIN },
 	{ "type 0", BYTES("\0\0\0\5\0\0\0\0\0"), -EBADMSG },
-	{ "type 7, between the known", BYTES("\0\0\0\5\7\0\0\0\0"), -EBADMSG },
+	{ "type 9, between the known", BYTES("\0\0\0\5\11\0\0\0\0"), -EBADMSG },
+	{ "AUDIT", BYTES("\0\0\0\7\10\0\0\0\0{}"), 0 },
+	{ "AUDIT of nothing", BYTES("\0\0\0\5\10\0\0\0\0"), -EBADMSG },
+	{ "AUDIT on a channel", BYTES("\0\0\0\7\10\0\0\0\1{}"), -EBADMSG },
 	{ "type 255", BYTES("\0\0\0\5\xff\0\0\0\0"), -EBADMSG },
 	{ "an unknown type is refused before its payload",
 	  BYTES("\0\0\0\x50\x63\0\0\0\0"), -EBADMSG },
@@ -60,15 +63,15 @@ static void test_parse(void)
 	struct link_frame f;
 	struct slice in;
 	size_t i, need;
-	int ret;
+	int rc;
 
 	for (i = 0; i < ARRAY_SIZE(parse_cases); i++) {
 		const struct parse_case *c = &parse_cases[i];
 
 		in = slice_of(c->ptr, c->len);
-		ret = link_parse(&in, &f, NULL);
-		is_int(ret, c->want, "parse: %s", c->what);
-		if (ret < 0)
+		rc = link_parse(&in, &f, NULL);
+		is_int(rc, c->want, "parse: %s", c->what);
+		if (rc < 0)
 			is_int(in.len, c->len, "... and takes nothing");
 	}
 	in = slice_of("\0\0\0\7\x31\0\0\0\1x", 10);
@@ -290,29 +293,29 @@ static int payload_get(const struct link_frame *f)
 	struct link_exit x;
 	char **checks;
 	uint32_t v;
-	int ret;
+	int rc;
 
 	switch (f->type) {
 	case LINK_EXEC:
-		ret = link_get_exec(f, &exec);
-		if (ret == 0)
+		rc = link_get_exec(f, &exec);
+		if (rc == 0)
 			link_exec_args_done(&exec);
-		return ret;
+		return rc;
 	case LINK_PREPARE:
-		ret = link_get_prepare(f, &prepare);
-		if (ret == 0)
+		rc = link_get_prepare(f, &prepare);
+		if (rc == 0)
 			link_prepare_args_done(&prepare);
-		return ret;
+		return rc;
 	case LINK_ASSIGN:
-		ret = link_get_assign(f, &assign);
-		if (ret == 0)
+		rc = link_get_assign(f, &assign);
+		if (rc == 0)
 			link_assign_args_done(&assign);
-		return ret;
+		return rc;
 	case LINK_READY:
-		ret = link_get_ready(f, &checks);
-		if (ret == 0)
+		rc = link_get_ready(f, &checks);
+		if (rc == 0)
 			link_vec_free(checks);
-		return ret;
+		return rc;
 	case LINK_EXIT:
 		return link_get_exit(f, &x);
 	default:
@@ -479,6 +482,19 @@ static void test_other_rounds(void)
 		   slice_eq(text, slice_str("no")),
 	   "FAIL goes round");
 	buf_consume(&b, buf_len(&b));
+	ok(link_put_audit(&b, slice_str("{\"a\":1}")) == 0 &&
+		   parse_only(&b, &f) && link_get_audit(&f, &text) == 0 &&
+		   slice_eq(text, slice_str("{\"a\":1}")),
+	   "AUDIT goes round");
+	is_int(link_get_text(&f, &level, &text), -EBADMSG, "and is no text");
+	buf_consume(&b, buf_len(&b));
+	ok(link_put(&b, LINK_AUDIT, 0, "{\x1b}", 3) == 0 &&
+		   parse_only(&b, &f) && link_get_audit(&f, &text) == -EBADMSG,
+	   "not with control bytes");
+	buf_consume(&b, buf_len(&b));
+	is_int(link_put_audit(&b, slice_str("{\x1b}")), -EINVAL,
+	       "nor is it put then");
+	is_int(link_put_audit(&b, slice_str("")), -EINVAL, "nor empty");
 	ok(link_put_hello(&b, 5) == 0 && parse_only(&b, &f) &&
 		   link_get_hello(&f, &version, &v) == 0 &&
 		   version == LINK_VERSION && v == 5,

@@ -163,7 +163,7 @@ static void test_late_ca_refused(void)
 	ok(!start(&p, &(struct link_assign){ .name = "", .ca = "hello\n" }) &&
 		   g.failed,
 	   "a late CA that is none is refused");
-	is_str(g.fail_text, "78 the CA given is no PEM certificate",
+	is_str(g.fail_text, "78 the CA given is not a PEM certificate",
 	       "... with the reason");
 	is_int(guest_wait(&g, false), 78, "... and code 78");
 	guest_done(&g);
@@ -196,10 +196,10 @@ static void test_refused(void)
 		struct link_prepare p;
 	} cases[] = {
 		{ "a CA that is none",
-		  "78 the CA given is no PEM certificate",
+		  "78 the CA given is not a PEM certificate",
 		  { .ca = "hello\n" } },
 		{ "a private key for a CA",
-		  "78 the CA given is no PEM certificate",
+		  "78 the CA given is not a PEM certificate",
 		  { .ca = CA "-----BEGIN PRIVATE KEY-----\nMAA=\n"
 			     "-----END PRIVATE KEY-----\n" } },
 		{ "an image that nobody looked through",

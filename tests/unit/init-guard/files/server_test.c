@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * files_test.c - the file server, as a process, over two pipes
+ * server_test.c - the file server, as a process, over two pipes
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "init-guard/files.h"
+#include "init-guard/files/server.h"
 #include "init-guard/filewire.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -155,7 +155,7 @@ static void test_write(void)
 	       "nor left anything");
 	is_int(store("a", FILEWIRE_ATOMIC | FILEWIRE_EXCLUSIVE, "x", false)
 		       .error,
-	       EEXIST, "nothing is replaced unless wished");
+	       EEXIST, "nothing is replaced unless asked for");
 	is_int(store("no/b", FILEWIRE_ATOMIC, "x", false).error, ENOENT,
 	       "a directory that is missing");
 	is_int(store("yes/b", FILEWIRE_ATOMIC | FILEWIRE_PARENTS, "x", false)
@@ -258,7 +258,7 @@ static void test_names(void)
 	is_int(simple(FILEWIRE_REMOVE, 0, "yes", "").error, ENOTEMPTY,
 	       "a directory with something in it stays");
 	is_int(simple(FILEWIRE_REMOVE, FILEWIRE_RECURSIVE, "yes", "").error, 0,
-	       "unless wished otherwise");
+	       "unless asked otherwise");
 	is_int(simple(FILEWIRE_MKDIR, FILEWIRE_PARENTS, "p/q/r", "").error, 0,
 	       "directories are made");
 	is_int(simple(FILEWIRE_STAT, 0, "p/q/r", "").entries, 1, "and seen");
