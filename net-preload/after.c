@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * after.c - what came of the connections that were allowed
+ * after.c - reports allowed connections that then failed
  *
- * A ring of atomics, like the cache: no lock, no memory to be had. What two
- * threads write at once, one of them may lose; then a line less is told.
+ * A ring of atomics, like the cache: no lock, no allocation. If two threads
+ * write at once, one destination may be lost; then one line less is shown.
  */
 #include "net-preload/after.h"
 
@@ -13,7 +13,7 @@
 #include "net-preload/say.h"
 #include "net-preload/sys.h"
 
-#define SET (UINT64_C(1) << 48) /* 0 is a free place */
+#define SET (UINT64_C(1) << 48) /* 0 marks a free place */
 
 static _Atomic uint32_t owner; /* the process that noted the places; 0: none */
 static _Atomic bool never; /* the process confines itself */
@@ -41,8 +41,8 @@ static bool is_noted(uint64_t place)
 }
 
 /* Empties the table for this process: a child by fork(2) has a copy of its
- * parent's. A child by vfork(2) empties the parent's own, and the parent then
- * tells nothing. */
+ * parent's. A child by vfork(2) empties the parent's own table; the parent then
+ * reports nothing. */
 static void own(uint32_t pid)
 {
 	for (unsigned i = 0; i < AFTER_PLACES; i++)
@@ -79,7 +79,7 @@ void after_tell(void)
 	uint32_t pid = atomic_load(&owner);
 	uint64_t end;
 
-	/* First of all: what is confined must make no call. */
+	/* This comes first: a confined process must make no call. */
 	if (pid == 0 || atomic_load(&never) || !say_may() || pid != own_pid())
 		return;
 	end = sys_clock_ms() + ASK_WAIT_MS;

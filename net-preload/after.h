@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * after.h - what came of the connections that were allowed
+ * after.h - reports allowed connections that then failed
  *
- * To a program that speaks TLS through the gateway an alert is all that can be
- * said of a host that cannot be reached, which shows as "Internal error". The
- * gateway knows more, but not before the program has connected: so it is asked
- * once more, before the program connects there again, and when it ends.
+ * If an allowed host cannot be reached, all that the gateway can send to a TLS
+ * client is an alert, which shows as "Internal error". The gateway knows the
+ * reason only after the program has connected. So it is asked again before the
+ * program connects there once more, and when the program ends.
  */
 #ifndef NET_PRELOAD_AFTER_H
 #define NET_PRELOAD_AFTER_H
 
 #include "net-preload/dest.h"
 
-#define AFTER_PLACES 8u /* the last ones of a process */
+#define AFTER_PLACES 8u /* most recent destinations of a process */
 
-/* Notes that the gateway allows this process to connect to @d (TCP). */
+/* Notes that the gateway allowed this process to connect to @d (TCP). Only the
+ * last AFTER_PLACES are kept. */
 void after_note(const struct dest *d);
-/* Returns true if that was noted in this process. */
+/* Returns true if @d was noted in this process and is still kept. */
 bool after_knows(const struct dest *d);
 
 /*
- * Called when the process ends. Asks about each host that was noted, and tells
- * the user which could not be reached. Takes ASK_WAIT_MS at most (ask.h). Asks
- * nothing if nothing was noted, if the user could not be told, in a child by
- * fork(2) or vfork(2) of the process that noted it, and after after_never().
- * May change errno.
+ * Called when the process ends. Asks the gateway about each noted host, until
+ * one question gets no answer, and tells the user which could not be reached.
+ * Takes at most ASK_WAIT_MS (ask.h) in total.
+ *
+ * Does nothing if no host was noted, if the user could not be told, in a child
+ * by fork(2) or vfork(2) of the process that noted them, or after
+ * after_never(). May change errno.
  */
 void after_tell(void);
-/* Called when the process begins to confine itself. From now on after_tell()
- * does nothing: a seccomp filter could end the process for any call. */
+/* Called when the process begins to confine itself; makes after_tell() do
+ * nothing from now on, as a seccomp filter could kill the process for any
+ * system call. */
 void after_never(void);
 
 #endif

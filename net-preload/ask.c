@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.c - the gateway's word on a destination
+ * ask.c - asks the gateway whether a destination is allowed
  *
- * One datagram to port 53 of the wanted address and one back, over a socket
+ * One datagram to port 53 of the wanted address and one back, through a socket
  * of our own by raw system calls. The socket is connected, so the kernel
- * passes on only what comes from there.
+ * delivers only datagrams from that address.
  */
 #include "net-preload/ask.h"
 
@@ -21,10 +21,10 @@
 #include "net-preload/wire.h"
 
 #define PORT_DNS 53
-#define DATAGRAMS_MAX 32u /* read for one question */
+#define DATAGRAMS_MAX 32u /* datagrams read for one question */
 
-/* Seconds of sys_clock_ms(). No answer came to a question of this process:
- * until then it asks nothing. */
+/* Seconds of sys_clock_ms(): a question of this process timed out, and until
+ * then it asks nothing. */
 static _Atomic uint32_t closed_until;
 
 uint64_t sys_clock_ms(void)
@@ -44,8 +44,8 @@ bool ask_is_open(const struct dest *d, uint32_t now)
 	       cache_get(cache_key(d->address, 0, false), now) == CACHE_NONE;
 }
 
-/* A program that closed its standard streams must not find us in their
- * place: what another thread writes there would go to the gateway. */
+/* Opens the socket above descriptor 2: if a program has closed its standard
+ * streams, what another thread writes to them must not go to the gateway. */
 static int open_above(void)
 {
 	int fd = (int)syscall(SYS_socket, AF_INET,
@@ -88,8 +88,7 @@ static int send_ask(int fd, const struct dest *d, const uint8_t *data,
 }
 
 /* Returns true if an answer is there before @end. Looks once even if @end has
- * passed: the thread may have got no processor for long, while the answer
- * came. */
+ * passed: the answer may have come while the thread did not run. */
 static bool wait_readable(int fd, uint64_t end)
 {
 	for (;;) {
@@ -108,31 +107,31 @@ static bool wait_readable(int fd, uint64_t end)
 	}
 }
 
-/* 0; -ETIMEDOUT; -EBADMSG: an answer without a verdict; another error: that
- * of the socket. What is no answer to our question is passed over. */
+/* Returns 0, -ETIMEDOUT, -EBADMSG for an answer without a verdict, or an error
+ * of the socket. Skips datagrams that do not answer our question. */
 static int wait_answer(int fd, const struct wire_ask *a, uint64_t end,
 		       uint8_t data[WIRE_ANSWER_MAX], struct wire_answer *ret)
 {
 	for (unsigned i = 0; i < DATAGRAMS_MAX && wait_readable(fd, end); i++) {
 		long n = syscall(SYS_recvfrom, fd, data, WIRE_ANSWER_MAX,
 				 MSG_TRUNC, NULL, NULL);
-		int r;
+		int rc;
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (n < 0)
 			return -errno;
 		if (n > WIRE_ANSWER_MAX)
-			return -EBADMSG; /* we said how much we take */
-		r = wire_answer(a, data, (size_t)n, ret);
-		if (r != -EAGAIN)
-			return r;
+			/* longer than the size that we announced */
+			return -EBADMSG;
+		rc = wire_answer(a, data, (size_t)n, ret);
+		if (rc != -EAGAIN)
+			return rc;
 	}
 	return -ETIMEDOUT;
 }
 
-/* Notes why a question got no verdict, so that it is not asked again at
- * once. */
+/* Notes why a question got no verdict, so that it is not repeated at once. */
 static void note_failure(int code, const struct dest *d, uint64_t key,
 			 uint32_t now)
 {
@@ -154,13 +153,13 @@ static void note_failure(int code, const struct dest *d, uint64_t key,
 	}
 }
 
-/* Asks @a, whose place, protocol and time are set. 0 and *ret, a view into
- * @data; else what note_failure() takes. */
+/* Sends @a, whose protocol and time are set, and waits. Returns 0 and *ret, a
+ * view of @data, or a code for note_failure(). */
 static int converse(const struct dest *d, struct wire_ask *a, uint64_t end,
 		    uint8_t data[WIRE_ANSWER_MAX], struct wire_answer *ret)
 {
 	uint8_t question[WIRE_ASK_MAX];
-	int fd = open_above(), r;
+	int fd = open_above(), rc;
 
 	if (fd < 0)
 		return -EAGAIN;
@@ -168,17 +167,17 @@ static int converse(const struct dest *d, struct wire_ask *a, uint64_t end,
 	a->port = d->port;
 	a->id = random_id(end);
 	a->pid = (uint32_t)syscall(SYS_getpid);
-	a->exe = (char *)data; /* room until there is an answer */
+	a->exe = (char *)data; /* used before the answer arrives */
 	a->exe_len = exe_end((char *)data, WIRE_ANSWER_MAX);
-	r = send_ask(fd, d, question, wire_ask(a, question));
-	if (r == 0)
-		r = wait_answer(fd, a, end, data, ret);
+	rc = send_ask(fd, d, question, wire_ask(a, question));
+	if (rc == 0)
+		rc = wait_answer(fd, a, end, data, ret);
 	syscall(SYS_close, fd);
-	return r;
+	return rc;
 }
 
-/* Asks, unless another thread asks for the same key: then returns at once what
- * the cache says. */
+/* Asks, unless another thread is asking for the same key; then returns at once
+ * what the cache says. */
 static enum cache_verdict ask_held(const struct dest *d, struct wire_ask *a,
 				   uint8_t data[WIRE_ANSWER_MAX],
 				   struct wire_answer *ret)
@@ -187,16 +186,16 @@ static enum cache_verdict ask_held(const struct dest *d, struct wire_ask *a,
 	uint64_t ms = sys_clock_ms();
 	uint32_t now = (uint32_t)(ms / 1000);
 	enum cache_verdict v = cache_claim(key, now);
-	int r = -EAGAIN;
+	int rc = -EAGAIN;
 
 	if (v != CACHE_NONE)
 		return v;
 	v = CACHE_GO;
-	/* Another thread may have found meanwhile that no answer comes. */
+	/* Another thread may have suspended questions meanwhile. */
 	if (ask_is_open(d, now))
-		r = converse(d, a, ms + ASK_WAIT_MS, data, ret);
-	if (r < 0) {
-		note_failure(r, d, key, (uint32_t)(sys_clock_ms() / 1000));
+		rc = converse(d, a, ms + ASK_WAIT_MS, data, ret);
+	if (rc < 0) {
+		note_failure(rc, d, key, (uint32_t)(sys_clock_ms() / 1000));
 	} else {
 		if (ret->verdict == WIRE_DENY)
 			v = CACHE_DENY;
@@ -222,8 +221,8 @@ enum cache_verdict ask(const struct dest *d, unsigned protocol)
 		return CACHE_GO;
 	v = ask_held(d, &a, data, &answer);
 	sys_signals_restore(before);
-	/* A failure that the gateway tells of is this process's own only if the
-	 * process has connected there before. */
+	/* A failure reported by the gateway concerns this process only if it
+	 * has connected there before. */
 	if (answer.verdict == WIRE_DENY || a.when == WIRE_AGAIN)
 		say_answer(d, &answer);
 	return v;
@@ -235,14 +234,14 @@ bool ask_after(const struct dest *d, uint64_t end)
 	struct wire_answer answer = { .verdict = WIRE_PASS };
 	uint8_t data[WIRE_ANSWER_MAX];
 	uint64_t before;
-	int r;
+	int rc;
 
 	if (!ask_is_open(d, (uint32_t)(sys_clock_ms() / 1000)) ||
 	    !sys_signals_hold(SYS_ALL_SIGNALS, &before))
 		return false;
-	r = converse(d, &a, end, data, &answer);
+	rc = converse(d, &a, end, data, &answer);
 	sys_signals_restore(before);
-	if (r == 0 && answer.verdict != WIRE_DENY)
+	if (rc == 0 && answer.verdict != WIRE_DENY)
 		say_answer(d, &answer);
-	return r == 0;
+	return rc == 0;
 }

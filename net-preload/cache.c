@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cache.c - what the gateway said, for as long as it said
+ * cache.c - caches the gateway's verdicts for as long as they are valid
  *
- * An entry has to hold all of its key, or one destination gets the verdict of
+ * An entry must contain its whole key, or one destination gets the verdict of
  * another. Address, port and protocol are 49 bits. They are mixed by a
- * multiplication that can be undone (an odd factor, modulo 2^49), of which the
- * upper 7 bits are the place and the lower 42 the tag: no two keys share both.
- * What is left of 64 bits is the verdict (2) and the second at which it ends,
- * modulo 2^20. So a forgotten entry comes to life again after twelve days, for
- * a minute at the most; the network still decides then.
+ * reversible multiplication (an odd factor, modulo 2^49); the upper 7 bits of
+ * the product are the place and the lower 42 the tag, so no two keys share
+ * both. The rest of the 64 bits is the verdict (2) and the second at which it
+ * ends, modulo 2^20. So an old entry becomes valid again after twelve days, for
+ * at most a minute; the network still decides then.
  */
 #include "net-preload/cache.h"
 
@@ -27,10 +27,10 @@ static_assert(CACHE_ENTRIES == 1u << (KEY_BITS - TAG_BITS),
 static_assert(TAG_BITS + 2 + TIME_BITS == 64, "an entry is one word");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "atomics must need no lock");
 
-/* In the place of a verdict while the gateway is asked for it. It ends by
- * itself: who asks may be a process that is killed, or the copy of one. */
+/* Stands in the place of a verdict while the gateway is asked. It expires by
+ * itself: the asking process may be killed, or be a copy of one. */
 #define ASKED 3u
-#define ASKED_S 2u /* a second at least: what is left of this one, and it */
+#define ASKED_S 2u /* the rest of this second and one whole one */
 
 static _Atomic uint64_t entries[CACHE_ENTRIES];
 static _Atomic uint64_t told[CACHE_TOLD];
@@ -99,7 +99,8 @@ enum cache_verdict cache_claim(uint64_t key, uint32_t now)
 
 	if (v != CACHE_NONE)
 		return v;
-	/* Another's: to take its place would let it be asked for again. */
+	/* Reserved for another key: if it were replaced, that key would be
+	 * asked for again. */
 	if (is_asked(e) && is_live(e, now))
 		return CACHE_GO;
 	if (atomic_compare_exchange_strong(place, &e,
@@ -120,7 +121,7 @@ void cache_drop(uint64_t key)
 
 bool cache_tell(uint64_t what)
 {
-	what |= 1; /* 0 is a free place */
+	what |= 1; /* 0 marks a free place */
 	for (unsigned i = 0; i < CACHE_TOLD; i++) {
 		uint64_t seen = 0;
 

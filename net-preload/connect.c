@@ -18,19 +18,19 @@ static int real(int fd, const struct sockaddr *sa, socklen_t len)
 	return fn ? fn(fd, sa, len) : (int)syscall(SYS_connect, fd, sa, len);
 }
 
-/* There is no IPv6 in a sandbox: where the kernel has nothing to say but
- * that, the user is told once. */
+/* A sandbox has no IPv6. If that is the kernel's only objection, the user is
+ * told once. */
 static int real_ipv6(int fd, const struct sockaddr *sa, socklen_t len)
 {
-	int r = real(fd, sa, len), code = errno;
+	int rc = real(fd, sa, len), code = errno;
 
-	if (r < 0 && (code == ENETUNREACH || code == EADDRNOTAVAIL ||
-		      code == EAFNOSUPPORT)) {
+	if (rc < 0 && (code == ENETUNREACH || code == EADDRNOTAVAIL ||
+		       code == EAFNOSUPPORT)) {
 		if (decide_protocol(fd) == DEST_TCP)
 			say_ipv6();
 		errno = code;
 	}
-	return r;
+	return rc;
 }
 
 int hook_connect(int fd, const struct sockaddr *sa, socklen_t len)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decide.c - does this call go to the kernel?
+ * decide.c - decides whether a hooked call is passed to the kernel
  *
- * The cache first, then the kernel, then the gateway. Whatever is not plainly
- * a first connection, or a message, that the gateway denies goes to the
- * kernel. So a second connect(2) on a socket gives 0, EISCONN or EALREADY as
- * it does without us, and asks nobody.
+ * The cache is consulted first, then the kernel, then the gateway. Everything
+ * but a first connection, or a message, that the gateway denies is passed to
+ * the kernel. So a second connect(2) on a socket returns 0, EISCONN or EALREADY
+ * as without us, and the gateway is not asked.
  */
 #include "net-preload/decide.h"
 
@@ -21,8 +21,9 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-/* Of gVisor alone: TCP_CLOSE before the first connect(2) and bind(2). Linux
- * shows no program states of these numbers (12 is a request's). */
+/* gVisor only: TCP_CLOSE before the first connect(2), and before it but after
+ * bind(2). Linux never shows programs these numbers (12 is that of a request
+ * socket). */
 #define GVISOR_INITIAL 12
 #define GVISOR_BOUND 13
 
@@ -39,9 +40,12 @@ unsigned decide_protocol(int fd)
 	}
 }
 
-/* An error that the kernel keeps for the next call is the kernel's to tell.
- * That of a connection given up by AF_UNSPEC looks the same, and is told to
- * nobody: such a socket's next connection is left to the network. */
+/*
+ * Returns true if the kernel keeps an error for the next call, which it then
+ * reports itself. The error of a connection abandoned by AF_UNSPEC looks the
+ * same and is never reported: such a socket's next connection is left to the
+ * network.
+ */
 static bool has_error(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = 0 };
@@ -51,7 +55,7 @@ static bool has_error(int fd)
 	       (p.revents & (POLLERR | POLLNVAL));
 }
 
-/* Never connected, not connecting, not listening. */
+/* Returns true if @fd never connected, is not connecting and not listening. */
 static bool is_closed(int fd)
 {
 	uint8_t state = 0; /* the first member of struct tcp_info */
@@ -66,13 +70,14 @@ static bool is_closed(int fd)
 	       !has_error(fd);
 }
 
-/* Would the kernel begin to do what it is asked for? */
+/* Returns true if the kernel would begin the call. */
 static bool is_fit(int fd, const struct dest *d, unsigned protocol)
 {
 	int domain = sys_option(fd, SOL_SOCKET, SO_DOMAIN);
 	int type = sys_option(fd, SOL_SOCKET, SO_TYPE);
 
-	/* IPv4 on a socket of IPv6, not mapped: UDP takes it, TCP does not. */
+	/* An unmapped IPv4 address on an IPv6 socket: UDP accepts it, TCP does
+	 * not. */
 	if (domain != d->family && (domain != AF_INET6 || protocol == DEST_TCP))
 		return false;
 	if (domain == AF_INET6 &&
@@ -83,7 +88,7 @@ static bool is_fit(int fd, const struct dest *d, unsigned protocol)
 	return type == SOCK_STREAM && is_closed(fd);
 }
 
-/* What is known of the destination; nothing is asked. */
+/* Returns what is known of the destination, without asking. */
 static enum cache_verdict known(const struct dest *d, unsigned protocol,
 				uint64_t ms)
 {
@@ -91,7 +96,7 @@ static enum cache_verdict known(const struct dest *d, unsigned protocol,
 			 (uint32_t)(ms / 1000));
 }
 
-/* Allowed, or there is nobody to ask. */
+/* Returns true if it is allowed or questions are suspended. */
 static bool is_clear(const struct dest *d, unsigned protocol, uint64_t ms)
 {
 	enum cache_verdict v = known(d, protocol, ms);
@@ -116,30 +121,30 @@ static int decide(int fd, const struct dest *d, unsigned protocol, uint64_t ms)
 }
 
 /*
- * A connect(2) of UDP sends nothing, and a resolver makes one to each address
- * that it found, only to learn which address of its own leads there (RFC 6724,
- * rule 8 and on; c-ares, gRPC): it is the kernel's alone.
+ * connect(2) of UDP sends nothing; a resolver calls it for each address that it
+ * found, only to learn its own source address (RFC 6724, rule 8 and on; c-ares,
+ * gRPC). So it is left to the kernel.
  *
- * Whether it is one, the kernel is asked for only where TCP is not clear: a
- * system call is dear in gVisor.
+ * The protocol is looked up only if TCP is not clear, because a system call is
+ * expensive in gVisor.
  */
 int decide_connect(int fd, const struct dest *d)
 {
 	uint64_t ms = sys_clock_ms();
-	int saved = errno, code = 0;
+	int saved = errno, rc = 0;
 
 	if (is_clear(d, DEST_TCP, ms))
 		return 0;
 	if (decide_protocol(fd) == DEST_TCP)
-		code = decide(fd, d, DEST_TCP, ms);
+		rc = decide(fd, d, DEST_TCP, ms);
 	errno = saved;
-	return code;
+	return rc;
 }
 
 int decide_send(int fd, const struct dest *d, int flags)
 {
 	uint64_t ms = sys_clock_ms();
-	int saved = errno, code = 0;
+	int saved = errno, rc = 0;
 	unsigned protocol;
 
 	if (!(flags & MSG_FASTOPEN) && is_clear(d, DEST_UDP, ms))
@@ -147,7 +152,7 @@ int decide_send(int fd, const struct dest *d, int flags)
 	protocol = decide_protocol(fd);
 	if (protocol == DEST_UDP ||
 	    (protocol == DEST_TCP && (flags & MSG_FASTOPEN)))
-		code = decide(fd, d, protocol, ms);
+		rc = decide(fd, d, protocol, ms);
 	errno = saved;
-	return code;
+	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dest.c - is this an address that the gateway has a say in?
+ * dest.c - tells which addresses the gateway decides on
  */
 #include "net-preload/dest.h"
 
@@ -22,7 +22,7 @@ static bool is_mapped(const uint8_t *a)
 	return memcmp(a, prefix, sizeof(prefix)) == 0;
 }
 
-/* The kernel reads so much of an address, and so do we; it may be unaligned.
+/* Reads as much of an address as the kernel does; it may be unaligned.
  * sockaddr_in6 was once shorter by its last member (RFC 2133). */
 static bool read_in6(const struct sockaddr *sa, socklen_t len,
 		     struct sockaddr_in6 *ret)

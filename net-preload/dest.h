@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dest.h - is this an address that the gateway has a say in?
+ * dest.h - tells which addresses the gateway decides on
  */
 #ifndef NET_PRELOAD_DEST_H
 #define NET_PRELOAD_DEST_H
@@ -20,15 +20,16 @@ struct dest {
 };
 
 /*
- * Reads an address as a program gave it to the kernel: IPv4, or IPv6 with
- * IPv4 inside (::ffff:0:0/96). False, and @ret untouched, when nobody is to
- * be asked: another family, too short, loopback, 0.0.0.0/8, multicast and
- * broadcast (224.0.0.0/3: they leave no sandbox, and nobody answers there),
- * port 0, and port 53, which is the gateway's.
+ * Reads an address that a program passed to the kernel: IPv4, or IPv6 with IPv4
+ * inside (::ffff:0:0/96). Returns false, with @ret unchanged, for what the
+ * gateway is not asked about: another family, too short, loopback, 0.0.0.0/8,
+ * multicast and broadcast (224.0.0.0/3, which leave no sandbox and have no
+ * gateway to answer), port 0, and port 53, the gateway's own.
  */
 bool dest_read(const struct sockaddr *sa, socklen_t len, struct dest *ret);
 
-/* An IPv6 address outside of this machine, with no IPv4 inside. */
+/* Returns true for an IPv6 address outside this machine, with a port; false for
+ * :: and ::1, multicast, port 0, an address with IPv4 inside, and all else. */
 bool dest_is_ipv6(const struct sockaddr *sa, socklen_t len);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exe.c - which program this is
+ * exe.c - the path of this program
  *
- * It stays the same until exec(2), which takes this memory away. So the first
- * thread that has it writes it down for the others; one that dies while it
- * does (a child of vfork(2), killed) leaves them to ask the kernel each time.
+ * It stays the same until exec(2), which discards this memory. The first thread
+ * that reads it stores it for the others; if that thread dies meanwhile (a
+ * killed child of vfork(2)), the others ask the kernel each time.
  */
 #include "net-preload/exe.h"
 
@@ -15,7 +15,7 @@
 #include "net-preload/sys.h"
 #include "net-preload/wire.h"
 
-#define PATH_LONGEST 4096u /* PATH_MAX: what a link of /proc can hold */
+#define PATH_LONGEST 4096u /* PATH_MAX, the longest target of a link in /proc */
 
 enum { EXE_NONE, EXE_WRITING, EXE_KNOWN };
 
@@ -30,8 +30,8 @@ static size_t read_path(char *out, size_t size)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* The end of a path that did not fit: a frame of its own, since hardly any
- * program needs it. */
+/* Handles a path that did not fit, in a stack frame of its own, since hardly
+ * any program needs it. */
 static __attribute__((noinline)) size_t long_end(char *out)
 {
 	char path[PATH_LONGEST];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exe.h - which program this is
+ * exe.h - the path of this program
  */
 #ifndef NET_PRELOAD_EXE_H
 #define NET_PRELOAD_EXE_H
@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /*
- * /proc/self/exe, or the last WIRE_EXE_MAX bytes of a longer path, into @out,
- * which has room for @size (WIRE_EXE_MAX or more; most paths fit into 1,000).
- * The length; 0 when it cannot be had. The kernel is asked for it once in a
+ * Writes /proc/self/exe without a NUL to @out, of a longer path its last
+ * WIRE_EXE_MAX bytes. @size is WIRE_EXE_MAX or more; most paths fit into 1,000.
+ * Returns the length, 0 if the path is not available. Reads it once per
  * process. May change errno.
  */
 size_t exe_end(char *out, size_t size);

@@ -3,9 +3,9 @@
  * prctl.c - the hook of prctl(2)
  *
  * A program that confines itself calls it first: without PR_SET_NO_NEW_PRIVS
- * only root may load a seccomp filter (seccomp(2)), which has no wrapper in
- * the C library. What comes after that may end the process, so that we make no
- * call of our own when it ends. To ask the kernel then would be such a call.
+ * only root may load a seccomp filter (seccomp(2)), for which the C library has
+ * no wrapper. Any system call after that may kill the process, so we make none
+ * of our own when it ends, not even one to find out.
  */
 #include "net-preload/shim.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * say.c - what the user reads on standard error
+ * say.c - messages to the user on standard error
  *
- * Descriptor 2 is the program's. A line in the middle of a data file, of a
- * drawn screen, or a signal that ends the program would be worse than no
- * line, so the doubtful cases are silent.
+ * Descriptor 2 belongs to the program. A line in the middle of a data file or
+ * of a drawn screen, or a signal that kills the program, would be worse than no
+ * line, so doubtful cases are silent.
  */
 #include "net-preload/say.h"
 
@@ -26,14 +26,14 @@
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 #define OUT_MAX (WIRE_TEXT_MAX + WIRE_LINES_MAX * PREFIX_LEN)
 
-/* The kernel's own struct termios (not the C library's) begins so; the
- * longest, of any architecture, is shorter than this. */
+/* The beginning of the kernel's struct termios, which differs from the C
+ * library's; no architecture has a longer one than this. */
 struct kernel_termios {
 	uint32_t iflag, oflag, cflag, lflag;
 	uint8_t rest[112];
 };
 
-/* Written by say_start() alone, before the hooks are on. */
+/* Written only by say_start(), before the hooks are on. */
 static bool allowed;
 static struct stat begun;
 
@@ -60,18 +60,18 @@ static bool is_as_begun(void)
 	       (now.st_mode & S_IFMT) == (begun.st_mode & S_IFMT);
 }
 
-/* Raw, as an editor or a prompt has it; or one that stops who writes to it
- * from the background (TOSTOP). */
+/* Returns true for a raw terminal, as editors and prompts use it, and for one
+ * that stops background writers (TOSTOP). */
 static bool is_drawn_on(void)
 {
 	struct kernel_termios t;
 
 	if (syscall(SYS_ioctl, STDERR_FILENO, TCGETS, &t) < 0)
-		return false; /* no terminal */
+		return false; /* not a terminal */
 	return (t.lflag & (ICANON | TOSTOP)) != ICANON;
 }
 
-/* At once, and with a reader at the other end. */
+/* Returns true if a write would not block and a reader is there. */
 static bool is_writable(void)
 {
 	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -87,18 +87,18 @@ bool say_may(void)
 }
 
 /*
- * One write(2) whose own signal reaches nobody: SIGPIPE when the reader has
- * just gone, SIGXFSZ at the limit of a file. Such a signal is sent to this
- * very thread before write(2) returns, so it is taken back before the mask is
- * restored; one that was there before stays.
+ * Does one write(2) and swallows the signal that it may raise: SIGPIPE when the
+ * reader has just gone, SIGXFSZ at the limit of a file. Such a signal is sent
+ * to this very thread before write(2) returns, so it is removed before the mask
+ * is restored; one that was pending before remains.
  *
- * Only these two are held back. Somebody else may fill the pipe, or a terminal
- * may have less room than the line is long, after it was found writable: then
- * write(2) waits, as the program's own would, and Ctrl-C has to end it. A
- * non-blocking write is not to be had: O_NONBLOCK is everybody's who has the
- * file, RWF_NOWAIT is refused by terminals and by gVisor, and a pipe of root's
- * cannot be opened anew. The price: a handler that leaves by longjmp(3) in these
- * microseconds, with no mask saved (sigsetjmp(3)), leaves the two held back.
+ * Only these two are blocked. The pipe may have been filled by others, or a
+ * terminal may have less room than the line is long: then write(2) waits, as
+ * the program's own would, and Ctrl-C has to end it. A non-blocking write is
+ * impossible: O_NONBLOCK affects every process that has the file open,
+ * terminals and gVisor refuse RWF_NOWAIT, and a pipe of root's cannot be
+ * reopened. The price: a handler that leaves by longjmp(3) in these
+ * microseconds, with no mask saved (sigsetjmp(3)), leaves the two blocked.
  */
 static void write_out(const char *text, size_t len)
 {
@@ -121,7 +121,9 @@ static void write_out(const char *text, size_t len)
 	sys_signals_restore(before);
 }
 
-/* Each line of it says who speaks. */
+/*
+ * Copies @text with "ac: " before each line that lacks it; returns the length.
+ */
 static size_t prefixed(const uint8_t *text, size_t len, char out[OUT_MAX])
 {
 	bool begin = true;

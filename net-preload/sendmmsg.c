@@ -2,9 +2,9 @@
 /*
  * sendmmsg.c - the hook of sendmmsg(2)
  *
- * What is before the first message that is denied is sent, and its number is
- * the result, as with every other error of a message (sendmmsg(2), "Return
- * value"): the program meets the error at its next call, as the first.
+ * The messages before the first denied one are sent and their number is
+ * returned, as for any other error of a message (sendmmsg(2), "Return value"):
+ * the program gets the error at its next call, for the first message.
  */
 #include "net-preload/shim.h"
 

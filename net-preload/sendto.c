@@ -2,7 +2,7 @@
 /*
  * sendto.c - the hook of sendto(2)
  *
- * send(2) has no address and is the C library's own.
+ * send(2) has no address and is not hooked.
  */
 #include "net-preload/shim.h"
 

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shim.c - net_proxy.so: a program's connect() fails at once, with the reason
+ * shim.c - net_proxy.so: makes denied connections fail at once, with a reason
  *
  * Theory of operation
  *
- * Mapped into every dynamic program of a sandbox (/etc/ld.so.preload). It
- * hooks the four calls that can name a peer: connect(2), sendto(2),
- * sendmsg(2), sendmmsg(2). Before such a call the gateway is asked what it
- * will say (ask.c); a call that would be denied fails at once and the user is
- * told why (say.c), every other one is made as it is, so that what sockets,
- * poll(2) and SO_ERROR tell is the kernel's own. prctl(2) is hooked to be told
- * of a program that confines itself (prctl.c). Nothing here is trusted: what
- * does not pass through here (static programs, raw system calls, io_uring)
- * meets the same verdict in the packet path, only later.
+ * Mapped into every dynamic program of a sandbox (/etc/ld.so.preload). It hooks
+ * the four calls that can name a peer: connect(2), sendto(2), sendmsg(2),
+ * sendmmsg(2). Before such a call it asks the gateway for its verdict (ask.c).
+ * A call that would be denied fails at once and the user is told why (say.c);
+ * every other call is made unchanged, so what sockets, poll(2) and SO_ERROR
+ * report is the kernel's own. prctl(2) is hooked to learn that a program
+ * confines itself (prctl.c). Nothing here is trusted: what bypasses it (static
+ * programs, raw system calls, io_uring) meets the same verdict in the packet
+ * path, only later.
  *
- * getaddrinfo(3) and its kin are not hooked. The gateway answers each name
- * with an address of its own (198.18.0.0/15) and knows the name by it, so the
- * address that a program passes here says all there is to say. A table of
- * names here would miss those that came from a cache, another process or
- * another resolver.
+ * getaddrinfo(3) and its kin are not hooked. The gateway answers each name with
+ * an address of its own (198.18.0.0/15) and knows the name by that address, so
+ * the address that a program passes here is enough. A table of names here would
+ * miss names that came from a cache, another process or another resolver.
  *
- * It is a guest in strangers' processes, therefore:
- * - no symbol but the hooks leaves it (net_proxy.map), and it needs no
- *   library: what it takes from the C library is in glibc and in musl, and
- *   has no version. What an old one may lack is weak.
- * - no memory is allocated, no lock is taken, no buffered I/O is used: it may
- *   run in a signal handler, in a child of vfork(2), in a thread with a small
- *   stack (under 3 KiB are used, 7 where the path of a program is longer than
- *   1,200 bytes; cancellation points are not added).
- * - errno is as the real call leaves it.
- * - each program that starts pays for two mappings and one fstat(2). One that
- *   was allowed to connect to a host asks one more question for each such host
- *   when it ends (after.h).
+ * It runs inside programs of others, therefore:
+ * - it exports no symbol but the hooks (net_proxy.map) and needs no library:
+ *   what it uses of the C library is in glibc and in musl, and has no version.
+ *   Symbols that an old one may lack are weak.
+ * - it allocates no memory, takes no lock and uses no buffered I/O: it may run
+ *   in a signal handler, in a child of vfork(2), in a thread with a small stack
+ *   (it uses under 3 KiB, or 7 if the path of the program is longer than 1,200
+ *   bytes; it adds no cancellation points).
+ * - it leaves errno as the real call does.
+ * - each program start costs two mappings and one fstat(2). A program that was
+ *   allowed to connect to a host asks one more question for each such host when
+ *   it ends (after.h).
  *
- * An address in memory that cannot be read ends the program here, where the
- * kernel would say EFAULT.
+ * An unreadable address in memory kills the program here, where the kernel
+ * would return EFAULT.
  */
 #include "net-preload/shim.h"
 
@@ -47,10 +46,10 @@
 #include "net-preload/say.h"
 #include "net-preload/sys.h"
 
-/* Before glibc 2.34 in a library of its own, which not every program has. */
+/* Before glibc 2.34 it is in a library that not every program has. */
 #pragma weak dlsym
 
-/* Visible inside of the object alone: no detour by the symbol table. */
+/* Hidden, which avoids a detour through the symbol table. */
 struct shim_real shim_real;
 static _Atomic bool on;
 
@@ -59,7 +58,7 @@ bool shim_is_on(void)
 	return atomic_load_explicit(&on, memory_order_acquire);
 }
 
-/* A pointer to an object is no pointer to a function in C; POSIX says that
+/* In C an object pointer cannot be cast to a function pointer; POSIX says that
  * the bytes are the same (dlsym, "Application usage"). */
 #define FIND(name)                                           \
 	do {                                                 \
@@ -96,8 +95,8 @@ static void __attribute__((constructor)) start(void)
 	errno = saved;
 }
 
-/* exit(3) comes here when the program's own handlers have run; what ends
- * without it (a signal, _exit(2), exec(2)) tells nothing more. */
+/* Called by exit(3) after the program's own handlers. A program that ends
+ * without it (a signal, _exit(2), exec(2)) reports nothing more. */
 static void __attribute__((destructor)) end(void)
 {
 	int saved = errno;

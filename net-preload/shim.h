@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shim.h - what the hooks share: the real functions, and whether to look
+ * shim.h - what the hooks share: the real functions, and the switch
  */
 #ifndef NET_PRELOAD_SHIM_H
 #define NET_PRELOAD_SHIM_H
@@ -16,11 +16,9 @@ typedef ssize_t (*shim_sendmsg_fn)(int, const struct msghdr *, int);
 typedef int (*shim_sendmmsg_fn)(int, struct mmsghdr *, unsigned, int);
 typedef int (*shim_prctl_fn)(int, ...);
 
-/*
- * The next definition of each name (dlsym(3), RTLD_NEXT): the C library's, or
- * that of another object between it and us. NULL before our constructor ran
- * and where it found none: the system call is made then.
- */
+/* The next definition of each name (dlsym(3), RTLD_NEXT): the C library's, or
+ * that of another object between it and us. NULL before our constructor has run
+ * and if it found none; the hook then makes the system call itself. */
 struct shim_real {
 	_Atomic(shim_connect_fn) connect;
 	_Atomic(shim_sendto_fn) sendto;
@@ -30,11 +28,9 @@ struct shim_real {
 };
 extern struct shim_real shim_real;
 
-/*
- * The hooks: the only symbols that leave the object (net_proxy.map says so
- * too). Named past the compiler, since the C library declares these names with
- * types of its own.
- */
+/* The hooks, the only exported symbols (see also net_proxy.map). Each behaves
+ * like the function it is named after. They are renamed by __asm__ because the
+ * C library declares these names with types of its own. */
 #define HOOK(name) __asm__(name) __attribute__((visibility("default")))
 int hook_connect(int fd, const struct sockaddr *sa, socklen_t len)
 	HOOK("connect");
@@ -44,13 +40,14 @@ ssize_t hook_sendmsg(int fd, const struct msghdr *msg, int flags)
 	HOOK("sendmsg");
 int hook_sendmmsg(int fd, struct mmsghdr *msgs, unsigned n, int flags)
 	HOOK("sendmmsg");
-/* As every caller of a variadic function passes them, in registers. Those that
- * a caller did not set are as arbitrary as they are to the C library's. */
+/* Takes the arguments in registers, as every caller of a variadic function
+ * passes them. Those that a caller did not set are as arbitrary as in the C
+ * library's prctl(). */
 int hook_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
 	       unsigned long d) HOOK("prctl");
 
-/* False before the constructor ran and with AC_NET_PRELOAD=off: every call
- * goes to the real function then. */
+/* Returns false before the constructor has run and with AC_NET_PRELOAD=off:
+ * every call then goes to the real function. */
 bool shim_is_on(void);
 
 #endif

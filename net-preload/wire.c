@@ -2,9 +2,9 @@
 /*
  * wire.c - the question to the gateway and its answer (net-preload/PROTOCOL)
  *
- * Whoever owns port 53 of an address may answer, a program of the sandbox
- * too: every byte is hostile. Bytes are read through `struct in` alone, whose
- * takers never pass its end.
+ * Any program that owns port 53 of an address may answer, including one in the
+ * sandbox, so every byte is hostile. Bytes are read only through `struct in`,
+ * whose readers never pass its end.
  */
 #include "net-preload/wire.h"
 
@@ -49,7 +49,7 @@ static uint8_t *put_bytes(uint8_t *p, const void *from, size_t len)
 	return p + len;
 }
 
-/* A label of decimal digits. */
+/* Writes a label of decimal digits. */
 static uint8_t *put_octet(uint8_t *p, unsigned v)
 {
 	unsigned digits = 1u + (v > 9) + (v > 99);
@@ -64,7 +64,7 @@ static uint8_t *put_question(uint8_t *p, uint32_t address)
 {
 	for (unsigned i = 0; i < 4; i++)
 		p = put_octet(p, address >> 8 * i & 0xff);
-	p = put_bytes(p, "\7in-addr\4arpa", 14); /* and the root's NUL */
+	p = put_bytes(p, "\7in-addr\4arpa", 14); /* counts the root's NUL */
 	return put_u16(put_u16(p, TYPE_PTR), CLASS_IN);
 }
 
@@ -122,7 +122,7 @@ static bool take_u16(struct in *in, unsigned *ret)
 	return true;
 }
 
-/* A name, its bytes left aside; a pointer ends it and is not followed. */
+/* Skips a name; a pointer ends it and is not followed. */
 static bool skip_name(struct in *in)
 {
 	const uint8_t *p;
@@ -139,7 +139,8 @@ static bool skip_name(struct in *in)
 	return false;
 }
 
-/* The names may differ in case (RFC 4343), the rest may not. */
+/* Compares two questions: names may differ in case (RFC 4343), the rest may
+ * not. */
 static bool same_question(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -151,7 +152,7 @@ static bool same_question(const uint8_t *a, const uint8_t *b, size_t len)
 	return true;
 }
 
-/* Lines of printable ASCII, each with its end. */
+/* Returns true for lines of printable ASCII, each with a newline. */
 static bool text_is_fit(const uint8_t *text, size_t len)
 {
 	unsigned lines = 0;
@@ -165,7 +166,9 @@ static bool text_is_fit(const uint8_t *text, size_t len)
 	return lines <= WIRE_LINES_MAX && (len == 0 || text[len - 1] == '\n');
 }
 
-/* The length of a text may be absent where nothing is denied. */
+/*
+ * Reads our option; the length of the text may be absent if nothing is denied.
+ */
 static int read_option(struct in o, struct wire_answer *ret)
 {
 	unsigned version, verdict, keep, name_len, text_len = 0;
@@ -190,7 +193,7 @@ static int read_option(struct in o, struct wire_answer *ret)
 	return 0;
 }
 
-/* The one option of ours among those of an OPT record. */
+/* Finds our option among those of an OPT record; two are refused. */
 static int read_options(struct in o, struct wire_answer *ret)
 {
 	struct in found = { NULL, 0 };
@@ -205,13 +208,14 @@ static int read_options(struct in o, struct wire_answer *ret)
 		if (code != OPTION)
 			continue;
 		if (found.p)
-			return -EBADMSG; /* two could disagree: refuse */
+			/* two readers could disagree: refuse */
+			return -EBADMSG;
 		found = (struct in){ p, len };
 	}
 	return found.p ? read_option(found, ret) : -EBADMSG;
 }
 
-/* @count records of any section; the OPT among them goes to *opt. */
+/* Reads @count records of any section; sets *opt to the OPT among them. */
 static bool read_records(struct in *in, unsigned count, struct in *opt)
 {
 	while (count-- > 0) {

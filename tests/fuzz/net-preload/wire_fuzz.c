@@ -67,13 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wire_answer a = { .keep = 99 }, again;
 	uint8_t out[WIRE_ANSWER_MAX];
-	int r = wire_answer(&ask, data, size, &a);
+	int rc = wire_answer(&ask, data, size, &a);
 
-	if (r != 0 && r != -EAGAIN && r != -EBADMSG)
+	if (rc != 0 && rc != -EAGAIN && rc != -EBADMSG)
 		abort();
-	if (r != 0 && a.keep != 99)
+	if (rc != 0 && a.keep != 99)
 		abort();
-	if (r != 0)
+	if (rc != 0)
 		return 0;
 	if (a.keep > WIRE_KEEP_MAX || a.name_len > WIRE_NAME_MAX ||
 	    a.text_len > WIRE_TEXT_MAX || a.verdict > WIRE_DENY ||

@@ -228,10 +228,10 @@ static void test_scenes(const char *guest)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int r = run("", guest, "%s", rows[i].scene);
+		int rc = run("", guest, "%s", rows[i].scene);
 
 		is_str(out, rows[i].want, "%s", rows[i].scene);
-		is_int(r, 0, "and ended well");
+		is_int(rc, 0, "and ended well");
 	}
 }
 

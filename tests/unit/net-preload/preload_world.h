@@ -162,7 +162,7 @@ static inline int run(const char *env, const char *name, const char *fmt, ...)
 {
 	static char text[COMMAND_MAX];
 	va_list ap;
-	int n, r;
+	int n, rc;
 
 	memset(gate.seen->asks, 0, sizeof(gate.seen->asks));
 	memset(gate.seen->after, 0, sizeof(gate.seen->after));
@@ -172,9 +172,9 @@ static inline int run(const char *env, const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	r = system(text); /* NOLINT(cert-env33-c): a test's own words */
+	rc = system(text); /* NOLINT(cert-env33-c): a test's own words */
 	outputs();
-	return r;
+	return rc;
 }
 
 static inline unsigned sum(const unsigned counts[256])

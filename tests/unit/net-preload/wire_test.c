@@ -117,10 +117,10 @@ static void test_answers(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		size_t n = gate_answer(rows[i].way, question, len, out);
 		struct wire_answer a = { .keep = 99 };
-		int r = wire_answer(&ask, out, n, &a);
+		int rc = wire_answer(&ask, out, n, &a);
 
-		is_int(r, rows[i].code, "%s", rows[i].what);
-		if (r == 0)
+		is_int(rc, rows[i].code, "%s", rows[i].what);
+		if (rc == 0)
 			is_int(a.verdict, rows[i].verdict, "its verdict");
 		else
 			is_int(a.keep, 99, "nothing is filled in");
