@@ -4,17 +4,35 @@
  *
  * What two readers could see differently is refused: duplicate keys, anchors
  * and aliases (so the tree is never larger than the text), tags, directives,
- * second documents, missing values. libyaml's events become nodes without
- * recursion; open collections are a stack of YAML_DEPTH_MAX.
+ * second documents. libyaml's events become nodes without recursion; open
+ * collections are a stack of YAML_DEPTH_MAX.
  */
-#include "ottergate/policy/yaml.h"
+#include "ottergate/yaml.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <string.h>
 #include <strings.h>
 #include <yaml.h>
 
 #include "lib/str.h"
+
+#define COLUMN_MAX 0xffffffu
+
+const struct yaml_limits yaml_policy = {
+	.depth = YAML_DEPTH_MAX,
+	.keys = 4096,
+	.nodes = 8000000,
+	.scalar = 4096,
+	.complete = true,
+};
+
+const struct yaml_limits yaml_small = {
+	.depth = 8,
+	.keys = 4096,
+	.nodes = 4096,
+	.scalar = 8192,
+};
 
 struct frame { /* an open collection */
 	struct yaml_node *node, *last;
@@ -22,7 +40,8 @@ struct frame { /* an open collection */
 };
 
 struct builder {
-	struct yaml_doc *doc;
+	struct yaml_tree *tree;
+	const struct yaml_limits *max;
 	struct err *err;
 	struct frame stack[YAML_DEPTH_MAX];
 	unsigned depth, documents;
@@ -33,8 +52,9 @@ struct builder {
 
 static int refuse(const struct builder *b, yaml_mark_t at, const char *text)
 {
-	err_set(b->err, -EINVAL, "%s:%zu:%zu: %s", b->doc->file, at.line + 1,
+	err_set(b->err, -EINVAL, "%s:%zu:%zu: %s", b->tree->file, at.line + 1,
 		at.column + 1, text);
+	err_place(b->err, (unsigned)at.line + 1, (unsigned)at.column + 1);
 	return -EINVAL;
 }
 
@@ -50,9 +70,9 @@ static bool wants_key(const struct builder *b)
 	       !b->key;
 }
 
-static uint16_t column_of(yaml_mark_t at)
+static uint32_t column_of(yaml_mark_t at)
 {
-	return at.column < UINT16_MAX ? (uint16_t)(at.column + 1) : UINT16_MAX;
+	return at.column < COLUMN_MAX ? (uint32_t)(at.column + 1) : COLUMN_MAX;
 }
 
 static int node_add(struct builder *b, enum yaml_kind kind, yaml_mark_t at,
@@ -63,24 +83,24 @@ static int node_add(struct builder *b, enum yaml_kind kind, yaml_mark_t at,
 
 	if (wants_key(b))
 		return refuse(b, at, "a key must be a plain word");
-	if (!top && kind != YAML_MAP)
+	if (!top && kind != YAML_MAP && b->max->complete)
 		return refuse(b, at, "a map is wanted here: `version: 1` …");
-	if (++b->nodes > YAML_NODES_MAX)
+	if (++b->nodes > b->max->nodes)
 		return refuse(b, at, "too many values");
-	n = arena_alloc(&b->doc->arena, sizeof(*n));
+	n = arena_alloc(&b->tree->arena, sizeof(*n));
 	if (!n)
 		return refuse_nomem(b);
-	n->kind = (uint8_t)kind;
+	n->kind = kind & 0xffu;
 	n->line = (uint32_t)(at.line + 1);
-	n->column = column_of(at);
+	n->column = column_of(at) & COLUMN_MAX;
 	if (b->key) {
 		n->key = b->key;
 		n->key_line = (uint32_t)(b->key_mark.line + 1);
-		n->key_column = column_of(b->key_mark);
+		n->key_column = column_of(b->key_mark) & COLUMN_MAX;
 		b->key = NULL;
 	}
 	if (!top)
-		b->doc->root = n;
+		b->tree->root = n;
 	else if (top->last)
 		top->last->next = n;
 	else
@@ -94,13 +114,13 @@ static int node_add(struct builder *b, enum yaml_kind kind, yaml_mark_t at,
 static int on_collection(struct builder *b, enum yaml_kind kind, yaml_mark_t at)
 {
 	struct yaml_node *n;
-	int r;
+	int rc;
 
-	if (b->depth == YAML_DEPTH_MAX)
+	if (b->depth == b->max->depth)
 		return refuse(b, at, "nested too deeply");
-	r = node_add(b, kind, at, &n);
-	if (r < 0)
-		return r;
+	rc = node_add(b, kind, at, &n);
+	if (rc < 0)
+		return rc;
 	b->stack[b->depth++] = (struct frame){ .node = n };
 	return 0;
 }
@@ -111,7 +131,7 @@ static int on_key(struct builder *b, const char *text, size_t len,
 	struct frame *top = &b->stack[b->depth - 1];
 	char shown[128], msg[192];
 
-	if (++top->keys > YAML_KEYS_MAX)
+	if (++top->keys > b->max->keys)
 		return refuse(b, at, "too many keys in one map");
 	for (const struct yaml_node *n = top->node->first; n; n = n->next) {
 		if (strcmp(n->key, text) != 0)
@@ -120,7 +140,7 @@ static int on_key(struct builder *b, const char *text, size_t len,
 			 str_escape(shown, sizeof(shown), text, len));
 		return refuse(b, at, msg);
 	}
-	b->key = arena_strn(&b->doc->arena, text, len);
+	b->key = arena_strn(&b->tree->arena, text, len);
 	b->key_mark = at;
 	return b->key ? 0 : refuse_nomem(b);
 }
@@ -139,21 +159,21 @@ static int on_scalar(struct builder *b, const yaml_event_t *ev)
 	bool quoted = ev->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	yaml_mark_t at = ev->start_mark;
 	struct yaml_node *n;
-	int r;
+	int rc;
 
-	if (len > YAML_SCALAR_MAX)
+	if (len > b->max->scalar)
 		return refuse(b, at, "the text is too long");
 	if (memchr(text, 0, len))
 		return refuse(b, at, "a NUL byte cannot be in a text");
 	if (wants_key(b))
 		return on_key(b, text, len, at);
-	if (!quoted && is_null(text))
+	if (b->max->complete && !quoted && is_null(text))
 		return refuse(b, at, "a value is missing here");
-	r = node_add(b, YAML_SCALAR, at, &n);
-	if (r < 0)
-		return r;
+	rc = node_add(b, YAML_SCALAR, at, &n);
+	if (rc < 0)
+		return rc;
 	n->quoted = quoted;
-	n->text = arena_strn(&b->doc->arena, text, len);
+	n->text = arena_strn(&b->tree->arena, text, len);
 	return n->text ? 0 : refuse_nomem(b);
 }
 
@@ -272,43 +292,122 @@ static int build(struct builder *b, yaml_parser_t *parser)
 	for (;;) {
 		yaml_event_t ev;
 		bool ended;
-		int r;
+		int rc;
 
 		if (!yaml_parser_parse(parser, &ev))
 			return refuse_syntax(b, parser);
 		ended = ev.type == YAML_STREAM_END_EVENT;
-		r = on_event(b, &ev);
+		rc = on_event(b, &ev);
 		yaml_event_delete(&ev);
-		if (r < 0 || ended)
-			return r;
+		if (rc < 0 || ended)
+			return rc;
 	}
 }
 
-int yaml_doc_parse(struct yaml_doc *d, const char *file, const char *text,
-		   size_t len, struct err *err)
+int yaml_tree_parse(const char *text, size_t len, const char *file,
+		    const struct yaml_limits *max, struct yaml_tree *ret,
+		    struct err *err)
 {
-	struct builder b = { .doc = d, .err = err };
+	struct builder b = { .tree = ret, .max = max, .err = err };
 	yaml_parser_t parser;
-	int r;
+	int rc;
 
-	*d = (struct yaml_doc){ .file = file };
+	assert(max->depth <= YAML_DEPTH_MAX);
+	*ret = (struct yaml_tree){ .file = file };
 	if (!yaml_parser_initialize(&parser))
 		return err_nomem(err);
+	/* Not to be guessed from a byte order mark. */
 	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-	r = build(&b, &parser);
+	rc = build(&b, &parser);
 	yaml_parser_delete(&parser);
-	if (r >= 0 && !d->root)
-		r = refuse(&b, (yaml_mark_t){ 0 }, "the file says nothing");
-	if (r < 0)
-		yaml_doc_done(d);
-	return r;
+	if (rc >= 0 && !ret->root && max->complete)
+		rc = refuse(&b, (yaml_mark_t){ 0 }, "the file says nothing");
+	if (rc < 0)
+		yaml_tree_done(ret);
+	return rc;
 }
 
-void yaml_doc_done(struct yaml_doc *d)
+void yaml_tree_done(struct yaml_tree *t)
 {
-	arena_done(&d->arena);
-	d->root = NULL;
+	arena_done(&t->arena);
+	t->root = NULL;
+}
+
+int yaml_tree_refuse(const struct yaml_tree *t, const struct yaml_node *n,
+		     struct err *err, const char *fmt, ...)
+{
+	char text[384];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err_set(err, -EINVAL, "%s:%u:%u: %s", t->file, n ? n->line : 1,
+		n ? n->column : 1u, text);
+	err_place(err, n ? n->line : 1, n ? n->column : 1u);
+	return -EINVAL;
+}
+
+int yaml_tree_string(const struct yaml_tree *t, const struct yaml_node *n,
+		     const char **ret, struct err *err)
+{
+	if (n->kind != YAML_SCALAR)
+		return yaml_tree_refuse(t, n, err,
+					"a string is wanted here, not %s",
+					yaml_kind_name(n));
+	if (yaml_word_is_ambiguous(n))
+		return yaml_tree_refuse(t, n, err,
+					"a string is wanted here: write "
+					"\"%s\", in quotes",
+					n->text);
+	*ret = n->text;
+	return 0;
+}
+
+int yaml_tree_copy(const struct yaml_tree *t, const struct yaml_node *n,
+		   char **ret, struct err *err)
+{
+	const char *text = NULL;
+	char *copy;
+	int rc = yaml_tree_string(t, n, &text, err);
+
+	if (rc < 0)
+		return rc;
+	copy = strdup(text);
+	if (!copy)
+		return err_nomem(err);
+	*ret = copy;
+	return 0;
+}
+
+int yaml_tree_want_map(const struct yaml_tree *t, const struct yaml_node *n,
+		       struct err *err)
+{
+	if (n->kind == YAML_MAP)
+		return 0;
+	return yaml_tree_refuse(t, n, err, "a map (key: value) is wanted here");
+}
+
+int yaml_tree_unknown(const struct yaml_tree *t, const struct yaml_node *n,
+		      struct err *err)
+{
+	char shown[64];
+
+	return yaml_tree_refuse(t, n, err, "unknown key '%s'",
+				str_escape(shown, sizeof(shown), n->key,
+					   strlen(n->key)));
+}
+
+const struct yaml_node *yaml_child(const struct yaml_node *map, const char *key)
+{
+	if (!map || map->kind != YAML_MAP)
+		return NULL;
+	for (const struct yaml_node *n = map->first; n; n = n->next) {
+		if (strcmp(n->key, key) == 0)
+			return n;
+	}
+	return NULL;
 }
 
 const char *yaml_kind_name(const struct yaml_node *n)
@@ -324,6 +423,8 @@ bool yaml_word_is_ambiguous(const struct yaml_node *n)
 		"true", "false", "on", "off", "yes", "no", "y", "n",
 	};
 
+	if (!n->quoted && is_null(n->text))
+		return true;
 	for (size_t i = 0; !n->quoted && i < ARRAY_SIZE(words); i++) {
 		if (strcasecmp(n->text, words[i]) == 0)
 			return true;
@@ -367,8 +468,10 @@ void yaml_node_each(const struct yaml_node *n,
 		    void (*fn)(void *arg, const void *data, size_t len),
 		    void *arg)
 {
+	uint8_t kind = n->kind;
+
 	each_text(n->key, fn, arg);
-	fn(arg, &n->kind, sizeof(n->kind));
+	fn(arg, &kind, sizeof(kind));
 	if (n->kind == YAML_SCALAR) {
 		each_text(n->text, fn, arg);
 		return;
