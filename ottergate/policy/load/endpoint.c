@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names.c - names, addresses and ports as policies write them
+ * endpoint.c - names, addresses and ports as policies write them
  *
  * A name passes name_canon() like those from the wire. Only here may it have
  * U-labels: they are converted once (RFC 5891, non-transitional, STD3 rules),
  * and everything that shows the name shows the A-label.
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <idn2.h>
 #include <string.h>
@@ -30,32 +30,32 @@ static bool is_ascii(const char *s)
 int name_to_ascii(const char *s, char **ret, const char **ret_why)
 {
 	char *ascii = NULL;
-	int r = idn2_to_ascii_8z(s, &ascii,
-				 IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
+	int rc = idn2_to_ascii_8z(s, &ascii,
+				  IDN2_NONTRANSITIONAL | IDN2_NFC_INPUT);
 
-	if (r == IDN2_MALLOC)
+	if (rc == IDN2_MALLOC)
 		return -ENOMEM;
-	if (r != IDN2_OK) {
-		*ret_why = idn2_strerror(r);
+	if (rc != IDN2_OK) {
+		*ret_why = idn2_strerror(rc);
 		return -EINVAL;
 	}
 	*ret = strchr(ascii, '_') ? NULL : strdup(ascii);
-	r = strchr(ascii, '_') ? -EINVAL : *ret ? 0 : -ENOMEM;
-	if (r == -EINVAL)
+	rc = strchr(ascii, '_') ? -EINVAL : *ret ? 0 : -ENOMEM;
+	if (rc == -EINVAL)
 		*ret_why = "'_' goes with ASCII letters only";
 	idn2_free(ascii);
-	return r;
+	return rc;
 }
 
 static int to_ascii(struct load *ld, const struct yaml_node *n, const char *s,
 		    char **ret)
 {
 	const char *why = "";
-	int r = name_to_ascii(s, ret, &why);
+	int rc = name_to_ascii(s, ret, &why);
 
-	if (r == -ENOMEM)
+	if (rc == -ENOMEM)
 		return load_nomem(ld);
-	return r < 0 ? load_refuse(ld, n, "this is no host name: %s", why) : 0;
+	return rc < 0 ? load_refuse(ld, n, "this is no host name: %s", why) : 0;
 }
 
 static int refuse_name(struct load *ld, const struct yaml_node *n, int why)
@@ -77,47 +77,57 @@ static int refuse_name(struct load *ld, const struct yaml_node *n, int why)
 	return load_refuse(ld, n, "this is no host name");
 }
 
+static const struct schema pattern_is = { .kind = SCHEMA_FORM,
+					  .pattern = "[.+]?[^*/@ ]+" };
+const struct schema load_patterns_is = SCHEMA_LIST_OF(&pattern_is);
+
 int load_pattern(struct load *ld, const struct yaml_node *n, struct name *ret,
 		 unsigned *ret_kind)
 {
 	char pattern[NAME_LEN_MAX + 8], *ascii = NULL;
 	const char *s;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (yaml_word_is_number(n))
 		return load_refuse(ld, n,
 				   "a name is wanted here, this is a number");
 	if (is_ascii(s)) {
-		r = name_pattern_parse(s, ret, ret_kind);
-		return r < 0 ? refuse_name(ld, n, r) : 0;
+		rc = name_pattern_parse(s, ret, ret_kind);
+		return rc < 0 ? refuse_name(ld, n, rc) : 0;
 	}
-	r = to_ascii(ld, n, s + (*s == '.' || *s == '+'), &ascii);
-	if (r < 0)
-		return r;
-	r = snprintf(pattern, sizeof(pattern), "%.*s%s", *s == '.' || *s == '+',
-		     s, ascii);
+	rc = to_ascii(ld, n, s + (*s == '.' || *s == '+'), &ascii);
+	if (rc < 0)
+		return rc;
+	rc = snprintf(pattern, sizeof(pattern), "%.*s%s",
+		      *s == '.' || *s == '+', s, ascii);
 	free(ascii);
-	r = r < (int)sizeof(pattern) ?
-		    name_pattern_parse(pattern, ret, ret_kind) :
-		    -EBADMSG;
-	if (r < 0)
-		return refuse_name(ld, n, r);
+	rc = rc < (int)sizeof(pattern) ?
+		     name_pattern_parse(pattern, ret, ret_kind) :
+		     -EBADMSG;
+	if (rc < 0)
+		return refuse_name(ld, n, rc);
 	lint_node(ld, LINT_INFO, "idn", n, "this name is %s", ret->s);
 	return 0;
 }
+
+const struct schema load_exact_name_is = { .kind = SCHEMA_FORM,
+					   .pattern = "[^.+*/@ ][^*/@ ]*" };
 
 int load_exact_name(struct load *ld, const struct yaml_node *n,
 		    struct name *ret)
 {
 	unsigned kind;
-	int r = load_pattern(ld, n, ret, &kind);
+	int rc = load_pattern(ld, n, ret, &kind);
 
-	if (r == 0 && kind != MATCH_EXACT)
+	if (rc == 0 && kind != MATCH_EXACT)
 		return load_refuse(ld, n, "one exact name is wanted here");
-	return r;
+	return rc;
 }
+
+const struct schema load_cidr_is = { .kind = SCHEMA_FORM,
+				     .pattern = "[0-9A-Fa-f:.]+(/[0-9]+)?" };
 
 int load_cidr(struct load *ld, const struct yaml_node *n, struct cidr *ret)
 {
@@ -149,6 +159,19 @@ static int port_range(struct load *ld, const struct yaml_node *n,
 	return 0;
 }
 
+static const struct schema port_is = { .kind = SCHEMA_NUMBER,
+				       .min = 1,
+				       .max = UINT16_MAX };
+static const struct schema range_is = { .kind = SCHEMA_FORM,
+					.pattern = "[0-9]+(-[0-9]+)?" };
+static const struct schema *const either_port[] = { &port_is, &range_is, NULL };
+static const struct schema ports_item_is = { .kind = SCHEMA_EITHER,
+					     .either = either_port };
+const struct schema load_ports_is = { .kind = SCHEMA_LIST,
+				      .item = &ports_item_is,
+				      .min = 1,
+				      .max = POLICY_PORTS_MAX };
+
 /* @to: struct port_list. */
 int load_ports(struct load *ld, const struct yaml_node *n, void *to)
 {
@@ -168,10 +191,10 @@ int load_ports(struct load *ld, const struct yaml_node *n, void *to)
 	if (!v)
 		return load_nomem(ld);
 	for (const struct yaml_node *c = n->first; c; c = c->next, at += 2) {
-		int r = port_range(ld, c, v + at);
+		int rc = port_range(ld, c, v + at);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	*ret = (struct port_list){ .v = v, .n = (uint16_t)count };
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * field.c - the values of a policy file, each read strictly
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static int refuse_key(struct load *ld, const struct yaml_node *n,
 
 	for (size_t i = 0; i < n_fields && at < (int)sizeof(text); i++)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %s",
-			       i ? "," : "", fields[i].key);
+			       i ? "," : "", fields[i].is.key);
 	return refuse_at(ld, FORM, n->key_line, n->key_column, text);
 }
 
@@ -74,15 +74,15 @@ int load_map(struct load *ld, const struct yaml_node *n,
 				   yaml_kind_name(n));
 	for (const struct yaml_node *c = n->first; c; c = c->next) {
 		const struct field *f = fields;
-		int r;
+		int rc;
 
-		while (f < fields + n_fields && strcmp(f->key, c->key) != 0)
+		while (f < fields + n_fields && strcmp(f->is.key, c->key) != 0)
 			f++;
 		if (f == fields + n_fields)
 			return refuse_key(ld, c, fields, n_fields);
-		r = f->fn(ld, c, (char *)to + f->offset);
-		if (r < 0)
-			return r;
+		rc = f->fn(ld, c, (char *)to + f->offset);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -93,10 +93,10 @@ int load_list(struct load *ld, const struct yaml_node *n, field_fn fn, void *to)
 		return load_refuse(ld, n, "a list is wanted here, not %s",
 				   yaml_kind_name(n));
 	for (const struct yaml_node *c = n->first; c; c = c->next) {
-		int r = fn(ld, c, to);
+		int rc = fn(ld, c, to);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -116,14 +116,15 @@ int load_text(struct load *ld, const struct yaml_node *n, const char **ret)
 }
 
 int load_word(struct load *ld, const struct yaml_node *n,
-	      const char *const *words, unsigned *ret)
+	      const struct schema *is, unsigned *ret)
 {
+	const char *const *words = is->words;
 	char text[256] = "", was[96];
 	const char *s;
-	int at = 0, r = load_text(ld, n, &s);
+	int at = 0, rc = load_text(ld, n, &s);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	for (unsigned i = 0; words[i]; i++) {
 		if (strcmp(s, words[i]) == 0) {
 			*ret = i;
@@ -138,19 +139,20 @@ int load_word(struct load *ld, const struct yaml_node *n,
 			   shown(was, s), text);
 }
 
-int load_number(struct load *ld, const struct yaml_node *n, uint64_t min,
-		uint64_t max, uint64_t *ret)
+int load_number(struct load *ld, const struct yaml_node *n,
+		const struct schema *is, uint64_t *ret)
 {
-	if (n->kind != YAML_SCALAR || str_parse_u64(n->text, min, max, ret) < 0)
+	if (n->kind != YAML_SCALAR ||
+	    str_parse_u64(n->text, is->min, is->max, ret) < 0)
 		return load_refuse(ld, n,
 				   "a number from %llu to %llu is wanted here",
-				   (unsigned long long)min,
-				   (unsigned long long)max);
+				   (unsigned long long)is->min,
+				   (unsigned long long)is->max);
 	return 0;
 }
 
-int load_size(struct load *ld, const struct yaml_node *n, uint64_t min,
-	      uint64_t max, uint64_t *ret)
+int load_size(struct load *ld, const struct yaml_node *n,
+	      const struct schema *is, uint64_t *ret)
 {
 	uint64_t v;
 
@@ -158,10 +160,10 @@ int load_size(struct load *ld, const struct yaml_node *n, uint64_t min,
 		return load_refuse(ld, n,
 				   "a size such as 16KiB is wanted "
 				   "here");
-	if (v < min || v > max)
+	if (v < is->min || v > is->max)
 		return load_refuse(ld, n, "%llu to %llu bytes are wanted here",
-				   (unsigned long long)min,
-				   (unsigned long long)max);
+				   (unsigned long long)is->min,
+				   (unsigned long long)is->max);
 	*ret = v;
 	return 0;
 }
@@ -172,7 +174,7 @@ int load_rate(struct load *ld, const struct yaml_node *n, const char *per,
 	char number[64];
 	uint64_t v = 0;
 	size_t len;
-	int r = -EINVAL;
+	int rc = -EINVAL;
 
 	if (n->kind == YAML_SCALAR && strcmp(n->text, "none") == 0) {
 		*ret = 0;
@@ -183,11 +185,11 @@ int load_rate(struct load *ld, const struct yaml_node *n, const char *per,
 		if (len < sizeof(number)) {
 			memcpy(number, n->text, len);
 			number[len] = '\0';
-			r = bytes ? str_parse_size(number, &v) :
-				    str_parse_u64(number, 1, max, &v);
+			rc = bytes ? str_parse_size(number, &v) :
+				     str_parse_u64(number, 1, max, &v);
 		}
 	}
-	if (r < 0 || v == 0 || v > max)
+	if (rc < 0 || v == 0 || v > max)
 		return load_refuse(ld, n,
 				   "a rate such as %s%s, or none, is wanted "
 				   "here",
@@ -196,6 +198,9 @@ int load_rate(struct load *ld, const struct yaml_node *n, const char *per,
 	return 0;
 }
 
+const struct schema load_address_is = { .kind = SCHEMA_FORM,
+					.pattern = "[0-9A-Fa-f:.]+" };
+
 int load_address(struct load *ld, const struct yaml_node *n, struct addr *ret)
 {
 	if (n->kind != YAML_SCALAR || addr_parse(slice_str(n->text), ret) < 0)
@@ -203,17 +208,22 @@ int load_address(struct load *ld, const struct yaml_node *n, struct addr *ret)
 	return 0;
 }
 
+#define ID_FIRST "[A-Za-z0-9]"
+const struct schema load_id_is = { .kind = SCHEMA_TEXT,
+				   .max = POLICY_ID_MAX,
+				   .pattern = ID_FIRST "[A-Za-z0-9._-]*" };
+
 /* @to: const char *. What may be in the audit and on a command line. */
 int load_id(struct load *ld, const struct yaml_node *n, void *to)
 {
 	static const char chars[] = "abcdefghijklmnopqrstuvwxyz0123456789"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-";
 	const char *s;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 	size_t len;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	len = strlen(s);
 	if (len == 0 || len > POLICY_ID_MAX || s[strspn(s, chars)] ||
 	    strchr("._-", s[0]))
@@ -232,10 +242,10 @@ int load_id(struct load *ld, const struct yaml_node *n, void *to)
 int load_string(struct load *ld, const struct yaml_node *n, void *to)
 {
 	const char *s;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	s = arena_strn(ld->arena, s, strlen(s));
 	if (!s)
 		return load_nomem(ld);
@@ -254,6 +264,9 @@ int load_bool(struct load *ld, const struct yaml_node *n, void *to)
 	*(bool *)to = yes;
 	return 0;
 }
+
+const struct schema load_ms_is = { .kind = SCHEMA_AMOUNT,
+				   .pattern = SCHEMA_DURATION };
 
 /* @to: uint32_t, milliseconds. */
 int load_ms(struct load *ld, const struct yaml_node *n, void *to)
@@ -286,10 +299,10 @@ int load_no_effect(struct load *ld, const struct yaml_node *n, const char *why)
 int load_only_true(struct load *ld, const struct yaml_node *n, const char *why)
 {
 	bool on = false;
-	int r = load_bool(ld, n, &on);
+	int rc = load_bool(ld, n, &on);
 
-	if (r == 0 && !on)
-		r = load_refuse(ld, n, "'%s' can only be true: %s", n->key,
-				why);
-	return r;
+	if (rc == 0 && !on)
+		rc = load_refuse(ld, n, "'%s' can only be true: %s", n->key,
+				 why);
+	return rc;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load.c - files in, compiled policy out
+ * files.c - files in, compiled policy out
  *
  * All files are read to trees first, then compiled in three passes over all
  * of them, so that the order of files never matters for what refers to what:
  * defaults and credentials; rules; agents. A fault in any file fails the
- * whole load: half a policy is nobody's policy.
+ * whole load: half a policy is not what its author wrote.
  */
 #include "ottergate/policy/load.h"
 
@@ -19,12 +19,12 @@
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #define FILES_MAX 1024u
 
 struct files {
-	struct yaml_doc *docs;
+	struct yaml_tree *docs;
 	size_t n;
 };
 
@@ -48,7 +48,7 @@ static int section_services(struct load *ld, const struct yaml_node *n,
 			    void *to)
 {
 	(void)to;
-	return load_services(ld, n);
+	return load_services(ld, n, &ld->policy->services);
 }
 
 static int preset_rules(struct load *ld, const struct yaml_node *n, void *to)
@@ -56,28 +56,31 @@ static int preset_rules(struct load *ld, const struct yaml_node *n, void *to)
 	return load_allow_rules(ld, n, to);
 }
 
+static const struct field preset_add_fields[] = {
+	{ { "rules", &load_allow_rules_is }, preset_rules, 0 },
+	{ { "about", &schema_text }, load_ignored, 0 },
+	{ { "risk", &schema_text }, load_ignored, 0 },
+};
+static const struct schema preset_add_is = { SCHEMA_ROWS(preset_add_fields) };
+
 static int preset_add(struct load *ld, const struct yaml_node *n)
 {
-	static const struct field fields[] = {
-		{ "rules", preset_rules, 0 },
-		{ "about", load_ignored, 0 },
-	};
 	struct yaml_node key = { .text = n->key,
 				 .line = n->key_line,
 				 .column = n->key_column };
 	struct policy *p = ld->policy;
 	struct preset *v = realloc(p->presets, (p->n_presets + 1) * sizeof(*v));
 	struct preset *new;
-	int r;
+	int rc;
 
 	if (!v)
 		return load_nomem(ld);
 	p->presets = v;
 	new = &v[p->n_presets];
 	*new = (struct preset){ 0 };
-	r = load_id(ld, &key, &new->name);
-	if (r < 0)
-		return r;
+	rc = load_id(ld, &key, &new->name);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < p->n_presets; i++) {
 		if (strcmp(v[i].name, new->name) == 0)
 			return load_refuse(ld, &key,
@@ -86,7 +89,8 @@ static int preset_add(struct load *ld, const struct yaml_node *n)
 	}
 	p->n_presets++;
 	new->set.source = new->name;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), &new->set);
+	return load_map(ld, n, preset_add_fields, ARRAY_SIZE(preset_add_fields),
+			&new->set);
 }
 
 static int section_presets(struct load *ld, const struct yaml_node *n, void *to)
@@ -96,10 +100,10 @@ static int section_presets(struct load *ld, const struct yaml_node *n, void *to)
 		return load_refuse(ld, n, "a map is wanted here, not %s",
 				   yaml_kind_name(n));
 	for (const struct yaml_node *c = n->first; c; c = c->next) {
-		int r = preset_add(ld, c);
+		int rc = preset_add(ld, c);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -110,15 +114,15 @@ static int agent_add(struct load *ld, const struct yaml_node *n, void *to)
 	struct agent_policy **v = realloc(
 		p->agents, (p->n_agents + 1) * sizeof(struct agent_policy *));
 	struct agent_policy *a;
-	int r;
+	int rc;
 
 	(void)to;
 	if (!v)
 		return load_nomem(ld);
 	p->agents = v;
-	r = load_agent(ld, n, &a);
-	if (r < 0)
-		return r;
+	rc = load_agent(ld, n, &a);
+	if (rc < 0)
+		return rc;
 	/* From here on it lives and dies with the policy. */
 	a->inner = true;
 	policy_unref(a->policy);
@@ -145,45 +149,60 @@ static int section_later(struct load *ld, const struct yaml_node *n, void *to)
 	return 0;
 }
 
+static const char *const version_words[] = { "1", NULL };
+static const struct schema version_is = SCHEMA_WORDS(version_words);
+static const struct schema presets_is = {
+	.kind = SCHEMA_NAMED,
+	.item = &preset_add_is,
+	.pattern = "[A-Za-z0-9][A-Za-z0-9._-]*",
+};
+static const struct schema agents_is = SCHEMA_LIST_OF(&load_agent_is);
+
 #define PASSES 3u
 static const struct section {
-	const char *key;
+	struct schema_key is;
 	unsigned pass;
 	field_fn fn;
 } sections[] = {
-	{ "version", 0, section_version },
-	{ "defaults", 0, load_defaults },
-	{ "audit", 0, load_audit },
-	{ "metrics", 0, load_metrics },
-	{ "inspect", 0, load_inspect },
-	{ "upstream_proxy", 0, load_upstream_proxy },
-	{ "credentials", 0, load_credentials },
-	{ "hosts", 0, load_hosts },
-	{ "deny", 1, section_deny },
-	{ "services", 1, section_services },
-	{ "presets", 1, section_presets },
-	{ "agents", 2, section_agents },
+	{ { "version", &version_is }, 0, section_version },
+	{ { "defaults", &load_defaults_is }, 0, load_defaults },
+	{ { "audit", &load_audit_is }, 0, load_audit },
+	{ { "metrics", &load_metrics_is }, 0, load_metrics },
+	{ { "inspect", &load_inspect_is }, 0, load_inspect },
+	{ { "upstream_proxy", &load_upstream_proxy_is },
+	  0,
+	  load_upstream_proxy },
+	{ { "credentials", &load_credentials_is }, 0, load_credentials },
+	{ { "hosts", &load_hosts_is }, 0, load_hosts },
+	{ { "deny", &load_deny_rules_is }, 1, section_deny },
+	{ { "services", &load_services_is }, 1, section_services },
+	{ { "presets", &presets_is }, 1, section_presets },
+	{ { "agents", &agents_is }, 2, section_agents },
 };
 
-static int load_pass(struct load *ld, const struct yaml_doc *d, unsigned pass)
+static const char *const file_needs[] = { "version", NULL };
+const struct schema policy_schema = { SCHEMA_ROWS(sections),
+				      .required = file_needs };
+
+static int load_pass(struct load *ld, const struct yaml_tree *d, unsigned pass)
 {
 	struct field fields[ARRAY_SIZE(sections)];
 	bool has_version = pass != 0;
-	int r;
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		const struct section *s = &sections[i];
 
 		fields[i] = (struct field){
-			.key = s->key,
+			.is = s->is,
 			.fn = s->pass == pass ? s->fn : section_later,
 		};
 	}
 	ld->file = d->file;
-	r = load_map(ld, d->root, fields, ARRAY_SIZE(fields), &has_version);
-	if (r == 0 && !has_version)
+	rc = load_map(ld, d->root, fields, ARRAY_SIZE(fields), &has_version);
+	if (rc == 0 && !has_version)
 		return load_refuse(ld, d->root, "`version: 1` is missing");
-	return r;
+	return rc;
 }
 
 /* --- all files ----------------------------------------------------------- */
@@ -191,18 +210,18 @@ static int load_pass(struct load *ld, const struct yaml_doc *d, unsigned pass)
 static int seal_policy(struct load *ld)
 {
 	struct policy *p = ld->policy;
-	int r = load_seal_set(ld, &p->deny);
+	int rc = load_seal_set(ld, &p->deny);
 
-	if (r == 0)
-		r = load_seal_set(ld, &p->services);
-	if (r == 0)
-		r = load_seal(ld, &p->host_names, "hosts");
-	if (r == 0)
-		r = load_seal(ld, &p->no_proxy, "no_proxy");
-	for (size_t i = 0; i < p->n_presets && r == 0; i++)
-		r = load_seal_set(ld, &p->presets[i].set);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = load_seal_set(ld, &p->services);
+	if (rc == 0)
+		rc = load_seal(ld, &p->host_names, "hosts");
+	if (rc == 0)
+		rc = load_seal(ld, &p->no_proxy, "no_proxy");
+	for (size_t i = 0; i < p->n_presets && rc == 0; i++)
+		rc = load_seal_set(ld, &p->presets[i].set);
+	if (rc < 0)
+		return rc;
 	lint_deny(ld, &p->services, &p->deny);
 	for (size_t i = 0; i < p->n_presets; i++) {
 		lint_reach(ld, &p->presets[i].set, NULL, 0);
@@ -215,16 +234,16 @@ static int compile(struct load *ld, const struct files *f)
 {
 	for (unsigned pass = 0; pass < PASSES; pass++) {
 		for (size_t i = 0; i < f->n; i++) {
-			int r = load_pass(ld, &f->docs[i], pass);
+			int rc = load_pass(ld, &f->docs[i], pass);
 
-			if (r < 0)
-				return r;
+			if (rc < 0)
+				return rc;
 		}
 		if (pass == 1) {
-			int r = seal_policy(ld);
+			int rc = seal_policy(ld);
 
-			if (r < 0)
-				return r;
+			if (rc < 0)
+				return rc;
 		}
 	}
 	lint_credentials(ld);
@@ -283,23 +302,14 @@ static void hash_agent(struct agent_policy *a, const struct yaml_node *n)
 	hash_end(&state, a->hash);
 }
 
-static const struct yaml_node *child_of(const struct yaml_node *map,
-					const char *key)
-{
-	for (const struct yaml_node *n = map->first; n; n = n->next) {
-		if (strcmp(n->key, key) == 0)
-			return n;
-	}
-	return NULL;
-}
-
 static void hash_all(struct policy *p, const struct files *f)
 {
 	size_t at = 0;
 
 	hash_files(f, p->hash);
 	for (size_t i = 0; i < f->n; i++) {
-		const struct yaml_node *n = child_of(f->docs[i].root, "agents");
+		const struct yaml_node *n =
+			yaml_child(f->docs[i].root, "agents");
 
 		for (n = n ? n->first : NULL; n; n = n->next)
 			hash_agent(p->agents[at++], n);
@@ -310,28 +320,28 @@ static void hash_all(struct policy *p, const struct files *f)
 
 static int read_file(struct load *ld, struct files *f, const char *path)
 {
+	const char *file = lint_file(ld->lint, path);
 	SCOPED_STR text = NULL;
-	struct yaml_doc *v;
-	const char *file;
+	struct yaml_tree *v;
 	size_t len;
-	int r;
+	int rc;
 
 	if (f->n == FILES_MAX)
 		return err_set(ld->err, -E2BIG, "more than %u policy files",
 			       FILES_MAX);
-	r = file_read(path, POLICY_FILE_MAX, &text, &len);
-	if (r < 0)
-		return err_set(ld->err, r, "%s: %s", path, err_text(r));
-	file = arena_strn(ld->arena, path, strlen(path));
+	rc = file_read(path, POLICY_FILE_MAX, &text, &len);
+	if (rc < 0)
+		return err_set(ld->err, rc, "%s: %s", file, err_text(rc));
+	file = arena_strn(ld->arena, file, strlen(file));
 	v = realloc(f->docs, (f->n + 1) * sizeof(*v));
 	if (v)
 		f->docs = v;
 	if (!v || !file)
 		return load_nomem(ld);
-	r = yaml_doc_parse(&v[f->n], file, text, len, ld->err);
-	if (r == 0)
+	rc = yaml_tree_parse(text, len, file, &yaml_policy, &v[f->n], ld->err);
+	if (rc == 0)
 		f->n++;
-	return r;
+	return rc;
 }
 
 static int is_policy_file(const struct dirent *de)
@@ -343,10 +353,10 @@ static int read_path(struct load *ld, struct files *f, const char *path)
 {
 	struct dirent **names = NULL;
 	struct stat st;
-	int n, r = 0;
+	int n, rc = 0;
 
 	if (stat(path, &st) < 0)
-		return err_sys(ld->err, "%s", path);
+		return err_sys(ld->err, "%s", lint_file(ld->lint, path));
 	if (!S_ISDIR(st.st_mode))
 		return read_file(ld, f, path);
 	n = scandir(path, &names, is_policy_file, alphasort);
@@ -355,21 +365,21 @@ static int read_path(struct load *ld, struct files *f, const char *path)
 	for (int i = 0; i < n; i++) {
 		SCOPED_STR file = str_printf("%s/%s", path, names[i]->d_name);
 
-		if (r == 0)
-			r = file ? read_file(ld, f, file) : load_nomem(ld);
+		if (rc == 0)
+			rc = file ? read_file(ld, f, file) : load_nomem(ld);
 		free(names[i]);
 	}
 	free(names);
-	return r;
+	return rc;
 }
 
 static int read_all(struct load *ld, struct files *f, const char *const *paths)
 {
 	for (; *paths; paths++) {
-		int r = read_path(ld, f, *paths);
+		int rc = read_path(ld, f, *paths);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -379,7 +389,7 @@ static int read_all(struct load *ld, struct files *f, const char *const *paths)
 static void files_done(struct files *f)
 {
 	for (size_t i = 0; i < f->n; i++)
-		yaml_doc_done(&f->docs[i]);
+		yaml_tree_done(&f->docs[i]);
 	free(f->docs);
 	malloc_trim(0);
 }
@@ -395,22 +405,22 @@ int policy_load(const char *const *paths, struct policy **ret,
 		.now = (uint64_t)time(NULL),
 		.now_ms = clock_ms(),
 	};
-	int r = policy_new(&ld.policy);
+	int rc = policy_new(&ld.policy);
 
-	if (r < 0)
+	if (rc < 0)
 		return err_nomem(err);
 	ld.arena = &ld.policy->arena;
-	r = read_all(&ld, &f, paths);
-	if (r == 0)
-		r = compile(&ld, &f);
-	if (r == 0)
+	rc = read_all(&ld, &f, paths);
+	if (rc == 0)
+		rc = compile(&ld, &f);
+	if (rc == 0)
 		hash_all(ld.policy, &f);
 	else
 		lint_fault(&ld);
 	files_done(&f);
-	if (r < 0) {
+	if (rc < 0) {
 		policy_unref(ld.policy);
-		return r;
+		return rc;
 	}
 	*ret = ld.policy;
 	return 0;
@@ -418,11 +428,11 @@ int policy_load(const char *const *paths, struct policy **ret,
 
 /* --- one agent ----------------------------------------------------------- */
 
-static int agent_of(struct load *ld, const struct yaml_doc *d,
+static int agent_of(struct load *ld, const struct yaml_tree *d,
 		    const struct yaml_node **ret)
 {
-	const struct yaml_node *version = child_of(d->root, "version");
-	const struct yaml_node *agents = child_of(d->root, "agents");
+	const struct yaml_node *version = yaml_child(d->root, "version");
+	const struct yaml_node *agents = yaml_child(d->root, "agents");
 
 	for (const struct yaml_node *n = d->root->first; n; n = n->next) {
 		if (n != version && n != agents)
@@ -457,27 +467,27 @@ int policy_load_agent(struct policy *p, const char *text, size_t len,
 	};
 	const struct yaml_node *n = NULL;
 	struct agent_policy *a = NULL;
-	struct yaml_doc d = { 0 };
-	int r;
+	struct yaml_tree d = { 0 };
+	int rc;
 
 	if (len > POLICY_AGENT_FILE_MAX)
 		return err_set(err, -EFBIG, "%s: larger than %u bytes", file,
 			       POLICY_AGENT_FILE_MAX);
-	r = yaml_doc_parse(&d, file, text, len, ld.err);
-	if (r == 0)
-		r = agent_of(&ld, &d, &n);
-	if (r == 0)
-		r = load_agent(&ld, n, &a);
-	if (r == 0 && ld.n_errors)
-		r = -EINVAL;
-	if (r == 0)
+	rc = yaml_tree_parse(text, len, file, &yaml_policy, &d, ld.err);
+	if (rc == 0)
+		rc = agent_of(&ld, &d, &n);
+	if (rc == 0)
+		rc = load_agent(&ld, n, &a);
+	if (rc == 0 && ld.n_errors)
+		rc = -EINVAL;
+	if (rc == 0)
 		hash_agent(a, n);
 	else
 		lint_fault(&ld);
-	yaml_doc_done(&d);
-	if (r < 0) {
+	yaml_tree_done(&d);
+	if (rc < 0) {
 		agent_policy_unref(a);
-		return r;
+		return rc;
 	}
 	*ret = a;
 	return 0;

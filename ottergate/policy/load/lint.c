@@ -3,10 +3,10 @@
  * lint.c - what is well-formed and still no good policy
  *
  * Errors are promises that cannot be kept (methods on a tunnel) or grants
- * whose width nobody means (everything below a public suffix, a host where
- * anybody may put anything). Warnings and infos are for the author.
+ * wider than anyone means (everything below a public suffix, a host where
+ * anyone may put anything). Warnings and infos are for the author.
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <libpsl.h>
 #include <stdarg.h>
@@ -135,6 +135,11 @@ void lint_done(struct lint *l)
 	*l = (struct lint){ 0 };
 }
 
+const char *lint_file(const struct lint *l, const char *path)
+{
+	return l && l->path && strcmp(l->path, path) == 0 ? l->called : path;
+}
+
 static struct lint_item *lint_grow(struct lint *l)
 {
 	struct lint_item *v;
@@ -241,7 +246,7 @@ const char *lint_level_name(enum lint_level level)
 
 /* --- one name ------------------------------------------------------------ */
 
-/* A top-level domain is one, those that nobody registers below too (.internal,
+/* A top-level domain is one, those that no one registers below too (.internal,
  * .test, .example: RFC 6761 and 8375): all of them at once is what no policy
  * means, and whose names they are this network decides, not the user. */
 bool lint_is_public_suffix(const char *name)
@@ -340,7 +345,7 @@ void lint_rule(struct load *ld, const struct rule_parse *rp)
 			 "`%s` cannot be held in a tunnel, which is encrypted: "
 			 "it needs `use: inspect`",
 			 rp->inspect->key);
-	if (r->use == RULE_INSPECT &&
+	if (r->use == RULE_INSPECT && !r->insecure &&
 	    (rp->ips ||
 	     (r->proto_set ? r->proto != RULE_TLS : rule_has_port(r, 80))))
 		lint_node(ld, LINT_WARNING, "needs-inspect", rp->node,
@@ -350,7 +355,7 @@ void lint_rule(struct load *ld, const struct rule_parse *rp)
 		lint_node(ld, LINT_ERROR, "auth-without-paths", rp->node,
 			  "`auth` without `paths`: the credential would go to "
 			  "every page of the host");
-	if (rp->has_auth && plain)
+	if (rp->has_auth && plain && !r->insecure)
 		lint_node(ld, LINT_ERROR, "auth-plain-http", rp->node,
 			  "`auth` on plain HTTP: the credential would go in "
 			  "clear");

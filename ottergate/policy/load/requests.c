@@ -3,13 +3,11 @@
  * requests.c - what a rule says about requests: read and kept for
  * inspection; a tunnel cannot hold any of it
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CA_SECONDS_MIN UINT64_C(60)
-#define CA_SECONDS_MAX (UINT64_C(400) * 24 * 3600) /* what clients accept */
 #define ITEMS_MAX 256u /* of one list of methods, paths or matches */
 #define BODY_MAX (UINT64_C(1) << 40)
 
@@ -65,17 +63,17 @@ static int load_words(struct load *ld, const struct yaml_node *n,
 {
 	const char **v;
 	uint32_t count, i = 0;
-	int r = list_count(ld, n, &count);
+	int rc = list_count(ld, n, &count);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	v = arena_array(ld->arena, count, sizeof(const char *));
 	if (!v)
 		return load_nomem(ld);
 	for (const struct yaml_node *c = n->first; c; c = c->next, i++) {
-		r = load_string(ld, c, &v[i]);
-		if (r < 0)
-			return r;
+		rc = load_string(ld, c, &v[i]);
+		if (rc < 0)
+			return rc;
 		if (!good(v[i]))
 			return load_refuse(ld, c, "%s is wanted here", what);
 	}
@@ -83,6 +81,12 @@ static int load_words(struct load *ld, const struct yaml_node *n,
 	*ret_n = count;
 	return 0;
 }
+
+static const struct schema method_is = { .kind = SCHEMA_FORM,
+					 .pattern = "\\*|[A-Z-]{1,16}" };
+const struct schema load_methods_is = {
+	.kind = SCHEMA_LIST, .item = &method_is, .min = 1, .max = ITEMS_MAX
+};
 
 static int match_methods(struct load *ld, const struct yaml_node *n, void *to)
 {
@@ -92,6 +96,12 @@ static int match_methods(struct load *ld, const struct yaml_node *n, void *to)
 			  &m->methods, &m->n_methods);
 }
 
+static const struct schema path_is = { .kind = SCHEMA_FORM,
+				       .pattern = "/[^?\\\\ ]*" };
+const struct schema load_paths_is = {
+	.kind = SCHEMA_LIST, .item = &path_is, .min = 1, .max = ITEMS_MAX
+};
+
 static int match_paths(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct http_match *m = to;
@@ -100,10 +110,11 @@ static int match_paths(struct load *ld, const struct yaml_node *n, void *to)
 			  &m->n_paths);
 }
 
+static const struct schema body_is = LOAD_SIZE_FROM(0, BODY_MAX);
+
 static int match_body(struct load *ld, const struct yaml_node *n, void *to)
 {
-	return load_size(ld, n, 0, BODY_MAX,
-			 &((struct http_match *)to)->body_max);
+	return load_size(ld, n, &body_is, &((struct http_match *)to)->body_max);
 }
 
 static int by_text(const void *a, const void *b)
@@ -111,17 +122,21 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+static const struct schema load_names_is = {
+	.kind = SCHEMA_LIST, .item = &schema_text, .min = 1, .max = ITEMS_MAX
+};
+
 static int load_names(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct igraphql_names *names = to;
 	const char *const *v;
 	const char **sorted;
 	uint32_t count;
-	int r = load_words(ld, n, igraphql_is_name, "a name of GraphQL", &v,
-			   &count);
+	int rc = load_words(ld, n, igraphql_is_name, "a name of GraphQL", &v,
+			    &count);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	sorted = arena_array(ld->arena, count, sizeof(*sorted));
 	if (!sorted)
 		return load_nomem(ld);
@@ -131,41 +146,57 @@ static int load_names(struct load *ld, const struct yaml_node *n, void *to)
 	return 0;
 }
 
+static const char *const match_graphql_words[] = { "any", "query-only", NULL };
+static const struct schema graphql_word_is = SCHEMA_WORDS(match_graphql_words);
+
+static const struct field match_graphql_fields[] = {
+	{ { "mutations", &load_names_is },
+	  load_names,
+	  offsetof(struct igraphql_rule, mutations) },
+	{ { "push", &load_names_is },
+	  load_names,
+	  offsetof(struct igraphql_rule, push) },
+	{ { "without", &load_names_is },
+	  load_names,
+	  offsetof(struct igraphql_rule, without) },
+};
+static const struct schema graphql_map_is = { SCHEMA_ROWS(
+	match_graphql_fields) };
+static const struct schema *const either_graphql[] = { &graphql_word_is,
+						       &graphql_map_is, NULL };
+static const struct schema match_graphql_is = { .kind = SCHEMA_EITHER,
+						.either = either_graphql };
+
 static int match_graphql(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "any", "query-only", NULL };
-	static const struct field fields[] = {
-		{ "mutations", load_names,
-		  offsetof(struct igraphql_rule, mutations) },
-		{ "push", load_names, offsetof(struct igraphql_rule, push) },
-		{ "without", load_names,
-		  offsetof(struct igraphql_rule, without) },
-	};
 	struct igraphql_rule *rule;
 	unsigned v = 1;
-	int r = 0;
+	int rc = 0;
 
 	if (n->kind != YAML_MAP)
-		r = load_word(ld, n, words, &v);
-	if (r < 0 || v == 0)
-		return r;
+		rc = load_word(ld, n, &graphql_word_is, &v);
+	if (rc < 0 || v == 0)
+		return rc;
 	rule = arena_alloc(ld->arena, sizeof(*rule));
 	if (!rule)
 		return load_nomem(ld);
 	((struct http_match *)to)->graphql = rule;
 	return n->kind == YAML_MAP ?
-		       load_map(ld, n, fields, ARRAY_SIZE(fields), rule) :
+		       load_map(ld, n, match_graphql_fields,
+				ARRAY_SIZE(match_graphql_fields), rule) :
 		       0;
 }
 
+static const char *const match_forms_words[] = { "any", "judge", NULL };
+static const struct schema match_forms_is = SCHEMA_WORDS(match_forms_words);
+
 static int match_forms(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "any", "judge", NULL };
 	unsigned v = 0;
-	int r = load_word(ld, n, words, &v);
+	int rc = load_word(ld, n, &match_forms_is, &v);
 
-	((struct http_match *)to)->judge_forms = r == 0 && v == 1;
-	return r;
+	((struct http_match *)to)->judge_forms = rc == 0 && v == 1;
+	return rc;
 }
 
 static int match_push(struct load *ld, const struct yaml_node *n, void *to)
@@ -174,20 +205,22 @@ static int match_push(struct load *ld, const struct yaml_node *n, void *to)
 }
 
 static const struct field allow_fields[] = {
-	{ "methods", match_methods, 0 }, { "paths", match_paths, 0 },
-	{ "body_max", match_body, 0 },   { "graphql", match_graphql, 0 },
-	{ "forms", match_forms, 0 },
+	{ { "methods", &load_methods_is }, match_methods, 0 },
+	{ { "paths", &load_paths_is }, match_paths, 0 },
+	{ { "body_max", &body_is }, match_body, 0 },
+	{ { "graphql", &match_graphql_is }, match_graphql, 0 },
+	{ { "forms", &match_forms_is }, match_forms, 0 },
 };
 
 static const struct field deny_fields[] = {
-	{ "methods", match_methods, 0 },
-	{ "paths", match_paths, 0 },
-	{ "push", match_push, 0 },
+	{ { "methods", &load_methods_is }, match_methods, 0 },
+	{ { "paths", &load_paths_is }, match_paths, 0 },
+	{ { "push", &schema_bool }, match_push, 0 },
 };
 
 static const struct field within_fields[] = {
-	{ "methods", match_methods, 0 },
-	{ "paths", match_paths, 0 },
+	{ { "methods", &load_methods_is }, match_methods, 0 },
+	{ { "paths", &load_paths_is }, match_paths, 0 },
 };
 
 static int load_matches(struct load *ld, const struct yaml_node *n,
@@ -197,18 +230,18 @@ static int load_matches(struct load *ld, const struct yaml_node *n,
 {
 	struct http_match *v;
 	uint32_t count, i = 0;
-	int r = list_count(ld, n, &count);
+	int rc = list_count(ld, n, &count);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	v = arena_array(ld->arena, count, sizeof(*v));
 	if (!v)
 		return load_nomem(ld);
 	for (const struct yaml_node *c = n->first; c; c = c->next, i++) {
 		v[i].body_max = UINT64_MAX;
-		r = load_map(ld, c, fields, n_fields, &v[i]);
-		if (r < 0)
-			return r;
+		rc = load_map(ld, c, fields, n_fields, &v[i]);
+		if (rc < 0)
+			return rc;
 		if (v[i].n_paths)
 			rp->has_paths = true;
 	}
@@ -216,6 +249,12 @@ static int load_matches(struct load *ld, const struct yaml_node *n,
 	*ret_n = count;
 	return 0;
 }
+
+static const struct schema http_allow_item_is = { SCHEMA_ROWS(allow_fields) };
+static const struct schema http_allow_is = { .kind = SCHEMA_LIST,
+					     .item = &http_allow_item_is,
+					     .min = 1,
+					     .max = ITEMS_MAX };
 
 static int http_allow(struct load *ld, const struct yaml_node *n, void *to)
 {
@@ -225,6 +264,12 @@ static int http_allow(struct load *ld, const struct yaml_node *n, void *to)
 			    &rp->http->allow, &rp->http->n_allow);
 }
 
+static const struct schema http_within_item_is = { SCHEMA_ROWS(within_fields) };
+static const struct schema http_within_is = { .kind = SCHEMA_LIST,
+					      .item = &http_within_item_is,
+					      .min = 1,
+					      .max = ITEMS_MAX };
+
 static int http_within(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
@@ -233,28 +278,36 @@ static int http_within(struct load *ld, const struct yaml_node *n, void *to)
 			    &rp->http->within, &rp->http->n_within);
 }
 
+static const struct schema http_deny_item_is = { SCHEMA_ROWS(deny_fields) };
+static const struct schema http_deny_is = { .kind = SCHEMA_LIST,
+					    .item = &http_deny_item_is,
+					    .min = 1,
+					    .max = ITEMS_MAX };
+
 static int http_deny(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	bool has_paths = rp->has_paths; /* those of a denial limit nothing */
-	int r = load_matches(ld, n, rp, deny_fields, ARRAY_SIZE(deny_fields),
-			     &rp->http->deny, &rp->http->n_deny);
+	int rc = load_matches(ld, n, rp, deny_fields, ARRAY_SIZE(deny_fields),
+			      &rp->http->deny, &rp->http->n_deny);
 
 	rp->has_paths = has_paths;
-	return r;
+	return rc;
 }
+
+static const struct field load_rule_http_fields[] = {
+	{ { "within", &http_within_is }, http_within, 0 },
+	{ { "allow", &http_allow_is }, http_allow, 0 },
+	{ { "deny", &http_deny_is }, http_deny, 0 },
+};
+const struct schema load_rule_http_is = { SCHEMA_ROWS(load_rule_http_fields) };
 
 int load_rule_http(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "within", http_within, 0 },
-		{ "allow", http_allow, 0 },
-		{ "deny", http_deny, 0 },
-	};
-
 	if (!http_of(ld, n, to))
 		return -ENOMEM;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_map(ld, n, load_rule_http_fields,
+			ARRAY_SIZE(load_rule_http_fields), to);
 }
 
 int load_rule_methods(struct load *ld, const struct yaml_node *n, void *to)
@@ -281,10 +334,10 @@ static int auth_use(struct load *ld, const struct yaml_node *n, void *to)
 	struct policy *p = ld->policy;
 	struct rule_parse *rp = to;
 	const char *id = NULL;
-	int r = load_id(ld, n, &id);
+	int rc = load_id(ld, n, &id);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < p->n_credentials; i++) {
 		if (strcmp(p->credentials[i].id, id) == 0)
 			rp->e->r.credential = p->credentials[i].id;
@@ -304,9 +357,9 @@ static int auth_exclusive(struct load *ld, const struct yaml_node *n, void *to)
 	return load_bool(ld, n, &((struct rule_parse *)to)->http->exclusive);
 }
 
-static int auth_surrogate(struct load *ld, const struct yaml_node *n,
-			  void *to ATTR_UNUSED)
+static int auth_surrogate(struct load *ld, const struct yaml_node *n, void *to)
 {
+	(void)to;
 	return load_no_effect(ld, n, "acd makes one for each run");
 }
 
@@ -315,29 +368,32 @@ static int auth_as(struct load *ld, const struct yaml_node *n, void *to)
 	return load_id(ld, n, &((struct rule_parse *)to)->http->auth_as);
 }
 
+static const struct field load_rule_auth_fields[] = {
+	{ { "use", &load_id_is }, auth_use, 0 },
+	{ { "exclusive", &schema_bool }, auth_exclusive, 0 },
+	{ { "surrogate", NULL }, auth_surrogate, 0 },
+	{ { "as", &load_id_is }, auth_as, 0 },
+};
+const struct schema load_rule_auth_is = { SCHEMA_ROWS(load_rule_auth_fields) };
+
 int load_rule_auth(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "use", auth_use, 0 },
-		{ "exclusive", auth_exclusive, 0 },
-		{ "surrogate", auth_surrogate, 0 },
-		{ "as", auth_as, 0 },
-	};
 	struct rule_parse *rp = to;
-	int r;
+	int rc;
 
 	if (!http_of(ld, n, rp))
 		return -ENOMEM;
 	rp->has_auth = true;
-	r = load_map(ld, n, fields, ARRAY_SIZE(fields), rp);
-	if (r == 0 && !rp->e->r.credential)
+	rc = load_map(ld, n, load_rule_auth_fields,
+		      ARRAY_SIZE(load_rule_auth_fields), rp);
+	if (rc == 0 && !rp->e->r.credential)
 		return load_refuse(ld, n, "`auth` without `use`");
-	return r;
+	return rc;
 }
 
-static int stream_sse(struct load *ld, const struct yaml_node *n,
-		      void *to ATTR_UNUSED)
+static int stream_sse(struct load *ld, const struct yaml_node *n, void *to)
 {
+	(void)to;
 	return load_only_true(ld, n,
 			      "an answer that is a stream passes as one");
 }
@@ -348,60 +404,78 @@ static int stream_websocket(struct load *ld, const struct yaml_node *n,
 	return load_bool(ld, n, &((struct rule_parse *)to)->e->r.websocket);
 }
 
+static const struct field load_rule_stream_fields[] = {
+	{ { "sse", &schema_true }, stream_sse, 0 },
+	{ { "websocket", &schema_bool }, stream_websocket, 0 },
+};
+const struct schema load_rule_stream_is = { SCHEMA_ROWS(
+	load_rule_stream_fields) };
+
 int load_rule_stream(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "sse", stream_sse, 0 },
-		{ "websocket", stream_websocket, 0 },
-	};
-
 	if (!http_of(ld, n, to))
 		return -ENOMEM;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_map(ld, n, load_rule_stream_fields,
+			ARRAY_SIZE(load_rule_stream_fields), to);
 }
 
 static int upload_max(struct load *ld, const struct yaml_node *n, void *to)
 {
-	return load_size(ld, n, 0, BODY_MAX,
+	return load_size(ld, n, &body_is,
 			 &((struct rule_parse *)to)->http->upload_max);
 }
 
+static const struct field load_rule_upload_fields[] = {
+	{ { "body_max", &body_is }, upload_max, 0 }
+};
+const struct schema load_rule_upload_is = { SCHEMA_ROWS(
+	load_rule_upload_fields) };
+
 int load_rule_upload(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = { { "body_max", upload_max, 0 } };
-
 	if (!http_of(ld, n, to))
 		return -ENOMEM;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_map(ld, n, load_rule_upload_fields,
+			ARRAY_SIZE(load_rule_upload_fields), to);
 }
 
+static const char *const response_redact_words[] = { "injected", NULL };
+static const struct schema response_redact_is =
+	SCHEMA_WORDS(response_redact_words);
+
 /* A word for what is done in any case. */
-static int response_redact(struct load *ld, const struct yaml_node *n,
-			   void *to ATTR_UNUSED)
+static int response_redact(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "injected", NULL };
 	unsigned v;
 
-	return load_word(ld, n, words, &v);
+	(void)to;
+	return load_word(ld, n, &response_redact_is, &v);
 }
 
 static int response_max(struct load *ld, const struct yaml_node *n, void *to)
 {
-	return load_size(ld, n, 0, BODY_MAX,
+	return load_size(ld, n, &body_is,
 			 &((struct rule_parse *)to)->http->response_max);
 }
 
+static const struct field load_rule_response_fields[] = {
+	{ { "redact", &response_redact_is }, response_redact, 0 },
+	{ { "max", &body_is }, response_max, 0 },
+};
+const struct schema load_rule_response_is = { SCHEMA_ROWS(
+	load_rule_response_fields) };
+
 int load_rule_response(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "redact", response_redact, 0 },
-		{ "max", response_max, 0 },
-	};
-
 	if (!http_of(ld, n, to))
 		return -ENOMEM;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_map(ld, n, load_rule_response_fields,
+			ARRAY_SIZE(load_rule_response_fields), to);
 }
+
+static const struct schema limits_requests_is = {
+	.kind = SCHEMA_FORM, .pattern = LOAD_COUNT_PER("m")
+};
 
 static int limits_requests(struct load *ld, const struct yaml_node *n, void *to)
 {
@@ -409,23 +483,26 @@ static int limits_requests(struct load *ld, const struct yaml_node *n, void *to)
 			 &((struct rule_parse *)to)->http->requests_min);
 }
 
-static int limits_tokens(struct load *ld, const struct yaml_node *n,
-			 void *to ATTR_UNUSED)
+static int limits_tokens(struct load *ld, const struct yaml_node *n, void *to)
 {
+	(void)to;
 	return load_no_effect(ld, n,
 			      "no field of an answer is counted (`requests`)");
 }
 
+static const struct field load_rule_limits_fields[] = {
+	{ { "requests", &limits_requests_is }, limits_requests, 0 },
+	{ { "tokens_header", NULL }, limits_tokens, 0 },
+};
+const struct schema load_rule_limits_is = { SCHEMA_ROWS(
+	load_rule_limits_fields) };
+
 int load_rule_limits(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "requests", limits_requests, 0 },
-		{ "tokens_header", limits_tokens, 0 },
-	};
-
 	if (!http_of(ld, n, to))
 		return -ENOMEM;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
+	return load_map(ld, n, load_rule_limits_fields,
+			ARRAY_SIZE(load_rule_limits_fields), to);
 }
 
 static bool names_methods(const struct http_match *v, uint32_t n)
@@ -465,29 +542,29 @@ static int paths_compile(struct load *ld, struct rule_parse *rp)
 		   paths_count(h->within, h->n_within) +
 		   paths_count(h->deny, h->n_deny);
 	struct ipath_pattern *v = calloc(n + 1, sizeof(*v)), *to = v;
-	int r = v ? 0 : -ENOMEM;
+	int rc = v ? 0 : -ENOMEM;
 
 	_Static_assert(2 * ITEMS_MAX <= IPATH_SET_ITEMS, "one bit for each");
 	h->restricted = names_methods(h->within, h->n_within) ||
 			names_methods(h->allow, h->n_allow) ||
 			names_methods(h->deny, h->n_deny);
-	if (r == 0) {
+	if (rc == 0) {
 		paths_put(&to, h->allow, h->n_allow, 0);
 		paths_put(&to, h->within, h->n_within, h->n_allow);
-		r = ipath_set_make(ld->arena, v, (size_t)(to - v), false,
-				   &h->exact);
+		rc = ipath_set_make(ld->arena, v, (size_t)(to - v), false,
+				    &h->exact);
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		to = v;
 		paths_put(&to, h->deny, h->n_deny, 0);
 		paths_put(&to, h->allow, h->n_allow, h->n_deny);
-		r = ipath_set_make(ld->arena, v, (size_t)(to - v), true,
-				   &h->alike);
+		rc = ipath_set_make(ld->arena, v, (size_t)(to - v), true,
+				    &h->alike);
 	}
 	free(v);
-	if (r == -E2BIG)
+	if (rc == -E2BIG)
 		return load_refuse(ld, rp->inspect, "too many paths");
-	return r < 0 ? load_nomem(ld) : 0;
+	return rc < 0 ? load_nomem(ld) : 0;
 }
 
 int load_rule_http_end(struct load *ld, struct rule_parse *rp)
@@ -510,82 +587,4 @@ int load_rule_http_end(struct load *ld, struct rule_parse *rp)
 	}
 	rp->e->r.http = rp->http;
 	return paths_compile(ld, rp);
-}
-
-/* --- inspect ------------------------------------------------------------- */
-
-static int ca_per(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const char *const words[] = { "agent", NULL };
-	unsigned v;
-
-	(void)to;
-	return load_word(ld, n, words, &v);
-}
-
-static int ca_key(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const char *const words[] = { "ecdsa-p256", NULL };
-	unsigned v;
-
-	(void)to;
-	return load_word(ld, n, words, &v);
-}
-
-/* Longer than other times may be: it ends a sandbox's inspection, whatever the
- * sandbox is at. */
-static int ca_life(struct load *ld, const struct yaml_node *n, void *to)
-{
-	uint64_t ms;
-
-	if (n->kind != YAML_SCALAR || str_parse_duration(n->text, &ms) < 0 ||
-	    ms < CA_SECONDS_MIN * 1000 || ms > CA_SECONDS_MAX * 1000)
-		return load_refuse(ld, n,
-				   "a time such as 30d is wanted here, from "
-				   "1m to 400d");
-	*(uint32_t *)to = (uint32_t)(ms / 1000);
-	return 0;
-}
-
-static int inspect_ca(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const struct field fields[] = {
-		{ "per", ca_per, 0 },
-		{ "key", ca_key, 0 },
-		{ "lifetime", ca_life,
-		  offsetof(struct inspect_settings, ca_seconds) },
-		{ "leaf_lifetime", load_ms,
-		  offsetof(struct inspect_settings, leaf_lifetime) },
-	};
-
-	return load_map(ld, n, fields, ARRAY_SIZE(fields), to);
-}
-
-static int inspect_alpn(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const char *const words[] = { "mirror", NULL };
-	unsigned v;
-
-	(void)to;
-	return load_word(ld, n, words, &v);
-}
-
-static int inspect_host(struct load *ld, const struct yaml_node *n,
-			void *to ATTR_UNUSED)
-{
-	return load_only_true(ld, n,
-			      "another host than that of the hello is refused");
-}
-
-int load_inspect(struct load *ld, const struct yaml_node *n, void *to)
-{
-	static const struct field fields[] = {
-		{ "ca", inspect_ca, 0 },
-		{ "alpn", inspect_alpn, 0 },
-		{ "host_must_equal_sni", inspect_host, 0 },
-	};
-
-	(void)to;
-	return load_map(ld, n, fields, ARRAY_SIZE(fields),
-			&ld->policy->inspect);
 }

@@ -1,71 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rule.c - rules: allowing ones, denials, services
+ * rule.c - rules: allowing ones and denials
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <string.h>
 
+static const char *const field_use_words[] = { "tunnel", "inspect", NULL };
+static const struct schema field_use_is = SCHEMA_WORDS(field_use_words);
+
 static int field_use(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "tunnel", "inspect", NULL };
 	struct rule_parse *rp = to;
 	unsigned v;
-	int r = load_word(ld, n, words, &v);
+	int rc = load_word(ld, n, &field_use_is, &v);
 
-	if (r == 0)
+	if (rc == 0)
 		rp->e->r.use = v ? RULE_INSPECT : RULE_TUNNEL;
-	return r;
+	return rc;
 }
 
-static int field_proto(struct load *ld, const struct yaml_node *n, void *to)
+static const char *const field_proto_words[] = { "tls", "http", "tcp", NULL };
+const struct schema load_rule_proto_is = SCHEMA_WORDS(field_proto_words);
+
+int load_rule_proto(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "tls", "http", "tcp", NULL };
 	static const enum rule_proto protos[] = { RULE_TLS, RULE_HTTP,
 						  RULE_TCP };
 	struct rule_parse *rp = to;
 	unsigned v;
-	int r = load_word(ld, n, words, &v);
+	int rc = load_word(ld, n, &load_rule_proto_is, &v);
 
-	if (r == 0) {
+	if (rc == 0) {
 		rp->e->r.proto = protos[v];
 		rp->e->r.proto_set = true;
 	}
-	return r;
+	return rc;
 }
+
+static const char *const field_ech_words[] = { "deny", "outer", NULL };
+static const struct schema field_ech_is = SCHEMA_WORDS(field_ech_words);
 
 static int field_ech(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "deny", "outer", NULL };
 	struct rule_parse *rp = to;
 	unsigned v;
-	int r = load_word(ld, n, words, &v);
+	int rc = load_word(ld, n, &field_ech_is, &v);
 
-	if (r == 0)
+	if (rc == 0)
 		rp->e->r.ech_outer = v == 1;
-	return r;
+	return rc;
 }
+
+static const char *const field_cname_words[] = { "final-ip", "strict", NULL };
+static const struct schema field_cname_is = SCHEMA_WORDS(field_cname_words);
 
 static int field_cname(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const char *const words[] = { "final-ip", "strict", NULL };
 	struct rule_parse *rp = to;
 	unsigned v;
-	int r = load_word(ld, n, words, &v);
+	int rc = load_word(ld, n, &field_cname_is, &v);
 
-	if (r == 0)
+	if (rc == 0)
 		rp->e->r.cname_strict = v == 1;
-	return r;
+	return rc;
 }
 
 static int risk_item(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	const char *s;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!lint_risk_of(s))
 		return load_refuse(ld, n,
 				   "a known risk is wanted here: multi-tenant "
@@ -74,12 +82,16 @@ static int risk_item(struct load *ld, const struct yaml_node *n, void *to)
 	return 0;
 }
 
+static const char *const risk_words[] = { "multi-tenant", "shared-cdn", NULL };
+static const struct schema risk_is = SCHEMA_WORDS(risk_words);
+static const struct schema field_risk_ok_is = SCHEMA_LIST_OF(&risk_is);
+
 static int field_risk_ok(struct load *ld, const struct yaml_node *n, void *to)
 {
 	return load_list(ld, n, risk_item, to);
 }
 
-static int field_id(struct load *ld, const struct yaml_node *n, void *to)
+int load_rule_id(struct load *ld, const struct yaml_node *n, void *to)
 {
 	return load_id(ld, n, &((struct rule_parse *)to)->e->r.id);
 }
@@ -88,18 +100,23 @@ static int field_ports(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule *rule = &((struct rule_parse *)to)->e->r;
 	struct port_list ports;
-	int r = load_ports(ld, n, &ports);
+	int rc = load_ports(ld, n, &ports);
 
-	if (r == 0) {
+	if (rc == 0) {
 		rule->ports = ports.v;
 		rule->n_ports = ports.n;
 	}
-	return r;
+	return rc;
 }
 
 static int field_websocket(struct load *ld, const struct yaml_node *n, void *to)
 {
 	return load_bool(ld, n, &((struct rule_parse *)to)->e->r.websocket);
+}
+
+static int field_insecure(struct load *ld, const struct yaml_node *n, void *to)
+{
+	return load_bool(ld, n, &((struct rule_parse *)to)->e->r.insecure);
 }
 
 /* What else the rule says decides what its names may be: they wait. */
@@ -110,6 +127,8 @@ static int field_names(struct load *ld, const struct yaml_node *n, void *to)
 	return 0;
 }
 
+static const struct schema field_ips_is = SCHEMA_LIST_OF(&load_cidr_is);
+
 static int field_ips(struct load *ld, const struct yaml_node *n, void *to)
 {
 	(void)ld;
@@ -118,26 +137,30 @@ static int field_ips(struct load *ld, const struct yaml_node *n, void *to)
 }
 
 static const struct field allow_fields[] = {
-	{ "id", field_id, 0 },
-	{ "names", field_names, 0 },
-	{ "ips", field_ips, 0 },
-	{ "ports", field_ports, 0 },
-	{ "use", field_use, 0 },
-	{ "proto", field_proto, 0 },
-	{ "websocket", field_websocket, 0 },
-	{ "ech", field_ech, 0 },
-	{ "cname", field_cname, 0 },
-	{ "risk_ok", field_risk_ok, 0 },
-	{ "reason", load_ignored, 0 },
-	{ "http", load_rule_http, 0 },
-	{ "methods", load_rule_methods, 0 },
-	{ "paths", load_rule_paths, 0 },
-	{ "auth", load_rule_auth, 0 },
-	{ "stream", load_rule_stream, 0 },
-	{ "upload", load_rule_upload, 0 },
-	{ "response", load_rule_response, 0 },
-	{ "limits", load_rule_limits, 0 },
+	{ { "id", &load_id_is }, load_rule_id, 0 },
+	{ { "names", &load_patterns_is }, field_names, 0 },
+	{ { "ips", &field_ips_is }, field_ips, 0 },
+	{ { "ports", &load_ports_is }, field_ports, 0 },
+	{ { "use", &field_use_is }, field_use, 0 },
+	{ { "proto", &load_rule_proto_is }, load_rule_proto, 0 },
+	{ { "websocket", &schema_bool }, field_websocket, 0 },
+	{ { "insecure", &schema_bool }, field_insecure, 0 },
+	{ { "ech", &field_ech_is }, field_ech, 0 },
+	{ { "cname", &field_cname_is }, field_cname, 0 },
+	{ { "risk_ok", &field_risk_ok_is }, field_risk_ok, 0 },
+	{ { "reason", &schema_text }, load_ignored, 0 },
+	{ { "http", &load_rule_http_is }, load_rule_http, 0 },
+	{ { "methods", &load_methods_is }, load_rule_methods, 0 },
+	{ { "paths", &load_paths_is }, load_rule_paths, 0 },
+	{ { "auth", &load_rule_auth_is }, load_rule_auth, 0 },
+	{ { "stream", &load_rule_stream_is }, load_rule_stream, 0 },
+	{ { "upload", &load_rule_upload_is }, load_rule_upload, 0 },
+	{ { "response", &load_rule_response_is }, load_rule_response, 0 },
+	{ { "limits", &load_rule_limits_is }, load_rule_limits, 0 },
 };
+
+static const char *const from_words[] = { "blueprint", NULL };
+static const struct schema field_from_is = SCHEMA_WORDS(from_words);
 
 /* An instance's denials are its own, or its blueprint's. */
 static int field_from(struct load *ld, const struct yaml_node *n, void *to)
@@ -149,20 +172,35 @@ static int field_from(struct load *ld, const struct yaml_node *n, void *to)
 }
 
 static const struct field deny_fields[] = {
-	{ "id", field_id, 0 },         { "names", field_names, 0 },
-	{ "ips", field_ips, 0 },       { "ports", field_ports, 0 },
-	{ "reason", load_ignored, 0 }, { "from", field_from, 0 },
+	{ { "id", &load_id_is }, load_rule_id, 0 },
+	{ { "names", &load_patterns_is }, field_names, 0 },
+	{ { "ips", &field_ips_is }, field_ips, 0 },
+	{ { "ports", &load_ports_is }, field_ports, 0 },
+	{ { "reason", &schema_text }, load_ignored, 0 },
+	{ { "from", &field_from_is }, field_from, 0 },
 };
+
+static const char *const rule_needs[] = { "id", NULL };
+static const struct schema allow_is = { SCHEMA_ROWS(allow_fields),
+					.required = rule_needs };
+static const struct schema deny_is = { SCHEMA_ROWS(deny_fields),
+				       .required = rule_needs };
+const struct schema load_allow_rules_is = SCHEMA_LIST_OF(&allow_is);
+const struct schema load_deny_rules_is = SCHEMA_LIST_OF(&deny_is);
 
 static int names_item(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	struct name name;
 	unsigned kind;
-	int r = load_pattern(ld, n, &name, &kind);
+	int rc = load_pattern(ld, n, &name, &kind);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
+	if (rp->e->r.insecure && kind != MATCH_EXACT)
+		return load_refuse(ld, n,
+				   "`insecure` needs exact names: those of "
+				   "services");
 	if (rp->e->r.proto_set && rp->e->r.proto == RULE_TCP &&
 	    kind != MATCH_EXACT)
 		return load_refuse(ld, n,
@@ -183,25 +221,24 @@ static int ips_item(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse *rp = to;
 	struct cidr c;
-	int r = load_cidr(ld, n, &c);
+	int rc = load_cidr(ld, n, &c);
 
-	if (r < 0)
-		return r;
-	r = rule_set_add_ip(rp->set, &c, rp->set->n - 1);
-	if (r == -E2BIG)
+	if (rc < 0)
+		return rc;
+	rc = rule_set_add_ip(rp->set, &c, rp->set->n - 1);
+	if (rc == -E2BIG)
 		return load_refuse(ld, n, "more than %u addresses and ranges",
 				   POLICY_IPS_MAX);
-	if (r < 0)
+	if (rc < 0)
 		return load_nomem(ld);
 	rp->e->n_ips++;
 	return 0;
 }
 
-/* Hangs the rule into its set and gives it its names. */
-static int rule_end(struct load *ld, struct rule_parse *rp)
+int load_rule_end(struct load *ld, struct rule_parse *rp)
 {
 	struct rule_set *set = rp->set;
-	int r = 0;
+	int rc = 0;
 
 	if (!rp->e->r.id)
 		return load_refuse(ld, rp->node, "the rule has no `id`");
@@ -215,12 +252,12 @@ static int rule_end(struct load *ld, struct rule_parse *rp)
 	if (rule_set_add(set, rp->e) < 0)
 		return load_nomem(ld);
 	if (rp->names)
-		r = load_list(ld, rp->names, names_item, rp);
-	if (r == 0 && rp->ips)
-		r = load_list(ld, rp->ips, ips_item, rp);
-	if (r == 0 && rp->e->n_names + rp->e->n_ips == 0)
-		r = load_refuse(ld, rp->node, "the rule is for nothing");
-	return r;
+		rc = load_list(ld, rp->names, names_item, rp);
+	if (rc == 0 && rp->ips)
+		rc = load_list(ld, rp->ips, ips_item, rp);
+	if (rc == 0 && rp->e->n_names + rp->e->n_ips == 0)
+		rc = load_refuse(ld, rp->node, "the rule is for nothing");
+	return rc;
 }
 
 /* What a rule is for, as it is written: its first name or address. */
@@ -241,16 +278,16 @@ static const char *about_of(const struct yaml_node *n)
 static int rule_item(struct load *ld, const struct yaml_node *n, void *to,
 		     field_fn fn)
 {
-	int r;
+	int rc;
 
 	ld->about = about_of(n);
-	r = fn(ld, n, to);
+	rc = fn(ld, n, to);
 	ld->about = NULL;
-	return r;
+	return rc;
 }
 
-static int rule_begin(struct load *ld, const struct yaml_node *n,
-		      struct rule_set *set, struct rule_parse *rp)
+int load_rule_begin(struct load *ld, const struct yaml_node *n,
+		    struct rule_set *set, struct rule_parse *rp)
 {
 	*rp = (struct rule_parse){ .node = n, .set = set };
 	if (set->n == POLICY_SET_RULES_MAX)
@@ -269,15 +306,15 @@ static int allow_rule(struct load *ld, const struct yaml_node *n, void *to)
 {
 	const struct policy_defaults *def = &ld->policy->defaults;
 	struct rule_parse rp;
-	int r = rule_begin(ld, n, to, &rp);
+	int rc = load_rule_begin(ld, n, to, &rp);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	rp.lint = true;
 	rp.e->r.cname_strict = def->cname_strict;
-	r = load_map(ld, n, allow_fields, ARRAY_SIZE(allow_fields), &rp);
-	if (r < 0)
-		return r;
+	rc = load_map(ld, n, allow_fields, ARRAY_SIZE(allow_fields), &rp);
+	if (rc < 0)
+		return rc;
 	if (rp.e->r.n_ports == 0) {
 		rp.e->r.ports = def->ports;
 		rp.e->r.n_ports = def->n_ports;
@@ -287,11 +324,17 @@ static int allow_rule(struct load *ld, const struct yaml_node *n, void *to)
 		return load_refuse(ld, n,
 				   "`use: inspect` reads HTTP: not with "
 				   "`proto: tcp`");
-	r = load_rule_http_end(ld, &rp);
-	if (r < 0)
-		return r;
+	if (rp.e->r.insecure &&
+	    (rp.e->r.use != RULE_INSPECT || !rp.e->r.proto_set ||
+	     rp.e->r.proto != RULE_HTTP || rp.ips))
+		return load_refuse(ld, n,
+				   "`insecure` is for `use: inspect` with "
+				   "`proto: http` and `names`");
+	rc = load_rule_http_end(ld, &rp);
+	if (rc < 0)
+		return rc;
 	lint_rule(ld, &rp);
-	return rule_end(ld, &rp);
+	return load_rule_end(ld, &rp);
 }
 
 /* What takes a denial back names the host that is denied. All below a public
@@ -324,15 +367,15 @@ static int set_host(struct load *ld, struct rule_parse *rp)
 static int deny_rule(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct rule_parse rp;
-	int r = rule_begin(ld, n, to, &rp);
+	int rc = load_rule_begin(ld, n, to, &rp);
 
-	if (r == 0)
-		r = load_map(ld, n, deny_fields, ARRAY_SIZE(deny_fields), &rp);
-	if (r == 0 && rp.e->r.source && strcmp(rp.set->source, "agent") != 0)
-		r = load_refuse(ld, n, "`from` is for an agent's denials");
-	if (r == 0)
-		r = rule_end(ld, &rp);
-	return r < 0 ? r : set_host(ld, &rp);
+	if (rc == 0)
+		rc = load_map(ld, n, deny_fields, ARRAY_SIZE(deny_fields), &rp);
+	if (rc == 0 && rp.e->r.source && strcmp(rp.set->source, "agent") != 0)
+		rc = load_refuse(ld, n, "`from` is for an agent's denials");
+	if (rc == 0)
+		rc = load_rule_end(ld, &rp);
+	return rc < 0 ? rc : set_host(ld, &rp);
 }
 
 static int allow_item(struct load *ld, const struct yaml_node *n, void *to)
@@ -359,16 +402,16 @@ int load_deny_rules(struct load *ld, const struct yaml_node *n,
 
 int load_seal(struct load *ld, struct match *m, const char *what)
 {
-	int r = match_seal(m, ld->policy->seed);
+	int rc = match_seal(m, ld->policy->seed);
 
-	if (r == -E2BIG) {
+	if (rc == -E2BIG) {
 		if (ld->n_errors == 0)
 			err_set(ld->err, -EINVAL,
 				"%s: one name is in more than %u entries", what,
 				MATCH_SAME_MAX);
 		return -EINVAL;
 	}
-	return r < 0 ? load_nomem(ld) : 0;
+	return rc < 0 ? load_nomem(ld) : 0;
 }
 
 static int entry_cmp(const void *a, const void *b)
@@ -407,124 +450,7 @@ static int check_ids(struct load *ld, const struct rule_set *set)
 
 int load_seal_set(struct load *ld, struct rule_set *set)
 {
-	int r = check_ids(ld, set);
+	int rc = check_ids(ld, set);
 
-	return r < 0 ? r : load_seal(ld, &set->names, set->source);
-}
-
-/* --- services ------------------------------------------------------------ */
-
-struct service_parse {
-	struct rule_parse rp;
-	const struct yaml_node *name, *ip;
-	uint16_t port;
-};
-
-static int service_id(struct load *ld, const struct yaml_node *n, void *to)
-{
-	return field_id(ld, n, &((struct service_parse *)to)->rp);
-}
-
-static int service_proto(struct load *ld, const struct yaml_node *n, void *to)
-{
-	return field_proto(ld, n, &((struct service_parse *)to)->rp);
-}
-
-static int service_name(struct load *ld, const struct yaml_node *n, void *to)
-{
-	(void)ld;
-	((struct service_parse *)to)->name = n;
-	return 0;
-}
-
-static int service_ip(struct load *ld, const struct yaml_node *n, void *to)
-{
-	struct service_parse *sp = to;
-	struct rule *rule = &sp->rp.e->r;
-	enum addr_class cls;
-	int r = load_address(ld, n, &rule->service_ip);
-
-	if (r < 0)
-		return r;
-	sp->ip = n;
-	cls = addr_classify(&rule->service_ip);
-	if (cls != ADDR_PUBLIC && cls != ADDR_PRIVATE && cls != ADDR_CGNAT)
-		return load_refuse(ld, n,
-				   "no service may be at this address: it is "
-				   "of class %s",
-				   addr_class_name(cls));
-	return 0;
-}
-
-static int service_port(struct load *ld, const struct yaml_node *n, void *to)
-{
-	uint64_t v;
-	int r = load_number(ld, n, 1, UINT16_MAX, &v);
-
-	if (r == 0)
-		((struct service_parse *)to)->port = (uint16_t)v;
-	return r;
-}
-
-static const struct field service_fields[] = {
-	{ "id", service_id, 0 },       { "name", service_name, 0 },
-	{ "ip", service_ip, 0 },       { "port", service_port, 0 },
-	{ "proto", service_proto, 0 }, { "reason", load_ignored, 0 },
-};
-
-static int service_end(struct load *ld, struct service_parse *sp)
-{
-	struct rule *rule = &sp->rp.e->r;
-	uint16_t *ports = arena_array(ld->arena, 2, sizeof(*ports));
-	struct match_key key;
-	struct name name;
-	int r;
-
-	if (!ports)
-		return load_nomem(ld);
-	r = load_exact_name(ld, sp->name, &name);
-	if (r < 0)
-		return r;
-	match_key_init(&key, &name, ld->policy->seed);
-	if (policy_builtin_name(ld->policy, &key))
-		return load_refuse(ld, sp->name,
-				   "this name is denied always: give the "
-				   "service another");
-	ports[0] = ports[1] = sp->port;
-	rule->ports = ports;
-	rule->n_ports = 1;
-	rule->service = true;
-	return 0;
-}
-
-static int service_item(struct load *ld, const struct yaml_node *n, void *to)
-{
-	/* The one name stands as a scalar where a rule has a list. */
-	struct yaml_node names = { .kind = YAML_LIST };
-	struct yaml_node name;
-	struct service_parse sp = { 0 };
-	int r = rule_begin(ld, n, to, &sp.rp);
-
-	if (r == 0)
-		r = load_map(ld, n, service_fields, ARRAY_SIZE(service_fields),
-			     &sp);
-	if (r < 0)
-		return r;
-	if (!sp.name || !sp.ip || !sp.port)
-		return load_refuse(ld, n,
-				   "a service is `id`, `name`, `ip` and "
-				   "`port`");
-	r = service_end(ld, &sp);
-	if (r < 0)
-		return r;
-	name = *sp.name;
-	name.next = NULL;
-	names.first = &name;
-	sp.rp.names = &names;
-	return rule_end(ld, &sp.rp);
-}
-
-int load_services(struct load *ld, const struct yaml_node *n)
-{
-	return load_list(ld, n, service_item, &ld->policy->services);
+	return rc < 0 ? rc : load_seal(ld, &set->names, set->source);
 }

@@ -2,7 +2,7 @@
 /*
  * upstream.c - static records, the upstream proxy, the DNS servers
  */
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -24,14 +24,14 @@ static int host_addr(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct host_parse *hp = to;
 	struct addr *a = &hp->v[hp->n];
-	int r;
+	int rc;
 
 	if (hp->n == HOST_ADDRS_MAX)
 		return load_refuse(ld, n, "more than %u addresses",
 				   HOST_ADDRS_MAX);
-	r = load_address(ld, n, a);
-	if (r < 0)
-		return r;
+	rc = load_address(ld, n, a);
+	if (rc < 0)
+		return rc;
 	hp->n++;
 	if (addr_classify(a) != ADDR_PUBLIC)
 		lint_node(ld, LINT_WARNING, "host-address", n,
@@ -50,10 +50,10 @@ static int host_add(struct load *ld, const struct yaml_node *n)
 	struct host_parse hp = { 0 };
 	struct static_host *v;
 	struct name name;
-	int r = load_exact_name(ld, &key, &name);
+	int rc = load_exact_name(ld, &key, &name);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	for (uint32_t i = 0; i < p->host_names.n; i++) {
 		struct name other;
 
@@ -65,9 +65,9 @@ static int host_add(struct load *ld, const struct yaml_node *n)
 	hp.v = arena_array(ld->arena, HOST_ADDRS_MAX, sizeof(*hp.v));
 	if (!hp.v)
 		return load_nomem(ld);
-	r = load_list(ld, n, host_addr, &hp);
-	if (r < 0)
-		return r;
+	rc = load_list(ld, n, host_addr, &hp);
+	if (rc < 0)
+		return rc;
 	if (hp.n == 0)
 		return load_refuse(ld, n, "an address is wanted here");
 	v = realloc(p->hosts, (p->n_hosts + 1) * sizeof(*v));
@@ -81,6 +81,13 @@ static int host_add(struct load *ld, const struct yaml_node *n)
 	return 0;
 }
 
+static const struct schema addresses_is = { .kind = SCHEMA_LIST,
+					    .item = &load_address_is,
+					    .min = 1,
+					    .max = HOST_ADDRS_MAX };
+const struct schema load_hosts_is = { .kind = SCHEMA_NAMED,
+				      .item = &addresses_is };
+
 int load_hosts(struct load *ld, const struct yaml_node *n, void *to)
 {
 	(void)to;
@@ -88,10 +95,10 @@ int load_hosts(struct load *ld, const struct yaml_node *n, void *to)
 		return load_refuse(ld, n, "a map is wanted here, not %s",
 				   yaml_kind_name(n));
 	for (const struct yaml_node *c = n->first; c; c = c->next) {
-		int r = host_add(ld, c);
+		int rc = host_add(ld, c);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -159,6 +166,9 @@ static int proxy_auth(struct load *ld, const struct yaml_node *n, const char *s,
 	return auth ? 0 : load_nomem(ld);
 }
 
+static const struct schema proxy_url_is = { .kind = SCHEMA_FORM,
+					    .pattern = "http://.+" };
+
 static int proxy_url(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct upstream_proxy *proxy = &ld->policy->proxy;
@@ -167,11 +177,11 @@ static int proxy_url(struct load *ld, const struct yaml_node *n, void *to)
 	struct addr addr;
 	struct name name;
 	const char *s, *at;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 
 	(void)to;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!str_starts(s, "http://"))
 		return load_refuse(ld, n,
 				   "http://host:port is wanted here (what goes "
@@ -179,9 +189,9 @@ static int proxy_url(struct load *ld, const struct yaml_node *n, void *to)
 	s += strlen("http://");
 	at = strrchr(s, '@');
 	if (at) {
-		r = proxy_auth(ld, n, s, (size_t)(at - s));
-		if (r < 0)
-			return r;
+		rc = proxy_auth(ld, n, s, (size_t)(at - s));
+		if (rc < 0)
+			return rc;
 		s = at + 1;
 	}
 	rest = slice_str(s);
@@ -200,11 +210,11 @@ static int no_proxy_item(struct load *ld, const struct yaml_node *n, void *to)
 {
 	struct name name;
 	unsigned kind;
-	int r = load_pattern(ld, n, &name, &kind);
+	int rc = load_pattern(ld, n, &name, &kind);
 
 	(void)to;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (match_add(&ld->policy->no_proxy, &name, kind, 0) < 0)
 		return load_nomem(ld);
 	return 0;
@@ -215,22 +225,28 @@ static int proxy_no_proxy(struct load *ld, const struct yaml_node *n, void *to)
 	return load_list(ld, n, no_proxy_item, to);
 }
 
+static const struct field load_upstream_proxy_fields[] = {
+	{ { "url", &proxy_url_is }, proxy_url, 0 },
+	{ { "no_proxy", &load_patterns_is }, proxy_no_proxy, 0 },
+};
+static const char *const proxy_needs[] = { "url", NULL };
+const struct schema load_upstream_proxy_is = {
+	SCHEMA_ROWS(load_upstream_proxy_fields), .required = proxy_needs
+};
+
 int load_upstream_proxy(struct load *ld, const struct yaml_node *n, void *to)
 {
-	static const struct field fields[] = {
-		{ "url", proxy_url, 0 },
-		{ "no_proxy", proxy_no_proxy, 0 },
-	};
-	int r;
+	int rc;
 
 	if (ld->policy->proxy.host)
 		return load_refuse(ld, n,
 				   "another file has an `upstream_proxy` "
 				   "already");
-	r = load_map(ld, n, fields, ARRAY_SIZE(fields), to);
-	if (r == 0 && !ld->policy->proxy.host)
+	rc = load_map(ld, n, load_upstream_proxy_fields,
+		      ARRAY_SIZE(load_upstream_proxy_fields), to);
+	if (rc == 0 && !ld->policy->proxy.host)
 		return load_refuse(ld, n, "`upstream_proxy` without `url`");
-	return r;
+	return rc;
 }
 
 /* --- defaults.dns.upstream ----------------------------------------------- */
@@ -242,11 +258,11 @@ static int server_item(struct load *ld, const struct yaml_node *n, void *to)
 	struct name name;
 	const char *s;
 	uint16_t port;
-	int r = load_text(ld, n, &s);
+	int rc = load_text(ld, n, &s);
 
 	(void)to;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (str_starts(s, "tls://"))
 		return load_refuse(ld, n,
 				   "DNS over TLS is not spoken: write an "
@@ -261,6 +277,14 @@ static int server_item(struct load *ld, const struct yaml_node *n, void *to)
 		return load_refuse(ld, n, "more than %u servers", SERVERS_MAX);
 	return strv_push(sv, s) < 0 ? load_nomem(ld) : 0;
 }
+
+static const struct schema server_is = {
+	.kind = SCHEMA_FORM,
+	.pattern = "[0-9A-Fa-f:.]+|\\[[0-9A-Fa-f:.]+\\](:[0-9]+)?"
+};
+const struct schema load_dns_upstream_is = { .kind = SCHEMA_LIST,
+					     .item = &server_is,
+					     .max = SERVERS_MAX };
 
 int load_dns_upstream(struct load *ld, const struct yaml_node *n, void *to)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_test.c - the loader: all keys, faults with their positions,
- * several files, what policies say besides decisions
+ * files_test.c - the loader: all keys, faults with their positions, several
+ * files
  */
 #include "ottergate/policy/load.h"
 
@@ -137,6 +137,9 @@ static const struct fault faults[] = {
 	  "f:2:40: no service may be at this address: it is of class loop" },
 	{ V "services: [ { id: a, name: a.test, ip: 172.20.0.53, port: 1 } ]\n",
 	  "f:2:40: no service may be at this address: it is of class self" },
+	{ V "services: [ { id: a, name: a.test, ip: \"64:ff9b::a00:1\",\n"
+	    "  port: 1 } ]\n",
+	  "f:2:40: no service may be at this address: it is of class embed" },
 	{ V "services: [ { id: a, name: .a.test, ip: 10.0.0.1, port: 1 } ]\n",
 	  "f:2:28: one exact name" },
 	{ V "services: [ { id: a, name: localhost, ip: 10.0.0.1, port: 1 } ]\n",
@@ -186,14 +189,14 @@ static void test_faults(void)
 		struct policy *p = NULL;
 		struct lint lint = { 0 };
 		struct err err = { 0 };
-		int r = policy_of(f->text, &p, &lint, &err);
+		int rc = policy_of(f->text, &p, &lint, &err);
 
-		ok(r < 0 && !p && err.code == r &&
+		ok(rc < 0 && !p && err.code == rc &&
 			   strncmp(err.msg, f->want, strlen(f->want)) == 0 &&
 			   lint.n > 0,
 		   "fault %zu: %s", i, f->want);
-		if (r >= 0 || strncmp(err.msg, f->want, strlen(f->want)) != 0)
-			printf("# got %d %s\n", r, err.msg);
+		if (rc >= 0 || strncmp(err.msg, f->want, strlen(f->want)) != 0)
+			printf("# got %d %s\n", rc, err.msg);
 		policy_unref(p);
 		lint_done(&lint);
 	}
@@ -425,13 +428,13 @@ static void test_agent_file(void)
 		      &p, NULL, &err) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		int r = agent_of_text(p, rows[i].text, &a, NULL, &err);
+		int rc = agent_of_text(p, rows[i].text, &a, NULL, &err);
 
-		ok(r < 0 && strncmp(err.msg, rows[i].want,
-				    strlen(rows[i].want)) == 0,
+		ok(rc < 0 && strncmp(err.msg, rows[i].want,
+				     strlen(rows[i].want)) == 0,
 		   "agent file: %s", rows[i].want);
 		if (strncmp(err.msg, rows[i].want, strlen(rows[i].want)) != 0)
-			printf("# got %d %s\n", r, err.msg);
+			printf("# got %d %s\n", rc, err.msg);
 	}
 	if (agent_of_text(p, AGENT "  use: [web]\n", &a, NULL, &err) == 0 &&
 	    agent_of_text(p, AGENT, &b, NULL, &err) == 0) {
@@ -444,144 +447,6 @@ static void test_agent_file(void)
 	agent_policy_unref(b);
 }
 
-static void test_target(void)
-{
-	static const struct {
-		const char *text, *name, *target;
-		int port;
-		enum path path;
-	} rows[] = {
-		{ "https://A.test/x?y#z", "a.test", "/x?y", 443, PATH_TLS },
-		{ "http://a.test:8080", "a.test", "/", 8080, PATH_HTTP },
-		{ "a.test", "a.test", "/", 443, PATH_CHECK },
-		{ "a.test:22", "a.test", "/", 22, PATH_CHECK },
-		{ "a.test.", "a.test", "/", 443, PATH_CHECK },
-		{ "tcp://a.test:22", "a.test", "/", 22, PATH_TCP },
-		{ "https://1.2.3.4/", "", "/", 443, PATH_TLS },
-		{ "[2606:4700::1]:443", "", "/", 443, PATH_CHECK },
-		{ "b\xc3\xbc"
-		  "cher.example",
-		  "xn--bcher-kva.example", "/", 443, PATH_CHECK },
-		{ "https://B\xc3\xbc"
-		  "cher.example:8443/\xc3\xbc",
-		  "xn--bcher-kva.example", "/\xc3\xbc", 8443, PATH_TLS },
-		{ "0x7f.1", NULL, NULL, 0, PATH_CHECK },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct check_target t = { 0 };
-		struct err err = { 0 };
-		int r = check_target_parse(rows[i].text, &t, &err);
-
-		if (!rows[i].name)
-			ok(r == -EINVAL && err.msg[0], "no target: '%s'",
-			   rows[i].text);
-		else
-			ok(r == 0 && strcmp(t.name.s, rows[i].name) == 0 &&
-				   t.port == rows[i].port &&
-				   t.path == rows[i].path &&
-				   strcmp(t.target, rows[i].target) == 0,
-			   "target: '%s'", rows[i].text);
-	}
-}
-
-static void test_target_faults(void)
-{
-	static const struct {
-		const char *text, *want;
-	} rows[] = {
-		{ "", "the host is missing" },
-		{ "https:///x", "the host is missing" },
-		{ ":443", "the host is missing" },
-		{ "https://EXAMPLE.org:99999/", "the port must be 1 to 65535" },
-		{ "a.test:0", "the port must be 1 to 65535" },
-		{ "a.test:080", "the port must be 1 to 65535" },
-		{ "a.test:", "the port must be 1 to 65535" },
-		{ "[2606:4700::1]:x", "the port must be 1 to 65535" },
-		{ "tcp://a.test", "the port is missing" },
-		{ "https://u:p@github.com/x", "no user name in a URL" },
-		{ "git@github.com:x/y", "tcp://HOST:22 for SSH" },
-		{ "::1", "an IPv6 address needs brackets: [::1]" },
-		{ "a..b", "'a..b' is no host name or address" },
-		{ "a b:80", "'a b' is no host name or address" },
-		{ "b\xc3\xbc..x", "is no host name" },
-		{ "\xc3\xbc_.x", "'_' goes with ASCII letters only" },
-		{ "\xff.x", "is no host name" },
-		{ "ftp://a.test", "https, http and tcp are what can be" },
-	};
-	struct check_target t = { 0 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct err err = { 0 };
-
-		is_int(check_target_parse(rows[i].text, &t, &err), -EINVAL,
-		       "no target: '%s'", rows[i].text);
-		if (!ok(strstr(err.msg, rows[i].want) != NULL, "says: %s",
-			rows[i].want))
-			printf("# but %s\n", err.msg);
-	}
-}
-
-static bool verdict_says(const struct agent_policy *a, const char *url,
-			 const char *want)
-{
-	struct check_target t = { 0 };
-	struct verdict v;
-	struct buf out;
-	bool found;
-
-	if (check_target_parse(url, &t, NULL) < 0)
-		return false;
-	v = decide(a, &(struct request){ .path = t.path,
-					 .name = &t.name,
-					 .addr = t.addr,
-					 .port = t.port });
-	buf_init(&out, 65536);
-	found = verdict_json(a, &t, &v, &out) == 0 && buf_has(&out, want);
-	if (!found)
-		printf("# got %.*s\n", (int)buf_len(&out),
-		       (const char *)buf_slice(&out).ptr);
-	buf_done(&out);
-	return found;
-}
-
-static void test_show(void)
-{
-	struct agent_policy *a = NULL;
-	struct policy *p = NULL;
-	struct buf out;
-
-	if (policy_of(V, &p, NULL, NULL) < 0 ||
-	    agent_of_text(p, AGENT, &a, NULL, NULL) < 0)
-		return;
-	ok(verdict_says(a, "https://b.test/",
-			"\"hint\":\"ac policy allow x b.test:443\""),
-	   "a hint");
-	ok(verdict_says(a, "tcp://b.test:22",
-			"\"hint\":\"ac policy allow x tcp://b.test:22\""),
-	   "for tcp");
-	ok(verdict_says(a, "http://b.test:8080/",
-			"\"hint\":\"ac policy allow x http://b.test:8080\""),
-	   "for HTTP on a port of its own");
-	ok(verdict_says(a, "http://b.test/",
-			"\"hint\":\"ac policy allow x b.test:80\""),
-	   "not where the port says it");
-	ok(verdict_says(a, "https://dns.google/", "\"hint\":null"),
-	   "no hint for built-ins");
-	ok(verdict_says(a, "https://dns.google/", "\"rule\":\"builtin-doh\""),
-	   "their rule is named");
-	buf_init(&out, 1 << 16);
-	is_int(policy_show_builtin(&out), 0, "built-ins");
-	ok(buf_has(&out, "169.254.169.0/24") && buf_has(&out, "+dns.google"),
-	   "with addresses and names");
-	buf_done(&out);
-	buf_init(&out, 64);
-	is_int(policy_show_builtin(&out), -ENOBUFS, "too small a buffer");
-	buf_done(&out);
-	policy_unref(p);
-	agent_policy_unref(a);
-}
-
 int main(void)
 {
 	test_faults();
@@ -589,8 +454,5 @@ int main(void)
 	test_hash();
 	test_folder();
 	test_agent_file();
-	test_target();
-	test_target_faults();
-	test_show();
 	return done_testing();
 }

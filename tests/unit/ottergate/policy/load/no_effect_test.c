@@ -53,14 +53,14 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct policy *p = NULL;
 		struct err err = { 0 };
-		int r = policy_of(rows[i].text, &p, NULL, &err);
+		int rc = policy_of(rows[i].text, &p, NULL, &err);
 
 		if (rows[i].want)
-			ok(r < 0 && strstr(err.msg, rows[i].want), "%s",
+			ok(rc < 0 && strstr(err.msg, rows[i].want), "%s",
 			   err.msg);
 		else
-			is_int(r, 0, "taken %s", err.msg);
-		if (r == 0)
+			is_int(rc, 0, "taken %s", err.msg);
+		if (rc == 0)
 			policy_unref(p);
 	}
 	return done_testing();
