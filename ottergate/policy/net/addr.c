@@ -9,17 +9,17 @@
  *
  * An IPv6 address may be a way to say an IPv4 one: a translator, a tunnel end
  * or the kernel itself takes it out again. No such form is public, whatever
- * it carries: nobody publishes one as the address of a server. What it
- * carries still matters twice: `services:` may name an embedded address but
- * never metadata, loopback or ourselves in disguise; and a `deny` of an IPv4
- * range must hit every spelling of it.
+ * it carries: no one publishes one as the address of a server. What it
+ * carries still matters twice: metadata, loopback and ourselves in disguise are
+ * named as what they are, and a `deny` of an IPv4 range must hit every spelling
+ * of it. `services:` may name a private address, but no embedded form.
  *
  * 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 are public on purpose:
  * real mirrors answer there on some networks. 2001:db8::/32 and 3fff::/20 are
  * not: no router may carry them (RFC 3849, RFC 9637), so what answers is
  * somebody's private network.
  */
-#include "ottergate/policy/addr.h"
+#include "ottergate/policy/net/addr.h"
 
 #include <arpa/inet.h>
 #include <string.h>

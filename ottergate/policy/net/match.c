@@ -5,10 +5,10 @@
  * A name is hashed from its end, so the state at each dot is the hash of the
  * suffix behind it: one pass gives them all. The table is open addressing
  * over distinct names, half full at most; entries of one name are chained.
- * The hash is seeded: whoever gets names onto a block list that we load
- * cannot choose them to collide.
+ * The hash is seeded: an attacker who gets names onto a block list that
+ * we load cannot choose them to collide.
  */
-#include "ottergate/policy/match.h"
+#include "ottergate/policy/net/match.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ int match_add(struct match *m, const struct name *name, unsigned kind,
 {
 	struct match_entry *e;
 	uint32_t text;
-	int r;
+	int rc;
 
 	if (m->n == m->cap) {
 		uint32_t cap = m->cap ? m->cap * 2 : 8;
@@ -90,9 +90,9 @@ int match_add(struct match *m, const struct name *name, unsigned kind,
 		m->v = v;
 		m->cap = cap;
 	}
-	r = text_add(m, name, &text);
-	if (r < 0)
-		return r;
+	rc = text_add(m, name, &text);
+	if (rc < 0)
+		return rc;
 	e = &m->v[m->n++];
 	*e = (struct match_entry){
 		.text = text,
@@ -144,14 +144,14 @@ int match_seal(struct match *m, uint64_t seed)
 	for (uint32_t i = 0; i < m->n; i++) {
 		struct match_entry *e = &m->v[i];
 		uint64_t h = seed;
-		int r;
+		int rc;
 
 		for (unsigned j = e->len; j-- > 0;)
 			h = hash_byte(h, m->text[e->text + j]);
 		e->hash = hash_end(h);
-		r = chain_add(m, i);
-		if (r < 0)
-			return r;
+		rc = chain_add(m, i);
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }

@@ -2,15 +2,17 @@
 /*
  * match.h - names and what is below them, by whole labels
  *
- * A set of canonical names, each with the rule that brought it. A lookup
- * costs one pass over the name and one probe a label, whatever the number of
- * entries; it allocates nothing. Never a substring: "evil-a.test" is not
- * below "a.test" (catalogue N5).
+ * A set of canonical names, each with a number of the caller's, mostly that of
+ * a rule. A lookup costs one pass over the name and one probe a label, whatever
+ * the number of entries; it allocates nothing. Substrings never match:
+ * "evil-a.test" is not below "a.test" (catalogue N5).
+ *
+ * Use: match_add() for each name, match_seal() once, then lookups alone.
  */
-#ifndef OTTERGATE_POLICY_MATCH_H
-#define OTTERGATE_POLICY_MATCH_H
+#ifndef OTTERGATE_POLICY_NET_MATCH_H
+#define OTTERGATE_POLICY_NET_MATCH_H
 
-#include "ottergate/policy/name.h"
+#include "ottergate/policy/net/name.h"
 
 #define MATCH_EXACT 1u /* the name itself */
 #define MATCH_BELOW 2u /* every name below it, not itself */
@@ -19,8 +21,8 @@
 
 struct match_entry {
 	uint32_t hash;
-	uint32_t text; /* offset of the name */
-	uint32_t rule;
+	uint32_t text; /* offset of the name in text of the set */
+	uint32_t rule; /* the caller's number */
 	uint32_t next; /* entry with the same name, plus 1; 0: none */
 	uint8_t len;
 	uint8_t kind; /* MATCH_ bits */
@@ -35,34 +37,43 @@ struct match { /* zeroed: empty */
 	size_t text_len, text_cap;
 };
 
-/* The hashes of a name and of all its suffixes: made once a request, good
- * for every set that was sealed with the same @seed. */
+/* The hashes of a name and of all its suffixes: made once a request, and valid
+ * for every set that was sealed with the same seed. */
 struct match_key {
-	const struct name *name;
-	uint8_t n; /* labels */
-	uint8_t offset[MATCH_LABELS_MAX]; /* of the suffix; 0: the whole */
+	const struct name *name; /* borrowed */
+	uint8_t n; /* labels, and so suffixes */
+	/* Where the suffix begins in the name. The 0th is the whole name, each
+	 * further one has a label less. */
+	uint8_t offset[MATCH_LABELS_MAX];
 	uint32_t hash[MATCH_LABELS_MAX];
 };
+/* Fills @k, which borrows @name. */
 void match_key_init(struct match_key *k, const struct name *name,
 		    uint64_t seed);
 
+/* Appends a copy of @name with its MATCH_ bits. The same name may be added
+ * again. Returns 0 or -ENOMEM. */
 int match_add(struct match *m, const struct name *name, unsigned kind,
 	      uint32_t rule) ATTR_WUR;
-/* After the last match_add(). -E2BIG: a name is in more than MATCH_SAME_MAX
- * entries. */
+/* Makes the set ready for lookups, after the last match_add(); called once.
+ * Returns 0, -ENOMEM, or -E2BIG if a name has more than MATCH_SAME_MAX entries;
+ * after a failure @m is only good for match_done(). */
 int match_seal(struct match *m, uint64_t seed) ATTR_WUR;
-void match_done(struct match *m); /* accepts zeroed */
+/* Frees the set and zeroes it. Accepts zeroed sets. */
+void match_done(struct match *m);
 
-/* What the @i-th suffix of a name must be for: the name itself, or what is
- * below. */
+/* The kind of entries that fit a name by its @i-th suffix: those for the name
+ * itself if the suffix is the whole name, else those for what is below. */
 #define MATCH_AT(i) ((i) == 0 ? MATCH_EXACT : MATCH_BELOW)
-/* The entries of the @i-th suffix that are for any of @kinds. NULL: none
- * (more). */
+/* Return the first entry for the @i-th suffix of the key's name that has one of
+ * the bits @kinds, and the next such entry after @e; NULL if there is none.
+ * They belong to @m, which is sealed or empty. */
 const struct match_entry *match_first(const struct match *m,
 				      const struct match_key *k, unsigned i,
 				      unsigned kinds);
 const struct match_entry *
 match_next(const struct match *m, const struct match_entry *e, unsigned kinds);
+/* Sets *@ret to the name of @e. */
 void match_entry_name(const struct match *m, const struct match_entry *e,
 		      struct name *ret);
 

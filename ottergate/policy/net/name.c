@@ -13,7 +13,7 @@
  * (WHATWG URL, "ends in a number checker"). No top-level domain is a number,
  * so nothing is lost.
  */
-#include "ottergate/policy/name.h"
+#include "ottergate/policy/net/name.h"
 
 #include <string.h>
 
@@ -98,7 +98,7 @@ int name_canon(struct slice in, struct name *ret)
 	struct name n = { 0 };
 	const uint8_t *dot;
 	struct slice part;
-	int r;
+	int rc;
 
 	if (in.len > NAME_LEN_MAX + 1)
 		return -EBADMSG;
@@ -106,17 +106,17 @@ int name_canon(struct slice in, struct name *ret)
 		in.len--;
 	do {
 		dot = in.len > 0 ? memchr(in.ptr, '.', in.len) : NULL;
-		r = slice_take(&in, dot ? (size_t)(dot - in.ptr) : in.len,
-			       &part);
-		if (r == 0)
-			r = append_label(&n, part);
-		if (r == 0 && dot)
-			r = slice_take(&in, 1, &part);
-	} while (r == 0 && dot);
-	if (r == 0)
-		r = finish(&n);
-	if (r < 0)
-		return r;
+		rc = slice_take(&in, dot ? (size_t)(dot - in.ptr) : in.len,
+				&part);
+		if (rc == 0)
+			rc = append_label(&n, part);
+		if (rc == 0 && dot)
+			rc = slice_take(&in, 1, &part);
+	} while (rc == 0 && dot);
+	if (rc == 0)
+		rc = finish(&n);
+	if (rc < 0)
+		return rc;
 	*ret = n;
 	return 0;
 }
@@ -183,14 +183,14 @@ static int take_host(struct slice *in, struct name *ret_name,
 {
 	const uint8_t *colon = memchr(in->ptr, ':', in->len);
 	struct slice host;
-	int r;
+	int rc;
 
 	if (slice_take(in, colon ? (size_t)(colon - in->ptr) : in->len, &host))
 		return -EBADMSG;
-	r = name_canon(host, ret_name);
-	if (r == -EAFNOSUPPORT)
-		r = read_address(host, 4, ret_addr);
-	return r;
+	rc = name_canon(host, ret_name);
+	if (rc == -EAFNOSUPPORT)
+		rc = read_address(host, 4, ret_addr);
+	return rc;
 }
 
 int name_authority(struct slice in, uint16_t port, struct name *ret_name,
@@ -198,16 +198,16 @@ int name_authority(struct slice in, uint16_t port, struct name *ret_name,
 {
 	struct name name = { 0 };
 	struct addr addr = { 0 };
-	int r;
+	int rc;
 
 	if (in.len == 0)
 		return -EBADMSG;
-	r = in.ptr[0] == '[' ? take_brackets(&in, &addr) :
-			       take_host(&in, &name, &addr);
-	if (r == 0 && in.len > 0)
-		r = read_port(in, &port);
-	if (r < 0)
-		return r;
+	rc = in.ptr[0] == '[' ? take_brackets(&in, &addr) :
+				take_host(&in, &name, &addr);
+	if (rc == 0 && in.len > 0)
+		rc = read_port(in, &port);
+	if (rc < 0)
+		return rc;
 	*ret_name = name;
 	*ret_addr = addr;
 	*ret_port = port;

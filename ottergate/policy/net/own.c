@@ -2,12 +2,11 @@
 /*
  * own.c - the addresses of the machine that the gateway runs on
  *
- * Theory of operation: asked of the kernel by rtnetlink with each load of the
- * policy, which keeps the answer, and read from the file. The socket is made while everything may be
- * made; the filter of system calls lets it be used, and no other of its family
- * be opened.
+ * Theory of operation: each load of the policy asks the kernel by rtnetlink,
+ * reads the file, and keeps both answers. The socket is made at the start: the
+ * filter of system calls lets it be used, but no other of its family be opened.
  */
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -95,7 +94,7 @@ int own_parse(struct slice in, struct own *o)
 	while (in.len >= sizeof(struct nlmsghdr)) {
 		struct nlmsghdr h;
 		struct slice msg, pad;
-		int r = 0;
+		int rc = 0;
 
 		memcpy(&h, in.ptr, sizeof(h));
 		if (h.nlmsg_len < NLMSG_HDRLEN ||
@@ -105,11 +104,11 @@ int own_parse(struct slice in, struct own *o)
 		if (h.nlmsg_type == NLMSG_DONE)
 			return 1;
 		if (h.nlmsg_type == NLMSG_ERROR)
-			r = own_error(msg);
+			rc = own_error(msg);
 		else if (h.nlmsg_type == RTM_NEWADDR)
-			r = own_message(msg, o);
-		if (r < 0)
-			return r;
+			rc = own_message(msg, o);
+		if (rc < 0)
+			return rc;
 		if (slice_take(&in, NLMSG_ALIGN(h.nlmsg_len) - h.nlmsg_len,
 			       &pad) < 0)
 			break;
@@ -120,11 +119,13 @@ int own_parse(struct slice in, struct own *o)
 int own_open(struct err *err)
 {
 	const struct timeval wait = { .tv_sec = ANSWER_WAIT_S };
+	SCOPED_FD fd =
+		socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	own_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (own_fd < 0 || setsockopt(own_fd, SOL_SOCKET, SO_RCVTIMEO, &wait,
-				     sizeof(wait)) < 0)
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0)
 		return err_sys(err, "a socket to ask for own addresses");
+	own_fd = fd_take(&fd);
 	return 0;
 }
 
@@ -157,7 +158,7 @@ static int own_answer(uint32_t seq, struct own *ret)
 	for (unsigned i = 0; i < ANSWER_PARTS_MAX; i++) {
 		ssize_t n = recv(own_fd, mem, sizeof(mem), 0);
 		struct nlmsghdr h;
-		int r;
+		int rc;
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -168,9 +169,9 @@ static int own_answer(uint32_t seq, struct own *ret)
 		memcpy(&h, mem, sizeof(h));
 		if (h.nlmsg_seq != seq)
 			continue;
-		r = own_parse(slice_of(mem, (size_t)n), ret);
-		if (r != 0)
-			return r < 0 ? r : 0;
+		rc = own_parse(slice_of(mem, (size_t)n), ret);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
 	}
 	return -E2BIG;
 }
@@ -178,24 +179,24 @@ static int own_answer(uint32_t seq, struct own *ret)
 int own_read(struct own *ret, struct err *err)
 {
 	static uint32_t seq;
-	int r;
+	int rc;
 
 	ret->n = 0;
 	if (own_fd < 0)
 		return 0;
-	r = own_ask(++seq);
-	if (r == 0)
-		r = own_answer(seq, ret);
-	return r < 0 ? err_set(err, r, "own addresses: %s", err_text(r)) : 0;
+	rc = own_ask(++seq);
+	if (rc == 0)
+		rc = own_answer(seq, ret);
+	return rc < 0 ? err_set(err, rc, "own addresses: %s", err_text(rc)) : 0;
 }
 
 static int own_line(struct slice line, struct own *o)
 {
 	struct addr a;
-	int r = addr_parse(line, &a);
+	int rc = addr_parse(line, &a);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return addr_classify(&a) == ADDR_PUBLIC ? own_add(o, &a) : 0;
 }
 
@@ -205,14 +206,14 @@ int own_file(const char *path, struct own *o, struct err *err)
 	struct slice in, line;
 	unsigned n = 0;
 	size_t len = 0;
-	int r = file_read(path, OWN_FILE_MAX, &text, &len);
+	int rc = file_read(path, OWN_FILE_MAX, &text, &len);
 
-	if (r == -ENOENT)
+	if (rc == -ENOENT)
 		return 0;
-	if (r < 0)
-		return err_set(err, r, "%s: %s", path, err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path, err_text(rc));
 	in = slice_of((const uint8_t *)text, len);
-	while (r == 0 && in.len > 0) {
+	while (rc == 0 && in.len > 0) {
 		const uint8_t *end = memchr(in.ptr, '\n', in.len);
 		size_t of_line = end ? (size_t)(end - in.ptr) : in.len;
 
@@ -220,10 +221,10 @@ int own_file(const char *path, struct own *o, struct err *err)
 		line = slice_of(in.ptr, of_line);
 		of_line += end != NULL;
 		in = slice_of(in.ptr + of_line, in.len - of_line);
-		r = own_line(line, o);
+		rc = own_line(line, o);
 	}
-	return r < 0 ? err_set(err, r, "%s:%u: %s", path, n,
-			       r == -E2BIG ? "too many addresses" :
-					     "not an address") :
-		       0;
+	return rc < 0 ? err_set(err, rc, "%s:%u: %s", path, n,
+				rc == -E2BIG ? "too many addresses" :
+					       "not an address") :
+			0;
 }

@@ -2,7 +2,7 @@
 /*
  * synthetic.c - the addresses that stand for names
  */
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 
 #include <sodium.h>
 

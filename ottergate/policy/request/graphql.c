@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * igraphql.c - may a request to a GraphQL endpoint pass?
+ * graphql.c - may a request to a GraphQL endpoint pass?
  *
  * Theory of operation: a document is read once, by tokens. Bytes on which lexers
  * might not agree are refused wherever they stand. What is within parentheses
@@ -13,7 +13,7 @@
  * the sets of all fragments are judged as roots, too, and that counts if the
  * root of a mutation spreads any.
  */
-#include "ottergate/policy/igraphql.h"
+#include "ottergate/policy/request/graphql.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -395,17 +395,17 @@ static bool document(struct jsonr *j, struct body *b)
 static bool extensions(struct jsonr *j)
 {
 	struct slice key;
-	int kind = jsonr_peek(j), r;
+	int kind = jsonr_peek(j), rc;
 
 	if (kind == JSONR_NULL)
 		return jsonr_skip(j) == 0;
 	if (jsonr_open(j, '{') < 0)
 		return false;
-	while ((r = jsonr_next(j, &key)) == 1) {
+	while ((rc = jsonr_next(j, &key)) == 1) {
 		if (jsonr_is(key, "persistedQuery") || jsonr_skip(j) < 0)
 			return false;
 	}
-	return r == 0;
+	return rc == 0;
 }
 
 static bool member(struct jsonr *j, struct slice key, struct body *b,
@@ -429,31 +429,31 @@ static bool request(struct jsonr *j, struct body *b)
 {
 	struct slice key;
 	unsigned seen = 0;
-	int r;
+	int rc;
 
 	if (jsonr_open(j, '{') < 0)
 		return false;
-	while ((r = jsonr_next(j, &key)) == 1) {
+	while ((rc = jsonr_next(j, &key)) == 1) {
 		if (!member(j, key, b, &seen))
 			return false;
 	}
-	return r == 0 && seen & 1u;
+	return rc == 0 && seen & 1u;
 }
 
 static bool requests(struct jsonr *j, struct body *b)
 {
 	unsigned n = 0;
-	int r;
+	int rc;
 
 	if (jsonr_peek(j) != JSONR_ARRAY)
 		return request(j, b) && jsonr_end(j) == 0;
 	if (jsonr_open(j, '[') < 0)
 		return false;
-	while ((r = jsonr_next(j, NULL)) == 1) {
+	while ((rc = jsonr_next(j, NULL)) == 1) {
 		if (++n > IGRAPHQL_BATCH_MAX || !request(j, b))
 			return false;
 	}
-	return r == 0 && n > 0 && jsonr_end(j) == 0;
+	return rc == 0 && n > 0 && jsonr_end(j) == 0;
 }
 
 enum igraphql_verdict igraphql_body(struct slice json,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * igraphql.h - may a request to a GraphQL endpoint pass?
+ * graphql.h - judges whether a request to a GraphQL endpoint may pass
  *
- * A rule names the mutations that may pass; a document with any other, or with
- * what is not understood, does not. Every operation that a document defines is
- * judged, whichever of them is asked for, and each field at the root of a
- * mutation, behind whichever alias or fragment. Bounded by what it is given, no
- * allocation beyond one copy (GraphQL, October 2021, section 2; JSON as in
- * jsonr.h).
+ * A rule names the mutations that may pass. A document with another one is
+ * refused, and so is one that is not understood. Every operation in a document
+ * is judged, whichever is asked for, and every field at the root of a mutation,
+ * whatever its alias, and in fragments too. The work is bounded by the input;
+ * nothing is allocated but one copy of a document (GraphQL, October 2021,
+ * section 2; JSON as in lib/jsonr.h). No side effects.
  */
-#ifndef OTTERGATE_POLICY_IGRAPHQL_H
-#define OTTERGATE_POLICY_IGRAPHQL_H
+#ifndef OTTERGATE_POLICY_REQUEST_GRAPHQL_H
+#define OTTERGATE_POLICY_REQUEST_GRAPHQL_H
 
 #include <stdbool.h>
 
@@ -26,25 +26,27 @@ struct igraphql_names { /* sorted as by strcmp() */
 
 struct igraphql_rule {
 	struct igraphql_names mutations; /* that may pass; none: queries only */
-	struct igraphql_names push; /* that `git push: allow` lets pass */
-	/* Names that no document may have, as a field of whichever level. */
+	struct igraphql_names push; /* that `git push: allow` lets pass, too */
+	/* Names of fields that no document may have, at any level. */
 	struct igraphql_names without;
 };
 
 enum igraphql_verdict {
 	IGRAPHQL_PASSES,
 	IGRAPHQL_REFUSED,
-	IGRAPHQL_PUSH, /* refused for the mutations of `push` alone */
+	IGRAPHQL_PUSH, /* refused, only because of mutations in `push` */
 };
 
-/* Is it a name of the language? */
+/* Returns true if @s is a name in GraphQL. */
 bool igraphql_is_name(const char *s);
 /* Judges a document: "query A {...} fragment B on C {...}". */
 enum igraphql_verdict igraphql_document(struct slice text,
 					const struct igraphql_rule *rule);
 /* Judges a JSON body: {"query": "...", "operationName": ..., "variables": ...,
- * "extensions": ...} or an array of these. Documents that the server is asked to
- * have itself (persisted ones) cannot be judged, so they are refused. */
+ * "extensions": ...} or an array of these; of several documents the worst
+ * verdict counts. Requests without a document, which refer to one that the
+ * server has (persisted queries), are refused; so is everything without
+ * memory. */
 enum igraphql_verdict igraphql_body(struct slice json,
 				    const struct igraphql_rule *rule);
 

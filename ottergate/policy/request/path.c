@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath.c - the one canonicaliser of request paths
+ * path.c - the one canonicaliser of request paths
  */
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath_set.c - which of many patterns a path matches, in one walk over it
+ * path_set.c - which of many patterns a path matches, in one walk over it
  *
  * Theory of operation: the patterns are one trie of tokens, so that what they
  * begin with alike is there once. A token is a character, or "%2F". Beside the
@@ -20,12 +20,12 @@
  * (a dot at the end). The walk finds these on its way, so that they cost no
  * reading more, however many dots there are.
  */
-#include "ottergate/policy/ipath_set.h"
+#include "ottergate/policy/request/path_set.h"
 
 #include <string.h>
 
 #include "lib/str.h"
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 #define TOKEN_OTHER 0u /* no pattern has it */
 #define TOKEN_ENCODED 1u /* "%2F" that does not separate */
@@ -116,7 +116,7 @@ static int draft_new(struct draft *d, enum kind kind, uint32_t *ret)
 static int draft_child(struct draft *d, uint32_t *at, uint8_t token)
 {
 	uint32_t before = 0, next = d->v[*at].n.child, made;
-	int r;
+	int rc;
 
 	while (next && d->v[next].token < token) {
 		before = next;
@@ -126,9 +126,9 @@ static int draft_child(struct draft *d, uint32_t *at, uint8_t token)
 		*at = next;
 		return 0;
 	}
-	r = draft_new(d, NODE_PLAIN, &made);
-	if (r < 0)
-		return r;
+	rc = draft_new(d, NODE_PLAIN, &made);
+	if (rc < 0)
+		return rc;
 	d->v[made].token = token;
 	d->v[made].sibling = next;
 	if (before)
@@ -148,19 +148,20 @@ static uint32_t *draft_slot(struct draft_node *d, enum kind kind)
 					   &d->n.number;
 }
 
-/* A node that stays; one behind another of its kind is the same. */
+/* A node that stays. Behind another of its kind it is the same, but for "#":
+ * "##" is two digits or more. */
 static int draft_stay(struct draft *d, uint32_t *at, enum kind kind)
 {
 	uint32_t made;
-	int r;
+	int rc;
 
-	if (d->v[*at].n.kind == kind)
+	if (d->v[*at].n.kind == kind && kind != NODE_NUMBER)
 		return 0;
 	made = *draft_slot(&d->v[*at], kind);
 	if (!made) {
-		r = draft_new(d, kind, &made);
-		if (r < 0)
-			return r;
+		rc = draft_new(d, kind, &made);
+		if (rc < 0)
+			return rc;
 		*draft_slot(&d->v[*at], kind) = made;
 	}
 	*at = made;
@@ -181,22 +182,22 @@ static int draft_segment(struct draft *d, uint32_t *at, const char *s,
 	enum kind star = has_encoded_slash(s, len) ? NODE_STAR_ENCODED :
 						     NODE_STAR;
 	size_t hex = 0; /* digits of "%XX" that follow */
-	int r = draft_child(d, at, '/');
+	int rc = draft_child(d, at, '/');
 
-	for (size_t i = 0; i < len && r == 0; i++) {
+	for (size_t i = 0; i < len && rc == 0; i++) {
 		if (is_encoded_slash(s + i, len - i)) {
-			r = draft_child(d, at, TOKEN_ENCODED);
+			rc = draft_child(d, at, TOKEN_ENCODED);
 			i += 2;
 		} else if (s[i] == '*') {
-			r = draft_stay(d, at, star);
+			rc = draft_stay(d, at, star);
 		} else if (s[i] == '#') {
-			r = draft_stay(d, at, NODE_NUMBER);
+			rc = draft_stay(d, at, NODE_NUMBER);
 		} else {
-			r = draft_child(d, at, fold(s[i], hex > 0, d->loose));
+			rc = draft_child(d, at, fold(s[i], hex > 0, d->loose));
 			hex = s[i] == '%' ? 2 : hex > 0 ? hex - 1 : 0;
 		}
 	}
-	return r;
+	return rc;
 }
 
 static int draft_item(struct draft *d, uint32_t at, uint16_t item)
@@ -234,20 +235,20 @@ static int draft_pattern(struct draft *d, const struct ipath_pattern *p)
 {
 	const char *s = p->text;
 	uint32_t at = 0;
-	int r = 0;
+	int rc = 0;
 
 	if (!is_matchable(s))
 		return 0;
-	while (*s == '/' && r == 0) {
+	while (*s == '/' && rc == 0) {
 		size_t len = strcspn(++s, "/");
 
 		if (len == 2 && s[0] == '*' && s[1] == '*')
-			r = draft_stay(d, &at, NODE_ANY);
+			rc = draft_stay(d, &at, NODE_ANY);
 		else
-			r = draft_segment(d, &at, s, len);
+			rc = draft_segment(d, &at, s, len);
 		s += len;
 	}
-	return r < 0 ? r : draft_item(d, at, p->item);
+	return rc < 0 ? rc : draft_item(d, at, p->item);
 }
 
 /* Breadth first: the children of a node get places side by side. */
@@ -294,17 +295,17 @@ int ipath_set_make(struct arena *arena, const struct ipath_pattern *v, size_t n,
 	struct ipath_set *s = arena_alloc(arena, sizeof(*s));
 	struct draft d = { .loose = loose };
 	uint32_t root;
-	int r = s ? draft_new(&d, NODE_PLAIN, &root) : -ENOMEM;
+	int rc = s ? draft_new(&d, NODE_PLAIN, &root) : -ENOMEM;
 
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = draft_pattern(&d, &v[i]);
-	if (r == 0)
-		r = draft_freeze(&d, arena, s);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = draft_pattern(&d, &v[i]);
+	if (rc == 0)
+		rc = draft_freeze(&d, arena, s);
 	free(d.v);
 	free(d.items);
-	if (r == 0)
+	if (rc == 0)
 		*ret = s;
-	return r;
+	return rc;
 }
 
 /* --- a walk --------------------------------------------------------------- */

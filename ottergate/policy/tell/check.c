@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * target.c - `check`: what people ask for, and the answer
+ * check.c - `check`: what people ask for, and the answer
  */
 #include "ottergate/policy/load.h"
 #include "ottergate/policy/presume.h"
@@ -10,7 +10,8 @@
 #include "lib/denier.h"
 #include "lib/str.h"
 #include "lib/jsonw.h"
-#include "ottergate/policy/parse.h"
+#include "lib/target.h"
+#include "ottergate/policy/load/parse.h"
 
 static const char *const path_names[] = {
 	[PATH_DNS] = "dns",         [PATH_TLS] = "tls",
@@ -25,100 +26,101 @@ const char *path_name(enum path p)
 	return path_names[p];
 }
 
-static const struct scheme {
-	const char *prefix;
-	enum path path;
-	uint16_t port; /* 0: must be written */
-} schemes[] = {
-	{ "https://", PATH_TLS, 443 }, { "wss://", PATH_TLS, 443 },
-	{ "http://", PATH_HTTP, 80 },  { "ws://", PATH_HTTP, 80 },
-	{ "tcp://", PATH_TCP, 0 },
-};
-
-/* The colon before the port of "host:port", "[v6]:port"; NULL: none. */
-static const char *port_colon(const char *s)
+/* The host alone of @text, for a message. */
+static struct slice host_of(const char *text)
 {
-	const char *end = *s == '[' ? strchr(s, ']') : s;
+	const char *scheme = strstr(text, "://");
+	const char *s = scheme ? scheme + 3 : text;
+	size_t len = *s == '[' ? strcspn(s, "/?#") : strcspn(s, ":/?#");
 
-	return end ? strchr(end, ':') : NULL;
+	return slice_of(s, len);
 }
 
-/* "host:port" with U-labels converted, as policies do it. */
-static int authority_ascii(const char *s, char **ret, struct err *err)
+static int fault_refuse(enum target_fault fault, const char *text,
+			struct err *err)
 {
-	const char *colon = port_colon(s), *why = "";
-	SCOPED_STR host = strndup(s, colon ? (size_t)(colon - s) : strlen(s));
-	SCOPED_STR ascii = NULL;
+	struct slice host = host_of(text);
 	char shown[128];
-	int r = host ? name_to_ascii(host, &ascii, &why) : -ENOMEM;
 
-	if (r == -EINVAL)
-		return err_set(err, r, "'%s' is no host name: %s",
-			       str_escape(shown, sizeof(shown), host,
-					  strlen(host)),
-			       why);
-	if (r == 0)
-		*ret = str_printf("%s%s", ascii, colon ? colon : "");
-	return r < 0 || !*ret ? err_nomem(err) : 0;
-}
-
-/* Why name_authority() did not take @s, for people. */
-static int authority_refuse(const char *s, struct err *err)
-{
-	const char *colon = port_colon(s);
-	char shown[128];
-	struct addr a;
-	uint64_t port;
-
-	if (addr_parse(slice_str(s), &a) == 0 && a.family == 6)
+	switch (fault) {
+	case TARGET_BAD_SCHEME:
 		return err_set(err, -EINVAL,
-			       "an IPv6 address needs brackets: [%s]", s);
-	if (!*s || s == colon)
-		return err_set(err, -EINVAL, "the host is missing");
-	if (colon && (colon[1] == '0' ||
-		      str_parse_u64(colon + 1, 1, UINT16_MAX, &port) < 0))
-		return err_set(err, -EINVAL, "the port must be 1 to 65535");
-	str_escape(shown, sizeof(shown), s,
-		   colon ? (size_t)(colon - s) : strlen(s));
-	return err_set(err, -EINVAL, "'%s' is no host name or address", shown);
-}
-
-static int target_authority(const char *s, uint16_t port,
-			    struct check_target *t, struct err *err)
-{
-	SCOPED_STR ascii = NULL;
-
-	if (strchr(s, '@'))
+			       "https, http and tcp are what can be checked");
+	case TARGET_BAD_USER:
 		return err_set(err, -EINVAL,
 			       "no user name in a URL: https://HOST/, or "
 			       "tcp://HOST:22 for SSH");
-	for (const char *p = s; *p && !ascii; p++) {
-		int r = *p & 0x80 ? authority_ascii(s, &ascii, err) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	if (ascii)
-		s = ascii;
-	if (name_authority(slice_str(s), port, &t->name, &t->addr, &t->port) <
-	    0)
-		return authority_refuse(s, err);
-	if (t->port == 0)
+	case TARGET_NO_HOST:
+		return err_set(err, -EINVAL, "the host is missing");
+	case TARGET_BAD_PORT:
+		return err_set(err, -EINVAL, "the port must be 1 to 65535");
+	case TARGET_NO_PORT:
 		return err_set(err, -EINVAL,
 			       "the port is missing: tcp://HOST:PORT");
+	default:
+		return err_set(err, -EINVAL, "'%s' is no host name or address",
+			       str_escape(shown, sizeof(shown), host.ptr,
+					  host.len));
+	}
+}
+
+/* A name with U-labels converted, as policies do it. */
+static int read_name(struct slice host, struct name *ret, struct err *err)
+{
+	SCOPED_STR text = NULL;
+	SCOPED_STR ascii = NULL;
+	const char *why = "";
+	char shown[128];
+	int rc = slice_dup_str(host, &text);
+
+	if (rc == 0 && target_is_foreign(host))
+		rc = name_to_ascii(text, &ascii, &why);
+	if (rc == 0)
+		rc = name_canon(ascii ? slice_str(ascii) : host, ret);
+	if (rc == 0)
+		return 0;
+	if (rc == -ENOMEM)
+		return err_nomem(err);
+	return err_set(err, -EINVAL, "'%s' is no host name%s%s",
+		       str_escape(shown, sizeof(shown), host.ptr, host.len),
+		       *why ? ": " : "", why);
+}
+
+static int read_target(const char *text, struct check_target *t,
+		       struct err *err)
+{
+	static const enum path paths[] = {
+		[TARGET_PLAIN] = PATH_CHECK,
+		[TARGET_HTTPS] = PATH_TLS,
+		[TARGET_HTTP] = PATH_HTTP,
+		[TARGET_TCP] = PATH_TCP,
+	};
+	enum target_fault fault;
+	struct target to;
+
+	if (target_parse(slice_str(text), TARGET_URL, &to, &fault) < 0)
+		return fault_refuse(fault, text, err);
+	if (to.path.len >= sizeof(t->target))
+		return err_set(err, -EINVAL, "the path is too long");
+	if (to.path.len) {
+		memcpy(t->target, to.path.ptr, to.path.len);
+		t->target[to.path.len] = '\0';
+	}
+	t->path = paths[to.scheme];
+	t->port = target_port(&to);
+	if (to.kind == TARGET_NAME)
+		return read_name(to.host, &t->name, err);
+	if (addr_parse(to.host, &t->addr) < 0)
+		return fault_refuse(TARGET_BAD_HOST, text, err);
 	return 0;
 }
 
 int check_target_parse(const char *text, struct check_target *ret,
 		       struct err *err)
 {
-	struct check_target t = { .path = PATH_CHECK,
-				  .method = "GET",
-				  .target = "/" };
-	SCOPED_STR authority = NULL;
-	uint16_t port = 443;
+	struct check_target t = { .method = "GET", .target = "/" };
 	size_t len = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-");
-	int r;
+	int rc;
 
 	if (len > 0 && text[len] == ' ') {
 		if (len >= sizeof(t.method))
@@ -127,35 +129,10 @@ int check_target_parse(const char *text, struct check_target *ret,
 		t.method[len] = '\0';
 		text += len + 1;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++) {
-		size_t n = strlen(schemes[i].prefix);
-
-		if (strncasecmp(text, schemes[i].prefix, n) != 0)
-			continue;
-		text += n;
-		t.path = schemes[i].path;
-		port = schemes[i].port;
-		break;
-	}
-	if (strstr(text, "://"))
-		return err_set(err, -EINVAL,
-			       "https, http and tcp are what can be checked");
-	len = strcspn(text, "/?#");
-	if (text[len] == '/') {
-		size_t n = strcspn(text + len, "#");
-
-		if (n >= sizeof(t.target))
-			return err_set(err, -EINVAL, "the path is too long");
-		memcpy(t.target, text + len, n);
-		t.target[n] = '\0';
-	}
-	authority = strndup(text, len);
-	if (!authority)
-		return err_nomem(err);
-	r = target_authority(authority, port, &t, err);
-	if (r == 0)
+	rc = read_target(text, &t, err);
+	if (rc == 0)
 		*ret = t;
-	return r;
+	return rc;
 }
 
 /* "host:port" as a policy and a command line have it. */
@@ -173,7 +150,7 @@ static void target_text(const struct check_target *t, char out[320])
 /* The scheme that `allow` needs for it: none where the port says it. */
 static const char *hint_scheme(const struct check_target *t)
 {
-	/* Where nobody speaks TLS, a rule for TLS would not help. */
+	/* Where no one speaks TLS, a rule for TLS would not help. */
 	if (t->path == PATH_TCP ||
 	    (t->path == PATH_CHECK && presume_proto(t->port) == RULE_TCP))
 		return "tcp://";
@@ -251,5 +228,5 @@ int verdict_json(const struct agent_policy *a, const struct check_target *t,
 	jsonw_str(&w, "proto", v->allow ? protos[v->proto] : NULL);
 	jsonw_str(&w, "hint", *hint ? hint : NULL);
 	jsonw_close(&w, '}');
-	return w.r;
+	return w.rc;
 }

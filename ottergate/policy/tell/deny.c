@@ -6,7 +6,7 @@
  * line is the command that would change it, if one would. Names are escaped:
  * a body may end up on a terminal.
  */
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -15,8 +15,9 @@
 
 #include <string.h>
 
+#include "lib/jsonr.h"
 #include "lib/str.h"
-#include "ottergate/policy/parse.h"
+#include "ottergate/policy/load/parse.h"
 
 #define LINE_MAX_BYTES 16384u
 #define SEEN_MAX 65536u
@@ -45,53 +46,42 @@ struct line { /* what one line says; texts are views into it */
 
 /* --- one line ------------------------------------------------------------ */
 
-static int take_char(struct slice *s, char c)
-{
-	uint8_t got;
-
-	if (s->len == 0 || s->ptr[0] != (uint8_t)c)
-		return -EBADMSG;
-	return slice_u8(s, &got);
-}
-
-/* A string with its escapes left as they are: none is in what we compare. */
-static int take_string(struct slice *s, struct slice *ret)
-{
-	size_t n = 0;
-
-	if (take_char(s, '"') < 0)
-		return -EBADMSG;
-	while (n < s->len && s->ptr[n] != '"') {
-		if (s->ptr[n] < 0x20)
-			return -EBADMSG;
-		n += s->ptr[n] == '\\' ? 2 : 1;
-	}
-	if (n >= s->len || slice_take(s, n, ret) < 0)
-		return -EBADMSG;
-	return take_char(s, '"');
-}
-
-/* A number or a word: everything up to the end of the member. */
-static int take_plain(struct slice *s, struct slice *ret)
-{
-	size_t n = 0;
-
-	while (n < s->len && (s->ptr[n] == '-' || s->ptr[n] == '.' ||
-			      (s->ptr[n] >= '0' && s->ptr[n] <= '9') ||
-			      (s->ptr[n] >= 'a' && s->ptr[n] <= 'z')))
-		n++;
-	return n ? slice_take(s, n, ret) : -EBADMSG;
-}
-
 static bool slice_is(struct slice s, const char *text)
 {
 	return slice_eq(s, slice_str(text));
 }
 
-static int line_member(struct line *l, struct slice key, struct slice value)
+/* A string with its escapes left as they are: none is in what we compare. A
+ * number or a word as it stands; objects and lists have no place here. */
+static int take_value(struct jsonr *j, struct slice *ret)
 {
-	char digits[8] = "";
+	int kind = jsonr_peek(j);
+	const uint8_t *at = j->in.ptr;
 
+	if (kind == JSONR_STRING)
+		return jsonr_string(j, ret);
+	if (kind < 0 || kind == JSONR_OBJECT || kind == JSONR_ARRAY ||
+	    jsonr_skip(j) < 0)
+		return -EBADMSG;
+	*ret = slice_of(at, (size_t)(j->in.ptr - at));
+	return 0;
+}
+
+static int take_port(struct jsonr *j, struct line *l)
+{
+	if (jsonr_u64(j, &l->port) < 0 || l->port < 1 || l->port > UINT16_MAX)
+		return -EBADMSG;
+	return 0;
+}
+
+static int line_member(struct jsonr *j, struct slice key, struct line *l)
+{
+	struct slice value;
+
+	if (slice_is(key, "port"))
+		return take_port(j, l);
+	if (take_value(j, &value) < 0)
+		return -EBADMSG;
 	if (slice_is(key, "event"))
 		l->event = value;
 	else if (slice_is(key, "agent"))
@@ -104,13 +94,7 @@ static int line_member(struct line *l, struct slice key, struct slice value)
 		l->reason = value;
 	else if (slice_is(key, "observed"))
 		l->observed = slice_is(value, "true");
-	if (!slice_is(key, "port"))
-		return 0;
-	if (value.len >= sizeof(digits))
-		return -EBADMSG;
-	memcpy(digits, value.ptr, value.len);
-	return str_parse_u64(digits, 1, UINT16_MAX, &l->port) < 0 ? -EBADMSG :
-								    0;
+	return 0;
 }
 
 /* An allowed request that ended so was never one of a name that exists. */
@@ -135,28 +119,21 @@ static bool is_unspoken(const struct line *l)
 static int line_read(struct slice s, struct line *ret)
 {
 	struct line l = { 0 };
+	struct slice key;
+	struct jsonr j;
+	int rc;
 
-	if (take_char(&s, '{') < 0)
+	jsonr_init(&j, s);
+	if (jsonr_open(&j, '{') < 0)
 		return -EBADMSG;
-	for (;;) {
-		struct slice key, value;
-
-		if (take_string(&s, &key) < 0 || take_char(&s, ':') < 0 ||
-		    s.len == 0)
+	while ((rc = jsonr_next(&j, &key)) > 0) {
+		if (line_member(&j, key, &l) < 0)
 			return -EBADMSG;
-		if ((s.ptr[0] == '"' ? take_string(&s, &value) :
-				       take_plain(&s, &value)) < 0 ||
-		    line_member(&l, key, value) < 0)
-			return -EBADMSG;
-		if (slice_is(key, "event") && !slice_is(value, "allow") &&
-		    !slice_is(value, "deny"))
+		if (l.event.ptr && !slice_is(l.event, "allow") &&
+		    !slice_is(l.event, "deny"))
 			return 1;
-		if (take_char(&s, '}') == 0)
-			break;
-		if (take_char(&s, ',') < 0)
-			return -EBADMSG;
 	}
-	if (s.len != 0 || !l.event.ptr)
+	if (rc < 0 || jsonr_end(&j) < 0 || !l.event.ptr)
 		return -EBADMSG;
 	*ret = l;
 	if (slice_is(l.event, "allow"))
@@ -251,13 +228,13 @@ static int seen_room(struct seen_list *l)
 static int seen_add(struct seen_list *l, const struct line *line)
 {
 	struct seen *s;
-	int r;
+	int rc;
 
 	if (line->name.len == 0 || line->port == 0)
 		return 0; /* an address that an `ips` rule allowed */
-	r = seen_room(l);
-	if (r < 0)
-		return r;
+	rc = seen_room(l);
+	if (rc < 0)
+		return rc;
 	s = &l->v[l->n];
 	*s = (struct seen){ .port = (uint16_t)line->port };
 	s->allowed = slice_is(line->event, "allow");
@@ -283,7 +260,7 @@ static int read_lines(FILE *in, const char *agent, struct seen_list *l,
 	for (size_t number = 1; fgets(text, sizeof(text), in); number++) {
 		struct line line;
 		size_t len = strlen(text);
-		int r;
+		int rc;
 
 		if (len == 0 || text[len - 1] != '\n') {
 			if (feof(in))
@@ -291,15 +268,15 @@ static int read_lines(FILE *in, const char *agent, struct seen_list *l,
 			return err_set(err, -EBADMSG, "line %zu is too long",
 				       number);
 		}
-		r = line_read(slice_of(text, len - 1), &line);
-		if (r == 0 && (!agent || slice_is(line.agent, agent)))
-			r = seen_add(l, &line);
-		if (r == -ENOMEM)
+		rc = line_read(slice_of(text, len - 1), &line);
+		if (rc == 0 && (!agent || slice_is(line.agent, agent)))
+			rc = seen_add(l, &line);
+		if (rc == -ENOMEM)
 			return err_nomem(err);
-		if (r == -E2BIG)
-			return err_set(err, r, "more than %u names", SEEN_MAX);
-		if (r < 0)
-			return err_set(err, r,
+		if (rc == -E2BIG)
+			return err_set(err, rc, "more than %u names", SEEN_MAX);
+		if (rc < 0)
+			return err_set(err, rc,
 				       "line %zu is none of our audit's",
 				       number);
 	}
@@ -339,11 +316,11 @@ static size_t write_rule(FILE *out, const struct seen *s, size_t n,
 int policy_from_audit(FILE *in, const char *agent, FILE *out, struct err *err)
 {
 	struct seen_list l = { 0 };
-	int r = read_lines(in, agent, &l, err);
+	int rc = read_lines(in, agent, &l, err);
 
-	if (r < 0) {
+	if (rc < 0) {
 		free(l.v);
-		return r;
+		return rc;
 	}
 	seen_sort(&l);
 	seen_reached(&l);

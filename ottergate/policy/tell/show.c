@@ -18,31 +18,31 @@ static void show_range(void *arg, const struct cidr *c, enum addr_class cls,
 	char text[ADDR_TEXT_MAX];
 	struct jsonw *w = arg;
 
-	if (w->r >= 0)
-		w->r = buf_printf(w->out, "  %s/%u  %s: %s\n",
-				  addr_text(&c->base, text), c->bits,
-				  addr_class_name(cls), what);
+	if (w->rc >= 0)
+		w->rc = buf_printf(w->out, "  %s/%u  %s: %s\n",
+				   addr_text(&c->base, text), c->bits,
+				   addr_class_name(cls), what);
 }
 
 int policy_show_builtin(struct buf *out)
 {
 	struct jsonw w = { .out = out };
 
-	w.r = buf_printf(out, "Denied always; no policy can allow these.\n\n"
-			      "names (`.x`: below x, `+x`: x and below)\n");
-	for (size_t i = 0; i < n_builtin_names && w.r >= 0; i++)
-		w.r = buf_printf(out, "  %s  %s\n", builtin_names[i].pattern,
-				 builtin_names[i].what);
-	if (w.r >= 0)
-		w.r = buf_printf(out,
-				 "\naddresses (the narrowest range counts; "
-				 "a `services:` entry opens one\nthat is "
-				 "private or cgnat)\n");
+	w.rc = buf_printf(out, "Denied always; no policy can allow these.\n\n"
+			       "names (`.x`: below x, `+x`: x and below)\n");
+	for (size_t i = 0; i < n_builtin_names && w.rc >= 0; i++)
+		w.rc = buf_printf(out, "  %s  %s\n", builtin_names[i].pattern,
+				  builtin_names[i].what);
+	if (w.rc >= 0)
+		w.rc = buf_printf(out,
+				  "\naddresses (the narrowest range counts; "
+				  "a `services:` entry opens one\nthat is "
+				  "private or cgnat)\n");
 	addr_builtin_each(show_range, &w);
-	if (w.r >= 0)
-		w.r = buf_printf(out, "\nprotocols\n  UDP but port 53, ICMP, "
-				      "IPv6, and all other than TCP\n");
-	return w.r < 0 ? w.r : 0;
+	if (w.rc >= 0)
+		w.rc = buf_printf(out, "\nprotocols\n  UDP but port 53, ICMP, "
+				       "IPv6, and all other than TCP\n");
+	return w.rc < 0 ? w.rc : 0;
 }
 
 struct show {
@@ -175,6 +175,8 @@ static void show_allow(struct show *s, const struct rule *r)
 		jsonw_str(&s->w, "proto", protos[r->proto]);
 	if (r->service)
 		jsonw_str(&s->w, "ip", addr_text(&r->service_ip, text));
+	if (r->insecure)
+		jsonw_bool(&s->w, "insecure", true);
 	if (r->credential)
 		jsonw_str(&s->w, "credential", r->credential);
 	if (r->http)
@@ -264,5 +266,5 @@ int agent_policy_json(const struct agent_policy *a, struct buf *out)
 	if (s.cut)
 		jsonw_bool(&s.w, "cut", true);
 	jsonw_close(&s.w, '}');
-	return s.w.r;
+	return s.w.rc;
 }

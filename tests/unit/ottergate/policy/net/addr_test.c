@@ -3,7 +3,7 @@
  * addr_test.c - rows K6, N10 and N11 of the bypass catalogue: what an
  * address is, in whatever form it hides
  */
-#include "ottergate/policy/addr.h"
+#include "ottergate/policy/net/addr.h"
 
 #include "tests/unit/tap.h"
 
@@ -261,13 +261,13 @@ static void test_cidr_parse(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct cidr c = { .bits = 77 };
-		int r = cidr_parse(slice_str(cases[i].text), &c);
+		int rc = cidr_parse(slice_str(cases[i].text), &c);
 
 		if (cases[i].bits < 0)
-			ok(r == -EBADMSG && c.bits == 77, "refused: \"%s\"",
+			ok(rc == -EBADMSG && c.bits == 77, "refused: \"%s\"",
 			   cases[i].text);
 		else
-			ok(r == 0 && c.bits == cases[i].bits, "%s",
+			ok(rc == 0 && c.bits == cases[i].bits, "%s",
 			   cases[i].text);
 	}
 }

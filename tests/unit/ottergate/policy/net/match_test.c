@@ -3,7 +3,7 @@
  * match_test.c - whole labels only (N5), against a matcher too simple
  * to be wrong, and at a million names
  */
-#include "ottergate/policy/match.h"
+#include "ottergate/policy/net/match.h"
 
 #include <stdint.h>
 
@@ -126,16 +126,16 @@ static void test_same(void)
 {
 	struct name name = { .len = 1, .s = "a" };
 	struct match m = { 0 };
-	int r = 0;
+	int rc = 0;
 
-	for (unsigned i = 0; i < MATCH_SAME_MAX && r == 0; i++)
-		r = match_add(&m, &name, MATCH_EXACT, i);
-	is_int(r, 0, "one name often");
+	for (unsigned i = 0; i < MATCH_SAME_MAX && rc == 0; i++)
+		rc = match_add(&m, &name, MATCH_EXACT, i);
+	is_int(rc, 0, "one name often");
 	is_int(match_seal(&m, SEED), 0, "as often as allowed");
 	match_done(&m);
 	for (unsigned i = 0; i <= MATCH_SAME_MAX; i++)
-		r = match_add(&m, &name, MATCH_EXACT, i);
-	is_int(r, 0, "once more");
+		rc = match_add(&m, &name, MATCH_EXACT, i);
+	is_int(rc, 0, "once more");
 	is_int(match_seal(&m, SEED), -E2BIG, "too often");
 	match_done(&m);
 	ok(found_by(&m, &name) == 0, "an empty set has nothing");

@@ -3,7 +3,7 @@
  * name_test.c - rows N1 to N5, N9 and N10 of the bypass catalogue, and
  * the shapes of an authority
  */
-#include "ottergate/policy/name.h"
+#include "ottergate/policy/net/name.h"
 
 #include "lib/str.h"
 #include "tests/unit/tap.h"
@@ -147,14 +147,14 @@ static void test_canon(void)
 	for (size_t i = 0; i < ARRAY_SIZE(canon_cases); i++) {
 		const struct canon_case *c = &canon_cases[i];
 		struct name n = { .len = 3, .s = "was" };
-		int r = name_canon(slice_of(c->in, c->len), &n);
+		int rc = name_canon(slice_of(c->in, c->len), &n);
 		const char *want = c->want ? "was" : c->name;
 		char text[64];
 
-		ok(r == c->want && strcmp(n.s, want) == 0 &&
+		ok(rc == c->want && strcmp(n.s, want) == 0 &&
 			   n.len == strlen(want),
 		   "%s: %s: %d", c->id,
-		   str_escape(text, sizeof(text), c->in, c->len), r);
+		   str_escape(text, sizeof(text), c->in, c->len), rc);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
 		struct name n;
@@ -176,9 +176,9 @@ static void test_alphabet(void)
 			    (c >= '0' && c <= '9') || c == '-' || c == '_' ||
 			    c == '.';
 		struct name n;
-		int r = name_canon(slice_of(in, sizeof(in)), &n);
+		int rc = name_canon(slice_of(in, sizeof(in)), &n);
 
-		bad += (r == 0) != good;
+		bad += (rc == 0) != good;
 		if (good)
 			bad += (unsigned char)n.s[1] != (upper ? c + 32 : c);
 	}
@@ -187,12 +187,12 @@ static void test_alphabet(void)
 
 static int wire(const char *const *labels, size_t n, struct name *ret)
 {
-	int r = 0;
+	int rc = 0;
 
 	ret->len = 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = name_wire_label(ret, slice_str(labels[i]));
-	return r < 0 ? r : name_wire_end(ret);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = name_wire_label(ret, slice_str(labels[i]));
+	return rc < 0 ? rc : name_wire_end(ret);
 }
 
 static void test_wire(void)
@@ -293,21 +293,21 @@ static void test_authority(void)
 		struct addr a = { .family = 9 };
 		uint16_t port = 7;
 		char text[ADDR_TEXT_MAX], shown[64];
-		int r = name_authority(slice_of(c->in, c->len), 443, &n, &a,
-				       &port);
+		int rc = name_authority(slice_of(c->in, c->len), 443, &n, &a,
+					&port);
 		bool good;
 
 		if (c->name)
-			good = r == 0 && strcmp(n.s, c->name) == 0 &&
+			good = rc == 0 && strcmp(n.s, c->name) == 0 &&
 			       a.family == 0 && port == c->port;
 		else if (c->addr)
-			good = r == 0 && n.len == 0 && port == c->port &&
+			good = rc == 0 && n.len == 0 && port == c->port &&
 			       strcmp(addr_text(&a, text), c->addr) == 0;
 		else
-			good = r == -EBADMSG && strcmp(n.s, "was") == 0 &&
+			good = rc == -EBADMSG && strcmp(n.s, "was") == 0 &&
 			       a.family == 9 && port == 7;
 		ok(good, "%s: authority %s: %d", c->id,
-		   str_escape(shown, sizeof(shown), c->in, c->len), r);
+		   str_escape(shown, sizeof(shown), c->in, c->len), rc);
 	}
 }
 

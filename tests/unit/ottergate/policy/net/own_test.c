@@ -2,11 +2,13 @@
 /*
  * own_test.c - which addresses are this machine's
  */
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,12 +113,12 @@ static void test_bad(void)
 	static struct answer a, many;
 	struct own o = { .n = 0 };
 	char text[32];
-	int error = -EPERM, r = 0;
+	int error = -EPERM, rc = 0;
 
 	address(&a, AF_INET, "198.51.100.7", NULL);
 	for (size_t i = NLMSG_HDRLEN; i < a.len; i++)
-		r += own_parse(slice_of(a.mem, i), &o) != -EBADMSG;
-	is_int(r, 0, "cut off anywhere");
+		rc += own_parse(slice_of(a.mem, i), &o) != -EBADMSG;
+	is_int(rc, 0, "cut off anywhere");
 	a.len = 0;
 	address(&a, AF_INET, "no address", NULL);
 	is_int(own_parse(slice_of(a.mem, a.len), &o), -EBADMSG, "three bytes");
@@ -129,13 +131,13 @@ static void test_bad(void)
 	message_len(&a);
 	is_int(own_parse(slice_of(a.mem, a.len), &o), -EPERM, "an error");
 	is_int(o.n, 0, "nothing of it is taken");
-	for (unsigned i = 0; i <= OWN_MAX && r == 0; i++) {
+	for (unsigned i = 0; i <= OWN_MAX && rc == 0; i++) {
 		snprintf(text, sizeof(text), "10.0.%u.%u", i / 256, i % 256);
 		many.len = 0;
 		address(&many, AF_INET, text, NULL);
-		r = own_parse(slice_of(many.mem, many.len), &o);
+		rc = own_parse(slice_of(many.mem, many.len), &o);
 	}
-	is_int(r, -E2BIG, "one too many");
+	is_int(rc, -E2BIG, "one too many");
 	is_int(o.n, OWN_MAX, "so many are kept");
 }
 
@@ -220,6 +222,33 @@ static void test_kernel(void)
 	own_close();
 }
 
+static bool no_options;
+
+/* Instead of the C library's. */
+int setsockopt(int fd, int level, int optname, const void *optval,
+	       socklen_t optlen)
+{
+	if (no_options) {
+		errno = ENOBUFS;
+		return -1;
+	}
+	return (int)syscall(SYS_setsockopt, fd, level, optname, optval, optlen);
+}
+
+/* A socket that could wait forever is not used. */
+static void test_half_open(void)
+{
+	struct own o = { .n = 9 };
+	struct err err = { 0 };
+
+	no_options = true;
+	ok(own_open(&err) < 0, "the socket cannot be set: %s", err.msg);
+	no_options = false;
+	is_int(own_read(&o, &err), 0, "nothing is asked then");
+	is_int(o.n, 0, "and nothing answered");
+	own_close();
+}
+
 /* As a reload asks: when no such socket could be made any more. */
 static void test_filtered(void)
 {
@@ -253,6 +282,7 @@ int main(void)
 	test_bad();
 	test_file();
 	test_kernel();
+	test_half_open();
 	test_filtered();
 	return done_testing();
 }

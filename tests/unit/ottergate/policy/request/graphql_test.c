@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * igraphql_test.c - queries, and all that only looks like one (H9)
+ * graphql_test.c - queries, and all that only looks like one (H9)
  */
-#include "ottergate/policy/igraphql.h"
+#include "ottergate/policy/request/graphql.h"
 
 #include <stdlib.h>
 

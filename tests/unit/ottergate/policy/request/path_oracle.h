@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath_oracle.h - one pattern and one path, by trying: what ipath_set.c must
+ * path_oracle.h - one pattern and one path, by trying: what path_set.c must
  * find in its one walk
  */
-#ifndef TESTS_UNIT_OTTERGATE_POLICY_IPATH_ORACLE_H
-#define TESTS_UNIT_OTTERGATE_POLICY_IPATH_ORACLE_H
+#ifndef TESTS_UNIT_OTTERGATE_POLICY_REQUEST_PATH_ORACLE_H
+#define TESTS_UNIT_OTTERGATE_POLICY_REQUEST_PATH_ORACLE_H
 
 #include <string.h>
 
 #include "lib/str.h"
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 static inline int oracle_hex(char c)
 {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath_set_test.c - many patterns in one walk: what it finds, held
+ * path_set_test.c - many patterns in one walk: what it finds, held
  * against trying them one by one, and what it costs, counted in nodes
  */
-#include "ottergate/policy/ipath_set.h"
+#include "ottergate/policy/request/path_set.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/ottergate/policy/ipath_oracle.h"
-#include "tests/unit/ottergate/policy/ipath_sets.h"
+#include "tests/unit/ottergate/policy/request/path_oracle.h"
+#include "tests/unit/ottergate/policy/request/path_sets.h"
 #include "tests/unit/tap.h"
 
 /* --- the same as one by one ----------------------------------------------- */
 
-static const char *const parts[] = {
-	"a",   "b",     "ab",    "*",   "**",  "a*", "*b",  "a*b", "A",
-	"%2F", "a%2Fb", "*%2f*", "%3A", "%c3", "",   "a*a", "a;b", "x.json",
-	"a.",  "*.b",   "x",     "#",   "a#",  "#*", "#2b", "*#"
-};
+static const char *const parts[] = { "a",     "b",     "ab",     "*",   "**",
+				     "a*",    "*b",    "a*b",    "A",   "%2F",
+				     "a%2Fb", "*%2f*", "%3A",    "%c3", "",
+				     "a*a",   "a;b",   "x.json", "a.",  "*.b",
+				     "x",     "#",     "a#",     "#*",  "#2b",
+				     "*#",    "##",    "###",    "a##" };
 static const char *const path_parts[] = {
 	"a",       "b",  "ab",  "aab",    "A",  "%2F",   "a%2Fb", "%3A", "%C3",
 	"",        "aa", "a;b", "x.json", ":",  "b%3Fa", "a.b.A", "a.",  ".a",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath_test.c - request paths (catalogue H8): one reading, or none
+ * path_test.c - request paths (catalogue H8): one reading, or none
  */
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
-#include "tests/unit/ottergate/policy/ipath_sets.h"
+#include "tests/unit/ottergate/policy/request/path_sets.h"
 #include "tests/unit/tap.h"
 
 static const struct {
@@ -150,13 +150,13 @@ static void test_canon(void)
 	static const char encoded[] = { '%', '2', 'F', 'a' };
 
 	for (size_t i = 0; i < ARRAY_SIZE(canon); i++) {
-		int r = ipath_canon(slice_str(canon[i].in), &p);
+		int rc = ipath_canon(slice_str(canon[i].in), &p);
 
 		if (canon[i].out)
-			is_str(r == 0 ? p.s : NULL, canon[i].out, "H8 %s",
+			is_str(rc == 0 ? p.s : NULL, canon[i].out, "H8 %s",
 			       canon[i].in);
 		else
-			is_int(r, -EBADMSG, "H8 refused: row %zu", i);
+			is_int(rc, -EBADMSG, "H8 refused: row %zu", i);
 	}
 	is_int(ipath_canon(slice_of("/a\0b", 4), &p), -EBADMSG, "H8 NUL");
 	memset(big, 'a', sizeof(big) - 1);

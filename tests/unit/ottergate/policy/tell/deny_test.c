@@ -7,7 +7,7 @@
 
 #include "ottergate/conn/conn.h"
 #include "ottergate/conn/worker_impl.h"
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 #include "tests/unit/tap.h"
 
 static void test_hints(void)

@@ -50,19 +50,19 @@ static int learn(const char *in, const char *agent, char **ret, struct err *err)
 	size_t len = strlen(in), size = 0;
 	FILE *from = fmemopen(NULL, len + 1, "w+");
 	FILE *to = open_memstream(ret, &size);
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (from && to) {
 		fwrite(in, 1, len, from);
 		rewind(from);
 		/* The NUL that fmemopen() adds is no part of it. */
-		r = policy_from_audit(from, agent, to, err);
+		rc = policy_from_audit(from, agent, to, err);
 	}
 	if (from)
 		fclose(from);
 	if (to)
 		fclose(to);
-	return r;
+	return rc;
 }
 
 static const char *const lines[] = {
