@@ -15,14 +15,17 @@ enum audit_event {
 	AUDIT_INJECT, /* a request got a credential */
 	AUDIT_USAGE, /* what a request to a model has used, at its end */
 	AUDIT_ALARM, /* denied: a surrogate where it has no business */
-	AUDIT_EVENTS,
+	AUDIT_EVENTS, /* how many there are */
 };
 #define AUDIT_EVENTS_DEFAULT                                           \
 	(1u << AUDIT_ALLOW | 1u << AUDIT_DENY | 1u << AUDIT_LIMIT |    \
 	 1u << AUDIT_POLICY | 1u << AUDIT_INJECT | 1u << AUDIT_USAGE | \
 	 1u << AUDIT_ALARM)
 
-/* Returns the word of @e, "deny", static; "event" for none. */
+/* The words of the events, in the order of the enum; ends with NULL. */
+extern const char *const audit_event_names[];
+/* Returns the word of @e, such as "deny", static; "event" for a number that is
+ * none. */
 const char *audit_event_name(enum audit_event e);
 
 #endif

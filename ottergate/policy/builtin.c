@@ -22,15 +22,15 @@ const size_t n_builtin_names = ARRAY_SIZE(builtin_names);
 int name_pattern_parse(const char *s, struct name *ret, unsigned *ret_kind)
 {
 	unsigned kind = MATCH_EXACT;
-	int r;
+	int rc;
 
 	if (*s == '.')
 		kind = MATCH_BELOW;
 	else if (*s == '+')
 		kind = MATCH_EXACT | MATCH_BELOW;
-	r = name_canon(slice_str(s + (kind != MATCH_EXACT)), ret);
-	if (r < 0)
-		return r;
+	rc = name_canon(slice_str(s + (kind != MATCH_EXACT)), ret);
+	if (rc < 0)
+		return rc;
 	*ret_kind = kind;
 	return 0;
 }

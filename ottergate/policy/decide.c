@@ -10,8 +10,13 @@
  * hide a wider one.
  *
  * An inspect rule allows the name; its requests are judged one by one, by
- * decide_http(). It is never let through as a tunnel, nor over plain HTTP, where
- * nobody proves to be that name, and never observed either.
+ * decide_http(). It is never let through as a tunnel and never observed. Over
+ * plain HTTP no server proves that it has that name: there it needs `insecure`,
+ * and a service.
+ *
+ * A service is a name and a port that have one address. That holds whichever
+ * rule allows them, so that a rule with a credential for the same name and port
+ * goes where the service is.
  */
 #include "ottergate/policy/policy_impl.h"
 
@@ -121,9 +126,45 @@ static void verdict_deny(struct verdict *v, enum reason why,
 	v->rule = r;
 }
 
+/* Returns the service of @s that has the key's name and @port, or NULL. */
+static const struct rule *service_in(const struct rule_set *s,
+				     const struct match_key *k, uint16_t port)
+{
+	const struct match_entry *e = match_first(&s->names, k, 0, MATCH_EXACT);
+
+	for (; e; e = match_next(&s->names, e, MATCH_EXACT)) {
+		const struct rule *r = &s->rules[e->rule]->r;
+
+		if (rule_has_port(r, port))
+			return r;
+	}
+	return NULL;
+}
+
+static const struct rule *service_of(const struct agent_policy *a,
+				     const struct match_key *k, uint16_t port)
+{
+	const struct rule *r = service_in(&a->policy->services, k, port);
+
+	return r ? r : service_in(&a->services, k, port);
+}
+
+const struct rule *agent_policy_service(const struct agent_policy *a,
+					const struct name *name, uint16_t port)
+{
+	struct match_key key;
+
+	if (name->len == 0)
+		return NULL;
+	match_key_init(&key, name, a->policy->seed);
+	return service_of(a, &key, port);
+}
+
 /* Can the requests be read, and does the server prove its name? A credential
- * never goes over plain HTTP (H12). */
-static bool can_inspect(const struct request *rq, enum rule_proto proto)
+ * never goes over plain HTTP (H12), but where the user has said that it may: to
+ * a service, which is at one address. */
+static bool can_inspect(const struct request *rq, enum rule_proto proto,
+			bool plain)
 {
 	if (!rq->name || rq->name->len == 0)
 		return false;
@@ -133,7 +174,10 @@ static bool can_inspect(const struct request *rq, enum rule_proto proto)
 	case PATH_TLS:
 	case PATH_CONNECT:
 	case PATH_CHECK:
-		return proto == RULE_TLS;
+		return proto == RULE_TLS || plain;
+	case PATH_HTTP:
+	case PATH_PROXY:
+		return plain;
 	default:
 		return false;
 	}
@@ -145,7 +189,10 @@ static void verdict_rule(struct verdict *v, const struct rule *r,
 	v->rule = r;
 	v->use = r->use;
 	v->proto = rule_proto_at(r, v->port);
-	v->allow = r->use == RULE_TUNNEL || can_inspect(rq, v->proto);
+	v->allow =
+		r->use == RULE_TUNNEL ||
+		can_inspect(rq, v->proto,
+			    v->proto == RULE_HTTP && r->insecure && v->service);
 	v->reason = v->allow ? REASON_ALLOWED : REASON_NEEDS_INSPECT;
 }
 
@@ -188,7 +235,7 @@ static void verdict_default(struct verdict *v, const struct agent_policy *a,
 		return;
 	v->allow = v->observed = true;
 	v->reason = REASON_OBSERVED;
-	v->rule = NULL;
+	v->rule = v->service = NULL;
 	v->use = RULE_TUNNEL;
 	v->below = 0;
 	v->proto = path_proto(rq->path);
@@ -262,6 +309,7 @@ static struct verdict decide_name(const struct agent_policy *a,
 		r = best_at(a, &key, i, rq, &other);
 		if (!r)
 			continue;
+		v.service = service_of(a, &key, rq->port);
 		verdict_rule(&v, r, rq);
 		v.below = (uint8_t)i;
 		if (below_is_sane(&key, i))
@@ -340,11 +388,11 @@ enum reason decide_address(const struct agent_policy *a,
 			   const struct verdict *v, const struct addr *addr)
 {
 	enum addr_class cls = agent_policy_addr_class(a, addr);
-	bool service = v->rule && v->rule->service;
+	const struct rule *service = v->service;
 
 	/* A service is this address and no other; embedded forms of it are
 	 * others. Loading refused those that no entry may open. */
-	if (service && !addr_eq(addr, &v->rule->service_ip))
+	if (service && !addr_eq(addr, &service->service_ip))
 		return REASON_BUILTIN_ADDRESS;
 	if (cls != ADDR_PUBLIC &&
 	    !(service && (cls == ADDR_PRIVATE || cls == ADDR_CGNAT)))

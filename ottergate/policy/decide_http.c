@@ -112,10 +112,10 @@ static bool is_denied(const struct http_rules *h, struct slice method,
 static int found_of(const struct http_rules *h, struct slice path,
 		    struct found *f)
 {
-	int r = ipath_set_match(h->exact, path, &f->exact);
+	int rc = ipath_set_match(h->exact, path, &f->exact);
 
 	f->alike.work = f->exact.work;
-	return r < 0 ? r : ipath_set_like(h->alike, path, &f->alike);
+	return rc < 0 ? rc : ipath_set_like(h->alike, path, &f->alike);
 }
 
 struct http_verdict decide_http(const struct rule *rule, struct slice method,
@@ -123,7 +123,7 @@ struct http_verdict decide_http(const struct rule *rule, struct slice method,
 {
 	const struct http_rules *h = rule->http;
 	struct found f = { 0 };
-	int r;
+	int rc;
 	struct http_verdict v = {
 		.reason = REASON_ALLOWED,
 		.body_max = UINT64_MAX,
@@ -143,17 +143,17 @@ struct http_verdict decide_http(const struct rule *rule, struct slice method,
 	v.response_max = h->response_max;
 	v.requests_min = h->requests_min;
 	v.restricted = h->restricted;
-	r = found_of(h, path, &f);
+	rc = found_of(h, path, &f);
 	v.work = f.alike.work;
-	if (r < 0) {
-		v.reason = r == -E2BIG ? REASON_PATH_LONG : REASON_NO_MEMORY;
-		v.status = r == -E2BIG ? 414 : 503;
+	if (rc < 0) {
+		v.reason = rc == -E2BIG ? REASON_PATH_LONG : REASON_NO_MEMORY;
+		v.status = rc == -E2BIG ? 414 : 503;
 		return v;
 	}
 	if (!is_within(h, method, &f) || is_denied(h, method, &f, &v) ||
 	    !is_allowed(h, method, &f, &v))
 		refuse(&v, 403);
-	/* A body where none belongs is an upload that nobody looks for (H9). */
+	/* A body where none belongs is an upload that no server looks for (H9). */
 	if (v.restricted && (is_word(method, "GET") || is_word(method, "HEAD")))
 		v.body_max = 0;
 	return v;

@@ -26,6 +26,7 @@ int agent_policy_inspected(const struct agent_policy *a, struct strv *ret)
 
 		for (uint32_t i = 0; i < set->n; i++)
 			if (set->rules[i]->r.use == RULE_INSPECT &&
+			    !set->rules[i]->r.insecure && /* has no TLS */
 			    names_of(set, set->rules[i], ret) < 0)
 				return -ENOMEM;
 	}

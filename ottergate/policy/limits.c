@@ -125,7 +125,7 @@ static bool volume_over(const struct usage *u, const struct limits *l, bool up,
 	       volume_used(up ? &u->hour_up : &u->hour_down, now_ms) >= max;
 }
 
-static bool is_killed(const struct usage *u)
+bool usage_is_killed(const struct usage *u)
 {
 	return atomic_load_explicit(&u->killed, memory_order_relaxed);
 }
@@ -173,7 +173,7 @@ enum usage_room usage_room(const struct usage *u, const struct limits *l)
 
 enum reason usage_open(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return REASON_LIMIT_KILLED;
 	/* Throttled ones too: each would move one step before it rests. */
 	if (volume_over(u, l, true, now_ms) || volume_over(u, l, false, now_ms))
@@ -202,6 +202,8 @@ void usage_request(struct usage *u)
 enum reason usage_again(struct usage *u, const struct limits *l,
 			uint64_t now_ms)
 {
+	if (usage_is_killed(u))
+		return REASON_LIMIT_KILLED;
 	if (l->new_conns &&
 	    !bucket_take(&u->new_conns, l->new_conns, now_ms * NS_PER_MS))
 		return limit_hit(u, l, REASON_LIMIT_RATE);
@@ -226,7 +228,7 @@ bool usage_packet(struct usage *u, const struct limits *l, uint64_t now_ms)
 enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
 {
 	atomic_fetch_add_explicit(&u->dns_queries, 1, memory_order_relaxed);
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return REASON_LIMIT_KILLED;
 	if (l->dns_qps && !bucket_take(&u->dns, l->dns_qps, now_ms * NS_PER_MS))
 		return limit_hit(u, l, REASON_LIMIT_DNS);
@@ -235,7 +237,7 @@ enum reason usage_dns(struct usage *u, const struct limits *l, uint64_t now_ms)
 
 enum reason usage_ask(struct usage *u, uint64_t now_ms)
 {
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return REASON_LIMIT_KILLED;
 	return bucket_take(&u->asks, LIMIT_ASKS, now_ms * NS_PER_MS) ?
 		       REASON_ALLOWED :
@@ -270,7 +272,7 @@ enum reason usage_name(struct usage *u, const struct limits *l,
 {
 	const char *wildcard = below > 0 && rule ? rule->id : NULL;
 
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return REASON_LIMIT_KILLED;
 	if (name->len == 0)
 		return REASON_ALLOWED;
@@ -303,7 +305,7 @@ int usage_bytes(struct usage *u, const struct limits *l, bool up, uint64_t n,
 
 	atomic_fetch_add_explicit(up ? &u->total_up : &u->total_down, n,
 				  memory_order_relaxed);
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return -ECONNABORTED;
 	if (volume &&
 	    volume_add(up ? &u->hour_up : &u->hour_down, n, now_ms) >= volume)
@@ -318,7 +320,7 @@ int usage_bytes(struct usage *u, const struct limits *l, bool up, uint64_t n,
 int usage_rested(struct usage *u, const struct limits *l, bool up,
 		 uint64_t now_ms)
 {
-	if (is_killed(u))
+	if (usage_is_killed(u))
 		return -ECONNABORTED;
 	return volume_over(u, l, up, now_ms) ? volume_hit(u, l, now_ms) : 0;
 }
@@ -331,6 +333,8 @@ enum reason usage_inspected(struct usage *u, const char *rule,
 	uint32_t h = 2166136261u; /* FNV-1a: ids are the policy's */
 	_Atomic uint64_t *word;
 
+	if (usage_is_killed(u))
+		return REASON_LIMIT_KILLED;
 	if (per_minute == 0)
 		return REASON_ALLOWED;
 	for (; *rule; rule++)

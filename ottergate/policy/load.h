@@ -10,6 +10,7 @@
 #define OTTERGATE_POLICY_LOAD_H
 
 #include "lib/err.h"
+#include "lib/schema.h"
 #include "lib/str.h"
 #include "ottergate/policy/policy.h"
 
@@ -33,13 +34,17 @@ struct lint_item {
 struct lint { /* of all the files of one load; at most LINT_MAX items */
 	struct lint_item *v;
 	size_t n, dropped;
+	/* What messages call the file at @path; NULL: its path. Borrowed. */
+	const char *path, *called;
 };
 #define LINT_MAX 1000u
 void lint_done(struct lint *l); /* accepts zeroed */
-/* One item more; @l NULL: nobody listens. */
+/* One item more; @l NULL: no one listens. */
 void lint_add(struct lint *l, enum lint_level level, const char *code,
 	      const char *fmt, ...) ATTR_PRINTF(4, 5);
 const char *lint_level_name(enum lint_level level); /* "warning" */
+/* Returns what messages call the file at @path. @l may be NULL. */
+const char *lint_file(const struct lint *l, const char *path);
 
 /*
  * Files in order, each may bring presets, deny, services, defaults …; a folder
@@ -79,6 +84,10 @@ struct gate_settings {
 	uint32_t audit_events; /* mask of 1 << enum audit_event (audit.h) */
 };
 const struct gate_settings *policy_settings(const struct policy *p);
+
+/* What a policy file may have: the tables that the loader reads it by. */
+#define POLICY_SCHEMA_TITLE "A policy of ottergate, see ac-policy(5)"
+extern const struct schema policy_schema;
 
 /* `show builtin` and `show AGENT`: text for people on @out. */
 struct buf;

@@ -14,7 +14,7 @@
 
 #include "ottergate/policy/audit_event.h"
 #include "ottergate/policy/policy_impl.h"
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 
 static const uint16_t default_ports[] = { 443, 443 };
 
@@ -88,7 +88,7 @@ static int builtin_fill(struct policy *p)
 		const struct builtin_name *b = &builtin_names[i];
 		struct name name;
 		unsigned kind;
-		int r;
+		int rc;
 
 		if (!e || strcmp(e->r.id, b->id) != 0) {
 			e = arena_alloc(&p->arena, sizeof(*e));
@@ -97,15 +97,15 @@ static int builtin_fill(struct policy *p)
 			e->r.id = b->id;
 			e->r.source = s->source;
 			e->first_name = s->names.n;
-			r = rule_set_add(s, e);
-			if (r < 0)
-				return r;
+			rc = rule_set_add(s, e);
+			if (rc < 0)
+				return rc;
 		}
-		r = name_pattern_parse(b->pattern, &name, &kind);
-		if (r == 0)
-			r = match_add(&s->names, &name, kind, s->n - 1);
-		if (r < 0)
-			return r;
+		rc = name_pattern_parse(b->pattern, &name, &kind);
+		if (rc == 0)
+			rc = match_add(&s->names, &name, kind, s->n - 1);
+		if (rc < 0)
+			return rc;
 		e->n_names++;
 	}
 	return match_seal(&s->names, p->seed);
@@ -114,7 +114,7 @@ static int builtin_fill(struct policy *p)
 int policy_new(struct policy **ret)
 {
 	struct policy *p = calloc(1, sizeof(*p));
-	int r;
+	int rc;
 
 	if (!p)
 		return -ENOMEM;
@@ -133,10 +133,10 @@ int policy_new(struct policy **ret)
 		.audit_on_full_deny = true,
 		.audit_events = AUDIT_EVENTS_DEFAULT,
 	};
-	r = builtin_fill(p);
-	if (r < 0) {
+	rc = builtin_fill(p);
+	if (rc < 0) {
 		policy_unref(p);
-		return r;
+		return rc;
 	}
 	*ret = p;
 	return 0;
@@ -146,6 +146,7 @@ static void agent_policy_free(struct agent_policy *a)
 {
 	rule_set_done(&a->allow);
 	rule_set_done(&a->deny);
+	rule_set_done(&a->services);
 	free(a->synthetic);
 	free(a->by_addr);
 	arena_done(&a->arena);
@@ -197,6 +198,7 @@ int agent_policy_new(struct policy *p, struct agent_policy **ret)
 	atomic_init(&a->refs, 1);
 	a->policy = policy_ref(p);
 	a->allow.source = a->deny.source = "agent";
+	a->services.source = "service";
 	*ret = a;
 	return 0;
 }
@@ -326,10 +328,10 @@ int agent_policy_assign(struct agent_policy *a)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->n_sets; i++) {
-		int r = synthetic_collect(a, a->sets[i]);
+		int rc = synthetic_collect(a, a->sets[i]);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	if (a->n_synthetic == 0)
 		return 0;

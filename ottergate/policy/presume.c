@@ -6,7 +6,7 @@
 
 #include "lib/attr.h"
 #include "ottergate/policy/policy_impl.h"
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 
 enum rule_proto presume_proto(uint16_t port)
 {

@@ -4,7 +4,7 @@
  */
 #include "ottergate/policy/policy.h"
 
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 #include "tests/unit/ottergate/policies.h"
 #include "tests/unit/tap.h"
 
@@ -38,7 +38,16 @@ static const char agent[] =
 	"  - id: coder\n"
 	"    match: { address: 172.20.0.7 }\n"
 	"    use: [one, two]\n"
+	"    services:\n"
+	"      - { id: llm, name: llm.internal, ip: 10.1.2.3, port: 11434,"
+	"          proto: http }\n"
+	"      - { id: keyed, name: keyed.internal, ip: 10.1.2.4,"
+	"          port: 11434, proto: http }\n"
 	"    allow:\n"
+	"      - { id: key, names: [keyed.internal, else.test], ports: [11434],"
+	"          use: inspect, proto: http, insecure: true }\n"
+	"      - { id: clear, names: [clear.test], ports: [80], use: inspect "
+	"}\n"
 	"      - { id: plain, names: [plain.test], ports: [80] }\n"
 	"      - { id: alt, names: [alt.test], ports: [8080], proto: http }\n"
 	"      - { id: mixed, names: [mixed.test], ports: [80, 443,"
@@ -140,6 +149,21 @@ static const struct row rows[] = {
 	{ "service", "db.internal", 5432, PATH_TCP, REASON_ALLOWED, "pg" },
 	{ "service", "db.internal", 443, PATH_TLS, REASON_PORT, "pg" },
 	{ "service", "wiki.internal", 443, PATH_TLS, REASON_ALLOWED, "wiki" },
+	{ "service", "llm.internal", 11434, PATH_HTTP, REASON_ALLOWED, "llm" },
+	{ "service", "llm.internal", 11434, PATH_TLS, REASON_PROTO, "llm" },
+	{ "service", "llm.internal", 11435, PATH_HTTP, REASON_PORT, "llm" },
+	{ "service", "x.llm.internal", 11434, PATH_HTTP, REASON_NOT_ALLOWED,
+	  NULL },
+	{ "service", "10.1.2.3", 11434, PATH_HTTP, REASON_BUILTIN_ADDRESS,
+	  NULL },
+	/* H12: a credential goes in clear to a service alone. */
+	{ "H12", "keyed.internal", 11434, PATH_HTTP, REASON_ALLOWED, "key" },
+	{ "H12", "keyed.internal", 11434, PATH_PROXY, REASON_ALLOWED, "key" },
+	{ "H12", "keyed.internal", 11434, PATH_CHECK, REASON_ALLOWED, "key" },
+	{ "H12", "keyed.internal", 11434, PATH_TCP, REASON_PROTO, "keyed" },
+	{ "H12", "else.test", 11434, PATH_HTTP, REASON_NEEDS_INSPECT, "key" },
+	{ "H12", "else.test", 11434, PATH_CHECK, REASON_NEEDS_INSPECT, "key" },
+	{ "H12", "clear.test", 80, PATH_HTTP, REASON_NEEDS_INSPECT, "clear" },
 	/* N9: addresses in place of names. */
 	{ "N9", "198.51.100.9", 443, PATH_CONNECT, REASON_ALLOWED, "lit" },
 	{ "N9", "198.51.100.9", 80, PATH_PROXY, REASON_PORT, "lit" },
@@ -226,6 +250,12 @@ static void test_addresses(const struct agent_policy *a)
 		{ "db.internal", "10.20.30.41", 5432, REASON_BUILTIN_ADDRESS },
 		{ "db.internal", "198.51.100.1", 5432, REASON_BUILTIN_ADDRESS },
 		{ "wiki.internal", "100.64.1.2", 443, REASON_ALLOWED },
+		{ "llm.internal", "10.1.2.3", 11434, REASON_ALLOWED },
+		{ "llm.internal", "10.1.2.4", 11434, REASON_BUILTIN_ADDRESS },
+		{ "keyed.internal", "10.1.2.4", 11434, REASON_ALLOWED },
+		{ "keyed.internal", "198.51.100.1", 11434,
+		  REASON_BUILTIN_ADDRESS },
+		{ "else.test", "10.1.2.4", 11434, REASON_BUILTIN_ADDRESS },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

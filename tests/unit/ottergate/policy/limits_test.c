@@ -95,6 +95,11 @@ static void test_again(void)
 	is_int(n, 19, "its further requests use up the burst");
 	is_int(usage_open(&u, &l, T0), REASON_LIMIT_RATE,
 	       "which is that of new connections");
+	atomic_store(&u.killed, true);
+	is_int(usage_again(&u, &l, T0 + 60000), REASON_LIMIT_KILLED,
+	       "a killed sandbox has none");
+	is_int(usage_inspected(&u, "api", 0, T0), REASON_LIMIT_KILLED,
+	       "and none by a rule without a limit");
 	usage_close(&u, false);
 	usage_done(&u);
 }

@@ -10,7 +10,7 @@
  */
 #include "ottergate/policy/presume.h"
 
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 #include "tests/unit/ottergate/policies.h"
 #include "tests/unit/tap.h"
 
