@@ -4,22 +4,22 @@
  *
  * Theory of operation
  *
- * A ring has one producer and one consumer. The producer publishes a record
- * by storing `head` with release, the consumer gives the place back by
- * storing `tail` likewise; neither ever waits.
+ * A ring has one producer and one consumer. The producer publishes a record by
+ * storing `head` with release, the consumer returns the place by storing `tail`
+ * likewise; neither ever waits.
  *
- * To wake the consumer costs a system call, so it is done once for many
- * records: a producer that finds `kicked` unset sets it and writes to the
- * eventfd; the control thread then lets BATCH_MS pass, unsets `kicked` and
- * only then looks. A record put before that is seen; one put after it kicks
- * again. Both sides exchange the flag (a read-modify-write), so that neither
- * can miss what the other did before. A ring that becomes half full kicks
- * without regard to that and is emptied at once.
+ * Waking the consumer costs a system call, so it is done once for many records:
+ * a producer that finds `kicked` unset sets it and writes to the eventfd; the
+ * control thread then waits BATCH_MS, unsets `kicked` and only then looks. A
+ * record put before that is seen; one put after it kicks again. Both sides
+ * exchange the flag (a read-modify-write), so that neither can miss what the
+ * other did before. A ring that becomes half full always kicks and is emptied
+ * at once.
  *
- * Lines are collected in one buffer and written with one write(). When that
- * fails, the buffer stays as it is and is tried again every second: nothing
- * is lost but what no longer fits into the rings, and with `on_full: deny`
- * not even that, because nothing new is allowed meanwhile (K11).
+ * Lines are collected in one buffer and written with one write(). If that
+ * fails, the buffer is kept and tried again every second: only what no longer
+ * fits into the rings is lost, and with `on_full: deny` not even that, because
+ * nothing new is allowed meanwhile (K11).
  */
 #include "ottergate/audit/audit.h"
 
@@ -37,29 +37,30 @@
 #define RETRY_MS 1000u
 #define BATCH_BYTES (256u * 1024)
 #define RING_MASK (AUDIT_RING - 1)
-#define LINE 64 /* of a cache */
+#define LINE 64 /* bytes of a cache line */
 #define KICK_BATCH 1u
 #define KICK_NOW (UINT64_C(1) << 32)
 
 static_assert((AUDIT_RING & RING_MASK) == 0, "a power of two");
 static_assert(sizeof(struct audit_record) < 1024, "copied for each decision");
 
-/* What workers read; written by the control thread alone. */
+/* Read by workers, written by the control thread only. */
 struct shared {
-	atomic_uint events; /* mask; 0: nobody reads */
+	atomic_uint events; /* mask; 0: no file and no follower */
 	atomic_bool on_full_deny;
-	atomic_bool refuse; /* the file is full, and on_full says deny */
+	/* the file cannot be written, and on_full is deny */
+	atomic_bool refuse;
 	int kick; /* eventfd */
 };
 
 struct audit_ring {
-	_Alignas(LINE) _Atomic uint64_t head; /* producer's */
+	_Alignas(LINE) _Atomic uint64_t head; /* the producer's */
 	atomic_bool kicked;
 	_Atomic uint64_t dropped;
-	_Alignas(LINE) _Atomic uint64_t tail; /* consumer's */
+	_Alignas(LINE) _Atomic uint64_t tail; /* the consumer's */
 	const struct shared *shared;
-	struct audit_ring *next; /* of all, for the consumer */
-	struct audit_record *v; /* AUDIT_RING of them */
+	struct audit_ring *next; /* list of all rings, for the consumer */
+	struct audit_record *v; /* AUDIT_RING records */
 };
 
 struct audit_follow {
@@ -67,24 +68,24 @@ struct audit_follow {
 	struct audit_follow *next, **link;
 	audit_line_fn fn;
 	void *arg;
-	bool dead; /* taken out while lines are handed round */
+	bool dead; /* removed while lines are distributed */
 };
 
 struct audit {
 	struct shared shared;
 	struct audit_ring *rings;
 	struct loop_io *io;
-	struct loop_timer *timer; /* batch, or retry while full */
+	struct loop_timer *timer; /* for the next batch, or the retry */
 	struct audit_follow *follows;
-	bool handing; /* lines are being handed round */
+	bool handing; /* lines are being distributed */
 	struct audit_chain chain;
 	struct audit_clock clock;
-	struct audit_file file; /* path NULL: none */
+	struct audit_file file; /* path NULL: no file */
 	uint64_t max_bytes;
 	uint32_t files, events;
 	struct audit_stats stats;
 	bool armed, full;
-	size_t done, len; /* of the batch: written, collected */
+	size_t done, len; /* of the batch: bytes written and collected */
 	char *batch;
 };
 
@@ -99,13 +100,13 @@ bool audit_wants(const struct audit_ring *r, enum audit_event e)
 
 static void ring_kick(struct audit_ring *r, uint64_t how)
 {
-	/* Only a counter near 2^64 would block: it cannot fail. */
+	/* Cannot fail: it would block only if the counter were near 2^64. */
 	ssize_t n = write(r->shared->kick, &how, sizeof(how));
 
 	(void)n;
 }
 
-/* False when the place is needed and may not be done without. */
+/* Counts a lost record. Returns false if that must stop the connection. */
 static bool ring_drop(struct audit_ring *r)
 {
 	atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
@@ -162,7 +163,7 @@ static void follows_reap(struct audit *a)
 	}
 }
 
-/* Hands the lines of the batch round; a reader may leave meanwhile. */
+/* Passes the lines of the batch to the followers; one may leave meanwhile. */
 static void follows_call(struct audit *a)
 {
 	const char *line = a->batch, *end = a->batch + a->len;
@@ -187,17 +188,17 @@ static int batch_write(struct audit *a)
 {
 	bool large = a->file.size + a->len > a->max_bytes;
 
-	/* Another file would begin without a reserve: as long as this one has
-	 * some, it may be larger. */
+	/* A new file would begin without a reserve: while this one has some
+	 * left, it may exceed its maximum. */
 	if (large && a->file.size + a->len < a->file.reserved &&
 	    !audit_file_has_room(&a->file))
 		large = false;
 	if (a->file.fd < 0 ||
 	    (a->done == 0 && a->max_bytes && large && a->file.size > 0)) {
-		int r = audit_file_rotate(&a->file, a->files);
+		int rc = audit_file_rotate(&a->file, a->files);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	audit_file_reserve(&a->file);
 	while (a->done < a->len) {
@@ -214,23 +215,23 @@ static int batch_write(struct audit *a)
 	return 0;
 }
 
-/* Writes the batch. False: it could not be, and is kept for another try. */
+/* Writes the batch. Returns false if that failed; it is kept for a retry. */
 static bool batch_flush(struct audit *a)
 {
-	int r = a->len > 0 && a->file.path ? batch_write(a) : 0;
+	int rc = a->len > 0 && a->file.path ? batch_write(a) : 0;
 
-	if (r < 0)
+	if (rc < 0)
 		a->stats.errors++;
-	if (a->full != (r < 0)) {
-		a->full = r < 0;
+	if (a->full != (rc < 0)) {
+		a->full = rc < 0;
 		shared_update(a);
-		if (r < 0)
+		if (rc < 0)
 			log_error("the audit cannot be written: %s",
-				  err_text(r));
+				  err_text(rc));
 		else
 			log_info("the audit is written again");
 	}
-	if (r < 0)
+	if (rc < 0)
 		return false;
 	a->stats.bytes += a->len;
 	follows_call(a);
@@ -238,7 +239,7 @@ static bool batch_flush(struct audit *a)
 	return true;
 }
 
-/* Room for one more line, by writing what is there if need be. */
+/* Makes room for one more line, by writing the batch if necessary. */
 static bool batch_room(struct audit *a)
 {
 	if (BATCH_BYTES - a->len >= AUDIT_LINE_MAX)
@@ -252,7 +253,7 @@ static void batch_seal(struct audit *a, size_t len)
 	a->stats.lines++;
 }
 
-/* Takes out what is there. False: the file is full. */
+/* Takes out all records. Returns false if the file cannot be written. */
 static bool ring_drain(struct audit *a, struct audit_ring *r)
 {
 	uint64_t head, tail;
@@ -291,16 +292,17 @@ static void audit_on_timer(void *arg)
 void audit_pump(struct audit *a)
 {
 	if (a->full)
-		return; /* the retry is on its way */
+		return; /* the retry timer is armed */
 	loop_timer_clear(a->timer);
 	audit_drain(a);
 }
 
-static void audit_on_kick(void *arg, uint32_t events ATTR_UNUSED)
+static void audit_on_kick(void *arg, uint32_t events)
 {
 	struct audit *a = arg;
 	uint64_t how = 0;
 
+	(void)events;
 	if (read(a->shared.kick, &how, sizeof(how)) < 0)
 		return;
 	if (how >= KICK_NOW) {
@@ -324,6 +326,7 @@ void audit_note(struct audit *a, enum audit_event e, const char *agent,
 {
 	if (!(atomic_load(&a->shared.events) >> e & 1))
 		return;
+	audit_pump(a); /* lines are in the order of what happened */
 	if (a->full || !batch_room(a)) {
 		a->stats.dropped++;
 		return;
@@ -347,12 +350,12 @@ void audit_configure(struct audit *a, const struct audit_opts *opts)
 static int audit_open(struct audit *a, const struct audit_opts *opts,
 		      struct err *err)
 {
-	int r = opts->path ? audit_file_open(&a->file, opts->path, opts->files,
-					     &a->chain, err) :
-			     0;
+	int rc = opts->path ? audit_file_open(&a->file, opts->path, opts->files,
+					      &a->chain, err) :
+			      0;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	a->file.reserve = opts->reserve;
 	audit_file_reserve(&a->file);
 	audit_configure(a, opts);

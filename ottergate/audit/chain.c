@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * chain.c - reads the chain of a log, and whether it holds
+ * chain.c - reads and verifies the chain of a log
  *
- * A line's hash covers the hash before it and the line up to its own hash.
- * So a changed line does not fit its hash, and a line that was taken out, put
- * in or moved leaves a neighbour whose "prev" is not the hash before it. What
- * was cut off at the end, or rotated away at the beginning, cannot be told
- * from what was never there; whoever must know keeps the last hash elsewhere.
+ * A line's hash covers the previous hash and the line up to its own hash. So a
+ * changed line does not match its hash, and after a line that was removed,
+ * inserted or moved "prev" is not the hash before it. Lines cut off at the end
+ * or rotated away at the beginning are not detected; to detect them, store the
+ * last hash elsewhere.
  */
 #include "ottergate/audit/audit_impl.h"
 
@@ -41,7 +41,7 @@ int audit_chain_read(const char *line, size_t len, struct audit_chain *prev,
 			  key_hash[] = "\",\"hash\":\"", end[] = "\"}";
 	const char *seal;
 
-	/* The seal without its newline. */
+	/* the seal without its newline */
 	if (len < AUDIT_SEAL_LEN || line[0] != '{')
 		return -EBADMSG;
 	seal = line + len - (AUDIT_SEAL_LEN - 1);
@@ -78,7 +78,7 @@ bool audit_chain_holds(const char *line, size_t len,
 
 struct verify {
 	struct audit_chain last;
-	bool any; /* a line was seen: @last counts */
+	bool any; /* a line was read: @last is valid */
 	uint64_t lines;
 };
 
@@ -116,16 +116,16 @@ static int verify_file(struct verify *v, const char *path, struct err *err)
 	if (!f)
 		return err_sys(err, "open %s", path);
 	for (uint64_t n = 1; fgets(line, sizeof(line), f); n++) {
-		/* A NUL in a line cuts it here, and so is refused. */
-		int r = verify_line(v, line, strlen(line), path, n, err);
+		/* A NUL cuts the line here, which is refused therefore. */
+		int rc = verify_line(v, line, strlen(line), path, n, err);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return ferror(f) ? err_sys(err, "read %s", path) : 0;
 }
 
-/* The oldest file that is there: the highest number without a gap. */
+/* Finds the oldest file: the highest number without a gap below. */
 static int verify_oldest(const char *path, uint32_t *ret, struct err *err)
 {
 	uint32_t n = 0;
@@ -146,14 +146,14 @@ int audit_verify(const char *path, struct err *err)
 {
 	struct verify v = { 0 };
 	uint32_t n = 0;
-	int r = verify_oldest(path, &n, err);
+	int rc = verify_oldest(path, &n, err);
 
-	for (; r >= 0; n--) {
+	for (; rc >= 0; n--) {
 		SCOPED_STR name = audit_file_name(path, n);
 
-		r = name ? verify_file(&v, name, err) : err_nomem(err);
+		rc = name ? verify_file(&v, name, err) : err_nomem(err);
 		if (n == 0)
 			break;
 	}
-	return r;
+	return rc;
 }

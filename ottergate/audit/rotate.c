@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * file.c - the file of the audit, and those that were rotated away
+ * rotate.c - the file of the audit, and the rotated ones
  *
  * Theory of operation
  *
- * The chain goes on with the last line of the file, or of the one before it
- * when the file is new. A process that was killed, or a full disk, may have
- * left a piece of a line behind: no reader has taken that for a line, so it
- * is cut off. Anything else that is no line of ours (zeros after a power cut,
- * a hand at the file) is put aside by a rotation, so that the gateway comes
- * up and the gap stays to be seen.
+ * The chain continues with the last line of the file, or of the previous file
+ * if this one is new. A killed process or a full disk may have left a part of a
+ * line: no reader has accepted that as a line, so it is cut off. Any other end
+ * that is no line of ours (zeros after a power cut, a manual edit) is put aside
+ * by a rotation, so that the gateway starts and the gap remains visible.
  *
- * Room behind the end is allocated ahead, beyond what the file says is its
- * size. So whoever fills the file system leaves the audit going, and with it
- * the network of all others.
+ * Space after the end is allocated ahead, beyond the file's size. So a sandbox
+ * that fills the file system cannot stop the audit, and with it the network of
+ * all others.
  */
 #include "ottergate/audit/audit_impl.h"
 
@@ -32,12 +31,12 @@ char *audit_file_name(const char *path, uint32_t n)
 	return n ? str_printf("%s.%u", path, n) : strdup(path);
 }
 
-/* What was kept for the file and is not used goes back. */
+/* Returns the unused part of the reserve. */
 static void file_close(struct audit_file *f)
 {
 	if (f->fd >= 0 && f->reserved > f->size &&
 	    ftruncate(f->fd, (off_t)f->size) < 0)
-		log_warn("%s keeps room that it does not need: %s", f->path,
+		log_warn("%s: its unused reserve cannot be freed: %s", f->path,
 			 err_text(-errno));
 	f->reserved = 0;
 	fd_closep(&f->fd);
@@ -73,7 +72,7 @@ bool audit_file_has_room(const struct audit_file *f)
 {
 	struct statvfs fs;
 
-	/* A quarter more: the reserve is not to be what fills the disk. */
+	/* A quarter more: the reserve itself must not fill the disk. */
 	return f->reserve == 0 || (f->fd >= 0 && fstatvfs(f->fd, &fs) == 0 &&
 				   (uint64_t)fs.f_bavail * fs.f_frsize >
 					   f->reserve + f->reserve / 4);
@@ -91,7 +90,7 @@ void audit_file_reserve(struct audit_file *f)
 		f->reserve = 0;
 }
 
-/* The first number that no file has, at most @files. */
+/* Finds the first unused number, at most @files. */
 static int file_gap(const struct audit_file *f, uint32_t files, uint32_t *ret)
 {
 	uint32_t n = 1;
@@ -111,17 +110,17 @@ static int file_gap(const struct audit_file *f, uint32_t files, uint32_t *ret)
 int audit_file_rotate(struct audit_file *f, uint32_t files)
 {
 	uint32_t n = 0;
-	int r;
+	int rc;
 
 	file_close(f);
 	if (access(f->path, F_OK) < 0)
-		return file_open(f); /* the last try came this far */
+		return file_open(f); /* the previous call got this far */
 	if (files == 0 && unlink(f->path) < 0)
 		return -errno;
-	/* No further than the first gap: a try that failed left one. */
-	r = files ? file_gap(f, files, &n) : 0;
-	if (r < 0)
-		return r;
+	/* Up to the first gap only: an earlier failure left one. */
+	rc = files ? file_gap(f, files, &n) : 0;
+	if (rc < 0)
+		return rc;
 	for (; n > 0; n--) {
 		SCOPED_STR from = audit_file_name(f->path, n - 1);
 		SCOPED_STR to = audit_file_name(f->path, n);
@@ -134,7 +133,7 @@ int audit_file_rotate(struct audit_file *f, uint32_t files)
 	return file_open(f);
 }
 
-/* @end: bytes of @fd that count; the last @size of them are read. */
+/* Reads the last @size bytes before @end. */
 static int tail_read(int fd, uint64_t end, char *buf, size_t size, size_t *ret)
 {
 	size_t len = end < size ? (size_t)end : size;
@@ -148,22 +147,20 @@ static int tail_read(int fd, uint64_t end, char *buf, size_t size, size_t *ret)
 	return 0;
 }
 
-/*
- * Finds the last whole line of @fd and its hash. *ret_end is where it ends.
- * -ENODATA: no line at all. -EBADMSG: it is no line of ours.
- */
+/* Finds the last whole line of @fd and its hash; *ret_end is its end. Returns
+ * -ENODATA if there is no line, and -EBADMSG if it is none of ours. */
 static int chain_find(int fd, uint64_t size, struct audit_chain *ret,
 		      uint64_t *ret_end)
 {
-	/* A cut line, and a whole one before it. */
+	/* a cut line and a whole one before it */
 	char buf[2 * AUDIT_LINE_MAX];
 	struct audit_chain prev, hash;
 	const char *end, *begin;
 	size_t len = 0;
-	int r = tail_read(fd, size, buf, sizeof(buf), &len);
+	int rc = tail_read(fd, size, buf, sizeof(buf), &len);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	end = memrchr(buf, '\n', len);
 	if (!end)
 		return len < AUDIT_LINE_MAX && len == size ? -ENODATA :
@@ -178,7 +175,7 @@ static int chain_find(int fd, uint64_t size, struct audit_chain *ret,
 	return 0;
 }
 
-/* The chain's end in the file that was rotated away last, if there is one. */
+/* Reads the last hash of the most recent rotated file, if there is one. */
 static int chain_of_previous(const char *path, struct audit_chain *ret)
 {
 	SCOPED_STR name = audit_file_name(path, 1);
@@ -196,16 +193,17 @@ static int chain_of_previous(const char *path, struct audit_chain *ret)
 	return chain_find(fd, (uint64_t)st.st_size, ret, &end);
 }
 
-/* Goes on where the file ends. -EBADMSG: it does not end as a log does. */
+/* Continues at the end of the file. Returns -EBADMSG if it does not end as a
+ * log does. */
 static int file_continue(struct audit_file *f, struct audit_chain *chain)
 {
 	uint64_t end = 0;
-	int r = chain_find(f->fd, f->size, chain, &end);
+	int rc = chain_find(f->fd, f->size, chain, &end);
 
-	if (r == -ENODATA)
-		r = chain_of_previous(f->path, chain);
-	if (r < 0)
-		return r == -ENODATA ? -EBADMSG : r;
+	if (rc == -ENODATA)
+		rc = chain_of_previous(f->path, chain);
+	if (rc < 0)
+		return rc == -ENODATA ? -EBADMSG : rc;
 	if (end == f->size)
 		return 0;
 	if (ftruncate(f->fd, (off_t)end) < 0)
@@ -217,21 +215,22 @@ static int file_continue(struct audit_file *f, struct audit_chain *chain)
 int audit_file_open(struct audit_file *f, const char *path, uint32_t files,
 		    struct audit_chain *chain, struct err *err)
 {
-	int r;
+	int rc;
 
 	*f = (struct audit_file){ .path = strdup(path), .fd = -1 };
 	if (!f->path)
 		return err_nomem(err);
-	r = file_open(f);
-	if (r < 0)
-		return err_set(err, r, "open %s: %s", path, err_text(r));
-	r = file_continue(f, chain);
-	if (r != -EBADMSG)
-		return r < 0 ? err_set(err, r, "read %s: %s", path,
-				       err_text(r)) :
-			       0;
+	rc = file_open(f);
+	if (rc < 0)
+		return err_set(err, rc, "open %s: %s", path, err_text(rc));
+	rc = file_continue(f, chain);
+	if (rc != -EBADMSG)
+		return rc < 0 ? err_set(err, rc, "read %s: %s", path,
+					err_text(rc)) :
+				0;
 	f->broken = true;
-	/* Even where no file is kept: this one has something to tell. */
-	r = audit_file_rotate(f, files ? files : 1);
-	return r < 0 ? err_set(err, r, "rotate %s: %s", path, err_text(r)) : 0;
+	/* Even if no files are kept: this one shows what happened. */
+	rc = audit_file_rotate(f, files ? files : 1);
+	return rc < 0 ? err_set(err, rc, "rotate %s: %s", path, err_text(rc)) :
+			0;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage_log.c - what sandboxes have asked of models, added up from the audit
+ * usage_log.c - sums up the sandboxes' use of models from the audit
  *
- * Reads the "usage" lines of our own audit (audit.h), those of rotated files
- * too, and writes one JSON object: for each sandbox and model how many requests,
- * errors and tokens, and how long they took. Times are kept one by one up to
- * SAMPLES_MAX of a group, which is exact for all but the busiest; then only the
- * first ones count for the percentiles. A line that is none of ours ends it.
+ * Reads the "usage" lines of our own audit (audit.h), also those of rotated
+ * files, and writes one JSON object: for each sandbox and model the number of
+ * requests, errors and tokens, and their durations. Up to SAMPLES_MAX durations
+ * of a group are kept, so percentiles are exact for all but the busiest groups,
+ * where only the first ones count. A line that is not ours is an error.
  */
 #include "ottergate/audit/usage_log.h"
 
@@ -47,7 +47,7 @@ struct line {
 
 /* --- one line ------------------------------------------------------------ */
 
-/* What was written cut at @size - 1 is not longer than that. */
+/* The audit cut the text to @size - 1 bytes, so it fits. */
 static int take_text(struct jsonr *j, char *out, size_t size)
 {
 	struct slice raw;
@@ -68,7 +68,7 @@ static int take_time(struct jsonr *j, const struct groups *g, struct line *l)
 
 	if (jsonr_string(j, &raw) < 0 || raw.len != TIME_LEN)
 		return -EBADMSG;
-	/* Of one form, so that they sort as texts. */
+	/* One fixed format, so that times can be compared as text. */
 	l->late = memcmp(raw.ptr, g->since, strlen(g->since)) >= 0;
 	return 0;
 }
@@ -111,25 +111,25 @@ static int take_member(struct jsonr *j, struct slice key,
 	return jsonr_skip(j);
 }
 
-/* 1: a line that counts; 0: another one. */
+/* Returns 1 for a line that counts, 0 for another one. */
 static int line_read(struct slice text, const struct groups *g, struct line *l)
 {
 	struct slice key;
 	struct jsonr j;
-	int r;
+	int rc;
 
 	*l = (struct line){ 0 };
 	jsonr_init(&j, text);
 	if (jsonr_open(&j, '{') < 0)
 		return -EBADMSG;
-	while ((r = jsonr_next(&j, &key)) == 1) {
+	while ((rc = jsonr_next(&j, &key)) == 1) {
 		if (take_member(&j, key, g, l) < 0)
 			return -EBADMSG;
-		/* "time" and "event" come first: most lines end here. */
+		/* "time" and "event" come first, so most lines end here. */
 		if (jsonr_is(key, "event") && (!l->usage || !l->late))
 			return 0;
 	}
-	if (r < 0 || jsonr_end(&j) < 0)
+	if (rc < 0 || jsonr_end(&j) < 0)
 		return -EBADMSG;
 	return l->usage && l->late &&
 	       (!g->ask->agent || strcmp(l->agent, g->ask->agent) == 0);
@@ -208,7 +208,7 @@ static int file_count(struct groups *g, const char *path, struct err *err)
 					 err_sys(err, "open %s", path);
 	for (size_t number = 1; fgets(text, sizeof(text), in); number++) {
 		size_t len = strlen(text);
-		int r;
+		int rc;
 
 		if (len == 0 || text[len - 1] != '\n') {
 			if (feof(in))
@@ -217,38 +217,40 @@ static int file_count(struct groups *g, const char *path, struct err *err)
 				       "%s: line %zu is too long", path,
 				       number);
 		}
-		r = line_read(slice_of(text, len - 1), g, &l);
-		if (r == 1)
-			r = line_count(g, &l);
-		if (r == -ENOMEM)
+		rc = line_read(slice_of(text, len - 1), g, &l);
+		if (rc == 1)
+			rc = line_count(g, &l);
+		if (rc == -ENOMEM)
 			return err_nomem(err);
-		if (r < 0)
-			return err_set(err, r,
-				       "%s: line %zu is none of our audit's",
-				       path, number);
+		if (rc < 0)
+			return err_set(
+				err, rc,
+				"%s: line %zu is not a line of our audit", path,
+				number);
 	}
 	return ferror(in) ? err_sys(err, "read %s", path) : 0;
 }
 
-/* Rotated ones are PATH.1, PATH.2, … and there may be none. */
+/* Counts the rotated files PATH.1, PATH.2, …; there may be none. */
 static int files_count(struct groups *g, const char *path, struct err *err)
 {
 	for (uint32_t n = 0; n < FILES_MAX; n++) {
 		SCOPED_STR name = audit_file_name(path, n);
-		int r = name ? file_count(g, name, err) : err_nomem(err);
+		int rc = name ? file_count(g, name, err) : err_nomem(err);
 
-		if (r == -ENOENT && n > 0)
+		if (rc == -ENOENT && n > 0)
 			return 0;
-		if (r == -ENOENT)
-			return err_set(err, r, "open %s: %s", path,
-				       err_text(r));
-		if (r < 0)
-			return r;
+		if (rc == -ENOENT)
+			return err_set(err, rc, "open %s: %s", path,
+				       err_text(rc));
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
 
-/* --- what comes of it ---------------------------------------------------- */
+/* --- the result
+ * ------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -267,7 +269,7 @@ static int by_name(const void *a, const void *b)
 	return c ? c : strcmp(x->model, y->model);
 }
 
-/* The nearest rank of the @p-th per cent. */
+/* Returns the @p-th percentile by nearest rank. */
 static uint32_t percentile(const struct group *v, unsigned p)
 {
 	size_t rank = (v->n_ms * p + 99) / 100;
@@ -291,7 +293,7 @@ static int group_write(struct jsonw *w, struct group *v)
 	jsonw_u64(w, "p50_ms", percentile(v, 50));
 	jsonw_u64(w, "p99_ms", percentile(v, 99));
 	jsonw_close(w, '}');
-	return w->r;
+	return w->rc;
 }
 
 static int groups_write(struct groups *g, struct buf *out)
@@ -303,11 +305,11 @@ static int groups_write(struct groups *g, struct buf *out)
 	jsonw_init(&w, out);
 	jsonw_open(&w, NULL, '{');
 	jsonw_open(&w, "usage", '[');
-	for (size_t i = 0; i < g->n && w.r == 0; i++)
+	for (size_t i = 0; i < g->n && w.rc == 0; i++)
 		group_write(&w, &g->v[i]);
 	jsonw_close(&w, ']');
 	jsonw_close(&w, '}');
-	return w.r;
+	return w.rc;
 }
 
 static void since_text(uint64_t since, char out[TIME_LEN + 1])
@@ -324,17 +326,17 @@ int usage_from_audit(const char *path, const struct usage_ask *ask,
 		     struct buf *out, struct err *err)
 {
 	struct groups g = { .ask = ask };
-	int r;
+	int rc;
 
 	since_text(ask->since, g.since);
-	r = files_count(&g, path, err);
-	if (r == 0) {
-		r = groups_write(&g, out);
-		if (r < 0)
-			err_set(err, r, "%s", err_text(r));
+	rc = files_count(&g, path, err);
+	if (rc == 0) {
+		rc = groups_write(&g, out);
+		if (rc < 0)
+			err_set(err, rc, "%s", err_text(rc));
 	}
 	for (size_t i = 0; i < g.n; i++)
 		free(g.v[i].ms);
 	free(g.v);
-	return r;
+	return rc;
 }

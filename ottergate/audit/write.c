@@ -2,9 +2,9 @@
 /*
  * write.c - one record as one line of JSON
  *
- * This runs once for each connection, so everything is put by hand behind a
- * moving pointer; nothing is looked up or formatted twice. The bounds hold by
- * the sizes of the record's members: see the assertion below.
+ * This runs once for each connection, so each member is written by hand at a
+ * moving pointer; nothing is looked up or formatted twice. The sizes of the
+ * record's members guarantee the limit: see the assertion below.
  */
 #include "ottergate/audit/audit_impl.h"
 
@@ -15,7 +15,7 @@
 
 #include "lib/jsonw.h"
 
-/* Keys and punctuation of all members together stay below this; so do time,
+/* Keys and punctuation of all members together are shorter; so are time,
  * numbers and addresses. */
 #define FIXED_MAX 512u
 static_assert(
@@ -73,7 +73,7 @@ static void clock_set(struct audit_clock *clock, uint64_t second)
 	clock->second = second;
 }
 
-/* {"time":"…","event":"… : the two that every line has. */
+/* Writes {"time":"…","event":"… , which every line has. */
 static char *put_begin(char *p, struct audit_clock *clock, uint64_t time_ms,
 		       enum audit_event e)
 {
@@ -92,7 +92,7 @@ static char *put_begin(char *p, struct audit_clock *clock, uint64_t time_ms,
 	return p;
 }
 
-/* ,"key":"text" unless the text is empty; @max bounds it. */
+/* Writes ,"key":"text" unless the text is empty; reads at most @max bytes. */
 static char *put_text(char *p, const char *key, const char *text, size_t max)
 {
 	size_t len = strnlen(text, max);
@@ -105,7 +105,7 @@ static char *put_text(char *p, const char *key, const char *text, size_t max)
 	return p;
 }
 
-/* A word of our own: no escape is needed. */
+/* Writes a word of our own, which needs no escape. */
 static char *put_word(char *p, const char *key, const char *word)
 {
 	p = put_bytes(p, key, strlen(key));
@@ -150,7 +150,7 @@ static char *put_address(char *p, const char *key, const struct addr *a,
 	return p;
 }
 
-/* Neither a name nor a proxy stands between what was asked and dialled. */
+/* Returns true if neither a name nor a proxy was involved. */
 static bool is_literal(const struct audit_record *r)
 {
 	return r->name_len == 0 && r->dialled.family != 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.c - what a program is told before it connects
+ * ask.c - answers programs that ask before they connect
  */
 #include "ottergate/dns/ask.h"
 
@@ -10,21 +10,21 @@
 #include "ottergate/dns/lease.h"
 #include "ottergate/policy/presume.h"
 #include "ottergate/conn/worker_impl.h"
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 _Static_assert(LEASE_EXE_MAX == DNS_ASK_EXE_MAX, "one limit");
 _Static_assert(LEASE_EXE_MAX < AUDIT_EXE_MAX, "with its NUL");
 _Static_assert(ASK_KEEP_S * 1000 < LEASE_ASKER_MS, "what is kept is known");
 
-#define TEXT_GAP "..." /* what stands for the middle of a long line */
+#define TEXT_GAP "..." /* replaces the middle of a long line */
 #define TEXT_GAP_LEN (sizeof(TEXT_GAP) - 1)
-#define TEXT_MAX 1024u /* before it is made fit */
-#define TEXT_HEAD 32u /* bytes of the first line that always stay */
+#define TEXT_MAX 1024u /* before shortening */
+#define TEXT_HEAD 32u /* bytes of the first line that are always kept */
 
 struct question {
 	const struct dns_ask *ask;
 	const struct addr *to;
-	const struct name *name; /* NULL: @to stands for none */
+	const struct name *name; /* NULL: @to stands for no name */
 	struct program program;
 };
 
@@ -34,8 +34,9 @@ static struct program program_of(const struct dns_ask *ask)
 	size_t len = ask->exe.len < LEASE_EXE_MAX ? ask->exe.len :
 						    LEASE_EXE_MAX;
 
-	/* Its own claim, any bytes: a control byte would take six of the log,
-	 * so only what a path is mostly made of is kept. */
+	/* The program's own claim, any bytes. A control byte would take six
+	 * bytes in the log, so only printable ASCII, of which paths mostly
+	 * consist, is kept. */
 	for (size_t i = 0; i < len; i++) {
 		char ch = (char)ask->exe.ptr[i];
 
@@ -85,13 +86,13 @@ static void audit_denial(struct worker *w, const struct table_entry *te,
 	} else {
 		rec.dialled = *q->to;
 	}
-	/* The denial stands, whether the log takes it or not. */
+	/* denied even if the log does not accept the line */
 	audit_put(w->audit, &rec);
 }
 
-/* At the rate of new connections, since each denial here is in place of one:
- * who asks can fill the log no faster than who connects. Out of a count of its
- * own: the connections that are made, and `on_limit`, are no business of it. */
+/* Limited like new connections, since each denial here is in place of one:
+ * asking fills the log no faster than connecting. It has a counter of its own,
+ * so it does not affect real connections or `on_limit`. */
 static void denied(struct worker *w, const struct table_entry *te,
 		   const struct question *q, const struct verdict *v)
 {
@@ -111,8 +112,8 @@ static void denied(struct worker *w, const struct table_entry *te,
 
 /* --- the answer ----------------------------------------------------------- */
 
-/* A name can be as long as half of the room, and is in both lines. The second
- * is to be typed, so the first gives what is too much, behind its beginning. */
+/* A name may take half of the space, and is in both lines. The second is to be
+ * typed, so the first is shortened, after its beginning. */
 static size_t text_shorten(char *text, size_t len)
 {
 	const char *end;
@@ -130,7 +131,7 @@ static size_t text_shorten(char *text, size_t len)
 	return DNS_ASK_TEXT_MAX;
 }
 
-/* Whole lines of printable ASCII, as many as there is room for. */
+/* Cuts the text to whole lines of printable ASCII that fit. */
 static struct slice text_fit(char *text, size_t len)
 {
 	len = text_shorten(text, len);
@@ -162,7 +163,8 @@ static enum presumption judge(struct worker *w, const struct table_entry *te,
 	return presume(te->policy, &at, ret);
 }
 
-/* ssh at whatever port: that is all it speaks. Only for the text. */
+/* Returns true for ssh, which speaks its own protocol on any port. For the text
+ * only. */
 static bool is_ssh(const struct program *p)
 {
 	const char *slash = strrchr(p->exe, '/');
@@ -185,7 +187,8 @@ static size_t text_of(const struct table_entry *te, const struct question *q,
 			 &told);
 }
 
-/* For who has connected there and could be told nothing. */
+/* Writes why the host could not be reached, for a program that connected there
+ * and got no reason. */
 static size_t failure_text(struct worker *w, const struct table_entry *te,
 			   const struct question *q, char *out, size_t size)
 {
@@ -204,16 +207,16 @@ static size_t failure_text(struct worker *w, const struct table_entry *te,
 				 q->ask->port, why);
 }
 
-/* @say->text, in @text. */
+/* Fills @say for a denial; its text is in @text. */
 static void answer_denied(struct worker *w, const struct table_entry *te,
 			  const struct question *q, const struct verdict *v,
 			  struct dns_verdict *say, char text[TEXT_MAX])
 {
 	say->keep = ASK_KEEP_DENY_S;
 	if (q->ask->when == DNS_ASK_AFTER)
-		return; /* nothing is spared to anybody */
+		return; /* this denial avoids no connection */
 	say->text = text_fit(text, text_of(te, q, v, text, TEXT_MAX));
-	/* The packet filter drops datagrams without a line, too. */
+	/* The packet filter too drops denied datagrams without a line. */
 	if (q->ask->protocol == IPPROTO_UDP)
 		worker_count(w, COUNTER_UDP_DENIED, 1);
 	else

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.h - what a program is told before it connects (net-preload/PROTOCOL)
+ * ask.h - answers programs that ask before they connect (net-preload/PROTOCOL)
  *
- * A denial is counted and audited as that of the connection would be that is
- * spared by it, at the same rate (`new_conns`) but apart from it; those past
- * the rate share a line a second, denials of UDP are only counted. Anything
- * else says who connects soon. Who has connected before is told, once more or
- * at its end, that the host could not be reached, and why (lease_failure()).
+ * A denial is counted and audited like that of the connection which it avoids,
+ * at the same rate (`new_conns`) but by a counter of its own; those beyond the
+ * rate share one line a second, and denials of UDP are only counted. Any other
+ * verdict records which program is about to connect. A program that has
+ * connected before, and asks again or at its end, is told why the host could
+ * not be reached (lease_failure()).
  */
 #ifndef OTTERGATE_DNS_ASK_H
 #define OTTERGATE_DNS_ASK_H
@@ -14,11 +15,12 @@
 #include "ottergate/dns/message.h"
 #include "ottergate/conn/worker.h"
 
-#define ASK_KEEP_S 5u /* a verdict is good for so long, in seconds */
-#define ASK_KEEP_DENY_S 2u /* a user who has just allowed it does not wait */
+#define ASK_KEEP_S 5u /* seconds for which a verdict is valid */
+#define ASK_KEEP_DENY_S 2u /* short, for users who have just allowed it */
 
-/* Answers @dns, which has an ask and is about @to (IPv4), for the sandbox of
- * @te. Returns the length. */
+/* Writes to @out the answer to @dns, which has an ask (dns->ask) about the IPv4
+ * address @to, for the sandbox of @te; counts and audits a denial. Returns the
+ * length in bytes, never 0. */
 size_t ask_answer(struct worker *w, const struct table_entry *te,
 		  const struct dns_question *dns, const struct addr *to,
 		  uint8_t out[DNS_ASK_MAX]);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.c - which address stands for which name, who asked for it, and what
- * came of it
+ * lease.c - maps addresses to names, and remembers who asked and what failed
  *
- * Theory of operation: an array of names, each in three lists by its index: of
- * its hash, of its address, and from the newest to the oldest. Nothing is
- * ever taken out but to make room, so the array fills up from its beginning
- * and untouched pages of it are never there. A sandbox chooses the names: so
- * the hash has a key, and a bucket of addresses is as long as the range has
+ * Theory of operation: an array of names, each in three lists by its index: by
+ * its hash, by its address, and from the newest to the oldest. Names are
+ * removed only to make room, so the array fills from its beginning and its
+ * unused pages take no memory. A sandbox chooses the names, so the hash has a
+ * key; and a bucket of addresses holds at most as many as the range has
  * addresses for it (32), whatever is asked.
  *
- * An address that the policy gives to a name of its own is not for others, and
- * a policy may come later than a lease: so each answer looks.
+ * An address that the policy gives to a name of its own must not be leased, and
+ * a policy may be bound after a lease; so each answer checks it.
  *
- * A host that cannot be reached is known by 64 bits of a keyed hash, not by its
- * name, so that one takes no more than another.
+ * A failed host is stored as 64 bits of a keyed hash instead of its name, so
+ * that all take the same space.
  */
 #include "ottergate/dns/lease.h"
 
@@ -23,9 +22,10 @@
 #include <string.h>
 
 #include "lib/attr.h"
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 
-#define BUCKETS 4096u /* of 2 names each, at most, and 32 addresses */
+/* each of 2 names on average and of 32 addresses at most */
+#define BUCKETS 4096u
 #define ASKER_WAYS 4u
 #define ASKER_SETS (LEASE_ASKERS_MAX / ASKER_WAYS)
 #define FAILURE_WAYS 4u
@@ -33,8 +33,8 @@
 
 struct lease {
 	uint32_t v4; /* host order */
-	uint16_t by_name, by_addr; /* the next in the bucket: index plus 1 */
-	uint16_t newer, older; /* 0: this is the last of that side */
+	uint16_t by_name, by_addr; /* next in the bucket: index plus 1 */
+	uint16_t newer, older; /* 0: the end of the list */
 	struct name name;
 };
 
@@ -42,7 +42,7 @@ struct asker {
 	uint32_t v4; /* 0: free */
 	uint16_t port;
 	uint64_t at_ms; /* when @program asked */
-	/* When the last one asked that is another; 0: none did. */
+	/* When the last asker with another pid or path asked; 0: none. */
 	uint64_t other_pid_ms, other_exe_ms;
 	struct program program;
 };
@@ -88,7 +88,8 @@ static struct leases *leases_new(void)
 	return l;
 }
 
-/* The table of @a; of several workers that make it, one is first. */
+/* Returns the table of @a, making it if necessary. If several workers make one
+ * at once, the first one's is used. */
 static struct leases *leases_made(struct agent *a)
 {
 	struct leases *l =
@@ -171,7 +172,7 @@ static void age_first(struct leases *l, uint16_t i)
 	l->newest = i;
 }
 
-/* Out of all three lists. */
+/* Removes the lease from all three lists. */
 static void lease_remove(struct leases *l, uint16_t i)
 {
 	struct lease *e = &l->v[i - 1];
@@ -211,7 +212,8 @@ static bool is_free(struct leases *l, const struct agent_policy *p,
 	       !find_addr(l, v4_of(addr));
 }
 
-/* A place for @name, near to its home. Family 0: all are taken. */
+/* Returns a free address near the name's first choice; family 0 if all are
+ * taken. */
 static struct addr place_of(struct leases *l, const struct agent_policy *p,
 			    const struct name *name)
 {
@@ -307,7 +309,8 @@ static bool is_recent(uint64_t at_ms, uint64_t now_ms)
 	return at_ms && at_ms + LEASE_ASKER_MS >= now_ms;
 }
 
-/* The place of this address and port, else the one longest unused. */
+/* Returns the place of this address and port, or else clears and returns the
+ * one longest unused. */
 static struct asker *asker_place(struct leases *l, uint32_t v4, uint16_t port)
 {
 	struct asker *set = asker_set(l, v4, port), *best = set;
@@ -372,7 +375,8 @@ bool lease_asker(struct agent *a, const struct addr *addr, uint16_t port,
 	return known;
 }
 
-/* --- what could not be reached -------------------------------------------- */
+/* --- failed connections
+ * ---------------------------------------------------- */
 
 static bool is_remembered(uint64_t at_ms, uint64_t now_ms)
 {
@@ -398,7 +402,7 @@ static uint64_t failure_hash(const struct leases *l,
 	return ret;
 }
 
-/* The place of @hash, else the one that is free or was filled first. */
+/* Returns the place of @hash, or else a free one or the one filled first. */
 static struct failure *failure_place(struct leases *l, uint64_t hash)
 {
 	struct failure *set = &l->failures[hash % FAILURE_SETS * FAILURE_WAYS];
@@ -413,7 +417,7 @@ static struct failure *failure_place(struct leases *l, uint64_t hash)
 	return best;
 }
 
-/* Only hosts that fail cost anything: where none did, nothing is looked up. */
+/* Costs nothing unless a host of this sandbox has failed recently. */
 void lease_reached(struct agent *a, const struct lease_host *host,
 		   enum reason why, uint64_t now_ms)
 {
@@ -432,8 +436,8 @@ void lease_reached(struct agent *a, const struct lease_host *host,
 	pthread_mutex_lock(&l->lock);
 	e = failure_place(l, hash);
 	if (why != REASON_ALLOWED) {
-		/* Before the lock is left: a success that comes after looks
-		 * for this failure. */
+		/* Stored before unlocking: a later success must find this
+		 * failure. */
 		atomic_store_explicit(&a->failed_ms, now_ms + 1,
 				      memory_order_relaxed);
 		*e = (struct failure){ hash, now_ms + 1, why };

@@ -2,13 +2,12 @@
 /*
  * message.c - one DNS question in, one synthetic answer out
  *
- * The reader is stricter than RFC 1035 asks for, since nothing but a resolver
- * library talks to it: exactly one question (RFC 9619), no compression in it,
- * no answer or authority records, nothing behind the last record. What a
- * question carries besides (EDNS options, padding, cookies) is stepped over
- * and never kept, so it cannot go anywhere (D7); but for the one option that is
- * meant for the gateway itself. One of that that is malformed, or there twice,
- * is as if it were absent.
+ * The reader is stricter than RFC 1035, since only resolver libraries talk to
+ * it: exactly one question (RFC 9619), no compression in it, no answer or
+ * authority records, nothing after the last record. Everything else in a
+ * question (EDNS options, padding, cookies) is skipped and never kept, so it
+ * cannot be sent anywhere (D7), except for the one option that is meant for the
+ * gateway. If that one is malformed or repeated, it is ignored.
  */
 #include "ottergate/dns/message.h"
 
@@ -16,12 +15,13 @@
 
 #define HEADER_LEN 12u
 #define NAME_WIRE_MAX 255u /* RFC 1035 §2.3.4 */
-#define ADDITIONAL_MAX 4u /* OPT, and what else a client may think of */
+#define ADDITIONAL_MAX 4u /* OPT, and a few more */
 #define TYPE_OPT 41u
 #define OPTION_ASK 65313u /* net-preload/PROTOCOL */
 #define ASK_VERSION 1u
-#define ASK_FIXED 7u /* bytes of an answer's option beside name and text */
-/* What an answer may need beside header and question: SOA 33, OPT 11. */
+/* bytes of the option in an answer besides name and text */
+#define ASK_FIXED 7u
+/* Space beyond header and question: SOA 33, OPT 11. */
 #define ANSWER_EXTRA 64u
 
 enum {
@@ -36,8 +36,8 @@ static unsigned opcode_of(uint16_t flags)
 	return flags >> 11 & 0xf;
 }
 
-/* Takes one label. 1: *ret is it, 0: the name has ended. A pointer (RFC 1035
- * §4.1.4) has nothing to point at in a question and is an error. */
+/* Takes one label. Returns 1 with *ret, 0 at the end of the name, or an error;
+ * a pointer (RFC 1035 §4.1.4) is one, as a question has nothing to point at. */
 static int next_label(struct slice *in, size_t *wire, struct slice *ret)
 {
 	uint8_t len;
@@ -52,20 +52,20 @@ static int next_label(struct slice *in, size_t *wire, struct slice *ret)
 	return slice_take(in, len, ret) < 0 ? -EBADMSG : 1;
 }
 
-/* Labels that make no host name are no error of the message: the caller
- * answers such a name like any other that has no address. */
+/* Labels that are no host name are not an error: the caller answers such a name
+ * like any other without an address. */
 static int question_name(struct slice *in, struct dns_question *ret)
 {
 	struct slice label;
 	size_t wire = 0;
-	int r;
+	int rc;
 
 	ret->name_ok = true;
-	while ((r = next_label(in, &wire, &label)) > 0)
+	while ((rc = next_label(in, &wire, &label)) > 0)
 		if (ret->name_ok && name_wire_label(&ret->name, label) < 0)
 			ret->name_ok = false;
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (wire > 1 && ret->name_ok && name_wire_end(&ret->name) < 0)
 		ret->name_ok = false;
 	if (!ret->name_ok)
@@ -78,7 +78,7 @@ static bool ask_read(struct slice in, struct dns_ask *ret)
 	struct dns_ask ask = { 0 };
 	uint8_t version, exe_len;
 
-	/* @when is absent before the first connection. */
+	/* @when may be missing; it means the first connection then. */
 	if (slice_u8(&in, &version) < 0 || version != ASK_VERSION ||
 	    slice_u8(&in, &ask.protocol) < 0 || slice_u16(&in, &ask.port) < 0 ||
 	    slice_u32(&in, &ask.pid) < 0 || slice_u8(&in, &exe_len) < 0 ||
@@ -95,8 +95,8 @@ static bool ask_read(struct slice in, struct dns_ask *ret)
 	return true;
 }
 
-/* RFC 6891 §6.1.2. Options that end in the middle are no reason to refuse the
- * question, which is all right: nothing of them is needed. */
+/* RFC 6891 §6.1.2. Truncated options do not invalidate the question, as none of
+ * them is needed. */
 static void options_read(struct slice in, struct dns_ask *ret)
 {
 	struct dns_ask ask = { 0 };
@@ -121,11 +121,11 @@ static int additional_read(struct slice *in, struct dns_question *ret)
 	struct slice label, rdata;
 	size_t wire = 0;
 	uint32_t ttl;
-	int r;
+	int rc;
 
-	while ((r = next_label(in, &wire, &label)) > 0)
+	while ((rc = next_label(in, &wire, &label)) > 0)
 		;
-	if (r < 0 || slice_u16(in, &type) < 0 || slice_u16(in, &class) < 0 ||
+	if (rc < 0 || slice_u16(in, &type) < 0 || slice_u16(in, &class) < 0 ||
 	    slice_u32(in, &ttl) < 0 || slice_u16(in, &rdlen) < 0 ||
 	    slice_take(in, rdlen, &rdata) < 0)
 		return -EBADMSG;
@@ -152,7 +152,8 @@ int dns_question_read(struct slice msg, struct dns_question *ret)
 	    slice_u16(&in, &ns) < 0 || slice_u16(&in, &ar) < 0)
 		return -EPROTO;
 	if (flags & FLAG_QR)
-		return -EPROTO; /* two servers would talk for ever */
+		/* or two servers could answer each other for ever */
+		return -EPROTO;
 	*ret = (struct dns_question){
 		.id = id,
 		.opcode = (uint8_t)opcode_of(flags),
@@ -196,7 +197,8 @@ static uint8_t *put_header(uint8_t *p, uint16_t id, unsigned flags, unsigned an,
 {
 	p = put_u16(p, id);
 	p = put_u16(p, flags);
-	p = put_u16(p, 0); /* the question's count, set by who adds it */
+	/* number of questions, set by the function that adds one */
+	p = put_u16(p, 0);
 	p = put_u16(p, an);
 	p = put_u16(p, ns);
 	return put_u16(p, ar);
@@ -213,8 +215,8 @@ static uint8_t *put_address(uint8_t *p, const struct addr *a, uint32_t ttl)
 	return p + 4;
 }
 
-/* RFC 2308 §5: a negative answer is kept for the lesser of the SOA's own TTL
- * and its minimum. The zone is the root, the one that every name is below. */
+/* RFC 2308 §5: a negative answer is cached for the smaller of the SOA's TTL and
+ * its minimum field. The zone is the root, above every name. */
 static uint8_t *put_soa(uint8_t *p, uint32_t ttl)
 {
 	*p++ = 0;
@@ -224,8 +226,7 @@ static uint8_t *put_soa(uint8_t *p, uint32_t ttl)
 	p = put_u16(p, 22);
 	*p++ = 0; /* MNAME */
 	*p++ = 0; /* RNAME */
-	p = put_u32(p,
-		    1); /* serial, refresh, retry, expire: nobody transfers */
+	p = put_u32(p, 1); /* serial, refresh, retry, expire: never used */
 	p = put_u32(p, 3600);
 	p = put_u32(p, 600);
 	p = put_u32(p, 86400);
@@ -283,7 +284,7 @@ size_t dns_ask_write(const struct dns_question *q, const struct dns_verdict *v,
 	uint8_t *p = out + n;
 
 	/* Without EDNS there is no OPT at the end, and no option was read; a
-	 * question that was read is never too long to be answered. */
+	 * question that could be parsed always fits into the answer. */
 	if (!q->edns || n + 4 + ASK_FIXED > max)
 		return n;
 	if (text > DNS_ASK_TEXT_MAX || n + 4 + ASK_FIXED + name + text > max)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolve.c - names to addresses: the cache, and who waits for what
+ * resolve.c - resolves names: the cache and its waiting queries
  *
  * An entry is one name. It is ASKED while one question for A and one for AAAA
- * are out (resolve_ares.c), then KNOWN until its time is up and somebody asks
+ * are out (resolve_ares.c), then KNOWN until it has expired and is asked for
  * again:
  *
- *	(new) ──→ ASKED ── both answered, or the timer ──→ KNOWN
- *	            ↑                                        │
- *	            └──────────── expired, asked ────────────┘
+ *   (new) ──→ ASKED ── both answered, or the timer ──→ KNOWN
+ *              ↑                                        │
+ *              └──────────── expired, asked ────────────┘
  *
- * When A came back with addresses, AAAA has RESOLUTION_DELAY_MS more (RFC
- * 8305 §3): a server that drops AAAA questions costs nobody five seconds.
+ * When A has returned addresses, AAAA has RESOLUTION_DELAY_MS more (RFC 8305
+ * §3): a server that drops AAAA questions must not cost five seconds.
  *
- * Waiters hang on their entry and are called from resolver_tell() alone, a
- * deferred function: never from within a call of c-ares or of the caller, so
- * nobody has to think about re-entry. Only KNOWN entries without waiters are
- * in the LRU list and can be pushed out; when there is none, no new name is
- * taken.
+ * Queries wait in a list of their entry; their callbacks are called only from
+ * resolver_tell(), a deferred function, never from within a call of c-ares or
+ * of the caller, so that re-entry is impossible. Only KNOWN entries without
+ * waiting queries are in the LRU list and can be evicted; if there is none, no
+ * new name is accepted.
  */
 #include "ottergate/dns/resolve.h"
 
@@ -49,14 +49,14 @@ TAILQ_HEAD(queries, resolve_query);
 
 struct entry {
 	LIST_ENTRY(entry) hash;
-	TAILQ_ENTRY(entry) list; /* lru or ready, as the flags say */
+	TAILQ_ENTRY(entry) list; /* of lru or ready, see the flags */
 	struct queries waiters;
 	struct resolver *resolver;
 	struct upstream_lookup *out[FAMILIES];
-	struct wheel_timer timer; /* while asked */
+	struct wheel_timer timer; /* while ASKED */
 	uint64_t expires_ms;
-	uint32_t ttl; /* seconds, the least seen */
-	uint8_t asked; /* families that have not answered */
+	uint32_t ttl; /* seconds, the smallest seen */
+	uint8_t asked; /* families without an answer yet */
 	bool in_lru, in_ready;
 	struct resolved res;
 	struct name name;
@@ -69,17 +69,19 @@ struct resolver {
 	struct worker *worker;
 	struct upstream *upstream;
 	struct same_hash bucket[BUCKETS];
-	struct entries lru; /* the latest first */
-	struct entries ready; /* resolver_tell() will call their waiters */
-	size_t n_entries, n_waited; /* those that somebody waits for */
-	bool deferred; /* resolver_tell() will run */
+	struct entries lru; /* most recent first */
+	/* entries whose queries resolver_tell() is to answer */
+	struct entries ready;
+	size_t n_entries, n_waited; /* n_waited: entries with waiting queries */
+	bool deferred; /* resolver_tell() is deferred */
 };
 
 /* --- the cache ----------------------------------------------------------- */
 
 static unsigned bucket_of(const struct name *name)
 {
-	uint32_t h = 2166136261u; /* FNV-1a: the names are a policy's */
+	/* FNV-1a without a key: the names come from a policy */
+	uint32_t h = 2166136261u;
 
 	for (unsigned i = 0; i < name->len; i++)
 		h = (h ^ (uint8_t)name->s[i]) * 16777619u;
@@ -118,7 +120,7 @@ static void answer_drop(struct entry *e)
 	e->ttl = TTL_MAX_S;
 }
 
-/* No callback: the waiters, if any, are gone. */
+/* Calls nothing back: no query may be waiting. */
 static void entry_free(struct entry *e)
 {
 	struct resolver *r = e->resolver;
@@ -155,7 +157,8 @@ static struct entry *entry_new(struct resolver *r, const struct name *name)
 	return e;
 }
 
-/* --- telling ------------------------------------------------------------- */
+/* --- answering
+ * ------------------------------------------------------------- */
 
 static void resolver_tell(struct worker *w, void *arg)
 {
@@ -166,9 +169,9 @@ static void resolver_tell(struct worker *w, void *arg)
 	(void)w;
 	r->deferred = false;
 	while ((e = TAILQ_FIRST(&r->ready))) {
-		/* A callback may ask for any name or cancel any question:
-		 * nothing but the list's head is held across it. This entry
-		 * stays, since it is not in the LRU list. */
+		/* A callback may start or cancel any query, so only the list's
+		 * head is used across it. The entry is not freed, since it is
+		 * not in the LRU list. */
 		while ((q = TAILQ_FIRST(&e->waiters))) {
 			resolve_fn fn = q->fn;
 			void *fn_arg = q->arg;
@@ -210,8 +213,8 @@ static void entry_known(struct entry *e)
 		e->out[i] = NULL;
 	}
 	wheel_clear(&e->timer, &w->wheel);
-	/* One family will do, but for a chain that is too long: whoever made
-	 * it made both. */
+	/* One family suffices, except for a chain that is too long: its author
+	 * made both. */
 	if (res->n > 0 && res->code != -ELOOP)
 		res->code = 0;
 	if (res->code < 0) {
@@ -236,8 +239,8 @@ static void entry_timer(struct wheel_timer *timer)
 	entry_known(e);
 }
 
-/* Both families bring the same chain, as a rule; what differs is added, for
- * `cname: strict` wants to see every alias. */
+/* Both families usually return the same chain; differences are added, because
+ * `cname: strict` must see every alias. */
 static int aliases_add(struct resolved *res, const struct upstream_answer *a)
 {
 	for (unsigned i = 0; i < a->n_aliases; i++) {
@@ -260,7 +263,7 @@ static int aliases_add(struct resolved *res, const struct upstream_answer *a)
 	return 0;
 }
 
-/* Of two failures the one that says more stays. */
+/* Keeps the more informative of two failures. */
 static void code_add(struct resolved *res, int code)
 {
 	if (res->code == 0 || res->code == -ENOENT || code == -ELOOP)
@@ -272,13 +275,13 @@ static void entry_answer(struct entry *e, unsigned family,
 {
 	struct worker *w = e->resolver->worker;
 	struct resolved *res = &e->res;
-	int r = a->code;
+	int rc = a->code;
 
 	e->out[family] = NULL;
-	if (r == 0)
-		r = aliases_add(res, a);
-	if (r < 0) {
-		code_add(res, r);
+	if (rc == 0)
+		rc = aliases_add(res, a);
+	if (rc < 0) {
+		code_add(res, rc);
 	} else {
 		for (unsigned i = 0; i < a->n && res->n < RESOLVE_ADDRS_MAX;
 		     i++)
@@ -318,7 +321,7 @@ static int share_take(struct agent *agent, struct upstream_share **ret)
 	return 0;
 }
 
-/* Takes @share. */
+/* Takes ownership of @share. */
 static void entry_ask(struct entry *e, struct upstream_share *share)
 {
 	static const int family[FAMILIES] = { AF_INET, AF_INET6 };
@@ -394,7 +397,7 @@ bool resolver_cached(struct resolver *r, const struct name *name,
 	return true;
 }
 
-/* Does nobody know @e's answer, nor has asked for it? */
+/* Returns true if @e has no valid answer and is not being asked. */
 static bool entry_is_old(const struct resolver *r, const struct entry *e)
 {
 	return !e->asked && !e->in_ready && r->worker->now_ms >= e->expires_ms;
@@ -410,8 +413,9 @@ int resolver_ask(struct resolver *r, struct agent *agent,
 	struct resolve_query *q;
 	int err;
 
-	/* Names are counted, not who waits: else one sandbox, all of whose
-	 * connections wait for a dead server, would leave the others none. */
+	/* Names are counted, not queries: otherwise one sandbox, all of whose
+	 * connections wait for a dead server, would leave none for the
+	 * others. */
 	if (((!e || TAILQ_EMPTY(&e->waiters)) &&
 	     r->n_waited >= RESOLVE_PENDING_MAX) ||
 	    (!e && r->n_entries >= RESOLVE_CACHE_MAX && TAILQ_EMPTY(&r->lru)))
@@ -433,7 +437,7 @@ int resolver_ask(struct resolver *r, struct agent *agent,
 	*ret = q;
 	if (must_ask)
 		entry_ask(e, share);
-	else if (!e->asked) /* else the others' answer will do */
+	else if (!e->asked) /* otherwise the pending question will answer it */
 		entry_ready(e);
 	return 0;
 }

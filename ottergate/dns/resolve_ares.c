@@ -3,15 +3,15 @@
  * resolve_ares.c - one question to the upstream servers, by c-ares
  *
  * c-ares is driven from outside: its sockets are in the worker's epoll
- * (level-triggered: how far it reads is its own affair), its timeouts are one
- * timer of the wheel. It ends a lookup when it likes, so a lookup nobody
- * waits for any more forgets its owner and frees itself then.
+ * (level-triggered, because c-ares decides how far it reads), its timeouts are
+ * one timer of the wheel. It ends a lookup when it likes, so a lookup that is
+ * no longer needed forgets its owner and is freed at its end.
  *
- * Trust: what a server says may be steered by whoever owns the name. The
- * chain of aliases must be one path that begins at the asked name, of at most
- * RESOLVE_CNAMES_MAX host names; records beside that path fail the answer
+ * Trust: the owner of a name may control what a server answers. The chain of
+ * aliases must be one path that begins at the asked name, of at most
+ * RESOLVE_CNAMES_MAX host names; a record outside that path fails the answer
  * (D8, D10, N13). Forged answers have to guess a random id and a random port;
- * where c-ares can, each question has a port of its own and mixed case.
+ * where c-ares supports it, each question has its own port and mixed case.
  * Neither search domains nor /etc/hosts are used.
  */
 #include "ottergate/dns/resolve_ares.h"
@@ -24,7 +24,7 @@
 #include "lib/buf.h"
 #include "ottergate/conn/worker.h"
 
-#define TRY_MS 1200 /* of one server, at first; c-ares raises it */
+#define TRY_MS 1200 /* for one server, at first; c-ares raises it */
 #define TRIES 3
 #define SERVERS_TEXT_MAX 4096u
 
@@ -46,13 +46,14 @@ struct upstream {
 
 struct upstream_lookup {
 	struct upstream *upstream;
-	struct upstream_share *share; /* NULL: nobody's */
+	struct upstream_share *share; /* NULL: no account */
 	upstream_fn fn; /* NULL: forgotten */
 	void *arg;
 	struct name name;
 };
 
-/* --- what an answer says ------------------------------------------------- */
+/* --- reading an answer
+ * ----------------------------------------------------- */
 
 /* Aliases as c-ares lists them, in canonical form. */
 struct link {
@@ -73,11 +74,9 @@ static int link_read(const struct ares_addrinfo_cname *c, struct link *ret)
 	return 0;
 }
 
-/*
- * Walks the path from the asked name, whatever the order of the records; each
- * must be a step of it. A name with two aliases, a loop or a record of some
- * other name leaves steps over.
- */
+/* Follows the path from the asked name, in whatever order the records are; each
+ * must be a step of it. A name with two aliases, a loop or a record of another
+ * name leaves steps over. */
 static int aliases_read(const struct ares_addrinfo_cname *c,
 			const struct name *asked, struct upstream_answer *ret)
 {
@@ -102,7 +101,7 @@ static int aliases_read(const struct ares_addrinfo_cname *c,
 			return -EIO;
 		ret->aliases[i] = links[k].to;
 		at = &ret->aliases[i];
-		links[k].from.len = 0; /* taken */
+		links[k].from.len = 0; /* used */
 	}
 	ret->n_aliases = (uint8_t)n;
 	return 0;
@@ -228,8 +227,9 @@ static struct sock *sock_find(struct upstream *u, int fd)
 	return s;
 }
 
-/* c-ares says what it wants to know of @fd; neither: it closes it next, which
- * takes it out of the epoll. A socket that cannot be watched times out. */
+/* c-ares announces what it waits for on @fd; neither means that it is about to
+ * close it, which removes it from the epoll. If a socket cannot be watched, its
+ * lookup times out. */
 static void sock_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
 	struct upstream *u = arg;
@@ -264,16 +264,16 @@ static int servers_set(struct upstream *u, const char *const *servers,
 		       struct err *err)
 {
 	struct buf text;
-	int r = 0, status;
+	int rc = 0, status;
 
 	buf_init(&text, SERVERS_TEXT_MAX);
-	for (size_t i = 0; servers[i] && r >= 0; i++)
-		r = buf_printf(&text, "%s%s", i ? "," : "", servers[i]);
-	if (r >= 0)
-		r = buf_put_u8(&text, 0);
-	if (r < 0) {
+	for (size_t i = 0; servers[i] && rc >= 0; i++)
+		rc = buf_printf(&text, "%s%s", i ? "," : "", servers[i]);
+	if (rc >= 0)
+		rc = buf_put_u8(&text, 0);
+	if (rc < 0) {
 		buf_done(&text);
-		return err_set(err, r, "too many DNS servers");
+		return err_set(err, rc, "too many DNS servers");
 	}
 	status = ares_set_servers_ports_csv(u->channel,
 					    (const char *)buf_slice(&text).ptr);
@@ -287,7 +287,7 @@ static int servers_set(struct upstream *u, const char *const *servers,
 static int channel_new(struct upstream *u, struct err *err)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	static char lookups[] = "b"; /* DNS alone, no hosts file */
+	static char lookups[] = "b"; /* DNS only, no hosts file */
 	struct ares_options o = {
 		.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES,
 		.timeout = TRY_MS,
@@ -311,7 +311,7 @@ static int channel_new(struct upstream *u, struct err *err)
 	mask |= ARES_OPT_UDP_MAX_QUERIES;
 #endif
 #ifdef ARES_OPT_QUERY_CACHE
-	o.qcache_max_ttl = 0; /* resolve.c has one, with bounds */
+	o.qcache_max_ttl = 0; /* resolve.c has a bounded cache */
 	mask |= ARES_OPT_QUERY_CACHE;
 #endif
 	pthread_once(&once, library_init);
@@ -326,19 +326,19 @@ int upstream_new(struct worker *w, const char *const *servers,
 		 struct upstream **ret, struct err *err)
 {
 	struct upstream *u = calloc(1, sizeof(*u));
-	int r;
+	int rc;
 
 	if (!u)
 		return err_nomem(err);
 	u->worker = w;
 	u->timer.fn = timer_due;
 	LIST_INIT(&u->socks);
-	r = channel_new(u, err);
-	if (r == 0 && servers && servers[0])
-		r = servers_set(u, servers, err);
-	if (r < 0) {
+	rc = channel_new(u, err);
+	if (rc == 0 && servers && servers[0])
+		rc = servers_set(u, servers, err);
+	if (rc < 0) {
 		upstream_free(u);
-		return r;
+		return rc;
 	}
 	*ret = u;
 	return 0;
@@ -348,8 +348,8 @@ void upstream_free(struct upstream *u)
 {
 	if (!u)
 		return;
-	/* Lookups still out end here, with ARES_EDESTRUCTION; their owners
-	 * have forgotten them. */
+	/* Ends the remaining lookups, with ARES_EDESTRUCTION; their owners have
+	 * forgotten them. */
 	if (u->channel)
 		ares_destroy(u->channel);
 	wheel_clear(&u->timer, &u->worker->wheel);
@@ -360,8 +360,8 @@ int upstream_ask(struct upstream *u, const struct name *name, int family,
 		 struct upstream_share *share, upstream_fn fn, void *arg,
 		 struct upstream_lookup **ret)
 {
-	/* NOSORT: dial.c has its own order, and c-ares would connect a socket
-	 * to each address to find one. */
+	/* NOSORT: dial.c orders the addresses itself, and c-ares would connect
+	 * a socket to each address for it. */
 	const struct ares_addrinfo_hints hints = {
 		.ai_flags = ARES_AI_NOSORT,
 		.ai_family = family,

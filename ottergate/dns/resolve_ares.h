@@ -2,8 +2,8 @@
 /*
  * resolve_ares.h - one question to the upstream servers, by c-ares
  *
- * What resolve.c caches is asked here. An answer has passed the checks on its
- * chain of aliases; its addresses have not been judged.
+ * Called by resolve.c, which caches the answers. The chain of aliases in an
+ * answer has been verified; its addresses have not been judged.
  */
 #ifndef OTTERGATE_DNS_RESOLVE_ARES_H
 #define OTTERGATE_DNS_RESOLVE_ARES_H
@@ -17,32 +17,40 @@ struct upstream_answer {
 	struct addr addrs[RESOLVE_ADDRS_MAX];
 	struct name aliases[RESOLVE_CNAMES_MAX];
 	uint8_t n, n_aliases;
-	uint32_t ttl; /* seconds, the least in the answer */
-	int code; /* as of struct resolved */
+	uint32_t ttl; /* seconds, the smallest in the answer */
+	int code; /* as in struct resolved */
 };
 typedef void (*upstream_fn)(void *arg, const struct upstream_answer *answer);
 
-/* One name on behalf of a sandbox, counted against its share (limits.h) until
- * the last of its lookups has ended, even if nobody waits for them any more. */
+/* The account of one name that a sandbox asks for: counted against its share
+ * (limits.h) until the last of its lookups has ended, even if no query waits
+ * for it any more. */
 struct upstream_share {
 	struct agent *agent; /* a reference */
 	unsigned refs;
 };
-void upstream_share_drop(struct upstream_share *s); /* NULL is fine */
+/* Drops a reference. NULL is fine. */
+void upstream_share_drop(struct upstream_share *s);
 
-/* @servers as for resolver_new(). */
+/* Makes an upstream, owned by the caller. @servers as for resolver_new().
+ * Returns 0 or a negative errno with @err. */
 int upstream_new(struct worker *w, const char *const *servers,
 		 struct upstream **ret, struct err *err);
-void upstream_free(struct upstream *u); /* no callback; NULL is fine */
+/* Frees it without callbacks; every lookup must have ended or been forgotten.
+ * NULL is fine. */
+void upstream_free(struct upstream *u);
 /*
- * Asks for A (@family AF_INET) or AAAA, on @share's account (NULL: nobody's;
- * a reference of its own is taken). @fn may be called before this returns; *ret is set before it is, and no longer valid after. -ENOMEM,
- * -ENOSPC (too many are out): no call, *ret is NULL.
+ * Asks for A (@family AF_INET) or AAAA (AF_INET6), on @share's account (NULL:
+ * no account), to which it takes a reference of its own. Returns 0. @fn may be
+ * called before it returns; *@ret is set before that call and invalid after it.
+ * Fails with -ENOMEM or -ENOSPC (too many lookups); @fn is not called then and
+ * *@ret is NULL.
  */
 int upstream_ask(struct upstream *u, const struct name *name, int family,
 		 struct upstream_share *share, upstream_fn fn, void *arg,
 		 struct upstream_lookup **ret);
-/* No call any more; c-ares finishes on its own. NULL is fine. */
+/* Makes sure that the callback is not called; c-ares ends the lookup by itself.
+ * NULL is fine. */
 void upstream_forget(struct upstream_lookup *l);
 
 #endif

@@ -2,34 +2,35 @@
 /*
  * server.c - answers on port 53, over UDP and TCP
  *
- * What a question gets:
+ * Answers to a question:
  *
- *	unknown source                 nothing, counted
- *	a response, less than a header nothing, counted
- *	past LIMIT_DNS_PACKETS, UDP    nothing, counted
- *	past the limit of the policy,  REFUSED
- *	  or past LIMIT_ASKS
- *	broken, or not one question    FORMERR; other opcodes NOTIMP
- *	EDNS of another version        BADVERS
- *	class other than IN            REFUSED
- *	A of a host name               the address that stands for it (lease.h),
- *	                               or the gateway's own
- *	PTR of an address, by a        NODATA, and what the policy says of that
- *	  program that asks            address and a port (ask.h)
- *	everything else                NODATA
+ *   unknown source                 none, counted
+ *   a response, less than a header none, counted
+ *   past LIMIT_DNS_PACKETS, UDP    none, counted
+ *   past the limit of the policy,  REFUSED
+ *     or past LIMIT_ASKS
+ *   broken, or not one question    FORMERR; other opcodes NOTIMP
+ *   EDNS of another version        BADVERS
+ *   class other than IN            REFUSED
+ *   A of a host name               its address (lease.h), or the gateway's own
+ *   PTR of an address, by a        NODATA, and the policy's verdict on an
+ *     program that asks              address and port (ask.h)
+ *   everything else                NODATA
  *
- * "Everything else" holds the root and names that are no host names too: a
- * resolver library takes NODATA for a final word and says so at once, while
- * FORMERR and SERVFAIL make it try again elsewhere. Whether the policy allows
- * a name never shows here (D9), and nothing is ever asked upstream (D1).
+ * "Everything else" includes the root and names that are no host names: a
+ * resolver library accepts NODATA as final and reports it at once, while
+ * FORMERR and SERVFAIL make it retry elsewhere. The answer never reveals
+ * whether the policy allows a name (D9), and nothing is ever asked upstream
+ * (D1).
  *
- * UDP needs no memory but the stack: a batch is read, answered and sent
- * before the next. What it costs is paid by those who asked (share.h), and the
- * packets of one who asks beyond LIMIT_DNS_PACKETS are dropped before they cost
- * an answer: the socket is emptied faster than one sandbox can fill it. Replies leave from the bound address; for questions that
- * were redirected here conntrack puts the asked one back. TCP connections
- * hold one question at a time, are limited for each sandbox, so that one cannot
- * take all of them, and wait for their sandbox's turn.
+ * UDP needs no memory but the stack: a batch is read, answered and sent before
+ * the next. Its cost is charged to the sandboxes that asked (share.h), and
+ * packets of a sandbox beyond LIMIT_DNS_PACKETS are dropped before they cost an
+ * answer, so the socket is emptied faster than one sandbox can fill it. Replies
+ * leave from the bound address; for questions that were redirected here
+ * conntrack restores the asked one. A TCP connection holds one question at a
+ * time, waits for its sandbox's turn, and is limited for each sandbox, so that
+ * one sandbox cannot take all of them.
  */
 #include "ottergate/dns/server.h"
 
@@ -42,11 +43,11 @@
 #include "ottergate/conn/share.h"
 #include "ottergate/conn/worker_impl.h"
 
-/* No client of ours pads a question beyond this over UDP; what is longer is
- * cut by the kernel and dropped. */
+/* None of our clients pads a UDP question beyond this; the kernel truncates
+ * longer ones, which are dropped. */
 #define UDP_SLOT 1024u
-#define UDP_ROUNDS 8u /* batches before others get their turn */
-#define TCP_ACCEPTS 64u /* the same for connections */
+#define UDP_ROUNDS 8u /* batches before other events get their turn */
+#define TCP_ACCEPTS 64u /* the same, in connections */
 
 _Static_assert(UDP_ROUNDS *DNS_BATCH <= SHARE_BILL_MAX, "all of them pay");
 
@@ -58,17 +59,17 @@ struct dns_tcp {
 	struct dns_tcp *next, **link;
 	struct addr source;
 	uint16_t have; /* bytes of in */
-	uint16_t out_start, out_end; /* what is left to send */
+	uint16_t out_start, out_end; /* the unsent rest */
 	uint8_t in[2 + DNS_QUESTION_MAX];
 	uint8_t out[2 + DNS_MSG_MAX];
 };
 
-/* Of this worker's thread; nobody else sees them. */
+/* Of this worker's thread only. */
 static _Thread_local struct dns_tcp *tcp_conns;
 
 /* --- one question -------------------------------------------------------- */
 
-/* What the policy thinks of the name, for observers alone. */
+/* Judges the name for the audit only; the answer does not depend on it. */
 static bool reply_audit(struct worker *w, const struct table_entry *te,
 			const struct dns_question *q, enum reason why)
 {
@@ -98,8 +99,8 @@ static bool reply_audit(struct worker *w, const struct table_entry *te,
 	return audit_put(w->audit, &rec);
 }
 
-/* The address that a program asks about. Family 0: it is no such question, or
- * there is no room for the answer to it. */
+/* Returns the address that a program asks about; family 0 if this is no such
+ * question or its answer would not fit. */
 static struct addr asked_about(const struct dns_question *q, size_t size)
 {
 	if (!q->ask.protocol || q->type != DNS_TYPE_PTR ||
@@ -108,7 +109,7 @@ static struct addr asked_about(const struct dns_question *q, size_t size)
 	return dns_ptr_address(&q->name);
 }
 
-/* A whole question of a known sandbox that is within its limits. */
+/* Answers a whole question of a known sandbox within its limits. */
 static size_t reply_question(struct worker *w, const struct table_entry *te,
 			     const struct dns_question *q, uint8_t *out)
 {
@@ -136,37 +137,37 @@ static size_t reply_question(struct worker *w, const struct table_entry *te,
 	return dns_answer_write(q, rcode, &a, ttl, out);
 }
 
-/* 0: no answer. @out has at least DNS_MSG_MAX bytes; DNS_ASK_MAX for programs
- * that ask. */
+/* Returns the length of the answer, 0 for none. @out has at least DNS_MSG_MAX
+ * bytes, and DNS_ASK_MAX for programs that ask. */
 static size_t reply_make(struct worker *w, const struct table_entry *te,
 			 struct slice msg, uint8_t *out, size_t size)
 {
 	struct addr about = { .family = 0 };
 	struct dns_question q;
 	enum reason limit;
-	int r;
+	int rc;
 
-	r = dns_question_read(msg, &q);
-	if (r == -EPROTO) {
+	rc = dns_question_read(msg, &q);
+	if (rc == -EPROTO) {
 		worker_count(w, COUNTER_DNS_DROPPED, 1);
 		return 0;
 	}
 	worker_count(w, COUNTER_DNS, 1);
-	if (r == 0)
+	if (rc == 0)
 		about = asked_about(&q, size);
 	limit = about.family ?
 			usage_ask(&te->agent->usage, w->now_ms) :
 			usage_dns(&te->agent->usage,
 				  agent_policy_limits(te->policy), w->now_ms);
 	if (limit != REASON_ALLOWED)
-		return r < 0 ? dns_error_write(q.id, q.opcode, DNS_REFUSED,
-					       out) :
-			       dns_answer_write(&q, DNS_REFUSED, NULL, 0, out);
-	if (r < 0)
+		return rc < 0 ? dns_error_write(q.id, q.opcode, DNS_REFUSED,
+						out) :
+				dns_answer_write(&q, DNS_REFUSED, NULL, 0, out);
+	if (rc < 0)
 		return dns_error_write(
 			q.id, q.opcode,
-			r == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR, out);
-	/* No line of its own among those of DNS: it is no look-up. */
+			rc == -EOPNOTSUPP ? DNS_NOTIMP : DNS_FORMERR, out);
+	/* No audit line of its own: it is not a look-up. */
 	if (about.family)
 		return ask_answer(w, te, &q, &about, out);
 	return reply_question(w, te, &q, out);
@@ -196,27 +197,27 @@ static int udp_receive(int fd, struct udp_batch *b)
 	return recvmmsg(fd, b->in, DNS_BATCH, MSG_DONTWAIT, NULL);
 }
 
-/* A datagram that cannot be sent is lost, as any may be; the client asks
- * again. One bad destination must not take the others with it. */
+/* A datagram that cannot be sent is lost, like any other; the client asks
+ * again. One bad destination must not stop the others. */
 static void udp_send(struct worker *w, int fd, struct udp_batch *b, unsigned n)
 {
 	unsigned at = 0;
 
 	while (at < n) {
-		int r = sendmmsg(fd, b->out + at, n - at, MSG_DONTWAIT);
+		int rc = sendmmsg(fd, b->out + at, n - at, MSG_DONTWAIT);
 
-		if (r > 0) {
-			at += (unsigned)r;
+		if (rc > 0) {
+			at += (unsigned)rc;
 			continue;
 		}
-		if (r < 0 && errno == EINTR)
+		if (rc < 0 && errno == EINTR)
 			continue;
 		worker_count(w, COUNTER_DNS_DROPPED, 1);
 		at++;
 	}
 }
 
-/* Whose packet it is, if it is to be read at all. */
+/* Returns the sandbox of the packet if it is to be read, else NULL. */
 static const struct table_entry *
 udp_source(struct worker *w, const struct mmsghdr *m, struct share_bill *bill)
 {
@@ -265,7 +266,8 @@ static void udp_answer(struct worker *w, int fd, struct udp_batch *b,
 	udp_send(w, fd, b, replies);
 }
 
-/* The listener goes on after the round; once, however many edges come. */
+/* Continues with the listener after the round; once, however many edges
+ * come. */
 static void again(struct worker *w, struct ev *listener,
 		  void (*fn)(struct worker *w, void *arg))
 {
@@ -302,7 +304,8 @@ void dns_udp_ready(struct worker *w, struct ev *listener, uint32_t events)
 			break;
 		udp_answer(w, listener->fd, &b, (unsigned)n, &bill);
 		rounds++;
-		/* What comes after a batch that is not full is a new edge. */
+		/* After a batch that is not full, a new packet is a new
+		 * edge. */
 		if ((unsigned)n < DNS_BATCH)
 			break;
 	}
@@ -332,7 +335,7 @@ static void tcp_timeout(struct wheel_timer *timer)
 				     offsetof(struct dns_tcp, timer)));
 }
 
-/* 0: nothing is left to send; -EAGAIN, or why the connection is at its end. */
+/* Returns 0 when all is sent, -EAGAIN, or why the connection must end. */
 static int tcp_flush(struct dns_tcp *t)
 {
 	while (t->out_start < t->out_end) {
@@ -349,7 +352,8 @@ static int tcp_flush(struct dns_tcp *t)
 	return 0;
 }
 
-/* Answers the first whole message in @t->in. -EAGAIN: there is none. */
+/* Answers the first whole message in @t->in. Returns -EAGAIN if there is
+ * none. */
 static int tcp_message(struct dns_tcp *t)
 {
 	struct slice in = slice_of(t->in, t->have), msg;
@@ -392,25 +396,25 @@ static int tcp_read(struct dns_tcp *t)
 }
 
 /*
- * Each turn sends, answers or reads; it ends when the socket has nothing to
- * give or to take. The next question is looked at only when the last answer
- * is gone, so a client that does not read is not read from. Turns are
- * counted: one that asks without an end lets the others have theirs.
+ * Each turn sends, answers or reads, until the socket has nothing to read and
+ * no room to write. The next question is read only after the last answer was
+ * sent, so a client that does not read is not read from. Turns are counted, so
+ * that an endless sender lets the others have theirs.
  */
 static void tcp_step(struct dns_tcp *t)
 {
 	for (unsigned i = 0; i < DNS_BATCH; i++) {
-		int r = tcp_flush(t);
+		int rc = tcp_flush(t);
 
-		if (r == -EAGAIN)
+		if (rc == -EAGAIN)
 			return;
-		if (r == 0)
-			r = tcp_message(t);
-		if (r == -EAGAIN)
-			r = tcp_read(t);
-		if (r == -EAGAIN)
+		if (rc == 0)
+			rc = tcp_message(t);
+		if (rc == -EAGAIN)
+			rc = tcp_read(t);
+		if (rc == -EAGAIN)
 			return;
-		if (r < 0) {
+		if (rc < 0) {
 			tcp_close(t);
 			return;
 		}
@@ -434,7 +438,7 @@ static void tcp_ready(struct worker *w, struct ev *ev, uint32_t events)
 		task_queue(w->shares, &t->task);
 }
 
-/* Limits first: a connection too many is closed unread. */
+/* Checks the limits before reading: a connection too many is closed unread. */
 static bool tcp_may(const struct addr *source)
 {
 	unsigned all = 0, own = 0;
@@ -496,7 +500,7 @@ void dns_tcp_accept(struct worker *w, struct ev *listener, uint32_t events)
 		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
 			continue;
 		/* Out of descriptors: the next connection is a new edge, and
-		 * takes those that wait along. */
+		 * then the waiting ones are accepted too. */
 		if (fd < 0)
 			return;
 		source = addr_of((const struct sockaddr *)&from);

@@ -16,7 +16,7 @@
 #include "ottergate/dns/message.h"
 #include "ottergate/dns/lease.h"
 #include "ottergate/policy/presume.h"
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 #include "ottergate/conn/worker_impl.h"
 #include "tests/unit/ottergate/round.h"
 

@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "ottergate/policy/synthetic.h"
+#include "ottergate/policy/net/synthetic.h"
 #include "tests/unit/ottergate/policies.h"
 #include "tests/unit/tap.h"
 
@@ -351,15 +351,15 @@ int pthread_mutex_unlock(pthread_mutex_t *lock)
 	static int (*real)(pthread_mutex_t *);
 	static const struct lease_host www = { "www.test", { 0 }, 443 };
 	struct agent *a = reached_after;
-	int r;
+	int rc;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
-	r = real(lock);
+	rc = real(lock);
 	reached_after = NULL;
 	if (a)
 		lease_reached(a, &www, REASON_ALLOWED, 1000);
-	return r;
+	return rc;
 }
 
 static void test_reached_at_once(void)

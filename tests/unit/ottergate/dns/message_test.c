@@ -93,15 +93,15 @@ static void test_read(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(read_cases); i++) {
 		const struct read_case *c = &read_cases[i];
-		int r = dns_question_read(slice_of(c->ptr, c->len), &q);
+		int rc = dns_question_read(slice_of(c->ptr, c->len), &q);
 
-		is_int(r, c->want, "%s", c->what);
-		if (r == 0 && c->name)
+		is_int(rc, c->want, "%s", c->what);
+		if (rc == 0 && c->name)
 			is_str(q.name.s, c->name, "%s: its name", c->what);
-		if (r == 0)
+		if (rc == 0)
 			is_int(q.name_ok, c->name != NULL, "%s: name_ok",
 			       c->what);
-		if (r == -EBADMSG || r == -EOPNOTSUPP)
+		if (rc == -EBADMSG || rc == -EOPNOTSUPP)
 			is_int(q.id, 0x1234, "%s: the id", c->what);
 	}
 }
