@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * accept.c - the front door: whose connection is it, and what begins
+ * accept.c - accepts connections, identifies their sandbox, starts a protocol
  *
- * Theory of operation: the source address is the identity; an address that is
- * no sandbox's gets nothing, not even a read. Limits come next; what is within
- * them waits for its turn (share.h), which begins with the first bytes. They are
+ * Theory of operation: the source address is the identity; an unknown address
+ * gets nothing, not even a read. Limits come next; a connection within them
+ * waits for its turn (share.h), which begins with the first bytes. They are
  * often there already: a connection whose hello came whole is never watched
  * before its relay begins.
  *
  * The listener is level-triggered (worker.c), so a round need not accept until
- * there is nothing more. How many it takes follows what comes: each vain
- * accept4() costs as much as a real one.
+ * there is nothing more. The number it takes adapts to the load, because an
+ * accept4() in vain costs as much as a successful one.
  */
 #include "ottergate/conn/conn_impl.h"
 
@@ -23,15 +23,15 @@
 
 #include "ottergate/conn/worker_impl.h"
 
-#define FIRST_MAX 2048u /* bytes read before it is known what they are */
+#define FIRST_MAX 2048u /* bytes read to recognise the protocol */
 #define TLS_HANDSHAKE 0x16 /* RFC 8446 §5.1 */
 #define METHOD_MAX 20u
-#define FULL_ROUNDS 8u /* before a round may take twice as many */
+#define FULL_ROUNDS 8u /* then a round may take twice as many */
 
 /* --- the first byte ------------------------------------------------------- */
 
-/* So far a method (RFC 9110 §9.1, of the registered ones), or the beginning of
- * one. The first letter alone would let SSH wait for an HTTP answer. */
+/* Returns true if @in is a registered method (RFC 9110 §9.1) or the beginning
+ * of one. The first letter alone would make SSH wait for an HTTP answer. */
 static bool first_is_http(struct slice in)
 {
 	size_t i = 0;
@@ -43,7 +43,7 @@ static bool first_is_http(struct slice in)
 	return i > 0 && (i == in.len || in.ptr[i] == ' ');
 }
 
-/* Bytes are there: which protocol is it? */
+/* Chooses the protocol by the first bytes. */
 static void first_dispatch(struct conn *c)
 {
 	struct slice in = conn_pending(c);
@@ -111,14 +111,16 @@ static void first_begin(struct conn *c)
 		first_left(c);
 		return;
 	}
-	/* The deadline is for the whole hello (T8), whatever comes. */
+	/* The deadline covers the whole hello (T8), whatever comes. */
 	conn_deadline(c, agent_policy_timeouts(c->policy)->hello);
 }
 
-/* --- where it wanted to go ------------------------------------------------ */
+/* --- the destination
+ * -------------------------------------------------------- */
 
-/* For the log and for the port. Dialled only where an `ips` rule allows the
- * address itself and no name is said (conn/tls_front.c). */
+/* Reads the destination, for the log and the port. It is dialled only if an
+ * `ips` rule allows the address itself and no name is given
+ * (conn/tls_front.c). */
 static int original_read(struct conn *c)
 {
 	struct sockaddr_in sa = { 0 };
@@ -131,8 +133,9 @@ static int original_read(struct conn *c)
 	return 0;
 }
 
-/* A name of a `proto: tcp` rule may have others for TLS or HTTP, at other
- * ports: there the first bytes say what it is, as everywhere. */
+/* Returns true if @name has no first bytes to wait for at this port. A name of
+ * a `proto: tcp` rule may have rules for TLS or HTTP at other ports: there the
+ * first bytes decide, as everywhere. */
 static bool speaks_tcp(const struct conn *c, const struct name *name)
 {
 	const struct request rq = {
@@ -160,7 +163,7 @@ void conn_begin(struct conn *c)
 			http_begin(c);
 		return;
 	case LISTEN_TRANSPARENT:
-		/* Nothing was redirected: there is no port to ask for. */
+		/* Not redirected: no port was asked for. */
 		if (original_read(c) < 0) {
 			conn_refuse(c, REASON_PORT, NULL);
 			conn_close(c);
@@ -211,7 +214,7 @@ static void accept_one(struct worker *w, const struct listener *l, int fd,
 	if (why != REASON_ALLOWED) {
 		conn_turn_away(c, why);
 		agent_unref(c->agent);
-		c->agent = NULL; /* it is not counted as open */
+		c->agent = NULL; /* not counted as open */
 		conn_close(c);
 		return;
 	}
@@ -243,11 +246,9 @@ static bool out_of_things(int e)
 	return e == EMFILE || e == ENFILE || e == ENOMEM || e == ENOBUFS;
 }
 
-/*
- * No descriptor for the one that waits: the reserve is given up for it, so
- * that it is closed and knows, instead of waiting and waking us for ever. If
- * even that fails, the listener is let alone for a while.
- */
+/* Out of descriptors: uses the reserve to accept and close the waiting
+ * connection, so that its client learns of it; otherwise it would wake us again
+ * and again. If even that fails, the listener rests for a while. */
 static void accept_shed(struct worker *w, struct listener_slot *s)
 {
 	struct worker_impl *im = w->impl;
@@ -266,8 +267,8 @@ static void accept_shed(struct worker *w, struct listener_slot *s)
 	wheel_set(&w->wheel, &s->rest, w->now_ms, WORKER_ACCEPT_REST_MS);
 }
 
-/* Full rounds make the next ones longer, a vain accept4() makes them as long
- * as this one was. */
+/* Full rounds allow longer ones; an accept4() in vain makes the next as long as
+ * this one. */
 static void burst_adapt(struct listener_slot *s, unsigned took)
 {
 	if (took < s->burst) {
@@ -300,8 +301,8 @@ void conn_accept(struct worker *w, struct ev *listener, uint32_t events)
 			accept_shed(w, s);
 			return;
 		}
-		/* Else one that died in the queue: accept(2), "Error
-		 * handling". */
+		/* otherwise one that died in the queue: accept(2), "Error
+		 * handling" */
 		took++;
 		if (fd >= 0)
 			accept_one(w, &s->listener, fd, &peer, &bill);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conn.c - one client connection: memory, handlers, the way in and the end
+ * conn.c - one client connection: memory, handlers, begin and end
  *
- * What a new TLS connection costs is its system calls: accept4 and recv (the
- * hello), socket, setsockopt twice, connect, epoll_ctl, then send, epoll_ctl
- * of the client, recv and send of the answer, and at the end a recv, one call
- * that passes the end on, and two close. Everything beyond has to be argued
- * for.
+ * A new TLS connection costs its system calls: accept4 and recv (the hello),
+ * socket, setsockopt twice, connect, epoll_ctl, then send, epoll_ctl of the
+ * client, recv and send of the answer, and at the end a recv, one call that
+ * passes the end on, and two close. Any further call needs a good reason.
  *
- * A connection belongs to one worker from accept to end. Its memory is what an
- * idle tunnel costs, so it holds no buffer: bytes are read through the
+ * A connection belongs to one worker from accept to end. An idle tunnel must
+ * cost little memory, so it holds no buffer: bytes are read through the
  * worker's one copy buffer, and only what must wait gets memory of its own.
  */
 #include "ottergate/conn/conn.h"
@@ -25,7 +24,8 @@
 #include "ottergate/conn/worker_impl.h"
 
 #define CHUNK_MIN 512u
-#define DRAIN_MS 1000u /* last words: how long the client may go on */
+/* how long the client may continue after the last words */
+#define DRAIN_MS 1000u
 #define DRAIN_MAX (256u * 1024)
 #define ABORT_BURST 8192u
 
@@ -33,7 +33,9 @@ _Static_assert(sizeof(struct conn) <= 384, "ten thousand idle ones: 10 MB");
 
 /* --- memory --------------------------------------------------------------- */
 
-void conn_weigh(struct conn *c)
+/* Updates the memory that the sandbox is charged for @c. Called after each
+ * event. */
+static void conn_weigh(struct conn *c)
 {
 	size_t held;
 
@@ -65,7 +67,7 @@ bool conn_may_read(const struct conn *c, size_t mine)
 
 /* --- handlers ------------------------------------------------------------- */
 
-/* They only note what came: conn_turn(). */
+/* The handlers only record events; conn_turn() handles them. */
 static void conn_client(struct worker *w, struct ev *ev, uint32_t events)
 {
 	struct conn *c =
@@ -98,15 +100,14 @@ static uint32_t pending_take(struct ev *ev, bool *hup, bool *failed)
 
 static void conn_dial_ended(struct conn *c)
 {
-	/* A dial holds on to the policy it began with: one that changed
-	 * meanwhile is asked now. */
+	/* A dial keeps the policy it began with: a change is checked now. */
 	if (!conn_recheck(c))
 		return;
 	conn_reached(c, (enum reason)c->dial_why);
 	c->ops->dialled(c, (enum reason)c->dial_why);
 }
 
-/* All that waits, each once. What handlers leave for later is another turn. */
+/* Does all pending work once; what handlers postpone is another turn. */
 static void conn_turn(struct worker *w, struct task *t)
 {
 	struct conn *c =
@@ -116,7 +117,7 @@ static void conn_turn(struct worker *w, struct task *t)
 	uint32_t events;
 
 	(void)w;
-	/* A new deadline takes it back, so it comes last. */
+	/* A new deadline cancels it, so it comes last. */
 	c->again &= CONN_LATE;
 	if (what & CONN_BEGIN)
 		conn_begin(c);
@@ -202,12 +203,12 @@ void conn_become(struct conn *c, const struct conn_ops *ops)
 
 int conn_watch(struct conn *c)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (!c->watched)
-		r = worker_watch(c->worker, &c->client);
-	c->watched = r == 0;
-	return r;
+		rc = worker_watch(c->worker, &c->client);
+	c->watched = rc == 0;
+	return rc;
 }
 
 void conn_deadline(struct conn *c, uint64_t ms)
@@ -256,8 +257,8 @@ static int chunk_append(struct chunk *k, const uint8_t *mem, size_t len)
 		k->start = k->end = 0;
 	want = k->end + len;
 	if (want > k->cap) {
-		/* The first bytes are mostly the whole: no more than that.
-		 * Later ones come in drops: double. */
+		/* The first bytes are mostly all there are: allocate no more.
+		 * Later ones come in small pieces: double. */
 		size_t cap = k->cap ? 2 * (size_t)k->cap : CHUNK_MIN;
 		uint8_t *bigger;
 
@@ -284,7 +285,7 @@ ssize_t conn_fill(struct conn *c, size_t max)
 	for (;;) {
 		size_t want = conn_pending(c).len;
 		ssize_t n;
-		int r;
+		int rc;
 
 		if (want >= max)
 			return sum ? sum : -ENOBUFS;
@@ -298,12 +299,12 @@ ssize_t conn_fill(struct conn *c, size_t max)
 			c->client_eof = true;
 			return sum;
 		}
-		r = chunk_append(&c->in, im->copy, (size_t)n);
-		if (r < 0)
-			return r;
+		rc = chunk_append(&c->in, im->copy, (size_t)n);
+		if (rc < 0)
+			return rc;
 		sum += n;
-		/* A short read has emptied the socket: what comes later is an
-		 * edge. Only an end that was announced makes none. */
+		/* A short read has emptied the socket: later bytes make a new
+		 * edge. Only an end that was reported already makes none. */
 		if ((size_t)n < want && !c->client_hup)
 			return sum;
 	}
@@ -316,7 +317,7 @@ static void conn_dialled(void *arg, enum reason why, const struct addr *peer)
 	struct conn *c = arg;
 
 	c->dial = NULL;
-	/* An address that was asked for stays what is judged, even when a
+	/* If an address was asked for, that stays what is judged, even if a
 	 * proxy's was dialled. */
 	if (why == REASON_ALLOWED && c->name)
 		c->dialled = *peer;
@@ -326,7 +327,7 @@ static void conn_dialled(void *arg, enum reason why, const struct addr *peer)
 
 int conn_dial(struct conn *c)
 {
-	const struct verdict v = {
+	struct verdict v = {
 		.allow = true,
 		.reason = c->observed ? REASON_OBSERVED : REASON_ALLOWED,
 		.rule = c->rule,
@@ -348,14 +349,17 @@ int conn_dial(struct conn *c)
 		name.len = (uint8_t)strnlen(c->name, NAME_LEN_MAX);
 		memcpy(name.s, c->name, name.len);
 	}
+	if (c->rule)
+		v.service = agent_policy_service(c->policy, &name, c->port);
 	c->upstream_eof = c->upstream_hup = c->upstream_err = false;
-	c->upstream.pending = 0; /* of the one before */
+	c->upstream.pending = 0; /* those of the previous upstream */
 	c->again &= (uint8_t)~CONN_DIALLED;
 	return dial_start(c->worker, &spec, &c->upstream, conn_dialled, c,
 			  &c->dial);
 }
 
-void conn_dial_cancel(struct conn *c)
+/* Cancels the dial; ops->dialled is not called for it. */
+static void conn_dial_cancel(struct conn *c)
 {
 	dial_cancel(c->dial);
 	c->dial = NULL;
@@ -398,11 +402,12 @@ void conn_close(struct conn *c)
 }
 
 /*
- * RFC 9293 §3.10.5: an abort is told as such, so that nobody takes what came
- * so far for the whole. But a reset throws away what the kernel has not sent
- * yet, and that is bytes which the other side did send before it failed: if
- * there may be some, they go out and a plain end follows them. @burst: what
- * was written lately; that much is on its way at once (RFC 6928).
+ * Makes close() send a reset. RFC 9293 §3.10.5: an abort must be visible, so
+ * that no peer takes what came so far for everything. But a reset discards
+ * bytes that the kernel has not sent yet, although the other side sent them
+ * before it failed: if there may be some, they are sent and a normal end
+ * follows. @burst: bytes written recently; that many are in flight at once (RFC
+ * 6928).
  */
 static void fd_abort(int fd, uint32_t burst)
 {
@@ -421,7 +426,7 @@ static void fd_abort(int fd, uint32_t burst)
 
 void conn_reset(struct conn *c)
 {
-	/* The side that failed knows; a peer that lives has to be told. */
+	/* The side that failed knows; a peer that is alive must be told. */
 	if (!c->client_err)
 		fd_abort(c->client.fd, c->burst[0]);
 	if (!c->upstream_err)
@@ -440,7 +445,7 @@ static void drain_client(struct conn *c, uint32_t events)
 		if (n > 0)
 			c->burst[1] += (uint32_t)n;
 	}
-	/* More than that stays unread until the time is up: to close now would
+	/* Further bytes stay unread until the time is over: closing now would
 	 * be a reset. */
 	if (n <= 0 && (n == 0 || (errno != EAGAIN && errno != EINTR)))
 		conn_close(c);
@@ -477,13 +482,14 @@ void conn_say_and_close(struct conn *c, const void *words, size_t len)
 		return;
 	}
 	conn_deadline(c, DRAIN_MS);
-	/* What its last edge has brought may not have been read, and a client
-	 * whose sends are stuck behind that makes no other. */
+	/* Its last edge may have brought bytes that were not read, and a client
+	 * whose sends are stuck makes no other. */
 	if (watched)
 		drain_client(c, 0);
 }
 
-/* --- for people ----------------------------------------------------------- */
+/* --- the list of connections
+ * ------------------------------------------------ */
 
 static const char *conn_state(const struct conn *c)
 {
@@ -519,5 +525,5 @@ int conn_json(const struct conn *c, struct buf *out)
 	jsonw_u64(&j, "age_ms", now - c->started_ms);
 	jsonw_u64(&j, "idle_ms", now - c->active_ms);
 	jsonw_close(&j, '}');
-	return j.r;
+	return j.rc;
 }

@@ -2,28 +2,27 @@
 /*
  * dial.c - from an allowed name to a connected socket
  *
- *	          ┌ service, `hosts:`, literal ─┐
- *	start ────┤ name ── resolver ───────────┼→ judge → connect ─→ done
- *	          └ `upstream_proxy:` host ─────┘             └→ greet ─┘
+ *            ┌ service, `hosts:`, literal ─┐
+ *   start ────┤ name ── resolver ───────────┼→ judge → connect ─→ done
+ *            └ `upstream_proxy:` host ─────┘             └→ greet ─┘
  *
  * Trust: the client's own destination never comes here, only the name that
- * decide() allowed (or the literal that an `ips` rule did). Every address is
- * judged by decide_address() before a socket exists; one of a metadata
- * service among them fails the whole name, since no honest name has one
- * (N14). With an upstream proxy the name goes to the proxy, which resolves it:
- * then what it connects to is the proxy's business. Literals are still judged
- * here, and of the proxy's own addresses all but public and private ones are
- * refused.
+ * decide() allowed (or the literal that an `ips` rule did). decide_address()
+ * judges every address before a socket exists; a metadata service's among them
+ * fails the whole name, since no honest name has one (N14). With an upstream
+ * proxy the name is sent to the proxy, which resolves it and is responsible for
+ * what it connects to. Literals are still judged here, and of the proxy's own
+ * addresses only public and private ones are used.
  *
  * Attempts follow RFC 8305 §5: one address after the other, DIAL_STAGGER_MS
  * apart or at once when one fails, and the first that connects wins. The
- * gateway's own machine is a container, where IPv4 is sure and IPv6 is rare,
- * so IPv4 is the preferred family (§4 leaves that to the policy).
+ * gateway runs in a container, where IPv4 is certain and IPv6 is rare, so IPv4
+ * is the preferred family (§4 leaves that to the policy).
  *
  * Nearly every dial has one attempt. It is registered in the epoll under the
- * caller's own `struct ev` once and for all, which saves the system call that
- * would hand it over; `dialling` finds the dial of such an ev. Further
- * attempts have an ev of their own; if one of them wins it is registered anew.
+ * caller's own `struct ev` from the beginning, which saves the system call to
+ * hand it over; `dialling` finds the dial of such an ev. Further attempts have
+ * an ev of their own; if one of them wins, it is registered again.
  */
 #include "ottergate/conn/dial.h"
 
@@ -37,7 +36,7 @@
 
 #define BUCKETS 1024u
 
-struct attempt { /* beyond the caller's ev */
+struct attempt { /* an attempt beyond the caller's ev */
 	struct ev ev; /* first: the handler casts back */
 	struct dial *dial;
 	struct addr addr;
@@ -61,16 +60,17 @@ struct dial {
 	struct attempts attempts;
 	struct wheel_timer timer;
 	uint64_t deadline_ms;
-	uint64_t round; /* in which ev->fd was made */
-	enum reason why; /* what dial_deferred() will say */
-	enum reason failed; /* what the attempts ended of: reason_of_two() */
+	uint64_t round; /* the round in which ev->fd was made */
+	enum reason why; /* for dial_deferred() */
+	enum reason failed; /* the failure so far, by reason_of_two() */
 	bool starting; /* within dial_start(): no callback */
-	bool deferred; /* dial_deferred() will come, and owns the memory */
-	bool settled; /* the end is known: events mean nothing any more */
+	/* dial_deferred() will be called, and frees the memory */
+	bool deferred;
+	bool settled; /* the result is known: ignore events */
 	bool cancelled;
-	bool greeting; /* connected, the proxy has been asked */
+	bool greeting; /* connected, the proxy was asked */
 	uint16_t port;
-	uint8_t n, next; /* candidates, and how many were tried */
+	uint8_t n, next; /* candidates, and those tried */
 	struct addr peer; /* of ev->fd */
 	struct addr literal; /* without a name */
 	struct addr candidates[DIAL_CANDIDATES_MAX];
@@ -106,7 +106,7 @@ static void attempt_drop(struct attempt *a)
 	worker_free_later(a->dial->worker, a);
 }
 
-/* Everything but the memory and, if @keep, the caller's socket. */
+/* Frees everything but the memory and, if @keep, the caller's socket. */
 static void dial_release(struct dial *d, bool keep)
 {
 	struct attempt *a;
@@ -126,7 +126,7 @@ static void dial_release(struct dial *d, bool keep)
 static void dial_end(struct dial *d, enum reason why)
 {
 	dial_release(d, why == REASON_ALLOWED);
-	d->cancelled = true; /* a cancel from within the callback */
+	d->cancelled = true; /* for a cancel from within the callback */
 	d->fn(d->arg, why, &d->peer);
 	free(d);
 }
@@ -165,7 +165,7 @@ static void dial_settle(struct dial *d, enum reason why)
 static void dial_ready(struct worker *w, struct ev *ev, uint32_t events);
 static void attempt_ready(struct worker *w, struct ev *ev, uint32_t events);
 
-/* Returns the socket, connecting. */
+/* Returns a socket that is connecting, or -errno. */
 static int socket_connect(const struct addr *a, uint16_t port)
 {
 	struct sockaddr_storage ss;
@@ -176,8 +176,9 @@ static int socket_connect(const struct addr *a, uint16_t port)
 
 	if (fd < 0)
 		return -errno;
-	/* Without a quick ACK the handshake's last goes with the first bytes:
-	 * a system call more, a packet less, which is the dearer one. */
+	/* Without a quick ACK the last packet of the handshake travels with the
+	 * first bytes: one system call more, one packet less, which costs
+	 * more. */
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off)) < 0 ||
 	    (connect(fd, (struct sockaddr *)&ss, len) < 0 &&
@@ -186,24 +187,24 @@ static int socket_connect(const struct addr *a, uint16_t port)
 	return fd_take(&fd);
 }
 
-/* The next candidate, under the caller's ev if that is free. */
+/* Tries the next candidate, with the caller's ev if that is free. */
 static int attempt_start(struct dial *d)
 {
 	const struct addr *addr = &d->candidates[d->next++];
 	uint16_t port = d->proxy ? d->proxy->port : d->port;
 	SCOPED_FD fd = socket_connect(addr, port);
 	struct attempt *a;
-	int r;
+	int rc;
 
 	worker_count(d->worker, COUNTER_DIALLED, 1);
 	if (fd < 0)
 		return fd;
 	if (d->ev->fd < 0) {
 		d->ev->fd = fd;
-		r = worker_watch(d->worker, d->ev);
-		if (r < 0) {
+		rc = worker_watch(d->worker, d->ev);
+		if (rc < 0) {
 			d->ev->fd = -1;
-			return r;
+			return rc;
 		}
 		d->peer = *addr;
 		d->round = d->worker->round;
@@ -214,10 +215,10 @@ static int attempt_start(struct dial *d)
 	if (!a)
 		return -ENOMEM;
 	a->ev = (struct ev){ .fn = attempt_ready, .fd = fd };
-	r = worker_watch(d->worker, &a->ev);
-	if (r < 0) {
+	rc = worker_watch(d->worker, &a->ev);
+	if (rc < 0) {
 		free(a);
-		return r;
+		return rc;
 	}
 	fd_take(&fd);
 	a->dial = d;
@@ -236,10 +237,10 @@ static void timer_arm(struct dial *d)
 	wheel_set(&d->worker->wheel, &d->timer, now, ms);
 }
 
-static void attempt_failed(struct dial *d, int r)
+static void attempt_failed(struct dial *d, int rc)
 {
 	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-	d->failed = reason_of_two(d->failed, reason_of_connect(r));
+	d->failed = reason_of_two(d->failed, reason_of_connect(rc));
 }
 
 static int socket_error(int fd)
@@ -255,13 +256,13 @@ static int socket_error(int fd)
 static void attempt_next(struct dial *d)
 {
 	while (d->next < d->n) {
-		int r = attempt_start(d);
+		int rc = attempt_start(d);
 
-		if (r == 0) {
+		if (rc == 0) {
 			timer_arm(d);
 			return;
 		}
-		attempt_failed(d, r);
+		attempt_failed(d, rc);
 	}
 	if (d->ev->fd < 0 && LIST_EMPTY(&d->attempts))
 		dial_settle(d, d->failed == REASON_ALLOWED ?
@@ -281,7 +282,7 @@ static void dial_timeout(struct wheel_timer *timer)
 		return;
 	}
 	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-	/* A proxy that took the connection is the one that is silent. */
+	/* a proxy that accepted the connection is the silent one */
 	dial_end(d, d->greeting ?
 			    REASON_CONNECT_TIMEOUT :
 			    reason_of_two(d->failed, REASON_CONNECT_TIMEOUT));
@@ -307,23 +308,24 @@ static void proxy_greet(struct dial *d)
 	timer_arm(d);
 }
 
-/* The head is peeked at and then taken to its last byte: what follows it is
- * the tunnel's. */
+/* Peeks at the head and then reads to its last byte: what follows belongs to
+ * the tunnel. */
 static void proxy_answer(struct dial *d)
 {
 	uint8_t mem[DIAL_PROXY_HEAD_MAX];
 	unsigned status;
 	size_t len;
 	ssize_t n = recv(d->ev->fd, mem, sizeof(mem), MSG_PEEK | MSG_DONTWAIT);
-	int r;
+	int rc;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	r = n <= 0 ? -ECONNRESET :
+	rc = n <= 0 ?
+		     -ECONNRESET :
 		     dial_proxy_answer(slice_of(mem, (size_t)n), &status, &len);
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return;
-	if (r < 0 || recv(d->ev->fd, mem, len, MSG_DONTWAIT) != (ssize_t)len) {
+	if (rc < 0 || recv(d->ev->fd, mem, len, MSG_DONTWAIT) != (ssize_t)len) {
 		worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
 		dial_end(d, REASON_CONNECT_FAILED);
 		return;
@@ -333,15 +335,15 @@ static void proxy_answer(struct dial *d)
 }
 
 /*
- * A later attempt was faster: its socket takes the place of the caller's.
- * This round may still hold an event of the socket that lost, under the
- * caller's ev. So the news waits for the end of the round, and a greeting
- * looks at the socket alone, not at events.
+ * A later attempt was faster: its socket replaces the caller's. This round may
+ * still have an event of the losing socket under the caller's ev. So the
+ * callback waits for the end of the round, and a greeting looks at the socket
+ * alone, not at events.
  */
 static void attempt_won(struct attempt *a)
 {
 	struct dial *d = a->dial;
-	int r;
+	int rc;
 
 	fd_closep(&d->ev->fd);
 	epoll_ctl(d->worker->epfd, EPOLL_CTL_DEL, a->ev.fd, NULL);
@@ -349,8 +351,8 @@ static void attempt_won(struct attempt *a)
 	d->peer = a->addr;
 	while ((a = LIST_FIRST(&d->attempts)))
 		attempt_drop(a);
-	r = worker_watch(d->worker, d->ev);
-	if (r < 0)
+	rc = worker_watch(d->worker, d->ev);
+	if (rc < 0)
 		dial_defer(d, REASON_NO_MEMORY);
 	else if (d->proxy)
 		proxy_greet(d);
@@ -381,7 +383,7 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 
 	if (!d || d->settled || ev->fd < 0)
 		return;
-	/* Of the socket that the caller had before, in the same round. */
+	/* The event is of the caller's previous socket, in the same round. */
 	if (d->round == w->round)
 		return;
 	if (d->greeting) {
@@ -400,8 +402,8 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 
 /* --- candidates ---------------------------------------------------------- */
 
-/* The user wrote the proxy into the policy, so it may be private; what no
- * policy can allow it is not allowed either. */
+/* The user wrote the proxy into the policy, so it may be private; but addresses
+ * that no policy can allow are refused. */
 static enum reason judge_proxy(const struct dial *d, const struct addr *a)
 {
 	switch (agent_policy_addr_class(d->policy, a)) {
@@ -414,7 +416,8 @@ static enum reason judge_proxy(const struct dial *d, const struct addr *a)
 	}
 }
 
-/* Alternates the families, IPv4 first, each in its order (RFC 8305 §4). */
+/* Alternates the families, IPv4 first, keeping each one's order (RFC 8305
+ * §4). */
 static void interleave(struct addr *v, unsigned n)
 {
 	struct addr in[DIAL_CANDIDATES_MAX];
@@ -483,14 +486,14 @@ static void dial_resolved(void *arg, const struct resolved *res)
 	dial_candidates(d, res->addrs, res->n);
 }
 
-/* `hosts:` has the first word, then the cache, then the servers. */
+/* `hosts:` comes first, then the cache, then the servers. */
 static void dial_lookup(struct dial *d, const struct name *name)
 {
 	struct resolver *resolver = d->worker->resolver;
 	const struct resolved *res;
 	const struct addr *v;
 	size_t n = agent_policy_hosts(d->policy, name, &v);
-	int r;
+	int rc;
 
 	if (n > 0) {
 		dial_candidates(d, v, n);
@@ -500,11 +503,12 @@ static void dial_lookup(struct dial *d, const struct name *name)
 		dial_resolved(d, res);
 		return;
 	}
-	r = resolver_ask(resolver, d->agent, name, dial_resolved, d, &d->query);
-	if (r < 0)
-		dial_settle(d, r == -EDQUOT ? REASON_LIMIT_LOOKUPS :
-			       r == -ENOMEM ? REASON_NO_MEMORY :
-					      REASON_DNS_FAILED);
+	rc = resolver_ask(resolver, d->agent, name, dial_resolved, d,
+			  &d->query);
+	if (rc < 0)
+		dial_settle(d, rc == -EDQUOT ? REASON_LIMIT_LOOKUPS :
+			       rc == -ENOMEM ? REASON_NO_MEMORY :
+					       REASON_DNS_FAILED);
 }
 
 static void dial_by_proxy(struct dial *d, const struct upstream_proxy *proxy)
@@ -530,15 +534,15 @@ static void dial_by_proxy(struct dial *d, const struct upstream_proxy *proxy)
 		dial_settle(d, REASON_DNS_FAILED);
 }
 
-/* Where the policy itself says the place, there is no proxy. */
+/* A place that the policy itself gives is reached without a proxy. */
 static void dial_begin(struct dial *d)
 {
-	const struct rule *rule = d->verdict.rule;
+	const struct rule *service = d->verdict.service;
 	const struct upstream_proxy *proxy;
 	const struct addr *v;
 
-	if (rule && rule->service) {
-		dial_candidates(d, &rule->service_ip, 1);
+	if (service) {
+		dial_candidates(d, &service->service_ip, 1);
 		return;
 	}
 	proxy = agent_policy_upstream(d->policy, &d->name);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dial_proxy.c - the few words that open a tunnel through an upstream proxy
+ * dial_proxy.c - opens a tunnel through an upstream proxy: request and answer
  *
- * The proxy is the user's own and more trusted than a sandbox, but what it
- * says is still bounded and read strictly: a status line of HTTP/1.0 or 1.1,
- * field lines ended by CRLF, no bare CR or LF, no NUL. Fields of the answer
- * mean nothing: a 2xx answer to CONNECT has no body whatever they claim.
+ * The proxy is the user's own and more trusted than a sandbox, but its answer
+ * is still limited and read strictly: a status line of HTTP/1.0 or 1.1, field
+ * lines ended by CRLF, no bare CR or LF, no NUL. Its fields are ignored: a 2xx
+ * answer to CONNECT has no body, whatever they say.
  */
 #include "ottergate/conn/dial_proxy.h"
 
@@ -35,7 +35,7 @@ ssize_t dial_proxy_request(const char *host, uint16_t port,
 	return n;
 }
 
-/* "HTTP/1.1 200 words", words may be missing (RFC 9112 §4). */
+/* Parses "HTTP/1.1 200 words"; the words may be missing (RFC 9112 §4). */
 static int status_line(struct slice line, unsigned *ret)
 {
 	static const char proto[] = "HTTP/1.";
@@ -56,7 +56,7 @@ static int status_line(struct slice line, unsigned *ret)
 	return 0;
 }
 
-/* Takes a line and its CRLF off the front. */
+/* Takes a line and its CRLF from the front. */
 static int take_line(struct slice *in, struct slice *ret)
 {
 	for (size_t i = 0; i < in->len; i++) {
@@ -81,23 +81,23 @@ int dial_proxy_answer(struct slice in, unsigned *ret_status, size_t *ret_len)
 {
 	struct slice all = in, line;
 	unsigned status;
-	int r;
+	int rc;
 
 	if (in.len > DIAL_PROXY_HEAD_MAX)
 		in.len = DIAL_PROXY_HEAD_MAX;
 	all.len = in.len;
-	r = take_line(&in, &line);
-	if (r == 0)
-		r = status_line(line, &status);
-	while (r == 0) {
-		r = take_line(&in, &line);
-		if (r < 0 || line.len > 0)
+	rc = take_line(&in, &line);
+	if (rc == 0)
+		rc = status_line(line, &status);
+	while (rc == 0) {
+		rc = take_line(&in, &line);
+		if (rc < 0 || line.len > 0)
 			continue;
 		*ret_status = status;
 		*ret_len = all.len - in.len;
 		return 0;
 	}
-	if (r == -EAGAIN && all.len == DIAL_PROXY_HEAD_MAX)
+	if (rc == -EAGAIN && all.len == DIAL_PROXY_HEAD_MAX)
 		return -EBADMSG;
-	return r;
+	return rc;
 }

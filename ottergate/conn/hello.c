@@ -5,19 +5,19 @@
  * Theory of operation, two steps:
  *
  * walk() goes from record header to record header, across calls, until the
- * records hold a whole handshake message. It looks at no other byte than the
- * headers and the first four of the message, so feeding byte by byte costs no
- * more than feeding at once, and it refuses what is wrong as soon as that can
- * be seen: a client that will never send a hello is told at its first byte.
+ * records hold a whole handshake message. It looks only at the headers and the
+ * first four bytes of the message, so feeding byte by byte costs no more than
+ * feeding at once, and it refuses an error as soon as that is visible: a client
+ * that will never send a hello is told at its first byte.
  *
  * parse() then reads the message once, through a cursor that steps over the
- * record headers. The bytes stay where they are; a message in fifty records
- * needs no place to be put together in.
+ * record headers. The bytes stay where they are; a message in fifty records is
+ * never copied together.
  *
  * Trust: what is accepted must mean the same to the server behind us. So this
  * is stricter than a server has to be (no other record between two fragments,
  * no empty record, no extension twice, one name of one type) and never more
- * tolerant; tests/fuzz/ottergate/hello_diff_fuzz.c holds that against OpenSSL.
+ * tolerant; tests/fuzz/ottergate/hello_diff_fuzz.c compares it with OpenSSL.
  */
 #include "ottergate/conn/hello.h"
 
@@ -43,16 +43,17 @@ enum extension {
 	EXT_EARLY_DATA = 42,
 	EXT_SUPPORTED_VERSIONS = 43,
 	EXT_ECH = 0xfe0d,
-	/* The draft before ECH: a name that hides just as well. */
+	/* The draft before ECH, which hides a name just as well. */
 	EXT_ESNI = 0xffce,
 };
 #define SNI_TYPE_HOST 0
 
-/* Handshake bytes, wherever they are. A copy is a place to come back to. */
+/* A position within the handshake bytes, wherever they are; copy it to return
+ * to the position. */
 struct cursor {
-	struct slice raw; /* of the stream, records and all */
-	uint32_t in_record; /* before the next header */
-	uint32_t left; /* in this view */
+	struct slice raw; /* the stream, records included */
+	uint32_t in_record; /* bytes before the next header */
+	uint32_t left; /* bytes left in this view */
 };
 
 static int refuse(struct hello_reader *r, enum hello_why why)
@@ -61,7 +62,7 @@ static int refuse(struct hello_reader *r, enum hello_why why)
 	return -EBADMSG;
 }
 
-/* The length of a record whose header walk() has accepted. */
+/* Returns the length of a record whose header walk() has accepted. */
 static int cursor_enter_record(struct cursor *c)
 {
 	struct slice skip;
@@ -74,7 +75,7 @@ static int cursor_enter_record(struct cursor *c)
 	return 0;
 }
 
-/* Takes @len bytes; @out NULL: skips them. */
+/* Takes @len bytes; skips them if @out is NULL. */
 static int cursor_read(struct cursor *c, void *out, uint32_t len)
 {
 	uint8_t *to = out;
@@ -115,7 +116,7 @@ static int cursor_u16(struct cursor *c, uint16_t *ret)
 	return 0;
 }
 
-/* Takes @len bytes as a view of their own. */
+/* Takes @len bytes as a view. */
 static int cursor_sub(struct cursor *c, uint32_t len, struct cursor *ret)
 {
 	struct cursor sub = *c;
@@ -141,14 +142,14 @@ static int cursor_vec16(struct cursor *c, struct cursor *ret)
 	return cursor_u16(c, &len) < 0 ? -EBADMSG : cursor_sub(c, len, ret);
 }
 
-/* RFC 6066 §3. The list can hold more names and other types; nobody sends
- * them, and which of them a server takes is its own choice (N7). */
+/* RFC 6066 §3. The list can hold several names and other types; no client sends
+ * them, and servers differ in which they use (N7). */
 static enum hello_why parse_sni(struct cursor *ext, struct hello *h)
 {
 	uint8_t text[NAME_LEN_MAX + 1], type;
 	struct cursor list, host;
 	uint32_t len;
-	int r;
+	int rc;
 
 	if (cursor_vec16(ext, &list) < 0 || ext->left > 0 ||
 	    cursor_u8(&list, &type) < 0 || type != SNI_TYPE_HOST ||
@@ -161,9 +162,9 @@ static enum hello_why parse_sni(struct cursor *ext, struct hello *h)
 		return HELLO_BAD_NAME;
 	if (cursor_read(&host, text, len) < 0)
 		return HELLO_MALFORMED;
-	r = name_canon(slice_of(text, len), &h->sni);
-	if (r < 0)
-		return r == -EAFNOSUPPORT ? HELLO_IP_NAME : HELLO_BAD_NAME;
+	rc = name_canon(slice_of(text, len), &h->sni);
+	if (rc < 0)
+		return rc == -EAFNOSUPPORT ? HELLO_IP_NAME : HELLO_BAD_NAME;
 	h->has_sni = true;
 	return HELLO_OK;
 }
@@ -196,8 +197,8 @@ static enum hello_why parse_alpn(struct cursor *ext, struct hello *h)
 	return HELLO_OK;
 }
 
-/* RFC 8446 §4.2.1: where it is, legacy_version says nothing any more. What
- * nobody knows is GREASE (RFC 8701) or a draft. */
+/* RFC 8446 §4.2.1: if present, legacy_version is ignored. Unknown versions are
+ * GREASE (RFC 8701) or drafts. */
 static enum hello_why parse_versions(struct cursor *ext, struct hello *h)
 {
 	struct cursor list;
@@ -237,7 +238,7 @@ static enum hello_why parse_extension(uint16_t type, struct cursor *ext,
 	}
 }
 
-/* RFC 8446 §4.2: none may come twice, of whatever type. */
+/* RFC 8446 §4.2: no type may appear twice. */
 static enum hello_why parse_extensions(struct cursor *list, struct hello *h)
 {
 	uint16_t seen[HELLO_EXTENSIONS_MAX];
@@ -260,7 +261,7 @@ static enum hello_why parse_extensions(struct cursor *list, struct hello *h)
 	return HELLO_OK;
 }
 
-/* RFC 8446 §4.1.2; RFC 5246 §7.4.1.2 lets the extensions be absent. */
+/* RFC 8446 §4.1.2; RFC 5246 §7.4.1.2 allows the extensions to be absent. */
 static enum hello_why parse(struct cursor *c, struct hello *h)
 {
 	struct cursor session, suites, compression, extensions;
@@ -285,14 +286,14 @@ static enum hello_why parse(struct cursor *c, struct hello *h)
 	return parse_extensions(&extensions, h);
 }
 
-/* A cursor at the first handshake byte, over @len of them. */
+/* Returns a cursor at the first handshake byte, over @len of them. */
 static struct cursor cursor_first(struct slice stream, uint32_t len)
 {
 	return (struct cursor){ .raw = stream, .left = len };
 }
 
-/* Looks at one header, of which @head may have only the beginning. 0: @ret
- * is the record's length. */
+/* Checks one header, of which @head may have only the beginning. Returns 0 with
+ * the record's length. */
 static int check_header(struct hello_reader *r, struct slice head,
 			uint16_t *ret)
 {
@@ -324,7 +325,8 @@ static int check_header(struct hello_reader *r, struct slice head,
 	return 0;
 }
 
-/* Handshake bytes that are here: the last record may still be coming. */
+/* Returns how many handshake bytes are here; the last record may be
+ * incomplete. */
 static uint32_t available(const struct hello_reader *r, struct slice stream)
 {
 	uint32_t missing = r->pos > stream.len ? r->pos - (uint32_t)stream.len :
@@ -333,7 +335,7 @@ static uint32_t available(const struct hello_reader *r, struct slice stream)
 	return r->have - missing;
 }
 
-/* Type and length of the message, once they are here. */
+/* Checks type and length of the message once they are here. */
 static int check_message(struct hello_reader *r, struct slice stream)
 {
 	uint32_t max = r->max_kib ? r->max_kib * 1024u : HELLO_MAX_DEFAULT;
@@ -359,25 +361,25 @@ static int check_message(struct hello_reader *r, struct slice stream)
 	return 0;
 }
 
-/* 0: the whole message is here. */
+/* Returns 0 if the whole message is here. */
 static int walk(struct hello_reader *r, struct slice stream)
 {
 	uint16_t len;
-	int ret;
+	int rc;
 
 	for (;;) {
-		ret = r->want ? 0 : check_message(r, stream);
-		if (ret < 0)
-			return ret;
+		rc = r->want ? 0 : check_message(r, stream);
+		if (rc < 0)
+			return rc;
 		if (r->want && available(r, stream) >= r->want)
 			return 0;
 		if ((r->want && r->have >= r->want) || r->pos > stream.len)
 			return -EAGAIN; /* within a record */
-		ret = check_header(
+		rc = check_header(
 			r, slice_of(stream.ptr + r->pos, stream.len - r->pos),
 			&len);
-		if (ret < 0)
-			return ret;
+		if (rc < 0)
+			return rc;
 		r->pos += RECORD_HEADER + len;
 		r->have += len;
 		r->records++;
@@ -392,7 +394,7 @@ int hello_read(struct hello_reader *r, struct slice stream, struct hello *ret)
 	int res;
 
 	if (r->why != HELLO_OK)
-		return -EBADMSG; /* no second thoughts */
+		return -EBADMSG; /* an error is final */
 	if (stream.len == 0)
 		return -EAGAIN;
 	res = walk(r, stream);
@@ -406,8 +408,8 @@ int hello_read(struct hello_reader *r, struct slice stream, struct hello *ret)
 	return 0;
 }
 
-/* RFC 8446 §6. What a hello is answered with has version 3.3 in its record
- * (§5.1), which clients of all versions take before one is agreed on. */
+/* RFC 8446 §6. An alert before a version is agreed on has version 3.3 in its
+ * record (§5.1), which clients of all versions accept. */
 void hello_alert(uint8_t description, uint8_t ret[HELLO_ALERT_LEN])
 {
 	const uint8_t alert[HELLO_ALERT_LEN] = {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_canary.c - surrogates where none may be: in a request of plain HTTP
+ * http_canary.c - detects surrogates in plain HTTP, where none may be
  *
- * A surrogate is for inspected TLS alone. Where one goes out in the open, a
- * program was talked into sending its credential to whoever asked, or carries
- * it to a place that it is not for; that it is worth nothing there is no reason
- * to let it pass in silence. Live ones and those that have expired count alike,
- * in the target and in all fields, in Basic also under its base64.
+ * Surrogates are for inspected TLS only. If one is sent in plain HTTP, a
+ * program was tricked into sending its credential to a stranger, or uses it at
+ * a place that it is not for. It is worthless there, but must not pass
+ * unnoticed. Live and expired ones count alike, in the target and in all
+ * fields, in Basic also within its base64.
  */
 #include "ottergate/conn/plain_http.h"
 
@@ -27,7 +27,7 @@ static bool seen(struct canary *k, struct slice text)
 	return surrogate_seen_of(k->set, text, k->now_s, &k->checks);
 }
 
-/* "Basic dXNlcjpwYXNz" (RFC 7617); what is no base64 hides nothing. */
+/* "Basic dXNlcjpwYXNz" (RFC 7617); invalid base64 hides nothing. */
 static bool seen_basic(struct canary *k, struct slice value)
 {
 	static const char scheme[] = "Basic ";
@@ -43,7 +43,7 @@ static bool seen_basic(struct canary *k, struct slice value)
 		value.len--;
 	plain = malloc(value.len + 1);
 	if (!plain)
-		return true; /* what cannot be looked at does not pass */
+		return true; /* what cannot be checked does not pass */
 	found = sodium_base642bin(plain, value.len, (const char *)value.ptr,
 				  value.len, " \t", &len, NULL,
 				  sodium_base64_VARIANT_ORIGINAL_NO_PADDING) ==

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_exchange.c - one request up and its response down
+ * http_exchange.c - forwards one request and its response
  *
- * Theory of operation: both directions go at the same time, since a server
- * may answer before it has read all (100, 413, streams). Each moves in steps:
- * bytes are read, the framing says how many of them belong to the message,
- * these are sent; no more is read before they are gone. So a slow reader
- * holds its writer back, and at most HTTP_IO_MAX bytes of a direction are
- * here. What comes is sent at once: streams of events must not wait.
+ * Theory of operation: both directions run at the same time, since a server may
+ * answer before it has read everything (100, 413, streams). Each moves in
+ * steps: bytes are read, the framing determines how many belong to the message,
+ * these are sent; no more is read before they are gone. So a slow reader stops
+ * its writer, and at most HTTP_IO_MAX bytes of a direction are held. Bytes are
+ * sent at once: streams of events must not wait.
  */
 #include "ottergate/conn/plain_http.h"
 
 #include <string.h>
 #include <sys/socket.h>
 
-#define ROUNDS_MAX 64u /* steps before others have their turn */
+#define ROUNDS_MAX 64u /* steps before other connections have their turn */
 #define READ_MAX (16u * 1024)
 
-/* Bytes sent, 0 when it would block, -errno. */
+/* Returns the bytes sent, 0 if it would block, or -errno. */
 static ssize_t send_some(int fd, struct slice s)
 {
 	ssize_t n;
@@ -36,14 +36,14 @@ static enum http_step gone(struct conn *c)
 	return HTTP_GONE;
 }
 
-/* So that nobody takes a part of a body for the whole. */
+/* Resets, so that no peer takes a part of a body for the whole. */
 static enum http_step cut(struct conn *c)
 {
 	conn_reset(c);
 	return HTTP_GONE;
 }
 
-/* @rest: as usage_bytes() says. */
+/* @rest: a result of usage_bytes(). */
 static enum http_step limit_step(struct conn *c, bool up, int rest)
 {
 	struct http_conn *h = c->proto;
@@ -61,27 +61,27 @@ static enum http_step limit_step(struct conn *c, bool up, int rest)
 	return HTTP_GO;
 }
 
-/* HTTP_GO: the direction need not rest, or not any more. */
+/* Returns HTTP_GO if the direction need not rest (any more). */
 static enum http_step rest_step(struct conn *c, bool up)
 {
 	struct http_conn *h = c->proto;
 	uint64_t *rest = up ? &h->rest_up : &h->rest_down;
 	uint64_t now = c->worker->now_ms;
-	int r;
+	int rc;
 
 	if (*rest == 0)
 		return HTTP_GO;
 	if (*rest > now)
 		return HTTP_WAIT;
 	*rest = 0;
-	r = usage_rested(&c->agent->usage, agent_policy_limits(c->policy), up,
-			 now);
-	if (limit_step(c, up, r) == HTTP_GONE)
+	rc = usage_rested(&c->agent->usage, agent_policy_limits(c->policy), up,
+			  now);
+	if (limit_step(c, up, rc) == HTTP_GONE)
 		return HTTP_GONE;
-	return r > 0 ? HTTP_WAIT : HTTP_GO;
+	return rc > 0 ? HTTP_WAIT : HTTP_GO;
 }
 
-/* @n bytes were sent: counts them against the limits. */
+/* Counts @n sent bytes against the limits. */
 static enum http_step account(struct conn *c, bool up, size_t n)
 {
 	struct worker *w = c->worker;
@@ -94,12 +94,9 @@ static enum http_step account(struct conn *c, bool up, size_t n)
 	return limit_step(c, up, rest);
 }
 
-/*
- * A server may close a connection that was kept just as the next request is on
- * its way (RFC 9112 §9.3.1). Nothing of a response has come: what may be sent
- * twice is sent once more, by a connection of its own; what then fails has
- * failed.
- */
+/* A server may close a kept connection while the next request is on its way
+ * (RFC 9112 §9.3.1). If nothing of a response has come, a request that may be
+ * sent twice is sent again on a new connection, once. */
 static enum http_step no_answer(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -117,7 +114,7 @@ static enum http_step no_answer(struct conn *c)
 
 /* --- up ----------------------------------------------------------------- */
 
-/* The upstream reads no more; what it says about that is still to come. */
+/* The upstream reads no more; its answer may still come. */
 static enum http_step up_refused(struct http_conn *h)
 {
 	h->rq.refused = true;
@@ -125,11 +122,22 @@ static enum http_step up_refused(struct http_conn *h)
 	return HTTP_GO;
 }
 
+/* Asked before bytes go up, since account() comes after that. */
+static enum http_step up_may(struct conn *c)
+{
+	return usage_is_killed(&c->agent->usage) ?
+		       limit_step(c, true, -ECONNABORTED) :
+		       HTTP_GO;
+}
+
 static enum http_step up_head(struct conn *c)
 {
 	struct http_conn *h = c->proto;
-	ssize_t n = send_some(c->upstream.fd, buf_slice(&h->up));
+	ssize_t n;
 
+	if (up_may(c) == HTTP_GONE)
+		return HTTP_GONE;
+	n = send_some(c->upstream.fd, buf_slice(&h->up));
 	if (n == 0)
 		return HTTP_WAIT;
 	if (n < 0)
@@ -138,7 +146,7 @@ static enum http_step up_head(struct conn *c)
 	return account(c, true, (size_t)n);
 }
 
-/* Finds out how much of what the client sent belongs to the body. */
+/* Determines how much of what the client sent belongs to the body. */
 static enum http_step up_check(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -148,7 +156,7 @@ static enum http_step up_check(struct conn *c)
 		n = conn_fill(c, HTTP_IO_MAX);
 		if (n == -EAGAIN)
 			return HTTP_WAIT;
-		if (n <= 0) /* half a request: the upstream sees it end */
+		if (n <= 0) /* half a request: the upstream sees the end */
 			return gone(c);
 	}
 	n = http1_body_feed(&h->rq.body, conn_pending(c));
@@ -162,13 +170,16 @@ static enum http_step up_body(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 	struct slice in = conn_pending(c);
-	ssize_t n = send_some(c->upstream.fd, slice_of(in.ptr, h->rq.ready));
+	ssize_t n;
 
+	if (up_may(c) == HTTP_GONE)
+		return HTTP_GONE;
+	n = send_some(c->upstream.fd, slice_of(in.ptr, h->rq.ready));
 	if (n == 0)
 		return HTTP_WAIT;
 	if (n < 0)
 		return up_refused(h);
-	buf_done(&h->again); /* what has gone is not here any more */
+	buf_done(&h->again); /* a sent part cannot be repeated */
 	h->rq.ready -= (size_t)n;
 	c->in.start += (uint32_t)n;
 	return account(c, true, (size_t)n);
@@ -217,7 +228,7 @@ static enum http_step down_body(struct conn *c)
 	return step;
 }
 
-/* The bytes that came with a 101 go first, then it is a tunnel. */
+/* Sends the bytes that came with a 101 first; then it is a tunnel. */
 static enum http_step down_switched(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -228,8 +239,8 @@ static enum http_step down_switched(struct conn *c)
 	return HTTP_GONE;
 }
 
-/* 1xx: on to the client, if it knows them (RFC 9110 §15.2). A 101 that was
- * not asked for would make a tunnel of a request connection (H6). */
+/* Forwards 1xx to a client that knows them (RFC 9110 §15.2). A 101 that was not
+ * asked for would turn a request connection into a tunnel (H6). */
 static enum http_step interim(struct conn *c, const struct http1_response *rs)
 {
 	struct http_conn *h = c->proto;
@@ -258,9 +269,9 @@ static enum http_step final_head(struct conn *c,
 	http1_body_of_response(&h->rs.body, rs);
 	h->rs.begun = true;
 	h->rs.keep = rs->m.keep_alive;
-	/* While the request still comes nobody can say where the next one
-	 * will begin; and what is left of its head must not go to whoever the
-	 * next one is for. */
+	/* While the request is incomplete, the start of the next one is
+	 * unknown; and the rest of its body must not be taken for a request to
+	 * another host. */
 	h->rs.keep_client = h->rq.keep && !rs->until_close && h->rq.body.done &&
 			    h->rq.ready == 0 && buf_len(&h->up) == 0 &&
 			    !h->rq.refused;
@@ -275,15 +286,15 @@ static enum http_step down_head(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 	struct slice from = buf_slice(&h->from);
-	ssize_t r = http1_head_end(from, &h->rs.scanned);
+	ssize_t rc = http1_head_end(from, &h->rs.scanned);
 	struct http1_response rs;
 	enum http_step step;
 
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return HTTP_WAIT;
-	if (r >= 0)
-		r = http1_response_read(from, h->rq.head, &rs);
-	if (r < 0)
+	if (rc >= 0)
+		rc = http1_response_read(from, h->rq.head, &rs);
+	if (rc < 0)
 		return http_refuse(c, 502, REASON_UPSTREAM_HTTP);
 	h->rs.scanned = 0;
 	step = rs.status < 200 ? interim(c, &rs) : final_head(c, &rs);
@@ -326,7 +337,7 @@ size_t http_held(const struct conn *c)
 	       h->from.cap;
 }
 
-/* True: no more is read for a sandbox that does not read. */
+/* Returns true if no more is read because the sandbox does not read. */
 static bool down_rests(struct conn *c)
 {
 	struct http_conn *h = c->proto;

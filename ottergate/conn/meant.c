@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meant.c - which host a connection was for that has not named it
+ * meant.c - finds the host that a connection was for, if it named none
  *
  * The address that the client dialled stands for a name that the sandbox had
- * asked for (lease.h). The name is for the log alone, so that a line such as
- * "the hello did not come" tells of which host, and whether a hello would have
+ * asked for (lease.h). The name is for the log only, so that a line such as
+ * "the hello did not come" says for which host, and whether a hello would have
  * been allowed. It never allows anything: only what the client itself says
  * decides what is dialled.
  */
@@ -23,7 +23,7 @@ void conn_find_program(struct conn *c)
 	if (!c->half_open || c->program || !c->agent ||
 	    !lease_asker(c->agent, &c->original, c->port, c->started_ms, &p))
 		return;
-	c->program = malloc(sizeof(p)); /* without it: not known */
+	c->program = malloc(sizeof(p)); /* out of memory: stays unknown */
 	if (c->program)
 		*c->program = p;
 }

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plain_http.c - plain HTTP, transparent and by the explicit proxy
+ * plain_http.c - plain HTTP, transparent and through the explicit proxy
  *
  * Theory of operation: each request is read whole up to its body, decided on
- * its own (H4: what a connection was allowed before says nothing), and
- * written anew for an upstream that was dialled for exactly its name and
- * port. That upstream is kept for the next request to the same, and closed
- * when the next one is for another. CONNECT leaves for conn/tls_front.c or, by
- * a `proto: tcp` rule, for relay.c. Requests that were sent ahead wait in c->in
- * until the one before is answered.
+ * its own (H4: earlier decisions on the connection do not count), and written
+ * again for an upstream that was dialled for exactly its name and port. That
+ * upstream is kept for the next request to the same, and closed if the next one
+ * is for another. CONNECT continues in conn/tls_front.c or, by a `proto: tcp`
+ * rule, in relay.c. Requests that were sent ahead wait in c->in until the
+ * previous one is answered.
  *
- * Whatever a handler does, it ends in run(), which tries all that could go on
- * until nothing does: an edge-triggered event that came too early is never
- * missed, and a stale one does no harm.
+ * A request that a rule inspects, which only one to a service can be, hands the
+ * connection over to inspect.c with all that was read.
+ *
+ * Every handler ends in run(), which tries everything that could continue until
+ * nothing does: so an edge-triggered event that came too early is never missed,
+ * and a stale one does no harm.
  */
 #include "ottergate/conn/plain_http.h"
 
-#include "ottergate/policy/deny.h"
+#include "ottergate/inspect/inspect.h"
+#include "ottergate/policy/tell/deny.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +69,7 @@ static int status_of(enum reason why)
 	}
 }
 
-/* The answer to what conn_decide() or conn_refuse() has audited. */
+/* Sends the answer to what conn_decide() or conn_refuse() has audited. */
 static enum http_step answer(struct conn *c, int status,
 			     const struct verdict *v)
 {
@@ -77,8 +81,8 @@ static enum http_step answer(struct conn *c, int status,
 					     c->name;
 	size_t len;
 
-	/* After the first byte of a response, words would be taken for its
-	 * body: that it ends too early must say it. */
+	/* After the first byte of a response, an answer would be taken for its
+	 * body; the early end must show the failure. */
 	if (h->answered) {
 		conn_close(c);
 		return HTTP_GONE;
@@ -106,7 +110,7 @@ static void upstream_drop(struct conn *c)
 	c->upstream_eof = false;
 }
 
-/* Is the idle upstream still there, and silent? What it says unasked would
+/* Returns true if the idle upstream is open and silent. Unrequested bytes would
  * be taken for the answer to the next request. */
 static bool upstream_quiet(const struct conn *c)
 {
@@ -144,16 +148,16 @@ static enum http_step start_exchange(struct conn *c)
 	if (c->upstream.fd < 0 || !target_eq(&h->target, &h->peer) ||
 	    !upstream_quiet(c))
 		return http_dial(c);
-	c->dialled = h->dialled; /* the decision knew of none */
-	/* It may be closing just now. Without memory for a copy there is no
-	 * second try, and nothing else is lost. */
+	c->dialled = h->dialled; /* the decision knew no address */
+	/* The upstream may be closing just now. Without memory for a copy there
+	 * is no second try, and nothing else is lost. */
 	if (h->rq.idempotent && buf_append(&h->again, head.ptr, head.len) < 0)
 		buf_done(&h->again);
 	h->state = HTTP_EXCHANGE;
 	return HTTP_GO;
 }
 
-/* Host as the decision read it, not as the client wrote it (H2, H3). */
+/* Writes Host as the decision read it, not as the client wrote it (H2, H3). */
 static int write_head(struct http_conn *h, const struct http1_request *rq)
 {
 	const struct http_target *t = &h->target;
@@ -175,55 +179,6 @@ static int write_head(struct http_conn *h, const struct http1_request *rq)
 	return http1_request_write(rq, authority, connection, &h->up);
 }
 
-/* --- CONNECT ------------------------------------------------------------ */
-
-/* On a connection where nothing waits to be sent a few bytes always fit; if
- * not, the client does not read and need not be served. */
-static bool say_established(struct conn *c)
-{
-	static const char text[] =
-		"HTTP/1.1 200 Connection established\r\n\r\n";
-	ssize_t n = send(c->client.fd, text, sizeof(text) - 1,
-			 MSG_NOSIGNAL | MSG_DONTWAIT);
-
-	return n == (ssize_t)(sizeof(text) - 1);
-}
-
-/*
- * The tunnel's first bytes must be a TLS hello for the very name that was
- * decided on (H5), and a client sends them only after a 200. So the 200 comes
- * before the dial, and a dial that fails shows as a TLS alert. A `proto: tcp`
- * rule asks for no hello: there the dial comes first and 200, 502 or 504
- * tells how it went.
- */
-static enum http_step connect_allowed(struct conn *c, const struct verdict *v)
-{
-	struct http_conn *h = c->proto;
-	struct name name = h->target.name;
-
-	if (v->proto == RULE_TCP) {
-		h->tcp = true;
-		return http_dial(c);
-	}
-	if (!say_established(c)) {
-		conn_close(c);
-		return HTTP_GONE;
-	}
-	upstream_drop(c);
-	tunnel_begin(c, &name);
-	return HTTP_GONE;
-}
-
-static enum http_step tcp_dialled(struct conn *c)
-{
-	if (!say_established(c)) {
-		conn_close(c);
-		return HTTP_GONE;
-	}
-	conn_relay(c);
-	return HTTP_GONE;
-}
-
 /* --- requests ----------------------------------------------------------- */
 
 static bool text_is(struct slice s, const char *text)
@@ -231,15 +186,15 @@ static bool text_is(struct slice s, const char *text)
 	return slice_eq(s, slice_str(text));
 }
 
-/* Forms that no decision is asked about; 0: it may be. */
+/* Returns the status for forms that are refused without a decision; 0: none. */
 static int form_refused(const struct http_conn *h,
 			const struct http1_request *rq, enum reason *why)
 {
 	*why = REASON_BAD_HTTP;
 	switch (rq->form) {
-	case HTTP1_AUTHORITY: /* CONNECT is the explicit proxy's */
+	case HTTP1_AUTHORITY: /* CONNECT is for the explicit proxy only */
 		return h->proxy ? 0 : 400;
-	case HTTP1_ABSOLUTE: /* https: is for CONNECT: there is no TLS here */
+	case HTTP1_ABSOLUTE: /* https: needs CONNECT: there is no TLS here */
 		if (rq->scheme.len != 4 ||
 		    strncasecmp((const char *)rq->scheme.ptr, "http", 4) != 0)
 			return 400;
@@ -250,7 +205,7 @@ static int form_refused(const struct http_conn *h,
 			return 400;
 		break;
 	}
-	*why = REASON_METHOD; /* H12: an echo of what we may have added */
+	*why = REASON_METHOD; /* H12: would echo what we may have added */
 	return text_is(rq->method, "TRACE") ? 405 : 0;
 }
 
@@ -260,27 +215,28 @@ static enum http_step target_resolve(struct conn *c,
 	struct http_conn *h = c->proto;
 	struct http_target *t = &h->target;
 	uint16_t port = h->proxy ? 80 : h->original_port;
-	int r;
+	int rc;
 
 	if (rq->form == HTTP1_AUTHORITY)
-		port = 0; /* CONNECT must say it (RFC 9110 §9.3.6) */
-	r = http1_request_authority(rq, port, &t->name, &t->addr, &t->port);
-	if (r == -ENOENT)
+		port = 0; /* CONNECT must give it (RFC 9110 §9.3.6) */
+	rc = http1_request_authority(rq, port, &t->name, &t->addr, &t->port);
+	if (rc == -ENOENT)
 		return http_refuse(c, 400, REASON_BAD_HTTP);
-	if (r == -EPROTO)
+	if (rc == -EPROTO)
 		return http_refuse(c, 400, REASON_HOST_MISMATCH);
-	if (r < 0)
+	if (rc < 0)
 		return http_refuse(c, 400, REASON_BAD_NAME);
 	if (!h->proxy && t->port != h->original_port)
 		return http_refuse(c, 400, REASON_HOST_MISMATCH);
 	return HTTP_GO;
 }
 
-static struct verdict request_decide(struct conn *c,
-				     const struct http1_request *rq)
+static struct request request_ask(const struct conn *c,
+				  const struct http1_request *rq)
 {
 	const struct http_conn *h = c->proto;
-	struct request ask = {
+
+	return (struct request){
 		.path = !h->proxy                   ? PATH_HTTP :
 			rq->form == HTTP1_AUTHORITY ? PATH_CONNECT :
 						      PATH_PROXY,
@@ -290,17 +246,26 @@ static struct verdict request_decide(struct conn *c,
 		.method = rq->method,
 		.target = rq->path,
 	};
-
-	return conn_decide(c, &ask);
 }
 
-/* Takes the request out of c->in but for its body. */
+/* Hands the connection over, with all that the client has sent. */
+static enum http_step request_inspect(struct conn *c)
+{
+	const struct http_conn *h = c->proto;
+	struct name name = h->target.name;
+
+	upstream_drop(c);
+	inspect_begin(c, &name);
+	return HTTP_GONE;
+}
+
+/* Removes the request from c->in, except its body. */
 static enum http_step request_take(struct conn *c,
 				   const struct http1_request *rq,
 				   const struct verdict *v)
 {
 	struct http_conn *h = c->proto;
-	int r;
+	int rc;
 
 	h->rq = (struct http_request_state){
 		.head = text_is(rq->method, "HEAD"),
@@ -312,9 +277,10 @@ static enum http_step request_take(struct conn *c,
 	};
 	h->rs = (struct http_response_state){ 0 };
 	http1_body_of_request(&h->rq.body, rq);
-	r = rq->form == HTTP1_AUTHORITY ? 0 : write_head(h, rq);
-	c->in.start += (uint32_t)rq->m.head_len; /* @rq's views end here */
-	if (r < 0)
+	rc = rq->form == HTTP1_AUTHORITY ? 0 : write_head(h, rq);
+	/* invalidates the views of @rq */
+	c->in.start += (uint32_t)rq->m.head_len;
+	if (rc < 0)
 		return http_refuse(c, 503, REASON_NO_MEMORY);
 	return HTTP_GO;
 }
@@ -323,6 +289,8 @@ static enum http_step request_serve(struct conn *c,
 				    const struct http1_request *rq)
 {
 	struct http_conn *h = c->proto;
+	struct request ask;
+	bool inspected;
 	enum reason why;
 	struct verdict v;
 	int status = form_refused(h, rq, &why);
@@ -331,19 +299,26 @@ static enum http_step request_serve(struct conn *c,
 		return http_refuse(c, status, why);
 	if (target_resolve(c, rq) == HTTP_GONE)
 		return HTTP_GONE;
-	if (http_canary(c, rq))
+	ask = request_ask(c, rq);
+	v = decide(c->policy, &ask);
+	/* What CONNECT leads to is inspected behind its hello. */
+	inspected = v.allow && v.use == RULE_INSPECT &&
+		    rq->form != HTTP1_AUTHORITY;
+	if (!inspected && http_canary(c, rq))
 		return http_refuse(c, 403, REASON_CANARY);
-	v = request_decide(c, rq);
+	v = conn_settle(c, &ask, v);
 	if (!v.allow)
 		return answer(c, status_of(v.reason), &v);
+	if (inspected)
+		return request_inspect(c);
 	if (request_take(c, rq, &v) == HTTP_GONE)
 		return HTTP_GONE;
 	if (rq->form == HTTP1_AUTHORITY)
-		return connect_allowed(c, &v);
+		return http_connect(c, &v);
 	return start_exchange(c);
 }
 
-/* More of a request head, or the end of the connection. */
+/* Reads more of a request head, or the end of the connection. */
 static enum http_step head_fill(struct conn *c)
 {
 	struct http_conn *h = c->proto;
@@ -355,7 +330,8 @@ static enum http_step head_fill(struct conn *c)
 		return HTTP_WAIT;
 	if (n == -ENOMEM)
 		return http_refuse(c, 503, REASON_NO_MEMORY);
-	if (n <= 0) { /* -ENOBUFS is not met: http1_head_end() says so */
+	/* http1_head_end() reports a long head first, so never -ENOBUFS */
+	if (n <= 0) {
 		conn_close(c);
 		return HTTP_GONE;
 	}
@@ -365,10 +341,8 @@ static enum http_step head_fill(struct conn *c)
 	return HTTP_GO;
 }
 
-/*
- * A first line that is complete and no request line (SMTP's "EHLO x") will
- * never be one: its sender need not wait for the deadline to hear so (T9).
- */
+/* Returns true if the first line is complete and no request line (SMTP's "EHLO
+ * x"): its sender need not wait for the deadline (T9). */
 static bool no_request_line(struct slice in)
 {
 	const uint8_t *end = in.len ? memchr(in.ptr, '\n', in.len) : NULL;
@@ -380,21 +354,21 @@ static enum http_step head_step(struct conn *c)
 {
 	struct http_conn *h = c->proto;
 	struct slice in = conn_pending(c);
-	ssize_t r = http1_head_end(in, &h->scanned);
+	ssize_t rc = http1_head_end(in, &h->scanned);
 	struct http1_request rq;
 	enum reason why;
 
-	if (r == -EAGAIN && no_request_line(in))
-		r = -EBADMSG;
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN && no_request_line(in))
+		rc = -EBADMSG;
+	if (rc == -EAGAIN)
 		return head_fill(c);
 	h->target = (struct http_target){ 0 };
 	h->head_due = 0;
 	h->scanned = 0;
-	if (r >= 0)
-		r = http1_request_read(in, &rq);
-	if (r < 0) {
-		int status = http1_bad_status((int)r, &why);
+	if (rc >= 0)
+		rc = http1_request_read(in, &rq);
+	if (rc < 0) {
+		int status = http1_bad_status((int)rc, &why);
 
 		return http_refuse(c, status, why);
 	}
@@ -472,8 +446,8 @@ static void run(struct conn *c)
 
 static void on_client(struct conn *c, uint32_t events)
 {
-	/* Both directions are gone: nobody is there to be answered. A half
-	 * close (EPOLLRDHUP) is none of these. */
+	/* Both directions are closed: no one to answer. A half close
+	 * (EPOLLRDHUP) is not meant. */
 	if (events & (EPOLLERR | EPOLLHUP))
 		conn_close(c);
 	else
@@ -484,7 +458,7 @@ static void on_upstream(struct conn *c, uint32_t events)
 {
 	const struct http_conn *h = c->proto;
 
-	(void)events; /* an old one, perhaps: reading tells the truth */
+	(void)events; /* may be stale: reading shows the truth */
 	if (h->state == HTTP_EXCHANGE)
 		run(c);
 	else if (h->state == HTTP_HEAD && c->upstream.fd >= 0 &&
@@ -524,7 +498,7 @@ static void on_dialled(struct conn *c, enum reason why)
 	if (why != REASON_ALLOWED) {
 		http_refuse(c, status_of(why), why);
 	} else if (h->tcp) {
-		tcp_dialled(c);
+		http_connected(c);
 	} else {
 		h->dialled = c->dialled;
 		h->state = HTTP_EXCHANGE;
@@ -532,8 +506,8 @@ static void on_dialled(struct conn *c, enum reason why)
 	}
 }
 
-/* Between two requests nothing is held but an upstream, which the next
- * request may not find allowed any more: that one is dropped. */
+/* Between two requests only an idle upstream is held, which the new policy may
+ * not allow for the next request: it is closed. */
 static bool on_recheck(struct conn *c)
 {
 	const struct http_conn *h = c->proto;

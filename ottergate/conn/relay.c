@@ -2,22 +2,22 @@
 /*
  * relay.c - bytes both ways between two sockets
  *
- * Theory of operation: each direction is read into the worker's one copy
- * buffer and written at once, so that a connection whose peers keep up, and
- * one that is idle, hold no memory for it. What a full socket does not take
- * waits in a chunk of its own; until it is gone, nothing more is read in that
+ * Theory of operation: each direction is read into the worker's one copy buffer
+ * and written at once, so that a connection whose peers keep up, and one that
+ * is idle, hold no memory. Bytes that a full socket does not take wait in a
+ * chunk of their own; until they are gone, nothing more is read in that
  * direction: that is the back pressure. A direction that has moved RELAY_FAT
- * bytes without a pause goes through a pipe by splice(2) instead, which the
- * worker lends from a small pool and which comes back whenever it is empty.
+ * bytes without a pause uses splice(2) through a pipe instead, which the worker
+ * lends from a small pool and which is returned whenever it is empty.
  *
- * Events are edges: a direction is worked on until its source has nothing, its
- * sink is full, its limit says rest, or its turn is over. A read that brought
- * less than was asked for has emptied the socket, so no second one is made to
- * hear EAGAIN; if the kernel has told of the end by then (EPOLLRDHUP), the end
- * follows, and is not read either.
+ * Events are edges: a direction is worked on until its source is empty, its
+ * sink is full, its limit requires a rest, or its turn is over. A read that
+ * returned less than asked for has emptied the socket, so EAGAIN is not read;
+ * if the kernel has reported the end by then (EPOLLRDHUP), that is not read
+ * either.
  *
- * An end of one direction is passed on (shutdown), the other goes on. An error
- * ends both with a reset, so that nobody takes a part for the whole.
+ * The end of one direction is passed on (shutdown); the other continues. An
+ * error ends both with a reset, so that no peer takes a part for the whole.
  */
 #include "ottergate/conn/relay.h"
 
@@ -29,14 +29,14 @@
 #include "ottergate/conn/worker_impl.h"
 
 struct relay_half {
-	struct chunk left; /* read and not written */
-	struct relay_pipe *pipe; /* the same, of a splice */
-	struct wheel_timer rest; /* armed: the limit says so */
+	struct chunk left; /* read but not written */
+	struct relay_pipe *pipe; /* the same, spliced */
+	struct wheel_timer rest; /* armed while a limit requires a rest */
 	struct conn *conn;
 	bool up;
 };
 
-struct relay { /* while something waits */
+struct relay { /* exists only while something waits */
 	struct relay_half half[2]; /* down, up */
 };
 
@@ -45,10 +45,10 @@ struct relay { /* while something waits */
 #define RELAY_RESTED (CONN_OWN << 2)
 
 enum step {
-	STEP_MORE, /* go on */
-	STEP_WAIT, /* empty, full or resting: an event or the timer comes */
+	STEP_MORE, /* continue */
+	STEP_WAIT, /* empty, full or resting: an event or the timer continues */
 	STEP_EOF,
-	STEP_DEAD, /* an error: both sides are reset */
+	STEP_DEAD, /* an error: reset both sides */
 	STEP_GONE, /* the connection is closed */
 };
 
@@ -121,7 +121,7 @@ void relay_drop(struct conn *c)
 	c->relay = NULL;
 }
 
-/* Nothing waits any more: an idle tunnel has no struct relay. */
+/* Frees c->relay if nothing waits: an idle tunnel has none. */
 static void relay_tidy(struct conn *c)
 {
 	if (c->relay && !relay_waits(c, false) && !relay_waits(c, true))
@@ -130,30 +130,39 @@ static void relay_tidy(struct conn *c)
 
 /* --- limits --------------------------------------------------------------- */
 
-/* @r: as usage_bytes() says. */
-static enum step relay_limit(struct conn *c, bool up, int r)
+/* @r: a result of usage_bytes(). */
+static enum step relay_limit(struct conn *c, bool up, int rc)
 {
 	struct worker *w = c->worker;
 
-	if (r == 0)
+	if (rc == 0)
 		return STEP_MORE;
-	if (r < 0) {
-		conn_limit(c, r == -EDQUOT ? REASON_LIMIT_VOLUME :
-					     REASON_LIMIT_KILLED);
+	if (rc < 0) {
+		conn_limit(c, rc == -EDQUOT ? REASON_LIMIT_VOLUME :
+					      REASON_LIMIT_KILLED);
 		return STEP_GONE;
 	}
 	if (!relay_need(c))
 		return STEP_DEAD;
 	worker_count(w, COUNTER_THROTTLED, 1);
-	wheel_set(&w->wheel, &c->relay->half[up].rest, w->now_ms, (uint64_t)r);
+	wheel_set(&w->wheel, &c->relay->half[up].rest, w->now_ms, (uint64_t)rc);
 	return STEP_WAIT;
 }
 
-/* @n bytes have been written. STEP_MORE, or what the limits say. */
+/* Asked before bytes go up, since relay_account() comes after that. Returns
+ * STEP_MORE, or STEP_GONE if the sandbox is killed. */
+static enum step relay_may(struct conn *c, bool up)
+{
+	if (!up || !usage_is_killed(&c->agent->usage))
+		return STEP_MORE;
+	return relay_limit(c, up, -ECONNABORTED);
+}
+
+/* Counts @n written bytes. Returns STEP_MORE, or what the limits require. */
 static enum step relay_account(struct conn *c, bool up, size_t n)
 {
 	struct worker *w = c->worker;
-	int r;
+	int rc;
 
 	if (n == 0)
 		return STEP_MORE;
@@ -162,12 +171,12 @@ static enum step relay_account(struct conn *c, bool up, size_t n)
 	if (c->burst[up] < RELAY_FAT)
 		c->burst[up] += (uint32_t)n;
 	worker_count(w, up ? COUNTER_BYTES_UP : COUNTER_BYTES_DOWN, n);
-	r = usage_bytes(&c->agent->usage, agent_policy_limits(c->policy), up, n,
-			w->now_ms);
-	return relay_limit(c, up, r);
+	rc = usage_bytes(&c->agent->usage, agent_policy_limits(c->policy), up,
+			 n, w->now_ms);
+	return relay_limit(c, up, rc);
 }
 
-/* How much one step may move, so that a slow rate does not come in lumps. */
+/* Returns how much one step may move, so that a slow rate is smooth. */
 static size_t step_size(const struct conn *c, bool up, size_t most)
 {
 	const struct limits *l = agent_policy_limits(c->policy);
@@ -186,7 +195,7 @@ static enum step errno_step(struct conn *c, bool up, bool reading)
 		return STEP_MORE;
 	if (errno == EAGAIN)
 		return STEP_WAIT;
-	/* The side that failed needs no reset. */
+	/* the side that failed needs no reset */
 	if (up == reading)
 		c->client_err = true;
 	else
@@ -194,7 +203,7 @@ static enum step errno_step(struct conn *c, bool up, bool reading)
 	return STEP_DEAD;
 }
 
-/* The source is empty now: is that the end? */
+/* The source is empty: decides whether that is the end. */
 static enum step source_dry(const struct conn *c, bool up)
 {
 	if (up ? c->client_err : c->upstream_err)
@@ -202,7 +211,7 @@ static enum step source_dry(const struct conn *c, bool up)
 	return (up ? c->client_hup : c->upstream_hup) ? STEP_EOF : STEP_WAIT;
 }
 
-/* What is in @k, which is c->in or what is left, goes on. */
+/* Writes @k, which is c->in or the rest of a read. */
 static enum step chunk_flush(struct conn *c, bool up, struct chunk *k)
 {
 	ssize_t m = send(sink_fd(c, up), k->mem + k->start, k->end - k->start,
@@ -252,20 +261,20 @@ static enum step relay_copy(struct conn *c, bool up)
 	}
 	s = (size_t)n < want ? source_dry(c, up) : STEP_MORE;
 	if (m < n) {
-		/* The end, if there is one, is read again later. */
+		/* the end, if there is one, is read again later */
 		s = STEP_WAIT;
 		if (relay_keep(c, up, im->copy + m, (size_t)(n - m)) < 0)
 			return STEP_DEAD;
 	}
 	limit = relay_account(c, up, (size_t)m);
-	/* One that rests finds the end again as well. */
+	/* a resting direction finds the end again too */
 	return limit == STEP_MORE ? s : limit;
 }
 
 /* --- splicing ------------------------------------------------------------- */
 
-/* What is in @p goes on; afterwards @p waits, or is back in the pool. A part
- * does not mean that the sink is full: only EAGAIN makes an edge. */
+/* Writes what is in @p; afterwards @p waits, or is back in the pool. A partial
+ * write does not mean that the sink is full: only EAGAIN causes an edge. */
 static enum step pipe_drain(struct conn *c, bool up, struct relay_pipe *p)
 {
 	ssize_t m = relay_pipe_drain(p, sink_fd(c, up));
@@ -315,7 +324,7 @@ static bool relay_ended(const struct conn *c, bool up)
 	return up ? c->client_eof : c->upstream_eof;
 }
 
-/* The source has ended and all of it has been written. */
+/* The source has ended and everything was written. */
 static void relay_end(struct conn *c, bool up)
 {
 	if (up)
@@ -336,6 +345,8 @@ static enum step relay_step(struct conn *c, bool up)
 
 	if (relay_ended(c, up) || (h && h->rest.link))
 		return STEP_WAIT;
+	if (relay_may(c, up) == STEP_GONE)
+		return STEP_GONE;
 	if (h && h->pipe)
 		return pipe_drain(c, up, h->pipe);
 	if (h && h->left.mem)
@@ -369,14 +380,14 @@ static void relay_pump(struct conn *c, bool up)
 	}
 }
 
-/* It has rested. */
+/* The rest is over. */
 static void relay_wake(struct conn *c, bool up)
 {
-	int r = usage_rested(&c->agent->usage, agent_policy_limits(c->policy),
-			     up, c->worker->now_ms);
+	int rc = usage_rested(&c->agent->usage, agent_policy_limits(c->policy),
+			      up, c->worker->now_ms);
 
-	/* The relay is there: to rest again needs no memory. */
-	if (relay_limit(c, up, r) == STEP_MORE)
+	/* c->relay exists: resting again needs no memory */
+	if (relay_limit(c, up, rc) == STEP_MORE)
 		relay_pump(c, up);
 }
 
@@ -387,9 +398,9 @@ static void relay_event(struct conn *c, bool up, uint32_t events)
 {
 	if (c->worker->now_ms - c->active_ms > RELAY_LULL_MS)
 		c->burst[0] = c->burst[1] = 0;
-	/* A client that resets has given the exchange up: what it sent last
-	 * is of no use without the rest. A server may reset behind its answer,
-	 * which is read first, unless its end has been seen. */
+	/* A client that resets has abandoned the exchange: its last bytes are
+	 * useless without the rest. A server may reset after its answer, which
+	 * is read first, unless its end was seen. */
 	if (events & EPOLLERR && (up || relay_ended(c, up))) {
 		conn_reset(c);
 		return;
@@ -417,10 +428,8 @@ static uint64_t until(uint64_t when, uint64_t now)
 	return when > now ? when - now : 0;
 }
 
-/*
- * The idle timeout is lazy: a connection that is busy moves no timer; one that
- * fires too early is set anew for what is left.
- */
+/* The idle timeout is lazy: a busy connection sets no timer; one that fires too
+ * early is set again for the rest. */
 static void relay_timeout(struct conn *c)
 {
 	const struct timeouts *t = agent_policy_timeouts(c->policy);
@@ -461,11 +470,14 @@ static const struct conn_ops relay_ops = {
 	.again = relay_again,
 };
 
-/* The client's first bytes go out. False: the connection has ended. */
+/* Writes the client's first bytes. Returns false if the connection has
+ * ended. */
 static bool relay_first(struct conn *c)
 {
-	enum step s = chunk_flush(c, true, &c->in);
+	enum step s = relay_may(c, true);
 
+	if (s == STEP_MORE)
+		s = chunk_flush(c, true, &c->in);
 	if (s == STEP_GONE)
 		return false;
 	if (s == STEP_DEAD || (c->in.mem && !relay_need(c))) {
@@ -484,7 +496,7 @@ void conn_relay(struct conn *c)
 	bool spoke = conn_pending(c).len > 0;
 
 	conn_become(c, &relay_ops);
-	/* An end that was seen is read once more, and passed on then. */
+	/* An end that was seen is read again, and passed on then. */
 	c->client_hup |= c->client_eof;
 	c->upstream_hup |= c->upstream_eof;
 	c->client_eof = c->upstream_eof = false;
@@ -494,10 +506,12 @@ void conn_relay(struct conn *c)
 		return;
 	if (!spoke)
 		chunk_drop(&c->in);
-	/* Edges that came before are gone: look. In TLS the server is silent
-	 * until it has the hello, so its side need not be looked at, unlike
-	 * others', which may have spoken while the client did; and a client
-	 * that was not watched yet has its edge to come. */
+	/*
+	 * Earlier edges are gone: look. In TLS the server is silent until it
+	 * has the hello, so its side need not be looked at; other servers may
+	 * have spoken while the client did. A client that was not watched yet
+	 * will get its edge.
+	 */
 	if (c->watched)
 		relay_pump(c, true);
 	else if (conn_watch(c) < 0)

@@ -2,10 +2,10 @@
 /*
  * relay_pipe.c - the pipes that a worker splices through
  *
- * A pipe is lent for as long as it holds bytes, so a worker needs as many as
- * it has fat flows whose sink is full, not as many as it has connections. The
- * kernel counts the pages of a user's pipes (pipe-user-pages-soft); when it
- * gives no more big ones, flows are copied, which always works.
+ * A pipe is lent only while it holds bytes, so a worker needs as many as it has
+ * fat flows whose sink is full, not as many as it has connections. The kernel
+ * limits the pages of a user's pipes (pipe-user-pages-soft); when it gives no
+ * more large ones, flows are copied, which always works.
  */
 #include "ottergate/conn/relay_pipe.h"
 

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share.c - whose turn it is: the processor's time of a worker, by sandbox
+ * share.c - shares a worker's processor time among sandboxes
  *
  * Theory of operation
  *
  * Whatever a sandbox sends, it gets no more than its share of a worker while
- * others want theirs. Its connections are tasks in a queue of its own, and the
- * queues are served by deficit round robin, with the two lists of fq_codel
- * (RFC 8290 §4.1): a sandbox that has had nothing to do is served before those
- * that always have, once for each time that it empties its queue. So a small
- * request waits for the turn that is on, not for all that is queued. Where
- * no other has work, one sandbox has the whole worker.
+ * others need theirs. Its connections are tasks in a queue of its own, and the
+ * queues are served by deficit round robin, with the two lists of fq_codel (RFC
+ * 8290 §4.1): a sandbox that had nothing to do is served before those that
+ * always have, once for each time that it empties its queue. So a small request
+ * waits for the current turn, not for everything that is queued. If no other
+ * has work, one sandbox has the whole worker.
  *
- * A turn is bounded in work by the protocols: a number of steps (RELAY_STEPS,
- * ROUNDS_MAX), which give a parser at most 4 KiB (SLICE) at a time. A parser that
- * has much to do with few bytes asks shares_spent() between two slices. What cannot be
- * divided (the arithmetic of a handshake) is owed: a sandbox in debt waits for
- * as many rounds of the others as it takes to pay.
+ * The protocols limit the work of a turn: a number of steps (RELAY_STEPS,
+ * ROUNDS_MAX), which give a parser at most 4 KiB (SLICE) at a time. A parser
+ * that has much to do with few bytes calls shares_spent() between two slices.
+ * What cannot be divided (the arithmetic of a handshake) becomes a debt: a
+ * sandbox in debt waits for as many rounds of the others as it takes to pay.
  *
- * Time is counted by the clock that costs least (vDSO). It counts time in which
- * the thread did not run as well, which a turn that was halted must not pay
- * for: one longer than SHARE_LONG_NS is measured by the thread's CPU clock.
- * That one is a system call of a microsecond or two, so it is read for such
- * turns and once in SHARE_READ_NS of others, never for each.
+ * Time is measured by the cheapest clock (vDSO). It includes time in which the
+ * thread did not run, which an interrupted turn must not pay for: a turn longer
+ * than SHARE_LONG_NS is measured by the thread's CPU clock. That is a system
+ * call of a microsecond or two, so it is read for such turns and once in
+ * SHARE_READ_NS of others, never for each.
  *
- * What a sandbox uses is added up in its struct agent, over all workers. A
- * worker that gives it the next quantum takes from that what others have given
- * it meanwhile, at most three quarters: a sandbox that fills one core has no
- * claim to half of the next one too, but none of its connections stands still because the
+ * What a sandbox uses is summed up in its struct agent, over all workers. A
+ * worker that gives it the next quantum subtracts what others have given it
+ * meanwhile, at most three quarters: a sandbox that fills one core has no claim
+ * to half of the next one too, but none of its connections stalls because the
  * kernel hashed it to a busy worker.
  */
 #include "ottergate/conn/share.h"
@@ -41,13 +41,13 @@
 #define FOREIGN_MAX (SHARE_QUANTUM_NS / 4 * 3)
 
 struct share {
-	struct share *next; /* in the bucket */
-	struct share *behind; /* in its list */
-	struct agent *agent; /* a reference; NULL: of no sandbox */
+	struct share *next; /* next in the bucket */
+	struct share *behind; /* next in its list */
+	struct agent *agent; /* a reference; NULL: the common share */
 	struct task *head, **tail;
-	int64_t credit; /* ns; below 0: what it owes */
+	int64_t credit; /* ns; negative: a debt */
 	uint64_t seen; /* agent->cpu_ns at the last quantum */
-	uint64_t own; /* of what came since, this worker's part */
+	uint64_t own; /* this worker's part since then */
 	unsigned users; /* tasks */
 	bool listed;
 };
@@ -58,12 +58,12 @@ struct share_list {
 
 struct shares {
 	struct share *bucket[BUCKETS];
-	struct share nobody;
+	struct share common;
 	struct share_list fresh, old;
 	struct share_clocks clocks;
-	uint64_t turn_ends; /* wall; 0: no turn is on */
-	uint64_t cpu; /* at the last look */
-	uint64_t unread; /* wall time that was billed since then */
+	uint64_t turn_ends; /* wall; 0: no turn is running */
+	uint64_t cpu; /* when it was read last */
+	uint64_t unread; /* wall time charged since then */
 };
 
 /* --- clocks --------------------------------------------------------------- */
@@ -86,7 +86,8 @@ static uint64_t system_cpu(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* --- life ----------------------------------------------------------------- */
+/* --- creation and removal
+ * -------------------------------------------------- */
 
 static void list_init(struct share_list *l)
 {
@@ -129,7 +130,7 @@ struct shares *shares_new(const struct share_clocks *clocks)
 		return NULL;
 	list_init(&ss->fresh);
 	list_init(&ss->old);
-	share_init(&ss->nobody, NULL);
+	share_init(&ss->common, NULL);
 	ss->clocks = clocks ? *clocks :
 			      (struct share_clocks){ system_wall, system_cpu };
 	return ss;
@@ -168,15 +169,15 @@ static struct share *share_of(struct shares *ss, struct agent *a)
 			return s;
 	s = malloc(sizeof(*s));
 	if (!s)
-		return &ss->nobody;
+		return &ss->common;
 	share_init(s, agent_ref(a));
 	s->next = *bucket;
 	*bucket = s;
 	return s;
 }
 
-/* A share stays while its sandbox does, and what it owes with it: one that
- * closes all connections and makes others is no new one. */
+/* A share, with its debt, lives as long as its sandbox: closing all connections
+ * and making others does not clear the debt. */
 void shares_purge(struct shares *ss,
 		  bool (*keep)(void *arg, const struct agent *a), void *arg)
 {
@@ -201,7 +202,7 @@ void shares_purge(struct shares *ss,
 void task_init(struct shares *ss, struct task *t, struct agent *a,
 	       void (*fn)(struct worker *w, struct task *t))
 {
-	*t = (struct task){ .share = a ? share_of(ss, a) : &ss->nobody,
+	*t = (struct task){ .share = a ? share_of(ss, a) : &ss->common,
 			    .fn = fn };
 	t->share->users++;
 }
@@ -253,9 +254,10 @@ bool shares_spent(const struct shares *ss)
 	return ss && ss->turn_ends && ss->clocks.wall() >= ss->turn_ends;
 }
 
-/* --- paying --------------------------------------------------------------- */
+/* --- charging
+ * --------------------------------------------------------------- */
 
-/* What @wall of a turn that has just ended counts for. */
+/* Returns how much of @wall, the time of a turn that just ended, is charged. */
 static uint64_t measure(struct shares *ss, uint64_t wall)
 {
 	uint64_t cpu, used;
@@ -264,7 +266,7 @@ static uint64_t measure(struct shares *ss, uint64_t wall)
 	if (wall < SHARE_LONG_NS && ss->unread < SHARE_READ_NS)
 		return wall;
 	cpu = ss->clocks.cpu();
-	used = cpu - ss->cpu; /* of this turn and of those not looked at */
+	used = cpu - ss->cpu; /* of this turn and of those not measured */
 	used -= used < ss->unread - wall ? used : ss->unread - wall;
 	ss->cpu = cpu;
 	ss->unread = 0;
@@ -282,7 +284,7 @@ static void pay(struct share *s, uint64_t ns)
 	atomic_fetch_add_explicit(&s->agent->cpu_ns, ns, memory_order_relaxed);
 }
 
-/* The next quantum, without what other workers have given it. */
+/* Adds the next quantum, less what other workers have given meanwhile. */
 static void refill(struct share *s)
 {
 	uint64_t sum, foreign;
@@ -345,8 +347,8 @@ static struct share *next_share(struct shares *ss)
 		list_shift(l);
 		if (s->credit <= 0)
 			refill(s);
-		/* One that was served first and is done waits for one pass of
-		 * the others before it can be first again. */
+		/* A share that was served first and is done waits for one pass
+		 * of the others before it can be first again. */
 		if (s->head || (fresh && ss->old.head))
 			list_append(&ss->old, s);
 	}

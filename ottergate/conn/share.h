@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * share.h - whose turn it is: the processor's time of a worker, by sandbox
+ * share.h - shares a worker's processor time among sandboxes
  *
- * A handler of an event notes what came and queues a task. The worker runs
- * tasks by shares_run(), a bounded piece in each round. Everything here is one
- * worker's; struct agent has the one number that workers add to together.
+ * An event handler records what came and queues a task. The worker runs tasks
+ * by shares_run(), for a limited time in each round. Everything here belongs to
+ * one worker; only the sum in struct agent is common to all.
  */
 #ifndef OTTERGATE_CONN_SHARE_H
 #define OTTERGATE_CONN_SHARE_H
@@ -18,56 +18,70 @@ struct share;
 struct shares;
 struct worker;
 
-#define SHARE_QUANTUM_NS 200000u /* of one sandbox, before the next one's */
+/* Time of one sandbox, before the next one's turn. */
+#define SHARE_QUANTUM_NS 200000u
 #define SHARE_ROUND_NS 250000u /* of all, before the worker looks for events */
-#define SHARE_LONG_NS 500000u /* a turn of this length may have been halted */
-#define SHARE_READ_NS 1000000u /* of turns, for each look at the CPU clock */
-#define SHARE_DEBT_NS 100000000 /* is all that a sandbox ever owes */
+#define SHARE_LONG_NS 500000u /* a longer turn may have been interrupted */
+/* Time of turns, between two reads of the CPU clock. */
+#define SHARE_READ_NS 1000000u
+#define SHARE_DEBT_NS 100000000 /* the most that a sandbox ever owes */
 
-/* One connection, embedded in it. The share is its sandbox's. */
+/* Something to do for a sandbox; embedded in a connection. */
 struct task {
-	struct task *next, **link; /* link NULL: it is not queued */
+	struct task *next, **link; /* link NULL: not queued */
 	struct share *share;
 	void (*fn)(struct worker *w, struct task *t);
 };
 
 struct share_clocks { /* nanoseconds that never go back */
-	uint64_t (*wall)(void); /* cheap: asked after each task */
+	uint64_t (*wall)(void); /* cheap: read after each task */
 	uint64_t (*cpu)(void); /* of this thread */
 };
 
-/* @clocks NULL: the system's. NULL: out of memory. */
+/* Returns an empty set, owned by the caller; NULL when out of memory. @clocks
+ * NULL: the system's; copied. */
 struct shares *shares_new(const struct share_clocks *clocks);
-void shares_free(struct shares *ss); /* no task is left; NULL is fine */
-/* Fills @t. @a NULL, or no memory: all of these have one share together. */
+/* Frees the set; no task may be left. NULL is fine. */
+void shares_free(struct shares *ss);
+/* Initialises @t for the sandbox @a; task_done() must end it before its memory
+ * is freed. If @a is NULL or memory is short, it is in one common share. Cannot
+ * fail. */
 void task_init(struct shares *ss, struct task *t, struct agent *a,
 	       void (*fn)(struct worker *w, struct task *t));
-/* Calls t->fn(@w, @t) when it is its turn, never from within. Idempotent until
- * then; from within t->fn it is queued again, behind its sandbox's others. */
+/* Queues @t: t->fn(@w, @t) is called when it is its turn, never from within. No
+ * effect while it is queued; from within t->fn it is queued again, after its
+ * sandbox's others. */
 void task_queue(struct shares *ss, struct task *t);
-/* @t is not called any more, and may be freed. Accepts zeroes. */
+/* Ends @t: it is not called any more and may be freed. Frees nothing itself.
+ * Accepts zeroed and ended tasks. */
 void task_done(struct task *t);
-/* Is a task queued? Then the worker does not sleep. */
+/* Returns true if a task is queued; the worker must not sleep then. */
 bool shares_wait(const struct shares *ss);
-/* Runs tasks until none is queued or SHARE_ROUND_NS are over. */
+/* Runs tasks until none is queued, or until after the turn in which
+ * SHARE_ROUND_NS have passed. */
 void shares_run(struct shares *ss, struct worker *w);
-/* Is the turn that is on over? For a task that can stop here and be queued
- * again. False outside of a turn, and for NULL. */
+/* Returns true if the current turn is over, for a task that can stop here and
+ * queue itself again. False outside of a turn, and for NULL. */
 bool shares_spent(const struct shares *ss);
-/* Frees what belongs to sandboxes that have no task and that @keep denies. */
+/* Frees the shares, with their debts, of sandboxes that have no task and for
+ * which @keep returns false. */
 void shares_purge(struct shares *ss,
 		  bool (*keep)(void *arg, const struct agent *a), void *arg);
 
-/* What is done for many sandboxes in one go (packets of DNS, accepts) is paid
- * for in equal parts. */
+/* Charges work for many sandboxes at once (DNS packets, accepts) in equal
+ * parts. */
 #define SHARE_BILL_MAX 256u
 struct share_bill {
 	uint64_t began;
 	unsigned n;
-	struct agent *who[SHARE_BILL_MAX]; /* of one item each; NULL: none */
+	/* The sandbox of each item, borrowed; NULL: no sandbox pays for it. */
+	struct agent *who[SHARE_BILL_MAX];
 };
+/* Starts the clock. */
 void share_bill_begin(const struct shares *ss, struct share_bill *b);
+/* Adds an item of @a; ignored beyond SHARE_BILL_MAX. */
 void share_bill_add(struct share_bill *b, struct agent *a);
+/* Charges the time since share_bill_begin(); nothing if there is no item. */
 void share_bill_end(struct shares *ss, const struct share_bill *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.c - which sandbox an address is, and what it has used
+ * table.c - maps addresses to sandboxes, and holds their counters
  */
 #include "ottergate/conn/table.h"
 
@@ -55,8 +55,8 @@ void agent_unref(struct agent *a)
 	free(a);
 }
 
-/* FNV-1a. Ids and addresses are given by acd, not by sandboxes, and the table
- * is half full at most. */
+/* FNV-1a without a key: acd chooses ids and addresses, not the sandboxes, and
+ * the table is at most half full. */
 static uint32_t hash_of(const void *p, size_t len)
 {
 	const uint8_t *b = p;
@@ -115,7 +115,7 @@ int table_make(const struct table_entry *v, size_t n, uint64_t generation,
 {
 	struct table *t;
 	uint32_t size = 4;
-	int r = 0;
+	int rc = 0;
 
 	if (n > TABLE_AGENTS_MAX)
 		return -E2BIG;
@@ -130,12 +130,12 @@ int table_make(const struct table_entry *v, size_t n, uint64_t generation,
 	t->by_address = calloc(size, sizeof(*t->by_address));
 	t->by_id = calloc(size, sizeof(*t->by_id));
 	if (!t->by_address || !t->by_id)
-		r = -ENOMEM;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = table_add(t, &v[i]);
-	if (r < 0) {
+		rc = -ENOMEM;
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = table_add(t, &v[i]);
+	if (rc < 0) {
 		table_unref(t);
-		return r;
+		return rc;
 	}
 	*ret = t;
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.h - which sandbox an address is, and what it has used
+ * table.h - maps addresses to sandboxes, and holds their counters
  *
- * An immutable snapshot: source address → agent. Workers hold one reference
- * each and take the next between two rounds of their loop. `struct agent`
- * outlives snapshots: its counters go on when its policy changes.
+ * An immutable snapshot: source address → agent. Each worker holds a reference
+ * and takes the next table between two rounds of its loop. `struct agent`
+ * outlives snapshots: its counters continue when its policy changes.
  */
 #ifndef OTTERGATE_CONN_TABLE_H
 #define OTTERGATE_CONN_TABLE_H
@@ -18,42 +18,49 @@
 
 struct leases;
 
-struct agent { /* counted; shared by all workers */
+struct agent { /* reference-counted; shared by all workers */
 	atomic_uint refs;
 	char *id;
 	struct addr address;
 	struct usage usage; /* atomics only: limits.h */
 	_Atomic(struct leases *) leases; /* lease.h; NULL: none yet */
-	/* When a program asked last (net-preload), plus 1; 0: none did. */
+	/* When a program asked last (net-preload), plus 1; 0: never. */
 	_Atomic uint64_t asked_ms;
-	/* When something allowed could not be reached last, plus 1; 0: never. */
+	/* When an allowed host could not be reached last, plus 1; 0: never. */
 	_Atomic uint64_t failed_ms;
-	_Atomic uint64_t cpu_ns; /* of workers' time, all of them: share.h */
+	/* of workers' time, summed over all: share.h */
+	_Atomic uint64_t cpu_ns;
 };
+/* Returns a new agent with one reference, the caller's; NULL when out of
+ * memory. */
 struct agent *agent_new(const char *id, const struct addr *address);
+/* Adds a reference. Returns @a. */
 struct agent *agent_ref(struct agent *a);
-void agent_unref(struct agent *a); /* NULL is fine */
+/* Drops a reference. NULL is fine. */
+void agent_unref(struct agent *a);
 
 struct secret_set;
 struct leaf_ca;
 struct table_entry {
 	struct agent *agent;
 	struct agent_policy *policy;
-	struct secret_set *secrets; /* NULL: none were given */
-	struct leaf_ca *ca; /* NULL: nobody has asked for one */
+	struct secret_set *secrets; /* NULL: none given */
+	struct leaf_ca *ca; /* NULL: none was asked for */
 };
-struct table; /* counted */
+struct table; /* reference-counted */
 
-/* Takes no references but its own. @generation is for the audit. -EEXIST: two
- * agents with one address or one id. */
+/* Makes a table of copies of @v, taking references of its own. @generation is
+ * for the audit. Returns 0, -EEXIST if two agents have one address or one id,
+ * -E2BIG beyond TABLE_AGENTS_MAX, or -ENOMEM. */
 int table_make(const struct table_entry *v, size_t n, uint64_t generation,
 	       struct table **ret);
 struct table *table_ref(struct table *t);
-void table_unref(struct table *t); /* NULL is fine */
+/* Drops a reference. NULL is fine. */
+void table_unref(struct table *t);
 uint64_t table_generation(const struct table *t);
 size_t table_count(const struct table *t);
 const struct table_entry *table_at(const struct table *t, size_t i);
-/* NULL: no sandbox has this address. */
+/* Return the entry of an address or an id, owned by @t; NULL: none. */
 const struct table_entry *table_find(const struct table *t,
 				     const struct addr *source);
 const struct table_entry *table_find_id(const struct table *t, const char *id);

@@ -2,8 +2,8 @@
 /*
  * tcp.c - `proto: tcp`: a name that was dialled by its synthetic address
  *
- * Nothing is read before the upstream is there, since in many protocols the
- * server speaks first. A denial is a reset: there is no language to say more.
+ * Nothing is read before the upstream is connected, since in many protocols the
+ * server speaks first. A denial is a reset, as no message is possible.
  */
 #include "ottergate/conn/conn_impl.h"
 
@@ -17,7 +17,7 @@ static void tcp_client(struct conn *c, uint32_t events)
 {
 	(void)events;
 	if (c->client_err)
-		conn_close(c); /* anything else: the relay begins by looking */
+		conn_close(c); /* anything else: the relay looks first */
 }
 
 static void tcp_upstream(struct conn *c, uint32_t events)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tls_front.c - TLS that is not opened: the hello decides, then bytes go through
+ * tls_front.c - TLS that is not opened: the hello decides, then bytes pass
  *
  * Theory of operation: the ClientHello is collected in c->in, within the
- * policy's size and the one deadline of the connection, and never changed.
- * Transparent: its name is the request; without one it is the address that the
- * client dialled, if an `ips` rule allows that. After a CONNECT the request has been
- * decided; the hello must name the same host, so that nobody asks for one and
- * goes to another. What does not pass gets a TLS alert (RFC 8446 §6.2), since
- * that is the only language that the client can show its user; then the
- * connection closes at once.
+ * policy's size and one deadline, and never changed. Transparent: its name is
+ * the request; without a name, the request is the address that the client
+ * dialled, if an `ips` rule allows that. After a CONNECT the request was
+ * decided on; the hello must name the same host, so that no client asks for one
+ * and goes to another. A refused hello gets a TLS alert (RFC 8446 §6.2), the
+ * only message that the client can show its user; then the connection closes at
+ * once.
  *
  * A rule that inspects hands the connection over to inspect.c at that point.
  *
- * The common case needs no memory: a hello that is there whole is read,
- * decided and dialled for without the reader's state being kept.
+ * The common case needs no memory: a hello that is there whole is read, decided
+ * on and dialled for without storing the reader's state.
  */
 #include "ottergate/conn/conn_impl.h"
 
@@ -33,9 +33,9 @@ enum alert {
 	ALERT_UNRECOGNIZED_NAME = 112,
 };
 
-struct tunnel { /* while the hello is incomplete */
+struct tunnel { /* exists only while the hello is incomplete */
 	struct hello_reader reader;
-	bool expected; /* c->name was decided by CONNECT */
+	bool expected; /* CONNECT decided on c->name */
 };
 
 static const struct conn_ops hello_ops;
@@ -71,13 +71,13 @@ static void tunnel_dial(struct conn *c)
 		return;
 	}
 	conn_become(c, &dial_ops);
-	conn_deadline(c, 0); /* a dial has its own */
+	conn_deadline(c, 0); /* the dial has its own */
 	if (conn_dial(c) < 0)
 		tunnel_refuse(c, REASON_NO_MEMORY, ALERT_INTERNAL_ERROR, NULL);
 }
 
-/* T3: the outer name counts only where the rule says so. Asked before the
- * decision is audited, so that there is one line about it. */
+/* T3: the outer name counts only if the rule says so. Asked before the decision
+ * is audited, so that there is only one line. */
 static bool hides_name(const struct conn *c, const struct hello *h,
 		       const struct verdict *v)
 {
@@ -85,11 +85,13 @@ static bool hides_name(const struct conn *c, const struct hello *h,
 	       !(v->rule && v->rule->ech_outer);
 }
 
-/* No name is said: the client wants an address (RFC 6066 §3). That is the
- * request where a rule of this agent allows it, as CONNECT to it would be;
- * decide() knows no rule for the gateway's own addresses and the synthetic
- * ones. Observing is not enough: nearly all such hellos come from what has
- * resolved a name, and the address is ours then. */
+/*
+ * Without a name the client wants an address (RFC 6066 §3). That is the request
+ * if a rule of this agent allows it, like a CONNECT to it; decide() has no rule
+ * for the gateway's own addresses and the synthetic ones. Observe mode is not
+ * enough: nearly all such hellos come from clients that resolved a name, and
+ * then the address is ours.
+ */
 static bool asks_for_address(const struct conn *c, const struct verdict *v)
 {
 	return c->original.family != 0 &&
@@ -124,7 +126,7 @@ static void tunnel_transparent(struct conn *c, const struct hello *h)
 }
 
 /* H5: CONNECT to one host, TLS for another. An address that an `ips` rule
- * allowed has no name to say (RFC 6066 §3), so there none may be said. */
+ * allowed has no name (RFC 6066 §3), so none may be given. */
 static void tunnel_expected(struct conn *c, const struct hello *h)
 {
 	const struct verdict v = { .allow = true, .rule = c->rule };
@@ -157,7 +159,7 @@ static void tunnel_bad(struct conn *c, enum hello_why why)
 {
 	switch (why) {
 	case HELLO_NOT_TLS:
-		/* No TLS would understand an alert. */
+		/* no client would understand an alert */
 		conn_refuse(c, REASON_NOT_TLS, NULL);
 		conn_reset(c);
 		break;
@@ -189,7 +191,7 @@ static void tunnel_bad(struct conn *c, enum hello_why why)
 
 /* --- collecting it -------------------------------------------------------- */
 
-/* The handshake's bytes and the heads of as many records as may carry them;
+/* The handshake's bytes and the headers of as many records as may carry them;
  * the reader is stricter. */
 static size_t stream_max(const struct conn *c)
 {
@@ -197,24 +199,24 @@ static size_t stream_max(const struct conn *c)
 	       HELLO_RECORDS_MAX * RECORD_HEAD;
 }
 
-/* Looks at what has come. True: that was all, @c may be gone. */
+/* Reads what has come. Returns true if the hello is done; @c may be gone. */
 static bool tunnel_look(struct conn *c, struct tunnel *t)
 {
 	bool expected = t->expected;
 	struct hello h;
-	int r;
+	int rc;
 
 	if (conn_pending(c).len == 0)
 		return false;
-	r = hello_read(&t->reader, conn_pending(c), &h);
-	if (r == 0)
+	rc = hello_read(&t->reader, conn_pending(c), &h);
+	if (rc == 0)
 		tunnel_hello(c, &h, expected);
-	else if (r != -EAGAIN)
+	else if (rc != -EAGAIN)
 		tunnel_bad(c, t->reader.why);
-	return r != -EAGAIN;
+	return rc != -EAGAIN;
 }
 
-/* An end before the whole: there is nobody left to tell. */
+/* The client ended before the hello was complete: no one to answer. */
 static void tunnel_cut(struct conn *c)
 {
 	conn_refuse(c, REASON_BAD_HELLO, NULL);
@@ -257,8 +259,8 @@ static const struct conn_ops hello_ops = {
 	.free = hello_free,
 };
 
-/* More is to come: within the deadline that runs since the accept, or since
- * the answer to CONNECT. */
+/* Waits for more, within the deadline that runs since the accept or since the
+ * answer to CONNECT. */
 static void tunnel_wait(struct conn *c, const struct tunnel *t)
 {
 	struct tunnel *kept = malloc(sizeof(*kept));
@@ -298,7 +300,7 @@ static void dial_client(struct conn *c, uint32_t events)
 {
 	(void)events;
 	if (c->client_err)
-		conn_close(c); /* anything else: the relay begins by looking */
+		conn_close(c); /* anything else: the relay looks first */
 }
 
 static void dial_timeout(struct conn *c)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verdict.c - a connection's decisions: asked, counted, audited
+ * verdict.c - a connection's decisions: made, counted, audited
  *
- * Theory of operation: decide() of policy.h is pure; what depends on time and
- * on use (expiry, budgets, an audit that is full) is added here, and only ever
- * takes an allowance away. What is allowed is audited before a byte goes
- * upstream. When the table changes, everything that was allowed is asked
- * again. A dial holds on to the policy it began with, so a connection in the
- * middle of one is asked at once, but moves when the dial has ended.
+ * Theory of operation: decide() of policy.h has no state; what depends on time
+ * and use (expiry, budgets, a full audit) is added here, and can only deny. An
+ * allowance is audited before a byte is sent upstream. When the table changes,
+ * every allowed connection is decided on again. A dial keeps the policy it
+ * began with, so a connection that is dialling is decided on at once, but gets
+ * the new policy when the dial has ended.
  */
 #include "ottergate/conn/conn_impl.h"
 
@@ -17,7 +17,8 @@
 #include "ottergate/dns/lease.h"
 #include "ottergate/conn/worker_impl.h"
 
-#define EXPIRY_LOOK_MS 60000u /* a date is judged so often: clocks are set */
+/* how often a date is checked: clocks can be set */
+#define EXPIRY_LOOK_MS 60000u
 
 /* --- records -------------------------------------------------------------- */
 
@@ -85,10 +86,10 @@ static void audit_refusal(struct conn *c, enum reason why,
 		rec.dialled = *addr;
 	} else if (!c->name && c->dialled.family == 0 &&
 		   why != REASON_ADDRESS_LITERAL) {
-		/* Nor has it asked for an address, in one way or another. */
+		/* It has not asked for an address either. */
 		conn_meant(c, &rec);
 	}
-	/* The denial stands, whether the log takes it or not. */
+	/* denied even if the log does not accept the line */
 	audit_put(c->worker->audit, &rec);
 }
 
@@ -113,7 +114,7 @@ void conn_reached(const struct conn *c, enum reason why)
 		.port = c->port,
 	};
 
-	/* What our own bounds ended says nothing of the host. */
+	/* A failure by our own limits says nothing about the host. */
 	if (c->agent && !reason_is_limit(why) && why != REASON_NO_MEMORY)
 		lease_reached(c->agent, &host, why, c->worker->now_ms);
 }
@@ -188,7 +189,7 @@ static void deny(struct verdict *v, enum reason why)
 	v->reason = why;
 }
 
-/* What time and use take away from decide()'s allowance. */
+/* Applies time and use to decide()'s verdict. */
 static void restrict_verdict(struct conn *c, const struct request *rq,
 			     struct verdict *v)
 {
@@ -223,7 +224,7 @@ static bool remember(struct conn *c, const struct request *rq,
 	}
 	free(c->name);
 	c->name = name;
-	c->dialled = rq->addr; /* none, when there is a name */
+	c->dialled = rq->addr; /* none if there is a name */
 	if (name)
 		c->dialled.family = 0;
 	c->port = rq->port;
@@ -235,7 +236,7 @@ static bool remember(struct conn *c, const struct request *rq,
 	return true;
 }
 
-/* False: it cannot be written, and without that nothing may pass. */
+/* Returns false if it cannot be written and nothing may pass without that. */
 static bool audit_verdict(struct conn *c, const struct request *rq,
 			  const struct verdict *v)
 {
@@ -247,7 +248,7 @@ static bool audit_verdict(struct conn *c, const struct request *rq,
 
 	if (!c->worker->audit)
 		return true;
-	/* A log that is full refuses what nobody wants to see, too. */
+	/* A full log refuses even events that are not recorded. */
 	if (conn_wants(c, e))
 		rec = conn_record(c, e, v->reason);
 	else
@@ -290,8 +291,8 @@ struct verdict conn_settle(struct conn *c, const struct request *rq,
 
 /* --- another policy ------------------------------------------------------- */
 
-/* Would what @c does be allowed by @p? The address it was dialled at, too,
- * unless that is a proxy's. */
+/* Returns true if @p would allow what @c does, including the address it was
+ * dialled at, unless that is a proxy's. */
 static bool still_allowed(const struct conn *c, const struct agent_policy *p,
 			  struct verdict *ret)
 {
@@ -320,14 +321,14 @@ static bool still_allowed(const struct conn *c, const struct agent_policy *p,
 	return true;
 }
 
-/* Moves @c to @p. False: that does not allow it. */
+/* Moves @c to @p. Returns false if @p does not allow it. */
 static bool conn_move(struct conn *c, struct agent_policy *p)
 {
 	struct verdict v = { 0 };
 
 	if (c->allowed && !still_allowed(c, p, &v))
 		return false;
-	/* A dial holds on to the policy it began with. */
+	/* a dial keeps the policy it began with */
 	if (c->dial)
 		return true;
 	agent_policy_unref(c->policy);

@@ -3,14 +3,13 @@
  * worker.c - the loop of one worker
  *
  * Theory of operation: a round is epoll_wait(), the handlers, the timers, the
- * deferred calls, the turns of the sandboxes (share.c), and at last the memory
- * that nobody can name any more. A handler of a connection only notes what came
- * and queues the connection, so a round is short however much came. Calls
- * deferred by deferred calls run in the next round, which then does not wait,
- * so that a busy listener cannot keep the others from their turn. Memory
- * given back lives one round longer than it must if such calls are pending,
- * since they may name it. With no timer armed and no event, a worker sleeps
- * without a timeout.
+ * deferred calls, the turns of the sandboxes (share.c), and at last freeing
+ * memory that nothing can refer to any more. A connection's handler only
+ * records what came and queues the connection, so a round is short however much
+ * came. Calls deferred by deferred calls run in the next round, which then does
+ * not wait, so that a busy listener cannot keep the others from their turn. If
+ * such calls are pending, memory is freed one round later, since they may refer
+ * to it. With no timer armed and no event, a worker sleeps without a timeout.
  */
 #include "ottergate/conn/worker.h"
 
@@ -58,10 +57,9 @@ void worker_defer(struct worker *w, void (*fn)(struct worker *w, void *arg),
 		size_t cap = l->cap ? 2 * l->cap : 256;
 		struct deferred *v = realloc(l->v, cap * sizeof(*v));
 
-		/* A call that is lost would leave a connection that nobody
-		 * looks after, a call made at once would recurse into its
-		 * caller. Neither is safe; a gateway that is started anew is.
-		 */
+		/* Without the call a connection would be lost; calling it now
+		 * would recurse into its caller. Neither is safe; restarting
+		 * the gateway is. */
 		if (!v) {
 			log_error("out of memory");
 			abort();
@@ -136,7 +134,7 @@ static void worker_round(struct worker *w)
 	for (int i = 0; i < n; i++) {
 		struct ev *ev = v[i].data.ptr;
 
-		/* Closed by a handler before this one. */
+		/* closed by an earlier handler */
 		if (ev->fd >= 0)
 			ev->fn(w, ev, v[i].events);
 	}
@@ -150,7 +148,7 @@ static void worker_round(struct worker *w)
 
 /* --- mail ----------------------------------------------------------------- */
 
-/* A LIST or SWAP has looked at its last connection. */
+/* Ends a LIST or SWAP after its last connection. */
 static void worker_mail_done(struct worker *w)
 {
 	struct mail *m = &w->impl->mail;
@@ -162,17 +160,18 @@ static void worker_mail_done(struct worker *w)
 static void list_one(struct worker *w, struct conn *c)
 {
 	struct mail *m = &w->impl->mail;
+	struct slice s;
 	struct buf json;
 
 	if (m->agent && (!c->agent || strcmp(c->agent->id, m->agent) != 0))
 		return;
 	buf_init(&json, 16 * 1024);
-	/* What does not fit is left out: a view, not a ledger. */
-	if (conn_json(c, &json) == 0) {
-		struct slice s = buf_slice(&json);
-		int r = buf_put_lstr(&m->out, s.ptr, s.len);
-
-		(void)r;
+	if (conn_json(c, &json) < 0) {
+		m->left_out++;
+	} else {
+		s = buf_slice(&json);
+		if (buf_put_lstr(&m->out, s.ptr, s.len) < 0)
+			m->left_out++;
 	}
 	buf_done(&json);
 }
@@ -204,8 +203,8 @@ static bool table_has(void *arg, const struct agent *a)
 	return e && e->agent == a;
 }
 
-/* New connections are decided by the new table from here on, and stand before
- * the first of those that have to be looked at. */
+/* New connections are decided by the new table from here on, and are in the
+ * list before those that have to be checked. */
 static void worker_mail(struct worker *w, struct ev *ev, uint32_t events)
 {
 	struct worker_impl *im = w->impl;
@@ -253,10 +252,9 @@ static void (*listener_fn(enum listener_kind kind))(struct worker *w,
 	return conn_accept;
 }
 
-/* DNS drains its sockets, so an edge is enough and a packet that was sent
- * wakes nobody. Connections are level-triggered: the last accept4() of a round
- * would only find out that there are no more, and costs as much as one that
- * takes one. */
+/* DNS drains its sockets, so an edge suffices and a sent packet wakes no
+ * worker. Connections are level-triggered: the last accept4() of a round would
+ * only find that there are no more, and costs as much as a successful one. */
 static int worker_listen(struct worker *w, struct listener_slot *s)
 {
 	struct listener *l = &s->listener;
@@ -284,10 +282,10 @@ static int worker_listeners(struct worker *w, const struct workers_opts *opts)
 		im->listeners[i].listener =
 			opts->listeners[w->index * opts->n_listeners + i];
 	for (size_t i = 0; i < opts->n_listeners; i++) {
-		int r = worker_listen(w, &im->listeners[i]);
+		int rc = worker_listen(w, &im->listeners[i]);
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 	}
 	return 0;
 }
@@ -313,7 +311,7 @@ int worker_init(struct worker *w, const struct workers_opts *opts,
 		unsigned index, unsigned count, struct err *err)
 {
 	struct worker_impl *im = calloc(1, sizeof(*im));
-	int r;
+	int rc;
 
 	*w = (struct worker){ .index = index, .epfd = -1, .impl = im };
 	if (!im)
@@ -329,11 +327,11 @@ int worker_init(struct worker *w, const struct workers_opts *opts,
 	w->shares = shares_new(opts->worker.clocks);
 	if (!im->copy || !w->shares)
 		return err_nomem(err);
-	r = worker_fds(w);
-	if (r == 0)
-		r = worker_listeners(w, opts);
-	if (r < 0)
-		return err_set(err, r, "worker %u: %s", index, err_text(r));
+	rc = worker_fds(w);
+	if (rc == 0)
+		rc = worker_listeners(w, opts);
+	if (rc < 0)
+		return err_set(err, rc, "worker %u: %s", index, err_text(rc));
 	if (opts->audit) {
 		w->audit = audit_ring_new(opts->audit);
 		if (!w->audit)
@@ -368,7 +366,7 @@ void worker_done(struct worker *w)
 	w->impl = NULL;
 }
 
-/* Everything that is open, then what the closing has deferred. */
+/* Closes everything, then runs what the closing deferred. */
 static void worker_end(struct worker *w)
 {
 	while (w->conns)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker.h - one thread, one epoll, its share of the connections
+ * worker.h - one thread with its epoll and its connections
  *
- * Workers share nothing that is written on the hot path but the atomics of
- * `struct agent` and of `struct counters`. Listeners are SO_REUSEPORT, one
- * of each kind a worker. The control thread talks to a worker by its mailbox
- * (eventfd): a new table, "close what is gone", "list connections", stop.
+ * On the hot path workers share no written data but the atomics of `struct
+ * agent` and of `struct counters`. Each worker has a SO_REUSEPORT listener of
+ * each kind. The control thread uses a worker's mailbox (eventfd): a new table,
+ * "close what is no longer allowed", "list connections", stop.
  *
  * Each descriptor is registered once, edge-triggered, for both directions;
- * events point to a `struct ev`. A handler may free its own object only by
- * worker_free_later(): the round's event array may still name it. What a
- * sandbox has to be done is not done by the handler, but in its turn (share.h).
+ * events point to a `struct ev`. A handler must free its own object by
+ * worker_free_later(), because the round's events may still refer to it. Work
+ * for a sandbox is not done by the handler, but in the sandbox's turn
+ * (share.h).
  */
 #ifndef OTTERGATE_CONN_WORKER_H
 #define OTTERGATE_CONN_WORKER_H
@@ -31,7 +32,7 @@ struct share_clocks;
 struct ev {
 	void (*fn)(struct worker *w, struct ev *ev, uint32_t events);
 	int fd; /* -1: none */
-	uint32_t pending; /* events that wait for their task's turn */
+	uint32_t pending; /* events that wait for the sandbox's turn */
 };
 
 /* Relaxed atomics, summed by metrics.c. Append only. */
@@ -69,15 +70,15 @@ enum listener_kind {
 struct listener {
 	struct ev ev; /* first: its handler casts back */
 	enum listener_kind kind;
-	uint16_t port; /* LISTEN_FIXED: the port it stands for */
-	bool deferred; /* DNS: goes on after the round */
+	uint16_t port; /* LISTEN_FIXED: the port to decide on */
+	bool deferred; /* DNS: a deferred call will go on with it */
 };
 
 struct worker_opts { /* shared by all, borrowed */
 	struct addr self; /* 172.20.0.53 */
-	size_t buffer_kib; /* of a relay step */
+	size_t buffer_kib; /* of a relay step; 0: 64 */
 	struct ssl_ctx_st *tls; /* itls_upstream_ctx(); NULL: no inspection */
-	const struct share_clocks *clocks; /* of turns; NULL: the system's */
+	const struct share_clocks *clocks; /* for turns; NULL: the system's */
 };
 
 struct worker {
@@ -90,14 +91,15 @@ struct worker {
 	const struct worker_opts *opts;
 	struct resolver *resolver;
 	struct shares *shares; /* whose turn it is: share.h */
-	struct audit_ring *audit;
-	struct conn *conns; /* list of all, for sweeps */
+	struct audit_ring *audit; /* NULL: no audit */
+	struct conn *conns; /* list of all */
 	size_t n_conns;
-	uint64_t next_conn; /* number, unique with index */
+	uint64_t next_conn; /* number, unique together with index */
 	_Atomic uint64_t counters[COUNTERS];
 	struct worker_impl *impl;
 };
 
+/* Adds @n to a counter; called in the thread of @w only. */
 static inline void worker_count(struct worker *w, enum counter c, uint64_t n)
 {
 	/* One writer: no locked instruction is needed. */
@@ -107,50 +109,65 @@ static inline void worker_count(struct worker *w, enum counter c, uint64_t n)
 		memory_order_relaxed);
 }
 
-/* Registers @ev for both directions, edge-triggered. */
+/* Registers @ev for both directions, edge-triggered. Returns 0 or -errno. */
 int worker_watch(struct worker *w, struct ev *ev);
 /*
- * free(@mem), at least a pointer long, when no event and no deferred call of
- * this round can name it any more. Its first pointer's worth of bytes is
- * overwritten at once, so this cannot fail; ev->fd at its place is not.
+ * Calls free(@mem) when no event and no deferred call of this round can refer
+ * to it any more. Cannot fail: it overwrites the first pointer of @mem at once
+ * instead of allocating. If @mem begins with a struct ev, its fd is kept and
+ * must be -1.
  */
 void worker_free_later(struct worker *w, void *mem);
-/* @fn(@arg) after the round's events and timers, once; for work that must not
- * recurse or take too long. From within @fn: in the next round. */
+/* Calls @fn(@arg) once after the round's events and timers, for work that must
+ * not recurse or take too long; from within @fn, in the next round. Aborts when
+ * out of memory. */
 void worker_defer(struct worker *w, void (*fn)(struct worker *w, void *arg),
 		  void *arg);
-/* CLOCK_REALTIME in ms, read at most once a round. */
+/* Returns CLOCK_REALTIME in ms, read at most once a round. */
 uint64_t worker_realtime(struct worker *w);
 
 /* --- control thread's side ---------------------------------------------- */
 
 #define WORKERS_MAX 256u
+#define WORKER_LIST_MAX (32u * 1024 * 1024) /* bytes of a connection list */
 
 struct workers;
 struct workers_opts {
-	unsigned count; /* threads; 0: one a CPU this process may use */
+	/* threads; 0: one for each CPU that this process may use */
+	unsigned count;
 	struct worker_opts worker;
-	/* count sockets of each kind, [worker * n_kinds + kind]; taken,
-	 * whatever happens */
+	/* Of all workers: [worker * n_listeners + kind]. The table is borrowed
+	 * for the call. The sockets are the workers' from then on; they are
+	 * closed if starting fails. */
 	const struct listener *listeners;
-	size_t n_listeners; /* a worker */
+	size_t n_listeners; /* of each worker */
 	struct audit *audit;
 	const char *const *dns_servers; /* NULL-terminated; NULL: system */
 };
-/* CPUs that this process may use. */
+/* Returns the number of CPUs that this process may use. */
 unsigned workers_cpus(void);
+/* Starts the workers with the table @first, of which each takes a reference.
+ * @opts is copied; its pointers but listeners are borrowed until
+ * workers_stop(), by which the caller ends *@ret. Returns 0, or a negative
+ * errno with @err: -EINVAL beyond WORKERS_MAX. */
 int workers_start(const struct workers_opts *opts, struct table *first,
 		  struct workers **ret, struct err *err);
-/* Each worker takes @t (a reference each) and closes what it no longer
- * allows; returns when all have done so. */
+/* Gives each worker @t, of which it takes a reference, and makes it close what
+ * is no longer allowed. Returns when all have done so. */
 void workers_swap(struct workers *ws, struct table *t);
-void workers_stop(struct workers *ws); /* ends and joins; NULL is fine */
+/* Stops and joins all workers and frees @ws. NULL is fine. */
+void workers_stop(struct workers *ws);
+/* Returns the number of workers. */
 unsigned workers_count(const struct workers *ws);
+/* Returns the sum of a counter over all workers. */
 uint64_t workers_counter(const struct workers *ws, enum counter c);
-/* One JSON object each of the connections now open, @agent NULL: all. @fn is
- * called by the control thread. */
-void workers_connections(struct workers *ws, const char *agent,
-			 void (*fn)(void *arg, const char *json, size_t len),
-			 void *arg);
+/* Calls @fn in this thread with one JSON object, valid during the call, for
+ * each open connection of @agent; NULL: of all. @max: bytes of what one worker
+ * tells. Returns the number of connections left out, since there was no more
+ * room or memory. */
+uint64_t workers_connections(struct workers *ws, const char *agent, size_t max,
+			     void (*fn)(void *arg, const char *json,
+					size_t len),
+			     void *arg);
 
 #endif

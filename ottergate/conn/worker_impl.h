@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_impl.h - a worker from within: what worker.c, workers.c and the
- * connections share
+ * worker_impl.h - shared by worker.c, workers.c and the connections
  */
 #ifndef OTTERGATE_CONN_WORKER_IMPL_H
 #define OTTERGATE_CONN_WORKER_IMPL_H
@@ -13,22 +12,22 @@
 #include "ottergate/conn/worker.h"
 
 #define WORKER_EVENTS 256u /* of one epoll_wait() */
-#define WORKER_SWEEP 256u /* connections looked at in one round */
+#define WORKER_SWEEP 256u /* connections handled in one round */
 #define WORKER_ACCEPTS 64u /* of one listener in one round, at most */
-#define WORKER_ACCEPT_REST_MS 100u /* without descriptors */
-#define WORKER_LIST_MAX (32u * 1024 * 1024) /* bytes of a connection list */
-#define WORKER_QUIET 256u /* places to remember who was audited lately */
+#define WORKER_ACCEPT_REST_MS 100u /* pause without descriptors */
+#define WORKER_QUIET 256u /* places to remember recently audited sources */
 #define WORKER_QUIET_MS 1000u
 
 struct relay_pipe;
 
-/* What the control thread wants; one at a time. */
+/* An order of the control thread; one at a time. */
 enum mail_kind { MAIL_NONE, MAIL_SWAP, MAIL_LIST, MAIL_STOP };
 struct mail {
 	enum mail_kind kind;
-	struct table *table; /* SWAP: the reference is the worker's */
+	struct table *table; /* SWAP: a reference, the worker's */
 	const char *agent; /* LIST */
-	struct buf out; /* LIST: u32 length and JSON, each */
+	struct buf out; /* LIST: u32 length and JSON, for each */
+	uint64_t left_out; /* LIST: those that had no room there */
 	sem_t done;
 };
 
@@ -48,12 +47,12 @@ struct free_item {
 struct listener_slot {
 	struct listener listener; /* first: its handler casts back */
 	struct worker *worker;
-	struct wheel_timer rest; /* while there are no descriptors */
-	uint8_t burst; /* connections taken in one round */
-	uint8_t full_rounds; /* in a row that brought as many */
+	struct wheel_timer rest; /* runs while there are no descriptors */
+	uint8_t burst; /* connections to accept in one round */
+	uint8_t full_rounds; /* consecutive rounds that accepted as many */
 };
 
-/* Who was audited lately; a neighbour at the same place takes it over. */
+/* A recently audited source; another one in the same place replaces it. */
 struct quiet {
 	struct addr source;
 	uint64_t until_ms;
@@ -61,32 +60,31 @@ struct quiet {
 
 struct worker_impl {
 	pthread_t thread;
-	bool running; /* the thread is there */
+	bool running; /* the thread was started */
 	bool stop;
 	struct ev mailbox; /* eventfd */
 	struct mail mail;
 	/* MAIL_SWAP and MAIL_LIST walk the list in slices; a connection that
-	 * ends moves this on. */
+	 * ends advances this. */
 	struct conn *sweep;
 	struct deferred_list deferred, running_deferred;
 	struct free_item *frees, *old_frees;
 	uint64_t realtime_ms; /* 0: not read in this round */
 	uint64_t max_conns;
-	int reserve; /* a descriptor to give up when there are no more */
-	struct quiet quiet[WORKER_QUIET]; /* audits of floods, by source */
+	int reserve; /* a descriptor to use when there are no more */
+	struct quiet quiet[WORKER_QUIET]; /* for audits of floods, by source */
 	uint64_t quiet_unknown_until;
-	uint8_t *copy; /* copy_size bytes; what all relays copy through */
+	uint8_t *copy; /* copy_size bytes; all relays copy through it */
 	size_t copy_size;
-	struct relay_pipe *pipes; /* empty ones */
-	unsigned n_pipes, n_idle_pipes; /* all, and those */
+	struct relay_pipe *pipes; /* the idle ones */
+	unsigned n_pipes, n_idle_pipes; /* all, and the idle ones */
 	struct listener_slot *listeners;
 	size_t n_listeners;
 };
 
-/*
- * A sandbox at its limit may knock a hundred thousand times a second: one line
- * a second is enough, the counter has the rest. True: now is the time for it.
- */
+/* A sandbox at its limit may connect a hundred thousand times a second: one
+ * line a second suffices, as the counter has the total. Returns true if a line
+ * may be written now. */
 static inline bool worker_may_tell(struct worker *w, const struct addr *source)
 {
 	unsigned h = source->b[3] ^ source->b[2];
@@ -99,7 +97,7 @@ static inline bool worker_may_tell(struct worker *w, const struct addr *source)
 	return true;
 }
 
-/* Is @p past its end? The clock is read for those alone that have one. */
+/* Returns true if @p has expired. Reads the clock only if @p has an end. */
 static inline bool worker_expired(struct worker *w,
 				  const struct agent_policy *p)
 {
@@ -107,7 +105,7 @@ static inline bool worker_expired(struct worker *w,
 	       agent_policy_left(p, worker_realtime(w), w->now_ms) == 0;
 }
 
-/* One more denial, of the gateway and of @a. NULL: nobody's. */
+/* Counts a denial, for the gateway and for @a (NULL: no sandbox). */
 static inline void worker_count_denial(struct worker *w, struct agent *a)
 {
 	worker_count(w, COUNTER_DENIED, 1);
@@ -117,9 +115,13 @@ static inline void worker_count_denial(struct worker *w, struct agent *a)
 }
 
 /* worker.c */
+/* Initialises a worker; worker_done() must follow even after a failure. Returns
+ * 0, or a negative errno with @err. */
 int worker_init(struct worker *w, const struct workers_opts *opts,
 		unsigned index, unsigned count, struct err *err);
-void worker_done(struct worker *w); /* the thread has ended, or never was */
+/* Frees a worker whose thread has ended or was never started. */
+void worker_done(struct worker *w);
+/* Runs the thread of a worker (pthread_create()). */
 void *worker_main(void *arg);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * workers.c - the control thread's side of the workers
  *
- * One thread controls: a mail is posted to every worker, then waited for, so
+ * There is one control thread: it posts a mail to every worker, then waits, so
  * a mailbox holds one letter and needs no lock; the eventfd and the semaphore
  * order the memory.
  */
@@ -22,7 +22,7 @@
 #define PUMP_NS 2000000L
 
 struct workers {
-	struct workers_opts opts; /* of which .worker is what workers borrow */
+	struct workers_opts opts; /* workers borrow .worker of it */
 	unsigned n;
 	struct worker *v;
 };
@@ -39,21 +39,22 @@ unsigned workers_cpus(void)
 	return n > 0 ? (unsigned)n : 1;
 }
 
-/* Signals are the control thread's. SIGPIPE of a splice() stays pending. */
+/* Signals belong to the control thread. A SIGPIPE of a splice() stays
+ * pending. */
 static int worker_start(struct worker *w, struct err *err)
 {
 	struct worker_impl *im = w->impl;
 	sigset_t all, old;
-	int r;
+	int rc;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&im->thread, NULL, worker_main, w);
+	rc = pthread_create(&im->thread, NULL, worker_main, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	im->running = r == 0;
-	if (r)
-		return err_set(err, -r, "start worker %u: %s", w->index,
-			       err_text(-r));
+	im->running = rc == 0;
+	if (rc)
+		return err_set(err, -rc, "start worker %u: %s", w->index,
+			       err_text(-rc));
 	return 0;
 }
 
@@ -62,7 +63,7 @@ static void worker_post(struct worker *w, enum mail_kind kind)
 	const uint64_t one = 1;
 
 	w->impl->mail.kind = kind;
-	/* The counter is far from its end: this write does not fail. */
+	/* the counter is small: this write does not fail */
 	if (write(w->impl->mailbox.fd, &one, sizeof(one)) != sizeof(one))
 		log_error("worker %u cannot be reached", w->index);
 }
@@ -88,7 +89,7 @@ static void worker_wait(const struct workers *ws, struct worker *w)
 	}
 }
 
-/* The sockets that no worker of @ws has taken. */
+/* Closes the sockets that no worker of @ws owns. */
 static void listeners_close(const struct workers_opts *opts, unsigned n,
 			    const struct workers *ws)
 {
@@ -111,7 +112,7 @@ int workers_start(const struct workers_opts *opts, struct table *first,
 {
 	unsigned n = opts->count ? opts->count : workers_cpus();
 	struct workers *ws;
-	int r = 0;
+	int rc = 0;
 
 	if (n > WORKERS_MAX) {
 		listeners_close(opts, n, NULL);
@@ -126,19 +127,19 @@ int workers_start(const struct workers_opts *opts, struct table *first,
 	ws->opts = *opts;
 	if (ws->opts.worker.buffer_kib == 0)
 		ws->opts.worker.buffer_kib = BUFFER_KIB_DEFAULT;
-	while (r == 0 && ws->n < n) {
+	while (rc == 0 && ws->n < n) {
 		struct worker *w = &ws->v[ws->n];
 
-		r = worker_init(w, &ws->opts, ws->n, n, err);
+		rc = worker_init(w, &ws->opts, ws->n, n, err);
 		ws->n++;
 		w->table = table_ref(first);
-		if (r == 0)
-			r = worker_start(w, err);
+		if (rc == 0)
+			rc = worker_start(w, err);
 	}
-	if (r < 0) {
+	if (rc < 0) {
 		listeners_close(opts, n, ws);
 		workers_stop(ws);
-		return r;
+		return rc;
 	}
 	*ret = ws;
 	return 0;
@@ -185,21 +186,27 @@ uint64_t workers_counter(const struct workers *ws, enum counter c)
 	return sum;
 }
 
-void workers_connections(struct workers *ws, const char *agent,
-			 void (*fn)(void *arg, const char *json, size_t len),
-			 void *arg)
+uint64_t workers_connections(struct workers *ws, const char *agent, size_t max,
+			     void (*fn)(void *arg, const char *json,
+					size_t len),
+			     void *arg)
 {
+	uint64_t left_out = 0;
+
 	for (unsigned i = 0; i < ws->n; i++) {
 		struct mail *m = &ws->v[i].impl->mail;
 		struct slice list, one;
 
-		buf_init(&m->out, WORKER_LIST_MAX);
+		buf_init(&m->out, max);
+		m->left_out = 0;
 		m->agent = agent;
 		worker_post(&ws->v[i], MAIL_LIST);
 		worker_wait(ws, &ws->v[i]);
 		list = buf_slice(&m->out);
-		while (slice_lstr(&list, WORKER_LIST_MAX, &one) == 0)
+		while (slice_lstr(&list, max, &one) == 0)
 			fn(arg, (const char *)one.ptr, one.len);
+		left_out += m->left_out;
 		buf_done(&m->out);
 	}
+	return left_out;
 }

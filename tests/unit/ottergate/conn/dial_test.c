@@ -19,7 +19,6 @@
 #include "tests/unit/ottergate/round.h"
 
 #define CONNECT_MS 700u
-#define GIVE_UP_MS 30000u
 #define STEP_MS 10u
 
 static const struct fake_dns_record records[] = {
@@ -41,6 +40,7 @@ static struct upstream_proxy proxy;
 static struct agent agent;
 static bool use_proxy;
 static struct rule rule;
+static const struct rule *service;
 
 /* --- the policy ----------------------------------------------------------- */
 
@@ -151,7 +151,7 @@ static struct addr ip(const char *text)
 /* @name "" dials @literal. */
 static int begin(struct caller *c, const char *name, const char *literal)
 {
-	struct verdict v = { .allow = true, .rule = &rule };
+	struct verdict v = { .allow = true, .rule = &rule, .service = service };
 	struct name n = { .len = 0 };
 	struct dial_spec spec = { .agent = &agent,
 				  .verdict = &v,
@@ -288,10 +288,12 @@ static void test_rules(void)
 	check(&c, "an alias of a strict rule (N15)", REASON_DENY_ADDRESS, "");
 	rule = (struct rule){ .service = true,
 			      .service_ip = ip("198.51.100.1") };
+	service = &rule;
 	begin(&c, "absent.test", "");
 	round_until(&w, &c.done, GIVE_UP_MS);
 	check(&c, "a service", REASON_ALLOWED, "198.51.100.1");
 	rule = (struct rule){ .service = false };
+	service = NULL;
 }
 
 static void test_one_registration(void)
@@ -546,10 +548,10 @@ int main(void)
 	const char *servers[2] = { NULL };
 	struct fake_dns *dns = NULL;
 	struct err err = { 0 };
-	int r = netns_enter(&v6);
+	int rc = netns_enter(&v6);
 
-	if (r < 0) {
-		skip("no network namespace here: %s", err_text(r));
+	if (rc < 0) {
+		skip("no network namespace here: %s", err_text(rc));
 		return done_testing();
 	}
 	round_init(&w, &opts);

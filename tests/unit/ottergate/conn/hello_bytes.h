@@ -89,10 +89,10 @@ static inline int read_once(struct slice s, struct hello *h,
 			    enum hello_why *why)
 {
 	struct hello_reader r = { 0 };
-	int ret = hello_read(&r, s, h);
+	int rc = hello_read(&r, s, h);
 
 	*why = r.why;
-	return ret;
+	return rc;
 }
 
 /* Byte by byte, each prefix in memory of its own; the position only grows,
@@ -100,22 +100,22 @@ static inline int read_once(struct slice s, struct hello *h,
 static inline int read_bytes(struct slice s, struct hello *h,
 			     enum hello_why *why, struct hello_reader *r)
 {
-	int ret = -EAGAIN;
+	int rc = -EAGAIN;
 
 	*r = (struct hello_reader){ 0 };
-	for (size_t n = 1; ret == -EAGAIN && n <= s.len; n++) {
+	for (size_t n = 1; rc == -EAGAIN && n <= s.len; n++) {
 		SCOPED_MEM copy = malloc(n);
 		uint32_t pos = r->pos;
 
 		if (!copy)
 			abort();
 		memcpy(copy, s.ptr, n);
-		ret = hello_read(r, slice_of(copy, n), h);
+		rc = hello_read(r, slice_of(copy, n), h);
 		if (r->pos < pos || r->records > HELLO_RECORDS_MAX)
 			abort();
 	}
 	*why = r->why;
-	return ret;
+	return rc;
 }
 
 static inline void expect(struct slice s, enum hello_why want, const char *sni,
@@ -124,17 +124,17 @@ static inline void expect(struct slice s, enum hello_why want, const char *sni,
 	struct hello h = { .version = 9 }, slow = { 0 };
 	struct hello_reader r;
 	enum hello_why why, slow_why;
-	int ret = read_once(s, &h, &why);
+	int rc = read_once(s, &h, &why);
 	int slow_ret = read_bytes(s, &slow, &slow_why, &r);
 
 	if (want != HELLO_OK)
-		ok(ret == -EBADMSG && why == want && h.version == 9, "%s: %d",
+		ok(rc == -EBADMSG && why == want && h.version == 9, "%s: %d",
 		   what, (int)why);
 	else
-		ok(ret == 0 && h.has_sni == !!sni &&
+		ok(rc == 0 && h.has_sni == !!sni &&
 			   strcmp(h.sni.s, sni ? sni : "") == 0,
-		   "%s: %d, \"%s\"", what, ret, h.sni.s);
-	ok(slow_ret == ret && slow_why == why &&
+		   "%s: %d, \"%s\"", what, rc, h.sni.s);
+	ok(slow_ret == rc && slow_why == why &&
 		   strcmp(slow.sni.s, h.sni.s) == 0,
 	   "T4: %s, byte by byte", what);
 }

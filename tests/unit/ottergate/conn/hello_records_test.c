@@ -113,7 +113,7 @@ static void test_limits(void)
 		size_t ext = cases[i].len - MESSAGE_FIXED;
 		struct hello h;
 		struct buf msg, b;
-		int ret;
+		int rc;
 
 		buf_init(&msg, STREAM_MAX);
 		buf_init(&b, STREAM_MAX);
@@ -122,9 +122,9 @@ static void test_limits(void)
 		pad[3] = (uint8_t)(ext - 4);
 		message(&msg, 0x0303, pad, ext);
 		records(&b, 0x0301, buf_slice(&msg), cases[i].record);
-		ret = hello_read(&r, buf_slice(&b), &h);
+		rc = hello_read(&r, buf_slice(&b), &h);
 		ok(buf_len(&msg) == cases[i].len &&
-			   ret == (cases[i].want ? -EBADMSG : 0) &&
+			   rc == (cases[i].want ? -EBADMSG : 0) &&
 			   r.why == cases[i].want,
 		   "%s: %d", cases[i].id, (int)r.why);
 		buf_done(&msg);

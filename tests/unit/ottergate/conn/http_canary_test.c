@@ -113,8 +113,8 @@ static void mint(uint8_t key, uint64_t at, char out[SURROGATE_MAX])
 	struct surrogate_key k;
 
 	memset(k.k, key, sizeof(k.k));
-	if (surrogate_mint(&k, "gh", SECRET_GITHUB, SURROGATE_SESSION, at,
-			   nonce, out) < 0)
+	if (surrogate_mint(&k, "gh", SECRET_GITHUB, SURROGATE_RUN, at, nonce,
+			   out) < 0)
 		ok(false, "a surrogate");
 }
 

@@ -423,6 +423,24 @@ static void test_volume(void)
 	ok(read_upto(u, mem, sizeof(mem) - 1) < sizeof(mem) - 1, "is cut off");
 }
 
+/* A killed sandbox sends no more of a request. */
+static void test_killed(void)
+{
+	SCOPED_FD c = client(&plain_at, "PUT / HTTP/1.1\r\nHost: a.test\r\n"
+					"Content-Length: 8\r\n\r\nhalf");
+	SCOPED_FD u = upstream();
+	char got[16];
+
+	hears(u,
+	      "PUT / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 8\r\n"
+	      "Connection: keep-alive\r\n\r\nhalf",
+	      "half of a body goes up");
+	atomic_store(&world.agent->usage.killed, true);
+	send(c, "more", 4, MSG_NOSIGNAL);
+	is_int(read_upto(u, got, 4), 0, "and the other half does not");
+	atomic_store(&world.agent->usage.killed, false);
+}
+
 static void tests(void)
 {
 	test_expect();
@@ -439,6 +457,7 @@ static void tests(void)
 	test_bulk();
 	test_bandwidth();
 	test_volume();
+	test_killed();
 }
 
 int main(void)

@@ -191,11 +191,11 @@ static inline size_t read_upto(int fd, char *out, size_t len)
 	size_t n = 0;
 
 	while (n < len) {
-		ssize_t r = recv(fd, out + n, len - n, 0);
+		ssize_t rc = recv(fd, out + n, len - n, 0);
 
-		if (r <= 0)
+		if (rc <= 0)
 			break;
-		n += (size_t)r;
+		n += (size_t)rc;
 	}
 	out[n] = '\0';
 	return n;
@@ -248,12 +248,12 @@ static inline int policy_read(const char *text, struct policy **ret,
 	char path[] = "/tmp/otter-http-XXXXXX";
 	const char *const paths[] = { path, NULL };
 	SCOPED_FD fd = mkstemp(path);
-	int r = -EIO;
+	int rc = -EIO;
 
 	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
-		r = policy_load(paths, ret, NULL, err);
+		rc = policy_load(paths, ret, NULL, err);
 	unlink(path);
-	return r;
+	return rc;
 }
 
 /* The agents of @p are 127.0.0.1, 127.0.0.2, …. The first keeps its struct

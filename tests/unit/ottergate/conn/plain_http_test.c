@@ -311,7 +311,7 @@ static void test_expiry(void)
 	u = upstream();
 	hears(u, UP_GET("/", "a.test"), "a request shortly before the end");
 	ends(u, "is cut at the end");
-	ok(clock_ms() - began < 2500, "at once");
+	ok(clock_ms() - began < GIVE_UP_MS, "at once");
 	ends(c, "on both sides");
 }
 

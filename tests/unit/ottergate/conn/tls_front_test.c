@@ -8,8 +8,6 @@
 #include "ottergate/dns/lease.h"
 #include "tests/unit/ottergate/otter_world.h"
 
-#define GIVE_UP_MS 30000
-
 /* With the deadline of a hello. */
 #define POLICY(deadline)                                                     \
 	"version: 1\n"                                                       \

@@ -98,21 +98,28 @@ static void test_many(void)
 	enum { N = 700 };
 	static int fds[N];
 	struct list l = { 0 };
+	uint64_t left_out;
 
 	for (size_t i = 0; i < N; i++)
 		fds[i] = world_client();
 	for (unsigned i = 0; i < 100 && l.n != N; i++) {
 		l.n = 0;
 		usleep(10000);
-		workers_connections(world.workers, "coder", listed, &l);
+		workers_connections(world.workers, "coder", WORKER_LIST_MAX,
+				    listed, &l);
 	}
 	is_int(l.n, N, "all are listed");
 	ok(strstr(l.last, "\"agent\":\"coder\"") &&
 		   strstr(l.last, "\"state\":\"request\""),
 	   "with what they are: %s", l.last);
 	l.n = 0;
-	workers_connections(world.workers, "nobody", listed, &l);
+	workers_connections(world.workers, "nobody", WORKER_LIST_MAX, listed,
+			    &l);
 	is_int(l.n, 0, "of nobody there are none");
+	left_out =
+		workers_connections(world.workers, "coder", 4096, listed, &l);
+	ok(l.n > 0 && l.n < 100, "with little room few: %u", l.n);
+	is_int(l.n + left_out, N, "and how many are left out");
 	for (unsigned i = 0; i < 20; i++) {
 		for (size_t k = i; k < N; k += 20)
 			close(fds[k]);
