@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * itls.c - one side of an inspected connection: TLS on a socket that never
- * blocks
+ * itls.c - one side of an inspected connection: TLS, or plain bytes, on a socket
+ * that never blocks
  *
  * Theory of operation: OpenSSL reads and writes through a BIO of our own, for
- * two reasons: the client's hello has been read before it was known that it
- * would be opened, and a write to a socket that is gone must not be a signal.
- * What the BIO met (an end, a reset) says afterwards whether a failure was the
- * peer's going away or its breaking the protocol.
+ * two reasons. The client's hello was read before the decision to inspect, and
+ * a write to a closed socket must not raise SIGPIPE. After a failure, what the
+ * BIO has met (an end, a reset) tells a peer that went away from one that broke
+ * the protocol.
  *
- * Read-ahead takes several records with one system call; the buffers of an
- * idle connection are given back (SSL_MODE_RELEASE_BUFFERS).
+ * Read-ahead takes several records with one system call. The buffers of an idle
+ * connection are freed (SSL_MODE_RELEASE_BUFFERS).
  */
 #include "ottergate/inspect/itls.h"
 
@@ -18,9 +18,9 @@
 #include <openssl/x509v3.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "ottergate/conn/hello.h"
+#include "ottergate/inspect/wire.h"
 
 #define SYSTEM_ROOTS "/etc/ssl/certs/ca-certificates.crt"
 #define HELLO_KIB (HELLO_MAX_HARD / 1024)
@@ -31,78 +31,36 @@ static const uint8_t alpn_h2[] = "\x02h2";
 
 /* --- the socket ----------------------------------------------------------- */
 
-struct wire {
-	int fd;
-	bool eof, reset;
-	bool edges, hup, empty; /* itls_event() */
-	uint8_t *first; /* read before; NULL: none, or no more */
-	size_t start, len;
-};
-
 static pthread_once_t wire_once = PTHREAD_ONCE_INIT;
 static BIO_METHOD *wire_method;
 
-static int wire_first(struct wire *w, char *out, size_t len)
+static int bio_read(BIO *b, char *out, int len)
 {
-	size_t n = w->len - w->start < len ? w->len - w->start : len;
-
-	memcpy(out, w->first + w->start, n);
-	w->start += n;
-	if (w->start == w->len) {
-		free(w->first);
-		w->first = NULL;
-	}
-	return (int)n;
-}
-
-static int wire_read(BIO *b, char *out, int len)
-{
-	struct wire *w = BIO_get_data(b);
 	ssize_t n;
 
 	BIO_clear_retry_flags(b);
 	if (len <= 0)
 		return 0;
-	if (w->first)
-		return wire_first(w, out, (size_t)len);
-	if (w->empty) {
+	n = wire_read(BIO_get_data(b), out, (size_t)len);
+	if (n == -EAGAIN)
 		BIO_set_retry_read(b);
-		return -1;
-	}
-	do
-		n = recv(w->fd, out, (size_t)len, MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	if (n == 0)
-		w->eof = true;
-	else if (n < 0 && errno == EAGAIN)
-		BIO_set_retry_read(b);
-	else if (n < 0)
-		w->reset = true;
-	/* A short read has emptied the socket: what comes later is an edge.
-	 * Only an end that was announced makes none. */
-	w->empty = w->edges && !w->hup && (n > 0 ? n < len : n < 0);
-	return (int)n;
+	return n < 0 ? -1 : (int)n;
 }
 
-static int wire_write(BIO *b, const char *mem, int len)
+static int bio_write(BIO *b, const char *mem, int len)
 {
-	struct wire *w = BIO_get_data(b);
 	ssize_t n;
 
 	BIO_clear_retry_flags(b);
 	if (len <= 0)
 		return 0;
-	do
-		n = send(w->fd, mem, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == EAGAIN)
+	n = wire_write(BIO_get_data(b), mem, (size_t)len);
+	if (n == -EAGAIN)
 		BIO_set_retry_write(b);
-	else if (n < 0)
-		w->reset = true;
-	return (int)n;
+	return n < 0 ? -1 : (int)n;
 }
 
-static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
+static long bio_ctrl(BIO *b, int cmd, long num, void *ptr)
 {
 	const struct wire *w = BIO_get_data(b);
 
@@ -118,62 +76,41 @@ static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
 	}
 }
 
-static int wire_destroy(BIO *b)
+static int bio_destroy(BIO *b)
 {
-	struct wire *w = BIO_get_data(b);
-
-	if (w)
-		free(w->first);
-	free(w);
+	wire_free(BIO_get_data(b));
 	return 1;
 }
 
-static void wire_setup(void)
+static void bio_setup(void)
 {
 	BIO_METHOD *m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
 				     "ac wire");
 
-	if (m && BIO_meth_set_read(m, wire_read) &&
-	    BIO_meth_set_write(m, wire_write) &&
-	    BIO_meth_set_ctrl(m, wire_ctrl) &&
-	    BIO_meth_set_destroy(m, wire_destroy))
+	if (m && BIO_meth_set_read(m, bio_read) &&
+	    BIO_meth_set_write(m, bio_write) &&
+	    BIO_meth_set_ctrl(m, bio_ctrl) &&
+	    BIO_meth_set_destroy(m, bio_destroy))
 		wire_method = m; /* for the life of the process */
 	else
 		BIO_meth_free(m);
 }
 
-static BIO *wire_new(int fd, struct slice first)
+/* Takes ownership of @w, also on failure. */
+static BIO *bio_new(struct wire *w)
 {
-	struct wire *w = calloc(1, sizeof(*w));
 	BIO *b = NULL;
 
-	pthread_once(&wire_once, wire_setup);
-	if (w && first.len > 0) {
-		w->first = malloc(first.len);
-		if (!w->first) {
-			free(w);
-			return NULL;
-		}
-		memcpy(w->first, first.ptr, first.len);
-		w->len = first.len;
-	}
-	if (w && wire_method)
+	pthread_once(&wire_once, bio_setup);
+	if (wire_method)
 		b = BIO_new(wire_method);
 	if (!b) {
-		if (w)
-			free(w->first);
-		free(w);
+		wire_free(w);
 		return NULL;
 	}
-	w->fd = fd;
 	BIO_set_data(b, w);
 	BIO_set_init(b, 1);
 	return b;
-}
-
-static struct wire *wire_of(const struct itls *t)
-{
-	return BIO_get_data(SSL_get_rbio(t->ssl));
 }
 
 /* --- contexts ------------------------------------------------------------- */
@@ -184,11 +121,11 @@ static bool groups_set(SSL_CTX *ctx, const char *list)
 	return SSL_CTX_set1_groups_list(ctx, (char *)(uintptr_t)list) == 1;
 }
 
-/* A handshake cannot be divided (share.c), so its arithmetic must be small: a
- * client that offers ffdhe8192 alone, or a server that chose DHE, would have the
- * worker for a tenth of a second. What is left takes less than a millisecond,
- * and every client and server of this decade has one of them. The first is known
- * from OpenSSL 3.5 on. */
+/* A handshake cannot be split (share.c), so its arithmetic must be cheap. A
+ * client that offers ffdhe8192 alone, or a server that chose DHE, would keep
+ * the worker busy for a tenth of a second. The groups here take less than a
+ * millisecond, and every client and server of this decade has one of them. The
+ * first exists from OpenSSL 3.5 on. */
 static bool ctx_groups(SSL_CTX *ctx)
 {
 	bool done = groups_set(ctx, "X25519MLKEM768:X25519:P-256:P-384") ||
@@ -198,8 +135,8 @@ static bool ctx_groups(SSL_CTX *ctx)
 	return done && SSL_CTX_set_cipher_list(ctx, "DEFAULT:!kDHE") == 1;
 }
 
-/* What both sides have in common. T11: nothing of a session outlives its
- * connection. T12: nobody becomes another in the middle of one. */
+/* Options of both sides. T11: no session outlives its connection. T12: no
+ * renegotiation, so a peer keeps its identity. */
 static bool ctx_common(SSL_CTX *ctx)
 {
 	SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
@@ -214,7 +151,7 @@ static bool ctx_common(SSL_CTX *ctx)
 	return ctx_groups(ctx);
 }
 
-/* The one protocol that was chosen already, where the client offers it. */
+/* Selects the protocol that was chosen before, if the client offers it. */
 static int alpn_select(SSL *ssl, const uint8_t **out, uint8_t *outlen,
 		       const uint8_t *in, unsigned inlen, void *arg)
 {
@@ -242,7 +179,7 @@ bool itls_server_ctx(SSL_CTX *ctx)
 	return true;
 }
 
-/* The roots are read now: later there may be no right to. */
+/* Reads the roots now: later there may be no permission to. */
 static int roots_load(SSL_CTX *ctx, const char *extra, struct err *err)
 {
 	X509_STORE *store = SSL_CTX_get_cert_store(ctx);
@@ -261,7 +198,7 @@ static int roots_load(SSL_CTX *ctx, const char *extra, struct err *err)
 int itls_upstream_ctx(const char *extra_roots, SSL_CTX **ret, struct err *err)
 {
 	SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
-	int r;
+	int rc;
 
 	if (!ctx)
 		return err_nomem(err);
@@ -270,11 +207,11 @@ int itls_upstream_ctx(const char *extra_roots, SSL_CTX **ret, struct err *err)
 		return err_set(err, -EINVAL, "OpenSSL lacks X25519 or P-256");
 	}
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-	r = roots_load(ctx, extra_roots, err);
+	rc = roots_load(ctx, extra_roots, err);
 	ERR_clear_error();
-	if (r < 0) {
+	if (rc < 0) {
 		SSL_CTX_free(ctx);
-		return r;
+		return rc;
 	}
 	*ret = ctx;
 	return 0;
@@ -285,7 +222,8 @@ int itls_upstream_ctx(const char *extra_roots, SSL_CTX **ret, struct err *err)
 static int itls_begin(struct itls *t, SSL_CTX *ctx, int fd, struct slice first)
 {
 	SSL *ssl = SSL_new(ctx);
-	BIO *b = ssl ? wire_new(fd, first) : NULL;
+	struct wire *w = ssl ? wire_new(fd, first) : NULL;
+	BIO *b = w ? bio_new(w) : NULL;
 
 	if (!b) {
 		SSL_free(ssl);
@@ -293,17 +231,27 @@ static int itls_begin(struct itls *t, SSL_CTX *ctx, int fd, struct slice first)
 		return -ENOMEM;
 	}
 	SSL_set_bio(ssl, b, b);
-	*t = (struct itls){ .ssl = ssl, .fd = fd };
+	*t = (struct itls){ .ssl = ssl, .wire = w, .fd = fd };
+	return 0;
+}
+
+int itls_plain(struct itls *t, int fd, struct slice first)
+{
+	struct wire *w = wire_new(fd, first);
+
+	if (!w)
+		return -ENOMEM;
+	*t = (struct itls){ .wire = w, .fd = fd };
 	return 0;
 }
 
 int itls_accept(struct itls *t, SSL_CTX *ctx, int fd, enum itls_alpn alpn,
 		struct slice first)
 {
-	int r = itls_begin(t, ctx, fd, first);
+	int rc = itls_begin(t, ctx, fd, first);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	SSL_set_app_data(t->ssl, (void *)(uintptr_t)alpn);
 	SSL_set_accept_state(t->ssl);
 	return 0;
@@ -328,10 +276,10 @@ static bool alpn_offer(SSL *ssl, bool h1, bool h2)
 int itls_connect(struct itls *t, SSL_CTX *ctx, int fd, const struct name *name,
 		 bool h1, bool h2)
 {
-	int r = itls_begin(t, ctx, fd, slice_of(NULL, 0));
+	int rc = itls_begin(t, ctx, fd, slice_of(NULL, 0));
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	SSL_set_connect_state(t->ssl);
 	/* RFC 9525 §6.3: a wildcard is a whole label; names are those of the
 	 * subjectAltName alone. */
@@ -348,7 +296,10 @@ int itls_connect(struct itls *t, SSL_CTX *ctx, int fd, const struct name *name,
 
 void itls_done(struct itls *t)
 {
-	SSL_free(t->ssl);
+	if (t->ssl)
+		SSL_free(t->ssl); /* and the wire */
+	else
+		wire_free(t->wire);
 	*t = (struct itls){ .fd = -1 };
 }
 
@@ -363,7 +314,7 @@ static enum reason handshake_why(const struct itls *t)
 		       REASON_UPSTREAM_TLS;
 }
 
-/* Both directions wait for what @ssl_error names. */
+/* Returns true if @ssl_error only means to wait for the socket. */
 static bool would_block(int ssl_error)
 {
 	return ssl_error == SSL_ERROR_WANT_READ ||
@@ -372,21 +323,23 @@ static bool would_block(int ssl_error)
 
 int itls_handshake(struct itls *t, enum reason *why)
 {
-	int r, e;
+	int rc, e;
 
+	if (!t->ssl)
+		return 0;
 	if (t->broken) {
 		*why = handshake_why(t);
 		return -EPROTO;
 	}
 	ERR_clear_error();
-	r = SSL_do_handshake(t->ssl);
+	rc = SSL_do_handshake(t->ssl);
 	t->want_read = t->want_write = false;
-	/* The peer that was verified is asked for once more: that it was not
-	 * is no state to be in, whatever led there. */
-	if (r == 1 && (SSL_is_server(t->ssl) ||
-		       SSL_get_verify_result(t->ssl) == X509_V_OK))
+	/* A success without a verified peer must not happen; checked again,
+	 * whatever the cause. */
+	if (rc == 1 && (SSL_is_server(t->ssl) ||
+			SSL_get_verify_result(t->ssl) == X509_V_OK))
 		return 0;
-	e = r == 1 ? SSL_ERROR_SSL : SSL_get_error(t->ssl, r);
+	e = rc == 1 ? SSL_ERROR_SSL : SSL_get_error(t->ssl, rc);
 	if (would_block(e)) {
 		t->want_read = e == SSL_ERROR_WANT_READ;
 		t->want_write = !t->want_read;
@@ -403,6 +356,8 @@ enum itls_alpn itls_alpn(const struct itls *t)
 	const uint8_t *p = NULL;
 	unsigned len = 0;
 
+	if (!t->ssl)
+		return ITLS_NONE;
 	SSL_get0_alpn_selected(t->ssl, &p, &len);
 	if (slice_eq(slice_of(p, len), slice_str("h2")))
 		return ITLS_H2;
@@ -431,20 +386,20 @@ void itls_hello_alpn(struct slice hello, bool *ret_h1, bool *ret_h2)
 
 /* --- bytes ---------------------------------------------------------------- */
 
-/* What failed before has been taken from OpenSSL's queue; would a call find
- * something there, it would be said to have failed itself. Looking is much
- * less than clearing. */
+/* Clears OpenSSL's error queue if it is not empty: what an earlier failure left
+ * there would make the next call look failed. Checking is cheaper than
+ * clearing. */
 static void errors_forget(void)
 {
 	if (ERR_peek_error() != 0)
 		ERR_clear_error();
 }
 
-/* What a call that brought nothing means; @write: it was one. */
-static ssize_t bytes_why(struct itls *t, int r, bool write)
+/* Returns what a failed call means; @write: it was a write. */
+static ssize_t bytes_why(struct itls *t, int rc, bool write)
 {
-	int e = SSL_get_error(t->ssl, r);
-	const struct wire *w = wire_of(t);
+	int e = SSL_get_error(t->ssl, rc);
+	const struct wire *w = t->wire;
 
 	if (would_block(e)) {
 		*(write ? &t->want_write : &t->want_read) = true;
@@ -459,67 +414,85 @@ static ssize_t bytes_why(struct itls *t, int r, bool write)
 		t->broken = true;
 		return -EPROTO;
 	}
-	/* A peer that reads no more may still have said something: only what
-	 * a read meets is the end of reading. */
+	/* A peer that reads no more may still have sent something, so only a
+	 * failed read breaks reading. */
 	t->broken = t->broken || !write;
 	return -EPIPE;
+}
+
+static ssize_t plain_read(struct itls *t, void *mem, size_t len)
+{
+	ssize_t n = wire_read(t->wire, mem, len);
+
+	t->want_read = n == -EAGAIN;
+	t->eof = n == 0 && len > 0;
+	t->broken = n < 0 && n != -EAGAIN;
+	return n;
+}
+
+static ssize_t plain_write(struct itls *t, const void *mem, size_t len)
+{
+	ssize_t n = wire_write(t->wire, mem, len);
+
+	t->want_write = n == -EAGAIN;
+	return n;
 }
 
 ssize_t itls_read(struct itls *t, void *mem, size_t len)
 {
 	size_t n = 0;
-	int r;
+	int rc;
 
 	if (t->eof)
 		return 0;
 	if (t->broken)
 		return -EPIPE;
-	/* Nothing here, and none in the socket until its next edge. */
-	if (wire_of(t)->empty && !SSL_has_pending(t->ssl)) {
+	if (!t->ssl)
+		return plain_read(t, mem, len);
+	/* Nothing decrypted, and nothing in the socket until its next edge. */
+	if (t->wire->empty && !SSL_has_pending(t->ssl)) {
 		t->want_read = true;
 		return -EAGAIN;
 	}
 	errors_forget();
-	r = SSL_read_ex(t->ssl, mem, len, &n);
+	rc = SSL_read_ex(t->ssl, mem, len, &n);
 	t->want_read = false;
-	return r == 1 ? (ssize_t)n : bytes_why(t, r, false);
+	return rc == 1 ? (ssize_t)n : bytes_why(t, rc, false);
 }
 
 ssize_t itls_write(struct itls *t, const void *mem, size_t len)
 {
 	size_t n = 0;
-	int r;
+	int rc;
 
 	if (len == 0)
 		return 0;
-	if (t->broken || wire_of(t)->reset)
+	if (t->broken || t->wire->reset)
 		return -EPIPE;
+	if (!t->ssl)
+		return plain_write(t, mem, len);
 	errors_forget();
-	r = SSL_write_ex(t->ssl, mem, len, &n);
+	rc = SSL_write_ex(t->ssl, mem, len, &n);
 	t->want_write = false;
-	return r == 1 ? (ssize_t)n : bytes_why(t, r, true);
+	return rc == 1 ? (ssize_t)n : bytes_why(t, rc, true);
 }
 
 void itls_event(struct itls *t, bool hup)
 {
-	struct wire *w = t->ssl ? wire_of(t) : NULL;
-
-	if (!w)
+	if (!t->wire)
 		return;
-	w->edges = true;
-	w->hup = w->hup || hup;
-	w->empty = false;
+	wire_edge(t->wire, hup);
 	t->want_read = false;
 }
 
 bool itls_pending(const struct itls *t)
 {
-	return t->ssl && !t->eof && !t->broken && !t->want_read;
+	return t->wire && !t->eof && !t->broken && !t->want_read;
 }
 
 void itls_bye(struct itls *t)
 {
-	if (!t->ssl || t->broken || wire_of(t)->reset ||
+	if (!t->ssl || t->broken || t->wire->reset ||
 	    !SSL_is_init_finished(t->ssl) ||
 	    (SSL_get_shutdown(t->ssl) & SSL_SENT_SHUTDOWN))
 		return;

@@ -25,7 +25,7 @@ struct pair { /* one side ours, the other OpenSSL's */
 	struct itls t;
 	SSL *peer;
 	int peer_r; /* of its handshake: 1 done, -1 failed */
-	int r; /* of ours */
+	int rc; /* of ours */
 	enum reason why;
 };
 
@@ -34,7 +34,7 @@ static SSL_CTX *up_ctx; /* trusts root */
 
 static void pair_open(struct pair *p, SSL_CTX *peer_ctx)
 {
-	*p = (struct pair){ .why = REASON_ALLOWED, .r = -EAGAIN };
+	*p = (struct pair){ .why = REASON_ALLOWED, .rc = -EAGAIN };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 		       p->fd) < 0)
 		abort();
@@ -52,7 +52,8 @@ static void pair_close(struct pair *p)
 
 static void pair_shake(struct pair *p)
 {
-	for (int i = 0; i < TURNS && (p->r == -EAGAIN || p->peer_r == 0); i++) {
+	for (int i = 0; i < TURNS && (p->rc == -EAGAIN || p->peer_r == 0);
+	     i++) {
 		int n = p->peer_r ? 1 : SSL_do_handshake(p->peer);
 
 		if (n == 1)
@@ -60,8 +61,8 @@ static void pair_shake(struct pair *p)
 		else if (SSL_get_error(p->peer, n) != SSL_ERROR_WANT_READ)
 			p->peer_r = -1;
 		ERR_clear_error();
-		if (p->r == -EAGAIN)
-			p->r = itls_handshake(&p->t, &p->why);
+		if (p->rc == -EAGAIN)
+			p->rc = itls_handshake(&p->t, &p->why);
 	}
 }
 
@@ -118,9 +119,9 @@ static void test_verify(void)
 
 		upstream_shake(&p, ctx, k->host, true, false);
 		is_str(reason_code(p.why), reason_code(k->why), "%s", k->what);
-		is_int(p.r, k->why == REASON_ALLOWED ? 0 : -EPROTO, "%s: ends",
+		is_int(p.rc, k->why == REASON_ALLOWED ? 0 : -EPROTO, "%s: ends",
 		       k->what);
-		ok((itls_certificate_fault(&p.t)[0] == '\0') == (p.r == 0),
+		ok((itls_certificate_fault(&p.t)[0] == '\0') == (p.rc == 0),
 		   "%s: said why", k->what);
 		pair_close(&p);
 		SSL_CTX_free(ctx);
@@ -147,7 +148,7 @@ static void test_alpn(void)
 	is_int(itls_alpn(&p.t), ITLS_NONE, "what is not offered is not chosen");
 	pair_close(&p);
 	upstream_shake(&p, none, "a.test", false, false);
-	is_int(p.r, 0, "nothing offered");
+	is_int(p.rc, 0, "nothing offered");
 	is_int(itls_alpn(&p.t), ITLS_NONE, "nothing chosen");
 	pair_close(&p);
 	SSL_CTX_free(h1);
@@ -215,7 +216,7 @@ static void test_accept(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(firsts); i++) {
 		client_shake(&p, client, ITLS_H1, firsts[i]);
-		ok(p.r == 0 && p.peer_r == 1, "%zu bytes were read before",
+		ok(p.rc == 0 && p.peer_r == 1, "%zu bytes were read before",
 		   firsts[i]);
 		is_int(itls_alpn(&p.t), ITLS_H1, "h1 is what it gets");
 		pair_close(&p);
@@ -262,7 +263,7 @@ static void test_costs(void)
 		pair_close(&p);
 		peer_groups(server, rows[i].groups);
 		upstream_shake(&p, server, "a.test", true, false);
-		is_int(p.r == 0, rows[i].good == 1, "a server with %s alone",
+		is_int(p.rc == 0, rows[i].good == 1, "a server with %s alone",
 		       rows[i].groups);
 		pair_close(&p);
 	}
@@ -272,11 +273,11 @@ static void test_costs(void)
 	SSL_CTX_set_dh_auto(server, 1);
 	SSL_CTX_set_cipher_list(server, "kDHE");
 	upstream_shake(&p, server, "a.test", true, false);
-	ok(p.r < 0, "a server with DHE alone");
+	ok(p.rc < 0, "a server with DHE alone");
 	pair_close(&p);
 	SSL_CTX_set_cipher_list(server, "kECDHE");
 	upstream_shake(&p, server, "a.test", true, false);
-	ok(p.r == 0, "and the same one with ECDHE");
+	ok(p.rc == 0, "and the same one with ECDHE");
 	pair_close(&p);
 	SSL_CTX_free(server);
 	SSL_CTX_free(client);
@@ -307,7 +308,7 @@ static void test_renegotiation(void)
 
 	SSL_CTX_set_max_proto_version(client, TLS1_2_VERSION);
 	client_shake(&p, client, ITLS_H1, 4096);
-	is_int(p.r, 0, "TLS 1.2");
+	is_int(p.rc, 0, "TLS 1.2");
 	SSL_renegotiate(p.peer);
 	SSL_do_handshake(p.peer);
 	is_int(itls_read(&p.t, &byte, 1), -EAGAIN, "T12 is not heard");
@@ -388,7 +389,7 @@ static void test_flood(void)
 	client_shake(&p, client, ITLS_H1, 4096);
 	while (got < MANY) {
 		ssize_t n = -EAGAIN;
-		int r;
+		int rc;
 
 		if (sent < MANY) {
 			moved = malloc(MANY - sent);
@@ -401,10 +402,10 @@ static void test_flood(void)
 			continue;
 		}
 		waits++;
-		r = SSL_read(p.peer, back + got, (int)(MANY - got));
-		if (r <= 0)
+		rc = SSL_read(p.peer, back + got, (int)(MANY - got));
+		if (rc <= 0)
 			break;
-		got += (size_t)r;
+		got += (size_t)rc;
 	}
 	ok(got == MANY && memcmp(mem, back, MANY) == 0,
 	   "%u bytes through a full socket", MANY);
@@ -460,7 +461,7 @@ static void filtered(void)
 		_exit(77);
 	client_go(&p, ITLS_H2, 4096);
 	SSL_write(p.peer, "hello", 5);
-	_exit(p.r == 0 && itls_read(&p.t, got, sizeof(got)) == 5 ? 0 : 1);
+	_exit(p.rc == 0 && itls_read(&p.t, got, sizeof(got)) == 5 ? 0 : 1);
 }
 
 static void test_filter(void)
