@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * h1.c - inspection over HTTP/1.1: the step, and answers of our own
+ * h1.c - inspection over HTTP/1.1: the step, and answers made by the gateway
  *
- * Theory of operation: a request is read whole up to its body, judged by
- * ireq.h, and written anew; the next one waits in `cin` until it is answered.
- * While it is served both directions go at the same time, since a server may
- * answer before it has read all. Each step tries all four movements (down to
- * the client, up to the server, and reading from both) until none goes on, so
- * no edge is missed; what arrived is passed on in the same step. No more is
- * read for a side that does not take what is there already.
+ * Theory of operation: a request's head is read, judged by ireq.h, and written
+ * from its parts. The next request waits in `cin` until this one is answered.
+ * Meanwhile both directions move at the same time, since a server may answer
+ * before it has read everything. Each step tries all four movements (down to
+ * the client, up to the server, and reading from both) until none can go on, so
+ * no edge is missed. What arrived is passed on in the same step. Nothing is
+ * read from one side while the other does not take what is queued.
  *
- * The upstream's connection is the client's (1:1): when either ends, the other
- * does, once what is under way is over. One exception: a server may close a
- * connection that was kept just as a request is on its way (RFC 9112 §9.3.1).
+ * Client and upstream have one connection each. When either ends, so does the
+ * other, once the current exchange is over. One exception: a server may close a
+ * kept connection just as a request is on its way (RFC 9112 §9.3.1).
  */
 #include "ottergate/inspect/h1.h"
 
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 #include <openssl/crypto.h>
 #include <string.h>
 
-#define ROUNDS_MAX 64u /* of a step, before others have their turn */
+#define ROUNDS_MAX 64u /* of a step, before other connections have a turn */
 #define DENIAL_MAX 1024u
 
 /* --- queues --------------------------------------------------------------- */
@@ -64,18 +64,18 @@ ssize_t h1_fill(struct itls *from, struct buf *to, size_t max)
 	return n;
 }
 
-/* Down to the client. */
+/* Writes `down` to the client. */
 static enum h1_step down_flush(struct h1 *h)
 {
 	struct slice s = buf_slice(&h->down);
 	ssize_t n;
-	int r;
+	int rc;
 
 	if (s.len == 0)
 		return H1_WAIT;
-	r = inspect_rest(h->in, false);
-	if (r != 0)
-		return r < 0 ? H1_STOP : H1_WAIT;
+	rc = inspect_rest(h->in, false);
+	if (rc != 0)
+		return rc < 0 ? H1_STOP : H1_WAIT;
 	n = itls_write(&h->in->client, s.ptr, s.len);
 	if (n == -EAGAIN)
 		return H1_WAIT;
@@ -87,18 +87,21 @@ static enum h1_step down_flush(struct h1 *h)
 	return inspect_account(h->in, false, (size_t)n) < 0 ? H1_STOP : H1_GO;
 }
 
-/* Up to the server. One that takes no more may still have said why. */
+/* Writes `up` to the server. A server that reads no more may still have sent an
+ * answer, so a failure only sets refused. */
 static enum h1_step up_flush(struct h1 *h)
 {
 	struct slice s = buf_slice(&h->up);
 	ssize_t n;
-	int r;
+	int rc;
 
 	if (s.len == 0)
 		return H1_WAIT;
-	r = inspect_rest(h->in, true);
-	if (r != 0)
-		return r < 0 ? H1_STOP : H1_WAIT;
+	if (inspect_is_killed(h->in))
+		return H1_STOP;
+	rc = inspect_rest(h->in, true);
+	if (rc != 0)
+		return rc < 0 ? H1_STOP : H1_WAIT;
 	n = itls_write(&h->in->upstream, s.ptr, s.len);
 	if (n == -EAGAIN)
 		return H1_WAIT;
@@ -138,14 +141,18 @@ void h1_request_end(struct h1 *h, unsigned status)
 	buf_done(&h->rs.trailers);
 }
 
-enum h1_step h1_answer(struct h1 *h, int status, enum reason why,
-		       const char *text, size_t len, bool keep)
+/* Queues a response made by the gateway, with @text as its body, ends the
+ * request and audits nothing. If a response has already begun, queues nothing
+ * and makes the connection end by reset. @keep: the connection may be used for
+ * another request; else the engine closes it. Returns H1_GO or H1_STOP. */
+static enum h1_step h1_answer(struct h1 *h, int status, enum reason why,
+			      const char *text, size_t len, bool keep)
 {
 	bool head = h->rq.open && h->rq.r.head_request;
-	int r;
+	int rc;
 
-	/* After the first byte of an answer, words would be taken for its
-	 * body: that it ends too early must say it. */
+	/* After the first byte of a response, this text would be taken for its
+	 * body. So the early end has to show. */
 	h->cut = h->rs.answered;
 	keep = keep && !h->cut;
 	h1_request_end(h, (unsigned)status);
@@ -154,18 +161,18 @@ enum h1_step h1_answer(struct h1 *h, int status, enum reason why,
 		h1_wipe(&h->up);
 	if (h->cut)
 		return H1_GO;
-	r = buf_printf(&h->down,
-		       "HTTP/1.1 %d %s\r\n"
-		       "Content-Type: text/plain\r\n"
-		       "Content-Length: %zu\r\n"
-		       "Connection: %s\r\n"
-		       "X-Ac-Denied: %s\r\n"
-		       "\r\n",
-		       status, deny_status(status), len,
-		       keep ? "keep-alive" : "close", reason_code(why));
-	if (r == 0 && !head)
-		r = buf_append(&h->down, text, len);
-	if (r == 0)
+	rc = buf_printf(&h->down,
+			"HTTP/1.1 %d %s\r\n"
+			"Content-Type: text/plain\r\n"
+			"Content-Length: %zu\r\n"
+			"Connection: %s\r\n"
+			"X-Ac-Denied: %s\r\n"
+			"\r\n",
+			status, deny_status(status), len,
+			keep ? "keep-alive" : "close", reason_code(why));
+	if (rc == 0 && !head)
+		rc = buf_append(&h->down, text, len);
+	if (rc == 0)
 		return H1_GO;
 	inspect_cut(h->in);
 	return H1_STOP;
@@ -187,8 +194,8 @@ enum h1_step h1_refuse(struct h1 *h, int status, enum reason why)
 enum h1_step h1_deny(struct h1 *h, int status, bool audit)
 {
 	struct ireq *r = &h->rq.r;
-	/* Nobody can say where the next request begins while this one comes,
-	 * nor what the server makes of a part of one. */
+	/* If the request is incomplete, where the next one begins is unknown.
+	 * If it is partly written, what the server does with it is unknown. */
 	bool keep = h->rq.keep && h->rq.body.done && !h->rq.written;
 	char text[DENIAL_MAX];
 	size_t n = ireq_denial(r, agent_policy_id(h->in->c->policy), text,
@@ -212,8 +219,8 @@ static enum h1_step ending_step(struct h1 *h)
 	return H1_STOP;
 }
 
-/* All that is here of an answer: its head and what has come of the body are
- * one piece for the client, and one packet. */
+/* Handles all that has come of a response: head and body so far become one
+ * piece for the client, and one packet. */
 static enum h1_step upstream_steps(struct h1 *h)
 {
 	enum h1_step sum = H1_WAIT, one;
@@ -230,7 +237,7 @@ static enum h1_step upstream_steps(struct h1 *h)
 	return sum;
 }
 
-/* One try of all. H1_STOP: at once. */
+/* Tries all movements once; H1_STOP ends the round. */
 static enum h1_step round_step(struct h1 *h)
 {
 	enum h1_step (*const steps[])(struct h1 * h) = {
@@ -271,7 +278,7 @@ static void h1_fail(struct inspect *in, int status, enum reason why)
 	struct h1 *h = in->state;
 
 	in->head_due = 0;
-	/* Nothing was asked: there is nothing to answer. */
+	/* Without a request there is nothing to answer. */
 	if (h->state == H1_HEAD && buf_len(&h->cin) == 0) {
 		inspect_close(in);
 	} else if (h->state == H1_ENDING || h->state == H1_FRAMES) {
@@ -295,7 +302,7 @@ static int h1_begin(struct inspect *in)
 	buf_init(&h->up, H1_QUEUE_MAX);
 	buf_init(&h->down, H1_QUEUE_MAX);
 	buf_init(&h->again, IHEAD_BYTES_MAX);
-	buf_secret(&h->up); /* credentials are in both */
+	buf_secret(&h->up); /* both hold credentials */
 	buf_secret(&h->again);
 	buf_init(&h->rs.trailers, HTTP1_TRAILERS_MAX);
 	in->head_due = in->c->worker->now_ms + t->request_header;

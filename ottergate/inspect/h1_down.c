@@ -2,15 +2,15 @@
 /*
  * h1_down.c - responses, from the upstream's bytes to the client's
  *
- * Theory of operation: content goes through ireq.h, which masks it, and is
- * framed anew; what one read has brought is one piece for the client, at
- * once. A body that ends with its connection is whole only if the upstream
- * says so (close_notify, RFC 9112 §9.8); otherwise the client's ends without
- * that as well.
+ * Theory of operation: ireq.h masks the content, which then gets framing of our
+ * own. What one read has brought is passed on at once, as one piece. A body
+ * that ends with its connection is complete only if the upstream sends
+ * close_notify (RFC 9112 §9.8); if not, the client gets no close_notify either.
  */
 #include "ottergate/inspect/h1.h"
 
-/* Nothing of a response has come, and nothing will. */
+/* The upstream has ended without a byte of a response: sends the request again
+ * on a new connection if that is allowed, else answers 502. */
 static enum h1_step no_answer(struct h1 *h)
 {
 	struct slice again = buf_slice(&h->again);
@@ -24,13 +24,13 @@ static enum h1_step no_answer(struct h1 *h)
 	buf_secret(&h->again);
 	h->rq.refused = false;
 	h->upstream_end = false;
-	h->served = 0; /* what then fails has failed */
+	h->served = 0; /* a second failure is final */
 	inspect_redial(h->in);
 	return H1_STOP;
 }
 
-/* Less than what the head has promised: what is there goes, and the end shows
- * that it is none. */
+/* The body is shorter than the head has promised: passes on what there is, then
+ * ends so that this shows. */
 static enum h1_step cut_short(struct h1 *h)
 {
 	h->cut = true;
@@ -40,8 +40,8 @@ static enum h1_step cut_short(struct h1 *h)
 
 /* --- heads ---------------------------------------------------------------- */
 
-/* 1xx: on to the client, if it knows them (RFC 9110 §15.2). A 101 that was not
- * asked for would make frames of requests (H6). */
+/* Passes a 1xx on to a client that knows them (RFC 9110 §15.2). A 101 that was
+ * not asked for would turn requests into frames (H6), so it is refused. */
 static enum h1_step interim(struct h1 *h, const struct ihead *head)
 {
 	const char *connection = NULL;
@@ -72,8 +72,7 @@ static enum h1_step final_head(struct h1 *h, const struct ihead *head,
 	http1_body_of_response(&h->rs.body, rs);
 	h->rs.status = head->status;
 	h->rs.chunked = rs->m.chunked && !rs->no_body && !rq->old;
-	/* HTTP/1.0 knows no chunks: there the end of the connection is the
-	 * end of the body. */
+	/* HTTP/1.0 has no chunks: the end of the connection ends the body. */
 	h->rs.keep = rq->keep && rs->m.keep_alive && rq->body.done &&
 		     rq->written && buf_len(&h->up) == 0 && !rq->refused &&
 		     !(rs->m.chunked && rq->old);
@@ -90,9 +89,9 @@ static enum h1_step final_head(struct h1 *h, const struct ihead *head,
 static enum h1_step head_pass(struct h1 *h, const struct http1_response *rs,
 			      struct ihead *head)
 {
-	int r = h1_response_head(rs, head), status;
+	int rc = h1_response_head(rs, head), status;
 
-	if (r < 0)
+	if (rc < 0)
 		return h1_refuse(h, 502, REASON_BAD_HTTP);
 	status = ireq_response(&h->rq.r, head);
 	if (status != 0)
@@ -103,19 +102,19 @@ static enum h1_step head_pass(struct h1 *h, const struct http1_response *rs,
 static enum h1_step head_step(struct h1 *h)
 {
 	struct slice from = buf_slice(&h->uin);
-	ssize_t r = http1_head_end(from, &h->uin_scanned);
+	ssize_t rc = http1_head_end(from, &h->uin_scanned);
 	struct http1_response rs;
 	struct ihead head;
 	enum h1_step step;
 
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return H1_WAIT;
-	/* An answer to a request that was not sent is none. */
-	if (r >= 0 && !h->rq.written)
-		r = -EBADMSG;
-	if (r >= 0)
-		r = http1_response_read(from, h->rq.r.head_request, &rs);
-	if (r < 0)
+	/* A response before the request was sent is none. */
+	if (rc >= 0 && !h->rq.written)
+		rc = -EBADMSG;
+	if (rc >= 0)
+		rc = http1_response_read(from, h->rq.r.head_request, &rs);
+	if (rc < 0)
 		return h1_refuse(h, 502, REASON_BAD_HTTP);
 	h->uin_scanned = 0;
 	ihead_init(&head);
@@ -131,24 +130,24 @@ static enum h1_step head_step(struct h1 *h)
 static int trailers_put(struct h1 *h)
 {
 	struct ihead fields;
-	int r;
+	int rc;
 
 	ihead_init(&fields);
-	r = h1_trailers_read(buf_slice(&h->rs.trailers), &fields);
-	if (r == 0 && ireq_trailers(&h->rq.r, &fields) != 0)
-		r = -EPERM;
-	if (r == 0)
-		r = buf_append(&h->down, "0\r\n", 3);
-	if (r == 0)
-		r = h1_fields_write(&fields, &h->down);
-	if (r == 0)
-		r = buf_append(&h->down, "\r\n", 2);
+	rc = h1_trailers_read(buf_slice(&h->rs.trailers), &fields);
+	if (rc == 0 && ireq_trailers(&h->rq.r, &fields) != 0)
+		rc = -EPERM;
+	if (rc == 0)
+		rc = buf_append(&h->down, "0\r\n", 3);
+	if (rc == 0)
+		rc = h1_fields_write(&fields, &h->down);
+	if (rc == 0)
+		rc = buf_append(&h->down, "\r\n", 2);
 	ihead_done(&fields);
-	return r;
+	return rc;
 }
 
-/* Takes the framing off what is there, and appends what may go on: a slice, and
- * as many more as the turn has time for. */
+/* Removes the framing and appends what may pass to @out: one slice, and more
+ * while the turn lasts. Returns 0 or a negative errno. */
 static int content_take(struct h1 *h, struct buf *out)
 {
 	bool spent = false;
@@ -157,12 +156,12 @@ static int content_take(struct h1 *h, struct buf *out)
 	while (buf_len(&h->uin) > 0 && !h->rs.body.done && !spent) {
 		ssize_t n = http1_body_take(&h->rs.body, h1_slice(&h->uin),
 					    &data, &h->rs.trailers);
-		int r = n < 0 ? (int)n : 0;
+		int rc = n < 0 ? (int)n : 0;
 
-		if (r == 0 && data.len > 0)
-			r = ireq_response_body(&h->rq.r, data, false, out);
-		if (r < 0)
-			return r;
+		if (rc == 0 && data.len > 0)
+			rc = ireq_response_body(&h->rq.r, data, false, out);
+		if (rc < 0)
+			return rc;
 		buf_consume(&h->uin, (size_t)n);
 		spent = inspect_spent(h->in);
 	}
@@ -174,27 +173,27 @@ static int content_take(struct h1 *h, struct buf *out)
 static int content_pass(struct h1 *h)
 {
 	struct buf piece;
-	int r;
+	int rc;
 
 	if (!h->rs.chunked)
 		return content_take(h, &h->down);
 	buf_init(&piece, H1_QUEUE_MAX);
-	r = content_take(h, &piece);
-	if (r == 0)
-		r = h1_chunk_write(buf_slice(&piece), &h->down);
+	rc = content_take(h, &piece);
+	if (rc == 0)
+		rc = h1_chunk_write(buf_slice(&piece), &h->down);
 	buf_done(&piece);
-	if (r == 0 && h->rs.body.done)
-		r = trailers_put(h);
-	return r;
+	if (rc == 0 && h->rs.body.done)
+		rc = trailers_put(h);
+	return rc;
 }
 
-/* The answer is whole. */
+/* The response is complete. */
 static enum h1_step answered(struct h1 *h)
 {
 	bool keep = h->rs.keep && buf_len(&h->uin) == 0;
 
 	h1_request_end(h, h->rs.status);
-	h->rs.answered = false; /* of the next one, nothing */
+	h->rs.answered = false; /* for the next request */
 	h->served++;
 	h->state = keep ? H1_HEAD : H1_ENDING;
 	return H1_GO;
@@ -202,16 +201,16 @@ static enum h1_step answered(struct h1 *h)
 
 static enum h1_step body_step(struct h1 *h)
 {
-	int r = content_pass(h);
+	int rc = content_pass(h);
 
-	if (r == 0)
+	if (rc == 0)
 		return h->rs.body.done ? answered(h) : H1_GO;
-	/* Framing that lies, or what cannot be cleaned: nothing more of it. */
-	if (r == -EPERM)
+	/* Invalid framing, or it cannot be cleaned: stop here. */
+	if (rc == -EPERM)
 		inspect_refused(h->in, &h->rq.r);
 	else
 		conn_refuse(h->in->c,
-			    r == -EBADMSG ? REASON_BAD_HTTP : REASON_NO_MEMORY,
+			    rc == -EBADMSG ? REASON_BAD_HTTP : REASON_NO_MEMORY,
 			    NULL);
 	return cut_short(h);
 }
@@ -220,11 +219,11 @@ static enum h1_step frames_step(struct h1 *h)
 {
 	do {
 		struct slice s = h1_slice(&h->uin);
-		int r = ireq_response_body(&h->rq.r, s, false, &h->down);
+		int rc = ireq_response_body(&h->rq.r, s, false, &h->down);
 
-		if (r == -EPERM)
+		if (rc == -EPERM)
 			inspect_refused(h->in, &h->rq.r);
-		if (r < 0)
+		if (rc < 0)
 			return cut_short(h);
 		buf_consume(&h->uin, s.len);
 	} while (buf_len(&h->uin) > 0 && !inspect_spent(h->in));
@@ -233,19 +232,19 @@ static enum h1_step frames_step(struct h1 *h)
 
 /* --- the end of what the upstream says ------------------------------------ */
 
-/* @n: 0 for close_notify, else cut off. */
+/* The upstream has ended; @n is 0 after close_notify, else negative. */
 static enum h1_step upstream_end(struct h1 *h, ssize_t n)
 {
 	struct h1_response *rs = &h->rs;
 
 	h->upstream_end = true;
 	if (h->state == H1_FRAMES) {
-		int r = ireq_response_body(&h->rq.r, slice_of(NULL, 0), true,
-					   &h->down);
+		int rc = ireq_response_body(&h->rq.r, slice_of(NULL, 0), true,
+					    &h->down);
 
-		if (r == -EPERM)
+		if (rc == -EPERM)
 			inspect_refused(h->in, &h->rq.r);
-		if (r < 0)
+		if (rc < 0)
 			n = -EPIPE;
 		h->cut = n != 0;
 		h->state = H1_ENDING;
@@ -262,8 +261,8 @@ static enum h1_step upstream_end(struct h1 *h, ssize_t n)
 	return body_step(h);
 }
 
-/* Between two requests: it says nothing, or it ends. Words would be taken for
- * the next answer. */
+/* Between two requests the upstream may only be silent or end; bytes would be
+ * taken for the next response. */
 static enum h1_step idle_step(struct h1 *h)
 {
 	uint8_t byte;
@@ -280,27 +279,27 @@ static enum h1_step idle_step(struct h1 *h)
 	return H1_GO;
 }
 
-/* Nothing more has come for now. A few bytes at the end of what did may be held
- * back, and be what the client must have before it says more. */
+/* Nothing more came for now. If a few bytes at the end were held back, passes
+ * them on when they are due: the client may need them before it sends more. */
 static enum h1_step rest_step(struct h1 *h)
 {
 	struct ireq *rq = &h->rq.r;
 	struct buf piece;
-	int r;
+	int rc;
 
 	h->in->hold_due = rq->rest_due;
 	if (rq->rest_due == 0 || h->in->c->worker->now_ms < rq->rest_due)
 		return H1_WAIT;
 	h->in->hold_due = 0;
 	buf_init(&piece, MASK_BEGIN);
-	r = ireq_response_rest(rq, &piece);
-	if (r == 0)
-		r = h->rs.chunked ?
-			    h1_chunk_write(buf_slice(&piece), &h->down) :
-			    buf_append(&h->down, buf_slice(&piece).ptr,
-				       buf_len(&piece));
+	rc = ireq_response_rest(rq, &piece);
+	if (rc == 0)
+		rc = h->rs.chunked ?
+			     h1_chunk_write(buf_slice(&piece), &h->down) :
+			     buf_append(&h->down, buf_slice(&piece).ptr,
+					buf_len(&piece));
 	buf_done(&piece);
-	return r == 0 ? H1_GO : cut_short(h);
+	return rc == 0 ? H1_GO : cut_short(h);
 }
 
 static enum h1_step exchange_step(struct h1 *h)
@@ -320,7 +319,7 @@ static enum h1_step exchange_step(struct h1 *h)
 		return step;
 	if (h->upstream_end)
 		return H1_WAIT;
-	/* What the times of a model's answer are taken from. */
+	/* The times of a model's answer are taken from this. */
 	h->rq.r.ctx.now_ms = h->in->c->worker->now_ms;
 	if (!inspect_may_read(h->in, buf_len(&h->uin) + buf_len(&h->down)))
 		return rest_step(h);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * h1_head.c - heads of HTTP/1.1 as struct ihead, and written from it
+ * h1_head.c - converts heads of HTTP/1.1 to struct ihead and back
  *
- * What is written is what was judged: no slice of a client's head is left when
- * it comes to that, and the framing is said anew by who does it. The phrase of
- * a status line is a server's own words in a place that nobody masks, so ours
- * is put there.
+ * What is written is what was judged: a head has no slice of the client's bytes
+ * left by then, and the engine writes the framing. A status line's phrase is
+ * free text from the server in a place that is not masked, so ours replaces it.
  */
 #include "ottergate/inspect/h1.h"
 
@@ -15,7 +14,7 @@
 
 #include "ottergate/inspect/http1_head.h"
 
-/* Versions, framing, Connection and Expect of a request; bytes. */
+/* Bytes for version, framing, Connection and Expect of a request. */
 #define REQUEST_WORDS_MAX 256u
 #define RESPONSE_USUAL 4096u
 
@@ -25,17 +24,17 @@ static int fields_keep(const struct http1_message *m, bool request,
 		       struct ihead *ret)
 {
 	struct http1_members named;
-	int r = http1_connection_members(m->fields, m->n_fields, &named);
+	int rc = http1_connection_members(m->fields, m->n_fields, &named);
 
-	for (size_t i = 0; i < m->n_fields && r == 0; i++) {
+	for (size_t i = 0; i < m->n_fields && rc == 0; i++) {
 		const struct http1_field *f = &m->fields[i];
 
 		if (http1_hop_by_hop(f->name, &named) ||
 		    (request && http1_not_for_upstream(f->name)))
 			continue;
-		r = ihead_add(ret, f->name, f->value);
+		rc = ihead_add(ret, f->name, f->value);
 	}
-	return r;
+	return rc;
 }
 
 static int keep(struct ihead *h, struct slice *to, struct slice from)
@@ -72,8 +71,8 @@ int h1_response_head(const struct http1_response *rs, struct ihead *ret)
 	return fields_keep(&rs->m, false, ret);
 }
 
-/* RFC 9110 §6.5.1: what frames, routes, authenticates or says how the content
- * is to be read has to stand in front of it. */
+/* RFC 9110 §6.5.1: a field that frames, routes, authenticates or says how to
+ * read the content must come before it. */
 static bool is_no_trailer(struct slice name)
 {
 	static const char *const list[] = {
@@ -114,7 +113,7 @@ static bool is_field(struct slice name, struct slice value)
 	return name.len > 0;
 }
 
-/* One line, its CRLF taken off. */
+/* Adds one trailer line, without its CRLF. */
 static int trailer_read(struct slice line, struct ihead *ret)
 {
 	const uint8_t *colon = memchr(line.ptr, ':', line.len);
@@ -138,23 +137,23 @@ static int trailer_read(struct slice line, struct ihead *ret)
 
 int h1_trailers_read(struct slice lines, struct ihead *ret)
 {
-	int r = 0;
+	int rc = 0;
 
-	while (lines.len > 2 && r == 0) {
+	while (lines.len > 2 && rc == 0) {
 		const uint8_t *end = memchr(lines.ptr, '\r', lines.len);
 		size_t len = end ? (size_t)(end - lines.ptr) : 0;
 
 		if (len == 0 || len + 2 > lines.len)
 			return -EBADMSG;
-		r = trailer_read(slice_of(lines.ptr, len), ret);
+		rc = trailer_read(slice_of(lines.ptr, len), ret);
 		lines = slice_of(lines.ptr + len + 2, lines.len - len - 2);
 	}
-	return r;
+	return rc;
 }
 
 /* --- writing -------------------------------------------------------------- */
 
-/* Nothing that ends a line or a head early, whoever made it. */
+/* Appends @s; refuses bytes that would end a line or the head early. */
 static int put(struct buf *out, struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -170,37 +169,37 @@ static int put_text(struct buf *out, const char *s)
 
 int h1_fields_write(const struct ihead *h, struct buf *out)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < h->n_fields && r == 0; i++) {
+	for (size_t i = 0; i < h->n_fields && rc == 0; i++) {
 		const struct ifield *f = &h->fields[i];
 
-		r = put(out, f->name);
-		if (r == 0)
-			r = put_text(out, ": ");
-		if (r == 0)
-			r = put(out, f->value);
-		if (r == 0)
-			r = put_text(out, "\r\n");
+		rc = put(out, f->name);
+		if (rc == 0)
+			rc = put_text(out, ": ");
+		if (rc == 0)
+			rc = put(out, f->value);
+		if (rc == 0)
+			rc = put_text(out, "\r\n");
 	}
-	return r;
+	return rc;
 }
 
 static int request_line(const struct h1_request *rq, struct buf *out)
 {
 	const struct ihead *h = rq->head;
-	int r = put(out, h->method);
+	int rc = put(out, h->method);
 
-	if (r == 0)
-		r = put_text(out, " ");
-	if (r == 0)
-		r = put(out, h->path);
-	if (r == 0)
-		r = put_text(out, rq->old ? " HTTP/1.0\r\nHost: " :
-					    " HTTP/1.1\r\nHost: ");
-	if (r == 0)
-		r = put(out, h->authority);
-	return r == 0 ? put_text(out, "\r\n") : r;
+	if (rc == 0)
+		rc = put_text(out, " ");
+	if (rc == 0)
+		rc = put(out, h->path);
+	if (rc == 0)
+		rc = put_text(out, rq->old ? " HTTP/1.0\r\nHost: " :
+					     " HTTP/1.1\r\nHost: ");
+	if (rc == 0)
+		rc = put(out, h->authority);
+	return rc == 0 ? put_text(out, "\r\n") : rc;
 }
 
 static int request_framing(const struct h1_request *rq, struct buf *out)
@@ -213,7 +212,8 @@ static int request_framing(const struct h1_request *rq, struct buf *out)
 	return 0;
 }
 
-/* At least what h1_request_write() writes, and a piece of the body. */
+/* Returns at least the size of what h1_request_write() writes, and of a piece
+ * of the body. */
 static size_t request_size(const struct ihead *h)
 {
 	size_t n = REQUEST_WORDS_MAX + h->method.len + h->path.len +
@@ -226,21 +226,21 @@ static size_t request_size(const struct ihead *h)
 
 int h1_request_write(const struct h1_request *rq, struct buf *out)
 {
-	int r;
+	int rc;
 
-	/* In one place from the start: a queue that grows has a credential
-	 * copied, and wiped, each time. */
+	/* Reserved at once: a buffer that grows copies, and wipes, the
+	 * credential each time. */
 	if (!buf_reserve(out, request_size(rq->head)))
 		return -ENOMEM;
-	r = request_line(rq, out);
-	if (r == 0)
-		r = h1_fields_write(rq->head, out);
-	if (r == 0 && rq->expect)
-		r = put_text(out, "Expect: 100-continue\r\n");
-	if (r == 0)
-		r = request_framing(rq, out);
-	if (r < 0)
-		return r;
+	rc = request_line(rq, out);
+	if (rc == 0)
+		rc = h1_fields_write(rq->head, out);
+	if (rc == 0 && rq->expect)
+		rc = put_text(out, "Expect: 100-continue\r\n");
+	if (rc == 0)
+		rc = request_framing(rq, out);
+	if (rc < 0)
+		return rc;
 	return put_text(out, rq->websocket ? "Upgrade: websocket\r\n"
 					     "Connection: Upgrade\r\n\r\n" :
 			     rq->keep      ? "Connection: keep-alive\r\n\r\n" :
@@ -295,38 +295,38 @@ static int length_write(uint64_t length, struct buf *out)
 int h1_response_write(const struct ihead *h, const struct h1_response *rs,
 		      const char *connection, struct buf *out)
 {
-	/* RFC 9110 §8.6: neither 1xx nor 204 has a length. To HEAD, and with
-	 * 304, it tells of a body that is not there. */
+	/* RFC 9110 §8.6: neither 1xx nor 204 has a length. With HEAD or 304 it
+	 * describes a body that is not sent. */
 	bool framed = h->status >= 200 && h->status != 204;
 	char line[64];
-	int r = 0;
+	int rc = 0;
 
-	/* Room for a usual one, and for what of its body comes at once. */
+	/* Room for a typical head and the first bytes of its body. */
 	if (buf_len(out) == 0 && !buf_reserve(out, RESPONSE_USUAL))
-		r = -ENOMEM;
+		rc = -ENOMEM;
 	snprintf(line, sizeof(line), "HTTP/1.1 %u %s\r\n", h->status,
 		 phrase(h->status));
-	if (r == 0)
-		r = put_text(out, line);
-	if (r == 0)
-		r = h1_fields_write(h, out);
-	if (r == 0 && framed && rs->chunked)
-		r = put_text(out, "Transfer-Encoding: chunked\r\n");
-	else if (r == 0 && framed && h->length != IHEAD_NO_LENGTH)
-		r = length_write(h->length, out);
-	if (r == 0 && connection)
-		r = put_text(out, connection);
-	return r == 0 ? put_text(out, "\r\n") : r;
+	if (rc == 0)
+		rc = put_text(out, line);
+	if (rc == 0)
+		rc = h1_fields_write(h, out);
+	if (rc == 0 && framed && rs->chunked)
+		rc = put_text(out, "Transfer-Encoding: chunked\r\n");
+	else if (rc == 0 && framed && h->length != IHEAD_NO_LENGTH)
+		rc = length_write(h->length, out);
+	if (rc == 0 && connection)
+		rc = put_text(out, connection);
+	return rc == 0 ? put_text(out, "\r\n") : rc;
 }
 
 int h1_chunk_write(struct slice data, struct buf *out)
 {
-	int r;
+	int rc;
 
 	if (data.len == 0)
 		return 0;
-	r = buf_printf(out, "%zx\r\n", data.len);
-	if (r == 0)
-		r = buf_append(out, data.ptr, data.len);
-	return r == 0 ? put_text(out, "\r\n") : r;
+	rc = buf_printf(out, "%zx\r\n", data.len);
+	if (rc == 0)
+		rc = buf_append(out, data.ptr, data.len);
+	return rc == 0 ? put_text(out, "\r\n") : rc;
 }

@@ -2,45 +2,45 @@
 /*
  * h1_up.c - requests, from the client's bytes to the upstream's
  *
- * Theory of operation: nothing of a request is in `up` before ireq.h has
- * allowed it, and nothing at all, the head included, while its body has to be
- * judged whole. The framing is taken off the body and put on again, so an
- * upstream meets only chunks and lengths that were written here (H1).
+ * Theory of operation: `up` gets nothing of a request before ireq.h has allowed
+ * it. While its body has to be held, `up` gets nothing at all, not even the
+ * head. The body's framing is removed and written again, so an upstream sees
+ * only chunks and lengths that were written here (H1).
  */
 #include "ottergate/inspect/h1.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* Content, in the framing that the head has said. */
+/* Appends content to `up`, in the framing that the head announced. */
 static int body_put(struct h1 *h, struct slice data)
 {
 	char head[24];
-	int n, r;
+	int n, rc;
 
 	if (data.len == 0)
 		return 0;
 	if (!h->rq.chunked)
 		return buf_append(&h->up, data.ptr, data.len);
 	n = snprintf(head, sizeof(head), "%zx\r\n", data.len);
-	r = buf_append(&h->up, head, (size_t)n);
-	if (r == 0)
-		r = buf_append(&h->up, data.ptr, data.len);
-	return r == 0 ? buf_append(&h->up, "\r\n", 2) : r;
+	rc = buf_append(&h->up, head, (size_t)n);
+	if (rc == 0)
+		rc = buf_append(&h->up, data.ptr, data.len);
+	return rc == 0 ? buf_append(&h->up, "\r\n", 2) : rc;
 }
 
-/* The head is final: it goes up. */
+/* Appends the final head to `up`. */
 static int head_put(struct h1 *h)
 {
 	struct h1_request *rq = &h->rq;
 	struct slice s;
-	int r = h1_request_write(rq, &h->up);
+	int rc = h1_request_write(rq, &h->up);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	rq->written = true;
 	s = buf_slice(&h->up);
-	/* Without memory for a copy there is no second try. */
+	/* Without memory for the copy, the request is not sent twice. */
 	if (h->served > 0 && !rq->head->has_body && !rq->websocket &&
 	    buf_reserve(&h->again, s.len) &&
 	    buf_append(&h->again, s.ptr, s.len) < 0)
@@ -55,43 +55,46 @@ static int head_put(struct h1 *h)
 static enum h1_step request_whole(struct h1 *h)
 {
 	struct h1_request *rq = &h->rq;
-	int status = ireq_body_end(&rq->r), r = 0;
+	int status = ireq_body_end(&rq->r), rc = 0;
 
 	if (status != 0)
 		return h1_deny(h, status, true);
 	if (!rq->written)
-		r = head_put(h);
-	if (r == 0 && rq->r.hold)
-		r = body_put(h, buf_slice(&rq->r.held));
-	if (r == 0 && rq->chunked)
-		r = buf_append(&h->up, "0\r\n\r\n", 5);
-	return r < 0 ? h1_refuse(h, 503, REASON_NO_MEMORY) : H1_GO;
+		rc = head_put(h);
+	if (rc == 0 && rq->r.hold)
+		rc = body_put(h, buf_slice(&rq->r.held));
+	if (rc == 0 && rq->chunked)
+		rc = buf_append(&h->up, "0\r\n\r\n", 5);
+	return rc < 0 ? h1_refuse(h, 503, REASON_NO_MEMORY) : H1_GO;
 }
 
 /* --- the head ------------------------------------------------------------- */
 
-/* Forms and targets that no judge is asked about; 0: it may be. */
+/* Refuses forms and targets before any rule is asked. Returns 0, or the status
+ * with *why. */
 static int form_refused(const struct h1 *h, const struct http1_request *rq,
 			enum reason *why)
 {
+	const char *scheme = h->in->plain ? "http" : "https";
 	struct name name;
 	struct addr addr;
 	uint16_t port;
-	int r;
+	int rc;
 
 	*why = REASON_BAD_HTTP;
 	if (rq->form == HTTP1_AUTHORITY)
-		return 405; /* CONNECT, within a tunnel of ours */
+		return 405; /* CONNECT inside a tunnel */
 	if (rq->form == HTTP1_ABSOLUTE &&
-	    (rq->scheme.len != 5 ||
-	     strncasecmp((const char *)rq->scheme.ptr, "https", 5) != 0))
+	    (rq->scheme.len != strlen(scheme) ||
+	     strncasecmp((const char *)rq->scheme.ptr, scheme,
+			 strlen(scheme)) != 0))
 		return 400;
-	r = http1_request_authority(rq, h->in->c->port, &name, &addr, &port);
-	if (r == -EPROTO)
+	rc = http1_request_authority(rq, h->in->c->port, &name, &addr, &port);
+	if (rc == -EPROTO)
 		*why = REASON_HOST_MISMATCH;
-	else if (r == -EBADMSG)
+	else if (rc == -EBADMSG)
 		*why = REASON_BAD_NAME;
-	return r < 0 ? 400 : 0;
+	return rc < 0 ? 400 : 0;
 }
 
 static int status_of(enum reason why)
@@ -119,27 +122,27 @@ static void request_reset(struct h1 *h, const struct http1_request *rq)
 	buf_init(&h->rs.trailers, HTTP1_TRAILERS_MAX);
 }
 
-/* 0; else the status of a refusal, and *why. */
+/* Makes h->rq.head. Returns 0, or the status of a refusal with *why. */
 static int head_make(struct h1 *h, const struct http1_request *rq,
 		     enum reason *why)
 {
 	struct ihead *head = malloc(sizeof(*head));
-	int r;
+	int rc;
 
 	*why = REASON_NO_MEMORY;
 	if (!head)
 		return 503;
 	ihead_init(head);
 	h->rq.head = head;
-	r = h1_request_head(rq, head);
-	if (r == 0)
+	rc = h1_request_head(rq, head);
+	if (rc == 0)
 		return 0;
-	*why = r == -ENOMEM ? REASON_NO_MEMORY : REASON_BAD_HTTP;
-	return r == -ENOMEM ? 503 : r == -E2BIG ? 431 : 400;
+	*why = rc == -ENOMEM ? REASON_NO_MEMORY : REASON_BAD_HTTP;
+	return rc == -ENOMEM ? 503 : rc == -E2BIG ? 431 : 400;
 }
 
-/* RFC 9110 §10.1.1: the upstream is not asked to go on with what it must not
- * see yet. */
+/* RFC 9110 §10.1.1: we answer 100 ourselves, since the upstream must not see
+ * the request yet. */
 static int hold_begin(struct h1 *h)
 {
 	bool ask = h->rq.expect && !h->rq.body.done;
@@ -149,25 +152,25 @@ static int hold_begin(struct h1 *h)
 		     0;
 }
 
-/* It was judged, and may go on. */
+/* The request was judged and may go on. */
 static enum h1_step request_go(struct h1 *h)
 {
 	struct h1_request *rq = &h->rq;
 	const struct rule *rule = rq->r.verdict.rule;
-	int r;
+	int rc;
 
 	rq->websocket = rq->head->websocket && rule && rule->websocket;
-	/* What a server of frames compresses cannot be searched. */
+	/* Frames that the server compresses cannot be searched. */
 	if (rq->websocket && rq->r.mask)
 		ihead_drop(rq->head, "sec-websocket-extensions");
 	h->state = H1_EXCHANGE;
-	r = rq->r.hold ? hold_begin(h) : head_put(h);
-	if (r < 0)
-		return r == -EBADMSG ? h1_refuse(h, 400, REASON_BAD_HTTP) :
-				       h1_refuse(h, 503, REASON_NO_MEMORY);
+	rc = rq->r.hold ? hold_begin(h) : head_put(h);
+	if (rc < 0)
+		return rc == -EBADMSG ? h1_refuse(h, 400, REASON_BAD_HTTP) :
+					h1_refuse(h, 503, REASON_NO_MEMORY);
 	if (rq->body.done && request_whole(h) == H1_STOP)
 		return H1_STOP;
-	/* It went away while nothing was asked of it, and knows of nothing. */
+	/* The upstream has closed while idle and has seen nothing of this. */
 	if (h->upstream_end && h->state == H1_EXCHANGE) {
 		h1_wipe(&h->again);
 		h->upstream_end = false;
@@ -205,24 +208,24 @@ static enum h1_step request_serve(struct h1 *h, const struct http1_request *rq)
 	if (status == 0)
 		status = head_make(h, rq, &why);
 	memcpy(method, rq->method.ptr, n);
-	h1_consume(&h->cin, rq->m.head_len); /* @rq's views end here */
+	h1_consume(&h->cin, rq->m.head_len); /* ends @rq's views */
 	if (status != 0)
 		return h1_refuse(h, status, why);
 	return request_judge(h, slice_of(method, n));
 }
 
-/* The client says no more; @said: by close_notify, which ends what it says and
- * not what it hears (RFC 8446 §6.1). One that has gone altogether is noticed
- * by what it does not take. */
+/* The client has ended. @said: by close_notify, which ends what it sends and
+ * not what it reads (RFC 8446 §6.1). If it has gone, writing to it will
+ * fail. */
 static enum h1_step client_end(struct h1 *h, bool said)
 {
 	if (said && h->state == H1_EXCHANGE && h->rq.body.done)
 		return H1_WAIT;
 	if (h->state != H1_HEAD) {
-		inspect_cut(h->in); /* half a request: it shows */
+		inspect_cut(h->in); /* so that half a request shows */
 		return H1_STOP;
 	}
-	/* The answer that was made last may still be on its way. */
+	/* The last response may still be queued. */
 	if (buf_len(&h->down) > 0) {
 		h->state = H1_ENDING;
 		return H1_GO;
@@ -247,7 +250,7 @@ static enum h1_step client_fill(struct h1 *h, size_t max)
 	return H1_GO;
 }
 
-/* A part of it is here: the rest has until then. */
+/* Part of a head is here: sets the deadline for the rest. */
 static void head_expect(struct h1 *h)
 {
 	const struct conn *c = h->in->c;
@@ -261,21 +264,21 @@ static void head_expect(struct h1 *h)
 static enum h1_step head_step(struct h1 *h)
 {
 	struct slice in = buf_slice(&h->cin);
-	ssize_t r = http1_head_end(in, &h->cin_scanned);
+	ssize_t rc = http1_head_end(in, &h->cin_scanned);
 	struct http1_request rq;
 	enum reason why;
 
-	if (r == -EAGAIN) {
+	if (rc == -EAGAIN) {
 		if (in.len > 0)
 			head_expect(h);
 		return client_fill(h, HTTP1_HEAD_MAX);
 	}
 	h->in->head_due = 0;
 	h->cin_scanned = 0;
-	if (r >= 0)
-		r = http1_request_read(in, &rq);
-	if (r < 0) {
-		int status = http1_bad_status((int)r, &why);
+	if (rc >= 0)
+		rc = http1_request_read(in, &rq);
+	if (rc < 0) {
+		int status = http1_bad_status((int)rc, &why);
 
 		h->rq.keep = false;
 		return h1_refuse(h, status, why);
@@ -288,7 +291,7 @@ static enum h1_step head_step(struct h1 *h)
 static enum h1_step body_slice(struct h1 *h)
 {
 	struct h1_request *rq = &h->rq;
-	struct buf blank; /* the line that ends chunks: there are no trailers */
+	struct buf blank; /* takes the line after the last chunk */
 	struct slice data;
 	ssize_t n;
 	int status;
@@ -313,8 +316,8 @@ static enum h1_step body_slice(struct h1 *h)
 	return rq->refused ? H1_GO : request_whole(h);
 }
 
-/* A slice, and as many more as the turn has time for: one piece goes up. It ends
- * with a chunk of the client's, since what follows may be none. */
+/* Takes one slice, and more while the turn lasts, so one piece goes up. Stops
+ * at the end of a client's chunk, since what follows may be none. */
 static enum h1_step body_step(struct h1 *h)
 {
 	enum h1_step step;
@@ -333,7 +336,7 @@ static enum h1_step body_step(struct h1 *h)
 	return step;
 }
 
-/* After 101: frames, as they are. */
+/* After 101: passes frames unchanged. */
 static enum h1_step frames_step(struct h1 *h)
 {
 	struct slice s = buf_slice(&h->cin);
@@ -354,14 +357,14 @@ enum h1_step h1_client_step(struct h1 *h)
 {
 	switch ((enum h1_state)h->state) {
 	case H1_HEAD:
-		/* Answers that nobody takes are not made without end. */
+		/* A client that takes no responses gets no more of them. */
 		return buf_len(&h->down) < INSPECT_IO_MAX ? head_step(h) :
 							    H1_WAIT;
 	case H1_EXCHANGE:
 		if (!h->rq.body.done)
 			return body_step(h);
-		/* What comes now is the next request's; that nobody waits for
-		 * this one any more is seen only by reading. */
+		/* Bytes that come now are the next request's. Reading them is
+		 * the only way to see that the client has left. */
 		return h->in->c->client_hup ? client_fill(h, INSPECT_IO_MAX) :
 					      H1_WAIT;
 	case H1_FRAMES:

@@ -3,21 +3,21 @@
  * h2.c - the HTTP/2 engine: bytes between the sockets and the sessions
  *
  * Theory of operation: a step reads from both sides and writes to both until
- * none of the four can go on; what arrived is passed in the same step. Nothing
- * is read from a peer that lets its answers pile up, so each queue is bounded
- * by what the other has sent. The end is judged behind all that, in finish():
- * the client is gone, one of the sessions has nothing more to say, or the
- * upstream was lost and the client has been told.
+ * none of the four can go on; what arrived is passed on in the same step.
+ * Nothing is read from a peer that lets its answers pile up, so each queue is
+ * bounded by what the other side has sent. finish() then decides about the end:
+ * the client has gone, a session has nothing left to do, or the upstream was
+ * lost and the client has been told.
  */
 #include "ottergate/inspect/h2.h"
 
 #include <sodium.h>
 
-#define ROUNDS_MAX 16u /* before others have their turn */
-#define SLICE 4096u /* for a session: much can be asked for in few bytes */
-#define READ_SLICES 4u /* in a read: a record of TLS */
-#define WRITE_SIZE (16u * 1024) /* gathered: a TLS record is worth it */
-/* One more frame than that, with all its CONTINUATIONs. */
+#define ROUNDS_MAX 16u /* before other connections have a turn */
+#define SLICE 4096u /* bytes for a session; few bytes can ask for much */
+#define READ_SLICES 4u /* per read: a TLS record */
+#define WRITE_SIZE (16u * 1024) /* gathered: a TLS record */
+/* WRITE_SIZE and one more frame with all its CONTINUATIONs. */
 #define OUT_MAX (WRITE_SIZE + 2 * IHEAD_BYTES_MAX)
 
 enum h2_step { STEP_WAIT, STEP_GO, STEP_GONE };
@@ -31,7 +31,8 @@ static bool may_read(const struct h2 *h, const struct h2_side *side)
 	       nghttp2_session_get_outbound_queue_size(side->ng) < H2_QUEUE_MAX;
 }
 
-/* Also of a head that nghttp2 has refused and decodes to its end. */
+/* Counts bytes of the current head against H2_BLOCK_MAX; includes a head that
+ * nghttp2 has refused and decodes to its end. */
 static bool is_too_long(struct h2 *h, const struct h2_side *side, size_t n)
 {
 	if (side != &h->side[H2_FRONT])
@@ -43,7 +44,7 @@ static bool is_too_long(struct h2 *h, const struct h2_side *side, size_t n)
 	return true;
 }
 
-/* Bytes that came from @side and wait for the other. */
+/* Returns the bytes that came from @side and wait for the other side. */
 static size_t waiting(const struct h2 *h, const struct h2_side *side)
 {
 	bool up = side == &h->side[H2_FRONT];
@@ -54,7 +55,7 @@ static size_t waiting(const struct h2 *h, const struct h2_side *side)
 	return n;
 }
 
-/* One slice. STEP_WAIT: there is none. */
+/* Reads one slice and feeds it. Returns STEP_WAIT if there is none. */
 static enum h2_step slice_read(struct h2 *h, struct h2_side *side)
 {
 	uint8_t mem[SLICE];
@@ -87,10 +88,11 @@ static enum h2_step side_read(struct h2 *h, struct h2_side *side)
 
 /* --- writing -------------------------------------------------------------- */
 
-/* False: no memory, or a session that cannot go on. */
+/* Collects frames to write. Returns false without memory, or if the session
+ * cannot go on. */
 static bool side_gather(struct h2_side *side)
 {
-	/* So that it need not move: what it leaves behind is not wiped. */
+	/* Reserved at once: bytes left behind by a move are not wiped. */
 	if (buf_len(&side->out) == 0 && nghttp2_session_want_write(side->ng) &&
 	    !buf_reserve(&side->out, 2 * WRITE_SIZE))
 		return false;
@@ -120,6 +122,8 @@ static enum h2_step side_write(struct h2 *h, struct h2_side *side)
 	out = buf_slice(&side->out);
 	if (out.len == 0)
 		return STEP_WAIT;
+	if (side == &h->side[H2_BACK] && inspect_is_killed(h->in))
+		return STEP_GONE;
 	n = itls_write(side->tls, out.ptr, out.len);
 	if (n == -EAGAIN)
 		return STEP_WAIT;
@@ -127,7 +131,7 @@ static enum h2_step side_write(struct h2 *h, struct h2_side *side)
 		side->gone = true;
 		return STEP_GO;
 	}
-	/* A head that had a credential put in may have been among it. */
+	/* A head with a credential may have been among it. */
 	sodium_memzero(side->out.mem + side->out.start, (size_t)n);
 	buf_consume(&side->out, (size_t)n);
 	if (inspect_account(h->in, side == &h->side[H2_BACK], (size_t)n) < 0)
@@ -137,17 +141,17 @@ static enum h2_step side_write(struct h2 *h, struct h2_side *side)
 
 /* --- limits --------------------------------------------------------------- */
 
-/* Bodies alone rest: windows and answers to them still go, or the other
- * direction would stop as well. */
+/* Pauses or resumes bodies to one side; returns false if the connection is
+ * closed. Other frames still pass, or the other direction would stop too. */
 static bool ask_rest(struct h2 *h, enum h2_side_id id)
 {
 	struct h2_side *side = &h->side[id];
-	int r = inspect_rest(h->in, id == H2_BACK);
+	int rc = inspect_rest(h->in, id == H2_BACK);
 	bool rested = side->rests;
 
-	if (r < 0)
+	if (rc < 0)
 		return false;
-	side->rests = r > 0;
+	side->rests = rc > 0;
 	if (rested && !side->rests)
 		for (struct h2_stream *s = h->streams; s; s = s->next)
 			h2_flow_kick(h, s, id == H2_BACK ? &s->up : &s->down);
@@ -175,7 +179,7 @@ static enum h2_step move(struct h2 *h)
 	return r == STEP_WAIT ? did : r;
 }
 
-/* Nothing to read or to write is left in it. */
+/* Returns true if the session has nothing left to read or write. */
 static bool side_over(const struct h2_side *side)
 {
 	return !nghttp2_session_want_read(side->ng) &&
@@ -183,7 +187,7 @@ static bool side_over(const struct h2_side *side)
 	       buf_len(&side->out) == 0;
 }
 
-/* The sessions know of none of them any more. */
+/* Frees all streams; the sessions must not be used any more. */
 static void all_free(struct h2 *h)
 {
 	h->side[H2_FRONT].gone = h->side[H2_BACK].gone = true;
@@ -191,7 +195,8 @@ static void all_free(struct h2 *h)
 		h2_stream_free(h, h->streams);
 }
 
-/* STEP_GO: what was found has to be told. */
+/* Checks whether the connection is over. Returns STEP_GO if the client has yet
+ * to be told. */
 static enum h2_step finish(struct h2 *h)
 {
 	struct h2_side *front = &h->side[H2_FRONT], *back = &h->side[H2_BACK];
@@ -216,7 +221,7 @@ static enum h2_step finish(struct h2 *h)
 		h2_lost(h);
 		return STEP_GO;
 	}
-	/* A GOAWAY of ours has gone with the last answer. */
+	/* Our GOAWAY was sent, and the last response. */
 	if (side_over(front)) {
 		all_free(h);
 		inspect_close(h->in);
@@ -310,15 +315,15 @@ static int h2_begin(struct inspect *in)
 	h->side[H2_BACK].tls = &in->upstream;
 	for (unsigned i = 0; i < ARRAY_SIZE(h->side); i++)
 		buf_init(&h->side[i].out, OUT_MAX);
-	/* Of one that never was the client is told when it asks. */
+	/* If the upstream was never reached, the first request is told so. */
 	h->lost = h->side[H2_BACK].gone = in->fail_why != 0;
 	if (h2_session_open(h, H2_FRONT) < 0 || h2_session_open(h, H2_BACK) < 0)
 		return -ENOMEM;
 	return 0;
 }
 
-/* Answers what is not answered yet, and says goodbye; once, since nobody
- * waits any more. */
+/* Answers what is not answered yet, sends GOAWAY and closes, with one attempt
+ * to write. */
 static void h2_fail(struct inspect *in, int status, enum reason why)
 {
 	struct h2 *h = in->state;

@@ -2,9 +2,9 @@
 /*
  * h2_down.c - responses: from the back session to the front one
  *
- * What a response ends with is passed on: its end, its trailers, or the reset
- * of the upstream, behind the last byte that came. A GOAWAY is passed on as
- * such, with the requests that are under way left to end.
+ * A response ends for the client as it ended here: by its end, its trailers, or
+ * the upstream's reset after the last byte. A GOAWAY is passed on, and open
+ * requests are allowed to finish.
  */
 #include "ottergate/inspect/h2.h"
 
@@ -61,11 +61,11 @@ void h2_response(struct h2 *h, struct h2_stream *s, bool end)
 	h2_head_free(hd);
 }
 
-/* The client must not take what came for the whole, nor get what is left of
- * it: it could not be cleaned. */
-static void spoilt(struct h2 *h, struct h2_stream *s, int r)
+/* The rest of a response could not be cleaned (@r is -EPERM) or kept: resets
+ * the stream, so that the client does not take what it got for all of it. */
+static void spoilt(struct h2 *h, struct h2_stream *s, int rc)
 {
-	if (r == -EPERM)
+	if (rc == -EPERM)
 		h2_refused(h, s);
 	else
 		conn_refuse(h->in->c, REASON_NO_MEMORY, NULL);
@@ -77,7 +77,7 @@ static void spoilt(struct h2 *h, struct h2_stream *s, int r)
 void h2_response_data(struct h2 *h, struct h2_stream *s, struct slice in)
 {
 	struct h2_flow *f = &s->down;
-	int r;
+	int rc;
 
 	f->owed += (uint32_t)in.len;
 	if (f->off) {
@@ -85,12 +85,12 @@ void h2_response_data(struct h2 *h, struct h2_stream *s, struct slice in)
 		return;
 	}
 	s->r.ctx.now_ms = h->in->c->worker->now_ms;
-	r = ireq_response_body(&s->r, in, false, &f->bytes);
+	rc = ireq_response_body(&s->r, in, false, &f->bytes);
 	if (s->r.rest_due > 0 &&
 	    (h->in->hold_due == 0 || s->r.rest_due < h->in->hold_due))
 		h->in->hold_due = s->r.rest_due;
-	if (r < 0)
-		spoilt(h, s, r);
+	if (rc < 0)
+		spoilt(h, s, rc);
 	else
 		h2_flow_kick(h, s, f);
 }
@@ -104,15 +104,15 @@ bool h2_response_rests(struct h2 *h)
 		return false;
 	for (struct h2_stream *s = h->streams; s; s = s->next) {
 		uint64_t due = s->down.off || s->down.end ? 0 : s->r.rest_due;
-		int r;
+		int rc;
 
 		if (due > now && (next == 0 || due < next))
 			next = due;
 		if (due == 0 || due > now)
 			continue;
-		r = ireq_response_rest(&s->r, &s->down.bytes);
-		if (r < 0)
-			spoilt(h, s, r);
+		rc = ireq_response_rest(&s->r, &s->down.bytes);
+		if (rc < 0)
+			spoilt(h, s, rc);
 		else
 			h2_flow_kick(h, s, &s->down);
 		did = true;
@@ -139,21 +139,21 @@ void h2_response_trailers(struct h2 *h, struct h2_stream *s)
 void h2_response_end(struct h2 *h, struct h2_stream *s)
 {
 	struct h2_flow *f = &s->down;
-	int r;
+	int rc;
 
 	if (f->off || !s->answered)
 		return;
-	r = ireq_response_body(&s->r, slice_of(NULL, 0), true, &f->bytes);
-	if (r < 0) {
-		spoilt(h, s, r);
+	rc = ireq_response_body(&s->r, slice_of(NULL, 0), true, &f->bytes);
+	if (rc < 0) {
+		spoilt(h, s, rc);
 		return;
 	}
 	f->end = true;
 	h2_flow_kick(h, s, f);
 }
 
-/* The client has all of its answer: the request it still sends is for nobody
- * (RFC 9113 §8.1). */
+/* If the client has its complete response and the upstream is done, resets a
+ * request that is still being sent (RFC 9113 §8.1). */
 static void settle(struct h2 *h, struct h2_stream *s)
 {
 	if (s->response_sent && s->id[H2_BACK] < 0 && s->id[H2_FRONT] > 0 &&
@@ -207,7 +207,7 @@ void h2_lost(struct h2 *h)
 	h2_drain(h, NGHTTP2_NO_ERROR);
 	for (struct h2_stream *s = h->streams; s; s = next) {
 		next = s->next;
-		/* Its frames still wait here: it can be asked elsewhere. */
+		/* Its frames are not sent yet: it may be retried. */
 		if (s->id[H2_BACK] > 0)
 			h2_back_closed(h, s,
 				       s->request_sent ?

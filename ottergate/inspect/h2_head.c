@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * h2_head.c - heads from the fields of HTTP/2, and back
+ * h2_head.c - converts the fields of HTTP/2 to heads and back
  *
- * nghttp2 has judged the fields before (RFC 9113 §8.2, §8.3: order and number
- * of pseudo fields, lower case, nothing of one connection). What would make
- * another reader see another message is looked at here once more (H7), so
- * that no version of a library is alone with it.
+ * nghttp2 has checked the fields before (RFC 9113 §8.2, §8.3: order and number
+ * of pseudo fields, lower case, no hop-by-hop fields). What could make two
+ * readers see different messages is checked here again (H7), so that this does
+ * not depend on one version of a library.
  */
 #include "ottergate/inspect/h2.h"
 
@@ -79,18 +79,7 @@ static bool is_value(struct slice s)
 	       (!is_blank(s.ptr[0]) && !is_blank(s.ptr[s.len - 1]));
 }
 
-static struct slice trim(struct slice s)
-{
-	while (s.len > 0 && is_blank(s.ptr[0])) {
-		s.ptr++;
-		s.len--;
-	}
-	while (s.len > 0 && is_blank(s.ptr[s.len - 1]))
-		s.len--;
-	return s;
-}
-
-/* Of one connection; nghttp2 refuses them all (RFC 9113 §8.2.2). */
+/* Hop-by-hop fields; nghttp2 refuses them all (RFC 9113 §8.2.2). */
 static bool is_of_connection(struct slice name, struct slice value)
 {
 	static const char *const list[] = { "connection",
@@ -105,7 +94,7 @@ static bool is_of_connection(struct slice name, struct slice value)
 	       (is(name, "te") && !is(value, "trailers"));
 }
 
-/* What a sandbox says about who it is or where it comes from (H15). */
+/* What a sandbox claims about who it is or where it comes from (H15). */
 static bool is_not_for_upstream(struct slice name)
 {
 	return is(name, "forwarded") || begins(name, "x-forwarded-") ||
@@ -180,7 +169,7 @@ static void pseudo(struct h2_head *hd, bool request, struct slice name,
 static void regular(struct h2_head *hd, bool request, struct slice name,
 		    struct slice value, uint8_t flags)
 {
-	int r;
+	int rc;
 
 	if (!is_lower_token(name) || !is_value(value) ||
 	    is_of_connection(name, value) || (request && ihead_shadows(name))) {
@@ -190,8 +179,8 @@ static void regular(struct h2_head *hd, bool request, struct slice name,
 	} else if (request && is(name, "host")) {
 		keep(hd, &hd->host, value);
 	} else if (!is_not_for_upstream(name)) {
-		r = ihead_add(&hd->h, name, value);
-		if (r < 0)
+		rc = ihead_add(&hd->h, name, value);
+		if (rc < 0)
 			wrong(hd, 431);
 		else if (flags & NGHTTP2_NV_FLAG_NO_INDEX)
 			hd->h.fields[hd->h.n_fields - 1].sensitive = true;
@@ -201,8 +190,8 @@ static void regular(struct h2_head *hd, bool request, struct slice name,
 bool h2_head_field(struct h2_head *hd, bool request, struct slice name,
 		   struct slice value, uint8_t flags)
 {
-	/* One byte can stand for a long field (HPACK): what comes behind the
-	 * limit is counted alone. */
+	/* One byte can stand for a long field (HPACK): beyond the limit, fields
+	 * are only counted. */
 	hd->size += name.len + value.len + FIELD_OVERHEAD;
 	if (hd->size > H2_HEAD_MAX) {
 		wrong(hd, 431);
@@ -211,7 +200,7 @@ bool h2_head_field(struct h2_head *hd, bool request, struct slice name,
 	if (begins(name, ":"))
 		pseudo(hd, request, name, value);
 	else
-		regular(hd, request, name, request ? value : trim(value),
+		regular(hd, request, name, request ? value : slice_trim(value),
 			flags);
 	return true;
 }

@@ -2,9 +2,9 @@
 /*
  * h2_session.c - the two nghttp2 sessions: limits, settings, callbacks
  *
- * Callbacks find the stream, keep what came, and leave the rest to
- * inspect/h2_up.c and inspect/h2_down.c. A stream is found by the user data of
- * nghttp2's own, which is set as long as we have it.
+ * Callbacks find the stream, keep what came, and leave the rest to h2_up.c and
+ * h2_down.c. A stream is found by nghttp2's user data, which is set as long as
+ * we have the stream.
  */
 #include "ottergate/inspect/h2.h"
 
@@ -12,15 +12,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ACKS_MAX 256u /* answers to PING and SETTINGS that wait */
+#define ACKS_MAX 256u /* queued answers to PING and SETTINGS */
 #define SETTINGS_MAX 32u /* entries of one frame */
 #define CONTINUATIONS_MAX 8u /* frames; bytes are H2_BLOCK_MAX at most */
-/* Behind our own count, which tells the client why. */
+/* Above our own count, which tells the client why. */
 #define RESETS_BURST (2 * H2_RESETS_MAX)
 #define RESETS_RATE 20u /* a second */
 
-/* CVE-2023-44487 and CVE-2024-28182; Debian has them in its 1.52, others from
- * 1.57 and 1.61 on. Without, our own count and the head's limit are alone. */
+/* CVE-2023-44487 and CVE-2024-28182. Debian has these functions in its 1.52,
+ * the project from 1.57 and 1.61 on. Without them, our own count and the limit
+ * of a head's size remain. */
 /* NOLINTBEGIN(readability-redundant-declaration): a header may have them */
 ATTR_WEAK void nghttp2_option_set_stream_reset_rate_limit(nghttp2_option *o,
 							  uint64_t burst,
@@ -34,7 +35,7 @@ static struct h2_stream *find(nghttp2_session *ng, int32_t id)
 	return nghttp2_session_get_stream_user_data(ng, id);
 }
 
-/* By the list: for a stream that nghttp2 does not have (yet). */
+/* Searches the list, for a stream that nghttp2 does not have (yet). */
 static struct h2_stream *find_back(const struct h2 *h, int32_t id)
 {
 	for (struct h2_stream *s = h->streams; s; s = s->next)
@@ -48,7 +49,7 @@ static bool is_end(const nghttp2_frame *f)
 	return f->hd.flags & NGHTTP2_FLAG_END_STREAM;
 }
 
-/* A head that begins and does not come must not hold the connection open. */
+/* Sets the deadline for a head that has begun, or clears it (@id 0). */
 static void head_begins(struct h2 *h, int32_t id)
 {
 	const struct conn *c = h->in->c;
@@ -63,8 +64,8 @@ static void head_begins(struct h2 *h, int32_t id)
 
 /* --- from the client ------------------------------------------------------ */
 
-/* nghttp2 tells of no CONTINUATION: what comes before the next frame of another
- * type is one head. */
+/* nghttp2 does not report CONTINUATION frames: all bytes before the next frame
+ * of another type are one head. */
 static int front_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd,
 			     void *arg)
 {
@@ -78,7 +79,7 @@ static int front_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd,
 	return 0;
 }
 
-/* Who goes on beyond a limit that was announced is not listened to any more. */
+/* Ends the session of a client that exceeds a limit which it was told. */
 static int calm(struct h2 *h, uint32_t error)
 {
 	conn_refuse(h->in->c, REASON_BAD_HTTP, NULL);
@@ -86,8 +87,8 @@ static int calm(struct h2 *h, uint32_t error)
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-/* Has the client heard that it has no table (RFC 9113 §6.5.3)? Until then it
- * may use one: its heads are few. */
+/* Returns true if the client has sent too many requests without acknowledging
+ * that it has no dynamic table (RFC 9113 §6.5.3). Until then it may use one. */
 static bool is_deaf(struct h2 *h)
 {
 	return nghttp2_session_get_local_settings(
@@ -135,7 +136,7 @@ static int front_header(nghttp2_session *ng, const nghttp2_frame *f,
 	return calm(h, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/* Resets the stream: whoever sends such a field means something by it. */
+/* Resets the stream: an invalid field in a request may be an attack. */
 static int front_invalid_header(nghttp2_session *ng, const nghttp2_frame *f,
 				const uint8_t *name, size_t n,
 				const uint8_t *value, size_t len, uint8_t flags,
@@ -152,17 +153,26 @@ static int front_invalid_header(nghttp2_session *ng, const nghttp2_frame *f,
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-static int front_data(nghttp2_session *ng, uint8_t flags, int32_t id,
-		      const uint8_t *data, size_t len, void *arg)
+/* Hands a piece of a body to @fn. What is for a stream that is gone is given
+ * back to the connection's window. */
+static int
+data_in(nghttp2_session *ng, int32_t id, struct slice data, struct h2 *h,
+	void (*fn)(struct h2 *h, struct h2_stream *s, struct slice in))
 {
 	struct h2_stream *s = find(ng, id);
 
-	(void)flags;
 	if (s)
-		h2_request_data(arg, s, slice_of(data, len));
+		fn(h, s, data);
 	else
-		nghttp2_session_consume(ng, id, len);
+		nghttp2_session_consume(ng, id, data.len);
 	return 0;
+}
+
+static int front_data(nghttp2_session *ng, uint8_t flags, int32_t id,
+		      const uint8_t *data, size_t len, void *arg)
+{
+	(void)flags;
+	return data_in(ng, id, slice_of(data, len), arg, h2_request_data);
 }
 
 static int front_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
@@ -188,8 +198,9 @@ static int front_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
 	return 0;
 }
 
-/* A client that makes streams only to have them fail costs us and the
- * upstream more than itself (CVE-2023-44487, CVE-2025-8671). */
+/* Counts a failed stream. A client that opens streams only to have them fail
+ * costs us and the upstream more than itself (CVE-2023-44487,
+ * CVE-2025-8671). */
 static void count_reset(struct h2 *h)
 {
 	uint64_t now = h->in->c->worker->now_ms;
@@ -262,8 +273,8 @@ static int back_header(nghttp2_session *ng, const nghttp2_frame *f,
 	return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 }
 
-/* Leaves the field out: servers are careless, and their users cannot help it.
- */
+/* Leaves the field out: some servers send such, and their users cannot change
+ * it. */
 static int back_invalid_header(nghttp2_session *ng, const nghttp2_frame *f,
 			       const uint8_t *name, size_t n,
 			       const uint8_t *value, size_t len, uint8_t flags,
@@ -283,14 +294,8 @@ static int back_invalid_header(nghttp2_session *ng, const nghttp2_frame *f,
 static int back_data(nghttp2_session *ng, uint8_t flags, int32_t id,
 		     const uint8_t *data, size_t len, void *arg)
 {
-	struct h2_stream *s = find(ng, id);
-
 	(void)flags;
-	if (s)
-		h2_response_data(arg, s, slice_of(data, len));
-	else
-		nghttp2_session_consume(ng, id, len);
-	return 0;
+	return data_in(ng, id, slice_of(data, len), arg, h2_response_data);
 }
 
 static int back_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
@@ -338,8 +343,8 @@ static int back_sent(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
 	return 0;
 }
 
-/* A request that was queued and never sent: after a GOAWAY, or reset before.
- * nghttp2 may have opened its stream, which is told of after this. */
+/* A queued request was not sent: after a GOAWAY, or reset before. nghttp2 may
+ * have opened its stream, whose close is reported after this. */
 static int back_not_sent(nghttp2_session *ng, const nghttp2_frame *f, int why,
 			 void *arg)
 {
@@ -357,11 +362,12 @@ static int back_not_sent(nghttp2_session *ng, const nghttp2_frame *f, int why,
 	return 0;
 }
 
-/* --- memory of the sessions ------------------------------------------------ */
+/* --- memory of the sessions
+ * ------------------------------------------------ */
 
-/* It is counted for the sandbox. The back session copies heads, with the
- * credentials that were put into them: its memory is wiped when it is given
- * back. For both, the size of a block is kept before it. */
+/* Memory is counted for the sandbox. The back session copies heads with
+ * injected credentials, so its memory is wiped when it is freed. Each block is
+ * preceded by its size. */
 struct block {
 	size_t size;
 	_Alignas(max_align_t) uint8_t mem[];
@@ -484,8 +490,7 @@ static int open_session(struct h2 *h, enum h2_side_id side,
 	h->memory[side].wiped = side == H2_BACK;
 	if (side == H2_FRONT)
 		return nghttp2_session_server_new3(ng, cb, h, o, &mem);
-	/* Servers that put a blank behind a value are not worth a failure:
-	 * it is taken away. */
+	/* Some servers send a blank behind a value; it is removed. */
 	nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation(o, 1);
 	return nghttp2_session_client_new3(ng, cb, h, o, &mem);
 }
@@ -497,9 +502,9 @@ static int submit_settings(struct h2 *h, enum h2_side_id side)
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, H2_HEAD_MAX },
 		{ NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS,
 		  side == H2_FRONT ? H2_STREAMS_MAX : 0 },
-		/* A client's requests are few bytes that it need not save; a
-		 * table would let one byte stand for 4 KiB. The second one is
-		 * not a server's to say for itself. */
+		/* No dynamic table: a client's requests are short, and a table
+		 * would let one byte stand for 4 KiB. ENABLE_PUSH is not a
+		 * server's setting. */
 		side == H2_FRONT ?
 			(nghttp2_settings_entry){
 				NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 0 } :
@@ -520,7 +525,7 @@ int h2_session_open(struct h2 *h, enum h2_side_id side)
 {
 	nghttp2_session_callbacks *cb = NULL;
 	nghttp2_option *o = NULL;
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (nghttp2_session_callbacks_new(&cb) == 0 &&
 	    nghttp2_option_new(&o) == 0) {
@@ -529,9 +534,9 @@ int h2_session_open(struct h2 *h, enum h2_side_id side)
 		else
 			set_back(cb);
 		if (open_session(h, side, cb, o) == 0)
-			r = submit_settings(h, side);
+			rc = submit_settings(h, side);
 	}
 	nghttp2_option_del(o);
 	nghttp2_session_callbacks_del(cb);
-	return r;
+	return rc;
 }

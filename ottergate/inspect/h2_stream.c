@@ -2,11 +2,11 @@
 /*
  * h2_stream.c - a stream's flows, its denial, and its end
  *
- * A stream is freed when neither side has it any more. Both say so in
- * callbacks only, so whoever submits something may go on naming it.
+ * A stream is freed when neither side has it any more. Both report that in
+ * callbacks only, so a function that submits a frame may still use the stream.
  */
 #include "ottergate/inspect/h2.h"
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ void h2_credit(struct h2 *h, struct h2_stream *s, struct h2_flow *f, size_t n)
 	f->owed -= (uint32_t)n;
 	if (n == 0)
 		return;
-	/* A stream that is closed still owes to the connection. */
+	/* A closed stream still owes to the connection's window. */
 	if (s->id[from] > 0)
 		nghttp2_session_consume(h2_ng(h, from), s->id[from], n);
 	else
@@ -65,7 +65,7 @@ void h2_flow_kick(struct h2 *h, struct h2_stream *s, struct h2_flow *f)
 	nghttp2_session_resume_data(h2_ng(h, to), s->id[to]);
 }
 
-/* The last bytes are taken: END_STREAM goes with them, or trailers behind. */
+/* The last bytes were taken: END_STREAM goes with them, or trailers follow. */
 static int flow_ends(struct h2_stream *s, struct h2_flow *f,
 		     nghttp2_session *ng, uint32_t *flags)
 {
@@ -83,7 +83,7 @@ static int flow_ends(struct h2_stream *s, struct h2_flow *f,
 	return 0;
 }
 
-/* What is said behind the last byte instead of the end. */
+/* Resets the client's stream after the last byte. */
 static void flow_breaks(struct h2 *h, struct h2_stream *s)
 {
 	h2_reset(h, s, H2_FRONT, s->error);
@@ -152,14 +152,14 @@ static const char *agent_of(const struct h2 *h)
 	return agent_policy_id(h->in->c->policy);
 }
 
-/* @text is for a person; nothing of it is masked or counted. */
+/* Queues a response with @text, which is neither masked nor counted. */
 static int answer_put(struct h2 *h, struct h2_stream *s, int status,
 		      struct slice text)
 {
 	const nghttp2_data_provider body = h2_flow_provider(s);
 	struct h2_head *hd = h2_head_new();
 	struct h2_nvs nvs;
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (hd && ihead_add_str(&hd->h, "content-type", "text/plain") == 0 &&
 	    ihead_add_str(&hd->h, "x-ac-denied",
@@ -169,12 +169,12 @@ static int answer_put(struct h2 *h, struct h2_stream *s, int status,
 		hd->h.status = (unsigned)status;
 		hd->h.length = text.len;
 		h2_nvs_response(&nvs, &hd->h);
-		r = nghttp2_submit_response(h2_ng(h, H2_FRONT), s->id[H2_FRONT],
-					    nvs.v, nvs.n,
-					    s->head_request ? NULL : &body);
+		rc = nghttp2_submit_response(h2_ng(h, H2_FRONT),
+					     s->id[H2_FRONT], nvs.v, nvs.n,
+					     s->head_request ? NULL : &body);
 	}
 	h2_head_free(hd);
-	return r;
+	return rc;
 }
 
 static void answer(struct h2 *h, struct h2_stream *s, int status,
@@ -185,7 +185,7 @@ static void answer(struct h2 *h, struct h2_stream *s, int status,
 	h2_flow_off(h, s, &s->up);
 	h2_reset(h, s, H2_BACK, NGHTTP2_CANCEL);
 	h2_head_free(ptr_take(&s->request));
-	/* What came of an answer is not what was asked for: it is cut. */
+	/* What came of another response is not the answer: cut it. */
 	h2_flow_off(h, s, &s->down);
 	s->answered = true;
 	s->down.begun = s->down.end = true;
@@ -217,7 +217,7 @@ void h2_deny(struct h2 *h, struct h2_stream *s, int status, bool audit)
 	answer(h, s, status, slice_of(text, n));
 }
 
-/* The answer to what is not judged by a rule. */
+/* Answers what was refused without a rule; audits nothing. */
 static void tell(struct h2 *h, struct h2_stream *s, int status, enum reason why)
 {
 	const struct verdict v = inspect_refusal(h->in, why);

@@ -2,10 +2,10 @@
 /*
  * h2_up.c - requests: from the front session to the back one
  *
- * A request is judged when its head is whole. It goes on at once, but for two
- * kinds: one without a body is whole already and goes as such, and one whose
- * body is judged (ireq.hold) waits for it, head and all, so that an upstream
- * sees nothing of what is denied in the end.
+ * A request is judged when its head is complete, and its head goes up at once.
+ * There are two exceptions. A request without a body goes up as a whole. A
+ * request whose body has to be held (ireq.hold) waits for it, head and all, so
+ * an upstream sees nothing of what is denied in the end.
  */
 #include "ottergate/inspect/h2.h"
 
@@ -27,7 +27,7 @@ struct h2_stream *h2_stream_new(struct h2 *h, int32_t id)
 	s->id[H2_FRONT] = id;
 	s->id[H2_BACK] = -1;
 	s->error = H2_ERROR_NONE;
-	/* Never more than the window; masking keeps back a little of it. */
+	/* More than the window, since masking holds back a little. */
 	buf_init(&s->up.bytes, 2 * H2_WINDOW);
 	buf_init(&s->down.bytes, 2 * H2_WINDOW);
 	s->next = h->streams;
@@ -48,12 +48,12 @@ static int limit_status(enum reason why)
 	return reason_is_limit(why) ? 429 : 403;
 }
 
-/* False: it was answered, or reset. */
+/* Judges the request. Returns false if it was answered or reset. */
 static bool judge(struct h2 *h, struct h2_stream *s)
 {
 	struct ireq_ctx ctx = inspect_ctx(h->in);
 	struct ihead *head = &s->request->h;
-	struct slice method = head->method; /* stays where it is */
+	struct slice method = head->method; /* stays valid */
 	enum reason why;
 	int status = h2_head_request(s->request, &why);
 
@@ -96,14 +96,14 @@ static void to_upstream(struct h2 *h, struct h2_stream *s)
 		s->id[H2_BACK] = id;
 		return;
 	}
-	/* The upstream has seen nothing of it: it may be asked once more, on
+	/* The upstream has seen nothing of it: the client may send it again on
 	 * another connection (RFC 9113 §8.7). */
 	h2_flow_off(h, s, &s->up);
 	h2_cut(h, s, NGHTTP2_REFUSED_STREAM);
 }
 
-/* A client that waits for a word before it sends the body would wait for
- * ever: the upstream does not know of it yet (RFC 9110 §10.1.1). */
+/* Sends 100 to a client that waits for it before it sends the body. The
+ * upstream cannot: it has not seen the request yet (RFC 9110 §10.1.1). */
 static void send_continue(struct h2 *h, struct h2_stream *s)
 {
 	struct h2_head *hd = h2_head_new();
@@ -132,8 +132,8 @@ void h2_request(struct h2 *h, struct h2_stream *s)
 
 /* --- the body ------------------------------------------------------------- */
 
-/* Its memory is bounded apart: were it to stay in the window, a few such
- * bodies would stop all streams for good. */
+/* Held bytes are bounded by H2_HELD_MAX and not by the window: else a few such
+ * bodies would stop all streams forever. */
 static void hold(struct h2 *h, struct h2_stream *s, size_t n)
 {
 	h2_credit(h, s, &s->up, n);
@@ -181,18 +181,18 @@ void h2_request_trailers(struct h2 *h, struct h2_stream *s)
 	h2_head_free(hd);
 }
 
-/* What was held goes up behind its head. */
+/* Queues the held body behind its head. */
 static int release(struct h2 *h, struct h2_stream *s)
 {
 	struct slice held = buf_slice(&s->r.held);
-	int r = 0;
+	int rc = 0;
 
 	if (held.len > 0)
-		r = buf_append(&s->up.bytes, held.ptr, held.len);
+		rc = buf_append(&s->up.bytes, held.ptr, held.len);
 	buf_done(&s->r.held);
 	h->held -= s->held;
 	s->held = 0;
-	return r;
+	return rc;
 }
 
 void h2_request_end(struct h2 *h, struct h2_stream *s)
@@ -223,7 +223,7 @@ void h2_front_closed(struct h2 *h, struct h2_stream *s, uint32_t error)
 		h2_reset(h, s, H2_BACK,
 			 error == NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : error);
 	} else {
-		/* All of the request is here; its rest still goes up. */
+		/* The request is complete; its rest still goes up. */
 		h2_credit(h, s, &s->up, s->up.owed);
 	}
 	if (s->id[H2_BACK] < 0)

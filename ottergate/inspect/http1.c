@@ -2,9 +2,9 @@
 /*
  * http1.c - requests and responses: what a head that passed means
  *
- * http1_head.c has judged the bytes. Here the request target is put into one
- * of its four forms (RFC 9112 §3.2), Host is demanded and held against it,
- * and everything that would leave two opinions is refused.
+ * http1_head.c has checked the bytes. Here the request target gets one of its
+ * four forms (RFC 9112 §3.2), Host is required and compared with it, and
+ * whatever could be read in two ways is refused.
  */
 #include "ottergate/inspect/http1.h"
 
@@ -13,8 +13,8 @@
 #include "ottergate/inspect/http1_head.h"
 #include "ottergate/inspect/judge/ihead.h"
 
-/* Bytes that a host, an address or a port is written with; what they spell
- * is judged by name_authority(). No userinfo, no list (H3). */
+/* Returns true if @s has only bytes of a host, an address or a port;
+ * name_authority() parses it. No userinfo, no list (H3). */
 static bool authority_bytes(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -56,7 +56,7 @@ static int target_absolute(struct http1_request *rq)
 	rq->path = slice_of(p, (size_t)(end - p));
 	if (p < end)
 		return *p == '/' ? 0 : -EBADMSG;
-	/* RFC 9112 §3.2.4: to a proxy "*" is spelled by an empty path. */
+	/* RFC 9112 §3.2.4: an empty path stands for "*" here. */
 	rq->path = slice_str(http1_is(rq->method, "OPTIONS") ? "*" : "/");
 	return 0;
 }
@@ -97,7 +97,7 @@ static int fields_read(struct http1_request *rq)
 				return -EBADMSG;
 			rq->host = f->value;
 		} else if (http1_is(f->name, "Expect")) {
-			/* RFC 9110 §10.1.1 knows no other. */
+			/* RFC 9110 §10.1.1 has no other value. */
 			if (!http1_is(f->value, "100-continue"))
 				return -EBADMSG;
 			rq->expect_continue = rq->m.minor > 0;
@@ -115,8 +115,8 @@ static bool has_field(const struct http1_field *fields, size_t n,
 	return false;
 }
 
-/* "METHOD target HTTP/1.x", one blank each, and not a byte more: llhttp takes
- * several blanks, and the request line of HTTP/0.9. */
+/* Returns true for "METHOD target HTTP/1.x" with single blanks and nothing
+ * more; llhttp accepts several blanks, and the request line of HTTP/0.9. */
 static bool line_exact(struct slice raw, const struct http1_head *h)
 {
 	const uint8_t *end = h->target.ptr + h->target.len;
@@ -128,8 +128,8 @@ static bool line_exact(struct slice raw, const struct http1_head *h)
 	       memcmp(end + 9, "\r\n", 2) == 0;
 }
 
-/* Where the message ends and what comes after it; *ret_upgrade: Connection
- * names another protocol. */
+/* Reads where the message ends and whether the connection stays; *ret_upgrade:
+ * Connection names another protocol. */
 static int message_read(const struct http1_head *h, struct http1_message *ret,
 			bool *ret_upgrade)
 {
@@ -138,7 +138,7 @@ static int message_read(const struct http1_head *h, struct http1_message *ret,
 	if (http1_framing_read(h, &fr) < 0)
 		return -EBADMSG;
 	ret->minor = h->minor;
-	/* HTTP/1.0 could ask for it, but not through a proxy (§9.3). */
+	/* HTTP/1.0 can ask for it, but not through a proxy (§9.3). */
 	ret->keep_alive = h->minor > 0 && !fr.close;
 	ret->chunked = fr.chunked;
 	ret->has_length = fr.has_length;
@@ -152,11 +152,11 @@ static int message_read(const struct http1_head *h, struct http1_message *ret,
 int http1_request_read(struct slice raw, struct http1_request *ret)
 {
 	struct http1_head h = { .fields = ret->m.fields };
-	int r = http1_head_read(raw, false, &h);
+	int rc = http1_head_read(raw, false, &h);
 	bool upgrade;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!h.method.ptr || !h.target.ptr || !line_exact(raw, &h) ||
 	    message_read(&h, &ret->m, &upgrade) < 0)
 		return -EBADMSG;
@@ -166,13 +166,13 @@ int http1_request_read(struct slice raw, struct http1_request *ret)
 		slice_of(NULL, 0);
 	ret->upgrade = upgrade && has_field(h.fields, h.n_fields, "Upgrade");
 	ret->expect_continue = false;
-	r = target_read(ret);
-	if (r < 0)
-		return r;
+	rc = target_read(ret);
+	if (rc < 0)
+		return rc;
 	if (fields_read(ret) < 0)
 		return -EBADMSG;
-	/* RFC 9110 §9.3.6: content of a CONNECT means nothing; bytes that
-	 * could be that or the tunnel's first are refused. */
+	/* RFC 9110 §9.3.6: content of a CONNECT has no meaning. Bytes that may
+	 * be content or the tunnel's first bytes are refused. */
 	if (ret->form == HTTP1_AUTHORITY &&
 	    (ret->m.chunked || ret->m.length > 0))
 		return -EBADMSG;
@@ -209,7 +209,7 @@ int http1_request_authority(const struct http1_request *rq, uint16_t port,
 	if (name_authority(who, port, &name, &addr, &want) < 0 || want == 0)
 		return -EBADMSG;
 	if (rq->authority.len > 0 && rq->host.len > 0) {
-		/* Many a client leaves the port out of CONNECT's Host. */
+		/* Many clients omit the port in CONNECT's Host. */
 		if (rq->form == HTTP1_AUTHORITY)
 			port = want;
 		if (name_authority(rq->host, port, &host, &host_addr,
@@ -267,11 +267,11 @@ int http1_response_read(struct slice raw, bool head_request,
 			struct http1_response *ret)
 {
 	struct http1_head h = { .fields = ret->m.fields };
-	int r = http1_head_read(raw, true, &h);
+	int rc = http1_head_read(raw, true, &h);
 	bool upgrade;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (message_read(&h, &ret->m, &upgrade) < 0 || h.status < 100 ||
 	    h.status > 599)
 		return -EBADMSG;

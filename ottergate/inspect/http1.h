@@ -2,11 +2,11 @@
 /*
  * http1.h - HTTP/1 heads and body framing, by llhttp in strict mode
  *
- * What llhttp leaves open is decided here: one Host, no obs-fold, no bare CR
- * or LF, Content-Length once and decimal, never together with
- * Transfer-Encoding, which is exactly "chunked"; no blanks before colons
- * (H1-H3). A request that passes is written anew from its parts, so that no
- * byte of the client's head reaches an upstream as it was. RFC 9112.
+ * Decides what llhttp leaves open: one Host, no obs-fold, no bare CR or LF,
+ * Content-Length once and decimal, never together with Transfer-Encoding, which
+ * is exactly "chunked"; no blanks before colons (H1-H3). A request that passes
+ * is written from its parts, so no byte of the client's head reaches an
+ * upstream as it was. RFC 9112.
  */
 #ifndef OTTERGATE_INSPECT_HTTP1_H
 #define OTTERGATE_INSPECT_HTTP1_H
@@ -14,14 +14,14 @@
 #include <sys/types.h>
 
 #include "lib/buf.h"
-#include "ottergate/policy/name.h"
+#include "ottergate/policy/net/name.h"
 #include "ottergate/reason.h"
 
 #define HTTP1_HEAD_MAX (32u * 1024)
 #define HTTP1_HEADERS_MAX 128u
 #define HTTP1_TARGET_MAX (8u * 1024)
 #define HTTP1_CHUNK_HEAD_MAX 256u /* size and extension of one chunk */
-#define HTTP1_TRAILERS_MAX (8u * 1024)
+#define HTTP1_TRAILERS_MAX (8u * 1024) /* bytes */
 #define HTTP1_CONNECTION_MAX 16u /* members of all Connection fields */
 
 struct http1_field {
@@ -35,7 +35,7 @@ enum http1_form {
 	HTTP1_ASTERISK
 };
 
-/* Of requests and responses alike. */
+/* Common to requests and responses. */
 struct http1_message {
 	uint8_t minor; /* HTTP/1.minor */
 	bool keep_alive;
@@ -50,51 +50,55 @@ struct http1_request {
 	struct http1_message m;
 	struct slice method, target; /* views */
 	enum http1_form form;
-	struct slice path; /* with query; "/" at least, for origin and
-			    * absolute form */
+	struct slice path; /* with query; not empty for origin and absolute
+			    * form */
 	struct slice authority; /* of an absolute or authority form */
 	struct slice scheme; /* absolute form: "http" */
-	struct slice host; /* the Host field, len 0: none (HTTP/1.0 only) */
-	bool upgrade; /* asks for a protocol change */
+	struct slice host; /* the Host field; len 0: none (HTTP/1.0 only) */
+	bool upgrade; /* asks for another protocol */
 	bool expect_continue;
 };
 
 /*
- * Looks for the end of the head that begins with @raw and judges its bytes:
- * lines end in CRLF and nothing else, none is folded, no control bytes. *pos
- * is how far it looked, 0 at first: each byte is walked over once, however
- * the head comes in. The length of the head, -EAGAIN, -EBADMSG, -E2BIG.
+ * Finds the end of the head that begins with @raw and checks its bytes: lines
+ * end in CRLF, none is folded, no control bytes. *pos is how far it has looked;
+ * the caller sets it to 0 once and keeps it, so each byte is read once. Returns
+ * the length of the head, -EAGAIN if it is incomplete, -EBADMSG, or -E2BIG
+ * beyond HTTP1_HEAD_MAX.
  */
 ssize_t http1_head_end(struct slice raw, size_t *pos) ATTR_WUR;
 
-/* @raw: everything from the first byte of the request on. -EAGAIN: not
- * complete; -EBADMSG: refuse with 400; -E2BIG: 431; -ENAMETOOLONG: 414;
- * -EOPNOTSUPP: 505/501. */
+/* Parses the request head at the beginning of @raw; *ret has views into @raw.
+ * Returns 0, -EAGAIN if it is incomplete, or a refusal: -EBADMSG, -E2BIG,
+ * -ENAMETOOLONG, -EOPNOTSUPP (http1_bad_status() has their statuses). */
 int http1_request_read(struct slice raw, struct http1_request *ret) ATTR_WUR;
 
-/* How such a refusal is answered, and why. */
+/* Returns the status for a refusal of http1_request_read() (400, 414, 431, 501)
+ * and its reason in *ret_why. */
 int http1_bad_status(int refusal, enum reason *ret_why);
 
 /*
- * Whom the request is for: the authority of its target, else Host; @port when
- * none is written (0: one must be). -EBADMSG: no name and no address; -ENOENT:
- * neither is there; -EPROTO: target and Host differ (H2).
+ * Finds the host that the request is for: the authority of its target, else
+ * Host. @port is used if neither names one; if @port is 0, one must be named.
+ * Sets *ret_name or *ret_addr. Returns 0; -ENOENT if there is neither authority
+ * nor Host; -EBADMSG if it is no name and no address; -EPROTO if target and
+ * Host differ (H2).
  */
 int http1_request_authority(const struct http1_request *rq, uint16_t port,
 			    struct name *ret_name, struct addr *ret_addr,
 			    uint16_t *ret_port) ATTR_WUR;
-/* A WebSocket opening handshake (RFC 6455 §4.1)? */
+/* Returns true for a WebSocket opening handshake (RFC 6455 §4.1). */
 bool http1_request_websocket(const struct http1_request *rq);
-/* May it be sent again when nobody knows what became of it (RFC 9110 §9.2.2)?
- */
+/* Returns true if the request may be sent again without knowing whether the
+ * first was served (RFC 9110 §9.2.2). */
 bool http1_request_idempotent(const struct http1_request *rq);
 
 /*
- * The head for the upstream: method, path, "Host: @authority", then the
- * fields that are end to end: hop-by-hop ones (RFC 9110 §7.6.1, those named
- * by Connection, Proxy-*, TE, Trailer kept out, Upgrade, Keep-Alive) are left
- * out, as are X-Forwarded-* and Forwarded; framing fields are written anew.
- * @connection: "close", "keep-alive", or "Upgrade" for a WebSocket.
+ * Appends the head for the upstream: method, path, "Host: @authority", then the
+ * end-to-end fields. Left out are the hop-by-hop fields (http1_hop_by_hop()),
+ * X-Forwarded-*, Forwarded and Trailer; framing fields are written from what
+ * was parsed. @connection: "close", "keep-alive", or "Upgrade" for a WebSocket.
+ * Returns 0, -ENOMEM, -ENOBUFS or -EBADMSG.
  */
 int http1_request_write(const struct http1_request *rq, const char *authority,
 			const char *connection, struct buf *out) ATTR_WUR;
@@ -104,20 +108,20 @@ struct http1_response {
 	unsigned status;
 	struct slice reason; /* view */
 	bool until_close, no_body;
-	bool websocket; /* 101 that says so */
+	bool websocket; /* a 101 that switches to it */
 };
-/* @head_request: the request was HEAD. 1xx heads are
- * returned like others (no_body). */
+/* Parses a response head like http1_request_read(). @head_request: the request
+ * was HEAD. A 1xx head is returned like others, with no_body. */
 int http1_response_read(struct slice raw, bool head_request,
 			struct http1_response *ret) ATTR_WUR;
-/* The head for the client, hop-by-hop fields left out as above. @connection
- * NULL: that of a 1xx, which says nothing about it. */
+/* Appends the head for the client, without hop-by-hop fields. @connection is as
+ * above, NULL for 1xx. Returns like http1_request_write(). */
 int http1_response_write(const struct http1_response *rs,
 			 const char *connection, struct buf *out) ATTR_WUR;
 
-/* Where a body ends. Bytes are passed through; chunk framing is checked. That
- * of requests may hold neither extensions nor trailers: nobody needs them, and
- * readers differ about where they end. */
+/* Finds where a body ends and checks its chunk framing. Chunks of a request may
+ * have neither extensions nor trailers: clients do not need them, and servers
+ * differ about where they end. */
 struct http1_body {
 	enum http1_body_kind {
 		BODY_NONE,
@@ -125,23 +129,25 @@ struct http1_body {
 		BODY_CHUNKED,
 		BODY_UNTIL_CLOSE,
 	} kind;
-	uint64_t left;
+	uint64_t left; /* bytes, of the body or of the chunk */
 	uint8_t state; /* of the chunked reader */
 	uint16_t head; /* bytes of the chunk head or trailer so far */
-	bool plain; /* neither extensions nor trailers */
+	bool plain; /* allows neither extensions nor trailers */
 	bool done;
 };
+/* Initialise @b; it holds no memory and needs no release. */
 void http1_body_of_request(struct http1_body *b,
 			   const struct http1_request *rq);
 void http1_body_of_response(struct http1_body *b,
 			    const struct http1_response *rs);
-/* How many bytes of @raw belong to the body (b->done when it ends with
- * them). -EBADMSG: framing that lies. */
+/* Returns how many bytes of @raw belong to the body; sets b->done if the body
+ * ends with them. Returns -EBADMSG for invalid framing. */
 ssize_t http1_body_feed(struct http1_body *b, struct slice raw) ATTR_WUR;
 /*
- * The same with the framing taken off: *ret_data is the content among the
- * bytes that were used, one run of it at most, so call until all is used.
- * Lines of trailers are appended to @trailers. -ENOMEM, -ENOBUFS: there.
+ * Does the same and removes the framing: *ret_data is one run of content (a
+ * view into @raw) among the bytes that the return value counts, so call again
+ * until all are used. Appends trailer lines to @trailers; returns -ENOMEM or
+ * -ENOBUFS if that fails.
  */
 ssize_t http1_body_take(struct http1_body *b, struct slice raw,
 			struct slice *ret_data, struct buf *trailers) ATTR_WUR;

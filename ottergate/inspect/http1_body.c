@@ -2,9 +2,9 @@
 /*
  * http1_body.c - where a body ends (RFC 9112 §6, §7.1)
  *
- * Theory of operation: a byte machine for chunked bodies, since its bytes go
- * on as they came and an upstream with a laxer reader must not find another
- * end in them. Sizes are hexadecimal digits alone, lines end in CRLF.
+ * Theory of operation: chunked bodies are read byte by byte by a state machine,
+ * since their bytes may pass on unchanged and a laxer upstream must not find
+ * another end. Sizes are hexadecimal digits alone; lines end in CRLF.
  */
 #include "ottergate/inspect/http1.h"
 
@@ -57,7 +57,7 @@ void http1_body_of_response(struct http1_body *b,
 		*b = body_of(&rs->m);
 }
 
-/* The state after @c in a line of text, or -EBADMSG. */
+/* Returns the state after @c in a line of text, or -EBADMSG. */
 static int text_byte(uint8_t c, enum chunk_state here, enum chunk_state at_cr)
 {
 	if (c == '\r')
@@ -79,7 +79,7 @@ static int size_byte(struct http1_body *b, uint8_t c)
 		return -EBADMSG;
 	if (c == '\r')
 		return CHUNK_SIZE_LF;
-	/* Blanks there are old servers' padding (§7.1.1, BWS). */
+	/* Blanks here are padding by old servers (§7.1.1, BWS). */
 	if (!b->plain && (c == ';' || c == ' ' || c == '\t'))
 		return CHUNK_EXTENSION;
 	return -EBADMSG;
@@ -121,7 +121,7 @@ static int trailer_byte(struct http1_body *b, uint8_t c)
 	}
 }
 
-/* One byte that is not a chunk's data. */
+/* Takes a byte that is not chunk data. Returns 0 or -EBADMSG. */
 static int chunk_byte(struct http1_body *b, uint8_t c)
 {
 	int next;
@@ -184,7 +184,7 @@ static ssize_t chunked_take(struct http1_body *b, struct slice raw,
 			    struct slice *ret_data, struct buf *trailers)
 {
 	size_t i = 0, n;
-	int r;
+	int rc;
 
 	while (i < raw.len && !b->done) {
 		bool trailer = b->state >= TRAILER_FIRST;
@@ -198,9 +198,9 @@ static ssize_t chunked_take(struct http1_body *b, struct slice raw,
 		}
 		if (chunk_byte(b, raw.ptr[i]) < 0)
 			return -EBADMSG;
-		r = trailer ? buf_append(trailers, raw.ptr + i, 1) : 0;
-		if (r < 0)
-			return r;
+		rc = trailer ? buf_append(trailers, raw.ptr + i, 1) : 0;
+		if (rc < 0)
+			return rc;
 		i++;
 	}
 	return (ssize_t)i;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http1_head.c - the head of a message, judged twice
+ * http1_head.c - parses the head of a message, twice
  *
- * Theory of operation: two readers that see a message differently are how
- * requests are smuggled. So a head passes only if two readers here agree on
- * it: a walk over its bytes, which knows lines alone and nothing of what they
- * mean, and llhttp with every leniency off, which must take exactly the same
- * bytes as the head. Then the framing fields are read a third time, by rules
- * narrower than RFC 9112 §6.3. What passed is written anew by http1_write.c.
+ * Theory of operation: smuggling works when two readers see different messages.
+ * So a head passes only if two readers agree on it here: a walk over its bytes,
+ * which knows lines and nothing of their meaning, and llhttp with every
+ * leniency off, which must accept exactly the same bytes. The framing fields
+ * are then read a third time, by rules stricter than RFC 9112 §6.3. Heads that
+ * pass are written from their parts by http1_write.c.
  */
 #include "ottergate/inspect/http1_head.h"
 
@@ -26,8 +26,8 @@ static bool head_byte_bad(uint8_t b, uint8_t before)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Bytes from @at on, eight at a time, that are visible, blanks or above ASCII:
- * behind one of these they may stand. */
+/* Returns how many bytes from @at on, in steps of eight, are visible, blank or
+ * above ASCII; such a byte may follow any of these. */
 static size_t plain_run(const uint8_t *at, size_t len)
 {
 	size_t n = 0;
@@ -36,7 +36,7 @@ static size_t plain_run(const uint8_t *at, size_t len)
 	for (; len - n >= sizeof(v); n += sizeof(v)) {
 		memcpy(&v, at + n, sizeof(v));
 		del = v ^ EACH(0x7f);
-		/* The top bit of a byte that is less than 0x20, or DEL. */
+		/* The top bit of each byte below 0x20 or DEL. */
 		if ((((v - EACH(0x20)) & ~v) | ((del - EACH(1)) & ~del)) &
 		    EACH(0x80))
 			break;
@@ -52,7 +52,7 @@ ssize_t http1_head_end(struct slice raw, size_t *pos)
 
 	for (size_t i = *pos; i < raw.len; i++) {
 		uint8_t b = raw.ptr[i];
-		/* The first byte stands behind nothing: like a line's. */
+		/* The first byte begins a line. */
 		uint8_t before = i > 0 ? raw.ptr[i - 1] : '\n';
 
 		if (i >= HTTP1_HEAD_MAX)
@@ -126,11 +126,11 @@ static struct slice trim(struct slice s)
 
 struct collect { /* llhttp's data pointer */
 	struct http1_head *head;
-	struct http1_field field; /* the one that is coming */
+	struct http1_field field; /* being read */
 	bool many, complete;
 };
 
-/* llhttp reports a span in parts; here they lie side by side. */
+/* Extends @s; llhttp reports a span in parts, which are adjacent here. */
 static int extend(struct slice *s, const char *at, size_t len)
 {
 	const uint8_t *p = (const uint8_t *)at;
@@ -187,8 +187,8 @@ static int on_value_complete(llhttp_t *p)
 		c->many = true;
 		return HPE_USER;
 	}
-	/* No blank between the name and its colon (RFC 9112 §5.1); the byte
-	 * behind a name is always there, the head ends in CRLF. */
+	/* No blank between a name and its colon (RFC 9112 §5.1). The byte after
+	 * a name exists, since the head ends in CRLF. */
 	if (!is_token(c->field.name) ||
 	    c->field.name.ptr[c->field.name.len] != ':')
 		return HPE_USER;
@@ -203,7 +203,7 @@ static int on_headers_complete(llhttp_t *p)
 	struct collect *c = p->data;
 
 	c->complete = true;
-	return HPE_PAUSED; /* bodies are http1_body.c's */
+	return HPE_PAUSED; /* http1_body.c reads bodies */
 }
 
 static const llhttp_settings_t settings = {
@@ -242,7 +242,7 @@ int http1_head_read(struct slice raw, bool response, struct http1_head *ret)
 	if (llhttp_execute(&p, (const char *)raw.ptr, (size_t)len) !=
 	    HPE_PAUSED)
 		return llhttp_why(&p, &c);
-	/* Both must have seen the same head. */
+	/* Both readers must have seen the same head. */
 	if (!c.complete ||
 	    llhttp_get_error_pos(&p) != (const char *)raw.ptr + len)
 		return -EBADMSG;
@@ -256,7 +256,7 @@ int http1_head_read(struct slice raw, bool response, struct http1_head *ret)
 
 /* --- framing ------------------------------------------------------------ */
 
-/* 1*DIGIT and nothing else; what does not fit 63 bits is no length. */
+/* Reads digits and nothing else, at most 18 of them. */
 static int length_read(struct slice s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -279,7 +279,7 @@ static int members_add(struct slice list, struct http1_members *ret)
 		size_t len = comma ? (size_t)(comma - list.ptr) : list.len;
 		struct slice member = trim(slice_of(list.ptr, len));
 
-		/* RFC 9110 §5.6.1: empty ones are no error. */
+		/* RFC 9110 §5.6.1: empty members are allowed. */
 		if (member.len > 0) {
 			if (ret->n == HTTP1_CONNECTION_MAX || !is_token(member))
 				return -EBADMSG;
@@ -326,7 +326,7 @@ int http1_framing_read(const struct http1_head *head, struct http1_framing *ret)
 	for (size_t i = 0; i < head->n_fields; i++)
 		if (framing_field(&head->fields[i], ret) < 0)
 			return -EBADMSG;
-	/* RFC 9112 §6.1: both may be an attack; chunks are of HTTP/1.1. */
+	/* RFC 9112 §6.1: both may be an attack; HTTP/1.0 has no chunks. */
 	if (ret->chunked && (ret->has_length || head->minor == 0))
 		return -EBADMSG;
 	if (http1_connection_members(head->fields, head->n_fields, &m) < 0)

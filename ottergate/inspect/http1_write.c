@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http1_write.c - heads written anew from their parts
+ * http1_write.c - writes heads from their parsed parts
  *
- * What is written is what was understood: the fields that frame, route or
- * govern the connection come from the parsed head, never from its bytes.
+ * Fields that frame, route or govern the connection come from the parsed head,
+ * never from its bytes.
  */
 #include "ottergate/inspect/http1.h"
 
@@ -32,7 +32,7 @@ static int put_field(struct buf *out, const struct http1_field *f)
 
 static bool in_list(struct slice name, const char *const *list)
 {
-	/* The first letter decides nearly always. */
+	/* The first letter decides in nearly all cases. */
 	for (; *list && name.len > 0; list++)
 		if ((name.ptr[0] | 0x20) == ((uint8_t) * *list | 0x20) &&
 		    http1_is(name, *list))
@@ -130,8 +130,8 @@ int http1_response_write(const struct http1_response *rs,
 			 const char *connection, struct buf *out)
 {
 	struct http1_members named;
-	/* RFC 9110 §8.6: neither 1xx nor 204 has a length. To HEAD, and with
-	 * 304, it tells of a body that is not there. */
+	/* RFC 9110 §8.6: neither 1xx nor 204 has a length. With HEAD or 304 it
+	 * describes a body that is not sent. */
 	bool framed = rs->status >= 200 && rs->status != 204;
 
 	if (http1_connection_members(rs->m.fields, rs->m.n_fields, &named) < 0)

@@ -2,10 +2,9 @@
 /*
  * ihead.c - the head of an inspected message, the same for HTTP/1 and HTTP/2
  *
- * Bytes live in a chain of blocks that never move, so that views stay good
- * while fields are added and changed. A value that was replaced stays in its
- * block until the end: all of them are wiped then, for they may hold what was
- * injected.
+ * Bytes live in a chain of blocks that never move, so views stay valid while
+ * fields are added and changed. A replaced value stays in its block. All blocks
+ * are wiped at the end, since they may hold credentials.
  */
 #include "ottergate/inspect/judge/ihead.h"
 
@@ -47,7 +46,7 @@ void ihead_done(struct ihead *h)
 	ihead_init(h);
 }
 
-/* Room for @len bytes, NULL: too much, or no memory. */
+/* Returns room for @len bytes, or NULL beyond the maximum or without memory. */
 static uint8_t *mem_take(struct ihead *h, size_t len)
 {
 	struct ihead_block *b;
@@ -74,7 +73,7 @@ static uint8_t *mem_take(struct ihead *h, size_t len)
 
 struct slice ihead_keep(struct ihead *h, struct slice s)
 {
-	/* An empty one is kept as well: its ptr says that it is there. */
+	/* Empty slices are kept too: a ptr shows that one is there. */
 	uint8_t *to = mem_take(h, s.len ? s.len : 1);
 
 	if (!to)
@@ -121,7 +120,7 @@ int ihead_add_str(struct ihead *h, const char *name, const char *value)
 
 bool ihead_is_like(struct slice name, const char *want)
 {
-	/* The first letter decides nearly always. */
+	/* The first letter decides in nearly all cases. */
 	if (name.len > 0 && name.ptr[0] != (uint8_t)want[0] &&
 	    name.ptr[0] != '_')
 		return false;

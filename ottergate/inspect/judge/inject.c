@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject.c - the client's credentials out, the real one in
+ * inject.c - replaces surrogates in a request by the real credential
  *
- * Theory of operation: every place that an API may take a credential from is
- * looked at, and what stands there is judged as one word. Only then all that
- * was not replaced is searched for surrogates: one that is left over stands
- * where none belongs, and somebody is trying something. The order matters: a
- * replaced field holds the real value and is not looked at again.
+ * Theory of operation: every place in which an API may take a credential is
+ * checked, and its content judged as one word. Afterwards all that was not
+ * replaced is searched for surrogates. One that is left stands where none
+ * belongs, which is a sign of an attack. The order matters: a replaced field
+ * holds the real value and is not searched.
  */
 #include "ottergate/inspect/judge/inject.h"
 
@@ -47,10 +47,10 @@ static enum word judge_ours(struct injection *in)
 {
 	const struct inject_ask *a = in->ask;
 
-	if (!secret_has_host(a->secret, a->host))
+	if (!secret_has_host(a->secret, a->host, a->port))
 		return inject_refuse(in, REASON_CANARY, 403);
-	/* A key that signs is never sent: where it would be, it could be seen
-	 * by whoever reads the server's log. */
+	/* A signing key is never sent: in a field, the readers of the server's
+	 * log could see it. */
 	if (a->secret->kind == SECRET_AWS && !in->signing)
 		return inject_refuse(in, REASON_CANARY, 403);
 	if (a->secret->expires && a->secret->expires <= a->now_s)
@@ -61,14 +61,14 @@ static enum word judge_ours(struct injection *in)
 enum word inject_judge(struct injection *in, struct slice word)
 {
 	const struct inject_ask *a = in->ask;
-	int r = -EACCES;
+	int rc = -EACCES;
 
 	if (a->secret)
-		r = surrogate_check(a->set->key, a->secret->id, a->secret->kind,
-				    word, a->now_s);
-	if (r == 0)
+		rc = surrogate_check(a->set->key, a->secret->id,
+				     a->secret->kind, word, a->now_s);
+	if (rc == 0)
 		return judge_ours(in);
-	if (r == -ETIME)
+	if (rc == -ETIME)
 		return inject_refuse(in, REASON_NO_SECRET, 403);
 	if (surrogate_seen_of(a->set, word, a->now_s, &in->checks))
 		return inject_refuse(in, REASON_CANARY, 403);
@@ -80,7 +80,7 @@ enum word inject_judge(struct injection *in, struct slice word)
 			     403);
 }
 
-/* @before, the value, @after: what the field says from now on. */
+/* Sets the field to @text, which has the real value in it. */
 static void field_put(struct injection *in, struct ifield *f, const void *text,
 		      size_t len)
 {
@@ -90,6 +90,7 @@ static void field_put(struct injection *in, struct ifield *f, const void *text,
 	in->out.injected = true;
 }
 
+/* Sets the field to @before and the value of the credential. */
 static void field_replace(struct injection *in, struct ifield *f,
 			  struct slice before)
 {
@@ -110,7 +111,8 @@ static void field_replace(struct injection *in, struct ifield *f,
 
 /* --- Basic --------------------------------------------------------------- */
 
-/* Whom the servers of this kind expect next to a token. */
+/* Returns the user that servers of this kind expect next to a token, or
+ * NULL. */
 static const char *user_of(const struct injection *in)
 {
 	const struct secret *s = in->ask->secret;
@@ -159,7 +161,8 @@ static void basic_put(struct injection *in, struct ifield *f, struct slice user,
 	free(text);
 }
 
-/* A user that is kept stands next to the real value: only a plain name. */
+/* Returns true for a plain name; a user that is kept stands next to the real
+ * value. */
 static bool is_user(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -183,14 +186,14 @@ static bool is_live(const struct injection *in, struct slice word)
 			       word, a->now_s) == 0;
 }
 
-/* The user of a server that has no name of its own for it: a word of the
- * client's next to the real value, which may be another credential. */
+/* Returns true if the client's user may stay, for a server without a user name
+ * of its own: it is text from the client and may be another credential. */
 static bool may_keep(const struct injection *in, struct slice user)
 {
 	return is_user(user) && (user.len == 0 || !in->ask->exclusive);
 }
 
-/* The surrogate may be the password or, with none, the user. */
+/* Judges Basic: the surrogate is the password or, without one, the user. */
 static void basic_judge(struct injection *in, struct ifield *f,
 			struct slice user, struct slice password)
 {
@@ -220,13 +223,13 @@ static void basic(struct injection *in, struct ifield *f, struct slice word)
 {
 	char plain[BASIC_MAX];
 	size_t n = 0;
-	int r = sodium_base642bin((uint8_t *)plain, sizeof(plain),
-				  (const char *)word.ptr, word.len, NULL, &n,
-				  NULL, sodium_base64_VARIANT_ORIGINAL);
-	char *colon = r == 0 && n ? memchr(plain, ':', n) : NULL;
+	int rc = sodium_base642bin((uint8_t *)plain, sizeof(plain),
+				   (const char *)word.ptr, word.len, NULL, &n,
+				   NULL, sodium_base64_VARIANT_ORIGINAL);
+	char *colon = rc == 0 && n ? memchr(plain, ':', n) : NULL;
 
 	if (!colon) {
-		/* Not to be read: passes where anything does. */
+		/* Unreadable: passes unless the rule is exclusive. */
 		if (in->ask->exclusive)
 			inject_refuse(in, REASON_CREDENTIAL, 403);
 		return;
@@ -262,8 +265,8 @@ static void signature(struct injection *in, const struct sigv4_auth *a)
 	if (inject_judge(in, a->id) != WORD_OURS)
 		return;
 	in->signing = false;
-	/* A key for one region or service is for no other, and for none that
-	 * answers with another key. */
+	/* A key for one region or service must not be used for another, nor for
+	 * sts, which answers with other keys. */
 	if (s->kind != SECRET_AWS || slice_eq(a->service, slice_str("sts")) ||
 	    (s->region[0] && !slice_eq(a->region, slice_str(s->region))) ||
 	    (s->service[0] && !slice_eq(a->service, slice_str(s->service))))
@@ -272,8 +275,8 @@ static void signature(struct injection *in, const struct sigv4_auth *a)
 	in->out.injected = true;
 }
 
-/* One blank between them, whatever the client wrote: how far into a field the
- * real value stands is not for it to choose. */
+/* Written with one blank, whatever the client wrote: the client must not choose
+ * the offset of the real value in the field. */
 static const char *const schemes[] = {
 	[PLACE_BEARER] = "Bearer ",
 	[PLACE_TOKEN] = "token ",
@@ -305,7 +308,7 @@ static void authorization(struct injection *in, struct ifield *f)
 		field_replace(in, f, slice_str(schemes[place]));
 }
 
-/* Fields that are a credential, whole. */
+/* Fields that are a credential as a whole. */
 static const char *const token_fields[] = {
 	"private-token",
 	"job-token",
@@ -352,7 +355,7 @@ static void field(struct injection *in, struct ifield *f)
 		field_replace(in, f, slice_of(NULL, 0));
 }
 
-/* Browsers' way to show a key, for they cannot set fields (OpenAI). */
+/* Browsers cannot set fields, so OpenAI takes a key as a subprotocol. */
 static void subprotocols(struct injection *in)
 {
 	static const char key[] = "insecure-api-key";
@@ -367,7 +370,7 @@ static void subprotocols(struct injection *in)
 
 /* --- canaries ------------------------------------------------------------ */
 
-/* Surrogates that are left over; inject_query() has looked at the query. */
+/* Refuses surrogates that are left over; inject_query() checks the query. */
 static void leftovers(struct injection *in)
 {
 	const struct inject_ask *a = in->ask;
@@ -404,7 +407,7 @@ struct inject_answer inject_credentials(struct ihead *h,
 	ihead_drop(h, "proxy-authorization");
 	if (ask->exclusive)
 		ihead_drop(h, "cookie");
-	/* Which one counts is the server's guess. */
+	/* Which of several counts would be the server's guess. */
 	if (ihead_count(h, "authorization") > 1)
 		inject_refuse(&in, REASON_BAD_HTTP, 400);
 	for (size_t i = 0; i < h->n_fields && in.out.status == 0; i++)

@@ -1,48 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject_impl.h - what inject.c, inject_place.c and inject_query.c share
+ * inject_impl.h - shared by inject.c, inject_place.c and inject_query.c
  */
 #ifndef OTTERGATE_INSPECT_JUDGE_INJECT_IMPL_H
 #define OTTERGATE_INSPECT_JUDGE_INJECT_IMPL_H
 
 #include "ottergate/inspect/judge/inject.h"
 
-struct injection {
-	struct ihead *h;
-	const struct inject_ask *ask;
-	struct inject_answer out;
-	unsigned checks; /* surrogate_seen_of() */
-	bool signing; /* the word is the id of a signature */
+struct injection { /* of one request */
+	struct ihead *h; /* borrowed; changed in place */
+	const struct inject_ask *ask; /* borrowed */
+	struct inject_answer out; /* what inject_credentials() returns */
+	unsigned checks; /* left, for surrogate_seen_of() */
+	bool signing; /* the word is the access key id of a signature */
 };
 
-/* What a word that stands for a credential turns out to be. */
+/* What a word in the place of a credential is. */
 enum word {
-	WORD_OURS, /* live, of the rule's secret, which may go to this host */
-	WORD_OTHER, /* let it pass as it is */
-	WORD_REFUSED, /* in->out says why */
+	WORD_OURS, /* a live surrogate of the rule's credential and host */
+	WORD_OTHER, /* something else that may pass */
+	WORD_REFUSED, /* in->out has reason and status */
 };
+/* Judges @word; calls inject_refuse() if it may not pass. Changes nothing in
+ * the head. */
 enum word inject_judge(struct injection *in, struct slice word);
-/* Refuses, for good: the first reason stays. Returns WORD_REFUSED. */
+/* Records a refusal; an earlier one stays. Returns WORD_REFUSED. */
 enum word inject_refuse(struct injection *in, enum reason why, int status);
-/* The real value. */
+/* Returns the real value, borrowed from the rule's credential, which must be
+ * present. */
 struct slice inject_value(const struct injection *in);
-/* "header-x-api-key" with @prefix "header-": "x-api-key"; NULL: no such. */
+/* Returns the rest of `as` after @prefix ("header-x-api-key" with "header-":
+ * "x-api-key"), borrowed from the rule; NULL if it begins otherwise or is not
+ * given. */
 const char *inject_as(const struct injection *in, const char *prefix);
 
 enum place {
-	PLACE_BEARER, /* Authorization, in these schemes */
-	PLACE_TOKEN,
-	PLACE_BASIC,
-	PLACE_BARE, /* in none */
-	PLACE_FIELD, /* one that is a credential, whole */
-	PLACE_PARAM, /* of the query */
+	PLACE_BEARER, /* Authorization with the scheme Bearer */
+	PLACE_TOKEN, /* … token */
+	PLACE_BASIC, /* … Basic */
+	PLACE_BARE, /* Authorization without a scheme */
+	PLACE_FIELD, /* a field that is a credential as a whole */
+	PLACE_PARAM, /* a parameter of the query */
 };
-/* inject_place.c: does the rule's secret, which is there, belong here? @name:
- * of a field or parameter, as it was written. If not, it is refused (CANARY),
- * whether the rule is exclusive or not. */
+/* inject_place.c: returns true if the rule's credential, which must be present,
+ * belongs in this place. @name: of the field or parameter, as the client wrote
+ * it. If not, calls inject_refuse() with CANARY, whether the rule is exclusive
+ * or not, and returns false. */
 bool inject_belongs(struct injection *in, enum place p, struct slice name);
 
-/* inject_query.c: the parameters of the path. */
+/* inject_query.c: replaces surrogates in the query of the head's path. What may
+ * not pass, and want of memory, are refusals. */
 void inject_query(struct injection *in);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * inject_place.c - where the credentials of each kind belong
  *
- * A server takes its token in few places. In any other one the real value
- * would be data: stored, shown to others, or given back in a form that nobody
- * looks for. So a surrogate there is refused, even for its own server.
+ * A server takes its token in few places. In any other place the real value
+ * would be data: stored, shown to others, or sent back in a form that is not
+ * searched for. So a surrogate there is refused, even for its own server.
  */
 #include "ottergate/inspect/judge/inject_impl.h"
 
@@ -29,7 +29,10 @@ static const struct {
 	[SECRET_OPENAI] = { .schemes = BIT(PLACE_BEARER),
 			    .fields = { "api-key" } },
 	[SECRET_GEMINI] = { .fields = { "x-goog-api-key" }, .param = "key" },
-	/* SECRET_AWS signs; SECRET_GENERIC has what `as` says. */
+	[SECRET_ANTHROPIC_LOGIN] = { .schemes = BIT(PLACE_BEARER) },
+	[SECRET_OPENAI_LOGIN] = { .schemes = BIT(PLACE_BEARER) },
+	[SECRET_GOOGLE_LOGIN] = { .schemes = BIT(PLACE_BEARER) },
+	/* SECRET_AWS signs; SECRET_GENERIC has the places of `as`. */
 };
 
 static bool is_name(struct slice s, const char *name)

@@ -3,22 +3,22 @@
  * inject_query.c - credentials among the parameters of a query
  *
  * Names are compared as some server may read them (ipath_param()), and ';'
- * separates as '&' does: some server does it so. The query is made anew only when something in it is
- * replaced; all else stays as it came.
+ * separates like '&', as it does for some servers. The query is written again
+ * only if something in it is replaced.
  */
 #include "ottergate/inspect/judge/inject_impl.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 #define NAME_MAX_BYTES 64u
 #define VALUE_MAX_BYTES 512u
 
-/* As ipath_param() writes them. The second part: credentials that can be no
- * surrogate, signatures, and fields of a head that a server of Google's takes
- * from a query. */
+/* In the form that ipath_param() writes. The second part has credentials that
+ * cannot be surrogates: signatures, and header fields that Google's servers
+ * take from a query. */
 static const char *const params[] = {
 	"key",
 	"api_key",
@@ -56,8 +56,8 @@ static const char *const params[] = {
 
 struct query {
 	struct injection *in;
-	struct buf out; /* path and query, made anew */
-	bool changed, moved; /* moved: to a field */
+	struct buf out; /* the new path and query */
+	bool changed, moved; /* moved: the value goes in a field */
 	bool first;
 };
 
@@ -79,21 +79,21 @@ static bool is_credential(const struct injection *in, struct slice name)
 
 static int put_encoded(struct buf *out, struct slice s)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < s.len && r >= 0; i++) {
+	for (size_t i = 0; i < s.len && rc >= 0; i++) {
 		uint8_t c = s.ptr[i];
 
 		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 		    (c >= '0' && c <= '9') || (c && strchr("-._~", c)))
-			r = buf_append(out, &c, 1);
+			rc = buf_append(out, &c, 1);
 		else
-			r = buf_printf(out, "%%%02X", c);
+			rc = buf_printf(out, "%%%02X", c);
 	}
-	return r;
+	return rc;
 }
 
-/* Is it one, and which? A value too long to be read is none of ours. */
+/* Judges a value. One that is too long to be decoded is no surrogate. */
 static enum word judge(struct injection *in, struct slice value)
 {
 	char plain[VALUE_MAX_BYTES];
@@ -104,16 +104,16 @@ static enum word judge(struct injection *in, struct slice value)
 
 static int put_param(struct query *q, struct slice param, char separator)
 {
-	int r;
+	int rc;
 
 	if (q->first)
 		separator = '?';
 	q->first = false;
-	r = buf_append(&q->out, &separator, 1);
-	return r < 0 ? r : buf_append(&q->out, param.ptr, param.len);
+	rc = buf_append(&q->out, &separator, 1);
+	return rc < 0 ? rc : buf_append(&q->out, param.ptr, param.len);
 }
 
-/* One that stays: with no surrogate in it, for none belongs there. */
+/* Copies a parameter that stays; a surrogate in it is refused. */
 static int param_keep(struct query *q, struct slice param, char separator)
 {
 	struct injection *in = q->in;
@@ -124,14 +124,14 @@ static int param_keep(struct query *q, struct slice param, char separator)
 	return put_param(q, param, separator);
 }
 
-/* One "name=value", with what stands before it. */
+/* Copies one "name=value", replacing a surrogate; @separator precedes it. */
 static int param_copy(struct query *q, struct slice param, char separator)
 {
 	const uint8_t *eq = param.len ? memchr(param.ptr, '=', param.len) :
 					NULL;
 	struct injection *in = q->in;
 	struct slice name = param, value = slice_of(NULL, 0);
-	int r;
+	int rc;
 
 	if (eq) {
 		name.len = (size_t)(eq - param.ptr);
@@ -145,28 +145,28 @@ static int param_copy(struct query *q, struct slice param, char separator)
 		q->moved = true;
 		return 0;
 	}
-	r = put_param(q, slice_of(param.ptr, name.len + 1), separator);
-	return r < 0 ? r : put_encoded(&q->out, inject_value(in));
+	rc = put_param(q, slice_of(param.ptr, name.len + 1), separator);
+	return rc < 0 ? rc : put_encoded(&q->out, inject_value(in));
 }
 
 static int query_copy(struct query *q, struct slice rest)
 {
 	char separator = '?';
-	int r = 0;
+	int rc = 0;
 
-	while (r >= 0) {
+	while (rc >= 0) {
 		size_t n = 0;
 
 		while (n < rest.len && rest.ptr[n] != '&' && rest.ptr[n] != ';')
 			n++;
-		r = param_copy(q, slice_of(rest.ptr, n), separator);
+		rc = param_copy(q, slice_of(rest.ptr, n), separator);
 		if (n == rest.len)
-			return r;
+			return rc;
 		separator = (char)rest.ptr[n];
 		rest.ptr += n + 1;
 		rest.len -= n + 1;
 	}
-	return r;
+	return rc;
 }
 
 static int query_end(struct query *q)
@@ -200,22 +200,22 @@ void inject_query(struct injection *in)
 	const uint8_t *mark = path.len ? memchr(path.ptr, '?', path.len) : NULL;
 	struct query q = { .in = in, .first = true };
 	size_t len, room = path.len + 1;
-	int r;
+	int rc;
 
 	if (!mark)
 		return;
 	len = (size_t)(mark - path.ptr);
 	buf_init(&q.out, IPATH_MAX + 3 * SECRET_VALUE_MAX);
-	/* At once: a queue that grows leaves copies of what is in it. */
+	/* Reserved at once: a buffer that grows leaves copies behind. */
 	if (in->ask->secret)
 		room += 3 * in->ask->secret->value_len;
-	r = buf_reserve(&q.out, room) ? buf_append(&q.out, path.ptr, len) :
-					-ENOMEM;
-	if (r >= 0)
-		r = query_copy(&q, slice_of(mark + 1, path.len - len - 1));
-	if (r >= 0)
-		r = query_end(&q);
-	if (r < 0)
+	rc = buf_reserve(&q.out, room) ? buf_append(&q.out, path.ptr, len) :
+					 -ENOMEM;
+	if (rc >= 0)
+		rc = query_copy(&q, slice_of(mark + 1, path.len - len - 1));
+	if (rc >= 0)
+		rc = query_end(&q);
+	if (rc < 0)
 		inject_refuse(in, REASON_NO_MEMORY, 431);
 	if (q.out.mem)
 		sodium_memzero(q.out.mem, q.out.cap);

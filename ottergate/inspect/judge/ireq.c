@@ -2,11 +2,11 @@
 /*
  * ireq.c - one inspected request: judged and given its credential
  *
- * The order is that of the decision: is it for this server, can its path be
- * read in one way only, does the policy allow name, method and path, is the
- * body one that may pass; and only then is the client's credential looked at,
- * so that what is refused was never near the real one. The head that is sent
- * is made of what was judged.
+ * The order is that of the decision. Is it for this server; can its path be
+ * read in one way only; does the policy allow name, method and path; may the
+ * body pass? Only then is the client's credential examined, so a refused
+ * request never comes near the real one. The head that is sent is made of what
+ * was judged.
  */
 #include "ottergate/inspect/judge/ireq.h"
 
@@ -16,11 +16,12 @@
 #include <strings.h>
 
 #include "ottergate/inspect/judge/inject.h"
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 #include "ottergate/inspect/judge/ireq_impl.h"
 #include "ottergate/inspect/judge/sigv4.h"
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
+#define HTTP_PORT 80u
 #define HTTPS_PORT 443u
 
 int ireq_fail(struct ireq *r, enum reason why, int status)
@@ -43,21 +44,22 @@ static bool is_method(struct slice m, const char *name)
 
 /* --- which server, which path -------------------------------------------- */
 
-/* Host = :authority = SNI (T2, H7): the credential is for that one alone. */
+/* Host = :authority = SNI (T2, H7): the credential is for that name alone. */
 static int judge_authority(struct ireq *r, struct ihead *h)
 {
+	const uint16_t usual = r->ctx.plain ? HTTP_PORT : HTTPS_PORT;
 	char text[NAME_LEN_MAX + 8];
 	struct addr addr;
 	struct name name;
 	uint16_t port;
 	int len;
 
-	if (name_authority(h->authority, HTTPS_PORT, &name, &addr, &port) < 0)
+	if (name_authority(h->authority, usual, &name, &addr, &port) < 0)
 		return ireq_fail(r, REASON_BAD_HTTP, 400);
 	if (name.len == 0 || strcmp(name.s, r->ctx.name->s) != 0 ||
 	    port != r->ctx.port)
 		return ireq_fail(r, REASON_HOST_MISMATCH, 421);
-	len = port == HTTPS_PORT ?
+	len = port == usual ?
 		      snprintf(text, sizeof(text), "%s", name.s) :
 		      snprintf(text, sizeof(text), "%s:%u", name.s, port);
 	h->authority = ihead_keep(h, slice_of(text, (size_t)len));
@@ -99,12 +101,12 @@ bool ireq_has_method_param(struct slice path)
 	return ireq_names_method(slice_of(path.ptr + at, path.len - at));
 }
 
-/* Name, method and path, by the policy as it is now. */
+/* Judges name, method and path by the policy of this moment. */
 static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 			struct http_verdict *ret)
 {
 	struct request rq = {
-		.path = PATH_TLS,
+		.path = r->ctx.plain ? PATH_HTTP : PATH_TLS,
 		.name = r->ctx.name,
 		.port = r->ctx.port,
 		.method = h->method,
@@ -139,8 +141,8 @@ static int judge_policy(struct ireq *r, struct ihead *h, struct slice path,
 	return 0;
 }
 
-/* Returns the worst of what the rules say: of @body, or of a query if it is
- * NULL. */
+/* Returns the worst of the rules' verdicts on @body, or on the query if @body
+ * is NULL. */
 static enum igraphql_verdict judge_graphql(const struct ireq_impl *im,
 					   struct slice path,
 					   const struct slice *body)
@@ -170,7 +172,7 @@ static int end_graphql(struct ireq *r, enum igraphql_verdict v)
 	return ireq_fail(r, REASON_GRAPHQL, 403);
 }
 
-/* Judges GraphQL that has no body. */
+/* Judges a GraphQL request without a body. */
 static int judge_query(struct ireq *r, struct ihead *h)
 {
 	bool get = is_method(h->method, "GET") ||
@@ -182,7 +184,7 @@ static int judge_query(struct ireq *r, struct ihead *h)
 	return end_graphql(r, judge_graphql(r->impl, h->path, NULL));
 }
 
-/* Judges a POST that a server may look into for another method. */
+/* Holds, or refuses, a POST whose form may name another method. */
 static int judge_form(struct ireq *r, struct ihead *h)
 {
 	struct ireq_impl *im = r->impl;
@@ -237,19 +239,19 @@ static int sign_now(struct ireq *r, struct ihead *h, const uint8_t *body)
 	return 0;
 }
 
-/* What may stand in the answer: also of a secret that an earlier request may
- * have left with the server. */
+/* Sets up masking of responses; also if nothing was injected, since the server
+ * may have got the credential with an earlier request. */
 static int prepare_mask(struct ireq *r, struct ihead *h, const struct secret *s)
 {
 	int e = 0;
 
-	if (s && s->mask && secret_has_host(s, r->ctx.name)) {
+	if (s && s->mask && secret_has_host(s, r->ctx.name, r->ctx.port)) {
 		r->mask = mask_ref(s->mask);
 		r->guarded = s;
 		ireq_ask_plain(h);
-		/* A secret that is fetched byte by byte is not found. A server may
-		 * always answer with the whole (RFC 9110 §14.2); a key of AWS
-		 * is never sent, so nothing of it can come back. */
+		/* A value that is fetched byte by byte would not be found. A
+		 * server may always answer with the whole (RFC 9110 §14.2). A
+		 * key of AWS is never sent, so it cannot come back. */
 		if (s->kind != SECRET_AWS) {
 			ihead_drop(h, "range");
 			ihead_drop(h, "if-range");
@@ -273,6 +275,7 @@ static int credentials(struct ireq *r, struct ihead *h,
 		.exclusive = v->exclusive,
 		.as = v->as,
 		.host = r->ctx.name,
+		.port = r->ctx.port,
 		.now_s = r->ctx.now_s,
 	};
 	struct inject_answer a = inject_credentials(h, &ask);
@@ -321,7 +324,7 @@ static int judge(struct ireq *r, struct ihead *h)
 	struct slice path = slice_of(NULL, 0);
 	int status;
 
-	/* One that is no method in some server's eyes may be GET in another's. */
+	/* What one server takes for no method may be GET to another. */
 	if (!is_token(h->method) || h->method.len >= sizeof(im->method))
 		return ireq_fail(r, REASON_BAD_HTTP, 501);
 	memcpy(im->method, h->method.ptr, h->method.len);
@@ -423,7 +426,7 @@ size_t ireq_denial(const struct ireq *r, const char *agent, char *out,
 	const struct ireq_impl *im = r->impl;
 	size_t len = deny_text(out, size, im ? im->status : 503, agent,
 			       r->ctx.name->s, r->ctx.port, &r->verdict);
-	bool push = im && im->push;
+	bool push = im && im->push && agent;
 	int n;
 
 	if (!im || !r->path_log[0] || len >= size)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ireq.h - one inspected request: judged, given its credential, and its answer
- * cleaned
+ * ireq.h - judges one inspected request, injects its credential and cleans its
+ * response
  *
- * The front ends call these in order: ireq_begin(), ireq_body() for each
- * piece, ireq_body_end(), ireq_response() for each head (1xx too),
- * ireq_response_body() for each piece, ireq_end(). No descriptor, no TLS: all
- * of this is tested without a network. What is decided here is decided by
- * decide() of policy.h first (the name was judged when the connection was
- * made; it is judged again with method and path for each request).
+ * The engines call these in order: ireq_begin(), ireq_body() for each piece,
+ * ireq_body_end(), ireq_response() for each head (1xx too),
+ * ireq_response_body() for each piece, ireq_end(). None of this uses a
+ * descriptor or TLS, so it is tested without a network. decide() of policy.h is
+ * asked for each request, with method and path; when the connection was made it
+ * was asked for the name.
  */
 #ifndef OTTERGATE_INSPECT_JUDGE_IREQ_H
 #define OTTERGATE_INSPECT_JUDGE_IREQ_H
@@ -19,74 +19,85 @@
 #include "ottergate/inspect/mask/secrets.h"
 #include "ottergate/inspect/judge/usage_llm.h"
 
-#define IREQ_HOLD_MAX (256u * 1024) /* of a body that is judged whole */
+#define IREQ_HOLD_MAX (256u * 1024) /* bytes, of a body that is held */
 
-struct ireq_ctx { /* of the connection; borrowed for the request's life */
-	const struct agent_policy *policy; /* NULL: none can be had, refuse */
+struct ireq_ctx { /* borrowed until ireq_end() */
+	const struct agent_policy *policy; /* NULL: none, refuse */
 	const struct secret_set *secrets; /* NULL: none */
-	const struct name *name; /* SNI = whom the upstream proved to be */
+	/* SNI, which the upstream has proved; if @plain, the name of a service
+	 * in plain HTTP. */
+	const struct name *name;
 	uint16_t port;
-	uint64_t now_ms; /* monotonic; kept by the front end */
-	uint64_t now_s; /* CLOCK_REALTIME */
+	bool plain;
+	uint64_t now_ms; /* monotonic; the engine updates it */
+	uint64_t now_s; /* CLOCK_REALTIME, seconds */
 };
 
 struct ireq {
 	struct ireq_ctx ctx;
-	struct verdict verdict; /* the last word on it */
+	struct verdict verdict; /* the latest */
 	const struct secret *secret; /* injected; NULL: none */
-	const struct secret *guarded; /* what answers must not have; NULL */
-	char credential[SURROGATE_ID_MAX + 1]; /* its id, for the audit */
-	struct mask *mask; /* NULL: nothing was injected */
+	const struct secret *guarded; /* masked in responses; NULL: none */
+	char credential[SURROGATE_ID_MAX + 1]; /* id, for the audit */
+	struct mask *mask; /* NULL: no masking */
 	struct mask_stream down;
-	uint64_t rest_due; /* 0: none; when ireq_response_rest() is due */
-	struct llm_usage *usage; /* NULL: no such endpoint */
-	struct buf held; /* the body, while it must be judged whole */
-	bool hold; /* the front end sends nothing of the request upstream,
-		    * the head neither, before ireq_body_end(), which may
-		    * still change the head that ireq_begin() was given: it
-		    * must live so long (a signature over the body) */
-	bool canary; /* denied: a surrogate where it has no business */
-	bool reflected; /* the server has sent the real value back, encoded */
+	uint64_t rest_due; /* ms, when to call ireq_response_rest(); 0: no */
+	struct llm_usage *usage; /* NULL: not the endpoint of a model */
+	struct buf held; /* the body, if hold */
+	/* The engine must send nothing upstream, not even the head, before
+	 * ireq_body_end(). That may still change the head given to ireq_begin()
+	 * (a signature over the body), so the head must live until then. */
+	bool hold;
+	bool canary; /* denied: a surrogate where none belongs */
+	bool reflected; /* the server sent the real value back, encoded */
 	bool head_request; /* HEAD */
-	uint64_t requests_min; /* `limits: {requests}` of the rule, a minute;
-				* 0: any. For inspect_judged(). */
+	uint64_t requests_min; /* the rule's `limits: {requests}`, a minute;
+				* 0: no limit. For inspect_judged(). */
 	uint64_t body_max, body_seen; /* bytes */
-	uint64_t answer_max, answer_seen;
+	uint64_t answer_max, answer_seen; /* bytes */
 	char path_log[256]; /* canonical, without query, for the audit */
-	void *impl; /* ireq.c's own, freed by ireq_end() */
+	void *impl; /* struct ireq_impl, owned */
 };
 
 /*
- * Judges and changes @head (authority = name, path canonical, credentials of
- * the client's gone where `exclusive`, the real one in). 0: send it. Else the
- * HTTP status to answer (400, 403, 405, 413, 421, 431, 501, 503) with
- * @r->verdict.reason, and the request ends there.
+ * Initialises @r, judges @head and changes it: authority becomes the name, the
+ * path canonical, the client's credentials go where `exclusive`, the real one
+ * comes in. Returns 0 to send it, or the HTTP status to answer with (400, 403,
+ * 405, 413, 414, 421, 431, 501, 503), with the reason in @r->verdict. The
+ * caller calls ireq_end() in both cases.
  */
 int ireq_begin(struct ireq *r, const struct ireq_ctx *ctx,
 	       struct ihead *head) ATTR_WUR;
-/* A piece of the request's body. 0: pass it on (or it is held); 413, 403. */
+/* Takes a piece of the request's body. Returns 0 (pass it on, unless r->hold),
+ * or the status to answer with (413, 503). */
 int ireq_body(struct ireq *r, struct slice in) ATTR_WUR;
-/* The whole is there. 0: r->held goes upstream if r->hold; else a status. */
+/* Ends the request's body. Returns 0 (if r->hold, head and r->held go upstream
+ * now), or the status to answer with (403, 503). */
 int ireq_body_end(struct ireq *r) ATTR_WUR;
-/* Judges and cleans a response head. 0: pass it on; 502: do not. */
+/* Judges and cleans a response head. Returns 0 to pass it on, or 502. */
 int ireq_response(struct ireq *r, struct ihead *head) ATTR_WUR;
-/* Appends what may go to the client. -EPERM: too long or not to be cleaned,
- * cut the connection; -ENOBUFS, -ENOMEM too. */
+/* Takes a piece of the response's body and appends to @out what may go to the
+ * client. @end: it is the last one. Returns 0; -EPERM if the body is too long
+ * or cannot be cleaned, with the reason in r->verdict; -ENOBUFS; -ENOMEM. On
+ * failure the caller cuts the response. */
 int ireq_response_body(struct ireq *r, struct slice in, bool end,
 		       struct buf *out) ATTR_WUR;
-/* When r->rest_due has come, by the clock of r->ctx.now_ms, and no piece with
- * it: appends the few bytes that were held back. As ireq_response_body(). */
+/* Appends the few bytes that were held back. To be called when r->ctx.now_ms
+ * has reached r->rest_due and no piece has come. Returns 0, -ENOBUFS or
+ * -ENOMEM. */
 int ireq_response_rest(struct ireq *r, struct buf *out) ATTR_WUR;
-/* The trailer fields of an answer: cleaned as a head's are. 0, 502. */
+/* Cleans the trailer fields of a response. Returns 0 or 502. */
 int ireq_trailers(struct ireq *r, struct ihead *fields) ATTR_WUR;
-/* The trailer fields of a request: only names that cannot matter stay. */
+/* Removes all trailer fields of a request but harmless ones without a
+ * surrogate. */
 void ireq_request_trailers(struct ireq *r, struct ihead *fields);
-/* A frame stream after 101 (WebSocket): both ways, masked downwards only. */
-/* The record for the audit is the caller's to write before this. Idempotent;
- * accepts zeroed. */
+/* Frees what @r holds. The caller writes the audit record first. May be called
+ * twice, or on zeroes. */
 void ireq_end(struct ireq *r);
 
-/* The text of a denial, as deny.c makes it: plain, short, how to allow it. */
+/* Writes the text of a denial to @out, as deny_text() does, with the request
+ * and advice; cut to @size bytes with the NUL. If @agent is NULL, the advice
+ * names no command. Returns the length without the NUL. */
 size_t ireq_denial(const struct ireq *r, const char *agent, char *out,
 		   size_t size);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ireq_answer.c - what a server answers to an inspected request, cleaned
+ * ireq_answer.c - cleans the response to an inspected request
  *
- * Where the rule has a credential, an answer that cannot be searched for it
- * does not come down: it was asked to be sent as it is (identity). That holds
- * where none went up as well: an earlier request may have left it with the
- * server.
+ * If the rule has a credential, a response that cannot be searched for it is
+ * refused; the request asked for an unencoded one (identity). This holds if
+ * nothing was injected, too: the server may have got the credential with an
+ * earlier request.
  */
 #include "ottergate/inspect/judge/ireq_impl.h"
 
@@ -22,15 +22,15 @@ static int fail(struct ireq *r, enum reason why)
 	return ireq_fail(r, why, 502);
 }
 
-/* What is in it would be the secret to who decodes it. Nothing of it goes on,
- * and the credential is worth nothing any more. */
+/* The response has the credential in an encoded form. Nothing more of it may
+ * pass, and the credential will be revoked. */
 static int reflected(struct ireq *r)
 {
 	r->reflected = true;
 	return fail(r, REASON_REFLECTION);
 }
 
-/* The bytes are the head's own memory (ihead.h). */
+/* Masks in place: the bytes are in the head's own memory (ihead.h). */
 static int mask_slice(struct ireq *r, struct slice s)
 {
 	uint64_t hits = 0;
@@ -38,7 +38,7 @@ static int mask_slice(struct ireq *r, struct slice s)
 	return mask_bytes(r->mask, (uint8_t *)(uintptr_t)s.ptr, s.len, &hits);
 }
 
-/* 0, or 502. */
+/* Returns 0 or 502. */
 static int mask_fields(struct ireq *r, struct ihead *h)
 {
 	int e = 0;
@@ -53,7 +53,7 @@ static int mask_fields(struct ireq *r, struct ihead *h)
 	return e == MASK_ALARM ? reflected(r) : fail(r, REASON_NO_MEMORY);
 }
 
-/* The first that is no 1xx, or 101. */
+/* Handles the first head that is not 1xx, or 101. */
 static int final_answer(struct ireq *r, struct ihead *h)
 {
 	const struct ifield *type = ihead_find(h, "content-type", 0);
@@ -133,7 +133,8 @@ static bool starts(struct slice s, const char *prefix)
 	       memcmp(s.ptr, prefix, strlen(prefix)) == 0;
 }
 
-/* Digests and what gRPC says: no server takes a credential from these. */
+/* Digests, checksums and gRPC's status: no server takes a credential from
+ * these. */
 static bool is_harmless(struct slice name)
 {
 	static const char *const names[] = { "digest", "content-digest",

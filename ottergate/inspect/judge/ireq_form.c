@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ireq_form.c - another method than the one that was judged, in a form
+ * ireq_form.c - forms that name another method than the one that was judged
  *
- * Rack and Rails, and what is made after them, take a POST for the method that
- * the field "_method" of its form names. Which body is a form they tell by its
- * Content-Type, of which each reads as much as it likes: up to the first ';' or
- * ',', in whichever case; and where there is none, it is one. So what may be
- * "a=b&c=d" is read, and what may be another form is not let through.
+ * Rack, Rails and frameworks like them treat a POST as the method that the
+ * field "_method" of its form names. They tell a form by its Content-Type, each
+ * in its own way: up to the first ';' or ',', in any case; and no Content-Type
+ * means a form. So a body that may be "a=b&c=d" is read, and one that may be
+ * another kind of form is refused.
  */
 #include "ottergate/inspect/judge/ireq_impl.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 static bool is_method_name(struct slice name)
 {
@@ -31,7 +31,7 @@ static bool is_method_name(struct slice name)
 	return false;
 }
 
-/* Where the first of @ends is from @at on, or the end. */
+/* Returns where the first of @ends is, from @at on, or the length. */
 static size_t find_end(struct slice s, size_t at, const char *ends)
 {
 	while (at < s.len && !(s.ptr[at] && strchr(ends, s.ptr[at])))
@@ -72,7 +72,7 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
-/* "type/subtype" of a few letters (RFC 9110 §8.3.1, less than it may have). */
+/* "type/subtype" of plain letters, a subset of RFC 9110 §8.3.1. */
 static bool is_type(struct slice s)
 {
 	static const char known[] = "abcdefghijklmnopqrstuvwxyz"
@@ -116,7 +116,7 @@ enum ireq_form ireq_form_of(struct ihead *h)
 
 		if (!ihead_is_like(f->name, "content-type"))
 			continue;
-		/* A server may take "content_type" for it, or leave it out. */
+		/* A server may read "content_type" as this, or ignore it. */
 		if (seen++ || !slice_eq(f->name, slice_str("content-type")))
 			return IREQ_FORM_UNREAD;
 		value = trim(f->value);

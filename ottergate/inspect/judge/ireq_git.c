@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ireq_git.c - git's question before a push
+ * ireq_git.c - the request that git sends before a push
  *
- * git asks PATH/info/refs?service=git-receive-pack first, and of a denial it
- * shows the words of that answer alone (gitprotocol-http). So where the push
- * itself would be denied, the question is; also where the service is said in a
+ * git first asks for PATH/info/refs?service=git-receive-pack, and of a denial
+ * it shows only the text of that response (gitprotocol-http). So if the push
+ * would be denied, this request is denied; also if it names the service in a
  * way that two servers may read differently.
  */
 #include "ottergate/inspect/judge/ireq_impl.h"
 
 #include <string.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 static const char question[] = "/info/refs";
 static const char pack[] = "/git-receive-pack";
@@ -26,7 +26,7 @@ static bool ends_with(struct slice s, const char *end)
 	return s.len >= n && memcmp(s.ptr + s.len - n, end, n) == 0;
 }
 
-/* Is it a word that no server reads as another one, but for the push's own? */
+/* Returns true for a plain word that is not the push's service. */
 static bool is_other_word(struct slice s)
 {
 	for (size_t i = 0; i < s.len; i++)
@@ -35,8 +35,8 @@ static bool is_other_word(struct slice s)
 	return !slice_eq(s, slice_str(service));
 }
 
-/* A parameter of the query. @seen: one said the service before. True: it asks
- * for a push, or may in some server's eyes: decoded, or of two the other. */
+/* Returns true if the parameter asks for a push, or may do so for some server:
+ * encoded, or a second one. @seen: whether one named the service before. */
 static bool asks_push(struct slice param, bool *seen)
 {
 	const uint8_t *eq = param.len ? memchr(param.ptr, '=', param.len) :
@@ -58,7 +58,7 @@ static bool asks_push(struct slice param, bool *seen)
 	return !is_other_word(slice_of(value, n));
 }
 
-/* @at: where the query begins, or the end. */
+/* @at: where the query begins, or the length. */
 static bool has_service(struct slice target, size_t at)
 {
 	bool seen = false;

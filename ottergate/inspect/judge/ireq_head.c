@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ireq_head.c - the fields of inspected messages: which pass, which say what
+ * ireq_head.c - fields of inspected messages: which pass, and what they say
  */
 #include "ottergate/inspect/judge/ireq_impl.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
-/* Of one hop (RFC 9110 §7.6.1), about who asks (H15), or another path or
- * method than the one that was judged (H9). */
+/* Hop-by-hop fields (RFC 9110 §7.6.1), claims about the client (H15), and
+ * fields that name another path than the one that was judged (H9). */
 static const char *const request_drop[] = {
 	"connection",
 	"keep-alive",
@@ -58,7 +58,7 @@ static const char *const answer_drop[] = {
 	"alternate-protocol",
 };
 
-/* Also what some server takes for one of them. */
+/* Removes these fields, and those that some server takes for one of them. */
 static void drop_all(struct ihead *h, const char *const *names, size_t n)
 {
 	size_t kept = 0;
@@ -95,7 +95,7 @@ int ireq_put(struct ihead *h, const char *name, const char *value)
 	return ihead_add_str(h, name, value);
 }
 
-/* "TE: trailers" is asked for by gRPC; codings are ours to choose. */
+/* Keeps "TE: trailers", which gRPC needs; we choose the codings. */
 static void te_strip(struct ihead *h)
 {
 	bool trailers = false;
@@ -108,7 +108,7 @@ static void te_strip(struct ihead *h)
 					   "trailers", 8) != NULL;
 	}
 	ihead_drop(h, "te");
-	/* There is room: one was there before. Else it is not asked for. */
+	/* There is room: a field was removed before. */
 	if (trailers && ihead_add_str(h, "te", "trailers") < 0)
 		ihead_drop(h, "te");
 }
@@ -166,7 +166,7 @@ bool ireq_is_plain(struct ihead *h)
 	       !ihead_find(h, "im", 0);
 }
 
-/* In another charset a string may end elsewhere. */
+/* In another charset a string may end elsewhere, so only UTF-8 is accepted. */
 bool ireq_is_utf8_param(struct slice s)
 {
 	while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
@@ -210,10 +210,10 @@ static enum igraphql_verdict judge_document(struct slice value,
 
 	if (!text)
 		return IGRAPHQL_REFUSED;
-	/* A plus is a blank, unless it was an encoded one. */
+	/* A plus is a blank, unless it was encoded. */
 	for (n = 0; n < value.len; n++)
 		text[n] = value.ptr[n] == '+' ? ' ' : (char)value.ptr[n];
-	/* In place: what is decoded is no longer than what it is made of. */
+	/* In place: decoding never makes it longer. */
 	n = ipath_decode(slice_of(text, value.len), text, value.len);
 	v = igraphql_document(slice_of(text, n), rule);
 	free(text);
@@ -248,7 +248,7 @@ enum igraphql_verdict ireq_query_judge(struct slice path,
 	if (!q)
 		return IGRAPHQL_PASSES;
 	rest = slice_of(q + 1, path.len - (size_t)(q - path.ptr) - 1);
-	/* Some servers end a parameter there. */
+	/* Some servers end a parameter at a semicolon. */
 	if (rest.len && memchr(rest.ptr, ';', rest.len))
 		return IGRAPHQL_REFUSED;
 	while (rest.len) {

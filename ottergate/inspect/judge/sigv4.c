@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sigv4.c - AWS Signature Version 4: a client's request, signed anew
+ * sigv4.c - AWS Signature Version 4: signs a client's request with the real key
  *
  *	canonical request = method, path, query, fields, names, hash of body
  *	text to sign      = algorithm, date, scope, hash of that
@@ -11,13 +11,13 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
 #define CANONICAL_MAX (256u * 1024)
 #define HASH_FIELD "x-amz-content-sha256"
 
-/* --- the client's -------------------------------------------------------- */
+/* --- the client's signature ---------------------------------------------- */
 
 static bool slice_skip(struct slice *s, const char *text)
 {
@@ -28,7 +28,7 @@ static bool slice_skip(struct slice *s, const char *text)
 	       slice_take(s, strlen(text), &taken) == 0;
 }
 
-/* Takes up to @stop, which must be there, and takes it away. */
+/* Takes what is before @stop, and @stop itself. Returns -EBADMSG without it. */
 static int take_until(struct slice *s, char stop, struct slice *ret)
 {
 	const uint8_t *at = s->len ? memchr(s->ptr, stop, s->len) : NULL;
@@ -39,7 +39,7 @@ static int take_until(struct slice *s, char stop, struct slice *ret)
 	return slice_take(s, 1, &taken);
 }
 
-/* Nothing of it may end a line or a field of what is signed. */
+/* Returns true if no byte could end a line or a field of what is signed. */
 static bool is_words(struct slice s, const char *more)
 {
 	for (size_t i = 0; i < s.len; i++) {
@@ -88,43 +88,43 @@ bool sigv4_needs_body(struct ihead *h)
 
 /* --- the canonical request ----------------------------------------------- */
 
-/* By AWS's own rule: all but unreserved characters. @plain is not encoded. */
+/* Encodes by AWS's rule: all but unreserved characters. @plain is decoded. */
 static int put_encoded(struct buf *b, struct slice plain, bool slashes)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < plain.len && r >= 0; i++) {
+	for (size_t i = 0; i < plain.len && rc >= 0; i++) {
 		struct slice c = slice_of(plain.ptr + i, 1);
 
 		if (is_words(c, "-._~") || (slashes && c.ptr[0] == '/'))
-			r = buf_append(b, c.ptr, 1);
+			rc = buf_append(b, c.ptr, 1);
 		else
-			r = buf_printf(b, "%%%02X", c.ptr[0]);
+			rc = buf_printf(b, "%%%02X", c.ptr[0]);
 	}
-	return r;
+	return rc;
 }
 
-/* @in is percent-encoded once. */
+/* Encodes @in, which is percent-encoded once, in AWS's way. */
 static int put_recoded(struct buf *b, struct slice in, bool slashes)
 {
 	char *plain = malloc(in.len + 1);
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (plain)
-		r = put_encoded(
+		rc = put_encoded(
 			b, slice_of(plain, ipath_decode(in, plain, in.len)),
 			slashes);
 	free(plain);
-	return r;
+	return rc;
 }
 
-/* S3 takes the path as it is; all others encode what was sent once more. */
+/* S3 takes the path as it is; other services encode it a second time. */
 static int put_path(struct buf *b, struct slice path, bool s3)
 {
 	return s3 ? put_recoded(b, path, true) : put_encoded(b, path, true);
 }
 
-struct param { /* of the query, encoded anew: places in a buf */
+struct param { /* of the query, encoded; offsets in a buf */
 	const struct buf *b;
 	size_t name, value, end;
 };
@@ -192,22 +192,22 @@ static int put_query(struct buf *b, struct slice query)
 	struct param v[SIGV4_PARAMS_MAX];
 	struct buf words;
 	size_t n = 0;
-	int r;
+	int rc;
 
 	buf_init(&words, CANONICAL_MAX);
-	r = params_read(&words, query, v, &n);
-	if (r == 0 && n)
+	rc = params_read(&words, query, v, &n);
+	if (rc == 0 && n)
 		qsort(v, n, sizeof(*v), param_cmp);
-	for (size_t i = 0; i < n && r >= 0; i++) {
+	for (size_t i = 0; i < n && rc >= 0; i++) {
 		struct slice name = part(&words, v[i].name, v[i].value);
 		struct slice value = part(&words, v[i].value, v[i].end);
 
-		r = buf_printf(b, "%s%.*s=%.*s", i ? "&" : "", (int)name.len,
-			       (const char *)name.ptr, (int)value.len,
-			       (const char *)value.ptr);
+		rc = buf_printf(b, "%s%.*s=%.*s", i ? "&" : "", (int)name.len,
+				(const char *)name.ptr, (int)value.len,
+				(const char *)value.ptr);
 	}
 	buf_done(&words);
-	return r;
+	return rc;
 }
 
 static int name_cmp(const void *x, const void *y)
@@ -239,7 +239,7 @@ static bool is_signed(const struct sigv4_auth *a, struct slice name)
 	return name.len > 6 && memcmp(name.ptr, "x-amz-", 6) == 0;
 }
 
-/* What the client signed and is still there, sorted, once each. */
+/* Lists the signed fields that are still there, sorted, once each. */
 static size_t names_of(const struct ihead *h, const struct sigv4_auth *a,
 		       struct slice v[IHEAD_FIELDS_MAX + 1])
 {
@@ -257,62 +257,62 @@ static size_t names_of(const struct ihead *h, const struct sigv4_auth *a,
 	return n;
 }
 
-/* Without blanks around it, and runs of them as one. */
+/* Appends a value without outer blanks, and with runs of blanks as one. */
 static int put_value(struct buf *b, struct slice v)
 {
 	bool blank = false, any = false;
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < v.len && r >= 0; i++) {
+	for (size_t i = 0; i < v.len && rc >= 0; i++) {
 		if (v.ptr[i] == ' ' || v.ptr[i] == '\t') {
 			blank = any;
 			continue;
 		}
 		if (blank)
-			r = buf_append(b, " ", 1);
-		if (r >= 0)
-			r = buf_append(b, v.ptr + i, 1);
+			rc = buf_append(b, " ", 1);
+		if (rc >= 0)
+			rc = buf_append(b, v.ptr + i, 1);
 		blank = false;
 		any = true;
 	}
-	return r;
+	return rc;
 }
 
 static int put_field(struct buf *b, const struct ihead *h, struct slice name)
 {
 	bool first = true;
-	int r = buf_append(b, name.ptr, name.len);
+	int rc = buf_append(b, name.ptr, name.len);
 
-	if (r >= 0)
-		r = buf_append(b, ":", 1);
-	if (r >= 0 && slice_eq(name, slice_str("host"))) {
-		r = buf_append(b, h->authority.ptr, h->authority.len);
-		return r < 0 ? r : buf_append(b, "\n", 1);
+	if (rc >= 0)
+		rc = buf_append(b, ":", 1);
+	if (rc >= 0 && slice_eq(name, slice_str("host"))) {
+		rc = buf_append(b, h->authority.ptr, h->authority.len);
+		return rc < 0 ? rc : buf_append(b, "\n", 1);
 	}
-	for (size_t i = 0; i < h->n_fields && r >= 0; i++) {
+	for (size_t i = 0; i < h->n_fields && rc >= 0; i++) {
 		if (!slice_eq(h->fields[i].name, name))
 			continue;
 		if (!first)
-			r = buf_append(b, ",", 1);
-		if (r >= 0)
-			r = put_value(b, h->fields[i].value);
+			rc = buf_append(b, ",", 1);
+		if (rc >= 0)
+			rc = put_value(b, h->fields[i].value);
 		first = false;
 	}
-	return r < 0 ? r : buf_append(b, "\n", 1);
+	return rc < 0 ? rc : buf_append(b, "\n", 1);
 }
 
 /* "a;b" */
 static int put_names(struct buf *b, const struct slice *v, size_t n)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && r >= 0; i++) {
+	for (size_t i = 0; i < n && rc >= 0; i++) {
 		if (i)
-			r = buf_append(b, ";", 1);
-		if (r >= 0)
-			r = buf_append(b, v[i].ptr, v[i].len);
+			rc = buf_append(b, ";", 1);
+		if (rc >= 0)
+			rc = buf_append(b, v[i].ptr, v[i].len);
 	}
-	return r;
+	return rc;
 }
 
 static int put_hex(struct buf *b, const uint8_t hash[SIGV4_HASH])
@@ -328,7 +328,8 @@ static bool slice_is(struct slice s, const char *text)
 	return slice_eq(s, slice_str(text));
 }
 
-/* The field where there is one, else the hash of the body, or of no bytes. */
+/* Appends the field with the hash if there is one, else the hash of the body or
+ * of no bytes. */
 static int put_payload(struct buf *b, struct ihead *h, const uint8_t *body)
 {
 	const struct ifield *f = ihead_find(h, HASH_FIELD, 0);
@@ -357,31 +358,31 @@ static int put_request(struct buf *b, struct ihead *h,
 	const uint8_t *q = memchr(h->path.ptr, '?', h->path.len);
 	size_t path_len = q ? (size_t)(q - h->path.ptr) : h->path.len;
 	struct slice query = slice_of(NULL, 0);
-	int r;
+	int rc;
 
 	if (q)
 		query = slice_of(q + 1, h->path.len - path_len - 1);
-	r = buf_append(b, h->method.ptr, h->method.len);
-	if (r >= 0)
-		r = buf_append(b, "\n", 1);
-	if (r >= 0)
-		r = put_path(b, slice_of(h->path.ptr, path_len),
-			     slice_is(a->service, "s3"));
-	if (r >= 0)
-		r = buf_append(b, "\n", 1);
-	if (r >= 0)
-		r = put_query(b, query);
-	if (r >= 0)
-		r = buf_append(b, "\n", 1);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = put_field(b, h, names[i]);
-	if (r >= 0)
-		r = buf_append(b, "\n", 1);
-	if (r >= 0)
-		r = put_names(b, names, n);
-	if (r >= 0)
-		r = buf_append(b, "\n", 1);
-	return r < 0 ? r : put_payload(b, h, body);
+	rc = buf_append(b, h->method.ptr, h->method.len);
+	if (rc >= 0)
+		rc = buf_append(b, "\n", 1);
+	if (rc >= 0)
+		rc = put_path(b, slice_of(h->path.ptr, path_len),
+			      slice_is(a->service, "s3"));
+	if (rc >= 0)
+		rc = buf_append(b, "\n", 1);
+	if (rc >= 0)
+		rc = put_query(b, query);
+	if (rc >= 0)
+		rc = buf_append(b, "\n", 1);
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = put_field(b, h, names[i]);
+	if (rc >= 0)
+		rc = buf_append(b, "\n", 1);
+	if (rc >= 0)
+		rc = put_names(b, names, n);
+	if (rc >= 0)
+		rc = buf_append(b, "\n", 1);
+	return rc < 0 ? rc : put_payload(b, h, body);
 }
 
 /* --- the signature ------------------------------------------------------- */
@@ -405,35 +406,36 @@ static int sign(const struct sigv4_auth *a, struct slice date,
 	uint8_t hash[SIGV4_HASH], key[SIGV4_HASH];
 	char *first = malloc(secret.len + 4);
 	struct buf text;
-	int r;
+	int rc;
 
 	if (!first)
 		return -ENOMEM;
 	crypto_hash_sha256(hash, request.ptr, request.len);
 	buf_init(&text, 4096);
-	r = buf_printf(&text, ALGORITHM "\n%.*s\n%.*s/%.*s/%.*s/aws4_request\n",
-		       (int)date.len, (const char *)date.ptr, (int)a->date.len,
-		       (const char *)a->date.ptr, (int)a->region.len,
-		       (const char *)a->region.ptr, (int)a->service.len,
-		       (const char *)a->service.ptr);
-	if (r >= 0)
-		r = put_hex(&text, hash);
+	rc = buf_printf(&text,
+			ALGORITHM "\n%.*s\n%.*s/%.*s/%.*s/aws4_request\n",
+			(int)date.len, (const char *)date.ptr, (int)a->date.len,
+			(const char *)a->date.ptr, (int)a->region.len,
+			(const char *)a->region.ptr, (int)a->service.len,
+			(const char *)a->service.ptr);
+	if (rc >= 0)
+		rc = put_hex(&text, hash);
 	memcpy(first, prefix, sizeof(prefix));
 	memcpy(first + sizeof(prefix), secret.ptr, secret.len);
 	hmac(first, secret.len + 4, a->date, key);
 	hmac(key, sizeof(key), a->region, key);
 	hmac(key, sizeof(key), a->service, key);
 	hmac(key, sizeof(key), slice_str("aws4_request"), key);
-	if (r >= 0)
+	if (rc >= 0)
 		hmac(key, sizeof(key), buf_slice(&text), ret);
 	sodium_memzero(first, secret.len + 4);
 	sodium_memzero(key, sizeof(key));
 	free(first);
 	buf_done(&text);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
-/* "20150830T123600Z", on the day of the scope. */
+/* Reads "20150830T123600Z", which must be on the scope's day. */
 static int date_of(struct ihead *h, const struct sigv4_auth *a,
 		   struct slice *ret)
 {
@@ -450,19 +452,19 @@ static int put_auth(struct buf *b, const struct sigv4_auth *a,
 		    const char *access_key, const struct slice *names, size_t n,
 		    const uint8_t signature[SIGV4_HASH])
 {
-	int r = buf_printf(b,
-			   ALGORITHM " Credential=%s/%.*s/%.*s/%.*s/"
-				     "aws4_request, SignedHeaders=",
-			   access_key, (int)a->date.len,
-			   (const char *)a->date.ptr, (int)a->region.len,
-			   (const char *)a->region.ptr, (int)a->service.len,
-			   (const char *)a->service.ptr);
+	int rc = buf_printf(b,
+			    ALGORITHM " Credential=%s/%.*s/%.*s/%.*s/"
+				      "aws4_request, SignedHeaders=",
+			    access_key, (int)a->date.len,
+			    (const char *)a->date.ptr, (int)a->region.len,
+			    (const char *)a->region.ptr, (int)a->service.len,
+			    (const char *)a->service.ptr);
 
-	if (r >= 0)
-		r = put_names(b, names, n);
-	if (r >= 0)
-		r = buf_printf(b, ", Signature=");
-	return r < 0 ? r : put_hex(b, signature);
+	if (rc >= 0)
+		rc = put_names(b, names, n);
+	if (rc >= 0)
+		rc = buf_printf(b, ", Signature=");
+	return rc < 0 ? rc : put_hex(b, signature);
 }
 
 int sigv4_sign(struct ihead *h, const char *access_key, struct slice secret,
@@ -474,7 +476,7 @@ int sigv4_sign(struct ihead *h, const char *access_key, struct slice secret,
 	struct sigv4_auth a;
 	struct buf b;
 	size_t n;
-	int r;
+	int rc;
 
 	if (!f || ihead_count(h, "authorization") != 1 ||
 	    ihead_count(h, HASH_FIELD) > 1 || sigv4_parse(f->value, &a) < 0 ||
@@ -482,15 +484,15 @@ int sigv4_sign(struct ihead *h, const char *access_key, struct slice secret,
 		return -EBADMSG;
 	n = names_of(h, &a, names);
 	buf_init(&b, CANONICAL_MAX);
-	r = put_request(&b, h, &a, names, n, body);
-	if (r >= 0)
-		r = sign(&a, date, buf_slice(&b), secret, signature);
+	rc = put_request(&b, h, &a, names, n, body);
+	if (rc >= 0)
+		rc = sign(&a, date, buf_slice(&b), secret, signature);
 	buf_done(&b);
-	if (r >= 0)
-		r = put_auth(&b, &a, access_key, names, n, signature);
-	if (r >= 0)
-		r = ihead_set(h, f, buf_slice(&b));
+	if (rc >= 0)
+		rc = put_auth(&b, &a, access_key, names, n, signature);
+	if (rc >= 0)
+		rc = ihead_set(h, f, buf_slice(&b));
 	f->sensitive = true;
 	buf_done(&b);
-	return r == -ENOBUFS ? -E2BIG : r;
+	return rc == -ENOBUFS ? -E2BIG : rc;
 }

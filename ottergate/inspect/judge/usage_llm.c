@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage_llm.c - which model was asked, and what it cost, of one request
+ * usage_llm.c - counts the model and the tokens of one request
  *
- * Theory of operation: a scanner that reads JSON byte by byte and remembers no
- * more than, for each open bracket, which of the keys below led to it. Numbers
- * count where they stand in the place that the API has for them, so what a
- * model writes, or a tool is given, is never taken for them: that is in strings
- * or deeper down. Of events (text/event-stream) each has a JSON text of its own
- * in its data lines; a new event begins anew.
+ * Theory of operation: a scanner reads JSON byte by byte. For each open bracket
+ * it remembers only which of the keys below led there. Numbers count only in
+ * the place that the API has for them. So what a model writes, or a tool is
+ * given, is never counted: that is in strings or deeper. Each event
+ * (text/event-stream) has a JSON text of its own in its data lines, for which
+ * the scanner is reset.
  */
 #include "ottergate/inspect/judge/usage_llm.h"
 
@@ -15,13 +15,13 @@
 #include <string.h>
 #include <strings.h>
 
-#define DEPTH_MAX 16u /* what is deeper is not looked at */
+#define DEPTH_MAX 16u /* deeper levels are skipped */
 #define WORD_MAX LLM_MODEL_MAX
 #define DIGITS_MAX 15u
 
 enum key {
 	K_NONE,
-	K_ITEM, /* of an array: no name, the same level for us */
+	K_ITEM, /* of an array: has no name, counts as the same level */
 	K_OTHER,
 	K_MODEL,
 	K_MODEL_VERSION,
@@ -67,10 +67,10 @@ struct scan { /* of one JSON text */
 	uint8_t path[DEPTH_MAX]; /* enum key that led to each bracket */
 	bool object[DEPTH_MAX];
 	unsigned depth; /* may be more than DEPTH_MAX */
-	uint8_t key; /* of the value that is read now */
+	uint8_t key; /* of the value being read */
 	bool in_string, escaped, is_key, lost;
 	char word[WORD_MAX]; /* the string or number so far */
-	unsigned len; /* bytes of it, WORD_MAX: too long */
+	unsigned len; /* bytes of it; WORD_MAX: too long */
 };
 
 enum line { LINE_START, LINE_FIELD, LINE_DATA, LINE_SKIP };
@@ -80,7 +80,7 @@ struct llm_usage {
 	struct scan down, up;
 	uint64_t begun_ms;
 	uint64_t input, output, cache_read, cache_write, cached, thoughts;
-	bool first; /* a byte of the answer came */
+	bool first; /* a byte of the response has come */
 	enum line line;
 	unsigned field; /* bytes of "data:" that matched */
 };
@@ -107,8 +107,8 @@ static void model_set(struct llm_usage *u, const char *s, unsigned len)
 	u->c.model[len] = '\0';
 }
 
-/* The keys that lead to the value now read, items of arrays left out: how many,
- * -1: deeper than what counts. */
+/* Sets @v to the keys that lead to the current value, without items of arrays.
+ * Returns how many, or -1 if it is too deep to count. */
 static int place(const struct scan *s, uint8_t v[3])
 {
 	int n = 0;
@@ -125,7 +125,7 @@ static int place(const struct scan *s, uint8_t v[3])
 	return n;
 }
 
-/* Below the top, or below what events wrap it in. */
+/* Returns true at the top level, or directly inside what events wrap it in. */
 static bool is_at(const struct scan *s, enum key parent, enum key below)
 {
 	uint8_t v[3] = { 0 };
@@ -206,7 +206,7 @@ static void number_end(struct llm_usage *u, struct scan *s)
 	for (unsigned i = 0; i < s->len && i <= DIGITS_MAX; i++) {
 		if (s->word[i] < '0' || s->word[i] > '9' || i == DIGITS_MAX) {
 			s->len = 0;
-			return; /* no count of tokens */
+			return; /* not a count of tokens */
 		}
 		v = v * 10 + (uint64_t)(s->word[i] - '0');
 	}
@@ -223,7 +223,7 @@ static void string_byte(struct llm_usage *u, struct scan *s, char c)
 {
 	if (s->escaped) {
 		s->escaped = false;
-		s->len = WORD_MAX; /* no word of ours has one */
+		s->len = WORD_MAX; /* no known word has an escape */
 	} else if (c == '\\') {
 		s->escaped = true;
 	} else if (c != '"') {
@@ -324,7 +324,8 @@ static void event_byte(struct llm_usage *u, char c)
 
 /* --- the whole ----------------------------------------------------------- */
 
-/* "…/v1/messages" ends with @what; the query is not looked at. */
+/* Returns true if the path, without its query, ends with @what, such as
+ * "/v1/messages". */
 static bool ends_with(struct slice path, const char *what)
 {
 	size_t n = strlen(what);
@@ -444,7 +445,7 @@ const struct llm_counts *llm_usage_counts(struct llm_usage *u, uint64_t now_ms)
 	u->c.tokens_in = u->input;
 	u->c.tokens_out = u->output + u->thoughts;
 	u->c.tokens_cached = u->cached;
-	/* This API counts apart what it has in its cache. */
+	/* This API does not include cached tokens in its input tokens. */
 	if (u->c.api == LLM_ANTHROPIC) {
 		u->c.tokens_in += u->cache_read + u->cache_write;
 		u->c.tokens_cached = u->cache_read;

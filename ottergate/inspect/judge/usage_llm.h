@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage_llm.h - which model was asked, and what it cost, of one request
+ * usage_llm.h - counts the model and the tokens of one request
  *
- * For the endpoints of the anthropic, openai and gemini APIs (by path; the
- * host is the rule's business, so self-hosted ones with these APIs count too).
- * Reads request and response as they pass, JSON or server-sent events, with a
- * bounded incremental scanner that keeps a handful of numbers and the model's
- * name, never a prompt or an answer.
+ * Works for the endpoints of the anthropic, openai and gemini APIs, by path.
+ * The rule has chosen the host, so self-hosted servers with these APIs count
+ * too. Reads request and response as they pass, JSON or server-sent events,
+ * with a bounded scanner. It keeps a few numbers and the model's name, never a
+ * prompt or an answer.
  */
 #ifndef OTTERGATE_INSPECT_JUDGE_USAGE_LLM_H
 #define OTTERGATE_INSPECT_JUDGE_USAGE_LLM_H
@@ -19,29 +19,38 @@
 #define LLM_MODEL_MAX 64u
 
 enum llm_api { LLM_NONE, LLM_ANTHROPIC, LLM_OPENAI, LLM_GEMINI };
-const char *llm_api_name(enum llm_api a); /* "anthropic" */
+/* Returns the name of the API, such as "anthropic", static; "none" for
+ * LLM_NONE. */
+const char *llm_api_name(enum llm_api a);
 
 struct llm_counts {
 	enum llm_api api;
-	char model[LLM_MODEL_MAX]; /* printable ASCII, "" not said */
-	uint64_t tokens_in; /* cached ones included, whichever API it is */
-	uint64_t tokens_out; /* those of thinking included */
-	uint64_t tokens_cached; /* of tokens_in: read from a cache */
-	unsigned status; /* of the response, 0: none came */
-	bool stream; /* events */
-	uint32_t first_ms, total_ms; /* from the request's head */
+	char model[LLM_MODEL_MAX]; /* printable ASCII; "": unknown */
+	uint64_t tokens_in; /* including cached ones, for every API */
+	uint64_t tokens_out; /* including those of thinking */
+	uint64_t tokens_cached; /* part of tokens_in, read from a cache */
+	unsigned status; /* of the response; 0: none came */
+	bool stream; /* server-sent events */
+	/* Since the request's head: until the first bytes of the response's
+	 * body, and until the last call with a time. */
+	uint32_t first_ms, total_ms;
 };
 
 struct llm_usage;
-/* NULL: not such an endpoint (or no memory: it is only accounting). */
+/* Begins to count for one request. The arguments are not kept; a query in @path
+ * is ignored. Returns NULL if this is no POST to such an endpoint, or without
+ * memory: then nothing is counted. The caller calls llm_usage_free(). */
 struct llm_usage *llm_usage_new(struct slice method, struct slice path,
 				uint64_t now_ms);
 void llm_usage_free(struct llm_usage *u); /* NULL is fine */
-/* Pieces in order; any bytes are survived. */
+/* Take the pieces of a body in order. Any bytes are accepted; cannot fail. */
 void llm_usage_request(struct llm_usage *u, struct slice in);
+/* Takes the response's status and its Content-Type, which tells events from
+ * JSON. */
 void llm_usage_status(struct llm_usage *u, unsigned status,
 		      struct slice content_type, uint64_t now_ms);
 void llm_usage_response(struct llm_usage *u, struct slice in, uint64_t now_ms);
+/* Returns the counts so far, valid as long as @u. */
 const struct llm_counts *llm_usage_counts(struct llm_usage *u, uint64_t now_ms);
 
 #endif

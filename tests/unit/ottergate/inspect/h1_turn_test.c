@@ -5,7 +5,7 @@
  */
 #include <assert.h>
 
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 #include "tests/unit/ottergate/inspect/h2_world.h"
 
 #define BODY (48u * 1024) /* fits a queue */

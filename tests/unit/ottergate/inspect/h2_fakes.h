@@ -8,7 +8,7 @@
 #ifndef TESTS_UNIT_OTTERGATE_INSPECT_H2_FAKES_H
 #define TESTS_UNIT_OTTERGATE_INSPECT_H2_FAKES_H
 
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 /* --- fakes: TLS ----------------------------------------------------------- */
 
@@ -102,6 +102,12 @@ bool inspect_is_full(const struct inspect *in)
 {
 	(void)in;
 	return w.full;
+}
+
+bool inspect_is_killed(struct inspect *in)
+{
+	(void)in;
+	return false;
 }
 
 int inspect_rest(struct inspect *in, bool up)

@@ -148,13 +148,13 @@ static void end_pump(struct end *e)
 	const uint8_t *out;
 	uint8_t mem[4096];
 	ssize_t n;
-	int r;
+	int rc;
 
 	while ((n = nghttp2_session_mem_send(e->ng, &out)) > 0)
 		if (SSL_write(e->ssl, out, (int)n) != n)
 			break; /* nothing here is larger than a socket */
-	while ((r = SSL_read(e->ssl, mem, sizeof(mem))) > 0)
-		if (nghttp2_session_mem_recv(e->ng, mem, (size_t)r) < 0)
+	while ((rc = SSL_read(e->ssl, mem, sizeof(mem))) > 0)
+		if (nghttp2_session_mem_recv(e->ng, mem, (size_t)rc) < 0)
 			break;
 	ERR_clear_error();
 }
@@ -309,18 +309,53 @@ static void test_reflection(bool field)
 	down();
 }
 
-static bool body_until(const char *want)
+static bool body_until(const struct end *e, const char *want)
 {
 	bool there = false;
 
 	for (uint64_t end = clock_ms() + 5000; !there && clock_ms() < end;) {
 		end_pump(&cli);
 		end_pump(&srv);
-		there = strcmp(cli.body, want) == 0;
+		there = strcmp(e->body, want) == 0;
 		if (!there)
 			poll(NULL, 0, 1);
 	}
 	return there;
+}
+
+/* A killed sandbox sends nothing more, on an open connection neither. */
+static void test_killed_request(void)
+{
+	if (!up("big.test"))
+		return;
+	ask("GET", "big.test", "/", "x-a", "b", NULL);
+	ok(both_until(&srv.end), "a request goes up");
+	answer("x-a", "b", "");
+	ok(both_until(&cli.closed), "and is answered");
+	world_kill(true);
+	ask("GET", "big.test", "/", "x-a", "b", NULL);
+	refused("429", "the next");
+	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_KILLED), "is audited");
+	world_kill(false);
+	down();
+}
+
+static void test_killed_body(void)
+{
+	if (!up("big.test"))
+		return;
+	ask("POST", "big.test", "/", "x-a", "b", "half");
+	cli.open = true;
+	ok(body_until(&srv, "half"), "half of a body goes up");
+	world_kill(true);
+	cli.say = "more";
+	nghttp2_session_resume_data(cli.ng, 1);
+	end_pump(&cli);
+	ok(world_audited(AUDIT_LIMIT, REASON_LIMIT_KILLED), "is audited");
+	end_pump(&srv);
+	is_str(srv.body, "half", "and the other half does not");
+	world_kill(false);
+	down();
 }
 
 /* A message that ends as a masked value begins comes, though no more does. */
@@ -335,10 +370,10 @@ static void test_message(void)
 	ok(both_until(&srv.end), "a request goes up");
 	srv.open = true;
 	answer("content-type", "application/grpc", "a message: gh");
-	ok(body_until("a message: gh"), "all of a message comes");
+	ok(body_until(&cli, "a message: gh"), "all of a message comes");
 	srv.say = "p_real, then g";
 	nghttp2_session_resume_data(srv.ng, srv.id);
-	ok(body_until("a message: ghp_real, then g"), "and of the next");
+	ok(body_until(&cli, "a message: ghp_real, then g"), "and of the next");
 	down();
 }
 
@@ -477,6 +512,8 @@ int main(void)
 	test_credential();
 	test_reflection(false);
 	test_reflection(true);
+	test_killed_request();
+	test_killed_body();
 	test_message();
 	test_refused();
 	test_upstream_gone();

@@ -80,11 +80,11 @@ static int feed(bool request, struct slice raw, size_t step)
 		http1_body_of_response(&b, &rs);
 	while (sum < raw.len && !b.done) {
 		size_t n = raw.len - sum < step ? raw.len - sum : step;
-		ssize_t r = http1_body_feed(&b, slice_of(raw.ptr + sum, n));
+		ssize_t rc = http1_body_feed(&b, slice_of(raw.ptr + sum, n));
 
-		if (r < 0)
-			return (int)r;
-		sum += (size_t)r;
+		if (rc < 0)
+			return (int)rc;
+		sum += (size_t)rc;
 	}
 	return b.done ? (int)sum : -EAGAIN;
 }
@@ -202,15 +202,15 @@ static void test_answers(void)
 		const struct answer *a = &answers[i];
 		struct http1_response rs;
 		struct buf out;
-		int r = http1_response_read(slice_str(a->raw), a->head, &rs);
+		int rc = http1_response_read(slice_str(a->raw), a->head, &rs);
 
-		is_int(r < 0, a->want < 0, "%s: result", a->id);
-		if (r < 0 || !a->out)
+		is_int(rc < 0, a->want < 0, "%s: result", a->id);
+		if (rc < 0 || !a->out)
 			continue;
 		buf_init(&out, 4096);
-		r = http1_response_write(
+		rc = http1_response_write(
 			&rs, rs.m.keep_alive ? "keep-alive" : "close", &out);
-		if (r >= 0 && buf_append(&out, "", 1) == 0)
+		if (rc >= 0 && buf_append(&out, "", 1) == 0)
 			is_str((const char *)buf_slice(&out).ptr, a->out,
 			       "%s: head", a->id);
 		buf_done(&out);
@@ -233,11 +233,11 @@ static void test_bodiless(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct http1_response rs;
 		struct http1_body b;
-		int r = http1_response_read(slice_str(cases[i].raw),
-					    cases[i].head, &rs);
+		int rc = http1_response_read(slice_str(cases[i].raw),
+					     cases[i].head, &rs);
 
 		http1_body_of_response(&b, &rs);
-		ok(r == 0 && b.done == cases[i].none, "%.12s has %s body",
+		ok(rc == 0 && b.done == cases[i].none, "%.12s has %s body",
 		   cases[i].raw, cases[i].none ? "no" : "a");
 	}
 }

@@ -333,14 +333,14 @@ static int rewrite(struct slice raw, struct buf *out)
 	struct name name;
 	struct addr addr;
 	uint16_t port = 0;
-	int r = http1_request_read(raw, &rq);
+	int rc = http1_request_read(raw, &rq);
 
-	if (r < 0)
-		return r;
-	r = http1_request_authority(&rq, rq.form == HTTP1_AUTHORITY ? 0 : 80,
-				    &name, &addr, &port);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
+	rc = http1_request_authority(&rq, rq.form == HTTP1_AUTHORITY ? 0 : 80,
+				     &name, &addr, &port);
+	if (rc < 0)
+		return rc;
 	return http1_request_write(
 		&rq, name.s, rq.m.keep_alive ? "keep-alive" : "close", out);
 }

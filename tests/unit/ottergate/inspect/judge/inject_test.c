@@ -26,7 +26,7 @@ static void fill(const struct world *w, const char *text, char *out,
 		snprintf(id, sizeof(id), "%.*s", (int)(end - text - 1 - old),
 			 text + 1);
 		surrogate_of(w->secrets, id,
-			     old ? SURROGATE_EPOCH : SURROGATE_SESSION,
+			     old ? SURROGATE_EPOCH : SURROGATE_RUN,
 			     old ? 1300 : 0, token);
 		n += (size_t)snprintf(out + n, size - n, "%s", token);
 		text = end + 1;
@@ -94,7 +94,13 @@ static const struct row rows[] = {
 	  "Basic <<:" REAL_PLAIN, "/" },
 	{ "named.test", "/", "authorization", "Basic <<foreign:{named}", 0, 0,
 	  "Basic <<bob:" REAL_NAMED, "/" },
+	{ "login.test", "/", "authorization", "Bearer {login}", 0, 0,
+	  "Bearer " REAL_LOGIN, "/" },
 	/* places that the kind does not have */
+	{ "login.test", "/", "x-api-key", "{login}", 403, REASON_CANARY, NULL,
+	  NULL },
+	{ "login.test", "/?token={login}", "x", "y", 403, REASON_CANARY, NULL,
+	  NULL },
 	{ "api.github.com", "/user", "authorization", "{github}", 403,
 	  REASON_CANARY, NULL, NULL },
 	{ "api.github.com", "/user", "private-token", "{github}", 403,
@@ -327,7 +333,7 @@ static void test_sigv4(const struct world *w)
 	char token[SURROGATE_MAX], text[512];
 	struct asked a;
 
-	surrogate_of(w->secrets, "aws", SURROGATE_SESSION, 0, token);
+	surrogate_of(w->secrets, "aws", SURROGATE_RUN, 0, token);
 	for (unsigned i = 0; i < 5; i++) {
 		snprintf(text, sizeof(text),
 			 "AWS4-HMAC-SHA256 Credential=%s/20150830/%s/%s/"

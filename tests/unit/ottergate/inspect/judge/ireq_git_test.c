@@ -39,6 +39,11 @@ static void test_one(const struct agent_policy *a, const char *method,
 	ireq_denial(&r, "coder", text, sizeof(text));
 	if (want)
 		ok(strstr(text, "ac policy push coder allow\n"), "%s", text);
+	ireq_denial(&r, NULL, text, sizeof(text));
+	if (want)
+		ok(strstr(text, "the request was: ") &&
+			   !strstr(text, "ac policy"),
+		   "without an agent there is no command: %s", text);
 	ireq_end(&r);
 	ihead_done(&h);
 }

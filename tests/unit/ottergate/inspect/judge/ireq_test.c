@@ -425,8 +425,7 @@ static void test_websocket(const struct world *w)
 	buf_init(&out, 4096);
 	asked_head(&a, "loose.test", "GET", "/ws");
 	asked_field(&a, "x-own",
-		    surrogate_of(w->secrets, "own", SURROGATE_SESSION, 0,
-				 token));
+		    surrogate_of(w->secrets, "own", SURROGATE_RUN, 0, token));
 	asked_field(&a, "sec-websocket-extensions", "permessage-deflate");
 	a.h.websocket = true;
 	is_int(asked_begin(&a, w), 0, "WebSocket");
@@ -487,9 +486,8 @@ static void test_trailers_up(const struct world *w)
 	ok(ihead_add_str(&h, "authorization", "Bearer foreign") == 0 &&
 		   ihead_add_str(&h, "grpc-status", "0") == 0 &&
 		   ihead_add_str(&h, "grpc-x",
-				 surrogate_of(w->secrets, "own",
-					      SURROGATE_SESSION, 0, token)) ==
-			   0,
+				 surrogate_of(w->secrets, "own", SURROGATE_RUN,
+					      0, token)) == 0,
 	   "three");
 	ireq_request_trailers(&a.r, &h);
 	ok(h.n_fields == 1 && field_of(&h, "grpc-status"),

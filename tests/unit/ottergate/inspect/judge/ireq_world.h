@@ -15,6 +15,7 @@ static const char world_shared[] = "version: 1\n"
 				   "credentials:\n"
 				   "  github: {}\n"
 				   "  gemini: {}\n"
+				   "  login: {}\n"
 				   "  aws: {}\n"
 				   "  own: {}\n"
 				   "  away: {}\n"
@@ -78,6 +79,11 @@ static const char world_agent[] =
 	"        use: inspect\n"
 	"        paths: ['/**']\n"
 	"        auth: { use: gemini, exclusive: true }\n"
+	"      - id: login\n"
+	"        names: [login.test]\n"
+	"        use: inspect\n"
+	"        paths: ['/**']\n"
+	"        auth: { use: login, exclusive: true }\n"
 	"      - id: s3\n"
 	"        names: [s3.test]\n"
 	"        use: inspect\n"
@@ -135,6 +141,7 @@ static const char world_agent[] =
 #define REAL_QUERY "query-real-value"
 #define REAL_PLAIN "plain-real-value"
 #define REAL_NAMED "named-real-value"
+#define REAL_LOGIN "eyJhbGciOiJSUzI1NiJ9.eyJleHAiOjF9.real-signature_1"
 #define REAL_AWS "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
 struct world {
@@ -146,7 +153,7 @@ struct world {
 static inline bool world_init(struct world *w)
 {
 	struct err err = { 0 };
-	static char list[9][512], all[8192];
+	static char list[10][512], all[8192];
 
 	*w = (struct world){ 0 };
 	secret_json(list[0], 512, "github", "github", REAL_GITHUB,
@@ -167,6 +174,8 @@ static inline bool world_init(struct world *w)
 		    "\"plain.test\"", "");
 	secret_json(list[8], 512, "named", "generic", REAL_NAMED,
 		    "\"named.test\"", "");
+	secret_json(list[9], 512, "login", "openai-login", REAL_LOGIN,
+		    "\"login.test\"", "");
 	for (size_t i = 0, n = 0; i < ARRAY_SIZE(list); i++)
 		n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s",
 				      i ? "," : "", list[i]);
