@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count.c - an inspected connection's accounts: requests, bytes, audit
+ * count.c - requests, bytes and audit of an inspected connection
  *
- * Each request has a line of its own in the audit, before a byte of it goes
- * up; one that got a credential has another, and one that asked a model has a
- * third when it is over. Paths are there without their queries, contents
- * never.
+ * Each request has a record in the audit, written before a byte of it goes up.
+ * A request that got a credential has a second one; one that used a model has
+ * another when it is over. Records have paths without queries, and never any
+ * content.
  */
 #include "ottergate/inspect/inspect.h"
 
@@ -38,7 +38,8 @@ static void put_method(struct audit_record *rec, struct slice method)
 	rec->method[len] = '\0';
 }
 
-/* False: it cannot be written, and without that nothing may pass. */
+/* Writes a record. Returns false if that is impossible; then nothing may
+ * pass. */
 static bool audit_one(struct inspect *in, const struct ireq *r,
 		      enum audit_event e, struct slice method)
 {
@@ -55,8 +56,8 @@ static bool audit_one(struct inspect *in, const struct ireq *r,
 
 /* --- requests ------------------------------------------------------------- */
 
-/* What time and use take away, from each request anew. The connection's own
- * decision has counted the first. */
+/* Applies expiry and usage limits to each request. The decision for the
+ * connection has counted the first one. */
 static enum reason request_limits(struct inspect *in, const struct ireq *r)
 {
 	const struct rule *rule = r->verdict.rule;
@@ -144,13 +145,13 @@ void inspect_finished(struct inspect *in, struct ireq *r, unsigned status)
 	rec.stream = n->stream;
 	str_copy(rec.api, sizeof(rec.api), llm_api_name(n->api));
 	str_copy(rec.model, sizeof(rec.model), n->model);
-	/* What it tells of has happened: the log takes it or counts a loss. */
+	/* This has happened already: the log takes it or counts a loss. */
 	audit_put(in->c->worker->audit, &rec);
 }
 
 /* --- bytes ---------------------------------------------------------------- */
 
-/* @rest: as usage_bytes() says. */
+/* @rest: the result of usage_bytes(). */
 static int rest_set(struct inspect *in, bool up, int rest)
 {
 	struct worker *w = in->c->worker;
@@ -200,6 +201,16 @@ bool inspect_is_full(const struct inspect *in)
 {
 	return !in->gone && !conn_may_read(in->c, SIZE_MAX) &&
 	       !conn_may_read(in->c, 1);
+}
+
+bool inspect_is_killed(struct inspect *in)
+{
+	if (in->gone)
+		return true;
+	if (!usage_is_killed(&in->c->agent->usage))
+		return false;
+	conn_limit(in->c, REASON_LIMIT_KILLED);
+	return true;
 }
 
 int inspect_rest(struct inspect *in, bool up)

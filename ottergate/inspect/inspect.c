@@ -3,26 +3,29 @@
  * inspect.c - an inspected connection: its phases, its deadlines, its end
  *
  * Theory of operation: the client's hello waits while the upstream is dialled
- * and has proved its name, since only then is it known which protocol the
- * client is to be given, and whether it is to be given any. Then the client's
- * handshake is made with a leaf of the sandbox's own CA, and an engine has both
- * sides.
+ * and proves its name. Only then is the client's protocol known, and whether it
+ * gets a connection at all. Then the client's handshake is made with a leaf of
+ * the sandbox's own CA, and an engine gets both sides.
  *
  *	DIAL → UPSTREAM → CLIENT → RUN
  *	  └───────┴─ failed ─→ CLIENT → TELL → end
  *
- * When the upstream cannot be had, the client is still shaken hands with and
- * told why in an answer of HTTP: an alert of TLS says nothing to anybody. The
- * answer waits for a request, because many clients take words that come before
- * one for an error of their own. To a client of HTTP/2 alone the engine tells
- * it, without an upstream (RUN in place of TELL).
+ * If the upstream cannot be reached, the client's handshake is made all the
+ * same and the reason sent as an HTTP response: a TLS alert would explain
+ * nothing. The response waits for a request, because many clients take an early
+ * response for an error of their own. For a client of HTTP/2 alone, the engine
+ * does this without an upstream (RUN in place of TELL).
+ *
+ * Plain HTTP, to a service alone, goes the same way: its handshakes are done at
+ * once, and the first request head is in the place of the hello.
  *
  * Trust: no byte of the client passes before the upstream has proved to be the
- * name that was allowed (T15). What a request was judged by (policy, secrets)
- * is held on to (inspect/rules.c).
+ * allowed name (T15); a service proves nothing in plain HTTP, it is what the user
+ * has said is at that address. inspect/rules.c keeps what a request was judged by
+ * (policy, credentials).
  *
- * An engine may end the connection from deep within a step; what it names is
- * freed when the step has returned.
+ * An engine may end the connection from deep within a step; memory that the
+ * step uses is freed when it has returned.
  */
 #include "ottergate/inspect/inspect.h"
 
@@ -33,24 +36,24 @@
 
 #include "ottergate/conn/hello.h"
 #include "ottergate/inspect/inspect_impl.h"
-#include "ottergate/policy/deny.h"
+#include "ottergate/policy/tell/deny.h"
 
 #define ALERT_CERTIFICATE_EXPIRED 45 /* RFC 8446 §6.2 */
 #define ALERT_ACCESS_DENIED 49
 #define ALERT_INTERNAL_ERROR 80
-#define BURST_UNKNOWN UINT32_MAX /* conn_reset(): there may be some left */
+#define BURST_UNKNOWN UINT32_MAX /* conn_reset(): unsent bytes may remain */
 
 enum phase {
 	PHASE_DIAL,
 	PHASE_UPSTREAM, /* its handshake */
-	PHASE_CLIENT, /* the other one */
-	PHASE_TELL, /* the client's first bytes, to be told what failed */
+	PHASE_CLIENT, /* the client's handshake */
+	PHASE_TELL, /* waits for the request that is told what failed */
 	PHASE_RUN,
 };
 
 static const struct conn_ops inspect_ops;
 
-/* Requests open now. */
+/* Returns the number of open requests. */
 static unsigned inspect_busy(const struct inspect *in)
 {
 	return in->engine && in->state ? in->engine->busy(in) : 0;
@@ -99,11 +102,22 @@ void inspect_cut(struct inspect *in)
 	conn_reset(in->c);
 }
 
-/* No TLS of ours has begun with the client. */
+/* Returns true if it came as plain HTTP, not by a hello. */
+static bool is_plain(const struct conn *c)
+{
+	return c->path == PATH_HTTP || c->path == PATH_PROXY;
+}
+
+/* Sends an alert in plain, before a handshake with the client has begun. Where
+ * there is to be none, nothing says why. */
 static void say_alert(struct conn *c, uint8_t alert)
 {
 	uint8_t words[HELLO_ALERT_LEN];
 
+	if (is_plain(c)) {
+		conn_say_and_close(c, "", 0);
+		return;
+	}
 	hello_alert(alert, words);
 	conn_say_and_close(c, words, sizeof(words));
 }
@@ -135,7 +149,7 @@ static void upstream_drop(struct inspect *in)
 
 static void client_begin(struct inspect *in, enum itls_alpn alpn);
 
-/* The engine's request that a second dial was for. */
+/* A second dial, for an open request, has failed. */
 static void engine_fail(struct inspect *in, int status, enum reason why);
 
 static void upstream_failed(struct inspect *in, enum reason why)
@@ -158,7 +172,7 @@ static void upstream_failed(struct inspect *in, enum reason why)
 					  ITLS_NONE);
 }
 
-/* The first bytes of a request are here: the answer to it. */
+/* Answers the first bytes of a request with the failure. */
 static void tell(struct inspect *in)
 {
 	struct conn *c = in->c;
@@ -174,7 +188,7 @@ static void tell(struct inspect *in)
 		len = deny_response(out, sizeof(out), in->fail_status,
 				    agent_policy_id(c->policy), in->name.s,
 				    c->port, &v);
-		/* On a connection where nothing waits it fits. */
+		/* It fits: nothing else is queued on this connection. */
 		if (itls_write(&in->client, out, len) != (ssize_t)len) {
 			inspect_cut(in);
 			return;
@@ -185,24 +199,14 @@ static void tell(struct inspect *in)
 
 /* --- handshakes ----------------------------------------------------------- */
 
-static void version_set(const struct inspect *in, SSL *ssl)
-{
-	SSL_set_min_proto_version(ssl,
-				  agent_policy_tls(in->c->policy)->min_version);
-}
-
 static void upstream_begin(struct inspect *in)
 {
 	struct conn *c = in->c;
-	bool again = in->engine != NULL; /* for a request in HTTP/1.1 */
 
-	if (itls_connect(&in->upstream, c->worker->opts->tls, c->upstream.fd,
-			 &in->name, in->offered_h1,
-			 in->offered_h2 && !again) < 0) {
+	if (inspect_side_upstream(in) < 0) {
 		upstream_failed(in, REASON_NO_MEMORY);
 		return;
 	}
-	version_set(in, in->upstream.ssl);
 	in->phase = PHASE_UPSTREAM;
 	conn_deadline(c, agent_policy_timeouts(c->policy)->connect);
 }
@@ -217,16 +221,16 @@ static void engine_begin(struct inspect *in, enum itls_alpn alpn)
 	}
 }
 
-/* True: something has changed, go on. */
+/* Goes on with the handshake. Returns true if something has changed. */
 static bool upstream_shake(struct inspect *in)
 {
 	enum reason why = REASON_UPSTREAM_TLS;
-	int r = itls_handshake(&in->upstream, &why);
+	int rc = itls_handshake(&in->upstream, &why);
 	enum itls_alpn alpn;
 
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return false;
-	if (r < 0) {
+	if (rc < 0) {
 		in->fault = itls_certificate_fault(&in->upstream);
 		upstream_failed(in, why);
 		return true;
@@ -247,42 +251,38 @@ static bool upstream_shake(struct inspect *in)
 static void client_begin(struct inspect *in, enum itls_alpn alpn)
 {
 	struct conn *c = in->c;
-	int on = 1, r;
+	int on = 1;
 
-	r = itls_accept(&in->client, leaf_ctx(in->ca), c->client.fd, alpn,
-			conn_pending(c));
-	if (r < 0 || !leaf_use(in->ca, &in->name, in->client.ssl) ||
-	    conn_watch(c) < 0) {
+	if (inspect_side_client(in, alpn) < 0 || conn_watch(c) < 0) {
 		conn_refuse(c, REASON_NO_MEMORY, NULL);
 		say_alert(c, ALERT_INTERNAL_ERROR);
 		return;
 	}
-	version_set(in, in->client.ssl);
 	chunk_drop(&c->in);
-	/* Records are messages of their own: none waits for another. */
+	/* Each record is complete: do not delay it. */
 	setsockopt(c->client.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	in->phase = PHASE_CLIENT;
 	conn_deadline(c, agent_policy_timeouts(c->policy)->hello);
 }
 
-/* The client does not take our certificate (T17), or is gone. */
+/* The client rejects our certificate (T17), or has gone. */
 static void client_failed(struct inspect *in, enum reason why)
 {
 	if (in->fail_why == 0)
 		conn_refuse(in->c, why, NULL);
-	/* OpenSSL has said an alert where there was one to say. */
+	/* OpenSSL has sent an alert if there was one to send. */
 	conn_say_and_close(in->c, "", 0);
 }
 
 static bool client_shake(struct inspect *in)
 {
 	enum reason why = REASON_CLIENT_TLS;
-	int r = itls_handshake(&in->client, &why);
+	int rc = itls_handshake(&in->client, &why);
 
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return false;
 	in->c->active_ms = in->c->worker->now_ms;
-	if (r < 0)
+	if (rc < 0)
 		client_failed(in, why);
 	else if (in->fail_why && itls_alpn(&in->client) == ITLS_H2)
 		engine_begin(in, ITLS_H2);
@@ -329,7 +329,7 @@ static void engine_step(struct inspect *in)
 	if (inspect_busy(in) == 0)
 		inspect_retired_free(in);
 	if (!in->engine->step(in))
-		inspect_cut(in); /* unless it is gone already */
+		inspect_cut(in); /* does nothing if it is gone already */
 	else if (!in->gone && in->phase == PHASE_RUN)
 		timer_set(in);
 }
@@ -342,7 +342,7 @@ static void engine_fail(struct inspect *in, int status, enum reason why)
 		inspect_cut(in);
 }
 
-/* All that can go on goes on. */
+/* Runs phases until none can go on. */
 static void phases(struct inspect *in)
 {
 	bool more = true;
@@ -367,7 +367,8 @@ static void phases(struct inspect *in)
 	}
 }
 
-/* From the outside in: nothing that @fn names is freed before it returns. */
+/* Brackets a call from outside: memory in use is not freed before it
+ * returns. */
 static void enter(struct inspect *in)
 {
 	in->running = true;
@@ -410,7 +411,7 @@ bool inspect_redial(struct inspect *in)
 
 	upstream_drop(in);
 	in->phase = PHASE_DIAL;
-	c->dialled.family = 0; /* it may be another one now */
+	c->dialled.family = 0; /* the address may change */
 	conn_deadline(c, 0); /* a dial has its own */
 	if (conn_dial(c) == 0)
 		return true;
@@ -419,7 +420,7 @@ bool inspect_redial(struct inspect *in)
 	return false;
 }
 
-/* One side has something to say, or room. */
+/* An edge of one side: bytes to read, or room to write. */
 static void edge(struct inspect *in, struct itls *t, bool hup)
 {
 	itls_event(t, hup);
@@ -432,7 +433,7 @@ static void on_client(struct conn *c, uint32_t events)
 {
 	struct inspect *in = c->proto;
 
-	/* Both directions are gone: nobody is there to be answered. */
+	/* Both directions are closed: an answer would not arrive. */
 	if (events & (EPOLLERR | EPOLLHUP))
 		conn_close(c);
 	else
@@ -443,7 +444,7 @@ static void on_upstream(struct conn *c, uint32_t events)
 {
 	struct inspect *in = c->proto;
 
-	(void)events; /* reading tells the truth */
+	(void)events; /* reading finds out */
 	if (in->phase != PHASE_DIAL)
 		edge(in, &in->upstream, c->upstream_hup);
 }
@@ -475,7 +476,7 @@ static void run_timeout(struct inspect *in)
 	else if (in->head_due > 0 && now >= in->head_due)
 		engine_fail(in, 408, REASON_HELLO_TIMEOUT);
 	else if (now < c->active_ms + t->idle)
-		return; /* a rest is over */
+		return; /* a pause is over */
 	else if (inspect_busy(in) == 0)
 		inspect_close(in);
 	else
@@ -506,7 +507,7 @@ static void on_timeout(struct conn *c)
 	leave(in);
 }
 
-/* conn/verdict.c has asked: the rule still inspects, and allows. */
+/* Called by conn/verdict.c: the rule still inspects, and allows. */
 static bool on_recheck(struct conn *c)
 {
 	struct inspect *in = c->proto;
@@ -537,16 +538,18 @@ static const struct conn_ops inspect_ops = {
 
 /* --- the beginning -------------------------------------------------------- */
 
-/* What must be there before anybody is dialled for. */
+/* Returns what is missing before a dial makes sense, or REASON_ALLOWED. */
 static enum reason inspect_lacks(const struct inspect *in)
 {
+	if (in->plain)
+		return REASON_ALLOWED;
 	if (in->name.len == 0)
-		return REASON_NO_SNI; /* whom would the upstream prove to be? */
+		return REASON_NO_SNI; /* no name for the upstream to prove */
 	if (!in->c->worker->opts || !in->c->worker->opts->tls)
-		return REASON_UPSTREAM_CERT; /* without roots nobody does */
+		return REASON_UPSTREAM_CERT; /* nothing to verify it by */
 	if (!in->ca)
 		return REASON_CLIENT_TLS;
-	/* Its programs trust no other, and cannot be told of a new one. */
+	/* The sandbox's programs trust this CA only. */
 	return leaf_ca_is_past(in->ca) ? REASON_CA_EXPIRED : REASON_ALLOWED;
 }
 
@@ -562,12 +565,16 @@ void inspect_begin(struct conn *c, const struct name *name)
 		return;
 	}
 	in->c = c;
-	in->name = *name; /* before its owner is freed */
+	in->name = *name; /* copied before its owner is freed */
 	in->client.fd = in->upstream.fd = -1;
 	in->policy = agent_policy_ref(c->policy);
 	in->secrets = secret_set_ref(e ? e->secrets : NULL);
 	in->ca = leaf_ca_ref(e ? e->ca : NULL);
-	itls_hello_alpn(conn_pending(c), &in->offered_h1, &in->offered_h2);
+	in->plain = is_plain(c);
+	in->offered_h1 = in->plain;
+	if (!in->plain)
+		itls_hello_alpn(conn_pending(c), &in->offered_h1,
+				&in->offered_h2);
 	conn_become(c, &inspect_ops);
 	c->proto = in;
 	conn_deadline(c, 0); /* a dial has its own */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect.h - a connection whose requests are read (design §7, inspect mode)
+ * inspect.h - a connection whose requests are read (`use: inspect`)
  *
- * One client connection has one upstream connection: the name is the same for
- * all its requests (Host = :authority = SNI, 421 otherwise), and the protocol
- * is the one that the upstream chose among those that the client offered.
+ * Each client connection has one upstream connection. All its requests are for
+ * one name (Host = :authority = SNI, else 421). The protocol is the one that
+ * the upstream chose among those the client offered.
  *
- *	conn/tls_front.c: hello accepted, decide() says inspect
+ *	conn/tls_front.c: hello accepted, decide() says inspect; or
+ *	conn/plain_http.c: request head read, decide() says so for a service
  *	  → inspect_begin(): dial → TLS upstream → TLS client
  *	  → inspect/h1.c or inspect/h2.c, until the end
  *
- * The engines move bytes between two struct itls with bounded buffers; what a
- * request may do is ireq.h's business. Edge-triggered: an engine's step runs
- * until both sides would block or its turn is over (inspect_defer).
+ * An engine moves bytes between two struct itls with bounded buffers; ireq.h
+ * decides what a request may do. Sockets are edge-triggered: an engine's step
+ * runs until both sides would block or its turn is over (inspect_defer()).
  */
 #ifndef OTTERGATE_INSPECT_INSPECT_H
 #define OTTERGATE_INSPECT_INSPECT_H
@@ -22,89 +23,100 @@
 #include "ottergate/inspect/itls.h"
 #include "ottergate/inspect/leaf.h"
 
-#define INSPECT_IO_MAX (64u * 1024) /* bytes held of one direction */
-#define INSPECT_BASE (64u * 1024) /* of a connection that waits, TLS and all */
+#define INSPECT_IO_MAX (64u * 1024) /* bytes held in one direction */
+#define INSPECT_BASE (64u * 1024) /* bytes of an idle connection, with TLS */
 
 struct inspect;
 struct inspect_engine { /* one of the two protocols */
-	int (*begin)(struct inspect *in); /* -ENOMEM */
-	/* Moves what can be moved. False: the connection is gone. */
+	/* Sets in->state. Returns 0 or -ENOMEM. */
+	int (*begin)(struct inspect *in);
+	/* Moves what can be moved. Returns false if the connection is
+	 * closed. */
 	bool (*step)(struct inspect *in);
-	/* Requests open now. */
+	/* Returns the number of open requests. */
 	unsigned (*busy)(const struct inspect *in);
-	/* The connection is over, perhaps in the middle of a step of its own:
-	 * what the requests that are open have used is audited. in->c may not
-	 * be named any more after that. */
+	/* The connection is closed, perhaps by a step that still runs: audits
+	 * the usage of open requests. in->c must not be used afterwards. */
 	void (*over)(struct inspect *in);
+	/* Frees in->state. */
 	void (*free)(struct inspect *in);
-	/* A deadline or a second dial failed: answers @status (408, 502, 504)
-	 * where that can still be said and ends. May be NULL: it is cut. */
+	/* A deadline passed or a second dial failed: answers open requests with
+	 * @status (408, 502, 504) where that is possible, then ends. May be
+	 * NULL: the connection is reset. */
 	void (*fail)(struct inspect *in, int status, enum reason why);
-	/* Bytes of memory behind in->state. */
+	/* Returns the bytes of memory behind in->state. */
 	size_t (*held)(const struct inspect *in);
 };
-/* HTTP/2 may begin without an upstream: in->fail_why is set then, audited, and
- * what its first request is answered. */
+/* HTTP/2 may begin without an upstream: in->fail_why is set and audited then,
+ * and is the answer to its first request. */
 extern const struct inspect_engine inspect_h1, inspect_h2;
 
 struct inspect { /* c->proto */
 	struct conn *c;
 	struct itls client, upstream;
-	struct name name;
+	struct name name; /* that requests are for */
 	struct secret_set *secrets; /* a reference */
 	struct leaf_ca *ca; /* a reference */
 	const struct inspect_engine *engine; /* NULL: still in handshakes */
-	void *state; /* of the engine */
+	void *state; /* the engine's */
 	/* inspect.c's own. */
 	uint8_t phase;
-	uint8_t fail_why; /* enum reason, 0: none; what the client is told */
+	uint8_t fail_why; /* enum reason, 0: none; told to the client */
 	uint16_t fail_status;
 	const char *fault; /* of the upstream's certificate; NULL: none */
-	struct agent_policy *policy; /* a reference: of open requests */
-	struct inspect_retired *retired; /* what older ones still name */
+	struct agent_policy *policy; /* a reference; for open requests */
+	struct inspect_retired *retired; /* replaced ones, still in use */
 	unsigned n_retired;
-	bool offered_h1, offered_h2;
-	bool running; /* a step is on: it frees nothing that it may name */
-	bool gone; /* the connection is closed, the step has yet to end */
+	bool plain; /* HTTP without TLS on both sides, for a service */
+	bool offered_h1, offered_h2; /* by the client's hello */
+	bool running; /* in a step: memory it may use is not freed */
+	bool gone; /* the connection is closed, the step still runs */
 	uint64_t requests;
-	/* ms of the worker's clock, 0: none. The engine's: when the request
-	 * head that has begun must be whole; no bytes may go that way before
-	 * (inspect_rest()); when the end of a piece that was held back goes
-	 * on (ireq.h). */
+	/* In ms of the worker's clock, 0: none; set by the engines: deadline
+	 * for the rest of a request head; end of a pause of a direction
+	 * (inspect_rest()); when bytes that were held back go on (ireq.h). */
 	uint64_t head_due, rest_up, rest_down, hold_due;
-	uint64_t room_due; /* reading rests until then: inspect_may_read() */
+	uint64_t room_due; /* reading pauses until then: inspect_may_read() */
 };
 
-/* The client's hello is in c->in, whole and accepted; @name is allowed by
- * c->rule, an inspect rule. */
+/* Takes over @c, whose client's complete and accepted hello is in c->in; of
+ * plain HTTP, by c->path, the head of its first request. @name is copied;
+ * c->rule, an inspect rule, allows it. If it cannot begin, that is audited and
+ * the client gets an alert. */
 void inspect_begin(struct conn *c, const struct name *name);
 
 /* --- for the engines ----------------------------------------------------- */
 
-/* What every request is judged by, now. What it names stays until no request
- * is open. */
+/* Returns what a new request is judged by. Policy and values stay valid until
+ * no request is open; both are NULL if they could not be taken. */
 struct ireq_ctx inspect_ctx(struct inspect *in);
-/* Counts, limits and audits the verdict of @r (allow or deny, AUDIT_INJECT when
- * a credential went in, the canary). False: a limit or a full audit denies it
- * after all, r->verdict says why. */
+/* Counts the request of @r, applies limits and audits its verdict (allow, deny,
+ * alarm for a canary, and AUDIT_INJECT if a credential was injected). Returns
+ * true if the request may go on; if not, r->verdict has the reason, which may
+ * be a limit or a full audit. */
 bool inspect_judged(struct inspect *in, struct ireq *r, struct slice method);
-/* Audits that ireq.h has denied an answer. If it was @r->reflected, that is an
- * alarm, the credential is revoked, and the connection has to end. */
+/* Audits that ireq.h has denied a response. If @r->reflected, audits an alarm
+ * and revokes the credential; the caller must end the connection. */
 void inspect_refused(struct inspect *in, struct ireq *r);
-/* Audits what the request has used (LLM counts); before ireq_end(). */
+/* Audits the model usage of the request, if any; before ireq_end(). */
 void inspect_finished(struct inspect *in, struct ireq *r, unsigned status);
-/* @n plain bytes passed: counts them against the limits. 0: go on; >0: rest so
- * many ms; <0: it was cut off, the connection is gone. */
+/* Counts @n plain bytes that passed against the limits. Returns 0 to go on, the
+ * ms to pause, or a negative errno if the connection was closed. */
 int inspect_account(struct inspect *in, bool up, size_t n);
-/* Must this direction rest, as inspect_account() said? 0: no, or not any more;
- * >0: yes, a step comes when it is over; <0: cut off, as above. Ask before
- * bytes are moved. */
+/* Returns 0 if this direction may send, 1 if it must pause (a step follows when
+ * the pause is over), or a negative errno if the connection is closed. To be
+ * called before bytes are moved. */
 int inspect_rest(struct inspect *in, bool up);
-/* conn_may_read(); when there is no room, a step comes when there may be. */
+/* Returns true if nothing may go up any more, since the sandbox is killed; the
+ * connection is closed then. To be called before each write to the upstream:
+ * inspect_account() looks after it only, when a credential is out already. */
+bool inspect_is_killed(struct inspect *in);
+/* Returns whether more may be read, by conn_may_read(). If not, a step follows
+ * when there may be room. @mine: bytes that this connection holds. */
 bool inspect_may_read(struct inspect *in, size_t mine);
-/* Nothing more may be kept for a body that is judged whole. */
+/* Returns true if no more memory may be used for a body that is held. */
 bool inspect_is_full(const struct inspect *in);
-/* The verdict that deny_text() is given for what no rule has judged. */
+/* Returns the verdict for deny_text() on what was refused without a rule. */
 static inline struct verdict inspect_refusal(const struct inspect *in,
 					     enum reason why)
 {
@@ -114,19 +126,19 @@ static inline struct verdict inspect_refusal(const struct inspect *in,
 		.detail = why == REASON_UPSTREAM_CERT ? in->fault : NULL,
 	};
 }
-/* One more step in another turn: this one's is over. */
+/* Ends this turn and asks for another step later. */
 void inspect_defer(struct inspect *in);
-/* Is this one's turn over? Asked between two pieces of a step. */
+/* Returns true if this turn is over; asked between two pieces of a step. */
 bool inspect_spent(const struct inspect *in);
-/* The upstream has closed a connection that was kept: dials and shakes hands
- * anew, then steps go on; until then there are none. The old upstream must
- * not be named any more. False: no memory, the connection is gone. */
+/* Dials the upstream again after it has closed a kept connection. No step runs
+ * until the handshake is done. in->upstream must not be used until then.
+ * Returns false without memory: the connection is closed then. */
 bool inspect_redial(struct inspect *in);
-/* The end: close_notify both ways where that is true, then conn_close(). After
- * this, inspect_cut() and a negative result, @in is there until the step
- * returns, but in->c must not be named. */
+/* Ends in order: close_notify on both sides where valid, then conn_close().
+ * After this call, after inspect_cut() and after a negative result above, @in
+ * stays valid until the step returns, but in->c must not be used. */
 void inspect_close(struct inspect *in);
-/* The end of a message that is not whole: reset. */
+/* Ends by reset, for a message that is incomplete. */
 void inspect_cut(struct inspect *in);
 
 #endif

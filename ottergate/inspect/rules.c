@@ -2,9 +2,9 @@
 /*
  * rules.c - what the requests of a connection are judged by
  *
- * A new request is judged by the policy and the secrets that hold when it
- * comes. One that is open names those that it began with, so these are kept
- * until none is open.
+ * A new request is judged by the policy and the credentials of that moment. An
+ * open one keeps using those that it began with, so these are kept until none
+ * is open.
  */
 #include "ottergate/inspect/inspect_impl.h"
 
@@ -61,8 +61,8 @@ struct ireq_ctx inspect_ctx(struct inspect *in)
 {
 	const struct conn *c = in->c;
 	const struct table_entry *e = inspect_entry(c);
-	/* Without room to hold the old ones nothing new is begun: they allow
-	 * perhaps what is no longer allowed. */
+	/* Without room to keep the old ones, new requests are refused: the old
+	 * rules may allow what is no longer allowed. */
 	bool taken = inspect_rules_take(in, c->policy, e ? e->secrets : NULL);
 
 	return (struct ireq_ctx){
@@ -70,6 +70,7 @@ struct ireq_ctx inspect_ctx(struct inspect *in)
 		.secrets = taken ? in->secrets : NULL,
 		.name = &in->name,
 		.port = c->port,
+		.plain = in->plain,
 		.now_ms = c->worker->now_ms,
 		.now_s = worker_realtime(c->worker) / 1000,
 	};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * escape.c - one character at a time out of JSON escapes, entities and percents
+ * escape.c - decodes JSON escapes, HTML entities and percents byte by byte
  *
- * None of what may follow a beginning begins another, so a beginning that comes
- * to nothing is given back as it came and only the last byte is looked at again.
+ * What may follow the beginning of an escape never begins another one. So the
+ * bytes of a failed escape come out unchanged and only the last byte is read
+ * again.
  */
 #include "ottergate/inspect/mask/escape.h"
 
@@ -14,7 +15,7 @@
 enum kind {
 	IDLE,
 	BACKSLASH, /* \ */
-	HEX, /* \u or \x, then as many digits as `want` of it */
+	HEX, /* \u or \x, then `want` digits */
 	HEX_SHORT,
 	AMPERSAND, /* & and letters */
 	HASH, /* &# */
@@ -24,7 +25,7 @@ enum kind {
 	PERCENT,
 };
 
-#define CODE_MAX 0x110000u /* one more than there are */
+#define CODE_MAX 0x110000u /* the first value that is no code point */
 #define NAME_MAX_LEN 12u /* of an entity */
 
 static int hex_digit(uint8_t c)
@@ -87,7 +88,7 @@ static enum escape_did done(struct escape *e, uint32_t code,
 	return how;
 }
 
-/* A byte, whatever it is. */
+/* The result is a byte, of any value. */
 static enum escape_did done_byte(struct escape *e)
 {
 	e->kind = IDLE;
@@ -108,7 +109,7 @@ static enum escape_did backslash(struct escape *e, uint8_t c)
 	return at ? done(e, (uint8_t)to[at - from], ESCAPE_DONE) : failed(e);
 }
 
-/* The digits of \uXXXX, \xXX and %XX, up to @len bytes of it in all. */
+/* Digits of \uXXXX, \xXX and %XX, up to @len bytes in all. */
 static enum escape_did digits(struct escape *e, uint8_t c, unsigned len)
 {
 	int d = hex_digit(c);

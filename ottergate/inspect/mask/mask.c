@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mask.c - takes injected secrets out of what a server answers
+ * mask.c - masks injected credentials in what a server answers
  *
- * Theory of operation: a trie of all forms of the value (trie.h), whose state
- * tells how many of the last bytes may be the beginning of a form. These are held back: all that is
- * before them can no longer be part of a match. Where a form ends, its bytes
- * are overwritten; they are still there, for the state was at least so deep.
+ * Theory of operation: a trie has all forms of the value (trie.h). Its state
+ * tells how many of the last bytes may begin a form. These are held back; the
+ * bytes before them can no longer be part of a match. Where a form ends, its
+ * bytes are overwritten: all of them are still held, since the state was at
+ * least that deep.
  *
- * What is held back must not tell how much of a guess is right: a client that
- * has a server send its own words, and sees where pieces end, would find the
- * value byte by byte. So the first few bytes of a form, once they are there,
- * hold back whatever follows them for as long as it could be a form at all: up
- * to a byte that no value has, or, where the value is made of what tokens are
- * made of, that no token has. Which bytes this one is made of stays untold.
+ * What is held back must not show how much of a guess is right. A client that
+ * makes a server send its text, and sees where pieces end, could find the value
+ * byte by byte. So the first MASK_BEGIN bytes of a form hold back whatever
+ * follows, for as long as it could be a form at all: up to a byte that no value
+ * has or, if the value is made of bytes of tokens, that no token has. The bytes
+ * of this value do not matter, so they stay unknown.
  *
  * Fewer bytes than that may be the end of a message whose receiver must answer
- * before more comes (WebSocket, gRPC). After a rest they are let go, but kept:
- * a form that they were the beginning of is still found, held back and masked
- * but for them.
+ * before more comes (WebSocket, gRPC). After MASK_REST_MS they pass, but are
+ * kept: a form that they begin is still found, and its other bytes are held
+ * back and masked.
  *
- * Base64 of a longer text that has the value in it ("user:value") has, in the
- * middle, the digits of the value at one of three alignments: those digits
- * that are made of bits of the value alone are a form.
+ * Base64 of a longer text around the value ("user:value") has in its middle the
+ * value's digits, at one of three alignments. The digits that consist of bits
+ * of the value alone are a form.
  *
- * What is none of the forms and would still be decoded to the value
- * (reveal.h) cannot be overwritten: it ends the stream.
+ * What is no form, but would be decoded to the value (reveal.h), cannot be
+ * overwritten: it ends the stream.
  */
 #include "ottergate/inspect/mask/mask.h"
 
@@ -39,20 +40,20 @@
 struct mask {
 	_Atomic unsigned refs;
 	struct trie t; /* of all forms */
-	struct reveal *views; /* what else it could be shown as */
+	struct reveal *views; /* finds encoded forms */
 	bool plain; /* every form is made of mask_is_word() alone */
 };
 
 /* --- making -------------------------------------------------------------- */
 
-/* What tokens are made of, and the forms of these. */
+/* Bytes of tokens, and of their encoded forms. */
 bool mask_is_word(uint8_t c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || (c && strchr("-._~+/=%&#;\\", c));
 }
 
-/* Too short a form would be found everywhere. */
+/* Adds a form; a short one would match by chance. */
 static void form_add(struct mask *m, const uint8_t *p, size_t len)
 {
 	if (len < MASK_VALUE_MIN)
@@ -66,7 +67,7 @@ static void form_add(struct mask *m, const uint8_t *p, size_t len)
 
 struct maker {
 	struct mask *m;
-	bool html; /* it has forms of its own there */
+	bool html; /* HTML changes the value */
 	const uint8_t *v; /* the value */
 	size_t len;
 	uint8_t *tmp; /* locked; room for any form */
@@ -81,7 +82,7 @@ static void forms_base64(struct maker *k, unsigned shift, bool url)
 				  "stuvwxyz0123456789+/";
 	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq"
 				   "rstuvwxyz0123456789-_";
-	/* The first bit of a digit that has only bits of the value. */
+	/* The first bit of a digit that consists of the value's bits. */
 	size_t bit = shift == 0 ? 0 : shift == 1 ? 4 : 2, n = 0;
 
 	for (; bit + 6 <= k->len * 8; bit += 6) {
@@ -102,7 +103,7 @@ static bool is_unreserved(uint8_t c)
 	       (c >= '0' && c <= '9') || (c && strchr("-._~", c));
 }
 
-/* Percent-encoded: all of it, what RFC 3986 demands, or a form's way. */
+/* Percent-encodes all bytes, those that RFC 3986 demands, or as forms do. */
 enum percent { PERCENT_ALL, PERCENT_RESERVED, PERCENT_FORM };
 
 static void forms_percent(struct maker *k, enum percent how, const char *hex)
@@ -160,7 +161,7 @@ static void forms_json(struct maker *k, const char *what, bool unicode,
 	form_add(k->m, k->tmp, n);
 }
 
-/* Characters that writers of HTML do not leave as they are. */
+/* Characters that writers of HTML replace. */
 static const char html_all[] = "&<>\"'+/=`";
 
 enum entity { ENTITY_DECIMAL, ENTITY_DECIMAL_3, ENTITY_HEX, ENTITY_HEX_UPPER };
@@ -200,7 +201,7 @@ static size_t named_put(uint8_t *out, uint8_t c)
 	return strlen(name);
 }
 
-/* The characters of @named by their names, those of @what by their numbers. */
+/* Replaces the characters of @named by names, those of @what by numbers. */
 static void forms_html(struct maker *k, const char *named, const char *what,
 		       enum entity how)
 {
@@ -219,7 +220,7 @@ static void forms_html(struct maker *k, const char *named, const char *what,
 	form_add(k->m, k->tmp, n);
 }
 
-/* As libraries do it, in text, in attributes, and careful ones everywhere. */
+/* What libraries do in text, in attributes and, if careful, everywhere. */
 static const struct {
 	const char *named, *what;
 	enum entity how;
@@ -237,7 +238,8 @@ static const struct {
 	{ "", html_all, ENTITY_HEX_UPPER },
 };
 
-/* Bytes of the forms of HTML; most tokens have none but themselves. */
+/* Returns the bytes of all HTML forms; 0 for most tokens, which HTML does not
+ * change. */
 static size_t html_room(const struct secret *s)
 {
 	size_t n = 0;
@@ -263,7 +265,7 @@ static void forms_all(struct maker *k)
 		forms_percent(k, PERCENT_FORM, hex);
 		forms_percent(k, PERCENT_ALL, hex);
 		forms_hex(k, hex);
-		/* What writers of JSON escape that is safe in HTML, too. */
+		/* Some writers of JSON escape what is special in HTML. */
 		forms_json(k, "\"\\<>&'", true, hex);
 		forms_json(k, "\"\\/<>&'=+", true, hex);
 	}
@@ -274,9 +276,9 @@ static void forms_all(struct maker *k)
 			   html_ways[i].how);
 }
 
-/* Bytes of all other forms together: value, six of base64, two ways of three for
- * each byte and two of two, two of three where all is reserved, two ways of
- * six for escapes, two of two. */
+/* Bytes of all other forms: the value, six of base64 (2 each), three of
+ * percents in two ways (3 each), two of 2, two ways of \u00XX (6 each) twice,
+ * and two of short escapes (2 each). */
 #define FORMS_ROOM(len) ((len) * (1 + 6 * 2 + 6 * 3 + 2 * 2 + 4 * 6 + 2 * 2))
 
 int mask_new(const struct secret *s, struct mask **ret)
@@ -285,7 +287,7 @@ int mask_new(const struct secret *s, struct mask **ret)
 	struct maker k = { .v = (const uint8_t *)s->value,
 			   .len = s->value_len };
 	size_t html = html_room(s);
-	int r;
+	int rc;
 
 	if (s->value_len < MASK_VALUE_MIN || s->value_len > SECRET_VALUE_MAX)
 		return -EINVAL;
@@ -295,24 +297,24 @@ int mask_new(const struct secret *s, struct mask **ret)
 	memset(m, 0, sizeof(*m));
 	atomic_init(&m->refs, 1);
 	m->plain = true;
-	r = trie_begin(&m->t, FORMS_ROOM(s->value_len) + html);
+	rc = trie_begin(&m->t, FORMS_ROOM(s->value_len) + html);
 	k.tmp = sodium_malloc(s->value_len * FORM_MAX);
-	if (r == 0 && k.tmp) {
+	if (rc == 0 && k.tmp) {
 		k.m = m;
 		k.html = html > 0;
 		forms_all(&k);
-		r = trie_end(&m->t);
+		rc = trie_end(&m->t);
 	}
-	if (r == 0)
-		r = k.tmp ? reveal_new(slice_of(s->value, s->value_len),
-				       &m->views) :
-			    -ENOMEM;
+	if (rc == 0)
+		rc = k.tmp ? reveal_new(slice_of(s->value, s->value_len),
+					&m->views) :
+			     -ENOMEM;
 	sodium_free(k.tmp);
-	if (r < 0)
+	if (rc < 0)
 		mask_unref(m);
 	else
 		*ret = m;
-	return r;
+	return rc;
 }
 
 struct mask *mask_ref(struct mask *m)
@@ -333,8 +335,8 @@ void mask_unref(struct mask *m)
 
 /* --- looking ------------------------------------------------------------- */
 
-/* Runs over p[from..len); what matches before @from is there, too. True: one
- * ends with the last byte. */
+/* Runs over p[from..len) and masks matches, which may begin before @from.
+ * Returns true if one ends with the last byte. */
 static bool run(const struct mask *m, uint32_t *state, uint8_t *p, size_t from,
 		size_t len, uint64_t *hits)
 {
@@ -352,14 +354,15 @@ static bool run(const struct mask *m, uint32_t *state, uint8_t *p, size_t from,
 			++*hits;
 		}
 	}
-	/* Where nothing goes on, only the end of it may begin another. */
+	/* A leaf state goes on nowhere; its suffix may. */
 	while (at && !t->nodes[at].child)
 		at = t->nodes[at].fail;
 	*state = at;
 	return match > 0;
 }
 
-/* The same, and looks for what would be the value when it is decoded. */
+/* The same, and searches for encoded forms. Returns 0, -ENOMEM or
+ * MASK_ALARM. */
 static int search(const struct mask *m, struct reveal_stream *views,
 		  uint32_t *state, uint8_t *p, size_t from, size_t len,
 		  uint64_t *hits)
@@ -371,7 +374,7 @@ static int search(const struct mask *m, struct reveal_stream *views,
 
 		if (n < 0)
 			return (int)n;
-		/* A form that is masked is that in another view as well. */
+		/* A masked form looks like a find of the decoder, too. */
 		if (!run(m, state, p, from, from + (size_t)n, hits) && found)
 			return MASK_ALARM;
 		from += (size_t)n;
@@ -383,17 +386,17 @@ int mask_bytes(const struct mask *m, uint8_t *p, size_t len, uint64_t *hits)
 {
 	struct reveal_stream *views;
 	uint32_t state = 0;
-	int r;
+	int rc;
 
 	if (len < MASK_VALUE_MIN)
 		return 0;
-	r = reveal_begin(m->views, &views);
-	if (r == 0)
-		r = search(m, views, &state, p, 0, len, hits);
-	if (r == 0 && reveal_end(views))
-		r = MASK_ALARM;
+	rc = reveal_begin(m->views, &views);
+	if (rc == 0)
+		rc = search(m, views, &state, p, 0, len, hits);
+	if (rc == 0 && reveal_end(views))
+		rc = MASK_ALARM;
 	reveal_stream_free(views);
-	return r;
+	return rc;
 }
 
 int mask_begin(struct mask_stream *m, const struct mask *mask)
@@ -402,7 +405,7 @@ int mask_begin(struct mask_stream *m, const struct mask *mask)
 	return reveal_begin(mask->views, &m->views);
 }
 
-/* Do the bytes at @p begin as a form does? */
+/* Returns true if the MASK_BEGIN bytes at @p begin a form. */
 static bool begins(const struct mask *m, const uint8_t *p)
 {
 	uint32_t at = 0;
@@ -415,14 +418,16 @@ static bool begins(const struct mask *m, const uint8_t *p)
 	return true;
 }
 
-/* May a form, of any value like this one, have this byte? (secrets.c) */
+/* Returns true if a form of a value like this one may have this byte
+ * (secrets.c). */
 static bool goes_on(const struct mask *m, uint8_t byte)
 {
 	return m->plain ? mask_is_word(byte) : byte >= 0x20 && byte != 0x7f;
 }
 
-/* How many of the last bytes there are from the first such place on, with
- * nothing between that no form has, and in reach of one. */
+/* Returns how many of the last bytes must be held back: from the first
+ * beginning of a form on that is in reach of one, if no byte follows that a
+ * form cannot have. */
 static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
 {
 	size_t max = m->t.depth_max, min = len < max ? 0 : len - max + 1;
@@ -437,7 +442,7 @@ static uint32_t open_length(const struct mask *m, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* What is to be held of the @len bytes at @p, which were run over. */
+/* Returns how many of the @len bytes at @p, after run(), must be held back. */
 static uint32_t keep_length(const struct mask_stream *m, const uint8_t *p,
 			    size_t len)
 {
@@ -445,7 +450,7 @@ static uint32_t keep_length(const struct mask_stream *m, const uint8_t *p,
 	uint32_t open = open_length(m->mask, p, len);
 	size_t view = reveal_holds(m->views);
 
-	/* What it begins with may have gone before that was known. */
+	/* Its beginning may have passed before that was known. */
 	if (view > len)
 		view = len;
 	if (open < depth)
@@ -453,7 +458,7 @@ static uint32_t keep_length(const struct mask_stream *m, const uint8_t *p,
 	return open > view ? open : (uint32_t)view;
 }
 
-/* Keeps the @n bytes at @p for later. */
+/* Keeps the @n bytes at @p in m->held. */
 static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
 {
 	const struct mask *mask = m->mask;
@@ -472,14 +477,14 @@ static int hold(struct mask_stream *m, const uint8_t *p, uint32_t n)
 	return 0;
 }
 
-/* Nothing of what was fed or held goes on. */
+/* Drops what was fed and held, and makes @r the result from now on. */
 static int give_up(struct mask_stream *m, struct buf *out, uint8_t *p,
-		   size_t len, int r)
+		   size_t len, int rc)
 {
 	sodium_memzero(p, len);
 	buf_commit(out, 0);
-	m->failed = r;
-	return r;
+	m->failed = rc;
+	return rc;
 }
 
 int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
@@ -487,7 +492,7 @@ int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 	size_t len = m->n_held + in.len, go, gone = m->n_gone;
 	uint32_t keep;
 	uint8_t *p;
-	int r;
+	int rc;
 
 	if (m->failed < 0)
 		return m->failed;
@@ -504,15 +509,15 @@ int mask_feed(struct mask_stream *m, struct slice in, bool end, struct buf *out)
 		memcpy(p, m->held, m->n_held);
 	if (in.len)
 		memcpy(p + m->n_held, in.ptr, in.len);
-	r = search(m->mask, m->views, &m->state, p, m->n_held, len, &m->hits);
-	if (r == 0 && end && in.len > 0 && reveal_end(m->views))
-		r = MASK_ALARM;
-	if (r < 0)
-		return give_up(m, out, p, len, r);
+	rc = search(m->mask, m->views, &m->state, p, m->n_held, len, &m->hits);
+	if (rc == 0 && end && in.len > 0 && reveal_end(m->views))
+		rc = MASK_ALARM;
+	if (rc < 0)
+		return give_up(m, out, p, len, rc);
 	keep = end ? 0 : keep_length(m, p, len);
-	r = hold(m, p + len - keep, keep);
-	if (r < 0)
-		return give_up(m, out, p, len, r);
+	rc = hold(m, p + len - keep, keep);
+	if (rc < 0)
+		return give_up(m, out, p, len, rc);
 	sodium_memzero(p + len - keep, keep);
 	go = len - keep > gone ? len - keep - gone : 0;
 	memmove(p, p + gone, go);
@@ -529,13 +534,14 @@ bool mask_waits(const struct mask_stream *m)
 
 int mask_rest(struct mask_stream *m, struct buf *out)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (mask_waits(m))
-		r = buf_append(out, m->held + m->n_gone, m->n_held - m->n_gone);
-	if (r == 0 && mask_waits(m))
+		rc = buf_append(out, m->held + m->n_gone,
+				m->n_held - m->n_gone);
+	if (rc == 0 && mask_waits(m))
 		m->n_gone = m->n_held;
-	return r;
+	return rc;
 }
 
 void mask_end(struct mask_stream *m)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mask.h - takes injected secrets out of what a server answers
+ * mask.h - masks injected credentials in what a server answers
  *
- * A server may send back what it was sent. Every form of a value that a
- * client could turn back into it is looked for while the bytes stream by: raw,
- * base64 (both alphabets, all three alignments, also of "user:value"),
- * percent-encoded (both cases of hex), JSON-escaped, and with the entities of
- * HTML in the ways that libraries write them; each byte of a match becomes '*', so lengths hold. Only bytes that may be the beginning of a
- * match are held back, and what follows MASK_BEGIN of them, up to the longest
- * form or the next byte that tokens do not have: a stream of events is not
- * delayed. Fewer than MASK_BEGIN, with nothing behind them for MASK_REST_MS, go
- * on as they are: a message that happens to end with them is waited for. One
- * automaton for all patterns of a request (Aho-Corasick), made once for a
- * secret. What would show the value only to who decodes it (reveal.h) is an
- * alarm: nothing more of the message may go on.
+ * A server may send back what it was sent. While the bytes pass, every form of
+ * a value that a client could turn back into it is searched for: raw, base64
+ * (both alphabets, all three alignments, also of "user:value"), percent-encoded
+ * (both cases of hex), JSON-escaped, and with HTML entities as libraries write
+ * them. Each byte of a match becomes '*', so lengths stay.
+ *
+ * Held back are bytes that may begin a match. From MASK_BEGIN of them on, so is
+ * what follows, up to the longest form or the next byte that no token has. So a
+ * stream of events is not delayed. Fewer than MASK_BEGIN bytes pass after
+ * MASK_REST_MS without more: a message may end with them.
+ *
+ * One automaton (Aho-Corasick) has all forms of a credential; it is made once.
+ * A value that a client can see only after decoding (reveal.h) raises an alarm:
+ * the rest of the message must not pass.
  */
 #ifndef OTTERGATE_INSPECT_MASK_MASK_H
 #define OTTERGATE_INSPECT_MASK_MASK_H
@@ -21,48 +23,55 @@
 #include "lib/buf.h"
 #include "ottergate/inspect/mask/secrets.h"
 
-/* Bytes of a form's beginning that what is held back may give away; from there
- * on it is the same for a right guess and a wrong one. */
+/* How many bytes of a form may show in what is held back. Beyond that, a right
+ * guess and a wrong one look the same. */
 #define MASK_BEGIN 4u
 #define MASK_REST_MS 10u
-#define MASK_VALUE_MIN 8u /* shorter values cannot be told from noise */
+#define MASK_VALUE_MIN 8u /* bytes; shorter values would match by chance */
 
 struct reveal_stream;
-struct mask; /* immutable, counted; memory with secrets in it is locked */
-/* The forms of one secret. -EINVAL: shorter than MASK_VALUE_MIN. */
+struct mask; /* immutable, reference-counted, in locked memory */
+/* Makes the forms of one credential, which is borrowed for the call; the caller
+ * owns the reference in *@ret. Returns 0, -EINVAL for a value shorter than
+ * MASK_VALUE_MIN or longer than SECRET_VALUE_MAX, or -ENOMEM. */
 int mask_new(const struct secret *s, struct mask **ret) ATTR_WUR;
+/* Takes a reference and returns @m, which is not NULL. */
 struct mask *mask_ref(struct mask *m);
 void mask_unref(struct mask *m); /* NULL is fine */
 
-/* May a token have this byte, or what is made of one? */
+/* Returns true if tokens, or encoded forms of them, may have this byte. */
 bool mask_is_word(uint8_t c);
 
-#define MASK_ALARM (-EKEYREVOKED) /* the value, but for its encoding */
+#define MASK_ALARM (-EKEYREVOKED) /* the value is there, encoded */
 
 struct mask_stream { /* of one direction of one message */
 	const struct mask *mask; /* borrowed */
 	struct reveal_stream *views;
-	int failed; /* 0, or what each call returns from then on */
-	uint32_t state;
-	uint32_t n_held;
-	uint32_t n_gone; /* of these: the first ones have gone on already */
+	int failed; /* 0, or what every further mask_feed() returns */
+	uint32_t state; /* of the automaton */
+	uint32_t n_held; /* bytes in held */
+	uint32_t n_gone; /* of these, the first, which have passed already */
 	uint8_t *held; /* sodium_malloc, as long as the longest form */
-	uint64_t hits;
+	uint64_t hits; /* matches */
 };
+/* Initialises @m, to be released with mask_end(). Returns 0 or -ENOMEM. */
 int mask_begin(struct mask_stream *m, const struct mask *mask) ATTR_WUR;
-/* Appends to @out what may go on of all that was fed. @end: nothing more
- * comes, so nothing is held. -ENOBUFS, -ENOMEM, MASK_ALARM: the caller must cut
- * off; nothing of this call is in @out. */
+/* Takes @in and appends to @out what may pass. @end: no more comes, so nothing
+ * is held back. Returns 0, -ENOBUFS, -ENOMEM or MASK_ALARM; on failure @out has
+ * nothing of this call, and the caller must cut the message. */
 int mask_feed(struct mask_stream *m, struct slice in, bool end,
 	      struct buf *out) ATTR_WUR;
-/* Is so little held back that mask_rest() may let it go? */
+/* Returns true if so little is held back that mask_rest() may pass it. */
 bool mask_waits(const struct mask_stream *m);
-/* Appends that to @out: nothing has followed for MASK_REST_MS. What follows
- * later is masked as if it had not been let go. -ENOBUFS, -ENOMEM. */
+/* Appends that to @out; to be called after MASK_REST_MS without input. Later
+ * bytes are still masked as if it had been held. Returns 0, -ENOBUFS or
+ * -ENOMEM. */
 int mask_rest(struct mask_stream *m, struct buf *out) ATTR_WUR;
-void mask_end(struct mask_stream *m); /* wipes; accepts zeroed */
-/* In place, for header values; adds the matches to *@hits. MASK_ALARM, -ENOMEM:
- * they must not go on. */
+/* Wipes and frees what @m holds; zeroes are fine. */
+void mask_end(struct mask_stream *m);
+/* Masks a whole value in place (of a header field) and adds the matches to
+ * *@hits. Returns 0. Fails with MASK_ALARM or -ENOMEM: the value, which may be
+ * masked in part, must not pass. */
 int mask_bytes(const struct mask *m, uint8_t *p, size_t len,
 	       uint64_t *hits) ATTR_WUR;
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reveal.c - a secret in what a server answers, seen by who decodes it
+ * reveal.c - finds an encoded credential in what a server answers
  *
- * Theory of operation: level 0 of a view is the bytes as they come, level k + 1
- * those of level k with their escapes decoded. Each level is searched twice: for
- * the secret, and, white space left out, for the digits that Base64 makes of it
- * at its three alignments.
+ * Theory of operation: level 0 of a view is the bytes as they come; level k + 1
+ * is level k with its escapes decoded. Each level is searched for two things:
+ * the value, and, without white space, the Base64 digits of the value at its
+ * three alignments.
  *
- * Most bytes are the same on all levels, and levels whose states are equal stay
- * so until something is decoded. So only the levels up to view.top are kept;
- * what is above is equal to that. An escape that begins on the topmost one has
- * the state before it saved: if it comes true, a level begins from there, which
- * goes again when it has become equal. A byte that begins nothing costs two
- * look-ups.
+ * Most bytes are the same on all levels, and levels with equal states stay
+ * equal until something is decoded. So only the levels up to view.top are kept;
+ * those above equal that one. When an escape begins on the topmost level, its
+ * state before is saved. If the escape is valid, a new level begins from there;
+ * it is dropped when it has become equal again. A byte that begins nothing
+ * costs two look-ups.
  *
- * A long run of Base64 digits on a level may be anything: it is decoded at all
- * four phases into a view each (struct branch), whose level 0 is not searched
- * for the secret, since the digits were.
+ * A long run of Base64 digits on a level may hold anything. It is decoded at
+ * all four phases, each into a view of its own (struct branch). Level 0 of
+ * these is not searched for the value, since the digits were.
  */
 #include "ottergate/inspect/mask/reveal.h"
 
@@ -35,7 +35,8 @@ static uint8_t digit_of(const struct reveal *r, uint8_t c)
 	return r->class[c] & (INTERESTING - 1);
 }
 
-/* @goes: what it is may go on with this character. */
+/* Takes character @c at place @at. @goes: a token may have this character.
+ * Returns true if a pattern ends here. */
 static bool seek_step(const struct trie *t, struct seek *s, uint8_t c,
 		      bool goes, uint64_t at)
 {
@@ -64,7 +65,7 @@ static bool search_step(struct view *v, unsigned k, uint8_t c, uint64_t at)
 	bool goes = r->plain ? mask_is_word(c) : c >= 0x20 && c != 0x7f;
 	bool found = seek_step(&r->words, &s->word, c, goes, at);
 
-	/* As it is here, mask.c has masked it, or its digits were found. */
+	/* On level 0 mask.c has masked it, or its digits were found. */
 	found = found && k > 0;
 	if (d == OTHER) {
 		s->digits.at = 0;
@@ -81,7 +82,7 @@ static bool seek_same(const struct seek *above, const struct seek *below)
 	       (!above->open || above->open == below->open);
 }
 
-/* --- Base64 that has more in it ------------------------------------------- */
+/* --- Base64 with more layers in it ---------------------------------------- */
 
 static bool view_put(struct reveal_stream *s, struct view *v, uint8_t c,
 		     uint64_t at);
@@ -110,7 +111,7 @@ static struct branch *branch_new(struct reveal_stream *s, const struct view *v,
 	for (unsigned i = 0; i < PHASES; i++) {
 		struct view *in = &b->view[i];
 
-		/* What is above the topmost level is made when it begins. */
+		/* Levels above the topmost one are set when they begin. */
 		in->level[0] = (struct level){ 0 };
 		in->top = 0;
 		in->r = v->r;
@@ -122,7 +123,7 @@ static struct branch *branch_new(struct reveal_stream *s, const struct view *v,
 
 static bool is_idle(const struct view *v);
 
-/* One byte that the digit has ended, of the view that began @i digits late. */
+/* Puts one byte, which a digit has completed, into the view of phase @i. */
 static inline bool phase_put(struct reveal_stream *s, struct branch *b,
 			     unsigned i, uint8_t c)
 {
@@ -143,7 +144,7 @@ static bool branch_put(struct reveal_stream *s, struct branch *b, uint8_t d,
 	unsigned two = (unsigned)b->last << 6 | d, n = b->n;
 	bool found = false;
 
-	/* The first digits have no others before them in some phases. */
+	/* In some phases the first digits complete no byte. */
 	if (n > 0)
 		found |= phase_put(s, b, (n - 1) % PHASES, (uint8_t)(two >> 4));
 	if (n > 1)
@@ -156,7 +157,7 @@ static bool branch_put(struct reveal_stream *s, struct branch *b, uint8_t d,
 	return found;
 }
 
-/* What its last character may be: nothing follows. */
+/* Ends the input of a view: an open escape may complete the value. */
 static bool view_end(struct reveal_stream *s, struct view *v);
 
 static bool branch_end(struct reveal_stream *s, struct branch *b)
@@ -181,7 +182,7 @@ static bool run_end(struct reveal_stream *s, struct run *run)
 	return branch_end(s, b);
 }
 
-/* It is long enough. */
+/* The run is long enough: begins to decode it. */
 static bool run_begin(struct reveal_stream *s, struct view *v, unsigned k,
 		      uint64_t at)
 {
@@ -203,7 +204,7 @@ static bool run_put(struct reveal_stream *s, struct view *v, unsigned k,
 	if (d == OTHER)
 		return run->n > 0 && run_end(s, run);
 	if (d == BLANK && run->line < REVEAL_LINE_MIN && run->line > 0)
-		return run_end(s, run); /* words */
+		return run_end(s, run); /* words of text */
 	if (d == BLANK) {
 		run->line = 0;
 		return false;
@@ -222,7 +223,7 @@ static bool has_run(const struct view *v, unsigned k)
 	return v->run && k < RUNS;
 }
 
-/* The run that the escape which begins now is in, for when it comes true. */
+/* Saves the run around an escape that begins, in case the escape is valid. */
 static void run_save(struct view *v, unsigned k)
 {
 	v->run_before[k] = v->run[k];
@@ -234,7 +235,7 @@ static bool saved_drop(struct reveal_stream *s, struct view *v, unsigned k)
 	return has_run(v, k) && run_end(s, &v->run_before[k]);
 }
 
-/* The first escape on the topmost level has come true. */
+/* The first escape on the topmost level was valid: begins a level. */
 static bool level_begin(struct reveal_stream *s, struct view *v)
 {
 	unsigned k = v->top++;
@@ -265,7 +266,7 @@ static bool put_all(struct reveal_stream *s, struct view *v, unsigned k,
 	return found;
 }
 
-/* An escape of level @k has ended, well or not. */
+/* An escape of level @k has ended, valid or not. */
 static bool escape_ended(struct reveal_stream *s, struct view *v, unsigned k,
 			 enum escape_did did)
 {
@@ -285,7 +286,7 @@ static bool escape_ended(struct reveal_stream *s, struct view *v, unsigned k,
 	       found;
 }
 
-/* An escape begins on the topmost level, which was @before without it. */
+/* An escape begins on the topmost level, whose state was @before. */
 static void level_save(struct view *v, const struct level *before)
 {
 	if (!escape_is_idle(&before->escape))
@@ -296,7 +297,8 @@ static void level_save(struct view *v, const struct level *before)
 		run_save(v, v->top);
 }
 
-/* Reads @c of level @k for the one above. @before: the level without it. */
+/* Feeds @c of level @k to its escape, and the result to the level above.
+ * @before: the level's state without @c. */
 static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
 		       uint8_t c, const struct level *before, uint64_t at)
 {
@@ -320,7 +322,8 @@ static bool escape_put(struct reveal_stream *s, struct view *v, unsigned k,
 	return found;
 }
 
-/* One character of level @k. True: the secret is complete on it or above. */
+/* Takes one character of level @k. Returns true if it completes the value there
+ * or above. */
 static bool put(struct reveal_stream *s, struct view *v, unsigned k, uint8_t c,
 		uint64_t at)
 {
@@ -343,7 +346,7 @@ static bool put(struct reveal_stream *s, struct view *v, unsigned k, uint8_t c,
 	return found;
 }
 
-/* Is there nothing on the topmost level that the one below has not? */
+/* Returns true if the topmost level equals the one below. */
 static bool top_is_same(const struct view *v)
 {
 	const struct level *a = &v->level[v->top], *b = a - 1;
@@ -352,7 +355,7 @@ static bool top_is_same(const struct view *v)
 	    !seek_same(&a->now.word, &b->now.word) ||
 	    !seek_same(&a->now.digits, &b->now.digits))
 		return false;
-	/* A run of the one below is the same with digits before it. */
+	/* The lower level's run is the same, with digits before it. */
 	return !has_run(v, v->top) || v->run[v->top].n == 0;
 }
 
@@ -421,7 +424,7 @@ void reveal_stream_free(struct reveal_stream *s)
 	free(s);
 }
 
-/* Takes one byte or more from the beginning of @in. True: found. */
+/* Takes one byte or more from the beginning of @in. Returns true if found. */
 static bool feed(struct reveal_stream *s, struct slice *in, bool *idle)
 {
 	struct view *v = &s->view;
@@ -485,12 +488,12 @@ static void earlier(uint64_t *first, uint64_t open)
 static void view_holds(const struct view *v, uint64_t *first)
 {
 	for (unsigned k = 0; k <= v->top; k++) {
-		/* As it came, it is mask.c that holds it. */
+		/* On level 0, mask.c holds it back. */
 		if (k > 0)
 			earlier(first, v->level[k].now.word.open);
 		earlier(first, v->level[k].now.digits.open);
 	}
-	/* What the level above will begin from. */
+	/* The level above would begin from these. */
 	if (escape_is_idle(&v->level[v->top].escape))
 		return;
 	for (unsigned k = 0; k < REVEAL_DEPTH; k++) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reveal_skip.c - the bytes of an answer that cannot begin a secret
+ * reveal_skip.c - skips the bytes of a response that cannot begin a match
  *
  * Nearly all bytes are such. While a stream is idle, nothing has begun on any
- * level, so it is enough to look for the first two bytes of what is looked for;
- * what a byte does to the run of digits is done here as well. What could begin
- * something is left to reveal.c, and so is what depends on bytes that are not
- * there yet: cut otherwise, the same is found.
+ * level, so it is enough to look for the first two bytes of a pattern. What a
+ * byte does to the run of digits is done here too. What may begin something is
+ * left to reveal.c, and so is what depends on bytes that have not come: the
+ * result does not depend on how the bytes are cut.
  */
 #include "ottergate/inspect/mask/reveal_impl.h"
 
-/* Bytes of an escape that is looked at as a whole: fewer than make a run. */
+/* Bytes of an escape that is handled as a whole: fewer than make a run. */
 #define ESCAPE_SHORT 11u
 
 bool reveal_begins(const struct reveal *r, struct slice in)
@@ -27,8 +27,8 @@ bool reveal_begins(const struct reveal *r, struct slice in)
 	return i == in.len || (r->follows[in.ptr[i]] & BEGINS_DIGITS);
 }
 
-/* Is what an escape shows on the next level without consequence there, where
- * the run is that of this level? */
+/* Returns true if the output of an escape has no effect on the next level,
+ * whose run equals this level's. */
 static bool is_noise(const struct reveal_stream *s, const struct escape *e,
 		     uint32_t n, uint32_t line)
 {
@@ -42,8 +42,9 @@ static bool is_noise(const struct reveal_stream *s, const struct escape *e,
 	return true;
 }
 
-/* An escape, or what looks like one: how many bytes of it show nothing, on any
- * level. 0: it may, or its end is not there. @n, @line: the run before it. */
+/* Returns how many bytes of an escape, or of what looks like one, have no
+ * effect on any level. Returns 0 if it may have one, or is incomplete. @n,
+ * @line: of the run before it. */
 static size_t skip_escape(const struct reveal_stream *s, struct slice in,
 			  uint32_t n, uint32_t line)
 {
@@ -60,7 +61,7 @@ static size_t skip_escape(const struct reveal_stream *s, struct slice in,
 	if (did != ESCAPE_FAILED && !is_noise(s, &e, n, line))
 		return 0;
 	len -= did != ESCAPE_DONE;
-	/* On the next level, it may go on with what that one shows. */
+	/* The next level may continue it with what this one yields. */
 	if (did != ESCAPE_DONE && escape_begins(in.ptr[len]))
 		return 0;
 	for (size_t i = 1; i < len; i++)
@@ -75,7 +76,7 @@ size_t reveal_skip(struct reveal_stream *s, struct slice in)
 	const struct reveal *r = s->view.r;
 	struct run *run = &s->run[0];
 	uint32_t n = run->n, line = run->line, last = r->run_min - 1;
-	size_t i = 0, known = 0; /* before that one, nothing begins */
+	size_t i = 0, known = 0; /* nothing begins before `known` */
 
 	for (; i < in.len; i++) {
 		uint8_t c = in.ptr[i], d = r->class[c];
@@ -110,8 +111,8 @@ size_t reveal_skip(struct reveal_stream *s, struct slice in)
 	return i;
 }
 
-/* May the byte of one of the views that this digit ends, and the one behind it,
- * begin something? @last: the digit before. */
+/* Returns true if a byte that this digit completes in a view, and the byte
+ * after it, may begin something. @last: the digit before. */
 static bool digits_begin(const struct reveal *r, uint8_t last, uint8_t d,
 			 struct slice behind)
 {

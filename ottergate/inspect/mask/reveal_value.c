@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reveal_value.c - what reveal.c looks for: a secret, and its digits in Base64
+ * reveal_value.c - the patterns of reveal.c: a value, and its Base64 digits
  */
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
+#include "lib/str.h"
 #include "ottergate/inspect/mask/escape.h"
 #include "ottergate/inspect/mask/mask.h"
 #include "ottergate/inspect/mask/reveal_impl.h"
 
-/* Bytes held for each of the secret's: what three of the usual layers make. */
+/* Bytes to hold for each byte of the value: three usual layers make as many. */
 #define HOLD_EACH 64u
 #define HOLD_MAX (48u * 1024)
 
 static uint8_t digit_class(uint8_t c)
 {
 	static const char blanks[] = " \t\r\n\f\v";
+	int v = str_base64_value(c);
 
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
-		return c - '0' + 52;
-	if (c == '+' || c == '-')
+	if (v >= 0)
+		return (uint8_t)v;
+	if (c == '-') /* these two are of the alphabet for URLs */
 		return 62;
-	if (c == '/' || c == '_')
+	if (c == '_')
 		return 63;
 	return c && strchr(blanks, c) ? BLANK : OTHER;
 }
 
-/* The digits that have only bits of @v, at one of three alignments. */
+/* Adds the digits that consist of bits of @v, at one of three alignments. */
 static void digits_add(struct reveal *r, const uint8_t *v, size_t len,
 		       unsigned shift, uint8_t *tmp)
 {
@@ -58,7 +56,8 @@ static void value_add(struct reveal *r, const uint8_t *v, size_t len,
 		digits_add(r, v, len, shift, tmp);
 }
 
-/* @v[0..len) with its escapes decoded, in place; it never gets longer. */
+/* Decodes the escapes of @v[0..len) in place. Returns the new length, which is
+ * never larger. */
 static size_t unescape(uint8_t *v, size_t len)
 {
 	struct escape e = { 0 };
@@ -82,8 +81,8 @@ static size_t unescape(uint8_t *v, size_t len)
 	return n;
 }
 
-/* The value, its blanks as forms have them, and what is left of one that looks
- * encoded itself. @v is changed. */
+/* Adds the value, the value with '+' for blanks, and a value that looks encoded
+ * in decoded form. Changes @v. */
 static void values_add(struct reveal *r, uint8_t *v, size_t len, uint8_t *tmp)
 {
 	value_add(r, v, len, tmp);
@@ -101,7 +100,7 @@ static void values_add(struct reveal *r, uint8_t *v, size_t len, uint8_t *tmp)
 	value_add(r, v, len, tmp);
 }
 
-/* Adds @bit to each second byte of a pattern. */
+/* Sets @bit for each byte that is the second of a pattern. */
 static void seconds_add(const struct trie *t, uint8_t bit,
 			uint8_t follows[static 256])
 {
@@ -125,7 +124,7 @@ static bool is_alnum(uint8_t c)
 	       ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* @words, @digits: what seconds_add() said of bytes and of digits' values. */
+/* @words, @digits: results of seconds_add() for bytes and for digits. */
 static void class_make(struct reveal *r, uint8_t c,
 		       const uint8_t words[static 256],
 		       const uint8_t digits[static 256])
@@ -137,7 +136,7 @@ static void class_make(struct reveal *r, uint8_t c,
 	begins |= c == '%' ? BEGINS_PERCENT : 0;
 	begins |= r->words.first[c] ? BEGINS_WORD : 0;
 	begins |= d < BLANK && r->digits.first[d] ? BEGINS_DIGITS : 0;
-	/* An escape may be that of any second byte. */
+	/* An escape may yield any second byte. */
 	if (escape_begins(c))
 		follows = UINT8_MAX;
 	follows |= c && strchr("\"\\/'bfnrtux", c) ? BEGINS_BACKSLASH : 0;

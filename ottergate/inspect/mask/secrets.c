@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * secrets.c - the real tokens of one sandbox, in locked memory
+ * secrets.c - the real values of one sandbox's credentials, in locked memory
  *
- * What is read comes from acd, but is held to the header's form: a fault here
- * would be a credential that goes where nobody wanted it. Messages name the
- * secret and the member, never a value.
+ * What is read comes from acd, but must have the header's form: a mistake could
+ * send a credential to the wrong host. Messages name the credential and the
+ * member, never a value.
  */
 #include "ottergate/inspect/mask/secrets.h"
 
@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 #include "lib/jsonr.h"
 #include "ottergate/inspect/mask/mask.h"
 
@@ -72,10 +72,12 @@ void secret_set_inherit(const struct secret_set *from,
 	}
 }
 
-bool secret_has_host(const struct secret *s, const struct name *host)
+bool secret_has_host(const struct secret *s, const struct name *host,
+		     uint16_t port)
 {
 	for (size_t i = 0; i < s->n_hosts; i++) {
-		if (strcmp(s->hosts[i].s, host->s) == 0)
+		if (strcmp(s->hosts[i].s, host->s) == 0 &&
+		    (s->ports[i] == 0 || s->ports[i] == port))
 			return true;
 	}
 	return false;
@@ -86,9 +88,9 @@ bool secret_has_host(const struct secret *s, const struct name *host)
 struct reading {
 	struct jsonr j;
 	struct secret_set *set;
-	struct secret *s; /* the one that is read */
+	struct secret *s; /* being read */
 	struct err *err;
-	unsigned seen; /* members of it, one bit each */
+	unsigned seen; /* its members so far, one bit each */
 };
 
 static int bad(struct reading *rd, const char *what)
@@ -99,8 +101,8 @@ static int bad(struct reading *rd, const char *what)
 	return err_set(rd->err, -EINVAL, "secrets: %s", what);
 }
 
-/* Printable ASCII without quotes, so that it can go into a header. */
-static int read_text(struct reading *rd, char *out, size_t size)
+/* Reads printable ASCII without quotes and @not, a character. */
+static int read_word(struct reading *rd, char not, char *out, size_t size)
 {
 	struct slice raw;
 	ssize_t n;
@@ -113,20 +115,26 @@ static int read_text(struct reading *rd, char *out, size_t size)
 	out[n] = '\0';
 	for (ssize_t i = 0; i < n; i++) {
 		if (out[i] <= 0x20 || out[i] >= 0x7f || out[i] == '"' ||
-		    out[i] == ':')
-			return bad(rd, "a string has a character in it that "
-				       "it may not");
+		    out[i] == not )
+			return bad(rd, "a string has a character that is not "
+				       "allowed");
 	}
 	return 0;
 }
 
+/* The same, which is safe in a header. */
+static int read_text(struct reading *rd, char *out, size_t size)
+{
+	return read_word(rd, ':', out, size);
+}
+
 static int read_id(struct reading *rd)
 {
-	int r = read_text(rd, rd->s->id, sizeof(rd->s->id));
+	int rc = read_text(rd, rd->s->id, sizeof(rd->s->id));
 
-	if (r == 0 && !rd->s->id[0])
+	if (rc == 0 && !rd->s->id[0])
 		return bad(rd, "an id is empty");
-	return r;
+	return rc;
 }
 
 static int read_user(struct reading *rd)
@@ -152,12 +160,12 @@ static int read_service(struct reading *rd)
 static int read_kind(struct reading *rd)
 {
 	char word[32];
-	int r = read_text(rd, word, sizeof(word));
+	int rc = read_text(rd, word, sizeof(word));
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (secret_kind_parse(word, &rd->s->kind) < 0)
-		return bad(rd, "its kind is none");
+		return bad(rd, "its kind is unknown");
 	return 0;
 }
 
@@ -171,30 +179,34 @@ static int read_expires(struct reading *rd)
 static int read_hosts(struct reading *rd)
 {
 	struct secret *s = rd->s;
-	char host[NAME_LEN_MAX + 2];
-	int r;
+	char host[NAME_LEN_MAX + 8];
+	struct addr addr;
+	uint16_t port;
+	int rc;
 
 	if (jsonr_open(&rd->j, '[') < 0)
 		return bad(rd, "`hosts` is no list");
-	while ((r = jsonr_next(&rd->j, NULL)) == 1) {
+	while ((rc = jsonr_next(&rd->j, NULL)) == 1) {
 		if (s->n_hosts == SECRET_HOSTS_MAX)
 			return bad(rd, "it has too many hosts");
-		if (read_text(rd, host, sizeof(host)) < 0)
+		if (read_word(rd, '/', host, sizeof(host)) < 0)
 			return -EINVAL;
-		if (name_canon(slice_str(host), &s->hosts[s->n_hosts]) < 0)
+		if (name_authority(slice_str(host), 0, &s->hosts[s->n_hosts],
+				   &addr, &port) < 0 ||
+		    s->hosts[s->n_hosts].len == 0)
 			return bad(rd, "one of its hosts is no host name");
-		s->n_hosts++;
+		s->ports[s->n_hosts++] = port;
 	}
-	return r < 0 ? bad(rd, "`hosts` is no list") : 0;
+	return rc < 0 ? bad(rd, "`hosts` is no list") : 0;
 }
 
-/* Base64 straight into locked memory; one byte more, for a NUL. */
+/* Decodes base64 straight into locked memory, with a NUL behind. */
 static int read_bytes(struct reading *rd, size_t max, char **ret, size_t *len)
 {
 	struct slice raw;
 	char *out;
 
-	/* No escape is any use in base64, so the text stands as it is. */
+	/* Base64 has no escapes, so the text can be used as it is. */
 	if (jsonr_string(&rd->j, &raw) < 0 || raw.len > max * 4 / 3 + 4)
 		return bad(rd, "a value is no base64, or too long");
 	out = sodium_malloc(max + 1);
@@ -211,7 +223,7 @@ static int read_bytes(struct reading *rd, size_t max, char **ret, size_t *len)
 	return 0;
 }
 
-/* It will stand in a header: what would end that, or it, is refused. */
+/* Returns true for text that is safe as the value of a header field. */
 static bool is_header_text(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -225,10 +237,10 @@ static int read_value(struct reading *rd)
 {
 	struct secret *s = rd->s;
 	char *value = NULL;
-	int r = read_bytes(rd, SECRET_VALUE_MAX, &value, &s->value_len);
+	int rc = read_bytes(rd, SECRET_VALUE_MAX, &value, &s->value_len);
 
 	if (!value)
-		return r;
+		return rc;
 	s->value = value;
 	if (!is_header_text(value, s->value_len))
 		return bad(rd, "its value cannot stand in a header");
@@ -266,13 +278,13 @@ static int read_member(struct reading *rd, struct slice key)
 		rd->seen |= 1u << i;
 		return members[i].read(rd);
 	}
-	return bad(rd, "a member is none that is known");
+	return bad(rd, "a member is unknown");
 }
 
 static int secret_end(struct reading *rd)
 {
 	struct secret *s = rd->s;
-	int r;
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		if (members[i].needed && !(rd->seen & 1u << i))
@@ -285,62 +297,62 @@ static int secret_end(struct reading *rd)
 			return bad(rd, "it is there twice");
 	}
 	s->revoked = calloc(1, sizeof(*s->revoked));
-	r = s->revoked ? mask_new(s, &s->mask) : -ENOMEM;
-	return r < 0 ? err_nomem(rd->err) : 0;
+	rc = s->revoked ? mask_new(s, &s->mask) : -ENOMEM;
+	return rc < 0 ? err_nomem(rd->err) : 0;
 }
 
 static int read_secret(struct reading *rd)
 {
 	struct secret_set *set = rd->set;
 	struct slice key;
-	int r, next;
+	int rc, next;
 
 	if (set->n == SECRETS_MAX)
 		return bad(rd, "there are too many");
 	if (jsonr_open(&rd->j, '{') < 0)
-		return bad(rd, "a secret is no object");
+		return bad(rd, "a secret is not an object");
 	rd->s = &set->v[set->n++];
 	rd->seen = 0;
 	while ((next = jsonr_next(&rd->j, &key)) == 1) {
-		r = read_member(rd, key);
-		if (r < 0)
-			return r;
+		rc = read_member(rd, key);
+		if (rc < 0)
+			return rc;
 	}
 	if (next < 0)
-		return bad(rd, "this is no JSON");
-	r = secret_end(rd);
+		return bad(rd, "this is not JSON");
+	rc = secret_end(rd);
 	rd->s = NULL;
-	return r;
+	return rc;
 }
 
 static int read_key(struct reading *rd)
 {
 	char *bytes = NULL;
 	size_t len = 0;
-	int r = read_bytes(rd, SURROGATE_KEY_LEN, &bytes, &len);
+	int rc = read_bytes(rd, SURROGATE_KEY_LEN, &bytes, &len);
 
 	if (!bytes)
-		return r;
+		return rc;
 	if (len != SURROGATE_KEY_LEN || rd->set->key)
-		r = bad(rd, "the key is no key");
+		rc = bad(rd, "the key is not 32 bytes, or is there twice");
 	else if (!(rd->set->key = sodium_malloc(sizeof(*rd->set->key))))
-		r = err_nomem(rd->err);
+		rc = err_nomem(rd->err);
 	else
 		memcpy(rd->set->key->k, bytes, len);
 	sodium_free(bytes);
-	return r;
+	return rc;
 }
 
 static int read_secrets(struct reading *rd)
 {
-	int r, next;
+	int rc, next;
 
 	if (rd->set->n || jsonr_open(&rd->j, '[') < 0)
 		return bad(rd, "`secrets` is no list");
 	while ((next = jsonr_next(&rd->j, NULL)) == 1) {
-		r = read_secret(rd);
-		if (r < 0)
-			return r;
+		rc = read_secret(rd);
+		if (rc < 0)
+			return rc;
 	}
 	return next < 0 ? bad(rd, "`secrets` is no list") : 0;
 }
@@ -348,29 +360,29 @@ static int read_secrets(struct reading *rd)
 static int read_all(struct reading *rd)
 {
 	struct slice key;
-	int r = 0, next;
+	int rc = 0, next;
 
 	if (jsonr_open(&rd->j, '{') < 0)
-		return bad(rd, "this is no JSON object");
+		return bad(rd, "this is not a JSON object");
 	while ((next = jsonr_next(&rd->j, &key)) == 1) {
 		if (jsonr_is(key, "key"))
-			r = read_key(rd);
+			rc = read_key(rd);
 		else if (jsonr_is(key, "secrets"))
-			r = read_secrets(rd);
+			rc = read_secrets(rd);
 		else
-			r = bad(rd, "a member is none that is known");
-		if (r < 0)
-			return r;
+			rc = bad(rd, "a member is unknown");
+		if (rc < 0)
+			return rc;
 	}
 	if (next < 0 || jsonr_end(&rd->j) < 0)
-		return bad(rd, "this is no JSON");
+		return bad(rd, "this is not JSON");
 	return rd->set->key ? 0 : bad(rd, "the key is missing");
 }
 
 int secret_set_read(struct slice json, struct secret_set **ret, struct err *err)
 {
 	struct reading rd = { .err = err };
-	int r;
+	int rc;
 
 	if (sodium_init() < 0)
 		return err_set(err, -EIO, "libsodium does not start");
@@ -380,10 +392,10 @@ int secret_set_read(struct slice json, struct secret_set **ret, struct err *err)
 	atomic_init(&rd.set->refs, 1);
 	rd.set->v = calloc(SECRETS_MAX, sizeof(*rd.set->v));
 	jsonr_init(&rd.j, json);
-	r = rd.set->v ? read_all(&rd) : err_nomem(err);
-	if (r < 0) {
+	rc = rd.set->v ? read_all(&rd) : err_nomem(err);
+	if (rc < 0) {
 		secret_set_unref(rd.set);
-		return r;
+		return rc;
 	}
 	*ret = rd.set;
 	return 0;
@@ -428,17 +440,9 @@ bool surrogate_seen_of(const struct secret_set *s, struct slice text,
 		return false;
 	plain = malloc(text.len);
 	if (!plain)
-		return true; /* what cannot be looked at does not pass */
+		return true; /* what cannot be searched does not pass */
 	n = ipath_decode(text, plain, text.len);
 	seen = seen_plain(s, slice_of(plain, n), now_s, checks);
 	free(plain);
 	return seen;
-}
-
-bool surrogate_seen(const struct secret_set *s, struct slice text,
-		    uint64_t now_s)
-{
-	unsigned checks = SURROGATE_CHECKS_MAX;
-
-	return surrogate_seen_of(s, text, now_s, &checks);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trie.c - finds any of many patterns in bytes that stream by
+ * trie.c - finds any of many patterns in a stream of bytes
  */
 #include "ottergate/inspect/mask/trie.h"
 
@@ -48,7 +48,8 @@ void trie_add(struct trie *t, const uint8_t *p, size_t len)
 		t->depth_max = (uint32_t)len;
 }
 
-/* Links by breadth: those of less depth are made. @queue has room for all. */
+/* Links breadth first, so links of smaller depths exist. @queue has room for
+ * all nodes. */
 static void link_all(struct trie *t, uint32_t *queue)
 {
 	size_t head = 0, tail = 0;
@@ -75,7 +76,7 @@ static void link_all(struct trie *t, uint32_t *queue)
 	}
 }
 
-/* Gives back what the patterns did not need: they have much in common. */
+/* Frees the nodes that shared prefixes have left unused. */
 static int nodes_fit(struct trie *t)
 {
 	struct trie_node *v = sodium_allocarray(t->n, sizeof(*v));

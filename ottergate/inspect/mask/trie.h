@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trie.h - finds any of many patterns in bytes that stream by
+ * trie.h - finds any of many patterns in a stream of bytes
  *
- * Aho and Corasick, 1975: a state is a node, its depth is how many of the last
- * bytes may be the beginning of a pattern. The nodes are the patterns in another
- * shape, so they are locked memory.
+ * The automaton of Aho and Corasick, 1975. A state is a node; its depth is how
+ * many of the last bytes may begin a pattern. The nodes spell the patterns, so
+ * they are in locked memory.
  */
 #ifndef OTTERGATE_INSPECT_MASK_TRIE_H
 #define OTTERGATE_INSPECT_MASK_TRIE_H
@@ -15,29 +15,34 @@
 #include "lib/attr.h"
 
 struct trie_node {
-	uint32_t child, sibling; /* 0: none */
-	uint32_t fail; /* the longest proper suffix that is a state */
-	uint32_t depth;
-	uint32_t
-		match; /* bytes of the longest pattern that ends here, 0: none */
-	uint8_t byte;
+	uint32_t child,
+		sibling; /* first child, next one of the parent; 0: none */
+	/* The state of the longest proper suffix that is one; 0: the root. */
+	uint32_t fail;
+	uint32_t depth; /* bytes from the root */
+	/* Bytes of the longest pattern that ends here; 0: none. */
+	uint32_t match;
+	uint8_t byte; /* that leads here from the parent */
 };
 
 struct trie { /* immutable after trie_end() */
 	struct trie_node *nodes; /* 0: the root; sodium_malloc */
-	uint32_t n, cap;
-	uint32_t first[256]; /* children of the root */
-	uint32_t depth_max;
+	uint32_t n, cap; /* nodes used, and room */
+	uint32_t first[256]; /* children of the root by their byte; 0: none */
+	uint32_t depth_max; /* bytes of the longest pattern */
 };
 
-/* Room for @cap bytes of patterns. -ENOMEM. */
+/* Initialises @t with room for @cap bytes of patterns. Returns 0 or -ENOMEM. In
+ * either case trie_done() may be called. */
 int trie_begin(struct trie *t, size_t cap) ATTR_WUR;
-/* Without room for all of it, none is added. */
+/* Adds a pattern; without room for all of it, adds nothing. */
 void trie_add(struct trie *t, const uint8_t *p, size_t len);
-/* The last has been added. -ENOMEM. */
+/* Completes @t after the last pattern. Returns 0, or -ENOMEM: @t is only good
+ * for trie_done() then. */
 int trie_end(struct trie *t) ATTR_WUR;
-void trie_done(struct trie *t); /* accepts zeroed */
+void trie_done(struct trie *t); /* wipes and frees; zeroes are fine */
 
+/* Returns the child of node @at for @byte, 0 for none. */
 static inline uint32_t trie_child(const struct trie *t, uint32_t at,
 				  uint8_t byte)
 {
@@ -50,6 +55,8 @@ static inline uint32_t trie_child(const struct trie *t, uint32_t at,
 	return i;
 }
 
+/* Returns the state after @byte in state @at; 0, the root, if no pattern begins
+ * with the last bytes. nodes[state].match tells what ends there. */
 static inline uint32_t trie_step(const struct trie *t, uint32_t at,
 				 uint8_t byte)
 {

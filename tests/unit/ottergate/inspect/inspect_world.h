@@ -190,11 +190,11 @@ static inline size_t read_upto(SSL *ssl, char *out, size_t len)
 	size_t n = 0;
 
 	while (ssl && n < len) {
-		int r = SSL_read(ssl, out + n, (int)(len - n));
+		int rc = SSL_read(ssl, out + n, (int)(len - n));
 
-		if (r <= 0)
+		if (rc <= 0)
 			break;
-		n += (size_t)r;
+		n += (size_t)rc;
 	}
 	ERR_clear_error();
 	out[n] = '\0';
@@ -233,13 +233,13 @@ static inline void hears_with(SSL *ssl, const char *part, const char *what)
 static inline void ends(SSL *ssl, bool said, const char *what)
 {
 	char got[4096];
-	int r = ssl ? SSL_read(ssl, got, sizeof(got) - 1) : 1;
-	int e = ssl ? SSL_get_error(ssl, r) : 0;
+	int rc = ssl ? SSL_read(ssl, got, sizeof(got) - 1) : 1;
+	int e = ssl ? SSL_get_error(ssl, rc) : 0;
 
-	if (!ok(r <= 0 && (e == SSL_ERROR_ZERO_RETURN) == said &&
+	if (!ok(rc <= 0 && (e == SSL_ERROR_ZERO_RETURN) == said &&
 			e != SSL_ERROR_WANT_READ,
 		"%s", what))
-		printf("# r %d error %d %.*s\n", r, e, r > 0 ? r : 0, got);
+		printf("# r %d error %d %.*s\n", rc, e, rc > 0 ? rc : 0, got);
 	ERR_clear_error();
 }
 
@@ -276,8 +276,8 @@ static inline void peers_secrets(void)
 		 k, v);
 	if (secret_set_read(slice_str(json), &world.secrets, &err) < 0)
 		ok(false, "secrets: %s", err.msg);
-	if (surrogate_mint(&key, "gh", SECRET_GITHUB, SURROGATE_SESSION, 0,
-			   nonce, peers.token) < 0)
+	if (surrogate_mint(&key, "gh", SECRET_GITHUB, SURROGATE_RUN, 0, nonce,
+			   peers.token) < 0)
 		ok(false, "a surrogate");
 }
 

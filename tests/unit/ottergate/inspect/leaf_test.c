@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "init-guard/link.h"
-#include "init-guard/pem.h"
+#include "init-guard/start/pem.h"
 #include "tests/unit/ottergate/policies.h"
 #include "tests/unit/tap.h"
 

@@ -45,26 +45,26 @@ static bool send_some(struct side *s)
 	uint8_t mem[16384];
 	size_t n = ANSWER - s->sent < sizeof(mem) ? ANSWER - s->sent :
 						    sizeof(mem);
-	int r;
+	int rc;
 
 	for (size_t i = 0; i < n; i++)
 		mem[i] = byte_at(s->sent + i);
-	r = n > 0 ? SSL_write(s->u, mem, (int)n) : 0;
+	rc = n > 0 ? SSL_write(s->u, mem, (int)n) : 0;
 	ERR_clear_error();
-	if (r > 0)
-		s->sent += (size_t)r;
-	return r > 0;
+	if (rc > 0)
+		s->sent += (size_t)rc;
+	return rc > 0;
 }
 
 static bool read_some(struct side *s)
 {
 	uint8_t mem[16384];
-	int r = SSL_read(s->c, mem, sizeof(mem));
+	int rc = SSL_read(s->c, mem, sizeof(mem));
 
 	ERR_clear_error();
-	for (int i = 0; i < r; i++)
+	for (int i = 0; i < rc; i++)
 		s->wrong |= mem[i] != byte_at(s->got++);
-	return r > 0;
+	return rc > 0;
 }
 
 /* Until nothing moves any more. Returns the most that was held. */

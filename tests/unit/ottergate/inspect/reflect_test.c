@@ -3,7 +3,7 @@
  * reflect_test.c - credentials in WebSockets, and Basic that comes back
  *
  * What is promised of a WebSocket (docs/THREATS.md): the credential goes into
- * the request that opens it and nowhere else, so a stand-in in a frame stays
+ * the request that opens it and nowhere else, so a surrogate in a frame stays
  * one; down the value is masked wherever it lies whole in a frame, however the
  * bytes come; in pieces over several frames it cannot be seen.
  */
@@ -114,7 +114,7 @@ static void test_up(void)
 	for (size_t i = 0; i < len; i++)
 		frame[6 + i] ^= key[i % 4];
 	say(p.c, frame);
-	hears(p.u, frame, "a stand-in in a frame goes up as it is");
+	hears(p.u, frame, "a surrogate in a frame goes up as it is");
 	say(p.u, frame);
 	hears(p.c, frame, "and comes back as it is");
 	(void)snprintf(frame, sizeof(frame), TEXT_FRAME "%c<%s>", (int)len + 2,

@@ -8,7 +8,7 @@
  */
 #include "tests/unit/ottergate/inspect/inspect_world.h"
 
-/* A request with a stand-in, as far as its answer's head. */
+/* A request with a surrogate, as far as its answer's head. */
 static bool begin(SSL **c, SSL **u, const char *fields, const char *down)
 {
 	char head[512];

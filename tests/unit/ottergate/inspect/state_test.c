@@ -15,6 +15,7 @@
 #include "ottergate/policy/load.h"
 #include "ottergate/inspect/mask/secrets.h"
 #include "ottergate/conn/table.h"
+#include "tests/unit/ottergate/state_bind.h"
 #include "tests/unit/tap.h"
 
 #define AGENT(id, ip, names)                                             \
@@ -51,7 +52,7 @@ static void bind_text(struct gate_state *s, const char *id, const char *text)
 	struct lint lint = { 0 };
 	struct err err = { 0 };
 
-	if (gate_state_bind(s, id, text, strlen(text), &lint, &err) < 0)
+	if (state_bind(s, id, text, &lint, &err) < 0)
 		ok(false, "bind %s: %s", id, err.msg);
 	lint_done(&lint);
 }

@@ -20,7 +20,7 @@ static struct mask *make(char *text)
 }
 
 struct fed {
-	int r; /* of the last call */
+	int rc; /* of the last call */
 	struct buf out;
 };
 
@@ -32,12 +32,12 @@ static struct fed feed(const struct mask *m, struct slice in, size_t step)
 	struct fed f = { 0 };
 
 	buf_init(&f.out, 1 << 20);
-	f.r = mask_begin(&s, m);
-	while (f.r == 0 && in.len > 0 &&
+	f.rc = mask_begin(&s, m);
+	while (f.rc == 0 && in.len > 0 &&
 	       slice_take(&in, in.len < step ? in.len : step, &piece) == 0)
-		f.r = mask_feed(&s, piece, false, &f.out);
-	if (f.r == 0)
-		f.r = mask_feed(&s, slice_of(NULL, 0), true, &f.out);
+		f.rc = mask_feed(&s, piece, false, &f.out);
+	if (f.rc == 0)
+		f.rc = mask_feed(&s, slice_of(NULL, 0), true, &f.out);
 	mask_end(&s);
 	return f;
 }
@@ -57,8 +57,8 @@ static bool alarms(const struct mask *m, struct slice in)
 		struct fed f = feed(m, in, steps[i]);
 
 		/* A form that mask.c knows is not there any more. */
-		good &= f.r == MASK_ALARM ||
-			(f.r == 0 && buf_len(&f.out) == in.len &&
+		good &= f.rc == MASK_ALARM ||
+			(f.rc == 0 && buf_len(&f.out) == in.len &&
 			 !shows(buf_slice(&f.out)));
 		buf_done(&f.out);
 	}
@@ -72,7 +72,7 @@ static bool passes(const struct mask *m, struct slice in)
 	for (size_t step = 1; step < 8; step++) {
 		struct fed f = feed(m, in, step);
 
-		good &= f.r == 0 && slice_eq(buf_slice(&f.out), in);
+		good &= f.rc == 0 && slice_eq(buf_slice(&f.out), in);
 		buf_done(&f.out);
 	}
 	return good;
@@ -86,16 +86,16 @@ static bool alarms_cut(const struct mask *m, const struct doc *d)
 	for (size_t cut = 0; cut <= d->len; cut++) {
 		struct mask_stream s;
 		struct buf out;
-		int r;
+		int rc;
 
 		buf_init(&out, 1 << 20);
-		r = mask_begin(&s, m);
-		if (r == 0)
-			r = mask_feed(&s, slice_of(d->p, cut), false, &out);
-		if (r == 0)
-			r = mask_feed(&s, slice_of(d->p + cut, d->len - cut),
-				      true, &out);
-		good &= r == MASK_ALARM;
+		rc = mask_begin(&s, m);
+		if (rc == 0)
+			rc = mask_feed(&s, slice_of(d->p, cut), false, &out);
+		if (rc == 0)
+			rc = mask_feed(&s, slice_of(d->p + cut, d->len - cut),
+				       true, &out);
+		good &= rc == MASK_ALARM;
 		mask_end(&s);
 		buf_done(&out);
 	}
@@ -311,7 +311,7 @@ static void test_masked(const struct mask *m)
 		for (size_t step = 1; step <= strlen(text); step++) {
 			struct fed f = feed(m, slice_str(text), step);
 
-			good &= f.r == 0 &&
+			good &= f.rc == 0 &&
 				slice_eq(buf_slice(&f.out), slice_str(want));
 			buf_done(&f.out);
 		}
@@ -332,7 +332,7 @@ static void test_left(const struct mask *m)
 
 		while (n < left.len && left.p[n] == (uint8_t)value[n])
 			n++;
-		if (f.r == MASK_ALARM)
+		if (f.rc == MASK_ALARM)
 			ok(n <= MASK_BEGIN && buf_len(&f.out) <= 4 * 8,
 			   "%s, byte by byte: %zu characters have gone",
 			   names[w], n);
@@ -386,7 +386,7 @@ static bool is_alarm(const struct mask *m, const struct doc *d)
 	struct fed f = feed(m, slice_of(d->p, d->len), 3);
 
 	buf_done(&f.out);
-	return f.r == MASK_ALARM;
+	return f.rc == MASK_ALARM;
 }
 
 /* Digits that are no letters are escaped by many. */

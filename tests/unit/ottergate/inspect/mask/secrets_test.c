@@ -65,14 +65,14 @@ static void test_rows(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct secret_set *s = NULL;
 		struct err err = { 0 };
-		int r = secret_set_read(slice_str(rows[i].json), &s, &err);
+		int rc = secret_set_read(slice_str(rows[i].json), &s, &err);
 
 		if (!rows[i].why) {
-			ok(r == 0 && s, "row %zu is taken: %s", i, err.msg);
+			ok(rc == 0 && s, "row %zu is taken: %s", i, err.msg);
 			secret_set_unref(s);
 			continue;
 		}
-		ok(r == -EINVAL && !s && strstr(err.msg, rows[i].why),
+		ok(rc == -EINVAL && !s && strstr(err.msg, rows[i].why),
 		   "row %zu: %s", i, err.msg);
 		ok(!strstr(err.msg, "real-value") && !strstr(err.msg, "cmVhbC"),
 		   "row %zu: no value in the message", i);
@@ -104,30 +104,37 @@ static void test_many(void)
 	is_int(secrets_of(json, &s, &err), -EINVAL, "one more: %s", err.msg);
 }
 
+static bool seen(const struct secret_set *s, struct slice text, uint64_t now_s)
+{
+	unsigned checks = SURROGATE_CHECKS_MAX;
+
+	return surrogate_seen_of(s, text, now_s, &checks);
+}
+
 static void test_seen(const struct secret_set *s)
 {
 	char token[SURROGATE_MAX], text[512];
 	unsigned checks = 2;
 
 	surrogate_of(s, "a", SURROGATE_EPOCH, 0, token);
-	ok(surrogate_seen(s, slice_str(token), SECRETS_NOW), "live");
-	ok(surrogate_seen(s, slice_str(token), SECRETS_NOW + 1200), "expired");
+	ok(seen(s, slice_str(token), SECRETS_NOW), "live");
+	ok(seen(s, slice_str(token), SECRETS_NOW + 1200), "expired");
 	snprintf(text, sizeof(text), "x=%s&y", token);
-	ok(surrogate_seen(s, slice_str(text), SECRETS_NOW), "amid others");
+	ok(seen(s, slice_str(text), SECRETS_NOW), "amid others");
 	snprintf(text, sizeof(text), "%%67%%68p_%s", token + 4);
-	ok(surrogate_seen(s, slice_str(text), SECRETS_NOW), "encoded");
+	ok(seen(s, slice_str(text), SECRETS_NOW), "encoded");
 	token[10] = token[10] == 'a' ? 'b' : 'a';
-	ok(!surrogate_seen(s, slice_str(token), SECRETS_NOW), "another one");
-	ok(!surrogate_seen(NULL, slice_str(token), SECRETS_NOW), "no set");
-	ok(!surrogate_seen(s, slice_of(NULL, 0), SECRETS_NOW), "no text");
+	ok(!seen(s, slice_str(token), SECRETS_NOW), "another one");
+	ok(!seen(NULL, slice_str(token), SECRETS_NOW), "no set");
+	ok(!seen(s, slice_of(NULL, 0), SECRETS_NOW), "no text");
 	snprintf(text, sizeof(text), "%s %s", token, token);
 	ok(!surrogate_seen_of(s, slice_str(text), SECRETS_NOW, &checks) &&
 		   checks == 0,
 	   "checks are counted");
 	ok(surrogate_seen_of(s, slice_str(token), SECRETS_NOW, &checks),
 	   "and when there are none left it is refused");
-	surrogate_of(s, "b", SURROGATE_SESSION, 0, token);
-	ok(surrogate_seen(s, slice_str(token), SECRETS_NOW + 1000000),
+	surrogate_of(s, "b", SURROGATE_RUN, 0, token);
+	ok(seen(s, slice_str(token), SECRETS_NOW + 1000000),
 	   "one of a session");
 }
 
@@ -135,13 +142,15 @@ static void test_set(void)
 {
 	struct name host = { .len = 10, .s = "github.com" };
 	struct name other = { .len = 8, .s = "evil.com" };
+	struct name llm = { .len = 8, .s = "llm.test" };
 	struct secret_set *s = NULL;
 	struct err err = { 0 };
 	const struct secret *a;
 	char list[2][512], all[1024];
 
 	secret_json(list[0], sizeof(list[0]), "a", "github", "real-value-1",
-		    "\"GitHub.com\"", ",\"user\":\"me\",\"expires\":7");
+		    "\"GitHub.com\",\"llm.test:8080\"",
+		    ",\"user\":\"me\",\"expires\":7");
 	secret_json(list[1], sizeof(list[1]), "b", "aws", "real-value-2", "",
 		    ",\"access_key\":\"AKIA1\",\"region\":\"eu-west-1\","
 		    "\"service\":\"s3\"");
@@ -154,11 +163,15 @@ static void test_set(void)
 	   "one of them");
 	is_str(a ? a->value : "", "real-value-1", "its value");
 	is_str(a ? a->user : "", "me", "its user");
-	ok(a && secret_has_host(a, &host) && !secret_has_host(a, &other),
+	ok(a && secret_has_host(a, &host, 443) &&
+		   !secret_has_host(a, &other, 443),
 	   "its hosts, canonical");
+	ok(a && secret_has_host(a, &llm, 8080) &&
+		   !secret_has_host(a, &llm, 8081),
+	   "one at a port alone");
 	a = secret_set_find(s, "b");
 	is_str(a ? a->access_key : "", "AKIA1", "access key");
-	ok(a && !secret_has_host(a, &host), "no host");
+	ok(a && !secret_has_host(a, &host, 443), "no host");
 	ok(!secret_set_find(s, "c") && !secret_set_find(NULL, "a"), "no other");
 	test_seen(s);
 	secret_set_unref(secret_set_ref(s));
