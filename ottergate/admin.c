@@ -31,10 +31,10 @@ int admin_request_read(struct slice *in, struct admin_request *ret)
 	struct slice rest = *in, body;
 	struct admin_request rq;
 	uint8_t verb;
-	int r = admin_take(&rest, ADMIN_REQUEST_MAX, &body);
+	int rc = admin_take(&rest, ADMIN_REQUEST_MAX, &body);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (slice_u8(&body, &verb) < 0 || verb < ADMIN_PING ||
 	    verb > ADMIN_VERB_LAST ||
 	    slice_lstr(&body, ADMIN_REQUEST_MAX, &rq.a) < 0 ||
@@ -50,10 +50,10 @@ int admin_frame_read(struct slice *in, struct admin_frame *ret)
 {
 	struct slice rest = *in, body;
 	uint8_t kind;
-	int r = admin_take(&rest, ADMIN_FRAME_MAX + 1, &body);
+	int rc = admin_take(&rest, ADMIN_FRAME_MAX + 1, &body);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (slice_u8(&body, &kind) < 0 || kind < ADMIN_DATA ||
 	    kind > ADMIN_ERROR)
 		return -EBADMSG;

@@ -2,8 +2,8 @@
 /*
  * builtin_names.h - names that no policy can allow
  *
- * A pattern as in rules, the id of the denial, and what the name stands for.
- * Rows of one id stand together.
+ * X(pattern as in rules, id of the denial, what the name stands for). Rows of
+ * one id are adjacent.
  */
 #ifndef OTTERGATE_BUILTIN_NAMES_H
 #define OTTERGATE_BUILTIN_NAMES_H

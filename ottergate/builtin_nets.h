@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * builtin_nets.h - the addresses that no policy can allow
+ * builtin_nets.h - addresses that no policy can allow
  *
- * One table for the gateway, which judges by it (policy/addr.c), and for acd,
- * which tells a user at once what would be in vain. Link-local and private ranges
- * contain most of the metadata services (K6); these come first, since a
- * `services:` entry may open a private address and never one of them.
+ * One table for the gateway, which decides by it (policy/net/addr.c), and for
+ * acd, which tells a user at once which rules would have no effect. Most
+ * metadata services (K6) lie in link-local and private ranges; they come first,
+ * because a `services:` entry may open a private address but never one of them.
  *
- * The documentation ranges of IPv4 (RFC 5737) are not in it: mirrors of packages
- * may be there.
+ * The IPv4 documentation ranges (RFC 5737) are missing on purpose: package
+ * mirrors may use them.
  */
 #ifndef OTTERGATE_BUILTIN_NETS_H
 #define OTTERGATE_BUILTIN_NETS_H
 
-/* The first that fits counts.
- * R4(a, b, c, d, bits, class, what)
- * R6(bits, class, what, bytes...): those that are left out are 0 */
+/* The first match counts. R4(a, b, c, d, bits, class, what) and R6(bits, class,
+ * what, bytes...), with the bits of the prefix, the rest of ADDR_*, and a text
+ * for people. Missing bytes are 0. */
 #define BUILTIN_NETS(R4, R6)                                                   \
 	R4(169, 254, 169, 0, 24, METADATA, "cloud metadata, AWS DNS")          \
 	R4(169, 254, 170, 0, 24, METADATA, "AWS ECS and EKS")                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reason.h - why a connection was allowed or not; the same words everywhere
+ * reason.h - the reasons of verdicts, in the same words everywhere
  *
- * The code goes into the audit, the metrics and the answer of `check`; the
+ * The code appears in the audit, the metrics and the answer of `check`; the
  * text is for people. Append only: codes are part of the audit's format.
  */
 #ifndef OTTERGATE_REASON_H
@@ -22,17 +22,19 @@
 	  "never allowed: it resolves to a local or reserved address")         \
 	X(ADDRESS_LITERAL, "address-literal",                                  \
 	  "an address instead of a name: only `ips` rules allow that")         \
-	X(BAD_NAME, "bad-name", "this is no host name")                        \
+	X(BAD_NAME, "bad-name", "this is not a host name")                     \
 	X(NO_AGENT, "no-agent", "this address belongs to no sandbox")          \
 	X(EXPIRED, "expired", "the policy of this sandbox has expired")        \
 	X(NO_SNI, "no-sni", "the TLS hello names no server")                   \
-	X(BAD_HELLO, "bad-hello", "this is no TLS hello that may pass")        \
+	X(BAD_HELLO, "bad-hello", "the TLS hello is malformed or not allowed") \
 	X(NOT_TLS, "not-tls", "neither TLS nor HTTP")                          \
 	X(TLS_VERSION, "tls-version", "the TLS version is too old")            \
 	X(ECH, "ech", "encrypted client hello hides the name")                 \
-	X(SNI_MISMATCH, "sni-mismatch", "the TLS name is not the asked one")   \
+	X(SNI_MISMATCH, "sni-mismatch",                                        \
+	  "the TLS name is not the requested one")                             \
 	X(HELLO_TIMEOUT, "hello-timeout", "the request did not come in time")  \
-	X(BAD_HTTP, "bad-http", "this is no HTTP request that may pass")       \
+	X(BAD_HTTP, "bad-http",                                                \
+	  "the HTTP request is malformed or not allowed")                      \
 	X(HOST_MISMATCH, "host-mismatch", "Host and target differ")            \
 	X(METHOD, "method", "the rule does not allow this method or path")     \
 	X(NEEDS_INSPECT, "needs-inspect",                                      \
@@ -41,20 +43,22 @@
 	X(LIMIT_HALF_OPEN, "limit-half-open",                                  \
 	  "too many connections without a request")                            \
 	X(LIMIT_RATE, "limit-rate", "too many new connections a second")       \
-	X(LIMIT_VOLUME, "limit-volume", "the volume of this period is used")   \
+	X(LIMIT_VOLUME, "limit-volume",                                        \
+	  "the volume of this period is used up")                              \
 	X(LIMIT_DNS, "limit-dns", "too many name queries")                     \
 	X(LIMIT_NAMES, "limit-names", "too many new names")                    \
-	X(LIMIT_KILLED, "limit-killed", "cut off: a limit was passed")         \
-	X(LIMIT_AGE, "limit-age", "the connection reached its highest age")    \
+	X(LIMIT_KILLED, "limit-killed", "cut off: a limit was exceeded")       \
+	X(LIMIT_AGE, "limit-age", "the connection reached its maximum age")    \
 	X(AUDIT_FULL, "audit-full", "the audit log cannot be written")         \
 	X(NO_ADDRESS, "no-address", "the name has no address")                 \
 	X(DNS_FAILED, "dns-failed", "the name could not be resolved")          \
-	X(CONNECT_FAILED, "connect-failed", "the server refused or is away")   \
+	X(CONNECT_FAILED, "connect-failed", "the server could not be reached") \
 	X(CONNECT_TIMEOUT, "connect-timeout", "the server did not answer")     \
-	X(POLICY_GONE, "policy-gone", "the policy allows it no longer")        \
-	X(NO_MEMORY, "no-memory", "the gateway is out of memory or of files")  \
+	X(POLICY_GONE, "policy-gone", "the policy no longer allows it")        \
+	X(NO_MEMORY, "no-memory",                                              \
+	  "the gateway is out of memory or descriptors")                       \
 	X(DNS_TYPE, "dns-type", "this record type is not answered")            \
-	X(BAD_DNS, "bad-dns", "this is no DNS question that may pass")         \
+	X(BAD_DNS, "bad-dns", "the DNS question is malformed or not allowed")  \
 	X(DENIED_BY_PROXY, "upstream-proxy", "the upstream proxy refused it")  \
 	X(PROTO, "proto", "the name is allowed, but for another protocol")     \
 	X(LIMIT_LOOKUPS, "limit-lookups",                                      \
@@ -63,14 +67,13 @@
 	  "the server's certificate does not prove its name")                  \
 	X(UPSTREAM_TLS, "upstream-tls", "TLS with the server failed")          \
 	X(CLIENT_TLS, "client-tls",                                            \
-	  "the client broke off TLS: it lacks our CA, or pins another one")    \
+	  "the client ended TLS: it lacks our CA, or pins another one")        \
 	X(PATH, "path", "this path can be read in more than one way")          \
 	X(CREDENTIAL, "credential",                                            \
-	  "a credential that is none of this sandbox's")                       \
-	X(CANARY, "canary",                                                    \
-	  "a stand-in of a credential where it has no business")               \
+	  "the credential is not one of this sandbox")                         \
+	X(CANARY, "canary", "a surrogate was sent where it does not belong")   \
 	X(NO_SECRET, "no-secret",                                              \
-	  "the credential is not there, or not any longer")                    \
+	  "the credential does not exist, or no longer")                       \
 	X(BODY_LIMIT, "body-limit", "the body is longer than the rule allows") \
 	X(GRAPHQL, "graphql",                                                  \
 	  "the rule does not allow this GraphQL, or it cannot be judged")      \
@@ -80,7 +83,7 @@
 	X(CA_EXPIRED, "ca-expired",                                            \
 	  "the sandbox has outlived its CA: start it again")                   \
 	X(UPSTREAM_HTTP, "upstream-http",                                      \
-	  "the server's answer is no HTTP that may pass")                      \
+	  "the server's answer is malformed HTTP")                             \
 	X(PATH_LONG, "path-long",                                              \
 	  "the path is longer than 4 KiB, or has more than 64 segments, or "   \
 	  "is longer than 8 KiB with its query")                               \
@@ -89,7 +92,7 @@
 	X(HELLO_LONG, "hello-long",                                            \
 	  "the TLS hello is longer than `tls: {hello_max}` allows")            \
 	X(LIMIT_MEMORY, "limit-memory",                                        \
-	  "the gateway's memory for this sandbox is used: answers wait "       \
+	  "the gateway's memory for this sandbox is used up: answers wait "    \
 	  "that it does not read")                                             \
 	X(REFLECTION, "reflection",                                            \
 	  "the server sent the real credential back, in another encoding")     \
@@ -98,20 +101,26 @@
 	X(CONNECT_REFUSED, "connect-refused",                                  \
 	  "the server refused the connection")                                 \
 	X(NO_ROUTE, "no-route", "there is no route to the server")             \
-	X(NO_HELLO, "no-hello", "it was closed before anything was said")
+	X(NO_HELLO, "no-hello", "it was closed before any data was sent")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };
 #undef REASON_ENUM
 
-/* A limit of the sandbox, which is an event of its own in the audit. */
+/* Returns true if the reason is a limit of the sandbox, which has an audit
+ * event of its own. */
 bool reason_is_limit(enum reason r);
-/* Of a dial that ended with @code of connect(2) or SO_ERROR, negative. */
+/* Returns the reason for a dial that failed with @code, a negative errno from
+ * connect(2) or SO_ERROR. */
 enum reason reason_of_connect(int code);
-/* Of two attempts at one name that failed, what says more of it: the server
- * that is there before the one that is silent, no route last. */
+/* Returns the more informative of the reasons of two failed dials to one name:
+ * an answer of the server before silence, no route last; @a if they are equal.
+ * REASON_ALLOWED means that nothing has failed yet. */
 enum reason reason_of_two(enum reason a, enum reason b);
-const char *reason_code(enum reason r); /* "not-allowed" */
-const char *reason_text(enum reason r); /* one clause, no full stop */
+/* Return the code, such as "not-allowed", and the text, one clause without a
+ * full stop, in static storage; "unknown" and "reason unknown" for a number
+ * that is none. */
+const char *reason_code(enum reason r);
+const char *reason_text(enum reason r);
 
 #endif

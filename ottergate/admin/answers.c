@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answers.c - what the admin socket is asked, and what it says
+ * answers.c - the requests of the admin socket and their answers
  *
- * An answer returns 0 when all of it is in c->out, or when it has set a state
- * that something else ends; else what is in @err is said.
+ * An answer function returns 0 when the whole answer is in c->out, or when it
+ * has set a state that another event ends; else the error in @err is sent.
  */
 #include "ottergate/admin/admin_impl.h"
 #include "ottergate/admin/lint_json.h"
@@ -34,19 +34,20 @@ void admin_conn_lint(struct admin_conn *c, const struct lint *lint,
 	if (id)
 		jsonw_bool(&w, "inspects", gate_state_inspects(g->state, id));
 	jsonw_close(&w, '}');
-	if (w.r < 0)
+	if (w.rc < 0)
 		c->broken = true;
 	admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);
 }
 
 static int answer_ping(struct admin_conn *c, const struct admin_request *rq,
-		       struct err *err ATTR_UNUSED)
+		       struct err *err)
 {
 	struct gate *g = c->server->gate;
 	struct buf out;
 	struct jsonw w;
 
+	(void)err;
 	(void)rq;
 	buf_init(&out, ADMIN_FRAME_MAX);
 	jsonw_init(&w, &out);
@@ -60,22 +61,23 @@ static int answer_ping(struct admin_conn *c, const struct admin_request *rq,
 	jsonw_close(&w, '}');
 	admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);
-	return w.r;
+	return w.rc;
 }
 
 static int answer_figures(struct admin_conn *c, const struct admin_request *rq,
-			  struct err *err ATTR_UNUSED)
+			  struct err *err)
 {
 	struct metrics_view v = gate_metrics(c->server->gate);
 	struct buf out;
-	int r;
+	int rc;
 
+	(void)err;
 	buf_init(&out, ADMIN_ANSWER_MAX / 2);
-	r = rq->verb == ADMIN_METRICS ? metrics_text(&v, &out) :
-					metrics_json(&v, &out);
+	rc = rq->verb == ADMIN_METRICS ? metrics_text(&v, &out) :
+					 metrics_json(&v, &out);
 	admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
 static const struct table_entry *agent_find(struct admin_conn *c,
@@ -98,15 +100,15 @@ static int answer_show(struct admin_conn *c, const struct admin_request *rq,
 {
 	const struct table_entry *e = agent_find(c, rq, err);
 	struct buf out;
-	int r;
+	int rc;
 
 	if (!e)
 		return -ENOENT;
 	buf_init(&out, ADMIN_ANSWER_MAX / 2);
-	r = agent_policy_json(e->policy, &out);
+	rc = agent_policy_json(e->policy, &out);
 	admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
 static int answer_check(struct admin_conn *c, const struct admin_request *rq,
@@ -115,19 +117,19 @@ static int answer_check(struct admin_conn *c, const struct admin_request *rq,
 	const struct table_entry *e = agent_find(c, rq, err);
 	struct buf out;
 	SCOPED_STR url = NULL;
-	int r;
+	int rc;
 
 	if (!e)
 		return -ENOENT;
-	r = slice_dup_str(rq->b, &url);
-	if (r < 0)
-		return r;
+	rc = slice_dup_str(rq->b, &url);
+	if (rc < 0)
+		return rc;
 	buf_init(&out, ADMIN_FRAME_MAX);
-	r = gate_check(e->policy, url, &out, err);
-	if (r >= 0)
+	rc = gate_check(e->policy, url, &out, err);
+	if (rc >= 0)
 		admin_conn_text(c, buf_slice(&out));
 	buf_done(&out);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static void connection_line(void *arg, const char *json, size_t len)
@@ -136,21 +138,29 @@ static void connection_line(void *arg, const char *json, size_t len)
 }
 
 static int answer_connections(struct admin_conn *c,
-			      const struct admin_request *rq,
-			      struct err *err ATTR_UNUSED)
+			      const struct admin_request *rq, struct err *err)
 {
 	SCOPED_STR agent = NULL;
-	int r = slice_dup_str(rq->a, &agent);
+	int rc = slice_dup_str(rq->a, &agent), len;
+	uint64_t left_out;
+	char last[64];
 
-	if (r < 0)
-		return r;
-	workers_connections(c->server->gate->workers, agent[0] ? agent : NULL,
-			    connection_line, c);
+	(void)err;
+	if (rc < 0)
+		return rc;
+	left_out = workers_connections(c->server->gate->workers,
+				       agent[0] ? agent : NULL, WORKER_LIST_MAX,
+				       connection_line, c);
+	if (left_out > 0) {
+		len = snprintf(last, sizeof(last), "{\"left_out\":%" PRIu64 "}",
+			       left_out);
+		connection_line(c, last, (size_t)len);
+	}
 	return 0;
 }
 
-/* A line of the audit. Others' lines are told apart by their text: it is ours
- * and the agent's id stands in it once, quoted. */
+/* Queues a line of the audit if it is of the followed agent: our own lines
+ * contain the agent's id once, quoted, so a text search finds it. */
 static void follow_line(void *arg, const char *line, size_t len)
 {
 	struct admin_conn *c = arg;
@@ -158,9 +168,9 @@ static void follow_line(void *arg, const char *line, size_t len)
 	if (c->needle_len > 0 && !memmem(line, len, c->needle, c->needle_len))
 		return;
 	admin_conn_frame(c, ADMIN_DATA, slice_of(line, len));
-	/* Nothing is sent or freed while lines are handed round. */
+	/* Nothing is sent or freed while the audit distributes lines. */
 	if (c->broken)
-		loop_timer_set(c->timer, 0); /* too slow: it is cut off */
+		loop_timer_set(c->timer, 0); /* too slow: disconnected */
 	else
 		admin_conn_wait(c);
 }
@@ -190,9 +200,11 @@ static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 	static const char key[] = ",\"agent\":\"";
 	char *p = c->needle;
 
-	if (rq->a.len > AUDIT_AGENT_MAX || rq->b.len > REASON_CODE_MAX)
+	if (rq->a.len > AUDIT_AGENT_MAX)
 		return err_set(err, -EINVAL, "the agent's id is too long");
-	/* acd's own is not one of the users'. */
+	if (rq->b.len > REASON_CODE_MAX)
+		return err_set(err, -EINVAL, "the reason is too long");
+	/* acd's own socket, and not one of the users' */
 	if (rq->b.len > 0) {
 		static const char reason[] = ",\"reason\":\"";
 
@@ -217,15 +229,16 @@ static int answer_follow(struct admin_conn *c, const struct admin_request *rq,
 }
 
 static int answer_reload(struct admin_conn *c, const struct admin_request *rq,
-			 struct err *err ATTR_UNUSED)
+			 struct err *err)
 {
+	(void)err;
 	(void)rq;
 	c->state = ADMIN_ASKED;
 	gate_reload_ask(c->server->gate->reload);
 	return 0;
 }
 
-/* Bound: which text it was, too. */
+/* Writes the change to the audit; for a bind also which text it was. */
 void admin_note_change(struct gate *g, const char *id, bool bound)
 {
 	const struct table *t = gate_state_table(g->state);
@@ -244,42 +257,43 @@ void admin_note_change(struct gate *g, const char *id, bool bound)
 	audit_note(g->audit, AUDIT_POLICY, id, detail);
 }
 
-/* The state may not be changed while a reload is on: the request is looked at
- * again when it has ended. Returns 1 if it waits so; else 0 with the id of the
- * agent that is to be changed, which the caller frees. */
+/* Returns 0 with the id of the agent to change, which the caller frees; 1 if
+ * the request has to wait because a reload is running (it is looked at again at
+ * its end); or an error. */
 static int change_begin(struct admin_conn *c, const struct admin_request *rq,
 			char **ret_id, struct err *err)
 {
-	int r;
+	int rc;
 
 	if (gate_reload_busy(c->server->gate->reload)) {
 		c->state = ADMIN_WAIT;
 		return 1;
 	}
-	r = slice_dup_str(rq->a, ret_id);
-	return r < 0 ? err_set(err, r, "the agent's id") : 0;
+	rc = slice_dup_str(rq->a, ret_id);
+	return rc < 0 ? err_set(err, rc, "the agent's id") : 0;
 }
 
-/* A change of the state has ended with @r: if it is one, the workers get what
- * there is now in place of @old, whose reference is taken. Returns @r. */
-static int change_end(struct gate *g, struct table *old, int r)
+/* Ends a change of the state with the result @r: on success the workers get the
+ * new table, and the reference to @old, the one before, is released. Returns
+ * @r. */
+static int change_end(struct gate *g, struct table *old, int rc)
 {
-	if (r >= 0)
+	if (rc >= 0)
 		gate_apply(g, old);
 	else
 		table_unref(old);
-	return r;
+	return rc;
 }
 
-/* Compiled by a thread of its own; admin_server_bind_ended() answers. */
+/* A thread compiles the policy; admin_server_bind_ended() answers. */
 static int answer_bind(struct admin_conn *c, const struct admin_request *rq,
 		       struct err *err)
 {
 	SCOPED_STR id = NULL;
-	int r = change_begin(c, rq, &id, err);
+	int rc = change_begin(c, rq, &id, err);
 
-	if (r != 0)
-		return r < 0 ? r : 0;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	c->state = ADMIN_BINDING;
 	return gate_reload_bind(c->server->gate->reload, id, rq->b);
 }
@@ -291,21 +305,22 @@ static int answer_unbind(struct admin_conn *c, const struct admin_request *rq,
 	const struct lint lint = { 0 };
 	struct table *old;
 	SCOPED_STR id = NULL;
-	int r = change_begin(c, rq, &id, err);
+	int rc = change_begin(c, rq, &id, err);
 
-	if (r != 0)
-		return r < 0 ? r : 0;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	old = table_ref(gate_state_table(g->state));
-	r = change_end(g, old, gate_state_unbind(g->state, id, err));
-	if (r >= 0)
+	rc = change_end(g, old, gate_state_unbind(g->state, id, err));
+	if (rc >= 0)
 		admin_note_change(g, id, false);
 	admin_conn_lint(c, &lint, NULL, err);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
-/* --- secrets -------------------------------------------------------------- */
+/* --- credentials
+ * ------------------------------------------------------------ */
 
-/* The ids of what it holds, for the audit; never a value. */
+/* Writes the ids of the credentials to the audit; never a token. */
 static void secrets_note(struct gate *g, const char *id,
 			 const struct secret_set *set)
 {
@@ -321,10 +336,23 @@ static void secrets_note(struct gate *g, const char *id,
 	jsonw_close(&w, ']');
 	if (set->n > 16)
 		jsonw_u64(&w, "secrets_more", set->n - 16);
-	if (w.r == 0 && buf_append(&text, "", 1) == 0)
+	if (w.rc == 0 && buf_append(&text, "", 1) == 0)
 		audit_note(g->audit, AUDIT_POLICY, id,
 			   (const char *)buf_slice(&text).ptr);
 	buf_done(&text);
+}
+
+/* change_begin() for what no program but acd may see, and of one agent. */
+static int secret_begin(struct admin_conn *c, const struct admin_request *rq,
+			char **ret_id, struct err *err)
+{
+	int rc;
+
+	c->secret = true;
+	rc = change_begin(c, rq, ret_id, err);
+	if (rc == 0 && !**ret_id)
+		return err_set(err, -EINVAL, "the agent's id");
+	return rc;
 }
 
 static int answer_secrets(struct admin_conn *c, const struct admin_request *rq,
@@ -334,25 +362,21 @@ static int answer_secrets(struct admin_conn *c, const struct admin_request *rq,
 	struct secret_set *set = NULL;
 	struct table *old;
 	SCOPED_STR id = NULL;
-	int r;
+	int rc = secret_begin(c, rq, &id, err);
 
-	c->secret = true;
-	r = change_begin(c, rq, &id, err);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	if (!*id)
-		return err_set(err, -EINVAL, "the agent's id");
-	r = secret_set_read(rq->b, &set, err);
-	if (r < 0)
-		return r;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = secret_set_read(rq->b, &set, err);
+	if (rc < 0)
+		return rc;
 	old = table_ref(gate_state_table(g->state));
-	r = change_end(g, old, gate_state_secrets(g->state, id, set, err));
-	if (r >= 0) {
+	rc = change_end(g, old, gate_state_secrets(g->state, id, set, err));
+	if (rc >= 0) {
 		secrets_note(g, id, set);
 		admin_conn_text(c, slice_str("{\"ok\":true}"));
 	}
 	secret_set_unref(set);
-	return r;
+	return rc;
 }
 
 static int ca_answer(struct admin_conn *c, const struct leaf_ca *ca)
@@ -360,32 +384,33 @@ static int ca_answer(struct admin_conn *c, const struct leaf_ca *ca)
 	struct buf bundle, out;
 	struct slice s;
 	struct jsonw w;
-	int r;
+	int rc;
 
 	buf_init(&bundle, CA_ANSWER_MAX / 4);
 	buf_init(&out, CA_ANSWER_MAX);
-	r = leaf_ca_bundle(ca, &bundle);
-	/* In one piece each: what grows leaves copies behind. */
-	if (r == 0 && (!buf_reserve(&out, CA_ANSWER_MAX) ||
-		       !buf_reserve(&c->out, CA_ANSWER_MAX + 64)))
-		r = -ENOMEM;
-	if (r == 0) {
+	rc = leaf_ca_bundle(ca, &bundle);
+	/* Allocated in one piece each, because a growing buffer leaves
+	 * copies. */
+	if (rc == 0 && (!buf_reserve(&out, CA_ANSWER_MAX) ||
+			!buf_reserve(&c->out, CA_ANSWER_MAX + 64)))
+		rc = -ENOMEM;
+	if (rc == 0) {
 		s = buf_slice(&bundle);
 		jsonw_init(&w, &out);
 		jsonw_open(&w, NULL, '{');
 		jsonw_str(&w, "cert", leaf_ca_pem(ca));
 		jsonw_strn(&w, "bundle", (const char *)s.ptr, s.len);
 		jsonw_close(&w, '}');
-		r = w.r;
+		rc = w.rc;
 	}
-	if (r == 0)
+	if (rc == 0)
 		admin_conn_text(c, buf_slice(&out));
 	admin_buf_wipe(&bundle);
 	admin_buf_wipe(&out);
-	return r;
+	return rc;
 }
 
-/* Gives one, or sets the one that is brought. */
+/* Returns the CA, or restores the one that was sent. */
 static int answer_ca(struct admin_conn *c, const struct admin_request *rq,
 		     struct err *err)
 {
@@ -393,20 +418,16 @@ static int answer_ca(struct admin_conn *c, const struct admin_request *rq,
 	struct leaf_ca *ca = NULL;
 	struct table *old;
 	SCOPED_STR id = NULL;
-	int r;
+	int rc = secret_begin(c, rq, &id, err);
 
-	c->secret = true;
-	r = change_begin(c, rq, &id, err);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	if (!*id)
-		return err_set(err, -EINVAL, "the agent's id");
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	old = table_ref(gate_state_table(g->state));
-	r = rq->b.len > 0 ? gate_state_ca_put(g->state, id, rq->b, err) :
-			    gate_state_ca(g->state, id, &ca, err);
-	r = change_end(g, old, r);
-	if (r < 0)
-		return r;
+	rc = rq->b.len > 0 ? gate_state_ca_put(g->state, id, rq->b, err) :
+			     gate_state_ca(g->state, id, &ca, err);
+	rc = change_end(g, old, rc);
+	if (rc < 0)
+		return rc;
 	if (ca)
 		return ca_answer(c, ca);
 	admin_conn_text(c, slice_str("{\"ok\":true}"));

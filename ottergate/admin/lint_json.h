@@ -9,10 +9,11 @@
 #include "ottergate/policy/load.h"
 
 /*
- * Adds to the object that @w is in: "error", if @err is a failure; "lint", a list
- * of {"level", "code", "text", "file", "line", "column", "message", "about",
- * "by"}, where "text" is file, line, column and message, and what there is not is
- * left out; "dropped", how many more there were.
+ * Adds to the object that @w is in: "error" if @err has a code; "lint", a
+ * list of {"level", "code", "text", "file", "line", "column", "message",
+ * "about", "by"}, where "text" is file, line, column and message, and unknown
+ * fields are missing; "dropped", the number of findings beyond the list.
+ * Reports a failure in w->rc.
  */
 void lint_json(struct jsonw *w, const struct lint *lint, const struct err *err);
 

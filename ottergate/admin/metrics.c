@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.c - Prometheus text and JSON of everything that is counted
+ * metrics.c - all counters as Prometheus text and as JSON
  *
- * Text as in the Prometheus exposition format 0.0.4: HELP and TYPE once for a
- * name, then a line for each set of labels. The agents' figures are a table,
+ * Text in the Prometheus exposition format 0.0.4: HELP and TYPE once for each
+ * name, then a line for each set of labels. The agents' figures are one table,
  * so that both forms have the same ones.
  */
 #include "ottergate/admin/metrics.h"
@@ -84,7 +84,7 @@ static uint64_t agent_figure(const struct agent *a, enum agent_figure f)
 	return 0;
 }
 
-/* The figures of the process that no worker counts. */
+/* Figures of the process, which the workers do not count. */
 struct figure {
 	struct family family;
 	uint64_t value;
@@ -133,62 +133,62 @@ static int text_head(struct buf *out, const struct family *f)
 
 static int text_value(struct buf *out, const struct family *f, uint64_t v)
 {
-	int r = text_head(out, f);
+	int rc = text_head(out, f);
 
-	return r < 0 ? r :
-		       buf_printf(out, PREFIX "%s %" PRIu64 "\n", f->name, v);
+	return rc < 0 ? rc :
+			buf_printf(out, PREFIX "%s %" PRIu64 "\n", f->name, v);
 }
 
-/* A label's value: backslash, quote and newline are escaped. */
+/* Writes the value of a label; backslash, quote and newline are escaped. */
 static int text_label(struct buf *out, const char *s)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (; *s && r >= 0; s++) {
+	for (; *s && rc >= 0; s++) {
 		const char *escaped = *s == '\\' ? "\\\\" :
 				      *s == '"'  ? "\\\"" :
 				      *s == '\n' ? "\\n" :
 						   NULL;
 
-		r = escaped ? buf_append(out, escaped, 2) :
-			      buf_append(out, s, 1);
+		rc = escaped ? buf_append(out, escaped, 2) :
+			       buf_append(out, s, 1);
 	}
-	return r;
+	return rc;
 }
 
 static int text_agents(const struct metrics_view *v, struct buf *out,
 		       enum agent_figure f)
 {
 	const struct family *family = &agent_families[f];
-	int r = text_head(out, family);
+	int rc = text_head(out, family);
 
-	for (size_t i = 0; i < table_count(v->table) && r >= 0; i++) {
+	for (size_t i = 0; i < table_count(v->table) && rc >= 0; i++) {
 		const struct agent *a = table_at(v->table, i)->agent;
 
-		r = buf_printf(out, PREFIX "%s{agent=\"", family->name);
-		if (r >= 0)
-			r = text_label(out, a->id);
-		if (r >= 0)
-			r = buf_printf(out, "\"} %" PRIu64 "\n",
-				       agent_figure(a, f));
+		rc = buf_printf(out, PREFIX "%s{agent=\"", family->name);
+		if (rc >= 0)
+			rc = text_label(out, a->id);
+		if (rc >= 0)
+			rc = buf_printf(out, "\"} %" PRIu64 "\n",
+					agent_figure(a, f));
 	}
-	return r;
+	return rc;
 }
 
 int metrics_text(const struct metrics_view *v, struct buf *out)
 {
 	struct figure figures[FIGURES];
 	size_t n = figures_collect(v, figures);
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < COUNTERS && r >= 0; i++)
-		r = text_value(out, &counter_families[i],
-			       workers_counter(v->workers, (enum counter)i));
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = text_value(out, &figures[i].family, figures[i].value);
-	for (size_t i = 0; i < AGENT_FIGURES && r >= 0; i++)
-		r = text_agents(v, out, (enum agent_figure)i);
-	return r < 0 ? r : 0;
+	for (size_t i = 0; i < COUNTERS && rc >= 0; i++)
+		rc = text_value(out, &counter_families[i],
+				workers_counter(v->workers, (enum counter)i));
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = text_value(out, &figures[i].family, figures[i].value);
+	for (size_t i = 0; i < AGENT_FIGURES && rc >= 0; i++)
+		rc = text_agents(v, out, (enum agent_figure)i);
+	return rc < 0 ? rc : 0;
 }
 
 static void json_agent(struct jsonw *w, const struct table_entry *e)
@@ -230,5 +230,5 @@ int metrics_json(const struct metrics_view *v, struct buf *out)
 		json_agent(&w, table_at(v->table, i));
 	jsonw_close(&w, ']');
 	jsonw_close(&w, '}');
-	return w.r;
+	return w.rc;
 }

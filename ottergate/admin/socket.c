@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * server.c - answers on the admin socket
+ * socket.c - answers on the admin socket
  *
  * Theory of operation
  *
- * One request a connection. The file's mode keeps others out, and the
- * kernel's word on the peer is asked besides: root, or who runs this. No
+ * One request on each connection. The file's mode keeps others out, and the
+ * peer's credentials are checked too: root, or the user who runs this. No
  * sandbox can see the socket.
  *
- *	READ → answered at once → FLUSH → closed
- *	     ↘ WAIT: a reload or a bind is on, changes come after it
- *	     ↘ BINDING: answered when the policy is compiled and bound
- *	     ↘ ASKED → RELOADING: answered when that reload has ended
- *	     ↘ FOLLOW: lines until the client leaves, or lags too far behind
+ *   READ → answered at once → FLUSH → closed
+ *        ↘ WAIT: a reload or a bind is running, changes wait for its end
+ *        ↘ BINDING: answered when the policy is compiled and bound
+ *        ↘ ASKED → RELOADING: answered when that reload has ended
+ *        ↘ FOLLOW: lines until the client leaves, or lags too far behind
  *
- * An answer is collected in a bounded buffer and sent as the client takes it.
- * What workers have decided before a request is in the audit's file before its
- * answer: who has asked anything may read the file then.
+ * An answer is collected in a bounded buffer and sent as the client reads.
+ * Decisions that workers made before a request are in the audit's file before
+ * its answer, so that a client may read the file after any request.
  *
- * Requests that bring secrets, and answers that have any, are in one piece of
- * memory each from the beginning, which is wiped.
+ * Requests and answers with real tokens or keys are kept in one piece of memory
+ * from the beginning, which is wiped.
  */
 #include "ottergate/admin/admin_impl.h"
 
@@ -87,8 +87,8 @@ void admin_conn_text(struct admin_conn *c, struct slice text)
 	}
 }
 
-/* One request a connection: who says more, or leaves, is done. A client that
- * has only closed its sending side may still read the end of its answer. */
+/* A client that sends more than one request, or leaves, is disconnected. One
+ * that has only closed its sending side may still read its answer. */
 void admin_conn_wait(struct admin_conn *c)
 {
 	uint32_t out = buf_len(&c->out) > 0 ? EPOLLOUT : 0;
@@ -97,7 +97,7 @@ void admin_conn_wait(struct admin_conn *c)
 						  EPOLLIN | EPOLLRDHUP | out);
 }
 
-/* Sends what there is; frees @c when all is said or nobody listens. */
+/* Sends what is queued; frees @c when all is sent or the client has left. */
 static void conn_flush(struct admin_conn *c)
 {
 	while (buf_len(&c->out) > 0) {
@@ -122,10 +122,10 @@ static void conn_flush(struct admin_conn *c)
 		admin_conn_wait(c);
 }
 
-/* The answer is complete; @err with a code: it is a failure. */
+/* Ends the answer, with a failure if @err has a code. */
 static void conn_end(struct admin_conn *c, const struct err *err)
 {
-	if (c->broken) { /* what fitted is not the answer */
+	if (c->broken) { /* what fitted is no whole answer */
 		buf_end(c, &c->out);
 		buf_init(&c->out, ADMIN_ANSWER_MAX);
 		c->broken = false;
@@ -144,29 +144,29 @@ static void conn_end(struct admin_conn *c, const struct err *err)
 
 /* --- connections --------------------------------------------------------- */
 
-/* Looks at what has come; may free @c. */
+/* Handles a complete request; may free @c. */
 static void conn_request(struct admin_conn *c)
 {
 	struct slice in = buf_slice(&c->in);
 	struct admin_request rq;
 	struct err err = { 0 };
-	int r = admin_request_read(&in, &rq);
+	int rc = admin_request_read(&in, &rq);
 
-	if (r == -EAGAIN)
+	if (rc == -EAGAIN)
 		return;
 	loop_timer_clear(c->timer);
 	audit_pump(c->server->gate->audit);
-	if (r < 0)
-		err_set(&err, r, "this is no request");
+	if (rc < 0)
+		err_set(&err, rc, "the request is malformed");
 	else
-		r = admin_answers[rq.verb](c, &rq, &err);
-	if (r < 0 && err.code == 0)
-		err_set(&err, r, "%s", err_text(r));
-	if (r < 0 || c->state == ADMIN_READ)
+		rc = admin_answers[rq.verb](c, &rq, &err);
+	if (rc < 0 && err.code == 0)
+		err_set(&err, rc, "%s", err_text(rc));
+	if (rc < 0 || c->state == ADMIN_READ)
 		conn_end(c, &err);
 }
 
-/* Room for all of a request that brings secrets, before any of it is read. */
+/* Reserves room for a whole request with tokens before any of it is read. */
 static void conn_room(struct admin_conn *c)
 {
 	uint8_t head[HEAD_SIZE] = { 0 };
@@ -179,12 +179,12 @@ static void conn_room(struct admin_conn *c)
 	    (head[4] != ADMIN_SECRETS && head[4] != ADMIN_CA))
 		return;
 	c->secret = true;
-	/* Without it the reading below fails, too. */
+	/* If this fails, so does the reading below. */
 	if (!buf_reserve(&c->in, HEAD_SIZE + len + READ_SIZE))
 		c->broken = true;
 }
 
-/* Takes what the client sends; may free @c. */
+/* Reads from the client; may free @c. */
 static void conn_read(struct admin_conn *c)
 {
 	uint8_t *to;
@@ -238,7 +238,7 @@ static bool peer_may(int fd)
 	       (uid == 0 || uid == geteuid());
 }
 
-/* Takes @fd. */
+/* Takes ownership of @fd. */
 static void conn_new(struct admin_server *s, int fd)
 {
 	struct admin_conn *c = calloc(1, sizeof(*c));
@@ -249,7 +249,7 @@ static void conn_new(struct admin_server *s, int fd)
 	}
 	c->server = s;
 	c->fd = fd;
-	/* Room to read one more piece than the longest request has. */
+	/* Room for one more piece than the longest request. */
 	buf_init(&c->in, HEAD_SIZE + ADMIN_REQUEST_MAX + READ_SIZE);
 	buf_init(&c->out, ADMIN_ANSWER_MAX);
 	c->next = s->conns;
@@ -267,11 +267,12 @@ static void conn_new(struct admin_server *s, int fd)
 		loop_timer_set(c->timer, REQUEST_MS);
 }
 
-static void server_on_accept(void *arg, uint32_t events ATTR_UNUSED)
+static void server_on_accept(void *arg, uint32_t events)
 {
 	struct admin_server *s = arg;
 	int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	(void)events;
 	if (fd < 0)
 		return;
 	if (s->n_conns < CONNS_MAX && peer_may(fd))
@@ -318,8 +319,8 @@ void admin_server_reload_begins(struct admin_server *s)
 			c->state = ADMIN_RELOADING;
 }
 
-/* What had to wait is looked at again. The first of them may begin a job
- * that the next ones wait for. */
+/* Handles waiting requests again. The first may begin a job for which the
+ * others wait. */
 static void server_go_on(struct admin_server *s)
 {
 	struct admin_conn *c = s->conns, *next;

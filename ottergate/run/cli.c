@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli.c - the command line: options once for all commands, a table of these
+ * cli.c - the command line: common options and a table of commands
  *
- * An option means the same with every command and may stand anywhere. Help
- * and parser read the same tables.
+ * An option means the same for every command and may stand anywhere. Help and
+ * parser use the same tables.
  */
 #include "ottergate/run/cli.h"
 
 #include <string.h>
 
+#include "lib/jsonw.h"
 #include "lib/log.h"
 
-/* What `run` listens at unless told otherwise. */
+/* Default address of `run`. */
 #define SELF_DEFAULT 0xac140035u /* 172.20.0.53 */
 #define DNS_DEFAULT 53u
 #define TRANSPARENT_DEFAULT 3129u
 #define PROXY_DEFAULT 3128u
+#define END_MAX 4096u /* of an err's message, escaped */
 
 enum option_kind {
 	OPTION_FLAG, /* bool */
@@ -61,21 +63,23 @@ static const struct option {
 	{ "--roots", "FILE", OPTION_TEXT, FIELD(gate.roots),
 	  "PEM, trusted for inspected servers besides the system's roots" },
 	{ "--own", "FILE", OPTION_TEXT, FIELD(gate.own),
-	  "this machine's addresses, one a line; nobody reaches them" },
+	  "this machine's addresses, one a line; all are denied" },
 	{ "--keep-root", NULL, OPTION_FLAG, FIELD(gate.keep_root),
-	  "give no rights up: for tests without root" },
+	  "keep all rights, for tests without root" },
 	{ "--log-json", NULL, OPTION_FLAG, FIELD(log_json),
 	  "write log lines as JSON" },
 	{ "--debug", NULL, OPTION_FLAG, FIELD(debug), "say more" },
 	{ "--as", "AGENT", OPTION_TEXT, FIELD(agent), "whose policy" },
 	{ "--agent", "AGENT", OPTION_TEXT, FIELD(agent), "the same" },
 	{ "--since", "N", OPTION_TEXT, FIELD(since),
-	  "for usage: seconds since the epoch" },
+	  "for usage: seconds since 1970" },
 	{ "--explain", NULL, OPTION_FLAG, FIELD(explain),
 	  "say which rule decided, and where it comes from" },
 	{ "--json", NULL, OPTION_FLAG, FIELD(json), "for programs" },
 	{ "--resolve", NULL, OPTION_FLAG, FIELD(resolve),
 	  "for check with --policy: judge the name's addresses too" },
+	{ "--called", "PATH=NAME", OPTION_TEXT, FIELD(called),
+	  "what messages call a policy file" },
 	{ "--check", NULL, OPTION_FLAG, FIELD(check),
 	  "check policy files: ottergate --check FILE..." },
 	{ "--help", NULL, OPTION_FLAG, FIELD(help), "this text" },
@@ -83,46 +87,68 @@ static const struct option {
 #undef FIELD
 };
 
+/* Tells who started the gateway why it has ended, as data. */
+static void end_print(const char *why)
+{
+	struct jsonw w;
+	struct buf out;
+
+	buf_init(&out, END_MAX);
+	jsonw_init(&w, &out);
+	jsonw_open(&w, NULL, '{');
+	jsonw_bool(&w, "ok", false);
+	jsonw_str(&w, "error", why);
+	jsonw_close(&w, '}');
+	if (w.rc == 0)
+		printf("%.*s\n", (int)buf_len(&out),
+		       (const char *)buf_slice(&out).ptr);
+	buf_done(&out);
+}
+
 static int cli_run(const struct cli *cli, struct err *err)
 {
-	int r = gate_run(&cli->gate, err);
+	int rc = gate_run(&cli->gate, err);
 
-	if (r == 0 || strcmp(err->word, GATE_REFUSED) != 0)
-		return r;
+	if (rc < 0 && cli->json)
+		end_print(err->msg);
+	if (rc == 0 || strcmp(err->word, GATE_REFUSED) != 0)
+		return rc;
 	log_error("%s", err->msg);
 	return GATE_EXIT_POLICY;
 }
 
 static const struct command {
 	const char *name, *second; /* "audit" "verify" */
-	const char *words; /* as help shows them */
+	const char *words; /* shown by help */
 	size_t n_words;
 	cli_fn fn;
 	const char *help;
 } commands[] = {
-	{ "run", NULL, "", 0, cli_run, "be the gateway, in the foreground" },
+	{ "run", NULL, "", 0, cli_run, "run the gateway in the foreground" },
 	{ "check", NULL, " URL --as AGENT", 1, cli_check,
-	  "would it be allowed? exit code 0: yes, 3: no" },
+	  "say whether it is allowed; exit code 0: yes, 3: no" },
 	{ "show", NULL, " builtin|AGENT", 1, cli_show,
-	  "what nobody may reach; what AGENT may" },
+	  "what is denied to all; what AGENT may reach" },
+	{ "schema", NULL, "", 0, cli_schema,
+	  "what a policy file may have, as JSON Schema" },
 	{ "observe", NULL, " [--agent A] FILE", 1, cli_observe,
 	  "a minimal policy from an audit" },
 	{ "usage", NULL, " [--agent A] [--since N] FILE", 1, cli_model_usage,
-	  "what was asked of models, from an audit, JSON" },
+	  "use of models, from an audit, as JSON" },
 	{ "audit", "verify", " FILE", 1, cli_verify,
-	  "does the chain of all its files hold?" },
+	  "verify the chain of all its files" },
 	{ "audit", "follow", " [--agent A]", 0, cli_follow,
-	  "lines as they come" },
+	  "print audit lines as they are written" },
 	{ "stats", NULL, "", 0, cli_stats, "figures, JSON" },
-	{ "metrics", NULL, "", 0, cli_metrics, "figures, Prometheus text" },
+	{ "metrics", NULL, "", 0, cli_metrics, "counters, as Prometheus text" },
 	{ "connections", NULL, " [--agent A]", 0, cli_connections,
-	  "what is open now, a line of JSON each" },
-	{ "reload", NULL, "", 0, cli_reload, "read all policy files anew" },
+	  "open connections, a line of JSON each" },
+	{ "reload", NULL, "", 0, cli_reload, "read all policy files again" },
 	{ "bind", NULL, " AGENT FILE", 2, cli_bind,
 	  "give AGENT the policy in FILE" },
 	{ "unbind", NULL, " AGENT", 1, cli_unbind,
-	  "AGENT may reach nothing any more" },
-	{ "ping", NULL, "", 0, cli_ping, "is it there?" },
+	  "remove AGENT's policy: it may reach nothing" },
+	{ "ping", NULL, "", 0, cli_ping, "say whether the gateway runs" },
 };
 
 static void help_print(void)
@@ -149,14 +175,15 @@ static void help_print(void)
 static int number_read(const char *text, uint64_t max, uint64_t *ret,
 		       const char *name, struct err *err)
 {
-	int r = str_parse_u64(text, 0, max, ret);
+	int rc = str_parse_u64(text, 0, max, ret);
 
-	return r < 0 ? err_set(err, -EINVAL, "%s: '%s' is no number up to %llu",
-			       name, text, (unsigned long long)max) :
-		       0;
+	return rc < 0 ? err_set(err, -EINVAL,
+				"%s: '%s' is not a number up to %llu", name,
+				text, (unsigned long long)max) :
+			0;
 }
 
-/* "8443:443" */
+/* Parses "8443:443". */
 static int fixed_read(struct cli *cli, const char *text, struct err *err)
 {
 	const char *colon = strchr(text, ':');
@@ -165,7 +192,7 @@ static int fixed_read(struct cli *cli, const char *text, struct err *err)
 
 	if (!first || str_parse_u64(first, 1, UINT16_MAX, &a) < 0 ||
 	    str_parse_u64(colon + 1, 1, UINT16_MAX, &b) < 0)
-		return err_set(err, -EINVAL, "--fixed: '%s' is no N:PORT",
+		return err_set(err, -EINVAL, "--fixed: '%s' is not N:PORT",
 			       text);
 	cli->gate.fixed_listen = (uint16_t)a;
 	cli->gate.fixed_port = (uint16_t)b;
@@ -177,7 +204,7 @@ static int option_set(struct cli *cli, const struct option *o,
 {
 	void *field = (char *)cli + o->offset;
 	uint64_t v = 0;
-	int r = 0;
+	int rc = 0;
 
 	switch (o->kind) {
 	case OPTION_FLAG:
@@ -188,29 +215,29 @@ static int option_set(struct cli *cli, const struct option *o,
 		break;
 	case OPTION_LIST:
 		if (strv_push(field, value) < 0)
-			r = err_nomem(err);
+			rc = err_nomem(err);
 		break;
 	case OPTION_PORT:
-		r = number_read(value, UINT16_MAX, &v, o->name, err);
+		rc = number_read(value, UINT16_MAX, &v, o->name, err);
 		*(uint16_t *)field = (uint16_t)v;
 		break;
 	case OPTION_COUNT:
-		r = number_read(value, 256, &v, o->name, err);
+		rc = number_read(value, 256, &v, o->name, err);
 		*(unsigned *)field = (unsigned)v;
 		break;
 	case OPTION_ADDR:
 		if (addr_parse(slice_str(value), field) < 0)
-			r = err_set(err, -EINVAL, "%s: '%s' is no address",
-				    o->name, value);
+			rc = err_set(err, -EINVAL, "%s: '%s' is not an address",
+				     o->name, value);
 		break;
 	case OPTION_FIXED:
-		r = fixed_read(cli, value, err);
+		rc = fixed_read(cli, value, err);
 		break;
 	}
-	return r;
+	return rc;
 }
 
-/* "--name value" or "--name=value"; *i is moved past what was taken. */
+/* Takes "--name value" or "--name=value"; moves *i past it. */
 static int option_take(struct cli *cli, char **argv, int argc, int *i,
 		       struct err *err)
 {
@@ -233,28 +260,28 @@ static int option_take(struct cli *cli, char **argv, int argc, int *i,
 				       o->arg);
 		return option_set(cli, o, value, err);
 	}
-	return err_set(err, -EINVAL, "no option %.*s", (int)len, word);
+	return err_set(err, -EINVAL, "unknown option %.*s", (int)len, word);
 }
 
 static int cli_parse(struct cli *cli, int argc, char **argv, struct err *err)
 {
 	bool only_words = false;
-	int r = 0;
+	int rc = 0;
 
-	for (int i = 1; i < argc && r >= 0; i++) {
+	for (int i = 1; i < argc && rc >= 0; i++) {
 		if (!only_words && strcmp(argv[i], "--") == 0)
 			only_words = true;
 		else if (!only_words && argv[i][0] == '-' && argv[i][1])
-			r = option_take(cli, argv, argc, &i, err);
+			rc = option_take(cli, argv, argc, &i, err);
 		else if (cli->n_words < CLI_WORDS_MAX)
 			cli->words[cli->n_words++] = argv[i];
 		else
-			r = err_set(err, -E2BIG, "too many words");
+			rc = err_set(err, -E2BIG, "too many words");
 	}
-	return r;
+	return rc;
 }
 
-/* Takes the command's name off the words. */
+/* Takes the command's name from the words. */
 static const struct command *command_take(struct cli *cli)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -293,17 +320,17 @@ static int cli_dispatch(struct cli *cli, struct err *err)
 	if (cli->check)
 		return cli_lint(cli, err);
 	if (cli->n_words == 0)
-		return usage("a command is needed");
+		return usage("a command is missing");
 	c = command_take(cli);
 	if (!c)
-		return usage("there is no such command");
+		return usage("unknown command");
 	if (cli->n_words != c->n_words)
 		return usage(cli->n_words < c->n_words ?
 				     "the command needs more words" :
 				     "the command takes fewer words");
-	/* The gateway that runs is not asked to resolve by this way. */
+	/* A running gateway does not resolve on behalf of `check`. */
 	if (cli->resolve && cli->gate.policy.n == 0 && !cli->gate.agents)
-		return usage("--resolve wants --policy or --agents; `ac policy "
+		return usage("--resolve needs --policy or --agents; `ac policy "
 			     "check` resolves for what runs");
 	return c->fn(cli, err);
 }
@@ -317,22 +344,22 @@ int cli_main(int argc, char **argv)
 			  .proxy_port = PROXY_DEFAULT },
 	};
 	struct err err = { 0 };
-	int r = cli_parse(&cli, argc, argv, &err);
+	int rc = cli_parse(&cli, argc, argv, &err);
 
-	if (r < 0) {
-		r = usage(err.msg);
+	if (rc < 0) {
+		rc = usage(err.msg);
 	} else {
 		log_init("ottergate", cli.debug ? LOG_LVL_DEBUG : LOG_LVL_INFO,
 			 cli.log_json);
-		r = cli_dispatch(&cli, &err);
-		if (r < 0) {
+		rc = cli_dispatch(&cli, &err);
+		if (rc < 0) {
 			log_error("%s", err.msg);
-			r = CLI_FAILED;
+			rc = CLI_FAILED;
 		}
 	}
 	strv_done(&cli.gate.policy);
 	strv_done(&cli.gate.dns);
-	if (fflush(stdout) != 0 && r == 0)
-		r = CLI_FAILED;
-	return r;
+	if (fflush(stdout) != 0 && rc == 0)
+		rc = CLI_FAILED;
+	return rc;
 }

@@ -15,44 +15,44 @@
 #define READ_SIZE (64u * 1024)
 #define ANSWER_MAX (256u * 1024 * 1024)
 
-/* A frame with data has come; negative: stop. */
+/* Called for each DATA frame; a negative result ends the answer. */
 typedef int (*data_fn)(void *arg, struct slice data);
 
 static int client_send(int fd, enum admin_verb verb, const char *a,
 		       struct slice b)
 {
 	struct buf out;
-	int r;
+	int rc;
 
 	buf_init(&out, ADMIN_REQUEST_MAX + sizeof(uint32_t));
-	r = admin_request_put(&out, verb, slice_str(a ? a : ""), b);
-	if (r >= 0)
-		r = fd_write_all(fd, buf_slice(&out).ptr, buf_len(&out));
+	rc = admin_request_put(&out, verb, slice_str(a ? a : ""), b);
+	if (rc >= 0)
+		rc = fd_write_all(fd, buf_slice(&out).ptr, buf_len(&out));
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
-/* 1: the answer is complete, 0: there is more to come. */
+/* Returns 1 if the answer is complete, 0 if more is to come, or an error. */
 static int client_frames(struct buf *in, data_fn fn, void *arg, struct err *err)
 {
 	struct slice s = buf_slice(in);
 	size_t before = s.len;
 	struct admin_frame f;
-	int r;
+	int rc;
 
-	while ((r = admin_frame_read(&s, &f)) == 0) {
+	while ((rc = admin_frame_read(&s, &f)) == 0) {
 		if (f.kind == ADMIN_END)
 			return 1;
 		if (f.kind == ADMIN_ERROR)
 			return err_set(err, -EREMOTEIO, "%.*s",
 				       (int)f.payload.len,
 				       (const char *)f.payload.ptr);
-		r = fn(arg, f.payload);
-		if (r < 0)
-			return err_set(err, r, "%s", err_text(r));
+		rc = fn(arg, f.payload);
+		if (rc < 0)
+			return err_set(err, rc, "%s", err_text(rc));
 	}
-	if (r != -EAGAIN)
-		return err_set(err, r, "the gateway's answer is garbled");
+	if (rc != -EAGAIN)
+		return err_set(err, rc, "the gateway's answer is garbled");
 	buf_consume(in, before - s.len);
 	return 0;
 }
@@ -60,27 +60,27 @@ static int client_frames(struct buf *in, data_fn fn, void *arg, struct err *err)
 static int client_receive(int fd, data_fn fn, void *arg, struct err *err)
 {
 	struct buf in;
-	int r = 0;
+	int rc = 0;
 
 	buf_init(&in, ADMIN_FRAME_MAX + 2 * READ_SIZE);
-	while (r == 0) {
+	while (rc == 0) {
 		uint8_t *to = buf_reserve(&in, READ_SIZE);
 		ssize_t n = to ? read(fd, to, READ_SIZE) : 0;
 
 		if (!to) {
-			r = err_nomem(err);
+			rc = err_nomem(err);
 		} else if (n < 0) {
-			r = err_sys(err, "the gateway");
+			rc = err_sys(err, "the gateway");
 		} else if (n == 0) {
-			r = err_set(err, -ECONNRESET,
-				    "the gateway has closed the connection");
+			rc = err_set(err, -ECONNRESET,
+				     "the gateway has closed the connection");
 		} else {
 			buf_commit(&in, (size_t)n);
-			r = client_frames(&in, fn, arg, err);
+			rc = client_frames(&in, fn, arg, err);
 		}
 	}
 	buf_done(&in);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int client_call(const struct cli *cli, enum admin_verb verb,
@@ -89,13 +89,13 @@ static int client_call(const struct cli *cli, enum admin_verb verb,
 {
 	const char *path = cli->gate.admin ? cli->gate.admin : ADMIN_PATH;
 	SCOPED_FD fd = sock_unix_connect(path);
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return err_set(err, fd, "%s: %s", path, err_text(fd));
-	r = client_send(fd, verb, a, b);
-	if (r < 0)
-		return err_set(err, r, "%s: %s", path, err_text(r));
+	rc = client_send(fd, verb, a, b);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path, err_text(rc));
 	return client_receive(fd, fn, arg, err);
 }
 
@@ -110,7 +110,7 @@ int cli_ask(const struct cli *cli, enum admin_verb verb, const char *a,
 	return client_call(cli, verb, a, b, data_collect, out, err);
 }
 
-/* Each frame is a line. */
+/* Prints a frame as a line. */
 static int data_line(void *arg, struct slice data)
 {
 	FILE *f = arg;
@@ -120,22 +120,22 @@ static int data_line(void *arg, struct slice data)
 	return fflush(f) == 0 ? 0 : -EPIPE;
 }
 
-/* The answer is one text, which gets a newline when it has none. */
+/* Prints an answer that is one text, with a newline at its end. */
 static int client_print(const struct cli *cli, enum admin_verb verb,
 			const char *a, struct slice b, struct err *err)
 {
 	struct slice text;
 	struct buf out;
-	int r;
+	int rc;
 
 	buf_init(&out, ANSWER_MAX);
-	r = cli_ask(cli, verb, a, b, &out, err);
+	rc = cli_ask(cli, verb, a, b, &out, err);
 	text = buf_slice(&out);
 	fwrite(text.len ? text.ptr : (const uint8_t *)"", 1, text.len, stdout);
 	if (text.len > 0 && text.ptr[text.len - 1] != '\n')
 		putchar('\n');
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
 static const struct slice nothing;
@@ -176,10 +176,10 @@ int cli_bind(const struct cli *cli, struct err *err)
 {
 	SCOPED_STR text = NULL;
 	size_t len = 0;
-	int r = file_read(cli->words[1], POLICY_AGENT_FILE_MAX, &text, &len);
+	int rc = file_read(cli->words[1], POLICY_AGENT_FILE_MAX, &text, &len);
 
-	if (r < 0)
-		return err_set(err, r, "%s: %s", cli->words[1], err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", cli->words[1], err_text(rc));
 	return client_print(cli, ADMIN_BIND, cli->words[0], slice_of(text, len),
 			    err);
 }

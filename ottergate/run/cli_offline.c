@@ -2,18 +2,19 @@
 /*
  * cli_offline.c - commands that need no running gateway, or can do without
  *
- * `check` and `show` read the files that are named by --policy and --agents,
- * and ask the running gateway when none are: what they print is the same.
+ * `check` and `show` read the files named by --policy and --agents, or ask the
+ * running gateway if none are named; the output is the same.
  */
 #include "ottergate/run/cli.h"
 
 #include <string.h>
 
+#include "lib/jsonr.h"
 #include "lib/jsonw.h"
 #include "lib/log.h"
 #include "ottergate/admin/lint_json.h"
 #include "ottergate/audit/audit.h"
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 #include "ottergate/policy/load.h"
 #include "ottergate/conn/table.h"
 #include "ottergate/audit/usage_log.h"
@@ -39,7 +40,7 @@ static size_t lint_print(const struct lint *lint, FILE *to)
 	for (size_t i = 0; i < lint->n; i++) {
 		const struct lint_item *it = &lint->v[i];
 
-		if (it->form) /* told as what ended the load */
+		if (it->form) /* printed as the reason of the failure */
 			continue;
 		count[it->level]++;
 		fprintf(to, "%s [%s: %s]\n", it->text,
@@ -52,7 +53,7 @@ static size_t lint_print(const struct lint *lint, FILE *to)
 	return count[LINT_ERROR];
 }
 
-/* All of it for a program that asked for JSON, as a reload answers. */
+/* Prints the findings as JSON, in the format of a reload's answer. */
 static void lint_print_json(const struct lint *lint, const struct err *err)
 {
 	struct jsonw w;
@@ -67,25 +68,49 @@ static void lint_print_json(const struct lint *lint, const struct err *err)
 	print_text(&out);
 }
 
+/* Prepares @lint for --called; *ret_path, which the caller frees, must outlive
+ * it. */
+static int lint_begin(const struct cli *cli, struct lint *lint, char **ret_path,
+		      struct err *err)
+{
+	const char *mark = cli->called ? strchr(cli->called, '=') : NULL;
+
+	if (!cli->called)
+		return 0;
+	if (!mark || !mark[1])
+		return err_set(err, -EINVAL, "--called '%s' is not PATH=NAME",
+			       cli->called);
+	*ret_path = strndup(cli->called, (size_t)(mark - cli->called));
+	if (!*ret_path)
+		return err_nomem(err);
+	lint->path = *ret_path;
+	lint->called = mark + 1;
+	return 0;
+}
+
 int cli_lint(const struct cli *cli, struct err *err)
 {
 	struct policy *policy = NULL;
 	struct lint lint = { 0 };
+	SCOPED_STR path = NULL;
 	size_t errors;
-	int r;
+	int rc;
 
 	if (cli->n_words == 0)
 		return err_set(err, -EINVAL, "--check needs a file");
-	r = policy_load(cli->words, &policy, &lint, err);
+	rc = lint_begin(cli, &lint, &path, err);
+	if (rc < 0)
+		return rc;
+	rc = policy_load(cli->words, &policy, &lint, err);
 	if (cli->json)
 		lint_print_json(&lint, err);
 	errors = cli->json ? 0 : lint_print(&lint, stdout);
 	lint_done(&lint);
-	if (r >= 0)
+	if (rc >= 0)
 		policy_unref(policy);
 	else if (errors == 0)
-		return r; /* a fault of form, which is no finding */
-	return r < 0 ? CLI_FAILED : 0;
+		return rc; /* a syntax error, which is no finding */
+	return rc < 0 ? CLI_FAILED : 0;
 }
 
 static bool has_files(const struct cli *cli)
@@ -93,7 +118,7 @@ static bool has_files(const struct cli *cli)
 	return cli->gate.policy.n > 0 || cli->gate.agents;
 }
 
-/* Loads the files that are named and finds the agent in them. */
+/* Loads the named files and finds the agent in them. */
 static int agent_load(const struct cli *cli, const char *id,
 		      struct gate_state **ret,
 		      const struct agent_policy **agent, struct err *err)
@@ -101,13 +126,17 @@ static int agent_load(const struct cli *cli, const char *id,
 	const struct table_entry *e;
 	struct gate_state *s = NULL;
 	struct lint lint = { 0 };
-	int r = gate_state_load(&cli->gate, &s, &lint, err);
+	SCOPED_STR path = NULL;
+	int rc = lint_begin(cli, &lint, &path, err);
 
-	if (r < 0) {
+	if (rc < 0)
+		return rc;
+	rc = gate_state_load(&cli->gate, &s, &lint, err);
+	if (rc < 0) {
 		if (cli->json)
 			lint_print_json(&lint, err);
 		lint_done(&lint);
-		return r;
+		return rc;
 	}
 	e = table_find_id(gate_state_table(s), id);
 	if (!e) {
@@ -126,36 +155,44 @@ static int agent_load(const struct cli *cli, const char *id,
 	return e ? 0 : -ENOENT;
 }
 
-/* "key":value of our own flat object, unquoted; false: it is not there. */
+/* Sets *@ret to the value of @key in an object of ours: a string without its
+ * quotes, any other value as it is written. Returns false if it is missing, null
+ * or empty. */
 static bool json_value(struct slice json, const char *key, struct slice *ret)
 {
-	char quoted[64];
-	int len = snprintf(quoted, sizeof(quoted), "\"%s\":", key);
-	const uint8_t *at, *end = json.ptr + json.len;
-	bool text;
+	struct slice name, value;
+	struct jsonr j;
 
-	at = json.len ? memmem(json.ptr, json.len, quoted, (size_t)len) : NULL;
-	if (!at)
+	jsonr_init(&j, json);
+	if (jsonr_open(&j, '{') < 0)
 		return false;
-	at += len;
-	text = at < end && *at == '"';
-	at += text;
-	ret->ptr = at;
-	while (at < end && (text ? *at != '"' : *at != ',' && *at != '}'))
-		at += *at == '\\' && end - at > 1 ? 2 : 1;
-	ret->len = (size_t)(at - ret->ptr);
-	return ret->len > 0;
+	while (jsonr_next(&j, &name) > 0) {
+		int kind = jsonr_peek(&j);
+		const uint8_t *at = j.in.ptr;
+		int rc = kind == JSONR_STRING ? jsonr_string(&j, &value) :
+						jsonr_skip(&j);
+
+		if (rc < 0)
+			return false;
+		if (kind != JSONR_STRING)
+			value = slice_of(at, (size_t)(j.in.ptr - at));
+		if (!jsonr_is(name, key))
+			continue;
+		*ret = value;
+		return kind != JSONR_NULL && value.len > 0;
+	}
+	return false;
 }
 
 static void print_value(const char *label, struct slice json, const char *key)
 {
 	struct slice v;
 
-	if (json_value(json, key, &v) && !slice_eq(v, slice_str("null")))
+	if (json_value(json, key, &v))
 		printf("%s%.*s", label, (int)v.len, (const char *)v.ptr);
 }
 
-/* The verdict for people; all of it with --explain. */
+/* Prints the verdict for people; with --explain everything. */
 static void verdict_print(const struct cli *cli, struct slice json, bool allow)
 {
 	static const char *const keys[] = { "rule", "source", "use", "proto",
@@ -173,16 +210,14 @@ static void verdict_print(const struct cli *cli, struct slice json, bool allow)
 	for (size_t i = 0; cli->explain && i < ARRAY_SIZE(keys); i++) {
 		struct slice v;
 
-		if (json_value(json, keys[i], &v) &&
-		    !slice_eq(v, slice_str("null")))
+		if (json_value(json, keys[i], &v))
 			printf("  %s: %.*s\n", keys[i], (int)v.len,
 			       (const char *)v.ptr);
 	}
 	if (!allow) {
 		struct slice hint;
 
-		if (json_value(json, "hint", &hint) &&
-		    !slice_eq(hint, slice_str("null")))
+		if (json_value(json, "hint", &hint))
 			printf("allow it with: %.*s\n", (int)hint.len,
 			       (const char *)hint.ptr);
 	}
@@ -192,21 +227,21 @@ static int check_files(const struct cli *cli, struct buf *out, struct err *err)
 {
 	const struct agent_policy *agent = NULL;
 	struct gate_state *s = NULL;
-	/* What only this namespace has is denied as well. */
-	int r = cli->resolve ? own_open(err) : 0;
+	/* Addresses that only this namespace has are denied too. */
+	int rc = cli->resolve ? own_open(err) : 0;
 
-	if (r >= 0)
-		r = agent_load(cli, cli->agent, &s, &agent, err);
-	if (r < 0)
-		return r;
-	r = cli->resolve ?
-		    gate_check_places(agent, cli->words[0],
-				      &policy_settings(gate_state_policy(s))
-					       ->dns_upstream,
-				      out, err) :
-		    gate_check(agent, cli->words[0], out, err);
+	if (rc >= 0)
+		rc = agent_load(cli, cli->agent, &s, &agent, err);
+	if (rc < 0)
+		return rc;
+	rc = cli->resolve ?
+		     gate_check_places(agent, cli->words[0],
+				       &policy_settings(gate_state_policy(s))
+						->dns_upstream,
+				       out, err) :
+		     gate_check(agent, cli->words[0], out, err);
 	gate_state_free(s);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int cli_check(const struct cli *cli, struct err *err)
@@ -215,13 +250,13 @@ int cli_check(const struct cli *cli, struct err *err)
 	struct slice json, allow;
 	struct buf out;
 	bool allowed;
-	int r;
+	int rc;
 
 	if (!cli->agent)
 		return err_set(err, -EINVAL, "check needs --as AGENT");
-	/* What is asked about is a word of the command line. */
-	r = check_target_parse(cli->words[0], &target, err);
-	if (r == -EINVAL) {
+	/* The first word of the command line is the target. */
+	rc = check_target_parse(cli->words[0], &target, err);
+	if (rc == -EINVAL) {
 		const struct lint none = { 0 };
 
 		if (cli->json)
@@ -229,20 +264,20 @@ int cli_check(const struct cli *cli, struct err *err)
 		log_error("%s", err->msg);
 		return CLI_USAGE;
 	}
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	buf_init(&out, ADMIN_FRAME_MAX);
-	r = has_files(cli) ? check_files(cli, &out, err) :
-			     cli_ask(cli, ADMIN_CHECK, cli->agent,
-				     slice_str(cli->words[0]), &out, err);
+	rc = has_files(cli) ? check_files(cli, &out, err) :
+			      cli_ask(cli, ADMIN_CHECK, cli->agent,
+				      slice_str(cli->words[0]), &out, err);
 	json = buf_slice(&out);
-	allowed = r >= 0 && json_value(json, "allow", &allow) &&
+	allowed = rc >= 0 && json_value(json, "allow", &allow) &&
 		  slice_eq(allow, slice_str("true"));
-	if (r >= 0)
+	if (rc >= 0)
 		verdict_print(cli, json, allowed);
 	buf_done(&out);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return allowed ? 0 : CLI_DENIED;
 }
 
@@ -252,35 +287,51 @@ int cli_show(const struct cli *cli, struct err *err)
 	struct gate_state *s = NULL;
 	const char *what = cli->words[0];
 	struct buf out;
-	int r;
+	int rc;
 
 	buf_init(&out, TEXT_MAX);
 	if (strcmp(what, "builtin") == 0) {
-		r = policy_show_builtin(&out);
+		rc = policy_show_builtin(&out);
 	} else if (!has_files(cli)) {
-		r = cli_ask(cli, ADMIN_SHOW, what, slice_str(""), &out, err);
+		rc = cli_ask(cli, ADMIN_SHOW, what, slice_str(""), &out, err);
 	} else {
-		r = agent_load(cli, what, &s, &agent, err);
-		if (r >= 0)
-			r = agent_policy_json(agent, &out);
+		rc = agent_load(cli, what, &s, &agent, err);
+		if (rc >= 0)
+			rc = agent_policy_json(agent, &out);
 		gate_state_free(s);
 	}
-	if (r < 0 && err->code == 0)
-		err_set(err, r, "%s", err_text(r));
-	if (r >= 0)
+	if (rc < 0 && err->code == 0)
+		err_set(err, rc, "%s", err_text(rc));
+	if (rc >= 0)
 		print_text(&out);
 	buf_done(&out);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 int cli_verify(const struct cli *cli, struct err *err)
 {
-	int r = audit_verify(cli->words[0], err);
+	int rc = audit_verify(cli->words[0], err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	printf("%s: the chain holds\n", cli->words[0]);
 	return 0;
+}
+
+int cli_schema(const struct cli *cli, struct err *err)
+{
+	struct buf out;
+	int rc;
+
+	(void)cli;
+	buf_init(&out, TEXT_MAX);
+	rc = schema_print(&policy_schema, POLICY_SCHEMA_TITLE, &out);
+	if (rc < 0)
+		rc = err_set(err, rc, "write the schema: %s", err_text(rc));
+	else
+		print_text(&out);
+	buf_done(&out);
+	return rc;
 }
 
 int cli_observe(const struct cli *cli, struct err *err)
@@ -296,16 +347,16 @@ int cli_model_usage(const struct cli *cli, struct err *err)
 {
 	struct usage_ask ask = { .agent = cli->agent };
 	struct buf out;
-	int r;
+	int rc;
 
 	if (cli->since &&
 	    str_parse_u64(cli->since, 0, SINCE_MAX, &ask.since) < 0)
 		return err_set(err, -EINVAL,
-			       "--since is in seconds since the epoch");
+			       "--since is in seconds since 1970");
 	buf_init(&out, TEXT_MAX);
-	r = usage_from_audit(cli->words[0], &ask, &out, err);
-	if (r >= 0)
+	rc = usage_from_audit(cli->words[0], &ask, &out, err);
+	if (rc >= 0)
 		print_text(&out);
 	buf_done(&out);
-	return r;
+	return rc;
 }

@@ -4,20 +4,20 @@
  *
  * Theory of operation
  *
- * The order of the start is what the isolation rests on:
+ * The isolation depends on the order of the start:
  *
- *	1. signals are blocked, so that each goes to the control thread
- *	2. everything that needs root is done: admin socket, listeners, the
- *	   audit's folder, the ready file, the socket that own.c asks by
- *	3. isolate.h: mounts, ids, capabilities, system calls
- *	4. the audit is opened and the policy read, with no more rights than
- *	   a rotation and a reload will have
- *	5. workers start: the first byte from a sandbox is read
- *	6. the ready file is written
+ *   1. signals are blocked, so that the control thread gets them all
+ *   2. everything that needs root: admin socket, listeners, the audit's
+ *      folder, the ready file, the socket that own.c uses
+ *   3. isolate.h: mounts, ids, capabilities, system calls
+ *   4. the audit is opened and the policy read, with the same rights that a
+ *      rotation and a reload will have
+ *   5. workers start: the first byte from a sandbox is read
+ *   6. the ready file is written
  *
- * Whatever fails, nothing is let through: there is no way out of a sandbox
- * but through a worker. The control thread then waits: for signals, for the
- * admin socket, for records of the audit, for the end of a reload.
+ * Whatever fails, nothing passes: only a worker can let anything out of a
+ * sandbox. The control thread then waits for signals, the admin socket, records
+ * of the audit, and the end of a reload.
  */
 #include "ottergate/run/gate.h"
 
@@ -32,15 +32,15 @@
 #include "ottergate/run/isolate.h"
 #include "ottergate/inspect/itls.h"
 #include "lib/memory.h"
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 
 #define ADMIN_BACKLOG 64
-#define AUDIT_BYTES (64u * 1024 * 1024) /* until the policy says otherwise */
+#define AUDIT_BYTES (64u * 1024 * 1024) /* until the policy sets it */
 #define AUDIT_FILES 8u
 #define AUDIT_RESERVE (64u * 1024 * 1024)
 #define FOLDER_MODE 0750
 
-struct start { /* what is open before the rights are gone */
+struct start { /* opened before privileges are dropped */
 	struct gate_listeners listeners;
 	int admin, ready;
 	char *audit_folder;
@@ -70,8 +70,8 @@ void gate_apply(struct gate *g, struct table *old)
 	struct audit_opts opts;
 
 	workers_swap(g->workers, gate_state_table(g->state));
-	/* Only now: what was compiled of a million rules is not to be freed by
-	 * a worker that has others waiting. */
+	/* Only after the swap, in this thread: freeing what was compiled from a
+	 * million rules would delay a worker's connections. */
 	table_unref(old);
 	gate_audit_opts(g, &opts);
 	audit_configure(g->audit, &opts);
@@ -112,18 +112,18 @@ static void gate_trim(void *arg)
 static int signals_take(struct gate *g, struct err *err)
 {
 	sigset_t set;
-	int r;
+	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
-	r = loop_signals(g->loop, &set, gate_on_signal, g);
-	return r < 0 ? err_set(err, r, "signals: %s", err_text(r)) : 0;
+	rc = loop_signals(g->loop, &set, gate_on_signal, g);
+	return rc < 0 ? err_set(err, rc, "signals: %s", err_text(rc)) : 0;
 }
 
-/* As many descriptors as this process may ever have: two for a connection. */
+/* Raises the limit of descriptors to the maximum: a connection needs two. */
 static void files_raise(void)
 {
 	struct rlimit lim;
@@ -150,11 +150,9 @@ static bool folder_is_empty(int fd)
 	return true;
 }
 
-/*
- * Rotation needs a folder that belongs to who will write. One that is new or
- * empty is made ours; any other must be already, so that no slip of a path
- * gives a folder of the system away.
- */
+/* Rotation needs a folder that belongs to the process that will write. One that
+ * is new or empty is chowned to us; any other must be ours already, so that a
+ * wrong path cannot give a folder of the system away. */
 static int folder_own(const char *path, struct err *err)
 {
 	SCOPED_FD fd = -1;
@@ -176,7 +174,7 @@ static int folder_own(const char *path, struct err *err)
 	return 0;
 }
 
-/* The folder of @path, heap. NULL: out of memory. */
+/* Returns the folder of @path on the heap; NULL when out of memory. */
 static char *folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -187,8 +185,8 @@ static char *folder_of(const char *path)
 			       strndup(path, (size_t)(slash - path));
 }
 
-/* With the rights of who will rotate the file: whatever is made here is his.
- */
+/* Runs with the rights that a later rotation will have, which therefore owns
+ * the file. */
 static int audit_start(struct gate *g, struct err *err)
 {
 	struct audit_opts opts;
@@ -200,13 +198,13 @@ static int audit_start(struct gate *g, struct err *err)
 
 static int gate_open(struct gate *g, struct start *s, struct err *err)
 {
-	int r;
+	int rc;
 
 	files_raise();
-	r = own_open(err);
-	if (r < 0)
-		return r;
-	/* The admin socket first: it is what tells of another gateway. */
+	rc = own_open(err);
+	if (rc < 0)
+		return rc;
+	/* First, because it detects another running gateway. */
 	if (g->opts->admin) {
 		s->admin =
 			sock_unix_listen(g->opts->admin, 0600, ADMIN_BACKLOG);
@@ -214,15 +212,15 @@ static int gate_open(struct gate *g, struct start *s, struct err *err)
 			return err_set(err, s->admin, "admin socket %s: %s",
 				       g->opts->admin, err_text(s->admin));
 	}
-	r = gate_listen(g->opts, &s->listeners, err);
-	if (r < 0)
-		return r;
+	rc = gate_listen(g->opts, &s->listeners, err);
+	if (rc < 0)
+		return rc;
 	if (g->opts->audit && !g->opts->keep_root) {
 		s->audit_folder = folder_of(g->opts->audit);
-		r = s->audit_folder ? folder_own(s->audit_folder, err) :
-				      err_nomem(err);
-		if (r < 0)
-			return r;
+		rc = s->audit_folder ? folder_own(s->audit_folder, err) :
+				       err_nomem(err);
+		if (rc < 0)
+			return rc;
 	}
 	if (g->opts->ready) {
 		s->ready = open(g->opts->ready,
@@ -237,36 +235,36 @@ static int gate_isolate(const struct gate *g, const struct start *s,
 			struct err *err)
 {
 	const char *const writable[] = { s->audit_folder, NULL };
-	int r;
+	int rc;
 
 	if (g->opts->keep_root) {
 		log_warn("NOT isolated: all rights of the caller are kept");
 		return 0;
 	}
-	r = isolate_root(writable, err);
-	if (r >= 0)
-		r = isolate_ids(ISOLATE_UID, ISOLATE_UID, err);
-	if (r >= 0)
-		r = isolate_seccomp(err);
-	return r;
+	rc = isolate_root(writable, err);
+	if (rc >= 0)
+		rc = isolate_ids(ISOLATE_UID, ISOLATE_UID, err);
+	if (rc >= 0)
+		rc = isolate_seccomp(err);
+	return rc;
 }
 
 static int gate_load(struct gate *g, struct err *err)
 {
 	struct lint lint = { 0 };
 	struct audit_opts opts;
-	int r = gate_state_load(g->opts, &g->state, &lint, err);
+	int rc = gate_state_load(g->opts, &g->state, &lint, err);
 
-	if (r >= 0) {
+	if (rc >= 0) {
 		g->last_reload_ok = true;
 		gate_audit_opts(g, &opts);
 		audit_configure(g->audit, &opts);
 		gate_reload_say(g, &lint, err);
-	} else if (r != -ENOMEM) {
+	} else if (rc != -ENOMEM) {
 		err_name(err, GATE_REFUSED);
 	}
 	lint_done(&lint);
-	return r;
+	return rc;
 }
 
 static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
@@ -279,53 +277,53 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 		.n_listeners = s->listeners.n,
 		.audit = g->audit,
 	};
-	int r;
+	int rc;
 
 	if (dns->n == 0)
 		dns = &policy_settings(gate_state_policy(g->state))
 			       ->dns_upstream;
 	for (size_t i = 0; i < dns->n; i++) {
-		r = strv_push(&g->dns, dns->v[i]);
-		if (r < 0)
-			return err_set(err, r, "%s", err_text(r));
+		rc = strv_push(&g->dns, dns->v[i]);
+		if (rc < 0)
+			return err_set(err, rc, "%s", err_text(rc));
 	}
 	if (dns->n > 0)
 		opts.dns_servers = (const char *const *)dns->v;
-	r = workers_start(&opts, gate_state_table(g->state), &g->workers, err);
-	gate_listeners_done(&s->listeners, false); /* they are taken */
-	return r;
+	rc = workers_start(&opts, gate_state_table(g->state), &g->workers, err);
+	/* the workers own the sockets now */
+	gate_listeners_done(&s->listeners, false);
+	return rc;
 }
 
-/* Without roots no server proves who it is, so what is to be inspected cannot
- * be reached; all else can. Roots that were named and are not there are an
- * error. */
+/* Without roots no server can be verified, so inspected hosts are unreachable,
+ * but all others work. Missing roots that were named are an error. */
 static int gate_roots(struct gate *g, struct err *err)
 {
 	struct err why = { 0 };
-	int r = itls_upstream_ctx(g->opts->roots, &g->tls, &why);
+	int rc = itls_upstream_ctx(g->opts->roots, &g->tls, &why);
 
-	if (r < 0 && (g->opts->roots || r == -ENOMEM)) {
+	if (rc < 0 && (g->opts->roots || rc == -ENOMEM)) {
 		*err = why;
-		return r;
+		return rc;
 	}
-	if (r < 0)
+	if (rc < 0)
 		log_warn("nothing can be inspected: %s", why.msg);
 	return 0;
 }
 
-/* From the policy to the first byte of a sandbox. */
+/* Starts everything from the policy to the workers. */
 static int gate_begin(struct gate *g, struct start *s, struct err *err)
 {
-	int r = audit_start(g, err);
+	int rc = audit_start(g, err);
 
-	if (r >= 0)
-		r = gate_load(g, err);
-	if (r >= 0)
-		r = gate_roots(g, err);
-	if (r >= 0)
-		r = gate_start_workers(g, s, err);
-	if (r < 0)
-		return r;
+	if (rc >= 0)
+		rc = gate_load(g, err);
+	if (rc >= 0)
+		rc = gate_roots(g, err);
+	if (rc >= 0)
+		rc = gate_start_workers(g, s, err);
+	if (rc < 0)
+		return rc;
 	g->trim = loop_timer_new(g->loop, gate_trim, g);
 	if (!g->trim)
 		return err_nomem(err);
@@ -365,24 +363,24 @@ int gate_run(const struct gate_opts *opts, struct err *err)
 {
 	struct start s = { .admin = -1, .ready = -1 };
 	struct gate g = { .opts = opts, .started_ms = clock_ms() };
-	int r;
+	int rc;
 
 	memory_init();
 	g.loop = loop_new();
 	if (!g.loop)
 		return err_nomem(err);
-	r = signals_take(&g, err);
-	if (r >= 0)
-		r = gate_open(&g, &s, err);
-	if (r >= 0)
-		r = gate_isolate(&g, &s, err);
-	if (r >= 0)
-		r = gate_begin(&g, &s, err);
-	if (r >= 0) {
-		r = loop_run(g.loop);
-		if (r < 0)
-			err_set(err, r, "event loop: %s", err_text(r));
+	rc = signals_take(&g, err);
+	if (rc >= 0)
+		rc = gate_open(&g, &s, err);
+	if (rc >= 0)
+		rc = gate_isolate(&g, &s, err);
+	if (rc >= 0)
+		rc = gate_begin(&g, &s, err);
+	if (rc >= 0) {
+		rc = loop_run(g.loop);
+		if (rc < 0)
+			err_set(err, rc, "event loop: %s", err_text(rc));
 	}
 	gate_stop(&g, &s);
-	return r;
+	return rc;
 }

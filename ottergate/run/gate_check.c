@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_check.c - `check`: what would be said to a request, without making it
+ * gate_check.c - `check`: the verdict on a request, without making it
  *
- * The decision is the one function that connections ask, so the answer is the
- * same. What only a connection can show is not in it: the addresses that the
- * name resolves to, a request's fields and body, and what is left of the limits.
+ * It calls the same decision function as connections do, so the answer is the
+ * same. It cannot cover what only a connection shows: the addresses of the
+ * name, a request's fields and body, and what is left of the limits.
  */
 #include "ottergate/run/gate_impl.h"
 
@@ -12,29 +12,29 @@
 #include <time.h>
 
 #include "lib/loop.h"
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 #include "ottergate/inspect/judge/ireq_impl.h"
 #include "ottergate/policy/load.h"
 
-/* What an inspect rule says of the request itself. */
+/* Applies what an inspect rule says about the request itself. */
 static int check_request(const struct check_target *t, struct verdict *v,
 			 struct err *err)
 {
 	struct ipath *p = malloc(sizeof(*p));
 	struct http_verdict http;
 	struct slice path, all;
-	int r;
+	int rc;
 
 	if (!p)
 		return err_nomem(err);
-	r = ipath_canon(slice_str(t->target), p);
-	v->reason = r == -E2BIG ? REASON_PATH_LONG : REASON_PATH;
-	if (r == 0) {
+	rc = ipath_canon(slice_str(t->target), p);
+	v->reason = rc == -E2BIG ? REASON_PATH_LONG : REASON_PATH;
+	if (rc == 0) {
 		path = slice_of(p->s, p->path_len);
 		all = slice_of(p->s, p->len);
 		http = decide_http(v->rule, slice_str(t->method), path);
 		v->reason = http.reason;
-		/* git's question before a push is answered as the push. */
+		/* git's query before a push is judged like the push. */
 		if (v->reason == REASON_ALLOWED)
 			v->reason = ireq_git_judge(v->rule, all, path);
 		if (v->reason == REASON_ALLOWED && http.restricted &&
@@ -50,10 +50,10 @@ static int check(const struct agent_policy *a, const char *url,
 		 struct check_target *t, struct verdict *v, struct err *err)
 {
 	struct request rq;
-	int r = check_target_parse(url, t, err);
+	int rc = check_target_parse(url, t, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	rq = (struct request){
 		.path = t->path,
 		.name = &t->name,
@@ -72,21 +72,21 @@ static int check(const struct agent_policy *a, const char *url,
 						    0;
 }
 
-/* @servers NULL: of the name alone. */
+/* @servers NULL: judge the name alone. */
 static int answer(const struct agent_policy *a, const char *url,
 		  const struct strv *servers, struct buf *out, struct err *err)
 {
 	struct check_target t;
 	struct verdict v;
-	int r = check(a, url, &t, &v, err);
+	int rc = check(a, url, &t, &v, err);
 
-	if (r < 0)
-		return r;
-	/* A name that is denied is not looked up. */
-	r = servers && v.allow ? gate_places(a, &t, servers, &v, out) :
-				 verdict_json(a, &t, &v, out);
-	if (r < 0)
-		return err_set(err, r, "%s", err_text(r));
+	if (rc < 0)
+		return rc;
+	/* a denied name is not resolved */
+	rc = servers && v.allow ? gate_places(a, &t, servers, &v, out) :
+				  verdict_json(a, &t, &v, out);
+	if (rc < 0)
+		return err_set(err, rc, "%s", err_text(rc));
 	return v.allow;
 }
 

@@ -2,14 +2,13 @@
 /*
  * gate_listen.c - the sockets that sandboxes reach, one set for each worker
  *
- * SO_REUSEPORT lets the kernel spread connections over the workers by a hash
- * of the addresses, so that no two workers wake for one. What is set on a
- * listening socket is inherited by what it accepts: TCP_NODELAY needs no call
- * for each connection.
+ * SO_REUSEPORT lets the kernel distribute connections over the workers by a
+ * hash of the addresses, so that two workers never wake for one. Accepted
+ * sockets inherit the options of the listening one, so TCP_NODELAY needs no
+ * call for each connection.
  *
- * No TCP_DEFER_ACCEPT: it saves nothing that could be measured, and a client
- * that waits for the server to speak first (`proto: tcp`) would be handed
- * over a second late.
+ * No TCP_DEFER_ACCEPT: it saves nothing measurable, and a client that waits for
+ * the server to speak first (`proto: tcp`) would be accepted a second late.
  */
 #include "ottergate/run/gate_impl.h"
 
@@ -21,7 +20,7 @@
 #define UDP_BUFFER (1024 * 1024)
 #define KINDS 5u
 
-struct plan { /* what one worker listens to */
+struct plan { /* the listeners of one worker */
 	enum listener_kind kind;
 	uint16_t bind, stands_for;
 };
@@ -50,7 +49,7 @@ static int set(int fd, int level, int option, int value)
 
 static int udp_setup(int fd)
 {
-	/* Beyond the system's limit with the right capability only. */
+	/* May exceed the system's limit, but needs a capability. */
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDP_BUFFER) < 0)
 		return set(fd, SOL_SOCKET, SO_RCVBUF, UDP_BUFFER);
 	return 0;
@@ -58,8 +57,8 @@ static int udp_setup(int fd)
 
 static int tcp_setup(int fd)
 {
-	/* All inherited by what is accepted. Without quick ACKs the one for a
-	 * hello goes with its answer: a packet less each (tcp(7)). */
+	/* All inherited by accepted sockets. Without quick ACKs the ACK of a
+	 * hello travels with its answer, which saves a packet each (tcp(7)). */
 	if (set(fd, SOL_SOCKET, SO_REUSEADDR, 1) < 0 ||
 	    set(fd, IPPROTO_TCP, TCP_NODELAY, 1) < 0 ||
 	    set(fd, IPPROTO_TCP, TCP_QUICKACK, 0) < 0)
@@ -108,7 +107,7 @@ int gate_listen(const struct gate_opts *opts, struct gate_listeners *ret,
 {
 	struct gate_listeners l = { .workers = opts->workers };
 	struct plan plan[KINDS];
-	int r = 0;
+	int rc = 0;
 
 	if (l.workers == 0)
 		l.workers = workers_cpus();
@@ -122,11 +121,11 @@ int gate_listen(const struct gate_opts *opts, struct gate_listeners *ret,
 		return err_nomem(err);
 	for (size_t i = 0; i < l.n * l.workers; i++)
 		l.v[i].ev.fd = -1;
-	for (size_t i = 0; i < l.n * l.workers && r >= 0; i++)
-		r = listener_open(&opts->self, &plan[i % l.n], &l.v[i], err);
-	if (r < 0) {
+	for (size_t i = 0; i < l.n * l.workers && rc >= 0; i++)
+		rc = listener_open(&opts->self, &plan[i % l.n], &l.v[i], err);
+	if (rc < 0) {
 		gate_listeners_done(&l, true);
-		return r;
+		return rc;
 	}
 	*ret = l;
 	return 0;

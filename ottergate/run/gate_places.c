@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_places.c - `check` with the addresses behind the name
+ * gate_places.c - `check` with the addresses of the name
  *
- * A connection is judged twice: by the name that it says, and by each address
- * that the name has. A check that looks at the name alone says "allowed" where
- * nothing is. The look-up is made here and now, by the servers that the gateway
- * asks, so this is for a program that ends, not for the gateway.
+ * A connection is judged twice: by its name, and by each address of the name. A
+ * check of the name alone would say "allowed" where no address is. The name is
+ * resolved here and now, by the servers that the gateway uses, so this is for a
+ * program that exits, not for the gateway.
  */
 #include "ottergate/run/gate_impl.h"
 
@@ -24,17 +24,18 @@
 struct places {
 	struct addr v[RESOLVE_ADDRS_MAX];
 	size_t n;
-	enum reason lookup; /* REASON_ALLOWED: there are addresses */
+	enum reason lookup; /* REASON_ALLOWED: addresses were found */
 	bool done;
 };
 
 /* --- the look-up ---------------------------------------------------------- */
 
-static void on_found(void *arg, int status, int timeouts ATTR_UNUSED,
+static void on_found(void *arg, int status, int timeouts,
 		     struct ares_addrinfo *ai)
 {
 	struct places *p = arg;
 
+	(void)timeouts;
 	p->done = true;
 	for (const struct ares_addrinfo_node *i = ai ? ai->nodes : NULL;
 	     i && p->n < ARRAY_SIZE(p->v); i = i->ai_next) {
@@ -60,7 +61,7 @@ static void wait_all(struct ares_channeldata *channel, const struct places *p)
 						       ARES_GETSOCK_MAXNUM);
 		nfds_t n = 0;
 
-		/* ARES_GETSOCK_WRITABLE() shifts an int into its sign. */
+		/* ARES_GETSOCK_WRITABLE() shifts an int into its sign bit. */
 		for (unsigned i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
 			short ev = 0;
 
@@ -104,7 +105,7 @@ static bool servers_set(struct ares_channeldata *channel,
 	return good;
 }
 
-/* DNS alone, no search, no file of hosts: as resolve_ares.c asks. */
+/* DNS only, no search domains, no hosts file, like resolve_ares.c. */
 static void look_up(const struct name *name, const struct strv *servers,
 		    struct places *p)
 {
@@ -138,7 +139,8 @@ static void look_up(const struct name *name, const struct strv *servers,
 	ares_destroy(channel);
 }
 
-/* As dial.c takes them: a service's own, `hosts:`, a proxy asks for itself. */
+/* The same sources as in dial.c: a service's address, `hosts:`; a proxy
+ * resolves by itself. */
 static void places_find(const struct agent_policy *a,
 			const struct check_target *t, const struct verdict *v,
 			const struct strv *servers, struct places *p)
@@ -150,22 +152,23 @@ static void places_find(const struct agent_policy *a,
 		p->v[p->n++] = t->addr;
 		return;
 	}
-	if (v->rule && v->rule->service) {
-		p->v[p->n++] = v->rule->service_ip;
+	if (v->service) {
+		p->v[p->n++] = v->service->service_ip;
 		return;
 	}
 	n = agent_policy_hosts(a, &t->name, &known);
 	for (size_t i = 0; i < n && p->n < ARRAY_SIZE(p->v); i++)
 		p->v[p->n++] = known[i];
 	if (n == 0 && agent_policy_upstream(a, &t->name))
-		p->lookup = REASON_DENIED_BY_PROXY; /* nothing is known here */
+		p->lookup = REASON_DENIED_BY_PROXY; /* unknown here */
 	else if (n == 0)
 		look_up(&t->name, servers, p);
 }
 
 /* --- the answer ----------------------------------------------------------- */
 
-/* Is one of them a server's, and none a metadata service's? So dials dial.c. */
+/* Like dial.c: allowed if one of them is a server's and none a metadata
+ * service's. */
 static enum reason places_judge(const struct agent_policy *a,
 				const struct verdict *v, const struct places *p,
 				struct jsonw *w)
@@ -192,7 +195,7 @@ static enum reason places_judge(const struct agent_policy *a,
 		jsonw_close(w, '}');
 	}
 	jsonw_close(w, ']');
-	if (metadata && !(v->rule && v->rule->service))
+	if (metadata && !v->service)
 		return REASON_BUILTIN_ADDRESS;
 	return good ? REASON_ALLOWED : first_bad;
 }
@@ -204,7 +207,7 @@ int gate_places(const struct agent_policy *a, const struct check_target *t,
 	enum reason why;
 	struct buf text, first;
 	struct jsonw w;
-	int r;
+	int rc;
 
 	buf_init(&text, TEXT_MAX);
 	buf_init(&first, TEXT_MAX);
@@ -219,16 +222,18 @@ int gate_places(const struct agent_policy *a, const struct check_target *t,
 		v->allow = false;
 		v->reason = why;
 	}
-	r = w.r < 0 ? w.r : verdict_json(a, t, v, &first);
-	/* One object of two: without the end, and without the beginning. */
-	if (r >= 0)
-		r = buf_append(out, buf_slice(&first).ptr, buf_len(&first) - 1);
-	if (r >= 0)
-		r = buf_put_u8(out, ',');
-	if (r >= 0)
-		r = buf_append(out, buf_slice(&text).ptr + 1,
-			       buf_len(&text) - 1);
+	rc = w.rc < 0 ? w.rc : verdict_json(a, t, v, &first);
+	/* Joins two objects: one without its end, the other without its
+	 * beginning. */
+	if (rc >= 0)
+		rc = buf_append(out, buf_slice(&first).ptr,
+				buf_len(&first) - 1);
+	if (rc >= 0)
+		rc = buf_put_u8(out, ',');
+	if (rc >= 0)
+		rc = buf_append(out, buf_slice(&text).ptr + 1,
+				buf_len(&text) - 1);
 	buf_done(&first);
 	buf_done(&text);
-	return r;
+	return rc;
 }

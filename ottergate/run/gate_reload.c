@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_reload.c - reads policies while the gateway goes on
+ * gate_reload.c - reads policies while the gateway runs
  *
  * Theory of operation
  *
  * A million rules take seconds to read, and the policy of one sandbox may be a
- * megabyte. The control thread has the audit to write meanwhile (what finds no
- * room in a ring is denied) and others to answer, so a thread of its own reads:
- * all files, or the policy that one sandbox is bound to. It touches nothing but
- * the job it was given, says by an eventfd that it has ended, and is joined.
- * Taking the result is quick and is the control thread's. Reading all files is
- * work for the processor that no request waits for, so it gives way to the
- * workers (LOAD_NICE); not to a standstill, since it may take rights away.
+ * megabyte. Meanwhile the control thread has to write the audit (a connection
+ * whose record finds no room in a ring is denied) and to answer requests. So a
+ * thread of its own reads: all files, or the policy that one sandbox is bound
+ * to. It touches only its job, reports its end by an eventfd, and is joined.
+ * The control thread then takes the result, which is quick. No request waits
+ * for the reading of all files, so that runs at a lower priority than the
+ * workers (LOAD_NICE); but not at the lowest, since a reload may revoke rights.
  *
- * One job at a time. A reload that is asked for during a job comes right after
- * it, before any bind that waits, since it may take rights away; behind a reload
- * it is another one, since the files may have changed behind the reader's back,
- * and one bind that waits comes before it. During a job no agent is bound or
- * unbound (gate_reload_busy): a reload would undo it.
+ * One job at a time. A reload requested during a bind runs right after it,
+ * before any waiting bind, since it may revoke rights. Requested during a
+ * reload it is another reload, since the files may have changed after they were
+ * read, and one waiting bind comes before it. During a job no agent is bound or
+ * unbound (gate_reload_busy()): a reload would undo it.
  */
 #include "ottergate/run/gate_impl.h"
 
@@ -31,7 +31,7 @@
 #include "lib/log.h"
 #include "lib/jsonw.h"
 
-#define LOAD_NICE 10 /* a tenth of a worker that wants the same core */
+#define LOAD_NICE 10 /* a tenth of the time of a worker on the same core */
 
 struct gate_reload {
 	struct gate *gate;
@@ -39,10 +39,10 @@ struct gate_reload {
 	int done; /* eventfd */
 	pthread_t thread;
 	bool busy, again;
-	/* The thread's, while busy. */
+	/* Used by the thread while busy. */
 	const struct gate_opts *opts;
 	struct gate_files *files;
-	struct gate_bind { /* id NULL: the job is to read all files */
+	struct gate_bind { /* id NULL: the job reads all files */
 		char *id, *text;
 		size_t len;
 		struct policy *policy; /* a reference */
@@ -72,14 +72,14 @@ static void job_tell(const struct gate_reload *r)
 	const uint64_t one = 1;
 
 	if (write(r->done, &one, sizeof(one)) != sizeof(one))
-		log_error("the end of a reload cannot be told");
+		log_error("the end of a reload cannot be reported");
 }
 
 static void *job_thread(void *arg)
 {
 	struct gate_reload *r = arg;
 
-	/* In Linux the number is the thread's. */
+	/* On Linux this affects the calling thread only. */
 	if (!r->bind.id)
 		setpriority(PRIO_PROCESS, (id_t)gettid(), LOAD_NICE);
 	job_run(r);
@@ -95,7 +95,7 @@ static void job_start(struct gate_reload *r)
 	r->busy = true;
 	if (pthread_create(&r->thread, NULL, job_thread, r) == 0)
 		return;
-	/* No thread to be had: slower, but done. */
+	/* No thread available: run it here, which is slower. */
 	r->thread = pthread_self();
 	job_run(r);
 	job_tell(r);
@@ -125,7 +125,7 @@ int gate_reload_bind(struct gate_reload *r, const char *id, struct slice text)
 {
 	struct gate_bind *b = &r->bind;
 
-	/* All of it, as a NUL in it is the parser's to refuse. */
+	/* All of it: the parser refuses a NUL. */
 	*b = (struct gate_bind){
 		.id = strdup(id),
 		.text = malloc(text.len + 1),
@@ -173,7 +173,7 @@ static void reload_note(struct gate *g, const struct err *err)
 		jsonw_u64(&w, "generation",
 			  table_generation(gate_state_table(g->state)));
 	}
-	if (w.r == 0 && buf_append(&text, "", 1) == 0)
+	if (w.rc == 0 && buf_append(&text, "", 1) == 0)
 		audit_note(g->audit, AUDIT_POLICY, "",
 			   (const char *)buf_slice(&text).ptr);
 	buf_done(&text);
@@ -194,7 +194,7 @@ void gate_reload_say(struct gate *g, const struct lint *lint,
 		log_info("policy loaded: generation %" PRIu64 ", %zu agent%s",
 			 table_generation(t), table_count(t),
 			 table_count(t) == 1 ? "" : "s");
-	else if (lint->n > 0) /* the reason is among them */
+	else if (lint->n > 0) /* the reason is among the findings */
 		log_error("policy refused, the last good one stays");
 	else
 		log_error("policy refused, the last good one stays: %s",
@@ -202,7 +202,7 @@ void gate_reload_say(struct gate *g, const struct lint *lint,
 	reload_note(g, err);
 }
 
-/* The workers' resolvers have their servers for life. */
+/* The workers' resolvers keep their servers until the gateway ends. */
 static void reload_lint_dns(struct gate *g, struct lint *lint)
 {
 	const struct strv *now =
@@ -210,7 +210,7 @@ static void reload_lint_dns(struct gate *g, struct lint *lint)
 	bool same = now->n == g->dns.n;
 
 	if (g->opts->dns.n > 0)
-		return; /* those of the command line count */
+		return; /* those of the command line are used */
 	for (size_t i = 0; i < now->n && same; i++)
 		same = strcmp(now->v[i], g->dns.v[i]) == 0;
 	if (!same)
@@ -238,7 +238,7 @@ static void reload_finish(struct gate_reload *r)
 	g->last_reload_ok = r->result >= 0;
 	g->reload_failures += r->result < 0;
 	gate_reload_say(g, &r->lint, &r->err);
-	r->busy = r->again = false; /* now a bind may begin */
+	r->busy = r->again = false; /* a bind may begin now */
 	if (g->admin)
 		admin_server_reload_ended(g->admin, &r->lint, &r->err);
 	r->again = r->again || again;
@@ -267,11 +267,12 @@ static void bind_finish(struct gate_reload *r)
 	lint_done(&r->lint);
 }
 
-static void reload_on_done(void *arg, uint32_t events ATTR_UNUSED)
+static void reload_on_done(void *arg, uint32_t events)
 {
 	struct gate_reload *r = arg;
 	uint64_t n;
 
+	(void)events;
 	if (read(r->done, &n, sizeof(n)) != sizeof(n) || !r->busy)
 		return;
 	if (!pthread_equal(r->thread, pthread_self()))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_secrets.c - what a sandbox was given beside its policy: secrets, a CA
+ * gate_secrets.c - credentials and CA of a sandbox
  *
- * Theory of operation: it belongs to the id of the sandbox, may come before its
- * policy does, stays when policies are read anew, and goes when the sandbox is
- * unbound. Workers find it in the table, next to the policy, so that a change
- * is a new table as ever; its generation is the same, since no decision is
- * another one.
+ * Theory of operation: they belong to the id of the sandbox, may come before
+ * its policy, stay when policies are read again, and are removed when the
+ * sandbox is unbound. Workers find them in the table, next to the policy, so a
+ * change makes a new table as always; its generation is the same, since no
+ * decision changes.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 /* --- by id ---------------------------------------------------------------- */
 
-/* Where @id is, or belongs. */
+/* Returns the index of @id, or the one to insert it at. */
 static size_t given_place(const struct gate_state *s, const char *id,
 			  bool *ret_there)
 {
@@ -48,7 +48,8 @@ struct gate_given *gate_given_find(const struct gate_state *s, const char *id)
 	return there ? &s->given[i] : NULL;
 }
 
-/* The one of @id, made if need be. NULL: no memory, or too many. */
+/* Returns the entry of @id, made if necessary; NULL when out of memory or when
+ * there are too many. */
 static struct gate_given *given_make(struct gate_state *s, const char *id)
 {
 	bool there;
@@ -103,9 +104,9 @@ void gate_given_free(struct gate_state *s)
 	s->n_given = 0;
 }
 
-/* --- into the table ------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
-/* A table in which @id, if it is bound, has what @g says. */
+/* Makes a table in which @id, if it is bound, has what @g contains. */
 static int given_show(struct gate_state *s, const struct gate_given *g,
 		      struct err *err)
 {
@@ -113,7 +114,7 @@ static int given_show(struct gate_state *s, const struct gate_given *g,
 	size_t n = table_count(s->table);
 	struct table_entry *v;
 	struct table *table = NULL;
-	int r;
+	int rc;
 
 	if (!e)
 		return 0;
@@ -127,10 +128,10 @@ static int given_show(struct gate_state *s, const struct gate_given *g,
 		v[i].secrets = g->secrets;
 		v[i].ca = g->ca;
 	}
-	r = table_make(v, n, s->generation, &table);
+	rc = table_make(v, n, s->generation, &table);
 	free(v);
-	if (r < 0)
-		return err_set(err, r, "the table: %s", err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "the table: %s", err_text(rc));
 	table_unref(s->table);
 	s->table = table;
 	return 0;
@@ -141,41 +142,41 @@ int gate_state_secrets(struct gate_state *s, const char *id,
 {
 	struct gate_given *g = given_make(s, id);
 	struct secret_set *old;
-	int r;
+	int rc;
 
 	if (!g)
 		return err_nomem(err);
 	old = g->secrets;
 	secret_set_inherit(old, set);
 	g->secrets = secret_set_ref(set);
-	r = given_show(s, g, err);
-	if (r < 0) {
+	rc = given_show(s, g, err);
+	if (rc < 0) {
 		secret_set_unref(g->secrets);
 		g->secrets = old;
-		return r;
+		return rc;
 	}
 	secret_set_unref(old);
 	return 0;
 }
 
-/* Takes the reference to @ca, also on failure. */
+/* Takes ownership of the reference to @ca, even on failure. */
 static int ca_set(struct gate_state *s, const char *id, struct leaf_ca *ca,
 		  struct err *err)
 {
 	struct gate_given *g = given_make(s, id);
 	struct leaf_ca *old = g ? g->ca : NULL;
-	int r;
+	int rc;
 
 	if (!g) {
 		leaf_ca_unref(ca);
 		return err_nomem(err);
 	}
 	g->ca = ca;
-	r = given_show(s, g, err);
-	if (r < 0) {
+	rc = given_show(s, g, err);
+	if (rc < 0) {
 		g->ca = old;
 		leaf_ca_unref(ca);
-		return r;
+		return rc;
 	}
 	leaf_ca_unref(old);
 	return 0;
@@ -186,29 +187,30 @@ int gate_state_ca_put(struct gate_state *s, const char *id, struct slice bundle,
 {
 	const struct table_entry *e = table_find_id(s->table, id);
 	struct leaf_ca *ca = NULL;
-	/* How long leaves live is said by the policy; before there is one, as
-	 * it is unless a policy says otherwise. */
+	/* The policy sets the lifetime of leaves; before there is one, the
+	 * default applies. */
 	uint32_t leaf = e ? agent_policy_leaf_seconds(e->policy) :
 			    policy_leaf_seconds(s->policy);
-	int r = leaf_ca_read(bundle, leaf, &ca, err);
+	int rc = leaf_ca_read(bundle, leaf, &ca, err);
 
-	return r < 0 ? r : ca_set(s, id, ca, err);
+	return rc < 0 ? rc : ca_set(s, id, ca, err);
 }
 
 static int ca_make(const struct table_entry *e, struct leaf_ca **ret,
 		   struct err *err)
 {
 	struct strv names = { 0 };
-	int r = agent_policy_inspected(e->policy, &names);
+	int rc = agent_policy_inspected(e->policy, &names);
 
-	if (r == 0)
-		r = leaf_ca_new(e->agent->id, (const char *const *)names.v,
-				names.n, agent_policy_ca_seconds(e->policy),
-				agent_policy_leaf_seconds(e->policy), ret, err);
+	if (rc == 0)
+		rc = leaf_ca_new(e->agent->id, (const char *const *)names.v,
+				 names.n, agent_policy_ca_seconds(e->policy),
+				 agent_policy_leaf_seconds(e->policy), ret,
+				 err);
 	else
 		err_nomem(err);
 	strv_done(&names);
-	return r;
+	return rc;
 }
 
 int gate_state_ca(struct gate_state *s, const char *id, struct leaf_ca **ret,
@@ -217,16 +219,16 @@ int gate_state_ca(struct gate_state *s, const char *id, struct leaf_ca **ret,
 	const struct table_entry *e = table_find_id(s->table, id);
 	const struct gate_given *g = gate_given_find(s, id);
 	struct leaf_ca *ca = NULL;
-	int r;
+	int rc;
 
 	if (!e)
 		return err_set(err, -ENOENT, "no agent %s", id);
 	if (!g || !g->ca) {
-		r = ca_make(e, &ca, err);
-		if (r == 0)
-			r = ca_set(s, id, ca, err);
-		if (r < 0)
-			return r;
+		rc = ca_make(e, &ca, err);
+		if (rc == 0)
+			rc = ca_set(s, id, ca, err);
+		if (rc < 0)
+			return rc;
 		g = gate_given_find(s, id);
 	}
 	*ret = g->ca;
@@ -237,7 +239,7 @@ bool gate_state_inspects(struct gate_state *s, const char *id)
 {
 	const struct table_entry *e = table_find_id(s->table, id);
 	struct strv names = { 0 };
-	/* Without memory to tell, the answer that costs a CA. */
+	/* If memory is short, returns true, which costs only a CA. */
 	bool any = e && (agent_policy_inspected(e->policy, &names) < 0 ||
 			 names.n > 0);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isolate.c - what the gateway gives up before it reads a stranger's byte
+ * isolate.c - drops privileges before the first byte from a sandbox is read
  *
  * Theory of operation
  *
- * isolate_root() takes a mount namespace of its own, whose mounts no longer
- * follow those of ac-host, and makes all of it read-only but the folders that
- * are named. isolate_ids() then gives up root for good: the bounding set goes
- * first, because that needs the capability it takes away, then the bits that
- * would give capabilities back to uid 0 are set and locked, then the ids, and
- * last the capabilities themselves, which the locked bits keep over the
- * change of ids. What is left is CAP_NET_BIND_SERVICE. From there on nothing
- * of this process can become more: no_new_privs, no dumps, no ptrace by its
- * own uid. isolate_seccomp.c takes the system calls.
+ * isolate_root() creates a mount namespace, whose mounts no longer follow those
+ * of ac-host, and makes everything read-only but the named folders.
+ * isolate_ids() then gives up root for good: the bounding set first, because
+ * that needs the capability which it drops; then the bits that would give
+ * capabilities back to uid 0 are set and locked, then the ids, and last the
+ * capabilities themselves, which the locked bits keep over the change of ids.
+ * CAP_NET_BIND_SERVICE remains. After that this process can gain no privilege:
+ * no_new_privs, no dumps, no ptrace by its own uid. isolate_seccomp.c restricts
+ * the system calls.
  */
 #include "ottergate/run/isolate.h"
 
@@ -38,9 +38,10 @@ static int mount_readonly(const char *path, bool readonly, unsigned flags)
 }
 
 /*
- * mount_setattr() came with Linux 5.12. Before it, the root alone: what is
- * mounted below needs to be found and remounted one by one, and behind the
- * lost ids and the filter that is not worth a parser of mountinfo.
+ * mount_setattr() needs Linux 5.12. Before it, only the root becomes read-only:
+ * the mounts below would have to be found and remounted one by one, and with
+ * the ids dropped and the filter loaded that does not justify a parser of
+ * mountinfo.
  */
 static int root_readonly(void)
 {
@@ -62,35 +63,35 @@ static int folder_writable(const char *path)
 
 int isolate_root(const char *const *writable, struct err *err)
 {
-	int r;
+	int rc;
 
 	if (unshare(CLONE_NEWNS) < 0)
 		return err_sys(err, "a mount namespace of its own");
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return err_sys(err, "make mounts private");
-	/* Workspaces are none of its business, and a copy of their mounts here
-	 * would keep their file systems busy when their runs are over. */
+	/* Workspaces are not needed here, and copies of their mounts would keep
+	 * their file systems busy after their runs. */
 	if (umount2("/run/ac/mnt", MNT_DETACH) < 0 && errno != EINVAL &&
 	    errno != ENOENT && errno != EPERM)
-		return err_sys(err, "let go of the workspaces");
-	/* A folder can be writable alone only as a mount of its own. */
+		return err_sys(err, "unmount the workspaces");
+	/* A folder can stay writable only as a mount of its own. */
 	for (size_t i = 0; writable[i]; i++)
 		if (mount(writable[i], writable[i], NULL, MS_BIND, NULL) < 0)
 			return err_sys(err, "bind %s", writable[i]);
-	r = root_readonly();
-	if (r < 0)
-		return err_set(err, r, "make the root read-only: %s",
-			       err_text(r));
+	rc = root_readonly();
+	if (rc < 0)
+		return err_set(err, rc, "make the root read-only: %s",
+			       err_text(rc));
 	for (size_t i = 0; writable[i]; i++) {
-		r = folder_writable(writable[i]);
-		if (r < 0)
-			return err_set(err, r, "keep %s writable: %s",
-				       writable[i], err_text(r));
+		rc = folder_writable(writable[i]);
+		if (rc < 0)
+			return err_set(err, rc, "keep %s writable: %s",
+				       writable[i], err_text(rc));
 	}
 	return 0;
 }
 
-/* The last number is found by asking: kernels differ. */
+/* The last number differs between kernels, so it is found by trying. */
 static int bounding_drop(void)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -122,7 +123,7 @@ static int caps_drop(void)
 {
 	const cap_value_t keep = CAP_NET_BIND_SERVICE;
 	cap_t caps = cap_init();
-	int r = 0;
+	int rc = 0;
 
 	if (!caps)
 		return -errno;
@@ -130,9 +131,9 @@ static int caps_drop(void)
 	    cap_set_flag(caps, CAP_PERMITTED, 1, &keep, CAP_SET) < 0 ||
 	    cap_set_flag(caps, CAP_EFFECTIVE, 1, &keep, CAP_SET) < 0 ||
 	    cap_set_proc(caps) < 0)
-		r = -errno;
+		rc = -errno;
 	cap_free(caps);
-	return r;
+	return rc;
 }
 
 static int no_return(void)
@@ -158,26 +159,26 @@ int isolate_ids(uid_t uid, gid_t gid, struct err *err)
 		{ caps_drop, "give up capabilities" },
 		{ no_return, "give up new privileges and dumps" },
 	};
-	int r;
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
-		r = before[i].fn();
-		if (r < 0)
-			return err_set(err, r, "%s: %s", before[i].what,
-				       err_text(r));
+		rc = before[i].fn();
+		if (rc < 0)
+			return err_set(err, rc, "%s: %s", before[i].what,
+				       err_text(rc));
 	}
-	r = ids_drop(uid, gid);
-	if (r < 0)
-		return err_set(err, r, "become uid %u: %s", (unsigned)uid,
-			       err_text(r));
+	rc = ids_drop(uid, gid);
+	if (rc < 0)
+		return err_set(err, rc, "become uid %u: %s", (unsigned)uid,
+			       err_text(rc));
 	for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
-		r = after[i].fn();
-		if (r < 0)
-			return err_set(err, r, "%s: %s", after[i].what,
-				       err_text(r));
+		rc = after[i].fn();
+		if (rc < 0)
+			return err_set(err, rc, "%s: %s", after[i].what,
+				       err_text(rc));
 	}
-	/* What no one may undo must be seen to be done. */
+	/* Verify that it cannot be undone. */
 	if (setresuid(0, 0, 0) == 0 || getuid() != uid || geteuid() != uid)
-		return err_set(err, -EPERM, "root is not given up");
+		return err_set(err, -EPERM, "root could not be given up");
 	return 0;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isolate.h - what the gateway gives up before it reads a stranger's byte
+ * isolate.h - drops privileges before the first byte from a sandbox is read
  *
  * Order: descriptors are open → isolate_root() (own mount namespace, root
- * read-only but for the audit's folder) → isolate_ids() (uid, no groups, no
+ * read-only except for the audit's folder) → isolate_ids() (uid, no groups, no
  * capability but CAP_NET_BIND_SERVICE, bounding set empty, no_new_privs, no
- * dumps) → isolate_seccomp() (allow-list, kill) → threads start.
+ * dumps) → isolate_seccomp() (other system calls than those of a list kill the
+ * process) → threads start. None can be undone. Each returns 0, or a negative
+ * errno with @err; a part may be done then, so the caller must exit.
  */
 #ifndef OTTERGATE_RUN_ISOLATE_H
 #define OTTERGATE_RUN_ISOLATE_H

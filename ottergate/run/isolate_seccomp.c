@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * isolate_seccomp.c - the system calls that the gateway makes, and no other
+ * isolate_seccomp.c - an allow-list of the gateway's system calls
  *
- * Theory of operation: an allow-list; anything else kills the process, acd
- * starts it anew and the kernel's log tells. Loaded before the threads start,
- * so that all have it. Arguments are looked at where a call is far wider than
- * its use: memory never becomes executable, sockets are of the internet
- * families, clone() makes threads only, prctl() names them only.
+ * Theory of operation: any other call kills the process; acd restarts it and
+ * the kernel logs it. Loaded before the threads start, so that all have it.
+ * Arguments are checked where a call can do far more than is needed: memory
+ * never becomes executable, sockets are of the internet families, clone() makes
+ * threads only, prctl() only names them.
  *
- * Some calls are probes of the C library that have another way to go on; these
- * get the error that sends them there: clone3() hides its flags behind a
- * pointer, and isatty() comes with a stream.
+ * Some calls are probes of the C library, which has an alternative; these fail
+ * with the error that selects it: clone3() hides its flags behind a pointer,
+ * and isatty() comes with a stream.
  *
  * Arguments that the kernel takes as 32 bits are compared as such.
  */
@@ -38,7 +38,7 @@ static const char *const allowed[] = {
 	"fcntl",
 	"close",
 
-	/* sockets: those of the listeners are open already */
+	/* sockets; the listeners are open already */
 	"accept4",
 	"bind",
 	"connect",
@@ -69,8 +69,8 @@ static const char *const allowed[] = {
 	"restart_syscall",
 	"sched_yield",
 
-	/* files: policy is read, the audit written and rotated; where, the
-	 * mounts and the ids decide */
+	/* files: the policy is read, the audit written and rotated; mounts and
+	 * ids restrict which */
 	"open",
 	"openat",
 	"fstat",
@@ -101,7 +101,7 @@ static const char *const allowed[] = {
 	"munmap",
 	"mremap",
 	"madvise",
-	/* what holds secrets stays out of the swap (sodium_malloc()) */
+	/* memory with tokens is kept out of swap (sodium_malloc()) */
 	"mlock",
 	"mlock2",
 	"munlock",
@@ -113,7 +113,7 @@ static const char *const allowed[] = {
 	"getpid",
 	"tgkill",
 	"sched_getaffinity",
-	/* a reload gives way to the workers; up needs a capability */
+	/* a reload lowers its priority; raising it needs a capability */
 	"setpriority",
 	"exit",
 	"exit_group",
@@ -137,7 +137,7 @@ static const char *const allowed[] = {
 	"sysinfo",
 };
 
-/* Allowed when the argument, under the mask, has the value. */
+/* Allowed if the argument, under the mask, has the value. */
 static const struct {
 	const char *name;
 	struct scmp_arg_cmp cmp;
@@ -148,7 +148,7 @@ static const struct {
 	{ "mprotect", { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 } },
 	{ "clone", { 0, SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS } },
 	{ "prctl", { 0, SCMP_CMP_MASKED_EQ, LOW32, PR_SET_NAME } },
-	/* To ask, not to set. */
+	/* to read, not to set */
 	{ "prlimit64", { 2, SCMP_CMP_EQ, 0, 0 } },
 };
 
@@ -167,7 +167,7 @@ static int filter_add(scmp_filter_ctx ctx, uint32_t action, const char *name,
 	int nr = seccomp_syscall_resolve_name(name);
 
 	/* Not of this architecture, or newer than this libseccomp: a call
-	 * that cannot be named is not allowed. */
+	 * without a number is not allowed. */
 	if (nr < 0)
 		return 0;
 	return seccomp_rule_add_array(ctx, action, nr, cmps, cmp);
@@ -175,38 +175,38 @@ static int filter_add(scmp_filter_ctx ctx, uint32_t action, const char *name,
 
 static int filter_fill(scmp_filter_ctx ctx)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(allowed) && r >= 0; i++)
-		r = filter_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(allowed_if) && r >= 0; i++)
-		r = filter_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].name, 1,
-			       &allowed_if[i].cmp);
-	for (size_t i = 0; i < ARRAY_SIZE(refused) && r >= 0; i++)
-		r = filter_add(ctx, SCMP_ACT_ERRNO((unsigned)refused[i].error),
-			       refused[i].name, 0, NULL);
-	return r;
+	for (size_t i = 0; i < ARRAY_SIZE(allowed) && rc >= 0; i++)
+		rc = filter_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(allowed_if) && rc >= 0; i++)
+		rc = filter_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].name, 1,
+				&allowed_if[i].cmp);
+	for (size_t i = 0; i < ARRAY_SIZE(refused) && rc >= 0; i++)
+		rc = filter_add(ctx, SCMP_ACT_ERRNO((unsigned)refused[i].error),
+				refused[i].name, 0, NULL);
+	return rc;
 }
 
 int isolate_seccomp(struct err *err)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int r;
+	int rc;
 
 	if (!ctx)
 		return err_nomem(err);
-	r = filter_fill(ctx);
-	/* A call of another architecture or of x32 is as unknown. */
-	if (r >= 0)
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
-				     SCMP_ACT_KILL_PROCESS);
-	/* Most calls are few numbers: a tree of them costs less than a list. */
-	if (r >= 0)
-		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	if (r >= 0)
-		r = seccomp_load(ctx);
+	rc = filter_fill(ctx);
+	/* A call of another architecture or of x32 is refused too. */
+	if (rc >= 0)
+		rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH,
+				      SCMP_ACT_KILL_PROCESS);
+	/* Most calls are few numbers: a tree of them is faster than a list. */
+	if (rc >= 0)
+		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	if (rc >= 0)
+		rc = seccomp_load(ctx);
 	seccomp_release(ctx);
-	return r < 0 ? err_set(err, r, "load the system call filter: %s",
-			       err_text(r)) :
-		       0;
+	return rc < 0 ? err_set(err, rc, "load the system call filter: %s",
+				err_text(rc)) :
+			0;
 }

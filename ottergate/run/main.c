@@ -2,7 +2,7 @@
 /*
  * main.c - ottergate: the DNS and L7 egress gateway
  *
- * The order of what the gateway opens and gives up is in gate.c.
+ * gate.c describes the order in which privileges are used and dropped.
  */
 #include "ottergate/run/cli.h"
 

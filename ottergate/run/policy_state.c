@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_state.c - which files are loaded, and the table made of them
+ * policy_state.c - the loaded policy files and the table made of them
  *
  * Theory of operation
  *
  * Shared files come first and must all be good, or nothing changes: the last
- * good state stays (K12). An agent's own file is judged alone. A bad one
- * leaves that agent out of the table, and an address that is in no table may
- * reach nothing. Where two claim one id or one address, the first has it:
- * what the shared files say, then the folder in the order of its names.
+ * good state stays (K12). An agent's own file is judged alone. A bad one leaves
+ * that agent out of the table, and an address that is not in the table may
+ * reach nothing. If two files claim one id or one address, the first has it:
+ * the shared files, then the folder in the order of its names.
  *
- * A table is built anew for each change. An agent that keeps its id and its
- * address keeps its counters, so that no reload gives a sandbox new budgets;
- * an address that goes to another id brings nothing along. Secrets and a CA are
- * the id's (gate_secrets.c).
+ * Each change builds a new table. An agent that keeps its id and its address
+ * keeps its counters, so that a reload gives no sandbox a new budget; an
+ * address that is given to another id brings nothing along. Credentials and a
+ * CA belong to the id (gate_secrets.c).
  */
 #include "ottergate/run/policy_state_impl.h"
 
@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "lib/file.h"
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 #include "ottergate/policy/load.h"
 
 #define SUFFIX ".yaml"
@@ -56,14 +56,14 @@ static bool files_claimed(const struct gate_files *f,
 
 		if (strcmp(agent_policy_id(f->v[i]), agent_policy_id(a)) == 0)
 			state_say(lint, "agent-twice",
-				  "agent %s is there already: the second is "
-				  "left out",
+				  "agent %s is defined already: the second is "
+				  "ignored",
 				  agent_policy_id(a));
 		else if (addr_eq(&other, &address))
-			state_say(lint, "address-twice",
-				  "agent %s has the address of %s and is left "
-				  "out",
-				  agent_policy_id(a), agent_policy_id(f->v[i]));
+			state_say(
+				lint, "address-twice",
+				"agent %s has the address of %s and is ignored",
+				agent_policy_id(a), agent_policy_id(f->v[i]));
 		else
 			continue;
 		return true;
@@ -71,7 +71,7 @@ static bool files_claimed(const struct gate_files *f,
 	return false;
 }
 
-/* Takes the reference to @a. */
+/* Takes ownership of the reference to @a. */
 static int files_add(struct gate_files *f, struct agent_policy *a,
 		     struct lint *lint)
 {
@@ -95,7 +95,7 @@ static int files_add(struct gate_files *f, struct agent_policy *a,
 	return 0;
 }
 
-/* One file of the folder. Only -ENOMEM is a failure of more than this. */
+/* Reads one file of the folder. Only -ENOMEM is a failure of the whole load. */
 static int files_add_file(struct gate_files *f, int dirfd, const char *folder,
 			  const char *name, struct lint *lint)
 {
@@ -104,28 +104,30 @@ static int files_add_file(struct gate_files *f, int dirfd, const char *folder,
 	struct agent_policy *a = NULL;
 	struct err why = { 0 };
 	SCOPED_STR text = NULL;
+	const char *file;
 	char path[512];
-	int r;
+	int rc;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	r = file_read_at(dirfd, name, POLICY_AGENT_FILE_MAX, &text, &len);
-	if (r < 0)
-		err_set(&why, r, "%s: %s", path, err_text(r));
+	file = lint_file(lint, path);
+	rc = file_read_at(dirfd, name, POLICY_AGENT_FILE_MAX, &text, &len);
+	if (rc < 0)
+		err_set(&why, rc, "%s: %s", file, err_text(rc));
 	else
-		r = policy_load_agent(f->policy, text, len, path, &a, lint,
-				      &why);
-	if (r >= 0 && (strncmp(agent_policy_id(a), name, id_len) != 0 ||
-		       agent_policy_id(a)[id_len] != '\0')) {
-		r = err_set(&why, -EINVAL, "%s: it is for agent %s", path,
-			    agent_policy_id(a));
+		rc = policy_load_agent(f->policy, text, len, file, &a, lint,
+				       &why);
+	if (rc >= 0 && (strncmp(agent_policy_id(a), name, id_len) != 0 ||
+			agent_policy_id(a)[id_len] != '\0')) {
+		rc = err_set(&why, -EINVAL, "%s: it is for agent %s", file,
+			     agent_policy_id(a));
 		agent_policy_unref(a);
 	}
-	if (r >= 0)
+	if (rc >= 0)
 		return files_add(f, a, lint);
-	/* The loader may have said it itself. */
+	/* The loader may have reported it already. */
 	if (lint && lint->n == said)
 		state_say(lint, "agent-file", "%s", why.msg);
-	return r == -ENOMEM ? r : 0;
+	return rc == -ENOMEM ? rc : 0;
 }
 
 static int is_agent_file(const struct dirent *d)
@@ -134,7 +136,7 @@ static int is_agent_file(const struct dirent *d)
 	       strlen(d->d_name) > strlen(SUFFIX);
 }
 
-/* By byte, whatever the locale. */
+/* By bytes, whatever the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
@@ -145,7 +147,7 @@ static int files_add_folder(struct gate_files *f, const char *folder,
 {
 	SCOPED_FD fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **names = NULL;
-	int n, r = 0;
+	int n, rc = 0;
 
 	if (fd < 0)
 		return err_sys(err, "open %s", folder);
@@ -153,41 +155,41 @@ static int files_add_folder(struct gate_files *f, const char *folder,
 	if (n < 0)
 		return err_sys(err, "read %s", folder);
 	for (int i = 0; i < n; i++) {
-		if (r >= 0)
-			r = files_add_file(f, fd, folder, names[i]->d_name,
-					   lint);
+		if (rc >= 0)
+			rc = files_add_file(f, fd, folder, names[i]->d_name,
+					    lint);
 		free(names[i]);
 	}
 	free(names);
-	return r < 0 ? err_nomem(err) : 0;
+	return rc < 0 ? err_nomem(err) : 0;
 }
 
 static int files_add_shared(struct gate_files *f, struct lint *lint)
 {
 	struct agent_policy *const *v = NULL;
 	size_t n = policy_agents(f->policy, &v);
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = files_add(f, agent_policy_ref(v[i]), lint);
-	return r;
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = files_add(f, agent_policy_ref(v[i]), lint);
+	return rc;
 }
 
 static int files_read(struct gate_files *f, const struct gate_opts *opts,
 		      struct lint *lint, struct err *err)
 {
 	static const char *const none[] = { NULL };
-	int r = policy_load(
+	int rc = policy_load(
 		opts->policy.v ? (const char *const *)opts->policy.v : none,
 		&f->policy, lint, err);
 	struct own own;
 
-	if (r >= 0)
-		r = own_read(&own, err);
-	if (r >= 0 && opts->own)
-		r = own_file(opts->own, &own, err);
-	if (r < 0)
-		return r;
+	if (rc >= 0)
+		rc = own_read(&own, err);
+	if (rc >= 0 && opts->own)
+		rc = own_file(opts->own, &own, err);
+	if (rc < 0)
+		return rc;
 	policy_own_set(f->policy, &own);
 	if (files_add_shared(f, lint) < 0)
 		return err_nomem(err);
@@ -198,16 +200,16 @@ int gate_files_read(const struct gate_opts *opts, struct gate_files **ret,
 		    struct lint *lint, struct err *err)
 {
 	struct gate_files *f = calloc(1, sizeof(*f));
-	int r;
+	int rc;
 
 	if (!f) {
 		err_nomem(err);
 		return -ENOMEM;
 	}
-	r = files_read(f, opts, lint, err);
-	if (r < 0) {
+	rc = files_read(f, opts, lint, err);
+	if (rc < 0) {
 		gate_files_free(f);
-		return r;
+		return rc;
 	}
 	*ret = f;
 	return 0;
@@ -215,7 +217,7 @@ int gate_files_read(const struct gate_opts *opts, struct gate_files **ret,
 
 /* --- the table ----------------------------------------------------------- */
 
-/* The agent's counters go on when it is the same one. */
+/* Returns the counters of the same agent, or new ones. */
 static struct agent *state_agent(struct gate_state *s,
 				 const struct agent_policy *p)
 {
@@ -235,8 +237,8 @@ static void entries_free(struct table_entry *v, size_t n)
 	free(v);
 }
 
-/* What the sandbox was given beside its policy; the references are ours, until
- * the new table has its own. */
+/* Adds the credentials and the CA of the sandbox; the references are the
+ * entry's, until the new table has its own. */
 static void state_given(const struct gate_state *s, struct table_entry *e)
 {
 	const struct gate_given *g = gate_given_find(s, e->agent->id);
@@ -247,31 +249,31 @@ static void state_given(const struct gate_state *s, struct table_entry *e)
 	e->ca = g->ca;
 }
 
-/* A new table of @n policies, in the place of the old one. */
+/* Replaces the table by one of @n policies. */
 static int state_set_table(struct gate_state *s, struct agent_policy *const *p,
 			   size_t n, struct err *err)
 {
 	struct table_entry *v = calloc(n ? n : 1, sizeof(*v));
 	struct table *table = NULL;
-	int r = v ? 0 : -ENOMEM;
+	int rc = v ? 0 : -ENOMEM;
 	size_t i;
 
-	for (i = 0; i < n && r >= 0; i++) {
+	for (i = 0; i < n && rc >= 0; i++) {
 		v[i].policy = p[i];
 		v[i].agent = state_agent(s, p[i]);
-		r = v[i].agent ? 0 : -ENOMEM;
-		if (r >= 0)
+		rc = v[i].agent ? 0 : -ENOMEM;
+		if (rc >= 0)
 			state_given(s, &v[i]);
 	}
-	if (r >= 0)
-		r = table_make(v, n, s->generation + 1, &table);
+	if (rc >= 0)
+		rc = table_make(v, n, s->generation + 1, &table);
 	if (v)
 		entries_free(v, n);
-	if (r == -ENOMEM)
+	if (rc == -ENOMEM)
 		return err_nomem(err);
-	if (r < 0)
-		return err_set(err, r, "the table of %zu agents: %s", n,
-			       err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "the table of %zu agents: %s", n,
+			       err_text(rc));
 	table_unref(s->table);
 	s->table = table;
 	s->generation++;
@@ -281,10 +283,10 @@ static int state_set_table(struct gate_state *s, struct agent_policy *const *p,
 int gate_state_take(struct gate_state *s, const struct gate_files *f,
 		    struct err *err)
 {
-	int r = state_set_table(s, f->v, f->n, err);
+	int rc = state_set_table(s, f->v, f->n, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	policy_unref(s->policy);
 	s->policy = policy_ref(f->policy);
 	return 0;
@@ -293,28 +295,28 @@ int gate_state_take(struct gate_state *s, const struct gate_files *f,
 int gate_state_reload(struct gate_state *s, struct lint *lint, struct err *err)
 {
 	struct gate_files *f = NULL;
-	int r = gate_files_read(s->opts, &f, lint, err);
+	int rc = gate_files_read(s->opts, &f, lint, err);
 
-	if (r < 0)
-		return r;
-	r = gate_state_take(s, f, err);
+	if (rc < 0)
+		return rc;
+	rc = gate_state_take(s, f, err);
 	gate_files_free(f);
-	return r;
+	return rc;
 }
 
 int gate_state_load(const struct gate_opts *opts, struct gate_state **ret,
 		    struct lint *lint, struct err *err)
 {
 	struct gate_state *s = calloc(1, sizeof(*s));
-	int r;
+	int rc;
 
 	if (!s)
 		return err_nomem(err);
 	s->opts = opts;
-	r = gate_state_reload(s, lint, err);
-	if (r < 0) {
+	rc = gate_state_reload(s, lint, err);
+	if (rc < 0) {
 		gate_state_free(s);
-		return r;
+		return rc;
 	}
 	*ret = s;
 	return 0;
@@ -330,8 +332,8 @@ void gate_state_free(struct gate_state *s)
 	free(s);
 }
 
-/* The policies of the table but that of @id, with room for one more; the
- * references are the table's. NULL: out of memory. */
+/* Returns the policies of the table except that of @id, with room for one more;
+ * the references are the table's. NULL when out of memory. */
 static struct agent_policy **state_others(const struct gate_state *s,
 					  const char *id, size_t *ret_n)
 {
@@ -355,7 +357,7 @@ int gate_state_put(struct gate_state *s, const char *id, struct agent_policy *a,
 	const struct table_entry *e = table_find(s->table, &address);
 	struct agent_policy **v;
 	size_t n;
-	int r;
+	int rc;
 
 	if (strcmp(agent_policy_id(a), id) != 0)
 		return err_set(err, -EINVAL, "this is the policy of %s, not %s",
@@ -367,35 +369,22 @@ int gate_state_put(struct gate_state *s, const char *id, struct agent_policy *a,
 	if (!v)
 		return err_nomem(err);
 	v[n++] = a;
-	r = state_set_table(s, v, n, err);
+	rc = state_set_table(s, v, n, err);
 	free(v);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	e = table_find_id(s->table, id);
 	atomic_store(&e->agent->usage.killed, false);
 	return 0;
-}
-
-int gate_state_bind(struct gate_state *s, const char *id, const char *text,
-		    size_t len, struct lint *lint, struct err *err)
-{
-	struct agent_policy *a = NULL;
-	int r = policy_load_agent(s->policy, text, len, id, &a, lint, err);
-
-	if (r < 0)
-		return r;
-	r = gate_state_put(s, id, a, err);
-	agent_policy_unref(a);
-	return r;
 }
 
 int gate_state_unbind(struct gate_state *s, const char *id, struct err *err)
 {
 	struct agent_policy **v;
 	size_t n;
-	int r;
+	int rc;
 
-	/* Given, but perhaps never bound: then a bind was refused. */
+	/* Given but never bound, for example because the bind was refused. */
 	if (!table_find_id(s->table, id))
 		return gate_given_drop(s, id) ?
 			       0 :
@@ -403,11 +392,11 @@ int gate_state_unbind(struct gate_state *s, const char *id, struct err *err)
 	v = state_others(s, id, &n);
 	if (!v)
 		return err_nomem(err);
-	r = state_set_table(s, v, n, err);
+	rc = state_set_table(s, v, n, err);
 	free(v);
-	if (r == 0)
+	if (rc == 0)
 		gate_given_drop(s, id);
-	return r;
+	return rc;
 }
 
 struct table *gate_state_table(struct gate_state *s)

@@ -235,6 +235,13 @@ static inline void world_swap(const char *yaml)
 	workers_swap(world.workers, world.table);
 }
 
+/* As on_limit: kill, or a new bind, does. What has moved is accounted first. */
+static inline void world_kill(bool killed)
+{
+	workers_swap(world.workers, world.table);
+	atomic_store(&world.agent->usage.killed, killed);
+}
+
 static inline void world_down(void)
 {
 	workers_stop(world.workers);

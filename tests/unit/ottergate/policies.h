@@ -19,20 +19,20 @@ static inline int policy_of(const char *text, struct policy **ret,
 {
 	char dir[] = "/tmp/otter_policies.XXXXXX";
 	const char *const paths[] = { "f", NULL };
-	int cwd = open(".", O_PATH | O_CLOEXEC), r = -EIO;
+	int cwd = open(".", O_PATH | O_CLOEXEC), rc = -EIO;
 
 	if (cwd >= 0 && mkdtemp(dir) && chdir(dir) == 0) {
-		r = file_write_atomic("f", text, strlen(text), 0600);
-		if (r == 0)
-			r = policy_load(paths, ret, lint, err);
+		rc = file_write_atomic("f", text, strlen(text), 0600);
+		if (rc == 0)
+			rc = policy_load(paths, ret, lint, err);
 		unlink("f");
 		if (fchdir(cwd) < 0)
-			r = -errno;
+			rc = -errno;
 		rmdir(dir);
 	}
 	if (cwd >= 0)
 		close(cwd);
-	return r;
+	return rc;
 }
 
 static inline int agent_of_text(struct policy *p, const char *text,

@@ -110,10 +110,10 @@ static void check_rows(const struct row *rows, size_t n)
 static const struct row offline[] = {
 	{ "help", { "--help" }, 0, "usage: ottergate", NULL },
 	{ "version", { "--version" }, 0, "ottergate ", NULL },
-	{ "nothing", { NULL }, 2, NULL, "a command is needed" },
-	{ "no command", { "fly" }, 2, NULL, "no such command" },
-	{ "no option", { "--fly" }, 2, NULL, "no option --fly" },
-	{ "half a command", { "audit" }, 2, NULL, "no such command" },
+	{ "nothing", { NULL }, 2, NULL, "a command is missing" },
+	{ "no command", { "fly" }, 2, NULL, "unknown command" },
+	{ "no option", { "--fly" }, 2, NULL, "unknown option --fly" },
+	{ "half a command", { "audit" }, 2, NULL, "unknown command" },
 	{ "too few words", { "check" }, 2, NULL, "more words" },
 	{ "too many words", { "ping", "x" }, 2, NULL, "fewer words" },
 	{ "a value where none is", { "--json=1" }, 2, NULL, "takes no value" },
@@ -122,9 +122,13 @@ static const struct row offline[] = {
 	  { "run", "--dns-port", "65536" },
 	  2,
 	  NULL,
-	  "no number up to 65535" },
-	{ "no address", { "run", "--listen", "here" }, 2, NULL, "no address" },
-	{ "no pair", { "run", "--fixed", "443" }, 2, NULL, "no N:PORT" },
+	  "not a number up to 65535" },
+	{ "no address",
+	  { "run", "--listen", "here" },
+	  2,
+	  NULL,
+	  "not an address" },
+	{ "no pair", { "run", "--fixed", "443" }, 2, NULL, "not N:PORT" },
 	{ "allowed",
 	  { "check", "https://example.org/", "--as", "coder", FILES },
 	  0,
@@ -159,7 +163,7 @@ static const struct row offline[] = {
 	  { "check", "example.org", "--as", "coder", "--resolve" },
 	  2,
 	  NULL,
-	  "--resolve wants --policy or --agents" },
+	  "--resolve needs --policy or --agents" },
 	{ "no agent",
 	  { "check", "example.org", FILES },
 	  1,
@@ -229,6 +233,7 @@ static void test_offline(void)
 		   "\"reason\":\"observed\",\"observed\":true,"
 		   "\"source\":\"172.20.0.2:4000\"}\n");
 	put("agents/coder.yaml", AGENT);
+	put("odd/odd.yaml", "version: 1\nnonsense: 1\n");
 	check_rows(offline, ARRAY_SIZE(offline));
 	check_rows(json_rows, ARRAY_SIZE(json_rows));
 }
@@ -580,6 +585,8 @@ int main(void)
 	}
 	if (!mkdtemp(dir))
 		return 1;
+	snprintf(path, sizeof(path), "%s/odd", dir);
+	mkdir(path, 0755);
 	snprintf(path, sizeof(path), "%s/agents", dir);
 	mkdir(path, 0755);
 	test_offline();

@@ -7,7 +7,7 @@
 
 #include "ottergate/run/gate.h"
 #include "ottergate/inspect/judge/ireq.h"
-#include "ottergate/policy/own.h"
+#include "ottergate/policy/net/own.h"
 #include "tests/unit/ottergate/policies.h"
 #include "tests/unit/tap.h"
 

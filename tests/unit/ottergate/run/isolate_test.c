@@ -331,22 +331,22 @@ static int check_root(void)
 static int check_root_missing(void)
 {
 	const char *const writable[] = { "/does/not/exist", NULL };
-	int r = isolate_root(writable, NULL);
+	int rc = isolate_root(writable, NULL);
 
-	if (r == -EPERM || r == -EACCES)
+	if (rc == -EPERM || rc == -EACCES)
 		return NOT_PERMITTED;
-	return r == -ENOENT ? DENIED : 1;
+	return rc == -ENOENT ? DENIED : 1;
 }
 
 static void test_root(void)
 {
-	int r = child(check_root);
+	int rc = child(check_root);
 
-	if (r == NOT_PERMITTED) {
+	if (rc == NOT_PERMITTED) {
 		skip("no mount namespace may be made here");
 		return;
 	}
-	is_int(r, DENIED, "all is read-only but the folder");
+	is_int(rc, DENIED, "all is read-only but the folder");
 	ok(can_write("/tmp/otter-isolate"), "not for the parent");
 	unlink("/tmp/otter-isolate");
 	is_int(child(check_root_missing), DENIED, "a folder that is missing");

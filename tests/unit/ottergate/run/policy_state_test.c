@@ -10,6 +10,7 @@
 #include "lib/file.h"
 #include "ottergate/policy/load.h"
 #include "ottergate/conn/table.h"
+#include "tests/unit/ottergate/state_bind.h"
 #include "tests/unit/tap.h"
 
 static char dir[] = "/tmp/otter-state-XXXXXX";
@@ -98,14 +99,14 @@ static bool allows(struct world *w, const char *id, const char *url)
 {
 	const struct table_entry *e = find(w, id);
 	struct buf out;
-	int r;
+	int rc;
 
 	if (!e)
 		return false;
 	buf_init(&out, 65536);
-	r = gate_check(e->policy, url, &out, &w->err);
+	rc = gate_check(e->policy, url, &out, &w->err);
 	buf_done(&out);
-	return r == 1;
+	return rc == 1;
 }
 
 static bool said(const struct world *w, const char *text)
@@ -238,7 +239,7 @@ static void test_counters(void)
 static int agent_bind(struct world *w, const char *id, const char *text)
 {
 	w->err = (struct err){ 0 };
-	return gate_state_bind(w->s, id, text, strlen(text), &w->lint, &w->err);
+	return state_bind(w->s, id, text, &w->lint, &w->err);
 }
 
 static void test_bind(void)
@@ -283,7 +284,7 @@ static void test_shared_agents(void)
 	put(shared, "agents.yaml", AGENT("a", "172.20.0.6"));
 	ok(world_open(&w), "load: %s", w.err.msg);
 	is_int(count(&w), 2, "a is there once");
-	ok(said(&w, "agent a is there already"), "and that is said");
+	ok(said(&w, "agent a is defined already"), "and that is said");
 	world_close(&w);
 }
 
