@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "ottergate/policy/addr.h"
+#include "ottergate/policy/net/addr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

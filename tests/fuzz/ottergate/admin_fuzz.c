@@ -36,10 +36,10 @@ static void fuzz_requests(struct slice in)
 		struct slice was = in;
 		struct admin_request rq;
 		struct buf out;
-		int r = admin_request_read(&in, &rq);
+		int rc = admin_request_read(&in, &rq);
 
-		check(r == 0 || r == -EAGAIN || r == -EBADMSG);
-		if (r < 0) {
+		check(rc == 0 || rc == -EAGAIN || rc == -EBADMSG);
+		if (rc < 0) {
 			check(in.ptr == was.ptr && in.len == was.len);
 			return;
 		}
@@ -57,10 +57,10 @@ static void fuzz_frames(struct slice in)
 		struct slice was = in;
 		struct admin_frame frame;
 		struct buf out;
-		int r = admin_frame_read(&in, &frame);
+		int rc = admin_frame_read(&in, &frame);
 
-		check(r == 0 || r == -EAGAIN || r == -EBADMSG);
-		if (r < 0) {
+		check(rc == 0 || rc == -EAGAIN || rc == -EBADMSG);
+		if (rc < 0) {
 			check(in.ptr == was.ptr && in.len == was.len);
 			return;
 		}

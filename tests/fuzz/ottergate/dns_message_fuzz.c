@@ -144,12 +144,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t out[DNS_MSG_MAX];
 	struct dns_question q, again;
 	struct name canon;
-	int r = dns_question_read(slice_of(data, size), &q);
+	int rc = dns_question_read(slice_of(data, size), &q);
 
-	must(r == 0 || r == -EBADMSG || r == -EPROTO || r == -EOPNOTSUPP);
-	if (r != -EPROTO)
+	must(rc == 0 || rc == -EBADMSG || rc == -EPROTO || rc == -EOPNOTSUPP);
+	if (rc != -EPROTO)
 		must(dns_error_write(q.id, q.opcode, DNS_FORMERR, out) == 12);
-	if (r < 0)
+	if (rc < 0)
 		return 0;
 	must(q.wire.ptr == data + 12 && q.wire.len <= size - 12);
 	must(q.udp_size >= 512 && strlen(q.name.s) == q.name.len);

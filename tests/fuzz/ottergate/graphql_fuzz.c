@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * igraphql_fuzz.c - GraphQL documents and bodies
+ * graphql_fuzz.c - GraphQL documents and bodies
  *
  * A document of queries alone stays that with one more query behind it, and is
  * none with a mutation behind it: its end is where we think. So with a mutation
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/policy/igraphql.h"
+#include "ottergate/policy/request/graphql.h"
 #include "lib/jsonr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

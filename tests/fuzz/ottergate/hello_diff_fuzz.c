@@ -22,7 +22,7 @@ static struct seen {
 	size_t sni_len;
 	bool resolved; /* it has a name, or knows that there is none */
 	char name[256];
-	int ret; /* of our reader, before the server was asked */
+	int rc; /* of our reader, before the server was asked */
 	struct hello ours;
 } seen;
 
@@ -51,9 +51,9 @@ static int on_hello(SSL *ssl, int *al, void *arg)
 	if (!SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &seen.sni,
 				       &seen.sni_len))
 		seen.sni = NULL;
-	if (seen.ret == -EAGAIN)
+	if (seen.rc == -EAGAIN)
 		abort();
-	if (seen.ret == 0) {
+	if (seen.rc == 0) {
 		if (seen.ours.has_sni != !!seen.sni)
 			abort();
 		if (seen.sni)
@@ -111,9 +111,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0 || size > HELLO_MAX_HARD)
 		return 0;
 	seen = (struct seen){ 0 };
-	seen.ret = hello_read(&r, slice_of(data, size), &seen.ours);
+	seen.rc = hello_read(&r, slice_of(data, size), &seen.ours);
 	serve(data, size);
-	if (seen.ret != 0 || !seen.resolved)
+	if (seen.rc != 0 || !seen.resolved)
 		return 0;
 	if (!seen.ours.has_sni) {
 		if (seen.name[0])

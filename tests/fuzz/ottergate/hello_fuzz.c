@@ -94,12 +94,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static uint8_t msg[STREAM_MAX];
 	struct hello_reader whole = { 0 }, slow = { 0 };
 	struct hello h = { 0 }, g = { 0 };
-	int ret, slow_ret = -EAGAIN;
+	int rc, slow_ret = -EAGAIN;
 	size_t len;
 
 	if (size > STREAM_MAX)
 		return 0;
-	ret = hello_read(&whole, slice_of(data, size), &h);
+	rc = hello_read(&whole, slice_of(data, size), &h);
 	for (size_t n = 1; slow_ret == -EAGAIN && n <= size; n++) {
 		uint32_t pos = slow.pos;
 
@@ -107,10 +107,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (slow.pos < pos)
 			abort();
 	}
-	if (ret != slow_ret || whole.why != slow.why ||
-	    (ret == -EBADMSG) != (whole.why != HELLO_OK))
+	if (rc != slow_ret || whole.why != slow.why ||
+	    (rc == -EBADMSG) != (whole.why != HELLO_OK))
 		abort();
-	if (ret != 0)
+	if (rc != 0)
 		return 0;
 	must_equal(&h, &g);
 	check_hello(&h);

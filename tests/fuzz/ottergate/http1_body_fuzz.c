@@ -32,14 +32,15 @@ static struct outcome feed(bool request, struct slice raw, size_t step)
 	while (o.taken < raw.len && !b.done && !o.bad) {
 		size_t left = raw.len - o.taken;
 		size_t n = left < step ? left : step;
-		ssize_t r = http1_body_feed(&b, slice_of(raw.ptr + o.taken, n));
+		ssize_t rc =
+			http1_body_feed(&b, slice_of(raw.ptr + o.taken, n));
 
-		o.bad = r < 0;
+		o.bad = rc < 0;
 		if (o.bad)
 			break;
-		if ((size_t)r > n || ((size_t)r < n && !b.done))
+		if ((size_t)rc > n || ((size_t)rc < n && !b.done))
 			abort();
-		o.taken += (size_t)r;
+		o.taken += (size_t)rc;
 	}
 	o.done = b.done;
 	return o;

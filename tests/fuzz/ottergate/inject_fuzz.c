@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ottergate/inspect/judge/inject.h"
-#include "ottergate/policy/ipath.h"
+#include "ottergate/policy/request/path.h"
 #include "ottergate/inspect/judge/sigv4.h"
 
 #define NOW UINT64_C(1700000000)
@@ -44,7 +44,7 @@ static void init(void)
 	if (set)
 		return;
 	must(secret_set_read(slice_str(json), &set, NULL) == 0);
-	must(surrogate_mint(set->key, "a", SECRET_AWS, SURROGATE_SESSION, NOW,
+	must(surrogate_mint(set->key, "a", SECRET_AWS, SURROGATE_RUN, NOW,
 			    nonce, live) == 0);
 }
 
@@ -120,6 +120,7 @@ static void check(struct ihead *h)
 	};
 	struct inject_answer a = inject_credentials(h, &ask);
 	const struct ifield *f;
+	unsigned checks;
 
 	must((a.status == 0) == (a.reason == REASON_ALLOWED));
 	if (a.status)
@@ -129,9 +130,12 @@ static void check(struct ihead *h)
 		return;
 	f = ihead_find(h, "authorization", 0);
 	must(!f || f->value.len == 0 || (a.injected && f->sensitive));
-	must(!surrogate_seen(set, h->path, NOW));
-	for (size_t i = 0; i < h->n_fields; i++)
-		must(!surrogate_seen(set, h->fields[i].value, NOW));
+	checks = SURROGATE_CHECKS_MAX;
+	must(!surrogate_seen_of(set, h->path, NOW, &checks));
+	for (size_t i = 0; i < h->n_fields; i++) {
+		checks = SURROGATE_CHECKS_MAX;
+		must(!surrogate_seen_of(set, h->fields[i].value, NOW, &checks));
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,29 +21,29 @@ static void must(bool holds)
 		abort();
 }
 
-/* False: an alarm (otter_reveal_fuzz.c). */
+/* False: an alarm (reveal_fuzz.c). */
 static bool feed(const struct mask *m, struct slice in, size_t step, bool rest,
 		 struct buf *out)
 {
 	struct mask_stream s;
 	struct slice piece;
-	int r = 0;
+	int rc = 0;
 
 	buf_init(out, 1 << 20);
 	must(mask_begin(&s, m) == 0);
-	while (in.len && r == 0) {
+	while (in.len && rc == 0) {
 		must(slice_take(&in, in.len < step ? in.len : step, &piece) ==
 		     0);
-		r = mask_feed(&s, piece, false, out);
-		must(r == 0 || r == MASK_ALARM);
-		must(r < 0 || !rest ||
+		rc = mask_feed(&s, piece, false, out);
+		must(rc == 0 || rc == MASK_ALARM);
+		must(rc < 0 || !rest ||
 		     (mask_rest(&s, out) == 0 && !mask_waits(&s)));
 	}
-	if (r == 0)
-		r = mask_feed(&s, slice_of(NULL, 0), true, out);
-	must(r == 0 || r == MASK_ALARM);
+	if (rc == 0)
+		rc = mask_feed(&s, slice_of(NULL, 0), true, out);
+	must(rc == 0 || rc == MASK_ALARM);
 	mask_end(&s);
-	return r == 0;
+	return rc == 0;
 }
 
 /* @got is @whole, but for bytes of @in at the beginning of what is masked. */

@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "ottergate/policy/name.h"
+#include "ottergate/policy/net/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

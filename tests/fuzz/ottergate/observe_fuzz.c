@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct policy *p = NULL;
 	struct err err = { 0 };
 	FILE *in;
-	int r;
+	int rc;
 
 	if (size == 0) {
 		fclose(out);
@@ -36,10 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Read only: fmemopen() does not write to it. */
 	in = fmemopen((void *)(uintptr_t)data, size, "r");
 	must(in && out);
-	r = policy_from_audit(in, NULL, out, &err);
+	rc = policy_from_audit(in, NULL, out, &err);
 	fclose(in);
-	if (r < 0) {
-		must(err.code == r && err.msg[0]);
+	if (rc < 0) {
+		must(err.code == rc && err.msg[0]);
 	} else {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		must(policy_load(paths, &p, NULL, &err) == 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipath_fuzz.c - request paths
+ * path_fuzz.c - request paths
  *
  * What is accepted is accepted again, as the same path; it has no segment that
  * some server would take away; and the walk over a set finds what trying does, if
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ottergate/policy/ipath.h"
-#include "tests/unit/ottergate/policy/ipath_oracle.h"
-#include "tests/unit/ottergate/policy/ipath_sets.h"
+#include "ottergate/policy/request/path.h"
+#include "tests/unit/ottergate/policy/request/path_oracle.h"
+#include "tests/unit/ottergate/policy/request/path_sets.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

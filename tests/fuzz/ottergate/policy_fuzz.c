@@ -36,13 +36,13 @@ static int load_text(const void *text, size_t len, struct policy **ret,
 {
 	char path[64];
 	const char *const paths[] = { path, NULL };
-	int fd = memfd_create("policy", MFD_CLOEXEC), r;
+	int fd = memfd_create("policy", MFD_CLOEXEC), rc;
 
 	must(fd >= 0 && write(fd, text, len) == (ssize_t)len);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = policy_load(paths, ret, lint, err);
+	rc = policy_load(paths, ret, lint, err);
 	close(fd);
-	return r;
+	return rc;
 }
 
 static bool is_denied(const struct agent_policy *a, const struct name *name,
@@ -137,7 +137,7 @@ static void check_agent(const struct agent_policy *a)
 	buf_done(&out);
 }
 
-static void check_lint(const struct lint *l, int r)
+static void check_lint(const struct lint *l, int rc)
 {
 	size_t errors = 0;
 
@@ -145,7 +145,7 @@ static void check_lint(const struct lint *l, int r)
 		must(l->v[i].code[0] && l->v[i].text[0]);
 		errors += l->v[i].level == LINT_ERROR;
 	}
-	must((errors > 0) == (r < 0) || l->dropped);
+	must((errors > 0) == (rc < 0) || l->dropped);
 }
 
 static void try_agent(struct policy *p, const char *text, size_t size)
@@ -153,14 +153,14 @@ static void try_agent(struct policy *p, const char *text, size_t size)
 	struct agent_policy *a = NULL;
 	struct lint lint = { 0 };
 	struct err err = { 0 };
-	int r = policy_load_agent(p, text, size, "a", &a, &lint, &err);
+	int rc = policy_load_agent(p, text, size, "a", &a, &lint, &err);
 
-	check_lint(&lint, r);
-	must((r == 0) == (a != NULL));
+	check_lint(&lint, rc);
+	must((rc == 0) == (a != NULL));
 	if (a)
 		check_agent(a);
 	else
-		must(err.code == r && err.msg[0] == 'a');
+		must(err.code == rc && err.msg[0] == 'a');
 	agent_policy_unref(a);
 	lint_done(&lint);
 }
@@ -173,16 +173,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct lint lint = { 0 };
 	struct err err = { 0 };
 	size_t n;
-	int r;
+	int rc;
 
 	if (!base)
 		must(load_text(shared, strlen(shared), &base, NULL, &err) == 0);
 	try_agent(base, (const char *)data, size);
-	r = load_text(data, size, &p, &lint, &err);
-	check_lint(&lint, r);
-	must((r == 0) == (p != NULL));
-	if (r < 0) {
-		must(err.code == r && err.msg[0]);
+	rc = load_text(data, size, &p, &lint, &err);
+	check_lint(&lint, rc);
+	must((rc == 0) == (p != NULL));
+	if (rc < 0) {
+		must(err.code == rc && err.msg[0]);
 	} else {
 		n = policy_agents(p, &agents);
 		for (size_t i = 0; i < n; i++)

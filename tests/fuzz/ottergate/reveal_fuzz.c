@@ -80,24 +80,24 @@ static void check(const struct mask *m, struct slice in, size_t step)
 	struct mask_stream s;
 	struct slice piece, rest = in, out;
 	struct buf b;
-	int r;
+	int rc;
 
 	buf_init(&b, 1 << 20);
 	must(mask_begin(&s, m) == 0);
 	do {
 		must(slice_take(&rest, rest.len < step ? rest.len : step,
 				&piece) == 0);
-		r = mask_feed(&s, piece, rest.len == 0, &b);
-	} while (r == 0 && rest.len > 0);
+		rc = mask_feed(&s, piece, rest.len == 0, &b);
+	} while (rc == 0 && rest.len > 0);
 	out = buf_slice(&b);
-	must(r == 0 || r == MASK_ALARM);
+	must(rc == 0 || rc == MASK_ALARM);
 	/* Of what is longer than is held, a number whose end has not come may
 	 * have gone: with it the value is whole. */
 	must(!shows(out, slice_str(value)) || in.len > HELD_MAX);
-	must(r == 0 || shows(in, middle()));
+	must(rc == 0 || shows(in, middle()));
 	for (size_t i = 0; i < out.len; i++)
 		must(out.ptr[i] == in.ptr[i] || out.ptr[i] == '*');
-	must(r != 0 || out.len == in.len);
+	must(rc != 0 || out.len == in.len);
 	mask_end(&s);
 	buf_done(&b);
 }
