@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build_step.c - what each RUN of an image's build gets of this machine
+ * build_step.c - gives each RUN of an image build what this machine needs
  *
- * Theory of operation: what the machine needs to reach the world (its CA, its
- * registries, its proxy) must hold for lines that know nothing of it, in any
- * form of RUN, and must not become part of the image. A build argument would
- * stay in the image's history, a secret has to be asked for by the line. So it
- * is added where BuildKit hands a step over to the runtime: variables of that
- * one process, and files below /dev, which is memory of that one step. What
- * the Dockerfile set itself stays.
+ * Theory of operation: a build needs the machine's CA, registries and proxy.
+ * They must work for commands that know nothing of them, in any form of RUN,
+ * and must not become part of the image. A build argument would stay in the
+ * image's history, and a build secret only helps commands that ask for it. So
+ * they are added where BuildKit hands a step to the OCI runtime: as variables
+ * of that one process, and as files below /dev, which is a tmpfs of that step.
+ * What the Dockerfile sets itself stays.
  *
- * The root file system is a stranger's: its roots are opened within it, and
- * are nothing but text that is copied back into it.
+ * The root file system is not trusted: its CA file is opened within it, and is
+ * only text that is copied back into it.
  */
 #include "control/shared/build_step.h"
 
@@ -49,7 +49,7 @@ const char *build_step_bundle(int argc, const char *const *argv)
 	return NULL;
 }
 
-/* The text of an input; NULL where there is none, or an empty one. */
+/* Reads an input. Leaves *ret alone if there is none, or an empty one. */
 static int input_read(const char *path, char **ret, struct err *err)
 {
 	char *text = NULL;
@@ -66,7 +66,8 @@ static int input_read(const char *path, char **ret, struct err *err)
 	return 0;
 }
 
-/* A root file system without roots, or with something else there: -1. */
+/* Opens the root file system's CA file. Returns -1 if there is none, or
+ * something else in its place. */
 static int roots_open(const char *root)
 {
 	const struct open_how how = {
@@ -97,7 +98,7 @@ static int file_make(const char *dir, const char *name, struct slice text,
 			0;
 }
 
-/* The roots of the step, then @extra. */
+/* Writes the step's CAs, then @extra. */
 static int bundle_make(const char *dir, const char *root, const char *fallback,
 		       const char *extra, struct err *err)
 {
@@ -120,7 +121,7 @@ static int bundle_make(const char *dir, const char *root, const char *fallback,
 			       ROOTS_MAX >> 20);
 	buf_init(&all, ROOTS_MAX + INPUT_MAX + 1);
 	rc = buf_append(&all, roots, (size_t)n);
-	if (rc == 0) /* its last line may have no end */
+	if (rc == 0) /* the last line may lack its end */
 		rc = buf_append(&all, "\n", 1);
 	if (rc == 0)
 		rc = buf_append(&all, extra, strlen(extra));
@@ -130,7 +131,7 @@ static int bundle_make(const char *dir, const char *root, const char *fallback,
 	return rc;
 }
 
-/* Adds "NAME=value", unless @env has the name; the Dockerfile's word counts. */
+/* Adds "NAME=value" unless @env has the name: the Dockerfile has precedence. */
 static int env_add(json_t *env, const char *entry)
 {
 	size_t i, len = strcspn(entry, "=");
@@ -147,13 +148,24 @@ static int env_add(json_t *env, const char *entry)
 	return json_array_append_new(env, jsonx_text(entry)) < 0 ? -ENOMEM : 0;
 }
 
-static int env_add_lines(json_t *env, char *text)
+/* Returns true for a variable that names a proxy, or what needs none. */
+static bool is_proxy(const char *entry)
+{
+	size_t len = strcspn(entry, "=");
+
+	return len >= strlen("_proxy") &&
+	       strncasecmp(entry + len - strlen("_proxy"), "_proxy",
+			   strlen("_proxy")) == 0;
+}
+
+static int env_add_lines(json_t *env, char *text, bool boxed)
 {
 	char *next = text, *line;
 	int rc = 0;
 
 	while (rc == 0 && (line = strsep(&next, "\n")))
-		rc = env_add(env, line);
+		if (!boxed || !is_proxy(line))
+			rc = env_add(env, line);
 	return rc;
 }
 
@@ -184,7 +196,27 @@ static int trust_make(const char *files, const char *root,
 	return rc;
 }
 
-/* apt reads this before what the image has, which so comes first. */
+/* Takes the lines that name a proxy out of a configuration of apt. */
+static void apt_direct(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p;) {
+		size_t len = strcspn(p, "\n");
+		bool proxy = memmem(p, len, "::Proxy", strlen("::Proxy"));
+
+		len += p[len] == '\n';
+		if (!proxy) {
+			memmove(to, p, len);
+			to += len;
+		}
+		p += len;
+	}
+	*to = '\0';
+}
+
+/* apt reads this file before those of the image, so the image has
+ * precedence. */
 static int apt_make(const char *files, const char *apt, bool extra, json_t *env,
 		    struct err *err)
 {
@@ -219,17 +251,19 @@ static int files_make(const char *files, const char *root,
 		rc = input_read(in->apt, &apt, err);
 	if (rc < 0)
 		return rc;
-	/* Beneath a umask of others. */
+	/* The umask may be any. */
 	if ((mkdir(files, 0755) < 0 && errno != EEXIST) ||
 	    chmod(files, 0755) < 0)
 		return err_sys(err, "make %s", files);
 	if (extra)
 		rc = trust_make(files, root, in, extra, env, err);
+	if (apt && in->boxed)
+		apt_direct(apt);
 	if (rc == 0)
 		rc = apt_make(files, apt, extra != NULL, env, err);
-	if (rc == 0 && lines && env_add_lines(env, lines) < 0)
+	if (rc == 0 && lines && env_add_lines(env, lines, in->boxed) < 0)
 		rc = err_nomem(err);
-	/* As init-guard does for an agent: no one works in the image's system. */
+	/* As init-guard does for an agent: the image has no other users. */
 	if (rc == 0 && env_add(env, "PIP_BREAK_SYSTEM_PACKAGES=1") < 0)
 		rc = err_nomem(err);
 	return rc;
@@ -246,7 +280,7 @@ static int mount_add(json_t *config, const char *files)
 	return json_array_append_new(mounts, m) < 0 ? -ENOMEM : 0;
 }
 
-/* Of the parsed configuration: where its root is, made whole by @dir. */
+/* Returns the absolute path of the root in the parsed configuration. */
 static char *root_of(const json_t *config, const char *dir)
 {
 	const char *path =

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step_run_test.c - a step of a build ends by itself, or is ended
+ */
+#include "control/shared/step_run.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/file.h"
+#include "tests/unit/tap.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* Runs a script of sh; @ret_code: its exit code. */
+static enum step_end run(const char *script, struct step_run *s, int *ret_code)
+{
+	const char *argv[] = { "sh", "-c", script, NULL };
+	enum step_end end = STEP_CUT;
+	struct err err = { 0 };
+
+	s->argv = argv;
+	s->root = ".";
+	s->look_ms = 10;
+	*ret_code = -1;
+	if (step_run(s, &end, ret_code, &err) < 0)
+		ok(false, "run '%s': %s", script, err.msg);
+	return end;
+}
+
+static void test_codes(void)
+{
+	struct step_run s = { .alive = -1 };
+	int code;
+
+	is_int(run("exit 0", &s, &code), STEP_ENDED, "a step ends");
+	is_int(code, 0, "well");
+	is_int(run("exit 7", &s, &code), STEP_ENDED, "another");
+	is_int(code, 7, "with a code");
+	is_int(run("kill -9 $$", &s, &code), STEP_ENDED, "by a signal");
+	is_int(code, 128 + 9, "which is told");
+}
+
+static bool is_gone(const char *file)
+{
+	SCOPED_STR text = NULL;
+
+	if (file_read(file, 32, &text, NULL) < 0)
+		return false;
+	return kill(atoi(text), 0) < 0;
+}
+
+static void test_limits(void)
+{
+	struct step_run s = { .alive = -1, .time_ms = 200 };
+	int code, pair[2];
+
+	unlink("pid");
+	is_int(run("(setsid sleep 100 & echo $! >pid; wait)", &s, &code),
+	       STEP_LATE, "a step that hangs is stopped");
+	ok(is_gone("pid"), "and with it what it has left elsewhere");
+
+	s = (struct step_run){ .alive = -1, .disk = 1 };
+	is_int(run("dd if=/dev/zero of=big bs=1M count=64 2>/dev/null; "
+		   "sync big; sleep 100",
+		   &s, &code),
+	       STEP_FULL, "one that writes too much is");
+	unlink("big");
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return;
+	close(pair[1]);
+	s = (struct step_run){ .alive = pair[0] };
+	is_int(run("sleep 100", &s, &code), STEP_CUT,
+	       "and one whose network has ended");
+	close(pair[0]);
+}
+
+static void test_asked(void)
+{
+	struct step_run s = { .alive = -1 };
+	int code;
+
+	is_int(run("kill -TERM $PPID; sleep 100", &s, &code), STEP_ASKED,
+	       "one that is not wanted any more is");
+}
+
+static void test_disk(void)
+{
+	const uint64_t r = STEP_DISK_RESERVE;
+
+	ok(step_disk_fits(r + 10 * MIB, r + 9 * MIB, 2 * MIB), "less");
+	ok(!step_disk_fits(r + 10 * MIB, r + 7 * MIB, 2 * MIB), "more");
+	ok(step_disk_fits(r + 10 * MIB, r + 90 * MIB, 2 * MIB),
+	   "others made room");
+	ok(!step_disk_fits(r + MIB, r - MIB, 100 * MIB), "the disk is full");
+	ok(step_disk_fits(MIB, MIB, 100 * MIB),
+	   "one that was full before is not the step's fault");
+	ok(step_disk_fits(MIB, 0, 0), "no limit");
+}
+
+int main(void)
+{
+	test_codes();
+	test_limits();
+	test_asked();
+	test_disk();
+	unlink("pid");
+	return done_testing();
+}
