@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mount_send.c - the client side of mount.sock
+ * mount_send.c - hands a directory to acd over mount.sock
  */
 #include "control/shared/mount_send.h"
 
@@ -17,7 +17,7 @@
 
 #define ANSWER_SECONDS 20
 
-/* Messages, not a stream: one carries the text and the descriptor. */
+/* SOCK_SEQPACKET: one message carries the text and the descriptor. */
 static int seqpacket_connect(const char *path)
 {
 	SCOPED_FD fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -59,7 +59,7 @@ int mount_send(const char *sock_path, const char *instance, int dir,
 
 	if (!text)
 		return err_nomem(err);
-	/* Not recursive: what is mounted below stays where it is. */
+	/* Not recursive: mounts below are not shown. */
 	tree = open_tree(dir, "",
 			 AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0)

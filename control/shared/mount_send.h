@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mount_send.h - the client side of mount.sock: a directory for acd
+ * mount_send.h - hands a directory to acd over mount.sock
  */
 #ifndef CONTROL_SHARED_MOUNT_SEND_H
 #define CONTROL_SHARED_MOUNT_SEND_H
@@ -13,15 +13,17 @@
 
 #define MOUNT_ID_MAX 64u
 
-/* What the directory @fd is, as text for another process: "" when the kernel
- * does not say. Returns @out. */
+/* Writes device and inode of the directory @fd as text that another process can
+ * compare, "" if fstat() fails. Returns @out. */
 const char *mount_id_text(int fd, char out[MOUNT_ID_MAX]);
 
 /*
- * Makes a detached copy of the mount at the directory @dir (a descriptor,
- * O_PATH is enough; borrowed) and hands it to acd as the workspace of @instance
- * (a checked name). @answer gets acd's JSON, ended by NUL. Fails with -EPERM
- * without CAP_SYS_ADMIN.
+ * Makes a detached copy of the mount at the directory @dir (borrowed; O_PATH is
+ * enough), without mounts below it, and sends it to acd as the workspace of
+ * @instance, a checked name. Waits up to 20 s. Returns 0 with acd's JSON in
+ * @answer, NUL-terminated: acd may have refused. Fails with -EPERM without
+ * CAP_SYS_ADMIN, -ENOTCONN if acd cannot be reached, -EIO if it does not
+ * answer, or another negative errno, with @err.
  */
 int mount_send(const char *sock_path, const char *instance, int dir,
 	       bool read_only, char answer[MOUNT_ANSWER_MAX], struct err *err);

@@ -2,8 +2,8 @@
 /*
  * names.c - names of instances and blueprints, states, environment entries
  *
- * An instance's name becomes a folder, a host name, a label and a path
- * component of URLs; the rules are what is harmless in all of them.
+ * An instance's name becomes a folder, a host name, a label and a component of
+ * URLs; the rules allow what is harmless in all of these.
  */
 #include "control/shared/names.h"
 
@@ -13,7 +13,7 @@
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
-/* The locale's idea of a letter must not matter: no isalnum(). */
+/* No isalnum(): the result must not depend on the locale. */
 static bool is_lower(char c)
 {
 	return c >= 'a' && c <= 'z';
@@ -71,6 +71,11 @@ static int name_check(const char *what, const char *name, bool upper,
 
 int name_check_instance(const char *name, struct err *err)
 {
+	if (str_starts(name, NAME_BUILD))
+		return err_set(err, -EINVAL,
+			       "an instance's name may not begin with "
+			       "'" NAME_BUILD
+			       "': image builds are called that");
 	return name_check("instance", name, true, err);
 }
 

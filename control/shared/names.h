@@ -9,14 +9,26 @@
 
 #include "lib/err.h"
 
+/* Bytes of a prompt: an EXEC of the guest link has 128 KiB for all words. */
+#define AC_PROMPT_MAX (120u * 1024)
+
+/* What the names of image builds begin with at the gateway, where instances have
+ * theirs. */
+#define NAME_BUILD "build."
+
+/* The header of acd's 101 that names the instance of a run. */
+#define API_INSTANCE_HEADER "Ac-Instance"
+
 /*
- * Instance: 2-63 characters of a-z 0-9 A-Z _ . -, starting with a letter or
- * digit (it becomes a host name and a folder). Blueprint: the same, lower
- * case. On refusal @err says which rule. -EINVAL.
+ * Instance: 2-63 characters of a-z 0-9 A-Z _ . -, the first a letter or a digit
+ * (it becomes a host name and a folder), and not NAME_BUILD at the beginning.
+ * Blueprint: the same in lower case, whatever its beginning.
+ * Return 0, or -EINVAL with the broken rule in @err.
  */
 int name_check_instance(const char *name, struct err *err);
 int name_check_blueprint(const char *name, struct err *err);
-/* "NAME=value" with NAME of letters, digits, _; no control bytes in NAME. */
+/* "NAME=value", NAME of letters, digits and _, not beginning with a digit.
+ * Returns 0 or -EINVAL. */
 int name_check_env(const char *entry, struct err *err);
 
 enum instance_state {
@@ -26,15 +38,17 @@ enum instance_state {
 	INSTANCE_PAUSED, /* running, but frozen */
 	INSTANCE_STOPPING,
 	INSTANCE_STOPPED, /* ran; exit_code and reason are set */
-	INSTANCE_EXPIRED, /* stopped; its ttl took home and log */
+	INSTANCE_EXPIRED, /* stopped; its ttl removed home and log */
 	INSTANCE_FAILED, /* could not start, or was lost; reason says why */
 };
-/* starting … stopping */
+/* Returns true from starting to stopping. */
 static inline bool instance_state_is_live(enum instance_state st)
 {
 	return st >= INSTANCE_STARTING && st <= INSTANCE_STOPPING;
 }
+/* Returns a constant, "?" for an unknown state. */
 const char *instance_state_name(enum instance_state st);
+/* Returns 0 or -EINVAL. */
 int instance_state_parse(const char *name, enum instance_state *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * paths.h - where things are, on the user's machine and in ac-host
+ * paths.h - paths and names on the user's machine and in ac-host
  */
 #ifndef CONTROL_SHARED_PATHS_H
 #define CONTROL_SHARED_PATHS_H
@@ -13,30 +13,37 @@
 #define AC_STATE_INSTANCES AC_STATE "/instances"
 #define AC_STATE_LOG AC_STATE "/log"
 #define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */
+#define AC_STATE_PRESETS AC_STATE "/presets" /* for blueprints; the user's */
 #define AC_STATE_POLICY \
 	AC_STATE "/policy" /* policy.yaml, machine.yaml, agents/ */
-/* A CA that sandboxes are to trust, PEM; made by images/setup/build-env.sh. */
+/* A CA for sandboxes to trust, PEM; made by images/setup/build-env.sh. */
 #define AC_STATE_CA_EXTRA AC_STATE "/ca/extra.pem"
-/* How builds reach the world: images/setup/build-env.sh. */
+/* Proxy and registries for builds; made by images/setup/build-env.sh. */
 #define AC_STATE_BUILD_ENV AC_STATE "/cache/build-env"
 #define AC_STATE_VAULT AC_STATE "/vault" /* real tokens, sealed */
+#define AC_STATE_SERVICES AC_STATE "/services.json" /* net/services.h */
 /* The preset of the machine's package registries. */
 #define AC_STATE_MACHINE AC_STATE_POLICY "/machine.yaml"
 #define AC_STATE_AUDIT AC_STATE_LOG "/audit" /* written by the gateway */
 #define AC_SHARE "/usr/share/ac" /* images/, blueprints/ as shipped */
 #define AC_SHARE_KINDS AC_SHARE "/blueprints/credentials"
+#define AC_SHARE_PRESETS AC_SHARE "/blueprints/presets"
 #define AC_LIBEXEC "/usr/libexec/ac" /* runsc, ac-runtime, init-guard */
 #define AC_RUN "/run/ac" /* tmpfs of ac-host */
 #define AC_RUNTIME_SOCK AC_RUN "/runtime.sock"
-#define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home} */
-#define AC_GATE "/run/gate" /* what the gateway, which is not root, may read */
+#define AC_STEP_SOCK AC_RUN "/step.sock" /* acd's, for steps of builds */
+#define AC_STEPS AC_RUN "/steps" /* their runsc's state, and ID.pid of each */
+#define HOST_RESOLV_CONF AC_RUN "/resolv.conf" /* shown to every sandbox */
+#define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home,skills} */
+#define AC_SKILLS "/usr/share/agent-skills" /* in a sandbox: <skill>/ */
+#define AC_GATE "/run/gate" /* readable for the gateway, which is not root */
 #define AC_GATE_SOCK AC_RUN "/gate.sock" /* its admin socket */
 #define AC_ENGINE_SOCK "/run/docker.sock" /* the nested engine */
-/* A runtime the user brought with RUNSC=PATH; used instead of ours. */
+/* The user's own runsc (RUNSC=PATH); used in place of ours. */
 #define AC_STATE_RUNSC AC_STATE "/runtime/runsc"
 
-/* In the environment of acd: pid_max of the machine, which ac-host's own PID
- * namespace does not show. */
+/* In acd's environment: the machine's pid_max, which is not visible in
+ * ac-host's PID namespace. */
 #define AC_ENV_PID_MAX "AC_PID_MAX"
 
 #define AC_HOST_NAME "ac-host" /* outer container; AC_HOST overrides */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.c - one instance as it is stored
+ * record.c - the stored record of an instance
  *
- * One list of fields drives what is bound, read, copied and released.
+ * One list of fields drives binding, reading, copying and releasing.
  */
 #include "control/shared/record.h"
 
@@ -188,9 +188,9 @@ int instance_record_read(sqlite3_stmt *st, struct instance_record *ret,
 	return 0;
 }
 
-/* ---- as the API shows it ---- */
+/* ---- the API's form ---- */
 
-/* An array of strings as stored; what does not parse shows as empty. */
+/* Returns a stored array of strings; an empty one if it cannot be parsed. */
 static json_t *stored_array(const char *text)
 {
 	json_t *v = text ? json_loads(text, 0, NULL) : NULL;
@@ -214,7 +214,7 @@ static json_t *paths_json(const struct instance_record *r)
 			 sub[2], path[2]);
 }
 
-/* What happened to it. */
+/* Times, exit code and reason. */
 static json_t *life_json(const struct instance_record *r)
 {
 	json_t *code = r->exit_code < 0 ? json_null() :
@@ -233,8 +233,8 @@ static json_t *life_json(const struct instance_record *r)
 			 jsonx_text(r->address), "runs", (json_int_t)r->runs);
 }
 
-/* What its user asked for. */
-static json_t *wishes_json(const struct instance_record *r)
+/* The options that its user gave. */
+static json_t *options_json(const struct instance_record *r)
 {
 	return json_pack(
 		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
@@ -255,13 +255,24 @@ static json_t *wishes_json(const struct instance_record *r)
 		stored_array(r->env_json), "cmd", stored_array(r->cmd_json));
 }
 
+/* Returns the hash of the project's own blueprint; null: none. */
+static json_t *project_hash(const struct instance_record *r)
+{
+	SCOPED_JSON v = r->project_json ? json_loads(r->project_json, 0, NULL) :
+					  NULL;
+	json_t *hash = json_object_get(v, "hash");
+
+	return json_is_string(hash) ? json_incref(hash) : json_null();
+}
+
 json_t *instance_record_json(const struct instance_record *r)
 {
 	SCOPED_JSON all = life_json(r);
-	SCOPED_JSON wishes = wishes_json(r);
+	SCOPED_JSON options = options_json(r);
 
-	if (!all || !wishes || json_object_update(all, wishes) < 0 ||
-	    json_object_set_new(all, "paths", paths_json(r)) < 0)
+	if (!all || !options || json_object_update(all, options) < 0 ||
+	    json_object_set_new(all, "paths", paths_json(r)) < 0 ||
+	    json_object_set_new(all, "project", project_hash(r)) < 0)
 		return NULL;
 	return json_incref(all);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.h - one instance as it is stored: acd writes it, `ac` reads it while
- * ac-host is stopped
+ * record.h - the stored record of an instance: acd writes it, `ac` reads it
+ * while ac-host is stopped
  */
 #ifndef CONTROL_SHARED_RECORD_H
 #define CONTROL_SHARED_RECORD_H
@@ -14,13 +14,13 @@
 
 struct sqlite3_stmt;
 
-/* The schema that this list of fields is of: migrations of store_open.c. */
-#define INSTANCE_SCHEMA 6
-/* The reason of a run that the store has as live when acd starts. */
+/* Version of the schema that has these fields: migrations in store_open.c. */
+#define INSTANCE_SCHEMA 7
+/* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
-/* A record. Strings are owned heap strings, NULL where unset. Times are
- * seconds since the epoch, 0 while unset. */
+/* Strings are owned by the record, NULL if unset. Times are in seconds since
+ * the epoch, 0 if unset. */
 struct instance_record {
 	char *name;
 	char *blueprint;
@@ -30,17 +30,17 @@ struct instance_record {
 		       * "lost: ac-host was killed", ... */
 	int exit_code; /* -1 while unknown */
 	int64_t created_at, started_at, finished_at;
-	int64_t touched_at; /* its ttl counts from here, if this is later */
+	int64_t touched_at; /* if later, the ttl counts from here */
 	char *address; /* IPv4, unique among all records */
-	char *runtime; /* "docker": through the engine; NULL: the default */
+	char *runtime; /* "docker": by the engine; NULL: the default */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
 	uint64_t disk, output; /* bytes; 0: none */
 	uint64_t ttl_ms, idle_ms; /* 0: never */
 	char *gpus;
-	char *workspace; /* path on the user's machine; NULL: its own */
+	char *workspace; /* path on the user's machine; NULL: private */
 	bool workspace_ro;
-	/* The directory that was last bound there for it to write, whatever its
-	 * name is now; 0: none yet. As stat() has them, but signed. */
+	/* The directory that was last mounted there writable, whatever its name
+	 * is now; 0: none. From stat(), but signed. */
 	int64_t workspace_dev, workspace_ino;
 	bool auto_remove; /* --rm */
 	bool detached;
@@ -48,19 +48,25 @@ struct instance_record {
 	char *workdir;
 	char *env_json; /* array of "NAME=value" */
 	char *cmd_json; /* array; of the last run */
-	char *egress_json; /* its own wishes (egress.h); NULL: none */
-	char *credentials_json; /* the same (credentials.h); NULL: none */
-	uint32_t host_uid, host_gid; /* owner of workspace files outside */
+	char *egress_json; /* its own options (egress.h); NULL: none */
+	char *credentials_json; /* likewise (credentials.h); NULL: none */
+	/* {"hash", "text"} of the project's own blueprint that it runs with
+	 * (instance/project_use.h); NULL: none. */
+	char *project_json;
+	uint32_t host_uid,
+		host_gid; /* owner of the workspace's files outside */
 	char *container_id;
-	int64_t runs; /* how often it was run */
+	int64_t runs; /* how many */
 };
 
+/* Frees the strings and zeroes the record. */
 void instance_record_done(struct instance_record *r); /* accepts zeroed */
+/* Copies; the caller owns @dst. Returns 0 or -ENOMEM. */
 int instance_record_copy(struct instance_record *dst,
 			 const struct instance_record *src);
 
-/* Every field behind the name, which comes first. Columns are called as the
- * members; a new field is a line here and a migration in store_open.c. */
+/* Every field after the name, which is the first. Columns have the members'
+ * names. A new field needs a line here and a migration in store_open.c. */
 #define RECORD_FIELDS(X)         \
 	X(STR, blueprint)        \
 	X(STR, isolation)        \
@@ -97,19 +103,21 @@ int instance_record_copy(struct instance_record *dst,
 	X(STR, container_id)     \
 	X(I64, runs)             \
 	X(I64, workspace_dev)    \
-	X(I64, workspace_ino)
+	X(I64, workspace_ino)    \
+	X(STR, project_json)
 
-/* In the order of the fields, the name first: parameters from 1 on. Returns a
- * result code of SQLite. @r must outlive the statement's use. */
+/* Binds the fields in their order, the name first, to parameters from 1 on.
+ * Returns a result code of SQLite. @r must outlive the statement's use. */
 int instance_record_bind(struct sqlite3_stmt *st,
 			 const struct instance_record *r);
-/* A row of a SELECT. Columns are found by their names: unknown ones are passed
- * over, and the member of a missing one is zeroed. -ENOMEM, -EUCLEAN. */
+/* Reads a row of a SELECT into a record that the caller owns. Finds columns by
+ * name, ignores unknown ones, and zeroes members without a column. Returns 0,
+ * -ENOMEM, -EINVAL for an unknown state, or -EUCLEAN. */
 int instance_record_read(struct sqlite3_stmt *st, struct instance_record *ret,
 			 struct err *err);
 
-/* The members of the API's record that are stored as they are shown. A new
- * reference, NULL without memory. */
+/* Returns a new reference to the members that the API shows as they are stored,
+ * or NULL without memory. */
 json_t *instance_record_json(const struct instance_record *r);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen.c - what a program made of its terminal
+ * screen.c - follows what a program does to its terminal
  *
- * Looks for CSI ? n ; n ... h or l (DEC private modes), CSI ... m, the keypad's
- * ESC = and ESC >, for what changes the keyboard, the cursor's form, the
- * letters or the part that scrolls, and for what empties the screen: ESC c
- * (reset), CSI 2 J, CSI J right behind CSI H (home), and a change between the
- * two screens. All else passes.
+ * Recognises CSI ? n ; n ... h or l (DEC private modes), CSI ... m, the
+ * keypad's ESC = and ESC >, changes of the keyboard, the cursor's shape, the
+ * character set and the scrolling region, and what empties the screen: ESC c
+ * (reset), CSI 2 J, CSI J directly after CSI H (home), and a change between the
+ * two screens. It ignores all else.
  *
- * Where the cursor is cannot be known without the whole of a terminal. But
- * what is below it matters only once it has gone up (CSI A, ESC M, ...) or
- * somewhere (CSI H, ...), until CSI J or enough line ends.
+ * The cursor's position cannot be known without emulating a terminal. But what
+ * is below it matters only once it has gone up (CSI A, ESC M, ...) or to a
+ * place (CSI H, ...), until CSI J or enough line ends.
  */
 #include "control/shared/screen.h"
 
@@ -23,10 +23,10 @@
 #define ESC 0x1b
 
 #define NUMBER_MAX 100000u
-#define ROWS_MAX 300u /* no terminal that people look at is taller */
+#define ROWS_MAX 300u /* more than any terminal in use */
 
-/* FOREIGN: of a kind that is of no interest but for its end. MORE and LESS: CSI
- * > and CSI <. STRING: a title and the like. */
+/* FOREIGN: a CSI sequence of which only the end matters. MORE, LESS: CSI > and
+ * CSI <. STRING: titles and the like. */
 enum {
 	TEXT,
 	SAW_ESC,
@@ -40,8 +40,8 @@ enum {
 	STRING
 };
 
-/* In the order in which they are put back: the alternate screen first, so
- * that the rest holds for the user's own. */
+/* In the order in which they are restored: the alternate screen first, so the
+ * others apply to the user's own. */
 static const struct mode {
 	unsigned number;
 	bool normally;
@@ -79,10 +79,10 @@ static void cursor_free(struct screen *s)
 	s->raised = s->placed = 0;
 }
 
-/* 1049 keeps the cursor of the screen that it leaves, the others do not. */
+/* 1049 restores the cursor of the main screen; the others do not. */
 static void change_screen(struct screen *s, unsigned number, bool on)
 {
-	/* Behind it: the modes say which screen it is. */
+	/* After the sequence: the modes tell which screen is shown. */
 	s->start = s->seen;
 	if (on == on_other_screen(s))
 		return;
@@ -125,8 +125,8 @@ static void push_number(struct screen *s)
 	s->number = 0;
 }
 
-/* Takes a digit or what parts two numbers (a colon: two parts of one, as
- * ISO 8613-6 has it for colours); at the end all are there. */
+/* Takes a digit or a separator of numbers (a colon separates parts of one, as
+ * ISO 8613-6 has it for colours). Returns false at the end of the numbers. */
 static bool in_number(struct screen *s, uint8_t c)
 {
 	if (c >= '0' && c <= '9') {
@@ -150,14 +150,14 @@ static void in_private(struct screen *s, uint8_t c)
 	s->home = false;
 }
 
-/* CSI H, also as CSI 1 H and CSI 1 ; 1 H. */
+/* Returns true for CSI H, CSI 1 H and CSI 1 ; 1 H. */
 static bool is_home(const struct screen *s)
 {
 	return s->n_numbers <= 2 && s->numbers[0] <= 1 &&
 	       (s->n_numbers < 2 || s->numbers[1] <= 1);
 }
 
-/* CSI ... J: @home, right behind what sent the cursor there. */
+/* CSI ... J. @home: directly after the cursor was sent home. */
 static void erased(struct screen *s, bool home)
 {
 	if (s->numbers[0] == 2 || (home && s->numbers[0] == 0)) {
@@ -179,7 +179,7 @@ static void in_other(struct screen *s, uint8_t c)
 	s->home = false;
 	if (c == 'm') {
 		s->styled = true;
-		s->home = home; /* moves nothing */
+		s->home = home; /* does not move the cursor */
 	} else if (c == 'J') {
 		erased(s, home);
 	} else if (c == 'r') {
@@ -194,7 +194,7 @@ static void in_other(struct screen *s, uint8_t c)
 	}
 }
 
-/* CSI > and CSI <: kitty's u pushes and pops, and CSI > 4 ; n m. */
+/* CSI > and CSI <: kitty's u pushes and pops; CSI > 4 ; n m. */
 static void in_keys(struct screen *s, uint8_t c)
 {
 	uint8_t *pushed = &s->keyboards[on_other_screen(s)];
@@ -257,7 +257,7 @@ static void after_csi(struct screen *s, uint8_t c)
 		in_other(s, c);
 }
 
-/* Of a kind of no interest, but for the cursor's form: CSI n SP q. */
+/* A sequence that matters only for the cursor's shape: CSI n SP q. */
 static void in_foreign(struct screen *s, uint8_t c)
 {
 	if (c == 'q' && s->between == ' ')
@@ -290,7 +290,7 @@ static void on_text(struct screen *s, const uint8_t *data, size_t len)
 	s->home = false;
 }
 
-/* The byte before s->seen. */
+/* Takes the byte before s->seen. */
 static void feed(struct screen *s, uint8_t c)
 {
 	if (c == ESC) {
@@ -387,12 +387,12 @@ void screen_reset(struct screen *s, char ret[SCREEN_RESET_MAX])
 	if (s->keyboards[0])
 		out += snprintf(out, (size_t)(end - out), "\033[<%uu",
 				s->keyboards[0]);
-	/* It sends the cursor home. */
+	/* Resetting the region sends the cursor home, so it is saved. */
 	snprintf(out, (size_t)(end - out), "%s%s%s%s%s",
 		 s->region ? "\0337\033[r\0338" : "",
 		 s->other_keys ? "\033[>4m" : "", s->shaped ? "\033[0 q" : "",
 		 s->drawing ? "\033(B" : "", s->styled ? "\033[m" : "");
-	/* As a program would have done that leaves it. */
+	/* As if the program had left the screen itself. */
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
 		if (is_other_screen(modes[i].number) && s->changed & (1u << i))
 			set_mode(s, modes[i].number, false);

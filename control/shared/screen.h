@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * screen.h - what a program made of its terminal
+ * screen.h - follows what a program does to its terminal
  *
- * Follows the bytes that it wrote, which are hostile: nothing grows with
- * them, and what comes out is made of a fixed table. For two uses:
+ * Reads the bytes that the program wrote, which are hostile: memory is fixed,
+ * and output comes from a fixed table. It has two uses:
  *
- *	a terminal that is left by a full-screen program, or by us, gets back
- *	what was seen to be switched on, and nothing else: leaving the alternate
- *	screen where nobody entered it would move the cursor. What is said then
- *	begins on a line that is free;
+ *	When a full-screen program or the user leaves, the terminal gets back
+ *	exactly what was changed. Anything more would do harm: leaving an
+ *	alternate screen that was not entered moves the cursor. Messages then
+ *	begin on a free line.
  *
- *	a terminal that joins gets the same switched on, and the output from
- *	where the screen was last empty.
+ *	A terminal that joins gets the same modes, and the output from where the
+ *	screen was last empty.
  */
 #ifndef CONTROL_SHARED_SCREEN_H
 #define CONTROL_SHARED_SCREEN_H
@@ -25,52 +25,57 @@
 
 struct screen {
 	uint64_t seen; /* bytes fed */
-	uint64_t start; /* of these, before the screen was last empty */
-	uint32_t changed; /* bit per mode that is not as terminals begin */
+	uint64_t start; /* byte at which the screen was last empty */
+	uint32_t changed; /* bit per mode that differs from the default */
 	bool styled; /* colours and the like were used */
 	bool keypad; /* in application mode */
-	bool region; /* only a part of it scrolls */
-	bool drawing; /* letters are drawn as lines */
-	bool shaped; /* the cursor has another form */
-	bool other_keys; /* keys are told in xterm's other way, */
-	uint8_t keyboards[2]; /* in kitty's: pushed on each of the screens */
-	/* Where the cursor is. Line ends that are still to come until all
-	 * that was painted has surely scrolled away; 0: nothing was, since the
-	 * cursor went up, or went to an absolute place. */
+	bool region; /* only a part of the screen scrolls */
+	bool drawing; /* letters are shown as line drawings */
+	bool shaped; /* the cursor has another shape */
+	bool other_keys; /* xterm's modifyOtherKeys is on */
+	uint8_t keyboards[2]; /* kitty's keyboard stack, of each screen */
+	/* Line ends until everything below the cursor has surely scrolled away,
+	 * after the cursor went up (raised) or to an absolute place (placed).
+	 * 0: nothing is below. */
 	unsigned raised, placed;
-	bool mid_line; /* the cursor's line has begun */
-	bool empty; /* nothing is on it */
+	bool mid_line; /* the cursor is not at the beginning of a line */
+	bool empty; /* nothing was written since the screen was last cleared */
 	struct {
 		unsigned raised, placed;
 		bool mid_line;
-	} main; /* the same of the screen that 1049 left */
-	/* of an escape sequence under way */
+	} main; /* saved from the main screen by mode 1049 */
+	/* of an escape sequence being read */
 	unsigned state, number, n_numbers;
 	unsigned numbers[8];
-	uint64_t begun; /* where it begins */
-	uint8_t between; /* the last byte 0x20 to 0x2f in it */
-	bool home; /* the cursor was sent home just before, */
-	uint64_t home_at; /* here */
+	uint64_t begun; /* at which byte it begins */
+	uint8_t between; /* its last byte of 0x20 to 0x2f */
+	bool home; /* the last sequence sent the cursor home; */
+	uint64_t home_at; /* it begins at this byte */
 };
 
-/* What was written to the terminal, in any pieces. Accepts a zeroed one. */
+/* Takes what was written to the terminal, in pieces of any size. A zeroed @s is
+ * a new terminal; there is nothing to free. */
 void screen_feed(struct screen *s, const uint8_t *data, size_t len);
 
-/* What puts it back, and forgets it; "" when there is nothing to do. */
+/* Writes the sequences that restore the terminal to @ret, "" if none are
+ * needed. Sets @s to a terminal that has got them. */
 void screen_reset(struct screen *s, char ret[SCREEN_RESET_MAX]);
-/* Does a program paint on all of it, so that a line of ours would be in its
- * midst? */
+/* Returns true if a program draws on the whole screen, so that a message would
+ * stand in the middle of it. */
 bool screen_is_full(const struct screen *s);
 
-/* After screen_reset(): what moves the cursor to a free line at the bottom, ""
- * where the line below the cursor is free; @s->mid_line is right behind it. */
+/* Returns the sequence, a constant, that moves the cursor to a free line at the
+ * bottom; "" if the line below the cursor is free. Sets @s as if that had been
+ * written: @s->mid_line tells whether a line end is needed first. To be called
+ * after screen_reset(). */
 const char *screen_free_line(struct screen *s);
 
-/* What makes a terminal that is as terminals begin the same. */
+/* Writes the sequences that put a new terminal in the same modes to @ret, "" if
+ * none are needed. */
 void screen_modes(const struct screen *s, char ret[SCREEN_MODES_MAX]);
 
-/* Where in the output from somewhere in its midst a terminal may begin:
- * behind the first line's end or at the first escape sequence, else 0. */
+/* Returns where a terminal may begin to show output that was cut at its start:
+ * after the first line end or at the first escape sequence, else 0. */
 size_t screen_seam(const uint8_t *data, size_t len);
 
 #endif

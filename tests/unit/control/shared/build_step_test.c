@@ -223,6 +223,30 @@ static void test_arguments(void)
 	ok(!build_step_bundle(3, bare), "no bundle");
 }
 
+/* Its way out is the gateway, which knows the proxy of this machine. */
+static void test_boxed(void)
+{
+	struct build_step in = inputs;
+	struct err err = { 0 };
+
+	in.boxed = true;
+	begin();
+	put("in/step.env", "https_proxy=p\nHTTP_PROXY=p\nno_proxy=x\n"
+			   "GOPROXY=https://go.test/\n");
+	put("in/apt.conf", "Acquire::http::Proxy \"p\";\n"
+			   "Acquire::Check-Date \"false\";\n"
+			   "Acquire::https::Proxy \"p\";\n");
+	is_int(build_step_prepare("b", &in, &err), 0, "a step in a sandbox");
+	is_str(var("https_proxy"), "", "has no proxy");
+	is_str(var("HTTP_PROXY"), "", "in no spelling");
+	is_str(var("no_proxy"), "", "nor exceptions");
+	is_str(var("GOPROXY"), "https://go.test/", "but its registries");
+	is_str(read_all("b/ac/apt.conf"),
+	       "Acquire::Check-Date \"false\";\n"
+	       "Acquire::https::CAInfo \"/dev/ac/ca-bundle.crt\";\n",
+	       "apt has none either");
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/build_step_test.XXXXXX";
@@ -232,6 +256,7 @@ int main(void)
 		return 1;
 	}
 	test_all();
+	test_boxed();
 	test_mount();
 	test_no_ca();
 	test_hostile_roots();

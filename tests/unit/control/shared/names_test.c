@@ -29,6 +29,9 @@ static void test_names(void)
 		{ "a\nb", false, false },
 		{ "a\xc3\xa9", false, false },
 		{ "a%2f", false, false },
+		/* The gateway knows image builds by such names. */
+		{ "build.claude", false, true },
+		{ "build-claude", true, true },
 		/* 63 and 64 */
 		{ "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff"
 		  "012",
@@ -90,7 +93,6 @@ static int parse(const char *text, json_t **ret)
 
 static void test_getters(void)
 {
-	static const char *const known[] = { "s", "b", "n", "l", "z", NULL };
 	SCOPED_JSON j = NULL;
 	struct strv sv = { 0 };
 	struct err err = { 0 };
@@ -115,16 +117,80 @@ static void test_getters(void)
 	ok(jsonx_u64(j, "q", 5, 6, 99, &n, &err) == 0 && n == 99, "default");
 	ok(jsonx_strv(j, "l", 2, &sv, &err) == 0 && sv.n == 2, "list");
 	is_int(jsonx_strv(j, "l", 1, &sv, &err), -EINVAL, "too many");
-	is_int(jsonx_known(j, known, &err), 0, "known keys");
-	is_int(jsonx_known(j, known + 1, &err), -EINVAL, "unknown key");
 	strv_done(&sv);
+}
+
+/* ---- by a schema ---- */
+
+static const char *const fit_words[] = { "on", NULL };
+static const struct schema fit_number = { .kind = SCHEMA_NUMBER,
+					  .min = 2,
+					  .max = 9 };
+static const struct schema fit_word = SCHEMA_WORDS(fit_words);
+static const struct schema fit_texts = { .kind = SCHEMA_LIST,
+					 .item = &schema_text,
+					 .max = 2 };
+static const struct schema fit_numbers = SCHEMA_LIST_OF(&fit_number);
+static const struct schema fit_any = { .kind = SCHEMA_ANY };
+static const struct schema_key inner_keys[] = { { "b", &schema_bool } };
+static const struct schema fit_inner = { SCHEMA_ROWS(inner_keys) };
+static const struct schema_key fit_keys[] = {
+	{ "s", &schema_text }, { "b", &schema_bool }, { "n", &fit_number },
+	{ "w", &fit_word },    { "l", &fit_texts },   { "p", &fit_numbers },
+	{ "o", &fit_inner },   { "a", &fit_any },
+};
+static const char *const fit_needs[] = { "s", NULL };
+static const struct schema fit_map = { SCHEMA_ROWS(fit_keys),
+				       .required = fit_needs };
+
+static void test_fit(void)
+{
+	static const struct {
+		const char *text, *key, *says; /* NULL: it fits */
+	} rows[] = {
+		{ "{}", NULL, NULL },
+		{ "{\"s\":\"x\",\"b\":true,\"n\":9,\"w\":\"on\"}", NULL, NULL },
+		{ "{\"s\":null,\"n\":null,\"l\":null,\"o\":null}", NULL, NULL },
+		{ "{\"l\":[\"a\",\"b\"],\"p\":[1],\"o\":{\"b\":false}}", NULL,
+		  NULL },
+		{ "{\"a\":[{}]}", NULL, NULL },
+		{ "{\"w\":\"other\"}", NULL, NULL }, /* the reader's to say */
+		{ "{\"x\":1}", "x", "'x' is an unknown key" },
+		{ "{\"a\\n\":1}", "a\\x0a", "'a\\x0a' is an unknown key" },
+		{ "{\"s\":1}", "s", "'s' must be a string" },
+		{ "{\"w\":1}", "w", "'w' must be a string" },
+		{ "{\"b\":1}", "b", "'b' must be true or false" },
+		{ "{\"n\":1}", "n", "'n' must be between 2 and 9" },
+		{ "{\"n\":10}", "n", "'n' must be between 2 and 9" },
+		{ "{\"n\":-1}", "n", "must be a whole number, not negative" },
+		{ "{\"n\":2.5}", "n", "must be a whole number" },
+		{ "{\"l\":\"a\"}", "l", "'l' must be a list of strings" },
+		{ "{\"l\":[1]}", "l", "'l' must be a list of strings" },
+		{ "{\"l\":[\"a\",\"b\",\"c\"]}", "l", "at most 2 are allowed" },
+		{ "{\"p\":[\"1\"]}", "p", "must be a list of whole numbers" },
+		{ "{\"o\":[]}", "o", "'o' must be an object" },
+		{ "{\"o\":{\"s\":\"x\"}}", "s", "'s' is an unknown key" },
+		{ "{\"o\":{\"b\":0}}", "b", "'b' must be true or false" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_JSON j = NULL;
+		struct err err = { 0 };
+
+		is_int(parse(rows[i].text, &j), 0, "row %zu", i);
+		is_int(jsonx_fit(j, &fit_map, &err), rows[i].key ? -EINVAL : 0,
+		       "%s: %s", rows[i].text, err.msg);
+		is_str(err.key, rows[i].key ? rows[i].key : "", "its key");
+		ok(!rows[i].says || strstr(err.msg, rows[i].says),
+		   "and why: %s", err.msg);
+	}
 }
 
 static void test_json(void)
 {
 	SCOPED_JSON j = NULL;
 	SCOPED_JSON text = jsonx_text("a\xff");
-	SCOPED_JSON error = jsonx_error("code", "m\xff");
+	SCOPED_JSON error = jsonx_error("code", "pids", "m\xff");
 	char deep[2 * JSONX_DEPTH_MAX + 1];
 
 	is_int(parse("{\"a\":-1}", &j), 0, "parse");
@@ -144,6 +210,8 @@ static void test_json(void)
 	is_str(json_string_value(text), "a\\xff", "text that is not UTF-8");
 	ok(json_object_get(json_object_get(error, "error"), "code") != NULL,
 	   "error body");
+	is_str(jsonx_text_at(json_object_get(error, "error"), "key"), "pids",
+	       "with the key it is about");
 }
 
 int main(void)
@@ -152,6 +220,7 @@ int main(void)
 	test_env();
 	test_states();
 	test_getters();
+	test_fit();
 	test_json();
 	return done_testing();
 }
