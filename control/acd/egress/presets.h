@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * presets.h - which presets there are, for people: names and hosts
+ * presets.h - lists presets of egress: their hosts, rules and risks
  */
 #ifndef CONTROL_ACD_EGRESS_PRESETS_H
 #define CONTROL_ACD_EGRESS_PRESETS_H
@@ -8,17 +8,30 @@
 #include <jansson.h>
 
 #include "lib/err.h"
+#include "lib/str.h"
 
-#define PRESETS_FILE_MAX (1u * 1024 * 1024) /* longer ones are left out */
+#define PRESETS_FILE_MAX (1u * 1024 * 1024) /* bytes; longer ones are skipped */
 
 /*
- * Appends {"name", "description", "source", "names": [...]} for each preset of
- * the policy files *.yaml in the folder @dir; @source says whose they are. What cannot be read is
- * left out: the linter tells why. -ENOMEM.
+ * Appends {"kind": "egress", "name", "description", "source", "risk", "names",
+ * "rules"} for each preset in the policy files *.yaml of the folder @dir.
+ * @source tells whose they are, "names" has the names of all rules. A rule is
+ * {"id", "hosts", "ports", "proto", "use", "allow", "deny"}; the last two are
+ * lists of {"methods", "paths"}. Unreadable files are skipped: the linter
+ * reports them. Returns 0 or -ENOMEM.
  */
 int presets_list(const char *dir, const char *source, json_t *list);
-/* Is there the preset @name in the folder @dir? 1 yes, 0 no; -EIO: a file, or
- * the folder, cannot be read, so that nobody can tell. */
+/* Returns 1 if the folder @dir has the preset @name, 0 if not, -EIO if the
+ * folder or a file cannot be read. */
 int presets_find(const char *dir, const char *name);
+/* Returns what the preset @name says as its risk, to be freed, or NULL if there
+ * is nothing. It is that of @dir/NAME.yaml, the shipped one, or else in the
+ * file @own, the user's. */
+char *presets_risk(const char *dir, const char *own, const char *name);
+/* Returns a line for the user of an instance with the presets @names, to be
+ * freed: the risk of one, or the names if several have one. NULL: none has.
+ * @dir and @own are those of presets_risk(). */
+char *presets_warning(const char *dir, const char *own,
+		      const struct strv *names);
 
 #endif
