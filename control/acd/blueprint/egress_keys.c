@@ -2,55 +2,71 @@
 /*
  * egress_keys.c - the key `egress` of a blueprint
  *
- * Limits are handed on to the gateway, whose loader knows what they mean:
- * here they are only held to words and numbers, so that they stay what they
- * are when they are written again.
+ * Limits are passed to the gateway, whose loader knows their meaning. Here they
+ * are only checked to be words and numbers, so that writing them again does not
+ * change them.
  */
 #include "control/acd/blueprint/egress_keys.h"
 
 #include <string.h>
 
+#include "control/acd/blueprint/keys.h"
+#include "lib/target.h"
+
 #define LIMITS_MAX 4096u /* bytes, written as one line */
 
 struct place {
-	const struct yaml_tree *tree;
+	const struct blueprint_place *bp;
 	struct egress *e;
-	struct err *err;
 };
 
 static int refuse(const struct place *p, const struct yaml_node *n,
 		  const char *text)
 {
-	return yaml_tree_refuse(p->tree, n, p->err, "%s", text);
+	return yaml_tree_refuse(p->bp->tree, n, p->bp->err, "%s", text);
 }
+
+static const char *const mode_words[] = { "locked", "balanced", "open", NULL };
+static const struct schema mode_is = SCHEMA_WORDS(mode_words);
 
 static int read_mode(const struct place *p, const struct yaml_node *n)
 {
-	if (n->kind != YAML_SCALAR ||
-	    egress_mode_parse(n->text, &p->e->mode) < 0)
-		return refuse(p, n, "mode must be locked, balanced or open");
-	return 0;
+	int rc = blueprint_read_word(p->bp, n, &mode_is,
+				     "mode must be locked, balanced or open");
+
+	return rc < 0 ? rc : egress_mode_parse(n->text, &p->e->mode);
 }
 
-/* Each string of a list. */
+/* A list of strings, and what adds one. */
+struct strings {
+	const struct place *p;
+	int (*add)(const struct place *p, const char *text, struct err *err);
+};
+
+static int read_string(const struct blueprint_place *bp,
+		       const struct yaml_node *n, void *arg)
+{
+	const struct strings *l = arg;
+	struct err why = { 0 };
+	const char *text = NULL;
+	int rc = yaml_tree_string(bp->tree, n, &text, bp->err);
+
+	if (rc < 0)
+		return rc;
+	rc = l->add(l->p, text, &why);
+	return rc < 0 ? refuse(l->p, n, why.msg) : 0;
+}
+
+/* Calls a function for each string of a list. */
 static int read_list(const struct place *p, const struct yaml_node *n,
 		     int (*add)(const struct place *p, const char *text,
 				struct err *err))
 {
+	struct strings l = { p, add };
+
 	if (n->kind != YAML_LIST)
 		return refuse(p, n, "a list is wanted here");
-	for (const struct yaml_node *i = n->first; i; i = i->next) {
-		struct err why = { 0 };
-		const char *text = NULL;
-		int r = yaml_tree_string(p->tree, i, &text, p->err);
-
-		if (r < 0)
-			return r;
-		r = add(p, text, &why);
-		if (r < 0)
-			return refuse(p, i, why.msg);
-	}
-	return 0;
+	return blueprint_each(p->bp, n, read_string, &l);
 }
 
 static int add_preset(const struct place *p, const char *text, struct err *err)
@@ -60,9 +76,9 @@ static int add_preset(const struct place *p, const char *text, struct err *err)
 
 static int add_allow(const struct place *p, const char *text, struct err *err)
 {
-	int r = egress_check_allowable(text, err);
+	int rc = egress_check_allowable(text, err);
 
-	return r == 0 ? egress_add_target(&p->e->allow, text, err) : r;
+	return rc == 0 ? egress_add_target(&p->e->allow, text, err) : rc;
 }
 
 static int add_deny(const struct place *p, const char *text, struct err *err)
@@ -92,83 +108,199 @@ static bool is_word(const char *s)
 				 "0123456789_./-")] == '\0';
 }
 
-/* A map of words, or of such maps once more. */
 static int write_limits(const struct place *p, const struct yaml_node *n,
-			bool inner, struct buf *out)
-{
-	int r = buf_printf(out, "{ ");
+			const struct yaml_node *old, bool inner,
+			struct buf *out);
 
-	for (const struct yaml_node *i = n->first; r >= 0 && i; i = i->next) {
-		if (!is_word(i->key) ||
-		    (i->kind == YAML_SCALAR ? !is_word(i->text) :
-					      i->kind != YAML_MAP || inner))
-			return refuse(p, i,
-				      "a limit must be a word or a "
-				      "number, such as 256 or 50/s");
-		r = buf_printf(out, "%s: ", i->key);
-		if (r >= 0 && i->kind == YAML_MAP)
-			r = write_limits(p, i, true, out);
-		else if (r >= 0)
-			r = buf_printf(out, "%s", i->text);
-		if (r >= 0 && i->next)
-			r = buf_printf(out, ", ");
+/* @old: the parent's limit of the same name, or NULL. */
+static int write_limit(const struct place *p, const struct yaml_node *n,
+		       const struct yaml_node *old, bool inner, bool first,
+		       struct buf *out)
+{
+	int rc;
+
+	if (!is_word(n->key) ||
+	    (n->kind == YAML_SCALAR ? !is_word(n->text) :
+				      n->kind != YAML_MAP || inner))
+		return refuse(p, n,
+			      "a limit must be a word or a "
+			      "number, such as 256 or 50/s");
+	rc = buf_printf(out, "%s%s: ", first ? "" : ", ", n->key);
+	if (rc < 0)
+		return rc;
+	if (n->kind == YAML_MAP)
+		return write_limits(p, n, old, true, out);
+	return buf_printf(out, "%s", n->text);
+}
+
+/* Writes a map of words, or of such maps; first what only the map @old has. */
+static int write_limits(const struct place *p, const struct yaml_node *n,
+			const struct yaml_node *old, bool inner,
+			struct buf *out)
+{
+	const struct yaml_node *i = old && old->kind == YAML_MAP ? old->first :
+								   NULL;
+	bool first = true;
+	int rc = buf_printf(out, "{ ");
+
+	for (; rc >= 0 && i; i = i->next) {
+		if (yaml_child(n, i->key))
+			continue;
+		rc = write_limit(p, i, NULL, inner, first, out);
+		first = false;
 	}
-	if (r >= 0)
-		r = buf_printf(out, " }");
-	return r;
+	for (i = n->first; rc >= 0 && i; i = i->next) {
+		rc = write_limit(p, i, yaml_child(old, i->key), inner, first,
+				 out);
+		first = false;
+	}
+	return rc >= 0 ? buf_printf(out, " }") : rc;
+}
+
+/* Returns the text of the limits @n, over those that a parent has set. */
+static int merge_limits(const struct place *p, const struct yaml_node *n,
+			struct buf *out)
+{
+	const char *had = p->e->limits ? p->e->limits : "{}";
+	struct yaml_tree old = { 0 };
+	int rc = yaml_tree_parse(had, strlen(had), "limits", &yaml_small, &old,
+				 p->bp->err);
+
+	if (rc == 0)
+		rc = write_limits(p, n, old.root, false, out);
+	if (rc >= 0)
+		rc = buf_append(out, "", 1);
+	yaml_tree_done(&old);
+	return rc;
 }
 
 static int read_limits(const struct place *p, const struct yaml_node *n)
 {
 	struct buf out;
-	int r;
+	char *text;
+	int rc = yaml_tree_want_map(p->bp->tree, n, p->bp->err);
 
-	if (n->kind != YAML_MAP)
-		return refuse(p, n, "a map (key: value) is wanted here");
+	if (rc < 0)
+		return rc;
 	buf_init(&out, LIMITS_MAX);
-	r = write_limits(p, n, false, &out);
-	if (r >= 0)
-		r = buf_append(&out, "", 1);
-	if (r >= 0) {
-		p->e->limits = strdup((const char *)buf_slice(&out).ptr);
-		r = p->e->limits ? 0 : err_nomem(p->err);
-	} else if (r != -EINVAL) {
-		r = refuse(p, n, "these limits are too long");
+	rc = merge_limits(p, n, &out);
+	if (rc >= 0) {
+		text = strdup((const char *)buf_slice(&out).ptr);
+		rc = text ? 0 : err_nomem(p->bp->err);
+		if (text) {
+			free(p->e->limits);
+			p->e->limits = text;
+		}
+	} else if (rc == -ENOMEM) {
+		rc = err_nomem(p->bp->err);
+	} else if (rc != -EINVAL) {
+		refuse(p, n, "these limits are too long");
+		rc = blueprint_code(p->bp->err, MISTAKE_LIMIT);
 	}
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
-int blueprint_read_egress(const struct yaml_tree *tree,
-			  const struct yaml_node *n, struct egress *ret,
-			  struct err *err)
+static int refuse_use(const struct place *p, const struct yaml_node *n)
 {
-	static const struct {
-		const char *name;
-		int (*fn)(const struct place *p, const struct yaml_node *n);
-	} keys[] = {
-		{ "mode", read_mode },     { "presets", read_presets },
-		{ "allow", read_allow },   { "deny", read_deny },
-		{ "limits", read_limits },
-	};
-	const struct place p = { tree, ret, err };
+	refuse(p, n, "'use' needs 'version: 2'; in version 1 it is 'presets'");
+	return blueprint_code(p->bp->err, MISTAKE_VERSION);
+}
 
-	if (n->kind != YAML_MAP)
-		return refuse(&p, n, "a map (key: value) is wanted here");
-	for (const struct yaml_node *k = n->first; k; k = k->next) {
-		size_t i = 0;
-		int r;
+static int refuse_presets(const struct place *p, const struct yaml_node *n)
+{
+	refuse(p, n, "'presets' is 'use' in version 2");
+	return blueprint_code(p->bp->err, MISTAKE_VERSION);
+}
 
-		while (i < ARRAY_SIZE(keys) &&
-		       strcmp(keys[i].name, k->key) != 0)
-			i++;
-		if (i == ARRAY_SIZE(keys))
-			return refuse(&p, k,
-				      "egress has mode, presets, allow, "
-				      "deny and limits");
-		r = keys[i].fn(&p, k);
-		if (r < 0)
-			return r;
+static const struct schema presets_is = { .kind = SCHEMA_LIST,
+					  .item = &schema_text,
+					  .max = EGRESS_PRESETS_MAX };
+static const struct schema target_is = { .kind = SCHEMA_TEXT,
+					 .max = TARGET_HOST_MAX };
+static const struct schema targets_is = { .kind = SCHEMA_LIST,
+					  .item = &target_is,
+					  .max = EGRESS_TARGETS_MAX };
+/* Words that the gateway's loader judges. */
+static const struct schema limit_word_is = { .kind = SCHEMA_TEXT,
+					     .pattern = "[A-Za-z0-9_./-]+" };
+static const struct schema limit_map_is = { .kind = SCHEMA_NAMED,
+					    .item = &limit_word_is,
+					    .pattern = "[A-Za-z0-9_./-]+" };
+static const struct schema *const either_limit[] = { &limit_word_is,
+						     &limit_map_is, NULL };
+static const struct schema limit_is = { .kind = SCHEMA_EITHER,
+					.either = either_limit };
+static const struct schema limits_is = { .kind = SCHEMA_NAMED,
+					 .item = &limit_is,
+					 .pattern = "[A-Za-z0-9_./-]+" };
+
+struct key {
+	struct schema_key is;
+	int (*fn)(const struct place *p, const struct yaml_node *n);
+};
+static const struct key keys1[] = {
+	{ { "mode", &mode_is }, read_mode },
+	{ { "presets", &presets_is }, read_presets },
+	{ { "allow", &targets_is }, read_allow },
+	{ { "deny", &targets_is }, read_deny },
+	{ { "limits", &limits_is }, read_limits },
+	{ { "use", NULL }, refuse_use },
+};
+static const struct key keys2[] = {
+	{ { "mode", &mode_is }, read_mode },
+	{ { "use", &presets_is }, read_presets },
+	{ { "allow", &targets_is }, read_allow },
+	{ { "deny", &targets_is }, read_deny },
+	{ { "limits", &limits_is }, read_limits },
+	{ { "presets", NULL }, refuse_presets },
+};
+static const struct key build_keys[] = {
+	{ { "use", &presets_is }, read_presets },
+	{ { "allow", &targets_is }, read_allow },
+	{ { "deny", &targets_is }, read_deny },
+};
+const struct schema blueprint_egress_build_is = { SCHEMA_ROWS(build_keys) };
+const struct schema blueprint_egress1_is = { SCHEMA_ROWS(keys1) };
+const struct schema blueprint_egress2_is = { SCHEMA_ROWS(keys2) };
+
+static int read_egress(const struct blueprint_place *bp, struct egress *to,
+		       const struct yaml_node *n, const struct schema *is,
+		       const char *has)
+{
+	const struct place p = { bp, to };
+	int all = yaml_tree_want_map(bp->tree, n, bp->err);
+
+	for (const struct yaml_node *k = all == 0 ? n->first : NULL;
+	     k && all >= 0; k = k->next) {
+		const struct key *key = (const void *)schema_find(is, k->key);
+		int rc = key ? key->fn(&p, k) :
+			       blueprint_unknown(bp->tree, k, is, has, bp->err);
+
+		rc = blueprint_note(bp, rc);
+		all = rc < 0 ? rc : all | rc;
 	}
-	return 0;
+	return all;
+}
+
+int blueprint_read_egress1(const struct blueprint_place *p,
+			   const struct yaml_node *n)
+{
+	return read_egress(p, &p->bp->egress, n, &blueprint_egress1_is,
+			   "egress has mode, presets, allow, deny and limits");
+}
+
+int blueprint_read_egress2(const struct blueprint_place *p,
+			   const struct yaml_node *n)
+{
+	return read_egress(p, &p->bp->egress, n, &blueprint_egress2_is,
+			   "egress has mode, use, allow, deny and limits");
+}
+
+int blueprint_read_egress_build(const struct blueprint_place *p,
+				const struct yaml_node *n)
+{
+	return read_egress(p, &p->bp->build.egress, n,
+			   &blueprint_egress_build_is,
+			   "egress of an image has use, allow and deny");
 }

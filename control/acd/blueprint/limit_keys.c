@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "control/acd/blueprint/keys.h"
+
 #define OUTPUT_MIN (64u * 1024)
 #define TIME_MAX (366ull * 24 * 3600 * 1000)
 #define LIFE_MIN 1000u
@@ -16,9 +18,9 @@
 #define MEMORY_DEFAULT (4ull * 1024 * 1024 * 1024)
 #define PIDS_DEFAULT 1024u
 
-/* What a number may be, and how a mistake is answered. */
+/* Bounds of a number, and the message for a wrong one. */
 struct amount {
-	const char *key;
+	struct schema_key is;
 	int (*parse)(const char *s, uint64_t *ret); /* of lib/str.h */
 	uint64_t min, max;
 	const char *want;
@@ -32,69 +34,111 @@ static int parse_count(const char *s, uint64_t *ret)
 
 #define INTO(member) offsetof(struct blueprint, member)
 
+#define SIZE_FROM(least)                                                     \
+	{                                                                    \
+		.kind = SCHEMA_AMOUNT, .none = true, .pattern = SCHEMA_SIZE, \
+		.min = (least)                                               \
+	}
+static const struct schema cpus_is = { .kind = SCHEMA_AMOUNT,
+				       .none = true,
+				       .pattern = "[0-9]+(\\.[0-9]+)?" };
+static const struct schema memory_is = SIZE_FROM(BLUEPRINT_MEMORY_MIN);
+static const struct schema pids_is = {
+	.kind = SCHEMA_NUMBER, .none = true, .min = 1, .max = BLUEPRINT_PIDS_MAX
+};
+static const struct schema timeout_is = { .kind = SCHEMA_AMOUNT,
+					  .none = true,
+					  .pattern = SCHEMA_DURATION };
+static const struct schema disk_is = SIZE_FROM(BLUEPRINT_DISK_MIN);
+static const struct schema output_is = SIZE_FROM(OUTPUT_MIN);
+
 static const struct amount limits[] = {
-	{ "cpus", str_parse_milli, 1, BLUEPRINT_CPU_MILLI_MAX,
-	  "a number of CPUs, such as 2 or 1.5, or none", INTO(cpu_milli) },
-	{ "memory", str_parse_size, BLUEPRINT_MEMORY_MIN, INT64_MAX,
-	  "a size of at least 16m, such as 512m or 2g, or none", INTO(memory) },
-	{ "pids", parse_count, 1, BLUEPRINT_PIDS_MAX,
-	  "a number of processes, such as 512, or none", INTO(pids) },
-	{ "timeout", str_parse_duration, 1, TIME_MAX,
-	  "a duration, such as 90s, 30m or 8h, or none", INTO(timeout_ms) },
-	{ "disk", str_parse_size, BLUEPRINT_DISK_MIN, INT64_MAX,
-	  "a size of at least 16m, such as 500m or 10g, or none", INTO(disk) },
-	{ "output", str_parse_size, OUTPUT_MIN, INT64_MAX,
-	  "a size of at least 64k, such as 100m, or none", INTO(output) },
+	{ { "cpus", &cpus_is },
+	  str_parse_milli,
+	  1,
+	  BLUEPRINT_CPU_MILLI_MAX,
+	  "a number of CPUs, such as 2 or 1.5, or none",
+	  INTO(cpu_milli) },
+	{ { "memory", &memory_is },
+	  str_parse_size,
+	  BLUEPRINT_MEMORY_MIN,
+	  INT64_MAX,
+	  "a size of at least 16m, such as 512m or 2g, or none",
+	  INTO(memory) },
+	{ { "pids", &pids_is },
+	  parse_count,
+	  1,
+	  BLUEPRINT_PIDS_MAX,
+	  "a number of processes, such as 512, or none",
+	  INTO(pids) },
+	{ { "timeout", &timeout_is },
+	  str_parse_duration,
+	  1,
+	  TIME_MAX,
+	  "a duration, such as 90s, 30m or 8h, or none",
+	  INTO(timeout_ms) },
+	{ { "disk", &disk_is },
+	  str_parse_size,
+	  BLUEPRINT_DISK_MIN,
+	  INT64_MAX,
+	  "a size of at least 16m, such as 500m or 10g, or none",
+	  INTO(disk) },
+	{ { "output", &output_is },
+	  str_parse_size,
+	  OUTPUT_MIN,
+	  INT64_MAX,
+	  "a size of at least 64k, such as 100m, or none",
+	  INTO(output) },
 };
 
+static const struct schema limits_map_is = { SCHEMA_ROWS(limits) };
+static const struct schema *const either_limits[] = { &limits_map_is, NULL };
+const struct schema blueprint_limits_is = { .kind = SCHEMA_EITHER,
+					    .none = true,
+					    .either = either_limits };
+
+const struct schema blueprint_life_is = { .kind = SCHEMA_AMOUNT,
+					  .pattern = SCHEMA_DURATION,
+					  .min = LIFE_MIN / 1000 };
+const struct schema blueprint_pool_is = { .kind = SCHEMA_NUMBER,
+					  .max = BLUEPRINT_POOL_MAX };
+
 static const struct amount lives[] = {
-	{ "ttl", str_parse_duration, LIFE_MIN, TIME_MAX,
-	  "a duration of at least 1s, such as 12h or 7d", INTO(ttl_ms) },
-	{ "idle", str_parse_duration, LIFE_MIN, TIME_MAX,
-	  "a duration of at least 1s, such as 30m", INTO(idle_ms) },
+	{ { "ttl", &blueprint_life_is },
+	  str_parse_duration,
+	  LIFE_MIN,
+	  TIME_MAX,
+	  "a duration of at least 1s, such as 12h or 7d",
+	  INTO(ttl_ms) },
+	{ { "idle", &blueprint_life_is },
+	  str_parse_duration,
+	  LIFE_MIN,
+	  TIME_MAX,
+	  "a duration of at least 1s, such as 30m",
+	  INTO(idle_ms) },
 };
 
 static const struct amount *amount_find(const struct amount *a, size_t n,
 					const char *key)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(a[i].key, key) == 0)
+		if (strcmp(a[i].is.key, key) == 0)
 			return &a[i];
 	}
 	return NULL;
 }
 
-static int amount_read(const struct yaml_tree *tree, const struct yaml_node *n,
-		       const struct amount *a, struct blueprint *bp,
-		       struct err *err)
+static int amount_read(const struct blueprint_place *p,
+		       const struct yaml_node *n, const struct amount *a)
 {
 	uint64_t v = 0;
 
 	if (n->kind != YAML_SCALAR || a->parse(n->text, &v) < 0 || v < a->min ||
 	    v > a->max)
-		return yaml_tree_refuse(tree, n, err, "%s must be %s", n->key,
-					a->want);
-	*(uint64_t *)((char *)bp + a->offset) = v;
+		return yaml_tree_refuse(p->tree, n, p->err, "%s must be %s",
+					n->key, a->want);
+	*(uint64_t *)((char *)p->bp + a->offset) = v;
 	return 0;
-}
-
-static int unknown_key(const struct yaml_tree *tree, const struct yaml_node *n,
-		       struct err *err)
-{
-	char shown[64];
-
-	return yaml_tree_refuse(tree, n, err, "unknown key '%s'",
-				str_escape(shown, sizeof(shown), n->key,
-					   strlen(n->key)));
-}
-
-static int want_map(const struct yaml_tree *tree, const struct yaml_node *n,
-		    struct err *err)
-{
-	if (n->kind == YAML_MAP)
-		return 0;
-	return yaml_tree_refuse(tree, n, err,
-				"a map (key: value) is wanted here");
 }
 
 void blueprint_default_limits(struct blueprint *bp)
@@ -109,135 +153,136 @@ static bool is_none(const struct yaml_node *n)
 	return n->kind == YAML_SCALAR && strcmp(n->text, "none") == 0;
 }
 
-static int read_limit(const struct yaml_tree *tree, const struct yaml_node *n,
-		      struct blueprint *bp, struct err *err)
+static int read_limit(const struct blueprint_place *p,
+		      const struct yaml_node *n, void *arg)
 {
 	const struct amount *a =
 		amount_find(limits, ARRAY_SIZE(limits), n->key);
 
+	(void)arg;
 	if (!a)
-		return unknown_key(tree, n, err);
+		return blueprint_unknown(p->tree, n, &limits_map_is, NULL,
+					 p->err);
 	if (!is_none(n))
-		return amount_read(tree, n, a, bp, err);
-	*(uint64_t *)((char *)bp + a->offset) = 0;
+		return amount_read(p, n, a);
+	*(uint64_t *)((char *)p->bp + a->offset) = 0;
 	return 0;
 }
 
-int blueprint_read_limits(const struct yaml_tree *tree,
-			  const struct yaml_node *n, struct blueprint *bp,
-			  struct err *err)
+int blueprint_read_limits(const struct blueprint_place *p,
+			  const struct yaml_node *n)
 {
-	int ret;
+	int rc;
 
 	if (is_none(n)) {
-		bp->cpu_milli = bp->memory = bp->pids = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+			*(uint64_t *)((char *)p->bp + limits[i].offset) = 0;
 		return 0;
 	}
-	ret = want_map(tree, n, err);
-	for (const struct yaml_node *e = ret == 0 ? n->first : NULL;
-	     e && ret == 0; e = e->next)
-		ret = read_limit(tree, e, bp, err);
-	return ret;
+	rc = yaml_tree_want_map(p->tree, n, p->err);
+	return rc == 0 ? blueprint_each(p, n, read_limit, NULL) : rc;
 }
 
-int blueprint_read_life(const struct yaml_tree *tree, const struct yaml_node *n,
-			struct blueprint *bp, struct err *err)
+int blueprint_read_life(const struct blueprint_place *p,
+			const struct yaml_node *n)
 {
 	const struct amount *a = amount_find(lives, ARRAY_SIZE(lives), n->key);
 	uint64_t v = 0;
 
 	if (a)
-		return amount_read(tree, n, a, bp, err);
+		return amount_read(p, n, a);
 	if (n->kind != YAML_SCALAR ||
-	    str_parse_u64(n->text, 0, BLUEPRINT_POOL_MAX, &v) < 0)
-		return yaml_tree_refuse(tree, n, err,
+	    str_parse_u64(n->text, blueprint_pool_is.min, blueprint_pool_is.max,
+			  &v) < 0)
+		return yaml_tree_refuse(p->tree, n, p->err,
 					"pool must be a number of sandboxes "
 					"to keep ready, at most %u",
 					BLUEPRINT_POOL_MAX);
-	bp->pool = (unsigned)v;
+	p->bp->pool = (unsigned)v;
 	return 0;
 }
 
-/* One of two words: @yes sets *@ret. */
-static int read_choice(const struct yaml_tree *tree, const struct yaml_node *n,
-		       const char *no, const char *yes, bool *ret,
-		       struct err *err)
+/* One of two words; the second sets a bool of struct blueprint. */
+struct choice {
+	struct schema_key is;
+	size_t offset;
+};
+
+static const char *const root_words[] = { "read-only", "writable", NULL };
+static const char *const tmp_words[] = { "exec", "noexec", NULL };
+static const struct schema root_is = SCHEMA_WORDS(root_words);
+static const struct schema tmp_is = SCHEMA_WORDS(tmp_words);
+static const struct choice choices[] = {
+	{ { "root", &root_is }, INTO(root_rw) },
+	{ { "tmp", &tmp_is }, INTO(tmp_noexec) },
+};
+const struct schema blueprint_filesystem_is = { SCHEMA_ROWS(choices) };
+
+/* Reads one of two words; sets the bool for the second. */
+static int read_choice(const struct blueprint_place *p,
+		       const struct yaml_node *n, void *arg)
 {
-	if (n->kind == YAML_SCALAR && strcmp(n->text, yes) == 0)
-		*ret = true;
-	else if (n->kind == YAML_SCALAR && strcmp(n->text, no) == 0)
-		*ret = false;
-	else
-		return yaml_tree_refuse(tree, n, err, "%s must be %s or %s",
-					n->key, no, yes);
+	const struct choice *c =
+		(const void *)schema_find(&blueprint_filesystem_is, n->key);
+	char want[64];
+	int rc;
+
+	(void)arg;
+	if (!c)
+		return blueprint_unknown(p->tree, n, &blueprint_filesystem_is,
+					 NULL, p->err);
+	snprintf(want, sizeof(want), "%s must be %s or %s", n->key,
+		 c->is.is->words[0], c->is.is->words[1]);
+	rc = blueprint_read_word(p, n, c->is.is, want);
+	if (rc < 0)
+		return rc;
+	*(bool *)((char *)p->bp + c->offset) = rc == 1;
 	return 0;
 }
 
-int blueprint_read_filesystem(const struct yaml_tree *tree,
-			      const struct yaml_node *n, struct blueprint *bp,
-			      struct err *err)
+int blueprint_read_filesystem(const struct blueprint_place *p,
+			      const struct yaml_node *n)
 {
-	int ret = want_map(tree, n, err);
+	int rc = yaml_tree_want_map(p->tree, n, p->err);
 
-	for (const struct yaml_node *e = ret == 0 ? n->first : NULL;
-	     e && ret == 0; e = e->next) {
-		if (strcmp(e->key, "root") == 0)
-			ret = read_choice(tree, e, "read-only", "writable",
-					  &bp->root_rw, err);
-		else if (strcmp(e->key, "tmp") == 0)
-			ret = read_choice(tree, e, "exec", "noexec",
-					  &bp->tmp_noexec, err);
-		else
-			ret = unknown_key(tree, e, err);
-	}
-	return ret;
+	return rc == 0 ? blueprint_each(p, n, read_choice, NULL) : rc;
 }
 
-/* Relative, without empty parts, "." and "..": what it names is inside the
- * workspace before any link is looked at. */
-static bool path_is_inside(const char *path)
+static const struct schema blocked_path_is = { .kind = SCHEMA_TEXT,
+					       .pattern = "[^/].*",
+					       .max = BLOCKED_BYTES_MAX };
+const struct schema blueprint_blocked_is = { .kind = SCHEMA_LIST,
+					     .item = &blocked_path_is,
+					     .max = BLUEPRINT_BLOCKED_MAX };
+
+static int read_blocked_path(const struct blueprint_place *p,
+			     const struct yaml_node *n, void *arg)
 {
-	const char *p = path;
+	struct strv *to = arg;
+	const char *text = NULL;
+	int rc = yaml_tree_string(p->tree, n, &text, p->err);
 
-	if (*path == '\0' || strlen(path) > BLOCKED_BYTES_MAX)
-		return false;
-	for (;;) {
-		size_t len = strcspn(p, "/");
-
-		if (len == 0 || (len == 1 && p[0] == '.') ||
-		    (len == 2 && p[0] == '.' && p[1] == '.'))
-			return false;
-		if (p[len] == '\0' || p[len + 1] == '\0')
-			return true; /* "dir/" is fine */
-		p += len + 1;
-	}
+	if (rc < 0)
+		return rc;
+	if (!blueprint_path_is_below(text, BLOCKED_BYTES_MAX))
+		return yaml_tree_refuse(p->tree, n, p->err,
+					"a blocked path is relative to "
+					"the workspace and has no '..'");
+	if (to->n == BLUEPRINT_BLOCKED_MAX)
+		return blueprint_much(p, n, BLUEPRINT_BLOCKED_MAX,
+				      "blocked paths");
+	return strv_push(to, text) < 0 ? err_nomem(p->err) : 0;
 }
 
-int blueprint_read_blocked(const struct yaml_tree *tree,
-			   const struct yaml_node *n, struct blueprint *bp,
-			   struct err *err)
+int blueprint_read_blocked(const struct blueprint_place *p,
+			   const struct yaml_node *n)
 {
+	struct strv *to = &p->bp->blocked_paths;
+
+	strv_done(to);
 	if (n->kind != YAML_LIST)
-		return yaml_tree_refuse(tree, n, err,
+		return yaml_tree_refuse(p->tree, n, p->err,
 					"blocked_paths must be a list, such as "
 					"[.env, secrets]");
-	for (const struct yaml_node *e = n->first; e; e = e->next) {
-		const char *text = NULL;
-		int ret = yaml_tree_string(tree, e, &text, err);
-
-		if (ret < 0)
-			return ret;
-		if (!path_is_inside(text))
-			return yaml_tree_refuse(
-				tree, e, err,
-				"a blocked path is relative to "
-				"the workspace and has no '..'");
-		if (bp->blocked_paths.n == BLUEPRINT_BLOCKED_MAX)
-			return yaml_tree_refuse(tree, e, err,
-						"more than %u blocked paths",
-						BLUEPRINT_BLOCKED_MAX);
-		if (strv_push(&bp->blocked_paths, text) < 0)
-			return err_nomem(err);
-	}
-	return 0;
+	return blueprint_each(p, n, read_blocked_path, to);
 }
