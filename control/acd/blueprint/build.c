@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build.c - image builds in the nested engine: one child a time, its
- * progress lines fanned out to everybody who waits
+ * build.c - image builds in the nested engine: one child at a time, whose
+ * progress goes to all that wait
  *
- *	queued ─first in the queue→ running ─its end→ gone
+ *	queued ─first in the queue→ running ─ends→ gone
  *	                               └─last waiter left→ cancelled ─┘
  *
- * A job is one image; its waiters share it. What runs is a session of its
- * own: the group gets TERM when nobody waits any more, KILL five seconds
- * later. Its output is a Dockerfile's and so whatever a download chose to
- * print: lines are cut at LINE_BYTES and what could move a cursor is escaped.
+ * A job is one image; its waiters share it. A running job has a process group
+ * of its own: it gets TERM when the last waiter has left, KILL five seconds
+ * later. Its output comes from a Dockerfile, and so from whatever a download
+ * prints: lines are cut at LINE_BYTES, and what could move a cursor is escaped.
  */
 #include "control/acd/blueprint/build.h"
 
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/queue.h>
 
+#include "control/acd/blueprint/build_script.h"
 #include "control/shared/paths.h"
 #include "lib/buf.h"
 #include "lib/log.h"
@@ -34,11 +35,11 @@
 struct build_wait {
 	TAILQ_ENTRY(build_wait) link;
 	struct builds *builds;
-	struct build_job *job; /* NULL: the image was ready, @timer tells */
+	struct build_job *job; /* NULL: the image was ready; see @timer */
 	struct loop_timer *timer;
 	build_fn fn;
 	void *arg;
-	bool left; /* while the list is walked */
+	bool left; /* while the list is being walked */
 };
 
 TAILQ_HEAD(build_waits, build_wait);
@@ -50,32 +51,35 @@ struct build_job {
 	unsigned flags; /* BUILD_NO_CACHE, BUILD_RETRY */
 	bool cancelled;
 	struct build_waits waits;
-	bool walking; /* telling them a line */
+	bool walking; /* calling the waiters */
 
 	pid_t pid; /* 0: queued */
-	int fd; /* its output */
+	int fd; /* for its output */
 	struct loop_io *io;
 	struct loop_timer *timer; /* queued: start now; cancelled: KILL */
-	struct buf line; /* an unfinished one; its excess is dropped */
-	char last[4 * LINE_BYTES]; /* the last line told, for the error */
+	struct buf line; /* an incomplete one; its excess is dropped */
+	char last[4 * LINE_BYTES]; /* the last line, for the error */
+	char *why; /* the file of the script's sentence */
 };
 
 TAILQ_HEAD(build_jobs, build_job);
 
-/* Of one image, for build_count(). */
+/* What is known of one image. */
 struct build_tally {
 	LIST_ENTRY(build_tally) link;
 	char *image;
-	unsigned n;
+	unsigned n; /* build_count() */
+	uint64_t bytes; /* build_size() */
 };
 
 struct builds {
 	struct loop *loop;
 	struct children *children;
 	const char *script;
+	build_recipe_fn recipe; /* or NULL */
 	struct build_jobs jobs; /* the first one runs */
 	struct build_waits instant; /* waiters without a job */
-	struct strv ready; /* images ensured in this life */
+	struct strv ready; /* images that acd has ensured */
 	struct strv noted; /* images seen in the engine */
 	LIST_HEAD(build_tallies, build_tally) tallies;
 };
@@ -100,6 +104,11 @@ void builds_set_script(struct builds *b, const char *path)
 	b->script = path;
 }
 
+void builds_set_recipe(struct builds *b, build_recipe_fn fn)
+{
+	b->recipe = fn;
+}
+
 static void wait_free(struct build_wait *w)
 {
 	TAILQ_REMOVE(w->job ? &w->job->waits : &w->builds->instant, w, link);
@@ -116,6 +125,7 @@ static void job_free(struct build_job *job)
 	loop_timer_free(job->timer);
 	fd_closep(&job->fd);
 	buf_done(&job->line);
+	build_why_remove(job->why);
 	free(job->image);
 	free(job);
 }
@@ -172,26 +182,35 @@ static struct build_tally *tally_find(const struct builds *b, const char *image)
 	return NULL;
 }
 
-static void tally_add(struct builds *b, const char *image)
+/* Returns NULL without memory. */
+static struct build_tally *tally_get(struct builds *b, const char *image)
 {
 	struct build_tally *t = tally_find(b, image);
 
-	if (!t)
-		t = calloc(1, sizeof(*t));
-	if (t && !t->image) {
-		t->image = strdup(image);
-		if (!t->image) {
-			free(t);
-			t = NULL;
-		} else {
-			LIST_INSERT_HEAD(&b->tallies, t, link);
-		}
-	}
 	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (t)
+		t->image = strdup(image);
+	if (!t || !t->image) {
+		free(t);
+		return NULL;
+	}
+	LIST_INSERT_HEAD(&b->tallies, t, link);
+	return t;
+}
+
+static void tally_add(struct builds *b, const char *image)
+{
+	struct build_tally *t = tally_get(b, image);
+
+	if (t) {
 		t->n++;
-	else
+		t->bytes = 0;
+	} else {
 		log_warn("out of memory: sandboxes of the old image %s stay",
 			 image);
+	}
 }
 
 unsigned build_count(const struct builds *b, const char *image)
@@ -206,8 +225,19 @@ bool build_is_present(struct builds *b, const char *image)
 	return images_have(&b->ready, image) || images_have(&b->noted, image);
 }
 
-void build_note(struct builds *b, const char *image)
+uint64_t build_size(const struct builds *b, const char *image)
 {
+	const struct build_tally *t = tally_find(b, image);
+
+	return t ? t->bytes : 0;
+}
+
+void build_note(struct builds *b, const char *image, uint64_t bytes)
+{
+	struct build_tally *t = bytes ? tally_get(b, image) : NULL;
+
+	if (t)
+		t->bytes = bytes;
 	if (!images_have(&b->noted, image) && strv_push(&b->noted, image) < 0)
 		log_debug("build: image %s is not noted: no memory", image);
 }
@@ -216,7 +246,7 @@ static void images_drop(struct strv *images, const char *image)
 {
 	struct strv kept = { 0 };
 
-	/* Forgetting too much costs a look at the image, no more. */
+	/* Forgetting too much only costs a check of the image. */
 	for (size_t i = 0; image && i < images->n; i++) {
 		if (strcmp(images->v[i], image) != 0 &&
 		    strv_push(&kept, images->v[i]) < 0)
@@ -232,7 +262,7 @@ void build_forget(struct builds *b, const char *image)
 	images_drop(&b->noted, image);
 }
 
-/* The next in the queue gets going, from the loop. */
+/* Starts the next job of the queue, from the loop. */
 static void queue_kick(struct builds *b)
 {
 	struct build_job *job = TAILQ_FIRST(&b->jobs);
@@ -241,18 +271,18 @@ static void queue_kick(struct builds *b)
 		loop_timer_set(job->timer, 0);
 }
 
-/* Nobody waits any more for what runs; on_child() ends it. */
+/* Stops a running job without waiters; on_child() ends it. */
 static void job_terminate(struct build_job *job)
 {
 	if (job->cancelled)
 		return;
 	job->cancelled = true;
-	log_info("build of image %s: nobody waits for it any more", job->image);
+	log_info("build of image %s ends: no run waits for it", job->image);
 	kill(-job->pid, SIGTERM);
 	loop_timer_set(job->timer, KILL_AFTER_MS);
 }
 
-/* Tells all a line. A waiter may leave, itself or another, while told. */
+/* Sends a line to all waiters. A callback may make any of them leave. */
 static void job_tell(struct build_job *job, const char *line)
 {
 	struct build_wait *w, *next;
@@ -273,12 +303,12 @@ static void job_tell(struct build_job *job, const char *line)
 		job_terminate(job);
 }
 
-/* The job is over: the last word to each, the next one's turn. */
+/* Ends a job: makes the last calls and starts the next job. */
 static void job_end(struct build_job *job, const struct err *err)
 {
 	struct builds *b = job->builds;
 
-	job->cancelled = true; /* nobody joins, nobody kills */
+	job->cancelled = true; /* so none joins it, and none kills it */
 	while (!TAILQ_EMPTY(&job->waits)) {
 		struct build_wait *w = TAILQ_FIRST(&job->waits);
 		build_fn fn = w->fn;
@@ -291,70 +321,19 @@ static void job_end(struct build_job *job, const struct err *err)
 	queue_kick(b);
 }
 
-/* Length of the well-formed, printable UTF-8 sequence at @p, or 0. */
-static size_t utf8_length(const uint8_t *p, size_t len)
-{
-	static const struct {
-		uint8_t lead_low, lead_high, second_low, second_high, length;
-	} forms[] = {
-		{ 0x20, 0x7e, 0, 0, 1 },       { 0xc2, 0xc2, 0xa0, 0xbf, 2 },
-		{ 0xc3, 0xdf, 0x80, 0xbf, 2 }, { 0xe0, 0xe0, 0xa0, 0xbf, 3 },
-		{ 0xe1, 0xec, 0x80, 0xbf, 3 }, { 0xed, 0xed, 0x80, 0x9f, 3 },
-		{ 0xee, 0xef, 0x80, 0xbf, 3 }, { 0xf0, 0xf0, 0x90, 0xbf, 4 },
-		{ 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		size_t n = forms[i].length;
-
-		if (*p < forms[i].lead_low || *p > forms[i].lead_high)
-			continue;
-		if (n > len || (n > 1 && (p[1] < forms[i].second_low ||
-					  p[1] > forms[i].second_high)))
-			return 0;
-		for (size_t k = 2; k < n; k++) {
-			if ((p[k] & 0xc0) != 0x80)
-				return 0;
-		}
-		return n;
-	}
-	return 0;
-}
-
-/* Text stays as it is, everything else becomes \xNN. */
-static void line_escape(char *out, size_t size, struct slice in)
-{
-	size_t used = 0;
-
-	while (in.len > 0 && used + 5 < size) {
-		size_t n = utf8_length(in.ptr, in.len);
-
-		if (n)
-			memcpy(out + used, in.ptr, n);
-		else if (*in.ptr == '\t')
-			out[used] = ' ';
-		else
-			snprintf(out + used, 5, "\\x%02x", *in.ptr);
-		used += n ? n : *in.ptr == '\t' ? 1 : 4;
-		in.ptr += n ? n : 1;
-		in.len -= n ? n : 1;
-	}
-	out[used] = '\0';
-}
-
 static void line_end(struct build_job *job)
 {
 	struct slice line = buf_slice(&job->line);
 
 	if (line.len == 0)
 		return;
-	line_escape(job->last, sizeof(job->last), line);
+	build_line_escape(job->last, sizeof(job->last), line);
 	buf_consume(&job->line, line.len);
 	if (!job->cancelled)
 		job_tell(job, job->last);
 }
 
-/* Lines end with a newline, or with the return of a progress display. */
+/* A line ends with a newline, or with the return of a progress display. */
 static void line_feed(struct build_job *job, const char *data, size_t len)
 {
 	while (len > 0) {
@@ -381,11 +360,12 @@ static void output_close(struct build_job *job)
 	fd_closep(&job->fd);
 }
 
-static void on_output(void *arg, uint32_t events ATTR_UNUSED)
+static void on_output(void *arg, uint32_t events)
 {
 	struct build_job *job = arg;
 	char data[READ_BYTES];
 
+	(void)events;
 	for (unsigned i = 0; i < READS_AT_ONCE; i++) {
 		ssize_t n = read(job->fd, data, sizeof(data));
 
@@ -399,6 +379,22 @@ static void on_output(void *arg, uint32_t events ATTR_UNUSED)
 	}
 }
 
+/* Sets @err to why the build failed: what the script says of it, or its last
+ * line. */
+static void failure_of(const struct build_job *job, int code, struct err *err)
+{
+	SCOPED_STR why = build_why_read(job->why);
+	char text[sizeof(job->last)];
+
+	if (why) {
+		build_line_escape(text, sizeof(text), slice_str(why));
+		err_set(err, -EIO, "%s", text);
+		return;
+	}
+	err_set(err, -EIO, "image '%s' could not be built (exit code %d): %s",
+		job->image, code, *job->last ? job->last : "no output");
+}
+
 static void on_child(void *arg, pid_t pid, int status)
 {
 	struct build_job *job = arg;
@@ -406,47 +402,38 @@ static void on_child(void *arg, pid_t pid, int status)
 	int code = proc_code(status);
 	struct err err = { 0 };
 
-	/* What the pipe still has; a straggler may hold its other end. */
+	/* Read the rest; another process may still hold the pipe. */
 	for (unsigned i = 0; job->io && i < READS_AT_ONCE; i++)
 		on_output(job, EPOLLIN);
 	line_end(job);
 	kill(-pid, SIGKILL);
 
+	if (code == 0 && (job->flags & BUILD_UPDATE)) {
+		job_end(job, NULL);
+		return;
+	}
 	if (code == 0) {
 		build_forget(b, job->image);
 		tally_add(b, job->image);
 		if (strv_push(&b->ready, job->image) < 0)
-			log_warn("out of memory: image %s is looked at again",
+			log_warn("out of memory: image %s is checked again",
 				 job->image);
 		job_end(job, NULL);
 		return;
 	}
-	if (str_starts(job->last, "ac: ")) /* a sentence of the script */
-		err_set(&err, -EIO, "%s", job->last + 4);
-	else
-		err_set(&err, -EIO,
-			"image '%s' could not be built (exit code %d): %s",
-			job->image, code, *job->last ? job->last : "no output");
+	failure_of(job, code, &err);
 	job_end(job, &err);
-}
-
-/* acd's own environment, but with the state directory as it is in here. */
-static int environment(struct strv *ret)
-{
-	for (char **e = environ; *e; e++) {
-		if (!str_starts(*e, "AC_HOME=") && strv_push(ret, *e) < 0)
-			return -ENOMEM;
-	}
-	return strv_push(ret, "AC_HOME=" AC_STATE);
 }
 
 static int job_spawn(struct build_job *job, struct strv *env, struct err *err)
 {
-	const char *argv[5] = { job->builds->script, "ensure", job->image };
+	const bool update = job->flags & BUILD_UPDATE;
+	const char *argv[5] = { job->builds->script,
+				update ? "update" : "ensure", job->image };
 	int fds[2];
 	int rc;
 
-	if (job->flags)
+	if (job->flags && !update)
 		argv[3] = job->flags & BUILD_NO_CACHE ? "--no-cache" :
 							"--retry";
 	if (pipe2(fds, O_CLOEXEC) < 0)
@@ -481,20 +468,25 @@ static int job_spawn(struct build_job *job, struct strv *env, struct err *err)
 static void on_timer(void *arg)
 {
 	struct build_job *job = arg;
+	build_recipe_fn recipe = job->builds->recipe;
 	struct strv env = { 0 };
 	struct err err = { 0 };
+	int rc;
 
 	if (job->pid) {
 		kill(-job->pid, SIGKILL);
 		return;
 	}
 	log_info("build of image %s starts", job->image);
-	if (environment(&env) < 0)
-		err_nomem(&err);
-	else
-		job_spawn(job, &env, &err);
+	rc = recipe ? recipe(job->image, &err) : 0;
+	if (rc == 0)
+		rc = build_why_make(&job->why, &err);
+	if (rc == 0)
+		rc = build_script_env(job->why, &env, &err);
+	if (rc == 0)
+		rc = job_spawn(job, &env, &err);
 	strv_done(&env);
-	if (err.code) {
+	if (rc < 0) {
 		err_wrap(&err, "build image '%s'", job->image);
 		job_end(job, &err);
 	}
@@ -524,7 +516,7 @@ static struct build_job *job_new(struct builds *b, const char *image,
 	return job;
 }
 
-/* A job that gives at least what is asked for. */
+/* Finds a job that does at least what is asked for. */
 static struct build_job *job_find(struct builds *b, const char *image,
 				  unsigned flags)
 {
@@ -532,6 +524,7 @@ static struct build_job *job_find(struct builds *b, const char *image,
 
 	TAILQ_FOREACH (job, &b->jobs, link) {
 		if (!job->cancelled && (flags & ~job->flags) == 0 &&
+		    ((flags ^ job->flags) & BUILD_UPDATE) == 0 &&
 		    strcmp(job->image, image) == 0)
 			return job;
 	}
@@ -558,7 +551,7 @@ struct build_wait *build_ensure(struct builds *b, const char *image,
 	w->builds = b;
 	w->fn = fn;
 	w->arg = arg;
-	if (!(flags & (BUILD_NO_CACHE | BUILD_FORCE)) &&
+	if (!(flags & (BUILD_NO_CACHE | BUILD_FORCE | BUILD_UPDATE)) &&
 	    build_is_ready(b, image)) {
 		w->timer = loop_timer_new(b->loop, on_instant, w);
 		if (!w->timer) {

@@ -5,13 +5,10 @@
 #ifndef CONTROL_ACD_BLUEPRINT_EGRESS_KEYS_H
 #define CONTROL_ACD_BLUEPRINT_EGRESS_KEYS_H
 
-#include "control/acd/egress/egress.h"
-#include "control/shared/yaml_tree.h"
+#include "lib/schema.h"
 
-/* Reads the map @n into @ret, which is the caller's to release whatever the
- * result. -EINVAL with a position. */
-int blueprint_read_egress(const struct yaml_tree *tree,
-			  const struct yaml_node *n, struct egress *ret,
-			  struct err *err);
+/* Of version 1 and of version 2. */
+extern const struct schema blueprint_egress1_is, blueprint_egress2_is,
+	blueprint_egress_build_is;
 
 #endif

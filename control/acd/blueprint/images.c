@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * images.c - which images of blueprints does the engine have already
+ * images.c - finds out which images of blueprints the engine has
  *
- * Asked once, when the engine has come up, so that "ready" is true after a
- * restart of acd as well. It does not tell whether an image's inputs have
- * changed since: a run still ensures it.
+ * Asked once, when the engine has come up, so that "ready" is right after a
+ * restart of acd. This does not tell whether an image's inputs have changed, so
+ * a run still ensures the image.
  */
 #include "control/acd/blueprint/images.h"
 
@@ -27,20 +27,19 @@ static void look_free(struct look *l)
 	free(l);
 }
 
-static void look_done(void *arg, const struct err *err)
+static void look_done(void *arg, uint64_t bytes, const struct err *err)
 {
 	struct look *l = arg;
 
 	if (!err)
-		build_note(l->builds, l->image);
+		build_note(l->builds, l->image, bytes);
 	look_free(l);
 }
 
-static void look_start(struct runtime *rt, struct builds *builds,
-		       const char *image)
+void image_look(struct runtime *rt, struct builds *builds, const char *image)
 {
 	SCOPED_STR name = str_printf("ac/%s:latest", image);
-	struct look *l = calloc(1, sizeof(*l));
+	struct look *l = rt->ops->has_image ? calloc(1, sizeof(*l)) : NULL;
 
 	if (l) {
 		l->builds = builds;
@@ -65,8 +64,8 @@ void images_look(struct runtime *rt, struct builds *builds)
 		struct blueprint bp = { 0 };
 
 		if (blueprint_load(names.v[i], &bp, &err) < 0)
-			continue; /* its listing says why */
-		look_start(rt, builds, bp.image);
+			continue; /* listing the blueprint reports it */
+		image_look(rt, builds, bp.image);
 		blueprint_done(&bp);
 	}
 	strv_done(&names);

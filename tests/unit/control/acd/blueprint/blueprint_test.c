@@ -103,10 +103,19 @@ static const struct {
 	{ "x", "f:1:1: a map" },
 	{ "image: base\n", "f:1:1: 'version: 1' is missing" },
 	{ "version: 1\n", "f:1:1: 'image' is missing" },
-	{ "version: 2\nimage: base\n", "f:1:10: this ac knows" },
+	{ "version: 3\nimage: base\n", "f:1:10: this ac knows" },
 	{ "version: \"1\"\nimage: base\n", "f:1:10: this ac knows" },
 	{ OK "memroy: 2g\n", "f:3:9: unknown key 'memroy'" },
-	{ OK "limits: { memroy: 2g }\n", "f:3:19: unknown key 'memroy'" },
+	{ OK "limits: { memroy: 2g }\n",
+	  "f:3:19: unknown key 'memroy': did you mean 'memory'?" },
+	{ OK "enviroment: {}\n", "f:3:13: unknown key 'enviroment'" },
+	{ OK "comand: [a]\n",
+	  "f:3:9: unknown key 'comand': did you mean 'command'?" },
+	{ OK "egress: { alow: [a.test] }\n",
+	  "f:3:17: egress has mode, presets, allow, deny and limits: did you "
+	  "mean 'allow'?" },
+	{ OK "filesystem: { rot: writable }\n",
+	  "f:3:20: unknown key 'rot': did you mean 'root'?" },
 	{ OK "limits: 2g\n", "f:3:9: a map" },
 	{ OK "image: other\n", "f:3:1: 'image' is here twice" },
 	{ OK "env: { A: 1, A: 2 }\n", "f:3:14: 'A' is here twice" },
@@ -143,7 +152,8 @@ static const struct {
 	{ OK "description: \"a\\nb\"\n",
 	  "f:3:14: the description must be one" },
 	{ OK "description: \"a\\0b\"\n", "f:3:14: a NUL byte" },
-	{ OK "description: [\n", "f:4:1: " },
+	{ OK "description: [\n",
+	  "f:3:14: the list that begins at line 3 is not closed" },
 	{ OK "credentials: github\n", "f:3:14: credentials must be a list" },
 	{ OK "credentials: [a, a]\n", "f:3:18: this credential is here" },
 	{ OK "credentials: ['A']\n", "f:3:15: 'A' is no credential" },
@@ -283,6 +293,7 @@ static void test_places(void)
 static void test_shipped(void)
 {
 	struct blueprint bp = { 0 };
+	struct strv names = { 0 };
 	struct err err = { 0 };
 
 	blueprint_set_dirs("/nonexistent", "blueprints");
@@ -294,6 +305,14 @@ static void test_shipped(void)
 	ok(bp.cpu_milli == 2000 && bp.memory == 4 * GIB && bp.pids == 1024,
 	   "a silent blueprint has the limits that base names");
 	blueprint_done(&bp);
+	is_int(blueprint_names(&names, &err), 0, "all that are shipped");
+	for (size_t i = 0; i < names.n; i++) {
+		is_int(blueprint_load(names.v[i], &bp, &err), 0, "%s loads",
+		       names.v[i]);
+		ok(bp.description && *bp.description, "it is described");
+		blueprint_done(&bp);
+	}
+	strv_done(&names);
 }
 
 int main(void)

@@ -101,13 +101,15 @@ static void test_lines(void)
 
 	set_script("echo $1 $2 $AC_HOME >>runs\n"
 		   "echo \"$*\"; echo on stderr >&2\n"
-		   "printf 'a\\033[2Jb\\303\\251\\377\\r50%%\\r\\n\\nend'");
+		   "printf 'a\\033[2Jb\\303\\251\\377\\r50%%\\r\\n\\n'\n"
+		   "printf 'x\\ty \\\\\\n\\342\\200\\256z\\nend'");
 	listen_to(&a, "base", 0);
 	listen_to(&b, "base", 0);
 	ok(!build_is_ready(builds, "base"), "not ready");
 	run();
 	is_str(a.lines,
-	       "ensure base|on stderr|a\\x1b[2Jb\303\251\\xff|50%|end|",
+	       "ensure base|on stderr|a\\x1b[2Jb\303\251\\xff|50%|"
+	       "x y \\|\\xe2\\x80\\xaez|end|",
 	       "lines, escaped");
 	is_str(b.lines, a.lines, "both heard the same");
 	is_int(a.ends + b.ends, 2, "and the end");
@@ -133,9 +135,15 @@ static void test_lines(void)
 	ok(build_is_ready(builds, "base"), "another image was forgotten");
 	build_forget(builds, NULL);
 	ok(!build_is_ready(builds, "base"), "all were forgotten");
-	build_note(builds, "base");
+	build_note(builds, "base", 7);
 	ok(build_is_present(builds, "base") && !build_is_ready(builds, "base"),
 	   "what the engine has is present, but not ensured");
+	is_int((int)build_size(builds, "base"), 7, "its size is known");
+	is_int((int)build_size(builds, "other"), 0, "of another not");
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", 0);
+	run();
+	is_int((int)build_size(builds, "base"), 0, "nor of one built since");
 	build_forget(builds, NULL);
 	ok(!build_is_present(builds, "base"), "until it is forgotten");
 }
@@ -191,6 +199,19 @@ static void test_progress_log(void)
 	       "a long step shows life");
 }
 
+/* access() of the path that the script has written to the file @name. */
+static int access_of(const char *name)
+{
+	SCOPED_STR text = NULL;
+	char path[80];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (file_read(path, 256, &text, NULL) < 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	return access(text, F_OK);
+}
+
 static void test_failure(void)
 {
 	struct ear a = { 0 };
@@ -204,13 +225,25 @@ static void test_failure(void)
 	   "code and last words");
 	ok(!build_is_ready(builds, "base"), "not ready");
 
-	set_script("echo noise; echo 'ac: image base could not be built: why'\n"
-		   "exit 1");
+	set_script(
+		"printf 'image base could not be built: \\033why' >$AC_WHY\n"
+		"echo \"$AC_WHY\" >file; echo \"${AC_SAY-ac: }noise\"; exit 1");
 	a = (struct ear){ 0 };
 	listen_to(&a, "base", 0);
 	run();
-	is_str(a.message, "image base could not be built: why",
+	is_str(a.message, "image base could not be built: \\x1bwhy",
 	       "the script's own sentence is the error");
+	is_str(a.lines, "noise|", "its messages have no prefix");
+	ok(access_of("file") < 0, "nothing of it is left");
+
+	set_script("echo 'ac: a line as others'; exit 1");
+	a = (struct ear){ 0 };
+	listen_to(&a, "base", 0);
+	run();
+	is_str(a.message,
+	       "image 'base' could not be built (exit code 1): ac: a line as "
+	       "others",
+	       "which no other line can be");
 
 	builds_set_script(builds, "/nonexistent/build.sh");
 	a = (struct ear){ 0 };
@@ -319,8 +352,9 @@ static void test_free(void)
 	is_int(a.ends, 0, "silent end");
 }
 
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)signo;
 	children_reap(arg);
 }
 
