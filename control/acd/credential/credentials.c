@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * credentials.c - which credentials of the vault an instance may use, and how
+ * credentials.c - which credentials an instance may use, and how
  */
 #include "control/acd/credential/credentials.h"
 
@@ -63,9 +63,21 @@ const struct credential *credentials_find(const struct credentials *l,
 	return NULL;
 }
 
-/* ---- what may be said ---- */
+void credentials_drop(struct credentials *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (strcmp(l->v[i].name, name) != 0)
+			continue;
+		credential_done(&l->v[i]);
+		memmove(&l->v[i], &l->v[i + 1], (l->n - i - 1) * sizeof(*l->v));
+		l->n--;
+		return;
+	}
+}
 
-/* The vault's own rule, and it begins as a policy's id does. */
+/* ---- checks ---- */
+
+/* The vault's rule; in addition it begins like a policy's id. */
 static bool name_ok(const char *s)
 {
 	size_t len = strlen(s);
@@ -84,7 +96,7 @@ static bool method_ok(const char *s)
 		strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == len);
 }
 
-/* What stands between double quotes in YAML as it is. */
+/* Returns true for text that can stand between double quotes in YAML. */
 static bool path_ok(const char *s)
 {
 	if (s[0] != '/' || strlen(s) > PATH_BYTES_MAX)
@@ -96,8 +108,8 @@ static bool path_ok(const char *s)
 	return true;
 }
 
-/* Variables that say what programs do, so that a token in one would change that
- * or be run; '*' at the end stands for the rest. */
+/* Variables that control programs: a token in one would change what they do, or
+ * be executed. '*' at the end stands for any rest. */
 static bool env_is_taken(const char *name)
 {
 	static const char *const taken[] = {
@@ -123,7 +135,7 @@ static bool env_is_taken(const char *name)
 		"PYTHONSTARTUP",
 		"NODE_OPTIONS",
 		"NODE_PATH",
-		/* where the bundle of CAs is */
+		/* the bundle of CAs */
 		"SSL_CERT_*",
 		"CURL_CA_BUNDLE",
 		"REQUESTS_CA_BUNDLE",
@@ -150,7 +162,7 @@ static int env_check(const char *name, struct err *err)
 	if (!entry)
 		return err_nomem(err);
 	if (strlen(name) > CREDENTIAL_ENV_MAX || strchr(name, '='))
-		return err_set(err, -EINVAL, "'%.64s' is no name of a variable",
+		return err_set(err, -EINVAL, "'%.64s' is not a variable's name",
 			       name);
 	if (env_is_taken(name))
 		return err_set(err, -EINVAL,
@@ -160,7 +172,9 @@ static int env_check(const char *name, struct err *err)
 	return name_check_env(entry, err);
 }
 
-int credential_check(const struct credential *c, struct err *err)
+/* Checks name, variable (which must not matter to programs or the sandbox),
+ * methods and paths. Returns 0 or -EINVAL. */
+static int credential_check(const struct credential *c, struct err *err)
 {
 	if (!c->name || !name_ok(c->name))
 		return err_set(err, -EINVAL,
@@ -185,10 +199,10 @@ int credential_check(const struct credential *c, struct err *err)
 int credentials_put(struct credentials *l, struct credential *c,
 		    struct err *err)
 {
-	int r = credential_check(c, err);
+	int rc = credential_check(c, err);
 	struct credential *v;
 
-	for (size_t i = 0; r == 0 && i < l->n; i++) {
+	for (size_t i = 0; rc == 0 && i < l->n; i++) {
 		if (strcmp(l->v[i].name, c->name) != 0)
 			continue;
 		credential_done(&l->v[i]);
@@ -196,15 +210,15 @@ int credentials_put(struct credentials *l, struct credential *c,
 		*c = (struct credential){ 0 };
 		return 0;
 	}
-	if (r == 0 && l->n == CREDENTIALS_MAX)
-		r = err_set(err, -EINVAL, "more than %u credentials",
-			    CREDENTIALS_MAX);
-	v = r == 0 ? reallocarray(l->v, l->n + 1, sizeof(*v)) : NULL;
-	if (r == 0 && !v)
-		r = err_nomem(err);
-	if (r < 0 || !v) {
+	if (rc == 0 && l->n == CREDENTIALS_MAX)
+		rc = err_set(err, -EINVAL, "more than %u credentials",
+			     CREDENTIALS_MAX);
+	v = rc == 0 ? reallocarray(l->v, l->n + 1, sizeof(*v)) : NULL;
+	if (rc == 0 && !v)
+		rc = err_nomem(err);
+	if (rc < 0 || !v) {
 		credential_done(c);
-		return r;
+		return rc;
 	}
 	l->v = v;
 	v[l->n++] = *c;
@@ -214,14 +228,51 @@ int credentials_put(struct credentials *l, struct credential *c,
 
 /* ---- JSON ---- */
 
+static const char *const mode_words[] = { "surrogate", "handover", NULL };
+static const char *const push_words[] = { "ask", "allow", "deny", NULL };
+static const struct schema mode_is = {
+	.kind = SCHEMA_WORD,
+	.words = mode_words,
+	.about = "a surrogate in the sandbox, or the real value"
+};
+static const struct schema env_is = {
+	.kind = SCHEMA_TEXT,
+	.about = "variable that has it, instead of the one of its kind"
+};
+static const struct schema push_is = {
+	.kind = SCHEMA_WORD,
+	.words = push_words,
+	.about = "what the gateway does with git push"
+};
+static const struct schema methods_are = {
+	.kind = SCHEMA_LIST,
+	.item = &schema_text,
+	.max = CREDENTIAL_METHODS_MAX,
+	.about = "instead of those of its kind; each must be one of the entry's"
+};
+static const struct schema paths_are = { .kind = SCHEMA_LIST,
+					 .item = &schema_text,
+					 .max = CREDENTIAL_PATHS_MAX };
+static const struct schema_key credential_keys[] = {
+	{ "name", &schema_text },    { "mode", &mode_is },
+	{ "env", &env_is },          { "push", &push_is },
+	{ "methods", &methods_are }, { "paths", &paths_are },
+};
+static const char *const credential_needs[] = { "name", NULL };
+const struct schema credential_is = {
+	SCHEMA_ROWS(credential_keys), .required = credential_needs,
+	.nulls = true, .name = "Credential",
+	.about = "an entry of the vault that an instance may use"
+};
+
 static int text_take(const json_t *v, const char *key, char **ret,
 		     struct err *err)
 {
 	const char *text = NULL;
-	int r = jsonx_str(v, key, NULL, &text, err);
+	int rc = jsonx_str(v, key, NULL, &text, err);
 
-	if (r < 0 || !text)
-		return r;
+	if (rc < 0 || !text)
+		return rc;
 	*ret = strdup(text);
 	return *ret ? 0 : err_nomem(err);
 }
@@ -229,12 +280,12 @@ static int text_take(const json_t *v, const char *key, char **ret,
 static int words_take(const json_t *v, struct credential *c, struct err *err)
 {
 	const char *mode = NULL, *push = NULL;
-	int r = jsonx_str(v, "mode", NULL, &mode, err);
+	int rc = jsonx_str(v, "mode", NULL, &mode, err);
 
-	if (r == 0)
-		r = jsonx_str(v, "push", NULL, &push, err);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = jsonx_str(v, "push", NULL, &push, err);
+	if (rc < 0)
+		return rc;
 	if (mode && strcmp(mode, "handover") == 0)
 		c->mode = CREDENTIAL_HANDOVER;
 	else if (mode && strcmp(mode, "surrogate") != 0)
@@ -247,9 +298,7 @@ static int words_take(const json_t *v, struct credential *c, struct err *err)
 
 static int one_parse(json_t *v, struct credential *c, struct err *err)
 {
-	static const char *const keys[] = { "name",    "mode",  "env", "push",
-					    "methods", "paths", NULL };
-	int r;
+	int rc;
 
 	if (json_is_string(v)) {
 		c->name = strdup(json_string_value(v));
@@ -258,20 +307,20 @@ static int one_parse(json_t *v, struct credential *c, struct err *err)
 	if (!json_is_object(v))
 		return err_set(err, -EINVAL,
 			       "a credential is its name, or an object");
-	r = jsonx_known(v, keys, err);
-	if (r == 0)
-		r = text_take(v, "name", &c->name, err);
-	if (r == 0)
-		r = text_take(v, "env", &c->env, err);
-	if (r == 0)
-		r = words_take(v, c, err);
-	if (r == 0)
-		r = jsonx_strv(v, "methods", CREDENTIAL_METHODS_MAX,
-			       &c->methods, err);
-	if (r == 0)
-		r = jsonx_strv(v, "paths", CREDENTIAL_PATHS_MAX, &c->paths,
-			       err);
-	return r;
+	rc = jsonx_fit(v, &credential_is, err);
+	if (rc == 0)
+		rc = text_take(v, "name", &c->name, err);
+	if (rc == 0)
+		rc = text_take(v, "env", &c->env, err);
+	if (rc == 0)
+		rc = words_take(v, c, err);
+	if (rc == 0)
+		rc = jsonx_strv(v, "methods", CREDENTIAL_METHODS_MAX,
+				&c->methods, err);
+	if (rc == 0)
+		rc = jsonx_strv(v, "paths", CREDENTIAL_PATHS_MAX, &c->paths,
+				err);
+	return rc;
 }
 
 int credentials_parse(json_t *list, struct credentials *ret, struct err *err)
@@ -279,14 +328,14 @@ int credentials_parse(json_t *list, struct credentials *ret, struct err *err)
 	struct credentials l = { 0 };
 	size_t i;
 	json_t *v;
-	int r = 0;
+	int rc = 0;
 
 	if (!json_is_array(list))
 		return err_set(err, -EINVAL, "'credentials' must be a list");
 	json_array_foreach (list, i, v) {
 		struct credential c = { 0 };
 
-		if (r < 0)
+		if (rc < 0)
 			break;
 		if (json_is_string(v) &&
 		    strcmp(json_string_value(v), NONE) == 0) {
@@ -294,17 +343,17 @@ int credentials_parse(json_t *list, struct credentials *ret, struct err *err)
 			l.only = true;
 			continue;
 		}
-		r = one_parse(v, &c, err);
-		if (r == 0)
-			r = credentials_put(&l, &c, err);
+		rc = one_parse(v, &c, err);
+		if (rc == 0)
+			rc = credentials_put(&l, &c, err);
 		else
 			credential_done(&c);
 	}
-	if (r < 0)
+	if (rc < 0)
 		credentials_done(&l);
 	else
 		*ret = l;
-	return r;
+	return rc;
 }
 
 int credentials_load(const char *json, struct credentials *ret, struct err *err)
@@ -372,11 +421,11 @@ char *credentials_store(const struct credentials *l)
 
 static int list_copy(const struct strv *from, struct strv *to)
 {
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < from->n; i++)
-		r = strv_push(to, from->v[i]);
-	return r;
+	for (size_t i = 0; rc == 0 && i < from->n; i++)
+		rc = strv_push(to, from->v[i]);
+	return rc;
 }
 
 static int copy_put(struct credentials *l, const struct credential *c, bool own,
@@ -401,15 +450,15 @@ int credentials_merge(const struct credentials *base,
 		      struct err *err)
 {
 	struct credentials l = { .only = base->only || own->only };
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && !own->only && i < base->n; i++)
-		r = copy_put(&l, &base->v[i], false, err);
-	for (size_t i = 0; r == 0 && i < own->n; i++)
-		r = copy_put(&l, &own->v[i], true, err);
-	if (r < 0)
+	for (size_t i = 0; rc == 0 && !own->only && i < base->n; i++)
+		rc = copy_put(&l, &base->v[i], false, err);
+	for (size_t i = 0; rc == 0 && i < own->n; i++)
+		rc = copy_put(&l, &own->v[i], true, err);
+	if (rc < 0)
 		credentials_done(&l);
 	else
 		*ret = l;
-	return r;
+	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guest_grant.c - what the gateway and a sandbox are told of its credentials
+ * guest_grant.c - what the gateway and a sandbox get of its credentials
  */
 #include "control/acd/credential/guest_grant.h"
 
@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "control/acd/credential/login_guest.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 #include "vault/grant.h"
@@ -29,7 +30,7 @@ void secret_strv_done(struct strv *sv)
 
 /* ---- for the gateway ---- */
 
-/* What jansson frees it wipes (vault_new()). */
+/* jansson wipes what it frees (vault_new()). */
 static json_t *base64_json(const void *bytes, size_t len)
 {
 	size_t size =
@@ -101,23 +102,33 @@ int guest_secrets_json(const struct surrogate_key *key, const struct granted *v,
 
 /* ---- for vaultd ---- */
 
+/* The clients know hosts at 443 alone, not services at a port. */
+static bool is_at_port(const char *host)
+{
+	return strchr(host, ':') != NULL;
+}
+
 static uint32_t uses_of(const struct granted *g)
 {
-	if (g->c->mode == CREDENTIAL_HANDOVER)
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->e->hosts.n; i++)
+		n += !is_at_port(g->e->hosts.v[i]);
+	if (g->c->mode == CREDENTIAL_HANDOVER || n == 0)
 		return 0;
 	switch (g->e->kind) {
 	case SECRET_GITHUB:
 		return GRANT_GIT | GRANT_GH;
 	case SECRET_GITLAB:
 		return GRANT_GIT | GRANT_GLAB;
-	case SECRET_GENERIC: /* a forge of one's own */
+	case SECRET_GENERIC: /* a self-hosted forge */
 		return g->e->form == VSTORE_BASIC ? GRANT_GIT : 0;
 	default:
 		return 0;
 	}
 }
 
-/* What git sends next to it; the gateway has the last word. */
+/* The user that git sends; the gateway decides in the end. */
 static const char *user_of(const struct vstore_entry *e)
 {
 	if (*e->user)
@@ -135,6 +146,8 @@ static int secret_fill(struct grant_secret *s, const struct granted *g)
 	snprintf(s->id, sizeof(s->id), "%s", e->name);
 	snprintf(s->user, sizeof(s->user), "%s", user_of(e));
 	for (size_t i = 0; i < e->hosts.n; i++) {
+		if (is_at_port(e->hosts.v[i]))
+			continue;
 		if (strlen(e->hosts.v[i]) > GRANT_HOST_MAX)
 			return -EMSGSIZE;
 		snprintf(s->hosts[s->n_hosts++], GRANT_HOST_MAX + 1, "%s",
@@ -150,24 +163,24 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 	struct slice all = { 0 };
 	struct buf out;
 	char *copy = NULL;
-	int r = 0;
+	int rc = 0;
 
 	*ret = (struct secret_bytes){ 0 };
 	g.v = calloc(n ? n : 1, sizeof(*g.v));
 	if (!g.v)
 		return -ENOMEM;
 	buf_init(&out, GRANT_MAX);
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (uses_of(&v[i]))
-			r = secret_fill(&g.v[g.n++], &v[i]);
-	if (r == 0 && g.n > 0) {
-		/* In one piece: what grows leaves copies behind. */
-		r = buf_reserve(&out, GRANT_MAX) ? grant_put(&out, &g) :
-						   -ENOMEM;
+			rc = secret_fill(&g.v[g.n++], &v[i]);
+	if (rc == 0 && g.n > 0) {
+		/* Reserved at once: a buffer that grows leaves copies. */
+		rc = buf_reserve(&out, GRANT_MAX) ? grant_put(&out, &g) :
+						    -ENOMEM;
 		all = buf_slice(&out);
-		copy = r == 0 && all.ptr ? malloc(all.len + 1) : NULL;
-		if (r == 0 && !copy)
-			r = -ENOMEM;
+		copy = rc == 0 && all.ptr ? malloc(all.len + 1) : NULL;
+		if (rc == 0 && !copy)
+			rc = -ENOMEM;
 	}
 	if (copy) {
 		ret->len = all.len;
@@ -179,7 +192,7 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 		sodium_memzero(out.mem, out.cap);
 	buf_done(&out);
 	grant_done(&g);
-	return r;
+	return rc;
 }
 
 /* ---- the environment ---- */
@@ -187,11 +200,12 @@ int guest_grant_bytes(const struct surrogate_key *key, const struct granted *v,
 struct env {
 	const struct surrogate_key *key;
 	struct strv *to;
+	struct strv *surrogates; /* NULL: not wanted */
 	struct err *err;
 	bool npm; /* a credential of that kind has set NPM_TOKEN */
 };
 
-/* What the sandbox has of it: a surrogate, or the thing itself. */
+/* Returns what the sandbox gets: a surrogate, or the value itself. */
 static int value_of(const struct env *v, const struct granted *g,
 		    char surrogate[SURROGATE_MAX], const char **ret)
 {
@@ -203,8 +217,8 @@ static int value_of(const struct env *v, const struct granted *g,
 		return 0;
 	}
 	randombytes_buf(nonce, sizeof(nonce));
-	return surrogate_mint(v->key, g->e->name, g->e->kind, SURROGATE_SESSION,
-			      0, nonce, surrogate);
+	return surrogate_mint(v->key, g->e->name, g->e->kind, SURROGATE_RUN, 0,
+			      nonce, surrogate);
 }
 
 /* "my-token" → MY_TOKEN */
@@ -221,7 +235,7 @@ static void name_of(const char *id, char out[SURROGATE_ID_MAX + 2])
 	out[n] = '\0';
 }
 
-/* pip takes an index alone, with the token in its URL. */
+/* pip takes one index, with the token in its URL. */
 static int push_index(const struct env *v, const struct granted *g,
 		      const char *value)
 {
@@ -238,22 +252,21 @@ static bool is_index(const struct granted *g)
 		strcmp(g->c->env, "PIP_EXTRA_INDEX_URL") == 0);
 }
 
-/* Several registries are nothing odd: the plain variable is that of the first
- * one of this kind. npm's own way to set a token for a registry is a variable
- * as well: what stands behind npm_config_ is a key of its configuration,
- * slashes and all. */
+/* Several registries are common, so the plain variable is for the first of this
+ * kind. npm also takes a registry's token from a variable: after npm_config_
+ * comes a key of its configuration, with slashes. */
 static int push_npm(const struct env *v, const struct granted *g,
 		    const char *value)
 {
-	int r = v->npm ? 0 : strv_pushf(v->to, "NPM_TOKEN=%s", value);
+	int rc = v->npm ? 0 : strv_pushf(v->to, "NPM_TOKEN=%s", value);
 
-	for (size_t i = 0; r == 0 && i < g->e->hosts.n; i++)
-		r = strv_pushf(v->to, "npm_config_//%s/:_authToken=%s",
-			       g->e->hosts.v[i], value);
-	return r;
+	for (size_t i = 0; rc == 0 && i < g->e->hosts.n; i++)
+		rc = strv_pushf(v->to, "npm_config_//%s/:_authToken=%s",
+				g->e->hosts.v[i], value);
+	return rc;
 }
 
-/* Does what stands in @l from @from on set @name, "NAME="? */
+/* Returns true if @l, from @from on, sets @name ("NAME="). */
 static bool sets(const struct strv *l, size_t from, const char *name)
 {
 	for (size_t i = from; i < l->n; i++)
@@ -264,31 +277,31 @@ static bool sets(const struct strv *l, size_t from, const char *name)
 
 static int push_pypi(const struct env *v, const char *value)
 {
-	int r = strv_pushf(v->to, "TWINE_USERNAME=__token__");
+	int rc = strv_pushf(v->to, "TWINE_USERNAME=__token__");
 
-	if (r == 0)
-		r = strv_pushf(v->to, "TWINE_PASSWORD=%s", value);
-	return r == 0 ? strv_pushf(v->to, "UV_PUBLISH_TOKEN=%s", value) : r;
+	if (rc == 0)
+		rc = strv_pushf(v->to, "TWINE_PASSWORD=%s", value);
+	return rc == 0 ? strv_pushf(v->to, "UV_PUBLISH_TOKEN=%s", value) : rc;
 }
 
-/* Requests are signed, so the secret never shows: the surrogate is the name of
- * the key (sigv4.h). */
+/* Requests are signed, so the secret never shows: the surrogate is the key's id
+ * (sigv4.h). */
 static int push_aws(const struct env *v, const struct granted *g,
 		    const char *value)
 {
 	const struct vstore_entry *e = g->e;
 	bool handed = g->c->mode == CREDENTIAL_HANDOVER;
-	int r = strv_pushf(v->to, "AWS_SECRET_ACCESS_KEY=%s", value);
+	int rc = strv_pushf(v->to, "AWS_SECRET_ACCESS_KEY=%s", value);
 
-	if (r == 0)
-		r = strv_pushf(v->to, "AWS_ACCESS_KEY_ID=%s",
-			       handed ? e->access_key : value);
-	if (r == 0 && *e->region)
-		r = strv_pushf(v->to, "AWS_REGION=%s", e->region);
-	return r;
+	if (rc == 0)
+		rc = strv_pushf(v->to, "AWS_ACCESS_KEY_ID=%s",
+				handed ? e->access_key : value);
+	if (rc == 0 && *e->region)
+		rc = strv_pushf(v->to, "AWS_REGION=%s", e->region);
+	return rc;
 }
 
-/* The variables that clients of this kind look for. git, gh and glab ask
+/* Sets the variables that clients of this kind read. git, gh and glab ask
  * vaultd, unless the token is handed over. */
 static int push_usual(const struct env *v, const struct granted *g,
 		      const char *value)
@@ -296,6 +309,9 @@ static int push_usual(const struct env *v, const struct granted *g,
 	bool handed = g->c->mode == CREDENTIAL_HANDOVER;
 	char name[SURROGATE_ID_MAX + 2];
 
+	/* Clients read a file (login_parts()). */
+	if (g->e->login && !handed)
+		return 0;
 	switch (g->e->kind) {
 	case SECRET_GITHUB:
 		return handed ? strv_pushf(v->to, "GH_TOKEN=%s", value) : 0;
@@ -311,6 +327,8 @@ static int push_usual(const struct env *v, const struct granted *g,
 		return strv_pushf(v->to, "OPENAI_API_KEY=%s", value);
 	case SECRET_GEMINI:
 		return strv_pushf(v->to, "GEMINI_API_KEY=%s", value);
+	case SECRET_ANTHROPIC_LOGIN:
+		return strv_pushf(v->to, "CLAUDE_CODE_OAUTH_TOKEN=%s", value);
 	case SECRET_AWS:
 		return push_aws(v, g, value);
 	default:
@@ -319,40 +337,64 @@ static int push_usual(const struct env *v, const struct granted *g,
 	}
 }
 
+/* Adds what a client's file has beside the surrogate (blueprint/slot.h). */
+static int login_parts(const struct env *v, const struct granted *g)
+{
+	const struct vstore_login *l = g->e->login;
+	SCOPED_STR id = l ? login_id_token(l) : NULL;
+	int rc;
+
+	if (!l)
+		return 0;
+	if (!id)
+		return -ENOMEM;
+	rc = strv_pushf(v->surrogates, "%s:account=%s", g->e->name, l->account);
+	return rc == 0 ? strv_pushf(v->surrogates, "%s:id_token=%s", g->e->name,
+				    id) :
+			 rc;
+}
+
 static int push_one(struct env *v, const struct granted *g)
 {
 	char surrogate[SURROGATE_MAX];
 	const char *value = NULL;
 	size_t from = v->to->n;
-	int r = value_of(v, g, surrogate, &value);
+	int rc = value_of(v, g, surrogate, &value);
 
-	if (r == 0 && is_index(g))
-		r = push_index(v, g, value);
-	else if (r == 0 && g->c->env)
-		r = strv_pushf(v->to, "%s=%s", g->c->env, value);
-	else if (r == 0)
-		r = push_usual(v, g, value);
+	if (rc == 0 && v->surrogates && value == surrogate)
+		rc = strv_pushf(v->surrogates, "%s=%s", g->e->name, surrogate);
+	if (rc == 0 && v->surrogates && value == surrogate)
+		rc = login_parts(v, g);
+	if (rc == 0 && is_index(g))
+		rc = push_index(v, g, value);
+	else if (rc == 0 && g->c->env)
+		rc = strv_pushf(v->to, "%s=%s", g->c->env, value);
+	else if (rc == 0)
+		rc = push_usual(v, g, value);
 	v->npm |= g->e->kind == SECRET_NPM && sets(v->to, from, "NPM_TOKEN=");
 	sodium_memzero(surrogate, sizeof(surrogate));
-	return r < 0 ? err_set(v->err, r, "credential '%s': %s", g->e->name,
-			       err_text(r)) :
-		       0;
+	return rc < 0 ? err_set(v->err, rc, "credential '%s': %s", g->e->name,
+				err_text(rc)) :
+			0;
 }
 
 int guest_grant_env(const struct surrogate_key *key, const struct granted *v,
-		    size_t n, struct strv *ret, struct err *err)
+		    size_t n, struct strv *ret, struct strv *ret_surrogates,
+		    struct err *err)
 {
-	struct env to = { .key = key, .to = ret, .err = err };
-	int r = 0;
+	struct env to = {
+		.key = key, .to = ret, .surrogates = ret_surrogates, .err = err
+	};
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = push_one(&to, &v[i]);
-	return r;
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = push_one(&to, &v[i]);
+	return rc;
 }
 
-/* ---- two that want the same ---- */
+/* ---- conflicts ---- */
 
-/* Both in plain tunnels bear what the sandbox puts there. */
+/* Two plain tunnels carry what the sandbox sends, so they never clash. */
 static int host_clash(const struct granted *a, const struct granted *b,
 		      struct err *err)
 {
@@ -371,7 +413,8 @@ static int host_clash(const struct granted *a, const struct granted *b,
 	return 0;
 }
 
-/* Does what stands in @l from @from on set what is set before? */
+/* Returns an error if @l, from @from on, sets a variable that was set
+ * before. */
 static int variable_clash(const struct strv *l, size_t from,
 			  const struct granted *g, const struct granted *before,
 			  const size_t *ends, struct err *err)
@@ -398,24 +441,24 @@ static int variable_clash(const struct strv *l, size_t from,
 
 int guest_grant_clash(const struct granted *v, size_t n, struct err *err)
 {
-	/* What is made with it is seen by nobody. */
+	/* A dummy: what is made with it is thrown away. */
 	static const struct surrogate_key none;
 	size_t ends[CREDENTIALS_MAX] = { 0 };
 	struct strv all = { 0 };
 	struct env to = { .key = &none, .to = &all, .err = err };
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < n && i < CREDENTIALS_MAX; i++) {
+	for (size_t i = 0; rc == 0 && i < n && i < CREDENTIALS_MAX; i++) {
 		size_t from = all.n;
 
-		for (size_t k = 0; r == 0 && k < i; k++)
-			r = host_clash(&v[k], &v[i], err);
-		if (r == 0)
-			r = push_one(&to, &v[i]);
+		for (size_t k = 0; rc == 0 && k < i; k++)
+			rc = host_clash(&v[k], &v[i], err);
+		if (rc == 0)
+			rc = push_one(&to, &v[i]);
 		ends[i] = all.n;
-		if (r == 0)
-			r = variable_clash(&all, from, &v[i], v, ends, err);
+		if (rc == 0)
+			rc = variable_clash(&all, from, &v[i], v, ends, err);
 	}
 	secret_strv_done(&all);
-	return r;
+	return rc;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kinds.c - what each kind of credential opens, as its file says
+ * kinds.c - what each kind of credential allows, according to its file
  *
- * What is written is copied into a policy between double quotes: nothing passes
- * that would end them.
+ * Text is copied into a policy between double quotes, so nothing passes that
+ * would end them.
  */
 #include "control/acd/credential/kinds.h"
 
 #include <string.h>
 
 #include "control/acd/credential/places.h"
-#include "control/shared/yaml_tree.h"
 #include "lib/file.h"
+#include "ottergate/yaml.h"
 
 #define FILE_MAX (256u * 1024)
 
@@ -42,42 +42,26 @@ static int refuse(const struct reader *r, const struct yaml_node *n,
 
 /* ---- values ---- */
 
-static const struct yaml_node *child_of(const struct yaml_node *map,
-					const char *key)
-{
-	const struct yaml_node *k = map->first;
-
-	while (k && strcmp(k->key, key) != 0)
-		k = k->next;
-	return k;
-}
-
 static int check_known(struct reader *r, const struct yaml_node *k,
 		       const struct key *keys, size_t n_keys)
 {
-	char shown[64];
-
 	for (size_t i = 0; i < n_keys; i++)
 		if (strcmp(keys[i].name, k->key) == 0)
 			return 0;
-	return yaml_tree_refuse(r->tree, k, r->err, "unknown key '%s'",
-				str_escape(shown, sizeof(shown), k->key,
-					   strlen(k->key)));
+	return yaml_tree_unknown(r->tree, k, r->err);
 }
 
-/* In the order of @keys, whatever that of the file is: one may need what
- * another has said. */
+/* Reads in the order of @keys, not of the file: one key may need what another
+ * has set. */
 static int read_map(struct reader *r, const struct yaml_node *map,
 		    const struct key *keys, size_t n_keys, void *to)
 {
-	int rc = 0;
+	int rc = yaml_tree_want_map(r->tree, map, r->err);
 
-	if (map->kind != YAML_MAP)
-		return refuse(r, map, "a map (key: value) is wanted here");
 	for (const struct yaml_node *k = map->first; k && rc == 0; k = k->next)
 		rc = check_known(r, k, keys, n_keys);
 	for (size_t i = 0; i < n_keys && rc == 0; i++) {
-		const struct yaml_node *k = child_of(map, keys[i].name);
+		const struct yaml_node *k = yaml_child(map, keys[i].name);
 
 		if (k)
 			rc = keys[i].fn(r, k, to);
@@ -85,7 +69,7 @@ static int read_map(struct reader *r, const struct yaml_node *map,
 	return rc;
 }
 
-/* Each text of the list @n by @fn. */
+/* Calls @fn for each text of the list @n. */
 static int read_list(struct reader *r, const struct yaml_node *n,
 		     int (*fn)(struct reader *r, const struct yaml_node *n,
 			       const char *text, void *to),
@@ -116,7 +100,7 @@ static int read_bool(struct reader *r, const struct yaml_node *n, void *to)
 	return 0;
 }
 
-/* For who reads the file. */
+/* Text for readers of the file: checked and dropped. */
 static int read_words(struct reader *r, const struct yaml_node *n, void *to)
 {
 	const char *text = NULL;
@@ -133,7 +117,7 @@ static int push(struct reader *r, const struct yaml_node *n, struct strv *to,
 		const char *text, size_t max)
 {
 	if (!to)
-		return 0; /* its form is judged, and nothing kept */
+		return 0; /* checked, but not stored */
 	if (strv_has(to, text))
 		return refuse(r, n, "this is here twice");
 	if (to->n == max)
@@ -175,7 +159,7 @@ static int expand(struct reader *r, const struct yaml_node *n,
 	return rc < 0 ? refuse(r, n, why) : 0;
 }
 
-/* A denial is for whatever a server may take for its API. */
+/* A denial must cover all places that a server may take for its API. */
 static int take_path(struct reader *r, const struct yaml_node *n,
 		     const char *text, void *to)
 {
@@ -267,7 +251,7 @@ static int entries_add(struct reader *r, const struct yaml_node *n,
 		{ "reason", entry_reason },
 		{ "methods", entry_methods },
 		{ "paths", entry_paths },
-		{ "push", entry_push }, /* the last two: not of a denial */
+		{ "push", entry_push }, /* from here on not in `deny` */
 		{ "forms", entry_forms },
 	};
 	const size_t n_keys = ARRAY_SIZE(keys) - (r->deny ? 2 : 0);
@@ -282,8 +266,8 @@ static int entries_add(struct reader *r, const struct yaml_node *n,
 	to->v = v;
 	v[to->n] = (struct kind_entry){ 0 };
 	rc = read_map(r, n, keys, n_keys, &v[to->n++]);
-	if (rc == 0 && (!child_of(n, "reason") || !child_of(n, "methods") ||
-			!child_of(n, "paths")))
+	if (rc == 0 && (!yaml_child(n, "reason") || !yaml_child(n, "methods") ||
+			!yaml_child(n, "paths")))
 		return refuse(r, n, "an entry has reason, methods and paths");
 	return rc;
 }
@@ -336,7 +320,7 @@ static int names_list(struct reader *r, const struct yaml_node *n, void *to)
 	return read_list(r, n, take_name, &((struct names *)to)->v);
 }
 
-/* One entry of names, to @may, or to @pushed if it is for a push. */
+/* Reads one entry of names into @may, or into @pushed if it is for a push. */
 static int names_add(struct reader *r, const struct yaml_node *n,
 		     const struct key *keys, size_t n_keys, struct strv *may,
 		     struct strv *pushed)
@@ -479,7 +463,7 @@ static int parse(const char *path, enum secret_kind kind, const char *text,
 {
 	struct yaml_tree tree = { 0 };
 	struct reader r = { .tree = &tree, .err = err, .kind = kind, .to = to };
-	int rc = yaml_tree_parse(text, len, path, &tree, err);
+	int rc = yaml_tree_parse(text, len, path, &yaml_small, &tree, err);
 
 	if (rc == 0)
 		rc = tree.root ?

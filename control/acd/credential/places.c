@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * places.c - what "{repo}/pulls" stands for
+ * places.c - expands paths such as "{repo}/pulls"
  */
 #include "control/acd/credential/places.h"
 
@@ -11,7 +11,7 @@
 
 #define API "api"
 #define PATH_BYTES_MAX 512u
-#define DEPTH_MAX 6u /* places in one path, those of places included */
+#define DEPTH_MAX 6u /* places in one path, also nested ones */
 
 struct strv *credential_places_add(struct credential_places *p,
 				   const char *name)
@@ -69,14 +69,13 @@ static const struct strv *find(const struct expand *x, const char *name,
 	return NULL;
 }
 
-/* Writes out the first place of @text, and then the others. Recursive, a level
- * for each place. */
+/* Expands the first place of @text, and then the rest, recursively. */
 static int expand(const struct expand *x, const char *text, unsigned depth)
 {
 	size_t at = strcspn(text, "{"), len = strcspn(text + at, "}");
 	const struct strv *place = text[at] ? find(x, text + at + 1, len - 1) :
 					      NULL;
-	int r = 0;
+	int rc = 0;
 
 	if (!text[at]) {
 		if (!credential_path_ok(text))
@@ -89,13 +88,13 @@ static int expand(const struct expand *x, const char *text, unsigned depth)
 	}
 	if (!text[at + len] || !place || place->n == 0 || depth == DEPTH_MAX)
 		return refuse(x, "there is no such place");
-	for (size_t i = 0; r == 0 && i < place->n; i++) {
+	for (size_t i = 0; rc == 0 && i < place->n; i++) {
 		SCOPED_STR more = str_printf("%.*s%s%s", (int)at, text,
 					     place->v[i], text + at + len + 1);
 
-		r = more ? expand(x, more, depth + 1) : -ENOMEM;
+		rc = more ? expand(x, more, depth + 1) : -ENOMEM;
 	}
-	return r;
+	return rc;
 }
 
 int credential_places_expand(const struct credential_places *p,

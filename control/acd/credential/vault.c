@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault.c - the real tokens: opening, choosing for an instance
+ * vault.c - the vault: opening, choosing credentials for an instance
  */
 #include "control/acd/credential/vault.h"
 
@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "control/acd/credential/logins.h"
 #include "control/acd/credential/vault_impl.h"
 #include "control/shared/json.h"
 
@@ -54,7 +55,7 @@ const char *vault_machine(const struct vault *v)
 	return v->machine;
 }
 
-/* An empty list is everywhere; an entry may be a pattern ("ci-*"). */
+/* An empty list allows all; an element may be a pattern ("ci-*"). */
 static bool in_scope(const struct strv *scope, const char *name)
 {
 	if (scope->n == 0)
@@ -67,6 +68,8 @@ static bool in_scope(const struct strv *scope, const char *name)
 
 int vault_entry_expired(const struct vstore_entry *e, struct err *err)
 {
+	if (e->flags & VSTORE_OVER)
+		return login_over(e, err);
 	if (e->expires && e->expires <= (uint64_t)time(NULL))
 		return err_set(err, -EKEYEXPIRED,
 			       "credential '%s' has expired: `ac vault rotate "
@@ -95,12 +98,12 @@ int vault_for_instance(struct vault *v, const char *const *names,
 		       struct err *err)
 {
 	size_t n = 0;
-	int r;
+	int rc;
 
 	if (!names[0])
 		return 0;
-	r = vstore_load(v->store, err);
-	for (; r == 0 && names[n]; n++) {
+	rc = vstore_load(v->store, err);
+	for (; rc == 0 && names[n]; n++) {
 		const struct vstore_entry *e =
 			vstore_set_find(vstore_entries(v->store), names[n]);
 
@@ -113,8 +116,8 @@ int vault_for_instance(struct vault *v, const char *const *names,
 				       "add %s` makes one, `--credential none` "
 				       "does without",
 				       names[n], names[n]);
-		r = may_use(e, blueprint, instance, err);
+		rc = may_use(e, blueprint, instance, err);
 		ret[n] = e;
 	}
-	return r < 0 ? r : (int)n;
+	return rc < 0 ? rc : (int)n;
 }

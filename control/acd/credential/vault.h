@@ -1,41 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault.h - the real tokens, as acd keeps them and hands them on
+ * vault.h - acd's side of the vault
  *
  * The store (vault/store.h) is opened by the first call that needs it, and read
- * again when its file has changed. Values go out to the gateway and to the host
- * of a test alone: no answer of the API has one.
+ * again when its file has changed. Values go only to the gateway and, for a
+ * test, to the credential's host; no answer of the API contains one.
  */
 #ifndef CONTROL_ACD_CREDENTIAL_VAULT_H
 #define CONTROL_ACD_CREDENTIAL_VAULT_H
 
 #include <jansson.h>
 
+#include "lib/schema.h"
 #include "vault/store.h"
 
 struct vault;
 
 /*
  * @dir: AC_STATE_VAULT; @machine: the policy file with the preset of the
- * machine's package registries, which need not be there. Both are kept by
- * reference. From then on acd writes no core file, and what jansson frees is
- * wiped: bodies with values in them go through it. NULL with @err.
+ * machine's package registries, which may be missing. Both are kept by
+ * reference. @owner may own the files, besides root. Afterwards acd writes no
+ * core file, and jansson wipes what it frees, since requests contain values.
+ * Returns NULL with @err on failure.
  */
 struct vault *vault_new(const char *dir, uid_t owner, const char *machine,
 			struct err *err);
-void vault_free(struct vault *v); /* wipes; NULL is fine */
+/* Wipes all values and frees @v. NULL is fine. */
+void vault_free(struct vault *v);
 
-/* For what store.h does by itself; its rules hold. */
+/* Returns the store, borrowed and never NULL; the rules of vault/store.h
+ * hold. */
 struct vstore *vault_store(struct vault *v);
 
-/* Has @e expired? -EKEYEXPIRED, with what to do. */
+/* Returns 0, or -EKEYEXPIRED with what to do if @e has expired, or is a login
+ * that is over. */
 int vault_entry_expired(const struct vstore_entry *e, struct err *err);
 
 /*
- * The entries of @names (NULL-terminated) for a run of @instance, an instance
- * of @blueprint, in that order, borrowed until the next call about the vault.
- * Returns how many. Each has to be there, in its scope, and not expired:
- * -ENOENT, -EACCES, -EKEYEXPIRED, -E2BIG (more than @max); else as
+ * Puts the credentials @names (NULL-terminated) for a run of @instance, an
+ * instance of @blueprint, into @ret, in that order; they are borrowed until the
+ * next call about the vault. Returns how many, 0 if @names is empty. Fails with
+ * -ENOENT if one does not exist, -EACCES if it is not for this blueprint or
+ * instance, -EKEYEXPIRED if it has expired, -E2BIG for more than @max, or like
  * vstore_load(). The message says what to do.
  */
 int vault_for_instance(struct vault *v, const char *const *names,
@@ -43,19 +49,25 @@ int vault_for_instance(struct vault *v, const char *const *names,
 		       const struct vstore_entry **ret, size_t max,
 		       struct err *err) ATTR_WUR;
 
-/* All that is known of an entry but its value. A new reference, NULL without
+/* Returns all about @e except its value, as a new reference, or NULL without
  * memory. */
 json_t *vault_entry_json(const struct vstore_entry *e);
 
-/* A new entry from the body of POST /v1/vault, to be put into the store. */
+/* The bodies of POST /v1/vault and of …/rotate. */
+extern const struct schema vault_entry_is, vault_rotation_is;
+/* Makes a credential from the body of POST /v1/vault. It is not in the store
+ * yet; the caller owns *ret. Returns 0, -EINVAL or -ENOMEM. */
 int vault_entry_parse(struct vault *v, json_t *body, struct vstore_entry **ret,
 		      struct err *err) ATTR_WUR;
-/* A copy of @old with what the body of …/rotate says. */
+/* Makes a copy of @old with the changes of the body of …/rotate. Ownership and
+ * results are those of vault_entry_parse(). */
 int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
 		       struct vstore_entry **ret, struct err *err) ATTR_WUR;
 
-/* A member that is base64, at most @max bytes of it decoded, in a
- * sodium_malloc() area with a NUL behind it (sodium_free()). -EINVAL. */
+/* Decodes the base64 text of the member @key, at most @max bytes, to *ret,
+ * which is NUL-terminated and which the caller frees by sodium_free(). *ret_len
+ * is without the NUL. Returns 0, -EINVAL, also if there is no such member, or
+ * -ENOMEM. */
 int vault_secret_member(json_t *body, const char *key, size_t max, char **ret,
 			size_t *ret_len, struct err *err) ATTR_WUR;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_entry.c - entries of the vault from and to JSON
+ * vault_entry.c - credentials of the vault from and to JSON
  */
 #include "control/acd/credential/vault.h"
 
@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "control/acd/credential/login_parse.h"
 #include "control/acd/credential/vault_impl.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
@@ -55,10 +56,103 @@ json_t *vault_entry_json(const struct vstore_entry *e)
 			    json_boolean(e->flags & VSTORE_CLASSIC));
 	json_object_set_new(j, "handover",
 			    json_boolean(e->flags & VSTORE_HANDOVER));
+	json_object_set_new(j, "insecure",
+			    json_boolean(e->flags & VSTORE_INSECURE));
 	return j;
 }
 
 /* ---- in ---- */
+
+#define TEXTS(max_, about_)                                               \
+	{                                                                 \
+		.kind = SCHEMA_LIST, .item = &schema_text, .max = (max_), \
+		.about = (about_)                                         \
+	}
+
+static const struct schema value_is = {
+	.kind = SCHEMA_TEXT,
+	.about = "base64, at most 8 KiB decoded; one line end is cut"
+};
+static const char *const kind_words[] = {
+	"generic",      "github",       "gitlab", "npm", "pypi",
+	"anthropic",    "openai",       "gemini", "aws", "anthropic-login",
+	"openai-login", "google-login", NULL
+};
+static const struct schema kind_is = {
+	.kind = SCHEMA_WORD,
+	.words = kind_words,
+	.about = "absent: by the form of the value, or the name"
+};
+static const struct schema hosts_are =
+	TEXTS(VSTORE_HOSTS_MAX, "absent: those of the kind; a service: by its "
+				"name, or HOST:PORT");
+static const struct schema methods_are =
+	TEXTS(VSTORE_METHODS_MAX, "absent: any");
+static const struct schema paths_are = TEXTS(VSTORE_PATHS_MAX, "absent: any");
+static const struct schema blueprints_are =
+	TEXTS(VSTORE_SCOPES_MAX, "absent: any");
+static const struct schema instances_are =
+	TEXTS(VSTORE_SCOPES_MAX, "absent: any; may be patterns (ci-*)");
+static const char *const form_words[] = { "header", "basic", "query", NULL };
+static const struct schema form_is = { .kind = SCHEMA_WORD,
+				       .words = form_words,
+				       .about = "how a generic one is sent" };
+static const struct schema field_is = {
+	.kind = SCHEMA_TEXT, .about = "name of the header or parameter"
+};
+static const struct schema expires_is = { .kind = SCHEMA_NUMBER,
+					  .max = EXPIRES_MAX,
+					  .about = "seconds since the epoch" };
+static const struct schema source_is = {
+	.kind = SCHEMA_TEXT,
+	.about = "where the value comes from: cmd:, file:, env:"
+};
+static const struct schema classic_is = {
+	.kind = SCHEMA_BOOL, .about = "take a classic token of GitHub"
+};
+static const struct schema handover_is = {
+	.kind = SCHEMA_BOOL, .about = "a blueprint may ask for the real value"
+};
+
+static const struct schema insecure_is = {
+	.kind = SCHEMA_BOOL, .about = "it may go to a service in plain http"
+};
+
+static const struct schema_key entry_keys[] = {
+	{ "name", &schema_text },
+	{ "value", &value_is },
+	{ "kind", &kind_is },
+	{ "hosts", &hosts_are },
+	{ "methods", &methods_are },
+	{ "paths", &paths_are },
+	{ "blueprints", &blueprints_are },
+	{ "instances", &instances_are },
+	{ "user", &schema_text },
+	{ "form", &form_is },
+	{ "field", &field_is },
+	{ "access_key", &schema_text },
+	{ "region", &schema_text },
+	{ "service", &schema_text },
+	{ "expires", &expires_is },
+	{ "source", &source_is },
+	{ "note", &schema_text },
+	{ "allow_classic", &classic_is },
+	{ "handover", &handover_is },
+	{ "insecure", &insecure_is },
+};
+static const struct schema_key rotation_keys[] = {
+	{ "value", &value_is },           { "expires", &expires_is },
+	{ "source", &source_is },         { "access_key", &schema_text },
+	{ "allow_classic", &classic_is },
+};
+static const char *const entry_needs[] = { "name", "value", NULL };
+const struct schema vault_entry_is = { SCHEMA_ROWS(entry_keys),
+				       .required = entry_needs, .nulls = true,
+				       .name = "CredentialRequest" };
+const struct schema vault_rotation_is = { SCHEMA_ROWS(rotation_keys),
+					  .required = entry_needs + 1,
+					  .nulls = true,
+					  .name = "RotateRequest" };
 
 int vault_secret_member(json_t *body, const char *key, size_t max, char **ret,
 			size_t *ret_len, struct err *err)
@@ -66,10 +160,10 @@ int vault_secret_member(json_t *body, const char *key, size_t max, char **ret,
 	const char *text = NULL;
 	char *mem;
 	size_t len;
-	int r = jsonx_str(body, key, NULL, &text, err);
+	int rc = jsonx_str(body, key, NULL, &text, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!text)
 		return err_set(err, -EINVAL, "'%s' is missing", key);
 	mem = sodium_malloc(max + 1);
@@ -89,15 +183,15 @@ int vault_secret_member(json_t *body, const char *key, size_t max, char **ret,
 	return 0;
 }
 
-/* A text member into a place of @size bytes; absent: it stays. */
+/* Copies a text member to @out of @size bytes; if absent, changes nothing. */
 static int text_member(json_t *body, const char *key, char *out, size_t size,
 		       struct err *err)
 {
 	const char *text = NULL;
-	int r = jsonx_str(body, key, NULL, &text, err);
+	int rc = jsonx_str(body, key, NULL, &text, err);
 
-	if (r < 0 || !text)
-		return r;
+	if (rc < 0 || !text)
+		return rc;
 	if (strlen(text) >= size)
 		return err_set(err, -EINVAL, "'%s' is longer than %zu bytes",
 			       key, size - 1);
@@ -107,27 +201,28 @@ static int text_member(json_t *body, const char *key, char *out, size_t size,
 
 static int texts_read(json_t *body, struct vstore_entry *e, struct err *err)
 {
-	int r = text_member(body, "name", e->name, sizeof(e->name), err);
+	int rc = text_member(body, "name", e->name, sizeof(e->name), err);
 
-	if (r == 0)
-		r = text_member(body, "user", e->user, sizeof(e->user), err);
-	if (r == 0)
-		r = text_member(body, "field", e->field, sizeof(e->field), err);
-	if (r == 0)
-		r = text_member(body, "access_key", e->access_key,
-				sizeof(e->access_key), err);
-	if (r == 0)
-		r = text_member(body, "region", e->region, sizeof(e->region),
-				err);
-	if (r == 0)
-		r = text_member(body, "service", e->service, sizeof(e->service),
-				err);
-	if (r == 0)
-		r = text_member(body, "source", e->source, sizeof(e->source),
-				err);
-	return r == 0 ? text_member(body, "note", e->note, sizeof(e->note),
-				    err) :
-			r;
+	if (rc == 0)
+		rc = text_member(body, "user", e->user, sizeof(e->user), err);
+	if (rc == 0)
+		rc = text_member(body, "field", e->field, sizeof(e->field),
+				 err);
+	if (rc == 0)
+		rc = text_member(body, "access_key", e->access_key,
+				 sizeof(e->access_key), err);
+	if (rc == 0)
+		rc = text_member(body, "region", e->region, sizeof(e->region),
+				 err);
+	if (rc == 0)
+		rc = text_member(body, "service", e->service,
+				 sizeof(e->service), err);
+	if (rc == 0)
+		rc = text_member(body, "source", e->source, sizeof(e->source),
+				 err);
+	return rc == 0 ? text_member(body, "note", e->note, sizeof(e->note),
+				     err) :
+			 rc;
 }
 
 static void map(struct strv *l, int (*fn)(int))
@@ -139,47 +234,48 @@ static void map(struct strv *l, int (*fn)(int))
 
 static int lists_read(json_t *body, struct vstore_entry *e, struct err *err)
 {
-	int r = jsonx_strv(body, "hosts", VSTORE_HOSTS_MAX, &e->hosts, err);
+	int rc = jsonx_strv(body, "hosts", VSTORE_HOSTS_MAX, &e->hosts, err);
 
-	if (r == 0)
-		r = jsonx_strv(body, "methods", VSTORE_METHODS_MAX, &e->methods,
-			       err);
-	if (r == 0)
-		r = jsonx_strv(body, "paths", VSTORE_PATHS_MAX, &e->paths, err);
-	if (r == 0)
-		r = jsonx_strv(body, "blueprints", VSTORE_SCOPES_MAX,
-			       &e->blueprints, err);
-	if (r == 0)
-		r = jsonx_strv(body, "instances", VSTORE_SCOPES_MAX,
-			       &e->instances, err);
+	if (rc == 0)
+		rc = jsonx_strv(body, "methods", VSTORE_METHODS_MAX,
+				&e->methods, err);
+	if (rc == 0)
+		rc = jsonx_strv(body, "paths", VSTORE_PATHS_MAX, &e->paths,
+				err);
+	if (rc == 0)
+		rc = jsonx_strv(body, "blueprints", VSTORE_SCOPES_MAX,
+				&e->blueprints, err);
+	if (rc == 0)
+		rc = jsonx_strv(body, "instances", VSTORE_SCOPES_MAX,
+				&e->instances, err);
+	if (rc == 0)
+		rc = vault_service_hosts(&e->hosts, err);
 	map(&e->hosts, tolower);
 	map(&e->methods, toupper);
-	return r;
+	return rc;
 }
 
-/* Said, or seen in the value, or the entry is called so; else generic. */
+/* Takes the kind from the request, the value's form or the name; else
+ * generic. */
 static int kind_read(json_t *body, struct slice value, struct vstore_entry *e,
 		     struct err *err)
 {
 	const char *text = NULL, *form = NULL;
-	int r = jsonx_str(body, "kind", NULL, &text, err);
+	int rc = jsonx_str(body, "kind", NULL, &text, err);
 
-	if (r == 0)
-		r = jsonx_str(body, "form", NULL, &form, err);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = jsonx_str(body, "form", NULL, &form, err);
+	if (rc < 0)
+		return rc;
 	if (form && vstore_form_parse(form, &e->form) < 0)
 		return err_set(err, -EINVAL,
 			       "'form' is header, basic or query");
 	e->kind = SECRET_GENERIC;
 	if (text)
 		return secret_kind_parse(text, &e->kind) < 0 ?
-			       err_set(err, -EINVAL,
-				       "'kind' is generic, github, gitlab, "
-				       "npm, pypi, anthropic, openai, gemini "
-				       "or aws") :
+			       err_set(err, -EINVAL, "'kind' is unknown") :
 			       0;
-	/* Who says how it is sent means no kind that has its own ways. */
+	/* A form of sending excludes kinds that have their own. */
 	if (form || token_guess(value, &e->kind) == 0 ||
 	    secret_kind_parse(e->name, &e->kind) == 0)
 		return 0;
@@ -191,13 +287,13 @@ static int kind_read(json_t *body, struct slice value, struct vstore_entry *e,
 static int times_read(json_t *body, struct vstore_entry *e, struct err *err)
 {
 	uint64_t now = (uint64_t)time(NULL), expires = e->expires;
-	int r = jsonx_u64(body, "expires", 0, EXPIRES_MAX, expires, &expires,
-			  err);
+	int rc = jsonx_u64(body, "expires", 0, EXPIRES_MAX, expires, &expires,
+			   err);
 
-	if (r == 0 && expires && expires <= now)
-		r = err_set(err, -EINVAL, "it would have expired already");
-	if (r < 0)
-		return r;
+	if (rc == 0 && expires && expires <= now)
+		rc = err_set(err, -EINVAL, "it would have expired already");
+	if (rc < 0)
+		return rc;
 	e->expires = expires;
 	e->rotated = now;
 	if (!e->created)
@@ -205,25 +301,65 @@ static int times_read(json_t *body, struct vstore_entry *e, struct err *err)
 	return 0;
 }
 
-/* The value and its flags, which are those of the last one till then. */
+/* Returns true if the user gives again what @old began with, and @old has gone on
+ * since: a provider ends a login whose refresh token comes twice. */
+static bool login_is_used(const struct vstore_login *old,
+			  const struct vstore_login *now)
+{
+	return memcmp(old->origin, now->origin, sizeof(old->origin)) == 0 &&
+	       strcmp(old->refresh, now->refresh) != 0;
+}
+
+/* Sets the tokens of a login from the file of its client. */
+static int login_read(struct slice value, struct vstore_entry *e,
+		      struct err *err)
+{
+	struct login_tokens *t = sodium_malloc(sizeof(*t));
+	int rc = t ? login_file_read(e->kind, value, (uint64_t)time(NULL), t,
+				     err) :
+		     err_nomem(err);
+
+	if (rc == 0)
+		vstore_login_begin(&t->login);
+	if (rc == 0 && e->login && login_is_used(e->login, &t->login))
+		rc = err_set(err, -EINVAL,
+			     "that is the login that '%s' has had, with a "
+			     "refresh token that is used up: log in again "
+			     "first",
+			     e->name);
+	if (rc == 0 &&
+	    (vstore_entry_set_value(e, t->access, strlen(t->access)) < 0 ||
+	     vstore_entry_set_login(e, &t->login) < 0))
+		rc = err_nomem(err);
+	if (rc == 0)
+		e->flags &= ~(uint32_t)VSTORE_OVER;
+	sodium_free(t);
+	return rc;
+}
+
+/* Sets the value and its flags; until then those of the old value hold. */
 static int value_read(json_t *body, struct slice value, struct vstore_entry *e,
 		      struct err *err)
 {
 	bool allow = false, classic = false;
-	int r = jsonx_bool(body, "allow_classic", e->flags & VSTORE_CLASSIC,
-			   &allow, err);
+	int rc;
 
-	if (r == 0)
-		r = token_check(e->kind, value, allow, &classic, err);
-	if (r == 0 && vstore_entry_set_value(e, value.ptr, value.len) < 0)
-		r = err_nomem(err);
+	if (vstore_kind_is_login(e->kind))
+		return login_read(value, e, err);
+	rc = jsonx_bool(body, "allow_classic", e->flags & VSTORE_CLASSIC,
+			&allow, err);
+
+	if (rc == 0)
+		rc = token_check(e->kind, value, allow, &classic, err);
+	if (rc == 0 && vstore_entry_set_value(e, value.ptr, value.len) < 0)
+		rc = err_nomem(err);
 	e->flags &= ~(uint32_t)VSTORE_CLASSIC;
 	if (classic)
 		e->flags |= VSTORE_CLASSIC;
-	return r;
+	return rc;
 }
 
-/* What stands between slashes in the scope of a signature. */
+/* A component between slashes in the scope of a signature. */
 static bool is_label(const char *s)
 {
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';
@@ -235,8 +371,8 @@ static bool is_word(const char *s)
 			   "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
-/* The token service answers a signed request with keys that are real, whoever
- * signed it; a key for any service is one for that, too. */
+/* sts answers a signed request with real keys, for any signer. A key
+ * without a service would be valid for sts too. */
 static int aws_check(const struct vstore_entry *e, struct err *err)
 {
 	if (e->kind != SECRET_AWS)
@@ -271,39 +407,42 @@ static int aws_check(const struct vstore_entry *e, struct err *err)
 	return 0;
 }
 
-/* Names that a blueprint or --credential could not say. */
+/* Refuses names that a blueprint or --credential could not express. */
 static int name_free(const char *name, struct err *err)
 {
-	int r = vstore_name_check(name, err);
+	int rc = vstore_name_check(name, err);
 
-	if (r == 0 && strchr("._-", name[0]))
-		r = err_set(err, -EINVAL,
-			    "a name begins with a letter or a digit");
-	if (r == 0 && strcmp(name, "none") == 0)
-		r = err_set(err, -EINVAL,
-			    "'none' is no name: --credential none means no "
-			    "credential at all");
-	return r;
+	if (rc == 0 && strchr("._-", name[0]))
+		rc = err_set(err, -EINVAL,
+			     "a name begins with a letter or a digit");
+	if (rc == 0 && strcmp(name, "none") == 0)
+		rc = err_set(err, -EINVAL,
+			     "'none' is no name: --credential none means no "
+			     "credential at all");
+	return rc;
 }
 
-/* The gateway sends a token to names alone, and not to one under which anybody
- * has a name. */
+/* The gateway sends a token only to names, and not below a domain where anyone
+ * can have a name. */
 static int hosts_check(const struct strv *hosts, struct err *err)
 {
 	const psl_ctx_t *psl = psl_builtin();
-	char shown[4 * VSTORE_HOST_MAX + 1];
+	char shown[4 * VSTORE_HOST_MAX + 1], host[VSTORE_HOST_MAX + 1];
 
 	for (size_t i = 0; i < hosts->n; i++) {
-		const char *host = hosts->v[i];
-		const char *last = strrchr(host, '.');
+		const char *last;
 
-		if (!vstore_host_ok(host)) {
-			str_escape(shown, sizeof(shown), host, strlen(host));
+		vstore_host_split(hosts->v[i], host);
+		last = strrchr(host, '.');
+		if (!vstore_host_ok(hosts->v[i])) {
+			str_escape(shown, sizeof(shown), hosts->v[i],
+				   strlen(hosts->v[i]));
 			return err_set(
 				err, -EINVAL,
 				"'%.100s' is no host: it is a name alone, "
 				"as api.example.org, without scheme, "
-				"port and path",
+				"port and path; of a service, name and "
+				"port, or what `ac service` calls it",
 				shown);
 		}
 		if (last && last[1 + strspn(last + 1, "0123456789")] == '\0')
@@ -322,8 +461,8 @@ static int hosts_check(const struct strv *hosts, struct err *err)
 	return 0;
 }
 
-/* Headers that say where a request ends or goes (RFC 9110, 7.6.1 and 8.6), and
- * those that the gateway has uses of its own for. */
+/* Refuses headers that frame or route a request (RFC 9110, 7.6.1 and 8.6), and
+ * those that the gateway uses itself. */
 static int header_check(const struct vstore_entry *e, struct err *err)
 {
 	static const char *const taken[] = {
@@ -343,110 +482,106 @@ static int header_check(const struct vstore_entry *e, struct err *err)
 		     0;
 }
 
-/* What is asked of a new entry, and of one with a new value: it may be older
- * than the rule. */
+/* Checks a new credential, or one with a new value, which may be older than the
+ * rule. */
 static int entry_checks(const struct vstore_entry *e, struct err *err)
 {
-	int r = hosts_check(&e->hosts, err);
+	int rc = hosts_check(&e->hosts, err);
 
-	if (r == 0)
-		r = header_check(e, err);
-	if (r == 0)
-		r = aws_check(e, err);
-	return r == 0 ? vstore_entry_check(e, err) : r;
+	if (rc == 0)
+		rc = vault_check_services(&e->hosts, e->flags & VSTORE_INSECURE,
+					  err);
+	if (rc == 0)
+		rc = header_check(e, err);
+	if (rc == 0)
+		rc = aws_check(e, err);
+	return rc == 0 ? vstore_entry_check(e, err) : rc;
 }
 
 static int entry_fill(struct vault *v, json_t *body, struct slice value,
 		      struct vstore_entry *e, struct err *err)
 {
-	bool handover = false;
-	int r = texts_read(body, e, err);
+	bool handover = false, insecure = false;
+	int rc = texts_read(body, e, err);
 
-	if (r == 0)
-		r = name_free(e->name, err);
-	if (r == 0)
-		r = kind_read(body, value, e, err);
-	if (r == 0)
-		r = value_read(body, value, e, err);
-	if (r == 0)
-		r = lists_read(body, e, err);
-	if (r == 0)
-		r = times_read(body, e, err);
-	if (r == 0)
-		r = jsonx_bool(body, "handover", false, &handover, err);
-	if (r == 0 && handover)
+	if (rc == 0)
+		rc = name_free(e->name, err);
+	if (rc == 0)
+		rc = kind_read(body, value, e, err);
+	if (rc == 0)
+		rc = value_read(body, value, e, err);
+	if (rc == 0)
+		rc = lists_read(body, e, err);
+	if (rc == 0)
+		rc = times_read(body, e, err);
+	if (rc == 0)
+		rc = jsonx_bool(body, "handover", false, &handover, err);
+	if (rc == 0)
+		rc = jsonx_bool(body, "insecure", false, &insecure, err);
+	if (rc == 0 && handover)
 		e->flags |= VSTORE_HANDOVER;
-	if (r == 0 && e->hosts.n == 0)
-		r = vault_default_hosts(vault_machine(v), e->kind, &e->hosts,
-					err);
-	return r == 0 ? entry_checks(e, err) : r;
+	if (rc == 0 && insecure)
+		e->flags |= VSTORE_INSECURE;
+	if (rc == 0 && e->hosts.n == 0)
+		rc = vault_default_hosts(vault_machine(v), e->kind, &e->hosts,
+					 err);
+	return rc == 0 ? entry_checks(e, err) : rc;
 }
 
 static int entry_renew(json_t *body, struct slice value, struct vstore_entry *e,
 		       struct err *err)
 {
-	int r = value_read(body, value, e, err);
+	int rc = value_read(body, value, e, err);
 
-	/* That of the old value says nothing about this one. */
+	/* The old expiry says nothing about the new value. */
 	e->expires = 0;
-	if (r == 0)
-		r = times_read(body, e, err);
-	if (r == 0)
-		r = texts_read(body, e, err);
-	return r == 0 ? entry_checks(e, err) : r;
+	if (rc == 0)
+		rc = times_read(body, e, err);
+	if (rc == 0)
+		rc = texts_read(body, e, err);
+	return rc == 0 ? entry_checks(e, err) : rc;
 }
 
-/* A new one, or @old with what @body says anew; @keys are what it may say. */
+/* Makes a new credential, or @old with @body's changes; @is: what may be in
+ * that. */
 static int entry_made(struct vault *v, const struct vstore_entry *old,
-		      json_t *body, const char *const *keys,
+		      json_t *body, const struct schema *is,
 		      struct vstore_entry **ret, struct err *err)
 {
 	struct vstore_entry *e = NULL;
 	struct slice token;
 	char *value = NULL;
 	size_t len = 0;
-	int r = jsonx_known(body, keys, err);
+	int rc = jsonx_fit(body, is, err);
 
-	if (r == 0)
-		r = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
-					&value, &len, err);
-	if (r == 0) {
+	if (rc == 0)
+		rc = vault_secret_member(body, "value", VSTORE_VALUE_MAX + 2,
+					 &value, &len, err);
+	if (rc == 0) {
 		e = old ? vstore_entry_copy(old) : vstore_entry_new();
 		token = token_trim(slice_of(value, len));
 		if (!e)
-			r = err_nomem(err);
+			rc = err_nomem(err);
 		else
-			r = old ? entry_renew(body, token, e, err) :
-				  entry_fill(v, body, token, e, err);
+			rc = old ? entry_renew(body, token, e, err) :
+				   entry_fill(v, body, token, e, err);
 	}
 	sodium_free(value);
-	if (r < 0)
+	if (rc < 0)
 		vstore_entry_free(e);
 	else
 		*ret = e;
-	return r;
+	return rc;
 }
 
 int vault_entry_parse(struct vault *v, json_t *body, struct vstore_entry **ret,
 		      struct err *err)
 {
-	static const char *const keys[] = {
-		"name",    "kind",       "value",         "hosts",
-		"user",    "form",       "field",         "methods",
-		"paths",   "blueprints", "note",          "instances",
-		"expires", "source",     "access_key",    "service",
-		"region",  "handover",   "allow_classic", NULL
-	};
-
-	return entry_made(v, NULL, body, keys, ret, err);
+	return entry_made(v, NULL, body, &vault_entry_is, ret, err);
 }
 
 int vault_entry_rotate(const struct vstore_entry *old, json_t *body,
 		       struct vstore_entry **ret, struct err *err)
 {
-	static const char *const keys[] = { "value",         "expires",
-					    "source",        "access_key",
-					    "allow_classic", NULL };
-
-	return entry_made(NULL, old, body, keys, ret, err);
+	return entry_made(NULL, old, body, &vault_rotation_is, ret, err);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_key.c - from a passphrase to a key, without acd waiting for it
+ * vault_key.c - derives a key from a passphrase without blocking acd
  *
- * Theory of operation: a child derives the key and puts it into a pipe, which
+ * Theory of operation: a child derives the key and writes it to a pipe, which
  * holds it until the child has ended. Neither key nor passphrase is ever in a
- * file, an argument or a variable; the child writes no core, and what it had
- * goes back to the kernel, which wipes it.
+ * file, an argument or a variable. The child writes no core, and the kernel
+ * clears its memory before it is used again.
  */
 #include "control/acd/credential/vault_key.h"
 
@@ -13,20 +13,19 @@
 #include <signal.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <unistd.h>
 
 #include "lib/file.h"
 #include "lib/proc.h"
 
-#define LIMIT_S 60u /* of a child, on a machine that is very busy */
+#define LIMIT_S 60u /* of a child, on a very busy machine */
 
 struct job {
 	LIST_ENTRY(job) link;
 	struct children *children;
 	pid_t pid;
-	int out; /* the pipe's end to read from */
+	int out; /* read end of the pipe */
 	struct vstore_head head;
 	vault_key_fn fn;
 	void *arg;
@@ -34,7 +33,7 @@ struct job {
 
 static LIST_HEAD(jobs, job) jobs = LIST_HEAD_INITIALIZER(jobs);
 
-/* What comes through the pipe, which takes it in one piece. */
+/* Written to the pipe in one piece. */
 struct result {
 	int32_t code;
 	uint8_t key[VSTORE_KEY];
@@ -44,14 +43,8 @@ ATTR_NORETURN static void child(const struct vstore_head *head,
 				struct slice passphrase, int out)
 {
 	struct result res = { 0 };
-	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_DUMPABLE, 0);
-	proc_signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(LIMIT_S);
+	proc_worker_begin(LIMIT_S);
 	res.code = vstore_key_derive(head, passphrase, res.key);
 	_exit(write(out, &res, sizeof(res)) == (ssize_t)sizeof(res) ? 0 : 1);
 }
@@ -67,20 +60,20 @@ static int result_read(const struct job *j, int status,
 		       struct vstore_pass *pass, struct err *err)
 {
 	struct result res = { 0 };
-	int r = 0;
+	int rc = 0;
 
 	if (read(j->out, &res, sizeof(res)) != (ssize_t)sizeof(res))
-		r = err_set(err, -EIO,
-			    "deriving the key of the passphrase ended with "
-			    "code %d",
-			    proc_code(status));
+		rc = err_set(err, -EIO,
+			     "deriving the key of the passphrase ended with "
+			     "code %d",
+			     proc_code(status));
 	else if (res.code < 0)
-		r = err_set(err, res.code, "the passphrase: %s",
-			    err_text(res.code));
+		rc = err_set(err, res.code, "the passphrase: %s",
+			     err_text(res.code));
 	pass->head = j->head;
 	memcpy(pass->key, res.key, sizeof(pass->key));
 	sodium_memzero(&res, sizeof(res));
-	return r;
+	return rc;
 }
 
 static void on_end(void *arg, pid_t pid, int status)
@@ -88,10 +81,10 @@ static void on_end(void *arg, pid_t pid, int status)
 	struct job *j = arg;
 	struct vstore_pass *pass = sodium_malloc(sizeof(*pass));
 	struct err err = { 0 };
-	int r = pass ? result_read(j, status, pass, &err) : err_nomem(&err);
+	int rc = pass ? result_read(j, status, pass, &err) : err_nomem(&err);
 
 	(void)pid;
-	j->fn(j->arg, r < 0 ? NULL : pass, r < 0 ? &err : NULL);
+	j->fn(j->arg, rc < 0 ? NULL : pass, rc < 0 ? &err : NULL);
 	sodium_free(pass);
 	job_free(j);
 }
@@ -99,7 +92,7 @@ static void on_end(void *arg, pid_t pid, int status)
 static int job_start(struct job *j, struct slice passphrase, struct err *err)
 {
 	SCOPED_FD in = -1;
-	int fds[2], r;
+	int fds[2], rc;
 
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, "derive a key");
@@ -110,11 +103,11 @@ static int job_start(struct job *j, struct slice passphrase, struct err *err)
 		child(&j->head, passphrase, in);
 	if (j->pid < 0)
 		return err_sys(err, "derive a key");
-	r = children_watch(j->children, j->pid, on_end, j);
-	if (r == 0)
+	rc = children_watch(j->children, j->pid, on_end, j);
+	if (rc == 0)
 		return 0;
 	kill(j->pid, SIGKILL);
-	return err_set(err, r, "derive a key: %s", err_text(r));
+	return err_set(err, rc, "derive a key: %s", err_text(rc));
 }
 
 int vault_key_derive(struct children *children, const struct vstore_head *head,
@@ -123,7 +116,7 @@ int vault_key_derive(struct children *children, const struct vstore_head *head,
 {
 	struct job *j;
 	unsigned n = 0;
-	int r;
+	int rc;
 
 	LIST_FOREACH (j, &jobs, link)
 		n++;
@@ -139,10 +132,10 @@ int vault_key_derive(struct children *children, const struct vstore_head *head,
 			   .fn = fn,
 			   .arg = arg };
 	LIST_INSERT_HEAD(&jobs, j, link);
-	r = job_start(j, passphrase, err);
-	if (r < 0)
+	rc = job_start(j, passphrase, err);
+	if (rc < 0)
 		job_free(j);
-	return r;
+	return rc;
 }
 
 void vault_key_end_all(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_key.h - from a passphrase to a key, without acd waiting for it
+ * vault_key.h - derives a key from a passphrase without blocking acd
  *
- * Argon2id takes half a second and 64 MiB on purpose. All sandboxes' links wait
- * while acd's loop does, so a child does it.
+ * Argon2id takes half a second and 64 MiB on purpose. acd's loop, and with it
+ * the links of all sandboxes, would wait, so a child does it.
  */
 #ifndef CONTROL_ACD_CREDENTIAL_VAULT_KEY_H
 #define CONTROL_ACD_CREDENTIAL_VAULT_KEY_H
@@ -13,17 +13,17 @@
 
 #define VAULT_KEYS_MAX 2u /* at once; an import may ask for 256 MiB */
 
-/* @pass: NULL, then @err says why; else wiped when this has returned. */
+/* @pass: wiped when this has returned; NULL on failure, with @err. */
 typedef void (*vault_key_fn)(void *arg, const struct vstore_pass *pass,
 			     const struct err *err);
 
-/* The key of @passphrase for @head, both of which are done with on return.
- * Calls @fn once, later. -EBUSY: there are enough of them; -EINVAL, as
- * vstore_key_derive(). */
+/* Derives the key of @passphrase for @head; both are copied. Calls @fn once,
+ * later, also for a failure of vstore_key_derive(). Returns 0; -EBUSY if too
+ * many are running; another negative errno. */
 int vault_key_derive(struct children *children, const struct vstore_head *head,
 		     struct slice passphrase, vault_key_fn fn, void *arg,
 		     struct err *err) ATTR_WUR;
-/* Before the children are freed; nobody is called. */
+/* Ends all, without callbacks. To be called before the children are freed. */
 void vault_key_end_all(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_probe.c - one request with a credential, to see whether it is taken
+ * vault_probe.c - asks the service whether a credential is still valid
  */
 #include "control/acd/credential/vault_probe.h"
 
@@ -10,7 +10,6 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 
@@ -18,7 +17,7 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* The machine's own bundle, as builds get it; empty when it has none. */
+/* The machine's CAs, as builds get them; empty if it has none. */
 #define BUNDLE AC_STATE "/cache/build-env/ca.pem"
 #define PATH_MAX_BYTES 1024u
 
@@ -26,7 +25,7 @@ struct probe {
 	LIST_ENTRY(probe) link;
 	struct children *children;
 	pid_t pid;
-	int out; /* a file in memory: the result */
+	int out; /* memory file with the result */
 	char host[VSTORE_HOST_MAX + 1];
 	vault_probe_fn fn;
 	void *arg;
@@ -44,7 +43,8 @@ void vault_probe_set(const char *base)
 
 /* ---- the request ---- */
 
-/* How a kind is asked who it is. @form: the header, with the value at %s. */
+/* How to ask a service of this kind. @form: the header, with the value at
+ * %s. */
 static const struct {
 	const char *path, *form;
 } ways[SECRET_KINDS] = {
@@ -54,12 +54,19 @@ static const struct {
 	[SECRET_ANTHROPIC] = { "/v1/models", "x-api-key: %s" },
 	[SECRET_OPENAI] = { "/v1/models", "Authorization: Bearer %s" },
 	[SECRET_GEMINI] = { "/v1beta/models", "x-goog-api-key: %s" },
+	[SECRET_OPENAI_LOGIN] = { "/backend-api/codex/models",
+				  "Authorization: Bearer %s" },
+	[SECRET_GOOGLE_LOGIN] = { "/tokeninfo", "Authorization: Bearer %s" },
+	[SECRET_ANTHROPIC_LOGIN] = { "/v1/models", "Authorization: Bearer %s" },
 };
 
 static const char *host_of(const struct vstore_entry *e)
 {
 	if (e->kind == SECRET_GITHUB && strv_has(&e->hosts, "api.github.com"))
 		return "api.github.com";
+	if (e->kind == SECRET_GOOGLE_LOGIN &&
+	    strv_has(&e->hosts, "oauth2.googleapis.com"))
+		return "oauth2.googleapis.com";
 	return e->hosts.v[0];
 }
 
@@ -67,11 +74,11 @@ static const char *path_of(const struct vstore_entry *e, const char *host)
 {
 	bool own = e->kind == SECRET_GITHUB && !str_starts(host, "api.");
 
-	/* An app's installation is nobody. */
+	/* An installation token has no user. */
 	if (e->kind == SECRET_GITHUB && str_starts(e->value, "ghs_"))
 		return own ? "/api/v3/rate_limit" : "/rate_limit";
 	if (own)
-		return "/api/v3/user"; /* a GitHub server of one's own */
+		return "/api/v3/user"; /* self-hosted GitHub */
 	return ways[e->kind].path ? ways[e->kind].path : "/";
 }
 
@@ -81,7 +88,7 @@ static int basic(const char *user, const char *value, char *out, size_t size)
 	static const char name[] = "Authorization: Basic ";
 	size_t len;
 	int n = snprintf(both, sizeof(both), "%s:%s", user, value);
-	int r = -ENOBUFS;
+	int rc = -ENOBUFS;
 
 	len = (size_t)n;
 	if (n > 0 && len < sizeof(both) &&
@@ -92,13 +99,13 @@ static int basic(const char *user, const char *value, char *out, size_t size)
 		sodium_bin2base64(out + sizeof(name) - 1,
 				  size - sizeof(name) + 1, (uint8_t *)both, len,
 				  sodium_base64_VARIANT_ORIGINAL);
-		r = 0;
+		rc = 0;
 	}
 	sodium_memzero(both, sizeof(both));
-	return r;
+	return rc;
 }
 
-/* Every byte that could mean anything in a query, as %XX. */
+/* Writes every byte that could have a meaning in a query as %XX. */
 static void query_put(char *out, const char *value)
 {
 	static const char hex[] = "0123456789ABCDEF";
@@ -156,7 +163,7 @@ int vault_probe_request(const struct vstore_entry *e,
 	else
 		snprintf(rq->url, PATH_MAX_BYTES, "https://%s%s", host, path);
 	if (e->kind == SECRET_AWS)
-		return 0; /* signed by libcurl */
+		return 0; /* libcurl signs it */
 	if (e->kind == SECRET_PYPI)
 		return basic("__token__", e->value, rq->header,
 			     sizeof(rq->header));
@@ -189,17 +196,18 @@ void vault_probe_judge(const struct vault_probe_request *rq, long status,
 	} else if (status == 403) {
 		res->verdict = rq->tells ? 0 : -1;
 		snprintf(res->text, size,
-			 "%.100s knows it, or not, but allows it nothing here",
+			 "%.100s denies the request; it may still be valid",
 			 host);
 	} else if (status == 429) {
 		snprintf(res->text, size,
 			 "%.100s wants fewer requests: try again later", host);
 	} else if (status >= 500) {
-		snprintf(res->text, size, "%.100s is in trouble itself", host);
+		snprintf(res->text, size,
+			 "%.100s failed itself: try again later", host);
 	} else {
 		snprintf(res->text, size,
-			 "%.100s answers; whether it takes it cannot be told "
-			 "from there",
+			 "%.100s answers, but does not tell whether it is "
+			 "valid",
 			 host);
 	}
 }
@@ -220,8 +228,10 @@ static struct curl_slist *headers_of(const struct vstore_entry *e,
 
 	if (*rq->header)
 		h = curl_slist_append(h, rq->header);
-	if (e->kind == SECRET_ANTHROPIC)
+	if (e->kind == SECRET_ANTHROPIC || e->kind == SECRET_ANTHROPIC_LOGIN)
 		h = curl_slist_append(h, "anthropic-version: 2023-06-01");
+	if (e->kind == SECRET_ANTHROPIC_LOGIN)
+		h = curl_slist_append(h, "anthropic-beta: oauth-2025-04-20");
 	return h;
 }
 
@@ -271,17 +281,11 @@ static void ask(const struct vstore_entry *e,
 
 ATTR_NORETURN static void child(const struct vstore_entry *e, int out)
 {
-	/* Too large for a stack, and it ends with us. */
+	/* Too large for the stack; the process ends with it. */
 	static struct vault_probe_request rq;
 	struct vault_probe_result res = { .verdict = -1 };
-	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_DUMPABLE, 0);
-	proc_signals_default();
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm(2 * VAULT_PROBE_MS / 1000);
+	proc_worker_begin(2 * VAULT_PROBE_MS / 1000);
 	if (vault_probe_request(e, &rq) == 0)
 		ask(e, &rq, &res);
 	snprintf(res.host, sizeof(res.host), "%s", rq.host);
@@ -321,8 +325,14 @@ int vault_probe(struct children *children, const struct vstore_entry *e,
 {
 	struct probe *p;
 	unsigned n = 0;
-	int r;
+	int rc;
 
+	if (strchr(host_of(e), ':'))
+		return err_set(err, -ENOTSUP,
+			       "credential '%s' is for a service of your own "
+			       "network, which is not asked from here: a run "
+			       "shows whether it is taken",
+			       e->name);
 	LIST_FOREACH (p, &probes.all, link)
 		n++;
 	if (n >= VAULT_PROBES_MAX)
@@ -339,15 +349,15 @@ int vault_probe(struct children *children, const struct vstore_entry *e,
 	if (p->pid == 0)
 		child(e, p->out);
 	if (p->pid < 0) {
-		r = err_sys(err, "start the test");
+		rc = err_sys(err, "start the test");
 		probe_free(p);
-		return r;
+		return rc;
 	}
-	r = children_watch(children, p->pid, on_end, p);
-	if (r < 0) {
+	rc = children_watch(children, p->pid, on_end, p);
+	if (rc < 0) {
 		kill(p->pid, SIGKILL);
 		probe_free(p);
-		return err_set(err, r, "start the test: %s", err_text(r));
+		return err_set(err, rc, "start the test: %s", err_text(rc));
 	}
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_probe.h - does the service still take this credential?
+ * vault_probe.h - asks the service whether a credential is still valid
  *
- * One request to its own host, in a child that ends with it: libcurl's copies
- * of the value end there as well. Goes through the machine's proxy, and
- * believes the certificate authorities that builds believe.
+ * Makes one request to the credential's host, in a child that ends with it, and
+ * with it libcurl's copies of the value. Uses the machine's proxy and the CAs
+ * that builds use.
  */
 #ifndef CONTROL_ACD_CREDENTIAL_VAULT_PROBE_H
 #define CONTROL_ACD_CREDENTIAL_VAULT_PROBE_H
@@ -17,35 +17,38 @@
 
 struct vault_probe_result {
 	long status; /* of HTTP, 0: no answer */
-	int verdict; /* 1: taken, 0: refused, -1: nobody can tell */
+	int verdict; /* 1: accepted, 0: refused, -1: unknown */
 	char host[VSTORE_HOST_MAX + 1];
-	char text[256]; /* what to tell the user */
+	char text[256]; /* for the user */
 };
 
 typedef void (*vault_probe_fn)(void *arg, const struct vault_probe_result *res);
 
-/* @e is borrowed for the call. @fn once, from the loop, unless ended before by
- * vault_probe_end_all(). -EBUSY: there are too many. */
+/* Asks; @e is borrowed for the call. Calls @fn once, from the loop, unless
+ * vault_probe_end_all() was called. Returns 0, -EBUSY for too many, or another
+ * negative errno with @err. */
 int vault_probe(struct children *children, const struct vstore_entry *e,
 		vault_probe_fn fn, void *arg, struct err *err);
-/* Ends them all, in silence. */
+/* Ends all, without callbacks. */
 void vault_probe_end_all(void);
 
-/* The request for @e: its URL, and its header line (or ""), with the value in
- * them: both have to be wiped. -ENOBUFS: one of them is too long. Pure. */
+/* A request with a credential. url and header (or "") contain the value and
+ * must be wiped. */
 struct vault_probe_request {
 	bool head; /* HEAD instead of GET */
-	bool tells; /* 401 and 200 are a verdict */
+	bool tells; /* 401 and 200 are verdicts */
 	char host[VSTORE_HOST_MAX + 1];
 	char url[3 * VSTORE_VALUE_MAX + 1024];
 	char header[VSTORE_VALUE_MAX + 256];
 };
+/* Makes the request for @e. Returns 0, or -ENOBUFS if a part is too long. */
 int vault_probe_request(const struct vstore_entry *e,
 			struct vault_probe_request *rq);
-/* What an answer means. Pure. */
+/* Sets @res to what an answer with @status means. */
 void vault_probe_judge(const struct vault_probe_request *rq, long status,
 		       struct vault_probe_result *res);
-/* Instead of "https://HOST" (tests); kept by reference, NULL: not. */
+/* For tests: uses @base in place of "https://HOST"; kept by reference, NULL: no
+ * longer. */
 void vault_probe_set(const char *base);
 
 #endif

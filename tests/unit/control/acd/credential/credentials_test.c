@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * credentials_test.c - credentials of an instance: wishes, said and stored
+ * credentials_test.c - credentials of an instance: options, said and stored
  */
 #include "control/acd/credential/credentials.h"
 
@@ -48,16 +48,16 @@ static void test_parse(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct credentials l = { 0 }, again = { 0 };
 		struct err err = { 0 };
-		int r = credentials_load(rows[i].json, &l, &err);
+		int rc = credentials_load(rows[i].json, &l, &err);
 		SCOPED_STR text = NULL;
 
 		if (rows[i].said) {
-			ok(r == -EINVAL && strstr(err.msg, rows[i].said),
+			ok(rc == -EINVAL && strstr(err.msg, rows[i].said),
 			   "%s: %s", rows[i].json, err.msg);
 			continue;
 		}
 		text = credentials_store(&l);
-		ok(r == 0 && text && credentials_load(text, &again, &err) == 0,
+		ok(rc == 0 && text && credentials_load(text, &again, &err) == 0,
 		   "%s: stored and read: %s", rows[i].json, err.msg);
 		is_int(again.n, l.n, "the same");
 		is_int(again.only, l.only, "and the blueprint's, or not");

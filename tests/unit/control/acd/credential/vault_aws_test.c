@@ -108,11 +108,11 @@ int main(void)
 		json_t *body =
 			json_pack(BODY, rows[i].service, "hosts", rows[i].host);
 		struct vstore_entry *e = NULL;
-		int r;
+		int rc;
 
 		err = (struct err){ 0 };
-		r = vault_entry_parse(v, body, &e, &err);
-		is_int(r, rows[i].why ? -EINVAL : 0, "%s at %s",
+		rc = vault_entry_parse(v, body, &e, &err);
+		is_int(rc, rows[i].why ? -EINVAL : 0, "%s at %s",
 		       rows[i].service, rows[i].host);
 		ok(!rows[i].why || strstr(err.msg, rows[i].why), "%s", err.msg);
 		vstore_entry_free(e);
