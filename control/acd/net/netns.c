@@ -2,20 +2,20 @@
 /*
  * netns.c - the network namespace of a sandbox, with its pinned port
  *
- * Theory of operation: acd enters a namespace of its own making for as long
- * as it takes to keep it by a mount and to open a netlink socket in it, and
- * comes back; a process that could not come back must not live, since all
- * that it does from then on would be for the wrong network. The pair is made
- * from outside with one end in there, and the order is that of veth.h: flags,
- * bridge, filter, and only then up. So no frame leaves the sandbox that is
- * not held against its one address.
+ * Theory of operation: acd enters a new namespace for as long as it takes to
+ * keep it by a mount and to open a netlink socket in it, and comes back. A
+ * process that cannot come back must not live, since everything that it does
+ * afterwards would be for the wrong network. The pair is made from outside with
+ * one end inside, in the order of veth.h: flags, bridge, filter, and only then
+ * up. So no frame leaves the sandbox that is not checked against its one
+ * address.
  *
  * The sandbox's kernel takes address and route from eth0 when it starts and
- * speaks through it itself; this namespace's own stack says nothing.
+ * speaks through it itself; this namespace's own stack sends nothing.
  *
  * A namespace lives as long as something refers to it. Besides its processes
  * that is the mount, of which other mount namespaces may have a copy (the
- * gateway's, if it started meanwhile): removing the file detaches them all.
+ * gateway's, if it has started since). Removing the file detaches all of them.
  */
 #include "control/acd/net/netns.h"
 
@@ -51,53 +51,53 @@ static int failed(struct err *err, int code, const char *what)
 
 /* ---- the namespace ---- */
 
-/* In the new namespace. eth0, which comes later, takes the default: no IPv6,
- * which nothing here forwards. "lo" keeps its own. */
+/* Runs in the new namespace. eth0, which comes later, gets the default: no
+ * IPv6, which nothing here forwards. "lo" keeps its own setting. */
 static int inside_prepare(const char *path, int *ret_nl, struct err *err)
 {
-	int r = file_put(NO_IPV6, "1");
+	int rc = file_put(NO_IPV6, "1");
 
-	if (r < 0 && r != -ENOENT) /* a kernel without it */
-		return failed(err, r, "switch off IPv6");
+	if (rc < 0 && rc != -ENOENT) /* kernels without IPv6 */
+		return failed(err, rc, "switch off IPv6");
 	if (mount(OWN_NETNS, path, NULL, MS_BIND, NULL) < 0)
 		return failed(err, -errno, path);
-	r = rtnl_open();
-	if (r < 0)
-		return failed(err, r, "rtnetlink inside");
-	*ret_nl = r;
+	rc = rtnl_open();
+	if (rc < 0)
+		return failed(err, rc, "rtnetlink inside");
+	*ret_nl = rc;
 	return 0;
 }
 
-/* Makes it at @path, an empty file; a socket that is inside. */
+/* Makes the namespace at @path, an empty file. *ret_nl is a socket inside. */
 static int space_make(const char *path, int *ret_nl, struct err *err)
 {
 	SCOPED_FD home = open(OWN_NETNS, O_RDONLY | O_CLOEXEC);
-	int r;
+	int rc;
 
 	if (home < 0)
 		return failed(err, -errno, OWN_NETNS);
 	if (unshare(CLONE_NEWNET) < 0)
 		return failed(err, -errno, "make a namespace");
-	r = inside_prepare(path, ret_nl, err);
+	rc = inside_prepare(path, ret_nl, err);
 	if (setns(home, CLONE_NEWNET) < 0) {
 		log_error("no way back to the network of ac-host: %s",
 			  err_text(-errno));
 		abort();
 	}
-	return r;
+	return rc;
 }
 
 static int file_make(const char *path, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
 	SCOPED_STR dir = slash ? strndup(path, (size_t)(slash - path)) : NULL;
-	int fd, r;
+	int fd, rc;
 
 	if (!dir)
 		return slash ? err_nomem(err) : failed(err, -EINVAL, path);
-	r = file_mkdir_p(dir, 0700);
-	if (r < 0)
-		return failed(err, r, dir);
+	rc = file_mkdir_p(dir, 0700);
+	if (rc < 0)
+		return failed(err, rc, dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		  0600);
 	if (fd < 0)
@@ -120,47 +120,47 @@ static int peer_put(struct rtnl_request *rq, int ns, const uint8_t *mac)
 	const struct ifinfomsg body = { .ifi_family = AF_UNSPEC };
 	const uint32_t fd = (uint32_t)ns;
 	int peer = rtnl_nest(rq, VETH_INFO_PEER, &body, sizeof(body));
-	int r = peer < 0 ? peer : 0;
+	int rc = peer < 0 ? peer : 0;
 
-	if (r == 0)
-		r = rtnl_put(rq, IFLA_IFNAME, GUEST_LINK, sizeof(GUEST_LINK));
-	if (r == 0)
-		r = rtnl_put(rq, IFLA_ADDRESS, mac, 6);
-	if (r == 0)
-		r = rtnl_put(rq, IFLA_NET_NS_FD, &fd, sizeof(fd));
-	if (r == 0)
+	if (rc == 0)
+		rc = rtnl_put(rq, IFLA_IFNAME, GUEST_LINK, sizeof(GUEST_LINK));
+	if (rc == 0)
+		rc = rtnl_put(rq, IFLA_ADDRESS, mac, 6);
+	if (rc == 0)
+		rc = rtnl_put(rq, IFLA_NET_NS_FD, &fd, sizeof(fd));
+	if (rc == 0)
 		rtnl_nest_end(rq, peer);
-	return r;
+	return rc;
 }
 
-/* Both ends, down; @port is with the bridge. */
+/* Makes both ends, down; @port is in the bridge. */
 static int pair_make(int nl, const char *path, uint32_t bridge,
 		     const char *port, const uint8_t *mac)
 {
 	SCOPED_FD ns = open(path, O_RDONLY | O_CLOEXEC);
 	const struct ifinfomsg body = { .ifi_family = AF_UNSPEC };
 	struct rtnl_request rq = { 0 };
-	int info, data = 0, r;
+	int info, data = 0, rc;
 
 	if (ns < 0)
 		return -errno;
 	rtnl_begin(&rq, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &body,
 		   sizeof(body));
-	r = rtnl_put(&rq, IFLA_IFNAME, port, strlen(port) + 1);
-	if (r == 0)
-		r = rtnl_put(&rq, IFLA_MASTER, &bridge, sizeof(bridge));
-	if (r < 0)
-		return r;
+	rc = rtnl_put(&rq, IFLA_IFNAME, port, strlen(port) + 1);
+	if (rc == 0)
+		rc = rtnl_put(&rq, IFLA_MASTER, &bridge, sizeof(bridge));
+	if (rc < 0)
+		return rc;
 	info = rtnl_nest(&rq, IFLA_LINKINFO, NULL, 0);
 	if (info < 0)
 		return info;
-	r = rtnl_put(&rq, IFLA_INFO_KIND, "veth", 4);
-	if (r == 0)
-		r = data = rtnl_nest(&rq, IFLA_INFO_DATA, NULL, 0);
-	if (r >= 0)
-		r = peer_put(&rq, ns, mac);
-	if (r < 0)
-		return r;
+	rc = rtnl_put(&rq, IFLA_INFO_KIND, "veth", 4);
+	if (rc == 0)
+		rc = data = rtnl_nest(&rq, IFLA_INFO_DATA, NULL, 0);
+	if (rc >= 0)
+		rc = peer_put(&rq, ns, mac);
+	if (rc < 0)
+		return rc;
 	rtnl_nest_end(&rq, data);
 	rtnl_nest_end(&rq, info);
 	return rtnl_call_all(nl, &rq, 1, 0, NULL);
@@ -191,12 +191,12 @@ static int address_request(struct rtnl_request *rq, int index,
 					.ifa_prefixlen = (uint8_t)prefix,
 					.ifa_scope = RT_SCOPE_UNIVERSE,
 					.ifa_index = (uint32_t)index };
-	int r;
+	int rc;
 
 	rtnl_begin(rq, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &body,
 		   sizeof(body));
-	r = rtnl_put(rq, IFA_LOCAL, ip, sizeof(*ip));
-	return r < 0 ? r : rtnl_put(rq, IFA_ADDRESS, ip, sizeof(*ip));
+	rc = rtnl_put(rq, IFA_LOCAL, ip, sizeof(*ip));
+	return rc < 0 ? rc : rtnl_put(rq, IFA_ADDRESS, ip, sizeof(*ip));
 }
 
 static int route_request(struct rtnl_request *rq, const struct in_addr *via)
@@ -228,8 +228,8 @@ static void mac_of(const struct in_addr *ip, uint8_t mac[static 6])
 	memcpy(mac, (const uint8_t[]){ 0x02, 0x42, b[0], b[1], b[2], b[3] }, 6);
 }
 
-/* A port's name is nobody else's: the kernel may still have the pair of an
- * address whose next sandbox starts already. */
+/* The port's name is unique: the kernel may still have the pair of an address
+ * whose next sandbox starts already. */
 int netns_veth(const char *address, struct veth *ret)
 {
 	struct in_addr ip;
@@ -267,24 +267,24 @@ static int outside_make(const struct plan *p, struct err *err)
 	SCOPED_FD nl = rtnl_open();
 	const unsigned bridge = if_nametoindex(p->spec->bridge);
 	struct rtnl_request rq = { 0 };
-	int r;
+	int rc;
 
 	if (nl < 0)
 		return failed(err, nl, "rtnetlink");
 	if (bridge == 0)
 		return failed(err, -ENODEV, p->spec->bridge);
-	r = pair_make(nl, p->spec->path, bridge, p->veth->port, p->mac);
-	if (r < 0)
-		return failed(err, r, "make its pair");
-	r = veth_pin_port(p->spec->bridge, p->veth, err);
-	if (r < 0)
-		return r;
-	r = link_index(nl, p->veth->port);
-	if (r >= 0) {
-		up_request(&rq, r);
-		r = rtnl_call_all(nl, &rq, 1, 0, NULL);
+	rc = pair_make(nl, p->spec->path, bridge, p->veth->port, p->mac);
+	if (rc < 0)
+		return failed(err, rc, "make its pair");
+	rc = veth_pin_port(p->spec->bridge, p->veth, err);
+	if (rc < 0)
+		return rc;
+	rc = link_index(nl, p->veth->port);
+	if (rc >= 0) {
+		up_request(&rq, rc);
+		rc = rtnl_call_all(nl, &rq, 1, 0, NULL);
 	}
-	return r < 0 ? failed(err, r, p->veth->port) : 0;
+	return rc < 0 ? failed(err, rc, p->veth->port) : 0;
 }
 
 static int inside_make(const struct plan *p, int nl, struct err *err)
@@ -295,19 +295,19 @@ static int inside_make(const struct plan *p, int nl, struct err *err)
 	const int lo = link_index(nl, "lo");
 	const int eth = link_index(nl, GUEST_LINK);
 	size_t at = 0;
-	int r;
+	int rc;
 
 	if (lo < 0 || eth < 0)
 		return failed(err, -ENODEV, "its links");
 	up_request(&rq[0], lo);
 	up_request(&rq[1], eth);
-	r = address_request(&rq[2], eth, &p->ip, p->spec->prefix);
-	if (r == 0)
-		r = route_request(&rq[3], &p->via);
-	if (r == 0)
-		r = rtnl_call_all(nl, rq, ARRAY_SIZE(rq), ARRAY_SIZE(rq) - 1,
-				  &at);
-	return r < 0 ? failed(err, r, step[at]) : 0;
+	rc = address_request(&rq[2], eth, &p->ip, p->spec->prefix);
+	if (rc == 0)
+		rc = route_request(&rq[3], &p->via);
+	if (rc == 0)
+		rc = rtnl_call_all(nl, rq, ARRAY_SIZE(rq), ARRAY_SIZE(rq) - 1,
+				   &at);
+	return rc < 0 ? failed(err, rc, step[at]) : 0;
 }
 
 int netns_create(const struct netns_spec *spec, const struct veth *v,
@@ -315,20 +315,20 @@ int netns_create(const struct netns_spec *spec, const struct veth *v,
 {
 	SCOPED_FD nl = -1;
 	struct plan p;
-	int r = plan_make(&p, spec, v, err);
+	int rc = plan_make(&p, spec, v, err);
 
-	if (r == 0)
-		r = file_make(spec->path, err);
-	if (r < 0)
-		return r;
-	r = space_make(spec->path, &nl, err);
-	if (r == 0)
-		r = outside_make(&p, err);
-	if (r == 0)
-		r = inside_make(&p, nl, err);
-	if (r < 0)
+	if (rc == 0)
+		rc = file_make(spec->path, err);
+	if (rc < 0)
+		return rc;
+	rc = space_make(spec->path, &nl, err);
+	if (rc == 0)
+		rc = outside_make(&p, err);
+	if (rc == 0)
+		rc = inside_make(&p, nl, err);
+	if (rc < 0)
 		netns_destroy(spec->path, spec->bridge, v);
-	return r;
+	return rc;
 }
 
 void netns_destroy(const char *path, const char *bridge, const struct veth *v)
@@ -340,7 +340,7 @@ void netns_destroy(const char *path, const char *bridge, const struct veth *v)
 
 /* ---- what passed ---- */
 
-/* The kernel's struct grows at its end; this much every one has. */
+/* The kernel's struct grows at its end; every version has this much. */
 struct counters {
 	uint64_t rx_packets, tx_packets, rx_bytes, tx_bytes;
 	bool found;
@@ -370,19 +370,19 @@ int netns_counters(const struct veth *v, uint64_t *ret_rx, uint64_t *ret_tx)
 	const struct ifinfomsg body = { .ifi_family = AF_UNSPEC };
 	struct rtnl_request rq = { 0 };
 	struct counters c = { .found = false };
-	int r;
+	int rc;
 
 	if (nl < 0)
 		return nl;
 	rtnl_begin(&rq, RTM_GETLINK, 0, &body, sizeof(body));
-	r = rtnl_put(&rq, IFLA_IFNAME, v->port, strlen(v->port) + 1);
-	if (r == 0)
-		r = rtnl_call(nl, &rq, on_stats, &c);
-	if (r < 0)
-		return r;
+	rc = rtnl_put(&rq, IFLA_IFNAME, v->port, strlen(v->port) + 1);
+	if (rc == 0)
+		rc = rtnl_call(nl, &rq, on_stats, &c);
+	if (rc < 0)
+		return rc;
 	if (!c.found)
 		return -ENODATA;
-	*ret_rx = c.tx_bytes; /* what left by the port */
+	*ret_rx = c.tx_bytes; /* what left the port, the sandbox received */
 	*ret_tx = c.rx_bytes;
 	return 0;
 }

@@ -2,11 +2,11 @@
 /*
  * nft.c - the packet filter of ac-host, through libnftables
  *
- * Fail closed: the rules are loaded before the engine starts, name the
- * bridge before it exists, and stay when acd, the gateway or the engine die.
- * What counts is what the kernel lists afterwards, not that libnftables was
- * content: each chain must have its rules, in their order, and no others, and
- * what these name, sets and timeouts, must be as it was loaded.
+ * Fail closed: the rules are loaded before the engine starts, name the bridge
+ * before it exists, and stay when acd, the gateway or the engine die. A success
+ * of libnftables is not enough. What the kernel lists afterwards counts: each
+ * chain must have exactly its rules, in their order, and the sets and timeouts
+ * that these name must be as they were loaded.
  */
 #include "control/acd/net/nft.h"
 
@@ -54,7 +54,7 @@
 #define ARP_GATEWAY IS(FIELD("arp", "daddr ip"), "\"" AC_GATEWAY "\"")
 #define IP_OR_ARP IS(FIELD("ether", "type"), "{\"set\":[\"ip\",\"arp\"]}")
 #define PORTS TCP_PORT("{\"set\":[53,3128,3129]}")
-/* Of one sandbox, which shares the table of connections with the others. */
+/* Limits of one sandbox; the table of connections is shared. */
 #define UDP IS(META("l4proto"), "\"udp\"")
 #define SENDERS(op, set, stmt)                                 \
 	"{\"set\":{\"op\":\"" op                               \
@@ -72,7 +72,7 @@
 		"tcp", "flags") ",\"right\":\"syn\"}}"
 #define RULES_MAX 5u
 
-/* Every chain of ours; the door is the first. */
+/* All our chains; the door is the first. */
 static const struct chain {
 	const char *family, *name;
 	const char *type, *hook, *policy; /* NULL: jumped to */
@@ -153,7 +153,7 @@ static const struct chain {
 };
 
 /* Sets and timeouts that the rules name, as libnftables lists them, without
- * what the kernel adds: handles, and the elements of the moment. */
+ * what the kernel adds: handles, and current elements. */
 #define OBJECT(family, name) \
 	"{\"family\":\"" family "\",\"name\":\"" name "\",\"table\":\"ac\","
 #define BY_ADDRESS "\"type\":\"ipv4_addr\",\"size\":65535"
@@ -235,7 +235,7 @@ static size_t rules_of(const struct chain *c, bool open)
 	return n;
 }
 
-/* Is the chain there, and are its rules those it must have? */
+/* Returns true if the chain is there with exactly the rules it must have. */
 static bool chain_holds(const json_t *list, const struct chain *c, bool open)
 {
 	size_t n = rules_of(c, open), seen = 0, k;
@@ -258,8 +258,9 @@ static bool chain_holds(const json_t *list, const struct chain *c, bool open)
 	return there && seen == n;
 }
 
-/* libnftables 1.0.6 does not list that a set is dynamic, as each is that a rule
- * adds to. Versions also differ in whether one flag alone is a list. */
+/* libnftables 1.0.6 does not list the flag "dynamic" of a set, which every set
+ * has that a rule adds to. Versions also differ in how they list a single
+ * flag. */
 static json_t *flags_but_dynamic(const json_t *flags)
 {
 	json_t *all = json_array(), *flag;
@@ -324,7 +325,7 @@ int nft_check(const char *json, bool open, struct err *err)
 				       "as it must be",
 				       objects[i].kind, objects[i].family,
 				       objects[i].name);
-	/* A chain of somebody else's in our tables may let anything in. */
+	/* A foreign chain in our tables could accept anything. */
 	json_array_foreach (list, i, entry) {
 		const json_t *chain = json_object_get(entry, "chain");
 
@@ -346,7 +347,7 @@ static void ctx_freep(struct nft_ctx **ctx)
 
 #define SCOPED_NFT ATTR_CLEANUP(ctx_freep) struct nft_ctx *
 
-/* Output and errors are kept, not printed. */
+/* Makes a context that keeps output and errors instead of printing them. */
 static struct nft_ctx *ctx_new(struct err *err)
 {
 	struct nft_ctx *ctx = nft_ctx_new(NFT_CTX_DEFAULT);
@@ -409,7 +410,7 @@ int nft_load(const char *path, struct err *err)
 
 int nft_open(struct err *err)
 {
-	int r = command(DOOR_OPEN, "open", err);
+	int rc = command(DOOR_OPEN, "open", err);
 
-	return r < 0 ? r : verify(true, err);
+	return rc < 0 ? rc : verify(true, err);
 }

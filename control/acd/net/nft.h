@@ -2,9 +2,9 @@
 /*
  * nft.h - the packet filter of ac-host, through libnftables
  *
- * images/host/nftables.conf is the whole of it and says what it does; here it
- * is loaded, read back, opened, and told which port has which address. Each
- * call is one transaction of the kernel, and stands still for it.
+ * images/host/nftables.conf has all rules and explains them. Here it is loaded,
+ * checked, opened, and told which port has which address. Each change is one
+ * transaction of the kernel, of which all or nothing is done. Calls block.
  */
 #ifndef CONTROL_ACD_NET_NFT_H
 #define CONTROL_ACD_NET_NFT_H
@@ -15,26 +15,34 @@
 
 #define NFT_RULES "/usr/share/ac/images/host/nftables.conf"
 
-/* Loads the rules at @path, with the door shut and nobody pinned, and looks
- * whether the kernel has them. Any failure means that no sandbox may start. */
+/* Loads the rules at @path and checks that the kernel has them. The door, the
+ * rules that let sandboxes reach the gateway, is shut then, and no port is
+ * pinned. Returns 0 or a negative errno with @err; after a failure no sandbox
+ * may start. */
 int nft_load(const char *path, struct err *err);
-/* TCP and DNS of the sandboxes reach the gateway from now on. Again is fine. */
+/* Opens the door, so that TCP and DNS of sandboxes reach the gateway, and
+ * checks the rules again. May be repeated. Returns 0 or a negative errno with
+ * @err. */
 int nft_open(struct err *err);
 /*
- * Does @json, what libnftables lists, have our tables exactly as they must
- * be, with the door open or shut as @open says? Other tables do not matter.
- * Pure. -ENOENT: @err names the first chain, set or timeout that differs.
+ * Checks that @json, a listing of libnftables, has the chains, sets and
+ * timeouts of our tables exactly as they must be, with the door open or shut as
+ * @open says, and no other chain in them. Ignores other tables. Has no side
+ * effects. Returns 0, or -ENOENT with the first that differs in @err.
  */
 int nft_check(const char *json, bool open, struct err *err);
 
-/* A port of the bridge and whose frames it may bring. @mac, @address: text. */
+/* Pins: allows frames with @mac and @address (text) from the bridge's port
+ * @port. May be repeated. Returns 0, -EINVAL for malformed texts, or another
+ * negative errno, with @err. */
 int nft_pin(const char *port, const char *mac, const char *address,
 	    struct err *err);
-/* -ENOENT: it was not pinned. */
+/* Revokes that. Fails like nft_pin(), and with -ENOENT if it was not pinned. */
 int nft_unpin(const char *port, const char *mac, const char *address,
 	      struct err *err);
-/* Takes what a sandbox at @address began out of the table of connections, if
- * that holds so many that its next owner would miss them in its share. */
+/* Removes the connections of @address from the kernel's table of connections;
+ * does nothing while the table has few, as they would take nothing from the
+ * next owner of the address. Returns 0 or a negative errno with @err. */
 int nft_forget(const char *address, struct err *err);
 
 #endif

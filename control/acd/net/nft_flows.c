@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nft_flows.c - what the table of connections has of one sandbox
+ * nft_flows.c - removes one sandbox from the table of connections
  *
- * The share of a sandbox is counted by its address (nftables.conf). What is
- * left of one that ended would count against the next that gets its address,
- * and the kernel keeps a connection of which it hears nothing for days.
+ * A sandbox's share is counted by its address (nftables.conf). Connections that
+ * a sandbox has left behind would count against the next one with its address,
+ * and the kernel keeps a silent connection for days.
  *
- * All of an address are listed and then deleted one by one. A kernel before
- * 5.8 does not know the filter of the list and gives everything, so what is
- * deleted is decided here; a deletion by filter would need Linux 6.8.
+ * All connections of an address are listed and then deleted one by one. A
+ * kernel before 5.8 ignores the filter of the list and returns everything, so
+ * the code here decides what is deleted; deleting by filter needs Linux 6.8.
  *
- * To list them the kernel walks its whole table, of 262,144 rows mostly, for
- * 2 to 12 ms in which acd stands still, and a deletion takes 11 to 35 us of its
- * time (3,900 of them 45 to 135 ms on a busy machine; several requests sent at
- * once save nothing). So it is not done at the end of each sandbox, but when
- * there are so many connections that the next one's share would be felt to be
- * smaller. Below that they end of themselves: the gateway closes them, and the
- * kernel forgets them some seconds later.
+ * To list them the kernel walks its whole table, usually 262,144 rows, which
+ * blocks acd for 2 to 12 ms. A deletion takes 11 to 35 us (3,900 of them 45 to
+ * 135 ms on a busy machine; sending several requests at once saves nothing). So
+ * this is not done at the end of each sandbox, but only when there are so many
+ * connections that the next sandbox would notice a smaller share. Fewer than
+ * that end by themselves: the gateway closes them, and the kernel forgets them
+ * some seconds later.
  */
 #include <arpa/inet.h>
 #include <assert.h>
@@ -51,7 +51,7 @@ struct flow {
 
 struct flows {
 	struct in_addr from;
-	bool more; /* than one list has room for */
+	bool more; /* than fit in one list */
 	struct buf of; /* struct flow, one after the other */
 };
 
@@ -93,53 +93,53 @@ static void begin(struct rtnl_request *rq, uint8_t type, uint16_t flags)
 static int list_request(struct rtnl_request *rq, const struct in_addr *from)
 {
 	const uint32_t by = BY_SOURCE;
-	int at[2] = { 0 }, r;
+	int at[2] = { 0 }, rc;
 
 	begin(rq, IPCTNL_MSG_CT_GET, NLM_F_DUMP);
-	r = at[0] = rtnl_nest(rq, CTA_TUPLE_ORIG, NULL, 0);
-	if (r >= 0)
-		r = at[1] = rtnl_nest(rq, CTA_TUPLE_IP, NULL, 0);
-	if (r >= 0)
-		r = rtnl_put(rq, CTA_IP_V4_SRC, from, sizeof(*from));
-	if (r < 0)
-		return r;
+	rc = at[0] = rtnl_nest(rq, CTA_TUPLE_ORIG, NULL, 0);
+	if (rc >= 0)
+		rc = at[1] = rtnl_nest(rq, CTA_TUPLE_IP, NULL, 0);
+	if (rc >= 0)
+		rc = rtnl_put(rq, CTA_IP_V4_SRC, from, sizeof(*from));
+	if (rc < 0)
+		return rc;
 	rtnl_nest_end(rq, at[1]);
 	rtnl_nest_end(rq, at[0]);
-	r = at[0] = rtnl_nest(rq, CTA_FILTER, NULL, 0);
-	if (r >= 0)
-		r = rtnl_put(rq, CTA_FILTER_ORIG_FLAGS, &by, sizeof(by));
-	if (r == 0)
+	rc = at[0] = rtnl_nest(rq, CTA_FILTER, NULL, 0);
+	if (rc >= 0)
+		rc = rtnl_put(rq, CTA_FILTER_ORIG_FLAGS, &by, sizeof(by));
+	if (rc == 0)
 		rtnl_nest_end(rq, at[0]);
-	return r;
+	return rc;
 }
 
 static int flow_delete(int nl, const struct flow *f)
 {
 	struct rtnl_request rq = { 0 };
-	int r;
+	int rc;
 
 	begin(&rq, IPCTNL_MSG_CT_DELETE, 0);
-	r = rtnl_put(&rq, CTA_TUPLE_ORIG | NLA_F_NESTED, f->tuple, f->len);
-	if (r == 0)
-		r = rtnl_call(nl, &rq, NULL, NULL);
-	/* It may have ended of itself meanwhile. */
-	return r == -ENOENT ? 0 : r;
+	rc = rtnl_put(&rq, CTA_TUPLE_ORIG | NLA_F_NESTED, f->tuple, f->len);
+	if (rc == 0)
+		rc = rtnl_call(nl, &rq, NULL, NULL);
+	/* It may have ended since the list. */
+	return rc == -ENOENT ? 0 : rc;
 }
 
 static int forget(struct flows *all)
 {
 	struct rtnl_request rq = { 0 };
 	int nl = nft_sock();
-	int r = nl < 0 ? nl : list_request(&rq, &all->from);
+	int rc = nl < 0 ? nl : list_request(&rq, &all->from);
 
-	if (r == 0)
-		r = rtnl_call(nl, &rq, on_flow, all);
-	for (; r == 0 && buf_len(&all->of) > 0;
+	if (rc == 0)
+		rc = rtnl_call(nl, &rq, on_flow, all);
+	for (; rc == 0 && buf_len(&all->of) > 0;
 	     buf_consume(&all->of, sizeof(struct flow)))
-		r = flow_delete(nl, (const void *)buf_slice(&all->of).ptr);
-	if (r < 0)
+		rc = flow_delete(nl, (const void *)buf_slice(&all->of).ptr);
+	if (rc < 0)
 		nft_sock_drop();
-	return r;
+	return rc;
 }
 
 static bool are_few(void)
@@ -156,7 +156,7 @@ static bool are_few(void)
 int nft_forget(const char *address, struct err *err)
 {
 	struct flows all = { .more = true };
-	int r = 0;
+	int rc = 0;
 
 	if (inet_pton(AF_INET, address, &all.from) != 1)
 		return err_set(err, -EINVAL,
@@ -165,19 +165,19 @@ int nft_forget(const char *address, struct err *err)
 	if (are_few())
 		return 0;
 	buf_init(&all.of, FLOWS_MAX * sizeof(struct flow));
-	for (unsigned int i = 0; r == 0 && all.more && i < LISTS_MAX; i++) {
+	for (unsigned int i = 0; rc == 0 && all.more && i < LISTS_MAX; i++) {
 		all.more = false;
-		r = forget(&all);
+		rc = forget(&all);
 	}
 	buf_done(&all.of);
-	if (r == 0 && all.more)
-		r = -ENOBUFS;
-	/* What nfnetlink says when nobody of that subsystem is there. */
-	if (r < 0)
-		return err_set(err, r, "table of connections: %s: %s%s",
-			       address, err_text(r),
-			       r == -EINVAL ? " (the kernel must have "
-					      "nf_conntrack_netlink)" :
-					      "");
+	if (rc == 0 && all.more)
+		rc = -ENOBUFS;
+	/* The code of nfnetlink if the kernel lacks that subsystem. */
+	if (rc < 0)
+		return err_set(err, rc, "table of connections: %s: %s%s",
+			       address, err_text(rc),
+			       rc == -EINVAL ? " (the kernel must have "
+					       "nf_conntrack_netlink)" :
+					       "");
 	return 0;
 }

@@ -2,11 +2,11 @@
 /*
  * nft_pin.c - elements of the packet filter's set `pinned`
  *
- * By netlink itself, not by libnftables, because of when its socket closes:
- * the kernel then waits until whatever was deleted is gone for good, 10 to
- * 20 ms in which acd would stand still at the end of each sandbox. So this
- * socket stays open. A forked child has one of its own: two who read from one
- * socket would take each other's answers.
+ * Uses netlink directly and not libnftables, because of how that closes its
+ * socket: the kernel then waits until everything deleted is freed, which would
+ * block acd for 10 to 20 ms at the end of each sandbox. So this socket stays
+ * open. A forked child opens its own: two readers of one socket would take each
+ * other's answers.
  */
 #include <arpa/inet.h>
 #include <linux/netfilter.h>
@@ -22,8 +22,8 @@
 #define TABLE "ac"
 #define SET "pinned"
 
-/* As images/host/nftables.conf says: ifname . ether_addr . ipv4_addr, each
- * filled up to four bytes. */
+/* As in images/host/nftables.conf: ifname . ether_addr . ipv4_addr, each padded
+ * to a multiple of four bytes. */
 struct key {
 	char port[IF_NAMESIZE];
 	uint8_t mac[8];
@@ -37,8 +37,8 @@ static struct {
 
 int nft_sock(void)
 {
-	/* In a child the number may be somebody else's by now: it is only
-	 * forgotten. */
+	/* In a child the number may belong to another file by now: it is not
+	 * closed. */
 	if (sock.fd >= 0 && sock.owner == getpid())
 		return sock.fd;
 	sock.owner = getpid();
@@ -75,7 +75,7 @@ static int key_make(struct key *k, const char *port, const char *mac,
 	return 0;
 }
 
-/* Both ends of a transaction. */
+/* The message that begins, or ends, a transaction. */
 static void edge(struct rtnl_request *rq, uint16_t type)
 {
 	const struct nfgenmsg body = { .nfgen_family = AF_UNSPEC,
@@ -93,20 +93,20 @@ static int element_request(struct rtnl_request *rq, uint16_t type,
 	static const uint16_t nests[] = { NFTA_SET_ELEM_LIST_ELEMENTS,
 					  NFTA_LIST_ELEM, NFTA_SET_ELEM_KEY };
 	int at[ARRAY_SIZE(nests)];
-	int r;
+	int rc;
 
 	rtnl_begin(rq, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type),
 		   NLM_F_CREATE, &body, sizeof(body));
-	r = rtnl_put(rq, NFTA_SET_ELEM_LIST_TABLE, TABLE, sizeof(TABLE));
-	if (r == 0)
-		r = rtnl_put(rq, NFTA_SET_ELEM_LIST_SET, SET, sizeof(SET));
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(nests); i++)
-		r = at[i] = rtnl_nest(rq, nests[i], NULL, 0);
-	if (r >= 0)
-		r = rtnl_put(rq, NFTA_DATA_VALUE, k, sizeof(*k));
-	for (size_t i = ARRAY_SIZE(nests); r == 0 && i > 0; i--)
+	rc = rtnl_put(rq, NFTA_SET_ELEM_LIST_TABLE, TABLE, sizeof(TABLE));
+	if (rc == 0)
+		rc = rtnl_put(rq, NFTA_SET_ELEM_LIST_SET, SET, sizeof(SET));
+	for (size_t i = 0; rc >= 0 && i < ARRAY_SIZE(nests); i++)
+		rc = at[i] = rtnl_nest(rq, nests[i], NULL, 0);
+	if (rc >= 0)
+		rc = rtnl_put(rq, NFTA_DATA_VALUE, k, sizeof(*k));
+	for (size_t i = ARRAY_SIZE(nests); rc == 0 && i > 0; i--)
 		rtnl_nest_end(rq, at[i - 1]);
-	return r;
+	return rc;
 }
 
 static int element(uint16_t type, const char *port, const char *mac,
@@ -114,28 +114,28 @@ static int element(uint16_t type, const char *port, const char *mac,
 {
 	struct rtnl_request rq[3] = { 0 };
 	struct key k;
-	int nl, r = key_make(&k, port, mac, address);
+	int nl, rc = key_make(&k, port, mac, address);
 
-	/* They come from the kernel and from the store; a text that could be
-	 * anything but a name or an address is none of theirs. */
-	if (r < 0)
-		return err_set(err, r,
+	/* These texts come from the kernel and the store; anything but a name
+	 * and addresses is an error. */
+	if (rc < 0)
+		return err_set(err, rc,
 			       "packet filter: '%s' '%s' '%s' is no port with "
 			       "its addresses",
 			       port, mac, address);
 	edge(&rq[0], NFNL_MSG_BATCH_BEGIN);
-	r = element_request(&rq[1], type, &k);
+	rc = element_request(&rq[1], type, &k);
 	edge(&rq[2], NFNL_MSG_BATCH_END);
 	nl = nft_sock();
-	if (r == 0)
-		r = nl < 0 ? nl :
-			     rtnl_call_all(nl, rq, ARRAY_SIZE(rq), 1, NULL);
-	if (r < 0) {
+	if (rc == 0)
+		rc = nl < 0 ? nl :
+			      rtnl_call_all(nl, rq, ARRAY_SIZE(rq), 1, NULL);
+	if (rc < 0) {
 		nft_sock_drop();
-		return err_set(err, r,
+		return err_set(err, rc,
 			       "packet filter: %s: %s (the kernel must have "
 			       "nf_tables with the bridge family)",
-			       port, err_text(r));
+			       port, err_text(rc));
 	}
 	return 0;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * veth.c - a sandbox's port of the bridge, bound to its one address
+ * veth.c - a sandbox's port of the bridge, pinned to its address
  *
- * Theory of operation: the address of a sandbox is its identity, so nobody
- * else may use it. Which port is whose is not asked of the engine, which
- * gives only the sandbox's network namespace; the kernel says which veth of
- * the bridge has its other end there. A frame then counts only with the
- * triple {port, MAC, address} in the set `pinned` of the packet filter.
+ * Theory of operation: the address of a sandbox is its identity, so no other
+ * may use it. The engine tells only the sandbox's network namespace; the kernel
+ * tells which port of the bridge has its other end there. A frame then passes
+ * only if {port, MAC, address} is in the set `pinned` of the packet filter.
  *
- * Beside that the port is isolated from the others, the bridge learns no MAC
- * from it and floods nothing to it; so what goes to a MAC can only leave by
- * the port that has it, and a permanent neighbour entry makes ARP useless.
+ * In addition the port is isolated from the others, and the bridge learns no
+ * MAC from it and floods nothing to it. So frames for a MAC leave only by its
+ * port, and a permanent neighbour entry makes ARP useless.
  */
 #include "control/acd/net/veth.h"
 
@@ -69,12 +68,12 @@ static int nsid_ask(int nl, int netns, int32_t *ret)
 	const struct rtgenmsg body = { .rtgen_family = AF_UNSPEC };
 	const int32_t fd = netns;
 	struct rtnl_request rq = { 0 };
-	int r;
+	int rc;
 
 	*ret = -1;
 	rtnl_begin(&rq, RTM_GETNSID, 0, &body, sizeof(body));
-	r = rtnl_put(&rq, NETNSA_FD, &fd, sizeof(fd));
-	return r < 0 ? r : rtnl_call(nl, &rq, on_nsid, ret);
+	rc = rtnl_put(&rq, NETNSA_FD, &fd, sizeof(fd));
+	return rc < 0 ? rc : rtnl_call(nl, &rq, on_nsid, ret);
 }
 
 static int links_ask(int nl, struct search *s)
@@ -86,20 +85,21 @@ static int links_ask(int nl, struct search *s)
 	return rtnl_call(nl, &rq, on_link, s);
 }
 
-/* A namespace may have no number yet: listing what leads there gives one. */
+/* Finds the port. The namespace may have no id yet; listing the links gives it
+ * one. */
 static int port_find(int nl, int netns, struct search *s)
 {
-	int r = nsid_ask(nl, netns, &s->nsid);
+	int rc = nsid_ask(nl, netns, &s->nsid);
 
-	if (r == 0)
-		r = links_ask(nl, s);
-	if (r == 0 && s->nsid < 0) {
-		r = nsid_ask(nl, netns, &s->nsid);
-		if (r == 0)
-			r = links_ask(nl, s);
+	if (rc == 0)
+		rc = links_ask(nl, s);
+	if (rc == 0 && s->nsid < 0) {
+		rc = nsid_ask(nl, netns, &s->nsid);
+		if (rc == 0)
+			rc = links_ask(nl, s);
 	}
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return s->found == 1 ? 0 : s->found ? -EEXIST : -ENODEV;
 }
 
@@ -120,19 +120,19 @@ static int port_request(struct rtnl_request *rq, int port)
 	};
 	const struct ifinfomsg body = { .ifi_family = AF_BRIDGE,
 					.ifi_index = port };
-	int nest, r = 0;
+	int nest, rc = 0;
 
 	rtnl_begin(rq, RTM_SETLINK, 0, &body, sizeof(body));
 	nest = rtnl_nest(rq, IFLA_PROTINFO, NULL, 0);
 	if (nest < 0)
 		return nest;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(flags); i++)
-		r = rtnl_put(rq, flags[i].type, &flags[i].value, 1);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(flags); i++)
+		rc = rtnl_put(rq, flags[i].type, &flags[i].value, 1);
 	rtnl_nest_end(rq, nest);
-	return r;
+	return rc;
 }
 
-/* The MAC is behind this port, for good. */
+/* Binds the MAC to this port permanently. */
 static int fdb_request(struct rtnl_request *rq, int port,
 		       const uint8_t mac[static 6])
 {
@@ -146,7 +146,7 @@ static int fdb_request(struct rtnl_request *rq, int port,
 	return rtnl_put(rq, NDA_LLADDR, mac, 6);
 }
 
-/* The address is at this MAC, for good. */
+/* Binds the address to this MAC permanently. */
 static int neighbour_request(struct rtnl_request *rq, uint16_t type,
 			     unsigned bridge, const struct in_addr *address,
 			     const uint8_t *mac)
@@ -156,13 +156,13 @@ static int neighbour_request(struct rtnl_request *rq, uint16_t type,
 				    .ndm_state = NUD_PERMANENT };
 	const uint16_t flags =
 		type == RTM_NEWNEIGH ? NLM_F_CREATE | NLM_F_REPLACE : 0;
-	int r;
+	int rc;
 
 	rtnl_begin(rq, type, flags, &body, sizeof(body));
-	r = rtnl_put(rq, NDA_DST, address, sizeof(*address));
-	if (r == 0 && mac)
-		r = rtnl_put(rq, NDA_LLADDR, mac, 6);
-	return r;
+	rc = rtnl_put(rq, NDA_DST, address, sizeof(*address));
+	if (rc == 0 && mac)
+		rc = rtnl_put(rq, NDA_LLADDR, mac, 6);
+	return rc;
 }
 
 static void neighbour_drop(int nl, unsigned bridge,
@@ -174,7 +174,7 @@ static void neighbour_drop(int nl, unsigned bridge,
 		rtnl_call_all(nl, &rq, 1, 0, NULL);
 }
 
-/* Six pairs of hex digits; written back in one spelling. */
+/* Reads six pairs of hex digits. */
 static int mac_parse(const char *text, uint8_t mac[static 6],
 		     char out[static VETH_MAC_TEXT])
 {
@@ -200,7 +200,7 @@ static int failed(struct err *err, int code, const char *what)
 		       what, err_text(code));
 }
 
-/* What both know of it: the bridge and its addresses, also as bytes. */
+/* What both calls share: the bridge and the addresses, also as bytes. */
 struct pin {
 	unsigned bridge;
 	uint8_t mac[6];
@@ -222,29 +222,29 @@ static int pin_init(struct pin *p, const char *bridge, const char *mac,
 	return 0;
 }
 
-/* The filter comes last: until then no frame of it gets anywhere. */
+/* Pins a port. The filter comes last: until then no frame passes. */
 static int pin_port(int nl, const struct pin *p, int port, struct err *err)
 {
 	static const char *const step[] = { "its port", "its MAC",
 					    "neighbour" };
 	struct rtnl_request rq[ARRAY_SIZE(step)] = { 0 };
 	size_t at = 0;
-	int r = port_request(&rq[0], port);
+	int rc = port_request(&rq[0], port);
 
-	if (r == 0)
-		r = fdb_request(&rq[1], port, p->mac);
-	if (r == 0)
-		r = neighbour_request(&rq[2], RTM_NEWNEIGH, p->bridge, &p->ip,
-				      p->mac);
-	if (r == 0)
-		r = rtnl_call_all(nl, rq, ARRAY_SIZE(rq), ARRAY_SIZE(rq) - 1,
-				  &at);
-	if (r < 0)
-		return failed(err, r, step[at]);
-	r = nft_pin(p->veth.port, p->veth.mac, p->veth.address, err);
-	if (r < 0)
+	if (rc == 0)
+		rc = fdb_request(&rq[1], port, p->mac);
+	if (rc == 0)
+		rc = neighbour_request(&rq[2], RTM_NEWNEIGH, p->bridge, &p->ip,
+				       p->mac);
+	if (rc == 0)
+		rc = rtnl_call_all(nl, rq, ARRAY_SIZE(rq), ARRAY_SIZE(rq) - 1,
+				   &at);
+	if (rc < 0)
+		return failed(err, rc, step[at]);
+	rc = nft_pin(p->veth.port, p->veth.mac, p->veth.address, err);
+	if (rc < 0)
 		neighbour_drop(nl, p->bridge, &p->ip);
-	return r;
+	return rc;
 }
 
 int veth_pin(const char *bridge, const char *netns, const char *mac,
@@ -254,24 +254,24 @@ int veth_pin(const char *bridge, const char *netns, const char *mac,
 	SCOPED_FD nl = rtnl_open();
 	struct search s = { .port = 0 };
 	struct pin p;
-	int r;
+	int rc;
 
 	if (ns < 0)
 		return failed(err, -errno, netns);
 	if (nl < 0)
 		return failed(err, nl, "rtnetlink");
-	r = pin_init(&p, bridge, mac, address, err);
-	if (r < 0)
-		return r;
+	rc = pin_init(&p, bridge, mac, address, err);
+	if (rc < 0)
+		return rc;
 	s.bridge = p.bridge;
-	r = port_find(nl, ns, &s);
-	if (r < 0)
-		return failed(err, r, "its port");
+	rc = port_find(nl, ns, &s);
+	if (rc < 0)
+		return failed(err, rc, "its port");
 	memcpy(p.veth.port, s.name, sizeof(p.veth.port));
-	r = pin_port(nl, &p, s.port, err);
-	if (r == 0)
+	rc = pin_port(nl, &p, s.port, err);
+	if (rc == 0)
 		*ret = p.veth;
-	return r;
+	return rc;
 }
 
 int veth_pin_port(const char *bridge, const struct veth *v, struct err *err)
@@ -279,15 +279,15 @@ int veth_pin_port(const char *bridge, const struct veth *v, struct err *err)
 	SCOPED_FD nl = rtnl_open();
 	const int port = (int)if_nametoindex(v->port);
 	struct pin p;
-	int r;
+	int rc;
 
 	if (nl < 0)
 		return failed(err, nl, "rtnetlink");
 	if (port == 0)
 		return failed(err, -ENODEV, v->port);
-	r = pin_init(&p, bridge, v->mac, v->address, err);
-	if (r < 0)
-		return r;
+	rc = pin_init(&p, bridge, v->mac, v->address, err);
+	if (rc < 0)
+		return rc;
 	memcpy(p.veth.port, v->port, sizeof(p.veth.port));
 	return pin_port(nl, &p, port, err);
 }
@@ -297,12 +297,12 @@ void veth_unpin(const char *bridge, const struct veth *v)
 	SCOPED_FD nl = rtnl_open();
 	struct err err = { 0 };
 	struct in_addr ip;
-	int r = nft_unpin(v->port, v->mac, v->address, &err);
+	int rc = nft_unpin(v->port, v->mac, v->address, &err);
 
-	/* Unpinned before: the address may be another sandbox's by now. */
-	if (r == -ENOENT)
+	/* Not pinned: the address may be another sandbox's by now. */
+	if (rc == -ENOENT)
 		return;
-	if (r < 0)
+	if (rc < 0)
 		log_warn("%s", err.msg);
 	if (nft_forget(v->address, &err) < 0)
 		log_warn("%s", err.msg);
@@ -315,14 +315,14 @@ void veth_unpin(const char *bridge, const struct veth *v)
 static int sysctl_set(const char *path, const char *value, struct err *err)
 {
 	SCOPED_STR now = NULL;
-	int r = file_put(path, value);
+	int rc = file_put(path, value);
 
 	if (file_read(path, 64, &now, NULL) < 0)
-		return err_set(err, r < 0 ? r : -EIO, "read %s", path);
+		return err_set(err, rc < 0 ? rc : -EIO, "read %s", path);
 	now[strcspn(now, "\n")] = '\0';
 	if (strcmp(now, value) == 0)
 		return 0;
-	return err_set(err, r < 0 ? r : -EIO, "%s is %s and must be %s", path,
+	return err_set(err, rc < 0 ? rc : -EIO, "%s is %s and must be %s", path,
 		       now, value);
 }
 
@@ -337,20 +337,20 @@ int veth_bridge_harden(const char *bridge, struct err *err)
 		{ "ipv4", "send_redirects", "0" },
 		{ "ipv6", "disable_ipv6", "1" },
 	};
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(want); i++) {
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(want); i++) {
 		SCOPED_STR path = str_printf("/proc/sys/net/%s/conf/%s/%s",
 					     want[i].family, bridge,
 					     want[i].name);
 
 		if (!path)
 			return err_nomem(err);
-		/* A kernel without IPv6 has none to switch off. */
+		/* Kernels without IPv6 have nothing to disable. */
 		if (strcmp(want[i].family, "ipv6") == 0 &&
 		    access(path, F_OK) < 0)
 			continue;
-		r = sysctl_set(path, want[i].value, err);
+		rc = sysctl_set(path, want[i].value, err);
 	}
-	return r;
+	return rc;
 }

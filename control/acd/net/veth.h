@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * veth.h - a sandbox's port of the bridge, bound to its one address
+ * veth.h - a sandbox's port of the bridge, pinned to its address
  */
 #ifndef CONTROL_ACD_NET_VETH_H
 #define CONTROL_ACD_NET_VETH_H
@@ -18,22 +18,26 @@ struct veth {
 };
 
 /*
- * Finds the port of the bridge @bridge whose other end is in the network
- * namespace @netns (a path), and pins it: frames of this MAC and @address
- * only, cut off from the other ports, nothing learned from it, and the
- * address is at this MAC whatever anybody answers. Before that no frame of it
- * gets anywhere. A failure leaves it so.
+ * Finds the port of @bridge whose other end is in the network namespace @netns
+ * (a path) and pins it: frames pass with this MAC and @address only, none goes
+ * to another port, the bridge learns nothing from it, and a permanent neighbour
+ * entry binds the address to the MAC. No frame passes before that, nor after a
+ * failure. Sets *ret for veth_unpin(). Returns 0 or a negative errno with @err:
+ * -ENODEV without such a port, -EEXIST if there are several.
  */
 int veth_pin(const char *bridge, const char *netns, const char *mac,
 	     const char *address, struct veth *ret, struct err *err);
-/* The same for a port that is known, with the addresses of @v in the spelling
- * that the kernel and this file use. */
+/* The same for the port that @v names, with its addresses, as netns_veth() has
+ * set them. */
 int veth_pin_port(const char *bridge, const struct veth *v, struct err *err);
-/* The sandbox is gone, mostly with its port. */
+/* Undoes it, and removes the address's connections (nft_forget()). Does nothing
+ * if it is not pinned: the address may be another sandbox's by now. The port
+ * may be gone already; failures are only logged. */
 void veth_unpin(const char *bridge, const struct veth *v);
 
-/* What a bridge of sandboxes must not do: forward, answer for others, route
- * to loopback, speak IPv6. Set and read back. */
+/* Keeps a bridge of sandboxes from forwarding, answering ARP for others,
+ * routing to loopback and using IPv6. Returns 0, or a negative errno with @err,
+ * also if a setting has another value afterwards. */
 int veth_bridge_harden(const char *bridge, struct err *err);
 
 #endif

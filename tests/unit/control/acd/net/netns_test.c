@@ -51,9 +51,9 @@ static int create(const char *path, const char *address, struct veth *ret,
 	const struct netns_spec spec = {
 		.path = path, .bridge = "ac0", .gateway = GATEWAY, .prefix = 16
 	};
-	int r = netns_veth(address, ret);
+	int rc = netns_veth(address, ret);
 
-	return r < 0 ? r : netns_create(&spec, ret, err);
+	return rc < 0 ? rc : netns_create(&spec, ret, err);
 }
 
 static int gateway(void)

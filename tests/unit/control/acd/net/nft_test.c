@@ -188,7 +188,7 @@ static int check_flags(const char *json, json_t *flags, json_t *other)
 	json_t *entry;
 	char *text;
 	size_t k;
-	int r;
+	int rc;
 
 	json_array_foreach (json_object_get(root, "nftables"), k, entry) {
 		json_t *set = json_object_get(entry, "set");
@@ -200,12 +200,12 @@ static int check_flags(const char *json, json_t *flags, json_t *other)
 			json_object_set(set, "flags", other);
 	}
 	text = json_dumps(root, 0);
-	r = nft_check(text, false, NULL);
+	rc = nft_check(text, false, NULL);
 	free(text);
 	json_decref(root);
 	json_decref(flags);
 	json_decref(other);
-	return r;
+	return rc;
 }
 
 /* libnftables 1.0.6 lists a set that rules add to as any other, 1.1.3 says that

@@ -176,6 +176,8 @@ static void test_rtnl(void)
 	const uint8_t big[RTNL_REQUEST_MAX] = { 0 };
 	const uint32_t lie = 0xffff0008;
 	const struct ifinfomsg body = { 0 };
+	const void *nest;
+	int at;
 
 	rtnl_begin(&rq, RTM_GETLINK, 0, &body, sizeof(body));
 	is_int(rtnl_put(&rq, 1, big, sizeof(big)), -ENOBUFS, "too much");
@@ -183,6 +185,15 @@ static void test_rtnl(void)
 	ok(rtnl_find(&rq.head, sizeof(body), 5, 4) != NULL, "is found");
 	ok(!rtnl_find(&rq.head, sizeof(body), 5, 5), "not as a longer one");
 	ok(!rtnl_find(&rq.head, sizeof(body), 6, 0), "nor as another");
+	at = rtnl_nest(&rq, 7, "xy", 2);
+	ok(at > 0 && rtnl_put(&rq, 8, "z", 1) == 0, "one inside another");
+	rtnl_nest_end(&rq, at);
+	is_int(rtnl_put(&rq, 9, NULL, 0), 0, "one behind it");
+	nest = rtnl_find(&rq.head, sizeof(body), 7, 2);
+	if (ok(nest != NULL, "it is found"))
+		is_int(rtnl_length(nest), 12, "with what is in it");
+	ok(!rtnl_find(&rq.head, sizeof(body), 8, 0), "which is not outside");
+	ok(rtnl_find(&rq.head, sizeof(body), 9, 0) != NULL, "what is behind");
 	memcpy(rq.mem + NLMSG_LENGTH(sizeof(body)), &lie, 4);
 	ok(!rtnl_find(&rq.head, sizeof(body), 5, 0), "a length that lies");
 }
