@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_claim.c - a member becomes the sandbox of an instance
+ * claim.c - a member becomes the sandbox of an instance
  *
- * What is compared here is all that a sandbox cannot change any more once it
- * runs: what it was made of, and who owns its files. The rest of a run's
- * wishes come with ASSIGN and EXEC, or stay with acd.
+ * Compared here is what a running sandbox cannot change any more: what it was
+ * made of, and who owns its files. A run's other options come with ASSIGN and
+ * EXEC, or stay with acd.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "control/acd/storage/mounts.h"
-#include "control/acd/instance/pool_impl.h"
+#include "control/acd/pool/pool_impl.h"
 #include "lib/str.h"
 
 static bool is_text(const char *text, const char *what)
@@ -19,7 +19,7 @@ static bool is_text(const char *text, const char *what)
 	return text && strcmp(text, what) == 0;
 }
 
-/* Negative: nothing speaks against a member of @k for @r. */
+/* Returns why no member of @k fits @r, or a negative number if one may. */
 static int why_not(const struct pool *p, const struct kind *k,
 		   const struct instance_record *r)
 {
@@ -34,7 +34,7 @@ static int why_not(const struct pool *p, const struct kind *k,
 		return POOL_MISS_LIMITS;
 	if (!is_text(r->isolation, bp->isolation))
 		return POOL_MISS_ISOLATION;
-	/* "runsc" is what a member has where it can be had. */
+	/* A member has "runsc" where that is available. */
 	if (is_text(r->runtime, "docker"))
 		return POOL_MISS_RUNTIME;
 	if (r->gpus)
@@ -44,7 +44,8 @@ static int why_not(const struct pool *p, const struct kind *k,
 	return -1;
 }
 
-/* An empty one, or none, is as good. */
+/* Removes the directory; succeeds if there is none. Fails if it is not
+ * empty. */
 static int place_clear(const char *dir, const char *leaf)
 {
 	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
@@ -65,39 +66,39 @@ static int dir_move(const struct member *m, const char *leaf, const char *dir)
 	return rename(from, to) < 0 ? -errno : 0;
 }
 
-/* The mounts follow their directories; their own place is renamed as well,
- * so that the end of the run finds it by the instance's name. */
+/* The mounts follow their directories. Their own place is renamed as well, so
+ * that the end of the run finds it by the instance's name. */
 static int files_move(const struct member *m, const char *dir, const char *name)
 {
 	SCOPED_STR place = str_printf(POOL_DIR "/%s", m->name);
-	int r = place ? 0 : -ENOMEM;
+	int rc = place ? 0 : -ENOMEM;
 
-	if (r == 0)
-		r = dir_move(m, "workspace", dir);
-	if (r == 0)
-		r = dir_move(m, "home", dir);
-	if (r == 0)
-		r = mounts_rename(place, name);
-	if (r == 0)
+	if (rc == 0)
+		rc = dir_move(m, "workspace", dir);
+	if (rc == 0)
+		rc = dir_move(m, "home", dir);
+	if (rc == 0)
+		rc = mounts_rename(place, name);
+	if (rc == 0)
 		pool_place_left(m->pool, m);
-	return r;
+	return rc;
 }
 
 static int gift_take(struct pool *p, struct member *m, const char *dir,
 		     const char *name, struct instance_gift *ret)
 {
 	struct err err = { 0 };
-	int r = place_clear(dir, "workspace");
+	int rc = place_clear(dir, "workspace");
 
-	if (r == 0)
-		r = place_clear(dir, "home");
-	if (r < 0)
+	if (rc == 0)
+		rc = place_clear(dir, "home");
+	if (rc < 0)
 		return POOL_MISS_FILES;
 	*ret = (struct instance_gift){ .id = strdup(m->id) };
-	r = ret->id ? files_move(m, dir, name) : -ENOMEM;
-	if (r < 0) {
+	rc = ret->id ? files_move(m, dir, name) : -ENOMEM;
+	if (rc < 0) {
 		free(ptr_take(&ret->id));
-		err_set(&err, r, "it cannot be given away: %s", err_text(r));
+		err_set(&err, rc, "it cannot be given away: %s", err_text(rc));
 		member_discard(m, &err);
 		return POOL_MISS_LOST;
 	}
@@ -108,7 +109,7 @@ static int gift_take(struct pool *p, struct member *m, const char *dir,
 	return -1;
 }
 
-/* NULL: none, and *ret_miss says why. */
+/* Returns NULL if there is none, and *ret_miss says why. */
 static struct member *member_choose(struct pool *p, const struct kind *k,
 				    int *ret_miss)
 {
@@ -130,7 +131,7 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 	int miss;
 
 	if ((!k || k->off) && kind_is_wanted(bp)) {
-		/* New since the last look. */
+		/* The blueprint has asked for a pool since the last reading. */
 		p->look_at_ms = 0;
 		pool_wake(p);
 	}
@@ -154,7 +155,7 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 	return false;
 }
 
-/* What was a hit is a miss. */
+/* The hit that was counted becomes a miss. */
 static void pool_lost(void *arg, const struct instance_record *r)
 {
 	struct kind *k = kind_find(arg, r->blueprint);
@@ -162,12 +163,12 @@ static void pool_lost(void *arg, const struct instance_record *r)
 	if (!k)
 		return;
 	if (k->hits > 0)
-		k->hits--; /* else the kind was made anew since */
+		k->hits--; /* 0: the kind was made again since */
 	k->misses[POOL_MISS_LOST]++;
 	k->lost++;
 }
 
-/* A member's, or what is left of one. */
+/* Also for members whose removal has failed. */
 static bool pool_has(void *arg, const char *id)
 {
 	const struct pool *p = arg;

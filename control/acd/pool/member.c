@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_member.c - one sandbox that is kept ready: its start and its removal
+ * member.c - one sandbox that is kept ready: its start and its removal
  *
- * What it has on disk is <instances>/.pool/<name>/{workspace,home}, mounted
- * as those of an instance are. A member is freed only when the runtime owes
- * it no answer, so that its address serves as the argument of each call.
+ * Its files are <instances>/.pool/<name>/{workspace,home}, mounted as those of
+ * an instance are. A member is freed only when the runtime owes no answer about
+ * it, since its address is the argument of each call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +12,64 @@
 #include <unistd.h>
 
 #include "control/acd/storage/mounts.h"
-#include "control/acd/instance/pool_impl.h"
+#include "control/acd/pool/pool_impl.h"
 #include "control/acd/storage/treejob.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
 #define PREPARED_LIMIT_MS 15000u
+#define REST_MIN_MS 50u
+#define REST_FAILED_MIN_MS 1000u
+#define REST_FAILED_MAX_MS 60000u
 
 static void member_removed(void *arg, const struct err *err);
+
+/* ---- the pool goes on ---- */
+
+void pool_wake(struct pool *p)
+{
+	if (p->open)
+		loop_timer_set(p->timer, 0);
+}
+
+/* A start has ended, well or not, and took so long: sets the rest before the
+ * next. */
+static void pool_started(struct pool *p, bool good, uint64_t took_ms)
+{
+	uint64_t rest = took_ms > REST_MIN_MS ? took_ms : REST_MIN_MS;
+
+	p->failed_ms = good ? 0 : p->failed_ms * 2;
+	if (!good && p->failed_ms < REST_FAILED_MIN_MS)
+		p->failed_ms = REST_FAILED_MIN_MS;
+	if (p->failed_ms > REST_FAILED_MAX_MS)
+		p->failed_ms = REST_FAILED_MAX_MS;
+	p->rest_until_ms = clock_ms() + (good ? rest : p->failed_ms);
+	pool_wake(p);
+}
+
+static bool all_gone(const struct pool *p)
+{
+	const struct member *m;
+
+	LIST_FOREACH (m, &p->members, link) {
+		if (m->state != MEMBER_LEFT)
+			return false;
+	}
+	return true;
+}
+
+void pool_member_gone(struct pool *p)
+{
+	void (*fn)(void *arg) = p->drained;
+
+	if (fn && all_gone(p)) {
+		p->drained = NULL;
+		fn(p->drained_arg);
+	} else {
+		pool_wake(p);
+	}
+}
 
 /* ---- directories ---- */
 
@@ -31,8 +80,8 @@ static void on_tree_removed(void *arg, const struct err *err)
 		log_warn("pool: %s", err->msg);
 }
 
-/* Nobody has it mounted any more. What cannot be removed now is swept when
- * acd starts. */
+/* Nothing has them mounted any more. What cannot be removed now, the next acd
+ * removes. */
 static void dirs_remove(const struct member *m)
 {
 	const struct pool *p = m->pool;
@@ -53,12 +102,12 @@ static int dir_make(const struct pool *p, const char *name, const char *sub,
 	SCOPED_STR path =
 		str_printf("%s/" POOL_DIR "%s%s", p->spec.dir, name, sub);
 
-	int r;
+	int rc;
 
 	if (!path)
 		return err_nomem(err);
-	r = file_mkdir_for(path, p->spec.uid, p->spec.gid);
-	return r < 0 ? err_set(err, r, "make %s: %s", path, err_text(r)) : 0;
+	rc = file_mkdir_for(path, p->spec.uid, p->spec.gid);
+	return rc < 0 ? err_set(err, rc, "make %s: %s", path, err_text(rc)) : 0;
 }
 
 static int dirs_make(const struct member *m, struct mounts_paths *ret,
@@ -72,18 +121,18 @@ static int dirs_make(const struct member *m, struct mounts_paths *ret,
 		.host_uid = p->spec.uid,
 		.host_gid = p->spec.gid,
 	};
-	int r;
+	int rc;
 
 	if (!own || !place)
 		return err_nomem(err);
-	r = dir_make(p, "", "", err);
-	if (r == 0)
-		r = dir_make(p, own, "", err);
-	if (r == 0)
-		r = dir_make(p, own, "/workspace", err);
-	if (r == 0)
-		r = dir_make(p, own, "/home", err);
-	return r == 0 ? mounts_prepare(&mounts, ret, err) : r;
+	rc = dir_make(p, "", "", err);
+	if (rc == 0)
+		rc = dir_make(p, own, "", err);
+	if (rc == 0)
+		rc = dir_make(p, own, "/workspace", err);
+	if (rc == 0)
+		rc = dir_make(p, own, "/home", err);
+	return rc == 0 ? mounts_prepare(&mounts, ret, err) : rc;
 }
 
 /* ---- its end ---- */
@@ -99,7 +148,7 @@ void member_free(struct member *m)
 	free(m);
 }
 
-/* No container is left of it. */
+/* The runtime has no sandbox of it. */
 static void member_gone(struct member *m)
 {
 	SCOPED_STR place = str_printf(POOL_DIR "/%s", m->name);
@@ -120,13 +169,13 @@ static void member_removed(void *arg, const struct err *err)
 		member_gone(m);
 		return;
 	}
-	/* Its address stays taken: it may still be there. */
+	/* Its address stays reserved: the sandbox may still run. */
 	log_warn("pool: remove a sandbox: %s", err->msg);
 	m->state = MEMBER_LEFT;
 	pool_member_gone(m->pool);
 }
 
-/* It is not what it should be: the next start waits longer. */
+/* Logs and counts a member that has failed. */
 static void member_note(struct member *m, const struct err *why)
 {
 	struct kind *k = m->kind;
@@ -142,28 +191,28 @@ void member_discard(struct member *m, const struct err *why)
 	struct runtime *rt = m->pool->spec.runtime;
 	enum member_state was = m->state;
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	if (why && m->kind)
 		member_note(m, why);
 	m->kind = NULL;
 	if (was == MEMBER_REMOVING || was == MEMBER_STARTING)
-		return; /* the runtime's answer finds it unwanted */
+		return; /* removed when the runtime answers */
 	session_free(m->session);
 	m->session = NULL;
 	loop_timer_free(m->limit);
 	m->limit = NULL;
 	m->state = MEMBER_REMOVING;
-	r = rt->ops->remove(rt, m->id, member_removed, m);
-	if (r < 0) {
+	rc = rt->ops->remove(rt, m->id, member_removed, m);
+	if (rc < 0) {
 		m->state = MEMBER_LEFT;
-		err_set(&err, r, "%s", err_text(r));
+		err_set(&err, rc, "%s", err_text(rc));
 		log_warn("pool: remove a sandbox: %s", err.msg);
 	}
 	if (was == MEMBER_GREETING)
 		pool_started(m->pool, !why, clock_ms() - m->born_ms);
-	/* The last step: a drain may be waiting for it. */
-	if (r < 0)
+	/* Last, as it may end a drain. */
+	if (rc < 0)
 		pool_member_gone(m->pool);
 }
 
@@ -173,14 +222,14 @@ static void on_hello(void *arg)
 {
 	struct member *m = arg;
 	struct err err = { 0 };
-	int r;
+	int rc;
 
-	/* One that changes in between is found changed by the claim. */
+	/* Read first: if the CA changes in between, the claim sees it. */
 	m->ca = prepare_ca_now();
-	/* Who will have it may need a CA of its own. */
-	r = prepare_guest(m->session, m->kind->bp.isolation,
-			  LINK_PREPARE_NAMELESS | LINK_PREPARE_OWN_CA, &err);
-	if (r < 0)
+	/* The instance may need a CA of its own. */
+	rc = prepare_guest(m->session, m->kind->bp.isolation,
+			   LINK_PREPARE_NAMELESS | LINK_PREPARE_OWN_CA, &err);
+	if (rc < 0)
 		member_discard(m, &err);
 }
 
@@ -197,7 +246,7 @@ static void on_prepared(void *arg)
 
 static void on_ready(void *arg)
 {
-	(void)arg; /* there is none before ASSIGN */
+	(void)arg; /* cannot come before ASSIGN */
 }
 
 static void on_log(void *arg, uint8_t level, const char *text)
@@ -230,7 +279,7 @@ static void on_late(void *arg)
 	member_discard(arg, &err);
 }
 
-/* Nothing of it is with the runtime. */
+/* Ends a member that the runtime has not started. */
 static void start_failed(struct member *m, const struct err *why)
 {
 	struct pool *p = m->pool;
@@ -285,21 +334,21 @@ static int start_try(struct member *m, struct err *err)
 		.root_rw = bp->root_rw,
 		.tmp_noexec = bp->tmp_noexec,
 	};
-	int r;
+	int rc;
 
 	m->limit = loop_timer_new(p->spec.loop, on_late, m);
 	if (!image || !m->limit)
 		return err_nomem(err);
-	r = store_address_reserve(p->spec.store, &m->address, err);
-	if (r == 0)
-		r = dirs_make(m, &paths, err);
-	if (r < 0)
-		return r;
+	rc = store_address_reserve(p->spec.store, &m->address, err);
+	if (rc == 0)
+		rc = dirs_make(m, &paths, err);
+	if (rc < 0)
+		return rc;
 	spec.address = m->address;
-	r = rt->ops->start(rt, &spec, on_started, m);
-	return r < 0 ? err_set(err, r, "cannot start a sandbox: %s",
-			       err_text(r)) :
-		       0;
+	rc = rt->ops->start(rt, &spec, on_started, m);
+	return rc < 0 ? err_set(err, rc, "cannot start a sandbox: %s",
+				err_text(rc)) :
+			0;
 }
 
 void member_start(struct pool *p, struct kind *k)

@@ -2,43 +2,38 @@
 /*
  * pool.c - sandboxes kept ready: how many, of what, and when
  *
- * Theory of operation: all is done step by step by one timer. A step looks at
- * the blueprints now and then, gives up members that are of an older
- * blueprint or image or that are too old, and starts at most one. A start is
- * made only while no run is starting, and is followed by a rest as long as
- * the start itself took: so it takes half of one CPU at most, and less the
- * busier the machine is. After a failure the rest grows.
+ * Theory of operation: one timer does all in steps. A step reads the blueprints
+ * now and then, discards members that are too old or have an older blueprint or
+ * image, and starts at most one member. It starts one only while no run is
+ * starting, and then rests as long as the start took. So starts use at most
+ * half of one CPU, less on a busy machine. After a failure the rest grows.
  *
  *	STARTING → GREETING → READY ─claimed→ (an instance's)
  *	    └─────────┴─────────┴─────→ REMOVING → gone
  *
- * What a member is made of is compared again when it is claimed, with the
- * blueprint as it is then; a look only saves the claim from finding nothing.
- * runsc, init-guard's protocol and the packet filter are those of this acd:
- * they change with its next life, which begins without members. The CA of the
- * machine comes with PREPARE; a member that was given another one than there is
- * now is of no use.
+ * A claim compares the member again with the blueprint of that moment; the
+ * steps only make it likely that one fits. runsc, init-guard's protocol and the
+ * packet filter are those of this acd, and a new acd starts without members.
+ * The machine's CA comes with PREPARE; a member with another CA than the
+ * machine has now cannot be used.
  */
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "control/acd/instance/pool_impl.h"
+#include "control/acd/pool/pool_impl.h"
 #include "control/acd/storage/treejob.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
-#define LOOK_MS 30000u /* between two looks at the blueprints */
-#define BUSY_MS 200u /* until a start is tried again that may not be made */
-#define REST_MIN_MS 50u
-#define REST_FAILED_MIN_MS 1000u
-#define REST_FAILED_MAX_MS 60000u
-#define LEFT_MS 5000u /* between two tries at removals that failed */
-#define AGE_MAX_MS (6u * 3600 * 1000) /* the guest waits for a day */
+#define LOOK_MS 30000u /* between two readings of the blueprints */
+#define BUSY_MS 200u /* until a refused start is tried again */
+#define LEFT_MS 5000u /* between two tries of failed removals */
+#define AGE_MAX_MS (6u * 3600 * 1000) /* init-guard waits for a day */
 
 /* ---- kinds ---- */
 
@@ -53,7 +48,8 @@ struct kind *kind_find(const struct pool *p, const char *blueprint)
 	return NULL;
 }
 
-/* What a sandbox is made of; the rest of a blueprint comes with the run. */
+/* Compares what a sandbox is made of; the rest of a blueprint comes with the
+ * run. */
 bool kind_matches(const struct kind *k, const struct blueprint *bp,
 		  unsigned built)
 {
@@ -66,11 +62,12 @@ bool kind_matches(const struct kind *k, const struct blueprint *bp,
 	       a->tmp_noexec == bp->tmp_noexec && k->built == built;
 }
 
-/* Both need mounts that are made for the instance. */
+/* These need mounts that are made for the instance. */
 static const char *kind_off(const struct blueprint *bp)
 {
 	return bp->disk > 0            ? "its blueprint has a disk limit" :
 	       bp->blocked_paths.n > 0 ? "its blueprint has blocked_paths" :
+	       bp->n_skills > 0        ? "its blueprint has skills" :
 					 NULL;
 }
 
@@ -129,7 +126,7 @@ bool members_check_ca(struct pool *p)
 	return found;
 }
 
-/* Takes @bp. */
+/* Takes ownership of what @bp has. */
 static void kind_update(struct pool *p, struct blueprint *bp)
 {
 	unsigned built = build_count(p->spec.builds, bp->image);
@@ -165,7 +162,8 @@ static void look(struct pool *p)
 	LIST_FOREACH (k, &p->kinds, link) {
 		k->seen = false;
 	}
-	/* One that is broken has no members: no run of it could claim any. */
+	/* A blueprint that cannot be read has no members: no run of it could
+	 * claim one. */
 	if (blueprint_names(&names, &ignored) < 0)
 		log_debug("pool: %s", ignored.msg);
 	for (size_t i = 0; i < names.n; i++) {
@@ -186,10 +184,11 @@ static void look(struct pool *p)
 
 /* ---- places without a member ---- */
 
-/* To remove a directory may wait for the disk: not in the middle of a claim. */
+/* A removal may wait for the disk, so it is not done in the middle of a
+ * claim. */
 void pool_place_left(struct pool *p, const struct member *m)
 {
-	/* Without memory it is swept when acd starts. */
+	/* Without memory the next acd removes it. */
 	if (strv_push(&p->empties, m->name) < 0)
 		log_debug("pool: %s stays: no memory", m->name);
 }
@@ -236,12 +235,12 @@ struct member *kind_oldest(const struct pool *p, const struct kind *k)
 
 	LIST_FOREACH (m, &p->members, link) {
 		if (m->kind == k && m->state == MEMBER_READY)
-			oldest = m; /* they are inserted at the head */
+			oldest = m; /* new ones are inserted at the head */
 	}
 	return oldest;
 }
 
-/* The oldest of each kind goes when it is too old, or one too many. */
+/* Discards the oldest of each kind if it is too old or one too many. */
 static void trim(struct pool *p)
 {
 	uint64_t now = clock_ms();
@@ -271,8 +270,8 @@ static bool has_left(const struct pool *p)
 	return false;
 }
 
-/* Removals that have failed. Each answer wakes us: it may be the same one
- * again, at once. */
+/* Tries failed removals again. Not at each step: every answer wakes the pool,
+ * and may fail again at once. */
 static void left_again(struct pool *p)
 {
 	uint64_t now = clock_ms();
@@ -288,7 +287,8 @@ static void left_again(struct pool *p)
 	}
 }
 
-/* The one that lacks most; NULL: none, or not now. *ret_wait: until then. */
+/* Returns the kind that lacks most, or NULL: none, or none may start now.
+ * *ret_wait (ms): until then. */
 static struct kind *kind_next(struct pool *p, uint64_t *ret_wait)
 {
 	struct kind *k, *best = NULL;
@@ -306,7 +306,7 @@ static struct kind *kind_next(struct pool *p, uint64_t *ret_wait)
 		}
 	}
 	if (!best || one_starts(p))
-		return NULL; /* its end wakes us */
+		return NULL; /* its end wakes the pool */
 	if (now < p->rest_until_ms) {
 		*ret_wait = p->rest_until_ms - now;
 		return NULL;
@@ -331,7 +331,8 @@ static void step(void *arg)
 	trim(p);
 	left_again(p);
 	k = kind_next(p, &wait);
-	/* That a start may be made means that no run is in a hurry. */
+	/* A start is allowed only if no run is starting: the time to remove
+	 * directories. */
 	if (k) {
 		empties_remove(p);
 		member_start(p, k);
@@ -341,51 +342,9 @@ static void step(void *arg)
 	loop_timer_set(p->timer, wait);
 }
 
-void pool_wake(struct pool *p)
-{
-	if (p->open)
-		loop_timer_set(p->timer, 0);
-}
-
-void pool_started(struct pool *p, bool good, uint64_t took_ms)
-{
-	uint64_t rest = took_ms > REST_MIN_MS ? took_ms : REST_MIN_MS;
-
-	p->failed_ms = good ? 0 : p->failed_ms * 2;
-	if (!good && p->failed_ms < REST_FAILED_MIN_MS)
-		p->failed_ms = REST_FAILED_MIN_MS;
-	if (p->failed_ms > REST_FAILED_MAX_MS)
-		p->failed_ms = REST_FAILED_MAX_MS;
-	p->rest_until_ms = clock_ms() + (good ? rest : p->failed_ms);
-	pool_wake(p);
-}
-
 /* ---- drain ---- */
 
-static bool all_gone(const struct pool *p)
-{
-	const struct member *m;
-
-	LIST_FOREACH (m, &p->members, link) {
-		if (m->state != MEMBER_LEFT)
-			return false;
-	}
-	return true;
-}
-
-void pool_member_gone(struct pool *p)
-{
-	void (*fn)(void *arg) = p->drained;
-
-	if (fn && all_gone(p)) {
-		p->drained = NULL;
-		fn(p->drained_arg);
-	} else {
-		pool_wake(p);
-	}
-}
-
-/* Nothing was there that could have gone. */
+/* The timer: a step, or the end of a drain that had nothing to remove. */
 static void on_empty(void *arg)
 {
 	struct pool *p = arg;
@@ -410,11 +369,8 @@ int pool_drain(struct pool *p, void (*fn)(void *arg), void *arg)
 	}
 	p->drained = fn;
 	p->drained_arg = arg;
-	/* Never from inside of this call. */
-	if (all_gone(p))
-		loop_timer_set(p->timer, 0);
-	else
-		loop_timer_clear(p->timer);
+	/* @fn is never called from here. */
+	loop_timer_set(p->timer, 0);
 	return 0;
 }
 
@@ -435,7 +391,7 @@ static void on_swept(void *arg, const struct err *err)
 			 err->msg);
 }
 
-/* Out of the way first, then removed beside all else. */
+/* Moves the old members' files away at once; a child removes them. */
 static int sweep(struct pool *p, struct err *err)
 {
 	SCOPED_STR now = str_printf("%s/" POOL_DIR, p->spec.dir);
@@ -445,17 +401,17 @@ static int sweep(struct pool *p, struct err *err)
 				 NULL;
 	const char *const paths[] = { old, NULL };
 	struct treejob *job;
-	int r;
+	int rc;
 
 	if (!now || !aside)
 		return err_nomem(err);
 	if (access(now, F_OK) == 0) {
-		r = file_mkdir_p(old, 0700);
-		if (r == 0 && rename(now, aside) < 0)
-			r = -errno;
-		if (r < 0)
-			return err_set(err, r, "put %s aside: %s", now,
-				       err_text(r));
+		rc = file_mkdir_p(old, 0700);
+		if (rc == 0 && rename(now, aside) < 0)
+			rc = -errno;
+		if (rc < 0)
+			return err_set(err, rc, "put %s aside: %s", now,
+				       err_text(rc));
 	}
 	if (access(old, F_OK) == 0)
 		return treejob_start(p->spec.loop, paths, on_swept, NULL, &job,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pool_impl.h - inside of pool.c, pool_member.c and pool_claim.c
+ * pool_impl.h - inside of pool.c, member.c and claim.c
  */
-#ifndef CONTROL_ACD_INSTANCE_POOL_IMPL_H
-#define CONTROL_ACD_INSTANCE_POOL_IMPL_H
+#ifndef CONTROL_ACD_POOL_POOL_IMPL_H
+#define CONTROL_ACD_POOL_POOL_IMPL_H
 
 #include <sys/queue.h>
 
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/guest/links.h"
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 #include "control/acd/guest/prepare.h"
 
 #define POOL_DIR ".pool" /* in the directory of the instances */
@@ -17,7 +17,7 @@
 
 enum member_state {
 	MEMBER_STARTING, /* the runtime is busy with it */
-	MEMBER_GREETING, /* up to its PREPARED */
+	MEMBER_GREETING, /* until PREPARED comes */
 	MEMBER_READY,
 	MEMBER_REMOVING, /* the runtime is busy with it */
 	MEMBER_LEFT, /* its removal failed; tried again */
@@ -26,16 +26,16 @@ enum member_state {
 struct member {
 	LIST_ENTRY(member) link;
 	struct pool *pool;
-	struct kind *kind; /* NULL: not wanted, and not counted, any more */
+	struct kind *kind; /* NULL: unwanted, and not counted */
 	enum member_state state;
 	char name[POOL_NAME_LEN];
 	char *address;
-	char id[LINKS_ID_MAX + 1]; /* the runtime's; "": none yet */
+	char id[LINKS_ID_MAX + 1]; /* the runtime's; "" before it is known */
 	struct session *session;
 	struct loop_timer *limit; /* for its PREPARED */
-	struct prepare_ca ca; /* that it was given */
+	struct prepare_ca ca; /* the one that it was given */
 	uint64_t born_ms;
-	struct err why; /* what it is removed for, if that is a failure */
+	struct err why; /* of its removal, if that is a failure */
 };
 LIST_HEAD(members, member);
 
@@ -44,9 +44,9 @@ struct kind {
 	LIST_ENTRY(kind) link;
 	char *blueprint;
 	struct blueprint bp; /* as of the last look */
-	unsigned built; /* build_count() of its image then */
+	unsigned built; /* build_count() of its image at the last look */
 	const char *off; /* why none are kept ready; NULL: they are */
-	bool seen; /* by this look */
+	bool seen; /* by the current look */
 	unsigned hits, started, lost;
 	unsigned misses[POOL_MISSES];
 	char last_error[256];
@@ -57,12 +57,11 @@ struct pool {
 	struct pool_spec spec;
 	struct kinds kinds;
 	struct members members;
-	struct strv
-		empties; /* names of places whose contents were given away */
-	struct loop_timer *timer; /* the next step */
-	uint64_t look_at_ms; /* at the blueprints */
+	struct strv empties; /* names of directories that were given away */
+	struct loop_timer *timer; /* for the next step */
+	uint64_t look_at_ms; /* when the blueprints are read again */
 	uint64_t rest_until_ms; /* no start before */
-	uint64_t left_at_ms; /* no removal that failed is tried before */
+	uint64_t left_at_ms; /* no failed removal is tried again before */
 	uint64_t failed_ms; /* length of the rest after a failure; 0: none */
 	unsigned serial;
 	bool open;
@@ -70,35 +69,38 @@ struct pool {
 	void *drained_arg;
 };
 
-/* ---- pool.c ---- */
+/* ---- pool.c, which calls member.c; not the other way round ---- */
 
-/* Something has changed: the next step is made soon. */
-void pool_wake(struct pool *p);
-/* A start has ended, well or not; it took so long. */
-void pool_started(struct pool *p, bool good, uint64_t took_ms);
-/* The place of @m is empty. It goes when nobody waits for us. */
+/* Notes that the directory of @m is empty; it is removed when no run waits. */
 void pool_place_left(struct pool *p, const struct member *m);
-/* A member has gone, or cannot go. */
-void pool_member_gone(struct pool *p);
-/* Is what @k was made of what @bp says now? */
+/* Returns true if the members of @k fit @bp and the @built-th build of its
+ * image. */
 bool kind_matches(const struct kind *k, const struct blueprint *bp,
 		  unsigned built);
 struct kind *kind_find(const struct pool *p, const char *blueprint);
-/* Has @bp a pool, and nothing that speaks against one? */
+/* Returns true if @bp asks for a pool and nothing prevents one. */
 bool kind_is_wanted(const struct blueprint *bp);
-/* Of those that are ready; the others are good for longer. NULL: none is. */
+/* Returns the oldest member that is ready, or NULL. Claims take it, as the
+ * others may be kept for longer. */
 struct member *kind_oldest(const struct pool *p, const struct kind *k);
-/* Gives up those that were given another CA than there is. True: there were
- * such. */
+/* Discards the ready members that have another CA than the machine has now.
+ * Returns true if there were any. */
 bool members_check_ca(struct pool *p);
 
-/* ---- pool_member.c ---- */
+/* ---- member.c ---- */
 
-/* Starts one of @k. What fails at once is told as what fails later. */
+/* Makes the next step soon: something has changed. */
+void pool_wake(struct pool *p);
+/* Called when a member is gone or its removal has failed; may end a drain. */
+void pool_member_gone(struct pool *p);
+
+/* Starts a member of @k. A failure is logged and counted, at once or later. */
 void member_start(struct pool *p, struct kind *k);
-/* Takes it away, in any state; @why NULL: it is only not wanted. */
+/* Removes the member, in any state; @why is its failure, NULL: it is
+ * unwanted. */
 void member_discard(struct member *m, const struct err *why);
-/* Of one that has a session and a container no more, or never will. */
+/* Frees the member with its address and its session. Only if the runtime owes
+ * no answer about it. */
 void member_free(struct member *m);
 
 #endif

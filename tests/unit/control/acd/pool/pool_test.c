@@ -2,11 +2,11 @@
 /*
  * pool_test.c - sandboxes kept ready, claimed, missed, lost and drained
  */
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 
 #include <fcntl.h>
 
-#include "tests/unit/control/acd/instance/pool_world.h"
+#include "tests/unit/control/acd/pool/pool_world.h"
 
 static ino_t inode(const struct pooled *p, const char *sub)
 {
@@ -179,6 +179,7 @@ static void test_lost(void)
 	step_for(p.w.loop, 5);
 	is_int(state_of(in), INSTANCE_STARTING, "dead while it is bound");
 	bind_answer(NULL);
+	is_str(instance_phase(in), "replaced", "it is removed");
 	STEP_UNTIL(p.w.loop, v.begun.calls);
 	ok(v.begun.err.code == 0, "the run begins: %s", v.begun.err.msg);
 	is_int(p.w.rt->starts, 2, "in a sandbox of its own");

@@ -5,13 +5,13 @@
  * That has one guest at a time, so a pool has one member here, and starts no
  * other while one is claimed (pooled.shut).
  */
-#ifndef TESTS_UNIT_CONTROL_ACD_INSTANCE_POOL_WORLD_H
-#define TESTS_UNIT_CONTROL_ACD_INSTANCE_POOL_WORLD_H
+#ifndef TESTS_UNIT_CONTROL_ACD_POOL_POOL_WORLD_H
+#define TESTS_UNIT_CONTROL_ACD_POOL_POOL_WORLD_H
 
 #include <sys/wait.h>
 
-#include "control/acd/instance/pool.h"
-#include "control/acd/instance/pool_impl.h"
+#include "control/acd/pool/pool.h"
+#include "control/acd/pool/pool_impl.h"
 #include "tests/unit/control/acd/instance/instance_world.h"
 
 struct pooled {
