@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc.c - sandboxes over runsc alone, beside those of the engine
+ * runsc.c - sandboxes by runsc alone, beside those of the engine
  *
- * Theory of operation. Of a start by the engine two thirds are the engine's.
- * Here acd does what it would do, and no more: the layers of the image are
- * mounted already (runsc_layers.h), a child makes cgroup, network namespace
- * and bundle and becomes runsc (runsc_job.h), the guest link is its stdin.
+ * Theory of operation: two thirds of a start by the engine are the engine's own
+ * work. Here acd does only what is needed: the image's layers are mounted
+ * already (runsc_layers.h), a child makes cgroup, network namespace and bundle
+ * and becomes runsc (runsc_job.h), and the guest link is its stdin.
  *
- * What this runtime is not for goes to the docker runtime, whose containers
- * are told apart by their ids: GPUs, isolation crun, and instances that ask
- * for it. Images are the engine's in any case.
+ * The docker runtime does the rest: GPUs, isolation crun, and instances that
+ * ask for it. Its containers are told apart by their ids. Images are always the
+ * engine's.
  *
- * The sandboxes end with acd, PID 1: what an earlier life left on disk is
- * swept at the start, and nothing is ever found again.
+ * The sandboxes end with acd, PID 1. So none is taken over from an earlier acd,
+ * and what that left on disk is removed at the start.
  */
 #include "control/runtime.h"
 
 #include <string.h>
 
-#include "control/acd/runtime/host.h"
+#include "control/acd/runtime/prepare.h"
 #include "control/acd/runtime/runsc_impl.h"
 #include "control/acd/storage/treejob.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
-/* ---- what is there ---- */
+/* ---- list ---- */
 
 struct listing {
 	struct runsc *rs;
@@ -45,7 +45,7 @@ static void on_listed(void *arg, const struct err *err)
 	struct listing *l = arg;
 	const struct box *b;
 
-	/* All others belong to an instance that runs, or soon will. */
+	/* Others belong to an instance that runs or starts. */
 	LIST_FOREACH (b, &l->rs->boxes, link) {
 		if (b->state == BOX_LEFT)
 			l->each(l->arg, b->id, b->name, b->pid != 0);
@@ -59,15 +59,15 @@ static int op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
 {
 	struct runsc *rs = runsc_of(rt);
 	struct listing *l = malloc(sizeof(*l));
-	int r;
+	int rc;
 
 	if (!l)
 		return -ENOMEM;
 	*l = (struct listing){ .rs = rs, .each = each, .fn = fn, .arg = arg };
-	r = rs->docker->ops->list(rs->docker, on_each, on_listed, l);
-	if (r < 0)
+	rc = rs->docker->ops->list(rs->docker, on_each, on_listed, l);
+	if (rc < 0)
 		free(l);
-	return r;
+	return rc;
 }
 
 /* ---- images ---- */
@@ -80,11 +80,65 @@ static int op_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
 }
 
 static int op_has_image(struct runtime *rt, const char *image,
-			runtime_done_fn fn, void *arg)
+			runtime_image_fn fn, void *arg)
 {
 	struct runtime *docker = runsc_of(rt)->docker;
 
 	return docker->ops->has_image(docker, image, fn, arg);
+}
+
+static void op_image_each(struct runtime *rt, const char *id,
+			  void (*each)(void *arg, const char *name), void *arg)
+{
+	const struct box *b;
+
+	LIST_FOREACH (b, &runsc_of(rt)->boxes, link) {
+		if (b->image && strcmp(layers_id(b->image), id) == 0)
+			each(arg, b->name);
+	}
+}
+
+static int op_image_release(struct runtime *rt, const char *id)
+{
+	return layers_release(runsc_of(rt)->layers, id);
+}
+
+struct opening {
+	void (*fn)(void *arg, const char *dir, void *hold,
+		   const struct err *err);
+	void *arg;
+};
+
+static void on_opened(void *arg, struct layers_image *img,
+		      const struct err *err)
+{
+	struct opening *o = arg;
+
+	o->fn(o->arg, img ? layers_path(img) : NULL, img, err);
+	free(o);
+}
+
+static int op_image_open(struct runtime *rt, const char *image,
+			 void (*fn)(void *arg, const char *dir, void *hold,
+				    const struct err *err),
+			 void *arg)
+{
+	struct opening *o = malloc(sizeof(*o));
+	int rc;
+
+	if (!o)
+		return -ENOMEM;
+	*o = (struct opening){ .fn = fn, .arg = arg };
+	rc = layers_get(runsc_of(rt)->layers, image, on_opened, o);
+	if (rc < 0)
+		free(o);
+	return rc;
+}
+
+static void op_image_close(struct runtime *rt, void *hold)
+{
+	(void)rt;
+	layers_put(hold);
 }
 
 static int op_df(struct runtime *rt,
@@ -103,7 +157,7 @@ static void op_free(struct runtime *rt)
 {
 	struct runsc *rs = runsc_of(rt);
 
-	/* Its last callbacks find all the others still there. */
+	/* Its last callbacks use the other objects. */
 	engine_free(rs->engine);
 	runsc_prune_cancel(rs);
 	while (!LIST_EMPTY(&rs->boxes)) {
@@ -133,6 +187,10 @@ static const struct runtime_ops runsc_ops = {
 	.freeze = runsc_op_freeze,
 	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,
+	.image_each = op_image_each,
+	.image_release = op_image_release,
+	.image_open = op_image_open,
+	.image_close = op_image_close,
 	.df = op_df,
 	.prune = runsc_op_prune,
 	.free = op_free,
@@ -142,11 +200,11 @@ static void on_swept(void *arg, const struct err *err)
 {
 	(void)arg;
 	if (err)
-		log_warn("remove what sandboxes wrote in an earlier life: %s",
+		log_warn("remove files of sandboxes of an earlier acd: %s",
 			 err->msg);
 }
 
-/* It may be large: out of the way first, then removed beside all else. */
+/* The files may be many: renamed at once, removed in the background. */
 static void sweep_upper(struct runsc *rs)
 {
 	static const char *const old[] = { RUNSC_UPPER ".old", NULL };
@@ -156,7 +214,7 @@ static void sweep_upper(struct runsc *rs)
 	snprintf(aside, sizeof(aside), "%s/%llu", old[0],
 		 (unsigned long long)clock_ns());
 	if (file_mkdir_p(old[0], 0700) < 0)
-		return; /* no engine has been here yet */
+		return; /* no engine ran here before */
 	rename(RUNSC_UPPER, aside);
 	treejob_start(rs->loop, old, on_swept, NULL, &job, NULL);
 }
@@ -165,17 +223,17 @@ static int sweep(struct runsc *rs, struct err *err)
 {
 	static const char *const dirs[] = { RUNSC_STATE, RUNSC_BUNDLES,
 					    RUNSC_NETNS, RUNSC_IMAGES };
-	int r = 0;
+	int rc = 0;
 
 	sweep_upper(rs);
 	netns_sweep(RUNSC_NETNS);
 	cgroup_sweep();
-	for (size_t i = 0; i < ARRAY_SIZE(dirs) && r == 0; i++) {
-		r = file_mkdir_p(dirs[i], 0700);
-		if (r < 0)
-			err_set(err, r, "make %s: %s", dirs[i], err_text(r));
+	for (size_t i = 0; i < ARRAY_SIZE(dirs) && rc == 0; i++) {
+		rc = file_mkdir_p(dirs[i], 0700);
+		if (rc < 0)
+			err_set(err, rc, "make %s: %s", dirs[i], err_text(rc));
 	}
-	return r;
+	return rc;
 }
 
 struct runtime *runtime_runsc_new(struct loop *loop, struct children *children,
@@ -183,7 +241,7 @@ struct runtime *runtime_runsc_new(struct loop *loop, struct children *children,
 				  struct err *err)
 {
 	struct runsc *rs = calloc(1, sizeof(*rs));
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (rs) {
 		rs->rt.ops = &runsc_ops;
@@ -195,12 +253,12 @@ struct runtime *runtime_runsc_new(struct loop *loop, struct children *children,
 		LIST_INIT(&rs->calls);
 		rs->links = links_new(loop, NULL, err);
 		rs->layers = layers_new(loop, engine, RUNSC_IMAGES);
-		r = rs->links && rs->layers ? cgroup_init(CGROUP_ROOT, err) :
-					      err_nomem(err);
+		rc = rs->links && rs->layers ? cgroup_init(CGROUP_ROOT, err) :
+					       err_nomem(err);
 	}
-	if (r == 0)
-		r = sweep(rs, err);
-	if (r == 0)
+	if (rc == 0)
+		rc = sweep(rs, err);
+	if (rc == 0)
 		return &rs->rt;
 	if (rs) {
 		op_free(&rs->rt);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_box.c - one sandbox of the runsc runtime: its names and its removal
+ * runsc_box.c - one sandbox of the runsc runtime: names and removal
  *
  *	starting ──▶ running ──▶ ended ──▶ removing ──▶ (gone)
  *	    └────────────┴─────────────────▲   │
- *	                                   └─ left, when that failed: tried
- *	                                      again after a while
+ *	                                   └─ left, if that failed: tried
+ *	                                      again later
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -129,7 +129,7 @@ static void on_undone(void *arg, const struct err *err)
 int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err)
 {
 	struct runsc *rs = b->rs;
-	int r;
+	int rc;
 
 	if (b->state == BOX_REMOVING && !b->removed_fn && fn) {
 		b->removed_fn = fn;
@@ -139,10 +139,10 @@ int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err)
 	if (b->state == BOX_REMOVING)
 		return err_set(err, -EBUSY,
 			       "this sandbox is being removed already");
-	r = runsc_job_undo(rs->loop, b->id, &b->paths, &b->veth, RUNSC_STATE,
-			   on_undone, b, &b->job, err);
-	if (r < 0)
-		return r;
+	rc = runsc_job_undo(rs->loop, b->id, &b->paths, &b->veth, RUNSC_STATE,
+			    on_undone, b, &b->job, err);
+	if (rc < 0)
+		return rc;
 	b->state = BOX_REMOVING;
 	b->removed_fn = fn;
 	b->removed_arg = arg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_impl.h - shared by the files that make up the runsc runtime
+ * runsc_impl.h - shared by the runsc*.c files
  */
 #ifndef CONTROL_ACD_RUNTIME_RUNSC_IMPL_H
 #define CONTROL_ACD_RUNTIME_RUNSC_IMPL_H
@@ -19,10 +19,10 @@
 #define RUNSC_BUNDLES AC_RUN "/bundles"
 #define RUNSC_NETNS AC_RUN "/netns"
 #define RUNSC_IMAGES AC_RUN "/images"
-/* On the engine's volume: $AC_HOME may be on a file system that can carry no
- * overlay, and none of it is to be kept. */
+/* What sandboxes write. On the engine's volume: the file system of $AC_HOME may
+ * not support an overlay, and these files are temporary. */
 #define RUNSC_UPPER "/var/lib/docker/ac-upper"
-/* The engine's ids are hexadecimal: nobody else's begins so. */
+/* The engine's ids are hexadecimal, so none begins like this. */
 #define RUNSC_ID_PREFIX "rs-"
 #define RUNSC_ID_LEN (3u + 16u)
 
@@ -31,7 +31,7 @@ enum box_state {
 	BOX_RUNNING,
 	BOX_ENDED,
 	BOX_REMOVING,
-	BOX_LEFT, /* its removal failed */
+	BOX_LEFT, /* its removal has failed */
 };
 
 /* One sandbox. */
@@ -40,29 +40,29 @@ struct box {
 	struct runsc *rs;
 	enum box_state state;
 	char id[RUNSC_ID_LEN + 1];
-	char name[AC_NAME_MAX + 1]; /* of its instance */
+	char name[AC_NAME_MAX + 1]; /* its instance's */
 	struct runsc_paths paths;
 	struct layers_image *image;
-	struct veth veth; /* empty: none was begun */
-	struct runsc_job *job; /* of the making, or of the removal */
-	pid_t maker; /* child that makes it and is runsc then; 0: none */
-	pid_t pid; /* of the sandbox; 0: not known, or ended */
+	struct veth veth; /* empty: not begun */
+	struct runsc_job *job; /* that makes or removes it */
+	pid_t maker; /* child that makes it and then is runsc; 0: none */
+	pid_t pid; /* of the sandbox; 0: unknown, or ended */
 	int exit_code; /* when it has ended */
 
-	/* While it starts. */
+	/* Only during its start. */
 	struct runsc_want *want;
 	struct loop_timer *limit;
-	struct loop_io *hello; /* while nothing has come on the link */
+	struct loop_io *hello; /* until something comes on the link */
 	int link_fd;
 	bool greeted;
-	int maker_code; /* when that has ended */
+	int maker_code; /* exit code, when the maker has ended */
 	struct err err; /* why it failed */
 	runtime_start_fn start_fn;
 	void *start_arg;
 
-	struct loop_timer *again; /* when its removal has failed */
+	struct loop_timer *again; /* after a failed removal */
 	unsigned again_ms; /* the last pause */
-	runtime_done_fn removed_fn; /* NULL: nobody is to be told */
+	runtime_done_fn removed_fn; /* or NULL */
 	void *removed_arg;
 };
 
@@ -74,10 +74,10 @@ struct runsc {
 	struct runtime *docker;
 	struct links *links;
 	struct layers *layers;
-	bool told; /* that the engine's images cannot be used */
+	bool told; /* logged that the engine's images cannot be used */
 	LIST_HEAD(boxes, box) boxes;
-	LIST_HEAD(calls, call) calls; /* answers to come */
-	struct runsc_prune *prune; /* under way; or NULL */
+	LIST_HEAD(calls, call) calls; /* not answered yet */
+	struct runsc_prune *prune; /* running, or NULL */
 };
 
 static inline struct runsc *runsc_of(struct runtime *rt)
@@ -89,30 +89,34 @@ static inline struct runsc *runsc_of(struct runtime *rt)
 
 int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 		   runtime_start_fn fn, void *arg);
-/* acd ends: whoever waits for this start hears so. */
+/* acd ends: a start that still runs fails with -ECANCELED. */
 void runsc_start_cancel(struct box *b);
 
 /* ---- runsc_box.c ---- */
 
-bool runsc_is_ours(const char *id); /* not a container's of the engine */
+bool runsc_is_ours(const char *id); /* false: a sandbox of the engine */
+/* Returns a sandbox, borrowed, or NULL. */
 struct box *box_find(struct runsc *rs, const char *id);
-/* With an id of its own. NULL without memory. */
+/* Adds a sandbox with a new id, owned by @rs. Returns NULL without memory. */
 struct box *box_new(struct runsc *rs, const char *name);
-/* What is left of it in the system stays, and nobody is told. */
+/* Forgets the sandbox: what is left of it in the system stays, and there are no
+ * callbacks. */
 void box_free(struct box *b);
-/* acd ends: who waits for its removal hears so. */
+/* acd ends: a removal that still runs is reported as -ECANCELED. */
 void box_remove_cancel(struct box *b);
-/* Its process has been seen to end. */
+/* Its process has ended. */
 void box_ended(struct box *b, int exit_code);
-/* Its removal has failed: it is tried again, with growing pauses. */
+/* Its removal has failed: tries again later, with growing pauses. */
 void box_left(struct box *b);
-/* Takes everything away; @fn, if any, once. After a failure, which @fn hears
- * of, it goes on by itself; whoever asks then waits for that. */
+/* Removes all of it, frees it and calls @fn (unless NULL) once. If that fails,
+ * @fn gets the error, and it is tried again without @fn. During a removal
+ * without a callback, @fn is taken for it. Returns 0, or a negative errno with
+ * @err (-EBUSY if a removal with a callback runs); @fn is not called then. */
 int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err);
 
 /* ---- runsc_ops.c ---- */
 
-/* Of the cgroup, for what a sandbox may have. */
+/* Returns the cgroup's limits for what a sandbox may have. */
 struct cgroup_limits runsc_limits(uint64_t cpu_milli, uint64_t memory,
 				  uint64_t pids);
 
@@ -130,16 +134,16 @@ int runsc_op_update(struct runtime *rt, const char *id,
 		    void *arg);
 int runsc_op_freeze(struct runtime *rt, const char *id, bool frozen,
 		    runtime_done_fn fn, void *arg);
-/* @id has ended or is gone: whoever waits for that goes on. */
+/* @id has ended or is gone: continues calls that wait for that. */
 void runsc_calls_wake(struct runsc *rs, const char *id);
-/* All answers that are still to come are -ECANCELED. */
+/* Answers all open calls with -ECANCELED. */
 void runsc_calls_cancel(struct runsc *rs);
 
 /* ---- runsc_prune.c ---- */
 
 int runsc_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
 		   void *arg);
-/* acd ends, and all boxes with it: no step of it begins any more. */
+/* acd ends, and all sandboxes with it: stops the prune. */
 void runsc_prune_cancel(struct runsc *rs);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_job.c - children of acd that make and take away what a sandbox needs
+ * runsc_job.c - children of acd that make and remove what a sandbox needs
  *
- * Theory of operation. Both are forks of acd that never return: they have its
- * mount namespace, so what they mount is mounted for acd, and its right to
- * do so. The first of them moves into the sandbox's cgroup and becomes runsc,
- * so that the sandbox and its gofer are in there from their first moment.
+ * Theory of operation: both are forks of acd that never return. They have its
+ * mount namespace, so their mounts are acd's, and its privileges. The first
+ * moves into the sandbox's cgroup and becomes runsc, so the sandbox and its
+ * gofer are in that cgroup from the start.
  *
- * What there will be to take away, acd knows before it forks: a child that is
- * killed half way has nothing to tell.
+ * acd knows what will have to be removed before it forks, since a child that is
+ * killed half way cannot report.
  *
- * The order of making: what limits comes before what it limits, and the port
- * of the bridge is pinned before anything could use it. The order of taking
- * away is the reverse, but for the port, which is shut first of all.
+ * Limits are made before what they limit, and the port is pinned before
+ * anything can use it. Removal is in the reverse order, except for the port,
+ * which is unpinned first.
  */
 #include "control/acd/runtime/runsc_job.h"
 
@@ -36,7 +36,7 @@
 
 struct runsc_job {
 	struct loop_io *io;
-	int fd; /* the child's report */
+	int fd; /* for the child's report */
 	runsc_job_fn fn;
 	void *arg;
 };
@@ -51,7 +51,7 @@ static int text_write(const struct runsc_paths *p, const char *file,
 
 	if (!path)
 		return -ENOMEM;
-	/* On a tmpfs, for this sandbox alone: nothing to keep whole. */
+	/* On a tmpfs and for this sandbox only, so not written atomically. */
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 }
@@ -64,33 +64,33 @@ static int bundle_make(const struct runsc_make *m, struct err *err)
 			   "%s\t%s\n",
 			   m->veth->address, m->name);
 	SCOPED_STR hostname = str_printf("%s\n", m->name);
-	int r = hosts && hostname ? 0 : -ENOMEM;
+	int rc = hosts && hostname ? 0 : -ENOMEM;
 
-	if (r == 0)
-		r = file_mkdir_p(m->paths->bundle, 0700);
-	if (r == 0)
-		r = text_write(m->paths, "hosts", hosts);
-	if (r == 0)
-		r = text_write(m->paths, "hostname", hostname);
-	if (r == 0)
-		r = text_write(m->paths, "config.json", m->config);
-	return r < 0 ? err_set(err, r, "write the bundle %s: %s",
-			       m->paths->bundle, err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = file_mkdir_p(m->paths->bundle, 0700);
+	if (rc == 0)
+		rc = text_write(m->paths, "hosts", hosts);
+	if (rc == 0)
+		rc = text_write(m->paths, "hostname", hostname);
+	if (rc == 0)
+		rc = text_write(m->paths, "config.json", m->config);
+	return rc < 0 ? err_set(err, rc, "write the bundle %s: %s",
+				m->paths->bundle, err_text(rc)) :
+			0;
 }
 
 static int root_make(const struct runsc_make *m, struct err *err)
 {
 	SCOPED_STR root = str_printf("%s/root", m->paths->bundle);
-	int r = root ? 0 : -ENOMEM;
+	int rc = root ? 0 : -ENOMEM;
 
 	if (!m->image)
 		return 0;
-	if (r == 0)
-		r = layers_mount_rw(m->image, m->paths->upper, root);
-	return r < 0 ? err_set(err, r, "mount a root file system: %s",
-			       err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = layers_mount_rw(m->image, m->paths->upper, root);
+	return rc < 0 ? err_set(err, rc, "mount a root file system: %s",
+				err_text(rc)) :
+			0;
 }
 
 static int make_all(const struct runsc_make *m, struct err *err)
@@ -101,24 +101,24 @@ static int make_all(const struct runsc_make *m, struct err *err)
 		.gateway = AC_GATEWAY,
 		.prefix = PREFIX_LEN,
 	};
-	int r = cgroup_create(m->id, &m->limits, err);
+	int rc = cgroup_create(m->id, &m->limits, err);
 
-	if (r == 0)
-		r = bundle_make(m, err);
-	if (r == 0)
-		r = root_make(m, err);
-	if (r == 0)
-		r = netns_create(&net, m->veth, err);
-	if (r < 0)
-		return r;
-	r = cgroup_enter(m->id);
-	return r < 0 ? err_set(err, r, "enter the sandbox's cgroup: %s",
-			       err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = bundle_make(m, err);
+	if (rc == 0)
+		rc = root_make(m, err);
+	if (rc == 0)
+		rc = netns_create(&net, m->veth, err);
+	if (rc < 0)
+		return rc;
+	rc = cgroup_enter(m->id);
+	return rc < 0 ? err_set(err, rc, "enter the sandbox's cgroup: %s",
+				err_text(rc)) :
+			0;
 }
 
-/* acd's descriptors are not the child's: @fds become 3, 4, 5, in order, and
- * all others go. */
+/* Makes @fds the descriptors 3, 4, 5, in order, and closes all others: acd's
+ * are not the child's. */
 static int fds_keep(int fds[static 3], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -144,33 +144,33 @@ static ATTR_NORETURN void maker_run(const struct runsc_make *m, int report)
 {
 	int fds[3] = { report, m->link, m->words };
 	struct err err = { 0 };
-	/* The gofer keeps the environment: nothing of acd's is in it. */
+	/* The gofer keeps the environment, so it has nothing of acd's. */
 	static const char *const env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
 					   NULL };
 	struct proc_opts opts = { .argv = m->argv,
 				  .env = env,
 				  .new_session = 1 };
-	int r = fds_keep(fds, ARRAY_SIZE(fds));
+	int rc = fds_keep(fds, ARRAY_SIZE(fds));
 
-	if (r < 0)
-		err_set(&err, r, "descriptors: %s", err_text(r));
+	if (rc < 0)
+		err_set(&err, rc, "descriptors: %s", err_text(rc));
 	else
-		r = make_all(m, &err);
-	if (report_send(fds[0], &err) < 0 || r < 0)
+		rc = make_all(m, &err);
+	if (report_send(fds[0], &err) < 0 || rc < 0)
 		_exit(EXIT_FAILED);
 	/*
-	 * gVisor makes two files of a socket that is both 0 and 1, and shuts
-	 * it down when either is closed: stdout is /dev/null.
+	 * If one socket is both 0 and 1, gVisor makes two files of it and shuts
+	 * it down when either is closed. So stdout is /dev/null.
 	 */
 	opts.fd[0] = fds[1];
 	opts.fd[1] = -1;
 	opts.fd[2] = fds[2];
-	r = proc_exec(&opts);
-	dprintf(fds[2], "run %s: %s\n", m->argv[0], err_text(r));
+	rc = proc_exec(&opts);
+	dprintf(fds[2], "run %s: %s\n", m->argv[0], err_text(rc));
 	_exit(EXIT_FAILED);
 }
 
-/* ---- the child that takes away ---- */
+/* ---- the child that removes ---- */
 
 static void nap(void)
 {
@@ -179,34 +179,34 @@ static void nap(void)
 	nanosleep(&t, NULL);
 }
 
-/* Its processes are acd's to reap, which goes on meanwhile. */
+/* Kills the processes and waits; acd reaps them meanwhile. */
 static int processes_end(const char *id)
 {
 	uint64_t limit = clock_ms() + UNDO_LIMIT_MS;
-	int r = cgroup_kill(id);
+	int rc = cgroup_kill(id);
 
-	while (r == 0 && (r = cgroup_remove(id)) == -EBUSY &&
+	while (rc == 0 && (rc = cgroup_remove(id)) == -EBUSY &&
 	       clock_ms() < limit) {
 		nap();
-		r = cgroup_kill(id);
+		rc = cgroup_kill(id);
 	}
-	return r;
+	return rc;
 }
 
-/* runsc keeps state, a lock and a socket, all with the id in their names. */
+/* runsc keeps state, a lock and a socket, with the id in their names. */
 static int state_remove(const char *dir, const char *id)
 {
 	SCOPED_DIR d = opendir(dir);
 	const struct dirent *e;
-	int r = 0;
+	int rc = 0;
 
 	if (!d)
 		return errno == ENOENT ? 0 : -errno;
 	while ((e = readdir(d)))
 		if (strstr(e->d_name, id) &&
 		    unlinkat(dirfd(d), e->d_name, 0) < 0 && errno != ENOENT)
-			r = -errno;
-	return r;
+			rc = -errno;
+	return rc;
 }
 
 static int root_remove(const struct runsc_paths *p)
@@ -226,26 +226,26 @@ static int undo_all(const char *id, const struct runsc_paths *p,
 		    struct err *err)
 {
 	const char *what = "its network";
-	int r;
+	int rc;
 
 	netns_destroy(p->netns, AC_BRIDGE, veth);
 	what = "its processes";
-	r = processes_end(id);
-	if (r == 0) {
+	rc = processes_end(id);
+	if (rc == 0) {
 		what = "its state";
-		r = state_remove(state_dir, id);
+		rc = state_remove(state_dir, id);
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		what = "its root file system";
-		r = root_remove(p);
+		rc = root_remove(p);
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		what = "its bundle";
-		r = file_remove_tree(p->bundle);
+		rc = file_remove_tree(p->bundle);
 	}
-	return r < 0 ? err_set(err, r, "remove sandbox %s: %s: %s", id, what,
-			       err_text(r)) :
-		       0;
+	return rc < 0 ? err_set(err, rc, "remove sandbox %s: %s: %s", id, what,
+				err_text(rc)) :
+			0;
 }
 
 static ATTR_NORETURN void undoer_run(const char *id,
@@ -255,10 +255,10 @@ static ATTR_NORETURN void undoer_run(const char *id,
 {
 	int fds[3] = { report, -1, -1 };
 	struct err err = { 0 };
-	int r = fds_keep(fds, 1);
+	int rc = fds_keep(fds, 1);
 
-	if (r < 0)
-		err_set(&err, r, "descriptors: %s", err_text(r));
+	if (rc < 0)
+		err_set(&err, rc, "descriptors: %s", err_text(rc));
 	else
 		undo_all(id, p, veth, state_dir, &err);
 	_exit(report_send(fds[0], &err) < 0);
@@ -283,7 +283,7 @@ static void on_report(void *arg, uint32_t events)
 	fn(fn_arg, err.code < 0 ? &err : NULL);
 }
 
-/* The caller's half of a fork; *ret_fd is the child's end of the report. */
+/* acd's half of a fork; *ret_fd is the child's end of the report. */
 static int job_new(struct loop *loop, runsc_job_fn fn, void *arg,
 		   struct runsc_job **ret, int *ret_fd, struct err *err)
 {
@@ -314,18 +314,18 @@ int runsc_job_make(struct loop *loop, const struct runsc_make *m,
 {
 	SCOPED_FD fd = -1;
 	pid_t pid;
-	int r = job_new(loop, fn, arg, ret, &fd, err);
+	int rc = job_new(loop, fn, arg, ret, &fd, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	pid = fork();
 	if (pid == 0)
 		maker_run(m, fd);
 	if (pid < 0) {
-		r = err_sys(err, "start a process for the sandbox");
+		rc = err_sys(err, "start a process for the sandbox");
 		runsc_job_forget(*ret);
 		*ret = NULL;
-		return r;
+		return rc;
 	}
 	*ret_pid = pid;
 	return 0;
@@ -338,18 +338,18 @@ int runsc_job_undo(struct loop *loop, const char *id,
 {
 	SCOPED_FD fd = -1;
 	pid_t pid;
-	int r = job_new(loop, fn, arg, ret, &fd, err);
+	int rc = job_new(loop, fn, arg, ret, &fd, err);
 
-	if (r < 0)
-		return r;
-	pid = fork(); /* reaped with all others */
+	if (rc < 0)
+		return rc;
+	pid = fork(); /* reaped like any other child */
 	if (pid == 0)
 		undoer_run(id, paths, veth, state_dir, fd);
 	if (pid < 0) {
-		r = err_sys(err, "start a process that removes a sandbox");
+		rc = err_sys(err, "start a process that removes a sandbox");
 		runsc_job_forget(*ret);
 		*ret = NULL;
-		return r;
+		return rc;
 	}
 	return 0;
 }

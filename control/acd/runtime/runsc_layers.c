@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_layers.c - the layers of the engine's images, mounted for sandboxes
+ * runsc_layers.c - mounts the layers of the engine's images for sandboxes
  *
- * Theory of operation. The engine keeps an image as a pile of directories
- * (overlay2). acd lays the same overlay over them once for each image, read
- * only, and every sandbox of the image has that mount as its root: a start
- * mounts nothing, and all share its page cache.
+ * Theory of operation: the engine stores an image as a stack of directories
+ * (overlay2). acd mounts the same overlay once for each image, read-only, and
+ * it is the root of all sandboxes of that image. So a start mounts nothing, and
+ * all share the page cache.
  *
- * The engine knows nothing of such a mount, and would remove the layers of an
- * image under a running sandbox. So acd holds each image it uses by a
+ * The engine does not know of this mount and might remove the layers of an
+ * image while a sandbox runs. So acd holds each image that it uses by a
  * container of it, created and never started, which the engine respects. An
- * image that its name has left is let go when its last sandbox has gone.
+ * image that has lost its name is released when its last sandbox is gone.
  *
- * At the bottom of the pile lies a layer of our own with all the places that
- * a sandbox mounts something on, so that nothing has to be made in an image
- * that cannot be written to. Whatever an image has itself is above it.
+ * Below and above the layers of an image are two of our own (runsc_own.h).
  *
- * Which image a name means is asked at each start: builds, and whoever works
- * by hand in ac-host, move names.
+ * Each start asks which image a name means: builds, and users who work by hand
+ * in ac-host, change names.
  */
 #include "control/acd/runtime/runsc_layers.h"
 
@@ -27,9 +25,8 @@
 #include <sys/mount.h>
 #include <sys/queue.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
-#include "control/acd/runtime/runsc_spec.h"
+#include "control/acd/runtime/runsc_own.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/log.h"
@@ -37,15 +34,13 @@
 
 #define CALL_TIMEOUT_MS 30000u
 #define LINK_MAX_BYTES 64u /* of a layer's file "link" */
-#define COPY_MAX (1u << 20) /* of a file of ours */
-#define OPTION_MAX 4095u /* what mount(2) takes */
-#define HOLDER_LABEL "ac.layers"
+#define OPTION_MAX 4095u /* bytes; mount(2)'s limit */
 #define LIST_PATH                \
 	"/containers/json?all=1" \
 	"&filters="              \
-	"%7B%22label%22%3A%5B%22" HOLDER_LABEL "%22%5D%7D"
+	"%7B%22label%22%3A%5B%22" LAYERS_LABEL "%22%5D%7D"
 
-/* Somebody who waits for an image. */
+/* A call of layers_get() that is not answered yet. */
 struct getter {
 	STAILQ_ENTRY(getter) link;
 	struct layers *ls;
@@ -61,23 +56,24 @@ struct layers_image {
 	char *name, *id;
 	char *option; /* "lowerdir=..." */
 	char *path; /* of the mount */
-	char holder[48]; /* the container, a name of its own each time */
+	char holder[48]; /* name of the container, unique each time */
 	unsigned refs;
 	bool mounted;
-	struct getters getters; /* while it is being made */
+	struct getters getters; /* waiting for the mount */
 };
 
 struct layers {
 	struct loop *loop;
 	struct engine *engine;
-	char *dir, *base;
-	bool swept; /* holders of an earlier life */
+	char *dir;
+	char *base, *top; /* our layers */
+	bool swept; /* holders of an earlier acd are removed */
 	LIST_HEAD(layers_images, layers_image) images;
 };
 
 /* ---- the overlay ---- */
 
-/* Appends the short name of one layer: "l/<name>" of ".../<id>/diff". */
+/* Appends the short name of a layer: "l/<name>" for ".../<id>/diff". */
 static int option_append(char *out, size_t size, const char *root,
 			 const char *layer, size_t len)
 {
@@ -102,50 +98,51 @@ static int option_append(char *out, size_t size, const char *root,
 }
 
 int layers_option(const char *root, const char *upper, const char *lower,
-		  const char *base, char **ret)
+		  const struct layers_own *own, char **ret)
 {
 	char text[OPTION_MAX + 1] = "";
 	SCOPED_STR list = *lower ? str_printf("%s:%s", upper, lower) :
 				   str_printf("%s", upper);
 	size_t n = 0;
-	int r = list ? 0 : -ENOMEM;
+	int rc = list ? 0 : -ENOMEM;
 
-	for (const char *p = list; r == 0 && *p; n++) {
+	for (const char *p = list; rc == 0 && *p; n++) {
 		size_t len = strcspn(p, ":");
 
-		r = n < LAYERS_MAX ?
-			    option_append(text, sizeof(text), root, p, len) :
-			    -E2BIG;
+		rc = n < LAYERS_MAX ?
+			     option_append(text, sizeof(text), root, p, len) :
+			     -E2BIG;
 		p += len + (p[len] == ':');
 	}
-	if (r < 0)
-		return r;
-	if (n == 0 || strpbrk(base, ":,\\"))
+	if (rc < 0)
+		return rc;
+	if (n == 0 || strpbrk(own->base, ":,\\") || strpbrk(own->top, ":,\\"))
 		return -ENOTSUP;
-	*ret = str_printf("lowerdir=%s%s", text, base);
+	*ret = str_printf("lowerdir=%s:%s%s", own->top, text, own->base);
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Short names are relative: the engine's directory is ours for a moment. */
+/* Short names are relative, so changes to the engine's directory for a
+ * moment. */
 static int overlay_mount(const char *target, unsigned long flags,
 			 const char *option)
 {
 	SCOPED_FD here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int r = 0;
+	int rc = 0;
 
 	if (here < 0 || chdir(LAYERS_ROOT) < 0)
 		return -errno;
 	if (mount("overlay", target, "overlay", flags, option) < 0)
-		r = -errno;
+		rc = -errno;
 	if (fchdir(here) < 0) {
-		/* Told as a failure: nobody would take the mount away. */
-		int code = -errno;
+		/* A failure, so the caller will not unmount: do it here. */
+		int lost = -errno;
 
-		if (r == 0)
+		if (rc == 0)
 			umount2(target, MNT_DETACH | UMOUNT_NOFOLLOW);
-		return code;
+		return lost;
 	}
-	return r;
+	return rc;
 }
 
 int layers_mount_rw(const struct layers_image *img, const char *dir,
@@ -154,18 +151,18 @@ int layers_mount_rw(const struct layers_image *img, const char *dir,
 	SCOPED_STR upper = str_printf("%s/upper", dir);
 	SCOPED_STR work = str_printf("%s/work", dir);
 	SCOPED_STR option = NULL;
-	int r;
+	int rc;
 
 	if (!upper || !work)
 		return -ENOMEM;
-	r = file_mkdir_p(upper, 0755);
-	if (r == 0)
-		r = file_mkdir_p(work, 0700);
-	if (r == 0)
-		r = file_mkdir_p(target, 0700);
-	if (r < 0)
-		return r;
-	/* volatile: nobody reads it after this life, so nothing is synced. */
+	rc = file_mkdir_p(upper, 0755);
+	if (rc == 0)
+		rc = file_mkdir_p(work, 0700);
+	if (rc == 0)
+		rc = file_mkdir_p(target, 0700);
+	if (rc < 0)
+		return rc;
+	/* volatile: not used after this acd, so never synced. */
 	option = str_printf("%s,upperdir=%s,workdir=%s,volatile", img->option,
 			    upper, work);
 	if (!option)
@@ -175,44 +172,9 @@ int layers_mount_rw(const struct layers_image *img, const char *dir,
 	return overlay_mount(target, MS_NODEV, option);
 }
 
-/*
- * The place of a file: empty, for what is mounted over it, or a copy. One
- * that is there stays, under whatever is mounted on it: ac-host's own files do
- * not change while it lives, and neither does its tmpfs outlive it.
- */
-static int base_file(const char *path, const char *source)
+const char *layers_id(const struct layers_image *img)
 {
-	SCOPED_STR data = NULL;
-	size_t len = 0;
-	int r = 0;
-
-	if (access(path, F_OK) == 0)
-		return 0;
-	/* An ac-host without it has nothing to give. */
-	if (source)
-		r = file_read(source, COPY_MAX, &data, &len);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	return file_replace(path, data ? data : "", len, 0444);
-}
-
-/* Our layer at the bottom. */
-static int base_make(const char *base)
-{
-	int r = file_mkdir_p(base, 0755);
-
-	for (const struct runsc_place *p = runsc_places; r == 0 && p->path;
-	     p++) {
-		SCOPED_STR path = str_printf("%s/%s", base, p->path);
-
-		if (!path)
-			return -ENOMEM;
-		if (p->file)
-			r = base_file(path, p->source);
-		else if (mkdir(path, 0755) < 0 && errno != EEXIST)
-			r = -errno;
-	}
-	return r;
+	return img->id;
 }
 
 const char *layers_path(const struct layers_image *img)
@@ -237,7 +199,7 @@ static void image_tell(struct layers_image *img, const struct err *err)
 	struct getters all = STAILQ_HEAD_INITIALIZER(all);
 	struct getter *g;
 
-	/* Whoever hears of it may let it go at once: not below the others. */
+	/* A callback may drop its reference at once; keep the image. */
 	img->refs++;
 	STAILQ_CONCAT(&all, &img->getters);
 	while ((g = STAILQ_FIRST(&all))) {
@@ -285,7 +247,7 @@ static void holder_remove(struct layers *ls, const char *name)
 		    on_holder_removed, NULL);
 }
 
-/* Nobody needs it: the engine may remove it again. */
+/* Not used any more: unmounts it and lets the engine remove it. */
 static void image_drop(struct layers_image *img)
 {
 	struct layers *ls = img->ls;
@@ -302,7 +264,7 @@ void layers_put(struct layers_image *img)
 
 	if (--img->refs > 0)
 		return;
-	/* The newest of a name stays for the next start. */
+	/* The newest of a name stays mounted for the next start. */
 	LIST_FOREACH (other, &img->ls->images, link) {
 		if (other == img)
 			return;
@@ -315,15 +277,18 @@ void layers_put(struct layers_image *img)
 
 static int image_mount(struct layers_image *img, struct err *err)
 {
-	int r = base_make(img->ls->base);
+	int rc = own_bottom_make(img->ls->base);
 
-	if (r == 0)
-		r = file_mkdir_p(img->path, 0700);
-	if (r == 0)
-		r = overlay_mount(img->path, MS_RDONLY | MS_NODEV, img->option);
-	if (r < 0)
-		return err_set(err, r, "mount the layers of image '%s': %s",
-			       img->name, err_text(r));
+	if (rc == 0)
+		rc = own_top_make(img->ls->top, runsc_covers);
+	if (rc == 0)
+		rc = file_mkdir_p(img->path, 0700);
+	if (rc == 0)
+		rc = overlay_mount(img->path, MS_RDONLY | MS_NODEV,
+				   img->option);
+	if (rc < 0)
+		return err_set(err, rc, "mount the layers of image '%s': %s",
+			       img->name, err_text(rc));
 	img->mounted = true;
 	return 0;
 }
@@ -356,23 +321,23 @@ static int image_hold(struct layers_image *img)
 		img->ls->engine, "POST", path,
 		json_pack("{s:s, s:[s], s:[], s:{s:s}, s:{s:s}}", "Image",
 			  img->id, "Entrypoint", "/nonexistent", "Cmd",
-			  "Labels", HOLDER_LABEL, img->name, "HostConfig",
+			  "Labels", LAYERS_LABEL, img->name, "HostConfig",
 			  "NetworkMode", "none"),
 		CALL_TIMEOUT_MS, on_held, img);
 }
 
-/* @g is the first who wants it. */
+/* @g is the first caller that wants it. */
 static int image_new(struct layers *ls, struct getter *g, const char *id,
 		     const char *option)
 {
 	struct layers_image *img = calloc(1, sizeof(*img));
 	const char *digest = strchr(id, ':');
 	uint64_t serial;
-	int r;
+	int rc;
 
 	if (!img)
 		return -ENOMEM;
-	/* A name that is being removed could not be given again. */
+	/* A unique name, as one that is being removed cannot be reused. */
 	if (getrandom(&serial, sizeof(serial), 0) != sizeof(serial)) {
 		free(img);
 		return -EIO;
@@ -387,12 +352,12 @@ static int image_new(struct layers *ls, struct getter *g, const char *id,
 	img->path = str_printf("%s/%.32s", ls->dir, digest);
 	snprintf(img->holder, sizeof(img->holder), "ac-layers-%016llx",
 		 (unsigned long long)serial);
-	r = img->name && img->id && img->option && img->path ? 0 : -ENOMEM;
-	if (r == 0)
-		r = image_hold(img);
-	if (r < 0) {
+	rc = img->name && img->id && img->option && img->path ? 0 : -ENOMEM;
+	if (rc == 0)
+		rc = image_hold(img);
+	if (rc < 0) {
 		image_free(img);
-		return r;
+		return rc;
 	}
 	STAILQ_INSERT_TAIL(&img->getters, g, link);
 	return 0;
@@ -400,7 +365,7 @@ static int image_new(struct layers *ls, struct getter *g, const char *id,
 
 /* ---- which image is it ---- */
 
-/* Images that nobody holds and whose name means another one by now. */
+/* Drops unused images whose name means another image now. */
 static void drop_old(struct layers *ls, const char *name, const char *id)
 {
 	struct layers_image *img, *next;
@@ -418,18 +383,19 @@ static int image_make(struct layers *ls, struct getter *g, const json_t *body,
 {
 	const json_t *driver = json_object_get(body, "GraphDriver");
 	const json_t *data = json_object_get(driver, "Data");
+	const struct layers_own own = { .base = ls->base, .top = ls->top };
 	SCOPED_STR option = NULL;
-	int r = -ENOTSUP;
+	int rc = -ENOTSUP;
 
 	if (strcmp(jsonx_text_at(driver, "Name"), "overlay2") == 0)
-		r = layers_option(LAYERS_ROOT, jsonx_text_at(data, "UpperDir"),
-				  jsonx_text_at(data, "LowerDir"), ls->base,
-				  &option);
-	if (r == 0)
-		r = image_new(ls, g, jsonx_text_at(body, "Id"), option);
-	if (r < 0)
-		return err_set(err, r, "the layers of image '%s': %s", g->name,
-			       err_text(r));
+		rc = layers_option(LAYERS_ROOT, jsonx_text_at(data, "UpperDir"),
+				   jsonx_text_at(data, "LowerDir"), &own,
+				   &option);
+	if (rc == 0)
+		rc = image_new(ls, g, jsonx_text_at(body, "Id"), option);
+	if (rc < 0)
+		return err_set(err, rc, "the layers of image '%s': %s", g->name,
+			       err_text(rc));
 	return 0;
 }
 
@@ -463,8 +429,8 @@ static void on_inspected(void *arg, int status, json_t *body,
 		getter_done(g, NULL, &failed);
 }
 
-/* Containers that held images for an earlier life of acd. Nothing of it is
- * left, so any that a new one needs it makes again. */
+/* Removes holders of an earlier acd. None of its sandboxes is left, so no
+ * holder is needed. */
 static void on_listed(void *arg, int status, json_t *body,
 		      const struct err *err)
 {
@@ -477,7 +443,7 @@ static void on_listed(void *arg, int status, json_t *body,
 		getter_done(g, NULL, err);
 		return;
 	}
-	/* Of two that asked, the later may have a new holder in its list. */
+	/* If two asked, the second list may have a new holder in it. */
 	if (!g->ls->swept) {
 		json_array_foreach (body, i, entry) {
 			holder_remove(g->ls, jsonx_text_at(entry, "Id"));
@@ -499,24 +465,24 @@ int layers_get(struct layers *ls, const char *name, layers_fn fn, void *arg)
 {
 	char escaped[ENGINE_NAME_MAX], path[ENGINE_NAME_MAX + 32];
 	struct getter *g = calloc(1, sizeof(*g));
-	int r = engine_escape(escaped, sizeof(escaped), name);
+	int rc = engine_escape(escaped, sizeof(escaped), name);
 
 	if (g)
 		*g = (struct getter){ .ls = ls, .fn = fn, .arg = arg };
 	if (!g || !(g->name = strdup(name)))
-		r = -ENOMEM;
-	if (r == 0) {
+		rc = -ENOMEM;
+	if (rc == 0) {
 		snprintf(path, sizeof(path), "/images/%s/json", escaped);
-		r = ls->swept ? engine_call(ls->engine, "GET", path,
-					    CALL_TIMEOUT_MS, on_inspected, g) :
-				engine_call(ls->engine, "GET", LIST_PATH,
-					    CALL_TIMEOUT_MS, on_listed, g);
+		rc = ls->swept ? engine_call(ls->engine, "GET", path,
+					     CALL_TIMEOUT_MS, on_inspected, g) :
+				 engine_call(ls->engine, "GET", LIST_PATH,
+					     CALL_TIMEOUT_MS, on_listed, g);
 	}
-	if (r < 0 && g) {
+	if (rc < 0 && g) {
 		free(g->name);
 		free(g);
 	}
-	return r;
+	return rc;
 }
 
 /* ---- all of them ---- */
@@ -524,16 +490,31 @@ int layers_get(struct layers *ls, const char *name, layers_fn fn, void *arg)
 int layers_drop(struct layers *ls)
 {
 	struct layers_image *img, *next;
-	int r = 0;
+	int rc = 0;
 
 	for (img = LIST_FIRST(&ls->images); img; img = next) {
 		next = LIST_NEXT(img, link);
 		if (img->refs > 0 || !STAILQ_EMPTY(&img->getters))
-			r = -EBUSY;
+			rc = -EBUSY;
 		else
 			image_drop(img);
 	}
-	return r;
+	return rc;
+}
+
+int layers_release(struct layers *ls, const char *id)
+{
+	struct layers_image *img;
+
+	LIST_FOREACH (img, &ls->images, link) {
+		if (strcmp(img->id, id) != 0)
+			continue;
+		if (img->refs > 0 || !STAILQ_EMPTY(&img->getters))
+			return -EBUSY;
+		image_drop(img);
+		return 0;
+	}
+	return 0;
 }
 
 struct layers *layers_new(struct loop *loop, struct engine *engine,
@@ -548,7 +529,8 @@ struct layers *layers_new(struct loop *loop, struct engine *engine,
 	LIST_INIT(&ls->images);
 	ls->dir = strdup(dir);
 	ls->base = str_printf("%s/base", dir);
-	if (!ls->dir || !ls->base) {
+	ls->top = str_printf("%s/top", dir);
+	if (!ls->dir || !ls->base || !ls->top) {
 		layers_free(ls);
 		return NULL;
 	}
@@ -563,5 +545,6 @@ void layers_free(struct layers *ls)
 		image_free(LIST_FIRST(&ls->images));
 	free(ls->dir);
 	free(ls->base);
+	free(ls->top);
 	free(ls);
 }

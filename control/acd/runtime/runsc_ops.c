@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_ops.c - what can be asked of a sandbox of the runsc runtime
+ * runsc_ops.c - operations on a sandbox of the runsc runtime
  *
- * No answer comes before its call has returned: each is a struct call with a
- * timer, which either waits for something or is due at once. A call knows
- * its sandbox by id alone, since that may be removed meanwhile.
+ * No callback comes before its call has returned: each is a struct call with a
+ * timer, which waits for something or is due at once. A call has only the id of
+ * its sandbox, since that may be removed meanwhile.
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -24,7 +24,7 @@ struct call {
 	struct runsc *rs;
 	struct loop_timer *timer;
 	char id[RUNSC_ID_LEN + 1];
-	/* The timer has struck, or what it waits for has come. */
+	/* Called when the timer is due, or what it waits for has come. */
 	void (*step)(struct call *c, struct box *b);
 	bool waits; /* for the end of the sandbox */
 	bool killed, frozen;
@@ -47,7 +47,7 @@ struct cgroup_limits runsc_limits(uint64_t cpu_milli, uint64_t memory,
 	};
 }
 
-/* The answer; the call is gone. */
+/* Answers and frees the call. */
 static void call_end(struct call *c, const struct runtime_end *end)
 {
 	struct call now = *c;
@@ -77,7 +77,7 @@ static void step_answer(struct call *c, struct box *b)
 	call_end(c, NULL);
 }
 
-/* Due at once, with step_answer(), until the caller says otherwise. */
+/* Makes a call that is due at once, with step_answer(), unless changed. */
 static struct call *call_new(struct runsc *rs, const char *id, void *arg)
 {
 	struct call *c = calloc(1, sizeof(*c));
@@ -155,7 +155,7 @@ int runsc_op_stop(struct runtime *rt, const char *id, uint64_t grace_ms,
 	b = box_find(rs, id);
 	if (!b || b->pid == 0)
 		return 0;
-	/* gVisor passes it on to its first process. */
+	/* gVisor passes it on to the sandbox's PID 1. */
 	kill(b->pid, SIGTERM);
 	c->step = step_stop;
 	c->waits = true;
@@ -203,7 +203,7 @@ int runsc_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 	if (!b)
 		gone(&c->err, id);
 	else if (cgroup_stats(id, &c->figures, &c->err) == 0)
-		/* An interface that has gone has nothing more to tell. */
+		/* Counters of a removed interface stay 0. */
 		netns_counters(&b->veth, &c->figures.rx_bytes,
 			       &c->figures.tx_bytes);
 	return 0;
@@ -300,8 +300,8 @@ static void step_freeze(struct call *c, struct box *b)
 	else if (clock_ms() >= c->until) {
 		err_set(&c->err, -ETIMEDOUT, "sandbox %s does not %s", c->id,
 			c->frozen ? "freeze" : "thaw");
-		/* Else it would be frozen yet, when nobody expects it. A thaw
-		 * may come late: it is what is wanted, or an end is. */
+		/* Undo a freeze, or it would come unexpectedly later. A late
+		 * thaw is harmless. */
 		if (c->frozen)
 			cgroup_freeze(c->id, false, NULL);
 	} else {

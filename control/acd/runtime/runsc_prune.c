@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_prune.c - all that is kept beside the instances goes
+ * runsc_prune.c - removes all that is not part of an instance
  *
- * Sandboxes whose removal has failed before come first: they hold the layers
- * of their images, and those the engine's containers that the docker runtime
- * removes behind us. What cannot go is named.
+ * Sandboxes whose removal has failed are first: they hold the layers of their
+ * images, and those hold the engine's containers, which the docker runtime
+ * removes afterwards. What cannot be removed is named.
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -12,10 +12,10 @@
 
 struct runsc_prune {
 	struct runsc *rs;
-	struct loop_timer *begin; /* no answer comes before the call returned */
+	struct loop_timer *begin; /* so that no callback comes too early */
 	bool images;
-	unsigned pending; /* removals, plus one while they begin */
-	struct err err; /* the first */
+	unsigned pending; /* removals, and 1 while they begin */
+	struct err err; /* the first failure */
 	runtime_done_fn fn;
 	void *arg;
 };
@@ -35,7 +35,7 @@ static void prune_fail(struct runsc_prune *p, const char *name,
 	err_wrap(&p->err, "the sandbox of '%s' stays", name);
 }
 
-/* Who still has an image mounted? */
+/* Names the sandboxes that hold an image. */
 static void layers_held(const struct runsc_prune *p, int code, struct err *err)
 {
 	const struct box *b;
@@ -50,26 +50,26 @@ static void layers_held(const struct runsc_prune *p, int code, struct err *err)
 	err_set(err, code, "an image is being mounted for a start");
 }
 
-/* The prune is over, or is the docker runtime's. */
+/* Ends the prune, or passes it to the docker runtime. */
 static void prune_go_on(struct runsc_prune *p)
 {
 	struct runsc_prune now = *p;
 	struct runtime *docker = p->rs->docker;
-	int r = 0;
+	int rc = 0;
 
 	if (now.err.code == 0) {
-		r = layers_drop(now.rs->layers);
-		if (r < 0)
-			layers_held(&now, r, &now.err);
+		rc = layers_drop(now.rs->layers);
+		if (rc < 0)
+			layers_held(&now, rc, &now.err);
 	}
 	now.rs->prune = NULL;
 	loop_timer_free(p->begin);
 	free(p);
 	if (now.err.code == 0) {
-		r = docker->ops->prune(docker, now.images, now.fn, now.arg);
-		if (r == 0)
+		rc = docker->ops->prune(docker, now.images, now.fn, now.arg);
+		if (rc == 0)
 			return;
-		err_set(&now.err, r, "prune: %s", err_text(r));
+		err_set(&now.err, rc, "prune: %s", err_text(rc));
 	}
 	now.fn(now.arg, &now.err);
 }
@@ -90,17 +90,17 @@ static void one_remove(struct runsc_prune *p, struct box *b)
 {
 	struct goner *g = calloc(1, sizeof(*g));
 	struct err err = { 0 };
-	int r = g ? 0 : err_nomem(&err);
+	int rc = g ? 0 : err_nomem(&err);
 
-	/* All that live were ended before. */
-	if (r == 0 && (b->state == BOX_STARTING || b->state == BOX_RUNNING))
-		r = err_set(&err, -EBUSY, "it runs");
-	if (r == 0 && g) {
+	/* All running ones were stopped before. */
+	if (rc == 0 && (b->state == BOX_STARTING || b->state == BOX_RUNNING))
+		rc = err_set(&err, -EBUSY, "it runs");
+	if (rc == 0 && g) {
 		g->prune = p;
 		memcpy(g->name, b->name, sizeof(g->name));
-		r = box_remove(b, on_removed, g, &err);
+		rc = box_remove(b, on_removed, g, &err);
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		p->pending++;
 		return;
 	}
@@ -113,7 +113,7 @@ static void on_begin(void *arg)
 	struct runsc_prune *p = arg;
 	struct box *b;
 
-	/* No removal ends at once. */
+	/* Guards against an end while removals begin. */
 	p->pending = 1;
 	LIST_FOREACH (b, &p->rs->boxes, link) {
 		one_remove(p, b);
@@ -154,7 +154,7 @@ void runsc_prune_cancel(struct runsc *rs)
 		return;
 	if (p->err.code == 0)
 		err_set(&p->err, -ECANCELED, "acd ends");
-	/* Else the last removal to be cancelled tells. */
+	/* If not, the last canceled removal reports. */
 	if (p->pending == 0)
 		prune_go_on(p);
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_spec.c - a sandbox as runsc is told to make it: an OCI configuration
+ * runsc_spec.c - runsc's description of a sandbox: an OCI configuration
  *
- * What a sandbox sees is the same as under the docker runtime
- * (docker_spec.c), which says why it begins with these capabilities. The
- * image's own environment, user, directory and command play no part there
- * either: init-guard is what starts, as root of the sandbox.
+ * A sandbox sees the same as under the docker runtime (docker_spec.c), which
+ * explains the capabilities. The image's environment, user, directory and
+ * command are not used: init-guard starts, as the sandbox's root.
  *
- * The limits are the cgroup's, made by acd. They stand here as well because
- * a runsc that is kept from cgroups tells the sandbox of them from here.
+ * acd sets the limits in the cgroup. They are here too because a runsc that
+ * does not manage cgroups tells the sandbox of them from here.
  */
 #include "control/acd/runtime/runsc_spec.h"
 
 #include <string.h>
 
-#include "control/acd/runtime/host.h"
+#include "control/acd/runtime/prepare.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
 
@@ -32,7 +31,6 @@ const struct runsc_place runsc_places[] = {
 	{ "etc/hostname", true, NULL },
 	{ "etc/hosts", true, NULL },
 	{ "etc/ld.so.preload", true, PRELOAD_LIST },
-	{ "etc/resolv.conf", true, NULL },
 	{ "home", false, NULL },
 	{ "home/node", false, NULL },
 	{ "proc", false, NULL },
@@ -42,13 +40,20 @@ const struct runsc_place runsc_places[] = {
 	{ "usr", false, NULL },
 	{ "usr/libexec", false, NULL },
 	{ "usr/libexec/ac", false, NULL },
-	{ "usr/libexec/ac/init-guard", true, NULL },
 	{ "usr/libexec/ac/net_proxy.so", true, NET_PROXY },
 	{ "usr/libexec/ac/vault", false, NULL },
+	{ "usr/share", false, NULL },
+	{ "usr/share/agent-skills", false, NULL },
 	{ "var", false, NULL },
 	{ "var/tmp", false, NULL },
 	{ "workspace", false, NULL },
 	{ NULL, false, NULL },
+};
+
+const struct runsc_cover runsc_covers[] = {
+	{ "etc/resolv.conf", HOST_RESOLV_CONF, 0644 },
+	{ "usr/libexec/ac/init-guard", INIT_GUARD, 0755 },
+	{ NULL, NULL, 0 },
 };
 
 json_t *runsc_caps_json(void)
@@ -75,7 +80,7 @@ static json_t *rlimit_json(const char *type, uint64_t value)
 
 static json_t *process_json(const struct runsc_spec *s)
 {
-	/* init-guard destroys the environment and makes the agent's anew. */
+	/* init-guard drops this environment and makes the agent's. */
 	return json_pack("{s:s, s:[s], s:[s], s:b, s:b, s:{s:i, s:i}, s:o,"
 			 " s:[o, o]}",
 			 "cwd", "/", "args", INIT_GUARD, "env",
@@ -86,7 +91,7 @@ static json_t *process_json(const struct runsc_spec *s)
 			 rlimit_json("RLIMIT_NOFILE", s->nofile));
 }
 
-/* @options: separated by commas; a list of ours, never a user's text. */
+/* @options: separated by commas; constants, never text from a user. */
 static void mount_add(json_t *list, const char *type, const char *source,
 		      const char *target, const char *options)
 {
@@ -133,7 +138,7 @@ static json_t *mounts_json(const struct runsc_spec *s)
 	mount_add(list, "devpts", "devpts", "/dev/pts",
 		  "nosuid,noexec,newinstance,ptmxmode=0666,mode=0620,gid=5");
 	mount_add(list, "sysfs", "sysfs", "/sys", "nosuid,noexec,nodev,ro");
-	/* gVisor's own: where runtimes look for their memory limit. */
+	/* gVisor's own: language runtimes read their memory limit there. */
 	mount_add(list, "cgroup", "cgroup", "/sys/fs/cgroup",
 		  "nosuid,noexec,nodev,relatime,ro");
 	tmpfs_add(list, "/dev/shm", SHM_BYTES, 01777, true);
@@ -142,9 +147,10 @@ static json_t *mounts_json(const struct runsc_spec *s)
 	tmpfs_add(list, "/var/tmp", runtime_tmp_bytes(w), 01777, w->tmp_noexec);
 	bind_add(list, w->workspace, "/workspace", w->workspace_ro);
 	bind_add(list, w->home, "/home/node", false);
-	bind_add(list, HOST_RESOLV_CONF, "/etc/resolv.conf", true);
-	bind_add(list, INIT_GUARD, INIT_GUARD, true);
-	/* Setuid files to the vault's user: no nosuid. */
+	if (w->skills)
+		mount_add(list, "bind", w->skills, AC_SKILLS,
+			  "rbind,rprivate,ro,nosuid,nodev");
+	/* Has setuid files for the vault's user, so not nosuid. */
 	bind_add(list, VAULT, VAULT, true);
 	snprintf(path, sizeof(path), "%s/hosts", s->bundle);
 	bind_add(list, path, "/etc/hosts", true);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_start.c - the start of a sandbox of the runsc runtime
+ * runsc_start.c - starts a sandbox of the runsc runtime
  *
- *	image known → made by a child (runsc_job.h) → first word on the link
+ *	image known → made by a child (runsc_job.h) → first byte on the link
  *	    │              └──────────┬──────────────────┘
- *	    │ layers cannot be used   │ anything fails: removed, then told
+ *	    │ layers cannot be used   │ any failure: removed, then reported
  *	    └─▶ docker runtime        └─▶ the caller
  *
- * runsc ends soon after the sandbox runs, and leaves its process to acd, PID
- * 1, which hears of its end by SIGCHLD. Its pid comes from a file of runsc's.
+ * runsc exits soon after the sandbox runs. The sandbox's process then belongs
+ * to acd, PID 1, which sees its end by SIGCHLD. Its pid is in a file by runsc.
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -27,14 +27,14 @@
 
 #define WANT_TEXTS 8u
 #define PID_TEXT_MAX 32u
-#define WHY_TEXT 200 /* characters of an error, beside the last words */
+#define WHY_TEXT 200 /* characters of an error, before the last stderr */
 #define START_LIMIT_MS 60000u
 #define EXIT_UNKNOWN 255
 
-/* A spec that outlives its call. */
+/* A copy of a spec that outlives its call. */
 struct runsc_want {
 	struct runtime_spec spec;
-	char *text[WANT_TEXTS]; /* what its strings are */
+	char *text[WANT_TEXTS]; /* its strings */
 	size_t n;
 };
 
@@ -47,7 +47,7 @@ static void want_free(struct runsc_want *w)
 	free(w);
 }
 
-/* A copy takes the place of the caller's string. */
+/* Replaces the caller's string by a copy. */
 static int text_keep(struct runsc_want *w, const char **at)
 {
 	char *copy;
@@ -74,15 +74,16 @@ static struct runsc_want *want_new(const struct runtime_spec *spec)
 	    text_keep(w, &w->spec.address) == 0 &&
 	    text_keep(w, &w->spec.workspace) == 0 &&
 	    text_keep(w, &w->spec.home) == 0 &&
+	    text_keep(w, &w->spec.skills) == 0 &&
 	    text_keep(w, &w->spec.runtime) == 0)
 		return w;
 	want_free(w);
 	return NULL;
 }
 
-/* ---- how it ends ---- */
+/* ---- failures ---- */
 
-/* Who is told of a failure once the box has gone. */
+/* A failure to be reported when the sandbox is removed. */
 struct failure {
 	struct err err;
 	runtime_start_fn fn;
@@ -99,7 +100,7 @@ static void on_failure_removed(void *arg, const struct err *err)
 	free(f);
 }
 
-/* What only a start needs. */
+/* Frees what only a start needs. */
 static void start_forget(struct box *b)
 {
 	loop_timer_free(b->limit);
@@ -111,7 +112,7 @@ static void start_forget(struct box *b)
 	b->want = NULL;
 }
 
-/* The caller hears of it, and of nothing else from this start. */
+/* Ends the start; the caller must report the returned failure, once. */
 static struct failure start_give_up(struct box *b, const struct err *why)
 {
 	struct failure f = { .err = *why,
@@ -128,7 +129,7 @@ static struct failure start_give_up(struct box *b, const struct err *why)
 	return f;
 }
 
-/* Nothing has been made yet. */
+/* Fails before anything was made. */
 static void start_refuse(struct box *b, const struct err *why)
 {
 	struct failure f = start_give_up(b, why);
@@ -137,8 +138,8 @@ static void start_refuse(struct box *b, const struct err *why)
 	f.fn(f.arg, -1, NULL, &f.err);
 }
 
-/* What was made goes first, so that whoever hears of the failure may try
- * again with the same name and address. */
+/* Removes what was made and then reports, so that the caller may try again with
+ * the same name and address. */
 static void start_fail(struct box *b, const struct err *why)
 {
 	struct failure *f = malloc(sizeof(*f));
@@ -180,31 +181,32 @@ static int pid_read(const struct box *b, pid_t *ret, struct err *err)
 	SCOPED_STR path = str_printf("%s/pid", b->paths.bundle);
 	SCOPED_STR text = NULL;
 	uint64_t pid = 0;
-	int r = path ? file_read(path, PID_TEXT_MAX, &text, NULL) : -ENOMEM;
+	int rc = path ? file_read(path, PID_TEXT_MAX, &text, NULL) : -ENOMEM;
 
-	if (r == 0)
-		r = str_parse_u64(text, 2, INT32_MAX, &pid);
-	if (r < 0)
-		return err_set(err, r, "the pid of the sandbox: %s",
-			       err_text(r));
+	if (rc == 0)
+		rc = str_parse_u64(text, 2, INT32_MAX, &pid);
+	if (rc < 0)
+		return err_set(err, rc, "the pid of the sandbox: %s",
+			       err_text(rc));
 	*ret = (pid_t)pid;
 	return 0;
 }
 
-/* runsc's child, and ours when that has ended: nobody reaps it before. */
+/* Its parent is runsc, and acd when that has ended; acd has not reaped it
+ * yet. */
 static int sandbox_watch(struct box *b, struct err *err)
 {
 	pid_t pid = 0;
-	int r = pid_read(b, &pid, err);
+	int rc = pid_read(b, &pid, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (kill(pid, 0) < 0)
 		return err_set(err, -EPROTO,
 			       "the sandbox ended as soon as it had started");
-	r = children_watch(b->rs->children, pid, on_sandbox_end, b);
-	if (r < 0)
-		return err_set(err, r, "watch the sandbox: %s", err_text(r));
+	rc = children_watch(b->rs->children, pid, on_sandbox_end, b);
+	if (rc < 0)
+		return err_set(err, rc, "watch the sandbox: %s", err_text(rc));
 	b->pid = pid;
 	return 0;
 }
@@ -221,8 +223,8 @@ static void start_done(struct box *b)
 }
 
 /*
- * The report has to be there, and either the first word on the link or the
- * end of runsc: that has some work left when the sandbox runs already.
+ * Decides when the report is there, and either the first byte on the link or
+ * the end of runsc, which still works for a while when the sandbox runs.
  */
 static void start_judge(struct box *b)
 {
@@ -245,7 +247,7 @@ static void on_hello(void *arg, uint32_t events)
 	char byte;
 
 	(void)events;
-	/* A link that is closed is a failed start, of which runsc tells. */
+	/* A closed link is a failed start; runsc's end reports it. */
 	b->greeted = recv(b->link_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
 	loop_del(b->hello);
 	b->hello = NULL;
@@ -253,7 +255,7 @@ static void on_hello(void *arg, uint32_t events)
 		start_judge(b);
 }
 
-/* runsc has not reaped the sandbox unless that ended before it did. */
+/* If the sandbox ended before runsc, runsc has reaped it. */
 static void on_maker_left(struct box *b)
 {
 	if (b->maker_code != 0)
@@ -303,29 +305,29 @@ static void on_late(void *arg)
 
 static int argv_make(const struct box *b, struct strv *argv)
 {
-	int r = strv_push(argv, dockerd_runsc());
+	int rc = strv_push(argv, dockerd_runsc());
 
-	for (const char *const *f = dockerd_runsc_flags; *f && r == 0; f++)
-		r = strv_push(argv, *f);
-	/* Its cgroup is made and entered by us: runsc's own way takes one for
-	 * each controller there is, and a fourth of the start. */
-	if (r == 0)
-		r = strv_push(argv, "--ignore-cgroups");
-	if (r == 0 && b->want->spec.covered)
-		r = strv_push(argv, DOCKERD_RUNSC_GOFER);
-	if (r == 0)
-		r = strv_push(argv, "--debug-log=" DOCKERD_GVISOR_LOG);
-	if (r == 0)
-		r = strv_push(argv, "--root=" RUNSC_STATE);
-	if (r == 0)
-		r = strv_push(argv, "run");
-	if (r == 0)
-		r = strv_push(argv, "--detach");
-	if (r == 0)
-		r = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
-	if (r == 0)
-		r = strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle);
-	return r == 0 ? strv_push(argv, b->id) : r;
+	for (const char *const *f = dockerd_runsc_flags; *f && rc == 0; f++)
+		rc = strv_push(argv, *f);
+	/* acd makes and enters the cgroup: runsc would make one for each
+	 * controller, which takes a fourth of the start. */
+	if (rc == 0)
+		rc = strv_push(argv, "--ignore-cgroups");
+	if (rc == 0 && b->want->spec.covered)
+		rc = strv_push(argv, DOCKERD_RUNSC_GOFER);
+	if (rc == 0)
+		rc = strv_push(argv, "--debug-log=" DOCKERD_GVISOR_LOG);
+	if (rc == 0)
+		rc = strv_push(argv, "--root=" RUNSC_STATE);
+	if (rc == 0)
+		rc = strv_push(argv, "run");
+	if (rc == 0)
+		rc = strv_push(argv, "--detach");
+	if (rc == 0)
+		rc = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
+	if (rc == 0)
+		rc = strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle);
+	return rc == 0 ? strv_push(argv, b->id) : rc;
 }
 
 static char *config_make(const struct box *b)
@@ -362,35 +364,35 @@ static int make_begin(struct box *b, struct err *err)
 		.config = config,
 		.limits = runsc_limits(w->cpu_milli, w->memory, w->pids),
 	};
-	int r = config ? argv_make(b, &argv) : -ENOMEM;
+	int rc = config ? argv_make(b, &argv) : -ENOMEM;
 
-	/* From here on its removal knows what to unpin. */
-	if (r == 0)
-		r = netns_veth(w->address, &b->veth);
-	if (r == 0)
-		r = links_expect(b->rs->links, b->id);
-	if (r == 0)
-		r = links_open(b->rs->links, b->id, &link, &words);
-	if (r < 0)
-		err_set(err, r, "prepare the sandbox: %s", err_text(r));
-	if (r == 0) {
+	/* From here on, the removal knows what to unpin. */
+	if (rc == 0)
+		rc = netns_veth(w->address, &b->veth);
+	if (rc == 0)
+		rc = links_expect(b->rs->links, b->id);
+	if (rc == 0)
+		rc = links_open(b->rs->links, b->id, &link, &words);
+	if (rc < 0)
+		err_set(err, rc, "prepare the sandbox: %s", err_text(rc));
+	if (rc == 0) {
 		m.argv = (const char *const *)argv.v;
 		m.link = link;
 		m.words = words;
-		r = runsc_job_make(b->rs->loop, &m, on_made, b, &b->job,
-				   &b->maker, err);
+		rc = runsc_job_make(b->rs->loop, &m, on_made, b, &b->job,
+				    &b->maker, err);
 	}
 	strv_done(&argv);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	b->link_fd = links_take(b->rs->links, b->id);
 	b->hello = loop_add(b->rs->loop, b->link_fd, EPOLLIN, on_hello, b);
-	/* Without memory for it, the end of runsc tells as well. */
+	/* Without memory for this, the end of runsc is enough. */
 	return 0;
 }
 
-/* What it mounts while it is taken away again would stay: it has to be gone
- * first. Nobody else reaps it before the loop goes on. */
+/* Kills and reaps the maker first: what it mounts during the removal would
+ * stay. No other code reaps it before the loop goes on. */
 static void maker_end(struct box *b)
 {
 	kill(b->maker, SIGKILL);
@@ -399,20 +401,20 @@ static void maker_end(struct box *b)
 	b->maker = 0;
 }
 
-/* From here on something may be there. */
+/* From here on there may be something to remove. */
 static void make_start(struct box *b)
 {
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	if (make_begin(b, &err) < 0) {
 		start_refuse(b, &err);
 		return;
 	}
-	r = children_watch(b->rs->children, b->maker, on_maker_end, b);
-	if (r < 0) {
+	rc = children_watch(b->rs->children, b->maker, on_maker_end, b);
+	if (rc < 0) {
 		maker_end(b);
-		err_set(&err, r, "watch runsc: %s", err_text(r));
+		err_set(&err, rc, "watch runsc: %s", err_text(rc));
 		runsc_job_forget(b->job);
 		b->job = NULL;
 		start_fail(b, &err);
@@ -421,22 +423,22 @@ static void make_start(struct box *b)
 	loop_timer_set(b->limit, START_LIMIT_MS);
 }
 
-/* The engine takes it over, as if it had been asked. */
+/* Passes the start to the docker runtime. */
 static void start_pass_on(struct box *b)
 {
 	struct runsc *rs = b->rs;
 	struct runsc_want *want = b->want;
 	struct failure f = { .fn = b->start_fn, .arg = b->start_arg };
-	int r;
+	int rc;
 
 	b->want = NULL;
 	start_forget(b);
 	box_free(b);
-	r = rs->docker->ops->start(rs->docker, &want->spec, f.fn, f.arg);
+	rc = rs->docker->ops->start(rs->docker, &want->spec, f.fn, f.arg);
 	want_free(want);
-	if (r == 0)
+	if (rc == 0)
 		return;
-	err_set(&f.err, r, "start: %s", err_text(r));
+	err_set(&f.err, rc, "start: %s", err_text(rc));
 	f.fn(f.arg, -1, NULL, &f.err);
 }
 
@@ -466,7 +468,7 @@ int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 	struct runsc *rs = runsc_of(rt);
 	bool ours = !spec->isolation || strcmp(spec->isolation, "runsc") == 0;
 	struct box *b;
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (spec->gpus || !ours ||
 	    (spec->runtime && strcmp(spec->runtime, "docker") == 0))
@@ -479,10 +481,10 @@ int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 	b->want = want_new(spec);
 	b->limit = loop_timer_new(rs->loop, on_late, b);
 	if (b->want && b->limit)
-		r = layers_get(rs->layers, spec->image, on_image, b);
-	if (r < 0) {
+		rc = layers_get(rs->layers, spec->image, on_image, b);
+	if (rc < 0) {
 		start_forget(b);
 		box_free(b);
 	}
-	return r;
+	return rc;
 }

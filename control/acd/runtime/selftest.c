@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * selftest.c - is this runsc safe to run agents with?
+ * selftest.c - tests whether a runsc is safe to run agents with
  *
- * Theory of operation. The engine has no part in it: runsc is driven with a
- * bundle made here, so that the verdict is there before the engine is. The
- * sandbox has an empty root, init-guard, and the capabilities that every
- * sandbox starts with. "Passed" needs both exit code 0 and the last line;
- * anything else, a test that hangs included, is a refusal. Only a pass is
- * remembered: what was refused is tried again at each start.
+ * Theory of operation: runsc is run with a bundle made here, without the
+ * engine, so the verdict is known before the engine is up. The sandbox has an
+ * empty root, init-guard, and the capabilities of every sandbox. A pass needs
+ * both exit code 0 and the last line; everything else, also a test that hangs,
+ * is a refusal. Only a pass is cached, so a refused runsc is tested again at
+ * each start.
  */
 #include "control/acd/runtime/selftest.h"
 
@@ -38,14 +38,14 @@ struct selftest {
 	struct loop *loop;
 	struct children *children;
 	struct selftest_spec spec;
-	struct loop_timer *timer; /* start, then the limit */
+	struct loop_timer *timer; /* for the start, then the limit */
 	struct loop_io *out;
 	int out_fd;
 	pid_t pid;
-	bool late; /* the limit has struck */
+	bool late; /* the limit was exceeded */
 	struct buf output;
 	char *text; /* the output, when the test has ended */
-	unsigned checks; /* that were passed, now or by the pass remembered */
+	unsigned checks; /* passed, now or according to the cache */
 	char key[KEY_HEX];
 	char version[96];
 	char reason[512];
@@ -69,8 +69,8 @@ static int hash_file(crypto_hash_sha256_state *st, const char *path)
 	return n < 0 ? -errno : 0;
 }
 
-/* What decides how the binaries are used: the flags of every runsc, and the
- * sandbox's configuration with its capabilities. */
+/* Adds what decides how the binaries are used: the flags, and the sandbox's
+ * configuration with its capabilities. */
 static int hash_use(crypto_hash_sha256_state *st, const char *guard)
 {
 	json_t *conf = selftest_config(guard);
@@ -88,26 +88,26 @@ static int hash_use(crypto_hash_sha256_state *st, const char *guard)
 	return 0;
 }
 
-/* The identity of what is tested. */
+/* Makes the key of the cache. */
 static int key_make(struct selftest *t, struct err *err)
 {
 	unsigned char hash[crypto_hash_sha256_BYTES];
 	crypto_hash_sha256_state st;
 	struct utsname uts;
-	int r;
+	int rc;
 
 	if (sodium_init() < 0 || uname(&uts) < 0)
 		return err_set(err, -EIO, "libsodium cannot start");
 	crypto_hash_sha256_init(&st);
-	r = hash_file(&st, t->spec.runsc);
-	if (r < 0)
-		return err_set(err, r, "%s: %s", t->spec.runsc, err_text(r));
-	r = hash_file(&st, t->spec.guard);
-	if (r < 0)
-		return err_set(err, r, "%s: %s", t->spec.guard, err_text(r));
-	r = hash_use(&st, t->spec.guard);
-	if (r < 0)
-		return err_set(err, r, "out of memory");
+	rc = hash_file(&st, t->spec.runsc);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", t->spec.runsc, err_text(rc));
+	rc = hash_file(&st, t->spec.guard);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", t->spec.guard, err_text(rc));
+	rc = hash_use(&st, t->spec.guard);
+	if (rc < 0)
+		return err_set(err, rc, "out of memory");
 	crypto_hash_sha256_update(&st, (const unsigned char *)uts.release,
 				  strlen(uts.release));
 	crypto_hash_sha256_final(&st, hash);
@@ -139,14 +139,14 @@ static void cache_put(const struct selftest *t)
 {
 	SCOPED_STR text = str_printf("{\"passed\":\"%s\",\"checks\":%u}\n",
 				     t->key, t->checks);
-	int r;
+	int rc;
 
 	if (!t->spec.cache || !text)
 		return;
-	r = file_write_atomic(t->spec.cache, text, strlen(text), 0600);
-	if (r < 0)
+	rc = file_write_atomic(t->spec.cache, text, strlen(text), 0600);
+	if (rc < 0)
 		log_warn("remember the self-test in %s: %s", t->spec.cache,
-			 err_text(r));
+			 err_text(rc));
 }
 
 static void verdict(struct selftest *t, enum selftest_state st,
@@ -170,7 +170,7 @@ static unsigned count_passed(const char *text)
 	return n;
 }
 
-/* The last line of @text that is not empty. */
+/* Returns the last line of @text that is not empty. */
 static const char *last_line(char *text)
 {
 	size_t len = strlen(text);
@@ -182,8 +182,8 @@ static const char *last_line(char *text)
 	return nl ? nl + 1 : text;
 }
 
-/* The line that tells most when there is no verdict: the last one of a test
- * that had begun (it speaks TAP), else the first one of a runtime's own. */
+/* Writes the most useful line of a test without a verdict: the last one if the
+ * test had begun (it prints TAP), else the first one, of runsc itself. */
 static void telling_line(char *out, size_t size, const char *text,
 			 const char *last)
 {
@@ -196,7 +196,7 @@ static void telling_line(char *out, size_t size, const char *text,
 		str_escape(out, size, text, strcspn(text, "\n"));
 }
 
-/* Judges what the sandbox said; its bytes are printed only escaped. */
+/* Judges the sandbox's output, which is shown only escaped. */
 static void judge(struct selftest *t, int code)
 {
 	struct slice s = buf_slice(&t->output);
@@ -240,7 +240,7 @@ static void output_drain(struct selftest *t)
 	while ((n = read(t->out_fd, data, sizeof(data))) > 0) {
 		size_t len = (size_t)n;
 
-		/* Too long is cut: then the last line does not match. */
+		/* Output that is too long is cut, and so does not pass. */
 		if (len > buf_room(&t->output))
 			len = buf_room(&t->output);
 		if (buf_append(&t->output, data, len) < 0)
@@ -264,14 +264,14 @@ static void on_output(void *arg, uint32_t events)
 		output_close(t);
 }
 
-/* A sandbox that was killed leaves its state and processes behind. */
+/* Removes state and processes of a sandbox that was killed. */
 static void sandbox_remove(struct selftest *t)
 {
 	struct err err = { 0 };
-	int r = selftest_bundle_remove(t->spec.runsc, t->spec.dir,
-				       t->spec.call_limit_ms, &err);
+	int rc = selftest_bundle_remove(t->spec.runsc, t->spec.dir,
+					t->spec.call_limit_ms, &err);
 
-	if (r < 0)
+	if (rc < 0)
 		log_warn("remove the self-test's sandbox: %s", err.msg);
 }
 
@@ -296,12 +296,12 @@ static int test_spawn(struct selftest *t, struct err *err)
 	struct strv argv = { 0 };
 	SCOPED_FD rd = -1;
 	SCOPED_FD wr = -1;
-	int pair[2], r;
+	int pair[2], rc;
 
-	r = selftest_bundle_make(t->spec.runsc, t->spec.guard, t->spec.dir,
-				 &argv, err);
-	if (r < 0)
-		return r;
+	rc = selftest_bundle_make(t->spec.runsc, t->spec.guard, t->spec.dir,
+				  &argv, err);
+	if (rc < 0)
+		return rc;
 	if (pipe2(pair, O_CLOEXEC) < 0) {
 		strv_done(&argv);
 		return err_sys(err, "pipe");
@@ -312,22 +312,22 @@ static int test_spawn(struct selftest *t, struct err *err)
 	opts.argv = (const char *const *)argv.v;
 	opts.fd[0] = -1;
 	opts.fd[1] = opts.fd[2] = wr;
-	r = proc_spawn(&opts, &t->pid, err);
+	rc = proc_spawn(&opts, &t->pid, err);
 	strv_done(&argv);
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	t->out = loop_add(t->loop, rd, EPOLLIN, on_output, t);
 	t->out_fd = fd_take(&rd);
 	if (t->out && children_watch(t->children, t->pid, on_end, t) == 0)
 		return 0;
 	output_close(t);
-	kill(-t->pid, SIGKILL); /* reaped by the loop, like any orphan */
+	kill(-t->pid, SIGKILL); /* reaped like any orphan */
 	t->pid = 0;
 	sandbox_remove(t);
 	return err_nomem(err);
 }
 
-/* No version is no reason to refuse; a runsc that does not end is. */
+/* A missing version is no reason to refuse; a runsc that hangs is. */
 static int version_read(struct selftest *t, struct err *err)
 {
 	const char *const argv[] = { t->spec.runsc, "--version", NULL };
@@ -335,11 +335,11 @@ static int version_read(struct selftest *t, struct err *err)
 				  .fd = { -1, -1, -1 },
 				  .timeout_ms = t->spec.call_limit_ms };
 	SCOPED_STR out = NULL;
-	int r = proc_capture(&opts, OUTPUT_MAX, &out, err);
+	int rc = proc_capture(&opts, OUTPUT_MAX, &out, err);
 
-	if (r == -ETIMEDOUT)
+	if (rc == -ETIMEDOUT)
 		return err_wrap(err, "runsc --version");
-	if (r == 0 && out)
+	if (rc == 0 && out)
 		str_escape(t->version, sizeof(t->version), out,
 			   strcspn(out, "\n"));
 	return 0;

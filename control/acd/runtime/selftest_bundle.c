@@ -2,8 +2,8 @@
 /*
  * selftest_bundle.c - the throw-away sandbox of the self-test, for runsc
  *
- * The flags are those of every sandbox, but for the network, which it has
- * none of, and cgroups, which are the engine's to make.
+ * The flags are those of every sandbox, except that it has no network and no
+ * cgroup.
  */
 #include "control/acd/runtime/selftest_bundle.h"
 
@@ -47,30 +47,30 @@ json_t *selftest_config(const char *guard)
 		"capabilities", runsc_caps_json());
 }
 
-/* runsc, our flags for it (the network differs), its state's place. */
+/* runsc, its flags (with another network), and the place of its state. */
 static int runsc_argv(const char *runsc, const char *dir, struct strv *argv)
 {
-	int r = strv_push(argv, runsc);
+	int rc = strv_push(argv, runsc);
 
-	for (const char *const *f = dockerd_runsc_flags; *f && r == 0; f++)
-		r = strv_push(argv, str_starts(*f, "--network=") ?
-					    "--network=none" :
-					    *f);
-	if (r == 0)
-		r = strv_push(argv, "--ignore-cgroups");
-	if (r == 0)
-		r = strv_pushf(argv, "--root=%s/state", dir);
-	return r;
+	for (const char *const *f = dockerd_runsc_flags; *f && rc == 0; f++)
+		rc = strv_push(argv, str_starts(*f, "--network=") ?
+					     "--network=none" :
+					     *f);
+	if (rc == 0)
+		rc = strv_push(argv, "--ignore-cgroups");
+	if (rc == 0)
+		rc = strv_pushf(argv, "--root=%s/state", dir);
+	return rc;
 }
 
-/* Removes @dir with all that an earlier test left there. */
+/* Removes @dir and what an earlier test left in it. */
 static int dir_clear(const char *dir)
 {
 	SCOPED_STR netns = str_printf("%s/state/null-netns", dir);
 
 	if (!netns)
 		return -ENOMEM;
-	/* runsc keeps an empty network namespace mounted with its state. */
+	/* runsc keeps an empty network namespace mounted there. */
 	umount2(netns, MNT_DETACH | UMOUNT_NOFOLLOW);
 	return file_remove_tree(dir);
 }
@@ -82,7 +82,7 @@ static int bundle_write(const char *guard, const char *dir)
 	SCOPED_STR path = str_printf("%s/config.json", dir);
 	SCOPED_STR text = NULL;
 	json_t *conf;
-	int r;
+	int rc;
 
 	if (!rootfs || !state || !path)
 		return -ENOMEM;
@@ -91,32 +91,32 @@ static int bundle_write(const char *guard, const char *dir)
 	json_decref(conf);
 	if (!text)
 		return -ENOMEM;
-	r = dir_clear(dir);
-	if (r == 0)
-		r = file_mkdir_p(rootfs, 0755);
-	if (r == 0)
-		r = file_mkdir_p(state, 0700);
-	if (r == 0)
-		r = file_write_atomic(path, text, strlen(text), 0600);
-	return r;
+	rc = dir_clear(dir);
+	if (rc == 0)
+		rc = file_mkdir_p(rootfs, 0755);
+	if (rc == 0)
+		rc = file_mkdir_p(state, 0700);
+	if (rc == 0)
+		rc = file_write_atomic(path, text, strlen(text), 0600);
+	return rc;
 }
 
 int selftest_bundle_make(const char *runsc, const char *guard, const char *dir,
 			 struct strv *argv, struct err *err)
 {
-	int r = bundle_write(guard, dir);
+	int rc = bundle_write(guard, dir);
 
-	if (r < 0)
-		return err_set(err, r, "make the self-test's bundle in %s: %s",
-			       dir, err_text(r));
-	r = runsc_argv(runsc, dir, argv);
-	if (r == 0)
-		r = strv_push(argv, "run");
-	if (r == 0)
-		r = strv_pushf(argv, "--bundle=%s", dir);
-	if (r == 0)
-		r = strv_push(argv, SANDBOX_ID);
-	if (r < 0) {
+	if (rc < 0)
+		return err_set(err, rc, "make the self-test's bundle in %s: %s",
+			       dir, err_text(rc));
+	rc = runsc_argv(runsc, dir, argv);
+	if (rc == 0)
+		rc = strv_push(argv, "run");
+	if (rc == 0)
+		rc = strv_pushf(argv, "--bundle=%s", dir);
+	if (rc == 0)
+		rc = strv_push(argv, SANDBOX_ID);
+	if (rc < 0) {
 		strv_done(argv);
 		return err_nomem(err);
 	}
@@ -129,25 +129,25 @@ int selftest_bundle_remove(const char *runsc, const char *dir,
 	struct proc_opts opts = { .fd = { -1, -1, -1 },
 				  .timeout_ms = limit_ms };
 	struct strv argv = { 0 };
-	int r = runsc_argv(runsc, dir, &argv);
+	int rc = runsc_argv(runsc, dir, &argv);
 
-	if (r == 0)
-		r = strv_push(&argv, "delete");
-	if (r == 0)
-		r = strv_push(&argv, "--force");
-	if (r == 0)
-		r = strv_push(&argv, SANDBOX_ID);
-	if (r < 0) {
+	if (rc == 0)
+		rc = strv_push(&argv, "delete");
+	if (rc == 0)
+		rc = strv_push(&argv, "--force");
+	if (rc == 0)
+		rc = strv_push(&argv, SANDBOX_ID);
+	if (rc < 0) {
 		strv_done(&argv);
 		return err_nomem(err);
 	}
 	opts.argv = (const char *const *)argv.v;
-	r = proc_run(&opts, err); /* fails when there is none: as it should */
+	rc = proc_run(&opts, err); /* fails if there is none, as it should */
 	strv_done(&argv);
-	if (r < 0)
-		return r;
-	r = dir_clear(dir);
-	if (r < 0)
-		return err_set(err, r, "remove %s: %s", dir, err_text(r));
+	if (rc < 0)
+		return rc;
+	rc = dir_clear(dir);
+	if (rc < 0)
+		return err_set(err, rc, "remove %s: %s", dir, err_text(rc));
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_test.c - cgroup v2 preparation on a folder of plain files; log files
+ * prepare_test.c - cgroup v2 preparation on a folder of plain files; log files
  */
-#include "control/acd/runtime/host.h"
+#include "control/acd/runtime/prepare.h"
 
 #include <fcntl.h>
 

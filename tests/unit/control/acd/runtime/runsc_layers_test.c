@@ -11,6 +11,7 @@
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
 
+static const struct layers_own own = { .base = "/base", .top = "/top" };
 static char dir[] = "/tmp/layers_test.XXXXXX";
 static struct loop *loop;
 static int removals;
@@ -34,7 +35,7 @@ static int option(const char *upper, const char *lower, char **ret)
 	SCOPED_STR u = str_printf("%s%s", dir, upper);
 	SCOPED_STR l = *lower ? str_printf("%s%s", dir, lower) : strdup("");
 
-	return layers_option(dir, u, l, "/base", ret);
+	return layers_option(dir, u, l, &own, ret);
 }
 
 static void test_option(void)
@@ -50,17 +51,19 @@ static void test_option(void)
 	layer_make("comma", "AB,upperdir=X");
 	layer_make("empty", "");
 	is_int(option("/a/diff", "", &one), 0, "an image of one layer");
-	is_str(one, "lowerdir=l/AAAA2222:/base", "ours is at the bottom");
+	is_str(one, "lowerdir=/top:l/AAAA2222:/base",
+	       "ours are at the bottom and at the top");
 	is_int(option("/b/diff", lower, &two), 0, "more of them");
-	is_str(two, "lowerdir=l/BBBB:l/BBBB:l/AAAA2222:/base", "top first");
+	is_str(two, "lowerdir=/top:l/BBBB:l/BBBB:l/AAAA2222:/base",
+	       "top first");
 	is_int(option("/none/diff", "", &none), -ENOTSUP, "no such layer");
 	is_int(option("/evil/diff", "", &none), -ENOTSUP, "a path for a name");
 	is_int(option("/comma/diff", "", &none), -ENOTSUP, "an option in it");
 	is_int(option("/empty/diff", "", &none), -ENOTSUP, "no name");
 	is_int(option("/a", "", &none), -ENOTSUP, "not the engine's layout");
-	is_int(layers_option(dir, "/elsewhere/a/diff", "", "/base", &none),
+	is_int(layers_option(dir, "/elsewhere/a/diff", "", &own, &none),
 	       -ENOTSUP, "not the engine's folder");
-	is_int(layers_option(dir, "", "", "/base", &none), -ENOTSUP, "none");
+	is_int(layers_option(dir, "", "", &own, &none), -ENOTSUP, "none");
 }
 
 static void test_many(void)
@@ -155,6 +158,7 @@ static void test_engine(void)
 	is_int(get(ls, "nameless"), -EPROTO, "an answer without an id");
 	is_int(removals, 1, "an old holder was removed, once");
 	is_int(layers_drop(ls), 0, "nothing is held");
+	is_int(layers_release(ls, "sha256:1"), 0, "nor is one image");
 	got.calls = 0;
 	layers_get(ls, "other", on_got, NULL);
 	engine_free(e);

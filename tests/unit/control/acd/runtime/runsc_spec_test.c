@@ -105,10 +105,8 @@ static void test_mounts(void)
 {
 	static const char *const read_only[] = {
 		"/sys",
-		"/etc/resolv.conf",
 		"/etc/hosts",
 		"/etc/hostname",
-		"/usr/libexec/ac/init-guard",
 		"/usr/libexec/ac/vault",
 	};
 	static const char *const bounded[] = { "/tmp", "/var/tmp", "/run",
@@ -116,6 +114,12 @@ static void test_mounts(void)
 	struct runtime_spec w = want;
 	json_t *conf = config(&w);
 
+	ok(!mount_at(conf, "/usr/share/agent-skills"), "no skills");
+	w.skills = "/run/ac/mnt/one/skills";
+	json_decref(conf);
+	conf = config(&w);
+	ok(has_text(mount_at(conf, "/usr/share/agent-skills"), "ro"),
+	   "skills are read-only");
 	for (size_t i = 0; i < ARRAY_SIZE(read_only); i++)
 		ok(has_text(mount_at(conf, read_only[i]), "ro"),
 		   "%s is read-only", read_only[i]);
@@ -218,6 +222,25 @@ static void test_preload(void)
 	json_decref(conf);
 }
 
+/* The same for what no image may have of its own. */
+static void test_covers(void)
+{
+	static const char *const ours[] = { "/etc/resolv.conf",
+					    "/usr/libexec/ac/init-guard" };
+	json_t *conf = config(&want);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+		const struct runsc_cover *c = runsc_covers;
+
+		while (c->path && strcmp(c->path, ours[i] + 1) != 0)
+			c++;
+		ok(c->path && c->source, "%s covers the image's", ours[i]);
+		is_int(c->mode & 07022, 0, "and is root's alone");
+		ok(!mount_at(conf, ours[i]), "%s is not mounted", ours[i]);
+	}
+	json_decref(conf);
+}
+
 int main(void)
 {
 	test_capabilities();
@@ -226,5 +249,6 @@ int main(void)
 	test_limits();
 	test_places();
 	test_preload();
+	test_covers();
 	return done_testing();
 }
