@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup_impl.h - what the parts of cgroup.h share
+ * cgroup_impl.h - shared by the cgroup*.c files
  */
 #ifndef CONTROL_ACD_RUNTIME_CGROUP_IMPL_H
 #define CONTROL_ACD_RUNTIME_CGROUP_IMPL_H
 
 #include "control/acd/runtime/cgroup.h"
 
-/* Of v1, the hierarchies that matter. The first is never missing. */
+/* The hierarchies of v1 that are needed. The first is never missing. */
 enum cgroup_part {
 	CGROUP_MEMORY,
 	CGROUP_CPU,
@@ -17,12 +17,12 @@ enum cgroup_part {
 	CGROUP_PARTS
 };
 
-/* Where the sandboxes' folders are: of v2 all in the first, of v1 each part
- * in its own. "": there is none. */
+/* Folders of the sandboxes: v2 has one, in the first place; v1 one for each
+ * part. "": there is none. */
 struct cgroups {
 	bool ready, v2;
 	char dir[CGROUP_PARTS][96];
-	bool twin[CGROUP_PARTS]; /* an earlier one by another name */
+	bool twin[CGROUP_PARTS]; /* the folder of an earlier part */
 };
 extern struct cgroups cgroups;
 
@@ -30,27 +30,32 @@ struct cgroup_path {
 	char text[96 + CGROUP_ID_MAX + 64];
 };
 
+/* Returns true for a valid id. */
 bool cgroup_id_is_good(const char *id);
-/* Is there a folder of its own for @part? */
+/* Returns true if @part has a folder of its own. */
 bool cgroup_part_counts(enum cgroup_part part);
-/* The folder where @part of a sandbox is ruled; "": nowhere. */
+/* Returns the folder in which @part of sandboxes is controlled, "" for none. */
 const char *cgroup_dir(enum cgroup_part part);
-/* A file of a sandbox, "" its folder. Allocates nothing: a child between fork
- * and exec uses it too. */
+/* Makes the path of a sandbox's file, for "" of its folder. Allocates nothing,
+ * so a child between fork and exec may use it. Returns 0, -ENODEV, -EINVAL or
+ * -ENAMETOOLONG. */
 int cgroup_path(struct cgroup_path *p, enum cgroup_part part, const char *id,
 		const char *file);
+/* Write and read such a file. The caller frees *ret. Return 0 or a negative
+ * errno. */
 int cgroup_put(enum cgroup_part part, const char *id, const char *file,
 	       const char *text);
 int cgroup_take(enum cgroup_part part, const char *id, const char *file,
 		char **ret);
-/* The first line of it as a number; "max" is 0. */
+/* Reads its first line as a number; "max" is 0. */
 int cgroup_take_u64(enum cgroup_part part, const char *id, const char *file,
 		    uint64_t *ret);
-/* The number behind @key and a blank, in a file of such lines. */
+/* Reads the number after @key and a blank. Returns -ENODATA without such a
+ * line. */
 int cgroup_take_key(enum cgroup_part part, const char *id, const char *file,
 		    const char *key, uint64_t *ret);
 
-/* All of @l, for a group that is there. */
+/* Sets all limits of an existing group. */
 int cgroup_limits_set(const char *id, const struct cgroup_limits *l,
 		      struct err *err);
 

@@ -11,10 +11,10 @@
 #include "lib/str.h"
 
 #define PERIOD_US 100000u
-#define QUOTA_MIN_US 1000u /* the kernel takes no less */
-#define V1_NO_LIMIT (1ull << 60) /* what v1 calls none is about 2^63 */
+#define QUOTA_MIN_US 1000u /* the kernel's minimum */
+#define V1_NO_LIMIT (1ull << 60) /* v1 writes about 2^63 for no limit */
 
-/* A number, or @none where @value is 0. */
+/* Returns @value as text, or @none for 0. */
 static const char *number(char *out, size_t size, uint64_t value,
 			  const char *none)
 {
@@ -24,36 +24,36 @@ static const char *number(char *out, size_t size, uint64_t value,
 	return out;
 }
 
-/* No limit, and no file to say so: as good. */
-static int optional(int r, uint64_t value)
+/* Without a limit, a missing file is no error. */
+static int optional(int rc, uint64_t value)
 {
-	return value == 0 && (r == -ENOENT || r == -ENODEV) ? 0 : r;
+	return value == 0 && (rc == -ENOENT || rc == -ENODEV) ? 0 : rc;
 }
 
-/* The sum of memory and swap may never be less than memory: whichever way
- * the limit moves, one of the two orders is right. */
+/* The sum of memory and swap must never be less than memory. So one of the two
+ * orders works, depending on the direction of the change. */
 static int memory1_set(const char *id, uint64_t bytes)
 {
 	char text[32];
 	const char *v = number(text, sizeof(text), bytes, "-1");
-	int r = cgroup_put(CGROUP_MEMORY, id, "memory.limit_in_bytes", v);
+	int rc = cgroup_put(CGROUP_MEMORY, id, "memory.limit_in_bytes", v);
 	int swap =
 		cgroup_put(CGROUP_MEMORY, id, "memory.memsw.limit_in_bytes", v);
 
-	if (r == -EINVAL && swap == 0)
-		r = cgroup_put(CGROUP_MEMORY, id, "memory.limit_in_bytes", v);
-	/* A kernel that does not account for swap has no such file. */
-	return r == 0 && swap != -ENOENT ? swap : r;
+	if (rc == -EINVAL && swap == 0)
+		rc = cgroup_put(CGROUP_MEMORY, id, "memory.limit_in_bytes", v);
+	/* Kernels without swap accounting lack this file. */
+	return rc == 0 && swap != -ENOENT ? swap : rc;
 }
 
 static int memory2_set(const char *id, uint64_t bytes)
 {
 	char text[32];
-	int r = cgroup_put(CGROUP_MEMORY, id, "memory.swap.max",
-			   bytes ? "0" : "max");
+	int rc = cgroup_put(CGROUP_MEMORY, id, "memory.swap.max",
+			    bytes ? "0" : "max");
 
-	if (r < 0 && r != -ENOENT)
-		return r;
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
 	return cgroup_put(CGROUP_MEMORY, id, "memory.max",
 			  number(text, sizeof(text), bytes, "max"));
 }
@@ -62,7 +62,7 @@ static int cpu_set(const char *id, uint64_t milli)
 {
 	uint64_t us = milli ? milli * (PERIOD_US / 1000) : 0;
 	char text[64], quota[32];
-	int r;
+	int rc;
 
 	if (milli > UINT32_MAX)
 		return -ERANGE;
@@ -74,77 +74,77 @@ static int cpu_set(const char *id, uint64_t milli)
 		return cgroup_put(CGROUP_CPU, id, "cpu.max", text);
 	}
 	snprintf(text, sizeof(text), "%u", PERIOD_US);
-	r = cgroup_put(CGROUP_CPU, id, "cpu.cfs_period_us", text);
-	if (r < 0)
-		return r;
+	rc = cgroup_put(CGROUP_CPU, id, "cpu.cfs_period_us", text);
+	if (rc < 0)
+		return rc;
 	return cgroup_put(CGROUP_CPU, id, "cpu.cfs_quota_us",
 			  number(quota, sizeof(quota), us, "-1"));
 }
 
-static int refused(struct err *err, int r, const char *what)
+static int refused(struct err *err, int rc, const char *what)
 {
-	if (r == -ENOENT || r == -ENODEV)
+	if (rc == -ENOENT || rc == -ENODEV)
 		return err_set(err, -ENOTSUP,
 			       "limit of %s: this machine's cgroups have no "
 			       "controller for it",
 			       what);
-	return err_set(err, r, "limit of %s: %s", what, err_text(r));
+	return err_set(err, rc, "limit of %s: %s", what, err_text(rc));
 }
 
 int cgroup_limits_set(const char *id, const struct cgroup_limits *l,
 		      struct err *err)
 {
 	char text[32];
-	int r = cgroups.v2 ? memory2_set(id, l->memory) :
-			     memory1_set(id, l->memory);
+	int rc = cgroups.v2 ? memory2_set(id, l->memory) :
+			      memory1_set(id, l->memory);
 
-	r = optional(r, l->memory);
-	if (r < 0)
-		return refused(err, r, "memory");
-	r = optional(cpu_set(id, l->cpu_milli), l->cpu_milli);
-	if (r < 0)
-		return refused(err, r, "cpus");
-	r = optional(cgroup_put(CGROUP_PIDS, id, "pids.max",
-				number(text, sizeof(text), l->pids, "max")),
-		     l->pids);
-	return r < 0 ? refused(err, r, "pids") : 0;
+	rc = optional(rc, l->memory);
+	if (rc < 0)
+		return refused(err, rc, "memory");
+	rc = optional(cpu_set(id, l->cpu_milli), l->cpu_milli);
+	if (rc < 0)
+		return refused(err, rc, "cpus");
+	rc = optional(cgroup_put(CGROUP_PIDS, id, "pids.max",
+				 number(text, sizeof(text), l->pids, "max")),
+		      l->pids);
+	return rc < 0 ? refused(err, rc, "pids") : 0;
 }
 
 static int must_exist(const char *id, struct err *err)
 {
 	struct cgroup_path p;
-	int r = cgroup_path(&p, CGROUP_MEMORY, id, "");
+	int rc = cgroup_path(&p, CGROUP_MEMORY, id, "");
 
-	if (r == 0 && access(p.text, F_OK) < 0)
-		r = -errno;
-	return r < 0 ? err_set(err, r, "cgroup %s: %s", id, err_text(r)) : 0;
+	if (rc == 0 && access(p.text, F_OK) < 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "cgroup %s: %s", id, err_text(rc)) : 0;
 }
 
-/* Bytes in use that the kernel cannot just drop. */
+/* Returns the bytes in use that the kernel cannot just drop. */
 static int memory_used(const char *id, uint64_t *ret)
 {
 	uint64_t cache = 0;
-	int r = cgroup_take_u64(
+	int rc = cgroup_take_u64(
 		CGROUP_MEMORY, id,
 		cgroups.v2 ? "memory.current" : "memory.usage_in_bytes", ret);
 
-	if (r == 0 && cgroup_take_key(CGROUP_MEMORY, id, "memory.stat",
-				      cgroups.v2 ? "inactive_file" :
-						   "total_inactive_file",
-				      &cache) == 0)
+	if (rc == 0 && cgroup_take_key(CGROUP_MEMORY, id, "memory.stat",
+				       cgroups.v2 ? "inactive_file" :
+						    "total_inactive_file",
+				       &cache) == 0)
 		*ret -= cache < *ret ? cache : *ret;
-	return r;
+	return rc;
 }
 
 int cgroup_set(const char *id, const struct cgroup_limits *l, struct err *err)
 {
 	uint64_t used = 0;
-	int r = must_exist(id, err);
+	int rc = must_exist(id, err);
 
-	if (r < 0)
-		return r;
-	/* v1 would look for memory for a long time and then refuse it, v2
-	 * would kill. */
+	if (rc < 0)
+		return rc;
+	/* v1 would search for memory for a long time and then refuse; v2 would
+	 * kill. */
 	if (l->memory && memory_used(id, &used) == 0 && used > l->memory)
 		return err_set(err, -EBUSY,
 			       "limit of memory: %llu bytes are in use",
@@ -155,37 +155,37 @@ int cgroup_set(const char *id, const struct cgroup_limits *l, struct err *err)
 static int cpu_used(const char *id, uint64_t *ret_ns)
 {
 	uint64_t us = 0;
-	int r;
+	int rc;
 
 	if (!cgroups.v2)
 		return cgroup_take_u64(CGROUP_CPUACCT, id, "cpuacct.usage",
 				       ret_ns);
-	r = cgroup_take_key(CGROUP_CPU, id, "cpu.stat", "usage_usec", &us);
+	rc = cgroup_take_key(CGROUP_CPU, id, "cpu.stat", "usage_usec", &us);
 	*ret_ns = us * 1000;
-	return r;
+	return rc;
 }
 
 int cgroup_stats(const char *id, struct runtime_stats *ret, struct err *err)
 {
 	const char *max = cgroups.v2 ? "memory.max" : "memory.limit_in_bytes";
 	uint64_t cpu = 0, memory = 0, limit = 0, pids = 0;
-	int r = must_exist(id, err);
+	int rc = must_exist(id, err);
 
-	if (r < 0)
-		return r;
-	/* What has no controller here is not counted. */
-	r = optional(cpu_used(id, &cpu), 0);
-	if (r == 0)
-		r = optional(memory_used(id, &memory), 0);
-	if (r == 0)
-		r = optional(cgroup_take_u64(CGROUP_MEMORY, id, max, &limit),
-			     0);
-	if (r == 0)
-		r = optional(cgroup_take_u64(CGROUP_PIDS, id, "pids.current",
-					     &pids),
-			     0);
-	if (r < 0)
-		return err_set(err, r, "cgroup %s: %s", id, err_text(r));
+	if (rc < 0)
+		return rc;
+	/* Without a controller nothing is counted. */
+	rc = optional(cpu_used(id, &cpu), 0);
+	if (rc == 0)
+		rc = optional(memory_used(id, &memory), 0);
+	if (rc == 0)
+		rc = optional(cgroup_take_u64(CGROUP_MEMORY, id, max, &limit),
+			      0);
+	if (rc == 0)
+		rc = optional(cgroup_take_u64(CGROUP_PIDS, id, "pids.current",
+					      &pids),
+			      0);
+	if (rc < 0)
+		return err_set(err, rc, "cgroup %s: %s", id, err_text(rc));
 	ret->cpu_ns = cpu;
 	ret->memory = memory;
 	ret->memory_limit = limit < V1_NO_LIMIT ? limit : 0;
@@ -212,7 +212,7 @@ uint64_t cgroup_tasks_refused(const char *id)
 }
 
 /* Returns write_bytes of /proc/PID/io, the bytes that @pid has written to disks
- * in its life; 0 if they are not known. */
+ * in its life, or 0 if they are unknown. */
 static uint64_t written_by(uint64_t pid)
 {
 	static const char key[] = "\nwrite_bytes: ";
@@ -231,21 +231,21 @@ static uint64_t written_by(uint64_t pid)
 	return str_parse_u64(at, 0, UINT64_MAX, &n) < 0 ? 0 : n;
 }
 
-/* Reads the pids of the sandbox's group, which is below acd's "ac", or below
- * the engine's "docker" if the nested engine started the sandbox. */
+/* Reads the pids of the sandbox's group. It is below acd's "ac", or below the
+ * engine's "docker" if the nested engine started the sandbox. */
 static int procs_take(const char *id, char **ret)
 {
-	int r = cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", ret);
+	int rc = cgroup_take(CGROUP_MEMORY, id, "cgroup.procs", ret);
 	SCOPED_STR path = NULL;
 
-	if (r != -ENOENT)
-		return r;
+	if (rc != -ENOENT)
+		return rc;
 	path = str_printf("%s/../docker/%s/cgroup.procs",
 			  cgroup_dir(CGROUP_MEMORY), id);
 	return path ? file_read(path, 1024 * 1024, ret, NULL) : -ENOMEM;
 }
 
-/* Adds @pid to @w, in rising order. @w keeps the lowest CGROUP_WRITERS pids. */
+/* Adds @pid to @w, in rising order; keeps the CGROUP_WRITERS lowest. */
 static void writer_add(struct cgroup_writers *w, uint64_t pid)
 {
 	size_t at = w->n;
@@ -267,8 +267,8 @@ void cgroup_written(const char *id, pid_t writer, struct cgroup_writers *ret)
 	ret->n = 0;
 	if (procs_take(id, &pids) < 0)
 		return;
-	/* v2 sorts nothing. @writer may have ended, and its number be that of a
-	 * process elsewhere: it counts only as one of the group. */
+	/* v2 does not sort. @writer may have ended and its pid be another
+	 * process's: it counts only if the group has it. */
 	for (char *line = strtok_r(pids, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		uint64_t pid;

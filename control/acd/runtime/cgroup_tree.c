@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup_tree.c - which cgroup hierarchies there are, and files in them
+ * cgroup_tree.c - finds the cgroup hierarchies, and their files
  */
 #include "control/acd/runtime/cgroup_impl.h"
 
@@ -62,28 +62,28 @@ int cgroup_put(enum cgroup_part part, const char *id, const char *file,
 	       const char *text)
 {
 	struct cgroup_path p;
-	int r = cgroup_path(&p, part, id, file);
+	int rc = cgroup_path(&p, part, id, file);
 
-	return r < 0 ? r : file_put(p.text, text);
+	return rc < 0 ? rc : file_put(p.text, text);
 }
 
 int cgroup_take(enum cgroup_part part, const char *id, const char *file,
 		char **ret)
 {
 	struct cgroup_path p;
-	int r = cgroup_path(&p, part, id, file);
+	int rc = cgroup_path(&p, part, id, file);
 
-	return r < 0 ? r : file_read(p.text, FILE_MAX, ret, NULL);
+	return rc < 0 ? rc : file_read(p.text, FILE_MAX, ret, NULL);
 }
 
 int cgroup_take_u64(enum cgroup_part part, const char *id, const char *file,
 		    uint64_t *ret)
 {
 	SCOPED_STR text = NULL;
-	int r = cgroup_take(part, id, file, &text);
+	int rc = cgroup_take(part, id, file, &text);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	text[strcspn(text, "\n")] = '\0';
 	if (strcmp(text, "max") == 0) {
 		*ret = 0;
@@ -98,10 +98,10 @@ int cgroup_take_key(enum cgroup_part part, const char *id, const char *file,
 	SCOPED_STR text = NULL;
 	char *save = NULL;
 	size_t len = strlen(key);
-	int r = cgroup_take(part, id, file, &text);
+	int rc = cgroup_take(part, id, file, &text);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
 		if (strncmp(line, key, len) == 0 && line[len] == ' ')
@@ -112,12 +112,12 @@ int cgroup_take_key(enum cgroup_part part, const char *id, const char *file,
 
 /* ---- hierarchies ---- */
 
-/* @at is a mounted hierarchy, or nothing: then there is no such part. */
+/* Adds the mounted hierarchy @at; if it is not there, neither is the part. */
 static int dir_add(const char *at, enum cgroup_part part, struct err *err)
 {
 	char *dir = cgroups.dir[part];
 	struct stat st = { 0 }, other = { 0 };
-	int r;
+	int rc;
 
 	snprintf(dir, sizeof(cgroups.dir[part]), "%s/cgroup.procs", at);
 	if (access(dir, F_OK) < 0) {
@@ -125,11 +125,11 @@ static int dir_add(const char *at, enum cgroup_part part, struct err *err)
 		return 0;
 	}
 	snprintf(dir, sizeof(cgroups.dir[part]), "%s/" PARENT, at);
-	r = file_mkdir_p(dir, 0755);
-	if (r == 0 && stat(dir, &st) < 0)
-		r = -errno;
-	if (r < 0)
-		return err_set(err, r, "cgroups: %s: %s", dir, err_text(r));
+	rc = file_mkdir_p(dir, 0755);
+	if (rc == 0 && stat(dir, &st) < 0)
+		rc = -errno;
+	if (rc < 0)
+		return err_set(err, rc, "cgroups: %s: %s", dir, err_text(rc));
 	for (int i = 0; i < (int)part; i++)
 		if (*cgroups.dir[i] && stat(cgroups.dir[i], &other) == 0 &&
 		    st.st_dev == other.st_dev && st.st_ino == other.st_ino)
@@ -137,7 +137,7 @@ static int dir_add(const char *at, enum cgroup_part part, struct err *err)
 	return 0;
 }
 
-/* For those below "ac"; which of them the machine has, a limit will tell. */
+/* For groups below "ac". Which controllers exist shows when a limit is set. */
 static void controllers_enable(void)
 {
 	static const char *const words[] = { "+cpu", "+memory", "+pids" };
@@ -146,18 +146,18 @@ static void controllers_enable(void)
 	snprintf(path, sizeof(path), "%s/cgroup.subtree_control",
 		 cgroups.dir[0]);
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		int r = file_put(path, words[i]);
+		int rc = file_put(path, words[i]);
 
-		if (r < 0)
+		if (rc < 0)
 			log_warn("cgroups: %s for the sandboxes: %s", words[i],
-				 err_text(r));
+				 err_text(rc));
 	}
 }
 
 int cgroup_init(const char *root, struct err *err)
 {
 	char at[sizeof(cgroups.dir[0])];
-	int r = 0;
+	int rc = 0;
 
 	memset(&cgroups, 0, sizeof(cgroups));
 	if (strlen(root) + 32 > sizeof(at))
@@ -165,16 +165,16 @@ int cgroup_init(const char *root, struct err *err)
 	snprintf(at, sizeof(at), "%s/cgroup.controllers", root);
 	cgroups.v2 = access(at, F_OK) == 0;
 	if (cgroups.v2) {
-		r = dir_add(root, 0, err);
-		if (r == 0)
+		rc = dir_add(root, 0, err);
+		if (rc == 0)
 			controllers_enable();
 	}
-	for (int i = 0; !cgroups.v2 && r == 0 && i < CGROUP_PARTS; i++) {
+	for (int i = 0; !cgroups.v2 && rc == 0 && i < CGROUP_PARTS; i++) {
 		snprintf(at, sizeof(at), "%s/%s", root, part_names[i]);
-		r = dir_add(at, (enum cgroup_part)i, err);
+		rc = dir_add(at, (enum cgroup_part)i, err);
 	}
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!*cgroup_dir(CGROUP_MEMORY))
 		return err_set(err, -ENODEV,
 			       "cgroups: no memory controller at %s", root);

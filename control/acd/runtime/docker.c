@@ -2,10 +2,10 @@
 /*
  * docker.c - sandboxes through a Docker Engine API
  *
- * A start is: create the container, expect ac-runtime to fetch the guest
- * link of its id, start it, pin its port, hand our end of the link out.
- * Anything that fails after the creation removes the container again before
- * the caller hears of it, so a failed start leaves nothing behind.
+ * A start creates the container, lets ac-runtime fetch the guest link of its
+ * id, starts it, pins its port, and hands out acd's end of the link. A failure
+ * after the creation removes the container before the caller is told, so a
+ * failed start leaves nothing behind.
  */
 #include "control/runtime.h"
 
@@ -22,14 +22,14 @@
 
 struct start {
 	struct docker *d;
-	json_t *body; /* of the creation, for a second try */
+	json_t *body; /* of the creation; kept for a second try */
 	char *create_path;
 	char *name; /* the container's */
 	bool again; /* the second try */
 	char id[LINKS_ID_MAX + 1];
 	char *address;
-	int link_fd; /* while it is pinned; -1: none yet */
-	struct err err; /* why it failed, while the container is removed */
+	int link_fd; /* during pinning; -1: none yet */
+	struct err err; /* the failure, during the removal */
 	runtime_start_fn fn;
 	void *arg;
 };
@@ -59,7 +59,7 @@ static void on_undone(void *arg, const struct err *err)
 	start_fail(s, &s->err);
 }
 
-/* The container exists, but is of no use: remove it, then tell. */
+/* Removes the useless container, then reports @err. */
 static void start_undo(struct start *s, const struct err *err)
 {
 	char words[LINKS_WORDS_MAX];
@@ -89,7 +89,7 @@ static void on_started(void *arg, int status, json_t *body,
 {
 	struct start *s = arg;
 	struct err e = { 0 };
-	int r;
+	int rc;
 
 	(void)status;
 	(void)body;
@@ -104,10 +104,10 @@ static void on_started(void *arg, int status, json_t *body,
 		start_undo(s, &e);
 		return;
 	}
-	/* The guest waits for a first word, which it does not get before. */
-	r = docker_pin(s->d, s->id, s->address, on_pinned, s);
-	if (r < 0) {
-		err_set(&e, r, "pin %s: %s", s->name, err_text(r));
+	/* The sandbox waits for a message, which it gets only afterwards. */
+	rc = docker_pin(s->d, s->id, s->address, on_pinned, s);
+	if (rc < 0) {
+		err_set(&e, rc, "pin %s: %s", s->name, err_text(rc));
 		start_undo(s, &e);
 	}
 }
@@ -118,13 +118,13 @@ static void on_conflict_removed(void *arg, const struct err *err)
 {
 	struct start *s = arg;
 	struct err e = { 0 };
-	int r = 0;
+	int rc = 0;
 
 	if (!err)
-		r = start_create(s);
-	if (r < 0)
-		err_set(&e, r, "create %s: %s", s->name, err_text(r));
-	if (err || r < 0)
+		rc = start_create(s);
+	if (rc < 0)
+		err_set(&e, rc, "create %s: %s", s->name, err_text(rc));
+	if (err || rc < 0)
 		start_fail(s, err ? err : &e);
 }
 
@@ -135,10 +135,10 @@ static void on_created(void *arg, int status, json_t *body,
 	const char *id = json_string_value(json_object_get(body, "Id"));
 	char path[ENGINE_NAME_MAX];
 	struct err e = { 0 };
-	int r;
+	int rc;
 
 	if (status == 409 && !s->again) {
-		/* Left by an earlier life; the instance owns the name. */
+		/* Left by an earlier acd; the name is the instance's. */
 		s->again = true;
 		if (docker_remove(s->d, s->name, on_conflict_removed, s) < 0)
 			start_fail(s, err);
@@ -151,14 +151,14 @@ static void on_created(void *arg, int status, json_t *body,
 		return;
 	}
 	snprintf(s->id, sizeof(s->id), "%s", id);
-	r = links_expect(s->d->links, id);
-	if (r == 0)
-		r = docker_path(path, sizeof(path), id, "/start");
-	if (r == 0)
-		r = engine_call(s->d->engine, "POST", path, START_TIMEOUT_MS,
-				on_started, s);
-	if (r < 0) {
-		err_set(&e, r, "start %s: %s", s->name, err_text(r));
+	rc = links_expect(s->d->links, id);
+	if (rc == 0)
+		rc = docker_path(path, sizeof(path), id, "/start");
+	if (rc == 0)
+		rc = engine_call(s->d->engine, "POST", path, START_TIMEOUT_MS,
+				 on_started, s);
+	if (rc < 0) {
+		err_set(&e, rc, "start %s: %s", s->name, err_text(rc));
 		start_undo(s, &e);
 	}
 }
@@ -170,7 +170,7 @@ static int start_create(struct start *s)
 				on_created, s);
 }
 
-/* Calls back from the loop with an error that was found at once. */
+/* Reports an immediate error from the loop. */
 struct refusal {
 	struct loop_timer *timer;
 	struct err err;
@@ -211,7 +211,7 @@ static int op_start(struct runtime *rt, const struct runtime_spec *spec,
 	struct err err = { 0 };
 	json_t *body = docker_create_json(spec, &err);
 	struct start *s;
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (!body)
 		return start_refuse(d, &err, fn, arg);
@@ -228,23 +228,23 @@ static int op_start(struct runtime *rt, const struct runtime_spec *spec,
 	s->create_path = str_printf("/containers/create?name=%s",
 				    s->name ? s->name : "");
 	if (s->name && s->create_path && s->address)
-		r = start_create(s);
-	if (r < 0)
+		rc = start_create(s);
+	if (rc < 0)
 		start_free(s);
-	return r;
+	return rc;
 }
 
 static int op_stop(struct runtime *rt, const char *id, uint64_t grace_ms,
 		   runtime_done_fn fn, void *arg)
 {
 	char path[ENGINE_NAME_MAX], verb[48];
-	int r;
+	int rc;
 
 	snprintf(verb, sizeof(verb), "/stop?t=%llu",
 		 (unsigned long long)((grace_ms + 999) / 1000));
-	r = docker_path(path, sizeof(path), id, verb);
-	if (r < 0)
-		return r;
+	rc = docker_path(path, sizeof(path), id, verb);
+	if (rc < 0)
+		return rc;
 	return docker_do(docker_of(rt), "POST", path,
 			 grace_ms + CALL_TIMEOUT_MS, fn, arg);
 }
@@ -252,7 +252,7 @@ static int op_stop(struct runtime *rt, const char *id, uint64_t grace_ms,
 static int op_remove(struct runtime *rt, const char *id, runtime_done_fn fn,
 		     void *arg)
 {
-	/* It sends nothing any more that anybody would hear. */
+	/* What it still sends may be dropped. */
 	docker_unpin(docker_of(rt), id);
 	return docker_remove(docker_of(rt), id, fn, arg);
 }
@@ -261,11 +261,11 @@ static int op_freeze(struct runtime *rt, const char *id, bool frozen,
 		     runtime_done_fn fn, void *arg)
 {
 	char path[ENGINE_NAME_MAX];
-	int r = docker_path(path, sizeof(path), id,
-			    frozen ? "/pause" : "/unpause");
+	int rc = docker_path(path, sizeof(path), id,
+			     frozen ? "/pause" : "/unpause");
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	return docker_do(docker_of(rt), "POST", path, CALL_TIMEOUT_MS, fn, arg);
 }
 
@@ -273,18 +273,6 @@ static int op_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
 {
 	(void)rt;
 	return docker_gpus_check(gpus, err);
-}
-
-static int op_has_image(struct runtime *rt, const char *image,
-			runtime_done_fn fn, void *arg)
-{
-	char name[ENGINE_NAME_MAX], path[ENGINE_NAME_MAX + 32];
-	int r = engine_escape(name, sizeof(name), image);
-
-	if (r < 0)
-		return r;
-	snprintf(path, sizeof(path), "/images/%s/json", name);
-	return docker_do(docker_of(rt), "GET", path, CALL_TIMEOUT_MS, fn, arg);
 }
 
 static void op_free(struct runtime *rt)
@@ -308,7 +296,7 @@ static const struct runtime_ops docker_ops = {
 	.list = docker_op_list,
 	.freeze = op_freeze,
 	.has_gpus = op_has_gpus,
-	.has_image = op_has_image,
+	.has_image = docker_op_has_image,
 	.df = docker_op_df,
 	.prune = docker_op_prune,
 	.free = op_free,

@@ -11,8 +11,8 @@
 #include "control/acd/guest/links.h"
 #include "control/runtime.h"
 
-/* Containers are called so and then as their instance, to keep clear of
- * names that somebody gives by hand in ac-host. */
+/* A sandbox's name in the engine is this and its instance's name, to avoid
+ * names that are given by hand in ac-host. */
 #define DOCKER_NAME_PREFIX "ac-"
 
 struct docker {
@@ -28,22 +28,26 @@ static inline struct docker *docker_of(struct runtime *rt)
 	return (struct docker *)rt;
 }
 
-/* "/containers/<id><verb>"; -EINVAL without an id, -ENOBUFS. */
+/* Writes "/containers/<id><verb>" to @out. Returns 0, -EINVAL without an id, or
+ * -ENOBUFS. */
 int docker_path(char *out, size_t size, const char *id, const char *verb);
-/* A call whose answer is only success or failure. */
+/* Makes a call whose answer is only success or failure. Returns 0, and calls
+ * @fn later, or a negative errno. */
 int docker_do(struct docker *d, const char *method, const char *path,
 	      uint64_t timeout_ms, runtime_done_fn fn, void *arg);
-/* Forces a container away, by id or name; gone already is success. */
+/* Removes a container by force, by id or name; it may be gone already. Returns
+ * like docker_do(). */
 int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 		  void *arg);
 
-/* docker_net.c: pins the port of the container to @address. Gone with
- * docker_unpin(), which is fine without a pin, or docker_unpin_all(). */
+/* docker_net.c: pins the port of the container to @address. Returns like
+ * docker_do(). docker_unpin(), which is fine without a pin, or
+ * docker_unpin_all() undoes it. */
 int docker_pin(struct docker *d, const char *id, const char *address,
 	       runtime_done_fn fn, void *arg);
 void docker_unpin(struct docker *d, const char *id);
 void docker_unpin_all(struct docker *d);
-/* See "writer" in control/runtime.h. Knows the containers with a pin. */
+/* See "writer" in control/runtime.h. Knows only containers with a pin. */
 pid_t docker_op_writer(struct runtime *rt, const char *id);
 
 /* See the operations of these names in control/runtime.h. */
@@ -53,6 +57,8 @@ int docker_op_end(struct runtime *rt, const char *id, bool lost,
 		  runtime_end_fn fn, void *arg);
 int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
 		   void *arg);
+int docker_op_has_image(struct runtime *rt, const char *image,
+			runtime_image_fn fn, void *arg);
 int docker_op_df(struct runtime *rt,
 		 void (*fn)(void *arg, uint64_t image_bytes,
 			    uint64_t cache_bytes, const struct err *err),

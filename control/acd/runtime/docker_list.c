@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_list.c - all containers and images in the engine: listing,
- * disk use, pruning
+ * docker_list.c - lists and prunes the engine's containers and images, and
+ * counts their disk use
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #define LIST_PATH                 \
 	LIST_ALL_PATH "&filters=" \
 		      "%7B%22label%22%3A%5B%22" DOCKER_LABEL "%22%5D%7D"
-/* {"dangling":["false"]}: those with a name as well */
+/* {"dangling":["false"]}: includes images with a name */
 #define IMAGES_PATH              \
 	"/images/prune?filters=" \
 	"%7B%22dangling%22%3A%5B%22false%22%5D%7D"
@@ -50,26 +50,59 @@ static void on_list(void *arg, int status, json_t *body, const struct err *err)
 	free(l);
 }
 
-/* @each gets a NULL name for a container that is none of ours. */
+/* @each gets a NULL name for a container that is not a sandbox of ours. */
 static int list_call(struct docker *d, const char *path, runtime_each_fn each,
 		     runtime_done_fn fn, void *arg)
 {
 	struct list *l = calloc(1, sizeof(*l));
-	int r;
+	int rc;
 
 	if (!l)
 		return -ENOMEM;
 	*l = (struct list){ .each = each, .fn = fn, .arg = arg };
-	r = engine_call(d->engine, "GET", path, LIST_TIMEOUT_MS, on_list, l);
-	if (r < 0)
+	rc = engine_call(d->engine, "GET", path, LIST_TIMEOUT_MS, on_list, l);
+	if (rc < 0)
 		free(l);
-	return r;
+	return rc;
 }
 
 int docker_op_list(struct runtime *rt, runtime_each_fn each, runtime_done_fn fn,
 		   void *arg)
 {
 	return list_call(docker_of(rt), LIST_PATH, each, fn, arg);
+}
+
+struct image {
+	runtime_image_fn fn;
+	void *arg;
+};
+
+static void on_image(void *arg, int status, json_t *body, const struct err *err)
+{
+	struct image *image = arg;
+	json_int_t size = json_integer_value(json_object_get(body, "Size"));
+
+	(void)status;
+	image->fn(image->arg, size > 0 ? (uint64_t)size : 0, err);
+	free(image);
+}
+
+int docker_op_has_image(struct runtime *rt, const char *image,
+			runtime_image_fn fn, void *arg)
+{
+	char name[ENGINE_NAME_MAX], path[ENGINE_NAME_MAX + 32];
+	struct image *call = calloc(1, sizeof(*call));
+	int rc = call ? engine_escape(name, sizeof(name), image) : -ENOMEM;
+
+	if (rc == 0) {
+		*call = (struct image){ .fn = fn, .arg = arg };
+		snprintf(path, sizeof(path), "/images/%s/json", name);
+		rc = engine_call(docker_of(rt)->engine, "GET", path,
+				 LIST_TIMEOUT_MS, on_image, call);
+	}
+	if (rc < 0)
+		free(call);
+	return rc;
 }
 
 struct df {
@@ -93,7 +126,7 @@ static void on_df(void *arg, int status, json_t *body, const struct err *err)
 		json_int_t size =
 			json_integer_value(json_object_get(entry, "Size"));
 
-		/* What an image shares is counted with the images. */
+		/* Shared records are counted with the images. */
 		if (size > 0 && !json_is_true(json_object_get(entry, "Shared")))
 			cache += (uint64_t)size;
 	}
@@ -107,23 +140,23 @@ int docker_op_df(struct runtime *rt,
 		 void *arg)
 {
 	struct df *df = calloc(1, sizeof(*df));
-	int r;
+	int rc;
 
 	if (!df)
 		return -ENOMEM;
 	*df = (struct df){ .fn = fn, .arg = arg };
-	r = engine_call(docker_of(rt)->engine, "GET",
-			"/system/df?type=image&type=build-cache", DF_TIMEOUT_MS,
-			on_df, df);
-	if (r < 0)
+	rc = engine_call(docker_of(rt)->engine, "GET",
+			 "/system/df?type=image&type=build-cache",
+			 DF_TIMEOUT_MS, on_df, df);
+	if (rc < 0)
 		free(df);
-	return r;
+	return rc;
 }
 
 /*
- * A prune goes through its steps one by one: list all containers (the engine
- * is ours alone, so whoever made them), remove each, drop the build cache,
- * drop the images. The first error ends it.
+ * A prune lists all containers (also those made by hand: the engine is only
+ * ours), removes each, and then the build cache and the images. It ends at the
+ * first error.
  */
 struct prune {
 	struct docker *d;
@@ -156,15 +189,15 @@ static void prune_each(void *arg, const char *id, const char *name,
 static int prune_step(struct prune *p)
 {
 	size_t left = json_array_size(p->ids);
-	int r;
+	int rc;
 
 	if (left > 0) {
 		const char *id =
 			json_string_value(json_array_get(p->ids, left - 1));
 
-		r = docker_remove(p->d, id, prune_next, p);
+		rc = docker_remove(p->d, id, prune_next, p);
 		json_array_remove(p->ids, left - 1);
-		return r;
+		return rc;
 	}
 	switch (p->step++) {
 	case 0:
@@ -184,32 +217,32 @@ static void prune_next(void *arg, const struct err *err)
 {
 	struct prune *p = arg;
 	struct err e = { 0 };
-	int r = err ? 1 : prune_step(p);
+	int rc = err ? 1 : prune_step(p);
 
-	if (r < 0)
-		err_set(&e, r, "prune: %s", err_text(r));
-	if (r != 0)
-		prune_end(p, r < 0 ? &e : err);
+	if (rc < 0)
+		err_set(&e, rc, "prune: %s", err_text(rc));
+	if (rc != 0)
+		prune_end(p, rc < 0 ? &e : err);
 }
 
 int docker_op_prune(struct runtime *rt, bool images, runtime_done_fn fn,
 		    void *arg)
 {
 	struct prune *p = calloc(1, sizeof(*p));
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (!p)
-		return r;
+		return rc;
 	*p = (struct prune){ .d = docker_of(rt),
 			     .images = images,
 			     .fn = fn,
 			     .arg = arg,
 			     .ids = json_array() };
 	if (p->ids)
-		r = list_call(p->d, LIST_ALL_PATH, prune_each, prune_next, p);
-	if (r < 0) {
+		rc = list_call(p->d, LIST_ALL_PATH, prune_each, prune_next, p);
+	if (rc < 0) {
 		json_decref(p->ids);
 		free(p);
 	}
-	return r;
+	return rc;
 }

@@ -2,9 +2,9 @@
 /*
  * docker_net.c - the port of a container on the bridge, pinned to its address
  *
- * The engine tells the container's network namespace and MAC; which port
- * leads there the kernel says (veth.h). A container that cannot be pinned is
- * of no use: nothing of it gets through the bridge.
+ * The engine tells the container's network namespace and MAC; the kernel tells
+ * which port leads there (veth.h). A container that cannot be pinned is
+ * useless: none of its frames passes the bridge.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct docker_pin {
 	LIST_ENTRY(docker_pin) link;
 	char id[LINKS_ID_MAX + 1];
 	struct veth veth;
-	pid_t writer; /* 0: not one process alone writes its files */
+	pid_t writer; /* 0: several processes write its files */
 };
 
 struct pinning {
@@ -38,7 +38,7 @@ static int pin_now(struct pinning *p, const json_t *body, struct err *err)
 		json_object_get(json_object_get(net, "Networks"), AC_BRIDGE);
 	const char *netns = jsonx_text_at(net, "SandboxKey");
 
-	/* Another address than ours would be somebody else's identity. */
+	/* Another address would be another sandbox's identity. */
 	if (strcmp(jsonx_text_at(end, "IPAddress"), p->address) != 0)
 		return err_set(err, -EPROTO,
 			       "the sandbox has the address '%s' and should "
@@ -48,8 +48,8 @@ static int pin_now(struct pinning *p, const json_t *body, struct err *err)
 			p->address, &p->pin->veth, err);
 }
 
-/* State.Pid is gVisor's kernel under each of our runtimes of runsc; under
- * another it is the first of the processes that write. */
+/* State.Pid is gVisor's kernel for our runsc runtimes; for others it is the
+ * first of several processes that write. */
 static pid_t writer_of(const json_t *body)
 {
 	const char *runtime =
@@ -93,25 +93,25 @@ int docker_pin(struct docker *d, const char *id, const char *address,
 {
 	struct pinning *p = calloc(1, sizeof(*p));
 	char path[ENGINE_NAME_MAX];
-	int r = docker_path(path, sizeof(path), id, "/json");
+	int rc = docker_path(path, sizeof(path), id, "/json");
 
 	if (p) {
 		p->pin = calloc(1, sizeof(*p->pin));
 		p->address = strdup(address);
 	}
 	if (!p || !p->pin || !p->address)
-		r = -ENOMEM;
-	if (r == 0) {
+		rc = -ENOMEM;
+	if (rc == 0) {
 		snprintf(p->pin->id, sizeof(p->pin->id), "%s", id);
 		p->d = d;
 		p->fn = fn;
 		p->arg = arg;
-		r = engine_call(d->engine, "GET", path, INSPECT_TIMEOUT_MS,
-				on_inspected, p);
+		rc = engine_call(d->engine, "GET", path, INSPECT_TIMEOUT_MS,
+				 on_inspected, p);
 	}
-	if (r < 0 && p)
+	if (rc < 0 && p)
 		pinning_free(p);
-	return r;
+	return rc;
 }
 
 static void unpin(struct docker_pin *pin)

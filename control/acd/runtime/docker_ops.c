@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_ops.c - questions to the engine about containers, and their removal
+ * docker_ops.c - asks the engine about containers, and removes them
  */
 #include "control/acd/runtime/docker_impl.h"
 
@@ -12,18 +12,18 @@
 #define REMOVE_TIMEOUT_MS 60000u
 #define REMOVE_RETRY_MS 200u
 #define REMOVE_TRIES 50
-/* The link closes a moment before the engine knows that a sandbox ended. */
+/* The link closes a moment before the engine notices a sandbox's end. */
 #define END_WAIT_MS 5000u
 
 int docker_path(char *out, size_t size, const char *id, const char *verb)
 {
 	char name[ENGINE_NAME_MAX];
-	int r = id[0] ? engine_escape(name, sizeof(name), id) : -EINVAL;
+	int rc = id[0] ? engine_escape(name, sizeof(name), id) : -EINVAL;
 
-	if (r < 0)
-		return r;
-	r = snprintf(out, size, "/containers/%s%s", name, verb);
-	return r < 0 || (size_t)r >= size ? -ENOBUFS : 0;
+	if (rc < 0)
+		return rc;
+	rc = snprintf(out, size, "/containers/%s%s", name, verb);
+	return rc < 0 || (size_t)rc >= size ? -ENOBUFS : 0;
 }
 
 struct done {
@@ -45,15 +45,15 @@ int docker_do(struct docker *d, const char *method, const char *path,
 	      uint64_t timeout_ms, runtime_done_fn fn, void *arg)
 {
 	struct done *dn = calloc(1, sizeof(*dn));
-	int r;
+	int rc;
 
 	if (!dn)
 		return -ENOMEM;
 	*dn = (struct done){ .fn = fn, .arg = arg };
-	r = engine_call(d->engine, method, path, timeout_ms, on_done, dn);
-	if (r < 0)
+	rc = engine_call(d->engine, method, path, timeout_ms, on_done, dn);
+	if (rc < 0)
 		free(dn);
-	return r;
+	return rc;
 }
 
 struct removal {
@@ -82,7 +82,7 @@ static void on_removed(void *arg, int status, json_t *body,
 	(void)body;
 	if (status == 404)
 		err = NULL;
-	/* 409: a removal is under way. Its end is a 404 to come. */
+	/* 409: another removal is running. When it is done, this is 404. */
 	if (status == 409 && rm->tries < REMOVE_TRIES)
 		loop_timer_set(rm->timer, REMOVE_RETRY_MS);
 	else
@@ -100,11 +100,11 @@ static void on_retry(void *arg)
 {
 	struct removal *rm = arg;
 	struct err err = { 0 };
-	int r = removal_try(rm);
+	int rc = removal_try(rm);
 
-	if (r < 0) {
-		err_set(&err, r, "remove container %.12s: %s", rm->id,
-			err_text(r));
+	if (rc < 0) {
+		err_set(&err, rc, "remove container %.12s: %s", rm->id,
+			err_text(rc));
 		removal_end(rm, &err);
 	}
 }
@@ -113,7 +113,7 @@ int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 		  void *arg)
 {
 	struct removal *rm;
-	int r;
+	int rc;
 
 	if (strlen(id) > LINKS_ID_MAX)
 		return -EINVAL;
@@ -123,16 +123,16 @@ int docker_remove(struct docker *d, const char *id, runtime_done_fn fn,
 	*rm = (struct removal){ .d = d, .fn = fn, .arg = arg };
 	snprintf(rm->id, sizeof(rm->id), "%s", id);
 	rm->timer = loop_timer_new(d->loop, on_retry, rm);
-	r = rm->timer ? docker_path(rm->path, sizeof(rm->path), id,
-				    "?force=1&v=1") :
-			-ENOMEM;
-	if (r == 0)
-		r = removal_try(rm);
-	if (r < 0) {
+	rc = rm->timer ? docker_path(rm->path, sizeof(rm->path), id,
+				     "?force=1&v=1") :
+			 -ENOMEM;
+	if (rc == 0)
+		rc = removal_try(rm);
+	if (rc < 0) {
 		loop_timer_free(rm->timer);
 		free(rm);
 	}
-	return r;
+	return rc;
 }
 
 struct stats {
@@ -161,7 +161,7 @@ static void on_stats(void *arg, int status, json_t *body, const struct err *err)
 	(void)status;
 	cpu = json_object_get(json_object_get(body, "cpu_stats"), "cpu_usage");
 	st.cpu_ns = num(cpu, "total_usage");
-	/* Page cache that the kernel would give back first is not "used":
+	/* Page cache that the kernel would drop first does not count as used:
 	 * total_inactive_file on cgroup v1, inactive_file on v2. */
 	cache = num(detail, "total_inactive_file");
 	if (!cache)
@@ -183,19 +183,19 @@ int docker_op_stats(struct runtime *rt, const char *id, runtime_stats_fn fn,
 {
 	struct stats *s = calloc(1, sizeof(*s));
 	char path[ENGINE_NAME_MAX];
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (!s)
-		return r;
+		return rc;
 	*s = (struct stats){ .fn = fn, .arg = arg };
-	r = docker_path(path, sizeof(path), id,
-			"/stats?stream=false&one-shot=true");
-	if (r == 0)
-		r = engine_call(docker_of(rt)->engine, "GET", path,
-				CALL_TIMEOUT_MS, on_stats, s);
-	if (r < 0)
+	rc = docker_path(path, sizeof(path), id,
+			 "/stats?stream=false&one-shot=true");
+	if (rc == 0)
+		rc = engine_call(docker_of(rt)->engine, "GET", path,
+				 CALL_TIMEOUT_MS, on_stats, s);
+	if (rc < 0)
 		free(s);
-	return r;
+	return rc;
 }
 
 struct end {
@@ -239,11 +239,11 @@ static void on_inspected(void *arg, int status, json_t *body,
 static int end_inspect(struct end *en)
 {
 	char path[ENGINE_NAME_MAX];
-	int r = docker_path(path, sizeof(path), en->id, "/json");
+	int rc = docker_path(path, sizeof(path), en->id, "/json");
 
-	return r < 0 ? r :
-		       engine_call(en->d->engine, "GET", path, CALL_TIMEOUT_MS,
-				   on_inspected, en);
+	return rc < 0 ? rc :
+			engine_call(en->d->engine, "GET", path, CALL_TIMEOUT_MS,
+				    on_inspected, en);
 }
 
 static void on_waited(void *arg, int status, json_t *body,
@@ -251,18 +251,18 @@ static void on_waited(void *arg, int status, json_t *body,
 {
 	struct end *en = arg;
 	struct err e = { 0 };
-	int r;
+	int rc;
 
 	(void)body;
-	/* Not ended in time: the inspection says so itself. */
+	/* Not ended in time: the inspection tells that too. */
 	if (err && (status || err->code != -ETIMEDOUT)) {
 		end_fail(en, err);
 		return;
 	}
-	r = end_inspect(en);
-	if (r < 0) {
-		err_set(&e, r, "inspect container %.12s: %s", en->id,
-			err_text(r));
+	rc = end_inspect(en);
+	if (rc < 0) {
+		err_set(&e, rc, "inspect container %.12s: %s", en->id,
+			err_text(rc));
 		end_fail(en, &e);
 	}
 }
@@ -270,18 +270,18 @@ static void on_waited(void *arg, int status, json_t *body,
 static int end_wait(struct end *en)
 {
 	char path[ENGINE_NAME_MAX];
-	int r = docker_path(path, sizeof(path), en->id, "/wait");
+	int rc = docker_path(path, sizeof(path), en->id, "/wait");
 
-	return r < 0 ? r :
-		       engine_call(en->d->engine, "POST", path, END_WAIT_MS,
-				   on_waited, en);
+	return rc < 0 ? rc :
+			engine_call(en->d->engine, "POST", path, END_WAIT_MS,
+				    on_waited, en);
 }
 
 int docker_op_end(struct runtime *rt, const char *id, bool lost,
 		  runtime_end_fn fn, void *arg)
 {
 	struct end *en;
-	int r;
+	int rc;
 
 	if (strlen(id) > LINKS_ID_MAX)
 		return -EINVAL;
@@ -290,8 +290,8 @@ int docker_op_end(struct runtime *rt, const char *id, bool lost,
 		return -ENOMEM;
 	*en = (struct end){ .d = docker_of(rt), .fn = fn, .arg = arg };
 	snprintf(en->id, sizeof(en->id), "%s", id);
-	r = lost ? end_wait(en) : end_inspect(en);
-	if (r < 0)
+	rc = lost ? end_wait(en) : end_inspect(en);
+	if (rc < 0)
 		free(en);
-	return r;
+	return rc;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * docker_spec.c - a sandbox as the Docker Engine API is told to make it
+ * docker_spec.c - the Docker Engine API's description of a sandbox
  *
- * Under runsc the capabilities are the sandbox kernel's own and worth
- * nothing on the host; init-guard needs them to load its seccomp filter
- * without no_new_privs, and drops them before the agent exists. Under crun
+ * Under runsc the capabilities are those of the sandbox's kernel and mean
+ * nothing on the host. init-guard needs them to load its seccomp filter without
+ * no_new_privs, and drops them before the agent starts. Under crun
  * CAP_SYS_ADMIN would be the host's: it is not given, the engine's seccomp
- * profile stays on and no_new_privs is set.
+ * profile stays on, and no_new_privs is set.
  */
 #include "control/acd/runtime/docker_spec.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control/acd/runtime/host.h"
+#include "control/acd/runtime/prepare.h"
 #include "control/acd/daemon/machine.h"
 #include "control/shared/paths.h"
 #include "lib/str.h"
@@ -34,18 +34,23 @@ static json_t *mount_json(const char *source, const char *target, bool ro)
 
 static json_t *mounts_json(const struct runtime_spec *spec)
 {
-	return json_pack("[o, o, o, o, o, o, o]",
-			 mount_json(spec->workspace, "/workspace",
-				    spec->workspace_ro),
-			 mount_json(spec->home, "/home/node", false),
-			 mount_json(HOST_RESOLV_CONF, "/etc/resolv.conf", true),
-			 mount_json(INIT_GUARD, INIT_GUARD, true),
-			 mount_json(VAULT, VAULT, true),
-			 mount_json(NET_PROXY, NET_PROXY, true),
-			 mount_json(PRELOAD_LIST, "/etc/ld.so.preload", true));
+	json_t *list = json_pack(
+		"[o, o, o, o, o, o, o]",
+		mount_json(spec->workspace, "/workspace", spec->workspace_ro),
+		mount_json(spec->home, "/home/node", false),
+		mount_json(HOST_RESOLV_CONF, "/etc/resolv.conf", true),
+		mount_json(INIT_GUARD, INIT_GUARD, true),
+		mount_json(VAULT, VAULT, true),
+		mount_json(NET_PROXY, NET_PROXY, true),
+		mount_json(PRELOAD_LIST, "/etc/ld.so.preload", true));
+
+	if (list && spec->skills)
+		json_array_append_new(list, mount_json(spec->skills, AC_SKILLS,
+						       true));
+	return list;
 }
 
-/* What is writable besides workspace and home, in memory and gone with the
+/* Writable places besides workspace and home; in memory, gone with the
  * sandbox. */
 static json_t *tmpfs_json(const struct runtime_spec *spec)
 {
@@ -85,19 +90,19 @@ static int gpu_append(json_t *list, unsigned number, struct err *err)
 	return json_array_append_new(list, device_json(path));
 }
 
-/* Appends the device of each number of @gpus, or of all. */
+/* Appends the devices of the numbers in @gpus, or of "all". */
 static int gpus_append(json_t *list, const char *gpus, struct err *err)
 {
 	bool all = strcmp(gpus, "all") == 0;
 	SCOPED_STR copy = strdup(gpus);
 	char *save = NULL;
-	int r = copy ? 0 : err_nomem(err);
+	int rc = copy ? 0 : err_nomem(err);
 
 	for (unsigned i = 0; all && i < GPUS_MAX; i++)
 		gpu_append(list, i, NULL);
-	if (all || r < 0)
-		return r;
-	for (char *word = strtok_r(copy, ",", &save); word && r == 0;
+	if (all || rc < 0)
+		return rc;
+	for (char *word = strtok_r(copy, ",", &save); word && rc == 0;
 	     word = strtok_r(NULL, ",", &save)) {
 		uint64_t n;
 
@@ -106,16 +111,16 @@ static int gpus_append(json_t *list, const char *gpus, struct err *err)
 				       "--gpus %s: want \"all\" or numbers, "
 				       "as 0,1",
 				       gpus);
-		r = gpu_append(list, (unsigned)n, err);
+		rc = gpu_append(list, (unsigned)n, err);
 	}
-	return r;
+	return rc;
 }
 
 static int devices_append(json_t *list, const char *gpus, struct err *err)
 {
 	static const char *const shared[] = { "/dev/nvidiactl",
 					      "/dev/nvidia-uvm" };
-	int r;
+	int rc;
 
 	if (!gpus)
 		return 0;
@@ -129,22 +134,22 @@ static int devices_append(json_t *list, const char *gpus, struct err *err)
 				       shared[i]);
 		json_array_append_new(list, device_json(shared[i]));
 	}
-	r = gpus_append(list, gpus, err);
-	if (r == 0 && json_array_size(list) == ARRAY_SIZE(shared))
-		r = err_set(err, -ENODEV, "--gpus %s: no such GPU here", gpus);
-	return r;
+	rc = gpus_append(list, gpus, err);
+	if (rc == 0 && json_array_size(list) == ARRAY_SIZE(shared))
+		rc = err_set(err, -ENODEV, "--gpus %s: no such GPU here", gpus);
+	return rc;
 }
 
 int docker_gpus_check(const char *gpus, struct err *err)
 {
 	json_t *list = json_array();
-	int r = devices_append(list, gpus, err);
+	int rc = devices_append(list, gpus, err);
 
 	json_decref(list);
-	return r;
+	return rc;
 }
 
-/* @devices is taken. */
+/* Takes the reference of @devices. */
 static json_t *host_config_json(const struct runtime_spec *spec, bool runsc,
 				const char *runtime, json_t *devices)
 {

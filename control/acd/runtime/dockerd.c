@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dockerd.c - how the nested dockerd is configured
+ * dockerd.c - configuration of the nested dockerd
  *
  * It makes no packet filter rules, forwards nothing and has no bridge of its
- * own: image builds use the network of ac-host, sandboxes the network ac0
- * that acd makes. Sandboxes run through ac-runtime, which puts the guest
- * link in place of their stdio (control/ac_runtime.c).
+ * own. Image builds use the network of ac-host, sandboxes the network ac0 that
+ * acd makes. Sandboxes run through ac-runtime, which replaces their stdio by
+ * the guest link (control/ac_runtime.c).
  */
 #include "control/acd/runtime/dockerd.h"
 
@@ -25,7 +25,7 @@
 static const char *const argv[] = { "dockerd", "--config-file", DOCKERD_CONFIG,
 				    NULL };
 
-/* Most of its log is of no interest to whoever asks why it ended. */
+/* Returns true for lines that may explain its end; most do not. */
 static bool line_tells(const char *line, size_t len)
 {
 	static const char *const idle[] = { "level=info", "level=warning",
@@ -56,16 +56,16 @@ static void on_version(void *arg, int status, json_t *body,
 static int probe(void *arg, supervise_answer_fn fn, void *fn_arg)
 {
 	struct probe *p = malloc(sizeof(*p));
-	int r;
+	int rc;
 
 	if (!p)
 		return -ENOMEM;
 	*p = (struct probe){ fn, fn_arg };
-	r = engine_call(arg, "GET", "/version", PROBE_TIMEOUT_MS, on_version,
-			p);
-	if (r < 0)
+	rc = engine_call(arg, "GET", "/version", PROBE_TIMEOUT_MS, on_version,
+			 p);
+	if (rc < 0)
 		free(p);
-	return r;
+	return rc;
 }
 
 struct supervise_spec dockerd_spec(struct engine *engine)
@@ -81,9 +81,9 @@ struct supervise_spec dockerd_spec(struct engine *engine)
 }
 
 /*
- * --overlay2=none: the engine's own overlay is the sandbox's root, so that
- * it is seen from outside. --allow-suid: setuid to uid 990 is how wrappers
- * reach the vault. --host-uds=none: no socket of ac-host can be connected to.
+ * --overlay2=none: the engine's overlay is the sandbox's root, so its files are
+ * visible outside. --allow-suid: wrappers reach the vault by setuid to uid 990.
+ * --host-uds=none: no socket of ac-host can be reached.
  */
 const char *const dockerd_runsc_flags[] = {
 	"--platform=systrap", "--network=sandbox", "--overlay2=none",
@@ -94,22 +94,40 @@ static int copy_bytes(int from, int to)
 {
 	SCOPED_MEM data = malloc(COPY_CHUNK);
 	ssize_t n;
-	int r = 0;
+	int rc = 0;
 
 	if (!data)
 		return -ENOMEM;
-	while (r == 0 && (n = read(from, data, COPY_CHUNK)) != 0)
-		r = n < 0 ? -errno : fd_write_all(to, data, (size_t)n);
-	return r;
+	while (rc == 0 && (n = read(from, data, COPY_CHUNK)) != 0)
+		rc = n < 0 ? -errno : fd_write_all(to, data, (size_t)n);
+	return rc;
+}
+
+/* Without a cgroup of its own: the builder ends the step's processes. */
+int dockerd_step_runsc(struct strv *ret)
+{
+	int rc;
+
+	strv_done(ret);
+	rc = strv_push(ret, dockerd_runsc());
+	for (const char *const *f = dockerd_runsc_flags; *f && rc == 0; f++)
+		rc = strv_push(ret, *f);
+	if (rc == 0)
+		rc = strv_push(ret, "--ignore-cgroups");
+	if (rc == 0)
+		rc = strv_push(ret, "--debug-log=" DOCKERD_GVISOR_LOG);
+	if (rc == 0)
+		rc = strv_push(ret, "--root=" AC_STEPS);
+	return rc == 0 ? strv_push(ret, "run") : rc;
 }
 
 int dockerd_take_runsc(const char *from, const char *to, struct err *err)
 {
-	/* A FIFO in its place must not stop us. */
+	/* O_NONBLOCK: do not wait for a writer if it is a FIFO. */
 	SCOPED_FD in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	SCOPED_FD out = -1;
 	struct stat st;
-	int r;
+	int rc;
 
 	if (unlink(to) < 0 && errno != ENOENT)
 		return err_sys(err, "remove %s", to);
@@ -119,13 +137,13 @@ int dockerd_take_runsc(const char *from, const char *to, struct err *err)
 	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_sys(err, "make %s", to);
-	r = copy_bytes(in, out);
-	if (r == 0 && fchmod(out, 0755) < 0)
-		r = -errno;
-	if (r < 0) {
+	rc = copy_bytes(in, out);
+	if (rc == 0 && fchmod(out, 0755) < 0)
+		rc = -errno;
+	if (rc < 0) {
 		unlink(to);
-		return err_set(err, r, "copy %s to %s: %s", from, to,
-			       err_text(r));
+		return err_set(err, rc, "copy %s to %s: %s", from, to,
+			       err_text(rc));
 	}
 	return 0;
 }
@@ -137,8 +155,8 @@ const char *dockerd_runsc(void)
 	return AC_LIBEXEC "/runsc";
 }
 
-/* {"path": ac-runtime, "runtimeArgs": [@binary, @flags..., @extra]}; runsc
- * also tells what it does, at no measurable cost. */
+/* Returns {"path": ac-runtime, "runtimeArgs": [@binary, @flags..., @extra]}.
+ * runsc also logs, at no measurable cost. */
 static json_t *runtime_json(const char *binary, const char *const *flags,
 			    const char *extra)
 {
@@ -156,7 +174,7 @@ static json_t *runtime_json(const char *binary, const char *const *flags,
 			 "runtimeArgs", args);
 }
 
-/* Never more than this machine lets us have. */
+/* Not more than this machine allows acd. */
 uint64_t dockerd_nofile(void)
 {
 	struct rlimit lim = { .rlim_max = NOFILE };
@@ -165,7 +183,9 @@ uint64_t dockerd_nofile(void)
 	return lim.rlim_max < NOFILE ? lim.rlim_max : NOFILE;
 }
 
-json_t *dockerd_config(const char *runsc)
+/* Returns the configuration as a new reference, NULL without memory. @runsc:
+ * the binary. */
+static json_t *dockerd_config(const char *runsc)
 {
 	json_int_t nofile = (json_int_t)dockerd_nofile();
 	json_t *conf = json_pack(
@@ -199,15 +219,15 @@ int dockerd_write_config(const char *path, struct err *err)
 {
 	json_t *conf = dockerd_config(dockerd_runsc());
 	SCOPED_STR text = conf ? json_dumps(conf, JSON_INDENT(1)) : NULL;
-	int r;
+	int rc;
 
 	json_decref(conf);
 	if (!text)
 		return err_set(err, -ENOMEM,
 			       "engine configuration: out of "
 			       "memory");
-	r = file_write_atomic(path, text, strlen(text), 0644);
-	if (r < 0)
-		return err_set(err, r, "write %s: %s", path, err_text(r));
+	rc = file_write_atomic(path, text, strlen(text), 0644);
+	if (rc < 0)
+		return err_set(err, rc, "write %s: %s", path, err_text(rc));
 	return 0;
 }

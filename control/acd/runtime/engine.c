@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.c - client of a Docker Engine API at a unix socket, inside our loop
+ * engine.c - client of a Docker Engine API at a unix socket, in acd's loop
  *
- * libcurl's multi interface tells which descriptors and which timeout it
- * waits for; both become sources of our loop. Calls end only from there,
- * never from inside a libcurl callback, so an engine_fn may start new calls.
+ * libcurl's multi interface tells which descriptors and timeout it waits for;
+ * both become sources of the loop. Calls end only from there, never inside a
+ * libcurl callback, so an engine_fn may make new calls.
  */
 #include "control/acd/runtime/engine.h"
 
@@ -15,10 +15,10 @@
 #include "lib/buf.h"
 #include "lib/str.h"
 
-/* The version of Debian trixie's engine understands it, and so do newer
- * ones, which refuse older versions. */
+/* Debian trixie's engine supports this version, and so do newer ones, which
+ * refuse older versions. */
 #define ENGINE_BASE "http://engine/v1.44"
-#define ENGINE_CONNECTIONS 16L /* idle ones that are kept */
+#define ENGINE_CONNECTIONS 16L /* idle ones to keep */
 
 struct call {
 	struct engine *engine;
@@ -127,7 +127,7 @@ static void call_finish(struct call *c, CURLcode code)
 
 	curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (code == CURLE_OK && s.len > 0) {
-		/* Errors of proxies and very old engines are plain text. */
+		/* Proxies and very old engines send errors as plain text. */
 		body = json_loadb((const char *)s.ptr, s.len, 0, NULL);
 		if (!body && status < 400)
 			err_set(&err, -EPROTO, "%s: the answer is not JSON",
@@ -277,7 +277,7 @@ void engine_free(struct engine *e)
 {
 	if (!e)
 		return;
-	/* Their owners have memory to give back. */
+	/* Lets the callers free their memory. */
 	e->closing = true;
 	while (e->calls)
 		call_cancel(e->calls);
@@ -314,7 +314,7 @@ static int call_prepare(struct call *c, const char *method, const char *path,
 	    curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH,
 			     c->engine->sock_path))
 		return -ENOMEM;
-	/* The user's proxy variables reach acd, but are not for its engine. */
+	/* acd may have the user's proxy variables; not for its engine. */
 	curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, c);
@@ -334,21 +334,21 @@ static int call_prepare(struct call *c, const char *method, const char *path,
 	return 0;
 }
 
-/* @request (heap, may be NULL) is taken. */
+/* Takes ownership of @request (heap, may be NULL). */
 static int call_start(struct engine *e, const char *method, const char *path,
 		      char *request, uint64_t timeout_ms, engine_fn fn,
 		      void *arg)
 {
 	struct call *c = NULL;
-	int r = e->closing ? -ECANCELED : -EBUSY;
+	int rc = e->closing ? -ECANCELED : -EBUSY;
 
 	if (!e->closing && e->n_calls < ENGINE_CALLS_MAX) {
 		c = calloc(1, sizeof(*c));
-		r = -ENOMEM;
+		rc = -ENOMEM;
 	}
 	if (!c) {
 		free(request);
-		return r;
+		return rc;
 	}
 	c->engine = e;
 	c->request = request;
@@ -359,12 +359,12 @@ static int call_start(struct engine *e, const char *method, const char *path,
 		e->calls->prev = c;
 	e->calls = c;
 	e->n_calls++;
-	r = call_prepare(c, method, path, timeout_ms);
-	if (r == 0 && curl_multi_add_handle(e->multi, c->easy) != CURLM_OK)
-		r = -ENOMEM;
-	if (r < 0)
+	rc = call_prepare(c, method, path, timeout_ms);
+	if (rc == 0 && curl_multi_add_handle(e->multi, c->easy) != CURLM_OK)
+		rc = -ENOMEM;
+	if (rc < 0)
 		call_free(c);
-	return r;
+	return rc;
 }
 
 int engine_call(struct engine *e, const char *method, const char *path,

@@ -2,8 +2,8 @@
 /*
  * network.c - the engine's network for sandboxes, ac0
  *
- * Its address is the gateway's, so that the sandboxes' way out and resolver
- * is the gateway and nobody else. What may go there is nft.h's.
+ * It has the gateway's address, so the sandboxes' route and resolver are the
+ * gateway. nft.h limits what may go there.
  */
 #include "control/acd/runtime/network.h"
 
@@ -55,7 +55,8 @@ static json_t *network_json(void)
 			 "false");
 }
 
-/* Whatever a network has beside what we ask for is its engine's business. */
+/* Returns true if the network has all that we ask for; other settings are the
+ * engine's. */
 static bool network_fits(const json_t *have)
 {
 	json_t *want = network_json();
@@ -80,13 +81,13 @@ static bool network_fits(const json_t *have)
 static void ensure_create(struct ensure *en)
 {
 	struct err e = { 0 };
-	int r = engine_call_json(en->engine, "POST", "/networks/create",
-				 network_json(), NETWORK_TIMEOUT_MS, on_created,
-				 en);
+	int rc = engine_call_json(en->engine, "POST", "/networks/create",
+				  network_json(), NETWORK_TIMEOUT_MS,
+				  on_created, en);
 
-	if (r == 0)
+	if (rc == 0)
 		return;
-	err_set(&e, r, "create network %s: %s", AC_BRIDGE, err_text(r));
+	err_set(&e, rc, "create network %s: %s", AC_BRIDGE, err_text(rc));
 	ensure_end(en, &e);
 }
 
@@ -100,19 +101,19 @@ static void on_removed(void *arg, int status, json_t *body,
 		ensure_create(arg);
 }
 
-/* Of another version of ours, or made by hand. No sandbox is live before
- * the network is there, so nobody loses it. */
+/* It is from another version, or made by hand: replaces it. No sandbox runs
+ * before the network is ready, so none loses it. */
 static void ensure_again(struct ensure *en)
 {
 	struct err e = { 0 };
-	int r;
+	int rc;
 
-	log_info("network %s has other settings: making it anew", AC_BRIDGE);
-	r = engine_call(en->engine, "DELETE", "/networks/" AC_BRIDGE,
-			NETWORK_TIMEOUT_MS, on_removed, en);
-	if (r == 0)
+	log_info("network %s has other settings: replacing it", AC_BRIDGE);
+	rc = engine_call(en->engine, "DELETE", "/networks/" AC_BRIDGE,
+			 NETWORK_TIMEOUT_MS, on_removed, en);
+	if (rc == 0)
 		return;
-	err_set(&e, r, "remove network %s: %s", AC_BRIDGE, err_text(r));
+	err_set(&e, rc, "remove network %s: %s", AC_BRIDGE, err_text(rc));
 	ensure_end(en, &e);
 }
 
@@ -132,14 +133,14 @@ static void on_inspected(void *arg, int status, json_t *body,
 int network_ensure(struct engine *engine, network_fn fn, void *arg)
 {
 	struct ensure *en = calloc(1, sizeof(*en));
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (!en)
-		return r;
+		return rc;
 	*en = (struct ensure){ .engine = engine, .fn = fn, .arg = arg };
-	r = engine_call(engine, "GET", "/networks/" AC_BRIDGE,
-			NETWORK_TIMEOUT_MS, on_inspected, en);
-	if (r < 0)
+	rc = engine_call(engine, "GET", "/networks/" AC_BRIDGE,
+			 NETWORK_TIMEOUT_MS, on_inspected, en);
+	if (rc < 0)
 		free(en);
-	return r;
+	return rc;
 }

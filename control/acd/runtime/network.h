@@ -8,9 +8,10 @@
 #include "control/acd/runtime/engine.h"
 #include "lib/err.h"
 
+/* @err: NULL on success. */
 typedef void (*network_fn)(void *arg, const struct err *err);
-/* Makes the engine's network ac0 unless it is there. Negative: @fn is not
- * called. */
+/* Makes the engine's network ac0 unless it is there as it must be. Returns 0,
+ * and calls @fn later, or a negative errno. */
 int network_ensure(struct engine *engine, network_fn fn, void *arg);
 
 #endif

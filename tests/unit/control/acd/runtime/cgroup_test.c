@@ -161,13 +161,13 @@ static void test_bomb(void)
 	const struct cgroup_limits few = { .pids = 64 };
 	struct err err = { 0 };
 	pid_t pid;
-	int r = cgroup_create("bomb", &few, &err);
+	int rc = cgroup_create("bomb", &few, &err);
 
-	if (r == -ENOTSUP) {
+	if (rc == -ENOTSUP) {
 		skip("a fork bomb: %s", err.msg);
 		return;
 	}
-	is_int(r, 0, "made for a bomb %s", err.msg);
+	is_int(rc, 0, "made for a bomb %s", err.msg);
 	pid = fork();
 	if (pid == 0) {
 		if (cgroup_enter("bomb") < 0)

@@ -134,7 +134,9 @@ static void on_request(void *arg, const struct fake_request *rq,
 		ret->body = "{\"SpaceReclaimed\":1}";
 	} else if (strstr(rq->path, "/images/")) {
 		ret->status = strstr(rq->path, "ac%2Fbase") ? 200 : 404;
-		ret->body = "{\"message\":\"No such image\"}";
+		ret->body = ret->status == 200 ?
+				    "{\"Size\":77}" :
+				    "{\"message\":\"No such image\"}";
 	} else if (strstr(rq->path, "/containers/")) {
 		on_container(rq, ret);
 	}
@@ -158,8 +160,9 @@ int veth_pin(const char *bridge, const char *netns, const char *mac,
 	return 0;
 }
 
-void veth_unpin(const char *bridge ATTR_UNUSED, const struct veth *v)
+void veth_unpin(const char *bridge, const struct veth *v)
 {
+	(void)bridge;
 	unpins += strcmp(v->port, "veth1") == 0;
 }
 
@@ -191,6 +194,13 @@ static void on_start(void *arg, int fd, const char *id, const struct err *err)
 static void on_done(void *arg, const struct err *err)
 {
 	(void)arg;
+	got_err(err);
+}
+
+static void on_image(void *arg, uint64_t bytes, const struct err *err)
+{
+	(void)arg;
+	got.images = bytes;
 	got_err(err);
 }
 
@@ -423,10 +433,11 @@ static void test_rest(struct runtime *rt)
 	rt->ops->df(rt, on_df, NULL);
 	loop_run(loop);
 	ok(got.images == 1000 && got.cache == 10, "df");
-	rt->ops->has_image(rt, "ac/base", on_done, NULL);
+	rt->ops->has_image(rt, "ac/base", on_image, NULL);
 	loop_run(loop);
 	is_int(got.code, 0, "has an image");
-	rt->ops->has_image(rt, "ac/none", on_done, NULL);
+	is_int((int)got.images, 77, "and its size");
+	rt->ops->has_image(rt, "ac/none", on_image, NULL);
 	loop_run(loop);
 	is_int(got.code, -ENOENT, "has not");
 	script_reset();
