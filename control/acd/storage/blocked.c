@@ -2,16 +2,16 @@
 /*
  * blocked.c - paths of a workspace that its sandbox must not see
  *
- * A path is looked up beneath the workspace without following any link, and
- * covered by the descriptor that was found: nobody can put something else in
- * its place in between. A link is refused instead of followed: what it points
- * to may be seen by its other name, so covering it would promise too much.
+ * A path is resolved below the workspace without following any link, and the
+ * cover goes on the descriptor that was found, so nothing can be swapped in
+ * between. A link is refused: its target may be visible by another name, so
+ * covering it would promise too much.
  *
- * The cover is a mount on what lies at the path, not on its name: it would
- * move along when a directory above is renamed, and in the next run nothing
- * would be at the path any more. So each directory above is made a mount point
- * too, of itself. Nobody who has these mounts can rename or remove a mount
- * point. Who does not have them can, which is the user, outside.
+ * A mount covers the file at the path, not its name. If a directory above were
+ * renamed, the cover would move along, and in the next run nothing would be at
+ * the path. So each directory above becomes a mount point of itself, and no
+ * process with these mounts can rename or remove it. The user, who does not
+ * have these mounts, can.
  */
 #include "control/acd/storage/blocked.h"
 
@@ -30,16 +30,16 @@ int blocked_prepare(const char *covers)
 {
 	SCOPED_STR dir = str_printf("%s/dir", covers);
 	SCOPED_STR file = str_printf("%s/file", covers);
-	int r = dir && file ? file_mkdir_p(covers, 0700) : -ENOMEM;
+	int rc = dir && file ? file_mkdir_p(covers, 0700) : -ENOMEM;
 
-	if (r == 0)
-		r = file_mkdir_p(dir, 0755);
-	if (r == 0)
-		r = file_write_atomic(file, "", 0, 0);
-	return r;
+	if (rc == 0)
+		rc = file_mkdir_p(dir, 0755);
+	if (rc == 0)
+		rc = file_write_atomic(file, "", 0, 0);
+	return rc;
 }
 
-/* A detached mount of it that shows nothing and takes nothing. */
+/* Opens a detached, read-only mount of a cover. */
 static int cover_open(const char *covers, const char *kind)
 {
 	struct mount_attr attr = {
@@ -57,7 +57,7 @@ static int cover_open(const char *covers, const char *kind)
 	return fd_take(&fd);
 }
 
-/* -ENOENT: nothing is there. */
+/* Opens @path. Returns -ENOENT if nothing is there. */
 static int path_open(int workspace, const char *path)
 {
 	struct open_how how = {
@@ -69,7 +69,7 @@ static int path_open(int workspace, const char *path)
 	size_t len = strlen(path);
 	long fd;
 
-	/* A slash at its end would ask for a directory. */
+	/* A slash at the end would require a directory. */
 	while (len > 0 && path[len - 1] == '/')
 		len--;
 	if (len == 0 || len >= sizeof(text))
@@ -79,7 +79,7 @@ static int path_open(int workspace, const char *path)
 	do
 		fd = syscall(SYS_openat2, workspace, text, &how, sizeof(how));
 	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	/* Below a file there can be nothing. */
+	/* Nothing exists below a file. */
 	return fd >= 0 ? (int)fd : errno == ENOTDIR ? -ENOENT : -errno;
 }
 
@@ -99,28 +99,28 @@ static int attach(int mount, int at)
 		       0;
 }
 
-/* Makes the directory @at a mount point, where it shows itself with the same
- * owners and flags. A descriptor of it, or of @at when it is one already. */
+/* Makes the directory @at a mount point of itself, with the same owners and
+ * flags. Returns a descriptor of the mount, or a copy of @at if it is one. */
 static int dir_pin(int at)
 {
 	SCOPED_FD self = -1;
-	int r;
+	int rc;
 
 	if (is_mount_root(at)) {
-		r = fcntl(at, F_DUPFD_CLOEXEC, 0);
-		return r < 0 ? -errno : r;
+		rc = fcntl(at, F_DUPFD_CLOEXEC, 0);
+		return rc < 0 ? -errno : rc;
 	}
 	self = (int)syscall(SYS_open_tree, at, "",
 			    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 				    AT_EMPTY_PATH);
 	if (self < 0)
 		return -errno;
-	r = attach(self, at);
-	return r < 0 ? r : fd_take(&self);
+	rc = attach(self, at);
+	return rc < 0 ? rc : fd_take(&self);
 }
 
-/* What is at @path, after each directory above it was pinned. It goes on from
- * the descriptor of what it pinned: nothing can be swapped in between. */
+/* Pins each directory above @path and opens @path. Continues from the
+ * descriptors of the pins, so nothing can be swapped in between. */
 static int path_pin(int workspace, const char *path)
 {
 	SCOPED_STR copy = strdup(path);
@@ -132,9 +132,9 @@ static int path_pin(int workspace, const char *path)
 	for (name = strsep(&rest, "/"); dir >= 0; name = next) {
 		SCOPED_FD at = path_open(dir, name);
 		struct stat st;
-		int r;
+		int rc;
 
-		/* "dir/" is the directory. */
+		/* "dir/" is the directory itself. */
 		next = rest && *rest ? strsep(&rest, "/") : NULL;
 		if (!next || at < 0)
 			return fd_take(&at);
@@ -142,11 +142,11 @@ static int path_pin(int workspace, const char *path)
 			return -errno;
 		if (S_ISLNK(st.st_mode))
 			return -ELOOP;
-		r = dir_pin(at);
-		if (r < 0)
-			return r;
+		rc = dir_pin(at);
+		if (rc < 0)
+			return rc;
 		close(dir);
-		dir = r;
+		dir = rc;
 	}
 	return -errno;
 }
@@ -154,7 +154,7 @@ static int path_pin(int workspace, const char *path)
 static int cover_one(int workspace, const char *covers, const char *path)
 {
 	SCOPED_FD found = path_open(workspace, path);
-	/* Where nothing is to be hidden directories may go on moving. */
+	/* Directories above a missing path stay movable. */
 	SCOPED_FD at = found < 0 ? found : path_pin(workspace, path);
 	SCOPED_FD cover = -1;
 	struct stat st;
@@ -180,17 +180,17 @@ int blocked_cover(const char *workspace, const char *covers,
 	if (fd < 0)
 		return err_sys(err, "open %s", workspace);
 	for (size_t i = 0; i < paths->n; i++) {
-		int r = cover_one(fd, covers, paths->v[i]);
+		int rc = cover_one(fd, covers, paths->v[i]);
 
-		if (r == -ELOOP)
-			return err_set(err, r,
+		if (rc == -ELOOP)
+			return err_set(err, rc,
 				       "the blocked path '%s' is a symbolic "
 				       "link, or there is one in it: name what "
 				       "it points to, or remove the link",
 				       paths->v[i]);
-		if (r < 0)
-			return err_set(err, r, "block '%s': %s", paths->v[i],
-				       err_text(r));
+		if (rc < 0)
+			return err_set(err, rc, "block '%s': %s", paths->v[i],
+				       err_text(rc));
 	}
 	return 0;
 }
@@ -205,7 +205,7 @@ char *blocked_missing(const char *workspace, const struct strv *paths)
 		SCOPED_FD at = path_open(fd, paths->v[i]);
 		SCOPED_STR before = NULL;
 
-		/* What has appeared since then is not covered either. */
+		/* A path that has appeared since is not covered either. */
 		if (at >= 0 && is_mount_root(at))
 			continue;
 		before = ptr_take(&list);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk.c - how much the workspace and the home of an instance may hold
+ * disk.c - limits what the workspace and the home of an instance hold together
  *
- * Files move between the directories and disk.img by copying all, then
- * removing: whatever ends this in between, the next start finds both and goes
- * on. What lies in the directories is the newer then: it goes into disk.img
- * first, both ways, and replaces what has the same name there, whatever that
- * is. So files that a user puts into the empty directories while disk.img is
- * not mounted arrive, too.
+ * Files move between the directories and disk.img by a complete copy and then a
+ * removal. If that is interrupted, the next start finds both and continues.
+ * Files in the directories are then the newer ones: in either direction, they
+ * first go into disk.img and replace what has the same name there. So files
+ * that a user puts into the empty directories while disk.img is not mounted
+ * arrive too.
  *
- * The first copy into a new disk.img is made under another name, and counts
- * from its rename on: whatever ends it before has changed nothing. So do the
- * directories on their way back. What is left of either is removed by the
- * next start. While the files are in both places, between rename and removal,
- * "disk.img.twin" says so: then they need no room in disk.img once more.
+ * The first copy into a new disk.img is made under another name and counts from
+ * its rename on; an interruption before has changed nothing. The same holds for
+ * the directories on their way back. The next start removes left-overs of
+ * either. While the files are in both places, between rename and removal, the
+ * file "disk.img.twin" tells so: they need no further room in disk.img then.
  */
 #include "control/acd/storage/disk.h"
 
@@ -33,7 +33,7 @@
 #define BLOCK 512u /* of st_blocks */
 #define EXT4_ROOT 2u /* inode number */
 
-/* The paths of one instance. */
+/* Paths of one instance. */
 struct place {
 	char *image, *image_new, *twin;
 	char *dir[3], *in[3]; /* outside and in disk.img; NULL-terminated */
@@ -78,7 +78,7 @@ static bool has_image(const struct place *p)
 
 /* ---- moving ---- */
 
-/* Missing counts as empty. */
+/* Returns true for a missing directory, too. */
 static bool dir_is_empty(const char *path)
 {
 	SCOPED_FD fd =
@@ -97,9 +97,9 @@ static bool dir_is_empty(const char *path)
 static int dir_make(const char *path, const struct disk_spec *s,
 		    struct err *err)
 {
-	int r = file_mkdir_for(path, s->uid, s->gid);
+	int rc = file_mkdir_for(path, s->uid, s->gid);
 
-	return r < 0 ? err_set(err, r, "make %s: %s", path, err_text(r)) : 0;
+	return rc < 0 ? err_set(err, rc, "make %s: %s", path, err_text(rc)) : 0;
 }
 
 static int tree_sync(const char *path, struct err *err)
@@ -111,37 +111,37 @@ static int tree_sync(const char *path, struct err *err)
 	return 0;
 }
 
-/* @to has what is in @from, too, and has it on the disk. */
+/* Copies @from to @to and flushes it to the disk. */
 static int tree_copy(const char *from, const char *to,
 		     const struct disk_spec *s, struct err *err)
 {
-	int r = dir_make(to, s, err);
+	int rc = dir_make(to, s, err);
 
-	if (r < 0 || dir_is_empty(from))
-		return r;
-	r = treecopy(from, to, err);
-	return r < 0 ? r : tree_sync(to, err);
+	if (rc < 0 || dir_is_empty(from))
+		return rc;
+	rc = treecopy(from, to, err);
+	return rc < 0 ? rc : tree_sync(to, err);
 }
 
 static int tree_empty(const char *dir, const struct disk_spec *s,
 		      struct err *err)
 {
-	int r = dir_is_empty(dir) ? 0 : file_remove_tree(dir);
+	int rc = dir_is_empty(dir) ? 0 : file_remove_tree(dir);
 
-	return r < 0 ? err_set(err, r, "empty %s: %s", dir, err_text(r)) :
-		       dir_make(dir, s, err);
+	return rc < 0 ? err_set(err, rc, "empty %s: %s", dir, err_text(rc)) :
+			dir_make(dir, s, err);
 }
 
-/* Moves what is in @from to @to; @from is empty then. */
+/* Moves the contents of @from to @to. */
 static int tree_move(const char *from, const char *to,
 		     const struct disk_spec *s, struct err *err)
 {
-	int r = tree_copy(from, to, s, err);
+	int rc = tree_copy(from, to, s, err);
 
-	return r < 0 ? r : tree_empty(from, s, err);
+	return rc < 0 ? rc : tree_empty(from, s, err);
 }
 
-/* Inodes, in parts: the names of a file each count for their share of it. */
+/* Inodes, in parts: each name of a file counts its share of it. */
 #define INODE_PARTS UINT64_C(65536)
 
 static int on_count(void *arg, int dirfd, const char *name,
@@ -157,22 +157,22 @@ static int on_count(void *arg, int dirfd, const char *name,
 	return treejob_is_canceled() ? -ECANCELED : 0;
 }
 
-/* What is in @dir, besides itself. */
+/* Adds up what is in @dir, without @dir itself. */
 static int tree_needs(const char *dir, uint64_t *bytes, uint64_t *parts)
 {
 	static const struct walk_ops ops = { .entry = on_count };
 	uint64_t one = 0;
-	int r;
+	int rc;
 
 	if (dir_is_empty(dir))
 		return 0;
-	r = file_tree_size(dir, &one);
+	rc = file_tree_size(dir, &one);
 	*bytes += one;
-	return r < 0 ? r : walk_tree(dir, &ops, parts);
+	return rc < 0 ? rc : walk_tree(dir, &ops, parts);
 }
 
-/* Is there room in disk.img for what lies outside? Told before it is tried:
- * half a file there would be taken for a whole one later. */
+/* Checks for room in disk.img before copying: a half copied file would be taken
+ * for a complete one later. */
 static int room_check(const struct place *p, const struct disk_spec *s,
 		      struct err *err)
 {
@@ -180,11 +180,11 @@ static int room_check(const struct place *p, const struct disk_spec *s,
 	struct statvfs fs;
 
 	for (size_t i = 0; p->dir[i]; i++) {
-		int r = tree_needs(p->dir[i], &need, &parts);
+		int rc = tree_needs(p->dir[i], &need, &parts);
 
-		if (r < 0)
-			return err_set(err, r, "the size of %s: %s", p->dir[i],
-				       err_text(r));
+		if (rc < 0)
+			return err_set(err, rc, "the size of %s: %s", p->dir[i],
+				       err_text(rc));
 	}
 	if (statvfs(s->at, &fs) < 0)
 		return err_sys(err, "look at %s", s->at);
@@ -193,7 +193,7 @@ static int room_check(const struct place *p, const struct disk_spec *s,
 			       "workspace and home hold %llu MiB, which does "
 			       "not fit",
 			       (unsigned long long)(need >> 20) + 1);
-	/* The two directories themselves come on top. */
+	/* The two directories themselves. */
 	parts += 2 * INODE_PARTS;
 	if (parts / INODE_PARTS > fs.f_favail)
 		return err_set(err, -EDQUOT,
@@ -211,7 +211,7 @@ static void unmount(const char *at)
 	umount2(at, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
-/* From now on the files may be in both places. */
+/* Marks that the files may be in both places from now on. */
 static int twin_say(const struct place *p, struct err *err)
 {
 	SCOPED_FD fd = open(p->twin,
@@ -220,77 +220,77 @@ static int twin_say(const struct place *p, struct err *err)
 	return fd < 0 ? err_sys(err, "make %s", p->twin) : 0;
 }
 
-/* disk.img has all, or there is none and nothing has been changed. */
+/* Makes a new disk.img with all files. On failure there is none, and nothing
+ * has changed. */
 static int file_fresh(const struct place *p, const struct disk_spec *s,
 		      struct err *err)
 {
-	int r = disk_image_make(p->image_new, s->bytes, s->uid, s->gid, err);
+	int rc = disk_image_make(p->image_new, s->bytes, s->uid, s->gid, err);
 
-	if (r == 0)
-		r = disk_image_mount(p->image_new, s->at, err);
-	if (r == 0)
-		r = room_check(p, s, err);
-	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_copy(p->dir[i], p->in[i], s, err);
-	if (r == 0)
-		r = twin_say(p, err);
-	if (r == 0 && rename(p->image_new, p->image) < 0)
-		r = err_sys(err, "put %s in place", p->image);
-	if (r == 0)
-		r = tree_sync(s->dir, err);
-	return r;
+	if (rc == 0)
+		rc = disk_image_mount(p->image_new, s->at, err);
+	if (rc == 0)
+		rc = room_check(p, s, err);
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++)
+		rc = tree_copy(p->dir[i], p->in[i], s, err);
+	if (rc == 0)
+		rc = twin_say(p, err);
+	if (rc == 0 && rename(p->image_new, p->image) < 0)
+		rc = err_sys(err, "put %s in place", p->image);
+	if (rc == 0)
+		rc = tree_sync(s->dir, err);
+	return rc;
 }
 
 static int file_again(const struct place *p, const struct disk_spec *s,
 		      struct err *err)
 {
-	int r = disk_image_resize(p->image, s->bytes, err);
+	int rc = disk_image_resize(p->image, s->bytes, err);
 
-	if (r == 0 && treejob_is_canceled())
-		r = err_set(err, -ECANCELED, "stopped");
-	if (r == 0)
-		r = disk_image_mount(p->image, s->at, err);
-	if (r == 0 && access(p->twin, F_OK) < 0)
-		r = room_check(p, s, err);
-	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_copy(p->dir[i], p->in[i], s, err);
-	return r;
+	if (rc == 0 && treejob_is_canceled())
+		rc = err_set(err, -ECANCELED, "stopped");
+	if (rc == 0)
+		rc = disk_image_mount(p->image, s->at, err);
+	if (rc == 0 && access(p->twin, F_OK) < 0)
+		rc = room_check(p, s, err);
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++)
+		rc = tree_copy(p->dir[i], p->in[i], s, err);
+	return rc;
 }
 
-/* By a copy of all, and then the removal of all: in between it is there
- * twice. */
+/* Copies everything into disk.img, then removes it outside. */
 static int file_settle(const struct place *p, const struct disk_spec *s,
 		       struct err *err)
 {
-	int r = has_image(p) ? file_again(p, s, err) : file_fresh(p, s, err);
+	int rc = has_image(p) ? file_again(p, s, err) : file_fresh(p, s, err);
 
-	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_empty(p->dir[i], s, err);
-	if (r == 0) {
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++)
+		rc = tree_empty(p->dir[i], s, err);
+	if (rc == 0) {
 		unlink(p->twin);
 		return 0;
 	}
 	unmount(s->at);
 	unlink(p->image_new);
-	return r;
+	return rc;
 }
 
-/* Beside its place, as <dir>.new. What lies in its place goes in first, which
- * leaves that empty. */
+/* Copies @in to <dir>.new. What is in @dir goes into @in first, so @dir is
+ * empty then. */
 static int tree_fetch(const char *in, const char *dir,
 		      const struct disk_spec *s, struct err *err)
 {
 	SCOPED_STR fresh = str_printf("%s.new", dir);
-	int r;
+	int rc;
 
 	if (!fresh)
 		return err_nomem(err);
-	r = tree_move(dir, in, s, err);
-	if (r == 0)
-		r = dir_make(fresh, s, err);
-	if (r == 0)
-		r = treecopy(in, fresh, err);
-	return r < 0 ? r : tree_sync(fresh, err);
+	rc = tree_move(dir, in, s, err);
+	if (rc == 0)
+		rc = dir_make(fresh, s, err);
+	if (rc == 0)
+		rc = treecopy(in, fresh, err);
+	return rc < 0 ? rc : tree_sync(fresh, err);
 }
 
 static int tree_place(const char *dir, struct err *err)
@@ -304,48 +304,48 @@ static int tree_place(const char *dir, struct err *err)
 	return 0;
 }
 
-/* What was cut off, or has failed. */
+/* Removes what an interrupted or failed copy has left. */
 static int leftovers_remove(const struct place *p, struct err *err)
 {
 	static const char *const ends[] = { ".new", ".new.links" };
-	int r = file_remove_tree(p->image_new);
+	int rc = file_remove_tree(p->image_new);
 
-	for (size_t i = 0; r == 0 && p->dir[i]; i++) {
-		for (size_t k = 0; r == 0 && k < ARRAY_SIZE(ends); k++) {
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++) {
+		for (size_t k = 0; rc == 0 && k < ARRAY_SIZE(ends); k++) {
 			SCOPED_STR path =
 				str_printf("%s%s", p->dir[i], ends[k]);
 
-			r = path ? file_remove_tree(path) : -ENOMEM;
+			rc = path ? file_remove_tree(path) : -ENOMEM;
 		}
 	}
-	return r < 0 ? err_set(err, r, "remove a copy that was cut off: %s",
-			       err_text(r)) :
-		       0;
+	return rc < 0 ? err_set(err, rc, "remove a copy that was cut off: %s",
+				err_text(rc)) :
+			0;
 }
 
-/* The limit is gone: everything goes back to where it was. */
+/* Without a limit: moves everything back out of disk.img. */
 static int file_undo(const struct place *p, const struct disk_spec *s,
 		     struct err *err)
 {
 	struct err ignored = { 0 };
-	int r = disk_image_mount(p->image, s->at, err);
+	int rc = disk_image_mount(p->image, s->at, err);
 
-	if (r < 0)
+	if (rc < 0)
 		return err_wrap(err, "its files are in disk.img");
-	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_fetch(p->in[i], p->dir[i], s, err);
-	if (r == 0)
-		r = twin_say(p, err);
-	for (size_t i = 0; r == 0 && p->dir[i]; i++)
-		r = tree_place(p->dir[i], err);
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++)
+		rc = tree_fetch(p->in[i], p->dir[i], s, err);
+	if (rc == 0)
+		rc = twin_say(p, err);
+	for (size_t i = 0; rc == 0 && p->dir[i]; i++)
+		rc = tree_place(p->dir[i], err);
 	unmount(s->at);
-	if (r == 0 && unlink(p->image) < 0)
-		r = err_sys(err, "remove %s", p->image);
-	if (r == 0)
+	if (rc == 0 && unlink(p->image) < 0)
+		rc = err_sys(err, "remove %s", p->image);
+	if (rc == 0)
 		unlink(p->twin);
 	else
 		leftovers_remove(p, &ignored);
-	return r;
+	return rc;
 }
 
 /* ---- either ---- */
@@ -368,47 +368,47 @@ static int settle(const struct disk_spec *s, struct err *err)
 {
 	SCOPED_PLACE p = { 0 };
 	struct err why = { 0 };
-	int r = place_make(s, &p, err);
+	int rc = place_make(s, &p, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	unmount(s->at);
-	r = leftovers_remove(&p, err);
-	if (r < 0)
-		return r;
+	rc = leftovers_remove(&p, err);
+	if (rc < 0)
+		return rc;
 	if (s->bytes == 0 && has_image(&p))
 		return file_undo(&p, s, err);
 	if (s->bytes == 0)
 		return disk_quota_drop((const char *const *)p.dir, err);
 	if (!has_image(&p)) {
-		r = disk_quota_set((const char *const *)p.dir, s->bytes, &why);
-		if (r != -ENOTSUP)
-			return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+		rc = disk_quota_set((const char *const *)p.dir, s->bytes, &why);
+		if (rc != -ENOTSUP)
+			return rc < 0 ? err_set(err, rc, "%s", why.msg) : 0;
 	}
-	r = file_settle(&p, s, &why);
-	if (r == -ENODEV)
-		return err_set(err, r,
+	rc = file_settle(&p, s, &why);
+	if (rc == -ENODEV)
+		return err_set(err, rc,
 			       "%s; or put $AC_HOME on a file system with "
 			       "project quota (ext4 made with '-O "
 			       "quota,project' and mounted with 'prjquota', "
 			       "or xfs with 'pquota')",
 			       why.msg);
-	return r < 0 ? err_set(err, r, "%s", why.msg) : 0;
+	return rc < 0 ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
 int disk_settle(const void *spec, struct err *err)
 {
 	const struct disk_spec *s = spec;
 	char size[32];
-	int r = settle(s, err);
+	int rc = settle(s, err);
 
-	if (r < 0 && s->bytes > 0) {
+	if (rc < 0 && s->bytes > 0) {
 		str_format_size(size, sizeof(size), s->bytes);
 		err_wrap(err, "the disk limit of %s cannot be kept", size);
-	} else if (r < 0) {
+	} else if (rc < 0) {
 		err_wrap(err, "the earlier disk limit cannot be taken away");
 	}
-	return r;
+	return rc;
 }
 
 bool disk_has_image(const char *dir)
@@ -446,7 +446,7 @@ static bool file_look(const char *dir, const char *at, struct disk_use *ret)
 	ret->held = DISK_FILE;
 	ret->limit = (uint64_t)st.st_size;
 	ret->used = (uint64_t)st.st_blocks * BLOCK;
-	/* Mounted: the root of another file system than the image's. */
+	/* Mounted: the root of a file system other than the image's. */
 	if (lstat(at, &top) == 0 && top.st_ino == EXT4_ROOT &&
 	    lstat(dir, &above) == 0 && top.st_dev != above.st_dev &&
 	    statvfs(at, &fs) == 0) {
@@ -491,26 +491,26 @@ int disk_means(const char *dir, char *text, size_t size)
 
 /* ---- removal ---- */
 
-/* Credentials are in the home, also when that is in disk.img. */
+/* Removes the home, also in disk.img: it holds credentials. */
 static int home_remove(const struct place *p, const struct disk_spec *s,
 		       struct err *err)
 {
-	int r = leftovers_remove(p, err);
+	int rc = leftovers_remove(p, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (has_image(p)) {
-		r = disk_image_mount(p->image, s->at, err);
-		if (r < 0)
+		rc = disk_image_mount(p->image, s->at, err);
+		if (rc < 0)
 			return err_wrap(err, "the home is in disk.img");
-		r = file_remove_tree(p->in[0]);
+		rc = file_remove_tree(p->in[0]);
 		unmount(s->at);
 	}
-	if (r == 0)
-		r = file_remove_tree(p->dir[0]);
-	return r < 0 ? err_set(err, r, "cannot remove all files: %s",
-			       err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = file_remove_tree(p->dir[0]);
+	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
+				err_text(rc)) :
+			0;
 }
 
 int disk_remove(const void *removal, struct err *err)
@@ -519,20 +519,20 @@ int disk_remove(const void *removal, struct err *err)
 	SCOPED_STR log = str_printf("%s/log", d->spec.dir);
 	SCOPED_PLACE p = { 0 };
 	struct err ignored = { 0 };
-	int r = log ? place_make(&d->spec, &p, err) : err_nomem(err);
+	int rc = log ? place_make(&d->spec, &p, err) : err_nomem(err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	if (!d->all) {
-		r = home_remove(&p, &d->spec, err);
-		if (r < 0)
-			return r;
+		rc = home_remove(&p, &d->spec, err);
+		if (rc < 0)
+			return rc;
 	} else {
-		/* No files, no limit: the number may be used again. */
+		/* Without files and limit the project's number is free. */
 		disk_quota_drop((const char *const *)p.dir, &ignored);
 	}
-	r = file_remove_tree(d->all ? d->spec.dir : log);
-	return r < 0 ? err_set(err, r, "cannot remove all files: %s",
-			       err_text(r)) :
-		       0;
+	rc = file_remove_tree(d->all ? d->spec.dir : log);
+	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
+				err_text(rc)) :
+			0;
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk.h - how much the workspace and the home of an instance may hold
+ * disk.h - limits what the workspace and the home of an instance hold together
  *
- * Together; held by the first of these that works here:
+ * By the first of these that works here:
  *
- *	quota  project quota of the file system that has $AC_HOME
- *	file   a file system in the instance's disk.img, mounted for the time
- *	       of a run; the files of both directories are in it
+ *	quota  project quota of the file system with $AC_HOME
+ *	file   a file system in the instance's disk.img, mounted during a run;
+ *	       the files of both directories are in it
  *
- * Where neither does, a run with a limit is refused. An instance that has a
- * disk.img keeps it until it has no limit any more.
+ * If neither works, a run with a limit is refused. An instance with a disk.img
+ * keeps it until its limit is removed.
  */
 #ifndef CONTROL_ACD_STORAGE_DISK_H
 #define CONTROL_ACD_STORAGE_DISK_H
@@ -23,7 +23,7 @@
 struct disk_spec {
 	const char *dir; /* of the instance: workspace, home, disk.img */
 	const char *at; /* where its disk.img is mounted */
-	uint64_t bytes; /* 0: no limit */
+	uint64_t bytes; /* limit; 0: none */
 	uint32_t uid, gid; /* owner of the files */
 };
 
@@ -32,38 +32,47 @@ enum disk_held { DISK_FREE, DISK_QUOTA, DISK_FILE };
 struct disk_use {
 	enum disk_held held;
 	uint64_t used, limit; /* bytes */
-	/* Inodes; both 0 where nobody counts them now: a disk.img that is
-	 * not mounted. */
+	/* Inodes; both 0 if unknown: a disk.img that is not mounted. */
 	uint64_t files, files_limit;
 };
 
-/* Nothing has to be done before a run: no limit, and none left from before. */
+/* Returns true if a run needs no disk_settle(): it has no limit, and the files
+ * are under none from before. */
 bool disk_is_settled(const struct disk_spec *spec);
 /*
- * A struct disk_spec; treejob_work, for it may copy all files. Makes its
- * limit hold, or takes an earlier one away. disk.img is then mounted. Nobody
- * else may use the files meanwhile. After a failure, -ECANCELED and a crash
- * included, nothing is lost, and the limit that held before can be had again
- * by the same call.
+ * Makes the limit of @spec, a struct disk_spec, hold; without a limit removes
+ * an earlier one. If the files are in a disk.img then, it is mounted, and the
+ * caller unmounts it after the run. A treejob_work, since it may copy all
+ * files, which must not be used meanwhile. Returns 0, -EDQUOT if they do not
+ * fit, or another negative errno, with @err. After a failure (also -ECANCELED,
+ * or a crash) no file is lost, and a call with the limit that held before
+ * restores it.
  */
 int disk_settle(const void *spec, struct err *err);
-/* Its files are in disk.img. */
+/* Returns true if the files of the instance in @dir are in a disk.img. */
 bool disk_has_image(const char *dir);
-/* A few system calls. Of a disk.img that is not mounted: what it takes up. */
+/* Sets *ret to what is used, with a few system calls; all of it is 0 if there
+ * is no limit, or it cannot be read. `used` of a disk.img that is not mounted
+ * is the space that the image takes up. @dir and @at: as in struct
+ * disk_spec. */
 void disk_look(const char *dir, const char *at, struct disk_use *ret);
-const char *disk_held_name(enum disk_held held); /* "quota", "file", NULL */
-/* {"held", "used", "limit", "files", "files_limit"}; null: no limit. */
+/* Returns "quota" or "file", a constant; NULL for DISK_FREE. */
+const char *disk_held_name(enum disk_held held);
+/* Returns {"held", "used", "limit", "files", "files_limit"}, or JSON's null if
+ * there is no limit: a new reference, or NULL without memory. */
 json_t *disk_use_json(const struct disk_use *use);
-/* How a limit below @dir would be held, for people. -ENOTSUP: not at all. */
+/* Writes to @text for the user how a limit below @dir would be enforced.
+ * Returns 0, or -ENOTSUP, with @text unchanged, if none can be. */
 int disk_means(const char *dir, char *text, size_t size);
 
 struct disk_removal {
 	struct disk_spec spec;
-	bool all; /* the whole directory; else home and log alone */
+	bool all; /* the whole directory; else home and log only */
 };
 
-/* A struct disk_removal; treejob_work. Removes an instance's files, wherever
- * they are. */
+/* Removes the files of an instance that @removal, a struct disk_removal, names,
+ * also those in its disk.img, which must not be mounted. A treejob_work.
+ * Returns 0 or a negative errno with @err; some files may be gone then. */
 int disk_remove(const void *removal, struct err *err);
 
 #endif

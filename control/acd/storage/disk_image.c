@@ -2,13 +2,13 @@
 /*
  * disk_image.c - a disk limit by a file system in a file
  *
- * ac-host has no loop device unless it was asked for some (AC_LOOP), and
- * never /dev/loop-control: it takes a free one of those that it was given.
+ * ac-host has loop devices only if asked for (AC_LOOP), and never
+ * /dev/loop-control: it takes a free one of those that it was given.
  *
  * A file system must not be mounted twice. The image is locked (flock) by the
- * open file that the loop device keeps, so the lock lasts exactly as long as
- * the device does, whoever dies: also while a lazily unmounted sandbox of an
- * earlier run still holds on to it.
+ * open file that the loop device keeps. So the lock lasts exactly as long as
+ * the device, whichever process dies; also while a lazily unmounted sandbox of
+ * an earlier run still uses it.
  */
 #include "control/acd/storage/disk_image.h"
 
@@ -39,16 +39,16 @@
 #define SB_BLOCKS_HI 0x150
 #define SB_BYTES 0x154
 #define LOG_BLOCK_MAX 6u
-#define SPAN_SLACK 65536u /* the size is a multiple of a page's or a block's */
+#define SPAN_SLACK 65536u /* bytes; sizes are rounded to pages or blocks */
 #define GROUP_DESC_MAX 64u /* bytes of a group's descriptor */
-/* Blocks for files without which a last group is not worth it, to both
- * mkfs.ext4 and resize2fs; and its bitmaps and superblock. */
+/* mkfs.ext4 and resize2fs leave out a last group with fewer blocks than these
+ * for files, besides its bitmaps and superblock. */
 #define GROUP_LEAST 50u
 #define GROUP_FIXED 3u
 #define LOCK_TRIES 100
 #define LOCK_PAUSE_NS 100000000L
 
-/* 0, the program's exit code, or a negative errno. */
+/* Returns 0, the program's exit code, or a negative errno. */
 static int run(const char *const *argv, struct err *err)
 {
 	const struct proc_opts opts = {
@@ -89,19 +89,19 @@ int disk_image_make(const char *image, uint64_t bytes, uid_t uid, gid_t gid,
 		"8192",      "-E", "lazy_itable_init=1,lazy_journal_init=1",
 		image,       NULL
 	};
-	int r = file_make(image, bytes, uid, gid, err);
+	int rc = file_make(image, bytes, uid, gid, err);
 
-	if (r < 0)
-		return r;
-	r = run(argv, err);
-	if (r > 0)
-		r = err_set(err, -EIO, "mkfs.ext4 failed with code %d", r);
-	if (r < 0)
+	if (rc < 0)
+		return rc;
+	rc = run(argv, err);
+	if (rc > 0)
+		rc = err_set(err, -EIO, "mkfs.ext4 failed with code %d", rc);
+	if (rc < 0)
 		unlink(image);
-	return r;
+	return rc;
 }
 
-/* For as long as the open file lives, and whatever it was given to. */
+/* Locks the image for as long as the open file lives. */
 static int image_lock(int fd, const char *image, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
@@ -122,47 +122,47 @@ static int image_lock(int fd, const char *image, struct err *err)
 static int image_check(const char *image, struct err *err)
 {
 	const char *const argv[] = { "e2fsck", "-f", "-p", image, NULL };
-	int r = run(argv, err);
+	int rc = run(argv, err);
 
-	/* 1: mended. */
-	if (r > 1)
+	/* 1: errors were corrected. */
+	if (rc > 1)
 		return err_set(err, -EUCLEAN,
 			       "the file system in %s is damaged; `e2fsck %s` "
 			       "may mend it",
 			       image, image);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static int image_shrink(const char *image, uint64_t bytes, struct err *err)
 {
 	SCOPED_STR size = str_printf("%lluK", (unsigned long long)bytes / 1024);
 	const char *const argv[] = { "resize2fs", image, size, NULL };
-	int r = size ? run(argv, err) : err_nomem(err);
+	int rc = size ? run(argv, err) : err_nomem(err);
 
-	if (r > 0)
+	if (rc > 0)
 		return err_set(err, -EDQUOT,
 			       "what workspace and home hold does not fit into "
 			       "less; remove files, or give it more");
-	if (r == 0 && truncate(image, (off_t)bytes) < 0)
+	if (rc == 0 && truncate(image, (off_t)bytes) < 0)
 		return err_sys(err, "shrink %s", image);
-	return r;
+	return rc;
 }
 
 static int image_grow(const char *image, uint64_t bytes, struct err *err)
 {
 	const char *const argv[] = { "resize2fs", image, NULL };
-	int r;
+	int rc;
 
 	if (truncate(image, (off_t)bytes) < 0)
 		return err_sys(err, "enlarge %s", image);
-	r = run(argv, err);
-	if (r > 0)
-		return err_set(err, -EIO, "resize2fs failed with code %d", r);
-	/* It cuts off what the file system does not fill; by the file's size
-	 * the next run knows that there is nothing to do. */
-	if (r == 0 && truncate(image, (off_t)bytes) < 0)
+	rc = run(argv, err);
+	if (rc > 0)
+		return err_set(err, -EIO, "resize2fs failed with code %d", rc);
+	/* It cuts off what the file system does not fill. The size of the file
+	 * tells the next run that nothing is to be done. */
+	if (rc == 0 && truncate(image, (off_t)bytes) < 0)
 		return err_sys(err, "enlarge %s", image);
-	return r;
+	return rc;
 }
 
 static uint32_t sb_u16(const uint8_t *sb, size_t at)
@@ -175,8 +175,8 @@ static uint32_t sb_u32(const uint8_t *sb, size_t at)
 	return sb_u16(sb, at) | sb_u16(sb, at + 2) << 16;
 }
 
-/* Blocks at the end of a file that are not enough for a group of their own,
- * whether or not that one would hold a copy of the superblock. */
+/* Returns how many blocks at the end of a file are too few for a group of their
+ * own, in the worst case. */
 static uint64_t group_least(const uint8_t *sb, uint64_t blocks, uint32_t block)
 {
 	uint64_t groups = blocks / sb_u32(sb, SB_GROUP_BLOCKS) + 1;
@@ -188,9 +188,9 @@ static uint64_t group_least(const uint8_t *sb, uint64_t blocks, uint32_t block)
 	       sb_u16(sb, SB_RESERVED_GDT);
 }
 
-/* Does the file system itself span a file of @bytes, as far as it ever will?
- * Not so when an enlargement was cut off; and what is left behind a last whole
- * group may be too little for another. */
+/* Returns true if the file system spans a file of @bytes as far as it can. It
+ * does not after an interrupted enlargement. What is behind the last whole
+ * group may be too little for another one. */
 static bool image_spans(int fd, uint64_t bytes)
 {
 	uint8_t sb[SB_BYTES];
@@ -216,7 +216,7 @@ int disk_image_resize(const char *image, uint64_t bytes, struct err *err)
 {
 	SCOPED_FD fd = image_open(image, 0, err);
 	struct stat st;
-	int r;
+	int rc;
 
 	if (fd < 0)
 		return fd;
@@ -224,11 +224,11 @@ int disk_image_resize(const char *image, uint64_t bytes, struct err *err)
 		return err_set(err, -EINVAL, "%s is not a file", image);
 	if ((uint64_t)st.st_size == bytes && image_spans(fd, bytes))
 		return 0;
-	r = image_lock(fd, image, err);
-	if (r == 0)
-		r = image_check(image, err);
-	if (r < 0)
-		return r;
+	rc = image_lock(fd, image, err);
+	if (rc == 0)
+		rc = image_check(image, err);
+	if (rc < 0)
+		return rc;
 	return (uint64_t)st.st_size > bytes ? image_shrink(image, bytes, err) :
 					      image_grow(image, bytes, err);
 }
@@ -249,8 +249,8 @@ unsigned disk_image_devices(void)
 	return n;
 }
 
-/* Gives @fd to a free loop device, whose path goes to @ret; the descriptor
- * keeps it until something is mounted from it. */
+/* Attaches @fd to a free loop device and writes its path to @ret. The returned
+ * descriptor keeps the device until something is mounted from it. */
 static int loop_take(int fd, char ret[32], struct err *err)
 {
 	const struct loop_config config = {
@@ -283,13 +283,13 @@ int disk_image_mount(const char *image, const char *at, struct err *err)
 	SCOPED_FD fd = image_open(image, 0, err);
 	SCOPED_FD dev = -1;
 	char path[32];
-	int r = fd < 0 ? fd : image_lock(fd, image, err);
+	int rc = fd < 0 ? fd : image_lock(fd, image, err);
 
-	if (r < 0)
-		return r;
-	r = file_mkdir_p(at, 0700);
-	if (r < 0)
-		return err_set(err, r, "mkdir %s: %s", at, err_text(r));
+	if (rc < 0)
+		return rc;
+	rc = file_mkdir_p(at, 0700);
+	if (rc < 0)
+		return err_set(err, rc, "mkdir %s: %s", at, err_text(rc));
 	dev = loop_take(fd, path, err);
 	if (dev < 0)
 		return dev;

@@ -2,7 +2,8 @@
 /*
  * disk_image.h - a disk limit by a file system in a file
  *
- * All of these may take long: they are for a child.
+ * Calls with @err may take long: they run in a child (treejob.h). They return 0
+ * or a negative errno with @err.
  */
 #ifndef CONTROL_ACD_STORAGE_DISK_IMAGE_H
 #define CONTROL_ACD_STORAGE_DISK_IMAGE_H
@@ -12,19 +13,22 @@
 
 #include "lib/err.h"
 
-/* Loop devices that are here, free or not. */
+/* Returns the number of loop devices here, free or not. */
 unsigned disk_image_devices(void);
-/* Makes the file @image of @bytes, sparse, with an empty file system in it,
- * owned by @uid:@gid; what was there is gone. Whoever calls gives it the name
- * that counts when it holds what it is to hold: it may be half made when this
- * is cut off. */
+/* Makes the sparse file @image of @bytes, owned by @uid:@gid, with an empty
+ * file system; replaces an earlier file. The file may be incomplete after a
+ * failure or a kill, so the caller makes it under another name, and renames it
+ * when it has been filled. */
 int disk_image_make(const char *image, uint64_t bytes, uid_t uid, gid_t gid,
 		    struct err *err);
-/* Makes it larger or smaller. -EDQUOT: what it holds does not fit. */
+/* Makes @image and its file system, which is not mounted, as large as @bytes.
+ * Fails with -EDQUOT if the contents do not fit, -EBUSY if ac has it mounted,
+ * -EUCLEAN if it is damaged. May be repeated after a failure or a kill. */
 int disk_image_resize(const char *image, uint64_t bytes, struct err *err);
-/* Mounts it at @at, which is made. -ENODEV: no loop device is here or free;
- * -EBUSY: it is still mounted elsewhere, by ac. The loop device is let go of
- * with the last mount. */
+/* Mounts @image at the directory @at, which is made. Fails with -ENODEV if
+ * there is no free loop device, and with -EBUSY if ac has it mounted already,
+ * for which it waits 10 s. The caller unmounts it; that frees the loop
+ * device. */
 int disk_image_mount(const char *image, const char *at, struct err *err);
 
 #endif

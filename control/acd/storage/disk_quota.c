@@ -2,19 +2,19 @@
 /*
  * disk_quota.c - a disk limit by project quota
  *
- * ext4 and xfs count blocks by a project number that each inode bears and
- * that new files inherit from their directory. Workspace and home of an
- * instance share one number, so they share the limit. It is kept nowhere but
- * on these two directories.
+ * ext4 and xfs count blocks by a project number, which each inode has and new
+ * files inherit from their directory. Workspace and home of an instance share
+ * one number, and so the limit. The number is stored on these two directories
+ * only.
  *
- * Numbers of ours are 0x61000000 to 0x61ffffff, taken at random and only when
- * the file system knows of no use and no limit of it: other programs count up
- * from 1. A directory that has another number is somebody else's project, and
- * is left alone.
+ * Our numbers are 0x61000000 to 0x61ffffff. One is picked at random and taken
+ * if the file system knows no use and no limit of it: other programs count up
+ * from 1. A directory with another number belongs to another program's project
+ * and is left alone.
  *
- * The root of a tree gets its number last, so that one that has it is done.
- * The filter of the agent (init-guard/seccomp.c) has no calls that change
- * these attributes.
+ * The root of a tree gets its number last, so a root with a number means a
+ * finished tree. The agent's filter (init-guard/start/seccomp.c) denies the calls
+ * that change these attributes.
  */
 #include "control/acd/storage/disk_quota.h"
 
@@ -36,19 +36,19 @@
 #define OURS_MASK 0xff000000u
 #define PICK_TRIES 32
 #define BLOCK 1024u /* of the kernel's quota calls */
-/* A file costs an inode, also an empty one. */
+/* Every file costs an inode, also an empty one. */
 #define BYTES_PER_INODE 4096u
 #define INODES_MORE 1024u
 
 static int quota_call(int fd, int cmd, uint32_t id, void *data)
 {
-	long r = syscall(SYS_quotactl_fd, fd, QCMD((unsigned)cmd, PRJQUOTA), id,
-			 data);
+	long rc = syscall(SYS_quotactl_fd, fd, QCMD((unsigned)cmd, PRJQUOTA),
+			  id, data);
 
-	return r < 0 ? -errno : 0;
+	return rc < 0 ? -errno : 0;
 }
 
-/* Is a limit kept that is set here? */
+/* Returns true if a limit set here would be enforced. */
 static bool quota_is_on(int fd)
 {
 	struct fs_quota_statv st = { .qs_version = FS_QSTATV_VERSION1 };
@@ -64,7 +64,7 @@ static int tree_open(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* 0: none. */
+/* *ret is 0 for none. */
 static int project_of(int fd, uint32_t *ret)
 {
 	struct fsxattr attr;
@@ -92,18 +92,18 @@ static bool is_ours(uint32_t id)
 	return (id & OURS_MASK) == OURS;
 }
 
-/* The number of a first tree that has one. -ENOTSUP: not one of ours. */
+/* Finds the number of the first tree that has one. -ENOTSUP: it is not ours. */
 static int project_find(const char *const *paths, uint32_t *ret)
 {
 	*ret = 0;
 	for (size_t i = 0; paths[i]; i++) {
 		SCOPED_FD fd = tree_open(paths[i]);
 		uint32_t id = 0;
-		int r = fd < 0 ? fd : project_of(fd, &id);
+		int rc = fd < 0 ? fd : project_of(fd, &id);
 
-		if (r == -ENOENT || (r == 0 && id == 0))
+		if (rc == -ENOENT || (rc == 0 && id == 0))
 			continue;
-		if (r < 0 || !is_ours(id))
+		if (rc < 0 || !is_ours(id))
 			return -ENOTSUP;
 		if (*ret == 0)
 			*ret = id;
@@ -116,14 +116,14 @@ static int project_pick(int fd, uint32_t *ret)
 	for (int i = 0; i < PICK_TRIES; i++) {
 		struct if_dqblk dq = { 0 };
 		uint32_t id;
-		int r;
+		int rc;
 
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
 		id = OURS | (id & ~OURS_MASK);
-		r = quota_call(fd, Q_GETQUOTA, id, &dq);
-		if (r < 0 && r != -ENOENT) /* xfs: nothing known of it */
-			return r;
+		rc = quota_call(fd, Q_GETQUOTA, id, &dq);
+		if (rc < 0 && rc != -ENOENT) /* xfs: number not in use */
+			return rc;
 		if (dq.dqb_curspace == 0 && dq.dqb_curinodes == 0 &&
 		    dq.dqb_bhardlimit == 0) {
 			*ret = id;
@@ -133,7 +133,7 @@ static int project_pick(int fd, uint32_t *ret)
 	return -EAGAIN;
 }
 
-/* What cannot bear a number (links, FIFOs) was counted where it was made. */
+/* Links and FIFOs cannot have a number; they count where they were made. */
 static int on_entry(void *arg, int dirfd, const char *name,
 		    const struct stat *st)
 {
@@ -154,7 +154,7 @@ static int on_leave(void *arg, int fd)
 	return project_set(fd, true, *(const uint32_t *)arg);
 }
 
-/* Each file and directory below @path and, last, @path itself. */
+/* Marks all below @path and, last, @path itself. */
 static int tree_mark(const char *path, uint32_t id)
 {
 	static const struct walk_ops ops = { .entry = on_entry,
@@ -168,15 +168,15 @@ static int trees_mark(const char *const *paths, uint32_t id, struct err *err)
 	for (size_t i = 0; paths[i]; i++) {
 		SCOPED_FD fd = tree_open(paths[i]);
 		uint32_t now = 0;
-		int r = fd < 0 ? fd : project_of(fd, &now);
+		int rc = fd < 0 ? fd : project_of(fd, &now);
 
-		if (r == 0 && now != id)
-			r = tree_mark(paths[i], id);
-		if (r < 0 && r != -ENOENT)
-			return err_set(err, r,
+		if (rc == 0 && now != id)
+			rc = tree_mark(paths[i], id);
+		if (rc < 0 && rc != -ENOENT)
+			return err_set(err, rc,
 				       "count the files of %s as a project: "
 				       "%s",
-				       paths[i], err_text(r));
+				       paths[i], err_text(rc));
 	}
 	return 0;
 }
@@ -209,35 +209,35 @@ int disk_quota_set(const char *const *paths, uint64_t bytes, struct err *err)
 	SCOPED_FD fd = tree_open(paths[0]);
 	struct if_dqblk dq = { 0 };
 	uint32_t id = 0;
-	int r = fd < 0 ? fd : 0;
+	int rc = fd < 0 ? fd : 0;
 
-	if (r == 0 && !quota_is_on(fd))
-		r = -ENOTSUP;
-	if (r == 0)
-		r = project_find(paths, &id);
-	if (r == 0 && id == 0)
-		r = project_pick(fd, &id);
-	if (r < 0)
-		return err_set(err, r, "project quota: %s", err_text(r));
-	r = trees_mark(paths, id, err);
-	if (r < 0)
-		return r;
-	r = quota_call(fd, Q_GETQUOTA, id, &dq);
-	if (r == 0 && dq.dqb_curspace > bytes)
+	if (rc == 0 && !quota_is_on(fd))
+		rc = -ENOTSUP;
+	if (rc == 0)
+		rc = project_find(paths, &id);
+	if (rc == 0 && id == 0)
+		rc = project_pick(fd, &id);
+	if (rc < 0)
+		return err_set(err, rc, "project quota: %s", err_text(rc));
+	rc = trees_mark(paths, id, err);
+	if (rc < 0)
+		return rc;
+	rc = quota_call(fd, Q_GETQUOTA, id, &dq);
+	if (rc == 0 && dq.dqb_curspace > bytes)
 		return err_set(err, -EDQUOT,
 			       "workspace and home hold %llu bytes already",
 			       (unsigned long long)dq.dqb_curspace);
-	if (r == 0 && dq.dqb_curinodes > inodes_of(bytes))
+	if (rc == 0 && dq.dqb_curinodes > inodes_of(bytes))
 		return err_set(err, -EDQUOT,
 			       "workspace and home hold %llu files, more than "
 			       "the %llu that come with it",
 			       (unsigned long long)dq.dqb_curinodes,
 			       (unsigned long long)inodes_of(bytes));
-	if (r == 0)
-		r = limit_set(fd, id, bytes);
-	return r < 0 ? err_set(err, r, "set the project quota: %s",
-			       err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = limit_set(fd, id, bytes);
+	return rc < 0 ? err_set(err, rc, "set the project quota: %s",
+				err_text(rc)) :
+			0;
 }
 
 int disk_quota_drop(const char *const *paths, struct err *err)
@@ -248,14 +248,14 @@ int disk_quota_drop(const char *const *paths, struct err *err)
 		return 0;
 	for (size_t i = 0; paths[i]; i++) {
 		SCOPED_FD fd = tree_open(paths[i]);
-		int r = fd < 0 ? fd : limit_set(fd, id, 0);
+		int rc = fd < 0 ? fd : limit_set(fd, id, 0);
 
-		/* Or there is no quota (any more). */
-		if (r == 0 || r == -ENOTSUP || r == -ESRCH || r == -ENOSYS)
+		/* Or there is no quota. */
+		if (rc == 0 || rc == -ENOTSUP || rc == -ESRCH || rc == -ENOSYS)
 			return 0;
-		if (r != -ENOENT)
-			return err_set(err, r, "lift the project quota: %s",
-				       err_text(r));
+		if (rc != -ENOENT)
+			return err_set(err, rc, "lift the project quota: %s",
+				       err_text(rc));
 	}
 	return 0;
 }
@@ -265,14 +265,14 @@ int disk_quota_look(const char *path, struct disk_quota *ret)
 	SCOPED_FD fd = tree_open(path);
 	struct if_dqblk dq = { 0 };
 	uint32_t id = 0;
-	int r = fd < 0 ? fd : project_of(fd, &id);
+	int rc = fd < 0 ? fd : project_of(fd, &id);
 
-	if (r == 0 && !is_ours(id))
-		r = -ENOENT;
-	if (r == 0)
-		r = quota_call(fd, Q_GETQUOTA, id, &dq);
-	if (r < 0)
-		return r;
+	if (rc == 0 && !is_ours(id))
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = quota_call(fd, Q_GETQUOTA, id, &dq);
+	if (rc < 0)
+		return rc;
 	*ret = (struct disk_quota){ .used = dq.dqb_curspace,
 				    .limit = dq.dqb_bhardlimit * BLOCK,
 				    .files = dq.dqb_curinodes,

@@ -2,7 +2,7 @@
 /*
  * disk_quota.h - a disk limit by project quota
  *
- * Setting one may take long, and is for a child.
+ * Setting one may take long, so it runs in a child.
  */
 #ifndef CONTROL_ACD_STORAGE_DISK_QUOTA_H
 #define CONTROL_ACD_STORAGE_DISK_QUOTA_H
@@ -14,24 +14,27 @@
 
 struct disk_quota {
 	uint64_t used, limit; /* bytes */
-	uint64_t files, files_limit; /* inodes; no limit of them: 0 */
+	uint64_t files, files_limit; /* inodes; limit 0: none */
 };
 
-/* Is a project quota kept that is set below @path? */
+/* Returns true if a project quota that is set below @path would be enforced;
+ * false also if @path cannot be opened. */
 bool disk_quota_here(const char *path);
 /*
- * Lets the trees at @paths (NULL-terminated; the first must
- * exist) hold @bytes together, files that
- * are there already included. -ENOTSUP: this file system has no project
- * quota that is on, or they belong to a project of somebody else; -EDQUOT:
- * they hold more, or more files than come with so many bytes. May be
- * canceled (treejob.h).
+ * Limits the trees at @paths (NULL-terminated; the first must exist) to @bytes
+ * together, including files that exist. Returns 0; -ENOTSUP if the file system
+ * has no active project quota, or a tree belongs to a project of another
+ * program; -EDQUOT if they hold more bytes or more files than that allows;
+ * -ECANCELED (treejob.h); or another negative errno. After a failure an earlier
+ * limit still holds.
  */
 int disk_quota_set(const char *const *paths, uint64_t bytes, struct err *err);
-/* Their limit, if any, is no more. */
+/* Removes the limit of the trees at @paths. Returns 0, also if there is none or
+ * no quota, or a negative errno with @err. */
 int disk_quota_drop(const char *const *paths, struct err *err);
-/* Two system calls: is there a limit, and how much of it is used? -ENOENT:
- * no project of ours. */
+/* Sets *ret to limit and use of the project of @path, with a few system calls.
+ * Returns 0, -ENOENT if @path does not exist or is in no project of ours, or
+ * another negative errno. */
 int disk_quota_look(const char *path, struct disk_quota *ret);
 
 #endif

@@ -2,13 +2,13 @@
 /*
  * idmap.c - detached mounts whose file owners are swapped with the agent's
  *
- * The kernel takes the mapping of a mount from a user namespace. Ours is
- * never lived in: a child makes it, acd writes its maps and keeps a
- * descriptor of it, the child is gone before the call returns. The usual
- * machine has one user, so the last one is kept.
+ * The kernel takes the mapping of a mount from a user namespace, which needs no
+ * process in it. A child makes one, acd writes its maps and keeps a descriptor,
+ * and the child is gone before the call returns. Most machines have one user,
+ * so the last one is cached.
  *
- * The mapping is a swap, not a shift: everything maps to something, so no
- * file is unreadable, and no two owners become one.
+ * The mapping is a swap, not a shift: every id maps to something, so no file is
+ * unreadable, and no two owners become one.
  */
 #include "control/acd/storage/idmap.h"
 
@@ -24,7 +24,7 @@
 #include "control/shared/paths.h"
 #include "lib/file.h"
 
-#define ID_END 4294967295u /* (uid_t)-1 is no id */
+#define ID_END 4294967295u /* (uid_t)-1 is not an id */
 
 static struct {
 	uint32_t uid, gid, as;
@@ -64,16 +64,16 @@ int idmap_swap_lines(char *out, size_t size, uint32_t a, uint32_t b)
 static int map_put(pid_t pid, const char *file, uint32_t id, uint32_t as)
 {
 	char path[64], lines[256];
-	int r = idmap_swap_lines(lines, sizeof(lines), id, as);
+	int rc = idmap_swap_lines(lines, sizeof(lines), id, as);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
 	return file_put(path, lines);
 }
 
-/* In the child: @fd is its end of a socket pair; a byte goes up when the
- * namespace is there, end of file comes down when it may leave. */
+/* The child; @fd is its end of a socket pair. It sends a byte when the
+ * namespace exists and exits at end of file. */
 static void userns_child(int fd)
 {
 	char byte = 0;
@@ -88,21 +88,22 @@ static int userns_make(pid_t pid, int fd, uint32_t uid, uint32_t gid,
 		       uint32_t as)
 {
 	char byte, path[64];
-	int r, ns;
+	int rc, ns;
 
 	if (read(fd, &byte, 1) != 1)
-		return -EPERM; /* the child could not */
-	r = map_put(pid, "uid_map", uid, as);
-	if (r == 0)
-		r = map_put(pid, "gid_map", gid, as);
-	if (r < 0)
-		return r;
+		return -EPERM; /* the child has failed */
+	rc = map_put(pid, "uid_map", uid, as);
+	if (rc == 0)
+		rc = map_put(pid, "gid_map", gid, as);
+	if (rc < 0)
+		return rc;
 	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
 	ns = open(path, O_RDONLY | O_CLOEXEC);
 	return ns < 0 ? -errno : ns;
 }
 
-/* A borrowed descriptor of a user namespace that swaps these with @as. */
+/* Returns a borrowed descriptor of a user namespace that swaps these with
+ * @as. */
 static int userns_get(uint32_t uid, uint32_t gid, uint32_t as)
 {
 	int pair[2], ns;
@@ -145,10 +146,10 @@ int idmap_open(const char *path)
 
 static int attr_set(int fd, const struct mount_attr *attr)
 {
-	long r = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, attr,
-			 sizeof(*attr));
+	long rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, attr,
+			  sizeof(*attr));
 
-	return r < 0 ? -errno : 0;
+	return rc < 0 ? -errno : 0;
 }
 
 int idmap_apply(int mount_fd, uint32_t uid, uint32_t gid, bool ro)
@@ -162,29 +163,29 @@ int idmap_apply_as(int mount_fd, uint32_t uid, uint32_t gid, uint32_t as,
 	struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV,
 	};
-	int r;
+	int rc;
 
 	if (ro)
 		attr.attr_set |= MOUNT_ATTR_RDONLY;
-	r = attr_set(mount_fd, &attr);
-	if (r < 0)
-		return r;
+	rc = attr_set(mount_fd, &attr);
+	if (rc < 0)
+		return rc;
 	if (uid == as && gid == as)
 		return 0; /* a swap with itself */
-	r = userns_get(uid, gid, as);
-	if (r < 0)
+	rc = userns_get(uid, gid, as);
+	if (rc < 0)
 		return 1;
 	attr = (struct mount_attr){ .attr_set = MOUNT_ATTR_IDMAP,
-				    .userns_fd = (uint64_t)r };
+				    .userns_fd = (uint64_t)rc };
 	return attr_set(mount_fd, &attr) < 0 ? 1 : 0;
 }
 
 int idmap_attach(int mount_fd, const char *path)
 {
-	long r = syscall(SYS_move_mount, mount_fd, "", AT_FDCWD, path,
-			 MOVE_MOUNT_F_EMPTY_PATH);
+	long rc = syscall(SYS_move_mount, mount_fd, "", AT_FDCWD, path,
+			  MOVE_MOUNT_F_EMPTY_PATH);
 
-	return r < 0 ? -errno : 0;
+	return rc < 0 ? -errno : 0;
 }
 
 void idmap_done(void)

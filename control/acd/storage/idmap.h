@@ -12,27 +12,29 @@
 #include "lib/err.h"
 
 /*
- * Writes the lines of a uid_map that swaps @a and @b and keeps every other
- * id. Pure. -ENOBUFS.
+ * Writes the lines of a uid_map that swaps @a and @b and keeps every other id.
+ * Has no side effects. Returns 0, -ENOBUFS, or -EINVAL for an invalid id.
  */
 int idmap_swap_lines(char *out, size_t size, uint32_t a, uint32_t b);
 
-/* A detached copy of the mount at @path (a directory, no link), without
- * what is mounted below it. Returns the descriptor. */
+/* Returns a detached copy of the mount at @path (a directory, no link), without
+ * what is mounted below it, as a descriptor that the caller owns; or a negative
+ * errno. */
 int idmap_open(const char *path);
 /*
- * Sets the attributes of a detached mount: nosuid, nodev, read-only on
- * request, and @uid and @gid swapped with the agent's. Where the kernel or
- * the file system knows no such mapping, the mount is left as it is and 1 is
- * returned, 0 when it was mapped (or needs none).
+ * Sets the attributes of a detached mount: nosuid, nodev, read-only if @ro, and
+ * @uid and @gid swapped with the agent's. Returns 0 if it is mapped or needs no
+ * mapping; 1 if kernel or file system cannot map (the mount is unmapped then);
+ * or a negative errno.
  */
 int idmap_apply(int mount_fd, uint32_t uid, uint32_t gid, bool ro);
-/* The same for the swap with another id than the agent's. */
+/* The same for a swap with the id @as. */
 int idmap_apply_as(int mount_fd, uint32_t uid, uint32_t gid, uint32_t as,
 		   bool ro);
-/* Mounts it at @path; the descriptor stays the caller's. */
+/* Mounts it at @path; the descriptor stays the caller's. Returns 0 or a
+ * negative errno. */
 int idmap_attach(int mount_fd, const char *path);
-/* Forgets the cached user namespace. */
+/* Closes the cached user namespace. */
 void idmap_done(void);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mounts.c - what a sandbox sees at /workspace and /home/node
+ * mounts.c - the mounts at /workspace and /home/node of a sandbox
  *
- * mount.sock, one request a connection: a JSON message of at most 4 KiB with
- * one descriptor of a detached mount, an answer in JSON. The socket is the
- * user's own (mode 0600), so a peer is trusted with his own directories; the
- * limits guard against a client gone wild. Where the mount lies in the
- * user's machine is neither asked nor told: only the descriptor counts.
+ * mount.sock takes one request a connection: a JSON message of at most 4 KiB
+ * with one descriptor of a detached mount; the answer is JSON. The socket is
+ * the user's (mode 0600), so a peer is trusted with its own directories; the
+ * limits protect against a faulty client. The place of the mount on the user's
+ * machine is never used: only the descriptor counts.
  */
 #include "control/acd/storage/mounts.h"
 
@@ -28,14 +28,14 @@
 #include "lib/str.h"
 
 #define MESSAGE_MAX 4096u
-#define PEERS_MAX 16u /* connections that have not sent their message yet */
-#define PEER_LIMIT_MS 10000u /* and get this long for it */
+#define PEERS_MAX 16u /* connections without a message yet */
+#define PEER_LIMIT_MS 10000u /* for the message */
 
-/* A workspace that was sent and waits for its run, or serves one. */
+/* A workspace that was sent and waits for its run, or is in use by one. */
 struct external {
 	struct external *next;
 	char name[AC_NAME_MAX + 1];
-	int fd; /* -1 once it is mounted */
+	int fd; /* -1 when mounted */
 	bool ro;
 };
 
@@ -50,7 +50,7 @@ static struct {
 	struct loop_io *listener;
 	int listen_fd;
 	char state[256], run[256];
-	char covers[256 + 8]; /* what blocked paths are covered with */
+	char covers[256 + 8]; /* files that cover blocked paths */
 	struct external *externals;
 	unsigned n_externals, n_peers;
 	char idmap_problem[192];
@@ -83,7 +83,7 @@ static void external_drop(const char *name)
 	}
 }
 
-/* Takes @fd, on failure as well. */
+/* Takes ownership of @fd, also on failure. */
 static int external_add(const char *name, int fd, bool ro, struct err *err)
 {
 	struct external *x;
@@ -104,33 +104,33 @@ static int external_add(const char *name, int fd, bool ro, struct err *err)
 	return 0;
 }
 
-/* Judges one message and the descriptor in *@fd (taken when all is well). */
+/* Checks one message and the descriptor in *@fd, which it takes on success. */
 static int message_take(const char *text, size_t len, int *fd, struct err *err)
 {
 	json_t *msg = NULL;
 	const char *name;
 	struct stat st;
-	int ro = 0, r;
+	int ro = 0, rc;
 
 	if (len > MESSAGE_MAX)
 		return err_set(err, -EMSGSIZE, "message over %u bytes",
 			       MESSAGE_MAX);
 	if (*fd < 0)
-		return err_set(err, -EINVAL, "no descriptor came along");
+		return err_set(err, -EINVAL, "the message has no descriptor");
 	if (fstat(*fd, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(err, -ENOTDIR,
 			       "the workspace is not a directory");
 	msg = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
 	if (json_unpack(msg, "{s:s, s?b !}", "instance", &name, "readonly",
 			&ro) < 0)
-		r = err_set(err, -EINVAL,
-			    "want {\"instance\": name, \"readonly\": bool}");
+		rc = err_set(err, -EINVAL,
+			     "want {\"instance\": name, \"readonly\": bool}");
 	else
-		r = name_check_instance(name, err);
-	if (r == 0)
-		r = external_add(name, fd_take(fd), ro, err);
+		rc = name_check_instance(name, err);
+	if (rc == 0)
+		rc = external_add(name, fd_take(fd), ro, err);
 	json_decref(msg);
-	return r;
+	return rc;
 }
 
 static json_t *answer_json(const struct err *err)
@@ -224,7 +224,7 @@ static int listen_at(const char *path, uid_t uid, gid_t gid)
 		return -ENAMETOOLONG;
 	memcpy(addr.sun_path, path, strlen(path));
 	unlink(path);
-	/* Nobody can connect before the mode is right: no listen() yet. */
+	/* Without listen() no peer can connect before the mode is set. */
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
 	    chmod(path, 0600) < 0 || lchown(path, uid, gid) < 0 ||
 	    listen(fd, (int)PEERS_MAX) < 0)
@@ -242,7 +242,7 @@ static void unmount(const char *path)
 		;
 }
 
-/* Calls @fn for each instance that has a folder below mounts.run. */
+/* Calls @fn for each instance with a folder below mounts.run. */
 static void run_each(void (*fn)(const char *name))
 {
 	SCOPED_DIR dir = opendir(mounts.run);
@@ -253,11 +253,11 @@ static void run_each(void (*fn)(const char *name))
 			fn(d->d_name);
 }
 
-/* Tries a mapping on the place where the instances are. */
+/* Tries a mapping on the file system of the instances. */
 static void idmap_probe(uint32_t uid, uint32_t gid)
 {
 	SCOPED_FD fd = idmap_open(mounts.state);
-	int r;
+	int rc;
 
 	mounts.idmap_problem[0] = '\0';
 	if (fd < 0) {
@@ -265,8 +265,8 @@ static void idmap_probe(uint32_t uid, uint32_t gid)
 			 "detached mounts do not work here: %s", err_text(fd));
 		return;
 	}
-	r = idmap_apply(fd, uid, gid, false);
-	if (r != 0)
+	rc = idmap_apply(fd, uid, gid, false);
+	if (rc != 0)
 		snprintf(mounts.idmap_problem, sizeof(mounts.idmap_problem),
 			 "this kernel or the file system of $AC_HOME has no "
 			 "identity-mapped mounts: files that agents make "
@@ -278,25 +278,25 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 		uint32_t gid, const char *state, const char *run,
 		struct err *err)
 {
-	int r;
+	int rc;
 
 	mounts.loop = loop;
 	snprintf(mounts.state, sizeof(mounts.state), "%s", state);
 	snprintf(mounts.run, sizeof(mounts.run), "%s", run);
-	/* No instance's name begins so. */
+	/* No instance's name begins with a dot. */
 	snprintf(mounts.covers, sizeof(mounts.covers), "%s/.cover", run);
 	run_each(mounts_release);
-	r = blocked_prepare(mounts.covers);
-	if (r < 0)
-		return err_set(err, r, "make %s: %s", mounts.covers,
-			       err_text(r));
+	rc = blocked_prepare(mounts.covers);
+	if (rc < 0)
+		return err_set(err, rc, "make %s: %s", mounts.covers,
+			       err_text(rc));
 	idmap_probe(uid, gid);
 	if (mounts.idmap_problem[0])
 		log_warn("%s", mounts.idmap_problem);
-	r = sock_path ? listen_at(sock_path, uid, gid) : 0;
-	if (r < 0)
-		return err_set(err, r, "listen at %s: %s", sock_path,
-			       err_text(r));
+	rc = sock_path ? listen_at(sock_path, uid, gid) : 0;
+	if (rc < 0)
+		return err_set(err, rc, "listen at %s: %s", sock_path,
+			       err_text(rc));
 	return 0;
 }
 
@@ -327,6 +327,16 @@ void mounts_disk_path(const char *name, char ret[PATH_MAX])
 	snprintf(ret, PATH_MAX, "%s/%s/disk", mounts.run, name);
 }
 
+void mounts_home_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/home", mounts.run, name);
+}
+
+void mounts_skills_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/skills", mounts.run, name);
+}
+
 void mounts_release(const char *name)
 {
 	char path[PATH_MAX];
@@ -346,7 +356,7 @@ int mounts_rename(const char *name, const char *to)
 	mounts_release(to);
 	snprintf(from, sizeof(from), "%s/%s", mounts.run, name);
 	snprintf(path, sizeof(path), "%s/%s", mounts.run, to);
-	/* Mounts below a directory go where it goes. */
+	/* Mounts below a directory move with it. */
 	return rename(from, path) < 0 ? -errno : 0;
 }
 
@@ -354,22 +364,22 @@ int mounts_rename(const char *name, const char *to)
 static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 		    bool ro, char *out, struct err *err)
 {
-	int r;
+	int rc;
 
 	snprintf(out, PATH_MAX, "%s/%s/%s", mounts.run, spec->name, leaf);
-	r = file_mkdir_p(out, 0700);
-	if (r < 0)
-		return err_set(err, r, "mkdir %s: %s", out, err_text(r));
+	rc = file_mkdir_p(out, 0700);
+	if (rc < 0)
+		return err_set(err, rc, "mkdir %s: %s", out, err_text(rc));
 	unmount(out);
-	r = idmap_apply(fd, spec->host_uid, spec->host_gid, ro);
-	if (r > 0)
+	rc = idmap_apply(fd, spec->host_uid, spec->host_gid, ro);
+	if (rc > 0)
 		log_warn("%s of %s: file owners are not mapped", leaf,
 			 spec->name);
-	if (r >= 0)
-		r = idmap_attach(fd, out);
-	if (r < 0)
-		return err_set(err, r, "mount the %s of %s: %s", leaf,
-			       spec->name, err_text(r));
+	if (rc >= 0)
+		rc = idmap_attach(fd, out);
+	if (rc < 0)
+		return err_set(err, rc, "mount the %s of %s: %s", leaf,
+			       spec->name, err_text(rc));
 	return 0;
 }
 
@@ -395,7 +405,7 @@ static int mount_external(const struct mounts_spec *spec,
 {
 	struct external *x = external_find(spec->name);
 	struct stat st;
-	int r;
+	int rc;
 
 	if (!x || x->fd < 0)
 		return err_set(err, -ENOENT,
@@ -404,32 +414,32 @@ static int mount_external(const struct mounts_spec *spec,
 		return err_sys(err, "the workspace directory");
 	ret->workspace_dev = st.st_dev;
 	ret->workspace_ino = st.st_ino;
-	r = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro,
-		     ret->workspace, err);
-	if (r == 0)
-		fd_closep(&x->fd); /* the mount holds it from now on */
-	return r;
+	rc = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro,
+		      ret->workspace, err);
+	if (rc == 0)
+		fd_closep(&x->fd); /* the mount keeps it alive */
+	return rc;
 }
 
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err)
 {
-	int r;
+	int rc;
 
 	*ret = (struct mounts_paths){ 0 };
 	if (spec->external)
-		r = mount_external(spec, ret, err);
+		rc = mount_external(spec, ret, err);
 	else
-		r = mount_own(spec, "workspace", spec->workspace_ro,
-			      ret->workspace, err);
-	if (r == 0 && spec->blocked)
-		r = blocked_cover(ret->workspace, mounts.covers, spec->blocked,
-				  err);
-	if (r == 0)
-		r = mount_own(spec, "home", false, ret->home, err);
-	if (r < 0)
+		rc = mount_own(spec, "workspace", spec->workspace_ro,
+			       ret->workspace, err);
+	if (rc == 0 && spec->blocked)
+		rc = blocked_cover(ret->workspace, mounts.covers, spec->blocked,
+				   err);
+	if (rc == 0)
+		rc = mount_own(spec, "home", false, ret->home, err);
+	if (rc < 0)
 		mounts_release(spec->name);
-	return r;
+	return rc;
 }
 
 char *mounts_uncovered(const char *name, const struct strv *blocked)
@@ -450,6 +460,16 @@ bool mounts_has_external(const char *name)
 void mounts_forget_external(const char *name)
 {
 	if (mounts_has_external(name))
+		external_drop(name);
+}
+
+void mounts_keep_external(const char *name, dev_t dev, ino_t ino)
+{
+	const struct external *x = external_find(name);
+	struct stat st;
+
+	if (x && x->fd >= 0 &&
+	    (fstat(x->fd, &st) < 0 || st.st_dev != dev || st.st_ino != ino))
 		external_drop(name);
 }
 

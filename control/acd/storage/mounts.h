@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mounts.h - what a sandbox sees at /workspace and /home/node
+ * mounts.h - the mounts at /workspace and /home/node of a sandbox
  *
- * Each is a mount of its own below AC_MOUNTS/<instance>/, made when the
- * sandbox starts and gone when it has ended. An identity-mapped mount swaps
- * the owner of the files outside with the agent's uid, so that both sides
- * see their own files as their own; nothing is ever chowned. setuid bits and
- * device files have no effect through it.
+ * Each is a mount of its own below AC_MOUNTS/<instance>/, made when the sandbox
+ * starts and removed when it has ended. An id-mapped mount swaps the owner of
+ * the files outside with the agent's uid, so both see their own files as
+ * theirs; nothing is chowned. Setuid bits and device files have no effect
+ * through it.
  *
- * A workspace that is not in AC_STATE comes as a descriptor through
- * mount.sock (open_tree() of the user's directory): acd never opens a path
- * of the user's machine. It serves one run and is let go by
- * mounts_release(); the client sends it again for the next.
+ * A workspace outside AC_STATE comes as a descriptor through mount.sock
+ * (open_tree() of the user's directory): acd never opens a path of the user's
+ * machine. It serves one run and is dropped by mounts_release(); the client
+ * sends it again for the next run.
  *
- * Blocked paths of a workspace are covered, before the sandbox exists, by an
- * empty file or directory of ours that is mounted over them in that mount of
- * ac-host: nothing is written to the user's directory, and the cover goes with
- * the mount. Each directory above becomes a mount point of itself, which
- * nobody in the sandbox can move. What is not there yet when the run starts is
- * not covered.
+ * Before the sandbox exists, blocked paths of a workspace are covered by an
+ * empty file or directory, mounted over them in ac-host's mount. Nothing is
+ * written to the user's directory, and the cover goes with the mount. Each
+ * directory above becomes a mount point of itself, so the sandbox cannot move
+ * it. Paths that do not exist when the run starts are not covered.
  *
- * One mount namespace, one table: the state belongs to the process.
+ * There is one mount namespace, so the state is global in the process.
  */
 #ifndef CONTROL_ACD_STORAGE_MOUNTS_H
 #define CONTROL_ACD_STORAGE_MOUNTS_H
@@ -40,53 +39,62 @@ struct mounts_spec {
 	uint32_t host_uid, host_gid; /* owner of the files outside */
 	bool external; /* the workspace is the descriptor sent for @name */
 	bool workspace_ro;
-	bool disk; /* its own directories are in what is mounted at
-		    * mounts_disk_path() */
-	const struct strv *blocked; /* paths of the workspace that are not
-				     * shown; NULL: none */
+	bool disk; /* its own directories are in the disk.img that is mounted
+		    * at mounts_disk_path() */
+	const struct strv *blocked; /* paths of the workspace to cover; NULL:
+				     * none */
 };
 
 struct mounts_paths {
 	char workspace[PATH_MAX]; /* AC_MOUNTS/<name>/workspace */
 	char home[PATH_MAX]; /* AC_MOUNTS/<name>/home */
-	/* The user's directory at @workspace; 0: it is the instance's own. */
+	/* The user's directory at @workspace; 0: it is a private one. */
 	dev_t workspace_dev;
 	ino_t workspace_ino;
 };
 
-/* Listens at @sock_path (NULL: not at all, for tests), owned by @uid:@gid,
- * mode 0600, and clears what an earlier life left mounted. @state and @run
- * are AC_STATE_INSTANCES and AC_MOUNTS but for tests. */
+/* Listens at @sock_path (NULL, in tests: nowhere), owned by @uid:@gid, mode
+ * 0600, and unmounts what an earlier acd left. @state and @run are
+ * AC_STATE_INSTANCES and AC_MOUNTS except in tests. Returns 0 or a negative
+ * errno with @err. */
 int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 		uint32_t gid, const char *state, const char *run,
 		struct err *err);
-/* How long a peer has for its message; 10 s by default. */
+/* Sets how many ms a peer has for its message; 10 s by default. */
 void mounts_set_limit(unsigned ms);
 void mounts_done(void); /* unmounts all; harmless when not initialised */
 
-/* Makes both mounts; <state>/<name>/{workspace,home} must exist (but for
- * the workspace when it is external). Left-overs of the same name are
- * replaced. -ENOENT: external, but no descriptor is here; -ELOOP: a link is
- * in the way of a blocked path. */
+/* Makes both mounts. <state>/<name>/{workspace,home} must exist, except the
+ * workspace if it is external. Mounts of the same name are replaced. Returns 0;
+ * -ENOENT if it is external and no descriptor was sent; -ELOOP if a link is in
+ * the way of a blocked path; another negative errno. A failure releases all. */
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err);
-/* Which of @blocked are not covered in the workspace of @name, since they did
- * not exist: "a, b". NULL: all are. */
+/* Returns those of @blocked that are not covered in the workspace of @name,
+ * since they did not exist: "a, b" (the caller frees it), or NULL if all
+ * are. */
 char *mounts_uncovered(const char *name, const struct strv *blocked);
-/* Calls them by another name, which has none: from now on they are that
- * one's. */
+/* Renames the mounts of @name to @to, after mounts_release() of @to. Returns 0
+ * or a negative errno. */
 int mounts_rename(const char *name, const char *to);
-/* Unmounts both, and its disk.img, and drops the descriptor. Nothing there
- * is fine. */
+/* Unmounts both mounts and the disk.img, and drops the descriptor. Nothing
+ * there is fine. */
 void mounts_release(const char *name);
-/* Where the disk.img of @name is mounted for the time of its run (disk.h);
- * made by who mounts it. */
+/* Writes where the disk.img of @name is to be mounted during a run (disk.h).
+ * Does not make it. */
 void mounts_disk_path(const char *name, char ret[PATH_MAX]);
-/* A descriptor for @name has come and waits for its run. */
+/* Writes where the home of @name is mounted during a run. */
+void mounts_home_path(const char *name, char ret[PATH_MAX]);
+/* Writes where the skills of @name are during a run: a directory, no mount. Does
+ * not make it. */
+void mounts_skills_path(const char *name, char ret[PATH_MAX]);
+/* Returns true if a descriptor for @name has come and waits for its run. */
 bool mounts_has_external(const char *name);
-/* Drops the one that waits: it is of another directory than the next run's. */
+/* Drops the descriptor that waits: the next run uses another directory. */
 void mounts_forget_external(const char *name);
-/* NULL, or why files keep the agent's uid outside (for `ac doctor`). */
+/* Drops the descriptor that waits unless it is of the directory @dev, @ino. */
+void mounts_keep_external(const char *name, dev_t dev, ino_t ino);
+/* Returns why files keep the agent's uid outside (for `ac doctor`), or NULL. */
 const char *mounts_idmap_problem(void);
 
 #endif

@@ -18,12 +18,12 @@
 #define PARAMS "?" RECORD_FIELDS(AS_PARAM)
 #define SETTINGS "name = ?1" RECORD_FIELDS(AS_SETTING)
 
-/* Host part of the addresses that are handed out: 1.0 to 254.255. */
+/* Host part of addresses: 1.0 to 254.255. */
 #define ADDRESS_PREFIX "172.20." /* of AC_SUBNET */
 #define ADDRESS_FIRST 0x0100u
 #define ADDRESS_LAST 0xfeffu
 
-/* Back to a state in which it holds no lock and no borrowed string. */
+/* Resets a statement, so that it holds no lock and no borrowed string. */
 static void statement_resetp(sqlite3_stmt **st)
 {
 	sqlite3_reset(*st);
@@ -77,7 +77,7 @@ static void address_mark(uint8_t *bits, const char *text)
 		bits[host / 8] |= (uint8_t)(1u << host % 8);
 }
 
-/* The lowest free address. One bit for each of the last two bytes. */
+/* Finds the lowest free address, with a bit for each pair of last bytes. */
 static int address_find(struct store *s, char *out, size_t size,
 			struct err *err)
 {
@@ -117,8 +117,8 @@ static int record_insert(struct store *s, const struct instance_record *r,
 		rc = sqlite3_step(st);
 	if (rc == SQLITE_DONE)
 		return 0;
-	/* Its address is free, so it is the name; names that differ in case
-	 * only would be one host name, and one folder on some disks. */
+	/* The address is free, so the name is taken. Names that differ only in
+	 * case would be one host name, and one folder on some disks. */
 	if ((rc & 0xff) == SQLITE_CONSTRAINT)
 		return err_set(err, -EEXIST,
 			       "there is an instance '%s' already (case does "

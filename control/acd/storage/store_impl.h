@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_impl.h - inside of store.c and store_open.c; nobody else includes it
+ * store_impl.h - inside of store.c, store_open.c and approvals.c
  */
 #ifndef CONTROL_ACD_STORAGE_STORE_IMPL_H
 #define CONTROL_ACD_STORAGE_STORE_IMPL_H
@@ -12,13 +12,17 @@
 
 struct store {
 	sqlite3 *db;
+	/* Prepared by store_prepare(). */
 	sqlite3_stmt *insert, *update, *drop, *each, *addresses;
 	struct strv reserved; /* addresses without a record */
 };
 
-/* The statements, once the schema is there. */
+/* Prepares the statements, which need the schema. Returns 0, or a negative
+ * errno with @err; store_close() frees those that are made, in either case. */
 int store_prepare(struct store *s, struct err *err);
-/* SQLite's result code as a negative errno, with its message. */
+/* Sets @err to what was done, @what, and SQLite's message. Returns the negative
+ * errno for its result code @rc, never 0; -EIO for most. @db: NULL if there is
+ * none. */
 int store_err(sqlite3 *db, int rc, const char *what, struct err *err);
 
 #endif

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_open.c - opening the database, or refusing it untouched
+ * store_open.c - opens the database, or refuses it unchanged
  *
- * The file holds what cannot be made again, so it is looked at before it is
- * written to: by a read-only connection that checks the schema version and
- * every page. Only then is it opened for writing, and locked for as long as
- * acd lives: a second acd on the same state directory is refused. (The lock
- * also means that SQLite needs no shared memory, which some of the file
- * systems that a state directory may be on do not have.)
+ * The data cannot be made again, so the file is checked before it is written
+ * to: a read-only connection checks the schema's version and every page. Only
+ * then is it opened for writing, and locked for as long as acd lives: a second
+ * acd on the same directory is refused. With the lock SQLite needs no shared
+ * memory, which some file systems lack.
  *
- * Version n of the schema is what the first n migrations make. They are
- * never edited once released; changes are appended.
+ * Version n of the schema is the result of the first n migrations. Released
+ * ones are never edited; changes are appended.
  */
 #include "control/acd/storage/store.h"
 
@@ -78,6 +77,15 @@ static const char *const migrations[] = {
 	 " DEFAULT 0;"
 	 "ALTER TABLE instance ADD COLUMN workspace_ino INTEGER NOT NULL"
 	 " DEFAULT 0;"),
+
+	"ALTER TABLE instance ADD COLUMN project_json TEXT;"
+	"CREATE TABLE project ("
+	" dir TEXT PRIMARY KEY NOT NULL,"
+	" blueprint TEXT NOT NULL,"
+	" hash TEXT NOT NULL,"
+	" resolved TEXT NOT NULL,"
+	" approved_at INTEGER NOT NULL"
+	") STRICT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");
@@ -113,7 +121,8 @@ int store_err(sqlite3 *db, int rc, const char *what, struct err *err)
 					    sqlite3_errstr(rc));
 }
 
-/* Can we write here at all? SQLite would say so only at the first change. */
+/* Checks that files can be written here; SQLite would tell only at the first
+ * change. */
 static int place_check(const char *path, struct err *err)
 {
 	SCOPED_STR dir = strdup(path);
@@ -149,8 +158,8 @@ static int corrupt(const char *path, const char *why, struct err *err)
 		       path, why);
 }
 
-/* The first column of the first row, as text for the caller to free: never
- * NULL with SQLITE_OK. */
+/* Returns the first column of the first row as text that the caller frees; with
+ * SQLITE_OK it is never NULL. */
 static int query_text(sqlite3 *db, const char *sql, char **ret)
 {
 	sqlite3_stmt *st = NULL;
@@ -164,7 +173,7 @@ static int query_text(sqlite3 *db, const char *sql, char **ret)
 		*ret = strdup(text ? text : "");
 		rc = *ret ? SQLITE_OK : SQLITE_NOMEM;
 	} else if (rc == SQLITE_OK || rc == SQLITE_DONE) {
-		rc = SQLITE_INTERNAL; /* a question without an answer */
+		rc = SQLITE_INTERNAL; /* no row */
 	}
 	sqlite3_finalize(st);
 	return rc;
@@ -193,9 +202,9 @@ static int look_failed(sqlite3 *db, int rc, const char *path, struct err *err)
 }
 
 /*
- * A connection that changes nothing, and what it is first asked. Only on a full
- * disk there is no room for the shared memory that a reader of a log has: then
- * one that needs none, and is kept from writing, has to do.
+ * Opens a connection for reading and asks for the version. A reader of the log
+ * needs shared memory, for which a full disk has no room: then a connection
+ * opens that needs none and is kept from writing.
  */
 static int look_open(const char *path, sqlite3 **db, int *version)
 {
@@ -223,7 +232,7 @@ static int look_open(const char *path, sqlite3 **db, int *version)
 		       rc;
 }
 
-/* Reads only. 0: we may open it for writing. */
+/* Checks the file, only reading. Returns 0 if it may be opened for writing. */
 static int look(const char *path, struct err *err)
 {
 	SCOPED_DB db = NULL;
@@ -254,8 +263,8 @@ static int look(const char *path, struct err *err)
 	return 0;
 }
 
-/* SQLite gives its companions (-wal) the mode and the owner of the file, so make
- * it. Its user reads it while acd does not run. */
+/* Makes the file. SQLite gives its companions (-wal) its mode and owner, and
+ * the owner reads them while acd does not run. */
 static int file_ensure(const char *path, struct err *err)
 {
 	SCOPED_FD fd =
@@ -315,10 +324,10 @@ static int open_for_writing(struct store *s, const char *path, struct err *err)
 	if (rc == SQLITE_OK && strcmp(mode, "wal") != 0)
 		return err_set(err, -EIO, "%s: no write-ahead log here", path);
 	if (rc == SQLITE_OK)
-		/* What was written outlives acd and ac-host, whatever ends
-		 * them. A crash of the whole machine may take the last changes
-		 * back, never half of one: it ends every sandbox as well, and
-		 * a run must not wait for a disk five times. */
+		/* Changes survive the end of acd and of ac-host. A crash of the
+		 * machine may undo the last changes, never half of one; it ends
+		 * every sandbox as well, and a run must not wait five times for
+		 * the disk. */
 		rc = sqlite3_exec(s->db, "PRAGMA synchronous = NORMAL", NULL,
 				  NULL, NULL);
 	if (rc != SQLITE_OK)
@@ -329,10 +338,10 @@ static int open_for_writing(struct store *s, const char *path, struct err *err)
 }
 
 /*
- * The database and the log ahead of it get room that nobody else can take, so
- * that what happens is still recorded when the disk is full. As far as the file
- * system can, and without its being the one that fills it. The log stays when
- * acd ends (log_void), so that a start on a full disk finds its room again.
+ * Reserves room for the database and its log, so that changes can be recorded
+ * on a full disk; as far as the file system can, and without filling it. The
+ * log stays when acd ends (log_void()), so a start on a full disk finds its
+ * room.
  */
 static void reserve(sqlite3 *db, const char *path)
 {
@@ -380,7 +389,7 @@ int store_open(const char *path, struct store **ret, struct err *err)
 	return 0;
 }
 
-/* Is all of the log in the database? */
+/* Returns true if the log is completely in the database. */
 static bool log_is_done(sqlite3 *db)
 {
 	int frames = -1, done = -2;
@@ -391,8 +400,8 @@ static bool log_is_done(sqlite3 *db)
 	       frames == done;
 }
 
-/* Nothing of it is to be read again, as it would be over a copy of the
- * database that is put back: a log whose head is no head is an empty one. */
+/* Makes the log an empty one by breaking its header. Else it would be replayed
+ * over a copy of the database that the user restores. */
 static void log_void(const char *name)
 {
 	static const char nothing[32];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * treecopy.c - all files of one tree into another, and nowhere else
+ * treecopy.c - copies all files of one tree into another, and nowhere else
  *
- * Theory of operation. The agent may have left a link where a file is to be
- * put, and acd, root, must not write through it; it may also have nested
- * directories until no path leads to the innermost, which no program copies
- * that works by paths. So both trees are walked side by side (walk.h): each
- * file is made new under one name in an open directory, what has the name
- * there is removed before, and no link is followed anywhere.
+ * Theory of operation: the agent may have left a link where a file is to be
+ * put, and acd, root, must not write through it. It may also have nested
+ * directories so deep that no path reaches the innermost one, where programs
+ * that use paths fail. So both trees are walked side by side (walk.h): each
+ * file is made new under one name in an open directory, what has that name is
+ * removed before, and no link is followed.
  *
- * Of a file with several names the first one is copied, and linked once more
- * in a directory beside the target, under its inode number: the other names
- * are found there however far apart they are, without a table in memory.
+ * A file with several names is copied once, and linked in a directory beside
+ * the target under its inode number. The other names are found there, however
+ * far apart, without a table in memory.
  */
 #include "control/acd/storage/treecopy.h"
 
@@ -28,21 +28,20 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define BLOCK (1024u * 1024)
 #define PERMISSIONS 07777u
-#define ABOVE_FIRST 0x10000u /* directories above one: first room for */
+#define ABOVE_FIRST 0x10000u /* first size of `above` */
 
 struct copy {
-	int to; /* the directory that the walk's is copied to */
-	ino_t *above; /* of the directories above @to */
+	int to; /* the copy of the walk's current directory */
+	ino_t *above; /* inodes of the directories above @to */
 	size_t depth, room;
 	const char *links_path; /* of the directory for files with links */
-	int links; /* -1: there was none yet */
+	int links; /* -1: not made yet */
 	char *block;
 };
 
 /* ---- what is in the way ---- */
 
-/* @name in the target is not there any more, unless it is a directory that
- * @keep_dir. */
+/* Removes @name in the target, unless it is a directory and @keep_dir. */
 static int way_clear(const struct copy *c, const char *name, bool keep_dir)
 {
 	char path[NAME_MAX + 64];
@@ -60,7 +59,7 @@ static int way_clear(const struct copy *c, const char *name, bool keep_dir)
 
 /* ---- what a file has beside its contents ---- */
 
-/* As far as the other file system has such a thing. */
+/* Copies attributes, as far as the target supports them. */
 static void attrs_copy(int from, int to)
 {
 	static char names[XATTR_LIST_MAX], value[XATTR_SIZE_MAX];
@@ -74,7 +73,7 @@ static void attrs_copy(int from, int to)
 	}
 }
 
-/* Owner first, which takes the set-id bits away. */
+/* Sets the owner first, which clears the set-id bits. */
 static int dress(int from, int to, const struct stat *st)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
@@ -88,7 +87,7 @@ static int dress(int from, int to, const struct stat *st)
 	return 0;
 }
 
-/* The same for what cannot be opened. */
+/* The same for a file that cannot be opened. */
 static int dress_name(const struct copy *c, const char *name,
 		      const struct stat *st)
 {
@@ -103,7 +102,7 @@ static int dress_name(const struct copy *c, const char *name,
 
 /* ---- contents ---- */
 
-/* From @at to @end. */
+/* Copies from @at to @end. */
 static int piece_copy(const struct copy *c, int from, int to, off_t at,
 		      off_t end)
 {
@@ -118,7 +117,7 @@ static int piece_copy(const struct copy *c, int from, int to, off_t at,
 		if (all < 0 && errno == EINTR)
 			continue;
 		if (all <= 0)
-			return all < 0 ? -errno : 0; /* it became shorter */
+			return all < 0 ? -errno : 0; /* the file shrank */
 		for (done = 0; done < all; done += n) {
 			n = pwrite(to, c->block + done, (size_t)(all - done),
 				   at + done);
@@ -132,14 +131,14 @@ static int piece_copy(const struct copy *c, int from, int to, off_t at,
 	return 0;
 }
 
-/* Where there is data at or behind @at; @size: nowhere. */
+/* Returns where data begins at or after @at, @size for none. */
 static off_t data_next(int fd, off_t at, off_t size, off_t *ret_end)
 {
 	off_t from = lseek(fd, at, SEEK_DATA), end;
 
 	*ret_end = size;
 	if (from < 0)
-		return errno == ENXIO ? size : at; /* it knows no holes */
+		return errno == ENXIO ? size : at; /* holes are unknown */
 	end = lseek(fd, from, SEEK_HOLE);
 	if (end > from && end < size)
 		*ret_end = end;
@@ -149,16 +148,16 @@ static off_t data_next(int fd, off_t at, off_t size, off_t *ret_end)
 static int contents_copy(const struct copy *c, int from, int to, off_t size)
 {
 	off_t at = 0, end = 0;
-	int r = 0;
+	int rc = 0;
 
-	while (r == 0 && at < size) {
+	while (rc == 0 && at < size) {
 		at = data_next(from, at, size, &end);
 		if (at < size)
-			r = piece_copy(c, from, to, at, end);
+			rc = piece_copy(c, from, to, at, end);
 		at = end;
 	}
-	/* A hole at the end. */
-	return r == 0 && ftruncate(to, size) < 0 ? -errno : r;
+	/* The file may end with a hole. */
+	return rc == 0 && ftruncate(to, size) < 0 ? -errno : rc;
 }
 
 static int file_copy(const struct copy *c, int dirfd, const char *name)
@@ -167,23 +166,23 @@ static int file_copy(const struct copy *c, int dirfd, const char *name)
 				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	SCOPED_FD to = -1;
 	struct stat st;
-	int r;
+	int rc;
 
 	if (from < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (fstat(from, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode))
-		return -EAGAIN; /* it was replaced as we looked */
+		return -EAGAIN; /* it was replaced meanwhile */
 	to = openat(c->to, name,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	r = contents_copy(c, from, to, st.st_size);
-	if (r == 0)
-		r = dress(from, to, &st);
-	/* Some file systems tell here that there was no room. */
-	return r == 0 && close(fd_take(&to)) < 0 ? -errno : r;
+	rc = contents_copy(c, from, to, st.st_size);
+	if (rc == 0)
+		rc = dress(from, to, &st);
+	/* Some file systems report a full disk here. */
+	return rc == 0 && close(fd_take(&to)) < 0 ? -errno : rc;
 }
 
 /* ---- names ---- */
@@ -207,17 +206,17 @@ static int link_copy(const struct copy *c, int dirfd, const char *name,
 static int node_copy(const struct copy *c, const char *name,
 		     const struct stat *st)
 {
-	int r;
+	int rc;
 
 	if (mknodat(c->to, name, (st->st_mode & S_IFMT) | 0600, st->st_rdev) <
 	    0)
 		return -errno;
-	r = dress_name(c, name, st);
-	/* No link: it has been made just now, where nobody else writes. */
-	return r == 0 && fchmodat(c->to, name, st->st_mode & PERMISSIONS, 0) <
+	rc = dress_name(c, name, st);
+	/* Not a link: it was just made, where only this process writes. */
+	return rc == 0 && fchmodat(c->to, name, st->st_mode & PERMISSIONS, 0) <
 				       0 ?
 		       -errno :
-		       r;
+		       rc;
 }
 
 static int one_copy(const struct copy *c, int dirfd, const char *name,
@@ -240,26 +239,26 @@ static int links_make(struct copy *c)
 	return c->links < 0 ? -errno : 0;
 }
 
-/* One of several names. */
+/* Copies one of several names of a file. */
 static int shared_copy(struct copy *c, int dirfd, const char *name,
 		       const struct stat *st)
 {
 	char ino[24];
-	int r = links_make(c);
+	int rc = links_make(c);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	snprintf(ino, sizeof(ino), "%llu", (unsigned long long)st->st_ino);
 	if (linkat(c->links, ino, c->to, name, 0) == 0)
 		return 0;
-	/* EMLINK: it has as many as it may here; then it is another file. */
+	/* EMLINK: too many links, so it becomes a file of its own. */
 	if (errno != ENOENT && errno != EMLINK)
 		return -errno;
-	r = one_copy(c, dirfd, name, st);
-	if (r == 0 && linkat(c->to, name, c->links, ino, 0) < 0 &&
+	rc = one_copy(c, dirfd, name, st);
+	if (rc == 0 && linkat(c->to, name, c->links, ino, 0) < 0 &&
 	    errno != EEXIST && errno != ENOENT)
-		r = -errno;
-	return r;
+		rc = -errno;
+	return rc;
 }
 
 /* ---- the walk ---- */
@@ -268,12 +267,12 @@ static int on_entry(void *arg, int dirfd, const char *name,
 		    const struct stat *st)
 {
 	struct copy *c = arg;
-	int r = way_clear(c, name, S_ISDIR(st->st_mode));
+	int rc = way_clear(c, name, S_ISDIR(st->st_mode));
 
 	if (treejob_is_canceled())
 		return -ECANCELED;
-	if (r < 0 || S_ISDIR(st->st_mode))
-		return r;
+	if (rc < 0 || S_ISDIR(st->st_mode))
+		return rc;
 	return st->st_nlink > 1 ? shared_copy(c, dirfd, name, st) :
 				  one_copy(c, dirfd, name, st);
 }
@@ -310,21 +309,21 @@ static int on_enter(void *arg, int fd, const char *name)
 	return above_push(c, st.st_ino);
 }
 
-/* What is made in a directory changes its time, so it is dressed last. */
+/* Sets attributes last: making files in it changes the directory's times. */
 static int on_leave(void *arg, int fd)
 {
 	struct copy *c = arg;
 	SCOPED_FD up = -1;
 	struct stat st;
-	int r = fstat(fd, &st) < 0 ? -errno : dress(fd, c->to, &st);
+	int rc = fstat(fd, &st) < 0 ? -errno : dress(fd, c->to, &st);
 
-	if (r < 0 || c->depth == 0)
-		return r;
+	if (rc < 0 || c->depth == 0)
+		return rc;
 	up = openat(c->to, "..", DIR_FLAGS);
 	if (up < 0 || fstat(up, &st) < 0)
 		return -errno;
 	if (st.st_ino != c->above[--c->depth])
-		return -EAGAIN; /* it was moved elsewhere */
+		return -EAGAIN; /* it was moved away */
 	close(c->to);
 	c->to = fd_take(&up);
 	return 0;
@@ -336,33 +335,33 @@ static int copy_all(struct copy *c, const char *from, const char *to)
 					     .enter = on_enter,
 					     .leave = on_leave,
 					     .one_only = true };
-	int r = file_remove_tree(c->links_path), gone;
+	int rc = file_remove_tree(c->links_path), gone;
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	c->to = open(to, DIR_FLAGS);
 	c->block = malloc(BLOCK);
-	r = c->to < 0 ? -errno : c->block ? 0 : -ENOMEM;
-	if (r == 0)
-		r = walk_tree(from, &ops, c);
+	rc = c->to < 0 ? -errno : c->block ? 0 : -ENOMEM;
+	if (rc == 0)
+		rc = walk_tree(from, &ops, c);
 	gone = file_remove_tree(c->links_path);
-	return r < 0 ? r : gone;
+	return rc < 0 ? rc : gone;
 }
 
 int treecopy(const char *from, const char *to, struct err *err)
 {
 	SCOPED_STR links_path = str_printf("%s.links", to);
 	struct copy c = { .to = -1, .links = -1, .links_path = links_path };
-	int r = links_path ? copy_all(&c, from, to) : -ENOMEM;
+	int rc = links_path ? copy_all(&c, from, to) : -ENOMEM;
 
 	fd_closep(&c.to);
 	fd_closep(&c.links);
 	free(c.above);
 	free(c.block);
-	if (r == -ECANCELED)
-		return err_set(err, r, "the copy of %s was stopped", from);
-	return r < 0 ? err_set(err, r,
-			       "not all files of %s could be copied: %s", from,
-			       err_text(r)) :
-		       0;
+	if (rc == -ECANCELED)
+		return err_set(err, rc, "the copy of %s was stopped", from);
+	return rc < 0 ? err_set(err, rc,
+				"not all files of %s could be copied: %s", from,
+				err_text(rc)) :
+			0;
 }

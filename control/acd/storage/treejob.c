@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * treejob.c - work on directory trees without holding up the loop
+ * treejob.c - works on directory trees without blocking the loop
  *
- * A sandbox made these trees: they may be deep and large enough to take
- * minutes. A child does the work and reports through a pipe, so that its
- * outcome does not depend on who reaps it.
+ * A sandbox made these trees: they may take minutes. A child does the work and
+ * reports through a pipe, so the outcome does not depend on which code reaps
+ * it.
  *
- * A child that is no longer wanted is told so through a socket, and never
- * killed: a program that it runs may be rewriting a file system, and
- * what it has mounted and half copied is its own to clear away.
+ * A child is told through a socket to stop, and never killed: a program that it
+ * runs may be rewriting a file system, and it has to clean up its own mounts
+ * and partial copies.
  */
 #include "control/acd/storage/treejob.h"
 
@@ -22,7 +22,7 @@
 struct treejob {
 	struct loop_io *io;
 	int fd; /* the child's report */
-	int word; /* by which it is told to leave off */
+	int word; /* tells the child to stop */
 	treejob_fn fn;
 	void *arg;
 };
@@ -37,7 +37,7 @@ bool treejob_is_canceled(void)
 {
 	char byte;
 
-	/* The end of it is no word: then nobody waits, and the work goes on. */
+	/* End of file is no request to stop: acd lost interest or is gone. */
 	if (is_child && !canceled)
 		canceled = recv(WORD_FD, &byte, 1, MSG_DONTWAIT) == 1;
 	return canceled;
@@ -48,9 +48,9 @@ static void treejob_child(treejob_work work, const void *what, int report_fd,
 {
 	struct err report = { 0 };
 
-	/* acd's connections should not live as long as this child. Neither
-	 * descriptor may be in the other's place, nor reach a program that
-	 * the work runs: one that hangs would keep the report open. */
+	/* acd's connections must not live as long as this child. Move both
+	 * descriptors out of each other's way, CLOEXEC: a program of the work
+	 * that hangs would keep the report open. */
 	report_fd = fcntl(report_fd, F_DUPFD, WORD_FD + 1);
 	word = fcntl(word, F_DUPFD, WORD_FD + 1);
 	if (dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0 ||
@@ -113,15 +113,15 @@ int treejob_run(struct loop *loop, treejob_work work, const void *what,
 	SCOPED_FD report = -1;
 	SCOPED_FD word = -1;
 	struct treejob *j = job_new(loop, fn, arg, &report, &word);
-	int code;
+	int rc;
 	pid_t pid = j ? fork() : -1;
 
 	if (pid == 0)
 		treejob_child(work, what, report, word);
 	if (pid < 0) {
-		code = err_sys(err, "cannot start a process to work on files");
+		rc = err_sys(err, "cannot start a process to work on files");
 		treejob_forget(j);
-		return code;
+		return rc;
 	}
 	*ret = j;
 	return 0;
@@ -130,14 +130,13 @@ int treejob_run(struct loop *loop, treejob_work work, const void *what,
 static int remove_all(const void *what, struct err *err)
 {
 	const char *const *paths = what;
-	int code = 0;
+	int rc = 0;
 
-	for (size_t i = 0; paths[i] && code == 0; i++)
-		code = file_remove_tree(paths[i]);
-	if (code < 0)
-		err_set(err, code, "cannot remove all files: %s",
-			err_text(code));
-	return code;
+	for (size_t i = 0; paths[i] && rc == 0; i++)
+		rc = file_remove_tree(paths[i]);
+	if (rc < 0)
+		err_set(err, rc, "cannot remove all files: %s", err_text(rc));
+	return rc;
 }
 
 int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
@@ -148,7 +147,7 @@ int treejob_start(struct loop *loop, const char *const *paths, treejob_fn fn,
 
 void treejob_cancel(const struct treejob *j)
 {
-	/* A child that has gone needs no word. */
+	/* If the child is gone, nothing is lost. */
 	if (j)
 		send(j->word, "c", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

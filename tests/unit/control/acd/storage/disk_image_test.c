@@ -62,9 +62,10 @@ static void test_sizes(void)
 	for (size_t i = 0; i < ARRAY_SIZE(kib); i++) {
 		const uint64_t bytes = kib[i] * KIB;
 		struct err err = { 0 };
-		int r = disk_image_make(image, bytes, getuid(), getgid(), &err);
+		int rc =
+			disk_image_make(image, bytes, getuid(), getgid(), &err);
 
-		ok(r == 0 && is_left_alone(bytes), "%llu KiB %s",
+		ok(rc == 0 && is_left_alone(bytes), "%llu KiB %s",
 		   (unsigned long long)kib[i], err.msg);
 	}
 }

@@ -350,6 +350,7 @@ static void test_external(void)
 	SCOPED_STR file = str_printf("%s/theirs/f", top);
 	SCOPED_STR made = NULL;
 	SCOPED_FD fd = -1;
+	struct stat st;
 	struct mounts_paths p;
 	char out[512];
 
@@ -367,6 +368,13 @@ static void test_external(void)
 	ok(mounts_has_external("two"), "it is here");
 	mounts_forget_external("two");
 	ok(!mounts_has_external("two"), "a stale one is dropped");
+	ask("{\"instance\":\"two\",\"readonly\":true}", 34, fd, out,
+	    sizeof(out));
+	is_int(fstat(fd, &st), 0, "its identity");
+	mounts_keep_external("two", st.st_dev, st.st_ino);
+	ok(mounts_has_external("two"), "it is the one that is meant");
+	mounts_keep_external("two", st.st_dev, st.st_ino + 1);
+	ok(!mounts_has_external("two"), "another one is dropped");
 	ask("{\"instance\":\"two\",\"readonly\":true}", 34, fd, out,
 	    sizeof(out));
 	if (!ok(mounts_prepare(&spec, &p, NULL) == 0, "prepare"))

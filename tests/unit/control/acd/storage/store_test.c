@@ -145,7 +145,7 @@ static void sql(const char *text)
 /* What the first version wrote is read, and gets the new column. */
 static void test_first_version(void)
 {
-	char one[] = "one", wishes[] = "{\"mode\":\"open\"}";
+	char one[] = "one", options[] = "{\"mode\":\"open\"}";
 	struct instance_record r = sample(one), back = { 0 };
 	struct err err = { 0 };
 	struct store *s;
@@ -164,18 +164,21 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN credentials_json;"
 	    "ALTER TABLE instance DROP COLUMN workspace_dev;"
 	    "ALTER TABLE instance DROP COLUMN workspace_ino;"
+	    "ALTER TABLE instance DROP COLUMN project_json;"
+	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
 	ok(store_find(s, "one", &back), "is there");
-	ok(!back.egress_json, "with no wishes about egress");
+	ok(!back.egress_json, "with no options for egress");
 	ok(!back.credentials_json, "nor about credentials");
+	ok(!back.project_json, "nor a project's own blueprint");
 	back.credentials_json = strdup("[\"github\"]");
-	back.egress_json = strdup(wishes);
+	back.egress_json = strdup(options);
 	is_int(store_update(s, &back, &err), 0, "which can be stored %s",
 	       err.msg);
 	instance_record_done(&back);
 	ok(store_find(s, "one", &back), "is there still");
-	is_str(back.egress_json, wishes, "and read");
+	is_str(back.egress_json, options, "and read");
 	is_str(back.credentials_json, "[\"github\"]", "so are those");
 	instance_record_done(&back);
 	free(r.address);
@@ -196,9 +199,8 @@ static void test_addresses(void)
 	    " WHERE i < 65279) INSERT INTO instance SELECT 'n' || i, 'base',"
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0, 0 "
-	    "FROM "
-	    "n");
+	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0,"
+	    " 0, NULL FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");
