@@ -1,40 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * phase.c - how far the start or the end of an instance is
+ * phase.c - the phases of an instance: their words, and what they mean
  *
- * A run goes through these in turn; each but "guest" and "running" waits for
- * one answer, which in->waits names, and an end that is wanted meanwhile waits
- * with it:
+ * A run goes through these in turn. Each but "guest", "running" and "ending"
+ * waits for one answer that must come; an end that is asked for meanwhile
+ * waits, too:
  *
- *	disk → policy → sandbox → guest → running ⇄ paused
- *	         └ replaced ┘ (one of the pool was lost)
+ *	disk → policy → home → sandbox → guest → running ⇄ paused
+ *	                └ replaced ┘ (a sandbox of the pool was lost)
  *	running → ending → asked → thaw → removal → files → idle
  */
 #include "control/acd/instance/instance_impl.h"
 
-static const char *const waits[] = {
-	[WAIT_DISK] = "disk",       [WAIT_POLICY] = "policy",
-	[WAIT_SANDBOX] = "sandbox", [WAIT_REPLACED] = "replaced",
-	[WAIT_END] = "asked",       [WAIT_THAW] = "thaw",
-	[WAIT_REMOVAL] = "removal",
+#include <assert.h>
+
+static const char *const words[] = {
+	[PHASE_IDLE] = "idle",         [PHASE_DISK] = "disk",
+	[PHASE_POLICY] = "policy",     [PHASE_SANDBOX] = "sandbox",
+	[PHASE_HOME] = "home",         [PHASE_GUEST] = "guest",
+	[PHASE_REPLACED] = "replaced", [PHASE_UP] = "running",
+	[PHASE_ENDING] = "ending",     [PHASE_ASKED] = "asked",
+	[PHASE_THAW] = "thaw",         [PHASE_REMOVAL] = "removal",
+	[PHASE_FILES] = "files",
 };
+static_assert(ARRAY_SIZE(words) == PHASES, "a word for each");
 
 const char *instance_phase(const struct instance *in)
 {
-	if (in->waits != WAIT_NONE)
-		return waits[in->waits];
-	if (in->tree)
-		return "files";
-	switch (in->rec.state) {
-	case INSTANCE_STARTING:
-		return "guest";
-	case INSTANCE_RUNNING:
-		return "running";
-	case INSTANCE_PAUSED:
+	if (in->phase == PHASE_UP && in->rec.state == INSTANCE_PAUSED)
 		return "paused";
-	case INSTANCE_STOPPING:
-		return "ending";
+	return words[in->phase];
+}
+
+bool instance_is_between(const struct instance *in)
+{
+	switch (in->phase) {
+	case PHASE_IDLE:
+	case PHASE_UP:
+	case PHASE_ENDING:
+	case PHASE_FILES:
+		return false;
 	default:
-		return "idle";
+		return true;
 	}
+}
+
+bool instance_main_is_awaited(const struct instance *in)
+{
+	return in->phase == PHASE_UP || in->phase == PHASE_ENDING;
+}
+
+void instance_main_over(struct instance *in, const struct link_exit *x)
+{
+	if (!instance_main_is_awaited(in))
+		return; /* its end has begun */
+	in->exit = *x;
+	step_done(in, NULL);
 }
