@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.c - a process in a sandbox, and who watches it
+ * run.c - a process in a sandbox, and its watchers
  *
- * Theory of operation: output is counted as a position. Each watcher has its
- * own mark: up to there it has disposed of everything. The guest gets credit
- * for what lies before the lowest mark (before the end, when nobody
- * watches), so it is never more than one window ahead of the slowest.
+ * Theory of operation: output is counted as a position. Each watcher has a
+ * mark: it is done with all output before it. The sandbox gets credit for what
+ * lies before the lowest mark (before the end, if there is no watcher). So it
+ * is at most one window ahead of the slowest watcher.
  *
  * A run ends once, in run_finish(); for the main run instance/end.c decides
- * when. A watcher may leave in any callback, and may abandon its run: both
- * take effect when all watchers have been called.
+ * when. A watcher may leave in any callback, and may abandon its run: both take
+ * effect when all watchers have been called.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -26,7 +26,7 @@ struct run_watch {
 	struct run *run; /* NULL: over */
 	const struct run_watch_ops *ops; /* NULL: left */
 	void *arg;
-	uint64_t mark; /* bytes of output disposed of */
+	uint64_t mark; /* bytes of output that it is done with */
 };
 
 /* ---- watchers ---- */
@@ -43,7 +43,7 @@ static void walk_begin(struct run *r)
 	r->walking++;
 }
 
-/* False: the run is gone. */
+/* Returns false if the run was freed. */
 static bool walk_end(struct run *r)
 {
 	struct run_watch *w, *next;
@@ -61,7 +61,7 @@ static bool walk_end(struct run *r)
 	return false;
 }
 
-/* Credit for what the slowest watcher has disposed of. */
+/* Gives credit for what the slowest watcher is done with. */
 static void run_credit(struct run *r)
 {
 	uint64_t low = r->output;
@@ -120,7 +120,7 @@ void run_watch_free(struct run_watch *w)
 	if (r) {
 		w->ops = NULL;
 		if (r->walking > 0)
-			return; /* swept when the walk is over */
+			return; /* freed by walk_end() */
 		LIST_REMOVE(w, link);
 		r->n_watches--;
 		run_credit(r);
@@ -158,7 +158,7 @@ void run_finish(struct run *r, const struct link_exit *x)
 	r->channel = NULL;
 	while ((w = LIST_FIRST(&r->watches))) {
 		LIST_REMOVE(w, link);
-		w->run = NULL; /* inert; its owner frees it */
+		w->run = NULL; /* its owner frees it */
 		w->ops->exited(w->arg, &end);
 	}
 	run_free(r);
@@ -172,12 +172,12 @@ static void run_moved(const struct run *r)
 		instance_moved(r->in);
 }
 
-/* What is frozen hears no signal: it goes on first. */
+/* A frozen process gets no signal, so the sandbox is resumed first. */
 static void run_put_end(struct run *r, enum run_cause cause)
 {
 	struct instance *in = r->in;
 
-	if (r->is_main && (in->frozen || in->freeze_busy))
+	if (r->is_main && (in->freeze.frozen || in->freeze.busy))
 		instance_end(in, cause, KILL_GRACE_MS);
 	else
 		run_terminate(r, cause, KILL_GRACE_MS);
@@ -185,8 +185,8 @@ static void run_put_end(struct run *r, enum run_cause cause)
 
 static void run_has_begun(struct run *r)
 {
-	if (r->is_main)
-		instance_began(r->in, NULL);
+	if (r->begun)
+		r->begun(r->in, NULL);
 }
 
 static void run_started(void *arg, uint32_t pid)
@@ -204,17 +204,18 @@ static void run_started(void *arg, uint32_t pid)
 	walk_end(r);
 }
 
-/* What of @data it may still write. The rest is read and dropped, so that
- * nothing of its end waits for somebody to take it. */
+/* Returns the part of @data that it may still write. The rest is dropped and
+ * credited, so that its end does not wait for a watcher. */
 static struct slice output_allowed(struct run *r, struct slice data)
 {
 	uint64_t limit = r->in->rec.output;
+	uint64_t left = limit > r->output ? limit - r->output : 0;
 	struct slice allowed = data;
 	char size[32];
 
-	if (limit == 0 || data.len <= limit - r->output)
+	if (limit == 0 || data.len <= left)
 		return data;
-	allowed.len = (size_t)(limit - r->output);
+	allowed.len = (size_t)left;
 	if (r->channel)
 		channel_credit(r->channel, (uint32_t)(data.len - allowed.len));
 	if (r->cause == RUN_SELF) {
@@ -230,7 +231,7 @@ static void run_output(void *arg, enum link_type stream, struct slice data)
 	struct run *r = arg;
 	struct run_watch *w;
 
-	run_has_begun(r); /* a line of its own may come before STARTED */
+	run_has_begun(r); /* output may come before STARTED */
 	run_moved(r);
 	if (r->is_main)
 		data = output_allowed(r, data);
@@ -269,15 +270,15 @@ static void run_exited(void *arg, const struct link_exit *x)
 	struct link_exit seen = *x;
 
 	r->channel = NULL;
-	/* Why the sandbox was lost is not known yet; instance/end.c finds
-	 * out, for all its runs. */
+	/* The cause is not known yet: the steps of the end find out, and end
+	 * all runs. */
 	if (x->kind == LINK_LOST)
 		return;
 	if (r->cause == RUN_TIMEOUT)
 		seen.kind = LINK_TIMEOUT;
 	run_moved(r);
 	if (r->is_main)
-		instance_main_exited(r->in, &seen);
+		instance_main_over(r->in, &seen);
 	else
 		run_finish(r, &seen);
 }
@@ -345,13 +346,13 @@ static void run_kill(struct run *r)
 	timer_set(r, KILL_LIMIT_MS);
 }
 
-/* The sandbox did not even report what KILL cannot fail to do. */
+/* The sandbox has not reported the end that KILL must bring. */
 static void run_force(struct run *r)
 {
 	struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
 
 	if (r->is_main) {
-		instance_force_end(r->in);
+		instance_main_over(r->in, &x);
 		return;
 	}
 	if (r->cause == RUN_TIMEOUT)
@@ -373,14 +374,14 @@ void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms)
 	}
 	deadline = grace_ms < UINT64_MAX - now ? now + grace_ms : UINT64_MAX;
 	if (r->channel) {
-		/* An interactive shell ignores TERM, but not its terminal's
-		 * end; a stopped process has to go on to see either. */
+		/* An interactive shell ignores TERM but not its terminal's end;
+		 * a stopped process must run to see either. */
 		channel_signal(r->channel, SIGTERM);
 		if (r->tty)
 			channel_signal(r->channel, SIGHUP);
 		channel_signal(r->channel, SIGCONT);
 	}
-	/* Who asks again, more patiently, does not take back what stands. */
+	/* A later call with more patience does not move the deadline. */
 	if (r->kill_at > 0 && r->kill_at <= deadline)
 		return;
 	r->kill_at = deadline;
@@ -420,7 +421,7 @@ void run_detach(struct run *r)
 {
 	struct err err = { 0 };
 
-	/* Nobody will write to a pipe again; a terminal may be attached. */
+	/* Nothing will write to a pipe again; a terminal may be attached to. */
 	if (!r->tty && r->use_stdin)
 		run_stdin_eof(r);
 	if (!r->is_main || r->in->rec.detached)
@@ -432,52 +433,56 @@ void run_detach(struct run *r)
 
 /* ---- beginning ---- */
 
-static int exec_error(int ret, struct err *err)
+static int exec_error(int rc, struct err *err)
 {
-	switch (ret) {
+	switch (rc) {
 	case -EMFILE:
-		return err_set(err, ret, "%u processes run there already",
+		return err_set(err, rc, "%u processes run there already",
 			       LINK_CHANNELS_MAX);
 	case -EMSGSIZE:
-		return err_set(err, ret,
-			       "command and environment are too long");
+		return err_set(err, rc, "command and environment are too long");
 	case -ENOBUFS:
-		return err_set(err, ret, "the sandbox does not answer");
+		return err_set(err, rc, "the sandbox does not answer");
 	default:
-		return err_set(err, ret, "cannot start a process: %s",
-			       err_text(ret));
+		return err_set(err, rc, "cannot start a process: %s",
+			       err_text(rc));
 	}
 }
 
-int run_start(struct instance *in, const struct run_wish *w, bool is_main,
+int run_start(struct instance *in, const struct run_options *o, bool is_main,
 	      struct run **ret, struct err *err)
 {
 	static const struct strv none;
-	const struct strv *argv = w->files ? &none : run_argv(in, w);
+	const struct strv *argv = o->files ? &none : run_argv(in, o);
+	struct strv filled = { 0 };
 	struct link_exec x = {
-		.rows = w->rows ? w->rows : 24,
-		.cols = w->cols ? w->cols : 80,
-		.cwd = run_cwd(in, w),
+		.rows = o->rows ? o->rows : 24,
+		.cols = o->cols ? o->cols : 80,
+		.cwd = run_cwd(in, o),
 		.argv = (const char *const *)argv->v,
-		.env = (const char *const *)w->env.v,
+		.env = (const char *const *)o->env.v,
 	};
 	struct run *r = calloc(1, sizeof(*r));
 	int code;
 
-	if (!r)
+	if (!r || (o->prompt && run_argv_fill(argv, o->prompt, &filled) < 0)) {
+		free(r);
 		return err_nomem(err);
-	x.flags = (w->tty ? LINK_EXEC_PTY : 0u) |
-		  (w->use_stdin ? LINK_EXEC_STDIN : 0u) |
-		  (w->files     ? LINK_EXEC_FILES :
+	}
+	if (o->prompt)
+		x.argv = (const char *const *)filled.v;
+	x.flags = (o->tty ? LINK_EXEC_PTY : 0u) |
+		  (o->use_stdin ? LINK_EXEC_STDIN : 0u) |
+		  (o->files     ? LINK_EXEC_FILES :
 		   argv->n == 0 ? LINK_EXEC_LOGIN :
 				  0u);
 	*r = (struct run){
 		.in = in,
 		.is_main = is_main,
-		.tty = w->tty,
-		.use_stdin = w->use_stdin,
-		.unnoticed = w->unnoticed,
-		.limit_ms = w->timeout_ms,
+		.tty = o->tty,
+		.use_stdin = o->use_stdin,
+		.unnoticed = o->unnoticed,
+		.limit_ms = o->timeout_ms,
 		.rows = x.rows,
 		.cols = x.cols,
 		.timer = loop_timer_new(in->is->loop, run_timer, r),
@@ -486,6 +491,7 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 	code = r->timer ? session_exec(in->session, &x, &run_channel_ops, r,
 				       &r->channel) :
 			  -ENOMEM;
+	strv_done(&filled);
 	if (code < 0) {
 		run_free(r);
 		return exec_error(code, err);
@@ -498,10 +504,9 @@ int run_start(struct instance *in, const struct run_wish *w, bool is_main,
 	return 0;
 }
 
-int instance_exec(struct instance *in, const struct run_request *rq,
+int instance_exec(struct instance *in, const struct run_options *o,
 		  struct run **ret, struct err *err)
 {
-	struct run_wish w = { 0 };
 	int code;
 
 	if (in->rec.state == INSTANCE_PAUSED)
@@ -510,10 +515,7 @@ int instance_exec(struct instance *in, const struct run_request *rq,
 	    !session_is_ready(in->session))
 		return err_set(err, -ENOTCONN, "'%s' is not running",
 			       in->rec.name);
-	if (run_wish_copy(&w, rq) < 0)
-		return err_nomem(err);
-	code = run_start(in, &w, false, ret, err);
-	run_wish_done(&w);
+	code = run_start(in, o, false, ret, err);
 	if (code < 0)
 		return err_wrap(err, "%s", in->rec.name);
 	LIST_INSERT_HEAD(&in->execs, *ret, link);
@@ -558,7 +560,7 @@ int run_resize(struct run *r, uint16_t rows, uint16_t cols)
 {
 	if (!r->channel)
 		return -EPIPE;
-	/* Clients say it again and again; a program draws each time. */
+	/* Clients repeat the size, and a program draws each time. */
 	if (rows == r->rows && cols == r->cols)
 		return 0;
 	r->rows = rows;
@@ -575,8 +577,8 @@ static void redraw_over(void *arg)
 		channel_resize(r->channel, r->rows, r->cols);
 }
 
-/* A program that is told of the size that it has may do nothing; so it gets
- * another one, for long enough to look at it. */
+/* A program that is told the size it has may do nothing. So its terminal gets
+ * another size for a moment. */
 void run_redraw(struct run *r)
 {
 	if (!r->tty || !r->channel || r->rows < 2 || r->redrawing)
