@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grants.c - what the sandboxes that run may use of the vault
+ * grants.c - the grants of running sandboxes: credentials, keys and CAs
  */
 #include "control/acd/instance/grants.h"
 
@@ -19,14 +19,15 @@ struct run_grant {
 	struct strv revoked; /* names of credentials */
 	struct surrogate_key *key; /* sodium_malloc */
 	struct credentials creds;
-	struct secret_bytes bundle, vault; /* the CA and its key; vaultd's */
-	struct strv env;
+	struct secret_bytes bundle, vault; /* CA and key; for vaultd */
+	struct strv env, surrogates;
 	char *ca, *warnings;
 	struct instance_grant told; /* views of the above */
 };
 
 struct grants {
 	struct vault *vault;
+	struct logins *logins; /* may be NULL */
 	struct credential_kinds *kinds;
 	uint8_t *master; /* sodium_malloc */
 	uint64_t number; /* of the last run */
@@ -63,6 +64,7 @@ static void run_free(struct run_grant *x)
 	secret_bytes_done(&x->bundle);
 	secret_bytes_done(&x->vault);
 	secret_strv_done(&x->env);
+	secret_strv_done(&x->surrogates);
 	strv_done(&x->revoked);
 	free(x->name);
 	free(x->blueprint);
@@ -114,7 +116,7 @@ static struct run_grant *run_new(struct grants *g, const char *name,
 
 /* ---- which, and may they ---- */
 
-/* What the record and its blueprint name. */
+/* Merges the credentials that the record and its blueprint name. */
 static int wanted(const struct instance_record *r, const struct blueprint *bp,
 		  struct credentials *ret, struct err *err)
 {
@@ -128,7 +130,7 @@ static int wanted(const struct instance_record *r, const struct blueprint *bp,
 	return rc;
 }
 
-/* Their entries, in order; borrowed from the vault. */
+/* Finds the entries of @l in the vault, in order; borrowed from it. */
 static int entries_of(const struct grants *g, const struct credentials *l,
 		      const char *blueprint, const char *instance,
 		      struct granted *ret, struct err *err)
@@ -153,9 +155,10 @@ bool grants_is_gone(int code)
 	return code == -ENOENT || code == -EACCES || code == -EKEYEXPIRED;
 }
 
-/* The same of a run, but for those that are gone, have expired or are not for
- * it any more. Entries are borrowed until the vault is asked again, so those
- * that are left are asked for in one. @left: *ret_n of those of @x. */
+/* The same for a run, but leaves out credentials that are revoked, gone,
+ * expired or out of scope. Entries are borrowed until the next call about the
+ * vault, so what remains is asked for in one call. @left: these *ret_n
+ * credentials of @x. */
 static int entries_left(const struct grants *g, const struct run_grant *x,
 			struct credential left[CREDENTIALS_MAX],
 			struct granted *ret, size_t *ret_n, struct err *err)
@@ -178,40 +181,28 @@ static int entries_left(const struct grants *g, const struct run_grant *x,
 		}
 	}
 	*ret_n = l.n;
-	/* The last one may have been gone; that is no failure. */
+	/* The last one may be gone; that is no failure. */
 	return l.n ? entries_of(g, &l, x->blueprint, x->name, ret, err) : 0;
-}
-
-static int check_mode(const struct granted *v, struct err *err)
-{
-	if (v->c->mode != CREDENTIAL_HANDOVER || v->c->own ||
-	    v->e->flags & VSTORE_HANDOVER)
-		return 0;
-	return err_set(err, -EPERM,
-		       "the blueprint asks for the real value of credential "
-		       "'%s', which its entry does not allow (--allow-handover "
-		       "when it is added)",
-		       v->e->name);
 }
 
 static int check_all(const struct instance_record *r, const struct granted *v,
 		     size_t n, struct err *err)
 {
-	/* vault/PROTOCOL: its clients are setuid. */
+	/* The vault's clients are setuid (vault/PROTOCOL). */
 	if (n > 0 && strcmp(r->isolation, "runsc") != 0)
 		return err_set(err, -EOPNOTSUPP,
 			       "credentials need --isolation runsc: under %s "
 			       "the vault's programs do not work",
 			       r->isolation);
 	for (size_t i = 0; i < n; i++)
-		if (check_mode(&v[i], err) < 0)
+		if (credential_check_mode(v[i].e, v[i].c, err) < 0)
 			return err->code;
 	return guest_grant_clash(v, n, err);
 }
 
 int grants_rules(struct grants *g, const struct instance_record *r,
 		 const struct blueprint *bp, enum git_push said,
-		 struct buf *out, struct err *err)
+		 const struct strv *services, struct buf *out, struct err *err)
 {
 	struct granted v[CREDENTIALS_MAX];
 	struct credentials l = { 0 };
@@ -220,11 +211,66 @@ int grants_rules(struct grants *g, const struct instance_record *r,
 	if (rc == 0 && l.n > 0)
 		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
 	for (size_t i = 0; rc == 0 && i < l.n; i++)
+		rc = credential_check_services(v[i].e, services, err);
+	for (size_t i = 0; rc == 0 && i < l.n; i++)
 		rc = credential_rules(g->kinds, v[i].e, v[i].c,
 				      credential_push(v[i].c, said), i + 1, out,
 				      err);
 	credentials_done(&l);
 	return rc;
+}
+
+/* Returns what entries_of() does for one credential. */
+static int entry_of(const struct grants *g, const struct instance_record *r,
+		    const struct credential *c, struct granted *ret,
+		    struct err *err)
+{
+	struct credential copy = *c; /* borrows its strings */
+	const struct credentials one = { .v = &copy, .n = 1 };
+	int rc = entries_of(g, &one, r->blueprint, r->name, ret, err);
+
+	ret->c = c;
+	return rc;
+}
+
+const char *grants_missing(const struct grants *g,
+			   const struct instance_record *r,
+			   const struct blueprint *bp,
+			   const struct strv *without)
+{
+	const char *found = NULL;
+	struct credentials l = { 0 };
+
+	if (bp->credentials.n == 0 || wanted(r, bp, &l, NULL) < 0)
+		return NULL;
+	for (size_t i = 0; i < bp->credentials.n && !found; i++) {
+		const char *name = bp->credentials.v[i].name;
+		const struct credential *c = credentials_find(&l, name);
+		struct granted v;
+
+		if (c && !c->own && !strv_has(without, name) &&
+		    entry_of(g, r, c, &v, NULL) == -ENOENT)
+			found = name;
+	}
+	credentials_done(&l);
+	return found;
+}
+
+/* Removes from @l what the blueprint names and the vault does not have. */
+static void drop_missing(const struct grants *g,
+			 const struct instance_record *r, struct credentials *l)
+{
+	size_t i = 0;
+
+	while (i < l->n) {
+		const struct credential *c = &l->v[i];
+		struct granted v;
+
+		if (!c->own && entry_of(g, r, c, &v, NULL) == -ENOENT)
+			credentials_drop(l, c->name);
+		else
+			i++;
+	}
 }
 
 int grants_may(const struct grants *g, const struct instance_record *r,
@@ -234,12 +280,34 @@ int grants_may(const struct grants *g, const struct instance_record *r,
 	struct credentials l = { 0 };
 	int rc = wanted(r, bp, &l, err);
 
+	if (rc == 0)
+		drop_missing(g, r, &l);
 	if (rc == 0 && l.n > 0)
 		rc = entries_of(g, &l, r->blueprint, r->name, v, err);
 	if (rc == 0)
 		rc = check_all(r, v, l.n, err);
 	credentials_done(&l);
 	return rc;
+}
+
+bool grants_lacks_rule(const struct grants *g, const struct instance_record *r,
+		       const struct blueprint *bp, const char *rule)
+{
+	struct credentials l = { 0 };
+	bool lacks = false;
+
+	if (wanted(r, bp, &l, NULL) < 0)
+		l.n = 0;
+	for (size_t i = 0; i < l.n && !lacks; i++) {
+		const struct credentials one = { .v = &l.v[i], .n = 1 };
+		struct granted v[CREDENTIALS_MAX];
+
+		lacks = credential_rule_is(rule, l.v[i].name) &&
+			grants_is_gone(entries_of(g, &one, r->blueprint,
+						  r->name, v, NULL));
+	}
+	credentials_done(&l);
+	return lacks;
 }
 
 /* ---- a run ---- */
@@ -272,11 +340,12 @@ static void told_set(struct run_grant *x)
 		.vault = x->vault.p,
 		.vault_len = x->vault.len,
 		.env = (const char *const *)x->env.v,
+		.surrogates = (const char *const *)x->surrogates.v,
 		.warnings = x->warnings,
 	};
 }
 
-/* What the guest is told, once for the run: vaultd cannot be told again. */
+/* Makes what the sandbox gets, once a run: vaultd takes it only once. */
 static int run_fill(struct run_grant *x, const struct granted *v, size_t n,
 		    struct err *err)
 {
@@ -285,7 +354,7 @@ static int run_fill(struct run_grant *x, const struct granted *v, size_t n,
 	if (rc < 0)
 		return err_set(err, rc, "the sandbox's grant: %s",
 			       err_text(rc));
-	rc = guest_grant_env(x->key, v, n, &x->env, err);
+	rc = guest_grant_env(x->key, v, n, &x->env, &x->surrogates, err);
 	if (rc == 0 && warnings_make(x) < 0)
 		rc = err_nomem(err);
 	told_set(x);
@@ -296,7 +365,8 @@ static int run_begin(struct grants *g, const struct instance_record *r,
 		     struct credentials *l, struct run_grant **ret,
 		     struct err *err)
 {
-	struct granted v[CREDENTIALS_MAX];
+	/* gcc 12 takes a failure of entries_of() for 0. */
+	struct granted v[CREDENTIALS_MAX] = { { NULL, NULL } };
 	struct run_grant *x = run_new(g, r->name, r->blueprint);
 	int rc;
 
@@ -316,9 +386,9 @@ static int run_begin(struct grants *g, const struct instance_record *r,
 	return rc;
 }
 
-/* What the gateway is to have of @x, from the vault as it is now. Of a run that
- * is on, what the vault does not give any more is left out: it has gone from
- * the gateway then, too. */
+/* Makes the text of ADMIN_SECRETS for @x from the vault as it is now. Of a run
+ * that has begun, what the vault does not give any more is left out, and so
+ * removed from the gateway. */
 static int run_json(const struct grants *g, const struct run_grant *x,
 		    bool fresh, struct secret_bytes *ret, struct err *err)
 {
@@ -374,6 +444,79 @@ bool grants_revoke(struct grants *g, const char *name, const char *credential)
 	       strv_push(&x->revoked, credential) == 0;
 }
 
+/* ---- logins ---- */
+
+void grants_set_logins(struct grants *g, struct logins *logins)
+{
+	g->logins = logins;
+}
+
+/* Without memory a warning is lost. */
+static void warn_of_logins(const struct grants *g, struct run_grant *x)
+{
+	for (size_t i = 0; i < x->creds.n; i++) {
+		const char *name = x->creds.v[i].name, *had = x->warnings;
+		const char *why = logins_failing(g->logins, name);
+		char *all;
+
+		if (!why || (had && strstr(had, why)))
+			continue;
+		all = str_printf("%s%slogin '%s' is not refreshed: %s",
+				 had ? had : "", had ? "\n" : "", name, why);
+		if (!all)
+			continue;
+		free(x->warnings);
+		x->warnings = all;
+	}
+	told_set(x);
+}
+
+bool grants_wait(struct grants *g, const char *name, logins_fn fn, void *arg)
+{
+	struct run_grant *x = run_find(g, name);
+	const char *names[CREDENTIALS_MAX + 1] = { NULL };
+
+	for (size_t i = 0; x && i < x->creds.n; i++)
+		names[i] = x->creds.v[i].name;
+	if (!g->logins || logins_await(g->logins, names, fn, arg))
+		return g->logins;
+	if (x)
+		warn_of_logins(g, x);
+	return false;
+}
+
+int grants_again(struct grants *g, const char *name, struct secret_bytes *ret,
+		 struct err *err)
+{
+	struct run_grant *x = run_find(g, name);
+
+	if (!x)
+		return 0;
+	warn_of_logins(g, x);
+	return run_json(g, x, true, ret, err);
+}
+
+bool grants_use(const struct grants *g, const char *credential)
+{
+	const struct run_grant *x;
+
+	LIST_FOREACH (x, &g->all, link)
+		if (credentials_find(&x->creds, credential) &&
+		    !strv_has(&x->revoked, credential))
+			return true;
+	return false;
+}
+
+void grants_over(const struct grants *g, const char *credential,
+		 instance_revoked_fn fn, void *arg)
+{
+	const struct run_grant *x;
+
+	LIST_FOREACH (x, &g->all, link)
+		if (credentials_find(&x->creds, credential))
+			fn(arg, x->name, credential, NULL);
+}
+
 /* ---- the CA ---- */
 
 bool grants_lacks_ca(const struct grants *g, const char *name)
@@ -393,7 +536,7 @@ int grants_take_ca(struct grants *g, const char *name, const char *text,
 
 	if (!*cert || !*bundle)
 		return -EPROTO;
-	/* A policy of the user's own inspects, without credentials. */
+	/* The user's own policy inspects, without credentials. */
 	if (!x)
 		x = run_new(g, name, "");
 	if (!x)
@@ -415,8 +558,6 @@ const struct instance_grant *grants_of(const struct grants *g, const char *name)
 
 	return x ? &x->told : NULL;
 }
-
-/* ---- all of them ---- */
 
 void grants_each(struct grants *g, const char *credential, grants_fn fn,
 		 void *arg)

@@ -2,28 +2,34 @@
 /*
  * policy.c - the policies of instances: a file each, bound at the gateway
  *
- * Theory of operation: calls that change something reach the gateway in the
- * order in which they were made (gate_client.h), and the files follow the
- * answers: written when a bind has succeeded, removed when an unbind has come
- * back. So the folder never has more than what was bound last, whatever a
- * sandbox that stops while its policy changes brings about.
+ * Theory of operation: changes reach the gateway in the order of the calls
+ * (gate_client.h), and the files follow its answers: written after a bind has
+ * succeeded, removed after an unbind. So the folder has no more than what was
+ * bound last, even if a sandbox stops while its policy changes.
  *
- *	SECRETS (when it uses credentials) → BIND → CA (when it inspects, once
- *	a run) → told
+ *	logins (those whose token has ended) → SECRETS (when it uses
+ *	credentials) → BIND → CA (when it inspects, once a run) → callback
  *
- * Whether a policy inspects says the gateway, which knows what the presets and
- * the policy of all have in them.
+ * An unbind in between ends the change at its next answer, and nothing of it is
+ * sent or kept after that: it would be taken for the next run's. The change
+ * fails with -ECANCELED if it was not bound yet.
  *
- * Secrets are in no file: a gateway that begins anew is told again, as is one
- * whose sandbox uses an entry of the vault that has changed.
+ * Only the gateway knows whether a policy inspects, as it knows the presets and
+ * the shared policy.
+ *
+ * Secrets are in no file. They are sent again to a new gateway, and for a
+ * sandbox that uses a changed credential of the vault.
  */
 #include "control/acd/instance/policy.h"
 
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/instance/grants.h"
+#include "control/acd/instance/policy_text.h"
+#include "control/acd/instance/project_use.h"
 #include "control/acd/egress/lint_items.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -37,24 +43,30 @@ struct policies {
 	const char *dir;
 	bool (*has_packages)(void);
 	struct grants *grants;
-	char *warnings; /* while the end of a bind is told */
-	instance_revoked_fn revoked; /* NULL: nobody is to be told */
+	const char *warnings; /* of the change whose callback runs */
+	instance_revoked_fn revoked; /* may be NULL */
 	void *revoked_arg;
+	LIST_HEAD(change_list, change) changes; /* on their way */
 };
 
 struct change {
+	LIST_ENTRY(change) link;
 	struct policies *p;
 	char *name;
 	struct buf text; /* of a bind */
-	char *wishes; /* of a bind: the instance's own */
+	char *egress; /* of a bind: the instance's own options */
+	char *warnings; /* of a bind: from its answer, for the callback */
 	instance_fn fn; /* of a bind */
 	void *arg;
+	bool over; /* unbound since then */
 };
 
 static void change_free(struct change *c)
 {
+	LIST_REMOVE(c, link);
 	buf_done(&c->text);
-	free(c->wishes);
+	free(c->egress);
+	free(c->warnings);
 	free(c->name);
 	free(c);
 }
@@ -66,6 +78,7 @@ static struct change *change_new(struct policies *p, const char *name)
 	if (!c)
 		return NULL;
 	c->p = p;
+	LIST_INSERT_HEAD(&p->changes, c, link);
 	c->name = strdup(name);
 	buf_init(&c->text, TEXT_MAX);
 	if (c->name)
@@ -81,82 +94,38 @@ static char *file_of(const struct policies *p, const char *name)
 
 /* ---- what it says ---- */
 
-static int merged(const struct policies *p, const char *json,
-		  const struct blueprint *bp, struct egress *ret,
-		  struct err *err)
-{
-	struct egress own = { 0 };
-	int r = egress_load(json, &own, err);
-
-	if (r < 0)
-		return err_wrap(err, "the stored egress");
-	if (egress_merge(&bp->egress, &own, p->has_packages(), ret) < 0)
-		r = err_nomem(err);
-	egress_done(&own);
-	return r;
-}
-
-/* The rules of its credentials. Of a policy that is only looked at (@ret_lacks
- * is given) those that the vault does not give are left out, and it has why. */
-static int rules_add(const struct policies *p, const struct instance_record *r,
-		     const struct blueprint *bp, struct err *ret_lacks,
-		     struct egress *e, struct err *err)
-{
-	struct err why = { 0 };
-	struct buf rules;
-	int rc;
-
-	buf_init(&rules, TEXT_MAX / 2);
-	rc = grants_rules(p->grants, r, bp, e->push, &rules, &why);
-	if (rc < 0 && !ret_lacks) {
-		*err = why;
-	} else if (rc < 0) {
-		*ret_lacks = why;
-		buf_consume(&rules, buf_len(&rules));
-		rc = 0;
-	}
-	if (rc == 0 && buf_len(&rules) > 0)
-		rc = slice_dup_str(buf_slice(&rules), &e->rules);
-	buf_done(&rules);
-	return rc < 0 && err->code == 0 ? err_set(err, rc, "%s", err_text(rc)) :
-					  rc;
-}
-
-static int text_make(const struct policies *p, const struct instance_record *r,
-		     const char *json, const struct blueprint *bp,
-		     struct err *ret_lacks, struct buf *out, struct err *err)
-{
-	struct egress e = { 0 };
-	int rc = merged(p, json, bp, &e, err);
-
-	if (rc == 0)
-		rc = rules_add(p, r, bp, ret_lacks, &e, err);
-	if (rc == 0) {
-		rc = egress_yaml(&e, r->name, r->address, out);
-		if (rc < 0)
-			err_set(err, rc, "the policy of '%s': %s", r->name,
-				err_text(rc));
-	}
-	egress_done(&e);
-	return rc;
-}
-
 int policy_text(const struct policies *p, const struct instance_record *r,
 		const char *json, const struct blueprint *bp, struct buf *out,
 		struct err *ret_lacks, struct err *err)
 {
-	return text_make(p, r, json, bp, ret_lacks, out, err);
+	return policy_text_make(p->grants, p->has_packages(), r, json, bp,
+				ret_lacks, out, err);
+}
+
+bool policy_lacks_rule(const struct policies *p,
+		       const struct instance_record *r,
+		       const struct blueprint *bp, const char *rule)
+{
+	return grants_lacks_rule(p->grants, r, bp, rule);
+}
+
+const char *policy_missing(const struct policies *p,
+			   const struct instance_record *r,
+			   const struct blueprint *bp,
+			   const struct strv *without)
+{
+	return grants_missing(p->grants, r, bp, without);
 }
 
 int policy_may(const struct policies *p, const struct instance_record *r,
 	       struct err *err)
 {
 	struct blueprint bp = { 0 };
-	int rc = blueprint_load(r->blueprint, &bp, err);
+	int rc = instance_blueprint(r, &bp, err);
 
 	if (rc == 0)
 		rc = grants_may(p->grants, r, &bp, err);
-	/* 404 would say that of the instance. */
+	/* As 404, -ENOENT would mean the instance. */
 	if (rc == -ENOENT)
 		rc = err->code = -EINVAL;
 	blueprint_done(&bp);
@@ -169,7 +138,7 @@ json_t *policy_effective(const struct policies *p, const char *json,
 	struct egress e = { 0 };
 	json_t *v = NULL;
 
-	if (merged(p, json, bp, &e, err) == 0) {
+	if (policy_merge(p->has_packages(), json, bp, &e, err) == 0) {
 		v = egress_json(&e);
 		if (!v)
 			err_nomem(err);
@@ -184,16 +153,16 @@ static int file_put_text(const struct change *c, struct err *err)
 {
 	SCOPED_STR path = file_of(c->p, c->name);
 	struct slice s = buf_slice(&c->text);
-	/* The folder is emptied when acd starts. */
-	int r = path ? file_replace(path, s.ptr, s.len, 0644) : -ENOMEM;
+	/* Not synced, as the folder is emptied when acd starts. */
+	int rc = path ? file_replace(path, s.ptr, s.len, 0644) : -ENOMEM;
 
-	return r < 0 ? err_set(err, r, "write the policy of '%s': %s", c->name,
-			       err_text(r)) :
-		       0;
+	return rc < 0 ? err_set(err, rc, "write the policy of '%s': %s",
+				c->name, err_text(rc)) :
+			0;
 }
 
-/* In words that say what the user gave, not where the file has it. @text: the
- * gateway's answer, which may be none. */
+/* Explains a refusal in terms of what the user gave, not of the file. @text:
+ * the gateway's answer, or "". */
 static void on_refused(struct change *c, const char *text, size_t len,
 		       const struct err *err, struct err *failed)
 {
@@ -209,12 +178,12 @@ static void on_refused(struct change *c, const char *text, size_t len,
 	err_wrap(failed, "the policy of '%s'", c->name);
 }
 
-/* Of what the linter said in @text that which is about the instance's own
- * targets, as lines. NULL: nothing. */
+/* Returns what the linter said in @text about the instance's own targets, as
+ * lines; NULL: nothing. The caller frees it. */
 static char *warnings_of(struct change *c, const char *text, size_t len)
 {
 	SCOPED_JSON items = lint_items(text, len);
-	SCOPED_JSON own = c->wishes ? json_loads(c->wishes, 0, NULL) : NULL;
+	SCOPED_JSON own = c->egress ? json_loads(c->egress, 0, NULL) : NULL;
 	SCOPED_JSON about = NULL;
 	char *all = NULL, *more;
 	size_t i;
@@ -237,8 +206,9 @@ static char *warnings_of(struct change *c, const char *text, size_t len)
 
 static void change_end(struct change *c, const struct err *err)
 {
+	c->p->warnings = c->warnings;
 	c->fn(c->arg, err);
-	free(ptr_take(&c->p->warnings));
+	c->p->warnings = NULL;
 	change_free(c);
 }
 
@@ -255,13 +225,19 @@ static void on_ca(void *arg, const char *text, size_t len,
 {
 	struct change *c = arg;
 	struct err failed = { 0 };
-	int r = err ? 0 : grants_take_ca(c->p->grants, c->name, text, len);
+	int rc;
 
+	if (c->over) {
+		change_end(c, NULL);
+		return;
+	}
+	rc = err ? 0 : grants_take_ca(c->p->grants, c->name, text, len);
 	if (err) {
 		failed = *err;
 		err_wrap(&failed, "the CA of '%s'", c->name);
-	} else if (r < 0) {
-		err_set(&failed, r, "the CA of '%s': %s", c->name, err_text(r));
+	} else if (rc < 0) {
+		err_set(&failed, rc, "the CA of '%s': %s", c->name,
+			err_text(rc));
 	}
 	change_end(c, failed.code < 0 ? &failed : NULL);
 }
@@ -279,25 +255,25 @@ static void on_bound(void *arg, const char *text, size_t len,
 	const struct slice none = { 0 };
 	struct change *c = arg;
 	struct err failed = { 0 };
-	int r;
+	int rc;
 
 	if (err) {
 		on_refused(c, text, len, err, &failed);
 	} else {
-		/* It holds until the gateway ends, which is told as what it
-		 * is: a run that would lose its policy then. */
+		/* Without its file the policy is lost when the gateway
+		 * restarts: a failed write fails the bind. */
 		file_put_text(c, &failed);
-		c->p->warnings = warnings_of(c, text, len);
+		c->warnings = warnings_of(c, text, len);
 	}
-	if (failed.code < 0 || !inspects(text, len) ||
+	if (failed.code < 0 || c->over || !inspects(text, len) ||
 	    !grants_lacks_ca(c->p->grants, c->name)) {
 		change_end(c, failed.code < 0 ? &failed : NULL);
 		return;
 	}
-	r = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), none, on_ca,
-		      c);
-	if (r < 0)
-		change_fail(c, r);
+	rc = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), none, on_ca,
+		       c);
+	if (rc < 0)
+		change_fail(c, rc);
 }
 
 static int bind_send(struct change *c)
@@ -311,19 +287,49 @@ static void on_secrets(void *arg, const char *text, size_t len,
 {
 	struct change *c = arg;
 	struct err failed = { 0 };
-	int r;
+	int rc;
 
 	(void)text;
 	(void)len;
+	if (c->over) {
+		err_set(&failed, -ECANCELED,
+			"the policy of '%s': the run has ended", c->name);
+		change_end(c, &failed);
+		return;
+	}
 	if (err) {
 		failed = *err;
 		err_wrap(&failed, "the credentials of '%s'", c->name);
 		change_end(c, &failed);
 		return;
 	}
-	r = bind_send(c);
-	if (r < 0)
-		change_fail(c, r);
+	rc = bind_send(c);
+	if (rc < 0)
+		change_fail(c, rc);
+}
+
+static int secrets_send(struct change *c, const struct secret_bytes *json)
+{
+	if (json->len == 0)
+		return bind_send(c);
+	return gate_call(c->p->client, ADMIN_SECRETS, slice_str(c->name),
+			 slice_of(json->p, json->len), on_secrets, c);
+}
+
+static void on_logins(void *arg)
+{
+	struct change *c = arg;
+	struct secret_bytes json = { 0 };
+	struct err err = { 0 };
+	int rc = 0;
+
+	if (!c->over && grants_again(c->p->grants, c->name, &json, &err) == 0)
+		rc = secrets_send(c, &json);
+	else
+		on_secrets(c, "", 0, &err);
+	secret_bytes_done(&json);
+	if (rc < 0)
+		change_fail(c, rc);
 }
 
 static int policy_bind(void *arg, const struct instance_record *r,
@@ -340,16 +346,12 @@ static int policy_bind(void *arg, const struct instance_record *r,
 	c->fn = fn;
 	c->arg = fn_arg;
 	if (r->egress_json)
-		c->wishes = strdup(r->egress_json); /* only for warnings */
-	rc = text_make(p, r, r->egress_json, bp, NULL, &c->text, err);
+		c->egress = strdup(r->egress_json); /* only for warnings */
+	rc = policy_text(p, r, r->egress_json, bp, &c->text, NULL, err);
 	if (rc == 0)
 		rc = grants_bind(p->grants, r, bp, &json, err);
-	if (rc == 0) {
-		rc = json.len > 0 ? gate_call(p->client, ADMIN_SECRETS,
-					      slice_str(r->name),
-					      slice_of(json.p, json.len),
-					      on_secrets, c) :
-				    bind_send(c);
+	if (rc == 0 && !grants_wait(p->grants, r->name, on_logins, c)) {
+		rc = secrets_send(c, &json);
 		if (rc < 0)
 			err_set(err, rc, "the gateway: %s", err_text(rc));
 	}
@@ -359,7 +361,7 @@ static int policy_bind(void *arg, const struct instance_record *r,
 	return rc;
 }
 
-/* ---- a gateway that begins anew, a vault that has changed ---- */
+/* ---- a gateway that starts again, a vault that has changed ---- */
 
 static void on_told(void *arg, const char *text, size_t len,
 		    const struct err *err)
@@ -408,6 +410,11 @@ void policies_vault_changed(struct policies *p, const char *credential)
 	grants_each(p->grants, credential, tell_secrets, p);
 }
 
+struct grants *policies_grants(struct policies *p)
+{
+	return p->grants;
+}
+
 /* ---- a credential that a server sent back ---- */
 
 static void on_alarm(void *arg, const char *line, size_t len)
@@ -449,7 +456,7 @@ static void on_unbound(void *arg, const char *text, size_t len,
 
 	(void)text;
 	(void)len;
-	/* When it is down there is nobody to forget it. */
+	/* A gateway that is down has nothing bound. */
 	if (err && err->code == -EINVAL)
 		log_info("unbind '%s': %s", c->name, err->msg);
 	file_remove(c->p, c->name);
@@ -460,8 +467,12 @@ static void policy_unbind(void *arg, const char *name)
 {
 	const struct slice none = { 0 };
 	struct policies *p = arg;
-	struct change *c = change_new(p, name);
+	struct change *c;
 
+	LIST_FOREACH (c, &p->changes, link)
+		if (strcmp(c->name, name) == 0)
+			c->over = true;
+	c = change_new(p, name);
 	grants_unbind(p->grants, name);
 	if (c && gate_call(p->client, ADMIN_UNBIND, slice_str(name), none,
 			   on_unbound, c) == 0)
@@ -519,6 +530,9 @@ void policies_free(struct policies *p)
 {
 	if (!p)
 		return;
+	/* Those that wait for a login, which has no more callbacks. */
+	while (!LIST_EMPTY(&p->changes))
+		change_free(LIST_FIRST(&p->changes));
 	grants_free(p->grants);
 	free(p);
 }

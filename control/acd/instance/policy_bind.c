@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_bind.c - what an instance may reach, for as long as it runs
+ * policy_bind.c - the policy of an instance, for as long as it runs
  *
  * Theory of operation: the policy is bound before the sandbox is started and
- * taken away when it is gone, so a sandbox never has an address that means
- * somebody else to the gateway. While a bind is under way at the start, an end
- * waits for the answer, as for the runtime's.
+ * unbound after the sandbox is removed. So a sandbox never has an address that
+ * the gateway takes for another instance's.
  */
 #include "control/acd/instance/instance_impl.h"
 
 #include <string.h>
 
+#include "control/acd/egress/gate.h"
+#include "control/acd/egress/presets.h"
 #include "control/shared/json.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
-struct wishes {
+#define PRESETS_OWN AC_STATE_POLICY "/policy.yaml"
+
+struct egress_change {
 	struct instance *in; /* NULL: it is gone */
 	char *json;
 	instance_fn fn;
@@ -43,83 +46,71 @@ static void warnings_keep(struct instance *in)
 				   is->egress->warnings(is->egress_arg) :
 				   NULL;
 
-	free(in->warnings);
-	/* Only told: what there is no memory for is lost. */
-	in->warnings = own || text ? str_printf("%s%s%s", own ? own : "",
-						own && text ? "\n" : "",
-						text ? text : "") :
-				     NULL;
+	free(in->policy.warnings);
+	/* Without memory the warnings are lost. */
+	in->policy.warnings = own || text ? str_printf("%s%s%s", own ? own : "",
+						       own && text ? "\n" : "",
+						       text ? text : "") :
+					    NULL;
 }
 
 static void egress_bound(void *arg, const struct err *err)
 {
-	struct instance *in = arg;
-	struct mounts_paths *paths = ptr_take(&in->paths);
-
-	in->waits = WAIT_NONE;
-	warnings_keep(in);
-	if (err && !in->end_wanted)
-		in->why = *err;
-	if (err || in->end_wanted ||
-	    instance_start_bound(in, paths, &in->why) < 0)
-		instance_start_failed(in);
-	free(paths);
+	warnings_keep(arg);
+	step_done(arg, err);
 }
 
-int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
-			  struct err *err)
+int instance_egress_begin(struct instance *in, struct err *err)
 {
 	struct instances *is = in->is;
-	int r;
+	int rc;
 
 	if (!is->egress)
 		return err_set(err, -ENOTSUP, "there is no gateway");
-	json_decref(ptr_take(&in->revoked));
-	in->vault_over = false;
-	in->paths = malloc(sizeof(*in->paths));
-	if (!in->paths)
-		return err_nomem(err);
-	*in->paths = *paths;
-	r = is->egress->bind(is->egress_arg, &in->rec, &in->bp, egress_bound,
-			     in, err);
-	if (r < 0)
-		free(ptr_take(&in->paths));
-	else
-		in->waits = WAIT_POLICY;
-	return r;
+	json_decref(ptr_take(&in->policy.revoked));
+	in->policy.vault_over = false;
+	rc = is->egress->bind(is->egress_arg, &in->rec, &in->bp, egress_bound,
+			      in, err);
+	return rc < 0 ? rc : STEP_WAITS;
 }
 
-void instance_egress_end(struct instance *in)
+int instance_egress_undo(struct instance *in, struct err *err)
 {
+	(void)err;
 	if (in->is->egress)
 		in->is->egress->unbind(in->is->egress_arg, in->rec.name);
+	return 0;
 }
 
 void instance_egress_notice(struct instance *in)
 {
-	char *rest = in->warnings, *line;
+	char *rest = in->policy.warnings, *line;
 	struct egress own = { 0 }, all = { 0 };
 	struct err ignored = { 0 };
+	SCOPED_STR risk = NULL;
 	SCOPED_STR open = str_printf(
 		"egress open: it reaches every host that is not denied, and "
 		"all of that is written down; 'ac policy learn %s' makes a "
 		"policy of it",
 		in->rec.name);
 
-	if (open && egress_load(in->rec.egress_json, &own, &ignored) == 0 &&
-	    egress_merge(&in->bp.egress, &own, false, &all) == 0 &&
-	    all.mode == EGRESS_OPEN)
+	/* Without `packages`, which comes with the mode. */
+	if (egress_load(in->rec.egress_json, &own, &ignored) == 0 &&
+	    egress_merge(&in->bp.egress, &own, false, &all) == 0)
+		risk = presets_warning(GATE_PRESETS, PRESETS_OWN, &all.presets);
+	if (open && all.mode == EGRESS_OPEN)
 		run_notice(in->main, LOG_LVL_INFO, open);
+	else if (risk)
+		run_notice(in->main, LOG_LVL_INFO, risk);
 	egress_done(&all);
 	egress_done(&own);
 	while ((line = strsep(&rest, "\n")))
 		run_notice(in->main, LOG_LVL_INFO, line);
-	free(ptr_take(&in->warnings));
+	free(ptr_take(&in->policy.warnings));
 }
 
 /* ---- a server has sent a credential back ---- */
 
-/* In the log, as an event, and to those who see the run. */
 static void credential_tell(struct instance *in, const char *text)
 {
 	log_warn("%s: %s", in->rec.name, text);
@@ -128,8 +119,19 @@ static void credential_tell(struct instance *in, const char *text)
 		run_notice(in->main, LOG_LVL_WARN, text);
 }
 
-void instance_egress_revoked(void *arg, const char *name,
-			     const char *credential, const char *host)
+static void login_tell(struct instance *in, const char *credential)
+{
+	SCOPED_STR text = str_printf("login '%s' is over, and the rest of this "
+				     "run goes without it: `ac vault ls` says "
+				     "what to do",
+				     credential);
+
+	if (text)
+		credential_tell(in, text);
+}
+
+void instances_revoked(void *arg, const char *name, const char *credential,
+		       const char *host)
 {
 	struct instance *in = instance_find(arg, name);
 	SCOPED_STR shown = NULL;
@@ -137,9 +139,13 @@ void instance_egress_revoked(void *arg, const char *name,
 
 	if (!in)
 		return;
-	if (!in->revoked)
-		in->revoked = json_array();
-	json_array_append_new(in->revoked,
+	if (!host) {
+		login_tell(in, credential);
+		return;
+	}
+	if (!in->policy.revoked)
+		in->policy.revoked = json_array();
+	json_array_append_new(in->policy.revoked,
 			      json_pack("{s:o, s:o, s:I}", "credential",
 					jsonx_text(credential), "host",
 					jsonx_text(host), "at",
@@ -157,15 +163,15 @@ void instance_egress_revoked(void *arg, const char *name,
 
 /* ---- vaultd has ended ---- */
 
-/* The words are ours: what a guest says is no notice. */
+/* The text is acd's own: a sandbox must not write notices. */
 void instance_egress_vault_over(struct instance *in)
 {
 	const char *name = in->rec.name;
 	SCOPED_STR text = NULL;
 
-	if (in->vault_over)
+	if (in->policy.vault_over)
 		return;
-	in->vault_over = true;
+	in->policy.vault_over = true;
 	text = str_printf("vaultd has ended in this sandbox: git, gh and glab "
 			  "get no credential for the rest of this run; "
 			  "credentials in variables work as before. For a new "
@@ -178,116 +184,123 @@ void instance_egress_vault_over(struct instance *in)
 
 /* ---- a change while it runs ---- */
 
-static int wishes_store(struct instance *in, char **json, struct err *err)
+static int change_store(struct instance *in, char **json, struct err *err)
 {
 	char *old = in->rec.egress_json;
-	int r;
+	int rc;
 
 	in->rec.egress_json = *json;
-	r = instance_save(in, err);
-	if (r < 0) {
+	rc = instance_save(in, err);
+	if (rc < 0) {
 		in->rec.egress_json = old;
-		return r;
+		return rc;
 	}
 	*json = NULL;
 	free(old);
+	transactions_policy_set(in);
 	return 0;
 }
 
-static void wishes_free(struct wishes *w)
+static void change_free(struct egress_change *c)
 {
-	free(w->json);
-	free(w);
+	free(c->json);
+	free(c);
 }
 
-static void wishes_bound(void *arg, const struct err *err)
+static void change_bound(void *arg, const struct err *err)
 {
-	struct wishes *w = arg;
-	struct instance *in = w->in;
+	struct egress_change *c = arg;
+	struct instance *in = c->in;
 	struct err failed = { 0 };
 
 	if (in)
-		in->wishes = NULL;
+		in->policy.change = NULL;
 	if (err)
 		failed = *err;
 	else if (!in)
 		err_set(&failed, -ENOENT, "the instance is gone");
 	else
-		wishes_store(in, &w->json, &failed);
-	w->fn(w->arg, failed.code < 0 ? &failed : NULL);
-	wishes_free(w);
+		change_store(in, &c->json, &failed);
+	c->fn(c->arg, failed.code < 0 ? &failed : NULL);
+	change_free(c);
 }
 
-/* The record as it would be with @w. */
-static int wishes_bind(struct instance *in, struct wishes *w, struct err *err)
+/* Binds the policy of the record as @c would make it. */
+static int change_bind(struct instance *in, struct egress_change *c,
+		       struct err *err)
 {
 	const struct instance_egress_ops *ops = in->is->egress;
 	struct instance_record r = in->rec;
 
-	r.egress_json = w->json;
-	return ops->bind(in->is->egress_arg, &r, &in->bp, wishes_bound, w, err);
+	r.egress_json = c->json;
+	return ops->bind(in->is->egress_arg, &r, &in->bp, change_bound, c, err);
 }
 
-static int wishes_refusal(const struct instance *in, struct err *err)
+static int change_refusal(const struct instance *in, struct err *err)
 {
 	const char *name = in->rec.name;
 
-	if (in->tree || in->clean != CLEAN_NOT)
+	if (instance_is_leaving(in))
 		return err_set(err, -EBUSY,
 			       "the files of '%s' are being "
 			       "removed",
 			       name);
-	if (in->wishes)
+	if (in->policy.change)
 		return err_set(err, -EBUSY,
 			       "another change of the policy of "
 			       "'%s' is under way",
 			       name);
-	/* One that stops has its policy for its last moment: what is stored
-	 * now is for the next run. */
+	/* A stopping instance keeps its policy to its end; what is stored now
+	 * is for the next run. */
 	if (in->rec.state == INSTANCE_STARTING)
 		return err_set(err, -EBUSY,
 			       "'%s' is starting; try again in a moment", name);
 	return 0;
 }
 
-int instance_set_wishes(struct instance *in, const char *json, instance_fn fn,
+int instance_set_egress(struct instance *in, const char *json, instance_fn fn,
 			void *arg, struct err *err)
 {
-	struct wishes *w;
-	int r = wishes_refusal(in, err);
+	struct egress_change *c;
+	int rc = change_refusal(in, err);
 
-	if (r < 0)
-		return r;
-	w = calloc(1, sizeof(*w));
-	if (w && json)
-		w->json = strdup(json);
-	if (!w || (json && !w->json)) {
-		free(w);
+	if (rc < 0)
+		return rc;
+	c = calloc(1, sizeof(*c));
+	if (c && json)
+		c->json = strdup(json);
+	if (!c || (json && !c->json)) {
+		free(c);
 		return err_nomem(err);
 	}
-	w->in = in;
-	w->fn = fn;
-	w->arg = arg;
+	c->in = in;
+	c->fn = fn;
+	c->arg = arg;
 	if (instance_is_up(in)) {
-		r = wishes_bind(in, w, err);
-		if (r == 0)
-			in->wishes = w;
+		rc = change_bind(in, c, err);
+		if (rc == 0)
+			in->policy.change = c;
 		else
-			wishes_free(w);
-		return r;
+			change_free(c);
+		return rc;
 	}
-	r = wishes_store(in, &w->json, err);
-	if (r == 0 && instances_later(in->is, fn, arg, NULL) < 0)
-		r = err_nomem(err);
-	wishes_free(w);
-	return r;
+	/* First what may fail without a trace. */
+	rc = instances_later(in->is, fn, arg, NULL);
+	if (rc < 0) {
+		err_nomem(err);
+	} else {
+		rc = change_store(in, &c->json, err);
+		if (rc < 0)
+			instances_not_later(in->is, fn, arg);
+	}
+	change_free(c);
+	return rc;
 }
 
 void instance_egress_free(struct instance *in)
 {
-	if (in->wishes)
-		in->wishes->in = NULL;
-	free(ptr_take(&in->paths));
-	free(ptr_take(&in->warnings));
-	json_decref(ptr_take(&in->revoked));
+	if (in->policy.change)
+		in->policy.change->in = NULL;
+	free(ptr_take(&in->policy.warnings));
+	json_decref(ptr_take(&in->policy.revoked));
 }

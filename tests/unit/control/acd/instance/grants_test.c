@@ -17,7 +17,6 @@
 #include "ottergate/inspect/mask/secrets.h"
 #include "tests/unit/tap.h"
 #include "vault/grant.h"
-
 #define REAL "github_pat_real_value_0123456789"
 
 static char dir[] = "/tmp/grants_test.XXXXXX";
@@ -70,6 +69,7 @@ static void vault_fill(void)
 	put(entry("pypi", SECRET_PYPI, "index.test"));
 	put(entry("claude", SECRET_ANTHROPIC, "api.anthropic.com"));
 	put(entry("work", SECRET_ANTHROPIC, "api.anthropic.com"));
+	put(entry("cc", SECRET_ANTHROPIC_LOGIN, "plan.test"));
 	put(entry("npm2", SECRET_NPM, "registry2.test"));
 	e = entry("cloud", SECRET_AWS, "s3.test");
 	snprintf(e->access_key, sizeof(e->access_key), "AKIA1");
@@ -120,7 +120,7 @@ static bool judge_begin(struct judge *j, struct grants *g, char *credentials,
 	*j = (struct judge){ 0 };
 	buf_init(&rules, 1 << 20);
 	buf_init(&out, 1 << 20);
-	good = grants_rules(g, &r, &bp, said, &rules, &err) == 0 &&
+	good = grants_rules(g, &r, &bp, said, &e.services, &rules, &err) == 0 &&
 	       egress_add_target(&e.allow, "github.com", &err) == 0 &&
 	       policy_load(none, &j->policy, &lint, &err) == 0;
 	s = buf_slice(&rules);
@@ -201,14 +201,14 @@ static void test_github(struct grants *g)
 		  'a' },
 		{ "gist.github.com", "GET", "/", 'd', 'd' },
 	};
-	char wish[] = "[\"github\"]";
+	char options[] = "[\"github\"]";
 	char allow[] = "[{\"name\":\"github\",\"push\":\"allow\"}]";
 	struct judge j;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
 
-		if (i == 0 && !judge_begin(&j, g, wish, PUSH_UNSET))
+		if (i == 0 && !judge_begin(&j, g, options, PUSH_UNSET))
 			return;
 		is_int(judge(&j, r->host, r->method, r->path, "github"), r->ask,
 		       "ask: %s %s%s", r->method, r->host, r->path);
@@ -275,8 +275,9 @@ static void test_other_kinds(struct grants *g)
 		       "less methods, the entry's paths");
 	judge_end(&j);
 	buf_init(&out, 1 << 16);
-	is_int(grants_rules(g, &r, &bp, PUSH_UNSET, &out, &err), -EINVAL,
-	       "not more than the entry: %s", err.msg);
+	is_int(grants_rules(g, &r, &bp, PUSH_UNSET, &bp.egress.services, &out,
+			    &err),
+	       -EINVAL, "not more than the entry: %s", err.msg);
 	buf_done(&out);
 }
 
@@ -307,8 +308,7 @@ static void check_told(struct grants *g, const struct secret_set *s)
 	const struct instance_grant *t = grants_of(g, name);
 	struct grant back = { 0 };
 
-	ok(t != NULL, "something is told");
-	if (!t)
+	if (!ok(t != NULL, "something is told"))
 		return;
 	ok(!t->ca, "no CA before the gateway gave one");
 	is_int(grant_get(slice_of(t->vault, t->vault_len), &back), 0,
@@ -320,30 +320,31 @@ static void check_told(struct grants *g, const struct secret_set *s)
 	ok(memcmp(back.key.k, s->key->k, SURROGATE_KEY_LEN) == 0,
 	   "with the gateway's key");
 	grant_done(&back);
-	ok(is_surrogate(s, "claude", env_of(t, "ANTHROPIC_API_KEY")),
-	   "a model's key");
-	ok(is_surrogate(s, "own", env_of(t, "OWN_IT")), "under another name");
-	ok(is_surrogate(s, "npm", env_of(t, "NPM_TOKEN")) &&
+	ok(is_surrogate(s, "claude", env_of(t, "ANTHROPIC_API_KEY")) &&
+		   is_surrogate(s, "cc", env_of(t, "CLAUDE_CODE_OAUTH_TOKEN")),
+	   "a model's key, and a subscription's token");
+	ok(is_surrogate(s, "own", env_of(t, "OWN_IT")) &&
+		   is_surrogate(s, "npm", env_of(t, "NPM_TOKEN")) &&
 		   is_surrogate(s, "npm",
 				env_of(t, "npm_config_//registry.test/"
 					  ":_authToken")),
-	   "npm's");
+	   "under another name; npm's");
 	ok(str_starts(env_of(t, "PIP_INDEX_URL"), "https://__token__:pypi-") &&
 		   str_ends(env_of(t, "PIP_INDEX_URL"), "@index.test/simple/"),
-	   "pip's: %s", env_of(t, "PIP_INDEX_URL"));
-	ok(is_surrogate(s, "cloud", env_of(t, "AWS_ACCESS_KEY_ID")),
-	   "a cloud's, whose name alone is shown");
-	is_str(env_of(t, "AWS_REGION"), "eu", "with its region");
+	   "pip's");
+	ok(is_surrogate(s, "cloud", env_of(t, "AWS_ACCESS_KEY_ID")) &&
+		   strcmp(env_of(t, "AWS_REGION"), "eu") == 0,
+	   "a cloud's, whose name alone is shown, with its region");
 	is_str(env_of(t, "GH_TOKEN"), "", "gh asks vaultd");
 	ok(!t->warnings, "nothing to warn of");
 }
 
 static void test_told(struct grants *g)
 {
-	char wish[] = "[\"github\",\"claude\",{\"name\":\"own\",\"env\":"
-		      "\"OWN_IT\"},\"npm\",{\"name\":\"pypi\",\"env\":"
-		      "\"PIP_INDEX_URL\"},\"cloud\"]";
-	struct instance_record r = record(wish);
+	char options[] = "[\"github\",\"claude\",{\"name\":\"own\",\"env\":"
+			 "\"OWN_IT\"},\"npm\",{\"name\":\"pypi\",\"env\":"
+			 "\"PIP_INDEX_URL\"},\"cloud\",\"cc\"]";
+	struct instance_record r = record(options);
 	struct blueprint bp = { 0 };
 	struct secret_bytes json = { 0 };
 	struct secret_set *s = NULL, *again = NULL;
@@ -355,8 +356,7 @@ static void test_told(struct grants *g)
 	secret_bytes_done(&json);
 	if (!s)
 		return;
-	is_int(s->n, 6, "all of them");
-	is_str(s->v[0].value, REAL, "the real value");
+	ok(s->n == 7 && strcmp(s->v[0].value, REAL) == 0, "all real values");
 	check_told(g, s);
 	is_int(grants_bind(g, &r, &bp, &json, &err), 0, "bound anew");
 	is_int(secret_set_read(slice_of(json.p, json.len), &again, &err), 0,
@@ -381,8 +381,8 @@ static void test_told(struct grants *g)
 
 static void test_handover(struct grants *g)
 {
-	char wish[] = "[{\"name\":\"github\",\"mode\":\"handover\"}]";
-	struct instance_record r = record(wish), plain = record(NULL);
+	char options[] = "[{\"name\":\"github\",\"mode\":\"handover\"}]";
+	struct instance_record r = record(options), plain = record(NULL);
 	struct blueprint bp = { 0 };
 	struct secret_bytes json = { 0 };
 	struct err err = { 0 };
@@ -398,7 +398,7 @@ static void test_handover(struct grants *g)
 	ok(t && t->warnings && strstr(t->warnings, "'github' is handed over"),
 	   "and it is said");
 	grants_unbind(g, name);
-	if (credentials_load(wish, &bp.credentials, &err) < 0)
+	if (credentials_load(options, &bp.credentials, &err) < 0)
 		return;
 	is_int(grants_bind(g, &plain, &bp, &json, &err), -EPERM,
 	       "a blueprint may not ask for it: %s", err.msg);
@@ -420,7 +420,7 @@ static void test_refused(struct grants *g)
 	static char npm_last[] = "[{\"name\":\"own\",\"env\":\"NPM_TOKEN\"},"
 				 "\"npm\"]";
 	struct {
-		char *wish, *isolation;
+		char *options, *isolation;
 		int want;
 		const char *said;
 	} rows[] = {
@@ -446,10 +446,10 @@ static void test_refused(struct grants *g)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		err = (struct err){ 0 };
-		r = record(rows[i].wish);
+		r = record(rows[i].options);
 		r.isolation = rows[i].isolation;
 		is_int(grants_bind(g, &r, &bp, &json, &err), rows[i].want, "%s",
-		       rows[i].wish);
+		       rows[i].options);
 		ok(strstr(err.msg, rows[i].said), "%s", err.msg);
 		ok(!grants_of(g, name), "nothing is left of it");
 	}

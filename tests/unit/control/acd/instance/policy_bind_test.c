@@ -104,7 +104,7 @@ static void test_change(void)
 	int n;
 
 	in = world_one(&w);
-	is_int(instance_set_wishes(in, HOST, note_outcome, &o, &err), 0,
+	is_int(instance_set_egress(in, HOST, note_outcome, &o, &err), 0,
 	       "of one that does not run");
 	ok(o.calls == 0, "told later");
 	STEP_UNTIL(w.loop, o.calls);
@@ -114,20 +114,20 @@ static void test_change(void)
 	is_str(fake.bound_json, HOST, "as it is");
 
 	fake.bind_slow = true;
-	is_int(instance_set_wishes(in, OPEN, note_outcome, &o, &err), 0,
+	is_int(instance_set_egress(in, OPEN, note_outcome, &o, &err), 0,
 	       "of one that runs");
 	is_str(stored(in), HOST, "not stored before it holds");
-	is_int(instance_set_wishes(in, NULL, note_outcome, &o, &err), -EBUSY,
+	is_int(instance_set_egress(in, NULL, note_outcome, &o, &err), -EBUSY,
 	       "one by one: %s", err.msg);
 	bind_answer(NULL);
 	ok(o.calls == 2 && o.err.code == 0, "it holds");
 	is_str(stored(in), OPEN, "and is stored");
 
-	instance_set_wishes(in, NULL, note_outcome, &o, &err);
+	instance_set_egress(in, NULL, note_outcome, &o, &err);
 	bind_answer(&refused);
 	is_str(o.err.msg, "x:1:1: no", "refused: the linter's words");
 	is_str(stored(in), OPEN, "the old one stays");
-	instance_set_wishes(in, NULL, note_outcome, &o, &err);
+	instance_set_egress(in, NULL, note_outcome, &o, &err);
 	bind_answer(NULL);
 	ok(!stored(in), "taken back");
 	fake.bind_slow = false;
@@ -136,11 +136,29 @@ static void test_change(void)
 	STEP_UNTIL(w.loop,
 		   state_of(in) == INSTANCE_STOPPING || !instance_is_live(in));
 	is_int(state_of(in), INSTANCE_STOPPING, "it stops");
-	is_int(instance_set_wishes(in, HOST, note_outcome, &o, &err), 0,
+	is_int(instance_set_egress(in, HOST, note_outcome, &o, &err), 0,
 	       "a change while it stops %s", err.msg);
 	is_str(stored(in), HOST, "is stored");
 	STEP_UNTIL(w.loop, !instance_is_live(in));
 	ok(fake.binds == n, "and not bound");
+	world_done(&w);
+}
+
+/* What cannot be stored is refused, and not told as done later. */
+static void test_not_stored(void)
+{
+	struct world w;
+	struct outcome o = { 0 };
+	struct instance *in;
+	struct err err = { 0 };
+
+	in = world_one(&w);
+	store_delete(w.store, "one", &err); /* behind its back */
+	ok(instance_set_egress(in, HOST, note_outcome, &o, &err) < 0,
+	   "the change fails: %s", err.msg);
+	ok(!stored(in), "the old one stays");
+	step_for(w.loop, 10);
+	is_int(o.calls, 0, "and nothing comes later");
 	world_done(&w);
 }
 
@@ -157,7 +175,7 @@ static void test_change_and_end(void)
 	in = world_create(&w, "one", true);
 	run_up(&w, &v, in, "sleep", NULL);
 	fake.bind_slow = true;
-	instance_set_wishes(in, OPEN, note_outcome, &o, &err);
+	instance_set_egress(in, OPEN, note_outcome, &o, &err);
 	instance_stop(in, 0, note_outcome, &stop);
 	STEP_UNTIL(w.loop, stop.calls && !instance_find(w.is, "one"));
 	ok(!instance_find(w.is, "one"), "it is gone");
@@ -179,7 +197,7 @@ static void test_notice(void)
 	in = world_one(&w);
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 0, "balanced: nothing is said");
-	instance_set_wishes(in, OPEN, note_outcome, &o, &err);
+	instance_set_egress(in, OPEN, note_outcome, &o, &err);
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 1, "open: each run says it");
 	ok(strstr(v.notice, "'ac policy learn one'"), "and with its name: %s",
@@ -189,7 +207,7 @@ static void test_notice(void)
 	is_str(json_string_value(json_object_get(e, "mode")), "open",
 	       "and so does its record");
 	json_decref(j);
-	instance_set_wishes(in, NULL, note_outcome, &o, &err);
+	instance_set_egress(in, NULL, note_outcome, &o, &err);
 	fake.blueprint_mode = EGRESS_OPEN;
 	run_through(&w, &v, in, "flood", "300000");
 	is_int(v.notices, 1, "also when the blueprint says so");
@@ -241,6 +259,7 @@ int main(void)
 	test_refused();
 	test_stop();
 	test_change();
+	test_not_stored();
 	test_change_and_end();
 	test_notice();
 	test_vault_over();

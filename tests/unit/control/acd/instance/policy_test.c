@@ -2,174 +2,18 @@
 /*
  * policy_test.c - calls to the gateway's admin socket, and the files that
  * follow its answers
- *
- * The gateway is a fake in the same loop: it notes what it is asked, and
- * answers as the test wishes.
  */
 #include "control/acd/instance/policy.h"
-
-#include <sys/socket.h>
 
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/credential/vault.h"
 #include "lib/file.h"
 #include "lib/sock.h"
+#include "tests/unit/control/acd/instance/gate_world.h"
 #include "tests/unit/step.h"
 #include "tests/unit/tap.h"
 
-#define PEERS_MAX 8
-
-#define REFUSED                                                 \
-	"{\"ok\":false,\"error\":\"x\",\"lint\":[{\"level\":"   \
-	"\"error\",\"code\":\"form\",\"text\":\"one:3:1: no\"," \
-	"\"file\":\"one\",\"line\":3,\"column\":1,"             \
-	"\"message\":\"no such preset\"}]}"
-
-static struct loop *loop;
 static char dir[] = "/tmp/policy_test.XXXXXX", sock[64];
-
-/* ---- the fake gateway ---- */
-
-struct peer {
-	int fd;
-	struct loop_io *io;
-	struct buf in;
-	bool waits; /* for its answer */
-};
-
-static struct {
-	struct peer peers[PEERS_MAX];
-	unsigned n, open_most, open_now;
-	bool hold;
-	enum { ANSWER, REFUSE, CUT, GARBAGE, LONG, PIECES, WARN, INSPECT } mood;
-	char asked[512]; /* "BIND one;" … */
-	char text[4096]; /* of the last bind */
-} gw;
-
-static void put_frame(int fd, enum admin_kind kind, const char *text)
-{
-	struct buf b;
-	struct slice s;
-
-	buf_init(&b, 2 * ADMIN_FRAME_MAX);
-	if (admin_frame_put(&b, kind, slice_str(text)) < 0)
-		abort();
-	s = buf_slice(&b);
-	if (send(fd, s.ptr, s.len, MSG_NOSIGNAL) < 0)
-		perror("# send");
-	buf_done(&b);
-}
-
-static void peer_end(struct peer *p)
-{
-	loop_del(p->io);
-	close(p->fd);
-	buf_done(&p->in);
-	gw.open_now--;
-}
-
-static void peer_answer(struct peer *p)
-{
-	static char big[200 * 1024];
-
-	p->waits = false;
-	switch (gw.mood) {
-	case CUT:
-		put_frame(p->fd, ADMIN_DATA, "half");
-		break;
-	case GARBAGE:
-		if (send(p->fd, "\377\377\377\377x", 5, MSG_NOSIGNAL) < 0)
-			perror("# send");
-		break;
-	case REFUSE:
-		put_frame(p->fd, ADMIN_DATA, REFUSED);
-		put_frame(p->fd, ADMIN_ERROR, "one:3:1: no\x1b such preset");
-		break;
-	case LONG:
-		memset(big, 'x', sizeof(big) - 1);
-		put_frame(p->fd, ADMIN_DATA, big);
-		put_frame(p->fd, ADMIN_END, "");
-		break;
-	case PIECES:
-		put_frame(p->fd, ADMIN_DATA, "{\"a\":1}");
-		put_frame(p->fd, ADMIN_DATA, "{\"b\":2}");
-		put_frame(p->fd, ADMIN_END, "");
-		break;
-	case WARN:
-		put_frame(p->fd, ADMIN_DATA,
-			  "{\"ok\":true,\"lint\":[{\"level\":\"warning\","
-			  "\"code\":\"c\",\"text\":\"one:8:32: never\","
-			  "\"file\":\"one\",\"line\":8,\"column\":32,"
-			  "\"message\":\"never\",\"about\":\"a.example\"},"
-			  "{\"level\":\"warning\",\"code\":\"c\",\"text\":"
-			  "\"policy/policy.yaml:8:1: odd\",\"file\":"
-			  "\"policy/policy.yaml\",\"message\":\"odd\","
-			  "\"about\":\"a.example\"}]}");
-		put_frame(p->fd, ADMIN_END, "");
-		break;
-	case INSPECT:
-		put_frame(p->fd, ADMIN_DATA,
-			  "{\"ok\":true,\"lint\":[],\"inspects\":true,"
-			  "\"cert\":\"C\",\"bundle\":\"CK\"}");
-		put_frame(p->fd, ADMIN_END, "");
-		break;
-	case ANSWER:
-		put_frame(p->fd, ADMIN_DATA, "{\"ok\":true}");
-		put_frame(p->fd, ADMIN_END, "");
-	}
-	peer_end(p);
-}
-
-static void on_peer(void *arg, uint32_t events ATTR_UNUSED)
-{
-	static const char *const verbs[] = {
-		[ADMIN_PING] = "PING",
-		[ADMIN_METRICS] = "METRICS",
-		[ADMIN_RELOAD] = "RELOAD",
-		[ADMIN_BIND] = "BIND",
-		[ADMIN_UNBIND] = "UNBIND",
-		[ADMIN_SHOW] = "SHOW",
-		[ADMIN_CONNECTIONS] = "CONNECTIONS",
-		[ADMIN_SECRETS] = "SECRETS",
-		[ADMIN_CA] = "CA",
-	};
-	struct peer *p = arg;
-	uint8_t data[4096];
-	ssize_t n = recv(p->fd, data, sizeof(data), 0);
-	struct admin_request rq;
-	struct slice in;
-	size_t used = strlen(gw.asked);
-
-	if (n <= 0) {
-		peer_end(p);
-		return;
-	}
-	if (buf_append(&p->in, data, (size_t)n) < 0)
-		abort();
-	in = buf_slice(&p->in);
-	if (p->waits || admin_request_read(&in, &rq) < 0)
-		return;
-	snprintf(gw.asked + used, sizeof(gw.asked) - used, "%s %.*s;",
-		 verbs[rq.verb], (int)rq.a.len, (const char *)rq.a.ptr);
-	if (rq.verb == ADMIN_BIND)
-		snprintf(gw.text, sizeof(gw.text), "%.*s", (int)rq.b.len,
-			 (const char *)rq.b.ptr);
-	p->waits = true;
-	if (!gw.hold)
-		peer_answer(p);
-}
-
-static void on_accept(void *arg, uint32_t events ATTR_UNUSED)
-{
-	struct peer *p = &gw.peers[gw.n++ % PEERS_MAX];
-
-	*p = (struct peer){ .fd = accept4(*(int *)arg, NULL, NULL,
-					  SOCK_CLOEXEC | SOCK_NONBLOCK) };
-	buf_init(&p->in, ADMIN_REQUEST_MAX);
-	p->io = loop_add(loop, p->fd, EPOLLIN, on_peer, p);
-	if (++gw.open_now > gw.open_most)
-		gw.open_most = gw.open_now;
-}
 
 /* ---- calls ---- */
 
@@ -179,9 +23,10 @@ static struct {
 	size_t len;
 } got;
 
-static void on_text(void *arg ATTR_UNUSED, const char *text, size_t len,
+static void on_text(void *arg, const char *text, size_t len,
 		    const struct err *err)
 {
+	(void)arg;
 	got.n++;
 	got.code = err ? err->code : 0;
 	got.len = len;
@@ -296,10 +141,10 @@ static void on_done(void *arg, const struct err *err)
 static void test_policies(struct policies *p)
 {
 	static char name[] = "one", address[] = "172.20.1.7";
-	static char wishes[] = "{\"allow\":[\"a.example\"]}", bad[] = "x";
+	static char options[] = "{\"allow\":[\"a.example\"]}", bad[] = "x";
 	struct instance_record r = { .name = name,
 				     .address = address,
-				     .egress_json = wishes };
+				     .egress_json = options };
 	struct blueprint bp = { 0 };
 	struct err err = { 0 };
 	char text[4096] = "";
@@ -314,7 +159,7 @@ static void test_policies(struct policies *p)
 	   "the file is what was bound");
 	ok(strstr(text, "172.20.1.7") && strstr(text, "a.example") &&
 		   !strstr(text, "packages"),
-	   "its address and its wishes");
+	   "its address and its options");
 
 	gw.mood = REFUSE;
 	code = 1;
@@ -333,7 +178,7 @@ static void test_policies(struct policies *p)
 	   "what is stored is broken: %s", err.msg);
 
 	packages = true;
-	v = policy_effective(p, wishes, &bp, &err);
+	v = policy_effective(p, options, &bp, &err);
 	ok(json_array_size(json_object_get(v, "presets")) == 1 &&
 		   json_array_size(json_object_get(v, "allow")) == 1,
 	   "what holds, with the machine's own preset");
@@ -355,10 +200,10 @@ static void test_policies(struct policies *p)
 static void test_warnings(struct policies *p)
 {
 	static char name[] = "one", address[] = "172.20.1.7";
-	static char wishes[] = "{\"allow\":[\"a.example\"]}";
+	static char options[] = "{\"allow\":[\"a.example\"]}";
 	struct instance_record r = { .name = name,
 				     .address = address,
-				     .egress_json = wishes };
+				     .egress_json = options };
 	struct blueprint bp = { 0 };
 	struct err err = { 0 };
 	int code = 1;
@@ -419,7 +264,26 @@ static void bind_wait(struct policies *p, const struct instance_record *r,
 	is_str(gw.asked, asked, "in this order");
 }
 
-/* Secrets before the policy, the CA behind it, once a run. */
+static void test_lacks_rule(struct policies *p, const struct instance_record *r,
+			    bool lacks)
+{
+	static const struct {
+		const char *rule;
+		bool of_it;
+	} rows[] = {
+		{ "cred-1-key", true },      { "cred-12-key-api", true },
+		{ "cred-1-keys", false },    { "cred-1-key-apis", false },
+		{ "cred-1-ke", false },      { "cred-key", false },
+		{ "cred-1-other", false },   { "key", false },
+		{ "credential-key", false }, { "", false },
+	};
+	const struct blueprint bp = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_int(policy_lacks_rule(p, r, &bp, rows[i].rule),
+		       lacks && rows[i].of_it, "rule '%s'", rows[i].rule);
+}
+
 /* Of a policy that is looked at alone, when the vault does not give them. */
 static void test_text(struct policies *p, const struct instance_record *r)
 {
@@ -438,18 +302,20 @@ static void test_text(struct policies *p, const struct instance_record *r)
 		       NULL;
 	ok(text && !strstr(text, "allow:"), "no list without a value");
 	is_int(policy_may(p, r, &err), -EINVAL, "it may not run: %s", err.msg);
+	test_lacks_rule(p, r, true);
 	buf_done(&out);
 }
 
+/* Secrets before the policy, the CA behind it, once a run. */
 static void test_credentials(struct policies *p, struct vault *v)
 {
 	static char name[] = "two", address[] = "172.20.1.8";
-	static char wish[] = "[\"key\"]", runsc[] = "runsc", base[] = "base";
+	static char grants[] = "[\"key\"]", runsc[] = "runsc", base[] = "base";
 	struct instance_record r = { .name = name,
 				     .address = address,
 				     .isolation = runsc,
 				     .blueprint = base,
-				     .credentials_json = wish };
+				     .credentials_json = grants };
 	const struct instance_grant *t;
 	struct blueprint bp = { 0 };
 	struct err err = { 0 };
@@ -460,6 +326,7 @@ static void test_credentials(struct policies *p, struct vault *v)
 	       -ENOENT, "not in the vault: %s", err.msg);
 	test_text(p, &r);
 	vault_put(v, "key");
+	test_lacks_rule(p, &r, false);
 	gw.mood = REFUSE;
 	bind_wait(p, &r, -EINVAL, "SECRETS two;");
 	ok(strstr(got.msg, "the credentials of 'two'"), "%s", got.msg);
