@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clean.c - removal of an instance's files, of its record, and of
- * what an earlier life of acd left behind
+ * clean.c - removes files, records and left-over sandboxes of instances
  *
- * Files go only while nothing runs that could write them, and the record
- * only when its files have gone: a removal that was cut short can be asked
- * for again.
+ * Files are removed only while nothing runs that could write them, and the
+ * record after the files: a removal that was cut short can be asked for again.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -23,6 +21,7 @@ static void tree_removed(void *arg, const struct err *err)
 	struct err failed = { 0 };
 
 	in->tree = NULL;
+	in->phase = PHASE_IDLE;
 	in->clean = CLEAN_NOT;
 	if (err) {
 		failed = *err;
@@ -44,9 +43,14 @@ static void tree_removed(void *arg, const struct err *err)
 
 static int tree_begin(struct instance *in, struct err *err)
 {
+	int rc;
+
 	instance_log_drop(in, true);
-	return instance_disk_remove(in, in->clean == CLEAN_ALL, tree_removed,
-				    err);
+	rc = instance_disk_remove(in, in->clean == CLEAN_ALL, tree_removed,
+				  err);
+	if (rc == 0)
+		in->phase = PHASE_FILES;
+	return rc;
 }
 
 void instance_clean_now(struct instance *in)
@@ -66,52 +70,10 @@ void instance_clean_now(struct instance *in)
 	}
 }
 
-static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
-		     instance_fn fn, void *arg)
-{
-	const struct err canceled = {
-		.code = -ECANCELED,
-		.msg = "the instance is being cleaned",
-	};
-	int ret;
-
-	/* What is stopping will be gone in a moment: no reason to refuse. */
-	if (in->tree || (instance_is_live(in) && !force &&
-			 in->rec.state != INSTANCE_STOPPING))
-		return -EBUSY;
-	ret = instance_wait(in, fn, arg);
-	if (ret < 0)
-		return ret;
-	if (in->clean < clean)
-		in->clean = clean;
-	instance_start_next(in, &canceled);
-	if (instance_is_live(in)) {
-		if (force)
-			instance_end(in, RUN_STOPPED, 0);
-	} else if (in->rec.container_id) {
-		/* Its removal had failed; files of a sandbox that may still
-		 * write them are not touched. */
-		instance_teardown_left(in);
-	} else {
-		instance_clean_now(in);
-	}
-	return 0;
-}
-
-int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg)
-{
-	return clean_ask(in, CLEAN_HOME, force, fn, arg);
-}
-
-int instance_destroy(struct instance *in, bool force, instance_fn fn, void *arg)
-{
-	return clean_ask(in, CLEAN_ALL, force, fn, arg);
-}
-
 /* ---- after a start of acd or of the engine ---- */
 
-/* The sandbox went with the acd that had it. Who asks for its end, before
- * reconciliation too, must not wait for one that will never come. */
+/* The sandbox ended with the acd that ran it. A stop, also one before
+ * reconciliation, must not wait for an end that never comes. */
 static void record_lost(struct instance *in)
 {
 	bool live = instance_is_live(in);
@@ -126,7 +88,7 @@ static void record_lost(struct instance *in)
 		in->rec.finished_at = time(NULL);
 		instance_set_state(in, INSTANCE_FAILED);
 	}
-	/* The next start would only find the same again. */
+	/* If this fails, the next start of acd finds the same again. */
 	if (instance_save(in, &err) < 0)
 		log_error("%s", err.msg);
 }
@@ -149,62 +111,63 @@ struct reconcile {
 	void *arg;
 };
 
-/* All that was listed is gone. */
-static void reconcile_one(const struct reconcile *rc, struct instance *in)
+/* Called when all listed sandboxes are gone. */
+static void reconcile_one(const struct reconcile *all, struct instance *in)
 {
 	struct err err = { 0 };
 	size_t i;
 
-	for (i = 0; in->rec.container_id && i < rc->ids.n; i++) {
-		if (strcmp(rc->ids.v[i], in->rec.container_id) != 0)
+	for (i = 0; in->rec.container_id && i < all->ids.n; i++) {
+		if (strcmp(all->ids.v[i], in->rec.container_id) != 0)
 			continue;
 		free(in->rec.container_id);
 		in->rec.container_id = NULL;
 		if (instance_save(in, &err) < 0)
 			log_error("%s", err.msg);
 	}
-	/* What was to be removed at its end has ended. */
+	/* An instance made with auto_remove has ended. */
 	if (in->rec.auto_remove && !in->rec.container_id &&
 	    in->rec.state != INSTANCE_CREATED)
 		instance_clean_now(in);
 }
 
-static void reconcile_done(struct reconcile *rc)
+static void reconcile_done(struct reconcile *all)
 {
-	struct instances *is = rc->is;
+	struct instances *is = all->is;
 	struct instance *in, *next;
 
 	for (in = TAILQ_FIRST(&is->all); in; in = next) {
 		next = TAILQ_NEXT(in, link);
-		if (rc->err.code == 0 && !in->tree && !instance_is_live(in))
-			reconcile_one(rc, in);
+		if (all->err.code == 0 && !instance_files_go(in) &&
+		    !instance_is_live(in))
+			reconcile_one(all, in);
 	}
-	rc->fn(rc->arg, rc->err.code < 0 ? &rc->err : NULL);
-	strv_done(&rc->ids);
-	free(rc);
+	all->fn(all->arg, all->err.code < 0 ? &all->err : NULL);
+	strv_done(&all->ids);
+	free(all);
 }
 
-static void reconcile_failed(struct reconcile *rc, const struct err *err)
+static void reconcile_failed(struct reconcile *all, const struct err *err)
 {
-	if (rc->err.code < 0)
+	if (all->err.code < 0)
 		return;
-	rc->err = *err;
-	err_wrap(&rc->err, "cannot remove a left-over sandbox");
+	all->err = *err;
+	err_wrap(&all->err, "cannot remove a left-over sandbox");
 }
 
 static void reconcile_removed(void *arg, const struct err *err)
 {
-	struct reconcile *rc = arg;
+	struct reconcile *all = arg;
 
 	if (err)
-		reconcile_failed(rc, err);
-	if (--rc->pending == 0)
-		reconcile_done(rc);
+		reconcile_failed(all, err);
+	if (--all->pending == 0)
+		reconcile_done(all);
 }
 
-/* Is @id the sandbox of an instance that lives, or of a pool? The name that
- * the runtime has for it does not tell: one from the pool keeps its member's
- * name when an instance has claimed it. */
+/* Returns true if @id is the sandbox of a live instance or of the pool. The
+ * runtime's name for it does not tell: a claimed sandbox keeps its member's
+ * name. */
 static bool in_use(const struct instances *is, const char *id)
 {
 	const struct instance *in;
@@ -220,97 +183,54 @@ static bool in_use(const struct instances *is, const char *id)
 static void reconcile_found(void *arg, const char *id, const char *name,
 			    bool running)
 {
-	struct reconcile *rc = arg;
-	const struct instance *in = instance_find(rc->is, name);
+	struct reconcile *all = arg;
+	const struct instance *in = instance_find(all->is, name);
 
-	if (in_use(rc->is, id))
+	if (in_use(all->is, id))
 		return;
-	/* One that starts does not know its sandbox yet: it may be this. With
-	 * an id it has that one, and any other of its name is left over. */
+	/* An instance that starts does not know its sandbox yet: it may be this
+	 * one. If it has an id, any other sandbox of its name is left over. */
 	if (in && instance_is_live(in) && !in->rec.container_id)
 		return;
 	log_info("removing the sandbox of '%s', left over%s", name,
 		 running ? " and running" : "");
-	if (strv_push(&rc->ids, id) < 0 && rc->err.code == 0)
-		err_nomem(&rc->err);
+	if (strv_push(&all->ids, id) < 0 && all->err.code == 0)
+		err_nomem(&all->err);
 }
 
 static void reconcile_listed(void *arg, const struct err *err)
 {
-	struct reconcile *rc = arg;
-	struct runtime *rt = rc->is->rt;
+	struct reconcile *all = arg;
+	struct runtime *rt = all->is->rt;
 	struct err failed = { 0 };
 	size_t i;
-	int ret;
+	int rc;
 
 	if (err)
-		rc->err = *err;
-	for (i = 0; i < rc->ids.n; i++) {
-		ret = rt->ops->remove(rt, rc->ids.v[i], reconcile_removed, rc);
-		if (ret == 0) {
-			rc->pending++;
+		all->err = *err;
+	for (i = 0; i < all->ids.n; i++) {
+		rc = rt->ops->remove(rt, all->ids.v[i], reconcile_removed, all);
+		if (rc == 0) {
+			all->pending++;
 		} else {
-			err_set(&failed, ret, "%s", err_text(ret));
-			reconcile_failed(rc, &failed);
+			err_set(&failed, rc, "%s", err_text(rc));
+			reconcile_failed(all, &failed);
 		}
 	}
-	if (rc->pending == 0)
-		reconcile_done(rc);
+	if (all->pending == 0)
+		reconcile_done(all);
 }
 
 int instances_reconcile(struct instances *is, instance_fn fn, void *arg)
 {
-	struct reconcile *rc = calloc(1, sizeof(*rc));
-	int ret;
+	struct reconcile *all = calloc(1, sizeof(*all));
+	int rc;
 
-	if (!rc)
+	if (!all)
 		return -ENOMEM;
-	*rc = (struct reconcile){ .is = is, .fn = fn, .arg = arg };
-	ret = is->rt->ops->list(is->rt, reconcile_found, reconcile_listed, rc);
-	if (ret < 0)
-		free(rc);
-	return ret;
-}
-
-/* ---- before acd ends ---- */
-
-struct stop_all {
-	unsigned pending;
-	struct err err; /* the first */
-	instance_fn fn;
-	void *arg;
-};
-
-static void stop_all_one(void *arg, const struct err *err)
-{
-	struct stop_all *sa = arg;
-
-	if (err && sa->err.code == 0)
-		sa->err = *err;
-	if (--sa->pending > 0)
-		return;
-	sa->fn(sa->arg, sa->err.code < 0 ? &sa->err : NULL);
-	free(sa);
-}
-
-void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
-			void *arg)
-{
-	struct stop_all *sa = calloc(1, sizeof(*sa));
-	const struct err no_memory = { .code = -ENOMEM,
-				       .msg = "out of memory" };
-	struct instance *in;
-
-	if (!sa || instances_later(is, stop_all_one, sa, NULL) < 0) {
-		free(sa);
-		fn(arg, &no_memory);
-		return;
-	}
-	*sa = (struct stop_all){ .pending = 1, .fn = fn, .arg = arg };
-	TAILQ_FOREACH (in, &is->all, link) {
-		if (!instance_is_live(in))
-			continue;
-		if (instance_stop(in, grace_ms, stop_all_one, sa) == 0)
-			sa->pending++;
-	}
+	*all = (struct reconcile){ .is = is, .fn = fn, .arg = arg };
+	rc = is->rt->ops->list(is->rt, reconcile_found, reconcile_listed, all);
+	if (rc < 0)
+		free(all);
+	return rc;
 }

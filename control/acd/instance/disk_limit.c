@@ -2,16 +2,17 @@
 /*
  * disk_limit.c - an instance's disk limit, before and during a run
  *
- * Making it hold may copy every file, so a child does it before anything is
- * mounted (disk.h); the instance is "starting" meanwhile. A run without a
- * limit, and none left from earlier, starts no child.
+ * To put a limit into effect may mean to copy every file, so a child does it
+ * before anything is mounted (disk.h); the instance is "starting" meanwhile.
+ * Without a limit, and without one from earlier, no child is started.
  *
- * A limit that is wished for is no part of the record before it holds: if it
- * cannot be kept, or the start is stopped meanwhile, the one from before does,
- * and the next run begins with that.
+ * A new limit is not in the record before it is in effect. If it cannot be
+ * kept, or the start is stopped meanwhile, the old one stays, and the next run
+ * begins with that.
  *
- * A sandbox that hits its limit gets ENOSPC or EDQUOT and goes on; nobody
- * tells acd. It looks every few seconds, and says so once a run.
+ * A sandbox that reaches its limit gets ENOSPC or EDQUOT and goes on; the
+ * kernel does not tell acd. So acd looks every few seconds and reports it once
+ * a run.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -19,7 +20,8 @@
 #include "lib/log.h"
 
 #define LOOK_MS 2000u
-/* What is left of a full one: a file system keeps a little for itself. */
+/* A file system with no more than this left counts as full: it keeps a little
+ * for itself. */
 #define LEFT_PARTS 64u
 #define LEFT_MAX (UINT64_C(4) << 20)
 #define LEFT_FILES 16u
@@ -31,22 +33,23 @@ struct place {
 
 uint64_t instance_disk_wanted(const struct instance *in)
 {
-	return in->disk_wished ? in->disk_wish : in->rec.disk;
+	return in->disk.is_wanted ? in->disk.wanted : in->rec.disk;
 }
 
-void instance_disk_wish(struct instance *in, uint64_t bytes)
+void instance_disk_want(struct instance *in, uint64_t bytes)
 {
-	in->disk_wish = bytes;
-	in->disk_wished = bytes != in->rec.disk;
+	in->disk.wanted = bytes;
+	in->disk.is_wanted = bytes != in->rec.disk;
 }
 
-void instance_disk_holds(struct instance *in)
+/* The new limit is in effect now. */
+static void holds(struct instance *in)
 {
 	in->rec.disk = instance_disk_wanted(in);
-	in->disk_wished = false;
-	/* The run before may have had one. */
-	if (in->rec.disk == 0 && in->disk_timer)
-		loop_timer_clear(in->disk_timer);
+	in->disk.is_wanted = false;
+	/* The last run may have had a limit. */
+	if (in->rec.disk == 0 && in->disk.timer)
+		loop_timer_clear(in->disk.timer);
 }
 
 static int place_of(const struct instance *in, struct place *p)
@@ -120,22 +123,23 @@ static void look(void *arg)
 	if (is_full(&use) || has_many(&use))
 		tell(in, &use);
 	else
-		loop_timer_set(in->disk_timer, LOOK_MS);
+		loop_timer_set(in->disk.timer, LOOK_MS);
 }
 
 static int watch(struct instance *in, struct err *err)
 {
 	if (in->rec.disk == 0)
 		return 0;
-	if (!in->disk_timer)
-		in->disk_timer = loop_timer_new(in->is->loop, look, in);
-	if (!in->disk_timer)
+	if (!in->disk.timer)
+		in->disk.timer = loop_timer_new(in->is->loop, look, in);
+	if (!in->disk.timer)
 		return err_nomem(err);
-	loop_timer_set(in->disk_timer, LOOK_MS);
+	loop_timer_set(in->disk.timer, LOOK_MS);
 	return 0;
 }
 
-/* The limit from before stays; @err becomes @ret, with what to do. */
+/* Sets @ret to @err and the limit that stays: the old one. An instance that is
+ * not stored yet has none. */
 static void refused(struct instance *in, const struct err *err, struct err *ret)
 {
 	const char *name = in->rec.name;
@@ -144,25 +148,27 @@ static void refused(struct instance *in, const struct err *err, struct err *ret)
 	*ret = *err;
 	if (in->rec.disk > 0)
 		str_format_size(had, sizeof(had), in->rec.disk);
-	if (in->disk_wished)
+	if (in->rec.created_at == 0)
+		return;
+	if (in->disk.is_wanted)
 		err_wrap(ret,
 			 "'%s' keeps the disk limit it had (%s), and `ac run "
 			 "%s` starts it with that",
 			 name, had, name);
-	else if (in->rec.disk > 0)
+	else if (in->rec.disk > 0 && in->bp.disk == 0)
 		err_wrap(ret,
 			 "the disk limit stays with '%s' until `--disk 0` "
 			 "takes it back",
 			 name);
-	in->disk_wished = false;
+	in->disk.is_wanted = false;
 }
 
-/* Written down at once: what comes next may fail, and it holds now. */
+/* Stored at once: the limit is in effect even if a later step fails. */
 static int held(struct instance *in, struct err *err)
 {
-	bool changed = in->disk_wished;
+	bool changed = in->disk.is_wanted;
 
-	instance_disk_holds(in);
+	holds(in);
 	return changed ? instance_save(in, err) : 0;
 }
 
@@ -170,42 +176,55 @@ static void settled(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 	struct err why = { 0 };
-	int r = 0;
+	int rc = 0;
 
-	in->disk_job = NULL;
-	in->waits = WAIT_NONE;
+	in->disk.job = NULL;
 	if (err) {
 		refused(in, err, &why);
-		r = why.code;
+		rc = why.code;
 	} else {
-		r = held(in, &why);
+		rc = held(in, &why);
 	}
-	if (r < 0 && !in->end_wanted)
-		in->why = why;
-	if (r < 0 || in->end_wanted || watch(in, &in->why) < 0 ||
-	    instance_start_held(in, &in->why) < 0)
-		instance_start_failed(in);
+	if (rc == 0 && !in->steps.end_wanted)
+		rc = watch(in, &why);
+	step_done(in, rc < 0 ? &why : NULL);
 }
 
-/* A directory of the user's is on a file system of the user's: no limit of
- * ours can be set there without leaving marks on every file of it. */
+/* Says how the user gets rid of the limit: --disk 0 is what the blueprint
+ * says. NULL without memory; the caller owns it. */
+static char *no_limit_advice(const struct instance *in)
+{
+	const char *bp = in->rec.blueprint;
+
+	if (in->bp.disk == 0)
+		return strdup(", or have no limit (--disk 0)");
+	return str_printf("; blueprint '%s' sets a limit: to have none, copy "
+			  "it to $AC_HOME/blueprints/%s without 'limits: "
+			  "disk' and run with --disk 0",
+			  bp, bp);
+}
+
+/* A directory of the user's is on the user's file system: a limit there would
+ * leave marks on every file of it. */
 int instance_disk_check(struct instance *in, struct err *err)
 {
+	SCOPED_STR advice = NULL;
 	struct err why = { 0 };
 
 	if (instance_disk_wanted(in) == 0 || !in->rec.workspace ||
 	    in->rec.workspace_ro)
 		return 0;
+	advice = no_limit_advice(in);
 	err_set(&why, -ENOTSUP,
 		"a disk limit cannot be kept for %s, a directory of yours: let "
 		"it be read-only (--workspace %s:ro), or leave out --workspace "
-		"and copy files with 'ac cp', or have no limit",
-		in->rec.workspace, in->rec.workspace);
+		"and copy files with 'ac cp'%s",
+		in->rec.workspace, in->rec.workspace, advice ? advice : "");
 	refused(in, &why, &why);
 	return err_set(err, why.code, "%s", why.msg);
 }
 
-bool instance_disk_is_settled(const struct instance *in)
+static bool is_settled(const struct instance *in)
 {
 	struct disk_spec spec;
 	struct place p;
@@ -221,24 +240,36 @@ bool instance_disk_is_settled(const struct instance *in)
 
 int instance_disk_begin(struct instance *in, struct err *err)
 {
+	(void)err;
+	if (!is_settled(in))
+		return STEP_NOTHING;
+	holds(in);
+	return 0;
+}
+
+int instance_disk_hold(struct instance *in, struct err *err)
+{
 	struct disk_spec spec;
 	struct place p;
-	int r;
+	int rc;
 
+	if (step_is_begun(in, STEP_DISK))
+		return STEP_NOTHING;
 	if (place_of(in, &p) < 0)
 		return err_nomem(err);
 	spec = spec_of(in, &p);
-	r = treejob_run(in->is->loop, disk_settle, &spec, settled, in,
-			&in->disk_job, err);
-	if (r == 0)
-		in->waits = WAIT_DISK;
+	rc = treejob_run(in->is->loop, disk_settle, &spec, settled, in,
+			 &in->disk.job, err);
 	free(p.dir);
-	return r;
+	return rc < 0 ? rc : STEP_WAITS;
 }
 
-void instance_disk_cancel(struct instance *in)
+void instance_disk_cancel(struct instance *in, enum run_cause cause,
+			  uint64_t grace_ms)
 {
-	treejob_cancel(in->disk_job);
+	(void)cause;
+	(void)grace_ms;
+	treejob_cancel(in->disk.job);
 }
 
 bool instance_disk_is_file(const struct instance *in)
@@ -253,14 +284,14 @@ int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
 {
 	struct disk_removal d = { .all = all };
 	struct place p;
-	int r;
+	int rc;
 
 	if (place_of(in, &p) < 0)
 		return err_nomem(err);
 	d.spec = spec_of(in, &p);
-	r = treejob_run(in->is->loop, disk_remove, &d, fn, in, &in->tree, err);
+	rc = treejob_run(in->is->loop, disk_remove, &d, fn, in, &in->tree, err);
 	free(p.dir);
-	return r;
+	return rc;
 }
 
 void instance_disk_notice(struct instance *in)
@@ -286,6 +317,6 @@ json_t *instance_disk_json(const struct instance *in)
 
 void instance_disk_free(struct instance *in)
 {
-	treejob_forget(in->disk_job);
-	loop_timer_free(in->disk_timer);
+	treejob_forget(in->disk.job);
+	loop_timer_free(in->disk.timer);
 }

@@ -1,135 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * end.c - how a main run ends, and the removal of its sandbox
+ * end.c - how the begin of a main run is reported, and how a run ends
  *
- * Theory of operation: there are three ways to the end,
+ * Theory of operation: a run ends in one of three ways,
  *
- *	the main process reports EXIT       instance_main_exited()
- *	the link is lost                    instance_link_lost()
- *	it was killed and reports nothing   instance_force_end()
+ *	its process reports EXIT            run.c
+ *	it was killed and reports nothing   run.c
+ *	the link is lost                    greeting.c
  *
- * and one conclusion: the watchers hear of it at once, the record is
- * written, then the sandbox is removed in the background. Whether memory ran
- * out only the runtime knows; it is asked before the conclusion when the
- * link was lost, or when the process was killed by nobody we know of.
- *
- * While an answer is waited for (in->waits), a second event waits with it:
- * who was asked answers exactly once.
+ * and the conclusion is the same: the watchers are told at once and the record
+ * is written; then the sandbox is removed (steps.c). Only the runtime knows
+ * whether memory ran out. It is asked first if the link was lost, or if the
+ * process was killed and acd did not do it.
  */
 #include "control/acd/instance/instance_impl.h"
 
 #include <signal.h>
+#include <string.h>
+#include <time.h>
 
 #include "control/acd/storage/mounts.h"
 #include "lib/log.h"
 
-/* ---- removal ---- */
+/* ---- its beginning ---- */
 
-/* All is over: what follows depends on what was asked for meanwhile. */
-static void sandbox_gone(struct instance *in, const struct err *err)
+/* Without this, a misspelt path would go unnoticed. */
+static void blocked_notice(struct instance *in)
 {
-	struct err failed = { 0 };
+	SCOPED_STR list = mounts_uncovered(in->rec.name, &in->bp.blocked_paths);
+	SCOPED_STR text = list ? str_printf("blocked_paths: not in the "
+					    "workspace at the start, so not "
+					    "hidden in this run: %s",
+					    list) :
+				 NULL;
 
-	mounts_release(in->rec.name);
-	instance_egress_end(in);
-	instance_set_state(in, in->final);
-	if (err)
-		failed = *err;
-	if (instance_save(in, &failed) < 0)
-		log_error("%s", failed.msg);
-	if (failed.code < 0) {
-		in->clean = CLEAN_NOT;
-		instance_wake(in, &failed);
-		instance_start_next(in, &failed);
-	} else if (in->next_fn) {
-		instance_wake(in, NULL);
-		instance_start_next(in, NULL);
-	} else {
-		instance_clean_now(in);
-	}
+	if (text)
+		run_notice(in->main, LOG_LVL_INFO, text);
 }
 
-static void sandbox_removed(void *arg, const struct err *err)
+void instance_began(struct instance *in, const struct err *err)
 {
-	struct instance *in = arg;
-	struct err failed = { 0 };
+	instance_fn fn = in->asked.fn;
 
-	in->waits = WAIT_NONE;
-	if (err) {
-		failed = *err;
-		err_wrap(&failed, "cannot remove the sandbox of '%s'",
-			 in->rec.name);
-		log_error("%s", failed.msg);
-	} else {
-		free(in->rec.container_id);
-		in->rec.container_id = NULL;
-	}
-	sandbox_gone(in, err ? &failed : NULL);
-}
-
-static void removal_refused(void *arg, const struct err *err)
-{
-	sandbox_removed(arg, err);
-}
-
-/* Whatever its sandbox says or does from now on concerns nobody. */
-static void sandbox_unlink(struct instance *in)
-{
-	struct link_exit x = { .kind = LINK_SIGNALED, .value = SIGKILL };
-	struct run *r;
-
-	/* Execs share the sandbox's fate. */
-	if (in->exit.kind == LINK_OOM || in->exit.kind == LINK_LOST)
-		x = in->exit;
-	while ((r = LIST_FIRST(&in->execs)))
-		run_finish(r, &x);
-	in->warm = false;
-	session_free(in->session);
-	in->session = NULL;
-	loop_timer_free(in->ready_timer);
-	in->ready_timer = NULL;
-}
-
-static void sandbox_remove(struct instance *in)
-{
-	const struct runtime_ops *ops = in->is->rt->ops;
-	struct err err = { 0 };
-	int ret;
-
-	instance_log_end(in);
-	if (!in->rec.container_id) {
-		sandbox_gone(in, NULL);
+	in->asked.fn = NULL;
+	if (!fn) /* already called */
 		return;
+	fn(in->asked.arg, err);
+	/* The option stays with the instance, so each run says it again. */
+	if (!err && in->main && strcmp(in->rec.isolation, "crun") == 0)
+		run_notice(in->main, LOG_LVL_INFO,
+			   "isolation crun: the agent shares this machine's "
+			   "kernel; '--isolation runsc' takes that back");
+	if (!err && in->main) {
+		instance_egress_notice(in);
+		instance_home_notice(in);
+		instance_disk_notice(in);
+		blocked_notice(in);
 	}
-	in->waits = WAIT_REMOVAL;
-	ret = ops->remove(in->is->rt, in->rec.container_id, sandbox_removed,
-			  in);
-	if (ret < 0) {
-		err_set(&err, ret, "%s", err_text(ret));
-		if (instances_later(in->is, removal_refused, in, &err) < 0)
-			sandbox_removed(in, &err);
-	}
-}
-
-void instance_teardown(struct instance *in)
-{
-	/* While this waits no event of the link may begin another end. */
-	sandbox_unlink(in);
-	/* What is frozen cannot die, and the runtime has to answer all calls
-	 * before the instance may go. */
-	if (in->frozen || in->freeze_busy)
-		instance_thaw(in);
-	if (in->freeze_busy)
-		in->waits = WAIT_THAW;
-	else
-		sandbox_remove(in);
-}
-
-void instance_teardown_left(struct instance *in)
-{
-	in->final = in->rec.state;
-	instance_set_state(in, INSTANCE_STOPPING);
-	instance_teardown(in);
 }
 
 /* ---- conclusion ---- */
@@ -189,14 +116,23 @@ static void reason_set(struct instance *in, enum run_cause cause)
 		instance_set_reason(in, "exited");
 }
 
-/* in->exit tells how the main run ended. */
-static void conclude(struct instance *in)
+static void log_judge(struct instance *in)
+{
+	SCOPED_STR text = instance_log_judge(in);
+
+	if (!text)
+		return;
+	log_warn("%s: %s", in->rec.name, text);
+	run_notice(in->main, LOG_LVL_WARN, text);
+}
+
+/* in->exit has how the main run ended. */
+int instance_run_conclude(struct instance *in, struct err *err)
 {
 	struct link_exit *x = &in->exit;
 	enum run_cause cause = in->main->cause;
-	struct err err = { 0 };
 
-	/* What we had set about is no loss. */
+	/* If acd was ending the run, its end is no loss. */
 	if (x->kind == LINK_OOM)
 		instance_breach(in, "memory", "the sandbox was killed");
 	else if (cause == RUN_TIMEOUT)
@@ -207,27 +143,27 @@ static void conclude(struct instance *in)
 		*x = (struct link_exit){ .kind = LINK_SIGNALED,
 					 .value = SIGKILL };
 	reason_set(in, cause);
-	instance_log_judge(in);
+	log_judge(in);
 	in->rec.exit_code = link_exit_code(x);
 	in->rec.finished_at = time(NULL);
 	in->final = x->kind == LINK_LOST ? INSTANCE_FAILED : INSTANCE_STOPPED;
 	instance_set_state(in, INSTANCE_STOPPING);
-	/* A program that ends before its first sign of life still began. */
+	/* A program that ends before its first sign of life has begun, too. */
 	instance_began(in, x->kind == LINK_LOST ? &in->why : NULL);
 	if (x->kind == LINK_LOST)
 		run_notice(in->main, LOG_LVL_ERROR, in->why.msg);
 	if (x->kind == LINK_LIMIT)
 		limit_notice(in, cause);
 	run_finish(in->main, x);
-	/* Written once more when the sandbox is gone. */
-	if (instance_save(in, &err) < 0)
-		log_error("%s", err.msg);
-	instance_teardown(in);
+	/* The record is written again when the sandbox is gone; a failure is
+	 * reported only then. */
+	if (instance_save(in, err) < 0)
+		log_error("%s", err->msg);
+	return 0;
 }
 
 void instance_start_failed(struct instance *in)
 {
-	const struct link_exit lost = { .kind = LINK_LOST };
 	bool stopped = in->why.code == -ECANCELED;
 
 	instance_set_reason(in, "%s", in->why.msg);
@@ -236,145 +172,49 @@ void instance_start_failed(struct instance *in)
 	in->final = stopped ? INSTANCE_STOPPED : INSTANCE_FAILED;
 	instance_set_state(in, INSTANCE_STOPPING);
 	instance_began(in, &in->why);
-	if (in->main)
-		run_finish(in->main, &lost);
-	instance_teardown(in);
 }
 
 /* ---- what the runtime says about an end ---- */
-
-static void why_add_last_words(struct instance *in,
-			       const struct runtime_end *end)
-{
-	char text[sizeof(in->why.msg)];
-
-	if (end->oom)
-		err_nomem(&in->why);
-	else if (end->tasks)
-		err_set(&in->why, -EAGAIN,
-			"the machine refused more host tasks, of which the "
-			"sandbox had as many as its limit of pids allows");
-	else if (end->text[0] && in->why.code != -EPERM) {
-		snprintf(text, sizeof(text), "%s", in->why.msg);
-		err_set(&in->why, in->why.code, "%.200s: %s", text, end->text);
-	}
-}
 
 static void end_known(void *arg, const struct runtime_end *end,
 		      const struct err *err)
 {
 	struct instance *in = arg;
 
-	in->waits = WAIT_NONE;
-	if (err) {
-		log_warn("%s: how the sandbox ended is not known: %s",
-			 in->rec.name, err->msg);
-		end = NULL;
-	}
-	if (in->rec.state == INSTANCE_STARTING) {
-		if (end && !in->end_wanted)
-			why_add_last_words(in, end);
-		instance_start_failed(in);
-		return;
-	}
+	end = instance_end_known(in, end, err);
 	if (end && in->exit.kind == LINK_LOST)
-		why_add_last_words(in, end);
+		instance_add_last_words(in, end);
 	if (end && end->oom)
 		in->exit.kind = LINK_OOM;
-	conclude(in);
+	step_done(in, NULL);
 }
 
-/* Asks, or goes on without an answer. */
-static void end_ask(struct instance *in)
+/* Asks the runtime if the cause is unknown; without an answer the end goes
+ * on. */
+int instance_end_ask(struct instance *in, struct err *err)
 {
-	struct runtime *rt = in->is->rt;
-	bool lost = in->exit.kind == LINK_LOST;
+	const struct link_exit *x = &in->exit;
+	bool lost = x->kind == LINK_LOST;
+	bool killed = x->kind == LINK_SIGNALED && x->value == SIGKILL &&
+		      in->main->cause == RUN_SELF;
 
-	if (in->rec.container_id && rt->ops->end &&
-	    rt->ops->end(rt, in->rec.container_id, lost, end_known, in) == 0)
-		in->waits = WAIT_END;
-	else if (in->rec.state == INSTANCE_STARTING)
-		instance_start_failed(in);
-	else
-		conclude(in);
+	(void)err;
+	if (!lost && !killed)
+		return 0;
+	return instance_ask_end(in, lost, end_known) == 0 ? STEP_WAITS : 0;
 }
 
-void instance_main_exited(struct instance *in, const struct link_exit *x)
-{
-	in->exit = *x;
-	if (x->kind == LINK_SIGNALED && x->value == SIGKILL &&
-	    in->main->cause == RUN_SELF)
-		end_ask(in);
-	else
-		conclude(in);
-}
+/* ---- what ends it ---- */
 
-void instance_link_lost(struct instance *in, const struct err *err)
+void instance_end_hurry(struct instance *in, enum run_cause cause,
+			uint64_t grace_ms)
 {
-	session_free(in->session);
-	in->session = NULL;
-	loop_timer_free(in->ready_timer);
-	in->ready_timer = NULL;
-	if (in->waits)
-		return; /* the end is being asked for already */
-	in->why = *err;
-	in->exit = (struct link_exit){ .kind = LINK_LOST };
-	end_ask(in);
-}
-
-void instance_force_end(struct instance *in)
-{
-	if (in->waits)
-		return;
-	in->exit =
-		(struct link_exit){ .kind = LINK_SIGNALED, .value = SIGKILL };
-	conclude(in);
-}
-
-/* ---- stop ---- */
-
-void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms)
-{
-	if (in->rec.state == INSTANCE_STARTING) {
-		in->end_wanted = true;
-		err_set(&in->why, -ECANCELED, "stopped while it started");
-		instance_disk_cancel(in);
-		if (!in->waits)
-			instance_start_failed(in);
-		return;
-	}
 	if (instance_is_up(in))
 		instance_set_state(in, INSTANCE_STOPPING);
-	if (in->frozen || in->freeze_busy)
+	if (in->phase == PHASE_UP)
+		in->phase = PHASE_ENDING;
+	if (in->freeze.frozen || in->freeze.busy)
 		instance_thaw(in);
-	if (in->main) {
+	if (in->main)
 		run_terminate(in->main, cause, grace_ms);
-	} else if (!in->waits) {
-		/* Nothing is there whose end could be waited for. */
-		in->final = INSTANCE_FAILED;
-		instance_teardown(in);
-	}
-}
-
-int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
-		  void *arg)
-{
-	const struct err canceled = {
-		.code = -ECANCELED,
-		.msg = "the instance was stopped",
-	};
-	int ret;
-
-	if (!instance_is_live(in) && !in->tree && !in->rec.container_id)
-		return instances_later(in->is, fn, arg, NULL);
-	ret = instance_wait(in, fn, arg);
-	if (ret < 0)
-		return ret;
-	/* A run that waits for this end is not wanted either. */
-	instance_start_next(in, &canceled);
-	if (instance_is_live(in))
-		instance_end(in, RUN_STOPPED, grace_ms);
-	else if (!in->tree)
-		instance_teardown_left(in);
-	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * env.c - the environment of a sandbox
  *
- * A live workspace is changed from two sides. What the user changes outside
- * raises no inotify event in the sandbox, since gVisor sees its own changes
- * only. Programs that watch files can poll instead, and the common ones are
- * told so by variables that they document.
+ * A live workspace is changed from two sides. A change that the user makes
+ * outside raises no inotify event in the sandbox, since gVisor sees only its
+ * own changes. Programs that watch files can poll instead; the common ones read
+ * that from documented variables.
  */
 #include "control/acd/instance/env.h"
 
@@ -31,24 +31,14 @@ static const char *const polling[] = {
 	NULL,
 };
 
-static bool has(const struct strv *env, const char *entry)
-{
-	size_t n = strcspn(entry, "=") + 1;
-
-	for (size_t i = 0; i < env->n; i++)
-		if (strncmp(env->v[i], entry, n) == 0)
-			return true;
-	return false;
-}
-
 static int add_missing(struct strv *env, const char *const *entries)
 {
-	int ret = 0;
+	int rc = 0;
 
-	for (size_t i = 0; ret == 0 && entries && entries[i]; i++)
-		if (!has(env, entries[i]))
-			ret = strv_push(env, entries[i]);
-	return ret;
+	for (size_t i = 0; rc == 0 && entries && entries[i]; i++)
+		if (strv_find_env(env, entries[i]) < 0)
+			rc = strv_push(env, entries[i]);
+	return rc;
 }
 
 int instance_env(const struct instance_record *rec,
@@ -59,21 +49,21 @@ int instance_env(const struct instance_record *rec,
 		rec->env_json ? json_loads(rec->env_json, 0, NULL) : NULL;
 	json_t *entry;
 	size_t i;
-	int r = 0;
+	int rc = 0;
 
-	for (i = 0; i < blueprint->n && r == 0; i++)
-		r = strv_push(ret, blueprint->v[i]);
+	for (i = 0; i < blueprint->n && rc == 0; i++)
+		rc = strv_push(ret, blueprint->v[i]);
 	json_array_foreach (stored, i, entry) {
-		if (r == 0 && json_is_string(entry))
-			r = strv_push(ret, json_string_value(entry));
+		if (rc == 0 && json_is_string(entry))
+			rc = strv_push(ret, json_string_value(entry));
 	}
-	if (r == 0)
-		r = strv_pushf(ret, "AC_INSTANCE=%s", rec->name);
-	if (r == 0)
-		r = strv_pushf(ret, "AC_BLUEPRINT=%s", rec->blueprint);
-	if (r == 0)
-		r = add_missing(ret, more);
-	if (r == 0 && rec->workspace)
-		r = add_missing(ret, polling);
-	return r;
+	if (rc == 0)
+		rc = strv_pushf(ret, "AC_INSTANCE=%s", rec->name);
+	if (rc == 0)
+		rc = strv_pushf(ret, "AC_BLUEPRINT=%s", rec->blueprint);
+	if (rc == 0)
+		rc = add_missing(ret, more);
+	if (rc == 0 && rec->workspace)
+		rc = add_missing(ret, polling);
+	return rc;
 }

@@ -9,11 +9,12 @@
 #include "lib/str.h"
 
 /*
- * Puts together what a run of @rec has in its environment: the variables of its
- * @blueprint, its own, its name, and those of @more (NULL-terminated; NULL:
- * none) that it does not set itself. With a workspace of the user's, watchers
- * are told to poll, where nobody said otherwise. Fails with -ENOMEM, -ENOBUFS.
- * The caller releases @ret in any case.
+ * Appends to @ret the environment of a run of @rec: the variables of its
+ * @blueprint, its own, AC_INSTANCE and AC_BLUEPRINT, then those of @more
+ * (NULL-terminated; NULL: none) whose names are not there yet. If the workspace
+ * is a directory of the user's, adds variables that make file watchers poll,
+ * unless they are set. Returns 0, -ENOMEM or -ENOBUFS. The caller releases @ret
+ * in any case.
  */
 int instance_env(const struct instance_record *rec,
 		 const struct strv *blueprint, const char *const *more,

@@ -2,30 +2,29 @@
 /*
  * files.c - one request to the file server of a running sandbox
  *
- * Theory of operation: a request is an exec of its own, so that it has the
- * flow control, the accounting and the end of one, and no request waits for
- * another. The agent can take the place of the server at any time: the answer
- * is parsed by a strict codec, may hold one window of bytes at most before
- * they are credited, and must be in the order
+ * Theory of operation: each request is an exec of its own. So it has the flow
+ * control, the accounting and the end of one, and no request waits for another.
+ * The agent can replace the server at any time. So a strict codec parses the
+ * answer, which may be ahead of the client by at most one window and must have
+ * the order
  *
  *	STAT  ENTRY DONE        LIST  ENTRY* DONE
  *	READ  ENTRY DATA* DONE  others  DONE
  *
- * where DONE with an error may come at any place, and that of a WRITE without
- * one behind END alone, for as many bytes as were sent. Anything else ends the
+ * DONE with an error may come anywhere. DONE of a WRITE without an error may
+ * come only after END, for as many bytes as were sent. Anything else ends the
  * request with -EPROTO.
  *
- * The agent may also stop the server, or not be one: while it is waited for,
- * something must come within FILES_QUIET_MS, be it a byte on its standard
- * error, which it sends while it works on something long. It is not waited
- * for while the client has not taken what came, nor while the client has not
- * sent what there would be room for, nor while the sandbox is frozen.
+ * The agent may also stop the server. While the server is waited for, something
+ * must come within FILES_QUIET_MS; a byte on its standard error is enough,
+ * which it sends during long work. It is not waited for while the client has to
+ * take data or to send more, nor while the sandbox is frozen.
  */
 #include "control/acd/instance/files.h"
 
 #include <string.h>
 
-#define WHERE "/workspace" /* what a relative path starts from */
+#define WHERE "/workspace" /* base of relative paths */
 #define CONTROL_MAX (16u * 1024)
 
 struct files {
@@ -40,7 +39,7 @@ struct files {
 	struct buf control; /* request and END that the run has no room for */
 	uint64_t entries, entries_max;
 	uint64_t sent; /* bytes of a WRITE */
-	bool ended; /* and all of them were */
+	bool ended; /* END was sent, or waits in control */
 };
 
 void files_free(struct files *f)
@@ -87,7 +86,7 @@ static bool is_waited_for(const struct files *f)
 	return f->held == 0;
 }
 
-/* It has moved, or whose turn it is has changed. */
+/* Starts the timer again: something moved, or the other side is next. */
 static void quiet_begin(struct files *f)
 {
 	loop_timer_set(f->quiet, quiet_ms);
@@ -116,7 +115,7 @@ static void files_done(struct files *f, const struct filewire_done *d)
 		files_finish(f, d, NULL);
 }
 
-/* May what is there come now? */
+/* Returns true if @m may come now. */
 static bool order_is_good(const struct files *f, const struct filewire_msg *m)
 {
 	const bool one = f->type == FILEWIRE_STAT || f->type == FILEWIRE_READ;
@@ -140,7 +139,7 @@ static bool order_is_good(const struct files *f, const struct filewire_msg *m)
 	}
 }
 
-/* 1: the request is gone; -EBADMSG, or what entry() returned. */
+/* Returns 1 if the request is freed, 0, -EBADMSG, or what entry() returned. */
 static int files_message(struct files *f, const struct filewire_msg *m)
 {
 	struct filewire_entry e;
@@ -158,7 +157,7 @@ static int files_message(struct files *f, const struct filewire_msg *m)
 		files_done(f, &d);
 		return 1;
 	}
-	/* Only those of a list have names. */
+	/* Only entries of a list have names. */
 	if (filewire_get_entry(m, &e) < 0 ||
 	    (e.name.len > 0) != (f->type == FILEWIRE_LIST))
 		return -EBADMSG;
@@ -174,7 +173,7 @@ static void on_output(void *arg, enum link_type type, struct slice in)
 	int rc = 0;
 
 	quiet_begin(f);
-	/* Its standard error is nobody's. */
+	/* Standard error only counts as a sign of life. */
 	while (type == LINK_STDOUT && rc == 0) {
 		rc = filewire_next(&f->reader, &in, &m);
 		if (rc == 0 && m.type == FILEWIRE_DATA) {
@@ -209,7 +208,7 @@ static void on_exited(void *arg, const struct link_exit *x)
 
 static void on_started(void *arg, uint32_t pid)
 {
-	(void)pid; /* the answer is what counts */
+	(void)pid; /* only the answer counts */
 	quiet_begin(arg);
 }
 
@@ -227,7 +226,7 @@ static void control_flush(struct files *f)
 		buf_consume(&f->control, s.len);
 }
 
-/* What had passed before it was frozen counts no more. */
+/* The time before the freeze does not count. */
 static void on_resumed(void *arg)
 {
 	quiet_begin(arg);
@@ -255,16 +254,19 @@ int files_begin(struct loop *loop, struct instance *in,
 		const struct filewire_request *rq, const struct files_ops *ops,
 		void *arg, struct files **ret, struct err *err)
 {
-	const struct run_request run = {
+	struct run_options run = {
 		.files = true,
 		.use_stdin = true,
-		.cwd = WHERE,
+		.cwd = strdup(WHERE),
 	};
 	struct files *f = calloc(1, sizeof(*f));
 	int rc;
 
-	if (!f)
+	if (!f || !run.cwd) {
+		run_options_done(&run);
+		free(f);
 		return err_nomem(err);
+	}
 	f->type = rq->type;
 	f->ops = ops;
 	f->arg = arg;
@@ -279,6 +281,7 @@ int files_begin(struct loop *loop, struct instance *in,
 		err_set(err, rc, "the request is too long");
 	else
 		rc = instance_exec(in, &run, &f->run, err);
+	run_options_done(&run);
 	if (rc == 0) {
 		f->watch = run_watch_add(f->run, &watch_ops, f);
 		if (!f->watch)
@@ -317,7 +320,7 @@ size_t files_room(const struct files *f)
 
 void files_write(struct files *f, struct slice data)
 {
-	/* acd has one thread, and the run takes a copy. */
+	/* acd has one thread, and the run copies the bytes. */
 	static uint8_t mem[FILEWIRE_HEADER + FILEWIRE_DATA_MAX];
 
 	if (data.len == 0 || data.len > files_room(f))

@@ -4,6 +4,8 @@
  */
 #include "control/acd/instance/guestjob.h"
 
+#include <string.h>
+
 struct guestjob {
 	struct run *run;
 	struct run_watch *watch;
@@ -67,7 +69,7 @@ static void job_exited(void *arg, const struct link_exit *x)
 	if (j->late)
 		err_set(&err, -ETIMEDOUT, "the sandbox did not answer in time");
 	else if (x->kind == LINK_NOEXEC)
-		/* The image is without it, or there is no room for it. */
+		/* The image lacks it, or the process limit is reached. */
 		err_set(&err, x->value == ENOENT ? -ENOTSUP : -EBUSY,
 			"the sandbox cannot start the command: %s",
 			err_text(-(int)x->value));
@@ -92,20 +94,24 @@ static void job_late(void *arg)
 	run_abandon(j->run);
 }
 
+static int job_options(const char *const *argv, struct run_options *o)
+{
+	int rc = strv_push(&o->env, "LC_ALL=C");
+
+	for (; rc == 0 && *argv; argv++)
+		rc = strv_push(&o->argv, *argv);
+	o->cwd = strdup("/");
+	o->detached = o->unnoticed = true;
+	return o->cwd ? rc : -ENOMEM;
+}
+
 int guestjob_start(struct loop *loop, struct instance *in,
 		   const char *const *argv, guestjob_fn fn, void *arg,
 		   struct err *err)
 {
-	static const char *const env[] = { "LC_ALL=C", NULL };
-	const struct run_request rq = {
-		.argv = argv,
-		.env = env,
-		.cwd = "/",
-		.detached = true,
-		.unnoticed = true,
-	};
 	struct guestjob *j = calloc(1, sizeof(*j));
-	int ret;
+	struct run_options o = { 0 };
+	int rc;
 
 	if (!j)
 		return err_nomem(err);
@@ -113,10 +119,12 @@ int guestjob_start(struct loop *loop, struct instance *in,
 	buf_init(&j->out, GUESTJOB_OUT_MAX);
 	buf_init(&j->errors, GUESTJOB_OUT_MAX);
 	j->timer = loop_timer_new(loop, job_late, j);
-	ret = j->timer ? instance_exec(in, &rq, &j->run, err) : err_nomem(err);
-	if (ret < 0) {
+	rc = j->timer ? job_options(argv, &o) : -ENOMEM;
+	rc = rc < 0 ? err_nomem(err) : instance_exec(in, &o, &j->run, err);
+	run_options_done(&o);
+	if (rc < 0) {
 		guestjob_free(j);
-		return ret;
+		return rc;
 	}
 	j->watch = run_watch_add(j->run, &job_ops, j);
 	if (!j->watch) {

@@ -6,10 +6,10 @@
  *	                 │             paused ┘                       │ ttl
  *	                 └──────── cannot start / lost ─→ failed ─→ expired
  *
- * A sandbox (container) exists only from starting to stopping; workspace,
- * home and log outlive it. All calls return at once; outcomes by callback,
- * exactly once, from the loop. A call that takes a callback and returns a
- * negative errno will not call it.
+ * A sandbox exists only from starting to stopping; workspace, home and log
+ * outlive it. No call blocks. A call that takes a callback and returns 0 calls
+ * it exactly once, from the loop; if it returns a negative errno, never. Unless
+ * said otherwise, the callback's @err is NULL on success.
  */
 #ifndef CONTROL_ACD_INSTANCE_INSTANCE_H
 #define CONTROL_ACD_INSTANCE_INSTANCE_H
@@ -19,6 +19,7 @@
 #include "control/acd/blueprint/build.h"
 #include "control/acd/guest/logring.h"
 #include "control/acd/guest/session.h"
+#include "control/acd/instance/run_options.h"
 #include "control/acd/storage/store.h"
 #include "control/shared/screen.h"
 #include "control/runtime.h"
@@ -29,101 +30,103 @@ struct instance;
 
 typedef void (*instance_fn)(void *arg, const struct err *err);
 
+/* Loads all records; returns NULL with @err on failure. Runs that the store
+ * believes alive are marked as lost. All arguments are borrowed. */
 struct instances *instances_new(struct loop *loop, struct store *store,
 				struct runtime *rt, struct builds *builds,
 				struct err *err);
-/* Where the directories of instances are: AC_STATE_INSTANCES but for tests;
- * borrowed. */
+/* Replaces AC_STATE_INSTANCES, where the directories of instances are, for
+ * tests; borrowed. */
 void instances_set_dir(struct instances *is, const char *dir);
-/* The server @host has sent the value of @credential back to @name. */
+/* Called when the server @host has sent the value of @credential back to @name;
+ * @host NULL: when its login is over. */
 typedef void (*instance_revoked_fn)(void *arg, const char *name,
 				    const char *credential, const char *host);
-/* Who gives a sandbox its policy. Without it no run starts. */
+/* Tells the run of @name; @arg: the instances. */
+void instances_revoked(void *arg, const char *name, const char *credential,
+		       const char *host);
+/* Gives a sandbox its policy. Without it no run starts. */
 struct instance_egress_ops {
-	/* Makes the policy of @r, of the blueprint @bp, the one that holds:
-	 * before its run starts, and when it changes. @fn once, never before
-	 * this has returned. */
+	/* Makes the policy of @r, an instance of @bp, take effect: before its
+	 * run starts, and when it changes. Calls @fn once, after this has
+	 * returned 0; with -ECANCELED if the policy was taken away
+	 * before it took effect. */
 	int (*bind)(void *arg, const struct instance_record *r,
 		    const struct blueprint *bp, instance_fn fn, void *fn_arg,
 		    struct err *err);
-	/* It reaches nothing any more. Not bound is fine. */
+	/* Takes the policy away: the instance reaches nothing. Succeeds if it
+	 * has none. */
 	void (*unbind)(void *arg, const char *name);
-	/* While @fn of a bind is called: what is to be said of the instance's
-	 * own targets, a line each; NULL: nothing. The op may be NULL. */
+	/* During @fn of a bind: returns warnings about the instance's own
+	 * targets, one a line, borrowed; NULL: none. May be NULL. */
 	const char *(*warnings)(void *arg);
-	/* Of one that is bound: what its guest is told beside; NULL: nothing.
-	 * Valid until the loop goes on. The op may be NULL. */
+	/* Returns what the sandbox of a bound instance gets besides, borrowed
+	 * until the loop goes on; NULL: nothing. May be NULL. */
 	const struct instance_grant *(*grant)(void *arg, const char *name);
-	/* Whom to tell that a credential was revoked. -ENOMEM. May be NULL. */
+	/* Sets whom to tell that a credential was revoked. Returns 0 or
+	 * -ENOMEM. May be NULL. */
 	int (*on_revoked)(void *arg, instance_revoked_fn fn, void *fn_arg);
 };
 struct instance_grant {
-	const char *ca; /* PEM, besides the machine's own; NULL: none */
+	const char *ca; /* PEM, besides the machine's; NULL: none */
 	const void *vault; /* vault/grant.h */
 	size_t vault_len; /* 0: none */
-	const char *const *env; /* NULL-terminated; NULL: none. Secrets. */
-	const char *warnings; /* for the user of each run, a line each; NULL */
+	const char *const *env; /* NULL-terminated, secret; NULL: none */
+	/* "credential=surrogate", the same, and parts of logins */
+	const char *const *surrogates;
+	const char *warnings; /* for the user, one a line; NULL: none */
 };
+/* @ops and @arg are borrowed. Returns 0 or -ENOMEM. */
 int instances_set_egress(struct instances *is,
 			 const struct instance_egress_ops *ops, void *arg,
 			 struct err *err);
-/* A sandbox that was started ahead; all of it is the receiver's. */
+/* A sandbox of the pool; the receiver owns all of it. */
 struct instance_gift {
 	char *address; /* reserved until a record has it (store.h) */
 	char *id; /* the runtime's */
-	struct session *session; /* waits for session_assign(); its owner is
-				  * to be set at once */
+	struct session *session; /* waits for session_assign(); the receiver
+				  * sets its owner at once */
 };
-/* Who has such. Without it each run starts its own. */
+/* Hands out such sandboxes. Without it each run starts its own. */
 struct instance_pool_ops {
-	/* One for the run of @r, of the blueprint @bp as it is now; its
-	 * directories become workspace and home in @dir, which is there and
-	 * has neither, or empty ones. False: none, and @dir may have lost the
-	 * empty ones. */
+	/* Fills *ret with a sandbox for a run of @r, an instance of @bp. Its
+	 * directories become workspace and home in @dir, which exists and has
+	 * neither or empty ones. Returns false if none fits; empty ones in @dir
+	 * may be gone then. */
 	bool (*claim)(void *arg, const struct instance_record *r,
 		      const struct blueprint *bp, const char *dir,
 		      struct instance_gift *ret);
-	/* One that was claimed was lost before it was ready. */
+	/* Called when a claimed sandbox was lost before READY. */
 	void (*lost)(void *arg, const struct instance_record *r);
-	/* The sandbox @id is one of these. */
+	/* Returns true if the sandbox @id is one of these. */
 	bool (*has)(void *arg, const char *id);
 };
+/* @ops and @arg are borrowed. */
 void instances_set_pool(struct instances *is,
 			const struct instance_pool_ops *ops, void *arg);
-/* A run is starting or ending, as far as its sandbox is concerned. */
+/* Returns true while a sandbox of an instance is being started or removed. */
 bool instances_busy(const struct instances *is);
-/* Whoever still watches a run hears that it is lost; the sandboxes stay. No
- * callback of the runtime may come afterwards. */
+/* Frees all; NULL is fine. Watchers of runs are told that these are lost; the
+ * sandboxes stay. No callback of the runtime may come afterwards. */
 void instances_free(struct instances *is);
-/* After each start of the engine: what the runtime still has of instances
- * that are not live is removed. Those the store believed alive when acd
- * started are not: instances_new() took them down as lost. */
+/* To be called after each start of the engine: removes sandboxes that no live
+ * instance and no pool has. @fn gets the first failure. Returns 0, -ENOMEM, or
+ * a failure of the runtime's list(). */
 int instances_reconcile(struct instances *is, instance_fn fn, void *arg);
-/* Clean shutdown: stops all; @fn when the last is gone. */
+/* Stops all live instances: TERM, KILL after @grace_ms. @fn gets the first
+ * failure when the last has stopped. Without memory it is called at once,
+ * before this returns. */
 void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
 			void *arg);
 unsigned instances_live(const struct instances *is); /* starting … stopping */
 
-/* A main run's or an exec's wishes; strings borrowed. */
-struct run_request {
-	const char *const *argv; /* empty: the blueprint's command */
-	const char *const *env; /* "NAME=value", on top of the instance's */
-	const char *cwd; /* NULL: the instance's */
-	bool shell; /* argv empty: the blueprint's shell instead */
-	bool files; /* the sandbox's file server, nothing of the above */
-	bool tty, use_stdin;
-	bool detached; /* goes on when its client leaves */
-	bool unnoticed; /* acd's own exec: no sign of life of the instance */
-	uint16_t rows, cols;
-	uint64_t timeout_ms; /* 0: the instance's, for a main run */
-};
-
-/* A watcher of one process: the client stream implements it. */
+/* Callbacks of a watcher of one process. */
 struct run_watch_ops {
 	void (*started)(void *arg, uint32_t pid);
+	/* @data is a view; give each byte back by run_watch_credit(). */
 	void (*output)(void *arg, enum link_type stream, struct slice data);
-	void (*stdin_credit)(void *arg);
-	void (*resumed)(void *arg); /* may free nothing; NULL: no interest */
+	void (*stdin_credit)(void *arg); /* run_stdin_room() has grown */
+	void (*resumed)(void *arg); /* after a pause; frees nothing; or NULL */
 	void (*notice)(void *arg, uint8_t level, const char *text);
 	void (*exited)(void *arg, const struct link_exit *x); /* the last */
 };
@@ -131,141 +134,168 @@ struct run_watch_ops {
 struct run; /* one process in a sandbox: the main one or an exec */
 struct run_watch;
 
+/* Returns NULL if there is none. Valid until the loop goes on. */
 struct instance *instance_find(struct instances *is, const char *name);
-/* In order of name; @fn must not change the set. */
+/* Calls @fn for each, in order of name; it must not add or remove one. */
 void instances_each(struct instances *is,
 		    void (*fn)(void *arg, struct instance *in), void *arg);
+/* Borrowed; changes with the instance. */
 const struct instance_record *instance_record(const struct instance *in);
+/* Reads the blueprint of @r, with the project's own over it (project_use.h) and
+ * with what its model_url changes. Returns 0, and the
+ * caller releases @ret; or fails like project_use_load(), egress_load() or
+ * blueprint_use_model(). */
+int instance_blueprint(const struct instance_record *r, struct blueprint *ret,
+		       struct err *err);
 bool instance_is_live(const struct instance *in); /* starting … stopping */
 bool instance_is_up(const struct instance *in); /* running or paused */
-/* Its files are being removed: nothing can be done with it until that is
- * over (instance_stop() waits for it), perhaps it is gone then. */
+/* Returns true if its files are being removed, or will be when it has stopped.
+ * Until then no run starts; instance_stop() waits for it. The instance may be
+ * gone afterwards. */
 bool instance_is_leaving(const struct instance *in);
-/* INSTANCE of the API; a new reference, NULL without memory. */
+/* Returns INSTANCE of the API; a new reference, NULL without memory. */
 json_t *instance_json(struct instance *in);
-/* Stores a new record (copied; the address is chosen here). -EEXIST. */
+/* Makes an instance of the record @r, which is copied; the store chooses the
+ * address. Returns 0; -EEXIST if the name is taken; another negative errno. */
 int instance_create(struct instances *is, const struct instance_record *r,
 		    struct instance **ret, struct err *err);
-/* Replaces the wishes (limits, environment, workspace, …) for the next run
- * by those of @r, a changed copy of the record; -EBUSY when one is starting
- * or on. */
+/* Replaces the options (limits, environment, workspace, …) of the next run by
+ * those of @r, a changed copy of the record. Returns 0; -EBUSY if the instance
+ * is starting, up or being cleaned, or a run waits for it to stop; another
+ * negative errno. */
 int instance_update(struct instance *in, const struct instance_record *r,
 		    struct err *err);
-/* Keeps the wishes of @r (copied) for instance_undo(), instead of those that
- * were kept before, until a run begins. -ENOMEM: those are still kept. */
-int instance_remember(struct instance *in, const struct instance_record *r);
-/* Puts what was remembered back; nothing is success. As instance_update(). */
-int instance_undo(struct instance *in, struct err *err);
-/* It was made for the run that is to come: when that is refused, it goes. */
-void instance_set_new(struct instance *in);
-/* Was it, has no start been tried since, has nobody wished anything else for
- * it, and put no file into its workspace? */
-bool instance_is_new(const struct instance *in);
-/* The disk limit of its next run, in bytes, 0 for none; that of the record is
- * what holds now. */
+/* Returns the disk limit of its next run in bytes, 0 for none. The record has
+ * the one that holds now. */
 uint64_t instance_disk_wanted(const struct instance *in);
 
-/* Replaces what it wishes to reach by @json (egress.h; NULL: none), at once also for a
- * run that is on: then @fn comes when the new policy holds, and with an error
- * when the old one stays. -EBUSY: starting, stopping, being cleaned, or
+/* Replaces its own egress options by @json (egress.h; NULL: none). If it is up,
+ * @fn is called when the new policy is in effect, or with an error if the old
+ * one stays. Fails with -EBUSY if it is starting or being cleaned, or if
  * another change is under way. */
-int instance_set_wishes(struct instance *in, const char *json, instance_fn fn,
+int instance_set_egress(struct instance *in, const char *json, instance_fn fn,
 			void *arg, struct err *err);
 
-/* Hears of each change of a state, then @limit is NULL; and of each limit
- * that was reached: "timeout", "output", "memory", "disk", "ttl" or "idle",
- * with a text for people. */
 struct instance_event;
+/* Called on every change of a state (@limit is NULL), and whenever a limit is
+ * reached: @limit is "timeout", "output", "memory", "disk", "ttl" or "idle"
+ * ("credential": one was revoked, or vaultd ended), @text is for people. */
 typedef void (*instance_event_fn)(void *arg, struct instance *in,
 				  const char *limit, const char *text);
+/* Returns NULL without memory. The caller frees it, in @fn or later. */
 struct instance_event *instance_event_add(struct instances *is,
 					  instance_event_fn fn, void *arg);
 void instance_event_free(struct instance_event *e); /* NULL is fine */
 
-/* Errors of instance_run(), also by its callback, that a client can mend. */
+/* Failures of instance_run(), at once or by its callback, that a client can
+ * mend. */
 #define INSTANCE_NO_IMAGE (-ENOPKG)
 #define INSTANCE_NO_WORKSPACE (-EDESTADDRREQ)
 
-/* Starts sandbox and main process; one that is stopping is waited for.
- * -EALREADY running, INSTANCE_NO_*, others. @fn when the main process has
- * begun or that failed; from there the caller may watch instance_main() and
- * misses nothing. */
-int instance_run(struct instance *in, const struct run_request *rq,
-		 instance_fn fn, void *arg, struct err *err);
-/* Who called instance_run() with @arg has gone before its callback, which
- * will not come: the run is not begun, or stopped. */
+/* Starts a sandbox and in it the main process; if the instance is stopping,
+ * waits for that. Takes ownership of what @o has, on failure too. Returns 0 or
+ * what can be refused at once: a failure of instance_run_refusal(),
+ * INSTANCE_NO_*, others. Calls @fn when the main process has begun, or with why
+ * not; a watcher that @fn adds to instance_main() misses nothing. */
+int instance_run(struct instance *in, struct run_options *o, instance_fn fn,
+		 void *arg, struct err *err);
+/* Returns 0 if instance_run() may be called now, else what it would fail with:
+ * -EALREADY (running, or a run waits), -EBUSY (its files are being removed),
+ * INSTANCE_IS_PAUSED. */
+int instance_run_refusal(const struct instance *in, struct err *err);
+/* Cancels the run that was asked for with @arg, whose callback has not come and
+ * will not: it does not begin, or is stopped. */
 void instance_run_cancel(struct instance *in, const void *arg);
-/* The image that INSTANCE_NO_IMAGE is about; NULL while unknown. */
+/* Returns the image that INSTANCE_NO_IMAGE is about, borrowed; NULL while
+ * unknown. */
 const char *instance_image(const struct instance *in);
 struct run *instance_main(struct instance *in); /* NULL: not running */
-/* -ENOTCONN: not running; INSTANCE_IS_PAUSED. */
 #define INSTANCE_IS_PAUSED (-EHOSTDOWN)
+/* Returns INSTANCE_IS_PAUSED, with what to do in @err. */
 int instance_paused_error(const struct instance *in, struct err *err);
-int instance_exec(struct instance *in, const struct run_request *rq,
+/* Starts another process. *ret is valid until its watchers' exited() or
+ * run_abandon(). Returns 0; -ENOTCONN if it is not running, INSTANCE_IS_PAUSED;
+ * -EMFILE for too many processes, -EMSGSIZE for too long options, -ENOBUFS if
+ * the sandbox does not answer, -ENOMEM. */
+int instance_exec(struct instance *in, const struct run_options *o,
 		  struct run **ret, struct err *err);
-/* Not running is success, by callback all the same. */
+/* Stops the instance: TERM, then KILL after @grace_ms. Calls @fn when its
+ * sandbox is removed and no removal of files is under way; succeeds if it does
+ * not run. Returns 0 or -ENOMEM. */
 int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
 		  void *arg);
-/* Live: -EBUSY unless @force, which kills. Removes home (credentials), log;
- * keeps the workspace. */
+/* Removes home (with its credentials) and log; keeps the workspace. Fails with
+ * -EBUSY if it is starting or up, unless @force, which kills it; or if its
+ * files are being removed. */
 int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg);
-/* Clean, and the instance's own workspace and record. A workspace given by
- * --workspace is never deleted. @in is gone when @fn hears of success. */
+/* Cleans it, and removes the instance's own workspace and its record; a
+ * workspace given by --workspace is never deleted. Fails as instance_clean().
+ * @in is freed before @fn is called with success. */
 int instance_destroy(struct instance *in, bool force, instance_fn fn,
 		     void *arg);
-/* Freezes what runs, or lets it go on; is so already is success. -ENOTCONN:
- * not running; -EBUSY: it ends, or another pause is under way; -ENOTSUP. */
+/* Freezes all its processes, or resumes them; succeeds if that is so already.
+ * Fails with -ENOTCONN if it is not running, -EBUSY if it is ending or another
+ * pause is under way, -ENOTSUP if the runtime cannot. */
 int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 		   struct err *err);
-/* Its ttl and its idle time count from now on. */
+/* Makes its ttl and its idle time begin again. Returns 0, -EBUSY if its files
+ * are being removed, or a failure of the store. */
 int instance_touch(struct instance *in, struct err *err);
-/* -ENOTCONN: not running. By runtime_ops.stats. */
+/* Asks for runtime_ops.stats. Returns 0, -ENOTCONN if it is not running,
+ * -ENOTSUP, or a failure of the runtime. */
 int instance_stats(struct instance *in, runtime_stats_fn fn, void *arg);
 
-/*
- * A reader of the terminal log. @wake: there may be more, or the run ended;
- * never from inside a call here.
- */
-struct instance_log;
+struct instance_log; /* a reader of the terminal log */
 #define INSTANCE_LOG_ALL UINT64_MAX
-/* From the last @lines lines on (INSTANCE_LOG_ALL: from the ring's start),
- * or from the last @bytes bytes when that is not 0. */
+/* Opens a reader at the last @bytes bytes, or if that is 0, at the last @lines
+ * lines (INSTANCE_LOG_ALL: the oldest byte). The caller owns *ret. Returns 0;
+ * -EBUSY if the log is being removed; -ENOMEM, a failure of logring_open(). A
+ * log that does not exist is empty. @wake is called when there may be more or
+ * the run has ended, never from inside a call here. */
 int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 		      void (*wake)(void *arg), void *arg,
 		      struct instance_log **ret, struct err *err);
-/* 0 at the end alone, which a log that was removed or begun anew still has for
- * who reads it. @ret_skipped (may be NULL): bytes before these that the ring
- * has lost. */
+/* Reads on. Returns the number of bytes, 0 only at the end, or a negative
+ * errno. *ret_skipped (may be NULL): bytes before these that the ring has lost.
+ * A log that was removed or replaced stays readable to its end. */
 ssize_t instance_log_read(struct instance_log *l, void *data, size_t len,
 			  uint64_t *ret_skipped);
 bool instance_log_live(const struct instance_log *l); /* more may come */
 void instance_log_close(struct instance_log *l); /* NULL is fine */
 
 /*
- * Several watchers may follow one run; output waits for the slowest. NULL
- * with errno: EMFILE too many, ENOMEM. Each is freed by its owner, in any
- * callback or later; after exited() the run is gone and the watch inert.
+ * Adds a watcher; output waits for the slowest. Returns NULL with errno on
+ * failure: EMFILE if there are too many, ENOMEM. Its owner frees it, in any
+ * callback or later; after exited() the run is gone and the watcher has no
+ * effect.
  */
 struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,
 				void *arg);
+/* Tells that the watcher is done with @bytes more of the output. */
 void run_watch_credit(struct run_watch *w, uint32_t bytes);
 void run_watch_free(struct run_watch *w); /* NULL is fine */
 struct instance *run_instance(const struct run *r);
 bool run_is_tty(const struct run *r);
-/* What a terminal needs that shows what the main run's does now: from how far
- * before its end its output is to be shown, and before and after that the
- * terminal's modes (NUL-terminated). */
+/* For a terminal that is to show what the main run's shows now: returns how
+ * many of the last bytes of output to show, and in @ret_modes the sequence of
+ * modes (NUL-terminated) to send before and after them. */
 uint64_t run_screen(const struct run *r, char ret_modes[SCREEN_MODES_MAX]);
+/* Returns how many bytes run_stdin() accepts now. */
 size_t run_stdin_room(const struct run *r);
+/* As channel_stdin() and so on (guest/session.h); -EPIPE if the run is over. */
 int run_stdin(struct run *r, const void *data, size_t len);
 int run_stdin_eof(struct run *r);
 int run_signal(struct run *r, uint32_t signo);
 int run_resize(struct run *r, uint16_t rows, uint16_t cols);
-/* Has a full-screen program draw all anew. */
+/* Makes a full-screen program redraw its terminal. */
 void run_redraw(struct run *r);
-/* The client that owned an attached run has gone: ends exec or instance. */
+/* Calls notice() of all watchers; @level is one of enum log_level. */
+void run_notice(struct run *r, uint8_t level, const char *text);
+/* Ends an exec, or stops the instance of a main run: the client that owned it
+ * has gone. */
 void run_abandon(struct run *r);
-/* It went on purpose: the run goes on without it. */
+/* Lets the run go on without its client, which has left on purpose. Stdin that
+ * is no terminal ends. */
 void run_detach(struct run *r);
 
 #endif

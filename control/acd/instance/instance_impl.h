@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * instance_impl.h - inside of instance*.c and run.c; nobody else includes it
+ * instance_impl.h - inside of control/acd/instance; nothing else includes it
  */
 #ifndef CONTROL_ACD_INSTANCE_INSTANCE_IMPL_H
 #define CONTROL_ACD_INSTANCE_INSTANCE_IMPL_H
@@ -13,65 +13,44 @@
 #include "control/acd/runtime/cgroup.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/instance/room.h"
+#include "control/acd/instance/steps.h"
 #include "control/acd/instance/lifetime.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/treejob.h"
 #include "control/shared/screen.h"
 
-#define READY_LIMIT_MS 15000u /* from a sandbox's start to its READY */
-#define KILL_GRACE_MS 5000u /* TERM to KILL, when nobody said otherwise */
-#define KILL_LIMIT_MS 2000u /* KILL to the sandbox's forced end */
+#define KILL_GRACE_MS 5000u /* TERM to KILL, by default */
+#define KILL_LIMIT_MS 2000u /* KILL to the run's forced end */
 #define RUN_WATCHES_MAX 32u
-
-/* A struct run_request that outlives its call. */
-struct run_wish {
-	struct strv argv, env;
-	char *cwd;
-	bool shell, files, tty, use_stdin, detached, unnoticed;
-	uint16_t rows, cols;
-	uint64_t timeout_ms;
-};
-
-/* run_wish.c */
-void run_wish_done(struct run_wish *w); /* accepts zeroed */
-int run_wish_copy(struct run_wish *w, const struct run_request *rq);
-
-/* Who made an end of a run, if not its process. */
-enum run_cause {
-	RUN_SELF,
-	RUN_STOPPED, /* instance_stop() */
-	RUN_TIMEOUT,
-	RUN_OUTPUT, /* it wrote more than it may */
-	RUN_IDLE,
-	RUN_TTL,
-	RUN_ABANDONED, /* its client has gone */
-};
 
 struct run {
 	struct instance *in;
 	LIST_ENTRY(run) link; /* in->execs; not the main run */
 	struct channel *channel; /* NULL: over, or the link is lost */
+	/* Called at its first output and when it has started: more than once.
+	 * May be NULL. */
+	void (*begun)(struct instance *in, const struct err *err);
 	LIST_HEAD(run_watches, run_watch) watches;
 	unsigned n_watches;
-	unsigned walking; /* watchers are being called */
-	struct link_exit end; /* when it is doomed */
+	unsigned walking; /* depth of calls to watchers */
+	struct link_exit end; /* if doomed: how it ended */
 	uint64_t output; /* bytes the process has written */
 	uint64_t credited; /* of these, given back as credit */
-	uint64_t kill_at; /* when TERM turns into KILL; 0: not yet asked */
-	struct loop_timer *timer; /* wall clock limit, then TERM, then KILL */
+	uint64_t kill_at; /* when KILL follows TERM; 0: no TERM was sent */
+	struct loop_timer *timer; /* time limit, then TERM, then KILL */
 	uint64_t due_ms; /* when it goes off; 0: not set */
-	uint64_t left_ms; /* that was left when it was frozen */
+	uint64_t left_ms; /* what was left of it when it was frozen */
 	uint64_t limit_ms; /* of its time; 0: none */
 	struct loop_timer *redraw; /* it has one row less until then */
 	uint32_t pid; /* in the sandbox; 0: not started */
 	enum run_cause cause;
-	uint16_t rows, cols; /* of the terminal, as it should be */
+	uint16_t rows, cols; /* of the terminal, as its client wants it */
 	bool is_main, tty, use_stdin;
-	bool doomed; /* to be finished when the walk is over */
-	bool killed; /* KILL was sent, its effect is waited for */
-	bool held; /* the sandbox is frozen: the timer waits */
+	bool doomed; /* run_finish() waits for the watchers' calls */
+	bool killed; /* KILL was sent */
+	bool held; /* the sandbox is frozen; the timer waits */
 	bool redrawing;
-	bool unnoticed; /* acd's own: no sign of life */
+	bool unnoticed; /* acd's own exec: no sign of life */
 	struct screen screen; /* of a main run's terminal */
 };
 
@@ -85,73 +64,87 @@ STAILQ_HEAD(instance_waiters, instance_waiter);
 
 enum instance_clean {
 	CLEAN_NOT,
-	CLEAN_EXPIRED, /* home and log, for its ttl is over */
-	CLEAN_HOME, /* and the log */
-	CLEAN_ALL, /* and the rest, and the record */
+	CLEAN_EXPIRED, /* home and log: its ttl is over */
+	CLEAN_HOME, /* home and log */
+	CLEAN_ALL, /* all files and the record */
 };
 
-/* Whose answer an instance waits for. Nothing of it is undone meanwhile, and
- * what happens to it is looked at when the answer has come. */
-enum instance_wait {
-	WAIT_NONE,
-	WAIT_DISK, /* a child that makes the disk limit hold */
-	WAIT_POLICY, /* the gateway, that is to bind its policy */
-	WAIT_SANDBOX, /* the runtime, that starts a sandbox */
-	WAIT_REPLACED, /* the runtime, that removes one of the pool first */
-	WAIT_END, /* the runtime, that is asked how a sandbox ended */
-	WAIT_THAW, /* the runtime, before a sandbox is removed */
-	WAIT_REMOVAL, /* the runtime, that removes a sandbox */
+/* A run that was asked for. @fn is NULL once it was called, or if no run
+ * was. */
+struct run_asked {
+	struct run_options options;
+	instance_fn fn;
+	void *arg;
+};
+
+/* Whether its sandbox is frozen, or is to be (instance/pause.c). */
+struct instance_freeze {
+	bool frozen; /* as the runtime last said */
+	bool wanted;
+	bool busy; /* the runtime has been asked */
+	instance_fn fn; /* of the caller that waits; NULL: none */
+	void *arg;
+	struct err why; /* of a freeze that failed and is being undone */
+};
+
+/* How much it may write (instance/disk_limit.c). */
+struct instance_disk {
+	bool is_wanted;
+	uint64_t wanted; /* replaces rec.disk, if is_wanted */
+	struct treejob *job; /* a child puts it into effect */
+	struct loop_timer *timer; /* checks whether it is reached */
+};
+
+/* The blueprint's files in its home (instance/home_files.c). */
+struct instance_home {
+	struct treejob *job; /* a child writes them */
+	struct home_report *report; /* shared with the child */
+	char *warnings; /* for the run that starts, or NULL */
+};
+
+/* What it may reach (instance/policy_bind.c). */
+struct instance_policy {
+	struct egress_change *change; /* one that is under way, or NULL */
+	char *warnings; /* for the run that starts, or NULL */
+	json_t *revoked; /* credentials revoked in its last run, or NULL */
+	bool vault_over; /* the end of its vaultd was reported in this run */
 };
 
 struct instance {
 	struct instances *is;
 	TAILQ_ENTRY(instance) link; /* is->all, in order of name */
 	struct instance_record rec;
-	struct instance_record *before; /* the last wishes; NULL: nothing */
 	struct blueprint bp; /* as of the last run */
 	char *image; /* as of the last look at the blueprint */
 
-	/* The run that is starting or on, and the one that waits for it to
-	 * stop. The functions are NULL when nobody is to be told. */
-	struct run_wish wish, next;
-	instance_fn run_fn, next_fn;
-	void *run_arg, *next_arg;
-
-	struct session *session;
-	struct run *main;
-	LIST_HEAD(run_list, run) execs;
-	struct loop_timer *ready_timer;
-	struct mounts_paths *paths; /* while its policy is being bound */
-	struct wishes *wishes; /* a change of these is under way */
-	char *warnings; /* of its policy, for the run that starts; NULL */
-	json_t *revoked; /* credentials of its last run; NULL: none */
-	bool vault_over; /* its vaultd has ended in this run, and it is told */
-	struct life life;
-	uint64_t ttl_next_ms; /* the next one is not before */
-	unsigned ttl_tries; /* to do what follows from its ttl; 0: not told */
-	enum instance_state final; /* after stopping: stopped or failed */
-	enum instance_clean clean; /* once nothing runs */
-	enum instance_wait waits; /* who has to answer before it goes on */
-	bool end_wanted; /* of a start that is under way */
-	bool warm; /* its sandbox was started ahead, and is not ready yet */
-	bool disk_wished; /* see disk_wish */
-	bool is_new; /* see instance_set_new() */
-	bool frozen; /* as the runtime last said */
-	bool freeze_wanted, freeze_busy; /* busy: the runtime is asked */
-
-	instance_fn freeze_fn; /* who asked; NULL: nobody */
-	void *freeze_arg;
-	struct err freeze_why; /* it failed, and is being taken back */
-
+	enum instance_phase phase;
+	struct instance_steps steps;
+	struct run_asked asked; /* the run that is starting or running */
+	struct run_asked next; /* waits for that to stop; fn NULL: none */
+	enum instance_state final; /* its state after stopping */
+	enum instance_clean clean; /* to be done when nothing runs */
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
+	struct instance_waiters waiters; /* for the end of run and cleaning */
 
-	struct instance_waiters waiters; /* for the end of all that follows */
-	struct cgroup_writers written; /* at the last look of room */
+	/* Passed from one step of a start to a later one. */
+	struct mounts_paths *paths; /* NULL: not mounted, or used */
+	int link_fd; /* -1: not started, or used */
+
+	struct session *session;
+	struct loop_timer *ready_timer;
+	struct run *main;
+	LIST_HEAD(run_list, run) execs;
+	struct instance_freeze freeze;
+	struct instance_disk disk;
+	struct instance_home home;
+	struct instance_policy policy;
+
+	struct life life;
+	uint64_t ttl_next_ms; /* no try to expire it before */
+	unsigned ttl_tries; /* tries to expire it; 0: not reported */
+	struct cgroup_writers written; /* at the last look of instance/room.c */
 	struct treejob *tree; /* its files are being removed */
-	struct treejob *disk_job; /* its disk limit is being made to hold */
-	struct loop_timer *disk_timer; /* looks whether it is reached */
-	uint64_t disk_wish; /* to hold instead of rec.disk, if disk_wished */
 
 	struct logring *ring;
 	LIST_HEAD(instance_logs, instance_log) logs;
@@ -162,6 +155,7 @@ struct instances {
 	struct store *store;
 	struct runtime *rt;
 	struct builds *builds;
+	const struct step *steps; /* instance_steps; tests use others */
 	const char *dir;
 	const struct instance_egress_ops *egress;
 	void *egress_arg;
@@ -169,7 +163,8 @@ struct instances {
 	void *pool_arg;
 	TAILQ_HEAD(instance_list, instance) all;
 	LIST_HEAD(instance_events, instance_event) events;
-	unsigned walking; /* events are being called */
+	LIST_HEAD(transaction_list, transaction) transactions;
+	unsigned walking; /* depth of calls to events */
 	struct instance_waiters later; /* to be called from the loop */
 	struct loop_timer *later_timer;
 	struct loop_timer *life_timer;
@@ -178,197 +173,265 @@ struct instances {
 	struct room room;
 };
 
-/* ---- instance.c ---- */
+/* Returns true if @step was begun and has not been undone. */
+static inline bool step_is_begun(const struct instance *in, enum step_id step)
+{
+	return (in->steps.begun & 1u << step) != 0;
+}
 
-/* Calls @fn from the loop; @err is copied, NULL for success. */
+/* ---- instance/state.c ---- */
+
+/* Calls all waiters of is->later; @arg: the instances. */
+void instances_call_later(void *arg);
+void instance_waiters_free(struct instance_waiters *list);
+/* Calls @fn from the loop; @err is copied, NULL for success. Returns 0 or
+ * -ENOMEM. */
 int instances_later(struct instances *is, instance_fn fn, void *arg,
 		    const struct err *err);
+/* Takes such a call back that has not come yet. */
+void instances_not_later(struct instances *is, instance_fn fn, void *arg);
 int instance_wait(struct instance *in, instance_fn fn, void *arg);
-/* Tells those who wait for the end; @err NULL for success. */
+/* Calls all waiters of the instance, from the loop; @err is NULL for success,
+ * and copied. */
 void instance_wake(struct instance *in, const struct err *err);
-/* Writes the record; on failure @err says so and the instance goes on. */
+/* Writes the record. On failure the one in memory stays as it is. */
 int instance_save(struct instance *in, struct err *err);
-/* Sets, tells everybody; does not write the record. */
+/* Calls all events: the instance is new or has changed. */
+void instance_tell_change(struct instance *in);
+/* Sets the state and calls all events; does not write the record. */
 void instance_set_state(struct instance *in, enum instance_state st);
 void instance_set_reason(struct instance *in, const char *fmt, ...)
 	ATTR_PRINTF(2, 3);
-/* Reads the blueprint again: in->bp, in->image. */
+/* Reads the blueprint again into in->bp and in->image; both stay on failure. */
 int instance_load_blueprint(struct instance *in, struct err *err);
-/* Tells everybody that listens of a limit that was reached. */
+/* Calls all events for a limit that was reached. */
 void instance_tell_breach(struct instance *in, const char *limit,
 			  const char *text);
-/* Forgets a dead instance whose record is gone. */
-void instance_forget(struct instance *in);
-/* <dir>/<name>/<sub>; NULL without memory. @sub "": the instance's own. */
+/* Does the same, and writes a line to the log. */
+void instance_breach(struct instance *in, const char *limit, const char *fmt,
+		     ...) ATTR_PRINTF(3, 4);
+/* Notes a sign of life. */
+void instance_moved(struct instance *in);
+/* Returns a new <dir>/<name>/<sub>, or <dir>/<name> for @sub ""; NULL without
+ * memory. */
 char *instance_path(const struct instance *in, const char *sub);
+
+/* ---- instance/set.c ---- */
+
+/* Returns an instance of @r (copied) that is not in the set; NULL without
+ * memory. */
+struct instance *instance_alloc(struct instances *is,
+				const struct instance_record *r);
+/* Frees an instance that is not in the set. */
+void instance_free(struct instance *in);
+/* Puts @in into the set, in order of name. */
+void instance_insert(struct instances *is, struct instance *in);
+/* Removes an instance, whose record is gone, from the set, wakes its waiters
+ * and frees it. */
+void instance_forget(struct instance *in);
+
+/* ---- instance/transaction.c ---- */
+
+/* Forgets the transactions under way without calling their functions. */
+void transactions_free(struct instances *is);
+/* The user has set the policy of @in: if no run begins, it stays. */
+void transactions_policy_set(struct instance *in);
 
 /* ---- instance/phase.c ---- */
 
-/* How far it is, in a word of the API's `phase`, static. */
+/* Returns true while its files are being removed. */
+static inline bool instance_files_go(const struct instance *in)
+{
+	return in->phase == PHASE_FILES;
+}
+/* Returns its phase as a word of the API, static. */
 const char *instance_phase(const struct instance *in);
+/* Returns true while its sandbox is being started or removed, or the runtime is
+ * asked about it. */
+bool instance_is_between(const struct instance *in);
+/* Returns true while only the end of the main run is awaited. */
+bool instance_main_is_awaited(const struct instance *in);
+/* Begins the end of a run whose main process has ended as @x says, or was
+ * killed and does not report it. Does nothing if the end has begun. */
+void instance_main_over(struct instance *in, const struct link_exit *x);
 
-/* ---- instance/undo.c ---- */
+/* ---- instance/steps.c ---- */
 
-/* A run has begun: its wishes stay. */
-void instance_settled(struct instance *in);
-
-/* ---- instance/start.c ---- */
-
-/* Its policy holds. */
-int instance_start_bound(struct instance *in, const struct mounts_paths *m,
-			 struct err *err);
-/* The run that waits, if any: begun, or refused with @err. */
+/* Begins the run @o and takes what @o has. On failure @fn is not called, and
+ * what was begun is undone, if need be later from the loop. */
+int instance_start_now(struct instance *in, struct run_options *o,
+		       instance_fn fn, void *arg, struct err *err);
+/* Begins the run that waits, if any, or with @err refuses it. */
 void instance_start_next(struct instance *in, const struct err *err);
-/* Tells who called instance_run(), if it still waits. */
-void instance_began(struct instance *in, const struct err *err);
 
-/* The link as its instance hears it. */
-extern const struct session_ops instance_session_ops;
-/* Answers HELLO. */
-int instance_assign(struct instance *in);
-/* Makes its directories and mounts; they may be there. */
-int instance_files(struct instance *in, struct mounts_paths *ret,
-		   struct err *err);
+/* ---- instance/place.c ---- */
 
-/* Its disk limit holds. */
-int instance_start_held(struct instance *in, struct err *err);
+/* Steps: check what can be refused; make the directory; make directories and
+ * mounts, before or after the disk limit is in effect. */
+int instance_check(struct instance *in, struct err *err);
+int instance_place_begin(struct instance *in, struct err *err);
+int instance_mounts_begin(struct instance *in, struct err *err);
+int instance_mounts_held_begin(struct instance *in, struct err *err);
+int instance_mounts_undo(struct instance *in, struct err *err);
 
 /* ---- instance/disk_limit.c ---- */
 
-/* @bytes are to hold from the next run on; the record has them when they do. */
-void instance_disk_wish(struct instance *in, uint64_t bytes);
-/* What instance_disk_wanted() says holds now. */
-void instance_disk_holds(struct instance *in);
-/* Can its limit, if any, be kept with the workspace it wants? If not, a wish
- * is forgotten. */
+/* Sets the disk limit of the next run. The record has it when it is in
+ * effect. */
+void instance_disk_want(struct instance *in, uint64_t bytes);
+/* Returns 0 if its limit, if any, can be kept with its workspace; else
+ * -ENOTSUP, and a new limit is dropped. */
 int instance_disk_check(struct instance *in, struct err *err);
-/* Nothing has to be done for it before a run. */
-bool instance_disk_is_settled(const struct instance *in);
-/* Makes the disk limit hold, then calls instance_start_held(). */
+/* Steps: accept a limit that needs no work; put another one into effect, by a
+ * child. instance_disk_cancel() stops that child, and its step fails. */
 int instance_disk_begin(struct instance *in, struct err *err);
-/* Leaves that off, if it is under way; the start then fails. */
-void instance_disk_cancel(struct instance *in);
-/* Its own files are in its disk.img. */
+int instance_disk_hold(struct instance *in, struct err *err);
+void instance_disk_cancel(struct instance *in, enum run_cause cause,
+			  uint64_t grace_ms);
+/* Returns true if its own files are in its disk.img. */
 bool instance_disk_is_file(const struct instance *in);
-/* Removes home and log, or @all, by in->tree. */
+/* Starts in->tree, which removes home and log, or @all. */
 int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
 			 struct err *err);
-/* Tells each run of an instance what its limit does not count. */
+/* Tells the run's watchers what its disk limit does not count. */
 void instance_disk_notice(struct instance *in);
-/* As disk_use_json(). */
+/* Returns what disk_use_json() does. */
 json_t *instance_disk_json(const struct instance *in);
 void instance_disk_free(struct instance *in);
 
-/* ---- instance/warm.c ---- */
+/* ---- instance/home_files.c ---- */
 
-/* Gets a sandbox that was started ahead, with directories and mounts. */
-bool instance_warm_claim(struct instance *in);
-/* Its policy holds: tells it whose it is. */
-void instance_warm_go(struct instance *in);
-/* It is lost or too late before it was ready: another is started instead. */
-void instance_warm_lost(struct instance *in);
+/* Step: copy the blueprint's skills and write its files into the home, each by a
+ * child. Undone, the skills are removed. */
+int instance_home_begin(struct instance *in, struct err *err);
+int instance_home_undo(struct instance *in, struct err *err);
+/* Returns the directory of the skills in ac-host, written to @ret; NULL: there
+ * are none. */
+const char *instance_skills(const struct instance *in, char ret[PATH_MAX]);
+/* Tells the run's watchers what was not as it should be. */
+void instance_home_notice(struct instance *in);
+void instance_home_free(struct instance *in);
+
+/* ---- instance/sandbox.c ---- */
+
+/* Steps: start and remove the sandbox, by the runtime. */
+int instance_sandbox_begin(struct instance *in, struct err *err);
+int instance_sandbox_undo(struct instance *in, struct err *err);
+/* Asks the runtime how its sandbox ended; @lost: it is about to end. Calls @fn
+ * with @in. Returns a negative errno if the runtime cannot be asked. */
+int instance_ask_end(struct instance *in, bool lost, runtime_end_fn fn);
+/* Returns @end, or on @err NULL, with a line in the log. */
+const struct runtime_end *instance_end_known(const struct instance *in,
+					     const struct runtime_end *end,
+					     const struct err *err);
+/* Adds what @end knows to in->why. */
+void instance_add_last_words(struct instance *in,
+			     const struct runtime_end *end);
+
+/* ---- instance/greeting.c ---- */
+
+/* Steps: claim a sandbox of the pool, with its directories and mounts; open the
+ * guest link and start the main run, and close it. */
+int instance_pool_begin(struct instance *in, struct err *err);
+int instance_guest_begin(struct instance *in, struct err *err);
+int instance_guest_undo(struct instance *in, struct err *err);
 
 /* ---- instance/policy_bind.c ---- */
 
-/* Has the policy bound, then calls instance_start_bound(); takes @paths, a
- * copy. */
-int instance_egress_begin(struct instance *in, const struct mounts_paths *paths,
-			  struct err *err);
-/* What its guest is told beside; all zero: nothing. */
+/* Steps: bind the policy, and unbind it. */
+int instance_egress_begin(struct instance *in, struct err *err);
+int instance_egress_undo(struct instance *in, struct err *err);
+/* Returns what its sandbox is given besides; zeroed: nothing. */
 struct instance_grant instance_grant(const struct instance *in);
-/* The sandbox is gone, or will not be. */
-void instance_egress_end(struct instance *in);
-/* Tells each run of an instance that reaches everything, and of targets that
- * will not be reached. */
+/* Tells the run's watchers if it reaches every host, and which targets it will
+ * not reach. */
 void instance_egress_notice(struct instance *in);
 void instance_egress_free(struct instance *in);
-/* Its vaultd has ended: told once a run. */
+/* Reports that its vaultd has ended, once a run. */
 void instance_egress_vault_over(struct instance *in);
-/* An instance_revoked_fn; @arg: the instances. */
-void instance_egress_revoked(void *arg, const char *name,
-			     const char *credential, const char *host);
 
 /* ---- instance/end.c ---- */
 
-/* The sandbox could not start, or must not: in->why. */
+/* Calls the callback of instance_run(), once: its run has begun, or @err says
+ * why not. */
+void instance_began(struct instance *in, const struct err *err);
+/* Records that the start has failed, or was canceled, for in->why, and calls
+ * the callback of instance_run(). */
 void instance_start_failed(struct instance *in);
-/* The link of a sandbox is gone; it may have been killed. */
-void instance_link_lost(struct instance *in, const struct err *err);
-/* The main process has reported its end. */
-void instance_main_exited(struct instance *in, const struct link_exit *x);
-/* It has not, although it was killed. */
-void instance_force_end(struct instance *in);
-/* Begins the end of what is live, thawed if it was frozen. */
-void instance_end(struct instance *in, enum run_cause cause, uint64_t grace_ms);
-/* Removes the sandbox, then does what is to follow. */
-void instance_teardown(struct instance *in);
-/* The same for one that is not live, but whose removal had failed. */
-void instance_teardown_left(struct instance *in);
+/* Steps, in an end: ask the runtime how the sandbox ended; report the end of
+ * the run. And the hurry of the last step: ends the run for @cause. */
+int instance_end_ask(struct instance *in, struct err *err);
+int instance_run_conclude(struct instance *in, struct err *err);
+void instance_end_hurry(struct instance *in, enum run_cause cause,
+			uint64_t grace_ms);
 
 /* ---- instance/clean.c ---- */
 
-/* Nothing runs any more: does what in->clean says and wakes the waiters. */
+/* Called when nothing runs: does what in->clean says, then wakes the
+ * waiters. */
 void instance_clean_now(struct instance *in);
-/* At the start of acd: what the store believes alive is lost. */
+/* Called when acd starts: marks what the store believes alive as lost. */
 void instances_lost(struct instances *is);
 
 /* ---- instance/pause.c ---- */
 
-/* Lets it go on, whatever comes of it: it is about to end. */
+/* Resumes the sandbox before an end; time passes again even if that fails. */
 void instance_thaw(struct instance *in);
+/* Step: resume the sandbox, and wait for the runtime's answer. */
+int instance_freeze_undo(struct instance *in, struct err *err);
 
 /* ---- instance/overdue.c ---- */
 
-/* When all records are there. -ENOMEM. */
+/* Called when all records are loaded. Returns 0 or -ENOMEM. */
 int instances_life_begin(struct instances *is);
-/* Its run has begun. */
+/* Begins its ttl and idle time again. */
 void instance_life_start(struct instance *in);
-/* Looks at it in time; after a change of its limits or of its state. */
+/* Sets the timer for it, after a change of its limits or its state. */
 void instance_life_arm(struct instance *in);
-/* A sign of life. */
-void instance_moved(struct instance *in);
-/* A limit was reached: one line in the log, and one event. */
-void instance_breach(struct instance *in, const char *limit, const char *fmt,
-		     ...) ATTR_PRINTF(3, 4);
-/* Seconds since the epoch; 0: never. */
+/* Returns seconds since the epoch, 0: never. */
 int64_t instance_expires_at(const struct instance *in);
 
 /* ---- instance/term_log.c ---- */
 
-/* A new run: empties the log; readers of the old one are cut off. */
+/* Step: begin an empty log for a new run. Readers of the old one keep that. */
 int instance_log_start(struct instance *in, struct err *err);
 void instance_log_write(struct instance *in, struct slice data);
-/* Before the main run ends: says so if the log is not whole. */
-void instance_log_judge(struct instance *in);
-/* A line of its vault's audit, into log/vault: 1 MiB, and log/vault.1 before
- * it. @json is the guest's word: its members come behind a "time" of acd's, in
- * place of one of its own; what is no object with each key once (json.h) comes
- * as the member "text". */
+/* Returns what to tell its user if bytes are missing from the log, owned by the
+ * caller; NULL if none are, or without memory. */
+char *instance_log_judge(const struct instance *in);
+/* Appends a line of its vault's audit to log/vault (1 MiB, and log/vault.1
+ * before it). @json is hostile: its members follow a "time" of acd's, which
+ * replaces one of its own. What is no object with each key once (json.h)
+ * becomes the member "text". */
 void instance_log_audit(const struct instance *in, const char *json);
 void instance_log_end(struct instance *in); /* nothing more will come */
-/* The files are going: cuts the readers off; @wake: they hear of it. */
+/* Detaches the readers, which keep the old log; @wake: wakes them. */
 void instance_log_drop(struct instance *in, bool wake);
 
 /* ---- run.c ---- */
 
-/* Opens the channel and adds the run to @in. */
-int run_start(struct instance *in, const struct run_wish *w, bool is_main,
+/* Opens a channel and starts a process in it. Returns 0 or a failure of
+ * instance_exec(). The caller puts *ret into @in. */
+int run_start(struct instance *in, const struct run_options *o, bool is_main,
 	      struct run **ret, struct err *err);
-/* Tells the watchers and frees the run. */
+/* Calls exited() of all watchers and frees the run; if watchers are being
+ * called, then afterwards. */
 void run_finish(struct run *r, const struct link_exit *x);
-/* TERM now (and HUP to a terminal), KILL after @grace_ms, and after
- * KILL_LIMIT_MS more without the sandbox's help. */
+/* Sends TERM now (and HUP to a terminal), KILL after @grace_ms; KILL_LIMIT_MS
+ * later the run is over even if the sandbox reports nothing. */
 void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms);
-void run_notice(struct run *r, uint8_t level, const char *text);
-/* The sandbox is ready: from now on its time passes. */
+/* Starts its time limit: the sandbox is ready. */
 void run_limit_begin(struct run *r);
-/* Its sandbox is frozen: its time stands still; or goes on. */
+/* Stops its timer while its sandbox is frozen (@held), or starts it again. */
 void run_hold(struct run *r, bool held);
 
-/* ---- run_wish.c ---- */
+/* ---- run_options.c ---- */
 
+/* Returns what @o runs in @in, borrowed: its own argv, or the blueprint's. */
 const struct strv *run_argv(const struct instance *in,
-			    const struct run_wish *w);
-const char *run_cwd(const struct instance *in, const struct run_wish *w);
+			    const struct run_options *o);
+/* Returns the directory, borrowed: that of @o, the instance or the
+ * blueprint. */
+const char *run_cwd(const struct instance *in, const struct run_options *o);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifetime.c - how long an instance may stay, by two clocks; pure
+ * lifetime.c - how long an instance may stay, by two clocks
  */
 #include "control/acd/instance/lifetime.h"
 
-/* Neither clock may be behind what it said before: then it is no time. */
+/* A clock that went back counts as no time passed. */
 static uint64_t left_of(uint64_t limit, uint64_t since, uint64_t now)
 {
 	uint64_t past = now > since ? now - since : 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lifetime.h - how long an instance may stay, by two clocks; pure
+ * lifetime.h - how long an instance may stay, by two clocks; no side effects
  *
- * What happened since acd started is measured on the monotonic clock alone:
- * a wall clock that is set has no effect on a run. Of what ended in an
- * earlier life of acd only the wall clock tells the age, and that may be
- * wrong, above all just after the machine's start. So it is believed
+ * What happened since acd started is measured on the monotonic clock only, so
+ * setting the wall clock has no effect on a run. The age of what ended before
+ * acd started is known by the wall clock only, which may be wrong, above all
+ * just after the machine's start. So the wall clock
  *
- *	not before acd has run for LIFE_SETTLE_MS (or the ttl, if less): until
- *	then a clock that was ahead has been set,
- *	and never for more than the ttl: measured from acd's start on, the
- *	monotonic clock ends it whatever the other one says.
+ *	is ignored until acd has run for LIFE_SETTLE_MS (or the ttl, if less):
+ *	by then a clock that was ahead has been set;
+ *	cannot keep anything longer than the ttl, measured on the monotonic
+ *	clock from acd's start.
  */
 #ifndef CONTROL_ACD_INSTANCE_LIFETIME_H
 #define CONTROL_ACD_INSTANCE_LIFETIME_H
@@ -21,9 +21,9 @@
 #define LIFE_NEVER UINT64_MAX
 
 struct life {
-	uint64_t since_ms; /* its ttl counts from here, or acd's start */
-	int64_t since_wall; /* seconds: when it began in an earlier life; 0 */
-	uint64_t moved_ms; /* the last sign of life of its run */
+	uint64_t since_ms; /* monotonic: the ttl begins here, or acd did */
+	int64_t since_wall; /* wall seconds of its begin; 0: by since_ms only */
+	uint64_t moved_ms; /* monotonic: last sign of life of its run */
 };
 
 struct life_now {
@@ -31,10 +31,11 @@ struct life_now {
 	int64_t wall; /* seconds since the epoch */
 };
 
-/* Milliseconds until @ttl_ms is over, 0: it is; LIFE_NEVER when it is 0. */
+/* Returns the milliseconds until @ttl_ms is over, 0 if it is; LIFE_NEVER if
+ * @ttl_ms is 0. */
 uint64_t life_ttl_left(const struct life *l, uint64_t ttl_ms,
 		       const struct life_now *now);
-/* The same for a run of which nothing was heard for @idle_ms. */
+/* The same for @idle_ms since the last sign of life. */
 uint64_t life_idle_left(const struct life *l, uint64_t idle_ms,
 			const struct life_now *now);
 

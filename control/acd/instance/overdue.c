@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overdue.c - what has stayed for too long, and limits that are reached
+ * overdue.c - ends runs and expires instances whose time is over
  *
  * Theory of operation: one timer for all instances goes off when the first of
- * them could be due, and at least once a minute while there is any with a
- * ttl or an idle limit. instance/lifetime.c judges; here is what follows:
+ * them could be due, and at least once a minute while any has a ttl or an idle
+ * limit. instance/lifetime.c judges; here is what follows:
  *
  *	idle  the run is stopped
  *	ttl   the run is stopped, then home and log are removed; workspace
  *	      and record stay, in the state "expired"
  *
- * A sign of life (output, input, an exec's beginning or end, but none of a
- * command that acd runs there by itself, as for `ac top`) is one
- * assignment: that the run is not due after all shows when the timer looks.
+ * A sign of life is output, input, or the begin or end of an exec, except of a
+ * command of acd's own (as for `ac top`). It only sets a time: the timer finds
+ * later that the run is not due.
  */
 #include "control/acd/instance/instance_impl.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "lib/log.h"
 
-#define LOOK_MS 60000u /* at least so often */
-#define LOOK_SOON_MS 1000u /* again, at what cannot be judged now */
-/* Between tries to remove what has expired: doubled, so many times. */
+#define LOOK_MS 60000u /* longest time between two looks */
+#define LOOK_SOON_MS 1000u /* the same for what cannot be judged now */
+/* Time between tries to expire an instance: doubled after each, at most
+ * RETRY_STEPS times. */
 #define RETRY_MS 1000u
 #define RETRY_STEPS 10u
 
@@ -32,26 +30,13 @@ static struct life_now life_now(void)
 	return (struct life_now){ .ms = clock_ms(), .wall = time(NULL) };
 }
 
-void instance_breach(struct instance *in, const char *limit, const char *fmt,
-		     ...)
-{
-	char text[128];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	log_warn("%s: %s limit reached: %s", in->rec.name, limit, text);
-	instance_tell_breach(in, limit, text);
-}
-
 static bool has_ended(const struct instance *in)
 {
 	return in->rec.state == INSTANCE_STOPPED ||
 	       in->rec.state == INSTANCE_FAILED;
 }
 
-/* Milliseconds until it has to be looked at; 0: now. */
+/* Returns the milliseconds until it is due, 0 if it is. */
 static uint64_t life_left(const struct instance *in, const struct life_now *now,
 			  bool *ret_idle)
 {
@@ -108,19 +93,17 @@ static void expire(struct instance *in)
 		instance_breach(in, "ttl", "it was kept for %s", span);
 	in->ttl_next_ms = clock_ms() + ((uint64_t)RETRY_MS << shift);
 	in->clean = CLEAN_EXPIRED;
-	if (instance_is_live(in)) {
+	if (instance_is_live(in) || in->rec.container_id)
 		instance_end(in, RUN_TTL, KILL_GRACE_MS);
-	} else if (in->rec.container_id) {
-		instance_teardown_left(in);
-	} else {
+	else
 		instance_clean_now(in);
-	}
 }
 
-/* Starting, stopping, being cleaned, about to end: judged afterwards. */
+/* Returns false while it starts, stops, is cleaned or is about to end: it is
+ * judged afterwards. */
 static bool is_settled(const struct instance *in)
 {
-	if (in->tree || in->clean != CLEAN_NOT)
+	if (instance_is_leaving(in))
 		return false;
 	if (instance_is_up(in))
 		return in->main && in->main->cause == RUN_SELF;
@@ -136,11 +119,11 @@ static void life_look(void *arg)
 	bool idle;
 
 	is->look_at_ms = 0;
-	/* Nothing here takes an instance out of the set at once. */
+	/* Nothing here removes an instance from the set at once. */
 	TAILQ_FOREACH (in, &is->all, link) {
 		left = life_left(in, &now, &idle);
 		if (left > 0)
-			in->ttl_tries = 0; /* it counts anew */
+			in->ttl_tries = 0; /* the time begins again */
 		if (left == 0 && is_settled(in) && !idle && in->ttl_tries > 0 &&
 		    now.ms < in->ttl_next_ms) {
 			left = in->ttl_next_ms - now.ms;
@@ -169,7 +152,7 @@ int instances_life_begin(struct instances *is)
 	TAILQ_FOREACH (in, &is->all, link) {
 		int64_t since = in->rec.started_at;
 
-		/* It could not even start; or it was touched later. */
+		/* It may have failed to start, or been touched later. */
 		if (since == 0)
 			since = in->rec.finished_at;
 		if (since < in->rec.touched_at)
@@ -179,11 +162,6 @@ int instances_life_begin(struct instances *is)
 		instance_life_arm(in);
 	}
 	return 0;
-}
-
-void instance_moved(struct instance *in)
-{
-	in->life.moved_ms = clock_ms();
 }
 
 void instance_life_start(struct instance *in)
@@ -197,19 +175,19 @@ void instance_life_start(struct instance *in)
 int instance_touch(struct instance *in, struct err *err)
 {
 	int64_t before = in->rec.touched_at;
-	int ret;
+	int rc;
 
-	if (in->clean != CLEAN_NOT || in->tree)
+	if (instance_is_leaving(in))
 		return err_set(err, -EBUSY,
 			       "the files of '%s' are being removed",
 			       in->rec.name);
 	in->rec.touched_at = time(NULL);
-	ret = instance_save(in, err);
-	if (ret < 0)
+	rc = instance_save(in, err);
+	if (rc < 0)
 		in->rec.touched_at = before;
 	else
 		instance_life_start(in);
-	return ret;
+	return rc;
 }
 
 int64_t instance_expires_at(const struct instance *in)

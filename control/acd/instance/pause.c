@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pause.c - a sandbox that stands still, and goes on
+ * pause.c - freezes a sandbox and resumes it
  *
- * Theory of operation: what is wanted and what the runtime last said are
- * kept apart; freeze_step() asks the runtime while they differ, one question
- * at a time. So an end that comes while the runtime freezes needs no case of
- * its own: it wants the sandbox thawed, and instance_teardown() waits until
- * nothing is being asked any more.
+ * Theory of operation: what is wanted and what the runtime last said are kept
+ * apart. freeze_step() asks the runtime while they differ, one call at a time.
+ * So an end during a freeze is no special case: it wants the sandbox resumed,
+ * and instance_freeze_undo() waits for the last answer.
  *
- * A freeze that failed may have half happened, or happen late: the sandbox
- * counts as frozen and is thawed before anybody hears of the failure.
+ * A freeze that failed may have half happened, or happen late. So the sandbox
+ * counts as frozen and is resumed before the failure is reported.
  *
- * In a frozen sandbox no time passes: the limits of its runs, their signals'
- * grace, init-guard's duty to answer and the idle limit stand still. Its ttl
- * does not, for that is about what is kept here.
+ * In a frozen sandbox no time passes: the time limits of its runs, the grace
+ * after TERM, init-guard's time to answer and the idle limit stand still. Its
+ * ttl does not, since that limits how long files are kept.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -36,13 +35,13 @@ static void runs_hold(struct instance *in, bool held)
 
 static void pause_reply(struct instance *in, const struct err *err)
 {
-	const struct err why = in->freeze_why;
-	instance_fn fn = in->freeze_fn;
+	const struct err why = in->freeze.why;
+	instance_fn fn = in->freeze.fn;
 
-	in->freeze_fn = NULL;
-	in->freeze_why = (struct err){ 0 };
+	in->freeze.fn = NULL;
+	in->freeze.why = (struct err){ 0 };
 	if (fn)
-		fn(in->freeze_arg, why.code < 0 ? &why : err);
+		fn(in->freeze.arg, why.code < 0 ? &why : err);
 }
 
 static void state_follow(struct instance *in, enum instance_state st)
@@ -56,25 +55,26 @@ static void state_follow(struct instance *in, enum instance_state st)
 
 static void freeze_step(struct instance *in);
 
-/* The runtime did as it was told; what follows is by what is wanted now. */
+/* The runtime has frozen or resumed it; what follows depends on what is wanted
+ * now. */
 static void freeze_done(struct instance *in)
 {
 	const struct err ending = { .code = -EBUSY,
 				    .msg = "it is ending, so it goes on" };
 
 	/* It has ended, or reached a limit, meanwhile. */
-	if (in->frozen && (!in->main || in->main->cause != RUN_SELF))
-		in->freeze_wanted = false;
-	if (in->frozen != in->freeze_wanted) {
-		if (!in->freeze_wanted)
+	if (in->freeze.frozen && (!in->main || in->main->cause != RUN_SELF))
+		in->freeze.wanted = false;
+	if (in->freeze.frozen != in->freeze.wanted) {
+		if (!in->freeze.wanted)
 			pause_reply(in, &ending);
 		freeze_step(in);
 		return;
 	}
-	if (in->rec.state == INSTANCE_RUNNING && in->frozen) {
+	if (in->rec.state == INSTANCE_RUNNING && in->freeze.frozen) {
 		runs_hold(in, true);
 		state_follow(in, INSTANCE_PAUSED);
-	} else if (in->rec.state == INSTANCE_PAUSED && !in->frozen) {
+	} else if (in->rec.state == INSTANCE_PAUSED && !in->freeze.frozen) {
 		runs_hold(in, false);
 		instance_moved(in);
 		state_follow(in, INSTANCE_RUNNING);
@@ -86,15 +86,15 @@ static void freeze_done(struct instance *in)
 static void freeze_failed(struct instance *in, const struct err *err)
 {
 	log_error("%s: cannot %s: %s", in->rec.name,
-		  in->frozen ? "resume" : "pause", err->msg);
-	if (in->frozen) {
-		in->freeze_wanted = true;
+		  in->freeze.frozen ? "resume" : "pause", err->msg);
+	if (in->freeze.frozen) {
+		in->freeze.wanted = true;
 		pause_reply(in, err);
 		return;
 	}
-	in->frozen = true;
-	in->freeze_wanted = false;
-	in->freeze_why = *err;
+	in->freeze.frozen = true;
+	in->freeze.wanted = false;
+	in->freeze.why = *err;
 	freeze_step(in);
 }
 
@@ -102,17 +102,16 @@ static void freeze_answered(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 
-	in->freeze_busy = false;
+	in->freeze.busy = false;
 	if (err) {
 		freeze_failed(in, err);
 	} else {
-		in->frozen = !in->frozen;
+		in->freeze.frozen = !in->freeze.frozen;
 		freeze_done(in);
 	}
-	if (in->waits == WAIT_THAW && !in->freeze_busy) {
-		in->waits = WAIT_NONE;
-		in->frozen = in->freeze_wanted = false; /* no second try */
-		instance_teardown(in);
+	if (in->phase == PHASE_THAW && !in->freeze.busy) {
+		in->freeze.frozen = in->freeze.wanted = false; /* no 2nd try */
+		step_done(in, NULL);
 	}
 }
 
@@ -125,34 +124,37 @@ static void freeze_step(struct instance *in)
 {
 	struct runtime *rt = in->is->rt;
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
-	if (in->freeze_busy || in->frozen == in->freeze_wanted)
+	if (in->freeze.busy || in->freeze.frozen == in->freeze.wanted)
 		return;
-	in->freeze_busy = true;
-	ret = rt->ops->freeze(rt, in->rec.container_id, in->freeze_wanted,
-			      freeze_answered, in);
-	if (ret == 0)
+	in->freeze.busy = true;
+	rc = rt->ops->freeze(rt, in->rec.container_id, in->freeze.wanted,
+			     freeze_answered, in);
+	if (rc == 0)
 		return;
-	err_set(&err, ret, "%s", err_text(ret));
+	err_set(&err, rc, "%s", err_text(rc));
 	if (instances_later(in->is, freeze_refused, in, &err) < 0)
 		freeze_answered(in, &err);
 }
 
 void instance_thaw(struct instance *in)
 {
-	/* Time passes again even if the runtime fails: it then is what ends
+	/* Time passes again even if the runtime fails: then the time limit ends
 	 * the run. */
 	runs_hold(in, false);
-	in->freeze_wanted = false;
+	in->freeze.wanted = false;
 	freeze_step(in);
 }
 
-int instance_paused_error(const struct instance *in, struct err *err)
+/* A frozen process cannot die, and the runtime must have answered all calls
+ * before the instance may go. */
+int instance_freeze_undo(struct instance *in, struct err *err)
 {
-	return err_set(err, INSTANCE_IS_PAUSED,
-		       "'%s' is paused; 'ac resume %s' lets it go on",
-		       in->rec.name, in->rec.name);
+	(void)err;
+	if (in->freeze.frozen || in->freeze.busy)
+		instance_thaw(in);
+	return in->freeze.busy ? STEP_WAITS : 0;
 }
 
 static int pause_refusal(const struct instance *in, struct err *err)
@@ -168,7 +170,7 @@ static int pause_refusal(const struct instance *in, struct err *err)
 			       "the runtime of '%s' cannot pause it", name);
 	if (in->main->cause != RUN_SELF)
 		return err_set(err, -EBUSY, "'%s' is ending", name);
-	if (in->freeze_fn || in->freeze_busy)
+	if (in->freeze.fn || in->freeze.busy)
 		return err_set(err, -EBUSY,
 			       "'%s' is being paused or resumed already", name);
 	return 0;
@@ -177,21 +179,21 @@ static int pause_refusal(const struct instance *in, struct err *err)
 int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 		   struct err *err)
 {
-	int ret = pause_refusal(in, err);
+	int rc = pause_refusal(in, err);
 
-	if (ret < 0)
-		return ret;
-	/* Neither its freezing nor its thawing could be had: once more. */
-	if (paused && in->frozen && in->rec.state == INSTANCE_RUNNING)
-		in->frozen = false;
-	if (in->frozen == paused) {
+	if (rc < 0)
+		return rc;
+	/* Both the freeze and its undoing failed: try again. */
+	if (paused && in->freeze.frozen && in->rec.state == INSTANCE_RUNNING)
+		in->freeze.frozen = false;
+	if (in->freeze.frozen == paused) {
 		if (instances_later(in->is, fn, arg, NULL) < 0)
 			return err_nomem(err);
 		return 0;
 	}
-	in->freeze_fn = fn;
-	in->freeze_arg = arg;
-	in->freeze_wanted = paused;
+	in->freeze.fn = fn;
+	in->freeze.arg = arg;
+	in->freeze.wanted = paused;
 	freeze_step(in);
 	return 0;
 }

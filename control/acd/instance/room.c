@@ -2,11 +2,11 @@
 /*
  * room.c - how much room the file system of $AC_HOME has left
  *
- * Theory of operation: no file system says which sandbox fills it, but the kernel
- * counts for each process what it has written. Where the runtime knows which
- * process writes for a sandbox, acd looks at that one, else at the first of the
- * sandbox's processes. It looks only while room is low, and compares what they
- * wrote since the last look.
+ * Theory of operation: no file system says which sandbox fills it, but the
+ * kernel counts for each process what it has written. Where the runtime knows
+ * which process writes for a sandbox, acd looks at that one, else at the first
+ * of the sandbox's processes. It looks only while room is low, and compares
+ * what they wrote since the last look.
  */
 #include "control/acd/instance/room.h"
 
@@ -61,7 +61,7 @@ uint64_t room_wrote(enum room_state st, const struct cgroup_writers *before,
 		for (size_t k = 0; k < before->n; k++) {
 			const struct cgroup_writer *b = &before->of[k];
 
-			/* Fewer than before: another with that number. */
+			/* Fewer bytes than before: another process. */
 			if (b->pid != w->pid || b->bytes > w->bytes)
 				continue;
 			known = true;

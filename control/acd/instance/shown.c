@@ -8,7 +8,7 @@
 
 #include "control/shared/json.h"
 
-/* Its own wishes; what does not parse shows as none. */
+/* Returns its own options; what does not parse shows as none. */
 static json_t *stored_egress(const char *text)
 {
 	struct egress e = { 0 };
@@ -21,8 +21,8 @@ static json_t *stored_egress(const char *text)
 	return v;
 }
 
-/* As they were given to it; what does not parse shows as none. That they are
- * instead of the blueprint's, which is a word in the list of a request, is a
+/* Returns the credentials that were given to it; what does not parse shows as
+ * none. That they replace the blueprint's is a word in a request's list, but a
  * member of its own here. */
 static json_t *stored_credentials(const char *text, bool *ret_only)
 {
@@ -38,8 +38,8 @@ static json_t *stored_credentials(const char *text, bool *ret_only)
 	return v;
 }
 
-/* What its init-guard said of the start, {"check": "ok", ...}; null while
- * nothing runs. */
+/* Returns its init-guard's report of the start, {"check": "ok", ...}; null
+ * while nothing runs. */
 static json_t *guard_json(const struct instance *in)
 {
 	const char *const *report = in->session ? session_report(in->session) :
@@ -64,7 +64,7 @@ json_t *instance_json(struct instance *in)
 	int64_t expires;
 	bool ready, only;
 
-	/* A blueprint that is gone or broken has no image that is ready. */
+	/* Without its blueprint, no image is ready. */
 	if (!in->image)
 		instance_load_blueprint(in, &ignored);
 	ready = in->image && build_is_present(in->is->builds, in->image);
@@ -86,8 +86,9 @@ json_t *instance_json(struct instance *in)
 	    json_object_set_new(all, "credentials_only", json_boolean(only)) <
 		    0 ||
 	    json_object_set_new(all, "revoked",
-				in->revoked ? json_incref(in->revoked) :
-					      json_array()) < 0 ||
+				in->policy.revoked ?
+					json_incref(in->policy.revoked) :
+					json_array()) < 0 ||
 	    json_object_set_new(all, "phase", json_string(instance_phase(in))) <
 		    0 ||
 	    json_object_set_new(all, "guard", guard_json(in)) < 0 ||

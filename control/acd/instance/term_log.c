@@ -2,11 +2,9 @@
 /*
  * term_log.c - the terminal log of an instance, and its readers
  *
- * The ring is open while a run writes it or somebody reads it. Writer and
- * readers share it, since only the writer knows when it turns over. A reader
- * that is cut off from the instance, because its log is removed or begun
- * anew, keeps the ring as it was: it is one who comes late, and may be owed
- * the rest.
+ * The ring is open while a run writes it or a reader has it. They share it,
+ * since only the writer knows when it rotates. If the log is removed or begins
+ * again for a new run, its readers keep the old ring and read that to its end.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -16,14 +14,14 @@
 
 #include "control/acd/daemon/logfile.h"
 #include "control/shared/json.h"
-#include "lib/log.h"
+#include "lib/str.h"
 
 #define AUDIT_BYTES (1024u * 1024)
 
 struct instance_log {
 	LIST_ENTRY(instance_log) link;
-	struct instance *in; /* NULL: cut off, nothing more will come */
-	struct logring *ring; /* then: what is left to read, or NULL */
+	struct instance *in; /* NULL: detached, nothing more comes */
+	struct logring *ring; /* of a detached reader; may be NULL */
 	uint64_t pos;
 	void (*wake)(void *arg);
 	void *arg;
@@ -49,7 +47,7 @@ static void ring_close(struct instance *in)
 	in->ring = NULL;
 }
 
-/* A reader may close itself when it is woken, and nobody else. */
+/* A reader may close itself in wake(), but no other. */
 static void logs_wake(struct instance *in)
 {
 	struct instance_log *l, *next;
@@ -88,47 +86,44 @@ void instance_log_write(struct instance *in, struct slice data)
 	logs_wake(in);
 }
 
-void instance_log_judge(struct instance *in)
+char *instance_log_judge(const struct instance *in)
 {
 	uint64_t dropped = in->ring ? logring_dropped(in->ring) : 0;
-	char text[128];
 
 	if (dropped == 0)
-		return;
-	snprintf(text, sizeof(text),
-		 "%llu bytes of output are missing from the log: it could not "
-		 "be written (disk full?)",
-		 (unsigned long long)dropped);
-	log_warn("%s: %s", in->rec.name, text);
-	run_notice(in->main, LOG_LVL_WARN, text);
+		return NULL;
+	return str_printf("%llu bytes of output are missing from the log: it "
+			  "could not be written (disk full?)",
+			  (unsigned long long)dropped);
 }
 
-/* The guest's @json behind a "time" of ours, one object in one line that all
- * readers read alike: no "time" of its own, no key twice, and what is no such
- * object is the "text" of one. NULL: no memory. */
+/* Returns a line with @json, which is hostile, behind a "time" of acd's: an
+ * object that all readers read alike, without a "time" of its own and with each
+ * key once. Anything else becomes the member "text". NULL: no memory. */
 static char *audit_line(const char *at, const char *json)
 {
 	SCOPED_JSON line = json_pack("{s:s}", "time", at);
 	SCOPED_JSON said = NULL;
 	SCOPED_STR text = NULL;
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	if (!line)
 		return NULL;
 	if (jsonx_parse(json, strlen(json), &said, &err) == 0 &&
 	    json_is_object(said)) {
 		json_object_del(said, "time");
-		r = json_object_update(line, said);
+		rc = json_object_update(line, said);
 	} else {
-		r = json_object_set_new(line, "text", jsonx_text(json));
+		rc = json_object_set_new(line, "text", jsonx_text(json));
 	}
-	if (r == 0) /* ASCII: terminals show it */
+	if (rc == 0) /* ASCII, as terminals show it */
 		text = json_dumps(line, JSON_COMPACT | JSON_ENSURE_ASCII);
 	return text ? str_printf("%s\n", text) : NULL;
 }
 
-/* Opened for each: they are few, and the folder may go in between. */
+/* Opens the file each time: lines are few, and the folder may be removed in
+ * between. */
 void instance_log_audit(const struct instance *in, const char *json)
 {
 	SCOPED_STR path = instance_path(in, "log/vault");
@@ -139,11 +134,11 @@ void instance_log_audit(const struct instance *in, const char *json)
 	struct tm tm;
 	char at[32];
 
-	if (in->tree || !path || !gmtime_r(&now, &tm) ||
+	if (instance_files_go(in) || !path || !gmtime_r(&now, &tm) ||
 	    !strftime(at, sizeof(at), "%FT%TZ", &tm))
 		return;
 	line = audit_line(at, json);
-	/* What a full disk does not take is in acd's log, as long as that has
+	/* What a full disk does not take is in acd's log, while that has
 	 * room. */
 	if (!line || logfile_open(path, AUDIT_BYTES, &lf, &err) < 0)
 		return;
@@ -163,16 +158,16 @@ int instance_log_open(struct instance *in, uint64_t lines, uint64_t bytes,
 		      struct instance_log **ret, struct err *err)
 {
 	struct instance_log *l;
-	int code = 0;
+	int rc = 0;
 
-	if (in->tree)
+	if (instance_files_go(in))
 		return err_set(err, -EBUSY, "the log of '%s' is being removed",
 			       in->rec.name);
 	if (!in->ring)
-		code = ring_open(in, false, err);
-	/* It never ran, or was cleaned: an empty log. */
-	if (code < 0 && code != -ENOENT)
-		return code;
+		rc = ring_open(in, false, err);
+	/* It never ran, or was cleaned: the log is empty. */
+	if (rc < 0 && rc != -ENOENT)
+		return rc;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_nomem(err);

@@ -3,7 +3,7 @@
  * disk_limit_test.c - a disk limit is an instance's when it holds
  *
  * The functions of disk.c are defined here: what becomes of a limit is as the
- * test wishes. And whose sandbox one is that is found at the start of acd.
+ * test says. And whose sandbox one is that is found at the start of acd.
  */
 #include <string.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ int disk_remove(const void *removal, struct err *err)
 }
 
 /* `ac run one --disk` of so many bytes. */
-static void wish(struct instance *in, uint64_t bytes)
+static void ask_disk(struct instance *in, uint64_t bytes)
 {
 	struct instance_record r;
 	struct err err = { 0 };
@@ -86,15 +86,22 @@ static uint64_t stored(struct world *w)
 	return bytes;
 }
 
+static struct run_options detached_run(const char *cmd)
+{
+	struct run_options o = run_of(cmd, NULL);
+
+	o.detached = true;
+	return o;
+}
+
 /* The outcome of the start; then all is stopped. */
 static struct err run_once(struct world *w, struct instance *in)
 {
-	static const char *const argv[] = { "true", NULL };
-	const struct run_request rq = { .argv = argv, .detached = true };
+	struct run_options run = detached_run("true");
 	struct outcome begun = { 0 }, gone = { 0 };
 	struct err err = { 0 };
 
-	if (instance_run(in, &rq, note_outcome, &begun, &err) < 0)
+	if (instance_run(in, &run, note_outcome, &begun, &err) < 0)
 		return err;
 	STEP_UNTIL(w->loop, begun.calls);
 	if (instance_stop(in, 10, note_outcome, &gone) == 0)
@@ -108,14 +115,14 @@ static void test_holds(void)
 	struct instance *in = world_one(&w);
 	struct err err;
 
-	wish(in, 64 * MIB);
-	is_int(stored(&w), 0, "a wish is no limit yet");
+	ask_disk(in, 64 * MIB);
+	is_int(stored(&w), 0, "what is asked for is no limit yet");
 	err = run_once(&w, in);
 	is_int(err.code, 0, "it holds %s", err.msg);
 	is_int(stored(&w), 64 * MIB, "and is one now");
 	disk.held = 64 * MIB;
 	disk.error = -EDQUOT;
-	wish(in, 32 * MIB);
+	ask_disk(in, 32 * MIB);
 	err = run_once(&w, in);
 	is_int(err.code, -EDQUOT, "a smaller one does not: %s", err.msg);
 	ok(strstr(err.msg, "64.0 MiB") && strstr(err.msg, "ac run one"),
@@ -125,7 +132,7 @@ static void test_holds(void)
 	err = run_once(&w, in);
 	is_int(err.code, 0, "with which it runs %s", err.msg);
 	is_int(stored(&w), 64 * MIB, "and nothing is changed");
-	wish(in, 0);
+	ask_disk(in, 0);
 	disk.error = -EIO;
 	err = run_once(&w, in);
 	ok(err.code == -EIO && stored(&w) == 64 * MIB,
@@ -134,7 +141,7 @@ static void test_holds(void)
 	ok(err.code == -EIO && strstr(err.msg, "--disk 0"),
 	   "an old one that cannot be kept: %s", err.msg);
 	disk.error = 0;
-	wish(in, 0);
+	ask_disk(in, 0);
 	err = run_once(&w, in);
 	ok(err.code == 0 && stored(&w) == 0, "taken back %s", err.msg);
 	world_done(&w);
@@ -143,8 +150,7 @@ static void test_holds(void)
 /* Files are being copied for it, and somebody does not want to wait. */
 static void test_stop(void)
 {
-	static const char *const argv[] = { "true", NULL };
-	const struct run_request rq = { .argv = argv, .detached = true };
+	struct run_options run = detached_run("true");
 	struct world w;
 	struct instance *in = world_one(&w);
 	struct outcome begun = { 0 }, gone = { 0 };
@@ -152,8 +158,9 @@ static void test_stop(void)
 
 	disk.held = 0;
 	disk.slow = true;
-	wish(in, 64 * MIB);
-	is_int(instance_run(in, &rq, note_outcome, &begun, &err), 0, "a run");
+	ask_disk(in, 64 * MIB);
+	is_int(instance_run(in, &run, note_outcome, &begun, &err), 0, "a run");
+	is_str(instance_phase(in), "disk", "waits for its disk limit");
 	is_int(instance_stop(in, 10, note_outcome, &gone), 0, "stopped");
 	STEP_UNTIL(w.loop, begun.calls && gone.calls);
 	ok(begun.calls == 1 && begun.err.code == -ECANCELED,
@@ -177,8 +184,7 @@ static void on_event(void *arg, struct instance *in, const char *limit,
 
 static void test_files(void)
 {
-	static const char *const argv[] = { "sleep", NULL };
-	const struct run_request rq = { .argv = argv, .detached = true };
+	struct run_options run = detached_run("sleep");
 	struct world w;
 	struct instance *in = world_one(&w);
 	static char text[128];
@@ -186,13 +192,13 @@ static void test_files(void)
 	struct outcome begun = { 0 };
 	struct err err = { 0 };
 
-	wish(in, 64 * MIB);
+	ask_disk(in, 64 * MIB);
 	disk.use = (struct disk_use){ .held = DISK_QUOTA,
 				      .used = MIB,
 				      .limit = 64 * MIB,
 				      .files = 5000,
 				      .files_limit = 5000 };
-	is_int(instance_run(in, &rq, note_outcome, &begun, &err), 0, "a run");
+	is_int(instance_run(in, &run, note_outcome, &begun, &err), 0, "a run");
 	STEP_UNTIL(w.loop, text[0]);
 	ok(strstr(text, "5000") && strstr(text, "files"),
 	   "no inodes are left: %s", text);
@@ -203,8 +209,7 @@ static void test_files(void)
 /* The run before had a limit, and was still watched when it ended. */
 static void test_none_now(void)
 {
-	static const char *const argv[] = { "sleep", NULL };
-	const struct run_request rq = { .argv = argv, .detached = true };
+	struct run_options run = detached_run("sleep");
 	struct world w;
 	struct instance *in = world_one(&w);
 	static char text[128];
@@ -214,15 +219,15 @@ static void test_none_now(void)
 
 	disk.held = 0;
 	disk.use = (struct disk_use){ 0 };
-	wish(in, 64 * MIB);
+	ask_disk(in, 64 * MIB);
 	err = run_once(&w, in);
 	is_int(err.code, 0, "a run with a limit %s", err.msg);
-	wish(in, 0);
+	ask_disk(in, 0);
 	disk.use = (struct disk_use){ .held = DISK_QUOTA,
 				      .used = 64 * MIB,
 				      .limit = 64 * MIB };
 	e = instance_event_add(w.is, on_event, text);
-	is_int(instance_run(in, &rq, note_outcome, &begun, &err), 0, "a run");
+	is_int(instance_run(in, &run, note_outcome, &begun, &err), 0, "a run");
 	step_for(w.loop, LOOKS_MS);
 	ok(begun.calls && instance_is_up(in), "without one");
 	is_str(text, "", "nobody looks for it any more");
@@ -233,15 +238,14 @@ static void test_none_now(void)
 /* Of its name, but not the one it has. */
 static void test_found(void)
 {
-	static const char *const argv[] = { "sleep", NULL };
-	const struct run_request rq = { .argv = argv, .detached = true };
+	struct run_options run = detached_run("sleep");
 	struct world w;
 	struct instance *in = world_one(&w);
 	struct outcome begun = { 0 }, o = { 0 };
 	struct err err = { 0 };
 
 	disk.use = (struct disk_use){ 0 };
-	is_int(instance_run(in, &rq, note_outcome, &begun, &err), 0, "a run");
+	is_int(instance_run(in, &run, note_outcome, &begun, &err), 0, "a run");
 	STEP_UNTIL(w.loop, begun.calls);
 	w.rt->listed_name = "one";
 	w.rt->listed[0] = instance_record(in)->container_id;

@@ -38,14 +38,14 @@ const struct instance_record *instance_record(const struct instance *in)
 	return &the_record;
 }
 
-int instance_exec(struct instance *in, const struct run_request *rq,
+int instance_exec(struct instance *in, const struct run_options *o,
 		  struct run **ret, struct err *err)
 {
 	(void)in;
 	(void)err;
 	the_run = (struct run){ .room = 1024 * 1024 };
 	*ret = &the_run;
-	return rq->files && rq->use_stdin ? 0 : -EINVAL;
+	return o->files && o->use_stdin ? 0 : -EINVAL;
 }
 
 struct run_watch *run_watch_add(struct run *r, const struct run_watch_ops *ops,

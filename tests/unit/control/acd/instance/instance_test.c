@@ -43,7 +43,7 @@ static void test_create(void)
 		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
-	is_int(json_object_size(j), 42, "all members");
+	is_int(json_object_size(j), 43, "all members");
 	json_decref(j);
 	instance_event_free(e);
 	world_done(&w);
@@ -130,17 +130,15 @@ static bool has_env(char **env, const char *entry)
 	return false;
 }
 
-static void test_wishes(void)
+static void test_options(void)
 {
-	static const char *const env[] = { "E=exec", NULL };
-	const struct run_request shell = {
+	struct run_options shell = {
 		.shell = true,
 		.tty = true,
-		.env = env,
-		.cwd = "/tmp",
+		.cwd = strdup("/tmp"),
 		.rows = 5,
 	};
-	const struct run_request detached = { .detached = true };
+	struct run_options detached = { .detached = true };
 	struct world w;
 	struct watcher v = { 0 };
 	struct outcome o = { 0 };
@@ -150,7 +148,9 @@ static void test_wishes(void)
 
 	in = world_one(&w);
 	v.in = in;
+	is_int(strv_push(&shell.env, "E=exec"), 0, "a variable");
 	is_int(instance_run(in, &shell, watch_begun, &v, &err), 0, "shell");
+	ok(!shell.cwd && !shell.env.v, "takes its options");
 	STEP_UNTIL(w.loop, v.begun.calls);
 	g = w.rt->guest;
 	is_str(g->assign.name, "one", "ASSIGN has the name");
@@ -223,7 +223,7 @@ static void test_refused(void)
 	STEP_UNTIL(w.loop, v.begun.calls);
 	is_int(run_cmd(&v, in, "true", NULL), -EALREADY, "running already");
 	is_int(instance_update(in, instance_record(in), &err), -EBUSY,
-	       "no new wishes meanwhile");
+	       "no new options meanwhile");
 	world_done(&w);
 }
 
@@ -445,8 +445,7 @@ static void test_timeout(void)
 {
 	struct world w;
 	struct watcher v = { 0 }, x = { 0 };
-	static const char *const argv[] = { "stubborn", NULL };
-	const struct run_request rq = { .argv = argv, .timeout_ms = 20 };
+	struct run_options o = run_of("stubborn", NULL);
 	struct instance *in;
 	struct err err = { 0 };
 	struct run *r;
@@ -455,7 +454,9 @@ static void test_timeout(void)
 	fake.timeout_ms = 60;
 	in = world_create(&w, "one", false);
 	run_up(&w, &v, in, "sleep", NULL);
-	is_int(instance_exec(in, &rq, &r, &err), 0, "exec with a limit");
+	o.timeout_ms = 20;
+	is_int(instance_exec(in, &o, &r, &err), 0, "exec with a limit");
+	run_options_done(&o);
 	x.watch = run_watch_add(r, &watch_ops, &x);
 	STEP_UNTIL(w.loop, v.exited);
 	ok(v.x.kind == LINK_TIMEOUT && link_exit_code(&v.x) == 124,
@@ -524,7 +525,7 @@ int main(void)
 	test_create();
 	test_crun_notice();
 	test_run();
-	test_wishes();
+	test_options();
 	test_refused();
 	test_exec();
 	test_output();

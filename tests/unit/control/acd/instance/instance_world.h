@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * instance_world.h - a world for instances: real store, files and log, fake
- * runtime and guests, and stand-ins for mounts, builds and blueprints
+ * runtime and guests, and fakes for mounts, builds and blueprints
  *
  * It defines what it stands in for; a test program includes it once.
  */
@@ -13,11 +13,13 @@
 #include <unistd.h>
 
 #include "control/acd/blueprint/blueprint.h"
+#include "control/acd/blueprint/print.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/instance/instance_impl.h" /* instances_later() */
 #include "control/acd/storage/mounts.h"
 #include "lib/file.h"
 #include "tests/fake/runtime.h"
+#include "tests/unit/control/acd/instance/project_fakes.h"
 #include "tests/unit/step.h"
 #include "tests/unit/tap.h"
 
@@ -31,11 +33,13 @@ struct world {
 
 static struct {
 	bool image_missing, external_here;
+	ino_t external_ino; /* of the directory that was sent */
 	int prepare_error;
 	int prepared, released;
 	char renamed[128]; /* the last, "from to" */
 	unsigned pool, built; /* of the blueprint and its image */
 	uint64_t disk; /* of the blueprint */
+	bool append; /* words to its command, and it takes a prompt */
 	uint64_t timeout_ms;
 	/* The gateway: answers at once, unless it is to be slow. */
 	int bind_error, binds, unbinds;
@@ -46,10 +50,14 @@ static struct {
 	struct instances *is;
 	enum egress_mode blueprint_mode;
 	const char *warnings; /* of a bind */
+	const char *home_file; /* a file of the blueprint, "path=text" */
+	const char *prompt; /* of the blueprint, for PROMPT.md */
+	const char *skill; /* its folder, which has skills/one; in .x/skills */
+	const char *rules; /* of its presets, which follow */
 	bool inspects; /* what is bound then */
 } fake;
 
-/* ---- stand-ins ---- */
+/* ---- fakes ---- */
 
 bool build_is_ready(struct builds *b, const char *image)
 {
@@ -93,6 +101,16 @@ void mounts_disk_path(const char *name, char ret[PATH_MAX])
 	snprintf(ret, PATH_MAX, "/m/%s/disk", name);
 }
 
+void mounts_skills_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/skills", fake.is->dir, name);
+}
+
+void mounts_home_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/home", fake.is->dir, name);
+}
+
 char *mounts_uncovered(const char *name, const struct strv *blocked)
 {
 	(void)name;
@@ -118,6 +136,57 @@ void mounts_forget_external(const char *name)
 	fake.external_here = false;
 }
 
+void mounts_keep_external(const char *name, dev_t dev, ino_t ino)
+{
+	(void)name;
+	(void)dev;
+	if (ino != fake.external_ino)
+		fake.external_here = false;
+}
+
+void blueprint_files_done(struct blueprint *bp)
+{
+	for (size_t i = 0; i < bp->n_files; i++) {
+		free(bp->files[i].path);
+		free(bp->files[i].text);
+	}
+	free(bp->files);
+}
+
+static void fake_files(struct blueprint *bp)
+{
+	const char *text = fake.home_file ? strchr(fake.home_file, '=') : NULL;
+
+	if (fake.skill) {
+		bp->skills = calloc(1, sizeof(*bp->skills));
+		bp->n_skills = 1;
+		bp->skills[0] = (struct blueprint_skill){
+			.name = strdup("one"),
+			.dir = strdup(fake.skill),
+			.folder = strdup("skills/one"),
+		};
+		if (strv_push(&bp->skill_paths, ".x/skills") < 0)
+			abort();
+	}
+	if (fake.prompt) {
+		bp->prompt = strdup(fake.prompt);
+		bp->prompt_rules = fake.rules ? strdup(fake.rules) : NULL;
+		if (strv_push(&bp->prompt_paths, "PROMPT.md") < 0)
+			abort();
+	}
+	if (!text)
+		return;
+	bp->files = calloc(1, sizeof(*bp->files));
+	bp->n_files = 1;
+	bp->files[0] = (struct blueprint_file){
+		.path = strndup(fake.home_file,
+				(size_t)(text - fake.home_file)),
+		.text = strdup(text + 1),
+		.always = true,
+		.mode = 0600,
+	};
+}
+
 int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 {
 	if (strcmp(name, "base") != 0)
@@ -132,12 +201,25 @@ int blueprint_load(const char *name, struct blueprint *ret, struct err *err)
 		.pool = fake.pool,
 		.disk = fake.disk,
 		.egress.mode = fake.blueprint_mode,
+		.args_append = fake.append,
 	};
+	if (fake.append && (strv_push(&ret->headless, "cat") < 0 ||
+			    strv_push(&ret->headless, "say {prompt}") < 0))
+		abort();
 	if (strv_push(&ret->command, "sleep") < 0 ||
 	    strv_push(&ret->shell, "cat") < 0 ||
 	    strv_push(&ret->env, "FROM=blueprint") < 0)
 		abort();
+	fake_files(ret);
 	return 0;
+}
+
+int blueprint_print(const struct blueprint *bp, struct buf *out,
+		    struct print_lines *lines)
+{
+	(void)lines;
+	return buf_printf(out, "cpus: %llu\n",
+			  (unsigned long long)bp->cpu_milli);
 }
 
 int blueprint_names(struct strv *ret, struct err *err)
@@ -154,6 +236,13 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->command);
 	strv_done(&bp->shell);
 	strv_done(&bp->env);
+	strv_done(&bp->prompt_paths);
+	free(bp->prompt);
+	free(bp->prompt_rules);
+	blueprint_files_done(bp);
+	blueprint_skills_done(bp);
+	strv_done(&bp->skill_paths);
+	strv_done(&bp->headless);
 	egress_done(&bp->egress);
 	*bp = (struct blueprint){ 0 };
 }
@@ -198,7 +287,10 @@ static inline const char *fake_warnings(void *arg)
 static inline const struct instance_grant *fake_grant(void *arg,
 						      const char *name)
 {
-	static const struct instance_grant ca = { .ca = "own" };
+	static const char *const surrogates[] = { "other=x", "key=surrogate-1",
+						  NULL };
+	static const struct instance_grant ca = { .ca = "own",
+						  .surrogates = surrogates };
 
 	(void)arg;
 	(void)name;
@@ -399,33 +491,45 @@ static void watch_begun(void *arg, const struct err *err)
 		v->watch = run_watch_add(instance_main(v->in), &watch_ops, v);
 }
 
+/* A run of @cmd with one argument or none (NULL). */
+static inline struct run_options run_of(const char *cmd, const char *arg)
+{
+	struct run_options o = { 0 };
+
+	if (strv_push(&o.argv, cmd) < 0 || (arg && strv_push(&o.argv, arg) < 0))
+		abort();
+	return o;
+}
+
 static inline int run_cmd(struct watcher *v, struct instance *in,
 			  const char *cmd, const char *arg)
 {
-	const char *const argv[] = { cmd, arg, NULL };
-	const struct run_request rq = { .argv = argv, .use_stdin = true };
+	struct run_options o = run_of(cmd, arg);
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
+	o.use_stdin = true;
 	v->in = in;
-	ret = instance_run(in, &rq, watch_begun, v, &err);
-	if (ret < 0)
+	rc = instance_run(in, &o, watch_begun, v, &err);
+	if (rc < 0)
 		v->begun.err = err;
-	return ret;
+	return rc;
 }
 
 static inline int exec_cmd(struct watcher *v, struct instance *in,
 			   const char *cmd, const char *arg, struct run **ret)
 {
-	const char *const argv[] = { cmd, arg, NULL };
-	const struct run_request rq = { .argv = argv, .use_stdin = true };
+	struct run_options o = run_of(cmd, arg);
 	struct err err = { 0 };
-	int code = instance_exec(in, &rq, ret, &err);
+	int rc;
 
+	o.use_stdin = true;
+	rc = instance_exec(in, &o, ret, &err);
+	run_options_done(&o);
 	v->in = in;
-	if (code == 0)
+	if (rc == 0)
 		v->watch = run_watch_add(*ret, &watch_ops, v);
-	return code;
+	return rc;
 }
 
 static inline enum instance_state state_of(const struct instance *in)
@@ -456,10 +560,10 @@ static inline int pause_wait(struct world *w, struct instance *in, bool paused)
 {
 	struct outcome o = { 0 };
 	struct err err = { 0 };
-	int ret = instance_pause(in, paused, note_outcome, &o, &err);
+	int rc = instance_pause(in, paused, note_outcome, &o, &err);
 
-	if (ret < 0)
-		return ret;
+	if (rc < 0)
+		return rc;
 	STEP_UNTIL(w->loop, o.calls);
 	return o.calls == 1 ? o.err.code : -EIO;
 }

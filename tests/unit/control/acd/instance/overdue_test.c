@@ -210,8 +210,7 @@ static void test_idle(void)
 /* acd's own commands there, as ps for `ac top`, keep nothing. */
 static void test_idle_looked_at(void)
 {
-	static const char *const argv[] = { "true", NULL };
-	const struct run_request rq = { .argv = argv, .unnoticed = true };
+	struct run_options o = run_of("true", NULL);
 	struct watcher v;
 	struct world w;
 	struct instance *in;
@@ -223,13 +222,15 @@ static void test_idle_looked_at(void)
 	in = world_create(&w, "one", false);
 	limits_set(in, 0, 150, 0);
 	run_up(&w, &v, in, "sleep", NULL);
-	while (looks < 50 && instance_exec(in, &rq, &r, &err) == 0) {
+	o.unnoticed = true;
+	while (looks < 50 && instance_exec(in, &o, &r, &err) == 0) {
 		step_for(w.loop, 50);
 		looks++;
 	}
 	ok(looks < 20, "idle although it is looked at (%d times)", looks);
 	STEP_UNTIL(w.loop, !instance_is_live(in));
 	is_str(instance_record(in)->reason, "idle", "why");
+	run_options_done(&o);
 	world_done(&w);
 }
 
@@ -340,44 +341,6 @@ static void test_ttl_refused(void)
 	world_done(&w);
 }
 
-/* What was wished for a run that never began. */
-static void test_undo(void)
-{
-	struct instance_record before = { 0 };
-	struct err err = { 0 };
-	struct watcher v;
-	struct world w;
-	struct instance *in;
-
-	world_init(&w);
-	in = world_create(&w, "one", false);
-	is_int(instance_undo(in, &err), 0, "nothing to take back");
-	ok(!instance_is_new(in), "one that was there before");
-	instance_set_new(in);
-	ok(instance_is_new(in), "one that was made for a run");
-	instance_record_copy(&before, instance_record(in));
-	limits_set(in, 7000, 0, 0);
-	is_int(instance_remember(in, &before), 0, "remembered");
-	ok(!instance_is_new(in), "and then wished something for");
-	fake.bind_error = -EIO;
-	run_up(&w, &v, in, "true", NULL);
-	ok(v.begun.err.code < 0, "the run is refused");
-	STEP_UNTIL(w.loop, !instance_is_live(in));
-	is_int(instance_undo(in, &err), 0, "taken back %s", err.msg);
-	is_int((int)instance_record(in)->ttl_ms, (int)before.ttl_ms, "the ttl");
-	is_int(state_of(in), INSTANCE_FAILED, "what happened stays");
-	ok(instance_record(in)->reason != NULL, "and why");
-	fake.bind_error = 0;
-
-	limits_set(in, 7000, 0, 0);
-	is_int(instance_remember(in, &before), 0, "once more");
-	run_up(&w, &v, in, "sleep", NULL);
-	is_int(instance_undo(in, &err), 0, "a run has begun");
-	is_int((int)instance_record(in)->ttl_ms, 7000, "so it stays");
-	instance_record_done(&before);
-	world_done(&w);
-}
-
 /* Of a life before. */
 static void test_ttl_later(void)
 {
@@ -452,6 +415,29 @@ static void test_output(void)
 	world_done(&w);
 }
 
+/* A limit below what was written already allows nothing more. */
+static void test_output_lower(void)
+{
+	struct instance_record *r;
+	struct watcher v;
+	struct world w;
+	struct instance *in;
+	uint64_t bytes;
+
+	world_init(&w);
+	in = world_create(&w, "one", false);
+	r = (struct instance_record *)(uintptr_t)instance_record(in);
+	run_up(&w, &v, in, "flood", "90000000");
+	STEP_UNTIL(w.loop, v.bytes > 0);
+	bytes = v.bytes;
+	r->output = 1;
+	STEP_UNTIL(w.loop, v.exited);
+	is_int(link_exit_code(&v.x), 124, "it is ended");
+	is_int(v.bytes, bytes, "and no more is seen");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	world_done(&w);
+}
+
 /* A sandbox that was refused a task of the host dies of it. */
 static void test_tasks(void)
 {
@@ -483,9 +469,9 @@ int main(void)
 	test_ttl();
 	test_ttl_sticks();
 	test_ttl_refused();
-	test_undo();
 	test_ttl_later();
 	test_output();
+	test_output_lower();
 	test_tasks();
 	return done_testing();
 }

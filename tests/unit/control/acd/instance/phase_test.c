@@ -60,9 +60,64 @@ static void test_thaw(void)
 	world_done(&w);
 }
 
+/* Each word that a guest is waited for with, and the end of one. */
+static void test_guest(void)
+{
+	struct outcome o = { 0 };
+	struct watcher v = { 0 };
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	w.rt->mood = FAKE_GUEST_SILENT;
+	run_cmd(&v, in, "true", NULL);
+	STEP_UNTIL(w.loop, w.rt->guest && w.rt->guest->fd >= 0);
+	is_phase(in, "guest");
+	ok(instances_busy(w.is), "a run is starting");
+	w.rt->hold = true;
+	fake_guest_kill(w.rt->guest);
+	STEP_UNTIL(w.loop, strcmp(instance_phase(in), "guest") != 0);
+	is_phase(in, "asked");
+	instance_stop(in, 0, note_outcome, &o);
+	is_phase(in, "asked");
+	w.rt->hold = false;
+	STEP_UNTIL(w.loop, o.calls);
+	is_int(v.begun.err.code, -ECANCELED, "stopped while it is asked");
+	is_phase(in, "idle");
+	world_done(&w);
+}
+
+static void test_end(void)
+{
+	struct outcome stop = { 0 }, clean = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	run_up(&w, &v, in, "stubborn", NULL);
+	ok(!instances_busy(w.is), "one that runs keeps nobody waiting");
+	instance_stop(in, 600000, note_outcome, &stop);
+	is_phase(in, "ending");
+	w.rt->hold = true;
+	run_signal(instance_main(in), SIGKILL);
+	STEP_UNTIL(w.loop, v.exited);
+	is_phase(in, "removal");
+	ok(instances_busy(w.is), "its sandbox is being removed");
+	w.rt->hold = false;
+	STEP_UNTIL(w.loop, stop.calls);
+	is_phase(in, "idle");
+	is_int(instance_clean(in, false, note_outcome, &clean), 0, "clean");
+	is_phase(in, "files");
+	ok(instance_is_leaving(in), "which is told");
+	STEP_UNTIL(w.loop, clean.calls);
+	is_phase(in, "idle");
+	world_done(&w);
+}
+
 int main(void)
 {
 	test_start();
 	test_thaw();
+	test_guest();
+	test_end();
 	return done_testing();
 }
