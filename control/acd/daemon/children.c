@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * children.c - acd is PID 1: who wants to hear of which child's end
+ * children.c - acd is PID 1: reaps all children
  */
 #include "control/acd/daemon/children.h"
 
@@ -13,8 +13,8 @@ struct child {
 	void *arg;
 };
 
-/* One entry for each sandbox, and some more (dockerd, one build): few enough
- * for a plain array that is searched from its start. */
+/* One element for each sandbox, and some more (dockerd, one build): few enough
+ * for an array that is searched from its start. */
 struct children {
 	struct child *v;
 	size_t n, cap;
@@ -50,7 +50,7 @@ int children_watch(struct children *c, pid_t pid, child_fn fn, void *arg)
 	return 0;
 }
 
-/* Takes the entry of @pid out of the table; false when there is none. */
+/* Removes @pid from the table. Returns false if it is not there. */
 static bool child_take(struct children *c, pid_t pid, struct child *ret)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -76,8 +76,8 @@ void children_reap(struct children *c)
 	int status;
 	pid_t pid;
 
-	/* The entry leaves the table first: its callback may watch or forget
-	 * others, and the number may be used again at once. */
+	/* Removed first: the callback may watch or forget others, and the pid
+	 * may be used again at once. */
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (child_take(c, pid, &child))
 			child.fn(child.arg, pid, status);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * children.h - acd is PID 1: who wants to hear of which child's end
+ * children.h - acd is PID 1: reaps all children, and reports those that are
+ * watched
  *
- * Everything else that ends (containerd shims, orphans) is reaped silently.
+ * Others (containerd shims, orphans) are reaped silently.
  */
 #ifndef CONTROL_ACD_DAEMON_CHILDREN_H
 #define CONTROL_ACD_DAEMON_CHILDREN_H
@@ -15,13 +16,18 @@ struct children;
 
 typedef void (*child_fn)(void *arg, pid_t pid, int status); /* wait status */
 
+/* Returns NULL without memory. */
 struct children *children_new(void);
+/* Frees the table; the processes go on, and no callback comes. NULL is fine. */
 void children_free(struct children *c);
-/* Calls @fn once when @pid ends; call right after the spawn, before the loop
- * runs again. */
+/* Calls @fn once when @pid ends. To be called right after the spawn, before the
+ * loop runs again. Returns 0, -EINVAL if @pid is not positive, or -ENOMEM. */
 int children_watch(struct children *c, pid_t pid, child_fn fn, void *arg);
-void children_forget(struct children *c, pid_t pid); /* still reaped */
-/* On SIGCHLD: reaps all that ended, calls the watchers. */
+/* Drops the callback of @pid, which is still reaped. A @pid that is not watched
+ * is fine. */
+void children_forget(struct children *c, pid_t pid);
+/* To be called on SIGCHLD: reaps all that have ended and calls their
+ * watchers. */
 void children_reap(struct children *c);
 
 #endif

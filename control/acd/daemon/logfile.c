@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * logfile.c - a log file of bounded size: <path>, and <path>.1 before it
+ * logfile.c - a log file of bounded size, with its predecessor <path>.1
  *
- * Rotation renames, so a reader that follows the file sees another inode
- * under the name and reads on there; it loses nothing.
+ * Rotation renames, so a reader that follows the name sees another inode and
+ * goes on there; it loses nothing.
  */
 #include "control/acd/daemon/logfile.h"
 
@@ -18,7 +18,7 @@ struct logfile {
 	char *path, *old_path;
 	uint64_t max;
 	int fd;
-	int alias; /* -1, or the descriptor that is the file as well */
+	int alias; /* descriptor of logfile_redirect(), or -1 */
 };
 
 static struct {
@@ -42,7 +42,7 @@ static int file_open(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	/* Who may not read it can still be told by acd: no reason to fail. */
+	/* Not fatal: acd can still show it to a user who cannot read it. */
 	if ((owner.set && fchown(fd, owner.uid, owner.gid) < 0) ||
 	    fchmod(fd, 0640) < 0)
 		return fd;
@@ -62,10 +62,10 @@ int logfile_open(const char *path, uint64_t max_bytes, struct logfile **ret,
 	lf->old_path = str_printf("%s.1", path);
 	lf->fd = lf->path && lf->old_path ? file_open(path) : -ENOMEM;
 	if (lf->fd < 0) {
-		int r = lf->fd;
+		int rc = lf->fd;
 
 		logfile_close(lf);
-		return err_set(err, r, "open log %s: %s", path, err_text(r));
+		return err_set(err, rc, "open log %s: %s", path, err_text(rc));
 	}
 	*ret = lf;
 	return 0;
@@ -93,7 +93,7 @@ void logfile_rotate(struct logfile *lf)
 		return;
 	fd = file_open(lf->path);
 	if (fd < 0)
-		return; /* goes on in the renamed one */
+		return; /* go on writing to the renamed file */
 	close(lf->fd);
 	lf->fd = fd;
 	if (lf->alias >= 0)
@@ -122,5 +122,5 @@ void logfile_trim(const char *path, uint64_t max_bytes)
 	if (fd < 0 || fstat(fd, &st) < 0 || (uint64_t)st.st_size <= max_bytes)
 		return;
 	if (ftruncate(fd, 0) < 0)
-		return; /* tried again the next time */
+		return; /* the next call tries again */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.c - wishes beyond what this machine has
+ * machine.c - compares limits that are asked for with what this machine has
  */
 #include "control/acd/daemon/machine.h"
 
@@ -13,12 +13,12 @@
 #include "lib/file.h"
 #include "lib/str.h"
 
-/* The sentry and the gofer, idle or busy, and init-guard. */
+/* Host tasks of the sentry and the gofer, idle or busy, and of init-guard. */
 #define TASKS_OWN 512u
-/* Of a process: the one that serves it, and one that computes. A pair more for
- * what begins before the one before it has ended. */
+/* For each process: one task that serves it, one that computes, and one more
+ * for processes that begin before others have ended. */
 #define TASKS_EACH 3u
-/* PID 1 of a sandbox whose tasks are the host's, and what it starts. */
+/* With shared tasks: PID 1 of the sandbox, and what it starts. */
 #define TASKS_SHARED 16u
 #define INSIDE_MIN 16u
 
@@ -58,14 +58,14 @@ static uint64_t smaller(uint64_t most, const char *text)
 
 	snprintf(number, sizeof(number), "%.*s", (int)strcspn(text, "\n"),
 		 text);
-	/* "max", or nothing that is a number: as before. */
+	/* "max", or no number: keep @most. */
 	if (str_parse_u64(number, 1, UINT64_MAX, &n) < 0 || n > most)
 		return most;
 	return n;
 }
 
-/* The tasks of all ac-host, half of them. A PID needs room in the namespaces
- * above ours, too: `ac start` passes what there is on the machine. */
+/* Returns half of the tasks that ac-host may have. A pid must be free in the
+ * PID namespaces above ours too; `ac start` passes the machine's maximum. */
 static uint64_t tasks_most(void)
 {
 	static const char *const files[] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * machine.h - wishes beyond what this machine has
+ * machine.h - compares limits that are asked for with what this machine has
  *
- * Host tasks: gVisor keeps a process of the host for each address space of a
- * sandbox, with one thread to serve it and one for each of the sandbox's tasks
- * that computes there, at most as many as there are CPUs; such threads stay
- * when the sandbox's have ended. So a process costs two host tasks, at worst
- * one and the number of CPUs. A sandbox whose host refuses one dies, without a
- * word to the program that asked. So the limit that the agent meets is the one
- * inside (RLIMIT_NPROC), and the cgroup's is above all that this may cost.
+ * Host tasks: for each address space of a sandbox, gVisor has a process of the
+ * host, with one thread to serve it and one for each task of the sandbox that
+ * computes there, at most as many as there are CPUs. These threads stay when
+ * the tasks have ended. So a process costs two host tasks, at worst one and the
+ * number of CPUs. If the host refuses gVisor a task, the sandbox dies without a
+ * message. So the agent's limit is one inside (RLIMIT_NPROC), and the cgroup's
+ * limit is higher than all that this may cost.
  */
 #ifndef CONTROL_ACD_DAEMON_MACHINE_H
 #define CONTROL_ACD_DAEMON_MACHINE_H
@@ -19,7 +19,8 @@
 
 #include "lib/err.h"
 
-/* @milli: thousandths of a CPU. -EINVAL when there are fewer. */
+/* Returns 0, or -EINVAL if this machine has fewer CPUs than @milli thousandths,
+ * 0 of which is no limit. */
 int machine_check_cpus(uint64_t milli, struct err *err);
 
 /* What a sandbox may have; 0: no limit. */
@@ -29,23 +30,25 @@ struct machine_tasks {
 };
 
 /*
- * For an agent that may have @pids (0: as many as there is room for) on @cpus
- * CPUs, when a sandbox may have at most @most tasks of the host.
+ * Returns the limits for an agent with @pids processes (0: as many as there is
+ * room for) on @cpus CPUs, if a sandbox may have at most @most tasks of the
+ * host. There is always room for 16 processes.
  */
 struct machine_tasks machine_tasks_of(uint64_t pids, unsigned int cpus,
 				      uint64_t most);
 /*
- * The same on this machine, of whose tasks one sandbox gets at most half. With
- * @shared (crun) the sandbox's tasks are the host's own: the cgroup's limit is
- * what the agent meets, as EAGAIN, and nothing is set inside, where the kernel
- * would count all that has the agent's uid, outside of the sandbox too.
+ * The same for this machine; one sandbox gets at most half of its tasks. With
+ * @shared (crun) the sandbox's tasks are the host's own: the agent meets the
+ * cgroup's limit as EAGAIN. No limit is set inside, where the kernel would
+ * count all processes with the agent's uid, also those outside of the sandbox.
  */
 struct machine_tasks machine_tasks(uint64_t pids, bool shared);
 
 /*
- * A limit of more memory than there is is no less valid, but holds nothing; of
- * more processes than there is room for the agent gets as many as there is. A
- * list of texts for the user, which may be empty; 0: not asked for.
+ * Returns a new list of messages for the user, perhaps empty, about limits that
+ * are valid but more than the machine has: more memory, which then limits
+ * nothing; more processes, of which the agent gets as many as there is room
+ * for. 0: no limit is asked for. Returns NULL without memory.
  */
 json_t *machine_warnings(uint64_t memory, uint64_t pids);
 

@@ -2,15 +2,18 @@
 /*
  * supervise.c - keeps a program running: the nested dockerd, the gateway
  *
- * "Up" means that it answered a question on its socket. A start that does
- * not answer in time is killed and counts as a crash. Waits between starts
- * double up to half a minute; a minute of being up forgets them.
+ * "Up" means that it has answered a question on its socket. If it does not
+ * answer in time after a start, it is killed, and that counts as a crash. Waits
+ * between starts double up to half a minute; after a minute of being up they
+ * begin again.
  */
 #include "control/acd/daemon/supervise.h"
 
 #include <fcntl.h>
+#include <jansson.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,11 +24,12 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-#define PROBE_MS 25u /* between two questions while it starts */
+#define PROBE_MS 25u /* between two probes while it starts */
 #define START_LIMIT_MS 120000u
 #define STOP_LIMIT_MS 10000u
 #define STABLE_MS 60000u
 #define OUTPUT_BLOCK 16384u
+#define SAID_MAX 4096u
 #define STAMPED_MAX (32u * OUTPUT_BLOCK) /* a time before each byte fits */
 
 struct supervise {
@@ -35,13 +39,14 @@ struct supervise {
 	struct logfile *log;
 	struct loop_io *out; /* its stdout and stderr */
 	int out_fd;
-	struct loop_timer *timer; /* probe, backoff or the kill */
+	int said_fd; /* its stdout, if that is for data; -1: not started */
+	struct loop_timer *timer; /* of probe, backoff or kill */
 	pid_t pid; /* 0: none */
-	bool probing; /* a probe has not been answered yet */
+	bool probing; /* a probe is not answered yet */
 	bool stopping;
-	bool gave_up; /* killed by us, who waited too long */
-	bool mid_line; /* its output does not end with a whole line */
-	uint64_t since_ms; /* of the present state */
+	bool gave_up; /* we killed it, since it did not answer */
+	bool mid_line; /* its output does not end with a newline */
+	uint64_t since_ms; /* when the current state began */
 	unsigned failures; /* in a row */
 	char last_line[200];
 	struct supervise_status st;
@@ -78,8 +83,8 @@ static void state_set(struct supervise *s, enum supervise_state st)
 	s->since_ms = clock_ms();
 }
 
-/* Keeps the last line of @data that tells something, for the message when
- * it ends. A line that was read in two parts is told in part. */
+/* Keeps the last useful line of @data, for the message about its end. Of a line
+ * that was read in two parts it keeps the second. */
 static void last_line_keep(struct supervise *s, const char *data, size_t len)
 {
 	while (len > 0) {
@@ -97,7 +102,7 @@ static void last_line_keep(struct supervise *s, const char *data, size_t len)
 	}
 }
 
-/* As the audit has it: UTC, for whoever reads it to make it his own. */
+/* Like the audit: UTC; readers convert it to local time. */
 static int put_stamp(struct buf *out)
 {
 	struct timespec now = { 0 };
@@ -110,21 +115,21 @@ static int put_stamp(struct buf *out)
 	return buf_printf(out, "%s.%03ldZ ", text, now.tv_nsec / 1000000);
 }
 
-/* In one piece, since the log may be rotated after each. */
+/* Writes @data in one piece, since each write may rotate the log. */
 static void log_stamped(struct supervise *s, const char *data, size_t len)
 {
 	struct buf out;
-	int r = 0;
+	int rc = 0;
 
 	buf_init(&out, STAMPED_MAX);
-	while (r == 0 && len > 0) {
+	while (rc == 0 && len > 0) {
 		const char *nl = memchr(data, '\n', len);
 		size_t n = nl ? (size_t)(nl - data) + 1 : len;
 
 		if (!s->mid_line)
-			r = put_stamp(&out);
-		if (r == 0)
-			r = buf_append(&out, data, n);
+			rc = put_stamp(&out);
+		if (rc == 0)
+			rc = buf_append(&out, data, n);
 		s->mid_line = !nl;
 		data += n;
 		len -= n;
@@ -133,7 +138,7 @@ static void log_stamped(struct supervise *s, const char *data, size_t len)
 	buf_done(&out);
 }
 
-/* Reads what is there; false at the end. */
+/* Reads what is there. Returns false at the end. */
 static bool output_drain(struct supervise *s)
 {
 	char data[OUTPUT_BLOCK];
@@ -152,7 +157,7 @@ static bool output_drain(struct supervise *s)
 static void output_close(struct supervise *s)
 {
 	if (s->mid_line)
-		logfile_write(s->log, "\n", 1); /* the next one has its own */
+		logfile_write(s->log, "\n", 1); /* end the last line */
 	s->mid_line = false;
 	loop_del(s->out);
 	s->out = NULL;
@@ -182,8 +187,8 @@ static void backoff(struct supervise *s)
 }
 
 /*
- * Who is killed from outside says nothing about it: what it said last is of
- * another matter. A crash, and an exit, it may well have explained.
+ * Sets last_error. A program that was killed from outside has not explained
+ * that in its output; one that crashed or exited may have.
  */
 static void end_tell(struct supervise *s, int status)
 {
@@ -201,6 +206,22 @@ static void end_tell(struct supervise *s, int status)
 	else
 		snprintf(out, size, "ended with code %d%s%s", proc_code(status),
 			 *line ? ": " : "", line);
+}
+
+/* Sets last_said. A program that is confined may have written anything. */
+static void said_read(struct supervise *s)
+{
+	char text[SAID_MAX + 1] = "";
+	ssize_t n = s->said_fd < 0 ? 0 : pread(s->said_fd, text, SAID_MAX, 0);
+	json_t *v = n > 0 ? json_loads(text, 0, NULL) : NULL;
+	const char *why = json_string_value(json_object_get(v, "error"));
+
+	s->st.last_said[0] = '\0';
+	if (why)
+		str_escape_utf8(s->st.last_said, sizeof(s->st.last_said), why,
+				strlen(why));
+	json_decref(v);
+	fd_closep(&s->said_fd);
 }
 
 static void on_end(void *arg, pid_t pid, int status)
@@ -221,6 +242,7 @@ static void on_end(void *arg, pid_t pid, int status)
 		return;
 	}
 	end_tell(s, status);
+	said_read(s);
 	s->st.last_code = proc_code(status);
 	if (s->st.state == SUPERVISE_UP && clock_ms() - s->since_ms > STABLE_MS)
 		s->failures = 0;
@@ -235,7 +257,7 @@ static void on_probe(void *arg, const char *version)
 	if (s->st.state != SUPERVISE_STARTING || !s->pid || s->stopping)
 		return;
 	if (!version)
-		return; /* the timer asks again */
+		return; /* the timer probes again */
 	loop_timer_clear(s->timer);
 	snprintf(s->st.version, sizeof(s->st.version), "%s", version);
 	state_set(s, SUPERVISE_UP);
@@ -273,6 +295,21 @@ static void on_timer(void *arg)
 	}
 }
 
+/* Makes what a program may fill that we do not read before its end: of a fixed
+ * size. */
+static int said_make(int *ret_fd)
+{
+	SCOPED_FD fd = memfd_create("said", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, SAID_MAX) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+		    0)
+		return -errno;
+	fd_closep(ret_fd);
+	*ret_fd = fd_take(&fd);
+	return 0;
+}
+
 /* Starts the program with its output in a pipe of ours. */
 static int spawn(struct supervise *s, struct err *err)
 {
@@ -283,7 +320,7 @@ static int spawn(struct supervise *s, struct err *err)
 				  .fd = { -1, -1, -1 } };
 	SCOPED_FD rd = -1;
 	SCOPED_FD wr = -1;
-	int pair[2], r;
+	int pair[2], rc;
 
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return err_sys(err, "pipe");
@@ -291,14 +328,20 @@ static int spawn(struct supervise *s, struct err *err)
 	wr = pair[1];
 	fcntl(rd, F_SETFL, O_NONBLOCK);
 	opts.fd[1] = opts.fd[2] = wr;
-	/* Killed, it leaves this behind, and the number may be in use. */
+	if (s->spec.says) {
+		rc = said_make(&s->said_fd);
+		if (rc < 0)
+			return err_set(err, rc, "memfd: %s", err_text(rc));
+		opts.fd[1] = s->said_fd;
+	}
+	/* If it was killed, the file is left, and the pid may be in use. */
 	if (s->spec.pid_file)
 		unlink(s->spec.pid_file);
-	r = proc_spawn(&opts, &s->pid, err);
-	if (r < 0)
-		return r;
-	r = children_watch(s->children, s->pid, on_end, s);
-	s->out = r == 0 ? loop_add(s->loop, rd, EPOLLIN, on_output, s) : NULL;
+	rc = proc_spawn(&opts, &s->pid, err);
+	if (rc < 0)
+		return rc;
+	rc = children_watch(s->children, s->pid, on_end, s);
+	s->out = rc == 0 ? loop_add(s->loop, rd, EPOLLIN, on_output, s) : NULL;
 	if (!s->out) {
 		children_forget(s->children, s->pid);
 		kill(s->pid, SIGKILL);
@@ -315,7 +358,7 @@ static void start(struct supervise *s)
 
 	s->last_line[0] = '\0';
 	s->gave_up = false;
-	s->st.last_word[0] = '\0';
+	s->st.last_word[0] = s->st.last_said[0] = '\0';
 	state_set(s, SUPERVISE_STARTING);
 	if ((s->spec.prepare && s->spec.prepare(s->spec.arg, &err) < 0) ||
 	    spawn(s, &err) < 0) {
@@ -343,7 +386,7 @@ struct supervise *supervise_new(struct loop *loop, struct children *children,
 	s->loop = loop;
 	s->children = children;
 	s->spec = *spec;
-	s->out_fd = -1;
+	s->out_fd = s->said_fd = -1;
 	s->st.last_code = -1;
 	s->timer = loop_timer_new(loop, on_timer, s);
 	if (!s->timer)
@@ -365,6 +408,7 @@ void supervise_free(struct supervise *s)
 		kill(s->pid, SIGKILL);
 	}
 	output_close(s);
+	fd_closep(&s->said_fd);
 	loop_timer_free(s->timer);
 	logfile_close(s->log);
 	free(s);

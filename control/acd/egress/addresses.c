@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * addresses.c - the addresses of the user's machine, as a client tells them
+ * addresses.c - the addresses of the user's machine, as clients report them
  *
- * The gateway denies them to all sandboxes, as it denies those of ac-host. It
- * reads a file of them with each load of its policies.
+ * The gateway denies them to all sandboxes, like those of ac-host. It reads
+ * them from a file each time it loads its policies.
  */
 #include "control/acd/egress/addresses.h"
 
@@ -42,28 +42,28 @@ static int by_text(const void *a, const void *b)
 static int join(char (*v)[INET6_ADDRSTRLEN], size_t n, char **ret)
 {
 	struct buf out;
-	int r = 0;
+	int rc = 0;
 
 	buf_init(&out, ADDRESSES_MAX * LINE_MAX_LEN + 1);
-	for (size_t i = 0; r == 0 && i < n; i++)
+	for (size_t i = 0; rc == 0 && i < n; i++)
 		if (i == 0 || strcmp(v[i], v[i - 1]) != 0)
-			r = buf_printf(&out, "%s\n", v[i]);
-	if (r == 0) {
+			rc = buf_printf(&out, "%s\n", v[i]);
+	if (rc == 0) {
 		struct slice s = buf_slice(&out);
 
 		*ret = str_printf("%.*s", (int)s.len,
 				  s.len ? (const char *)s.ptr : "");
-		r = *ret ? 0 : -ENOMEM;
+		rc = *ret ? 0 : -ENOMEM;
 	}
 	buf_done(&out);
-	return r;
+	return rc;
 }
 
 int addresses_text(const json_t *list, char **ret, struct err *err)
 {
 	size_t n = json_array_size(list);
 	char(*v)[INET6_ADDRSTRLEN];
-	int r = 0;
+	int rc = 0;
 
 	if (!json_is_array(list) || n > ADDRESSES_MAX)
 		return err_set(err, -EINVAL,
@@ -72,14 +72,14 @@ int addresses_text(const json_t *list, char **ret, struct err *err)
 	v = calloc(n ? n : 1, sizeof(*v));
 	if (!v)
 		return err_nomem(err);
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = one(json_array_get(list, i), v[i], err);
-	if (r == 0) {
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = one(json_array_get(list, i), v[i], err);
+	if (rc == 0) {
 		qsort(v, n, sizeof(*v), by_text);
-		r = join(v, n, ret);
-		if (r < 0)
+		rc = join(v, n, ret);
+		if (rc < 0)
 			err_nomem(err);
 	}
 	free(v);
-	return r;
+	return rc;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * denied.c - what a user asks to have allowed and no policy can allow
+ * denied.c - requests that no policy can allow
  */
 #include "control/acd/egress/denied.h"
 
@@ -11,8 +11,7 @@
 #include "ottergate/builtin_names.h"
 #include "ottergate/builtin_nets.h"
 
-#define SERVICES \
-	"an entry of 'services:' in $AC_HOME/policy/policy.yaml: ac-policy(5)"
+#define SERVICES "`ac service add` and `--service`: ac(1)"
 
 /* ---- addresses ---- */
 
@@ -33,7 +32,7 @@ static bool same_bits(const uint8_t *a, const uint8_t *b, unsigned bits)
 	       (rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0);
 }
 
-/* An address, or a range all of which is denied. */
+/* Returns true for a denied address, or a range that is denied as a whole. */
 static bool is_denied_always(const char *text)
 {
 	SCOPED_STR host = strdup(text);
@@ -105,8 +104,8 @@ static const struct builtin builtins[] = {
 #undef ROW
 };
 
-/* Is all that @host (without . or +; @below: what is below it, and not itself)
- * stands for below @pattern, or @pattern itself? */
+/* Returns true if @host (without . or +) is @pattern or below it. @below: means
+ * only the names below @host. */
 static bool is_match(const char *host, size_t len, bool below,
 		     const char *pattern)
 {
@@ -148,12 +147,12 @@ int egress_denied_name(const char *host, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(builtins); i++)
 		if (is_match(name, len, *host == '.', builtins[i].pattern))
 			return refuse_name(&builtins[i], host, err);
-	/* Of a wildcard the linter says more. */
+	/* The linter says more about a wildcard. */
 	if (wild || memchr(name, '.', len))
 		return 0;
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)name[i] > 0x7f)
-			return 0; /* other scripts have dots of their own */
+			return 0; /* may have another script's dots */
 	return err_set(err, -EINVAL,
 		       "'%.64s' is a bare word, which the Internet knows as a "
 		       "top-level domain only: name a host with a dot in it; "

@@ -2,10 +2,10 @@
 /*
  * gate.c - the gateway's process, and the door to it
  *
- * The door of the packet filter is opened when the gateway answers for the
- * first time, and stays open: behind it is nothing but the gateway's own
- * ports, and a client that finds nobody there is refused at once instead of
- * waiting for ever.
+ * The packet filter's door is opened when the gateway answers for the first
+ * time, and stays open. There is nothing behind it but the gateway's own ports,
+ * and while the gateway is down, clients are refused at once instead of
+ * waiting.
  */
 #include "control/acd/egress/gate.h"
 
@@ -21,7 +21,7 @@
 #include "lib/log.h"
 #include "lib/str.h"
 
-#define START_PATIENCE_MS 10000u /* for a start that nothing speaks against */
+#define START_PATIENCE_MS 10000u /* how long a start counts as normal */
 
 #define WATCH_MS 1000u
 #define ARGS_MAX 32u
@@ -30,16 +30,16 @@ struct gate {
 	const char *argv[ARGS_MAX];
 	struct gate_client *client;
 	struct supervise *process;
-	struct loop_timer *watch; /* asks while it is up */
-	bool asked; /* and not answered yet */
+	struct loop_timer *watch; /* for pings while it is up */
+	bool asked; /* a ping is not answered yet */
 	bool audit_full;
 	bool open;
-	uint64_t down_ms; /* since when it is not up; 0: it is */
+	uint64_t down_ms; /* since when it is down; 0: it is up */
 	struct stamp {
-		struct timespec mtime; /* zeroed: there is none */
+		struct timespec mtime; /* zeroed: no file */
 		off_t size;
-	} loaded; /* the user's policy as it was loaded or refused */
-	char refused[200]; /* why; "": it was loaded */
+	} loaded; /* the user's policy when it was loaded or refused */
+	char refused[200]; /* the reason; "": it was loaded */
 	supervise_fn settled;
 	void *settled_arg;
 };
@@ -47,6 +47,7 @@ struct gate {
 static const char *const program[] = {
 	GATE_PROGRAM,
 	"run",
+	"--json",
 	"--policy",
 	GATE_DIR_PRESETS,
 	"--policy",
@@ -70,8 +71,8 @@ static const char *const program[] = {
 	NULL,
 };
 
-/* With the machine's own roots, where it has any: the gateway refuses to be
- * given a file that is not there. */
+/* Adds the machine's own CA if there is one: the gateway refuses a missing
+ * file. */
 static void argv_make(struct gate *g)
 {
 	size_t n = ARRAY_SIZE(program) - 1;
@@ -87,13 +88,13 @@ static void argv_make(struct gate *g)
 
 static int prepare(void *arg, struct err *err)
 {
-	int r = veth_bridge_harden(AC_BRIDGE, err);
+	int rc = veth_bridge_harden(AC_BRIDGE, err);
 
 	gate_policy_note(arg, NULL);
-	if (r >= 0)
-		r = gate_files_copy(err);
+	if (rc >= 0)
+		rc = gate_files_copy(err);
 	argv_make(arg);
-	return r;
+	return rc;
 }
 
 struct ping {
@@ -117,15 +118,15 @@ static int probe(void *arg, supervise_answer_fn fn, void *fn_arg)
 	const struct gate *g = arg;
 	struct ping *p = malloc(sizeof(*p));
 	const struct slice none = { 0 };
-	int r;
+	int rc;
 
 	if (!p)
 		return -ENOMEM;
 	*p = (struct ping){ fn, fn_arg };
-	r = gate_call(g->client, ADMIN_PING, none, none, on_ping, p);
-	if (r < 0)
+	rc = gate_call(g->client, ADMIN_PING, none, none, on_ping, p);
+	if (rc < 0)
 		free(p);
-	return r;
+	return rc;
 }
 
 static void on_watched(void *arg, const char *text, size_t len,
@@ -140,7 +141,7 @@ static void on_watched(void *arg, const char *text, size_t len,
 	json_decref(v);
 }
 
-/* What is true of one that is up, and may change any time. */
+/* Asks a running gateway for what may change at any time. */
 static void watch(void *arg)
 {
 	struct gate *g = arg;
@@ -172,7 +173,7 @@ static void on_up(void *arg)
 	g->down_ms = 0;
 	g->audit_full = false;
 	loop_timer_set(g->watch, WATCH_MS);
-	/* Shut it stays shut, and each run is refused. */
+	/* If it cannot be opened, every run is refused. */
 	g->open = g->open || nft_open(&err) == 0;
 	if (!g->open)
 		log_error("the gateway is up, but: %s", err.msg);
@@ -195,6 +196,7 @@ struct gate *gate_new(struct loop *loop, struct children *children,
 	struct supervise_spec spec = { .argv = g ? g->argv : NULL,
 				       .log_path = GATE_LOG,
 				       .stamp = true,
+				       .says = true,
 				       .cwd = AC_GATE,
 				       .prepare = prepare,
 				       .probe = probe,
@@ -260,18 +262,10 @@ struct gate_client *gate_client(struct gate *g)
 	return g->client;
 }
 
-/* ---- what is the matter with it ---- */
+/* ---- why it is down ---- */
 
-/* In its own words, without those about how it ended. */
-static const char *why_of(const char *last_error)
-{
-	static const char mark[] = "error ottergate ";
-	const char *at = strstr(last_error, mark);
-
-	return at ? at + strlen(mark) : last_error;
-}
-
-/* Whether it does not run for what its user wrote: nothing else mends it. */
+/* Returns true if the user's files are the cause: then only the user can fix
+ * it. */
 static bool is_of_policy(const struct supervise_status *st)
 {
 	return st->last_code == GATE_EXIT_POLICY ||
@@ -291,7 +285,7 @@ bool gate_is_starting(const struct gate *g)
 int gate_down(const struct gate *g, struct err *err)
 {
 	struct supervise_status st = gate_status(g);
-	const char *why = why_of(st.last_error);
+	const char *why = *st.last_said ? st.last_said : st.last_error;
 
 	if (st.state == SUPERVISE_UP)
 		return err_set(err, -EAGAIN,

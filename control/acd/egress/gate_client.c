@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_client.c - calls to the gateway's admin socket, inside our loop
+ * gate_client.c - calls to the gateway's admin socket, in acd's loop
  *
- * The gateway holds what sandboxes say, so its answers are bounded like
- * those of a stranger: by length and by time.
+ * The gateway passes on what sandboxes say, so its answers are bounded in
+ * length and time, like those of a stranger.
  */
 #include "control/acd/egress/gate_client.h"
 
@@ -18,7 +18,7 @@
 #include "lib/str.h"
 
 #define QUESTION_MS 10000u
-#define FOLLOW_AGAIN_MS 200u /* a gateway that begins anew is followed soon */
+#define FOLLOW_AGAIN_MS 200u /* pause before following a new gateway */
 #define SECRET_ROOM (128u * 1024) /* bytes of an answer with a CA */
 #define CHANGE_MS 60000u /* a reload of a million rules takes seconds */
 
@@ -28,10 +28,10 @@ struct call {
 	STAILQ_ENTRY(call) link;
 	struct gate_client *client;
 	enum lane lane;
-	bool lines; /* a line a frame */
-	bool secret; /* what is said and answered is wiped */
+	bool lines; /* a line for each frame */
+	bool secret; /* wipe request and answer */
 	struct buf out, in, text;
-	gate_line_fn line; /* is given each frame as it comes; NULL: @text is */
+	gate_line_fn line; /* gets each frame at once; NULL: collect */
 	gate_fn fn;
 	void *arg;
 	struct loop_io *io;
@@ -42,12 +42,12 @@ struct call {
 struct gate_client {
 	struct loop *loop;
 	char *path;
-	STAILQ_HEAD(calls, call) lane[LANES]; /* the first is under way */
+	STAILQ_HEAD(calls, call) lane[LANES]; /* the first one is open */
 	unsigned n;
 	bool closing;
-	struct loop_timer *kick; /* starts what is first in its lane */
-	struct loop_timer *again; /* follows once more */
-	char *code; /* that is followed; NULL: nothing is */
+	struct loop_timer *kick; /* starts the first call of each lane */
+	struct loop_timer *again; /* follows again */
+	char *code, *agent; /* that is followed, one of them; NULL: none */
 	gate_line_fn line;
 	void *line_arg;
 };
@@ -70,7 +70,7 @@ static void call_free(struct call *c)
 	free(c);
 }
 
-/* Takes the call out of its lane and tells; the next one comes by the loop. */
+/* Removes the call and reports it; the loop starts the next one. */
 static void call_end(struct call *c, const struct err *err)
 {
 	static const char nothing[] = "";
@@ -105,28 +105,28 @@ static void call_fail(struct call *c, int code)
 
 static int text_add(struct call *c, struct slice payload)
 {
-	int r = 0;
+	int rc = 0;
 
 	if (c->line) {
 		c->line(c->arg, (const char *)payload.ptr, payload.len);
 		return 0;
 	}
-	r = buf_append(&c->text, payload.ptr, payload.len);
-	if (r == 0 && c->lines)
-		r = buf_append(&c->text, "\n", 1);
-	return r == -ENOBUFS ? -EMSGSIZE : r;
+	rc = buf_append(&c->text, payload.ptr, payload.len);
+	if (rc == 0 && c->lines)
+		rc = buf_append(&c->text, "\n", 1);
+	return rc == -ENOBUFS ? -EMSGSIZE : rc;
 }
 
-/* Takes the frames that are whole. 1: the call has ended, and @c is gone. */
+/* Takes complete frames. Returns 1 if the call has ended, and @c is freed. */
 static int frames_take(struct call *c)
 {
 	struct slice in = buf_slice(&c->in);
 	struct admin_frame f;
 	struct err err = { 0 };
 	char words[sizeof(err.msg)];
-	int r;
+	int rc;
 
-	while ((r = admin_frame_read(&in, &f)) == 0) {
+	while ((rc = admin_frame_read(&in, &f)) == 0) {
 		if (f.kind == ADMIN_END) {
 			call_end(c, NULL);
 			return 1;
@@ -138,19 +138,19 @@ static int frames_take(struct call *c)
 			call_end(c, &err);
 			return 1;
 		}
-		r = text_add(c, f.payload);
-		if (r < 0)
-			return r;
+		rc = text_add(c, f.payload);
+		if (rc < 0)
+			return rc;
 	}
 	buf_consume(&c->in, buf_len(&c->in) - in.len);
-	return r == -EAGAIN ? 0 : -EPROTO;
+	return rc == -EAGAIN ? 0 : -EPROTO;
 }
 
 static void call_read(struct call *c)
 {
 	uint8_t *to = buf_reserve(&c->in, 65536);
 	ssize_t n;
-	int r;
+	int rc;
 
 	if (!to) {
 		call_fail(c, -ENOMEM);
@@ -164,9 +164,9 @@ static void call_read(struct call *c)
 		return;
 	}
 	buf_commit(&c->in, (size_t)n);
-	r = frames_take(c);
-	if (r < 0)
-		call_fail(c, r);
+	rc = frames_take(c);
+	if (rc < 0)
+		call_fail(c, rc);
 }
 
 static void on_io(void *arg, uint32_t events)
@@ -219,13 +219,13 @@ static void on_kick(void *arg)
 
 	for (int i = 0; i < LANES; i++) {
 		struct call *c = STAILQ_FIRST(&g->lane[i]);
-		int r;
+		int rc;
 
 		if (!c || c->fd >= 0)
 			continue;
-		r = call_connect(c);
-		if (r < 0)
-			call_fail(c, r);
+		rc = call_connect(c);
+		if (rc < 0)
+			call_fail(c, rc);
 		else if (i != LANE_FOLLOW)
 			loop_timer_set(c->timer, i == LANE_CHANGES ?
 							 CHANGE_MS :
@@ -252,7 +252,7 @@ static struct call *call_new(struct gate_client *g, enum admin_verb verb)
 	buf_init(&c->in, 2 * ADMIN_FRAME_MAX);
 	buf_init(&c->text, GATE_ANSWER_MAX);
 	c->timer = loop_timer_new(g->loop, on_timer, c);
-	/* Room for all of it at once: what grows leaves copies behind. */
+	/* Reserved at once: a buffer that grows leaves copies behind. */
 	if (c->timer && (!c->secret || (buf_reserve(&c->in, SECRET_ROOM) &&
 					buf_reserve(&c->text, SECRET_ROOM))))
 		return c;
@@ -264,7 +264,7 @@ int gate_call(struct gate_client *g, enum admin_verb verb, struct slice a,
 	      struct slice b, gate_fn fn, void *arg)
 {
 	struct call *c;
-	int r;
+	int rc;
 
 	if (g->closing)
 		return -ECANCELED;
@@ -273,10 +273,10 @@ int gate_call(struct gate_client *g, enum admin_verb verb, struct slice a,
 	c = call_new(g, verb);
 	if (!c)
 		return -ENOMEM;
-	r = admin_request_put(&c->out, verb, a, b);
-	if (r < 0) {
+	rc = admin_request_put(&c->out, verb, a, b);
+	if (rc < 0) {
 		call_free(c);
-		return r;
+		return rc;
 	}
 	c->fn = fn;
 	c->arg = arg;
@@ -286,7 +286,7 @@ int gate_call(struct gate_client *g, enum admin_verb verb, struct slice a,
 	return 0;
 }
 
-/* ---- what it tells by itself ---- */
+/* ---- following ---- */
 
 static void on_line(void *arg, const char *line, size_t len)
 {
@@ -310,11 +310,10 @@ static void on_follow_end(void *arg, const char *text, size_t len,
 static void on_again(void *arg)
 {
 	struct gate_client *g = arg;
-	const struct slice none = { 0 };
 	struct call *c;
 
-	if (gate_call(g, ADMIN_FOLLOW, none, slice_str(g->code), on_follow_end,
-		      g) < 0) {
+	if (gate_call(g, ADMIN_FOLLOW, slice_str(g->agent), slice_str(g->code),
+		      on_follow_end, g) < 0) {
 		loop_timer_set(g->again, FOLLOW_AGAIN_MS);
 		return;
 	}
@@ -322,17 +321,30 @@ static void on_again(void *arg)
 	c->line = on_line;
 }
 
-int gate_follow(struct gate_client *g, const char *code, gate_line_fn fn,
-		void *arg)
+/* Takes @what, the text of @at. */
+static int follow(struct gate_client *g, char **at, char *what, gate_line_fn fn,
+		  void *arg)
 {
-	g->code = strdup(code);
+	*at = what;
 	g->line = fn;
 	g->line_arg = arg;
 	g->again = loop_timer_new(g->loop, on_again, g);
-	if (!g->code || !g->again)
+	if (!what || !g->again)
 		return -ENOMEM;
 	loop_timer_set(g->again, 0);
 	return 0;
+}
+
+int gate_follow(struct gate_client *g, const char *code, gate_line_fn fn,
+		void *arg)
+{
+	return follow(g, &g->code, strdup(code), fn, arg);
+}
+
+int gate_follow_agent(struct gate_client *g, const char *agent, gate_line_fn fn,
+		      void *arg)
+{
+	return follow(g, &g->agent, strdup(agent), fn, arg);
 }
 
 struct gate_client *gate_client_new(struct loop *loop, const char *sock_path,
@@ -367,6 +379,7 @@ void gate_client_free(struct gate_client *g)
 	loop_timer_free(g->kick);
 	loop_timer_free(g->again);
 	free(g->code);
+	free(g->agent);
 	free(g->path);
 	free(g);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_files.c - what the gateway may read and write
+ * gate_files.c - the files that the gateway may read and write
  *
- * The gateway is no longer root when it reads a policy, and AC_STATE is the
- * user's and closed to others. So it gets a place of its own, AC_GATE:
+ * The gateway is not root any more when it reads a policy, and AC_STATE is the
+ * user's and closed to others. So it has a place of its own, AC_GATE:
  *
- *	presets/  copies of those shipped, made by acd
+ *	presets/  copies of the shipped ones, made by acd
  *	policy/   copies of the user's policy.yaml, of machine.yaml, and of the
  *	          machine's addresses
  *	agents/   AC_STATE/policy/agents, read-only by its owner
  *	audit/    AC_STATE/log/audit, with the user and the gateway swapped
- *	roots.pem a copy of the machine's own CA, where it has one
+ *	roots.pem a copy of the machine's own CA, if it has one
  *
- * The last is an id-mapped mount like those of a workspace: what the gateway
- * writes is the user's outside, who can read it and remove it.
+ * audit/ is an id-mapped mount like those of a workspace: what the gateway
+ * writes belongs to the user outside, who can read and remove it.
  */
 #include "control/acd/egress/gate.h"
 
@@ -32,7 +32,7 @@
 #define COPIES_POLICY AC_GATE "/" GATE_DIR_POLICY
 #define PRESETS_MAX 256u
 
-/* What is there must be a directory, no link of the user's. */
+/* Makes a directory; an existing one must not be a link of the user's. */
 static int dir_make(const char *path, mode_t mode, uid_t uid, gid_t gid,
 		    struct err *err)
 {
@@ -46,27 +46,27 @@ static int dir_make(const char *path, mode_t mode, uid_t uid, gid_t gid,
 	return 0;
 }
 
-/* @from, seen at @to; with owners swapped when @swap. */
+/* Mounts @from at @to, with swapped owners if @swap. */
 static int show(const char *from, const char *to, bool swap, uid_t uid,
 		gid_t gid, struct err *err)
 {
 	SCOPED_FD fd = idmap_open(from);
-	int r = fd;
+	int rc = fd;
 
-	if (r >= 0 && swap) {
-		r = idmap_apply_as(fd, uid, gid, GATE_UID, false);
-		/* Then the folder has to be its own outside as well. */
-		if (r == 1 && chown(from, GATE_UID, GATE_UID) < 0)
-			r = -errno;
+	if (rc >= 0 && swap) {
+		rc = idmap_apply_as(fd, uid, gid, GATE_UID, false);
+		/* Not mapped: the directory itself must be the gateway's. */
+		if (rc == 1 && chown(from, GATE_UID, GATE_UID) < 0)
+			rc = -errno;
 	}
-	if (r >= 0)
-		r = idmap_attach(fd, to);
-	return r < 0 ? err_set(err, r, "show %s at %s: %s", from, to,
-			       err_text(r)) :
-		       0;
+	if (rc >= 0)
+		rc = idmap_attach(fd, to);
+	return rc < 0 ? err_set(err, rc, "show %s at %s: %s", from, to,
+				err_text(rc)) :
+			0;
 }
 
-/* Made here, so that it is the user's from its first line on. */
+/* Makes the file here, so it belongs to the user from the first line on. */
 static int audit_make(uid_t uid, gid_t gid, struct err *err)
 {
 	SCOPED_FD fd = open(GATE_AUDIT,
@@ -77,7 +77,7 @@ static int audit_make(uid_t uid, gid_t gid, struct err *err)
 	return 0;
 }
 
-/* Of an earlier life: nobody runs yet. */
+/* Removes policies of an earlier acd: no sandbox runs yet. */
 static int agents_clear(struct err *err)
 {
 	SCOPED_DIR d = opendir(GATE_AGENTS);
@@ -110,52 +110,54 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err)
 		{ AC_GATE "/" GATE_DIR_AGENTS, 0755, 0, 0 },
 		{ AC_GATE "/audit", 0755, 0, 0 },
 	};
-	int r = 0;
+	int rc = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(dirs); i++)
-		r = dir_make(dirs[i].path, dirs[i].mode, dirs[i].uid,
-			     dirs[i].gid, err);
-	if (r == 0)
-		r = agents_clear(err);
-	if (r == 0)
-		r = audit_make(uid, gid, err);
-	if (r == 0)
-		r = show(GATE_AGENTS, AC_GATE "/" GATE_DIR_AGENTS, false, uid,
-			 gid, err);
-	if (r == 0)
-		r = show(AC_STATE_AUDIT, AC_GATE "/audit", true, uid, gid, err);
-	return r;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(dirs); i++)
+		rc = dir_make(dirs[i].path, dirs[i].mode, dirs[i].uid,
+			      dirs[i].gid, err);
+	if (rc == 0)
+		rc = agents_clear(err);
+	if (rc == 0)
+		rc = audit_make(uid, gid, err);
+	if (rc == 0)
+		rc = show(GATE_AGENTS, AC_GATE "/" GATE_DIR_AGENTS, false, uid,
+			  gid, err);
+	if (rc == 0)
+		rc = show(AC_STATE_AUDIT, AC_GATE "/audit", true, uid, gid,
+			  err);
+	return rc;
 }
 
 /* ---- copies ---- */
 
-/* -ENOENT: there is none, and none is left of an earlier one. */
+/* Copies a file. Returns -ENOENT if there is none; then removes an earlier
+ * copy. */
 static int copy(const char *from, const char *to, struct err *err)
 {
 	SCOPED_STR text = NULL;
 	struct stat st;
 	size_t len = 0;
-	int r = file_read(from, GATE_POLICY_MAX, &text, &len);
+	int rc = file_read(from, GATE_POLICY_MAX, &text, &len);
 
-	if (r == -ENOENT) {
+	if (rc == -ENOENT) {
 		if (unlink(to) < 0 && errno != ENOENT)
 			return err_sys(err, "remove %s", to);
 		return -ENOENT;
 	}
-	/* A folder, say. The user knows it below his $AC_HOME. */
-	if (r < 0 && stat(from, &st) == 0 && !S_ISREG(st.st_mode)) {
-		err_set(err, r, "$AC_HOME%s is not a file",
+	/* A directory, say. The user knows it below $AC_HOME. */
+	if (rc < 0 && stat(from, &st) == 0 && !S_ISREG(st.st_mode)) {
+		err_set(err, rc, "$AC_HOME%s is not a file",
 			str_starts(from, AC_STATE) ? from + strlen(AC_STATE) :
 						     from);
 		return err_name(err, GATE_FILES_WORD);
 	}
-	if (r == 0)
-		r = file_write_atomic(to, text, len, 0640);
-	if (r == 0 && chown(to, 0, GATE_UID) < 0)
-		r = -errno;
-	return r < 0 ? err_set(err, r, "copy %s to %s: %s", from, to,
-			       err_text(r)) :
-		       0;
+	if (rc == 0)
+		rc = file_write_atomic(to, text, len, 0640);
+	if (rc == 0 && chown(to, 0, GATE_UID) < 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "copy %s to %s: %s", from, to,
+				err_text(rc)) :
+			0;
 }
 
 static bool is_preset(const struct dirent *e)
@@ -163,17 +165,17 @@ static bool is_preset(const struct dirent *e)
 	return e->d_name[0] != '.' && str_ends(e->d_name, ".yaml");
 }
 
-/* They come with the image, and so does their number. */
+/* Copies the presets of the image, which has a bounded number. */
 static int presets_copy(struct err *err)
 {
 	SCOPED_DIR d = opendir(GATE_PRESETS);
 	const struct dirent *e;
 	unsigned n = 0;
-	int r = 0;
+	int rc = 0;
 
 	if (!d)
 		return err_sys(err, "open %s", GATE_PRESETS);
-	while (r == 0 && n < PRESETS_MAX && (e = readdir(d))) {
+	while (rc == 0 && n < PRESETS_MAX && (e = readdir(d))) {
 		SCOPED_STR from = NULL;
 		SCOPED_STR to = NULL;
 
@@ -182,9 +184,9 @@ static int presets_copy(struct err *err)
 		n++;
 		from = str_printf("%s/%s", GATE_PRESETS, e->d_name);
 		to = str_printf("%s/%s", COPIES_PRESETS, e->d_name);
-		r = from && to ? copy(from, to, err) : err_nomem(err);
+		rc = from && to ? copy(from, to, err) : err_nomem(err);
 	}
-	return r;
+	return rc;
 }
 
 #define OWN_PATH AC_STATE_POLICY "/addresses"
@@ -201,12 +203,17 @@ void gate_files_loaded(unsigned no)
 	addresses_loaded = no;
 }
 
-char *gate_files_own(void)
+int gate_files_own(char **ret, struct err *err)
 {
-	char *text = NULL;
+	int rc = file_read(OWN_PATH, GATE_POLICY_MAX, ret, NULL);
 
-	return file_read(OWN_PATH, GATE_POLICY_MAX, &text, NULL) == 0 ? text :
-									NULL;
+	if (rc == -ENOENT) {
+		*ret = strdup("");
+		rc = *ret ? 0 : -ENOMEM;
+	}
+	return rc < 0 ? err_set(err, rc, "the machine's own addresses: %s",
+				err_text(rc)) :
+			0;
 }
 
 int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
@@ -214,15 +221,16 @@ int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
 {
 	static const char path[] = OWN_PATH;
 	SCOPED_STR now = NULL;
-	int r = file_read(path, GATE_POLICY_MAX, &now, NULL);
+	int rc = file_read(path, GATE_POLICY_MAX, &now, NULL);
 
-	if (r == 0 && strcmp(now, text) == 0)
+	if (rc == 0 && strcmp(now, text) == 0)
 		return addresses_loaded != addresses_no;
 	addresses_no++;
-	r = file_write_atomic(path, text, strlen(text), 0600);
-	if (r == 0 && lchown(path, uid, gid) < 0)
-		r = -errno;
-	return r < 0 ? err_set(err, r, "write %s: %s", path, err_text(r)) : 1;
+	rc = file_write_atomic(path, text, strlen(text), 0600);
+	if (rc == 0 && lchown(path, uid, gid) < 0)
+		rc = -errno;
+	return rc < 0 ? err_set(err, rc, "write %s: %s", path, err_text(rc)) :
+			1;
 }
 
 bool gate_files_have_machine(void)
@@ -248,12 +256,12 @@ int gate_files_copy(struct err *err)
 		{ OWN_PATH, AC_GATE "/" GATE_OWN },
 		{ AC_STATE_CA_EXTRA, AC_GATE "/" GATE_ROOTS },
 	};
-	int r = presets_copy(err);
+	int rc = presets_copy(err);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(files); i++) {
-		r = copy(files[i].from, files[i].to, err);
-		if (r == -ENOENT)
-			r = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(files); i++) {
+		rc = copy(files[i].from, files[i].to, err);
+		if (rc == -ENOENT)
+			rc = 0;
 	}
-	return r;
+	return rc;
 }

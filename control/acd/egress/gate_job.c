@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_job.c - one command of the gateway's own program, and what it printed
+ * gate_job.c - runs one command of the gateway's program
  */
 #include "control/acd/egress/gate_job.h"
 
@@ -26,8 +26,9 @@ struct gate_job {
 	struct children *children;
 	struct loop_timer *timer;
 	pid_t pid;
-	int out, err; /* files in memory */
-	char *dir, *path, *shown;
+	int out, err; /* memory files with its output */
+	char *dir, *path;
+	char *called; /* "PATH=NAME", for the program; NULL: by its path */
 	bool late;
 	gate_job_fn fn;
 	void *arg;
@@ -35,7 +36,7 @@ struct gate_job {
 
 static struct {
 	LIST_HEAD(gate_jobs, gate_job) all;
-	const char *program, *place; /* NULL: ours */
+	const char *program, *place; /* NULL: the default */
 	unsigned number;
 } jobs = { .all = LIST_HEAD_INITIALIZER(jobs.all) };
 
@@ -49,37 +50,13 @@ static void job_free(struct gate_job *j)
 	fd_closep(&j->err);
 	free(j->dir);
 	free(j->path);
-	free(j->shown);
+	free(j->called);
 	free(j);
 }
 
-/* ---- what it printed ---- */
+/* ---- the output ---- */
 
-/* The file, as the user calls it, wherever its path stands. */
-static char *path_shown(const struct gate_job *j, const char *text)
-{
-	size_t skip = strlen(j->path);
-	const char *at;
-	struct buf b;
-	char *copy = NULL;
-	int r = 0;
-
-	buf_init(&b, 2 * GATE_JOB_OUTPUT_MAX);
-	while (r == 0 && (at = strstr(text, j->path))) {
-		r = buf_append(&b, text, (size_t)(at - text));
-		if (r == 0)
-			r = buf_append(&b, j->shown, strlen(j->shown));
-		text = at + skip;
-	}
-	if (r == 0)
-		r = buf_append(&b, text, strlen(text) + 1);
-	if (r == 0)
-		copy = strdup((const char *)buf_slice(&b).ptr);
-	buf_done(&b);
-	return copy;
-}
-
-static char *output_read(const struct gate_job *j, int fd)
+static char *output_read(int fd)
 {
 	SCOPED_STR text = NULL;
 	struct stat st;
@@ -92,14 +69,14 @@ static char *output_read(const struct gate_job *j, int fd)
 	text = calloc(1, len + 1);
 	if (!text || pread(fd, text, len, 0) != (ssize_t)len)
 		return NULL;
-	return j->shown && j->path ? path_shown(j, text) : ptr_take(&text);
+	return ptr_take(&text);
 }
 
 static void on_end(void *arg, pid_t pid, int status)
 {
 	struct gate_job *j = arg;
-	SCOPED_STR out = output_read(j, j->out);
-	SCOPED_STR err_out = output_read(j, j->err);
+	SCOPED_STR out = output_read(j->out);
+	SCOPED_STR err_out = output_read(j->err);
 	struct err err = { 0 };
 
 	(void)pid;
@@ -123,26 +100,29 @@ static void on_timer(void *arg)
 
 /* ---- its start ---- */
 
-/* A folder of its own, which only the gateway's uid may read. */
+/* Makes a folder that only the gateway's uid may read. */
 static int dir_make(struct gate_job *j, const struct gate_job_spec *spec)
 {
-	int r;
+	int rc;
 
 	j->dir = str_printf("%s/job.%u", jobs.place ? jobs.place : AC_GATE,
 			    jobs.number++);
 	if (j->dir && spec->file)
 		j->path = str_printf("%s/%s", j->dir, spec->file);
-	if (!j->dir || (spec->file && !j->path))
+	if (j->path && spec->shown)
+		j->called = str_printf("%s=%s", j->path, spec->shown);
+	if (!j->dir || (spec->file && !j->path) ||
+	    (j->path && spec->shown && !j->called))
 		return -ENOMEM;
-	r = file_remove_tree(j->dir);
-	if (r == 0 && mkdir(j->dir, DIR_MODE) < 0)
-		r = -errno;
-	if (r == 0 && !jobs.place && chown(j->dir, 0, GATE_UID) < 0)
-		r = -errno;
-	if (r == 0 && spec->file)
-		r = file_write_atomic(j->path, spec->text.ptr, spec->text.len,
-				      0644);
-	return r;
+	rc = file_remove_tree(j->dir);
+	if (rc == 0 && mkdir(j->dir, DIR_MODE) < 0)
+		rc = -errno;
+	if (rc == 0 && !jobs.place && chown(j->dir, 0, GATE_UID) < 0)
+		rc = -errno;
+	if (rc == 0 && spec->file)
+		rc = file_write_atomic(j->path, spec->text.ptr, spec->text.len,
+				       0644);
+	return rc;
 }
 
 static int job_spawn(struct gate_job *j, const struct gate_job_spec *spec,
@@ -158,17 +138,21 @@ static int job_spawn(struct gate_job *j, const struct gate_job_spec *spec,
 		"--bounding-set=-all",
 		"--",
 	};
-	const char *argv[GATE_JOB_ARGS_MAX + ARRAY_SIZE(rights) + 2];
+	const char *argv[GATE_JOB_ARGS_MAX + ARRAY_SIZE(rights) + 4];
 	struct proc_opts opts = { .argv = argv,
 				  .cwd = jobs.place ? jobs.place : AC_GATE,
 				  .die_with_parent = 1,
 				  .fd = { -1, j->out, j->err } };
 	size_t n = 0;
-	int r;
+	int rc;
 
 	for (size_t i = 0; !jobs.program && i < ARRAY_SIZE(rights); i++)
 		argv[n++] = rights[i];
 	argv[n++] = jobs.program ? jobs.program : GATE_PROGRAM;
+	if (j->called) {
+		argv[n++] = "--called";
+		argv[n++] = j->called;
+	}
 	for (size_t i = 0; spec->argv[i]; i++) {
 		if (n >= ARRAY_SIZE(argv) - 1)
 			return err_set(err, -E2BIG, "too many words");
@@ -177,13 +161,13 @@ static int job_spawn(struct gate_job *j, const struct gate_job_spec *spec,
 							     spec->argv[i];
 	}
 	argv[n] = NULL;
-	r = proc_spawn(&opts, &j->pid, err);
-	if (r < 0)
-		return r;
-	r = children_watch(j->children, j->pid, on_end, j);
-	if (r < 0) {
+	rc = proc_spawn(&opts, &j->pid, err);
+	if (rc < 0)
+		return rc;
+	rc = children_watch(j->children, j->pid, on_end, j);
+	if (rc < 0) {
 		kill(j->pid, SIGKILL);
-		return err_set(err, r, "%s: %s", GATE_PROGRAM, err_text(r));
+		return err_set(err, rc, "%s: %s", GATE_PROGRAM, err_text(rc));
 	}
 	loop_timer_set(j->timer, TIME_MS);
 	return 0;
@@ -194,7 +178,7 @@ int gate_job_run(struct loop *loop, struct children *children,
 		 struct err *err)
 {
 	struct gate_job *j = calloc(1, sizeof(*j));
-	int r = -ENOMEM;
+	int rc = -ENOMEM;
 
 	if (!j)
 		return err_nomem(err);
@@ -203,18 +187,15 @@ int gate_job_run(struct loop *loop, struct children *children,
 	j->out = memfd_create("out", MFD_CLOEXEC);
 	j->err = memfd_create("err", MFD_CLOEXEC);
 	j->timer = loop_timer_new(loop, on_timer, j);
-	if (spec->shown)
-		j->shown = strdup(spec->shown);
-	if (j->out >= 0 && j->err >= 0 && j->timer &&
-	    (j->shown || !spec->shown))
-		r = dir_make(j, spec);
-	if (r < 0)
-		err_set(err, r, "prepare %s: %s", GATE_PROGRAM, err_text(r));
+	if (j->out >= 0 && j->err >= 0 && j->timer)
+		rc = dir_make(j, spec);
+	if (rc < 0)
+		err_set(err, rc, "prepare %s: %s", GATE_PROGRAM, err_text(rc));
 	else
-		r = job_spawn(j, spec, err);
-	if (r < 0)
+		rc = job_spawn(j, spec, err);
+	if (rc < 0)
 		job_free(j);
-	return r;
+	return rc;
 }
 
 void gate_job_end_all(void)

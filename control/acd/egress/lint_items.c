@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lint_items.c - what the gateway's linter found, as data and for people
+ * lint_items.c - the findings of the gateway's linter, as data and as text
  */
 #include "control/acd/egress/lint_items.h"
 
@@ -56,8 +56,8 @@ void lint_explain(const json_t *item, const char *shown, const char *instance,
 	else if (strcmp(text_of(item, "code"), LINT_NO_PRESET) == 0)
 		snprintf(out, size,
 			 "there is no preset '%s'; `ac policy mode %s "
-			 "balanced` takes out what was set, `ac policy "
-			 "presets` lists what there is",
+			 "balanced` takes out what was set, `ac presets` lists "
+			 "what there is",
 			 about, instance);
 	else if (*about)
 		snprintf(out, size, "'%s': %s", about, message);
@@ -65,7 +65,7 @@ void lint_explain(const json_t *item, const char *shown, const char *instance,
 		snprintf(out, size, "%s", message);
 }
 
-/* ---- of what was just said ---- */
+/* ---- findings about a request ---- */
 
 static json_t *item_about(const json_t *item, const char *shown,
 			  const char *instance)
@@ -90,7 +90,7 @@ static bool list_names(const json_t *list, const char *word)
 	size_t i;
 	json_t *v;
 
-	/* A target has a scheme or a port around the word. */
+	/* The word may have a scheme or a port in the target. */
 	json_array_foreach (list, i, v) {
 		const char *target = json_string_value(v);
 
@@ -112,7 +112,7 @@ json_t *lint_items_about(const json_t *items, const char *shown,
 
 		if (!list || !*about || !lint_is_of(v, shown))
 			continue;
-		/* That a denial wins is why somebody denies. */
+		/* That a denial wins is its purpose, so it is a warning. */
 		if (list_names(json_object_get(body, "allow"), about) ||
 		    (!*text_of(v, "by") &&
 		     list_names(json_object_get(body, "deny"), about)))

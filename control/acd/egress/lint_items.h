@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lint_items.h - what the gateway's linter found, as data and for people
+ * lint_items.h - the findings of the gateway's linter, as data and as text
  *
  * An item is {"level", "code", "text", "file", "line", "column", "message",
- * "about", "by"} (ottergate(8)). Of a file that acd has written itself the user
- * knows no lines: there a finding names the word that he gave.
+ * "about", "by"} (ottergate(8)). The user does not know the lines of files that
+ * acd writes: there a finding names the word that the user gave.
  */
 #ifndef CONTROL_ACD_EGRESS_LINT_ITEMS_H
 #define CONTROL_ACD_EGRESS_LINT_ITEMS_H
@@ -15,26 +15,28 @@
 
 #define LINT_NO_PRESET "no-preset" /* a code: "about" is the preset's name */
 
-/* The items of an answer of the gateway's, or of its program with --json; an
- * error that is none of them comes last. An answer that is none has no items.
- * Returns a new reference, NULL without memory. */
+/* Returns the items of an answer by the gateway, or by its program with --json.
+ * An error that is no item comes last; an answer without items gives none. A
+ * new reference, NULL without memory. */
 json_t *lint_items(const char *text, size_t len);
 
-/* The first item that refuses a policy, borrowed; NULL: there is none. */
+/* Returns the first item that refuses a policy, borrowed, or NULL. */
 const json_t *lint_error(const json_t *items);
 
-/* Whether @item is about the file that messages call @file. */
+/* Returns true if @item is about the file that messages call @file. */
 bool lint_is_of(const json_t *item, const char *file);
 
-/* Writes @item in words to @out, cut to @size. One about the file @shown, which
- * acd wrote for @instance, names what the user gave: "'.com': below com …", and
- * one about a preset that is not there the way out. Another one has its place. */
+/* Writes @item as text to @out, cut to @size. An item about the file @shown,
+ * which acd wrote for @instance, names what the user gave: "'.com': below com
+ * …"; for a missing preset it tells what to do. Other items have their
+ * position. */
 void lint_explain(const json_t *item, const char *shown, const char *instance,
 		  char *out, size_t size);
 
-/* Of @items those about the file @shown of @instance and a target in one of the
- * lists "allow" and "deny" of @body: [{"level", "text"}]; that a denial wins over
- * an allowance is a warning here. Returns a new reference, NULL without memory. */
+/* Returns [{"level", "text"}] for those of @items that are about the file
+ * @shown of @instance and a target in @body's lists "allow" and "deny". That a
+ * denial wins over an allowance is a warning here. A new reference, NULL
+ * without memory. */
 json_t *lint_items_about(const json_t *items, const char *shown,
 			 const char *instance, const json_t *body);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linkio.c - link frames over a non-blocking stream socket, both ways
+ * linkio.c - link frames over a non-blocking stream socket, in both directions
  *
- * Theory of operation: there is one receive buffer for the whole process. It
- * is large, so that bulk output comes in few reads; frames are handed on as
- * views into it; and an idle link holds no memory. Only the beginning of a
- * frame that is still incomplete is kept, per link. Its missing part is read
- * straight behind it, with what follows going to the common buffer: a peer
- * that sends a large frame byte by byte costs a system call each, never a
- * copy of the frame.
+ * Theory of operation: the process has one receive buffer. It is large, so bulk
+ * output comes in few reads; frames are passed on as views into it; and an idle
+ * link holds no memory. Only the beginning of an incomplete frame is kept, per
+ * link. The rest of that frame is read straight behind it, and what follows
+ * goes to the common buffer. So a peer that sends a large frame byte by byte
+ * costs a system call each, never a copy of the frame.
  */
 #include "control/acd/guest/linkio.h"
 
@@ -18,10 +17,10 @@
 
 #define RECEIVE_BYTES (512u * 1024)
 
-/* acd has one thread, and no read happens inside another. */
+/* acd has one thread, and a read is never nested in another. */
 static uint8_t receive_buf[RECEIVE_BYTES];
 
-/* Reads into @a, then @b. 0: nothing there now. */
+/* Reads into @a, then @b. Returns 0 if nothing is there. */
 static ssize_t read_both(int fd, struct iovec a, struct iovec b)
 {
 	struct iovec iov[2] = { a, b };
@@ -34,26 +33,26 @@ static ssize_t read_both(int fd, struct iovec a, struct iovec b)
 	return n;
 }
 
-/* Hands on the frames of @in; what is left over becomes @rest. */
+/* Passes on the frames of @in; appends the rest to @rest. */
 static int frames_split(struct slice in, struct buf *rest, linkio_frame_fn fn,
 			void *arg)
 {
 	struct link_frame f;
-	int ret;
+	int rc;
 
 	for (;;) {
-		ret = link_parse(&in, &f, NULL);
-		if (ret == -EAGAIN)
+		rc = link_parse(&in, &f, NULL);
+		if (rc == -EAGAIN)
 			break;
-		if (ret == 0)
-			ret = fn(arg, &f);
-		if (ret != 0)
-			return ret;
+		if (rc == 0)
+			rc = fn(arg, &f);
+		if (rc != 0)
+			return rc;
 	}
 	return in.len > 0 ? buf_append(rest, in.ptr, in.len) : 0;
 }
 
-/* @rest holds a header and a part of its payload: completes it first. */
+/* Completes the frame of which @rest has the header. */
 static int read_behind_rest(int fd, struct buf *rest, linkio_frame_fn fn,
 			    void *arg)
 {
@@ -62,9 +61,9 @@ static int read_behind_rest(int fd, struct buf *rest, linkio_frame_fn fn,
 	size_t need = 0, missing;
 	uint8_t *place;
 	ssize_t n;
-	int ret = link_parse(&in, &f, &need);
+	int rc = link_parse(&in, &f, &need);
 
-	if (ret != -EAGAIN || need <= in.len)
+	if (rc != -EAGAIN || need <= in.len)
 		return -EBADMSG;
 	missing = need - in.len;
 	place = buf_reserve(rest, missing);
@@ -80,11 +79,11 @@ static int read_behind_rest(int fd, struct buf *rest, linkio_frame_fn fn,
 	}
 	buf_commit(rest, missing);
 	in = buf_slice(rest);
-	ret = link_parse(&in, &f, NULL);
-	if (ret == 0)
-		ret = fn(arg, &f);
-	if (ret != 0)
-		return ret;
+	rc = link_parse(&in, &f, NULL);
+	if (rc == 0)
+		rc = fn(arg, &f);
+	if (rc != 0)
+		return rc;
 	buf_consume(rest, need);
 	return frames_split(slice_of(receive_buf, (size_t)n - missing), rest,
 			    fn, arg);
@@ -110,12 +109,12 @@ int linkio_read(int fd, struct buf *rest, linkio_frame_fn fn, void *arg)
 			    fn, arg);
 }
 
-/* How many of the bytes of header and payload the socket took at once. */
+/* Returns how many bytes of header and payload the socket took at once. */
 static size_t send_direct(int fd, uint8_t *header, const void *data, size_t len)
 {
 	struct iovec iov[2] = {
 		{ header, LINK_HEADER },
-		/* sendmsg() only reads, but struct iovec cannot say so. */
+		/* sendmsg() does not write, but struct iovec has no const. */
 		{ (void *)(uintptr_t)data, len },
 	};
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = len > 0 ? 2 : 1 };
@@ -129,7 +128,7 @@ int linkio_send(int fd, struct buf *out, enum link_type type, uint32_t channel,
 {
 	uint8_t header[LINK_HEADER];
 	size_t sent;
-	int ret = 0;
+	int rc = 0;
 
 	if (len > LINK_PAYLOAD_MAX)
 		return -EMSGSIZE;
@@ -143,16 +142,16 @@ int linkio_send(int fd, struct buf *out, enum link_type type, uint32_t channel,
 	if (sent == LINK_HEADER + len)
 		return 0;
 	if (sent < LINK_HEADER) {
-		ret = buf_append(out, header + sent, LINK_HEADER - sent);
+		rc = buf_append(out, header + sent, LINK_HEADER - sent);
 		sent = LINK_HEADER;
 	}
 	sent -= LINK_HEADER;
-	if (ret == 0 && len > sent)
-		ret = buf_append(out, (const uint8_t *)data + sent, len - sent);
-	/* Half a frame is out: nothing that follows would make sense. */
-	if (ret < 0)
+	if (rc == 0 && len > sent)
+		rc = buf_append(out, (const uint8_t *)data + sent, len - sent);
+	/* Half a frame was sent: the stream cannot go on. */
+	if (rc < 0)
 		shutdown(fd, SHUT_RDWR);
-	return ret;
+	return rc;
 }
 
 int linkio_flush(int fd, struct buf *out, size_t max)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * links.c - hands guest links to ac-runtime, and hears a sandbox's last words
+ * links.c - hands guest links to ac-runtime, and keeps what sandboxes say last
  *
- * Who may ask: root, in ac-host, for an id that acd itself expects, once.
- * For another id the answer is "N" and that container is not touched, so
- * that a hand-made `docker run` in ac-host works as everywhere.
+ * Root in ac-host may ask, for an id that acd expects, once. For other ids the
+ * answer is "N", and ac-runtime leaves that container alone. So a manual
+ * `docker run` in ac-host works as usual.
  *
- * Whatever comes out of the pipe is a sandbox's: it is always drained, only
- * its last bytes are kept, and nobody sees them unescaped.
+ * The pipe's bytes come from a sandbox: the pipe is always drained, only the
+ * last bytes are kept, and they are never shown unescaped.
  */
 #include "control/acd/guest/links.h"
 
@@ -20,9 +20,9 @@
 #include "lib/sock.h"
 #include "lib/str.h"
 
-/* Whole frames of output should fit, or each costs several wake-ups. */
+/* Room for whole frames of output; else each costs several wake-ups. */
 #define LINK_SOCKET_BYTES (1024 * 1024)
-#define WORDS_READS 256u /* 1 MiB: as much as a pipe may be made to hold */
+#define WORDS_READS 256u /* 1 MiB: the maximum size of a pipe */
 #define ASKERS_MAX 64u
 #define ASKER_LIMIT_MS 10000u /* for the whole question */
 
@@ -30,8 +30,8 @@ struct entry {
 	struct entry *next;
 	struct links *links;
 	char id[LINKS_ID_MAX + 1];
-	bool handed; /* ac-runtime has fetched the other end */
-	int link_fd; /* ours; -1 before and after */
+	bool handed; /* the other end was given away */
+	int link_fd; /* acd's end; -1 before and after */
 	int words_fd;
 	struct loop_io *words_io;
 	char words[LINKS_WORDS_MAX];
@@ -93,7 +93,7 @@ static void words_keep(struct entry *e, const char *data, size_t len)
 	e->words_len = old + len;
 }
 
-/* Is there more? */
+/* Reads once. Returns true if more may be there. */
 static bool words_read(struct entry *e)
 {
 	char data[4096];
@@ -131,17 +131,17 @@ static void socket_widen(int fd)
 {
 	int bytes = LINK_SOCKET_BYTES;
 
-	/* Over the machine's usual maximum, with CAP_NET_ADMIN. */
+	/* Above the machine's maximum, with CAP_NET_ADMIN. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) <
 	    0)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-/* Makes both; *ret_link and *ret_words are the sandbox's ends. */
+/* Makes link and pipe; *ret_link and *ret_words are the sandbox's ends. */
 static int entry_open(struct entry *e, int *ret_link, int *ret_words)
 {
 	SCOPED_FD theirs = -1;
-	int pair[2], r;
+	int pair[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
@@ -149,26 +149,26 @@ static int entry_open(struct entry *e, int *ret_link, int *ret_words)
 	theirs = pair[1];
 	socket_widen(e->link_fd);
 	socket_widen(theirs);
-	r = fd_nonblock(e->link_fd, 1);
-	if (r == 0)
-		r = words_open(e, ret_words);
-	if (r == 0)
+	rc = fd_nonblock(e->link_fd, 1);
+	if (rc == 0)
+		rc = words_open(e, ret_words);
+	if (rc == 0)
 		*ret_link = fd_take(&theirs);
-	return r;
+	return rc;
 }
 
-/* Sends both ends that are the sandbox's through @sock. */
+/* Sends both of the sandbox's ends through @sock. */
 static int entry_hand_over(struct entry *e, int sock)
 {
 	SCOPED_FD theirs = -1;
 	SCOPED_FD words = -1;
-	int r = entry_open(e, &theirs, &words);
+	int rc = entry_open(e, &theirs, &words);
 
-	if (r == 0)
-		r = sock_send_fd(sock, theirs, "L", 1);
-	if (r >= 0)
-		r = sock_send_fd(sock, words, "E", 1);
-	return r < 0 ? r : 0;
+	if (rc == 0)
+		rc = sock_send_fd(sock, theirs, "L", 1);
+	if (rc >= 0)
+		rc = sock_send_fd(sock, words, "E", 1);
+	return rc < 0 ? rc : 0;
 }
 
 static void asker_free(struct asker *a)
@@ -188,16 +188,16 @@ static void asker_free(struct asker *a)
 static void asker_answer(struct asker *a)
 {
 	struct entry *e = entry_find(a->links, a->text);
-	int r;
+	int rc;
 
 	if (!e || e->handed) {
 		send(a->fd, "N", 1, MSG_NOSIGNAL);
 		return;
 	}
 	e->handed = true;
-	r = entry_hand_over(e, a->fd);
-	if (r < 0) {
-		log_error("link of container %.12s: %s", e->id, err_text(r));
+	rc = entry_hand_over(e, a->fd);
+	if (rc < 0) {
+		log_error("link of container %.12s: %s", e->id, err_text(rc));
 		fd_closep(&e->link_fd);
 		words_close(e);
 	}
@@ -313,9 +313,9 @@ int links_expect(struct links *ls, const char *id)
 
 	if (strlen(id) > LINKS_ID_MAX)
 		return -EINVAL;
+	links_forget(ls, id);
 	if (ls->n_entries >= LINKS_MAX)
 		return -ENOSPC;
-	links_forget(ls, id);
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
@@ -331,17 +331,17 @@ int links_expect(struct links *ls, const char *id)
 int links_open(struct links *ls, const char *id, int *ret_link, int *ret_words)
 {
 	struct entry *e = entry_find(ls, id);
-	int r;
+	int rc;
 
 	if (!e || e->handed)
 		return -ENOENT;
 	e->handed = true;
-	r = entry_open(e, ret_link, ret_words);
-	if (r < 0) {
+	rc = entry_open(e, ret_link, ret_words);
+	if (rc < 0) {
 		fd_closep(&e->link_fd);
 		words_close(e);
 	}
-	return r;
+	return rc;
 }
 
 int links_take(struct links *ls, const char *id)
@@ -351,7 +351,8 @@ int links_take(struct links *ls, const char *id)
 	return e && e->link_fd >= 0 ? fd_take(&e->link_fd) : -ENOENT;
 }
 
-/* What of @text is still whole when it is escaped to @size bytes: its end. */
+/* Returns how much of the beginning of @text must be skipped so that the rest,
+ * escaped, fits in @size bytes. */
 static size_t words_skip(const char *text, size_t len, size_t size)
 {
 	size_t room = size - 1, start = len;
@@ -376,7 +377,7 @@ void links_words(struct links *ls, const char *id, char *out, size_t size)
 	out[0] = '\0';
 	if (!e)
 		return;
-	/* What it said just now; but who speaks on and on is not heard out. */
+	/* Reads what was written just now, but not without end. */
 	for (size_t i = 0; e->words_io && i < WORDS_READS; i++)
 		if (!words_read(e))
 			break;

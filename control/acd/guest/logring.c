@@ -2,13 +2,13 @@
 /*
  * logring.c - the last bytes of a run's terminal output, on disk
  *
- * <path> is written until it holds half of the ring; then it replaces
- * <path>.1 and a new one is begun. Positions: the older file holds
- * [start, seam), the newer [seam, end). What is on disk when the ring is
- * opened begins at position 0.
+ * <path> is written until it has half of the ring; then it replaces <path>.1
+ * and a new one is begun. The older file has the positions [start, seam), the
+ * newer [seam, end). What is on disk when the ring is opened begins at position
+ * 0.
  *
- * The bytes come from a sandbox and are never looked at but for newlines;
- * the files are in a folder that no sandbox sees.
+ * The bytes come from a sandbox; nothing is interpreted but newlines. No
+ * sandbox sees the files' folder.
  */
 #include "control/acd/guest/logring.h"
 
@@ -24,7 +24,7 @@
 
 struct logring {
 	char *path, *old_path;
-	int fd, old_fd; /* old_fd -1: nothing was rotated yet */
+	int fd, old_fd; /* old_fd -1: not rotated yet */
 	uint64_t half; /* bytes a file may have */
 	uint64_t start, seam, end;
 	uint64_t dropped;
@@ -42,7 +42,7 @@ static int segment_open(const char *path, int flags, int *ret_fd,
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	/* Its user reads it while acd does not run. */
+	/* The user reads it while acd does not run. */
 	if (flags & O_CREAT)
 		(void)file_give(fd, path);
 	*ret_size = (uint64_t)st.st_size;
@@ -55,7 +55,7 @@ static int segments_open(struct logring *r, bool fresh)
 	uint64_t old_size = 0, size = 0;
 	int rc;
 
-	/* Not emptied: somebody may still read what was there. */
+	/* Removed, not emptied: the old files may still be read. */
 	if (fresh && ((unlink(r->old_path) < 0 && errno != ENOENT) ||
 		      (unlink(r->path) < 0 && errno != ENOENT)))
 		return -errno;
@@ -113,7 +113,7 @@ void logring_close(struct logring *r)
 	free(r);
 }
 
-/* Makes room for a new segment; the ring is as it was when that fails. */
+/* Begins a new segment. If that fails, the ring keeps its current one. */
 static int rotate(struct logring *r)
 {
 	int fd = -1;
@@ -124,7 +124,7 @@ static int rotate(struct logring *r)
 		return -errno;
 	rc = segment_open(r->path, O_CREAT | O_EXCL, &fd, &size);
 	if (rc < 0) {
-		/* The old segment is lost, but not the one we have. */
+		/* The older segment is lost, but not the current one. */
 		fd_closep(&r->old_fd);
 		r->start = r->seam;
 		return rename(r->old_path, r->path) < 0 ? -errno : rc;
@@ -174,7 +174,7 @@ uint64_t logring_dropped(const struct logring *r)
 	return r->dropped;
 }
 
-/* At most up to the end of the segment that @pos is in. */
+/* Reads at most up to the end of the segment with @pos. */
 static ssize_t segment_read(const struct logring *r, uint64_t pos, void *data,
 			    size_t len)
 {
@@ -209,12 +209,12 @@ ssize_t logring_read(struct logring *r, uint64_t *pos, void *data, size_t len,
 	n = segment_read(r, *pos, data, len);
 	if (n > 0)
 		*pos += (uint64_t)n;
-	return n == 0 && len > 0 ? -EIO : n; /* somebody cut the file */
+	return n == 0 && len > 0 ? -EIO : n; /* the file was cut */
 }
 
 /*
- * Backwards, a block at a time. A newline that ends the last line does not
- * begin another one.
+ * Searches backwards, a block at a time. The newline at the very end begins no
+ * line.
  */
 uint64_t logring_tail(const struct logring *r, uint64_t lines)
 {

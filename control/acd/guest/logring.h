@@ -2,11 +2,11 @@
 /*
  * logring.h - the last bytes of a run's terminal output, on disk
  *
- * Two files, <path> and <path>.1, of at most half the ring each; the older
- * is dropped on rotation. Raw bytes, as the program wrote them. A position
- * is the count of bytes ever written since the ring was opened (what was on
- * disk then counts as written); readers past the tail are moved forward and
- * told how many bytes they missed.
+ * Two files, <path> and <path>.1, of at most half the ring each; rotation drops
+ * the older. They have the bytes as the program wrote them. Position 0 is the
+ * oldest byte that was on disk when the ring was opened. A reader that is
+ * behind the oldest byte is moved forward and told how many bytes it has
+ * missed.
  */
 #ifndef CONTROL_ACD_GUEST_LOGRING_H
 #define CONTROL_ACD_GUEST_LOGRING_H
@@ -21,21 +21,29 @@
 
 struct logring;
 
-/* @fresh empties what is there (a new run). */
+/* Opens the ring at @path; @fresh removes what is there (a new run). Only the
+ * ring that was opened last for a path may be written. The caller owns a
+ * reference in *ret. Returns 0 or a negative errno with @err. */
 int logring_open(const char *path, uint64_t max_bytes, bool fresh,
 		 struct logring **ret, struct err *err);
-/* Another owner, who closes it too: it can be read when there is a new ring at
- * the path, or nothing. */
+/* Takes a reference, to be dropped with logring_close(): the ring stays
+ * readable when the path has a new ring, or nothing. Returns @r. */
 struct logring *logring_ref(struct logring *r);
-void logring_close(struct logring *r); /* NULL is fine */
-/* Never fails the run: a full disk is counted as dropped bytes. */
+/* Drops a reference; the last one frees the ring. NULL is fine. */
+void logring_close(struct logring *r);
+/* Appends. Never fails: bytes that do not fit on the disk count as dropped. */
 void logring_write(struct logring *r, const void *data, size_t len);
-uint64_t logring_end(const struct logring *r); /* position of the next byte */
+/* Returns the position of the byte that is written next. */
+uint64_t logring_end(const struct logring *r);
+/* Returns how many bytes were dropped. */
 uint64_t logring_dropped(const struct logring *r);
-/* Start of the last @lines lines, or of the ring. */
+/* Returns the position where the last @lines lines begin, that of the oldest
+ * byte if there are fewer, or the end for 0. */
 uint64_t logring_tail(const struct logring *r, uint64_t lines);
-/* Reads at *pos, moves it; 0 at the end alone. *ret_skipped: bytes lost
- * before. */
+/* Reads at most @len bytes at *pos and moves it behind them. Returns the number
+ * of bytes, which may be fewer; 0 only at the end; or a negative errno: -EIO if
+ * somebody has cut the file. *ret_skipped (unless NULL): bytes that were missed
+ * before these. */
 ssize_t logring_read(struct logring *r, uint64_t *pos, void *data, size_t len,
 		     uint64_t *ret_skipped);
 

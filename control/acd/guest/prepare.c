@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare.c - what a guest is told before it is anybody's
+ * prepare.c - the first message to a sandbox, before it has an instance
  */
 #include "control/acd/guest/prepare.h"
 
@@ -17,8 +17,8 @@ void prepare_set_ca(const char *path)
 	ca_path = path;
 }
 
-/* A CA that this machine's own programs were given, for sandboxes behind the
- * same interceptor; NULL where there is none. */
+/* Reads the CA that sandboxes trust in addition, for machines behind a TLS
+ * proxy. Leaves *ret alone if there is none. */
 static int ca_read(char **ret, struct err *err)
 {
 	int code = file_read(ca_path, PREPARE_MACHINE_CA_MAX, ret, NULL);
@@ -37,7 +37,7 @@ int prepare_guest(struct session *s, const char *isolation, uint32_t flags,
 		  struct err *err)
 {
 	SCOPED_STR machine = NULL;
-	int ret = ca_read(&machine, err);
+	int rc = ca_read(&machine, err);
 	struct link_prepare p = {
 		.ca = machine,
 		.flags = flags | (strcmp(isolation, "runsc") == 0 ?
@@ -45,12 +45,12 @@ int prepare_guest(struct session *s, const char *isolation, uint32_t flags,
 					  0u),
 	};
 
-	if (ret < 0)
-		return ret;
-	ret = session_prepare(s, &p);
-	return ret < 0 ? err_set(err, ret, "cannot pass the CA: %s",
-				 err_text(ret)) :
-			 0;
+	if (rc < 0)
+		return rc;
+	rc = session_prepare(s, &p);
+	return rc < 0 ? err_set(err, rc, "cannot pass the CA: %s",
+				err_text(rc)) :
+			0;
 }
 
 struct prepare_ca prepare_ca_now(void)

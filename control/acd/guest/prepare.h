@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prepare.h - what a guest is told before it is anybody's
+ * prepare.h - the first message to a sandbox, before it has an instance
  */
 #ifndef CONTROL_ACD_GUEST_PREPARE_H
 #define CONTROL_ACD_GUEST_PREPARE_H
@@ -13,7 +13,7 @@
 
 #define PREPARE_MACHINE_CA_MAX 57344u /* bytes of PEM */
 
-/* Which CA was given; all zero: none. */
+/* Identity of a CA file; all zero: there is none. */
 struct prepare_ca {
 	struct timespec mtime;
 	off_t size;
@@ -21,17 +21,19 @@ struct prepare_ca {
 };
 
 /*
- * PREPARE, in answer to a HELLO: the CA that sandboxes of this machine are to
- * trust and, after @isolation, what must not be skipped. @flags: of
- * LINK_PREPARE_NAMELESS and LINK_PREPARE_OWN_CA, what comes with the ASSIGN
- * only. -EFBIG: the CA is too large, @err names the file; or another -errno.
+ * Answers HELLO with PREPARE: the CA that sandboxes of this machine trust and
+ * @flags, LINK_PREPARE_NAMELESS and LINK_PREPARE_OWN_CA, which say what ASSIGN
+ * will bring. For the @isolation "runsc" it adds LINK_PREPARE_OWN_KERNEL.
+ * Returns 0, -EFBIG if the CA's file is too large, or another negative errno,
+ * with @err.
  */
 int prepare_guest(struct session *s, const char *isolation, uint32_t flags,
 		  struct err *err);
-/* The CA as it is now. */
+/* Returns the identity of the CA file as it is now. */
 struct prepare_ca prepare_ca_now(void);
+/* Returns true if both are the same file, unchanged. */
 bool prepare_ca_same(const struct prepare_ca *a, const struct prepare_ca *b);
-/* Where it lies: AC_STATE_CA_EXTRA but for tests; borrowed. */
+/* Sets another path than AC_STATE_CA_EXTRA, for tests; borrowed. */
 void prepare_set_ca(const char *path);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * procs.c - the processes of a sandbox, as its own ps tells them; pure
+ * procs.c - parses the output of a sandbox's ps; no side effects
  */
 #include "control/acd/guest/procs.h"
 
@@ -17,7 +17,8 @@ const char *const procs_argv[] = {
 	NULL,
 };
 
-/* The next word of a line; -EBADMSG: there is none, or it is too long. */
+/* Takes the next word of a line. Returns -EBADMSG if there is none, or it is
+ * too long. */
 static int take_word(struct slice *line, char word[WORD_MAX])
 {
 	struct slice space, field;
@@ -65,8 +66,8 @@ static int take_tenths(struct slice *line, uint64_t *ret)
 	return 0;
 }
 
-/* As it is: who prints it escapes it. Bytes that no JSON text can hold are
- * escaped here. */
+/* Returns the command unescaped, as printing code escapes it; but bytes that
+ * JSON cannot hold are escaped here. */
 static json_t *command_json(struct slice line)
 {
 	char text[PROCS_COMMAND_MAX], shown[PROCS_COMMAND_MAX];
@@ -74,7 +75,7 @@ static json_t *command_json(struct slice line)
 
 	if (len >= sizeof(text)) {
 		len = sizeof(text) - 1;
-		/* No half of a character. */
+		/* Do not cut a character in two. */
 		while (len > 0 && (line.ptr[len] & 0xc0) == 0x80)
 			len--;
 	}
@@ -100,7 +101,7 @@ static json_t *row_parse(struct slice line)
 	    take_number(&line, INT64_MAX, &elapsed) < 0 ||
 	    slice_take(&line, 1, &space) < 0)
 		return NULL;
-	/* It ended while ps looked: gVisor has no number for it any more. */
+	/* It ended while ps ran: gVisor has no pid for it any more. */
 	if (pid == 0)
 		return NULL;
 	return json_pack("{s:I, s:I, s:o, s:o, s:f, s:I, s:I, s:o}", "pid",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * procs.h - the processes of a sandbox, as its own ps tells them; pure
+ * procs.h - parses the output of a sandbox's ps; no side effects
  */
 #ifndef CONTROL_ACD_GUEST_PROCS_H
 #define CONTROL_ACD_GUEST_PROCS_H
@@ -10,15 +10,16 @@
 #include "lib/slice.h"
 
 #define PROCS_MAX 4096u /* rows */
-#define PROCS_COMMAND_MAX 512u /* bytes of a command, with a NUL */
+#define PROCS_COMMAND_MAX 512u /* bytes of a command, NUL included */
 
-extern const char *const procs_argv[]; /* NULL-terminated */
+/* The command to run in the sandbox; NULL-terminated. */
+extern const char *const procs_argv[];
 
 /*
- * Its output, which is hostile: a row that is not as it should be is left out,
- * and so is one that does not end in a newline. A new array of objects (pid,
- * ppid, user, state, cpu_percent, rss, elapsed_s, command), whose text
- * is as hostile; NULL without memory.
+ * Parses its output, which is hostile: malformed rows are left out, and so is
+ * one without a newline, and rows after PROCS_MAX. Returns a new array of
+ * objects (pid, ppid, user, state, cpu_percent, rss in bytes, elapsed_s,
+ * command) whose texts are as hostile, or NULL without memory.
  */
 json_t *procs_parse(struct slice text);
 

@@ -3,25 +3,25 @@
  * session.c - acd's end of one guest link
  *
  * Theory of operation: a session goes HELLO → PREPARE → ASSIGN → READY → live,
- * and a channel opening → running → over; each step accepts the frames that
- * init-guard/PROTOCOL gives it and no other. Whatever does not fit ends the
- * link with a reason for the user, from the loop, never from inside a call.
+ * a channel opening → running → over. Each step accepts the frames that
+ * init-guard/PROTOCOL allows and no others. Any other frame ends the link with
+ * a reason for the user, from the loop, never from inside a call.
  *
- * A closed channel stays in the table, deaf, until the guest's EXIT says that
- * its number is done with: so late frames are told from made-up ones, and a
- * guest that never answers runs out of channels, not acd of memory.
+ * A closed channel stays in the table, deaf, until the sandbox's EXIT frees its
+ * number. So late frames can be told from invented ones, and a sandbox that
+ * never answers runs out of channels, while acd's memory stays bounded.
  *
- * Output needs no buffer here: a guest sends at most one window a channel
- * before its owner has given credit back. Towards the guest everything goes
- * through one bounded buffer, with room set aside for what must not be lost.
+ * Output needs no buffer here: a sandbox may send at most one window a channel
+ * before the owner gives credit back. Frames to the sandbox go through one
+ * bounded buffer, with room reserved for those that must not be lost.
  *
- * A guest whose PID 1 stands still (init-guard/exec.c names a way to make it)
- * keeps its link open and says nothing. It is asked when it matters, that is
- * when a channel waits for its first sign, and not while all is quiet.
+ * A sandbox whose PID 1 is stopped (init-guard/run/exec.c names a way to do it)
+ * keeps its link open and is silent. It is asked only when it matters: when a
+ * channel waits for its first sign.
  *
- * Callbacks may do anything, session_free() and channel_close() included:
- * no channel is touched after its callback, and the session itself goes when
- * the last frame on the stack has let go (depth).
+ * Callbacks may do anything, including session_free() and channel_close(). No
+ * channel is used after its callback, and the session is freed when the last
+ * frame on the stack has returned (depth).
  */
 #include "control/acd/guest/session.h"
 
@@ -31,13 +31,13 @@
 #include "control/acd/guest/session_impl.h"
 
 #define OUT_MAX (2u * 1024 * 1024)
-/* STDIN stops here, so that a guest that does not read still gets SIGNAL and
- * CLOSE queued, */
+/* STDIN stops here, so that SIGNAL and CLOSE still fit for a sandbox that does
+ * not read. */
 #define OUT_STDIN_MAX (1024u * 1024)
-/* and EXEC, SIGNAL and RESIZE here: the rest is for CREDIT, EOF and CLOSE,
- * whose number the channels bound. */
+/* EXEC, SIGNAL and RESIZE stop here: the rest is for CREDIT, EOF and CLOSE,
+ * whose number is bounded by that of the channels. */
 #define OUT_CONTROL_MAX (OUT_MAX - 256 * 1024)
-#define OUT_LOW (256u * 1024) /* below it, writers that waited go on */
+#define OUT_LOW (256u * 1024) /* below it, waiting writers go on */
 #define CREDIT_BATCH (LINK_WINDOW / 4)
 #define SIGN_MS 10000u
 #define PONG_MS 20000u
@@ -66,19 +66,19 @@ static void session_leave(struct session *s)
 	free(s);
 }
 
-/* ---- towards the guest ---- */
+/* ---- to the sandbox ---- */
 
-/* For frames whose loss would break the accounting: no room (which the
- * bounds exclude) or no memory ends the link instead. */
+/* Sends a frame that must not be lost. Without room (which the bounds exclude)
+ * or memory, it ends the link. */
 static int send_or_break(struct session *s, enum link_type type, uint32_t id,
 			 const void *data, size_t len)
 {
-	int ret = linkio_send(s->fd, &s->out, type, id, data, len);
+	int rc = linkio_send(s->fd, &s->out, type, id, data, len);
 
-	if (ret < 0)
+	if (rc < 0)
 		shutdown(s->fd, SHUT_RDWR);
 	session_events(s);
-	return ret;
+	return rc;
 }
 
 static int send_u32(struct session *s, enum link_type type, uint32_t id,
@@ -94,13 +94,13 @@ static int send_u32(struct session *s, enum link_type type, uint32_t id,
 	return send_or_break(s, type, id, payload, sizeof(payload));
 }
 
-/* Room for a frame that its sender can do without. */
+/* Returns true if there is room for a frame that may be refused. */
 static bool has_control_room(const struct session *s, size_t len)
 {
 	return buf_len(&s->out) + LINK_HEADER + len <= OUT_CONTROL_MAX;
 }
 
-/* After a put into the buffer: sends what the socket takes. */
+/* After a frame was put in the buffer: sends what the socket takes. */
 static int session_kick(struct session *s, int put_result)
 {
 	if (s->corked)
@@ -120,28 +120,28 @@ void session_hold_back(struct session *s, bool on)
 
 int session_prepare(struct session *s, const struct link_prepare *p)
 {
-	int ret;
+	int rc;
 
 	if (s->state != WAIT_PREPARE)
 		return -ENOTCONN;
-	ret = session_kick(s, link_put_prepare(&s->out, p));
-	if (ret == 0)
+	rc = session_kick(s, link_put_prepare(&s->out, p));
+	if (rc == 0)
 		s->state = WAIT_ASSIGN;
-	return ret;
+	return rc;
 }
 
 int session_assign(struct session *s, const struct link_assign *a)
 {
-	int ret;
+	int rc;
 
 	if (s->state != WAIT_ASSIGN)
 		return -ENOTCONN;
-	/* A grant is in it, and surrogates. */
+	/* It holds grants and surrogates. */
 	buf_secret(&s->out);
-	ret = session_kick(s, link_put_assign(&s->out, a));
-	if (ret == 0)
+	rc = session_kick(s, link_put_assign(&s->out, a));
+	if (rc == 0)
 		s->state = WAIT_READY;
-	return ret;
+	return rc;
 }
 
 bool session_is_ready(const struct session *s)
@@ -154,7 +154,7 @@ const char *const *session_report(const struct session *s)
 	return (const char *const *)s->report;
 }
 
-/* ---- channels, as their owners see them ---- */
+/* ---- channels, for their owners ---- */
 
 static struct channel **channel_free_slot(struct session *s)
 {
@@ -167,7 +167,7 @@ static struct channel **channel_free_slot(struct session *s)
 	return NULL;
 }
 
-/* Of the channels without a sign, the one that has waited longest. */
+/* Returns the channel that has waited longest for a first sign, or NULL. */
 static struct channel *channel_oldest_mute(const struct session *s)
 {
 	struct channel *oldest = NULL;
@@ -215,7 +215,7 @@ int session_exec(struct session *s, const struct link_exec *x,
 	s->last_id = c->id;
 	*slot = c;
 	*ret = c;
-	/* Else a timer runs already, for an older one. */
+	/* If not, a timer runs already for an older channel. */
 	if (channel_oldest_mute(s) == c && !s->ping_sent)
 		session_watch(s);
 	return 0;
@@ -236,18 +236,18 @@ int channel_stdin(struct channel *c, const void *data, size_t len)
 {
 	const uint8_t *p = data;
 	size_t room = channel_stdin_room(c), part;
-	int ret = 0;
+	int rc = 0;
 
 	if (!c->session || c->eof_sent || !(c->flags & LINK_EXEC_STDIN))
 		return -EPIPE;
 	if (len > room)
 		return -ENOBUFS;
-	for (; len > 0 && ret == 0; p += part, len -= part) {
+	for (; len > 0 && rc == 0; p += part, len -= part) {
 		part = len < LINK_PAYLOAD_MAX ? len : LINK_PAYLOAD_MAX;
 		c->stdin_window -= (uint32_t)part;
-		ret = send_or_break(c->session, LINK_STDIN, c->id, p, part);
+		rc = send_or_break(c->session, LINK_STDIN, c->id, p, part);
 	}
-	return ret;
+	return rc;
 }
 
 int channel_stdin_eof(struct channel *c)
@@ -267,7 +267,7 @@ int channel_credit(struct channel *c, uint32_t bytes)
 	if (bytes > LINK_WINDOW - c->window - c->owed)
 		return -ERANGE;
 	c->owed += bytes;
-	/* In large steps: the guest has the other three quarters meanwhile. */
+	/* In large steps: the sandbox has three quarters left meanwhile. */
 	if (c->owed < CREDIT_BATCH)
 		return 0;
 	owed = c->owed;
@@ -342,7 +342,7 @@ static void session_lost(struct session *s, int code)
 		s->ops->closed(s->arg, &s->why);
 }
 
-/* STDIN flows again: everybody with a window may have been waiting. */
+/* STDIN has room again: calls every channel that may have waited. */
 static void session_drained(struct session *s)
 {
 	struct channel *c;
@@ -359,18 +359,18 @@ static void session_drained(struct session *s)
 static void session_io(void *arg, uint32_t events)
 {
 	struct session *s = arg;
-	int ret = 0, flushed = 0;
+	int rc = 0, flushed = 0;
 
 	s->depth++;
 	if (events & EPOLLOUT)
 		flushed = linkio_flush(s->fd, &s->out, SIZE_MAX);
 	if (events & ~(uint32_t)EPOLLOUT)
-		ret = linkio_read(s->fd, &s->rest, session_guest_frame, s);
-	/* A guest that is gone may have left its last words to be read. */
-	if (ret == 0)
-		ret = flushed;
-	if (s->state != OVER && ret < 0)
-		session_lost(s, ret);
+		rc = linkio_read(s->fd, &s->rest, session_guest_frame, s);
+	/* A sandbox that is gone may have left frames to be read. */
+	if (rc == 0)
+		rc = flushed;
+	if (s->state != OVER && rc < 0)
+		session_lost(s, rc);
 	if (s->state != OVER && s->waiting && buf_len(&s->out) < OUT_LOW)
 		session_drained(s);
 	session_events(s);
@@ -404,7 +404,7 @@ static void on_patience(void *arg)
 
 void session_watch(struct session *s)
 {
-	/* A PONG may have been on its way when the guest was frozen. */
+	/* A PONG may have been on its way when the sandbox was frozen. */
 	if (!s->held)
 		loop_timer_set(s->patience, s->limits.sign_ms);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session_guest.c - judging what a guest sends
+ * session_guest.c - checks and acts on the frames of a sandbox
  *
- * Theory of operation: each frame is checked against the step that the
- * session and the channel have reached, then its content by the codec, then
- * it is acted upon. Nothing of a frame that is refused has any effect. What
- * a callback does to the session or the channel shows in their state only:
- * neither is touched afterwards but to see whether the session is over.
+ * Theory of operation: each frame is checked against the state of session and
+ * channel, then its content by the codec; only then is it acted upon. A frame
+ * that is refused has no effect. After a callback, session and channel are used
+ * only to check whether the session is over.
  */
 #include "control/acd/guest/session_impl.h"
 
@@ -17,16 +16,15 @@
 
 #define LOGS_PER_SECOND 32
 #define LOG_SHOWN 1024u /* bytes of one LOG */
-/* vaultd's audit (vault/PROTOCOL 5): at least what vaultd itself writes, so
- * that none of it is lost here. */
-#define AUDIT_PREFIX LINK_VAULT
+/* vaultd's audit (vault/PROTOCOL 5): allows at least what vaultd itself writes,
+ * so no line is lost here. */
 #define AUDIT_PER_SECOND 64u
 #define AUDIT_BURST 200u
-/* Of either sort, into a log that is acd's and of bounded size. */
+/* Of each sort of lines; acd's log has a bounded size. */
 #define ROOM_BYTES (128u * 1024)
 #define ROOM_PER_SECOND 16u
-/* Of each line, whatever it says: what acd writes before it (level, component,
- * the sandbox's name). Empty lines fill a log, too. */
+/* Bytes that acd writes before each line (level, component, the sandbox's
+ * name): empty lines fill a log too. */
 #define ROOM_LINE 128u
 
 static struct channel **channel_slot(struct session *s, uint32_t id)
@@ -45,7 +43,7 @@ void session_channel_finish(struct channel **slot, const struct link_exit *x)
 	struct channel *c = *slot;
 
 	*slot = NULL;
-	c->session = NULL; /* calls from exited() find the channel over */
+	c->session = NULL; /* so calls from exited() fail */
 	if (!c->deaf)
 		c->ops->exited(c->arg, x);
 	free(c);
@@ -60,24 +58,8 @@ static int refuse(struct session *s, const struct link_frame *f,
 		       what, (int)f->type, (unsigned)f->channel);
 }
 
-/* One line of vaultd's audit. It is JSON of printable ASCII and stays as it is;
- * what is not is none. */
-static bool is_audit(uint8_t level, struct slice text)
-{
-	const size_t n = sizeof(AUDIT_PREFIX) - 1;
-	size_t i;
-
-	if (level != LOG_LVL_INFO || text.len < n ||
-	    memcmp(text.ptr, AUDIT_PREFIX, n) != 0)
-		return false;
-	for (i = n; i < text.len; i++) {
-		if (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e)
-			return false;
-	}
-	return true;
-}
-
-/* What a line takes there: a backslash is four bytes of log (str_escape()). */
+/* Returns the bytes of a line in the log: a backslash takes four
+ * (str_escape()). */
 static size_t room_cost(const char *text)
 {
 	size_t n = ROOM_LINE;
@@ -87,7 +69,7 @@ static size_t room_cost(const char *text)
 	return n;
 }
 
-/* @lines: of the guest, that are not told of where there is no room. */
+/* Takes room for a line. Without room, counts @lines as dropped. */
 static bool room_take(struct log_room *room, size_t len, unsigned lines)
 {
 	const uint64_t now = clock_ms(), full = UINT64_C(1000) * ROOM_BYTES;
@@ -96,7 +78,7 @@ static bool room_take(struct log_room *room, size_t len, unsigned lines)
 
 	room->ms = now;
 	if (more > full)
-		more = full; /* the first time, above all */
+		more = full; /* the first time */
 	room->milli += ROOM_PER_SECOND * more;
 	if (room->milli > full)
 		room->milli = full;
@@ -108,9 +90,9 @@ static bool room_take(struct log_room *room, size_t len, unsigned lines)
 	return true;
 }
 
-/* A line for acd's log, when it has room for more of this sandbox, and for the
- * count of those before it. @lines: as many of the guest's it stands for.
- * -ECANCELED: the session is over. */
+/* Writes a line to acd's log if this sandbox has room for it, after the count
+ * of dropped ones. @lines: how many of the sandbox's lines it stands for.
+ * Returns -ECANCELED if the session is over. */
 static int log_put(struct session *s, struct log_room *room, uint8_t level,
 		   const char *text, unsigned lines)
 {
@@ -119,8 +101,8 @@ static int log_put(struct session *s, struct log_room *room, uint8_t level,
 
 	if (room->cut > 0) {
 		snprintf(more, sizeof(more),
-			 "%u lines are not in this log: the sandbox says too "
-			 "much",
+			 "%u lines are not in this log: the sandbox writes "
+			 "too much",
 			 room->cut);
 		cost += room_cost(more);
 	}
@@ -136,7 +118,7 @@ static int log_put(struct session *s, struct log_room *room, uint8_t level,
 	return s->state == OVER ? -ECANCELED : 0;
 }
 
-/* Whoever keeps the audit is told of lines that are not in it. */
+/* Reports to the audit how many lines it has missed. */
 static void audit_tell(struct session *s)
 {
 	char text[64];
@@ -149,14 +131,19 @@ static void audit_tell(struct session *s)
 	s->ops->audit(s->arg, text);
 }
 
-/* Other lines, be they a flood, take nothing from these. */
-static int guest_audit(struct session *s, struct slice s_text)
+/* These lines have a budget of their own: a flood of others takes none of
+ * it. */
+static int guest_audit(struct session *s, const struct link_frame *f)
 {
+	static const char shown_as[] = "vault: "; /* in acd's log */
 	const uint64_t now = clock_ms();
 	const uint64_t full = 1000u * AUDIT_BURST;
 	uint64_t more = now - s->audit_ms;
-	char text[LINK_TEXT_MAX + 1];
+	char text[sizeof(shown_as) + LINK_TEXT_MAX];
+	struct slice line;
 
+	if (link_get_audit(f, &line) < 0)
+		return refuse(s, f, "bad audit");
 	if (more > full)
 		more = full;
 	s->audit_ms = now;
@@ -169,18 +156,18 @@ static int guest_audit(struct session *s, struct slice s_text)
 		return 0;
 	}
 	s->audit_milli -= 1000;
-	memcpy(text, s_text.ptr, s_text.len);
-	text[s_text.len] = '\0';
+	snprintf(text, sizeof(text), "%s%.*s", shown_as, (int)line.len,
+		 (const char *)line.ptr);
 	audit_tell(s);
 	if (s->ops->audit && s->state != OVER)
-		s->ops->audit(s->arg, text + sizeof(AUDIT_PREFIX) - 1);
+		s->ops->audit(s->arg, text + strlen(shown_as));
 	if (s->state != OVER)
 		(void)log_put(s, &s->audit_room, LOG_LVL_INFO, text, 1);
 	return 0;
 }
 
-/* A new second. Nobody should take for all what was cut: a flood may be there
- * to hide a line. -ECANCELED: the session is over. */
+/* Begins a new second and reports what was cut in the last: a flood may be
+ * there to hide a line. Returns -ECANCELED if the session is over. */
 static int log_begin(struct session *s, uint64_t second)
 {
 	unsigned cut = s->log_count > LOGS_PER_SECOND ?
@@ -192,7 +179,8 @@ static int log_begin(struct session *s, uint64_t second)
 	s->log_count = 0;
 	if (cut == 0 || !s->ops->log)
 		return 0;
-	snprintf(text, sizeof(text), "%u lines were more than acd takes", cut);
+	snprintf(text, sizeof(text),
+		 "%u lines were dropped: more than acd takes", cut);
 	return log_put(s, &s->log_room, LOG_LVL_WARN, text, cut);
 }
 
@@ -205,8 +193,6 @@ static int guest_log(struct session *s, const struct link_frame *f)
 
 	if (link_get_text(f, &level, &s_text) < 0 || level > LOG_LVL_DEBUG)
 		return refuse(s, f, "bad log");
-	if (is_audit(level, s_text))
-		return guest_audit(s, s_text);
 	if (second != s->log_second && log_begin(s, second) < 0)
 		return 0;
 	if (s->log_count++ >= LOGS_PER_SECOND)
@@ -241,7 +227,7 @@ static int guest_hello(struct session *s, const struct link_frame *f)
 	if (version != LINK_VERSION)
 		return err_set(&s->why, -EPROTO,
 			       "the image's init-guard speaks version %u of "
-			       "the guest link, not %u; build the image anew",
+			       "the guest link, not %u; build the image again",
 			       (unsigned)version, LINK_VERSION);
 	s->state = WAIT_PREPARE;
 	s->ops->hello(s->arg);
@@ -268,7 +254,7 @@ static int guest_ready(struct session *s, const struct link_frame *f)
 	return 0;
 }
 
-/* Only the one that is due, and once: an answer cannot be kept in stock. */
+/* Accepts only the PONG that is due, once, so answers cannot be sent ahead. */
 static int guest_pong(struct session *s, const struct link_frame *f)
 {
 	const uint8_t want[4] = {
@@ -280,7 +266,7 @@ static int guest_pong(struct session *s, const struct link_frame *f)
 
 	if (!s->ping_sent || f->payload.len != sizeof(want) ||
 	    memcmp(f->payload.ptr, want, sizeof(want)) != 0)
-		return refuse(s, f, "an answer to no question");
+		return refuse(s, f, "a PONG without a PING");
 	s->ping_sent = false;
 	s->pong_at_ms = clock_ms();
 	session_watch(s);
@@ -304,10 +290,20 @@ static int session_frame(struct session *s, const struct link_frame *f)
 		if (s->state == WAIT_HELLO)
 			return refuse(s, f, "log before hello");
 		return guest_log(s, f);
+	case LINK_AUDIT:
+		if (s->state == WAIT_HELLO)
+			return refuse(s, f, "audit before hello");
+		return guest_audit(s, f);
+	case LINK_UNVAULTED:
+		if (s->state == WAIT_HELLO)
+			return refuse(s, f, "unvaulted before hello");
+		if (s->ops->unvaulted)
+			s->ops->unvaulted(s->arg);
+		return 0;
 	case LINK_PONG:
 		return guest_pong(s, f);
 	default:
-		return refuse(s, f, "not for the host");
+		return refuse(s, f, "a frame that it may not send here");
 	}
 }
 
@@ -331,7 +327,7 @@ static int guest_credit(struct session *s, struct channel *c,
 
 	if (link_get_u32(f, &bytes) < 0 || !(c->flags & LINK_EXEC_STDIN) ||
 	    bytes > LINK_WINDOW - c->stdin_window)
-		return refuse(s, f, "credit for what was not sent");
+		return refuse(s, f, "credit for bytes that were not sent");
 	c->stdin_window += bytes;
 	if (bytes > 0 && !c->deaf && !c->eof_sent)
 		c->ops->stdin_credit(c->arg);
@@ -355,11 +351,11 @@ static int guest_exit(struct session *s, struct channel **slot,
 		      const struct link_frame *f)
 {
 	struct link_exit x = { 0 };
-	int ret = link_get_exit(f, &x);
+	int rc = link_get_exit(f, &x);
 	const bool refused = x.kind == LINK_NOEXEC || x.kind == LINK_NOCWD;
 
-	/* The other kinds are acd's own findings. */
-	if (ret < 0 || (x.kind > LINK_NOEXEC && !refused) ||
+	/* The other kinds are for acd only. */
+	if (rc < 0 || (x.kind > LINK_NOEXEC && !refused) ||
 	    (*slot)->started == refused)
 		return refuse(s, f, "bad exit");
 	session_channel_finish(slot, &x);
@@ -385,17 +381,17 @@ static int channel_frame(struct session *s, const struct link_frame *f)
 	case LINK_EXIT:
 		return guest_exit(s, slot, f);
 	default:
-		return refuse(s, f, "not for the host");
+		return refuse(s, f, "a frame that it may not send here");
 	}
 }
 
 int session_guest_frame(void *session, const struct link_frame *f)
 {
 	struct session *s = session;
-	int ret;
+	int rc;
 
-	ret = f->channel == 0 ? session_frame(s, f) : channel_frame(s, f);
-	if (ret == 0 && s->state == OVER)
-		ret = -ECANCELED; /* freed by a callback */
-	return ret;
+	rc = f->channel == 0 ? session_frame(s, f) : channel_frame(s, f);
+	if (rc == 0 && s->state == OVER)
+		rc = -ECANCELED; /* freed by a callback */
+	return rc;
 }

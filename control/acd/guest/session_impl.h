@@ -9,7 +9,7 @@
 
 enum session_state {
 	WAIT_HELLO,
-	WAIT_PREPARE, /* by us, as is the ASSIGN */
+	WAIT_PREPARE, /* for acd to send it, as WAIT_ASSIGN */
 	WAIT_ASSIGN,
 	WAIT_READY,
 	LIVE,
@@ -24,18 +24,18 @@ struct channel {
 	bool started;
 	bool deaf; /* channel_close() was called */
 	bool eof_sent;
-	uint32_t window; /* bytes of output that the guest may send */
-	uint32_t owed; /* bytes that it may send once we have told it */
-	uint32_t stdin_window; /* bytes that we may send */
+	uint32_t window; /* bytes of output that the sandbox may send */
+	uint32_t owed; /* credit that the sandbox has not been sent yet */
+	uint32_t stdin_window; /* bytes that acd may send */
 	const struct channel_ops *ops;
 	void *arg;
 };
 
-/* What one sandbox may still bring into acd's log, which all share. */
+/* How much one sandbox may still write to acd's log, which all share. */
 struct log_room {
 	uint64_t ms; /* when milli was last filled; 0: never */
 	uint64_t milli; /* thousandths of bytes */
-	unsigned cut; /* lines of which nobody was told yet */
+	unsigned cut; /* lines that were dropped and not reported yet */
 };
 
 struct session {
@@ -50,34 +50,36 @@ struct session {
 	struct channel *channels[LINK_CHANNELS_MAX];
 	uint32_t last_id;
 	uint32_t ping; /* number of the last PING, its payload */
-	struct loop_timer *patience; /* for a first sign, or for the PONG */
+	struct loop_timer *patience; /* for a first sign, or a PONG */
 	struct session_limits limits;
-	uint64_t pong_at_ms; /* when the last one came */
-	uint64_t log_second;
+	uint64_t pong_at_ms; /* of the last PONG */
+	uint64_t log_second; /* in which log_count lines came */
 	uint64_t audit_ms; /* when audit_milli was last filled; 0: never */
 	uint64_t audit_milli; /* thousandths of audit lines that may come */
-	unsigned log_count;
-	unsigned audit_cut; /* of which nobody was told yet */
+	unsigned log_count; /* LOG frames of this second */
+	unsigned audit_cut; /* lines that were dropped and not reported yet */
 	struct log_room log_room, audit_room;
-	unsigned depth;
-	bool freed;
-	bool prepared; /* the guest has said so */
-	bool waiting; /* somebody may have found no room for STDIN */
-	bool ping_sent; /* and its PONG is due */
-	bool corked; /* what is said waits for more */
-	bool held; /* the guest is frozen: nothing is expected of it */
+	unsigned depth; /* calls that use it; the last one frees it */
+	bool freed; /* session_free() was called */
+	bool prepared; /* the sandbox has answered PREPARE */
+	bool waiting; /* some channel may have had no room for STDIN */
+	bool ping_sent; /* its PONG is due */
+	bool corked; /* session_hold_back() */
+	bool held; /* the sandbox is frozen */
 	char **report; /* of READY */
 	struct err why;
 };
 
-/* Judges one frame and tells whom it concerns. 0, or why the link is over:
- * s->why says it for the user; -ECANCELED: a callback freed the session. */
+/* Checks one frame and acts on it; a linkio_frame_fn. @session: struct session.
+ * Returns 0, or a negative errno that ends the link, with a message in its
+ * `why`; or -ECANCELED if a callback has freed the session. */
 int session_guest_frame(void *session, const struct link_frame *f);
-/* Watches over the channels that wait for their first sign, if any; after a
- * PONG, from now on. */
+/* Sets the timer for channels that wait for the sandbox's first sign. To be
+ * called when one is opened and after a PONG, from which their time begins
+ * again. Does nothing while the sandbox is frozen. */
 void session_watch(struct session *s);
-/* A channel's number is done with; its owner hears of it unless it has
- * left. */
+/* Frees the channel in *slot and sets that to NULL. Calls exited() with @x,
+ * borrowed, unless channel_close() was called. */
 void session_channel_finish(struct channel **slot, const struct link_exit *x);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "control/acd/runtime/dockerd.h"
 #include "lib/file.h"
+#include "lib/str.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
 
@@ -52,6 +53,17 @@ static void on_failure(void *arg)
 {
 	(void)arg;
 	failures++;
+}
+
+static void on_end(void *arg)
+{
+	(void)arg;
+	loop_stop(loop, 0);
+}
+
+static void on_nothing(void *arg)
+{
+	(void)arg;
 }
 
 static void on_tick(void *arg)
@@ -103,7 +115,8 @@ static void test_crash(struct engine *e)
 	is_int(ups, 1, "up");
 	is_int(supervise_status(s).state, SUPERVISE_UP, "is its state");
 	is_str(supervise_status(s).version, "26.1.5", "its version");
-	loop_some(300);
+	while (!failures)
+		loop_some(10);
 	is_int(supervise_status(s).state, SUPERVISE_BACKOFF, "backs off");
 	is_str(supervise_status(s).last_error,
 	       "ended with code 3: level=fatal cannot", "knows why");
@@ -144,6 +157,46 @@ static void test_killed(struct engine *e)
 	loop_some(50);
 	is_int(downs, 1, "it is not started again");
 	supervise_free(s);
+}
+
+/* What it says of its end is data, and none of its output. */
+static void test_says(struct engine *e)
+{
+	static const struct {
+		const char *script, *said;
+	} rows[] = {
+		{ "echo '{\"ok\":false,\"error\":\"no \\u001bpolicy\"}'",
+		  "no \\x1bpolicy" },
+		{ "echo '{\"error\":'", "" },
+		{ "echo '{\"error\":1}'", "" },
+		{ "(head -c 100000 /dev/zero | tr '\\0' x) 2>/dev/null", "" },
+		{ ":", "" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_STR script = str_printf(
+			"echo 'error x y' >&2; sleep 0.1; %s; exit 3",
+			rows[i].script);
+		const char *const argv[] = { "sh", "-c", script, NULL };
+		struct supervise_spec spec = dockerd_spec(e);
+		struct supervise *s;
+
+		unlink(log_path);
+		spec.argv = argv;
+		spec.log_path = log_path;
+		spec.pid_file = NULL;
+		spec.says = true;
+		s = supervise_new(loop, children, &spec, NULL);
+		supervise_on_failure(s, on_end, NULL);
+		supervise_start(s, on_nothing, NULL);
+		loop_run(loop);
+		is_str(supervise_status(s).last_said, rows[i].said, "row %zu",
+		       i);
+		is_int(supervise_status(s).last_code, 3, "its code");
+		is_str(supervise_status(s).last_error,
+		       "ended with code 3: error x y", "its last line");
+		supervise_free(s);
+	}
 }
 
 /* "2026-01-31T12:00:00.000Z " */
@@ -279,6 +332,7 @@ int main(void)
 	e = engine_new(loop, sock, NULL);
 	test_crash(e);
 	test_killed(e);
+	test_says(e);
 	test_stamp(e);
 	test_missing(e);
 	test_prepare(e);

@@ -32,9 +32,9 @@ static void test_rows(void)
 		SCOPED_JSON list = json_loads(rows[i].list, 0, NULL);
 		SCOPED_STR text = NULL;
 		struct err err = { 0 };
-		int r = addresses_text(list, &text, &err);
+		int rc = addresses_text(list, &text, &err);
 
-		is_int(r, rows[i].want ? 0 : -EINVAL, "%s %s", rows[i].list,
+		is_int(rc, rows[i].want ? 0 : -EINVAL, "%s %s", rows[i].list,
 		       err.msg);
 		if (rows[i].want)
 			is_str(text, rows[i].want, "its text");

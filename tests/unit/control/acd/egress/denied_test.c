@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ottergate/builtin_nets.h"
-#include "ottergate/policy/addr.h"
+#include "ottergate/policy/net/addr.h"
 #include "tests/unit/tap.h"
 
 #define R4(a, b, c, d, bits, cls, what) { 4, bits, { a, b, c, d } },

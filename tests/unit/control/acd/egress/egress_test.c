@@ -52,6 +52,17 @@ static const struct {
 	{ "[2001:db8::1", false, NULL },
 	{ "[2001:db8::1]x", false, NULL },
 	{ "ftp://example.org", false, NULL },
+	{ "HTTP://example.org", true, "ports: [\"80\"], proto: http" },
+	{ "wss://example.org", true, "ports: [\"443\"], risk_ok" },
+	{ "[2001:4860::/32]:853", true,
+	  "ips: [\"2001:4860::/32\"], ports: [\"853\"]" },
+	/* Once taken, and then refused by the gateway at the run. */
+	{ "10.0.0.1.2", false, NULL },
+	{ "a..b", false, NULL },
+	{ "[example.org]:443", false, NULL },
+	{ "198.51.100.7/24", false, NULL },
+	{ "example.org:0443", false, NULL },
+	{ "a:b:c", false, NULL },
 };
 
 /* The file, ended by a NUL; "" when there is none. */
@@ -74,13 +85,13 @@ static bool loads(const char *text)
 {
 	struct agent_policy *a = NULL;
 	struct err err = { 0 };
-	int r = policy_load_agent(shared, text, strlen(text), "x", &a, NULL,
-				  &err);
+	int rc = policy_load_agent(shared, text, strlen(text), "x", &a, NULL,
+				   &err);
 
-	if (r < 0)
+	if (rc < 0)
 		printf("# %s\n%s\n", err.msg, text);
 	agent_policy_unref(a);
-	return r == 0;
+	return rc == 0;
 }
 
 static void test_targets(void)
@@ -88,11 +99,11 @@ static void test_targets(void)
 	for (size_t i = 0; i < ARRAY_SIZE(targets); i++) {
 		struct egress e = { .mode = EGRESS_BALANCED };
 		struct err err = { 0 };
-		int r = egress_add_target(&e.allow, targets[i].target, &err);
+		int rc = egress_add_target(&e.allow, targets[i].target, &err);
 
-		is_int(r, targets[i].good ? 0 : -EINVAL, "%s %s",
+		is_int(rc, targets[i].good ? 0 : -EINVAL, "%s %s",
 		       targets[i].good ? "a target:" : "none:", err.msg);
-		if (r == 0) {
+		if (rc == 0) {
 			is_int(egress_add_target(&e.allow, targets[i].target,
 						 &err),
 			       0, "twice is once");
@@ -148,7 +159,6 @@ static void test_allowable(void)
 		{ "com", false },
 		{ "intranet:8080", false },
 		{ "localhost.example.org", true },
-		{ "10.0.0.1.2", true }, /* for the gateway to judge */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -158,7 +168,7 @@ static void test_allowable(void)
 		is_int(egress_allow(&e, rows[i].target, &err),
 		       rows[i].good ? 0 : -EINVAL, "%s %s", rows[i].target,
 		       err.msg);
-		ok(rows[i].good || strstr(err.msg, "services:") ||
+		ok(rows[i].good || strstr(err.msg, "ac service add") ||
 			   strstr(err.msg, "cloud metadata") ||
 			   strstr(err.msg, "resolver of the sandbox"),
 		   "the way");
@@ -310,6 +320,47 @@ static void test_store(void)
 	egress_done(&e);
 }
 
+/* Services and the model's URL are the instance's own, as names. */
+static void test_services(void)
+{
+	struct egress e = { 0 }, back = { 0 }, all = { 0 };
+	static const char place[] = "    services:\n      - { id: svc-llm, ";
+	const struct egress base = { .mode = EGRESS_LOCKED };
+	struct err err = { 0 };
+	SCOPED_STR text = NULL;
+	struct buf out;
+	struct slice s;
+
+	is_int(egress_add_service(&e, "llm", &err), 0, "a service");
+	is_int(egress_add_service(&e, "llm", &err), 0, "once");
+	is_int(egress_add_service(&e, "db", &err), 0, "and another");
+	is_int(egress_add_service(&e, "a b", &err), -EINVAL, "%s", err.msg);
+	ok(!egress_is_empty(&e) && e.services.n == 2, "two");
+	e.model_url = strdup("http://llm.internal:11434");
+	text = egress_store(&e);
+	is_str(text,
+	       "{\"mode\":\"\",\"presets\":[],\"allow\":[],\"deny\":[],"
+	       "\"services\":[\"llm\",\"db\"],"
+	       "\"model_url\":\"http://llm.internal:11434\"}",
+	       "as text");
+	is_int(egress_load(text, &back, &err), 0, "and back %s", err.msg);
+	is_int(egress_merge(&base, &back, false, &all), 0, "merged");
+	ok(all.services.n == 2 && strcmp(all.model_url, e.model_url) == 0,
+	   "they are the instance's");
+	all.places = strdup("      - { id: svc-llm, name: llm.internal, "
+			    "ip: 10.1.2.3, port: 11434, proto: http }\n");
+	buf_init(&out, 4096);
+	is_int(egress_yaml(&all, "one", "172.20.0.9", &out), 0, "its policy");
+	s = buf_slice(&out);
+	ok(memmem(s.ptr, s.len, place, strlen(place)) != NULL, "has the place");
+	buf_done(&out);
+	is_int(egress_add_service(&back, "none", &err), 0, "none");
+	is_int(back.services.n, 0, "takes them back");
+	egress_done(&e);
+	egress_done(&back);
+	egress_done(&all);
+}
+
 static void test_merge(void)
 {
 	static const struct {
@@ -444,7 +495,8 @@ static void test_blueprint(void)
 
 int main(void)
 {
-	static const char *const paths[] = { "blueprints/presets", NULL };
+	static const char *const paths[] = { "blueprints/presets/egress",
+					     NULL };
 	struct err err = { 0 };
 
 	if (!ok(policy_load(paths, &shared, NULL, &err) == 0,
@@ -457,6 +509,7 @@ int main(void)
 	test_stored_scripts();
 	test_words();
 	test_store();
+	test_services();
 	test_merge();
 	test_whose();
 	test_blueprint();

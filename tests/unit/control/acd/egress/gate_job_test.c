@@ -18,14 +18,22 @@ static struct children *children;
 static char dir[] = "/tmp/gate_job_test.XXXXXX";
 static char folder[128]; /* of the last job, as it said */
 
+/* A shell that has the option which the gateway's program has. */
+static char program[128];
+#define PROGRAM                             \
+	"#!/bin/sh\n"                       \
+	"[ \"$1\" = --called ] || exit 1\n" \
+	"export called=\"$2\"; shift 2; exec sh \"$@\"\n"
+
 static struct {
 	int n, code, err;
 	char out[4096], err_out[4096];
 } got;
 
-static void on_job(void *arg ATTR_UNUSED, int code, const char *out,
-		   const char *err_out, const struct err *err)
+static void on_job(void *arg, int code, const char *out, const char *err_out,
+		   const struct err *err)
 {
+	(void)arg;
 	got.n++;
 	got.code = code;
 	got.err = err ? err->code : 0;
@@ -34,28 +42,30 @@ static void on_job(void *arg ATTR_UNUSED, int code, const char *out,
 	loop_stop(loop, 0);
 }
 
-static void on_signal(void *arg ATTR_UNUSED, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)arg;
+	(void)signo;
 	children_reap(children);
 }
 
 static int run(const struct gate_job_spec *spec)
 {
 	struct err err = { 0 };
-	int r = gate_job_run(loop, children, spec, on_job, NULL, &err);
+	int rc = gate_job_run(loop, children, spec, on_job, NULL, &err);
 
-	if (r == 0)
+	if (rc == 0)
 		loop_run(loop);
 	else
 		printf("# %s\n", err.msg);
-	return r;
+	return rc;
 }
 
 static void test_job(void)
 {
 	const char *const argv[] = {
 		"-c",
-		"echo \"$1\"; cat \"$2\"; echo \"bad: $2:1:1\" >&2; exit 3",
+		"echo \"$1\"; cat \"$2\"; echo \"$called, $2\" >&2; exit 3",
 		"sh",
 		gate_job_dir,
 		gate_job_file,
@@ -65,15 +75,18 @@ static void test_job(void)
 					    .file = "a.yaml",
 					    .text = slice_str("content\n"),
 					    .shown = "yours" };
+	char words[512];
 	struct stat st;
 
 	is_int(run(&spec), 0, "started");
 	ok(got.n == 1 && got.code == 3 && got.err == 0, "its exit code");
-	is_str(got.err_out, "bad: yours:1:1\n", "its words, with our name");
 	snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(got.out, "\n"),
 		 got.out);
 	ok(str_starts(folder, dir), "in a folder: %s", folder);
 	is_str(got.out + strlen(folder) + 1, "content\n", "its file was there");
+	snprintf(words, sizeof(words), "%s/a.yaml=yours, %s/a.yaml\n", folder,
+		 folder);
+	is_str(got.err_out, words, "it is told how to call that");
 	ok(stat(folder, &st) < 0, "its folder is gone");
 }
 
@@ -133,7 +146,7 @@ static void test_presets(void)
 	is_int(presets_list("/nonexistent", "you", list), 0, "no folder");
 	json_decref(list);
 	list = json_array();
-	presets_list("blueprints/presets", "ac", list);
+	presets_list("blueprints/presets/egress", "ac", list);
 	ok(json_array_size(list) >= 3, "those that are shipped");
 	json_decref(list);
 }
@@ -149,8 +162,11 @@ int main(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	loop_signals(loop, &set, on_signal, NULL);
-	gate_job_set("/bin/sh", dir);
+	snprintf(program, sizeof(program), "%s/program", dir);
+	file_write_atomic(program, PROGRAM, sizeof(PROGRAM) - 1, 0700);
+	gate_job_set(program, dir);
 	test_job();
+	gate_job_set("/bin/sh", dir);
 	test_failures();
 	test_presets();
 	children_reap(children);

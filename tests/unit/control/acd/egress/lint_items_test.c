@@ -48,8 +48,7 @@ static void test_explain(void)
 		{ "{\"file\":\"w\",\"code\":\"no-preset\",\"about\":\"x\","
 		  "\"message\":\"there is: a, b\"}",
 		  "there is no preset 'x'; `ac policy mode work balanced` "
-		  "takes out what was set, `ac policy presets` lists what "
-		  "there is" },
+		  "takes out what was set, `ac presets` lists what there is" },
 		{ "{\"file\":\"work\",\"text\":\"work:6:32: odd\",\"message\":"
 		  "\"odd\",\"about\":\".com\"}",
 		  "work:6:32: odd" },

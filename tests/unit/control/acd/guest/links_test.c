@@ -86,6 +86,25 @@ static void test_link(struct loop *loop, struct links *ls)
 	ok(other >= 0, "while there was one");
 }
 
+static void test_full(struct loop *loop)
+{
+	struct links *ls = links_new(loop, NULL, NULL);
+	char id[16];
+	int failed = 0;
+
+	for (unsigned i = 0; i < LINKS_MAX; i++) {
+		snprintf(id, sizeof(id), "id-%u", i);
+		failed += links_expect(ls, id) != 0;
+	}
+	is_int(failed, 0, "as many as there may be");
+	is_int(links_expect(ls, "id-more"), -ENOSPC, "not one more");
+	is_int(links_expect(ls, "id-7"), 0, "one of them anew");
+	is_int(links_expect(ls, "id-more"), -ENOSPC, "and still not one more");
+	links_forget(ls, "id-7");
+	is_int(links_expect(ls, "id-more"), 0, "one for another");
+	links_free(ls);
+}
+
 static void test_exec_fails(void)
 {
 	const char *const argv[] = { "/nonexistent/program", NULL };
@@ -105,6 +124,7 @@ int main(void)
 	struct links *ls = links_new(loop, NULL, NULL);
 
 	test_link(loop, ls);
+	test_full(loop);
 	test_exec_fails();
 	links_free(ls);
 	loop_free(loop);

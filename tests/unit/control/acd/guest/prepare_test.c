@@ -27,19 +27,19 @@ static int prepare(uint32_t flags, uint32_t *ret_flags, struct err *err)
 	struct link_prepare_args got = { 0 };
 	struct link_frame f;
 	struct world w;
-	int ret;
+	int rc;
 
 	world_init(&w);
 	guest_hello(&w);
-	ret = prepare_guest(w.s, "runsc", flags, err);
+	rc = prepare_guest(w.s, "runsc", flags, err);
 	step_for(w.loop, 5);
-	if (ret == 0 && guest_next(&w, LINK_PREPARE, &f) &&
+	if (rc == 0 && guest_next(&w, LINK_PREPARE, &f) &&
 	    link_get_prepare(&f, &got) == 0)
-		ret = (int)strlen(got.ca);
+		rc = (int)strlen(got.ca);
 	*ret_flags = got.flags;
 	link_prepare_args_done(&got);
 	world_done(&w);
-	return ret;
+	return rc;
 }
 
 int main(void)

@@ -193,6 +193,22 @@ static void test_exit_twice(void)
 	world_done(&w);
 }
 
+static void test_unvaulted(void)
+{
+	struct world w;
+
+	world_init(&w);
+	guest_frame(&w, LINK_UNVAULTED, 0, NULL, 0);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed, "UNVAULTED before HELLO closes the link");
+	world_done(&w);
+	world_init(&w);
+	guest_frame(&w, LINK_AUDIT, 0, "{}", 2);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed, "so does AUDIT");
+	world_done(&w);
+}
+
 static void test_before_hello(void)
 {
 	static const uint8_t old[6] = { 0, 9, 0, 0, 0, 0 };
@@ -313,6 +329,7 @@ int main(void)
 	test_hostile();
 	test_exit_twice();
 	test_before_hello();
+	test_unvaulted();
 	test_early();
 	test_reports();
 	return done_testing();

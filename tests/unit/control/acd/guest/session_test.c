@@ -258,7 +258,7 @@ static void test_guest_not_reading(void)
 	struct link_frame f;
 	struct world w;
 	size_t i, room, total = 0;
-	int ret = 0;
+	int rc = 0;
 
 	world_init(&w);
 	guest_ready(&w);
@@ -267,12 +267,12 @@ static void test_guest_not_reading(void)
 	for (i = 0; i < 8; i++) {
 		room = channel_stdin_room(p[i].c);
 		total += room;
-		ret |= channel_stdin(p[i].c, block, room);
+		rc |= channel_stdin(p[i].c, block, room);
 	}
-	ok(ret == 0 && total < 2 * LINK_WINDOW, "stdin stops at a bound");
-	for (i = 0; i < 1000000 && ret == 0; i++)
-		ret = channel_signal(p[0].c, 1);
-	is_int(ret, -ENOBUFS, "so do signals");
+	ok(rc == 0 && total < 2 * LINK_WINDOW, "stdin stops at a bound");
+	for (i = 0; i < 1000000 && rc == 0; i++)
+		rc = channel_signal(p[0].c, 1);
+	is_int(rc, -ENOBUFS, "so do signals");
 	is_int(session_exec(w.s, &x, &chops, &small, &small.c), -ENOBUFS,
 	       "and execs");
 	channel_close(p[1].c);
@@ -293,7 +293,7 @@ static void test_close(void)
 	struct world w;
 	struct link_frame f;
 	struct proc p = { .close_on_output = true }, q = { 0 };
-	int i, ret = 0;
+	int i, rc = 0;
 
 	world_init(&w);
 	guest_ready(&w);
@@ -306,9 +306,9 @@ static void test_close(void)
 	step_for(w.loop, 5);
 	ok(p.bytes == 1 && p.exited == 0, "no callback after channel_close()");
 	is_int(w.closed, 0, "late frames of a closed channel are no crime");
-	for (i = 0; i < (int)LINK_CHANNELS_MAX && ret == 0; i++)
-		ret = proc_open(&w, &q, 0);
-	is_int(ret, 0, "256 channels");
+	for (i = 0; i < (int)LINK_CHANNELS_MAX && rc == 0; i++)
+		rc = proc_open(&w, &q, 0);
+	is_int(rc, 0, "256 channels");
 	is_int(proc_open(&w, &q, 0), -EMFILE, "and no more");
 	channel_close(q.c);
 	is_int(proc_open(&w, &q, 0), -EMFILE, "a closed one counts");
@@ -423,22 +423,22 @@ static void test_log_room(void)
 	world_done(&w);
 }
 
-/* One line of vaultd's audit, of @len bytes, in a frame of @level. */
-static void guest_audit(struct world *w, char level, size_t len)
+/* One line of vaultd's audit, of @len bytes. */
+static void guest_audit(struct world *w, size_t len)
 {
-	char text[1 + LINK_TEXT_MAX];
+	char text[LINK_TEXT_MAX];
 
 	memset(text, 'x', sizeof(text));
-	text[0] = level;
-	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
-	memcpy(text + 1, "vault: {\\", 9);
-	text[len] = '}';
-	guest_frame(w, LINK_LOG, 0, text, 1 + len);
+	text[0] = '{';
+	text[1] = '\\';
+	text[len - 1] = '}';
+	guest_frame(w, LINK_AUDIT, 0, text, len);
 }
 
 /* It is not in the way of other lines, nor are these in its. */
 static void test_audit(void)
 {
+	char line[1 + LINK_TEXT_MAX];
 	struct world w;
 	int i;
 
@@ -447,21 +447,21 @@ static void test_audit(void)
 	for (i = 0; i < 500; i++)
 		guest_frame(&w, LINK_LOG, 0, "\1spam", 5);
 	for (i = 1; i < 200; i++)
-		guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX - 100);
-	guest_audit(&w, LOG_LVL_INFO, LINK_TEXT_MAX);
+		guest_audit(&w, LINK_TEXT_MAX - 100);
+	guest_audit(&w, LINK_TEXT_MAX);
 	STEP_UNTIL(w.loop, w.audits == 200);
-	ok(strlen(w.audit) == LINK_TEXT_MAX - 7 && strchr(w.audit, '}'),
+	ok(strlen(w.audit) == LINK_TEXT_MAX && strchr(w.audit, '}'),
 	   "a burst of the audit comes whole");
 	is_str(strndupa(w.audit, 2), "{\\", "as it was written");
 	is_str(strndupa(w.log, 9), "vault: {\\", "and is in acd's log");
 	ok(w.log_bytes < 160u * 1024, "as far as a sandbox has room there (%d)",
 	   (int)w.log_bytes);
 	for (i = 0; i < 3000; i++)
-		guest_audit(&w, LOG_LVL_INFO, 40);
+		guest_audit(&w, 40);
 	step_for(w.loop, 20);
 	ok(w.audits < 3000, "a flood of it is cut (%d)", w.audits);
 	for (i = 0; i < 100 && !w.audit_cut; i++) {
-		guest_audit(&w, LOG_LVL_INFO, 40);
+		guest_audit(&w, 40);
 		step_for(w.loop, 50);
 	}
 	ok(w.audit_cut && w.log_full, "which is told");
@@ -470,12 +470,20 @@ static void test_audit(void)
 
 	world_init(&w);
 	guest_hello(&w);
-	guest_audit(&w, LOG_LVL_WARN, LINK_TEXT_MAX);
+	memset(line, 'x', sizeof(line));
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes */
+	memcpy(line, "\2vault: {\\", 10);
+	guest_frame(&w, LINK_LOG, 0, line, sizeof(line));
 	STEP_UNTIL(w.loop, w.logs);
-	is_int((int)strlen(w.log), 1024 + 3, "another level is none of it");
+	is_int((int)strlen(w.log), 1024 + 3, "a LOG is none of it");
 	guest_frame(&w, LINK_LOG, 0, "\2vault: {\n}", 11);
 	STEP_UNTIL(w.loop, w.logs == 2);
-	is_str(w.log, "vault: {\\x0a}", "nor is what has more than text");
+	is_str(w.log, "vault: {\\x0a}", "whatever it begins with");
+	is_int(w.audits, 0, "for its words");
+	guest_frame(&w, LINK_AUDIT, 0, "{\n}", 3);
+	STEP_UNTIL(w.loop, w.closed);
+	ok(w.closed && w.audits == 0,
+	   "AUDIT with more than text closes the link");
 	world_done(&w);
 }
 

@@ -298,10 +298,10 @@ static inline int proc_open(struct world *w, struct proc *p, uint32_t flags)
 }
 
 /* A frame that a test makes always fits. */
-static inline void put(struct buf *b, int ret)
+static inline void put(struct buf *b, int rc)
 {
 	(void)b;
-	if (ret < 0)
+	if (rc < 0)
 		abort();
 }
 
