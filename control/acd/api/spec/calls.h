@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls.h - what each call of the HTTP API takes and gives
+ *
+ * One file has the tables of a kind of calls. The server holds each request
+ * against them before its handler runs (http_takes.c), and openapi.c
+ * prints them.
+ */
+#ifndef CONTROL_ACD_API_SPEC_CALLS_H
+#define CONTROL_ACD_API_SPEC_CALLS_H
+
+#include "control/acd/api/http.h"
+
+extern const struct http_call spec_version, spec_status, spec_doctor, spec_log,
+	spec_df, spec_prune, spec_events, spec_metrics, spec_usage,
+	spec_machine_addresses;
+extern const struct http_call spec_preset_list, spec_policy_reload,
+	spec_policy_lint, spec_policy_get, spec_policy_set, spec_policy_check,
+	spec_policy_learn;
+extern const struct http_call spec_vault_list, spec_vault_add,
+	spec_vault_unlock, spec_vault_lock, spec_vault_passphrase,
+	spec_vault_export, spec_vault_import, spec_vault_remove,
+	spec_vault_rotate, spec_vault_test;
+extern const struct http_call spec_service_list, spec_service_get,
+	spec_service_add, spec_service_remove;
+extern const struct http_call spec_blueprint_list, spec_blueprint_get,
+	spec_blueprint_check, spec_blueprint_build;
+extern const struct http_call spec_image_list, spec_image_remove,
+	spec_image_prune, spec_image_sbom;
+extern const struct http_call spec_project_list, spec_project_check,
+	spec_project_approve, spec_project_forget;
+extern const struct http_call spec_run, spec_instance_run, spec_instance_exec,
+	spec_instance_attach;
+extern const struct http_call spec_stats_all, spec_instance_list,
+	spec_instance_create, spec_instance_get, spec_instance_delete,
+	spec_instance_stop, spec_instance_kill, spec_instance_processes,
+	spec_instance_pause, spec_instance_resume, spec_instance_touch,
+	spec_instance_clean, spec_instance_logs, spec_instance_stats;
+extern const struct http_call spec_files_get, spec_files_put, spec_files_post,
+	spec_files_delete;
+
+/* What the two kinds of POST .../files take. */
+extern const struct schema files_mkdir_is, files_rename_is;
+
+/* An answer that is a failure. */
+extern const struct schema error_answer;
+
+/* Limits that handlers apply too. */
+#define SPEC_SIZE_MAX (1ull << 50) /* of memory, disk and output */
+#define SPEC_TIME_MAX (3660ull * 86400 * 1000) /* ms: of a timeout, a ttl */
+#define SPEC_ENV_MAX 512u /* variables of an instance */
+#define SPEC_ARGS_MAX 4000u /* entries of cmd, and of env, of a run */
+#define SPEC_GRACE_MAX (3600u * 1000) /* ms */
+#define SPEC_PID_MAX 4194304u
+#define SPEC_PIDS_MAX 64u /* of one request */
+
+#endif
