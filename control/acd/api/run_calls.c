@@ -2,8 +2,8 @@
 /*
  * run_calls.c - run, exec, attach: requests that become streams
  *
- * The stream is made, and watches the run, before its connection has
- * changed over: a short command may be over by then.
+ * The stream is made, and watches the run, before its connection is upgraded: a
+ * short command may have ended by then.
  */
 #include <string.h>
 
@@ -12,9 +12,8 @@
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
-#define ARGS_MAX 4000u /* entries of cmd and of env */
 #define REPLAY_BLOCK 16384u
-#define REPLAY_LINES_BYTES 16384u /* of what has no screen */
+#define REPLAY_LINES_BYTES 16384u /* replayed of output without a terminal */
 
 struct run_call {
 	struct acd *acd;
@@ -25,109 +24,138 @@ struct run_call {
 
 /* ---- the request's body ---- */
 
-struct run_body {
-	struct run_request rq;
-	struct strv argv, env;
-};
-
-static void run_body_done(struct run_body *b)
+static void take_flags(const json_t *body, struct run_options *o)
 {
-	strv_done(&b->argv);
-	strv_done(&b->env);
+	o->shell = api_flag(body, "shell");
+	o->resume = api_flag(body, "resume");
+	o->tty = api_flag(body, "tty");
+	o->use_stdin = api_flag(body, "stdin");
+	o->detached = api_flag(body, "detached");
+	o->rows = (uint16_t)api_number(body, "rows", 0);
+	o->cols = (uint16_t)api_number(body, "cols", 0);
+	o->timeout_ms = api_number(body, "timeout_ms", 0);
 }
 
-static int run_body_flags(json_t *body, struct run_request *rq, struct err *err)
+/* "" is the instance's own. */
+static int parse_cwd(json_t *body, struct run_options *o, struct err *err)
 {
-	uint64_t rows = 0, cols = 0;
-	int ret = jsonx_bool(body, "shell", false, &rq->shell, err);
+	const char *cwd = NULL;
+	int rc = jsonx_str(body, "cwd", NULL, &cwd, err);
 
-	if (ret == 0)
-		ret = jsonx_bool(body, "tty", false, &rq->tty, err);
-	if (ret == 0)
-		ret = jsonx_bool(body, "stdin", false, &rq->use_stdin, err);
-	if (ret == 0)
-		ret = jsonx_bool(body, "detached", false, &rq->detached, err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "rows", 0, UINT16_MAX, 0, &rows, err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "cols", 0, UINT16_MAX, 0, &cols, err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "timeout_ms", 0, API_TIMEOUT_MAX_MS, 0,
-				&rq->timeout_ms, err);
-	if (ret < 0)
-		return ret;
-	rq->rows = (uint16_t)rows;
-	rq->cols = (uint16_t)cols;
-	return 0;
+	if (rc < 0 || !cwd || !*cwd)
+		return rc;
+	if (*cwd != '/' || strlen(cwd) > LINK_TEXT_MAX)
+		return jsonx_refuse(err, "cwd", "must be an absolute path");
+	o->cwd = strdup(cwd);
+	return o->cwd ? 0 : err_nomem(err);
 }
 
-static int run_body_parse(json_t *body, struct run_body *b, struct err *err)
+static int parse_prompt(json_t *body, struct run_options *o, struct err *err)
 {
-	static const char *const keys[] = {
-		"cmd",  "shell", "env",      "cwd",        "tty", "stdin",
-		"rows", "cols",  "detached", "timeout_ms", NULL,
-	};
+	const char *prompt = NULL;
+	int rc = jsonx_str(body, "prompt", NULL, &prompt, err);
+
+	if (rc < 0 || !prompt)
+		return rc;
+	if (!*prompt || strlen(prompt) > AC_PROMPT_MAX)
+		return jsonx_refuse(err, "prompt", "must have 1 to %u bytes",
+				    AC_PROMPT_MAX);
+	if (o->tty || o->use_stdin || o->shell || o->resume)
+		return err_set(
+			err, -EINVAL,
+			"a prompt excludes tty, stdin, shell and resume");
+	o->prompt = strdup(prompt);
+	return o->prompt ? 0 : err_nomem(err);
+}
+
+int api_run_options(json_t *body, struct run_options *o, struct err *err)
+{
 	size_t i;
-	int ret = jsonx_known(body, keys, err);
+	int rc = parse_cwd(body, o, err);
 
-	if (ret == 0)
-		ret = run_body_flags(body, &b->rq, err);
-	if (ret == 0)
-		ret = jsonx_str(body, "cwd", NULL, &b->rq.cwd, err);
-	if (ret == 0 && b->rq.cwd && *b->rq.cwd &&
-	    (*b->rq.cwd != '/' || strlen(b->rq.cwd) > LINK_TEXT_MAX))
-		ret = err_set(err, -EINVAL, "'cwd' must be an absolute path");
-	if (ret == 0)
-		ret = jsonx_strv(body, "cmd", ARGS_MAX, &b->argv, err);
-	if (ret == 0)
-		ret = jsonx_strv(body, "env", ARGS_MAX, &b->env, err);
-	for (i = 0; i < b->env.n && ret == 0; i++)
-		ret = name_check_env(b->env.v[i], err);
-	if (ret == 0 && b->argv.n > 0 && !b->argv.v[0][0])
-		ret = err_set(err, -EINVAL, "the command is empty");
-	b->rq.argv = (const char *const *)b->argv.v;
-	b->rq.env = (const char *const *)b->env.v;
-	return ret;
+	take_flags(body, o);
+	if (rc == 0)
+		rc = jsonx_strv(body, "cmd", SPEC_ARGS_MAX, &o->argv, err);
+	if (rc == 0)
+		rc = parse_prompt(body, o, err);
+	if (rc == 0 && o->resume && o->shell)
+		rc = err_set(err, -EINVAL, "resume excludes shell");
+	if (rc == 0)
+		rc = jsonx_strv(body, "env", SPEC_ARGS_MAX, &o->env, err);
+	for (i = 0; rc == 0 && i < o->env.n; i++)
+		rc = name_check_env(o->env.v[i], err);
+	if (rc == 0 && o->argv.n > 0 && !o->argv.v[0][0])
+		rc = err_set(err, -EINVAL, "the command is empty");
+	return rc;
+}
+
+int api_run_is_seen(struct http_req *req, const struct run_options *o,
+		    struct err *err)
+{
+	if (o->detached || http_wants_upgrade(req))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "a run without 'Upgrade: ac-link/1' must be detached");
 }
 
 /* ---- answers ---- */
 
-static void reply_no_image(struct http_req *req, const char *image,
-			   const struct err *err)
+static int put_text(json_t *obj, const char *key, const char *text)
 {
-	json_t *e = json_pack("{s:s, s:o, s:o}", "code", "image_missing",
-			      "message", jsonx_text(err->msg), "image",
-			      jsonx_text(image));
+	return text ? json_object_set_new(obj, key, jsonx_text(text)) : 0;
+}
 
-	http_reply_json(req, 409, json_pack("{s:o}", "error", e));
+void api_run_refuse(struct http_req *req, const struct api_refused *what,
+		    const struct err *err)
+{
+	json_t *more = json_object();
+	struct err shown = *err;
+	const char *code = NULL;
+
+	put_text(more, "instance", what->instance);
+	put_text(more, "blueprint", what->blueprint);
+	put_text(more, "credential", what->credential);
+	switch (err->code) {
+	case INSTANCE_NO_IMAGE:
+		put_text(more, "image", what->image);
+		shown.code = -EBUSY;
+		code = "image_missing";
+		break;
+	case INSTANCE_NO_WORKSPACE:
+		shown.code = -EBUSY;
+		code = "workspace_needed";
+		break;
+	case -EALREADY:
+		put_text(more, "state", what->state);
+		code = "already_running";
+		break;
+	case INSTANCE_IS_PAUSED:
+		put_text(more, "state", what->state);
+		shown.code = -EBUSY;
+		code = "paused";
+		break;
+	case -ECANCELED:
+		shown.code = -EBUSY;
+		code = "stopped";
+		break;
+	default:
+		break;
+	}
+	http_reply_refusal(req, &shown, code, more);
 }
 
 static void reply_run_error(struct http_req *req, const struct instance *in,
 			    const struct err *err)
 {
-	struct err shown = *err;
+	const struct instance_record *r = instance_record(in);
+	const struct api_refused what = {
+		.instance = r->name,
+		.blueprint = r->blueprint,
+		.image = instance_image(in),
+		.state = instance_state_name(r->state),
+	};
 
-	switch (err->code) {
-	case INSTANCE_NO_IMAGE:
-		reply_no_image(req, instance_image(in), err);
-		return;
-	case INSTANCE_NO_WORKSPACE:
-		shown.code = -EBUSY;
-		http_reply_error(req, &shown, "workspace_needed");
-		return;
-	case -EALREADY:
-		http_reply_error(req, err, "already_running");
-		return;
-	case INSTANCE_IS_PAUSED:
-		api_reply_paused(req, err);
-		return;
-	case -ECANCELED:
-		shown.code = -EBUSY;
-		http_reply_error(req, &shown, "stopped");
-		return;
-	default:
-		http_reply_error(req, err, NULL);
-	}
+	api_run_refuse(req, &what, err);
 }
 
 static void stream_upgraded(void *arg, int fd, struct slice early)
@@ -135,11 +163,11 @@ static void stream_upgraded(void *arg, int fd, struct slice early)
 	stream_connect(arg, fd, early);
 }
 
-/* Joins @r to the request's connection. */
-static int run_stream(struct acd *acd, struct http_req *req, struct run *r,
-		      enum stream_role role)
+int api_run_stream(struct acd *acd, struct http_req *req, struct run *r,
+		   bool detached)
 {
-	struct stream *st = stream_new(acd->loop, r, role);
+	struct stream *st = stream_new(
+		acd->loop, r, detached ? STREAM_DETACHED : STREAM_OWNER);
 	struct err err = { 0 };
 
 	if (!st) {
@@ -163,9 +191,7 @@ static void run_begun(void *arg, const struct err *err)
 		if (c->req)
 			reply_run_error(c->req, c->in, err);
 	} else if (c->req && c->upgrade) {
-		if (run_stream(c->acd, c->req, r,
-			       c->detached ? STREAM_DETACHED : STREAM_OWNER) <
-		    0)
+		if (api_run_stream(c->acd, c->req, r, c->detached) < 0)
 			run_abandon(r);
 	} else if (c->req) {
 		http_reply_json(c->req, 200, instance_json(c->in));
@@ -173,7 +199,7 @@ static void run_begun(void *arg, const struct err *err)
 	free(c);
 }
 
-/* A run that nobody will see is not begun; a detached one is. */
+/* A run without a client is canceled, unless it is detached. */
 static void run_call_abort(void *arg)
 {
 	struct run_call *c = arg;
@@ -190,21 +216,21 @@ static int run_allowed(struct acd *acd, struct http_req *req,
 {
 	struct err err = { 0 };
 	const char *code = NULL;
-	int ret = acd_may_run(acd, instance_record(in)->isolation, &err, &code);
+	int rc = acd_may_run(acd, instance_record(in)->isolation, &err, &code);
 
-	if (ret < 0) {
+	if (rc < 0) {
 		err.code = -EAGAIN; /* 503 */
 		http_reply_error(req, &err, code);
 	}
-	return ret;
+	return rc;
 }
 
 static void run_ask(struct acd *acd, struct http_req *req, struct instance *in,
-		    const struct run_request *rq)
+		    struct run_options *o)
 {
 	struct run_call *c = calloc(1, sizeof(*c));
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
 	if (!c) {
 		err_nomem(&err);
@@ -216,11 +242,11 @@ static void run_ask(struct acd *acd, struct http_req *req, struct instance *in,
 		.in = in,
 		.req = req,
 		.upgrade = http_wants_upgrade(req),
-		.detached = rq->detached,
+		.detached = o->detached,
 	};
 	http_on_abort(req, run_call_abort, c);
-	ret = instance_run(in, rq, run_begun, c, &err);
-	if (ret < 0) {
+	rc = instance_run(in, o, run_begun, c, &err);
+	if (rc < 0) {
 		reply_run_error(req, in, &err);
 		free(c);
 	}
@@ -229,22 +255,20 @@ static void run_ask(struct acd *acd, struct http_req *req, struct instance *in,
 void api_instance_run(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
-	struct run_body b = { 0 };
+	struct run_options o = { 0 };
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
 	if (!in || run_allowed(ctx, req, in) < 0)
 		return;
-	ret = run_body_parse(http_body(req), &b, &err);
-	if (ret == 0 && !b.rq.detached && !http_wants_upgrade(req))
-		ret = err_set(&err, -EINVAL,
-			      "a run without 'Upgrade: ac-link/1' must be "
-			      "detached");
-	if (ret < 0)
+	rc = api_run_options(http_body(req), &o, &err);
+	if (rc == 0)
+		rc = api_run_is_seen(req, &o, &err);
+	if (rc < 0)
 		http_reply_error(req, &err, NULL);
 	else
-		run_ask(ctx, req, in, &b.rq);
-	run_body_done(&b);
+		run_ask(ctx, req, in, &o);
+	run_options_done(&o);
 }
 
 /* ---- exec ---- */
@@ -252,37 +276,39 @@ void api_instance_run(void *ctx, struct http_req *req)
 void api_instance_exec(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
-	struct run_body b = { 0 };
+	struct run_options o = { 0 };
 	struct err err = { 0 };
 	struct run *r = NULL;
-	int ret;
+	int rc;
 
 	if (!in)
 		return;
-	ret = run_body_parse(http_body(req), &b, &err);
-	if (ret == 0 && !http_wants_upgrade(req))
-		ret = err_set(&err, -EINVAL, "exec needs 'Upgrade: ac-link/1'");
-	if (ret == 0)
-		ret = instance_exec(in, &b.rq, &r, &err);
-	if (ret == -ENOTCONN)
+	rc = api_run_options(http_body(req), &o, &err);
+	if (rc == 0 && (o.prompt || o.resume))
+		rc = err_set(&err, -EINVAL,
+			     "a prompt and resume are for the main run");
+	if (rc == 0 && !http_wants_upgrade(req))
+		rc = err_set(&err, -EINVAL, "exec needs 'Upgrade: ac-link/1'");
+	if (rc == 0)
+		rc = instance_exec(in, &o, &r, &err);
+	if (rc == -ENOTCONN)
 		api_reply_not_running(req, instance_record(in)->name);
-	else if (ret < 0)
+	else if (rc < 0)
 		reply_run_error(req, in, &err);
-	else if (run_stream(ctx, req, r,
-			    b.rq.detached ? STREAM_DETACHED : STREAM_OWNER) < 0)
+	else if (api_run_stream(ctx, req, r, o.detached) < 0)
 		run_abandon(r);
-	run_body_done(&b);
+	run_options_done(&o);
 }
 
 /* ---- attach ---- */
 
 static void no_wake(void *arg)
 {
-	(void)arg; /* the log is closed before it could call */
+	(void)arg; /* the log is closed before it can call */
 }
 
-/* The last @back bytes. When the screen was not empty before them they begin
- * where a terminal can begin. */
+/* Replays the last @back bytes. If that is not the @whole output since the
+ * screen was empty, begins where a terminal can begin. */
 static void replay_output(struct stream *st, struct instance_log *log,
 			  uint64_t back, bool whole)
 {
@@ -304,8 +330,8 @@ static void replay_output(struct stream *st, struct instance_log *log,
 	}
 }
 
-/* What is on the terminal already, or what was written last; without it there
- * is less to see. */
+/* Replays what is on the terminal, or the last output. Without memory or log,
+ * less is shown. */
 static void attach_replay(struct instance *in, struct run *r, struct stream *st)
 {
 	char modes[SCREEN_MODES_MAX] = "";
@@ -321,8 +347,8 @@ static void attach_replay(struct instance *in, struct run *r, struct stream *st)
 		back = most;
 	if (instance_log_open(in, 0, back, no_wake, NULL, &log, &err) < 0)
 		return;
-	/* The screen that the output is for, and then what it may have
-	 * changed on the way. */
+	/* Modes that the output expects, and after it those that it may have
+	 * changed. */
 	stream_replay(st, modes, strlen(modes));
 	replay_output(st, log, back, whole);
 	stream_replay(st, modes, strlen(modes));
@@ -349,26 +375,20 @@ static void attach_run(struct acd *acd, struct http_req *req,
 
 void api_instance_attach(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "rows", "cols", NULL };
 	struct instance *in = api_instance_of(ctx, req);
-	json_t *body = http_body(req);
-	uint64_t rows = 0, cols = 0;
+	uint64_t rows = api_number(http_body(req), "rows", 0);
+	uint64_t cols = api_number(http_body(req), "cols", 0);
 	struct err err = { 0 };
 	struct run *r;
-	int ret;
+	int rc = 0;
 
 	if (!in)
 		return;
-	ret = jsonx_known(body, keys, &err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "rows", 0, UINT16_MAX, 0, &rows, &err);
-	if (ret == 0)
-		ret = jsonx_u64(body, "cols", 0, UINT16_MAX, 0, &cols, &err);
-	if (ret == 0 && !http_wants_upgrade(req))
-		ret = err_set(&err, -EINVAL,
-			      "attach needs 'Upgrade: ac-link/1'");
+	if (!http_wants_upgrade(req))
+		rc = err_set(&err, -EINVAL,
+			     "attach needs 'Upgrade: ac-link/1'");
 	r = instance_main(in);
-	if (ret < 0) {
+	if (rc < 0) {
 		http_reply_error(req, &err, NULL);
 	} else if (instance_record(in)->state == INSTANCE_PAUSED) {
 		instance_paused_error(in, &err);
