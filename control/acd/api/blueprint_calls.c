@@ -1,18 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blueprint_calls.c - routes about blueprints and the building of their images
+ * blueprint_calls.c - routes for blueprints and builds of their images
  */
 #include <string.h>
 
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
+#include "control/acd/api/blueprint_show.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/blueprint/build.h"
+#include "control/acd/blueprint/images.h"
 #include "control/shared/json.h"
 
-#define LAST_LINE_ROOM 4096u /* kept free for the line that tells the end */
+#define LAST_LINE_ROOM 4096u /* kept free for the last line */
 
-static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
+/* Returns a member's path as text, or null. */
+static json_t *path_json(const char *path)
+{
+	return path ? jsonx_text(path) : json_null();
+}
+
+/* Adds how it is started. One that appends words or has a headless command is
+ * an agent. Returns @j, or NULL without memory. */
+static json_t *start_put(const struct blueprint *bp, json_t *j)
+{
+	bool headless = bp->headless.n > 0;
+	SCOPED_JSON more = json_pack("{s:b, s:s, s:b, s:b}", "agent",
+				     headless || bp->args_append, "args",
+				     bp->args_append ? "append" : "replace",
+				     "headless", headless, "resume",
+				     bp->resume.n > 0);
+
+	if (more && headless)
+		json_object_set_new(more, "result",
+				    json_pack("{s:o, s:o}", "json",
+					      path_json(bp->result_json),
+					      "usage",
+					      path_json(bp->result_usage)));
+	if (j && more && json_object_update(j, more) == 0)
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+static json_t *keys_json(const struct acd *acd, const struct blueprint *bp)
 {
 	return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
 			 " s:{s:I, s:I, s:I, s:I}, s:o, s:o}",
@@ -31,7 +62,21 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 			 credentials_json(&bp->credentials));
 }
 
-/* One that cannot be read is listed with the reason. */
+static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
+{
+	json_t *j = start_put(bp, keys_json(acd, bp));
+	uint64_t bytes = build_is_present(acd->builds, bp->image) ?
+				 build_size(acd->builds, bp->image) :
+				 0;
+
+	if (j)
+		json_object_set_new(j, "image_bytes",
+				    bytes ? json_integer((json_int_t)bytes) :
+					    json_null());
+	return j;
+}
+
+/* A blueprint that cannot be read is listed with the reason. */
 static json_t *blueprint_entry(const struct acd *acd, const char *name)
 {
 	struct blueprint bp = { 0 };
@@ -65,7 +110,7 @@ void api_blueprint_list(void *ctx, struct http_req *req)
 	strv_done(&names);
 }
 
-/* The blueprint in the path; negative: the request was answered. */
+/* Loads the blueprint in the path. Returns a negative errno after an answer. */
 static int blueprint_of(struct http_req *req, struct blueprint *ret)
 {
 	struct err err = { 0 };
@@ -80,19 +125,35 @@ static int blueprint_of(struct http_req *req, struct blueprint *ret)
 void api_blueprint_get(void *ctx, struct http_req *req)
 {
 	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+	json_t *j;
 
 	if (blueprint_of(req, &bp) < 0)
 		return;
-	http_reply_json(req, 200, blueprint_json(ctx, &bp));
+	j = blueprint_json(ctx, &bp);
+	if (!j || blueprint_show_put(j, &bp, &err) == 0) {
+		http_reply_json(req, 200, j);
+	} else {
+		json_decref(j);
+		http_reply_error(req, &err, NULL);
+	}
 	blueprint_done(&bp);
 }
 
-/* A client that follows a build. */
 struct follower {
+	struct acd *acd;
+	char *image;
 	struct http_stream *stream;
 	struct build_wait *wait;
 	unsigned lost; /* lines that a slow client missed */
 };
+
+static void follower_free(struct follower *f)
+{
+	if (f)
+		free(f->image);
+	free(f);
+}
 
 static int write_line(struct http_stream *s, json_t *takes_line)
 {
@@ -105,7 +166,7 @@ static int write_line(struct http_stream *s, json_t *takes_line)
 
 static void follower_line(struct follower *f, const char *line)
 {
-	/* JSON may need six bytes for one. */
+	/* JSON may need six bytes for one byte. */
 	if (http_stream_room(f->stream) < 6 * strlen(line) + LAST_LINE_ROOM) {
 		f->lost++;
 		return;
@@ -131,10 +192,14 @@ static void on_build(void *arg, const char *line, const struct err *err)
 		follower_line(f, line);
 		return;
 	}
-	write_line(f->stream, err ? jsonx_error("build_failed", err->msg) :
-				    json_pack("{s:b}", "done", 1));
+	write_line(f->stream,
+		   err ? jsonx_error("build_failed", NULL, err->msg) :
+			 json_pack("{s:b}", "done", 1));
 	http_stream_end(f->stream);
-	free(f);
+	/* For its size. */
+	if (!err && f->acd->runtime)
+		image_look(f->acd->runtime, f->acd->builds, f->image);
+	follower_free(f);
 }
 
 static void follower_on_abort(void *arg)
@@ -142,29 +207,15 @@ static void follower_on_abort(void *arg)
 	struct follower *f = arg;
 
 	build_leave(f->wait);
-	free(f);
+	follower_free(f);
 }
 
-static int body_flags(struct http_req *req, unsigned *ret)
+static unsigned body_flags(const json_t *body)
 {
-	static const char *const keys[] = { "no_cache", "force", "retry",
-					    NULL };
-	static const unsigned flags[] = { BUILD_NO_CACHE, BUILD_FORCE,
-					  BUILD_RETRY };
-	struct err err = { 0 };
-	json_t *body = http_body(req);
-	int rc = jsonx_known(body, keys, &err);
-	bool on;
-
-	*ret = 0;
-	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(flags); i++) {
-		rc = jsonx_bool(body, keys[i], false, &on, &err);
-		if (rc == 0 && on)
-			*ret |= flags[i];
-	}
-	if (rc < 0)
-		http_reply_error(req, &err, NULL);
-	return rc;
+	return (api_flag(body, "no_cache") ? BUILD_NO_CACHE : 0) |
+	       (api_flag(body, "force") ? BUILD_FORCE : 0) |
+	       (api_flag(body, "retry") ? BUILD_RETRY : 0) |
+	       (api_flag(body, "update") ? BUILD_UPDATE : 0);
 }
 
 static void build_start(struct acd *acd, struct http_req *req,
@@ -173,10 +224,14 @@ static void build_start(struct acd *acd, struct http_req *req,
 	struct follower *f = calloc(1, sizeof(*f));
 	struct err err = { 0 };
 
-	if (f)
+	if (f) {
+		f->acd = acd;
+		f->image = strdup(image);
+	}
+	if (f && f->image)
 		f->wait = build_ensure(acd->builds, image, flags, on_build, f);
 	if (!f || !f->wait) {
-		free(f);
+		follower_free(f);
 		err_nomem(&err);
 		http_reply_error(req, &err, NULL);
 		return;
@@ -192,10 +247,7 @@ void api_blueprint_build(void *ctx, struct http_req *req)
 	struct acd *acd = ctx;
 	struct blueprint bp = { 0 };
 	struct err err = { 0 };
-	unsigned flags;
 
-	if (body_flags(req, &flags) < 0)
-		return;
 	if (acd->phase != ACD_READY) {
 		err_set(&err, -EAGAIN, "ac-host is starting or stopping: %s",
 			acd->progress);
@@ -204,6 +256,6 @@ void api_blueprint_build(void *ctx, struct http_req *req)
 	}
 	if (blueprint_of(req, &bp) < 0)
 		return;
-	build_start(acd, req, bp.image, flags);
+	build_start(acd, req, bp.image, body_flags(http_body(req)));
 	blueprint_done(&bp);
 }
