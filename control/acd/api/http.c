@@ -3,34 +3,35 @@
  * http.c - the HTTP/1.1 server of acd: connections, bodies, routes
  *
  * Theory of operation. microhttpd runs in its external epoll mode: its epoll
- * descriptor is one source of our loop, and it works only inside MHD_run().
- * A request goes through these steps:
+ * descriptor is one source of the loop, and it works only inside MHD_run(). A
+ * request goes through these steps:
  *
  *	head      on_access() makes a struct http_req
- *	body      collected, at most HTTP_BODY_MAX; more is thrown away, up
- *	          to HTTP_EXCESS_MAX: a client that writes before it reads
- *	          shall see its 413. That of a PUT is not collected: its
+ *	body      collected, at most HTTP_BODY_MAX; more is dropped, up to
+ *	          HTTP_EXCESS_MAX, so that a client that writes before it
+ *	          reads gets its 413. The body of a PUT is not collected: its
  *	          handler runs first and takes the pieces
- *	dispatch  the route's handler runs. When it did not answer at once the
- *	          connection is suspended; http_reply_*() resumes it and
+ *	dispatch  the route's handler runs. If it does not answer at once, the
+ *	          connection is suspended; http_reply_*() resumes it, and
  *	          on_access() is called again to queue the answer
- *	complete  on_completed(), whatever happened
+ *	complete  on_completed(), in any case
  *
- * microhttpd does not look at the socket of a suspended connection. We do:
- * a watch for nothing but EPOLLHUP, which a unix socket raises when the peer
- * has closed, not when it has merely shut down its sending half.
+ * microhttpd does not watch the socket of a suspended connection, so acd does:
+ * for EPOLLHUP only, which a unix socket raises when the peer has closed, and
+ * not when it has only shut down its sending half.
  *
  * Idle connections are closed after a while, so that forgotten ones do not use
  * up the table. microhttpd does not count the time of suspended and upgraded
- * ones; for a stream, whose reader may pause at will, it is told not to.
+ * ones. For a stream, whose reader may pause, the limit is taken off.
  *
- * A body may have a token or a passphrase in it. Our copy is wiped whenever its
- * memory is given back, microhttpd's as soon as we have ours; what JSON is made
- * of it is jansson's (vault_new()). The head is not: nothing secret belongs
- * into a path. What the kernel had in the socket is its own to reuse.
+ * A body may have a token or a passphrase in it. acd's copy is wiped when it is
+ * freed, and microhttpd's as soon as acd has it; jansson wipes its own
+ * (vault_new()). The head is not wiped: a path must have no secret in it. Nor
+ * are the kernel's socket buffers.
  *
- * The socket has mode 0600 and belongs to the owner of the state directory:
- * whoever can connect may do everything. Limits are against mistakes.
+ * The socket has mode 0600 and belongs to the owner of the state directory: a
+ * client that can connect may do everything. Limits only guard against
+ * mistakes.
  */
 #include "control/acd/api/http.h"
 
@@ -53,12 +54,13 @@ static void on_timer(void *arg)
 	http_work(arg);
 }
 
-static void on_io(void *arg, uint32_t events ATTR_UNUSED)
+static void on_io(void *arg, uint32_t events)
 {
+	(void)events;
 	http_work(arg);
 }
 
-/* Outside of microhttpd, whose locks a producer must not meet. */
+/* Runs outside of microhttpd, whose locks a producer must not meet. */
 static void streams_refill(struct http *h)
 {
 	struct http_req *req;
@@ -92,9 +94,9 @@ static void http_work(struct http *h)
 }
 
 /*
- * Does @path fit the route? Parameters stand for one non-empty segment and
- * are kept in @req. microhttpd has decoded the path: what a segment may
- * contain is the handlers' business (name_check_instance()).
+ * Returns true if @path fits @pattern. A parameter is one non-empty segment,
+ * kept in @req. microhttpd has decoded the path; handlers check what a segment
+ * may contain (name_check_instance()).
  */
 static bool route_match(const char *pattern, const char *path,
 			struct http_req *req)
@@ -133,7 +135,7 @@ static void allow_add(char *list, size_t size, const char *method)
 	snprintf(list + used, size - used, "%s%s", used ? ", " : "", method);
 }
 
-/* The route, or NULL after an answer of 404 or 405. */
+/* Returns the route, or NULL after an answer of 404 or 405. */
 static const struct http_route *route_find(struct http_req *req,
 					   const char *method, const char *path)
 {
@@ -163,7 +165,7 @@ static const struct http_route *route_find(struct http_req *req,
 	return NULL;
 }
 
-/* The body as an object; false after an answer of 400 or 413. */
+/* Parses the body as an object. Returns false after an answer. */
 static bool body_parse(struct http_req *req)
 {
 	struct slice body = buf_slice(&req->body);
@@ -189,11 +191,12 @@ static bool body_parse(struct http_req *req)
 	return err.code == 0;
 }
 
-static void on_socket(void *arg, uint32_t events ATTR_UNUSED)
+static void on_socket(void *arg, uint32_t events)
 {
 	struct http_req *req = arg;
 
 	/* Level-triggered: it would come again for ever. */
+	(void)events;
 	loop_del(req->watch);
 	req->watch = NULL;
 	if (!req->suspended)
@@ -226,7 +229,8 @@ void http_req_resume(struct http_req *req)
 		return;
 	req->suspended = false;
 	MHD_resume_connection(req->conn);
-	/* It only leaves a note: its epoll set stays as quiet as it was. */
+	/* The call only sets a flag: it does not wake microhttpd's epoll
+	 * set. */
 	req->http->resumed = true;
 	loop_timer_set(req->http->timer, 0);
 }
@@ -241,24 +245,25 @@ static enum MHD_Result req_queue(struct http_req *req)
 		MHD_set_connection_option(req->conn,
 					  MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	ret = MHD_queue_response(req->conn, req->status, req->response);
-	MHD_destroy_response(req->response); /* our reference */
+	MHD_destroy_response(req->response); /* acd's reference */
 	req->response = NULL;
 	return ret;
 }
 
-/* Ends at the first that a string would cut short. */
-static enum MHD_Result arg_check(void *cls, enum MHD_ValueKind kind ATTR_UNUSED,
+/* Ends at the first value that has a NUL in it. */
+static enum MHD_Result arg_check(void *cls, enum MHD_ValueKind kind,
 				 const char *key, size_t key_len,
 				 const char *value, size_t len)
 {
 	bool *good = cls;
 
+	(void)kind;
 	*good = strlen(key) == key_len && (!value || strlen(value) == len);
 	return *good ? MHD_YES : MHD_NO;
 }
 
-/* Whoever reads a value as a string must not be made to act on another one
- * than was sent; false after an answer of 400. */
+/* A handler reads a value as a string, so it must not have a NUL: else it would
+ * act on another value than was sent. Returns false after an answer of 400. */
 static bool query_is_good(struct http_req *req)
 {
 	bool good = true;
@@ -277,6 +282,8 @@ static void req_dispatch(struct http_req *req, const char *method,
 	const struct http_route *route = route_find(req, method, path);
 
 	if (!route || !query_is_good(req) || (!req->raw && !body_parse(req)))
+		return;
+	if (route->call && !http_takes(req, route->call))
 		return;
 	req->handled = true;
 	route->fn(req->http->ctx, req);
@@ -298,7 +305,8 @@ static struct http_req *req_new(struct http *h, struct MHD_Connection *conn,
 	return req;
 }
 
-/* A declared length beyond everything is refused before it is sent. */
+/* A declared length beyond HTTP_EXCESS_MAX is refused before the body is
+ * sent. */
 static bool length_is_absurd(const struct http_req *req)
 {
 	const char *text = MHD_lookup_connection_value(
@@ -308,8 +316,8 @@ static bool length_is_absurd(const struct http_req *req)
 	return text && str_parse_u64(text, 0, HTTP_EXCESS_MAX, &len) < 0;
 }
 
-/* @data is a place in microhttpd's own buffer, which it reads no more of once
- * all of it was taken. */
+/* Wipes @data, which is in microhttpd's buffer: it does not read what was
+ * taken. */
 static void body_add(struct http_req *req, const char *data, size_t len)
 {
 	if (req->excess || buf_append(&req->body, data, len) < 0) {
@@ -330,7 +338,7 @@ static void body_pass(struct http_req *req, const char *data, size_t *size)
 		http_req_suspend(req);
 }
 
-/* In the place of a request whose path names nothing. */
+/* Stands for a request whose path is refused. */
 static char path_is_bad;
 
 static bool is_control(unsigned char c)
@@ -339,12 +347,12 @@ static bool is_control(unsigned char c)
 }
 
 /*
- * The path as it was sent: decoded, what stands behind a NUL is gone, and "s1"
- * answers who asked for another. No name of ours has a control byte at all.
+ * Checks the path as it was sent. Decoded it would end at a NUL, and name
+ * another object. No name has a control byte.
  */
-static void *on_uri(void *cls, const char *uri,
-		    struct MHD_Connection *conn ATTR_UNUSED)
+static void *on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
 {
+	(void)conn;
 	(void)cls;
 	for (; *uri && *uri != '?'; uri++) {
 		int high = *uri == '%' ? str_hex_digit((unsigned char)uri[1]) :
@@ -373,7 +381,7 @@ static enum MHD_Result on_head(struct http_req *req, const char *url,
 	return req_queue(req);
 }
 
-/* All of the body was seen; also after each resume. */
+/* The body is complete; called again after each resume. */
 static enum MHD_Result on_whole(struct http_req *req, const char *url,
 				const char *method)
 {
@@ -390,17 +398,17 @@ static enum MHD_Result on_whole(struct http_req *req, const char *url,
 	return MHD_YES;
 }
 
-/* First call: the head is there. Then each piece of the body, then once with
+/* Called when the head is there, then for each piece of the body, then with
  * *upload_size 0, and again after each resume. */
 static enum MHD_Result on_access(void *cls, struct MHD_Connection *conn,
 				 const char *url, const char *method,
-				 const char *version ATTR_UNUSED,
-				 const char *upload, size_t *upload_size,
-				 void **con_cls)
+				 const char *version, const char *upload,
+				 size_t *upload_size, void **con_cls)
 {
 	bool bad = *con_cls == &path_is_bad;
 	struct http_req *req = bad ? NULL : *con_cls;
 
+	(void)version;
 	if (!req) {
 		req = *con_cls = req_new(cls, conn, method);
 		if (req && bad) {
@@ -431,7 +439,7 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 	const struct http *h = cls;
 	struct http_req *req = *con_cls == &path_is_bad ? NULL : *con_cls;
 
-	/* Not for upgrades: they are in no list of microhttpd's any more. */
+	/* Not for upgrades, which microhttpd has taken off its lists. */
 	if (req && req->stream && why == MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		MHD_set_connection_option(conn, MHD_CONNECTION_OPTION_TIMEOUT,
 					  h->idle_s);
@@ -441,10 +449,11 @@ static void on_completed(void *cls, struct MHD_Connection *conn, void **con_cls,
 }
 
 ATTR_PRINTF(2, 0)
-static void on_log(void *cls ATTR_UNUSED, const char *fmt, va_list ap)
+static void on_log(void *cls, const char *fmt, va_list ap)
 {
 	char text[256];
 
+	(void)cls;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	text[strcspn(text, "\n")] = '\0';
 	log_debug("http: %s", text);
@@ -489,7 +498,7 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 			       MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
 
 	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h,
-				  /* first: it hears of the others' faults */
+				  /* first, to log faults of the others */
 				  MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
 				  MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
 				  MHD_OPTION_URI_LOG_CALLBACK, on_uri, NULL,
@@ -519,7 +528,7 @@ int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,
 	if (chown(sock_path, owner, group) < 0)
 		return err_sys(err, "give %s to its owner", sock_path);
 
-	/* microhttpd closes the socket in MHD_stop_daemon(). */
+	/* MHD_stop_daemon() closes the socket. */
 	rc = daemon_start(h, fd, err);
 	if (h->mhd)
 		fd_take(&fd);
@@ -534,7 +543,7 @@ void http_free(struct http *h)
 		return;
 	loop_del(h->io);
 	if (h->mhd) {
-		/* It refuses to stop with suspended connections. */
+		/* It does not stop with suspended connections. */
 		LIST_FOREACH (req, &h->reqs, link) {
 			req->left = true;
 			http_req_resume(req);

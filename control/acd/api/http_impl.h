@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_impl.h - inside of http.c and http_reply.c; nobody else includes it
+ * http_impl.h - inside of http.c and http_reply.c; nothing else includes it
  */
 #ifndef CONTROL_ACD_API_HTTP_IMPL_H
 #define CONTROL_ACD_API_HTTP_IMPL_H
@@ -12,38 +12,38 @@
 #include "lib/buf.h"
 
 #define HTTP_PARAMS_MAX 2u
-#define HTTP_PARAM_MAX 256u /* bytes of a path parameter, its end included */
+#define HTTP_PARAM_MAX 256u /* bytes of a path parameter, with the NUL */
 
 struct http_stream {
 	struct http_req *req;
-	struct buf buf; /* what the producer wrote and MHD has not taken */
+	struct buf buf; /* written, and not taken by microhttpd */
 	void (*on_room)(void *arg);
 	void (*on_abort)(void *arg);
 	void *arg;
-	bool ended; /* the producer is done, or knows that the client left */
-	bool failed; /* it ends in the middle */
-	bool drained; /* bytes left since the last on_room() */
+	bool ended; /* by the producer, or the client has left */
+	bool failed; /* ended by http_stream_fail() */
+	bool drained; /* bytes were sent since the last on_room() */
 };
 
 struct http_param {
-	const char *key; /* into the route's path, @key_len bytes */
+	const char *key; /* in the route's path, @key_len bytes */
 	size_t key_len;
 	char value[HTTP_PARAM_MAX];
 };
 
 /*
- * Two own a request: microhttpd until it has reported its completion
- * (@gone), and the handler until it has answered or heard that the client
- * left (@released). The second to let go frees it. A stream or an upgrade is
- * not released before its own end.
+ * A request has two owners: microhttpd, until it reports completion (@gone),
+ * and the handler, until it has answered or was told that the client has left
+ * (@released). The last one frees it. A stream or an upgrade is released at its
+ * own end.
  */
 struct http_req {
 	struct http *http;
 	struct MHD_Connection *conn;
 	LIST_ENTRY(http_req) link; /* while not @gone */
 
-	struct buf body; /* as it comes in; wiped, it may be a secret */
-	size_t excess; /* bytes of a body that is too large, thrown away */
+	struct buf body; /* as it comes in; wiped, as it may be secret */
+	size_t excess; /* dropped bytes of a body that is too large */
 	json_t *json;
 	/* Of a PUT, whose body is not kept. */
 	bool raw, raw_ended;
@@ -54,11 +54,11 @@ struct http_req {
 	unsigned params;
 
 	bool gone;
-	bool handled; /* a handler has seen it, and lets go of it */
+	bool handled; /* a handler has got it, and releases it */
 	bool released;
 	bool suspended;
-	bool left; /* the client, or our memory: end the connection */
-	struct loop_io *watch; /* of the socket, for that */
+	bool left; /* end the connection: the client has left, or no memory */
+	struct loop_io *watch; /* of the socket: sees the client leave */
 	void (*on_abort)(void *arg);
 	void *abort_arg;
 
@@ -68,6 +68,8 @@ struct http_req {
 	struct http_stream *stream;
 	void (*upgrade_fn)(void *arg, int fd, struct slice early);
 	void *upgrade_arg;
+	const char *upgrade_key; /* a header of the 101; NULL: none */
+	char upgrade_value[HTTP_PARAM_MAX];
 };
 
 LIST_HEAD(http_req_list, http_req);
@@ -78,22 +80,23 @@ struct http {
 	void *ctx;
 	struct MHD_Daemon *mhd;
 	struct loop_io *io; /* of microhttpd's own epoll set */
-	struct loop_timer *timer; /* when microhttpd wants to run anyway */
+	struct loop_timer *timer; /* for microhttpd's own time limits */
 	struct http_req_list reqs;
-	unsigned idle_s; /* what a silent connection gets */
+	unsigned idle_s; /* time limit of an idle connection */
 	bool room_due; /* a stream was drained */
 	bool resumed; /* a connection waits for the next MHD_run() */
 };
 
-/* Parks the connection, and watches whether the client leaves. */
+/* Suspends the connection, and watches for the client to leave. */
 void http_req_suspend(struct http_req *req);
-/* Lets a suspended connection go on; no effect on others. */
+/* Resumes a suspended connection; no effect on others. */
 void http_req_resume(struct http_req *req);
-/* The handler's half is done. */
-void http_req_release(struct http_req *req);
-/* microhttpd's half is done: tells whoever still works for the client. */
+/* Called when microhttpd is done; tells a handler that still works for the
+ * client. May free @req. */
 void http_req_completed(struct http_req *req);
-/* An answer of the server itself; @code as in http_reply_error(). */
+/* Returns false after an answer, if the request does not fit @call. */
+bool http_takes(struct http_req *req, const struct http_call *call);
+/* Answers for the server itself; @code as in http_reply_error(). */
 void http_req_refuse(struct http_req *req, unsigned status, const char *code,
 		     const char *message);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_reply.c - what a handler does with its request: look, answer, stream,
- * take the socket
+ * http_reply.c - a handler's side of a request: read it, answer, stream
  */
 #include "control/acd/api/http.h"
 
@@ -41,6 +40,14 @@ bool http_query_flag(struct http_req *req, const char *key)
 	const char *v = http_query(req, key);
 
 	return v && (strcmp(v, "1") == 0 || strcmp(v, "true") == 0);
+}
+
+uint64_t http_query_u64(struct http_req *req, const char *key, uint64_t def)
+{
+	const char *text = http_query(req, key);
+	uint64_t n;
+
+	return text && str_parse_u64(text, 0, UINT64_MAX, &n) == 0 ? n : def;
 }
 
 const char *http_header(struct http_req *req, const char *key)
@@ -98,7 +105,8 @@ static void req_free(struct http_req *req)
 	free(req);
 }
 
-void http_req_release(struct http_req *req)
+/* The handler's half is done. */
+static void http_req_release(struct http_req *req)
 {
 	req->released = true;
 	if (req->gone)
@@ -106,10 +114,10 @@ void http_req_release(struct http_req *req)
 }
 
 /*
- * The three kinds of owner that may be left behind: a handler that has not
- * answered, the producer of a stream, the receiver of a socket. A handler
- * without on_abort answers later, into the void. Where the client left in the
- * middle of the body, there is none.
+ * Tells the owner that is left: a handler that has not answered, the producer
+ * of a stream, or the receiver of a socket. A handler without on_abort answers
+ * later, and the answer is dropped. If the client left during the body, there
+ * may be none.
  */
 void http_req_completed(struct http_req *req)
 {
@@ -128,7 +136,7 @@ void http_req_completed(struct http_req *req)
 		s->on_abort(s->arg);
 		http_req_release(req);
 	} else if (s) {
-		return; /* its producer meets -EPIPE, and ends it */
+		return; /* its producer gets -EPIPE and ends it */
 	} else if (req->upgrade_fn) {
 		req->upgrade_fn(req->upgrade_arg, -1, slice_of(NULL, 0));
 		http_req_release(req);
@@ -138,8 +146,8 @@ void http_req_completed(struct http_req *req)
 	}
 }
 
-/* Takes @response (NULL: no memory; the connection ends without an answer).
- */
+/* Takes ownership of @response; NULL (no memory) ends the connection without an
+ * answer. */
 static void req_answer(struct http_req *req, unsigned status,
 		       struct MHD_Response *response)
 {
@@ -191,7 +199,7 @@ void http_reply_empty(struct http_req *req)
 void http_req_refuse(struct http_req *req, unsigned status, const char *code,
 		     const char *message)
 {
-	http_reply_json(req, (int)status, jsonx_error(code, message));
+	http_reply_json(req, (int)status, jsonx_error(code, NULL, message));
 }
 
 struct error_kind {
@@ -213,33 +221,58 @@ static const struct error_kind error_kinds[] = {
 	{ ENOSPC, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable" },
 };
 
-void http_reply_error(struct http_req *req, const struct err *err,
-		      const char *code)
+static struct error_kind error_kind(int code)
 {
 	struct error_kind kind = { 0, MHD_HTTP_INTERNAL_SERVER_ERROR,
 				   "internal" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(error_kinds); i++) {
-		if (error_kinds[i].code == -err->code)
+		if (error_kinds[i].code == -code)
 			kind = error_kinds[i];
 	}
-	http_req_refuse(req, kind.status, code ? code : kind.word, err->msg);
+	return kind;
 }
 
-/* microhttpd wants bytes of a stream. */
-static ssize_t stream_read(void *cls, uint64_t pos ATTR_UNUSED, char *out,
-			   size_t max)
+void http_reply_error(struct http_req *req, const struct err *err,
+		      const char *code)
+{
+	struct error_kind kind = error_kind(err->code);
+
+	http_reply_json(req, (int)kind.status,
+			jsonx_error(code ? code : kind.word, err->key,
+				    err->msg));
+}
+
+void http_reply_refusal(struct http_req *req, const struct err *err,
+			const char *code, json_t *takes_more)
+{
+	struct error_kind kind = error_kind(err->code);
+	json_t *body;
+
+	if (!code)
+		code = err->word[0] ? err->word : kind.word;
+	body = jsonx_error(code, err->key, err->msg);
+	if (takes_more)
+		json_object_update_missing(json_object_get(body, "error"),
+					   takes_more);
+	json_decref(takes_more);
+	http_reply_json(req, (int)kind.status, body);
+}
+
+/* Gives bytes of a stream to microhttpd. */
+static ssize_t stream_read(void *cls, uint64_t pos, char *out, size_t max)
 {
 	struct http_stream *s = cls;
 	struct slice data = buf_slice(&s->buf);
 
+	(void)pos;
 	if (s->req->left)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	if (data.len == 0 && s->ended)
 		return s->failed ? MHD_CONTENT_READER_END_WITH_ERROR :
 				   MHD_CONTENT_READER_END_OF_STREAM;
 	if (data.len == 0) {
-		/* Without this it would ask again at once, for ever. */
+		/* Else it would ask again at once, for ever. */
 		http_req_suspend(s->req);
 		return 0;
 	}
@@ -340,7 +373,7 @@ int http_stream_write(struct http_stream *s, const void *data, size_t len)
 void http_stream_end(struct http_stream *s)
 {
 	if (s->ended)
-		return; /* on_abort() calls here: the stream is ended already */
+		return; /* called from on_abort(): ended already */
 	s->ended = true;
 	http_req_resume(s->req);
 	http_req_release(s->req);
@@ -353,18 +386,19 @@ void http_stream_fail(struct http_stream *s)
 }
 
 /*
- * The receiver gets a descriptor of its own; microhttpd's goes back to it
- * right away, so that no state of the library outlives the upgrade.
+ * The receiver gets a duplicate; microhttpd's descriptor is given back at once,
+ * so that the library keeps no state of the upgrade.
  */
-static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
-			void *con_cls ATTR_UNUSED, const char *extra,
-			size_t extra_size, MHD_socket sock,
+static void on_upgraded(void *cls, struct MHD_Connection *conn, void *con_cls,
+			const char *extra, size_t extra_size, MHD_socket sock,
 			struct MHD_UpgradeResponseHandle *urh)
 {
 	struct http_req *req = cls;
 	struct http *h = req->http;
 	int fd = fcntl(sock, F_DUPFD_CLOEXEC, 0);
 
+	(void)conn;
+	(void)con_cls;
 	loop_del(req->watch);
 	req->watch = NULL;
 	if (fd >= 0 && fd_nonblock(fd, 1) < 0)
@@ -373,8 +407,15 @@ static void on_upgraded(void *cls, struct MHD_Connection *conn ATTR_UNUSED,
 	req->upgrade_fn(req->upgrade_arg, fd, slice_of(extra, extra_size));
 	http_req_release(req);
 	MHD_upgrade_action(urh, MHD_UPGRADE_ACTION_CLOSE);
-	/* The library lets go of its copy in another round of its own. */
+	/* The library closes its copy in its next run. */
 	h->resumed = true;
+}
+
+void http_upgrade_header(struct http_req *req, const char *key,
+			 const char *value)
+{
+	req->upgrade_key = key;
+	snprintf(req->upgrade_value, sizeof(req->upgrade_value), "%s", value);
 }
 
 void http_upgrade(struct http_req *req,
@@ -392,6 +433,9 @@ void http_upgrade(struct http_req *req,
 	}
 	MHD_add_response_header(r, MHD_HTTP_HEADER_UPGRADE,
 				HTTP_UPGRADE_PROTOCOL);
+	if (req->upgrade_key)
+		MHD_add_response_header(r, req->upgrade_key,
+					req->upgrade_value);
 	req->upgrade_fn = fn;
 	req->upgrade_arg = arg;
 	req_answer(req, MHD_HTTP_SWITCHING_PROTOCOLS, r);

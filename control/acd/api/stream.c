@@ -2,18 +2,19 @@
 /*
  * stream.c - a client's upgraded connection, joined to one run
  *
- * Theory of operation: stream_output.c is the way to the client. Input that
- * the run cannot take yet waits in @input, one window at most, since the
- * client gets credit only for what was passed on. A client that leaves its run behind has given that input, too: without a connection the
- * stream then stays until the run has taken it, and lets output pass.
+ * Theory of operation: output is in stream_output.c. Input that the run cannot
+ * take yet waits in @input, one window at most, since the client gets credit
+ * only for what was passed on. If a client leaves a detached run while input
+ * waits, the stream stays without a connection until the run has taken it, and
+ * drops output.
  *
- * After EXIT acd closes its direction only and reads on until the client has
- * closed, too: a client that is just sending must not be hit by EPIPE before
- * it has read how its run ended.
+ * After EXIT acd closes only its own direction and reads on until the client
+ * has closed as well: a client that is sending must not get EPIPE before it has
+ * read how its run ended.
  *
- * The client is the user, yet its bytes are parsed as strictly as a guest's:
- * what does not fit ends the connection. Nothing is torn down from inside a
- * callback of the run; what goes wrong there shows at the next event of the
+ * The client is the user's, but its bytes are parsed as strictly as a
+ * sandbox's: a malformed frame ends the connection. Nothing is freed from
+ * inside a callback of the run; a fault there shows at the next event of the
  * descriptor.
  */
 #include "control/acd/api/stream.h"
@@ -36,7 +37,8 @@ static void stream_free(struct stream *st)
 	loop_timer_free(st->linger);
 	loop_timer_free(st->stall);
 	instance_log_close(st->log);
-	/* Whoever else has the descriptor, the client sees the end now. */
+	/* Even if another process has the descriptor, the client sees the end
+	 * now. */
 	if (st->fd >= 0) {
 		shutdown(st->fd, SHUT_RDWR);
 		close(st->fd);
@@ -48,7 +50,7 @@ static void stream_free(struct stream *st)
 	free(st);
 }
 
-/* The client has left its run to itself. */
+/* The client has left, and its run goes on. */
 static void stream_leave(struct stream *st)
 {
 	struct run *r = st->run;
@@ -63,7 +65,8 @@ static void stream_leave(struct stream *st)
 
 /* ---- input ---- */
 
-/* Nobody waits for this stream's input any more: what comes is dropped. */
+/* Returns false if input is dropped: the run has ended, or an attached client
+ * has no terminal. */
 static bool input_is_wanted(const struct stream *st)
 {
 	if (!st->run)
@@ -84,7 +87,7 @@ static void input_passed(struct stream *st, size_t len)
 	stream_queued(st, link_put_u32(&st->out, LINK_CREDIT, CHANNEL, owed));
 }
 
-/* Passes on what the run takes of @data; how much that was. */
+/* Passes on what the run takes of @data. Returns how much that was. */
 static size_t input_pass(struct stream *st, struct slice data)
 {
 	size_t room;
@@ -107,7 +110,7 @@ static void input_continue(struct stream *st)
 		buf_consume(&st->input, passed);
 		input_passed(st, passed);
 	}
-	/* A terminal's end is typed; only the owner may close a pipe. */
+	/* An attached client must not end the run's stdin. */
 	if (st->eof && !st->eof_passed && buf_len(&st->input) == 0 && st->run &&
 	    st->role != STREAM_GUEST) {
 		st->eof_passed = true;
@@ -130,7 +133,7 @@ static int client_stdin(struct stream *st, struct slice data)
 
 	if (st->eof || data.len > st->in_window)
 		return -EBADMSG;
-	/* The terminal has the size of whoever used it last. */
+	/* The terminal has the size of the client that used it last. */
 	if (st->rows > 0 && st->run && run_is_tty(st->run))
 		run_resize(st->run, st->rows, st->cols);
 	st->in_window -= (uint32_t)data.len;
@@ -172,7 +175,7 @@ static int client_resize(struct stream *st, const struct link_frame *f)
 static int client_detach(struct stream *st)
 {
 	if (st->role == STREAM_OWNER)
-		st->role = STREAM_DETACHED; /* its loss ends nothing any more */
+		st->role = STREAM_DETACHED; /* its loss does not end the run */
 	return -ENOTCONN;
 }
 
@@ -207,7 +210,7 @@ static int client_frame(void *arg, const struct link_frame *f)
 
 /* ---- the connection ---- */
 
-/* Goes on without a connection, until the run has taken @input. */
+/* Goes on without a connection until the run has taken @input. */
 static void stream_stay(struct stream *st)
 {
 	st->leaving = true;
@@ -218,11 +221,11 @@ static void stream_stay(struct stream *st)
 	fd_closep(&st->fd);
 	buf_consume(&st->out, buf_len(&st->out));
 	st->sendable = st->tail = 0;
-	/* All output so far is disposed of: more than was sent is fine. */
+	/* Credit for all output so far; more than was sent is fine. */
 	run_watch_credit(st->watch, UINT32_MAX);
 }
 
-/* The client has gone, one way or another. */
+/* The client has gone, or is cut off. */
 static void stream_lost(struct stream *st)
 {
 	struct run *r = st->run;
@@ -235,7 +238,7 @@ static void stream_lost(struct stream *st)
 		stream_leave(st);
 		return;
 	}
-	/* The watch first: the end of an exec would call it. */
+	/* First: the end of an exec would call the watcher. */
 	run_watch_free(st->watch);
 	st->watch = NULL;
 	st->run = NULL;
@@ -249,8 +252,8 @@ static void linger_over(void *arg)
 	stream_free(arg);
 }
 
-/* All was said. A client that it cannot wait for is cut off, which shows at
- * the next event. */
+/* All was sent. Without a timer the client is cut off, which shows at the next
+ * event. */
 static void stream_linger(struct stream *st)
 {
 	st->linger = loop_timer_new(st->loop, linger_over, st);
@@ -264,18 +267,18 @@ static void stream_linger(struct stream *st)
 static void stream_io(void *arg, uint32_t events)
 {
 	struct stream *st = arg;
-	int ret = 0;
+	int rc = 0;
 
 	if (events & EPOLLOUT)
-		ret = stream_flush(st);
-	if (ret == 0 && events & ~(uint32_t)EPOLLOUT)
-		ret = linkio_read(st->fd, &st->rest, client_frame, st);
-	if (ret == 0 && st->log)
+		rc = stream_flush(st);
+	if (rc == 0 && events & ~(uint32_t)EPOLLOUT)
+		rc = linkio_read(st->fd, &st->rest, client_frame, st);
+	if (rc == 0 && st->log)
 		stream_catch_up(st);
-	/* Clients come and go; only what they should not do is told. */
-	if (ret == -EBADMSG)
-		log_warn("a client's stream ended: %s", err_text(ret));
-	if (ret < 0)
+	/* Clients come and go; only a malformed frame is logged. */
+	if (rc == -EBADMSG)
+		log_warn("a client's stream ended: %s", err_text(rc));
+	if (rc < 0)
 		stream_lost(st);
 	else if (st->over && !st->linger && buf_len(&st->out) == 0)
 		stream_linger(st);
@@ -291,7 +294,7 @@ static void stream_exited(void *arg, const struct link_exit *x)
 		return;
 	}
 	if (st->log) {
-		st->exit = *x; /* told when it has caught up */
+		st->exit = *x; /* sent when it has caught up */
 		st->exit_waits = true;
 		return;
 	}
@@ -342,35 +345,35 @@ struct stream *stream_new(struct loop *loop, struct run *r,
 	return st;
 }
 
-/* What was read behind the request's head is parsed like the rest. */
+/* Parses what was read behind the request's head. */
 static int stream_early(struct stream *st, struct slice early)
 {
 	struct link_frame f;
-	int ret;
+	int rc;
 
-	while ((ret = link_parse(&early, &f, NULL)) == 0) {
-		ret = client_frame(st, &f);
-		if (ret < 0)
-			return ret;
+	while ((rc = link_parse(&early, &f, NULL)) == 0) {
+		rc = client_frame(st, &f);
+		if (rc < 0)
+			return rc;
 	}
-	if (ret != -EAGAIN)
-		return ret;
+	if (rc != -EAGAIN)
+		return rc;
 	return early.len > 0 ? buf_append(&st->rest, early.ptr, early.len) : 0;
 }
 
 void stream_connect(struct stream *st, int fd, struct slice early)
 {
-	int ret = -ENOTCONN;
+	int rc = -ENOTCONN;
 
 	st->fd = fd;
 	if (fd >= 0) {
 		st->events = EPOLLIN;
 		st->io = loop_add(st->loop, fd, st->events, stream_io, st);
-		ret = st->io ? stream_early(st, early) : -errno;
+		rc = st->io ? stream_early(st, early) : -errno;
 		if (st->broken)
-			ret = -ENOBUFS;
+			rc = -ENOBUFS;
 	}
-	if (ret < 0) {
+	if (rc < 0) {
 		stream_lost(st);
 		return;
 	}

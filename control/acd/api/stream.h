@@ -2,9 +2,9 @@
 /*
  * stream.h - a client's upgraded connection, joined to one run
  *
- * A stream owns itself: it goes when its run is over and all was sent, or
- * when its client has gone. It watches the run from the moment it is made,
- * before it has its connection, so that nothing of a short run is lost.
+ * A stream owns itself: it is freed when its run has ended and all was sent, or
+ * when its client has gone. It watches the run before it has a connection, so
+ * no output of a short run is lost.
  */
 #ifndef CONTROL_ACD_API_STREAM_H
 #define CONTROL_ACD_API_STREAM_H
@@ -20,21 +20,23 @@
 struct stream;
 
 enum stream_role {
-	STREAM_OWNER, /* the run is its client's: ends when it is lost */
-	STREAM_DETACHED, /* as OWNER, but the run outlives it */
-	STREAM_GUEST, /* attached to a run of somebody else's */
+	STREAM_OWNER, /* the run is the client's: ends if it is lost */
+	STREAM_DETACHED, /* as OWNER, but the run goes on without it */
+	STREAM_GUEST, /* attached to another client's run */
 };
 
-/* NULL with errno: EMFILE too many follow this run, ENOMEM. */
+/* Returns NULL with errno: EMFILE if too many follow the run, ENOMEM. */
 struct stream *stream_new(struct loop *loop, struct run *r,
 			  enum stream_role role);
-/* What is shown first: output that went before, at most STREAM_REPLAY_MAX
- * bytes, and modes of the terminal. Before stream_connect(). */
+/* To be called before stream_connect(): queues earlier output and modes of the
+ * terminal, at most STREAM_REPLAY_MAX bytes in all. Returns 0; -EMSGSIZE for
+ * more; -ENOMEM, -ENOBUFS. */
 int stream_replay(struct stream *st, const void *data, size_t len);
-/* Takes the connection (non-blocking), @early is what was read of it. A
- * negative @fd: the client has gone. */
+/* Takes ownership of @fd, the non-blocking connection; @early is what was read
+ * of it already. If @fd is negative, the client has gone. May free the
+ * stream. */
 void stream_connect(struct stream *st, int fd, struct slice early);
-/* Closes them all, for the end of acd. */
+/* Closes all streams when acd ends; their runs go on. */
 void stream_close_all(void);
 
 #endif

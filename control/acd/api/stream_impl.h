@@ -9,7 +9,7 @@
 
 #include "control/acd/api/stream.h"
 
-#define CHANNEL 1u /* there is but one on such a connection */
+#define CHANNEL 1u /* the only one of a connection */
 #define OUT_MAX ((LINK_HEADER + 2) * LINK_WINDOW)
 
 struct stream {
@@ -21,29 +21,29 @@ struct stream {
 	struct run *run; /* NULL: over, or left */
 	struct run_watch *watch;
 	enum stream_role role;
-	bool over; /* EXIT is in the queue */
-	bool broken; /* something could not be queued; ends at the next event */
-	bool leaving; /* without its client, for the sake of @input */
+	bool over; /* EXIT was queued */
+	bool broken; /* a frame could not be queued; ends at the next event */
+	bool leaving; /* has no client any more, only @input for the run */
 	struct loop_timer *linger; /* EXIT was sent */
 
 	struct buf rest; /* beginning of a frame from the client */
 	struct buf out;
-	size_t sendable; /* bytes of out that the client has credit for */
+	size_t sendable; /* bytes of out that the client's credit covers */
 	size_t tail; /* size of the last frame in out if it is output, else 0 */
 	enum link_type tail_type;
 	uint32_t window; /* bytes of output that the client takes */
-	uint32_t replay; /* bytes on their way that the run has credit for */
+	uint32_t replay; /* sent bytes that the run has credit for already */
 
 	/* Of an attached client only. */
-	uint32_t unpaid; /* bytes that the run waits to have credit for */
-	struct loop_timer *stall; /* while that is much */
-	struct instance_log *log; /* it is behind, and reads here */
-	bool exit_waits; /* until it has caught up */
+	uint32_t unpaid; /* bytes that the run has no credit for yet */
+	struct loop_timer *stall; /* runs while that is much */
+	struct instance_log *log; /* not NULL: it is behind, and reads here */
+	bool exit_waits; /* EXIT is sent when it has caught up */
 	struct link_exit exit;
 
 	struct buf input; /* STDIN that the run has no room for */
 	uint32_t in_window; /* bytes of STDIN that the client may send */
-	uint32_t in_owed; /* that it may send once we have told it */
+	uint32_t in_owed; /* credit that the client has not been sent yet */
 	uint16_t rows, cols; /* of the client's terminal; 0: not known */
 	bool eof; /* STDIN_EOF came */
 	bool eof_passed;
@@ -51,19 +51,21 @@ struct stream {
 
 /* ---- stream_output.c ---- */
 
-void stream_events(struct stream *st);
-/* Moves @sendable over the frames that the client's credit covers. */
+/* Extends @sendable over the frames that the client's credit covers, and sets
+ * the events. */
 void stream_release(struct stream *st);
 int stream_flush(struct stream *st);
-/* The frame was put at the end of the queue. */
+/* Called after a frame was queued with the result @put_result: sends what it
+ * can. A failure breaks the stream at the next event. */
 void stream_queued(struct stream *st, int put_result);
 void stream_output(void *arg, enum link_type type, struct slice data);
 void stream_started(void *arg, uint32_t pid);
 void stream_notice(void *arg, uint8_t level, const char *text);
 int stream_credit(struct stream *st, const struct link_frame *f);
-/* Sends of the log what the client has room for. */
+/* Sends as much of the log as the client has credit for. */
 void stream_catch_up(struct stream *st);
-/* An attached client takes nothing. */
+/* Called when an attached client has taken too little for too long: makes it
+ * read from the log, and no longer hold up the run. */
 void stream_stalled(void *arg);
 
 #endif

@@ -3,19 +3,19 @@
  * stream_output.c - a run's output, on its way to a client
  *
  * Theory of operation: output goes into one queue of whole frames, and from
- * there to the client while it has given credit; @sendable is how far into
- * the queue that reaches. The run gets its credit when the client has given
- * its own, so the queue holds one window and a replay at most: the guest may
- * not send more. With an empty queue and enough credit, output goes straight
- * from the receive buffer of the guest's link to the client. Headers are in
- * nobody's window: small frames become one while they wait, and OUT_MAX has
- * room for a header with every byte, as when two streams take turns.
+ * there to the client while its credit lasts; @sendable is how far into the
+ * queue that reaches. The run gets credit when the client gives credit. So the
+ * queue holds at most one window and a replay: the sandbox may not send more.
+ * If the queue is empty and the credit suffices, output goes straight from the
+ * receive buffer of the guest link to the client. Headers are in no window. So
+ * small frames are merged while they wait, and OUT_MAX has room for a header
+ * with every byte, as when two streams take turns.
  *
- * A client that is attached to somebody else's run and takes nothing for
- * STALL_MS, although much waits for it, is left behind: the run goes on
- * without it. What it misses it reads from the log on disk as it takes it,
- * until it has caught up; it is told of what the log has lost by then. The
- * log has one stream: errors of a run without a terminal come as its output.
+ * If an attached client takes too little for STALL_MS although much waits for
+ * it, the run goes on without it. The client then reads what it misses from the
+ * log on disk until it has caught up, and is told what the log has lost by
+ * then. The log has one stream, so stderr of a run without a terminal comes as
+ * stdout.
  */
 #include <stdio.h>
 #include <sys/socket.h>
@@ -28,7 +28,7 @@
 #define STALL_MS 500u
 #define CATCH_UP_BYTES 65536u
 
-void stream_events(struct stream *st)
+static void stream_events(struct stream *st)
 {
 	uint32_t want = EPOLLIN;
 
@@ -40,9 +40,9 @@ void stream_events(struct stream *st)
 		st->events = want;
 }
 
-/* ---- towards the client ---- */
+/* ---- to the client ---- */
 
-/* Moves @sendable over the frames that the client's credit covers. */
+/* Extends @sendable over the frames that the client's credit covers. */
 static void sendable_grow(struct stream *st)
 {
 	struct slice all = buf_slice(&st->out), held = all, sendable;
@@ -71,14 +71,14 @@ void stream_release(struct stream *st)
 int stream_flush(struct stream *st)
 {
 	size_t before = buf_len(&st->out);
-	int ret = linkio_flush(st->fd, &st->out, st->sendable);
+	int rc = linkio_flush(st->fd, &st->out, st->sendable);
 
 	st->sendable -= before - buf_len(&st->out);
 	stream_events(st);
-	return ret;
+	return rc;
 }
 
-/* Queue frames could not fit only if somebody's accounting is wrong. */
+/* Frames always fit, unless credit was counted wrongly. */
 static void stream_check(struct stream *st, int put_result)
 {
 	if (put_result >= 0 || st->broken)
@@ -89,19 +89,18 @@ static void stream_check(struct stream *st, int put_result)
 		shutdown(st->fd, SHUT_RDWR);
 }
 
-/* The frame was put at the end of the queue. */
 void stream_queued(struct stream *st, int put_result)
 {
 	st->tail = 0;
 	stream_check(st, put_result);
-	/* Events only for what is left then: mostly that is nothing. */
+	/* Events are set for what remains after the flush; mostly nothing. */
 	sendable_grow(st);
 	if (st->fd >= 0)
 		stream_flush(st); /* an error shows at the next event */
 }
 
-/* Adds @data to the last frame of the queue, of which nothing was sent yet;
- * false: it needs a frame of its own. */
+/* Adds @data to the last frame of the queue if none of it was sent. Returns
+ * false if it needs a frame of its own. */
 static bool output_merge(struct stream *st, enum link_type type,
 			 struct slice data)
 {
@@ -126,7 +125,7 @@ static bool output_merge(struct stream *st, enum link_type type,
 	return true;
 }
 
-/* An attached client has to take much of it, or is left behind. */
+/* Counts @bytes that an attached client must take before STALL_MS are over. */
 static void output_owed(struct stream *st, uint32_t bytes)
 {
 	if (!st->stall)
@@ -139,7 +138,7 @@ static void output_owed(struct stream *st, uint32_t bytes)
 void stream_output(void *arg, enum link_type type, struct slice data)
 {
 	struct stream *st = arg;
-	int ret;
+	int rc;
 
 	if (st->leaving || st->log)
 		run_watch_credit(st->watch, (uint32_t)data.len);
@@ -148,11 +147,11 @@ void stream_output(void *arg, enum link_type type, struct slice data)
 	output_owed(st, (uint32_t)data.len);
 	if (st->fd >= 0 && buf_len(&st->out) == 0 && data.len <= st->window) {
 		st->window -= (uint32_t)data.len;
-		st->tail = 0; /* a rest of this frame is no whole one */
-		ret = linkio_send(st->fd, &st->out, type, CHANNEL, data.ptr,
-				  data.len);
+		st->tail = 0; /* its rest will be no whole frame */
+		rc = linkio_send(st->fd, &st->out, type, CHANNEL, data.ptr,
+				 data.len);
 		st->sendable = buf_len(&st->out);
-		stream_check(st, ret);
+		stream_check(st, rc);
 		stream_events(st);
 		return;
 	}
@@ -160,10 +159,10 @@ void stream_output(void *arg, enum link_type type, struct slice data)
 		stream_events(st);
 		return;
 	}
-	ret = link_put(&st->out, type, CHANNEL, data.ptr, data.len);
-	st->tail = ret == 0 ? LINK_HEADER + data.len : 0;
+	rc = link_put(&st->out, type, CHANNEL, data.ptr, data.len);
+	st->tail = rc == 0 ? LINK_HEADER + data.len : 0;
 	st->tail_type = type;
-	stream_check(st, ret);
+	stream_check(st, rc);
 	stream_release(st);
 }
 
@@ -188,7 +187,7 @@ void stream_notice(void *arg, uint8_t level, const char *text)
 
 /* ---- a client that is left behind ---- */
 
-/* The client has disposed of @bytes of what the run waits for. */
+/* The client has given credit for @bytes that the run waits for. */
 static void stream_paid(struct stream *st, uint32_t bytes)
 {
 	if (st->stall) {
@@ -257,7 +256,7 @@ void stream_stalled(void *arg)
 	struct stream *st = arg;
 	struct err err = { 0 };
 
-	/* Without its log it holds the run back, as others may. */
+	/* Without the log it holds up the run, as any watcher does. */
 	if (!st->run || st->leaving ||
 	    instance_log_open(run_instance(st->run), 0, 0, catch_up_wake, st,
 			      &st->log, &err) < 0)
@@ -271,7 +270,7 @@ int stream_credit(struct stream *st, const struct link_frame *f)
 {
 	uint32_t bytes, replayed;
 
-	/* More than the window was never sent and not credited. */
+	/* More was never sent. */
 	if (link_get_u32(f, &bytes) < 0 || bytes > LINK_WINDOW - st->window)
 		return -EBADMSG;
 	st->window += bytes;
@@ -284,14 +283,14 @@ int stream_credit(struct stream *st, const struct link_frame *f)
 
 int stream_replay(struct stream *st, const void *data, size_t len)
 {
-	int ret;
+	int rc;
 
 	if (len == 0)
 		return 0;
 	if (len > STREAM_REPLAY_MAX - st->replay)
 		return -EMSGSIZE;
-	ret = link_put(&st->out, LINK_STDOUT, CHANNEL, data, len);
-	if (ret == 0)
+	rc = link_put(&st->out, LINK_STDOUT, CHANNEL, data, len);
+	if (rc == 0)
 		st->replay += (uint32_t)len;
-	return ret;
+	return rc;
 }

@@ -18,15 +18,17 @@ static struct http_req *parked;
 static struct http_stream *stream, *quiet_stream;
 static size_t sent;
 
-static void on_park(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_park(void *ctx, struct http_req *req)
 {
+	(void)ctx;
 	parked = req;
 }
 
-static void on_room(void *arg ATTR_UNUSED)
+static void on_room(void *arg)
 {
 	static const char block[4096];
 
+	(void)arg;
 	for (; sent < STREAM_BYTES && http_stream_room(stream) >= sizeof(block);
 	     sent += sizeof(block))
 		if (http_stream_write(stream, block, sizeof(block)) < 0)
@@ -37,12 +39,13 @@ static void on_room(void *arg ATTR_UNUSED)
 	}
 }
 
-static void on_stream(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_stream(void *ctx, struct http_req *req)
 {
 	bool silent = http_query_flag(req, "silent");
 	struct http_stream *s = http_reply_stream(
 		req, "text/plain", silent ? NULL : on_room, NULL, NULL);
 
+	(void)ctx;
 	if (silent) {
 		quiet_stream = s;
 		http_stream_write(s, "x", 1);
@@ -53,15 +56,17 @@ static void on_stream(void *ctx ATTR_UNUSED, struct http_req *req)
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/park", on_park },
-	{ "GET", "/stream", on_stream },
+	{ "GET", "/park", on_park, NULL },
+	{ "GET", "/stream", on_stream, NULL },
 	{ 0 },
 };
 
-static void on_signal(void *arg ATTR_UNUSED, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
 	int status;
 
+	(void)arg;
+	(void)signo;
 	while (waitpid(-1, &status, WNOHANG) > 0)
 		loop_stop(loop, WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }

@@ -11,15 +11,16 @@
 
 static unsigned served;
 
-static void on_echo(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_echo(void *ctx, struct http_req *req)
 {
+	(void)ctx;
 	served++;
 	http_reply_json(req, 200, json_pack("{s:O}", "body", http_body(req)));
 }
 
 static const struct http_route routes[] = {
-	{ "POST", "/echo", on_echo },
-	{ NULL, NULL, NULL },
+	{ "POST", "/echo", on_echo, NULL },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static void client_leaves(void)

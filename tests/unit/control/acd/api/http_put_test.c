@@ -16,15 +16,17 @@ static struct {
 
 #define TAKE_MAX 70000u
 
-static void taker_go_on(void *arg ATTR_UNUSED)
+static void taker_go_on(void *arg)
 {
+	(void)arg;
 	http_body_resume(taker.req);
 }
 
-static size_t taker_take(void *arg ATTR_UNUSED, struct slice data)
+static size_t taker_take(void *arg, struct slice data)
 {
 	size_t i, n = data.len < TAKE_MAX / 4 ? data.len : TAKE_MAX / 4;
 
+	(void)arg;
 	for (i = 0; i < n; i++)
 		taker.sound &= data.ptr[i] == (uint8_t)(taker.bytes + i);
 	taker.bytes += n;
@@ -33,16 +35,18 @@ static size_t taker_take(void *arg ATTR_UNUSED, struct slice data)
 	return n;
 }
 
-static void taker_end(void *arg ATTR_UNUSED)
+static void taker_end(void *arg)
 {
+	(void)arg;
 	http_reply_json(taker.req, 200,
 			json_pack("{s:I, s:b}", "bytes",
 				  (json_int_t)taker.bytes, "sound",
 				  taker.sound));
 }
 
-static void on_take(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_take(void *ctx, struct http_req *req)
 {
+	(void)ctx;
 	loop_timer_free(taker.timer);
 	taker.timer = loop_timer_new(loop, taker_go_on, NULL);
 	taker.req = req;
@@ -51,18 +55,19 @@ static void on_take(void *ctx ATTR_UNUSED, struct http_req *req)
 	http_body_take(req, taker_take, taker_end, NULL);
 }
 
-static void on_fail(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_fail(void *ctx, struct http_req *req)
 {
 	struct err err = { 0 };
 
+	(void)ctx;
 	err_set(&err, -EALREADY, "it runs");
 	http_reply_error(req, &err, "already_running");
 }
 
 static const struct http_route routes[] = {
-	{ "PUT", "/take", on_take },
-	{ "PUT", "/fail", on_fail },
-	{ NULL, NULL, NULL },
+	{ "PUT", "/take", on_take, NULL },
+	{ "PUT", "/fail", on_fail, NULL },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static void client_put(void)

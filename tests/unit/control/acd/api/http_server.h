@@ -17,10 +17,12 @@
 static struct loop *loop;
 static struct http *http;
 
-static inline void on_signal(void *arg ATTR_UNUSED, int signo ATTR_UNUSED)
+static inline void on_signal(void *arg, int signo)
 {
 	int status;
 
+	(void)arg;
+	(void)signo;
 	while (waitpid(-1, &status, WNOHANG) > 0)
 		loop_stop(loop, WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }
@@ -52,6 +54,24 @@ static inline bool server_start(const char *name,
 	return ok(http && http_listen(http, sock_path, getuid(), getgid(),
 				      &err) == 0,
 		  "listen: %s", err.msg);
+}
+
+static inline void on_tick(void *arg)
+{
+	loop_stop(arg, 7);
+}
+
+/* Runs the loop until *@n is @want: the client has gone, and the server is told
+ * of that when it looks. 30 s at most. */
+static inline void until(const int *n, int want)
+{
+	struct loop_timer *tick = loop_timer_new(loop, on_tick, loop);
+
+	for (int i = 0; *n < want && i < 3000; i++) {
+		loop_timer_set(tick, 10);
+		loop_run(loop);
+	}
+	loop_timer_free(tick);
 }
 
 #endif
