@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api.h - the HTTP API of acd: one route table, its handlers
+ * api.h - the HTTP API of acd: one route table and its handlers
  *
- * docs/openapi.json says what each route takes and gives; a test holds the
- * two together. @ctx of every handler is the struct acd.
+ * spec/calls.h says what each call takes and gives. @ctx of every handler is
+ * the struct acd.
  */
 #ifndef CONTROL_ACD_API_API_H
 #define CONTROL_ACD_API_API_H
 
 #include "control/acd/api/http.h"
+#include "control/acd/api/spec/calls.h"
 
 struct acd;
 
 extern const struct http_route api_routes[]; /* ends with a NULL method */
 
-/* The name in the path, checked; NULL: the request was answered. */
+/* Returns the name in the path, checked and borrowed, or NULL after an
+ * answer. */
 const char *api_param_name(struct http_req *req);
-/* A query parameter as a number up to @max; absent: @def. Negative: the
- * request was answered. */
-int api_query_u64(struct http_req *req, const char *key, uint64_t max,
-		  uint64_t def, uint64_t *ret);
+/*
+ * A member of a body that fits its call (http.h). Each returns what stands for
+ * absent, if it is absent or null: false, @def, NULL. The text and the object
+ * are borrowed.
+ */
+bool api_flag(const json_t *body, const char *key);
+uint64_t api_number(const json_t *body, const char *key, uint64_t def);
+const char *api_text(const json_t *body, const char *key);
+json_t *api_object(const json_t *body, const char *key);
 
 /* api/host_calls.c: the daemon itself */
 void api_version(void *ctx, struct http_req *req);
@@ -36,14 +43,36 @@ void api_blueprint_list(void *ctx, struct http_req *req);
 void api_blueprint_get(void *ctx, struct http_req *req);
 void api_blueprint_build(void *ctx, struct http_req *req);
 
+/* api/blueprint_show.c */
+void api_blueprint_check(void *ctx, struct http_req *req);
+
+/* api/image_calls.c */
+void api_image_list(void *ctx, struct http_req *req);
+void api_image_remove(void *ctx, struct http_req *req);
+void api_image_prune(void *ctx, struct http_req *req);
+/* Writes the engine's id of the image in the path to @out, of 72 bytes or more.
+ * Returns 0, or -EINVAL after an answer. */
+int api_image_id(struct http_req *req, char *out, size_t size);
+
+/* api/sbom_call.c */
+void api_image_sbom(void *ctx, struct http_req *req);
+
+/* api/project_calls.c */
+void api_project_list(void *ctx, struct http_req *req);
+void api_project_check(void *ctx, struct http_req *req);
+void api_project_approve(void *ctx, struct http_req *req);
+void api_project_forget(void *ctx, struct http_req *req);
+
 /* api/file_calls.c */
 void api_files_get(void *ctx, struct http_req *req);
 void api_files_put(void *ctx, struct http_req *req);
 void api_files_post(void *ctx, struct http_req *req);
 void api_files_delete(void *ctx, struct http_req *req);
 
+/* api/preset_calls.c */
+void api_preset_list(void *ctx, struct http_req *req);
+
 /* api/gate_calls.c */
-void api_policy_presets(void *ctx, struct http_req *req);
 void api_machine_addresses(void *ctx, struct http_req *req);
 void api_policy_reload(void *ctx, struct http_req *req);
 void api_policy_lint(void *ctx, struct http_req *req);
@@ -54,6 +83,12 @@ void api_policy_get(void *ctx, struct http_req *req);
 void api_policy_set(void *ctx, struct http_req *req);
 void api_policy_check(void *ctx, struct http_req *req);
 void api_policy_learn(void *ctx, struct http_req *req);
+
+/* api/service_calls.c */
+void api_service_list(void *ctx, struct http_req *req);
+void api_service_get(void *ctx, struct http_req *req);
+void api_service_add(void *ctx, struct http_req *req);
+void api_service_remove(void *ctx, struct http_req *req);
 
 /* api/usage_call.c */
 void api_usage(void *ctx, struct http_req *req);
@@ -69,6 +104,9 @@ void api_vault_lock(void *ctx, struct http_req *req);
 void api_vault_passphrase(void *ctx, struct http_req *req);
 void api_vault_export(void *ctx, struct http_req *req);
 void api_vault_import(void *ctx, struct http_req *req);
+
+/* api/run_as_call.c */
+void api_run(void *ctx, struct http_req *req);
 
 /* api/process_calls.c */
 void api_instance_processes(void *ctx, struct http_req *req);

@@ -2,9 +2,9 @@
 /*
  * df_call.c - what takes room: images by the runtime, trees by a child
  *
- * A workspace may hold millions of files, in shapes that a sandbox chose:
- * its size is found by a forked child, one fixed row an instance through a
- * pipe. The child gets SURVEY_LIMIT_MS; what it did not reach is null.
+ * A workspace may hold millions of files, in shapes that a sandbox chose. So a
+ * forked child finds the sizes and writes one row of fixed size for each
+ * instance to a pipe. It gets SURVEY_LIMIT_MS; what it has not reached is null.
  */
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -31,20 +31,20 @@ enum tree { TREE_WORKSPACE, TREE_HOME, TREE_LOG, TREES };
 static const char *const tree_names[TREES] = { "workspace", "home", "log" };
 
 struct row {
-	uint64_t bytes[TREES]; /* UINT64_MAX: could not be told */
+	uint64_t bytes[TREES]; /* UINT64_MAX: unknown */
 	struct disk_use disk;
 };
 
 struct df {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
-	unsigned pending; /* of runtime and child */
+	unsigned pending; /* answers of runtime and child */
 	struct strv names;
 	struct row *rows; /* one for each name */
-	size_t got; /* bytes of them */
+	size_t got; /* bytes read */
 	uint64_t images, cache;
 	struct err err; /* of the runtime */
-	pid_t pid; /* 0: has ended, or never was */
+	pid_t pid; /* 0: ended or not started */
 	int fd;
 	struct loop_io *io;
 	struct loop_timer *timer;
@@ -100,7 +100,7 @@ static json_t *df_json(const struct df *df)
 			 bytes_json((uint64_t)fs.f_blocks * fs.f_frsize));
 }
 
-/* One of the two is done; the last one answers. */
+/* One answer is there; after the second the request is answered. */
 static void df_done(struct df *df)
 {
 	if (--df->pending)
@@ -133,12 +133,13 @@ static void survey_end(struct df *df)
 	df_done(df);
 }
 
-static void on_rows(void *arg, uint32_t events ATTR_UNUSED)
+static void on_rows(void *arg, uint32_t events)
 {
 	struct df *df = arg;
 	size_t all = df->names.n * sizeof(*df->rows);
 	ssize_t n = read(df->fd, (char *)df->rows + df->got, all - df->got);
 
+	(void)events;
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (n > 0)
@@ -155,10 +156,12 @@ static void on_limit(void *arg)
 		kill(df->pid, SIGKILL);
 }
 
-static void on_child(void *arg, pid_t pid ATTR_UNUSED, int status ATTR_UNUSED)
+static void on_child(void *arg, pid_t pid, int status)
 {
 	struct df *df = arg;
 
+	(void)pid;
+	(void)status;
 	df->pid = 0;
 }
 
@@ -182,7 +185,7 @@ static int survey_one(const char *name, struct row *row)
 	mounts_disk_path(name, at);
 	disk_look(dir, at, &row->disk);
 	for (size_t t = 0; t < TREES; t++) {
-		/* While disk.img is not mounted only the sum is known. */
+		/* Without a mount of disk.img only the sum is known. */
 		bool in_file = row->disk.held == DISK_FILE && t != TREE_LOG;
 
 		row->bytes[t] =
@@ -193,7 +196,7 @@ static int survey_one(const char *name, struct row *row)
 	return 0;
 }
 
-/* In the child. Nothing of acd's may be kept open: a client whose connection
+/* Runs in the child. Closes all of acd's descriptors: a client whose connection
  * acd closes would not notice. */
 static ATTR_NORETURN void survey(const struct strv *names, int out)
 {

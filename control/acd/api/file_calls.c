@@ -4,12 +4,11 @@
  *
  * Theory of operation: each request is one of control/acd/instance/files.h,
  * whose answer becomes that of HTTP. Bytes pass in both directions as their
- * reader takes them: what a client has not read yet is at most one window of
- * the sandbox's output, and what the sandbox has not is left in the socket.
+ * reader takes them: at most one window of the sandbox's output waits for the
+ * client, and the client's bytes wait in the socket.
  *
- * Only sandboxes that run are served. The directories of one that does not
- * lie in ac-host, but what is in them is the agent's: links that it left
- * there lead wherever it liked when they are followed out here.
+ * Only running sandboxes are served. The directories of the others are in
+ * ac-host, but a link in them may lead anywhere if it is followed there.
  */
 #include <string.h>
 
@@ -21,20 +20,19 @@
 
 struct files_call {
 	struct http_req *req; /* NULL: the client left, or was answered */
-	struct http_stream *stream; /* READ, once there was an entry */
+	struct http_stream *stream; /* READ, after its entry */
 	struct files *f; /* NULL: over */
 	char name[AC_NAME_MAX + 1];
 	enum filewire_type type;
 	json_t *entries; /* LIST */
-	char last[3 * FILEWIRE_NAME_MAX + 1]; /* what to go on behind, for a
-					       * query */
+	char last[3 * FILEWIRE_NAME_MAX + 1]; /* last name, encoded */
 	json_t *entry; /* STAT */
 	/* READ */
 	struct buf pending; /* what the client has not taken */
 	uint64_t offset, length; /* as asked for; length 0: to the end */
-	uint64_t left; /* bytes that were promised */
+	uint64_t left; /* bytes still to be sent */
 	bool range;
-	bool unknown; /* how many there are shows at the end */
+	bool unknown; /* the size is known at the end */
 	bool body_ended, end_sent; /* WRITE */
 };
 
@@ -89,12 +87,12 @@ static void reply_failed(struct http_req *req, const char *name,
 		snprintf(text, sizeof(text), "that is read-only in '%s'", name);
 	else
 		snprintf(text, sizeof(text), "%s: %s", name, err->msg);
-	http_reply_json(req, e.status, jsonx_error(e.word, text));
+	http_reply_json(req, e.status, jsonx_error(e.word, NULL, text));
 }
 
 /* ---- answers ---- */
 
-/* A name may have any bytes, which JSON cannot bear: as it is in a query. */
+/* Encodes a name for a query: it may have bytes that JSON cannot carry. */
 static void name_encode(struct slice name, char ret[3 * FILEWIRE_NAME_MAX + 1])
 {
 	size_t i;
@@ -140,7 +138,7 @@ static json_t *entry_json(const struct filewire_entry *e)
 	return j;
 }
 
-/* Moves to the client what it takes. */
+/* Moves to the client what it takes. May free @arg. */
 static void read_pump(void *arg)
 {
 	struct files_call *c = arg;
@@ -156,7 +154,7 @@ static void read_pump(void *arg)
 	}
 	if (buf_len(&c->pending) > 0 || c->f)
 		return;
-	/* The file became shorter on the way. */
+	/* The file became shorter meanwhile. */
 	if (c->left > 0)
 		http_stream_fail(c->stream);
 	else
@@ -167,7 +165,7 @@ static void read_pump(void *arg)
 static int reply_not_in_range(struct files_call *c)
 {
 	http_reply_json(c->req, 416,
-			jsonx_error("invalid",
+			jsonx_error("invalid", NULL,
 				    "the range is beyond the file's end"));
 	c->req = NULL;
 	return -ERANGE;
@@ -182,7 +180,7 @@ static int read_entry(struct files_call *c, const struct filewire_entry *e)
 		return reply_not_in_range(c);
 	if (c->length > 0 && size > c->length)
 		size = c->length;
-	/* One without a size may have content nevertheless, as in /proc. */
+	/* A file of size 0 may have content, as in /proc. */
 	c->unknown = e->size == 0;
 	c->left = c->unknown ? UINT64_MAX : size;
 	if (c->unknown)
@@ -222,7 +220,7 @@ static void on_data(void *arg, struct slice data)
 	struct slice piece = data;
 	size_t drop;
 
-	/* It grew on the way: what was promised is what is sent. */
+	/* If the file grew meanwhile, only the announced bytes are sent. */
 	if (piece.len > c->left)
 		piece.len = (size_t)c->left;
 	if (!c->stream || buf_append(&c->pending, piece.ptr, piece.len) < 0)
@@ -363,7 +361,7 @@ static bool path_is_good(const char *path)
 	return path && *path && strlen(path) <= FILEWIRE_PATH_MAX;
 }
 
-/* NULL: the request was answered. */
+/* Returns NULL after an answer. */
 static struct instance *files_instance(struct acd *acd, struct http_req *req,
 				       struct filewire_request *rq)
 {
@@ -383,8 +381,8 @@ static struct instance *files_instance(struct acd *acd, struct http_req *req,
 	return NULL;
 }
 
-/* One range with a beginning; the others are served as all of it, as RFC
- * 9110 14.2 lets us. */
+/* Parses one range with a beginning; for others the whole file is sent, as RFC
+ * 9110 14.2 allows. */
 static bool range_parse(const char *text, uint64_t *ret_from, uint64_t *ret_len)
 {
 	char from[24];
@@ -426,8 +424,8 @@ static bool query_list(struct http_req *req, struct filewire_request *rq)
 	}
 	if (after)
 		rq->other = slice_str(after);
-	return api_query_u64(req, "limit", FILEWIRE_LIST_MAX, FILEWIRE_LIST_MAX,
-			     &rq->length) == 0;
+	rq->length = http_query_u64(req, "limit", FILEWIRE_LIST_MAX);
+	return true;
 }
 
 void api_files_get(void *ctx, struct http_req *req)
@@ -454,7 +452,7 @@ void api_files_get(void *ctx, struct http_req *req)
 	call_begin(ctx, in, req, &rq, &c);
 }
 
-/* As people write it: in octal. */
+/* The mode is octal. */
 static int query_mode(struct http_req *req, struct filewire_request *rq)
 {
 	const char *text = http_query(req, "mode");
@@ -474,7 +472,7 @@ static int query_mode(struct http_req *req, struct filewire_request *rq)
 	return 0;
 }
 
-/* All or nothing, unless a place in it is named. */
+/* Atomic, unless an offset is given. */
 void api_files_put(void *ctx, struct http_req *req)
 {
 	const bool in_place = http_query(req, "offset");
@@ -485,10 +483,10 @@ void api_files_put(void *ctx, struct http_req *req)
 	};
 	struct instance *in = files_instance(ctx, req, &rq);
 
-	if (!in || query_mode(req, &rq) < 0 ||
-	    api_query_u64(req, "offset", INT64_MAX, 0, &rq.offset) < 0 ||
-	    api_query_u64(req, "mtime", INT64_MAX, 0, &rq.mtime) < 0)
+	if (!in || query_mode(req, &rq) < 0)
 		return;
+	rq.offset = http_query_u64(req, "offset", 0);
+	rq.mtime = http_query_u64(req, "mtime", 0);
 	if (http_query_flag(req, "parents"))
 		rq.flags |= FILEWIRE_PARENTS;
 	if (http_query_flag(req, "exclusive"))
@@ -513,41 +511,25 @@ void api_files_delete(void *ctx, struct http_req *req)
 static int post_parse(json_t *body, struct filewire_request *rq,
 		      struct err *err)
 {
-	static const char *const mkdir_keys[] = { "op", "mode", "parents",
-						  NULL };
-	static const char *const rename_keys[] = { "op", "to", "replace",
-						   NULL };
-	const char *op = NULL, *to = NULL;
-	bool flag = false;
-	uint64_t mode = 0;
-	int rc = jsonx_str(body, "op", "", &op, err);
+	const char *op = api_text(body, "op"), *to = api_text(body, "to");
+	int rc;
 
-	if (rc == 0 && strcmp(op, "mkdir") == 0) {
+	if (op && strcmp(op, "mkdir") == 0) {
 		rq->type = FILEWIRE_MKDIR;
-		rc = jsonx_known(body, mkdir_keys, err);
-		if (rc == 0)
-			rc = jsonx_u64(body, "mode", 0, 0777, 0, &mode, err);
-		if (rc == 0)
-			rc = jsonx_bool(body, "parents", false, &flag, err);
-		rq->mode = (uint32_t)mode;
-		rq->flags = flag ? FILEWIRE_PARENTS : 0;
-		return rc;
+		rq->mode = (uint32_t)api_number(body, "mode", 0);
+		rq->flags = api_flag(body, "parents") ? FILEWIRE_PARENTS : 0;
+		return jsonx_fit(body, &files_mkdir_is, err);
 	}
-	if (rc == 0 && strcmp(op, "rename") != 0)
-		rc = err_set(err, -EINVAL, "'op' must be mkdir or rename");
-	if (rc == 0)
-		rc = jsonx_known(body, rename_keys, err);
-	if (rc == 0)
-		rc = jsonx_str(body, "to", NULL, &to, err);
-	if (rc == 0)
-		rc = jsonx_bool(body, "replace", false, &flag, err);
+	if (!op || strcmp(op, "rename") != 0)
+		return err_set(err, -EINVAL, "'op' must be mkdir or rename");
+	rc = jsonx_fit(body, &files_rename_is, err);
 	if (rc == 0 && !path_is_good(to))
 		rc = err_set(err, -EINVAL, "'to' must be a path");
 	if (rc < 0)
 		return rc;
 	rq->type = FILEWIRE_RENAME;
 	rq->other = slice_str(to);
-	rq->flags = flag ? 0 : FILEWIRE_EXCLUSIVE;
+	rq->flags = api_flag(body, "replace") ? 0 : FILEWIRE_EXCLUSIVE;
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_calls.c - routes about the gateway: presets, reload, linter, metrics
+ * gate_calls.c - routes for the gateway: reload, linter, metrics
  */
 #include "control/acd/api/gate_calls.h"
 
@@ -15,7 +15,6 @@
 #include "control/acd/egress/gate_job.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/egress/lint_items.h"
-#include "control/acd/egress/presets.h"
 #include "control/shared/json.h"
 
 #define NAME_SHOWN_MAX 512u
@@ -25,10 +24,10 @@
 struct gate_request {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
-	struct loop_timer *timer; /* while its start is waited for */
+	struct loop_timer *timer; /* polls a gateway that starts */
 	uint64_t since_ms;
-	unsigned restarts; /* when that began */
-	unsigned addresses_no; /* what a reload copies */
+	unsigned restarts; /* restarts when the wait began */
+	unsigned addresses_no; /* version of what a reload copies */
 };
 
 static void request_abort(void *arg)
@@ -38,7 +37,7 @@ static void request_abort(void *arg)
 	g->req = NULL;
 }
 
-/* NULL: the request was answered. */
+/* Returns NULL after an answer. */
 static struct gate_request *request_new(struct acd *acd, struct http_req *req)
 {
 	struct gate_request *g = calloc(1, sizeof(*g));
@@ -67,27 +66,9 @@ static void request_fail(struct gate_request *g, const struct err *err)
 	request_free(g);
 }
 
-/* ---- presets ---- */
-
-void api_policy_presets(void *ctx, struct http_req *req)
-{
-	json_t *list = json_array();
-	struct err err = { 0 };
-
-	(void)ctx;
-	if (list && presets_list(GATE_PRESETS, "ac", list) == 0 &&
-	    presets_list(AC_STATE_POLICY, "you", list) == 0) {
-		http_reply_json(req, 200, json_pack("{s:o}", "presets", list));
-		return;
-	}
-	json_decref(list);
-	err_nomem(&err);
-	http_reply_error(req, &err, NULL);
-}
-
 /* ---- reload ---- */
 
-/* What the gateway says of a load, under the names of this API. */
+/* Translates the gateway's answer to a load into that of this API. */
 static json_t *reload_answer(const char *text, size_t len)
 {
 	SCOPED_JSON v = json_loadb(text, len, 0, NULL);
@@ -99,7 +80,7 @@ static json_t *reload_answer(const char *text, size_t len)
 			 lint_items(text, len));
 }
 
-/* So that the doctor knows what a start would meet. */
+/* Notes for the doctor what a start of the gateway would meet. */
 static void reload_note(struct gate *gate, const json_t *answer)
 {
 	const char *why = jsonx_text_at(
@@ -119,7 +100,7 @@ static void on_reloaded(void *arg, const char *text, size_t len,
 	json_t *v = NULL;
 	struct err failed = { 0 };
 
-	/* A policy that is refused is an answer, and its linter's. */
+	/* For a refused policy (-EINVAL) the text is the linter's output. */
 	if (!err || err->code == -EINVAL)
 		v = reload_answer(text, len);
 	if (!v && err)
@@ -144,16 +125,16 @@ static void reload_ask(struct gate_request *g)
 {
 	const struct slice none = { 0 };
 	struct err err = { 0 };
-	int r = gate_call(gate_client(g->acd->gate), ADMIN_RELOAD, none, none,
-			  on_reloaded, g);
+	int rc = gate_call(gate_client(g->acd->gate), ADMIN_RELOAD, none, none,
+			   on_reloaded, g);
 
-	if (r < 0) {
-		err_set(&err, r, "the gateway: %s", err_text(r));
+	if (rc < 0) {
+		err_set(&err, rc, "the gateway: %s", err_text(rc));
 		request_fail(g, &err);
 	}
 }
 
-/* It could not start with these files either. */
+/* The gateway could not start with these files. */
 static void reload_down(struct gate_request *g)
 {
 	struct err down = { 0 };
@@ -168,7 +149,7 @@ static void reload_down(struct gate_request *g)
 	request_free(g);
 }
 
-/* It was down: its next start is the reload, and that has a result. */
+/* The gateway was down: its next start is the reload. */
 static void on_wait(void *arg)
 {
 	struct gate_request *g = arg;
@@ -211,13 +192,13 @@ static void reload(struct gate_request *g)
 {
 	bool up = gate_status(g->acd->gate).state == SUPERVISE_UP;
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	g->addresses_no = gate_files_addresses_no();
-	r = gate_files_copy(&err);
-	if (r == 0 && !up)
-		r = reload_wait(g, &err);
-	if (r < 0)
+	rc = gate_files_copy(&err);
+	if (rc == 0 && !up)
+		rc = reload_wait(g, &err);
+	if (rc < 0)
 		request_fail(g, &err);
 	else if (up)
 		reload_ask(g);
@@ -225,45 +206,36 @@ static void reload(struct gate_request *g)
 
 void api_policy_reload(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { NULL };
 	struct gate_request *g = request_new(ctx, req);
-	struct err err = { 0 };
 
-	if (!g)
-		return;
-	if (jsonx_known(http_body(req), keys, &err) < 0)
-		request_fail(g, &err);
-	else
+	if (g)
 		reload(g);
 }
 
-/* The addresses of the machine. They hold when this is answered. */
+/* Sets the addresses of the machine. They are in effect when this is
+ * answered. */
 void api_machine_addresses(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "addresses", NULL };
 	const struct acd *acd = ctx;
 	SCOPED_STR text = NULL;
 	struct gate_request *g;
 	struct err err = { 0 };
-	json_t *body = http_body(req);
-	int r = jsonx_known(body, keys, &err);
+	int rc = addresses_text(json_object_get(http_body(req), "addresses"),
+				&text, &err);
 
-	if (r == 0)
-		r = addresses_text(json_object_get(body, "addresses"), &text,
-				   &err);
-	if (r == 0 && (acd->phase != ACD_READY || !acd->gate)) {
+	if (rc == 0 && (acd->phase != ACD_READY || !acd->gate)) {
 		err_set(&err, -EAGAIN, "ac-host is starting or stopping");
 		http_reply_error(req, &err, "starting");
 		return;
 	}
-	if (r == 0)
-		r = gate_files_addresses(text, acd->owner, acd->owner_group,
-					 &err);
-	if (r < 0) {
+	if (rc == 0)
+		rc = gate_files_addresses(text, acd->owner, acd->owner_group,
+					  &err);
+	if (rc < 0) {
 		http_reply_error(req, &err, NULL);
 		return;
 	}
-	if (r == 0) {
+	if (rc == 0) {
 		http_reply_json(req, 200,
 				json_pack("{s:b, s:[]}", "ok", 1, "items"));
 		return;
@@ -275,11 +247,12 @@ void api_machine_addresses(void *ctx, struct http_req *req)
 
 /* ---- linter ---- */
 
-static void on_linted(void *arg, int code, const char *out,
-		      const char *err_out ATTR_UNUSED, const struct err *err)
+static void on_linted(void *arg, int code, const char *out, const char *err_out,
+		      const struct err *err)
 {
 	struct gate_request *g = arg;
 
+	(void)err_out;
 	if (err) {
 		request_fail(g, err);
 		return;
@@ -292,16 +265,7 @@ static void on_linted(void *arg, int code, const char *out,
 	request_free(g);
 }
 
-/* Whether @s may stand between the quotes of JSON as it is (RFC 8259 §7). */
-static bool is_plain(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == '"' || *s == '\\')
-			return false;
-	return true;
-}
-
-/* The user's file in place of the one that is there, or what is there. */
+/* Checks the user's @text in place of the stored file, or that file. */
 static int lint_start(struct gate_request *g, const char *text,
 		      const char *name, struct err *err)
 {
@@ -314,36 +278,25 @@ static int lint_start(struct gate_request *g, const char *text,
 		.text = slice_str(text ? text : ""),
 		.shown = name,
 	};
-	int r = gate_files_copy(err);
+	int rc = gate_files_copy(err);
 
-	return r < 0 ? r :
-		       gate_job_run(g->acd->loop, g->acd->children, &spec,
-				    on_linted, g, err);
+	return rc < 0 ? rc :
+			gate_job_run(g->acd->loop, g->acd->children, &spec,
+				     on_linted, g, err);
 }
 
 void api_policy_lint(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "text", "name", NULL };
 	struct gate_request *g = request_new(ctx, req);
-	const char *text = NULL, *name = NULL;
-	json_t *body = http_body(req);
+	const char *text = api_text(http_body(req), "text");
+	const char *name = api_text(http_body(req), "name");
 	struct err err = { 0 };
-	int r;
 
 	if (!g)
 		return;
-	r = jsonx_known(body, keys, &err);
-	if (r == 0)
-		r = jsonx_str(body, "text", NULL, &text, &err);
-	if (r == 0)
-		r = jsonx_str(body, "name", NULL, &name, &err);
-	/* It stands in JSON as it is. */
-	if (r == 0 && name &&
-	    (strlen(name) > NAME_SHOWN_MAX || !is_plain(name)))
+	if (name && strlen(name) > NAME_SHOWN_MAX)
 		name = NULL;
-	if (r == 0)
-		r = lint_start(g, text, name, &err);
-	if (r < 0)
+	if (lint_start(g, text, name, &err) < 0)
 		request_fail(g, &err);
 }
 

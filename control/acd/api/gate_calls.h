@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gate_calls.h - what other handlers of the API tell of the gateway's policy
+ * gate_calls.h - a warning about the gateway's policy, for other handlers
  */
 #ifndef CONTROL_ACD_API_GATE_CALLS_H
 #define CONTROL_ACD_API_GATE_CALLS_H
@@ -9,8 +9,8 @@
 
 struct acd;
 
-/* Adds to @list, which holds texts for the user, that policy/policy.yaml has a
- * fault and the policy before it still holds. Adds nothing if that is not so. */
+/* Adds a line to @list, texts for the user, if the gateway is up and
+ * policy/policy.yaml is faulty, so that the last good policy is in effect. */
 void api_policy_warn(const struct acd *acd, json_t *list);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_calls.c - routes about the daemon itself: version, state, logs, prune
+ * host_calls.c - routes for the daemon itself: version, state, logs, prune
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "control/acd/egress/gate.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/api/logtail.h"
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
@@ -34,7 +34,7 @@ void api_doctor(void *ctx, struct http_req *req)
 	http_reply_json(req, 200, acd_doctor(ctx));
 }
 
-/* The audit, while the gateway is asked to write down what it has. */
+/* A request that waits until the gateway has written its audit. */
 struct audit_call {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
@@ -56,7 +56,7 @@ static void on_audit_written(void *arg, const char *text, size_t len,
 
 	(void)text;
 	(void)len;
-	(void)err; /* down: the file is all there is */
+	(void)err; /* if the gateway is down, the file has all */
 	if (c->req) {
 		http_on_abort(c->req, NULL, NULL);
 		logtail_reply(c->acd->loop, c->req, &c->spec);
@@ -64,9 +64,9 @@ static void on_audit_written(void *arg, const char *text, size_t len,
 	free(c);
 }
 
-/* The gateway writes on each request what was decided before it. With @name
- * its lines alone: a quote within a text would be escaped, so that no name
- * that a sandbox asks for looks like the member. */
+/* Any call makes the gateway write its buffered audit. With @name, sends only
+ * the lines with that member. A quote in a text is escaped, so no name that a
+ * sandbox asks for can look like the member. */
 static void audit_reply(struct acd *acd, struct http_req *req,
 			const struct logtail_spec *spec, const char *name)
 {
@@ -106,11 +106,12 @@ void api_log(void *ctx, struct http_req *req)
 	struct acd *acd = ctx;
 	const char *source = http_param(req, "source");
 	const char *name = http_query(req, "name");
-	struct logtail_spec spec = { .follow = http_query_flag(req, "follow") };
+	struct logtail_spec spec = {
+		.follow = http_query_flag(req, "follow"),
+		.lines = http_query_u64(req, "tail", LOGTAIL_ALL),
+	};
 	struct err err = { 0 };
 
-	if (api_query_u64(req, "tail", INT64_MAX, LOGTAIL_ALL, &spec.lines) < 0)
-		return;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		if (strcmp(files[i].source, source) == 0)
 			spec.path = files[i].path;
@@ -133,15 +134,15 @@ void api_log(void *ctx, struct http_req *req)
 }
 
 /*
- * Prune: stop what is live (by force only), then let the runtime drop
- * containers, caches and images. It goes on when its client leaves. Until it
- * ends no run starts: its sandbox would be taken away from under it.
+ * A prune stops live instances (only with "force"), then lets the runtime
+ * remove sandboxes, caches and images. It goes on if its client leaves. Until
+ * it ends no run starts, as its sandbox would be removed.
  */
 struct prune {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
 	bool images;
-	unsigned stopping; /* plus one while they are being told */
+	unsigned stopping; /* stops under way, plus one while they are begun */
 	struct err err; /* the first */
 };
 
@@ -249,20 +250,15 @@ static void prune_start(struct prune *p, const struct strv *live)
 
 void api_prune(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "images", "force", NULL };
 	struct acd *acd = ctx;
 	struct live live = { 0 };
 	struct err err = { 0 };
 	struct prune *p = NULL;
-	bool images, force;
-	json_t *body = http_body(req);
+	bool images = api_flag(http_body(req), "images");
+	bool force = api_flag(http_body(req), "force");
 
 	instances_each(acd->instances, add_live, &live);
-	if (jsonx_known(body, keys, &err) < 0 ||
-	    jsonx_bool(body, "images", false, &images, &err) < 0 ||
-	    jsonx_bool(body, "force", false, &force, &err) < 0) {
-		http_reply_error(req, &err, NULL);
-	} else if (acd->phase != ACD_READY) {
+	if (acd->phase != ACD_READY) {
 		err_set(&err, -EAGAIN, "ac-host is starting or stopping: %s",
 			acd->progress);
 		http_reply_error(req, &err, "starting");

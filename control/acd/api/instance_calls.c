@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * instance_calls.c - routes that look at instances, stop and remove them
+ * instance_calls.c - routes that show, stop, clean, remove and pause instances
  *
- * A call that takes time keeps the name, not the instance, for its answer:
- * it may be gone by then.
+ * A call that takes time keeps the name of its instance, not a pointer: the
+ * instance may be gone when it is answered.
  */
 #include "control/acd/api/instance_calls.h"
 
@@ -13,7 +13,6 @@
 #include "control/shared/paths.h"
 
 #define STOP_GRACE_MS 10000u
-#define STOP_GRACE_MAX_MS (3600u * 1000)
 
 struct instance *api_instance_of(struct acd *acd, struct http_req *req)
 {
@@ -96,7 +95,7 @@ static void end_call_reply(struct end_call *c, const struct err *err)
 
 	if (err)
 		http_reply_error(c->req, err, NULL);
-	else if (c->empty || !in) /* made with auto_remove: it went, too */
+	else if (c->empty || !in) /* made with auto_remove: it is gone */
 		http_reply_empty(c->req);
 	else
 		http_reply_json(c->req, 200, instance_json(in));
@@ -129,21 +128,21 @@ static struct end_call *end_call_new(struct acd *acd, struct http_req *req,
 	return c;
 }
 
-/* After the call: nothing to do unless it was refused. */
-static void end_call_check(struct end_call *c, int ret)
+/* Answers and frees @c if the call was refused. */
+static void end_call_check(struct end_call *c, int rc)
 {
 	struct err err = { 0 };
 
-	if (ret == 0)
+	if (rc == 0)
 		return;
-	if (ret == -EBUSY) {
-		err_set(&err, ret,
+	if (rc == -EBUSY) {
+		err_set(&err, rc,
 			"'%s' is running, or its files are being removed; `ac "
 			"stop-instance %s` stops it, and --force does both",
 			c->name, c->name);
 		http_reply_error(c->req, &err, "busy");
 	} else {
-		err_set(&err, ret, "%s: %s", c->name, err_text(ret));
+		err_set(&err, rc, "%s: %s", c->name, err_text(rc));
 		http_reply_error(c->req, &err, NULL);
 	}
 	free(c);
@@ -151,41 +150,20 @@ static void end_call_check(struct end_call *c, int ret)
 
 void api_instance_stop(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "grace_ms", NULL };
 	struct instance *in = api_instance_of(ctx, req);
-	struct err err = { 0 };
-	struct end_call *c;
-	uint64_t grace;
+	uint64_t grace = api_number(http_body(req), "grace_ms", STOP_GRACE_MS);
+	struct end_call *c = in ? end_call_new(ctx, req, in) : NULL;
 
-	if (!in)
-		return;
-	if (jsonx_known(http_body(req), keys, &err) < 0 ||
-	    jsonx_u64(http_body(req), "grace_ms", 0, STOP_GRACE_MAX_MS,
-		      STOP_GRACE_MS, &grace, &err) < 0) {
-		http_reply_error(req, &err, NULL);
-		return;
-	}
-	c = end_call_new(ctx, req, in);
 	if (c)
 		end_call_check(c, instance_stop(in, grace, end_call_done, c));
 }
 
 void api_instance_clean(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "force", NULL };
 	struct instance *in = api_instance_of(ctx, req);
-	struct err err = { 0 };
-	struct end_call *c;
-	bool force;
+	bool force = api_flag(http_body(req), "force");
+	struct end_call *c = in ? end_call_new(ctx, req, in) : NULL;
 
-	if (!in)
-		return;
-	if (jsonx_known(http_body(req), keys, &err) < 0 ||
-	    jsonx_bool(http_body(req), "force", false, &force, &err) < 0) {
-		http_reply_error(req, &err, NULL);
-		return;
-	}
-	c = end_call_new(ctx, req, in);
 	if (c)
 		end_call_check(c, instance_clean(in, force, end_call_done, c));
 }
@@ -202,31 +180,6 @@ void api_instance_delete(void *ctx, struct http_req *req)
 					   end_call_done, c));
 }
 
-/* What the last call changed, when no run came of it. */
-static int undo_now(struct instance *in, struct err *err)
-{
-	return in ? instance_undo(in, err) :
-		    err_set(err, -ENOENT, "there is no such instance");
-}
-
-void api_instance_undo(struct acd *acd, struct http_req *req,
-		       struct instance *in)
-{
-	struct err err = { 0 };
-	struct end_call *c;
-
-	if (in && instance_is_new(in)) {
-		c = end_call_new(acd, req, in);
-		if (c)
-			end_call_check(c, instance_destroy(in, false,
-							   end_call_done, c));
-	} else if (undo_now(in, &err) < 0) {
-		http_reply_error(req, &err, NULL);
-	} else {
-		http_reply_json(req, 200, instance_json(in));
-	}
-}
-
 /* ---- pause, resume, touch ---- */
 
 static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
@@ -234,14 +187,14 @@ static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
 	struct instance *in = api_instance_of(acd, req);
 	struct end_call *c = in ? end_call_new(acd, req, in) : NULL;
 	struct err err = { 0 };
-	int ret;
+	int rc;
 
 	if (!c)
 		return;
-	ret = instance_pause(in, paused, end_call_done, c, &err);
-	if (ret == 0)
+	rc = instance_pause(in, paused, end_call_done, c, &err);
+	if (rc == 0)
 		return;
-	if (ret == -ENOTCONN)
+	if (rc == -ENOTCONN)
 		api_reply_not_running(req, c->name);
 	else
 		http_reply_error(req, &err, NULL);

@@ -9,21 +9,39 @@
 #include "control/acd/api/api.h"
 #include "control/acd/instance/instance.h"
 
-#define API_TIMEOUT_MAX_MS (3660ull * 86400 * 1000) /* of "timeout_ms" */
-
-/* The instance in the path; NULL: the request was answered. */
+/* Returns the instance in the path, or NULL after an answer. */
 struct instance *api_instance_of(struct acd *acd, struct http_req *req);
-/* The wishes about egress @stored (NULL: none), changed as @body says; NULL
- * when they are empty. *ret is the caller's. */
+/* Changes the egress options @stored (NULL: none) as @body says. The caller
+ * owns *ret, NULL if none are left. Returns 0; -EINVAL for a bad or
+ * contradicting option; another negative errno. */
 int api_egress_apply(const json_t *body, const char *stored, char **ret,
 		     struct err *err);
-/* What the last request changed of @in (NULL: 404) is taken back: 200 and the
- * instance, or 204 when it was made by that request and is gone again. */
-void api_instance_undo(struct acd *acd, struct http_req *req,
-		       struct instance *in);
-/* 409 with the code "not_running". */
+/* Members of the error of a refused run; NULL: left out. */
+struct api_refused {
+	const char *instance, *blueprint, *image, *state, *credential;
+};
+/* Answers with the word that tells a client of a run what to provide or to do
+ * ("image_missing", "workspace_needed", "already_running", …). */
+void api_run_refuse(struct http_req *req, const struct api_refused *what,
+		    const struct err *err);
+/* Reads the members of @body that say what to run into @o, which the caller
+ * releases, also after a failure. Ignores other members. Returns 0, -EINVAL or
+ * -ENOMEM. */
+struct run_options;
+int api_run_options(json_t *body, struct run_options *o, struct err *err);
+/* Returns -EINVAL if no client can see the output of @o: the request has no
+ * upgrade and is not detached. Else 0. */
+int api_run_is_seen(struct http_req *req, const struct run_options *o,
+		    struct err *err);
+/* Upgrades the request to a stream of @r. Returns 0; on failure a negative
+ * errno after an answer, and @r still belongs to the caller. */
+int api_run_stream(struct acd *acd, struct http_req *req, struct run *r,
+		   bool detached);
+
+/* Answers 409 with the code "not_running". */
 void api_reply_not_running(struct http_req *req, const char *name);
-/* 409 with the code "paused", and with what INSTANCE_IS_PAUSED came with. */
+/* Answers 409 with the code "paused" and the message of @err, an
+ * INSTANCE_IS_PAUSED. */
 void api_reply_paused(struct http_req *req, const struct err *err);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * logtail.c - sends a log file of acd's own to a client, and what is added
  *
- * At most two files are open: the rotated one until it is read to its end,
- * then the current one. At the current one's end we look every now and then
- * whether it grew or another file has taken its name.
+ * At most two files are open: the rotated one until its end, then the current
+ * one. At its end acd looks from time to time whether it has grown or another
+ * file has its name.
  */
 #include "control/acd/api/logtail.h"
 
@@ -51,9 +51,9 @@ static bool is_wanted(const char *having, const char *line, size_t len)
 }
 
 /*
- * Where the last *lines wanted lines of the file begin; *lines becomes what is
- * missing then. A newline that ends the file does not begin a line. Of a line
- * that is longer than a block only the beginning counts.
+ * Returns where the last *lines wanted lines of the file begin, and sets *lines
+ * to how many more are needed. A newline at the end of the file begins no line.
+ * Of a line longer than a block only the beginning is examined.
  */
 static off_t tail_find(int fd, const char *having, uint64_t *lines)
 {
@@ -86,7 +86,8 @@ static off_t tail_find(int fd, const char *having, uint64_t *lines)
 	return *lines ? 0 : st.st_size;
 }
 
-/* Has another file taken the name? Then that one is next. */
+/* Returns true if there is more to read: another file has the name, or the file
+ * was truncated. */
 static bool file_switch(struct logtail *t)
 {
 	SCOPED_FD fd = log_open(t->path);
@@ -97,7 +98,7 @@ static bool file_switch(struct logtail *t)
 	if (now.st_ino == ours.st_ino && now.st_dev == ours.st_dev) {
 		if (now.st_size >= t->pos[1])
 			return false;
-		t->pos[1] = 0; /* emptied in place */
+		t->pos[1] = 0; /* truncated in place */
 		return true;
 	}
 	fd_closep(&t->fd[1]);
@@ -106,8 +107,8 @@ static bool file_switch(struct logtail *t)
 	return true;
 }
 
-/* Sends the wanted ones of the whole lines in @block; the bytes that are
- * done with. */
+/* Sends the wanted lines of @block, whole lines only. Returns how many bytes
+ * are done. */
 static size_t send_wanted(struct logtail *t, const char *block, size_t len)
 {
 	size_t at = 0;
@@ -119,7 +120,8 @@ static size_t send_wanted(struct logtail *t, const char *block, size_t len)
 
 		if (!nl)
 			return at == 0 && len == BLOCK ? len : at;
-		/* There is room: the pump looked. Or the client left. */
+		/* There is room, as the pump checked; so the client has
+		 * left. */
 		if (is_wanted(t->having, line, n) &&
 		    http_stream_write(t->stream, line, n) < 0)
 			return len;
@@ -127,7 +129,7 @@ static size_t send_wanted(struct logtail *t, const char *block, size_t len)
 	}
 }
 
-/* Sends what the stream takes; false at the end of all there is. */
+/* Sends what the stream takes. Returns false if there is no more now. */
 static bool send_some(struct logtail *t)
 {
 	int which = t->fd[0] >= 0 ? 0 : 1;
@@ -159,7 +161,7 @@ static void on_abort(void *arg)
 static void logtail_pump(void *arg)
 {
 	struct logtail *t = arg;
-	size_t least = t->having ? BLOCK : 1; /* whole lines or any bytes */
+	size_t least = t->having ? BLOCK : 1; /* whole lines, or bytes */
 
 	while (http_stream_room(t->stream) >= least) {
 		if (send_some(t))

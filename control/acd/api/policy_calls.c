@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_calls.c - routes about what an instance may reach
+ * policy_calls.c - routes for the policy of an instance
  *
- * Of one that runs the gateway is asked, since what is bound there is what
- * holds. For one that does not run its policy is made as the next run would
- * make it, and the gateway's own program is asked about that (gate_job.h).
+ * For a running instance the gateway is asked, which has the policy that is in
+ * effect. For another one, its policy is made as for its next run, and the
+ * gateway's own program is asked about that (gate_job.h).
  */
 #include "control/acd/api/policy_calls.h"
 
@@ -18,10 +18,11 @@
 #include "control/acd/instance/grants.h"
 #include "control/acd/egress/lint_items.h"
 #include "control/acd/instance/policy.h"
+#include "control/acd/instance/project_use.h"
 #include "control/shared/json.h"
 
 #define TEXT_MAX (1u * 1024 * 1024)
-#define SHOWN "the policy" /* how the program's messages call it */
+#define SHOWN "the policy" /* its name in the program's messages */
 
 void policy_call_free(struct policy_call *c)
 {
@@ -42,7 +43,6 @@ static void call_abort(void *arg)
 	c->req = NULL;
 }
 
-/* About the instance of @req. NULL: the request was answered. */
 struct policy_call *policy_call_new(struct acd *acd, struct http_req *req,
 				    struct instance **ret_in)
 {
@@ -79,7 +79,7 @@ static bool gate_answers(const struct policy_call *c)
 	return gate_status(c->acd->gate).state == SUPERVISE_UP;
 }
 
-/* A call to the gateway failed: it may be down, which has a cause. */
+/* A call of the gateway has failed: if the gateway is down, says why. */
 static void call_fail_gate(struct policy_call *c, const struct err *err)
 {
 	struct err down = { 0 };
@@ -99,15 +99,15 @@ static void call_fail_gate(struct policy_call *c, const struct err *err)
 
 /* ---- asking ---- */
 
-/* What is to be said when the vault does not give its credentials; NULL: it
- * does, or there is no memory. Caller frees. The rules of a run stay as they
- * were bound, and a lock takes nothing from it; but what is gone from the vault
- * is gone from the gateway (grants_each()). */
+/* Returns a warning if the vault does not give its credentials, NULL if it does
+ * or without memory; the caller frees it. The rules of a run stay as they were
+ * bound, also when the vault is locked; but what is gone from the vault is gone
+ * from the gateway (grants_each()). */
 static char *lacks_text(const struct err *lacks, bool bound)
 {
 	if (lacks->code == 0 || (bound && !grants_is_gone(lacks->code)))
 		return NULL;
-	return bound ? str_printf("the gateway denies what shows a stand-in "
+	return bound ? str_printf("the gateway denies what shows a surrogate "
 				  "that is gone: %s",
 				  lacks->msg) :
 		       str_printf("what its credentials open is not in this: "
@@ -118,17 +118,17 @@ static char *lacks_text(const struct err *lacks, bool bound)
 int policy_warning_add(json_t *answer, const char *warning)
 {
 	json_t *list = json_object_get(answer, "warnings");
-	int r = 0;
+	int rc = 0;
 
 	if (!warning)
 		return 0;
 	if (!list) {
 		list = json_array();
-		r = json_object_set_new(answer, "warnings", list);
+		rc = json_object_set_new(answer, "warnings", list);
 	}
-	if (r == 0)
-		r = json_array_append_new(list, jsonx_text(warning));
-	return r < 0 ? -ENOMEM : 0;
+	if (rc == 0)
+		rc = json_array_append_new(list, jsonx_text(warning));
+	return rc < 0 ? -ENOMEM : 0;
 }
 
 int policy_call_text(struct policy_call *c, struct instance *in,
@@ -136,20 +136,20 @@ int policy_call_text(struct policy_call *c, struct instance *in,
 {
 	struct err lacks = { 0 };
 	struct blueprint bp = { 0 };
-	int r = blueprint_load(instance_record(in)->blueprint, &bp, err);
+	int rc = instance_blueprint(instance_record(in), &bp, err);
 
 	buf_init(out, TEXT_MAX);
-	if (r == 0)
-		r = policy_text(c->acd->policies, instance_record(in), json,
-				&bp, out, &lacks, err);
+	if (rc == 0)
+		rc = policy_text(c->acd->policies, instance_record(in), json,
+				 &bp, out, &lacks, err);
 	blueprint_done(&bp);
 	free(c->warning);
 	c->warning = lacks_text(&lacks, instance_is_up(in));
-	return r;
+	return rc;
 }
 
 /* Runs a command of the gateway's program on the policy that @in would have
- * with the wishes @json. */
+ * with the options @json. */
 static int program_run(struct policy_call *c, struct instance *in,
 		       const char *json, const char *const *argv,
 		       gate_job_fn fn, struct err *err)
@@ -159,24 +159,24 @@ static int program_run(struct policy_call *c, struct instance *in,
 				      .file = file,
 				      .shown = SHOWN };
 	struct buf text;
-	int r = policy_call_text(c, in, json, &text, err);
+	int rc = policy_call_text(c, in, json, &text, err);
 
-	if (r == 0) {
+	if (rc == 0) {
 		spec.text = buf_slice(&text);
 		if (!file)
-			r = err_nomem(err);
+			rc = err_nomem(err);
 	}
-	if (r == 0)
-		r = gate_files_copy(err);
-	if (r == 0)
-		r = gate_job_run(c->acd->loop, c->acd->children, &spec, fn, c,
-				 err);
+	if (rc == 0)
+		rc = gate_files_copy(err);
+	if (rc == 0)
+		rc = gate_job_run(c->acd->loop, c->acd->children, &spec, fn, c,
+				  err);
 	buf_done(&text);
-	return r;
+	return rc;
 }
 
-/* @item about this policy in the user's words; about the shared files with
- * what there is to do. */
+/* Puts @item into @err: in the user's terms if it is about this policy, with
+ * what to do if it is about the shared files. */
 static void complain(struct policy_call *c, const json_t *item, struct err *err)
 {
 	const char *file = jsonx_text_at(item, "file");
@@ -196,7 +196,7 @@ static void complain(struct policy_call *c, const json_t *item, struct err *err)
 
 #define PROGRAM_USAGE 2 /* ottergate(8) */
 
-/* Of the program, whose end has said nothing else. */
+/* The program has ended without an error in its output. */
 static void complain_of_end(int code, struct err *err)
 {
 	err_set(err, -EPROTO, "the gateway's program ended with %d", code);
@@ -230,16 +230,17 @@ static void on_gate(void *arg, const char *text, size_t len,
 }
 
 static void on_program(void *arg, int code, const char *out,
-		       const char *err_out ATTR_UNUSED, const struct err *err)
+		       const char *err_out, const struct err *err)
 {
 	struct policy_call *c = arg;
 	struct err failed = { 0 };
 
+	(void)err_out;
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != c->question->also)
 		policy_call_complaint(c, code, out, &failed);
-	/* A preset that has gone is not the end: the rest is to be seen. */
+	/* If only a preset does not exist any more, the rest is shown. */
 	if (c->answer && c->no_preset) {
 		json_object_set_new(c->answer, "problem",
 				    jsonx_text(failed.msg));
@@ -282,18 +283,18 @@ void policy_call_ask(struct policy_call *c, struct instance *in,
 		     const struct policy_question *q, const char *word)
 {
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	c->question = q;
 	if (instance_is_up(in))
-		r = gate_call(gate_client(c->acd->gate), q->verb,
-			      slice_str(c->name), slice_str(word), on_gate, c);
+		rc = gate_call(gate_client(c->acd->gate), q->verb,
+			       slice_str(c->name), slice_str(word), on_gate, c);
 	else
-		r = policy_call_program(c, in, q, word, on_program, &err);
-	if (r < 0 && err.code == 0) {
-		err_set(&err, r, "the gateway: %s", err_text(r));
+		rc = policy_call_program(c, in, q, word, on_program, &err);
+	if (rc < 0 && err.code == 0) {
+		err_set(&err, rc, "the gateway: %s", err_text(rc));
 		call_fail_gate(c, &err);
-	} else if (r < 0) {
+	} else if (rc < 0) {
 		policy_call_fail(c, &err);
 	}
 }
@@ -321,7 +322,7 @@ static json_t *show_known(struct acd *acd, struct instance *in, struct err *err)
 	struct buf text;
 	struct slice s;
 
-	if (blueprint_load(rec->blueprint, &bp, err) < 0)
+	if (instance_blueprint(rec, &bp, err) < 0)
 		return NULL;
 	buf_init(&text, TEXT_MAX);
 	effective = policy_effective(acd->policies, rec->egress_json, &bp, err);
@@ -391,19 +392,19 @@ static void store_now(struct policy_call *c)
 {
 	struct instance *in = instance_find(c->acd->instances, c->name);
 	struct err err = { 0 };
-	int r = in ? instance_set_wishes(in, c->json, on_stored, c, &err) :
-		     err_set(&err, -ENOENT, "there is no instance '%s'",
-			     c->name);
+	int rc = in ? instance_set_egress(in, c->json, on_stored, c, &err) :
+		      err_set(&err, -ENOENT, "there is no instance '%s'",
+			      c->name);
 
-	if (r < 0)
+	if (rc < 0)
 		policy_call_fail(c, &err);
 }
 
-/* What the gateway's program has against it. Of a run that is on the gateway
- * itself has the last word: a file of the user's that is broken now does not
- * matter to it. */
-static void on_judged(void *arg, int code, const char *out,
-		      const char *err_out ATTR_UNUSED, const struct err *err)
+/* Ends with what the gateway's program has found. For a running instance the
+ * gateway itself decides: a fault in the user's shared file does not matter to
+ * it. */
+static void on_judged(void *arg, int code, const char *out, const char *err_out,
+		      const struct err *err)
 {
 	struct policy_call *c = arg;
 	struct instance *in = instance_find(c->acd->instances, c->name);
@@ -411,6 +412,7 @@ static void on_judged(void *arg, int code, const char *out,
 	const json_t *why = lint_error(items);
 	struct err failed = { 0 };
 
+	(void)err_out;
 	if (err)
 		failed = *err;
 	else if (code != 0 && !why)
@@ -428,30 +430,26 @@ static void on_judged(void *arg, int code, const char *out,
 
 void api_policy_set(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "egress", "egress_reset", "allow",
-					    "deny",   "push",         NULL };
 	static const char *const argv[] = { "--check",        "--json",
 					    GATE_DIR_PRESETS, GATE_DIR_POLICY,
 					    gate_job_file,    NULL };
 	struct instance *in;
 	struct policy_call *c = policy_call_new(ctx, req, &in);
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	if (!c)
 		return;
 	c->body = json_incref(http_body(req));
-	r = jsonx_known(c->body, keys, &err);
-	if (r == 0)
-		r = api_egress_apply(c->body, instance_record(in)->egress_json,
-				     &c->json, &err);
-	if (r == 0 && instance_is_up(in) && !gate_answers(c)) {
+	rc = api_egress_apply(c->body, instance_record(in)->egress_json,
+			      &c->json, &err);
+	if (rc == 0 && instance_is_up(in) && !gate_answers(c)) {
 		call_fail_gate(c, &err);
 		return;
 	}
-	if (r == 0)
-		r = program_run(c, in, c->json, argv, on_judged, &err);
-	if (r < 0)
+	if (rc == 0)
+		rc = program_run(c, in, c->json, argv, on_judged, &err);
+	if (rc < 0)
 		policy_call_fail(c, &err);
 }
 

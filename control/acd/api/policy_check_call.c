@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_check_call.c - would it be allowed?
+ * policy_check_call.c - GET …/policy/check: judges one URL
  *
- * The name is judged as api/policy_calls.c says: by the gateway if the instance
- * runs, else by the gateway's program. The gateway looks no name up for a
- * question, so of an instance that runs the program judges the addresses behind
- * a name that the gateway allows.
+ * The name is judged as in api/policy_calls.c: by the gateway if the instance
+ * runs, else by the gateway's program. The gateway resolves no name for a
+ * check. So for a running instance the program judges the addresses of a name
+ * that the gateway allows.
  */
 #include <string.h>
 
 #include "control/acd/api/instance_calls.h"
 #include "control/acd/api/policy_calls.h"
+#include "control/acd/blueprint/blueprint.h"
+#include "control/acd/instance/policy.h"
+#include "control/acd/instance/project_use.h"
 #include "control/shared/json.h"
 
-/* Is the rule of verdict @v, "cred-1-NAME…" (credential/rules.h), that of the
- * credential which @warning names? */
-static bool is_about(const json_t *v, const char *warning)
+/* Returns true if the rule of the verdict @v belongs to a credential that the
+ * vault does not give any more. */
+static bool is_of_lacking(const struct policy_call *c, const json_t *v)
 {
+	const struct instance *in = instance_find(c->acd->instances, c->name);
 	const char *rule = json_string_value(json_object_get(v, "rule"));
-	SCOPED_STR name = NULL;
+	struct blueprint bp = { 0 };
+	bool lacks = rule && in &&
+		     instance_blueprint(instance_record(in), &bp, NULL) == 0 &&
+		     policy_lacks_rule(c->acd->policies, instance_record(in),
+				       &bp, rule);
 
-	if (!rule || !warning || !str_starts(rule, "cred-"))
-		return false;
-	rule += 5 + strspn(rule + 5, "0123456789");
-	name = str_printf("'%s", *rule ? rule + 1 : rule);
-	if (name && str_ends(name, "-api") && !strstr(warning, name))
-		name[strlen(name) - 4] = '\0';
-	return name && strstr(warning, name);
+	blueprint_done(&bp);
+	return lacks;
 }
 
-/* Of one that runs the gateway is asked; what the vault lacks is known here. */
+/* The gateway does not know what the vault lacks: sets c->warning. */
 static void bound_lacks(struct policy_call *c, struct instance *in)
 {
 	struct err ignored = { 0 };
@@ -55,8 +58,8 @@ static void check_end(struct policy_call *c)
 	policy_call_free(c);
 }
 
-/* Ends with the gateway's word on the name alone, and says so: nothing has
- * judged the addresses, because of @why. */
+/* Ends with the gateway's verdict on the name, and says that the addresses were
+ * not judged, because of @why. */
 static void places_unknown(struct policy_call *c, const char *why)
 {
 	SCOPED_STR warning =
@@ -74,9 +77,9 @@ static void places_unknown(struct policy_call *c, const char *why)
 	policy_call_fail(c, &err);
 }
 
-/* Takes over what the program says of the addresses. */
-static void on_places(void *arg, int code, const char *out,
-		      const char *err_out ATTR_UNUSED, const struct err *err)
+/* Puts the program's verdict on the addresses into the answer. */
+static void on_places(void *arg, int code, const char *out, const char *err_out,
+		      const struct err *err)
 {
 	static const char *const keys[] = { "allow", "reason", "text",
 					    "addresses", "lookup" };
@@ -84,6 +87,7 @@ static void on_places(void *arg, int code, const char *out,
 	SCOPED_JSON v = err ? NULL : json_loads(out, 0, NULL);
 	struct err failed = { 0 };
 
+	(void)err_out;
 	if (err)
 		failed = *err;
 	else if (code != 0 && code != check.also)
@@ -108,12 +112,12 @@ static void places_ask(struct policy_call *c)
 {
 	struct instance *in = instance_find(c->acd->instances, c->name);
 	struct err err = { 0 };
-	int r = in ? policy_call_program(c, in, &check, c->url, on_places,
-					 &err) :
-		     err_set(&err, -ENOENT, "there is no instance '%s'",
-			     c->name);
+	int rc = in ? policy_call_program(c, in, &check, c->url, on_places,
+					  &err) :
+		      err_set(&err, -ENOENT, "there is no instance '%s'",
+			      c->name);
 
-	if (r < 0)
+	if (rc < 0)
 		places_unknown(c, err.msg);
 }
 
@@ -127,10 +131,10 @@ static void check_reply(struct policy_call *c, const char *text, size_t len)
 		policy_call_fail(c, &err);
 		return;
 	}
-	if (!c->bound || is_about(v, c->warning))
+	if (!c->bound || is_of_lacking(c, v))
 		policy_warning_add(v, c->warning);
 	c->answer = v;
-	/* The gateway has judged the name; its program looks it up. */
+	/* The gateway has judged the name; its program resolves it. */
 	if (c->bound && json_is_true(json_object_get(v, "allow")))
 		places_ask(c);
 	else

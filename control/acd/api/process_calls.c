@@ -2,8 +2,8 @@
 /*
  * process_calls.c - the processes of a sandbox, and signals to them
  *
- * Both are asked of the sandbox itself, by a command that runs as the agent:
- * so the processes of others in it are as safe from this as from the agent.
+ * A command that runs as the agent does both: so it can do no more to other
+ * users' processes than the agent can.
  */
 #include <string.h>
 
@@ -13,8 +13,6 @@
 #include "control/shared/json.h"
 #include "lib/str.h"
 
-#define PIDS_MAX 64u /* of one request */
-#define PID_MAX 4194304u
 #define SAID_MAX 200u
 
 struct process_call {
@@ -45,10 +43,10 @@ static void ask_sandbox(struct acd *acd, struct http_req *req,
 {
 	struct process_call *c = calloc(1, sizeof(*c));
 	struct err err = { 0 };
-	int ret = c ? guestjob_start(acd->loop, in, argv, fn, c, &err) :
-		      err_nomem(&err);
+	int rc = c ? guestjob_start(acd->loop, in, argv, fn, c, &err) :
+		     err_nomem(&err);
 
-	if (ret < 0 || !c) {
+	if (rc < 0 || !c) {
 		free(c);
 		reply_refusal(req, in, &err);
 		return;
@@ -90,7 +88,7 @@ void api_instance_processes(void *ctx, struct http_req *req)
 
 /* ---- signals ---- */
 
-/* $1: the signal; the rest: pids. Says of each whom it did not reach. */
+/* $1: the signal; the rest: pids. Writes which ones it did not reach. */
 static const char SIGNAL_EACH[] =
 	"s=$1; shift; r=0; for p; do\n"
 	"kill -s \"$s\" \"$p\" 2>/dev/null && continue\n"
@@ -107,8 +105,8 @@ static void on_signalled(void *arg, const struct guestjob_result *result,
 	char said[SAID_MAX];
 	size_t len;
 
-	/* With its main process, say, all the others are gone: whoever was to
-	 * be signalled needs it no more. */
+	/* If the instance has ended meanwhile, so have its processes:
+	 * success. */
 	if (err && !result->ended) {
 		failed = *err;
 	} else if (!err && link_exit_code(result->exit) != 0) {
@@ -138,17 +136,17 @@ static void signal_main(struct http_req *req, struct instance *in,
 			uint32_t signo)
 {
 	struct run *r = instance_main(in);
-	int ret = r ? run_signal(r, signo) : -EPIPE;
+	int rc = r ? run_signal(r, signo) : -EPIPE;
 
-	if (ret == 0)
+	if (rc == 0)
 		http_reply_empty(req);
-	else if (ret == -EPIPE)
+	else if (rc == -EPIPE)
 		api_reply_not_running(req, instance_record(in)->name);
 	else
-		reply_silence(req, ret);
+		reply_silence(req, rc);
 }
 
-/* The arguments of kill: signal and pids, as decimal numbers. */
+/* Makes the command: signal and pids as decimal numbers. */
 static int kill_words(const json_t *body, uint64_t signo, struct strv *words,
 		      struct err *err)
 {
@@ -156,10 +154,6 @@ static int kill_words(const json_t *body, uint64_t signo, struct strv *words,
 	json_int_t n;
 	size_t i;
 
-	if (pids && (!json_is_array(pids) || json_array_size(pids) > PIDS_MAX))
-		return err_set(err, -EINVAL,
-			       "'pids' must be a list of at most %u numbers",
-			       PIDS_MAX);
 	if (strv_push(words, "sh") < 0 || strv_push(words, "-c") < 0 ||
 	    strv_push(words, SIGNAL_EACH) < 0 || strv_push(words, "kill") < 0 ||
 	    strv_pushf(words, "%u", (unsigned)signo) < 0)
@@ -171,11 +165,11 @@ static int kill_words(const json_t *body, uint64_t signo, struct strv *words,
 			return err_set(err, -EINVAL,
 				       "process 1 is init-guard, which cannot "
 				       "be signalled");
-		/* What is not positive would be a group, or all. */
-		if (!json_is_integer(pid) || n < 2 || n > PID_MAX)
+		/* 0 and less would mean a group, or all. */
+		if (n < 2 || n > SPEC_PID_MAX)
 			return err_set(err, -EINVAL,
 				       "a pid must be a number from 2 to %u",
-				       PID_MAX);
+				       SPEC_PID_MAX);
 		if (strv_pushf(words, "%lld", (long long)n) < 0)
 			return err_nomem(err);
 	}
@@ -184,28 +178,24 @@ static int kill_words(const json_t *body, uint64_t signo, struct strv *words,
 
 void api_instance_kill(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "signo", "pids", NULL };
 	struct instance *in = api_instance_of(ctx, req);
 	const json_t *body = http_body(req);
 	struct strv words = { 0 };
 	struct err err = { 0 };
-	uint64_t signo = 0;
-	int ret;
+	uint64_t signo;
+	int rc = 0;
 
 	if (!in)
 		return;
-	ret = jsonx_known(http_body(req), keys, &err);
 	/* 0 stands for "absent" and is no signal. */
-	if (ret == 0)
-		ret = jsonx_u64(http_body(req), "signo", 1, 64, 0, &signo,
-				&err);
-	if (ret == 0 && signo == 0)
-		ret = err_set(&err, -EINVAL, "'signo' must be given, 1 to 64");
-	if (ret == 0)
-		ret = kill_words(body, signo, &words, &err);
-	if (ret == 0 && instance_record(in)->state == INSTANCE_PAUSED)
-		ret = instance_paused_error(in, &err);
-	if (ret < 0)
+	signo = api_number(body, "signo", 0);
+	if (signo == 0)
+		rc = err_set(&err, -EINVAL, "'signo' must be given, 1 to 64");
+	if (rc == 0)
+		rc = kill_words(body, signo, &words, &err);
+	if (rc == 0 && instance_record(in)->state == INSTANCE_PAUSED)
+		rc = instance_paused_error(in, &err);
+	if (rc < 0)
 		reply_refusal(req, in, &err);
 	else if (json_array_size(json_object_get(body, "pids")) == 0)
 		signal_main(req, in, (uint32_t)signo);

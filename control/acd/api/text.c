@@ -32,7 +32,7 @@ static void text_pump(void *arg)
 			return;
 		n = n < room ? n : room;
 		if (http_stream_write(t->stream, t->text + t->at, n) < 0)
-			return; /* the abort follows */
+			return; /* text_free() will be called */
 		t->at += n;
 	}
 	http_stream_end(t->stream);

@@ -7,7 +7,7 @@
 
 #include "control/acd/api/http.h"
 
-/* Answers @req with a copy of @text. */
+/* Answers @req with a copy of @text, or with an error without memory. */
 void api_reply_text(struct http_req *req, const char *content_type,
 		    const char *text, size_t len);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage_call.c - GET /v1/usage: what instances have asked of models
+ * usage_call.c - GET /v1/usage: how much instances have used models
  *
- * The gateway's own program adds it up from the audit, since that can be long.
+ * The gateway's own program adds it up from the audit, which can be long.
  */
 #include <inttypes.h>
 
@@ -13,8 +13,6 @@
 #include "control/acd/instance/instance.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
-
-#define SINCE_MAX 253402300799u /* the end of the year 9999 */
 
 struct usage_call {
 	struct http_req *req; /* NULL: the client left */
@@ -29,7 +27,7 @@ static void call_abort(void *arg)
 	c->req = NULL;
 }
 
-/* One that is gone is known as long as the audit has something of it. */
+/* An instance that is gone is known while the audit has lines of it. */
 static int check_known(const struct usage_call *c, const json_t *v,
 		       struct err *err)
 {
@@ -80,7 +78,7 @@ static void ask(struct acd *acd, struct http_req *req, const char *name,
 	};
 	const struct gate_job_spec spec = { .argv = name ? one : all };
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	snprintf(text, sizeof(text), "%" PRIu64, since);
 	if (c) {
@@ -88,10 +86,10 @@ static void ask(struct acd *acd, struct http_req *req, const char *name,
 		c->unknown = name && !instance_find(acd->instances, name);
 		snprintf(c->name, sizeof(c->name), "%s", name ? name : "");
 	}
-	r = c ? gate_job_run(acd->loop, acd->children, &spec, on_added, c,
-			     &err) :
-		err_nomem(&err);
-	if (r == 0) {
+	rc = c ? gate_job_run(acd->loop, acd->children, &spec, on_added, c,
+			      &err) :
+		 err_nomem(&err);
+	if (rc == 0) {
 		http_on_abort(req, call_abort, c);
 		return;
 	}
@@ -103,12 +101,9 @@ void api_usage(void *ctx, struct http_req *req)
 {
 	const char *name = http_query(req, "name");
 	struct err err = { 0 };
-	uint64_t since;
 
-	if (api_query_u64(req, "since", SINCE_MAX, 0, &since) < 0)
-		return;
 	if (name && name_check_instance(name, &err) < 0)
 		http_reply_error(req, &err, NULL);
 	else
-		ask(ctx, req, name, since);
+		ask(ctx, req, name, http_query_u64(req, "since", 0));
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_calls.c - routes about the vault
+ * vault_calls.c - routes for the vault
  *
- * Values and passphrases come in, as base64 in JSON, whose memory is wiped when
- * it is freed (vault_new()); none ever goes out.
+ * Values and passphrases come in as base64 in JSON, whose memory is wiped when
+ * it is freed (vault_new()). None is ever sent out.
  */
 #include "control/acd/api/vault_calls.h"
 
@@ -13,6 +13,7 @@
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
 #include "control/acd/instance/policy.h"
+#include "control/acd/credential/logins.h"
 #include "control/acd/credential/vault.h"
 #include "control/acd/credential/vault_probe.h"
 #include "control/acd/api/vault_uses.h"
@@ -70,7 +71,7 @@ static void reply_entry(struct http_req *req, int status,
 	api_vault_fail(req, &err);
 }
 
-/* The name in the path; NULL: the request was answered. */
+/* Returns the name in the path, or NULL after an answer. */
 static const char *name_of(struct http_req *req)
 {
 	const char *name = http_param(req, "name");
@@ -99,12 +100,14 @@ static const struct vstore_entry *entry_of(void *ctx, const char *name,
 
 /* ---- entries ---- */
 
-/* With the instances that use it. */
-static json_t *listed_json(const struct vstore_entry *e, const json_t *uses)
+static json_t *listed_json(const struct acd *acd, const struct vstore_entry *e,
+			   const json_t *uses)
 {
 	json_t *j = vault_entry_json(e);
 	json_t *by = json_object_get(uses, e->name);
 
+	if (j)
+		json_object_set_new(j, "login", logins_json(acd->logins, e));
 	if (j)
 		json_object_set_new(j, "used_by",
 				    by ? json_incref(by) : json_array());
@@ -126,8 +129,8 @@ void api_vault_list(void *ctx, struct http_req *req)
 	}
 	list = json_array();
 	for (size_t i = 0; i < vstore_entries(s)->n; i++)
-		json_array_append_new(list, listed_json(vstore_entries(s)->v[i],
-							uses));
+		json_array_append_new(
+			list, listed_json(ctx, vstore_entries(s)->v[i], uses));
 	http_reply_json(req, 200,
 			json_pack("{s:s, s:o}", "key",
 				  vstore_source(s) == VSTORE_PASSPHRASE ?
@@ -140,11 +143,13 @@ void api_vault_changed(void *ctx, const char *name)
 {
 	struct acd *acd = ctx;
 
+	if (name)
+		logins_forget(acd->logins, name);
 	if (acd->policies)
 		policies_vault_changed(acd->policies, name);
 }
 
-/* Puts @e, which is taken, there and answers with it. */
+/* Stores @e, which is taken, and answers with it. */
 static void put_and_reply(void *ctx, struct http_req *req,
 			  struct vstore_entry *e, bool replace, int status)
 {
@@ -211,6 +216,7 @@ void api_vault_remove(void *ctx, struct http_req *req)
 /* ---- test ---- */
 
 struct test_call {
+	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
 	char name[VSTORE_NAME_MAX + 1];
 };
@@ -238,31 +244,48 @@ static void on_probed(void *arg, const struct vault_probe_result *res)
 	free(c);
 }
 
+/* Makes the request, once the token of a login is good. */
+static void test_ready(void *arg)
+{
+	struct test_call *c = arg;
+	const struct vstore_entry *e;
+	struct err err = { 0 };
+	int rc = 0;
+
+	if (!c->req) {
+		free(c);
+		return;
+	}
+	e = entry_of(c->acd, c->name, &err);
+	if (e)
+		rc = vault_entry_expired(e, &err);
+	if (e && rc == 0)
+		rc = vault_probe(c->acd->children, e, on_probed, c, &err);
+	if (e && rc == 0)
+		return;
+	api_vault_fail(c->req, &err);
+	free(c);
+}
+
 void api_vault_test(void *ctx, struct http_req *req)
 {
 	struct acd *acd = ctx;
-	const char *name = name_of(req);
-	const struct vstore_entry *e;
-	struct test_call *c;
+	const char *names[] = { name_of(req), NULL };
 	struct err err = { 0 };
+	struct test_call *c;
 
-	if (!name)
+	if (!names[0])
 		return;
-	e = entry_of(ctx, name, &err);
-	if (e && vault_entry_expired(e, &err) < 0)
-		e = NULL;
-	c = e ? calloc(1, sizeof(*c)) : NULL;
-	if (e && !c)
-		err_nomem(&err);
+	c = calloc(1, sizeof(*c));
 	if (!c) {
+		err_nomem(&err);
 		api_vault_fail(req, &err);
 		return;
 	}
+	c->acd = acd;
 	c->req = req;
-	memcpy(c->name, e->name, sizeof(c->name));
+	snprintf(c->name, sizeof(c->name), "%s", names[0]);
 	http_on_abort(req, test_abort, c);
-	if (vault_probe(acd->children, e, on_probed, c, &err) < 0) {
-		free(c);
-		api_vault_fail(req, &err);
-	}
+	if (!acd->logins || !logins_await(acd->logins, names, test_ready, c))
+		test_ready(c);
 }

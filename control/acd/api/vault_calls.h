@@ -8,10 +8,13 @@
 #include "control/acd/api/http.h"
 #include "vault/store.h"
 
+/* Returns the store of the vault, borrowed; @ctx is the struct acd. */
 struct vstore *api_vault_store(void *ctx);
-/* Answers with the store's own words, and the status that fits them. */
+/* Answers with the message of @err, an error of the vault, and the word and
+ * status that fit it. */
 void api_vault_fail(struct http_req *req, const struct err *err);
-/* Those that run and use it get what there is now; NULL: any of it. */
+/* Sends the gateway the current value of the credential @name, for the runs
+ * that use it; NULL: of all. */
 void api_vault_changed(void *ctx, const char *name);
 
 #endif

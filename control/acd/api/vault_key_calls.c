@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_key_calls.c - routes about the vault's lock, its passphrase and exports
+ * vault_key_calls.c - routes for the vault's lock, its passphrase and exports
  *
- * As api/vault_calls.c. What needs the key of a passphrase waits for a child
- * that derives it (vault_key.h).
+ * As api/vault_calls.c. A child derives the key of a passphrase (vault_key.h);
+ * the call waits for it.
  */
 #include <sodium.h>
 #include <string.h>
@@ -16,19 +16,17 @@
 #include "control/shared/json.h"
 #include "lib/log.h"
 
-/* An image of this size, in base64, fits into a body with room to spare. */
+/* An image of this size, in base64, fits into a body. */
 #define EXPORT_MAX (700u * 1024)
 
 /* ---- the lock ---- */
 
-/* The passphrase of a body: false after an answer. */
-static bool pass_of(struct http_req *req, const char *const *keys, char **ret,
-		    size_t *ret_len)
+/* Reads the passphrase of a body. Returns false after an answer. */
+static bool pass_of(struct http_req *req, char **ret, size_t *ret_len)
 {
 	struct err err = { 0 };
 
-	if (jsonx_known(http_body(req), keys, &err) == 0 &&
-	    vault_secret_member(http_body(req), "passphrase", VSTORE_PASS_MAX,
+	if (vault_secret_member(http_body(req), "passphrase", VSTORE_PASS_MAX,
 				ret, ret_len, &err) == 0) {
 		if (*ret_len > 0)
 			return true;
@@ -39,7 +37,6 @@ static bool pass_of(struct http_req *req, const char *const *keys, char **ret,
 	return false;
 }
 
-/* A call that waits for the key of its passphrase. */
 struct key_call {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left, and nothing is done */
@@ -74,7 +71,8 @@ static void on_key(void *arg, const struct vstore_pass *pass,
 	key_call_free(c);
 }
 
-/* Goes on with a copy of @what when the key for @head is there. */
+/* Calls @what->fn with a copy of @what when the key for @head is there. Takes
+ * @what->data. */
 static void key_wait(const struct key_call *what,
 		     const struct vstore_head *head, struct slice passphrase)
 {
@@ -95,8 +93,6 @@ static void key_wait(const struct key_call *what,
 	free(c);
 }
 
-static const char *const pass_keys[] = { "passphrase", NULL };
-
 static void unlock(struct key_call *c, const struct vstore_pass *pass)
 {
 	struct err err = { 0 };
@@ -105,7 +101,7 @@ static void unlock(struct key_call *c, const struct vstore_pass *pass)
 		api_vault_fail(c->req, &err);
 		return;
 	}
-	/* A gateway that began anew meanwhile could not be told of them. */
+	/* A gateway that started meanwhile could not get them. */
 	api_vault_changed(c->acd, NULL);
 	http_reply_empty(c->req);
 }
@@ -117,14 +113,14 @@ void api_vault_unlock(void *ctx, struct http_req *req)
 	struct err err = { 0 };
 	char *pass;
 	size_t len;
-	int r;
+	int rc;
 
-	if (!pass_of(req, pass_keys, &pass, &len))
+	if (!pass_of(req, &pass, &len))
 		return;
-	r = vstore_unlock_head(api_vault_store(ctx), &head, &err);
-	if (r < 0)
+	rc = vstore_unlock_head(api_vault_store(ctx), &head, &err);
+	if (rc < 0)
 		api_vault_fail(req, &err);
-	else if (r == 0)
+	else if (rc == 0)
 		http_reply_empty(req); /* it is open */
 	else
 		key_wait(&c, &head, slice_of(pass, len));
@@ -154,7 +150,7 @@ static void reseal(struct key_call *c, const struct vstore_pass *pass)
 	http_reply_empty(c->req);
 }
 
-/* Takes @pass; NULL: a key file. */
+/* Takes ownership of @pass; NULL: a key file. */
 static void reseal_begin(struct acd *acd, struct http_req *req, char *pass,
 			 size_t len)
 {
@@ -170,7 +166,7 @@ static void reseal_begin(struct acd *acd, struct http_req *req, char *pass,
 	sodium_free(pass);
 }
 
-/* @pass: what is said to be the one that it has. */
+/* @pass: said to be the current passphrase. */
 static void reseal_checked(struct key_call *c, const struct vstore_pass *pass)
 {
 	struct err err = { 0 };
@@ -184,7 +180,6 @@ static void reseal_checked(struct key_call *c, const struct vstore_pass *pass)
 	reseal_begin(c->acd, c->req, data, c->len);
 }
 
-/* Of one that is to be. */
 static int pass_length(size_t len, struct err *err)
 {
 	return len >= VSTORE_PASS_MIN ?
@@ -194,18 +189,17 @@ static int pass_length(size_t len, struct err *err)
 			       VSTORE_PASS_MIN);
 }
 
-/* The new passphrase of a body; *ret stays NULL for a key file. */
+/* Reads the new passphrase of a body; *ret stays NULL for a key file. */
 static int new_pass_of(json_t *body, char **ret, size_t *ret_len,
 		       struct err *err)
 {
-	static const char *const keys[] = { "passphrase", "old", NULL };
-	int r = jsonx_known(body, keys, err);
+	int rc;
 
-	if (r < 0 || json_is_null(json_object_get(body, "passphrase")))
-		return r;
-	r = vault_secret_member(body, "passphrase", VSTORE_PASS_MAX, ret,
-				ret_len, err);
-	return r < 0 ? r : pass_length(*ret_len, err);
+	if (json_is_null(json_object_get(body, "passphrase")))
+		return 0;
+	rc = vault_secret_member(body, "passphrase", VSTORE_PASS_MAX, ret,
+				 ret_len, err);
+	return rc < 0 ? rc : pass_length(*ret_len, err);
 }
 
 void api_vault_passphrase(void *ctx, struct http_req *req)
@@ -215,20 +209,20 @@ void api_vault_passphrase(void *ctx, struct http_req *req)
 	struct err err = { 0 };
 	char *old = NULL;
 	size_t len = 0;
-	int r = new_pass_of(http_body(req), &c.data, &c.len, &err);
+	int rc = new_pass_of(http_body(req), &c.data, &c.len, &err);
 
-	if (r == 0)
-		r = vstore_pass_head(api_vault_store(ctx), &head, &err);
-	if (r == 1 && !json_object_get(http_body(req), "old"))
-		r = err_set(&err, -EINVAL,
-			    "the vault has a passphrase: 'old' has to be it");
-	else if (r == 1 &&
+	if (rc == 0)
+		rc = vstore_pass_head(api_vault_store(ctx), &head, &err);
+	if (rc == 1 && !json_object_get(http_body(req), "old"))
+		rc = err_set(&err, -EINVAL,
+			     "the vault has a passphrase: 'old' has to be it");
+	else if (rc == 1 &&
 		 vault_secret_member(http_body(req), "old", VSTORE_PASS_MAX,
 				     &old, &len, &err) < 0)
-		r = err.code;
-	if (r == 1) {
+		rc = err.code;
+	if (rc == 1) {
 		key_wait(&c, &head, slice_of(old, len));
-	} else if (r == 0) {
+	} else if (rc == 0) {
 		reseal_begin(ctx, req, c.data, c.len);
 	} else {
 		sodium_free(c.data);
@@ -258,20 +252,20 @@ static void export(struct key_call *c, const struct vstore_pass *pass)
 	struct err err = { 0 };
 	json_t *answer = NULL;
 	struct buf out;
-	int r;
+	int rc;
 
 	buf_init(&out, EXPORT_MAX);
-	r = vstore_export(s, pass, &out, &err);
-	if (r == -ENOBUFS)
+	rc = vstore_export(s, pass, &out, &err);
+	if (rc == -ENOBUFS)
 		err_set(&err, -EMSGSIZE,
 			"the vault is too large for an export, which may have "
 			"%u KiB: copy its folder",
 			EXPORT_MAX / 1024);
-	if (r == 0)
+	if (rc == 0)
 		answer = data_json(buf_slice(&out));
-	if (r == 0 && !answer)
-		r = err_nomem(&err);
-	if (r < 0) {
+	if (rc == 0 && !answer)
+		rc = err_nomem(&err);
+	if (rc < 0) {
 		api_vault_fail(c->req, &err);
 	} else {
 		log_info("vault: %zu credentials are exported",
@@ -289,7 +283,7 @@ void api_vault_export(void *ctx, struct http_req *req)
 	char *pass;
 	size_t len;
 
-	if (!pass_of(req, pass_keys, &pass, &len))
+	if (!pass_of(req, &pass, &len))
 		return;
 	if (pass_length(len, &err) < 0) {
 		api_vault_fail(req, &err);
@@ -300,10 +294,10 @@ void api_vault_export(void *ctx, struct http_req *req)
 	sodium_free(pass);
 }
 
-/* A file that is none is the caller's mistake, not the store's state. */
+/* A file that is no export is the caller's fault, not the store's. */
 static void import_fail(struct http_req *req, struct err *err)
 {
-	if (err->code == -EBADMSG && str_starts(err->msg, "this is no export"))
+	if (strcmp(err->word, VSTORE_NO_EXPORT) == 0)
 		err->code = -EINVAL;
 	api_vault_fail(req, err);
 }
@@ -327,24 +321,25 @@ static void import(struct key_call *c, const struct vstore_pass *pass)
 
 void api_vault_import(void *ctx, struct http_req *req)
 {
-	static const char *const keys[] = { "passphrase", "data", "replace",
-					    NULL };
-	struct key_call c = { .acd = ctx, .req = req, .fn = import };
+	struct key_call c = {
+		.acd = ctx,
+		.req = req,
+		.fn = import,
+		.replace = api_flag(http_body(req), "replace"),
+	};
 	struct vstore_head head;
 	struct err err = { 0 };
 	char *pass;
 	size_t len;
-	int r;
+	int rc;
 
-	if (!pass_of(req, keys, &pass, &len))
+	if (!pass_of(req, &pass, &len))
 		return;
-	r = jsonx_bool(http_body(req), "replace", false, &c.replace, &err);
-	if (r == 0)
-		r = vault_secret_member(http_body(req), "data", EXPORT_MAX,
-					&c.data, &c.len, &err);
-	if (r == 0)
-		r = vstore_import_head(slice_of(c.data, c.len), &head, &err);
-	if (r == 0) {
+	rc = vault_secret_member(http_body(req), "data", EXPORT_MAX, &c.data,
+				 &c.len, &err);
+	if (rc == 0)
+		rc = vstore_import_head(slice_of(c.data, c.len), &head, &err);
+	if (rc == 0) {
 		key_wait(&c, &head, slice_of(pass, len)); /* takes c.data */
 	} else {
 		import_fail(req, &err);

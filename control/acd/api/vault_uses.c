@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_uses.c - what the vault is for: who uses an entry, and how it is
+ * vault_uses.c - which instances use a credential, and the vault's state
  */
 #include "control/acd/api/vault_uses.h"
 
@@ -16,9 +16,9 @@
 
 struct walk {
 	json_t *all;
-	/* That of the last record: many are of one. */
+	/* Blueprint of the last record: many have the same. */
 	struct blueprint bp;
-	char *name; /* of it; NULL: none yet */
+	char *name; /* its name; NULL: none yet */
 };
 
 static int blueprint_take(struct walk *w, const char *name)
@@ -132,21 +132,25 @@ json_t *vault_state_json(struct vault *v)
 	struct vstore *s = v ? vault_store(v) : NULL;
 	uint64_t now = (uint64_t)time(NULL);
 	struct err err = { 0 };
-	int r = s ? vstore_load(s, &err) :
-		    err_set(&err, -ENOTSUP, "there is no vault here");
+	int rc = s ? vstore_load(s, &err) :
+		     err_set(&err, -ENOTSUP, "there is no vault here");
 	enum vstore_source source = s ? vstore_source(s) : 0;
-	size_t n = r == 0 ? vstore_entries(s)->n : 0, expired = 0;
+	size_t n = rc == 0 ? vstore_entries(s)->n : 0, expired = 0;
+	json_t *over = json_array();
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t at = vstore_entries(s)->v[i]->expires;
+		const struct vstore_entry *e = vstore_entries(s)->v[i];
 
-		expired += at && at <= now;
+		expired += e->expires && e->expires <= now;
+		if (e->flags & VSTORE_OVER)
+			json_array_append_new(over, json_string(e->name));
 	}
-	return json_pack("{s:s, s:s?, s:I, s:I, s:o}", "state", state_of(r, n),
-			 "key",
+	return json_pack("{s:s, s:s?, s:I, s:I, s:o, s:o}", "state",
+			 state_of(rc, n), "key",
 			 source == VSTORE_PASSPHRASE ? "passphrase" :
 			 source == VSTORE_KEYFILE    ? "file" :
 						       NULL,
 			 "entries", (json_int_t)n, "expired",
-			 (json_int_t)expired, "reason", jsonx_text(err.msg));
+			 (json_int_t)expired, "over", over, "reason",
+			 jsonx_text(err.msg));
 }

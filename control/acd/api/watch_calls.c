@@ -26,7 +26,7 @@ static void log_call_free(struct log_call *c)
 	free(c);
 }
 
-/* Moves what there is and what the client takes. */
+/* Moves what there is, as far as the client takes it. May free @arg. */
 static void log_call_pump(void *arg)
 {
 	static char block[LOG_BLOCK];
@@ -61,9 +61,9 @@ void api_instance_logs(void *ctx, struct http_req *req)
 	struct log_call *c;
 	uint64_t lines;
 
-	if (!in ||
-	    api_query_u64(req, "tail", INT64_MAX, INSTANCE_LOG_ALL, &lines) < 0)
+	if (!in)
 		return;
+	lines = http_query_u64(req, "tail", INSTANCE_LOG_ALL);
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		err_nomem(&err);
@@ -124,23 +124,23 @@ void api_instance_stats(void *ctx, struct http_req *req)
 	struct instance *in = api_instance_of(ctx, req);
 	struct err err = { 0 };
 	struct stats_call *c;
-	int ret;
+	int rc;
 
 	if (!in)
 		return;
 	c = calloc(1, sizeof(*c));
-	ret = c ? instance_stats(in, stats_known, c) : -ENOMEM;
-	if (ret == 0) {
+	rc = c ? instance_stats(in, stats_known, c) : -ENOMEM;
+	if (rc == 0) {
 		c->req = req;
 		http_on_abort(req, stats_abort, c);
 		return;
 	}
 	free(c);
-	if (ret == -ENOTCONN) {
+	if (rc == -ENOTCONN) {
 		api_reply_not_running(req, instance_record(in)->name);
 		return;
 	}
-	err_set(&err, ret, "%s", err_text(ret));
+	err_set(&err, rc, "%s", err_text(rc));
 	http_reply_error(req, &err, NULL);
 }
 
@@ -173,7 +173,7 @@ static void stats_all_done(struct stats_all *all)
 	free(all);
 }
 
-/* One that has just ended is left out. */
+/* An instance that has just ended is left out. */
 static void stats_one_known(void *arg, const struct runtime_stats *st,
 			    const struct err *err)
 {
@@ -237,8 +237,8 @@ static void events_free(struct events_call *c)
 	free(c);
 }
 
-/* A client that does not keep up is cut off: it asks again and then gets the
- * state as it is, instead of a history with holes. */
+/* A client that does not keep up is cut off. When it asks again it gets the
+ * current state, instead of a history with gaps. */
 static void events_write(struct events_call *c, const char *text)
 {
 	size_t len = text ? strlen(text) : 0;

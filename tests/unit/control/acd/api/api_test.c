@@ -9,16 +9,19 @@
 #include <sys/wait.h>
 
 #include "control/acd/acd.h"
+#include "control/acd/api/openapi.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/blueprint/build.h"
 #include "control/acd/daemon/children.h"
 #include "control/acd/instance/instance_impl.h" /* one that runs, without a runtime */
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 #include "control/acd/storage/store.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "tests/unit/control/acd/api/http_client.h"
 #include "tests/unit/tap.h"
+
+#define SPEC_BYTES_MAX (4u * 1024 * 1024)
 
 static json_t *spec;
 static char dir[] = "/tmp/api_test.XXXXXX";
@@ -133,6 +136,24 @@ static void test_table(void)
 	}
 	ok(refs_resolve(spec), "all references lead somewhere");
 	json_decref(ids);
+}
+
+/* The file is what the tables print. */
+static void test_shipped(void)
+{
+	SCOPED_STR text = NULL;
+	struct buf out;
+	size_t len = 0;
+
+	buf_init(&out, SPEC_BYTES_MAX);
+	is_int(openapi_print(api_routes, &out), 0, "printed");
+	is_int(file_read("docs/openapi.json", SPEC_BYTES_MAX, &text, &len), 0,
+	       "and shipped");
+	ok(text && len == buf_len(&out) &&
+		   memcmp(text, buf_slice(&out).ptr, len) == 0,
+	   "docs/openapi.json is what the tables say: `make schemas` writes "
+	   "it");
+	buf_done(&out);
 }
 
 /* ---- values against schemas ---- */
@@ -265,6 +286,91 @@ static void client_prune(void)
 	answer("POST", "/v1/prune", "/v1/prune", "{\"images\":true}", "204");
 }
 
+static const char *text_of(const json_t *j, const char *key)
+{
+	const char *text = json_string_value(json_object_get(j, key));
+
+	return text ? text : "";
+}
+
+/* As it is written, and as it is. */
+static void check_shown(json_t *j)
+{
+	const json_t *lines = json_object_get(j, "lines");
+	const json_t *one = json_array_get(lines, 2);
+
+	check(strcmp(text_of(j, "text"), "version: 1\nimage: base\n") == 0);
+	check(strstr(text_of(j, "file"), "/bp/base/blueprint.yaml"));
+	check(strstr(text_of(j, "resolved"), "version: 2\n") &&
+	      strstr(text_of(j, "resolved"), "\nimage: base\n"));
+	check(json_is_null(json_object_get(j, "extends")));
+	check(strcmp(text_of(one, "text"), "image: base") == 0 &&
+	      strstr(text_of(one, "file"), "/bp/base/blueprint.yaml"));
+	check(json_integer_value(json_object_get(one, "line")) == 2);
+	check(json_is_true(json_object_get(one, "value")));
+	one = json_array_get(lines, 1);
+	check(json_is_null(json_object_get(one, "file")) &&
+	      json_is_null(json_object_get(one, "line")));
+	one = json_array_get(lines, 0);
+	check(json_is_false(json_object_get(one, "value")) &&
+	      json_is_false(json_object_get(one, "inside")));
+}
+
+static const char *first_error(const json_t *j)
+{
+	return text_of(json_array_get(json_object_get(j, "errors"), 0),
+		       "message");
+}
+
+/* Of a text without image, and with a misspelt key. */
+static void check_mistakes(const json_t *j)
+{
+	const json_t *all = json_object_get(j, "errors");
+	const json_t *one = json_array_get(all, 0);
+
+	check(json_array_size(all) == 2);
+	check(strcmp(text_of(one, "code"), "unknown_key") == 0);
+	check(strcmp(text_of(one, "file"), "a b") == 0);
+	check(json_integer_value(json_object_get(one, "line")) == 2);
+	check(json_integer_value(json_object_get(one, "column")) == 9);
+	check(strcmp(text_of(one, "suggestion"), "image") == 0);
+	one = json_array_get(all, 1);
+	check(strcmp(text_of(one, "code"), "missing") == 0);
+	check(json_is_null(json_object_get(one, "suggestion")));
+	check(json_is_false(json_object_get(j, "more")));
+}
+
+static void check_judged(void)
+{
+	static const char path[] = "/v1/blueprints/check";
+	json_t *j = answer("POST", path, path,
+			   "{\"text\":\"version: 2\\nextends: base\\n\"}",
+			   "200");
+
+	check(json_is_true(json_object_get(j, "ok")) &&
+	      strstr(text_of(j, "resolved"), "image: base\n"));
+	check(strcmp(text_of(j, "extends"), "base") == 0);
+	j = answer("POST", path, path,
+		   "{\"text\":\"version: 2\\nimmage: x\\n\",\"file\":\"a b\"}",
+		   "200");
+	check(json_is_false(json_object_get(j, "ok")) &&
+	      strcmp(first_error(j), "a b:2:9: unknown key 'immage': did you "
+				     "mean 'image'?") == 0);
+	check_mistakes(j);
+	j = answer("POST", path, path, "{\"text\":\"x\",\"file\":\"a\\nb\"}",
+		   "200");
+	check(strncmp(first_error(j), "blueprint.yaml:1:1: ", 20) == 0);
+	j = answer("POST", path, path, "{\"name\":\"base\"}", "200");
+	check(json_is_true(json_object_get(j, "ok")));
+	j = answer("POST", path, path, "{\"name\":\"bad\"}", "200");
+	check(strstr(first_error(j), "/bad/blueprint.yaml:1:1: 'image'"));
+	j = answer("POST", path, path, "{\"name\":\"nix\"}", "404");
+	check(strcmp(error_code(j), "unknown_blueprint") == 0);
+	answer("POST", path, path, "{}", "400");
+	answer("POST", path, path, "{\"text\":1}", "400");
+	answer("POST", path, path, "{\"name\":\"base\",\"x\":1}", "400");
+}
+
 static void client_blueprints(void)
 {
 	json_t *j, *list = answer("GET", "/v1/blueprints", "/v1/blueprints", "",
@@ -276,6 +382,12 @@ static void client_blueprints(void)
 	j = answer("GET", "/v1/blueprints/base", "/v1/blueprints/{name}", "",
 		   "200");
 	check(json_is_false(json_object_get(j, "ready")));
+	check_shown(j);
+	check_judged();
+	check(json_is_false(json_object_get(j, "agent")));
+	check(json_is_false(json_object_get(j, "headless")));
+	check(strcmp(jsonx_text_at(j, "args"), "replace") == 0);
+	check(!json_object_get(j, "result"));
 	j = answer("GET", "/v1/blueprints/nix", "/v1/blueprints/{name}", "",
 		   "404");
 	check(strcmp(error_code(j), "unknown_blueprint") == 0);
@@ -302,23 +414,25 @@ static void client_build(void)
 
 /* ---- the server they talk to ---- */
 
-static int fake_df(struct runtime *rt ATTR_UNUSED,
+static int fake_df(struct runtime *rt,
 		   void (*fn)(void *arg, uint64_t image_bytes,
 			      uint64_t cache_bytes, const struct err *err),
 		   void *arg)
 {
+	(void)rt;
 	fn(arg, 1000, 10, NULL);
 	return 0;
 }
 
 static struct acd *served;
 
-static int fake_prune(struct runtime *rt ATTR_UNUSED, bool images,
-		      runtime_done_fn fn, void *arg)
+static int fake_prune(struct runtime *rt, bool images, runtime_done_fn fn,
+		      void *arg)
 {
 	struct err err = { 0 };
 	const char *code = "";
 
+	(void)rt;
 	is_int(acd_may_run(served, "runsc", &err, &code), -EAGAIN,
 	       "nothing runs while all is being removed");
 	is_str(code, "unavailable", "for now");
@@ -333,13 +447,15 @@ static const struct runtime_ops fake_ops = {
 	.prune = fake_prune,
 };
 
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)signo;
 	children_reap(arg);
 }
 
-static void on_client(void *arg, pid_t pid ATTR_UNUSED, int status)
+static void on_client(void *arg, pid_t pid, int status)
 {
+	(void)pid;
 	loop_stop(arg, WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }
 
@@ -427,6 +543,7 @@ int main(void)
 	if (!ok(spec && mkdtemp(dir), "docs/openapi.json is JSON"))
 		return done_testing();
 	test_table();
+	test_shipped();
 
 	acd.loop = loop = loop_new();
 	acd.children = children_new();

@@ -23,15 +23,6 @@ const char *api_param_name(struct http_req *req)
 	return http_param(req, "name");
 }
 
-int api_query_u64(struct http_req *req, const char *key, uint64_t max,
-		  uint64_t def, uint64_t *ret)
-{
-	const char *text = http_query(req, key);
-
-	*ret = def;
-	return text ? str_parse_u64(text, 0, max, ret) : 0;
-}
-
 /* ---- the client ---- */
 
 #define HAS(text, part) check(strstr((text), (part)) != NULL)

@@ -220,10 +220,13 @@ static void talk_others(void)
 int main(void)
 {
 	static const struct http_route routes[] = {
-		{ "GET", "/v1/instances/{name}/files", api_files_get },
-		{ "PUT", "/v1/instances/{name}/files", api_files_put },
-		{ "DELETE", "/v1/instances/{name}/files", api_files_delete },
-		{ NULL, NULL, NULL },
+		{ "GET", "/v1/instances/{name}/files", api_files_get,
+		  &spec_files_get },
+		{ "PUT", "/v1/instances/{name}/files", api_files_put,
+		  &spec_files_put },
+		{ "DELETE", "/v1/instances/{name}/files", api_files_delete,
+		  &spec_files_delete },
+		{ NULL, NULL, NULL, NULL },
 	};
 	struct api_world a;
 

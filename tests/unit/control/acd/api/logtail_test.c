@@ -15,7 +15,7 @@ static char dir[] = "/tmp/logtail_test.XXXXXX";
 static char log_path[64], old_path[80];
 static struct loop *loop;
 
-static void on_log(void *ctx ATTR_UNUSED, struct http_req *req)
+static void on_log(void *ctx, struct http_req *req)
 {
 	const char *lines = http_query(req, "tail");
 	const struct logtail_spec spec = {
@@ -25,12 +25,13 @@ static void on_log(void *ctx ATTR_UNUSED, struct http_req *req)
 		.having = http_query(req, "having"),
 	};
 
+	(void)ctx;
 	logtail_reply(loop, req, &spec);
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/log", on_log },
-	{ NULL, NULL, NULL },
+	{ "GET", "/log", on_log, NULL },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static void append(const char *text)
@@ -149,10 +150,11 @@ static void client_having(void)
 	usleep(50000);
 }
 
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
 	int status;
 
+	(void)signo;
 	while (waitpid(-1, &status, WNOHANG) > 0)
 		loop_stop(arg, WIFEXITED(status) ? WEXITSTATUS(status) : 99);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * policy_calls_test.c - routes about policies over a real socket; the gateway,
- * and its program, answer as the test wishes
+ * and its program, answer as the test says
  */
 #include "control/acd/api/policy_calls.h"
 #include "control/acd/egress/gate.h"
@@ -71,8 +71,9 @@ static void answer_later(const struct later *what)
 	loop_timer_set(l->timer, 0);
 }
 
-struct gate_client *gate_client(struct gate *g ATTR_UNUSED)
+struct gate_client *gate_client(struct gate *g)
 {
+	(void)g;
 	return NULL;
 }
 
@@ -86,11 +87,13 @@ int gate_follow(struct gate_client *g, const char *code, gate_line_fn fn,
 	return 0;
 }
 
-int gate_call(struct gate_client *g ATTR_UNUSED, enum admin_verb verb,
-	      struct slice a ATTR_UNUSED, struct slice b, gate_fn fn, void *arg)
+int gate_call(struct gate_client *g, enum admin_verb verb, struct slice a,
+	      struct slice b, gate_fn fn, void *arg)
 {
 	struct later l = { .fn = fn, .arg = arg, .text = "" };
 
+	(void)g;
+	(void)a;
 	if (is_down)
 		return -ECONNREFUSED;
 	if (verb == ADMIN_BIND && is_bad(b)) {
@@ -127,8 +130,7 @@ static void note_job(const char *const *argv)
 }
 
 /* Of a policy with bad.example in it, "one:1:1: …"; else as each command. */
-int gate_job_run(struct loop *l ATTR_UNUSED,
-		 struct children *children ATTR_UNUSED,
+int gate_job_run(struct loop *l, struct children *children,
 		 const struct gate_job_spec *spec, gate_job_fn fn, void *arg,
 		 struct err *err)
 {
@@ -137,6 +139,8 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 	};
 	const char *verb = spec->argv[0] ? spec->argv[0] : "";
 
+	(void)l;
+	(void)children;
 	note_job(spec->argv);
 	if (strcmp(verb, "show") == 0 && spec->text.ptr &&
 	    memmem(spec->text.ptr, spec->text.len, "gone", 4)) {
@@ -189,15 +193,20 @@ int gate_job_run(struct loop *l ATTR_UNUSED,
 	return 0;
 }
 
-int gate_files_copy(struct err *err ATTR_UNUSED)
+int gate_files_copy(struct err *err)
 {
+	(void)err;
 	copies++;
 	return 0;
 }
 
-int gate_files_addresses(const char *text ATTR_UNUSED, uid_t uid ATTR_UNUSED,
-			 gid_t gid ATTR_UNUSED, struct err *err ATTR_UNUSED)
+int gate_files_addresses(const char *text, uid_t uid, gid_t gid,
+			 struct err *err)
 {
+	(void)text;
+	(void)uid;
+	(void)gid;
+	(void)err;
 	return 0;
 }
 
@@ -206,31 +215,40 @@ unsigned gate_files_addresses_no(void)
 	return 0;
 }
 
-void gate_files_loaded(unsigned no ATTR_UNUSED)
+void gate_files_loaded(unsigned no)
 {
+	(void)no;
 }
 
-struct supervise_status gate_status(const struct gate *g ATTR_UNUSED)
+struct supervise_status gate_status(const struct gate *g)
 {
+	(void)g;
 	return (struct supervise_status){
 		.state = is_down ? SUPERVISE_BACKOFF : SUPERVISE_UP,
 		.restarts = 2 + (unsigned)retries,
 	};
 }
 
-void gate_retry(struct gate *g ATTR_UNUSED)
+void gate_retry(struct gate *g)
 {
+	(void)g;
 	retries++;
 }
 
-int gate_down(const struct gate *g ATTR_UNUSED, struct err *err)
+int gate_down(const struct gate *g, struct err *err)
 {
+	(void)g;
 	return err_set(err, -EAGAIN, "the gateway is down: policy/x:1:1: no");
 }
 
-char *gate_files_own(void)
+static bool own_fails;
+
+int gate_files_own(char **ret, struct err *err)
 {
-	return strdup("198.51.100.7\n");
+	if (own_fails)
+		return err_set(err, -EIO, "own addresses");
+	*ret = strdup("198.51.100.7\n");
+	return 0;
 }
 
 bool gate_files_have_preset(const char *name)
@@ -241,47 +259,52 @@ bool gate_files_have_preset(const char *name)
 
 static char noted[128];
 
-void gate_policy_note(struct gate *g ATTR_UNUSED, const char *problem)
+void gate_policy_note(struct gate *g, const char *problem)
 {
+	(void)g;
 	snprintf(noted, sizeof(noted), "%s", problem ? problem : "fine");
 }
 
-bool gate_is_up(const struct gate *g ATTR_UNUSED)
+bool gate_is_up(const struct gate *g)
 {
+	(void)g;
 	return !is_down;
 }
 
 static const char *problem = ""; /* of the policy file */
 
-bool gate_policy_problem(const struct gate *g ATTR_UNUSED, char *out,
-			 size_t size)
+bool gate_policy_problem(const struct gate *g, char *out, size_t size)
 {
+	(void)g;
 	snprintf(out, size, "%s", problem);
 	return *problem;
 }
 
 /* ---- what other parts of acd would do ---- */
 
-int acd_may_run(const struct acd *acd ATTR_UNUSED,
-		const char *isolation ATTR_UNUSED, struct err *err ATTR_UNUSED,
-		const char **ret_code ATTR_UNUSED)
+int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
+		const char **ret_code)
 {
+	(void)acd;
+	(void)isolation;
+	(void)err;
+	(void)ret_code;
 	return 0;
 }
 
 #define IN "/v1/instances/{name}"
 static const struct http_route routes[] = {
-	{ "POST", "/v1/instances", api_instance_create },
-	{ "GET", IN, api_instance_get },
-	{ "POST", IN "/run", api_instance_run },
-	{ "GET", IN "/policy", api_policy_get },
-	{ "POST", IN "/policy", api_policy_set },
-	{ "GET", IN "/policy/check", api_policy_check },
-	{ "GET", IN "/policy/learn", api_policy_learn },
-	{ "POST", "/v1/policy/reload", api_policy_reload },
-	{ "POST", "/v1/policy/lint", api_policy_lint },
-	{ "GET", "/v1/metrics", api_metrics },
-	{ NULL, NULL, NULL },
+	{ "POST", "/v1/instances", api_instance_create, &spec_instance_create },
+	{ "GET", IN, api_instance_get, &spec_instance_get },
+	{ "POST", IN "/run", api_instance_run, &spec_instance_run },
+	{ "GET", IN "/policy", api_policy_get, &spec_policy_get },
+	{ "POST", IN "/policy", api_policy_set, &spec_policy_set },
+	{ "GET", IN "/policy/check", api_policy_check, &spec_policy_check },
+	{ "GET", IN "/policy/learn", api_policy_learn, &spec_policy_learn },
+	{ "POST", "/v1/policy/reload", api_policy_reload, &spec_policy_reload },
+	{ "POST", "/v1/policy/lint", api_policy_lint, &spec_policy_lint },
+	{ "GET", "/v1/metrics", api_metrics, &spec_metrics },
+	{ NULL, NULL, NULL, NULL },
 };
 
 /* ---- clients (in children) ---- */
@@ -362,7 +385,7 @@ static void talk_stopped(void)
 	       "\"'a.example': the denial '.example' wins over it\"}]");
 	r = ask_post(ONE "/policy", "{\"allow\":[\"localhost:8088\"]}");
 	HAS(r, " 400 ");
-	HAS(r, "services:");
+	HAS(r, "ac service add");
 	r = ask_post(ONE "/policy", "{\"allow\":[\"198.51.100.7\"]}");
 	HAS(r, "an address of this machine");
 	LACKS(get(ONE), "localhost");
@@ -511,6 +534,14 @@ static bool no_packages(void)
 	return false;
 }
 
+static void talk_own(void)
+{
+	make_one("");
+	HAS(ask_post(ONE "/policy", "{\"allow\":[\"198.51.100.7\"]}"),
+	    "own addresses");
+	LACKS(get(ONE), "198.51.100.7");
+}
+
 static void serve(const char *what, void (*talk)(void))
 {
 	struct api_world a;
@@ -518,6 +549,7 @@ static void serve(const char *what, void (*talk)(void))
 
 	api_world_init(&a);
 	is_down = talk == talk_down;
+	own_fails = talk == talk_own;
 	if (talk == talk_not_loaded) /* never looked into: all is faked above */
 		a.acd.gate = (struct gate *)&a;
 	loop = a.w.loop;
@@ -544,7 +576,7 @@ static void test_warnings(void)
 int main(void)
 {
 	test_warnings();
-	serve("wishes at the creation", talk_create);
+	serve("options at the creation", talk_create);
 	problem = "refused at the last reload: policy/policy.yaml:3:5: no";
 	serve("a policy that is not loaded", talk_not_loaded);
 	problem = "";
@@ -559,6 +591,7 @@ int main(void)
 	serve("the gateway", talk_gate);
 	is_str(noted, "policy/policy.yaml:1:1: no", "and the doctor knows");
 	is_int(copies, 3, "each with the files as they are");
+	serve("addresses that cannot be read", talk_own);
 	serve("a gateway that is down", talk_down);
 	is_int(retries, 1, "which is to be started now");
 	return done_testing();

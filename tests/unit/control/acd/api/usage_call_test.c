@@ -9,19 +9,21 @@
 static char dir[] = "/tmp/api_usage_test.XXXXXX";
 
 static const struct http_route routes[] = {
-	{ "GET", "/v1/usage", api_usage },
-	{ NULL, NULL, NULL },
+	{ "GET", "/v1/usage", api_usage, &spec_usage },
+	{ NULL, NULL, NULL, NULL },
 };
 
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)signo;
 	children_reap(arg);
 }
 
 static bool talked;
 
-static void on_talked(void *arg, pid_t pid ATTR_UNUSED, int status)
+static void on_talked(void *arg, pid_t pid, int status)
 {
+	(void)pid;
 	talked = true;
 	*(int *)arg = status;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_calls_test.c - routes about the vault over a real socket, and what acd
- * chooses for an instance
+ * vault_calls_test.c - routes about the vault over a real socket
  */
 #include <arpa/inet.h>
 #include <sodium.h>
@@ -13,6 +12,7 @@
 #include "control/acd/credential/vault_probe.h"
 #include "lib/file.h"
 #include "tests/unit/control/acd/api/api_world.h"
+#include "tests/unit/control/acd/credential/vault_entries.h"
 
 #define SECRET "github_pat_the-real-thing"
 
@@ -20,17 +20,19 @@ static char dir[] = "/tmp/api-vault-test.XXXXXX";
 static char vault_dir[64], machine[64], base_url[64];
 
 static const struct http_route routes[] = {
-	{ "GET", "/v1/vault", api_vault_list },
-	{ "POST", "/v1/vault", api_vault_add },
-	{ "POST", "/v1/vault/unlock", api_vault_unlock },
-	{ "POST", "/v1/vault/lock", api_vault_lock },
-	{ "POST", "/v1/vault/passphrase", api_vault_passphrase },
-	{ "POST", "/v1/vault/export", api_vault_export },
-	{ "POST", "/v1/vault/import", api_vault_import },
-	{ "DELETE", "/v1/vault/{name}", api_vault_remove },
-	{ "POST", "/v1/vault/{name}/rotate", api_vault_rotate },
-	{ "POST", "/v1/vault/{name}/test", api_vault_test },
-	{ NULL, NULL, NULL },
+	{ "GET", "/v1/vault", api_vault_list, &spec_vault_list },
+	{ "POST", "/v1/vault", api_vault_add, &spec_vault_add },
+	{ "POST", "/v1/vault/unlock", api_vault_unlock, &spec_vault_unlock },
+	{ "POST", "/v1/vault/lock", api_vault_lock, &spec_vault_lock },
+	{ "POST", "/v1/vault/passphrase", api_vault_passphrase,
+	  &spec_vault_passphrase },
+	{ "POST", "/v1/vault/export", api_vault_export, &spec_vault_export },
+	{ "POST", "/v1/vault/import", api_vault_import, &spec_vault_import },
+	{ "DELETE", "/v1/vault/{name}", api_vault_remove, &spec_vault_remove },
+	{ "POST", "/v1/vault/{name}/rotate", api_vault_rotate,
+	  &spec_vault_rotate },
+	{ "POST", "/v1/vault/{name}/test", api_vault_test, &spec_vault_test },
+	{ NULL, NULL, NULL, NULL },
 };
 
 static const char *b64(const char *text)
@@ -119,7 +121,7 @@ static void talk_refused(void)
 		{ ",\"kind\":\"github\",\"hosts\":[\"a b\"]", "hunter23",
 		  "is no host" },
 		{ ",\"kind\":\"github\",\"paths\":[\"repos\"]", "hunter23",
-		  "is no path" },
+		  "is not a valid path" },
 		{ ",\"kind\":\"github\",\"expires\":1", "hunter23",
 		  "have expired already" },
 		{ ",\"kind\":\"nope\"", "hunter23", "'kind' is" },
@@ -281,154 +283,20 @@ static pid_t service(void)
 	}
 }
 
-static int keep(struct vault *v, const char *name, const char *blueprint,
-		const char *instance, uint64_t expires)
-{
-	struct vstore_entry *e = vstore_entry_new();
-	struct err err = { 0 };
-
-	if (!e || strv_push(&e->hosts, "api.example") < 0 ||
-	    vstore_entry_set_value(e, SECRET, strlen(SECRET)) < 0 ||
-	    (blueprint && strv_push(&e->blueprints, blueprint) < 0) ||
-	    (instance && strv_push(&e->instances, instance) < 0))
-		abort();
-	snprintf(e->name, sizeof(e->name), "%s", name);
-	snprintf(e->field, sizeof(e->field), "X-Key");
-	e->expires = expires;
-	return vstore_put(vault_store(v), e, true, &err);
-}
-
-static void test_choice(struct vault *v)
-{
-	static const struct {
-		const char *name, *blueprint, *instance;
-		int want;
-		const char *why;
-	} rows[] = {
-		{ "any", "claude", "one", 1, "" },
-		{ "bp", "claude", "one", 1, "" },
-		{ "bp", "base", "one", -EACCES, "not for blueprint 'base'" },
-		{ "in", "claude", "ci-7", 1, "" },
-		{ "in", "claude", "one", -EACCES, "not for instance 'one'" },
-		{ "late", "claude", "one", -EKEYEXPIRED, "has expired" },
-		{ "none", "claude", "one", -ENOENT, "ac vault add none" },
-	};
-	const struct vstore_entry *got[2];
-
-	ok(keep(v, "any", NULL, NULL, 0) == 0 &&
-		   keep(v, "bp", "claude", NULL, 0) == 0 &&
-		   keep(v, "in", NULL, "ci-*", 0) == 0 &&
-		   keep(v, "late", NULL, NULL, 1) == 0,
-	   "entries");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *const names[] = { rows[i].name, NULL };
-		struct err err = { 0 };
-
-		is_int(vault_for_instance(v, names, rows[i].blueprint,
-					  rows[i].instance, got, 2, &err),
-		       rows[i].want, "%s for %s, %s", rows[i].name,
-		       rows[i].blueprint, rows[i].instance);
-		ok(strstr(err.msg, rows[i].why) != NULL, "says '%s'", err.msg);
-	}
-	{
-		const char *const names[] = { "bp", "any", NULL };
-		const char *const more[] = { "bp", "any", "any", NULL };
-		struct err err = { 0 };
-
-		is_int(vault_for_instance(v, names, "claude", "x1", got, 2,
-					  &err),
-		       2, "two");
-		ok(strcmp(got[0]->name, "bp") == 0 &&
-			   strcmp(got[1]->value, SECRET) == 0,
-		   "in their order, with their values");
-		is_int(vault_for_instance(v, more, "claude", "x1", got, 2,
-					  &err),
-		       -E2BIG, "no more than there is room");
-		is_int(vault_for_instance(v, names + 2, "a", "b", got, 2, &err),
-		       0, "none at all");
-	}
-}
-
-static void test_requests(void)
-{
-	static struct vault_probe_request rq;
-	static const struct {
-		enum secret_kind kind;
-		enum vstore_form form;
-		const char *host, *value, *url, *header;
-	} rows[] = {
-		{ SECRET_GITHUB, 0, "api.github.com", "ghs_1",
-		  "https://api.github.com/rate_limit",
-		  "Authorization: Bearer ghs_1" },
-		{ SECRET_GITHUB, 0, "git.example", "github_pat_1",
-		  "https://git.example/api/v3/user",
-		  "Authorization: Bearer github_pat_1" },
-		{ SECRET_GITLAB, 0, "gl.example", "t",
-		  "https://gl.example/api/v4/user", "PRIVATE-TOKEN: t" },
-		{ SECRET_ANTHROPIC, 0, "a.example", "t",
-		  "https://a.example/v1/models", "x-api-key: t" },
-		{ SECRET_PYPI, 0, "p.example", "t", "https://p.example/",
-		  "Authorization: Basic X190b2tlbl9fOnQ=" },
-		{ SECRET_GENERIC, VSTORE_HEADER, "x.example", "t",
-		  "https://x.example/", "X-Key: t" },
-		{ SECRET_GENERIC, VSTORE_BASIC, "x.example", "t",
-		  "https://x.example/", "Authorization: Basic dTp0" },
-		{ SECRET_GENERIC, VSTORE_QUERY, "x.example", "a&b=%",
-		  "https://x.example/?X-Key=a%26b%3D%25", "" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct vstore_entry *e = vstore_entry_new();
-
-		if (!e || strv_push(&e->hosts, rows[i].host) < 0 ||
-		    vstore_entry_set_value(e, rows[i].value,
-					   strlen(rows[i].value)) < 0)
-			abort();
-		e->kind = rows[i].kind;
-		e->form = rows[i].form;
-		strcpy(e->field, "X-Key");
-		strcpy(e->user, "u");
-		is_int(vault_probe_request(e, &rq), 0, "row %zu", i);
-		is_str(rq.url, rows[i].url, "its URL");
-		is_str(rq.header, rows[i].header, "its header");
-		vstore_entry_free(e);
-	}
-}
-
-static void test_judge(void)
-{
-	static const struct {
-		long status;
-		int verdict;
-		bool tells;
-	} rows[] = {
-		{ 200, 1, true },   { 401, 0, true },  { 403, 0, true },
-		{ 404, -1, true },  { 429, -1, true }, { 503, -1, true },
-		{ 200, -1, false }, { 401, 0, false }, { 403, -1, false },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct vault_probe_request rq = { .tells = rows[i].tells,
-						  .host = "h" };
-		struct vault_probe_result res = { 0 };
-
-		vault_probe_judge(&rq, rows[i].status, &res);
-		ok(res.verdict == rows[i].verdict && res.text[0], "%ld: %s",
-		   rows[i].status, res.text);
-	}
-}
-
 /* Only children_reap() may wait for children here. */
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)signo;
 	children_reap(arg);
 }
 
 static bool talked;
 static int talk_status;
 
-static void on_talked(void *arg ATTR_UNUSED, pid_t pid ATTR_UNUSED, int status)
+static void on_talked(void *arg, pid_t pid, int status)
 {
+	(void)arg;
+	(void)pid;
 	talked = true;
 	talk_status = status;
 }
@@ -458,86 +326,16 @@ static void talk_with_children(struct api_world *a, const char *what,
 	http_free(a->acd.http);
 }
 
-static void on_probed(void *arg ATTR_UNUSED,
-		      const struct vault_probe_result *res ATTR_UNUSED)
+/* An entry that has expired, which no route takes. */
+static void keep_late(struct vault *v)
 {
-}
-
-static void test_crowd(struct api_world *a)
-{
-	struct vstore_entry *e = vstore_entry_new();
+	struct vstore_entry *e = entry_new("api.example", SECRET);
 	struct err err = { 0 };
-	unsigned n = 0;
-	int r = 0;
 
-	if (!e || strv_push(&e->hosts, "api.example") < 0 ||
-	    vstore_entry_set_value(e, SECRET, strlen(SECRET)) < 0)
-		abort();
-	for (; r == 0 && n <= VAULT_PROBES_MAX; n += r == 0)
-		r = vault_probe(a->acd.children, e, on_probed, NULL, &err);
-	ok(r == -EBUSY && n == VAULT_PROBES_MAX, "%u tests, no more: %s", n,
-	   err.msg);
-	vstore_entry_free(e);
-}
-
-static struct {
-	unsigned n;
-	int code;
-	struct vstore_pass pass;
-} keyed;
-
-static void on_keyed(void *arg ATTR_UNUSED, const struct vstore_pass *pass,
-		     const struct err *err)
-{
-	keyed.n++;
-	keyed.code = err ? err->code : 0;
-	if (pass)
-		keyed.pass = *pass;
-}
-
-static void on_turn(void *arg)
-{
-	*(bool *)arg = true;
-}
-
-/* acd's loop turns while a child derives. */
-static void test_keys(struct api_world *a)
-{
-	struct slice text = slice_str("horse"), none = slice_str("");
-	struct vstore_head head;
-	uint8_t key[VSTORE_KEY];
-	struct err err = { 0 };
-	bool turned = false;
-	struct loop_timer *t = loop_timer_new(a->w.loop, on_turn, &turned);
-	int r;
-
-	vstore_head_new(VSTORE_PASSPHRASE, &head);
-	r = vstore_key_derive(&head, text, key);
-	is_int(r, 0, "a key");
-	r = vault_key_derive(a->acd.children, &head, text, on_keyed, NULL,
-			     &err);
-	is_int(r, 0, "one in a child");
-	is_int(keyed.n, 0, "nobody has waited");
-	loop_timer_set(t, 1);
-	STEP_UNTIL(a->w.loop, keyed.n == 1);
-	ok(turned, "others had their turn");
-	is_int(keyed.code, 0, "it is there");
-	ok(memcmp(keyed.pass.key, key, sizeof(key)) == 0 &&
-		   memcmp(keyed.pass.head.salt, head.salt, 16) == 0,
-	   "and the same");
-	r = vault_key_derive(a->acd.children, &head, none, on_keyed, NULL,
-			     &err);
-	is_int(r, 0, "of none");
-	STEP_UNTIL(a->w.loop, keyed.n == 2);
-	is_int(keyed.code, -EINVAL, "it is told behind");
-	for (unsigned i = 0; r == 0 && i <= VAULT_KEYS_MAX; i++)
-		r = vault_key_derive(a->acd.children, &head, text, on_keyed,
-				     NULL, &err);
-	is_int(r, -EBUSY, "no more than that: %s", err.msg);
-	vault_key_end_all();
-	step_for(a->w.loop, 20);
-	is_int(keyed.n, 2, "ended: nobody is called");
-	loop_timer_free(t);
+	strcpy(e->name, "late");
+	strcpy(e->field, "X-Key");
+	e->expires = 1;
+	is_int(vstore_put(vault_store(v), e, true, &err), 0, "an old one");
 }
 
 static void test_routes(struct api_world *a)
@@ -553,10 +351,8 @@ static void test_routes(struct api_world *a)
 		abort();
 	talk_with_children(a, "lock", talk_lock);
 	talk_with_children(a, "export and import", talk_export);
-	test_keys(a);
-	is_int(keep(a->acd.vault, "late", NULL, NULL, 1), 0, "an old one");
+	keep_late(a->acd.vault);
 	talk_with_children(a, "test", talk_test);
-	test_crowd(a);
 	vault_probe_end_all();
 	vault_key_end_all();
 	children_free(a->acd.children);
@@ -585,13 +381,9 @@ int main(void)
 	api_world_init(&a);
 	vault_probe_set(base_url);
 	a.acd.vault = vault_new(vault_dir, getuid(), machine, &err);
-	if (ok(a.acd.vault != NULL, "a vault %s", err.msg)) {
+	if (ok(a.acd.vault != NULL, "a vault %s", err.msg))
 		test_routes(&a);
-		test_choice(a.acd.vault);
-	}
 	vault_probe_set(NULL);
-	test_requests();
-	test_judge();
 	vault_free(a.acd.vault);
 	world_done(&a.w);
 	kill(pid, SIGKILL);
