@@ -37,24 +37,31 @@
 
 #include "control/acd/api/api.h"
 #include "control/acd/blueprint/build.h"
+#include "control/acd/install/steps.h"
 #include "control/acd/daemon/children.h"
+#include "control/acd/describe.h"
+#include "control/acd/parts.h"
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/runtime/engine.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/egress/gate_job.h"
-#include "control/acd/runtime/host.h"
+#include "control/acd/runtime/prepare.h"
 #include "control/acd/blueprint/images.h"
 #include "control/acd/instance/room.h"
 #include "control/acd/daemon/logfile.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/runtime/network.h"
 #include "control/acd/net/nft.h"
+#include "control/acd/instance/grants.h"
+#include "control/acd/net/services.h"
 #include "control/acd/instance/policy.h"
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 #include "control/acd/runtime/selftest.h"
+#include "control/acd/runtime/selftest_run.h"
 #include "control/acd/storage/store.h"
 #include "control/acd/api/stream.h"
 #include "control/acd/daemon/supervise.h"
+#include "control/acd/credential/logins.h"
 #include "control/acd/credential/vault.h"
 #include "control/acd/credential/vault_key.h"
 #include "control/acd/credential/vault_probe.h"
@@ -65,9 +72,6 @@
 #define RETRY_MS 1000u
 #define ROTATE_MS 60000u
 #define HOST_LOG AC_STATE_LOG "/host.log"
-#define SELFTEST_DIR AC_RUN "/selftest"
-#define SELFTEST_CACHE AC_STATE "/runtime/selftest.json"
-#define INIT_GUARD AC_LIBEXEC "/init-guard"
 
 /* What only the start and the end need, beside struct acd. */
 static struct {
@@ -144,7 +148,7 @@ static void on_gate(void *arg)
 static void on_network(void *arg, const struct err *err)
 {
 	struct acd *acd = arg;
-	int r;
+	int rc;
 
 	if (err) {
 		bring_up_failed("network of the sandboxes", err->msg);
@@ -155,9 +159,9 @@ static void on_network(void *arg, const struct err *err)
 		gate_start(acd->gate, on_gate, acd);
 	}
 	progress("reconciling instances");
-	r = instances_reconcile(acd->instances, on_reconciled, acd);
-	if (r < 0)
-		bring_up_failed("reconcile instances", err_text(r));
+	rc = instances_reconcile(acd->instances, on_reconciled, acd);
+	if (rc < 0)
+		bring_up_failed("reconcile instances", err_text(rc));
 }
 
 static void on_swept(void *arg, const struct err *err)
@@ -171,16 +175,16 @@ static void on_swept(void *arg, const struct err *err)
  * failed while it was down. */
 static void engine_again(struct acd *acd)
 {
-	int r = instances_reconcile(acd->instances, on_swept, acd);
+	int rc = instances_reconcile(acd->instances, on_swept, acd);
 
-	if (r < 0)
-		log_warn("reconcile instances: %s", err_text(r));
+	if (rc < 0)
+		log_warn("reconcile instances: %s", err_text(rc));
 }
 
 static void on_engine_up(void *arg)
 {
 	struct acd *acd = arg;
-	int r;
+	int rc;
 
 	if (daemon_.bringing_up || acd->phase == ACD_STOPPING)
 		return;
@@ -190,9 +194,9 @@ static void on_engine_up(void *arg)
 	}
 	daemon_.bringing_up = true;
 	progress("preparing the network of the sandboxes");
-	r = network_ensure(acd->engine, on_network, acd);
-	if (r < 0)
-		bring_up_failed("network of the sandboxes", err_text(r));
+	rc = network_ensure(acd->engine, on_network, acd);
+	if (rc < 0)
+		bring_up_failed("network of the sandboxes", err_text(rc));
 }
 
 static void on_retry(void *arg)
@@ -248,7 +252,7 @@ static void on_instances_stopped(void *arg, const struct err *err)
 
 	if (err)
 		log_warn("stop instances: %s", err->msg);
-	/* Else a prune is emptying it, which nobody waits for any more. */
+	/* Else a prune is emptying it, which no caller waits for any more. */
 	if (pool_drain(acd->pool, on_pool_empty, acd) < 0)
 		on_pool_empty(acd);
 }
@@ -265,6 +269,7 @@ static void on_signal(void *arg, int signo)
 		return;
 	acd->phase = ACD_STOPPING;
 	loop_timer_clear(daemon_.retry);
+	logins_stop(acd->logins);
 	progress("stopping instances");
 	instances_stop_all(acd->instances, STOP_GRACE_MS, on_instances_stopped,
 			   acd);
@@ -274,28 +279,28 @@ static int signals_init(struct acd *acd, struct err *err)
 {
 	static const int wanted[] = { SIGCHLD, SIGTERM, SIGINT, SIGHUP };
 	sigset_t set;
-	int r;
+	int rc;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 		sigaddset(&set, wanted[i]);
 	signal(SIGPIPE, SIG_IGN);
-	r = loop_signals(acd->loop, &set, on_signal, acd);
-	return r < 0 ? err_set(err, r, "signals: %s", err_text(r)) : 0;
+	rc = loop_signals(acd->loop, &set, on_signal, acd);
+	return rc < 0 ? err_set(err, rc, "signals: %s", err_text(rc)) : 0;
 }
 
 /* From now on stderr is the log file; the console gets the last words. */
 static int log_start(struct err *err)
 {
-	int r = logfile_open(HOST_LOG, LOGFILE_BYTES, &daemon_.log, err);
+	int rc = logfile_open(HOST_LOG, LOGFILE_BYTES, &daemon_.log, err);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	daemon_.console = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (daemon_.console < 0)
 		return err_sys(err, "console");
-	r = logfile_redirect(daemon_.log, STDERR_FILENO);
-	return r < 0 ? err_set(err, r, "log: %s", err_text(r)) : 0;
+	rc = logfile_redirect(daemon_.log, STDERR_FILENO);
+	return rc < 0 ? err_set(err, rc, "log: %s", err_text(rc)) : 0;
 }
 
 /* Many sandboxes are many descriptors. */
@@ -312,7 +317,7 @@ static void limits_raise(void)
 /* Steps 2 to 5: the ground that everything else stands on. */
 static int ground_prepare(struct acd *acd, struct err *err)
 {
-	int r;
+	int rc;
 
 	acd->loop = loop_new();
 	acd->children = children_new();
@@ -322,149 +327,58 @@ static int ground_prepare(struct acd *acd, struct err *err)
 	daemon_.rotate = loop_timer_new(acd->loop, on_rotate, NULL);
 	if (!daemon_.retry || !daemon_.rotate)
 		return err_nomem(err);
-	r = host_check_state(&acd->owner, &acd->owner_group, err);
-	if (r == 0) {
+	rc = host_check_state(&acd->owner, &acd->owner_group, err);
+	if (rc == 0) {
 		logfile_set_owner(acd->owner, acd->owner_group);
-		r = log_start(err);
+		rc = log_start(err);
 	}
-	if (r == 0)
-		r = signals_init(acd, err);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = signals_init(acd, err);
+	if (rc < 0)
+		return rc;
 	loop_timer_set(daemon_.rotate, ROTATE_MS);
 	log_info("acd %s (%s) starts", acd_version(), acd_build_id());
-	r = store_open(AC_STATE_DB, &acd->store, err);
-	if (r == 0) {
+	rc = store_open(AC_STATE_DB, &acd->store, err);
+	if (rc == 0) {
 		acd->vault = vault_new(AC_STATE_VAULT, acd->owner,
 				       AC_STATE_MACHINE, err);
-		r = acd->vault ? 0 : err->code;
+		rc = acd->vault ? 0 : err->code;
 	}
-	if (r == 0)
-		r = host_prepare(&acd->cgroup, err);
-	if (r == 0)
-		r = dockerd_take_runsc(AC_STATE_RUNSC, DOCKERD_RUNSC, err);
-	if (r == 0)
-		r = nft_load(NFT_RULES, err);
-	acd->network_closed = r == 0;
-	if (r == 0)
-		r = gate_files_init(acd->owner, acd->owner_group, err);
-	return r;
-}
-
-/* Sandboxes are acd's own to start, unless all are to be the engine's. */
-static struct runtime *runtime_make(struct acd *acd, struct err *err)
-{
-	const char *wish = getenv("AC_RUNTIME");
-	struct runtime *docker = runtime_docker_new(acd->loop, AC_ENGINE_SOCK,
-						    AC_RUNTIME_SOCK, err);
-	struct engine *engine;
-
-	if (!docker || (wish && strcmp(wish, "docker") == 0))
-		return docker;
-	/* One of its own: it ends with the runtime that waits for it. */
-	engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
-	if (!engine) {
-		docker->ops->free(docker);
-		return NULL;
-	}
-	return runtime_runsc_new(acd->loop, acd->children, engine, docker, err);
-}
-
-static bool may_start_ahead(void *arg, const char *isolation)
-{
-	const struct acd *acd = arg;
-	struct err ignored = { 0 };
-	const char *code;
-
-	return acd_may_run(acd, isolation, &ignored, &code) == 0 &&
-	       !instances_busy(acd->instances);
-}
-
-static int pool_make(struct acd *acd, struct err *err)
-{
-	const struct pool_spec spec = {
-		.loop = acd->loop,
-		.store = acd->store,
-		.runtime = acd->runtime,
-		.builds = acd->builds,
-		.dir = AC_STATE_INSTANCES,
-		.uid = acd->owner,
-		.gid = acd->owner_group,
-		.may_start = may_start_ahead,
-		.arg = acd,
-	};
-
-	acd->pool = pool_new(&spec, err);
-	if (!acd->pool)
-		return err->code;
-	instances_set_pool(acd->instances, &pool_instance_ops, acd->pool);
-	return 0;
-}
-
-/* Step 6: all parts, none of which does anything yet. */
-static int parts_make(struct acd *acd, struct err *err)
-{
-	static struct selftest_spec test = { .guard = INIT_GUARD,
-					     .dir = SELFTEST_DIR,
-					     .cache = SELFTEST_CACHE };
-	struct supervise_spec engine;
-
-	test.runsc = dockerd_runsc();
-	acd->engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
-	if (!acd->engine)
-		return err->code;
-	engine = dockerd_spec(acd->engine);
-	acd->supervise = supervise_new(acd->loop, acd->children, &engine, err);
-	if (acd->supervise)
-		acd->gate = gate_new(acd->loop, acd->children, err);
-	if (acd->gate)
-		acd->policies = policies_new(gate_client(acd->gate),
-					     GATE_AGENTS, AC_SHARE_KINDS,
-					     acd->vault,
-					     gate_files_have_machine, err);
-	if (acd->policies)
-		acd->selftest =
-			selftest_new(acd->loop, acd->children, &test, err);
-	if (acd->selftest)
-		acd->runtime = runtime_make(acd, err);
-	if (!acd->runtime)
-		return err->code;
-	acd->builds = builds_new(acd->loop, acd->children);
-	if (!acd->builds)
-		return err_nomem(err);
-	acd->instances = instances_new(acd->loop, acd->store, acd->runtime,
-				       acd->builds, err);
-	if (!acd->instances || instances_room_begin(acd->instances, err) < 0 ||
-	    instances_set_egress(acd->instances, &policy_egress_ops,
-				 acd->policies, err) < 0 ||
-	    pool_make(acd, err) < 0)
-		return err->code;
-	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
-			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,
-			   err);
+	if (rc == 0)
+		rc = services_open(AC_STATE_SERVICES, err);
+	if (rc == 0)
+		rc = host_prepare(&acd->cgroup, err);
+	if (rc == 0)
+		rc = dockerd_take_runsc(AC_STATE_RUNSC, DOCKERD_RUNSC, err);
+	if (rc == 0)
+		rc = nft_load(NFT_RULES, err);
+	acd->network_closed = rc == 0;
+	if (rc == 0)
+		rc = gate_files_init(acd->owner, acd->owner_group, err);
+	return rc;
 }
 
 static int acd_start(struct acd *acd, struct err *err)
 {
-	int r;
+	int rc;
 
 	acd->started_ms = clock_ms();
 	limits_raise();
-	r = ground_prepare(acd, err);
-	if (r == 0)
-		r = parts_make(acd, err);
-	if (r == 0)
-		r = dockerd_write_config(DOCKERD_CONFIG, err);
-	if (r < 0)
-		return r;
+	rc = ground_prepare(acd, err);
+	if (rc == 0)
+		rc = acd_parts_make(acd, err);
+	if (rc == 0)
+		rc = dockerd_write_config(DOCKERD_CONFIG, err);
+	if (rc < 0)
+		return rc;
 	acd->http = http_new(acd->loop, api_routes, acd, err);
 	if (!acd->http)
 		return err->code;
 	progress("starting the engine");
-	r = http_listen(acd->http, AC_STATE_SOCK, acd->owner, acd->owner_group,
-			err);
-	if (r < 0)
-		return r;
+	rc = http_listen(acd->http, AC_STATE_SOCK, acd->owner, acd->owner_group,
+			 err);
+	if (rc < 0)
+		return rc;
 	supervise_start(acd->supervise, on_engine_up, acd);
 	selftest_start(acd->selftest, on_selftest, acd);
 	return 0;
@@ -479,7 +393,9 @@ static void acd_end(struct acd *acd)
 	engine_free(acd->engine);
 	gate_job_end_all();
 	vault_probe_end_all();
+	logins_free(acd->logins);
 	vault_key_end_all();
+	steps_free(acd->steps);
 	gate_free(acd->gate);
 	mounts_done();
 	pool_free(acd->pool);
@@ -490,6 +406,7 @@ static void acd_end(struct acd *acd)
 	selftest_free(acd->selftest);
 	supervise_free(acd->supervise);
 	store_close(acd->store);
+	services_close();
 	vault_free(acd->vault);
 	loop_timer_free(daemon_.retry);
 	loop_timer_free(daemon_.rotate);
@@ -502,17 +419,17 @@ static int run_daemon(bool pid1)
 {
 	struct acd *acd = &daemon_.acd;
 	struct err err = { 0 };
-	int r;
+	int rc;
 
 	acd->pid1 = pid1;
-	r = acd_start(acd, &err);
-	if (r == 0) {
-		r = loop_run(acd->loop);
-		if (r < 0)
-			err_set(&err, r, "event loop: %s", err_text(r));
+	rc = acd_start(acd, &err);
+	if (rc == 0) {
+		rc = loop_run(acd->loop);
+		if (rc < 0)
+			err_set(&err, rc, "event loop: %s", err_text(rc));
 	}
 	acd_end(acd);
-	if (r < 0) {
+	if (rc < 0) {
 		log_error("%s", err.msg);
 		dprintf(daemon_.console, "acd: error: %s\n", err.msg);
 		return 1;
@@ -520,58 +437,12 @@ static int run_daemon(bool pid1)
 	return 0;
 }
 
-static void on_tested(void *arg)
-{
-	loop_stop(arg, 0);
-}
-
-static void on_test_signal(void *arg, int signo)
-{
-	(void)signo;
-	children_reap(arg);
-}
-
-/* acd --self-test: the verdict on one binary, nothing remembered. */
-static int run_selftest(const char *runsc, const char *guard)
-{
-	char dir[] = "/tmp/ac-selftest.XXXXXX";
-	struct selftest_spec spec = { .runsc = runsc,
-				      .guard = guard,
-				      .dir = dir };
-	struct loop *loop = loop_new();
-	struct children *children = children_new();
-	struct selftest *t = NULL;
-	struct err err = { 0 };
-	sigset_t set;
-	int code = 1;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	if (mkdtemp(dir) && loop && children &&
-	    loop_signals(loop, &set, on_test_signal, children) == 0)
-		t = selftest_new(loop, children, &spec, &err);
-	if (t) {
-		selftest_start(t, on_tested, loop);
-		loop_run(loop);
-		code = selftest_state(t) == SELFTEST_OK ? 0 : 1;
-		printf("%s\n%s\n", selftest_version(t), selftest_output(t));
-		printf("%s%s\n", code ? "refused: " : "accepted",
-		       selftest_reason(t));
-	} else {
-		log_error("self-test cannot start");
-	}
-	selftest_free(t);
-	loop_free(loop);
-	children_free(children);
-	rmdir(dir);
-	return code;
-}
-
 static int usage(FILE *out)
 {
 	fprintf(out, "usage: acd [--no-init]\n"
 		     "       acd --self-test RUNSC [INIT-GUARD]\n"
-		     "       acd --help | --version\n");
+		     "       acd --schema | --preset-schema | --openapi |\n"
+		     "           --help | --version\n");
 	return out == stdout ? 0 : 2;
 }
 
@@ -579,16 +450,15 @@ int main(int argc, char **argv)
 {
 	const char *opt = argc > 1 ? argv[1] : "";
 	bool pid1 = getpid() == 1;
+	const int told = describe(opt);
 
 	log_init("acd", LOG_LVL_INFO, 0);
 	if (strcmp(opt, "--help") == 0)
 		return usage(stdout);
-	if (strcmp(opt, "--version") == 0) {
-		printf("acd %s (%s)\n", acd_version(), acd_build_id());
-		return 0;
-	}
+	if (told >= 0)
+		return told;
 	if (strcmp(opt, "--self-test") == 0 && (argc == 3 || argc == 4))
-		return run_selftest(argv[2], argc == 4 ? argv[3] : INIT_GUARD);
+		return selftest_run(argv[2], argc == 4 ? argv[3] : INIT_GUARD);
 	if (argc > 2 || (argc == 2 && strcmp(opt, "--no-init") != 0))
 		return usage(stderr);
 	if (!pid1 && argc == 1) {

@@ -22,9 +22,11 @@ struct engine;
 struct gate;
 struct http;
 struct instances;
+struct logins;
 struct policies;
 struct pool;
 struct selftest;
+struct steps;
 struct store;
 struct supervise;
 struct vault;
@@ -38,6 +40,7 @@ struct acd {
 	struct engine *engine; /* client of the nested engine's API */
 	struct runtime *runtime;
 	struct builds *builds;
+	struct steps *steps; /* of the builds, in install sandboxes */
 	struct instances *instances;
 	struct pool *pool; /* sandboxes kept ready */
 	struct http *http;
@@ -45,31 +48,36 @@ struct acd {
 	struct gate *gate;
 	struct policies *policies; /* of instances, at the gateway */
 	struct selftest *selftest; /* of runsc */
-	struct vault *vault; /* real tokens */
+	struct vault *vault; /* the real values of credentials */
+	struct logins *logins; /* of the vault, kept fresh */
 	enum acd_phase phase;
 	bool pruning; /* everything in the engine is being removed */
 	char progress[640]; /* the step while starting */
 	uint64_t started_ms; /* clock_ms() */
 	bool pid1;
-	bool network_closed; /* the rules were loaded and seen */
+	bool network_closed; /* the packet filter was loaded and checked */
 	const char *cgroup; /* "v1" or "v2" */
-	uid_t owner; /* of AC_STATE: may use our sockets */
+	uid_t owner; /* of AC_STATE; this user may use our sockets */
 	gid_t owner_group;
 };
 
-const char *acd_version(void); /* "0.1.0" */
-const char *acd_build_id(void); /* 12 hex digits, or "dev" */
+/* Returns the version, such as "0.1.0"; a constant. */
+const char *acd_version(void);
+/* Returns 12 hex digits that name this build, or "dev"; a constant. */
+const char *acd_build_id(void);
 
-/* New references, NULL without memory: the bodies of /v1/version,
- * /v1/status and /v1/doctor. */
+/* Return the bodies of /v1/version, /v1/status and /v1/doctor as new
+ * references, or NULL without memory. */
 json_t *acd_version_json(const struct acd *acd);
 json_t *acd_status(const struct acd *acd);
 json_t *acd_doctor(const struct acd *acd);
 
-/* May a sandbox of this @isolation start now? Negative: @err says why not,
- * *ret_code is the stable word for the client ("starting", "unavailable",
- * "disk_full",
- * "engine_down", "gateway_down", "runtime_refused"); answer 503. */
+/*
+ * Returns 0 if a sandbox of this @isolation may start now. Else returns a
+ * negative errno with the reason in @err, and sets *ret_code to the word that
+ * a client gets with status 503, a constant: "starting", "unavailable",
+ * "disk_full", "engine_down", "gateway_down" or "runtime_refused".
+ */
 int acd_may_run(const struct acd *acd, const char *isolation, struct err *err,
 		const char **ret_code);
 

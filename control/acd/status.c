@@ -12,7 +12,7 @@
 #include "control/acd/egress/gate.h"
 #include "control/acd/instance/room.h"
 #include "control/acd/storage/mounts.h"
-#include "control/acd/instance/pool.h"
+#include "control/acd/pool/pool.h"
 #include "control/acd/runtime/selftest.h"
 #include "control/acd/storage/store.h"
 #include "control/acd/daemon/supervise.h"
@@ -258,6 +258,21 @@ static void check_disk(json_t *list, const char *name, const char *path)
 		  "free it");
 }
 
+static void check_logins(const json_t *over, json_t *list)
+{
+	char detail[160];
+	size_t n = json_array_size(over);
+
+	if (n == 0)
+		return;
+	snprintf(detail, sizeof(detail), "'%.63s'%s over",
+		 json_string_value(json_array_get(over, 0)),
+		 n == 1 ? " is" : " and others are");
+	check_add(list, "logins", false, detail,
+		  "log in again with the agent's own client, then `ac vault "
+		  "rotate NAME`; `ac vault ls` says how");
+}
+
 /* A locked one is as its owner wants it. */
 static void check_vault(const struct acd *acd, json_t *list)
 {
@@ -285,6 +300,7 @@ static void check_vault(const struct acd *acd, json_t *list)
 			 (long long)n, n == 1 ? "" : "s", (long long)old);
 	check_add(list, "vault", !bad, detail,
 		  "runs that use credentials are refused until it can be read");
+	check_logins(json_object_get(v, "over"), list);
 	json_decref(v);
 }
 
