@@ -9,52 +9,34 @@
 #include "control/cli/host/self_addresses.h"
 #include "control/cli/host/image_build.h"
 #include "control/cli/cmd/instance.h"
+#include "control/cli/cmd/first_use.h"
 #include "control/cli/host/config_file.h"
 #include "control/cli/core/git_identity.h"
 #include "control/cli/cmd/grants_put.h"
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/launch.h"
 #include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/project.h"
+#include "control/cli/cmd/prompt.h"
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
 
-/* Which instance of which blueprint is meant; *ret_running: it runs now. */
-static int find(struct launch *l, const struct args *a, struct infer *ret_who,
-		bool *ret_running, struct err *err)
+/* Refuses a workspace whose path an instance could have changed. */
+static int check_workspace(struct launch *l, const struct args *a,
+			   struct err *err)
 {
-	SCOPED_JSON instances = NULL;
-	SCOPED_JSON blueprints = NULL;
-	const json_t *list, *item;
-	struct infer who;
-	size_t i;
-	int rc = client_call(l->client, "GET", "/v1/instances", NULL,
-			     &instances, err);
+	SCOPED_JSON all = NULL;
+	int rc;
 
-	if (rc == 0)
-		rc = client_call(l->client, "GET", "/v1/blueprints", NULL,
-				 &blueprints, err);
-	if (rc < 0)
-		return rc;
-	list = json_object_get(instances, "instances");
-	if (l->workspace && !args_has(a, ARG_LINKS))
-		rc = workspace_check_turns(l->workspace, list, err);
-	if (rc < 0)
-		return rc;
-	rc = infer_names(a->words, a->n_words, list,
-			 json_object_get(blueprints, "blueprints"), &who, err);
-	if (rc < 0)
-		return rc;
-	*ret_who = who;
-	memcpy(l->name, who.instance, sizeof(l->name));
-	memcpy(l->blueprint, who.blueprint, sizeof(l->blueprint));
-	*ret_running = false;
-	for (i = 0; i < json_array_size(list); i++) {
-		item = json_array_get(list, i);
-		if (strcmp(json_text(item, "name"), l->name) == 0)
-			*ret_running = instance_runs(item);
-	}
-	return 0;
+	if (!l->workspace || l->workspace->walk.n_turns == 0 ||
+	    args_has(a, ARG_LINKS))
+		return 0;
+	rc = client_call(l->client, "GET", "/v1/instances", NULL, &all, err);
+	return rc < 0 ? rc :
+			workspace_check_turns(l->workspace,
+					      json_object_get(all, "instances"),
+					      err);
 }
 
 static int set_count(json_t *obj, const char *key, uint64_t value, bool given)
@@ -69,7 +51,7 @@ static int set_text(json_t *obj, const char *key, const char *value)
 	return value ? json_object_set_new(obj, key, jsonx_text(value)) : 0;
 }
 
-/* Both, as far as they have any. */
+/* Sets the variables of both lists. */
 static int set_env(json_t *body, const struct strv *env,
 		   const struct strv *identity)
 {
@@ -81,14 +63,13 @@ static int set_env(json_t *body, const struct strv *env,
 	return json_array_size(list) ? json_object_set(body, "env", list) : 0;
 }
 
-/* What of the instance the options change. */
-static json_t *create_body(const struct launch *l, const struct args *a,
-			   const struct strv *identity)
+/* Returns the options of the instance that @a sets. */
+static json_t *options_body(const struct launch *l, const struct args *a,
+			    const struct strv *identity)
 {
 	const struct workspace *ws = l->workspace;
 	SCOPED_JSON body = json_pack(
-		"{s:s, s:s, s:I, s:I}", "name", l->name, "blueprint",
-		l->blueprint, "host_uid",
+		"{s:I, s:I}", "host_uid",
 		(json_int_t)(ws && geteuid() == 0 ? ws->uid : geteuid()),
 		"host_gid",
 		(json_int_t)(ws && geteuid() == 0 ? ws->gid : getegid()));
@@ -105,7 +86,7 @@ static json_t *create_body(const struct launch *l, const struct args *a,
 	bad |= set_count(body, "output", a->output, args_has(a, ARG_OUTPUT));
 	bad |= set_count(body, "ttl_ms", a->ttl_ms, args_has(a, ARG_TTL));
 	bad |= set_count(body, "idle_ms", a->idle_ms, args_has(a, ARG_IDLE));
-	/* "" takes it back. */
+	/* "" removes the option. */
 	bad |= set_text(body, "gpus",
 			a->gpus && strcmp(a->gpus, "none") == 0 ? "" : a->gpus);
 	bad |= set_text(body, "isolation", a->isolation);
@@ -129,33 +110,7 @@ static json_t *create_body(const struct launch *l, const struct args *a,
 	return bad ? NULL : ptr_take(&body);
 }
 
-static int create(struct launch *l, const struct args *a,
-		  const struct strv *identity, struct err *err)
-{
-	SCOPED_JSON body = create_body(l, a, identity);
-	SCOPED_JSON rec = NULL;
-	int rc = body ? client_call(l->client, "POST", "/v1/instances", body,
-				    &rec, err) :
-			err_nomem(err);
-
-	say_warnings(rec);
-	return rc;
-}
-
-/* No run came of it: what the options changed of the instance is taken back.
- * That the run failed is what the user hears, not whether this does. */
-static void uncreate(struct launch *l)
-{
-	SCOPED_JSON body = json_pack("{s:s, s:s, s:b}", "name", l->name,
-				     "blueprint", l->blueprint, "undo", 1);
-	struct err ignored = { 0 };
-
-	if (body)
-		(void)client_call(l->client, "POST", "/v1/instances", body,
-				  NULL, &ignored);
-}
-
-/* With a terminal there, programs want to know of which kind it is. */
+/* Passes TERM and COLORTERM on with a terminal. */
 static int set_terminal_env(json_t *body, const struct strv *more)
 {
 	static const char *const names[] = { "TERM", "COLORTERM" };
@@ -178,7 +133,7 @@ static int set_terminal_env(json_t *body, const struct strv *more)
 	return json_object_set(body, "env", env);
 }
 
-/* What holds for this one process, and not for the instance. */
+/* Sets what holds for this process only, not for the instance. */
 static int set_process(json_t *body, const struct args *a, bool shell)
 {
 	int bad = set_count(body, "timeout_ms", a->timeout_ms,
@@ -187,83 +142,150 @@ static int set_process(json_t *body, const struct args *a, bool shell)
 	bad |= set_text(body, "cwd", a->workdir);
 	if (shell)
 		bad |= json_object_set_new(body, "shell", json_true());
+	if (args_has(a, ARG_RESUME))
+		bad |= json_object_set_new(body, "resume", json_true());
 	return bad ? -ENOMEM : 0;
 }
 
-/* With the defaults of this machine and the user's name in git where @fresh: the
- * instance is made now. Adds what was taken of that name to @identity. */
-static int create_first(struct launch *l, const struct args *a, bool fresh,
-			struct strv *identity, struct err *err)
-{
-	struct config config = { 0 };
-	struct args with = *a;
-	int rc;
+/* The arguments of `ac run`, for the callbacks of a launch. */
+struct asked {
+	const struct args *a;
+	struct strv identity; /* name and address in git, if new */
+	bool fresh; /* the run makes the instance */
+	struct prompt *prompt; /* text NULL: none */
+	struct launch *launch;
+};
 
-	if (!fresh)
-		return create(l, a, identity, err);
-	rc = config_load(l->cli, &config, err);
+static int put_options(struct launch *l, const struct args *a,
+		       const struct strv *identity, json_t *body)
+{
+	return json_object_set_new(body, "options",
+				   options_body(l, a, identity));
+}
+
+/* Gives a new instance the defaults of this machine and the user's name in
+ * git. */
+static int on_new(struct launch *l, json_t *body, struct err *err)
+{
+	struct asked *asked = l->new_arg;
+	struct config config = { 0 };
+	struct args with = *asked->a;
+	int rc = config_load(l->cli, &config, err);
+
+	asked->fresh = true;
 	if (rc == 0)
 		rc = config_default(l->cli, &config, &with, err);
-	if (rc == 0 && git_identity_get(&a->env, identity) < 0)
+	if (rc == 0 &&
+	    (git_identity_get(&asked->a->env, &asked->identity) < 0 ||
+	     put_options(l, &with, &asked->identity, body) < 0 ||
+	     json_object_set_new(body, "create", json_true()) < 0))
 		rc = err_nomem(err);
-	if (rc == 0)
-		rc = create(l, &with, identity, err);
-	config_undefault(&with, a);
+	config_undefault(&with, asked->a);
 	config_done(&config);
 	return rc;
 }
 
-/* As `ac build`: also what failed, and has not changed since. */
-static int build_again(struct launch *l, struct err *err)
+/* Returns true if a directory was given, alone or with a blueprint, but no
+ * name. */
+static bool is_by_dir(const struct launch *l, const struct args *a)
 {
-	SCOPED_JSON how = json_pack("{s:b}", "retry", true);
-
-	return how ? build_image(l->cli, l->client, l->blueprint, how, err) :
-		     err_nomem(err);
+	return a->dir &&
+	       (a->n_words == 0 ||
+		(a->n_words == 1 && strcmp(a->words[0], l->blueprint) == 0));
 }
 
-/* Not before: a run that is refused leaves no instance behind. */
+/* Tells if the name that the directory alone would give is another one's. */
+static void dir_tell(const struct launch *l, const struct args *a)
+{
+	char first[AC_NAME_MAX + 1];
+
+	if (!is_by_dir(l, a))
+		return;
+	infer_dir_name(l->blueprint, l->workspace->path, 1, first);
+	if (strcmp(first, l->name) != 0)
+		say_info(l->cli, "'%s' has another directory, so this is '%s'",
+			 first, l->name);
+}
+
+/* Tells of a new instance once the run has begun: a refused run leaves none. */
 static void on_begun(const struct launch *l, void *arg)
 {
-	const struct strv *identity = arg;
+	struct asked *asked = arg;
 
-	git_identity_tell(l->cli, identity);
+	if (asked->fresh)
+		dir_tell(l, asked->a);
+	git_identity_tell(l->cli, &asked->identity);
+	if (asked->prompt->text && !l->detached)
+		prompt_attach(asked->prompt, asked->launch);
 }
 
-/* A run of its own: the record, the image if asked for, the process. */
-static int run_main(struct launch *l, const struct args *a, bool fresh,
-		    bool shell, struct err *err)
+/* Sets the user's words for the instance, from which acd infers it. */
+static int set_names(const struct launch *l, json_t *body, const struct args *a)
 {
+	if (a->n_words <= 1)
+		return set_text(body, "word", a->n_words ? a->words[0] : NULL) |
+		       set_text(body, "dir",
+				a->dir ? l->workspace->path : NULL);
+	return set_text(body, "blueprint", a->words[0]) |
+	       set_text(body, "name", a->words[1]);
+}
+
+/* Returns the whole request: instance, options, process. */
+static json_t *run_body(struct launch *l, const struct args *a,
+			const char *prompt, bool shell)
+{
+	static const struct strv none;
 	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
-	uint64_t since = denials_now_ms();
-	struct strv identity = { 0 };
-	int rc;
 
 	if (!body || set_process(body, a, shell) < 0 ||
-	    (l->tty && set_terminal_env(body, NULL) < 0))
-		return err_nomem(err);
-	rc = addresses_tell(l->cli, l->client, err);
-	if (rc == 0)
-		rc = create_first(l, a, fresh, &identity, err);
-	if (rc < 0) {
-		strv_done(&identity);
-		return rc;
-	}
+	    (l->tty && set_terminal_env(body, NULL) < 0) ||
+	    set_names(l, body, a) < 0 || set_text(body, "prompt", prompt) < 0 ||
+	    put_options(l, a, &none, body) < 0 || project_put(l, a, body) < 0 ||
+	    json_object_set_new(body, "create", json_false()) < 0 ||
+	    (args_has(a, ARG_BUILD) &&
+	     json_object_set_new(body, "build", json_true()) < 0))
+		return NULL;
+	return ptr_take(&body);
+}
+
+/* Starts a run by one request, sent again with what acd says is missing. */
+static int run_asked(struct launch *l, const struct args *a,
+		     struct asked *asked, bool shell, struct err *err)
+{
+	SCOPED_JSON body = run_body(l, a, asked->prompt->text, shell);
+	uint64_t since = denials_now_ms();
+	int rc = body ? addresses_tell(l->cli, l->client, err) : err_nomem(err);
+
+	l->on_new = on_new;
+	l->new_arg = asked;
+	l->on_lacks = first_use;
+	l->on_project = project_answer;
 	l->on_begun = on_begun;
-	l->begun_arg = &identity;
-	if (args_has(a, ARG_BUILD))
-		rc = build_again(l, err);
+	l->begun_arg = asked;
 	l->reaches = reach_is_given(&a->reach);
 	if (rc == 0)
 		rc = launch_go(l, body, err);
-	/* acd does so only while no run has begun. */
-	if (rc < 0)
-		uncreate(l);
-	l->begun_arg = NULL;
-	strv_done(&identity);
+	l->new_arg = l->begun_arg = NULL;
+	l->on_new = NULL;
+	l->on_lacks = NULL;
+	l->on_project = NULL;
+	l->on_begun = NULL;
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
-		denials_tell(l->cli, l->client, l->name, since, fresh);
+		denials_tell(l->cli, l->client, l->name, since, asked->fresh);
 	return rc;
+}
+
+static int run_main(struct launch *l, const struct args *a,
+		    struct prompt *prompt, bool shell, struct err *err)
+{
+	struct asked asked = { .a = a, .launch = l, .prompt = prompt };
+	int rc = run_asked(l, a, &asked, shell, err);
+	int printed = 0;
+
+	if (rc >= 0 && l->ended)
+		printed = prompt_print(prompt, l->cli, rc, err);
+	strv_done(&asked.identity);
+	return printed < 0 ? printed : rc;
 }
 
 static int run_exec(struct launch *l, const struct args *a, bool shell,
@@ -281,84 +303,73 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 	return launch_go(l, body, err);
 }
 
-/* Asked while ac-host does not run: what cannot be meant is told before it is
- * built and started for it. Where its store cannot be read, acd tells why. */
-static int check_names(const struct cli *cli, const struct args *a,
-		       struct err *err)
-{
-	SCOPED_JSON instances = NULL;
-	SCOPED_JSON blueprints = NULL;
-	struct err found = { 0 };
-	struct infer who;
-	int rc;
-
-	if (stopped_instances(cli, &instances, &found) < 0 ||
-	    stopped_blueprints(cli, &blueprints, &found) < 0)
-		return 0;
-	rc = infer_names(a->words, a->n_words, instances, blueprints, &who,
-			 err);
-	return rc < 0 || who.exists ?
-		       rc :
-		       infer_check_blueprint(who.blueprint, blueprints, err);
-}
-
-/* Everything that run and shell share before the process. */
+/* Prepares a launch, for run and shell. */
 static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
-		   struct client **ret_client, struct infer *ret_who,
-		   bool *ret_running, struct err *err)
+		   struct client **ret_client, struct err *err)
 {
+	const char *dir = a->dir ? a->dir : a->workspace;
 	int rc = 0;
 
 	rc = launch_set_keys(l, a->detach_keys, err);
 	if (rc < 0)
 		return rc;
 	launch_set_stdio(l, a);
+	if (a->prompt)
+		l->tty = l->use_stdin = false;
 	l->what = a->n_cmd > 0 ? a->cmd[0] : NULL;
 	if (args_has(a, ARG_RM) && l->detached)
 		say_info(l->cli, "--rm: the workspace goes too when it ends");
-	if (a->workspace && *a->workspace) {
-		rc = workspace_parse(l->cli, a->workspace, ws, err);
+	if (dir && *dir) {
+		rc = workspace_parse(l->cli, dir, ws, err);
 		l->workspace = ws;
 	}
 	if (rc == 0)
-		rc = host_client_after(l->cli, check_names, a, ret_client, err);
+		rc = project_read(l, a, err);
+	if (rc == 0)
+		rc = host_client_after(l->cli, stopped_check_run, a, ret_client,
+				       err);
 	if (rc < 0)
 		return rc;
 	l->client = *ret_client;
-	return find(l, a, ret_who, ret_running, err);
+	return check_workspace(l, a, err);
 }
 
 int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct launch l = { .cli = cli, .verb = "run" };
+	struct prompt prompt = { 0 };
 	SCOPED_CLIENT c = NULL;
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
-	struct infer who;
-	bool running;
-	int rc = prepare(&l, a, &ws, &c, &who, &running, err);
+	int rc = a->prompt ? prompt_read(a->prompt, &prompt.text, err) : 0;
 
-	return rc < 0 ? rc : run_main(&l, a, !who.exists, false, err);
+	if (rc == 0)
+		rc = prepare(&l, a, &ws, &c, err);
+	if (rc == 0)
+		rc = run_main(&l, a, &prompt, false, err);
+	prompt_done(&prompt);
+	json_decref(l.project);
+	return rc;
 }
 
 int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 {
-	/* What a sandbox that runs cannot change. */
+	/* Options that a running sandbox cannot change. */
 	static const struct arg_set fixed = ARG_SET(
 		ARG_IN(CPUS), ARG_IN(MEMORY), ARG_IN(PIDS), ARG_IN(GPUS),
 		ARG_IN(DISK), ARG_IN(OUTPUT), ARG_IN(TTL), ARG_IN(IDLE),
 		ARG_IN(WORKSPACE), ARG_IN(ISOLATION), ARG_IN(RUNTIME));
 	struct launch l = { .cli = cli, .verb = "run" };
+	struct prompt none = { 0 };
 	SCOPED_CLIENT c = NULL;
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
-	struct infer who;
-	bool running;
-	int rc = prepare(&l, a, &ws, &c, &who, &running, err);
+	int rc = prepare(&l, a, &ws, &c, err);
 
-	if (rc < 0)
+	if (rc == 0)
+		rc = run_main(&l, a, &none, true, err);
+	json_decref(l.project);
+	if (rc >= 0 || !l.runs)
 		return rc;
-	if (!running)
-		return run_main(&l, a, !who.exists, true, err);
-	if (arg_set_meets(&a->given, &fixed))
+	if (arg_set_meets(&a->given, &fixed) || (a->dir && !is_by_dir(&l, a)))
 		say_info(cli,
 			 "%s runs already, so it keeps its limits and "
 			 "its workspace",
@@ -418,17 +429,17 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	l.client = c;
 	l.in = STDIN_FILENO;
-	/* Its terminal is ours only if we have one. */
+	/* Uses the run's terminal only if we have one. */
 	l.tty = json_is_true(json_object_get(rec, "tty")) &&
 		isatty(STDIN_FILENO) == 1;
 	l.use_stdin = l.tty;
-	/* The keys leave it in any case. Behind another job of the shell our
-	 * terminal is not ours to set. */
+	/* The detach keys work without a terminal in the sandbox too. In the
+	 * background the terminal is not ours to set. */
 	l.keys_only = !l.tty && isatty(STDIN_FILENO) == 1 &&
 		      tcgetpgrp(STDIN_FILENO) == getpgrp();
 	body = launch_body(&l, NULL, 0);
 	if (body) {
-		/* attach knows only the size. */
+		/* attach takes only the size. */
 		json_object_del(body, "tty");
 		json_object_del(body, "stdin");
 		json_object_del(body, "detached");

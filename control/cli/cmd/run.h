@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run.h - commands that put something into a sandbox and stay with it
+ * run.h - commands that start a process in a sandbox and stay with it
  *
- * Each returns what to exit with: the code of what ran, or a negative errno
- * of our own failure, which @err describes.
+ * Each returns the exit code: that of the process, or a negative errno of a
+ * failure of ours, which @err describes.
  */
 #ifndef CONTROL_CLI_CMD_RUN_H
 #define CONTROL_CLI_CMD_RUN_H

@@ -2,13 +2,14 @@
 /*
  * launch.c - one process in a sandbox
  *
- * Theory of operation. acd never waits for the user's side: it refuses with
- * a word for what is missing (image_missing, workspace_needed, starting,
- * engine_down), we bring it and ask again. Each word but the waiting ones is
- * answered once; a second refusal for the same reason is the user's answer.
+ * Theory of operation: acd never waits for the user's side. It refuses with a
+ * word for what is missing (no_instance, project_needed, project_unapproved,
+ * credential_missing, image_missing, workspace_needed, starting, engine_down); we provide it and ask again. Each word but the last
+ * two is answered once: a second refusal for the same reason is the result for
+ * the user. A refused run has changed nothing, so we may end between any two.
  *
- * An exec is one request. Whether acd is there at all and speaks our API is
- * asked only after a failure, for its message.
+ * An exec is one request. Whether acd runs and speaks our API is asked only
+ * after a failure, for its message.
  */
 #include "control/cli/host/launch.h"
 
@@ -25,8 +26,8 @@
 #include "lib/loop.h"
 #include "lib/str.h"
 
-#define WAIT_MS 60000u /* for an engine that comes back */
-/* An exec is answered from memory; more means that acd hangs. */
+#define WAIT_MS 60000u /* for an engine that restarts */
+/* acd answers an exec from memory; more time means that it hangs. */
 #define ANSWER_MS 60000u
 
 static bool is_null_device(int fd)
@@ -105,6 +106,8 @@ static char *launch_path(const struct launch *l)
 {
 	SCOPED_STR rest = str_printf("/%s", l->verb);
 
+	if (strcmp(l->verb, "run") == 0)
+		return strdup("/v1/run");
 	return rest ? client_path("/v1/instances/", l->name, rest) : NULL;
 }
 
@@ -125,15 +128,43 @@ static int workspace_of_record(struct launch *l, struct workspace *ret,
 	return rc;
 }
 
-static int bring_workspace(struct launch *l, struct err *err)
+/* Sends @ws, and writes into @body which directory that is. */
+static int send_workspace(struct launch *l, const struct workspace *ws,
+			  json_t *body, struct err *err)
+{
+	struct dir_id id;
+	int rc = dirwalk_id(ws->walk.fd, &id);
+
+	if (rc < 0)
+		return err_set(err, rc, "workspace %s: %s", ws->path,
+			       err_text(rc));
+	if (json_object_set_new(body, "workspace_dev",
+				json_integer((json_int_t)id.dev)) < 0 ||
+	    json_object_set_new(body, "workspace_ino",
+				json_integer((json_int_t)id.ino)) < 0)
+		return err_nomem(err);
+	return workspace_send(l->cli, l->name, ws, err);
+}
+
+static int bring_workspace(struct launch *l, json_t *body, struct err *err)
 {
 	SCOPED_WORKSPACE stored = WORKSPACE_NONE;
 	int rc;
 
 	if (l->workspace)
-		return workspace_send(l->cli, l->name, l->workspace, err);
+		return send_workspace(l, l->workspace, body, err);
 	rc = workspace_of_record(l, &stored, err);
-	return rc < 0 ? rc : workspace_send(l->cli, l->name, &stored, err);
+	return rc < 0 ? rc : send_workspace(l, &stored, body, err);
+}
+
+/* Builds as `ac build` does: also what failed and has not changed since. */
+static int build_wanted(struct launch *l, json_t *body, struct err *err)
+{
+	SCOPED_JSON how = json_pack("{s:b}", "retry", true);
+
+	json_object_del(body, "build");
+	return how ? build_image(l->cli, l->client, l->blueprint, how, err) :
+		     err_nomem(err);
 }
 
 static int bring_image(struct launch *l, struct err *err)
@@ -142,7 +173,7 @@ static int bring_image(struct launch *l, struct err *err)
 	struct outer *o = NULL;
 	int rc;
 
-	/* Whoever may not ask the outer engine builds without this check. */
+	/* A user who may not use the outer engine builds without this check. */
 	(void)outer_open(&o, &ignored);
 	rc = host_check_space(l->cli, o, true, err);
 	outer_close(o);
@@ -161,18 +192,69 @@ static int await_engine(struct launch *l, uint64_t since, struct err *err)
 	return host_wait_ready(l->cli, l->client, NULL, err);
 }
 
-/* What acd was refused for, and what was brought already. */
+/* What was provided already after a refusal. */
 struct asking {
 	uint64_t since;
-	bool image, workspace;
+	bool instance, image, workspace, project, approval;
+	char credential[64]; /* the last one */
 };
 
-/* 0: ask again. Else the refusal stands, and is in @err. */
+static int is_running(struct launch *l, const char *state, struct err *err)
+{
+	l->runs = strcmp(state, "running") == 0;
+	return err_set(err, -EALREADY,
+		       "'%s' is running already; `ac exec %s -- …` runs "
+		       "something in it, `ac attach %s` joins it%s",
+		       l->name, l->name, l->name,
+		       l->reaches ? "; `ac policy mode` and `ac policy allow` "
+				    "change what it may reach" :
+				    "");
+}
+
+/* Sets which run was meant, which acd alone knows. */
+static void take_names(struct launch *l, const char *instance,
+		       const char *blueprint)
+{
+	if (*instance)
+		snprintf(l->name, sizeof(l->name), "%s", instance);
+	if (*blueprint)
+		snprintf(l->blueprint, sizeof(l->blueprint), "%s", blueprint);
+}
+
+/* Returns true if @code is @word for the first time, which it notes. */
+static bool is_first(const char *code, const char *word, bool *asked)
+{
+	if (*asked || strcmp(code, word) != 0)
+		return false;
+	*asked = true;
+	return true;
+}
+
+/* Returns 0 to ask again, else the refusal in @err. */
 static int answer_refusal(struct launch *l, const struct client_error *ce,
-			  struct asking *asking, struct err *err)
+			  struct asking *asking, json_t *body, struct err *err)
 {
 	const char *code = ce->code;
 
+	take_names(l, ce->instance, ce->blueprint);
+	if (strcmp(code, "no_instance") == 0 && !asking->instance &&
+	    l->on_new) {
+		asking->instance = true;
+		return l->on_new(l, body, err);
+	}
+	if (is_first(code, "project_needed", &asking->project) ||
+	    is_first(code, "project_unapproved", &asking->approval))
+		return l->on_project ? l->on_project(l, code, body, err) :
+				       err->code;
+	if (strcmp(code, "credential_missing") == 0 && l->on_lacks &&
+	    strcmp(ce->credential, asking->credential) != 0) {
+		snprintf(asking->credential, sizeof(asking->credential), "%s",
+			 ce->credential);
+		return l->on_lacks(l, ce->credential, body, err);
+	}
+	if (strcmp(code, "image_missing") == 0 &&
+	    json_is_true(json_object_get(body, "build")))
+		return build_wanted(l, body, err);
 	if (strcmp(code, "image_missing") == 0 && !asking->image &&
 	    *l->blueprint) {
 		asking->image = true;
@@ -180,25 +262,18 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 	}
 	if (strcmp(code, "workspace_needed") == 0 && !asking->workspace) {
 		asking->workspace = true;
-		return bring_workspace(l, err);
+		return bring_workspace(l, body, err);
 	}
-	/* Not "gateway_down": its policy is refused, and only the user can
-	 * mend that. While it merely starts, acd says "starting". */
+	/* "gateway_down" is final: the policy is refused, and only the user can
+	 * fix it. A gateway that starts is "starting". */
 	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)
 		return await_engine(l, asking->since, err);
 	if (strcmp(code, "already_running") == 0)
-		return err_set(err, -EALREADY,
-			       "'%s' is running already; `ac "
-			       "exec %s -- …` runs something in it, `ac "
-			       "attach %s` joins it%s",
-			       l->name, l->name, l->name,
-			       l->reaches ? "; `ac policy mode` and `ac policy "
-					    "allow` change what it may reach" :
-					    "");
+		return is_running(l, ce->state, err);
 	return err->code;
 }
 
-/* To those who stay acd says it itself. */
+/* For detached runs; others get this message from acd. */
 static void tell_open(const struct launch *l, const json_t *rec)
 {
 	const json_t *egress = json_object_get(rec, "egress");
@@ -221,10 +296,12 @@ static int start_detached(struct launch *l, const char *path,
 	*ce = *client_error(l->client);
 	if (rc < 0)
 		return rc;
+	take_names(l, json_text(rec, "name"), json_text(rec, "blueprint"));
+	say_warnings(rec);
 	tell_open(l, rec);
 	if (l->cli->json)
 		return cli_print_json(rec, false, err);
-	/* The name is the result, and that --quiet keeps. */
+	/* The name is the result, so --quiet does not suppress it. */
 	puts(l->name);
 	return 0;
 }
@@ -247,7 +324,7 @@ static void print_result(const struct launch *l, const struct pump_result *res)
 			  (json_int_t)(x->system_us / 1000));
 	SCOPED_STR text = line ? json_dumps(line, JSON_COMPACT) : NULL;
 
-	/* stdout belongs to what ran. */
+	/* stdout belongs to the process. */
 	if (text)
 		fprintf(stderr, "%s\n", text);
 }
@@ -324,7 +401,8 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 	return res.code;
 }
 
-/* Why it cannot have worked at all; else the failure in @err stands. */
+/* Checks, once, whether acd could have answered at all. Returns 0 if it could;
+ * else @err has the real failure. */
 static int prove(struct launch *l, struct err *err)
 {
 	struct err found = { 0 };
@@ -338,7 +416,7 @@ static int prove(struct launch *l, struct err *err)
 	return found.code;
 }
 
-int launch_go(struct launch *l, const json_t *body, struct err *err)
+int launch_go(struct launch *l, json_t *body, struct err *err)
 {
 	SCOPED_STR path = launch_path(l);
 	struct asking asking = { .since = clock_ms() };
@@ -359,10 +437,11 @@ int launch_go(struct launch *l, const json_t *body, struct err *err)
 			break;
 		rc = prove(l, err);
 		if (rc == 0)
-			rc = answer_refusal(l, &ce, &asking, err);
+			rc = answer_refusal(l, &ce, &asking, body, err);
 		if (rc < 0)
 			return rc;
 	}
+	take_names(l, up.instance, "");
 	if (l->on_begun)
 		l->on_begun(l, l->begun_arg);
 	if (l->detached)
