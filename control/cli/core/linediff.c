@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * linediff.c - which lines two texts share
+ *
+ * The longest common subsequence by its table, between the lines that both
+ * begin and end with: the texts are short, and the table is exact.
+ */
+#include "control/cli/core/linediff.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct diff {
+	const char *const *old, *const *new;
+	size_t n, m;
+	size_t head, tail; /* lines that both have at the ends */
+	uint32_t *common; /* [i * (cols + 1) + j]: lines that are common from
+			   * the i-th and j-th behind the head on */
+	size_t rows, cols;
+	struct linediff_line *out;
+	size_t n_out;
+};
+
+static uint32_t *cell(const struct diff *d, size_t i, size_t j)
+{
+	return &d->common[i * (d->cols + 1) + j];
+}
+
+static bool same(const struct diff *d, size_t i, size_t j)
+{
+	return strcmp(d->old[d->head + i], d->new[d->head + j]) == 0;
+}
+
+static void find_ends(struct diff *d)
+{
+	size_t less = d->n < d->m ? d->n : d->m;
+
+	while (d->head < less && strcmp(d->old[d->head], d->new[d->head]) == 0)
+		d->head++;
+	less -= d->head;
+	while (d->tail < less && strcmp(d->old[d->n - 1 - d->tail],
+					d->new[d->m - 1 - d->tail]) == 0)
+		d->tail++;
+	d->rows = d->n - d->head - d->tail;
+	d->cols = d->m - d->head - d->tail;
+}
+
+/* Without a table nothing is common in the middle. */
+static bool fill_table(struct diff *d)
+{
+	if (d->rows == 0 || d->cols == 0 ||
+	    d->rows > LINEDIFF_CELLS_MAX / d->cols)
+		return true;
+	d->common = calloc((d->rows + 1) * (d->cols + 1), sizeof(*d->common));
+	if (!d->common)
+		return false;
+	for (size_t i = d->rows; i-- > 0;) {
+		for (size_t j = d->cols; j-- > 0;) {
+			uint32_t down = *cell(d, i + 1, j);
+			uint32_t right = *cell(d, i, j + 1);
+
+			*cell(d, i, j) = same(d, i, j) ?
+						 *cell(d, i + 1, j + 1) + 1 :
+					 down > right ? down :
+							right;
+		}
+	}
+	return true;
+}
+
+static void put(struct diff *d, char op, size_t i, size_t j)
+{
+	d->out[d->n_out++] = (struct linediff_line){ op, i, j };
+}
+
+static void walk(struct diff *d)
+{
+	size_t i = 0, j = 0;
+
+	while (i < d->rows || j < d->cols) {
+		bool both = d->common && i < d->rows && j < d->cols;
+
+		if (both && same(d, i, j)) {
+			put(d, ' ', d->head + i++, d->head + j++);
+		} else if (i < d->rows &&
+			   (!both ||
+			    *cell(d, i + 1, j) >= *cell(d, i, j + 1))) {
+			put(d, '-', d->head + i, d->head + j);
+			i++;
+		} else {
+			put(d, '+', d->head + i, d->head + j);
+			j++;
+		}
+	}
+}
+
+struct linediff_line *linediff(const char *const *old, size_t n,
+			       const char *const *new, size_t m, size_t *ret_n)
+{
+	struct diff d = { .old = old, .new = new, .n = n, .m = m };
+
+	find_ends(&d);
+	d.out = calloc(n + m + 1, sizeof(*d.out));
+	if (!d.out || !fill_table(&d)) {
+		free(d.out);
+		return NULL;
+	}
+	for (size_t i = 0; i < d.head; i++)
+		put(&d, ' ', i, i);
+	walk(&d);
+	for (size_t i = d.tail; i > 0; i--)
+		put(&d, ' ', n - i, m - i);
+	free(d.common);
+	*ret_n = d.n_out;
+	return d.out;
+}
