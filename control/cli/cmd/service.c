@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * service.c - service add, ls, show, rm
+ */
+#include "control/cli/cmd/service.h"
+
+#include <string.h>
+
+#include "control/cli/core/table.h"
+#include "control/cli/host/host.h"
+#include "control/shared/json.h"
+#include "lib/target.h"
+
+/* ---- add ---- */
+
+static int place_refuse(const char *place, struct err *err)
+{
+	return err_set(err, -EINVAL,
+		       "'%.100s' is no ADDRESS:PORT, such as 192.168.1.5:11434 "
+		       "or [fd12::5]:8000: a service is at one address, "
+		       "whatever a name leads to",
+		       place);
+}
+
+int service_request(const char *name, const char *place, const char *proto,
+		    const char *as, json_t **ret, struct err *err)
+{
+	static const char *const protos[] = {
+		[TARGET_PLAIN] = "http",
+		[TARGET_HTTPS] = "tls",
+		[TARGET_HTTP] = "http",
+		[TARGET_TCP] = "tcp",
+	};
+	SCOPED_JSON body = NULL;
+	SCOPED_STR address = NULL;
+	enum target_fault fault;
+	struct target t;
+
+	if (target_parse(slice_str(place), TARGET_RULE, &t, &fault) < 0 ||
+	    t.kind == TARGET_NAME || t.first == 0 || t.first != t.last ||
+	    memchr(t.host.ptr, '/', t.host.len))
+		return place_refuse(place, err);
+	if (proto && t.scheme != TARGET_PLAIN &&
+	    strcmp(proto, protos[t.scheme]) != 0)
+		return err_set(err, -EINVAL, "--proto %s contradicts '%.100s'",
+			       proto, place);
+	if (slice_dup_str(t.host, &address) < 0)
+		return err_nomem(err);
+	body = json_pack("{s:o, s:s, s:i, s:o}", "name", jsonx_text(name),
+			 "address", address, "port", (int)t.first, "proto",
+			 jsonx_text(proto ? proto : protos[t.scheme]));
+	if (!body ||
+	    (as && json_object_set_new(body, "host", jsonx_text(as)) < 0))
+		return err_nomem(err);
+	*ret = ptr_take(&body);
+	return 0;
+}
+
+int cmd_service_add(const struct cli *cli, const struct args *a,
+		    struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON body = NULL;
+	SCOPED_JSON s = NULL;
+	int rc = service_request(a->words[0], a->words[1], a->proto, a->as,
+				 &body, err);
+
+	if (rc == -EINVAL)
+		return cli_usage(err);
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
+	if (rc == 0)
+		rc = client_call(c, "POST", "/v1/services", body, &s, err);
+	if (rc < 0)
+		return rc;
+	if (cli->json)
+		return cli_print_json(s, false, err);
+	say_info(cli,
+		 "%s is %s, at %s; `ac run … --service %s` lets an "
+		 "instance reach it",
+		 json_text(s, "name"), json_text(s, "url"),
+		 json_text(s, "address"), json_text(s, "name"));
+	return 0;
+}
+
+/* ---- ls, show ---- */
+
+/* Returns the names of a list, separated by commas; the caller frees it. */
+static char *names_of(const json_t *names)
+{
+	char *text = strdup("");
+
+	for (size_t i = 0; text && i < json_array_size(names); i++) {
+		const char *s = json_string_value(json_array_get(names, i));
+		char *more =
+			str_printf("%s%s%s", text, i ? ", " : "", s ? s : "?");
+
+		free(text);
+		text = more;
+	}
+	return text;
+}
+
+/* Returns "ADDRESS:PORT"; the caller frees it. */
+static char *place_of(const json_t *s)
+{
+	const char *address = json_text(s, "address");
+
+	return str_printf(strchr(address, ':') ? "[%s]:%lld" : "%s:%lld",
+			  address, json_count(s, "port"));
+}
+
+static int add_row(struct table *t, const json_t *s)
+{
+	SCOPED_STR users = names_of(json_object_get(s, "used_by"));
+	SCOPED_STR place = place_of(s);
+	const char *cells[] = { json_text(s, "name"), json_text(s, "url"),
+				place, users };
+
+	return users && place ? table_row(t, cells) : -ENOMEM;
+}
+
+static const struct table_col cols[] = {
+	{ "NAME", 0 },
+	{ "IN A SANDBOX", 0 },
+	{ "AT", 0 },
+	{ "USED BY", TABLE_CUT },
+};
+
+int cmd_service_ls(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON all = NULL;
+	const json_t *list;
+	int rc = host_client(cli, false, &c, err);
+
+	(void)a;
+	if (rc == 0)
+		rc = client_call(c, "GET", "/v1/services", NULL, &all, err);
+	if (rc < 0)
+		return rc;
+	if (cli->json)
+		return cli_print_json(all, false, err);
+	list = json_object_get(all, "services");
+	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
+	if (rc == 0 && json_array_size(list) == 0)
+		say_info(cli, "there are none yet: `ac service add llm "
+			      "192.168.1.5:11434` names one");
+	return rc;
+}
+
+int cmd_service_show(const struct cli *cli, const struct args *a,
+		     struct err *err)
+{
+	SCOPED_CLIENT c = NULL;
+	SCOPED_JSON s = NULL;
+	SCOPED_JSON list = NULL;
+	SCOPED_STR path = client_path("/v1/services/", a->words[0], "");
+	int rc = path ? host_client(cli, false, &c, err) : err_nomem(err);
+
+	if (rc == 0)
+		rc = client_call(c, "GET", path, NULL, &s, err);
+	if (rc < 0)
+		return rc;
+	if (cli->json)
+		return cli_print_json(s, false, err);
+	list = json_pack("[O]", s);
+	return list ? table_print_list(cli, cols, ARRAY_SIZE(cols), list,
+				       add_row, err) :
+		      err_nomem(err);
+}
+
+/* ---- rm ---- */
+
+int cmd_service_rm(const struct cli *cli, const struct args *a, struct err *err)
+{
+	SCOPED_JSON gone = json_pack("{s:[]}", "removed");
+	SCOPED_CLIENT c = NULL;
+	struct err ignored = { 0 };
+	int rc = gone ? host_client(cli, true, &c, err) : err_nomem(err);
+
+	for (size_t i = 0; rc == 0 && i < a->n_words; i++) {
+		SCOPED_STR path = client_path("/v1/services/", a->words[i], "");
+
+		rc = path ? client_call(c, "DELETE", path, NULL, NULL, err) :
+			    err_nomem(err);
+		if (rc < 0)
+			break;
+		if (!cli->json)
+			say_info(cli, "%s: removed", a->words[i]);
+		json_array_append_new(json_object_get(gone, "removed"),
+				      jsonx_text(a->words[i]));
+	}
+	/* What was removed is said, even if a later one failed. */
+	if (!cli->json || !gone)
+		return rc;
+	return rc == 0 ? cli_print_json(gone, false, err) :
+			 (cli_print_json(gone, false, &ignored), rc);
+}
