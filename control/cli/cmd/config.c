@@ -18,7 +18,8 @@
 
 #define EDITOR_DEFAULT "vi"
 
-/* What holds for @key now, and where it comes from. */
+/* Returns the value of @key that applies, NULL if none; *ret_from names its
+ * source. */
 static const char *value_of(const struct config *c,
 			    const struct config_key *key, const char **ret_from)
 {
@@ -29,7 +30,7 @@ static const char *value_of(const struct config *c,
 	return set ? set : own;
 }
 
-/* ---- looking ---- */
+/* ---- ls, get ---- */
 
 static int ls_json(const struct config *c, struct err *err)
 {
@@ -122,9 +123,10 @@ int cmd_config_get(const struct cli *cli, const struct args *a, struct err *err)
 	return rc;
 }
 
-/* ---- changing ---- */
+/* ---- set, unset ---- */
 
-/* The file, and where it is written: a link of the user's stays one. */
+/* Reads the configuration. *ret_path is the file to write, with a symbolic link
+ * of the user resolved. */
 static int read_text(const struct cli *cli, char **ret_path, char **ret,
 		     struct err *err)
 {
@@ -160,7 +162,7 @@ static int write_text(const char *path, const char *text, struct err *err)
 			0;
 }
 
-/* From when on a change holds. */
+/* Tells the user when the change of @key takes effect. */
 static void tell_when(const struct cli *cli, const struct config_key *key)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
@@ -222,9 +224,9 @@ int cmd_config_unset(const struct cli *cli, const struct args *a,
 	return put(cli, a->words[0], NULL, err);
 }
 
-/* ---- by hand ---- */
+/* ---- edit ---- */
 
-/* What the user chose; NULL: nothing. */
+/* Returns the editor in VISUAL or EDITOR, NULL if neither is set. */
 static const char *editor_chosen(void)
 {
 	const char *editor = getenv("VISUAL");
@@ -242,30 +244,31 @@ static int run_editor(const char *file, struct err *err)
 					.fd = { STDIN_FILENO, STDOUT_FILENO,
 						STDERR_FILENO } };
 	SCOPED_STR words = NULL;
-	int code;
+	int rc;
 
-	/* It may have options of its own, as in "code -w". */
+	/* The value may have options, as in "code -w". */
 	words = str_printf("%s \"$1\"", editor ? editor : EDITOR_DEFAULT);
 	if (!words)
 		return err_nomem(err);
 	argv[2] = words;
-	code = proc_run(&opts, err);
-	if (code > 0)
+	rc = proc_run(&opts, err);
+	if (rc > 0)
 		return err_set(err, -ECANCELED,
 			       "the editor ended with code %d: nothing is "
 			       "changed",
-			       code);
-	return code;
+			       rc);
+	return rc;
 }
 
-/* One that was chosen may need no terminal. */
+/* Returns true if an editor can be started. One that the user chose may need no
+ * terminal. */
 static bool can_edit(void)
 {
 	return editor_chosen() ||
 	       (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1);
 }
 
-/* What was edited takes the place of @path if it is a good one. */
+/* Replaces @path by the edited text if that is valid. */
 static int take_edited(const struct cli *cli, const char *path,
 		       const char *before, const char *file, struct err *err)
 {

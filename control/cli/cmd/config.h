@@ -8,6 +8,7 @@
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
 
+/* Commands; see struct command in control/cli/commands.h. */
 int cmd_config_ls(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_config_get(const struct cli *cli, const struct args *a,
 		   struct err *err);

@@ -2,15 +2,15 @@
 /*
  * cp.c - files into and out of a running sandbox
  *
- * Everything is done in the sandbox with the agent's rights: it can be given
- * nothing, and nothing can be read, that the agent could not do itself. One
- * regular file goes by the file API (cp_file.c); trees, links and streams are
- * a tar stream through an exec: one process for thousands of files.
+ * All access in the sandbox is with the agent's rights, so a copy reads and
+ * writes only what the agent could. A regular file goes through the file API
+ * (cp_file.c). Trees, links and streams are a tar stream through an exec: one
+ * process for thousands of files.
  *
- * In: our tar packs, a few lines of sh in the sandbox unpack. Out: tar in the
- * sandbox packs; what comes is hostile, passes untar.c, and is unpacked by
- * the system's tar in a new directory beside the destination. Only the one
- * expected entry is then moved to where it was asked for.
+ * In: tar here packs, a short sh script in the sandbox unpacks. Out: tar in the
+ * sandbox packs. Its output is hostile: untar.c checks it, and the system's tar
+ * unpacks it in a new directory beside the destination. Only the one expected
+ * entry is then moved to the destination.
  */
 #include "control/cli/cmd/cp.h"
 
@@ -24,7 +24,7 @@
 #include "control/cli/cmd/cp_dest.h"
 #include "control/cli/cmd/cp_file.h"
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/launch.h"
 #include "control/cli/core/progress.h"
 #include "control/cli/wire/untar.h"
@@ -33,9 +33,9 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* $1: where to; the codes are those of cmd/cp.h. $2: the entry's name, "" for
- * a stream: then $1 is a directory, made when it is missing. An existing
- * directory takes the entry as it is called. */
+/* $1 is the destination, $2 the entry's name. An existing directory $1 gets the
+ * entry under its own name. If $2 is "" (a stream), $1 is a directory and is
+ * made if missing. The exit codes are CP_THERE_*. */
 static const char UNPACK[] = "set -e; umask 022\n"
 			     "if [ -z \"$2\" ]; then\n"
 			     "p=$1; while [ ! -e \"$p\" ]\n"
@@ -55,7 +55,7 @@ static const char UNPACK[] = "set -e; umask 022\n"
 			     "tar --no-same-owner -xf - -C \"$t\"\n"
 			     "mv -T -- \"$t/$2\" \"$1\"\n";
 
-/* $1: the directory, $2: the entry in it. A link is packed as one. */
+/* $1 is the directory, $2 the entry in it. A link is packed as a link. */
 static const char PACK[] = "[ -e \"$1\" ] || exit 80\n"
 			   "[ -d \"$1\" ] || exit 82\n"
 			   "[ -x \"$1\" ] || exit 81\n"
@@ -81,7 +81,7 @@ int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
 		return *word ? 0 : err_set(err, -EINVAL, "a path is empty");
 	len = (size_t)(colon - word);
 	if (len > AC_NAME_MAX)
-		len = AC_NAME_MAX + 1; /* too long, and refused for it */
+		len = AC_NAME_MAX + 1; /* so infer_instance() refuses it */
 	memcpy(name, word, len);
 	name[len] = '\0';
 	ret->remote = true;
@@ -91,15 +91,16 @@ int cp_side_parse(const char *word, struct cp_side *ret, struct err *err)
 	return infer_instance(name, ret->name, err);
 }
 
-/* An exec for the copy's sake: its code is no run's, so no JSON of one. */
+/* A copy in progress. Its exec never prints JSON: its exit code is not a result
+ * for the user. */
 struct copy {
 	struct cli plain;
 	struct launch launch;
 	char base[NAME_MAX + 1]; /* name of the entry in the archive */
 	const char *there; /* the path there, for messages */
-	bool to_stdout; /* whose reader may leave, as any pipe's */
+	bool to_stdout; /* SIGPIPE there is no failure */
 	struct progress progress;
-	uint64_t moved; /* bytes of the archive */
+	uint64_t moved; /* bytes of the archive so far */
 };
 
 static void copy_moved(struct copy *cp, size_t len)
@@ -169,7 +170,8 @@ static struct cp_file copy_file(struct copy *cp)
 	};
 }
 
-/* A local tar that writes to or reads from us. */
+/* Starts a local tar that reads from @in or writes to @out. The caller waits
+ * for *ret_pid by tar_wait(). */
 static int tar_spawn(const char *const *argv, int in, int out, pid_t *ret_pid,
 		     struct err *err)
 {
@@ -210,7 +212,8 @@ static int unpack_there(struct copy *cp, const char *dst, int from,
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
 
-/* What is before the last component, "." when there is nothing. */
+/* Returns the directory part of @path, "." if there is none; the caller frees
+ * it. NULL: out of memory. */
 static char *parent_of(const char *path)
 {
 	size_t len = strlen(path);
@@ -247,7 +250,8 @@ static int upload_tree(struct copy *cp, const char *src, const char *dst,
 		return rc;
 	fd_closep(&to);
 	rc = unpack_there(cp, dst, from, err);
-	/* If it went wrong there, tar must not wait for us to read. */
+	/* Closed before the wait: if the other side failed, tar must not block
+	 * on the pipe. */
 	fd_closep(&from);
 	ended = tar_wait(pid, rc < 0 ? NULL : err);
 	return rc < 0 ? rc : ended;
@@ -260,7 +264,7 @@ static int upload(struct copy *cp, const char *src, const char *dst,
 	char real[PATH_MAX];
 	int rc;
 
-	/* "." and ".." go by the name that the directory has. */
+	/* "." and ".." are copied under the directory's real name. */
 	if (cp_base_name(src, cp->base, sizeof(cp->base)) < 0) {
 		src = realpath(src, real);
 		if (!src || cp_base_name(src, cp->base, sizeof(cp->base)) < 0)
@@ -284,8 +288,8 @@ static int pack_there(struct copy *cp, const char *src, struct err *err)
 	return copy_exec(cp, cmd, ARRAY_SIZE(cmd), err);
 }
 
-/* Where the archive goes on its way to the local tar, which is started when
- * the first block has passed: it complains of an archive without any. */
+/* Passes the archive to the local tar. tar is started by the first block, since
+ * it complains about an empty archive. */
 struct sink {
 	struct untar untar;
 	struct copy *copy;
@@ -336,7 +340,7 @@ static int sink_feed(void *arg, struct slice data)
 	return untar_feed(&s->untar, data.ptr, data.len);
 }
 
-/* tar in the sandbox, the filter, tar in @tmp. */
+/* Runs tar in the sandbox, checks its output and unpacks it into @tmp. */
 static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 		       struct err *err)
 {
@@ -364,10 +368,8 @@ static int unpack_here(struct copy *cp, const char *src, const char *tmp,
 	return rc < 0 ? rc : ended;
 }
 
-/*
- * A link at the top is not put in place: the next copy of the same name would
- * follow it, and so write where the agent pointed it to.
- */
+/* Refuses a link at the top with -ELOOP: the next copy to the same name would
+ * follow it, and so write where the agent pointed it to. */
 static int link_refuse(int dir, const char *name, const char *src,
 		       struct err *err)
 {
@@ -382,8 +384,9 @@ static int link_refuse(int dir, const char *name, const char *src,
 	return 0;
 }
 
-/* @fd: the new directory beside the destination. tar gets it by our number:
- * it inherits no descriptor. */
+/* Unpacks @src into @fd, a new directory beside the destination, and moves the
+ * entry from there. tar inherits no descriptor, so it opens @fd through our
+ * /proc. */
 static int tree_put(struct copy *cp, const char *src,
 		    const struct cp_dest *dest, int fd, struct err *err)
 {
@@ -420,7 +423,7 @@ static int download_tree(struct copy *cp, const char *src,
 	whole = str_printf("/proc/self/fd/%d/%s", dest->dir, temp);
 	if (!whole)
 		return err_nomem(err);
-	/* Beside it, so that a rename puts it in place. */
+	/* Beside the destination, so that a rename suffices. */
 	if (mkdirat(dest->dir, temp, 0700) < 0)
 		return err_sys(err, "%s", dest->shown);
 	fd = openat(dest->dir, temp,

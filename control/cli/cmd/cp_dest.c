@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cp_dest.c - where a copy out of a sandbox goes to
+ * cp_dest.c - the destination of a copy out of a sandbox
  */
 #include "control/cli/cmd/cp_dest.h"
 
@@ -35,7 +35,7 @@ int cp_base_name(const char *path, char *ret, size_t size)
 	return strcmp(ret, ".") == 0 || strcmp(ret, "..") == 0 ? -EINVAL : 0;
 }
 
-/* @path is no directory: what is before its last component must be one. */
+/* Opens the parent of @path, which is not a directory. */
 static int parent_open(const char *path, struct cp_dest *ret, struct err *err)
 {
 	const char *slash = strrchr(path, '/');

@@ -2,13 +2,13 @@
 /*
  * cp_file.c - one regular file into or out of a running sandbox
  *
- * By acd's file API, which needs no shell and no tar in the image, and costs
- * a fraction of starting them. Both sides see the whole file or none: each is
- * written under another name and renamed at its end. A pipe or a device here
- * is written into.
+ * Uses acd's file API, which needs no shell and no tar in the image and costs a
+ * fraction of starting them. Both sides see the whole file or none: it is
+ * written under another name and renamed at the end. A pipe or a device on this
+ * side is written to directly.
  *
- * What acd says of a file there is the agent's word. Nothing of it becomes a
- * name here, and of its mode the permission bits are taken at most.
+ * What acd says about a file in the sandbox comes from the agent. It never
+ * becomes a name here, and of the mode only permission bits are used.
  */
 #include "control/cli/cmd/cp_file.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 
 #include "control/cli/cmd/cp.h"
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -27,7 +27,8 @@
 #define HOLE_BLOCK 4096
 #define UMASK_THERE 022u /* as for any copy into a sandbox */
 
-/* The files of the instance, with the query @path and @rest. */
+/* Returns the URL of a file in the sandbox; the caller frees it. NULL: out of
+ * memory. */
 static char *files_path(const struct cp_file *f, const char *path,
 			const char *rest)
 {
@@ -36,8 +37,8 @@ static char *files_path(const struct cp_file *f, const char *path,
 	return query ? client_path("/v1/instances/", f->name, query) : NULL;
 }
 
-/* "" when there is nothing, NULL when that cannot be told: see not_told().
- * *ret is the caller's. */
+/* Returns the type of @path in the sandbox: "" if nothing is there, NULL if acd
+ * could not tell (see not_told()). The caller frees *ret. */
 static const char *type_there(const struct cp_file *f, const char *path,
 			      const char *how, json_t **ret, struct err *err)
 {
@@ -52,8 +53,8 @@ static const char *type_there(const struct cp_file *f, const char *path,
 		       NULL;
 }
 
-/* A sandbox that does not answer, or with nonsense, will not do better when it
- * is asked for a tar stream. */
+/* Returns CP_FILE_NOT, or @why if the sandbox gave no valid answer: then a tar
+ * stream would fail as well. */
 static int not_told(const struct cp_file *f, const struct err *why,
 		    struct err *err)
 {
@@ -65,7 +66,7 @@ static int not_told(const struct cp_file *f, const struct err *why,
 
 /* ---- in ---- */
 
-/* acd has one word for a file and for an instance that is not there. */
+/* Tells a missing instance from a missing file: acd has one code for both. */
 static int put_missing(const struct cp_file *f, const char *path,
 		       struct err *err)
 {
@@ -116,8 +117,8 @@ static int put(const struct cp_file *f, int fd, const struct stat *st,
 	return rc < 0 ? put_error(f, path, err) : 0;
 }
 
-/* A file without a size may have content nevertheless, as in /proc: then it is
- * read to its end, and *fd becomes a copy of it that has one. */
+/* Gives a file of size 0 a size. It may have content, as in /proc: it is read
+ * to its end, and *fd becomes a copy in memory. */
 static int give_size(const char *src, int *fd, struct stat *st, struct err *err)
 {
 	SCOPED_FD copy = -1;
@@ -183,12 +184,12 @@ struct incoming {
 	const struct cp_file *f;
 	struct err *err;
 	int fd;
-	bool holes; /* it is a new file: what is not written is zero */
-	off_t at; /* bytes taken, of one with holes */
+	bool holes; /* a new file: bytes not written are zero */
+	off_t at; /* position, if @holes */
 };
 
-/* Bytes at the start of @data that lie in blocks of the file which are all
- * zero as far as they are in @data, or in others: *ret_zero. */
+/* Returns how many bytes at the start of @data belong to blocks of the same
+ * sort: all zero (*ret_zero is true) or not. */
 static size_t run_length(off_t at, const char *data, size_t len, bool *ret_zero)
 {
 	static const char zeros[HOLE_BLOCK];
@@ -211,8 +212,8 @@ static size_t run_length(off_t at, const char *data, size_t len, bool *ret_zero)
 	return done;
 }
 
-/* A sandbox can say for nothing that a file has terabytes of zeros, and these
- * must not become terabytes here. */
+/* Writes @data without blocks of zeros. A sandbox can claim terabytes of zeros
+ * at no cost; they must not use disk space here. */
 static int write_with_holes(struct incoming *in, const char *data, size_t len)
 {
 	while (len > 0) {
@@ -247,7 +248,7 @@ static int take(void *arg, const char *data, size_t len)
 	return 0;
 }
 
-/* @holes: @fd is a new and empty file. */
+/* Writes @src to @fd. If @holes, @fd is a new, empty file. */
 static int get(const struct cp_file *f, const char *src, int fd, bool holes,
 	       struct err *err)
 {
@@ -258,13 +259,13 @@ static int get(const struct cp_file *f, const char *src, int fd, bool holes,
 	if (!url)
 		return err_nomem(err);
 	rc = client_stream(f->client, "GET", url, NULL, take, &in, err);
-	/* It may end in a hole. */
+	/* The file may end in a hole. */
 	if (rc >= 0 && holes && ftruncate(fd, in.at) < 0)
 		return err_sys(err, "cannot write it here");
 	return rc;
 }
 
-/* As tar would: mode under our umask, and its time. */
+/* Sets mode, under our umask, and time as tar would. */
 static int dress(int fd, const json_t *there)
 {
 	const uint64_t mode =
@@ -283,7 +284,8 @@ static int dress(int fd, const json_t *there)
 	return 0;
 }
 
-/* Waits for who reads a pipe, as any copy does. */
+/* Writes to a pipe or a device; blocks until a pipe has a reader, as cp(1)
+ * does. */
 static int write_into(const struct cp_file *f, const char *src,
 		      const struct cp_dest *dest, struct err *err)
 {
@@ -295,7 +297,9 @@ static int write_into(const struct cp_file *f, const char *src,
 	return get(f, src, fd, false, err);
 }
 
-/* linkat() replaces nothing, hence a name between. */
+/*
+ * Names the unnamed file @fd. linkat() replaces nothing, so a rename follows.
+ */
 static int name_give(int fd, const struct cp_dest *dest, const char *temp)
 {
 	char self[32];
@@ -317,8 +321,8 @@ static int put_in_place(const struct cp_file *f, const char *src,
 
 	if (rc < 0)
 		return err_set(err, rc, "a random name: %s", err_text(rc));
-	/* A file that is gone with us, however we end; not everywhere to be
-	 * had. */
+	/* An unnamed file disappears if we are killed; not every file system
+	 * has them. */
 	fd = openat(dest->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		named = true;

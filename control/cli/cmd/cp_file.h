@@ -11,20 +11,21 @@
 struct cp_file {
 	struct client *client;
 	const char *name; /* of the instance */
-	void (*moved)(void *arg, size_t len); /* bytes, as they go */
+	void (*moved)(void *arg, size_t len); /* progress; NULL: none */
 	void *arg;
 };
 
-/* That is no plain file on either side, or something is not as it should be:
- * the way for trees is the one to take, and to tell. Nothing was done. */
+/* Not a regular file on both sides, or something unexpected: the caller copies
+ * it as a tree instead, which also reports errors. Nothing was done. */
 #define CP_FILE_NOT 1
 
-/* @src here to @dst there; a directory takes it as @base. 0, CP_FILE_NOT, or
- * negative with @err: then nothing of it is there. */
+/* Copies the local file @src to @dst in the sandbox; if @dst is a directory, to
+ * @base in it. Returns 0 or CP_FILE_NOT. Fails with a negative errno and @err;
+ * then @dst is unchanged. */
 int cp_file_in(const struct cp_file *f, const char *src, const char *dst,
 	       const char *base, struct err *err);
-/* @src there to @dest here. Likewise, but that what is no regular file may have
- * got a part. */
+/* Copies @src in the sandbox to the local @dest. Returns as cp_file_in(); after
+ * a failure a pipe or a device may have got a part. */
 int cp_file_out(const struct cp_file *f, const char *src,
 		const struct cp_dest *dest, struct err *err);
 

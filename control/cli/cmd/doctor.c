@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor.c - is everything as it must be
+ * doctor.c - checks the machine and ac-host
  *
- * First what can be seen from here, without acd; then what acd says itself.
+ * Checks what is visible without acd first, then adds acd's own checks.
  */
 #include "control/cli/cmd/doctor.h"
 
@@ -22,10 +22,11 @@
 #include "lib/str.h"
 
 #define PACKAGES_MAX 4096u
-#define PACKAGES_MISSING 3 /* an exit code of packages.sh */
+#define PACKAGES_MISSING 3 /* exit code of packages.sh */
 #define DISK_LOW (UINT64_C(2) * 1024 * 1024 * 1024)
 
-/* @detail is shown in one line; its others, if any, belong into the hint. */
+/* Adds a check to @list with the first line of @detail; a caller puts further
+ * lines into @hint. */
 static int check_add(json_t *list, const char *name, bool good,
 		     const char *detail, const char *hint)
 {
@@ -38,7 +39,7 @@ static int check_add(json_t *list, const char *name, bool good,
 				"hint", good ? "" : hint));
 }
 
-/* No failure, but nothing that could be checked either. */
+/* Adds a check that was not possible; it is no failure. */
 static int check_skip(json_t *list, const char *name, const char *detail)
 {
 	return json_array_append_new(
@@ -57,7 +58,7 @@ static bool has_check(const json_t *list, const char *name)
 	return false;
 }
 
-/* acd's own, which may look at the same thing from inside. */
+/* Adds acd's own checks, which may test the same thing from inside. */
 static void check_extend(const struct cli *cli, json_t *list,
 			 const json_t *more)
 {
@@ -74,8 +75,8 @@ static void check_extend(const struct cli *cli, json_t *list,
 	}
 }
 
-/* What `ac start` needs of the machine; the script's own words: what is missing
- * in one line, the command that helps in the next. */
+/* Checks the packages that `ac start` needs. packages.sh prints what is missing
+ * in one line and the command that helps in the next. */
 static void check_packages(const struct cli *cli, json_t *list)
 {
 	SCOPED_STR path = str_printf("%s/images/setup/packages.sh", cli->share);
@@ -107,7 +108,8 @@ static void check_packages(const struct cli *cli, json_t *list)
 	}
 }
 
-/* *ret is for the checks that need the engine; NULL when there is none. */
+/* Checks the outer engine. *ret is open for further checks, NULL if no engine
+ * answers. */
 static void check_engine(json_t *list, struct outer **ret)
 {
 	struct err err = { 0 };
@@ -138,7 +140,7 @@ static void check_kernel(json_t *list)
 		return;
 	check_add(list, "kernel", major > 5 || (major == 5 && minor >= 12),
 		  u.release, "ac needs Linux 5.12 or newer");
-	/* EBADF: the call is there; ENOSYS: it is not. */
+	/* EBADF means the system call exists, ENOSYS that it does not. */
 	idmap = syscall(SYS_mount_setattr, -1, "", 0, NULL, 0) < 0 &&
 		errno != ENOSYS;
 	check_add(list, "owners of files", idmap,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor.h - is everything as it must be, and what to do if not
+ * doctor.h - `ac doctor`: checks the machine and ac-host
  */
 #ifndef CONTROL_CLI_CMD_DOCTOR_H
 #define CONTROL_CLI_CMD_DOCTOR_H
@@ -8,7 +8,7 @@
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
 
-/* Starts nothing and changes nothing. Returns 1 when something is broken. */
+/* Command; changes nothing. Returns 1 if a check failed. */
 int cmd_doctor(const struct cli *cli, const struct args *a, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grants_put.c - what --credential and --secret ask for
+ * grants_put.c - the options --credential and --secret
  */
 #include "control/cli/cmd/grants_put.h"
 
@@ -11,7 +11,8 @@
 
 static const char handover[] = ":handover";
 
-/* "my-key" → "MY_KEY"; caller frees. */
+/* Returns the default variable of a credential ("my-key" becomes "MY_KEY"); the
+ * caller frees it. */
 static char *variable_of(const char *name)
 {
 	char *text = str_printf("%s%s", *name >= '0' && *name <= '9' ? "_" : "",
@@ -26,7 +27,7 @@ static char *variable_of(const char *name)
 	return text;
 }
 
-/* NAME[:handover][=VAR] */
+/* Parses NAME[:handover][=VAR] into an object for acd. */
 static json_t *secret_json(const char *word)
 {
 	const char *eq = strchr(word, '=');

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * instance.c - stop-instance, clean, destroy, and the last two for all
+ * instance.c - stop-instance, clean, destroy, clean-all, destroy-all
  */
 #include "control/cli/cmd/instance.h"
 
 #include <string.h>
 
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
@@ -19,7 +19,7 @@ bool instance_runs(const json_t *rec)
 	return strcmp(state, "running") == 0 || strcmp(state, "paused") == 0;
 }
 
-/* What is stopping has ended for the user; acd waits for the rest of it. */
+/* An instance that is stopping is over for the user; acd waits for the rest. */
 bool record_is_live(const json_t *rec)
 {
 	return instance_runs(rec) ||
@@ -67,7 +67,7 @@ static int post_one(const struct cli *cli, struct client *c, const char *word,
 	struct err ignored = { 0 };
 	int rc;
 
-	/* The answer to this one does not tell what was. */
+	/* The answer to a resume does not have the previous state. */
 	if (strcmp(rest, "/resume") == 0)
 		(void)instance_call(c, "GET", word, "", NULL, &was, &ignored);
 	rc = instance_call(c, "POST", word, rest, body, &rec, err);
@@ -75,7 +75,7 @@ static int post_one(const struct cli *cli, struct client *c, const char *word,
 		return rc;
 	if (cli->json)
 		return cli_print_json(rec, false, err);
-	/* One that went with its run has no record to tell its name. */
+	/* An instance removed with its run (--rm) has no record. */
 	say_info(cli, "%s %s",
 		 *json_text(rec, "name") ? json_text(rec, "name") : word,
 		 said(was, rec));
@@ -150,7 +150,7 @@ static int clean_one(const struct cli *cli, struct client *c, const char *name,
 
 int cmd_clean(const struct cli *cli, const struct args *a, struct err *err)
 {
-	/* Unlike destroy it has always gone on without a terminal. */
+	/* Unlike destroy, clean does not need -y without a terminal. */
 	bool ask = isatty(STDIN_FILENO) == 1 && cli->err_tty;
 	SCOPED_CLIENT c = NULL;
 	int rc = host_client_after(cli, stopped_check, a, &c, err);
@@ -181,7 +181,8 @@ int instance_delete(const struct cli *cli, struct client *c, const char *name,
 	return rc;
 }
 
-/* Whoever was asked knew whether it runs; --yes alone did not look. */
+/* Asks, then destroys the instance. The question says whether it runs, so a yes
+ * covers that; -y alone does not. */
 static int destroy_asked(const struct cli *cli, const struct args *a,
 			 struct client *c, const char *word, struct err *err)
 {
@@ -271,7 +272,7 @@ size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
 		if (record_is_live(rec) != live)
 			continue;
 		n++;
-		/* Room is left for the dots. */
+		/* Keeps room for ", ...". */
 		if (used + strlen(name) + sizeof(", , ...") <= size)
 			used += (size_t)snprintf(ret + used, size - used,
 						 "%s%s", used ? ", " : "",
@@ -285,7 +286,7 @@ size_t instance_names(const json_t *list, bool live, char *ret, size_t size)
 	return n;
 }
 
-/* One question for all, which names them. */
+/* Asks one question that names all affected instances. */
 static int confirm_all(const struct cli *cli, const struct args *a,
 		       const json_t *list, const char *what)
 {
@@ -306,8 +307,10 @@ static int confirm_all(const struct cli *cli, const struct args *a,
 		!force && n_live ? live : "", !force && n_live ? "." : "");
 }
 
-/* Asks once, telling @what will happen (NULL: they are destroyed), then does
- * @one to each that does not run, or with --force to all. */
+/*
+ * Asks once, then calls @one for each instance that does not run, or with
+ * --force for all. @what says what happens to them; NULL: they are destroyed.
+ */
 static int for_all(const struct cli *cli, const struct args *a,
 		   const char *what,
 		   int (*one)(const struct cli *cli, struct client *c,

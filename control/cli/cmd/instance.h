@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * instance.h - commands about instances and blueprints as they are
- * recorded
+ * instance.h - commands about recorded instances and blueprints
  */
 #ifndef CONTROL_CLI_CMD_INSTANCE_H
 #define CONTROL_CLI_CMD_INSTANCE_H
@@ -10,8 +9,11 @@
 #include "control/cli/core/cli.h"
 #include "control/cli/wire/client.h"
 
+/* Commands; see struct command in control/cli/commands.h. */
 int cmd_ls(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_list(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_blueprint_ls(const struct cli *cli, const struct args *a,
+		     struct err *err);
 int cmd_inspect(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_stop_instance(const struct cli *cli, const struct args *a,
 		      struct err *err);
@@ -21,53 +23,57 @@ int cmd_clean_all(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_destroy_all(const struct cli *cli, const struct args *a,
 		    struct err *err);
 
-/* client_call() for "/v1/instances/<name><rest>", the name as the user wrote
- * it in @word. */
+/* Calls "/v1/instances/<name><rest>" by client_call(), where @word is the
+ * instance as the user wrote it. Returns as client_call(), or -EINVAL for a bad
+ * name. */
 int instance_call(struct client *c, const char *method, const char *word,
 		  const char *rest, const json_t *body, json_t **ret,
 		  struct err *err);
 
-/* What is said of an instance, by its record after the call and, of "/resume",
- * before it; NULL: there is none. */
+/* Returns what to tell the user about an instance. @is is its record after the
+ * call; @was the one before it, only for "/resume", else NULL. */
 typedef const char *(*instance_said_fn)(const json_t *was, const json_t *is);
 
-/* The same for each of the words, whatever becomes of the others; says "<name>
- * <what @said returns>" of each. The first failure is returned, @err has the
- * last: those before it have been told. */
+/* Posts to @rest for each word of @a and says "<name> <result of @said>"; a
+ * failure does not stop the others. Returns the first failure, or 0. @err has
+ * the last one; earlier ones were printed. */
 int instance_post_each(const struct cli *cli, struct client *c,
 		       const struct args *a, const char *rest,
 		       const json_t *body, instance_said_fn said,
 		       struct err *err);
 
-/* Deletes one, which runs only with @force, and says so. */
+/* Deletes an instance and says so; a running one only with @force. Returns 0,
+ * or a negative errno with @err. */
 int instance_delete(const struct cli *cli, struct client *c, const char *name,
 		    bool force, struct err *err);
 
-/* The table of `ac ls`. */
+/* Prints the table of `ac ls`. Returns 0, or a negative errno with @err. */
 int instance_print_list(const struct cli *cli, const json_t *list,
 			struct err *err);
 
-/* A record of acd: it has a process, which may be frozen. Pure. */
+/* Returns true if the instance of record @rec is running or paused. */
 bool instance_runs(const json_t *rec);
 
-/* The same, and what is starting. What is stopping has ended for the user; acd
- * waits for the rest of it. Pure. */
+/* Returns true if it is running, paused or starting. One that is stopping is
+ * over for the user; acd waits for the rest. */
 bool record_is_live(const json_t *rec);
 
-/* The list @what ("instances", "blueprints") of acd. */
+/* Gets the list @what ("instances", "blueprints") from acd; the caller owns
+ * *ret. Returns 0, or a negative errno with @err. */
 int instance_get_list(struct client *c, const char *what, json_t **ret,
 		      struct err *err);
 
-/* Says of each of @list that is live that it @what. */
+/* Prints "<name> @what" for each instance of @list that is live. */
 void instance_tell_live(const struct cli *cli, const json_t *list,
 			const char *what);
 
-/* What is deleted with those of @list, live ones only where @live: never a
- * directory that was given with --workspace. The end of a question. Pure. */
+/* Returns the end of a question: what is deleted with the instances of @list,
+ * live ones only if @live. Never a directory given with --workspace. Static. */
 const char *instance_fate(const json_t *list, bool live);
 
-/* How many of @list are live, or are not; their names, as far as they fit and
- * then "...", in @ret of @size bytes, 16 at least. Pure. */
+/* Returns how many instances of @list are live (or not, if @live is false).
+ * Writes their names to @ret, with ", ..." if not all fit; @size is at least
+ * 16. */
 size_t instance_names(const json_t *list, bool live, char *ret, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * life.c - pause, resume, touch, kill: what runs, and how long
+ * life.c - pause, resume, touch, kill
  */
 #include "control/cli/cmd/life.h"
 
@@ -70,7 +70,7 @@ static const char *touched(const json_t *was, const json_t *is)
 	return is && json_count(is, "ttl_ms") == 0 &&
 			       json_count(is, "idle_ms") == 0 ?
 		       "has no --ttl and no --idle" :
-		       "counts its time anew";
+		       "counts its time from now on";
 }
 
 int cmd_pause(const struct cli *cli, const struct args *a, struct err *err)
@@ -88,7 +88,7 @@ int cmd_touch(const struct cli *cli, const struct args *a, struct err *err)
 	return each(cli, a, "/touch", touched, err);
 }
 
-/* The words behind the name. */
+/* Puts the words after the name, process numbers, into @body. */
 static int add_pids(json_t *body, const struct args *a, struct err *err)
 {
 	json_t *pids = json_array();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * logs.c - what the host, its engine, its runtime and its agents wrote
+ * logs.c - logs of the host, its engine, its runtime and its agents
  *
- * Bytes go out as they are: an agent's log is what it wrote to its terminal.
- * But for the gateway's: that is put into words, and escaped.
+ * Bytes are printed as they are: an agent's log is what it wrote to its
+ * terminal. Only lines of the gateway are put into words, and escaped.
  */
 #include "control/cli/cmd/logs.h"
 
@@ -14,7 +14,7 @@
 #include "control/cli/host/gatelog.h"
 #include "control/cli/host/host.h"
 #include "control/cli/host/host_start.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/core/lines.h"
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
@@ -48,14 +48,14 @@ static int to_stdout(void *arg, const char *data, size_t len)
 	return 0;
 }
 
-/* "?follow=1&tail=N" or a part of it. */
+/* Returns "?follow=1&tail=N", or the parts that apply; the caller frees it. */
 static char *query(const struct args *a, uint64_t tail)
 {
 	return str_printf("?tail=%" PRIu64 "%s", tail,
 			  args_has(a, ARG_FOLLOW) ? "&follow=1" : "");
 }
 
-/* One of the gateway's: the time is acd's, and becomes the user's own. */
+/* Prints a line of the gateway, with acd's time as the user's local time. */
 static int on_gateway(void *arg, const char *line, size_t len)
 {
 	SCOPED_STR text = str_printf("%.*s", (int)len, line);
@@ -75,10 +75,10 @@ static int on_gateway(void *arg, const char *line, size_t len)
 	return 0;
 }
 
-/* Where the bytes of a log go. */
+/* A log that is being printed. */
 struct part_log {
-	struct buf held; /* of the gateway's: a line's beginning */
-	bool words; /* is it the gateway's? */
+	struct buf held; /* gateway: a line so far */
+	bool words; /* it is the gateway's */
 	struct err *err;
 };
 
@@ -97,7 +97,7 @@ static int to_part(void *arg, const char *data, size_t len)
 			0;
 }
 
-/* A line may still be without its end. */
+/* Prints a last line that has no newline. */
 static int part_end(struct part_log *p, int rc)
 {
 	if (rc == 0 && buf_len(&p->held) > 0)
@@ -106,7 +106,7 @@ static int part_end(struct part_log *p, int rc)
 	return rc;
 }
 
-/* The last lines of a log file of a host that does not run. */
+/* Prints the last lines of a log file of a stopped host. */
 static int print_file(const struct cli *cli, const char *part, uint64_t tail,
 		      struct part_log *log, struct err *err)
 {
@@ -115,11 +115,13 @@ static int print_file(const struct cli *cli, const char *part, uint64_t tail,
 	size_t len, from;
 	int rc = path ? file_read(path, FILE_MAX, &text, &len) : -ENOMEM;
 
-	if (rc == -ENOENT) {
-		say_info(cli, "%s is not running, and has left no log of '%s'",
-			 cli->host, part);
+	if (rc == -ENOENT || (rc == 0 && len == 0)) {
+		SCOPED_STR none = str_printf("has left no log of '%s'", part);
+
+		stopped_say_none(cli, none ? none : "has left no log");
 		return 0;
 	}
+	stopped_say(cli);
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", path ? path : part,
 			       err_text(rc));
@@ -145,13 +147,42 @@ static int part_logs(const struct cli *cli, const struct args *a,
 		return err_nomem(err);
 	buf_init(&log.held, LINE_MAX_BYTES);
 	rc = host_probe(c, &probe, err);
-	if (rc == 0 && !probe.up)
-		stopped_say(cli);
 	if (rc == 0)
 		rc = probe.up ? client_stream(c, "GET", path, NULL, to_part,
 					      &log, err) :
 				print_file(cli, part, tail, &log, err);
 	return part_end(&log, rc);
+}
+
+struct left_log {
+	const struct cli *cli;
+	struct err *err;
+	bool any;
+};
+
+static int on_left(void *arg, const char *data, size_t len)
+{
+	struct left_log *l = arg;
+
+	stopped_say(l->cli);
+	l->any = true;
+	return to_stdout(l->err, data, len);
+}
+
+/* What an instance of a host that does not run has left. */
+static int left_logs(const struct cli *cli, const struct args *a,
+		     const char *name, struct err *err)
+{
+	struct left_log l = { .cli = cli, .err = err };
+	uint64_t lines = args_has(a, ARG_TAIL) ? a->tail : STOPPED_LOG_ALL;
+	SCOPED_STR none = str_printf("'%s' has left no output", name);
+	int rc = stopped_log(cli, name, lines, on_left, &l, err);
+
+	if (rc < 0 || lines == 0)
+		stopped_say(cli);
+	else if (!l.any)
+		stopped_say_none(cli, none ? none : "has left no output");
+	return rc;
 }
 
 static int agent_logs(const struct cli *cli, const struct args *a,
@@ -170,14 +201,11 @@ static int agent_logs(const struct cli *cli, const struct args *a,
 
 	if (rc < 0)
 		return cli_usage(err);
-	rc = stopped_look(cli, &c, err);
+	rc = stopped_client(cli, &c, err);
 	if (rc < 0)
 		return rc;
 	if (!c)
-		return stopped_log(cli, name,
-				   args_has(a, ARG_TAIL) ? a->tail :
-							   STOPPED_LOG_ALL,
-				   to_stdout, err, err);
+		return left_logs(cli, a, name, err);
 	path = full ? client_path("/v1/instances/", name, full) : NULL;
 	if (!path)
 		return err_nomem(err);
@@ -209,7 +237,7 @@ static int on_proxy(void *arg, const json_t *line, const char *raw, size_t len)
 	return 0;
 }
 
-/* What the gateway let through and blocked, of one instance or of all. */
+/* Prints what the gateway allowed and blocked, for one instance or all. */
 static int proxy_logs(const struct cli *cli, const struct args *a,
 		      struct err *err)
 {
@@ -219,6 +247,7 @@ static int proxy_logs(const struct cli *cli, const struct args *a,
 		.follow = l.follow,
 	};
 	char name[AC_NAME_MAX + 1];
+	bool none;
 	int rc = 0;
 
 	if (a->n_words == 2) {
@@ -231,15 +260,23 @@ static int proxy_logs(const struct cli *cli, const struct args *a,
 		rc = gatelog_check_name(cli, name, err);
 	if (rc == 0)
 		rc = gatelog_read(cli, &q, on_proxy, &l, err);
-	/* One that is gone may have left lines; that is no mistake. */
-	if (rc == 0 && q.name && q.tail > 0 && l.n == 0)
-		rc = gatelog_check_name(cli, name, err);
+	none = rc == 1;
+	/* Lines of a removed instance are no mistake of the user. */
+	if (rc >= 0)
+		rc = q.name && q.tail > 0 && l.n == 0 ?
+			     gatelog_check_name(cli, name, err) :
+			     0;
+	if (none && (rc < 0 || q.tail == 0))
+		stopped_say(cli);
+	else if (none)
+		stopped_say_none(cli,
+				 "has left no such line in the gateway's log");
 	if (rc == -EPIPE && err->code == 0)
 		return cli_stdout_failed(err);
 	return rc;
 }
 
-/* Without words: what there is to choose from. Nothing is started for it. */
+/* Lists the logs there are, for `ac logs` without a word. Starts nothing. */
 static int whose_log(const struct cli *cli, struct err *err)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * look.c - ls, list, inspect: what acd has recorded, or its store while it
+ * look.c - ls, list, inspect: what acd has recorded, or its store while acd
  * does not run
  */
 #include "control/cli/cmd/instance.h"
@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/cli/host/infer.h"
+#include "control/cli/cmd/project.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/disk_room.h"
 #include "control/cli/host/stopped.h"
 #include "control/cli/core/table.h"
@@ -23,7 +24,7 @@ static enum table_colour state_colour(const json_t *rec)
 								TABLE_PLAIN;
 }
 
-/* Times of acd are seconds since 1970. */
+/* Formats the age of the state; times of acd are seconds since 1970. */
 static void format_since(char *out, size_t size, const json_t *rec)
 {
 	long long since = json_count(rec, record_is_live(rec) ? "started_at" :
@@ -36,7 +37,7 @@ static void format_since(char *out, size_t size, const json_t *rec)
 			       now > since ? (uint64_t)(now - since) : 0);
 }
 
-#define COL_ISOLATION 7 /* shown when some instance has another one */
+#define COL_ISOLATION 7 /* shown if an instance does not use gVisor */
 
 static int put_instance(struct table *t, const json_t *rec, bool isolation)
 {
@@ -80,7 +81,7 @@ static int add_isolated(struct table *t, const json_t *rec)
 	return put_instance(t, rec, true);
 }
 
-/* Of gVisor nobody has to be told. */
+/* Returns true if an instance is not isolated by gVisor. */
 static bool any_weaker(const json_t *list)
 {
 	size_t i;
@@ -118,7 +119,8 @@ int instance_print_list(const struct cli *cli, const json_t *list,
 				isolation ? add_isolated : add_instance, err);
 }
 
-/* "broken: blueprint.yaml:3:5: reason": its folder has its name already. */
+/* Adds the row of a broken blueprint, such as "broken: blueprint.yaml:3:5:
+ * reason". The path is left out: the row has its folder's name. */
 static int add_broken(struct table *t, const json_t *bp, const char *why)
 {
 	const char *file = strstr(why, "/blueprint.yaml:");
@@ -169,7 +171,7 @@ static int print_blueprints(const struct cli *cli, const json_t *list,
 				add_blueprint, err);
 }
 
-/* Of acd, or of the store. */
+/* Gets the instances from acd, or from the store if acd does not run. */
 static int get_instances(const struct cli *cli, struct client *c, json_t **ret,
 			 struct err *err)
 {
@@ -177,7 +179,7 @@ static int get_instances(const struct cli *cli, struct client *c, json_t **ret,
 		   stopped_instances(cli, ret, err);
 }
 
-/* Removes from @list what is not live. */
+/* Removes from @list the instances that are not live. */
 static int keep_live(json_t *list)
 {
 	size_t i = 0;
@@ -216,39 +218,84 @@ int cmd_ls(const struct cli *cli, const struct args *a, struct err *err)
 	return 0;
 }
 
-int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
+/* What `ac list` shows; NULL: not asked for. */
+struct lists {
+	json_t *blueprints, *instances, *projects;
+};
+
+static int lists_get(const struct cli *cli, struct client *c, bool projects,
+		     struct lists *ret, struct err *err)
+{
+	int rc = c ? instance_get_list(c, "blueprints", &ret->blueprints, err) :
+		     stopped_blueprints(cli, &ret->blueprints, err);
+
+	if (rc == 0)
+		rc = get_instances(cli, c, &ret->instances, err);
+	/* They are in acd's store alone. */
+	if (rc == 0 && projects && c)
+		rc = instance_get_list(c, "projects", &ret->projects, err);
+	return rc;
+}
+
+static int lists_json(const struct lists *l, bool stopped, struct err *err)
+{
+	SCOPED_JSON all = json_pack("{s:O, s:O}", "blueprints", l->blueprints,
+				    "instances", l->instances);
+
+	if (!all ||
+	    (l->projects && json_object_set(all, "projects", l->projects)) ||
+	    (stopped &&
+	     json_object_set_new(all, "host", json_string("stopped"))))
+		return err_nomem(err);
+	return cli_print_json(all, false, err);
+}
+
+static int lists_print(const struct cli *cli, const struct lists *l,
+		       struct err *err)
+{
+	int rc = print_blueprints(cli, l->blueprints, err);
+
+	if (rc == 0 && json_array_size(l->projects) > 0) {
+		putchar('\n');
+		rc = project_print_list(cli, l->projects, err);
+	}
+	if (rc == 0 && json_array_size(l->instances) > 0) {
+		putchar('\n');
+		rc = instance_print_list(cli, l->instances, err);
+	}
+	return rc;
+}
+
+static int list(const struct cli *cli, bool projects, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON instances = NULL;
-	SCOPED_JSON blueprints = NULL;
+	struct lists l = { 0 };
 	int rc = stopped_look(cli, &c, err);
 
-	(void)a;
 	if (rc == 0)
-		rc = c ? instance_get_list(c, "blueprints", &blueprints, err) :
-			 stopped_blueprints(cli, &blueprints, err);
+		rc = lists_get(cli, c, projects, &l, err);
 	if (rc == 0)
-		rc = get_instances(cli, c, &instances, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json) {
-		SCOPED_JSON both = json_pack("{s:O, s:O}", "blueprints",
-					     blueprints, "instances",
-					     instances);
-
-		if (both && !c &&
-		    json_object_set_new(both, "host", json_string("stopped")))
-			return err_nomem(err);
-		return both ? cli_print_json(both, false, err) : err_nomem(err);
-	}
-	rc = print_blueprints(cli, blueprints, err);
-	if (rc == 0 && json_array_size(instances) > 0) {
-		putchar('\n');
-		rc = instance_print_list(cli, instances, err);
-	}
-	if (c)
+		rc = cli->json ? lists_json(&l, !c, err) :
+				 lists_print(cli, &l, err);
+	if (c && !cli->json)
 		room_tell(cli, c);
+	json_decref(l.blueprints);
+	json_decref(l.instances);
+	json_decref(l.projects);
 	return rc;
+}
+
+int cmd_list(const struct cli *cli, const struct args *a, struct err *err)
+{
+	(void)a;
+	return list(cli, false, err);
+}
+
+int cmd_blueprint_ls(const struct cli *cli, const struct args *a,
+		     struct err *err)
+{
+	(void)a;
+	return list(cli, true, err);
 }
 
 static int get_instance(const struct cli *cli, struct client *c,

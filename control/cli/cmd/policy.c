@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy.c - what instances may reach: asking for it and changing it
+ * policy.c - changes, checks and texts of policies
  */
 #include "control/cli/cmd/policy.h"
 
@@ -9,7 +9,7 @@
 #include "control/cli/host/self_addresses.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/core/lines.h"
 #include "control/cli/cmd/policy_log.h"
 #include "control/shared/json.h"
@@ -22,14 +22,14 @@
 
 /* ---- changes ---- */
 
-/* Asks acd for the change in @body; *ret is the instance's record. */
+/* Asks acd to make the change in @body; *ret is the instance's record. */
 static int change(struct client *c, const char *word, const json_t *body,
 		  json_t **ret, struct err *err)
 {
 	return instance_call(c, "POST", word, "/policy", body, ret, err);
 }
 
-/* What the linter says of it: it holds all the same. */
+/* Prints the linter's findings about a change that was made. */
 static void tell_items(const struct cli *cli, const json_t *items)
 {
 	size_t i;
@@ -61,7 +61,8 @@ static int tell(const struct cli *cli, const json_t *rec, const char *what,
 
 #define TOLD_HOSTS 3u
 
-/* "allowed a, b, c and 2 more"; NULL: no memory. */
+/* Returns "allowed a, b, c and 2 more"; the caller frees it. NULL: out of
+ * memory. */
 static char *change_words(const char *what, const struct args *a)
 {
 	size_t n = a->n_words - 1, shown = n < TOLD_HOSTS ? n : TOLD_HOSTS;
@@ -76,7 +77,7 @@ static char *change_words(const char *what, const struct args *a)
 		      NULL;
 }
 
-/* allow and deny: the words behind the name are hosts. */
+/* Runs allow and deny; the words after the name are hosts. */
 static int change_hosts(const struct cli *cli, const struct args *a,
 			const char *key, const char *what, struct err *err)
 {
@@ -116,7 +117,7 @@ static int allow_last(const struct cli *cli, const struct args *a,
 
 	if (rc == 0)
 		rc = host_client(cli, true, &c, err);
-	if (rc == 0) /* there is such an instance */
+	if (rc == 0) /* the instance exists */
 		rc = instance_call(c, "GET", name, "", NULL, &rec, err);
 	if (rc == 0)
 		rc = denials_last(c, name, hint, err);
@@ -156,7 +157,9 @@ int cmd_policy_deny(const struct cli *cli, const struct args *a,
 	return change_hosts(cli, a, "deny", "denied", err);
 }
 
-/* acd takes mode and presets as one: the instance keeps its presets. */
+/*
+ * Returns a request for @mode with the presets of @now: acd takes both as one.
+ */
 static json_t *mode_body(const char *mode, const json_t *now)
 {
 	const json_t *presets =
@@ -240,7 +243,7 @@ int cmd_policy_reset(const struct cli *cli, const struct args *a,
 
 /* ---- lint, reload ---- */
 
-/* What the linter found; the exit code. */
+/* Prints the linter's findings. Returns the exit code. */
 static int print_lint(const struct cli *cli, const json_t *answer,
 		      struct err *err)
 {
@@ -265,7 +268,7 @@ static int print_lint(const struct cli *cli, const json_t *answer,
 	return good ? 0 : CLI_EXIT_FAIL;
 }
 
-/* All of stdin, ended by NUL. */
+/* Reads all of stdin and adds a NUL; the caller frees *ret. */
 static int read_stdin(char **ret, size_t *ret_len, struct err *err)
 {
 	SCOPED_STR text = malloc(LINT_FILE_MAX + 1);
@@ -388,7 +391,7 @@ static int print_piece(void *arg, const char *data, size_t len)
 	return lines_feed(arg, data, len, print_line, NULL);
 }
 
-/* An answer that is text, with a newline at its end. */
+/* Prints an answer that is text, with a newline at its end. */
 static int print_text(struct client *c, const char *path, struct err *err)
 {
 	struct buf held;
@@ -409,7 +412,7 @@ static int keep_piece(void *arg, const char *data, size_t len)
 	return buf_append(arg, data, len);
 }
 
-/* The same as {"yaml": "…"}. */
+/* Prints it as {"yaml": "…"}. */
 static int print_yaml(struct client *c, const char *path, struct err *err)
 {
 	SCOPED_JSON doc = NULL;

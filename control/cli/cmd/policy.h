@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy.h - what instances may reach: `ac policy …`, `ac metrics`
+ * policy.h - what instances may reach: `ac policy …`, `ac usage`, `ac metrics`
  */
 #ifndef CONTROL_CLI_CMD_POLICY_H
 #define CONTROL_CLI_CMD_POLICY_H
@@ -10,28 +10,29 @@
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
 
-#define CLI_EXIT_DENIED 3 /* `ac policy check`: it would be blocked */
+#define CLI_EXIT_DENIED 3 /* `ac policy check`: blocked */
 
-/* policy_show.c */
+/* Commands (struct command in control/cli/commands.h) of policy_show.c. */
 int cmd_policy_show(const struct cli *cli, const struct args *a,
 		    struct err *err);
-int cmd_policy_presets(const struct cli *cli, const struct args *a,
-		       struct err *err);
-/* policy_log.c */
+/* Command of policy_log.c. */
 int cmd_policy_log(const struct cli *cli, const struct args *a,
 		   struct err *err);
-/* policy_check.c */
+/* Command of policy_check.c. */
 int cmd_policy_check(const struct cli *cli, const struct args *a,
 		     struct err *err);
-/* The question of `check` in the @n words behind the instance's name, one or
- * two: "https://…" or "POST https://…"; caller frees. -EINVAL: a word is missing,
- * or the first has not the form of a method: upper-case letters and '-', at
- * most 16, as in a rule (RFC 9110, 9.1: case counts). */
+/*
+ * Makes the question of `check` from the @n words (1 or 2) after the instance's
+ * name: "https://…" or "POST https://…"; the caller frees *ret. Returns 0.
+ * Fails with -EINVAL and @err if a word is missing or the first is no method:
+ * at most 16 upper-case letters and '-', as in a rule (RFC 9110, 9.1: case
+ * counts).
+ */
 int policy_check_words(const char *const *words, size_t n, char **ret,
 		       struct err *err);
-/* Prints text that may come from a sandbox or a file, as a line. */
+/* Prints text from a sandbox or a file as one line, escaped. */
 void policy_print_clean(const char *text);
-/* cmd/policy.c */
+/* Commands of policy.c. */
 int cmd_policy_allow(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_deny(const struct cli *cli, const struct args *a,
@@ -48,11 +49,11 @@ int cmd_policy_learn(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_policy_reload(const struct cli *cli, const struct args *a,
 		      struct err *err);
-/* What of methods and paths a rule of GET …/policy lets through, in words: "GET,
- * HEAD; not on all paths", "any"; "" where it does not inspect. Caller frees;
- * NULL without memory. */
+/* Returns which methods and paths a rule of GET …/policy allows, such as "GET,
+ * HEAD; not on all paths" or "any"; "" if it does not inspect. The caller frees
+ * it. NULL: out of memory. */
 char *policy_methods(const json_t *rule);
-/* cmd/usage.c */
+/* Commands of usage.c and policy.c. */
 int cmd_usage(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_metrics(const struct cli *cli, const struct args *a, struct err *err);
 

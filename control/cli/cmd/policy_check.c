@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_check.c - would an instance reach this, and why
+ * policy_check.c - tells whether an instance may reach something, and why
  */
 #include "control/cli/cmd/policy.h"
 
@@ -37,7 +37,7 @@ static char *allowed_words(const json_t *v)
 	return str_printf("allowed by rule %s (preset %s)", rule, source);
 }
 
-/* The addresses that the name has now, each with its verdict. */
+/* Prints the current addresses of the name, each with its verdict. */
 static int print_places(const json_t *v, struct err *err)
 {
 	const char *lookup = json_text(v, "lookup");
@@ -76,7 +76,9 @@ static const char *place_words(const char *source)
 						  "";
 }
 
-/* Of a denial by rule also which one, and where it is. */
+/*
+ * Returns the words of a denial; if a rule denies, which one and where it is.
+ */
 static char *blocked_words(const json_t *v)
 {
 	const char *rule = json_text(v, "rule");
@@ -104,8 +106,9 @@ static int print_verdict(const json_t *v, bool allow, struct err *err)
 
 #define METHOD_MAX 16u /* bytes, as in the rules of ac-policy(5) */
 
-/* RFC 9110, 9.1: any token may be one, and case counts. This is the form that
- * rules can name: that of all that are registered, which nobody mistypes. */
+/* Returns true if @word has the form of a method in a rule. RFC 9110, 9.1
+ * allows any token, but rules name only this form, which all registered methods
+ * have. */
 static bool is_method(const char *word)
 {
 	size_t len = strlen(word);
@@ -114,8 +117,8 @@ static bool is_method(const char *word)
 	       strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == len;
 }
 
-/* One of those that are typed, in the place of a URL; a host may be called
- * by any other word. */
+/* Returns true if @word is a common method, given in place of a URL. Any other
+ * word may be a host. */
 static bool is_usual_method(const char *word)
 {
 	static const char *const usual[] = { "GET",   "HEAD",   "POST",   "PUT",
@@ -164,7 +167,7 @@ int cmd_policy_check(const struct cli *cli, const struct args *a,
 		return cli_usage(err);
 	rest = client_path("/policy/check?url=", url, "");
 	rc = rest ? host_client(cli, false, &c, err) : err_nomem(err);
-	/* Where that fails, those of the last run are what is denied. */
+	/* If that fails, acd judges by the addresses it was told last. */
 	if (rc == 0)
 		addresses_tell(cli, c, &untold);
 	if (rc == 0)

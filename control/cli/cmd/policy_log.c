@@ -8,30 +8,31 @@
 #include <unistd.h>
 
 #include "control/cli/cmd/policy.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/disk_room.h"
+#include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
 #include "lib/denier.h"
 #include "lib/buf.h"
 #include "lib/str.h"
 
-#define ROWS_MAX 512u /* kept apart; the rest is only counted */
-#define TAIL_ALL 100000u /* lines that are counted */
+#define ROWS_MAX 512u /* targets kept; others are only counted */
+#define TAIL_ALL 100000u /* lines read */
 #define TAIL_FOLLOW 100u
 #define TELL_TAIL 1024u
 #define TELL_NAMES 3u
-#define TELL_MS 1000u /* the run is over: nobody waits for an acd that hangs */
+#define TELL_MS 1000u /* a hanging acd must not delay the end of a run */
 
 struct row {
-	json_t *line; /* the last one of them */
+	json_t *line; /* the last one */
 	unsigned long count;
-	uint64_t order; /* of the last one */
+	uint64_t order; /* of @line */
 };
 
 struct denials {
 	struct row rows[ROWS_MAX];
 	size_t n;
-	unsigned long rest; /* blocked or not, for which there was no row */
+	unsigned long rest; /* lines without a row */
 	uint64_t order;
 };
 
@@ -61,7 +62,7 @@ static bool is_same(const json_t *a, const json_t *b)
 	for (i = 0; i < ARRAY_SIZE(texts); i++)
 		if (strcmp(json_text(a, texts[i]), json_text(b, texts[i])) != 0)
 			return false;
-	/* Without a name it is the address that tells them apart. */
+	/* Without a name the address tells them apart. */
 	return *json_text(a, "name") ||
 	       strcmp(json_text(a, "original"), json_text(b, "original")) == 0;
 }
@@ -105,14 +106,14 @@ static const char *verdict_word(const json_t *line)
 	}
 }
 
-/* A server has sent a credential back. */
+/* Returns true if a server sent a credential back. */
 static bool is_reflection(const json_t *line)
 {
 	return strcmp(json_text(line, "reason"), "reflection") == 0;
 }
 
-/* In the brackets: the reason's code, which is what `check` says too, and
- * its meaning where no rule would help. */
+/* Writes what stands in the brackets: the reason's code, as `check` prints it,
+ * with its meaning if no rule would help. */
 static void put_reason(char *out, size_t size, const json_t *line)
 {
 	const char *code = json_text(line, "reason");
@@ -130,7 +131,7 @@ static void put_reason(char *out, size_t size, const json_t *line)
 			 told ? "" : text, *id ? "; rule " : "", id);
 }
 
-/* What changes a denial by rule. */
+/* Prints how to change a denial by rule. */
 static void print_denier(FILE *out, const json_t *line, const char *name,
 			 const char *target)
 {
@@ -217,7 +218,7 @@ int denials_print(struct denials *d, FILE *out, size_t max, bool agents,
 struct log {
 	const struct cli *cli;
 	struct denials *denials; /* NULL: print each as it comes */
-	uint64_t skip; /* wanted ones that are not printed */
+	uint64_t skip; /* wanted lines to leave out */
 	uint64_t n, wanted; /* lines so far */
 	bool all, agents;
 };
@@ -249,8 +250,8 @@ static int on_line(void *arg, const json_t *line, const char *raw, size_t len)
 	return rc;
 }
 
-/* How many of what would be printed come before the last @tail. acd's own tail
- * counts what is not wanted too. */
+/* Sets l->skip, so that the last @tail wanted lines are printed. acd's own tail
+ * counts other lines too. */
 static int count_skip(struct log *l, struct gatelog_query q, uint64_t tail,
 		      struct err *err)
 {
@@ -264,7 +265,7 @@ static int count_skip(struct log *l, struct gatelog_query q, uint64_t tail,
 	return rc;
 }
 
-/* Nothing of it in the log: is there such an instance at all? */
+/* If the log has no line of the instance, checks that the instance exists. */
 static int check_silent(const struct log *l, const struct gatelog_query *q,
 			struct err *err)
 {
@@ -278,15 +279,21 @@ static int print_log(struct log *l, const struct args *a,
 	uint64_t tail = args_has(a, ARG_TAIL) ? a->tail : TAIL_FOLLOW;
 	SCOPED_CLIENT c = client_new(l->cli->sock, "acd");
 	bool cut = q->follow || (!l->denials && args_has(a, ARG_TAIL));
+	bool none = false;
 	int rc = cut ? count_skip(l, *q, tail, err) : 0;
 
-	if (rc == 0 && q->follow)
+	if (rc >= 0 && q->follow)
 		rc = check_silent(l, q, err);
-	if (rc == 0)
+	if (rc >= 0)
 		rc = gatelog_read(l->cli, q, on_line, l, err);
-	if (rc == 0)
+	none = rc == 1;
+	if (rc >= 0)
 		rc = check_silent(l, q, err);
-	if (rc < 0 || !l->denials)
+	if (rc < 0 && none)
+		stopped_say(l->cli);
+	else if (none)
+		stopped_say_none(l->cli, "nothing was blocked");
+	if (rc < 0 || none || !l->denials)
 		return rc;
 	if (l->denials->n == 0)
 		say_info(l->cli, "nothing was blocked");
@@ -338,9 +345,9 @@ struct told {
 	uint64_t since_ms;
 	bool first;
 	unsigned blocked, lines;
-	unsigned n; /* names that are in @names */
+	unsigned n; /* used entries of @names */
 	unsigned n_old, n_failed;
-	bool more; /* others than those */
+	bool more; /* there are names beyond @names */
 	char names[TELL_NAMES][GATELOG_TARGET_MAX];
 	uint64_t old[TELL_TAIL], failed[TELL_NAMES]; /* hashes */
 };
@@ -358,7 +365,7 @@ static void tell_reflection(const struct cli *cli, const json_t *line)
 		 gatelog_target(target, line), clean, clean);
 }
 
-/* What was blocked, and why: FNV-1a. */
+/* Returns the FNV-1a hash of target and reason. */
 static uint64_t line_hash(const json_t *line)
 {
 	char target[GATELOG_TARGET_MAX];
@@ -385,8 +392,8 @@ static bool has_hash(const uint64_t *v, unsigned n, uint64_t h)
 	return i < n;
 }
 
-/* Somebody wanted it so: a rule denies it, or the policy that allowed it was
- * changed, or taken away with the sandbox. */
+/* Returns true if the denial was intended: a rule denies it, or its policy was
+ * changed or removed with the sandbox. */
 static bool is_meant(const json_t *line)
 {
 	static const char *const codes[] = { "deny-rule", "deny-address",
@@ -399,7 +406,7 @@ static bool is_meant(const json_t *line)
 	return false;
 }
 
-/* No rule was against it, so why it failed is all there is to say. */
+/* Tells why an allowed connection failed. */
 static void tell_failure(struct told *t, const json_t *line)
 {
 	const char *code = json_text(line, "reason");
@@ -409,7 +416,7 @@ static void tell_failure(struct told *t, const json_t *line)
 	if (t->n_failed == TELL_NAMES || has_hash(t->failed, t->n_failed, h))
 		return;
 	t->failed[t->n_failed++] = h;
-	/* A known code is all letters. */
+	/* Known codes have letters only, so they need no escape. */
 	if (*gatelog_reason(code))
 		say_info(t->cli, "could not reach %s (%s: %s)",
 			 gatelog_target(target, line), code,
@@ -482,7 +489,7 @@ void denials_tell(const struct cli *cli, struct client *c, const char *name,
 	free(t);
 }
 
-/* ---- the last one ---- */
+/* ---- --last ---- */
 
 static int on_last(void *arg, const json_t *line, const char *raw, size_t len)
 {
@@ -490,7 +497,7 @@ static int on_last(void *arg, const json_t *line, const char *raw, size_t len)
 
 	(void)raw;
 	(void)len;
-	/* No rule is about a look-up. */
+	/* Look-ups do not count: no rule is about them. */
 	if (!line || gatelog_kind(line) != GATELOG_BLOCKED ||
 	    strcmp(json_text(line, "reason"), "policy-gone") == 0 ||
 	    strcmp(json_text(line, "path"), "dns") == 0)
@@ -532,8 +539,8 @@ int denials_last(struct client *c, const char *name,
 		       gatelog_target(target, last), reason, name);
 }
 
-/* The agent may have asked for another host since the user looked: who sees it
- * now says yes, or types its name, and not --last again. */
+/* The agent may have asked for another host since the user looked. So the user
+ * confirms the name shown here, or types it. */
 int denials_agree(const struct cli *cli, bool yes, const char *name,
 		  const char *hint, struct err *err)
 {

@@ -9,49 +9,51 @@
 
 #include "control/cli/host/gatelog.h"
 
-/* Lines that differ by nothing but their time, as one. A sandbox makes up the
- * names, so there is a limit to what is kept apart. */
+/* Blocked targets. Lines that differ only in time are one entry. A sandbox
+ * chooses the names, so the number of entries is limited. */
 struct denials;
 
-struct denials *denials_new(void); /* NULL without memory */
-void denials_free(struct denials *d); /* NULL is fine */
+struct denials *denials_new(void); /* NULL: out of memory */
+void denials_free(struct denials *d); /* accepts NULL */
 static inline void denials_freep(struct denials **d)
 {
 	denials_free(*d);
 	*d = NULL;
 }
 #define SCOPED_DENIALS ATTR_CLEANUP(denials_freep) struct denials *
-/* -ENOMEM. */
+/* Adds a line of the audit, of which it keeps a copy. Returns 0 or -ENOMEM. */
 int denials_add(struct denials *d, const json_t *line);
-/* One line for each, the latest last, and of them the last @max; with @agents
- * whose it was. */
+/* Prints one line for each entry, the latest last, at most the last @max; with
+ * @agents also the instance. Returns 0 or -EIO. */
 int denials_print(struct denials *d, FILE *out, size_t max, bool agents,
 		  time_t now);
 
-/* "blocked: x.example:443 (not-allowed)" with @count and the time, and what
- * would allow it. -ENOMEM. */
+/* Prints "blocked: x.example:443 (not-allowed)", with @count if it is not 0,
+ * the time, and what would allow it; with @agent also the instance. Returns 0
+ * or -EIO. */
 int denial_print(FILE *out, const json_t *line, unsigned long count, bool agent,
 		 time_t now);
 
 /*
- * After a run of @name that began at @since_ms (CLOCK_REALTIME): says what was
- * blocked meanwhile and was not before, unless somebody denied it, and what was
- * allowed and not reached. @first: the instance is new, what there is of its
- * name is another's. One call on a connection that is open, which acd answers
- * when the gateway has written all of it down; its failure is none of the run.
+ * Tells, after a run of @name that began at @since_ms (CLOCK_REALTIME), what
+ * was newly blocked and not by a rule, and what was allowed and not reached.
+ * @first: the instance is new, so older lines are of another one with its name.
+ * acd answers on @c once the gateway has written the run's lines. Failures are
+ * ignored.
  */
 void denials_tell(const struct cli *cli, struct client *c, const char *name,
 		  uint64_t since_ms, bool first);
-/* What of @name was blocked last, as `ac policy allow` takes it. Fails with
- * -ENOENT if nothing was, and with -EINVAL if no rule would help. */
+/* Writes the target of @name that was blocked last to @hint, as `ac policy
+ * allow` takes it. Returns 0. Fails with -ENOENT if there is none, or -EINVAL
+ * if no rule would help. */
 int denials_last(struct client *c, const char *name,
 		 char hint[GATELOG_HINT_MAX], struct err *err);
-/* Asks whether @name may reach @hint; @yes: without a question. Returns 0 to go
- * on, else the code to exit with; negative with @err when there is no terminal,
- * which names the command to type. */
+/* Asks whether @name may reach @hint, unless @yes. Returns 0 to go on, else the
+ * exit code. Without a terminal it fails as cli_usage(), with @err naming the
+ * command to type. */
 int denials_agree(const struct cli *cli, bool yes, const char *name,
 		  const char *hint, struct err *err);
-/* Milliseconds since 1970. */
+/* Returns CLOCK_REALTIME in milliseconds. */
 uint64_t denials_now_ms(void);
 
 #endif

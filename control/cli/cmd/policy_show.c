@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_show.c - what an instance may reach, and what presets there are
+ * policy_show.c - policies of instances
  */
 #include "control/cli/cmd/policy.h"
 
@@ -17,7 +17,7 @@
 #define SHOWN_MAX 4u /* names of one rule; --json has them all */
 #define JOINED_MAX (64u * 1024)
 
-/* Behind what is in @out, after a comma. */
+/* Appends @list to @out, separated by commas. */
 static int join(struct buf *out, const json_t *list)
 {
 	size_t i, n = json_array_size(list);
@@ -34,7 +34,8 @@ static int join(struct buf *out, const json_t *list)
 	return rc < 0 ? rc : 0;
 }
 
-/* Both lists by commas, @none when they are empty; caller frees. */
+/* Returns both lists separated by commas, @none if they are empty; the caller
+ * frees it. */
 static char *joined(const json_t *list, const json_t *more, const char *none)
 {
 	char *text = NULL;
@@ -68,7 +69,7 @@ static int add_expiry(struct table *t, const json_t *rules)
 	return add_pair(t, "expires", text);
 }
 
-/* ---- what a rule says of requests ---- */
+/* ---- requests ---- */
 
 static bool has_word(const json_t *list, const char *word)
 {
@@ -83,7 +84,9 @@ static bool has_word(const json_t *list, const char *word)
 	return false;
 }
 
-/* Is a path of @match where git pushes to (gitprotocol-http(5))? */
+/*
+ * Returns true if @match has a path to which git pushes (gitprotocol-http(5)).
+ */
 static bool is_push(const json_t *match)
 {
 	const json_t *paths = json_object_get(match, "paths");
@@ -97,7 +100,8 @@ static bool is_push(const json_t *match)
 	return false;
 }
 
-/* Denials that `ac policy push` lifts are marked; others are none of it. */
+/* Returns true if an entry of @matches is about pushes. Only denials that `ac
+ * policy push` lifts have the mark "push". */
 static bool has_push(const json_t *matches, bool marked)
 {
 	for (size_t i = 0; i < json_array_size(matches); i++) {
@@ -110,7 +114,7 @@ static bool has_push(const json_t *matches, bool marked)
 	return false;
 }
 
-/* `git push`, where any of the rules is about it, or it was spoken of. */
+/* Adds the row "git push" if a rule or an option is about it. */
 static int add_push(struct table *t, const json_t *policy)
 {
 	const json_t *rules =
@@ -142,7 +146,7 @@ static int add_push(struct table *t, const json_t *policy)
 	return add_pair(t, "git push", text);
 }
 
-/* Is an entry for any path? */
+/* Returns true if @match is for every path. */
 static bool is_wide(const json_t *match)
 {
 	const json_t *paths = json_object_get(match, "paths");
@@ -150,7 +154,7 @@ static bool is_wide(const json_t *match)
 	return json_array_size(paths) == 0 || has_word(paths, "/**");
 }
 
-/* Puts the methods of @match into @all that are not there yet. */
+/* Adds the methods of @match to the set @all. */
 static int add_methods(json_t *all, const json_t *match)
 {
 	const json_t *list = json_object_get(match, "methods");
@@ -229,7 +233,7 @@ static int print_head(const struct cli *cli, const json_t *policy,
 	return bad;
 }
 
-/* One for tunnels says nothing new. */
+/* Returns the words for how a rule is used; the caller frees them. */
 static char *use_words(const json_t *rule)
 {
 	const char *proto = json_text(rule, "proto");
@@ -238,7 +242,8 @@ static char *use_words(const json_t *rule)
 			  proto);
 }
 
-/* Two presets may have a rule of the same name. */
+/* Returns the name of a rule. It has the preset's name, since two presets may
+ * have a rule of the same name. The caller frees it. */
 static char *rule_words(const json_t *rule)
 {
 	const char *source = json_text(rule, "source");
@@ -257,10 +262,21 @@ static const char *source_words(const json_t *rule)
 					      source;
 }
 
-static int add_rule(struct table *t, const json_t *rule)
+/* Returns the names of a rule, and the address of a service; the caller frees
+ * it. */
+static char *names_words(const json_t *rule)
 {
 	SCOPED_STR names = joined(json_object_get(rule, "names"),
 				  json_object_get(rule, "ips"), "any");
+	const char *at = json_text(rule, "ip");
+
+	return !names || !*at ? ptr_take(&names) :
+				str_printf("%s at %s", names, at);
+}
+
+static int add_rule(struct table *t, const json_t *rule)
+{
+	SCOPED_STR names = names_words(rule);
 	SCOPED_STR ports = joined(json_object_get(rule, "ports"), NULL, "any");
 	SCOPED_STR use = use_words(rule);
 	SCOPED_STR id = rule_words(rule);
@@ -284,7 +300,7 @@ static int add_denial(struct table *t, const json_t *rule)
 	return names && ports ? table_row(t, cells) : -ENOMEM;
 }
 
-/* Does any of them look into requests? */
+/* Returns true if a rule inspects. */
 static bool any_inspects(const json_t *rules)
 {
 	size_t i;
@@ -304,7 +320,7 @@ static int print_policy(const struct cli *cli, const json_t *policy,
 		{ "NAMES", TABLE_CUT },
 		{ "PORTS", 0 },
 		{ "USE", 0 },
-		/* where a rule inspects */
+		/* only if a rule inspects */
 		{ "CREDENTIAL", 0 },
 		{ "METHODS", TABLE_CUT },
 	};
@@ -353,56 +369,4 @@ int cmd_policy_show(const struct cli *cli, const struct args *a,
 	say_warnings(policy);
 	return cli->json ? cli_print_json(policy, false, err) :
 			   print_policy(cli, policy, err);
-}
-
-static int add_preset(struct table *t, const json_t *p)
-{
-	const char *cells[] = { json_text(p, "name"), json_text(p, "source"),
-				json_text(p, "description") };
-
-	return table_row(t, cells);
-}
-
-static int print_presets(const struct cli *cli, const json_t *list,
-			 struct err *err)
-{
-	static const struct table_col cols[] = {
-		{ "PRESET", 0 },
-		{ "FROM", 0 },
-		{ "DESCRIPTION", TABLE_CUT },
-	};
-	int rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_preset,
-				  err);
-
-	if (rc == 0)
-		say_info(cli,
-			 "the files: %s/blueprints/presets/NAME.yaml (ac), "
-			 "%s/policy (you, machine)",
-			 cli->share, cli->home);
-	return rc;
-}
-
-int cmd_policy_presets(const struct cli *cli, const struct args *a,
-		       struct err *err)
-{
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON all = NULL;
-	const json_t *list;
-	size_t i;
-	int rc = host_client(cli, false, &c, err);
-
-	(void)a;
-	if (rc == 0)
-		rc = client_call(c, "GET", "/v1/policy/presets", NULL, &all,
-				 err);
-	if (rc < 0)
-		return rc;
-	list = json_object_get(all, "presets");
-	if (cli->json)
-		return cli_print_json(list ? list : all, false, err);
-	if (!cli->quiet)
-		return print_presets(cli, list, err);
-	for (i = 0; i < json_array_size(list); i++)
-		puts(json_text(json_array_get(list, i), "name"));
-	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * prune.c - `ac prune`: destroy what stopped, and how long ago
+ * prune.c - `ac prune`: destroys instances that have stopped
  *
- * The user agrees to a list. Each of it is looked at again before it is
- * destroyed: one that has run in the meantime stays.
+ * The user agrees to a list. Each instance is checked again before it is
+ * destroyed: one that ran meanwhile stays.
  */
 #include "control/cli/cmd/prune.h"
 
@@ -24,7 +24,7 @@ bool prune_takes(const json_t *rec, int64_t now, uint64_t older_ms)
 	       at <= now && (uint64_t)(now - at) * 1000 >= older_ms;
 }
 
-/* Removes from @list what stays. */
+/* Removes from @list the instances that stay. */
 static int keep_old(json_t *list, const struct args *a)
 {
 	int64_t now = time(NULL);
@@ -62,7 +62,8 @@ static int ask(const struct cli *cli, const struct args *a, const json_t *list)
 			   instance_fate(list, false));
 }
 
-/* @was is on the list that the user agreed to. It is added to @gone. */
+/* Destroys an instance, @was being its record when the user agreed, and adds it
+ * to @gone. */
 static int destroy(const struct cli *cli, struct client *c,
 		   const struct args *a, json_t *was, json_t *gone,
 		   struct err *err)
@@ -79,7 +80,7 @@ static int destroy(const struct cli *cli, struct client *c,
 	if (rc == 0)
 		rc = instance_delete(cli, c, name, false, &found);
 	if (rc == -ENOENT)
-		return 0; /* gone already */
+		return 0; /* removed by somebody else */
 	if (rc < 0)
 		*err = found;
 	else if (json_array_append(gone, was) < 0)
@@ -111,18 +112,13 @@ int cmd_prune(const struct cli *cli, const struct args *a, struct err *err)
 		rc = ask(cli, a, list);
 	if (rc != 0)
 		return rc;
-	/* One that cannot be destroyed keeps none of the others. */
+	/* A failure does not stop the others. */
 	for (i = 0; i < n; i++) {
 		struct err why = { 0 };
 		int one =
 			destroy(cli, c, a, json_array_get(list, i), gone, &why);
 
-		if (one < 0 && rc < 0)
-			say_error("%s", why.msg);
-		else if (one < 0)
-			*err = why;
-		if (one < 0)
-			rc = one;
+		cli_note(one, &why, &rc, err);
 	}
 	if (cli->json) {
 		int one = cli_print_json(gone, false, rc < 0 ? NULL : err);

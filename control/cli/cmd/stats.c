@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stats.c - what instances use: stats, df
+ * stats.c - stats, df: what instances use
  */
 #include "control/cli/cmd/stats.h"
 
@@ -8,14 +8,14 @@
 #include <time.h>
 
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/stopped.h"
 #include "control/cli/core/table.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 
 #define INTERVAL_MS 2000u
-#define ONCE_MS 300u /* between the two samples of a single table */
+#define ONCE_MS 300u /* between the samples of a single table */
 
 static void wait_ms(uint64_t ms)
 {
@@ -47,7 +47,7 @@ static const json_t *sample_of(const json_t *list, const char *name)
 	return NULL;
 }
 
-/* No words: every instance. */
+/* Returns true if @name is asked for; without words every instance is. */
 static bool is_asked_for(const struct args *a, const char *name)
 {
 	char padded[AC_NAME_MAX + 1];
@@ -135,7 +135,7 @@ static int take_sample(struct client *c, json_t **ret, struct err *err)
 	return 0;
 }
 
-/* What is asked for must exist; it need not run. */
+/* Fails if a named instance does not exist; it need not run. */
 static int check_words(struct client *c, const struct args *a, struct err *err)
 {
 	char name[AC_NAME_MAX + 1];
@@ -172,7 +172,7 @@ int cmd_stats(const struct cli *cli, const struct args *a, struct err *err)
 	wait_ms(rc == 0 ? ONCE_MS : 0);
 	while (rc == 0) {
 		rc = take_sample(c, &now, err);
-		/* The table is drawn over the one before. */
+		/* Draws the table over the previous one. */
 		if (rc == 0 && !once && !cli->json)
 			fputs("\033[H\033[2J", stdout);
 		if (rc == 0)
@@ -186,7 +186,7 @@ int cmd_stats(const struct cli *cli, const struct args *a, struct err *err)
 	return rc;
 }
 
-/* A size that acd could not tell is null. */
+/* Formats a size; null means that acd could not tell. */
 static void format_bytes(char *out, size_t size, const json_t *obj,
 			 const char *key)
 {
@@ -196,7 +196,7 @@ static void format_bytes(char *out, size_t size, const json_t *obj,
 		snprintf(out, size, "?");
 }
 
-/* "1.2 GiB of 10 GiB (quota)"; "-": workspace and home have no limit. */
+/* Formats "1.2 GiB of 10 GiB (quota)", or "-" without a limit. */
 static void format_disk(char *out, size_t size, const json_t *disk)
 {
 	char used[32], limit[32];

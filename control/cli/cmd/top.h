@@ -8,6 +8,7 @@
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
 
+/* Command; see struct command in control/cli/commands.h. */
 int cmd_top(const struct cli *cli, const struct args *a, struct err *err);
 
 #endif

@@ -20,10 +20,10 @@
 #include "lib/str.h"
 
 #define STOP_SECONDS 40u
-#define NAMES_MS 2000u /* for acd to tell what runs */
+#define NAMES_MS 2000u /* time for acd to list instances */
 #define NAMES_BYTES (4u * 1024 * 1024)
 
-/* Why acd calls itself degraded, "" when it does not. */
+/* Returns why acd is degraded, "" if it is not. */
 static const char *trouble(const json_t *status)
 {
 	static const char *const parts[] = { "engine", "gateway" };
@@ -36,7 +36,7 @@ static const char *trouble(const json_t *status)
 	for (i = 0; !*why && i < ARRAY_SIZE(parts); i++) {
 		const json_t *part = json_object_get(status, parts[i]);
 
-		/* One that is up again keeps what it ended of. */
+		/* A part that is up again still has its last error. */
 		if (strcmp(json_text(part, "state"), "up") != 0)
 			why = json_text(part, "last_error");
 	}
@@ -75,8 +75,8 @@ static int collect(void *arg, const char *data, size_t len)
 	return buf_append(arg, data, len);
 }
 
-/* The instances, so that who ends what runs can name it; NULL: acd is not
- * there, or hangs, which is no reason to wait. A new reference. */
+/* Returns the instances, to name those that are stopped; a new reference. NULL
+ * if acd does not answer in NAMES_MS. */
 static json_t *instances_now(const struct cli *cli)
 {
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
@@ -96,13 +96,14 @@ static json_t *instances_now(const struct cli *cli)
 	return json_incref(json_object_get(all, "instances"));
 }
 
-/* Ending things takes seconds: they are told while a call waits. */
+/* Shows progress during a call that takes seconds. */
 static void on_idle(void *arg)
 {
 	progress_tick(arg, NULL);
 }
 
-/* acd ends the sandboxes, then the nested engine, which is what takes long. */
+/* Shows progress of a stop: acd ends the sandboxes, then the nested engine,
+ * which takes longest. */
 static void on_stop(void *arg)
 {
 	progress_tick(arg, "ending what runs, then the nested engine");
@@ -130,7 +131,7 @@ static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
 	return rc;
 }
 
-/* The container is stopped when this returns 0; *ret_was: it ran before. */
+/* Stops ac-host. *ret_was: it was running. */
 static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 		     struct err *err)
 {
@@ -154,7 +155,7 @@ static int stop(const struct cli *cli, bool *ret_was, struct err *err)
 	int rc = outer_open(&o, err);
 
 	if (rc == -ECONNREFUSED) {
-		/* Without an engine nothing of ours runs. */
+		/* Without an engine there is no ac-host. */
 		*ret_was = false;
 		return 0;
 	}
@@ -179,7 +180,7 @@ int cmd_stop(const struct cli *cli, const struct args *a, struct err *err)
 int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
 {
 	bool was = false;
-	/* What cannot be started again is not stopped. */
+	/* Do not stop what could not be started again. */
 	int rc = host_start_check(cli, err);
 
 	if (rc == 0)
@@ -187,8 +188,8 @@ int cmd_restart(const struct cli *cli, const struct args *a, struct err *err)
 	return rc < 0 ? rc : cmd_start(cli, a, err);
 }
 
-/* What is in ac-host: nested containers, caches, with @images all images.
- * 1: acd is not able to, which is no reason to keep what does not work. */
+/* Removes nested containers, caches, and with @images all images. Returns 1 if
+ * acd cannot, which does not keep ac-host from being removed. */
 static int prune(const struct cli *cli, struct client *c, bool images,
 		 struct err *err)
 {
@@ -218,7 +219,7 @@ static int prune(const struct cli *cli, struct client *c, bool images,
 	return rc < 0;
 }
 
-/* *ret_was: there was a container. */
+/* Removes the container. *ret_was: there was one. */
 static int remove_host(const struct cli *cli, bool images, bool *ret_was,
 		       struct err *err)
 {
@@ -245,8 +246,9 @@ static int remove_host(const struct cli *cli, bool images, bool *ret_was,
 	return rc;
 }
 
-/* How much runs. *ret_deaf: acd does not answer, so nobody can tell and
- * nobody can clean up; the container is removed all the same. */
+/* Sets *ret_live to the number of live instances. *ret_deaf: acd does not
+ * answer, so they are unknown and nothing can be cleaned up; the container is
+ * removed all the same. */
 static int down_live(struct client *c, bool *ret_deaf, int *ret_live,
 		     struct err *err)
 {
@@ -317,7 +319,7 @@ static enum table_colour good_if(const char *value, const char *good)
 	return strcmp(value, good) == 0 ? TABLE_GREEN : TABLE_RED;
 }
 
-/* The engine, or the gateway. */
+/* Adds the row of the engine or the gateway. */
 static int part_row(struct table *t, const char *what, const json_t *part)
 {
 	const char *state = json_text(part, "state");
@@ -335,7 +337,8 @@ static int part_row(struct table *t, const char *what, const json_t *part)
 		      -ENOMEM;
 }
 
-/* "1 of 2 ready, 17 hits, 3 misses" for each blueprint that has one. */
+/* Adds a row such as "1 of 2 ready, 17 hits, 3 misses" for each blueprint with
+ * a pool. */
 static int pool_rows(struct table *t, const json_t *pools)
 {
 	int bad = 0;
@@ -367,7 +370,8 @@ static int pool_rows(struct table *t, const json_t *pools)
 	return bad;
 }
 
-/* "open, with a key file, 3 credentials"; an older acd says nothing of it. */
+/* Adds a row such as "open, with a key file, 3 credentials"; an older acd has
+ * none. */
 static int vault_row(struct table *t, const json_t *v)
 {
 	const char *state = json_text(v, "state");
@@ -410,7 +414,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	SCOPED_STR count = NULL;
 	int bad;
 
-	/* "runsc version ..." names it already. */
+	/* "runsc version ..." has the name already. */
 	if (str_starts(version, isolation))
 		isolation = "";
 	str_format_age(age, sizeof(age), (uint64_t)json_count(s, "uptime_s"));
@@ -442,14 +446,14 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 	bad |= row(t, "home", cli->home, TABLE_PLAIN);
 	if (room_text(disk, sizeof(disk), s) == 0)
 		bad |= row(t, "disk", disk,
-			   str_starts(disk, "fine") ? TABLE_PLAIN : TABLE_RED);
+			   room_is_fine(s) ? TABLE_PLAIN : TABLE_RED);
 	if (strcmp(state, "starting") == 0 || strcmp(state, "stopping") == 0)
 		bad |= row(t, "doing", json_text(s, "progress"), TABLE_YELLOW);
 	return bad ? -ENOMEM : 0;
 }
 
-/* Down it may only seem to be, to whoever may not look, or looks with another
- * AC_HOME than it serves. */
+/* Fails if ac-host only seems to be down: this user may not ask the engine, or
+ * it serves another AC_HOME. */
 static int check_down(const struct cli *cli, struct err *err)
 {
 	struct outer *o = NULL;
@@ -532,7 +536,7 @@ int cmd_version(const struct cli *cli, const struct args *a, struct err *err)
 	struct err ignored = { 0 };
 
 	(void)a;
-	/* Nobody there is no failure of this command. */
+	/* A stopped acd is no failure of this command. */
 	if (c)
 		(void)client_call(c, "GET", "/v1/version", NULL, &host,
 				  &ignored);

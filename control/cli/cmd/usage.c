@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage.c - what instances have asked of models
+ * usage.c - requests of instances to models
  */
 #include <inttypes.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 
 #include "control/cli/cmd/policy.h"
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/core/table.h"
 #include "control/shared/json.h"
 
 #define CELL_MAX 32u
 
-/* "24h" ago, or the beginning of a day in the user's own time. */
+/* Parses "24h" (ago), or a date: its start in local time. */
 static int since_parse(const char *text, uint64_t now, uint64_t *ret,
 		       struct err *err)
 {
@@ -66,7 +66,7 @@ static int add_row(struct table *t, const json_t *item)
 	static const char *const keys[] = { "requests", "errors", "tokens_in",
 					    "tokens_cached", "tokens_out" };
 
-	/* A model's name is a sandbox's word. */
+	/* The name of a model comes from a sandbox. */
 	cli_clean(name, sizeof(name), json_text(item, "name"));
 	cli_clean(model, sizeof(model), json_text(item, "model"));
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault.c - credentials: adding, looking, changing, trying
+ * vault.c - vault add, ls, rotate, test
  */
 #include "control/cli/cmd/vault.h"
 
@@ -15,9 +15,9 @@
 #include "lib/str.h"
 
 #define DAY 86400u
-#define SOON (7 * DAY) /* it expires */
-#define OLD (90 * DAY) /* it should be changed */
-#define SHOWN_MAX 4u /* of a list; --json has them all */
+#define SOON (7 * DAY) /* warned of before it expires */
+#define OLD (90 * DAY) /* age of a value to warn of */
+#define SHOWN_MAX 4u /* entries of a list; --json has all */
 #define EXPIRES_MAX_MS (UINT64_C(100) * 366 * DAY * 1000)
 
 int vault_expires(const char *text, uint64_t now, uint64_t *ret,
@@ -38,7 +38,7 @@ int vault_expires(const char *text, uint64_t now, uint64_t *ret,
 		tm.tm_min = tm.tm_sec = 59;
 		tm.tm_isdst = -1;
 		at = mktime(&tm);
-		if (tm.tm_mday != day) /* the 31st of February */
+		if (tm.tm_mday != day) /* such as the 31st of February */
 			return err_set(err, -EINVAL, "there is no day %s",
 				       text);
 		if (at > 0 && (uint64_t)at > now) {
@@ -94,7 +94,7 @@ static int put_value(json_t *body, const struct vault_input *in,
 	return 0;
 }
 
-/* How it is sent: at most one of them. */
+/* Sets how the credential is sent: at most one form. */
 static int put_form(json_t *body, const struct args *a, struct err *err)
 {
 	const struct args_vault *v = &a->vault;
@@ -105,7 +105,7 @@ static int put_form(json_t *body, const struct args *a, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--header, --basic and --query exclude each "
 			       "other");
-	/* acd would say so as well, after the value has been typed. */
+	/* acd checks this too, but only after the value was typed. */
 	if (n > 0 && v->hosts.n == 0 &&
 	    (!v->kind || strcmp(v->kind, "generic") == 0))
 		return err_set(err, -EINVAL,
@@ -143,10 +143,12 @@ static int put_rest(json_t *body, const struct args *a, struct err *err)
 		return err_nomem(err);
 	if (args_has(a, ARG_HANDOVER))
 		json_object_set_new(body, "handover", json_true());
+	if (args_has(a, ARG_INSECURE))
+		json_object_set_new(body, "insecure", json_true());
 	return put_form(body, a, err);
 }
 
-/* Words that are secrets themselves, wherever they were put. */
+/* Refuses words that look like secrets. */
 static int check_words(const struct args *a, struct err *err)
 {
 	const struct args_vault *v = &a->vault;
@@ -193,7 +195,23 @@ static int print_kept(const struct cli *cli, const json_t *e, const char *what,
 	return 0;
 }
 
-/* Fails if acd would refuse NAME or --kind, whatever the value is. */
+int vault_keep(const struct cli *cli, struct client *c, const char *name,
+	       const char *kind, const struct vault_input *in, struct err *err)
+{
+	SCOPED_JSON body = json_object();
+	SCOPED_JSON e = NULL;
+	int rc;
+
+	if (!body || put_text(body, "name", name) ||
+	    put_text(body, "kind", kind))
+		return err_nomem(err);
+	rc = put_value(body, in, err);
+	if (rc == 0)
+		rc = client_call(c, "POST", "/v1/vault", body, &e, err);
+	return rc == 0 ? print_kept(cli, e, "kept", err) : rc;
+}
+
+/* Fails if acd would refuse NAME or --kind for any value. */
 static int check_first(const struct args *a, struct err *err)
 {
 	const char *name = a->words[0], *kind = a->vault.kind;
@@ -214,7 +232,39 @@ static int check_first(const struct args *a, struct err *err)
 		       err_nomem(err);
 }
 
-/* Fails if the vault is locked, or has one of that name. */
+/* Returns true if only the value can tell the kind. */
+static bool is_of_no_kind(const struct args *a)
+{
+	const struct args_vault *v = &a->vault;
+
+	return !v->kind && !v->header && !v->query && !args_has(a, ARG_BASIC) &&
+	       !vault_kind_known(a->words[0]);
+}
+
+/* Reads the value. Returns CLI_USAGE if acd would not know its kind. */
+static int value_read(const struct cli *cli, const struct args *a,
+		      struct vault_input *ret, struct err *err)
+{
+	int rc = vault_input_read(cli, a, a->n_words > 1, NULL, ret, err);
+
+	if (rc != 0 || !is_of_no_kind(a) || vault_tells_kind(ret->value))
+		return rc;
+	err_set(err, -EINVAL,
+		"what kind of token is this? --kind says it, or --header, "
+		"--basic or --query how it is sent");
+	return cli_usage(err);
+}
+
+/* Returns true if acd answers, or something is wrong with it. */
+static bool host_is_up(const struct cli *cli)
+{
+	SCOPED_CLIENT c = NULL;
+	struct err ignored = { 0 };
+
+	return host_client(cli, false, &c, &ignored) != -ENOTCONN;
+}
+
+/* Fails if the vault is locked or has that name. */
 static int check_free(struct client *c, const char *name, struct err *err)
 {
 	SCOPED_JSON all = NULL;
@@ -254,12 +304,16 @@ int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err)
 		rc = put_expires(body, a, err);
 	if (rc < 0)
 		return cli_usage(err);
-	/* Before the value: nobody shall type it for nothing. */
-	rc = host_client(cli, true, &c, err);
+	/* What will be refused is no reason to start a host. */
+	if (is_of_no_kind(a) && !host_is_up(cli))
+		rc = value_read(cli, a, &in, err);
+	/* Else checked before the value, so that it is not typed in vain. */
+	if (rc == 0)
+		rc = host_client(cli, true, &c, err);
 	if (rc == 0)
 		rc = check_free(c, a->words[0], err);
-	if (rc == 0)
-		rc = vault_input_read(cli, a, a->n_words > 1, NULL, &in, err);
+	if (rc == 0 && !in.value)
+		rc = value_read(cli, a, &in, err);
 	if (rc == 0 && args_has(a, ARG_ALLOW_CLASSIC))
 		json_object_set_new(body, "allow_classic", json_true());
 	if (rc == 0)
@@ -271,7 +325,8 @@ int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err)
 
 /* ---- ls ---- */
 
-/* Both lists by commas, @none when they are empty; caller frees. */
+/* Returns both lists separated by commas, @none if they are empty; the caller
+ * frees it. */
 static char *joined(const json_t *list, const json_t *more, const char *none)
 {
 	const json_t *const lists[] = { list, more };
@@ -316,6 +371,38 @@ static enum table_colour expires_text(uint64_t at, uint64_t now, char *out,
 	return at - now < SOON ? TABLE_YELLOW : TABLE_PLAIN;
 }
 
+/* A login has no end, unless its access token's is not put off any more. */
+static enum table_colour login_text(const json_t *login, char *out, size_t size,
+				    enum table_colour colour)
+{
+	const char *state = json_text(login, "state");
+
+	if (strcmp(state, "over") == 0) {
+		snprintf(out, size, "over");
+		return TABLE_RED;
+	}
+	if (strcmp(state, "failing") == 0) {
+		snprintf(out, size, "not refreshed");
+		return TABLE_YELLOW;
+	}
+	return colour;
+}
+
+/* Says what is to be done about logins. */
+static void say_logins(const struct cli *cli, const json_t *list)
+{
+	const json_t *e;
+	size_t i;
+
+	json_array_foreach (list, i, e) {
+		const char *text =
+			json_text(json_object_get(e, "login"), "text");
+
+		if (*text)
+			say_info(cli, "%s", text);
+	}
+}
+
 static int add_row(struct table *t, const json_t *e)
 {
 	SCOPED_STR hosts = joined(json_object_get(e, "hosts"), NULL, "");
@@ -335,6 +422,8 @@ static int add_row(struct table *t, const json_t *e)
 		expires_text((uint64_t)json_count(e, "expires"), now, expires,
 			     sizeof(expires));
 
+	colour = login_text(json_object_get(e, "login"), expires,
+			    sizeof(expires), colour);
 	if (!hosts || !scope || table_row(t, cells) < 0)
 		return -ENOMEM;
 	table_paint(t, 4, age > OLD ? TABLE_YELLOW : TABLE_PLAIN);
@@ -362,6 +451,7 @@ int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err)
 		return cli_print_json(all, false, err);
 	list = json_object_get(all, "entries");
 	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
+	say_logins(cli, list);
 	if (rc == 0 && json_array_size(list) == 0)
 		say_info(cli, "there are none yet: `ac vault add github` asks "
 			      "for one, `ac run … --credential github` lets an "
@@ -371,7 +461,7 @@ int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err)
 
 /* ---- rotate ---- */
 
-/* Where the value of @name came from; heap, "" for nowhere. */
+/* Gets the source of the value of @name, "" for none; the caller frees *ret. */
 static int stored_source(struct client *c, const char *name, char **ret,
 			 struct err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault.h - credentials that agents may use: `ac vault …`
+ * vault.h - credentials: `ac vault …`
  */
 #ifndef CONTROL_CLI_CMD_VAULT_H
 #define CONTROL_CLI_CMD_VAULT_H
@@ -15,18 +15,19 @@
 struct client;
 
 #define VAULT_VALUE_MAX 8192u /* bytes; acd takes no more */
-#define VAULT_PASS_MAX 1024u /* the same */
-#define VAULT_PASS_MIN 8u /* of a new one */
+#define VAULT_PASS_MAX 1024u /* bytes; acd takes no more */
+#define VAULT_PASS_MIN 8u /* bytes of a new passphrase */
 
+/* Commands; see struct command in control/cli/commands.h. */
 int cmd_vault_add(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_vault_ls(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_vault_rotate(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_vault_test(const struct cli *cli, const struct args *a,
 		   struct err *err);
-/* cmd/vault_rm.c */
+/* Command of vault_rm.c. */
 int cmd_vault_rm(const struct cli *cli, const struct args *a, struct err *err);
-/* cmd/vault_lock.c */
+/* Commands of vault_lock.c. */
 int cmd_vault_export(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_vault_import(const struct cli *cli, const struct args *a,
@@ -40,32 +41,28 @@ int cmd_vault_passphrase(const struct cli *cli, const struct args *a,
 int cmd_vault_keyfile(const struct cli *cli, const struct args *a,
 		      struct err *err);
 
-/* "2031-12-24" (its end, local time), "90d", "never" to seconds since the
- * epoch, 0: never. @now: the same. -EINVAL. */
+/* Parses "2031-12-24" (the end of that day, local time), "90d" or "never" into
+ * *ret: seconds since the epoch, 0 for never. @now is the same. Returns 0, or
+ * -EINVAL with @err. */
 int vault_expires(const char *text, uint64_t now, uint64_t *ret,
 		  struct err *err);
 
-/* The entry of that name in the answer of GET /v1/vault; NULL: there is none. */
+/* Returns the credential @name in the answer of GET /v1/vault (borrowed), NULL
+ * if there is none. */
 const json_t *vault_listed(const json_t *all, const char *name);
-/* "one, two": the instances that use it, "" for nobody; caller frees, NULL
- * without memory. */
-char *vault_users(const json_t *entry);
-/* Are all words of @a names of entries? -ENOENT names those that are none. */
-int vault_check_listed(const json_t *all, const struct args *a,
-		       struct err *err);
 
-/* Of a vault that is locked: asks for its passphrase on a terminal, and says
- * that it is open, or that it is locked and how that is changed. Nothing that
- * fails here is a failure of the command. */
+/* Asks on a terminal for the passphrase of a locked vault, and says whether it
+ * is open, or how to unlock it. Failures are printed, not returned. */
 void vault_unlock_ask(const struct cli *cli, struct client *c);
 
-/* ---- cmd/vault_input.c: where values come from ---- */
+/* ---- vault_input.c: sources of values ---- */
 
-/* A value in locked memory; zeroed: none. */
+/* A value in locked memory; zeroed for none. The caller calls
+ * vault_input_done(). */
 struct vault_input {
-	char *value; /* sodium_malloc, NUL behind it */
+	char *value; /* sodium_malloc, ends with NUL */
 	size_t len;
-	char *source; /* "cmd:…", "file:…", "env:…", to be read again; heap */
+	char *source; /* "cmd:…", "file:…" or "env:…" to read again; heap */
 };
 void vault_input_done(struct vault_input *in); /* wipes; accepts zeroed */
 static inline void vault_input_donep(struct vault_input *in)
@@ -74,44 +71,66 @@ static inline void vault_input_donep(struct vault_input *in)
 }
 #define SCOPED_INPUT ATTR_CLEANUP(vault_input_donep) struct vault_input
 
-/* Before the first value comes: no core files, no look into our memory, and
- * what jansson frees is wiped. */
+/* Keeps the value @in as the new credential @name, of @kind (NULL: what its
+ * shape tells), and says so. Returns 0 or a negative errno with @err. */
+int vault_keep(const struct cli *cli, struct client *c, const char *name,
+	       const char *kind, const struct vault_input *in, struct err *err);
+
+/* Prepares the process for values: no core files, no access for other
+ * processes, and jansson wipes what it frees. Call it before the first value.
+ * Returns 0, or a negative errno with @err. */
 int vault_input_guard(struct err *err);
 
 /*
- * From what the options say, else stdin when @dash or when it is no terminal,
- * else from a prompt. @stored: where it came from the last time, asked for
- * when nothing else was said (NULL: nowhere). 0; -EINVAL; CLI_EXIT_… above 0:
- * the user did not want it, and was told.
+ * Reads a value from the source that the options name; else from @stored, the
+ * previous source, after a question (NULL: none); else from stdin if @dash or
+ * it is no terminal; else from a prompt. Returns 0 with *ret filled, a
+ * CLI_EXIT_* code above 0 if the user declined, or a negative errno with @err:
+ * -EINVAL for two sources.
  */
 int vault_input_read(const struct cli *cli, const struct args *a, bool dash,
 		     const char *stored, struct vault_input *ret,
 		     struct err *err);
-/* A passphrase, called @text, asked for on the terminal. Where stdin is none it
- * is the next line of that, of which those before it have been read: the
- * @line-th, from 1, for what is said of it. @twice: it is a new one, of
- * VAULT_PASS_MIN bytes or more, and typed twice. Wrong lengths, a line that is
- * missing: -EINVAL. */
+/* Asks for a value on the terminal, with @text before a colon. Returns 0 with
+ * *ret filled, 1 if only Enter was pressed, or a negative errno with @err:
+ * -EINTR on Ctrl-C. */
+int vault_input_ask(const char *text, struct vault_input *ret, struct err *err);
+/*
+ * Reads a passphrase, called @text, from a prompt; without a terminal from the
+ * next line of stdin, which messages call line @line (from 1). @twice: it is a
+ * new one, typed twice on a terminal. Returns 0 with *ret filled. Fails with
+ * -EINVAL if it is over VAULT_PASS_MAX bytes, a new one under VAULT_PASS_MIN,
+ * the line is missing, or the two differ.
+ */
 int vault_input_passphrase(const char *text, unsigned line, bool twice,
 			   struct vault_input *ret, struct err *err);
-/* From a file that nobody else can read, -EPERM says what to run; from what
- * @fd gives until its end, at most @max bytes. One line end is cut. */
+/*
+ * Reads a value from a file, up to VAULT_VALUE_MAX bytes, and cuts one line
+ * end. Returns 0 with *ret filled. Fails with -EPERM if others can read the
+ * file, -EINVAL if it is empty or too long, or the errno of the read.
+ */
 int vault_input_file(const char *path, struct vault_input *ret,
 		     struct err *err);
-int vault_input_fd(int fd, size_t max, const char *what,
-		   struct vault_input *ret, struct err *err);
 
-/* Does @word look like a secret itself? -EINVAL: the message says where it can
- * be read now, and what to do. @what: "NAME", "--note". */
+/* Returns true if acd can tell the kind of a value from its shape
+ * (vault/token.c). */
+bool vault_tells_kind(const char *value);
+
+/*
+ * Returns -EINVAL if @word looks like a secret, with @err saying where it can
+ * now be read and what to do; else 0. @what names the word: "NAME", "--note".
+ */
 int vault_refuse_token(const char *word, const char *what, struct err *err);
-/* Does any word of a command, which is kept and shown by lists? The same. */
+/* As vault_refuse_token(), for any word of --from-cmd: lists show it. */
 int vault_refuse_command(const char *cmd, struct err *err);
 
-/* One key typed at a prompt. 1: the line is complete, -ECANCELED: Ctrl-C or
- * Ctrl-D, -EMSGSIZE; else 0. @value has room for VAULT_VALUE_MAX + 1. */
+/* Adds a typed key to @value, which has VAULT_VALUE_MAX + 1 bytes. Returns 0,
+ * or 1 at the end of the line. Fails with -EINTR on Ctrl-C, -ECANCELED on
+ * Ctrl-D, -EMSGSIZE if it is full. */
 int vault_type(char *value, size_t *len, unsigned char key);
 
-/* {"value": base64}; NULL without memory. */
+/* Returns the value in Base64 as a JSON string, a new reference. NULL: out of
+ * memory. */
 json_t *vault_base64(const char *value, size_t len);
 
 #endif

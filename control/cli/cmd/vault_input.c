@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_input.c - where values come from, and that they leave no trace
+ * vault_input.c - sources of values, read without leaving a trace
  */
 #include "control/cli/cmd/vault.h"
 
@@ -22,7 +22,7 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-#define SOURCE_MAX 1023u /* bytes of a stored one; acd takes no more */
+#define SOURCE_MAX 1023u /* bytes of a stored source, as in acd */
 
 void vault_input_done(struct vault_input *in)
 {
@@ -31,7 +31,7 @@ void vault_input_done(struct vault_input *in)
 	*in = (struct vault_input){ 0 };
 }
 
-/* Gives it away. */
+/* Moves the value out of @in. */
 static struct vault_input input_take(struct vault_input *in)
 {
 	struct vault_input taken = *in;
@@ -69,26 +69,39 @@ json_t *vault_base64(const char *value, size_t len)
 	return j;
 }
 
-/* ---- what was typed in the wrong place ---- */
+/* ---- values in the wrong place ---- */
 
-/* "npm_ci" is a name. */
+/* Shorter words are names, such as "npm_ci". */
 #define TOKEN_MIN 20u
 
-static bool has_token_prefix(const char *word)
+static bool starts_with_one(const char *word, const char *const *prefixes)
 {
-	static const char *const prefixes[] = {
-		"ghp_",  "gho_",  "ghu_",    "ghs_", "github_pat_",
-		"npm_",  "pypi-", "glpat-",  "sk-",  "AIza",
-		"xoxb-", "eyJ",   "-----BEG"
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		if (str_starts(word, prefixes[i]))
+	for (; *prefixes; prefixes++)
+		if (str_starts(word, *prefixes))
 			return true;
 	return false;
 }
 
-/* A command has long names in it as well: `pass show npm_publish_token_2`. */
+bool vault_tells_kind(const char *value)
+{
+	static const char *const prefixes[] = { "ghp_",  "gho_",        "ghu_",
+						"ghs_",  "github_pat_", "npm_",
+						"pypi-", "glpat-",      "sk-",
+						"AIza",  NULL };
+
+	return starts_with_one(value, prefixes);
+}
+
+static bool has_token_prefix(const char *word)
+{
+	static const char *const others[] = { "xoxb-", "eyJ", "-----BEG",
+					      NULL };
+
+	return vault_tells_kind(word) || starts_with_one(word, others);
+}
+
+/* Returns true if @word looks random. A command may have long names too: `pass
+ * show npm_publish_token_2`. */
 static bool looks_random(const char *word, size_t len)
 {
 	bool upper = false, lower = false, digit = false;
@@ -155,14 +168,16 @@ static void trim(struct vault_input *in)
 	in->value[in->len] = '\0';
 }
 
-int vault_input_fd(int fd, size_t max, const char *what,
-		   struct vault_input *ret, struct err *err)
+/* From what @fd gives until its end, at most @max bytes. One line end is
+ * cut. */
+static int vault_input_fd(int fd, size_t max, const char *what,
+			  struct vault_input *ret, struct err *err)
 {
 	SCOPED_INPUT in = { .value = sodium_malloc(max + 3) };
 
 	if (!in.value)
 		return err_nomem(err);
-	/* Two more for a line end, and it shows when there is more still. */
+	/* Room for a line end and one byte too many. */
 	while (in.len < max + 2) {
 		ssize_t n = read(fd, in.value + in.len, max + 2 - in.len);
 
@@ -211,7 +226,8 @@ int vault_input_file(const char *path, struct vault_input *ret, struct err *err)
 	rc = check_file(path, &st, err);
 	if (rc == 0)
 		rc = vault_input_fd(fd, VAULT_VALUE_MAX, path, ret, err);
-	/* The name of what was read, not of what the path means by now. */
+	/* The name of the file that was read: the path may mean another one by
+	 * now. */
 	if (rc == 0 && dirwalk_name(fd, &whole) == 0)
 		ret->source = str_printf("file:%s", whole);
 	return rc;
@@ -234,7 +250,7 @@ static int from_env(const char *name, struct vault_input *ret, struct err *err)
 	memcpy(ret->value, value, len + 1);
 	ret->len = len;
 	ret->source = str_printf("env:%s", name);
-	/* Our own copy of it; the shell has another. */
+	/* Wipes our copy; the shell keeps its own. */
 	explicit_bzero(value, len);
 	return 0;
 }
@@ -255,7 +271,7 @@ static int from_cmd(const char *cmd, struct vault_input *ret, struct err *err)
 	if (rc == 0) {
 		rc = vault_input_fd(ends[0], VAULT_VALUE_MAX,
 				    "what the command printed", ret, &read_err);
-		close(ends[0]); /* one that goes on meets SIGPIPE */
+		close(ends[0]); /* more output gets SIGPIPE */
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		code = proc_code(status);
@@ -301,10 +317,11 @@ int vault_type(char *value, size_t *len, unsigned char key)
 	return 0;
 }
 
-static int prompt(const char *text, struct vault_input *ret, struct err *err)
+int vault_input_ask(const char *text, struct vault_input *ret, struct err *err)
 {
 	SCOPED_FD tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	SCOPED_INPUT in = { .value = sodium_malloc(VAULT_VALUE_MAX + 1) };
+	char shown[512];
 	unsigned char key = 0;
 	int rc = 0;
 
@@ -314,10 +331,11 @@ static int prompt(const char *text, struct vault_input *ret, struct err *err)
 			       "or name a file");
 	if (!in.value)
 		return err_nomem(err);
-	/* Whoever answers as soon as it is asked must not see an echo. */
+	/* Turn the echo off before the question. */
 	if (term_raw(tty) < 0)
 		return err_sys(err, "/dev/tty");
-	dprintf(tty, "ac: %s: ", text);
+	/* acd, which is trusted less, has said some of it. */
+	dprintf(tty, "ac: %s: ", cli_clean(shown, sizeof(shown), text));
 	while (rc == 0) {
 		ssize_t n = read(tty, &key, 1);
 
@@ -335,12 +353,19 @@ static int prompt(const char *text, struct vault_input *ret, struct err *err)
 		return err_set(err, rc == -EINTR ? rc : -ECANCELED,
 			       "nothing was done");
 	if (in.len == 0)
-		return err_set(err, -EINVAL, "nothing was typed");
+		return 1;
 	*ret = input_take(&in);
 	return 0;
 }
 
-/* A line of stdin, byte by byte: what follows is another's. */
+static int prompt(const char *text, struct vault_input *ret, struct err *err)
+{
+	int rc = vault_input_ask(text, ret, err);
+
+	return rc > 0 ? err_set(err, -EINVAL, "nothing was typed") : rc;
+}
+
+/* Reads a line of stdin byte by byte, so that later lines stay unread. */
 static int next_line(const char *text, unsigned line, struct vault_input *ret,
 		     struct err *err)
 {
@@ -406,7 +431,7 @@ int vault_input_passphrase(const char *text, unsigned line, bool twice,
 	return rc;
 }
 
-/* ---- which of them ---- */
+/* ---- the source ---- */
 
 static int from_stored(const struct cli *cli, const struct args *a,
 		       const char *stored, struct vault_input *ret,
@@ -420,9 +445,9 @@ static int from_stored(const struct cli *cli, const struct args *a,
 	if ((!file && !env && !str_starts(stored, "cmd:")) ||
 	    strlen(stored) > SOURCE_MAX)
 		return err_set(err, -EPROTO, "acd names an unknown source");
-	/* It comes back from ac-host, which is trusted less than this machine:
-	 * its owner looks at it, at all of it, before it runs here, or before
-	 * a file or variable that ac-host has named goes there. */
+	/* ac-host stored this source and is trusted less than this machine. So
+	 * the user sees all of it before a command runs here, or a file or
+	 * variable is sent to ac-host. */
 	rc = cli_confirm(cli, args_has(a, ARG_YES), "The value comes from %s",
 			 cli_clean(shown, sizeof(shown), stored));
 	if (rc != 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_lock.c - the vault's passphrase; exports
+ * vault_lock.c - passphrase, lock and exports of the vault
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -13,7 +13,7 @@
 #include "control/shared/json.h"
 #include "lib/file.h"
 
-#define EXPORT_MAX (1024u * 1024) /* of a file; acd takes less */
+#define EXPORT_MAX (1024u * 1024) /* bytes; acd takes less */
 
 static int put_passphrase(json_t *body, const struct vault_input *in)
 {
@@ -21,7 +21,7 @@ static int put_passphrase(json_t *body, const struct vault_input *in)
 				   vault_base64(in->value, in->len));
 }
 
-/* What holds now, for programs. */
+/* Prints the new state with --json. */
 static int print_state(const struct cli *cli, const char *key,
 		       const char *value, struct err *err)
 {
@@ -33,8 +33,8 @@ static int print_state(const struct cli *cli, const char *key,
 	return j ? cli_print_json(j, false, err) : err_nomem(err);
 }
 
-/* 1: it can be read, *ret_file: by a key file; 0: it is locked; negative: it
- * cannot be read at all. */
+/* Returns 1 if the vault is open (*ret_file: by a key file), 0 if it is locked,
+ * or a negative errno with @err. */
 static int is_open(struct client *c, bool *ret_file, struct err *err)
 {
 	SCOPED_JSON all = NULL;
@@ -51,7 +51,7 @@ static int is_open(struct client *c, bool *ret_file, struct err *err)
 	return 1;
 }
 
-/* Asks for a passphrase and posts it to @path, with what @body has already. */
+/* Asks for a passphrase and posts it to @path, added to @body. */
 static int ask_and_post(struct client *c, const char *path, const char *prompt,
 			bool twice, json_t *body, json_t **ret, struct err *err)
 {
@@ -143,10 +143,9 @@ int cmd_vault_lock(const struct cli *cli, const struct args *a, struct err *err)
 	return rc == 0 ? print_state(cli, "state", "locked", err) : rc;
 }
 
-/* Where it has a passphrase, who changes it is asked for that: against
- * mistakes, such as a terminal that was left alone. It keeps nobody out: while
- * the vault is open an export has all of it, under a passphrase of one's own
- * choice. */
+/* Asks for the present passphrase, if there is one, to prevent mistakes such as
+ * at an unattended terminal. It is no protection: while the vault is open, an
+ * export has all of it under any passphrase. */
 static int put_old(struct client *c, json_t *body, struct err *err)
 {
 	SCOPED_INPUT in = { 0 };
@@ -163,7 +162,9 @@ static int put_old(struct client *c, json_t *body, struct err *err)
 	return rc;
 }
 
-/* With a new passphrase, asked for, or with a key file. */
+/*
+ * Seals the vault with a new passphrase, which it asks for, or with a key file.
+ */
 static int reseal(const struct cli *cli, bool with_passphrase, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -195,8 +196,8 @@ int cmd_vault_passphrase(const struct cli *cli, const struct args *a,
 
 	(void)a;
 	if (rc == 0)
-		say_info(cli, "the vault has a passphrase; without it nobody "
-			      "can read it, you included");
+		say_info(cli, "the vault has a passphrase; without it no one "
+			      "can read it, not even you");
 	return rc == 0 ? print_state(cli, "key", "passphrase", err) : rc;
 }
 
@@ -241,7 +242,7 @@ static int write_new(const char *path, const void *data, size_t len,
 	return 0;
 }
 
-/* Seen before anybody has typed a passphrase twice. */
+/* Checks the destination before a passphrase is typed twice. */
 static int check_new(const char *path, struct err *err)
 {
 	SCOPED_STR copy = strdup(path);
@@ -304,7 +305,9 @@ int cmd_vault_export(const struct cli *cli, const struct args *a,
 	return rc == 0 ? print_state(cli, "file", path, err) : rc;
 }
 
-/* A directory, or -, is no file, which the system's words do not say. */
+/*
+ * Reads an export. "-" and a directory are refused with messages of their own.
+ */
 static int import_read(const char *path, char **ret, size_t *ret_len,
 		       struct err *err)
 {

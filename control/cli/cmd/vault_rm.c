@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_rm.c - credentials: forgetting them
+ * vault_rm.c - vault rm
  *
- * All of them or none: names are looked at before the first is removed, and
- * whoever is asked is told which instances name them.
+ * Removes all named credentials or none: names are checked before the first is
+ * removed. The question names the instances that use them.
  */
 #include "control/cli/cmd/vault.h"
 
@@ -15,7 +15,7 @@
 #include "lib/str.h"
 
 #define TEXT_MAX 4096u
-#define SHOWN_MAX 8u /* instances */
+#define SHOWN_MAX 8u /* instances named */
 
 const json_t *vault_listed(const json_t *all, const char *name)
 {
@@ -30,7 +30,7 @@ const json_t *vault_listed(const json_t *all, const char *name)
 	return NULL;
 }
 
-/* Behind what is in @out. */
+/* Appends @name to @out. */
 static int put_name(struct buf *out, const char *name)
 {
 	return buf_printf(out, "%s%s", buf_len(out) ? ", " : "", name);
@@ -46,7 +46,9 @@ static char *text_of(struct buf *out)
 	return text;
 }
 
-char *vault_users(const json_t *entry)
+/* Returns the instances that use it as "one, two", "" for none; the caller
+ * frees it. NULL without memory. */
+static char *vault_users(const json_t *entry)
 {
 	const json_t *list = json_object_get(entry, "used_by");
 	size_t n = json_array_size(list);
@@ -61,7 +63,9 @@ char *vault_users(const json_t *entry)
 	return text_of(&out);
 }
 
-int vault_check_listed(const json_t *all, const struct args *a, struct err *err)
+/* Fails with -ENOENT if a word of @a is no entry's name, and names those. */
+static int vault_check_listed(const json_t *all, const struct args *a,
+			      struct err *err)
 {
 	SCOPED_STR text = NULL;
 	struct buf none;
@@ -82,7 +86,8 @@ int vault_check_listed(const json_t *all, const struct args *a, struct err *err)
 		       text ? text : "of that name");
 }
 
-/* The question, with who will miss them; caller frees. */
+/* Returns the question, which names the instances that use them; the caller
+ * frees it. */
 static char *question(const json_t *all, const struct args *a)
 {
 	struct buf names, users;
@@ -128,8 +133,8 @@ static int remove_one(const struct cli *cli, struct client *c,
 	return 0;
 }
 
-/* {"removed": [{"name": …, "used_by": […]}]}: what is gone, also when the next
- * one could not be removed. */
+/* Prints {"removed": [{"name": …, "used_by": […]}]}: what was removed, even if
+ * a later one failed. */
 static int print_removed(const json_t *gone, struct err *err)
 {
 	SCOPED_JSON j = json_pack("{s:O}", "removed", gone);
@@ -137,7 +142,7 @@ static int print_removed(const json_t *gone, struct err *err)
 	return j ? cli_print_json(j, false, err) : err_nomem(err);
 }
 
-/* Said before? */
+/* Returns true if word @i is a repeated one. */
 static bool is_again(const struct args *a, size_t i)
 {
 	for (size_t k = 0; k < i; k++)

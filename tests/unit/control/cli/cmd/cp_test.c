@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "control/cli/cmd/cp.h"
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"

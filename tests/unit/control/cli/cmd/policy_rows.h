@@ -164,7 +164,7 @@ static const struct {
 	  "not both" },
 	{ { "policy", "check", "work" }, 2, NULL, NULL, "", "URL is missing" },
 	{ { "policy", "show", "b@d" }, 2, NULL, NULL, "", "b@d" },
-	{ { "run" }, 125, NULL, NULL, "", "NAME is missing" },
+	{ { "run" }, 125, NULL, NULL, "", "DIR is missing" },
 	{ { "policy", "deny", "w", ".evil.example", "--quiet" },
 	  0,
 	  "/v1/instances/w_/policy",
@@ -201,18 +201,48 @@ static const struct {
 	  "",
 	  "",
 	  "no instance 'none'" },
-	{ { "policy", "presets" },
+	{ { "presets" },
 	  0,
-	  "/v1/policy/presets",
+	  "/v1/presets",
 	  "",
-	  "github    ac       A forge\npackages  machine  ",
+	  "egress   github    ac       yes   A forge\n"
+	  "egress   packages  machine  -     \n"
+	  "prompts  git       you      -     broken: f:1:1: no\n",
 	  "the files: " },
-	{ { "policy", "presets", "-q" },
+	{ { "presets", "-q" },
 	  0,
-	  "/v1/policy/presets",
+	  "/v1/presets",
 	  "",
-	  "github\npackages\n",
+	  "github\npackages\ngit\n",
 	  "" },
+	{ { "presets", "show", "github" },
+	  0,
+	  "/v1/presets",
+	  "",
+	  "PRESET       github\n"
+	  "kind         egress\n"
+	  "from         ac\n"
+	  "description  A forge\n"
+	  "risk         anybody writes there\n"
+	  "\n"
+	  "RULE  HOST       PORTS   USE      REQUESTS\n"
+	  "git   g.example  443     inspect  GET, HEAD; POST /a /b; not any "
+	  "method /c\n"
+	  "      h.example  443     inspect  \n"
+	  "ssh   g.example  22, 80  tunnel   any\n",
+	  "" },
+	{ { "presets", "show", "gitt" },
+	  1,
+	  "/v1/presets",
+	  "",
+	  "",
+	  "there is no preset 'gitt'; `ac presets` lists what there is" },
+	{ { "presets", "sho" },
+	  2,
+	  NULL,
+	  NULL,
+	  "",
+	  "did you mean `ac presets show`?" },
 	{ { "policy", "lint" },
 	  1,
 	  "/v1/policy/lint",

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "control/cli/commands.h"
+#include "control/cli/dispatch.h"
 #include "control/cli/core/version.h"
 #include "lib/file.h"
 #include "lib/loop.h"
@@ -119,10 +119,19 @@ static const struct {
 	  404 },
 	{ "/v1/instances/work/policy/learn", "version: 1\n# \033[2J\nend",
 	  200 },
-	{ "/v1/policy/presets",
-	  "{\"presets\":[{\"name\":\"github\",\"source\":\"ac\","
-	  "\"description\":\"A forge\"},{\"name\":\"packages\",\"source\":"
-	  "\"machine\",\"description\":\"\"}]}",
+	{ "/v1/presets",
+	  "{\"presets\":[{\"kind\":\"egress\",\"name\":\"github\",\"source\":"
+	  "\"ac\",\"description\":\"A forge\",\"risk\":\"anybody writes "
+	  "there\",\"rules\":[{\"id\":\"git\",\"hosts\":[\"g.example\","
+	  "\"h.example\"],\"ports\":[],\"use\":\"inspect\",\"allow\":[{"
+	  "\"methods\":[\"GET\",\"HEAD\"],\"paths\":[]},{\"methods\":["
+	  "\"POST\"],\"paths\":[\"/a\",\"/b\"]}],\"deny\":[{\"methods\":[],"
+	  "\"paths\":[\"/c\"]}]},{\"id\":\"ssh\",\"hosts\":[\"g.example\"],"
+	  "\"ports\":[\"22\",\"80\"],\"use\":\"tunnel\",\"allow\":[],"
+	  "\"deny\":[]}]},{\"kind\":\"egress\",\"name\":\"packages\","
+	  "\"source\":\"machine\",\"description\":\"\"},{\"kind\":"
+	  "\"prompts\",\"name\":\"git\",\"source\":\"you\",\"description\":"
+	  "\"\",\"error\":\"f:1:1: no\"}]}",
 	  200 },
 	{ "/v1/policy/lint",
 	  "{\"ok\":false,\"items\":[{\"level\":\"error\",\"code\":\"form\","
@@ -337,7 +346,7 @@ static void test_tell(void)
 		{ "meant", 0, false, "" },
 		{ "away", 0, false,
 		  "ac: could not reach x.example:443 (connect-failed: the "
-		  "server refused or is away)\n" },
+		  "server could not be reached)\n" },
 	};
 	const struct cli cli = { .home = home, .sock = sock };
 	SCOPED_CLIENT c = client_new(sock, "acd");
@@ -355,6 +364,51 @@ static void test_tell(void)
 		file_read(talk_path, TEXT_MAX, &said, NULL);
 		is_str(said, cases[i].want, "after a run %zu", i);
 		is_int(seen->calls, 1, "one call");
+	}
+}
+
+/* Returns true if it is @part, in one line. */
+static bool is_line(const char *text, const char *part)
+{
+	const char *end = text ? strchr(text, '\n') : NULL;
+
+	return end && end[1] == '\0' && strstr(text, part);
+}
+
+/* A host that is stopped and has logged nothing. */
+static void test_down_silent(void)
+{
+	static const struct {
+		const char *words[WORDS_MAX], *line;
+	} cases[] = {
+		{ { "logs", "proxy", "-n", "0" }, "has nothing yet" },
+		{ { "policy", "log" },
+		  "h is stopped, and nothing was blocked" },
+		{ { "policy", "log", "there" }, "and nothing was blocked" },
+		{ { "policy", "log", "--json" }, "and nothing was blocked" },
+		{ { "logs", "proxy" }, "no such line in the gateway's" },
+		{ { "logs", "proxy", "there" },
+		  "no such line in the gateway's" },
+		{ { "logs", "host" }, "has left no log of 'host'" },
+		{ { "logs", "engine" }, "has left no log of 'engine'" },
+	};
+	SCOPED_STR there = str_printf("%s/instances/there", home);
+	SCOPED_STR log = str_printf("%s/log", home);
+	SCOPED_STR empty = str_printf("%s/log/engine.log", home);
+
+	file_mkdir_p(there, 0700);
+	file_mkdir_p(log, 0700);
+	file_write_atomic(empty, "", 0, 0600);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const *w = cases[i].words;
+		struct said said = { NULL, NULL };
+
+		is_int(ac(w, &said), 0, "%s %s of a stopped host", w[0], w[1]);
+		is_str(said.out, "", "prints nothing");
+		if (!ok(is_line(said.talk, cases[i].line),
+			"and says so in a line"))
+			printf("# %s", said.talk ? said.talk : "nothing\n");
+		said_done(&said);
 	}
 }
 
@@ -434,6 +488,7 @@ int main(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	unlink(sock);
+	test_down_silent();
 	test_down();
 	file_remove_tree(dir);
 	return done_testing();

@@ -15,6 +15,7 @@
 
 #include "lib/file.h"
 #include "tests/unit/tap.h"
+#include "vault/token.h"
 
 #define TOKEN "github_pat_0123456789abcdef"
 
@@ -111,6 +112,23 @@ static void test_refuse(void)
 		       rows[i].token ? -EINVAL : 0, "row %zu", i);
 		ok(!strstr(err.msg, rows[i].word), "is not told again");
 	}
+}
+
+/* What is refused before a host is started is what acd would refuse. */
+static void test_kind(void)
+{
+	static const char *const rows[] = {
+		"github_pat_x", "ghs_x", "ghu_x",      "ghp_x", "gho_x",
+		"glpat-x",      "npm_x", "pypi-x",     "sk-x",  "sk-ant-x",
+		"AIzax",        "",      "0123456789", "xoxb-", "eyJ",
+		"-----BEGIN",   "Sk-x",
+	};
+	enum secret_kind kind;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		is_int(vault_tells_kind(rows[i]),
+		       token_guess(slice_str(rows[i]), &kind) == 0, "'%s'",
+		       rows[i]);
 }
 
 /* What is kept as the source of a value is shown by every list. */
@@ -377,6 +395,7 @@ int main(void)
 	test_type();
 	test_expires();
 	test_refuse();
+	test_kind();
 	test_refuse_command();
 	test_guard();
 	test_file();

@@ -16,6 +16,7 @@
 #include "control/cli/cmd/policy.h"
 #include "control/cli/cmd/vault.h"
 #include "control/cli/core/version.h"
+#include "control/cli/dispatch.h"
 #include "lib/file.h"
 #include "lib/loop.h"
 #include "lib/str.h"
@@ -76,11 +77,12 @@ static const char status[] =
 	"\"state\":\"locked\",\"key\":\"passphrase\",\"entries\":0,"
 	"\"expired\":0,\"reason\":\"vault is locked\"}}";
 
-static void on_acd(void *arg ATTR_UNUSED, const struct fake_request *rq,
+static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
 {
 	static char version[64];
 
+	(void)arg;
 	if (strcmp(rq->path, "/v1/version") == 0) {
 		snprintf(version, sizeof(version),
 			 "{\"api\":%d,\"build\":\"%s\"}", VERSION_API,
@@ -284,6 +286,18 @@ static const struct {
 	  "",
 	  "--host names it",
 	  "" },
+	{ { "vault", "add", "x", "--from-env", "VAULT_ODD" },
+	  OPEN,
+	  2,
+	  "",
+	  "what kind of token is this? --kind says it",
+	  "" },
+	{ { "vault", "add", "x", "--from-env", "VAULT_TEST" },
+	  OPEN,
+	  0,
+	  "",
+	  "kept",
+	  "" },
 	{ { "vault", "export", "/nosuch/dir/x" },
 	  OPEN,
 	  1,
@@ -313,6 +327,7 @@ static void test_row(size_t i)
 
 	*shared = (struct shared){ .vault = rows[i].vault };
 	setenv("VAULT_TEST", "github_pat_0123456789", 1);
+	setenv("VAULT_ODD", "0123456789abcdef", 1);
 	code = ac(w, &said);
 	is_int(code, rows[i].code, "%zu %s %s: exit code", i, w[0],
 	       w[1] ? w[1] : "");
@@ -323,6 +338,25 @@ static void test_row(size_t i)
 	is_str(shared->paths, rows[i].deleted, "%zu: deletes", i);
 	free(said.out);
 	free(said.talk);
+}
+
+/* No host is started for a value that will be refused. */
+static void test_no_host(void)
+{
+	const char *const words[WORDS_MAX] = { "vault", "add", "x",
+					       "--from-env", "VAULT_ODD" };
+	struct said said = { NULL, NULL };
+	char there[sizeof(sock)];
+
+	memcpy(there, sock, sizeof(sock));
+	snprintf(sock, sizeof(sock), "%s/nobody", dir);
+	setenv("VAULT_ODD", "0123456789abcdef", 1);
+	is_int(ac(words, &said), 2, "without a host: exit code");
+	ok(has(said.talk, "what kind of token is this?"), "says: %s",
+	   said.talk ? said.talk : "nothing");
+	free(said.out);
+	free(said.talk);
+	memcpy(sock, there, sizeof(sock));
 }
 
 /* ---- pure ---- */
@@ -446,6 +480,7 @@ int main(void)
 		return 1;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(i);
+	test_no_host();
 	test_methods();
 	test_words();
 	test_help(commands);
