@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "control/cli/core/cli.h"
-#include "control/cli/commands.h"
+#include "control/cli/core/fresh.h"
+#include "control/cli/dispatch.h"
 
 /* Closed, its number would go to the next socket, and our output with it. For
  * stdout one that cannot be written to, nor opened again for that (outfd.c), so
@@ -33,6 +34,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	guard_stdio();
+	fresh_check(argv);
 	/* For the width of what is in tables; numbers stay plain. */
 	setlocale(LC_CTYPE, "");
 	if (cli_init(&cli, &err) < 0) {

@@ -4,10 +4,10 @@
  */
 #include "control/cli/commands.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-#include "control/cli/host/image_build.h"
+#include "control/cli/cmd/agents.h"
+#include "control/cli/cmd/build_update.h"
 #include "control/cli/cmd/cp.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/up_down.h"
@@ -17,14 +17,12 @@
 #include "control/cli/cmd/policy.h"
 #include "control/cli/cmd/prune.h"
 #include "control/cli/cmd/run.h"
+#include "control/cli/cmd/schema.h"
 #include "control/cli/cmd/stats.h"
 #include "control/cli/complete.h"
-#include "control/cli/core/guess.h"
 #include "control/cli/help.h"
-#include "control/cli/host/infer.h"
 #include "control/cli/cmd/top.h"
-#include "control/shared/names.h"
-#include "lib/str.h"
+#include "lib/guess.h"
 
 #define O(name) ARG_IN(name)
 #define O_LIMITS                                                        \
@@ -33,25 +31,42 @@
 #define O_STDIO O(TTY), O(NO_TTY), O(INTERACTIVE), O(DETACH_KEYS)
 #define O_PROCESS O(TIMEOUT), O(ENV), O(ENV_FILE), O(WORKDIR)
 #define O_TALK O(JSON), O(QUIET)
-#define O_SHELL                                                              \
-	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(LINKS),        \
-		O(BUILD), O(RM), O(ENV_CLEAR), O(EGRESS), O(ALLOW), O(DENY), \
+#define O_SHELL                                                          \
+	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(LINKS),    \
+		O(NO_PROJECT), O(BUILD), O(RM), O(ENV_CLEAR), O(EGRESS), \
+		O(ALLOW), O(DENY), O(USE_SERVICE), O(MODEL_URL),         \
 		O(CREDENTIAL), O(SECRET)
-#define O_RUN O_SHELL, O(DETACH)
+#define O_RUN O_SHELL, O(PROMPT), O(RESUME), O(DETACH)
 #define MANY ARGS_WORDS_MAX
+#define RUN_WORDS "BLUEPRINT|NAME|DIR [NAME] [DIR] [-- COMMAND...]"
 
 static const char names_help[] =
-	"With one word: an instance that exists; or a blueprint, then the "
-	"instance is\n<blueprint>_session; or a new name with a blueprint's "
-	"name in it. A name of one\ncharacter gets a _ appended. Limits, "
-	"--env, --workspace, credentials\nand what it may reach stay with the "
-	"instance; the rest holds for this time.\nVariables and credentials "
-	"are added to those it has; a limit of 0 is what its\nblueprint says.";
+	"With one word: an instance that exists; or a blueprint, "
+	"then the instance is\n"
+	"<blueprint>_session; or a new name with a blueprint's name "
+	"in it. A name of\n"
+	"one character gets a _ appended. DIR is a path (., .., /…, "
+	"./…, ../…, ~/…):\n"
+	"your directory to show at /workspace. With a blueprint and "
+	"no name, the\n"
+	"instance is the blueprint's one for that directory: "
+	"<blueprint>-<its last\n"
+	"part>, with -2 or more if that is another's. DIR alone is "
+	"run as its\n"
+	".ac/blueprint.yaml says, which is asked about first. "
+	"Limits, --env, the\n"
+	"directory, credentials and what it may reach stay with the "
+	"instance; the rest\n"
+	"holds for this time. Variables and credentials are added to "
+	"those it has; a\n"
+	"limit of 0 is what its blueprint says. Where the blueprint "
+	"says `args: append`,\n"
+	"COMMAND follows its own.";
 
 const struct command commands[] = {
 	{ .name = "run",
 	  .group = "Agents",
-	  .words = "[BLUEPRINT] NAME [-- COMMAND...]",
+	  .words = RUN_WORDS,
 	  .summary = "Run an agent, or a command, in its sandbox",
 	  .more = names_help,
 	  .rules = { ARG_SET(O_RUN), 1, 2, true },
@@ -60,7 +75,7 @@ const struct command commands[] = {
 	  .run = cmd_run },
 	{ .name = "shell",
 	  .group = "Agents",
-	  .words = "[BLUEPRINT] NAME [-- COMMAND...]",
+	  .words = RUN_WORDS,
 	  .summary = "Open a shell in a sandbox, started if it does not run",
 	  .more = names_help,
 	  .rules = { ARG_SET(O_SHELL), 1, 2, true },
@@ -138,9 +153,20 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "BLUEPRINT...",
 	  .summary = "Build the image of a blueprint, if its inputs changed",
-	  .rules = { ARG_SET(O(NO_CACHE), O(LOOK), O_TALK), 1, MANY, false },
+	  .rules = { ARG_SET(O(NO_CACHE), O(LOOK), O(UPDATE), O_TALK), 1, MANY,
+		     false },
 	  .complete = { WORDS_BLUEPRINT, WORDS_BLUEPRINT },
-	  .run = cmd_build },
+	  .run = cmd_build_or_update },
+	{ .name = "agents",
+	  .group = "Looking",
+	  .words = "",
+	  .summary = "List the agents: their image, and the credentials they "
+		     "need",
+	  .more = "A blueprint is an agent if it appends words to its command "
+		  "or has a headless\ncommand. (yes) and (no) say whether the "
+		  "vault has the credential.",
+	  .rules = { ARG_SET(O(NO_TRUNC), O_TALK), 0, 0, false },
+	  .run = cmd_agents },
 	{ .name = "ls",
 	  .group = "Looking",
 	  .words = "",
@@ -198,12 +224,40 @@ const struct command commands[] = {
 	  .summary = "Show what takes room on the disk",
 	  .rules = { ARG_SET(O_TALK), 0, 0, false },
 	  .run = cmd_df },
+	{ .name = "images",
+	  .group = "Looking",
+	  .words = "[COMMAND]",
+	  .summary = "Show and remove images, and list what is in them",
+	  .more = "Without COMMAND it is ls.",
+	  .complete = { WORDS_VERB },
+	  .verbs = images_verbs,
+	  .lone = "ls" },
+	{ .name = "blueprint",
+	  .group = "Agents",
+	  .words = "COMMAND",
+	  .summary = "Show and check the definitions of agents",
+	  .complete = { WORDS_VERB },
+	  .verbs = blueprint_verbs },
 	{ .name = "policy",
 	  .group = "Agents",
 	  .words = "COMMAND",
 	  .summary = "Show and change what instances may reach",
 	  .complete = { WORDS_VERB },
 	  .verbs = policy_verbs },
+	{ .name = "service",
+	  .group = "Agents",
+	  .words = "COMMAND",
+	  .summary = "Name what runs in your own network, for instances",
+	  .complete = { WORDS_VERB },
+	  .verbs = service_verbs },
+	{ .name = "presets",
+	  .group = "Agents",
+	  .words = "[COMMAND]",
+	  .summary = "Show what policies and blueprints may use by name",
+	  .more = "Without COMMAND it is ls.",
+	  .complete = { WORDS_VERB },
+	  .verbs = presets_verbs,
+	  .lone = "ls" },
 	{ .name = "vault",
 	  .group = "Agents",
 	  .words = "COMMAND",
@@ -315,6 +369,17 @@ const struct command commands[] = {
 	  .rules = { ARG_SET_NONE, 0, 2, false },
 	  .complete = { WORDS_COMMAND },
 	  .run = cmd_help },
+	{ .name = "schema",
+	  .group = "Other",
+	  .words = "blueprint|preset|policy|openapi",
+	  .summary = "Print what such a file, or the API, may have",
+	  .more = "blueprint, preset, policy: a JSON Schema, with which an "
+		  "editor checks the\nfiles. preset: those of prompts; the "
+		  "others are policies.\n"
+		  "openapi: the HTTP API of acd, as an OpenAPI 3.1 document.",
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
+	  .complete = { WORDS_SCHEMA },
+	  .run = cmd_schema },
 	{ .name = "completion",
 	  .group = "Other",
 	  .words = "bash|zsh|fish",
@@ -354,123 +419,6 @@ const struct command *command_verb(const struct command *cmd, const char *word)
 	return NULL;
 }
 
-/* Which of the words that @cmd must have is missing, behind @n of them. */
-static int word_missing(const struct command *cmd, size_t n, struct err *err)
-{
-	const char *word = cmd->words, *found = word;
-	size_t len = strcspn(word, " "), found_len = len;
-
-	for (; *word; word += len + (word[len] == ' ')) {
-		len = strcspn(word, " ");
-		if (*word == '[' || *word == '-')
-			continue;
-		found = word;
-		found_len = len;
-		if (n-- == 0)
-			break;
-	}
-	return err_set(err, -EINVAL, "%.*s is missing: ac %s %s",
-		       (int)found_len, found, cmd->name, cmd->words);
-}
-
-/* Names that can be none, before anybody is asked. */
-static int check_names(const struct command *cmd, const struct args *a,
-		       struct err *err)
-{
-	char name[AC_NAME_MAX + 1];
-	size_t i;
-	int rc = 0;
-
-	for (i = 0; rc == 0 && i < a->n_words; i++) {
-		enum arg_words kind = cmd->complete[i < 1 ? 0 : 1];
-
-		if (kind == WORDS_INSTANCE || kind == WORDS_RUNNING)
-			rc = infer_instance(a->words[i], name, err);
-		else if (kind == WORDS_BLUEPRINT)
-			rc = name_check_blueprint(a->words[i], err);
-	}
-	return rc;
-}
-
-static int parse(const struct command *cmd, int argc, char **argv,
-		 struct args *ret, struct err *err)
-{
-	int rc = args_parse(&cmd->rules, argc, argv, ret, err);
-
-	if (rc == -ENODATA)
-		rc = word_missing(cmd, ret->n_words, err);
-	if (rc == 0 && !args_has(ret, ARG_HELP))
-		rc = check_names(cmd, ret, err);
-	return rc;
-}
-
-static int dispatch_to(struct cli *cli, const struct command *cmd, int argc,
-		       char **argv)
-{
-	struct err err = { 0 };
-	struct args args;
-	bool usage = false;
-	int rc = parse(cmd, argc, argv, &args, &err);
-
-	if (rc < 0) {
-		usage = true;
-	} else if (args_has(&args, ARG_HELP)) {
-		help_command(stdout, cmd);
-	} else {
-		cli->json = args_has(&args, ARG_JSON) ||
-			    args_has(&args, ARG_JSON_PROXY);
-		cli->quiet = args_has(&args, ARG_QUIET);
-		cli->whole = args_has(&args, ARG_NO_TRUNC);
-		rc = cmd->run(cli, &args, &err);
-	}
-	args_done(&args);
-	if (rc == CLI_USAGE) {
-		usage = true;
-		rc = err.code;
-	}
-	if (rc < 0) {
-		cli_fail(cli, &err, usage);
-		if (usage && !cli->json)
-			say_error("`ac %s --help` tells how", cmd->name);
-		rc = rc == -EINTR && err.code == -EINTR ? CLI_EXIT_INTERRUPTED :
-		     cmd->runs                          ? CLI_EXIT_RUN :
-		     usage                              ? CLI_EXIT_USAGE :
-							  CLI_EXIT_FAIL;
-	}
-	return rc;
-}
-
-/* --json and --quiet may stand before the command, or before its verb: puts
- * the first other word before them. */
-static void pull_word(int argc, char **argv)
-{
-	char *word;
-	int n = 0;
-
-	while (n < argc &&
-	       (strcmp(argv[n], "--json") == 0 || strcmp(argv[n], "-q") == 0 ||
-		strcmp(argv[n], "--quiet") == 0))
-		n++;
-	if (n == argc)
-		return;
-	word = argv[n];
-	memmove(argv + 1, argv, (size_t)n * sizeof(*argv));
-	argv[0] = word;
-}
-
-static void no_command(const struct cli *cli, const char *fmt, ...)
-	ATTR_PRINTF(2, 3);
-static void no_command(const struct cli *cli, const char *fmt, ...)
-{
-	struct err err = { .code = -EINVAL };
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(err.msg, sizeof(err.msg), fmt, ap);
-	va_end(ap);
-	cli_fail(cli, &err, true);
-}
-
 const char *command_guess_verb(const struct command *cmd, const char *word)
 {
 	const struct command *v;
@@ -480,45 +428,6 @@ const char *command_guess_verb(const struct command *cmd, const char *word)
 	for (v = cmd->verbs; v && v->name; v++)
 		guess_try(&g, v->name + strlen(cmd->name) + 1);
 	return g.found;
-}
-
-static void unknown_verb(const struct cli *cli, const struct command *cmd,
-			 const char *word)
-{
-	const char *guess = command_guess_verb(cmd, word);
-
-	if (guess)
-		no_command(cli,
-			   "there is no command '%s %s'; did you mean `ac %s "
-			   "%s`?",
-			   cmd->name, word, cmd->name, guess);
-	else
-		no_command(cli,
-			   "there is no command '%s %s'; `ac help %s` "
-			   "lists all",
-			   cmd->name, word, cmd->name);
-}
-
-/* @argv begins with the verb. */
-static int dispatch_verb(struct cli *cli, const struct command *cmd, int argc,
-			 char **argv)
-{
-	const struct command *verb;
-
-	pull_word(argc, argv);
-	verb = argc ? command_verb(cmd, argv[0]) : NULL;
-	if (verb)
-		return dispatch_to(cli, verb, argc - 1, argv + 1);
-	if (argc &&
-	    (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
-		help_command(stdout, cmd);
-		return 0;
-	}
-	if (!argc)
-		help_command(stderr, cmd);
-	else
-		unknown_verb(cli, cmd, argv[0]);
-	return CLI_EXIT_USAGE;
 }
 
 const char *command_guess(const char *name)
@@ -531,68 +440,4 @@ const char *command_guess(const char *name)
 		if (c->group)
 			guess_try(&g, c->name);
 	return g.found;
-}
-
-static int unknown_command(const struct cli *cli, const char *name)
-{
-	char instance[AC_NAME_MAX + 1];
-	struct err ignored = { 0 };
-	SCOPED_STR dir = NULL;
-	const char *guess = command_guess(name);
-
-	if (infer_instance(name, instance, &ignored) == 0)
-		dir = str_printf("%s/instances/%s", cli->home, instance);
-	if (dir && access(dir, F_OK) == 0)
-		no_command(cli,
-			   "'%s' is an instance, and a command comes before "
-			   "it: `ac run %s`, `ac shell %s`",
-			   name, name, name);
-	else if (guess)
-		no_command(cli,
-			   "there is no command '%s'; did you mean `ac %s`?",
-			   name, guess);
-	else
-		no_command(cli, "there is no command '%s'; `ac help` lists all",
-			   name);
-	return CLI_EXIT_USAGE;
-}
-
-/* Until the words are understood: how shall it be told that they are not? */
-static bool wants_json(int argc, char *const *argv)
-{
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			return true;
-	return false;
-}
-
-int command_dispatch(struct cli *cli, int argc, char **argv)
-{
-	const struct command *cmd;
-	const char *name;
-	struct err err = { 0 };
-	int rc;
-
-	if (argc < 2) {
-		help_overview(stderr);
-		return CLI_EXIT_USAGE;
-	}
-	cli->json = wants_json(argc - 1, argv + 1);
-	pull_word(argc - 1, argv + 1);
-	name = argv[1];
-	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		name = "help";
-	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
-		name = "version";
-	cmd = command_find(name);
-	if (!cmd)
-		return unknown_command(cli, name);
-	rc = cmd->verbs ? dispatch_verb(cli, cmd, argc - 2, argv + 2) :
-			  dispatch_to(cli, cmd, argc - 2, argv + 2);
-	if ((fflush(stdout) == EOF || ferror(stdout)) && rc == 0) {
-		cli_stdout_failed(&err);
-		cli_fail(cli, &err, false);
-		rc = CLI_EXIT_FAIL;
-	}
-	return rc;
 }

@@ -61,7 +61,7 @@ const struct command policy_verbs[] = {
 	  .run = cmd_policy_deny },
 	{ .name = "policy mode",
 	  .words = "NAME open|balanced|locked",
-	  .summary = "Change what holds for hosts that nobody named",
+	  .summary = "Change what holds for hosts that no rule names",
 	  .more = "locked:   what was allowed by name, and no preset of the "
 		  "blueprint\nbalanced: also the blueprint's presets and the "
 		  "package registries\nopen:     every host that is not "
@@ -88,11 +88,6 @@ const struct command policy_verbs[] = {
 	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_policy_reset },
-	{ .name = "policy presets",
-	  .words = "",
-	  .summary = "List the presets there are",
-	  .rules = { ARG_SET(O_TALK), 0, 0, false },
-	  .run = cmd_policy_presets },
 	{ .name = "policy learn",
 	  .words = "NAME",
 	  .summary = "Print a policy of what an instance reached when open",

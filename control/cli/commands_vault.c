@@ -18,12 +18,17 @@ static const char add_help[] =
 	"The value comes from a prompt, from stdin when that is no terminal "
 	"(or with -),\nor from one of the --from- options; never from the "
 	"command line, which others\ncan read. Kinds: github, gitlab, npm, "
-	"pypi, anthropic, openai, gemini, aws; and\ngeneric with --header, "
-	"--basic or --query. The gateway sends it to its hosts\nalone, which "
-	"have names: an address is none. Without --blueprint and "
-	"--instance\nany agent that is told to may use it. No sandbox has it "
-	"itself, but where it is\nhanded over: by `--secret NAME:handover` of "
-	"a run, or by a blueprint, when\n--allow-handover was said here.";
+	"pypi, anthropic, openai, gemini, aws;\nanthropic-login, the token of "
+	"`claude setup-token`; openai-login, from\n~/.codex/auth.json; "
+	"google-login, from ~/.gemini/oauth_creds.json, both by\n--from-file "
+	"and refreshed by acd; and generic with --header, --basic or --query."
+	"\nThe gateway sends it to its hosts alone, which have names: an "
+	"address is none.\nA service of your own network (`ac service`) is a "
+	"host by its name; --insecure\nis for one in plain http. Without "
+	"--blueprint and --instance any agent that is\ntold to may use it. No "
+	"sandbox has it itself, but where it is handed over: by\n`--secret "
+	"NAME:handover` of a run, or by a blueprint, when --allow-handover was"
+	"\nsaid here.";
 static const char pass_help[] =
 	"The passphrase is asked for, or is the first line of stdin when that "
 	"is no\nterminal.";
@@ -39,7 +44,8 @@ const struct command vault_verbs[] = {
 	  .summary = "Keep a credential",
 	  .more = add_help,
 	  .rules = { ARG_SET(O_FROM, O_SCOPE, O_FORM, O_AWS, O(EXPIRES),
-			     O(ALLOW_CLASSIC), O(HANDOVER), O_TALK),
+			     O(ALLOW_CLASSIC), O(HANDOVER), O(INSECURE),
+			     O_TALK),
 		     1, 2, false },
 	  .run = cmd_vault_add },
 	{ .name = "vault ls",

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "control/cli/cmd/instance.h"
+#include "control/cli/cmd/schema.h"
 #include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
 #include "control/cli/host/config_file.h"
@@ -41,13 +42,19 @@ static enum arg_words kind_after(const struct command *cmd, char *const *words,
 		*ret_options = options;
 		return WORDS_NONE;
 	}
+	if (cmd->rules.options.has[ARG_WORKSPACE] && seen > 0 && last[0] &&
+	    strchr("./~", last[0]))
+		return WORDS_DIR;
 	if (!cmd->verbs && seen >= cmd->rules.words_max)
 		return WORDS_NONE;
 	return cmd->complete[seen < 1 ? 0 : 1];
 }
 
-enum arg_words complete_kind(char *const *words, size_t n,
-			     const struct arg_set **ret_options)
+/* Which kind of word the last of @words (n > 0) is; *ret_options: it begins
+ * an option of those, NULL when it begins none. WORDS_COMMAND for the first
+ * word. Pure. */
+static enum arg_words complete_kind(char *const *words, size_t n,
+				    const struct arg_set **ret_options)
 {
 	const struct command *cmd;
 
@@ -150,6 +157,33 @@ static int offer_blueprints(struct strv *out, const char *prefix,
 	return rc;
 }
 
+/* The names that the images have now, and the tags that are older. */
+static int offer_images(struct strv *out, const char *prefix,
+			const json_t *list)
+{
+	const json_t *i, *tag;
+	size_t n, t;
+	int rc = 0;
+
+	json_array_foreach (list, n, i) {
+		json_array_foreach (json_object_get(i, "tags"), t, tag) {
+			const char *text = json_string_value(tag);
+			size_t len = text ? strlen(text) : 0;
+			SCOPED_STR word = NULL;
+
+			if (len < 4 || !str_starts(text, "ac/"))
+				continue;
+			if (str_ends(text, ":latest"))
+				len -= strlen(":latest");
+			word = str_printf("%.*s", (int)len - 3, text + 3);
+			rc = word ? offer(out, prefix, word, "image") : -ENOMEM;
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
 static int offer_verbs(struct strv *out, const char *prefix,
 		       const struct command *cmd)
 {
@@ -161,8 +195,9 @@ static int offer_verbs(struct strv *out, const char *prefix,
 	return rc;
 }
 
-static int offer_credentials(struct strv *out, const char *prefix,
-			     const json_t *list)
+/* Offers the names of a list; what each is comes from its member @what. */
+static int offer_named(struct strv *out, const char *prefix, const json_t *list,
+		       const char *what)
 {
 	size_t i;
 	int rc = 0;
@@ -171,7 +206,7 @@ static int offer_credentials(struct strv *out, const char *prefix,
 		const json_t *e = json_array_get(list, i);
 
 		rc = offer(out, prefix, json_text(e, "name"),
-			   json_text(e, "kind"));
+			   json_text(e, what));
 	}
 	return rc;
 }
@@ -190,6 +225,25 @@ static bool in_list(const char *list, size_t list_len, const char *word)
 			break;
 	}
 	return false;
+}
+
+static bool is_egress(const json_t *preset)
+{
+	return strcmp(json_text(preset, "kind"), "egress") == 0;
+}
+
+static int offer_presets(struct strv *out, const char *prefix,
+			 const json_t *presets)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < json_array_size(presets); i++) {
+		const json_t *p = json_array_get(presets, i);
+
+		rc = offer(out, prefix, json_text(p, "name"),
+			   json_text(p, "description"));
+	}
+	return rc;
 }
 
 /* One more entry of a list by commas, behind those that are there: a preset
@@ -212,7 +266,8 @@ static int offer_egress(struct strv *out, const char *prefix,
 
 		if (!word)
 			return -ENOMEM;
-		if (in_list(prefix, (size_t)head, entry))
+		if ((p && !is_egress(p)) ||
+		    in_list(prefix, (size_t)head, entry))
 			continue;
 		rc = offer(out, prefix, word,
 			   p ? json_text(p, "description") : "mode");
@@ -229,14 +284,70 @@ static int offer_keys(struct strv *out, const char *prefix)
 	return rc;
 }
 
+/* A file, or a blueprint. */
+static int offer_definitions(struct strv *out, const char *prefix,
+			     const struct complete_facts *f)
+{
+	int rc = strv_push(out, ":file");
+
+	return rc < 0 ? rc : offer_blueprints(out, prefix, f->blueprints);
+}
+
+/* A file, or one in an instance that runs. */
+static int offer_copy(struct strv *out, const char *prefix,
+		      const struct complete_facts *f)
+{
+	int rc = strv_push(out, ":file");
+
+	return rc < 0 ? rc :
+			offer_instances(out, prefix, f->instances, true, ":");
+}
+
+/* Offers words that are the same everywhere; other kinds have none. */
+static int offer_fixed(struct strv *out, const char *prefix,
+		       enum arg_words kind)
+{
+	static const char *const isolations[] = { "runsc", "crun" };
+	static const char *const protos[] = { "http", "tls", "tcp" };
+	static const char *const runtimes[] = { "runsc", "docker" };
+	static const char *const shells[] = { "bash", "zsh", "fish" };
+
+	switch (kind) {
+	case WORDS_SHELL:
+		return offer_list(out, prefix, shells, ARRAY_SIZE(shells));
+	case WORDS_SCHEMA:
+		return offer_list(out, prefix, schema_names, SCHEMA_NAMES);
+	case WORDS_ISOLATION:
+		return offer_list(out, prefix, isolations,
+				  ARRAY_SIZE(isolations));
+	case WORDS_RUNTIME:
+		return offer_list(out, prefix, runtimes, ARRAY_SIZE(runtimes));
+	case WORDS_MODE:
+		return offer_list(out, prefix, reach_modes, REACH_MODES);
+	case WORDS_SECRET:
+		return offer_list(out, prefix, vault_kinds, VAULT_KINDS);
+	case WORDS_PROTO:
+		return offer_list(out, prefix, protos, ARRAY_SIZE(protos));
+	default:
+		return 0;
+	}
+}
+
+/* A blueprint, or an instance. */
+static int offer_either(struct strv *out, const char *prefix,
+			const struct complete_facts *f)
+{
+	int rc = offer_blueprints(out, prefix, f->blueprints);
+
+	return rc < 0 ? rc :
+			offer_instances(out, prefix, f->instances, false, "");
+}
+
 static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		      const struct complete_facts *f)
 {
 	static const char *const parts[] = { "host",   "proxy",  "gateway",
 					     "gvisor", "engine", "agent" };
-	static const char *const shells[] = { "bash", "zsh", "fish" };
-	static const char *const isolations[] = { "runsc", "crun" };
-	static const char *const runtimes[] = { "runsc", "docker" };
 	int rc = 0;
 
 	switch (kind) {
@@ -244,11 +355,10 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		return offer_commands(out, prefix);
 	case WORDS_BLUEPRINT:
 		return offer_blueprints(out, prefix, f->blueprints);
+	case WORDS_DEFINITION:
+		return offer_definitions(out, prefix, f);
 	case WORDS_EITHER:
-		rc = offer_blueprints(out, prefix, f->blueprints);
-		return rc < 0 ? rc :
-				offer_instances(out, prefix, f->instances,
-						false, "");
+		return offer_either(out, prefix, f);
 	case WORDS_INSTANCE:
 	case WORDS_RUNNING:
 		return offer_instances(out, prefix, f->instances,
@@ -259,35 +369,22 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 			return rc;
 		return offer_instances(out, prefix, f->instances, false, "");
 	case WORDS_COPY:
-		rc = strv_push(out, ":file");
-		if (rc < 0)
-			return rc;
-		return offer_instances(out, prefix, f->instances, true, ":");
-	case WORDS_SHELL:
-		return offer_list(out, prefix, shells, ARRAY_SIZE(shells));
-	case WORDS_ISOLATION:
-		return offer_list(out, prefix, isolations,
-				  ARRAY_SIZE(isolations));
-	case WORDS_RUNTIME:
-		return offer_list(out, prefix, runtimes, ARRAY_SIZE(runtimes));
-	case WORDS_MODE:
-		return offer_list(out, prefix, reach_modes, REACH_MODES);
-	case WORDS_SECRET:
-		return offer_list(out, prefix, vault_kinds, VAULT_KINDS);
+		return offer_copy(out, prefix, f);
 	case WORDS_CREDENTIAL:
-		return offer_credentials(out, prefix, f->credentials);
+		return offer_named(out, prefix, f->credentials, "kind");
+	case WORDS_SERVICE:
+		return offer_named(out, prefix, f->services, "url");
 	case WORDS_EGRESS:
 		return offer_egress(out, prefix, f->presets);
+	case WORDS_PRESET:
+		return offer_presets(out, prefix, f->presets);
 	case WORDS_DIR:
 		return strv_push(out, ":dir");
 	case WORDS_FILE:
 		return strv_push(out, ":file");
-	case WORDS_VERB:
-	case WORDS_CONFIG:
-	case WORDS_NONE:
-		break;
+	default:
+		return offer_fixed(out, prefix, kind);
 	}
-	return 0;
 }
 
 int complete_words(char *const *words, size_t n,
@@ -300,9 +397,22 @@ int complete_words(char *const *words, size_t n,
 		return offer_options(out, words[n - 1], options);
 	if (kind == WORDS_VERB)
 		return offer_verbs(out, words[n - 1], command_find(words[0]));
+	if (kind == WORDS_IMAGE)
+		return offer_images(out, words[n - 1], facts->images);
 	if (kind == WORDS_CONFIG)
 		return offer_keys(out, words[n - 1]);
 	return offer_kind(out, words[n - 1], kind, facts);
+}
+
+/* Returns the list @key of acd's answer, which is *@ret, or NULL without one. */
+static const json_t *get_list(struct client *c, const char *path,
+			      const char *key, json_t **ret)
+{
+	struct err ignored = { 0 };
+
+	return client_call(c, "GET", path, NULL, ret, &ignored) == 0 ?
+		       json_object_get(*ret, key) :
+		       NULL;
 }
 
 int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
@@ -310,12 +420,12 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_CLIENT c = client_new(cli->sock, "acd");
 	SCOPED_JSON instances = NULL;
 	SCOPED_JSON blueprints = NULL;
-	SCOPED_JSON presets = NULL;
-	SCOPED_JSON vault = NULL;
-	struct complete_facts facts = { NULL, NULL, NULL, NULL };
+	SCOPED_JSON more = NULL; /* of the one kind that is wanted */
+	struct complete_facts facts = { 0 };
 	struct strv out = { 0 };
 	struct err ignored = { 0 };
 	const struct arg_set *options;
+	enum arg_words kind;
 	size_t i;
 
 	if (!c || a->n_cmd == 0)
@@ -327,13 +437,15 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 		facts.instances = json_object_get(instances, "instances");
 		facts.blueprints = json_object_get(blueprints, "blueprints");
 	}
-	if (complete_kind(a->cmd, a->n_cmd, &options) == WORDS_EGRESS &&
-	    client_call(c, "GET", "/v1/policy/presets", NULL, &presets,
-			&ignored) == 0)
-		facts.presets = json_object_get(presets, "presets");
-	if (complete_kind(a->cmd, a->n_cmd, &options) == WORDS_CREDENTIAL &&
-	    client_call(c, "GET", "/v1/vault", NULL, &vault, &ignored) == 0)
-		facts.credentials = json_object_get(vault, "entries");
+	kind = complete_kind(a->cmd, a->n_cmd, &options);
+	if (kind == WORDS_EGRESS || kind == WORDS_PRESET)
+		facts.presets = get_list(c, "/v1/presets", "presets", &more);
+	if (kind == WORDS_CREDENTIAL)
+		facts.credentials = get_list(c, "/v1/vault", "entries", &more);
+	if (kind == WORDS_IMAGE)
+		facts.images = get_list(c, "/v1/images", "images", &more);
+	if (kind == WORDS_SERVICE)
+		facts.services = get_list(c, "/v1/services", "services", &more);
 	if (complete_words(a->cmd, a->n_cmd, &facts, &out) >= 0)
 		for (i = 0; i < out.n; i++)
 			puts(out.v[i]);

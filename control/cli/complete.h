@@ -15,21 +15,19 @@
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
 
-/* What acd knows; each may be NULL. */
+/* Lists of acd's API, borrowed; each may be NULL. */
 struct complete_facts {
-	const json_t *instances, *blueprints, *presets, *credentials;
+	const json_t *instances, *blueprints, *presets, *credentials, *images;
+	const json_t *services;
 };
 
-/* Which kind of word the last of @words (n > 0) is; *ret_options: it begins
- * an option of those, NULL when it begins none. WORDS_COMMAND for the first
- * word. Pure. */
-enum arg_words complete_kind(char *const *words, size_t n,
-			     const struct arg_set **ret_options);
-
-/* Candidates for the last word, pushed on @out as printed. Pure. */
+/* Appends the candidates for the last word, as they are printed, to @out, which
+ * the caller releases in any case. Returns 0 or a negative errno. No side
+ * effects. */
 int complete_words(char *const *words, size_t n,
 		   const struct complete_facts *facts, struct strv *out);
 
+/* The commands `ac __complete` and `ac completion`. */
 int cmd_complete(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_completion(const struct cli *cli, const struct args *a,
 		   struct err *err);

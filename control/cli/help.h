@@ -9,10 +9,12 @@
 
 #include "control/cli/commands.h"
 
+/* Prints all commands that are not hidden, by groups. */
 void help_overview(FILE *out);
+/* Prints the help of one command. */
 void help_command(FILE *out, const struct command *cmd);
 
-/* `ac help [COMMAND]` */
+/* The command `ac help [COMMAND]`. */
 int cmd_help(const struct cli *cli, const struct args *a, struct err *err);
 
 #endif

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.c - options and words of a command line
+ * args.c - parses a command line's options and words
  */
 #include "control/cli/core/args.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "control/cli/core/guess.h"
 #include "control/shared/names.h"
 #include "lib/file.h"
+#include "lib/guess.h"
 
 #define ENV_FILE_MAX (1024u * 1024)
-#define PIDS_MAX 4194304u /* the kernel's own; acd has the same */
+#define PIDS_MAX 4194304u /* the kernel's maximum; acd has the same */
 #define TAIL_MAX 100000000u
 
 static int env_push(struct args *a, const char *entry, struct err *err)
@@ -24,7 +25,7 @@ static int env_push(struct args *a, const char *entry, struct err *err)
 	return 0;
 }
 
-/* NAME alone takes the value from our own environment. */
+/* NAME alone takes the value from ac's own environment. */
 static int env_add(struct args *a, const char *entry, struct err *err)
 {
 	SCOPED_STR own = NULL;
@@ -44,7 +45,8 @@ static int env_add(struct args *a, const char *entry, struct err *err)
 	return env_push(a, own, err);
 }
 
-/* One entry a line; empty lines and those that begin with # are skipped. */
+/* Reads an entry from each line; skips empty lines and those that begin with
+ * #. */
 static int env_file_add(struct args *a, const char *path, struct err *err)
 {
 	SCOPED_STR text = NULL;
@@ -72,7 +74,7 @@ static int env_file_add(struct args *a, const char *path, struct err *err)
 	return 0;
 }
 
-/* It takes back what was said before it. */
+/* "none" drops the credentials before it. */
 static int credential_add(struct args *a, const char *value, struct err *err)
 {
 	if (strcmp(value, "none") == 0) {
@@ -97,8 +99,18 @@ static int deny_add(struct args *a, const char *value, struct err *err)
 	return reach_add_targets(&a->reach.deny, "--deny", value, err);
 }
 
-/* Where the value of an option goes. @empty: 0 or "" is a value too; 0 takes
- * back what stays with an instance. */
+/* "none" drops the services before it. */
+static int service_add(struct args *a, const char *value, struct err *err)
+{
+	if (*value == '\0')
+		return err_set(err, -EINVAL, "--service needs a value");
+	if (strcmp(value, "none") == 0)
+		strv_done(&a->reach.services);
+	return strv_push(&a->reach.services, value) < 0 ? err_nomem(err) : 0;
+}
+
+/* Where the value of an option goes. @empty: 0 or "" is a valid value; 0
+ * removes a limit that stays with an instance. */
 struct place {
 	enum {
 		PLACE_NONE,
@@ -112,7 +124,7 @@ struct place {
 	int (*fn)(struct args *a, const char *value, struct err *err);
 };
 
-/* The member's type says what it takes. */
+/* The member's type decides which values are valid. */
 #define PLACE(member, is_empty)                                          \
 	{                                                                \
 		.kind = _Generic(((struct args *)NULL)->member,        \
@@ -127,7 +139,7 @@ struct place {
 		.kind = PLACE_FN, .fn = (function), \
 	}
 
-/* Of every option with a value; args_test holds that none is missing. */
+/* For every option with a value; args_test checks that none is missing. */
 static const struct place places[ARG_MAX] = {
 	[ARG_CPUS] = PLACE(cpus_milli, true),
 	[ARG_MEMORY] = PLACE(memory, true),
@@ -141,21 +153,27 @@ static const struct place places[ARG_MAX] = {
 	[ARG_ENV] = BY(env_add),
 	[ARG_ENV_FILE] = BY(env_file_add),
 	[ARG_WORKDIR] = PLACE(workdir, false),
-	[ARG_WORKSPACE] = PLACE(workspace, true), /* its own again */
+	[ARG_WORKSPACE] = PLACE(workspace, true), /* "": a private one */
 	[ARG_ISOLATION] = PLACE(isolation, false),
 	[ARG_RUNTIME] = PLACE(runtime, false),
 	[ARG_EGRESS] = BY(egress_add),
 	[ARG_ALLOW] = BY(allow_add),
 	[ARG_DENY] = BY(deny_add),
+	[ARG_USE_SERVICE] = BY(service_add),
+	[ARG_MODEL_URL] = PLACE(reach.model_url, false),
 	[ARG_CREDENTIAL] = BY(credential_add),
 	[ARG_SECRET] = PLACE(secrets, true),
+	[ARG_PROMPT] = PLACE(prompt, true), /* refused with its reason */
 	[ARG_DETACH_KEYS] = PLACE(detach_keys, true), /* none */
 	[ARG_SIGNAL] = PLACE(signal, false),
 	[ARG_TAIL] = PLACE(tail, false),
 	[ARG_GRACE] = PLACE(grace_ms, true),
 	[ARG_INTERVAL] = PLACE(interval_ms, false),
 	[ARG_SINCE] = PLACE(since, false),
+	[ARG_FROM] = PLACE(from, false),
 	[ARG_OLDER] = PLACE(older_ms, false),
+	[ARG_AS] = PLACE(as, false),
+	[ARG_PROTO] = PLACE(proto, false),
 	[ARG_KIND] = PLACE(vault.kind, false),
 	[ARG_HOST] = PLACE(vault.hosts, false),
 	[ARG_FROM_FILE] = PLACE(vault.from_file, false),
@@ -201,7 +219,7 @@ static int set_number(const struct arg_option *o, uint64_t *place, bool empty,
 			       "--%s '%s' is out of range: it must be more "
 			       "than 0",
 			       o->name, value);
-	/* A number all the same, and none that any of them can be. */
+	/* A negative number is never valid. */
 	if (rc == -EINVAL && value[0] == '-' &&
 	    number_parse(o, value + 1, max, &ignored) != -EINVAL)
 		rc = -ERANGE;
@@ -265,13 +283,13 @@ int args_give(struct args *a, enum arg_id id, const char *value,
 	return option_set(a, &arg_options[id], value, err);
 }
 
-/* The arguments still to come. */
+/* Arguments that are not parsed yet. */
 struct cursor {
 	int argc, i;
 	char **argv;
 };
 
-/* Of the options that the command takes, which may be meant? */
+/* Refuses an unknown option, with the one that may be meant. */
 static int unknown_long(const struct arg_set *options, const char *word,
 			size_t len, struct err *err)
 {
@@ -347,14 +365,71 @@ static void take_cmd(struct args *a, struct cursor *cur, int from)
 	cur->i = cur->argc;
 }
 
+/* ---- a directory ---- */
+
+bool args_is_path(const char *word)
+{
+	const char *p = word;
+
+	if (*p == '~')
+		return p[1] == '/';
+	for (; *p == '.'; p++)
+		if (p - word == 2)
+			return false;
+	return *p == '/' || (p > word && (!*p || strcmp(p, ":ro") == 0 ||
+					  strcmp(p, ":rw") == 0));
+}
+
+/* Returns @word with ~/ replaced, or NULL without memory. */
+static char *dir_expand(const char *word)
+{
+	const char *home = getenv("HOME");
+
+	return *word == '~' && home && *home ?
+		       str_printf("%s%s", home, word + 1) :
+		       strdup(word);
+}
+
+static bool is_directory(const char *word)
+{
+	SCOPED_STR path = str_printf("%s", word);
+	struct stat st;
+
+	if (path && (str_ends(path, ":ro") || str_ends(path, ":rw")))
+		path[strlen(path) - 3] = '\0';
+	return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Takes the directory. Where a command could stand as well (run base work
+ * /bin/ls), only a directory of this machine is one. Returns 1 if @word is
+ * none. */
+static int take_dir(struct args *a, const struct args_rules *rules,
+		    const char *word, struct err *err)
+{
+	SCOPED_STR path = NULL;
+
+	if (!rules->options.has[ARG_WORKSPACE] || a->dir || !args_is_path(word))
+		return 1;
+	path = dir_expand(word);
+	if (!path)
+		return err_nomem(err);
+	if (a->n_words >= rules->words_max && !is_directory(path))
+		return 1;
+	a->dir = ptr_take(&path);
+	return 0;
+}
+
 static int take_word(struct args *a, const struct args_rules *rules,
 		     struct cursor *cur, struct err *err)
 {
 	const char *word = cur->argv[cur->i];
 	unsigned max = rules->words_max < ARGS_WORDS_MAX ? rules->words_max :
 							   ARGS_WORDS_MAX;
+	int rc = take_dir(a, rules, word, err);
 
-	if (a->n_words < max) {
+	if (rc <= 0)
+		return rc;
+	if (a->n_words < max && !a->dir) {
 		a->words[a->n_words++] = word;
 		return 0;
 	}
@@ -371,6 +446,23 @@ static int check_words(const struct args *a, const struct args_rules *rules,
 		return err_set(err, -EINVAL,
 			       "--tty and --no-tty exclude "
 			       "each other");
+	if (args_has(a, ARG_PROMPT) &&
+	    (args_has(a, ARG_TTY) || args_has(a, ARG_INTERACTIVE)))
+		return err_set(err, -EINVAL,
+			       "--prompt has neither terminal nor input: it "
+			       "excludes --tty and --interactive");
+	if (args_has(a, ARG_PROMPT) && args_has(a, ARG_RESUME))
+		return err_set(err, -EINVAL,
+			       "--prompt begins a conversation and --resume "
+			       "goes on with one: they exclude each other");
+	if (a->dir && args_has(a, ARG_WORKSPACE))
+		return err_set(err, -EINVAL,
+			       "the workspace is given twice: by --workspace "
+			       "and as the word '%s'",
+			       a->dir);
+	/* A directory alone is run as its project says. */
+	if (a->dir && rules->options.has[ARG_NO_PROJECT])
+		return 0;
 	if (a->n_words < rules->words_min)
 		return err_set(err, -ENODATA, "a word is missing");
 	return 0;
@@ -409,6 +501,7 @@ int args_parse(const struct args_rules *rules, int argc, char **argv,
 
 void args_done(struct args *a)
 {
+	free(a->dir);
 	strv_done(&a->env);
 	strv_done(&a->credentials);
 	strv_done(&a->secrets);

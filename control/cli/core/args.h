@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * args.h - options and words of a command line; pure but for env files
+ * args.h - parses a command line's options and words; reads env files, else
+ * without side effects
  *
  * Options (options.h) may stand before, between and after the words. What
- * follows "--", or begins with the first word too many, is the command to run
- * in the sandbox.
+ * follows "--", or the last word that the command takes, is the command to run
+ * in the sandbox. For a command that takes --workspace, a word that is a path is
+ * that directory, and the last word that it takes; with --no-project among its
+ * options, it may be the only one.
  */
 #ifndef CONTROL_CLI_CORE_ARGS_H
 #define CONTROL_CLI_CORE_ARGS_H
@@ -26,26 +29,28 @@ struct args_vault {
 };
 
 struct args {
-	struct arg_set given; /* the options that were there, but --help */
+	struct arg_set given; /* options that were given, except --help */
 	bool help;
 	uint64_t cpus_milli, memory, pids, timeout_ms; /* bytes, ms */
 	uint64_t ttl_ms, idle_ms, disk, output;
 	uint64_t tail, grace_ms, interval_ms, older_ms;
 	const char *gpus, *workdir, *workspace, *isolation, *runtime;
-	const char *detach_keys, *signal;
-	const char *since;
-	struct strv env; /* "NAME=value", those of files too, in order */
+	const char *detach_keys, *signal, *prompt;
+	const char *since, *from;
+	const char *as, *proto; /* of a service */
+	struct strv env; /* "NAME=value", also from files, in order */
 	struct strv credentials, secrets; /* as given */
 	struct reach reach;
 	struct args_vault vault;
 	const char *words[ARGS_WORDS_MAX];
 	size_t n_words;
-	char **cmd; /* borrowed from argv, NULL-terminated */
+	char *dir; /* a word that is a path, with ~/ replaced; NULL: none */
+	char **cmd; /* in argv, NULL-terminated */
 	size_t n_cmd;
 };
 
 struct args_rules {
-	struct arg_set options; /* --help is always taken */
+	struct arg_set options; /* that the command takes, besides --help */
 	unsigned words_min, words_max;
 	bool takes_cmd;
 };
@@ -55,16 +60,22 @@ static inline bool args_has(const struct args *a, enum arg_id id)
 	return id == ARG_HELP ? a->help : a->given.has[id];
 }
 
+/* Returns true if a word can only be a path: ".", "..", or one that begins with
+ * "/", "./", "../" or "~/"; each also with ":ro" or ":rw" behind it. */
+bool args_is_path(const char *word);
+
 /*
- * @argv begins after the command's name and is borrowed by @ret. -EINVAL
- * with a message for the user; -ENODATA: words are missing. With --help the
- * count of words is not checked. Release with args_done() whatever the result.
+ * Parses @argv, which begins after the command's name and is borrowed by @ret.
+ * Returns 0; -EINVAL with a message for the user; -ENODATA if words are
+ * missing; another negative errno. With --help the number of words is not
+ * checked. The caller calls args_done() in any case.
  */
 int args_parse(const struct args_rules *rules, int argc, char **argv,
 	       struct args *ret, struct err *err);
 void args_done(struct args *a);
 
-/* As if the option had been there with @value. -EINVAL. */
+/* Adds an option with @value as if it had been given. Returns 0, -EINVAL or
+ * -ENOMEM. */
 int args_give(struct args *a, enum arg_id id, const char *value,
 	      struct err *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli.c - where things are, how to talk
+ * cli.c - paths, messages, questions, JSON
  */
 #include "control/cli/core/cli.h"
 
@@ -34,7 +34,7 @@ static char *home_default(void)
 	return str_printf("%s/.local/share/ac", base ? base : "/root");
 }
 
-/* An absolute path, or the default. */
+/* Returns an absolute path, or the default. */
 static char *home_find(const char *given)
 {
 	char *home = given ? str_printf("%s", given) : home_default();
@@ -47,7 +47,7 @@ static char *home_find(const char *given)
 	return home;
 }
 
-/* The engine's own rule for the names of containers. */
+/* The engine's rule for names of containers. */
 static bool host_name_is_good(const char *name)
 {
 	static const char first[] = "abcdefghijklmnopqrstuvwxyz"
@@ -144,7 +144,7 @@ char *cli_clean(char *out, size_t size, const char *in)
 	return out;
 }
 
-/* Line by line: a message may have several, each gets the prefix. */
+/* Prints line by line: each line of a message gets the prefix. */
 static void say_text(char *text)
 {
 	char line[2048], *rest;
@@ -207,7 +207,7 @@ char *cli_user_paths(const struct cli *cli, char *out, size_t size,
 	return out;
 }
 
-/* A word for programs; acd uses the same for the same. */
+/* Returns a word for programs; acd uses the same words. */
 static const char *error_word(int code)
 {
 	static const struct {
@@ -241,7 +241,7 @@ void cli_fail(const struct cli *cli, const struct err *err, bool usage)
 	}
 	if (usage)
 		word = "usage";
-	line = jsonx_error(word ? word : error_word(err->code), text);
+	line = jsonx_error(word ? word : error_word(err->code), NULL, text);
 	if (line && json_dumpf(line, stderr, JSON_COMPACT) == 0)
 		fputc('\n', stderr);
 }
@@ -254,7 +254,7 @@ static void on_interrupt(int signo)
 	interrupted = 1;
 }
 
-/* A line of stdin, "" at its end. False: Ctrl-C. */
+/* Reads a line of stdin, "" at its end. Returns false after Ctrl-C. */
 static bool ask_line(char *out, int size)
 {
 	const struct sigaction catch = { .sa_handler = on_interrupt };
@@ -272,13 +272,14 @@ static bool ask_line(char *out, int size)
 
 static char last_words[256]; /* "": none */
 
-/* Only what signal-safety(7) allows. */
+/* Calls only what signal-safety(7) allows. */
 static void on_interrupt_tell(int signo)
 {
 	ssize_t n = write(STDERR_FILENO, last_words, strlen(last_words));
 
-	(void)n; /* nobody is left to be told of a failure */
-	/* Who started us sees how we ended: this comes when we return. */
+	(void)n; /* a failure cannot be reported */
+	/* The signal comes when we return, so that our parent sees how we
+	 * ended. */
 	signal(signo, SIG_DFL);
 	raise(signo);
 }
@@ -287,11 +288,11 @@ void cli_on_interrupt(const struct cli *cli, const char *text)
 {
 	struct sigaction act = { .sa_handler = SIG_DFL }, before;
 
-	/* Who started us in the background wants it ignored. */
+	/* A parent that starts us in the background wants it ignored. */
 	if (sigaction(SIGINT, NULL, &before) < 0 ||
 	    before.sa_handler == SIG_IGN)
 		return;
-	/* Words that are being written are never said. */
+	/* No handler is set while the message changes. */
 	sigaction(SIGINT, &act, NULL);
 	if (!text)
 		return;
@@ -303,7 +304,7 @@ void cli_on_interrupt(const struct cli *cli, const char *text)
 
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 {
-	char answer[16] = "", question[8192]; /* nothing of it may be cut */
+	char answer[16] = "", question[8192]; /* never cut */
 	va_list ap;
 
 	if (yes)
@@ -347,9 +348,20 @@ int cli_usage(const struct err *err)
 	return err->code == -EINVAL ? CLI_USAGE : err->code;
 }
 
+void cli_note(int code, const struct err *why, int *rc, struct err *err)
+{
+	if (code >= 0)
+		return;
+	if (*rc < 0)
+		say_error("%s", why->msg);
+	else
+		*err = *why;
+	*rc = code;
+}
+
 int cli_print_json(const json_t *value, bool pretty, struct err *err)
 {
-	/* 12 digits: 0.1 is printed as 0.1, and no count of ours has more. */
+	/* 12 digits: 0.1 is printed as 0.1, and no count is longer. */
 	size_t flags = JSON_ENCODE_ANY | JSON_PRESERVE_ORDER |
 		       JSON_REAL_PRECISION(12) |
 		       (pretty ? JSON_INDENT(2) : JSON_COMPACT);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli.h - what every command knows: where things are, how to talk
+ * cli.h - what every command needs: paths, messages, questions, JSON
  */
 #ifndef CONTROL_CLI_CORE_CLI_H
 #define CONTROL_CLI_CORE_CLI_H
@@ -10,79 +10,86 @@
 
 #include "lib/err.h"
 
-/* Exit codes that are not a command's own. */
+/* Exit codes that are not those of a command that was run. */
 #define CLI_EXIT_FAIL 1 /* our failure */
 #define CLI_EXIT_USAGE 2
 #define CLI_EXIT_DOWN 3 /* `ac status`: ac-host does not run */
 #define CLI_EXIT_INTERRUPTED 130 /* Ctrl-C at a question */
-#define CLI_EXIT_RUN 125 /* our failure where a command's code is expected */
+#define CLI_EXIT_RUN 125 /* our failure, where a command's code is expected */
 
 struct cli {
 	char *home; /* $AC_HOME, absolute */
 	char *host; /* name of the outer container */
 	char *volume; /* of the nested engine's images */
-	char *share; /* folder that holds images/ and blueprints/ */
-	char *sock; /* of acd */
-	char *mount_sock; /* for workspaces */
+	char *share; /* folder with images/ and blueprints/ */
+	char *sock; /* acd's */
+	char *mount_sock; /* acd's, for workspaces */
 	bool json, quiet; /* --json, --quiet */
-	bool whole; /* --no-trunc: nothing is cut to the terminal's width */
+	bool whole; /* --no-trunc: do not cut to the terminal's width */
 	bool out_tty, err_tty;
 	bool colour; /* stdout is a terminal and NO_COLOR is not set */
 };
 
 /* Fills @cli from the environment: AC_HOME, XDG_DATA_HOME, HOME, AC_HOST,
- * AC_ROOT, NO_COLOR. Makes nothing. Release with cli_done(). */
+ * AC_ROOT, NO_COLOR. Makes no files. The caller calls cli_done(). Returns 0 or
+ * a negative errno with @err. */
 int cli_init(struct cli *cli, struct err *err);
 void cli_done(struct cli *cli); /* accepts zeroed */
 
-/* Copies what is printable in the user's locale, the rest as \xNN; cut to
- * @size, always ended. Returns @out. */
+/* Copies @in, with \xNN for what is not printable in the user's locale; cut to
+ * @size, always terminated. Returns @out. */
 char *cli_clean(char *out, size_t size, const char *in);
 
-/* Talk on stderr, "ac: " first; control bytes are escaped. say_info() is
- * silent under --quiet. */
+/* Print a message on stderr, after "ac: "; control bytes are escaped.
+ * say_info() prints nothing under --quiet. */
 void say_info(const struct cli *cli, const char *fmt, ...) ATTR_PRINTF(2, 3);
 void say_error(const char *fmt, ...) ATTR_PRINTF(1, 2);
-/* Each of the "warnings" of an answer of acd; none: nothing. */
+/* Prints each of the "warnings" in an answer of acd, if there are any. */
 void say_warnings(const json_t *answer);
 
-/* The failure in @err, at the end of a command: say_error(), or with --json
- * {"error": {"code", "message"}} on one line of stderr. The code is that of
- * acd where it refused, else a word for @err->code; "usage" when @usage. */
+/* Reports the failure @err at the end of a command: by say_error(), or with
+ * --json as {"error": {"code", "message"}} on one line of stderr. The code is
+ * acd's word if acd refused, else a word for @err->code; "usage" if @usage. */
 void cli_fail(const struct cli *cli, const struct err *err, bool usage);
 
-/* @in with the paths of ac-host's state as they are on this machine; cut to
- * @size. Returns @out. Pure. */
+/* Copies @in with paths of ac-host's state replaced by those on this machine;
+ * cut to @size. Returns @out. */
 char *cli_user_paths(const struct cli *cli, char *out, size_t size,
 		     const char *in);
 
-/* Says @text (at most 200 bytes) when Ctrl-C ends the program from here on: what
- * is kept, and how to go on. NULL: it ends silently again. */
+/* Sets the message (at most 200 bytes) for an end by Ctrl-C: what is kept, and
+ * how to go on. NULL: none. */
 void cli_on_interrupt(const struct cli *cli, const char *text);
 
 /*
- * Asks on the terminal and reads y or yes. 0: go on (also with @yes, without
- * a question); else the code to exit with: the user said no, or there is no
- * terminal to ask on, which it tells.
+ * Asks on the terminal and reads y or yes. Returns 0 to go on (with @yes
+ * without a question), else the exit code: the user said no, or there is no
+ * terminal, which it reports.
  */
 int cli_confirm(const struct cli *cli, bool yes, const char *fmt, ...)
 	ATTR_PRINTF(3, 4);
 
-/* Says in @err why stdout does not take what was written; errno tells. */
+/* Sets @err to why stdout does not take output, by errno. Returns its code. */
 int cli_stdout_failed(struct err *err);
 
-/* What a command returns when @err is about the words it was given, and its
- * --help is to be named: no exit code, as 2 may be that of what it ran. */
+/* Returned by a command if @err is about its words, so that --help is
+ * mentioned. It is no exit code, since 2 may be that of the program which was
+ * run. */
 #define CLI_USAGE 1000
-/* Returns CLI_USAGE for -EINVAL in @err; failures of another kind stay what they
- * are. */
+/* Returns CLI_USAGE if @err is -EINVAL, else its code. */
 int cli_usage(const struct err *err);
 
-/* One line of JSON on stdout (several, indented, when @pretty). */
+/* Notes what one of several calls returned, with @why, in the result *@rc of all: a
+ * failure does not stop the others. @err gets the first failure; later ones are
+ * printed. *@rc becomes the last one's code. */
+void cli_note(int code, const struct err *why, int *rc, struct err *err);
+
+/* Prints JSON on stdout, on one line unless @pretty. Returns 0 or a negative
+ * errno with @err. */
 int cli_print_json(const json_t *value, bool pretty, struct err *err);
 
-/* Member of an object for people and for comparisons: "" or 0 when it is
- * missing or of another type. */
+/* Return a member of an object, borrowed; "" or 0 if it is missing or of
+ * another type. */
 const char *json_text(const json_t *obj, const char *key);
 long long json_count(const json_t *obj, const char *key);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dirwalk.c - a directory of the user's, opened once and judged as opened
+ * dirwalk.c - opens a directory of the user's once, and judges what was opened
  *
- * Theory of operation. A name that was checked may mean something else when
- * it is opened: an agent that works in a directory above can put a link in
- * the place of a directory at any moment. So each component is opened
- * relative to the descriptor before it, a link is read from the descriptor of
- * the link itself, and the caller judges the descriptor at the end.
+ * Theory of operation: a name that was checked may mean something else when it
+ * is opened. An agent that works in a directory above can replace a directory
+ * by a link at any moment. So each component is opened relative to the
+ * descriptor before it, a link is read from its own descriptor, and the caller
+ * judges the final descriptor.
  *
- * Whether one directory is in another is asked in two ways. The way up by
- * ".." sees mounts as the user sees them. It does not see that a bind mount
- * shows the same files elsewhere; the place in the file system (device, path
- * of the mount's root, path below the mount) does.
+ * Whether one directory is in another is checked in two ways. The way up by
+ * ".." sees mounts as the user does, but not that a bind mount shows the same
+ * files elsewhere. The place in the file system does (device, path of the
+ * mount's root, path below the mount).
  */
 #include "control/cli/core/dirwalk.h"
 
@@ -43,7 +43,7 @@ void dirwalk_hook(void (*fn)(void *arg, const char *name), void *arg)
 
 /* ---- the walk down ---- */
 
-/* @name has no '/'; "." and ".." are names too. */
+/* Opens @name, which has no '/'; it may be "." or "..". */
 static int open_beneath(int dir, const char *name, int flags)
 {
 	const struct open_how how = {
@@ -52,7 +52,7 @@ static int open_beneath(int dir, const char *name, int flags)
 	};
 	long fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
 
-	/* An older kernel, or a filter that does not know it. */
+	/* An older kernel, or a seccomp filter that does not know it. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
 	return fd < 0 ? -errno : (int)fd;
@@ -71,21 +71,21 @@ static int turn_add(struct dirwalk *w, int dir, bool link)
 	return 0;
 }
 
-/* The link's text and what was to come behind it, in the place of *rest. */
+/* Replaces *rest by the link's text and the rest of the path. */
 static int link_follow(struct dirwalk *w, int link, char **rest)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(link, "", target, sizeof(target));
 	char *joined;
-	int r;
+	int rc;
 
 	if (n < 0)
 		return -errno;
 	if (n == 0 || n == (ssize_t)sizeof(target))
 		return -ENAMETOOLONG;
-	r = turn_add(w, w->fd, true);
-	if (r < 0)
-		return r;
+	rc = turn_add(w, w->fd, true);
+	if (rc < 0)
+		return rc;
 	joined = str_printf("%.*s/%s", (int)n, target, *rest);
 	if (!joined)
 		return -ENOMEM;
@@ -95,7 +95,7 @@ static int link_follow(struct dirwalk *w, int link, char **rest)
 	return 0;
 }
 
-/* One that is no directory: a link, or something that leads nowhere. */
+/* Handles a component that is no directory: a link, or an error. */
 static int step_other(struct dirwalk *w, const char *name,
 		      enum dirwalk_links links, char **rest)
 {
@@ -116,7 +116,7 @@ static int step(struct dirwalk *w, const char *name, enum dirwalk_links links,
 
 	if (hook_fn)
 		hook_fn(hook_arg, name);
-	/* With O_DIRECTORY an automounter brings what it has there. */
+	/* O_DIRECTORY makes an automounter mount what it has there. */
 	fd = open_beneath(w->fd, name, O_DIRECTORY);
 	if (fd == -ENOTDIR || fd == -ELOOP)
 		return step_other(w, name, links, rest);
@@ -140,7 +140,8 @@ static int start(struct dirwalk *w, const char *path)
 	return 0;
 }
 
-/* Takes the first component of *rest to @name; false: there is none left. */
+/* Moves the first component of *rest to @name. Returns false if there is
+ * none. */
 static int component(char *rest, char name[NAME_MAX + 1])
 {
 	size_t skip = strspn(rest, "/");
@@ -159,7 +160,7 @@ int dirwalk_open(const char *path, enum dirwalk_links links,
 {
 	SCOPED_STR rest = str_printf("%s", path);
 	char name[NAME_MAX + 1];
-	int r;
+	int rc;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->fd = -1;
@@ -167,22 +168,22 @@ int dirwalk_open(const char *path, enum dirwalk_links links,
 		return -ENOMEM;
 	if (!*path)
 		return -ENOENT;
-	r = start(ret, path);
-	while (r == 0 && (r = component(rest, name)) > 0) {
+	rc = start(ret, path);
+	while (rc == 0 && (rc = component(rest, name)) > 0) {
 		size_t turns = ret->n_turns;
 
 		if (strlen(rest) > PATH_MAX)
 			return -ENAMETOOLONG;
 		if (strcmp(name, ".") == 0) {
-			r = 0;
+			rc = 0;
 			continue;
 		}
-		r = step(ret, name, links, &rest);
-		if (r == 0 && ret->n_turns > turns && ret->turns[turns].link &&
+		rc = step(ret, name, links, &rest);
+		if (rc == 0 && ret->n_turns > turns && ret->turns[turns].link &&
 		    *rest == '/')
-			r = start(ret, rest);
+			rc = start(ret, rest);
 	}
-	return r;
+	return rc;
 }
 
 void dirwalk_done(struct dirwalk *w)
@@ -192,7 +193,7 @@ void dirwalk_done(struct dirwalk *w)
 		fd_closep(&w->turns[--w->n_turns].fd);
 }
 
-/* ---- where it is ---- */
+/* ---- its place ---- */
 
 int dirwalk_id(int fd, struct dir_id *ret)
 {
@@ -226,21 +227,21 @@ static size_t id_find(const struct dir_id *id, const struct dir_id *ids,
 	return i;
 }
 
-/* Opens the directory above @fd. 1: @fd is the root, its own parent in the same
- * mount. */
+/* Opens the directory above @fd. Returns 1 if @fd is the root: its own parent
+ * in the same mount. */
 static int above_open(int fd, const struct dir_id *here, int *ret)
 {
 	SCOPED_FD above = open_beneath(fd, "..", O_DIRECTORY);
 	uint64_t mount = 0, mount_up = 0;
 	struct dir_id up = { 0 };
-	int r = above < 0 ? above : dirwalk_id(above, &up);
+	int rc = above < 0 ? above : dirwalk_id(above, &up);
 
-	if (r == 0)
-		r = mount_id(fd, &mount);
-	if (r == 0)
-		r = mount_id(above, &mount_up);
-	if (r < 0)
-		return r;
+	if (rc == 0)
+		rc = mount_id(fd, &mount);
+	if (rc == 0)
+		rc = mount_id(above, &mount_up);
+	if (rc < 0)
+		return rc;
 	*ret = fd_take(&above);
 	return mount == mount_up && id_find(&up, here, 1) == 0;
 }
@@ -253,20 +254,20 @@ ssize_t dirwalk_above(int fd, const struct dir_id *ids, size_t n)
 		return -errno;
 	for (unsigned i = 0; i < UP_MAX; i++) {
 		struct dir_id here = { 0 };
-		int above = -1, r = dirwalk_id(at, &here);
+		int above = -1, rc = dirwalk_id(at, &here);
 		size_t found;
 
-		if (r < 0)
-			return r;
+		if (rc < 0)
+			return rc;
 		found = id_find(&here, ids, n);
 		if (found < n)
 			return (ssize_t)found;
-		r = above_open(at, &here, &above);
-		if (r < 0)
-			return r;
+		rc = above_open(at, &here, &above);
+		if (rc < 0)
+			return rc;
 		close(at);
 		at = above;
-		if (r > 0)
+		if (rc > 0)
 			return (ssize_t)n;
 	}
 	return -ELOOP;
@@ -289,7 +290,7 @@ int dirwalk_name(int fd, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Where a directory is in its file system. */
+/* The place of a directory in its file system. */
 struct place {
 	char dev[24]; /* "8:1" */
 	char *path;
@@ -301,7 +302,7 @@ static void place_done(struct place *p)
 	p->path = NULL;
 }
 
-/* "\040" and kin are bytes again. */
+/* Decodes "\040" and the like. */
 static void unescape(char *s)
 {
 	char *out = s;
@@ -319,7 +320,7 @@ static void unescape(char *s)
 	*out = '\0';
 }
 
-/* @name without the mount's own place; NULL: it is not below it. */
+/* Returns @name without the mount point, or NULL if it is not below it. */
 static const char *below(const char *name, const char *point)
 {
 	size_t len = strcmp(point, "/") == 0 ? 0 : strlen(point);
@@ -330,7 +331,7 @@ static const char *below(const char *name, const char *point)
 	return name + len;
 }
 
-/* A line of mountinfo (proc(5)): "id parent maj:min root point …". */
+/* Parses a line of mountinfo (proc(5)): "id parent maj:min root point …". */
 static int place_of_line(char *line, uint64_t id, const char *name,
 			 struct place *ret)
 {
@@ -365,12 +366,12 @@ static int place_of(int fd, struct place *ret)
 	SCOPED_FD info = -1;
 	uint64_t id = 0;
 	ssize_t len;
-	int r = mount_id(fd, &id);
+	int rc = mount_id(fd, &id);
 
-	if (r == 0)
-		r = dirwalk_name(fd, &name);
-	if (r < 0 || !name)
-		return r < 0 ? r : -ENOENT;
+	if (rc == 0)
+		rc = dirwalk_name(fd, &name);
+	if (rc < 0 || !name)
+		return rc < 0 ? rc : -ENOENT;
 	info = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	text = malloc(MOUNTINFO_MAX + 1);
 	if (info < 0 || !text)
@@ -379,10 +380,10 @@ static int place_of(int fd, struct place *ret)
 	if (len < 0)
 		return (int)len;
 	text[len] = '\0';
-	for (line = strtok_r(text, "\n", &save); line && r == 0;
+	for (line = strtok_r(text, "\n", &save); line && rc == 0;
 	     line = strtok_r(NULL, "\n", &save))
-		r = place_of_line(line, id, name, ret);
-	return r > 0 ? 0 : r < 0 ? r : -EBADMSG;
+		rc = place_of_line(line, id, name, ret);
+	return rc > 0 ? 0 : rc < 0 ? rc : -EBADMSG;
 }
 
 static bool place_in(const struct place *outer, const struct place *inner)
@@ -396,19 +397,19 @@ int dirwalk_contains(int outer, int inner)
 	struct place a = { 0 }, b = { 0 };
 	struct dir_id id = { 0 };
 	ssize_t up;
-	int r = dirwalk_id(outer, &id);
+	int rc = dirwalk_id(outer, &id);
 
-	if (r < 0)
-		return r;
+	if (rc < 0)
+		return rc;
 	up = dirwalk_above(inner, &id, 1);
 	if (up <= 0)
 		return up < 0 ? (int)up : 1;
-	r = place_of(outer, &a);
-	if (r == 0)
-		r = place_of(inner, &b);
-	if (r == 0)
-		r = a.path && b.path ? place_in(&a, &b) : -ENOENT;
+	rc = place_of(outer, &a);
+	if (rc == 0)
+		rc = place_of(inner, &b);
+	if (rc == 0)
+		rc = a.path && b.path ? place_in(&a, &b) : -ENOENT;
 	place_done(&a);
 	place_done(&b);
-	return r;
+	return rc;
 }

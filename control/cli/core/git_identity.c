@@ -10,7 +10,7 @@
 
 #define GIT_MS 2000u
 
-/* One of these is an identity of the instance's own. */
+/* Returns true if the instance has an identity of its own. */
 static bool has_own(const struct strv *env)
 {
 	static const char *const names[] = {
@@ -36,12 +36,13 @@ static bool is_good(const char *value)
 	return len > 0 && len <= GIT_IDENTITY_MAX;
 }
 
-/* What @scope says of @key: a heap string, NULL for nothing of use. */
+/* Returns the value of @key in @scope, a heap string, or NULL if it is
+ * unusable. */
 static char *ask(const char *scope, const char *key)
 {
 	const char *const argv[] = { "git",   "config", scope, "--includes",
 				     "--get", key,      NULL };
-	/* At the root no project is found, whatever is asked. */
+	/* In the root directory git finds no project. */
 	const struct proc_opts opts = { .argv = argv,
 					.cwd = "/",
 					.fd = { -1, -1, -1 },
@@ -85,7 +86,7 @@ int git_identity_get(const struct strv *env, struct strv *ret)
 	return 0;
 }
 
-/* What @identity has behind @key, "" for nothing. */
+/* Returns what follows @key in @identity, "" for nothing. */
 static const char *of(const struct strv *identity, const char *key)
 {
 	for (size_t i = 0; i < identity->n; i++)

@@ -11,15 +11,15 @@
 #define GIT_IDENTITY_MAX 256u /* bytes of each; init-guard has the same */
 
 /*
- * Adds "AC_GIT_NAME=…" and "AC_GIT_EMAIL=…" to @ret, of which init-guard makes
- * git's system configuration in the sandbox. Read from the user's global
- * configuration, else the system's, and nothing else of it: no configuration of
- * a project is read. Adds nothing when @env has an identity already, when git is
- * missing, or when a value is empty, too long or has control bytes. -ENOMEM.
+ * Appends "AC_GIT_NAME=…" and "AC_GIT_EMAIL=…" to @ret; init-guard makes git's
+ * system configuration in the sandbox of them. They come from the user's global
+ * configuration, else the system's, never from a project's. Appends nothing if
+ * @env has an identity, git is missing, or a value is empty, too long or has
+ * control bytes. Returns 0 or -ENOMEM.
  */
 int git_identity_get(const struct strv *env, struct strv *ret);
 
-/* Says whose name git in the sandbox has, if @identity holds one. */
+/* Tells the user which name git in the sandbox has, if @identity has one. */
 void git_identity_tell(const struct cli *cli, const struct strv *identity);
 
 #endif

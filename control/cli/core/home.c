@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * home.c - $AC_HOME: can all that ac keeps be there?
+ * home.c - makes $AC_HOME, and checks that it can be used
  */
 #include "control/cli/core/home.h"
 
@@ -14,7 +14,7 @@
 #include "lib/file.h"
 #include "lib/str.h"
 
-/* File systems of the kernel's own: nothing that is made there is kept. */
+/* The kernel's own file systems: files there are not kept. */
 static const struct {
 	unsigned long magic;
 	const char *name;
@@ -34,7 +34,7 @@ static int refuse(const struct cli *cli, int code, const char *why,
 		       cli->home, why);
 }
 
-/* Refuses a place where nothing can be made, for the reason @code. */
+/* Refuses a place where no files can be made, because of @code. */
 static int refuse_write(const struct cli *cli, int code, struct err *err)
 {
 	char why[96];
@@ -43,7 +43,7 @@ static int refuse_write(const struct cli *cli, int code, struct err *err)
 	return refuse(cli, code, why, err);
 }
 
-/* The nearest directory that is there, of @path or above it. */
+/* Finds the nearest existing directory, @path or above it. */
 static int find_there(const char *path, char **ret, struct stat *st)
 {
 	SCOPED_STR at = strdup(path);
@@ -65,7 +65,7 @@ static int find_there(const char *path, char **ret, struct stat *st)
 	return 0;
 }
 
-/* What can be told before anything is made. */
+/* Checks what can be known before anything is made. */
 static int check_place(const struct cli *cli, struct err *err)
 {
 	SCOPED_STR there = NULL;
@@ -102,7 +102,7 @@ static int check_place(const struct cli *cli, struct err *err)
 
 static int make_dirs(const struct cli *cli, struct err *err)
 {
-	/* Made here so that the user owns them, whoever acd is. */
+	/* Made here, so they belong to the user and not to acd. */
 	static const char *const subs[] = { "",           "/run",
 					    "/log",       "/runtime",
 					    "/instances", "/blueprints" };
@@ -121,7 +121,8 @@ static int make_dirs(const struct cli *cli, struct err *err)
 	return 0;
 }
 
-/* acd listens on sockets in run/: FAT and some network file systems have none. */
+/* acd listens on sockets in run/; FAT and some network file systems have
+ * none. */
 static int check_socket(const struct cli *cli, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/run/.p%d", cli->home, (int)getpid());
@@ -131,7 +132,7 @@ static int check_socket(const struct cli *cli, struct err *err)
 
 	if (!path)
 		return err_nomem(err);
-	/* Never longer than that of the real one, mount.sock. */
+	/* At most as long as the real name, mount.sock. */
 	if (fd < 0 || strlen(path) >= sizeof(sun.sun_path))
 		return 0;
 	memcpy(sun.sun_path, path, strlen(path) + 1);

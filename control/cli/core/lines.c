@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lines.c - lines of text that come in pieces
+ * lines.c - splits pieces of text into lines
  */
 #include "control/cli/core/lines.h"
 

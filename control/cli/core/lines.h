@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lines.h - lines of text that come in pieces
+ * lines.h - splits pieces of text into lines
  */
 #ifndef CONTROL_CLI_CORE_LINES_H
 #define CONTROL_CLI_CORE_LINES_H
@@ -9,12 +9,12 @@
 
 #include "lib/buf.h"
 
-/* One line without its end, borrowed; not ended by NUL. */
+/* @line: without its end, borrowed, not NUL-terminated. */
 typedef int (*lines_fn)(void *arg, const char *line, size_t len);
 
-/* Calls @fn with each whole line; the beginning of the next one is kept in
- * @held, whose maximum bounds a line. -EMSGSIZE past it; a negative result of
- * @fn ends it and is returned. */
+/* Calls @fn with each complete line. The beginning of the next line is kept in
+ * @held, whose maximum bounds a line. Returns 0, -EMSGSIZE for a longer line,
+ * or a negative result of @fn, which ends it. */
 int lines_feed(struct buf *held, const char *data, size_t len, lines_fn fn,
 	       void *arg);
 

@@ -2,8 +2,8 @@
 /*
  * options.h - the table of options, and sets of them
  *
- * One table serves all commands: an option means the same everywhere, and each
- * command says which of them it takes.
+ * One table serves all commands: an option means the same everywhere. Each
+ * command has the set of those that it takes.
  */
 #ifndef CONTROL_CLI_CORE_OPTIONS_H
 #define CONTROL_CLI_CORE_OPTIONS_H
@@ -31,9 +31,13 @@ enum arg_id {
 	ARG_EGRESS,
 	ARG_ALLOW,
 	ARG_DENY,
+	ARG_USE_SERVICE,
+	ARG_MODEL_URL,
 	ARG_CREDENTIAL,
 	ARG_SECRET,
 	ARG_BUILD,
+	ARG_PROMPT,
+	ARG_RESUME,
 	ARG_DETACH,
 	ARG_RM,
 	ARG_TTY,
@@ -44,11 +48,13 @@ enum arg_id {
 	ARG_NO_CACHE,
 	ARG_FORCE,
 	ARG_LOOK,
+	ARG_UPDATE,
 	ARG_YES,
 	ARG_IMAGES,
 	ARG_ALL,
 	ARG_FOLLOW,
 	ARG_LINKS,
+	ARG_NO_PROJECT,
 	ARG_TAIL,
 	ARG_GRACE,
 	ARG_ONCE,
@@ -56,9 +62,14 @@ enum arg_id {
 	ARG_SINCE,
 	ARG_NO_TRUNC,
 	ARG_RUNNING,
+	ARG_RESOLVED,
+	ARG_FROM,
 	ARG_OLDER,
 	ARG_DRY_RUN,
 	ARG_LAST,
+	/* of `ac service` */
+	ARG_AS,
+	ARG_PROTO,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,
@@ -76,6 +87,7 @@ enum arg_id {
 	ARG_EXPIRES,
 	ARG_ALLOW_CLASSIC,
 	ARG_HANDOVER,
+	ARG_INSECURE,
 	ARG_NOTE,
 	ARG_ACCESS_KEY,
 	ARG_REGION,
@@ -88,8 +100,8 @@ enum arg_id {
 	ARG_MAX
 };
 
-/* Which options, of all there are. A set is a constant that names them:
- * ARG_SET(ARG_IN(JSON), ARG_IN(QUIET)); ARG_SET_NONE is the empty one. */
+/* A set of options. Constants name them: ARG_SET(ARG_IN(JSON), ARG_IN(QUIET));
+ * ARG_SET_NONE is empty. */
 struct arg_set {
 	bool has[ARG_MAX];
 };
@@ -105,51 +117,57 @@ struct arg_set {
 
 enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_SIZE, ARG_MILLI, ARG_MS, ARG_COUNT };
 
-/* What can stand there, for shell completion. */
+/* Possible words, for shell completion. */
 enum arg_words {
 	WORDS_NONE,
 	WORDS_INSTANCE,
 	WORDS_BLUEPRINT,
+	WORDS_IMAGE,
+	WORDS_DEFINITION, /* a local file, or a blueprint */
 	WORDS_EITHER, /* instance or blueprint */
-	WORDS_RUNNING, /* instances that run */
+	WORDS_RUNNING, /* running instances */
 	WORDS_LOG, /* host, proxy, gateway, gvisor, engine, agent, instances */
 	WORDS_SHELL, /* bash, zsh, fish */
+	WORDS_SCHEMA, /* blueprint, preset, policy, openapi */
 	WORDS_COMMAND,
-	WORDS_COPY, /* a file here, or INSTANCE: */
+	WORDS_COPY, /* a local file, or INSTANCE: */
 	WORDS_DIR,
 	WORDS_FILE,
 	WORDS_ISOLATION,
-	WORDS_RUNTIME, /* who starts sandboxes */
-	WORDS_EGRESS, /* modes and presets, by commas */
+	WORDS_RUNTIME, /* that starts sandboxes */
+	WORDS_EGRESS, /* modes and presets, separated by commas */
+	WORDS_PRESET, /* presets of all kinds */
 	WORDS_MODE, /* open, balanced, locked */
-	WORDS_VERB, /* the second word of `ac policy`, `ac vault` */
+	WORDS_VERB, /* the second word of `ac policy`, `ac vault` … */
 	WORDS_CREDENTIAL,
+	WORDS_SERVICE, /* of the user's network */
+	WORDS_PROTO, /* http, tls, tcp */
 	WORDS_SECRET, /* kinds of credentials */
 	WORDS_CONFIG, /* keys of config.yaml */
 };
 
 struct arg_option {
 	const char *name; /* without the dashes */
-	char letter; /* 0: none; unique among those of one command */
+	char letter; /* 0: none; unique within one command */
 	enum arg_kind kind;
-	const char *value; /* what help calls the value, NULL for flags */
+	const char *value; /* its name in the help, NULL for flags */
 	const char *help;
 	enum arg_words words; /* completes the value */
 };
 
 extern const struct arg_option arg_options[ARG_MAX];
 
-/* Does a command that takes @set take this one? --help is always taken. */
+/* Returns true if a command with @set takes the option; all take --help. */
 static inline bool arg_set_takes(const struct arg_set *set, size_t id)
 {
 	return id == ARG_HELP || set->has[id];
 }
 
-/* Is any option in both? */
+/* Returns true if an option is in both. */
 bool arg_set_meets(const struct arg_set *a, const struct arg_set *b);
 
-/* The option that a command which takes @set has by that long name (@len bytes,
- * without the dashes) or letter; NULL when it has none. */
+/* Return an option of a command with @set, by its long name (@len bytes,
+ * without dashes) or by its letter, or NULL. */
 const struct arg_option *arg_find_long(const struct arg_set *set,
 				       const char *name, size_t len);
 const struct arg_option *arg_find_letter(const struct arg_set *set,
@@ -158,7 +176,7 @@ const struct arg_option *arg_find_letter(const struct arg_set *set,
 /* The same for @name with its dashes: "--cpus" or "-m". */
 const struct arg_option *arg_find(const struct arg_set *set, const char *name);
 
-/* The option's place in the table. */
+/* Returns the option's index in the table. */
 enum arg_id arg_id_of(const struct arg_option *o);
 
 #endif

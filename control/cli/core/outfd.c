@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outfd.c - writing to a shared descriptor without ever waiting
+ * outfd.c - writes to a shared descriptor without blocking
  */
 #include "control/cli/core/outfd.h"
 
@@ -14,10 +14,10 @@
 #include "lib/attr.h"
 #include "lib/str.h"
 
-#define PIPE_BULK (64u * 1024) /* what a pipe holds at first */
+#define PIPE_BULK (64u * 1024) /* default size of a pipe */
 #define PIPE_LARGE (512 * 1024)
 
-/* Another uid's pipe or a missing /proc may refuse. */
+/* Opens @fd again. Another uid's pipe or a missing /proc may refuse. */
 static int open_again(int fd, int how)
 {
 	char path[40];
@@ -65,8 +65,8 @@ void outfd_done(struct outfd *o)
 	o->fd = -1;
 }
 
-/* Once, for bulk that did not fit: fewer, larger pieces cost less. Not ahead
- * of need, since a user's pipes have a common limit. */
+/* Enlarges the pipe, once, for bulk that did not fit: fewer, larger pieces cost
+ * less. Not in advance, since all pipes of a user share a limit. */
 static bool grow(struct outfd *o, size_t len)
 {
 	if (o->mode != OUTFD_OWN || o->grown || len < PIPE_BULK)
@@ -74,11 +74,11 @@ static bool grow(struct outfd *o, size_t len)
 	o->grown = true;
 	if (fcntl(o->fd, F_SETPIPE_SZ, PIPE_LARGE) > 0)
 		return true;
-	errno = EAGAIN; /* it is a terminal, or was refused: wait for it */
+	errno = EAGAIN; /* a terminal, or refused: wait for it */
 	return false;
 }
 
-/* A pipe with room for POLLOUT takes PIPE_BUF bytes without waiting. */
+/* A pipe that is ready for POLLOUT takes PIPE_BUF bytes without blocking. */
 static ssize_t write_small(int fd, const void *data, size_t len)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.c - a sign of life for steps that take longer than a second
+ * progress.c - shows the progress of steps that take longer than a second
  */
 #include "control/cli/core/progress.h"
 
@@ -28,15 +28,15 @@ char *progress_cut(char *out, size_t size, const char *text)
 
 	cli_clean(out, size, text);
 	end = strlen(out);
-	/* Escapes may make up for what was left out; then there are no dots. */
+	/* Escapes may fill what was cut; then there are no dots. */
 	if (strlen(text) <= end || size < sizeof(more))
 		return out;
 	if (end > size - sizeof(more))
 		end = size - sizeof(more);
 	for (word = end; word > 0 && out[word] != ' '; word--)
 		;
-	/* A single long word is cut where it must be, but not within a
-	 * character of several bytes. */
+	/* A single long word is cut anywhere, but not inside a character of
+	 * several bytes. */
 	if (word > 0)
 		end = word;
 	while (end > 0 && ((unsigned char)out[end] & 0xc0) == 0x80)
@@ -47,7 +47,7 @@ char *progress_cut(char *out, size_t size, const char *text)
 	return out;
 }
 
-/* Text longer than the line would wrap, and then not be written over. */
+/* Longer text would wrap and could not be overwritten. */
 static void show_tty(struct progress *p, uint64_t elapsed_ms)
 {
 	char shown[56];

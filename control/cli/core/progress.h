@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.h - a sign of life for steps that take longer than a second
+ * progress.h - shows the progress of steps that take longer than a second
  *
- * On a terminal one line that is written over, elsewhere a plain line when
- * the text changes and every 15 s. Nothing under --quiet.
+ * On a terminal it is one line that is overwritten; elsewhere a line when the
+ * text changes, and every 15 s. Shows nothing under --quiet.
  */
 #ifndef CONTROL_CLI_CORE_PROGRESS_H
 #define CONTROL_CLI_CORE_PROGRESS_H
@@ -19,15 +19,22 @@ struct progress {
 	bool tty, quiet;
 };
 
-/* @text as it is shown in @size bytes: cut between two words, with "..." for
- * what is left out. Returns @out. Pure. */
+/* Writes @text, escaped, to @out of @size bytes; cuts it between two words,
+ * with "..." for the rest, if it is longer. Returns @out. */
 char *progress_cut(char *out, size_t size, const char *text);
 
+/* Begins the step @what, which must live until the step's end. Shows nothing
+ * yet. */
 void progress_begin(struct progress *p, const struct cli *cli,
 		    const char *what);
-/* Call it often. @text: how far, may be ""; NULL: as before. */
+/* Shows the step if it is time to. To be called often. @text: how far it is,
+ * copied, may be ""; NULL: as before. */
 void progress_tick(struct progress *p, const char *text);
-void progress_end(struct progress *p); /* leaves a clean line */
-void progress_stop(struct progress *p); /* the same, and it is not done */
+/* Both end what is shown, and clear the line of a terminal. progress_end() is
+ * for a step that is done: without a terminal it prints that, if the step was
+ * shown. progress_stop() is for one that failed, or before other output; after
+ * it, progress_tick() shows the step again. */
+void progress_end(struct progress *p);
+void progress_stop(struct progress *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * reach.c - what --egress, --allow and --deny ask for
+ * reach.c - what --egress, --allow, --deny, --service and --model-url ask for
  */
 #include "control/cli/core/reach.h"
 
@@ -8,8 +8,7 @@
 
 #include "control/shared/json.h"
 #include "control/shared/names.h"
-
-#define TARGET_MAX 300u /* bytes; a name has 253 at most */
+#include "lib/target.h"
 
 const char *const reach_modes[REACH_MODES] = { "open", "balanced", "locked" };
 
@@ -18,6 +17,7 @@ void reach_done(struct reach *r)
 	strv_done(&r->words);
 	strv_done(&r->allow);
 	strv_done(&r->deny);
+	strv_done(&r->services);
 	r->mode = NULL;
 }
 
@@ -107,114 +107,47 @@ int reach_check_mode(const char *word, struct err *err)
 
 /* ---- one host ---- */
 
-/* Behind a scheme that means a port or a protocol; NULL: another one. */
-static const char *skip_scheme(const char *target)
+static const char *fault_text(enum target_fault fault)
 {
-	static const char *const schemes[] = { "https://", "http://",
-					       "tcp://" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(schemes); i++)
-		if (str_starts(target, schemes[i]))
-			return target + strlen(schemes[i]);
-	return strstr(target, "://") ? NULL : target;
-}
-
-/* "443" or "8000-8010"; what follows a slash is not looked at. */
-static bool is_ports(const char *ports)
-{
-	SCOPED_STR text = str_printf("%.*s", (int)strcspn(ports, "/"), ports);
-	size_t len = text ? strcspn(text, "-") : SIZE_MAX;
-	char first[8];
-	uint64_t a, b;
-
-	if (len >= sizeof(first))
-		return false;
-	snprintf(first, sizeof(first), "%.*s", (int)len, text);
-	if (str_parse_u64(first, 1, 65535, &a) < 0)
-		return false;
-	return !text[len] || str_parse_u64(text + len + 1, a, 65535, &b) == 0;
-}
-
-/* Where the port of @host begins, NULL: it has none. Several colons without
- * brackets are an IPv6 address. */
-static const char *find_port(const char *host)
-{
-	const char *colon = strchr(host, ':');
-
-	if (*host == '[') {
-		colon = strchr(host, ']');
-		return colon && colon[1] == ':' ? colon + 2 : NULL;
-	}
-	return colon && !strchr(colon + 1, ':') ? colon + 1 : NULL;
-}
-
-/* 192.0.2.0/24 or 2001:db8::/32, which is no path. */
-static bool is_range(const char *host, size_t len)
-{
-	size_t base = strspn(host, "0123456789abcdefABCDEF:.");
-
-	return base > 0 && base + 1 < len && host[base] == '/' &&
-	       base + 1 + strspn(host + base + 1, "0123456789") >= len;
-}
-
-/* What nobody can mean by a host, in words; NULL: it may be one. */
-static const char *host_fault(const char *host, size_t len)
-{
-	static const char odd[] = "\"'\\{}()<>|&;!`$%@?#=^~ ";
-	size_t i;
-
-	if (len == 0)
-		return "the host is missing";
-	if (memchr(host, '/', len) && !is_range(host, len))
+	switch (fault) {
+	case TARGET_BAD_SCHEME:
+		return "leave out what is before ://, or say https, http or "
+		       "tcp";
+	case TARGET_BAD_USER:
+		return "leave out the user name and the @: a policy knows "
+		       "hosts alone";
+	case TARGET_BAD_PATH:
 		return "a path cannot be part of it: name the host alone";
-	for (i = 0; i < len; i++)
-		if ((unsigned char)host[i] < ' ' || host[i] == 127 ||
-		    strchr(odd, host[i]))
-			return "a host has no such character";
-	if (memchr(host, '*', len) && !str_starts(host, "*."))
+	case TARGET_NO_HOST:
+		return "the host is missing";
+	case TARGET_BAD_BYTE:
+		return "a host has no such character";
+	case TARGET_BAD_STAR:
 		return "a * stands only at the beginning, as in *.example.org";
-	return NULL;
+	case TARGET_BAD_RANGE:
+		return "a range is the first address and how many bits of it "
+		       "count, as in 192.0.2.0/24";
+	case TARGET_BAD_PORT:
+		return "a port is a number from 1 to 65535, or two with a - "
+		       "between";
+	case TARGET_NO_PORT:
+		return "tcp needs a port";
+	case TARGET_LONG:
+		return "a host's name is too long";
+	case TARGET_BAD_HOST:
+		break;
+	}
+	return "this is no host name and no address";
 }
 
 int reach_check_target(const char *target, struct err *err)
 {
-	const char *host = skip_scheme(target), *port, *fault;
-	size_t len;
+	enum target_fault fault;
+	struct target t;
 
-	if (!host)
-		return err_set(err, -EINVAL,
-			       "'%s': leave out what is before ://, or say "
-			       "https, http or tcp",
-			       target);
-	if (memchr(host, '@', strcspn(host, "/")))
-		return err_set(err, -EINVAL,
-			       "'%s': leave out the user name and the @: a "
-			       "policy knows hosts alone",
-			       target);
-	port = find_port(host);
-	len = port ? (size_t)(port - host) - 1 : strlen(host);
-	/* What a browser shows. */
-	if (!port && len > 1 && host[len - 1] == '/')
-		len--;
-	if (len > TARGET_MAX)
-		return err_set(err, -EINVAL, "a host's name is too long");
-	fault = host_fault(host, len);
-	if (fault)
-		return err_set(err, -EINVAL, "'%s': %s", target, fault);
-	if (port && !is_ports(port))
-		return err_set(err, -EINVAL,
-			       "'%s': a port is a number from 1 to 65535, or "
-			       "two with a - between",
-			       target);
-	if (port && strchr(port, '/'))
-		return err_set(err, -EINVAL,
-			       "'%s': a path cannot be part of it: name the "
-			       "host alone",
-			       target);
-	if (!port && str_starts(target, "tcp://"))
-		return err_set(err, -EINVAL, "'%s': tcp needs a port", target);
-	return 0;
+	if (target_parse(slice_str(target), TARGET_RULE, &t, &fault) == 0)
+		return 0;
+	return err_set(err, -EINVAL, "'%.320s': %s", target, fault_text(fault));
 }
 
 /* ---- for acd ---- */
@@ -225,11 +158,21 @@ static int set_list(json_t *obj, const char *key, const struct strv *list)
 			 0;
 }
 
+/* "none" clears it. */
+static const char *model_url(const struct reach *r)
+{
+	return strcmp(r->model_url, "none") == 0 ? "" : r->model_url;
+}
+
 int reach_put(json_t *body, const struct reach *r)
 {
 	int bad = set_list(body, "egress", &r->words);
 
 	bad |= set_list(body, "allow", &r->allow);
 	bad |= set_list(body, "deny", &r->deny);
+	bad |= set_list(body, "services", &r->services);
+	if (r->model_url)
+		bad |= json_object_set_new(body, "model_url",
+					   jsonx_text(model_url(r)));
 	return bad ? -ENOMEM : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.c - tables for people
+ * table.c - prints tables
  */
 #include "control/cli/core/table.h"
 
@@ -34,11 +34,11 @@ struct table *table_new(const struct cli *cli, const struct table_col *cols,
 		return NULL;
 	}
 	scols_table_set_column_separator(t->st, "  ");
-	/* It would escape a backslash of ours once more; see cell_put(). */
+	/* Else it would escape our backslashes again; see cell_put(). */
 	scols_table_enable_noencoding(t->st, 1);
 	scols_table_enable_colors(t->st, cli->colour);
-	/* A file or a pipe gets every byte, however long the line; so does who
-	 * asks for it. */
+	/* A file or a pipe gets complete lines; so does a user who asks for
+	 * it. */
 	if (!cut)
 		scols_table_set_termwidth(t->st, 4096);
 	for (i = 0; i < n; i++) {
@@ -62,24 +62,24 @@ void table_free(struct table *t)
 	free(t);
 }
 
-/* Cells may be text of a sandbox, and some are escaped already. */
+/* Cells may come from a sandbox, and some are escaped already. */
 static int cell_put(struct table *t, size_t col, const char *text)
 {
 	size_t len = strlen(text), size = 4 * len + 1;
 	char *safe = malloc(size);
-	int r;
+	int rc;
 
 	if (!safe)
 		return -ENOMEM;
-	/* Other locales than those of UTF-8 cannot tell its width. */
+	/* In other locales than UTF-8 the width is unknown. */
 	if (MB_CUR_MAX > 1)
 		str_escape_utf8(safe, size, text, len);
 	else
 		str_escape(safe, size, text, len);
-	r = scols_line_refer_data(t->last, col, safe);
-	if (r < 0)
+	rc = scols_line_refer_data(t->last, col, safe);
+	if (rc < 0)
 		free(safe);
-	return r < 0 ? -ENOMEM : 0;
+	return rc < 0 ? -ENOMEM : 0;
 }
 
 int table_row(struct table *t, const char *const *cells)
@@ -107,7 +107,7 @@ void table_paint(struct table *t, size_t col, enum table_colour colour)
 		scols_cell_set_color(cell, names[colour]);
 }
 
-/* The library prints nothing at all of a table without rows. */
+/* The library prints nothing for a table without rows. */
 static void print_heads(const struct table *t)
 {
 	size_t i;

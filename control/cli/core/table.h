@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table.h - tables for people, over libsmartcols
+ * table.h - prints tables, by libsmartcols
  *
  * Text is shown safely: control bytes are escaped, once.
  */
@@ -26,20 +26,25 @@ enum table_colour { TABLE_PLAIN, TABLE_GREEN, TABLE_YELLOW, TABLE_RED };
 
 struct table;
 
-/* Columns are copied. NULL without memory. */
+/* Makes a table of @n columns, copied from @cols. @cli tells about colours and
+ * the terminal. Returns NULL without memory. */
 struct table *table_new(const struct cli *cli, const struct table_col *cols,
 			size_t n);
-void table_free(struct table *t); /* NULL is fine */
-/* One cell a column, copied. -ENOMEM. */
+/* Frees a table. NULL is fine. */
+void table_free(struct table *t);
+/* Adds a row. @cells has a text for each column, copied; NULL is an empty cell.
+ * Returns 0, or -ENOMEM, and the table cannot be used any more. */
 int table_row(struct table *t, const char *const *cells);
-/* Of the row added last. */
+/* Colours a cell of the last row. No effect without a row or colours. */
 void table_paint(struct table *t, size_t col, enum table_colour colour);
-/* On stdout. Fills @err. */
+/* Prints the table on stdout, only its heads if it has no row. Returns 0 or a
+ * negative errno with @err. */
 int table_print(struct table *t, struct err *err);
 
-/* Adds the row of one item: 0 or -ENOMEM. */
+/* Adds the row for one item to @t, by table_row(). Returns 0 or -ENOMEM. */
 typedef int (*table_add_fn)(struct table *t, const json_t *item);
-/* A whole table on stdout, with a row for each item of @list. */
+/* Prints a table with a row for each item of @list (borrowed), made by @add.
+ * Returns like table_print(), or -ENOMEM. */
 int table_print_list(const struct cli *cli, const struct table_col *cols,
 		     size_t n, const json_t *list, table_add_fn add,
 		     struct err *err);

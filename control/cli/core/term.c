@@ -2,7 +2,7 @@
 /*
  * term.c - the user's terminal
  *
- * The saved settings are global because a crash handler must find them.
+ * The saved settings are global, so that a crash handler finds them.
  */
 #include "control/cli/core/term.h"
 
@@ -17,7 +17,7 @@ static struct {
 	struct termios before;
 } saved;
 
-/* Called from signal handlers too: tcsetattr() only. */
+/* Signal handlers call this too: only tcsetattr(). */
 void term_restore(void)
 {
 	int keep = errno;
@@ -32,7 +32,7 @@ void term_restore(void)
 static void on_crash(int signo)
 {
 	term_restore();
-	/* SA_RESETHAND: now it has its default action. */
+	/* SA_RESETHAND has restored the default action. */
 	raise(signo);
 }
 
@@ -49,7 +49,8 @@ static void crash_handlers_set(void)
 	atexit(term_restore);
 }
 
-/* Saves what the terminal has now: *ret, to be changed. 1: it is saved. */
+/* Saves the terminal's settings, and copies them to *ret to be changed. Returns
+ * 1 if they are saved already. */
 static int settings_save(int fd, struct termios *ret)
 {
 	if (saved.raw)
@@ -113,7 +114,7 @@ int term_size(int fd, uint16_t *ret_rows, uint16_t *ret_cols)
 	return 0;
 }
 
-/* One key of the list, @len characters at @s. */
+/* Parses one key of the list, @len characters at @s. */
 static int key_parse(const char *s, size_t len, uint8_t *ret)
 {
 	unsigned char c;
@@ -153,8 +154,8 @@ int detach_parse(const char *spec, struct detach *ret)
 	return 0;
 }
 
-/* @c does not go on with the sequence: let out what cannot be its beginning
- * any more, and keep the longest end that still can. */
+/* @c does not continue the sequence: passes on what cannot begin it any more,
+ * and keeps the longest end that can. */
 static size_t detach_shift(struct detach *d, uint8_t c, uint8_t *out)
 {
 	uint8_t all[DETACH_KEYS_MAX + 1];

@@ -12,16 +12,18 @@
 #include "lib/err.h"
 
 /*
- * Raw mode for the terminal at @fd (borrowed, one at a time). From then on
- * every way out puts the settings back: term_restore(), exit(), and a crash.
+ * Puts the terminal @fd (borrowed, one at a time) into raw mode. Afterwards
+ * every way out restores the settings: term_restore(), exit(), and a crash.
+ * Returns 0 or a negative errno.
  */
 int term_raw(int fd);
-/* The same, but only so that each key comes at once and is not shown: output,
- * Ctrl-C and Ctrl-Z stay the terminal's. */
+/* Only delivers each key at once, without echo: output, Ctrl-C and Ctrl-Z work
+ * as usual. Otherwise like term_raw(). */
 int term_keys(int fd);
-void term_restore(void); /* harmless when not raw */
+void term_restore(void); /* may be called at any time */
 
-/* -ENOTTY when @fd is no terminal; 24x80 for one that does not know. */
+/* Sets the size, 24x80 if the terminal does not tell it. Returns 0, or -ENOTTY
+ * if @fd is no terminal. */
 int term_size(int fd, uint16_t *ret_rows, uint16_t *ret_cols);
 
 #define DETACH_KEYS_MAX 8u
@@ -30,17 +32,17 @@ int term_size(int fd, uint16_t *ret_rows, uint16_t *ret_cols);
 struct detach {
 	uint8_t keys[DETACH_KEYS_MAX];
 	size_t n; /* 0: no way to detach */
-	size_t held; /* keys[0..held) were typed and kept back */
+	size_t held; /* keys[0..held) were typed and held back */
 };
 
-/* "ctrl-p,ctrl-q": single characters, and ctrl- with a-z @ [ \ ] ^ _; the
- * empty string is no sequence. -EINVAL. */
+/* Parses "ctrl-p,ctrl-q": single characters, and ctrl- with a-z @ [ \ ] ^ _;
+ * the empty string means no keys. Returns 0 or -EINVAL. */
 int detach_parse(const char *spec, struct detach *ret);
 
 /*
- * Passes typed bytes on, but for a sequence that may be the beginning of the
- * keys. @out has room for @len + DETACH_KEYS_MAX bytes. True when the keys
- * were complete; what came after them is dropped.
+ * Copies typed bytes to @out, but holds back what may be the beginning of the
+ * keys. @out has room for @len + DETACH_KEYS_MAX bytes. Returns true if the
+ * keys were complete; what came after them is dropped.
  */
 bool detach_feed(struct detach *d, const uint8_t *in, size_t len, uint8_t *out,
 		 size_t *ret_len);

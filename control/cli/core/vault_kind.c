@@ -10,9 +10,11 @@
 
 #include "lib/str.h"
 
-const char *const vault_kinds[VAULT_KINDS] = { "generic", "github", "gitlab",
-					       "npm",     "pypi",   "anthropic",
-					       "openai",  "gemini", "aws" };
+const char *const vault_kinds[VAULT_KINDS] = {
+	"generic", "github",          "gitlab",       "npm",
+	"pypi",    "anthropic",       "openai",       "gemini",
+	"aws",     "anthropic-login", "openai-login", "google-login",
+};
 
 char *vault_kinds_text(void)
 {

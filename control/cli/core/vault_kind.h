@@ -7,11 +7,12 @@
 
 #include <stdbool.h>
 
-#define VAULT_KINDS 9u
+#define VAULT_KINDS 12u
 
 extern const char *const vault_kinds[VAULT_KINDS];
 
-/* Returns all of them as "a, b or c": a heap string, NULL without memory. */
+/* Returns all as "a, b or c" in a string that the caller frees, or NULL without
+ * memory. */
 char *vault_kinds_text(void);
 
 /* Returns true if @kind is one of them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * version.c - which build this is; the only file the build identity enters
+ * version.c - identity of this build; only this file depends on it
  */
 #include "control/cli/core/version.h"
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * version.h - which build this is
+ * version.h - identity of this build
  */
 #ifndef CONTROL_CLI_CORE_VERSION_H
 #define CONTROL_CLI_CORE_VERSION_H
 
-#define VERSION_API 1 /* of acd, that this program speaks */
+#define VERSION_API 1 /* version of acd's API that this program uses */
+
+/* All return constants. */
 
 const char *version_text(void); /* "0.1.0" */
-/* Identity of the inputs of ac-host's image: acd of another one is replaced.
- * 12 hex digits, or "dev". */
+/* Identity of the inputs of ac-host's image: 12 hex digits, or "dev". An acd
+ * with another one is replaced. */
 const char *version_build_id(void);
 const char *version_share_dir(void); /* where `make install` put images/ */
 

@@ -20,6 +20,10 @@ static const struct {
 	{ { "run", "base", "w" }, "work" },
 	{ { "run", "base", "work", "x" }, "" },
 	{ { "run", "base", "work", "--", "" }, "" },
+	{ { "run", "base", "./s" }, ":dir" },
+	{ { "run", "base", "work", "/" }, ":dir" },
+	{ { "shell", "base", "~/" }, ":dir" },
+	{ { "exec", "work", "/" }, "" },
 	{ { "run", "--cpu" }, "--cpus" },
 	{ { "run", "--cpus", "b" }, "" },
 	{ { "run", "--cpus", "2", "ba" }, "base base_session" },
@@ -40,6 +44,8 @@ static const struct {
 	{ { "run", "--egress", "packages,locked,github," }, "" },
 	{ { "run", "--allow", "x" }, "" },
 	{ { "pol" }, "policy" },
+	{ { "presets", "" }, "ls show" },
+	{ { "presets", "show", "" }, "github packages git-workflow" },
 	{ { "policy", "l" }, "log learn lint" },
 	{ { "policy", "allow", "" }, "work base_session" },
 	{ { "policy", "allow", "work", "" }, "" },
@@ -47,6 +53,15 @@ static const struct {
 	{ { "policy", "log", "--fo" }, "--follow" },
 	{ { "policy", "lint", "" }, ":file" },
 	{ { "policy", "nonsense", "" }, "" },
+	{ { "blue" }, "blueprint" },
+	{ { "blueprint", "" }, "ls show diff new check approve forget" },
+	{ { "blueprint", "show", "b" }, "base" },
+	{ { "blueprint", "show", "--r" }, "--resolved" },
+	{ { "blueprint", "check", "b" }, ":file base" },
+	{ { "images", "" }, "ls rm prune sbom" },
+	{ { "images", "rm", "" }, "base base:1a claude" },
+	{ { "images", "rm", "base", "cl" }, "claude" },
+	{ { "images", "prune", "" }, "" },
 	{ { "logs", "proxy", "w" }, "work" },
 	{ { "logs", "" },
 	  "host proxy gateway gvisor engine agent work base_session" },
@@ -54,6 +69,9 @@ static const struct {
 	{ { "logs", "--fo" }, "--follow" },
 	{ { "cp", "w" }, ":file work:" },
 	{ { "completion", "" }, "bash zsh fish" },
+	{ { "schema", "" }, "blueprint preset policy openapi" },
+	{ { "schema", "po" }, "policy" },
+	{ { "schema", "policy", "" }, "" },
 	{ { "help", "sta" }, "stats start status" },
 	{ { "help", "--" }, "--help" },
 	{ { "nonsense", "" }, "" },
@@ -95,11 +113,20 @@ int main(void)
 					  "base_session", "state", "stopped");
 	SCOPED_JSON blueprints =
 		json_pack("[{s:s}, {s:s}]", "name", "base", "name", "claude");
-	SCOPED_JSON presets = json_pack("[{s:s}, {s:s}]", "name", "github",
-					"name", "packages");
-	const struct complete_facts facts = { instances, blueprints, presets,
-					      NULL };
-	const struct complete_facts none = { NULL, NULL, NULL, NULL };
+	SCOPED_JSON presets = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}]",
+					"kind", "egress", "name", "github",
+					"kind", "egress", "name", "packages",
+					"kind", "prompts", "name",
+					"git-workflow");
+	SCOPED_JSON images = json_pack("[{s:[s, s]}, {s:[s, s]}, {s:[]}]",
+				       "tags", "ac/base:latest", "ac/base:1a",
+				       "tags", "ac/claude:latest", "other:1",
+				       "tags");
+	const struct complete_facts facts = { .instances = instances,
+					      .blueprints = blueprints,
+					      .presets = presets,
+					      .images = images };
+	const struct complete_facts none = { 0 };
 	char run[] = "run", empty[] = "";
 	char *const words[] = { run, empty };
 	struct strv out = { 0 };

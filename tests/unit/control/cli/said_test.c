@@ -9,6 +9,7 @@
 
 #include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
+#include "control/cli/dispatch.h"
 #include "control/cli/host/launch.h"
 #include "control/cli/core/version.h"
 #include "control/shared/json.h"
@@ -19,12 +20,42 @@
 
 static char dir[] = "/tmp/cli_said_test.XXXXXX";
 static char sock[64], said_file[64], out_file[64], version[128];
-static char host[] = "h";
+static char host[] = "h", share[] = "."; /* this tree */
 static char *said, *out; /* of the last command */
 
 #define BROKEN                                            \
 	"/var/lib/ac/blueprints/bad/blueprint.yaml:3:5: " \
 	"unknown key 'x'"
+
+#define AT(text, file, line, value, inside)                       \
+	"{\"text\":\"" text "\",\"file\":" file ",\"line\":" line \
+	",\"value\":" value ",\"inside\":" inside "}"
+#define OWN "\"/var/lib/ac/blueprints/good/blueprint.yaml\""
+#define SHIPPED "\"/usr/share/ac/blueprints/base/blueprint.yaml\""
+#define FIRST AT("version: 2", "null", "null", "false", "false")
+#define LINES                                                                   \
+	FIRST "," AT("image: /var/lib/ac/x", OWN, "3", "true", "false") "," AT( \
+		"run:", "null", "null", "false",                                \
+		"false") "," AT("  a: b", SHIPPED, "4", "true",                 \
+				"false") "," AT("pool: 0", "null", "null",      \
+						"true",                         \
+						"false") "," AT("    text",     \
+								OWN, "5",       \
+								"true",         \
+								"true")
+
+static const char *checked(const char *body)
+{
+	if (strstr(body, "extends: "))
+		return "{\"ok\":true,\"errors\":[],\"extends\":null,"
+		       "\"lines\":[" FIRST
+		       "," AT("image: y", SHIPPED, "1", "true", "false") "]}";
+	if (strstr(body, "good"))
+		return "{\"ok\":true,\"errors\":[],\"extends\":\"base\","
+		       "\"lines\":[" LINES "]}";
+	return "{\"ok\":false,\"more\":true,\"errors\":[{\"message\":\"" BROKEN
+	       "\"},{\"message\":\"f:4:1: two\"}]}";
+}
 
 static void on_acd(void *arg, const struct fake_request *rq,
 		   struct fake_answer *ret)
@@ -38,6 +69,16 @@ static void on_acd(void *arg, const struct fake_request *rq,
 		ret->body =
 			"{\"blueprints\":[{\"name\":\"bad\",\"error\":\"" BROKEN
 			"\"}]}";
+	} else if (strcmp(rq->path, "/v1/blueprints/good") == 0) {
+		ret->body = "{\"name\":\"good\",\"text\":\"version: 2\\n"
+			    "extends: base\\n\",\"resolved\":\"x\","
+			    "\"egress\":{\"presets\":[\"aa\",\"bb\"]},"
+			    "\"lines\":[" LINES "]}";
+	} else if (strcmp(rq->path, "/v1/policy/presets") == 0) {
+		ret->body = "{\"presets\":[{\"name\":\"aa\",\"names\":["
+			    "\"a.test\",\".b.test\"]}]}";
+	} else if (strcmp(rq->path, "/v1/blueprints/check") == 0) {
+		ret->body = checked(rq->body);
 	} else if (strcmp(rq->path, "/v1/instances") == 0 && !post) {
 		ret->body = "{\"instances\":[{\"name\":\"one\",\"state\":"
 			    "\"running\"},{\"name\":\"two\",\"state\":"
@@ -74,7 +115,9 @@ static int into(const char *path, int fd)
 /* `ac <words>`: its exit code, @said and @out. */
 static int ac(const char *words)
 {
-	struct cli cli = { .home = dir, .host = host, .sock = sock };
+	struct cli cli = {
+		.home = dir, .host = host, .share = share, .sock = sock
+	};
 	char text[128], *argv[16], *rest;
 	int argc = 1, rc, saved_out, saved_err;
 
@@ -110,6 +153,96 @@ static void is_error(const char *code, const char *part)
 	is_str(json_text(e, "code"), code, "the code");
 	ok(strstr(json_text(e, "message"), part) != NULL, "%s",
 	   json_text(e, "message"));
+}
+
+static void test_blueprint(void)
+{
+	char want[320], file[96], words[160];
+
+	is_int(ac("blueprint show good"), 0, "a blueprint");
+	is_str(out, "version: 2\nextends: base\n", "as it is written");
+	is_int(ac("blueprint show good --resolved"), 0, "or resolved");
+	snprintf(want, sizeof(want),
+		 "version: 2\n"
+		 "image: /var/lib/ac/x  # %s/blueprints/good/blueprint.yaml:3\n"
+		 "run:\n  a: b  # %s/blueprints/base/blueprint.yaml:4\n"
+		 "pool: 0  # by default\n    text\n"
+		 "# egress preset aa:\n#   a.test, .b.test\n"
+		 "# egress preset bb, which there is not:\n",
+		 dir, share);
+	is_str(out, want, "with what each line is from, on this machine");
+	is_int(ac("blueprint show good --json"), 0, "for programs");
+	ok(out && strstr(out, "\"resolved\""), "all of it");
+
+	is_int(ac("blueprint check good"), 0, "a good one, by its name");
+	is_int(ac("blueprint check bad"), 1, "a bad one");
+	snprintf(want, sizeof(want),
+		 "%s/blueprints/bad/blueprint.yaml:3:5: unknown key 'x'\n"
+		 "f:4:1: two\nthere are more mistakes than are shown here\n",
+		 dir);
+	is_str(out, want, "and all that is wrong");
+	is_int(ac("blueprint check bad --json"), 1, "for programs");
+	ok(out && strstr(out, "{\"ok\":false"), "the answer");
+
+	snprintf(file, sizeof(file), "%s/good", dir);
+	mkdir(file, 0700);
+	snprintf(words, sizeof(words), "blueprint check %s", file);
+	is_int(ac(words), 1, "a directory without a file");
+	ok(said && strstr(said, "good/blueprint.yaml: No such file"), "%s",
+	   said);
+	snprintf(file, sizeof(file), "%s/good/blueprint.yaml", dir);
+	file_write_atomic(file, "version: 2\n", 11, 0600);
+	is_int(ac(words), 0, "and with one");
+	file_write_atomic(file, "version: \0 2\n", 13, 0600);
+	is_int(ac(words), 1, "a NUL");
+	ok(said && strstr(said, "there is a NUL in it, byte 10"), "%s", said);
+	file_write_atomic(file, "a: \xff\n", 5, 0600);
+	is_int(ac(words), 1, "no UTF-8");
+	ok(said && strstr(said, "is no UTF-8 text"), "%s", said);
+	is_int(ac("blueprint xx"), 2, "a verb that there is not");
+}
+
+static void test_diff(void)
+{
+	char want[256];
+
+	is_int(ac("blueprint diff good"), 0, "with the parent");
+	snprintf(want, sizeof(want),
+		 "--- base (parent)\n+++ good\n version: 2\n"
+		 "-image: y  # %s/blueprints/base/blueprint.yaml:1\n"
+		 "+image: /var/lib/ac/x  # ",
+		 share);
+	ok(out && str_starts(out, want), "%s", out);
+	is_int(ac("blueprint diff good good"), 0, "with itself");
+	is_str(out, "", "nothing differs");
+	is_int(ac("blueprint diff good --json"), 0, "for programs");
+	ok(out && strstr(out, "{\"op\":\"-\",\"text\":\"image: y\""), "%s",
+	   out);
+	is_int(ac("blueprint diff good bad"), 1, "with a broken one");
+	ok(said && strstr(said, "bad/blueprint.yaml:3:5: unknown key"), "%s",
+	   said);
+}
+
+static void test_new(void)
+{
+	SCOPED_STR text = NULL;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/blueprints/mine/blueprint.yaml", dir);
+	is_int(ac("blueprint new mine"), 0, "a new one");
+	ok(out && strncmp(out, path, strlen(path)) == 0, "its path");
+	is_int(file_read(path, 4096, &text, NULL), 0, "is there");
+	ok(text && strstr(text, "\nextends: base\n"), "of base");
+	is_int(ac("blueprint new mine"), 1, "not a second time");
+	ok(said && strstr(said, "stays as it is"), "%s", said);
+	is_int(ac("blueprint new claude --json"), 0, "of a shipped name");
+	ok(out && strstr(out, "\"extends\":\"claude\""), "extends that");
+	is_int(ac("blueprint new other --from mine --json"), 0, "of one's own");
+	ok(out && strstr(out, "\"extends\":\"mine\""), "extends that");
+	is_int(ac("blueprint new x2 --from nix"), 1, "of none");
+	ok(said && strstr(said, "there is no blueprint 'nix'"), "%s", said);
+	is_int(ac("blueprint new Mine"), 2, "a name that is none");
+	is_int(ac("blueprint new ../x"), 2, "nor is a path");
 }
 
 static void test_failures(void)
@@ -192,6 +325,9 @@ int main(void)
 	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
 		usleep(10000);
 	test_failures();
+	test_blueprint();
+	test_diff();
+	test_new();
 	test_commands();
 	test_paths();
 	test_keys();

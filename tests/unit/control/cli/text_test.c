@@ -12,7 +12,7 @@
 #include "control/cli/cmd/stats.h"
 #include "control/cli/wire/client.h"
 #include "control/cli/commands.h"
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 #include "control/cli/host/outer.h"
 #include "control/cli/core/progress.h"
 #include "control/cli/cmd/life.h"
@@ -108,7 +108,7 @@ static void test_bounding(void)
 static void test_gpus(void)
 {
 	static const struct {
-		const char *wish;
+		const char *asked;
 		int want;
 		size_t n;
 	} rows[] = {
@@ -130,8 +130,8 @@ static void test_gpus(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct strv got = { 0 };
 
-		is_int(outer_spec_gpus(dev, rows[i].wish, &got), rows[i].want,
-		       "AC_GPUS=%s", rows[i].wish ? rows[i].wish : "(unset)");
+		is_int(outer_spec_gpus(dev, rows[i].asked, &got), rows[i].want,
+		       "AC_GPUS=%s", rows[i].asked ? rows[i].asked : "(unset)");
 		is_int(got.n, rows[i].n, "that many nodes");
 		strv_done(&got);
 	}
@@ -141,7 +141,7 @@ static void test_gpus(void)
 static void test_loops(void)
 {
 	static const struct {
-		const char *wish;
+		const char *asked;
 		int want;
 		size_t n;
 		const char *first;
@@ -176,9 +176,9 @@ static void test_loops(void)
 		SCOPED_STR sys = str_printf("%s/sys", top);
 		struct strv got = { 0 };
 
-		is_int(outer_spec_loops(dev, sys, rows[i].wish, &got),
+		is_int(outer_spec_loops(dev, sys, rows[i].asked, &got),
 		       rows[i].want, "AC_LOOP=%s",
-		       rows[i].wish ? rows[i].wish : "(unset)");
+		       rows[i].asked ? rows[i].asked : "(unset)");
 		is_int(got.n, rows[i].n, "that many nodes");
 		if (rows[i].first)
 			is_str(got.v[0] + strlen(top), rows[i].first,
@@ -265,10 +265,10 @@ static void test_signals(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		uint32_t got = 0;
-		int ret = signal_parse(rows[i].text, &got, &err);
+		int rc = signal_parse(rows[i].text, &got, &err);
 
-		ok(got == rows[i].want && (ret == 0) == (got > 0),
-		   "signal '%s'", rows[i].text);
+		ok(got == rows[i].want && (rc == 0) == (got > 0), "signal '%s'",
+		   rows[i].text);
 	}
 }
 
@@ -381,17 +381,23 @@ static void test_guess_more(void)
 
 static void test_option_words(void)
 {
-	static const char *const rows[][2] = {
+	static const char *const rows[][3] = {
 		{ "'cpus_milli' must be between 0 and 9",
-		  "--cpus (in thousandths) must be between 0 and 9" },
-		{ "no: 'cwd' must be x", "no: --workdir must be x" },
-		{ "unknown key 'x'", "unknown key 'x'" },
+		  "--cpus (in thousandths) must be between 0 and 9",
+		  "cpus_milli" },
+		{ "'cwd' must be x", "--workdir must be x", "cwd" },
+		{ "'cwd' must be x", "'cwd' must be x", "" },
+		{ "the text says 'pids'", "the text says 'pids'", "" },
+		{ "'disk' is small", "'disk' is small", "disk" },
+		{ "", "", "pids" },
+		{ "unknown key 'x'", "unknown key 'x'", "" },
 	};
 	char got[128];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		is_str(client_option_words(got, sizeof(got), rows[i][0]),
+		is_str(client_option_words(got, sizeof(got), rows[i][2],
+					   rows[i][0]),
 		       rows[i][1], "by the option's name: %zu", i);
 }
 

@@ -190,6 +190,77 @@ static void test_rows(void)
 	}
 }
 
+/* A path is the directory; a command may stand behind it. */
+static const struct {
+	const char *argv[6];
+	int want;
+	size_t words, cmd;
+	const char *dir; /* NULL: none */
+} dir_rows[] = {
+	{ { "base", "." }, 0, 1, 0, "." },
+	{ { "base", ".." }, 0, 1, 0, ".." },
+	{ { "base", ".:ro" }, 0, 1, 0, ".:ro" },
+	{ { "base", "./src:rw", "-d" }, 0, 1, 0, "./src:rw" },
+	{ { "base", "../src" }, 0, 1, 0, "../src" },
+	{ { "base", "/no/such/place" }, 0, 1, 0, "/no/such/place" },
+	{ { "base", "~/src" }, 0, 1, 0, "/h/you/src" },
+	{ { "base", "x", "/" }, 0, 2, 0, "/" },
+	{ { "base", "x", "/", "--", "/" }, 0, 2, 1, "/" },
+	{ { "base", ".", "--", "ls", "." }, 0, 1, 2, "." },
+	{ { "base", ".", "ls" }, 0, 1, 1, "." },
+	{ { "base", ".", "." }, 0, 1, 1, "." },
+	/* Alone, it is run as its project says. */
+	{ { "-d", "." }, 0, 0, 0, "." },
+	{ { ".", "ls", "." }, 0, 0, 2, "." },
+	{ { ".", "--", "ls" }, 0, 0, 1, "." },
+	{ { ".", "--no-project" }, 0, 0, 0, "." },
+	{ { "-d" }, -ENODATA, 0, 0, NULL },
+	/* A program in the sandbox is no directory of this machine. */
+	{ { "base", "x", "/bin/sh" }, 0, 2, 1, NULL },
+	{ { "base", "x", "/no/such/place" }, 0, 2, 1, NULL },
+	{ { "base", "x", "ls", "/" }, 0, 2, 2, NULL },
+	{ { "base", ".x" }, 0, 2, 0, NULL },
+	{ { "base", "..." }, 0, 2, 0, NULL },
+	{ { "base", "~" }, 0, 2, 0, NULL },
+	{ { "base", "x/y" }, 0, 2, 0, NULL },
+	{ { "base", "" }, 0, 2, 0, NULL },
+	{ { "base", ".", "--workspace", "." }, -EINVAL, 1, 0, "." },
+	{ { "base", ".", "--workspace=" }, -EINVAL, 1, 0, "." },
+	{ { "base", ".", "--prompt", "-" }, 0, 1, 0, "." },
+	{ { "base", ".", "--prompt=x", "-T" }, 0, 1, 0, "." },
+	{ { "base", ".", "--prompt=x", "-t" }, -EINVAL, 1, 0, "." },
+	{ { "base", ".", "--prompt=x", "-i" }, -EINVAL, 1, 0, "." },
+	{ { "base", ".", "--resume", "-t" }, 0, 1, 0, "." },
+	{ { "base", ".", "--resume", "--prompt=x" }, -EINVAL, 1, 0, "." },
+};
+
+static void test_dirs(void)
+{
+	const struct command *run = command_find("run");
+
+	setenv("HOME", "/h/you", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(dir_rows); i++) {
+		char *argv[WORDS_PER_ROW + 1];
+		int argc = 0;
+		struct args a;
+		struct err err = { 0 };
+
+		while (argc < 6 && dir_rows[i].argv[argc]) {
+			argv[argc] = strdup(dir_rows[i].argv[argc]);
+			argc++;
+		}
+		is_int(args_parse(&run->rules, argc, argv, &a, &err),
+		       dir_rows[i].want, "directory %zu: %s", i, err.msg);
+		is_int((int)a.n_words, (int)dir_rows[i].words, "its words");
+		is_int((int)a.n_cmd, (int)dir_rows[i].cmd, "its command");
+		is_str(a.dir ? a.dir : "none",
+		       dir_rows[i].dir ? dir_rows[i].dir : "none", "itself");
+		args_done(&a);
+		while (argc > 0)
+			free(argv[--argc]);
+	}
+}
+
 static void test_values(void)
 {
 	const char *const words[WORDS_PER_ROW] = {
@@ -277,6 +348,7 @@ static void test_table(void)
 		named = named && !c->run == !!c->verbs && c->words &&
 			c->summary && command_find(c->name) == c &&
 			(!c->alias || command_find(c->alias) == c) &&
+			(!c->lone || command_verb(c, c->lone)) &&
 			c->rules.words_min <= c->rules.words_max;
 		letters = letters && letters_differ(c);
 		for (v = c->verbs; v && v->name; v++) {
@@ -386,6 +458,7 @@ int main(void)
 	test_sets();
 	test_places();
 	test_rows();
+	test_dirs();
 	test_values();
 	test_env_file();
 	test_table();

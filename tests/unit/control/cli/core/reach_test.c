@@ -28,6 +28,17 @@ static const struct {
 	{ "[2001:db8::1]:443", NULL },
 	{ "https://example.org", NULL },
 	{ "https://example.org/", NULL },
+	{ "example.org:443/", NULL },
+	{ "HTTPS://example.org", NULL },
+	{ "wss://example.org", NULL },
+	{ "198.51.100.0/24:443", NULL },
+	{ "[2001:db8::/32]:443", NULL },
+	{ "[2001:db8::1", "no host name" },
+	{ "[2001:db8::1]x", "no host name" },
+	{ "[example.org]:443", "no host name" },
+	{ "a..b", "no host name" },
+	{ "10.0.0.1.2", "no host name" },
+	{ "192.0.2.1/24", "first address" },
 	{ "http://example.org:8080", NULL },
 	{ "tcp://git.example:22", NULL },
 	{ "", "missing" },
@@ -36,7 +47,7 @@ static const struct {
 	{ "https://EXAMPLE.org:99999/", "from 1 to 65535" },
 	{ "https://u:p@example.org/x", "leave out the user name" },
 	{ "git@example.org:x/y", "leave out the user name" },
-	{ "example.org:443/", "a path cannot" },
+	{ "example.org:443/x", "a path cannot" },
 	{ "tcp://git.example", "needs a port" },
 	{ "ftp://example.org", "before ://" },
 	{ "ssh://git@example.org", "before ://" },
@@ -89,7 +100,9 @@ static void test_long(void)
 	name[sizeof(name) - 1] = '\0';
 	is_int(reach_check_target(name, &err), -EINVAL, "no name is so long");
 	name[300] = '\0';
-	is_int(reach_check_target(name, &err), 0, "acd judges the rest");
+	is_int(reach_check_target(name, &err), -EINVAL, "nor is a label");
+	name[63] = '\0';
+	is_int(reach_check_target(name, &err), 0, "this may be one");
 }
 
 static const struct {
