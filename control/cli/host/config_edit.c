@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_edit.c - one key of config.yaml set or removed, all else left alone
+ * config_edit.c - sets or removes one key of config.yaml
  *
- * What people have written, comments above all, stays byte by byte: the line of
- * the key is changed, added or removed. Only the plain form, one key a line, is
- * changed so; the result is read again and must say what was asked for.
+ * What people have written, comments above all, stays byte by byte: only the
+ * key's line is changed, added or removed. This works for the plain form, one
+ * key a line. The result is parsed and must have the value that was asked for.
  */
 #include "control/cli/host/config_file.h"
 
 #include <string.h>
 
-#include "control/shared/yaml_tree.h"
 #include "lib/buf.h"
 #include "lib/str.h"
+#include "ottergate/yaml.h"
 
 /* A line of the text, without its end. */
 struct line {
@@ -47,7 +47,7 @@ static const struct yaml_node *child(const struct yaml_node *map,
 	return n;
 }
 
-/* In the form that reads as this text, whatever it is. */
+/* Writes @value in a form that YAML reads as this text. */
 static int put_value(struct buf *out, const char *value)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -55,8 +55,8 @@ static int put_value(struct buf *out, const char *value)
 				    "0123456789./_-:";
 	int rc;
 
-	/* A number with its unit, a path, an address: what YAML takes for
-	 * nothing else. Short words are quoted: one may mean true. */
+	/* Numbers with a unit, paths and addresses have one meaning in YAML.
+	 * Short words are quoted: one may mean true. */
 	if ((*value == '/' || (*value >= '0' && *value <= '9') ||
 	     str_starts(value, "http") || strlen(value) > 3) &&
 	    strspn(value, plain) == strlen(value) &&
@@ -70,7 +70,7 @@ static int put_value(struct buf *out, const char *value)
 	return rc < 0 ? rc : buf_append(out, "'", 1);
 }
 
-/* Where the scalar at @from ends; NULL: not on this line. */
+/* Returns where the scalar at @from ends, or NULL if not on this line. */
 static const char *scalar_end(const struct yaml_node *n, const char *from,
 			      const char *end)
 {
@@ -96,8 +96,8 @@ static const char *scalar_end(const struct yaml_node *n, const char *from,
 	return NULL;
 }
 
-/* Is the line "KEY: VALUE" and, behind it, nothing or a comment? *ret_from and
- * *ret_end: the value. */
+/* Returns true if the line is "KEY: VALUE", perhaps with a comment. *ret_from
+ * and *ret_end: the value. */
 static bool is_plain(struct line l, const struct yaml_node *n,
 		     const char **ret_from, const char **ret_end)
 {
@@ -107,7 +107,7 @@ static bool is_plain(struct line l, const struct yaml_node *n,
 	while (p < end && *p == ' ')
 		p++;
 	if ((size_t)(end - p) <= key || memcmp(p, n->key, key) != 0 ||
-	    p[key] != ':' || n->column - 1 > l.len)
+	    p[key] != ':' || (size_t)n->column - 1 > l.len)
 		return false;
 	*ret_from = l.at + n->column - 1;
 	*ret_end = scalar_end(n, *ret_from, end);
@@ -126,7 +126,7 @@ static int by_hand(const char *path, struct err *err)
 		       path);
 }
 
-/* The line of @n with another value, or without the line. */
+/* Changes the value on the line of @n, or removes the line. */
 static int change(const char *path, const char *text, const struct yaml_node *n,
 		  const char *value, struct buf *out, struct err *err)
 {
@@ -148,7 +148,7 @@ static int change(const char *path, const char *text, const struct yaml_node *n,
 	return rc < 0 ? err_nomem(err) : 0;
 }
 
-/* "KEY: VALUE" on a line of its own, @indent before it. */
+/* Writes "KEY: VALUE" as a line, after @indent blanks. */
 static int put_line(struct buf *out, size_t indent, const char *key,
 		    const char *value)
 {
@@ -159,7 +159,7 @@ static int put_line(struct buf *out, size_t indent, const char *key,
 	return rc < 0 ? rc : buf_append(out, "\n", 1);
 }
 
-/* Into the section that is there: before its first key, or behind its name. */
+/* Adds to a section: before its first key, or after its name. */
 static int add_in(const char *text, const struct yaml_node *section,
 		  const char *key, const char *value, struct buf *out)
 {
@@ -214,7 +214,8 @@ static int edit_text(const char *path, const char *text,
 {
 	struct yaml_tree tree = { 0 };
 	const struct yaml_node *n;
-	int rc = yaml_tree_parse(text, strlen(text), path, &tree, err);
+	int rc = yaml_tree_parse(text, strlen(text), path, &yaml_small, &tree,
+				 err);
 
 	if (rc < 0)
 		return rc;
@@ -229,7 +230,7 @@ static int edit_text(const char *path, const char *text,
 	return rc;
 }
 
-/* The result must read, and say what was asked for. */
+/* Checks that the result is valid and has the value. */
 static int check(const char *path, const char *text,
 		 const struct config_key *key, const char *value,
 		 struct err *err)

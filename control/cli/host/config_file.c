@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_file.c - $AC_HOME/config.yaml: what is true of this machine
+ * config_file.c - $AC_HOME/config.yaml: settings of this machine
  */
 #include "control/cli/host/config_file.h"
 
@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control/cli/core/guess.h"
 #include "control/cli/host/outer_spec.h"
-#include "control/shared/yaml_tree.h"
 #include "lib/file.h"
+#include "lib/guess.h"
 #include "lib/str.h"
+#include "ottergate/yaml.h"
 
-#define CA_BYTES_MAX 57344u /* acd passes no more (56 KiB) */
+#define CA_BYTES_MAX 57344u /* 56 KiB, acd's maximum */
 #define URL_MAX 1024u
 
 #define DEFAULT(key, id)                                                  \
@@ -66,7 +66,7 @@ static const struct config_key *find(const char *name)
 	return NULL;
 }
 
-/* What @name may be a slip of; NULL: none is near. */
+/* Returns the key that @name may be a slip of, or NULL. */
 static const char *near(const char *name)
 {
 	struct guess g;
@@ -184,8 +184,7 @@ int config_check(const struct config_key *key, const char *value,
 	return rc;
 }
 
-/* Checks GOPROXY: a list of addresses, in which "direct" and "off" may stand
- * (go.dev/ref/mod). */
+/* Checks GOPROXY: a list of addresses, "direct" and "off" (go.dev/ref/mod). */
 static int check_go(const char *value, struct err *err)
 {
 	static const char ends[] = ",|";
@@ -205,8 +204,8 @@ static int check_go(const char *value, struct err *err)
 	return rc;
 }
 
-/* Checks the value of a variable. A file of CAs may be named relative to the
- * working directory. */
+/* Checks the value of a variable. A file of CAs may be relative to the working
+ * directory. */
 static int check_variable(const struct config_key *key, const char *value,
 			  struct err *err)
 {
@@ -283,7 +282,7 @@ static bool is_section(const char *key)
 	return strcmp(key, "registries") == 0 || strcmp(key, "defaults") == 0;
 }
 
-/* Nothing behind the colon: all of it was taken away. */
+/* Returns true if nothing follows the colon. */
 static bool is_empty(const struct yaml_node *n)
 {
 	return n->kind == YAML_SCALAR && !n->quoted && !*n->text;
@@ -325,7 +324,8 @@ int config_parse(const char *path, const char *text, size_t len,
 {
 	struct config c = { .path = strdup(path) };
 	struct yaml_tree tree = { 0 };
-	int rc = c.path ? yaml_tree_parse(text, len, path, &tree, err) :
+	int rc = c.path ? yaml_tree_parse(text, len, path, &yaml_small, &tree,
+					  err) :
 			  err_nomem(err);
 
 	if (rc == 0)
@@ -355,7 +355,7 @@ int config_load(const struct cli *cli, struct config *ret, struct err *err)
 	return config_parse(path, text, len, ret, err);
 }
 
-/* ---- what it does ---- */
+/* ---- its effects ---- */
 
 int config_export(const struct cli *cli, const struct config *c,
 		  struct err *err)
@@ -378,7 +378,7 @@ int config_export(const struct cli *cli, const struct config *c,
 	return 0;
 }
 
-/* Words for a mode and presets are one option. */
+/* A mode and presets are one option. */
 static bool is_given(const struct args *a, enum arg_id id)
 {
 	return args_has(a, id) || (id == ARG_EGRESS && a->reach.words.n > 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk_room.c - a disk of $AC_HOME that is full, wherever it explains something
+ * disk_room.c - messages about a full disk of $AC_HOME
  */
 #include "control/cli/host/disk_room.h"
 
@@ -24,6 +24,13 @@ int room_text(char *out, size_t size, const json_t *status)
 	return 0;
 }
 
+bool room_is_fine(const json_t *status)
+{
+	const char *state = json_text(json_object_get(status, "disk"), "state");
+
+	return !*state || strcmp(state, "fine") == 0;
+}
+
 void room_tell(const struct cli *cli, struct client *c)
 {
 	SCOPED_JSON s = NULL;
@@ -37,7 +44,7 @@ void room_tell(const struct cli *cli, struct client *c)
 	if (strcmp(json_text(gate, "audit"), "full") == 0)
 		say_info(cli, "the gateway denies everything: %s",
 			 json_text(gate, "last_error"));
-	if (room_text(text, sizeof(text), s) == 0 && !str_starts(text, "fine"))
+	if (room_text(text, sizeof(text), s) == 0 && !room_is_fine(s))
 		say_info(cli,
 			 "the disk of $AC_HOME is %s; `ac space` shows what "
 			 "takes room",

@@ -2,8 +2,8 @@
 /*
  * gatelog.c - the gateway's audit, line by line
  *
- * acd picks the lines of one instance; they are looked at here once more, so
- * that the file, read while acd is not there, shows the same.
+ * acd selects the lines of an instance. They are filtered here again, so that
+ * reading the file while acd is not running shows the same.
  */
 #include "control/cli/host/gatelog.h"
 
@@ -21,14 +21,16 @@
 #include "lib/str.h"
 
 #define LINE_MAX_BYTES (64u * 1024)
-#define FILE_TAIL_MAX (16 * 1024 * 1024) /* of a file, from its end */
+#define FILE_TAIL_MAX (16 * 1024 * 1024) /* bytes, from the end */
 
 struct reader {
+	const struct cli *stopped; /* to be told before the first line */
 	const char *name;
 	gatelog_fn fn;
 	void *arg;
 	struct buf held;
-	int result; /* of fn */
+	bool any; /* there was a line */
+	int result; /* of @fn */
 };
 
 static int on_line(void *arg, const char *raw, size_t len)
@@ -38,6 +40,9 @@ static int on_line(void *arg, const char *raw, size_t len)
 
 	if (r->name && strcmp(json_text(line, "agent"), r->name) != 0)
 		return 0;
+	if (r->stopped)
+		stopped_say(r->stopped);
+	r->any = true;
 	r->result = r->fn(r->arg, json_is_object(line) ? line : NULL, raw, len);
 	return r->result;
 }
@@ -59,7 +64,7 @@ static int read_failed(const struct reader *r, int rc, struct err *err)
 int gatelog_fetch(struct client *c, const struct gatelog_query *q,
 		  gatelog_fn fn, void *arg, struct err *err)
 {
-	struct reader r = { .fn = fn, .arg = arg }; /* acd looks for the name */
+	struct reader r = { .fn = fn, .arg = arg }; /* acd filters by name */
 	SCOPED_STR rest = str_printf("?tail=%" PRIu64 "%s%s", q->tail,
 				     q->follow ? "&follow=1" : "",
 				     q->name ? "&name=" : "");
@@ -76,7 +81,7 @@ int gatelog_fetch(struct client *c, const struct gatelog_query *q,
 	return read_failed(&r, rc, err);
 }
 
-/* Where the last lines begin that are @name's, or anybody's. */
+/* Returns where the last @tail lines begin, of @name or of all (NULL). */
 static size_t find_tail(const char *text, size_t len, const char *name,
 			uint64_t tail)
 {
@@ -94,7 +99,7 @@ static size_t find_tail(const char *text, size_t len, const char *name,
 	return end;
 }
 
-/* The end of the file, from the beginning of a line on. */
+/* Reads the end of the file, from the beginning of a line. */
 static int file_end(const char *path, char **ret, size_t *ret_len)
 {
 	SCOPED_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -125,17 +130,20 @@ static int file_end(const char *path, char **ret, size_t *ret_len)
 	return 0;
 }
 
+/* Returns 1 if there is no line. */
 static int read_file(const struct cli *cli, const struct gatelog_query *q,
 		     gatelog_fn fn, void *arg, struct err *err)
 {
-	struct reader r = { .name = q->name, .fn = fn, .arg = arg };
+	struct reader r = {
+		.stopped = cli, .name = q->name, .fn = fn, .arg = arg
+	};
 	SCOPED_STR path = str_printf("%s/log/audit/audit.jsonl", cli->home);
 	SCOPED_STR text = NULL;
 	size_t len = 0, from;
 	int rc = path ? file_end(path, &text, &len) : -ENOMEM;
 
 	if (rc == -ENOENT)
-		return 0; /* the gateway has written nothing down */
+		return 1; /* no audit yet */
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", path ? path : "audit",
 			       err_text(rc));
@@ -143,7 +151,7 @@ static int read_file(const struct cli *cli, const struct gatelog_query *q,
 	buf_init(&r.held, LINE_MAX_BYTES);
 	rc = on_data(&r, text + from, len - from);
 	buf_done(&r.held);
-	return read_failed(&r, rc, err);
+	return rc == 0 ? !r.any : read_failed(&r, rc, err);
 }
 
 int gatelog_read(const struct cli *cli, const struct gatelog_query *q,
@@ -157,7 +165,6 @@ int gatelog_read(const struct cli *cli, const struct gatelog_query *q,
 		return rc;
 	if (probe.up)
 		return gatelog_fetch(c, q, fn, arg, err);
-	stopped_say(cli);
 	return read_file(cli, q, fn, arg, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gatelog_text.c - a line of the gateway's audit in words
+ * gatelog_text.c - describes a line of the gateway's audit
  */
 #include "control/cli/host/gatelog.h"
 
@@ -14,7 +14,7 @@ static bool is(const json_t *line, const char *key, const char *value)
 	return strcmp(json_text(line, key), value) == 0;
 }
 
-/* The policy had nothing against it. */
+/* The policy allowed it, but it failed. */
 static bool is_failure(const json_t *line)
 {
 	static const char *const codes[] = {
@@ -43,8 +43,8 @@ enum gatelog_kind gatelog_kind(const json_t *line)
 		       GATELOG_ALLOWED;
 }
 
-/* The name, or the address that was meant when there is none: what was asked
- * for comes before what that led to. */
+/* Returns the name or, without one, the address that was asked for; else where
+ * it led to. */
 static const char *host_of(const json_t *line)
 {
 	static const char *const keys[] = { "name", "address", "original",
@@ -118,8 +118,8 @@ char *gatelog_time(char out[GATELOG_TIME_MAX], uint64_t ms, time_t now)
 	return out;
 }
 
-/* Rules are about names, and about addresses that were asked for as such; a
- * built-in denial yields to none of them. */
+/* Rules are about names, and about addresses that were asked for as such. No
+ * rule can lift a built-in denial. */
 bool gatelog_may_be_allowed(const json_t *line)
 {
 	if (*json_text(line, "address") &&
@@ -192,7 +192,7 @@ const char *gatelog_reason(const char *code)
 	return "";
 }
 
-/* Behind the target: which rule, or why not. */
+/* Writes which rule allowed it, or why not, for after the target. */
 static void put_why(char *out, size_t size, const json_t *line)
 {
 	const char *code = json_text(line, "reason");
@@ -209,8 +209,8 @@ static void put_why(char *out, size_t size, const json_t *line)
 			 text, *id ? " (rule " : "", id, *id ? ")" : "");
 }
 
-/* Of an inspected request: "GET /user, with github". The path is a sandbox's
- * word, and what is too long of it is cut by the gateway. */
+/* Writes an inspected request: "GET /user, with github". The path comes from
+ * the sandbox; the gateway has cut a long one. */
 static void put_request(char *out, size_t size, const json_t *line)
 {
 	const char *words[] = { json_text(line, "method"),
@@ -225,7 +225,7 @@ static void put_request(char *out, size_t size, const json_t *line)
 		 clean[1], *clean[2] ? ", with " : "", clean[2]);
 }
 
-/* What a model was asked for, at its end. */
+/* Writes the use of a model, at its end. */
 static void put_usage(char *out, size_t size, const json_t *line)
 {
 	const char *model = json_text(line, "model");
@@ -237,7 +237,7 @@ static void put_usage(char *out, size_t size, const json_t *line)
 		 json_count(line, "tokens_in"), json_count(line, "tokens_out"));
 }
 
-/* Behind the target: the request where there is one, and why. */
+/* Writes the request, if there is one, and why. */
 static void put_detail(char *out, size_t size, const json_t *line)
 {
 	bool request = *json_text(line, "method") != '\0';
@@ -270,7 +270,7 @@ static void put_bytes(char *out, size_t size, const json_t *line)
 	snprintf(out, size, "%s sent, %s received", up, down);
 }
 
-/* "may use github, npm": the gateway was given their values for it. */
+/* Writes "may use github, npm": the gateway has their values for it. */
 static bool put_secrets(char *out, size_t size, const json_t *line)
 {
 	const json_t *list = json_object_get(line, "secrets");
@@ -291,8 +291,8 @@ static bool put_secrets(char *out, size_t size, const json_t *line)
 	return true;
 }
 
-/* A policy was bound, given up, loaded or refused: false, this is none of
- * them. */
+/* Describes a policy that was bound, unbound, loaded or refused. Returns false
+ * for other lines. */
 static bool put_policy(char *out, size_t size, const json_t *line)
 {
 	const char *refused = json_text(line, "refused");
@@ -321,7 +321,7 @@ static bool put_policy(char *out, size_t size, const json_t *line)
 	return true;
 }
 
-/* What such a line has beside what every line has. */
+/* Writes what such a line has besides the common members. */
 static void put_note(char *out, size_t size, const json_t *line)
 {
 	static const char *const common[] = { "time", "event", "agent", "prev",

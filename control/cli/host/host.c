@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.c - ac-host: is it there, is it ready
+ * host.c - finds ac-host, and waits for it
  *
- * The usual command finds acd of its own build behind the socket and costs
- * one call. Everything slow lives in host_start.c.
+ * A usual command finds acd of its own build at the socket, with one call. All
+ * that is slow is in host_start.c.
  */
 #include "control/cli/host/host.h"
 
@@ -20,11 +20,11 @@
 
 #define MIB (UINT64_C(1024) * 1024)
 #define SPACE_STATE (512 * MIB) /* state, caches of builds */
-#define SPACE_BEGUN (16 * MIB) /* the same, of a later start */
+#define SPACE_BEGUN (16 * MIB) /* the same, if there is a store */
 #define SPACE_IMAGES (6 * 1024 * MIB) /* where the engine keeps images */
 #define READY_MS 180000u
 #define STOPPED_MS 90000u /* acd has 40 s, then the engine kills it */
-#define LOOK_MS 500u /* between two looks at the container */
+#define LOOK_MS 500u /* between two checks of the container */
 
 int host_probe(struct client *c, struct host_probe *ret, struct err *err)
 {
@@ -33,7 +33,7 @@ int host_probe(struct client *c, struct host_probe *ret, struct err *err)
 
 	memset(ret, 0, sizeof(*ret));
 	if (rc == -ECONNREFUSED || rc == -ECONNRESET || rc == -EPROTO)
-		return 0; /* down, or on its way up or down */
+		return 0; /* down, starting or stopping */
 	if (rc < 0)
 		return rc;
 	ret->up = true;
@@ -64,8 +64,10 @@ int host_connect(const struct cli *cli, struct client *c, struct err *err)
 	return 0;
 }
 
-int host_ensure(const struct cli *cli, struct client *c, host_first_fn first,
-		const struct args *a, struct err *err)
+/* Makes sure that acd of this build answers; @first may be NULL. */
+static int host_ensure(const struct cli *cli, struct client *c,
+		       host_first_fn first, const struct args *a,
+		       struct err *err)
 {
 	struct host_probe probe;
 	int rc = host_probe(c, &probe, err);
@@ -118,8 +120,8 @@ int host_live(struct client *c, struct err *err)
 	return (int)json_count(json_object_get(status, "instances"), "running");
 }
 
-/* The end of what the container wrote, for "acd died": -ECHILD, or -ENOTCONN
- * when it ended as one does that is stopped. */
+/* Sets @err to the last output of the container, for an acd that died: -ECHILD,
+ * or -ENOTCONN if it ended like one that is stopped. */
 static int tell_death(const struct cli *cli, struct outer *o, int code,
 		      struct err *err)
 {
@@ -140,7 +142,7 @@ static int tell_death(const struct cli *cli, struct outer *o, int code,
 		       cli->host, code, last, cli->home);
 }
 
-/* One look at /v1/status. 1: ready, 0: not yet. */
+/* Asks for /v1/status once. Returns 1 if ready, 0 if not yet. */
 static int look(const struct cli *cli, struct client *c, struct progress *p,
 		struct err *err)
 {
@@ -235,7 +237,7 @@ int host_wait_stopped(const struct cli *cli, struct err *err)
 	int rc = what ? outer_open(&o, err) : err_nomem(err);
 
 	if (rc == -ECONNREFUSED)
-		return 0; /* without an engine nothing of ours runs */
+		return 0; /* without an engine no ac-host runs */
 	if (rc == 0) {
 		progress_begin(&p, cli, what);
 		rc = wait_stopped(cli, o, &p, err);
@@ -245,7 +247,7 @@ int host_wait_stopped(const struct cli *cli, struct err *err)
 	return rc;
 }
 
-/* Of the file system that @dir is on; UINT64_MAX when nobody knows. */
+/* Returns the free space of @dir's file system, UINT64_MAX if unknown. */
 static uint64_t free_bytes(const char *dir)
 {
 	struct statvfs st;
@@ -277,7 +279,7 @@ int host_check_space(const struct cli *cli, struct outer *o, bool images,
 	SCOPED_STR store = str_printf("%s/ac.db", cli->home);
 	bool begun = store && access(store, F_OK) == 0;
 	char root[1024] = "";
-	/* A store that is there has its room, and to make room takes acd. */
+	/* An existing store has its room, and freeing more takes acd. */
 	int rc = check_one(cli->home, begun ? SPACE_BEGUN : SPACE_STATE,
 			   "ac's state", err);
 

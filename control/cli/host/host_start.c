@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host_start.c - everything that must be there before acd answers
+ * host_start.c - makes everything that acd needs to answer
  *
- * Theory of operation. A lock in $AC_HOME lets one ac at a time through. An ac
- * that waited for the lock looks again first, and mostly finds nothing left to
- * do. Each step looks at what is there before it acts and leaves whole results
- * only, as the scripts under images/ do, so it does not matter where an earlier
- * attempt ended. A container that does not run is removed and created again:
- * its state is in $AC_HOME and in its volume.
+ * Theory of operation: a lock in $AC_HOME admits one ac at a time. An ac that
+ * has waited for it checks again first, and mostly finds nothing to do. Each
+ * step checks what is there before it acts and leaves only complete results, as
+ * the scripts in images/ do. So it does not matter where an earlier attempt
+ * ended. A container that does not run is removed and made again: its state is
+ * in $AC_HOME and in its volume.
  *
- * A container of another build is replaced, but not under live runs, and never
- * one that serves another $AC_HOME.
+ * A container of another build is replaced, but not while runs are live, and
+ * never one that serves another $AC_HOME.
  */
 #include "control/cli/host/host_start.h"
 
@@ -55,20 +55,20 @@ static int lock_take(const struct cli *cli, int *ret_fd, struct err *err)
 }
 
 /* Returns the variable RUNSC; NULL if it is not set. */
-static const char *runsc_wish(void)
+static const char *runsc_asked(void)
 {
 	return getenv("RUNSC");
 }
 
-/* Returns true if @copy is that of @wish: a copy has the size and the time of
- * its original. */
-static bool runsc_same(const char *wish, const char *copy)
+/* Returns true if @copy is a copy of @asked: it has the size and time of its
+ * original. */
+static bool runsc_same(const char *asked, const char *copy)
 {
 	struct stat a, b;
 
-	if (*wish == '\0')
+	if (*asked == '\0')
 		return lstat(copy, &b) < 0 && errno == ENOENT;
-	return stat(wish, &a) == 0 && stat(copy, &b) == 0 &&
+	return stat(asked, &a) == 0 && stat(copy, &b) == 0 &&
 	       a.st_size == b.st_size && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
 	       a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
@@ -77,7 +77,7 @@ bool host_runsc_changed(const struct cli *cli)
 {
 	SCOPED_STR copy = str_printf("%s/runtime/runsc", cli->home);
 
-	return runsc_wish() && copy && !runsc_same(runsc_wish(), copy);
+	return runsc_asked() && copy && !runsc_same(runsc_asked(), copy);
 }
 
 static int copy_bytes(int from, int to)
@@ -94,10 +94,10 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
-static int runsc_copy(const char *wish, const char *copy, struct err *err)
+static int runsc_copy(const char *asked, const char *copy, struct err *err)
 {
 	SCOPED_STR part = str_printf("%s.new", copy);
-	SCOPED_FD from = open(wish, O_RDONLY | O_CLOEXEC);
+	SCOPED_FD from = open(asked, O_RDONLY | O_CLOEXEC);
 	SCOPED_FD to = -1;
 	struct stat st;
 	int rc;
@@ -105,9 +105,9 @@ static int runsc_copy(const char *wish, const char *copy, struct err *err)
 	if (!part)
 		return err_nomem(err);
 	if (from < 0 || fstat(from, &st) < 0)
-		return err_sys(err, "RUNSC=%s", wish);
+		return err_sys(err, "RUNSC=%s", asked);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, -EINVAL, "RUNSC=%s is not a file", wish);
+		return err_set(err, -EINVAL, "RUNSC=%s is not a file", asked);
 	if (unlink(part) < 0 && errno != ENOENT)
 		return err_sys(err, "remove %s", part);
 	to = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
@@ -115,7 +115,7 @@ static int runsc_copy(const char *wish, const char *copy, struct err *err)
 		return err_sys(err, "make %s", part);
 	rc = copy_bytes(from, to);
 	if (rc < 0)
-		return err_set(err, rc, "copy %s to %s: %s", wish, part,
+		return err_set(err, rc, "copy %s to %s: %s", asked, part,
 			       err_text(rc));
 	if (futimens(to, (struct timespec[]){ st.st_mtim, st.st_mtim }) < 0 ||
 	    fchmod(to, 0755) < 0 || rename(part, copy) < 0)
@@ -123,28 +123,28 @@ static int runsc_copy(const char *wish, const char *copy, struct err *err)
 	return 0;
 }
 
-/* Makes the copy of RUNSC in $AC_HOME that of the present wish. Sets
- * *ret_changed if it was another: then acd has to be restarted. */
+/* Makes the copy in $AC_HOME match RUNSC. Sets *ret_changed if it changed: then
+ * acd must be restarted. */
 static int runsc_sync(const struct cli *cli, bool *ret_changed, struct err *err)
 {
 	SCOPED_STR copy = str_printf("%s/runtime/runsc", cli->home);
-	const char *wish = runsc_wish();
+	const char *asked = runsc_asked();
 
 	*ret_changed = false;
 	if (!copy)
 		return err_nomem(err);
-	if (!wish || runsc_same(wish, copy))
+	if (!asked || runsc_same(asked, copy))
 		return 0;
 	*ret_changed = true;
-	if (*wish)
-		return runsc_copy(wish, copy, err);
+	if (*asked)
+		return runsc_copy(asked, copy, err);
 	if (unlink(copy) < 0)
 		return err_sys(err, "remove %s", copy);
 	return 0;
 }
 
-/* Runs a script of images/, which says on stderr what it does and what
- * fails. */
+/* Runs a script of images/, which reports its work and its failures on
+ * stderr. */
 static int script(const struct cli *cli, const char *name, const char *arg1,
 		  const char *arg2, struct err *err)
 {
@@ -154,7 +154,7 @@ static int script(const struct cli *cli, const char *name, const char *arg1,
 	SCOPED_FD quiet = -1;
 	struct proc_opts opts = { .argv = argv,
 				  .fd = { -1, STDERR_FILENO, STDERR_FILENO } };
-	int code;
+	int rc;
 
 	if (!path || !log)
 		return err_nomem(err);
@@ -165,24 +165,24 @@ static int script(const struct cli *cli, const char *name, const char *arg1,
 			return err_sys(err, "open %s", log);
 		opts.fd[1] = opts.fd[2] = quiet;
 	}
-	code = proc_run(&opts, err);
-	if (code == -ENOENT)
+	rc = proc_run(&opts, err);
+	if (rc == -ENOENT)
 		return err_set(err, -ENOENT,
 			       "%s is missing: AC_ROOT names the "
 			       "folder that holds images/",
 			       path);
-	if (code > 0)
+	if (rc > 0)
 		return err_set(err, -ECANCELED,
 			       "set-up stopped at images/%s "
 			       "(code %d)%s%s",
-			       name, code,
+			       name, rc,
 			       cli->quiet ? "; see " :
 					    "; the lines above say why",
 			       cli->quiet ? log : "");
-	return code;
+	return rc;
 }
 
-/* Computes the tag of ac-host's image from its present inputs. */
+/* Computes the tag of ac-host's image from its current inputs. */
 static int host_tag(const struct cli *cli, char ret[TAG_MAX], struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/images/build.sh", cli->share);
@@ -204,7 +204,7 @@ static int host_tag(const struct cli *cli, char ret[TAG_MAX], struct err *err)
 	return 0;
 }
 
-/* Sees to packages, engine and image. @ret_image: "ac/host:<tag>". */
+/* Provides packages, engine and image. @ret_image: "ac/host:<tag>". */
 static int prepare(const struct cli *cli, struct outer **ret_outer,
 		   char ret_image[TAG_MAX], struct err *err)
 {
@@ -216,7 +216,7 @@ static int prepare(const struct cli *cli, struct outer **ret_outer,
 		rc = script(cli, "setup/engine.sh", NULL, NULL, err);
 	if (rc == 0)
 		rc = outer_open(ret_outer, err);
-	/* This starts each of these programs, and may take long. */
+	/* This starts many programs, and may take long. */
 	if (rc == 0)
 		say_info(cli, "asking npm, pip, go and apt which registries "
 			      "this machine uses");
@@ -249,7 +249,7 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	struct err ignored = { 0 };
 	int rc;
 
-	/* The engine refuses capabilities that this machine does not have. */
+	/* The engine refuses capabilities that this machine lacks. */
 	if (file_read("/proc/self/status", 64 * 1024, &status, NULL) < 0)
 		return err_set(err, -EIO, "cannot read /proc/self/status");
 	spec.caps = outer_spec_bounding(status);
@@ -282,8 +282,8 @@ static int create(const struct cli *cli, struct outer *o, const char *image,
 	return 0;
 }
 
-/* Leaves a container that runs and is of this build as it is, unless @again;
- * replaces any other. Sets *ret_made if it made one. */
+/* Keeps a running container of this build, unless @again; replaces any other.
+ * Sets *ret_made if it made one. */
 static int container(const struct cli *cli, struct outer *o, const char *image,
 		     bool again, bool *ret_made, struct err *err)
 {
@@ -311,7 +311,7 @@ static int container(const struct cli *cli, struct outer *o, const char *image,
 	return rc < 0 ? rc : create(cli, o, image, err);
 }
 
-/* Sees to the container, and waits until acd in it is ready. */
+/* Provides the container, and waits until acd in it is ready. */
 static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 		    const char *image, bool again, struct err *err)
 {
@@ -320,9 +320,8 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 
 	if (rc == 0)
 		rc = host_wait_ready(cli, c, o, err);
-	/* A container that was there already has ended while we waited:
-	 * somebody was stopping it, or it failed. Try once more, with a new
-	 * one. */
+	/* An existing container has ended meanwhile: it was being stopped, or
+	 * it failed. Try once more, with a new one. */
 	if (!made && (rc == -ECHILD || rc == -ENOTCONN)) {
 		if (rc == -ECHILD)
 			say_error("%s\nstarting it again", err->msg);
@@ -335,7 +334,7 @@ static int bring_up(const struct cli *cli, struct client *c, struct outer *o,
 	return rc;
 }
 
-/* Refuses or postpones a change that would end the live runs. */
+/* Refuses or postpones a change that would end live runs. */
 static int keep_live(const struct cli *cli, const struct host_probe *probe,
 		     int live, struct err *err)
 {
@@ -355,7 +354,7 @@ static int keep_live(const struct cli *cli, const struct host_probe *probe,
 
 static int check_variables(struct err *err)
 {
-	const char *runtime = getenv("AC_RUNTIME"), *runsc = runsc_wish();
+	const char *runtime = getenv("AC_RUNTIME"), *runsc = runsc_asked();
 	struct stat st;
 
 	if (runtime && *runtime && strcmp(runtime, "runsc") != 0 &&
@@ -372,8 +371,8 @@ static int check_variables(struct err *err)
 	return config_check_variables(err);
 }
 
-/* Does host_start_check(), and gives what it read of config.yaml to the caller,
- * who releases it with config_done(). */
+/* Does host_start_check(); the caller releases *ret_config with
+ * config_done(). */
 static int start_check(const struct cli *cli, struct config *ret_config,
 		       struct err *err)
 {
@@ -403,8 +402,8 @@ int host_start_check(const struct cli *cli, struct err *err)
 	return rc;
 }
 
-/* Checks as start_check() does, then sets the variables for set-up and create()
- * as config.yaml says. */
+/* Checks like start_check(), then sets the variables of config.yaml for set-up
+ * and create(). */
 static int check_and_use(const struct cli *cli, struct err *err)
 {
 	struct config config = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * image_build.c - image builds, as acd reports them
+ * image_build.c - builds images through acd, with progress
  */
 #include "control/cli/host/image_build.h"
 
@@ -20,8 +20,8 @@ struct build {
 	struct buf line;
 	struct err *err;
 	bool done;
-	bool told; /* something was done for it */
-	bool failed; /* the rest is told by acd's last line */
+	bool told; /* a step was reported */
+	bool failed; /* acd's last line tells the rest */
 };
 
 struct ndjson {
@@ -58,7 +58,7 @@ static int on_line(void *arg, const json_t *obj)
 		return err_set(b->err, -EIO, "%s", json_text(e, "message"));
 	if (json_is_true(json_object_get(obj, "done")))
 		b->done = true;
-	/* The failed step's own words. */
+	/* Output of the failed step. */
 	if (strncmp(text, "    ", 4) == 0) {
 		progress_stop(&b->progress);
 		b->failed = true;
@@ -66,16 +66,13 @@ static int on_line(void *arg, const json_t *obj)
 			fprintf(stderr, "%s\n", text);
 		return 0;
 	}
-	/* The script that builds talks in our name already. */
-	if (strncmp(text, "ac: ", 4) == 0)
-		text += 4;
 	b->told = b->told || *text;
 	if (*text && !b->failed)
 		progress_tick(&b->progress, text);
 	return 0;
 }
 
-/* acd may be silent for minutes: the seconds move all the same. */
+/* acd may be silent for minutes; keeps the seconds moving. */
 static void on_idle(void *arg)
 {
 	struct build *b = arg;
@@ -91,12 +88,12 @@ static int on_bytes(void *arg, const char *data, size_t len)
 
 	if (rc == -EPROTO)
 		return err_set(b->err, rc,
-			       "acd's account of the build makes "
-			       "no sense");
+			       "acd's report of the build is "
+			       "malformed");
 	return rc;
 }
 
-/* build_image(); *ret_built: the image was not there as it should be. */
+/* build_image(); *ret_built: the image was missing or outdated. */
 static int build(const struct cli *cli, struct client *c, const char *blueprint,
 		 const json_t *how, bool *ret_built, struct err *err)
 {
@@ -123,7 +120,8 @@ static int build(const struct cli *cli, struct client *c, const char *blueprint,
 	buf_done(&b.line);
 	*ret_built = b.told;
 	if (rc == 0 && !b.done)
-		rc = err_set(err, -ECONNRESET, "acd went away in the middle");
+		rc = err_set(err, -ECONNRESET,
+			     "acd went away during the build");
 	return rc < 0 ? err_wrap(err, "build %s", blueprint) : 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outer.c - the Docker engine of the user's machine
+ * outer.c - client of the outer engine
  */
 #include "control/cli/host/outer.h"
 
@@ -46,7 +46,7 @@ static int not_allowed(const char *sock, struct err *err)
 		       sock, pw ? pw->pw_name : "$USER");
 }
 
-/* "1.41" → 1041, so that versions compare as numbers. */
+/* Returns 1041 for "1.41", so that versions compare as numbers. */
 static int api_number(const char *text)
 {
 	int major = 0, minor = 0;
@@ -114,7 +114,7 @@ int outer_open(struct outer **ret, struct err *err)
 	return 0;
 }
 
-/* "<version>/containers/<name><rest>" with the call's method and body. */
+/* Calls "<version>/containers/<name><rest>". */
 static int call(struct outer *o, const char *method, const char *kind,
 		const char *name, const char *rest, const json_t *body,
 		json_t **ret, struct err *err)
@@ -291,8 +291,8 @@ static json_t *helper_json(const char *image, const char *dir,
 	mounts = json_pack("[{s:s, s:s, s:s}, {s:s, s:s, s:s}]", "Type", "bind",
 			   "Source", dir, "Target", "/workspace", "Type",
 			   "bind", "Source", run_dir, "Target", "/run/ac");
-	/* open_tree(2) wants CAP_SYS_ADMIN, connect(2) to a socket of another
-	 * uid CAP_DAC_OVERRIDE; DAC_READ_SEARCH is for the way to it. */
+	/* open_tree(2) needs CAP_SYS_ADMIN, connect(2) to another uid's socket
+	 * CAP_DAC_OVERRIDE, and the way to it DAC_READ_SEARCH. */
 	return json_pack("{s:s, s:[s], s:o, s:b, s:{s:o, s:[s], s:[s, s, s],"
 			 " s:[s, s], s:s}}",
 			 "Image", image, "Entrypoint", argv[0], "Cmd", args,
@@ -303,7 +303,7 @@ static json_t *helper_json(const char *image, const char *dir,
 			 "apparmor=unconfined", "NetworkMode", "none");
 }
 
-/* Start, wait, logs of a container that exists. */
+/* Starts an existing container, waits for it and reads its logs. */
 static int helper_run(struct outer *o, const char *id, char **ret_out,
 		      struct err *err)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outer_spec.c - how ac-host is created
+ * outer_spec.c - the description with which ac-host is created
  *
- * Trust. ac-host holds a nested engine and gVisor, so it needs much of root,
- * but it gets it by name: this list, and no device of the machine but the GPUs
- * and loop devices that were asked for. Loop devices that are free, and not
- * /dev/loop-control: with that it could reach those of other programs.
- * --privileged would hand over every disk. What keeps a sandbox in is gVisor
- * and, behind it, that ac-host's own capabilities end at its namespaces;
- * seccomp and AppArmor of the outer engine would only break mount(2) and
- * friends that the nested engine lives on.
+ * Trust: ac-host holds a nested engine and gVisor, so it needs much of root. It
+ * gets that by name: this list, and no device of the machine except the GPUs
+ * and loop devices that were asked for. It gets free loop devices and not
+ * /dev/loop-control, with which it could reach those of other programs.
+ * --privileged would hand over every disk. gVisor contains a sandbox, and
+ * behind it ac-host's capabilities end at its namespaces. The outer engine's
+ * seccomp and AppArmor would only break mount(2) and others that the nested
+ * engine needs.
  */
 #include "control/cli/host/outer_spec.h"
 
@@ -19,7 +19,7 @@
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 
-#define STOP_SECONDS 40 /* acd stops instances, then the nested engine */
+#define STOP_SECONDS 40 /* for acd to stop instances and the engine */
 
 static const struct {
 	int bit;
@@ -45,7 +45,7 @@ static const struct {
 	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" },
 	{ CAP_SYS_NICE, "CAP_SYS_NICE" },
 	{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE" },
-	/* Where the machine has it: limits and oom_score_adj of children. */
+	/* If the machine has it: limits and oom_score_adj of children. */
 	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE" },
 };
 
@@ -76,38 +76,40 @@ uint64_t outer_spec_bounding(const char *status_text)
 	return errno || end == line || *end != '\n' ? UINT64_MAX : set;
 }
 
-/* Is @number in the list "0,1" or is it "all"? Shared nodes have none. */
-static bool gpu_wanted(const char *wish, const char *number)
+/* Returns true if @asked is "all" or has @number ("0,1"). Shared nodes have
+ * none. */
+static bool gpu_wanted(const char *asked, const char *number)
 {
 	size_t len = strlen(number);
 
-	if (strcmp(wish, "all") == 0 || strspn(number, "0123456789") != len ||
+	if (strcmp(asked, "all") == 0 || strspn(number, "0123456789") != len ||
 	    len == 0)
 		return true;
-	for (; *wish; wish += *wish == ',') {
-		size_t word = strcspn(wish, ",");
+	for (; *asked; asked += *asked == ',') {
+		size_t word = strcspn(asked, ",");
 
-		if (word == len && memcmp(wish, number, len) == 0)
+		if (word == len && memcmp(asked, number, len) == 0)
 			return true;
-		wish += word;
+		asked += word;
 	}
 	return false;
 }
 
-/* nvidia0, nvidiactl, nvidia-uvm, …; nvidia-caps is a directory. */
-int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret)
+/* Node names are nvidia0, nvidiactl, nvidia-uvm, …; nvidia-caps is a
+ * directory. */
+int outer_spec_gpus(const char *dev, const char *asked, struct strv *ret)
 {
 	SCOPED_DIR dir = NULL;
 	const struct dirent *e;
 
-	if (!wish || !*wish)
+	if (!asked || !*asked)
 		return 0;
-	if (strcmp(wish, "all") != 0 && wish[strspn(wish, "0123456789,")])
+	if (strcmp(asked, "all") != 0 && asked[strspn(asked, "0123456789,")])
 		return -EINVAL;
 	dir = opendir(dev);
 	while (dir && (e = readdir(dir))) {
 		if (!str_starts(e->d_name, "nvidia") || e->d_type == DT_DIR ||
-		    !gpu_wanted(wish, e->d_name + strlen("nvidia")))
+		    !gpu_wanted(asked, e->d_name + strlen("nvidia")))
 			continue;
 		if (strv_pushf(ret, "%s/%s", dev, e->d_name) < 0)
 			return -ENOMEM;
@@ -122,14 +124,14 @@ static bool loop_is_free(const char *sys, unsigned n)
 	return used && access(used, F_OK) < 0 && errno == ENOENT;
 }
 
-int outer_spec_loops(const char *dev, const char *sys, const char *wish,
+int outer_spec_loops(const char *dev, const char *sys, const char *asked,
 		     struct strv *ret)
 {
 	uint64_t want;
 
-	if (!wish || !*wish)
+	if (!asked || !*asked)
 		return 0;
-	if (str_parse_u64(wish, 1, OUTER_LOOPS_MAX, &want) < 0)
+	if (str_parse_u64(asked, 1, OUTER_LOOPS_MAX, &want) < 0)
 		return -EINVAL;
 	for (unsigned n = OUTER_LOOPS_MAX; want > 0 && n-- > 0;) {
 		SCOPED_STR path = str_printf("%s/loop%u", dev, n);
@@ -175,7 +177,7 @@ static json_t *host_config(const struct outer_spec *spec)
 			   "Source", spec->home, "Target", AC_STATE, "Type",
 			   "volume", "Source", spec->volume, "Target",
 			   "/var/lib/docker");
-	/* "o" takes the references over, and fails on a NULL one. */
+	/* "o" takes the references, and fails for NULL. */
 	config = json_pack("{s:[s], s:o, s:o, s:o, s:[s, s], s:[], s:[], s:s,"
 			   " s:{s:s}, s:b, s:{s:s}, s:{s:s, s:{s:s, s:s}}}",
 			   "CapDrop", "ALL", "CapAdd", add, "Mounts", mounts,

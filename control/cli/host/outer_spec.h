@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * outer_spec.h - how ac-host is created: the body of the engine's call
+ * outer_spec.h - the description with which ac-host is created
  */
 #ifndef CONTROL_CLI_HOST_OUTER_SPEC_H
 #define CONTROL_CLI_HOST_OUTER_SPEC_H
@@ -12,39 +12,42 @@
 
 struct outer_spec {
 	const char *name; /* of the container, also its host name */
-	const char *image, *build; /* "ac/host:<tag>", build identity */
+	const char *image, *build; /* "ac/host:<tag>", identity of the build */
 	const char *home; /* $AC_HOME, becomes /var/lib/ac */
 	const char *volume; /* becomes /var/lib/docker */
-	const char *pid_max; /* of this machine, NULL: not known */
+	const char *pid_max; /* of this machine, NULL: unknown */
 	const char *runtime; /* of all sandboxes: "docker", NULL: acd's own */
-	uint64_t caps; /* bounding set of this machine, bit per capability */
+	uint64_t caps; /* this machine's bounding set, a bit for each */
 	struct strv devices; /* paths in /dev to pass on: GPUs, loop devices */
 };
 
-/* A new reference, NULL without memory. Pure. */
+/* Returns the body of the engine's call, a new reference, NULL without
+ * memory. */
 json_t *outer_spec_json(const struct outer_spec *spec);
 
-/* "CAP_…" names of what ac-host wants and @bounding has. */
+/* Appends the names "CAP_…" of what ac-host needs and @bounding has. Returns 0
+ * or -ENOMEM. */
 int outer_spec_caps(uint64_t bounding, struct strv *ret);
 
-/* CapBnd of /proc/self/status text, all ones when it is not there. */
+/* Returns CapBnd in the text of /proc/self/status, all ones if it is not
+ * there. */
 uint64_t outer_spec_bounding(const char *status_text);
 
 /*
- * NVIDIA device nodes below @dev ("/dev"), as paths, that @wish asks for: NULL
- * or "" none, "all", or numbers ("0,1") and what all GPUs share. That there
- * are none is a success, another @wish is -EINVAL.
+ * Appends the paths of the NVIDIA device nodes below @dev ("/dev") that @asked
+ * asks for: NULL or "" none, "all", or numbers ("0,1") and the shared nodes.
+ * Having none is no failure. Returns 0, -EINVAL for another @asked, or -ENOMEM.
  */
-int outer_spec_gpus(const char *dev, const char *wish, struct strv *ret);
+int outer_spec_gpus(const char *dev, const char *asked, struct strv *ret);
 
 /*
- * Loop devices that @wish ("8", NULL or "" for none) asks for: so many of
- * those below @dev that no file is attached to by @sys ("/sys/block"), the
- * highest numbers first, which other programs take last. Fewer are a success;
- * -EINVAL: not a number of 1 to OUTER_LOOPS_MAX.
+ * Appends the loop devices that @asked ("8"; NULL or "" none) asks for: so many
+ * below @dev that are free according to @sys ("/sys/block"), the highest
+ * numbers first, which other programs take last. Fewer are no failure. Returns
+ * 0, -EINVAL if @asked is no number from 1 to OUTER_LOOPS_MAX, or -ENOMEM.
  */
 #define OUTER_LOOPS_MAX 256u
-int outer_spec_loops(const char *dev, const char *sys, const char *wish,
+int outer_spec_loops(const char *dev, const char *sys, const char *asked,
 		     struct strv *ret);
 
 #endif

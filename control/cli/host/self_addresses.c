@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * self_addresses.c - acd is told which addresses this machine has
+ * self_addresses.c - tells acd which addresses this machine has
  *
  * ac-host has a network of its own and cannot see them. A sandbox that may
- * reach a public name must not reach by it what listens on this machine. They
- * change (DHCP, IPv6 privacy), so each run tells them anew; a list that is the
- * same as before costs acd a comparison. What a router in front of the machine
- * has, nobody here knows.
+ * reach a public name must not reach by it what listens on this machine.
+ * Addresses change (DHCP, IPv6 privacy), so each run sends them; for an
+ * unchanged list acd only compares. The addresses of a router in front of the
+ * machine are unknown here.
  */
 #include "control/cli/host/self_addresses.h"
 
@@ -20,7 +20,7 @@
 
 #define PATH "/v1/machine/addresses"
 
-/* False: it is denied to everybody as it is, or no address at all. */
+/* Returns false for what is always denied, or no address. */
 static bool is_told(const struct sockaddr *sa, char out[INET6_ADDRSTRLEN])
 {
 	struct sockaddr_in6 in6;
@@ -50,7 +50,7 @@ json_t *addresses_now(void)
 		json_decref(list);
 		return NULL;
 	}
-	/* Those of an interface that is down count as well. */
+	/* Addresses of interfaces that are down count too. */
 	for (i = all; i && !bad; i = i->ifa_next)
 		if (is_told(i->ifa_addr, text))
 			bad = json_array_append_new(list, json_string(text)) <
@@ -70,7 +70,7 @@ static int refused(const json_t *answer, struct err *err)
 	size_t i;
 
 	json_array_foreach (json_object_get(answer, "items"), i, item) {
-		/* acd says so itself to who starts something. */
+		/* acd reports this itself when something is started. */
 		if (strcmp(json_text(item, "code"), "gateway-down") == 0)
 			return 0;
 		if (!*why && strcmp(json_text(item, "level"), "error") == 0)

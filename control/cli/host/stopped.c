@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stopped.c - what can be told while ac-host does not run
+ * stopped.c - answers while ac-host does not run
  */
 #include "control/cli/host/stopped.h"
 
@@ -10,23 +10,24 @@
 #include <sys/statvfs.h>
 
 #include "control/cli/host/host.h"
-#include "control/cli/host/infer.h"
+#include "control/shared/infer.h"
 #include "control/cli/host/store_read.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
-#define LOG_PART_MAX (16u * 1024 * 1024) /* acd keeps two of 4 MiB */
+#define LOG_PART_MAX (16u * 1024 * 1024) /* bytes; acd keeps two of 4 MiB */
 
-int stopped_look(const struct cli *cli, struct client **ret, struct err *err)
+static bool said; /* that it is stopped */
+
+int stopped_client(const struct cli *cli, struct client **ret, struct err *err)
 {
 	struct err found = { 0 };
 	int rc = host_client(cli, false, ret, &found);
 
 	if (rc == -ENOTCONN) {
 		*ret = NULL;
-		stopped_say(cli);
 		return 0;
 	}
 	if (rc < 0)
@@ -34,12 +35,25 @@ int stopped_look(const struct cli *cli, struct client **ret, struct err *err)
 	return rc;
 }
 
-void stopped_say(const struct cli *cli)
+int stopped_look(const struct cli *cli, struct client **ret, struct err *err)
+{
+	int rc = stopped_client(cli, ret, err);
+
+	if (rc == 0 && !*ret)
+		stopped_say(cli);
+	return rc;
+}
+
+static bool has_no_store(const struct cli *cli)
 {
 	SCOPED_STR store = str_printf("%s/ac.db", cli->home);
-	static bool said;
 
-	if (!said && store && access(store, F_OK) < 0 && errno == ENOENT)
+	return store && access(store, F_OK) < 0 && errno == ENOENT;
+}
+
+void stopped_say(const struct cli *cli)
+{
+	if (!said && has_no_store(cli))
 		say_info(cli, "%s has nothing yet; `ac run base NAME` begins",
 			 cli->home);
 	else if (!said)
@@ -47,6 +61,13 @@ void stopped_say(const struct cli *cli)
 			 "%s is stopped; this is what it left in %s (`ac "
 			 "start` starts it)",
 			 cli->host, cli->home);
+	said = true;
+}
+
+void stopped_say_none(const struct cli *cli, const char *what)
+{
+	say_info(cli, "%s is stopped, and %s (`%s` starts it)", cli->host, what,
+		 has_no_store(cli) ? "ac run base NAME" : "ac start");
 	said = true;
 }
 
@@ -90,7 +111,7 @@ int stopped_check(const struct cli *cli, const struct args *a, struct err *err)
 
 		if (rc < 0)
 			return rc;
-		/* Why a store cannot be read is acd's to tell. */
+		/* acd will report why a store cannot be read. */
 		if (stopped_instance(cli, name, &rec, &found) == -ENOENT) {
 			*err = found;
 			return -ENOENT;
@@ -106,7 +127,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Adds the folders of @dir that hold a blueprint. */
+/* Adds the folders of @dir with a blueprint in them. */
 static int scan(const char *dir, struct strv *names)
 {
 	DIR *d = opendir(dir);
@@ -160,7 +181,7 @@ int stopped_blueprints(const struct cli *cli, json_t **ret, struct err *err)
 	struct strv yours = { 0 }, ours = { 0 };
 	int rc = own && shipped && list ? 0 : -ENOMEM;
 
-	/* The user's own come before those of ac. */
+	/* The user's own have precedence. */
 	if (rc == 0)
 		rc = add_blueprints(own, false, NULL, &yours, list);
 	if (rc == 0)
@@ -174,7 +195,77 @@ int stopped_blueprints(const struct cli *cli, json_t **ret, struct err *err)
 	return 0;
 }
 
-/* ---- room on the disk ---- */
+/* ---- what the words of a run can mean ---- */
+
+static const char *member_in(const json_t *list, const char *name,
+			     const char *key)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *item = json_array_get(list, i);
+
+		if (strcmp(json_text(item, "name"), name) == 0)
+			return json_text(item, key);
+	}
+	return NULL;
+}
+
+static const char *blueprint_in(void *arg, const char *name)
+{
+	return member_in(arg, name, "blueprint");
+}
+
+static const char *workspace_in(void *arg, const char *name)
+{
+	return member_in(arg, name, "workspace");
+}
+
+static int infer_from(const struct args *a, json_t *instances,
+		      const struct strv *blueprints, struct err *err)
+{
+	const struct infer_words words = {
+		.word = a->n_words == 1 ? a->words[0] : NULL,
+		.blueprint = a->n_words > 1 ? a->words[0] : NULL,
+		.name = a->n_words > 1 ? a->words[1] : NULL,
+		.dir = a->dir,
+	};
+	const struct infer_known known = {
+		.blueprint_of = blueprint_in,
+		.workspace_of = workspace_in,
+		.arg = instances,
+		.blueprints = blueprints,
+	};
+	struct infer who;
+	int rc = infer_names(&words, &known, &who, err);
+
+	return rc < 0 || who.exists ?
+		       rc :
+		       infer_check_blueprint(who.blueprint, blueprints, err);
+}
+
+int stopped_check_run(const struct cli *cli, const struct args *a,
+		      struct err *err)
+{
+	SCOPED_JSON instances = NULL;
+	SCOPED_JSON blueprints = NULL;
+	struct strv names = { 0 };
+	struct err found = { 0 };
+	int rc = 0;
+
+	/* The project's own blueprint says what is meant. */
+	if (a->n_words == 0)
+		return 0;
+	if (stopped_instances(cli, &instances, &found) < 0 ||
+	    stopped_blueprints(cli, &blueprints, &found) < 0)
+		return 0;
+	for (size_t i = 0; rc == 0 && i < json_array_size(blueprints); i++)
+		rc = strv_push(&names, json_text(json_array_get(blueprints, i),
+						 "name"));
+	rc = rc < 0 ? err_nomem(err) : infer_from(a, instances, &names, err);
+	strv_done(&names);
+	return rc;
+}
+
+/* ---- disk use ---- */
 
 static json_t *tree_json(const char *dir, const char *sub)
 {
@@ -186,7 +277,7 @@ static json_t *tree_json(const char *dir, const char *sub)
 					  json_null();
 }
 
-/* Inside of a disk.img, which is not mounted, nothing is seen. */
+/* Files in a disk.img, which is not mounted, cannot be counted. */
 static json_t *room_json(const struct cli *cli, const char *name)
 {
 	SCOPED_STR dir = str_printf("%s/instances/%s", cli->home, name);
@@ -233,7 +324,8 @@ int stopped_df(const struct cli *cli, json_t **ret, struct err *err)
 
 /* ---- logs ---- */
 
-/* Where the last *lines lines of @text begin; *lines is what is left to find. */
+/* Returns where the last *lines lines of @text begin; *lines becomes what is
+ * missing. */
 static size_t find_tail(const char *text, size_t len, uint64_t *lines)
 {
 	size_t from = len;
@@ -259,7 +351,7 @@ static int read_part(const char *path, char **ret, size_t *ret_len)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* acd's ring is two files: PATH, and PATH.1 before it. */
+/* acd's ring is two files: PATH, and the older PATH.1. */
 static int join_parts(const char *path, char **ret, size_t *ret_len)
 {
 	SCOPED_STR old_path = str_printf("%s.1", path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_read.c - the instances in acd's store, read while acd does not run
+ * store_read.c - reads acd's store of instances while acd does not run
  */
 #include "control/cli/host/store_read.h"
 
@@ -13,8 +13,8 @@
 #include "control/shared/record.h"
 #include "lib/str.h"
 
-#define TRIES 6 /* acd may start, and write, while we read */
-#define WAIT_MS 10 /* before the second; twice as long before each other */
+#define TRIES 6 /* acd may start, and write, meanwhile */
+#define WAIT_MS 10 /* before the second try; then doubled each time */
 
 static void db_closep(sqlite3 **db)
 {
@@ -30,7 +30,8 @@ static void statement_endp(sqlite3_stmt **st)
 
 /* ---- one record ---- */
 
-/* A stored object or array; @def, which it takes, when it does not parse. */
+/* Returns a stored object or array, or @def if it is malformed. Takes the
+ * reference of @def. */
 static json_t *stored(const char *text, json_t *def)
 {
 	json_t *v = text ? json_loads(text, 0, NULL) : NULL;
@@ -43,8 +44,7 @@ static json_t *stored(const char *text, json_t *def)
 	return def;
 }
 
-/* As acd's own (credentials.h): the word "none" means that those of the
- * blueprint do not hold. */
+/* Like acd (credentials.h): the word "none" drops the blueprint's. */
 static int put_credentials(json_t *rec, const struct instance_record *r)
 {
 	json_t *list = stored(r->credentials_json, json_array());
@@ -60,7 +60,7 @@ static int put_credentials(json_t *rec, const struct instance_record *r)
 		       0;
 }
 
-/* When its ttl ends; null: never, or it has not run. */
+/* Returns when its ttl ends; null: never, or it has not run. */
 static json_t *expires_json(const struct instance_record *r)
 {
 	int64_t from = r->touched_at > r->finished_at ? r->touched_at :
@@ -90,7 +90,7 @@ static int put_rest(json_t *rec, const struct instance_record *r)
 	return bad ? -ENOMEM : 0;
 }
 
-/* What acd says of it at its next start. */
+/* Sets what acd will record at its next start. */
 static int set_lost(struct instance_record *r)
 {
 	if (!instance_state_is_live(r->state))
@@ -142,7 +142,7 @@ static int check_schema(sqlite3 *db, const char *path, struct err *err)
 			       "one knows up to %d): use that ac, or another "
 			       "AC_HOME",
 			       path, version, INSTANCE_SCHEMA);
-	return version; /* 0: acd has made the file, and nothing in it */
+	return version; /* 0: acd has made an empty file */
 }
 
 int store_read_once(const char *path, json_t *list, struct err *err)
@@ -167,7 +167,7 @@ int store_read_once(const char *path, json_t *list, struct err *err)
 	return step == SQLITE_DONE ? 0 : sql_failed(db, path, err);
 }
 
-/* What a write changes; zeroes for a file that is not there. */
+/* What a write changes; zeroes for a missing file. */
 struct state {
 	off_t size[2];
 	struct timespec time[2];
@@ -219,7 +219,7 @@ int store_read_by(const char *path, store_read_fn once, json_t **ret,
 		return 0;
 	}
 	return err_set(err, -EAGAIN,
-		       "%s is being written, so acd is starting or at its end: "
+		       "%s is being written, so acd is starting or stopping: "
 		       "try again",
 		       path);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store_read.h - the instances in acd's store, read while acd does not run
+ * store_read.h - reads acd's store of instances while acd does not run
  */
 #ifndef CONTROL_CLI_HOST_STORE_READ_H
 #define CONTROL_CLI_HOST_STORE_READ_H
@@ -10,20 +10,25 @@
 #include "lib/err.h"
 
 /*
- * The records of the store @path, in order of name, with the members that the
- * API gives them; those that only acd can tell are null. A run that the store
- * has as live was lost with acd, and is shown so. Never changes the store or
- * its directory; an older schema is read as it is. No store yet: an empty
- * array. -EPROTO: a newer schema; -EACCES; -EUCLEAN: damaged; -EAGAIN: it
- * changed during each of several tries. *ret is a new reference.
+ * Sets *ret, a new reference, to the records of the store @path, in order of
+ * name, with the API's members; those that only acd knows are null. A run that
+ * is live in the store was lost with acd, and its record says so. Never changes
+ * the store or its directory. Reads an older schema as it is. Without a store
+ * the array is empty. Returns 0; or -EPROTO for a newer schema, -EACCES,
+ * -EUCLEAN if it is damaged, -EAGAIN if it changed during each of several
+ * tries, or -ENOMEM, with @err.
  */
 int store_read(const char *path, json_t **ret, struct err *err);
 
-/* The same with what reads the store once, adding its records to @list; and
- * that of store_read(). */
+/* Reads the store once and appends its records to @list, which is borrowed.
+ * Returns 0, -ENOENT without a store, or a negative errno with @err. The store
+ * may change meanwhile: the result is only good if it did not. */
 typedef int (*store_read_fn)(const char *path, json_t *list, struct err *err);
+/* Calls @once, again after a pause if the store has changed meanwhile. Returns
+ * like store_read(). */
 int store_read_by(const char *path, store_read_fn once, json_t **ret,
 		  struct err *err);
+/* The store_read_fn of store_read(). */
 int store_read_once(const char *path, json_t *list, struct err *err);
 
 #endif

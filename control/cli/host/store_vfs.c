@@ -2,15 +2,15 @@
 /*
  * store_vfs.c - a file system for SQLite that can only read
  *
- * Theory of operation. SQLite's own way to read a database with a write-ahead
- * log makes or changes the index beside it (-shm) and checkpoints the log on
- * close, so it needs write access and leaves traces. A file system without
- * shared memory (version 1 of its methods) together with an exclusive lock
- * makes SQLite keep that index in memory (sqlite.org/wal.html, "Use of WAL
- * without shared memory"). The locks are not taken here: acd holds them while it
- * runs, and the caller reads only when acd does not answer. Should it start in
- * between, a page may be read half written: SQLite's own checks, and the caller,
- * who looks whether the files have changed, see that.
+ * Theory of operation: to read a database with a write-ahead log, SQLite
+ * normally changes the index beside it (-shm) and checkpoints the log on close.
+ * So it needs write access and leaves traces. With a file system without shared
+ * memory (version 1 of its methods) and an exclusive lock, SQLite keeps that
+ * index in memory (sqlite.org/wal.html, "Use of WAL without shared memory").
+ * The locks are not taken here: acd holds them while it runs, and the caller
+ * reads only if acd does not answer. If it starts meanwhile, a page may be read
+ * half written. SQLite's checks find that, and so does the caller, who checks
+ * whether the files have changed.
  */
 #include "control/cli/host/store_vfs.h"
 
@@ -24,7 +24,7 @@
 #define SECTOR 4096
 
 struct ro_file {
-	sqlite3_file base; /* first: SQLite knows nothing else */
+	sqlite3_file base; /* first: SQLite uses only this */
 	int fd; /* -1: there is no such file, it reads as empty */
 };
 
@@ -34,7 +34,7 @@ static int ro_close(sqlite3_file *f)
 	return SQLITE_OK;
 }
 
-/* What is behind the end is zeroed, as SQLite demands. */
+/* Zeroes what is past the end, as SQLite demands. */
 static int ro_read(sqlite3_file *f, void *data, int len, sqlite3_int64 at)
 {
 	int fd = ((struct ro_file *)f)->fd;
@@ -56,20 +56,27 @@ static int ro_read(sqlite3_file *f, void *data, int len, sqlite3_int64 at)
 	return got < len ? SQLITE_IOERR_SHORT_READ : SQLITE_OK;
 }
 
-static int ro_write(sqlite3_file *f ATTR_UNUSED, const void *data ATTR_UNUSED,
-		    int len ATTR_UNUSED, sqlite3_int64 at ATTR_UNUSED)
+static int ro_write(sqlite3_file *f, const void *data, int len,
+		    sqlite3_int64 at)
 {
+	(void)f;
+	(void)data;
+	(void)len;
+	(void)at;
 	return SQLITE_READONLY;
 }
 
-static int ro_truncate(sqlite3_file *f ATTR_UNUSED,
-		       sqlite3_int64 size ATTR_UNUSED)
+static int ro_truncate(sqlite3_file *f, sqlite3_int64 size)
 {
+	(void)f;
+	(void)size;
 	return SQLITE_READONLY;
 }
 
-static int ro_nothing(sqlite3_file *f ATTR_UNUSED, int what ATTR_UNUSED)
+static int ro_nothing(sqlite3_file *f, int what)
 {
+	(void)f;
+	(void)what;
 	return SQLITE_OK;
 }
 
@@ -84,25 +91,30 @@ static int ro_size(sqlite3_file *f, sqlite3_int64 *ret)
 	return SQLITE_OK;
 }
 
-static int ro_reserved(sqlite3_file *f ATTR_UNUSED, int *ret)
+static int ro_reserved(sqlite3_file *f, int *ret)
 {
+	(void)f;
 	*ret = 0;
 	return SQLITE_OK;
 }
 
-static int ro_control(sqlite3_file *f ATTR_UNUSED, int op ATTR_UNUSED,
-		      void *arg ATTR_UNUSED)
+static int ro_control(sqlite3_file *f, int op, void *arg)
 {
+	(void)f;
+	(void)op;
+	(void)arg;
 	return SQLITE_NOTFOUND;
 }
 
-static int ro_sector(sqlite3_file *f ATTR_UNUSED)
+static int ro_sector(sqlite3_file *f)
 {
+	(void)f;
 	return SECTOR;
 }
 
-static int ro_traits(sqlite3_file *f ATTR_UNUSED)
+static int ro_traits(sqlite3_file *f)
 {
+	(void)f;
 	return 0;
 }
 
@@ -122,12 +134,13 @@ static const sqlite3_io_methods methods = {
 	.xDeviceCharacteristics = ro_traits,
 };
 
-/* The database and its log; SQLite needs no other file to read. */
-static int ro_open(sqlite3_vfs *vfs ATTR_UNUSED, const char *name,
-		   sqlite3_file *f, int flags, int *ret_flags)
+/* Opens the database or its log; SQLite needs no other file to read. */
+static int ro_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *f,
+		   int flags, int *ret_flags)
 {
 	struct ro_file *file = (struct ro_file *)f;
 
+	(void)vfs;
 	file->base.pMethods = NULL;
 	if (!name || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
 		return SQLITE_CANTOPEN;
@@ -141,32 +154,35 @@ static int ro_open(sqlite3_vfs *vfs ATTR_UNUSED, const char *name,
 	return SQLITE_OK;
 }
 
-static int ro_delete(sqlite3_vfs *vfs ATTR_UNUSED, const char *name ATTR_UNUSED,
-		     int sync ATTR_UNUSED)
+static int ro_delete(sqlite3_vfs *vfs, const char *name, int sync)
 {
+	(void)vfs;
+	(void)name;
+	(void)sync;
 	return SQLITE_OK;
 }
 
-/* The store has never had a rollback journal. */
-static int ro_access(sqlite3_vfs *vfs ATTR_UNUSED, const char *name,
-		     int flags ATTR_UNUSED, int *ret)
+/* The store never has a rollback journal. */
+static int ro_access(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 {
 	size_t len = strlen(name);
 
+	(void)vfs;
+	(void)flags;
 	*ret = (len < 8 || strcmp(name + len - 8, "-journal") != 0) &&
 	       access(name, F_OK) == 0;
 	return SQLITE_OK;
 }
 
-static int ro_full_path(sqlite3_vfs *vfs ATTR_UNUSED, const char *name,
-			int size, char *out)
+static int ro_full_path(sqlite3_vfs *vfs, const char *name, int size, char *out)
 {
 	int n = snprintf(out, (size_t)size, "%s", name);
 
+	(void)vfs;
 	return n < 0 || n >= size ? SQLITE_CANTOPEN : SQLITE_OK;
 }
 
-/* What has to do with neither files nor places is the usual one's. */
+/* Calls that are about neither files nor paths go to the default VFS. */
 static int register_vfs(void)
 {
 	static sqlite3_vfs vfs;
@@ -213,7 +229,7 @@ int store_vfs_open(const char *path, sqlite3 **ret, struct err *err)
 	sqlite3 *db = NULL;
 	int rc = register_vfs();
 
-	/* In words of its own: SQLite says that it cannot open it. */
+	/* A clear message: SQLite only says that it cannot open it. */
 	if (access(path, R_OK) < 0)
 		return err_sys(err, "%s", path);
 	if (rc == SQLITE_OK)
@@ -223,7 +239,7 @@ int store_vfs_open(const char *path, sqlite3 **ret, struct err *err)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
 				       NULL);
-	/* The lock before the first look, see above. */
+	/* The lock must come before the first read, see above. */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db,
 				  "PRAGMA locking_mode = EXCLUSIVE;"

@@ -10,10 +10,10 @@
 #include "lib/err.h"
 
 /*
- * Opens the database @path with its write-ahead log, if it has one. Both are
+ * Opens the database @path with its write-ahead log, if there is one. Both are
  * opened O_RDONLY, no lock is taken, and no file is made, changed or removed:
- * the index of the log is in memory. -ENOENT, -EACCES; -EUCLEAN: it is no
- * database, or is damaged. Close with sqlite3_close_v2().
+ * the log's index is in memory. The caller closes *ret with sqlite3_close_v2().
+ * Returns 0, -ENOENT, -EACCES, or -EUCLEAN if it is no database or damaged.
  */
 int store_vfs_open(const char *path, sqlite3 **ret, struct err *err);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workspace.c - the user's directory on its way into a sandbox
+ * workspace.c - passes the user's directory to a sandbox
  *
- * acd cannot see the user's files, and must not open paths of his. So it
- * gets a descriptor: a detached copy of the mount that the directory is on,
- * made by open_tree(2). That takes CAP_SYS_ADMIN; who has not got it lets
- * the outer engine do it, in a container that sees this one directory. The
- * engine opens the path again by its name, so the helper there compares what
- * it got with what was judged here.
+ * acd cannot see the user's files, and must not open the user's paths. So it
+ * gets a descriptor: a detached copy of the directory's mount, made by
+ * open_tree(2), which needs CAP_SYS_ADMIN. Without it, the outer engine runs a
+ * helper container that sees this one directory. The engine opens the path
+ * again by name, so the helper compares what it got with what was judged here.
  */
 #include "control/cli/host/workspace.h"
 
@@ -24,7 +23,8 @@
 
 #define HELPER "/usr/libexec/ac/ac-mount"
 
-/* $AC_HOME, or what is there of the way to it: then *ret_there is false. */
+/* Opens $AC_HOME, or the nearest directory above it: then *ret_there is
+ * false. */
 static int home_open(const char *home, bool *ret_there)
 {
 	SCOPED_STR path = str_printf("%s", home);
@@ -47,42 +47,42 @@ static int home_open(const char *home, bool *ret_there)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Both ways, by what the descriptors are. */
+/* Compares both ways, by the identity of the descriptors. */
 static int check_home(const struct workspace *ws, const char *home,
 		      struct err *err)
 {
 	bool there;
 	SCOPED_FD fd = home_open(home, &there);
-	int r = fd < 0 ? fd : dirwalk_contains(ws->walk.fd, fd);
+	int rc = fd < 0 ? fd : dirwalk_contains(ws->walk.fd, fd);
 
-	if (r == 0 && there)
-		r = dirwalk_contains(fd, ws->walk.fd);
-	if (r < 0)
-		return err_set(err, r,
+	if (rc == 0 && there)
+		rc = dirwalk_contains(fd, ws->walk.fd);
+	if (rc < 0)
+		return err_set(err, rc,
 			       "cannot tell whether --workspace %s has ac's "
 			       "own state (%s) in it: %s",
-			       ws->path, home, err_text(r));
-	if (r > 0)
+			       ws->path, home, err_text(rc));
+	if (rc > 0)
 		return err_set(err, -EPERM,
-			       "--workspace %s would show ac's own "
+			       "workspace %s would show ac's own "
 			       "state (%s) to the agent: choose a directory "
 			       "beside it",
 			       ws->path, home);
 	return 0;
 }
 
-/* All that is asked of a directory that was opened as @given. */
+/* Checks a directory that was opened as @given. */
 static int judge(const struct cli *cli, const char *given, struct workspace *ws,
 		 struct err *err)
 {
 	struct stat st;
-	int r = dirwalk_name(ws->walk.fd, &ws->path);
+	int rc = dirwalk_name(ws->walk.fd, &ws->path);
 
-	if (r < 0)
-		return err_set(err, r, "--workspace %s: %s", given,
-			       err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "workspace %s: %s", given,
+			       err_text(rc));
 	if (fstat(ws->walk.fd, &st) < 0)
-		return err_sys(err, "--workspace %s", given);
+		return err_sys(err, "workspace %s", given);
 	ws->uid = st.st_uid;
 	ws->gid = st.st_gid;
 	return check_home(ws, cli->home, err);
@@ -93,7 +93,7 @@ int workspace_parse(const struct cli *cli, const char *text,
 {
 	SCOPED_STR given = str_printf("%s", text);
 	bool suffix;
-	int r;
+	int rc;
 
 	*ret = (struct workspace)WORKSPACE_NONE;
 	if (!given)
@@ -102,35 +102,35 @@ int workspace_parse(const struct cli *cli, const char *text,
 	suffix = ret->read_only || str_ends(given, ":rw");
 	if (suffix)
 		given[strlen(given) - 3] = '\0';
-	r = dirwalk_open(given, DIRWALK_FOLLOW, &ret->walk);
-	if (r == -ENOTDIR)
-		return err_set(err, r, "--workspace %s is not a directory",
+	rc = dirwalk_open(given, DIRWALK_FOLLOW, &ret->walk);
+	if (rc == -ENOTDIR)
+		return err_set(err, rc, "workspace %s is not a directory",
 			       given);
-	if (r < 0)
-		return err_set(err, r, "--workspace %s: %s", given,
-			       err_text(r));
-	r = judge(cli, given, ret, err);
-	if (r == 0 && ret->walk.linked)
+	if (rc < 0)
+		return err_set(err, rc, "workspace %s: %s", given,
+			       err_text(rc));
+	rc = judge(cli, given, ret, err);
+	if (rc == 0 && ret->walk.linked)
 		say_info(cli, "workspace: %s is %s", given, ret->path);
-	return r;
+	return rc;
 }
 
 int workspace_recorded(const struct cli *cli, const char *path,
 		       struct workspace *ret, struct err *err)
 {
-	int r;
+	int rc;
 
 	*ret = (struct workspace)WORKSPACE_NONE;
-	r = dirwalk_open(path, DIRWALK_NO_LINKS, &ret->walk);
-	if (r == -ELOOP)
-		return err_set(err, r,
+	rc = dirwalk_open(path, DIRWALK_NO_LINKS, &ret->walk);
+	if (rc == -ELOOP)
+		return err_set(err, rc,
 			       "the workspace %s leads through a link since it "
 			       "was given; if that is meant, give it again "
 			       "(--workspace)",
 			       path);
-	if (r < 0)
-		return err_set(err, r, "the workspace %s: %s", path,
-			       err_text(r));
+	if (rc < 0)
+		return err_set(err, rc, "the workspace %s: %s", path,
+			       err_text(rc));
 	return judge(cli, path, ret, err);
 }
 
@@ -141,9 +141,9 @@ void workspace_done(struct workspace *ws)
 	ws->path = NULL;
 }
 
-/* ---- who chose the way ---- */
+/* ---- turns ---- */
 
-/* Directories that instances can write: ids[i] is that of names[i]. */
+/* Directories that instances can write; ids[i] is of names[i]. */
 struct writable {
 	struct dir_id *ids;
 	const char **names; /* borrowed */
@@ -156,8 +156,8 @@ static void writable_add(struct writable *w, const char *name, struct dir_id id)
 	w->names[w->n++] = name;
 }
 
-/* The directory that acd last bound for @rec to write, by whatever name it is
- * found now, and the one that has the recorded name, if it may write there. */
+/* Adds the directory that acd last mounted writable for @rec, wherever it is
+ * now, and the one with the recorded name, if it is writable. */
 static void writable_of(struct writable *w, const json_t *rec)
 {
 	const char *path = json_text(rec, "workspace");
@@ -188,8 +188,8 @@ static int writable_read(struct writable *w, const json_t *instances)
 	return 0;
 }
 
-/* The index of who chose where @turn leads to, w->n: nobody. What leaves a
- * directory by ".." and ends in the same workspace is where its user meant. */
+/* Returns the index of the instance that could choose where @turn leads, w->n
+ * for none. A ".." that ends in the same workspace is harmless. */
 static ssize_t turn_chosen(const struct workspace *ws,
 			   const struct dirwalk_turn *turn,
 			   const struct writable *w)
@@ -206,32 +206,32 @@ int workspace_check_turns(const struct workspace *ws, const json_t *instances,
 			  struct err *err)
 {
 	struct writable w = { 0 };
-	int r = ws->walk.n_turns > 0 ? writable_read(&w, instances) : 0;
+	int rc = ws->walk.n_turns > 0 ? writable_read(&w, instances) : 0;
 
-	for (size_t i = 0; r == 0 && w.n > 0 && i < ws->walk.n_turns; i++) {
+	for (size_t i = 0; rc == 0 && w.n > 0 && i < ws->walk.n_turns; i++) {
 		const struct dirwalk_turn *turn = &ws->walk.turns[i];
 		ssize_t by = turn_chosen(ws, turn, &w);
 
 		if (by < 0)
-			r = err_set(err, (int)by, "--workspace %s: %s",
-				    ws->path, err_text((int)by));
+			rc = err_set(err, (int)by, "workspace %s: %s", ws->path,
+				     err_text((int)by));
 		else if (by < (ssize_t)w.n)
-			r = err_set(err, -EPERM,
-				    "the way to --workspace %s goes by %s "
-				    "that the instance '%s' can change; give "
-				    "the path without it, or --follow if that "
-				    "is what you mean",
-				    ws->path, turn->link ? "a link" : "a '..'",
-				    w.names[by]);
+			rc = err_set(err, -EPERM,
+				     "the way to workspace %s goes by %s "
+				     "that the instance '%s' can change; give "
+				     "the path without it, or --follow if that "
+				     "is what you mean",
+				     ws->path, turn->link ? "a link" : "a '..'",
+				     w.names[by]);
 	}
 	free(w.ids);
 	free(w.names);
-	return r == -ENOMEM ? err_nomem(err) : r;
+	return rc == -ENOMEM ? err_nomem(err) : rc;
 }
 
 /* ---- to acd ---- */
 
-/* What acd answered: {"ok": true} or {"error": …}. */
+/* Reads acd's answer: {"ok": true} or {"error": …}. */
 static int check_answer(const char *answer, struct err *err)
 {
 	json_t *v = json_loads(answer, 0, NULL);
@@ -276,7 +276,7 @@ static int send_by_helper(const struct cli *cli, const char *instance,
 		return err_set(err, -EIO, "%s",
 			       answer && *answer ?
 				       answer :
-				       "ac-mount failed without a word");
+				       "ac-mount failed without a message");
 	return rc < 0 ? rc : check_answer(answer, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workspace.h - the user's directory on its way into a sandbox
+ * workspace.h - passes the user's directory to a sandbox
  */
 #ifndef CONTROL_CLI_HOST_WORKSPACE_H
 #define CONTROL_CLI_HOST_WORKSPACE_H
@@ -17,20 +17,20 @@ struct workspace {
 	bool read_only;
 	uid_t uid; /* its owner */
 	gid_t gid;
-	struct dirwalk walk; /* its descriptor, and the turns on the way */
+	struct dirwalk walk; /* its descriptor, and the turns to it */
 };
 
 /*
- * "DIR", "DIR:ro", "DIR:rw" as the user wrote it, opened once: from then on
- * only the descriptor counts. Says where a link led to. Fails with -ENOENT,
- * -ENOTDIR; -EPERM for what must never be shown to an agent: the root
- * directory, $AC_HOME, what is in it, and what it is in. Release with
- * workspace_done(), also after a failure.
+ * Opens "DIR", "DIR:ro" or "DIR:rw" as the user wrote it; only the descriptor
+ * counts afterwards. Tells where a link led to. Returns 0; -ENOENT; -ENOTDIR;
+ * -EPERM for what an agent must never see: the root directory, $AC_HOME, what
+ * is in it, and what contains it. The caller calls workspace_done() in any
+ * case.
  */
 int workspace_parse(const struct cli *cli, const char *text,
 		    struct workspace *ret, struct err *err);
-/* The same for the path of an instance's record: without links, so -ELOOP
- * when one has come in its way since. */
+/* The same for the path in an instance's record. It has no links, so one that
+ * is there now is -ELOOP. */
 int workspace_recorded(const struct cli *cli, const char *path,
 		       struct workspace *ret, struct err *err);
 void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
@@ -42,14 +42,15 @@ void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 	}
 
 /*
- * Fails with -EPERM when an instance of @instances (/v1/instances) chose where
- * the path leads: when a link was followed, or ".." taken, in a directory that
- * it can write.
+ * Returns -EPERM if an instance of @instances (/v1/instances) could choose
+ * where the path leads: if a link was followed, or ".." taken, in a directory
+ * that it can write. Else 0 or another negative errno.
  */
 int workspace_check_turns(const struct workspace *ws, const json_t *instances,
 			  struct err *err);
 
-/* Gives acd the directory for the next run of @instance. */
+/* Gives acd the directory for the next run of @instance. Returns 0 or a
+ * negative errno with @err. */
 int workspace_send(const struct cli *cli, const char *instance,
 		   const struct workspace *ws, struct err *err);
 

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "control/cli/core/cli.h"
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 #include "control/shared/json.h"
 #include "lib/buf.h"
 #include "lib/str.h"
 
-/* acd answers a GET from memory; more means that it hangs. */
+/* acd answers a GET from memory; more time means that it hangs. */
 #define GET_MS 60000u
 
 struct client {
@@ -24,14 +24,14 @@ struct client {
 	struct client_error last;
 };
 
-/* One answer on its way in. */
+/* An answer being received. */
 struct answer {
 	struct client *c;
 	struct buf text; /* JSON, or the error of a stream */
-	const struct http_file *file; /* to be sent; NULL: none */
+	const struct http_file *file; /* to send; NULL: none */
 	client_data_fn fn; /* NULL: collect */
 	void *arg;
-	int result; /* of fn, when it refused */
+	int result; /* of fn, if negative */
 };
 
 struct client *client_new(const char *sock, const char *who)
@@ -118,33 +118,35 @@ static int status_errno(int status)
 	}
 }
 
-char *client_option_words(char *out, size_t size, const char *in)
+char *client_option_words(char *out, size_t size, const char *key,
+			  const char *in)
 {
 	static const struct {
 		const char *key, *option;
 	} words[] = {
-		{ "'cpus_milli'", "--cpus (in thousandths)" },
-		{ "'memory'", "--memory (in bytes)" },
-		{ "'pids'", "--pids" },
-		{ "'gpus'", "--gpus" },
-		{ "'isolation'", "--isolation" },
-		{ "'runtime'", "--runtime" },
-		{ "'timeout_ms'", "--timeout (in ms)" },
-		{ "'grace_ms'", "--grace (in ms)" },
-		{ "'cwd'", "--workdir" },
-		{ "'env'", "--env" },
-		{ "'workspace'", "--workspace" },
+		{ "cpus_milli", "--cpus (in thousandths)" },
+		{ "memory", "--memory (in bytes)" },
+		{ "pids", "--pids" },
+		{ "gpus", "--gpus" },
+		{ "isolation", "--isolation" },
+		{ "runtime", "--runtime" },
+		{ "timeout_ms", "--timeout (in ms)" },
+		{ "grace_ms", "--grace (in ms)" },
+		{ "cwd", "--workdir" },
+		{ "env", "--env" },
+		{ "workspace", "--workspace" },
+		{ "prompt", "--prompt" },
 	};
 	size_t i;
 
+	/* It begins the message, in quotes. */
 	for (i = 0; i < ARRAY_SIZE(words); i++) {
-		const char *at = strstr(in, words[i].key);
-
-		if (!at)
-			continue;
-		snprintf(out, size, "%.*s%s%s", (int)(at - in), in,
-			 words[i].option, at + strlen(words[i].key));
-		return out;
+		if (strcmp(words[i].key, key) == 0 &&
+		    strlen(in) >= strlen(key) + 2) {
+			snprintf(out, size, "%s%s", words[i].option,
+				 in + strlen(key) + 2);
+			return out;
+		}
 	}
 	snprintf(out, size, "%s", in);
 	return out;
@@ -170,10 +172,17 @@ int client_error_parse(const char *who, int status, const char *text,
 	ce->status = status;
 	snprintf(ce->code, sizeof(ce->code), "%s", json_text(e, "code"));
 	snprintf(ce->image, sizeof(ce->image), "%s", json_text(e, "image"));
+	snprintf(ce->credential, sizeof(ce->credential), "%s",
+		 json_text(e, "credential"));
+	snprintf(ce->instance, sizeof(ce->instance), "%s",
+		 json_text(e, "instance"));
+	snprintf(ce->blueprint, sizeof(ce->blueprint), "%s",
+		 json_text(e, "blueprint"));
+	snprintf(ce->state, sizeof(ce->state), "%s", json_text(e, "state"));
 	if (*message)
 		return refuse(ce, status_errno(status),
 			      client_option_words(text_of, sizeof(text_of),
-						  message),
+						  json_text(e, "key"), message),
 			      err);
 	return err_set(err, status_errno(status),
 		       "%s answered with status %d and no reason", who, status);
@@ -202,7 +211,7 @@ static int transport_error(const struct client *c, int rc, struct err *err)
 			       "you may not use %s: it belongs to another user",
 			       c->sock);
 	if (!c->http.reached)
-		return err_set(err, -ECONNREFUSED, "nobody listens at %s",
+		return err_set(err, -ECONNREFUSED, "nothing listens at %s",
 			       c->sock);
 	if (rc == -ENOBUFS)
 		return err_set(err, -EMSGSIZE, "the answer of %s is too long",
@@ -213,7 +222,7 @@ static int transport_error(const struct client *c, int rc, struct err *err)
 					   err_text(rc));
 }
 
-/* Sends, receives; the answer's text is in @a. */
+/* Sends the request and receives the answer's text into @a. */
 static int perform(struct client *c, const char *method, const char *path,
 		   const json_t *body, struct answer *a, struct err *err)
 {
@@ -236,7 +245,7 @@ static int perform(struct client *c, const char *method, const char *path,
 	if (body && !text)
 		return err_nomem(err);
 	rc = http_call(&c->http, &rq);
-	if (text) /* it may have been a secret */
+	if (text) /* it may contain a credential */
 		explicit_bzero(text, strlen(text));
 	if (a->result < 0)
 		return a->result;
@@ -257,7 +266,7 @@ static int perform(struct client *c, const char *method, const char *path,
 	return 0;
 }
 
-/* The answer as JSON. */
+/* Makes a call with a JSON answer. */
 static int call(struct answer *a, const char *method, const char *path,
 		const json_t *body, json_t **ret, struct err *err)
 {

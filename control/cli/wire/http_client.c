@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.c - a small blocking HTTP/1.1 client for unix sockets
+ * http_client.c - a small blocking HTTP/1.1 client for unix sockets
  *
- * Why not libcurl, which acd uses: it brings 30 shared libraries (TLS,
- * Kerberos, LDAP), and loading them costs a third of an `ac exec`. Both peers,
- * acd and the engine of this machine, are local and speak plain HTTP/1.1, and
- * a connection that becomes a link must leave the client anyway.
+ * libcurl, which acd uses, would bring 30 shared libraries (TLS, Kerberos,
+ * LDAP), and loading them takes a third of an `ac exec`. Both peers, acd and
+ * this machine's engine, are local and speak plain HTTP/1.1, and a connection
+ * that becomes a link must leave the client anyway.
  *
- * One call at a time. Waiting is done in poll(2) with the deadline of the
- * call, and goes on after a signal whose handler returned; Ctrl-C ends the
- * program as it does anywhere. The body passes through a buffer of fixed size.
+ * One call at a time. poll(2) waits with the call's deadline, and continues
+ * after a signal whose handler has returned; Ctrl-C ends the program as usual.
+ * The body passes through a buffer of fixed size.
  *
- * A kept connection may have been closed by the peer meanwhile. Then the call
- * is made anew, once, if the peer cannot have acted on it: the request did not
- * go out whole, or it was a GET (RFC 9110 9.2.2, RFC 9112 9.3.1).
+ * The peer may have closed a kept connection meanwhile. Then the call is made
+ * once more if the peer cannot have acted on it: the request was not sent
+ * completely, or it was a GET (RFC 9110 9.2.2, RFC 9112 9.3.1).
  */
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 
 #include <poll.h>
 #include <string.h>
@@ -28,7 +28,7 @@
 
 #define CONNECT_SECONDS 5
 #define FILE_PIECE (128u * 1024)
-#define INTERIM_MAX 8u /* answers 1xx before the answer */
+#define INTERIM_MAX 8u /* 1xx answers before the answer */
 
 void http_init(struct http *h, const char *sock)
 {
@@ -46,8 +46,8 @@ void http_done(struct http *h)
 	fd_closep(&h->fd);
 }
 
-/* lib/sock.h would wait for ever where the backlog of a hanging peer is full:
- * connect(2) on a unix socket heeds SO_SNDTIMEO alone. */
+/* lib/sock.h would wait forever for a hanging peer with a full backlog:
+ * connect(2) on a unix socket obeys only SO_SNDTIMEO. */
 static int dial(struct http *h)
 {
 	struct timeval limit = { .tv_sec = CONNECT_SECONDS };
@@ -74,7 +74,7 @@ static int dial(struct http *h)
 	return 0;
 }
 
-/* Nothing may be there to read between two calls, and no end either. */
+/* Between two calls there must be nothing to read, and no end. */
 static bool is_usable(int fd)
 {
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -130,7 +130,7 @@ static int send_all(const struct http *h, const void *data, size_t len,
 	return 0;
 }
 
-/* From where the file stands. */
+/* Sends from the file's current position. */
 static int send_file(const struct http *h, const struct http_file *f,
 		     uint64_t deadline)
 {
@@ -178,7 +178,7 @@ static struct slice received(const struct http *h)
 	return slice_of(h->rx + h->start, h->end - h->start);
 }
 
-/* Makes room for a head of any size behind what was taken. */
+/* Makes room for a head of any size after the bytes that were taken. */
 static void move_down(struct http *h)
 {
 	memmove(h->rx, h->rx + h->start, h->end - h->start);
@@ -186,7 +186,7 @@ static void move_down(struct http *h)
 	h->start = 0;
 }
 
-/* The head of the answer itself: interim ones are passed over. */
+/* Reads the head of the final answer; skips interim ones. */
 static int read_head(struct http *h, struct http_head *ret, uint64_t deadline)
 {
 	unsigned interim = 0;
@@ -251,7 +251,7 @@ static int exchange(struct http *h, const struct http_request *rq,
 	if (sent == 0 && rq->file)
 		sent = send_file(h, rq->file, deadline);
 	h->start = h->end = 0;
-	/* What the peer said before it hung up on us is still there. */
+	/* What the peer sent before it closed can still be read. */
 	if (sent < 0 && sent != -ECONNRESET)
 		return sent;
 	rc = read_head(h, &head, deadline);
@@ -261,6 +261,8 @@ static int exchange(struct http *h, const struct http_request *rq,
 		return rc;
 	}
 	h->status = head.status;
+	snprintf(h->instance, sizeof(h->instance), "%.*s",
+		 (int)head.instance.len, (const char *)head.instance.ptr);
 	if (head.status == 101)
 		return rq->link && head.link ? 0 : -EPROTONOSUPPORT;
 	rc = read_body(h, rq, &head, deadline);
@@ -289,7 +291,7 @@ static char *request_text(const struct http_request *rq)
 			  rq->method, rq->path, link, type, strlen(body), body);
 }
 
-/* Its body may have been a secret. */
+/* The body may contain a credential. */
 static void text_wipep(char **text)
 {
 	if (*text)

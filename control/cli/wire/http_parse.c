@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_parse.c - the answers of HTTP/1.1: head and framing of the body
+ * http_parse.c - parses answers of HTTP/1.1: head and framing of the body
  */
 #include "control/cli/wire/http_parse.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "control/shared/names.h"
 #include "lib/str.h"
 
-#define FRAMING_MAX HTTP_HEAD_MAX /* between two chunks, or behind the last */
-#define DIGITS_MAX 15u /* so that a size never wraps */
+#define FRAMING_MAX HTTP_HEAD_MAX /* bytes between two chunks, or at the end */
+#define DIGITS_MAX 15u /* so that a size cannot overflow */
 
-/* Takes a line without its CR LF. -EAGAIN: no end of line in sight. */
+/* Takes a line without its CR LF. Returns -EAGAIN without an end of line. */
 static int take_line(struct slice *in, struct slice *ret)
 {
 	const uint8_t *lf = in->len ? memchr(in->ptr, '\n', in->len) : NULL;
@@ -90,7 +91,7 @@ static struct slice trim(struct slice s)
 	return s;
 }
 
-/* @word is one of the comma-separated words of @list. */
+/* Returns true if @word is in the comma-separated @list. */
 static bool has_word(struct slice list, const char *word)
 {
 	while (list.len > 0) {
@@ -123,6 +124,8 @@ static int parse_value(struct slice name, struct slice value,
 		if (ret->has_length || parse_digits(value, &ret->length) < 0)
 			return -EBADMSG;
 		ret->has_length = true;
+	} else if (is_word(name, API_INSTANCE_HEADER)) {
+		ret->instance = value;
 	}
 	return 0;
 }
@@ -162,7 +165,7 @@ int http_head_parse(struct slice in, struct http_head *ret)
 		rc = parse_field(line, &head);
 	}
 	if (rc == -EAGAIN && all.len >= HTTP_HEAD_MAX)
-		return -EBADMSG; /* it will not end in time */
+		return -EBADMSG; /* too long */
 	if (rc < 0)
 		return rc;
 	if (head.chunked && head.has_length)
@@ -175,14 +178,14 @@ int http_head_parse(struct slice in, struct http_head *ret)
 enum state {
 	END,
 	LENGTH, /* left bytes */
-	CLOSE, /* until the connection ends */
+	CLOSE, /* until the end of the connection */
 	SIZE, /* of a chunk, in hexadecimal */
 	EXTENSION,
 	SIZE_LF,
 	DATA, /* left bytes of a chunk */
 	DATA_CR,
 	DATA_LF,
-	TRAILER, /* the beginning of a line behind the last chunk */
+	TRAILER, /* at the beginning of a line after the last chunk */
 	TRAILER_TEXT,
 	TRAILER_LF,
 	LAST_LF,
@@ -223,7 +226,7 @@ static int size_byte(struct http_body *b, uint8_t c)
 	return c == ';' || is_space(c) ? EXTENSION : -EBADMSG;
 }
 
-/* A byte between pieces of the body: the next state or -EBADMSG. */
+/* Takes a byte of framing. Returns the next state or -EBADMSG. */
 static int framing_byte(struct http_body *b, uint8_t c)
 {
 	switch (b->state) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pump.c - the user's stdio and signals on one side, a link on the other
+ * pump.c - passes data between the user's stdio and a link, and the signals
  *
- * Theory of operation. One poll() loop, four descriptors: the link, stdin,
- * a signalfd, and stdout or stderr while it does not take what we have.
- * Output is written straight out of the receive buffer; while a piece is
- * stuck nothing more is received, and acd stops after LINK_WINDOW bytes
- * without credit. stdin is read only as far as credit and a small transmit
- * queue allow. So memory is flat whatever flows.
+ * Theory of operation: one poll() loop with four descriptors: the link, stdin,
+ * a signalfd, and stdout or stderr while it does not take our output. Output is
+ * written straight from the receive buffer. While a piece is stuck nothing more
+ * is received, and acd stops after LINK_WINDOW bytes without credit. stdin is
+ * read only as far as credit and a small transmit queue allow. So memory is
+ * constant.
  *
- * Endings. EXIT from acd is the normal one. The user leaves by the detach
- * keys, of what others share by Ctrl-C too, or insists by signals: the first is
- * passed on, the second within two seconds kills, the third gives up. If
- * stdout has no reader any more, the process gets SIGPIPE, as it would have
- * without us in between, and two seconds to end.
+ * Ends: EXIT from acd is the normal one. The user leaves by the detach keys, a
+ * shared run by Ctrl-C too, or insists by signals: the first is passed on, the
+ * second within two seconds kills, the third gives up. If stdout has no reader
+ * any more, the process gets SIGPIPE, as it would without us in between, and
+ * two seconds to end.
  */
 #include "control/cli/wire/pump.h"
 
@@ -38,7 +38,7 @@
 #define STDIN_CREDIT_MAX (1u << 30)
 #define CHANNEL 1u
 #define PIPE_GRACE_MS 2000u
-#define FLUSH_MS 1000 /* for the last words to acd */
+#define FLUSH_MS 1000 /* for the last frames to acd */
 
 static_assert(RX_SIZE > 2 * (LINK_HEADER + LINK_PAYLOAD_MAX),
 	      "a whole frame fits behind a partial one");
@@ -48,18 +48,18 @@ struct pump {
 	struct pump_result *ret;
 	struct err *err;
 	struct outfd out, errout;
-	int in, own_in; /* to read from; own_in: it is ours, or -1 */
+	int in, own_in; /* to read from; own_in: to be closed, or -1 */
 	uint8_t *rx;
 	size_t rx_start, rx_end;
 	struct outfd *stuck; /* where pending goes; NULL: nothing pending */
 	struct slice pending; /* a view of rx, or of early */
 	struct buf tx;
-	uint32_t stdin_credit, due; /* due: output credit not yet given */
+	uint32_t stdin_credit, due; /* due: output credit not given back */
 	struct detach detach;
 	struct pump_signals signals;
 	struct pump_screen screen;
 	uint64_t deadline; /* of a process without a reader; 0: none */
-	bool begun; /* a frame of it has come */
+	bool begun; /* a frame from the process has come */
 	bool in_open, raw, done, out_dead, err_dead;
 };
 
@@ -80,7 +80,7 @@ static void finish(struct pump *p, enum pump_end end, int code)
 	p->done = true;
 }
 
-/* Bytes of output are off our hands: acd may send as many more. */
+/* Output was taken: acd may send as many more bytes. */
 static int give_credit(struct pump *p, size_t len)
 {
 	p->due += (uint32_t)len;
@@ -92,7 +92,7 @@ static int give_credit(struct pump *p, size_t len)
 		     link_put_u32(&p->tx, LINK_CREDIT, CHANNEL, (uint32_t)len));
 }
 
-/* @dst will never take anything again. */
+/* @dst takes no more output. */
 static int output_died(struct pump *p, struct outfd *dst, int why)
 {
 	if (dst == &p->errout) {
@@ -111,7 +111,7 @@ static int output_died(struct pump *p, struct outfd *dst, int why)
 	return queue(p, link_put_u32(&p->tx, LINK_SIGNAL, CHANNEL, SIGPIPE));
 }
 
-/* Writes what is pending; what does not go out stays. */
+/* Writes what is pending; the rest stays. */
 static int output_push(struct pump *p)
 {
 	struct outfd *dst = p->stuck;
@@ -168,9 +168,10 @@ static int notice(struct pump *p, const struct link_frame *f)
 
 	if (link_get_text(f, &level, &text) < 0)
 		return fail(p, -EPROTO, "acd sent a malformed notice");
-	if (level <= 1)
+	/* What comes before the process has begun is not about its end. */
+	if (level <= 1 && (p->begun || p->o->shared))
 		p->ret->noticed = true;
-	else if (p->o->quiet)
+	else if (level > 1 && p->o->quiet)
 		return 0;
 	str_escape(line, sizeof(line), text.ptr, text.len);
 	pump_screen_say(&p->screen, line, level <= 1, p->raw);
@@ -199,7 +200,7 @@ static int ended(struct pump *p, const struct link_frame *f)
 static int frame(struct pump *p, const struct link_frame *f)
 {
 	if (f->channel != CHANNEL)
-		return fail(p, -EPROTO, "acd speaks of another channel");
+		return fail(p, -EPROTO, "acd sent a frame for another channel");
 	p->begun |= f->type != LINK_CREDIT && f->type != LINK_NOTICE;
 	switch (f->type) {
 	case LINK_STARTED:
@@ -218,7 +219,7 @@ static int frame(struct pump *p, const struct link_frame *f)
 	}
 }
 
-/* Handles whole frames until one is stuck on its way out. */
+/* Handles complete frames until one is stuck. */
 static int frames(struct pump *p)
 {
 	while (!p->done && !p->stuck) {
@@ -240,7 +241,7 @@ static int frames(struct pump *p)
 	return 0;
 }
 
-/* Only called with nothing pending: then the buffer may be moved. */
+/* Called only with nothing pending: the buffer may be moved then. */
 static int receive(struct pump *p)
 {
 	ssize_t n;
@@ -274,7 +275,7 @@ static int transmit(struct pump *p)
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (n < 0) {
-			/* Its last words may still be there to read. */
+			/* What acd has sent before may still be read. */
 			buf_consume(&p->tx, s.len);
 			p->in_open = false;
 			return 0;
@@ -284,7 +285,7 @@ static int transmit(struct pump *p)
 	return 0;
 }
 
-/* The terminal went away: nobody is there to type or to read. */
+/* The terminal is gone, and with it the user. */
 static int stdin_ended(struct pump *p)
 {
 	p->in_open = false;
@@ -295,8 +296,8 @@ static int stdin_ended(struct pump *p)
 	return 0;
 }
 
-/* What the user typed, but for the keys to detach, at @out. Keys held back
- * from an earlier call may come out with it. */
+/* Reads typed bytes to @out, without the keys to detach. Keys that an earlier
+ * call held back may be among them. */
 static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
 			  bool *ret_leave)
 {
@@ -304,8 +305,8 @@ static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
 	size_t len;
 	ssize_t n;
 
-	/* The room that detach_feed() asks for; wait_for() has seen to it that
-	 * there is more. */
+	/* Room that detach_feed() needs; wait_for() has made sure that there is
+	 * more. */
 	want -= DETACH_KEYS_MAX;
 	n = read(p->in, typed, want < sizeof(typed) ? want : sizeof(typed));
 	if (n <= 0)
@@ -318,7 +319,7 @@ static ssize_t typed_read(struct pump *p, uint8_t *out, size_t want,
 	return (ssize_t)len;
 }
 
-/* Nobody takes what is typed: only the keys to detach mean something. */
+/* Input is not passed on: only the keys to detach matter. */
 static int keys_read(struct pump *p)
 {
 	uint8_t out[1024 + DETACH_KEYS_MAX];
@@ -337,7 +338,7 @@ static int keys_read(struct pump *p)
 	return queue(p, link_put(&p->tx, LINK_DETACH, CHANNEL, NULL, 0));
 }
 
-/* stdin as one frame, read straight into its place in the queue. */
+/* Reads stdin as one frame, straight into the queue. */
 static ssize_t stdin_frame(struct pump *p, size_t want, bool *ret_leave)
 {
 	uint8_t *mem = buf_reserve(&p->tx, LINK_HEADER + want);
@@ -392,7 +393,7 @@ static int resize(struct pump *p)
 	return queue(p, link_put_resize(&p->tx, CHANNEL, rows, cols));
 }
 
-/* Stopped from outside while raw: the shell must get its terminal back. */
+/* Stopped from outside in raw mode: the shell needs its terminal back. */
 static int suspend(struct pump *p)
 {
 	term_restore();
@@ -450,8 +451,8 @@ static int wait_for(struct pump *p, struct pollfd fds[FD_N])
 		sock |= POLLIN;
 	if (buf_len(&p->tx) > 0)
 		sock |= POLLOUT;
-	/* Not even for its end, which poll() would report again and again
-	 * while somebody reads our stdout slowly. */
+	/* Not polled even for its end, which poll() would report again and
+	 * again while the reader of our stdout is slow. */
 	fds[FD_SOCK] =
 		(struct pollfd){ sock ? p->o->sock : -1, (short)sock, 0 };
 	fds[FD_IN] = (struct pollfd){ more_in ? p->in : -1, POLLIN, 0 };
@@ -487,11 +488,11 @@ static int step(struct pump *p)
 	if (rc == 0 && (fds[FD_SOCK].revents & ~POLLOUT) && !p->stuck &&
 	    !p->done)
 		rc = receive(p);
-	/* A new frame goes out at once, without another poll. */
+	/* Sends a new frame at once, without another poll. */
 	return rc < 0 ? rc : transmit(p);
 }
 
-/* What is queued for acd, within a short time. */
+/* Sends what is queued for acd, for a short time at most. */
 static void flush(struct pump *p)
 {
 	uint64_t until = clock_ms() + FLUSH_MS;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pump.h - the user's stdio and signals on one side, a link on the other
+ * pump.h - passes data between the user's stdio and a link, and the signals
  */
 #ifndef CONTROL_CLI_WIRE_PUMP_H
 #define CONTROL_CLI_WIRE_PUMP_H
@@ -12,51 +12,56 @@
 
 struct pump_opts {
 	int sock; /* the link; borrowed, made non-blocking */
-	struct slice early; /* what came with the upgrade */
-	int in, out, err; /* borrowed; in may be -1: no stdin at all */
-	/* A pseudo-terminal runs there. When @in is a terminal it becomes raw
-	 * and the detach keys work. */
+	struct slice early; /* what came with the answer to the upgrade: at most
+			     * HTTP_HEAD_MAX bytes, the first of the link */
+	int in, out, err; /* borrowed; in may be -1: no stdin */
+	/* The process has a pseudo-terminal. If @in is a terminal, it becomes
+	 * raw and the detach keys work. */
 	bool tty;
-	/* @in is a terminal that is read for the detach keys alone: nothing of
+	/* @in is a terminal that is read only for the detach keys; nothing of
 	 * it is passed on. Without @tty. */
 	bool keys_only;
-	/* Others may be attached: leaving means to detach, not to end it. */
+	/* Others may be attached: leaving detaches, and does not end it. */
 	bool shared;
-	/* It ends when we leave. So who has not begun yet, as in a sandbox that
-	 * stands still, needs no signal, and who asks to end gets away. */
+	/* The process ends when our connection does. So one that has not begun
+	 * yet, as in a frozen sandbox, needs no signal, and the user can leave
+	 * at once. */
 	bool alone;
-	bool quiet; /* no notices but warnings */
+	bool quiet; /* no notices except warnings */
 	struct detach detach;
-	/* When set, takes stdout instead of @out; a negative result ends the
-	 * run and becomes the pump's own. May block. */
+	/* If set, takes stdout in place of @out, with @arg; a negative result
+	 * ends the pump, which returns it. May block. */
 	int (*sink)(void *arg, struct slice data);
-	/* stderr is talk of ours with the user, not the program's own: control
-	 * bytes in it are shown, not obeyed. */
+	/* stderr is our own conversation with the user, not the program's:
+	 * control bytes in it are escaped. */
 	bool escape_err;
-	/* When set, is told how much of @in was taken. */
+	/* If set, called with @arg and how many bytes of @in were taken. */
 	void (*on_stdin)(void *arg, size_t len);
 	void *arg;
 };
 
 enum pump_end {
-	PUMP_EXIT, /* the process ended; exit is set */
-	PUMP_DETACHED, /* it goes on without us */
-	PUMP_GIVEN_UP, /* by signals or because nobody reads; code is set */
+	PUMP_EXIT, /* the process ended; `exit` says how */
+	PUMP_DETACHED, /* the process goes on without us */
+	PUMP_GIVEN_UP, /* the user, after signals, or the reader of stdout
+			* left; the process may go on */
 };
 
 struct pump_result {
 	enum pump_end end;
-	struct link_exit exit;
-	int code; /* what to exit with */
-	bool mid_line; /* what stderr shows last is no end of a line */
+	struct link_exit exit; /* zero unless PUMP_EXIT */
+	int code; /* exit code for ac, of each end */
+	bool mid_line; /* the last output on stderr has no line end */
 	bool noticed; /* acd has told the user something serious */
 	int out_error; /* negative errno of a failed stdout, 0: none */
 };
 
 /*
- * Runs until the process ends or we leave it. SIGPIPE is ignored from then
- * on; the signal mask and the terminal are put back. -ECONNRESET: acd went
- * away first; -EPROTO: it sent what it must not.
+ * Runs until the process ends or the user leaves. SIGPIPE is ignored
+ * afterwards; signal mask and terminal are restored; no descriptor is closed.
+ * Returns 0 with *ret, -ECONNRESET if acd has gone, -EPROTO if it sent
+ * something invalid, or another negative errno, with @err. After a failure only
+ * mid_line, noticed and out_error of *ret count.
  */
 int pump_run(const struct pump_opts *opts, struct pump_result *ret,
 	     struct err *err);

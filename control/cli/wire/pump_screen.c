@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pump_screen.c - the user's terminal that a program draws on, and our own
- * lines on it
+ * pump_screen.c - our messages on a terminal that a program draws on
  *
- * A line in the midst of what a full-screen program drew is lost with the next
- * stroke, or spoils it. So lines wait for the end. What cannot wait, as that
- * the program stands still, is written into the last row, from where the cursor
- * goes back to where it was.
+ * In the middle of a full-screen program, a line would be overwritten or spoil
+ * the drawing. So lines wait for the end. What cannot wait, such as that the
+ * program is frozen, is written into the last row, and the cursor goes back to
+ * its place.
  */
 #include "control/cli/wire/pump_screen.h"
 
@@ -45,7 +44,7 @@ void pump_screen_wrote(struct pump_screen *ps, struct slice piece, bool out)
 
 static void hold(struct pump_screen *ps, const char *line)
 {
-	/* At its limit nothing more is taken. */
+	/* Lines past the maximum are dropped. */
 	(void)buf_printf(&ps->held, "ac: %s\n", line);
 }
 

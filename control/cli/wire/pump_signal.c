@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pump_signal.c - the user's signals while something runs for him
+ * pump_signal.c - the user's signals during a run
  */
 #include "control/cli/wire/pump_signal.h"
 

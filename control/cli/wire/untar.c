@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * untar.c - a filter before the system's tar
+ * untar.c - filters an archive of a sandbox before the system's tar
  *
- * Trust. The archive comes from a program in the sandbox, which may be any
- * program. Unpacking is left to the system's tar, which knows about links
- * that point out of the tree; but it would make devices for root, restore
- * setuid bits, and read a dozen extensions of the format, each of which
- * could make it see other entries than we do. So only the old GNU format is
- * taken (we ask the sandbox's tar for it): 512-byte headers, 'L' and 'K' for
- * long names. Fields that do not matter are cleared, those that do are
- * parsed strictly and written back canonically.
+ * Trust: the archive comes from a program in the sandbox, which may be any
+ * program. The system's tar unpacks it and handles links that point out of the
+ * tree. But it would make devices for root, restore setuid bits, and read a
+ * dozen extensions of the format, each of which could make it see other entries
+ * than this filter. So only the old GNU format is accepted (we ask the
+ * sandbox's tar for it): 512-byte headers, 'L' and 'K' for long names. Fields
+ * that do not matter are cleared; those that do are parsed strictly and written
+ * in canonical form.
  */
 #include "control/cli/wire/untar.h"
 
@@ -45,8 +45,8 @@ static int refuse(struct untar *u, const char *why)
 	return -EBADMSG;
 }
 
-/* Octal digits after blanks, ended by a blank or NUL or the field's end; or
- * GNU's base-256 for what is larger. */
+/* Reads octal digits after blanks, ended by a blank, a NUL or the field's end;
+ * or GNU's base-256 for larger numbers. */
 static int number(const uint8_t *field, size_t len, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -73,7 +73,7 @@ static int number(const uint8_t *field, size_t len, uint64_t *ret)
 	return 0;
 }
 
-/* The first @len - 1 digits of @value, which fit; then a NUL. */
+/* Writes the @len - 1 digits of @value, which fit, and a NUL. */
 static void put_octal(uint8_t *field, size_t len, uint64_t value)
 {
 	size_t i;
@@ -107,7 +107,7 @@ static void put_checksum(uint8_t *block)
 	put_octal(block + CHKSUM, 7, sum);
 }
 
-/* Neither absolute, nor up, nor anywhere but at or below @top. */
+/* Returns true for a relative name without "..", at or below @top. */
 static bool name_is_good(const char *name, const char *top)
 {
 	size_t len = strlen(top);
@@ -142,14 +142,14 @@ static int check_names(struct untar *u, const uint8_t *block)
 	u->has_name = u->has_link = false;
 	if (!name_is_good(u->name, u->top))
 		return refuse(u, "a name that is not below what was asked for");
-	/* A hard link names another member; a symbolic one may say anything,
-	 * and tar itself never follows it while it unpacks. */
+	/* A hard link names another member. A symbolic link may have any text,
+	 * since tar never follows it while it unpacks. */
 	if (block[TYPE] == '1' && !name_is_good(u->link, u->top))
 		return refuse(u, "a hard link to what is not in the archive");
 	return 0;
 }
 
-/* Only what was parsed stays in the header. */
+/* Passes a header that has only the parsed fields. */
 static int pass_header(struct untar *u, uint64_t size)
 {
 	uint8_t *b = u->block;
@@ -168,7 +168,7 @@ static int pass_header(struct untar *u, uint64_t size)
 	return u->fn(u->arg, b, UNTAR_BLOCK);
 }
 
-/* 'L' or 'K': the name of the entry that follows is its data. */
+/* 'L' or 'K': its data is the name of the next entry. */
 static int begin_name(struct untar *u, uint64_t size)
 {
 	bool is_link = u->block[TYPE] == 'K';
@@ -219,7 +219,7 @@ static int header(struct untar *u)
 	return rc;
 }
 
-/* A block of the data of a long name. */
+/* Takes a block of a long name. */
 static int name_data(struct untar *u)
 {
 	size_t left = u->into_want - u->into_len;
@@ -227,7 +227,7 @@ static int name_data(struct untar *u)
 
 	memcpy(u->into + u->into_len, u->block, n);
 	u->into_len += n;
-	/* What is behind the name is not part of it. */
+	/* Bytes after the name are not part of it. */
 	memset(u->block + n, 0, UNTAR_BLOCK - n);
 	if (u->into_len < u->into_want)
 		return 0;
@@ -252,8 +252,8 @@ static int block(struct untar *u)
 	}
 	if (memcmp(u->block, zero, UNTAR_BLOCK) != 0)
 		return header(u);
-	/* One block of zeros is the end for us; two are for tar. What comes
-	 * behind is nobody's. */
+	/* One block of zeros is the end here, two are for tar. What follows is
+	 * dropped. */
 	u->ended = true;
 	rc = u->fn(u->arg, zero, UNTAR_BLOCK);
 	return rc < 0 ? rc : u->fn(u->arg, zero, UNTAR_BLOCK);

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "control/cli/wire/http.h"
+#include "control/cli/wire/http_client.h"
 #include "lib/buf.h"
 
 static int on_refusal(void *arg, const char *data, size_t len)
@@ -33,7 +33,7 @@ static int failure(const struct http *h, int rc, struct err *err)
 	return err_set(err, rc, "connection to acd: %s", err_text(rc));
 }
 
-/* A refusal that was cut short says what it says. */
+/* Reads a refusal; one that was cut short is used as far as it goes. */
 static int outcome(struct http *h, int rc, const struct buf *text,
 		   struct upgrade *ret, struct client_error *ce,
 		   struct err *err)
@@ -49,6 +49,7 @@ static int outcome(struct http *h, int rc, const struct buf *text,
 		      "all that came with the head has a place");
 	ret->n_early = h->end - h->start;
 	memcpy(ret->early, h->rx + h->start, ret->n_early);
+	memcpy(ret->instance, h->instance, sizeof(ret->instance));
 	ret->fd = fd_take(&h->fd);
 	return 0;
 }

@@ -13,18 +13,20 @@
 #include "control/cli/wire/client.h"
 #include "control/cli/wire/http_parse.h"
 
-#define UPGRADE_BODY_MAX (1024u * 1024) /* of a refusal */
+#define UPGRADE_BODY_MAX (1024u * 1024) /* bytes of a refusal */
 
 struct upgrade {
-	int fd; /* blocking, CLOEXEC; -1 when there is none */
-	uint8_t early[HTTP_HEAD_MAX]; /* came behind the head */
+	int fd; /* blocking, CLOEXEC; -1: none */
+	uint8_t early[HTTP_HEAD_MAX]; /* came after the head */
 	size_t n_early;
+	char instance[AC_NAME_MAX + 1]; /* that acd names; "": none */
 };
 
 /*
- * POSTs @body to @path and waits @timeout_ms for an answer, 0: without limit.
- * 0: @ret->fd is the link, to be closed by the caller. Else as client_call(),
- * and @ce says what acd said.
+ * POSTs @body (borrowed) to @path of acd at @sock and waits @timeout_ms for an
+ * answer, 0: without limit. Returns 0, and the caller closes the link @ret->fd.
+ * On failure returns like client_call(), with ret->fd -1; *ce has acd's
+ * refusal, or is zero if acd did not answer. Nothing in *ce is to be freed.
  */
 int upgrade_open(const char *sock, const char *path, const json_t *body,
 		 unsigned timeout_ms, struct upgrade *ret,

@@ -98,9 +98,9 @@ static const struct {
 	{ "{" DENY "\"path\":\"http\",\"name\":\"z.example\",\"port\":80,"
 	  "\"reason\":\"upstream-http\"}",
 	  "work         deny   http    z.example:80  upstream-http: the "
-	  "server's answer is no HTTP that may pass",
-	  "3× failed: z.example:80 (upstream-http: the server's answer is no "
-	  "HTTP that may pass) last 2026-01-31 12:00:00\n" },
+	  "server's answer is malformed HTTP",
+	  "3× failed: z.example:80 (upstream-http: the server's answer is "
+	  "malformed HTTP) last 2026-01-31 12:00:00\n" },
 	{ "{" DENY "\"path\":\"tls\",\"name\":\"s.example\",\"port\":22,"
 	  "\"reason\":\"not-tls\",\"pid\":12,\"exe\":\"/bin/x\\u001b\"}",
 	  "work         deny   tls     s.example:22  not-tls: neither TLS nor "

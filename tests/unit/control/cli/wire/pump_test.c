@@ -494,6 +494,7 @@ static int script_notice(int sock)
 {
 	static const char text[] = "\1hel\033[31mlo";
 
+	put_frame(sock, LINK_STARTED, "\0\0\0\1", 4);
 	put_frame(sock, LINK_NOTICE, text, sizeof(text) - 1);
 	return put_exit(sock, LINK_TIMEOUT, 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * upgrade_test.c - whole conversations over a socket; the head of an answer is
- * in control/cli/wire/http_test.c
+ * in control/cli/wire/http_parse_test.c
  */
 #include "control/cli/wire/upgrade.h"
 
@@ -16,7 +16,7 @@
 
 #define LINK_HEAD                                                    \
 	"HTTP/1.1 101 Switching Protocols\r\nUpgrade: ac-link/1\r\n" \
-	"Connection: Upgrade\r\n\r\n"
+	"Connection: Upgrade\r\nac-instance: one \r\n\r\n"
 
 /* A child that answers one request with @answer. */
 static pid_t serve(const char *path, const char *answer, size_t len)
@@ -61,6 +61,7 @@ static void test_conversation(const char *what, const char *answer, int want,
 	if (says)
 		ok(strstr(err.msg, says), "says '%s': %s", says, err.msg);
 	if (want == 0) {
+		is_str(up.instance, "one", "the name of the instance");
 		is_int(up.n_early, 5, "what came behind the head");
 		ok(memcmp(up.early, "early", 5) == 0, "as it was");
 	}
