@@ -6,7 +6,7 @@
  *
  * Runs in a short-lived container of ac-host's image that the user's engine
  * made and that sees this one directory. Prints acd's answer. It trusts its
- * arguments: they come from ac, and whoever can use the engine could give it
+ * arguments: they come from ac, and any user of the engine could give it
  * any directory anyway. The engine opened the directory by its name, which an
  * agent may have given to another one since ac judged it: ID is what ac saw.
  */

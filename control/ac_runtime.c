@@ -72,23 +72,23 @@ static int link_take(const char *id, struct err *err)
 	SCOPED_FD link = -1;
 	SCOPED_FD words = -1;
 	SCOPED_FD null = -1;
-	int r;
+	int rc;
 
 	if (sock < 0)
 		return err_set(err, sock, "acd does not listen at %s: %s",
 			       AC_RUNTIME_SOCK, err_text(sock));
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	r = fd_write_all(sock, id, strlen(id));
-	if (r == 0)
-		r = fd_write_all(sock, "\n", 1);
-	if (r < 0)
-		return err_set(err, r, "ask acd: %s", err_text(r));
-	r = answer_recv(sock, 'L', &link, err);
-	if (r <= 0)
-		return r;
-	r = answer_recv(sock, 'E', &words, err);
-	if (r < 0)
-		return r;
+	rc = fd_write_all(sock, id, strlen(id));
+	if (rc == 0)
+		rc = fd_write_all(sock, "\n", 1);
+	if (rc < 0)
+		return err_set(err, rc, "ask acd: %s", err_text(rc));
+	rc = answer_recv(sock, 'L', &link, err);
+	if (rc <= 0)
+		return rc;
+	rc = answer_recv(sock, 'E', &words, err);
+	if (rc < 0)
+		return rc;
 	null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	/* dup2() leaves close-on-exec off. */
 	if (dup2(link, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||

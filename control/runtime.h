@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runtime.h - what every kind of sandbox can do, whoever runs it
+ * runtime.h - what every kind of sandbox runtime can do
  *
- * acd knows sandboxes through this table only. Calls return at once; the
- * outcome comes by callback from the event loop, exactly once, never before
- * the call returned. Errors are a filled struct err; NULL means success.
- * A NULL operation means that this runtime cannot do it (-ENOTSUP).
+ * acd handles sandboxes through this table only. An operation returns 0 at
+ * once, and its callback comes later from the event loop, exactly once; or it
+ * returns a negative errno and there is no callback. In a callback, @err is
+ * NULL on success; on failure all other results are NULL or 0, and a descriptor
+ * is -1. Strings that an operation or a callback gets are borrowed for the
+ * call. An operation that is NULL is not supported: its caller answers
+ * -ENOTSUP.
  */
 #ifndef CONTROL_RUNTIME_H
 #define CONTROL_RUNTIME_H
@@ -21,33 +24,35 @@ struct runtime; /* an implementation's own state */
 
 /* Borrowed for the time of the call. */
 struct runtime_spec {
-	const char *name; /* instance; also the sandbox's host name */
+	const char *name; /* instance's; also the sandbox's host name */
 	const char *image; /* "ac/base:latest" */
 	const char *isolation; /* "runsc" (default) or "crun" */
 	const char *address; /* IPv4 on ac0, dotted */
 	const char *workspace; /* directory of ac-host, shown at /workspace */
 	bool workspace_ro;
 	const char *home; /* directory of ac-host, shown at /home/node */
+	const char *skills; /* the same, at AC_SKILLS, read-only; NULL: none */
 	uint64_t cpu_milli; /* thousandths of a CPU, 0: no limit */
 	uint64_t memory; /* bytes, 0: no limit */
-	uint64_t pids; /* processes the agent may have, 0: as many as there
-			* is room for; the container's own limit is set above
-			* it, since it counts the host's tasks */
+	uint64_t pids; /* processes of the agent, 0: as many as there is room
+			* for; the sandbox's own limit is higher, since it
+			* counts tasks of the host */
 	const char *gpus; /* NULL, "all" or device list */
-	const char *runtime; /* "docker": through the engine in any case; else
-			      * NULL or "runsc", which runs isolation runsc
-			      * itself where it can */
-	bool root_rw; /* the image's files are writable, for this life only */
+	const char *runtime; /* "docker": always by the engine; NULL or
+			      * "runsc": isolation runsc without the engine
+			      * where possible */
+	bool root_rw; /* the image's files are writable, for this run only */
 	bool tmp_noexec;
-	bool covered; /* mounts of ac-host hide paths of the workspace: only
-		       * a process that has these mounts may open, move or
-		       * remove files for the sandbox */
+	bool covered; /* Mounts of ac-host hide paths of the workspace. Only a
+		       * process with these mounts may open, move or remove
+		       * files for the sandbox. */
 };
 
 /*
- * How much may lie in /tmp, and as much in /var/tmp. Both are memory of the
- * sandbox: a quarter of its limit for each leaves room for /dev/shm and for who
- * fills them, who so gets ENOSPC instead of the end of the whole sandbox.
+ * Returns the bytes that /tmp may hold, and /var/tmp again as many. Both are
+ * memory of the sandbox. With a quarter of its limit each there is room for
+ * /dev/shm and the processes; a process that fills them gets ENOSPC, and the
+ * sandbox survives.
  */
 static inline uint64_t runtime_tmp_bytes(const struct runtime_spec *spec)
 {
@@ -56,17 +61,18 @@ static inline uint64_t runtime_tmp_bytes(const struct runtime_spec *spec)
 	return spec->memory && quarter < most ? quarter : most;
 }
 
-/* What can be changed of a sandbox that runs; 0: no limit. */
+/* Limits that can be changed while a sandbox runs; 0: no limit. */
 struct runtime_limits {
 	uint64_t cpu_milli, memory, pids; /* as in struct runtime_spec */
 };
 
-/* A started sandbox: @link_fd (owned by the receiver, non-blocking) is the
- * guest link, @id the runtime's own name for it (copy it). */
+/* A sandbox was started: @link_fd (now owned by the callee, non-blocking) is
+ * the guest link, @id the runtime's name for the sandbox (to be copied). */
 typedef void (*runtime_start_fn)(void *arg, int link_fd, const char *id,
 				 const struct err *err);
 typedef void (*runtime_done_fn)(void *arg, const struct err *err);
 
+/* Usage of one sandbox. */
 struct runtime_stats {
 	uint64_t cpu_ns; /* since start */
 	uint64_t memory, memory_limit; /* bytes */
@@ -76,66 +82,103 @@ struct runtime_stats {
 typedef void (*runtime_stats_fn)(void *arg, const struct runtime_stats *st,
 				 const struct err *err);
 
-/* Why a sandbox ended, or who killed its main process. */
+/* How a sandbox, or its main process, ended. */
 struct runtime_end {
-	bool running; /* it has not ended */
-	bool oom; /* the memory limit killed it */
-	bool tasks; /* the machine refused it another task */
+	bool running; /* has not ended */
+	bool oom; /* was killed for its memory limit */
+	bool tasks; /* the machine refused it another process or thread */
 	int exit_code; /* of PID 1, 128+n for signals */
-	char text
-		[256]; /* last words on its stderr or the engine's, may be "" */
+	char text[256]; /* last text on its stderr or from the engine, or "" */
 };
 typedef void (*runtime_end_fn)(void *arg, const struct runtime_end *end,
 			       const struct err *err);
 
-/* One sandbox of ours that the runtime knows, for reconciliation. */
+/* Called by list(), before its callback, for each sandbox of ours that the
+ * runtime knows; after a failure perhaps for some of them. */
 typedef void (*runtime_each_fn)(void *arg, const char *id, const char *name,
 				bool running);
 
+/* @bytes: what the image takes with all its layers, 0 if that is not known.
+ * @err is -ENOENT if there is no such image. */
+typedef void (*runtime_image_fn)(void *arg, uint64_t bytes,
+				 const struct err *err);
+
 struct runtime_ops {
 	const char *name;
+	/* Starts a sandbox. */
 	int (*start)(struct runtime *rt, const struct runtime_spec *spec,
 		     runtime_start_fn fn, void *arg);
-	/* TERM, @grace_ms, KILL. Already ended is success. */
+	/* Sends TERM, waits @grace_ms, sends KILL. Succeeds if it has ended
+	 * already. */
 	int (*stop)(struct runtime *rt, const char *id, uint64_t grace_ms,
 		    runtime_done_fn fn, void *arg);
-	/* Kills if needed, deletes. Already gone is success. */
+	/* Kills it if needed and removes it. Succeeds if it is gone. */
 	int (*remove)(struct runtime *rt, const char *id, runtime_done_fn fn,
 		      void *arg);
+	/* Measures what it uses. */
 	int (*stats)(struct runtime *rt, const char *id, runtime_stats_fn fn,
 		     void *arg);
-	/* Returns at once the host's process that writes all files of the
-	 * sandbox (gVisor's kernel); 0: there is no such process, or it is not
-	 * known, or it has ended. NULL: it is never known. */
+	/* Returns, without a callback, the host's process that writes all files
+	 * of the sandbox (gVisor's kernel); 0 if there is none, it is unknown,
+	 * or has ended. NULL: never known. */
 	pid_t (*writer)(struct runtime *rt, const char *id);
-	/* @lost: its link closed, so it is about to end, which is waited for
-	 * a little; otherwise the answer is as of now. */
+	/* Tells whether and how it ended. @lost: its link has closed, so waits
+	 * a little for its end; else answers at once. */
 	int (*end)(struct runtime *rt, const char *id, bool lost,
 		   runtime_end_fn fn, void *arg);
+	/* Calls @each for all sandboxes, then @fn. */
 	int (*list)(struct runtime *rt, runtime_each_fn each,
 		    runtime_done_fn fn, void *arg);
-	/* NULL: the limits of the start stay. */
+	/* Changes the limits. An operation that is NULL: they stay as they were
+	 * at the start. */
 	int (*update)(struct runtime *rt, const char *id,
 		      const struct runtime_limits *limits, runtime_done_fn fn,
 		      void *arg);
+	/* Pauses all its processes, or resumes them. */
 	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
 		      runtime_done_fn fn, void *arg);
+	/* Saves a sandbox to the directory @dir; starts one from there. No
+	 * runtime has these yet. */
 	int (*checkpoint)(struct runtime *rt, const char *id, const char *dir,
 			  runtime_done_fn fn, void *arg);
 	int (*restore)(struct runtime *rt, const struct runtime_spec *spec,
 		       const char *dir, runtime_start_fn fn, void *arg);
-	/* At once: can a sandbox get @gpus here? The reason not is in @err.
-	 * NULL: never. */
+	/* Returns 0 if a sandbox can get @gpus here, else a negative errno with
+	 * the reason; there is no callback. An operation that is NULL: no
+	 * sandbox gets any. */
 	int (*has_gpus)(struct runtime *rt, const char *gpus, struct err *err);
-	/* Images: does it have @image; bytes used; drop what is unused. */
+	/* Succeeds if the engine has @image; -ENOENT if it does not. */
 	int (*has_image)(struct runtime *rt, const char *image,
-			 runtime_done_fn fn, void *arg); /* -ENOENT: no */
+			 runtime_image_fn fn, void *arg);
+	/* Calls @each at once, with no other callback, for each sandbox that
+	 * has the image of this id and is no container of the engine. NULL:
+	 * there are none. */
+	void (*image_each)(struct runtime *rt, const char *id,
+			   void (*each)(void *arg, const char *name),
+			   void *arg);
+	/* Lets the engine remove the image of this id. Returns 0, or -EBUSY if
+	 * a sandbox has it or is about to; there is no callback. NULL: the
+	 * engine alone has images. */
+	int (*image_release)(struct runtime *rt, const char *id);
+	/* Mounts the files of @image, an id or a name, at @dir, read-only; @hold
+	 * is to be given to image_close(). NULL: no image can be mounted. */
+	int (*image_open)(struct runtime *rt, const char *image,
+			  void (*fn)(void *arg, const char *dir, void *hold,
+				     const struct err *err),
+			  void *arg);
+	void (*image_close)(struct runtime *rt, void *hold);
+	/* Measures the disk space of images and of the build cache. */
 	int (*df)(struct runtime *rt,
 		  void (*fn)(void *arg, uint64_t image_bytes,
 			     uint64_t cache_bytes, const struct err *err),
 		  void *arg);
+	/* Removes all containers of the engine, also those that run and those
+	 * that are not ours, then the build cache and, with @images, all
+	 * images. Ends at the first error. */
 	int (*prune)(struct runtime *rt, bool images, runtime_done_fn fn,
-		     void *arg); /* all containers, build cache, images */
+		     void *arg);
+	/* Frees @rt. Callbacks that are still due are called before it returns,
+	 * with -ECANCELED. */
 	void (*free)(struct runtime *rt);
 };
 
@@ -143,8 +186,10 @@ struct runtime {
 	const struct runtime_ops *ops;
 };
 
-/* Over the Docker Engine API at a unix socket; link descriptors come through
- * /run/ac/runtime.sock from the OCI runtime wrapper (ac-runtime). */
+/* Makes a runtime over the Docker Engine API at @engine_sock. Guest links come
+ * through @runtime_sock (/run/ac/runtime.sock) from the OCI runtime wrapper,
+ * ac-runtime. Returns a runtime, which the caller frees with its free(), or
+ * NULL with @err. */
 struct runtime *runtime_docker_new(struct loop *loop, const char *engine_sock,
 				   const char *runtime_sock, struct err *err);
 
@@ -152,11 +197,12 @@ struct children;
 struct engine;
 
 /*
- * Over runsc alone: bundle, root file system, network namespace and cgroup
- * are made by acd. Whatever it does not do itself (other kinds of isolation,
- * GPUs, images) goes to @docker. @engine answers what layers an image has.
- * It owns both from then on, also when this fails. @children, borrowed, is
- * told of runsc's processes.
+ * Makes a runtime over runsc alone: acd makes bundle, root file system, network
+ * namespace and cgroup. What it does not do itself (other isolation, GPUs,
+ * images) goes to @docker. @engine tells which layers an image has. Takes
+ * ownership of @docker and @engine, also on failure. @children, borrowed,
+ * watches the processes. Removes what an earlier acd has left. Returns a
+ * runtime, which the caller frees with its free(), or NULL with @err.
  */
 struct runtime *runtime_runsc_new(struct loop *loop, struct children *children,
 				  struct engine *engine, struct runtime *docker,

@@ -24,16 +24,18 @@ static char vault_dir[64], shown[32768];
 static struct cli cli;
 
 static const struct http_route routes[] = {
-	{ "GET", "/v1/vault", api_vault_list },
-	{ "POST", "/v1/vault", api_vault_add },
-	{ "POST", "/v1/vault/unlock", api_vault_unlock },
-	{ "POST", "/v1/vault/lock", api_vault_lock },
-	{ "POST", "/v1/vault/passphrase", api_vault_passphrase },
-	{ "POST", "/v1/vault/export", api_vault_export },
-	{ "POST", "/v1/vault/import", api_vault_import },
-	{ "DELETE", "/v1/vault/{name}", api_vault_remove },
-	{ "POST", "/v1/vault/{name}/rotate", api_vault_rotate },
-	{ NULL, NULL, NULL },
+	{ "GET", "/v1/vault", api_vault_list, &spec_vault_list },
+	{ "POST", "/v1/vault", api_vault_add, &spec_vault_add },
+	{ "POST", "/v1/vault/unlock", api_vault_unlock, &spec_vault_unlock },
+	{ "POST", "/v1/vault/lock", api_vault_lock, &spec_vault_lock },
+	{ "POST", "/v1/vault/passphrase", api_vault_passphrase,
+	  &spec_vault_passphrase },
+	{ "POST", "/v1/vault/export", api_vault_export, &spec_vault_export },
+	{ "POST", "/v1/vault/import", api_vault_import, &spec_vault_import },
+	{ "DELETE", "/v1/vault/{name}", api_vault_remove, &spec_vault_remove },
+	{ "POST", "/v1/vault/{name}/rotate", api_vault_rotate,
+	  &spec_vault_rotate },
+	{ NULL, NULL, NULL, NULL },
 };
 
 /* Nothing is started here. */
@@ -71,7 +73,7 @@ static int dispatch(int argc, char **argv)
 static int ac(const char *line, const char *in)
 {
 	char words[512], *argv[32] = { NULL }, *rest = NULL;
-	int argc = 0, fd, code;
+	int argc = 0, fd, rc;
 	SCOPED_STR text = NULL;
 	char path[96];
 
@@ -88,11 +90,11 @@ static int ac(const char *line, const char *in)
 	     w = strtok_r(NULL, " ", &rest))
 		argv[argc++] = w;
 	cli.json = strstr(line, "--json") != NULL;
-	code = dispatch(argc, argv);
+	rc = dispatch(argc, argv);
 	fflush(stdout);
 	check(file_read(path, sizeof(shown) - 1, &text, NULL) == 0);
 	snprintf(shown, sizeof(shown), "%s", text);
-	return code;
+	return rc;
 }
 
 static void say_where(int saved, int line)
@@ -230,16 +232,19 @@ static void talk(void)
 }
 
 /* Only children_reap() may wait for children here. */
-static void on_signal(void *arg, int signo ATTR_UNUSED)
+static void on_signal(void *arg, int signo)
 {
+	(void)signo;
 	children_reap(arg);
 }
 
 static bool talked;
 static int talk_status;
 
-static void on_talked(void *arg ATTR_UNUSED, pid_t pid ATTR_UNUSED, int status)
+static void on_talked(void *arg, pid_t pid, int status)
 {
+	(void)arg;
+	(void)pid;
 	talked = true;
 	talk_status = status;
 }
