@@ -22,17 +22,17 @@ static struct judge judges[SECRET_KINDS][2]; /* of PUSH_ASK, of PUSH_ALLOW */
 
 static int judges_begin(struct err *err)
 {
-	int r = credential_kinds_load(WORLD_FILES, &kinds, err);
+	int rc = credential_kinds_load(WORLD_FILES, &kinds, err);
 
-	for (unsigned k = 0; r == 0 && k < SECRET_KINDS; k++) {
-		r = judge_begin(&judges[k][0], kinds, (enum secret_kind)k,
-				PUSH_ASK, NULL, err);
-		if (r == 0)
-			r = judge_begin(&judges[k][1], kinds,
-					(enum secret_kind)k, PUSH_ALLOW, NULL,
-					err);
+	for (unsigned k = 0; rc == 0 && k < SECRET_KINDS; k++) {
+		rc = judge_begin(&judges[k][0], kinds, (enum secret_kind)k,
+				 PUSH_ASK, NULL, err);
+		if (rc == 0)
+			rc = judge_begin(&judges[k][1], kinds,
+					 (enum secret_kind)k, PUSH_ALLOW, NULL,
+					 err);
 	}
-	return r;
+	return rc;
 }
 
 static void judges_end(void)
@@ -187,16 +187,16 @@ int main(int argc, char **argv)
 {
 	bool judging = argc == 2 && strcmp(argv[1], "--judge") == 0;
 	struct err err = { 0 };
-	int r = judges_begin(&err), code = 1;
+	int rc = judges_begin(&err), status;
 
-	if (r < 0)
+	if (rc < 0)
 		fprintf(stderr, "%s\n", err.msg);
 	if (judging) {
-		code = r < 0 ? 1 : judge_lines();
+		status = rc < 0 ? 1 : judge_lines();
 		judges_end();
-		return code;
+		return status;
 	}
-	if (ok(r == 0, "rules that the gateway takes %s", err.msg)) {
+	if (ok(rc == 0, "rules that the gateway takes %s", err.msg)) {
 		test_file("github.txt");
 		test_file("gitlab.txt");
 		test_file("npm.txt");

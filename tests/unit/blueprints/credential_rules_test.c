@@ -255,14 +255,14 @@ static void test_files(void)
 		const char *text = files[i].text, *want = files[i].want;
 		struct err err = { 0 };
 		SCOPED_FILE f = fopen(path, "we");
-		int r;
+		int rc;
 
 		if (!f || fputs(text, f) < 0 || fflush(f) != 0)
 			continue;
-		r = credential_kinds_load(dir, &k, &err);
-		ok(want ? r < 0 && strstr(err.msg, want) : r == 0,
+		rc = credential_kinds_load(dir, &k, &err);
+		ok(want ? rc < 0 && strstr(err.msg, want) : rc == 0,
 		   "file %zu: %s", i, err.msg);
-		if (r == 0)
+		if (rc == 0)
 			credential_kinds_free(k);
 	}
 	unlink(path);

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-#include "ottergate/policy/ipath.h"
-#include "ottergate/policy/ipath_set.h"
+#include "ottergate/policy/request/path.h"
+#include "ottergate/policy/request/path_set.h"
 #include "tests/unit/tap.h"
 
 static struct credential_kinds *kinds;

@@ -42,24 +42,24 @@ static inline int world_rules(const struct credential_kinds *kinds,
 {
 	struct vstore_entry *e = vstore_entry_new();
 	struct credential c = { 0 };
-	int r = e ? 0 : -ENOMEM;
+	int rc = e ? 0 : -ENOMEM;
 
-	for (const char *const *h = world_hosts(kind); r == 0 && *h; h++)
-		r = strv_push(&e->hosts, *h);
-	if (r == 0 && path)
-		r = strv_push(&c.paths, path);
-	if (r == 0)
-		r = buf_printf(out, "version: 1\nagents:\n  - id: one\n"
-				    "    match: { address: 172.20.1.7 }\n"
-				    "    allow:\n");
-	if (r == 0) {
+	for (const char *const *h = world_hosts(kind); rc == 0 && *h; h++)
+		rc = strv_push(&e->hosts, *h);
+	if (rc == 0 && path)
+		rc = strv_push(&c.paths, path);
+	if (rc == 0)
+		rc = buf_printf(out, "version: 1\nagents:\n  - id: one\n"
+				     "    match: { address: 172.20.1.7 }\n"
+				     "    allow:\n");
+	if (rc == 0) {
 		snprintf(e->name, sizeof(e->name), "it");
 		e->kind = kind;
-		r = credential_rules(kinds, e, &c, push, 1, out, err);
+		rc = credential_rules(kinds, e, &c, push, 1, out, err);
 	}
 	strv_done(&c.paths);
 	vstore_entry_free(e);
-	return r;
+	return rc;
 }
 
 /* @path: what a blueprint says, NULL: nothing. Fails with a finding, too. */
@@ -72,22 +72,22 @@ static inline int judge_begin(struct judge *j,
 	struct lint lint = { 0 };
 	struct buf out;
 	struct slice s;
-	int r;
+	int rc;
 
 	*j = (struct judge){ 0 };
 	buf_init(&out, 1 << 17);
-	r = world_rules(kinds, kind, push, path, &out, err);
-	if (r >= 0)
-		r = policy_load(none, &j->policy, &lint, err);
+	rc = world_rules(kinds, kind, push, path, &out, err);
+	if (rc >= 0)
+		rc = policy_load(none, &j->policy, &lint, err);
 	s = buf_slice(&out);
-	if (r >= 0)
-		r = policy_load_agent(j->policy, (const char *)s.ptr, s.len,
-				      "one", &j->agent, &lint, err);
-	if (r >= 0 && lint.n > 0)
-		r = err_set(err, -EINVAL, "%s", lint.v[0].text);
+	if (rc >= 0)
+		rc = policy_load_agent(j->policy, (const char *)s.ptr, s.len,
+				       "one", &j->agent, &lint, err);
+	if (rc >= 0 && lint.n > 0)
+		rc = err_set(err, -EINVAL, "%s", lint.v[0].text);
 	lint_done(&lint);
 	buf_done(&out);
-	return r < 0 ? r : 0;
+	return rc < 0 ? rc : 0;
 }
 
 static inline void judge_end(struct judge *j)
