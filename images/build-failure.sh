@@ -5,8 +5,8 @@
 #
 # $AC_CACHE/failed-NAME: the digest of all that the build depended on, when it
 # failed (seconds), and what failed. While the digest is the same, the build is
-# not tried again unless that is asked for. The last line that is printed is
-# `ac: ` and a sentence, which acd passes on; lines of four blanks and more are
+# not tried again unless that is asked for. The last line that is printed is a
+# sentence, which acd gets in AC_WHY (common.sh); lines of four blanks and more are
 # the failed step's own, which `ac` shows as they are.
 
 # failure_text LOG - STEP, a tab, and its line that tells most; nothing when the
@@ -38,6 +38,11 @@ failure_text() {
 		if (text == "")
 			next
 		last[step] = text
+		if (text ~ /^ac: error: /) { # ac-step itself says it last
+			has[step] = 3
+			best[step] = substr(text, 12)
+			next
+		}
 		if (text ~ /[Ww]arn|WARN/)
 			next
 		if (text ~ /(^|[^A-Za-z_-])([Ee]rror|ERROR|[Ff]atal|FATAL|ERR!|E)([: !])|Error: /)
@@ -57,7 +62,7 @@ failure_text() {
 		text = failed in best ? best[failed] : failed in last ? last[failed] : said
 		code = said ~ /exit code: [0-9]+$/ ? said : ""
 		sub(/.*exit code: /, "", code)
-		print cut(name[failed], 72) (code == "" ? "" : " (exit code " code ")") "\t" cut(text, 160)
+		print cut(name[failed], 72) (code == "" ? "" : " (exit code " code ")") "\t" cut(text, failed in has && has[failed] == 3 ? 400 : 160)
 	}'
 }
 
@@ -121,7 +126,7 @@ failure_forget() { rm -f "$AC_CACHE/failed-$1"; }
 
 # failure_tell NAME WHEN TEXT - "STEP<tab>LINE"; the line of the error is last
 failure_tell() {
-	say "image $1 could not be built$2; the whole output is in" \
+	fail_say "image $1 could not be built$2; the whole output is in" \
 		"$(outside "$AC_LOGS/build-$1.log"): ${3%%$'\t'*}: ${3#*$'\t'}"
 }
 

@@ -20,18 +20,19 @@ progress_total() {
 
 # progress_show TEXT SECONDS [end] - the line of a running or ended step
 progress_show() {
+	local said=${AC_SAY-ac: }
 	if [ -t 2 ]; then
-		printf '\r\033[Kac: %s ... %s s' "$1" "$2" >&2
+		printf '\r\033[K%s%s ... %s s' "$said" "$1" "$2" >&2
 		[ -z "${3:-}" ] || printf '\n' >&2
 	elif [ -n "${3:-}" ]; then
-		printf 'ac: %s: done in %s s\n' "$1" "$2" >&2
+		printf '%s%s: done in %s s\n' "$said" "$1" "$2" >&2
 	elif [ "$1" != "${progress_named:-}" ]; then
 		[ "$2" -ge "$PROGRESS_MOMENT" ] || return 0
-		printf 'ac: %s ...\n' "$1" >&2
+		printf '%s%s ...\n' "$said" "$1" >&2
 		progress_named=$1
 		progress_next=$(($2 - $2 % PROGRESS_BEAT + PROGRESS_BEAT))
 	elif [ "$2" -ge "$progress_next" ]; then
-		printf 'ac: %s ... %s s so far\n' "$1" "$2" >&2
+		printf '%s%s ... %s s so far\n' "$said" "$1" "$2" >&2
 		progress_next=$(($2 - $2 % PROGRESS_BEAT + PROGRESS_BEAT))
 	fi
 }
@@ -60,7 +61,9 @@ progress_command() {
 progress_label() {
 	local re=': "([^"]+)" &&' from='^COPY .*--from=([^ ]+) .* ([^ ]+)$'
 	local copy='^(COPY|ADD) (--[^ ]+ )*([^ ]+) '
-	if [[ $1 =~ $re ]]; then
+	if [[ $1 == *'"/usr/libexec/ac/strip"'* ]]; then
+		printf 'look for setuid files'
+	elif [[ $1 =~ $re ]]; then
 		printf '%s' "${BASH_REMATCH[1]}"
 	elif [[ $1 =~ $from ]]; then
 		printf 'copy %.40s from %.20s' \

@@ -5,15 +5,16 @@
 # usage: build.sh tag NAME               the tag its inputs give
 #        build.sh ensure NAME [--no-cache] [--retry]
 #                                        make ac/NAME:<tag> and ac/NAME:latest
+#        build.sh update NAME            ask for newer versions (build-update.sh)
 #
 # A build that failed in ac-host is not repeated until something it depends on
 # has changed, or --retry or --no-cache asks for it (build-failure.sh).
 # The machine's CA, proxies and registries are not part of an identity: they
 # say how a build reaches the world, not what it makes.
 #
-# NAME: rootfs, host, base, or a blueprint with a Dockerfile. Images that a
-# Dockerfile takes by `FROM ac/NAME` are ensured first. The same script serves
-# the outer engine (rootfs, host) and, called by acd, the nested one, where
+# NAME: rootfs, host, base, or a blueprint with a Dockerfile or a recipe. Images
+# that a Dockerfile takes by `FROM ac/NAME` are ensured first. The same script
+# serves the outer engine (rootfs, host) and, called by acd, the nested one, where
 # $AC_HOME is /var/lib/ac and the rootfs comes from its cache.
 #
 # AC_SAN=address,undefined puts sanitizers into the acd of host, for tests.
@@ -21,6 +22,7 @@ set -euo pipefail
 
 HERE=$(dirname "$(readlink -f "$0")")
 ROOT=${HERE%/*}
+RECIPES=/nonexistent
 INSIDE= # not empty within ac-host: its Dockerfile makes the marker
 if [ -e "$ROOT/.ac-host" ]; then
 	INSIDE=1
@@ -33,8 +35,11 @@ export HOME="${HOME:-/root}"
 . "$HERE/build-progress.sh"
 # shellcheck source=images/build-failure.sh
 . "$HERE/build-failure.sh"
+# shellcheck source=images/build-update.sh
+. "$HERE/build-update.sh"
 
 ENV_DIR=$AC_CACHE/build-env
+[ -z "$INSIDE" ] || RECIPES=$AC_CACHE/recipes # acd's, for the nested engine
 DOCKER=${AC_DOCKER:-docker}
 NO_CACHE=
 RETRY=
@@ -52,10 +57,12 @@ check_name() {
 	[[ $1 =~ ^[a-z0-9][a-z0-9._-]{0,62}$ ]] || die 2 "'$1' names no image"
 }
 
-# dockerfile_of NAME - its path; shipped blueprints before the user's own
+# dockerfile_of NAME - its path: the recipe that acd has written of a blueprint,
+# or a Dockerfile; shipped blueprints before the user's own
 dockerfile_of() {
 	local file
-	for file in "$HERE/$1/Dockerfile" "$ROOT/blueprints/$1/Dockerfile" \
+	for file in "$RECIPES/$1/Dockerfile" "$HERE/$1/Dockerfile" \
+		"$ROOT/blueprints/$1/Dockerfile" \
 		"$AC_HOME/blueprints/$1/Dockerfile"; do
 		if [ -f "$file" ]; then
 			echo "$file"
@@ -64,6 +71,26 @@ dockerfile_of() {
 	done
 	die 2 "no image '$1': neither images/$1 nor a blueprint of that name" \
 		"has a Dockerfile"
+}
+
+# blueprint_dir NAME - the user's own before the shipped one
+blueprint_dir() {
+	local dir
+	for dir in "$AC_HOME" "$ROOT"; do
+		if [ -e "$dir/blueprints/$1/blueprint.yaml" ]; then
+			echo "$dir/blueprints/$1"
+			return
+		fi
+	done
+	die 2 "there is no blueprint '$1'"
+}
+
+# context_of NAME DOCKERFILE - the folder that it takes files from
+context_of() {
+	case $2 in
+	"$RECIPES"/*) blueprint_dir "$1" ;;
+	*) echo "${2%/*}" ;;
+	esac
 }
 
 # parents_of DOCKERFILE - the ac/ images it starts from
@@ -84,7 +111,7 @@ hash_files() {
 }
 
 inputs_of() {
-	local file parent
+	local file parent dir
 	case $1 in
 	rootfs)
 		echo "rootfs ${AC_ROOTFS} $(uname -m)"
@@ -97,7 +124,11 @@ inputs_of() {
 		;;
 	esac
 	file=$(dockerfile_of "$1")
-	[ "$1" = host ] || hash_files "${file%/*}" .
+	if [ "$1" != host ]; then
+		dir=$(context_of "$1" "$file")
+		hash_files "$dir" .
+		[ "$dir" = "${file%/*}" ] || hash_files "${file%/*}" .
+	fi
 	for parent in $(parents_of "$file"); do
 		echo "$parent $(tag_of "$parent")"
 	done
@@ -239,27 +270,47 @@ prepare_env() {
 }
 
 # with_strip DOCKERFILE - what is built for an agent: its last step looks the
-# image through, whatever the steps before have installed (images/base/strip.sh)
+# image through, whatever the steps before have installed. No program of the image
+# does that, but ac-step (control/ac_step.c), which knows these words.
 with_strip() {
 	cat "$1"
-	printf '\n%s\n' 'USER 0:0' \
-		'RUN : "strip setuid and capabilities" && if [ -x /usr/libexec/ac/strip ]; then /usr/libexec/ac/strip; fi'
+	printf '\n%s\n' 'USER 0:0' 'RUN ["/usr/libexec/ac/strip"]'
+}
+
+# is_ours DOCKERFILE - true for recipes of images/; all others install what
+# strangers have written
+is_ours() { [[ $1 == "$HERE"/* ]]; }
+
+# ways_of NAME DOCKERFILE - how its steps reach the world, as words of `docker
+# build`. Ours use the network of what builds, with its secrets. Those of a
+# blueprint are asked for without a network: ac-step gives each an install sandbox
+# with a policy of its own, and knows the image by the host name.
+ways_of() {
+	if [ -z "$INSIDE" ] || is_ours "$2"; then
+		printf '%s\n' --network=host --secret "id=ca,src=$ENV_DIR/ca.pem" \
+			--secret "id=build.env,src=$ENV_DIR/build.env" \
+			--secret "id=apt.conf,src=$ENV_DIR/apt.conf"
+	else
+		printf '%s\n' --network=none \
+			--build-arg "BUILDKIT_SANDBOX_HOSTNAME=$1"
+	fi
 }
 
 # run_build NAME TAG DOCKERFILE CONTEXT LOG
 run_build() {
 	local var
+	local -a ways
+	mapfile -t ways < <(ways_of "$1" "$3")
+	if [ -z "$INSIDE" ] || is_ours "$3"; then
+		for var in http_proxy https_proxy no_proxy AC_SAN; do
+			[ -z "${!var:-}" ] || ways+=(--build-arg "$var")
+		done
+	fi
 	if [ -n "$INSIDE" ]; then
 		with_strip "$3" >"$AC_CACHE/.dockerfile-$1"
 		set -- "$1" "$2" "$AC_CACHE/.dockerfile-$1" "$4" "$5"
 	fi
-	local -a args=(build --network=host --progress=plain -f "$3"
-		-t "ac/$1:$2" --secret "id=ca,src=$ENV_DIR/ca.pem"
-		--secret "id=build.env,src=$ENV_DIR/build.env"
-		--secret "id=apt.conf,src=$ENV_DIR/apt.conf")
-	for var in http_proxy https_proxy no_proxy AC_SAN; do
-		[ -z "${!var:-}" ] || args+=(--build-arg "$var")
-	done
+	local -a args=(build --progress=plain -f "$3" -t "ac/$1:$2" "${ways[@]}")
 	[ -z "$NO_CACHE" ] || args+=(--no-cache)
 	# The engine's own builder, not one of another driver that the user may
 	# have chosen: its results would not be in the engine. 9: the lock ends
@@ -270,7 +321,8 @@ run_build() {
 
 build_image() {
 	local name=$1 tag=$2 file=$3 log=$AC_LOGS/build-$1.log began=$SECONDS
-	local context=${file%/*}
+	local context
+	context=$(context_of "$name" "$file")
 	[ "$name" != host ] || context=$ROOT
 	pick_client
 	prepare_env
@@ -322,7 +374,8 @@ ensure() {
 }
 
 usage() {
-	die 2 "usage: build.sh tag NAME | ensure NAME [--no-cache] [--retry]"
+	die 2 "usage: build.sh tag NAME | update NAME |" \
+		"ensure NAME [--no-cache] [--retry]"
 }
 
 [ $# -ge 2 ] || usage
@@ -339,6 +392,7 @@ for word; do
 done
 case $verb in
 tag) tag_of "$name" ;;
+update) update "$name" ;;
 ensure) ensure "$name" ;;
 *) usage ;;
 esac

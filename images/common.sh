@@ -3,6 +3,8 @@
 # common.sh - what the scripts under images/ share; sourced, never run
 #
 # Sets AC_HOME, AC_CACHE and AC_LOGS. Messages go to stderr, results to stdout.
+# AC_SAY is what each message begins with, for a program that shows them itself;
+# AC_WHY is the file that a failure writes its sentence into.
 
 if [ -z "${AC_HOME:-}" ]; then
 	AC_HOME=${XDG_DATA_HOME:-${HOME:-/root}/.local/share}/ac
@@ -11,12 +13,18 @@ export AC_HOME
 AC_CACHE=$AC_HOME/cache
 AC_LOGS=$AC_HOME/log
 
-say() { printf 'ac: %s\n' "$*" >&2; }
+say() { printf '%s%s\n' "${AC_SAY-ac: }" "$*" >&2; }
+
+# fail_say TEXT... - says why it fails, to people and to who runs it
+fail_say() {
+	[ -z "${AC_WHY:-}" ] || printf '%s' "$*" >"$AC_WHY"
+	say "$*"
+}
 
 die() {
 	_code=$1
 	shift
-	say "$*"
+	fail_say "$*"
 	exit "$_code"
 }
 

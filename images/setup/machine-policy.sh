@@ -97,6 +97,7 @@ policy() {
 	echo "presets:"
 	echo "  packages:"
 	echo "    about: the package registries of this machine's own clients"
+	echo "    risk: in a tunnel a package can also be published, by any token"
 	echo "    rules:"
 	while read -r client port host; do
 		n=$((n + 1))

@@ -19,7 +19,9 @@ for p in patches/*.patch; do
 	patch -d vendor/gvisor.dev/gvisor -p1 --fuzz=0 <"$p"
 done
 # -s -w leave the DWARF out of the result: making it takes a tenth of the time.
-CGO_ENABLED=0 go build -mod=vendor -trimpath -o "$out" \
-	-gcflags=all=-dwarf=false \
+# The same flags for both programs: what they share is compiled once.
+export CGO_ENABLED=0 GOFLAGS="-mod=vendor -trimpath -gcflags=all=-dwarf=false"
+go run ./precompile vendor/gvisor.dev/gvisor
+go build -o "$out" \
 	-ldflags "-s -w -X gvisor.dev/gvisor/runsc/version.version=$pin+ac" \
 	gvisor.dev/gvisor/runsc

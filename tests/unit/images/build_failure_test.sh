@@ -67,6 +67,11 @@ test_line() {
 	log '#6 0.2 /bin/sh: 1: otter: not found'
 	is "a shell's" "$(failure_text "$tmp/log")" \
 		"$step"$'\t/bin/sh: 1: otter: not found'
+	log '#6 0.2 npm error code ECONNRESET' \
+		'#6 0.3 ac: error: this step tried to reach liar.example' \
+		'#6 0.4 ac: error: this step tried to reach home.example:443'
+	is 'what ended the step says it last' "$(failure_text "$tmp/log")" \
+		"$step"$'\tthis step tried to reach home.example:443'
 	log '#6 0.2 one' '#6 0.3 two' '#6 0.4 '
 	is 'the last line where none speaks of an error' \
 		"$(failure_text "$tmp/log")" "$step"$'\ttwo'
@@ -124,6 +129,11 @@ test_memory() {
 	grep -q "image web could .* \`ac build shop\` tries again" "$tmp/out"
 	ok $? 'a parent is tried again by what starts from it'
 	unset AC_ASKED
+	AC_WHY=$tmp/why AC_SAY='' known
+	is 'who runs it gets the sentence' "$(cut -c 1-33 "$tmp/why")" \
+		'image web could not be built at 0'
+	is 'and may show it as it likes' "$(cut -c 1-33 "$tmp/out")" \
+		'image web could not be built at 0'
 	tag=5678
 	unknown
 	ok $? 'another Dockerfile is another build'

@@ -4,6 +4,7 @@
 # made up: what is installed, and who asks, is said by programs of the test
 set -u
 SRC=$(readlink -f "${0%/*}/../../..")
+AC=$(readlink -f "${BUILD:-$SRC/build}")/ac # what the made-up make gives
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -66,7 +67,7 @@ everything() {
 }
 
 # tree - a small one: the real launcher and images, and a Makefile that notes
-# each build and makes nothing
+# each build, does what $tmp/meanwhile says, and gives the ac that is there
 tree() {
 	local name
 	mkdir -p "$tmp/tree"
@@ -79,13 +80,14 @@ tree() {
 	rm -rf "$tmp/tree/Makefile"
 	# shellcheck disable=SC2016 # of make
 	printf '%s\n' '.PHONY: build/ac' 'build/ac:' \
-		'	@echo built >>builds; echo exit 0 >$@; chmod +x $@' \
+		"	@echo built >>builds; rm -f \$@; cp $AC \$@; \\" \
+		"	[ ! -e $tmp/meanwhile ] || sh $tmp/meanwhile" \
 		>"$tmp/tree/Makefile"
 	find "$tmp/tree" -exec touch -d '2 hours ago' {} +
 }
 
 builds() { find "$tmp/tree/builds" -exec cat {} + 2>/dev/null | wc -l; }
-launch() { "$tmp/tree/ac" "$@" >"$tmp/out" 2>&1; }
+launch() { "$tmp/tree/ac" "${@:-version}" >"$tmp/out" 2>&1; }
 packages() { "$SRC/images/setup/packages.sh" "$@" >"$tmp/out" 2>&1; }
 
 test_identity() {
@@ -97,26 +99,82 @@ test_identity() {
 	same 'an identity does not depend on mmdebstrap' "$without" "$with"
 	image=$(AC_ROOTFS=some:image "$SRC/images/build.sh" tag host)
 	differ 'it does depend on AC_ROOTFS' "$without" "$image"
+	"$AC" version >"$tmp/out" 2>&1
+	says 'ac knows the identity that it was built from' '\([0-9a-f]{12}\)$'
+}
+
+# rebuilds NAME COUNT [COMMAND...] - launches, by COMMAND; as many builds it took
+rebuilds() {
+	local before name=$1 count=$2
+	before=$(builds)
+	shift 2
+	"${@:-launch}"
+	says "$name: ac runs" '^ac [0-9]'
+	same "$name" "$(builds)" $((before + count))
 }
 
 test_launcher() {
-	local name file before
+	local name file
 	export AC_SKIP_PACKAGES=1
-	launch
-	launch
-	same 'the launcher builds once' "$(builds)" 1
+	rebuilds 'the launcher builds' 1
+	rebuilds 'and not again' 0
 	while read -r name; do
 		file=$tmp/tree/$name
 		[ ! -d "$file" ] || file=$(find "$file" -type f | head -n 1)
-		before=$(builds)
 		touch -d 'next hour' "$file"
-		launch
-		same "it builds again after a change in $name" \
-			"$(builds)" $((before + 1))
+		rebuilds "it builds again after a change in $name" 1
 		touch -d '2 hours ago' "$file"
 	done < <(grep '^[A-Za-z]' "$SRC/images/host/inputs")
-	launch
-	same 'and not without one' "$(builds)" $((before + 1))
+	rebuilds 'and not without one' 0
+	echo new >"$tmp/tree/lib/new"
+	touch -d '2 hours ago' "$tmp/tree/lib/new"
+	rebuilds 'it builds again after a new file, be it an old one' 1
+	rm "$tmp/tree/lib/new"
+	rebuilds 'and after a file is gone' 1
+	rm -rf "$tmp/tree/build"
+	rebuilds 'and when what was built is gone' 1
+	unset AC_SKIP_PACKAGES
+}
+
+# The usual call costs what two programs cost: sh, and ac.
+test_launcher_is_quick() {
+	local tree=$tmp/tree
+	bare() { PATH=/nonexistent "$tree/ac" version >"$tmp/out" 2>&1; }
+	rebuilds 'where nothing changed no other program is needed' 0 bare
+	by_link() { "$tmp/link" version >"$tmp/out" 2>&1; }
+	ln -s "$tree/ac" "$tmp/link"
+	rebuilds 'a link to the launcher finds the tree' 0 by_link
+	by_name() { (cd "$tree" && sh ac version) >"$tmp/out" 2>&1; }
+	rebuilds 'so does its name alone' 0 by_name
+	below() { (cd "$tree/lib" && ../ac version) >"$tmp/out" 2>&1; }
+	rebuilds 'and a path from below' 0 below
+	export AC_SKIP_PACKAGES=1
+	touch -d 'next hour' "$tree/lib/file"
+	rebuilds 'each builds after a change' 1 by_link
+	rebuilds 'by whatever name' 1 by_name
+	rebuilds 'or path' 1 below
+	touch -d '2 hours ago' "$tree/lib/file"
+}
+
+# The times of files move on with the kernel's clock, some milliseconds a tick.
+edit() {
+	sleep 0.1
+	touch "$tmp/tree/lib/file"
+}
+
+# What was built by an older tree's launcher does not look for changes itself.
+test_launcher_and_older_builds() {
+	echo 'echo ac 0' >"$tmp/tree/build/ac"
+	touch -d 'now - 1 minute' "$tmp/tree/build/.looks"
+	edit
+	rebuilds 'a build that is not of this launcher is looked after' 1
+	rebuilds 'and replaced by one that looks itself' 0
+	echo "sleep 0.1; touch $tmp/tree/lib/file" >"$tmp/meanwhile"
+	edit
+	rebuilds 'a change while make runs' 1
+	rm "$tmp/meanwhile"
+	rebuilds 'is built by the next call' 1
+	rebuilds 'and by no further one' 0
 	unset AC_SKIP_PACKAGES
 }
 
@@ -209,6 +267,10 @@ test_interrupt() {
 	says 'which says what is kept' 'interrupted. What is compiled is kept'
 }
 
+[ -x "$AC" ] || {
+	echo "Bail out! $AC is missing"
+	exit 1
+}
 if ! grep -qE '^ID(_LIKE)?=.*debian' /etc/os-release; then
 	echo '1..0 # SKIP not a Debian system'
 	exit 0
@@ -217,6 +279,8 @@ machine
 tree
 test_identity
 test_launcher
+test_launcher_is_quick
+test_launcher_and_older_builds
 test_before_compiling
 test_ids
 test_rootfs_of_engine

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# build-update.sh - newer versions of what an image installs; sourced by build.sh
+#
+# Asking a registry is a step of a build like any other: it runs in an install
+# sandbox, with the policy of the image. npm runs no install script there. What
+# comes out is two files in $AC_CACHE/update/NAME; `ac build --update` judges
+# them and puts them into the blueprint's folder, which acd does not write.
+
+update_recipe() {
+	cat <<-'EOF'
+		FROM ac/base AS pins
+		USER 0:0
+		WORKDIR /pins
+		COPY npm.js /opt/update/
+		COPY package.json ./
+		RUN : "ask for newer versions" && node /opt/update/npm.js && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --cache /tmp/npm
+		FROM scratch
+		COPY --from=pins /pins/ /
+	EOF
+}
+
+# update_run NAME FROM TO LOG
+update_run() {
+	local -a ways
+	mapfile -t ways < <(ways_of "$1" "$2/Dockerfile")
+	DOCKER_BUILDKIT=1 BUILDX_BUILDER=default "$CLIENT" build --no-cache \
+		--progress=plain -f "$2/Dockerfile" "${ways[@]}" \
+		--output "type=local,dest=$3" "$2" 9<&- 2>&1 |
+		progress_build "$1" "$(progress_total "$2/Dockerfile")" "$4"
+}
+
+update() {
+	local name=$1 dir from to log
+	[ -n "$INSIDE" ] || die 2 "\`ac build --update $name\` does that"
+	dir=$(blueprint_dir "$name")
+	[ -f "$dir/package.json" ] || die 2 "nothing of '$name' is pinned by a" \
+		"package.json: its versions are in its blueprint or Dockerfile"
+	"$0" ensure base || exit 1
+	make_home
+	from=$AC_CACHE/update/.$name to=$AC_CACHE/update/$name
+	log=$AC_LOGS/update-$name.log
+	lock_take "$AC_CACHE/.lock-$name"
+	rm -rf "$from" "$to" "$log"
+	mkdir -p "$from"
+	: >"$log"
+	cp "$dir/package.json" "$HERE/update/npm.js" "$from/"
+	update_recipe >"$from/Dockerfile"
+	pick_client
+	trap 'rm -rf "$from" "$to"; interrupted "Nothing was changed"' INT TERM
+	if ! update_run "$name" "$from" "$to" "$log"; then
+		rm -rf "$from" "$to"
+		say "no newer versions of $name:"
+		failure_tail "$log"
+		die 1 "the newest versions of what '$name' installs are not to" \
+			"be had; the whole output is in $(outside "$log"):" \
+			"$(failure_text "$log" | tr '\t' ' ')"
+	fi
+	rm -rf "$from"
+}
