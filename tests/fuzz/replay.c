@@ -17,11 +17,11 @@ static int replay_file(const char *path)
 	SCOPED_STR data = NULL;
 	SCOPED_MEM exact = NULL;
 	size_t len;
-	int r = file_read(path, INPUT_MAX, &data, &len);
+	int rc = file_read(path, INPUT_MAX, &data, &len);
 
-	if (r < 0) {
-		fprintf(stderr, "%s: %s\n", path, err_text(r));
-		return r;
+	if (rc < 0) {
+		fprintf(stderr, "%s: %s\n", path, err_text(rc));
+		return rc;
 	}
 	/* Exactly as many bytes as given: ASan shall see one too many. */
 	exact = malloc(len);
@@ -43,14 +43,14 @@ static int replay(const char *path)
 		return replay_file(path);
 	while ((de = readdir(dir))) {
 		SCOPED_STR file = str_printf("%s/%s", path, de->d_name);
-		int r;
+		int rc;
 
 		if (de->d_name[0] == '.')
 			continue;
-		r = file ? replay_file(file) : -ENOMEM;
-		if (r < 0)
-			return r;
-		count += r;
+		rc = file ? replay_file(file) : -ENOMEM;
+		if (rc < 0)
+			return rc;
+		count += rc;
 	}
 	return count;
 }
@@ -60,11 +60,11 @@ int main(int argc, char **argv)
 	int count = 0;
 
 	for (int i = 1; i < argc; i++) {
-		int r = replay(argv[i]);
+		int rc = replay(argv[i]);
 
-		if (r < 0)
+		if (rc < 0)
 			return 1;
-		count += r;
+		count += rc;
 	}
 	return count == 0; /* a corpus that is not there tests nothing */
 }
