@@ -361,18 +361,18 @@ int fake_dns_start(const struct fake_dns_record *records, struct fake_dns **ret,
 		   const char **ret_server)
 {
 	struct fake_dns *d = calloc(1, sizeof(*d));
-	int r;
+	int rc;
 
 	if (!d)
 		return -ENOMEM;
 	d->records = records;
 	pthread_mutex_init(&d->lock, NULL);
-	r = sockets(d);
-	if (r == 0)
-		r = -pthread_create(&d->thread, NULL, serve, d);
-	if (r < 0) {
+	rc = sockets(d);
+	if (rc == 0)
+		rc = -pthread_create(&d->thread, NULL, serve, d);
+	if (rc < 0) {
 		dispose(d);
-		return r;
+		return rc;
 	}
 	*ret = d;
 	*ret_server = d->server;

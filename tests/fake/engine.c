@@ -53,33 +53,33 @@ static void answer_put(struct conn *c, const struct fake_answer *an)
 {
 	const char *body = an->body ? an->body : "";
 	size_t len = strlen(body);
-	int r;
+	int rc;
 
 	switch (an->kind) {
 	case FAKE_HANG:
 		return;
 	case FAKE_RAW:
-		r = buf_append(&c->out, body, len);
+		rc = buf_append(&c->out, body, len);
 		c->ends = true;
 		break;
 	case FAKE_CUT:
-		r = buf_printf(&c->out,
-			       "HTTP/1.1 %d X\r\nContent-Length: %zu\r\n\r\n",
-			       an->status ? an->status : 200, len);
-		r |= buf_append(&c->out, body, len / 2);
+		rc = buf_printf(&c->out,
+				"HTTP/1.1 %d X\r\nContent-Length: %zu\r\n\r\n",
+				an->status ? an->status : 200, len);
+		rc |= buf_append(&c->out, body, len / 2);
 		c->ends = true;
 		break;
 	default:
-		r = buf_printf(&c->out,
-			       "HTTP/1.1 %d X\r\nTransfer-Encoding: "
-			       "chunked\r\n\r\n",
-			       an->status ? an->status : 200);
-		for (size_t i = 0; len > 0 && i <= an->repeat && r >= 0; i++)
-			r = buf_printf(&c->out, "%zx\r\n%s\r\n", len, body);
-		r |= buf_printf(&c->out, "0\r\n\r\n");
+		rc = buf_printf(&c->out,
+				"HTTP/1.1 %d X\r\nTransfer-Encoding: "
+				"chunked\r\n\r\n",
+				an->status ? an->status : 200);
+		for (size_t i = 0; len > 0 && i <= an->repeat && rc >= 0; i++)
+			rc = buf_printf(&c->out, "%zx\r\n%s\r\n", len, body);
+		rc |= buf_printf(&c->out, "0\r\n\r\n");
 		break;
 	}
-	if (r < 0)
+	if (rc < 0)
 		abort(); /* the test asks for too much */
 }
 

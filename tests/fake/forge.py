@@ -25,6 +25,8 @@ import threading
 import urllib.parse
 
 import forge_apis
+import model
+import oauth
 
 BODY_SHOWN = 4096
 lock = threading.Lock()
@@ -225,9 +227,13 @@ HOSTS = {
     "api.github.com": forge_apis.github,
     "gitlab.com": forge_apis.gitlab,
     "index.test": forge_apis.pypi,
-    "api.anthropic.com": forge_apis.anthropic,
-    "api.openai.com": forge_apis.openai,
-    "generativelanguage.googleapis.com": forge_apis.gemini,
+    "api.anthropic.com": model.anthropic,
+    "api.openai.com": model.openai,
+    "generativelanguage.googleapis.com": model.gemini,
+    "auth.openai.com": oauth.openai_auth,
+    "chatgpt.com": oauth.chatgpt,
+    "oauth2.googleapis.com": oauth.google_auth,
+    "cloudcode-pa.googleapis.com": oauth.code_assist,
 }
 
 
@@ -235,4 +241,5 @@ def main():
     Forge(sys.argv[1], (sys.argv[2], 443)).serve_forever()
 
 
-main()
+if __name__ == "__main__":
+    main()

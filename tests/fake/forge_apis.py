@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """forge_apis.py - of forge.py: what each service answers
 
-As much of each as its real client asks for: gh, glab, pip, twine, and the SDKs
-of models. A function gets the request (forge.Handler) and answers it.
+As much of each as its real client asks for: gh, glab, pip and twine. A function
+gets the request (forge.Handler) and answers it. Models are in model.py.
 """
 import base64
 import email
@@ -171,7 +171,7 @@ def pypi(h):
     return h.say(404, b"", "text/plain")
 
 
-# --- models -----------------------------------------------------------------
+# --- streams ----------------------------------------------------------------
 
 def events(h, parts, pause=0.02):
     """Server-sent events, one by one."""
@@ -182,85 +182,6 @@ def events(h, parts, pause=0.02):
                 "data: %s\n\n" % text)
         time.sleep(pause)
     h.end_chunks()
-
-
-def anthropic(h):
-    if not h.has("anthropic"):
-        return h.refuse()
-    if h.route != "/v1/messages":
-        return h.say(200, {"data": [], "has_more": False})
-    asked = h.json()
-    message = {"id": "msg_1", "type": "message", "role": "assistant",
-               "model": asked["model"], "content": [], "stop_reason": None,
-               "stop_sequence": None,
-               "usage": {"input_tokens": 11, "output_tokens": 1,
-                         "cache_read_input_tokens": 5,
-                         "cache_creation_input_tokens": 0}}
-    if not asked.get("stream"):
-        return h.say(200, dict(
-            message, stop_reason="end_turn",
-            content=[{"type": "text", "text": "splash"}]))
-    parts = [("message_start", {"type": "message_start",
-                                "message": message}),
-             ("content_block_start", {
-                 "type": "content_block_start", "index": 0,
-                 "content_block": {"type": "text", "text": ""}})]
-    parts += [("content_block_delta", {
-        "type": "content_block_delta", "index": 0,
-        "delta": {"type": "text_delta", "text": x}})
-        for x in ("spl", "ash", "!")]
-    parts += [("content_block_stop", {"type": "content_block_stop",
-                                      "index": 0}),
-              ("message_delta", {
-                  "type": "message_delta",
-                  "delta": {"stop_reason": "end_turn",
-                            "stop_sequence": None},
-                  "usage": {"output_tokens": 23}}),
-              ("message_stop", {"type": "message_stop"})]
-    return events(h, parts)
-
-
-def openai(h):
-    if not h.has("openai"):
-        return h.refuse()
-    if h.command == "GET":
-        return h.say(200, {"object": "list", "data": []})
-    asked = h.json()
-    if h.route == "/v1/responses":
-        done = {"id": "resp_1", "object": "response", "status": "completed",
-                "model": asked["model"], "output": [],
-                "usage": {"input_tokens": 13, "output_tokens": 29,
-                          "total_tokens": 42,
-                          "input_tokens_details": {"cached_tokens": 3},
-                          "output_tokens_details": {"reasoning_tokens": 0}}}
-        return events(h, [
-            ("response.created", {"type": "response.created",
-                                  "response": dict(done, usage=None)}),
-            ("response.output_text.delta", {
-                "type": "response.output_text.delta", "delta": "splash"}),
-            ("response.completed", {"type": "response.completed",
-                                    "response": done})])
-    base = {"id": "chat_1", "object": "chat.completion.chunk", "created": 1,
-            "model": asked["model"]}
-    parts = [("", dict(base, choices=[{
-        "index": 0, "delta": {"content": x}, "finish_reason": None}]))
-        for x in ("spl", "ash")]
-    parts += [("", dict(base, choices=[], usage={
-        "prompt_tokens": 17, "completion_tokens": 31, "total_tokens": 48})),
-        ("", "[DONE]")]
-    return events(h, parts)
-
-
-def gemini(h):
-    if not h.has("gemini"):
-        return h.refuse()
-    parts = [("", {"candidates": [{"content": {
-        "role": "model", "parts": [{"text": x}]}}],
-        "usageMetadata": {"promptTokenCount": 19,
-                          "candidatesTokenCount": n,
-                          "totalTokenCount": 19 + n}})
-             for x, n in (("spl", 2), ("ash", 37))]
-    return events(h, parts)
 
 
 # --- what says back what it was sent ----------------------------------------

@@ -11,9 +11,9 @@
 
 #include "lib/log.h"
 
-static void must(int ret)
+static void must(int rc)
 {
-	if (ret < 0)
+	if (rc < 0)
 		abort(); /* the script is wrong, or there is no memory */
 }
 
@@ -80,9 +80,7 @@ static void proc_begin(struct fake_guest *g, struct fake_guest_proc *p,
 		proc_flood(g, p);
 	} else if (strcmp(p->what, "unvaulted") == 0) {
 		while (n-- > 0)
-			must(link_put_text(&g->out, LINK_LOG, 0, LOG_LVL_WARN,
-					   LINK_VAULT LINK_VAULT_OVER
-					   " (137): and so on"));
+			must(link_put(&g->out, LINK_UNVAULTED, 0, NULL, 0));
 		proc_end(g, p, LINK_EXITED, 0);
 	} else if (strcmp(p->what, "garbage") == 0) {
 		must(buf_append(&g->out, "no frame at all", 15));

@@ -50,7 +50,9 @@ for i in range(12):
         "chain-%d.test" % (i + 1) if i < 11 else "chain-end.test")
 for i in ("github.com", "api.github.com", "uploads.github.com", "gitlab.com",
           "index.test", "api.anthropic.com", "api.openai.com",
-          "generativelanguage.googleapis.com"):
+          "generativelanguage.googleapis.com", "auth.openai.com",
+          "chatgpt.com", "oauth2.googleapis.com",
+          "cloudcode-pa.googleapis.com"):
     ADDRESSES[i] = [FORGE]
 ADDRESSES["h2.cred.test"] = [H2]
 ADDRESSES["registry.test"] = [REGISTRY]

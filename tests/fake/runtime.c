@@ -171,6 +171,8 @@ static int fake_start(struct runtime *rt, const struct runtime_spec *spec,
 	snprintf(f->image, sizeof(f->image), "%s", spec->image);
 	snprintf(f->address, sizeof(f->address), "%s", spec->address);
 	snprintf(f->workspace, sizeof(f->workspace), "%s", spec->workspace);
+	snprintf(f->skills, sizeof(f->skills), "%s",
+		 spec->skills ? spec->skills : "");
 	f->memory = spec->memory;
 	op_new(rt, OP_START, arg)->fn.start = fn;
 	return 0;

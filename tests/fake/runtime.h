@@ -17,7 +17,7 @@ struct fake_runtime {
 	struct loop *loop;
 	struct fake_op *ops; /* under way */
 	struct fake_guest *guest; /* of the last start */
-	/* What the test wishes. */
+	/* What the test says. */
 	enum fake_guest_mood mood; /* of guests to come */
 	bool hold; /* calls get no answer for the time being */
 	/* Negative errno for the callback. */
@@ -33,7 +33,7 @@ struct fake_runtime {
 	bool frozen;
 	char removed[64]; /* the last */
 	char name[64], image[64], address[32];
-	char workspace[256];
+	char workspace[256], skills[256]; /* "": none */
 	uint64_t memory;
 };
 

@@ -68,9 +68,9 @@ const char *name_of(int code)
 	return other;
 }
 
-int result_of(long r)
+int result_of(long rc)
 {
-	return r < 0 ? errno : 0;
+	return rc < 0 ? errno : 0;
 }
 
 socklen_t address(struct sockaddr_storage *ss, int family, const char *text,
@@ -148,13 +148,13 @@ int finish(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	socklen_t len = sizeof(int);
-	int code = 0;
+	int rc = 0;
 
 	if (poll(&p, 1, WAIT_MS) != 1)
 		return ETIMEDOUT;
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &rc, &len) < 0)
 		return errno;
-	return code;
+	return rc;
 }
 
 static bool act(char *words)
@@ -163,7 +163,7 @@ static bool act(char *words)
 	char *w[6], *rest = words;
 	int fd, family, kind, code;
 	socklen_t len;
-	long r;
+	long rc;
 
 	for (int i = 0; i < 6; i++) {
 		w[i] = i < 5 ? strsep(&rest, ":") : rest;
@@ -175,8 +175,8 @@ static bool act(char *words)
 	fd = socket(family, kind | (w[2][0] == 'n' ? SOCK_NONBLOCK : 0), 0);
 	len = address(&ss, family, w[4], atoi(w[5]));
 	errno = KEPT;
-	r = call(w[0], fd, &ss, len);
-	code = result_of(r);
+	rc = call(w[0], fd, &ss, len);
+	code = result_of(rc);
 	printf("%s", name_of(code));
 	if (code == 0 && errno != KEPT)
 		printf(" errno!");

@@ -21,7 +21,7 @@
 /* An errno by its name, "0" for none. Static storage. */
 const char *name_of(int code);
 /* errno of a call that gave @r, 0 when it went well. */
-int result_of(long r);
+int result_of(long rc);
 /* IPv4 text; mapped into IPv6 when @family says so, unless it has a colon. */
 socklen_t address(struct sockaddr_storage *ss, int family, const char *text,
 		  int port);

@@ -13,10 +13,10 @@ int library_connect(const char *text, int port)
 {
 	struct sockaddr_in sa = { .sin_family = AF_INET,
 				  .sin_port = htons((unsigned short)port) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0), r;
+	int fd = socket(AF_INET, SOCK_STREAM, 0), rc;
 
 	inet_pton(AF_INET, text, &sa.sin_addr);
-	r = connect(fd, (void *)&sa, sizeof(sa)) < 0 ? errno : 0;
+	rc = connect(fd, (void *)&sa, sizeof(sa)) < 0 ? errno : 0;
 	close(fd);
-	return r;
+	return rc;
 }

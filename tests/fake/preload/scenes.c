@@ -35,10 +35,10 @@ void say(int code)
 
 int dial(const char *text)
 {
-	int fd = tcp(0), code = connect_to(fd, text, PORT);
+	int fd = tcp(0), rc = connect_to(fd, text, PORT);
 
 	close(fd);
-	return code;
+	return rc;
 }
 
 /* Connected already: whatever is asked for, the kernel says EISCONN. */
