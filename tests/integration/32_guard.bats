@@ -330,7 +330,7 @@ refused() {
 	gone g2
 	run --separate-stderr "$AC" run base g2 -- echo ran
 	rm -f "$EXTRA"
-	refused 'the CA given is no PEM certificate'
+	refused 'the CA given is not a PEM certificate'
 }
 
 # image_make NAME LINE - a blueprint whose image has one more step
@@ -352,15 +352,26 @@ image_make() {
 	says 'denied'
 }
 
+# image_spoil NAME LINE - changes the built image behind acd's back
+image_spoil() {
+	local tag
+	image_make "$1" :
+	"$AC" build "$1"
+	tag=$(in_host docker images "ac/$1" --format '{{.Tag}}' | grep -v latest)
+	in_host sh -c "printf '%s\n' 'FROM ac/$1' 'USER 0:0' 'RUN $2' |
+		DOCKER_BUILDKIT=1 docker build -q --network=host -t ac/$1:$tag -
+		docker tag ac/$1:$tag ac/$1:latest"
+}
+
 @test "an image that was not looked through is no sandbox: the reason is told" {
-	image_make guarded2 'rm /usr/libexec/ac/strip /usr/libexec/ac/setid-files'
+	image_spoil guarded2 'rm /usr/libexec/ac/setid-files'
 	gone g2
 	run --separate-stderr "$AC" run guarded2 g2 -- echo ran
 	refused 'the image has no list of its setuid files'
 }
 
 @test "an image with a setuid file in its list is no sandbox: it is named" {
-	image_make guarded3 'rm /usr/libexec/ac/strip && cd /usr/libexec/ac && rm setid-files && echo /bin/su >setid-files'
+	image_spoil guarded3 'cd /usr/libexec/ac && rm setid-files && echo /bin/su >setid-files'
 	gone g2
 	run --separate-stderr "$AC" run guarded3 g2 -- echo ran
 	refused 'the image has a setuid, setgid or capability file: /bin/su'

@@ -26,6 +26,12 @@ verdict() {
 		curl -s -m 10 -o /dev/null -w '%{http_code}' "$1"
 }
 
+# answered URL - there is a gateway again, whose answer is in $output
+answered() {
+	verdict "$1"
+	[ "$output" != 000 ]
+}
+
 gateway_is() { [ "$("$AC" status --json | jq -r .gateway.state)" = "$1" ]; }
 
 gateway_says() {
@@ -70,7 +76,7 @@ gateway_says() {
 	run "$AC" policy allow one localhost:8088
 	code 1
 	has "'localhost' (this machine) can be allowed by no policy"
-	says "services:"
+	says "ac service add"
 	for host in 10.0.0.1 169.254.169.254 metadata.google.internal intranet; do
 		run "$AC" policy allow one "$host"
 		code 1
@@ -238,9 +244,37 @@ gateway_says() {
 }
 
 @test "presets: those shipped, and the machine's own registries" {
-	run -0 "$AC" policy presets --json
+	run -0 "$AC" presets --json
 	has anthropic
 	has packages
+	run -0 "$AC" presets show github
+	has 'risk         anybody can have a repository there'
+	has 'POST /*/*/git-upload-pack'
+	run -0 "$AC" presets show git-workflow
+	has 'kind         prompts'
+	run -1 "$AC" presets show none-such
+}
+
+@test "a start says the risk of a preset that was named, in one line" {
+	run --separate-stderr "$AC" run base two -- true
+	[[ $stderr != *egress* ]] # packages is not named
+	run --separate-stderr "$AC" run base two --egress npm -- true
+	[[ $stderr != *egress* ]] # control: it has none
+	run --separate-stderr "$AC" run base two --egress github,npm -- true
+	[ "$(grep -c 'egress github: anybody can have' <<<"$stderr")" = 1 ]
+	run --separate-stderr "$AC" run base two --egress github,openai -- true
+	[ "$(grep -c 'egress github, openai: ' <<<"$stderr")" = 1 ]
+	gone two
+}
+
+@test "a preset lets reads pass, and a policy check says what does not" {
+	run -0 "$AC" run base two --egress github -- true
+	run -0 "$AC" policy check two https://api.github.com/repos/o/r
+	run -0 "$AC" policy check two POST https://github.com/o/r/git-upload-pack
+	run -3 "$AC" policy check two POST https://api.github.com/gists
+	run -3 "$AC" policy check two \
+		POST https://github.com/o/r/git-receive-pack
+	gone two
 }
 
 # own_address - of a documentation range, for this machine
@@ -348,8 +382,7 @@ serve() {
 	verdict "http://me.example:$port/"
 	is 403
 	in_host pkill -KILL -x ottergate
-	eventually gateway_is up
-	verdict "http://me.example:$port/"
+	eventually answered "http://me.example:$port/"
 	is 403
 	ip addr del "$own/32" dev lo
 	run -0 "$AC" run base two --rm -- true

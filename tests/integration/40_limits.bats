@@ -156,7 +156,7 @@ END
 	local most n
 	most=$(($(in_host cat /proc/sys/kernel/threads-max) / 4))
 	[ "$most" -lt 4096 ] || most=4096
-	for n in 64 256 1024 "$most"; do
+	for n in ${AC_CHECK_ALL:+64 1024} 256 "$most"; do
 		gone lim2
 		"$AC" run base lim2 --memory 4g --pids "$n" -d -- \
 			sleep infinity

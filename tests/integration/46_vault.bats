@@ -154,7 +154,7 @@ ask() { inside curl -s -m 20 -w ' %{http_code}' -H "$2" "$1"; }
 	[[ $output != *"$REAL"* && $output != *"$NEXT"* ]]
 }
 
-@test "a stand-in shown to another host is refused, and an alarm" {
+@test "a surrogate shown to another host is refused, and an alarm" {
 	before=$(wc -l <"$V/seen.jsonl")
 	run -0 ask https://two.vault.test/ "X-Key: $(inside printenv ONE)"
 	has ' 403'
@@ -303,7 +303,7 @@ vaultd_of() {
 	gone other
 }
 
-@test "the stand-in of a run is dead with it" {
+@test "the surrogate of a run is dead with it" {
 	token=$(inside printenv ONE)
 	run -0 "$AC" stop-instance work
 	run -0 "$AC" run base work -d -- sleep infinity

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# 47_credentials.bats - real clients, with stand-ins for their credentials
+# 47_credentials.bats - real clients, with surrogates for their credentials
 #
 # Each service is one of tests/fake/forge.py, under its real name: the name
 # server and the CA of the tests lead there. It answers nobody who has not the
@@ -54,7 +54,7 @@ script() { "$AC" exec "$1" -- bash -se; }
 # surrogate VARIABLE - of the environment of work
 surrogate() { inside printenv "$1"; }
 
-@test "the environment has stand-ins in the shape of tokens" {
+@test "the environment has surrogates in the shape of tokens" {
 	for pair in ANTHROPIC_API_KEY=anthropic OPENAI_API_KEY=openai \
 		GEMINI_API_KEY=gemini NPM_TOKEN=npm PYPI_TOKEN=pypi \
 		SERVICE_KEY=service; do
@@ -242,7 +242,7 @@ END
 	has 'splash!-anthropic'
 }
 
-@test "a stand-in is worth nothing elsewhere: sandbox, host, time" {
+@test "a surrogate is worth nothing elsewhere: sandbox, host, time" {
 	"$AC" run keys other -d -- sleep infinity
 	theirs=$(surrogate SERVICE_KEY)
 	own=$("$AC" exec other -- printenv SERVICE_KEY)
@@ -334,9 +334,9 @@ END
 	[ "$(ask)" = 403 ]
 	forge_silent
 	run -0 "$AC" policy check work https://api.cred.test/echo
-	says "denies what shows a stand-in that is gone: .*'service'"
+	says "denies what shows a surrogate that is gone: .*'service'"
 	run -0 "$AC" policy show work
-	says "denies what shows a stand-in that is gone: .*'service'"
+	says "denies what shows a surrogate that is gone: .*'service'"
 	token service | "$AC" vault add service --kind generic \
 		--header X-Service-Key --host api.cred.test -
 }

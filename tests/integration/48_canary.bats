@@ -169,7 +169,7 @@ sentries() { pgrep -f "runsc.*$(box_id work)"; }
 	none_but frame link memory
 }
 
-@test "nor has a client's own memory, while it uses its stand-in" {
+@test "nor has a client's own memory, while it uses its surrogate" {
 	local name said
 	jq '. + {"surrogate": $key, "asked": "x-access-token:ghp_"}' --arg key \
 		"$("$AC" exec work -- printenv SERVICE_KEY)" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
-# 49_registries.bats - real registries and long sessions, with stand-ins
+# 49_registries.bats - real registries and long sessions, with surrogates
 #
 # What 47_credentials.bats has services of our own for, against servers of
 # others: an npm registry with users, twine's uploads, WebSockets, and calls of
@@ -96,7 +96,7 @@ END
 	lacks "$(token npm)"
 }
 
-@test "npm: a stand-in that comes to the registry itself is nobody's" {
+@test "npm: a surrogate that comes to the registry itself is nobody's" {
 	direct() {
 		nsenter --net="/run/netns/$WORLD_NS" curl -s -o /dev/null \
 			-w '%{http_code}' --cacert "$FORGE/ca.pem" --resolve \

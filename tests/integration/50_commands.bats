@@ -10,15 +10,15 @@ setup_file() {
 }
 
 teardown_file() {
-	gone cmd cmd2 cmd3 cmd4 cmd8 cmdold own cfg1 cfg2
-	rm -rf "$AC_HOME/blueprints/other"
+	gone cmd cmd2 cmd3 cmd4 cmd8 cmd9 cmdold own cfg1 cfg2
+	rm -rf "$AC_HOME/blueprints/other" "$AC_HOME/presets"
 }
 
 @test "every command of the list answers --help with exit code 0" {
 	for c in start stop down restart status stats space df list ls run \
 		shell exec attach stop-instance rm logs clean destroy \
 		clean-all destroy-all prune build doctor inspect top cp version \
-		completion; do
+		completion schema presets; do
 		run -0 "$AC" "$c" --help
 		[ -n "$output" ]
 	done
@@ -163,6 +163,19 @@ teardown_file() {
 	[ -z "$output$stderr" ]
 }
 
+@test "schema prints what a blueprint, a policy and a request may have" {
+	for name in blueprint policy preset; do
+		run -0 "$AC" schema "$name"
+		# A blueprint is one of two: each version has its keys.
+		jq -e '."$schema" and all(.anyOf // [.] | .[];
+			.properties.version)' <<<"$output"
+	done
+	run -0 "$AC" schema openapi
+	jq -e '.openapi and .paths."/v1/run".post.requestBody' <<<"$output"
+	run -2 "$AC" schema vault
+	says 'none of'
+}
+
 @test "completion loads in bash, zsh and fish" {
 	run -0 bash -c '. <("$AC" completion bash) && complete -p ac'
 	if command -v zsh >/dev/null; then
@@ -278,6 +291,26 @@ for i in range(2000):
 	code 0
 	is other
 	[ "$(field cmd3 .pids)" = 99 ]
+}
+
+@test "presets of prompts are in the file where the agent looks" {
+	mkdir -p "$AC_HOME/blueprints/other" "$AC_HOME/presets/prompts"
+	printf '%s\n' 'version: 1' 'about: of the tests' 'text: be kind' \
+		>"$AC_HOME/presets/prompts/mine.yaml"
+	printf '%s\n' 'version: 2' 'extends: base' 'prompt:' \
+		'  use: [git-workflow, mine]' '  paths: [.x/RULES.md]' \
+		>"$AC_HOME/blueprints/other/blueprint.yaml"
+	run -0 "$AC" run other cmd9 -- sh -c 'cat ~/.x/RULES.md'
+	has 'You work in a sandbox' # the text of base
+	has '## Git'
+	[ "$(tail -n 1 <<<"$output")" = 'be kind' ]
+	run -0 "$AC" blueprint show other --resolved
+	has '# be kind'
+	run -0 "$AC" presets show mine
+	has 'be kind'
+	sed -i 's/mine\]/none-such]/' "$AC_HOME/blueprints/other/blueprint.yaml"
+	run -1 "$AC" blueprint check other
+	says "blueprint.yaml:4:23: there is no preset 'none-such' of prompts"
 }
 
 @test "build of an image that is there ends at once with 0" {

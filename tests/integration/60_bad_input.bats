@@ -67,8 +67,8 @@ second_gone() {
 	silent
 }
 
-# wishes NAME - what stays with it from run to run
-wishes() {
+# options NAME - what stays with it from run to run
+options() {
 	"$AC" inspect "$1" --json |
 		jq -c '{memory, disk, ttl_ms, env, egress, workspace}'
 }
@@ -76,14 +76,14 @@ wishes() {
 @test "a run that is refused changes nothing of its instance" {
 	local before
 	"$AC" run base bad --memory 128m -- true
-	before=$(wishes bad)
+	before=$(options bad)
 	run -125 "$AC" run base bad --memory 99m --ttl 1h --env A=1 \
 		--allow example.org --disk 20m \
 		--workspace "$BATS_TEST_TMPDIR" -- true
-	[ "$(wishes bad)" = "$before" ]
+	[ "$(options bad)" = "$before" ]
 	run -125 "$AC" run base bad --memory 99m --allow 10.0.0.1 -- true
-	says 'services:'
-	[ "$(wishes bad)" = "$before" ]
+	says 'ac service add'
+	[ "$(options bad)" = "$before" ]
 }
 
 @test "with --json a failure is one line of JSON" {

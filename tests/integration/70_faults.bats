@@ -152,7 +152,7 @@ no_leftovers() {
 		([.instances[].name] | contains(["f3"]))' <<<"$output"
 	run -3 --separate-stderr "$AC" status --json
 	jq -e '.state == "down" and .instances.total >= 2' <<<"$output"
-	for words in "policy show f3" "policy presets" "vault ls" usage stats; do
+	for words in "policy show f3" presets "vault ls" usage stats; do
 		# shellcheck disable=SC2086 # two words
 		run -1 "$AC" $words
 		has 'ac start'

@@ -7,8 +7,8 @@
 load common
 
 teardown_file() {
-	gone rs1 rs2
-	rm -rf "$AC_HOME/blueprints/rswrite"
+	gone rs1 rs2 rs4
+	rm -rf "$AC_HOME/blueprints/rswrite" "$AC_HOME/blueprints/rsown"
 }
 
 # by_engine - how many sandboxes are containers
@@ -33,9 +33,14 @@ nothing_left() {
 }
 
 @test "what runs inside sees the same with both" {
-	# The shim is a part of the layers here, and mounted by the engine.
+	# What is ours is a part of the layers here, and mounted by the engine.
 	local probe='awk "{ print \$2, \$3, substr(\$4, 1, 2) }" /proc/mounts |
-			sort | grep -Ev "/sys/fs/cgroup|ld.so.preload|net_proxy.so"
+			sort | grep -v /sys/fs/cgroup |
+			grep -Ev "ld.so.preload|net_proxy.so|init-guard|/etc/resolv.conf"
+		(cd /usr/libexec/ac && stat -c "%A %u %g %n" init-guard /etc/resolv.conf &&
+				cksum init-guard net_proxy.so
+		for f in init-guard /etc/resolv.conf; do
+			: 2>/dev/null >>$f && echo $f can be written; done)
 		nproc; grep MemTotal /proc/meminfo
 		ulimit -n; ulimit -c; ulimit -u; id; umask; pwd
 		env | grep -v AC_INSTANCE | sort
@@ -58,6 +63,51 @@ nothing_left() {
 		grep -q ac/$id /proc/\$p/cgroup && echo in || echo out; done |
 		sort | uniq -c | awk '{ print \$2, (\$1 >= 2) }'"
 	is 'in 1'
+}
+
+# runsc_fact FIELD - of the sandbox of rs1, as the kernel of the machine has it
+runsc_fact() {
+	in_host sh -c "sed -n 's/^$1:[[:space:]]*//p' \
+		/proc/\$(pgrep -f '^runsc-sandbox.*$(box_id rs1)')/status"
+}
+
+@test "a start compiles no filter: they are compiled with runsc" {
+	local log=$AC_HOME/log/gvisor/runsc.log
+	grep -q 'runsc-sandbox .* boot ' "$log"
+	run ! grep 'No precompiled program' "$log"
+	run -0 runsc_fact Seccomp
+	is 2
+}
+
+@test "the sentry keeps no capability in its bounding set that it does not need" {
+	# chown, dac_override, dac_read_search, fowner, fsetid, sys_ptrace
+	run -0 runsc_fact CapBnd
+	is 000000000008001f
+}
+
+@test "the sentry has room for its descriptors before it has threads" {
+	# Grown later it would be 256, just enough for the first that needs it.
+	run -0 runsc_fact FDSize
+	[ "$output" -ge 512 ]
+}
+
+@test "no image replaces what is ours" {
+	mkdir -p "$AC_HOME/blueprints/rsown"
+	printf '%s\n' 'version: 1' 'image: rsown' \
+		>"$AC_HOME/blueprints/rsown/blueprint.yaml"
+	cat >"$AC_HOME/blueprints/rsown/Dockerfile" <<-'END'
+		FROM ac/base
+		RUN cd /usr/libexec/ac && chmod 0777 . && \
+		    cp /bin/true init-guard && cp /bin/true theirs
+	END
+	local probe='cksum /usr/libexec/ac/init-guard; cat /etc/resolv.conf
+		stat -c %a /usr/libexec/ac'
+	run -0 "$AC" exec rs1 -- sh -c "$probe"
+	local ours=$output
+	run -0 "$AC" run rsown rs4 -- true
+	run -0 "$AC" run rsown rs4 -- sh -c "$probe; ls /usr/libexec/ac/theirs"
+	is "$ours"$'\n'/usr/libexec/ac/theirs
+	gone rs4
 }
 
 @test "the engine does not remove the layers of a sandbox that runs" {

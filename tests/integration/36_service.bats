@@ -1,0 +1,219 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 36_service.bats - services of the user's own network: by name, for those who
+# name them, with a credential
+#
+# A network namespace is the LAN: the service at one port of one address, and
+# beside it what must stay out of reach, another port and another address. Each
+# "cannot" has a control that can. The servers are tests/fake/llm.py.
+
+load common
+
+LAN_NS=$AC_HOST-lan
+LAN_IF=l-${AC_HOST:0:12}
+LAN=10.213.7
+LLM=$LAN.2
+
+# serve ADDRESS PORT - in the LAN, its log in $BATS_FILE_TMPDIR/ADDRESS
+serve() {
+	mkdir -p "$BATS_FILE_TMPDIR/$1"
+	nsenter --net="/run/netns/$LAN_NS" \
+		python3 "$AC_SRC/tests/fake/llm.py" "$BATS_FILE_TMPDIR/$1" \
+		"$1" "$2" >>"$BATS_FILE_TMPDIR/errors" 2>&1 3>&- &
+	echo $! >>"$BATS_FILE_TMPDIR/pids"
+	eventually [ -e "$BATS_FILE_TMPDIR/$1/$2.jsonl" ]
+}
+
+setup_file() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	ip netns add "$LAN_NS"
+	ip link add "$LAN_IF" type veth peer name lan0 netns "$LAN_NS"
+	ip addr add $LAN.1/29 dev "$LAN_IF"
+	ip link set "$LAN_IF" up
+	ip -n "$LAN_NS" addr add $LLM/29 dev lan0
+	ip -n "$LAN_NS" addr add $LAN.3/29 dev lan0
+	ip -n "$LAN_NS" link set lan0 up
+	ip -n "$LAN_NS" link set lo up
+	ip -n "$LAN_NS" route add default via $LAN.1
+	serve $LLM 11434
+	serve $LLM 11435
+	serve $LAN.3 11434
+	"$AC" service add llm $LLM:11434
+	"$AC" service add near $LAN.3:11434
+	"$AC" run base lan -d --service llm -- sleep infinity
+	"$AC" run base poor -d -- sleep infinity
+}
+
+teardown_file() {
+	gone lan poor keyed
+	"$AC" service rm llm 2>/dev/null || true
+	"$AC" service rm near 2>/dev/null || true
+	"$AC" vault rm --yes lan-key 2>/dev/null || true
+	xargs -r kill <"$BATS_FILE_TMPDIR/pids" 2>/dev/null || true
+	ip netns del "$LAN_NS" 2>/dev/null || true
+	ip link del "$LAN_IF" 2>/dev/null || true
+	rm -f "$AC_HOME/policy/policy.yaml"
+	"$AC" policy reload >/dev/null 2>&1 || true
+}
+
+setup() { need_root; }
+
+# get INSTANCE CURL-ARGUMENTS... - what a request is answered with; the shim
+# would not let some come that far
+get() {
+	local name=$1
+	shift
+	run "$AC" exec "$name" -- env AC_NET_PRELOAD=off \
+		curl -s -m 20 -o /dev/null -w '%{http_code}' "$@"
+}
+
+# seen ADDRESS PORT - how many requests came there
+seen() { wc -l <"$BATS_FILE_TMPDIR/$1/$2.jsonl"; }
+
+@test "services are added, shown and removed; what is none is refused" {
+	run -0 "$AC" service add tmp 192.168.77.5:8443 --as models.corp.example \
+		--proto tls
+	has 'https://models.corp.example:8443'
+	run -0 "$AC" service ls
+	has 'llm'
+	has "$LLM:11434"
+	[ "$("$AC" service show tmp --json | jq -r '.address + .proto')" = \
+		192.168.77.5tls ]
+	[ "$("$AC" service show llm --json | jq -r '.used_by | join(" ")')" = \
+		lan ]
+	run -1 "$AC" service add tmp 192.168.77.6:1
+	says "there is a service 'tmp' already"
+	for bad in 169.254.169.254:80 172.20.0.53:80 224.0.0.1:80; do
+		run -1 "$AC" service add bad "$bad"
+		says 'no service may be there'
+	done
+	for bad in nas.local:80 10.1.2.3 10.1.2.0/24:80 10.1.2.3:80-90; do
+		run -2 "$AC" service add bad "$bad"
+		says 'ADDRESS:PORT'
+	done
+	run -1 "$AC" service add bad 10.1.2.3:80 --as metadata.google.internal
+	run -1 "$AC" service rm llm
+	says "'lan' runs and uses"
+	run -0 "$AC" service rm tmp --json
+	[ "$(jq -r '.removed[0]' <<<"$output")" = tmp ]
+	run -1 "$AC" service show tmp
+	run -125 "$AC" run base keyed --service tmp -- true
+	says "there is no service 'tmp'"
+}
+
+@test "an instance reaches the service that it names, and the check says so" {
+	get lan http://llm.internal:11434/echo
+	is 200
+	[ "$(seen $LLM 11434)" -ge 1 ]
+	run -0 "$AC" policy check lan http://llm.internal:11434/echo
+	run -0 "$AC" policy check lan http://llm.internal:11434/echo --json
+	[ "$(jq -r '.addresses[0].address' <<<"$output")" = $LLM ]
+	run -0 "$AC" policy show lan
+	has "llm.internal at $LLM"
+	has svc-llm
+}
+
+@test "N16 it cannot reach another port, another address, nor either by address" {
+	get lan http://llm.internal:11434/echo # it can
+	is 200
+	local before
+	before=$(seen $LLM 11435)$(seen $LAN.3 11434)
+	for url in http://llm.internal:11435/ http://near.internal:11434/ \
+		http://$LLM:11434/ http://$LLM:11435/ http://$LAN.3:11434/ \
+		http://$LAN.1:22/ http://x.llm.internal:11434/; do
+		get lan "$url"
+		[ "$output" = 403 ] || {
+			echo "$url: $output"
+			return 1
+		}
+		run -3 "$AC" policy check lan "$url"
+	done
+	get lan -H 'Host: near.internal:11434' http://llm.internal:11434/
+	is 403
+	[ "$(seen $LLM 11435)$(seen $LAN.3 11434)" = "$before" ]
+	# The control: they do listen.
+	curl -s -m 20 -o /dev/null http://$LLM:11435/echo
+	curl -s -m 20 -o /dev/null http://$LAN.3:11434/echo
+}
+
+@test "N16 one that does not name it cannot reach it, whatever it says" {
+	local before
+	get lan http://llm.internal:11434/echo # another one can
+	is 200
+	before=$(seen $LLM 11434)
+	get poor http://llm.internal:11434/
+	is 403
+	get poor http://$LLM:11434/
+	is 403
+	run -0 "$AC" policy allow poor http://llm.internal:11434
+	get poor http://llm.internal:11434/ # by name: the world has no such
+	[[ $output = 502 || $output = 504 || $output = 403 ]]
+	[ "$(seen $LLM 11434)" = "$before" ]
+	run -0 "$AC" policy reset poor
+}
+
+@test "N16 a name that leads to the address of a service is not the service" {
+	local before
+	cat >"$AC_HOME/policy/policy.yaml" <<-YAML
+		version: 1
+		hosts: { rebind.example: [$LLM] }
+	YAML
+	run -0 "$AC" policy reload
+	run -0 "$AC" policy allow lan http://rebind.example:11434
+	before=$(seen $LLM 11434)
+	get lan http://rebind.example:11434/
+	is 403
+	run -3 "$AC" policy check lan http://rebind.example:11434/
+	has builtin-address
+	[ "$(seen $LLM 11434)" = "$before" ]
+	get lan http://llm.internal:11434/echo # the service itself
+	is 200
+}
+
+@test "N17 a credential for a service: by name and port, in clear only if said" {
+	local token=sk-proj-0123456789abcdef0123456789abcdef0123456789abcdef
+	run -1 "$AC" vault add lan-key --kind openai --host llm <<<"$token"
+	says '\-\-insecure'
+	run -1 "$AC" vault add lan-key --kind openai --host llm.internal \
+		--insecure <<<"$token"
+	says 'llm.internal:11434'
+	run -1 "$AC" vault add lan-key --kind openai --host a.example:8443 \
+		<<<"$token"
+	says 'is no service'
+	run -1 "$AC" vault add lan-key --kind openai --host a.example \
+		--insecure <<<"$token"
+	says '\-\-insecure is for a service'
+	run -0 "$AC" vault add lan-key --kind openai --host llm --insecure \
+		<<<"$token"
+	[ "$("$AC" vault ls --json |
+		jq -r '.entries[] | select(.name == "lan-key") | .hosts[0]')" = \
+		llm.internal:11434 ]
+	run -125 "$AC" run base keyed --credential lan-key -- true
+	says '\-\-service llm'
+
+	echo "$token" >"$BATS_FILE_TMPDIR/$LLM/token"
+	run -0 "$AC" run base keyed -d --credential lan-key --service llm \
+		--service near -- sleep infinity
+	# shellcheck disable=SC2016 # the sandbox's own
+	run -0 "$AC" exec keyed -- sh -c 'curl -s -m 20 -w "%{http_code}" \
+		-H "Authorization: Bearer $OPENAI_API_KEY" \
+		http://llm.internal:11434/v1/models; env'
+	has '200'
+	lacks "$token"
+	tail -n 1 "$BATS_FILE_TMPDIR/$LLM/11434.jsonl" | grep -qF "$token"
+	run -0 "$AC" policy check keyed http://llm.internal:11434/v1/models --json
+	[ "$(jq -r .credential <<<"$output")" = lan-key ]
+	# Without it: the service says so itself. And no other place gets it.
+	get lan http://llm.internal:11434/v1/models
+	is 401
+	# shellcheck disable=SC2016
+	run -0 "$AC" exec keyed -- sh -c 'curl -s -m 20 -o /dev/null \
+		-w "%{http_code}" -H "Authorization: Bearer $OPENAI_API_KEY" \
+		http://near.internal:11434/v1/models'
+	is 403
+	run ! grep -rqF "$token" "$BATS_FILE_TMPDIR/$LAN.3"
+	# What was true when it was added may not be any more.
+	gone keyed
+	run -0 "$AC" vault rm --yes lan-key
+	rm "$BATS_FILE_TMPDIR/$LLM/token"
+}
