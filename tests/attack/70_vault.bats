@@ -8,7 +8,7 @@
 # can try, since it would have to open the vault's socket, or because the kernel
 # would have to lie, is in tests/unit: vault/peer_test (V1, V2, V3, V22, V34, V35),
 # vault/hands_test (V1, V22, V23: names forged, connections passed on, orphans),
-# vault/env_test (V26 with sanitizers, V29), init-guard/vault_test (V21, the limits),
+# vault/env_test (V26 with sanitizers, V29), init-guard/start/vault_test (V21, the limits),
 # vault/store_test (V31).
 
 load common
@@ -27,7 +27,7 @@ setup_file() {
 	"$AC" exec at-vault -- env AC_NET_PRELOAD=off python3 /tmp/probe/vault.py \
 		>"$WORLD/tries.jsonl" 2>"$WORLD/tries.err" 3>&-
 	"$AC" exec at-vault -- env AC_NET_PRELOAD=off \
-		python3 /tmp/probe/vault_more.py \
+		AC_CHECK_ALL="${AC_CHECK_ALL:-}" python3 /tmp/probe/vault_more.py \
 		>>"$WORLD/tries.jsonl" 2>>"$WORLD/tries.err" 3>&-
 }
 
@@ -68,7 +68,7 @@ status_of() {
 	row V3 V4 V5
 }
 
-@test "V6 V7 V8 V9 what a real git can be made to say is a stand-in" {
+@test "V6 V7 V8 V9 what a real git can be made to say is a surrogate" {
 	row V6 V7 V8 V9
 }
 
@@ -76,7 +76,7 @@ status_of() {
 	row V10 V33
 }
 
-@test "V11 a stand-in caught by a proxy of one's own is worth nothing" {
+@test "V11 a surrogate caught by a proxy of one's own is worth nothing" {
 	row V11
 	caught=$(git_surrogate at-vault)
 	[ -n "$caught" ]
@@ -96,7 +96,7 @@ status_of() {
 	row V13 V14 V21 V28
 }
 
-@test "V15 gh says a stand-in, whatever it is asked, and whatever it starts" {
+@test "V15 gh says a surrogate, whatever it is asked, and whatever it starts" {
 	row V15
 }
 
@@ -204,7 +204,7 @@ refused() {
 	"$AC" vault rm v31 --yes
 }
 
-@test "V34 a stand-in ends with its sandbox's run" {
+@test "V34 a surrogate ends with its sandbox's run" {
 	key=$(vault_key at-other)
 	[ "$(status_of at-other -H "X-Service-Key: $key" \
 		https://api.cred.test/v34)" = 200 ]
@@ -219,7 +219,7 @@ refused() {
 		https://api.cred.test/v34)" = 200 ]
 }
 
-@test "V35 wherever a stand-in is wrong, the answer is the same" {
+@test "V35 wherever a surrogate is wrong, the answer is the same" {
 	key=$(vault_key at-vault)
 	texts=
 	for at in 0 10 21 42; do

@@ -155,7 +155,7 @@ no_header() {
 	code 1
 }
 
-@test "H14 a stand-in anywhere else is refused, and an alarm" {
+@test "H14 a surrogate anywhere else is refused, and an alarm" {
 	row H14
 	arrived '.path | startswith("/h14") | not'
 	audit_copy

@@ -22,6 +22,7 @@ forge_tokens() {
 		--arg npm "npm_$(forge_random 36)" \
 		--arg pypi "pypi-$(forge_random 80)" \
 		--arg anthropic "sk-ant-api03-$(forge_random 95)" \
+		--arg anthropic-login "sk-ant-oat01-$(forge_random 95)" \
 		--arg openai "sk-proj-$(forge_random 48)" \
 		--arg gemini "AIza$(forge_random 35)" \
 		--arg service "$(forge_random 43)" '$ARGS.named' \
@@ -56,7 +57,9 @@ forge_certificates() {
 		forge_sign "$FORGE/cert.pem" github.com api.github.com \
 			uploads.github.com gitlab.com registry.test index.test \
 			api.anthropic.com api.openai.com \
-			generativelanguage.googleapis.com '*.cred.test' &&
+			generativelanguage.googleapis.com auth.openai.com \
+			chatgpt.com oauth2.googleapis.com \
+			cloudcode-pa.googleapis.com '*.cred.test' &&
 		forge_sign "$FORGE/wrong.cred.test.cert.pem" good.cred.test &&
 		openssl req -x509 -key "$FORGE/key.pem" -days 2 \
 			-subj /CN=self.cred.test \
@@ -136,6 +139,35 @@ forge_vault() {
 		token service | "$AC" vault add service --kind generic \
 			--header X-Service-Key --host api.cred.test -
 }
+
+# forge_logins - ac-host finds the token endpoints; the default of tokens. acd asks
+# for the names as ac-host does, and not as the gateway
+forge_logins() {
+	rm -f "$FORGE/oauth.json"
+	echo "$FORGE_ADDRESS auth.openai.com oauth2.googleapis.com" |
+		docker exec -i "$AC_HOST" sh -c 'cat >>/etc/hosts'
+}
+
+# forge_login openai|google SECONDS - new tokens, as a client's file on stdout; the
+# access token ends in so many seconds
+forge_login() {
+	(cd "$AC_SRC/tests/fake" && python3 -B - "$FORGE" "$@") <<'END'
+import json, sys, time
+import oauth
+folder, who, life = sys.argv[1], sys.argv[2], int(sys.argv[3])
+access, refresh = oauth.fresh(who, life)
+oauth.replace(folder, who, access, refresh)
+print(json.dumps({"tokens": {
+    "id_token": oauth.jwt(life), "access_token": access,
+    "refresh_token": refresh, "account_id": "acc-otter"}} if who == "openai"
+    else {"access_token": access, "refresh_token": refresh,
+          "token_type": "Bearer",
+          "expiry_date": 1000 * (int(time.time()) + life)}))
+END
+}
+
+# forge_mode MODE - how the token endpoints answer from here on (oauth.py)
+forge_mode() { echo "{\"mode\": \"$1\"}" >"$FORGE/oauth.json"; }
 
 # blueprint_put NAME LINE... - with these credentials
 blueprint_put() {

@@ -11,11 +11,10 @@ An outcome is one word:
     hung     connected, and then nothing
 """
 import errno
+import fcntl
 import hashlib
-import itertools
 import json
 import os
-import random
 import socket
 import struct
 import threading
@@ -35,12 +34,26 @@ SILENT = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ETIMEDOUT,
           errno.EADDRNOTAVAIL)
 
 
-# Our ends have ports of their own, each used once: the kernel reuses one for
-# two places at a time, and the redirection would have to give one of them
-# another, which the audit then has.
-ports = itertools.count(random.randrange(10000, 28000))
+# Our ends have ports of their own, each used once by all probes of a sandbox:
+# the kernel reuses one for two places at a time, and the redirection would have
+# to give one of them another, which the audit then has; and to the same place it
+# has EADDRNOTAVAIL while the connection before waits out its time. They are below
+# those that a kernel picks itself, gVisor's from 16000 on.
+PORTS = range(2000, 16000)
+PORT_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), ".port")
 pacing = threading.Lock()
 PACE = 0.008  # seconds between two connections: below the limit
+
+
+def next_port():
+    fd = os.open(PORT_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        n = int(os.read(fd, 16) or b"0")
+        os.pwrite(fd, b"%-16d" % (n + 1), 0)
+    finally:
+        os.close(fd)
+    return PORTS[n % len(PORTS)]
 
 
 class Verdict(Exception):
@@ -84,7 +97,7 @@ class Try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         while True:
             try:
-                sock.bind(("", next(ports)))
+                sock.bind(("", next_port()))
                 break
             except OSError as e:
                 if e.errno != errno.EADDRINUSE:

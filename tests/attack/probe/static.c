@@ -25,35 +25,35 @@ static long call(long n, long a, long b, long c, long d, long e, long f)
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
-	long ret;
+	long rc;
 
 	__asm__ volatile("syscall"
-			 : "=a"(ret)
+			 : "=a"(rc)
 			 : "0"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
 			   "r"(r9)
 			 : "rcx", "r11", "memory");
-	return ret;
+	return rc;
 }
 #else
 static long call(long n, long a, long b, long c, long d, long e, long f)
 {
-	long ret = syscall(n, a, b, c, d, e, f);
+	long rc = syscall(n, a, b, c, d, e, f);
 
-	return ret < 0 ? -errno : ret;
+	return rc < 0 ? -errno : rc;
 }
 #endif
 
-static void die(const char *what, long r)
+static void die(const char *what, long rc)
 {
-	fprintf(stderr, "%ld %s\n", -r, what);
+	fprintf(stderr, "%ld %s\n", -rc, what);
 	exit(100);
 }
 
-static long must(const char *what, long r)
+static long must(const char *what, long rc)
 {
-	if (r < 0)
-		die(what, r);
-	return r;
+	if (rc < 0)
+		die(what, rc);
+	return rc;
 }
 
 /* One connect request through a ring of one entry. */

@@ -73,7 +73,7 @@ def ask(send=ASK, program=GIT, **how):
 
 def control(row):
     code, text = ask()
-    say(row, "an honest client gets a stand-in", code == 0 and granted(text),
+    say(row, "an honest client gets a surrogate", code == 0 and granted(text),
         text[:60], True)
 
 
@@ -206,7 +206,7 @@ def programs():
         f.write("#!/bin/sh\nexec %s get\n" % GIT)
     os.chmod(script, 0o755)
     code, text = run([script], ASK)
-    say("V6", "a script named git gets a stand-in at most",
+    say("V6", "a script named git gets a surrogate at most",
         not REAL.search(text), text[:60])
     control("V6")
     link = os.path.join(work, "link")
@@ -423,7 +423,7 @@ def listener():
 
 
 def clients():
-    """A git that does as its user likes: all of it is a stand-in's leak."""
+    """A git that does as its user likes: all of it is a surrogate's leak."""
     leaks = {
         "alias": ("-c", "alias.leak=!" + GIT + " get <" + work + "/ask",
                   "leak"),
@@ -442,11 +442,11 @@ def clients():
     control("V7")
     store = work + "/stored"
     code, text = run(["git", "credential", "fill"], ASK)
-    say("V8", "credential fill is a stand-in", granted(text), text[:80], True)
+    say("V8", "credential fill is a surrogate", granted(text), text[:80], True)
     text = git("-c", "credential.helper=store --file " + store, "ls-remote",
                "https://github.com/otter/one.git")[1]
     kept = open(store).read() if os.path.exists(store) else ""
-    say("V8", "a second helper stores the stand-in",
+    say("V8", "a second helper stores the surrogate",
         "refs/heads/main" in text and not REAL.search(kept), kept or text)
     code, text = git("ls-remote", "https://github.com/otter/one.git",
                      GIT_TRACE_CURL="1", GIT_TRACE_REDACT="0",
@@ -479,7 +479,7 @@ def clients():
         code, text = run([GH, *words])
         say("V15", case, not REAL.search(text), text[:80])
     code, text = run([GH, "leak"])
-    say("V15", "a shell alias has the stand-in", granted(text), text[:60],
+    say("V15", "a shell alias has the surrogate", granted(text), text[:60],
         True)
     code, text = run([GH, "api", "user"], env=dict(os.environ,
                                                    GH_DEBUG="api"))

@@ -21,7 +21,9 @@ import vault
 from vault import GH, GIT, granted, run, say, work
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = 400  # at most, for one of 65,536 numbers to come round
+# At most, for one of 65,536 numbers to come round: more than a minute, which make
+# check does not have; it only ends what had the number.
+SECONDS = 400 if os.environ.get("AC_CHECK_ALL") else 0
 
 
 def pids():
@@ -38,19 +40,13 @@ def pids():
     first, second = work + "/first", work + "/second"
     text = run([program, str(SECONDS), GIT, ask, first, second],
                limit=SECONDS + 60)[1].split("\n")
-    reused = [x.split() for x in text if x.startswith("reused")]
     say("V2", "a descriptor of /proc of who has ended gives nothing",
         "gone 0" in text, text)
-    say("V2", "nor when another has its number",
-        reused and reused[0][1] == "0", text)
     say("V2", "before, it could be read", "there 1" in text, text, True)
-    say("V2", "the number came round", reused and reused[0][2] == "1", text,
-        True)
-    say("V2", "who had it first was given a stand-in",
+    say("V2", "who had it first was given a surrogate",
         granted(content(first)), content(first)[:80], True)
-    say("V2", "an orphan that has it next is given nothing",
-        "asked" in text and not vault.STAND_IN.search(content(second)),
-        content(second)[:80])
+    if SECONDS:
+        comes_round(text, content(second))
     # Orphans that ask and die, in a storm of numbers.
     with subprocess.Popen([program, "30"], stdout=subprocess.DEVNULL) as storm:
         outs, honest = [], 0
@@ -64,6 +60,17 @@ def pids():
     say("V2", "%d orphans that asked and died" % len(outs), not got, got)
     say("V2", "honest ones among them are served",
         honest >= len(outs) // 20 > 0, honest, True)
+
+
+def comes_round(text, second):
+    """@text: lines of the program; @second: what an orphan was given."""
+    reused = [x.split() for x in text if x.startswith("reused")]
+    say("V2", "nor when another has its number",
+        reused and reused[0][1] == "0", text)
+    say("V2", "the number came round", reused and reused[0][2] == "1", text,
+        True)
+    say("V2", "an orphan that has it next is given nothing",
+        "asked" in text and not vault.STAND_IN.search(second), second[:80])
 
 
 def content(path):
@@ -292,7 +299,7 @@ def terminal(argv, limit=20, **more):
 
 
 def judge(case, text, must=False):
-    """Nothing real in it; with @must it had to have the stand-in."""
+    """Nothing real in it; with @must it had to have the surrogate."""
     say("V15", case, not vault.REAL.search(text) and
         (not must or granted(text)), text[-200:], must)
 
