@@ -334,9 +334,9 @@ static void report(uint64_t began, uint64_t bytes)
 	       (unsigned long long)bytes);
 }
 
-static void settle(struct client *c, int r)
+static void settle(struct client *c, int rc)
 {
-	if (r > 0) {
+	if (rc > 0) {
 		n_done++;
 		sample(now_us() - c->began);
 	} else {
@@ -358,11 +358,11 @@ static int closed_loop(size_t count, double seconds)
 
 		for (int i = 0; i < n; i++) {
 			struct client *c = ev[i].data.ptr;
-			int r = client_ready(c, ev[i].events);
+			int rc = client_ready(c, ev[i].events);
 
-			if (r == 0)
+			if (rc == 0)
 				continue;
-			settle(c, r);
+			settle(c, rc);
 			client_start(c, now_us());
 		}
 	}
@@ -387,11 +387,11 @@ static int open_loop(double rate, double seconds)
 
 		for (int i = 0; i < n; i++) {
 			struct client *c = ev[i].data.ptr;
-			int r = client_ready(c, ev[i].events);
+			int rc = client_ready(c, ev[i].events);
 
-			if (r == 0)
+			if (rc == 0)
 				continue;
-			settle(c, r);
+			settle(c, rc);
 			free(c);
 			live--;
 		}

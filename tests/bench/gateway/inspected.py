@@ -14,7 +14,6 @@ shim's, and is left out.
 import argparse
 import os
 import re
-import signal
 import socket
 import ssl
 import statistics
@@ -25,9 +24,11 @@ import threading
 import time
 
 import conf
+import procs
 import run
 from h2 import PREFACE, frame, literal
-from run import DIR, Table, cpu_seconds, pss_kib, sh
+from procs import cpu_seconds, pss_kib, sh
+from run import DIR, Table
 
 HOST = "a.test"
 PORTS = {"gate": 8462, "nginx": 8464, "squid": 8468}
@@ -170,8 +171,8 @@ class Candidate:
         self.name, self.port = name, PORTS[name]
         self.out = open(f"{DIR}/{name}.out", "w")
         argv = getattr(self, name)(log)
-        self.proc = subprocess.Popen(["taskset", "-c", "0"] + argv,
-                                     stdout=self.out, stderr=subprocess.STDOUT)
+        self.proc = procs.start(["taskset", "-c", "0"] + argv,
+                                stdout=self.out, stderr=subprocess.STDOUT)
         run.wait_port(self.port, self.proc)
         self.pid = self.proc.pid
         if name == "gate":
@@ -219,12 +220,7 @@ class Candidate:
             SQUID, f"{DIR}/squid-access.log" if log else "none"))]
 
     def stop(self):
-        self.proc.send_signal(signal.SIGTERM)
-        try:
-            self.proc.wait(10)
-        except subprocess.TimeoutExpired:
-            self.proc.kill()
-            self.proc.wait()
+        procs.end(self.proc)
         self.out.close()
 
 
@@ -244,25 +240,21 @@ def h2load(port, h1, clients, streams, secs, addr=conf.GATE, times=False,
         argv.append("--h1")
     if times:
         argv.append(f"--log-file={log}")
+    argv.append(f"https://{HOST}:{conf.PORT}/")
     # A busy machine may leave it no time in the first.
-    good, bad, tries, text = 0, [], 3, "hangs"
-    while good == 0 and tries > 0:
-        tries -= 1
+    for _ in range(3):
         before = cpu_seconds(pid) if pid else 0
+        load = procs.start(argv, stdout=subprocess.PIPE, text=True)
         try:
-            text = subprocess.run(argv + [f"https://{HOST}:{conf.PORT}/"],
-                                  check=True, stdout=subprocess.PIPE,
-                                  text=True, timeout=secs + 15).stdout
+            text = load.communicate(timeout=secs + 15)[0]
         except subprocess.TimeoutExpired:
-            continue  # it may wait for ever for a connection's end
+            raise procs.Hung(f"no end of {' '.join(argv)}") from None
+        procs.started.remove(load)
         m = re.search(r"status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, "
                       r"(\d+) 5xx", text)
-        good, *bad = (int(s) for s in m.groups())
-        if any(bad):
-            tries = 0
-    if text == "hangs":
-        print(f"# port {port}: h2load hangs, left out", file=sys.stderr)
-        return None
+        good, *bad = (int(s) for s in m.groups()) if m else (0, 1)
+        if good or any(bad):
+            break
     if good == 0 or any(bad):
         sys.exit(f"h2load: {text}")
     if pid:
@@ -273,32 +265,37 @@ def h2load(port, h1, clients, streams, secs, addr=conf.GATE, times=False,
         return [int(line.split("\t")[2]) for line in f]
 
 
-def requests(t, secs, log=False):
+def requests(t, secs, limit, log=False):
     for h1 in (True, False):
         row = "requests per CPU second, {}, log {} (more is better)".format(
             "HTTP/1.1" if h1 else "HTTP/2", "on" if log else "off")
-        for name in ["gate", "nginx"] + (["squid"] if h1 else []):
+
+        def turn(name):
             c = Candidate(name, log)
             streams = 1 if h1 else 10
             h2load(c.load_port, h1, 16, streams, 1)
-            figure = h2load(c.load_port, h1, 16, streams, secs, pid=c.pid)
-            if figure:
-                t.add(row, name, figure)
+            t.add(row, name,
+                  h2load(c.load_port, h1, 16, streams, secs, pid=c.pid))
             c.stop()
 
+        procs.each(row, ["gate", "nginx"] + (["squid"] if h1 else []), limit,
+                   turn)
 
-def latency(t, secs):
+
+def latency(t, secs, limit):
     for h1 in (True, False):
-        proto = "HTTP/1.1" if h1 else "HTTP/2"
-        for name in ("gate", "nginx"):
+        row = f"p50 µs added to a request, {'HTTP/1.1' if h1 else 'HTTP/2'}"
+
+        def turn(name):
             c = Candidate(name)
+            h2load(c.load_port, h1, 1, 1, 1)
             plain = h2load(conf.PORT, h1, 1, 1, secs, conf.SINK, True)
             through = h2load(c.load_port, h1, 1, 1, secs, times=True)
-            if plain and through:
-                t.add(f"p50 µs added to a request, {proto}", name,
-                      statistics.median(through) -
-                      statistics.median(plain))
+            t.add(row, name, statistics.median(through) -
+                  statistics.median(plain))
             c.stop()
+
+        procs.each(row, ("gate", "nginx"), limit, turn)
 
 
 # --- connections --------------------------------------------------------------
@@ -324,10 +321,10 @@ def ask(port, name, path="/", addr=conf.GATE):
     return s
 
 
-def connections(t, count):
+def connections(t, count, limit):
     """One request each: a handshake on either side, as far as the candidate
     makes one."""
-    for name in ("gate", "nginx", "squid"):
+    def turn(name):
         c = Candidate(name)
         for part in (count // 10, count):
             before = cpu_seconds(c.pid)
@@ -337,9 +334,11 @@ def connections(t, count):
               (cpu_seconds(c.pid) - before) * 1e6 / count)
         c.stop()
 
+    procs.each("connections", ("gate", "nginx", "squid"), limit, turn)
 
-def idle(t, count):
-    for name in ("gate", "nginx", "squid"):
+
+def idle(t, count, limit):
+    def turn(name):
         c = Candidate(name)
         ask(c.load_port, HOST).close()
         before = pss_kib(c.pid)
@@ -349,6 +348,8 @@ def idle(t, count):
         for s in held:
             s.close()
         c.stop()
+
+    procs.each("idle connections", ("gate", "nginx", "squid"), limit, turn)
 
 
 def ask_wide(port):
@@ -371,12 +372,13 @@ def ask_wide(port):
     return s
 
 
-def windows(t):
+def windows(t, limit):
     """What those hold who take all that HTTP/2 may give them."""
     with open(f"{DIR}/large", "wb") as f:
         f.write(os.urandom(8 << 20))
     os.chmod(f"{DIR}/large", 0o644)
-    for name in ("gate", "nginx"):
+
+    def turn(name):
         c = Candidate(name)
         ask(c.load_port, HOST).close()
         before, most = pss_kib(c.pid), 0
@@ -399,6 +401,8 @@ def windows(t):
               (pss_kib(c.pid) - before) / 1024)
         c.stop()
 
+    procs.each("wide windows", ("gate", "nginx"), limit, turn)
+
 
 def hello(name):
     """A ClientHello for @name."""
@@ -419,23 +423,26 @@ def greet(c, name):
             sys.exit(f"{name}: no handshake")
 
 
-def mint(t, count):
+def mint(t, count, limit):
     """Names that are new, less what those are that have a leaf; in turns, and
     to a server that is not there, so that little else is done."""
-    c = Candidate("gate")
-    names, used, step = many()[:count], {True: 0.0, False: 0.0}, 50
-    for _ in range(step):
-        greet(c, names[0])
-    for i in range(0, count, step):
-        part = names[i:i + step]
-        for new in (True, False):
-            before = cpu_seconds(c.pid)
-            for n in part:
-                greet(c, n)
-            used[new] += cpu_seconds(c.pid) - before
-    t.add("leaves signed per CPU second (more is better)", "gate",
-          count / max(used[True] - used[False], 1e-6))
-    c.stop()
+    def turn(name):
+        c = Candidate(name)
+        names, used, step = many()[:count], {True: 0.0, False: 0.0}, 50
+        for _ in range(step):
+            greet(c, names[0])
+        for i in range(0, count, step):
+            part = names[i:i + step]
+            for new in (True, False):
+                before = cpu_seconds(c.pid)
+                for n in part:
+                    greet(c, n)
+                used[new] += cpu_seconds(c.pid) - before
+        t.add("leaves signed per CPU second (more is better)", name,
+              count / max(used[True] - used[False], 1e-6))
+        c.stop()
+
+    procs.each("leaves", ["gate"], limit, turn)
 
 
 # --- events -------------------------------------------------------------------
@@ -475,13 +482,15 @@ def events_read(addr, port, secs):
     return statistics.median(late)
 
 
-def events(t, secs):
-    for name in ("gate", "nginx"):
+def events(t, secs, limit):
+    def turn(name):
         c = Candidate(name)
         plain = events_read(conf.SINK, conf.PORT, secs)
         t.add("µs added to an event of a stream", name,
               events_read(conf.GATE, c.load_port, secs) - plain)
         c.stop()
+
+    procs.each("events", ("gate", "nginx"), limit, turn)
 
 
 AIMS = {"requests per CPU second, HTTP/1.1, log off (more is better)": "≥ 1.2",
@@ -499,16 +508,18 @@ def main():
     ap.add_argument("--quick", action="store_true")
     ap.add_argument("--only", default="requests,logged,latency,mint,events,"
                                       "connections,idle,windows")
+    ap.add_argument("--limit", type=int, default=180)
     args = ap.parse_args()
     secs, count = (1, 200) if args.quick else (3, 500)
-    parts = {"requests": lambda t: requests(t, secs),
-             "logged": lambda t: requests(t, secs, True),
-             "latency": lambda t: latency(t, secs),
-             "mint": lambda t: mint(t, NAMES if secs > 1 else 300),
-             "events": lambda t: events(t, secs),
-             "connections": lambda t: connections(t, count),
-             "idle": lambda t: idle(t, count),
-             "windows": windows}
+    limit = args.limit
+    parts = {"requests": lambda t: requests(t, secs, limit),
+             "logged": lambda t: requests(t, secs, limit, True),
+             "latency": lambda t: latency(t, secs, limit),
+             "mint": lambda t: mint(t, NAMES if secs > 1 else 300, limit),
+             "events": lambda t: events(t, secs, limit),
+             "connections": lambda t: connections(t, count, limit),
+             "idle": lambda t: idle(t, count, limit),
+             "windows": lambda t: windows(t, limit)}
     os.makedirs(DIR, exist_ok=True)
     certificates()
     os.sched_setaffinity(0, {1})
@@ -527,6 +538,7 @@ def main():
         for p in helpers:
             p.terminate()
     print(t.show(AIMS))
+    sys.exit(bool(procs.hung))
 
 
 if __name__ == "__main__":

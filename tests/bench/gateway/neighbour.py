@@ -24,9 +24,11 @@ import sys
 import time
 
 import conf
+import procs
 import run
 from h2 import PREFACE, frame, literal
-from run import DIR, EB, cpu_seconds, sh
+from procs import cpu_seconds, sh
+from run import DIR, EB
 
 GATE = os.environ.get("AC_OTTERGATE", "/usr/sbin/ottergate")
 INSPECTED = "198.51.100.12"
@@ -223,11 +225,9 @@ def stop(procs):
 
 
 def p99(secs):
-    out = subprocess.run(
+    r = json.loads(procs.output(
         ["nice", "-n", str(NICE_LOAD), "taskset", "-c", "1", EB, "open", conf.SLOW,
-         conf.GATE, str(PORT_GATE), "a.test", str(RATE), str(secs)],
-        check=True, stdout=subprocess.PIPE).stdout
-    r = json.loads(out)
+         conf.GATE, str(PORT_GATE), "a.test", str(RATE), str(secs)]))
     if r["errors"] > (r["n"] + r["errors"]) / 100:
         return float("inf")
     return r["p99_us"]
@@ -255,33 +255,42 @@ def gate_start():
     return proc
 
 
-def one_round(t, secs, only):
+def one_attack(t, secs, gate, alone, name):
+    attack, n = ATTACKS[name]
+    busy = [start(1, NICE, attack if attack is bulk else over_and_over,
+                  *([] if attack is bulk else [attack])) for _ in range(n)]
+    try:
+        time.sleep(0.5)
+        was = [cpu_seconds(gate.pid), sum(cpu_seconds(p.pid) for p in busy),
+               time.monotonic()]
+        beside = p99(secs)
+        span = time.monotonic() - was[2]
+        used = (cpu_seconds(gate.pid) - was[0]) / span
+        theirs = (sum(cpu_seconds(p.pid) for p in busy) - was[1]) / span
+    finally:
+        stop(busy)
+    busy = [start(0, NICE, burn, min(used, 1.0))]
+    busy += [start(1, NICE, burn, min(theirs, 1.0) / n) for _ in range(n)]
+    try:
+        time.sleep(0.5)
+        silent = p99(secs)
+    finally:
+        stop(busy)
+    t.setdefault(name, []).append((alone, beside, silent, used))
+    print(f"# {name}: {beside} beside, {silent} silent, {alone} alone; "
+          f"{used:.2f} of a core", file=sys.stderr)
+
+
+def one_round(t, secs, only, limit):
     gate = gate_start()
     try:
-        alone = p99(secs)
-        for name, (attack, n) in ATTACKS.items():
-            if only and not any(word in name for word in only):
-                continue
-            procs = [start(1, NICE, attack if attack is bulk else over_and_over,
-                           *([] if attack is bulk else [attack]))
-                     for _ in range(n)]
-            time.sleep(0.5)
-            was = [cpu_seconds(gate.pid),
-                   sum(cpu_seconds(p.pid) for p in procs), time.monotonic()]
-            beside = p99(secs)
-            span = time.monotonic() - was[2]
-            used = (cpu_seconds(gate.pid) - was[0]) / span
-            theirs = (sum(cpu_seconds(p.pid) for p in procs) - was[1]) / span
-            stop(procs)
-            procs = [start(0, NICE, burn, min(used, 1.0))]
-            procs += [start(1, NICE, burn, min(theirs, 1.0) / n)
-                      for _ in range(n)]
-            time.sleep(0.5)
-            silent = p99(secs)
-            stop(procs)
-            t.setdefault(name, []).append((alone, beside, silent, used))
-            print(f"# {name}: {beside} beside, {silent} silent, {alone} "
-                  f"alone; {used:.2f} of a core", file=sys.stderr)
+        alone = []
+        procs.each("alone", ["a neighbour"], limit,
+                   lambda _: alone.append(p99(secs)))
+        names = [name for name in ATTACKS if alone and
+                 (not only or any(word in name for word in only))]
+        procs.each("neighbours", names, limit,
+                   lambda name: one_attack(t, secs, gate, alone[0], name))
     finally:
         gate.terminate()
         gate.wait()
@@ -292,6 +301,7 @@ def main():
     ap.add_argument("-n", type=int, default=5)
     ap.add_argument("--quick", action="store_true")
     ap.add_argument("--only", type=lambda s: s.split(","))
+    ap.add_argument("--limit", type=int, default=180)
     args = ap.parse_args()
     os.makedirs(DIR, exist_ok=True)
     certificates()
@@ -306,7 +316,7 @@ def main():
     t = {}
     try:
         for _ in range(args.n):
-            one_round(t, 2 if args.quick else 5, args.only)
+            one_round(t, 2 if args.quick else 5, args.only, args.limit)
     finally:
         stop(servers)
         for sink in sinks:
@@ -320,6 +330,7 @@ def main():
         used = statistics.median(r[3] for r in rows)
         print(f"| {name} | **{ratio:.2f}** | {alone:.2f} | {used:.2f} | "
               f"≤ {AIM:.0f} |")
+    sys.exit(bool(procs.hung))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ machine the load itself is the limit of any rate.
 import argparse
 import json
 import os
-import signal
 import socket
 import statistics
 import subprocess
@@ -19,69 +18,14 @@ import sys
 import time
 
 import conf
+import procs
+from procs import cpu_seconds, pss_kib, sh
 
 DIR = "/tmp/bench"
 EB = DIR + "/eb"
-TICK = os.sysconf("SC_CLK_TCK")
 PEERS = ["haproxy", "nginx", "squid"]
 PORTS = {"gate": 8442, "haproxy": 8443, "nginx": 8444, "squid": 8448}
 DNS_PORTS = {"gate": 5300, "unbound": 5301, "dnsmasq": 5302}
-
-
-def sh(*argv, **kw):
-    return subprocess.run(argv, check=True, **kw)
-
-
-def tree(pid):
-    """@pid and all its descendants."""
-    out, todo = [], [pid]
-    while todo:
-        p = todo.pop()
-        out.append(p)
-        try:
-            for task in os.listdir(f"/proc/{p}/task"):
-                with open(f"/proc/{p}/task/{task}/children") as f:
-                    todo += [int(c) for c in f.read().split()]
-        except OSError:
-            pass
-    return out
-
-
-def read(path):
-    try:
-        with open(path) as f:
-            return f.read()
-    except OSError:  # it has ended
-        return ""
-
-
-def tasks(pid):
-    try:
-        return os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return []
-
-
-def cpu_seconds(pid):
-    """Of @pid and all its descendants: to the nanosecond where the kernel says
-    so, else in ticks."""
-    if not os.path.exists("/proc/self/schedstat"):
-        stats = [read(f"/proc/{p}/stat").rpartition(")")[2].split()
-                 for p in tree(pid)]
-        return sum(int(s[11]) + int(s[12]) for s in stats if s) / TICK
-    stats = [read(f"/proc/{p}/task/{task}/schedstat").split()
-             for p in tree(pid) for task in tasks(p)]
-    return sum(int(s[0]) for s in stats if s) / 1e9
-
-
-def pss_kib(pid):
-    total = 0
-    for p in tree(pid):
-        with open(f"/proc/{p}/smaps_rollup") as f:
-            for line in f:
-                if line.startswith("Pss:"):
-                    total += int(line.split()[1])
-    return total
 
 
 def wait_port(port, proc, udp=False):
@@ -114,8 +58,8 @@ class Candidate:
         self.out = open(f"{DIR}/{name}.out", "w")
         self.port = (DNS_PORTS if dns else PORTS)[name]
         argv = getattr(self, name)(log, rules)
-        self.proc = subprocess.Popen(["taskset", "-c", "0"] + argv,
-                                     stdout=self.out, stderr=subprocess.STDOUT)
+        self.proc = procs.start(["taskset", "-c", "0"] + argv,
+                                stdout=self.out, stderr=subprocess.STDOUT)
         wait_port(self.port, self.proc, dns)
         self.pid = self.proc.pid
 
@@ -184,19 +128,24 @@ class Candidate:
 
     def measure(self, mode, name, *more):
         before = cpu_seconds(self.pid)
-        r = json.loads(subprocess.run(self.eb(mode, name, *more), check=True,
-                                      stdout=subprocess.PIPE).stdout)
+        r = json.loads(procs.output(self.eb(mode, name, *more)))
         time.sleep(0.05)
         r["cpu"] = cpu_seconds(self.pid) - before
         return r
 
+    def warm(self, mode, name, *more):
+        """A second of what is measured next: whoever is fresh has lists,
+        buffers and pages to fill."""
+        self.measure(mode, name, *more, 1)
+
+    def hold(self, name, count, *more, **kw):
+        """Opens @count tunnels, which stay until its stdin is closed."""
+        p = procs.start(self.eb("hold", name, count, *more, **kw),
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return p, int(p.stdout.readline().split()[1])
+
     def stop(self):
-        self.proc.send_signal(signal.SIGTERM)
-        try:
-            self.proc.wait(10)
-        except subprocess.TimeoutExpired:
-            self.proc.kill()
-            self.proc.wait()
+        procs.end(self.proc)
         self.out.close()
 
 
@@ -233,15 +182,27 @@ AIMS = {"CPU µs per TLS connection, log off": "≤ 0.85",
         "CPU µs per DNS query": "≤ 0.7"}
 
 
-def tls(t, secs, log):
-    row = "CPU µs per TLS connection, log " + ("on" if log else "off")
-    for name in ["gate"] + PEERS:
+def check(name, r):
+    if r["errors"] > r["n"] / 100:
+        sys.exit(f"{name}: {r}")
+    return r
+
+
+def release(p):
+    """What hold() opened."""
+    p.communicate(b"")
+    procs.started.remove(p)
+
+
+def tls(t, secs, limit, log):
+    word = "on" if log else "off"
+
+    def turn(name):
         c = Candidate(name, log)
-        c.measure("conn", "a.test", 64, 0.5)
-        r = c.measure("conn", "a.test", 64, secs)
-        if r["errors"] > r["n"] / 100:
-            sys.exit(f"{name}: {r}")
-        t.add(row, name, r["cpu"] * 1e6 / r["n"])
+        c.warm("conn", "a.test", 64)
+        r = check(name, c.measure("conn", "a.test", 64, secs))
+        t.add(f"CPU µs per TLS connection, log {word}", name,
+              r["cpu"] * 1e6 / r["n"])
         if not log:
             t.add("new TLS connections/s, 64 clients (more is better)", name,
                   r["rate"])
@@ -250,85 +211,105 @@ def tls(t, secs, log):
                   pq["cpu"] * 1e6 / pq["n"])
         c.stop()
 
+    procs.each(f"connections, log {word}", ["gate"] + PEERS, limit, turn)
 
-def latency(t, secs):
+
+def latency(t, secs, limit):
+    """Of a candidate that just began, and of one that is warm."""
     peak = {}
-    for name in ["gate"] + PEERS[:2]:
+
+    def find_peak(name):
         c = Candidate(name)
+        c.warm("conn", "a.test", 64)
         peak[name] = c.measure("conn", "a.test", 64, 1)["rate"]
         c.stop()
-    rate = min(peak.values()) / 2
-    for name in ["gate"] + PEERS[:2]:
+
+    def turn(name):
         c = Candidate(name)
-        r = c.measure("open", "a.test", f"{rate:.0f}", secs)
-        t.add("p50 µs at half of the slowest peak, open loop", name,
-              r["p50_us"])
-        t.add("p99 µs at half of the slowest peak, open loop", name,
-              r["p99_us"])
+        rate = f"{min(peak.values()) / 2:.0f}"
+        for row, span in (("the first second", 1), ("then", secs)):
+            r = check(name, c.measure("open", "a.test", rate, span))
+            for p in ("p50", "p99"):
+                t.add(f"{p} µs at half of the slowest peak, {row}", name,
+                      r[f"{p}_us"])
         c.stop()
 
+    procs.each("peak", ["gate"] + PEERS[:2], limit, find_peak)
+    procs.each("latency", peak, limit, turn)
 
-def bulk(t, secs):
-    for name in ["gate"] + PEERS:
+
+def bulk(t, secs, limit):
+    def turn(name):
         c = Candidate(name)
         for flows in (1, 64):
+            c.warm("bulk", "bulk.test", flows)
             r = c.measure("bulk", "bulk.test", flows, secs)
+            if r["bytes"] == 0:
+                sys.exit(f"{name}: no byte in {secs} s: {r}")
             word = "one flow" if flows == 1 else f"{flows} flows"
             t.add(f"CPU s per GB, {word}", name, r["cpu"] * 1e9 / r["bytes"])
         c.stop()
 
+    procs.each("bulk", ["gate"] + PEERS, limit, turn)
 
-def idle(t, count):
-    for name in ["gate"] + PEERS:
+
+def idle(t, count, limit):
+    def turn(name):
         c = Candidate(name)
         before = pss_kib(c.pid)
-        p = subprocess.Popen(c.eb("hold", "hold.test", count),
-                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        up = int(p.stdout.readline().split()[1])
+        p, up = c.hold("hold.test", count)
         time.sleep(0.5)
         if up < count * 0.99:
             print(f"# {name}: only {up} tunnels of {count}", file=sys.stderr)
         t.add("PSS MiB per 10,000 idle tunnels", name,
               (pss_kib(c.pid) - before) / 1024 * 10000 / max(up, 1))
-        p.communicate(b"")
+        release(p)
         c.stop()
 
+    procs.each("idle tunnels", ["gate"] + PEERS, limit, turn)
 
-def dns(t, secs):
+
+def dns(t, secs, limit):
     with open(f"{DIR}/q.txt", "w") as f:
         f.write("a.allowed.test A\n" * 2 + "".join(
             f"h{i}.denied.example A\n" for i in range(2)))
-    for name in DNS_PORTS:
-        c = Candidate(name, dns=True)
-        before = cpu_seconds(c.pid)
-        r = subprocess.run(
+
+    def ask(c, span):
+        r = procs.output(
             ["taskset", "-c", "1", "dnsperf", "-s", conf.GATE, "-p",
              str(c.port), "-a", conf.CLIENT, "-d", f"{DIR}/q.txt", "-l",
-             str(secs), "-c", "8", "-T", "1"], check=True,
-            stdout=subprocess.PIPE, text=True).stdout
-        n = next(int(line.split()[2]) for line in r.splitlines()
-                 if "Queries completed" in line)
+             str(span), "-c", "8", "-T", "1"])
+        return next(int(line.split()[2]) for line in r.splitlines()
+                    if "Queries completed" in line)
+
+    def turn(name):
+        c = Candidate(name, dns=True)
+        ask(c, 1)
+        before = cpu_seconds(c.pid)
+        n = ask(c, secs)
         t.add("CPU µs per DNS query", name,
               (cpu_seconds(c.pid) - before) * 1e6 / n)
         c.stop()
 
+    procs.each("DNS", DNS_PORTS, limit, turn)
 
-def loris(t, secs, count, rules):
+
+def loris(t, secs, count, rules, limit):
     """p99 of a good client: alone, and beside @count slow ones; the policy
     has @rules names. nginx and haproxy the same, for comparison."""
-    for name in ["gate"] + PEERS[:2]:
+    def turn(name):
         c = Candidate(name, rules=rules)
-        alone = c.measure("open", "a.test", 500, secs)
-        p = subprocess.Popen(
-            c.eb("hold", "a.test", count, "slow", source=conf.SLOW),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        p.stdout.readline()
-        beside = c.measure("open", "a.test", 500, secs)
-        p.communicate(b"")
+        c.warm("open", "a.test", 500)
+        alone = check(name, c.measure("open", "a.test", 500, secs))
+        p, _ = c.hold("a.test", count, "slow", source=conf.SLOW)
+        beside = check(name, c.measure("open", "a.test", 500, secs))
+        release(p)
         t.add("p99 µs of a good client, alone", name, alone["p99_us"])
         t.add(f"p99 µs of a good client beside {count} slow ones", name,
               beside["p99_us"])
         c.stop()
+
+    procs.each("slow clients", ["gate"] + PEERS[:2], limit, turn)
 
 
 def main():
@@ -336,19 +317,21 @@ def main():
     ap.add_argument("-n", type=int, default=5)
     ap.add_argument("--quick", action="store_true")
     ap.add_argument("--only", default="tls,log,latency,bulk,idle,dns,loris")
+    ap.add_argument("--limit", type=int, default=180)
     args = ap.parse_args()
     secs, count, rules = (1, 2000, 10000) if args.quick else (
         4, min(10000, conf.MAXCONN - 400), 1000000)
+    limit = args.limit
     os.makedirs(DIR, exist_ok=True)
     sink = subprocess.Popen(["taskset", "-c", "1", EB, "sink", conf.SINK,
                              str(conf.PORT)])
-    parts = {"tls": lambda t: tls(t, secs, False),
-             "log": lambda t: tls(t, secs, True),
-             "latency": lambda t: latency(t, secs),
-             "bulk": lambda t: bulk(t, secs),
-             "idle": lambda t: idle(t, count),
-             "dns": lambda t: dns(t, secs),
-             "loris": lambda t: loris(t, secs, count, rules)}
+    parts = {"tls": lambda t: tls(t, secs, limit, False),
+             "log": lambda t: tls(t, secs, limit, True),
+             "latency": lambda t: latency(t, secs, limit),
+             "bulk": lambda t: bulk(t, secs, limit),
+             "idle": lambda t: idle(t, count, limit),
+             "dns": lambda t: dns(t, secs, limit),
+             "loris": lambda t: loris(t, secs, count, rules, limit)}
     t = Table()
     try:
         for i in range(args.n):
@@ -360,6 +343,7 @@ def main():
     finally:
         sink.kill()
     print(t.show(AIMS))
+    sys.exit(bool(procs.hung))
 
 
 if __name__ == "__main__":

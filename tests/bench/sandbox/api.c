@@ -106,13 +106,13 @@ bool api_frame(struct api *a, struct link_frame *f)
 	for (;;) {
 		struct slice in = slice_of(a->rx + a->start, a->end - a->start);
 		size_t before = in.len;
-		int ret = link_parse(&in, f, NULL);
+		int rc = link_parse(&in, f, NULL);
 
-		if (ret == 0) {
+		if (rc == 0) {
 			a->start += before - in.len;
 			return true;
 		}
-		if (ret != -EAGAIN)
+		if (rc != -EAGAIN)
 			errx(1, "acd sent a malformed frame");
 		if (!receive(a))
 			return false;

@@ -6,7 +6,7 @@
 # supports COMMAND - this ac has it
 supports() { "$AC" help "$1" >/dev/null 2>&1; }
 
-# runtime_is NAME WISH - did its last start take that runtime?
+# runtime_is NAME RUNTIME - did its last start take that runtime?
 runtime_is() {
 	[ "$("$AC" inspect "$1" | jq -r '.runtime // "?"')" = "$2" ]
 }
@@ -16,7 +16,7 @@ part_cold() {
 	for rt in docker runsc; do
 		name=bench-cold-$rt
 		aim=
-		[ $rt = docker ] || aim='ratio <= 0.4, p50 <= 150 ms'
+		[ $rt = docker ] || aim='ratio <= 0.4, p50 <= 110 ms'
 		AC_RUNTIME=$rt "$AC" run base "$name" -- true >/dev/null 2>&1
 		if ! runtime_is "$name" "$rt"; then
 			skipped cold-$rt "cold run, runtime $rt" \
