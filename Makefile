@@ -59,11 +59,11 @@ obj = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 LIB_SRC := $(call src,lib)
 LINK_SRC := $(wildcard init-guard/link*.c) init-guard/filewire.c
 GUARD_SRC := $(call src,init-guard,%/main.c $(LINK_SRC))
-SHARED_SRC := $(call src,control/shared)
+SHARED_SRC := $(call src,control/shared control/sbom)
 ACD_SRC := $(call src,control/acd,%/acd.c)
 CLI_SRC := $(call src,control/cli,%/ac.c)
-ADMIN_SRC := ottergate/admin.c
-OTTER_SRC := $(call src,ottergate,%/main.c $(ADMIN_SRC))
+CODEC_SRC := ottergate/admin.c ottergate/yaml.c
+OTTER_SRC := $(call src,ottergate,%/main.c $(CODEC_SRC))
 VAULT_MAIN := vault/vaultd.c vault/vault-wrapper.c vault/git-credential-ac.c
 VAULT_SRC := $(call src,vault,$(VAULT_MAIN))
 PRELOAD_PURE := net-preload/cache.c net-preload/dest.c net-preload/wire.c
@@ -73,17 +73,17 @@ UNIT_SH := $(sort $(shell find tests/unit -name '*_test.sh'))
 FUZZ_SRC := $(sort $(shell find tests/fuzz -name '*_fuzz.c'))
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
-HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step \
+HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step $(BUILD)/ac-sbom \
 	$(BUILD)/init-guard $(BUILD)/ottergate $(BUILD)/net_proxy.so $(VAULT_BIN)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
-ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a admin.a vault.a \
+ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a codec.a vault.a \
 	shared.a link.a preload.a lib.a)
 
 .PHONY: all deps check check-quick check-deps check-unit check-int check-int-san check-plain unit lint \
 	lint-fast fuzz fuzz-run check-attack check-all check-fresh bench bench-gateway soak-gateway \
-	install install-host clean clean-tests host-bin FORCE
+	install install-host clean clean-tests host-bin schemas FORCE
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/ac $(HOST_BIN)
@@ -100,8 +100,8 @@ $(BUILD)/id.h: FORCE
 	{ cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
 FORCE:
 
-$(BUILD)/obj/control/cli/version.o: $(BUILD)/id.h
-$(BUILD)/obj/control/cli/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
+$(BUILD)/obj/control/cli/core/version.o: $(BUILD)/id.h
+$(BUILD)/obj/control/cli/core/version.o: PART_CFLAGS += -include $(BUILD)/id.h \
 	-DAC_SHARE_DIR='"$(SHAREDIR)"'
 $(BUILD)/obj/init-guard/%.o: PART_CFLAGS = $(call ask,--cflags,guard)
 $(BUILD)/obj/control/acd/%.o: PART_CFLAGS = $(call ask,--cflags,acd)
@@ -121,7 +121,7 @@ $(BUILD)/guard.a: $(call obj,$(GUARD_SRC)) ; $(archive)
 $(BUILD)/shared.a: $(call obj,$(SHARED_SRC)) ; $(archive)
 $(BUILD)/acd.a: $(call obj,$(ACD_SRC)) ; $(archive)
 $(BUILD)/cli.a: $(call obj,$(CLI_SRC)) ; $(archive)
-$(BUILD)/admin.a: $(call obj,$(ADMIN_SRC)) ; $(archive)
+$(BUILD)/codec.a: $(call obj,$(CODEC_SRC)) ; $(archive)
 $(BUILD)/otter.a: $(call obj,$(OTTER_SRC)) ; $(archive)
 $(BUILD)/vault.a: $(call obj,$(VAULT_SRC)) ; $(archive)
 $(BUILD)/fake.a: $(call obj,$(FAKE_SRC)) ; $(archive)
@@ -138,20 +138,21 @@ $(BUILD)/net_proxy.so $(BUILD)/net_proxy_patient.so: $(wildcard net-preload/*.[c
 	$(call say,LD,$@)$(CC) $(PRELOAD_FLAGS) $(if $(findstring patient,$@),-DASK_WAIT_MS=3000u) -o $@ $(filter %.c,$^)
 
 link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
-$(BUILD)/ac: LIBS = $(call ask,--libs,cli)
-$(BUILD)/ac: $(call obj,control/cli/ac.c) $(addprefix $(BUILD)/,cli.a shared.a link.a lib.a)
+# A call of ac is as long as its dynamic linker's work: from archives where there are some.
+archived = $(foreach l,$(1),$(or $(filter /%,$(shell $(CC) -print-file-name=$(l:-l%=lib%.a))),$l))
+$(BUILD)/ac: LIBS = $(call archived,$(call ask,--libs,cli)) -lm
+$(BUILD)/ac: $(call obj,control/cli/ac.c) $(addprefix $(BUILD)/,cli.a shared.a link.a codec.a lib.a)
 	$(link)
 $(BUILD)/acd: LIBS = $(call ask,--libs,acd)
 $(BUILD)/acd: $(call obj,control/acd/acd.c) \
-		$(addprefix $(BUILD)/,acd.a shared.a link.a admin.a vault.a lib.a)
+		$(addprefix $(BUILD)/,acd.a shared.a link.a codec.a vault.a lib.a)
 	$(link)
 $(BUILD)/ottergate: LIBS = $(call ask,--libs,otter) -lpthread
-$(BUILD)/ottergate: $(call obj,ottergate/run/main.c) $(addprefix $(BUILD)/,otter.a admin.a vault.a lib.a)
+$(BUILD)/ottergate: $(call obj,ottergate/run/main.c) $(addprefix $(BUILD)/,otter.a codec.a vault.a lib.a)
 	$(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
 $(BUILD)/ac-mount $(BUILD)/ac-step: LIBS = $(call ask,--libs,mount)
-$(BUILD)/ac-mount $(BUILD)/ac-step: $(BUILD)/ac-%: $(BUILD)/obj/control/ac_%.o \
-		$(BUILD)/shared.a $(BUILD)/lib.a
+$(BUILD)/ac-mount $(BUILD)/ac-step $(BUILD)/ac-sbom: $(BUILD)/ac-%: $(BUILD)/obj/control/ac_%.o $(BUILD)/shared.a $(BUILD)/lib.a
 	$(link)
 $(BUILD)/init-guard: $(call obj,init-guard/main.c) $(BUILD)/guard.a \
 		$(BUILD)/link.a $(BUILD)/vault.a $(BUILD)/lib.a
@@ -182,7 +183,7 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ARCHIVES)
 		-Wl,--as-needed -Wl,--start-group $(ARCHIVES) -Wl,--end-group \
 		$(TEST_LIBS)
 
-unit: $(UNIT_BIN) $(REPLAY_BIN) $(HOST_BIN) $(BUILD)/net_proxy_patient.so
+unit: $(UNIT_BIN) $(REPLAY_BIN) $(BUILD)/ac $(HOST_BIN) $(BUILD)/net_proxy_patient.so
 check-unit: unit ; $(Q)BUILD=$(BUILD) INIT_GUARD=$(BUILD)/init-guard \
 	tests/run.sh --unit $(UNIT_BIN) $(UNIT_SH) --replay $(REPLAY_BIN)
 
@@ -205,8 +206,7 @@ lint-fast: ; $(Q)tests/lint/run.sh fast
 lint: lint-fast ; $(Q)tests/lint/run.sh full && tests/lint/run.sh deep
 # Everything anew with coverage, in a folder of its own.
 fuzz:
-	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz \
-		SAN="fuzzer-no-link,address,undefined" fuzz-run
+	$(Q)$(MAKE) -s CC=clang BUILD=build-fuzz SAN="fuzzer-no-link,address,undefined" fuzz-run
 fuzz-run: $(FUZZ_BIN)
 	$(Q)BUILD=$(BUILD) FUZZ_TIME=$(FUZZ_TIME) tests/run.sh --fuzz $(FUZZ_BIN)
 # The load, and what it starts in the sandbox.
@@ -214,8 +214,7 @@ $(BUILD)/bench/load: $(call obj,tests/bench/sandbox/load.c \
 		tests/bench/sandbox/api.c) $(BUILD)/link.a $(BUILD)/lib.a
 	@mkdir -p $(@D)
 	$(link)
-$(BUILD)/bench/guest: $(call obj,tests/bench/sandbox/guest.c)
-	$(Q)mkdir -p $(@D) && $(CC) -static -o $@ $^
+$(BUILD)/bench/guest: $(call obj,tests/bench/sandbox/guest.c) ; $(Q)mkdir -p $(@D) && $(CC) -static -o $@ $^
 BENCH_BIN = $(BUILD)/bench/load $(BUILD)/bench/guest
 bench: all $(BENCH_BIN) ; $(Q)BUILD=$(BUILD) tests/bench/bench.sh
 bench-gateway: all ; $(Q)tests/bench/gateway.sh
@@ -223,8 +222,7 @@ soak-gateway: all ; $(Q)tests/bench/gateway/soak.sh
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
 	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
-	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(BUILD)/ac-runtime \
-		$(BUILD)/ac-mount $(BUILD)/init-guard $(BUILD)/net_proxy.so
+	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(addprefix $(BUILD)/,ac-runtime ac-mount ac-sbom init-guard net_proxy.so)
 	install -D -m 0755 $(BUILD)/ac-step $(DESTDIR)/usr/local/sbin/runc
 	install -m 0644 -t $(DESTDIR)/usr/libexec/ac net-preload/ld.so.preload
 	sh vault/install.sh $(BUILD) $(DESTDIR)
@@ -233,7 +231,7 @@ install-host: $(HOST_BIN)
 SHIPPED = $(shell grep '^[A-Za-z]' images/host/inputs)
 install: $(BUILD)/ac
 	install -D -m 0755 $(BUILD)/ac $(DESTDIR)$(PREFIX)/bin/ac
-	install -d $(DESTDIR)$(SHAREDIR)
+	install -D -m 0644 -t $(DESTDIR)$(SHAREDIR)/docs docs/openapi.json
 	cp -R $(SHIPPED) $(DESTDIR)$(SHAREDIR)/
 	for n in 1/ac.1 5/ac-blueprint.5 5/ac-policy.5 8/ottergate.8; do install -D -m 0644 \
 		-t $(DESTDIR)$(PREFIX)/share/man/man$${n%/*} docs/man/$${n#*/}; done
@@ -243,6 +241,7 @@ install: $(BUILD)/ac
 		install -D -m 0644 /dev/null $$f && \
 		$(BUILD)/ac completion $${s%%:*} >$$f || exit 1; done
 
+schemas: $(BUILD)/acd $(BUILD)/ottergate ; $(Q)$(BUILD)/acd --schema >blueprints/blueprint.schema.json && $(BUILD)/acd --preset-schema >blueprints/preset.schema.json && $(BUILD)/ottergate schema >blueprints/policy.schema.json && $(BUILD)/acd --openapi >docs/openapi.json
 clean:
 	rm -rf build build-clang build-san build-clang-san build-acsan build-fuzz
 clean-tests: ; $(Q)tests/integration/clean.sh

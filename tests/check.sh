@@ -3,7 +3,8 @@
 # check.sh - everything `make check` promises, in the order of its price
 #
 # Static checks; unit tests and fuzz corpora with clang and its sanitizers, beside
-# what gcc shows that these do not (make check-plain); then, in two lanes side by
+# what gcc shows that these do not (make check-plain), while the images of ac-host
+# are built: the tests wait a good part of their time; then, in two lanes side by
 # side (lanes.sh), the real thing under tests/integration with sanitizers in acd,
 # a part of it without and by the engine as runtime, the bypass catalogue under
 # tests/attack, and the README's first command on machines that have nothing
@@ -39,7 +40,8 @@ export AC_TEST_SHORT=$AC_TEST_TALLY.short
 times=() # of the parts that ended
 part=
 fuzz_pid=
-trap 'lanes_stop; fuzz_stop; rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*' EXIT
+images_pid=
+trap 'lanes_stop; groups_stop; rm -f "$AC_TEST_TALLY" "$AC_TEST_TALLY".*' EXIT
 trap 'exit 130' INT TERM HUP
 # shellcheck source=tests/integration/machine.bash
 . tests/integration/machine.bash
@@ -49,8 +51,11 @@ make=${MAKE:-make}
 jobs=-j$(nproc)
 begin=$SECONDS
 
-fuzz_stop() {
-	[ -z "$fuzz_pid" ] || kill -- "-$fuzz_pid" 2>/dev/null
+groups_stop() {
+	local pid
+	for pid in $fuzz_pid $images_pid; do
+		kill -- "-$pid" 2>/dev/null
+	done
 }
 
 wants() { [[ $parts == *,$1,* ]]; }
@@ -105,10 +110,43 @@ cat_tally() {
 	rm -f "$1"
 }
 
+# What the lanes share is made before them, by one.
+shared_make() {
+	local san=address,undefined
+	images/setup/engine.sh &&
+		"$make" -s "$jobs" all &&
+		AC_SAN=$san "$make" -s "$jobs" BUILD=build-acsan \
+			build-acsan/ac &&
+		AC_HOME=$LANE_DIR/home images/build.sh ensure host &&
+		AC_SAN=$san AC_HOME=$LANE_DIR/home images/build.sh ensure host
+}
+
+# images_begin - in the background, unless it is on
+images_begin() {
+	[ -z "$images_pid" ] || return 0
+	set -m # a process group of its own, to be stopped with all it runs
+	BUILD=build shared_make >"$AC_TEST_TALLY.images" 2>&1 </dev/null &
+	images_pid=$!
+	set +m
+}
+
+images_end() {
+	images_begin
+	wait "$images_pid"
+	local code=$?
+	images_pid=
+	cat "$AC_TEST_TALLY.images"
+	return "$code"
+}
+
+wants_lanes() { wants attack || wants int || wants fresh || wants plain; }
+
 if wants unit; then
 	part 'unit tests'
 	if [ -z "${AC_CHECK_UNIT_ALL:-}" ]; then
 		unit check-plain gcc ''
+		# Not before: it is the same build folder.
+		! wants_lanes || images_begin
 	else
 		unit check-unit gcc ''
 		unit check-unit gcc address,undefined
@@ -125,17 +163,6 @@ if wants fuzz; then
 	fuzz_pid=$!
 	set +m
 fi
-# What the lanes share is made before them, by one.
-shared_make() {
-	local san=address,undefined
-	images/setup/engine.sh &&
-		"$make" -s "$jobs" all &&
-		AC_SAN=$san "$make" -s "$jobs" BUILD=build-acsan \
-			build-acsan/ac &&
-		AC_HOME=$LANE_DIR/home images/build.sh ensure host &&
-		AC_SAN=$san AC_HOME=$LANE_DIR/home images/build.sh ensure host
-}
-
 # Everything on a machine of CI's own; elsewhere what bears the tests' names.
 machine_of_tests() {
 	if [ -n "${CI:-}" ]; then
@@ -185,7 +212,7 @@ if [ ${#list[@]} -gt 0 ]; then
 	echo
 	echo "=== images of ac-host ($((SECONDS - begin)) s)"
 	export BUILD=build
-	shared_make || none 'images of ac-host'
+	images_end || none 'images of ac-host'
 	part 'the two lanes, in which:'
 	machine_of_tests >"$AC_TEST_TALLY.before"
 	lanes_run "${list[@]}"

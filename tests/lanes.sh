@@ -88,10 +88,10 @@ job() {
 # devices in the same
 job_files() {
 	case $2 in
-	world) bats_on "$@" 47 48 49 ;;
+	world) bats_on "$@" 47 48 49 53 54 ;;
 	runs) bats_on "$@" 1 2 3 ;;
 	limits) bats_on "$@" 40 41 42 43 44 45 46 6 ;;
-	faults) bats_on "$@" 5 7 8 ;;
+	faults) bats_on "$@" 50 51 52 55 56 57 7 8 ;;
 	bytes) bats_on "$@" 10 20 28 ;;
 	esac
 }

@@ -19,8 +19,12 @@ for bin; do
 	esac
 done
 bad=0
-tests/run.sh --lint fast || bad=1
+lint=$(mktemp)
+tests/run.sh --lint fast >"$lint" 2>&1 &
 UNIT_CHANGED=1 tests/run.sh --unit "${units[@]}" --replay "${replays[@]}" || bad=1
+wait $! || bad=1
+cat "$lint"
+rm -f "$lint"
 tag=$(images/build.sh tag host)
 if docker image inspect "ac/host:$tag" >/dev/null 2>&1; then
 	AC_TEST_ONLY='^run prints the kernel line' \

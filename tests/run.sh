@@ -6,9 +6,9 @@
 #               [--lint fast|full|deep] [--bats PATH...] [--fresh MACHINE...]
 #
 # A unit test or an integration test that fails is run once more, alone: what
-# passes then is "flaky" and named at the end. With AC_TEST_STRICT set it counts as
-# failed all the same, since it hides a race; else as passed, since a busy machine
-# is no fault of the program. Attacks, fuzzing and lint get one try.
+# passes then is "flaky" and named at the end. In CI, or with AC_TEST_STRICT=1, it
+# counts as failed all the same, since it hides a race; else as passed, since a busy
+# machine is no fault of the program. Attacks, fuzzing and lint get one try.
 #
 # Every suite speaks TAP. One line a suite (a test for bats) as it goes; the
 # whole output of each is kept in $BUILD/test-logs, that of a failing one is
@@ -30,7 +30,8 @@ FUZZ_TIME=${FUZZ_TIME:-20}
 PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-fuzz # what was fuzzed as it is now
 UNIT_PASSED=${XDG_CACHE_HOME:-$HOME/.cache}/ac-unit # and the same of unit tests
 # So many at once: they wait for clocks and for each other more than they compute.
-UNIT_JOBS=${UNIT_JOBS:-$(($(nproc) * 3 / 2))}
+UNIT_JOBS=${UNIT_JOBS:-$(($(nproc) * 2))}
+AC_TEST_STRICT=${AC_TEST_STRICT-${CI:-}}
 UNIT_LIMIT=300 # seconds for one binary: a hang is a failure, not a wait
 passed=0
 failed=0
@@ -73,7 +74,7 @@ tap_count() {
 # have, when nothing was tried; but for what a build with sanitizers cannot show
 skips_all() {
 	[ -n "${CI:-}" ] && [ "$2" -eq 0 ] && [ "$3" -eq 0 ] &&
-		! grep -q '# SKIP.* sanitizer' "$1"
+		! grep -qE '# SKIP (.* sanitizer|unchanged since )' "$1"
 }
 
 # settle NAME LOG EXIT MS - counts a finished suite, prints its line
@@ -99,12 +100,14 @@ settle() {
 		"$note" "$name" "$p" "$f" "$s" "$ms"
 }
 
-# bounded COMMAND... - and no process of it is left: one that kept our pipe
-# would be waited for without end. timeout makes the group.
+# bounded SECONDS COMMAND... - in a subshell of its caller's, and no process of it
+# is left: one that kept our pipe would be waited for without end. timeout makes
+# the group, which no signal to ours reaches.
 bounded() {
 	local pid code
-	timeout -k 10 "$UNIT_LIMIT" "$@" </dev/null &
+	timeout -k 10 "$@" </dev/null &
 	pid=$!
+	trap 'kill -KILL -- "-$pid" "$pid" 2>/dev/null; exit 130' INT TERM
 	wait "$pid"
 	code=$?
 	kill -KILL -- "-$pid" 2>/dev/null
@@ -122,7 +125,8 @@ bare() {
 }
 
 # unit_with - the digest of what unit tests read and run beside themselves: all
-# files of the tree that are not compiled, and our programs but ac and acd
+# files of the tree that are not compiled, and our programs but ac and acd. (Of
+# ac setup_test.sh needs what fresh_test.c tests as well.)
 unit_with() {
 	local file
 	{
@@ -152,7 +156,7 @@ one() {
 	fi
 	start=$(now_ms)
 	# A pipe, not the file: a test may lower its own RLIMIT_FSIZE.
-	bounded "$@" 2>&1 | cat >"$log"
+	bounded "$UNIT_LIMIT" "$@" 2>&1 | cat >"$log"
 	code=${PIPESTATUS[0]}
 	[ "$code" -ne 124 ] || echo "# no end after $UNIT_LIMIT s" >>"$log"
 	echo $(($(now_ms) - start)) >"$LOGS/$name.ms"
@@ -235,7 +239,7 @@ unit_again() {
 }
 
 # once_more NAME COMMAND... - a second try takes the place of the first, whose
-# log stays as LOG.first. With AC_TEST_STRICT it only tells whether it is flaky.
+# log stays as LOG.first. Where that is strict it only tells whether it is flaky.
 once_more() {
 	local log=$LOGS/$1.log p f s before file
 	local -a others=() counts=("$passed" "$failed" "$skipped")
@@ -257,7 +261,7 @@ once_more() {
 	[ "$failed" -gt "$before" ] ||
 		flaky+=("$(basename "$log" .log): $f failed at first ($(
 			grep -m 1 '^not ok' "$log.first")), see $log.first")
-	if [ -n "${AC_TEST_STRICT:-}" ]; then
+	if [ -n "$AC_TEST_STRICT" ]; then
 		passed=${counts[0]} failed=${counts[1]} skipped=${counts[2]}
 		failures=("${others[@]}" "$log.first")
 	fi
@@ -284,7 +288,7 @@ fuzz_tap() {
 		echo "ok 1 - $name # SKIP unchanged since it had $FUZZ_TIME s"
 		return
 	fi
-	timeout -k 10 $((FUZZ_TIME + 120)) "$bin" \
+	bounded $((FUZZ_TIME + 120)) "$bin" \
 		-max_total_time="$FUZZ_TIME" -timeout=10 -verbosity=0 \
 		-rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$BUILD/found-$name-" \
@@ -296,7 +300,8 @@ fuzz_tap() {
 # Two at a time.
 fuzz_all() {
 	local start i name
-	local -a names pids
+	local -a names pids=()
+	trap 'kill -TERM "${pids[@]}" 2>/dev/null; exit 130' INT TERM
 	while [ $# -gt 0 ]; do
 		start=$(now_ms)
 		names=() pids=()
@@ -315,6 +320,7 @@ fuzz_all() {
 				$(($(now_ms) - start))
 		done
 	done
+	trap - INT TERM
 }
 
 run_lint() {
@@ -386,12 +392,13 @@ show_failures() {
 }
 
 # in_short LOG - what of a failure fits into the end of a long run: the first of
-# its failed tests, with what they said, in 12 lines
+# its failed tests, with what they said, in 24 lines
 in_short() {
 	echo "not ok: $1"
 	awk '
-	/^not ok/ { show = 4 }
-	show-- > 0 && n++ < 12 { print "  " substr($0, 1, 200) }
+	/^not ok/ { show = 12 }
+	/^ok/ { show = 0 }
+	show-- > 0 && n++ < 24 { print "  " substr($0, 1, 300) }
 	{ last = $0 }
 	END { if (!n) print "  " substr(last, 1, 200) }' "$1"
 }

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# fresh.sh - the README's first command on machines that have nothing yet
+# fresh.sh - the README's first command without a key on machines that have nothing yet
 #
 # usage: fresh.sh [SUITE-WHO...]   TAP on stdout
 #
 # A machine is a container with a minimal Debian in it: what mmdebstrap calls
 # minbase, ca-certificates, and of this machine its mirror, proxy and CA. It
 # gets the tracked files of this tree, and somebody (root, or a user in the
-# docker group) types the README's first command. What that names as the one
+# docker group) types the README's first command that needs no key. What that names as the one
 # command to run first is run by root, and the first command typed again.
 #
 # The engine is this machine's, by its socket, with its caches; AC_HOME has the
@@ -31,8 +31,8 @@ n=0
 failed=0
 home=
 
-# The one that the README shows first.
-first=$(sed -n 's/^\(\.\/ac [^#]*[^# ]\) *\(#.*\)\{0,1\}$/\1/p' README.md |
+# The first that the README shows and that needs no key.
+first=$(sed -n 's/^\(\.\/ac run base [^#]*[^# ]\) *\(#.*\)\{0,1\}$/\1/p' README.md |
 	head -n 1)
 
 # ok CODE NAME [LOG...]

@@ -13,13 +13,24 @@ here=$(dirname "$0")
 layers='
 lib/ lib/
 net-preload/ net-preload/
-init-guard/ init-guard/ lib/ vault/grant.h vault/surrogate.h vault/paths.h
+init-guard/ init-guard/ lib/
+init-guard/link init-guard/link.h lib/
+init-guard/filewire init-guard/filewire.h lib/
+init-guard/wire init-guard/wire.h init-guard/link.h lib/
+init-guard/start/ init-guard/start/ init-guard/link.h init-guard/wire.h lib/ vault/grant.h vault/paths.h
+init-guard/files/ init-guard/files/ init-guard/filewire.h lib/
+init-guard/run/ init-guard/run/ init-guard/files/server.h init-guard/start/agent.h init-guard/start/setup.h init-guard/link.h init-guard/wire.h lib/
 vault/ vault/ lib/
 ottergate/admin ottergate/admin.h lib/
 ottergate/reason ottergate/reason.h lib/
+ottergate/yaml ottergate/yaml.h lib/
 ottergate/builtin_names ottergate/builtin_names.h lib/
 ottergate/builtin_nets ottergate/builtin_nets.h
-ottergate/policy/ ottergate/policy/ ottergate/reason.h ottergate/builtin_names.h ottergate/builtin_nets.h lib/
+ottergate/policy/net/ ottergate/policy/net/ ottergate/builtin_nets.h lib/
+ottergate/policy/request/ ottergate/policy/request/ lib/
+ottergate/policy/ ottergate/policy/policy ottergate/policy/limits.h ottergate/policy/load.h ottergate/policy/presume.h ottergate/policy/audit_event.h ottergate/policy/net/ ottergate/policy/request/ ottergate/reason.h ottergate/builtin_names.h lib/
+ottergate/policy/load/ ottergate/policy/load/ ottergate/yaml.h ottergate/policy/policy ottergate/policy/limits.h ottergate/policy/load.h ottergate/policy/audit_event.h ottergate/policy/net/ ottergate/policy/request/ lib/
+ottergate/policy/tell/ ottergate/policy/ ottergate/reason.h lib/
 ottergate/inspect/mask/ ottergate/inspect/mask/ ottergate/policy/ lib/ vault/surrogate.h
 ottergate/inspect/judge/ ottergate/inspect/judge/ ottergate/inspect/mask/ ottergate/policy/ ottergate/reason.h lib/ vault/surrogate.h
 ottergate/audit/ ottergate/audit/ ottergate/policy/ ottergate/reason.h lib/
@@ -30,19 +41,26 @@ ottergate/admin/ ottergate/ lib/ vault/surrogate.h
 ottergate/run/ ottergate/ lib/ vault/surrogate.h
 control/ control/shared/ control/runtime.h lib/
 control/shared/ control/shared/ lib/
+control/sbom/ control/sbom/ lib/
+control/ac_sbom control/sbom/ lib/
 control/acd/daemon/ control/acd/daemon/ control/shared/ lib/
 control/acd/guest/ control/acd/guest/ control/shared/ lib/ init-guard/link.h
 control/acd/storage/ control/acd/storage/ control/shared/ lib/
-control/acd/net/ control/acd/net/ control/shared/ lib/
-control/acd/credential/ control/acd/credential/ control/acd/daemon/ control/shared/ lib/ vault/surrogate.h vault/grant.h vault/store.h vault/token.h
-control/acd/egress/ control/acd/egress/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/acd/storage/ control/shared/ lib/ ottergate/admin.h ottergate/builtin_names.h ottergate/builtin_nets.h vault/surrogate.h
-control/acd/blueprint/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/daemon/ control/shared/ control/runtime.h lib/
+control/acd/net/ control/acd/net/ control/shared/ lib/ ottergate/builtin_nets.h
+control/acd/credential/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/shared/ lib/ vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/yaml.h
+control/acd/egress/ control/acd/egress/ control/acd/credential/ control/acd/daemon/ control/acd/net/ control/acd/storage/ control/shared/ lib/ ottergate/admin.h ottergate/yaml.h ottergate/builtin_names.h ottergate/builtin_nets.h vault/surrogate.h
+control/acd/preset/ control/acd/preset/ control/shared/ lib/ ottergate/yaml.h
+control/acd/blueprint/ control/acd/blueprint/ control/acd/preset/ control/acd/credential/ control/acd/egress/ control/acd/daemon/ control/shared/ control/runtime.h lib/ ottergate/yaml.h
 control/acd/runtime/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/net/ control/acd/storage/ control/shared/ control/runtime.h lib/
-control/acd/instance/ control/acd/instance/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/storage/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h ottergate/admin.h
+control/acd/install/ control/acd/install/ control/acd/blueprint/ control/acd/egress/ control/acd/net/ control/acd/storage/ control/acd/daemon/ control/shared/ lib/ ottergate/admin.h
+control/acd/instance/ control/acd/instance/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/net/ control/acd/storage/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h ottergate/admin.h
+control/acd/pool/ control/acd/pool/ control/acd/instance/instance.h control/acd/blueprint/ control/acd/guest/ control/acd/storage/ control/shared/ control/runtime.h lib/
+control/acd/image/ control/acd/image/ control/acd/blueprint/ control/acd/runtime/ control/acd/storage/ control/acd/daemon/ control/shared/ control/runtime.h lib/
+control/acd/api/spec/ control/acd/api/spec/ control/acd/api/http.h control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/net/ control/shared/ lib/ init-guard/filewire.h control/acd/image/use.h
 control/acd/ control/acd/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h
 control/cli/core/ control/cli/core/ control/shared/ lib/
 control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
-control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
+control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h ottergate/yaml.h
 control/cli/cmd/ control/cli/cmd/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
 control/cli/ control/cli/ control/shared/ lib/
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
@@ -56,8 +74,9 @@ seccomp.h init-guard/ ottergate/ tests/
 sodium.h init-guard/ vault/ ottergate/ control/ tests/
 curl/ control/acd/ tests/
 jansson.h control/ tests/
+libmnl/ control/acd/net/ tests/
 nftables/ control/acd/ tests/
-yaml.h control/ ottergate/ tests/
+yaml.h ottergate/yaml tests/
 sqlite3.h control/ tests/
 microhttpd.h control/acd/ tests/
 libsmartcols/ control/cli/ tests/

@@ -4,7 +4,8 @@
 #
 # usage: run.sh fast|full|deep
 #
-#   fast  layers, sizes, spdx, words, tables, codes, their self-check, shellcheck
+#   fast  layers, sizes, spdx, words, names, tables, codes, shellcheck, their
+#         self-check
 #   full  cppcheck, clang-tidy, gcc -fanalyzer, clang-format, mandoc
 #   deep  clang's analyser, and gcc's on tests (make lint, make check-all)
 #
@@ -202,6 +203,7 @@ fast() {
 	check sizes tests/lint/sizes.sh
 	check spdx tests/lint/spdx.sh
 	check words tests/lint/words.sh
+	check names tests/lint/names.sh
 	check tables tests/lint/tables.sh
 	check codes tests/lint/codes.sh
 	check 'self-check' tests/lint/selfcheck.sh

@@ -76,7 +76,7 @@ lists() {
 }
 
 lists
-for script in layers sizes spdx words tables; do
+for script in layers sizes spdx words names tables; do
 	if ! out=$("$here/$script.sh" "$tree" 2>&1); then
 		echo "selfcheck: $script complains of a clean tree: $out"
 		bad=1
@@ -146,11 +146,21 @@ good
 echo '/* see /ho''me/someone/notes */' >>"$tree/lib/a.c"
 catches words 'path of one machine' 'a path of a person'
 good
+echo '/* Nobo''dy has it. */' >>"$tree/lib/a.c"
+catches words 'riddle' 'a riddle'
+good
 echo 'int x; ' >>"$tree/lib/a.c"
 catches words 'blank at the end' 'a trailing blank'
 good
 printf '/* \033[31m */\n' >>"$tree/lib/a.c"
 catches words 'control byte' 'an escape sequence'
+
+good
+echo '/* As lib/gone.c does, a.h and lib/a.c. */' >>"$tree/lib/a.c"
+catches names 'no file lib/gone.c' 'a file that is gone'
+good
+echo 'It is in gone*.c.' >"$tree/README.md"
+catches names 'no file gone*.c' 'a page with a file that is gone'
 
 lists
 sed -i '/ mount$/d' "$tree/images/setup/modules"

@@ -50,6 +50,7 @@ echo ok 1 - good
 [ -e "$DIR/tried-once" ] && echo ok 2 - once || echo not ok 2 - once
 : >"$DIR/tried-once"
 END
+sed -e 's/tried-once/tried-other/' "$dir/unit/once_test" >"$dir/unit/other_test"
 sed -e 's/^\[.*/echo not ok 2 - bad/' "$dir/unit/once_test" >"$dir/unit/bad_test"
 chmod +x "$dir"/unit/*_test
 
@@ -62,6 +63,12 @@ ok 'strict: what failed once has failed' counts '1 1 0'
 ok 'strict: the exit code is 1' ends 1
 ok 'strict: it is said to be flaky' says 'flaky: once_test: 1 failed'
 ok 'strict: what the first try said is shown' says 'not ok 2 - once'
+env -u AC_TEST_STRICT -u AC_TEST_TALLY -u AC_TEST_SHORT -u AC_TEST_NAME \
+	-u UNIT_CHANGED -u UNIT_WITH CI=true BUILD="$dir/build" DIR="$dir" \
+	tests/run.sh --unit "$dir/unit/other_test" >"$dir/out" 2>&1 </dev/null
+code=$?
+ok 'CI: what failed once has failed' ends 1
+ok 'CI: it is said to be flaky' says 'flaky: other_test: 1 failed'
 for strict in '' true; do
 	tries "$strict" --unit "$dir/unit/bad_test"
 	ok "strict '$strict': what fails twice has failed once" counts '1 1 0'
@@ -84,6 +91,15 @@ CI=true tries '' --unit "$dir/unit/skips_test"
 ok 'in CI: it has failed' counts '0 1 1'
 CI=true tries '' --unit "$dir/unit/never_test"
 ok 'in CI: but for what sanitizers cannot show' counts '0 0 1'
+
+mkdir "$dir/fuzz"
+printf '#!/bin/sh\nexit 0\n' >"$dir/fuzz/done_fuzz"
+chmod +x "$dir/fuzz/done_fuzz"
+export XDG_CACHE_HOME=$dir/cache FUZZ_CHANGED=1
+CI=true tries '' --fuzz "$dir/fuzz/done_fuzz"
+ok 'in CI: a fuzz target has its time' counts '1 0 0'
+CI=true tries '' --fuzz "$dir/fuzz/done_fuzz"
+ok 'in CI: one that had it is no failure' counts '0 0 1'
 
 if command -v bats >/dev/null; then
 	cat >"$dir/once.bats" <<'END'

@@ -29,6 +29,9 @@
 	tap_str((got), (want), __FILE__, __LINE__, __VA_ARGS__)
 #define skip(...) tap_skip(__VA_ARGS__)
 
+/* How long a test waits for what comes at once: the machine may be busy. */
+#define GIVE_UP_MS 30000
+
 static int tap_count, tap_failed;
 
 static inline ATTR_PRINTF(2, 0) bool tap_line(bool cond, const char *fmt,
