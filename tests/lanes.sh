@@ -189,9 +189,7 @@ lanes_stop() {
 	done
 	[ ${#lane_pids[@]} -eq 0 ] || for n in 1 2; do
 		lane_own "$n"
-		docker rm -f "$AC_TEST_HOST" "$AC_TEST_HOST-2" >/dev/null 2>&1
-		ip netns del "$AC_TEST_HOST-world" 2>/dev/null
-		ip link del "w-${AC_TEST_HOST:0:12}" 2>/dev/null
+		machine_clear "$AC_TEST_HOST" "$AC_TEST_DIR"
 	done
 	rm -rf "$lane_jobs"
 }

@@ -24,7 +24,7 @@ host_up() {
 		return 1
 	fi
 	suite_owns=1
-	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	machine_clear "$AC_HOST" "$AC_TEST_DIR"
 	wipe_home
 	rm -rf "$AC_TEST_TMP"
 	mkdir -p "$AC_HOME/policy" "$AC_TEST_TMP/results"
@@ -82,7 +82,8 @@ setup_suite() {
 	}
 	if ! host_up || ! world_guard || ! box_up at-runsc runsc ||
 		! box_up at-crun crun; then
-		sed 's/^/# /' "$AC_TEST_TMP/start.log" "$WORLD/errors" >&3
+		cat "$AC_TEST_TMP/start.log" "$WORLD/errors" 2>/dev/null |
+			sed 's/^/# /' >&3
 		return 1
 	fi
 	attack runsc &

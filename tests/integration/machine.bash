@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# machine.bash - what the machine looks like, to be compared afterwards
+# machine.bash - what the machine looks like, to be compared afterwards, and what
+# a suite leaves on it that was killed
 
 # machine_picture NAME - containers, mounts and network namespaces (those of the
 # engine are mounts; the empty files under them it sweeps by the minute) that
@@ -17,4 +18,43 @@ machine_picture() {
 		}' /proc/self/mountinfo
 		find /run/netns -mindepth 1 2>/dev/null
 	} | sort | if [ "$1" = . ]; then cat; else grep -Fw -- "$1" | grep -Fv -- "$1-fresh"; fi || true
+}
+
+# machine_clear NAME DIR - what a suite of this name left when it was killed: its
+# ac-hosts, its world (tests/attack/world.bash) with the servers there, mounts and
+# loop devices. Only for who holds the lock of DIR; what is in DIR/fresh belongs
+# to tests/fresh, which may run beside.
+machine_clear() {
+	local ns=$1-world pid point device
+	docker rm -f "$1" "$1-2" >/dev/null 2>&1
+	# By the pids that it wrote down, unless they are another's by now.
+	[ ! -e "$2/tmp/world/pids" ] || while read -r pid; do
+		! grep -qa tests/fake/ "/proc/$pid/cmdline" 2>/dev/null ||
+			kill -KILL "$pid"
+	done <"$2/tmp/world/pids"
+	for pid in $(ip netns pids "$ns" 2>/dev/null); do
+		kill -KILL "$pid"
+	done
+	[ ! -e "/run/netns/$ns" ] || ip netns del "$ns"
+	ip link del "w-${1:0:12}" 2>/dev/null
+	while read -r point; do
+		umount -l "$point"
+	done < <(awk -v dir="$2/" 'index($5, dir "tmp/") == 1 ||
+		index($5, dir "home/") == 1 { print $5 }' /proc/self/mountinfo |
+		sort -r)
+	while read -r device; do
+		losetup -d "$device"
+	done < <(losetup -nO NAME,BACK-FILE 2>/dev/null |
+		awk -v dir="$2/" 'index($2, dir "tmp/") == 1 ||
+			index($2, dir "home/") == 1 { print $1 }')
+	return 0
+}
+
+# machine_clear_free NAME DIR - the same, unless a suite uses DIR now
+machine_clear_free() {
+	[ -d "$2" ] || return 0
+	(
+		exec 8<"$2"
+		! flock -n 8 || machine_clear "$@"
+	)
 }

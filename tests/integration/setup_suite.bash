@@ -21,7 +21,7 @@ setup_suite() {
 		return 1
 	fi
 	suite_owns=1
-	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	machine_clear "$AC_HOST" "$AC_TEST_DIR"
 	wipe_home
 	mkdir -p "$AC_HOME"
 	machine_picture "$AC_HOST" >"$AC_TEST_TMP/before"

@@ -31,6 +31,7 @@ unset AC_SAN
 export PATH=$DIR/bin:$PATH
 begin=$SECONDS
 none() { echo "none $1"; echo '0 1 0' >>"$AC_TEST_TALLY"; }
+. tests/integration/machine.bash
 . tests/lanes.sh
 trap lanes_stop EXIT
 trap 'exit 130' INT
