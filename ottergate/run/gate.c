@@ -196,6 +196,22 @@ static int audit_start(struct gate *g, struct err *err)
 	return g->audit ? 0 : err->code;
 }
 
+/* Without roots no server can be verified, so inspected hosts are unreachable,
+ * but all others work. Missing roots that were named are an error. */
+static int gate_roots(struct gate *g, struct err *err)
+{
+	struct err why = { 0 };
+	int rc = itls_upstream_ctx(g->opts->roots, &g->tls, &why);
+
+	if (rc < 0 && (g->opts->roots || rc == -ENOMEM)) {
+		*err = why;
+		return rc;
+	}
+	if (rc < 0)
+		log_warn("nothing can be inspected: %s", why.msg);
+	return 0;
+}
+
 static int gate_open(struct gate *g, struct start *s, struct err *err)
 {
 	int rc;
@@ -212,6 +228,12 @@ static int gate_open(struct gate *g, struct start *s, struct err *err)
 			return err_set(err, s->admin, "admin socket %s: %s",
 				       g->opts->admin, err_text(s->admin));
 	}
+	/* Before the sockets: it takes some 20 ms, in which whoever connects
+	 * would wait. These files belong to the machine; what a policy says is
+	 * read without rights. */
+	rc = gate_roots(g, err);
+	if (rc < 0)
+		return rc;
 	rc = gate_listen(g->opts, &s->listeners, err);
 	if (rc < 0)
 		return rc;
@@ -295,22 +317,6 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	return rc;
 }
 
-/* Without roots no server can be verified, so inspected hosts are unreachable,
- * but all others work. Missing roots that were named are an error. */
-static int gate_roots(struct gate *g, struct err *err)
-{
-	struct err why = { 0 };
-	int rc = itls_upstream_ctx(g->opts->roots, &g->tls, &why);
-
-	if (rc < 0 && (g->opts->roots || rc == -ENOMEM)) {
-		*err = why;
-		return rc;
-	}
-	if (rc < 0)
-		log_warn("nothing can be inspected: %s", why.msg);
-	return 0;
-}
-
 /* Starts everything from the policy to the workers. */
 static int gate_begin(struct gate *g, struct start *s, struct err *err)
 {
@@ -318,8 +324,6 @@ static int gate_begin(struct gate *g, struct start *s, struct err *err)
 
 	if (rc >= 0)
 		rc = gate_load(g, err);
-	if (rc >= 0)
-		rc = gate_roots(g, err);
 	if (rc >= 0)
 		rc = gate_start_workers(g, s, err);
 	if (rc < 0)
