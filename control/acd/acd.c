@@ -59,7 +59,7 @@
 #include "control/acd/runtime/selftest.h"
 #include "control/acd/runtime/selftest_run.h"
 #include "control/acd/storage/store.h"
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "control/acd/daemon/supervise.h"
 #include "control/acd/credential/logins.h"
 #include "control/acd/credential/vault.h"

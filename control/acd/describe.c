@@ -9,7 +9,7 @@
 
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
-#include "control/acd/api/openapi.h"
+#include "control/acd/api/spec/openapi.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/preset/preset.h"
 

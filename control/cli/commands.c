@@ -14,7 +14,7 @@
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/life.h"
 #include "control/cli/cmd/logs.h"
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 #include "control/cli/cmd/prune.h"
 #include "control/cli/cmd/run.h"
 #include "control/cli/cmd/schema.h"

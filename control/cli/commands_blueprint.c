@@ -4,9 +4,9 @@
  */
 #include "control/cli/commands.h"
 
-#include "control/cli/cmd/blueprint.h"
-#include "control/cli/cmd/blueprint_lines.h"
-#include "control/cli/cmd/blueprint_new.h"
+#include "control/cli/cmd/blueprint/blueprint.h"
+#include "control/cli/cmd/blueprint/lines.h"
+#include "control/cli/cmd/blueprint/new.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/project.h"
 

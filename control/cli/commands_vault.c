@@ -4,7 +4,7 @@
  */
 #include "control/cli/commands.h"
 
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 
 #define O(name) ARG_IN(name)
 #define O_TALK O(JSON), O(QUIET)

@@ -228,9 +228,9 @@ static int gate_open(struct gate *g, struct start *s, struct err *err)
 			return err_set(err, s->admin, "admin socket %s: %s",
 				       g->opts->admin, err_text(s->admin));
 	}
-	/* Before the sockets: it takes some 20 ms, in which whoever connects
-	 * would wait. These files belong to the machine; what a policy says is
-	 * read without rights. */
+	/* Before the sockets: it takes some 20 ms, in which a client would wait
+	 * for its answer. These files belong to the machine; policies are read
+	 * without its rights. */
 	rc = gate_roots(g, err);
 	if (rc < 0)
 		return rc;

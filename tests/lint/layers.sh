@@ -56,7 +56,7 @@ control/acd/install/ control/acd/install/ control/acd/blueprint/ control/acd/egr
 control/acd/instance/ control/acd/instance/ control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/runtime/ control/acd/daemon/ control/acd/guest/ control/acd/net/ control/acd/storage/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h ottergate/admin.h
 control/acd/pool/ control/acd/pool/ control/acd/instance/instance.h control/acd/blueprint/ control/acd/guest/ control/acd/storage/ control/shared/ control/runtime.h lib/
 control/acd/image/ control/acd/image/ control/acd/blueprint/ control/acd/runtime/ control/acd/storage/ control/acd/daemon/ control/shared/ control/runtime.h lib/
-control/acd/api/spec/ control/acd/api/spec/ control/acd/api/http.h control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/net/ control/shared/ lib/ init-guard/filewire.h control/acd/image/use.h
+control/acd/api/spec/ control/acd/api/spec/ control/acd/api/http/server.h control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/net/ control/shared/ lib/ init-guard/filewire.h control/acd/image/use.h
 control/acd/ control/acd/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h
 control/cli/core/ control/cli/core/ control/shared/ lib/
 control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h

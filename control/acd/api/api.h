@@ -8,7 +8,7 @@
 #ifndef CONTROL_ACD_API_API_H
 #define CONTROL_ACD_API_API_H
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "control/acd/api/spec/calls.h"
 
 struct acd;
@@ -19,7 +19,7 @@ extern const struct http_route api_routes[]; /* ends with a NULL method */
  * answer. */
 const char *api_param_name(struct http_req *req);
 /*
- * A member of a body that fits its call (http.h). Each returns what stands for
+ * A member of a body that fits its call (http/server.h). Each returns what stands for
  * absent, if it is absent or null: false, @def, NULL. The text and the object
  * are borrowed.
  */
@@ -105,7 +105,7 @@ void api_vault_passphrase(void *ctx, struct http_req *req);
 void api_vault_export(void *ctx, struct http_req *req);
 void api_vault_import(void *ctx, struct http_req *req);
 
-/* api/run_as_call.c */
+/* api/run/as_call.c */
 void api_run(void *ctx, struct http_req *req);
 
 /* api/process_calls.c */

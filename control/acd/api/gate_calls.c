@@ -10,7 +10,7 @@
 #include "control/acd/api/api.h"
 #include "control/acd/egress/addresses.h"
 #include "control/acd/api/instance_calls.h"
-#include "control/acd/api/text.h"
+#include "control/acd/api/http/text.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/egress/gate_job.h"
 #include "control/acd/instance/instance.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "lib/loop.h"
 
 #define LOGTAIL_ALL UINT64_MAX

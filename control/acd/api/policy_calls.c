@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "control/acd/api/instance_calls.h"
-#include "control/acd/api/text.h"
+#include "control/acd/api/http/text.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/egress/gate_job.h"

@@ -7,7 +7,7 @@
 
 #include "control/acd/acd.h"
 #include "control/acd/egress/gate_job.h"
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "control/acd/instance/instance.h"
 #include "lib/buf.h"
 #include "ottergate/admin.h"

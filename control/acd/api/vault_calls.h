@@ -5,7 +5,7 @@
 #ifndef CONTROL_ACD_API_VAULT_CALLS_H
 #define CONTROL_ACD_API_VAULT_CALLS_H
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "vault/store.h"
 
 /* Returns the store of the vault, borrowed; @ctx is the struct acd. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "control/cli/cmd/instance.h"
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 #include "control/cli/core/table.h"
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"

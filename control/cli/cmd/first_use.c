@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 #include "control/cli/core/vault_kind.h"
 #include "control/shared/json.h"
 #include "lib/str.h"

@@ -16,7 +16,7 @@
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/host/launch.h"
-#include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/policy/log.h"
 #include "control/cli/cmd/project.h"
 #include "control/cli/cmd/prompt.h"
 #include "control/cli/host/stopped.h"

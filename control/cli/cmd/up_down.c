@@ -8,7 +8,7 @@
 
 #include "control/cli/host/self_addresses.h"
 #include "control/cli/cmd/instance.h"
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 #include "control/cli/host/host.h"
 #include "control/cli/host/host_start.h"
 #include "control/cli/core/progress.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/core/table.h"

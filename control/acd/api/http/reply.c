@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_reply.c - a handler's side of a request: read it, answer, stream
+ * reply.c - a handler's side of a request: read it, answer, stream
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-#include "control/acd/api/http_impl.h"
+#include "control/acd/api/http/server_impl.h"
 #include "control/shared/json.h"
 #include "lib/sock.h"
 

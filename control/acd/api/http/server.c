@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.c - the HTTP/1.1 server of acd: connections, bodies, routes
+ * server.c - the HTTP/1.1 server of acd: connections, bodies, routes
  *
  * Theory of operation. microhttpd runs in its external epoll mode: its epoll
  * descriptor is one source of the loop, and it works only inside MHD_run(). A
@@ -33,11 +33,11 @@
  * client that can connect may do everything. Limits only guard against
  * mistakes.
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <string.h>
 
-#include "control/acd/api/http_impl.h"
+#include "control/acd/api/http/server_impl.h"
 #include "control/shared/json.h"
 #include "lib/log.h"
 #include "lib/sock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - the HTTP/1.1 server of acd, over libmicrohttpd inside the loop
+ * server.h - the HTTP/1.1 server of acd, over libmicrohttpd inside the loop
  *
  * A handler gets a request with its whole body (JSON, at most HTTP_BODY_MAX;
  * for PUT see http_body_take()). It answers now or later, exactly once, by
@@ -9,8 +9,8 @@
  * request must not be used any more. A handler without such a function must
  * still answer; the answer is dropped.
  */
-#ifndef CONTROL_ACD_API_HTTP_H
-#define CONTROL_ACD_API_HTTP_H
+#ifndef CONTROL_ACD_API_HTTP_SERVER_H
+#define CONTROL_ACD_API_HTTP_SERVER_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_impl.h - inside of http.c and http_reply.c; nothing else includes it
+ * server_impl.h - inside of server.c and reply.c; nothing else includes it
  */
-#ifndef CONTROL_ACD_API_HTTP_IMPL_H
-#define CONTROL_ACD_API_HTTP_IMPL_H
+#ifndef CONTROL_ACD_API_HTTP_SERVER_IMPL_H
+#define CONTROL_ACD_API_HTTP_SERVER_IMPL_H
 
 #include <microhttpd.h>
 #include <sys/queue.h>
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "lib/buf.h"
 
 #define HTTP_PARAMS_MAX 2u

@@ -17,12 +17,12 @@
  * inside a callback of the run; a fault there shows at the next event of the
  * descriptor.
  */
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 
 #include <sys/socket.h>
 
 #include "control/acd/guest/linkio.h"
-#include "control/acd/api/stream_impl.h"
+#include "control/acd/api/http/stream_impl.h"
 #include "lib/log.h"
 
 #define CREDIT_BATCH (LINK_WINDOW / 4)

@@ -6,8 +6,8 @@
  * when its client has gone. It watches the run before it has a connection, so
  * no output of a short run is lost.
  */
-#ifndef CONTROL_ACD_API_STREAM_H
-#define CONTROL_ACD_API_STREAM_H
+#ifndef CONTROL_ACD_API_HTTP_STREAM_H
+#define CONTROL_ACD_API_HTTP_STREAM_H
 
 #include <stdbool.h>
 

@@ -2,12 +2,12 @@
 /*
  * stream_impl.h - inside of stream.c and stream_output.c
  */
-#ifndef CONTROL_ACD_API_STREAM_IMPL_H
-#define CONTROL_ACD_API_STREAM_IMPL_H
+#ifndef CONTROL_ACD_API_HTTP_STREAM_IMPL_H
+#define CONTROL_ACD_API_HTTP_STREAM_IMPL_H
 
 #include <sys/queue.h>
 
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 
 #define CHANNEL 1u /* the only one of a connection */
 #define OUT_MAX ((LINK_HEADER + 2) * LINK_WINDOW)

@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 
 #include "control/acd/guest/linkio.h"
-#include "control/acd/api/stream_impl.h"
+#include "control/acd/api/http/stream_impl.h"
 #include "lib/log.h"
 
 #define STALL_BYTES (LINK_WINDOW / 2)

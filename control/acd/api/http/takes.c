@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_takes.c - holds a request against the tables of its call
+ * takes.c - holds a request against the tables of its call
  */
 #include <string.h>
 
-#include "control/acd/api/http_impl.h"
+#include "control/acd/api/http/server_impl.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
 

@@ -2,7 +2,7 @@
 /*
  * text.c - answers that are a text of any length, not JSON
  */
-#include "control/acd/api/text.h"
+#include "control/acd/api/http/text.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_as_call.c - POST /v1/run: sets an instance's options and runs it
+ * as_call.c - POST /v1/run: sets an instance's options and runs it
  *
  * A request says which instance is meant (infer.h; "dir" is the directory that
  * a blueprint alone was given), its options (options.h) and what to run. Either that runs, or everything is as before (transaction.h), so
@@ -12,7 +12,7 @@
  *	credential_missing  the vault lacks one that the blueprint names, and
  *	                    "without" does not leave it out
  *	project_needed      the project's own blueprint is to be read
- *	project_unapproved  the user has not approved it (run_project.h)
+ *	project_unapproved  the user has not approved it (project.h)
  *	image_missing       the image is not built, or "build" asks for a build
  *	workspace_needed    the user's directory has to be sent
  *
@@ -25,8 +25,8 @@
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
 #include "control/acd/api/instance_calls.h"
-#include "control/acd/api/options.h"
-#include "control/acd/api/run_project.h"
+#include "control/acd/api/run/options.h"
+#include "control/acd/api/run/project.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/credential/logins.h"
 #include "control/acd/instance/policy.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_calls.c - run, exec, attach: requests that become streams
+ * calls.c - run, exec, attach: requests that become streams
  *
  * The stream is made, and watches the run, before its connection is upgraded: a
  * short command may have ended by then.
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "control/acd/api/instance_calls.h"
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 

@@ -5,10 +5,10 @@
  * The options of the request are put into a new record or into the existing one
  * (options.h). If the instance may not be run now, its record stays unchanged.
  * An instance that is being removed is waited for. A run with options is
- * another call (run_as_call.c).
+ * another call (as_call.c).
  */
 #include "control/acd/api/instance_calls.h"
-#include "control/acd/api/options.h"
+#include "control/acd/api/run/options.h"
 
 #include <string.h>
 

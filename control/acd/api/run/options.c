@@ -7,7 +7,7 @@
  * blueprint decides again. What this machine cannot provide is refused before
  * it is stored, else every later run would fail.
  */
-#include "control/acd/api/options.h"
+#include "control/acd/api/run/options.h"
 
 #include <inttypes.h>
 #include <string.h>

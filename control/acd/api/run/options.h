@@ -2,8 +2,8 @@
 /*
  * options.h - puts the options of a request into an instance's record
  */
-#ifndef CONTROL_ACD_API_OPTIONS_H
-#define CONTROL_ACD_API_OPTIONS_H
+#ifndef CONTROL_ACD_API_RUN_OPTIONS_H
+#define CONTROL_ACD_API_RUN_OPTIONS_H
 
 #include <jansson.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_project.c - what a request for a run says of the project's own blueprint
+ * project.c - what a request for a run says of the project's own blueprint
  */
-#include "control/acd/api/run_project.h"
+#include "control/acd/api/run/project.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/acd/api/api.h"
-#include "control/acd/api/options.h"
+#include "control/acd/api/run/options.h"
 
 void run_project_read(const json_t *body, struct run_project *ret)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_project.h - what a request for a run says of the project's own blueprint
+ * project.h - what a request for a run says of the project's own blueprint
  *
  *	"project": {"text"}	this one, over the blueprint that is run
  *	"project": {}		the directory has no such file

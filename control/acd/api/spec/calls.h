@@ -3,13 +3,13 @@
  * calls.h - what each call of the HTTP API takes and gives
  *
  * One file has the tables of a kind of calls. The server holds each request
- * against them before its handler runs (http_takes.c), and openapi.c
+ * against them before its handler runs (http/takes.c), and openapi.c
  * prints them.
  */
 #ifndef CONTROL_ACD_API_SPEC_CALLS_H
 #define CONTROL_ACD_API_SPEC_CALLS_H
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 extern const struct http_call spec_version, spec_status, spec_doctor, spec_log,
 	spec_df, spec_prune, spec_events, spec_metrics, spec_usage,

@@ -5,7 +5,7 @@
  * Schemas that have a name are written once, as components, in the order in
  * which the calls first name them.
  */
-#include "control/acd/api/openapi.h"
+#include "control/acd/api/spec/openapi.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,10 +2,10 @@
 /*
  * openapi.h - the HTTP API as an OpenAPI document, from its tables
  */
-#ifndef CONTROL_ACD_API_OPENAPI_H
-#define CONTROL_ACD_API_OPENAPI_H
+#ifndef CONTROL_ACD_API_SPEC_OPENAPI_H
+#define CONTROL_ACD_API_SPEC_OPENAPI_H
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "lib/buf.h"
 
 /* Appends an OpenAPI 3.1 document about @routes, which end with a NULL method

@@ -9,7 +9,7 @@
 #ifndef CONTROL_ACD_API_SPEC_WORDS_H
 #define CONTROL_ACD_API_SPEC_WORDS_H
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "lib/schema.h"
 
 #define SPEC_ONE(...) (&(const struct schema){ __VA_ARGS__ })

@@ -2,13 +2,13 @@
 /*
  * blueprint.c - `ac blueprint`: what a blueprint says, and whether it is good
  */
-#include "control/cli/cmd/blueprint.h"
+#include "control/cli/cmd/blueprint/blueprint.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control/cli/cmd/blueprint_lines.h"
+#include "control/cli/cmd/blueprint/lines.h"
 #include "control/cli/core/project_file.h"
 #include "control/cli/host/host.h"
 #include "control/cli/wire/client.h"

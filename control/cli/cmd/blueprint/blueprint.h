@@ -2,8 +2,8 @@
 /*
  * blueprint.h - `ac blueprint`: what a blueprint says, and whether it is good
  */
-#ifndef CONTROL_CLI_CMD_BLUEPRINT_H
-#define CONTROL_CLI_CMD_BLUEPRINT_H
+#ifndef CONTROL_CLI_CMD_BLUEPRINT_BLUEPRINT_H
+#define CONTROL_CLI_CMD_BLUEPRINT_BLUEPRINT_H
 
 #include <jansson.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blueprint_lines.c - a resolved blueprint, line by line with what each is from
+ * lines.c - a resolved blueprint, line by line with what each is from
  */
-#include "control/cli/cmd/blueprint_lines.h"
+#include "control/cli/cmd/blueprint/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/cli/cmd/blueprint.h"
+#include "control/cli/cmd/blueprint/blueprint.h"
 #include "control/cli/core/linediff.h"
 #include "control/cli/host/host.h"
 #include "control/cli/wire/client.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blueprint_lines.h - a resolved blueprint, line by line with what each is from
+ * lines.h - a resolved blueprint, line by line with what each is from
  */
 #ifndef CONTROL_CLI_CMD_BLUEPRINT_LINES_H
 #define CONTROL_CLI_CMD_BLUEPRINT_LINES_H

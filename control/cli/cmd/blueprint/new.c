@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blueprint_new.c - `ac blueprint new`: a file to begin with
+ * new.c - `ac blueprint new`: a file to begin with
  */
-#include "control/cli/cmd/blueprint_new.h"
+#include "control/cli/cmd/blueprint/new.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/cli/cmd/blueprint.h"
+#include "control/cli/cmd/blueprint/blueprint.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "lib/file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blueprint_new.h - `ac blueprint new`: a file to begin with
+ * new.h - `ac blueprint new`: a file to begin with
  */
 #ifndef CONTROL_CLI_CMD_BLUEPRINT_NEW_H
 #define CONTROL_CLI_CMD_BLUEPRINT_NEW_H

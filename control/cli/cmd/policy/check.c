@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_check.c - tells whether an instance may reach something, and why
+ * check.c - tells whether an instance may reach something, and why
  */
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_log.c - what the gateway blocked, counted
+ * log.c - what the gateway blocked, counted
  */
-#include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/policy/log.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 #include "control/shared/infer.h"
 #include "control/cli/host/disk_room.h"
 #include "control/cli/host/stopped.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_log.h - what the gateway blocked, counted
+ * log.h - what the gateway blocked, counted
  */
 #ifndef CONTROL_CLI_CMD_POLICY_LOG_H
 #define CONTROL_CLI_CMD_POLICY_LOG_H

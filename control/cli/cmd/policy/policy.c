@@ -2,7 +2,7 @@
 /*
  * policy.c - changes, checks and texts of policies
  */
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/core/lines.h"
-#include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/policy/log.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"

@@ -2,8 +2,8 @@
 /*
  * policy.h - what instances may reach: `ac policy …`, `ac usage`, `ac metrics`
  */
-#ifndef CONTROL_CLI_CMD_POLICY_H
-#define CONTROL_CLI_CMD_POLICY_H
+#ifndef CONTROL_CLI_CMD_POLICY_POLICY_H
+#define CONTROL_CLI_CMD_POLICY_POLICY_H
 
 #include <jansson.h>
 
@@ -12,13 +12,13 @@
 
 #define CLI_EXIT_DENIED 3 /* `ac policy check`: blocked */
 
-/* Commands (struct command in control/cli/commands.h) of policy_show.c. */
+/* Commands (struct command in control/cli/commands.h) of show.c. */
 int cmd_policy_show(const struct cli *cli, const struct args *a,
 		    struct err *err);
-/* Command of policy_log.c. */
+/* Command of log.c. */
 int cmd_policy_log(const struct cli *cli, const struct args *a,
 		   struct err *err);
-/* Command of policy_check.c. */
+/* Command of check.c. */
 int cmd_policy_check(const struct cli *cli, const struct args *a,
 		     struct err *err);
 /*

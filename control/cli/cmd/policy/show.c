@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_show.c - policies of instances
+ * show.c - policies of instances
  */
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 
 #include <string.h>
 #include <time.h>

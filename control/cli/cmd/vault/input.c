@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_input.c - sources of values, read without leaving a trace
+ * input.c - sources of values, read without leaving a trace
  */
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 
 #include <fcntl.h>
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_lock.c - passphrase, lock and exports of the vault
+ * lock.c - passphrase, lock and exports of the vault
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"
 #include "lib/file.h"

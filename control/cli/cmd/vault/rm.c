@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_rm.c - vault rm
+ * rm.c - vault rm
  *
  * Removes all named credentials or none: names are checked before the first is
  * removed. The question names the instances that use them.
  */
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * vault.c - vault add, ls, rotate, test
  */
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 
 #include <string.h>
 #include <time.h>

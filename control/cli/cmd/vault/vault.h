@@ -2,8 +2,8 @@
 /*
  * vault.h - credentials: `ac vault …`
  */
-#ifndef CONTROL_CLI_CMD_VAULT_H
-#define CONTROL_CLI_CMD_VAULT_H
+#ifndef CONTROL_CLI_CMD_VAULT_VAULT_H
+#define CONTROL_CLI_CMD_VAULT_VAULT_H
 
 #include <jansson.h>
 #include <stddef.h>
@@ -25,9 +25,9 @@ int cmd_vault_rotate(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_vault_test(const struct cli *cli, const struct args *a,
 		   struct err *err);
-/* Command of vault_rm.c. */
+/* Command of rm.c. */
 int cmd_vault_rm(const struct cli *cli, const struct args *a, struct err *err);
-/* Commands of vault_lock.c. */
+/* Commands of lock.c. */
 int cmd_vault_export(const struct cli *cli, const struct args *a,
 		     struct err *err);
 int cmd_vault_import(const struct cli *cli, const struct args *a,
@@ -55,7 +55,7 @@ const json_t *vault_listed(const json_t *all, const char *name);
  * is open, or how to unlock it. Failures are printed, not returned. */
 void vault_unlock_ask(const struct cli *cli, struct client *c);
 
-/* ---- vault_input.c: sources of values ---- */
+/* ---- input.c: sources of values ---- */
 
 /* A value in locked memory; zeroed for none. The caller calls
  * vault_input_done(). */

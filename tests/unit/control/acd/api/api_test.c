@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "control/acd/acd.h"
-#include "control/acd/api/openapi.h"
+#include "control/acd/api/spec/openapi.h"
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/blueprint/build.h"
 #include "control/acd/daemon/children.h"

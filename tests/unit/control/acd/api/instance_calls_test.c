@@ -3,10 +3,10 @@
  * instance_calls_test.c - /v1/instances over a real socket, with real
  * streams, on fake sandboxes
  */
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "control/shared/names.h"
 #include "tests/unit/control/acd/api/api_world.h"
-#include "tests/unit/control/acd/api/run_client.h"
+#include "tests/unit/control/acd/api/run/client.h"
 
 #define IN "/v1/instances/{name}"
 static const struct http_route routes[] = {

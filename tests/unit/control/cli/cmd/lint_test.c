@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "control/cli/core/args.h"
-#include "control/cli/cmd/policy.h"
+#include "control/cli/cmd/policy/policy.h"
 #include "lib/file.h"
 #include "tests/unit/tap.h"
 

@@ -5,7 +5,7 @@
 #include "control/cli/host/gatelog.h"
 
 #include "control/cli/core/lines.h"
-#include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/policy/log.h"
 #include "control/shared/json.h"
 #include "tests/unit/tap.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_idle_test.c - who says nothing is sent away, who waits is not
+ * idle_test.c - who says nothing is sent away, who waits is not
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_later.h - answers that come later than their requests
+ * later.h - answers that come later than their requests
  *
  * A client in its child can await() what the server has got.
  */
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 static int aborts; /* requests whose clients have left */
 static int arrived[2]; /* a pipe: a byte for each request that has come */

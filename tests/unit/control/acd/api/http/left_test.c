@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_left_test.c - clients that leave in the middle of a body
+ * left_test.c - clients that leave in the middle of a body
  *
  * No handler has seen such a request: what it holds must go with its client,
  * which the leak check of a build with sanitizers tells.
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 static unsigned served;
 

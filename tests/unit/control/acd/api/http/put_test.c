@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_put_test.c - bodies of any size, taken as they come
+ * put_test.c - bodies of any size, taken as they come
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 /* Takes a body in small pieces, with pauses; says how much it was. */
 static struct {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_stream_test.c - answers without an end: slow readers, clients that leave,
+ * server_stream_test.c - answers without an end: slow readers, clients that leave,
  * a server that has nothing to do, and one that goes
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 #define STREAM_BYTES (3u * 1024 * 1024)
 

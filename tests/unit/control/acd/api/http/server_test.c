@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_test.c - the HTTP server of acd against clients that behave and that
+ * server_test.c - the HTTP server of acd against clients that behave and that
  * do not
  *
  * The server runs in this process. Each client is a forked child with a
  * blocking socket; its exit code is the number of its check that failed, and
  * the loop runs until it ends.
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <stdlib.h>
 
-#include "tests/unit/control/acd/api/http_later.h"
+#include "tests/unit/control/acd/api/http/later.h"
 
 /* ---- server side ---- */
 

@@ -2,7 +2,7 @@
 /*
  * stream_behind_test.c - an attached client that takes nothing
  */
-#include "tests/unit/control/acd/api/stream_world.h"
+#include "tests/unit/control/acd/api/http/stream_world.h"
 
 /* Attached to somebody else's run, and stuck: the run goes on. */
 static void test_left_behind(void)

@@ -2,7 +2,7 @@
 /*
  * stream_test.c - a client's connection, joined to a run
  */
-#include "tests/unit/control/acd/api/stream_world.h"
+#include "tests/unit/control/acd/api/http/stream_world.h"
 
 static void test_short_run(void)
 {

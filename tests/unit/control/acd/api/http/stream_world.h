@@ -6,12 +6,12 @@
  * they write down what was asked of the run. A test program includes it
  * once.
  */
-#ifndef TESTS_UNIT_CONTROL_ACD_API_STREAM_WORLD_H
-#define TESTS_UNIT_CONTROL_ACD_API_STREAM_WORLD_H
+#ifndef TESTS_UNIT_CONTROL_ACD_API_HTTP_STREAM_WORLD_H
+#define TESTS_UNIT_CONTROL_ACD_API_HTTP_STREAM_WORLD_H
 
 #include <sys/socket.h>
 
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "tests/unit/step.h"
 #include "tests/unit/tap.h"
 

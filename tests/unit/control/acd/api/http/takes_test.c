@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_takes_test.c - requests that do not fit the tables of their call never
+ * takes_test.c - requests that do not fit the tables of their call never
  * reach its handler
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 static unsigned handled; /* in this process, the server's */
 

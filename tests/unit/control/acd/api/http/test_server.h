@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_server.h - the server of HTTP tests, and the clients it waits for
+ * test_server.h - the server of HTTP tests, and the clients it waits for
  *
  * The server runs in this process; each client is a forked child, and the
  * loop runs until it ends.
  */
-#ifndef TESTS_UNIT_CONTROL_ACD_API_HTTP_SERVER_H
-#define TESTS_UNIT_CONTROL_ACD_API_HTTP_SERVER_H
+#ifndef TESTS_UNIT_CONTROL_ACD_API_HTTP_TEST_SERVER_H
+#define TESTS_UNIT_CONTROL_ACD_API_HTTP_TEST_SERVER_H
 
 #include <sys/wait.h>
 
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 #include "tests/unit/control/acd/api/http_client.h"
 #include "tests/unit/tap.h"
 

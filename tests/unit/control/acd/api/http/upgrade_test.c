@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_upgrade_test.c - connections that are handed over, at once or later
+ * upgrade_test.c - connections that are handed over, at once or later
  */
-#include "control/acd/api/http.h"
+#include "control/acd/api/http/server.h"
 
 #include <fcntl.h>
 #include <poll.h>
 
 #include "lib/buf.h"
-#include "tests/unit/control/acd/api/http_later.h"
+#include "tests/unit/control/acd/api/http/later.h"
 
 static int upgrades_lost;
 

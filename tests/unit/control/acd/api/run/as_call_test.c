@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_as_call_test.c - POST /v1/run over a real socket, with real streams, on
+ * as_call_test.c - POST /v1/run over a real socket, with real streams, on
  * fake sandboxes: the instance runs as asked, or everything is as before
  */
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "control/shared/names.h"
 #include "lib/log.h"
 #include "tests/unit/control/acd/api/api_world.h"
-#include "tests/unit/control/acd/api/run_client.h"
+#include "tests/unit/control/acd/api/run/client.h"
 
 #define IN "/v1/instances/{name}"
 static const struct http_route routes[] = {

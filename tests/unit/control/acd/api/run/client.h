@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_client.h - a blocking client of runs, for conversations of api_world.h,
+ * client.h - a blocking client of runs, for conversations of api_world.h,
  * and what acd says of whether a run may start
  *
  * A test program includes it once.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run_project_test.c - POST /v1/run with a project's own blueprint, and
+ * project_test.c - POST /v1/run with a project's own blueprint, and
  * /v1/projects: nothing runs with one that is not approved as it is
  */
-#include "control/acd/api/stream.h"
+#include "control/acd/api/http/stream.h"
 #include "tests/unit/control/acd/api/api_world.h"
-#include "tests/unit/control/acd/api/run_client.h"
+#include "tests/unit/control/acd/api/run/client.h"
 
 #define IN "/v1/instances/{name}"
 #define P "/v1/projects"

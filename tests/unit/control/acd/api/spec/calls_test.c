@@ -14,7 +14,7 @@
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
 #include "lib/file.h"
-#include "tests/unit/control/acd/api/http_server.h"
+#include "tests/unit/control/acd/api/http/test_server.h"
 
 #define SOURCES_MAX (4u * 1024 * 1024)
 

@@ -2,7 +2,7 @@
 /*
  * openapi_test.c - what a table of routes becomes as an OpenAPI document
  */
-#include "control/acd/api/openapi.h"
+#include "control/acd/api/spec/openapi.h"
 
 #include <jansson.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * policy_test.c - `ac policy …`, `ac logs proxy`, `ac metrics`: what acd
  * is asked, what the user reads, and the exit code
  */
-#include "control/cli/cmd/policy_log.h"
+#include "control/cli/cmd/policy/log.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -19,7 +19,7 @@
 #include "lib/loop.h"
 #include "lib/str.h"
 #include "tests/fake/engine.h"
-#include "tests/unit/control/cli/cmd/policy_rows.h"
+#include "tests/unit/control/cli/cmd/policy/rows.h"
 #include "tests/unit/tap.h"
 
 #define TEXT_MAX 65536u

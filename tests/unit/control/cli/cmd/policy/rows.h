@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy_rows.h - commands, and what becomes of them (control/cli/cmd/policy_test.c)
+ * rows.h - commands, and what becomes of them (control/cli/cmd/policy/policy_test.c)
  */
 #ifndef TESTS_UNIT_CONTROL_CLI_CMD_POLICY_ROWS_H
 #define TESTS_UNIT_CONTROL_CLI_CMD_POLICY_ROWS_H

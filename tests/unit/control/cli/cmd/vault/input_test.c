@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vault_input_test.c - where the values of credentials come from
+ * input_test.c - where the values of credentials come from
  */
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/vault/vault.h"
 
 #include <fcntl.h>
 #include <pty.h>

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "control/cli/cmd/policy.h"
-#include "control/cli/cmd/vault.h"
+#include "control/cli/cmd/policy/policy.h"
+#include "control/cli/cmd/vault/vault.h"
 #include "control/cli/core/version.h"
 #include "control/cli/dispatch.h"
 #include "lib/file.h"
