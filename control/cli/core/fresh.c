@@ -8,6 +8,7 @@
 #include "control/cli/core/fresh.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 
 #define INPUTS "images/host/inputs"
 #define INPUTS_MAX 65536u /* bytes of the list */
+#define ENTRIES_BYTES 8192u /* of names, at one call */
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
 {
@@ -24,34 +26,49 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
+static bool changed(int dir, const char *name, bool may_be_dir,
+		    const struct timespec *built);
+
+/* Returns true if an entry of the directory @fd is newer than @built. By
+ * getdents64() itself: of readdir() a third is what it asks about @fd. */
+static bool entries_changed(int fd, const struct timespec *built)
+{
+	_Alignas(struct dirent64) char buf[ENTRIES_BYTES];
+	ssize_t n;
+
+	while ((n = getdents64(fd, buf, sizeof(buf))) > 0) {
+		const struct dirent64 *d;
+
+		for (ssize_t at = 0; at < n; at += d->d_reclen) {
+			d = (const struct dirent64 *)(const void *)(buf + at);
+			if (strcmp(d->d_name, ".") != 0 &&
+			    strcmp(d->d_name, "..") != 0 &&
+			    changed(fd, d->d_name,
+				    d->d_type == DT_DIR ||
+					    d->d_type == DT_UNKNOWN,
+				    built))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Returns true if @name in @dir, or what is below it, is newer than @built. The
  * depth is that of our own tree. */
-static bool changed(int dir, const char *name, const struct timespec *built)
+static bool changed(int dir, const char *name, bool may_be_dir,
+		    const struct timespec *built)
 {
-	SCOPED_DIR entries = NULL;
-	struct dirent *entry;
+	SCOPED_FD fd = -1;
 	struct stat st;
-	int fd;
 
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT;
 	if (is_later(&st.st_mtim, built))
 		return true;
-	if (!S_ISDIR(st.st_mode))
+	if (!may_be_dir || !S_ISDIR(st.st_mode))
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	entries = fd < 0 ? NULL : fdopendir(fd);
-	if (!entries) {
-		if (fd >= 0)
-			close(fd);
-		return false;
-	}
-	while ((entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0 &&
-		    changed(fd, entry->d_name, built))
-			return true;
-	return false;
+	return fd >= 0 && entries_changed(fd, built);
 }
 
 bool fresh_sources_changed(const char *root)
@@ -67,7 +84,7 @@ bool fresh_sources_changed(const char *root)
 	for (line = strtok_r(list, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest))
 		if (isalpha((unsigned char)*line) &&
-		    changed(dir, line, &built.st_mtim))
+		    changed(dir, line, true, &built.st_mtim))
 			return true;
 	return false;
 }
