@@ -36,7 +36,7 @@ build() {
 		    /opt/x/node_modules/evil/package.json && \\
 		    mkdir -m 0700 /opt/closed
 	END
-	run -0 "$AC" build img54 --force
+	run -0 "$AC" build img54
 }
 
 @test "an image is listed with its size, its own and the shared part" {

@@ -20,6 +20,7 @@
 #include <sys/queue.h>
 
 #include "control/acd/blueprint/build_script.h"
+#include "control/acd/blueprint/known.h"
 #include "control/shared/paths.h"
 #include "lib/buf.h"
 #include "lib/log.h"
@@ -64,14 +65,6 @@ struct build_job {
 
 TAILQ_HEAD(build_jobs, build_job);
 
-/* What is known of one image. */
-struct build_tally {
-	LIST_ENTRY(build_tally) link;
-	char *image;
-	unsigned n; /* build_count() */
-	uint64_t bytes; /* build_size() */
-};
-
 struct builds {
 	struct loop *loop;
 	struct children *children;
@@ -79,9 +72,7 @@ struct builds {
 	build_recipe_fn recipe; /* or NULL */
 	struct build_jobs jobs; /* the first one runs */
 	struct build_waits instant; /* waiters without a job */
-	struct strv ready; /* images that acd has ensured */
-	struct strv noted; /* images seen in the engine */
-	LIST_HEAD(build_tallies, build_tally) tallies;
+	struct known known;
 };
 
 struct builds *builds_new(struct loop *loop, struct children *children)
@@ -95,13 +86,20 @@ struct builds *builds_new(struct loop *loop, struct children *children)
 	b->script = AC_SHARE "/images/build.sh";
 	TAILQ_INIT(&b->jobs);
 	TAILQ_INIT(&b->instant);
-	LIST_INIT(&b->tallies);
+	known_init(&b->known, AC_STATE_BLUEPRINTS, AC_STATE_PRESETS);
 	return b;
 }
 
 void builds_set_script(struct builds *b, const char *path)
 {
 	b->script = path;
+}
+
+void builds_set_folders(struct builds *b, const char *blueprints,
+			const char *presets)
+{
+	b->known.folders[0] = blueprints;
+	b->known.folders[1] = presets;
 }
 
 void builds_set_recipe(struct builds *b, build_recipe_fn fn)
@@ -145,121 +143,38 @@ void builds_free(struct builds *b)
 	}
 	while (!TAILQ_EMPTY(&b->instant))
 		wait_free(TAILQ_FIRST(&b->instant));
-	while (!LIST_EMPTY(&b->tallies)) {
-		struct build_tally *t = LIST_FIRST(&b->tallies);
-
-		LIST_REMOVE(t, link);
-		free(t->image);
-		free(t);
-	}
-	strv_done(&b->ready);
-	strv_done(&b->noted);
+	known_done(&b->known);
 	free(b);
-}
-
-static bool images_have(const struct strv *images, const char *image)
-{
-	for (size_t i = 0; i < images->n; i++) {
-		if (strcmp(images->v[i], image) == 0)
-			return true;
-	}
-	return false;
 }
 
 bool build_is_ready(struct builds *b, const char *image)
 {
-	return images_have(&b->ready, image);
+	return known_is_ready(&b->known, image);
 }
 
-static struct build_tally *tally_find(const struct builds *b, const char *image)
+bool build_is_present(const struct builds *b, const char *image)
 {
-	struct build_tally *t;
-
-	LIST_FOREACH (t, &b->tallies, link) {
-		if (strcmp(t->image, image) == 0)
-			return t;
-	}
-	return NULL;
-}
-
-/* Returns NULL without memory. */
-static struct build_tally *tally_get(struct builds *b, const char *image)
-{
-	struct build_tally *t = tally_find(b, image);
-
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (t)
-		t->image = strdup(image);
-	if (!t || !t->image) {
-		free(t);
-		return NULL;
-	}
-	LIST_INSERT_HEAD(&b->tallies, t, link);
-	return t;
-}
-
-static void tally_add(struct builds *b, const char *image)
-{
-	struct build_tally *t = tally_get(b, image);
-
-	if (t) {
-		t->n++;
-		t->bytes = 0;
-	} else {
-		log_warn("out of memory: sandboxes of the old image %s stay",
-			 image);
-	}
+	return known_is_present(&b->known, image);
 }
 
 unsigned build_count(const struct builds *b, const char *image)
 {
-	const struct build_tally *t = tally_find(b, image);
-
-	return t ? t->n : 0;
-}
-
-bool build_is_present(struct builds *b, const char *image)
-{
-	return images_have(&b->ready, image) || images_have(&b->noted, image);
+	return known_count(&b->known, image);
 }
 
 uint64_t build_size(const struct builds *b, const char *image)
 {
-	const struct build_tally *t = tally_find(b, image);
-
-	return t ? t->bytes : 0;
+	return known_size(&b->known, image);
 }
 
 void build_note(struct builds *b, const char *image, uint64_t bytes)
 {
-	struct build_tally *t = bytes ? tally_get(b, image) : NULL;
-
-	if (t)
-		t->bytes = bytes;
-	if (!images_have(&b->noted, image) && strv_push(&b->noted, image) < 0)
-		log_debug("build: image %s is not noted: no memory", image);
-}
-
-static void images_drop(struct strv *images, const char *image)
-{
-	struct strv kept = { 0 };
-
-	/* Forgetting too much only costs a check of the image. */
-	for (size_t i = 0; image && i < images->n; i++) {
-		if (strcmp(images->v[i], image) != 0 &&
-		    strv_push(&kept, images->v[i]) < 0)
-			break;
-	}
-	strv_done(images);
-	*images = kept;
+	known_note(&b->known, image, bytes);
 }
 
 void build_forget(struct builds *b, const char *image)
 {
-	images_drop(&b->ready, image);
-	images_drop(&b->noted, image);
+	known_forget(&b->known, image);
 }
 
 /* Starts the next job of the queue, from the loop. */
@@ -413,11 +328,7 @@ static void on_child(void *arg, pid_t pid, int status)
 		return;
 	}
 	if (code == 0) {
-		build_forget(b, job->image);
-		tally_add(b, job->image);
-		if (strv_push(&b->ready, job->image) < 0)
-			log_warn("out of memory: image %s is checked again",
-				 job->image);
+		known_ensured(&b->known, job->image);
 		job_end(job, NULL);
 		return;
 	}

@@ -4,7 +4,8 @@
  * progress goes to all that wait
  *
  * Runs AC_SHARE/images/build.sh ensure NAME. An image that acd has ensured is
- * not checked again before build_forget(), or a restart of acd.
+ * not checked again before build_forget(), a change of the user's blueprints or
+ * presets, or a restart of acd.
  */
 #ifndef CONTROL_ACD_BLUEPRINT_BUILD_H
 #define CONTROL_ACD_BLUEPRINT_BUILD_H
@@ -45,6 +46,10 @@ void builds_free(struct builds *b);
 void builds_set_script(struct builds *b, const char *path);
 /* Sets what is called with the image before each build. */
 void builds_set_recipe(struct builds *b, build_recipe_fn fn);
+/* For tests: the folders of the user's in which a change makes acd check images
+ * again; by default AC_STATE_BLUEPRINTS and AC_STATE_PRESETS. Kept by reference. */
+void builds_set_folders(struct builds *b, const char *blueprints,
+			const char *presets);
 /* Returns true if acd has ensured the image, so a run need not wait. */
 bool build_is_ready(struct builds *b, const char *image);
 /* Returns how often acd has built or checked the image. If it has changed, what
@@ -52,7 +57,7 @@ bool build_is_ready(struct builds *b, const char *image);
 unsigned build_count(const struct builds *b, const char *image);
 /* Returns true if the image is there, according to that or to build_note(). Its
  * inputs may have changed. */
-bool build_is_present(struct builds *b, const char *image);
+bool build_is_present(const struct builds *b, const char *image);
 /* Records that the engine has the image, and its size; 0: unknown. */
 void build_note(struct builds *b, const char *image, uint64_t bytes);
 /* Returns the size of an image that is there, 0 if it is not known. */

@@ -5,6 +5,7 @@
 #include "control/acd/blueprint/build.h"
 
 #include <signal.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "lib/file.h"
@@ -13,6 +14,7 @@
 
 static char dir[] = "/tmp/build_test.XXXXXX";
 static char script[64];
+static char *mine; /* the user's blueprints */
 static struct loop *loop;
 static struct children *children;
 static struct builds *builds;
@@ -335,6 +337,43 @@ static void test_leave(void)
 	is_str(b.lines, "fresh|", "a new run after it");
 }
 
+/* A blueprint that is edited makes acd look at its image before the next run. */
+static void test_edited(void)
+{
+	SCOPED_STR file = str_printf("%s/mine/a/blueprint.yaml", dir);
+	SCOPED_STR folder = str_printf("%s/mine/a", dir);
+	SCOPED_STR link = str_printf("%s/mine/link", dir);
+
+	set_script("echo fresh");
+	listen_to(&(struct ear){ 0 }, "base", BUILD_FORCE);
+	run();
+	ok(build_is_ready(builds, "base"), "without a folder: ready");
+	ok(file_mkdir_p(folder, 0755) == 0, "a first blueprint");
+	file_write_atomic(file, "a", 1, 0644);
+	ok(!build_is_ready(builds, "base"), "a new one: looked at again");
+	listen_to(&(struct ear){ 0 }, "base", 0);
+	run();
+	ok(build_is_ready(builds, "base"), "and ready");
+	/* The same size, and the file's own time is set back: ctime is not. */
+	struct timespec times[2] = { { 0 }, { 0 } };
+	struct stat was;
+
+	if (stat(file, &was) < 0 || truncate(file, 0) < 0)
+		abort();
+	file_write_atomic(file, "b", 1, 0644);
+	times[0] = was.st_atim;
+	times[1] = was.st_mtim;
+	ok(utimensat(AT_FDCWD, file, times, 0) == 0,
+	   "edited, with its old time");
+	ok(!build_is_ready(builds, "base"), "looked at again");
+	listen_to(&(struct ear){ 0 }, "base", 0);
+	run();
+	ok(symlink("/", link) == 0 && !build_is_ready(builds, "base"),
+	   "a link is looked at, but not followed");
+	unlink(file);
+	ok(!build_is_ready(builds, "base"), "one that is gone counts as well");
+}
+
 static void test_free(void)
 {
 	struct ear a = { 0 };
@@ -372,6 +411,8 @@ int main(void)
 	loop_signals(loop, &set, on_signal, children);
 	builds = builds_new(loop, children);
 	builds_set_script(builds, script);
+	mine = str_printf("%s/mine", dir);
+	builds_set_folders(builds, mine, "/nonexistent");
 	test_lines();
 	test_progress();
 	test_progress_log();
@@ -379,9 +420,11 @@ int main(void)
 	test_queue();
 	test_flood();
 	test_leave();
+	test_edited();
 	test_free();
 	children_free(children);
 	loop_free(loop);
 	file_remove_tree(dir);
+	free(mine);
 	return done_testing();
 }
