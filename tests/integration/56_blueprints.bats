@@ -178,7 +178,7 @@ docs=$AC_TEST_TMP/docs
 
 @test "a mount never shows AC_HOME, and follows no link" {
 	local from
-	for from in "$AC_HOME" "$AC_HOME/vault" "$(dirname "$AC_HOME")"; do
+	for from in "$AC_HOME" "$AC_HOME/run" "$(dirname "$AC_HOME")"; do
 		shows ro "$from"
 		run -125 "$AC" run shows shown2 -- ls /mnt/docs
 		says "would show ac's own state"
