@@ -22,6 +22,15 @@
 
 struct runtime; /* an implementation's own state */
 
+#define RUNTIME_MOUNTS_MAX 16u
+
+/* A directory of ac-host that a sandbox is shown besides its own. */
+struct runtime_mount {
+	const char *from; /* of ac-host */
+	const char *to; /* AC_MNT/NAME; AC_MNT itself must have NAME */
+	bool ro;
+};
+
 /* Borrowed for the time of the call. */
 struct runtime_spec {
 	const char *name; /* instance's; also the sandbox's host name */
@@ -32,6 +41,10 @@ struct runtime_spec {
 	bool workspace_ro;
 	const char *home; /* directory of ac-host, shown at /home/node */
 	const char *skills; /* the same, at AC_SKILLS, read-only; NULL: none */
+	const char *mnt; /* the same, at AC_MNT, read-only: the places of
+			  * @mounts; NULL: there are none */
+	const struct runtime_mount *mounts;
+	size_t n_mounts; /* at most RUNTIME_MOUNTS_MAX */
 	uint64_t cpu_milli; /* thousandths of a CPU, 0: no limit */
 	uint64_t memory; /* bytes, 0: no limit */
 	uint64_t pids; /* processes of the agent, 0: as many as there is room

@@ -47,11 +47,15 @@ const char *mount_id_text(int fd, char out[MOUNT_ID_MAX])
 	return out;
 }
 
-int mount_send(const char *sock_path, const char *instance, int dir,
-	       bool read_only, char answer[MOUNT_ANSWER_MAX], struct err *err)
+int mount_send(const char *sock_path, const char *instance, const char *to,
+	       int dir, bool read_only, char answer[MOUNT_ANSWER_MAX],
+	       struct err *err)
 {
-	SCOPED_STR text = str_printf("{\"instance\":\"%s\",\"readonly\":%s}",
-				     instance, read_only ? "true" : "false");
+	/* No name has what JSON would need escaped. */
+	SCOPED_STR text = str_printf(
+		"{\"instance\":\"%s\",\"readonly\":%s%s%s%s}", instance,
+		read_only ? "true" : "false", to ? ",\"to\":\"" : "",
+		to ? to : "", to ? "\"" : "");
 	SCOPED_FD tree = -1;
 	SCOPED_FD sock = -1;
 	ssize_t n;

@@ -84,6 +84,20 @@ int name_check_blueprint(const char *name, struct err *err)
 	return name_check("blueprint", name, false, err);
 }
 
+bool name_is_mount(const char *to)
+{
+	const size_t begin = strlen(AC_MNT "/");
+	const char *p = to + begin;
+
+	if (strncmp(to, AC_MNT "/", begin) != 0 || *p == '.' || *p == '-' ||
+	    !*p || strlen(to) > NAME_MOUNT_MAX)
+		return false;
+	while (is_lower(*p) || is_upper(*p) || is_digit(*p) || *p == '_' ||
+	       *p == '.' || *p == '-')
+		p++;
+	return *p == '\0';
+}
+
 int name_check_env(const char *entry, struct err *err)
 {
 	const char *eq = strchr(entry, '=');

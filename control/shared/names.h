@@ -27,6 +27,11 @@
  */
 int name_check_instance(const char *name, struct err *err);
 int name_check_blueprint(const char *name, struct err *err);
+/* Returns true for the place of a mount in a sandbox: AC_MNT/NAME, of at most
+ * NAME_MOUNT_MAX bytes, NAME of letters, digits and _ . -, the first no dot and
+ * no dash. */
+bool name_is_mount(const char *to);
+#define NAME_MOUNT_MAX 69u /* "/mnt/" and 64 */
 /* "NAME=value", NAME of letters, digits and _, not beginning with a digit.
  * Returns 0 or -EINVAL. */
 int name_check_env(const char *entry, struct err *err);

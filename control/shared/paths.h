@@ -34,7 +34,8 @@
 #define AC_STEP_SOCK AC_RUN "/step.sock" /* acd's, for steps of builds */
 #define AC_STEPS AC_RUN "/steps" /* their runsc's state, and ID.pid of each */
 #define HOST_RESOLV_CONF AC_RUN "/resolv.conf" /* shown to every sandbox */
-#define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home,skills} */
+#define AC_MOUNTS AC_RUN "/mnt" /* <instance>/{workspace,home,skills,…} */
+#define AC_MNT "/mnt" /* in a sandbox: the mounts of its blueprint */
 #define AC_SKILLS "/usr/share/agent-skills" /* in a sandbox: <skill>/ */
 #define AC_GATE "/run/gate" /* readable for the gateway, which is not root */
 #define AC_GATE_SOCK AC_RUN "/gate.sock" /* its admin socket */

@@ -190,7 +190,7 @@ int instance_record_read(sqlite3_stmt *st, struct instance_record *ret,
 
 /* ---- the API's form ---- */
 
-/* Returns a stored array of strings; an empty one if it cannot be parsed. */
+/* Returns a stored array; an empty one if it cannot be parsed. */
 static json_t *stored_array(const char *text)
 {
 	json_t *v = text ? json_loads(text, 0, NULL) : NULL;
@@ -272,6 +272,8 @@ json_t *instance_record_json(const struct instance_record *r)
 
 	if (!all || !options || json_object_update(all, options) < 0 ||
 	    json_object_set_new(all, "paths", paths_json(r)) < 0 ||
+	    json_object_set_new(all, "mounts", stored_array(r->mounts_json)) <
+		    0 ||
 	    json_object_set_new(all, "project", project_hash(r)) < 0)
 		return NULL;
 	return json_incref(all);

@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* Version of the schema that has these fields: migrations in store_open.c. */
-#define INSTANCE_SCHEMA 7
+#define INSTANCE_SCHEMA 8
 /* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
@@ -53,6 +53,9 @@ struct instance_record {
 	/* {"hash", "text"} of the project's own blueprint that it runs with
 	 * (instance/project_use.h); NULL: none. */
 	char *project_json;
+	/* [{"from", "to", "mode", "dev", "ino"}], the mounts of its last run
+	 * that had any; NULL: none. dev and ino are signed, as above. */
+	char *mounts_json;
 	uint32_t host_uid,
 		host_gid; /* owner of the workspace's files outside */
 	char *container_id;
@@ -104,7 +107,8 @@ int instance_record_copy(struct instance_record *dst,
 	X(I64, runs)             \
 	X(I64, workspace_dev)    \
 	X(I64, workspace_ino)    \
-	X(STR, project_json)
+	X(STR, project_json)     \
+	X(STR, mounts_json)
 
 /* Binds the fields in their order, the name first, to parameters from 1 on.
  * Returns a result code of SQLite. @r must outlive the statement's use. */

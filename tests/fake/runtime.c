@@ -173,6 +173,11 @@ static int fake_start(struct runtime *rt, const struct runtime_spec *spec,
 	snprintf(f->workspace, sizeof(f->workspace), "%s", spec->workspace);
 	snprintf(f->skills, sizeof(f->skills), "%s",
 		 spec->skills ? spec->skills : "");
+	f->mounts[0] = '\0';
+	if (spec->n_mounts > 0)
+		snprintf(f->mounts, sizeof(f->mounts), "%s:%s at %s %s",
+			 spec->mnt, spec->mounts[0].from, spec->mounts[0].to,
+			 spec->mounts[0].ro ? "ro" : "rw");
 	f->memory = spec->memory;
 	op_new(rt, OP_START, arg)->fn.start = fn;
 	return 0;

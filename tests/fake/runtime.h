@@ -34,6 +34,7 @@ struct fake_runtime {
 	char removed[64]; /* the last */
 	char name[64], image[64], address[32];
 	char workspace[256], skills[256]; /* "": none */
+	char mounts[512]; /* "MNT:FROM at TO ro" of the first; "": none */
 	uint64_t memory;
 };
 

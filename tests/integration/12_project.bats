@@ -73,7 +73,7 @@ narrow() {
 		'egress: { use: [github] }' 'isolation: crun' \
 		'credentials: [{ name: github, mode: handover, env: T }]' \
 		'files: [{ path: .profile, text: evil }]' \
-		'resources: { memory: none }' 'mounts: [/]' 'live: true' \
+		'resources: { memory: none }' 'mounts: [{ from: /srv, to: /mnt/srv }]' 'live: true' \
 		'filesystem: { root: writable }' 'a: &a [*a]'; do
 		project "$line"
 		run "$AC" run . -- true </dev/null

@@ -11,8 +11,8 @@ setup_file() {
 }
 
 teardown_file() {
-	gone bad able
-	rm -rf "$AC_HOME"/blueprints/{begun,wrong,able,abler}
+	gone bad able shown shown2
+	rm -rf "$AC_HOME"/blueprints/{begun,wrong,able,abler,shows}
 }
 
 @test "a new blueprint is good, and differs from its parent by its description" {
@@ -114,4 +114,97 @@ END
 		ls /usr/share/agent-skills/review
 	is 'SKILL.md
 run.sh'
+}
+
+# shows MODE [FROM] - a blueprint that shows a directory at /mnt/docs
+shows() {
+	mkdir -p "$AC_HOME/blueprints/shows" "$docs"
+	cat >"$AC_HOME/blueprints/shows/blueprint.yaml" <<END
+version: 2
+extends: base
+mounts: [ { from: ${2:-$docs}, to: /mnt/docs, mode: $1 } ]
+END
+}
+
+# A directory beside $AC_HOME.
+docs=$AC_TEST_TMP/docs
+
+@test "a mount is read in each runtime, and nobody in the sandbox changes it" {
+	local kind
+	shows ro
+	echo 'the manual' >"$docs/manual"
+	chmod 600 "$docs/manual"
+	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2016,SC2086
+		run -0 "$AC" run shows shown $kind -- sh -c '
+			cd /mnt/docs && cat manual
+			echo more >>manual || echo kept
+			rm -f manual || echo kept
+			touch new || echo kept
+			mkdir /mnt/other || echo kept
+			mv /mnt/docs /mnt/moved || echo kept'
+		has 'the manual'
+		[ "$(grep -cx kept <<<"$output")" -eq 5 ]
+		lacks 'the agent writes to it'
+		[ "$(ls -A "$docs")" = manual ]
+		[ "$(cat "$docs/manual")" = 'the manual' ]
+	done
+	run -0 "$AC" inspect shown
+	[ "$(jq -c '.mounts | map([.from, .to, .mode])' <<<"$output")" = \
+		"[[\"$docs\",\"/mnt/docs\",\"ro\"]]" ]
+	run -0 "$AC" blueprint show shows --resolved
+	says 'to: /mnt/docs, mode: ro }.*shows/blueprint.yaml:3$'
+}
+
+@test "a live mount is the user's directory itself, and the start says so" {
+	local kind
+	shows live
+	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2086
+		run -0 "$AC" run shows shown $kind -- \
+			sh -c 'echo "from inside" >/mnt/docs/made'
+		has "mount: /mnt/docs is $docs, live"
+		[ "$(cat "$docs/made")" = 'from inside' ]
+		[ "$(stat -c %u "$docs/made")" = "$(stat -c %u "$docs")" ]
+		rm "$docs/made"
+	done
+	# A run without the mount has none.
+	sed -i '/^mounts/d' "$AC_HOME/blueprints/shows/blueprint.yaml"
+	run ! "$AC" run shows shown -- ls /mnt/docs
+	shows live
+	run -125 "$AC" run shows shown --disk 64m -- true
+	says 'disk limit cannot be kept for the live mounts'
+}
+
+@test "a mount never shows AC_HOME, and follows no link" {
+	local from
+	for from in "$AC_HOME" "$AC_HOME/run" "$(dirname "$AC_HOME")"; do
+		shows ro "$from"
+		run -125 "$AC" run shows shown2 -- ls /mnt/docs
+		says "would show ac's own state"
+	done
+	shows ro
+	rm -rf "$docs"
+	ln -s "$AC_HOME" "$docs"
+	run -125 "$AC" run shows shown2 -- ls /mnt/docs
+	says 'leads through a link'
+	rm "$docs"
+	run -125 "$AC" run shows shown2 -- ls /mnt/docs
+	says "mount $docs \(/mnt/docs\): there is no such directory: make it"
+	touch "$docs"
+	run -125 "$AC" run shows shown2 -- ls /mnt/docs
+	says 'is not a directory'
+	rm "$docs"
+	# None of them has left an instance.
+	run -1 "$AC" inspect shown2
+}
+
+@test "a link that an agent made in a live mount is no workspace" {
+	shows live
+	mkdir -p "$AC_TEST_TMP/private"
+	run -0 "$AC" run shows shown -- \
+		ln -s "$AC_TEST_TMP/private" /mnt/docs/way
+	run -125 "$AC" run base shown2 --workspace "$docs/way" -- true
+	says "a link that the instance 'shown' can change"
+	rm -rf "$docs" "$AC_TEST_TMP/private"
 }

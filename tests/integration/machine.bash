@@ -26,7 +26,7 @@ machine_picture() {
 # to tests/fresh, which may run beside.
 machine_clear() {
 	local ns=$1-world pid point device
-	docker rm -f "$1" "$1-2" >/dev/null 2>&1
+	docker rm -f "$1" "$1-2" >/dev/null 2>&1 || true
 	# By the pids that it wrote down, unless they are another's by now.
 	[ ! -e "$2/tmp/world/pids" ] || while read -r pid; do
 		! grep -qa tests/fake/ "/proc/$pid/cmdline" 2>/dev/null ||
@@ -36,7 +36,7 @@ machine_clear() {
 		kill -KILL "$pid"
 	done
 	[ ! -e "/run/netns/$ns" ] || ip netns del "$ns"
-	ip link del "w-${1:0:12}" 2>/dev/null
+	ip link del "w-${1:0:12}" 2>/dev/null || true
 	while read -r point; do
 		umount -l "$point"
 	done < <(awk -v dir="$2/" 'index($5, dir "tmp/") == 1 ||

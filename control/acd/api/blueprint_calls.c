@@ -43,6 +43,21 @@ static json_t *start_put(const struct blueprint *bp, json_t *j)
 	return NULL;
 }
 
+static json_t *mounts_json(const struct blueprint *bp)
+{
+	json_t *all = json_array();
+
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		const struct blueprint_mount *m = &bp->mounts[i];
+
+		json_array_append_new(all, json_pack("{s:o, s:s, s:s}", "from",
+						     jsonx_text(m->from), "to",
+						     m->to, "mode",
+						     m->live ? "live" : "ro"));
+	}
+	return all;
+}
+
 static json_t *keys_json(const struct acd *acd, const struct blueprint *bp)
 {
 	return json_pack("{s:s, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:s, s:s,"
@@ -69,6 +84,8 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 				 build_size(acd->builds, bp->image) :
 				 0;
 
+	if (j)
+		json_object_set_new(j, "mounts", mounts_json(bp));
 	if (j)
 		json_object_set_new(j, "image_bytes",
 				    bytes ? json_integer((json_int_t)bytes) :

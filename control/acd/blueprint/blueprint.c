@@ -37,6 +37,7 @@ void blueprint_done(struct blueprint *bp)
 	strv_done(&bp->skill_paths);
 	blueprint_files_done(bp);
 	blueprint_skills_done(bp);
+	blueprint_mounts_done(bp);
 	egress_done(&bp->egress);
 	blueprint_build_done(&bp->build);
 	credentials_done(&bp->credentials);

@@ -57,10 +57,12 @@
  *				 # for the agent; use: presets, see preset.h
  *	skills: { folders: [skills/review], paths: [.x/skills] } # folders
  *				 # beside this file, shown read-only
+ *	mounts: [ { from: ~/docs, to: /mnt/docs, mode: ro } ] # or live:
+ *				 # directories of the user's
  *
  * Version 1 has command, shell, workdir and env at the top, limits and presets
  * instead of resources and use, and none of extends, args, headless, resume,
- * result, files, prompt and skills.
+ * result, files, prompt, skills and mounts.
  */
 #ifndef CONTROL_ACD_BLUEPRINT_BLUEPRINT_H
 #define CONTROL_ACD_BLUEPRINT_BLUEPRINT_H
@@ -83,6 +85,7 @@
 #define BLUEPRINT_PATH_MAX 512u /* bytes, of a file in the home */
 #define BLUEPRINT_PATHS_MAX 8u /* of the prompt, or for skills */
 #define BLUEPRINT_SKILLS_MAX 16u
+#define BLUEPRINT_MOUNTS_MAX 16u
 
 /* What a blueprint may have: the tables that it is read by. */
 #define BLUEPRINT_SCHEMA_TITLE "A blueprint of ac, see ac-blueprint(5)"
@@ -103,6 +106,12 @@ struct blueprint_skill {
 	char *name; /* the last part of @folder */
 	char *dir; /* of the blueprint that names it */
 	char *folder; /* below that, without ".." */
+};
+/* A directory of the user's, which is shown in the sandbox. */
+struct blueprint_mount {
+	char *from; /* "/…" or "~/…", without ".." */
+	char *to; /* AC_MNT/NAME */
+	bool live; /* the agent may write to it */
 };
 /* How the image is built: what its recipe has (control/acd/install/recipe.h), and
  * what the steps of its build may reach and take. */
@@ -140,6 +149,8 @@ struct blueprint {
 	struct blueprint_skill *skills;
 	size_t n_skills;
 	struct strv skill_paths; /* folders of the home where they are shown */
+	struct blueprint_mount *mounts;
+	size_t n_mounts;
 	struct strv blocked_paths; /* relative to the workspace, no ".." */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
 	uint64_t disk, output; /* bytes; 0: none */
@@ -165,6 +176,11 @@ void blueprint_files_done(struct blueprint *bp);
 /* The same for skills. */
 void blueprint_skill_done(struct blueprint_skill *s);
 void blueprint_skills_done(struct blueprint *bp);
+/* The same for mounts. */
+void blueprint_mount_done(struct blueprint_mount *m);
+void blueprint_mounts_done(struct blueprint *bp);
+/* Returns true if the agent may write to one of its mounts. */
+bool blueprint_mounts_live(const struct blueprint *bp);
 /* Parses @text (borrowed); @file is for messages. What it extends is read from
  * the folders of blueprints. Returns 0, and the caller releases @ret with
  * blueprint_done(); or -EINVAL with a position, or -ENOMEM, with @ret

@@ -129,6 +129,12 @@ extern const struct schema blueprint_skills_is;
 int blueprint_read_skills(const struct blueprint_place *p,
 			  const struct yaml_node *n);
 
+/* ---- mount_keys.c ---- */
+
+extern const struct schema blueprint_mounts_is;
+int blueprint_read_mounts(const struct blueprint_place *p,
+			  const struct yaml_node *n);
+
 /* ---- home_keys.c ---- */
 
 extern const struct schema blueprint_home_path_is, blueprint_home_paths_is,

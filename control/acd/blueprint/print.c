@@ -502,6 +502,25 @@ static void put_skills(struct printer *p)
 	put_list(p, "skills", "paths", &bp->skill_paths);
 }
 
+static void put_mounts(struct printer *p)
+{
+	const struct blueprint *bp = p->bp;
+
+	print_from_none(p);
+	if (bp->n_mounts > 0)
+		print_put(p, "mounts:\n");
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		const struct blueprint_mount *m = &bp->mounts[i];
+
+		print_from_item(p, "mounts", m->to);
+		print_put(p, "  - { from: ");
+		print_word(p, m->from);
+		print_put(p, ", to: ");
+		print_word(p, m->to);
+		print_put(p, ", mode: %s }\n", m->live ? "live" : "ro");
+	}
+}
+
 int blueprint_print(const struct blueprint *bp, struct buf *out,
 		    struct print_lines *lines)
 {
@@ -520,5 +539,6 @@ int blueprint_print(const struct blueprint *bp, struct buf *out,
 	put_files(&p);
 	put_prompt(&p);
 	put_skills(&p);
+	put_mounts(&p);
 	return p.rc;
 }

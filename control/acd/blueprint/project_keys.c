@@ -286,6 +286,7 @@ const struct project_row project_rows[] = {
 	REFUSED("egress.allow", REACH),
 	REFUSED("egress.limits", "only the gateway can compare them"),
 	REFUSED("credentials", "which of them it gets is the user's choice"),
+	REFUSED("mounts", "they show directories of yours to the agent"),
 	REFUSED("files", "they are settings of the agent, in its home"),
 	ADDED("prompt.text", "below that of the parent", check_prompt),
 	REFUSED("prompt.paths", "they are files in the agent's home"),

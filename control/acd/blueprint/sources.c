@@ -34,7 +34,7 @@ static const struct {
 	{ "egress.use", ADDS },      { "egress.allow", ADDS },
 	{ "egress.deny", ADDS },     { "credentials", EDITS },
 	{ "files", EDITS },          { "skills", MERGES },
-	{ "skills.folders", EDITS },
+	{ "skills.folders", EDITS }, { "mounts", EDITS },
 };
 
 /* Keys of version 1 that have another name or place in version 2. */
@@ -120,7 +120,7 @@ static int put(struct blueprint_sources *s, const char *key, const char *file,
 	return 0;
 }
 
-/* Returns what names an item of the list @key: its text, or its name or path; of
+/* Returns what names an item of the list @key: its text, or its name, path or target; of
  * a skill the last part. */
 static const char *item_name(const char *key, const struct yaml_node *n)
 {
@@ -131,6 +131,8 @@ static const char *item_name(const char *key, const struct yaml_node *n)
 		is = yaml_child(n, "name");
 		if (!is)
 			is = yaml_child(n, "path");
+		if (!is)
+			is = yaml_child(n, "to");
 	}
 	if (!is || is->kind != YAML_SCALAR)
 		return "";

@@ -133,6 +133,7 @@ static const struct blueprint_key keys1[] = {
 	{ { "files", NULL }, refuse_new },
 	{ { "prompt", NULL }, refuse_new },
 	{ { "skills", NULL }, refuse_new },
+	{ { "mounts", NULL }, refuse_new },
 };
 static const struct blueprint_key keys2[] = {
 	{ { "version", &version2_number }, read_version },
@@ -145,6 +146,7 @@ static const struct blueprint_key keys2[] = {
 	{ { "files", &blueprint_files_is }, blueprint_read_files },
 	{ { "prompt", &blueprint_prompt_is }, blueprint_read_prompt },
 	{ { "skills", &blueprint_skills_is }, blueprint_read_skills },
+	{ { "mounts", &blueprint_mounts_is }, blueprint_read_mounts },
 	{ { "limits", NULL }, refuse_renamed },
 	{ { "command", NULL }, refuse_moved },
 	{ { "shell", NULL }, refuse_moved },

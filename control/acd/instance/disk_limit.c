@@ -211,6 +211,14 @@ int instance_disk_check(struct instance *in, struct err *err)
 	SCOPED_STR advice = NULL;
 	struct err why = { 0 };
 
+	if (instance_disk_wanted(in) > 0 && blueprint_mounts_live(&in->bp)) {
+		err_set(&why, -ENOTSUP,
+			"a disk limit cannot be kept for the live mounts of "
+			"blueprint '%s': let them be ro, or have no limit",
+			in->rec.blueprint);
+		refused(in, &why, &why);
+		return err_set(err, why.code, "%s", why.msg);
+	}
 	if (instance_disk_wanted(in) == 0 || !in->rec.workspace ||
 	    in->rec.workspace_ro)
 		return 0;

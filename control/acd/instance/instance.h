@@ -191,6 +191,7 @@ void instance_event_free(struct instance_event *e); /* NULL is fine */
  * mend. */
 #define INSTANCE_NO_IMAGE (-ENOPKG)
 #define INSTANCE_NO_WORKSPACE (-EDESTADDRREQ)
+#define INSTANCE_NO_MOUNTS (-ENODEV)
 
 /* Starts a sandbox and in it the main process; if the instance is stopping,
  * waits for that. Takes ownership of what @o has, on failure too. Returns 0 or

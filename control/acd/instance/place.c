@@ -8,7 +8,23 @@
 
 #include "control/acd/instance/project_use.h"
 #include "control/acd/storage/mounts.h"
+#include "control/shared/json.h"
 #include "lib/file.h"
+
+/* Fails with INSTANCE_NO_MOUNTS if the client has to send one. */
+static int mounts_check(const struct instance *in, struct err *err)
+{
+	for (size_t i = 0; i < in->bp.n_mounts; i++) {
+		const struct blueprint_mount *m = &in->bp.mounts[i];
+
+		if (!mounts_has_extra(in->rec.name, m->to))
+			return err_set(err, INSTANCE_NO_MOUNTS,
+				       "%s, which blueprint '%s' shows at %s, "
+				       "was not passed on to ac-host",
+				       m->from, in->rec.blueprint, m->to);
+	}
+	return 0;
+}
 
 /* Refuses what the client can mend, before anything is changed. */
 int instance_check(struct instance *in, struct err *err)
@@ -28,7 +44,8 @@ int instance_check(struct instance *in, struct err *err)
 		return err_set(err, INSTANCE_NO_WORKSPACE,
 			       "the workspace %s was not passed on to ac-host",
 			       in->rec.workspace);
-	return instance_disk_check(in, err);
+	rc = mounts_check(in, err);
+	return rc < 0 ? rc : instance_disk_check(in, err);
 }
 
 /* Makes one directory, 0700, owned by the user. What has its name must be a
@@ -63,8 +80,39 @@ static int dirs_make(const struct instance *in, struct err *err)
 	return rc;
 }
 
+/* Records what this run is shown. A run without mounts keeps what was recorded,
+ * since what an agent has written stays. */
+static int mounts_record(struct instance *in, const struct mounts_extra *v,
+			 struct err *err)
+{
+	const struct blueprint *bp = &in->bp;
+	SCOPED_JSON all = json_array();
+	char *text;
+
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		const struct blueprint_mount *m = &bp->mounts[i];
+
+		if (json_array_append_new(
+			    all, json_pack("{s:o, s:s, s:s, s:I, s:I}", "from",
+					   jsonx_text(m->from), "to", m->to,
+					   "mode", m->live ? "live" : "ro",
+					   "dev", (json_int_t)v[i].dev, "ino",
+					   (json_int_t)v[i].ino)) < 0)
+			return err_nomem(err);
+	}
+	if (bp->n_mounts == 0)
+		return 0;
+	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+	if (!text)
+		return err_nomem(err);
+	free(in->rec.mounts_json);
+	in->rec.mounts_json = text;
+	return 0;
+}
+
 static int mounts_make(struct instance *in, struct err *err)
 {
+	struct mounts_extra extras[BLUEPRINT_MOUNTS_MAX] = { 0 };
 	const struct mounts_spec mounts = {
 		.name = in->rec.name,
 		.host_uid = in->rec.host_uid,
@@ -72,13 +120,21 @@ static int mounts_make(struct instance *in, struct err *err)
 		.external = in->rec.workspace,
 		.workspace_ro = in->rec.workspace_ro,
 		.disk = instance_disk_is_file(in),
+		.extras = extras,
+		.n_extras = in->bp.n_mounts,
 		.blocked = &in->bp.blocked_paths,
 	};
 	struct mounts_paths *ret = in->paths;
 	int rc = dirs_make(in, err);
 
+	for (size_t i = 0; i < in->bp.n_mounts; i++) {
+		extras[i].to = in->bp.mounts[i].to;
+		extras[i].ro = !in->bp.mounts[i].live;
+	}
 	if (rc == 0)
 		rc = mounts_prepare(&mounts, ret, err);
+	if (rc == 0)
+		rc = mounts_record(in, extras, err);
 	/* A directory that was writable once keeps what was written, also if it
 	 * is read-only now. */
 	if (rc == 0 && ret->workspace_ino != 0 && !in->rec.workspace_ro) {

@@ -29,10 +29,35 @@ static void sandbox_started(void *arg, int link_fd, const char *id,
 	step_done(in, failed.code < 0 ? &failed : NULL);
 }
 
+/* The mounts of the user's directories: paths of ac-host, of which each has a
+ * buffer of its own. */
+struct extra_paths {
+	struct runtime_mount v[BLUEPRINT_MOUNTS_MAX];
+	char from[BLUEPRINT_MOUNTS_MAX][PATH_MAX];
+	char mnt[PATH_MAX];
+};
+
+static struct extra_paths *extra_paths_new(const struct instance *in)
+{
+	struct extra_paths *p = calloc(1, sizeof(*p));
+
+	for (size_t i = 0; p && i < in->bp.n_mounts; i++) {
+		const struct blueprint_mount *m = &in->bp.mounts[i];
+
+		mounts_extra_path(in->rec.name, m->to, p->from[i]);
+		p->v[i] = (struct runtime_mount){ p->from[i], m->to, !m->live };
+	}
+	if (p)
+		mounts_mnt_path(in->rec.name, p->mnt);
+	return p;
+}
+
 static int sandbox_start(struct instance *in, const char *image)
 {
 	struct runtime *rt = in->is->rt;
 	char skills[PATH_MAX];
+	struct extra_paths *extra = in->bp.n_mounts > 0 ? extra_paths_new(in) :
+							  NULL;
 	const struct runtime_spec spec = {
 		.name = in->rec.name,
 		.image = image,
@@ -42,6 +67,9 @@ static int sandbox_start(struct instance *in, const char *image)
 		.workspace_ro = in->rec.workspace && in->rec.workspace_ro,
 		.home = in->paths->home,
 		.skills = instance_skills(in, skills),
+		.mnt = extra ? extra->mnt : NULL,
+		.mounts = extra ? extra->v : NULL,
+		.n_mounts = extra ? in->bp.n_mounts : 0,
 		.cpu_milli = in->rec.cpu_milli,
 		.memory = in->rec.memory,
 		.pids = in->rec.pids,
@@ -51,8 +79,13 @@ static int sandbox_start(struct instance *in, const char *image)
 		.tmp_noexec = in->bp.tmp_noexec,
 		.covered = in->bp.blocked_paths.n > 0,
 	};
+	int rc;
 
-	return rt->ops->start(rt, &spec, sandbox_started, in);
+	rc = extra || in->bp.n_mounts == 0 ?
+		     rt->ops->start(rt, &spec, sandbox_started, in) :
+		     -ENOMEM;
+	free(extra);
+	return rc;
 }
 
 int instance_sandbox_begin(struct instance *in, struct err *err)

@@ -290,11 +290,13 @@ static struct transaction *transaction_new(struct instances *is,
 	return t;
 }
 
-/* Drops the directory that was sent before if it is another one. */
+/* Drops the directories that were sent before if they are others. */
 static void judge_workspace(const struct transaction_ask *ask)
 {
 	const char *name = ask->record->name;
 
+	if (!ask->mounts_sent)
+		mounts_forget_extras(name);
 	if (ask->workspace_ino != 0)
 		mounts_keep_external(name, ask->workspace_dev,
 				     ask->workspace_ino);

@@ -37,6 +37,7 @@ struct transaction_ask {
 	 * another one waits, it is dropped. */
 	dev_t workspace_dev;
 	ino_t workspace_ino;
+	bool mounts_sent; /* else descriptors for mounts that wait are dropped */
 };
 
 /* @in is the instance that runs, or NULL after a failure. */

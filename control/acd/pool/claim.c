@@ -135,7 +135,8 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 		p->look_at_ms = 0;
 		pool_wake(p);
 	}
-	if (!k || k->off || bp->pool == 0)
+	/* It may have got what needs mounts since the last reading. */
+	if (!k || k->off || !kind_is_wanted(bp))
 		return false;
 	miss = why_not(p, k, r);
 	if (miss < 0 &&

@@ -68,6 +68,7 @@ static const char *kind_off(const struct blueprint *bp)
 	return bp->disk > 0            ? "its blueprint has a disk limit" :
 	       bp->blocked_paths.n > 0 ? "its blueprint has blocked_paths" :
 	       bp->n_skills > 0        ? "its blueprint has skills" :
+	       bp->n_mounts > 0        ? "its blueprint has mounts" :
 					 NULL;
 }
 

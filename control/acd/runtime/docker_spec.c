@@ -47,6 +47,14 @@ static json_t *mounts_json(const struct runtime_spec *spec)
 	if (list && spec->skills)
 		json_array_append_new(list, mount_json(spec->skills, AC_SKILLS,
 						       true));
+	if (list && spec->mnt)
+		json_array_append_new(list,
+				      mount_json(spec->mnt, AC_MNT, true));
+	for (size_t i = 0; list && i < spec->n_mounts; i++) {
+		const struct runtime_mount *m = &spec->mounts[i];
+
+		json_array_append_new(list, mount_json(m->from, m->to, m->ro));
+	}
 	return list;
 }
 

@@ -33,6 +33,7 @@ const struct runsc_place runsc_places[] = {
 	{ "etc/ld.so.preload", true, PRELOAD_LIST },
 	{ "home", false, NULL },
 	{ "home/node", false, NULL },
+	{ "mnt", false, NULL },
 	{ "proc", false, NULL },
 	{ "run", false, NULL },
 	{ "sys", false, NULL },
@@ -150,6 +151,13 @@ static json_t *mounts_json(const struct runsc_spec *s)
 	if (w->skills)
 		mount_add(list, "bind", w->skills, AC_SKILLS,
 			  "rbind,rprivate,ro,nosuid,nodev");
+	if (w->mnt)
+		mount_add(list, "bind", w->mnt, AC_MNT,
+			  "rbind,rprivate,ro,nosuid,nodev");
+	for (size_t i = 0; i < w->n_mounts; i++)
+		mount_add(list, "bind", w->mounts[i].from, w->mounts[i].to,
+			  w->mounts[i].ro ? "rbind,rprivate,ro,nosuid,nodev" :
+					    "rbind,rprivate,rw,nosuid,nodev");
 	/* Has setuid files for the vault's user, so not nosuid. */
 	bind_add(list, VAULT, VAULT, true);
 	snprintf(path, sizeof(path), "%s/hosts", s->bundle);

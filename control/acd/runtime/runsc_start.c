@@ -25,7 +25,7 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-#define WANT_TEXTS 8u
+#define WANT_TEXTS (9u + 2 * RUNTIME_MOUNTS_MAX)
 #define PID_TEXT_MAX 32u
 #define WHY_TEXT 200 /* characters of an error, before the last stderr */
 #define START_LIMIT_MS 60000u
@@ -34,6 +34,7 @@
 /* A copy of a spec that outlives its call. */
 struct runsc_want {
 	struct runtime_spec spec;
+	struct runtime_mount mounts[RUNTIME_MOUNTS_MAX];
 	char *text[WANT_TEXTS]; /* its strings */
 	size_t n;
 };
@@ -61,6 +62,21 @@ static int text_keep(struct runsc_want *w, const char **at)
 	return 0;
 }
 
+/* Copies the mounts, with their paths. */
+static int mounts_keep(struct runsc_want *w)
+{
+	int rc = w->spec.n_mounts <= RUNTIME_MOUNTS_MAX ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < w->spec.n_mounts; i++) {
+		w->mounts[i] = w->spec.mounts[i];
+		rc = text_keep(w, &w->mounts[i].from);
+		if (rc == 0)
+			rc = text_keep(w, &w->mounts[i].to);
+	}
+	w->spec.mounts = w->mounts;
+	return rc;
+}
+
 static struct runsc_want *want_new(const struct runtime_spec *spec)
 {
 	struct runsc_want *w = calloc(1, sizeof(*w));
@@ -75,7 +91,8 @@ static struct runsc_want *want_new(const struct runtime_spec *spec)
 	    text_keep(w, &w->spec.workspace) == 0 &&
 	    text_keep(w, &w->spec.home) == 0 &&
 	    text_keep(w, &w->spec.skills) == 0 &&
-	    text_keep(w, &w->spec.runtime) == 0)
+	    text_keep(w, &w->spec.mnt) == 0 &&
+	    text_keep(w, &w->spec.runtime) == 0 && mounts_keep(w) == 0)
 		return w;
 	want_free(w);
 	return NULL;

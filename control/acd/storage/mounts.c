@@ -31,10 +31,12 @@
 #define PEERS_MAX 16u /* connections without a message yet */
 #define PEER_LIMIT_MS 10000u /* for the message */
 
-/* A workspace that was sent and waits for its run, or is in use by one. */
+/* A directory that was sent and waits for its run, or is in use by one. */
 struct external {
 	struct external *next;
 	char name[AC_NAME_MAX + 1];
+	char to[NAME_MOUNT_MAX + 1]; /* of a blueprint's mount; "": the
+				      * workspace */
 	int fd; /* -1 when mounted */
 	bool ro;
 };
@@ -57,38 +59,39 @@ static struct {
 	unsigned limit_ms;
 } mounts = { .listen_fd = -1, .limit_ms = PEER_LIMIT_MS };
 
-static struct external *external_find(const char *name)
+static struct external *external_find(const char *name, const char *to)
 {
 	struct external *x = mounts.externals;
 
-	while (x && strcmp(x->name, name) != 0)
+	while (x && (strcmp(x->name, name) != 0 || strcmp(x->to, to) != 0))
 		x = x->next;
 	return x;
 }
 
-static void external_drop(const char *name)
+static void external_drop(const struct external *x)
 {
 	struct external **at = &mounts.externals;
 
-	while (*at && strcmp((*at)->name, name) != 0)
+	while (*at && *at != x)
 		at = &(*at)->next;
 	if (*at) {
-		struct external *x = *at;
+		struct external *gone = *at;
 
-		*at = x->next;
+		*at = gone->next;
 		mounts.n_externals--;
-		if (x->fd >= 0)
-			close(x->fd);
-		free(x);
+		if (gone->fd >= 0)
+			close(gone->fd);
+		free(gone);
 	}
 }
 
 /* Takes ownership of @fd, also on failure. */
-static int external_add(const char *name, int fd, bool ro, struct err *err)
+static int external_add(const char *name, const char *to, int fd, bool ro,
+			struct err *err)
 {
 	struct external *x;
 
-	external_drop(name);
+	external_drop(external_find(name, to));
 	x = mounts.n_externals < MOUNTS_EXTERNAL_MAX ? calloc(1, sizeof(*x)) :
 						       NULL;
 	if (!x) {
@@ -96,6 +99,7 @@ static int external_add(const char *name, int fd, bool ro, struct err *err)
 		return err_set(err, -ENOSPC, "too many workspaces wait");
 	}
 	snprintf(x->name, sizeof(x->name), "%s", name);
+	snprintf(x->to, sizeof(x->to), "%s", to);
 	x->fd = fd;
 	x->ro = ro;
 	x->next = mounts.externals;
@@ -108,7 +112,7 @@ static int external_add(const char *name, int fd, bool ro, struct err *err)
 static int message_take(const char *text, size_t len, int *fd, struct err *err)
 {
 	json_t *msg = NULL;
-	const char *name;
+	const char *name, *to = "";
 	struct stat st;
 	int ro = 0, rc;
 
@@ -118,17 +122,18 @@ static int message_take(const char *text, size_t len, int *fd, struct err *err)
 	if (*fd < 0)
 		return err_set(err, -EINVAL, "the message has no descriptor");
 	if (fstat(*fd, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR,
-			       "the workspace is not a directory");
+		return err_set(err, -ENOTDIR, "it is not a directory");
 	msg = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	if (json_unpack(msg, "{s:s, s?b !}", "instance", &name, "readonly",
-			&ro) < 0)
+	if (json_unpack(msg, "{s:s, s?b, s?s !}", "instance", &name, "readonly",
+			&ro, "to", &to) < 0 ||
+	    (*to && !name_is_mount(to)))
 		rc = err_set(err, -EINVAL,
-			     "want {\"instance\": name, \"readonly\": bool}");
+			     "want {\"instance\": name, \"readonly\": bool, "
+			     "\"to\": \"" AC_MNT "/…\"}");
 	else
 		rc = name_check_instance(name, err);
 	if (rc == 0)
-		rc = external_add(name, fd_take(fd), ro, err);
+		rc = external_add(name, to, fd_take(fd), ro, err);
 	json_decref(msg);
 	return rc;
 }
@@ -305,7 +310,7 @@ void mounts_done(void)
 	if (mounts.run[0])
 		run_each(mounts_release);
 	while (mounts.externals)
-		external_drop(mounts.externals->name);
+		external_drop(mounts.externals);
 	loop_del(mounts.listener);
 	mounts.listener = NULL;
 	fd_closep(&mounts.listen_fd);
@@ -337,11 +342,50 @@ void mounts_skills_path(const char *name, char ret[PATH_MAX])
 	snprintf(ret, PATH_MAX, "%s/%s/skills", mounts.run, name);
 }
 
-void mounts_release(const char *name)
+void mounts_mnt_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/mnt", mounts.run, name);
+}
+
+void mounts_extra_path(const char *name, const char *to, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "%s/%s/mounts%s", mounts.run, name,
+		 to + strlen(AC_MNT));
+}
+
+/* Undoes what is in the folder @leaf of @name, and removes it. */
+static void release_all(const char *name, const char *leaf)
 {
 	char path[PATH_MAX];
+	DIR *dir;
 
-	external_drop(name);
+	snprintf(path, sizeof(path), "%s/%s/%s", mounts.run, name, leaf);
+	dir = opendir(path);
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		char below[sizeof(path)];
+		int n = snprintf(below, sizeof(below), "%s/%s", leaf,
+				 d->d_name);
+
+		if (d->d_name[0] != '.' && n > 0 && (size_t)n < sizeof(below))
+			release_one(name, below);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(path);
+}
+
+void mounts_release(const char *name)
+{
+	struct external *x = mounts.externals, *next;
+	char path[PATH_MAX];
+
+	for (; x; x = next) {
+		next = x->next;
+		if (strcmp(x->name, name) == 0)
+			external_drop(x);
+	}
+	release_all(name, "mounts");
+	release_all(name, "mnt");
 	release_one(name, "workspace");
 	release_one(name, "home");
 	release_one(name, "disk");
@@ -403,7 +447,7 @@ static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 static int mount_external(const struct mounts_spec *spec,
 			  struct mounts_paths *ret, struct err *err)
 {
-	struct external *x = external_find(spec->name);
+	struct external *x = external_find(spec->name, "");
 	struct stat st;
 	int rc;
 
@@ -418,6 +462,34 @@ static int mount_external(const struct mounts_spec *spec,
 		      ret->workspace, err);
 	if (rc == 0)
 		fd_closep(&x->fd); /* the mount keeps it alive */
+	return rc;
+}
+
+static int mount_extra(const struct mounts_spec *spec, struct mounts_extra *e,
+		       struct err *err)
+{
+	struct external *x = external_find(spec->name, e->to);
+	SCOPED_STR leaf = str_printf("mounts%s", e->to + strlen(AC_MNT));
+	SCOPED_STR place = str_printf("%s/%s%s", mounts.run, spec->name, e->to);
+	char path[PATH_MAX];
+	struct stat st;
+	int rc;
+
+	if (!leaf || !place)
+		return err_nomem(err);
+	if (!x || x->fd < 0)
+		return err_set(err, -ENOENT,
+			       "the directory for %s was not sent", e->to);
+	if (fstat(x->fd, &st) < 0)
+		return err_sys(err, "the directory for %s", e->to);
+	e->dev = st.st_dev;
+	e->ino = st.st_ino;
+	rc = file_mkdir_p(place, 0755);
+	if (rc < 0)
+		return err_set(err, rc, "mkdir %s: %s", place, err_text(rc));
+	rc = mount_at(x->fd, spec, leaf, e->ro || x->ro, path, err);
+	if (rc == 0)
+		fd_closep(&x->fd);
 	return rc;
 }
 
@@ -437,6 +509,8 @@ int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 				   err);
 	if (rc == 0)
 		rc = mount_own(spec, "home", false, ret->home, err);
+	for (size_t i = 0; rc == 0 && i < spec->n_extras; i++)
+		rc = mount_extra(spec, &spec->extras[i], err);
 	if (rc < 0)
 		mounts_release(spec->name);
 	return rc;
@@ -450,9 +524,27 @@ char *mounts_uncovered(const char *name, const struct strv *blocked)
 	return blocked_missing(path, blocked);
 }
 
+bool mounts_has_extra(const char *name, const char *to)
+{
+	const struct external *x = external_find(name, to);
+
+	return x && x->fd >= 0;
+}
+
+void mounts_forget_extras(const char *name)
+{
+	struct external *x = mounts.externals, *next;
+
+	for (; x; x = next) {
+		next = x->next;
+		if (x->to[0] && x->fd >= 0 && strcmp(x->name, name) == 0)
+			external_drop(x);
+	}
+}
+
 bool mounts_has_external(const char *name)
 {
-	const struct external *x = external_find(name);
+	const struct external *x = external_find(name, "");
 
 	return x && x->fd >= 0;
 }
@@ -460,17 +552,17 @@ bool mounts_has_external(const char *name)
 void mounts_forget_external(const char *name)
 {
 	if (mounts_has_external(name))
-		external_drop(name);
+		external_drop(external_find(name, ""));
 }
 
 void mounts_keep_external(const char *name, dev_t dev, ino_t ino)
 {
-	const struct external *x = external_find(name);
+	const struct external *x = external_find(name, "");
 	struct stat st;
 
 	if (x && x->fd >= 0 &&
 	    (fstat(x->fd, &st) < 0 || st.st_dev != dev || st.st_ino != ino))
-		external_drop(name);
+		external_drop(x);
 }
 
 const char *mounts_idmap_problem(void)

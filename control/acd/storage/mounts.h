@@ -13,6 +13,10 @@
  * machine. It serves one run and is dropped by mounts_release(); the client
  * sends it again for the next run.
  *
+ * Further directories of the user's (`mounts` of a blueprint) come and go the
+ * same way. Each is mounted at AC_MOUNTS/<instance>/mounts/NAME for AC_MNT/NAME;
+ * beside it, mnt/NAME is the empty directory over which a sandbox mounts it.
+ *
  * Before the sandbox exists, blocked paths of a workspace are covered by an
  * empty file or directory, mounted over them in ac-host's mount. Nothing is
  * written to the user's directory, and the cover goes with the mount. Each
@@ -34,6 +38,15 @@
 
 #define MOUNTS_EXTERNAL_MAX 1024u /* descriptors kept at once */
 
+/* One of the `mounts` of a blueprint. */
+struct mounts_extra {
+	const char *to; /* AC_MNT/NAME, by name_is_mount(); borrowed */
+	bool ro;
+	/* Set by mounts_prepare(): the directory of the user's. */
+	dev_t dev;
+	ino_t ino;
+};
+
 struct mounts_spec {
 	const char *name; /* instance, checked by name_check_instance() */
 	uint32_t host_uid, host_gid; /* owner of the files outside */
@@ -41,6 +54,8 @@ struct mounts_spec {
 	bool workspace_ro;
 	bool disk; /* its own directories are in the disk.img that is mounted
 		    * at mounts_disk_path() */
+	struct mounts_extra *extras;
+	size_t n_extras;
 	const struct strv *blocked; /* paths of the workspace to cover; NULL:
 				     * none */
 };
@@ -64,9 +79,9 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 void mounts_set_limit(unsigned ms);
 void mounts_done(void); /* unmounts all; harmless when not initialised */
 
-/* Makes both mounts. <state>/<name>/{workspace,home} must exist, except the
+/* Makes all mounts. <state>/<name>/{workspace,home} must exist, except the
  * workspace if it is external. Mounts of the same name are replaced. Returns 0;
- * -ENOENT if it is external and no descriptor was sent; -ELOOP if a link is in
+ * -ENOENT if no descriptor was sent for one of the user's; -ELOOP if a link is in
  * the way of a blocked path; another negative errno. A failure releases all. */
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err);
@@ -77,7 +92,7 @@ char *mounts_uncovered(const char *name, const struct strv *blocked);
 /* Renames the mounts of @name to @to, after mounts_release() of @to. Returns 0
  * or a negative errno. */
 int mounts_rename(const char *name, const char *to);
-/* Unmounts both mounts and the disk.img, and drops the descriptor. Nothing
+/* Unmounts all mounts and the disk.img, and drops the descriptor. Nothing
  * there is fine. */
 void mounts_release(const char *name);
 /* Writes where the disk.img of @name is to be mounted during a run (disk.h).
@@ -88,6 +103,14 @@ void mounts_home_path(const char *name, char ret[PATH_MAX]);
 /* Writes where the skills of @name are during a run: a directory, no mount. Does
  * not make it. */
 void mounts_skills_path(const char *name, char ret[PATH_MAX]);
+/* Writes where the mount at @to, AC_MNT/NAME, is during a run; and where the
+ * empty directories for all of them are. Make neither. */
+void mounts_extra_path(const char *name, const char *to, char ret[PATH_MAX]);
+void mounts_mnt_path(const char *name, char ret[PATH_MAX]);
+/* Returns true if a descriptor for the mount of @name at @to waits. */
+bool mounts_has_extra(const char *name, const char *to);
+/* Drops the descriptors that wait for mounts of @name. */
+void mounts_forget_extras(const char *name);
 /* Returns true if a descriptor for @name has come and waits for its run. */
 bool mounts_has_external(const char *name);
 /* Drops the descriptor that waits: the next run uses another directory. */

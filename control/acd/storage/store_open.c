@@ -86,6 +86,8 @@ static const char *const migrations[] = {
 	" resolved TEXT NOT NULL,"
 	" approved_at INTEGER NOT NULL"
 	") STRICT;",
+
+	"ALTER TABLE instance ADD COLUMN mounts_json TEXT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

@@ -4,9 +4,10 @@
  *
  * Theory of operation: acd never waits for the user's side. It refuses with a
  * word for what is missing (no_instance, project_needed, project_unapproved,
- * credential_missing, image_missing, workspace_needed, starting, engine_down); we provide it and ask again. Each word but the last
- * two is answered once: a second refusal for the same reason is the result for
- * the user. A refused run has changed nothing, so we may end between any two.
+ * credential_missing, image_missing, workspace_needed, mounts_needed, starting,
+ * engine_down); we provide it and ask again. Each word but the last two is
+ * answered once: a second refusal for the same reason is the result for the user.
+ * A refused run has changed nothing, so we may end between any two.
  *
  * An exec is one request. Whether acd runs and speaks our API is asked only
  * after a failure, for its message.
@@ -21,6 +22,7 @@
 
 #include "control/cli/host/image_build.h"
 #include "control/cli/host/host.h"
+#include "control/cli/host/mount_list.h"
 #include "control/cli/wire/upgrade.h"
 #include "control/shared/json.h"
 #include "lib/loop.h"
@@ -157,6 +159,13 @@ static int bring_workspace(struct launch *l, json_t *body, struct err *err)
 	return rc < 0 ? rc : send_workspace(l, &stored, body, err);
 }
 
+static int bring_mounts(struct launch *l, json_t *body, struct err *err)
+{
+	if (json_object_set_new(body, "mounts_sent", json_true()) < 0)
+		return err_nomem(err);
+	return mount_list_send(l->cli, l->client, l->name, l->blueprint, err);
+}
+
 /* Builds as `ac build` does: also what failed and has not changed since. */
 static int build_wanted(struct launch *l, json_t *body, struct err *err)
 {
@@ -195,7 +204,7 @@ static int await_engine(struct launch *l, uint64_t since, struct err *err)
 /* What was provided already after a refusal. */
 struct asking {
 	uint64_t since;
-	bool instance, image, workspace, project, approval;
+	bool instance, image, workspace, mounts, project, approval;
 	char credential[64]; /* the last one */
 };
 
@@ -264,6 +273,8 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 		asking->workspace = true;
 		return bring_workspace(l, body, err);
 	}
+	if (is_first(code, "mounts_needed", &asking->mounts))
+		return bring_mounts(l, body, err);
 	/* "gateway_down" is final: the policy is refused, and only the user can
 	 * fix it. A gateway that starts is "starting". */
 	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)

@@ -47,6 +47,12 @@ static int home_open(const char *home, bool *ret_there)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Returns what messages call it. */
+static const char *kind_of(const struct workspace *ws)
+{
+	return ws->to ? "mount" : "workspace";
+}
+
 /* Compares both ways, by the identity of the descriptors. */
 static int check_home(const struct workspace *ws, const char *home,
 		      struct err *err)
@@ -59,15 +65,14 @@ static int check_home(const struct workspace *ws, const char *home,
 		rc = dirwalk_contains(fd, ws->walk.fd);
 	if (rc < 0)
 		return err_set(err, rc,
-			       "cannot tell whether --workspace %s has ac's "
-			       "own state (%s) in it: %s",
-			       ws->path, home, err_text(rc));
+			       "cannot tell whether %s %s has ac's own state "
+			       "(%s) in it: %s",
+			       kind_of(ws), ws->path, home, err_text(rc));
 	if (rc > 0)
 		return err_set(err, -EPERM,
-			       "workspace %s would show ac's own "
-			       "state (%s) to the agent: choose a directory "
-			       "beside it",
-			       ws->path, home);
+			       "%s %s would show ac's own state (%s) to the "
+			       "agent: choose a directory beside it",
+			       kind_of(ws), ws->path, home);
 	return 0;
 }
 
@@ -79,10 +84,10 @@ static int judge(const struct cli *cli, const char *given, struct workspace *ws,
 	int rc = dirwalk_name(ws->walk.fd, &ws->path);
 
 	if (rc < 0)
-		return err_set(err, rc, "workspace %s: %s", given,
+		return err_set(err, rc, "%s %s: %s", kind_of(ws), given,
 			       err_text(rc));
 	if (fstat(ws->walk.fd, &st) < 0)
-		return err_sys(err, "workspace %s", given);
+		return err_sys(err, "%s %s", kind_of(ws), given);
 	ws->uid = st.st_uid;
 	ws->gid = st.st_gid;
 	return check_home(ws, cli->home, err);
@@ -134,6 +139,35 @@ int workspace_recorded(const struct cli *cli, const char *path,
 	return judge(cli, path, ret, err);
 }
 
+int workspace_mount(const struct cli *cli, const char *path, const char *to,
+		    struct workspace *ret, struct err *err)
+{
+	int rc;
+
+	*ret = (struct workspace)WORKSPACE_NONE;
+	ret->to = to;
+	rc = dirwalk_open(path, DIRWALK_NO_LINKS, &ret->walk);
+	if (rc == -ENOENT)
+		return err_set(
+			err, rc,
+			"mount %s (%s): there is no such directory: make "
+			"it, or take it out of the blueprint's mounts",
+			path, to);
+	if (rc == -ENOTDIR)
+		return err_set(err, rc, "mount %s (%s) is not a directory",
+			       path, to);
+	if (rc == -ELOOP)
+		return err_set(err, rc,
+			       "mount %s (%s) leads through a link, which an "
+			       "agent could have made: write the path without "
+			       "it into the blueprint",
+			       path, to);
+	if (rc < 0)
+		return err_set(err, rc, "mount %s (%s): %s", path, to,
+			       err_text(rc));
+	return judge(cli, path, ret, err);
+}
+
 void workspace_done(struct workspace *ws)
 {
 	dirwalk_done(&ws->walk);
@@ -156,6 +190,24 @@ static void writable_add(struct writable *w, const char *name, struct dir_id id)
 	w->names[w->n++] = name;
 }
 
+/* Adds the live mounts of its last run: the directories, wherever they are
+ * now. */
+static void writable_mounts(struct writable *w, const json_t *rec)
+{
+	const json_t *list = json_object_get(rec, "mounts");
+	const char *name = json_text(rec, "name");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *m = json_array_get(list, i);
+		json_int_t dev = json_integer_value(json_object_get(m, "dev"));
+		json_int_t ino = json_integer_value(json_object_get(m, "ino"));
+
+		if (strcmp(json_text(m, "mode"), "live") == 0)
+			writable_add(w, name,
+				     (struct dir_id){ (dev_t)dev, (ino_t)ino });
+	}
+}
+
 /* Adds the directory that acd last mounted writable for @rec, wherever it is
  * now, and the one with the recorded name, if it is writable. */
 static void writable_of(struct writable *w, const json_t *rec)
@@ -173,14 +225,18 @@ static void writable_of(struct writable *w, const json_t *rec)
 	if (*path && !json_is_true(json_object_get(rec, "workspace_ro")) &&
 	    stat(path, &st) == 0)
 		writable_add(w, name, (struct dir_id){ st.st_dev, st.st_ino });
+	writable_mounts(w, rec);
 }
 
 static int writable_read(struct writable *w, const json_t *instances)
 {
-	size_t all = json_array_size(instances), i;
+	size_t all = json_array_size(instances), most = 1, i;
 
-	w->ids = calloc(2 * all + 1, sizeof(*w->ids));
-	w->names = calloc(2 * all + 1, sizeof(*w->names));
+	for (i = 0; i < all; i++)
+		most += 2 + json_array_size(json_object_get(
+				    json_array_get(instances, i), "mounts"));
+	w->ids = calloc(most, sizeof(*w->ids));
+	w->names = calloc(most, sizeof(*w->names));
 	if (!w->ids || !w->names)
 		return -ENOMEM;
 	for (i = 0; i < all; i++)
@@ -239,8 +295,7 @@ static int check_answer(const char *answer, struct err *err)
 	const char *why = json_text(json_object_get(v, "error"), "message");
 	int rc = good ? 0 :
 			err_set(err, -EPROTO,
-				"acd did not take the workspace:"
-				" %s",
+				"acd did not take the directory: %s",
 				*why ? why : answer);
 
 	json_decref(v);
@@ -257,6 +312,7 @@ static int send_by_helper(const struct cli *cli, const char *instance,
 				     "/workspace",
 				     ws->read_only ? "ro" : "rw",
 				     mount_id_text(ws->walk.fd, id),
+				     ws->to,
 				     NULL };
 	SCOPED_STR run_dir = str_printf("%s/run", cli->home);
 	SCOPED_STR answer = NULL;
@@ -284,12 +340,12 @@ int workspace_send(const struct cli *cli, const char *instance,
 		   const struct workspace *ws, struct err *err)
 {
 	char answer[MOUNT_ANSWER_MAX];
-	int rc = mount_send(cli->mount_sock, instance, ws->walk.fd,
+	int rc = mount_send(cli->mount_sock, instance, ws->to, ws->walk.fd,
 			    ws->read_only, answer, err);
 
 	if (rc == -EPERM)
 		rc = send_by_helper(cli, instance, ws, err);
 	else if (rc == 0)
 		rc = check_answer(answer, err);
-	return rc < 0 ? err_wrap(err, "workspace %s", ws->path) : 0;
+	return rc < 0 ? err_wrap(err, "%s %s", kind_of(ws), ws->path) : 0;
 }

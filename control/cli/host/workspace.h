@@ -13,6 +13,8 @@
 #include "control/cli/core/dirwalk.h"
 
 struct workspace {
+	const char *to; /* the place of a blueprint's mount, borrowed; NULL: it
+			 * is the workspace */
 	char *path; /* absolute, no links in it */
 	bool read_only;
 	uid_t uid; /* its owner */
@@ -33,6 +35,9 @@ int workspace_parse(const struct cli *cli, const char *text,
  * is there now is -ELOOP. */
 int workspace_recorded(const struct cli *cli, const char *path,
 		       struct workspace *ret, struct err *err);
+/* The same for the directory @path, absolute, that a blueprint shows at @to. */
+int workspace_mount(const struct cli *cli, const char *path, const char *to,
+		    struct workspace *ret, struct err *err);
 void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 
 #define SCOPED_WORKSPACE ATTR_CLEANUP(workspace_done) struct workspace
@@ -49,7 +54,7 @@ void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 int workspace_check_turns(const struct workspace *ws, const json_t *instances,
 			  struct err *err);
 
-/* Gives acd the directory for the next run of @instance. Returns 0 or a
+/* Gives acd the directory for the next run of @instance, as @ws->to says. Returns 0 or a
  * negative errno with @err. */
 int workspace_send(const struct cli *cli, const char *instance,
 		   const struct workspace *ws, struct err *err);

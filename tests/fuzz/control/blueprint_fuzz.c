@@ -73,6 +73,15 @@ static void check_agent(const struct blueprint *bp)
 	}
 	for (size_t i = 0; i < bp->skill_paths.n; i++)
 		check_path(bp->skill_paths.v[i]);
+	must(bp->n_mounts <= BLUEPRINT_MOUNTS_MAX);
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		const struct blueprint_mount *m = &bp->mounts[i];
+
+		must(m->from[0] == '/' || strncmp(m->from, "~/", 2) == 0);
+		check_path(strchr(m->from, '/') + 1);
+		must(strncmp(m->to, "/mnt/", 5) == 0 && m->to[5] &&
+		     m->to[5] != '.' && !strchr(m->to + 5, '/'));
+	}
 	if (bp->prompt)
 		check_text(bp->prompt);
 }

@@ -15,6 +15,7 @@
  *	project_unapproved  the user has not approved it (project.h)
  *	image_missing       the image is not built, or "build" asks for a build
  *	workspace_needed    the user's directory has to be sent
+ *	mounts_needed       those that the blueprint shows, likewise
  *
  * The client provides that and asks for the same again. It names the directory
  * that it has sent, so that two clients that use one name do not get each
@@ -41,7 +42,7 @@ struct run_as_call {
 	struct http_req *req; /* NULL: the client left */
 	struct transaction *t; /* NULL: not yet */
 	struct run_options o;
-	bool upgrade, detached, create, build;
+	bool upgrade, detached, create, build, mounts_sent;
 	uint64_t workspace_dev, workspace_ino;
 	struct infer who;
 	struct run_project project;
@@ -68,6 +69,7 @@ static int parse_body(struct run_as_call *c, struct err *err)
 	c->build = api_flag(body, "build");
 	c->workspace_dev = api_number(body, "workspace_dev", 0);
 	c->workspace_ino = api_number(body, "workspace_ino", 0);
+	c->mounts_sent = api_flag(body, "mounts_sent");
 	if (rc == 0)
 		rc = jsonx_strv(body, "without", CREDENTIALS_MAX, &c->o.without,
 				err);
@@ -305,6 +307,7 @@ static int call_run(struct run_as_call *c, struct err *err)
 		.plain = &plain,
 		.workspace_dev = (dev_t)c->workspace_dev,
 		.workspace_ino = (ino_t)c->workspace_ino,
+		.mounts_sent = c->mounts_sent,
 	};
 	int rc = in ? instance_run_refusal(in, err) : 0;
 

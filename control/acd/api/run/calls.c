@@ -125,6 +125,10 @@ void api_run_refuse(struct http_req *req, const struct api_refused *what,
 		shown.code = -EBUSY;
 		code = "workspace_needed";
 		break;
+	case INSTANCE_NO_MOUNTS:
+		shown.code = -EBUSY;
+		code = "mounts_needed";
+		break;
 	case -EALREADY:
 		put_text(more, "state", what->state);
 		code = "already_running";

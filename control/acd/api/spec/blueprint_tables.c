@@ -5,6 +5,7 @@
 #include "control/acd/api/spec/calls.h"
 
 #include "control/acd/api/spec/words.h"
+#include "control/acd/blueprint/blueprint.h"
 #include "control/acd/blueprint/mistakes.h"
 #include "control/acd/credential/credentials.h"
 
@@ -83,6 +84,12 @@ static const struct schema_key blueprint_keys_limits_keys[] = {
 	{ "pids", COUNT(.about = "processes of the agent, 0: no limit") },
 	{ "timeout_ms", COUNT(.about = "wall clock of a run, 0: no limit") },
 };
+static const struct schema_key mount_keys[] = {
+	{ "from", TEXT(.about = "absolute, or ~/ and a path below the home of "
+				"the user") },
+	{ "to", TEXT(.about = "in the sandbox") },
+	{ "mode", WORD(KEYS("ro", "live")) },
+};
 static const struct schema_key blueprint_keys[] = {
 	{ "name", &schema_text },
 	{ "description", &schema_text },
@@ -104,6 +111,9 @@ static const struct schema_key blueprint_keys[] = {
 				 "only name and description are there") },
 	{ "egress", &egress_is },
 	{ "credentials", &credential_list_is },
+	{ "mounts", LIST(MAP(SCHEMA_ROWS(mount_keys), .whole = true),
+			 .max = BLUEPRINT_MOUNTS_MAX,
+			 .about = "directories of the user's that it shows") },
 	{ "agent",
 	  FLAG(.about = "it takes a prompt or appends words to its command") },
 	{ "args", WORD(KEYS("append", "replace"),
@@ -132,8 +142,8 @@ static const struct schema blueprint_is = {
 	.whole = true,
 	.optional = KEYS("image", "ready", "image_bytes", "builtin", "command",
 			 "shell", "env", "workdir", "isolation", "limits",
-			 "error", "egress", "credentials", "agent", "args",
-			 "headless", "resume", "result", "file", "text",
+			 "error", "egress", "credentials", "mounts", "agent",
+			 "args", "headless", "resume", "result", "file", "text",
 			 "resolved", "lines", "extends"),
 	.name = "Blueprint",
 };

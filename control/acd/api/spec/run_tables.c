@@ -83,6 +83,10 @@ static const struct schema_key run_as_keys[] = {
 	  NUMBER(.max = INT64_MAX,
 		 .about = "its inode number; another directory that was sent "
 			  "is dropped. 0 or absent: none was sent") },
+	{ "mounts_sent",
+	  FLAG(.about = "the mounts of the blueprint were sent for this "
+			"request. false: those that were sent before are "
+			"dropped") },
 	{ "project",
 	  MAP(SCHEMA_ROWS(project_keys), .nulls = true,
 	      .about = "the project's own blueprint, .ac/blueprint.yaml in the "
@@ -134,9 +138,9 @@ const struct http_call spec_run = {
 		 "another blueprint), "
 		 "unknown_name, unknown_blueprint (404; the message lists the "
 		 "blueprints). A refusal names the instance and the blueprint "
-		 "as soon as they are known. After image_missing and "
-		 "workspace_needed, the client provides what is missing and "
-		 "sends the same request again.",
+		 "as soon as they are known. After image_missing, "
+		 "workspace_needed and mounts_needed, the client provides what "
+		 "is missing and sends the same request again.",
 	.body = &run_as_body,
 	.answers = ANSWERS(
 		UPGRADE(.header = API_INSTANCE_HEADER,
@@ -155,7 +159,8 @@ const struct http_call spec_instance_run = {
 	" A connection that is lost without DETACH ends the run, unless it is "
 	"detached. 409: already_running; image_missing (error.image names the "
 	"image to build); workspace_needed (send the directory through "
-	"mount.sock); stopped. 503: starting (for at most 10 s also while the "
+	"mount.sock); mounts_needed (likewise those of the blueprint); "
+	"stopped. 503: starting (for at most 10 s also while the "
 	"gateway starts), runtime_refused, disk_full, engine_down, "
 	"gateway_down (it does not start; the message says why).",
 	.path = &path_instance,

@@ -76,6 +76,13 @@ static const struct schema_key instance_keys_revoked_keys[] = {
 	{ "host", &schema_text },
 	{ "at", COUNT() },
 };
+static const struct schema_key mount_keys[] = {
+	{ "from", &schema_text },
+	{ "to", &schema_text },
+	{ "mode", WORD(KEYS("ro", "live")) },
+	{ "dev", INTEGER(.about = "as workspace_dev") },
+	{ "ino", INTEGER() },
+};
 static const struct schema_key instance_keys[] = {
 	{ "name", &schema_text },
 	{ "blueprint", &schema_text },
@@ -130,6 +137,10 @@ static const struct schema_key instance_keys[] = {
 			   "writable workspace, as a signed 64-bit number; 0: "
 			   "none yet") },
 	{ "workspace_ino", INTEGER() },
+	{ "mounts",
+	  LIST(MAP(SCHEMA_ROWS(mount_keys), .whole = true),
+	       .about = "directories of the user's that the blueprint shows, "
+			"as of the last run that had any") },
 	{ "phase",
 	  WORD(KEYS("idle", "disk", "policy", "sandbox", "replaced", "guest",
 		    "running", "paused", "ending", "asked", "thaw", "removal",

@@ -186,6 +186,26 @@ static void test_fit(void)
 	}
 }
 
+static void test_mount(void)
+{
+	static const char *const good[] = { "/mnt/a", "/mnt/A_b-c.d",
+					    "/mnt/9" };
+	static const char *const bad[] = { "",        "/mnt",    "/mnt/",
+					   "/mnt/.",  "/mnt/-a", "/mnt/a/b",
+					   "mnt/a",   "/mntx/a", "/mnt/a b",
+					   "/mnt/a\n" };
+	char longest[NAME_MOUNT_MAX + 2] = "/mnt/";
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		ok(name_is_mount(good[i]), "%s is a place", good[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		ok(!name_is_mount(bad[i]), "'%s' is none", bad[i]);
+	memset(longest + 5, 'a', NAME_MOUNT_MAX - 5);
+	ok(name_is_mount(longest), "the longest");
+	longest[NAME_MOUNT_MAX] = 'a';
+	ok(!name_is_mount(longest), "one byte more");
+}
+
 static void test_json(void)
 {
 	SCOPED_JSON j = NULL;
@@ -221,6 +241,7 @@ int main(void)
 	test_states();
 	test_getters();
 	test_fit();
+	test_mount();
 	test_json();
 	return done_testing();
 }

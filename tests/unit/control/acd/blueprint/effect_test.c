@@ -79,6 +79,7 @@ static const struct row rows1[] = {
 	{ "files", V, V "files: []\n", "'files' needs 'version: 2'" },
 	{ "prompt", V, V "prompt: {}\n", "'prompt' needs 'version: 2'" },
 	{ "skills", V, V "skills: {}\n", "'skills' needs 'version: 2'" },
+	{ "mounts", V, V "mounts: []\n", "'mounts' needs 'version: 2'" },
 	{ "egress.use", V, EGRESS("use: [github]"), "it is 'presets'" },
 };
 
@@ -89,6 +90,7 @@ static const struct row rows1[] = {
 #define EGRESS2(w) V2 "egress: { " w " }\n"
 #define CRED2(w) V2 "credentials: [ { name: c " w " } ]\n"
 #define FILE2(w) V2 "files: [ { path: a, " w " } ]\n"
+#define MOUNT2(w) V2 "mounts: [ { from: /srv, to: /mnt/a" w " } ]\n"
 #define IMAGE2(w) "version: 2\nimage: { from: base" w " }\n"
 #define TEXT2 FILE2("text: x")
 #define JSON2 FILE2("json: { b: c }")
@@ -222,6 +224,15 @@ static const struct row rows2[] = {
 	  V2 "skills: { folders: [s/one, two] }\n", "skill two two of ." },
 	{ "skills.paths", V2, V2 "skills: { paths: [.a/s] }\n",
 	  "skills at .a/s" },
+	{ "mounts", V2, MOUNT2(""), "mount /srv at /mnt/a live 0" },
+	{ "mounts[].from", MOUNT2(""),
+	  V2 "mounts: [ { from: ~/b, to: /mnt/a } ]\n",
+	  "mount ~/b at /mnt/a live 0" },
+	{ "mounts[].to", MOUNT2(""),
+	  V2 "mounts: [ { from: /srv, to: /mnt/b } ]\n",
+	  "mount /srv at /mnt/b live 0" },
+	{ "mounts[].mode", MOUNT2(", mode: ro"), MOUNT2(", mode: live"),
+	  "mount /srv at /mnt/a live 1" },
 };
 
 /* A version, and which of its rows were found in its schema. */
@@ -333,6 +344,9 @@ static void print_agent(FILE *f, const struct blueprint *bp)
 		fprintf(f, "skill %s %s of %s\n", bp->skills[i].name,
 			bp->skills[i].folder, bp->skills[i].dir);
 	print_words(f, "skills at", &bp->skill_paths);
+	for (size_t i = 0; i < bp->n_mounts; i++)
+		fprintf(f, "mount %s at %s live %d\n", bp->mounts[i].from,
+			bp->mounts[i].to, bp->mounts[i].live);
 }
 
 /* All that comes of the blueprint @text, or why it is refused; caller frees. */

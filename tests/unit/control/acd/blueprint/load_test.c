@@ -317,6 +317,45 @@ static void test_skills(void)
 	blueprint_done(&bp);
 }
 
+/* An heir adds mounts by their target, changes one and drops one. */
+static void test_mounts(void)
+{
+	struct blueprint bp = { 0 };
+	struct err err = { 0 };
+
+	put(shipped, "docs",
+	    "version: 2\nimage: base\nmounts:\n"
+	    "  - { from: /srv/a, to: /mnt/a }\n"
+	    "  - { from: /srv/b, to: /mnt/b, mode: live }\n"
+	    "  - { from: /srv/c, to: /mnt/c }\n");
+	put(user, "more",
+	    "version: 2\nextends: docs\nmounts:\n"
+	    "  - -/mnt/a\n"
+	    "  - { from: ~/b, to: /mnt/b }\n"
+	    "  - { from: /srv/d, to: /mnt/d, mode: live }\n");
+	put(user, "lone",
+	    "version: 2\nextends: docs\n"
+	    "mounts: [ none, { from: /srv/e, to: /mnt/e } ]\n");
+	if (!is_int(blueprint_load("more", &bp, &err), 0, "%s", err.msg))
+		return;
+	if (is_int(bp.n_mounts, 3, "one is dropped, one is new")) {
+		is_str(bp.mounts[0].from, "~/b", "one is replaced");
+		ok(!bp.mounts[0].live, "and read-only again");
+		is_str(bp.mounts[1].to, "/mnt/c", "one is the parent's");
+		ok(bp.mounts[2].live && blueprint_mounts_live(&bp),
+		   "the new one is live");
+	}
+	is_from(&bp, "mounts./mnt/a", "none");
+	is_from(&bp, "mounts./mnt/b", "user:5");
+	is_from(&bp, "mounts./mnt/c", "shipped:6");
+	blueprint_done(&bp);
+	if (!is_int(blueprint_load("lone", &bp, &err), 0, "%s", err.msg))
+		return;
+	ok(bp.n_mounts == 1 && !blueprint_mounts_live(&bp),
+	   "none drops all of the parent's");
+	blueprint_done(&bp);
+}
+
 static void refused(const char *name, const char *want)
 {
 	struct blueprint bp = { 0 };
@@ -452,6 +491,7 @@ int main(void)
 	test_sources();
 	test_parts();
 	test_skills();
+	test_mounts();
 	test_own_name();
 	test_refused();
 	test_levels();

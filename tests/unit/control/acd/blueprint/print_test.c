@@ -86,6 +86,10 @@ static const struct {
 	{ V "skills: { folders: [s/one, two], paths: [.a/s, \"b c\"] }\n",
 	  "skills:\n  folders:\n    - s/one\n    - two\n"
 	  "  paths: [\".a/s\", \"b c\"]\n" },
+	{ V "mounts: [ { to: /mnt/a, from: /srv/a b }, { from: ~/c, to: "
+	    "/mnt/c, mode: live } ]\n",
+	  "mounts:\n  - { from: \"/srv/a b\", to: /mnt/a, mode: ro }\n"
+	  "  - { from: \"~/c\", to: /mnt/c, mode: live }\n" },
 	{ "version: 2\nimage: { from: base, packages: { apt: [make], pip: "
 	  "[\"a==1\"] }, files: [ { from: a b, to: /c } ], run: "
 	  "[\"x\\ny\\n\"], "

@@ -125,6 +125,7 @@ static const struct row rows[] = {
 	{ "prompt.text", P "prompt: { text: run the tests }\n",
 	  P "prompt: { text: \"{credential:github}\" }\n",
 	  "may not have {credential" },
+	REFUSED("mounts", "mounts: [ { from: /srv, to: /mnt/a } ]\n"),
 	REFUSED("prompt.paths", "prompt: { paths: [B.md] }\n"),
 };
 

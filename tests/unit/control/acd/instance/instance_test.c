@@ -3,6 +3,7 @@
  * instance_test.c - the life of an instance when its guest plays by the rules
  */
 #include "control/acd/instance/guestjob.h"
+#include "control/shared/json.h"
 #include "tests/unit/control/acd/instance/instance_world.h"
 #include "tests/unit/control/acd/storage/store_find.h"
 
@@ -43,7 +44,7 @@ static void test_create(void)
 		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
-	is_int(json_object_size(j), 43, "all members");
+	is_int(json_object_size(j), 44, "all members");
 	json_decref(j);
 	instance_event_free(e);
 	world_done(&w);
@@ -224,6 +225,43 @@ static void test_refused(void)
 	is_int(run_cmd(&v, in, "true", NULL), -EALREADY, "running already");
 	is_int(instance_update(in, instance_record(in), &err), -EBUSY,
 	       "no new options meanwhile");
+	world_done(&w);
+}
+
+/* Directories of the user's that the blueprint shows. */
+static void test_mounts(void)
+{
+	struct world w;
+	struct watcher v = { 0 };
+	struct instance *in = world_one(&w);
+	struct instance_record r = { 0 };
+	struct err err = { 0 };
+	SCOPED_JSON shown = NULL;
+	const json_t *m;
+
+	fake.mount = "/srv/docs";
+	is_int(run_cmd(&v, in, "true", NULL), INSTANCE_NO_MOUNTS,
+	       "one that is not here");
+	is_int(state_of(in), INSTANCE_CREATED, "nothing has changed");
+	fake.extras_here = fake.mount_live = true;
+	instance_record_copy(&r, instance_record(in));
+	r.disk = UINT64_C(64) << 20;
+	is_int(instance_update(in, &r, &err), 0, "update");
+	is_int(run_cmd(&v, in, "true", NULL), -ENOTSUP,
+	       "no disk limit holds for a live one");
+	r.disk = 0;
+	is_int(instance_update(in, &r, &err), 0, "update");
+	instance_record_done(&r);
+	is_int(run_cmd(&v, in, "sleep", NULL), 0, "now it is");
+	STEP_UNTIL(w.loop, v.begun.calls);
+	is_str(w.rt->mounts, "/m/one/mnt:/m/one/mounts/docs at /mnt/docs rw",
+	       "the sandbox has it");
+	shown = instance_json(in);
+	m = json_array_get(json_object_get(shown, "mounts"), 0);
+	is_str(json_string_value(json_object_get(m, "from")), "/srv/docs",
+	       "it is recorded");
+	is_str(json_string_value(json_object_get(m, "mode")), "live",
+	       "and that it is live");
 	world_done(&w);
 }
 
@@ -527,6 +565,7 @@ int main(void)
 	test_run();
 	test_options();
 	test_refused();
+	test_mounts();
 	test_exec();
 	test_output();
 	test_log_behind();

@@ -50,6 +50,9 @@ static struct {
 	struct instances *is;
 	enum egress_mode blueprint_mode;
 	const char *warnings; /* of a bind */
+	const char *mount; /* of the blueprint, from where, at /mnt/docs */
+	bool mount_live, extras_here;
+	int forgotten_extras;
 	const char *home_file; /* a file of the blueprint, "path=text" */
 	const char *prompt; /* of the blueprint, for PROMPT.md */
 	const char *skill; /* its folder, which has skills/one; in .x/skills */
@@ -124,6 +127,26 @@ int mounts_rename(const char *name, const char *to)
 	return 0;
 }
 
+void mounts_mnt_path(const char *name, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "/m/%s/mnt", name);
+}
+
+void mounts_extra_path(const char *name, const char *to, char ret[PATH_MAX])
+{
+	snprintf(ret, PATH_MAX, "/m/%s/mounts%s", name, to + strlen("/mnt"));
+}
+
+bool mounts_has_extra(const char *name, const char *to)
+{
+	return fake.extras_here && name && to;
+}
+
+void mounts_forget_extras(const char *name)
+{
+	fake.forgotten_extras += name != NULL;
+}
+
 bool mounts_has_external(const char *name)
 {
 	(void)name;
@@ -168,6 +191,10 @@ static void fake_files(struct blueprint *bp)
 		if (strv_push(&bp->skill_paths, ".x/skills") < 0)
 			abort();
 	}
+	if (fake.mount && (bp->mounts = calloc(1, sizeof(*bp->mounts))))
+		bp->mounts[bp->n_mounts++] = (struct blueprint_mount){
+			strdup(fake.mount), strdup("/mnt/docs"), fake.mount_live
+		};
 	if (fake.prompt) {
 		bp->prompt = strdup(fake.prompt);
 		bp->prompt_rules = fake.rules ? strdup(fake.rules) : NULL;
@@ -241,6 +268,7 @@ void blueprint_done(struct blueprint *bp)
 	free(bp->prompt_rules);
 	blueprint_files_done(bp);
 	blueprint_skills_done(bp);
+	blueprint_mounts_done(bp);
 	strv_done(&bp->skill_paths);
 	strv_done(&bp->headless);
 	egress_done(&bp->egress);

@@ -54,6 +54,8 @@ static void wanted_done(struct wanted *x)
 }
 
 /* Asks for a run of @cmd in @in, or in a new "two", with 7 processes. */
+static bool mounts_sent; /* what ask() says */
+
 static int ask(struct world *w, struct instance *in, const char *workspace,
 	       ino_t ino, struct told *told, struct transaction **ret)
 {
@@ -73,6 +75,7 @@ static int ask(struct world *w, struct instance *in, const char *workspace,
 				     .record = &x.r,
 				     .plain = &x.plain,
 				     .workspace_ino = ino,
+				     .mounts_sent = mounts_sent,
 			     },
 			     &o, note_told, told, &t, &err);
 	told->o.err = err;
@@ -316,6 +319,28 @@ static void test_workspace(void)
 	world_done(&w);
 }
 
+/* Directories that were sent for an earlier request are dropped. */
+static void test_mounts(void)
+{
+	struct told told;
+	struct world w;
+
+	world_init(&w);
+	fake.mount = "/srv/docs";
+	is_int(ask(&w, NULL, NULL, 0, &told, NULL), INSTANCE_NO_MOUNTS,
+	       "none was sent");
+	is_int(fake.forgotten_extras, 1, "what waits is dropped");
+	ok(!instance_find(w.is, "two"), "no instance is made");
+	fake.extras_here = true;
+	mounts_sent = true;
+	is_int(ask(&w, NULL, NULL, 0, &told, NULL), 0, "the same, sent");
+	mounts_sent = false;
+	is_int(fake.forgotten_extras, 1, "they are kept");
+	STEP_UNTIL(w.loop, told.o.calls);
+	ok(instance_is_up(instance_find(w.is, "two")), "it runs");
+	world_done(&w);
+}
+
 /* What a refusal says of the limit is what becomes of it. */
 static void test_disk(void)
 {
@@ -377,6 +402,7 @@ int main(void)
 	test_queued_policy();
 	test_new_leaves();
 	test_workspace();
+	test_mounts();
 	test_disk();
 	test_end();
 	return done_testing();

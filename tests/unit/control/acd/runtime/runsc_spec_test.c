@@ -154,6 +154,32 @@ static void test_mounts(void)
 	json_decref(conf);
 }
 
+/* The mounts of a blueprint. */
+static void test_extras(void)
+{
+	static const struct runtime_mount extras[] = {
+		{ "/run/ac/mnt/one/mounts/docs", "/mnt/docs", true },
+		{ "/run/ac/mnt/one/mounts/live", "/mnt/live", false },
+	};
+	struct runtime_spec w = want;
+	json_t *conf = config(&w);
+
+	ok(!mount_at(conf, "/mnt"), "no mounts");
+	json_decref(conf);
+	w.mnt = "/run/ac/mnt/one/mnt";
+	w.mounts = extras;
+	w.n_mounts = ARRAY_SIZE(extras);
+	conf = config(&w);
+	ok(has_text(mount_at(conf, "/mnt"), "ro") &&
+		   has_text(mount_at(conf, "/mnt/docs"), "ro") &&
+		   has_text(mount_at(conf, "/mnt/live"), "rw"),
+	   "mounts of the user's directories");
+	ok(has_text(mount_at(conf, "/mnt/live"), "nosuid") &&
+		   has_text(mount_at(conf, "/mnt/live"), "nodev"),
+	   "have no setuid files and no devices");
+	json_decref(conf);
+}
+
 static void test_limits(void)
 {
 	struct runtime_spec w = want;
@@ -246,6 +272,7 @@ int main(void)
 	test_capabilities();
 	test_root();
 	test_mounts();
+	test_extras();
 	test_limits();
 	test_places();
 	test_preload();

@@ -303,6 +303,8 @@ static void test_messages(int dir_fd)
 		{ "no JSON", "hello", dir_fd },
 		{ "no name", "{}", dir_fd },
 		{ "a name that leaves", "{\"instance\":\"../x\"}", dir_fd },
+		{ "a place that leaves",
+		  "{\"instance\":\"two\",\"to\":\"/mnt/../x\"}", dir_fd },
 		{ "unknown key", "{\"instance\":\"two\",\"x\":1}", dir_fd },
 		{ "a key twice", "{\"instance\":\"two\",\"instance\":\"x2\"}",
 		  dir_fd },
@@ -391,6 +393,72 @@ static void test_external(void)
 	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "must be sent again");
 }
 
+static void extra_send(const char *dir, const char *to)
+{
+	SCOPED_STR text =
+		str_printf("{\"instance\":\"two\",\"to\":\"%s\"}", to);
+	SCOPED_FD fd = idmap_open(dir);
+	char out[512];
+
+	ask(text, strlen(text), fd, out, sizeof(out));
+	is_str(out, "{\"ok\":true}", "%s is sent", to);
+}
+
+/* The mounts of a blueprint: each a descriptor of its own. */
+static void test_extras(void)
+{
+	SCOPED_STR dir = str_printf("%s/theirs", top);
+	SCOPED_STR beside = str_printf("%s/beside", top);
+	struct mounts_extra extras[] = { { .to = "/mnt/docs", .ro = true },
+					 { .to = "/mnt/live" } };
+	struct mounts_spec spec = { .name = "two",
+				    .host_uid = HOST_UID,
+				    .host_gid = HOST_UID,
+				    .extras = extras,
+				    .n_extras = ARRAY_SIZE(extras) };
+	char docs[PATH_MAX], live[PATH_MAX], mnt[PATH_MAX], file[PATH_MAX + 8];
+	struct mounts_paths p;
+	struct stat st;
+
+	file_mkdir_p(beside, 0700);
+	user_owns(top, "beside");
+	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "not sent yet");
+	extra_send(dir, "/mnt/docs");
+	ok(mounts_has_extra("two", "/mnt/docs") &&
+		   !mounts_has_extra("two", "/mnt/live") &&
+		   !mounts_has_external("two"),
+	   "it is for its place alone");
+	mounts_forget_extras("two");
+	ok(!mounts_has_extra("two", "/mnt/docs"), "a stale one is dropped");
+	extra_send(dir, "/mnt/docs");
+	extra_send(beside, "/mnt/live");
+	if (!ok(mounts_prepare(&spec, &p, NULL) == 0, "prepare"))
+		return;
+	mounts_extra_path("two", "/mnt/docs", docs);
+	mounts_extra_path("two", "/mnt/live", live);
+	mounts_mnt_path("two", mnt);
+	is_int(owner_of(docs, "f"), 1000, "owner mapped");
+	ok(stat(dir, &st) == 0 && st.st_ino == extras[0].ino &&
+		   st.st_dev == extras[0].dev,
+	   "its identity is told");
+	snprintf(file, sizeof(file), "%s/g", docs);
+	is_int(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1, "ro: %s",
+	       strerror(errno));
+	snprintf(file, sizeof(file), "%s/g", live);
+	is_int(file_write_atomic(file, "x", 1, 0600), 0, "live is writable");
+	ok(access(beside, F_OK) == 0 && owner_of(beside, "g") != 77777,
+	   "and the user's own");
+	ok(owner_of(mnt, "docs") != 77777 && owner_of(mnt, "live") != 77777,
+	   "their places are there");
+	mounts_forget_extras("two");
+	is_int(owner_of(docs, "f"), 1000, "what is in use stays");
+	mounts_release("two");
+	is_int(access(live, F_OK), -1, "released: gone");
+	is_int(access(mnt, F_OK), -1, "with their places");
+	ok(owner_of(beside, "g") != 77777, "the user's files are not");
+	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "must be sent again");
+}
+
 int main(void)
 {
 	char template[] = "/tmp/mounts_test.XXXXXX";
@@ -420,6 +488,7 @@ int main(void)
 		test_links();
 		test_blocked();
 		test_external();
+		test_extras();
 		test_silent();
 	}
 	mounts_done();

@@ -165,6 +165,7 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN workspace_dev;"
 	    "ALTER TABLE instance DROP COLUMN workspace_ino;"
 	    "ALTER TABLE instance DROP COLUMN project_json;"
+	    "ALTER TABLE instance DROP COLUMN mounts_json;"
 	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
@@ -172,6 +173,7 @@ static void test_first_version(void)
 	ok(!back.egress_json, "with no options for egress");
 	ok(!back.credentials_json, "nor about credentials");
 	ok(!back.project_json, "nor a project's own blueprint");
+	ok(!back.mounts_json, "nor mounts");
 	back.credentials_json = strdup("[\"github\"]");
 	back.egress_json = strdup(options);
 	is_int(store_update(s, &back, &err), 0, "which can be stored %s",
@@ -200,7 +202,7 @@ static void test_addresses(void)
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
 	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0,"
-	    " 0, NULL FROM n");
+	    " 0, NULL, NULL FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");

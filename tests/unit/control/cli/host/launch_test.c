@@ -24,7 +24,8 @@
 #include "tests/unit/tap.h"
 
 static unsigned builds, sends;
-static char sent_for[64];
+static char sent_for[64], sent_to[64];
+static bool sent_ro;
 
 int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 		const json_t *how, struct err *err)
@@ -37,12 +38,14 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 	return 0;
 }
 
-int mount_send(const char *sock_path, const char *instance, int dir,
-	       bool read_only, char answer[MOUNT_ANSWER_MAX], struct err *err)
+int mount_send(const char *sock_path, const char *instance, const char *to,
+	       int dir, bool read_only, char answer[MOUNT_ANSWER_MAX],
+	       struct err *err)
 {
 	(void)sock_path;
 	(void)dir;
-	(void)read_only;
+	sent_ro = read_only;
+	snprintf(sent_to, sizeof(sent_to), "%s", to ? to : "");
 	(void)err;
 	sends++;
 	snprintf(sent_for, sizeof(sent_for), "%s", instance);
@@ -61,7 +64,8 @@ const char *mount_id_text(int fd, char out[MOUNT_ID_MAX])
 
 struct step {
 	const char *has, *lacks; /* in the request; NULL: nothing */
-	const char *refusal; /* a word; NULL: the run begins */
+	/* A word; NULL: the run begins; JSON: the answer to another call. */
+	const char *refusal;
 };
 
 /* Reads one request whole. */
@@ -79,11 +83,21 @@ static size_t request_read(int fd, char *text, size_t size)
 		text[n] = '\0';
 		end = strstr(text, "\r\n\r\n");
 		length = strstr(text, "Content-Length: ");
-		if (end && length)
+		if (end)
 			want = (size_t)(end + 4 - text) +
-			       strtoul(length + 16, NULL, 10);
+			       (length ? strtoul(length + 16, NULL, 10) : 0);
 	}
 	return n;
+}
+
+static void answer_json(int fd, const char *head, const char *body)
+{
+	SCOPED_STR text = str_printf("HTTP/1.1 %s\r\n"
+				     "Connection: close\r\n"
+				     "Content-Length: %zu\r\n\r\n%s",
+				     head, strlen(body), body);
+
+	fd_write_all(fd, text, strlen(text));
 }
 
 static void refuse(int fd, const char *word)
@@ -93,12 +107,8 @@ static void refuse(int fd, const char *word)
 				     "\"blueprint\":\"base\",\"state\":"
 				     "\"running\",\"credential\":\"key\"}}",
 				     word, word);
-	SCOPED_STR text = str_printf("HTTP/1.1 409 Conflict\r\n"
-				     "Connection: close\r\n"
-				     "Content-Length: %zu\r\n\r\n%s",
-				     strlen(body), body);
 
-	fd_write_all(fd, text, strlen(text));
+	answer_json(fd, "409 Conflict", body);
 }
 
 static void begin(int fd)
@@ -136,16 +146,19 @@ static pid_t serve(const char *path, const struct step *steps)
 	fd_nonblock(sock, 0);
 	for (; steps->has || steps->refusal; steps++) {
 		SCOPED_FD fd = accept(sock, NULL, NULL);
+		bool other = steps->refusal && *steps->refusal == '{';
 
 		fd_nonblock(fd, 0);
 		request_read(fd, text, sizeof(text));
-		if (!strstr(text, "POST /v1/run ") ||
+		if (other == (strstr(text, "POST /v1/run ") != NULL) ||
 		    (steps->has && !strstr(text, steps->has)) ||
 		    (steps->lacks && strstr(text, steps->lacks))) {
 			fprintf(stderr, "# asked: %s\n", text);
 			_exit(1);
 		}
-		if (steps->refusal)
+		if (other)
+			answer_json(fd, "200 OK", steps->refusal);
+		else if (steps->refusal)
 			refuse(fd, steps->refusal);
 		else
 			begin(fd);
@@ -201,7 +214,8 @@ static struct outcome ask(const struct step *steps, const struct workspace *ws,
 	SCOPED_JSON body = json_pack("{s:s, s:b, s:b, s:b}", "word", "base",
 				     "create", 0, "detached", 0, "build",
 				     build);
-	struct cli cli = { .sock = path, .quiet = true };
+	char home[] = "/usr/ac-launch-none";
+	struct cli cli = { .sock = path, .home = home, .quiet = true };
 	struct launch l = { .cli = &cli,
 			    .verb = "run",
 			    .workspace = ws,
@@ -270,6 +284,48 @@ static void test_all(void)
 	workspace_done(&ws);
 }
 
+/* What the blueprint shows is asked for, opened and sent. */
+static void test_mounts(void)
+{
+#define MOUNT(from, to, mode)                              \
+	"{\"mounts\":[{\"from\":\"" from "\",\"to\":\"" to \
+	"\",\"mode\":\"" mode "\"}]}"
+	struct step steps[] = {
+		{ "word", "mounts_sent", "mounts_needed" },
+		{ "GET /v1/blueprints/base ", NULL,
+		  MOUNT("/tmp", "/mnt/docs", "ro") },
+		{ "\"mounts_sent\":true", NULL, NULL },
+		{ NULL, NULL, NULL },
+	};
+	static const struct {
+		const char *json;
+		int code;
+	} bad[] = {
+		{ MOUNT("/tmp/ac-launch-none", "/mnt/docs", "ro"), -ENOENT },
+		{ MOUNT("/proc/self", "/mnt/docs", "ro"), -ELOOP },
+		{ MOUNT("/usr", "/mnt/docs", "live"), -EPERM },
+		{ MOUNT("/tmp", "/etc", "ro"), -EPROTO },
+	};
+	struct outcome o = ask(steps, NULL, false);
+
+	is_int(o.code, 124, "it has run: %s", o.err.msg);
+	is_int((int)sends, 1, "with one directory");
+	is_str(sent_to, "/mnt/docs", "for its place");
+	ok(sent_ro, "read-only");
+	steps[1].refusal = MOUNT("~/", "/mnt/live", "live");
+	setenv("HOME", "/tmp", 1);
+	o = ask(steps, NULL, false);
+	ok(o.code == 124 && sends == 1 && !sent_ro, "a live one: %s",
+	   o.err.msg);
+	steps[2].has = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		steps[1].refusal = bad[i].json;
+		o = ask(steps, NULL, false);
+		is_int(o.code, bad[i].code, "%s", o.err.msg);
+		is_int((int)sends, 0, "is not sent");
+	}
+}
+
 static void test_refused(void)
 {
 	static const struct step none[] = {
@@ -326,6 +382,7 @@ static void test_left(void)
 int main(void)
 {
 	test_all();
+	test_mounts();
 	test_refused();
 	test_left();
 	return done_testing();

@@ -95,6 +95,42 @@ static void test_links(void)
 	       "below a file");
 }
 
+/* A directory that a blueprint shows, opened and judged as a workspace is. */
+static void test_mount(void)
+{
+	SCOPED_STR home = strdup(in("home"));
+	SCOPED_STR deep = strdup(in("proj/a/b"));
+	const struct cli cli = { .home = home, .quiet = true };
+	const struct {
+		const char *path;
+		int code;
+		const char *says;
+	} cases[] = {
+		{ "proj/a/b", 0, "" },
+		{ "proj/rel", -ELOOP, "/proj/rel (/mnt/x) leads through a " },
+		{ "proj/abs/b", -ELOOP, "leads through a link" },
+		{ "proj/none", -ENOENT, "there is no such directory: make it" },
+		{ "proj/file", -ENOTDIR, "is not a directory" },
+		{ "home", -EPERM, "would show ac's own state" },
+		{ "home/run/in", -EPERM, "would show ac's own state" },
+		{ "", -EPERM, "would show ac's own state" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		SCOPED_WORKSPACE ws = WORKSPACE_NONE;
+		struct err err = { 0 };
+
+		is_int(workspace_mount(&cli, in(cases[i].path), "/mnt/x", &ws,
+				       &err),
+		       cases[i].code, "mount '%s'", cases[i].path);
+		ok(strstr(err.msg, cases[i].says) &&
+			   (!err.code || str_starts(err.msg, "mount ")),
+		   "says: %s", err.msg);
+		if (!err.code)
+			is_str(ws.path, deep, "it is this one");
+	}
+}
+
 static void test_recorded(void)
 {
 	SCOPED_STR home = strdup(in("home"));
@@ -324,6 +360,7 @@ int main(void)
 	ok(made, "a tree");
 	test_home();
 	test_links();
+	test_mount();
 	test_recorded();
 	test_swap();
 	test_turns();
