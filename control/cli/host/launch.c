@@ -4,7 +4,8 @@
  *
  * Theory of operation: acd never waits for the user's side. It refuses with a
  * word for what is missing (no_instance, project_needed, project_unapproved,
- * credential_missing, image_missing, workspace_needed, starting, engine_down); we provide it and ask again. Each word but the last
+ * credential_missing, image_missing, workspace_needed, edge_down, starting,
+ * engine_down); we provide it and ask again. Each word but the last
  * two is answered once: a second refusal for the same reason is the result for
  * the user. A refused run has changed nothing, so we may end between any two.
  *
@@ -19,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "control/cli/host/edge_box.h"
 #include "control/cli/host/image_build.h"
 #include "control/cli/host/host.h"
 #include "control/cli/wire/upgrade.h"
@@ -195,7 +197,7 @@ static int await_engine(struct launch *l, uint64_t since, struct err *err)
 /* What was provided already after a refusal. */
 struct asking {
 	uint64_t since;
-	bool instance, image, workspace, project, approval;
+	bool instance, image, workspace, project, approval, edge;
 	char credential[64]; /* the last one */
 };
 
@@ -264,6 +266,8 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 		asking->workspace = true;
 		return bring_workspace(l, body, err);
 	}
+	if (is_first(code, "edge_down", &asking->edge))
+		return edge_box_start(l->cli, l->client, err);
 	/* "gateway_down" is final: the policy is refused, and only the user can
 	 * fix it. A gateway that starts is "starting". */
 	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)
