@@ -50,7 +50,7 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null)
 ask = $(or $(ASK$(1)$(2)),$(eval ASK$(1)$(2) := $(call pkg,$(1),$(PKG_$(2))))$(ASK$(1)$(2)))
 used = $(shell awk '/^[a-z]/ && (" " $$0 " ") ~ / $(1) / { print $$1 }' \
 	images/setup/modules)
-LINKED := guard acd cli mount otter vault
+LINKED := guard acd cli edge mount otter vault
 $(foreach p,$(LINKED),$(eval PKG_$(p) := $(call used,$(p))))
 PKG_tests := $(sort $(foreach p,$(LINKED),$(PKG_$(p))))
 
@@ -74,12 +74,11 @@ FUZZ_SRC := $(sort $(shell find tests/fuzz -name '*_fuzz.c'))
 
 VAULT_BIN = $(patsubst vault/%.c,$(BUILD)/%,$(wildcard $(VAULT_MAIN)))
 HOST_BIN = $(BUILD)/acd $(BUILD)/ac-runtime $(BUILD)/ac-mount $(BUILD)/ac-step $(BUILD)/ac-sbom \
-	$(BUILD)/init-guard $(BUILD)/ottergate $(BUILD)/net_proxy.so $(VAULT_BIN)
+	$(BUILD)/ac-edge $(BUILD)/init-guard $(BUILD)/ottergate $(BUILD)/net_proxy.so $(VAULT_BIN)
 UNIT_BIN = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(UNIT_SRC))
 REPLAY_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/replay/%,$(FUZZ_SRC))
 FUZZ_BIN = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(FUZZ_SRC))
-ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a guard.a otter.a codec.a vault.a \
-	shared.a link.a preload.a lib.a)
+ARCHIVES = $(addprefix $(BUILD)/,fake.a cli.a acd.a edge.a guard.a otter.a codec.a vault.a shared.a link.a preload.a lib.a)
 
 .PHONY: all deps check check-quick check-deps check-unit check-int check-int-san check-plain unit lint \
 	lint-fast fuzz fuzz-run check-attack check-all check-fresh bench bench-gateway soak-gateway \
@@ -120,6 +119,7 @@ $(BUILD)/link.a: $(call obj,$(LINK_SRC)) ; $(archive)
 $(BUILD)/guard.a: $(call obj,$(GUARD_SRC)) ; $(archive)
 $(BUILD)/shared.a: $(call obj,$(SHARED_SRC)) ; $(archive)
 $(BUILD)/acd.a: $(call obj,$(ACD_SRC)) ; $(archive)
+$(BUILD)/edge.a: $(call obj,$(call src,control/edge,%/edge.c)) ; $(archive)
 $(BUILD)/cli.a: $(call obj,$(CLI_SRC)) ; $(archive)
 $(BUILD)/codec.a: $(call obj,$(CODEC_SRC)) ; $(archive)
 $(BUILD)/otter.a: $(call obj,$(OTTER_SRC)) ; $(archive)
@@ -141,8 +141,7 @@ link = $(call say,LD,$@)$(CC) $(BASE_LDFLAGS) -o $@ $^ $(LIBS)
 # A call of ac is as long as its dynamic linker's work: from archives where there are some.
 archived = $(foreach l,$(1),$(or $(filter /%,$(shell $(CC) -print-file-name=$(l:-l%=lib%.a))),$l))
 $(BUILD)/ac: LIBS = $(call archived,$(call ask,--libs,cli)) -lm
-$(BUILD)/ac: $(call obj,control/cli/ac.c) $(addprefix $(BUILD)/,cli.a shared.a link.a codec.a lib.a)
-	$(link)
+$(BUILD)/ac: $(call obj,control/cli/ac.c) $(addprefix $(BUILD)/,cli.a shared.a link.a codec.a lib.a) ; $(link)
 $(BUILD)/acd: LIBS = $(call ask,--libs,acd)
 $(BUILD)/acd: $(call obj,control/acd/acd.c) \
 		$(addprefix $(BUILD)/,acd.a shared.a link.a codec.a vault.a lib.a)
@@ -150,6 +149,8 @@ $(BUILD)/acd: $(call obj,control/acd/acd.c) \
 $(BUILD)/ottergate: LIBS = $(call ask,--libs,otter) -lpthread
 $(BUILD)/ottergate: $(call obj,ottergate/run/main.c) $(addprefix $(BUILD)/,otter.a codec.a vault.a lib.a)
 	$(link)
+$(BUILD)/ac-edge: LIBS = $(call ask,--libs,edge)
+$(BUILD)/ac-edge: $(call obj,control/edge/edge.c) $(addprefix $(BUILD)/,edge.a shared.a lib.a) ; $(link)
 $(BUILD)/ac-runtime: $(call obj,control/ac_runtime.c) $(BUILD)/lib.a ; $(link)
 $(BUILD)/ac-mount $(BUILD)/ac-step: LIBS = $(call ask,--libs,mount)
 $(BUILD)/ac-mount $(BUILD)/ac-step $(BUILD)/ac-sbom: $(BUILD)/ac-%: $(BUILD)/obj/control/ac_%.o $(BUILD)/shared.a $(BUILD)/lib.a
@@ -222,7 +223,7 @@ soak-gateway: all ; $(Q)tests/bench/gateway/soak.sh
 # Into the image of ac-host; runs in a build stage of it.
 install-host: $(HOST_BIN)
 	install -D -m 0755 -t $(DESTDIR)/usr/sbin $(BUILD)/acd $(BUILD)/ottergate
-	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(addprefix $(BUILD)/,ac-runtime ac-mount ac-sbom init-guard net_proxy.so)
+	install -D -m 0755 -t $(DESTDIR)/usr/libexec/ac $(addprefix $(BUILD)/,ac-edge ac-runtime ac-mount ac-sbom init-guard net_proxy.so)
 	install -D -m 0755 $(BUILD)/ac-step $(DESTDIR)/usr/local/sbin/runc
 	install -m 0644 -t $(DESTDIR)/usr/libexec/ac net-preload/ld.so.preload
 	sh vault/install.sh $(BUILD) $(DESTDIR)

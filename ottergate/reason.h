@@ -101,7 +101,10 @@
 	X(CONNECT_REFUSED, "connect-refused",                                  \
 	  "the server refused the connection")                                 \
 	X(NO_ROUTE, "no-route", "there is no route to the server")             \
-	X(NO_HELLO, "no-hello", "it was closed before any data was sent")
+	X(NO_HELLO, "no-hello", "it was closed before any data was sent")      \
+	X(EDGE_DOWN, "edge-down",                                              \
+	  "ac-edge, which reaches the user's own machine, does not run: `ac "  \
+	  "start` there starts it")
 
 #define REASON_ENUM(id, code, text) REASON_##id,
 enum reason { REASON_TABLE(REASON_ENUM) REASONS };

@@ -51,6 +51,7 @@
 #include "control/acd/daemon/logfile.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/runtime/network.h"
+#include "control/acd/net/edge.h"
 #include "control/acd/net/nft.h"
 #include "control/acd/instance/grants.h"
 #include "control/acd/net/services.h"
@@ -406,6 +407,7 @@ static void acd_end(struct acd *acd)
 	selftest_free(acd->selftest);
 	supervise_free(acd->supervise);
 	store_close(acd->store);
+	edge_free(acd->edge);
 	services_close();
 	vault_free(acd->vault);
 	loop_timer_free(daemon_.retry);

@@ -18,6 +18,7 @@
 
 struct builds;
 struct children;
+struct edge;
 struct engine;
 struct gate;
 struct http;
@@ -46,6 +47,7 @@ struct acd {
 	struct http *http;
 	struct supervise *supervise; /* of the nested dockerd */
 	struct gate *gate;
+	struct edge *edge; /* of services on the user's loopback */
 	struct policies *policies; /* of instances, at the gateway */
 	struct selftest *selftest; /* of runsc */
 	struct vault *vault; /* the real values of credentials */

@@ -18,6 +18,7 @@
 #include "control/acd/instance/grants.h"
 #include "control/acd/instance/policy.h"
 #include "control/acd/instance/room.h"
+#include "control/acd/net/edge.h"
 #include "control/acd/pool/pool.h"
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/runtime/engine.h"
@@ -176,6 +177,10 @@ int acd_parts_make(struct acd *acd, struct err *err)
 	    instances_set_egress(acd->instances, &policy_egress_ops,
 				 acd->policies, err) < 0 ||
 	    pool_make(acd, err) < 0)
+		return err->code;
+	acd->edge = edge_new(acd->loop, AC_STATE_EDGE "/" EDGE_SOCK_NAME,
+			     acd->owner, acd->owner_group, err);
+	if (!acd->edge)
 		return err->code;
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,

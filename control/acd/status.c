@@ -11,6 +11,7 @@
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/instance/room.h"
+#include "control/acd/net/edge.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/pool/pool.h"
 #include "control/acd/runtime/selftest.h"
@@ -156,7 +157,7 @@ json_t *acd_status(const struct acd *acd)
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
 		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:o, s:o, "
-		"s:I, s:s}",
+		"s:{s:s, s:s}, s:I, s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
 		part_status(&engine), "gateway", gate_part(acd), "network",
@@ -167,9 +168,10 @@ json_t *acd_status(const struct acd *acd)
 		acd->cgroup ? acd->cgroup : "", "instances", "running",
 		(int)instances_live(acd->instances), "total", (int)total,
 		"pools", pool_json(acd->pool), "vault",
-		vault_state_json(acd->vault), "disk", room_json(acd),
-		"memory_bytes", (json_int_t)memory_bytes(acd), "progress",
-		acd->progress);
+		vault_state_json(acd->vault), "disk", room_json(acd), "edge",
+		"state", edge_state_name(edge_state(acd->edge)), "reason",
+		edge_reason(acd->edge), "memory_bytes",
+		(json_int_t)memory_bytes(acd), "progress", acd->progress);
 }
 
 static void check_add(json_t *list, const char *name, bool good,
@@ -304,6 +306,19 @@ static void check_vault(const struct acd *acd, json_t *list)
 	json_decref(v);
 }
 
+/* Without a service that needs it, it does not run. */
+static void check_edge(const struct acd *acd, json_t *list)
+{
+	enum edge_state st = edge_state(acd->edge);
+
+	if (st != EDGE_UNUSED)
+		check_add(list, "ac-edge", st == EDGE_UP,
+			  st == EDGE_UP ? "reaches services of this machine" :
+					  edge_reason(acd->edge),
+			  "no sandbox reaches services of this machine: `ac "
+			  "start` starts it");
+}
+
 static void check_limits(json_t *list)
 {
 	char detail[128];
@@ -338,6 +353,7 @@ json_t *acd_doctor(const struct acd *acd)
 	check_disk(list, "disk of $AC_HOME", AC_STATE);
 	check_disk(list, "disk of the nested images", "/var/lib/docker");
 	check_limits(list);
+	check_edge(acd, list);
 	check_vault(acd, list);
 	return json_pack("{s:o}", "checks", list);
 }

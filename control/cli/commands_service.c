@@ -11,11 +11,12 @@
 #define MANY ARGS_WORDS_MAX
 
 static const char add_help[] =
-	"ADDRESS is one of IPv4, or of IPv6 in brackets; http://, https:// or "
-	"tcp://\nbefore it says what --proto does (http). Only sandboxes of "
-	"`ac run … --service\nNAME` reach it, by the host name (--as, else "
-	"NAME.internal) and this port. A\ncredential for it is kept by `ac "
-	"vault add … --host NAME`.";
+	"ADDRESS is one of IPv4, or of IPv6 in brackets; 127.0.0.1 and [::1] "
+	"are this\nmachine's own. http://, https:// or tcp:// before it says "
+	"what --proto does\n(http). Only sandboxes of `ac run … --service "
+	"NAME` "
+	"reach it, by the host name\n(--as, else NAME.internal) and this port. "
+	"A credential for it is kept by\n`ac vault add … --host NAME`.";
 
 const struct command service_verbs[] = {
 	{ .name = "service add",

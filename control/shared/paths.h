@@ -10,6 +10,11 @@
 #define AC_STATE_DB AC_STATE "/ac.db"
 #define AC_STATE_SOCK AC_STATE "/run/acd.sock" /* HTTP API */
 #define AC_STATE_MOUNT_SOCK AC_STATE "/run/mount.sock" /* workspaces by fd */
+/* Sockets of ac-edge, and of acd for it. ac-edge sees this folder alone. */
+#define AC_STATE_EDGE AC_STATE "/run/edge"
+#define EDGE_SOCK_NAME "acd.sock" /* no service can have this name */
+#define EDGE_DIR "/run/ac-edge" /* the folder in its own container */
+#define EDGE_PROGRAM AC_LIBEXEC "/ac-edge"
 #define AC_STATE_INSTANCES AC_STATE "/instances"
 #define AC_STATE_LOG AC_STATE "/log"
 #define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */

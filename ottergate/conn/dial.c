@@ -6,6 +6,10 @@
  *   start ────┤ name ── resolver ───────────┼→ judge → connect ─→ done
  *            └ `upstream_proxy:` host ─────┘             └→ greet ─┘
  *
+ * A service with a `socket` is on the user's own loopback. It is judged as all
+ * are, and then ac-edge's unix socket is connected to in place of its address.
+ * ac-edge dials the service and greets with one byte (lib/edge_answer.h).
+ *
  * Trust: the client's own destination never comes here, only the name that
  * decide() allowed (or the literal that an `ips` rule did). decide_address()
  * judges every address before a socket exists; a metadata service's among them
@@ -26,11 +30,11 @@
  */
 #include "ottergate/conn/dial.h"
 
-#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/queue.h>
 
 #include "ottergate/conn/dial_proxy.h"
+#include "ottergate/conn/dial_socket.h"
 #include "ottergate/dns/resolve.h"
 #include "ottergate/conn/worker.h"
 
@@ -165,26 +169,10 @@ static void dial_settle(struct dial *d, enum reason why)
 static void dial_ready(struct worker *w, struct ev *ev, uint32_t events);
 static void attempt_ready(struct worker *w, struct ev *ev, uint32_t events);
 
-/* Returns a socket that is connecting, or -errno. */
-static int socket_connect(const struct addr *a, uint16_t port)
+/* Returns the name of ac-edge's socket if the dial is through it, or NULL. */
+static const char *edge_socket(const struct dial *d)
 {
-	struct sockaddr_storage ss;
-	socklen_t len = addr_sockaddr(a, port, &ss);
-	SCOPED_FD fd = socket(a->family == 4 ? AF_INET : AF_INET6,
-			      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int on = 1, off = 0;
-
-	if (fd < 0)
-		return -errno;
-	/* Without a quick ACK the last packet of the handshake travels with the
-	 * first bytes: one system call more, one packet less, which costs
-	 * more. */
-	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
-	    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off)) < 0 ||
-	    (connect(fd, (struct sockaddr *)&ss, len) < 0 &&
-	     errno != EINPROGRESS))
-		return -errno;
-	return fd_take(&fd);
+	return d->verdict.service ? d->verdict.service->socket : NULL;
 }
 
 /* Tries the next candidate, with the caller's ev if that is free. */
@@ -192,7 +180,9 @@ static int attempt_start(struct dial *d)
 {
 	const struct addr *addr = &d->candidates[d->next++];
 	uint16_t port = d->proxy ? d->proxy->port : d->port;
-	SCOPED_FD fd = socket_connect(addr, port);
+	const char *edge = edge_socket(d);
+	SCOPED_FD fd = edge ? dial_socket_edge(d->worker->opts->edge, edge) :
+			      dial_socket_tcp(addr, port);
 	struct attempt *a;
 	int rc;
 
@@ -239,18 +229,11 @@ static void timer_arm(struct dial *d)
 
 static void attempt_failed(struct dial *d, int rc)
 {
+	enum reason why = edge_socket(d) ? dial_edge_reason(rc) :
+					   reason_of_connect(rc);
+
 	worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
-	d->failed = reason_of_two(d->failed, reason_of_connect(rc));
-}
-
-static int socket_error(int fd)
-{
-	int code = 0;
-	socklen_t len = sizeof(code);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0)
-		return -errno;
-	return code ? -code : -ECONNRESET;
+	d->failed = reason_of_two(d->failed, why);
 }
 
 static void attempt_next(struct dial *d)
@@ -334,6 +317,20 @@ static void proxy_answer(struct dial *d)
 		 status / 100 == 2 ? REASON_ALLOWED : REASON_DENIED_BY_PROXY);
 }
 
+/* What follows the answer is the service's. */
+static void edge_answer(struct dial *d)
+{
+	enum reason why;
+
+	if (dial_edge_answer(d->ev->fd, &why) < 0) {
+		d->greeting = true;
+		return;
+	}
+	if (why != REASON_ALLOWED)
+		worker_count(d->worker, COUNTER_DIAL_FAILED, 1);
+	dial_end(d, why);
+}
+
 /*
  * A later attempt was faster: its socket replaces the caller's. This round may
  * still have an event of the losing socket under the caller's ev. So the
@@ -369,7 +366,7 @@ static void attempt_ready(struct worker *w, struct ev *ev, uint32_t events)
 	if (ev->fd < 0)
 		return; /* dropped earlier in this round */
 	if (events & (EPOLLERR | EPOLLHUP)) {
-		attempt_failed(d, socket_error(ev->fd));
+		attempt_failed(d, dial_socket_error(ev->fd));
 		attempt_drop(a);
 		attempt_next(d);
 	} else if (events & EPOLLOUT) {
@@ -386,10 +383,12 @@ static void dial_ready(struct worker *w, struct ev *ev, uint32_t events)
 	/* The event is of the caller's previous socket, in the same round. */
 	if (d->round == w->round)
 		return;
-	if (d->greeting) {
+	if (edge_socket(d)) {
+		edge_answer(d);
+	} else if (d->greeting) {
 		proxy_answer(d);
 	} else if (events & (EPOLLERR | EPOLLHUP)) {
-		attempt_failed(d, socket_error(ev->fd));
+		attempt_failed(d, dial_socket_error(ev->fd));
 		fd_closep(&ev->fd);
 		attempt_next(d);
 	} else if (events & EPOLLOUT) {

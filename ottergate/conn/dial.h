@@ -38,7 +38,8 @@ struct dial_spec { /* borrowed for the call; the policy until the dial ends */
  *
  * Otherwise ev->fd is -1 and @why is one of DNS_FAILED, NO_ADDRESS,
  * BUILTIN_ADDRESS, DENY_ADDRESS, CONNECT_FAILED, CONNECT_REFUSED,
- * CONNECT_TIMEOUT, NO_ROUTE, DENIED_BY_PROXY, LIMIT_LOOKUPS, NO_MEMORY; of
+ * CONNECT_TIMEOUT, NO_ROUTE, DENIED_BY_PROXY, LIMIT_LOOKUPS, NO_MEMORY,
+ * EDGE_DOWN (a service with a `socket`, and no ac-edge); of
  * several attempts the one that reason_of_two() prefers.
  */
 typedef void (*dial_fn)(void *arg, enum reason why, const struct addr *peer);

@@ -56,6 +56,7 @@ static int status_of(enum reason why)
 	case REASON_CONNECT_REFUSED:
 	case REASON_NO_ROUTE:
 	case REASON_DENIED_BY_PROXY:
+	case REASON_EDGE_DOWN:
 		return 502;
 	case REASON_AUDIT_FULL:
 	case REASON_NO_MEMORY:

@@ -79,6 +79,7 @@ struct worker_opts { /* shared by all, borrowed */
 	size_t buffer_kib; /* of a relay step; 0: 64 */
 	struct ssl_ctx_st *tls; /* itls_upstream_ctx(); NULL: no inspection */
 	const struct share_clocks *clocks; /* for turns; NULL: the system's */
+	const char *edge; /* folder of ac-edge's sockets; NULL: none */
 };
 
 struct worker {

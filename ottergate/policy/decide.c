@@ -384,6 +384,14 @@ struct verdict decide(const struct agent_policy *a, const struct request *rq)
 	return decide_name(a, rq);
 }
 
+/* Of what class a service's address may be, beside ADDR_PUBLIC. */
+static bool service_class_ok(const struct rule *service, enum addr_class cls)
+{
+	if (service->socket)
+		return cls == ADDR_LOOPBACK;
+	return cls == ADDR_PRIVATE || cls == ADDR_CGNAT;
+}
+
 enum reason decide_address(const struct agent_policy *a,
 			   const struct verdict *v, const struct addr *addr)
 {
@@ -394,8 +402,7 @@ enum reason decide_address(const struct agent_policy *a,
 	 * others. Loading refused those that no entry may open. */
 	if (service && !addr_eq(addr, &service->service_ip))
 		return REASON_BUILTIN_ADDRESS;
-	if (cls != ADDR_PUBLIC &&
-	    !(service && (cls == ADDR_PRIVATE || cls == ADDR_CGNAT)))
+	if (cls != ADDR_PUBLIC && !(service && service_class_ok(service, cls)))
 		return REASON_BUILTIN_ADDRESS;
 	if (agent_denies_address(a, addr, v->port))
 		return REASON_DENY_ADDRESS;

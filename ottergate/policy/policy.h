@@ -89,6 +89,9 @@ struct rule {
 	bool service; /* of `services:`; it is at service_ip and nowhere else */
 	bool insecure; /* may inspect plain HTTP, of a service alone */
 	struct addr service_ip;
+	/* Of a service on the user's own loopback: the name of the unix socket
+	 * that is dialled in place of service_ip. NULL: another service. */
+	const char *socket;
 	/* n_ports pairs: first, last. A denial without ports is for all. */
 	const uint16_t *ports;
 	uint16_t n_ports;
@@ -200,7 +203,8 @@ enum addr_class agent_policy_addr_class(const struct agent_policy *a,
  * addresses that its name resolved to. Returns REASON_ALLOWED,
  * REASON_BUILTIN_ADDRESS or REASON_DENY_ADDRESS. The name and port of a service
  * (v->service) may go to its address alone, which may also be of class
- * ADDR_PRIVATE or ADDR_CGNAT; all others to ADDR_PUBLIC alone.
+ * ADDR_PRIVATE or ADDR_CGNAT, and is of class ADDR_LOOPBACK if its `socket` is
+ * dialled in place of it; all others to ADDR_PUBLIC alone.
  */
 enum reason decide_address(const struct agent_policy *a,
 			   const struct verdict *v, const struct addr *addr);

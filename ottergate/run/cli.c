@@ -64,6 +64,8 @@ static const struct option {
 	  "PEM, trusted for inspected servers besides the system's roots" },
 	{ "--own", "FILE", OPTION_TEXT, FIELD(gate.own),
 	  "this machine's addresses, one a line; all are denied" },
+	{ "--edge", "DIR", OPTION_TEXT, FIELD(gate.edge),
+	  "folder of ac-edge's sockets, for services with `socket`" },
 	{ "--keep-root", NULL, OPTION_FLAG, FIELD(gate.keep_root),
 	  "keep all rights, for tests without root" },
 	{ "--log-json", NULL, OPTION_FLAG, FIELD(log_json),

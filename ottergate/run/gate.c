@@ -294,7 +294,9 @@ static int gate_start_workers(struct gate *g, struct start *s, struct err *err)
 	const struct strv *dns = &g->opts->dns;
 	struct workers_opts opts = {
 		.count = s->listeners.workers,
-		.worker = { .self = g->opts->self, .tls = g->tls },
+		.worker = { .self = g->opts->self,
+			    .tls = g->tls,
+			    .edge = g->opts->edge },
 		.listeners = s->listeners.v,
 		.n_listeners = s->listeners.n,
 		.audit = g->audit,

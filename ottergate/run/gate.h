@@ -27,6 +27,7 @@ struct gate_opts {
 	struct strv dns; /* upstream servers given on the command line */
 	const char *roots; /* PEM, trusted besides the system's; NULL */
 	const char *own; /* file of the machine's addresses (own.h); NULL */
+	const char *edge; /* folder of ac-edge's sockets; NULL: none */
 	/* For tests: called before policies are read, in the thread that reads
 	 * them. NULL: none. */
 	void (*on_load)(void *arg);

@@ -5,8 +5,8 @@
  * Theory of operation: any other call kills the process; acd restarts it and
  * the kernel logs it. Loaded before the threads start, so that all have it.
  * Arguments are checked where a call can do far more than is needed: memory
- * never becomes executable, sockets are of the internet families, clone() makes
- * threads only, prctl() only names them.
+ * never becomes executable, sockets are of the internet families or a stream to
+ * ac-edge, clone() makes threads only, prctl() only names them.
  *
  * Some calls are probes of the C library, which has an alternative; these fail
  * with the error that selects it: clone3() hides its flags behind a pointer,
@@ -137,19 +137,24 @@ static const char *const allowed[] = {
 	"sysinfo",
 };
 
-/* Allowed if the argument, under the mask, has the value. */
+/* Allowed if the argument, or each of the two, has the value under the mask. */
 static const struct {
 	const char *name;
-	struct scmp_arg_cmp cmp;
+	struct scmp_arg_cmp cmp[2];
 } allowed_if[] = {
-	{ "socket", { 0, SCMP_CMP_MASKED_EQ, LOW32, AF_INET } },
-	{ "socket", { 0, SCMP_CMP_MASKED_EQ, LOW32, AF_INET6 } },
-	{ "mmap", { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 } },
-	{ "mprotect", { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 } },
-	{ "clone", { 0, SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS } },
-	{ "prctl", { 0, SCMP_CMP_MASKED_EQ, LOW32, PR_SET_NAME } },
+	{ "socket", { { 0, SCMP_CMP_MASKED_EQ, LOW32, AF_INET } } },
+	{ "socket", { { 0, SCMP_CMP_MASKED_EQ, LOW32, AF_INET6 } } },
+	/* to ac-edge (dial.c) */
+	{ "socket",
+	  { { 0, SCMP_CMP_MASKED_EQ, LOW32, AF_UNIX },
+	    { 1, SCMP_CMP_MASKED_EQ, LOW32,
+	      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC } } },
+	{ "mmap", { { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 } } },
+	{ "mprotect", { { 2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0 } } },
+	{ "clone", { { 0, SCMP_CMP_MASKED_EQ, THREAD_FLAGS, THREAD_FLAGS } } },
+	{ "prctl", { { 0, SCMP_CMP_MASKED_EQ, LOW32, PR_SET_NAME } } },
 	/* to read, not to set */
-	{ "prlimit64", { 2, SCMP_CMP_EQ, 0, 0 } },
+	{ "prlimit64", { { 2, SCMP_CMP_EQ, 0, 0 } } },
 };
 
 static const struct {
@@ -180,8 +185,9 @@ static int filter_fill(scmp_filter_ctx ctx)
 	for (size_t i = 0; i < ARRAY_SIZE(allowed) && rc >= 0; i++)
 		rc = filter_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_if) && rc >= 0; i++)
-		rc = filter_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].name, 1,
-				&allowed_if[i].cmp);
+		rc = filter_add(ctx, SCMP_ACT_ALLOW, allowed_if[i].name,
+				allowed_if[i].cmp[1].op ? 2 : 1,
+				allowed_if[i].cmp);
 	for (size_t i = 0; i < ARRAY_SIZE(refused) && rc >= 0; i++)
 		rc = filter_add(ctx, SCMP_ACT_ERRNO((unsigned)refused[i].error),
 				refused[i].name, 0, NULL);

@@ -4,7 +4,8 @@
 # name them, with a credential
 #
 # A network namespace is the LAN: the service at one port of one address, and
-# beside it what must stay out of reach, another port and another address. Each
+# beside it what must stay out of reach, another port and another address. Two
+# more are on the loopback of this machine, one of which is a service. Each
 # "cannot" has a control that can. The servers are tests/fake/llm.py.
 
 load common
@@ -13,11 +14,18 @@ LAN_NS=$AC_HOST-lan
 LAN_IF=l-${AC_HOST:0:12}
 LAN=10.213.7
 LLM=$LAN.2
+# On this machine's own loopback: a service, and another server beside it.
+HERE=21434
+BESIDE=21435
+EDGE=$AC_HOST-edge
 
-# serve ADDRESS PORT - in the LAN, its log in $BATS_FILE_TMPDIR/ADDRESS
+# serve ADDRESS PORT [COMMAND...] - in the LAN, or by COMMAND; its log in
+# $BATS_FILE_TMPDIR/ADDRESS
 serve() {
+	local by=("${@:3}")
+	[ $# -gt 2 ] || by=(nsenter --net="/run/netns/$LAN_NS")
 	mkdir -p "$BATS_FILE_TMPDIR/$1"
-	nsenter --net="/run/netns/$LAN_NS" \
+	"${by[@]}" \
 		python3 "$AC_SRC/tests/fake/llm.py" "$BATS_FILE_TMPDIR/$1" \
 		"$1" "$2" >>"$BATS_FILE_TMPDIR/errors" 2>&1 3>&- &
 	echo $! >>"$BATS_FILE_TMPDIR/pids"
@@ -38,6 +46,8 @@ setup_file() {
 	serve $LLM 11434
 	serve $LLM 11435
 	serve $LAN.3 11434
+	serve 127.0.0.1 $HERE env
+	serve 127.0.0.1 $BESIDE env
 	"$AC" service add llm $LLM:11434
 	"$AC" service add near $LAN.3:11434
 	"$AC" run base lan -d --service llm -- sleep infinity
@@ -45,7 +55,8 @@ setup_file() {
 }
 
 teardown_file() {
-	gone lan poor keyed
+	gone lan poor keyed home
+	"$AC" service rm here 2>/dev/null || true
 	"$AC" service rm llm 2>/dev/null || true
 	"$AC" service rm near 2>/dev/null || true
 	"$AC" vault rm --yes lan-key 2>/dev/null || true
@@ -216,4 +227,172 @@ seen() { wc -l <"$BATS_FILE_TMPDIR/$1/$2.jsonl"; }
 	gone keyed
 	run -0 "$AC" vault rm --yes lan-key
 	rm "$BATS_FILE_TMPDIR/$LLM/token"
+}
+
+# edge FORMAT - of its container
+edge() { docker inspect -f "$1" "$EDGE"; }
+
+edge_gone() { ! docker inspect "$EDGE" >/dev/null 2>&1; }
+
+# edge_is STATE - as acd says
+edge_is() { [ "$("$AC" status --json | jq -r .edge.state)" = "$1" ]; }
+
+answers() {
+	get home http://here.internal:$HERE/echo
+	is 200
+}
+
+@test "a service of this machine's own loopback is reached through ac-edge" {
+	edge_gone
+	edge_is unused
+	run -1 "$AC" service add bad 127.0.0.2:80
+	says '127.0.0.1 and ::1 can be'
+	run -0 "$AC" service add here 127.0.0.1:$HERE
+	has "at 127.0.0.1 of this machine"
+	edge_is up
+	run -0 "$AC" run base home -d --service here -- sleep infinity
+	answers
+	[ "$(seen 127.0.0.1 $HERE)" -ge 1 ]
+	run -0 "$AC" service ls
+	has "127.0.0.1:$HERE of this machine"
+	run -0 "$AC" policy show home
+	has "here.internal at 127.0.0.1 of this machine"
+	run -0 "$AC" policy check home http://here.internal:$HERE/echo
+	run -0 "$AC" status
+	[[ $output =~ edge\ +up ]]
+	run -0 "$AC" doctor
+	has ac-edge
+	# Many bytes, both ways.
+	# shellcheck disable=SC2016 # the sandbox's own
+	run -0 "$AC" exec home -- sh -c 'head -c 3000000 /dev/zero |
+		curl -s -m 60 --data-binary @- -o /dev/null -w "%{http_code}" \
+		http://here.internal:'$HERE'/echo'
+	is 200
+}
+
+@test "N16 nothing else of this machine's loopback is reached, and by no other" {
+	local before
+	answers # it can
+	before=$(seen 127.0.0.1 $BESIDE)$(seen 127.0.0.1 $HERE)
+	for url in http://127.0.0.1:$HERE/ http://here.internal:$BESIDE/ \
+		http://127.0.0.1:$BESIDE/ http://172.20.0.53:$HERE/ \
+		http://x.here.internal:$HERE/; do
+		run "$AC" exec home -- env AC_NET_PRELOAD=off \
+			curl -s -m 20 -x http://172.20.0.53:3128 \
+			--noproxy '' -o /dev/null -w '%{http_code}' "$url"
+		is 403
+	done
+	# By no proxy it is the sandbox's own loopback.
+	get home http://127.0.0.1:$HERE/
+	is 000
+	get poor http://here.internal:$HERE/
+	is 403
+	get lan http://here.internal:$HERE/
+	is 403
+	run -0 "$AC" policy allow lan http://here.internal:$HERE
+	get lan http://here.internal:$HERE/
+	[[ $output = 502 || $output = 504 || $output = 403 ]]
+	run -0 "$AC" policy reset lan
+	[ "$(seen 127.0.0.1 $BESIDE)$(seen 127.0.0.1 $HERE)" = "$before" ]
+	curl -s -m 20 -o /dev/null http://127.0.0.1:$BESIDE/echo # it listens
+	[ "$(seen 127.0.0.1 $BESIDE)$(seen 127.0.0.1 $HERE)" != "$before" ]
+}
+
+@test "ac-edge has no capability, the user's ids, and the sockets alone" {
+	local pid
+	answers
+	pid=$(edge '{{.State.Pid}}')
+	[ "$(awk '/^Cap(Inh|Prm|Eff|Bnd|Amb)/ { print $2 }' \
+		"/proc/$pid/status" | sort -u)" = 0000000000000000 ]
+	grep -q '^NoNewPrivs:[[:space:]]*1' "/proc/$pid/status"
+	grep -q '^Seccomp:[[:space:]]*2' "/proc/$pid/status"
+	[ "$(stat -c '%u %g' "/proc/$pid/root/run/ac-edge")" = \
+		"$(stat -c '%u %g' "$AC_HOME")" ]
+	[ "$(edge '{{.Config.User}}')" = "$(stat -c '%u:%g' "$AC_HOME")" ]
+	[ "$(edge '{{len .Mounts}} {{(index .Mounts 0).Source}}')" = \
+		"1 $AC_HOME/run/edge" ]
+	[ "$(edge '{{.HostConfig.ReadonlyRootfs}} {{.HostConfig.NetworkMode}}')" = \
+		"true host" ]
+	[ "$(edge '{{.HostConfig.Privileged}} {{len .HostConfig.Devices}}')" = \
+		"false 0" ]
+	[ ! -e "/proc/$pid/root/run/ac-edge/../acd.sock" ]
+}
+
+@test "N17 a credential for a service of this machine, as for any" {
+	local token=sk-proj-9876543210abcdef9876543210abcdef9876543210abcdef
+	run -0 "$AC" vault add lan-key --kind openai --host here --insecure \
+		<<<"$token"
+	echo "$token" >"$BATS_FILE_TMPDIR/127.0.0.1/token"
+	run -0 "$AC" run base keyed -d --credential lan-key --service here \
+		-- sleep infinity
+	# shellcheck disable=SC2016 # the sandbox's own
+	run -0 "$AC" exec keyed -- sh -c 'curl -s -m 20 -w "%{http_code}" \
+		-H "Authorization: Bearer $OPENAI_API_KEY" \
+		http://here.internal:'$HERE'/v1/models; env'
+	has 200
+	lacks "$token"
+	tail -n 1 "$BATS_FILE_TMPDIR/127.0.0.1/$HERE.jsonl" | grep -qF "$token"
+	rm "$BATS_FILE_TMPDIR/127.0.0.1/token"
+	gone keyed
+	run -0 "$AC" vault rm --yes lan-key
+}
+
+@test "a service that does not listen is refused by name, ac-edge or not" {
+	local pid
+	run -0 "$AC" service add shut 127.0.0.1:21436
+	run -0 "$AC" run base keyed -d --service shut -- sleep infinity
+	# shellcheck disable=SC2016
+	run -0 "$AC" exec keyed -- env AC_NET_PRELOAD=off curl -s -m 20 \
+		http://shut.internal:21436/
+	has connect-refused
+	gone keyed
+	run -0 "$AC" service rm shut
+	edge_is up # the other one needs it
+	answers
+}
+
+@test "ac-edge is killed: a named reason, what helps, and it comes back" {
+	local pid
+	answers
+	docker kill "$EDGE" >/dev/null # as by its owner: it stays down
+	eventually edge_is down
+	get home http://here.internal:$HERE/
+	is 502
+	run -0 "$AC" exec home -- env AC_NET_PRELOAD=off curl -s -m 20 \
+		http://here.internal:$HERE/
+	has edge-down
+	has 'ac start'
+	run -0 "$AC" status
+	has 'ac start'
+	run -0 "$AC" policy log home
+	has edge-down
+	run -0 "$AC" start
+	edge_is up
+	answers
+	# A run starts it as well.
+	docker kill "$EDGE" >/dev/null
+	eventually edge_is down
+	run -0 "$AC" run base keyed --service here -- curl -s -m 20 \
+		-o /dev/null -w '%{http_code}' http://here.internal:$HERE/echo
+	has 200
+	gone keyed
+	# By itself, when it was not its owner.
+	pid=$(edge '{{.State.Pid}}')
+	kill -9 "$pid"
+	eventually answers
+	[ "$(edge '{{.State.Pid}}')" != "$pid" ]
+}
+
+@test "nothing is left of ac-edge after ac stop, nor after its last service" {
+	run -0 "$AC" stop
+	edge_gone
+	[ -z "$(find "$AC_HOME/run/edge" ! -name acd.sock -type s)" ]
+	run -0 "$AC" start
+	edge_is up
+	run -0 "$AC" destroy --yes home
+	run -0 "$AC" service rm here
+	edge_gone
+	edge_is unused
+	run ! grep '^edge' <<<"$("$AC" status)"
+	[ -z "$(find "$AC_HOME/run/edge" ! -name acd.sock -type s)" ]
 }

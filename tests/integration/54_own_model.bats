@@ -45,6 +45,7 @@ teardown_file() {
 	local agent
 	for agent in $AGENTS; do gone "own-$agent"; done
 	"$AC" service rm llm 2>/dev/null || true
+	"$AC" service rm near 2>/dev/null || true
 	"$AC" vault rm --yes own-key 2>/dev/null || true
 	xargs -r kill <"$BATS_FILE_TMPDIR/pid" 2>/dev/null || true
 	ip netns del "$LAN_NS" 2>/dev/null || true
@@ -102,6 +103,21 @@ asked() {
 	run -0 "$AC" run pi own-pi -- env
 	lacks "$token"
 	rm "$BATS_FILE_TMPDIR/token"
+}
+
+@test "pi does a task with a model on this machine's own loopback" {
+	mkdir -p "$BATS_FILE_TMPDIR/near"
+	python3 "$AC_SRC/tests/fake/llm.py" "$BATS_FILE_TMPDIR/near" \
+		127.0.0.1 21534 >>"$BATS_FILE_TMPDIR/errors" 2>&1 3>&- &
+	echo $! >>"$BATS_FILE_TMPDIR/pid"
+	eventually [ -e "$BATS_FILE_TMPDIR/near/21534.jsonl" ]
+	gone own-pi
+	run -0 "$AC" service add near 127.0.0.1:21534
+	task pi --model-url http://near.internal:21534
+	jq -es 'any(.method == "POST")' "$BATS_FILE_TMPDIR/near/21534.jsonl" \
+		>/dev/null
+	gone own-pi
+	run -0 "$AC" service rm near
 }
 
 @test "a blueprint that cannot, and what is no URL of a model, are refused" {

@@ -58,6 +58,7 @@ control/acd/pool/ control/acd/pool/ control/acd/instance/instance.h control/acd/
 control/acd/image/ control/acd/image/ control/acd/blueprint/ control/acd/runtime/ control/acd/storage/ control/acd/daemon/ control/shared/ control/runtime.h lib/
 control/acd/api/spec/ control/acd/api/spec/ control/acd/api/http/server.h control/acd/blueprint/ control/acd/credential/ control/acd/egress/ control/acd/net/ control/shared/ lib/ init-guard/filewire.h control/acd/image/use.h
 control/acd/ control/acd/ control/shared/ control/runtime.h lib/ init-guard/link.h init-guard/filewire.h vault/surrogate.h vault/grant.h vault/store.h vault/token.h ottergate/admin.h
+control/edge/ control/edge/ control/shared/ lib/
 control/cli/core/ control/cli/core/ control/shared/ lib/
 control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
 control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h ottergate/yaml.h
@@ -70,7 +71,7 @@ tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
 # or the kernel and is free for all.
 libraries='
 sys/capability.h init-guard/ ottergate/ tests/
-seccomp.h init-guard/ ottergate/ tests/
+seccomp.h init-guard/ ottergate/ control/edge/ tests/
 sodium.h init-guard/ vault/ ottergate/ control/ tests/
 curl/ control/acd/ tests/
 jansson.h control/ tests/

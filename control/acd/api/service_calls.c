@@ -9,6 +9,7 @@
 #include "control/acd/egress/egress.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/instance/instance.h"
+#include "control/acd/net/edge.h"
 #include "control/acd/net/services.h"
 #include "control/acd/storage/store.h"
 #include "control/shared/json.h"
@@ -129,13 +130,14 @@ static int check_own(const struct service *s, struct err *err)
 {
 	SCOPED_STR own = NULL;
 	struct err why = { 0 };
-	int rc = gate_files_own(&own, err);
+	int rc = service_is_local(s) ? 0 : gate_files_own(&own, err);
 
-	if (rc < 0 || egress_denied_own(s->address, own, &why) == 0)
+	if (rc < 0 || !own || egress_denied_own(s->address, own, &why) == 0)
 		return rc;
 	return jsonx_refuse(err, "address",
-			    "cannot be %s: it is this machine's own, and no "
-			    "sandbox reaches this machine",
+			    "cannot be %s: it is this machine's own, where no "
+			    "sandbox reaches anything; what listens on its "
+			    "loopback can be added at 127.0.0.1",
 			    s->address);
 }
 
@@ -157,6 +159,7 @@ void api_service_add(void *ctx, struct http_req *req)
 	}
 	log_info("service '%s' is %s:%u at %s", s.name, s.host, s.port,
 		 s.address);
+	edge_update(((struct acd *)ctx)->edge);
 	reply_one(ctx, req, 201, &s);
 }
 
@@ -202,5 +205,6 @@ void api_service_remove(void *ctx, struct http_req *req)
 		return;
 	}
 	log_info("service '%s' is removed", http_param(req, "name"));
+	edge_update(((struct acd *)ctx)->edge);
 	http_reply_empty(req);
 }

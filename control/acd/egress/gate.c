@@ -68,6 +68,8 @@ static const char *const program[] = {
 	"3128",
 	"--own",
 	GATE_OWN,
+	"--edge",
+	GATE_DIR_EDGE,
 	NULL,
 };
 

@@ -30,6 +30,7 @@
 #define GATE_DIR_PRESETS "presets"
 #define GATE_DIR_POLICY "policy"
 #define GATE_DIR_AGENTS "agents"
+#define GATE_DIR_EDGE "edge" /* sockets of ac-edge */
 #define GATE_ROOTS "roots.pem"
 #define GATE_OWN GATE_DIR_POLICY "/addresses" /* of the machine */
 #define GATE_UID 991u /* the gateway's, after its start */

@@ -10,6 +10,7 @@
  *	          machine's addresses
  *	agents/   AC_STATE/policy/agents, read-only by its owner
  *	audit/    AC_STATE/log/audit, with the user and the gateway swapped
+ *	edge/     AC_STATE_EDGE: the sockets of ac-edge, to connect to
  *	roots.pem a copy of the machine's own CA, if it has one
  *
  * audit/ is an id-mapped mount like those of a workspace: what the gateway
@@ -109,6 +110,8 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err)
 		{ COPIES_POLICY, 0750, 0, GATE_UID },
 		{ AC_GATE "/" GATE_DIR_AGENTS, 0755, 0, 0 },
 		{ AC_GATE "/audit", 0755, 0, 0 },
+		{ AC_STATE_EDGE, 0711, uid, gid },
+		{ AC_GATE "/" GATE_DIR_EDGE, 0755, 0, 0 },
 	};
 	int rc = 0;
 
@@ -125,6 +128,9 @@ int gate_files_init(uid_t uid, gid_t gid, struct err *err)
 	if (rc == 0)
 		rc = show(AC_STATE_AUDIT, AC_GATE "/audit", true, uid, gid,
 			  err);
+	if (rc == 0)
+		rc = show(AC_STATE_EDGE, AC_GATE "/" GATE_DIR_EDGE, false, uid,
+			  gid, err);
 	return rc;
 }
 

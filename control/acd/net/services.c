@@ -36,6 +36,12 @@ const char *service_proto_name(enum service_proto p)
 	return protos[p];
 }
 
+bool service_is_local(const struct service *s)
+{
+	return strcmp(s->address, "127.0.0.1") == 0 ||
+	       strcmp(s->address, "::1") == 0;
+}
+
 /* ---- what a request says ---- */
 
 static const struct schema name_is = { .kind = SCHEMA_FORM,
@@ -152,13 +158,15 @@ static int address_check(const char *text, char out[static 46], struct err *err)
 			continue;
 		if (nets[i].cls == CLASS_PRIVATE || nets[i].cls == CLASS_CGNAT)
 			return 0;
+		if (strcmp(out, "127.0.0.1") == 0 || strcmp(out, "::1") == 0)
+			return 0;
 		return jsonx_refuse(err, "address",
 				    "cannot be %s (%s): no service may be "
 				    "there%s",
 				    out, nets[i].what,
 				    nets[i].cls == CLASS_LOOPBACK ?
-					    "; in the sandbox's host it is not "
-					    "this machine" :
+					    "; of this machine's loopback, "
+					    "127.0.0.1 and ::1 can be" :
 					    "");
 	}
 	return 0;
@@ -414,10 +422,11 @@ json_t *service_json(const struct service *s)
 	SCOPED_STR url =
 		str_printf("%s://%s:%u", schemes[s->proto], s->host, s->port);
 
-	return url ? json_pack("{s:s, s:s, s:s, s:i, s:s, s:s}", "name",
+	return url ? json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:b}", "name",
 			       s->name, "host", s->host, "address", s->address,
 			       "port", (int)s->port, "proto",
-			       service_proto_name(s->proto), "url", url) :
+			       service_proto_name(s->proto), "url", url,
+			       "local", service_is_local(s)) :
 		     NULL;
 }
 
@@ -436,9 +445,11 @@ int services_rules(const struct strv *names, struct buf *out, struct err *err)
 				       names->v[i]);
 		rc = buf_printf(out,
 				"      - { id: \"svc-%s\", name: \"%s\", "
-				"ip: \"%s\", port: %u, proto: %s }\n",
+				"ip: \"%s\", port: %u, proto: %s%s%s }\n",
 				s->name, s->host, s->address, s->port,
-				service_proto_name(s->proto));
+				service_proto_name(s->proto),
+				service_is_local(s) ? ", socket: " : "",
+				service_is_local(s) ? s->name : "");
 		rc = rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 	}
 	return rc;

@@ -42,6 +42,9 @@ struct service {
 /* Returns "http", "tls" or "tcp"; a constant. */
 const char *service_proto_name(enum service_proto p);
 
+/* Returns true if it is on the user's own loopback: ac-edge dials it. */
+bool service_is_local(const struct service *s);
+
 /* What POST /v1/services takes. */
 extern const struct schema service_request_is;
 
@@ -64,7 +67,8 @@ const struct service *services_nth(size_t i);
  * Reads a request into *@ret: {"name", "host", "address", "port", "proto"};
  * without "host" it is NAME.internal, without "proto" http. Returns 0, or
  * -EINVAL for what is no service: a name that is none, a host without a dot, an
- * address that no service may have.
+ * address that no service may have. Of loopback addresses it may have 127.0.0.1
+ * and ::1, which are the user's machine, not ac-host.
  */
 int service_parse(json_t *body, struct service *ret, struct err *err);
 /* Adds @s and writes the list. Returns 0; -EEXIST if the name, or the host with
@@ -75,7 +79,7 @@ int services_add(const struct service *s, struct err *err);
  * write. */
 int services_remove(const char *name, struct err *err);
 
-/* Returns {"name", "host", "address", "port", "proto", "url"}: a new reference,
+/* Returns {"name", "host", "address", "port", "proto", "url", "local"}: a new reference,
  * or NULL without memory. */
 json_t *service_json(const struct service *s);
 /* Appends the items of `services:` of ac-policy(5) for @names. Returns 0,

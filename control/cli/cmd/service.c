@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "control/cli/core/table.h"
+#include "control/cli/host/edge_box.h"
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"
 #include "lib/target.h"
+
+#define OF_MACHINE " of this machine"
 
 /* ---- add ---- */
 
@@ -56,12 +59,19 @@ int service_request(const char *name, const char *place, const char *proto,
 	return 0;
 }
 
+/* Returns true if it is on this machine's own loopback. */
+static bool is_local(const json_t *s)
+{
+	return json_is_true(json_object_get(s, "local"));
+}
+
 int cmd_service_add(const struct cli *cli, const struct args *a,
 		    struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON body = NULL;
 	SCOPED_JSON s = NULL;
+	struct err why = { 0 };
 	int rc = service_request(a->words[0], a->words[1], a->proto, a->as,
 				 &body, err);
 
@@ -73,13 +83,17 @@ int cmd_service_add(const struct cli *cli, const struct args *a,
 		rc = client_call(c, "POST", "/v1/services", body, &s, err);
 	if (rc < 0)
 		return rc;
+	/* It is added; a run that uses it tries again. */
+	if (is_local(s) && edge_box_start(cli, c, &why) < 0)
+		say_error("%s", why.msg);
 	if (cli->json)
 		return cli_print_json(s, false, err);
 	say_info(cli,
-		 "%s is %s, at %s; `ac run … --service %s` lets an "
+		 "%s is %s, at %s%s; `ac run … --service %s` lets an "
 		 "instance reach it",
 		 json_text(s, "name"), json_text(s, "url"),
-		 json_text(s, "address"), json_text(s, "name"));
+		 json_text(s, "address"), is_local(s) ? OF_MACHINE : "",
+		 json_text(s, "name"));
 	return 0;
 }
 
@@ -101,13 +115,15 @@ static char *names_of(const json_t *names)
 	return text;
 }
 
-/* Returns "ADDRESS:PORT"; the caller frees it. */
+/* Returns "ADDRESS:PORT", and whose loopback that is; the caller frees it. */
 static char *place_of(const json_t *s)
 {
 	const char *address = json_text(s, "address");
+	bool v6 = strchr(address, ':') != NULL;
 
-	return str_printf(strchr(address, ':') ? "[%s]:%lld" : "%s:%lld",
-			  address, json_count(s, "port"));
+	return str_printf("%s%s%s:%lld%s", v6 ? "[" : "", address,
+			  v6 ? "]" : "", json_count(s, "port"),
+			  is_local(s) ? OF_MACHINE : "");
 }
 
 static int add_row(struct table *t, const json_t *s)
@@ -172,16 +188,27 @@ int cmd_service_show(const struct cli *cli, const struct args *a,
 
 /* ---- rm ---- */
 
+static bool was_local(struct client *c, const char *path)
+{
+	SCOPED_JSON s = NULL;
+	struct err ignored = { 0 };
+
+	return client_call(c, "GET", path, NULL, &s, &ignored) == 0 &&
+	       is_local(s);
+}
+
 int cmd_service_rm(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_JSON gone = json_pack("{s:[]}", "removed");
 	SCOPED_CLIENT c = NULL;
 	struct err ignored = { 0 };
+	bool local = false;
 	int rc = gone ? host_client(cli, true, &c, err) : err_nomem(err);
 
 	for (size_t i = 0; rc == 0 && i < a->n_words; i++) {
 		SCOPED_STR path = client_path("/v1/services/", a->words[i], "");
 
+		local |= path && was_local(c, path);
 		rc = path ? client_call(c, "DELETE", path, NULL, NULL, err) :
 			    err_nomem(err);
 		if (rc < 0)
@@ -191,6 +218,8 @@ int cmd_service_rm(const struct cli *cli, const struct args *a, struct err *err)
 		json_array_append_new(json_object_get(gone, "removed"),
 				      jsonx_text(a->words[i]));
 	}
+	if (local && edge_box_tidy(cli, c, &ignored) < 0)
+		say_error("%s", ignored.msg);
 	/* What was removed is said, even if a later one failed. */
 	if (!cli->json || !gone)
 		return rc;

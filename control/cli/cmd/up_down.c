@@ -9,6 +9,7 @@
 #include "control/cli/host/self_addresses.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/vault/vault.h"
+#include "control/cli/host/edge_box.h"
 #include "control/cli/host/host.h"
 #include "control/cli/host/host_start.h"
 #include "control/cli/core/progress.h"
@@ -54,6 +55,8 @@ int cmd_start(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = host_wait_ready(cli, c, NULL, err);
 	if (rc == 0 && addresses_tell(cli, c, &why) < 0)
+		say_error("%s", why.msg);
+	if (rc == 0 && edge_box_start(cli, c, &why) < 0)
 		say_error("%s", why.msg);
 	if (rc == 0)
 		rc = client_call(c, "GET", "/v1/status", NULL, &status, err);
@@ -131,7 +134,7 @@ static int stop_shown(const struct cli *cli, struct outer *o, struct err *err)
 	return rc;
 }
 
-/* Stops ac-host. *ret_was: it was running. */
+/* Stops ac-host, and removes ac-edge. *ret_was: it was running. */
 static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 		     struct err *err)
 {
@@ -139,6 +142,8 @@ static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 	int rc = outer_inspect(o, cli->host, &info, err);
 
 	*ret_was = rc == 0 && info.running;
+	if (rc == 0 && !info.running)
+		rc = outer_remove_edge(o, cli->host, cli->home, err);
 	if (rc < 0 || !info.running)
 		return rc;
 	if (strcmp(info.home, cli->home) != 0)
@@ -146,7 +151,8 @@ static int stop_host(const struct cli *cli, struct outer *o, bool *ret_was,
 			       "container %s belongs to AC_HOME="
 			       "%s: AC_HOST names another",
 			       cli->host, info.home);
-	return stop_shown(cli, o, err);
+	rc = stop_shown(cli, o, err);
+	return rc < 0 ? rc : outer_remove_edge(o, cli->host, cli->home, err);
 }
 
 static int stop(const struct cli *cli, bool *ret_was, struct err *err)
@@ -401,6 +407,18 @@ static int vault_row(struct table *t, const json_t *v)
 							    TABLE_PLAIN);
 }
 
+/* Adds the row of ac-edge if a service needs it; an older acd has none. */
+static int edge_row(struct table *t, const json_t *edge)
+{
+	const char *state = json_text(edge, "state");
+	const char *why = json_text(edge, "reason");
+	SCOPED_STR text = str_printf("%s%s%s", state, *why ? ": " : "", why);
+
+	if (!*state || strcmp(state, "unused") == 0)
+		return 0;
+	return text ? row(t, "edge", text, good_if(state, "up")) : -ENOMEM;
+}
+
 static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 {
 	const json_t *runtime = json_object_get(s, "runtime");
@@ -438,6 +456,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 		   json_text(json_object_get(s, "network"), "state"),
 		   TABLE_PLAIN);
 	bad |= part_row(t, "gateway", json_object_get(s, "gateway"));
+	bad |= edge_row(t, json_object_get(s, "edge"));
 	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
 	bad |= row(t, "instances", count, TABLE_PLAIN);
 	bad |= pool_rows(t, json_object_get(s, "pools"));

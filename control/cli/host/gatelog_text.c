@@ -21,7 +21,7 @@ static bool is_failure(const json_t *line)
 		"no-address",      "dns-failed",      "connect-failed",
 		"connect-timeout", "connect-refused", "no-route",
 		"upstream-proxy",  "upstream-http",   "upstream-cert",
-		"upstream-tls"
+		"upstream-tls",    "edge-down"
 	};
 	size_t i;
 

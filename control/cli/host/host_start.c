@@ -31,7 +31,7 @@
 #define STOP_SECONDS 40u
 #define TAG_MAX 128u
 
-static int lock_take(const struct cli *cli, int *ret_fd, struct err *err)
+int host_lock(const struct cli *cli, int *ret_fd, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/lock", cli->home);
 	SCOPED_FD fd = -1;
@@ -305,6 +305,9 @@ static int container(const struct cli *cli, struct outer *o, const char *image,
 		say_info(cli, "replacing %s", cli->host);
 		rc = outer_stop(o, cli->host, STOP_SECONDS, err);
 	}
+	/* It is of the old image. */
+	if (rc == 0)
+		rc = outer_remove_edge(o, cli->host, cli->home, err);
 	if (rc == 0 && info.exists)
 		rc = outer_remove(o, cli->host, err);
 	*ret_made = true;
@@ -453,6 +456,6 @@ int host_start(const struct cli *cli, struct client *c, struct err *err)
 	int rc = home_make(cli, err);
 
 	if (rc == 0)
-		rc = lock_take(cli, &lock, err);
+		rc = host_lock(cli, &lock, err);
 	return rc < 0 ? rc : start_locked(cli, c, err);
 }

@@ -32,6 +32,11 @@ int host_probe(struct client *c, struct host_probe *ret, struct err *err);
  */
 int host_start(const struct cli *cli, struct client *c, struct err *err);
 
+/* Waits for the lock of $AC_HOME, which one `ac` holds that changes containers;
+ * the caller closes *ret_fd, which gives it back. Returns 0 or a negative errno
+ * with @err. */
+int host_lock(const struct cli *cli, int *ret_fd, struct err *err);
+
 /* Checks what would make a start fail, before anything is installed, built or
  * stopped: variables and config.yaml, an engine that the user may not use, a
  * full disk. Returns 0 or a negative errno with @err. */

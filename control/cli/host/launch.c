@@ -4,10 +4,10 @@
  *
  * Theory of operation: acd never waits for the user's side. It refuses with a
  * word for what is missing (no_instance, project_needed, project_unapproved,
- * credential_missing, image_missing, workspace_needed, mounts_needed, starting,
- * engine_down); we provide it and ask again. Each word but the last two is
- * answered once: a second refusal for the same reason is the result for the user.
- * A refused run has changed nothing, so we may end between any two.
+ * credential_missing, image_missing, workspace_needed, mounts_needed, edge_down,
+ * starting, engine_down); we provide it and ask again. Each word but the last two
+ * is answered once: a second refusal for the same reason is the result for the
+ * user. A refused run has changed nothing, so we may end between any two.
  *
  * An exec is one request. Whether acd runs and speaks our API is asked only
  * after a failure, for its message.
@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
+#include "control/cli/host/edge_box.h"
 #include "control/cli/host/image_build.h"
 #include "control/cli/host/host.h"
 #include "control/cli/host/mount_list.h"
@@ -204,7 +205,7 @@ static int await_engine(struct launch *l, uint64_t since, struct err *err)
 /* What was provided already after a refusal. */
 struct asking {
 	uint64_t since;
-	bool instance, image, workspace, mounts, project, approval;
+	bool instance, image, workspace, mounts, project, approval, edge;
 	char credential[64]; /* the last one */
 };
 
@@ -275,6 +276,8 @@ static int answer_refusal(struct launch *l, const struct client_error *ce,
 	}
 	if (is_first(code, "mounts_needed", &asking->mounts))
 		return bring_mounts(l, body, err);
+	if (is_first(code, "edge_down", &asking->edge))
+		return edge_box_start(l->cli, l->client, err);
 	/* "gateway_down" is final: the policy is refused, and only the user can
 	 * fix it. A gateway that starts is "starting". */
 	if (strcmp(code, "starting") == 0 || strcmp(code, "engine_down") == 0)

@@ -154,16 +154,29 @@ int outer_inspect(struct outer *o, const char *name, struct outer_info *ret,
 	return 0;
 }
 
+/* Takes the reference to @body, which may be NULL. */
+static int create(struct outer *o, const char *name, json_t *body,
+		  struct err *err)
+{
+	SCOPED_JSON owned = body;
+	SCOPED_STR prefix = str_printf("%s/containers/create?name=", o->prefix);
+	SCOPED_STR path = prefix ? client_path(prefix, name, "") : NULL;
+
+	if (!owned || !path)
+		return err_nomem(err);
+	return client_call(o->client, "POST", path, owned, NULL, err);
+}
+
 int outer_create(struct outer *o, const struct outer_spec *spec,
 		 struct err *err)
 {
-	SCOPED_JSON body = outer_spec_json(spec);
-	SCOPED_STR prefix = str_printf("%s/containers/create?name=", o->prefix);
-	SCOPED_STR path = prefix ? client_path(prefix, spec->name, "") : NULL;
+	return create(o, spec->name, outer_spec_json(spec), err);
+}
 
-	if (!body || !path)
-		return err_nomem(err);
-	return client_call(o->client, "POST", path, body, NULL, err);
+int outer_create_edge(struct outer *o, const struct outer_edge *spec,
+		      struct err *err)
+{
+	return create(o, spec->name, outer_edge_json(spec), err);
 }
 
 int outer_start(struct outer *o, const char *name, struct err *err)
@@ -197,6 +210,23 @@ int outer_remove(struct outer *o, const char *name, struct err *err)
 		      NULL, err);
 
 	return rc == -ENOENT ? 0 : rc;
+}
+
+char *outer_edge_name(const char *host)
+{
+	return str_printf("%s-edge", host);
+}
+
+int outer_remove_edge(struct outer *o, const char *host, const char *home,
+		      struct err *err)
+{
+	SCOPED_STR name = outer_edge_name(host);
+	struct outer_info box = { 0 };
+	int rc = name ? outer_inspect(o, name, &box, err) : err_nomem(err);
+
+	if (rc < 0 || !box.exists || strcmp(box.home, home) != 0)
+		return rc;
+	return outer_remove(o, name, err);
 }
 
 int outer_volume_remove(struct outer *o, const char *name, struct err *err)

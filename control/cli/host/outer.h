@@ -46,6 +46,8 @@ int outer_inspect(struct outer *o, const char *name, struct outer_info *ret,
 		  struct err *err);
 int outer_create(struct outer *o, const struct outer_spec *spec,
 		 struct err *err);
+int outer_create_edge(struct outer *o, const struct outer_edge *spec,
+		      struct err *err);
 int outer_start(struct outer *o, const char *name, struct err *err);
 /* Sends TERM, waits @seconds, sends KILL. A stopped or missing one is fine. */
 int outer_stop(struct outer *o, const char *name, unsigned seconds,
@@ -53,6 +55,13 @@ int outer_stop(struct outer *o, const char *name, unsigned seconds,
 /* Remove a container, by force, or a volume. A missing one is fine. */
 int outer_remove(struct outer *o, const char *name, struct err *err);
 int outer_volume_remove(struct outer *o, const char *name, struct err *err);
+/* Returns the name of ac-edge's container beside ac-host @host; the caller frees
+ * it. NULL without memory. */
+char *outer_edge_name(const char *host);
+/* Removes that container, by force. One that serves another $AC_HOME than @home
+ * stays; a missing one is fine. */
+int outer_remove_edge(struct outer *o, const char *host, const char *home,
+		      struct err *err);
 /* Returns true if the engine has the image, false also after a failure. */
 bool outer_has_image(struct outer *o, const char *image);
 /* Writes the directory of images and volumes, "" if the engine does not tell

@@ -223,3 +223,30 @@ json_t *outer_spec_json(const struct outer_spec *spec)
 			 spec->build, "ac.home", spec->home, "HostConfig",
 			 host);
 }
+
+/* Of the user's ids even if these are root's: it has no capability, so what root
+ * may is not its. The engine's own seccomp and AppArmor stay on. */
+json_t *outer_edge_json(const struct outer_edge *spec)
+{
+	SCOPED_STR user =
+		str_printf("%u:%u", (unsigned)spec->uid, (unsigned)spec->gid);
+	SCOPED_STR dir = str_printf("%s/run/edge", spec->home);
+	json_t *host;
+
+	if (!user || !dir)
+		return NULL;
+	/* "o" takes the reference, and fails for NULL. */
+	host = json_pack("{s:s, s:b, s:[s], s:[s], s:[{s:s, s:s, s:s}], s:b,"
+			 " s:{s:s}, s:{s:s, s:{s:s, s:s}}}",
+			 "NetworkMode", "host", "ReadonlyRootfs", 1, "CapDrop",
+			 "ALL", "SecurityOpt", "no-new-privileges", "Mounts",
+			 "Type", "bind", "Source", dir, "Target", EDGE_DIR,
+			 "Init", 0, "RestartPolicy", "Name", "on-failure",
+			 "LogConfig", "Type", "json-file", "Config", "max-size",
+			 "1m", "max-file", "2");
+	return json_pack("{s:s, s:[s], s:[s], s:s, s:i, s:{s:s, s:s}, s:o}",
+			 "Image", spec->image, "Entrypoint", EDGE_PROGRAM,
+			 "Cmd", EDGE_DIR, "User", user, "StopTimeout", 2,
+			 "Labels", "ac.build", spec->build, "ac.home",
+			 spec->home, "HostConfig", host);
+}

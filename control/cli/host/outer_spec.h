@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "lib/str.h"
 
@@ -21,9 +22,19 @@ struct outer_spec {
 	struct strv devices; /* paths in /dev to pass on: GPUs, loop devices */
 };
 
-/* Returns the body of the engine's call, a new reference, NULL without
+struct outer_edge { /* ac-edge's container */
+	const char *name;
+	const char *image, *build; /* those of ac-host */
+	const char
+		*home; /* $AC_HOME; of it, the folder of sockets is mounted */
+	uid_t uid;
+	gid_t gid;
+};
+
+/* Return the body of the engine's call, a new reference, NULL without
  * memory. */
 json_t *outer_spec_json(const struct outer_spec *spec);
+json_t *outer_edge_json(const struct outer_edge *spec);
 
 /* Appends the names "CAP_…" of what ac-host needs and @bounding has. Returns 0
  * or -ENOMEM. */

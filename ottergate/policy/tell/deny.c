@@ -203,7 +203,8 @@ size_t deny_failure_text(char *out, size_t size, const char *name,
 	size_t len =
 		deny_text(out, size, denied ? 403 : 502, NULL, name, port, &v);
 
-	if (denied || len == 0)
+	/* The reason of that one says what helps. */
+	if (denied || len == 0 || why == REASON_EDGE_DOWN)
 		return len;
 	len--; /* the line goes on */
 	add(out, size, &len,

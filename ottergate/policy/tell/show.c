@@ -175,6 +175,8 @@ static void show_allow(struct show *s, const struct rule *r)
 		jsonw_str(&s->w, "proto", protos[r->proto]);
 	if (r->service)
 		jsonw_str(&s->w, "ip", addr_text(&r->service_ip, text));
+	if (r->socket)
+		jsonw_str(&s->w, "socket", r->socket);
 	if (r->insecure)
 		jsonw_bool(&s->w, "insecure", true);
 	if (r->credential)

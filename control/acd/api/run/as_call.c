@@ -16,6 +16,7 @@
  *	image_missing       the image is not built, or "build" asks for a build
  *	workspace_needed    the user's directory has to be sent
  *	mounts_needed       those that the blueprint shows, likewise
+ *	edge_down           ac-edge has to be started (edge_may.h)
  *
  * The client provides that and asks for the same again. It names the directory
  * that it has sent, so that two clients that use one name do not get each
@@ -26,6 +27,7 @@
 #include "control/acd/acd.h"
 #include "control/acd/api/api.h"
 #include "control/acd/api/instance_calls.h"
+#include "control/acd/api/run/edge_may.h"
 #include "control/acd/api/run/options.h"
 #include "control/acd/api/run/project.h"
 #include "control/acd/blueprint/blueprint.h"
@@ -289,6 +291,8 @@ static int call_may(struct run_as_call *c, const struct instance_record *r,
 		err->code = -EAGAIN; /* 503 */
 		return err_name(err, code);
 	}
+	if (edge_may(c->acd, r, err) < 0)
+		return err->code;
 	if (c->build)
 		return err_set(err, INSTANCE_NO_IMAGE,
 			       "the image of '%s' is to be built first",

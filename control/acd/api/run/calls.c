@@ -9,6 +9,7 @@
 
 #include "control/acd/api/instance_calls.h"
 #include "control/acd/api/http/stream.h"
+#include "control/acd/api/run/edge_may.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 
@@ -222,6 +223,10 @@ static int run_allowed(struct acd *acd, struct http_req *req,
 	const char *code = NULL;
 	int rc = acd_may_run(acd, instance_record(in)->isolation, &err, &code);
 
+	if (rc == 0) {
+		rc = edge_may(acd, instance_record(in), &err);
+		code = err.word;
+	}
 	if (rc < 0) {
 		err.code = -EAGAIN; /* 503 */
 		http_reply_error(req, &err, code);

@@ -84,6 +84,13 @@ static const struct schema_key status_keys_gateway_keys[] = {
 			.about = "full: it cannot be written, so the gateway "
 				 "denies everything") },
 };
+static const struct schema_key status_keys_edge_keys[] = {
+	{ "state",
+	  WORD(KEYS("unused", "down", "up"),
+	       .about = "unused: no service is on the user's own loopback; "
+			"down: one is, and ac-edge does not serve it") },
+	{ "reason", TEXT(.about = "why it is down; else \"\"") },
+};
 static const struct schema_key status_keys_network_keys[] = {
 	{ "state",
 	  WORD(KEYS("closed", "gateway", "unknown"),
@@ -138,6 +145,7 @@ static const struct schema_key status_keys[] = {
 			.optional = KEYS("version", "last_error")) },
 	{ "gateway", MAP(SCHEMA_ROWS(status_keys_gateway_keys), .whole = true,
 			 .optional = KEYS("version", "last_error", "audit")) },
+	{ "edge", MAP(SCHEMA_ROWS(status_keys_edge_keys), .whole = true) },
 	{ "network",
 	  MAP(SCHEMA_ROWS(status_keys_network_keys), .whole = true) },
 	{ "runtime", MAP(SCHEMA_ROWS(status_keys_runtime_keys), .whole = true,

@@ -162,7 +162,9 @@ const struct http_call spec_instance_run = {
 	"mount.sock); mounts_needed (likewise those of the blueprint); "
 	"stopped. 503: starting (for at most 10 s also while the "
 	"gateway starts), runtime_refused, disk_full, engine_down, "
-	"gateway_down (it does not start; the message says why).",
+	"gateway_down (it does not start; the message says why), edge_down (it "
+	"uses a service of the user's own loopback, and ac-edge does not run: "
+	"`ac start` starts it).",
 	.path = &path_instance,
 	.body = &run_body,
 	.answers =

@@ -18,6 +18,8 @@ static const struct schema_key service_keys[] = {
 	{ "port", COUNT() },
 	{ "proto", WORD(KEYS("http", "tls", "tcp")) },
 	{ "url", &schema_text },
+	{ "local", FLAG(.about = "it is on the user's own loopback, where "
+				 "ac-edge dials it") },
 	{ "used_by", LIST(&schema_text, .about = "instances that name it") },
 };
 static const struct schema service_is = {
@@ -51,7 +53,8 @@ const struct http_call spec_service_add = {
 	.id = "service_add",
 	.summary = "Adds a service, for instances that name it",
 	.about = "Refused (400): an address of cloud metadata, this machine's "
-		 "sandboxes, or link-local; a host name that is denied always. "
+		 "sandboxes, or link-local, of loopback all but 127.0.0.1 and "
+		 "::1; a host name that is denied always. "
 		 "conflict (409): the name, or the host with this port, is "
 		 "taken.",
 	.body = &service_request_is,

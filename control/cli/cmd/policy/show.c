@@ -269,9 +269,11 @@ static char *names_words(const json_t *rule)
 	SCOPED_STR names = joined(json_object_get(rule, "names"),
 				  json_object_get(rule, "ips"), "any");
 	const char *at = json_text(rule, "ip");
+	bool own = *json_text(rule, "socket") != '\0';
 
 	return !names || !*at ? ptr_take(&names) :
-				str_printf("%s at %s", names, at);
+				str_printf("%s at %s%s", names, at,
+					   own ? " of this machine" : "");
 }
 
 static int add_rule(struct table *t, const json_t *rule)

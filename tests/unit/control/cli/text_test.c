@@ -80,6 +80,44 @@ static void test_spec(void)
 	strv_done(&spec.devices);
 }
 
+static void test_edge(void)
+{
+	const struct outer_edge spec = { .name = "ac-x-edge",
+					 .image = "ac/host:1",
+					 .build = "abc",
+					 .home = "/h:ome",
+					 .uid = 1234,
+					 .gid = 567 };
+	SCOPED_JSON body = outer_edge_json(&spec);
+	const json_t *host, *mounts;
+
+	if (!ok(body != NULL, "ac-edge's container"))
+		return;
+	host = json_object_get(body, "HostConfig");
+	mounts = json_object_get(host, "Mounts");
+	is_str(json_text(body, "User"), "1234:567", "has the user's ids");
+	ok(has_word(json_object_get(body, "Entrypoint"),
+		    "/usr/libexec/ac/ac-edge"),
+	   "runs one program");
+	ok(has_word(json_object_get(host, "CapDrop"), "ALL") &&
+		   !json_object_get(host, "CapAdd") &&
+		   !json_object_get(host, "Privileged") &&
+		   !json_object_get(host, "Devices"),
+	   "with no capability and no device");
+	is_int(json_array_size(json_object_get(host, "SecurityOpt")), 1,
+	       "the engine's filters stay");
+	ok(has_word(json_object_get(host, "SecurityOpt"), "no-new-privileges"),
+	   "no new privileges");
+	ok(json_is_true(json_object_get(host, "ReadonlyRootfs")),
+	   "a read-only root");
+	is_str(json_text(host, "NetworkMode"), "host", "the machine's network");
+	is_int(json_array_size(mounts), 1, "one mount");
+	is_str(json_text(json_array_get(mounts, 0), "Source"),
+	       "/h:ome/run/edge", "of the sockets alone");
+	is_str(json_text(json_object_get(body, "Labels"), "ac.home"), "/h:ome",
+	       "whose it is");
+}
+
 static void test_bounding(void)
 {
 	static const struct {
@@ -456,6 +494,7 @@ int main(void)
 	test_idle();
 	test_progress_cut();
 	test_spec();
+	test_edge();
 	test_bounding();
 	test_gpus();
 	test_loops();

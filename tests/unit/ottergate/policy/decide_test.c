@@ -43,6 +43,8 @@ static const char agent[] =
 	"          proto: http }\n"
 	"      - { id: keyed, name: keyed.internal, ip: 10.1.2.4,"
 	"          port: 11434, proto: http }\n"
+	"      - { id: here, name: here.internal, ip: 127.0.0.1,"
+	"          socket: here, port: 8000, proto: http }\n"
 	"    allow:\n"
 	"      - { id: key, names: [keyed.internal, else.test], ports: [11434],"
 	"          use: inspect, proto: http, insecure: true }\n"
@@ -251,6 +253,10 @@ static void test_addresses(const struct agent_policy *a)
 		{ "db.internal", "198.51.100.1", 5432, REASON_BUILTIN_ADDRESS },
 		{ "wiki.internal", "100.64.1.2", 443, REASON_ALLOWED },
 		{ "llm.internal", "10.1.2.3", 11434, REASON_ALLOWED },
+		{ "here.internal", "127.0.0.1", 8000, REASON_ALLOWED },
+		{ "here.internal", "127.0.0.2", 8000, REASON_BUILTIN_ADDRESS },
+		{ "here.internal", "10.1.2.3", 8000, REASON_BUILTIN_ADDRESS },
+		{ "llm.internal", "127.0.0.1", 11434, REASON_BUILTIN_ADDRESS },
 		{ "llm.internal", "10.1.2.4", 11434, REASON_BUILTIN_ADDRESS },
 		{ "keyed.internal", "10.1.2.4", 11434, REASON_ALLOWED },
 		{ "keyed.internal", "198.51.100.1", 11434,

@@ -147,6 +147,12 @@ static const struct {
 	  "at 10.0.0.5 with -" },
 	{ "services[].port", V, SERVICE("s", "db.test", "10.0.0.5", "77", ""),
 	  "port 77-77" },
+	{ "services[].socket",
+	  AGENT(", services: [ { id: s, name: db.test, ip: 10.0.0.5, "
+		"port: 1 } ]"),
+	  AGENT(", services: [ { id: s, name: db.test, ip: 127.0.0.1, "
+		"port: 1, socket: llm } ]"),
+	  "socket llm" },
 	{ "services[].proto", SERVICE("s", "db.test", "10.0.0.5", "1", ""),
 	  SERVICE("s", "db.test", "10.0.0.5", "1", ", proto: tcp"),
 	  "use 0 proto 2 set 1" },

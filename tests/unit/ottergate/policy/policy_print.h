@@ -73,6 +73,7 @@ static void print_rule(FILE *f, const struct rule *r)
 	fprintf(f, "websocket %d\nech outer %d\ncname strict %d\n",
 		r->websocket, r->ech_outer, r->cname_strict);
 	fprintf(f, "insecure %d\n", r->insecure);
+	fprintf(f, "socket %s\n", r->socket ? r->socket : "-");
 	fprintf(f, "at %s with %s\n", text,
 		r->credential ? r->credential : "-");
 	for (uint16_t i = 0; i < r->n_ports; i++)

@@ -116,9 +116,18 @@ static int try_uring(void)
 	return filtered() || syscall(SYS_io_uring_setup, 1, NULL);
 }
 
-static int try_unix_socket(void)
+static int try_edge_socket(void)
 {
-	return filtered() || socket(AF_UNIX, SOCK_STREAM, 0) < 0;
+	return filtered() ||
+	       socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) <
+		       0;
+}
+
+static int try_unix_datagram(void)
+{
+	return filtered() ||
+	       socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) <
+		       0;
 }
 
 static int try_packet_socket(void)
@@ -226,7 +235,8 @@ static void test_seccomp(void)
 		{ "setuid", try_setuid, KILLED },
 		{ "bpf", try_bpf, KILLED },
 		{ "io_uring", try_uring, KILLED },
-		{ "a unix socket", try_unix_socket, KILLED },
+		{ "a stream to ac-edge", try_edge_socket, 0 },
+		{ "a unix socket of another type", try_unix_datagram, KILLED },
 		{ "a packet socket", try_packet_socket, KILLED },
 		{ "a netlink socket", try_netlink_socket, KILLED },
 		{ "executable memory", try_exec_memory, KILLED },

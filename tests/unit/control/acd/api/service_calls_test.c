@@ -63,6 +63,11 @@ static void talk(void)
 		"\"other\":1}"),
 	    " 400 ");
 	HAS(get("/v1/services/llm"), "\"address\":\"192.168.1.5\"");
+	text = add(
+		"{\"name\":\"here\",\"address\":\"127.0.0.1\",\"port\":8000}");
+	HAS(text, " 201 ");
+	HAS(text, "\"local\":true");
+	HAS(drop("here"), " 204 ");
 	HAS(get("/v1/services/gone"), " 404 ");
 	HAS(drop("gone"), " 404 ");
 	HAS(drop("llm"), " 204 ");

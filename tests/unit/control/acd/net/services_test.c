@@ -68,7 +68,8 @@ static void test_bad(void)
 		{ AT("172.20.0.53"), "sandboxes" },
 		{ AT("198.18.0.1"), "synthetic" },
 		{ AT("0.0.0.0"), "RFC 1122" },
-		{ AT("127.0.0.1"), "this machine" },
+		{ AT("127.0.0.2"), "127.0.0.1 and ::1 can be" },
+		{ AT("::ffff:127.0.0.1"), "mapped" },
 		{ AT("224.0.0.1"), "RFC 5771" },
 		{ AT("::ffff:10.1.2.3"), "mapped" },
 		{ AT("64:ff9b::a01:203"), "NAT64" },
@@ -139,6 +140,8 @@ static void test_list(void)
 	struct service twin =
 		service_of("{\"name\":\"twin\",\"host\":\"llm.internal\","
 			   "\"address\":\"10.9.9.9\",\"port\":11434}");
+	struct service here = service_of("{\"name\":\"here\",\"address\":"
+					 "\"::1\",\"port\":8000}");
 	struct service other = service_of(
 		"{\"name\":\"db\",\"address\":\"10.9.9.9\",\"port\":5432,"
 		"\"proto\":\"tcp\"}");
@@ -162,6 +165,14 @@ static void test_list(void)
 	rules_are("[\"llm\"]", 0,
 		  "      - { id: \"svc-llm\", name: \"llm.internal\", "
 		  "ip: \"192.168.1.5\", port: 11434, proto: http }\n");
+	is_int(services_add(&here, &err), 0, "one of this machine");
+	ok(service_is_local(services_find("here")) &&
+		   !service_is_local(services_find("llm")),
+	   "which it is");
+	rules_are("[\"here\"]", 0,
+		  "      - { id: \"svc-here\", name: \"here.internal\", "
+		  "ip: \"::1\", port: 8000, proto: http, socket: here }\n");
+	is_int(services_remove("here", &err), 0, "and is removed");
 	rules_are("[\"llm\",\"gone\"]", -EINVAL, "'gone'");
 	rules_are("[]", 0, "");
 	is_int(services_remove("gone", &err), -ENOENT, "what is not there");
@@ -177,7 +188,7 @@ static void test_damaged(void)
 	static const char *const texts[] = {
 		"{",
 		"[]",
-		"{\"services\":[{\"name\":\"llm\",\"address\":\"127.0.0.1\","
+		"{\"services\":[{\"name\":\"llm\",\"address\":\"127.0.0.2\","
 		"\"port\":1,\"x\":1}]}",
 		"{\"services\":[{\"name\":\"a\",\"address\":\"10.1.1.1\","
 		"\"port\":1},{\"name\":\"a\",\"address\":\"10.1.1.1\","

@@ -3,8 +3,8 @@
  * launch_test.c - one run, asked for until acd has all that it needs
  *
  * acd is a child that answers a list of requests, each on a connection of its
- * own, and judges what it is asked. build_image() and mount_send() are defined
- * here: they count.
+ * own, and judges what it is asked. build_image(), edge_box_start() and
+ * mount_send() are defined here: they count.
  */
 #include "control/cli/host/launch.h"
 
@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "control/cli/host/edge_box.h"
 #include "control/cli/host/image_build.h"
 #include "control/shared/json.h"
 #include "control/shared/mount_send.h"
@@ -23,7 +24,7 @@
 #include "lib/str.h"
 #include "tests/unit/tap.h"
 
-static unsigned builds, sends;
+static unsigned builds, sends, edges;
 static char sent_for[64], sent_to[64];
 static bool sent_ro;
 
@@ -35,6 +36,15 @@ int build_image(const struct cli *cli, struct client *c, const char *blueprint,
 	(void)err;
 	builds += strcmp(blueprint, "base") == 0 &&
 		  json_object_get(how, "retry");
+	return 0;
+}
+
+int edge_box_start(const struct cli *cli, struct client *c, struct err *err)
+{
+	(void)cli;
+	(void)c;
+	(void)err;
+	edges++;
 	return 0;
 }
 
@@ -229,7 +239,7 @@ static struct outcome ask(const struct step *steps, const struct workspace *ws,
 	SCOPED_FD out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	SCOPED_CLIENT c = client_new(path, "acd");
 
-	builds = sends = 0;
+	builds = sends = edges = 0;
 	l.client = c;
 	dup2(mem, STDERR_FILENO);
 	o.code = launch_go(&l, body, &o.err);
@@ -258,6 +268,7 @@ static void test_all(void)
 		{ "\"text\":\"x\"", "no_project", "project_unapproved" },
 		{ "\"no_project\":true", "\"create\":false",
 		  "credential_missing" },
+		{ "\"without\":[\"key\"]", "\"create\":false", "edge_down" },
 		{ "\"without\":[\"key\"]", "\"create\":false",
 		  "image_missing" },
 		{ "\"pids\":9", "\"build\"", "workspace_needed" },
@@ -279,6 +290,7 @@ static void test_all(void)
 	ok(strstr(o.said, "time limit"), "and so is its end: %s", o.said);
 	is_str(o.name, "one", "in the instance that acd means");
 	is_int((int)builds, 1, "the image was built once");
+	is_int((int)edges, 1, "ac-edge was started once");
 	is_int((int)sends, 1, "the directory was sent once");
 	is_str(sent_for, "one", "for that instance");
 	workspace_done(&ws);
@@ -347,6 +359,11 @@ static void test_refused(void)
 		{ "word", NULL, "project_unapproved" },
 		{ NULL, NULL, NULL },
 	};
+	static const struct step edge[] = {
+		{ "word", NULL, "edge_down" },
+		{ "word", NULL, "edge_down" },
+		{ NULL, NULL, NULL },
+	};
 	static const struct step running[] = {
 		{ "word", NULL, "already_running" },
 		{ NULL, NULL, NULL },
@@ -362,6 +379,8 @@ static void test_refused(void)
 	is_str(o.err.word, "credential_missing", "a credential, too");
 	o = ask(project, NULL, false);
 	is_str(o.err.word, "project_unapproved", "and a project's file");
+	o = ask(edge, NULL, false);
+	is_str(o.err.word, "edge_down", "and ac-edge");
 	o = ask(running, NULL, false);
 	ok(o.code == -EALREADY && o.runs && strstr(o.err.msg, "'one'"),
 	   "one that runs is named: %s", o.err.msg);

@@ -140,6 +140,21 @@ static const struct fault faults[] = {
 	{ V "services: [ { id: a, name: a.test, ip: \"64:ff9b::a00:1\",\n"
 	    "  port: 1 } ]\n",
 	  "f:2:40: no service may be at this address: it is of class embed" },
+	{ V "services: [ { id: a, name: a.test, ip: 127.0.0.1, port: 1,\n"
+	    "  socket: a } ]\n",
+	  "f:3:11: acd alone writes `socket`" },
+	{ AGENT "  services: [ { id: a, name: a.test, ip: 127.0.0.1, port: 1 "
+		"} ]\n",
+	  "f:5:42: no service may be at this address: it is of class loop" },
+	{ AGENT "  services: [ { id: a, name: a.test, ip: 10.0.0.1, port: 1,\n"
+		"  socket: a } ]\n",
+	  "f:5:42: a service with a `socket` is at a loopback address" },
+	{ AGENT "  services: [ { id: a, name: a.test, ip: 127.0.0.1, port: 1,\n"
+		"  socket: ../acd } ]\n",
+	  "f:6:11: the name of a socket is 1 to 48" },
+	{ AGENT "  services: [ { id: a, name: a.test, ip: 127.0.0.1, port: 1,\n"
+		"  socket: \"\" } ]\n",
+	  "f:6:11: the name of a socket is 1 to 48" },
 	{ V "services: [ { id: a, name: .a.test, ip: 10.0.0.1, port: 1 } ]\n",
 	  "f:2:28: one exact name" },
 	{ V "services: [ { id: a, name: localhost, ip: 10.0.0.1, port: 1 } ]\n",

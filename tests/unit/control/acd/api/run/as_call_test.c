@@ -4,7 +4,9 @@
  * fake sandboxes: the instance runs as asked, or everything is as before
  */
 #include "control/acd/api/http/stream.h"
+#include "control/acd/net/services.h"
 #include "control/shared/names.h"
+#include "lib/file.h"
 #include "lib/log.h"
 #include "tests/unit/control/acd/api/api_world.h"
 #include "tests/unit/control/acd/api/run/client.h"
@@ -86,6 +88,21 @@ static void talk_names(void)
 	    "HTTP/1.1 200");
 	HAS(ask_run("{\"blueprint\":\"other\",\"name\":\"my-base\"," DETACHED),
 	    "name_collision");
+}
+
+/* A service of the user's own machine, and no ac-edge, which `ac` starts. */
+static void talk_edge(void)
+{
+	HAS(ask_run("{" ONE "\"options\":{\"services\":[\"here\"]}"
+		    "," DETACHED),
+	    "HTTP/1.1 503");
+	HAS(ask_run("{" ONE "\"options\":{\"services\":[\"here\"]}"
+		    "," DETACHED),
+	    "\"edge_down\"");
+	HAS(get("/v1/instances"), NONE);
+	HAS(ask_run("{" ONE "\"options\":{\"services\":[\"far\"]}"
+		    "," DETACHED),
+	    "HTTP/1.1 201");
 }
 
 /* A blueprint and a directory mean the instance that has the directory. */
@@ -288,6 +305,35 @@ static void talk_leave_old(void)
 
 /* ---- acd ---- */
 
+static char services_dir[] = "/tmp/as-call-services-XXXXXX";
+
+static void services_init(void)
+{
+	struct service here = { .name = "here",
+				.host = "here.internal",
+				.address = "127.0.0.1",
+				.port = 8000 };
+	struct service far = { .name = "far",
+			       .host = "far.internal",
+			       .address = "10.1.2.3",
+			       .port = 8000 };
+	SCOPED_STR path = NULL;
+	struct err err = { 0 };
+
+	if (mkdtemp(services_dir))
+		path = str_printf("%s/services.json", services_dir);
+	ok(path && services_open(path, &err) == 0 &&
+		   services_add(&here, &err) == 0 &&
+		   services_add(&far, &err) == 0,
+	   "two services %s", err.msg);
+}
+
+static void services_end(void)
+{
+	services_close();
+	file_remove_tree(services_dir);
+}
+
 static void serve(const char *what, void (*talk)(void))
 {
 	struct api_world a;
@@ -317,6 +363,9 @@ int main(void)
 {
 	serve("which instance is meant", talk_names);
 	serve("the instance of a directory", talk_dir);
+	services_init();
+	serve("a service of the user's machine", talk_edge);
+	services_end();
 	serve("a prompt that nobody takes", talk_prompt);
 	serve("words and prompts for an agent", talk_append);
 	serve("options of a run", talk_options);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * edge_may.c - whether the services of a run can be reached
+ */
+#include "control/acd/api/run/edge_may.h"
+
+#include "control/acd/acd.h"
+#include "control/acd/egress/egress.h"
+#include "control/acd/net/edge.h"
+#include "control/acd/net/services.h"
+#include "control/acd/storage/store.h"
+
+/* The first one on the user's loopback, or NULL. */
+static const struct service *local_of(const struct strv *names)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		const struct service *s = services_find(names->v[i]);
+
+		if (s && service_is_local(s))
+			return s;
+	}
+	return NULL;
+}
+
+int edge_may(const struct acd *acd, const struct instance_record *r,
+	     struct err *err)
+{
+	struct egress e = { 0 };
+	struct err ignored = { 0 };
+	const struct service *s = NULL;
+
+	if (edge_state(acd->edge) == EDGE_DOWN &&
+	    egress_load(r->egress_json, &e, &ignored) == 0)
+		s = local_of(&e.services);
+	egress_done(&e);
+	if (!s)
+		return 0;
+	err_set(err, -EAGAIN,
+		"'%s' uses the service '%s' of your own machine, which "
+		"ac-edge reaches: %s",
+		r->name, s->name, edge_reason(acd->edge));
+	return err_name(err, "edge_down");
+}
