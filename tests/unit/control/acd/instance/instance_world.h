@@ -69,9 +69,11 @@ bool build_is_ready(struct builds *b, const char *image)
 	return !fake.image_missing;
 }
 
-bool build_is_present(struct builds *b, const char *image)
+bool build_is_present(const struct builds *b, const char *image)
 {
-	return build_is_ready(b, image);
+	(void)b;
+	(void)image;
+	return !fake.image_missing;
 }
 
 unsigned build_count(const struct builds *b, const char *image)
