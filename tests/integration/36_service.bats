@@ -337,8 +337,7 @@ answers() {
 	run -0 "$AC" vault rm --yes lan-key
 }
 
-@test "a service that does not listen is refused by name, ac-edge or not" {
-	local pid
+@test "a service of this machine that does not listen: the reason is its own" {
 	run -0 "$AC" service add shut 127.0.0.1:21436
 	run -0 "$AC" run base keyed -d --service shut -- sleep infinity
 	# shellcheck disable=SC2016

@@ -6,7 +6,7 @@ set -eu
 dir=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
 host=${AC_TEST_HOST:-ac-test}
 for host in "$host" "$host-2" "$host-fresh" "${host}b" "${host}b-2"; do
-	docker rm -f -v "$host" "$host-machine" >/dev/null 2>&1 || true
+	docker rm -f -v "$host" "$host-edge" "$host-machine" >/dev/null 2>&1 || true
 	docker volume rm -f "$host-docker" >/dev/null 2>&1 || true
 done
 docker images -q ac-fresh | sort -u | xargs -r docker image rm -f >/dev/null || true

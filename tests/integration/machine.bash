@@ -26,7 +26,7 @@ machine_picture() {
 # to tests/fresh, which may run beside.
 machine_clear() {
 	local ns=$1-world pid point device
-	docker rm -f "$1" "$1-2" >/dev/null 2>&1 || true
+	docker rm -f "$1" "$1-edge" "$1-2" >/dev/null 2>&1 || true
 	# By the pids that it wrote down, unless they are another's by now.
 	[ ! -e "$2/tmp/world/pids" ] || while read -r pid; do
 		! grep -qa tests/fake/ "/proc/$pid/cmdline" 2>/dev/null ||

@@ -37,7 +37,7 @@ setup_suite() {
 teardown_suite() {
 	[ -n "${suite_owns:-}" ] || return 0
 	"$AC" stop >/dev/null 2>&1 3>&- || true
-	docker rm -f "$AC_HOST" >/dev/null 2>&1 || true
+	docker rm -f "$AC_HOST" "$AC_HOST-edge" >/dev/null 2>&1 || true
 	wipe_home
 	rm -rf "$AC_TEST_TMP"
 }
