@@ -10,13 +10,15 @@ endpoints of models, and one that says back what it was sent. FOLDER has cert.pe
 names with one of their own (expired, of another name, …), repos/ for git, and
 tokens.json: {"github": TOKEN, …}. A service answers 401 to whoever has not the
 real token. Each request is a JSON line in FOLDER/forge.jsonl before it is
-answered: sni, method, path, headers as they came, and the body's beginning.
+answered: sni, method, path, headers as they came, the body's beginning, and the
+numbers of its lines "brick N" (model.py), all of them.
 """
 import base64
 import gzip
 import http.server
 import json
 import os
+import re
 import socketserver
 import ssl
 import subprocess
@@ -179,7 +181,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.note(
             sni=self.sni, method=self.command, path=self.path,
             headers=self.headers.items(), length=len(self.body),
-            body=self.body[:BODY_SHOWN].decode("latin-1"))
+            body=self.body[:BODY_SHOWN].decode("latin-1"),
+            bricks=[int(x) for x in re.findall(rb"brick (\d+)", self.body)])
         if ".git/" in self.route and self.sni in ("github.com", "gitlab.com"):
             return self.git("github" if self.sni == "github.com" else
                             "gitlab")

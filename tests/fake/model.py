@@ -8,7 +8,8 @@ and answers it; forge.py has logged it, with its headers, before.
 A request that offers a tool for shell commands is of an agent: the answer is a
 call of that tool, with TASK, which writes a program and runs its test. Once the
 tool's result is the last thing said, the answer is a text with the line of it
-that begins with MARK. If the request has lines "brick N", the answer is how many.
+that begins with MARK. If the request has lines "brick N", the answer is how many;
+if it has WAIT, the call is of a command that does not end by itself.
 Any other request is answered by "splash". Nothing is by chance, and the same
 request has the same answer.
 """
@@ -32,6 +33,8 @@ python3 dam_test.py
 [ ! -e .git ] || { git add dam.py dam_test.py &&
 git commit -qm "Hold the rain" && git push -q origin HEAD; }"""
 MARK = "dam: "
+WAIT = "Wait for the rain"
+ENDLESS = "tail -f /dev/null"  # agents refuse to sleep
 
 # The same for an agent whose tool runs JavaScript, in which its others are.
 CODE = "text(await tools.exec_command({cmd: %s}))" % json.dumps(TASK)
@@ -41,9 +44,9 @@ SHELLS = ("Bash", "bash", "shell_command", "exec_command", "run_shell_command",
 COMMANDS = ("command", "cmd")
 
 
-def shell(tools):
+def shell(tools, task=TASK):
     """(name, arguments) of a call of the shell among @tools, which are pairs of
-    a name and a schema; or None."""
+    a name and a schema, with @task; or None."""
     for wanted in SHELLS:
         for name, schema in tools:
             fields = (schema or {}).get("properties", {})
@@ -51,7 +54,7 @@ def shell(tools):
             if name != wanted or not known:
                 continue
             array = fields[known[0]].get("type") == "array"
-            said = {known[0]: ["bash", "-c", TASK] if array else TASK}
+            said = {known[0]: ["bash", "-c", task] if array else task}
             if "description" in schema.get("required", ()):
                 said["description"] = "Write the dam and test it"
             return name, said
@@ -65,6 +68,8 @@ def decide(asked, tools, result, plain="splash"):
     bricks = set(re.findall(r"brick \d+", json.dumps(asked)))
     if bricks:
         return "There are %d bricks." % len(bricks)
+    if WAIT in json.dumps(asked):
+        return shell(tools, ENDLESS) or plain
     if result is not None:
         found = re.search(re.escape(MARK) + r"[^\n\"\\]*", result)
         return "The dam holds. " + (found.group(0) if found else "No result.")
@@ -86,13 +91,14 @@ def anthropic_result(messages):
     return json.dumps(found[-1].get("content")) if found else None
 
 
-def anthropic_block(answer):
-    """(the whole block, the block it begins as, its deltas)"""
+def anthropic_block(answer, nth):
+    """(the whole block, the block it begins as, its deltas). A call has a name of
+    its own in its conversation, by the number @nth of messages before."""
     if isinstance(answer, str):
         return ({"type": "text", "text": answer}, {"type": "text", "text": ""},
                 [{"type": "text_delta", "text": x} for x in pieces(answer)])
     name, said = answer
-    block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": said}
+    block = {"type": "tool_use", "id": "toolu_%d" % nth, "name": name, "input": said}
     return (block, dict(block, input={}), [
         {"type": "input_json_delta", "partial_json": x}
         for x in pieces(json.dumps(said))])
@@ -115,7 +121,8 @@ def anthropic(h):
                             for x in asked.get("tools", [])],
                     anthropic_result(asked.get("messages")), "splash!")
     stop = "end_turn" if isinstance(answer, str) else "tool_use"
-    block, begun, deltas = anthropic_block(answer)
+    block, begun, deltas = anthropic_block(
+        answer, len(asked.get("messages", [])))
     usage = {"input_tokens": 11, "output_tokens": 23,
              "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0}
     message = {"id": "msg_1", "type": "message", "role": "assistant",
