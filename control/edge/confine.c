@@ -37,6 +37,7 @@ static const char *const allowed[] = {
 	"connect",
 	"listen",
 	"getsockopt",
+	"getsockname",
 	"setsockopt",
 	"fcntl",
 

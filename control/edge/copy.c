@@ -42,6 +42,7 @@ struct copy {
 	struct side gate, service;
 	struct loop_timer *limit; /* of the dial */
 	bool dialled;
+	uint16_t port; /* of the service */
 	char name[EDGE_NAME_MAX + 1];
 };
 
@@ -227,6 +228,35 @@ static void on_limit(void *arg)
 	say_and_end(arg, EDGE_TIMEOUT);
 }
 
+/* Returns true if @fd is connected with itself: where nothing listens, the kernel
+ * may take the port that is dialled for the dialling end too, and a simultaneous
+ * open (RFC 9293, section 3.5) succeeds with one socket. */
+static bool is_own_peer(int fd, uint16_t port)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, &a.any, &len) < 0)
+		return true;
+	return ntohs(a.any.sa_family == AF_INET6 ? a.in6.sin6_port :
+						   a.in.sin_port) == port;
+}
+
+/* Ends it by a reset: after an orderly end the service's port would be taken for
+ * a minute more. */
+static void refuse_own(struct copy *c)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	(void)setsockopt(c->service.fd, SOL_SOCKET, SO_LINGER, &now,
+			 sizeof(now));
+	say_and_end(c, EDGE_REFUSED);
+}
+
 static void on_dialled(void *arg, uint32_t events)
 {
 	struct side *s = arg;
@@ -242,6 +272,10 @@ static void on_dialled(void *arg, uint32_t events)
 		code = errno;
 	if (code) {
 		say_and_end(c, answer_of(code));
+		return;
+	}
+	if (is_own_peer(s->fd, c->port)) {
+		refuse_own(c);
 		return;
 	}
 	c->dialled = true;
@@ -308,6 +342,7 @@ void copies_add(struct copies *cs, int fd, const struct edge_order *to)
 		return;
 	}
 	c->all = cs;
+	c->port = to->port;
 	memcpy(c->name, to->name, sizeof(c->name));
 	side_init(&c->gate, c, fd);
 	side_init(&c->service, c, -1);

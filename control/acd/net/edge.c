@@ -160,9 +160,12 @@ struct edge *edge_new(struct loop *loop, const char *path, uid_t owner,
 	};
 	buf_init(&e->in, IN_MAX);
 	e->path = strdup(path);
+	/* The name is ours alone, but ac-edge can write to the folder: a socket
+	 * of its own there must not keep acd from its start. */
+	(void)unlink(path);
 	e->listener = e->path ? sock_unix_listen(path, 0600, BACKLOG) : -ENOMEM;
 	rc = e->listener < 0 ? e->listener : 0;
-	if (rc == 0 && chown(path, owner, group) < 0)
+	if (rc == 0 && lchown(path, owner, group) < 0)
 		rc = -errno;
 	if (rc == 0) {
 		e->accept =

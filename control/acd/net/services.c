@@ -445,11 +445,12 @@ int services_rules(const struct strv *names, struct buf *out, struct err *err)
 				       names->v[i]);
 		rc = buf_printf(out,
 				"      - { id: \"svc-%s\", name: \"%s\", "
-				"ip: \"%s\", port: %u, proto: %s%s%s }\n",
+				"ip: \"%s\", port: %u, proto: %s%s%s%s }\n",
 				s->name, s->host, s->address, s->port,
 				service_proto_name(s->proto),
-				service_is_local(s) ? ", socket: " : "",
-				service_is_local(s) ? s->name : "");
+				service_is_local(s) ? ", socket: \"" : "",
+				service_is_local(s) ? s->name : "",
+				service_is_local(s) ? "\"" : "");
 		rc = rc < 0 ? err_set(err, rc, "%s", err_text(rc)) : 0;
 	}
 	return rc;

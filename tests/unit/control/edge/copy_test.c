@@ -4,8 +4,10 @@
  */
 #include "control/edge/copy.h"
 
+#include "lib/file.h"
 #include "lib/sock.h"
 #include "tests/unit/control/edge/world.h"
+#include "tests/unit/ottergate/netns.h"
 
 #define MUCH (4u * 1024 * 1024)
 
@@ -207,6 +209,37 @@ static void test_v6(void)
 	over("IPv6");
 }
 
+/* In a network of two ports, where the kernel soon takes the service's own. */
+static void test_own_peer(void)
+{
+	struct edge_order gone = { .name = "gone", .port = 50052 };
+	char said[2] = { 0 };
+	bool v6;
+
+	if (netns_enter(&v6) < 0 ||
+	    file_put("/proc/sys/net/ipv4/ip_local_port_range", "50052 50053") <
+		    0) {
+		skip("no network of its own here");
+		return;
+	}
+	for (int i = 0; i < 200 && *said != 'c'; i++) {
+		SCOPED_FD gate = dial(&gone);
+
+		snprintf(said, sizeof(said), "%.1s", heard(gate));
+		until(copies_count(copies) == 0);
+	}
+	is_str(said, "r", "a service that is down never answers by itself");
+	SCOPED_FD at = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct sockaddr_in own = {
+		.sin_family = AF_INET,
+		.sin_port = htons(gone.port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+
+	ok(bind(at, (const struct sockaddr *)&own, sizeof(own)) == 0,
+	   "and may have its port again at once");
+}
+
 int main(void)
 {
 	if (ok(world_init(), "a loop") &&
@@ -220,6 +253,7 @@ int main(void)
 		test_gone();
 		test_limits();
 		test_v6();
+		test_own_peer();
 		close(listener);
 	}
 	copies_free(copies);

@@ -171,7 +171,7 @@ static void test_list(void)
 	   "which it is");
 	rules_are("[\"here\"]", 0,
 		  "      - { id: \"svc-here\", name: \"here.internal\", "
-		  "ip: \"::1\", port: 8000, proto: http, socket: here }\n");
+		  "ip: \"::1\", port: 8000, proto: http, socket: \"here\" }\n");
 	is_int(services_remove("here", &err), 0, "and is removed");
 	rules_are("[\"llm\",\"gone\"]", -EINVAL, "'gone'");
 	rules_are("[]", 0, "");
