@@ -54,7 +54,8 @@ struct instance_record {
 	 * (instance/project_use.h); NULL: none. */
 	char *project_json;
 	/* [{"from", "to", "mode", "dev", "ino"}], the mounts of its last run
-	 * that had any; NULL: none. dev and ino are signed, as above. */
+	 * that had any, and those that were live before ("was_live"); NULL: none.
+	 * dev and ino are signed, as above. */
 	char *mounts_json;
 	uint32_t host_uid,
 		host_gid; /* owner of the workspace's files outside */

@@ -11,6 +11,8 @@
 #include "control/shared/json.h"
 #include "lib/file.h"
 
+#define MOUNTS_WERE_MAX 64u
+
 /* Fails with INSTANCE_NO_MOUNTS if the client has to send one. */
 static int mounts_check(const struct instance *in, struct err *err)
 {
@@ -80,6 +82,48 @@ static int dirs_make(const struct instance *in, struct err *err)
 	return rc;
 }
 
+/* Returns true if a directory of this run is that of @was, and live again. */
+static bool is_live_again(const struct blueprint *bp,
+			  const struct mounts_extra *v, const json_t *was)
+{
+	json_int_t dev = json_integer_value(json_object_get(was, "dev"));
+	json_int_t ino = json_integer_value(json_object_get(was, "ino"));
+
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		if (bp->mounts[i].live && (json_int_t)v[i].dev == dev &&
+		    (json_int_t)v[i].ino == ino)
+			return true;
+	}
+	return false;
+}
+
+/* Adds to @all the directories that were live in an earlier run and are not now:
+ * what an agent has written there stays, links above all. The oldest beyond
+ * MOUNTS_WERE_MAX are forgotten. */
+static int mounts_were(const struct instance *in, const struct mounts_extra *v,
+		       json_t *all)
+{
+	SCOPED_JSON old = in->rec.mounts_json ?
+				  json_loads(in->rec.mounts_json, 0, NULL) :
+				  NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		json_t *was = json_array_get(old, i);
+		const char *mode =
+			json_string_value(json_object_get(was, "mode"));
+
+		if (!mode || strcmp(mode, "ro") == 0 ||
+		    is_live_again(&in->bp, v, was) || n++ >= MOUNTS_WERE_MAX)
+			continue;
+		if (json_object_set_new(was, "mode", json_string("was_live")) <
+			    0 ||
+		    json_array_append(all, was) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Records what this run is shown. A run without mounts keeps what was recorded,
  * since what an agent has written stays. */
 static int mounts_record(struct instance *in, const struct mounts_extra *v,
@@ -102,6 +146,8 @@ static int mounts_record(struct instance *in, const struct mounts_extra *v,
 	}
 	if (bp->n_mounts == 0)
 		return 0;
+	if (mounts_were(in, v, all) < 0)
+		return err_nomem(err);
 	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 	if (!text)
 		return err_nomem(err);

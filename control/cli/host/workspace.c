@@ -202,7 +202,7 @@ static void writable_mounts(struct writable *w, const json_t *rec)
 		json_int_t dev = json_integer_value(json_object_get(m, "dev"));
 		json_int_t ino = json_integer_value(json_object_get(m, "ino"));
 
-		if (strcmp(json_text(m, "mode"), "live") == 0)
+		if (strcmp(json_text(m, "mode"), "ro") != 0)
 			writable_add(w, name,
 				     (struct dir_id){ (dev_t)dev, (ino_t)ino });
 	}

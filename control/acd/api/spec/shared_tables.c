@@ -79,7 +79,9 @@ static const struct schema_key instance_keys_revoked_keys[] = {
 static const struct schema_key mount_keys[] = {
 	{ "from", &schema_text },
 	{ "to", &schema_text },
-	{ "mode", WORD(KEYS("ro", "live")) },
+	{ "mode", WORD(KEYS("ro", "live", "was_live"),
+		       .about = "was_live: in an earlier run, and what was "
+				"written there stays") },
 	{ "dev", INTEGER(.about = "as workspace_dev") },
 	{ "ino", INTEGER() },
 };

@@ -228,6 +228,20 @@ static void test_refused(void)
 	world_done(&w);
 }
 
+static void modes_are(const struct instance *in, const char *want)
+{
+	SCOPED_JSON shown = instance_json(in);
+	const json_t *list = json_object_get(shown, "mounts");
+	char said[64] = "";
+
+	for (size_t i = 0; i < json_array_size(list); i++)
+		snprintf(said + strlen(said), sizeof(said) - strlen(said),
+			 "%s ",
+			 json_string_value(json_object_get(
+				 json_array_get(list, i), "mode")));
+	is_str(said, want, "what was written by an agent stays known");
+}
+
 /* Directories of the user's that the blueprint shows. */
 static void test_mounts(void)
 {
@@ -252,8 +266,8 @@ static void test_mounts(void)
 	r.disk = 0;
 	is_int(instance_update(in, &r, &err), 0, "update");
 	instance_record_done(&r);
-	is_int(run_cmd(&v, in, "sleep", NULL), 0, "now it is");
-	STEP_UNTIL(w.loop, v.begun.calls);
+	is_int(run_cmd(&v, in, "exit", "0"), 0, "now it is");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
 	is_str(w.rt->mounts, "/m/one/mnt:/m/one/mounts/docs at /mnt/docs rw",
 	       "the sandbox has it");
 	shown = instance_json(in);
@@ -262,6 +276,11 @@ static void test_mounts(void)
 	       "it is recorded");
 	is_str(json_string_value(json_object_get(m, "mode")), "live",
 	       "and that it is live");
+	fake.mount_live = false;
+	v = (struct watcher){ 0 };
+	is_int(run_cmd(&v, in, "exit", "0"), 0, "read-only now");
+	STEP_UNTIL(w.loop, !instance_is_live(in));
+	modes_are(in, "ro was_live ");
 	world_done(&w);
 }
 

@@ -263,6 +263,12 @@ static void test_renamed(void)
 			    json_integer(0));
 	is_int(workspace_check_turns(&ws, list, &err), 0,
 	       "one that was never bound has written nothing");
+	json_object_set_new(json_array_get(list, 0), "mounts",
+			    json_pack("[{s:s, s:I, s:I}]", "mode", "was_live",
+				      "dev", (json_int_t)st.st_dev, "ino",
+				      (json_int_t)st.st_ino));
+	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
+	       "nor is a mount that was live once forgotten");
 }
 
 static const struct {
