@@ -32,29 +32,42 @@ struct watch {
 	const struct step_run *s;
 	pid_t pid;
 	uint64_t until; /* clock_ms(); 0: no limit */
-	uint64_t free; /* bytes, at the start */
+	struct step_room room; /* at the start */
 	sigset_t signals;
 	int status;
 	bool ended;
 };
 
-bool step_disk_fits(uint64_t before, uint64_t now, uint64_t disk)
+bool step_disk_fits(const struct step_room *before, const struct step_room *now,
+		    uint64_t disk)
 {
+	uint64_t files = disk / STEP_FILE_BYTES;
+
 	if (disk == 0)
 		return true;
-	if (now < STEP_DISK_RESERVE && now < before)
+	if (now->bytes < STEP_DISK_RESERVE && now->bytes < before->bytes)
 		return false;
-	return now >= before || before - now <= disk;
+	if (now->files < STEP_FILES_RESERVE && now->files < before->files)
+		return false;
+	return (now->bytes >= before->bytes ||
+		before->bytes - now->bytes <= disk) &&
+	       (now->files >= before->files ||
+		before->files - now->files <= files);
 }
 
-/* Returns UINT64_MAX if it is not known: then there is no limit. */
-static uint64_t bytes_free(const char *root)
+/* What is not known is UINT64_MAX: then there is no limit. */
+static struct step_room room_of(const char *root)
 {
+	struct step_room r = { UINT64_MAX, UINT64_MAX };
 	struct statvfs st;
 
 	if (statvfs(root, &st) < 0)
-		return UINT64_MAX;
-	return (uint64_t)st.f_bavail * st.f_frsize;
+		return r;
+	r.bytes = (uint64_t)st.f_bavail * st.f_frsize;
+	if (st.f_files >
+	    0) /* some file systems make inodes as they need them */
+		r.files = st.f_favail;
+	return r;
 }
 
 /* Reaps all that have ended. Returns false if no child is left. */
@@ -84,12 +97,14 @@ static bool is_cut(int fd)
 static enum step_end look(const struct watch *w)
 {
 	const struct step_run *s = w->s;
+	struct step_room now;
 
 	if (is_cut(s->alive))
 		return STEP_CUT;
 	if (w->until && clock_ms() >= w->until)
 		return STEP_LATE;
-	if (s->disk && !step_disk_fits(w->free, bytes_free(s->root), s->disk))
+	now = room_of(s->root);
+	if (!step_disk_fits(&w->room, &now, s->disk))
 		return STEP_FULL;
 	return STEP_ENDED;
 }
@@ -175,7 +190,7 @@ int step_run(const struct step_run *s, enum step_end *ret, int *ret_code,
 
 	signals_block(&w);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	w.free = bytes_free(s->root);
+	w.room = room_of(s->root);
 	w.until = s->time_ms ? clock_ms() + s->time_ms : 0;
 	rc = proc_spawn(&opts, &w.pid, err);
 	if (rc < 0)

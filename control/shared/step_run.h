@@ -12,6 +12,9 @@
 
 /* So much stays free on the disk, whatever a step may write. */
 #define STEP_DISK_RESERVE (UINT64_C(512) << 20)
+#define STEP_FILES_RESERVE UINT64_C(65536) /* inodes */
+#define STEP_FILE_BYTES \
+	16384u /* of the limit of bytes, each inode takes so many */
 
 enum step_end {
 	STEP_ENDED, /* by itself */
@@ -19,6 +22,11 @@ enum step_end {
 	STEP_LATE,
 	STEP_FULL, /* it has written too much, or the disk is full */
 	STEP_CUT, /* @alive has ended */
+};
+
+/* What a file system has left, for who has no privilege. */
+struct step_room {
+	uint64_t bytes, files;
 };
 
 struct step_run {
@@ -38,8 +46,10 @@ struct step_run {
  */
 int step_run(const struct step_run *s, enum step_end *ret, int *ret_code,
 	     struct err *err);
-/* Returns true if a step that began with @before bytes free and has @now may go
- * on. */
-bool step_disk_fits(uint64_t before, uint64_t now, uint64_t disk);
+/* Returns true if a step that began with @before free, and whose file system has
+ * @now, may go on: it may take @disk bytes (0: no limit), and an inode for each
+ * STEP_FILE_BYTES of them; an empty file takes no bytes. */
+bool step_disk_fits(const struct step_room *before, const struct step_room *now,
+		    uint64_t disk);
 
 #endif

@@ -88,18 +88,33 @@ static void test_asked(void)
 	       "one that is not wanted any more is");
 }
 
+static bool fits(uint64_t bytes, uint64_t files, uint64_t bytes_now,
+		 uint64_t files_now, uint64_t disk)
+{
+	const struct step_room before = { bytes, files };
+	const struct step_room now = { bytes_now, files_now };
+
+	return step_disk_fits(&before, &now, disk);
+}
+
 static void test_disk(void)
 {
-	const uint64_t r = STEP_DISK_RESERVE;
+	const uint64_t r = STEP_DISK_RESERVE, f = STEP_FILES_RESERVE + 1000;
 
-	ok(step_disk_fits(r + 10 * MIB, r + 9 * MIB, 2 * MIB), "less");
-	ok(!step_disk_fits(r + 10 * MIB, r + 7 * MIB, 2 * MIB), "more");
-	ok(step_disk_fits(r + 10 * MIB, r + 90 * MIB, 2 * MIB),
-	   "others made room");
-	ok(!step_disk_fits(r + MIB, r - MIB, 100 * MIB), "the disk is full");
-	ok(step_disk_fits(MIB, MIB, 100 * MIB),
+	ok(fits(r + 10 * MIB, f, r + 9 * MIB, f, 2 * MIB), "less");
+	ok(!fits(r + 10 * MIB, f, r + 7 * MIB, f, 2 * MIB), "more");
+	ok(fits(r + 10 * MIB, f, r + 90 * MIB, f, 2 * MIB), "others made room");
+	ok(!fits(r + MIB, f, r - MIB, f, 100 * MIB), "the disk is full");
+	ok(fits(MIB, f, MIB, f, 100 * MIB),
 	   "one that was full before is not the step's fault");
-	ok(step_disk_fits(MIB, 0, 0), "no limit");
+	ok(fits(MIB, 9, 0, 0, 0), "no limit");
+	ok(fits(r + MIB, f, r + MIB, f - 128, 2 * MIB), "128 files of 2 MiB");
+	ok(!fits(r + MIB, f, r + MIB, f - 129, 2 * MIB),
+	   "more empty files than that take no byte, and are too many");
+	ok(!fits(r + MIB, f, r + MIB, STEP_FILES_RESERVE - 1, UINT64_MAX),
+	   "nor does it take the last inodes");
+	ok(fits(r + MIB, UINT64_MAX, r, UINT64_MAX, 2 * MIB),
+	   "a file system that does not count them");
 }
 
 int main(void)
