@@ -214,6 +214,7 @@ ATTR_NORETURN static void child(enum secret_kind kind, struct exchange *x)
 	CURL *c;
 
 	proc_worker_begin(2 * LOGIN_ASK_MS / 1000);
+	close_range(3, ~0u, 0); /* acd's are not the child's */
 	c = curl_easy_init();
 	if (c) {
 		code = talk(c, &endpoints[kind], x);

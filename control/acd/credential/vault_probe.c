@@ -20,6 +20,7 @@
 /* The machine's CAs, as builds get them; empty if it has none. */
 #define BUNDLE AC_STATE "/cache/build-env/ca.pem"
 #define PATH_MAX_BYTES 1024u
+#define OUT_FD 3 /* of the child: for its result */
 
 struct probe {
 	LIST_ENTRY(probe) link;
@@ -286,10 +287,13 @@ ATTR_NORETURN static void child(const struct vstore_entry *e, int out)
 	struct vault_probe_result res = { .verdict = -1 };
 
 	proc_worker_begin(2 * VAULT_PROBE_MS / 1000);
+	if (dup2(out, OUT_FD) != OUT_FD)
+		_exit(1);
+	close_range(OUT_FD + 1, ~0u, 0); /* acd's are not the child's */
 	if (vault_probe_request(e, &rq) == 0)
 		ask(e, &rq, &res);
 	snprintf(res.host, sizeof(res.host), "%s", rq.host);
-	if (pwrite(out, &res, sizeof(res), 0) != (ssize_t)sizeof(res))
+	if (pwrite(OUT_FD, &res, sizeof(res), 0) != (ssize_t)sizeof(res))
 		_exit(1);
 	_exit(0);
 }
