@@ -98,7 +98,7 @@ for ((i = 0; i < 600; i++)); do
 done
 ok 'interrupted: what a lane runs is ended' ended
 ok 'interrupted: the hosts of both lanes are removed' \
-	grep -q 'docker rm -f ac-lanesb ac-lanesb-2' "$dir/asked"
+	grep -q 'docker rm -f ac-lanesb ac-lanesb-edge ac-lanesb-2' "$dir/asked"
 
 # Every file of tests/integration is in one of the jobs.
 # shellcheck disable=SC2030,SC2031,SC2034 # of these nothing is wanted outside

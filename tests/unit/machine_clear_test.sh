@@ -86,7 +86,7 @@ ok 'the network namespace is gone' no test -e "/run/netns/$name-world"
 ok 'the mounts are gone' no mounted "$dir/of/tmp/small"
 ok 'the fresh machines of a suite beside stay' mounted "$dir/of/fresh"
 ok 'the ac-hosts are removed' \
-	grep -qx -- "rm -f $name $name-2" "$dir/asked"
+	grep -qx -- "rm -f $name $name-edge $name-2" "$dir/asked"
 ok 'a pid that is another program is left alone' lives "$bare"
 ok 'where no suite was, nothing is done' \
 	machine_clear_free "$name" "$dir/none"
