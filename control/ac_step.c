@@ -42,6 +42,7 @@
 
 #define EXIT_FAILED 125
 #define EXIT_LATE 124 /* as timeout(1) */
+#define EXIT_MEMORY 123
 #define EXIT_FULL 122
 #define EXIT_REFUSED 121
 
@@ -121,28 +122,40 @@ static int end_tell(enum step_end why, int code, const struct step_terms *t)
 	return EXIT_FAILED;
 }
 
-/* Asks what the step was refused. Returns the exit code. */
-static int refused_tell(int sock, int code)
+static void refused_tell(const struct strv *refused)
 {
-	struct strv refused = { 0 };
-	struct err err = { 0 };
-
-	if (step_ask_end(sock, &refused, &err) < 0) {
-		strv_done(&refused);
-		return code ? code : fail("what this step reached", &err);
-	}
-	if (refused.n > 0) {
-		fprintf(stderr, "ac: error: this step tried to reach ");
-		for (size_t i = 0; i < refused.n; i++)
-			fprintf(stderr, "%s%s", i ? ", " : "", refused.v[i]);
-		fprintf(stderr,
-			", which was refused; in the blueprint, 'image: "
+	fprintf(stderr, "ac: error: this step tried to reach ");
+	for (size_t i = 0; i < refused->n; i++)
+		fprintf(stderr, "%s%s", i ? ", " : "", refused->v[i]);
+	fprintf(stderr, ", which was refused; in the blueprint, 'image: "
 			"{ egress: { allow: [HOST] } }' allows a host, "
 			"and deny goes on without it\n");
+}
+
+/* Asks what acd has seen of the step, and tells. Returns the exit code. */
+static int seen_tell(int sock, int code, const struct step_terms *t)
+{
+	struct step_seen seen = { 0 };
+	struct err err = { 0 };
+	char size[16];
+
+	if (step_ask_end(sock, &seen, &err) < 0)
+		return code ? code : fail("what this step reached", &err);
+	if (seen.refused.n > 0) {
+		refused_tell(&seen.refused);
 		if (code == 0)
 			code = EXIT_REFUSED;
 	}
-	strv_done(&refused);
+	/* Whatever the step made of it: a part of it is not done. */
+	if (seen.oom) {
+		fprintf(stderr,
+			"ac: error: this step needed more memory than %s, and "
+			"was stopped; 'image: { memory: SIZE }' lets it use "
+			"more\n",
+			str_format_size(size, sizeof(size), t->memory));
+		code = EXIT_MEMORY;
+	}
+	step_seen_done(&seen);
 	return code;
 }
 
@@ -162,17 +175,21 @@ static int argv_make(const struct step_terms *t, const char *bundle,
 static int box_run(const struct step_bundle *b, const char *bundle,
 		   const char *id, int sock, const struct step_terms *t)
 {
+	const struct step_box box = { .netns = t->netns,
+				      .resolv = HOST_RESOLV_CONF,
+				      .memory = t->memory };
 	struct strv argv = { 0 };
 	struct err err = { 0 };
 	enum step_end why = STEP_ENDED;
 	int code = EXIT_FAILED;
-	int rc = step_box_prepare(bundle, t->netns, HOST_RESOLV_CONF, &err);
+	int rc = step_box_prepare(bundle, &box, &err);
 
 	if (rc == 0 && argv_make(t, bundle, id, &argv) < 0)
 		rc = err_nomem(&err);
 	if (rc == 0) {
 		const struct step_run s = {
 			.argv = (const char *const *)argv.v,
+			.groups = (const char *const *)t->groups.v,
 			.root = b->root,
 			.time_ms = t->time_ms,
 			.disk = t->disk,
@@ -253,7 +270,7 @@ static int box_step(const struct step_bundle *b, const char *bundle,
 	if (rc == 0) {
 		code = box_run(b, bundle, id, sock, &terms);
 		place_remove(b->root);
-		code = refused_tell(sock, code);
+		code = seen_tell(sock, code, &terms);
 	} else {
 		fail("no install sandbox", &err);
 	}

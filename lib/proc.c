@@ -31,7 +31,7 @@
 #define CAPTURE_CHUNK 4096u
 #define NAP_MAX_MS 10
 
-enum step { STEP_FD, STEP_SESSION, STEP_CWD, STEP_EXEC };
+enum step { STEP_FD, STEP_GROUP, STEP_SESSION, STEP_CWD, STEP_EXEC };
 
 struct report {
 	int step; /* enum step */
@@ -132,6 +132,18 @@ void proc_worker_begin(unsigned seconds)
 	alarm(seconds);
 }
 
+/* Before there are descriptors to lose, or a program that could fork. */
+static int child_groups(const char *const *files)
+{
+	for (; files && *files; files++) {
+		SCOPED_FD fd = open(*files, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			return -1;
+	}
+	return 0;
+}
+
 static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
 				     int report_fd)
 {
@@ -145,6 +157,8 @@ static ATTR_NORETURN void child_exec(const struct proc_opts *opts, pid_t parent,
 		if (getppid() != parent)
 			_exit(127); /* it died before we could ask */
 	}
+	if (child_groups(opts->groups) < 0)
+		child_fail(fd, STEP_GROUP);
 	if (opts->timeout_ms && !opts->new_session && setpgid(0, 0) < 0)
 		child_fail(fd, STEP_SESSION);
 	if (opts->new_session && setsid() < 0)
@@ -211,6 +225,9 @@ static int report_explain(const struct proc_opts *opts,
 {
 	errno = report->code;
 	switch ((enum step)report->step) {
+	case STEP_GROUP:
+		return err_sys(err, "start %s: enter its control group",
+			       opts->argv[0]);
 	case STEP_SESSION:
 		return err_sys(err, "start %s: own process group",
 			       opts->argv[0]);

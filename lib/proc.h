@@ -17,6 +17,9 @@ struct proc_opts {
 	int fd[3]; /* become 0, 1 and 2; -1: /dev/null. Borrowed */
 	int new_session; /* setsid() in the child */
 	int die_with_parent; /* PR_SET_PDEATHSIG SIGKILL */
+	/* Control groups that the child enters: their files to write to, ended
+	 * by NULL. NULL: the parent's. */
+	const char *const *groups;
 	/* For proc_run() and proc_capture(); 0: no limit. The program gets a
 	 * process group of its own, which is killed after this time. */
 	unsigned timeout_ms;
@@ -30,8 +33,8 @@ struct proc_opts {
  */
 int proc_spawn(const struct proc_opts *opts, pid_t *ret_pid, struct err *err);
 /* Turns the calling process, a child that the caller forked, into the program
- * as proc_spawn() would, but ignores timeout_ms and die_with_parent. Returns
- * only on failure, with a negative errno. */
+ * as proc_spawn() would, but ignores timeout_ms, die_with_parent and groups.
+ * Returns only on failure, with a negative errno. */
 int proc_exec(const struct proc_opts *opts);
 /* Runs a program and waits for its end. Returns its exit code, 128 + n if
  * signal n killed it, or a negative errno: -ETIMEDOUT beyond timeout_ms. */

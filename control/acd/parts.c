@@ -20,11 +20,13 @@
 #include "control/acd/instance/room.h"
 #include "control/acd/net/edge.h"
 #include "control/acd/pool/pool.h"
+#include "control/acd/runtime/cgroup.h"
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/runtime/engine.h"
 #include "control/acd/runtime/selftest.h"
 #include "control/acd/storage/mounts.h"
 #include "control/shared/paths.h"
+#include "lib/log.h"
 
 #define SELFTEST_DIR AC_RUN "/selftest"
 #define SELFTEST_CACHE AC_STATE "/runtime/selftest.json"
@@ -37,8 +39,17 @@ static struct runtime *runtime_make(struct acd *acd, struct err *err)
 						    AC_RUNTIME_SOCK, err);
 	struct engine *engine;
 
-	if (!docker || (asked && strcmp(asked, "docker") == 0))
+	if (!docker)
+		return NULL;
+	if (asked && strcmp(asked, "docker") == 0) {
+		struct err no_groups = { 0 };
+
+		/* The steps of builds have groups of acd's all the same. */
+		if (cgroup_init(CGROUP_ROOT, &no_groups) < 0)
+			log_warn("no image can be built: %s", no_groups.msg);
+		cgroup_sweep();
 		return docker;
+	}
 	/* One of its own: it ends with the runtime that waits for it. */
 	engine = engine_new(acd->loop, AC_ENGINE_SOCK, err);
 	if (!engine) {
@@ -114,6 +125,13 @@ static int on_recipe(const char *image, struct err *err)
 	return recipe_write(RECIPES, image, err);
 }
 
+static int group_create(const char *id, uint64_t memory, struct err *err)
+{
+	const struct cgroup_limits limits = { .memory = memory };
+
+	return cgroup_create(id, &limits, err);
+}
+
 /* What runsc is started by for a step of a build; made once. */
 static int steps_make(struct acd *acd, struct err *err)
 {
@@ -129,6 +147,8 @@ static int steps_make(struct acd *acd, struct err *err)
 		.has_packages = gate_files_have_machine,
 		.net_make = step_net_make,
 		.net_remove = step_net_remove,
+		.groups = { group_create, cgroup_files, cgroup_oom_kills,
+			    cgroup_kill, cgroup_remove },
 	};
 	int rc = dockerd_step_runsc(&runsc);
 

@@ -15,6 +15,7 @@
 void step_terms_done(struct step_terms *t)
 {
 	free(t->netns);
+	strv_done(&t->groups);
 	strv_done(&t->runsc);
 	*t = (struct step_terms){ 0 };
 }
@@ -69,13 +70,17 @@ static int terms_read(const json_t *v, struct step_terms *ret, struct err *err)
 	if (rc == 0 && !(t.netns = strdup(text)))
 		rc = err_nomem(err);
 	if (rc == 0)
+		rc = jsonx_strv(v, "groups", STEP_GROUPS_MAX, &t.groups, err);
+	if (rc == 0)
 		rc = jsonx_strv(v, "runsc", STEP_RUNSC_MAX, &t.runsc, err);
 	if (rc == 0)
 		rc = jsonx_u64(v, "time_ms", 1, INT64_MAX, 0, &t.time_ms, err);
 	if (rc == 0)
 		rc = jsonx_u64(v, "disk", 1, INT64_MAX, 0, &t.disk, err);
-	if (rc == 0 && (*t.netns != '/' || t.runsc.n == 0 || t.time_ms == 0 ||
-			t.disk == 0))
+	if (rc == 0)
+		rc = jsonx_u64(v, "memory", 1, INT64_MAX, 0, &t.memory, err);
+	if (rc == 0 && (*t.netns != '/' || t.groups.n == 0 || t.runsc.n == 0 ||
+			t.time_ms == 0 || t.disk == 0 || t.memory == 0))
 		rc = err_set(err, -EPROTO, "acd's answer lacks something");
 	if (rc < 0)
 		step_terms_done(&t);
@@ -98,16 +103,30 @@ int step_ask_begin(int sock, const char *image, const char *id,
 	return rc == 0 ? terms_read(answer, ret, err) : rc;
 }
 
-int step_ask_end(int sock, struct strv *ret, struct err *err)
+void step_seen_done(struct step_seen *s)
+{
+	strv_done(&s->refused);
+	*s = (struct step_seen){ 0 };
+}
+
+int step_ask_end(int sock, struct step_seen *ret, struct err *err)
 {
 	SCOPED_JSON answer = NULL;
+	struct step_seen s = { 0 };
 	int rc = line_send(sock, json_pack("{s:b}", "ended", 1), err);
 
 	if (rc == 0)
 		rc = line_read(sock, &answer, err);
-	return rc == 0 ? jsonx_strv(answer, "refused", STEP_REFUSED_MAX + 1,
-				    ret, err) :
-			 rc;
+	if (rc == 0)
+		rc = jsonx_strv(answer, "refused", STEP_REFUSED_MAX + 1,
+				&s.refused, err);
+	if (rc < 0) {
+		step_seen_done(&s);
+		return rc;
+	}
+	s.oom = json_is_true(json_object_get(answer, "oom"));
+	*ret = s;
+	return 0;
 }
 
 int step_ask_read(const json_t *v, const char **ret_image, const char **ret_id,
@@ -124,7 +143,9 @@ int step_ask_read(const json_t *v, const char **ret_image, const char **ret_id,
 
 json_t *step_terms_json(const struct step_terms *t)
 {
-	return json_pack("{s:s, s:o, s:I, s:I}", "netns", t->netns, "runsc",
+	return json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "netns", t->netns,
+			 "groups", jsonx_from_strv(&t->groups), "runsc",
 			 jsonx_from_strv(&t->runsc), "time_ms",
-			 (json_int_t)t->time_ms, "disk", (json_int_t)t->disk);
+			 (json_int_t)t->time_ms, "disk", (json_int_t)t->disk,
+			 "memory", (json_int_t)t->memory);
 }

@@ -5,17 +5,19 @@
  * One connection to AC_STEP_SOCK for each step, lines of JSON:
  *
  *	ac-step	{"image": NAME, "id": ID}
- *	acd	{"netns": PATH, "runsc": [WORD, ...], "time_ms": N, "disk": N}
- *		or {"error": TEXT}
+ *	acd	{"netns": PATH, "groups": [PATH, ...], "runsc": [WORD, ...],
+ *		"time_ms": N, "disk": N, "memory": N} or {"error": TEXT}
  *	ac-step	{"ended": true}
- *	acd	{"refused": [TEXT, ...]}: what it tried to reach
+ *	acd	{"refused": [TEXT, ...], "oom": BOOL}: what it tried to reach,
+ *		and whether the kernel has killed a process of it for memory
  *
- * The network is the step's until the connection ends.
+ * Network and control group are the step's until the connection ends.
  */
 #ifndef CONTROL_SHARED_STEP_ASK_H
 #define CONTROL_SHARED_STEP_ASK_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/err.h"
@@ -24,14 +26,19 @@
 #define STEP_LINE_MAX (64u * 1024)
 #define STEP_ID_MAX 128u
 #define STEP_RUNSC_MAX 32u /* words */
+#define STEP_GROUPS_MAX 8u
 #define STEP_REFUSED_MAX 16u /* places that are named */
 
 /* How a step runs. */
 struct step_terms {
 	char *netns; /* its network namespace, a file */
+	struct strv
+		groups; /* of its control group: a process that writes "0" to
+			     * all of these files enters it */
 	struct strv runsc; /* the command, up to `run` */
 	uint64_t time_ms; /* that it may take */
 	uint64_t disk; /* bytes that it may write */
+	uint64_t memory; /* bytes that it may use: the group's limit */
 };
 /* Frees what @t holds. Accepts zeroed. */
 void step_terms_done(struct step_terms *t);
@@ -41,10 +48,16 @@ void step_terms_done(struct step_terms *t);
  * @err: acd's own words if it refused. */
 int step_ask_begin(int sock, const char *image, const char *id,
 		   struct step_terms *ret, struct err *err);
-/* Tells acd that all processes of the step have ended. Appends the places that
- * it tried to reach and was refused to @ret. Returns 0 or a negative errno with
- * @err. */
-int step_ask_end(int sock, struct strv *ret, struct err *err);
+/* What acd has seen of a step. */
+struct step_seen {
+	struct strv refused; /* places that it tried to reach */
+	bool oom; /* the kernel killed a process for lack of memory */
+};
+/* Frees what @s holds. Accepts zeroed. */
+void step_seen_done(struct step_seen *s);
+/* Tells acd that all processes of the step have ended. Returns 0, and the caller
+ * releases @ret; or a negative errno with @err. */
+int step_ask_end(int sock, struct step_seen *ret, struct err *err);
 
 /* The same lines, for acd: read the texts of the first line, which are borrowed
  * from @v. Return 0, or -EINVAL with @err. */

@@ -160,8 +160,9 @@ static int mounts_change(json_t *mounts, const char *resolv)
 	return json_array_append_new(mounts, resolver) < 0 ? -ENOMEM : 0;
 }
 
-/* Replaces all of "linux": only namespaces are left. */
-static int linux_change(json_t *config, const char *netns)
+/* Replaces all of "linux": only namespaces are left, and the size that the
+ * machine has for the programs; what enforces it is the control group. */
+static int linux_change(json_t *config, const struct step_box *box)
 {
 	json_t *all = json_array();
 	int rc = 0;
@@ -170,19 +171,21 @@ static int linux_change(json_t *config, const char *netns)
 		rc = json_array_append_new(all, json_pack("{s:s}", "type",
 							  namespaces_kept[i]));
 	if (rc == 0)
-		rc = json_array_append_new(all,
-					   json_pack("{s:s, s:s}", "type",
-						     "network", "path", netns));
+		rc = json_array_append_new(all, json_pack("{s:s, s:s}", "type",
+							  "network", "path",
+							  box->netns));
 	if (rc < 0) {
 		json_decref(all);
 		return -ENOMEM;
 	}
 	rc = json_object_set_new(config, "linux",
-				 json_pack("{s:o}", "namespaces", all));
+				 json_pack("{s:o, s:{s:{s:I}}}", "namespaces",
+					   all, "resources", "memory", "limit",
+					   (json_int_t)box->memory));
 	return rc < 0 ? -ENOMEM : 0;
 }
 
-int step_box_prepare(const char *dir, const char *netns, const char *resolv,
+int step_box_prepare(const char *dir, const struct step_box *box,
 		     struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/config.json", dir);
@@ -201,9 +204,9 @@ int step_box_prepare(const char *dir, const char *netns, const char *resolv,
 			       "%s has no process, mounts or network", path);
 	process_change(process);
 	json_object_del(config, "hooks");
-	rc = mounts_change(mounts, resolv);
+	rc = mounts_change(mounts, box->resolv);
 	if (rc == 0)
-		rc = linux_change(config, netns);
+		rc = linux_change(config, box);
 	text = rc == 0 ? json_dumps(config, JSON_COMPACT) : NULL;
 	if (!text)
 		return err_nomem(err);

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/err.h"
 
@@ -29,13 +30,19 @@ int step_bundle_read(const char *dir, struct step_bundle *ret, struct err *err);
 /* Frees what @b holds. Accepts zeroed. */
 void step_bundle_done(struct step_bundle *b);
 
+/* What the sandbox of a step gets; the texts are borrowed. */
+struct step_box {
+	const char *netns; /* its network namespace, a file */
+	const char *resolv; /* its resolver's configuration, a file */
+	uint64_t memory; /* bytes that its programs are told of */
+};
+
 /*
- * Changes config.json of the bundle in @dir for runsc: its network namespace is
- * the file @netns, its resolver's configuration the file @resolv; what only a
- * kernel of the host could grant or enforce is left out. Returns 0, or a
- * negative errno with @err; on failure config.json is unchanged.
+ * Changes config.json of the bundle in @dir for runsc: it gets what @box says,
+ * and what only a kernel of the host could grant or enforce is left out. Returns
+ * 0, or a negative errno with @err; on failure config.json is unchanged.
  */
-int step_box_prepare(const char *dir, const char *netns, const char *resolv,
+int step_box_prepare(const char *dir, const struct step_box *box,
 		     struct err *err);
 
 #endif

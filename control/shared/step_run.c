@@ -183,6 +183,7 @@ int step_run(const struct step_run *s, enum step_end *ret, int *ret_code,
 	     struct err *err)
 {
 	struct proc_opts opts = { .argv = s->argv,
+				  .groups = s->groups,
 				  .fd = { 0, 1, 2 },
 				  .die_with_parent = 1 };
 	struct watch w = { .s = s };

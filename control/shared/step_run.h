@@ -31,6 +31,7 @@ struct step_room {
 
 struct step_run {
 	const char *const *argv; /* NULL-terminated */
+	const char *const *groups; /* as of struct proc_opts */
 	const char *root; /* on the file system that it writes to */
 	uint64_t time_ms, disk; /* bytes; 0: no limit */
 	int alive; /* a socket whose end is the step's; -1: none */

@@ -195,6 +195,18 @@ caller() {
 	[ -z "$output" ]
 }
 
+@test "an install step that needs too much memory is stopped, and is told so" {
+	recipe greedy "  run: [\": $RANDOM; head -c 900m /dev/zero | tail -n 1 | wc -c\"]" \
+		'  memory: 256m'
+	run "$AC" build greedy
+	[ "$status" -ne 0 ]
+	[[ ${lines[-1]} == *"this step needed more memory than 256"*"image: { memory: SIZE }"* ]]
+	run in_host pgrep -f 'runsc.*steps'
+	[ "$status" -ne 0 ]
+	run in_host find /sys/fs/cgroup -maxdepth 3 -name 'step-*'
+	is ''
+}
+
 @test "ac build --update moves what a package.json pins, and says so" {
 	local dir=$AC_HOME/blueprints/pinned
 	[ -n "${AC_CHECK_ALL:-}" ] || skip "make check-all does this"

@@ -17,8 +17,9 @@
  *	  files: [ { from: a.conf, to: /etc/a.conf } ] # from this folder
  *	  run: [make -C /opt/x]  # scripts of sh, as root
  *	  egress: { use: [go], allow: [example.org], deny: [] } # of the build
- *	  time: 30m              # a step may take, and write
+ *	  time: 30m              # a step may take, write and use
  *	  disk: 16g
+ *	  memory: 4g
  *	run:
  *	  command: [bash, -l]    # what `ac run` starts; default: the shell
  *	  args: append           # words after -- follow the command; or replace
@@ -124,10 +125,12 @@ struct blueprint_build {
 	struct egress egress; /* presets, allow and deny alone */
 	struct strv tools_egress; /* presets that its tools work with; they
 				   * are the agent's, not of the build */
-	uint64_t time_ms, disk; /* of one step, bytes; 0: the defaults */
+	/* Of one step; disk and memory in bytes; 0: the defaults. */
+	uint64_t time_ms, disk, memory;
 };
 #define BLUEPRINT_BUILD_TIME_MS (UINT64_C(30) * 60 * 1000)
 #define BLUEPRINT_BUILD_DISK (UINT64_C(16) << 30)
+#define BLUEPRINT_BUILD_MEMORY (UINT64_C(4) << 30)
 /* Frees what @b holds and zeroes it. Accepts zeroed. */
 void blueprint_build_done(struct blueprint_build *b);
 

@@ -27,6 +27,7 @@
 #define TIME_LEAST_MS 1000u
 #define TIME_MAX_MS (UINT64_C(24) * 3600 * 1000)
 #define DISK_LEAST (UINT64_C(16) << 20)
+#define MEMORY_LEAST (UINT64_C(128) << 20) /* the sandbox itself takes 40 */
 
 #define ALNUM                        \
 	"abcdefghijklmnopqrstuvwxyz" \
@@ -388,7 +389,7 @@ static int read_files(const struct blueprint_place *p,
 	return blueprint_each(p, n, read_one_file, NULL);
 }
 
-/* ---- time, disk ---- */
+/* ---- time, disk, memory ---- */
 
 static int read_time(const struct blueprint_place *p, const struct yaml_node *n)
 {
@@ -401,15 +402,31 @@ static int read_time(const struct blueprint_place *p, const struct yaml_node *n)
 	return 0;
 }
 
-static int read_disk(const struct blueprint_place *p, const struct yaml_node *n)
+static int read_size(const struct blueprint_place *p, const struct yaml_node *n,
+		     uint64_t least, const char *why, uint64_t *ret)
 {
 	uint64_t bytes = 0;
 
 	if (n->kind != YAML_SCALAR || str_parse_size(n->text, &bytes) < 0 ||
-	    bytes < DISK_LEAST || bytes > INT64_MAX)
-		return refuse(p, n, "disk must be a size of at least 16m");
-	p->bp->build.disk = bytes;
+	    bytes < least || bytes > INT64_MAX)
+		return refuse(p, n, why);
+	*ret = bytes;
 	return 0;
+}
+
+static int read_disk(const struct blueprint_place *p, const struct yaml_node *n)
+{
+	return read_size(p, n, DISK_LEAST,
+			 "disk must be a size of at least 16m",
+			 &p->bp->build.disk);
+}
+
+static int read_memory(const struct blueprint_place *p,
+		       const struct yaml_node *n)
+{
+	return read_size(p, n, MEMORY_LEAST,
+			 "memory must be a size of at least 128m",
+			 &p->bp->build.memory);
 }
 
 static const struct schema time_is = { .kind = SCHEMA_AMOUNT,
@@ -418,6 +435,9 @@ static const struct schema time_is = { .kind = SCHEMA_AMOUNT,
 static const struct schema disk_is = { .kind = SCHEMA_AMOUNT,
 				       .pattern = SCHEMA_SIZE,
 				       .min = DISK_LEAST };
+static const struct schema memory_is = { .kind = SCHEMA_AMOUNT,
+					 .pattern = SCHEMA_SIZE,
+					 .min = MEMORY_LEAST };
 
 /* ---- all of it ---- */
 
@@ -443,6 +463,7 @@ static const struct blueprint_key image_keys[] = {
 	  blueprint_read_egress_build },
 	{ { "time", &time_is }, read_time },
 	{ { "disk", &disk_is }, read_disk },
+	{ { "memory", &memory_is }, read_memory },
 };
 static const struct schema image_map_is = { SCHEMA_ROWS(image_keys) };
 static const struct schema *const either_image[] = { &blueprint_name_is,

@@ -102,6 +102,16 @@ static void put_packages(struct printer *p, const struct blueprint_build *b)
 	}
 }
 
+/* A size of the image's steps; 0: it has none of its own. */
+static void put_bytes(struct printer *p, const char *key, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	print_put(p, "  %s: ", key);
+	print_amount(p, bytes, sizes);
+	print_put(p, "\n");
+}
+
 static void put_build_egress(struct printer *p, const struct egress *e)
 {
 	if (e->presets.n + e->allow.n + e->deny.n == 0)
@@ -124,7 +134,7 @@ static bool has_map(const struct blueprint *bp)
 	       (b->from ||
 		b->egress.presets.n + b->egress.allow.n + b->egress.deny.n >
 			0 ||
-		b->time_ms || b->disk);
+		b->time_ms || b->disk || b->memory);
 }
 
 static void put_image(struct printer *p)
@@ -158,11 +168,8 @@ static void put_image(struct printer *p)
 	put_build_egress(p, &b->egress);
 	if (b->time_ms)
 		put_time(p, "  time", b->time_ms);
-	if (b->disk) {
-		print_put(p, "  disk: ");
-		print_amount(p, b->disk, sizes);
-		print_put(p, "\n");
-	}
+	put_bytes(p, "disk", b->disk);
+	put_bytes(p, "memory", b->memory);
 }
 
 static void put_result(struct printer *p)

@@ -3,8 +3,8 @@
  * step_life.c - one step of a build, from its policy to the end of its network
  *
  *	binding ─▶ making ─▶ running ─▶ unbinding ─▶ removing
- *	log followed,  network          its last lines,
- *	policy bound                    what was refused
+ *	log followed,  network,         its last lines,
+ *	policy bound   control group    what was refused
  *
  * What a step tried to reach is in the gateway's log alone. So it runs only once
  * a line of its own bind has come back from there, and its answer waits for the
@@ -31,6 +31,8 @@
 #define HEAR_MS 100u /* until a bind is repeated that no line told of */
 #define HEAR_TRIES 50u
 #define LAST_LINES_MS 5000u
+#define GROUP_NAP_MS 20u /* between tries to remove a control group */
+#define GROUP_TRIES 250u
 
 /* Takes @v, which may be NULL. Answers are short: a socket has room. */
 static void answer(struct step *s, json_t *v)
@@ -57,11 +59,28 @@ void step_refuse(struct step *s, const struct err *err)
 
 /* ---- its end ---- */
 
+/* Removes the control group. What is killed takes a moment to end. */
+static void group_remove(struct step *s)
+{
+	const struct steps_groups *g = &s->ss->spec.groups;
+	int rc = s->group ? g->remove(s->group) : 0;
+
+	if (rc == -EBUSY && ++s->tries < GROUP_TRIES) {
+		g->kill(s->group);
+		loop_timer_set(s->timer, GROUP_NAP_MS);
+		return;
+	}
+	if (rc < 0)
+		log_warn("the control group %s of a step stays: %s", s->group,
+			 err_text(rc));
+	step_over(s);
+}
+
 static void on_removed(void *arg, pid_t pid, int status)
 {
 	(void)pid;
 	(void)status;
-	step_over(arg);
+	group_remove(arg);
 }
 
 static void network_remove(struct step *s)
@@ -69,7 +88,9 @@ static void network_remove(struct step *s)
 	struct err err = { 0 };
 
 	gate_client_free(ptr_take(&s->follow));
+	loop_timer_clear(s->timer);
 	s->state = STEP_REMOVING;
+	s->tries = 0;
 	if (s->netns) {
 		const struct steps_spec *spec = &s->ss->spec;
 
@@ -79,7 +100,7 @@ static void network_remove(struct step *s)
 		log_warn("the network of a step stays: %s", err.msg);
 		free(ptr_take(&s->address)); /* and its address is not free */
 	}
-	step_over(s);
+	group_remove(s);
 }
 
 /* Answers when unbinding has been answered and its line has come. */
@@ -88,7 +109,8 @@ static void unbound_judge(struct step *s)
 	if (s->calling || !s->unheard)
 		return;
 	loop_timer_clear(s->timer);
-	answer(s, json_pack("{s:o}", "refused", jsonx_from_strv(&s->refused)));
+	answer(s, json_pack("{s:o, s:b}", "refused",
+			    jsonx_from_strv(&s->refused), "oom", (int)s->oom));
 	step_conn_close(s);
 	network_remove(s);
 }
@@ -118,6 +140,12 @@ void step_undo(struct step *s)
 
 	if (s->calling)
 		return; /* its answer comes back here */
+	if (s->group) {
+		const struct steps_groups *g = &s->ss->spec.groups;
+
+		s->oom = g->oom_kills(s->group) > 0;
+		g->kill(s->group); /* ac-step may not have come to it */
+	}
 	if (!s->bound) {
 		network_remove(s);
 		return;
@@ -144,13 +172,30 @@ void step_hurry(struct step *s)
 
 /* ---- its start ---- */
 
+static void terms_tell(struct step *s)
+{
+	const struct steps_spec *spec = &s->ss->spec;
+	struct step_terms t = { .netns = s->netns,
+				.runsc = *spec->runsc,
+				.time_ms = s->limits.time_ms,
+				.disk = s->limits.disk,
+				.memory = s->limits.memory };
+	struct err err = { 0 };
+	int rc = spec->groups.files(s->group, &t.groups);
+
+	if (rc < 0) {
+		err_set(&err, rc, "its control group: %s", err_text(rc));
+		step_refuse(s, &err);
+	} else {
+		log_info("a step of image %s runs at %s", s->image, s->address);
+		answer(s, step_terms_json(&t));
+	}
+	strv_done(&t.groups);
+}
+
 static void on_made(void *arg, pid_t pid, int status)
 {
 	struct step *s = arg;
-	const struct step_terms t = { .netns = s->netns,
-				      .runsc = *s->ss->spec.runsc,
-				      .time_ms = s->limits.time_ms,
-				      .disk = s->limits.disk };
 	struct err err = { 0 };
 
 	(void)pid;
@@ -162,31 +207,45 @@ static void on_made(void *arg, pid_t pid, int status)
 		return;
 	}
 	s->state = STEP_RUNNING;
-	if (s->fd < 0) {
+	if (s->fd < 0)
 		step_undo(s);
-		return;
-	}
-	log_info("a step of image %s runs at %s", s->image, s->address);
-	answer(s, step_terms_json(&t));
+	else
+		terms_tell(s);
+}
+
+/* Makes the control group, which has the network's name. */
+static int group_make(struct step *s, struct err *err)
+{
+	uint64_t number = 0;
+	SCOPED_STR name = NULL;
+	int rc;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return err_set(err, -EIO, "there are no random numbers");
+	name = str_printf("step-%016llx", (unsigned long long)number);
+	if (!name)
+		return err_nomem(err);
+	rc = s->ss->spec.groups.create(name, s->limits.memory, err);
+	if (rc == 0)
+		s->group = ptr_take(&name);
+	return rc;
 }
 
 static void network_make(struct step *s)
 {
 	const struct steps_spec *spec = &s->ss->spec;
-	uint64_t number = 0;
 	struct err err = { 0 };
-	int rc = netns_veth(s->address, &s->veth);
+	int rc = group_make(s, &err);
 
-	if (rc == 0 && getrandom(&number, sizeof(number), 0) != sizeof(number))
-		rc = -EIO;
 	if (rc == 0) {
-		s->netns = str_printf(AC_RUN "/netns/step-%016llx",
-				      (unsigned long long)number);
-		rc = s->netns ? 0 : -ENOMEM;
+		rc = netns_veth(s->address, &s->veth);
+		s->netns = str_printf(AC_RUN "/netns/%s", s->group);
+		if (rc == 0 && !s->netns)
+			rc = -ENOMEM;
+		if (rc < 0)
+			err_set(&err, rc, "its network: %s", err_text(rc));
 	}
-	if (rc < 0)
-		err_set(&err, rc, "its network: %s", err_text(rc));
-	else
+	if (rc == 0)
 		rc = spec->net_make(spec->children, s->netns, &s->veth, on_made,
 				    s, &err);
 	if (rc < 0) {
@@ -290,6 +349,10 @@ void step_look(struct step *s)
 				 s->image);
 		s->unheard = true;
 		unbound_judge(s);
+		return;
+	}
+	if (s->state == STEP_REMOVING) {
+		group_remove(s);
 		return;
 	}
 	if (s->state != STEP_BINDING || s->calling)

@@ -58,6 +58,8 @@ int step_policy(const char *image, const char *address, bool packages,
 	ret->time_ms = bp.build.time_ms ? bp.build.time_ms :
 					  BLUEPRINT_BUILD_TIME_MS;
 	ret->disk = bp.build.disk ? bp.build.disk : BLUEPRINT_BUILD_DISK;
+	ret->memory = bp.build.memory ? bp.build.memory :
+					BLUEPRINT_BUILD_MEMORY;
 	egress_done(&all);
 	blueprint_done(&bp);
 	return rc;

@@ -15,7 +15,7 @@
 
 struct step_limits {
 	uint64_t time_ms;
-	uint64_t disk; /* bytes */
+	uint64_t disk, memory; /* bytes */
 };
 
 /* Writes the id that the steps of @image have at the gateway: no instance has

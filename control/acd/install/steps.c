@@ -53,6 +53,7 @@ void step_free(struct step *s)
 	free(s->id);
 	free(s->address);
 	free(s->netns);
+	free(s->group);
 	free(s);
 }
 

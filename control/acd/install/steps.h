@@ -15,6 +15,17 @@
 
 struct steps;
 
+/* The control group of a step: functions of cgroup.h, or a test's. */
+struct steps_groups {
+	/* Makes one with @memory bytes. Returns 0, or a negative errno with
+	 * @err, and there is none. */
+	int (*create)(const char *id, uint64_t memory, struct err *err);
+	int (*files)(const char *id, struct strv *ret);
+	uint64_t (*oom_kills)(const char *id);
+	int (*kill)(const char *id);
+	int (*remove)(const char *id); /* -EBUSY: it has a process */
+};
+
 struct steps_spec {
 	struct loop *loop;
 	struct children *children;
@@ -25,6 +36,7 @@ struct steps_spec {
 	const struct strv *runsc; /* its command for a step, up to `run` */
 	bool (*has_packages)(void); /* a preset of the machine's registries */
 	step_net_fn net_make, net_remove;
+	struct steps_groups groups;
 };
 
 /* Listens for ac-step (step_ask.h). @spec is copied, what it points to is

@@ -35,6 +35,7 @@ struct step {
 	char agent[STEP_AGENT_MAX + 1];
 	char *address; /* NULL: none */
 	char *netns; /* NULL: not begun */
+	char *group; /* NULL: none */
 	struct veth veth;
 	struct step_limits limits;
 	struct gate_client *follow;
@@ -43,6 +44,7 @@ struct step {
 	bool bound, heard, unheard; /* answer and lines of bind and unbind */
 	unsigned tries;
 	struct strv refused;
+	bool oom;
 };
 
 struct steps {

@@ -17,6 +17,7 @@
 
 #include "control/runtime.h"
 #include "lib/err.h"
+#include "lib/str.h"
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP_ID_MAX 96u
@@ -51,6 +52,9 @@ int cgroup_set(const char *id, const struct cgroup_limits *l, struct err *err);
 /* Moves the calling process into the group. For a child between fork and exec:
  * allocates nothing and takes no lock of the C library. */
 int cgroup_enter(const char *id);
+/* Appends the files to which another program's process writes "0" to enter the
+ * group. */
+int cgroup_files(const char *id, struct strv *ret);
 /* Asks the kernel to freeze or thaw the group. cgroup_is_frozen() returns 1 if
  * it is frozen now, 0 if not. */
 int cgroup_freeze(const char *id, bool frozen, struct err *err);

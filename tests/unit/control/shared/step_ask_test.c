@@ -10,6 +10,10 @@
 #include "control/shared/json.h"
 #include "tests/unit/tap.h"
 
+#define TERMS(netns, runsc, groups, limits)                                  \
+	"{\"netns\":\"" netns "\",\"runsc\":[" runsc "],\"groups\":[" groups \
+	"]," limits "\"memory\":1}\n"
+
 static int ends[2]; /* ac-step's, acd's */
 
 static void begin(const char *answer)
@@ -36,8 +40,11 @@ static const char *said(void)
 static void test_begin(void)
 {
 	static char path[] = "/n", word[] = "runsc", run[] = "run";
-	char *words[] = { word, run, NULL };
-	const struct step_terms t = { path, { words, 2 }, 9, 5 };
+	static char group[] = "/g/tasks";
+	char *words[] = { word, run, NULL }, *groups[] = { group, NULL };
+	const struct step_terms t = {
+		path, { groups, 1 }, { words, 2 }, 9, 5, 7
+	};
 	SCOPED_JSON v = step_terms_json(&t);
 	SCOPED_STR text = json_dumps(v, JSON_COMPACT);
 	SCOPED_STR line = str_printf("%s\n", text);
@@ -49,7 +56,9 @@ static void test_begin(void)
 	       "acd's terms: %s", err.msg);
 	is_str(got.netns, "/n", "a network");
 	ok(got.runsc.n == 2 && strcmp(got.runsc.v[1], "run") == 0, "a command");
-	ok(got.time_ms == 9 && got.disk == 5, "limits");
+	ok(got.groups.n == 1 && strcmp(got.groups.v[0], "/g/tasks") == 0,
+	   "a control group");
+	ok(got.time_ms == 9 && got.disk == 5 && got.memory == 7, "limits");
 	step_terms_done(&got);
 	is_str(said(), "{\"image\":\"claude\",\"id\":\"abc\"}\n",
 	       "for the step that was named");
@@ -59,9 +68,13 @@ static void test_refused(void)
 {
 	static const char *const bad[] = {
 		"{\"error\":\"the gateway is down\"}\n",
-		"{\"netns\":\"/n\",\"runsc\":[],\"time_ms\":1,\"disk\":1}\n",
-		"{\"netns\":\"n\",\"runsc\":[\"a\"],\"time_ms\":1}\n",
-		"{\"netns\":\"/n\",\"runsc\":[\"a\"],\"disk\":1}\n",
+		TERMS("/n", "", "\"/g\"", "\"time_ms\":1,\"disk\":1,"),
+		TERMS("/n", "\"a\"", "", "\"time_ms\":1,\"disk\":1,"),
+		TERMS("n", "\"a\"", "\"/g\"", "\"time_ms\":1,\"disk\":1,"),
+		TERMS("/n", "\"a\"", "\"/g\"", "\"time_ms\":1,"),
+		TERMS("/n", "\"a\"", "\"/g\"", "\"disk\":1,"),
+		("{\"netns\":\"/n\",\"runsc\":[\"a\"],\"groups\":[\"/g\"],"
+		 "\"time_ms\":1,\"disk\":1}\n"),
 		"[]\n",
 		"{",
 		"",
@@ -81,17 +94,19 @@ static void test_refused(void)
 
 static void test_end(void)
 {
-	struct strv refused = { 0 };
+	struct step_seen seen = { 0 };
 	struct err err = { 0 };
 
-	begin("{\"refused\":[\"evil.test:443\"]}\n");
-	is_int(step_ask_end(ends[0], &refused, &err), 0, "the end of a step");
-	ok(refused.n == 1 && strcmp(refused.v[0], "evil.test:443") == 0,
+	begin("{\"refused\":[\"evil.test:443\"],\"oom\":true}\n");
+	is_int(step_ask_end(ends[0], &seen, &err), 0, "the end of a step");
+	ok(seen.refused.n == 1 &&
+		   strcmp(seen.refused.v[0], "evil.test:443") == 0,
 	   "what it was refused");
-	strv_done(&refused);
+	ok(seen.oom, "and that it had too little memory");
+	step_seen_done(&seen);
 	is_str(said(), "{\"ended\":true}\n", "is asked then");
 	begin("{\"refused\":7}\n");
-	ok(step_ask_end(ends[0], &refused, &err) < 0, "nonsense: %s", err.msg);
+	ok(step_ask_end(ends[0], &seen, &err) < 0, "nonsense: %s", err.msg);
 	said();
 }
 

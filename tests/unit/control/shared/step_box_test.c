@@ -91,14 +91,22 @@ static void test_read(void)
 	is_int(step_bundle_read("b", &b, &err), -ENOENT, "no bundle");
 }
 
+static int prepare(struct err *err)
+{
+	const struct step_box box = { .netns = "/run/ns",
+				      .resolv = "/run/resolv",
+				      .memory = 77 };
+
+	return step_box_prepare("b", &box, err);
+}
+
 static void test_change(void)
 {
 	struct err err = { 0 };
 	const json_t *process, *caps;
 
 	put(CONFIG("\"sh\"", "," NET));
-	is_int(step_box_prepare("b", "/run/ns", "/run/resolv", &err), 0,
-	       "a step becomes that of a sandbox");
+	is_int(prepare(&err), 0, "a step becomes that of a sandbox");
 	SCOPED_JSON j = config();
 
 	process = json_object_get(j, "process");
@@ -121,8 +129,9 @@ static void test_change(void)
 	is_str(compact(json_object_get(j, "linux")),
 	       "{\"namespaces\":[{\"type\":\"pid\"},{\"type\":\"ipc\"},"
 	       "{\"type\":\"uts\"},{\"type\":\"mount\"},{\"type\":\"network\","
-	       "\"path\":\"/run/ns\"}]}",
-	       "its network is that of acd");
+	       "\"path\":\"/run/ns\"}],\"resources\":{\"memory\":{\"limit\":"
+	       "77}}}",
+	       "its network is that of acd, and it knows its limit");
 	is_str(compact(json_object_get(process, "args")), "[\"sh\"]",
 	       "its words stay");
 }
@@ -132,11 +141,10 @@ static void test_refuse(void)
 	struct err err = { 0 };
 
 	put(CONFIG("\"sh\"", ""));
-	is_int(step_box_prepare("b", "/n", "/r", &err), -EPROTO,
+	is_int(prepare(&err), -EPROTO,
 	       "a step with the network of the host is none of a sandbox");
 	put("{\"linux\":{\"namespaces\":[" NET "]},\"process\":{}}");
-	is_int(step_box_prepare("b", "/n", "/r", &err), -EPROTO,
-	       "nor one without mounts");
+	is_int(prepare(&err), -EPROTO, "nor one without mounts");
 }
 
 int main(void)

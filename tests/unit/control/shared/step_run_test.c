@@ -44,6 +44,29 @@ static void test_codes(void)
 	is_int(code, 128 + 9, "which is told");
 }
 
+static void test_groups(void)
+{
+	static const char *const groups[] = { "one", "two", NULL };
+	static const char *const none[] = { "none/tasks", NULL };
+	static const char *const argv[] = { "true", NULL };
+	struct step_run s = { .alive = -1, .groups = groups };
+	enum step_end end = STEP_CUT;
+	struct err err = { 0 };
+	int code;
+
+	if (file_put("one", "") < 0 || file_put("two", "") < 0)
+		return;
+	run("[ \"$(cat one)\" = 0 ] && [ \"$(cat two)\" = 0 ]", &s, &code);
+	is_int(code, 0, "it enters its groups before it begins");
+	unlink("one");
+	unlink("two");
+	s = (struct step_run){
+		.argv = argv, .root = ".", .alive = -1, .groups = none
+	};
+	ok(step_run(&s, &end, &code, &err) < 0,
+	   "and does not begin without: %s", err.msg);
+}
+
 static bool is_gone(const char *file)
 {
 	SCOPED_STR text = NULL;
@@ -120,6 +143,7 @@ static void test_disk(void)
 int main(void)
 {
 	test_codes();
+	test_groups();
 	test_limits();
 	test_asked();
 	test_disk();

@@ -129,6 +129,8 @@ static const struct row rows2[] = {
 	{ "image.time", IMAGE2(""), IMAGE2(", time: 5s"), "image time 5000" },
 	{ "image.disk", IMAGE2(""), IMAGE2(", disk: 16m"),
 	  "image disk 16777216" },
+	{ "image.memory", IMAGE2(""), IMAGE2(", memory: 1g"),
+	  "image memory 1073741824" },
 	{ "run", V2, RUN2("shell: [zsh]"), "shell zsh" },
 	{ "run.command", V2, RUN2("command: [make, test]"),
 	  "command make test" },
@@ -302,8 +304,9 @@ static void print_build(FILE *f, const struct blueprint_build *b)
 	print_words(f, "image use", &b->egress.presets);
 	print_words(f, "image allow", &b->egress.allow);
 	print_words(f, "image deny", &b->egress.deny);
-	fprintf(f, "image time %llu\nimage disk %llu\n",
-		(unsigned long long)b->time_ms, (unsigned long long)b->disk);
+	fprintf(f, "image time %llu\nimage disk %llu\nimage memory %llu\n",
+		(unsigned long long)b->time_ms, (unsigned long long)b->disk,
+		(unsigned long long)b->memory);
 }
 
 static void print_file(FILE *f, const struct blueprint_file *x)

@@ -57,6 +57,7 @@ static const struct {
 	{ FROM("time: 0"), "from 1s to 24h" },
 	{ FROM("time: 25h"), "from 1s to 24h" },
 	{ FROM("disk: 1m"), "at least 16m" },
+	{ FROM("memory: 1m"), "at least 128m" },
 };
 
 static void test_broken(void)

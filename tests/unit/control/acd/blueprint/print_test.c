@@ -93,12 +93,13 @@ static const struct {
 	{ "version: 2\nimage: { from: base, packages: { apt: [make], pip: "
 	  "[\"a==1\"] }, files: [ { from: a b, to: /c } ], run: "
 	  "[\"x\\ny\\n\"], "
-	  "egress: { deny: [a.test] }, time: 90s, disk: 1g }\n",
+	  "egress: { deny: [a.test] }, time: 90s, disk: 1g, "
+	  "memory: 2g }\n",
 	  "image:\n  from: base\n  packages:\n    apt: [make]\n    pip: "
 	  "[\"a==1\"]\n  files:\n    - { from: \"a b\", to: /c }\n  run:\n    "
 	  "- "
 	  "|\n      x\n      y\n  egress: { use: [], allow: [], deny: [a.test] "
-	  "}\n  time: 90s\n  disk: 1g\n" },
+	  "}\n  time: 90s\n  disk: 1g\n  memory: 2g\n" },
 	{ V "prompt: { use: [git-workflow], paths: [A.md] }\n",
 	  "prompt:\n  use:\n    - git-workflow\n  paths: [A.md]\n"
 	  "# What prompt.use adds:\n# ## Git\n#\n# - GIT-1 " },

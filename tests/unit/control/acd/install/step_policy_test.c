@@ -57,6 +57,7 @@ static void test_own(void)
 		 "  egress: { use: [go], allow: [a.test], deny: [b.test] }\n"
 		 "  time: 90s\n"
 		 "  disk: 1g\n"
+		 "  memory: 2g\n"
 		 "egress: { mode: open, allow: [run.test] }\n");
 	is_policy("mine", true,
 		  "    use: [\"go\", \"packages\"]\n"
@@ -66,7 +67,8 @@ static void test_own(void)
 		  "    deny:\n"
 		  "      - { id: deny-1, names: [\"b.test\"], from: blueprint "
 		  "}\n");
-	ok(limits.time_ms == 90000 && limits.disk == UINT64_C(1) << 30,
+	ok(limits.time_ms == 90000 && limits.disk == UINT64_C(1) << 30 &&
+		   limits.memory == UINT64_C(2) << 30,
 	   "its limits");
 }
 
@@ -76,7 +78,8 @@ static void test_others(void)
 			  "egress: { mode: open, allow: [run.test] }\n");
 	is_policy("unknown", true, "    use: [\"packages\"]\n");
 	ok(limits.time_ms == BLUEPRINT_BUILD_TIME_MS &&
-		   limits.disk == BLUEPRINT_BUILD_DISK,
+		   limits.disk == BLUEPRINT_BUILD_DISK &&
+		   limits.memory == BLUEPRINT_BUILD_MEMORY,
 	   "the usual limits");
 	is_policy("unknown", false, "");
 	is_policy("plain", true, "    use: [\"packages\"]\n");

@@ -188,6 +188,52 @@ static int net_remove(struct children *c, const char *path,
 	return child(0, fn, arg);
 }
 
+/* ---- the control group ---- */
+
+static struct {
+	bool fails, oom;
+	unsigned busy; /* tries to remove it that fail */
+} group;
+
+static int group_create(const char *id, uint64_t memory, struct err *err)
+{
+	note(memory == BLUEPRINT_BUILD_MEMORY ? "group" : id);
+	return group.fails ? err_set(err, -ENOTSUP, "no controller") : 0;
+}
+
+static int group_files(const char *id, struct strv *ret)
+{
+	return strv_pushf(ret, "/groups/%s/tasks", id);
+}
+
+static uint64_t group_oom_kills(const char *id)
+{
+	(void)id;
+	return group.oom;
+}
+
+static int group_kill(const char *id)
+{
+	(void)id;
+	note("kill");
+	return 0;
+}
+
+static int group_remove(const char *id)
+{
+	(void)id;
+	if (group.busy > 0) {
+		group.busy--;
+		return -EBUSY;
+	}
+	note("rmgroup");
+	return 0;
+}
+
+static const struct steps_groups groups = {
+	group_create, group_files, group_oom_kills, group_kill, group_remove,
+};
+
 static void on_signal(void *arg, int signo)
 {
 	(void)arg;
@@ -235,6 +281,8 @@ static void begin(const char *what)
 	gw.deaf = 0;
 	gw.denies = NULL;
 	net_code = 0;
+	group.fails = group.oom = false;
+	group.busy = 0;
 }
 
 /* ---- tests ---- */
@@ -251,16 +299,33 @@ static void test_whole(void)
 	ok(strstr(heard, "\"netns\":\"/run/ac/netns/step-") &&
 		   strstr(heard, "\"runsc\":[\"runsc\",\"run\"]"),
 	   "it gets a network: %s", heard);
-	is_str(did, "bind make", "after its policy");
+	is_str(did, "bind group make", "after its policy");
+	ok(strstr(heard, "\"groups\":[\"/groups/step-") &&
+		   strstr(heard, "\"memory\":4294967296"),
+	   "and a control group");
 	ok(strstr(gw.text, "id: \"build.claude\"") &&
 		   strstr(gw.text, "address: 172.20.1."),
 	   "which is for its address");
 	end(fd);
 	STEP_UNTIL(loop, hears(fd));
-	is_str(heard, "{\"refused\":[\"evil.test:443\"]}\n",
+	is_str(heard, "{\"refused\":[\"evil.test:443\"],\"oom\":false}\n",
 	       "it learns what it was refused");
-	STEP_UNTIL(loop, strstr(did, "remove"));
-	is_str(did, "bind make unbind remove", "and loses both");
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
+	is_str(did, "bind group make kill unbind remove rmgroup",
+	       "and loses all");
+	close(fd);
+
+	begin("a step that needs too much memory");
+	group.oom = true;
+	group.busy = 2;
+	fd = ask("claude");
+	STEP_UNTIL(loop, hears(fd));
+	end(fd);
+	STEP_UNTIL(loop, hears(fd));
+	is_str(heard, "{\"refused\":[],\"oom\":true}\n", "learns of it");
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
+	is_str(did, "bind group make kill unbind remove kill kill rmgroup",
+	       "and what dies slowly is waited for");
 	close(fd);
 }
 
@@ -272,8 +337,9 @@ static void test_cut(void)
 	fd = ask("claude");
 	STEP_UNTIL(loop, hears(fd));
 	close(fd);
-	STEP_UNTIL(loop, strstr(did, "remove"));
-	is_str(did, "bind make unbind remove", "loses both as well");
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
+	is_str(did, "bind group make kill unbind remove rmgroup",
+	       "loses all as well");
 
 	begin("one that is killed before it begins");
 	gw.deaf = 1000;
@@ -282,7 +348,8 @@ static void test_cut(void)
 	close(fd);
 	STEP_UNTIL(loop, strstr(did, "unbind"));
 	step_for(loop, 20);
-	ok(!strstr(did, "make"), "has had no network: %s", did);
+	ok(!strstr(did, "make") && !strstr(did, "group"),
+	   "has had no network: %s", did);
 }
 
 static void test_queue(void)
@@ -302,8 +369,8 @@ static void test_queue(void)
 	close(two);
 	close(other);
 	did[0] = '\0';
-	STEP_UNTIL(loop, strstr(did, "remove") &&
-				 strstr(strstr(did, "remove") + 1, "remove"));
+	STEP_UNTIL(loop, strstr(did, "rmgroup") &&
+				 strstr(strstr(did, "rmgroup") + 1, "rmgroup"));
 }
 
 static void test_fails(void)
@@ -314,9 +381,9 @@ static void test_fails(void)
 	gw.deaf = 1;
 	fd = ask("claude");
 	STEP_UNTIL(loop, hears(fd));
-	is_str(did, "bind bind make", "binds again before it goes on");
+	is_str(did, "bind bind group make", "binds again before it goes on");
 	close(fd);
-	STEP_UNTIL(loop, strstr(did, "remove"));
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
 
 	begin("a policy that is refused");
 	gw.refuse = true;
@@ -342,8 +409,19 @@ static void test_fails(void)
 	fd = ask("claude");
 	STEP_UNTIL(loop, hears(fd));
 	ok(strstr(heard, "\"error\""), "no step: %s", heard);
-	STEP_UNTIL(loop, strstr(did, "remove"));
-	is_str(did, "bind make unbind remove", "and nothing stays");
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
+	is_str(did, "bind group make kill unbind remove rmgroup",
+	       "and nothing stays");
+	close(fd);
+
+	begin("a machine that cannot limit memory");
+	group.fails = true;
+	fd = ask("claude");
+	STEP_UNTIL(loop, hears(fd));
+	ok(strstr(heard, "\"error\"") && strstr(heard, "no controller"),
+	   "no step: %s", heard);
+	STEP_UNTIL(loop, strstr(did, "unbind"));
+	is_str(did, "bind group unbind", "and no network");
 	close(fd);
 
 	begin("what is no question");
@@ -363,7 +441,8 @@ int main(void)
 				   .gate_sock = gate_sock,
 				   .runsc = &command,
 				   .net_make = net_make,
-				   .net_remove = net_remove };
+				   .net_remove = net_remove,
+				   .groups = groups };
 	struct err err = { 0 };
 	SCOPED_STR db = NULL;
 	sigset_t set;
