@@ -228,7 +228,7 @@ static void test_refused(void)
 	world_done(&w);
 }
 
-static void modes_are(const struct instance *in, const char *want)
+static void modes_are(struct instance *in, const char *want)
 {
 	SCOPED_JSON shown = instance_json(in);
 	const json_t *list = json_object_get(shown, "mounts");
