@@ -51,6 +51,7 @@ struct build_job {
 	char *image;
 	unsigned flags; /* BUILD_NO_CACHE, BUILD_RETRY */
 	bool cancelled;
+	uint64_t stamp; /* of the user's folders when it began */
 	struct build_waits waits;
 	bool walking; /* calling the waiters */
 
@@ -328,7 +329,7 @@ static void on_child(void *arg, pid_t pid, int status)
 		return;
 	}
 	if (code == 0) {
-		known_ensured(&b->known, job->image);
+		known_ensured(&b->known, job->image, job->stamp);
 		job_end(job, NULL);
 		return;
 	}
@@ -389,6 +390,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	log_info("build of image %s starts", job->image);
+	job->stamp = known_look(&job->builds->known);
 	rc = recipe ? recipe(job->image, &err) : 0;
 	if (rc == 0)
 		rc = build_why_make(&job->why, &err);

@@ -32,15 +32,6 @@ void known_done(struct known *k)
 	strv_done(&k->noted);
 }
 
-static bool names_have(const struct strv *names, const char *image)
-{
-	for (size_t i = 0; i < names->n; i++) {
-		if (strcmp(names->v[i], image) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Drops @image; NULL: all. */
 static void names_drop(struct strv *names, const char *image)
 {
@@ -84,7 +75,7 @@ static struct known_image *get(struct known *k, const char *image)
 	return one;
 }
 
-static void folders_look(struct known *k)
+uint64_t known_look(struct known *k)
 {
 	uint64_t now = 0;
 
@@ -93,17 +84,18 @@ static void folders_look(struct known *k)
 	if (now != k->stamp)
 		names_drop(&k->ready, NULL);
 	k->stamp = now;
+	return now;
 }
 
 bool known_is_ready(struct known *k, const char *image)
 {
-	folders_look(k);
-	return names_have(&k->ready, image);
+	known_look(k);
+	return strv_has(&k->ready, image);
 }
 
 bool known_is_present(const struct known *k, const char *image)
 {
-	return names_have(&k->ready, image) || names_have(&k->noted, image);
+	return strv_has(&k->ready, image) || strv_has(&k->noted, image);
 }
 
 unsigned known_count(const struct known *k, const char *image)
@@ -120,7 +112,7 @@ uint64_t known_size(const struct known *k, const char *image)
 	return one ? one->bytes : 0;
 }
 
-void known_ensured(struct known *k, const char *image)
+void known_ensured(struct known *k, const char *image, uint64_t stamp)
 {
 	struct known_image *one = get(k, image);
 
@@ -132,7 +124,8 @@ void known_ensured(struct known *k, const char *image)
 		log_warn("out of memory: sandboxes of the old image %s stay",
 			 image);
 	}
-	if (strv_push(&k->ready, image) < 0)
+	if (strv_push(known_look(k) == stamp ? &k->ready : &k->noted, image) <
+	    0)
 		log_warn("out of memory: image %s is checked again", image);
 }
 
@@ -142,7 +135,7 @@ void known_note(struct known *k, const char *image, uint64_t bytes)
 
 	if (one)
 		one->bytes = bytes;
-	if (!names_have(&k->noted, image) && strv_push(&k->noted, image) < 0)
+	if (!strv_has(&k->noted, image) && strv_push(&k->noted, image) < 0)
 		log_debug("build: image %s is not noted: no memory", image);
 }
 

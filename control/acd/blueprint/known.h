@@ -25,7 +25,7 @@ struct known {
 	/* The user's blueprints and presets, and the stamp of both; kept by
 	 * reference. */
 	const char *folders[2];
-	uint64_t stamp;
+	uint64_t stamp; /* when they were looked at last */
 };
 
 /* Begins with nothing; known_done() frees what came to be known. */
@@ -41,8 +41,11 @@ bool known_is_present(const struct known *k, const char *image);
 unsigned known_count(const struct known *k, const char *image);
 /* Returns the size of an image in bytes; 0: not known. */
 uint64_t known_size(const struct known *k, const char *image);
-/* Records that acd has built or checked @image; its size is not known then. */
-void known_ensured(struct known *k, const char *image);
+/* Returns the stamp of the folders as they are now, for known_ensured(). */
+uint64_t known_look(struct known *k);
+/* Records that acd has built or checked @image, whose build began at @stamp; its
+ * size is not known then. If the folders have changed since, it is not ready. */
+void known_ensured(struct known *k, const char *image, uint64_t stamp);
 /* Records that the engine has @image, and its size; 0: unknown. */
 void known_note(struct known *k, const char *image, uint64_t bytes);
 /* Forgets that @image was ensured or noted. NULL: all images. */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/err.h"
+#include "lib/log.h"
 #include "lib/walk.h"
 
 #define FNV_PRIME 0x100000001b3u
@@ -52,12 +54,13 @@ static int on_entry(void *arg, int dirfd, const char *name,
 
 uint64_t stamp_folder(uint64_t seed, const char *path)
 {
-	static uint64_t other; /* for what has no stamp */
 	const struct walk_ops ops = { .entry = on_entry };
 	struct stamp s = { 0 };
 	int rc = walk_tree(path, &ops, &s);
 
-	if (rc < 0 && rc != -ENOENT)
-		s.sum += ++other;
+	if (rc < 0 && rc != -ENOENT) {
+		log_debug("changes in %s are not seen: %s", path, err_text(rc));
+		s.sum = 0;
+	}
 	return mix(seed, &s.sum, sizeof(s.sum));
 }

@@ -7,14 +7,14 @@
 
 #include <stdint.h>
 
-#define STAMP_ENTRIES_MAX \
-	8192u /* of one folder; beyond, no stamp is another's */
+#define STAMP_ENTRIES_MAX 8192u /* of one folder */
 
 /* Returns @seed mixed with the names, inodes, sizes, modes and times of all that
- * is below @path, which links are not followed from. A folder that is not there
- * is an empty one. Two calls give the same number only if nothing changed between
- * them; one that is larger than STAMP_ENTRIES_MAX, or cannot be read, gives a new
- * number each time. */
+ * is below @path. Links are not followed. A folder that is not there is an empty
+ * one. Two calls give different numbers if something changed between them, later
+ * than a tick of the file system's clock after the first. What has more than
+ * STAMP_ENTRIES_MAX entries, or cannot be read, always gives the same number, so
+ * that its changes are not seen. */
 uint64_t stamp_folder(uint64_t seed, const char *path);
 
 #endif

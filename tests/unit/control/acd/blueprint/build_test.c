@@ -337,6 +337,17 @@ static void test_leave(void)
 	is_str(b.lines, "fresh|", "a new run after it");
 }
 
+static void on_edit(void *arg)
+{
+	SCOPED_STR file = str_printf("%s/mine/a/blueprint.yaml", dir);
+	SCOPED_STR done = str_printf("%s/edited", dir);
+
+	(void)arg;
+	file_write_atomic(file, "c", 1, 0644);
+	ok(!build_is_ready(builds, "other"), "somebody asks for another");
+	file_write_atomic(done, "", 0, 0644);
+}
+
 /* A blueprint that is edited makes acd look at its image before the next run. */
 static void test_edited(void)
 {
@@ -372,6 +383,20 @@ static void test_edited(void)
 	   "a link is looked at, but not followed");
 	unlink(file);
 	ok(!build_is_ready(builds, "base"), "one that is gone counts as well");
+
+	/* Edited while it is built, and somebody asks meanwhile. */
+	struct ear a = { 0 };
+
+	set_script("until [ -e edited ]; do sleep 0.02; done; echo built");
+	listen_to(&a, "base", 0);
+	struct loop_timer *t = loop_timer_new(loop, on_edit, loop);
+
+	loop_timer_set(t, 50);
+	run();
+	loop_timer_free(t);
+	is_str(a.lines, "built|", "built while it was edited");
+	ok(!build_is_ready(builds, "base") && build_is_present(builds, "base"),
+	   "of files that are another's now: there, but not ready");
 }
 
 static void test_free(void)
