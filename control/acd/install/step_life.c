@@ -78,9 +78,14 @@ static void group_remove(struct step *s)
 
 static void on_removed(void *arg, pid_t pid, int status)
 {
+	struct step *s = arg;
+
 	(void)pid;
-	(void)status;
-	group_remove(arg);
+	if (status != 0) {
+		log_warn("the network of a step stays; acd's log tells why");
+		free(ptr_take(&s->address)); /* and its address is not free */
+	}
+	group_remove(s);
 }
 
 static void network_remove(struct step *s)

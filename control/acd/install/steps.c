@@ -127,6 +127,10 @@ static void line_take(struct step *s, const char *line, size_t len)
 		step_undo(s); /* whatever it says: it has ended */
 		return;
 	}
+	if (s->state == STEP_MAKING) {
+		step_conn_close(s); /* the end of the child finds it */
+		return;
+	}
 	if (s->state != STEP_READING || question_read(s, line, len, &err) < 0) {
 		if (err.code == 0)
 			err_set(&err, -EPROTO, "a line too many");

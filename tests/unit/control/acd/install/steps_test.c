@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "control/acd/blueprint/blueprint.h"
@@ -155,13 +156,21 @@ static void on_accept(void *arg, uint32_t events)
 /* ---- the network ---- */
 
 static int net_code; /* exit code of the child that makes it */
+/* It waits until this pipe ends; -1: it does not. */
+static int net_hold[2] = { -1, -1 };
 
 static int child(int code, child_fn fn, void *arg)
 {
 	pid_t pid = fork();
 
-	if (pid == 0)
+	if (pid == 0) {
+		char byte;
+
+		close(net_hold[1]);
+		while (net_hold[0] >= 0 && read(net_hold[0], &byte, 1) > 0)
+			;
 		_exit(code);
+	}
 	return pid < 0 ? -errno : children_watch(children, pid, fn, arg);
 }
 
@@ -350,6 +359,23 @@ static void test_cut(void)
 	step_for(loop, 20);
 	ok(!strstr(did, "make") && !strstr(did, "group"),
 	   "has had no network: %s", did);
+
+	begin("one that says that it has ended while its network is made");
+	if (pipe2(net_hold, O_CLOEXEC) < 0)
+		abort();
+	fd = ask("claude");
+	STEP_UNTIL(loop, strstr(did, "make"));
+	end(fd);
+	step_for(loop, 50);
+	is_str(did, "bind group make", "waits for that");
+	for (int i = 0; i < 2; i++) {
+		close(net_hold[i]);
+		net_hold[i] = -1;
+	}
+	STEP_UNTIL(loop, strstr(did, "rmgroup"));
+	is_str(did, "bind group make kill unbind remove rmgroup",
+	       "and loses all");
+	close(fd);
 }
 
 static void test_queue(void)
