@@ -53,9 +53,9 @@ struct instance_record {
 	/* {"hash", "text"} of the project's own blueprint that it runs with
 	 * (instance/project_use.h); NULL: none. */
 	char *project_json;
-	/* [{"from", "to", "mode", "dev", "ino"}], the mounts of its last run
-	 * that had any, and those that were live before ("was_live"); NULL: none.
-	 * dev and ino are signed, as above. */
+	/* [{"from", "to", "mode", "dev", "ino"}], the mounts of its last run,
+	 * and those that were live before ("was_live"); NULL: none. dev and ino
+	 * are signed, as above. */
 	char *mounts_json;
 	uint32_t host_uid,
 		host_gid; /* owner of the workspace's files outside */

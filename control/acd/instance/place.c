@@ -124,8 +124,7 @@ static int mounts_were(const struct instance *in, const struct mounts_extra *v,
 	return 0;
 }
 
-/* Records what this run is shown. A run without mounts keeps what was recorded,
- * since what an agent has written stays. */
+/* Records what this run is shown, and what was live before. */
 static int mounts_record(struct instance *in, const struct mounts_extra *v,
 			 struct err *err)
 {
@@ -144,10 +143,12 @@ static int mounts_record(struct instance *in, const struct mounts_extra *v,
 					   (json_int_t)v[i].ino)) < 0)
 			return err_nomem(err);
 	}
-	if (bp->n_mounts == 0)
-		return 0;
 	if (mounts_were(in, v, all) < 0)
 		return err_nomem(err);
+	if (json_array_size(all) == 0) {
+		free(ptr_take(&in->rec.mounts_json));
+		return 0;
+	}
 	text = all ? json_dumps(all, JSON_COMPACT) : NULL;
 	if (!text)
 		return err_nomem(err);

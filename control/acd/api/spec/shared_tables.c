@@ -141,8 +141,8 @@ static const struct schema_key instance_keys[] = {
 	{ "workspace_ino", INTEGER() },
 	{ "mounts",
 	  LIST(MAP(SCHEMA_ROWS(mount_keys), .whole = true),
-	       .about = "directories of the user's that the blueprint shows, "
-			"as of the last run that had any") },
+	       .about = "directories of the user's that the blueprint showed "
+			"in the last run, and those that were live before") },
 	{ "phase",
 	  WORD(KEYS("idle", "disk", "policy", "sandbox", "replaced", "guest",
 		    "running", "paused", "ending", "asked", "thaw", "removal",
