@@ -96,7 +96,7 @@ static void on_orders(void *arg, uint32_t events)
 	}
 	buf_commit(&b->in, (size_t)n);
 	if (orders_follow(b) < 0) {
-		log_error("acd's orders cannot be read");
+		log_error("acd's orders cannot be read or answered");
 		boss_lost(b);
 	}
 }

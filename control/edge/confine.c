@@ -84,18 +84,17 @@ static const char *const allowed[] = {
 /* Allowed if each argument has the value under the mask. */
 static const struct {
 	const char *name;
-	struct scmp_arg_cmp cmp[2];
+	struct scmp_arg_cmp cmp[3];
 } allowed_if[] = {
-#define STREAM(family)                                              \
-	{                                                           \
-		"socket",                                           \
-		{                                                   \
-			{ 0, SCMP_CMP_MASKED_EQ, LOW32, (family) }, \
-			{                                           \
-				1, SCMP_CMP_MASKED_EQ, STREAM_MASK, \
-					SOCK_STREAM                 \
-			}                                           \
-		}                                                   \
+#define STREAM(family)                                                \
+	{                                                             \
+		"socket",                                             \
+		{                                                     \
+			{ 0, SCMP_CMP_MASKED_EQ, LOW32, (family) },   \
+				{ 1, SCMP_CMP_MASKED_EQ, STREAM_MASK, \
+				  SOCK_STREAM },                      \
+				{ 2, SCMP_CMP_MASKED_EQ, LOW32, 0 },  \
+		}                                                     \
 	}
 	STREAM(AF_UNIX),
 	STREAM(AF_INET),
@@ -117,7 +116,11 @@ static int filter_fill(scmp_filter_ctx ctx)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(allowed_if) && rc >= 0; i++) {
 		int nr = seccomp_syscall_resolve_name(allowed_if[i].name);
-		unsigned n = allowed_if[i].cmp[1].op ? 2 : 1;
+		unsigned n = 1;
+
+		while (n < ARRAY_SIZE(allowed_if[i].cmp) &&
+		       allowed_if[i].cmp[n].op)
+			n++;
 
 		if (nr >= 0)
 			rc = seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, nr, n,

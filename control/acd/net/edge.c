@@ -83,6 +83,9 @@ void edge_update(struct edge *e)
 			e->waiting++;
 		else
 			drop(e);
+	} else {
+		log_warn("ac-edge gets no orders: out of memory");
+		drop(e); /* it connects again, and gets them then */
 	}
 	buf_done(&out);
 }
@@ -218,6 +221,6 @@ const char *edge_reason(const struct edge *e)
 	if (edge_state(e) != EDGE_DOWN)
 		return "";
 	if (!e || e->fd < 0)
-		return "it does not run: `ac start` starts it";
-	return *e->report.text ? e->report.text : "it is starting";
+		return "ac-edge does not run; `ac start` starts it";
+	return *e->report.text ? e->report.text : "ac-edge is starting";
 }

@@ -21,7 +21,8 @@
 #define UP_MS 20000u
 #define GRACE_MS 1000u /* for one that runs already */
 
-/* Sets *ret to "unused", "down" or "up", and @why to the reason. */
+/* Asks acd: sets *ret to "unused", "down" or "up", and @why to the reason. Returns
+ * 0, or a negative errno with @err. */
 static int ask(struct client *c, char ret[16], char why[256], struct err *err)
 {
 	SCOPED_JSON status = NULL;
@@ -35,7 +36,8 @@ static int ask(struct client *c, char ret[16], char why[256], struct err *err)
 	return 0;
 }
 
-/* Waits at most @ms until it serves. Returns 1 if it does, else 0. */
+/* Waits at most @ms until it serves. Returns 1 if it does, or is not needed any
+ * more, else 0; a negative errno with @err if acd does not answer. */
 static int wait_up(struct client *c, uint64_t ms, char why[256],
 		   struct err *err)
 {
@@ -76,7 +78,7 @@ static int make(const struct cli *cli, struct outer *o, const char *name,
 	return 0;
 }
 
-/* Returns 1 if it serves, having waited a little for one that may be about to. */
+/* As wait_up(), a little for one that may be about to. */
 static int good_already(struct client *c, const struct outer_info *host,
 			const struct outer_info *box, char why[256],
 			struct err *err)
@@ -96,9 +98,10 @@ static int tell_failure(struct outer *o, const char *name, const char *why,
 
 	if (outer_logs(o, name, 1, &text, &ignored) == 0)
 		text[strcspn(text, "\n")] = '\0';
-	return err_set(err, -ETIMEDOUT, "%s does not serve: %s%s%s", name, why,
-		       text && *text ? "; it wrote: " : "",
-		       text && *text ? text : "");
+	return err_set(err, -ETIMEDOUT,
+		       "container %s was started, but does not serve: %s; "
+		       "`docker logs %s` has more",
+		       name, text && *text ? text : why, name);
 }
 
 static int start(const struct cli *cli, struct client *c, struct outer *o,

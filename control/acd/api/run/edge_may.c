@@ -36,8 +36,8 @@ int edge_may(const struct acd *acd, const struct instance_record *r,
 	if (!s)
 		return 0;
 	err_set(err, -EAGAIN,
-		"'%s' uses the service '%s' of your own machine, which "
-		"ac-edge reaches: %s",
+		"'%s' uses the service '%s' of your own machine, which is "
+		"reached through ac-edge; %s",
 		r->name, s->name, edge_reason(acd->edge));
 	return err_name(err, "edge_down");
 }

@@ -78,13 +78,13 @@ static void test_orders(void)
 	add("lan", "192.168.1.5", 1);
 	is_state("unused", "");
 	add("llm", "127.0.0.1", 11434);
-	is_state("down", "it does not run: `ac start` starts it");
+	is_state("down", "ac-edge does not run; `ac start` starts it");
 	fd = sock_unix_connect(path);
 	o = ordered(fd);
 	ok(o.n == 1 && strcmp(o.v[0].name, "llm") == 0 && !o.v[0].v6 &&
 		   o.v[0].port == 11434,
 	   "the services of this machine, and no other");
-	is_state("down", "it is starting");
+	is_state("down", "ac-edge is starting");
 	report(fd, 0, "'llm': no");
 	is_state("down", "'llm': no");
 	add("six", "::1", 8000);
@@ -113,7 +113,7 @@ static void test_bad(void)
 	say(fd, "\n\n\n\n\n\n");
 	until(edge_state(edge) == EDGE_DOWN);
 	is_str(heard(fd), "", "what is no report ends it");
-	is_state("down", "it does not run: `ac start` starts it");
+	is_state("down", "ac-edge does not run; `ac start` starts it");
 	fd_closep(&fd);
 	fd = sock_unix_connect(path);
 	is_int(ordered(fd).n, 1, "orders");
