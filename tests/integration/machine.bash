@@ -21,29 +21,35 @@ machine_picture() {
 }
 
 # machine_clear NAME DIR - what a suite of this name left when it was killed: its
-# ac-hosts, its world (tests/attack/world.bash) with the servers there, mounts and
-# loop devices. Only for who holds the lock of DIR; what is in DIR/fresh belongs
+# ac-hosts, its networks (world.bash, 36, 46, 54) with the servers there and those
+# whose pids it wrote down, mounts and loop devices. Nothing that is missing or
+# ends meanwhile stops it. Only for who holds the lock of DIR; what is in DIR/fresh belongs
 # to tests/fresh, which may run beside.
 machine_clear() {
-	local ns=$1-world pid point device
+	local ns pid point device
 	docker rm -f "$1" "$1-edge" "$1-2" >/dev/null 2>&1 || true
 	# By the pids that it wrote down, unless they are another's by now.
 	[ ! -e "$2/tmp/world/pids" ] || while read -r pid; do
 		! grep -qa tests/fake/ "/proc/$pid/cmdline" 2>/dev/null ||
-			kill -KILL "$pid"
+			kill -KILL "$pid" || true
 	done <"$2/tmp/world/pids"
-	for pid in $(ip netns pids "$ns" 2>/dev/null); do
-		kill -KILL "$pid"
+	for ns in "$1"-{world,lan,own,v46}; do
+		[ -e "/run/netns/$ns" ] || continue
+		for pid in $(ip netns pids "$ns" 2>/dev/null); do
+			kill -KILL "$pid" || true
+		done
+		ip netns del "$ns" || true
 	done
-	[ ! -e "/run/netns/$ns" ] || ip netns del "$ns"
-	ip link del "w-${1:0:12}" 2>/dev/null || true
+	for device in {w,l,o}"-${1:0:12}"; do
+		ip link del "$device" 2>/dev/null || true
+	done
 	while read -r point; do
-		umount -l "$point"
+		umount -l "$point" || true
 	done < <(awk -v dir="$2/" 'index($5, dir "tmp/") == 1 ||
 		index($5, dir "home/") == 1 { print $5 }' /proc/self/mountinfo |
 		sort -r)
 	while read -r device; do
-		losetup -d "$device"
+		losetup -d "$device" || true
 	done < <(losetup -nO NAME,BACK-FILE 2>/dev/null |
 		awk -v dir="$2/" 'index($2, dir "tmp/") == 1 ||
 			index($2, dir "home/") == 1 { print $1 }')

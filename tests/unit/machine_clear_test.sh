@@ -29,6 +29,7 @@ bare=$(exec sleep 1000 >/dev/null 2>&1 & echo $!)
 undo() {
 	umount "$dir/of/tmp/small" "$dir/of/fresh" 2>/dev/null
 	ip netns del "$name-world" 2>/dev/null
+	ip netns del "$name-lan" 2>/dev/null
 	kill "$bare" 2>/dev/null
 	rm -rf "$dir"
 }
@@ -59,6 +60,7 @@ mounted() { mountpoint -q "$1"; }
 no() { ! "$@"; }
 
 if ! ip netns add "$name-world" 2>/dev/null ||
+	! ip netns add "$name-lan" 2>/dev/null ||
 	! mount -t tmpfs none "$dir/of/tmp/small" 2>/dev/null ||
 	! mount -t tmpfs none "$dir/of/fresh" 2>/dev/null; then
 	echo '1..0 # SKIP no namespaces or mounts here'
@@ -80,9 +82,16 @@ ok 'of a suite that runs, the server stays' lives "$server"
 ok 'of a suite that runs, mounts stay' mounted "$dir/of/tmp/small"
 exec 7<&-
 
-machine_clear_free "$name" "$dir/of"
+# As a suite calls it: nothing may end it.
+(
+	set -eE
+	machine_clear_free "$name" "$dir/of"
+)
+ok 'clearing ends well' test $? -eq 0
 ok 'the servers of the world end' ended "$server"
 ok 'the network namespace is gone' no test -e "/run/netns/$name-world"
+ok 'that of another file of the suite, too' \
+	no test -e "/run/netns/$name-lan"
 ok 'the mounts are gone' no mounted "$dir/of/tmp/small"
 ok 'the fresh machines of a suite beside stay' mounted "$dir/of/fresh"
 ok 'the ac-hosts are removed' \
