@@ -29,6 +29,8 @@ serve() {
 		python3 "$AC_SRC/tests/fake/llm.py" "$BATS_FILE_TMPDIR/$1" \
 		"$1" "$2" >>"$BATS_FILE_TMPDIR/errors" 2>&1 3>&- &
 	echo $! >>"$BATS_FILE_TMPDIR/pids"
+	mkdir -p "$AC_TEST_TMP/world" # for machine_clear
+	echo $! >>"$AC_TEST_TMP/world/pids"
 	eventually [ -e "$BATS_FILE_TMPDIR/$1/$2.jsonl" ]
 }
 
@@ -242,6 +244,12 @@ answers() {
 	is 200
 }
 
+by_proxy() {
+	run "$AC" exec home -- env AC_NET_PRELOAD=off \
+		curl -s -m 20 -x http://172.20.0.53:3128 \
+		--noproxy '' -o /dev/null -w '%{http_code}' "$1"
+}
+
 @test "a service of this machine's own loopback is reached through ac-edge" {
 	edge_gone
 	edge_is unused
@@ -262,24 +270,26 @@ answers() {
 	[[ $output =~ edge\ +up ]]
 	run -0 "$AC" doctor
 	has ac-edge
-	# Many bytes, both ways.
+	# Many bytes, all of which arrive.
 	# shellcheck disable=SC2016 # the sandbox's own
 	run -0 "$AC" exec home -- sh -c 'head -c 3000000 /dev/zero |
 		curl -s -m 60 --data-binary @- -o /dev/null -w "%{http_code}" \
 		http://here.internal:'$HERE'/echo'
 	is 200
+	[ "$(tail -n 1 "$BATS_FILE_TMPDIR/127.0.0.1/$HERE.jsonl" |
+		jq -r .length)" -eq 3000000 ]
 }
 
 @test "N16 nothing else of this machine's loopback is reached, and by no other" {
-	local before
-	answers # it can
+	local before url
+	answers # it can, also by the way that is tried below
+	by_proxy http://here.internal:$HERE/echo
+	is 200
 	before=$(seen 127.0.0.1 $BESIDE)$(seen 127.0.0.1 $HERE)
 	for url in http://127.0.0.1:$HERE/ http://here.internal:$BESIDE/ \
 		http://127.0.0.1:$BESIDE/ http://172.20.0.53:$HERE/ \
 		http://x.here.internal:$HERE/; do
-		run "$AC" exec home -- env AC_NET_PRELOAD=off \
-			curl -s -m 20 -x http://172.20.0.53:3128 \
-			--noproxy '' -o /dev/null -w '%{http_code}' "$url"
+		by_proxy "$url"
 		is 403
 	done
 	# By no proxy it is the sandbox's own loopback.
@@ -315,7 +325,7 @@ answers() {
 		"true host" ]
 	[ "$(edge '{{.HostConfig.Privileged}} {{len .HostConfig.Devices}}')" = \
 		"false 0" ]
-	[ ! -e "/proc/$pid/root/run/ac-edge/../acd.sock" ]
+	[ "$(ls "/proc/$pid/root/run/ac-edge")" = "$(printf 'acd.sock\nhere')" ]
 }
 
 @test "N17 a credential for a service of this machine, as for any" {
@@ -383,8 +393,10 @@ answers() {
 }
 
 @test "nothing is left of ac-edge after ac stop, nor after its last service" {
+	[ -S "$AC_HOME/run/edge/here" ]
 	run -0 "$AC" stop
 	edge_gone
+	[ -d "$AC_HOME/run/edge" ]
 	[ -z "$(find "$AC_HOME/run/edge" ! -name acd.sock -type s)" ]
 	run -0 "$AC" start
 	edge_is up
@@ -393,5 +405,6 @@ answers() {
 	edge_gone
 	edge_is unused
 	run ! grep '^edge' <<<"$("$AC" status)"
+	[ -d "$AC_HOME/run/edge" ]
 	[ -z "$(find "$AC_HOME/run/edge" ! -name acd.sock -type s)" ]
 }

@@ -134,7 +134,10 @@ waits() {
 tails() {
 	"$AC" exec "box-$agent" -- pgrep -x tail </dev/null >/dev/null 2>&1
 }
-ended_all() { ! tails; }
+ended_all() {
+	[ "$("$AC" exec "box-$agent" -- sh -c \
+		'pgrep -x tail >/dev/null || echo none' </dev/null)" = none ]
+}
 
 @test "claude draws, does a task, is resized, interrupted, pasted to, and left" {
 	opens claude

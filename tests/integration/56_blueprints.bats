@@ -69,7 +69,7 @@ skills: { folders: [skills/review], paths: [.agents/skills] }
 END
 }
 
-@test "a skill is where the agent looks, and nobody in the sandbox changes it" {
+@test "a skill is where the agent looks, and no program of the sandbox changes it" {
 	local kind
 	able
 	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
@@ -129,7 +129,7 @@ END
 # A directory beside $AC_HOME.
 docs=$AC_TEST_TMP/docs
 
-@test "a mount is read in each runtime, and nobody in the sandbox changes it" {
+@test "a mount is read in each runtime, and no program of the sandbox changes it" {
 	local kind
 	shows ro
 	echo 'the manual' >"$docs/manual"
@@ -170,7 +170,9 @@ docs=$AC_TEST_TMP/docs
 	done
 	# A run without the mount has none.
 	sed -i '/^mounts/d' "$AC_HOME/blueprints/shows/blueprint.yaml"
-	run ! "$AC" run shows shown -- ls /mnt/docs
+	run -0 "$AC" run shows shown -- true
+	run -2 "$AC" run shows shown -- ls /mnt/docs
+	says 'No such file'
 	shows live
 	run -125 "$AC" run shows shown --disk 64m -- true
 	says 'disk limit cannot be kept for the live mounts'
