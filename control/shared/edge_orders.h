@@ -13,7 +13,7 @@
  *	report: u8 number of services that it listens for, u32 length and a text,
  *	        the first failure or nothing
  *
- * The functions are pure. A frame that is longer, has another version, a name
+ * The functions have no side effects. A frame that is longer, has another version, a name
  * twice or bytes left over is refused.
  */
 #ifndef CONTROL_SHARED_EDGE_ORDERS_H

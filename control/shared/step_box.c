@@ -160,8 +160,8 @@ static int mounts_change(json_t *mounts, const char *resolv)
 	return json_array_append_new(mounts, resolver) < 0 ? -ENOMEM : 0;
 }
 
-/* Replaces all of "linux": only namespaces are left, and the size that the
- * machine has for the programs; what enforces it is the control group. */
+/* Replaces all of "linux": only namespaces are left, and the memory that programs
+ * in the sandbox see; the control group enforces it. */
 static int linux_change(json_t *config, const struct step_box *box)
 {
 	json_t *all = json_array();

@@ -9,7 +9,7 @@
 
 #include "lib/err.h"
 
-/* Of the image; init-guard reads it at each start. */
+/* A file of the image, which init-guard reads at each start. */
 #define STEP_STRIP_LIST "usr/libexec/ac/setid-files"
 
 /*

@@ -22,8 +22,8 @@ int dial_socket_tcp(const struct addr *a, uint16_t port)
 	if (fd < 0)
 		return -errno;
 	/* Without a quick ACK the last packet of the handshake travels with the
-	 * first bytes: one system call more, one packet less, which costs
-	 * more. */
+	 * first bytes. That takes one system call more and one packet less; a
+	 * packet costs more than a call. */
 	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) < 0 ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &off, sizeof(off)) < 0 ||
 	    (connect(fd, (struct sockaddr *)&ss, len) < 0 &&

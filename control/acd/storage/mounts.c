@@ -96,7 +96,8 @@ static int external_add(const char *name, const char *to, int fd, bool ro,
 						       NULL;
 	if (!x) {
 		close(fd);
-		return err_set(err, -ENOSPC, "too many workspaces wait");
+		return err_set(err, -ENOSPC,
+			       "too many directories wait for their runs");
 	}
 	snprintf(x->name, sizeof(x->name), "%s", name);
 	snprintf(x->to, sizeof(x->to), "%s", to);

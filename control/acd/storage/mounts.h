@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mounts.h - the mounts at /workspace and /home/node of a sandbox
+ * mounts.h - the mounts at /workspace, /home/node and /mnt of a sandbox
  *
  * Each is a mount of its own below AC_MOUNTS/<instance>/, made when the sandbox
  * starts and removed when it has ended. An id-mapped mount swaps the owner of

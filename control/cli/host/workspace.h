@@ -54,8 +54,8 @@ void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 int workspace_check_turns(const struct workspace *ws, const json_t *instances,
 			  struct err *err);
 
-/* Gives acd the directory for the next run of @instance, as @ws->to says. Returns 0 or a
- * negative errno with @err. */
+/* Gives acd the directory for the next run of @instance, as @ws->to says. Returns
+ * 0, or a negative errno with @err. */
 int workspace_send(const struct cli *cli, const char *instance,
 		   const struct workspace *ws, struct err *err);
 
