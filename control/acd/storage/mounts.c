@@ -363,7 +363,7 @@ static void release_all(const char *name, const char *leaf)
 	snprintf(path, sizeof(path), "%s/%s/%s", mounts.run, name, leaf);
 	dir = opendir(path);
 	for (struct dirent *d; dir && (d = readdir(dir));) {
-		char below[sizeof(path)];
+		char below[NAME_MAX + 16];
 		int n = snprintf(below, sizeof(below), "%s/%s", leaf,
 				 d->d_name);
 

@@ -106,7 +106,8 @@ static void test_roots_first(void)
 	is_int(connects(), ECONNREFUSED, "while it reads the roots: no socket");
 	close(fd);
 	pthread_join(g.thread, NULL);
-	is_int(g.result, -EINVAL, "named roots without a certificate: no start");
+	is_int(g.result, -EINVAL,
+	       "named roots without a certificate: no start");
 	ok(strstr(g.err.msg, g.roots) != NULL, "which names the file: %s",
 	   g.err.msg);
 }
