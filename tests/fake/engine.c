@@ -9,12 +9,14 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "lib/buf.h"
 #include "lib/sock.h"
 
 #define REQUEST_MAX (256u * 1024)
 #define ANSWER_MAX (64u * 1024 * 1024)
+#define WAITS_MAX 3000u /* of 10 ms, on a machine that is busy */
 
 struct conn {
 	struct conn *next;
@@ -188,6 +190,21 @@ struct fake_engine *fake_engine_new(struct loop *loop, const char *sock_path,
 		return NULL;
 	}
 	return f;
+}
+
+bool fake_engine_wait(const char *path)
+{
+	int fd = -1;
+
+	for (unsigned i = 0; i < WAITS_MAX && fd < 0; i++) {
+		fd = sock_unix_connect(path);
+		if (fd < 0)
+			usleep(10000);
+	}
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
 }
 
 void fake_engine_free(struct fake_engine *f)

@@ -36,6 +36,9 @@ typedef void (*fake_engine_fn)(void *arg, const struct fake_request *rq,
 
 struct fake_engine *fake_engine_new(struct loop *loop, const char *sock_path,
 				    fake_engine_fn fn, void *arg);
+/* Waits until another process serves @path: a socket has its name before it can be
+ * connected to. Returns true if it does. */
+bool fake_engine_wait(const char *path);
 void fake_engine_free(struct fake_engine *f);
 unsigned fake_engine_connections(const struct fake_engine *f); /* ever made */
 

@@ -322,8 +322,7 @@ int main(void)
 	snprintf(version, sizeof(version), "{\"api\":%d,\"build\":\"%s\"}",
 		 VERSION_API, version_build_id());
 	pid = serve();
-	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	test_failures();
 	test_blueprint();
 	test_diff();

@@ -512,8 +512,7 @@ int main(void)
 	snprintf(engine_sock, sizeof(engine_sock), "%s/engine", dir);
 	snprintf(runtime_sock, sizeof(runtime_sock), "%s/runtime", dir);
 	pid = engine_fork();
-	for (int i = 0; i < 500 && access(engine_sock, F_OK) < 0; i++)
-		usleep(10000);
+	fake_engine_wait(engine_sock);
 	loop = loop_new();
 	rt = runtime_docker_new(loop, engine_sock, runtime_sock, &err);
 	ok(rt != NULL, "runtime %s", err.msg);

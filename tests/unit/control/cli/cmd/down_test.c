@@ -12,7 +12,6 @@
 #include "control/cli/core/args.h"
 #include "lib/file.h"
 #include "lib/loop.h"
-#include "lib/sock.h"
 #include "lib/str.h"
 #include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
@@ -66,19 +65,6 @@ static void on_engine(void *arg, const struct fake_request *rq,
 		script->containers += !volume;
 		ret->status = 204;
 	}
-}
-
-/* A socket has its name before it can be connected to. */
-static void until_served(const char *path)
-{
-	int fd = -1;
-
-	for (int ms = 0; ms < GIVE_UP_MS && fd < 0; ms += 10) {
-		fd = sock_unix_connect(path);
-		if (fd < 0)
-			usleep(10000);
-	}
-	fd_closep(&fd);
 }
 
 static pid_t serve(bool acd)
@@ -145,7 +131,7 @@ static void test_down(size_t i)
 	*script = (struct script){ .prune_status = cases[i].prune_status,
 				   .exists = cases[i].exists };
 	pid = serve(cases[i].acd);
-	until_served(engine_sock);
+	ok(fake_engine_wait(engine_sock), "the engine answers");
 	rc = down(cases[i].images, &said);
 	is_int(rc < 0, cases[i].code < 0, "%s: result", cases[i].name);
 	is_int(script->prunes, cases[i].prunes, "%s: prunes", cases[i].name);

@@ -79,8 +79,7 @@ int main(void)
 	snprintf(sock, sizeof(sock), "%s/acd", dir);
 	snprintf(talk, sizeof(talk), "%s/talk", dir);
 	pid = serve();
-	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	fd = open(talk, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	dup2(fd, STDERR_FILENO);
 	rc = cmd_stop_instance(&cli, &a, &err);

@@ -200,8 +200,7 @@ int main(void)
 	file_mkdir_p(home, 0700);
 	file_mkdir_p(folder, 0700);
 	pid = serve();
-	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	test_approve();
 	test_forget();
 	kill(pid, SIGKILL);

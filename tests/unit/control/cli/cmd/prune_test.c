@@ -239,8 +239,7 @@ int main(void)
 	deleted = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	make_records();
 	pid = serve(&deleted);
-	for (int k = 0; k < 500 && access(sock, F_OK) < 0; k++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	unsetenv("RUNSC");
 	setenv("PATH", "/nonexistent", 1); /* nothing is started from here */
 	if (freopen("/dev/null", "r", stdin) &&

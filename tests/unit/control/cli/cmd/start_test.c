@@ -285,8 +285,7 @@ int main(void)
 	setenv("DOCKER_HOST", engine_sock, 1);
 	snprintf(engine_sock, sizeof(engine_sock), "%s/engine", dir);
 	pid = serve();
-	for (int k = 0; k < 3000 && access(engine_sock, F_OK) < 0; k++)
-		usleep(10000);
+	fake_engine_wait(engine_sock);
 	test_start_in_stop();
 	test_start_again();
 	test_restart_refused();

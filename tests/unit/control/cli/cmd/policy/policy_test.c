@@ -479,8 +479,7 @@ int main(void)
 		fake_engine_new(loop, sock, on_acd, NULL);
 		_exit(loop_run(loop));
 	}
-	for (i = 0; i < 500 && access(sock, F_OK) < 0; i++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		test_row(i);
 	test_show();

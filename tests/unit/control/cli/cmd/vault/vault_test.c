@@ -472,8 +472,7 @@ int main(void)
 		fake_engine_new(loop, sock, on_acd, NULL);
 		_exit(loop_run(loop));
 	}
-	for (unsigned i = 0; i < 500 && access(sock, F_OK) < 0; i++)
-		usleep(10000);
+	fake_engine_wait(sock);
 	/* No row may ask the terminal that the test was started from. */
 	close(STDIN_FILENO);
 	if (open("/dev/null", O_RDONLY) != STDIN_FILENO)
