@@ -81,8 +81,12 @@ uint64_t known_look(struct known *k)
 
 	for (size_t i = 0; i < ARRAY_SIZE(k->folders); i++)
 		now = stamp_folder(now, k->folders[i]);
-	if (now != k->stamp)
+	if (now != k->stamp) {
+		/* They are still there. */
+		for (size_t i = 0; i < k->ready.n; i++)
+			known_note(k, k->ready.v[i], 0);
 		names_drop(&k->ready, NULL);
+	}
 	k->stamp = now;
 	return now;
 }

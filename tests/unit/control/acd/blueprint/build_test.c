@@ -362,6 +362,7 @@ static void test_edited(void)
 	ok(file_mkdir_p(folder, 0755) == 0, "a first blueprint");
 	file_write_atomic(file, "a", 1, 0644);
 	ok(!build_is_ready(builds, "base"), "a new one: looked at again");
+	ok(build_is_present(builds, "base"), "and it is still there");
 	listen_to(&(struct ear){ 0 }, "base", 0);
 	run();
 	ok(build_is_ready(builds, "base"), "and ready");
