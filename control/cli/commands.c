@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "control/cli/cmd/agents.h"
-#include "control/cli/cmd/build_update.h"
+#include "control/cli/cmd/update/update.h"
 #include "control/cli/cmd/cp.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/up_down.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build_update.c - `ac build --update`: newer versions of what agents are
+ * update.c - `ac build --update`: newer versions of what agents are
  *
  * acd asks the registry, in an install sandbox (images/build-update.sh), and
  * leaves two files. They come from a stranger: they are read as JSON, the lock
@@ -9,7 +9,7 @@
  * blueprint, both or none as far as a file system allows: the lock is written
  * first, and npm refuses a pair that does not fit.
  */
-#include "control/cli/cmd/build_update.h"
+#include "control/cli/cmd/update/update.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build_update_test.c - what changed between two lock files, and which new one
+ * update_test.c - what changed between two lock files, and which new one
  * is refused
  */
-#include "control/cli/cmd/build_update.h"
+#include "control/cli/cmd/update/update.h"
 
 #include <string.h>
 

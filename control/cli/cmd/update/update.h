@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build_update.h - `ac build --update`: newer versions of what agents are
+ * update.h - `ac build --update`: newer versions of what agents are
  */
-#ifndef CONTROL_CLI_CMD_BUILD_UPDATE_H
-#define CONTROL_CLI_CMD_BUILD_UPDATE_H
+#ifndef CONTROL_CLI_CMD_UPDATE_UPDATE_H
+#define CONTROL_CLI_CMD_UPDATE_UPDATE_H
 
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"
