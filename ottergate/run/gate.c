@@ -123,15 +123,23 @@ static int signals_take(struct gate *g, struct err *err)
 	return rc < 0 ? err_set(err, rc, "signals: %s", err_text(rc)) : 0;
 }
 
-/* Raises the limit of descriptors to the maximum: a connection needs two. */
-static void files_raise(void)
+/* Raises the limit of descriptors to the maximum, a connection needs two, and has
+ * the kernel make room for them while there is one thread. Later it would wait for
+ * all processors (RCU) each time that the table doubles, and connections with it:
+ * 50 ms of a first second. */
+static void files_prepare(void)
 {
+	SCOPED_FD any = open("/", O_PATH | O_CLOEXEC);
+	SCOPED_FD last = -1;
 	struct rlimit lim;
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
+		return;
+	lim.rlim_cur = lim.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &lim);
+	last = fcntl(any, F_DUPFD_CLOEXEC,
+		     lim.rlim_cur < GATE_FILES ? (int)lim.rlim_cur - 1 :
+						 (int)GATE_FILES - 1);
 }
 
 static bool folder_is_empty(int fd)
@@ -216,7 +224,7 @@ static int gate_open(struct gate *g, struct start *s, struct err *err)
 {
 	int rc;
 
-	files_raise();
+	files_prepare();
 	rc = own_open(err);
 	if (rc < 0)
 		return rc;

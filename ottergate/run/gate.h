@@ -11,6 +11,7 @@
 
 #define GATE_VERSION "0.1"
 #define GATE_REFUSED "policy" /* struct err's word for a refused policy */
+#define GATE_FILES 65536u /* descriptors that have their room from the start */
 
 struct gate_opts {
 	struct strv policy; /* files and folders, in order */

@@ -4,7 +4,8 @@
  *
  * Whoever connects to a socket on which nobody accepts yet waits. So the roots,
  * which take longest to read, come before the sockets. Here they are a FIFO of
- * the test, which holds the gateway while it reads them.
+ * the test, which holds the gateway while it reads them. And no connection waits
+ * while the kernel makes a larger table of descriptors.
  */
 #include "ottergate/run/gate.h"
 
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -96,14 +98,40 @@ static int connects(void)
 									 0;
 }
 
+/* Returns how many descriptors the kernel's table has room for: FDSize of
+ * proc_pid_status(5). */
+static unsigned table_size(void)
+{
+	SCOPED_STR text = NULL;
+	size_t len = 0;
+	const char *at = NULL;
+
+	if (file_read("/proc/self/status", 65536, &text, &len) == 0)
+		at = strstr(text, "FDSize:");
+	return at ? (unsigned)strtoul(at + strlen("FDSize:"), NULL, 10) : 0;
+}
+
+static unsigned table_aim(void)
+{
+	struct rlimit lim;
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	return lim.rlim_max < GATE_FILES ? (unsigned)lim.rlim_max : GATE_FILES;
+}
+
 static void test_roots_first(void)
 {
 	int fd;
+
+	ok(table_size() < table_aim(), "the table of descriptors is small: %u",
+	   table_size());
 
 	g.opts.roots = g.roots;
 	pthread_create(&g.thread, NULL, gate_thread, NULL);
 	fd = open(g.roots, O_WRONLY | O_CLOEXEC); /* until it reads them */
 	is_int(connects(), ECONNREFUSED, "while it reads the roots: no socket");
+	ok(table_size() >= table_aim(), "it has room for all of %u: %u",
+	   table_aim(), table_size());
 	close(fd);
 	pthread_join(g.thread, NULL);
 	is_int(g.result, -EINVAL,
