@@ -3,18 +3,29 @@
 # build-update.sh - newer versions of what an image installs; sourced by build.sh
 #
 # Asking a registry is a step of a build like any other: it runs in an install
-# sandbox, with the policy of the image. npm runs no install script there. What
-# comes out is two files in $AC_CACHE/update/NAME; `ac build --update` judges
-# them and puts them into the blueprint's folder, which acd does not write.
+# sandbox, with the policy of the image. No install script runs there, and of pip's
+# packages only wheels are looked at. What comes out are files in
+# $AC_CACHE/update/NAME; `ac build --update` judges them and puts them into the
+# blueprint's folder, which acd does not write.
 
+# update_recipe FROM - for what is in there
 update_recipe() {
 	cat <<-'EOF'
 		FROM ac/base AS pins
 		USER 0:0
 		WORKDIR /pins
+	EOF
+	[ ! -e "$1/package.json" ] || cat <<-'EOF'
 		COPY npm.js /opt/update/
 		COPY package.json ./
-		RUN : "ask for newer versions" && node /opt/update/npm.js && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --cache /tmp/npm
+		RUN : "ask npm's registry" && node /opt/update/npm.js && npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --cache /tmp/npm
+	EOF
+	[ ! -e "$1/requirements.in" ] || cat <<-'EOF'
+		COPY pip.py /opt/update/
+		COPY requirements.in ./
+		RUN : "ask pip's registry" && python3 /opt/update/pip.py
+	EOF
+	cat <<-'EOF'
 		FROM scratch
 		COPY --from=pins /pins/ /
 	EOF
@@ -31,11 +42,12 @@ update_run() {
 }
 
 update() {
-	local name=$1 dir from to log
+	local name=$1 dir from to log asks
 	[ -n "$INSIDE" ] || die 2 "\`ac build --update $name\` does that"
 	dir=$(blueprint_dir "$name")
-	[ -f "$dir/package.json" ] || die 2 "nothing of '$name' is pinned by a" \
-		"package.json: its versions are in its blueprint or Dockerfile"
+	[ -f "$dir/package.json" ] || [ -f "$dir/requirements.in" ] ||
+		die 2 "'$name' has no package.json and no requirements.in: its" \
+			"versions are in its blueprint or Dockerfile"
 	"$0" ensure base || exit 1
 	make_home
 	from=$AC_CACHE/update/.$name to=$AC_CACHE/update/$name
@@ -44,8 +56,11 @@ update() {
 	rm -rf "$from" "$to" "$log"
 	mkdir -p "$from"
 	: >"$log"
-	cp "$dir/package.json" "$HERE/update/npm.js" "$from/"
-	update_recipe >"$from/Dockerfile"
+	cp "$HERE/update/"* "$from/"
+	for asks in package.json requirements.in; do
+		[ ! -f "$dir/$asks" ] || cp "$dir/$asks" "$from/"
+	done
+	update_recipe "$from" >"$from/Dockerfile"
 	pick_client
 	trap 'rm -rf "$from" "$to"; interrupted "Nothing was changed"' INT TERM
 	if ! update_run "$name" "$from" "$to" "$log"; then

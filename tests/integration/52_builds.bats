@@ -207,7 +207,7 @@ caller() {
 	is ''
 }
 
-@test "ac build --update moves what a package.json pins, and says so" {
+@test "ac build --update moves what npm's and pip's locks pin, and says so" {
 	local dir=$AC_HOME/blueprints/pinned
 	[ -n "${AC_CHECK_ALL:-}" ] || skip "make check-all does this"
 	mkdir -p "$dir"
@@ -217,8 +217,13 @@ caller() {
 		>"$dir/package.json"
 	printf '{ "packages": { "node_modules/semver": { "version": "7.6.0" } } }\n' \
 		>"$dir/package-lock.json"
+	echo six >"$dir/requirements.in"
+	echo six==1.15.0 >"$dir/requirements.txt"
 	run -0 "$AC" build --update pinned
 	[[ $output == *"pinned  semver  7.6.0 -> "* ]]
+	[[ $output == *"pinned  six  1.15.0 -> "* ]]
+	run -0 cat "$dir/requirements.txt"
+	[[ $output =~ ^six==[0-9.]+\ --hash=sha256:[0-9a-f]{64}$ ]]
 	run -0 jq -r '.packages["node_modules/semver"].integrity' "$dir/package-lock.json"
 	has sha512-
 	run -0 jq -r .dependencies.semver "$dir/package.json"

@@ -2,12 +2,12 @@
 /*
  * update.c - `ac build --update`: newer versions of what agents are
  *
- * acd asks the registry, in an install sandbox (images/build-update.sh), and
- * leaves two files. They come from a stranger: they are read as JSON, the lock
- * must prove each package by its SHA-512, and none may name an address of its
- * own, since the registry is the machine's. Only then they replace those of the
- * blueprint, both or none as far as a file system allows: the lock is written
- * first, and npm refuses a pair that does not fit.
+ * acd asks the registries, in an install sandbox (images/build-update.sh), and
+ * leaves files. They come from a stranger: a lock must prove each package by its
+ * digest, and none may name an address of its own, since the registry is the
+ * machine's. Only then they replace those of the blueprint, all or none as far as
+ * a file system allows: the lock is written first, and npm refuses a pair that
+ * does not fit.
  */
 #include "control/cli/cmd/update/update.h"
 
@@ -16,114 +16,27 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control/cli/cmd/update/pins.h"
 #include "control/cli/host/host.h"
 #include "control/cli/host/image_build.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
-#define PACK "package.json"
-#define LOCK "package-lock.json"
 #define FILE_BYTES_MAX (8u * 1024 * 1024)
 #define SHOWN_MAX 20u /* changes on a terminal; --json has all */
 
-/* ---- comparing ---- */
-
-static json_t *packages_of(const json_t *lock)
-{
-	return json_object_get(lock, "packages");
-}
-
-static int package_check(const char *name, const json_t *p, struct err *err)
-{
-	char shown[128];
-
-	str_escape(shown, sizeof(shown), name, strlen(name));
-	if (json_is_true(json_object_get(p, "link")) ||
-	    !str_starts(jsonx_text_at(p, "integrity"), "sha512-"))
-		return err_set(err, -EBADMSG,
-			       "the new lock file proves '%s' by no SHA-512",
-			       shown);
-	if (json_object_get(p, "resolved"))
-		return err_set(err, -EBADMSG,
-			       "the new lock file has an address for '%s'",
-			       shown);
-	return 0;
-}
-
-static int change_add(json_t *list, const char *name, const char *from,
-		      const char *to)
-{
-	return json_array_append_new(
-		list, json_pack("{s:o, s:o, s:o}", "package",
-				jsonx_text(str_starts(name, "node_modules/") ?
-						   name + 13 :
-						   name),
-				"from", from ? jsonx_text(from) : json_null(),
-				"to", to ? jsonx_text(to) : json_null()));
-}
-
-static const char *version_of(const json_t *packages, const char *name)
-{
-	const json_t *p = json_object_get(packages, name);
-
-	return p ? jsonx_text_at(p, "version") : NULL;
-}
-
-static int new_compare(const json_t *was, json_t *now, json_t *list,
-		       struct err *err)
-{
-	const char *name;
-	json_t *p;
-	int rc = 0;
-
-	json_object_foreach (now, name, p) {
-		const char *from = version_of(was, name);
-		const char *to = jsonx_text_at(p, "version");
-
-		if (!*name) /* the folder's own */
-			continue;
-		rc = package_check(name, p, err);
-		if (rc < 0)
-			return rc;
-		if ((!from || strcmp(from, to) != 0) &&
-		    change_add(list, name, from, to) < 0)
-			return err_nomem(err);
-	}
-	return rc;
-}
-
-static int gone_compare(json_t *was, const json_t *now, json_t *list,
-			struct err *err)
-{
-	const char *name;
-	json_t *p;
-
-	json_object_foreach (was, name, p) {
-		if (*name && !json_object_get(now, name) &&
-		    change_add(list, name, jsonx_text_at(p, "version"), NULL) <
-			    0)
-			return err_nomem(err);
-	}
-	return 0;
-}
-
-json_t *build_update_compare(const json_t *was, const json_t *now,
-			     struct err *err)
-{
-	json_t *packages = packages_of(now);
-	SCOPED_JSON list = json_array();
-	int rc = list ? 0 : err_nomem(err);
-
-	if (rc == 0 && json_object_size(packages) < 2)
-		rc = err_set(err, -EBADMSG,
-			     "the new lock file has no packages");
-	if (rc == 0)
-		rc = new_compare(packages_of(was), packages, list, err);
-	if (rc == 0)
-		rc = gone_compare(packages_of(was), packages, list, err);
-	return rc == 0 ? ptr_take(&list) : NULL;
-}
+/* What asks for packages, and the lock that pins them. */
+static const struct kind {
+	const char *asks;
+	const char *lock;
+	bool moves; /* `asks` has versions, too */
+	json_t *(*read)(const char *text, size_t len, bool proven,
+			struct err *err);
+} kinds[] = {
+	{ "package.json", "package-lock.json", true, pins_npm },
+	{ "requirements.in", "requirements.txt", false, pins_pip },
+};
 
 /* ---- files ---- */
 
@@ -150,19 +63,24 @@ static char *folder_of(const struct cli *cli, const char *name, struct err *err)
 	return NULL;
 }
 
-static int json_read(const char *dir, const char *name, char **ret_text,
-		     json_t **ret, struct err *err)
+/* Reads a file of a blueprint; the caller frees *@ret_text. */
+static int text_read(const char *dir, const char *name, char **ret_text,
+		     size_t *ret_len, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/%s", dir, name);
-	size_t len = 0;
-	int rc = path ? file_read(path, FILE_BYTES_MAX, ret_text, &len) :
+	int rc = path ? file_read(path, FILE_BYTES_MAX, ret_text, ret_len) :
 			-ENOMEM;
 
-	if (rc < 0)
-		return err_set(err, rc, "read %s/%s: %s", dir, name,
-			       err_text(rc));
-	rc = jsonx_parse(*ret_text, len, ret, err);
-	return rc < 0 ? err_wrap(err, "%s", path) : 0;
+	return rc < 0 ? err_set(err, rc, "read %s/%s: %s", dir, name,
+				err_text(rc)) :
+			0;
+}
+
+static bool has_file(const char *dir, const char *name)
+{
+	SCOPED_STR path = str_printf("%s/%s", dir, name);
+
+	return path && access(path, F_OK) == 0;
 }
 
 static int text_write(const char *dir, const char *name, const char *text,
@@ -199,36 +117,61 @@ static void print_changes(const char *name, const char *dir,
 				 *to ? to : "none"));
 	}
 	if (n > SHOWN_MAX)
-		printf("%s  and %zu more, see %s/" LOCK "\n", name,
-		       n - SHOWN_MAX, dir);
+		printf("%s  and %zu more, see %s\n", name, n - SHOWN_MAX, dir);
+}
+
+/* Compares the lock of a kind in @dir with the new one in @from, and puts that
+ * and what asks for it into @dir. */
+static int take_kind(const struct kind *kind, const char *from, const char *dir,
+		     json_t **ret_changes, struct err *err)
+{
+	SCOPED_STR asks = NULL;
+	SCOPED_STR lock = NULL;
+	SCOPED_STR old = NULL;
+	SCOPED_JSON now = NULL;
+	SCOPED_JSON was = NULL;
+	SCOPED_JSON changes = NULL;
+	size_t len[3] = { 0 };
+	int rc = text_read(from, kind->lock, &lock, &len[0], err);
+
+	if (rc == 0 && kind->moves)
+		rc = text_read(from, kind->asks, &asks, &len[1], err);
+	if (rc == 0 && has_file(dir, kind->lock))
+		rc = text_read(dir, kind->lock, &old, &len[2], err);
+	if (rc < 0)
+		return rc;
+	now = kind->read(lock, len[0], true, err);
+	was = !now ? NULL :
+	      old  ? kind->read(old, len[2], false, err) :
+		     json_object();
+	changes = was ? pins_compare(was, now, err) : NULL;
+	if (!changes)
+		return err->code ? err->code : err_nomem(err);
+	if (json_array_size(changes) > 0) {
+		rc = text_write(dir, kind->lock, lock, err);
+		if (rc == 0 && asks)
+			rc = text_write(dir, kind->asks, asks, err);
+	}
+	if (rc == 0)
+		*ret_changes = ptr_take(&changes);
+	return rc;
 }
 
 /* Takes over the files that acd has left in @from. */
 static int take_over(const struct cli *cli, const char *name, const char *from,
 		     const char *dir, struct err *err)
 {
-	SCOPED_STR pack = NULL;
-	SCOPED_STR lock = NULL;
-	SCOPED_STR old = NULL;
-	SCOPED_JSON pack_now = NULL;
-	SCOPED_JSON lock_now = NULL;
-	SCOPED_JSON lock_was = NULL;
-	SCOPED_JSON changes = NULL;
-	int rc = json_read(from, PACK, &pack, &pack_now, err);
+	SCOPED_JSON changes = json_array();
+	int rc = changes ? 0 : err_nomem(err);
 
-	if (rc == 0)
-		rc = json_read(from, LOCK, &lock, &lock_now, err);
-	if (rc == 0)
-		rc = json_read(dir, LOCK, &old, &lock_was, err);
-	if (rc < 0)
-		return rc;
-	changes = build_update_compare(lock_was, lock_now, err);
-	if (!changes)
-		return err->code;
-	if (json_array_size(changes) > 0) {
-		rc = text_write(dir, LOCK, lock, err);
-		if (rc == 0)
-			rc = text_write(dir, PACK, pack, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++) {
+		SCOPED_JSON more = NULL;
+
+		if (!has_file(dir, kinds[i].asks))
+			continue;
+		rc = take_kind(&kinds[i], from, dir, &more, err);
+		if (rc == 0 && json_array_extend(changes, more) < 0)
+			rc = err_nomem(err);
 	}
 	if (rc < 0)
 		return rc;

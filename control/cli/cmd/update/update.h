@@ -15,13 +15,4 @@
 int cmd_build_or_update(const struct cli *cli, const struct args *a,
 			struct err *err);
 
-/*
- * Compares two lock files of npm, parsed. Returns a new array of {"package",
- * "from", "to"}, sorted by package, where "from" or "to" is null for what came or
- * went; NULL with @err if @now has a package without a SHA-512, an address of its
- * own, or no packages at all.
- */
-json_t *build_update_compare(const json_t *was, const json_t *now,
-			     struct err *err);
-
 #endif
