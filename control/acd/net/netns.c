@@ -35,6 +35,7 @@
 #include <sys/random.h>
 
 #include "control/acd/net/rtnl.h"
+#include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/str.h"
@@ -115,6 +116,8 @@ static void space_drop(const char *path)
 
 /* ---- the pair ---- */
 
+static const uint32_t mtu = AC_MTU;
+
 static int peer_put(struct rtnl_request *rq, int ns, const uint8_t *mac)
 {
 	const struct ifinfomsg body = { .ifi_family = AF_UNSPEC };
@@ -124,6 +127,8 @@ static int peer_put(struct rtnl_request *rq, int ns, const uint8_t *mac)
 
 	if (rc == 0)
 		rc = rtnl_put(rq, IFLA_IFNAME, GUEST_LINK, sizeof(GUEST_LINK));
+	if (rc == 0)
+		rc = rtnl_put(rq, IFLA_MTU, &mtu, sizeof(mtu));
 	if (rc == 0)
 		rc = rtnl_put(rq, IFLA_ADDRESS, mac, 6);
 	if (rc == 0)
@@ -147,6 +152,8 @@ static int pair_make(int nl, const char *path, uint32_t bridge,
 	rtnl_begin(&rq, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, &body,
 		   sizeof(body));
 	rc = rtnl_put(&rq, IFLA_IFNAME, port, strlen(port) + 1);
+	if (rc == 0)
+		rc = rtnl_put(&rq, IFLA_MTU, &mtu, sizeof(mtu));
 	if (rc == 0)
 		rc = rtnl_put(&rq, IFLA_MASTER, &bridge, sizeof(bridge));
 	if (rc < 0)

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "control/acd/net/nft.h"
+#include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/str.h"
 #include "tests/unit/control/acd/net/netns_world.h"
@@ -107,6 +108,10 @@ static void test_inside(const struct veth *v)
 	ok(sh(IN "ip -br link show eth0 | grep -q '%s.*LOWER_UP'", path_a,
 	      v->mac),
 	   "eth0 is up with its MAC");
+	ok(sh(IN "ip -o link show eth0 | grep -q 'mtu %u '", path_a, AC_MTU) &&
+		   sh("ip -o link show %s | grep -q 'mtu %u '", v->port,
+		      AC_MTU),
+	   "both ends take packets of %u bytes", AC_MTU);
 	ok(sh(IN "ip -br addr show eth0 | grep -q ' " IP_A "/16 *$'", path_a),
 	   "it has its address and no other, IPv6 included");
 	ok(sh(IN "ip route | grep -q '^default via " GATEWAY " dev eth0'",

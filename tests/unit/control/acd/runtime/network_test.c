@@ -50,7 +50,8 @@ static void test_ensure(void)
 	"\"Subnet\":\"172.20.0.0/16\",\"Gateway\":\"" gw "\"}]},"              \
 	"\"Options\":{\"com.docker.network.bridge.name\":\"ac0\","             \
 	"\"com.docker.network.bridge.enable_icc\":\"" icc "\",\"more\":\"x\"," \
-	"\"com.docker.network.bridge.enable_ip_masquerade\":\"false\"}}"
+	"\"com.docker.network.bridge.enable_ip_masquerade\":\"false\","        \
+	"\"com.docker.network.driver.mtu\":\"65000\"}}"
 #define GOOD CONFIG("172.20.0.53", "false")
 #define OTHER CONFIG("172.20.0.1", "false")
 #define OPEN CONFIG("172.20.0.53", "true")
