@@ -4,7 +4,8 @@
 #
 # usage: bench.sh [-n COUNT] [--full] [--only PART,...] [--write] [--json FILE]
 #
-# Parts: exec shell soak bulk cold pool freeze density host restart helper.
+# Parts: exec shell soak bulk cold pool freeze density host helper builds agents
+# restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
 #
 # Both sides use the same nested engine, the same runsc with the same flags
 # and the same image. The Docker client runs inside ac-host, in one shell that
@@ -25,7 +26,7 @@ minutes=2
 pooled=30
 idle=10
 write=
-parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,restart,helper
+parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,helper,builds,agents,restart
 BUILD=${BUILD:-build}
 json=$BUILD/bench/sandbox.json
 while [ $# -gt 0 ]; do
@@ -74,6 +75,8 @@ rows=$tmp/rows
 . tests/bench/sandbox/start.bash
 # shellcheck source=tests/bench/sandbox/helper.bash
 . tests/bench/sandbox/helper.bash
+# shellcheck source=tests/bench/sandbox/agents.bash
+. tests/bench/sandbox/agents.bash
 
 cleanup() {
 	exec {to_host}>&- 2>/dev/null || true
