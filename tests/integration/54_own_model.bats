@@ -9,7 +9,7 @@
 load common
 
 AGENTS=pi
-[ -z "${AC_CHECK_ALL:-}" ] || AGENTS+=" claude codex gemini opencode"
+[ -z "${AC_CHECK_ALL:-}" ] || AGENTS+=" claude codex gemini opencode hermes"
 LAN_NS=$AC_HOST-own
 LAN_IF=o-${AC_HOST:0:12}
 LAN=10.213.8
@@ -153,4 +153,10 @@ asked() {
 	wants opencode
 	task opencode --model-url $URL
 	asked '^/v1/messages'
+}
+
+@test "hermes does a task with a model at a private address" {
+	wants hermes
+	task hermes --model-url $URL
+	asked '^/v1/(chat/completions|responses)'
 }
