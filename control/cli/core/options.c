@@ -108,8 +108,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 		       "look at the image even if it was built since the start",
 		       WORDS_NONE },
 	[ARG_UPDATE] = { "update", 0, ARG_FLAG, NULL,
-			 "build nothing; move what its package.json pins to "
-			 "the newest versions, and show them",
+			 "build nothing; move what package.json or "
+			 "requirements.in asks for to newer versions, and "
+			 "show them",
 			 WORDS_NONE },
 	[ARG_YES] = { "yes", 'y', ARG_FLAG, NULL, "do not ask", WORDS_NONE },
 	[ARG_IMAGES] = { "images", 0, ARG_FLAG, NULL,

@@ -23,9 +23,9 @@ static const struct schema_key build_keys[] = {
 				 "has changed") },
 	{ "update",
 	  FLAG(.about = "build nothing: ask for newer versions of what the "
-			"image installs; its package.json and "
-			"package-lock.json are then in cache/update/IMAGE of "
-			"AC_HOME") },
+			"image installs; package.json and "
+			"package-lock.json, requirements.txt or all three are "
+			"then in cache/update/IMAGE of AC_HOME") },
 };
 static const struct schema build_body = {
 	BODY(build_keys),

@@ -3,14 +3,15 @@
  * update.c - `ac build --update`: newer versions of what agents are
  *
  * acd asks the registries, in an install sandbox (images/build-update.sh), and
- * leaves files. They come from a stranger: a lock must prove each package by its
- * digest, and none may name an address of its own, since the registry is the
- * machine's. Only then they replace those of the blueprint, all or none as far as
- * a file system allows: the lock is written first, and npm refuses a pair that
- * does not fit.
+ * leaves files. They come from a stranger: each lock must prove what it pins
+ * (pins.h), and package.json may differ in versions alone. All are judged before
+ * the first replaces one of the blueprint's. A lock is written before what asks
+ * for its packages, and npm refuses a pair that does not fit.
  */
 #include "control/cli/cmd/update/update.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,12 +31,26 @@
 static const struct kind {
 	const char *asks;
 	const char *lock;
-	bool moves; /* `asks` has versions, too */
+	/* Judges a new `asks`, which has versions, too; NULL: it stays. */
+	int (*moved)(const char *was, size_t was_len, const char *now,
+		     size_t now_len, struct err *err);
 	json_t *(*read)(const char *text, size_t len, bool proven,
 			struct err *err);
 } kinds[] = {
-	{ "package.json", "package-lock.json", true, pins_npm },
-	{ "requirements.in", "requirements.txt", false, pins_pip },
+	{ "package.json", "package-lock.json", pins_npm_moved, pins_npm },
+	{ "requirements.in", "requirements.txt", NULL, pins_pip },
+};
+
+struct text {
+	char *ptr; /* NULL: there is no such file */
+	size_t len;
+};
+
+/* A kind that a blueprint has: its files, and those that acd has left. */
+struct update {
+	const struct kind *kind;
+	struct text asks, lock, new_asks, new_lock;
+	json_t *changes;
 };
 
 /* ---- files ---- */
@@ -63,33 +78,54 @@ static char *folder_of(const struct cli *cli, const char *name, struct err *err)
 	return NULL;
 }
 
-/* Reads a file of a blueprint; the caller frees *@ret_text. */
-static int text_read(const char *dir, const char *name, char **ret_text,
-		     size_t *ret_len, struct err *err)
+static void update_done(struct update *u)
+{
+	free(u->asks.ptr);
+	free(u->lock.ptr);
+	free(u->new_asks.ptr);
+	free(u->new_lock.ptr);
+	json_decref(u->changes);
+	*u = (struct update){ 0 };
+}
+
+/* Reads a file of the user's blueprint, which may be a link. */
+static int own_read(const char *dir, const char *name, struct text *ret,
+		    struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/%s", dir, name);
-	int rc = path ? file_read(path, FILE_BYTES_MAX, ret_text, ret_len) :
+	int rc = path ? file_read(path, FILE_BYTES_MAX, &ret->ptr, &ret->len) :
 			-ENOMEM;
 
-	return rc < 0 ? err_set(err, rc, "read %s/%s: %s", dir, name,
-				err_text(rc)) :
+	return rc < 0 && rc != -ENOENT ? err_set(err, rc, "read %s/%s: %s", dir,
+						 name, err_text(rc)) :
+					 0;
+}
+
+/* Reads a file that a stranger left, which may be anything. */
+static int left_read(int dir, const char *name, struct text *ret,
+		     struct err *err)
+{
+	int rc = file_read_at(dir, name, FILE_BYTES_MAX, &ret->ptr, &ret->len);
+
+	return rc < 0 ? err_set(err, rc, "no new %s: %s", name, err_text(rc)) :
 			0;
 }
 
-static bool has_file(const char *dir, const char *name)
+/* Replaces a file, unless it is so already. */
+static int own_write(const char *dir, const char *name, const struct text *was,
+		     const struct text *now, json_t *written, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/%s", dir, name);
+	int rc;
 
-	return path && access(path, F_OK) == 0;
-}
-
-static int text_write(const char *dir, const char *name, const char *text,
-		      struct err *err)
-{
-	SCOPED_STR path = str_printf("%s/%s", dir, name);
-	int rc = path ? file_write_atomic(path, text, strlen(text), 0644) :
-			-ENOMEM;
-
+	if (was->ptr && was->len == now->len &&
+	    memcmp(was->ptr, now->ptr, now->len) == 0)
+		return 0;
+	rc = path ? file_write_atomic(path, now->ptr, now->len, 0644) : -ENOMEM;
+	if (rc == 0)
+		rc = json_array_append_new(written, jsonx_text(name)) < 0 ?
+			     -ENOMEM :
+			     0;
 	return rc < 0 ? err_set(err, rc, "write %s/%s: %s", dir, name,
 				err_text(rc)) :
 			0;
@@ -108,78 +144,76 @@ static void print_changes(const char *name, const char *dir,
 		const char *from = jsonx_text_at(c, "from");
 		const char *to = jsonx_text_at(c, "to");
 
-		printf("%s  %s  %s -> %s\n", name,
+		printf("%s  %s  %s -> %s%s\n", name,
 		       cli_clean(shown[0], sizeof(shown[0]),
 				 jsonx_text_at(c, "package")),
 		       cli_clean(shown[1], sizeof(shown[1]),
 				 *from ? from : "none"),
-		       cli_clean(shown[2], sizeof(shown[2]),
-				 *to ? to : "none"));
+		       cli_clean(shown[2], sizeof(shown[2]), *to ? to : "none"),
+		       json_is_true(json_object_get(c, "digest")) ?
+			       ", with another digest" :
+			       "");
 	}
 	if (n > SHOWN_MAX)
 		printf("%s  and %zu more, see %s\n", name, n - SHOWN_MAX, dir);
 }
 
-/* Compares the lock of a kind in @dir with the new one in @from, and puts that
- * and what asks for it into @dir. */
-static int take_kind(const struct kind *kind, const char *from, const char *dir,
-		     json_t **ret_changes, struct err *err)
+/* Reads and judges one kind, if the blueprint has it; kind stays NULL if not. */
+static int judge(const struct kind *kind, const char *dir, int left,
+		 struct update *u, struct err *err)
 {
-	SCOPED_STR asks = NULL;
-	SCOPED_STR lock = NULL;
-	SCOPED_STR old = NULL;
 	SCOPED_JSON now = NULL;
 	SCOPED_JSON was = NULL;
-	SCOPED_JSON changes = NULL;
-	size_t len[3] = { 0 };
-	int rc = text_read(from, kind->lock, &lock, &len[0], err);
+	int rc = own_read(dir, kind->asks, &u->asks, err);
 
-	if (rc == 0 && kind->moves)
-		rc = text_read(from, kind->asks, &asks, &len[1], err);
-	if (rc == 0 && has_file(dir, kind->lock))
-		rc = text_read(dir, kind->lock, &old, &len[2], err);
+	if (rc < 0 || !u->asks.ptr)
+		return rc;
+	rc = own_read(dir, kind->lock, &u->lock, err);
+	if (rc == 0)
+		rc = left_read(left, kind->lock, &u->new_lock, err);
+	if (rc == 0 && kind->moved)
+		rc = left_read(left, kind->asks, &u->new_asks, err);
+	if (rc == 0 && kind->moved)
+		rc = kind->moved(u->asks.ptr, u->asks.len, u->new_asks.ptr,
+				 u->new_asks.len, err);
 	if (rc < 0)
 		return rc;
-	now = kind->read(lock, len[0], true, err);
-	was = !now ? NULL :
-	      old  ? kind->read(old, len[2], false, err) :
-		     json_object();
-	changes = was ? pins_compare(was, now, err) : NULL;
-	if (!changes)
-		return err->code ? err->code : err_nomem(err);
-	if (json_array_size(changes) > 0) {
-		rc = text_write(dir, kind->lock, lock, err);
-		if (rc == 0 && asks)
-			rc = text_write(dir, kind->asks, asks, err);
-	}
-	if (rc == 0)
-		*ret_changes = ptr_take(&changes);
+	now = kind->read(u->new_lock.ptr, u->new_lock.len, true, err);
+	was = !now        ? NULL :
+	      u->lock.ptr ? kind->read(u->lock.ptr, u->lock.len, false, err) :
+			    json_object();
+	u->changes = was ? pins_compare(was, now, err) : NULL;
+	if (!u->changes)
+		return err->code < 0 ? err->code : err_nomem(err);
+	u->kind = kind;
+	return 0;
+}
+
+static int put(const struct update *u, const char *dir, json_t *changes,
+	       json_t *written, struct err *err)
+{
+	int rc;
+
+	if (!u->kind)
+		return 0;
+	if (json_array_extend(changes, u->changes) < 0)
+		return err_nomem(err);
+	rc = own_write(dir, u->kind->lock, &u->lock, &u->new_lock, written,
+		       err);
+	if (rc == 0 && u->new_asks.ptr)
+		rc = own_write(dir, u->kind->asks, &u->asks, &u->new_asks,
+			       written, err);
 	return rc;
 }
 
-/* Takes over the files that acd has left in @from. */
-static int take_over(const struct cli *cli, const char *name, const char *from,
-		     const char *dir, struct err *err)
+static int tell(const struct cli *cli, const char *name, const char *dir,
+		json_t *changes, json_t *written, struct err *err)
 {
-	SCOPED_JSON changes = json_array();
-	int rc = changes ? 0 : err_nomem(err);
-
-	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++) {
-		SCOPED_JSON more = NULL;
-
-		if (!has_file(dir, kinds[i].asks))
-			continue;
-		rc = take_kind(&kinds[i], from, dir, &more, err);
-		if (rc == 0 && json_array_extend(changes, more) < 0)
-			rc = err_nomem(err);
-	}
-	if (rc < 0)
-		return rc;
 	if (cli->json) {
-		SCOPED_JSON all = json_pack("{s:o, s:o, s:O}", "blueprint",
+		SCOPED_JSON all = json_pack("{s:o, s:o, s:O, s:O}", "blueprint",
 					    jsonx_text(name), "folder",
-					    jsonx_text(dir), "changes",
-					    changes);
+					    jsonx_text(dir), "changes", changes,
+					    "written", written);
 
 		return all ? cli_print_json(all, false, err) : err_nomem(err);
 	}
@@ -187,9 +221,33 @@ static int take_over(const struct cli *cli, const char *name, const char *from,
 	say_info(cli,
 		 json_array_size(changes) > 0 ?
 			 "%s has newer versions: `ac build %s` installs them" :
+		 json_array_size(written) > 0 ?
+			 "%s has the newest versions; its lock is "
+			 "another: `ac build %s` installs by it" :
 			 "%s has the newest versions",
 		 name, name);
 	return 0;
+}
+
+int update_take(const struct cli *cli, const char *name, const char *from,
+		const char *dir, struct err *err)
+{
+	struct update updates[ARRAY_SIZE(kinds)] = { 0 };
+	SCOPED_FD left =
+		open(from, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	SCOPED_JSON changes = json_array();
+	SCOPED_JSON written = json_array();
+	int rc = left < 0             ? err_sys(err, "open %s", from) :
+		 !changes || !written ? err_nomem(err) :
+					0;
+
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++)
+		rc = judge(&kinds[i], dir, left, &updates[i], err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++)
+		rc = put(&updates[i], dir, changes, written, err);
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		update_done(&updates[i]);
+	return rc == 0 ? tell(cli, name, dir, changes, written, err) : rc;
 }
 
 static int update_one(const struct cli *cli, struct client *c, const char *name,
@@ -207,7 +265,7 @@ static int update_one(const struct cli *cli, struct client *c, const char *name,
 		rc = err_nomem(err);
 	if (rc == 0)
 		rc = build_image(&quiet, c, name, how, err);
-	return rc == 0 ? take_over(cli, name, from, dir, err) : rc;
+	return rc == 0 ? update_take(cli, name, from, dir, err) : rc;
 }
 
 int cmd_build_or_update(const struct cli *cli, const struct args *a,

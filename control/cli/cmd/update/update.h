@@ -15,4 +15,11 @@
 int cmd_build_or_update(const struct cli *cli, const struct args *a,
 			struct err *err);
 
+/* Judges the files that an install sandbox left in the folder @from for the
+ * blueprint @name, replaces those in @dir, and prints what changed. Returns 0 or a
+ * negative errno with @err; nothing in @dir has changed then, unless writing there
+ * failed. */
+int update_take(const struct cli *cli, const char *name, const char *from,
+		const char *dir, struct err *err);
+
 #endif
