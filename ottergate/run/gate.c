@@ -123,23 +123,28 @@ static int signals_take(struct gate *g, struct err *err)
 	return rc < 0 ? err_set(err, rc, "signals: %s", err_text(rc)) : 0;
 }
 
-/* Raises the limit of descriptors to the maximum, a connection needs two, and has
- * the kernel make room for them while there is one thread. Later it would wait for
- * all processors (RCU) each time that the table doubles, and connections with it:
- * 50 ms of a first second. */
+/* Raises the limit of descriptors to the maximum; a connection needs two. Then
+ * makes the kernel's table of them large while there is one thread. Later, each
+ * time that it doubles, the kernel waits for all processors (RCU), and so do the
+ * connections: 50 ms of a first second. */
 static void files_prepare(void)
 {
 	SCOPED_FD any = open("/", O_PATH | O_CLOEXEC);
 	SCOPED_FD last = -1;
-	struct rlimit lim;
+	struct rlimit lim = { 0 };
+	rlim_t n;
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
-		return;
-	lim.rlim_cur = lim.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &lim);
-	last = fcntl(any, F_DUPFD_CLOEXEC,
-		     lim.rlim_cur < GATE_FILES ? (int)lim.rlim_cur - 1 :
-						 (int)GATE_FILES - 1);
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &lim);
+		getrlimit(RLIMIT_NOFILE, &lim); /* as it is now */
+	}
+	n = lim.rlim_cur < GATE_FILES ? lim.rlim_cur : GATE_FILES;
+	if (n > 0)
+		last = fcntl(any, F_DUPFD_CLOEXEC, (int)n - 1);
+	if (last < 0)
+		log_warn("no room for %u descriptors ahead: %s", (unsigned)n,
+			 err_text(-errno));
 }
 
 static bool folder_is_empty(int fd)

@@ -4,8 +4,8 @@
  *
  * Whoever connects to a socket on which nobody accepts yet waits. So the roots,
  * which take longest to read, come before the sockets. Here they are a FIFO of
- * the test, which holds the gateway while it reads them. And no connection waits
- * while the kernel makes a larger table of descriptors.
+ * the test, which holds the gateway while it reads them. A connection does not wait
+ * either while the kernel makes a larger table of descriptors.
  */
 #include "ottergate/run/gate.h"
 
