@@ -36,14 +36,14 @@ plain_build() {
 }
 
 part_builds() {
-	local agent i buildx=docker
+	local agent buildx=docker
 	docker buildx version >/dev/null 2>&1 || buildx=/usr/bin/docker
 	in_host docker save ac/base:latest | docker load -q >/dev/null
 	for agent in $AC_BENCH_AGENTS; do
 		say "builds of $agent, 3 times"
 		: >"$tmp/a" && : >"$tmp/b" && : >"$tmp/c"
 		"$AC" build "$agent" >/dev/null 2>&1
-		for i in 1 2 3; do
+		for _ in 1 2 3; do
 			our_time "$AC" build --no-cache "$agent"
 			echo "$us" >>"$tmp/a"
 			plain_build "$agent"
@@ -71,7 +71,7 @@ model_up() {
 }
 
 part_agents() {
-	local agent i words model_url model_pid
+	local agent words model_url model_pid
 	model_up
 	for agent in $AC_BENCH_AGENTS; do
 		"$AC" run "$agent" "bench-$agent" --model-url "$model_url" \
@@ -85,7 +85,7 @@ part_agents() {
 			'ratio <= 0.6' "$tmp/a" 'docker run --rm' "$tmp/b"
 		say "first screens of $agent, 5 times"
 		: >"$tmp/a" && : >"$tmp/memory"
-		for i in 1 2 3 4 5; do screen_once "$agent"; done
+		for _ in 1 2 3 4 5; do screen_once "$agent"; done
 		times "screen-$agent" "ac run $agent x, to its first screen" '' \
 			"$tmp/a"
 		value "memory-$agent" "$agent at its first screen, its cgroup" \
