@@ -27,7 +27,7 @@ RUN="docker.io|docker-ce iptables ca-certificates util-linux procps"
 ROOTFS="mmdebstrap debian-archive-keyring"
 RUN13="docker-cli|docker-ce-cli"
 BUILDX="docker-buildx|docker-buildx-plugin"
-CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux
+CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux nftables
 	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl expect
 	openssl iproute2 ccache nghttp2-server strace musl-tools valgrind mold"
 

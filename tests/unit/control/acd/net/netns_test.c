@@ -126,6 +126,8 @@ static void test_inside(const struct veth *v)
 	ok(sh("ip neigh show " IP_A " dev ac0 | grep -q '%s PERMANENT'",
 	      v->mac),
 	   "its address is at its MAC for good");
+	ok(sh("nft list set bridge ac pinned | grep -q " IP_A),
+	   "it is in the packet filter");
 	ok(if_nametoindex("eth0") == 0 && if_nametoindex("ac0") > 0,
 	   "and we are where we were");
 }
