@@ -59,7 +59,8 @@
 #define AC_SUBNET "172.20.0.0/16"
 /* Of the bridge and all its ports, in bytes. Nothing on them leaves the machine:
  * the gateway ends every connection, and sends with its own link's. gVisor pays
- * for each packet, so these are as large as IPv4 has them. */
+ * for each packet, so these are nearly as large as IPv4 has them (65,535); a
+ * round number below leaves room for link headers. */
 #define AC_MTU 65000u
 
 #define AC_AGENT_UID 1000u
