@@ -203,7 +203,7 @@ if wants plain; then
 		list+=(+plain-world plain-limits plain-faults plain-runs
 			engine-all)
 	else
-		list+=(engine plain-bytes)
+		list+=(engine)
 	fi
 fi
 ! wants fresh || [ -z "${AC_CHECK_ALL:-}" ] || list+=(nothing)

@@ -13,8 +13,8 @@
 # its lane died, is a failure.
 #
 # The acd of all integration tests is the one with sanitizers. The one that is
-# shipped is tried by the bypass catalogue, by the engine as runtime, and by what
-# is about bytes and sizes.
+# shipped is tried by the bypass catalogue, on fresh machines, and with the engine as
+# runtime by what is about bytes, sizes and isolation.
 
 LANE_HOST=${AC_TEST_HOST:-ac-test}
 LANE_DIR=${AC_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ac-test}
@@ -77,7 +77,7 @@ job() {
 		fi
 		;;
 	# What differs when the engine starts sandboxes of gVisor, too.
-	engine) AC_RUNTIME=docker bats_on plain engine 10 30 ;;
+	engine) AC_RUNTIME=docker bats_on plain engine 10 20 28 30 ;;
 	engine-all) AC_RUNTIME=docker bats_on plain engine 10 30 40 ;;
 	plain-*) job_files plain "${1#plain-}" ;;
 	*) job_files san "$1" ;;
@@ -88,11 +88,10 @@ job() {
 # devices in the same
 job_files() {
 	case $2 in
-	world) bats_on "$@" 47 48 49 53 54 ;;
-	runs) bats_on "$@" 1 2 3 ;;
+	world) bats_on "$@" 47 48 49 53 54_l 54_s ;;
+	runs) bats_on "$@" 1 2 3 54_o ;;
 	limits) bats_on "$@" 40 41 42 43 44 45 46 6 ;;
 	faults) bats_on "$@" 50 51 52 55 56 57 7 8 ;;
-	bytes) bats_on "$@" 10 20 28 ;;
 	esac
 }
 

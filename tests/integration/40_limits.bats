@@ -152,11 +152,11 @@ int main(int argc, char **argv)
 END
 }
 
-@test "up to 4,096 processes the limit is EAGAIN, and exec works under the bomb" {
+@test "at its limit of processes a sandbox has EAGAIN, and exec works under the bomb" {
 	local most n
 	most=$(($(in_host cat /proc/sys/kernel/threads-max) / 4))
 	[ "$most" -lt 4096 ] || most=4096
-	for n in ${AC_CHECK_ALL:+64 1024} 256 "$most"; do
+	for n in 256 ${AC_CHECK_ALL:+64 1024 "$most"}; do
 		gone lim2
 		"$AC" run base lim2 --memory 4g --pids "$n" -d -- \
 			sleep infinity
@@ -252,7 +252,7 @@ cpu_ns() {
 			(while :; do :; done) & while :; do :; done'
 		before=$(cpu_ns lim2)
 		from=$(date +%s%N)
-		sleep 5
+		sleep 3
 		after=$(cpu_ns lim2)
 		to=$(date +%s%N)
 		# At most what it may, and a period more at each end.

@@ -214,6 +214,7 @@ hid"
 }
 
 @test "with all loop devices in use the next one is refused, not unlimited" {
+	takes_long
 	need_loops 1
 	"$AC" run base disk1 --disk 64m --workspace "$BATS_TEST_TMPDIR:ro" -d \
 		-- sleep infinity
@@ -268,6 +269,7 @@ hid"
 }
 
 @test "a sandbox of the nested engine that fills the disk is paused as well, and a full disk keeps acd from nothing" {
+	takes_long
 	small_begin
 	ac_small run base small2 -d -- sleep infinity
 	for kind in '--runtime docker' '--isolation crun'; do

@@ -348,6 +348,23 @@ for i in range(2000):
 		([.instances[].name] | index("cmd") != null)' <<<"$output"
 }
 
+# extra_ca_left_out - for one call, and what was changed by hand
+extra_ca_left_out() {
+	AC_EXTRA_CA=none run -0 "$AC" restart
+	says 'AC_EXTRA_CA=none holds for this call, not extra_ca'
+	says 'no longer trust'
+	[ ! -e "$AC_HOME/ca/extra.pem" ]
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem.before"
+	run -0 "$AC" restart
+	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
+	rm "$AC_HOME/config.yaml"
+	# By hand, and nothing says otherwise: it stays.
+	echo '# mine' >>"$AC_HOME/ca/extra.pem"
+	run -0 "$AC" restart
+	says 'changed by hand'
+	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
+}
+
 @test "config: loop devices and a CA outlive a start without variables" {
 	need_root # and what runs here is stopped: the last test of all
 	printf '%s\n' '# kept' >"$AC_HOME/config.yaml"
@@ -363,20 +380,11 @@ for i in range(2000):
 		[ "$(docker inspect -f '{{len .HostConfig.Devices}}' \
 			"$AC_HOST")" -ge 1 ]
 	fi
-	AC_EXTRA_CA=none run -0 "$AC" restart
-	says 'AC_EXTRA_CA=none holds for this call, not extra_ca'
-	says 'no longer trust'
-	[ ! -e "$AC_HOME/ca/extra.pem" ]
-	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem.before"
-	run -0 "$AC" restart
-	cmp "$BATS_TEST_TMPDIR/ca.pem" "$AC_HOME/ca/extra.pem"
-	rm "$AC_HOME/config.yaml"
-	# By hand, and nothing says otherwise: it stays.
-	echo '# mine' >>"$AC_HOME/ca/extra.pem"
-	run -0 "$AC" restart
-	says 'changed by hand'
-	grep -qx '# mine' "$AC_HOME/ca/extra.pem"
-	rm -f "$AC_HOME"/ca/extra.pem*
+	# More restarts than make check has time for.
+	if [ -n "${AC_CHECK_ALL:-}" ]; then
+		extra_ca_left_out
+	fi
+	rm -f "$AC_HOME/config.yaml" "$AC_HOME"/ca/extra.pem*
 	run -0 "$AC" restart
 }
 

@@ -123,6 +123,7 @@ unseen() {
 }
 
 @test "claude does so with the token of a subscription, by its surrogate" {
+	takes_long
 	task claude-login
 	did claude-login
 	asked api.anthropic.com /v1/messages anthropic-login

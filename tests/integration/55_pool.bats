@@ -148,10 +148,10 @@ ready_is() { [ "$(pool .ready)" = "$1" ]; }
 				/^[0-9]+$/ { n += $1 } END { print n + 0 }'
 	}
 	before=$(usage)
-	sleep 10
+	sleep 4
 	after=$(usage)
 	# Both together: less than a thousandth of one CPU.
-	[ $(((after - before) / 1000000)) -lt 10 ]
+	[ $(((after - before) / 1000000)) -lt 4 ]
 }
 
 @test "killed members are replaced, and no run fails for it" {

@@ -54,6 +54,7 @@ debian_runsc() {
 }
 
 @test "a RUNSC that is no program is refused, and does not stay" {
+	takes_long
 	run -0 "$AC" stop
 	echo nothing >"$BATS_TEST_TMPDIR/runsc"
 	chmod +x "$BATS_TEST_TMPDIR/runsc"

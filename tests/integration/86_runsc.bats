@@ -153,3 +153,21 @@ runsc_fact() {
 	run -0 "$AC" stop-instance rs1
 	eventually nothing_left
 }
+
+@test "a network of another version is replaced, and what it had goes on" {
+	takes_long
+	run -0 "$AC" run base rs5 --runtime docker -- true
+	run -0 "$AC" run base rs6 --runtime runsc -- true
+	in_host docker network rm ac0
+	in_host docker network create --subnet 172.20.0.0/16 \
+		--gateway 172.20.0.53 -o com.docker.network.bridge.name=ac0 ac0
+	run -0 "$AC" stop
+	run -0 "$AC" start
+	run -0 in_host cat /sys/class/net/ac0/mtu
+	is 65000
+	run -0 "$AC" run base rs5 --runtime docker -- echo again
+	is again
+	run -0 "$AC" run base rs6 --runtime runsc -- echo again
+	is again
+	gone rs5 rs6
+}

@@ -162,6 +162,10 @@ code() {
 	fi
 }
 
+# takes_long - what make check-all has, and make check has not
+takes_long() {
+	[ -n "${AC_CHECK_ALL:-}" ] || skip "make check-all does this"
+}
 need_root() { [ "$(id -u)" -eq 0 ] || skip "needs root"; }
 need() { command -v "$1" >/dev/null || skip "no $1 here"; }
 
