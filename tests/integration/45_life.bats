@@ -71,6 +71,32 @@ api() {
 	run -0 "$AC" resume lf
 }
 
+@test "a program that maps memory goes on, however often it is paused" {
+	local i paused=0
+	gone lf2
+	"$AC" run base lf2 -d -- python3 -c '
+import mmap, subprocess
+while True:
+    for _ in range(50):
+        with mmap.mmap(-1, 1 << 20) as m:
+            for at in range(0, 1 << 20, 4096):
+                m[at] = 1
+    subprocess.run(["/bin/true"], check=True)
+    print("on", flush=True)'
+	for ((i = 0; i < 60; i++)); do
+		# A freeze that takes too long is undone, and told.
+		"$AC" pause lf2 || continue
+		paused=$((paused + 1))
+		"$AC" resume lf2
+	done
+	[ "$paused" -ge 50 ]
+	state_is lf2 running
+	i=$("$AC" logs agent lf2 | wc -l)
+	on() { [ "$("$AC" logs agent lf2 | wc -l)" -gt "$i" ]; }
+	eventually on
+	run -0 "$AC" stop-instance lf2 --grace 0
+}
+
 @test "a timeout does not run on while it is paused" {
 	# Longer than a busy machine takes from the start to the pause.
 	"$AC" run base lf2 --timeout 8s -d -- sleep infinity
@@ -78,6 +104,7 @@ api() {
 	sleep 9
 	state_is lf2 paused
 	"$AC" resume lf2
+	field lf2 ".state + \" \" + .reason" # if it has ended, why
 	state_is lf2 running
 	eventually state_is lf2 stopped
 	[ "$(field lf2 .reason)" = timeout ]
