@@ -228,7 +228,7 @@ caller() {
 	has sha512-
 	run -0 jq -r .dependencies.semver "$dir/package.json"
 	lacks 7.6.0
-	run -0 "$AC" build --update --json pinned
+	run -0 --separate-stderr "$AC" build --update --json pinned
 	run -0 jq -c .changes <<<"$output"
 	[ "$output" = '[]' ]
 }
