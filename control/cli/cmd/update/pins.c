@@ -32,6 +32,21 @@ static int change_add(json_t *list, const char *name, const json_t *from,
 				"to", now ? now : none, "digest", digest));
 }
 
+/* Returns true if a word of @was is not in @now. */
+static bool lacks_one(const char *was, const char *now)
+{
+	while (*was) {
+		const size_t skip = strspn(was, " ");
+		const size_t len = strcspn(was + skip, " ");
+
+		was += skip;
+		if (len > 0 && !memmem(now, strlen(now), was, len))
+			return true;
+		was += len;
+	}
+	return false;
+}
+
 /* Adds what happened to one package, if anything. */
 static int change_of(json_t *list, const char *name, const json_t *from,
 		     const json_t *to)
@@ -41,7 +56,7 @@ static int change_of(json_t *list, const char *name, const json_t *from,
 	bool same = from && to &&
 		    json_equal(json_object_get(from, "version"),
 			       json_object_get(to, "version"));
-	bool digest = same && *was && strcmp(was, now) != 0;
+	bool digest = same && lacks_one(was, now);
 
 	if (same && !digest)
 		return 0;

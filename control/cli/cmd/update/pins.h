@@ -37,8 +37,8 @@ int pins_add(json_t *pins, const char *name, const char *version,
 /*
  * Compares two results of the above. Returns a new array of {"package", "from",
  * "to", "digest"}, sorted by package. "from" or "to" is null for a package that
- * was added or removed; "digest" is true if the same version has another proof
- * than before. NULL with @err out of memory.
+ * was added or removed; "digest" is true if a digest of before no longer
+ * proves the same version. NULL with @err out of memory.
  */
 json_t *pins_compare(json_t *was, json_t *now, struct err *err);
 

@@ -144,15 +144,16 @@ static void print_changes(const char *name, const char *dir,
 		const char *from = jsonx_text_at(c, "from");
 		const char *to = jsonx_text_at(c, "to");
 
-		printf("%s  %s  %s -> %s%s\n", name,
-		       cli_clean(shown[0], sizeof(shown[0]),
-				 jsonx_text_at(c, "package")),
-		       cli_clean(shown[1], sizeof(shown[1]),
-				 *from ? from : "none"),
-		       cli_clean(shown[2], sizeof(shown[2]), *to ? to : "none"),
-		       json_is_true(json_object_get(c, "digest")) ?
-			       ", with another digest" :
-			       "");
+		cli_clean(shown[0], sizeof(shown[0]),
+			  jsonx_text_at(c, "package"));
+		cli_clean(shown[1], sizeof(shown[1]), *from ? from : "none");
+		cli_clean(shown[2], sizeof(shown[2]), *to ? to : "none");
+		if (json_is_true(json_object_get(c, "digest")))
+			printf("%s  %s  %s has another digest than before\n",
+			       name, shown[0], shown[2]);
+		else
+			printf("%s  %s  %s -> %s\n", name, shown[0], shown[1],
+			       shown[2]);
 	}
 	if (n > SHOWN_MAX)
 		printf("%s  and %zu more, see %s\n", name, n - SHOWN_MAX, dir);
@@ -206,6 +207,18 @@ static int put(const struct update *u, const char *dir, json_t *changes,
 	return rc;
 }
 
+/* Returns how many of @changes are of versions. */
+static size_t moves(const json_t *changes)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(changes); i++)
+		if (!json_is_true(json_object_get(json_array_get(changes, i),
+						  "digest")))
+			n++;
+	return n;
+}
+
 static int tell(const struct cli *cli, const char *name, const char *dir,
 		json_t *changes, json_t *written, struct err *err)
 {
@@ -219,7 +232,7 @@ static int tell(const struct cli *cli, const char *name, const char *dir,
 	}
 	print_changes(name, dir, changes);
 	say_info(cli,
-		 json_array_size(changes) > 0 ?
+		 moves(changes) > 0 ?
 			 "%s has newer versions: `ac build %s` installs them" :
 		 json_array_size(written) > 0 ?
 			 "%s has the newest versions; its lock is "

@@ -87,6 +87,9 @@ static const struct row npm[] = {
 static const struct row pip[] = {
 	{ "a==1.0" SHA "\n", "a==1.0" SHA "\n", "[]", NULL },
 	{ "a==1.0\n", "a==1.0" SHA SHB, "[]", NULL },
+	{ "a==1.0" SHB SHA, "a==1.0" SHA SHB, "[]", NULL },
+	{ "a==1.0" SHA SHB, "a==1.0" SHA,
+	  "[" CHANGE("a", "\"1.0\"", "\"1.0\"", "true") "]", NULL },
 	{ "a==1.0" SHA, "a==1.0" SHB,
 	  "[" CHANGE("a", "\"1.0\"", "\"1.0\"", "true") "]", NULL },
 	{ "# by hand\nA_b.c == 1\nA_b.c==1.0 \\\n  --hash=sha512:00\n\nz>=2\n",
