@@ -124,9 +124,15 @@ asked() {
 	run -125 "$AC" run base own-base --model-url $URL -- true
 	says "does not say how its agent asks a model"
 	for bad in ftp://llm.internal llm.internal:11434 http://10.1.2.3:11434 \
-		"$URL/" 'http://u@llm.internal' 'http://llm.internal/?a=b'; do
+		"$URL/" "$URL/v1" 'http://u@llm.internal' 'http://llm.internal/?a=b'; do
 		run -125 "$AC" run pi own-bad --model-url "$bad" -- true
 		says 'no URL of a model'
+	done
+	# Those places are of services alone, and there is none.
+	for bad in http://llm.internal:11435 http://nosuch.internal:9 \
+		https://llm.internal; do
+		run -125 "$AC" run pi own-bad --model-url "$bad" -- true
+		says "no service is at $bad"
 	done
 	gone own-base own-bad
 }

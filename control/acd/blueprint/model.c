@@ -67,6 +67,12 @@ int model_url_split(const char *url, char host[254], uint16_t *ret_port,
 				  err);
 	if (url[len - 1] == '/')
 		return url_refuse(url, "leave out the slash at its end", err);
+	if (len > 3 && strcmp(url + len - 3, "/v1") == 0)
+		return url_refuse(
+			url,
+			"leave out /v1, which is added where an agent "
+			"wants it",
+			err);
 	for (size_t i = 0; i < t.host.len; i++) {
 		char c = (char)t.host.ptr[i];
 

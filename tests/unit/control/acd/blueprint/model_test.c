@@ -30,6 +30,7 @@ static void test_url(void)
 		{ "tcp://llm.internal:1", NULL, 0 },
 		{ "http://", NULL, 0 },
 		{ URL "/", NULL, 0 },
+		{ URL "/v1", NULL, 0 },
 		{ "http://10.1.2.3:11434", NULL, 0 },
 		{ "http://[fd00::1]:11434", NULL, 0 },
 		{ "http://user@llm.internal", NULL, 0 },
