@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/shared/names.h"
+#include "lib/guess.h"
 
 /* Returns the longest blueprint name that @word contains, NULL: none. */
 static const char *find_contained(const struct strv *blueprints,
@@ -64,11 +65,16 @@ static int unknown(const char *word, const struct strv *blueprints,
 		   struct err *err)
 {
 	char known[KNOWN_MAX];
+	struct guess g;
 
+	guess_begin(&g, word);
+	for (size_t i = 0; i < blueprints->n; i++)
+		guess_try(&g, blueprints->v[i]);
 	err_set(err, -ENOENT,
-		"'%s' is neither a blueprint nor an instance, and no "
-		"blueprint's name is part of it; blueprints: %s",
-		word, known_text(blueprints, known));
+		"'%s' is neither a blueprint nor an instance%s%s%s; "
+		"blueprints: %s",
+		word, g.found ? " (did you mean '" : "", g.found ? g.found : "",
+		g.found ? "'?)" : "", known_text(blueprints, known));
 	return err_name(err, "unknown_name");
 }
 
