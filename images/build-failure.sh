@@ -45,7 +45,12 @@ failure_text() {
 		}
 		if (text ~ /[Ww]arn|WARN/)
 			next
-		if (text ~ /(^|[^A-Za-z_-])([Ee]rror|ERROR|[Ff]atal|FATAL|ERR!|E)([: !])|Error: /)
+		# What npm says first is a code, and then in words what it means.
+		if (text ~ /^npm (error|ERR!) (code|errno|syscall|path) /)
+			better(1, text)
+		else if (text ~ /^npm (error|ERR!) (A complete log|$)/)
+			next
+		else if (text ~ /(^|[^A-Za-z_-])([Ee]rror|ERROR|[Ff]atal|FATAL|ERR!|E)([: !])|Error: /)
 			better(2, text)
 		else if (text ~ /not found|[Cc]annot|denied|[Ff]ailed|No such|^curl: /)
 			better(1, text)

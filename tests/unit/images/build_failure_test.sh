@@ -56,6 +56,12 @@ test_line() {
 		'#6 71.3 npm error A complete log of this run can be found in: /root/x'
 	is 'the first error of npm' "$(failure_text "$tmp/log")" \
 		"$step"$'\tnpm error code SELF_SIGNED_CERT_IN_CHAIN'
+	log '#6 1.1 npm error code EUSAGE' '#6 1.1 npm error' \
+		"#6 1.1 npm error \`npm ci\` can only install packages when" \
+		'#6 1.1 npm error Missing: otter@1.0.0 from lock file' \
+		'#6 1.2 npm error A complete log of this run can be found in: /root/x'
+	is 'the words of npm, not its code' "$(failure_text "$tmp/log")" \
+		"$step"$'\t'"npm error \`npm ci\` can only install packages when"
 	log '#6 0.2 Traceback (most recent call last):' \
 		'#6 0.2 ModuleNotFoundError: No module named otter' '#6 0.3 bye'
 	is 'an exception of Python' "$(failure_text "$tmp/log")" \
