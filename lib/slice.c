@@ -53,6 +53,28 @@ struct slice slice_trim(struct slice s)
 	return s;
 }
 
+struct slice slice_line(struct slice *s)
+{
+	const uint8_t *end = s->len ? memchr(s->ptr, '\n', s->len) : NULL;
+	struct slice line =
+		slice_of(s->ptr, end ? (size_t)(end - s->ptr) : s->len);
+
+	s->ptr += line.len + (end != NULL);
+	s->len -= line.len + (end != NULL);
+	return line;
+}
+
+bool slice_skip(struct slice *s, const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (s->len < len || memcmp(s->ptr, text, len) != 0)
+		return false;
+	s->ptr += len;
+	s->len -= len;
+	return true;
+}
+
 int slice_u8(struct slice *s, uint8_t *ret)
 {
 	uint64_t v;

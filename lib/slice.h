@@ -45,6 +45,11 @@ static inline bool slice_eq(struct slice a, struct slice b)
 #endif
 /* Returns @s without the blanks and tabs at its ends. */
 struct slice slice_trim(struct slice s);
+/* Takes the next line and its newline; the rest of @s if there is none. Returns
+ * the line without the newline. */
+struct slice slice_line(struct slice *s);
+/* Takes @text if @s begins with it. Returns whether it did. */
+bool slice_skip(struct slice *s, const char *text);
 int slice_u8(struct slice *s, uint8_t *ret) ATTR_WUR;
 int slice_u16(struct slice *s, uint16_t *ret) ATTR_WUR;
 int slice_u32(struct slice *s, uint32_t *ret) ATTR_WUR;

@@ -107,13 +107,8 @@ int gitcred_parse(struct slice in, struct vault_request *ret)
 	if (in.len > GITCRED_INPUT_MAX)
 		return -EBADMSG;
 	while (in.len > 0) {
-		const uint8_t *end = memchr(in.ptr, '\n', in.len);
-		struct slice line = in;
+		struct slice line = slice_line(&in);
 
-		if (end)
-			line.len = (size_t)(end - in.ptr);
-		in.ptr += line.len + (end ? 1 : 0);
-		in.len -= line.len + (end ? 1 : 0);
 		if (line.len == 0)
 			break;
 		if (line.len > GITCRED_LINE_MAX || !is_text(line) ||

@@ -9,14 +9,9 @@
 
 bool field_line(struct slice *in, struct slice *ret)
 {
-	const uint8_t *end;
-
 	if (in->len == 0)
 		return false;
-	end = memchr(in->ptr, '\n', in->len);
-	*ret = slice_of(in->ptr, end ? (size_t)(end - in->ptr) : in->len);
-	in->ptr += ret->len + (end ? 1 : 0);
-	in->len -= ret->len + (end ? 1 : 0);
+	*ret = slice_line(in);
 	if (ret->len > 0 && ret->ptr[ret->len - 1] == '\r')
 		ret->len--;
 	return true;

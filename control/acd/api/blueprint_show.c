@@ -42,13 +42,7 @@ static int lines_put(json_t *to, struct slice text,
 	int rc = all ? 0 : -ENOMEM;
 
 	for (size_t i = 0; rc == 0 && i < lines->n; i++) {
-		const uint8_t *end = memchr(text.ptr, '\n', text.len);
-		struct slice one = { text.ptr, end ? (size_t)(end - text.ptr) :
-						     text.len };
-
-		rc = line_put(all, one, &lines->v[i]);
-		text.ptr += one.len + (end != NULL);
-		text.len -= one.len + (end != NULL);
+		rc = line_put(all, slice_line(&text), &lines->v[i]);
 	}
 	if (json_object_set_new(to, "lines", all) < 0)
 		rc = -ENOMEM;

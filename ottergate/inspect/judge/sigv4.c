@@ -19,15 +19,6 @@
 
 /* --- the client's signature ---------------------------------------------- */
 
-static bool slice_skip(struct slice *s, const char *text)
-{
-	struct slice taken;
-
-	return s->len >= strlen(text) &&
-	       memcmp(s->ptr, text, strlen(text)) == 0 &&
-	       slice_take(s, strlen(text), &taken) == 0;
-}
-
 /* Takes what is before @stop, and @stop itself. Returns -EBADMSG without it. */
 static int take_until(struct slice *s, char stop, struct slice *ret)
 {

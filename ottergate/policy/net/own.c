@@ -214,13 +214,8 @@ int own_file(const char *path, struct own *o, struct err *err)
 		return err_set(err, rc, "%s: %s", path, err_text(rc));
 	in = slice_of((const uint8_t *)text, len);
 	while (rc == 0 && in.len > 0) {
-		const uint8_t *end = memchr(in.ptr, '\n', in.len);
-		size_t of_line = end ? (size_t)(end - in.ptr) : in.len;
-
 		n++;
-		line = slice_of(in.ptr, of_line);
-		of_line += end != NULL;
-		in = slice_of(in.ptr + of_line, in.len - of_line);
+		line = slice_line(&in);
 		rc = own_line(line, o);
 	}
 	return rc < 0 ? err_set(err, rc, "%s:%u: %s", path, n,

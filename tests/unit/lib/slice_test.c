@@ -149,6 +149,27 @@ static void test_strings(void)
 	ok(slice_str(NULL).len == 0, "a null string is an empty slice");
 }
 
+static void test_lines(void)
+{
+	struct slice s = slice_str("one\n\ntwo\r\nrest");
+	struct slice line = slice_line(&s);
+
+	ok(slice_eq(line, slice_str("one")), "a line, without its newline");
+	ok(slice_line(&s).len == 0 && s.len == 9, "an empty one");
+	line = slice_line(&s);
+	ok(slice_eq(line, slice_str("two\r")), "CR is a byte as any other");
+	line = slice_line(&s);
+	ok(slice_eq(line, slice_str("rest")) && s.len == 0,
+	   "the last needs no newline");
+	ok(slice_line(&s).len == 0 && s.len == 0, "nothing is left");
+
+	s = slice_str("a==1");
+	ok(!slice_skip(&s, "b") && !slice_skip(&s, "a==12") && s.len == 4,
+	   "what is not there is not skipped");
+	ok(slice_skip(&s, "a==") && slice_eq(s, slice_str("1")),
+	   "what is there, is");
+}
+
 int main(void)
 {
 	test_integers();
@@ -158,5 +179,6 @@ int main(void)
 	test_lstr();
 	test_lstr_copy();
 	test_strings();
+	test_lines();
 	return done_testing();
 }

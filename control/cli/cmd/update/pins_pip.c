@@ -38,31 +38,6 @@ static bool is_hex(uint8_t c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Takes the next line, without its newline. */
-static struct slice line_take(struct slice *text)
-{
-	const uint8_t *end = memchr(text->ptr, '\n', text->len);
-	struct slice line = { .ptr = text->ptr,
-			      .len = end ? (size_t)(end - text->ptr) :
-					   text->len };
-	size_t taken = end ? line.len + 1 : line.len;
-
-	text->ptr += taken;
-	text->len -= taken;
-	return line;
-}
-
-static bool skip(struct slice *s, const char *what)
-{
-	const size_t n = strlen(what);
-
-	if (s->len < n || memcmp(s->ptr, what, n) != 0)
-		return false;
-	s->ptr += n;
-	s->len -= n;
-	return true;
-}
-
 /* Takes letters, digits and @also; the first and the last is a letter or digit.
  * *@ret gets at most @max characters and a NUL. */
 static int part_take(struct slice *s, const char *also, size_t max, char *ret)
@@ -104,7 +79,7 @@ static bool is_proof(struct slice s)
 {
 	size_t n = 0;
 
-	for (; skip(&s, " " PROOF); n++) {
+	for (; slice_skip(&s, " " PROOF); n++) {
 		if (s.len < 64 || n == PROOFS_MAX / (PROOF_LEN + 1))
 			return false;
 		for (size_t i = 0; i < 64; i++)
@@ -119,7 +94,7 @@ static bool is_proof(struct slice s)
 static int pin_take(struct slice line, struct pin *ret)
 {
 	if (part_take(&line, "-_.", PINS_NAME_MAX, ret->name) < 0 ||
-	    !skip(&line, "==") ||
+	    !slice_skip(&line, "==") ||
 	    part_take(&line, ".!+_-", PINS_VERSION_MAX, ret->version) < 0)
 		return -EBADMSG;
 	name_normalize(ret->name);
@@ -156,7 +131,7 @@ json_t *pins_pip(const char *text, size_t len, bool proven, struct err *err)
 	size_t n;
 
 	for (n = 0; rc == 0 && rest.len > 0; n++)
-		rc = line_add(pins, line_take(&rest), proven);
+		rc = line_add(pins, slice_line(&rest), proven);
 	if (rc == -EBADMSG)
 		err_set(err, rc,
 			"line %zu of the new requirements.txt is not a version "
