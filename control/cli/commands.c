@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "control/cli/cmd/agents.h"
-#include "control/cli/cmd/update/update.h"
 #include "control/cli/cmd/cp.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/up_down.h"
@@ -22,6 +21,7 @@
 #include "control/cli/complete.h"
 #include "control/cli/help.h"
 #include "control/cli/cmd/top.h"
+#include "control/cli/cmd/update/update.h"
 #include "lib/guess.h"
 
 #define O(name) ARG_IN(name)

@@ -140,23 +140,6 @@ static int services_apply(const json_t *body, struct egress *e, struct err *err)
 	return rc;
 }
 
-/* A name below .internal, or one that a service has, is a service's alone. */
-static int model_refuse(const char *url, const char *host, struct err *err)
-{
-	const char *end = strrchr(host, '.');
-	const struct service *s;
-	bool ours = end && strcmp(end, ".internal") == 0;
-
-	for (size_t i = 0; !ours && (s = services_nth(i)); i++)
-		ours = strcmp(s->host, host) == 0;
-	if (!ours)
-		return 0;
-	return err_set(err, -EINVAL,
-		       "no service is at %s: `ac service ls` shows them, `ac "
-		       "service add` makes one",
-		       url);
-}
-
 /* "" clears it. A service that is there is named by it. */
 static int model_apply(const json_t *body, struct egress *e, struct err *err)
 {
@@ -171,8 +154,11 @@ static int model_apply(const json_t *body, struct egress *e, struct err *err)
 	if (*url)
 		rc = model_url_split(url, host, &port, err);
 	s = rc == 0 && *url ? services_at(host, port) : NULL;
-	if (rc == 0 && *url && !s)
-		rc = model_refuse(url, host, err);
+	if (rc == 0 && *url && !s && services_own(host))
+		rc = err_set(err, -EINVAL,
+			     "no service is at %s: `ac service ls` shows them, "
+			     "`ac service add` makes one",
+			     url);
 	if (rc < 0)
 		return rc;
 	free(e->model_url);

@@ -349,6 +349,14 @@ const struct service *services_at(const char *host, uint16_t port)
 	return NULL;
 }
 
+bool services_own(const char *host)
+{
+	for (size_t i = 0; i < list.n; i++)
+		if (strcmp(list.v[i].host, host) == 0)
+			return true;
+	return str_ends(host, SUFFIX);
+}
+
 const struct service *services_nth(size_t i)
 {
 	return i < list.n ? &list.v[i] : NULL;

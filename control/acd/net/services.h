@@ -62,6 +62,9 @@ int services_ready(struct err *err);
 const struct service *services_find(const char *name);
 const struct service *services_at(const char *host, uint16_t port);
 const struct service *services_nth(size_t i);
+/* Returns true if @host is a service's alone: one has it, or it is below
+ * .internal. */
+bool services_own(const char *host);
 
 /*
  * Reads a request into *@ret: {"name", "host", "address", "port", "proto"};

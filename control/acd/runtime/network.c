@@ -8,7 +8,6 @@
 #include "control/acd/runtime/network.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "control/shared/paths.h"
@@ -45,18 +44,16 @@ static void on_created(void *arg, int status, json_t *body,
 
 static json_t *network_json(void)
 {
-	char mtu[16];
-
-	snprintf(mtu, sizeof(mtu), "%u", AC_MTU);
 	return json_pack("{s:s, s:s, s:b, s:b, s:{s:[{s:s, s:s}]},"
-			 " s:{s:s, s:s, s:s, s:s}}",
+			 " s:{s:s, s:s, s:s, s:o}}",
 			 "Name", AC_BRIDGE, "Driver", "bridge",
 			 "CheckDuplicate", 1, "EnableIPv6", 0, "IPAM", "Config",
 			 "Subnet", AC_SUBNET, "Gateway", AC_GATEWAY, "Options",
 			 "com.docker.network.bridge.name", AC_BRIDGE,
 			 "com.docker.network.bridge.enable_icc", "false",
 			 "com.docker.network.bridge.enable_ip_masquerade",
-			 "false", "com.docker.network.driver.mtu", mtu);
+			 "false", "com.docker.network.driver.mtu",
+			 json_sprintf("%u", AC_MTU));
 }
 
 /* Returns true if the network has all that we ask for; other settings are the
