@@ -78,7 +78,7 @@ job() {
 		;;
 	# What differs when the engine starts sandboxes of gVisor, too.
 	engine) AC_RUNTIME=docker bats_on plain engine 10 20 28 30 ;;
-	engine-all) AC_RUNTIME=docker bats_on plain engine 10 30 40 ;;
+	engine-all) AC_RUNTIME=docker bats_on plain engine 10 20 28 30 40 ;;
 	plain-*) job_files plain "${1#plain-}" ;;
 	*) job_files san "$1" ;;
 	esac

@@ -80,6 +80,7 @@ rows=$tmp/rows
 
 cleanup() {
 	exec {to_host}>&- 2>/dev/null || true
+	model_down
 	in_host docker rm -f bench-peer >/dev/null 2>&1 || true
 	"$AC" ls --json 2>/dev/null |
 		jq -r '.[] | .name | select(test("^bench(-|$)"))' |

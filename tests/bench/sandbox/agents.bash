@@ -70,8 +70,15 @@ model_up() {
 	model_url=http://bench-model.internal:$port
 }
 
+model_down() {
+	[ -n "${model_pid:-}" ] || return 0
+	"$AC" service rm bench-model >/dev/null 2>&1 || true
+	kill "$model_pid" 2>/dev/null || true
+	model_pid=
+}
+
 part_agents() {
-	local agent words model_url model_pid
+	local agent words model_url
 	model_up
 	for agent in $AC_BENCH_AGENTS; do
 		"$AC" run "$agent" "bench-$agent" --model-url "$model_url" \
@@ -92,8 +99,7 @@ part_agents() {
 			'' MB "$(sort -n "$tmp/memory" | sed -n 3p)"
 		"$AC" destroy "bench-$agent" --force --yes >/dev/null 2>&1
 	done
-	"$AC" service rm bench-model >/dev/null
-	kill "$model_pid"
+	model_down
 }
 
 # screen_once AGENT - adds to $tmp/a and $tmp/memory
