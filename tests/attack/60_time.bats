@@ -48,7 +48,10 @@ good() {
 	local out=$BATS_TEST_TMPDIR/half
 	abuse at-abuse half runsc >"$out" 2>&1 3>&- &
 	local pid=$!
-	eventually grep -q held "$out"
+	eventually grep -q held "$out" || {
+		cat "$out"
+		return 1
+	}
 	good at-runsc
 	good at-crun
 	wait $pid

@@ -46,9 +46,12 @@ def half():
     for i in range(200):
         s = socket.socket()
         s.settimeout(5)
-        s.connect((SINK, 443))
-        s.send(b"\x16")
         socks.append(s)
+        try:
+            s.connect((SINK, 443))
+            s.send(b"\x16")
+        except OSError:
+            pass  # one too many: it may be ended before it says a byte
         if i % 40 == 39:
             time.sleep(0.25)
     print(json.dumps({"held": True}), flush=True)
