@@ -2,34 +2,24 @@
 /*
  * mounts.c - the mounts at /workspace and /home/node of a sandbox
  *
- * mount.sock takes one request a connection: a JSON message of at most 4 KiB
- * with one descriptor of a detached mount; the answer is JSON. The socket is
- * the user's (mode 0600), so a peer is trusted with its own directories; the
- * limits protect against a faulty client. The place of the mount on the user's
- * machine is never used: only the descriptor counts.
+ * The place of a directory on the user's machine is never used: only the
+ * descriptor that was sent for it counts.
  */
 #include "control/acd/storage/mounts.h"
 
 #include <fcntl.h>
-#include <jansson.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include "control/acd/storage/blocked.h"
 #include "control/acd/storage/idmap.h"
+#include "control/acd/storage/mount_sock.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
 #include "lib/log.h"
-#include "lib/sock.h"
 #include "lib/str.h"
-
-#define MESSAGE_MAX 4096u
-#define PEERS_MAX 16u /* connections without a message yet */
-#define PEER_LIMIT_MS 10000u /* for the message */
 
 /* A directory that was sent and waits for its run, or is in use by one. */
 struct external {
@@ -41,23 +31,13 @@ struct external {
 	bool ro;
 };
 
-struct peer {
-	struct loop_io *io;
-	struct loop_timer *limit;
-	int fd;
-};
-
 static struct {
-	struct loop *loop;
-	struct loop_io *listener;
-	int listen_fd;
 	char state[256], run[256];
 	char covers[256 + 8]; /* files that cover blocked paths */
 	struct external *externals;
-	unsigned n_externals, n_peers;
+	unsigned n_externals;
 	char idmap_problem[192];
-	unsigned limit_ms;
-} mounts = { .listen_fd = -1, .limit_ms = PEER_LIMIT_MS };
+} mounts;
 
 static struct external *external_find(const char *name, const char *to)
 {
@@ -109,139 +89,6 @@ static int external_add(const char *name, const char *to, int fd, bool ro,
 	return 0;
 }
 
-/* Checks one message and the descriptor in *@fd, which it takes on success. */
-static int message_take(const char *text, size_t len, int *fd, struct err *err)
-{
-	json_t *msg = NULL;
-	const char *name, *to = "";
-	struct stat st;
-	int ro = 0, rc;
-
-	if (len > MESSAGE_MAX)
-		return err_set(err, -EMSGSIZE, "message over %u bytes",
-			       MESSAGE_MAX);
-	if (*fd < 0)
-		return err_set(err, -EINVAL, "the message has no descriptor");
-	if (fstat(*fd, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, -ENOTDIR, "it is not a directory");
-	msg = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
-	if (json_unpack(msg, "{s:s, s?b, s?s !}", "instance", &name, "readonly",
-			&ro, "to", &to) < 0 ||
-	    (*to && !name_is_mount(to)))
-		rc = err_set(err, -EINVAL,
-			     "want {\"instance\": name, \"readonly\": bool, "
-			     "\"to\": \"" AC_MNT "/…\"}");
-	else
-		rc = name_check_instance(name, err);
-	if (rc == 0)
-		rc = external_add(name, to, fd_take(fd), ro, err);
-	json_decref(msg);
-	return rc;
-}
-
-static json_t *answer_json(const struct err *err)
-{
-	if (!err->code)
-		return json_pack("{s:b}", "ok", 1);
-	return json_pack("{s:{s:s, s:s}}", "error", "code",
-			 err->code == -ENOSPC ? "unavailable" : "invalid",
-			 "message", err->msg);
-}
-
-static void peer_free(struct peer *p)
-{
-	loop_del(p->io);
-	loop_timer_free(p->limit);
-	close(p->fd);
-	free(p);
-	mounts.n_peers--;
-}
-
-static void on_late(void *arg)
-{
-	peer_free(arg);
-}
-
-static void on_message(void *arg, uint32_t events)
-{
-	struct peer *p = arg;
-	char text[MESSAGE_MAX + 1];
-	struct err err = { 0 };
-	SCOPED_FD fd = -1;
-	ssize_t len = sock_recv_fd(p->fd, &fd, text, sizeof(text));
-
-	(void)events;
-	if (len == -EAGAIN)
-		return;
-	if (len > 0) {
-		SCOPED_STR answer = NULL;
-		json_t *json;
-
-		message_take(text, (size_t)len, &fd, &err);
-		json = answer_json(&err);
-		answer = json ? json_dumps(json, JSON_COMPACT) : NULL;
-		json_decref(json);
-		if (answer)
-			send(p->fd, answer, strlen(answer), MSG_NOSIGNAL);
-	}
-	peer_free(p);
-}
-
-static void on_connect(void *arg, uint32_t events)
-{
-	SCOPED_FD fd = accept4(mounts.listen_fd, NULL, NULL,
-			       SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct peer *p;
-
-	(void)arg;
-	(void)events;
-	if (fd < 0 || mounts.n_peers >= PEERS_MAX)
-		return;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return;
-	p->io = loop_add(mounts.loop, fd, EPOLLIN, on_message, p);
-	p->limit = loop_timer_new(mounts.loop, on_late, p);
-	if (!p->io || !p->limit) {
-		loop_del(p->io);
-		loop_timer_free(p->limit);
-		free(p);
-		return;
-	}
-	loop_timer_set(p->limit, mounts.limit_ms);
-	p->fd = fd_take(&fd);
-	mounts.n_peers++;
-}
-
-void mounts_set_limit(unsigned ms)
-{
-	mounts.limit_ms = ms;
-}
-
-static int listen_at(const char *path, uid_t uid, gid_t gid)
-{
-	SCOPED_FD fd = socket(AF_UNIX,
-			      SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-
-	if (fd < 0)
-		return -errno;
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	memcpy(addr.sun_path, path, strlen(path));
-	unlink(path);
-	/* Without listen() no peer can connect before the mode is set. */
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 ||
-	    chmod(path, 0600) < 0 || lchown(path, uid, gid) < 0 ||
-	    listen(fd, (int)PEERS_MAX) < 0)
-		return -errno;
-	mounts.listener = loop_add(mounts.loop, fd, EPOLLIN, on_connect, NULL);
-	if (!mounts.listener)
-		return -errno;
-	mounts.listen_fd = fd_take(&fd);
-	return 0;
-}
-
 static void unmount(const char *path)
 {
 	while (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
@@ -286,7 +133,6 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 {
 	int rc;
 
-	mounts.loop = loop;
 	snprintf(mounts.state, sizeof(mounts.state), "%s", state);
 	snprintf(mounts.run, sizeof(mounts.run), "%s", run);
 	/* No instance's name begins with a dot. */
@@ -299,11 +145,9 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 	idmap_probe(uid, gid);
 	if (mounts.idmap_problem[0])
 		log_warn("%s", mounts.idmap_problem);
-	rc = sock_path ? listen_at(sock_path, uid, gid) : 0;
-	if (rc < 0)
-		return err_set(err, rc, "listen at %s: %s", sock_path,
-			       err_text(rc));
-	return 0;
+	return sock_path ? mount_sock_open(loop, sock_path, uid, gid,
+					   external_add, err) :
+			   0;
 }
 
 void mounts_done(void)
@@ -312,9 +156,7 @@ void mounts_done(void)
 		run_each(mounts_release);
 	while (mounts.externals)
 		external_drop(mounts.externals);
-	loop_del(mounts.listener);
-	mounts.listener = NULL;
-	fd_closep(&mounts.listen_fd);
+	mount_sock_close();
 	mounts.run[0] = '\0';
 	idmap_done();
 }

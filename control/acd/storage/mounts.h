@@ -75,8 +75,6 @@ struct mounts_paths {
 int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 		uint32_t gid, const char *state, const char *run,
 		struct err *err);
-/* Sets how many ms a peer has for its message; 10 s by default. */
-void mounts_set_limit(unsigned ms);
 void mounts_done(void); /* unmounts all; harmless when not initialised */
 
 /* Makes all mounts. <state>/<name>/{workspace,home} must exist, except the

@@ -4,6 +4,7 @@
  *
  * Runs in a mount namespace of its own: nothing of it is seen outside.
  */
+#include "control/acd/storage/mount_sock.h"
 #include "control/acd/storage/mounts.h"
 
 #include <fcntl.h>
@@ -332,14 +333,14 @@ static void test_silent(void)
 	char byte;
 
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", sock);
-	mounts_set_limit(20);
+	mount_sock_limit(20);
 	is_int(connect(s, (struct sockaddr *)&addr, sizeof(addr)), 0,
 	       "a peer that sends nothing");
 	loop_timer_set(t, 200);
 	loop_run(loop);
 	loop_timer_free(t);
 	is_int(recv(s, &byte, 1, MSG_DONTWAIT), 0, "is sent away");
-	mounts_set_limit(10000);
+	mount_sock_limit(10000);
 }
 
 static void test_external(void)
