@@ -56,6 +56,8 @@ struct change {
 	bool below, opaque;
 };
 
+/* Returns true for a path of the form above. */
+bool changes_path_is_good(struct slice path);
 /* Appends the headers of @c; a file's content is to follow, of @c->size bytes,
  * and then changes_pad(). Returns 0, -EINVAL for a path or a target that is too
  * long or not of the form above, or -ENOMEM. */
