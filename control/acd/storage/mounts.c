@@ -14,6 +14,7 @@
 
 #include "control/acd/storage/blocked.h"
 #include "control/acd/storage/idmap.h"
+#include "control/acd/storage/layer.h"
 #include "control/acd/storage/mount_sock.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
@@ -230,6 +231,9 @@ void mounts_release(const char *name)
 	release_all(name, "mounts");
 	release_all(name, "mnt");
 	release_one(name, "workspace");
+	/* After the overlay of both. */
+	release_one(name, "below");
+	release_one(name, "layer");
 	release_one(name, "home");
 	release_one(name, "disk");
 	snprintf(path, sizeof(path), "%s/%s", mounts.run, name);
@@ -270,13 +274,19 @@ static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 	return 0;
 }
 
+/* Returns where the instance's own directory @leaf is; the caller frees it. */
+static char *own_path(const struct mounts_spec *spec, const char *leaf)
+{
+	return spec->disk ?
+		       str_printf("%s/%s/disk/%s", mounts.run, spec->name,
+				  leaf) :
+		       str_printf("%s/%s/%s", mounts.state, spec->name, leaf);
+}
+
 static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 		     char *out, struct err *err)
 {
-	SCOPED_STR path = spec->disk ? str_printf("%s/%s/disk/%s", mounts.run,
-						  spec->name, leaf) :
-				       str_printf("%s/%s/%s", mounts.state,
-						  spec->name, leaf);
+	SCOPED_STR path = own_path(spec, leaf);
 	SCOPED_FD fd = -1;
 
 	if (!path)
@@ -285,6 +295,31 @@ static int mount_own(const struct mounts_spec *spec, const char *leaf, bool ro,
 	if (fd < 0)
 		return err_set(err, fd, "open %s: %s", path, err_text(fd));
 	return mount_at(fd, spec, leaf, ro, out, err);
+}
+
+/* Mounts the overlay of the directory @fd and the instance's layer, which needs a
+ * mount of its own for each: the mapping of owners is one of mounts. */
+static int mount_copy(const struct mounts_spec *spec, int fd,
+		      const struct stat *st, char *out, struct err *err)
+{
+	char below[PATH_MAX], layer[PATH_MAX];
+	SCOPED_STR own = NULL;
+	int rc = mount_at(fd, spec, "below", true, below, err);
+
+	if (rc == 0)
+		rc = mount_own(spec, "layer", false, layer, err);
+	if (rc < 0)
+		return rc;
+	snprintf(out, PATH_MAX, "%s/%s/workspace", mounts.run, spec->name);
+	own = own_path(spec, "layer");
+	rc = own ? layer_make(own, st) : -ENOMEM;
+	if (rc == 0)
+		rc = file_mkdir_p(out, 0700);
+	if (rc < 0)
+		return err_set(err, rc, "make the layer of %s: %s", spec->name,
+			       err_text(rc));
+	unmount(out);
+	return layer_mount(below, layer, out, err);
 }
 
 static int mount_external(const struct mounts_spec *spec,
@@ -301,8 +336,10 @@ static int mount_external(const struct mounts_spec *spec,
 		return err_sys(err, "the workspace directory");
 	ret->workspace_dev = st.st_dev;
 	ret->workspace_ino = st.st_ino;
-	rc = mount_at(x->fd, spec, "workspace", spec->workspace_ro || x->ro,
-		      ret->workspace, err);
+	rc = spec->copy ?
+		     mount_copy(spec, x->fd, &st, ret->workspace, err) :
+		     mount_at(x->fd, spec, "workspace",
+			      spec->workspace_ro || x->ro, ret->workspace, err);
 	if (rc == 0)
 		fd_closep(&x->fd); /* the mount keeps it alive */
 	return rc;

@@ -13,6 +13,9 @@
  * machine. It serves one run and is dropped by mounts_release(); the client
  * sends it again for the next run.
  *
+ * In the mode `copy` that directory is mounted read-only at below, the layer of
+ * the instance at layer, and an overlay of both at workspace.
+ *
  * Further directories of the user's (`mounts` of a blueprint) come and go the
  * same way. Each is mounted at AC_MOUNTS/<instance>/mounts/NAME for AC_MNT/NAME;
  * beside it, mnt/NAME is the empty directory over which a sandbox mounts it.
@@ -52,6 +55,7 @@ struct mounts_spec {
 	uint32_t host_uid, host_gid; /* owner of the files outside */
 	bool external; /* the workspace is the descriptor sent for @name */
 	bool workspace_ro;
+	bool copy; /* external, and below the instance's layer (layer.h) */
 	bool disk; /* its own directories are in the disk.img that is mounted
 		    * at mounts_disk_path() */
 	struct mounts_extra *extras;
@@ -78,7 +82,7 @@ int mounts_init(struct loop *loop, const char *sock_path, uint32_t uid,
 void mounts_done(void); /* unmounts all; harmless when not initialised */
 
 /* Makes all mounts. <state>/<name>/{workspace,home} must exist, except the
- * workspace if it is external. Mounts of the same name are replaced. Returns 0;
+ * workspace if it is external; and layer for a copy. Mounts of the same name are replaced. Returns 0;
  * -ENOENT if no descriptor was sent for one of the user's; -ELOOP if a link is in
  * the way of a blocked path; another negative errno. A failure releases all. */
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,

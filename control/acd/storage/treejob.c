@@ -30,6 +30,7 @@ struct treejob {
 /* In the child. */
 #define REPORT_FD 3
 #define WORD_FD 4
+#define OUT_FD TREEJOB_OUT_FD
 
 static bool is_child, canceled;
 
@@ -44,19 +45,22 @@ bool treejob_is_canceled(void)
 }
 
 static void treejob_child(treejob_work work, const void *what, int report_fd,
-			  int word)
+			  int word, int out)
 {
 	struct err report = { 0 };
+	bool has_out = out >= 0;
 
-	/* acd's connections must not live as long as this child. Move both
+	/* acd's connections must not live as long as this child. Move the
 	 * descriptors out of each other's way, CLOEXEC: a program of the work
 	 * that hangs would keep the report open. */
-	report_fd = fcntl(report_fd, F_DUPFD, WORD_FD + 1);
-	word = fcntl(word, F_DUPFD, WORD_FD + 1);
+	report_fd = fcntl(report_fd, F_DUPFD, OUT_FD + 1);
+	word = fcntl(word, F_DUPFD, OUT_FD + 1);
+	out = has_out ? fcntl(out, F_DUPFD, OUT_FD + 1) : -1;
 	if (dup3(report_fd, REPORT_FD, O_CLOEXEC) < 0 ||
-	    dup3(word, WORD_FD, O_CLOEXEC) < 0)
+	    dup3(word, WORD_FD, O_CLOEXEC) < 0 ||
+	    (has_out && dup3(out, OUT_FD, O_CLOEXEC) < 0))
 		_exit(1);
-	close_range(WORD_FD + 1, ~0U, 0);
+	close_range(has_out ? OUT_FD + 1 : WORD_FD + 1, ~0U, 0);
 	is_child = true;
 	if (work(what, &report) < 0 && report.code == 0)
 		err_set(&report, -EIO, "failed without a reason");
@@ -110,6 +114,13 @@ static struct treejob *job_new(struct loop *loop, treejob_fn fn, void *arg,
 int treejob_run(struct loop *loop, treejob_work work, const void *what,
 		treejob_fn fn, void *arg, struct treejob **ret, struct err *err)
 {
+	return treejob_run_to(loop, work, what, -1, fn, arg, ret, err);
+}
+
+int treejob_run_to(struct loop *loop, treejob_work work, const void *what,
+		   int out, treejob_fn fn, void *arg, struct treejob **ret,
+		   struct err *err)
+{
 	SCOPED_FD report = -1;
 	SCOPED_FD word = -1;
 	struct treejob *j = job_new(loop, fn, arg, &report, &word);
@@ -117,7 +128,7 @@ int treejob_run(struct loop *loop, treejob_work work, const void *what,
 	pid_t pid = j ? fork() : -1;
 
 	if (pid == 0)
-		treejob_child(work, what, report, word);
+		treejob_child(work, what, report, word, out);
 	if (pid < 0) {
 		rc = err_sys(err, "cannot start a process to work on files");
 		treejob_forget(j);

@@ -24,6 +24,12 @@ typedef int (*treejob_work)(const void *what, struct err *err);
 int treejob_run(struct loop *loop, treejob_work work, const void *what,
 		treejob_fn fn, void *arg, struct treejob **ret,
 		struct err *err);
+#define TREEJOB_OUT_FD 5
+/* The same for a @work that writes to TREEJOB_OUT_FD, which is @out (borrowed) in
+ * the child; -1: there is none. */
+int treejob_run_to(struct loop *loop, treejob_work work, const void *what,
+		   int out, treejob_fn fn, void *arg, struct treejob **ret,
+		   struct err *err);
 /* Removes @paths (NULL-terminated, borrowed for the call; missing ones are
  * fine) and all below them in a child, by treejob_run(). Calls @fn when all are
  * gone or one could not be removed. Returns like treejob_run(). */
