@@ -8,6 +8,7 @@
 
 #include "control/cli/cmd/agents.h"
 #include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/discard.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/up_down.h"
 #include "control/cli/cmd/instance.h"
@@ -47,8 +48,11 @@ static const char names_help[] =
 	"in it. A name of\n"
 	"one character gets a _ appended. DIR is a path (., .., /…, "
 	"./…, ../…, ~/…):\n"
-	"your directory to show at /workspace. With a blueprint and "
-	"no name, the\n"
+	"your directory, shown at /workspace: as a copy, whose "
+	"changes stay with the\n"
+	"instance until `ac apply`; DIR:live is the directory itself, "
+	"DIR:ro read-only.\n"
+	"With a blueprint and no name, the\n"
 	"instance is the blueprint's one for that directory: "
 	"<blueprint>-<its last\n"
 	"part>, with -2 or more if that is another's. DIR alone is "
@@ -319,6 +323,19 @@ const struct command commands[] = {
 	  .rules = { ARG_SET(O(FORCE), O(YES), O_TALK), 1, MANY, false },
 	  .complete = { WORDS_INSTANCE, WORDS_INSTANCE },
 	  .run = cmd_clean },
+	{ .name = "discard",
+	  .group = "Cleaning up",
+	  .words = "NAME...",
+	  .summary = "Drop what an instance has changed in its copy of your "
+		     "directory",
+	  .more = "It asks first, and wants --yes without a terminal. An "
+		  "instance that runs is\n"
+		  "refused: stop it first. Your directory stays as it is; what "
+		  "`ac apply` brought\n"
+		  "there stays too.",
+	  .rules = { ARG_SET(O(YES), O_TALK), 1, MANY, false },
+	  .complete = { WORDS_INSTANCE, WORDS_INSTANCE },
+	  .run = cmd_discard },
 	{ .name = "destroy",
 	  .alias = "rm",
 	  .group = "Cleaning up",

@@ -203,15 +203,16 @@ static json_t *stored_array(const char *text)
 
 static json_t *paths_json(const struct instance_record *r)
 {
-	static const char *const sub[3] = { "workspace", "home", "log" };
-	char path[3][AC_NAME_MAX + 32];
+	static const char *const sub[4] = { "workspace", "layer", "home",
+					    "log" };
+	char path[4][AC_NAME_MAX + 32];
 	size_t i;
 
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		snprintf(path[i], sizeof(path[i]), "instances/%.63s/%s",
 			 r->name, sub[i]);
-	return json_pack("{s:s, s:s, s:s}", sub[0], path[0], sub[1], path[1],
-			 sub[2], path[2]);
+	return json_pack("{s:s, s:s, s:s, s:s}", sub[0], path[0], sub[1],
+			 path[1], sub[2], path[2], sub[3], path[3]);
 }
 
 /* Times, exit code and reason. */
@@ -233,12 +234,20 @@ static json_t *life_json(const struct instance_record *r)
 			 jsonx_text(r->address), "runs", (json_int_t)r->runs);
 }
 
+const char *instance_record_mode(const struct instance_record *r)
+{
+	if (!r->workspace)
+		return "";
+	return r->workspace_copy ? "copy" : r->workspace_ro ? "ro" : "live";
+}
+
 /* The options that its user gave. */
 static json_t *options_json(const struct instance_record *r)
 {
 	return json_pack(
 		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-		"s:o, s:o, s:b, s:I, s:I, s:b, s:b, s:b, s:o, s:o, s:o}",
+		"s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, "
+		"s:o, s:o}",
 		"isolation", jsonx_text(r->isolation), "runtime",
 		jsonx_text(r->runtime), "disk", (json_int_t)r->disk, "output",
 		(json_int_t)r->output, "ttl_ms", (json_int_t)r->ttl_ms,
@@ -246,9 +255,11 @@ static json_t *options_json(const struct instance_record *r)
 		(json_int_t)r->cpu_milli, "memory", (json_int_t)r->memory,
 		"pids", (json_int_t)r->pids, "timeout_ms",
 		(json_int_t)r->timeout_ms, "gpus", jsonx_text(r->gpus),
-		"workspace", jsonx_text(r->workspace), "workspace_ro",
-		(int)r->workspace_ro, "workspace_dev",
-		(json_int_t)r->workspace_dev, "workspace_ino",
+		"workspace", jsonx_text(r->workspace), "workspace_mode",
+		instance_record_mode(r), "layer_since_ns",
+		(json_int_t)r->layer_since_ns, "layer_dev",
+		(json_int_t)r->layer_dev, "layer_ino", (json_int_t)r->layer_ino,
+		"workspace_dev", (json_int_t)r->workspace_dev, "workspace_ino",
 		(json_int_t)r->workspace_ino, "auto_remove",
 		(int)r->auto_remove, "detached", (int)r->detached, "tty",
 		(int)r->tty, "workdir", jsonx_text(r->workdir), "env",

@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* Version of the schema that has these fields: migrations in store_open.c. */
-#define INSTANCE_SCHEMA 8
+#define INSTANCE_SCHEMA 9
 /* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
@@ -38,7 +38,11 @@ struct instance_record {
 	uint64_t ttl_ms, idle_ms; /* 0: never */
 	char *gpus;
 	char *workspace; /* path on the user's machine; NULL: private */
-	bool workspace_ro;
+	/* How a sandbox is shown it; neither: live. */
+	bool workspace_ro, workspace_copy;
+	/* Its layer (acd's storage/layer.h): when it was begun, in ns since the
+	 * epoch, 0: there is none; and over which directory, signed as below. */
+	int64_t layer_since_ns, layer_dev, layer_ino;
 	/* The directory that was last mounted there writable, whatever its name
 	 * is now; 0: none. From stat(), but signed. */
 	int64_t workspace_dev, workspace_ino;
@@ -109,7 +113,11 @@ int instance_record_copy(struct instance_record *dst,
 	X(I64, workspace_dev)    \
 	X(I64, workspace_ino)    \
 	X(STR, project_json)     \
-	X(STR, mounts_json)
+	X(STR, mounts_json)      \
+	X(BOOL, workspace_copy)  \
+	X(I64, layer_since_ns)   \
+	X(I64, layer_dev)        \
+	X(I64, layer_ino)
 
 /* Binds the fields in their order, the name first, to parameters from 1 on.
  * Returns a result code of SQLite. @r must outlive the statement's use. */
@@ -121,6 +129,8 @@ int instance_record_bind(struct sqlite3_stmt *st,
 int instance_record_read(struct sqlite3_stmt *st, struct instance_record *ret,
 			 struct err *err);
 
+/* Returns "copy", "live" or "ro", or "" without a directory of the user's. */
+const char *instance_record_mode(const struct instance_record *r);
 /* Returns a new reference to the members that the API shows as they are stored,
  * or NULL without memory. */
 json_t *instance_record_json(const struct instance_record *r);

@@ -125,6 +125,8 @@ void api_instance_exec(void *ctx, struct http_req *req);
 void api_instance_attach(void *ctx, struct http_req *req);
 void api_instance_stop(void *ctx, struct http_req *req);
 void api_instance_clean(void *ctx, struct http_req *req);
+void api_instance_discard(void *ctx, struct http_req *req);
+void api_instance_changes(void *ctx, struct http_req *req);
 void api_instance_logs(void *ctx, struct http_req *req);
 void api_instance_stats(void *ctx, struct http_req *req);
 void api_instance_stats_all(void *ctx, struct http_req *req);

@@ -26,9 +26,10 @@
 
 #define SURVEY_LIMIT_MS 60000u
 
-enum tree { TREE_WORKSPACE, TREE_HOME, TREE_LOG, TREES };
+enum tree { TREE_WORKSPACE, TREE_LAYER, TREE_HOME, TREE_LOG, TREES };
 
-static const char *const tree_names[TREES] = { "workspace", "home", "log" };
+static const char *const tree_names[TREES] = { "workspace", "layer", "home",
+					       "log" };
 
 struct row {
 	uint64_t bytes[TREES]; /* UINT64_MAX: unknown */
@@ -83,9 +84,11 @@ static json_t *df_json(const struct df *df)
 
 		json_array_append_new(
 			list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o}", "name",
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name",
 				  df->names.v[i], "workspace_bytes",
 				  bytes_json(r->bytes[TREE_WORKSPACE]),
+				  "layer_bytes",
+				  bytes_json(r->bytes[TREE_LAYER]),
 				  "home_bytes", bytes_json(r->bytes[TREE_HOME]),
 				  "log_bytes", bytes_json(r->bytes[TREE_LOG]),
 				  "disk", disk_use_json(&r->disk)));

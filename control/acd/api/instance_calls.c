@@ -168,6 +168,26 @@ void api_instance_clean(void *ctx, struct http_req *req)
 		end_call_check(c, instance_clean(in, force, end_call_done, c));
 }
 
+void api_instance_discard(void *ctx, struct http_req *req)
+{
+	struct instance *in = api_instance_of(ctx, req);
+	struct end_call *c = in ? end_call_new(ctx, req, in) : NULL;
+	struct err err = { 0 };
+	int rc = c ? instance_discard(in, end_call_done, c) : 0;
+
+	if (rc != -EBUSY) {
+		if (c)
+			end_call_check(c, rc);
+		return;
+	}
+	err_set(&err, rc,
+		"'%s' is running, or its files are being removed: stop it "
+		"first (`ac stop-instance %s`)",
+		c->name, c->name);
+	http_reply_error(req, &err, "busy");
+	free(c);
+}
+
 void api_instance_delete(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);

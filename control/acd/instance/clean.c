@@ -14,27 +14,38 @@
 
 /* ---- clean and destroy ---- */
 
+/* The next run begins a new one. */
+static void layer_gone(struct instance *in)
+{
+	in->rec.layer_since_ns = in->rec.layer_dev = in->rec.layer_ino = 0;
+}
+
 static void tree_removed(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 	enum instance_clean clean = in->clean;
 	struct err failed = { 0 };
+	bool discarded = in->discard;
 
 	in->tree = NULL;
 	in->phase = PHASE_IDLE;
 	in->clean = CLEAN_NOT;
+	in->discard = false;
+	if (discarded && !err)
+		layer_gone(in);
 	if (err) {
 		failed = *err;
 		err_wrap(&failed, "'%s'", in->rec.name);
-	} else if (clean == CLEAN_EXPIRED) {
-		instance_set_state(in, INSTANCE_EXPIRED);
-		instance_save(in, &failed);
 	} else if (clean == CLEAN_ALL) {
 		if (store_delete(in->is->store, in->rec.name, &failed) == 0) {
 			mounts_release(in->rec.name);
 			instance_forget(in);
 			return;
 		}
+	} else if (clean == CLEAN_EXPIRED || discarded) {
+		if (clean == CLEAN_EXPIRED)
+			instance_set_state(in, INSTANCE_EXPIRED);
+		instance_save(in, &failed);
 	}
 	if (failed.code < 0)
 		log_error("%s", failed.msg);
@@ -45,9 +56,9 @@ static int tree_begin(struct instance *in, struct err *err)
 {
 	int rc;
 
-	instance_log_drop(in, true);
-	rc = instance_disk_remove(in, in->clean == CLEAN_ALL, tree_removed,
-				  err);
+	if (in->clean != CLEAN_NOT)
+		instance_log_drop(in, true);
+	rc = instance_disk_remove(in, tree_removed, err);
 	if (rc == 0)
 		in->phase = PHASE_FILES;
 	return rc;
@@ -59,13 +70,14 @@ void instance_clean_now(struct instance *in)
 
 	if (in->clean <= CLEAN_EXPIRED && in->rec.auto_remove)
 		in->clean = CLEAN_ALL;
-	if (in->clean == CLEAN_NOT) {
+	if (in->clean == CLEAN_NOT && !in->discard) {
 		instance_wake(in, NULL);
 		return;
 	}
 	if (tree_begin(in, &err) < 0) {
 		log_error("%s: %s", in->rec.name, err.msg);
 		in->clean = CLEAN_NOT;
+		in->discard = false;
 		instance_wake(in, &err);
 	}
 }

@@ -220,13 +220,12 @@ int instance_disk_check(struct instance *in, struct err *err)
 		return err_set(err, why.code, "%s", why.msg);
 	}
 	if (instance_disk_wanted(in) == 0 || !in->rec.workspace ||
-	    in->rec.workspace_ro)
+	    in->rec.workspace_ro || in->rec.workspace_copy)
 		return 0;
 	advice = no_limit_advice(in);
 	err_set(&why, -ENOTSUP,
 		"a disk limit cannot be kept for %s, a directory of yours: let "
-		"it be read-only (--workspace %s:ro), or leave out --workspace "
-		"and copy files with 'ac cp'%s",
+		"the agent work in a copy of it (--workspace %s:copy)%s",
 		in->rec.workspace, in->rec.workspace, advice ? advice : "");
 	refused(in, &why, &why);
 	return err_set(err, why.code, "%s", why.msg);
@@ -287,10 +286,11 @@ bool instance_disk_is_file(const struct instance *in)
 	return dir && disk_has_image(dir);
 }
 
-int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
-			 struct err *err)
+int instance_disk_remove(struct instance *in, treejob_fn fn, struct err *err)
 {
-	struct disk_removal d = { .all = all };
+	struct disk_removal d = { .all = in->clean == CLEAN_ALL,
+				  .home = in->clean != CLEAN_NOT,
+				  .layer = in->discard };
 	struct place p;
 	int rc;
 

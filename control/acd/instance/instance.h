@@ -21,6 +21,7 @@
 #include "control/acd/guest/session.h"
 #include "control/acd/instance/run_options.h"
 #include "control/acd/storage/store.h"
+#include "control/acd/storage/treejob.h"
 #include "control/shared/screen.h"
 #include "control/runtime.h"
 
@@ -229,6 +230,14 @@ int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
  * -EBUSY if it is starting or up, unless @force, which kills it; or if its
  * files are being removed. */
 int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg);
+/* Removes its layer: what it has written in a copy of the user's directory.
+ * Succeeds if there is none. Fails with -EBUSY while it runs. */
+int instance_discard(struct instance *in, instance_fn fn, void *arg);
+/* Starts a child that writes the changes of its layer to the pipe @out
+ * (layer.h), which it has a copy of; *@ret is the child. Returns 0, and calls @fn
+ * when it has ended; or a negative errno with @err, and there is no callback. */
+int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
+			struct treejob **ret, struct err *err);
 /* Cleans it, and removes the instance's own workspace and its record; a
  * workspace given by --workspace is never deleted. Fails as instance_clean().
  * @in is freed before @fn is called with success. */

@@ -123,6 +123,7 @@ struct instance {
 	struct run_asked next; /* waits for that to stop; fn NULL: none */
 	enum instance_state final; /* its state after stopping */
 	enum instance_clean clean; /* to be done when nothing runs */
+	bool discard; /* so is the removal of its layer */
 	struct err why; /* of a failed start or a lost link */
 	struct link_exit exit; /* of the main process */
 	struct instance_waiters waiters; /* for the end of run and cleaning */
@@ -290,9 +291,8 @@ void instance_disk_cancel(struct instance *in, enum run_cause cause,
 			  uint64_t grace_ms);
 /* Returns true if its own files are in its disk.img. */
 bool instance_disk_is_file(const struct instance *in);
-/* Starts in->tree, which removes home and log, or @all. */
-int instance_disk_remove(struct instance *in, bool all, treejob_fn fn,
-			 struct err *err);
+/* Starts in->tree, which removes what in->clean and in->discard say. */
+int instance_disk_remove(struct instance *in, treejob_fn fn, struct err *err);
 /* Tells the run's watchers what its disk limit does not count. */
 void instance_disk_notice(struct instance *in);
 /* Returns what disk_use_json() does. */

@@ -5,6 +5,7 @@
 #include "control/acd/instance/instance_impl.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "control/acd/instance/project_use.h"
 #include "control/acd/storage/mounts.h"
@@ -73,12 +74,14 @@ int instance_place_begin(struct instance *in, struct err *err)
 
 static int dirs_make(const struct instance *in, struct err *err)
 {
-	static const char *const sub[] = { "home", "log", "workspace" };
-	size_t i, n = ARRAY_SIZE(sub) - (in->rec.workspace ? 1 : 0);
-	int rc = 0;
+	int rc = dir_make(in, "home", err);
 
-	for (i = 0; i < n && rc == 0; i++)
-		rc = dir_make(in, sub[i], err);
+	if (rc == 0)
+		rc = dir_make(in, "log", err);
+	if (rc == 0 && !in->rec.workspace)
+		rc = dir_make(in, "workspace", err);
+	if (rc == 0 && in->rec.workspace && in->rec.workspace_copy)
+		rc = dir_make(in, "layer", err);
 	return rc;
 }
 
@@ -157,6 +160,39 @@ static int mounts_record(struct instance *in, const struct mounts_extra *v,
 	return 0;
 }
 
+static int64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* A layer means nothing over another directory: its deletions and its moved
+ * directories are those of the one that it was begun over. @now: the time, before
+ * the directory was mounted. */
+static int layer_record(struct instance *in, const struct mounts_paths *p,
+			int64_t now, struct err *err)
+{
+	struct instance_record *r = &in->rec;
+
+	if (r->layer_since_ns == 0) {
+		r->layer_since_ns = now;
+		r->layer_dev = (int64_t)p->workspace_dev;
+		r->layer_ino = (int64_t)p->workspace_ino;
+		return 0;
+	}
+	if (r->layer_dev == (int64_t)p->workspace_dev &&
+	    r->layer_ino == (int64_t)p->workspace_ino)
+		return 0;
+	return err_set(
+		err, -EEXIST,
+		"what '%s' has changed belongs to another directory than "
+		"%s (or to one that was there before): `ac diff %s` "
+		"shows it, `ac discard %s` drops it",
+		r->name, r->workspace, r->name, r->name);
+}
+
 static int mounts_make(struct instance *in, struct err *err)
 {
 	struct mounts_extra extras[BLUEPRINT_MOUNTS_MAX] = { 0 };
@@ -166,12 +202,14 @@ static int mounts_make(struct instance *in, struct err *err)
 		.host_gid = in->rec.host_gid,
 		.external = in->rec.workspace,
 		.workspace_ro = in->rec.workspace_ro,
+		.copy = in->rec.workspace_copy,
 		.disk = instance_disk_is_file(in),
 		.extras = extras,
 		.n_extras = in->bp.n_mounts,
 		.blocked = &in->bp.blocked_paths,
 	};
 	struct mounts_paths *ret = in->paths;
+	int64_t now = wall_ns();
 	int rc = dirs_make(in, err);
 
 	for (size_t i = 0; i < in->bp.n_mounts; i++) {
@@ -182,9 +220,12 @@ static int mounts_make(struct instance *in, struct err *err)
 		rc = mounts_prepare(&mounts, ret, err);
 	if (rc == 0)
 		rc = mounts_record(in, extras, err);
+	if (rc == 0 && in->rec.workspace && in->rec.workspace_copy)
+		rc = layer_record(in, ret, now, err);
 	/* A directory that was writable once keeps what was written, also if it
 	 * is read-only now. */
-	if (rc == 0 && ret->workspace_ino != 0 && !in->rec.workspace_ro) {
+	if (rc == 0 && ret->workspace_ino != 0 && !in->rec.workspace_ro &&
+	    !in->rec.workspace_copy) {
 		in->rec.workspace_dev = (int64_t)ret->workspace_dev;
 		in->rec.workspace_ino = (int64_t)ret->workspace_ino;
 	}

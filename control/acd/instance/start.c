@@ -114,8 +114,8 @@ int instance_stop(struct instance *in, uint64_t grace_ms, instance_fn fn,
 
 /* ---- clean and destroy ---- */
 
-static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
-		     instance_fn fn, void *arg)
+static int clean_ask(struct instance *in, enum instance_clean clean,
+		     bool discard, bool force, instance_fn fn, void *arg)
 {
 	const struct err canceled = {
 		.code = -ECANCELED,
@@ -132,6 +132,7 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 		return rc;
 	if (in->clean < clean)
 		in->clean = clean;
+	in->discard = in->discard || discard;
 	instance_start_next(in, &canceled);
 	/* A sandbox whose removal has failed may still write its files: it is
 	 * removed first. */
@@ -144,12 +145,17 @@ static int clean_ask(struct instance *in, enum instance_clean clean, bool force,
 
 int instance_clean(struct instance *in, bool force, instance_fn fn, void *arg)
 {
-	return clean_ask(in, CLEAN_HOME, force, fn, arg);
+	return clean_ask(in, CLEAN_HOME, false, force, fn, arg);
+}
+
+int instance_discard(struct instance *in, instance_fn fn, void *arg)
+{
+	return clean_ask(in, CLEAN_NOT, true, false, fn, arg);
 }
 
 int instance_destroy(struct instance *in, bool force, instance_fn fn, void *arg)
 {
-	return clean_ask(in, CLEAN_ALL, force, fn, arg);
+	return clean_ask(in, CLEAN_ALL, false, force, fn, arg);
 }
 
 /* ---- before acd ends ---- */

@@ -326,6 +326,7 @@ static void ended(struct instance *in)
 	in->phase = PHASE_IDLE;
 	if (failed.code < 0) {
 		in->clean = CLEAN_NOT;
+		in->discard = false;
 		instance_wake(in, &failed);
 		instance_start_next(in, &failed);
 	} else if (in->next.fn) {

@@ -36,7 +36,7 @@
 /* Paths of one instance. */
 struct place {
 	char *image, *image_new, *twin;
-	char *dir[3], *in[3]; /* outside and in disk.img; NULL-terminated */
+	char *dir[4], *in[4]; /* outside and in disk.img; NULL-terminated */
 };
 
 static void place_done(struct place *p)
@@ -55,7 +55,7 @@ static void place_done(struct place *p)
 static int place_make(const struct disk_spec *s, struct place *p,
 		      struct err *err)
 {
-	static const char *const leaves[] = { "home", "workspace" };
+	static const char *const leaves[] = { "home", "workspace", "layer" };
 
 	p->image = str_printf("%s/disk.img", s->dir);
 	p->image_new = str_printf("%s/disk.img.new", s->dir);
@@ -193,8 +193,8 @@ static int room_check(const struct place *p, const struct disk_spec *s,
 			       "workspace and home hold %llu MiB, which does "
 			       "not fit",
 			       (unsigned long long)(need >> 20) + 1);
-	/* The two directories themselves. */
-	parts += 2 * INODE_PARTS;
+	/* The directories themselves. */
+	parts += (ARRAY_SIZE(p->dir) - 1) * INODE_PARTS;
 	if (parts / INODE_PARTS > fs.f_favail)
 		return err_set(err, -EDQUOT,
 			       "workspace and home hold %llu files, and there "
@@ -491,9 +491,11 @@ int disk_means(const char *dir, char *text, size_t size)
 
 /* ---- removal ---- */
 
-/* Removes the home, also in disk.img: it holds credentials. */
-static int home_remove(const struct place *p, const struct disk_spec *s,
-		       struct err *err)
+enum leaf { LEAF_HOME, LEAF_WORKSPACE, LEAF_LAYER };
+
+/* Removes one of the trees, also in disk.img: a home holds credentials. */
+static int leaf_remove(const struct place *p, const struct disk_spec *s,
+		       enum leaf leaf, struct err *err)
 {
 	int rc = leftovers_remove(p, err);
 
@@ -502,12 +504,12 @@ static int home_remove(const struct place *p, const struct disk_spec *s,
 	if (has_image(p)) {
 		rc = disk_image_mount(p->image, s->at, err);
 		if (rc < 0)
-			return err_wrap(err, "the home is in disk.img");
-		rc = file_remove_tree(p->in[0]);
+			return err_wrap(err, "its files are in disk.img");
+		rc = file_remove_tree(p->in[leaf]);
 		unmount(s->at);
 	}
 	if (rc == 0)
-		rc = file_remove_tree(p->dir[0]);
+		rc = file_remove_tree(p->dir[leaf]);
 	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
 				err_text(rc)) :
 			0;
@@ -523,14 +525,15 @@ int disk_remove(const void *removal, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	if (!d->all) {
-		rc = home_remove(&p, &d->spec, err);
-		if (rc < 0)
-			return rc;
-	} else {
-		/* Without files and limit the project's number is free. */
+	if (!d->all && d->layer)
+		rc = leaf_remove(&p, &d->spec, LEAF_LAYER, err);
+	if (rc == 0 && !d->all && d->home)
+		rc = leaf_remove(&p, &d->spec, LEAF_HOME, err);
+	if (rc < 0 || (!d->all && !d->home))
+		return rc;
+	/* Without files and limit the project's number is free. */
+	if (d->all)
 		disk_quota_drop((const char *const *)p.dir, &ignored);
-	}
 	rc = file_remove_tree(d->all ? d->spec.dir : log);
 	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
 				err_text(rc)) :

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * disk.h - limits what the workspace and the home of an instance hold together
+ * disk.h - limits what workspace, layer and home of an instance hold together
  *
  * By the first of these that works here:
  *
  *	quota  project quota of the file system with $AC_HOME
  *	file   a file system in the instance's disk.img, mounted during a run;
- *	       the files of both directories are in it
+ *	       the files of all three directories are in it
  *
  * If neither works, a run with a limit is refused. An instance with a disk.img
  * keeps it until its limit is removed.
@@ -21,7 +21,7 @@
 #include "lib/err.h"
 
 struct disk_spec {
-	const char *dir; /* of the instance: workspace, home, disk.img */
+	const char *dir; /* of the instance: workspace, layer, home, disk.img */
 	const char *at; /* where its disk.img is mounted */
 	uint64_t bytes; /* limit; 0: none */
 	uint32_t uid, gid; /* owner of the files */
@@ -67,7 +67,9 @@ int disk_means(const char *dir, char *text, size_t size);
 
 struct disk_removal {
 	struct disk_spec spec;
-	bool all; /* the whole directory; else home and log only */
+	bool all; /* the whole directory; else: */
+	bool home; /* home and log */
+	bool layer;
 };
 
 /* Removes the files of an instance that @removal, a struct disk_removal, names,

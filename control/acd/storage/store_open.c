@@ -88,6 +88,14 @@ static const char *const migrations[] = {
 	") STRICT;",
 
 	"ALTER TABLE instance ADD COLUMN mounts_json TEXT;",
+
+	/* Instances of before stay live. */
+	"ALTER TABLE instance ADD COLUMN workspace_copy INTEGER NOT NULL"
+	" DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN layer_since_ns INTEGER NOT NULL"
+	" DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN layer_dev INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE instance ADD COLUMN layer_ino INTEGER NOT NULL DEFAULT 0;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

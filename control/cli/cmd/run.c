@@ -101,11 +101,10 @@ static json_t *options_body(const struct launch *l, const struct args *a,
 	bad |= grants_put(body, &a->credentials, &a->secrets);
 	if (ws) {
 		bad |= set_text(body, "workspace", ws->path);
-		bad |= json_object_set_new(body, "workspace_ro",
-					   json_boolean(ws->read_only));
+		if (*ws->mode)
+			bad |= set_text(body, "workspace_mode", ws->mode);
 	} else if (a->workspace) {
 		bad |= set_text(body, "workspace", "");
-		bad |= json_object_set_new(body, "workspace_ro", json_false());
 	}
 	return bad ? NULL : ptr_take(&body);
 }
@@ -207,6 +206,38 @@ static void dir_tell(const struct launch *l, const struct args *a)
 			 first, l->name);
 }
 
+/* Says in one line whether the directory is written to. */
+static void mode_tell(const struct launch *l)
+{
+	SCOPED_JSON rec = NULL;
+	struct err ignored = { 0 };
+	const char *mode, *dir;
+
+	if (l->cli->quiet || l->cli->json || !l->shows ||
+	    instance_call(l->client, "GET", l->name, "", NULL, &rec, &ignored) <
+		    0)
+		return;
+	mode = json_text(rec, "workspace_mode");
+	dir = json_text(rec, "workspace");
+	if (strcmp(mode, "live") == 0)
+		say_info(l->cli,
+			 "workspace: %s itself; what it writes is "
+			 "there at once",
+			 dir);
+	else if (strcmp(mode, "ro") == 0)
+		say_info(l->cli, "workspace: %s, read-only", dir);
+	else if (json_is_true(json_object_get(rec, "auto_remove")))
+		say_info(l->cli,
+			 "workspace: a copy of %s; its changes go when the "
+			 "run ends (--rm)",
+			 dir);
+	else
+		say_info(l->cli,
+			 "workspace: a copy of %s; `ac diff %s` shows its "
+			 "changes, `ac apply %s` brings them to you",
+			 dir, l->name, l->name);
+}
+
 /* Tells of a new instance once the run has begun: a refused run leaves none. */
 static void on_begun(const struct launch *l, void *arg)
 {
@@ -215,6 +246,7 @@ static void on_begun(const struct launch *l, void *arg)
 	if (asked->fresh)
 		dir_tell(l, asked->a);
 	git_identity_tell(l->cli, &asked->identity);
+	mode_tell(l);
 	if (asked->prompt->text && !l->detached)
 		prompt_attach(asked->prompt, asked->launch);
 }

@@ -367,8 +367,25 @@ static void take_cmd(struct args *a, struct cursor *cur, int from)
 
 /* ---- a directory ---- */
 
+size_t args_dir_mode(const char *word, const char **ret_mode)
+{
+	static const char *const modes[] = { "copy", "live", "ro" };
+	const char *colon = strrchr(word, ':');
+
+	*ret_mode = "";
+	for (size_t i = 0; colon && i < ARRAY_SIZE(modes); i++) {
+		if (strcmp(colon + 1, modes[i]) != 0)
+			continue;
+		*ret_mode = modes[i];
+		return (size_t)(colon - word);
+	}
+	return strlen(word);
+}
+
 bool args_is_path(const char *word)
 {
+	const char *mode;
+	size_t len = args_dir_mode(word, &mode);
 	const char *p = word;
 
 	if (*p == '~')
@@ -376,8 +393,7 @@ bool args_is_path(const char *word)
 	for (; *p == '.'; p++)
 		if (p - word == 2)
 			return false;
-	return *p == '/' || (p > word && (!*p || strcmp(p, ":ro") == 0 ||
-					  strcmp(p, ":rw") == 0));
+	return *p == '/' || (p > word && (size_t)(p - word) == len);
 }
 
 /* Returns @word with ~/ replaced, or NULL without memory. */
@@ -393,10 +409,11 @@ static char *dir_expand(const char *word)
 static bool is_directory(const char *word)
 {
 	SCOPED_STR path = str_printf("%s", word);
+	const char *mode;
 	struct stat st;
 
-	if (path && (str_ends(path, ":ro") || str_ends(path, ":rw")))
-		path[strlen(path) - 3] = '\0';
+	if (path)
+		path[args_dir_mode(path, &mode)] = '\0';
 	return path && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 

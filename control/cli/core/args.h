@@ -60,8 +60,13 @@ static inline bool args_has(const struct args *a, enum arg_id id)
 	return id == ARG_HELP ? a->help : a->given.has[id];
 }
 
+/* Returns the length of @word without the mode of a directory behind it (":copy",
+ * ":live", ":ro"), and sets *ret_mode to that, without the colon; "": none. Both
+ * are static. */
+size_t args_dir_mode(const char *word, const char **ret_mode);
 /* Returns true if a word can only be a path: ".", "..", or one that begins with
- * "/", "./", "../" or "~/"; each also with ":ro" or ":rw" behind it. */
+ * "/", "./", "../" or "~/"; each also with ":copy", ":live" or
+ * ":ro" behind it. */
 bool args_is_path(const char *word);
 
 /*

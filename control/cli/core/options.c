@@ -43,8 +43,10 @@ const struct arg_option arg_options[ARG_MAX] = {
 			    WORDS_NONE },
 	[ARG_WORKDIR] = { "workdir", 'w', ARG_TEXT, "DIR",
 			  "directory in the sandbox to start in", WORDS_NONE },
-	[ARG_WORKSPACE] = { "workspace", 0, ARG_TEXT, "DIR[:ro]",
-			    "your directory to show at /workspace", WORDS_DIR },
+	[ARG_WORKSPACE] = { "workspace", 0, ARG_TEXT, "DIR[:MODE]",
+			    "your directory to show at /workspace; MODE: copy "
+			    "(default), live, ro",
+			    WORDS_DIR },
 	[ARG_ISOLATION] = { "isolation", 0, ARG_TEXT, "KIND",
 			    "runsc (gVisor, the default) or crun",
 			    WORDS_ISOLATION },

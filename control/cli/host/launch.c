@@ -126,8 +126,9 @@ static int workspace_of_record(struct launch *l, struct workspace *ret,
 	if (rc == 0)
 		rc = workspace_recorded(l->cli, json_text(rec, "workspace"),
 					ret, err);
-	if (rc == 0 && json_is_true(json_object_get(rec, "workspace_ro")))
-		ret->read_only = true;
+	if (rc == 0)
+		ret->read_only =
+			strcmp(json_text(rec, "workspace_mode"), "live") != 0;
 	return rc;
 }
 
@@ -154,6 +155,7 @@ static int bring_workspace(struct launch *l, json_t *body, struct err *err)
 	SCOPED_WORKSPACE stored = WORKSPACE_NONE;
 	int rc;
 
+	l->shows = true;
 	if (l->workspace)
 		return send_workspace(l, l->workspace, body, err);
 	rc = workspace_of_record(l, &stored, err);

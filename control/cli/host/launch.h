@@ -28,6 +28,8 @@ struct launch {
 	 * after a failure. */
 	bool unproven;
 	const struct workspace *workspace; /* NULL: that of the record */
+	bool shows; /* set by launch_go(): the run is shown a directory of the
+		     * user's */
 	int (*sink)(void *arg, struct slice data); /* as in pump.h */
 	bool escape_err; /* as in pump.h */
 	void (*on_stdin)(void *arg, size_t len); /* as in pump.h */

@@ -288,9 +288,11 @@ static json_t *room_json(const struct cli *cli, const char *name)
 	if (!dir || !image)
 		return NULL;
 	in_file = access(image, F_OK) == 0;
-	return json_pack("{s:s, s:o, s:o, s:o, s:n}", "name", name,
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:n}", "name", name,
 			 "workspace_bytes",
 			 in_file ? json_null() : tree_json(dir, "workspace"),
+			 "layer_bytes",
+			 in_file ? json_null() : tree_json(dir, "layer"),
 			 "home_bytes",
 			 in_file ? json_null() : tree_json(dir, "home"),
 			 "log_bytes", tree_json(dir, "log"), "disk");

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/cli/core/args.h"
 #include "control/cli/host/outer.h"
 #include "control/shared/mount_send.h"
 #include "lib/str.h"
@@ -97,16 +98,14 @@ int workspace_parse(const struct cli *cli, const char *text,
 		    struct workspace *ret, struct err *err)
 {
 	SCOPED_STR given = str_printf("%s", text);
-	bool suffix;
 	int rc;
 
 	*ret = (struct workspace)WORKSPACE_NONE;
 	if (!given)
 		return err_nomem(err);
-	ret->read_only = str_ends(given, ":ro");
-	suffix = ret->read_only || str_ends(given, ":rw");
-	if (suffix)
-		given[strlen(given) - 3] = '\0';
+	given[args_dir_mode(given, &ret->mode)] = '\0';
+	/* A copy needs no more. */
+	ret->read_only = *ret->mode && strcmp(ret->mode, "live") != 0;
 	rc = dirwalk_open(given, DIRWALK_FOLLOW, &ret->walk);
 	if (rc == -ENOTDIR)
 		return err_set(err, rc, "workspace %s is not a directory",
@@ -222,7 +221,7 @@ static void writable_of(struct writable *w, const json_t *rec)
 	if (ino != 0)
 		writable_add(w, name,
 			     (struct dir_id){ (dev_t)dev, (ino_t)ino });
-	if (*path && !json_is_true(json_object_get(rec, "workspace_ro")) &&
+	if (strcmp(json_text(rec, "workspace_mode"), "live") == 0 &&
 	    stat(path, &st) == 0)
 		writable_add(w, name, (struct dir_id){ st.st_dev, st.st_ino });
 	writable_mounts(w, rec);

@@ -16,14 +16,15 @@ struct workspace {
 	const char *to; /* the place of a blueprint's mount, borrowed; NULL: it
 			 * is the workspace */
 	char *path; /* absolute, no links in it */
-	bool read_only;
+	const char *mode; /* "copy", "live" or "ro", static; "": not said */
+	bool read_only; /* acd gets it so */
 	uid_t uid; /* its owner */
 	gid_t gid;
 	struct dirwalk walk; /* its descriptor, and the turns to it */
 };
 
 /*
- * Opens "DIR", "DIR:ro" or "DIR:rw" as the user wrote it; only the descriptor
+ * Opens "DIR", "DIR:copy", "DIR:live" or "DIR:ro" as the user wrote it; only the descriptor
  * counts afterwards. Tells where a link led to. Returns 0; -ENOENT; -ENOTDIR;
  * -EPERM for what an agent must never see: the root directory, $AC_HOME, what
  * is in it, and what contains it. The caller calls workspace_done() in any
@@ -41,9 +42,9 @@ int workspace_mount(const struct cli *cli, const char *path, const char *to,
 void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 
 #define SCOPED_WORKSPACE ATTR_CLEANUP(workspace_done) struct workspace
-#define WORKSPACE_NONE              \
-	{                           \
-		.walk = {.fd = -1 } \
+#define WORKSPACE_NONE                          \
+	{                                       \
+		.mode = "", .walk = {.fd = -1 } \
 	}
 
 /*

@@ -118,17 +118,38 @@ static int set_limits(const json_t *body, const struct instance_record *def,
 	return rc;
 }
 
+/* Without a word about it, a directory is copied unless the instance has it
+ * already. */
+static int set_mode(json_t *body, struct instance_record *r, bool same,
+		    struct err *err)
+{
+	const json_t *given = json_object_get(body, "workspace_mode");
+	const char *mode = same ? instance_record_mode(r) : "copy";
+
+	if (given && !json_is_null(given)) {
+		mode = json_string_value(given);
+		if (!mode ||
+		    (strcmp(mode, "copy") != 0 && strcmp(mode, "live") != 0 &&
+		     strcmp(mode, "ro") != 0))
+			return jsonx_refuse(err, "workspace_mode",
+					    "must be copy, live or ro");
+	}
+	r->workspace_copy = r->workspace && strcmp(mode, "copy") == 0;
+	r->workspace_ro = r->workspace && strcmp(mode, "ro") == 0;
+	return 0;
+}
+
 /* A project's own blueprint is that of a directory. */
 static int set_workspace(json_t *body, struct instance_record *r,
 			 struct err *err)
 {
 	SCOPED_STR old = r->workspace ? strdup(r->workspace) : NULL;
 	int rc = set_path(body, "workspace", &r->workspace, err);
+	bool same = old && r->workspace && strcmp(old, r->workspace) == 0;
 
-	if (rc == 0 && r->project_json &&
-	    (!old || !r->workspace || strcmp(old, r->workspace) != 0))
+	if (rc == 0 && r->project_json && !same)
 		free(ptr_take(&r->project_json));
-	return rc;
+	return rc < 0 ? rc : set_mode(body, r, same, err);
 }
 
 static int set_gpus(const struct acd *acd, json_t *body,
@@ -330,9 +351,6 @@ int api_options_apply(const struct acd *acd, json_t *body,
 		rc = set_egress(body, r, err);
 	if (rc == 0)
 		rc = set_credentials(body, r, err);
-	if (rc == 0)
-		rc = jsonx_bool(body, "workspace_ro", r->workspace_ro,
-				&r->workspace_ro, err);
 	if (rc == 0)
 		rc = jsonx_bool(body, "auto_remove", r->auto_remove,
 				&r->auto_remove, err);

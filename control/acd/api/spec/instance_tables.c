@@ -28,6 +28,13 @@ static const struct schema either_credential = {
 	.either = credential_kinds,
 };
 
+static const struct schema mode_is = {
+	.kind = SCHEMA_WORD,
+	.words = KEYS("copy", "live", "ro"),
+	.about = "how the directory is shown: a copy, whose changes stay with "
+		 "the instance; itself, to be written; read-only. Absent or "
+		 "null: as before for the same directory, else copy",
+};
 static const struct schema_key option_keys[] = {
 	{ "cpus_milli", NUMBER(.max = BLUEPRINT_CPU_MILLI_MAX,
 			       .about = "thousandths of a CPU; 0 or null: as "
@@ -57,7 +64,7 @@ static const struct schema_key option_keys[] = {
 	{ "runtime", &runtime_is },
 	{ "workspace", TEXT(.about = "absolute directory of the user's "
 				     "machine; \"\" or null: its own again") },
-	{ "workspace_ro", &schema_bool },
+	{ "workspace_mode", &mode_is },
 	{ "auto_remove", FLAG(.about = "remove it when its run ends") },
 	{ "workdir",
 	  TEXT(.about = "absolute; \"\" or null: as the blueprint says") },
@@ -308,6 +315,35 @@ const struct http_call spec_instance_clean = {
 	.answers = ANSWERS(JSON(200, "OK", &instance_is),
 			   EMPTY("Cleaned, and removed because it was made "
 				 "with auto_remove")),
+	.fails = { 404, 409, 500 },
+};
+
+const struct http_call spec_instance_discard = {
+	.id = "instance_discard",
+	.summary = "Removes what an instance has changed in its copy of the "
+		   "user's directory",
+	.about = "Succeeds if there is nothing. busy (409): it is running.",
+	.path = &path_instance,
+	.answers = ANSWERS(JSON(200, "OK", &instance_is)),
+	.fails = { 404, 409, 500 },
+};
+
+const struct http_call spec_instance_changes = {
+	.id = "instance_changes",
+	.summary = "Returns what an instance has changed in its copy of the "
+		   "user's directory",
+	.about = "Also while it runs: each file is as it was when it was read. "
+		 "Without the blueprint's blocked paths. busy (409): too many "
+		 "are being read.",
+	.path = &path_instance,
+	.answers = ANSWERS(GIVES(
+		200,
+		"A tar in pax format. A deletion is a character device 0/0. "
+		"AC.below=1: the user's directory has it, too. AC.opaque=1: "
+		"nothing of the user's is seen below this directory. "
+		"AC.from=PATH: below it lies that directory of the user's. "
+		"AC.torn=1: the entry before was written to meanwhile.",
+		"application/x-tar", NULL)),
 	.fails = { 404, 409, 500 },
 };
 

@@ -51,6 +51,7 @@ const struct schema egress_is = {
 };
 static const struct schema_key instance_keys_paths_keys[] = {
 	{ "workspace", &schema_text },
+	{ "layer", &schema_text },
 	{ "home", &schema_text },
 	{ "log", &schema_text },
 };
@@ -111,7 +112,15 @@ static const struct schema_key instance_keys[] = {
 	{ "workspace",
 	  TEXT(.null = true,
 	       .about = "directory of the user's machine; null: its own") },
-	{ "workspace_ro", &schema_bool },
+	{ "workspace_mode",
+	  WORD(KEYS("copy", "live", "ro", ""),
+	       .about = "how that directory is shown; \"\": its own") },
+	{ "layer_since_ns",
+	  COUNT(.about = "when what it has changed in a copy begins, in ns "
+			 "since the epoch; 0: there is none") },
+	{ "layer_dev", INTEGER(.about = "as workspace_dev: the directory that "
+					"these changes belong to") },
+	{ "layer_ino", INTEGER() },
 	{ "auto_remove", &schema_bool },
 	{ "detached", &schema_bool },
 	{ "tty", &schema_bool },

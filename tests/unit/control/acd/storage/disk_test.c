@@ -225,7 +225,7 @@ static void test_cut_off(void)
 
 static void test_clean(void)
 {
-	struct disk_removal d = { .spec = spec };
+	struct disk_removal d = { .spec = spec, .home = true };
 	struct err err = { 0 };
 	struct disk_use use;
 

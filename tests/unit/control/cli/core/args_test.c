@@ -200,7 +200,7 @@ static const struct {
 	{ { "base", "." }, 0, 1, 0, "." },
 	{ { "base", ".." }, 0, 1, 0, ".." },
 	{ { "base", ".:ro" }, 0, 1, 0, ".:ro" },
-	{ { "base", "./src:rw", "-d" }, 0, 1, 0, "./src:rw" },
+	{ { "base", "./src:live", "-d" }, 0, 1, 0, "./src:live" },
 	{ { "base", "../src" }, 0, 1, 0, "../src" },
 	{ { "base", "/no/such/place" }, 0, 1, 0, "/no/such/place" },
 	{ { "base", "~/src" }, 0, 1, 0, "/h/you/src" },

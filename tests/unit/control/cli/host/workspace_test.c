@@ -57,6 +57,7 @@ static void test_home(void)
 	       "one that is not there");
 	is_int(parse(in("home/:ro"), "/nowhere", &ws, &err), 0, "read-only");
 	ok(ws.read_only, "is read-only");
+	is_str(ws.mode, "ro", "as its mode says");
 	is_str(ws.path, home, "without the suffix");
 	is_int(parse(home, in("hom"), &ws, &err), 0,
 	       "a name that only begins alike");
@@ -225,9 +226,10 @@ static int turns(const char *path, const char *workspace, bool ro,
 		 struct err *err)
 {
 	SCOPED_STR home = strdup(in("home"));
-	SCOPED_JSON list = json_pack("[{s:s}, {s:s, s:s, s:b}]", "name", "none",
+	SCOPED_JSON list = json_pack("[{s:s}, {s:s, s:s, s:s}]", "name", "none",
 				     "name", "worker", "workspace",
-				     in(workspace), "workspace_ro", ro);
+				     in(workspace), "workspace_mode",
+				     ro ? "copy" : "live");
 	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
 	int rc = parse(in(path), home, &ws, err);
 
@@ -244,16 +246,16 @@ static void test_renamed(void)
 	struct err err;
 
 	is_int(stat(in("proj"), &st), 0, "the directory");
-	list = json_pack("[{s:s, s:s, s:b, s:I, s:I}]", "name", "worker",
-			 "workspace", in("gone"), "workspace_ro", 0,
+	list = json_pack("[{s:s, s:s, s:s, s:I, s:I}]", "name", "worker",
+			 "workspace", in("gone"), "workspace_mode", "live",
 			 "workspace_dev", (json_int_t)st.st_dev,
 			 "workspace_ino", (json_int_t)st.st_ino);
 	is_int(parse(in("proj/rel"), home, &ws, &err), 0, "a link in it");
 	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
 	       "is still one that the instance can change");
 	ok(strstr(err.msg, "'worker' can change") != NULL, "%s", err.msg);
-	json_object_set_new(json_array_get(list, 0), "workspace_ro",
-			    json_true());
+	json_object_set_new(json_array_get(list, 0), "workspace_mode",
+			    json_string("ro"));
 	is_int(workspace_check_turns(&ws, list, &err), -EPERM,
 	       "also when it was given read-only since then");
 	json_object_del(json_array_get(list, 0), "workspace");
