@@ -50,7 +50,8 @@ END
 	run --separate-stderr "$AC" run base . -- cat which
 	code 0
 	is one
-	[ -z "$stderr" ]
+	[[ $stderr == *"workspace: a copy of $dir/one/My Code;"* ]]
+	[ "$(wc -l <<<"$stderr")" -eq 1 ]
 	cd "$dir/two/my-code"
 	run --separate-stderr "$AC" run base . -- cat which
 	code 0
@@ -59,13 +60,13 @@ END
 	run --separate-stderr "$AC" run base "$dir/one/My Code" cat which
 	code 0
 	is one
-	[ -z "$stderr" ]
+	[[ $stderr == *"workspace: a copy of"* ]]
 	run --separate-stderr "$AC" run base ../my-code:ro -- \
 		sh -c 'cat which; touch x 2>/dev/null || hostname'
 	code 0
 	is 'two
 base-my-code-2'
-	[ -z "$stderr" ]
+	[[ $stderr == *"workspace: $dir/two/my-code, read-only"* ]]
 	run "$AC" ls --json
 	[ "$(jq '[.[] | select(.name | startswith("base-my-code"))] | length' \
 		<<<"$output")" -eq 2 ]

@@ -44,7 +44,7 @@ listing() { (cd "$1" && find . -type f -exec sha256sum {} + | sort); }
 	for kind in "${kinds[@]}"; do
 		workspace "$BATS_TEST_TMPDIR/w"
 		# shellcheck disable=SC2086 # words are meant
-		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w" \
+		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w:live" \
 			-- bash -c 'cat open
 			cat .env secrets/keys/key; ls -A secrets/keys
 			cat /proc/self/root/workspace/.env
@@ -83,7 +83,7 @@ for f, a in ((os.rename, (\".env\", \"y\")), (os.unlink, (\".env\",)),
 	for kind in "${kinds[@]}"; do
 		workspace "$BATS_TEST_TMPDIR/w"
 		# shellcheck disable=SC2086 # words are meant
-		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w" \
+		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w:live" \
 			-- sh -c 'mv secrets moved && echo MOVED
 			python3 -c "
 import os
@@ -103,7 +103,7 @@ for f, a in ((os.rename, (\"secrets\", \"moved\")),
 		lacks MOVED
 		lacks TOPSECRET
 		# shellcheck disable=SC2086
-		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w" \
+		run "$AC" run shy shy1 $kind --workspace "$BATS_TEST_TMPDIR/w:live" \
 			-- sh -c 'ls -d secrets/in; cat */keys/key
 			grep -r TOPSECRET /workspace; echo end'
 		code 0
@@ -118,7 +118,7 @@ for f, a in ((os.rename, (\"secrets\", \"moved\")),
 @test "its neighbours, and the same names elsewhere, are as they were" {
 	workspace "$BATS_TEST_TMPDIR/w"
 	run --separate-stderr "$AC" run shy shy1 \
-		--workspace "$BATS_TEST_TMPDIR/w" -- sh -c '
+		--workspace "$BATS_TEST_TMPDIR/w:live" -- sh -c '
 		mkdir sub; echo mine >sub/.env; cat sub/.env
 		echo more >>open; cat open; echo new >secrets/new'
 	code 0
@@ -131,8 +131,8 @@ more"
 
 @test "another blueprint sees it, and nothing is left of the cover" {
 	workspace "$BATS_TEST_TMPDIR/w"
-	run -0 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w" -- true
-	run "$AC" run base shy2 --workspace "$BATS_TEST_TMPDIR/w" -- cat .env
+	run -0 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -- true
+	run "$AC" run base shy2 --workspace "$BATS_TEST_TMPDIR/w:live" -- cat .env
 	code 0
 	is TOPSECRET
 	listing "$BATS_TEST_TMPDIR/w" >"$BATS_TEST_TMPDIR/after"
@@ -158,13 +158,13 @@ more"
 	workspace "$BATS_TEST_TMPDIR/w"
 	rm -rf "$BATS_TEST_TMPDIR/w/secrets"
 	ln -s /etc "$BATS_TEST_TMPDIR/w/secrets"
-	run -125 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w" -- \
+	run -125 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -- \
 		echo ran
 	says 'secrets/keys.*link'
 	lacks ran
 	rm "$BATS_TEST_TMPDIR/w/secrets" "$BATS_TEST_TMPDIR/w/.env"
 	ln -s open "$BATS_TEST_TMPDIR/w/.env"
-	run -125 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w" -- \
+	run -125 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -- \
 		echo ran
 	says "'.env'.*link"
 	lacks ran
@@ -172,13 +172,13 @@ more"
 
 @test "no cover outlives a killed ac-host, and the next run has its own" {
 	workspace "$BATS_TEST_TMPDIR/w"
-	"$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w" -d -- \
+	"$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -d -- \
 		sleep infinity
 	kill -9 "$(host_pid)"
 	eventually "$AC" start
 	listing "$BATS_TEST_TMPDIR/w" >"$BATS_TEST_TMPDIR/after"
 	diff "$BATS_TEST_TMPDIR/w.before" "$BATS_TEST_TMPDIR/after"
-	run "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w" -- \
+	run "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -- \
 		sh -c 'cat .env; cat open'
 	has open
 	lacks TOPSECRET

@@ -44,7 +44,7 @@ tries=25
 starts() {
 	local i out seen=0 refused=0
 	for ((i = 0; i < tries; i++)); do
-		out=$("$AC" run base ws2 "$@" --workspace "$dir/proj/sub" -- \
+		out=$("$AC" run base ws2 "$@" --workspace "$dir/proj/sub:live" -- \
 			ls -A /workspace 2>&1) || refused=$((refused + 1))
 		case $out in *ac.db* | *vault*) seen=$((seen + 1)) ;; esac
 	done
@@ -53,7 +53,7 @@ starts() {
 }
 
 @test "an agent that swaps a directory for a link shows AC_HOME to nobody" {
-	"$AC" run base ws1 -d --workspace "$dir/proj" -- \
+	"$AC" run base ws1 -d --workspace "$dir/proj:live" -- \
 		python3 -c "$swap" /workspace
 	eventually is_link
 	eventually is_dir
@@ -80,30 +80,30 @@ starts() {
 
 @test "a link of the user's is followed and told; one of an agent's is not" {
 	ln -s ../beside "$dir/proj/link"
-	run -0 "$AC" run base ws2 --workspace "$dir/proj/link" -- cat private
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/link:live" -- cat private
 	has private
 	says "workspace: .*/proj/link is .*/beside"
-	"$AC" run base ws1 -d --workspace "$dir/proj" -- sleep infinity
-	run -125 "$AC" run base ws2 --workspace "$dir/proj/link" -- cat private
+	"$AC" run base ws1 -d --workspace "$dir/proj:live" -- sleep infinity
+	run -125 "$AC" run base ws2 --workspace "$dir/proj/link:live" -- cat private
 	lacks private$'\n'
 	says "instance 'ws1' can change; .*--follow"
-	run -0 "$AC" run base ws2 --follow --workspace "$dir/proj/link" -- \
+	run -0 "$AC" run base ws2 --follow --workspace "$dir/proj/link:live" -- \
 		cat private
 	has private
-	run -125 "$AC" run base ws2 --follow --workspace "$dir/proj/trap" -- ls
+	run -125 "$AC" run base ws2 --follow --workspace "$dir/proj/trap:live" -- ls
 	says "ac's own state"
-	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub" -- cat mine
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub:live" -- cat mine
 	has mine
 	# The same when its directory has got another name meanwhile.
 	mv "$dir/proj" "$dir/moved"
-	run -125 "$AC" run base ws2 --workspace "$dir/moved/link" -- cat private
+	run -125 "$AC" run base ws2 --workspace "$dir/moved/link:live" -- cat private
 	lacks private$'\n'
 	says "instance 'ws1' can change; .*--follow"
 	mv "$dir/moved" "$dir/proj"
 }
 
 @test "a remembered workspace that has become a link is not followed" {
-	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub" -- cat mine
+	run -0 "$AC" run base ws2 --workspace "$dir/proj/sub:live" -- cat mine
 	mv "$dir/proj/sub" "$dir/proj/was"
 	ln -s ../beside "$dir/proj/sub"
 	run -125 "$AC" run base ws2 -- ls
@@ -122,7 +122,7 @@ starts() {
 		npm install --silent --prefix "$kept" chokidar@4.0.3 ||
 		skip "npm cannot get chokidar"
 	cp -R "$kept/node_modules" "$dir/proj/sub/"
-	"$AC" run base ws1 -d --workspace "$dir/proj/sub" -- node -e '
+	"$AC" run base ws1 -d --workspace "$dir/proj/sub:live" -- node -e '
 		require("chokidar").watch(["mine", "new"], { ignoreInitial: true })
 			.on("ready", () => console.log("ready"))
 			.on("all", (e, p) => console.log(e, p))'
@@ -135,7 +135,7 @@ starts() {
 
 @test "watchers are told to poll, unless somebody said otherwise" {
 	run -0 "$AC" run base ws2 -e WATCHPACK_POLLING=false --workspace \
-		"$dir/proj/sub" -- sh -c 'echo "$WATCHPACK_POLLING
+		"$dir/proj/sub:live" -- sh -c 'echo "$WATCHPACK_POLLING
 		$CHOKIDAR_USEPOLLING"'
 	has "false"
 	has "true"

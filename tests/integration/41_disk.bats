@@ -203,7 +203,7 @@ hid"
 	gone disk1
 	mkdir -p "$BATS_TEST_TMPDIR/w"
 	run -125 "$AC" run base disk1 --disk 64m \
-		--workspace "$BATS_TEST_TMPDIR/w" -- echo ran
+		--workspace "$BATS_TEST_TMPDIR/w:live" -- echo ran
 	says 'directory of yours'
 	lacks ran
 	run "$AC" run base disk1 --disk 64m \
@@ -211,6 +211,29 @@ hid"
 		dd if=/dev/zero of=$HOME/b bs=1M count=90 2>&1 |
 			grep -o "No space left on device"'
 	is 'No space left on device'
+}
+
+@test "a copy of a directory is counted, and leaves the limit as it was" {
+	need_loops 2
+	gone disk1
+	mkdir -p "$BATS_TEST_TMPDIR/w/sub"
+	echo one >"$BATS_TEST_TMPDIR/w/sub/one"
+	run "$AC" run base disk1 --disk 64m "$BATS_TEST_TMPDIR/w" -- sh -c '
+		dd if=/dev/zero of=big bs=1M count=90 2>&1 |
+			grep -o "No space left on device\|Disk quota exceeded"
+		rm -f big; mv sub moved; echo small >small; cat small moved/one'
+	code 0
+	says 'No space left|Disk quota exceeded'
+	has small
+	has one
+	[ "$(ls "$BATS_TEST_TMPDIR/w")" = sub ]
+	run -0 curl -sS --unix-socket "$AC_HOME/run/acd.sock" -o "$BATS_TEST_TMPDIR/t" \
+		http://acd/v1/instances/disk1/changes
+	run -0 tar -tf "$BATS_TEST_TMPDIR/t"
+	has small
+	run -0 "$AC" run disk1 --disk 0 -- cat small moved/one
+	has small
+	has one
 }
 
 @test "with all loop devices in use the next one is refused, not unlimited" {

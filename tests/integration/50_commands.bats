@@ -244,7 +244,7 @@ teardown_file() {
 @test "destroy never deletes a workspace that the user gave" {
 	local dir=$AC_TEST_TMP/own
 	mkdir -p "$dir"
-	run -0 "$AC" run base own --workspace "$dir" -- sh -c 'echo x >made'
+	run -0 "$AC" run base own --workspace "$dir:live" -- sh -c 'echo x >made'
 	run -0 "$AC" destroy own --yes
 	[ "$(cat "$dir/made")" = x ]
 }

@@ -57,7 +57,7 @@ wants() {
 # agent_clone and `run` set
 task() {
 	agent_clone "box-$1"
-	run "$AC" run "$1" "box-$1" --workspace "$dir" \
+	run "$AC" run "$1" "box-$1" --workspace "$dir:live" \
 		--prompt 'Build a dam, and test it.' </dev/null
 }
 

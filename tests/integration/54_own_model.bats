@@ -70,7 +70,7 @@ task() {
 	mkdir -p "$dir"
 	word=$(LC_ALL=C tr -dc A-Za-z0-9 </dev/urandom | head -c 16)
 	echo "$word" >"$dir/word"
-	run "$AC" run "$agent" "own-$agent" --workspace "$dir" "$@" \
+	run "$AC" run "$agent" "own-$agent" --workspace "$dir:live" "$@" \
 		--prompt 'Build a dam, and test it.' </dev/null
 	has "The dam holds. dam: 2 checks passed, $word"
 	grep -qx '    return rain < 42' "$dir/dam.py"

@@ -58,7 +58,7 @@ opens() {
 	# shellcheck disable=SC2016 # of the shell there
 	tmux -S "$SOCKET" -f /dev/null -u new-session -d -x 100 -y 30 \
 		"AC='$AC' LANG=C.UTF-8"' TERM=screen-256color bash -c '"'
-		\"\$AC\" run $1 box-$1 --workspace \"$dir\"
+		\"\$AC\" run $1 box-$1 --workspace \"$dir:live\"
 		echo \"left with \$?\"
 		stty -a | grep -qw -- -echo || echo \"it echoes\"
 		exec sleep infinity'" 3>&-

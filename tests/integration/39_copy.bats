@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# 39_copy.bats - an agent works in a copy of your directory, and you decide what
+# of it comes to you
+
+# shellcheck disable=SC2016 # the shell in the sandbox expands
+load common
+
+setup() {
+	dir=$BATS_TEST_TMPDIR/proj
+	mkdir -p "$dir/src/old"
+	echo one >"$dir/one"
+	echo two >"$dir/two"
+	echo main >"$dir/src/main.c"
+	echo old >"$dir/src/old/o"
+	chmod -R a+rwX "$dir" "$BATS_TEST_TMPDIR"
+	before=$(listing)
+}
+
+teardown() {
+	gone cp1 cp2
+}
+
+listing() { (cd "$dir" && find . -printf '%y %m %p %l\n' -type f -exec \
+	sha256sum {} + | sort); }
+
+# work NAME SCRIPT [OPTION...] - in its copy of $dir
+work() {
+	local name=$1 script=$2
+	shift 2
+	"$AC" run base "$name" "$dir" "$@" -- sh -ec "$script"
+}
+
+@test "what an agent writes is in its copy, in every kind of sandbox" {
+	local kind
+	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2086 # words are meant
+		run --separate-stderr work cp1 'echo new >new; echo more >>one
+			rm two; mv src moved; mkdir -p src; echo x >src/x
+			chmod +x moved/main.c; ln -s /etc/passwd link
+			cat one moved/main.c; ls -A' $kind
+		code 0
+		is 'one
+more
+main
+link
+moved
+new
+one
+src'
+		[[ $stderr == *"workspace: a copy of $dir;"* ]]
+		[ "$(listing)" = "$before" ]
+		run -0 --separate-stderr "$AC" run cp1 -- cat one src/x moved/old/o
+		is 'one
+more
+x
+old'
+		[ "$(listing)" = "$before" ]
+		gone cp1
+	done
+}
+
+@test "live is the directory itself, ro is read-only, and the start says which" {
+	run --separate-stderr "$AC" run base cp1 "$dir:live" -- touch made
+	code 0
+	[ -e "$dir/made" ]
+	[[ $stderr == *"workspace: $dir itself"* ]]
+	run --separate-stderr "$AC" run cp1 -- touch again
+	code 0
+	[ -e "$dir/again" ]
+	run --separate-stderr "$AC" run base cp2 "$dir:ro" -- touch no
+	[ "$status" -ne 0 ]
+	[ ! -e "$dir/no" ]
+	[[ $stderr == *"workspace: $dir, read-only"* ]]
+	[ "$(field cp1 .workspace_mode)" = live ]
+	[ "$(field cp2 .workspace_mode)" = ro ]
+	run -0 --separate-stderr "$AC" run base cp2 "$dir:copy" --rm -- touch no
+	[[ $stderr == *"its changes go when the run ends"* ]]
+	[ ! -e "$dir/no" ]
+}
+
+@test "your edits are seen until the agent has written the file itself" {
+	"$AC" run base cp1 "$dir" -d -- sleep infinity
+	echo yours >"$dir/one"
+	echo fresh >"$dir/fresh"
+	run -0 "$AC" exec cp1 -- cat one fresh
+	is 'yours
+fresh'
+	"$AC" exec cp1 -- sh -c 'echo its >one'
+	echo later >"$dir/one"
+	run -0 "$AC" exec cp1 -- cat one
+	is its
+	is_file "$dir/one" later
+}
+
+is_file() { [ "$(cat "$1")" = "$2" ]; }
+
+@test "a copy outlives a killed sandbox, a killed ac-host and their restart" {
+	"$AC" run base cp1 "$dir" -d -- sh -c 'echo kept >kept; sleep infinity'
+	eventually "$AC" exec cp1 -- test -s kept
+	docker kill "$AC_HOST" >/dev/null
+	"$AC" start
+	run -0 --separate-stderr "$AC" run cp1 -- cat kept
+	is kept
+	[ "$(listing)" = "$before" ]
+}
+
+@test "discard drops what an agent has changed, and nothing of yours" {
+	work cp1 'echo x >new; rm one; echo h >$HOME/h'
+	run -2 "$AC" discard cp1 </dev/null
+	run -0 --separate-stderr "$AC" run cp1 -- cat new
+	"$AC" run cp1 -d -- sleep infinity
+	run -125 "$AC" discard cp1 --yes
+	says 'is running'
+	"$AC" stop-instance cp1
+	run -0 "$AC" discard cp1 --yes
+	run -0 --separate-stderr "$AC" run cp1 -- sh -c 'cat one $HOME/h; test ! -e new'
+	is 'one
+h'
+	[ "$(listing)" = "$before" ]
+	run -0 "$AC" discard cp1 --yes
+}
+
+@test "two agents on one directory see nothing of each other" {
+	"$AC" run base cp1 "$dir" -d -- sleep infinity
+	"$AC" run base cp2 "$dir" -d -- sleep infinity
+	"$AC" exec cp1 -- sh -c 'echo a >mine; rm two'
+	"$AC" exec cp2 -- sh -c 'echo b >mine'
+	run -0 "$AC" exec cp1 -- cat mine
+	is a
+	run -0 "$AC" exec cp2 -- cat mine two
+	is 'b
+two'
+	[ "$(listing)" = "$before" ]
+}
+
+@test "changes belong to one directory, and are not shown over another" {
+	work cp1 'echo x >new'
+	mkdir "$BATS_TEST_TMPDIR/other"
+	run -125 "$AC" run base cp1 "$BATS_TEST_TMPDIR/other" -- ls
+	says 'belongs to another directory'
+	run -0 --separate-stderr "$AC" run cp1 -- cat new
+	is x
+	mv "$dir" "$dir.gone"
+	mkdir "$dir"
+	run -125 "$AC" run cp1 -- ls
+	says 'belongs to another directory'
+	run -0 "$AC" discard cp1 --yes
+	run -0 --separate-stderr "$AC" run cp1 -- ls -A
+	is ''
+}
+
+@test "a blocked path is neither in the copy nor among its changes" {
+	mkdir -p "$AC_HOME/blueprints/shy"
+	cat >"$AC_HOME/blueprints/shy/blueprint.yaml" <<'END'
+version: 1
+image: base
+command: [bash, -l]
+blocked_paths: [.env, later]
+END
+	echo TOPSECRET >"$dir/.env"
+	run "$AC" run shy cp1 "$dir" -- sh -c 'cat .env; echo x >.env
+		echo y >later; echo z >fine'
+	lacks TOPSECRET
+	is_file "$dir/.env" TOPSECRET
+	run -0 --separate-stderr changed cp1
+	is fine
+	rm -rf "$AC_HOME/blueprints/shy"
+}
+
+# changed NAME - the paths of its changes, as acd tells them to any program
+changed() {
+	curl -sS --unix-socket "$AC_HOME/run/acd.sock" \
+		"http://acd/v1/instances/$1/changes" | tar -tf - | sort
+}
+
+@test "the changes are a tar that any tar can list" {
+	work cp1 'mkdir d; echo x >d/"a
+b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
+	run -0 --separate-stderr changed cp1
+	has 'd/a\nb'
+	has two
+	has hard
+	[ "$(wc -l <<<"$output")" -eq 6 ] # with one, which has two names now
+}
