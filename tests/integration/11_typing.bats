@@ -3,7 +3,7 @@
 # 11_typing.bats - few words are enough: a directory names the instance, and a task
 # goes to an agent
 
-# shellcheck disable=SC2016 # the shell in the sandbox expands
+# shellcheck disable=SC2016,SC2154 # the sandbox expands; run sets stderr
 load common
 
 setup() {

@@ -3,7 +3,7 @@
 # 39_copy.bats - an agent works in a copy of your directory, and you decide what
 # of it comes to you
 
-# shellcheck disable=SC2016 # the shell in the sandbox expands
+# shellcheck disable=SC2016,SC2154 # the sandbox expands; bats sets stderr
 load common
 
 setup() {

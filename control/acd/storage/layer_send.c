@@ -363,7 +363,7 @@ static int upper_send(struct send *s, const char *dir)
 	return rc == 0 ? flush(s) : rc;
 }
 
-/* Mounts the disk.img where nobody else sees it. */
+/* Mounts the disk.img in a mount namespace of this process. */
 static int image_show(const struct layer_source *source, struct err *err)
 {
 	if (unshare(CLONE_NEWNS) < 0 ||

@@ -204,11 +204,12 @@ static int destroy_asked(const struct cli *cli, const struct args *a,
 	yours = json_text(rec, "workspace");
 	runs = live ? ", which runs" : "";
 	if (json_integer_value(json_object_get(rec, "layer_since_ns")) != 0)
-		rc = cli_confirm(cli, yes,
-				 "%s%s, its home and what it has changed in its "
-				 "copy of %s (`ac diff %s`) will be deleted; "
-				 "your directory is kept.",
-				 name, runs, yours, name);
+		rc = cli_confirm(
+			cli, yes,
+			"%s%s, its home and what it has changed in its "
+			"copy of %s (`ac diff %s`) will be deleted; "
+			"your directory is kept.",
+			name, runs, yours, name);
 	else if (*yours)
 		rc = cli_confirm(cli, yes,
 				 "%s%s, and its home will be deleted; your "

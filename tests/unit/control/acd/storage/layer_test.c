@@ -197,8 +197,7 @@ static void test_all(void)
 	       "link up -> up\n"
 	       "other fifo\n",
 	       "all changes, and nothing else");
-	if (strv_push(&blocked, ".env") < 0 ||
-	    strv_push(&blocked, "priv/") < 0)
+	if (strv_push(&blocked, ".env") < 0 || strv_push(&blocked, "priv/") < 0)
 		ok(false, "memory");
 	fewer = changes_of(&blocked);
 	ok(!strstr(fewer, ".env") && !strstr(fewer, "priv") &&
