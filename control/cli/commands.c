@@ -10,6 +10,7 @@
 #include "control/cli/cmd/cp.h"
 #include "control/cli/cmd/discard.h"
 #include "control/cli/cmd/doctor.h"
+#include "control/cli/cmd/fetch.h"
 #include "control/cli/cmd/up_down.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/life.h"
@@ -153,6 +154,23 @@ const struct command commands[] = {
 	  .rules = { ARG_SET(O(QUIET)), 2, 2, false },
 	  .complete = { WORDS_COPY, WORDS_COPY },
 	  .run = cmd_cp },
+	{ .name = "fetch",
+	  .group = "Agents",
+	  .words = "NAME",
+	  .summary = "Fetch the commits of a sandbox into your git repository",
+	  .more = "Its branches become refs/remotes/ac/NAME/*: git log "
+		  "ac/NAME/main, git merge\nac/NAME/main. They come from "
+		  "/workspace, or --workdir, and go to your directory that\n"
+		  "it has a copy of, or to --into. Each object is checked, "
+		  "and nothing of the\nsandbox's is run here. One that does "
+		  "not run is started for this.\n"
+		  "  ac fetch work && git diff main ac/work/main\n"
+		  "  ac fetch job -w /workspace/lib --into ~/src/lib",
+	  .rules = { ARG_SET(O(INTO), O(WORKDIR), O(LIMIT), O(ONLY_SHOW),
+			     O_TALK),
+		     1, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_fetch },
 	{ .name = "build",
 	  .group = "Agents",
 	  .words = "BLUEPRINT...",

@@ -38,6 +38,8 @@ struct args {
 	const char *detach_keys, *signal, *prompt;
 	const char *since, *from;
 	const char *as, *proto; /* of a service */
+	const char *into; /* of a fetch */
+	uint64_t limit;
 	struct strv env; /* "NAME=value", also from files, in order */
 	struct strv credentials, secrets; /* as given */
 	struct reach reach;

@@ -36,7 +36,6 @@
 
 #include "lib/buf.h"
 #include "lib/file.h"
-#include "lib/loop.h"
 #include "lib/proc.h"
 #include "lib/str.h"
 
@@ -44,8 +43,6 @@
 /* Of git itself, not of files that it maps. An object of a few KiB can claim to
  * be terabytes, and is inflated in memory. */
 #define GIT_MEMORY_MAX (UINT64_C(4) << 30)
-
-extern char **environ;
 
 /* What fsck may find without a refusal: old tools wrote it, and it is
  * harmless. */

@@ -67,6 +67,10 @@ enum arg_id {
 	ARG_OLDER,
 	ARG_DRY_RUN,
 	ARG_LAST,
+	/* of `ac fetch` */
+	ARG_INTO,
+	ARG_LIMIT,
+	ARG_ONLY_SHOW,
 	/* of `ac service` */
 	ARG_AS,
 	ARG_PROTO,

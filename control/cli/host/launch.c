@@ -392,6 +392,7 @@ static int stay(struct launch *l, const struct upgrade *up, struct err *err)
 		.quiet = l->cli->quiet,
 		.detach = l->detach,
 		.sink = l->sink,
+		.err_sink = l->err_sink,
 		.escape_err = l->escape_err,
 		.on_stdin = l->on_stdin,
 		.arg = l->arg,

@@ -31,6 +31,7 @@ struct launch {
 	bool shows; /* set by launch_go(): the run is shown a directory of the
 		     * user's */
 	int (*sink)(void *arg, struct slice data); /* as in pump.h */
+	void (*err_sink)(void *arg, struct slice data); /* as in pump.h */
 	bool escape_err; /* as in pump.h */
 	void (*on_stdin)(void *arg, size_t len); /* as in pump.h */
 	void *arg;

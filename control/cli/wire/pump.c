@@ -145,6 +145,10 @@ static int output(struct pump *p, const struct link_frame *f)
 {
 	int rc;
 
+	if (f->type == LINK_STDERR && p->o->err_sink) {
+		p->o->err_sink(p->o->arg, f->payload);
+		return give_credit(p, f->payload.len);
+	}
 	if (f->type == LINK_STDERR && p->o->escape_err) {
 		outfd_escaped(p->o->err, f->payload);
 		pump_screen_wrote(&p->screen, f->payload, false);

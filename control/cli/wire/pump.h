@@ -32,6 +32,8 @@ struct pump_opts {
 	/* If set, takes stdout in place of @out, with @arg; a negative result
 	 * ends the pump, which returns it. May block. */
 	int (*sink)(void *arg, struct slice data);
+	/* If set, takes stderr in place of @err, with @arg. May block. */
+	void (*err_sink)(void *arg, struct slice data);
 	/* stderr is our own conversation with the user, not the program's:
 	 * control bytes in it are escaped. */
 	bool escape_err;
