@@ -68,6 +68,8 @@ static const struct {
 	{ { "logs", "agent", "" }, "work base_session" },
 	{ { "logs", "--fo" }, "--follow" },
 	{ { "cp", "w" }, ":file work:" },
+	{ { "fetch", "w" }, "work" },
+	{ { "fetch", "work", "--into", "" }, ":dir" },
 	{ { "completion", "" }, "bash zsh fish" },
 	{ { "schema", "" }, "blueprint preset policy openapi" },
 	{ { "schema", "po" }, "policy" },
