@@ -159,10 +159,10 @@ const struct command commands[] = {
 	  .words = "NAME",
 	  .summary = "Fetch the commits of a sandbox into your git repository",
 	  .more = "Its branches become refs/remotes/ac/NAME/*: git log "
-		  "ac/NAME/main, git merge\nac/NAME/main. They come from "
-		  "/workspace, or --workdir, and go to your directory that\n"
+		  "ac/NAME/main,\ngit merge ac/NAME/main. They come from "
+		  "/workspace, or --workdir, and go to your\ndirectory that "
 		  "it has a copy of, or to --into. Each object is checked, "
-		  "and nothing of the\nsandbox's is run here. One that does "
+		  "and\nnothing of the sandbox's is run here. One that does "
 		  "not run is started for this.\n"
 		  "  ac fetch work && git diff main ac/work/main\n"
 		  "  ac fetch job -w /workspace/lib --into ~/src/lib",

@@ -124,9 +124,25 @@ none() {
 	says nosuch
 }
 
+@test "commits made in a copy of a repository come to the repository" {
+	chmod -R a+rwX "$AC_TEST_TMP/fetch"
+	run -0 "$AC" run base ft2 "$mine" -- sh -ec '
+		git config user.name it; git config user.email it@example.org
+		git checkout -qb topic; echo 2 >a; git commit -qam two'
+	run -0 --separate-stderr "$AC" fetch ft2
+	[[ $output == *"ac/ft2/topic  1 new commit"* ]]
+	run -0 git -C "$mine" log --format=%s ac/ft2/topic
+	is $'two\none'
+	run -0 git -C "$mine" branch --format='%(refname:short)'
+	is main
+	[ -z "$(git -C "$mine" status --porcelain)" ]
+	run -0 git -C "$mine" config --get user.name
+	is me
+}
+
 @test "what an instance works in itself gets nothing" {
 	chmod -R a+rwX "$AC_TEST_TMP/fetch"
-	run -0 "$AC" run base ft3 --workspace "$mine" -- true
+	run -0 "$AC" run base ft3 --workspace "$mine:live" -- true
 	run -1 "$AC" fetch ft3
 	says 'commits are there already'
 	given ft

@@ -15,11 +15,7 @@
 /* Returns true if the instance writes in the user's directory itself. */
 static bool is_live(const json_t *rec)
 {
-	const char *mode = json_text(rec, "workspace_mode");
-
-	return *json_text(rec, "workspace") &&
-	       !json_is_true(json_object_get(rec, "workspace_ro")) &&
-	       (!*mode || strcmp(mode, "live") == 0);
+	return strcmp(json_text(rec, "workspace_mode"), "live") == 0;
 }
 
 /* Directories that instances write in; ids[i] is of names[i]. */
@@ -121,7 +117,7 @@ static int check_record(const json_t *rec, struct err *err)
 			       "'%s' works in your directory itself: its "
 			       "commits are there already (%s)",
 			       name, dir);
-	if (!*json_text(rec, "workspace_mode"))
+	if (strcmp(json_text(rec, "workspace_mode"), "copy") != 0)
 		return err_set(err, -EINVAL,
 			       "'%s' cannot write in %s, so it has no commits "
 			       "there; for another repository of it say -w DIR "

@@ -166,6 +166,10 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN workspace_ino;"
 	    "ALTER TABLE instance DROP COLUMN project_json;"
 	    "ALTER TABLE instance DROP COLUMN mounts_json;"
+	    "ALTER TABLE instance DROP COLUMN workspace_copy;"
+	    "ALTER TABLE instance DROP COLUMN layer_since_ns;"
+	    "ALTER TABLE instance DROP COLUMN layer_dev;"
+	    "ALTER TABLE instance DROP COLUMN layer_ino;"
 	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();

@@ -20,14 +20,10 @@ static char *place(const char *name)
 }
 
 /* Returns a record of the instance job. */
-static json_t *record(const char *workspace, const char *mode, bool ro)
+static json_t *record(const char *workspace, const char *mode)
 {
-	json_t *rec = json_pack("{s:s, s:s?, s:b}", "name", "job", "workspace",
-				workspace, "workspace_ro", ro);
-
-	if (mode)
-		json_object_set_new(rec, "workspace_mode", json_string(mode));
-	return rec;
+	return json_pack("{s:s, s:s?, s:s}", "name", "job", "workspace",
+			 workspace, "workspace_mode", mode);
 }
 
 /* Judges the directory for @rec, while @other is an instance too (stolen). */
@@ -51,16 +47,14 @@ static void test_record(void)
 	SCOPED_STR mine = place("mine");
 	struct err err;
 
-	is_int(judge(record(mine, "copy", false), NULL, NULL, &err), 0,
+	is_int(judge(record(mine, "copy"), NULL, NULL, &err), 0,
 	       "the directory that it has a copy of %s", err.msg);
-	is_int(judge(record(NULL, NULL, false), NULL, NULL, &err), -EINVAL,
-	       "none: %s", err.msg);
+	is_int(judge(record(NULL, ""), NULL, NULL, &err), -EINVAL, "none: %s",
+	       err.msg);
 	ok(strstr(err.msg, "--into"), "says what to do");
-	is_int(judge(record(mine, NULL, false), NULL, NULL, &err), -EINVAL,
+	is_int(judge(record(mine, "live"), NULL, NULL, &err), -EINVAL,
 	       "live: %s", err.msg);
-	is_int(judge(record(mine, "live", false), NULL, NULL, &err), -EINVAL,
-	       "live, and says so: %s", err.msg);
-	is_int(judge(record(mine, NULL, true), NULL, NULL, &err), -EINVAL,
+	is_int(judge(record(mine, "ro"), NULL, NULL, &err), -EINVAL,
 	       "read-only: %s", err.msg);
 }
 
@@ -75,29 +69,28 @@ static void test_into(void)
 	struct stat st;
 	json_t *other;
 
-	is_int(judge(record(NULL, NULL, false), NULL, mine, &err), 0,
+	is_int(judge(record(NULL, ""), NULL, mine, &err), 0,
 	       "a directory of the user's %s", err.msg);
-	is_int(judge(record(live, NULL, false), NULL, mine, &err), 0,
+	is_int(judge(record(live, "live"), NULL, mine, &err), 0,
 	       "also of one that works elsewhere %s", err.msg);
-	is_int(judge(record(live, NULL, false), NULL, live, &err), -EPERM,
+	is_int(judge(record(live, "live"), NULL, live, &err), -EPERM,
 	       "what it writes in: %s", err.msg);
-	is_int(judge(record(live, NULL, false), NULL, below, &err), -EPERM,
+	is_int(judge(record(live, "live"), NULL, below, &err), -EPERM,
 	       "and below it: %s", err.msg);
-	is_int(judge(record(live, NULL, false), NULL, link, &err), -EPERM,
+	is_int(judge(record(live, "live"), NULL, link, &err), -EPERM,
 	       "and by a link there: %s", err.msg);
-	is_int(judge(record(NULL, NULL, false), record(live, NULL, false), live,
-		     &err),
+	is_int(judge(record(NULL, ""), record(live, "live"), live, &err),
 	       -EPERM, "what another writes in: %s", err.msg);
-	is_int(judge(record(live, NULL, true), NULL, live, &err), 0,
+	is_int(judge(record(live, "ro"), NULL, live, &err), 0,
 	       "what it only reads %s", err.msg);
-	is_int(judge(record(NULL, NULL, false), NULL, home, &err), -EPERM,
+	is_int(judge(record(NULL, ""), NULL, home, &err), -EPERM,
 	       "ac's own state: %s", err.msg);
 	if (stat(live, &st) < 0)
 		return;
 	other = json_pack("{s:s, s:[{s:s, s:I, s:I}]}", "name", "other",
 			  "mounts", "mode", "live", "dev",
 			  (json_int_t)st.st_dev, "ino", (json_int_t)st.st_ino);
-	is_int(judge(record(NULL, NULL, false), other, below, &err), -EPERM,
+	is_int(judge(record(NULL, ""), other, below, &err), -EPERM,
 	       "a mount of another: %s", err.msg);
 }
 
