@@ -206,7 +206,7 @@ static void test_addresses(void)
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
 	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0,"
-	    " 0, NULL, NULL FROM n");
+	    " 0, NULL, NULL, 0, 0, 0, 0 FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");
