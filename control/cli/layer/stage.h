@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stage.h - receives the changes of a workspace into a private directory
+ *
+ * $AC_HOME/instances/NAME/apply has one directory for each `ac diff` or `ac apply`
+ * that runs, "stage.XXXXXX", locked by flock(2), and "last", that of the last
+ * apply. In it the files have numbers: n1, n2 … are the agent's.
+ */
+#ifndef CONTROL_CLI_LAYER_STAGE_H
+#define CONTROL_CLI_LAYER_STAGE_H
+
+#include <stdint.h>
+
+#include "control/cli/layer/set.h"
+#include "lib/err.h"
+
+#define STAGE_NAME_MAX 24u
+
+struct stage {
+	int base; /* descriptor of the directory apply */
+	int dir; /* of its own directory in it */
+	char name[STAGE_NAME_MAX]; /* of that; "": it is not this one's */
+	char *path; /* of apply */
+	struct layer_set set;
+	uint32_t last; /* number of the last file */
+	/* while it receives */
+	struct changes_reader *reader;
+	struct blob_writer writer;
+	int fd; /* of the file that comes */
+	bool skips; /* what comes is in a .git */
+};
+
+#define STAGE_NONE                              \
+	{                                       \
+		.base = -1, .dir = -1, .fd = -1 \
+	}
+
+/* Makes the directory @path (…/apply), if it is missing, and one of its own in
+ * it. Removes those that a killed program has left. Returns 0 or a negative errno
+ * with @err; the caller calls stage_done() in any case. */
+int stage_open(const char *path, struct stage *ret, struct err *err);
+/* Removes its own directory, unless stage_keep() has taken it. */
+void stage_done(struct stage *s); /* accepts STAGE_NONE */
+#define SCOPED_STAGE ATTR_CLEANUP(stage_done) struct stage
+
+/* Takes a piece of the archive. Returns 0 or a negative errno with @err. */
+int stage_feed(struct stage *s, struct slice piece, struct err *err);
+/* Ends the archive, and sorts the set. Returns as above. */
+int stage_finish(struct stage *s, struct err *err);
+
+/* Makes a new file with the next number. Returns its descriptor, which the caller
+ * owns, or a negative errno. */
+int stage_new_file(struct stage *s, char kind, uint32_t *ret_number);
+/* Opens the file @number for reading: 'n', new, or 'o', old. */
+int stage_file(int dir, char kind, uint32_t number);
+/* Makes its directory "last", in place of the one before. Returns 0 or a negative
+ * errno. */
+int stage_keep(struct stage *s);
+
+/*
+ * Makes plain changes of what can only be told with the user's directory @root:
+ * files of a directory that was moved become staged copies at their new paths; what
+ * an opaque directory hides becomes deletions, but for what was made after @since
+ * (ns since the epoch), which the sandbox never saw. Returns 0 or a negative
+ * errno.
+ */
+int stage_spread(struct stage *s, int root, int64_t since);
+
+#endif
