@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known.c - which files of the user's directory `ac apply` has written itself
+ */
+#include "control/cli/layer/known.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "control/cli/layer/pathcode.h"
+#include "control/cli/layer/set.h"
+#include "control/shared/json.h"
+
+#define FILE_NAME "known"
+#define FILE_NEW "known.new"
+
+void known_done(struct known *k)
+{
+	for (size_t i = 0; i < k->n; i++)
+		free(k->v[i].path);
+	free(k->v);
+	memset(k, 0, sizeof(*k));
+}
+
+static int add(struct known *k, char **path, const struct known_file *f)
+{
+	size_t cap = k->cap ? k->cap * 2 : 64;
+
+	if (k->n >= 2 * (size_t)LAYER_ITEMS_MAX)
+		return -E2BIG;
+	if (k->n == k->cap) {
+		struct known_file *v = reallocarray(k->v, cap, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		k->v = v;
+		k->cap = cap;
+	}
+	k->v[k->n] = *f;
+	k->v[k->n++].path = ptr_take(path);
+	return 0;
+}
+
+static json_int_t number(const json_t *line, const char *key)
+{
+	return json_integer_value(json_object_get(line, key));
+}
+
+static int line_add(struct known *k, const json_t *line)
+{
+	SCOPED_STR path = pathcode_get(jsonx_text_at(line, "path"));
+	const struct known_file f = {
+		.dev = (uint64_t)number(line, "dev"),
+		.ino = (uint64_t)number(line, "ino"),
+		.size = (uint64_t)number(line, "size"),
+		.ctime = number(line, "ctime"),
+	};
+
+	return path ? add(k, &path, &f) : -EBADMSG;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct known_file *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static bool is_of(const json_t *head, const struct layer_key *key)
+{
+	return number(head, "since") == key->since &&
+	       number(head, "dev") == key->dev &&
+	       number(head, "ino") == key->ino;
+}
+
+static int read_all(FILE *in, const struct layer_key *key, struct known *ret)
+{
+	SCOPED_JSON head = NULL;
+	int rc = pathcode_read(in, &head);
+
+	if (rc < 0 || !head || !is_of(head, key))
+		return rc;
+	for (;;) {
+		SCOPED_JSON line = NULL;
+
+		rc = pathcode_read(in, &line);
+		if (rc < 0 || !line)
+			return rc;
+		rc = line_add(ret, line);
+		if (rc < 0)
+			return rc;
+	}
+}
+
+int known_load(int base, const struct layer_key *key, struct known *ret)
+{
+	SCOPED_FD fd =
+		openat(base, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	SCOPED_FILE in = fd < 0 ? NULL : fdopen(fd, "r");
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!in)
+		return errno == ENOENT ? 0 : -errno;
+	fd_take(&fd); /* the stream's now */
+	rc = read_all(in, key, ret);
+	/* It is only a help: with a damaged one there are more conflicts. */
+	if (rc == -EBADMSG)
+		rc = 0;
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(*ret->v), compare);
+	ret->sorted = ret->n;
+	return rc;
+}
+
+bool known_has(const struct known *k, const char *path, const struct spot *spot)
+{
+	size_t lo = 0, hi = k->sorted;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct known_file *f = &k->v[mid];
+		int order = strcmp(f->path, path);
+
+		if (order == 0)
+			return f->dev == spot->dev && f->ino == spot->ino &&
+			       f->ctime == spot->ctime && f->size == spot->size;
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return false;
+}
+
+int known_put(struct known *k, const char *path, const struct spot *spot)
+{
+	SCOPED_STR copy = strdup(path);
+	const struct known_file f = {
+		.dev = spot->dev,
+		.ino = spot->kind == SPOT_NONE ? 0 : spot->ino,
+		.size = spot->size,
+		.ctime = spot->ctime,
+	};
+
+	return copy ? add(k, &copy, &f) : -ENOMEM;
+}
+
+/* Puts those that were added into the place of the ones that were read. A path is
+ * added once: each path is in one step of an apply that ends there. */
+static void settle(struct known *k)
+{
+	size_t n = k->sorted;
+
+	for (size_t i = k->sorted; i < k->n; i++) {
+		struct known_file *f = &k->v[i], *old = NULL;
+
+		if (k->sorted > 0)
+			old = bsearch(f, k->v, k->sorted, sizeof(*f), compare);
+		if (old) {
+			free(old->path);
+			*old = *f;
+		} else {
+			k->v[n++] = *f;
+		}
+	}
+	k->n = n;
+}
+
+static int write_all(const struct known *k, FILE *out,
+		     const struct layer_key *key)
+{
+	int rc = pathcode_line(out, json_pack("{s:I,s:I,s:I}", "since",
+					      (json_int_t)key->since, "dev",
+					      (json_int_t)key->dev, "ino",
+					      (json_int_t)key->ino));
+
+	for (size_t i = 0; rc == 0 && i < k->n; i++) {
+		const struct known_file *f = &k->v[i];
+		SCOPED_STR path = pathcode_put(f->path);
+
+		if (!path)
+			return -ENOMEM;
+		if (f->ino == 0)
+			continue;
+		rc = pathcode_line(out,
+				   json_pack("{s:s,s:I,s:I,s:I,s:I}", "path",
+					     path, "dev", (json_int_t)f->dev,
+					     "ino", (json_int_t)f->ino, "size",
+					     (json_int_t)f->size, "ctime",
+					     (json_int_t)f->ctime));
+	}
+	if (rc == 0 && fflush(out) == EOF)
+		rc = -errno;
+	if (rc == 0 && fsync(fileno(out)) < 0)
+		rc = -errno;
+	return rc;
+}
+
+int known_save(struct known *k, int base, const struct layer_key *key)
+{
+	SCOPED_FD fd = -1;
+	SCOPED_FILE out = NULL;
+	int rc;
+
+	settle(k);
+	(void)unlinkat(base, FILE_NEW, 0);
+	fd = openat(base, FILE_NEW, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!out)
+		return -errno;
+	fd_take(&fd); /* the stream's now */
+	rc = write_all(k, out, key);
+	if (rc == 0 && renameat(base, FILE_NEW, base, FILE_NAME) < 0)
+		rc = -errno;
+	return rc;
+}

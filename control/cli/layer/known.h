@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * known.h - which files of the user's directory `ac apply` has written itself
+ *
+ * A file whose ctime is later than the layer was changed by the user, or by an
+ * earlier apply. The file apply/known tells these apart, by the identity that the
+ * file had when it was in place.
+ */
+#ifndef CONTROL_CLI_LAYER_KNOWN_H
+#define CONTROL_CLI_LAYER_KNOWN_H
+
+#include <stddef.h>
+
+#include "control/cli/layer/tree.h"
+
+/* Which layer, over which directory. */
+struct layer_key {
+	int64_t since; /* ns since the epoch; 0: there is no layer */
+	int64_t dev, ino; /* of the directory, as acd has them */
+};
+
+struct known_file {
+	char *path; /* owned */
+	uint64_t dev, ino, size;
+	int64_t ctime; /* ns since the epoch */
+};
+
+struct known { /* zeroed: empty */
+	struct known_file *v;
+	size_t n, cap;
+	size_t sorted; /* those that were read, sorted by path */
+};
+
+void known_done(struct known *k); /* accepts zeroed */
+#define SCOPED_KNOWN ATTR_CLEANUP(known_done) struct known
+
+/* Reads the file in the directory @base. One of another layer, and none, is
+ * empty. Returns 0 or a negative errno. */
+int known_load(int base, const struct layer_key *key,
+	       struct known *ret) ATTR_WUR;
+/* Returns true if @spot is what was read for @path. */
+bool known_has(const struct known *k, const char *path,
+	       const struct spot *spot);
+/* Notes @spot for @path, in place of an older one; a @spot with nothing in it
+ * removes that. Takes effect with known_save(). Returns 0, -ENOMEM or -E2BIG. */
+int known_put(struct known *k, const char *path,
+	      const struct spot *spot) ATTR_WUR;
+/* Writes the file, atomically. Returns 0 or a negative errno. */
+int known_save(struct known *k, int base, const struct layer_key *key) ATTR_WUR;
+
+#endif
