@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.c - compares changes with the user's directory as it is now
+ *
+ * Theory of operation: a file of the user's that was changed after the sandbox
+ * began with the layer is never replaced. It is told by its ctime, which no
+ * program can set, and which `ac apply` moves, too: known.h has the files that it
+ * wrote. A change whose result is there already is no change.
+ *
+ * Items come in the order of paths, so what becomes of a directory is decided
+ * before what is below it.
+ */
+#include "control/cli/layer/plan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/cli/layer/risky.h"
+
+/* Clocks of files are coarse: up to a tick behind. */
+#define SLACK_NS INT64_C(10000000)
+
+struct planner {
+	const struct plan_input *in;
+	/* The last directory of the sandbox where the user has something else,
+	 * and whether it is replaced. NULL: none. */
+	const char *other;
+	bool replaced;
+};
+
+bool plan_applies(const struct plan_item *p)
+{
+	return (p->why == PLAN_FREE || p->theirs) && p->kind != PLAN_SAME &&
+	       p->kind != PLAN_LEFT_OUT;
+}
+
+bool plan_touched(const struct plan_input *in, const char *path,
+		  const struct spot *spot)
+{
+	return spot->ctime > in->key.since - SLACK_NS &&
+	       !known_has(in->known, path, spot);
+}
+
+/* ---- what is the same ---- */
+
+static bool runs(uint16_t mode)
+{
+	return (mode & 0100) != 0;
+}
+
+/* Returns 1 if the user's file has the same content; 0; a negative errno. A file
+ * that cannot be read is another one. */
+static int same_content(const struct plan_input *in,
+			const struct layer_item *it, const struct spot *now)
+{
+	SCOPED_FD fd = -1;
+	struct blob_id id;
+	int rc;
+
+	if (now->size != it->blob.size)
+		return 0;
+	fd = tree_open_file(in->root, it->path);
+	if (fd < 0)
+		return 0;
+	rc = blob_copy(fd, -1, &id);
+	return rc < 0 ? rc : blob_same(&id, &it->blob);
+}
+
+static int same_target(const struct plan_input *in, const struct layer_item *it)
+{
+	SCOPED_STR target = NULL;
+	int rc = tree_link(in->root, it->path, &target);
+
+	if (rc == -ENOMEM)
+		return rc;
+	return rc == 0 && target && strcmp(target, it->target) == 0;
+}
+
+/* ---- whole directories ---- */
+
+struct inside {
+	const struct plan_input *in;
+	enum plan_why why;
+};
+
+static int on_inside(void *arg, const char *path, const struct spot *spot)
+{
+	struct inside *is = arg;
+
+	if (layer_path_is_git(path))
+		is->why = PLAN_GIT;
+	else if (spot->kind == SPOT_OTHER && is->why < PLAN_SPECIAL)
+		is->why = PLAN_SPECIAL;
+	else if (spot->kind != SPOT_DIR && is->why == PLAN_FREE &&
+		 plan_touched(is->in, path, spot))
+		is->why = PLAN_INSIDE;
+	return 0;
+}
+
+/* Sets *ret to whether all below the user's directory @path may be deleted. */
+static int judge_inside(const struct plan_input *in, const char *path,
+			enum plan_why *ret)
+{
+	struct inside is = { .in = in, .why = PLAN_FREE };
+	int rc = tree_walk(in->root, path, LAYER_ITEMS_MAX, on_inside, &is);
+
+	*ret = is.why;
+	return rc;
+}
+
+/* ---- one change ---- */
+
+/* Sets whether what the user has there may be replaced or deleted. */
+static int judge_now(const struct plan_input *in, struct plan_item *p)
+{
+	const char *path = p->item->path;
+
+	if (p->now.kind == SPOT_DIR)
+		return judge_inside(in, path, &p->why);
+	if (p->now.kind == SPOT_OTHER)
+		p->why = PLAN_SPECIAL;
+	else if (plan_touched(in, path, &p->now))
+		p->why = p->item->kind == CHANGE_GONE || p->item->below ?
+				 PLAN_EDITED :
+				 PLAN_BOTH;
+	return 0;
+}
+
+static int plan_gone(const struct plan_input *in, struct plan_item *p)
+{
+	if (p->now.kind == SPOT_NONE || p->now.kind == SPOT_BLOCKED)
+		return 0; /* it is gone from there in any case */
+	p->kind = PLAN_DELETED;
+	return judge_now(in, p);
+}
+
+/* Does the set have a change below the directory @p that the user's directory
+ * had before? */
+static bool had_before(const struct layer_set *set, const struct plan_item *p)
+{
+	const struct layer_item *it = p->item, *end = set->v + set->n;
+
+	while (++it < end && layer_path_in(it->path, p->item->path))
+		if (it->below || it->kind == CHANGE_GONE)
+			return true;
+	return false;
+}
+
+static int plan_dir(const struct plan_input *in, struct plan_item *p)
+{
+	if (p->now.kind == SPOT_DIR)
+		return 0;
+	if (p->now.kind == SPOT_NONE) {
+		/* The user's, and deleted since: it is made again only for a
+		 * file in it. */
+		if (p->item->opaque || !had_before(in->set, p))
+			p->kind = PLAN_NEW;
+		return 0;
+	}
+	p->kind = PLAN_TYPE;
+	return judge_now(in, p);
+}
+
+/* A file or a link. */
+static int plan_leaf(const struct plan_input *in, struct plan_item *p)
+{
+	const struct layer_item *it = p->item;
+	bool file = it->kind == CHANGE_FILE;
+	int same = 0;
+
+	if (p->now.kind == SPOT_NONE) {
+		p->kind = PLAN_NEW;
+		p->why = it->below ? PLAN_GONE : PLAN_FREE;
+		return 0;
+	}
+	if (p->now.kind == (file ? SPOT_FILE : SPOT_LINK)) {
+		same = file ? same_content(in, it, &p->now) :
+			      same_target(in, it);
+		if (same < 0)
+			return same;
+		if (same && (!file || runs(it->mode) == runs(p->now.mode)))
+			return 0;
+		p->kind = PLAN_CHANGED;
+	} else {
+		p->kind = PLAN_TYPE;
+	}
+	return judge_now(in, p);
+}
+
+static const char *risky_of(const struct plan_item *p)
+{
+	const struct layer_item *it = p->item;
+	const char *what = NULL;
+
+	if (p->kind == PLAN_DELETED || p->kind == PLAN_SAME ||
+	    p->kind == PLAN_LEFT_OUT)
+		return NULL;
+	if (it->kind == CHANGE_LINK)
+		return risky_link(it->path, it->target);
+	if (it->kind != CHANGE_FILE)
+		return NULL;
+	what = risky_file(it->path);
+	if (!what && runs(it->mode) &&
+	    !(p->now.kind == SPOT_FILE && runs(p->now.mode)))
+		what = "you, or programs: it can be executed now";
+	return what;
+}
+
+/* Looks at what the user has, or will have when the directories above are as the
+ * sandbox has them. */
+static int look(struct planner *pl, struct plan_item *p)
+{
+	const char *path = p->item->path;
+
+	if (pl->other && !layer_path_in(path, pl->other))
+		pl->other = NULL;
+	if (!pl->other)
+		return tree_look(pl->in->root, path, &p->now);
+	p->now = (struct spot){ .kind = pl->replaced ? SPOT_NONE :
+						       SPOT_BLOCKED };
+	return 0;
+}
+
+static int plan_one(struct planner *pl, struct plan_item *p)
+{
+	const struct layer_item *it = p->item;
+	int rc = look(pl, p);
+
+	if (rc < 0)
+		return rc;
+	if (it->kind == CHANGE_OTHER) {
+		p->kind = PLAN_LEFT_OUT;
+	} else if (it->kind == CHANGE_GONE) {
+		rc = plan_gone(pl->in, p);
+	} else if (p->now.kind == SPOT_BLOCKED) {
+		p->kind = PLAN_NEW;
+		p->why = PLAN_WAY;
+	} else if (it->kind == CHANGE_DIR) {
+		rc = plan_dir(pl->in, p);
+	} else {
+		rc = plan_leaf(pl->in, p);
+		if (it->torn && p->kind != PLAN_SAME)
+			p->why = PLAN_TORN;
+	}
+	p->theirs = pl->in->theirs && p->why != PLAN_FREE && p->why < PLAN_TORN;
+	p->risky = risky_of(p);
+	if (it->kind == CHANGE_DIR && p->kind == PLAN_TYPE) {
+		pl->other = it->path;
+		pl->replaced = plan_applies(p);
+	}
+	return rc;
+}
+
+static void count(struct plan *plan, const struct plan_item *p)
+{
+	plan->risky += p->risky != NULL;
+	if (p->why != PLAN_FREE && !p->theirs)
+		plan->conflicts++;
+	else
+		plan->count[p->kind]++;
+}
+
+int plan_make(const struct plan_input *in, struct plan *ret, struct err *err)
+{
+	struct planner pl = { .in = in };
+
+	memset(ret, 0, sizeof(*ret));
+	ret->v = calloc(in->set->n + 1, sizeof(*ret->v));
+	if (!ret->v)
+		return err_nomem(err);
+	for (size_t i = 0; i < in->set->n; i++) {
+		struct plan_item *p = &ret->v[ret->n++];
+		int rc;
+
+		p->item = &in->set->v[i];
+		rc = plan_one(&pl, p);
+		if (rc == -ENOMEM)
+			return err_nomem(err);
+		if (rc < 0)
+			return err_set(err, rc,
+				       "cannot compare with your directory: "
+				       "%s: %s",
+				       p->item->path, err_text(rc));
+		count(ret, p);
+	}
+	return 0;
+}
+
+void plan_done(struct plan *p)
+{
+	free(p->v);
+	memset(p, 0, sizeof(*p));
+}
+
+/* ---- words ---- */
+
+const char *plan_kind_word(enum plan_kind kind)
+{
+	static const char *const words[] = {
+		[PLAN_SAME] = "same",       [PLAN_NEW] = "new",
+		[PLAN_CHANGED] = "changed", [PLAN_DELETED] = "deleted",
+		[PLAN_TYPE] = "type",       [PLAN_LEFT_OUT] = "left_out",
+	};
+
+	return words[kind];
+}
+
+static const struct {
+	const char *word, *text;
+} whys[] = {
+	[PLAN_FREE] = { "", "" },
+	[PLAN_EDITED] = { "edited", "you have changed it too" },
+	[PLAN_BOTH] = { "both_made", "you have made one too" },
+	[PLAN_GONE] = { "deleted_here", "you have deleted it" },
+	[PLAN_INSIDE] = { "edited_inside", "you have changed files in it" },
+	[PLAN_TORN] = { "being_written",
+			"the agent was writing to it; try again" },
+	[PLAN_WAY] = { "blocked",
+		       "the way to it is a link, a file or a mount here" },
+	[PLAN_SPECIAL] = { "special", "you have a device, socket or FIFO "
+				      "there" },
+	[PLAN_GIT] = { "has_git", "you have a .git in it" },
+};
+
+const char *plan_why_text(enum plan_why why)
+{
+	return whys[why].text;
+}
+
+const char *plan_why_word(enum plan_why why)
+{
+	return whys[why].word;
+}
+
+int plan_base(const struct plan_input *in, const char *path, int *ret_fd)
+{
+	(void)in;
+	(void)path;
+	(void)ret_fd;
+	return 0;
+}

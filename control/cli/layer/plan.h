@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan.h - compares changes with the user's directory as it is now
+ */
+#ifndef CONTROL_CLI_LAYER_PLAN_H
+#define CONTROL_CLI_LAYER_PLAN_H
+
+#include "control/cli/layer/known.h"
+#include "control/cli/layer/set.h"
+#include "control/cli/layer/tree.h"
+#include "lib/err.h"
+
+enum plan_kind {
+	PLAN_SAME, /* the user's directory has it already */
+	PLAN_NEW,
+	PLAN_CHANGED,
+	PLAN_DELETED,
+	PLAN_TYPE, /* a file becomes a directory, and the like */
+	PLAN_LEFT_OUT, /* a device, socket or FIFO */
+	PLAN_KINDS
+};
+
+/* Why a change is not simply applied. */
+enum plan_why {
+	PLAN_FREE, /* it is */
+	PLAN_EDITED, /* the user has changed it too */
+	PLAN_BOTH, /* both have made it */
+	PLAN_GONE, /* the user has deleted it */
+	PLAN_INSIDE, /* the user has changed something in it */
+	/* from here on --theirs does not help */
+	PLAN_TORN, /* it was written to while it was read */
+	PLAN_WAY, /* its directory is a link, a file or another mount now */
+	PLAN_SPECIAL, /* the user has a FIFO, socket or device there */
+	PLAN_GIT, /* the user has a .git in it */
+	PLAN_WHYS
+};
+
+struct plan_item {
+	const struct layer_item *item; /* borrowed from the set */
+	struct spot now; /* what the user has */
+	const char *risky; /* risky.h; NULL: it runs nothing */
+	enum plan_kind kind;
+	enum plan_why why;
+	bool theirs; /* a conflict that --theirs has decided */
+};
+
+struct plan { /* zeroed: empty */
+	struct plan_item *v; /* in the order of the set */
+	size_t n;
+	size_t count[PLAN_KINDS]; /* conflicts are not in it */
+	size_t conflicts;
+	size_t risky; /* with conflicts */
+};
+
+struct plan_input {
+	const struct layer_set *set; /* sorted, and spread */
+	int root; /* descriptor of the user's directory */
+	struct layer_key key;
+	const struct known *known;
+	bool theirs; /* decides conflicts */
+};
+
+/* Compares. @ret borrows from @in->set. Returns 0 or a negative errno with @err;
+ * the caller calls plan_done() in any case. Changes nothing. */
+int plan_make(const struct plan_input *in, struct plan *ret,
+	      struct err *err) ATTR_WUR;
+void plan_done(struct plan *p); /* accepts zeroed */
+#define SCOPED_PLAN ATTR_CLEANUP(plan_done) struct plan
+
+/* Returns true if the user has changed the file @path, whose @spot is no
+ * directory, since the sandbox began with the layer. */
+bool plan_touched(const struct plan_input *in, const char *path,
+		  const struct spot *spot);
+
+/* Returns true if the change is to be applied. */
+bool plan_applies(const struct plan_item *p);
+/* Returns what happens to it: "new", "changed" …, for people and programs. */
+const char *plan_kind_word(enum plan_kind kind);
+/* Returns why it is a conflict, "" if it is none: a clause for people. */
+const char *plan_why_text(enum plan_why why);
+/* Returns the same as a stable word for programs. */
+const char *plan_why_word(enum plan_why why);
+
+/*
+ * The text that both sides began with, for a merge of three. Returns 1 if there
+ * is one, then in *ret_fd, which the caller closes; 0 if there is none. The layer
+ * does not keep it, so there is none.
+ */
+int plan_base(const struct plan_input *in, const char *path, int *ret_fd);
+
+#endif
