@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layer.c - an instance's workspace, its changes, and the plan for them
+ */
+#include "control/cli/layer/layer.h"
+
+#include <string.h>
+
+#include "control/shared/infer.h"
+#include "control/shared/json.h"
+#include "lib/file.h"
+
+void layer_done(struct layer *l)
+{
+	plan_done(&l->plan);
+	known_done(&l->known);
+	stage_done(&l->stage);
+	workspace_done(&l->ws);
+}
+
+/* ---- the record ---- */
+
+static int check_mode(const char *name, const json_t *rec, struct err *err)
+{
+	const char *mode = json_text(rec, "workspace_mode");
+
+	if (strcmp(mode, "copy") == 0)
+		return 0;
+	if (strcmp(mode, "live") == 0)
+		return err_set(err, -ENOTSUP,
+			       "%s works in your directory itself (live): "
+			       "there is nothing to apply",
+			       name);
+	if (strcmp(mode, "ro") == 0)
+		return err_set(err, -ENOTSUP,
+			       "%s cannot write to your directory (ro): there "
+			       "is nothing to apply",
+			       name);
+	return err_set(err, -ENOTSUP,
+		       "%s has a workspace of its own, and no directory of "
+		       "yours to apply to; `ac cp %s: DIR` copies it",
+		       name, name);
+}
+
+static int check_identity(const struct layer *l, struct err *err)
+{
+	struct dir_id id = { 0 };
+	int rc = dirwalk_id(l->ws.walk.fd, &id);
+
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", l->ws.path, err_text(rc));
+	if (l->key.ino != 0 &&
+	    ((int64_t)id.dev != l->key.dev || (int64_t)id.ino != l->key.ino))
+		return err_set(err, -ESTALE,
+			       "%s is another directory than the one that %s "
+			       "began with: move that back, or drop the "
+			       "changes with `ac discard %s`",
+			       l->ws.path, l->name, l->name);
+	return 0;
+}
+
+int layer_open(const struct cli *cli, struct client *c, const char *word,
+	       struct layer *ret, struct err *err)
+{
+	SCOPED_JSON rec = NULL;
+	SCOPED_STR path = NULL;
+	int rc;
+
+	*ret = (struct layer)LAYER_NONE;
+	rc = infer_instance(word, ret->name, err);
+	if (rc < 0)
+		return rc;
+	path = client_path("/v1/instances/", ret->name, "");
+	if (!path)
+		return err_nomem(err);
+	rc = client_call(c, "GET", path, NULL, &rec, err);
+	if (rc == 0)
+		rc = check_mode(ret->name, rec, err);
+	if (rc < 0)
+		return rc;
+	ret->key = (struct layer_key){
+		.since = json_count(rec, "layer_since_ns"),
+		.dev = json_count(rec, "workspace_dev"),
+		.ino = json_count(rec, "workspace_ino"),
+	};
+	rc = workspace_recorded(cli, json_text(rec, "workspace"), &ret->ws,
+				err);
+	return rc < 0 ? rc : check_identity(ret, err);
+}
+
+int layer_stage(const struct cli *cli, struct layer *l, struct err *err)
+{
+	SCOPED_STR dir = str_printf("%s/instances/%s", cli->home, l->name);
+	SCOPED_STR path = dir ? str_printf("%s/apply", dir) : NULL;
+	int rc = path ? file_mkdir_p(dir, 0755) : -ENOMEM;
+
+	if (rc < 0 || !path)
+		return err_set(err, rc < 0 ? rc : -ENOMEM,
+			       "the directory of %s in ac's state: %s", l->name,
+			       err_text(rc));
+	rc = stage_open(path, &l->stage, err);
+	if (rc < 0)
+		return rc;
+	rc = known_load(l->stage.base, &l->key, &l->known);
+	l->input = (struct plan_input){ .set = &l->stage.set,
+					.root = l->ws.walk.fd,
+					.key = l->key,
+					.known = &l->known };
+	return rc < 0 ? err_set(err, rc, "%s/known: %s", path, err_text(rc)) :
+			0;
+}
+
+/* ---- the changes ---- */
+
+struct incoming {
+	struct stage *stage;
+	struct err *err;
+};
+
+static int take(void *arg, const char *data, size_t len)
+{
+	struct incoming *in = arg;
+
+	return stage_feed(in->stage, slice_of(data, len), in->err);
+}
+
+int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
+		bool theirs, struct err *err)
+{
+	struct incoming in = { .stage = &l->stage, .err = err };
+	SCOPED_STR path = client_path("/v1/instances/", l->name, "/changes");
+	int rc;
+
+	if (!path)
+		return err_nomem(err);
+	rc = client_stream(c, "GET", path, NULL, take, &in, err);
+	if (rc < 0)
+		return rc;
+	rc = stage_finish(&l->stage, err);
+	if (rc < 0)
+		return rc;
+	rc = stage_spread(&l->stage, l->ws.walk.fd, l->key.since);
+	if (rc < 0)
+		return err_set(err, rc, "cannot compare with %s: %s",
+			       l->ws.path, err_text(rc));
+	layer_set_select(&l->stage.set, (const char *const *)only->v, only->n);
+	l->input.theirs = theirs;
+	return plan_make(&l->input, &l->plan, err);
+}
+
+/* ---- paths that the user names ---- */
+
+/* Appends the parts of @path to @out, each with a slash before it. Returns false
+ * if it leads above the root. */
+static bool join_parts(char *out, size_t size, const char *path)
+{
+	size_t used = strlen(out);
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 2 && path[0] == '.' && path[1] == '.') {
+			char *slash = strrchr(out, '/');
+
+			if (!slash)
+				return false;
+			*slash = '\0';
+			used = (size_t)(slash - out);
+		} else if (len > 0 && !(len == 1 && path[0] == '.')) {
+			if (used + len + 2 > size)
+				return false;
+			out[used++] = '/';
+			memcpy(out + used, path, len);
+			used += len;
+			out[used] = '\0';
+		}
+		path += len + (path[len] == '/');
+	}
+	return true;
+}
+
+static int path_one(const char *top, const char *cwd, const char *word,
+		    char *out, size_t size, const char **ret)
+{
+	const char *base = *word == '/'                   ? "" :
+			   cwd && layer_path_in(cwd, top) ? cwd :
+							    top;
+
+	*out = '\0';
+	if (*word == '\0' || !join_parts(out, size, base) ||
+	    !join_parts(out, size, word) || !layer_path_in(out, top))
+		return -EINVAL;
+	*ret = out + strlen(top) + (out[strlen(top)] == '/');
+	return 0;
+}
+
+int layer_paths(const char *top, const char *cwd, const char *const *words,
+		size_t n, struct strv *ret, bool *ret_all, struct err *err)
+{
+	char out[2 * PATH_MAX];
+
+	*ret_all = n == 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *path = NULL;
+
+		if (path_one(top, cwd, words[i], out, sizeof(out), &path) < 0)
+			return err_set(err, -EINVAL,
+				       "'%s' is not in the workspace %s",
+				       words[i], top);
+		if (*path == '\0')
+			*ret_all = true;
+		else if (strv_push(ret, path) < 0)
+			return err_nomem(err);
+	}
+	if (*ret_all)
+		strv_done(ret);
+	return 0;
+}

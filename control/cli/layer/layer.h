@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layer.h - an instance's workspace, its changes, and the plan for them
+ */
+#ifndef CONTROL_CLI_LAYER_LAYER_H
+#define CONTROL_CLI_LAYER_LAYER_H
+
+#include "control/cli/host/workspace.h"
+#include "control/cli/layer/plan.h"
+#include "control/cli/layer/stage.h"
+#include "control/cli/wire/client.h"
+#include "lib/str.h"
+
+struct layer {
+	char name[AC_NAME_MAX + 1]; /* of the instance */
+	struct workspace ws;
+	struct layer_key key;
+	struct stage stage;
+	struct known known;
+	struct plan_input input;
+	struct plan plan;
+};
+
+#define LAYER_NONE                                        \
+	{                                                 \
+		.ws = WORKSPACE_NONE, .stage = STAGE_NONE \
+	}
+
+void layer_done(struct layer *l); /* accepts LAYER_NONE */
+#define SCOPED_LAYER ATTR_CLEANUP(layer_done) struct layer
+
+/*
+ * Gets the record of the instance @word, checks that its workspace is a copy, and
+ * opens the user's directory, which has to be the one that the layer is for. Returns
+ * 0; -ENOTSUP for another kind of workspace; -ESTALE for another directory; another
+ * negative errno, each with @err. The caller calls layer_done() in any case.
+ */
+int layer_open(const struct cli *cli, struct client *c, const char *word,
+	       struct layer *ret, struct err *err);
+/* Makes the private directory, and reads what earlier applies have written. Returns
+ * 0 or a negative errno with @err. */
+int layer_stage(const struct cli *cli, struct layer *l, struct err *err);
+/* Receives the changes into it and compares them; with @only, those of these paths
+ * (layer_paths()). @theirs decides conflicts. As above. */
+int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
+		bool theirs, struct err *err);
+
+/* Appends the paths that the user named, relative to the workspace @top: a
+ * relative one begins at @cwd, if that is in the workspace, else at the workspace
+ * itself. The workspace as a whole appends nothing, and empties @ret: *ret_all is
+ * true then. Returns 0, or -EINVAL with @err for one that is outside. Has no side
+ * effects. */
+int layer_paths(const char *top, const char *cwd, const char *const *words,
+		size_t n, struct strv *ret, bool *ret_all, struct err *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * show.h - prints changes: as patches, figures, names, JSON
+ */
+#ifndef CONTROL_CLI_LAYER_SHOW_H
+#define CONTROL_CLI_LAYER_SHOW_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "control/cli/core/cli.h"
+#include "control/cli/layer/view.h"
+
+/* Print the files of @view, relative to @root, to @out. Return 0 or a negative
+ * errno with @err. */
+int show_patch(FILE *out, bool colour, int root, const struct view *view,
+	       struct err *err);
+int show_stat(FILE *out, bool colour, int root, const struct view *view,
+	      struct err *err);
+int show_names(FILE *out, const struct view *view, struct err *err);
+/* Returns {"files": […]} as a new reference, or NULL with @err. */
+json_t *show_json(int root, const struct view *view, struct err *err);
+
+/* Adds the member "path" to @obj, and "path_b64" if it is not UTF-8. Returns 0 or
+ * -ENOMEM. */
+int show_json_path(json_t *obj, const char *path);
+
+/* Print on stderr which files run code, and what is told but never applied. */
+void show_risky(const struct plan *plan);
+void show_left_out(const struct cli *cli, const char *name,
+		   const struct layer_set *set, const struct plan *plan);
+/* Prints what an apply does, a line for each change, on stdout. */
+void show_plan(const struct plan *plan);
+
+#endif
