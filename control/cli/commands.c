@@ -11,6 +11,8 @@
 #include "control/cli/cmd/discard.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/fetch.h"
+#include "control/cli/cmd/apply.h"
+#include "control/cli/cmd/diff.h"
 #include "control/cli/cmd/up_down.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/life.h"
@@ -171,6 +173,37 @@ const struct command commands[] = {
 		     1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_fetch },
+	{ .name = "diff",
+	  .group = "Agents",
+	  .words = "NAME [PATH...] | NAME NAME [-- PATH...]",
+	  .summary =
+		  "Show what an agent has changed in its copy of a directory",
+	  .more = "Like git diff, of your directory as it is now; with two "
+		  "instances, of what\nthe first and the second have. PATH "
+		  "begins here, or in the workspace if you are\nelsewhere. "
+		  "Files that make your own programs run code are named "
+		  "first.\n"
+		  "  ac diff claude_session --stat\n"
+		  "  ac diff claude_session src/main.c",
+	  .rules = { ARG_SET(O(STAT), O(NAME_ONLY), O_TALK), 1, MANY, true },
+	  .complete = { WORDS_INSTANCE, WORDS_FILE },
+	  .run = cmd_diff },
+	{ .name = "apply",
+	  .group = "Agents",
+	  .words = "NAME [PATH...]",
+	  .summary = "Take an agent's changes over into your directory",
+	  .more = "What you have changed too is not touched: the agent's "
+		  "version is put beside it,\nas FILE.ac-NAME, and it exits "
+		  "with 1. Nothing in a .git is ever applied. If it is\n"
+		  "interrupted, the same command finishes it. --undo takes "
+		  "the last one back.\n"
+		  "  ac apply claude_session --dry-run\n"
+		  "  ac apply claude_session src docs/a.md\n"
+		  "`ac discard NAME` drops what is left.",
+	  .rules = { ARG_SET(O(DRY_APPLY), O(THEIRS), O(UNDO), O(YES), O_TALK),
+		     1, MANY, true },
+	  .complete = { WORDS_INSTANCE, WORDS_FILE },
+	  .run = cmd_apply },
 	{ .name = "build",
 	  .group = "Agents",
 	  .words = "BLUEPRINT...",

@@ -66,6 +66,12 @@ enum arg_id {
 	ARG_FROM,
 	ARG_OLDER,
 	ARG_DRY_RUN,
+	/* of `ac diff` and `ac apply` */
+	ARG_STAT,
+	ARG_NAME_ONLY,
+	ARG_DRY_APPLY,
+	ARG_THEIRS,
+	ARG_UNDO,
 	ARG_LAST,
 	/* of `ac fetch` */
 	ARG_INTO,
