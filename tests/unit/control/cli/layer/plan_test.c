@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan_test.c - what is the same, what is applied, and what is a conflict
+ */
+#include "control/cli/layer/plan.h"
+
+#include "tests/unit/control/cli/layer/world.h"
+
+static void want(struct world *w, const char *path, enum plan_kind kind,
+		 enum plan_why why)
+{
+	const struct plan_item *p = world_item(w, path);
+
+	if (!ok(p != NULL, "%s is planned", path))
+		return;
+	is_str(plan_kind_word(p->kind), plan_kind_word(kind), "%s", path);
+	is_str(plan_why_word(p->why), plan_why_word(why), "%s", path);
+}
+
+static void test_files(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_write(&w, "same", "x", 0644);
+	world_write(&w, "old", "x", 0644);
+	world_write(&w, "edited", "x", 0644);
+	world_write(&w, "edited_gone", "x", 0644);
+	world_write(&w, "gone", "x", 0644);
+	world_write(&w, "mode", "x", 0644);
+	world_write(&w, "made_again", "x", 0644);
+	world_since(&w);
+	world_write(&w, "edited", "mine", 0644);
+	world_write(&w, "edited_same", "both", 0644);
+	world_write(&w, "edited_gone", "mine", 0644);
+	world_write(&w, "both", "mine", 0644);
+	world_file(&w, "same", "x", true);
+	world_file(&w, "old", "y", true);
+	world_file(&w, "edited", "y", true);
+	world_file(&w, "edited_same", "both", false);
+	world_file(&w, "both", "y", false);
+	world_file(&w, "new", "y", false);
+	world_file(&w, "deleted_here", "y", true);
+	world_file(&w, "made_again", "y", false);
+	world_gone(&w, "gone");
+	world_gone(&w, "edited_gone");
+	world_gone(&w, "gone_both");
+	{
+		struct change c = world_change(CHANGE_FILE, "mode");
+
+		c.mode = 04755;
+		world_put(&w, &c, "x");
+		c = world_change(CHANGE_OTHER, "fifo");
+		world_put(&w, &c, "");
+	}
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
+	want(&w, "same", PLAN_SAME, PLAN_FREE);
+	want(&w, "old", PLAN_CHANGED, PLAN_FREE);
+	want(&w, "edited", PLAN_CHANGED, PLAN_EDITED);
+	want(&w, "edited_same", PLAN_SAME, PLAN_FREE);
+	want(&w, "both", PLAN_CHANGED, PLAN_BOTH);
+	want(&w, "new", PLAN_NEW, PLAN_FREE);
+	want(&w, "deleted_here", PLAN_NEW, PLAN_GONE);
+	want(&w, "made_again", PLAN_CHANGED, PLAN_FREE);
+	want(&w, "gone", PLAN_DELETED, PLAN_FREE);
+	want(&w, "edited_gone", PLAN_DELETED, PLAN_EDITED);
+	want(&w, "gone_both", PLAN_SAME, PLAN_FREE);
+	want(&w, "mode", PLAN_CHANGED, PLAN_FREE);
+	want(&w, "fifo", PLAN_LEFT_OUT, PLAN_FREE);
+	ok(world_item(&w, "mode") && world_item(&w, "mode")->risky,
+	   "what can be executed now is named");
+	is_int(w.plan.conflicts, 4, "conflicts are counted");
+	world_end(&w);
+}
+
+static void test_kinds(void)
+{
+	struct err err = { 0 };
+	struct world w;
+	SCOPED_STR fifo = NULL;
+	SCOPED_STR link = NULL;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	fifo = world_path(&w, "fifo");
+	link = world_path(&w, "way");
+	world_write(&w, "file", "x", 0644);
+	world_mkdir(&w, "dir/sub");
+	world_write(&w, "dir/sub/f", "x", 0644);
+	world_mkdir(&w, "repo/.GIT");
+	world_write(&w, "repo/.GIT/config", "x", 0644);
+	world_mkdir(&w, "edited");
+	world_write(&w, "edited/f", "x", 0644);
+	if (fifo && link &&
+	    (mkfifo(fifo, 0644) < 0 || symlink("/etc", link) < 0))
+		printf("# no FIFO\n");
+	world_since(&w);
+	world_write(&w, "edited/f", "y", 0644);
+	world_dir(&w, "file", true);
+	world_file(&w, "file/in", "y", false);
+	world_file(&w, "dir", "y", false);
+	world_file(&w, "fifo", "y", false);
+	world_file(&w, "way/passwd", "y", false);
+	world_gone(&w, "repo");
+	world_gone(&w, "edited");
+	is_int(world_plan(&w, true, &err), 0, "a plan %s", err.msg);
+	want(&w, "file", PLAN_TYPE, PLAN_FREE);
+	want(&w, "file/in", PLAN_NEW, PLAN_FREE);
+	want(&w, "dir", PLAN_TYPE, PLAN_FREE);
+	want(&w, "fifo", PLAN_TYPE, PLAN_SPECIAL);
+	want(&w, "way/passwd", PLAN_NEW, PLAN_WAY);
+	want(&w, "repo", PLAN_DELETED, PLAN_GIT);
+	want(&w, "edited", PLAN_DELETED, PLAN_INSIDE);
+	ok(world_item(&w, "edited") && world_item(&w, "edited")->theirs,
+	   "--theirs decides what is edited");
+	ok(world_item(&w, "repo") && !world_item(&w, "repo")->theirs,
+	   "but deletes no .git");
+	ok(world_item(&w, "fifo") && !world_item(&w, "fifo")->theirs,
+	   "and replaces no FIFO");
+	world_end(&w);
+}
+
+static void test_git(void)
+{
+	static const char *const names[] = {
+		".git",   ".git/hooks/x", "a/.GIT/config",
+		"a/.giT", "b/git~1/x",    ".git. /x",
+	};
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	for (size_t i = 1; i < ARRAY_SIZE(names); i++)
+		world_file(&w, names[i], "y", false);
+	world_file(&w, "a/.github", "y", false);
+	world_file(&w, ".gitignore", "y", false);
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
+	is_int(w.stage.set.git, 5, "what is in a .git is counted");
+	is_int(w.plan.n, 2, "and in no plan");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		ok(layer_path_is_git(names[i]), "%s", names[i]);
+	ok(!layer_path_is_git("a.git/x"), "a.git is another name");
+	world_end(&w);
+}
+
+static void test_opaque(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_mkdir(&w, "d/sub/deep");
+	world_write(&w, "d/a", "x", 0644);
+	world_write(&w, "d/keep", "x", 0644);
+	world_write(&w, "d/sub/f", "x", 0644);
+	world_write(&w, "d/sub/deep/f", "x", 0644);
+	world_mkdir(&w, "from/sub");
+	world_write(&w, "from/plain", "p", 0644);
+	world_write(&w, "from/changed", "c", 0644);
+	world_write(&w, "from/removed", "r", 0644);
+	world_write(&w, "from/sub/x", "#!", 0755);
+	world_since(&w);
+	world_write(&w, "d/later", "x", 0644);
+	world_dir(&w, "d", true);
+	world_file(&w, "d/keep", "x", false);
+	world_dir(&w, "d/sub", false);
+	world_file(&w, "d/sub/f", "y", false);
+	{
+		struct change c = world_change(CHANGE_DIR, "to");
+
+		c.from = slice_str("from");
+		world_put(&w, &c, "");
+	}
+	world_file(&w, "to/changed", "C", true);
+	world_gone(&w, "to/removed");
+	world_gone(&w, "from");
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
+	want(&w, "d/a", PLAN_DELETED, PLAN_FREE);
+	want(&w, "d/keep", PLAN_SAME, PLAN_FREE);
+	want(&w, "d/sub/f", PLAN_CHANGED, PLAN_FREE);
+	want(&w, "d/sub/deep", PLAN_DELETED, PLAN_FREE);
+	want(&w, "to", PLAN_NEW, PLAN_FREE);
+	want(&w, "to/plain", PLAN_NEW, PLAN_FREE);
+	want(&w, "to/changed", PLAN_NEW, PLAN_FREE);
+	want(&w, "to/removed", PLAN_SAME, PLAN_FREE);
+	want(&w, "to/sub/x", PLAN_NEW, PLAN_FREE);
+	want(&w, "from", PLAN_DELETED, PLAN_FREE);
+	ok(!world_item(&w, "d/later") ||
+		   world_item(&w, "d/later")->why != PLAN_FREE,
+	   "what the user has made since is not deleted");
+	if (world_apply(&w, &err) == 0) {
+		is_str(world_read(&w, "to/plain"), "p", "it has moved");
+		is_str(world_read(&w, "to/changed"), "C", "with its change");
+		is_str(world_read(&w, "to/removed"), "(none)", "without this");
+		is_int(world_mode(&w, "to/sub/x"), 0755, "and with its mode");
+		is_str(world_read(&w, "from"), "(none)", "from there");
+		is_str(world_read(&w, "d/sub/deep"), "(none)", "all is gone");
+		is_str(world_read(&w, "d/later"), "x", "but the new one");
+	}
+	world_end(&w);
+}
+
+static void test_refused(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_file(&w, "a", "y", false);
+	world_file(&w, "a", "z", false);
+	is_int(world_plan(&w, false, &err), -EBADMSG, "a path twice");
+	world_unplan(&w);
+	world_link(&w, "a", "/etc");
+	world_file(&w, "a/passwd", "z", false);
+	is_int(world_plan(&w, false, &err), -EBADMSG, "a path below a link");
+	world_end(&w);
+}
+
+static void test_select(void)
+{
+	static const char *const only[] = { "b", "c/d" };
+	struct layer_set set = { 0 };
+	int rc = 0;
+
+	for (const char *const *p =
+		     (const char *const[]){ "a", "b", "b/x", "bb", "c", "c/d",
+					    "c/e", NULL };
+	     *p; p++) {
+		struct change c = world_change(CHANGE_DIR, *p);
+
+		if (!layer_set_add(&set, &c, &rc))
+			printf("# %d\n", rc);
+	}
+	is_int(layer_set_sort(&set), 0, "a set");
+	layer_set_select(&set, only, 2);
+	is_int(set.n, 4, "these, what is below, and directories above");
+	ok(layer_set_find(&set, "b/x") && layer_set_find(&set, "c") &&
+		   !layer_set_find(&set, "bb"),
+	   "a name that begins so is another");
+	ok(layer_path_compare("a/b", "a-b") < 0 &&
+		   layer_path_compare("a", "a/b") < 0,
+	   "what is below a directory follows it");
+	layer_set_done(&set);
+}
+
+int main(void)
+{
+	test_files();
+	test_kinds();
+	test_git();
+	test_opaque();
+	test_refused();
+	test_select();
+	return done_testing();
+}
