@@ -157,7 +157,7 @@ static int ask(const struct cli *cli, const struct args *a,
 			  l->name);
 		return CLI_EXIT_FAIL;
 	}
-	return cli_confirm(cli, false, "Apply %zu change%s to %s?", n,
+	return cli_confirm(cli, false, "%zu change%s will be made in %s.", n,
 			   n == 1 ? "" : "s", l->ws.path);
 }
 

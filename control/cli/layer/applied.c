@@ -21,14 +21,29 @@ void applied_done(struct applied *a)
 
 /* ---- steps ---- */
 
+/* What a step has left at its path, right after it. */
+struct result {
+	bool taken; /* now or before; false: it was left */
+	struct spot spot;
+};
+
 /* One run over the steps. */
 struct run {
+	struct result *results; /* one for each step, owned */
 	struct mover mover;
 	const struct steps *steps;
 	struct applied *ret;
 	bool back;
 	const char *at; /* path of the step that failed */
 };
+
+static void run_done(struct run *r)
+{
+	free(r->results);
+	r->results = NULL;
+}
+
+#define SCOPED_RUN ATTR_CLEANUP(run_done) struct run
 
 /* Returns true for the first of two steps of a path, in the direction of @r. Where
  * both were taken, the first finds what the second has made: that one judges. */
@@ -50,9 +65,11 @@ static int run_step(struct run *r, size_t i)
 	if (rc == MOVE_LEFT && !is_first_twin(r, s) &&
 	    r->ret->left.n < STRV_MAX)
 		return strv_push(&r->ret->left, s->path);
-	if (rc == MOVE_DONE || rc == MOVE_ALREADY)
-		r->ret->done++;
-	return rc < 0 ? rc : 0;
+	if (rc != MOVE_DONE && rc != MOVE_ALREADY)
+		return rc < 0 ? rc : 0;
+	r->ret->done++;
+	r->results[i].taken = true;
+	return tree_look(r->mover.root, s->path, &r->results[i].spot);
 }
 
 /* Takes all steps, in reverse if it goes back. */
@@ -61,6 +78,9 @@ static int run_all(struct run *r)
 	size_t n = r->steps->n;
 	int rc = 0;
 
+	r->results = calloc(n + 1, sizeof(*r->results));
+	if (!r->results)
+		return -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = run_step(r, r->back ? n - 1 - i : i);
 	return rc;
@@ -68,26 +88,25 @@ static int run_all(struct run *r)
 
 /* ---- what is known ---- */
 
-/* Notes the identity of what is at the paths of the steps now, so that the next
- * apply tells it from the user's changes. */
-static int note(int base, int root, const struct steps *steps, bool back)
+/* Notes the identity of what the steps have made, so that the next apply tells it
+ * from the user's changes. What was left is the user's. */
+static int note(const struct run *r, int base)
 {
+	const struct steps *steps = r->steps;
 	SCOPED_KNOWN k = { 0 };
 	int rc = known_load(base, &steps->key, &k);
 
 	for (size_t i = 0; rc == 0 && i < steps->n; i++) {
 		const struct step *s = &steps->v[i];
-		const struct state *to = back ? &s->old : &s->now;
-		struct spot spot;
+		const struct state *to = r->back ? &s->old : &s->now;
+		struct spot spot = r->results[i].spot;
 
-		if (to->kind == SPOT_DIR)
+		if (to->kind == SPOT_DIR || !r->results[i].taken)
 			continue;
-		rc = tree_look(root, s->path, &spot);
 		/* What was the user's change before is so again. */
-		if (rc == 0 && (spot.kind != to->kind || (back && s->theirs)))
+		if (spot.kind != to->kind || (r->back && s->theirs))
 			spot = (struct spot){ .kind = SPOT_NONE };
-		if (rc == 0)
-			rc = known_put(&k, s->path, &spot);
+		rc = known_put(&k, s->path, &spot);
 	}
 	return rc < 0 ? rc : known_save(&k, base, &steps->key);
 }
@@ -157,14 +176,14 @@ int applied_open(int base, struct steps *ret, struct err *err)
 int applied_finish(int base, int root, const struct steps *steps, int last,
 		   struct applied *ret, struct err *err)
 {
-	struct run r = { .mover = { .root = root, .copies = last },
+	SCOPED_RUN r = { .mover = { .root = root, .copies = last },
 			 .steps = steps,
 			 .ret = ret };
 	int rc = run_all(&r);
 
 	if (rc < 0)
 		return run_failed(&r, rc, err);
-	rc = note(base, root, steps, false);
+	rc = note(&r, base);
 	if (rc == 0)
 		rc = mark_done(last);
 	return rc < 0 ? err_set(err, rc, "cannot note what was applied: %s",
@@ -175,7 +194,7 @@ int applied_finish(int base, int root, const struct steps *steps, int last,
 int applied_undo(int base, int root, const struct steps *steps, int last,
 		 struct applied *ret, struct err *err)
 {
-	struct run r = { .mover = { .root = root, .copies = last },
+	SCOPED_RUN r = { .mover = { .root = root, .copies = last },
 			 .steps = steps,
 			 .ret = ret,
 			 .back = true };
@@ -183,7 +202,7 @@ int applied_undo(int base, int root, const struct steps *steps, int last,
 
 	if (rc < 0)
 		return run_failed(&r, rc, err);
-	rc = note(base, root, steps, true);
+	rc = note(&r, base);
 	if (rc == 0)
 		rc = ret->left.n > 0 ? mark_done(last) : forget(base);
 	return rc < 0 ? err_set(err, rc, "cannot note what was taken back: %s",

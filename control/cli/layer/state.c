@@ -168,11 +168,17 @@ static int put_file_or_link(const struct mover *m, int dir, const char *name,
 static int put_dir(int dir, const char *name, const struct state *to)
 {
 	SCOPED_FD fd = -1;
+	struct stat st;
+	mode_t mode;
 
 	if (mkdirat(dir, name, 0700) < 0)
 		return -errno;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 || fchmod(fd, to->mode & 0777) < 0 ? -errno : 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	/* A directory that gives its group to what is made in it stays so. */
+	mode = (to->mode & 0777) | (st.st_mode & S_ISGID);
+	return fchmod(fd, mode) < 0 ? -errno : 0;
 }
 
 static int take_away(int dir, const char *name, const struct state *from)

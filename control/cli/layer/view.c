@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void view_done(struct view *v)
 {
@@ -178,6 +179,7 @@ int view_text(int root, const char *path, const struct view_side *side,
 {
 	SCOPED_STR target = NULL;
 	SCOPED_FD fd = -1;
+	struct stat st;
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
@@ -190,9 +192,11 @@ int view_text(int root, const char *path, const struct view_side *side,
 		return rc < 0 ? rc : text_link(target, ret);
 	}
 	fd = tree_open_file(root, path);
-	return fd < 0 ? fd :
-			text_read(fd, side->spot.size,
-				  (side->spot.mode & 0100) != 0, ret);
+	/* The user may change it at any time: what it is now counts. */
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	return text_read(fd, (uint64_t)st.st_size, (st.st_mode & 0100) != 0,
+			 ret);
 }
 
 uint64_t view_size(const struct view_side *side)
