@@ -3,7 +3,8 @@
  * linediff.c - which lines two texts share
  *
  * The longest common subsequence by its table, between the lines that both
- * begin and end with: the texts are short, and the table is exact.
+ * begin and end with: it is exact. Of longer texts it is found by its differences,
+ * if these are few.
  */
 #include "control/cli/core/linediff.h"
 
@@ -11,6 +12,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "control/cli/core/linediff_far.h"
 
 struct diff {
 	const char *const *old, *const *new;
@@ -47,11 +50,15 @@ static void find_ends(struct diff *d)
 	d->cols = d->m - d->head - d->tail;
 }
 
+static bool is_large(const struct diff *d)
+{
+	return d->cols > 0 && d->rows > LINEDIFF_CELLS_MAX / d->cols;
+}
+
 /* Without a table nothing is common in the middle. */
 static bool fill_table(struct diff *d)
 {
-	if (d->rows == 0 || d->cols == 0 ||
-	    d->rows > LINEDIFF_CELLS_MAX / d->cols)
+	if (d->rows == 0 || d->cols == 0 || is_large(d))
 		return true;
 	d->common = calloc((d->rows + 1) * (d->cols + 1), sizeof(*d->common));
 	if (!d->common)
@@ -96,6 +103,25 @@ static void walk(struct diff *d)
 	}
 }
 
+/* The middle of long texts. Returns false if they differ too much, or without
+ * memory. */
+static bool walk_far(struct diff *d)
+{
+	char *ops = malloc(d->rows + d->cols + 1);
+	size_t n = 0, i = d->head, j = d->head;
+	bool done = ops &&
+		    linediff_far(d->old + d->head, d->rows, d->new + d->head,
+				 d->cols, ops, &n) == 0;
+
+	for (size_t k = 0; done && k < n; k++) {
+		put(d, ops[k], i, j);
+		i += ops[k] != '+';
+		j += ops[k] != '-';
+	}
+	free(ops);
+	return done;
+}
+
 struct linediff_line *linediff(const char *const *old, size_t n,
 			       const char *const *new, size_t m, size_t *ret_n)
 {
@@ -109,7 +135,8 @@ struct linediff_line *linediff(const char *const *old, size_t n,
 	}
 	for (size_t i = 0; i < d.head; i++)
 		put(&d, ' ', i, i);
-	walk(&d);
+	if (!is_large(&d) || !walk_far(&d))
+		walk(&d);
 	for (size_t i = d.tail; i > 0; i--)
 		put(&d, ' ', n - i, m - i);
 	free(d.common);

@@ -7,8 +7,9 @@
 
 #include <stddef.h>
 
-/* Texts that differ in more lines than this, multiplied, count as wholly
- * different between their common beginning and end. */
+/* Texts that differ in more lines than this, multiplied, and with more than
+ * LINEDIFF_FAR_MAX lines that only one has, count as wholly different between their
+ * common beginning and end. */
 #define LINEDIFF_CELLS_MAX (4u * 1024 * 1024)
 
 /* A line: '-' of the old text alone, '+' of the new one, ' ' of both. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/cli/core/linediff_far.h"
 #include "tests/unit/tap.h"
 
 #define LINES_MAX 16
@@ -82,9 +83,73 @@ static void test_large(void)
 	free(new);
 }
 
+/* Both ways must find as many common lines in short texts. */
+static void test_far(void)
+{
+	char ops[2 * LINES_MAX];
+	size_t bad = 0;
+
+	for (unsigned t = 0; t < 5000; t++) {
+		char a[LINES_MAX][2], b[LINES_MAX][2];
+		const char *old[LINES_MAX], *new[LINES_MAX];
+		char x[LINES_MAX] = "", y[LINES_MAX] = "";
+		unsigned seed = t * 2654435761u;
+		size_t n, m, len = 0, far = 0, i = 0, j = 0, common = 0;
+		struct linediff_line *d;
+
+		for (size_t k = 0; k < t % 11; k++, seed = seed * 69069 + 1)
+			x[k] = (char)('a' + (seed >> 20) % 4);
+		for (size_t k = 0; k < t % 13; k++, seed = seed * 69069 + 1)
+			y[k] = (char)('a' + (seed >> 20) % 4);
+		n = split(x, a, old);
+		m = split(y, b, new);
+		d = linediff(old, n, new, m, &len);
+		if (linediff_far(old, n, new, m, ops, &far) != 0)
+			bad++;
+		for (size_t k = 0; k < far; k++) {
+			common += ops[k] == ' ';
+			if (ops[k] == ' ' && strcmp(old[i], new[j]) != 0)
+				bad++;
+			i += ops[k] != '+';
+			j += ops[k] != '-';
+		}
+		for (size_t k = 0; d && k < len; k++)
+			common -= d[k].op == ' ';
+		bad += i != n || j != m || common != 0;
+		free(d);
+	}
+	is_int(bad, 0, "both ways find the same");
+}
+
+/* Few differences in long texts. */
+static void test_far_large(void)
+{
+	enum { N = 5000 };
+	static char store[N][8];
+	static const char *old[N], *new[N];
+	struct linediff_line *d;
+	size_t len = 0, own = 0;
+
+	for (size_t i = 0; i < N; i++) {
+		snprintf(store[i], sizeof(store[i]), "%zu", i);
+		old[i] = new[i] = store[i];
+	}
+	new[1] = "x";
+	new[2500] = "y";
+	new[N - 2] = "z";
+	d = linediff(old, N, new, N, &len);
+	for (size_t i = 0; d && i < len; i++)
+		own += d[i].op != ' ';
+	is_int(own, 6, "three lines of each");
+	ok(d && d[1].op == '-' && d[2].op == '+', "the old one comes first");
+	free(d);
+}
+
 int main(void)
 {
 	test_rows();
 	test_large();
+	test_far();
+	test_far_large();
 	return done_testing();
 }
