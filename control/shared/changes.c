@@ -78,14 +78,14 @@ static void block_fill(uint8_t block[CHANGES_BLOCK], char type, uint32_t mode,
 {
 	memset(block, 0, CHANGES_BLOCK);
 	/* The path is in the records; this is what other programs show. */
-	memcpy(block + TAR_NAME, "change", 6);
+	memcpy(block + TAR_NAME, "change", sizeof("change"));
 	octal(block + TAR_MODE, 8, mode);
 	octal(block + TAR_UID, 8, 0);
 	octal(block + TAR_GID, 8, 0);
 	octal(block + TAR_SIZE, 12, size);
 	octal(block + TAR_MTIME, 12, 0);
 	block[TAR_TYPE] = (uint8_t)type;
-	memcpy(block + TAR_MAGIC, "ustar\00000", 8);
+	memcpy(block + TAR_MAGIC, "ustar\00000", sizeof("ustar\00000"));
 	if (type == '3') {
 		octal(block + TAR_MAJOR, 8, 0);
 		octal(block + TAR_MINOR, 8, 0);

@@ -108,7 +108,7 @@ static void walk(struct diff *d)
 static bool walk_far(struct diff *d)
 {
 	char *ops = malloc(d->rows + d->cols + 1);
-	size_t n = 0, i = d->head, j = d->head;
+	size_t n = 0, i = d->head, j = i;
 	bool done = ops &&
 		    linediff_far(d->old + d->head, d->rows, d->new + d->head,
 				 d->cols, ops, &n) == 0;

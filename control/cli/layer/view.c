@@ -124,10 +124,11 @@ static bool side_same(const struct view_side *a, const struct view_side *b)
 		       blob_same(&a->item->blob, &b->item->blob);
 }
 
-static int join_one(int root, const struct view_file *a,
+/* Adds @path, which @a, @b (NULL: not) or both have. */
+static int join_one(int root, const char *path, const struct view_file *a,
 		    const struct view_file *b, struct view *ret)
 {
-	struct view_file f = { .path = a ? a->path : b->path };
+	struct view_file f = { .path = path };
 	struct spot spot;
 	int rc = tree_look(root, f.path, &spot);
 
@@ -151,7 +152,8 @@ int view_join(int root, const struct view *a, const struct view *b,
 					layer_path_compare(a->v[i].path,
 							   b->v[k].path);
 
-		rc = join_one(root, order <= 0 ? &a->v[i] : NULL,
+		rc = join_one(root, order <= 0 ? a->v[i].path : b->v[k].path,
+			      order <= 0 ? &a->v[i] : NULL,
 			      order >= 0 ? &b->v[k] : NULL, ret);
 		i += order <= 0;
 		k += order >= 0;
