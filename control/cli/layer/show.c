@@ -293,6 +293,13 @@ void show_left_out(const struct cli *cli, const char *name,
 			 other == 1 ? "" : "s");
 }
 
+/* Returns true if a directory is made or deleted. */
+static bool is_dir(const struct plan_item *p)
+{
+	return p->item->kind == CHANGE_DIR ||
+	       (p->item->kind == CHANGE_GONE && p->now.kind == SPOT_DIR);
+}
+
 void show_plan(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++) {
@@ -305,8 +312,7 @@ void show_plan(const struct plan *plan)
 		name = quote_path("", p->item->path);
 		printf("%-9s %s%s%s%s%s\n",
 		       conflict ? "conflict" : plan_kind_word(p->kind),
-		       name ? name : "?",
-		       p->item->kind == CHANGE_DIR ? "/" : "",
+		       name ? name : "?", is_dir(p) ? "/" : "",
 		       conflict ? " (" : "",
 		       conflict ? plan_why_text(p->why) : "",
 		       conflict ? ")" : "");

@@ -112,7 +112,8 @@ static int old_state(struct maker *mk, const char *path,
 
 	*ret = (struct state){ .kind = spot->kind,
 			       .mode = spot->mode & 0777,
-			       .mtime = spot->mtime };
+			       /* 0 would be the time of the move */
+			       .mtime = spot->mtime ? spot->mtime : 1 };
 	if (spot->kind == SPOT_FILE)
 		rc = copy_old(mk, path, ret);
 	else if (spot->kind == SPOT_LINK)
