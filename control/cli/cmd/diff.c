@@ -10,6 +10,7 @@
 #include "control/cli/host/host.h"
 #include "control/cli/layer/pager.h"
 #include "control/cli/layer/show.h"
+#include "control/cli/layer/unified.h"
 #include "control/shared/json.h"
 
 int diff_paths(const struct args *a, size_t from, const struct layer *l,
@@ -63,7 +64,10 @@ static int open_changes(const struct cli *cli, struct client *c,
 {
 	int rc = layer_open(cli, c, word, ret, err);
 
-	return rc < 0 ? rc : layer_stage(cli, ret, err);
+	if (rc == 0)
+		rc = layer_stage(cli, ret, err);
+	ret->stage.most = TEXT_MAX;
+	return rc;
 }
 
 static int diff_one(const struct cli *cli, struct client *c,

@@ -9,11 +9,14 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "lib/file.h"
 #include "lib/str.h"
 
 #define PREFIX "stage."
+#define SPARE (256u << 20) /* bytes of room that are left to others */
+#define LOOK_EVERY (16u << 20) /* bytes */
 
 /* ---- the directory ---- */
 
@@ -159,8 +162,8 @@ static int on_entry(void *arg, const struct change *c)
 
 	if (rc < 0 || !path)
 		return rc < 0 ? rc : -ENOMEM;
-	s->skips = layer_path_is_git(path);
-	if (s->skips) {
+	s->comes = false;
+	if (layer_path_is_git(path)) {
 		s->set.git++;
 		return 0;
 	}
@@ -169,18 +172,38 @@ static int on_entry(void *arg, const struct change *c)
 		return rc;
 	if (c->kind != CHANGE_FILE)
 		return 0;
-	s->fd = stage_new_file(s, 'n', &it->number);
-	if (s->fd < 0)
-		return s->fd;
+	s->comes = true;
+	if (s->most == 0 || c->size <= s->most) {
+		s->fd = stage_new_file(s, 'n', &it->number);
+		if (s->fd < 0)
+			return s->fd;
+	}
 	blob_begin(&s->writer, s->fd);
 	return 0;
+}
+
+/* A sandbox may have room for more than there is here. What others need to go on
+ * with their work is not taken. */
+static int check_room(struct stage *s, size_t len)
+{
+	struct statvfs fs;
+
+	s->looked += len;
+	if (s->looked < LOOK_EVERY || s->fd < 0)
+		return 0;
+	s->looked = 0;
+	if (fstatvfs(s->dir, &fs) < 0)
+		return -errno;
+	return (uint64_t)fs.f_bavail * fs.f_frsize < SPARE ? -ENOSPC : 0;
 }
 
 static int on_content(void *arg, struct slice piece)
 {
 	struct stage *s = arg;
 
-	return s->skips ? 0 : blob_write(&s->writer, piece);
+	int rc = s->comes ? check_room(s, piece.len) : 0;
+
+	return s->comes && rc == 0 ? blob_write(&s->writer, piece) : rc;
 }
 
 static int on_end(void *arg, bool torn)
@@ -189,8 +212,9 @@ static int on_end(void *arg, bool torn)
 	struct layer_item *it;
 	int rc;
 
-	if (s->skips || s->fd < 0)
+	if (!s->comes)
 		return 0;
+	s->comes = false;
 	it = &s->set.v[s->set.n - 1];
 	it->torn = torn;
 	rc = blob_end(&s->writer, &it->blob);

@@ -23,11 +23,14 @@ struct stage {
 	char *path; /* of apply */
 	struct layer_set set;
 	uint32_t last; /* number of the last file */
+	uint64_t most; /* larger files are not kept, only their digests; their
+			* number is 0. 0: all are kept */
 	/* while it receives */
 	struct changes_reader *reader;
 	struct blob_writer writer;
-	int fd; /* of the file that comes */
-	bool skips; /* what comes is in a .git */
+	int fd; /* of the file that comes; -1: it is not kept */
+	bool comes; /* one does */
+	uint64_t looked; /* bytes since the room was looked at */
 };
 
 #define STAGE_NONE                              \

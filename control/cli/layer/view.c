@@ -170,10 +170,13 @@ static int staged_text(const struct view_side *side, struct text *ret)
 
 	if (it->kind == CHANGE_LINK)
 		return text_link(it->target, ret);
-	fd = stage_file(side->stage->dir, 'n', it->number);
-	return fd < 0 ? fd :
-			text_read(fd, it->blob.size, (it->mode & 0100) != 0,
-				  ret);
+	/* One that is too large for its lines may not have been kept. */
+	if (it->blob.size <= TEXT_MAX)
+		fd = stage_file(side->stage->dir, 'n', it->number);
+	return fd < 0 && it->blob.size <= TEXT_MAX ?
+		       fd :
+		       text_read(fd, it->blob.size, (it->mode & 0100) != 0,
+				 ret);
 }
 
 int view_text(int root, const char *path, const struct view_side *side,

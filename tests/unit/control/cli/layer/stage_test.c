@@ -77,6 +77,27 @@ static void test_content(void)
 	world_end(&w);
 }
 
+/* A file that is too large to be shown by its lines. */
+static void test_most(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_file(&w, "a", "large", false);
+	world_file(&w, "b", "ok", false);
+	is_int(changes_end(&w.archive), 0, "an archive");
+	is_int(stage_open(w.state, &w.stage, &err), 0, "a stage");
+	w.stage.most = 4;
+	is_int(stage_feed(&w.stage, buf_slice(&w.archive), &err), 0, "is fed");
+	is_int(stage_finish(&w.stage, &err), 0, "and complete");
+	is_int(w.stage.set.v[0].number, 0, "the large one is not kept");
+	is_int(w.stage.set.v[0].blob.size, 5, "but has its size");
+	is_int(w.stage.set.v[1].number, 1, "the small one is");
+	world_end(&w);
+}
+
 static void test_cut(void)
 {
 	struct err err = { 0 };
@@ -186,6 +207,7 @@ int main(void)
 {
 	test_sparse();
 	test_content();
+	test_most();
 	test_cut();
 	test_full();
 	test_sweep();
