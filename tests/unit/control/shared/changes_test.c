@@ -258,7 +258,7 @@ static size_t make(const char *records, size_t len, uint8_t all[4096])
 		return n;
 	memset(all + 512, 0, 512);
 	memcpy(all + 512, records, len);
-	snprintf((char *)all + TAR_SIZE, 12, "%011zo", len);
+	snprintf((char *)all + TAR_SIZE, 12, "%011o", (unsigned)len);
 	snprintf((char *)all + TAR_SUM, 7, "%06o", changes_block_sum(all));
 	return n;
 }
