@@ -272,12 +272,13 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 		return cli->json ? print_json(l, &none, &nothing, dry, err) : 0;
 	}
 	show_risky(&l->plan);
-	if (dry && cli->json)
-		return print_json(l, &none, &nothing, true, err);
+	rc = dry && cli->json ? print_json(l, &none, &nothing, true, err) : 0;
 	if (!cli->json && (dry || !cli->quiet))
 		show_plan(&l->plan);
-	if (fflush(stdout) == EOF)
-		return cli_stdout_failed(err);
+	if (rc == 0 && fflush(stdout) == EOF)
+		rc = cli_stdout_failed(err);
+	if (rc < 0)
+		return rc;
 	if (dry)
 		return l->plan.conflicts > 0 ? CLI_EXIT_FAIL : 0;
 	rc = ask(cli, a, l);
