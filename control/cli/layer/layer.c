@@ -139,7 +139,7 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	rc = stage_finish(&l->stage, err);
 	if (rc < 0)
 		return rc;
-	rc = stage_spread(&l->stage, l->ws.walk.fd, l->key.since);
+	rc = stage_spread(&l->stage, l->ws.walk.fd, l->key.since, &l->known);
 	if (rc < 0)
 		return err_set(err, rc, "cannot compare with %s: %s",
 			       l->ws.path, err_text(rc));

@@ -18,6 +18,7 @@ struct spread {
 	struct stage *stage;
 	int root;
 	int64_t since;
+	const struct known *known;
 	size_t sorted; /* items that were there before */
 	const char *from, *to; /* of the directory that was moved */
 };
@@ -41,13 +42,16 @@ static int walk(struct spread *sp, const char *path, tree_fn fn)
 
 /* ---- moved directories ---- */
 
-static int copy_file(struct spread *sp, const char *from, struct layer_item *it)
+static int copy_file(struct spread *sp, const char *from, uint64_t size,
+		     struct layer_item *it)
 {
 	SCOPED_FD in = tree_open_file(sp->root, from);
 	SCOPED_FD out = -1;
 
 	if (in < 0)
 		return in;
+	if (sp->stage->most > 0 && size > sp->stage->most)
+		return blob_copy(in, -1, &it->blob);
 	out = stage_new_file(sp->stage, 'n', &it->number);
 	return out < 0 ? out : blob_copy(in, out, &it->blob);
 }
@@ -71,7 +75,7 @@ static int copy_entry(struct spread *sp, const char *from, const char *to,
 	it = layer_set_add(&sp->stage->set, &c, &rc);
 	if (!it || spot->kind != SPOT_FILE)
 		return rc;
-	return copy_file(sp, from, it);
+	return copy_file(sp, from, spot->size, it);
 }
 
 /* Called for what the user has below the directory's former path. */
@@ -93,6 +97,22 @@ static int on_moved(void *arg, const char *path, const struct spot *spot)
 	return copy_entry(sp, path, to, spot);
 }
 
+/* Makes a plain directory of the moved one @i, whose files are items now. */
+static void plain(struct spread *sp, size_t i, bool there)
+{
+	struct layer_item *v = sp->stage->set.v;
+
+	v[i].from = NULL;
+	/* If the user has nothing at its former path any more, an apply has moved
+	 * it: then what is at the new one was not hidden, but is the same. */
+	v[i].opaque = there;
+	/* What was the user's below it was so at another path. */
+	for (size_t k = i + 1;
+	     there && k < sp->sorted && layer_path_in(v[k].path, v[i].path);
+	     k++)
+		v[k].below = false;
+}
+
 static int spread_moved(struct spread *sp)
 {
 	struct layer_set *set = &sp->stage->set;
@@ -100,22 +120,17 @@ static int spread_moved(struct spread *sp)
 
 	sp->sorted = set->n;
 	for (size_t i = 0; rc == 0 && i < sp->sorted; i++) {
+		struct spot spot;
+
 		sp->from = set->v[i].from;
 		sp->to = set->v[i].path;
-		if (sp->from && !layer_path_is_git(sp->from))
-			rc = walk(sp, sp->from, on_moved);
-	}
-	for (size_t i = 0; i < sp->sorted; i++) {
-		if (!set->v[i].from)
+		if (!sp->from)
 			continue;
-		set->v[i].from = NULL;
-		set->v[i].opaque = true;
-		/* What was the user's below it was so at another path. */
-		for (size_t k = i + 1;
-		     k < sp->sorted &&
-		     layer_path_in(set->v[k].path, set->v[i].path);
-		     k++)
-			set->v[k].below = false;
+		rc = tree_look(sp->root, sp->from, &spot);
+		if (rc == 0 && !layer_path_is_git(sp->from))
+			rc = walk(sp, sp->from, on_moved);
+		if (rc == 0)
+			plain(sp, i, spot.kind == SPOT_DIR);
 	}
 	return rc < 0 ? rc : layer_set_sort(set);
 }
@@ -134,8 +149,13 @@ static int on_hidden(void *arg, const char *path, const struct spot *spot)
 		sp->stage->set.git++;
 		return 1;
 	}
-	if (spot->born > sp->since && spot->born != 0)
-		return 1;
+	/* What was made since is the user's, unless an apply has made it. */
+	if (spot->born > sp->since && spot->born != 0) {
+		if (spot->kind == SPOT_DIR)
+			return 0;
+		if (!known_has(sp->known, path, spot))
+			return 1;
+	}
 	if (strlen(path) > CHANGES_PATH_MAX)
 		return 1;
 	return layer_set_add_gone(&sp->stage->set, path) < 0 ? -ENOMEM : 1;
@@ -162,9 +182,12 @@ static int spread_opaque(struct spread *sp)
 	return rc < 0 ? rc : layer_set_sort(set);
 }
 
-int stage_spread(struct stage *s, int root, int64_t since)
+int stage_spread(struct stage *s, int root, int64_t since,
+		 const struct known *known)
 {
-	struct spread sp = { .stage = s, .root = root, .since = since };
+	struct spread sp = {
+		.stage = s, .root = root, .since = since, .known = known
+	};
 	int rc = spread_moved(&sp);
 
 	return rc < 0 ? rc : spread_opaque(&sp);

@@ -204,6 +204,42 @@ static void test_opaque(void)
 	world_end(&w);
 }
 
+/* After an apply the former path of a moved directory is gone from the user's, and
+ * the archive still tells of it. */
+static void test_twice(void)
+{
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_mkdir(&w, "from/sub");
+	world_write(&w, "from/plain", "p", 0644);
+	world_write(&w, "from/sub/x", "x", 0644);
+	world_since(&w);
+	for (int i = 0; i < 3; i++) {
+		struct change c = world_change(CHANGE_DIR, "to");
+
+		c.from = slice_str("from");
+		world_put(&w, &c, "");
+		world_file(&w, "to/added", i == 2 ? "2" : "1", false);
+		world_gone(&w, "from");
+		world_dir(&w, "made", true);
+		if (i == 0)
+			world_file(&w, "made/short", "s", false);
+		is_int(world_go(&w, false), 0, "apply %d", i);
+		is_str(world_read(&w, "to/plain"), "p", "what was moved stays");
+		is_str(world_read(&w, "to/sub/x"), "x", "all of it");
+		is_str(world_read(&w, "to/added"), i == 2 ? "2" : "1",
+		       "with what is new");
+		is_str(world_read(&w, "from"), "(none)", "from there");
+		is_str(world_read(&w, "made/short"), i ? "(none)" : "s",
+		       "what the agent has made and deleted again goes");
+		world_write(&w, "made/mine", "m", 0644);
+	}
+	is_str(world_read(&w, "made/mine"), "m", "the user's stays");
+	world_end(&w);
+}
+
 static void test_refused(void)
 {
 	struct err err = { 0 };
@@ -254,6 +290,7 @@ int main(void)
 	test_kinds();
 	test_git();
 	test_opaque();
+	test_twice();
 	test_refused();
 	test_select();
 	return done_testing();

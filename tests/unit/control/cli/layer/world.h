@@ -207,9 +207,9 @@ static inline int world_plan(struct world *w, bool theirs, struct err *err)
 	if (rc == 0)
 		rc = stage_finish(&w->stage, err);
 	if (rc == 0)
-		rc = stage_spread(&w->stage, w->root, w->key.since);
-	if (rc == 0)
 		rc = known_load(w->stage.base, &w->key, &w->known);
+	if (rc == 0)
+		rc = stage_spread(&w->stage, w->root, w->key.since, &w->known);
 	w->input = (struct plan_input){ .set = &w->stage.set,
 					.root = w->root,
 					.key = w->key,
