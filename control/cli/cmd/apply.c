@@ -88,8 +88,8 @@ static int finish_last(const struct cli *cli, struct layer *l, struct err *err)
 	if (rc < 0)
 		return err_wrap(err, "finish the last apply");
 	tell_left(&done.left, "it stays as it is");
-	known_done(&l->known);
-	rc = known_load(l->stage.base, &l->key, &l->known);
+	written_done(&l->written);
+	rc = written_load(l->stage.base, &l->key, &l->written);
 	return rc < 0 ? err_set(err, rc, "what was applied: %s", err_text(rc)) :
 			0;
 }

@@ -86,15 +86,15 @@ static int run_all(struct run *r)
 	return rc;
 }
 
-/* ---- what is known ---- */
+/* ---- what was written ---- */
 
 /* Notes the identity of what the steps have made, so that the next apply tells it
  * from the user's changes. What was left is the user's. */
 static int note(const struct run *r, int base)
 {
 	const struct steps *steps = r->steps;
-	SCOPED_KNOWN k = { 0 };
-	int rc = known_load(base, &steps->key, &k);
+	SCOPED_WRITTEN k = { 0 };
+	int rc = written_load(base, &steps->key, &k);
 
 	for (size_t i = 0; rc == 0 && i < steps->n; i++) {
 		const struct step *s = &steps->v[i];
@@ -106,9 +106,9 @@ static int note(const struct run *r, int base)
 		/* What was the user's change before is so again. */
 		if (spot.kind != to->kind || (r->back && s->theirs))
 			spot = (struct spot){ .kind = SPOT_NONE };
-		rc = known_put(&k, s->path, &spot);
+		rc = written_put(&k, s->path, &spot);
 	}
-	return rc < 0 ? rc : known_save(&k, base, &steps->key);
+	return rc < 0 ? rc : written_save(&k, base, &steps->key);
 }
 
 static int mark_done(int last)

@@ -13,7 +13,7 @@
 void layer_done(struct layer *l)
 {
 	plan_done(&l->plan);
-	known_done(&l->known);
+	written_done(&l->written);
 	stage_done(&l->stage);
 	workspace_done(&l->ws);
 }
@@ -101,12 +101,12 @@ int layer_stage(const struct cli *cli, struct layer *l, struct err *err)
 	rc = stage_open(path, &l->stage, err);
 	if (rc < 0)
 		return rc;
-	rc = known_load(l->stage.base, &l->key, &l->known);
+	rc = written_load(l->stage.base, &l->key, &l->written);
 	l->input = (struct plan_input){ .set = &l->stage.set,
 					.root = l->ws.walk.fd,
 					.key = l->key,
-					.known = &l->known };
-	return rc < 0 ? err_set(err, rc, "%s/known: %s", path, err_text(rc)) :
+					.written = &l->written };
+	return rc < 0 ? err_set(err, rc, "%s/written: %s", path, err_text(rc)) :
 			0;
 }
 
@@ -139,7 +139,7 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	rc = stage_finish(&l->stage, err);
 	if (rc < 0)
 		return rc;
-	rc = stage_spread(&l->stage, l->ws.walk.fd, l->key.since, &l->known);
+	rc = stage_spread(&l->stage, l->ws.walk.fd, l->key.since, &l->written);
 	if (rc < 0)
 		return err_set(err, rc, "cannot compare with %s: %s",
 			       l->ws.path, err_text(rc));

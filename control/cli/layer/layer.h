@@ -16,7 +16,7 @@ struct layer {
 	struct workspace ws;
 	struct layer_key key;
 	struct stage stage;
-	struct known known;
+	struct written written;
 	struct plan_input input;
 	struct plan plan;
 };

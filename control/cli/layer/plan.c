@@ -4,7 +4,7 @@
  *
  * Theory of operation: a file of the user's that was changed after the sandbox
  * began with the layer is never replaced. It is told by its ctime, which no
- * program can set, and which `ac apply` moves, too: known.h has the files that it
+ * program can set, and which `ac apply` moves, too: written.h has the files that it
  * wrote. A change whose result is there already is no change.
  *
  * Items come in the order of paths, so what becomes of a directory is decided
@@ -40,7 +40,7 @@ bool plan_touched(const struct plan_input *in, const char *path,
 		  const struct spot *spot)
 {
 	return spot->ctime > in->key.since - SLACK_NS &&
-	       !known_has(in->known, path, spot);
+	       !written_has(in->written, path, spot);
 }
 
 /* ---- what is the same ---- */

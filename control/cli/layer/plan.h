@@ -5,7 +5,7 @@
 #ifndef CONTROL_CLI_LAYER_PLAN_H
 #define CONTROL_CLI_LAYER_PLAN_H
 
-#include "control/cli/layer/known.h"
+#include "control/cli/layer/written.h"
 #include "control/cli/layer/set.h"
 #include "control/cli/layer/tree.h"
 #include "lib/err.h"
@@ -56,7 +56,7 @@ struct plan_input {
 	const struct layer_set *set; /* sorted, and spread */
 	int root; /* descriptor of the user's directory */
 	struct layer_key key;
-	const struct known *known;
+	const struct written *written;
 	bool theirs; /* decides conflicts */
 };
 

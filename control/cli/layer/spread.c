@@ -18,7 +18,7 @@ struct spread {
 	struct stage *stage;
 	int root;
 	int64_t since;
-	const struct known *known;
+	const struct written *written;
 	size_t sorted; /* items that were there before */
 	const char *from, *to; /* of the directory that was moved */
 };
@@ -153,7 +153,7 @@ static int on_hidden(void *arg, const char *path, const struct spot *spot)
 	if (spot->born > sp->since && spot->born != 0) {
 		if (spot->kind == SPOT_DIR)
 			return 0;
-		if (!known_has(sp->known, path, spot))
+		if (!written_has(sp->written, path, spot))
 			return 1;
 	}
 	if (strlen(path) > CHANGES_PATH_MAX)
@@ -183,10 +183,10 @@ static int spread_opaque(struct spread *sp)
 }
 
 int stage_spread(struct stage *s, int root, int64_t since,
-		 const struct known *known)
+		 const struct written *written)
 {
 	struct spread sp = {
-		.stage = s, .root = root, .since = since, .known = known
+		.stage = s, .root = root, .since = since, .written = written
 	};
 	int rc = spread_moved(&sp);
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "control/cli/layer/known.h"
+#include "control/cli/layer/written.h"
 #include "control/cli/layer/set.h"
 #include "lib/err.h"
 
@@ -65,10 +65,10 @@ int stage_keep(struct stage *s);
  * Makes plain changes of what can only be told with the user's directory @root:
  * files of a directory that was moved become staged copies at their new paths; what
  * an opaque directory hides becomes deletions, but for what the user has made after
- * @since (ns since the epoch), which the sandbox never saw. @known is what earlier
+ * @since (ns since the epoch), which the sandbox never saw. @written is what earlier
  * applies have made. Returns 0 or a negative errno.
  */
 int stage_spread(struct stage *s, int root, int64_t since,
-		 const struct known *known);
+		 const struct written *written);
 
 #endif

@@ -21,7 +21,7 @@ struct world {
 	int root; /* descriptor of the user's directory */
 	struct buf archive;
 	struct stage stage;
-	struct known known;
+	struct written written;
 	struct plan_input input;
 	struct plan plan;
 	struct layer_key key;
@@ -52,7 +52,7 @@ static inline bool world_begin(struct world *w)
 static inline void world_unplan(struct world *w)
 {
 	plan_done(&w->plan);
-	known_done(&w->known);
+	written_done(&w->written);
 	stage_done(&w->stage);
 	buf_done(&w->archive);
 }
@@ -207,13 +207,14 @@ static inline int world_plan(struct world *w, bool theirs, struct err *err)
 	if (rc == 0)
 		rc = stage_finish(&w->stage, err);
 	if (rc == 0)
-		rc = known_load(w->stage.base, &w->key, &w->known);
+		rc = written_load(w->stage.base, &w->key, &w->written);
 	if (rc == 0)
-		rc = stage_spread(&w->stage, w->root, w->key.since, &w->known);
+		rc = stage_spread(&w->stage, w->root, w->key.since,
+				  &w->written);
 	w->input = (struct plan_input){ .set = &w->stage.set,
 					.root = w->root,
 					.key = w->key,
-					.known = &w->known,
+					.written = &w->written,
 					.theirs = theirs };
 	return rc < 0 ? rc : plan_make(&w->input, &w->plan, err);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * known.h - which files of the user's directory `ac apply` has written itself
+ * written.h - which files of the user's directory `ac apply` has written itself
  *
  * A file whose ctime is later than the layer was changed by the user, or by an
- * earlier apply. The file apply/known tells these apart, by the identity that the
+ * earlier apply. The file apply/written tells these apart, by the identity that the
  * file had when it was in place.
  */
-#ifndef CONTROL_CLI_LAYER_KNOWN_H
-#define CONTROL_CLI_LAYER_KNOWN_H
+#ifndef CONTROL_CLI_LAYER_WRITTEN_H
+#define CONTROL_CLI_LAYER_WRITTEN_H
 
 #include <stddef.h>
 
@@ -19,33 +19,34 @@ struct layer_key {
 	int64_t dev, ino; /* of the directory, as acd has them */
 };
 
-struct known_file {
+struct written_file {
 	char *path; /* owned */
 	uint64_t dev, ino, size;
 	int64_t ctime; /* ns since the epoch */
 };
 
-struct known { /* zeroed: empty */
-	struct known_file *v;
+struct written { /* zeroed: empty */
+	struct written_file *v;
 	size_t n, cap;
 	size_t sorted; /* those that were read, sorted by path */
 };
 
-void known_done(struct known *k); /* accepts zeroed */
-#define SCOPED_KNOWN ATTR_CLEANUP(known_done) struct known
+void written_done(struct written *k); /* accepts zeroed */
+#define SCOPED_WRITTEN ATTR_CLEANUP(written_done) struct written
 
 /* Reads the file in the directory @base. One of another layer, and none, is
  * empty. Returns 0 or a negative errno. */
-int known_load(int base, const struct layer_key *key,
-	       struct known *ret) ATTR_WUR;
+int written_load(int base, const struct layer_key *key,
+		 struct written *ret) ATTR_WUR;
 /* Returns true if @spot is what was read for @path. */
-bool known_has(const struct known *k, const char *path,
-	       const struct spot *spot);
+bool written_has(const struct written *k, const char *path,
+		 const struct spot *spot);
 /* Notes @spot for @path, in place of an older one; a @spot with nothing in it
- * removes that. Takes effect with known_save(). Returns 0, -ENOMEM or -E2BIG. */
-int known_put(struct known *k, const char *path,
-	      const struct spot *spot) ATTR_WUR;
+ * removes that. Takes effect with written_save(). Returns 0, -ENOMEM or -E2BIG. */
+int written_put(struct written *k, const char *path,
+		const struct spot *spot) ATTR_WUR;
 /* Writes the file, atomically. Returns 0 or a negative errno. */
-int known_save(struct known *k, int base, const struct layer_key *key) ATTR_WUR;
+int written_save(struct written *k, int base,
+		 const struct layer_key *key) ATTR_WUR;
 
 #endif

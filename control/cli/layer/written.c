@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * known.c - which files of the user's directory `ac apply` has written itself
+ * written.c - which files of the user's directory `ac apply` has written itself
  */
-#include "control/cli/layer/known.h"
+#include "control/cli/layer/written.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include "control/cli/layer/set.h"
 #include "control/shared/json.h"
 
-#define FILE_NAME "known"
-#define FILE_NEW "known.new"
+#define FILE_NAME "written"
+#define FILE_NEW "written.new"
 
-void known_done(struct known *k)
+void written_done(struct written *k)
 {
 	for (size_t i = 0; i < k->n; i++)
 		free(k->v[i].path);
@@ -23,14 +23,14 @@ void known_done(struct known *k)
 	memset(k, 0, sizeof(*k));
 }
 
-static int add(struct known *k, char **path, const struct known_file *f)
+static int add(struct written *k, char **path, const struct written_file *f)
 {
 	size_t cap = k->cap ? k->cap * 2 : 64;
 
 	if (k->n >= 2 * (size_t)LAYER_ITEMS_MAX)
 		return -E2BIG;
 	if (k->n == k->cap) {
-		struct known_file *v = reallocarray(k->v, cap, sizeof(*v));
+		struct written_file *v = reallocarray(k->v, cap, sizeof(*v));
 
 		if (!v)
 			return -ENOMEM;
@@ -47,10 +47,10 @@ static json_int_t number(const json_t *line, const char *key)
 	return json_integer_value(json_object_get(line, key));
 }
 
-static int line_add(struct known *k, const json_t *line)
+static int line_add(struct written *k, const json_t *line)
 {
 	SCOPED_STR path = pathcode_get(jsonx_text_at(line, "path"));
-	const struct known_file f = {
+	const struct written_file f = {
 		.dev = (uint64_t)number(line, "dev"),
 		.ino = (uint64_t)number(line, "ino"),
 		.size = (uint64_t)number(line, "size"),
@@ -62,7 +62,7 @@ static int line_add(struct known *k, const json_t *line)
 
 static int compare(const void *a, const void *b)
 {
-	const struct known_file *x = a, *y = b;
+	const struct written_file *x = a, *y = b;
 
 	return strcmp(x->path, y->path);
 }
@@ -74,7 +74,7 @@ static bool is_of(const json_t *head, const struct layer_key *key)
 	       number(head, "ino") == key->ino;
 }
 
-static int read_all(FILE *in, const struct layer_key *key, struct known *ret)
+static int read_all(FILE *in, const struct layer_key *key, struct written *ret)
 {
 	SCOPED_JSON head = NULL;
 	int rc = pathcode_read(in, &head);
@@ -93,7 +93,7 @@ static int read_all(FILE *in, const struct layer_key *key, struct known *ret)
 	}
 }
 
-int known_load(int base, const struct layer_key *key, struct known *ret)
+int written_load(int base, const struct layer_key *key, struct written *ret)
 {
 	SCOPED_FD fd =
 		openat(base, FILE_NAME, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,13 +114,14 @@ int known_load(int base, const struct layer_key *key, struct known *ret)
 	return rc;
 }
 
-bool known_has(const struct known *k, const char *path, const struct spot *spot)
+bool written_has(const struct written *k, const char *path,
+		 const struct spot *spot)
 {
 	size_t lo = 0, hi = k->sorted;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct known_file *f = &k->v[mid];
+		const struct written_file *f = &k->v[mid];
 		int order = strcmp(f->path, path);
 
 		if (order == 0)
@@ -134,10 +135,10 @@ bool known_has(const struct known *k, const char *path, const struct spot *spot)
 	return false;
 }
 
-int known_put(struct known *k, const char *path, const struct spot *spot)
+int written_put(struct written *k, const char *path, const struct spot *spot)
 {
 	SCOPED_STR copy = strdup(path);
-	const struct known_file f = {
+	const struct written_file f = {
 		.dev = spot->dev,
 		.ino = spot->kind == SPOT_NONE ? 0 : spot->ino,
 		.size = spot->size,
@@ -149,12 +150,12 @@ int known_put(struct known *k, const char *path, const struct spot *spot)
 
 /* Puts those that were added into the place of the ones that were read. A path is
  * added once: each path is in one step of an apply that ends there. */
-static void settle(struct known *k)
+static void settle(struct written *k)
 {
 	size_t n = k->sorted;
 
 	for (size_t i = k->sorted; i < k->n; i++) {
-		struct known_file *f = &k->v[i], *old = NULL;
+		struct written_file *f = &k->v[i], *old = NULL;
 
 		if (k->sorted > 0)
 			old = bsearch(f, k->v, k->sorted, sizeof(*f), compare);
@@ -168,7 +169,7 @@ static void settle(struct known *k)
 	k->n = n;
 }
 
-static int write_all(const struct known *k, FILE *out,
+static int write_all(const struct written *k, FILE *out,
 		     const struct layer_key *key)
 {
 	int rc = pathcode_line(out, json_pack("{s:I,s:I,s:I}", "since",
@@ -177,7 +178,7 @@ static int write_all(const struct known *k, FILE *out,
 					      (json_int_t)key->ino));
 
 	for (size_t i = 0; rc == 0 && i < k->n; i++) {
-		const struct known_file *f = &k->v[i];
+		const struct written_file *f = &k->v[i];
 		SCOPED_STR path = pathcode_put(f->path);
 
 		if (!path)
@@ -198,7 +199,7 @@ static int write_all(const struct known *k, FILE *out,
 	return rc;
 }
 
-int known_save(struct known *k, int base, const struct layer_key *key)
+int written_save(struct written *k, int base, const struct layer_key *key)
 {
 	SCOPED_FD fd = -1;
 	SCOPED_FILE out = NULL;
