@@ -24,7 +24,8 @@ static int check_mode(const char *name, const json_t *rec, struct err *err)
 {
 	const char *mode = json_text(rec, "workspace_mode");
 
-	if (strcmp(mode, "copy") == 0)
+	/* It may have worked in a copy before. */
+	if (strcmp(mode, "copy") == 0 || json_count(rec, "layer_since_ns") != 0)
 		return 0;
 	if (strcmp(mode, "live") == 0)
 		return err_set(err, -ENOTSUP,
@@ -80,8 +81,8 @@ int layer_open(const struct cli *cli, struct client *c, const char *word,
 		return rc;
 	ret->key = (struct layer_key){
 		.since = json_count(rec, "layer_since_ns"),
-		.dev = json_count(rec, "workspace_dev"),
-		.ino = json_count(rec, "workspace_ino"),
+		.dev = json_count(rec, "layer_dev"),
+		.ino = json_count(rec, "layer_ino"),
 	};
 	rc = workspace_recorded(cli, json_text(rec, "workspace"), &ret->ws,
 				err);

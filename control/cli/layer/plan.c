@@ -93,18 +93,25 @@ static int on_inside(void *arg, const char *path, const struct spot *spot)
 		is->why = PLAN_GIT;
 	else if (spot->kind == SPOT_OTHER && is->why < PLAN_SPECIAL)
 		is->why = PLAN_SPECIAL;
-	else if (spot->kind != SPOT_DIR && is->why == PLAN_FREE &&
-		 plan_touched(is->in, path, spot))
+	else if (is->why == PLAN_FREE &&
+		 (spot->kind == SPOT_DIR ?
+			  spot_was_moved(spot, is->in->key.since - SLACK_NS) :
+			  plan_touched(is->in, path, spot)))
 		is->why = PLAN_INSIDE;
 	return 0;
 }
 
-/* Sets *ret to whether all below the user's directory @path may be deleted. */
+/* Sets *ret to whether the user's directory @path, which is @now, may be deleted
+ * with all below it. */
 static int judge_inside(const struct plan_input *in, const char *path,
-			enum plan_why *ret)
+			const struct spot *now, enum plan_why *ret)
 {
 	struct inside is = { .in = in, .why = PLAN_FREE };
-	int rc = tree_walk(in->root, path, LAYER_ITEMS_MAX, on_inside, &is);
+	int rc;
+
+	if (spot_was_moved(now, in->key.since - SLACK_NS))
+		is.why = PLAN_INSIDE;
+	rc = tree_walk(in->root, path, LAYER_ITEMS_MAX, on_inside, &is);
 
 	*ret = is.why;
 	return rc;
@@ -118,7 +125,7 @@ static int judge_now(const struct plan_input *in, struct plan_item *p)
 	const char *path = p->item->path;
 
 	if (p->now.kind == SPOT_DIR)
-		return judge_inside(in, path, &p->why);
+		return judge_inside(in, path, &p->now, &p->why);
 	if (p->now.kind == SPOT_OTHER)
 		p->why = PLAN_SPECIAL;
 	else if (plan_touched(in, path, &p->now))

@@ -149,6 +149,9 @@ static int on_hidden(void *arg, const char *path, const struct spot *spot)
 		sp->stage->set.git++;
 		return 1;
 	}
+	/* The user has moved it there, with what is in it. */
+	if (spot_was_moved(spot, sp->since))
+		return 1;
 	/* What was made since is the user's, unless an apply has made it. */
 	if (spot->born > sp->since && spot->born != 0) {
 		if (spot->kind == SPOT_DIR)

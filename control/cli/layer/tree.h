@@ -34,6 +34,15 @@ struct spot {
 	int64_t born; /* the same; 0: not known */
 };
 
+/* Returns true if the directory @spot was moved there, or had its mode changed,
+ * after @since, in ns since the epoch: what is in it may then be older, and yet
+ * new there. A change of its entries moves both times. */
+static inline bool spot_was_moved(const struct spot *spot, int64_t since)
+{
+	return spot->kind == SPOT_DIR && spot->ctime > since &&
+	       spot->mtime <= since;
+}
+
 /* Opens @path for @flags (with O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK added) below
  * @root. Returns a descriptor that the caller owns, or a negative errno. */
 int tree_open(int root, const char *path, int flags) ATTR_WUR;

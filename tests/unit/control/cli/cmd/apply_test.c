@@ -39,8 +39,8 @@ static int answer_record(int fd, const char *name)
 	if (!mode || stat(w.user, &st) < 0)
 		return -ENOENT;
 	body = str_printf("{\"name\":\"%s\",\"workspace\":\"%s\","
-			  "\"workspace_mode\":\"%s\",\"workspace_dev\":%lld,"
-			  "\"workspace_ino\":%lld,\"layer_since_ns\":%lld}",
+			  "\"workspace_mode\":\"%s\",\"layer_dev\":%lld,"
+			  "\"layer_ino\":%lld,\"layer_since_ns\":%lld}",
 			  name, w.user, mode, (long long)st.st_dev,
 			  (long long)st.st_ino + (strcmp(name, "moved") == 0),
 			  (long long)w.key.since);

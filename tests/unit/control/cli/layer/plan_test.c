@@ -75,6 +75,14 @@ static void test_files(void)
 	world_end(&w);
 }
 
+static void user_moves(struct world *w, const char *from, const char *to)
+{
+	SCOPED_STR a = world_path(w, from);
+	SCOPED_STR b = world_path(w, to);
+
+	ok(a && b && rename(a, b) == 0, "%s is moved to %s", from, to);
+}
+
 static void test_kinds(void)
 {
 	struct err err = { 0 };
@@ -93,11 +101,21 @@ static void test_kinds(void)
 	world_write(&w, "repo/.GIT/config", "x", 0644);
 	world_mkdir(&w, "edited");
 	world_write(&w, "edited/f", "x", 0644);
+	world_mkdir(&w, "kept");
+	world_mkdir(&w, "hidden");
+	world_mkdir(&w, "else/old");
+	world_write(&w, "else/old/f", "x", 0644);
+	world_mkdir(&w, "else/older");
+	world_write(&w, "else/older/f", "x", 0644);
 	if (fifo && link &&
 	    (mkfifo(fifo, 0644) < 0 || symlink("/etc", link) < 0))
 		printf("# no FIFO\n");
 	world_since(&w);
 	world_write(&w, "edited/f", "y", 0644);
+	user_moves(&w, "else/old", "kept/old");
+	user_moves(&w, "else/older", "hidden/older");
+	world_gone(&w, "kept");
+	world_dir(&w, "hidden", true);
 	world_dir(&w, "file", true);
 	world_file(&w, "file/in", "y", false);
 	world_file(&w, "dir", "y", false);
@@ -113,6 +131,10 @@ static void test_kinds(void)
 	want(&w, "way/passwd", PLAN_NEW, PLAN_WAY);
 	want(&w, "repo", PLAN_DELETED, PLAN_GIT);
 	want(&w, "edited", PLAN_DELETED, PLAN_INSIDE);
+	want(&w, "kept", PLAN_DELETED, PLAN_INSIDE);
+	ok(!world_item(&w, "hidden/older") && !world_item(&w, "hidden/older/f"),
+	   "what the user has moved into a directory is the user's, however "
+	   "old");
 	ok(world_item(&w, "edited") && world_item(&w, "edited")->theirs,
 	   "--theirs decides what is edited");
 	ok(world_item(&w, "repo") && !world_item(&w, "repo")->theirs,
