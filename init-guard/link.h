@@ -74,6 +74,8 @@ enum link_exec_flags {
 	LINK_EXEC_STDIN = 2, /* STDIN frames follow; else /dev/null */
 	LINK_EXEC_LOGIN = 4, /* argv empty: the agent's login shell */
 	LINK_EXEC_FILES = 8, /* argv empty: the file server; only with STDIN */
+	/* argv: the port of the sandbox to connect to; only with STDIN */
+	LINK_EXEC_CONNECT = 16,
 };
 
 enum link_exit_kind {

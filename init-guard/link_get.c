@@ -133,8 +133,25 @@ static int get_vec(struct slice *s, bool env, char ***ret)
 	return 0;
 }
 
-/* Returns true for a command, or for no command with a login shell or the file
- * server; false for an unknown flag. */
+/* Returns true for one word that is a port: a decimal number from 1 to 65535,
+ * without a zero in front. */
+static bool is_port(char *const *argv)
+{
+	size_t len = argv[0] && !argv[1] ? strlen(argv[0]) : 0;
+	unsigned long port = 0;
+
+	if (len == 0 || len > 5 || *argv[0] == '0')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (argv[0][i] < '0' || argv[0][i] > '9')
+			return false;
+		port = port * 10 + (unsigned long)(argv[0][i] - '0');
+	}
+	return port <= UINT16_MAX;
+}
+
+/* Returns true for a command, for no command with a login shell or the file
+ * server, or for a port to connect to; false for an unknown flag. */
 static bool exec_is_sound(const struct link_exec_args *x)
 {
 	const uint32_t known = LINK_EXEC_PTY | LINK_EXEC_STDIN |
@@ -143,6 +160,9 @@ static bool exec_is_sound(const struct link_exec_args *x)
 	if (x->flags & LINK_EXEC_FILES)
 		return x->flags == (LINK_EXEC_FILES | LINK_EXEC_STDIN) &&
 		       !x->argv[0];
+	if (x->flags & LINK_EXEC_CONNECT)
+		return x->flags == (LINK_EXEC_CONNECT | LINK_EXEC_STDIN) &&
+		       is_port(x->argv);
 	if (x->flags & ~known)
 		return false;
 	return !x->argv[0] == !!(x->flags & LINK_EXEC_LOGIN);

@@ -33,10 +33,12 @@
  * usage: init-guard                    as PID 1, the link on 0 (and 1)
  *        init-guard --self-test        as PID 1, tests the runtime (TAP)
  *        init-guard --files            as the agent, serves acd its files
+ *        init-guard --connect PORT     as the agent, a connection to a port
  *        init-guard --version
  */
 #include <string.h>
 
+#include "init-guard/connect/relay.h"
 #include "init-guard/files/server.h"
 #include "init-guard/link.h"
 #include "init-guard/start/selftest.h"
@@ -69,6 +71,8 @@ int main(int argc, char **argv)
 		return selftest_run();
 	if (argc == 2 && strcmp(argv[1], FILES_OPTION) == 0)
 		return files_run();
+	if (argc == 3 && strcmp(argv[1], CONNECT_OPTION) == 0)
+		return relay_run(argv[2]);
 	if (argc == 2 && strcmp(argv[1], SELFTEST_EUID) == 0)
 		return selftest_print_ids();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "init-guard/connect/relay.h"
 #include "init-guard/run/exec.h"
 #include "init-guard/files/server.h"
 #include "init-guard/run/flow.h"
@@ -191,11 +192,15 @@ static void send_cwd_failed(struct wire *wire, uint32_t id, const char *cwd,
 static int channel_spawn(struct channel *ch, const struct link_exec_args *x,
 			 struct stdio *io, enum link_exit_kind *ret_kind)
 {
-	static char program[] = FILES_PROGRAM, option[] = FILES_OPTION;
-	static char *const files_argv[] = { program, option, NULL };
+	static char program[] = FILES_PROGRAM, files[] = FILES_OPTION;
+	static char *const files_argv[] = { program, files, NULL };
+	static char dial[] = CONNECT_OPTION;
+	char *const connect_argv[] = { program, dial, x->argv[0], NULL };
 	const struct agent *agent = ch->set->agent;
 	struct exec_opts opts = {
-		.argv = x->flags & LINK_EXEC_FILES ? files_argv : x->argv,
+		.argv = x->flags & LINK_EXEC_FILES   ? files_argv :
+			x->flags & LINK_EXEC_CONNECT ? connect_argv :
+						       x->argv,
 		.cwd = x->cwd[0] ? x->cwd : AGENT_WORKSPACE,
 		.fd = { io->child[0] < 0 ? STDIN_FILENO : io->child[0],
 			io->child[1], io->child[2] },

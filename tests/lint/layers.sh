@@ -19,7 +19,8 @@ init-guard/filewire init-guard/filewire.h lib/
 init-guard/wire init-guard/wire.h init-guard/link.h lib/
 init-guard/start/ init-guard/start/ init-guard/link.h init-guard/wire.h lib/ vault/grant.h vault/paths.h
 init-guard/files/ init-guard/files/ init-guard/filewire.h lib/
-init-guard/run/ init-guard/run/ init-guard/files/server.h init-guard/start/agent.h init-guard/start/setup.h init-guard/link.h init-guard/wire.h lib/
+init-guard/connect/ init-guard/connect/ lib/
+init-guard/run/ init-guard/run/ init-guard/files/server.h init-guard/connect/relay.h init-guard/start/agent.h init-guard/start/setup.h init-guard/link.h init-guard/wire.h lib/
 vault/ vault/ lib/
 ottergate/admin ottergate/admin.h lib/
 ottergate/reason ottergate/reason.h lib/
