@@ -18,12 +18,20 @@ struct boss {
 	struct loop *loop;
 	const char *path;
 	struct places *places;
-	struct loop_timer *retry;
+	struct listeners *ports;
+	struct loop_timer *retry, *unused;
 	struct loop_io *io;
 	int fd;
 	struct buf in;
 	uint64_t since_ms; /* without acd; 0: it is there */
 };
+
+static void follow(struct boss *b, const struct edge_orders *o,
+		   struct edge_report *ret)
+{
+	places_set(b->places, o, ret);
+	listeners_set(b->ports, o, ret);
+}
 
 static void boss_lost(struct boss *b)
 {
@@ -34,7 +42,8 @@ static void boss_lost(struct boss *b)
 	b->io = NULL;
 	fd_closep(&b->fd);
 	buf_done(&b->in);
-	places_set(b->places, &none, &ignored);
+	loop_timer_clear(b->unused);
+	follow(b, &none, &ignored);
 	if (!b->since_ms)
 		b->since_ms = clock_ms();
 	if (clock_ms() - b->since_ms > BOSS_PATIENCE_MS)
@@ -69,9 +78,13 @@ static int orders_follow(struct boss *b)
 
 	while ((rc = edge_orders_get(buf_slice(&b->in), &o, &used)) == 0) {
 		buf_consume(&b->in, used);
-		places_set(b->places, &o, &r);
-		log_info("%u of %zu services%s%s", r.listening, o.n,
-			 *r.text ? "; " : "", r.text);
+		follow(b, &o, &r);
+		log_info("%u of %zu services, %zu ports%s%s", r.listening, o.n,
+			 o.n_ports, *r.text ? "; " : "", r.text);
+		if (o.n + o.n_ports > 0)
+			loop_timer_clear(b->unused);
+		else
+			loop_timer_set(b->unused, BOSS_UNUSED_MS);
 		rc = report(b, &r);
 		if (rc < 0)
 			return rc;
@@ -116,20 +129,31 @@ static void on_retry(void *arg)
 	log_info("connected to acd");
 }
 
+static void on_unused(void *arg)
+{
+	struct boss *b = arg;
+
+	log_info("nothing is to be done");
+	loop_stop(b->loop, 0);
+}
+
 struct boss *boss_new(struct loop *loop, const char *path,
-		      struct places *places)
+		      struct places *places, struct listeners *ports)
 {
 	struct boss *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
-	*b = (struct boss){
-		.loop = loop, .path = path, .places = places, .fd = -1
-	};
+	*b = (struct boss){ .loop = loop,
+			    .path = path,
+			    .places = places,
+			    .ports = ports,
+			    .fd = -1 };
 	buf_init(&b->in, IN_MAX);
 	b->retry = loop_timer_new(loop, on_retry, b);
-	if (!b->retry) {
-		free(b);
+	b->unused = loop_timer_new(loop, on_unused, b);
+	if (!b->retry || !b->unused) {
+		boss_free(b);
 		return NULL;
 	}
 	loop_timer_set(b->retry, 0);
@@ -142,6 +166,7 @@ void boss_free(struct boss *b)
 		return;
 	loop_del(b->io);
 	loop_timer_free(b->retry);
+	loop_timer_free(b->unused);
 	fd_closep(&b->fd);
 	buf_done(&b->in);
 	free(b);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.c - connections to services: dialled, and their bytes copied
+ * copy.c - connections to services and to acd: dialled, and their bytes copied
  *
  * Theory of operation: a connection has two sides, the gateway's and the
- * service's. Bytes that one side has sent wait in a buffer of the other. A full
+ * service's; or, of a published port, the client's and acd's. Bytes that one side has sent wait in a buffer of the other. A full
  * buffer stops the reading, so a side that does not read holds back its peer and
  * costs COPY_BUFFER bytes. The end of one direction is passed on when its bytes
  * are (shutdown(2)); the other direction goes on. A connection ends when both
  * directions have ended, or with the first error.
  *
- * The bytes are the sandbox's and the service's. Nothing here looks at them.
+ * The bytes are the sandbox's and the other end's. Nothing here looks at them.
  *
  * The first byte to the gateway's side is an enum edge_answer. It goes into an
- * empty buffer, as all that follows does.
+ * empty buffer, as all that follows does. A client of a port gets none.
  */
 #include "control/edge/copy.h"
 
@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "lib/edge_answer.h"
 
@@ -43,7 +44,8 @@ struct copy {
 	struct loop_timer *limit; /* of the dial */
 	bool dialled;
 	uint16_t port; /* of the service */
-	char name[EDGE_NAME_MAX + 1];
+	uint32_t id; /* of the published port; 0: it is for a service */
+	char name[EDGE_NAME_MAX + 1]; /* of the service, "" for a port */
 };
 
 LIST_HEAD(copy_list, copy);
@@ -93,15 +95,30 @@ void copies_free(struct copies *cs)
 	free(cs);
 }
 
-void copies_end(struct copies *cs, const char *name)
+static bool is_of(const struct copy *c, const char *name, uint32_t id)
+{
+	return c->id == id && strcmp(c->name, name) == 0;
+}
+
+static void end_of(struct copies *cs, const char *name, uint32_t id)
 {
 	struct copy *c, *next;
 
 	for (c = LIST_FIRST(&cs->list); c; c = next) {
 		next = LIST_NEXT(c, link);
-		if (strcmp(c->name, name) == 0)
+		if (is_of(c, name, id))
 			copy_end(c);
 	}
+}
+
+void copies_end(struct copies *cs, const char *name)
+{
+	end_of(cs, name, 0);
+}
+
+void copies_end_port(struct copies *cs, uint32_t id)
+{
+	end_of(cs, "", id);
 }
 
 size_t copies_count(const struct copies *cs)
@@ -315,14 +332,18 @@ static int place_connect(const struct edge_order *to)
 	return rc < 0 && errno != EINPROGRESS ? -errno : fd_take(&fd);
 }
 
-static unsigned count_of(const struct copies *cs, const char *name)
+/* Returns true if there are more of its service or port than may be. */
+static bool is_too_many(const struct copies *cs, const struct copy *new)
 {
 	const struct copy *c;
-	unsigned n = 0;
+	unsigned same = 0, ports = 0;
 
-	LIST_FOREACH (c, &cs->list, link)
-		n += strcmp(c->name, name) == 0;
-	return n;
+	LIST_FOREACH (c, &cs->list, link) {
+		same += is_of(c, new->name, new->id);
+		ports += c->id != 0;
+	}
+	return cs->n > COPY_MAX || same > COPY_SERVICE_MAX ||
+	       (new->id &&ports > COPY_PORTS_MAX);
 }
 
 static void side_init(struct side *s, struct copy *c, int fd)
@@ -332,23 +353,33 @@ static void side_init(struct side *s, struct copy *c, int fd)
 	buf_init(&s->out, COPY_BUFFER);
 }
 
-void copies_add(struct copies *cs, int fd, const struct edge_order *to)
+/* Takes @fd. Returns NULL without memory, with it closed. */
+static struct copy *copy_new(struct copies *cs, int fd)
 {
 	struct copy *c = calloc(1, sizeof(*c));
-	int server;
 
 	if (!c) {
 		close(fd);
-		return;
+		return NULL;
 	}
 	c->all = cs;
-	c->port = to->port;
-	memcpy(c->name, to->name, sizeof(c->name));
 	side_init(&c->gate, c, fd);
 	side_init(&c->service, c, -1);
 	LIST_INSERT_HEAD(&cs->list, c, link);
 	cs->n++;
-	if (cs->n > COPY_MAX || count_of(cs, c->name) > COPY_SERVICE_MAX) {
+	return c;
+}
+
+void copies_add(struct copies *cs, int fd, const struct edge_order *to)
+{
+	struct copy *c = copy_new(cs, fd);
+	int server;
+
+	if (!c)
+		return;
+	c->port = to->port;
+	memcpy(c->name, to->name, sizeof(c->name));
+	if (is_too_many(cs, c)) {
 		say_and_end(c, EDGE_FAILED);
 		return;
 	}
@@ -365,4 +396,48 @@ void copies_add(struct copies *cs, int fd, const struct edge_order *to)
 		say_and_end(c, EDGE_FAILED);
 	else
 		loop_timer_set(c->limit, COPY_DIAL_MS);
+}
+
+/* ---- to acd ---- */
+
+/* Returns a socket that is connected, or -errno: -EAGAIN if acd has too many to
+ * accept. */
+static int acd_connect(const char *path)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	SCOPED_FD fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (strlen(path) >= sizeof(un.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(un.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (const struct sockaddr *)&un, sizeof(un)) < 0)
+		return -errno;
+	return fd_take(&fd);
+}
+
+void copies_add_port(struct copies *cs, int fd, uint32_t id, const char *path)
+{
+	struct copy *c = copy_new(cs, fd);
+	int server;
+
+	if (!c)
+		return;
+	c->id = id;
+	server = path && !is_too_many(cs, c) ? acd_connect(path) : -ENOMEM;
+	if (server < 0) {
+		copy_end(c);
+		return;
+	}
+	c->service.fd = server;
+	c->dialled = true;
+	c->service.io =
+		loop_add(cs->loop, server, EPOLLIN, on_bytes, &c->service);
+	c->gate.io = loop_add(cs->loop, fd, EPOLLIN, on_bytes, &c->gate);
+	if (!c->service.io || !c->gate.io)
+		copy_end(c);
+	else
+		copy_run(c);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * copy.h - connections to services: dialled, and their bytes copied
+ * copy.h - connections to services and to acd: dialled, and their bytes copied
  */
 #ifndef CONTROL_EDGE_COPY_H
 #define CONTROL_EDGE_COPY_H
@@ -8,8 +8,9 @@
 #include "control/shared/edge_orders.h"
 #include "lib/loop.h"
 
-#define COPY_MAX 256u /* connections of all services */
-#define COPY_SERVICE_MAX 64u /* of one */
+#define COPY_MAX 256u /* connections of all services and ports */
+#define COPY_PORTS_MAX 192u /* of all ports: some are left for services */
+#define COPY_SERVICE_MAX 64u /* of one service, or port */
 #define COPY_BUFFER (32u * 1024) /* bytes on their way in one direction */
 #define COPY_DIAL_MS 10000u
 
@@ -28,8 +29,16 @@ void copies_free(struct copies *cs);
  */
 void copies_add(struct copies *cs, int fd, const struct edge_order *to);
 
-/* Ends all connections of the service @name. */
+/*
+ * Takes the accepted socket @fd of the published port @id and connects to acd at
+ * the unix socket @path (NULL: without memory), then copies bytes both ways. @fd
+ * is closed as above, without an answer.
+ */
+void copies_add_port(struct copies *cs, int fd, uint32_t id, const char *path);
+
+/* Ends all connections of the service @name, or of the port @id. */
 void copies_end(struct copies *cs, const char *name);
+void copies_end_port(struct copies *cs, uint32_t id);
 
 /* Returns how many connections there are. */
 size_t copies_count(const struct copies *cs);

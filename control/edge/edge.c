@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edge.c - ac-edge: reaches services on the user's own loopback
+ * edge.c - ac-edge: reaches services on the user's own loopback, and listens at
+ * published ports
  *
  * A second container of ac-host's image, in the network of the user's machine,
  * with the user's ids, no capability, a read-only root and one mount: the folder
@@ -9,7 +10,8 @@
  *   1. arguments; the loop, signals by signalfd
  *   2. no new privileges, no dumps, the filter of system calls    confine()
  *   3. the connection to acd: its orders say what is listened for, and which
- *      port of 127.0.0.1 or ::1 each is for                       boss.c
+ *      port of 127.0.0.1 or ::1 each is for; and at which ports of this
+ *      machine, whose connections go to acd                       boss.c
  *
  * It parses nothing but these orders. It ends with code 0 at SIGTERM, and when
  * acd stays away.
@@ -21,7 +23,9 @@
 
 #include "control/edge/boss.h"
 #include "control/edge/confine.h"
+#include "control/edge/copy.h"
 #include "control/edge/places.h"
+#include "control/edge/listeners.h"
 #include "control/shared/paths.h"
 #include "lib/log.h"
 #include "lib/str.h"
@@ -46,14 +50,19 @@ static int signals_init(struct loop *loop)
 static int serve(struct loop *loop, const char *dir, struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/" EDGE_SOCK_NAME, dir);
-	struct places *places = path ? places_new(loop, dir) : NULL;
-	struct boss *boss = places ? boss_new(loop, path, places) : NULL;
+	struct copies *copies = path ? copies_new(loop) : NULL;
+	struct places *places = copies ? places_new(loop, dir, copies) : NULL;
+	struct listeners *ports = places ? listeners_new(loop, dir, copies) :
+					   NULL;
+	struct boss *boss = ports ? boss_new(loop, path, places, ports) : NULL;
 	int rc = boss ? loop_run(loop) : err_nomem(err);
 
 	if (boss && rc < 0)
 		err_set(err, rc, "event loop: %s", err_text(rc));
 	boss_free(boss);
+	listeners_free(ports);
 	places_free(places);
+	copies_free(copies);
 	return rc;
 }
 

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "control/edge/copy.h"
 #include "lib/log.h"
 #include "lib/sock.h"
 #include "lib/str.h"
@@ -33,7 +32,8 @@ struct places {
 	struct place v[EDGE_ORDERS_MAX];
 };
 
-struct places *places_new(struct loop *loop, const char *dir)
+struct places *places_new(struct loop *loop, const char *dir,
+			  struct copies *copies)
 {
 	struct places *p = calloc(1, sizeof(*p));
 
@@ -41,13 +41,10 @@ struct places *places_new(struct loop *loop, const char *dir)
 		return NULL;
 	p->loop = loop;
 	p->dir = dir;
-	p->copies = copies_new(loop);
+	p->copies = copies;
 	for (size_t i = 0; i < ARRAY_SIZE(p->v); i++)
 		p->v[i] = (struct place){ .all = p, .fd = -1 };
-	if (p->copies)
-		return p;
-	free(p);
-	return NULL;
+	return p;
 }
 
 static void place_close(struct place *pl)
@@ -70,7 +67,6 @@ void places_free(struct places *p)
 	for (size_t i = 0; i < ARRAY_SIZE(p->v); i++)
 		if (*p->v[i].order.name)
 			place_close(&p->v[i]);
-	copies_free(p->copies);
 	free(p);
 }
 

@@ -13,6 +13,7 @@
 /* Sockets of ac-edge, and of acd for it. ac-edge sees this folder alone. */
 #define AC_STATE_EDGE AC_STATE "/run/edge"
 #define EDGE_SOCK_NAME "acd.sock" /* no service can have this name */
+#define EDGE_PORT_SOCK "port.%u" /* acd's, of a published port, by its id */
 #define EDGE_DIR "/run/ac-edge" /* the folder in its own container */
 #define EDGE_PROGRAM AC_LIBEXEC "/ac-edge"
 #define AC_STATE_INSTANCES AC_STATE "/instances"

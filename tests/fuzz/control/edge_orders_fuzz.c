@@ -30,11 +30,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < o.n; i++)
 			if (!edge_name_ok(o.v[i].name) || o.v[i].port == 0)
 				abort();
+		if (o.n_ports > EDGE_PORTS_MAX)
+			abort();
+		for (size_t i = 0; i < o.n_ports; i++)
+			if (o.ports[i].id <= (i ? o.ports[i - 1].id : 0))
+				abort();
 		same(&out, data, used);
 	}
 	buf_done(&out);
 	if (edge_report_get(slice_of(data, size), &r, &used) == 0) {
 		if (used > size || r.listening > EDGE_ORDERS_MAX ||
+		    r.n_ports > EDGE_PORTS_MAX ||
 		    strlen(r.text) > EDGE_TEXT_MAX ||
 		    edge_report_put(&out, &r) < 0)
 			abort();

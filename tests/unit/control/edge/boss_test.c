@@ -13,7 +13,9 @@
 static char dir[] = "/tmp/edge-boss-XXXXXX";
 static char at[64], sock[64], other[64]; /* acd's, and two services' */
 static struct boss *boss;
+static struct copies *copies;
 static struct places *places;
+static struct listeners *ports;
 static int acd = -1; /* listens */
 static uint16_t port;
 
@@ -113,6 +115,72 @@ static void test_lost(int *link, int listener)
 	is_int(reported(*link).listening, 1, "and does as it is told");
 }
 
+/* Returns a connection to a port of 127.0.0.1, or -1. */
+static int dial(uint16_t to)
+{
+	const struct sockaddr_in in = {
+		.sin_family = AF_INET,
+		.sin_port = htons(to),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	SCOPED_FD fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&in, sizeof(in)) < 0)
+		return -1;
+	return fd_take(&fd);
+}
+
+/* Published ports: the test is acd, which has a socket for each. */
+static void test_ports(int link)
+{
+	struct edge_orders o = { .ports = { { .id = 3,
+					      .address = { 127, 0, 0, 1 } },
+					    { .id = 7,
+					      .address = { 127, 0, 0, 1 },
+					      .port = port } },
+				 .n_ports = 2 };
+	SCOPED_STR at_acd = str_printf("%s/port.3", dir);
+	SCOPED_FD own = sock_unix_listen(at_acd, 0600, 4);
+	SCOPED_FD client = -1, in = -1;
+	struct edge_report r;
+
+	order(link, &o);
+	r = reported(link);
+	ok(r.n_ports == 2 && r.ports[0].id == 3 && r.ports[0].port > 0,
+	   "a free port is chosen");
+	is_int(r.ports[1].error, EADDRINUSE, "one that is taken is said");
+	client = dial(r.ports[0].port);
+	in = accepted(own);
+	ok(client >= 0 && in >= 0, "a client comes to acd");
+	say(client, "GET");
+	is_str(heard(in), "GET", "its first byte is the client's");
+	say(in, "200");
+	is_str(heard(client), "200", "and so is acd's");
+	shutdown(client, SHUT_WR);
+	is_str(heard(in), "", "the end of one direction is passed on");
+	say(in, "late");
+	is_str(heard(client), "late", "the other goes on");
+	fd_closep(&in);
+	is_str(heard(client), "", "until it ends");
+	fd_closep(&client);
+	client = dial(r.ports[0].port);
+	in = accepted(own);
+	o.n_ports = 1;
+	o.ports[0].port = r.ports[0].port;
+	order(link, &o);
+	is_int(reported(link).ports[0].port, r.ports[0].port,
+	       "what stays ordered stays open");
+	say(in, "still");
+	is_str(heard(client), "still", "with its connections");
+	o.n_ports = 0;
+	order(link, &o);
+	is_int(reported(link).n_ports, 0, "none is ordered");
+	ok(*heard(client) == '\0' || strcmp(heard(client), "reset") == 0,
+	   "its connections end");
+	is_int(dial(r.ports[0].port), -1, "and nothing listens");
+	unlink(at_acd);
+}
+
 static void test_bad(int *link)
 {
 	say(*link, "GET / HTTP/1.1\r\n");
@@ -134,8 +202,10 @@ int main(void)
 	snprintf(at, sizeof(at), "%s/acd.sock", dir);
 	snprintf(sock, sizeof(sock), "%s/llm", dir);
 	snprintf(other, sizeof(other), "%s/db", dir);
-	places = places_new(loop, dir);
-	boss = places ? boss_new(loop, at, places) : NULL;
+	copies = copies_new(loop);
+	places = copies ? places_new(loop, dir, copies) : NULL;
+	ports = places ? listeners_new(loop, dir, copies) : NULL;
+	boss = ports ? boss_new(loop, at, places, ports) : NULL;
 	if (ok(boss != NULL, "nothing listens yet")) {
 		turn();
 		acd = sock_unix_listen(at, 0600, 4);
@@ -143,11 +213,14 @@ int main(void)
 		ok(link >= 0, "it waits for acd");
 		test_orders(link, listener);
 		test_in_the_way(link);
+		test_ports(link);
 		test_lost(&link, listener);
 		test_bad(&link);
 	}
 	boss_free(boss);
+	listeners_free(ports);
 	places_free(places);
+	copies_free(copies);
 	loop_free(loop);
 	fd_closep(&link);
 	fd_closep(&acd);
