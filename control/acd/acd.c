@@ -52,6 +52,7 @@
 #include "control/acd/storage/mounts.h"
 #include "control/acd/runtime/network.h"
 #include "control/acd/net/edge.h"
+#include "control/acd/net/ports.h"
 #include "control/acd/net/nft.h"
 #include "control/acd/instance/grants.h"
 #include "control/acd/net/services.h"
@@ -408,6 +409,7 @@ static void acd_end(struct acd *acd)
 	supervise_free(acd->supervise);
 	store_close(acd->store);
 	edge_free(acd->edge);
+	ports_free(acd->ports);
 	services_close();
 	vault_free(acd->vault);
 	loop_timer_free(daemon_.retry);

@@ -26,6 +26,7 @@ struct instances;
 struct logins;
 struct policies;
 struct pool;
+struct ports;
 struct selftest;
 struct steps;
 struct store;
@@ -47,7 +48,8 @@ struct acd {
 	struct http *http;
 	struct supervise *supervise; /* of the nested dockerd */
 	struct gate *gate;
-	struct edge *edge; /* of services on the user's loopback */
+	struct edge *edge; /* of services on the user's loopback, and ports */
+	struct ports *ports; /* published on the user's machine */
 	struct policies *policies; /* of instances, at the gateway */
 	struct selftest *selftest; /* of runsc */
 	struct vault *vault; /* the real values of credentials */

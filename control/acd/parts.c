@@ -19,6 +19,7 @@
 #include "control/acd/instance/policy.h"
 #include "control/acd/instance/room.h"
 #include "control/acd/net/edge.h"
+#include "control/acd/net/ports.h"
 #include "control/acd/pool/pool.h"
 #include "control/acd/runtime/cgroup.h"
 #include "control/acd/runtime/dockerd.h"
@@ -198,8 +199,12 @@ int acd_parts_make(struct acd *acd, struct err *err)
 				 acd->policies, err) < 0 ||
 	    pool_make(acd, err) < 0)
 		return err->code;
+	acd->ports = ports_new(acd->loop, AC_STATE_EDGE, acd->owner,
+			       acd->owner_group);
+	if (!acd->ports)
+		return err_nomem(err);
 	acd->edge = edge_new(acd->loop, AC_STATE_EDGE "/" EDGE_SOCK_NAME,
-			     acd->owner, acd->owner_group, err);
+			     acd->owner, acd->owner_group, acd->ports, err);
 	if (!acd->edge)
 		return err->code;
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,

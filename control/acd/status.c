@@ -306,17 +306,18 @@ static void check_vault(const struct acd *acd, json_t *list)
 	json_decref(v);
 }
 
-/* Without a service that needs it, it does not run. */
+/* Without a service or a port that needs it, it does not run. */
 static void check_edge(const struct acd *acd, json_t *list)
 {
 	enum edge_state st = edge_state(acd->edge);
 
 	if (st != EDGE_UNUSED)
 		check_add(list, "ac-edge", st == EDGE_UP,
-			  st == EDGE_UP ? "reaches services of this machine" :
+			  st == EDGE_UP ? "serves services and ports of this "
+					  "machine" :
 					  edge_reason(acd->edge),
-			  "no sandbox reaches services of this machine: `ac "
-			  "start` starts it");
+			  "no sandbox reaches services of this machine, and no "
+			  "port of one is published: `ac start` starts it");
 }
 
 static void check_limits(json_t *list)

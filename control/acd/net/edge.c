@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * edge.c - acd's side of ac-edge, which reaches services of the user's loopback
+ * and listens at published ports
  *
  * One connection counts, the newest: an ac-edge that was killed may not have been
  * noticed yet. What comes from it is bounded and only shown.
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "control/acd/net/ports.h"
 #include "control/acd/net/services.h"
 #include "control/shared/edge_orders.h"
 #include "lib/log.h"
@@ -18,6 +20,7 @@
 #include "lib/str.h"
 
 #define BACKLOG 4
+#define WANTED_MS 60000u /* for `ac` to start it, and to ask again */
 #define IN_MAX (2u * EDGE_FRAME_MAX)
 
 struct edge {
@@ -27,7 +30,11 @@ struct edge {
 	int listener, fd; /* fd -1: it is not there */
 	struct loop_io *accept, *io;
 	struct buf in;
-	unsigned waiting; /* orders that are not answered yet */
+	struct ports *ports;
+	/* Orders since it is there; what services are in has the number
+	 * of_services. */
+	unsigned sent, answered, of_services;
+	uint64_t wanted_until_ms; /* by a run that is to begin */
 	struct edge_report report; /* to the last orders */
 };
 
@@ -53,15 +60,19 @@ static size_t wanted(struct edge_orders *ret)
 
 static void drop(struct edge *e)
 {
+	bool there = e->fd >= 0;
+
 	loop_del(e->io);
 	e->io = NULL;
 	fd_closep(&e->fd);
 	buf_done(&e->in);
-	e->waiting = 0;
+	e->sent = e->answered = e->of_services = 0;
 	e->report = (struct edge_report){ .listening = 0 };
+	if (there)
+		ports_lost(e->ports);
 }
 
-void edge_update(struct edge *e)
+static void order(struct edge *e)
 {
 	struct edge_orders o = { .n = 0 };
 	struct buf out;
@@ -70,9 +81,10 @@ void edge_update(struct edge *e)
 	static_assert(SERVICES_MAX <= EDGE_ORDERS_MAX &&
 			      SERVICE_NAME_MAX <= EDGE_NAME_MAX,
 		      "each service can be ordered");
-	if (!e || e->fd < 0)
+	if (e->fd < 0)
 		return;
 	o.n = wanted(&o);
+	ports_order(e->ports, &o);
 	buf_init(&out, EDGE_FRAME_MAX + 4);
 	if (edge_orders_put(&out, &o) == 0) {
 		s = buf_slice(&out);
@@ -80,7 +92,7 @@ void edge_update(struct edge *e)
 		 * is for a stuck reader. */
 		if (send(e->fd, s.ptr, s.len, MSG_NOSIGNAL | MSG_DONTWAIT) ==
 		    (ssize_t)s.len)
-			e->waiting++;
+			e->sent++;
 		else
 			drop(e);
 	} else {
@@ -88,6 +100,14 @@ void edge_update(struct edge *e)
 		drop(e); /* it connects again, and gets them then */
 	}
 	buf_done(&out);
+}
+
+void edge_update(struct edge *e)
+{
+	if (!e)
+		return;
+	order(e);
+	e->of_services = e->sent;
 }
 
 static void on_report(void *arg, uint32_t events)
@@ -110,13 +130,17 @@ static void on_report(void *arg, uint32_t events)
 	while ((rc = edge_report_get(buf_slice(&e->in), &e->report, &used)) ==
 	       0) {
 		buf_consume(&e->in, used);
-		if (e->waiting == 0) {
+		if (e->answered == e->sent) {
 			rc = -EBADMSG;
 			break;
 		}
-		e->waiting--;
+		e->answered++;
 		if (*e->report.text)
 			log_warn("ac-edge: %s", e->report.text);
+		/* May order again, or let it go. */
+		ports_answered(e->ports, &e->report);
+		if (e->fd < 0)
+			return;
 	}
 	if (rc != -EAGAIN) {
 		log_warn("ac-edge breaks the protocol");
@@ -148,8 +172,14 @@ static void on_connection(void *arg, uint32_t events)
 	edge_update(e);
 }
 
+/* Ports come and go with each run; meanwhile it serves its services. */
+static void on_change(void *arg)
+{
+	order(arg);
+}
+
 struct edge *edge_new(struct loop *loop, const char *path, uid_t owner,
-		      gid_t group, struct err *err)
+		      gid_t group, struct ports *ports, struct err *err)
 {
 	struct edge *e = calloc(1, sizeof(*e));
 	int rc;
@@ -161,6 +191,9 @@ struct edge *edge_new(struct loop *loop, const char *path, uid_t owner,
 	*e = (struct edge){
 		.loop = loop, .owner = owner, .listener = -1, .fd = -1
 	};
+	e->ports = ports;
+	if (ports)
+		ports_on_change(ports, on_change, e);
 	buf_init(&e->in, IN_MAX);
 	e->path = strdup(path);
 	/* The name is ours alone, but ac-edge can write to the folder: a socket
@@ -187,6 +220,8 @@ void edge_free(struct edge *e)
 	if (!e)
 		return;
 	drop(e);
+	if (e->ports)
+		ports_on_change(e->ports, NULL, NULL);
 	loop_del(e->accept);
 	if (e->listener >= 0) {
 		fd_closep(&e->listener);
@@ -196,13 +231,27 @@ void edge_free(struct edge *e)
 	free(e);
 }
 
+void edge_want(struct edge *e)
+{
+	if (e)
+		e->wanted_until_ms = clock_ms() + WANTED_MS;
+}
+
+bool edge_is_there(const struct edge *e)
+{
+	return e && e->fd >= 0;
+}
+
 enum edge_state edge_state(const struct edge *e)
 {
 	size_t n = wanted(NULL);
+	bool for_ports = e && (ports_nth(e->ports, 0) ||
+			       clock_ms() < e->wanted_until_ms);
 
-	if (n == 0)
+	if (n == 0 && !for_ports)
 		return EDGE_UNUSED;
-	return e && e->fd >= 0 && e->waiting == 0 && e->report.listening == n ?
+	return e && e->fd >= 0 && e->answered >= e->of_services &&
+			       e->report.listening == n ?
 		       EDGE_UP :
 		       EDGE_DOWN;
 }

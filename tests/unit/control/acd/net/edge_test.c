@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include "control/acd/net/ports.h"
 #include "control/acd/net/services.h"
 #include "control/shared/edge_orders.h"
 #include "lib/sock.h"
@@ -13,6 +14,7 @@
 
 static char dir[] = "/tmp/edge-acd-XXXXXX", path[64], list[64];
 static struct edge *edge;
+static struct ports *ports;
 
 static void add(const char *name, const char *address, uint16_t port)
 {
@@ -54,19 +56,25 @@ static struct edge_orders ordered(int fd)
 	return o;
 }
 
-static void report(int fd, unsigned listening, const char *text)
+static void report_send(int fd, const struct edge_report *r)
 {
-	struct edge_report r = { .listening = listening };
 	struct buf out;
 
 	buf_init(&out, EDGE_FRAME_MAX);
-	snprintf(r.text, sizeof(r.text), "%s", text);
-	ok(edge_report_put(&out, &r) == 0 &&
+	ok(edge_report_put(&out, r) == 0 &&
 		   send(fd, buf_slice(&out).ptr, buf_len(&out), MSG_NOSIGNAL) ==
 			   (ssize_t)buf_len(&out),
-	   "a report of %u", listening);
+	   "a report of %u", r->listening);
 	buf_done(&out);
 	turn();
+}
+
+static void report(int fd, unsigned listening, const char *text)
+{
+	struct edge_report r = { .listening = listening };
+
+	snprintf(r.text, sizeof(r.text), "%s", text);
+	report_send(fd, &r);
 }
 
 static void test_orders(void)
@@ -124,6 +132,134 @@ static void test_bad(void)
 	removed("llm");
 }
 
+/* ---- published ports ---- */
+
+struct told {
+	unsigned calls;
+	struct err err;
+};
+
+static void on_ports(void *arg, const struct err *err)
+{
+	struct told *t = arg;
+
+	t->calls++;
+	t->err = err ? *err : (struct err){ 0 };
+}
+
+static int in_fd = -1;
+
+static void on_client(void *arg, const struct port *port, int fd)
+{
+	(void)arg;
+	ok(strcmp(port->owner, "web") == 0 && port->as.inner == 80,
+	   "it is for that port");
+	fd_closep(&in_fd);
+	in_fd = fd;
+}
+
+static int publish(const char *owner, const char *text, struct told *t,
+		   struct err *err)
+{
+	struct publish v;
+
+	*t = (struct told){ 0 };
+	*err = (struct err){ 0 };
+	ok(publish_parse(text, &v, err) == 0, "%s", text);
+	return ports_open(ports, owner, &v, 1, on_ports, t, err);
+}
+
+/* The answer to @o: the first port is at @port, or has failed. */
+static void answer(int fd, const struct edge_orders *o, uint16_t port,
+		   uint16_t error)
+{
+	struct edge_report r = { .listening = (unsigned)o->n,
+				 .n_ports = o->n_ports };
+
+	for (size_t i = 0; i < o->n_ports; i++)
+		r.ports[i] = (struct edge_bound){ o->ports[i].id, port, error };
+	report_send(fd, &r);
+}
+
+/* @fd is ac-edge's, and "web" has published 0:80 at port 4000. */
+static void test_ports_lost(int *fd)
+{
+	SCOPED_FD client = -1;
+	struct edge_orders o;
+	struct told u;
+	struct err err;
+	char at[96];
+
+	ports_on_connection(ports, on_client, NULL);
+	snprintf(at, sizeof(at), "%s/port.%u", dir,
+		 (unsigned)ports_nth(ports, 0)->id);
+	client = sock_unix_connect(at);
+	until(in_fd >= 0);
+	say(client, "x");
+	is_str(heard(in_fd), "x", "a client of ac-edge's");
+	report(*fd, 0, "");
+	fd_closep(fd);
+	until(!edge_is_there(edge));
+	is_int(ports_nth(ports, 0)->state, PORT_WAITING, "ac-edge has ended");
+	*fd = sock_unix_connect(path);
+	o = ordered(*fd);
+	ok(o.n_ports == 1 && o.ports[0].port == 4000,
+	   "a new one opens the same port");
+	answer(*fd, &o, 4000, 0);
+	is_int(ports_nth(ports, 0)->state, PORT_OPEN, "again");
+	is_int(publish("other", "4002:1", &u, &err), 0, "another is asked for");
+	fd_closep(fd);
+	until(u.calls > 0);
+	is_str(u.err.word, "edge_down", "and ac-edge ends");
+	ports_close(ports, "web");
+	ok(!ports_nth(ports, 0) && access(at, F_OK) < 0, "all are closed");
+	fd_closep(&in_fd);
+}
+
+static void test_ports(void)
+{
+	SCOPED_FD fd = -1;
+	struct edge_orders o;
+	struct told t, u;
+	struct err err;
+
+	is_state("unused", "");
+	edge_want(edge);
+	is_state("down", "ac-edge does not run; `ac start` starts it");
+	ok(!edge_is_there(edge), "a run waits for it");
+	fd = sock_unix_connect(path);
+	o = ordered(fd);
+	report(fd, 0, "");
+	is_state("up", "");
+	is_int(publish("web", "0:80", &t, &err), 0, "any port");
+	o = ordered(fd);
+	ok(o.n_ports == 1 && o.ports[0].port == 0 &&
+		   o.ports[0].address[0] == 127,
+	   "is ordered");
+	is_int(t.calls, 0, "and waited for");
+	answer(fd, &o, 4000, 0);
+	ok(t.calls == 1 && t.err.code == 0, "it is open");
+	is_int(ports_nth(ports, 0)->outer, 4000, "where ac-edge says");
+	is_int(publish("other", "4000:1", &u, &err), -EBUSY, "it is taken");
+	ok(strstr(err.msg, "port 4000 of 127.0.0.1 is in use by instance "
+			   "'web'") &&
+		   strcmp(err.word, "port_in_use") == 0,
+	   "by whom: %s", err.msg);
+	is_int(publish("other", "0.0.0.0:4000:1", &u, &err), -EBUSY,
+	       "also for all addresses");
+	is_int(publish("other", "4001:1", &u, &err), 0, "another is not");
+	o = ordered(fd);
+	is_int(o.n_ports, 2, "both are ordered");
+	is_int(o.ports[0].port, 4000, "the first where it is");
+	answer(fd,
+	       &(struct edge_orders){ .ports = { o.ports[1] }, .n_ports = 1 },
+	       0, EADDRINUSE);
+	ok(u.calls == 1 && strstr(u.err.msg, "in use by another program"),
+	   "a program has it: %s", u.err.msg);
+	is_int(ordered(fd).n_ports, 1, "it is not ordered any more");
+	test_ports_lost(&fd);
+}
+
 int main(void)
 {
 	struct err err = { 0 };
@@ -134,15 +270,18 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/acd.sock", dir);
 	snprintf(list, sizeof(list), "%s/services.json", dir);
 	services_open(list, &err);
-	edge = edge_new(loop, path, getuid(), getgid(), &err);
+	ports = ports_new(loop, dir, getuid(), getgid());
+	edge = edge_new(loop, path, getuid(), getgid(), ports, &err);
 	if (ok(edge != NULL, "acd listens %s", err.msg)) {
 		ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600,
 		   "for its user alone");
 		test_orders();
 		test_bad();
+		test_ports();
 	}
 	edge_free(edge);
 	edge_free(NULL);
+	ports_free(ports);
 	edge_update(NULL);
 	services_close();
 	loop_free(loop);
