@@ -141,6 +141,7 @@ struct instance {
 	struct instance_home home;
 	struct instance_policy policy;
 
+	unsigned port_conns; /* to its published ports (port_conn.c) */
 	struct life life;
 	uint64_t ttl_next_ms; /* no try to expire it before */
 	unsigned ttl_tries; /* tries to expire it; 0: not reported */
@@ -162,6 +163,8 @@ struct instances {
 	void *egress_arg;
 	const struct instance_pool_ops *pool;
 	void *pool_arg;
+	struct ports *ports; /* NULL: none can be published */
+	LIST_HEAD(port_conn_list, port_conn) port_conns;
 	TAILQ_HEAD(instance_list, instance) all;
 	LIST_HEAD(instance_events, instance_event) events;
 	LIST_HEAD(transaction_list, transaction) transactions;
@@ -349,6 +352,14 @@ void instance_egress_notice(struct instance *in);
 void instance_egress_free(struct instance *in);
 /* Reports that its vaultd has ended, once a run. */
 void instance_egress_vault_over(struct instance *in);
+
+/* ---- instance/published.c ---- */
+
+/* Steps: open the published ports, and close them; twice does no harm. */
+int instance_ports_begin(struct instance *in, struct err *err);
+int instance_ports_undo(struct instance *in, struct err *err);
+/* Tells the run's watchers which ports are open. */
+void instance_ports_notice(struct instance *in);
 
 /* ---- instance/end.c ---- */
 

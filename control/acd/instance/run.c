@@ -474,6 +474,7 @@ int run_start(struct instance *in, const struct run_options *o, bool is_main,
 	x.flags = (o->tty ? LINK_EXEC_PTY : 0u) |
 		  (o->use_stdin ? LINK_EXEC_STDIN : 0u) |
 		  (o->files     ? LINK_EXEC_FILES :
+		   o->connect   ? LINK_EXEC_CONNECT :
 		   argv->n == 0 ? LINK_EXEC_LOGIN :
 				  0u);
 	*r = (struct run){

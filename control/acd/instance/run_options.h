@@ -29,6 +29,7 @@ struct run_options {
 		      * conversation */
 	bool shell; /* argv empty: the blueprint's shell instead */
 	bool files; /* the sandbox's file server, nothing of the above */
+	bool connect; /* a connection to the port that argv is */
 	bool tty, use_stdin;
 	bool detached; /* goes on when its client leaves */
 	bool unnoticed; /* acd's own exec: no sign of life of the instance */
