@@ -203,6 +203,7 @@ int acd_parts_make(struct acd *acd, struct err *err)
 			       acd->owner_group);
 	if (!acd->ports)
 		return err_nomem(err);
+	instances_set_ports(acd->instances, acd->ports);
 	acd->edge = edge_new(acd->loop, AC_STATE_EDGE "/" EDGE_SOCK_NAME,
 			     acd->owner, acd->owner_group, acd->ports, err);
 	if (!acd->edge)

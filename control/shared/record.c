@@ -285,6 +285,8 @@ json_t *instance_record_json(const struct instance_record *r)
 	    json_object_set_new(all, "paths", paths_json(r)) < 0 ||
 	    json_object_set_new(all, "mounts", stored_array(r->mounts_json)) <
 		    0 ||
+	    json_object_set_new(all, "publish", stored_array(r->publish_json)) <
+		    0 ||
 	    json_object_set_new(all, "project", project_hash(r)) < 0)
 		return NULL;
 	return json_incref(all);

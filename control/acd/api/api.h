@@ -90,6 +90,9 @@ void api_service_get(void *ctx, struct http_req *req);
 void api_service_add(void *ctx, struct http_req *req);
 void api_service_remove(void *ctx, struct http_req *req);
 
+/* api/port_calls.c */
+void api_instance_ports(void *ctx, struct http_req *req);
+
 /* api/usage_call.c */
 void api_usage(void *ctx, struct http_req *req);
 

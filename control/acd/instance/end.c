@@ -52,6 +52,7 @@ void instance_began(struct instance *in, const struct err *err)
 			   "isolation crun: the agent shares this machine's "
 			   "kernel; '--isolation runsc' takes that back");
 	if (!err && in->main) {
+		instance_ports_notice(in);
 		instance_egress_notice(in);
 		instance_home_notice(in);
 		instance_disk_notice(in);

@@ -20,6 +20,8 @@
 #include "control/acd/instance/instance.h"
 
 #include "control/acd/instance/instance_impl.h"
+
+#include "control/acd/instance/port_conn.h"
 #include "control/shared/paths.h"
 
 static int instance_loaded(void *arg, const struct instance_record *r)
@@ -54,6 +56,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 	TAILQ_INIT(&is->all);
 	LIST_INIT(&is->events);
 	LIST_INIT(&is->transactions);
+	LIST_INIT(&is->port_conns);
 	STAILQ_INIT(&is->later);
 	is->later_timer = loop_timer_new(loop, instances_call_later, is);
 	if (!is->later_timer) {
@@ -112,6 +115,7 @@ bool instances_busy(const struct instances *is)
 void instances_free(struct instances *is)
 {
 	const struct link_exit lost = { .kind = LINK_LOST };
+	struct err ignored = { 0 };
 	struct instance_event *e;
 	struct instance *in;
 	struct run *r;
@@ -123,6 +127,7 @@ void instances_free(struct instances *is)
 	transactions_free(is);
 	while ((in = TAILQ_FIRST(&is->all))) {
 		TAILQ_REMOVE(&is->all, in, link);
+		instance_ports_undo(in, &ignored);
 		while ((r = LIST_FIRST(&in->execs)))
 			run_finish(r, &lost);
 		if (in->main)
@@ -130,6 +135,7 @@ void instances_free(struct instances *is)
 		session_free(in->session);
 		instance_free(in);
 	}
+	port_conns_free(is);
 	instance_waiters_free(&is->later);
 	loop_timer_free(is->later_timer);
 	loop_timer_free(is->life_timer);

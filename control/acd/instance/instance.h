@@ -105,6 +105,10 @@ struct instance_pool_ops {
 /* @ops and @arg are borrowed. */
 void instances_set_pool(struct instances *is,
 			const struct instance_pool_ops *ops, void *arg);
+struct ports;
+/* Opens published ports by @ports (net/ports.h; borrowed, may be NULL), and
+ * takes their connections. Without it no run that publishes one starts. */
+void instances_set_ports(struct instances *is, struct ports *ports);
 /* Returns true while a sandbox of an instance is being started or removed. */
 bool instances_busy(const struct instances *is);
 /* Frees all; NULL is fine. Watchers of runs are told that these are lost; the

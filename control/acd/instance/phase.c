@@ -2,12 +2,12 @@
 /*
  * phase.c - the phases of an instance: their words, and what they mean
  *
- * A run goes through these in turn. Each but "guest", "running" and "ending"
- * waits for one answer that must come; an end that is asked for meanwhile
+ * A run goes through these in turn. Each but "ports", "guest", "running" and
+ * "ending" waits for one answer that must come; an end that is asked for meanwhile
  * waits, too:
  *
- *	disk → policy → home → sandbox → guest → running ⇄ paused
- *	                └ replaced ┘ (a sandbox of the pool was lost)
+ *	ports → disk → policy → home → sandbox → guest → running ⇄ paused
+ *	                        └ replaced ┘ (a sandbox of the pool was lost)
  *	running → ending → asked → thaw → removal → files → idle
  */
 #include "control/acd/instance/instance_impl.h"
@@ -15,13 +15,13 @@
 #include <assert.h>
 
 static const char *const words[] = {
-	[PHASE_IDLE] = "idle",         [PHASE_DISK] = "disk",
-	[PHASE_POLICY] = "policy",     [PHASE_SANDBOX] = "sandbox",
-	[PHASE_HOME] = "home",         [PHASE_GUEST] = "guest",
-	[PHASE_REPLACED] = "replaced", [PHASE_UP] = "running",
-	[PHASE_ENDING] = "ending",     [PHASE_ASKED] = "asked",
-	[PHASE_THAW] = "thaw",         [PHASE_REMOVAL] = "removal",
-	[PHASE_FILES] = "files",
+	[PHASE_IDLE] = "idle",       [PHASE_DISK] = "disk",
+	[PHASE_PORTS] = "ports",     [PHASE_POLICY] = "policy",
+	[PHASE_SANDBOX] = "sandbox", [PHASE_HOME] = "home",
+	[PHASE_GUEST] = "guest",     [PHASE_REPLACED] = "replaced",
+	[PHASE_UP] = "running",      [PHASE_ENDING] = "ending",
+	[PHASE_ASKED] = "asked",     [PHASE_THAW] = "thaw",
+	[PHASE_REMOVAL] = "removal", [PHASE_FILES] = "files",
 };
 static_assert(ARRAY_SIZE(words) == PHASES, "a word for each");
 

@@ -3,13 +3,13 @@
  * steps.c - one table of what a run takes, forwards and backwards
  *
  * Theory of operation: a start begins one step after the other. A step is done
- * at once, or waits until step_done() is called: for the child of the disk
- * limit or of the home, the gateway, the runtime, the sandbox. The last step
+ * at once, or waits until step_done() is called: for ac-edge, the child of the
+ * disk limit or of the home, the gateway, the runtime, the sandbox. The last step
  * waits for the main run. When that has ended, a step has failed or an end is asked for, all
  * that was begun is undone, last to first; an undo may wait as well.
  *
- *	begin →  state … disk … policy → home → sandbox → guest → run → end ┐
- *	undo  ←  state … disk … policy ← home ← sandbox ← guest ← run ← end ┘
+ *	begin →  state … ports → disk … policy → home → sandbox → guest → run → end ┐
+ *	undo  ←  state … ports ← disk … policy ← home ← sandbox ← guest ← run ← end ┘
  *
  * Each question gets exactly one answer, and nothing is undone before that: an
  * end that is asked for meanwhile waits with the step. Only a step with `leave`
@@ -118,6 +118,13 @@ static int end_wait(struct instance *in, struct err *err)
 	return STEP_WAITS;
 }
 
+/* A port is closed before the end of the run is told. */
+static int run_end(struct instance *in, struct err *err)
+{
+	instance_ports_undo(in, err);
+	return instance_run_conclude(in, err);
+}
+
 /* ---- the log ---- */
 
 static int log_end(struct instance *in, struct err *err)
@@ -157,6 +164,13 @@ const struct step instance_steps[STEPS] = {
 		       .begin = instance_log_start,
 		       .undo = log_end },
 	[STEP_RECORD] = { .name = "record", .begin = record_starting },
+	/* Of the steps that wait the first: a port that is taken costs nothing
+	 * but this. */
+	[STEP_PORTS] = { .name = "ports",
+			 .begin = instance_ports_begin,
+			 .undo = instance_ports_undo,
+			 .waits = PHASE_PORTS,
+			 .leave = true },
 	[STEP_DISK_HOLD] = { .name = "disk, held",
 			     .begin = instance_disk_hold,
 			     .waits = PHASE_DISK,
@@ -188,7 +202,7 @@ const struct step instance_steps[STEPS] = {
 			 .leave = true },
 	[STEP_RUN] = { .name = "run",
 		       .begin = record_running,
-		       .undo = instance_run_conclude },
+		       .undo = run_end },
 	[STEP_END] = { .name = "end",
 		       .begin = end_wait,
 		       .undo = instance_end_ask,

@@ -17,6 +17,7 @@ struct instance;
  * API (instance/phase.c). */
 enum instance_phase {
 	PHASE_IDLE, /* nothing runs, nothing is under way */
+	PHASE_PORTS, /* ac-edge opens the published ports */
 	PHASE_DISK, /* a child puts the disk limit into effect */
 	PHASE_POLICY, /* the gateway binds the policy */
 	PHASE_HOME, /* a child writes the blueprint's files into the home */
@@ -43,6 +44,7 @@ enum step_id {
 	STEP_MOUNTS,
 	STEP_LOG,
 	STEP_RECORD,
+	STEP_PORTS,
 	STEP_DISK_HOLD,
 	STEP_MOUNTS_HELD,
 	STEP_POLICY,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/acd/instance/instance_impl.h"
+#include "control/acd/net/ports.h"
 #include "lib/log.h"
 
 struct transaction {
@@ -209,7 +210,7 @@ static void instance_removed(void *arg, const struct err *err)
 }
 
 /* Returns true for a new instance that must be removed. One whose start has
- * failed stays, with the reason. */
+ * failed stays, with the reason, unless only its ports could not be had. */
 static bool is_to_go(const struct transaction *t)
 {
 	enum instance_state state = t->in->rec.state;
@@ -217,8 +218,9 @@ static bool is_to_go(const struct transaction *t)
 	/* The sandbox that the pool had for it may still be removed. */
 	if (state == INSTANCE_STOPPING)
 		state = t->in->final;
-	return t->is_new && (state == INSTANCE_CREATED || t->auto_remove ||
-			     t->err.code == -ECANCELED);
+	return t->is_new &&
+	       (state == INSTANCE_CREATED || t->auto_remove ||
+		t->err.code == -ECANCELED || ports_refused(&t->err));
 }
 
 /* No run has begun, because of t->err. Frees @t, now or when the instance is

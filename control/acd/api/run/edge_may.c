@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * edge_may.c - whether the services of a run can be reached
+ * edge_may.c - whether the services and ports of a run can be had
  */
 #include "control/acd/api/run/edge_may.h"
 
@@ -22,6 +22,20 @@ static const struct service *local_of(const struct strv *names)
 	return NULL;
 }
 
+/* A run that publishes a port needs ac-edge before it begins. */
+static int ports_may(const struct acd *acd, const struct instance_record *r,
+		     struct err *err)
+{
+	if (!r->publish_json || edge_is_there(acd->edge))
+		return 0;
+	edge_want(acd->edge);
+	err_set(err, -EAGAIN,
+		"'%s' publishes a port of your machine, where ac-edge listens; "
+		"%s",
+		r->name, edge_reason(acd->edge));
+	return err_name(err, "edge_down");
+}
+
 int edge_may(const struct acd *acd, const struct instance_record *r,
 	     struct err *err)
 {
@@ -34,7 +48,7 @@ int edge_may(const struct acd *acd, const struct instance_record *r,
 		s = local_of(&e.services);
 	egress_done(&e);
 	if (!s)
-		return 0;
+		return ports_may(acd, r, err);
 	err_set(err, -EAGAIN,
 		"'%s' uses the service '%s' of your own machine, which is "
 		"reached through ac-edge; %s",

@@ -20,6 +20,7 @@
 #include "control/acd/instance/policy.h"
 #include "control/shared/json.h"
 #include "control/shared/names.h"
+#include "control/shared/publish.h"
 
 #define ENV_BYTES_MAX (64u * 1024)
 #define PATH_BYTES_MAX 4095u
@@ -317,6 +318,30 @@ static int set_credentials(json_t *body, struct instance_record *r,
 	return rc;
 }
 
+/* Replaces the published ports. */
+static int set_publish(json_t *body, struct instance_record *r, struct err *err)
+{
+	const json_t *list = json_object_get(body, "publish");
+	struct publish v[PUBLISH_MAX];
+	SCOPED_STR asked = NULL;
+	char *text = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!list)
+		return 0;
+	asked = json_is_null(list) ? NULL : json_dumps(list, JSON_COMPACT);
+	rc = publish_load(asked, v, &n, err);
+	if (rc < 0)
+		return err_key(err, "publish");
+	text = n > 0 ? publish_store(v, n) : NULL;
+	if (n > 0 && !text)
+		return err_nomem(err);
+	free(r->publish_json);
+	r->publish_json = text;
+	return 0;
+}
+
 /* Refuses credentials in the request that do not exist or that the instance may
  * not use: every later run would fail. */
 static int credentials_may(const struct acd *acd, json_t *body,
@@ -351,6 +376,8 @@ int api_options_apply(const struct acd *acd, json_t *body,
 		rc = set_egress(body, r, err);
 	if (rc == 0)
 		rc = set_credentials(body, r, err);
+	if (rc == 0)
+		rc = set_publish(body, r, err);
 	if (rc == 0)
 		rc = jsonx_bool(body, "auto_remove", r->auto_remove,
 				&r->auto_remove, err);
@@ -403,6 +430,28 @@ int api_options_default(const struct acd *acd, const char *name,
 	return rc;
 }
 
+/* The option stays with the instance, so each run says it again. */
+static void warn_publish(const struct instance_record *r, json_t *said)
+{
+	struct publish v[PUBLISH_MAX];
+	struct err ignored = { 0 };
+	char place[PUBLISH_TEXT_MAX];
+	size_t n = 0;
+
+	publish_load(r->publish_json, v, &n, &ignored);
+	for (size_t i = 0; i < n; i++) {
+		if (publish_is_loopback(&v[i]))
+			continue;
+		publish_place(&v[i], v[i].outer, place);
+		json_array_append_new(
+			said,
+			json_sprintf("port %u of the sandbox is published at "
+				     "%s: everybody who reaches this machine "
+				     "reaches it, without a password",
+				     (unsigned)v[i].inner, place));
+	}
+}
+
 json_t *api_options_warnings(const struct acd *acd, const json_t *body,
 			     const struct instance_record *r)
 {
@@ -414,6 +463,7 @@ json_t *api_options_warnings(const struct acd *acd, const json_t *body,
 			r->pids :
 			0);
 
+	warn_publish(r, said);
 	api_policy_warn(acd, said);
 	return said;
 }

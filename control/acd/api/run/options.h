@@ -33,7 +33,8 @@ int api_options_apply(const struct acd *acd, json_t *body,
 		      struct instance_record *r, struct err *err);
 
 /* Returns warnings for the user of @body, whose options are in @r: more memory
- * or processes than the machine has, a faulty policy file. A new reference,
+ * or processes than the machine has, a port that is published beyond the
+ * machine, a faulty policy file. A new reference,
  * NULL without memory. */
 json_t *api_options_warnings(const struct acd *acd, const json_t *body,
 			     const struct instance_record *r);

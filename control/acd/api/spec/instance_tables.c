@@ -7,6 +7,7 @@
 #include "control/acd/api/spec/words.h"
 #include "control/acd/blueprint/limit_keys.h"
 #include "control/acd/credential/credentials.h"
+#include "control/shared/publish.h"
 
 /* ---- what they take ---- */
 
@@ -77,6 +78,12 @@ static const struct schema_key option_keys[] = {
 	  NUMBER(.max = UINT32_MAX - 1,
 		 .about = "owner of the workspace files on the machine") },
 	{ "host_gid", NUMBER(.max = UINT32_MAX - 1) },
+	{ "publish",
+	  LIST(&schema_text, .max = PUBLISH_MAX,
+	       .about = "ports of the sandbox to publish on the user's "
+			"machine: [ADDRESS:]PORT[:PORT], the first there (0: "
+			"any free one), the second in the sandbox; they "
+			"replace those that it has; [] or null: none") },
 	{ "credentials", LIST(&either_credential, .max = CREDENTIALS_MAX,
 			      .about = "each is added, or replaces one of the "
 				       "same name; [] removes all") },
@@ -169,6 +176,26 @@ static const struct schema process_is = {
 	SCHEMA_ROWS(process_keys),
 	.whole = true,
 	.name = "Process",
+};
+static const struct schema_key port_keys[] = {
+	{ "address", TEXT(.about = "of the user's machine") },
+	{ "port", COUNT(.about = "there; 0: any free one, when it runs") },
+	{ "inner", COUNT(.about = "in the sandbox") },
+	{ "state",
+	  WORD(KEYS("open", "waiting", "failed", "closed"),
+	       .about = "waiting: for ac-edge, which listens there; failed: it "
+			"cannot; closed: the instance does not run") },
+	{ "reason", TEXT(.about = "why it waits or failed; \"\": neither") },
+	{ "url", TEXT(.about = "of a web server there, for a browser on the "
+			       "user's machine; \"\": not known yet") },
+};
+static const struct schema port_is = {
+	SCHEMA_ROWS(port_keys),
+	.whole = true,
+	.name = "Port",
+};
+static const struct schema_key instance_ports_keys[] = {
+	{ "ports", LIST(&port_is) },
 };
 static const struct schema_key stats_all_keys[] = {
 	{ "stats", LIST(&stats_is) },
@@ -366,4 +393,16 @@ const struct http_call spec_instance_stats = {
 	.path = &path_instance,
 	.answers = ANSWERS(JSON(200, "OK", &stats_is)),
 	.fails = { 404, 409, 500 },
+};
+
+const struct http_call spec_instance_ports = {
+	.id = "instance_ports",
+	.summary = "Lists the published ports of an instance",
+	.about = "What its run has published; if it does not run, what its "
+		 "next run publishes (state closed).",
+	.path = &path_instance,
+	.answers = ANSWERS(
+		JSON(200, "OK",
+		     MAP(SCHEMA_ROWS(instance_ports_keys), .whole = true))),
+	.fails = { 404, 500 },
 };

@@ -163,8 +163,10 @@ const struct http_call spec_instance_run = {
 	"stopped. 503: starting (for at most 10 s also while the "
 	"gateway starts), runtime_refused, disk_full, engine_down, "
 	"gateway_down (it does not start; the message says why), edge_down (it "
-	"uses a service of the user's own loopback, and ac-edge does not run: "
-	"`ac start` starts it).",
+	"uses a service of the user's own loopback or publishes a port, and "
+	"ac-edge does not run: `ac start` starts it). port_in_use (409): a "
+	"port that it publishes is taken, by another instance or program; "
+	"port_unavailable (409): the machine does not have it.",
 	.path = &path_instance,
 	.body = &run_body,
 	.answers =

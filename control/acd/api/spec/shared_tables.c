@@ -152,11 +152,17 @@ static const struct schema_key instance_keys[] = {
 	  LIST(MAP(SCHEMA_ROWS(mount_keys), .whole = true),
 	       .about = "directories of the user's that the blueprint showed "
 			"in the last run, and those that were live before") },
+	{ "publish",
+	  LIST(&schema_text,
+	       .about = "the ports that its runs publish, ADDRESS:PORT:PORT: "
+			"of the user's machine (port 0: any free one), and "
+			"in the sandbox; GET …/ports has what is open") },
 	{ "phase",
-	  WORD(KEYS("idle", "disk", "policy", "sandbox", "replaced", "guest",
-		    "running", "paused", "ending", "asked", "thaw", "removal",
-		    "files"),
-	       .about = "the step of its start or end. Start: disk (its limit "
+	  WORD(KEYS("idle", "ports", "disk", "policy", "sandbox", "replaced",
+		    "guest", "running", "paused", "ending", "asked", "thaw",
+		    "removal", "files"),
+	       .about = "the step of its start or end. Start: ports (ac-edge "
+			"opens the published ones), disk (its limit "
 			"is set up), policy (the gateway binds it), replaced "
 			"(a sandbox of the pool was lost), sandbox (the "
 			"runtime starts one), guest (init-guard prepares it). "
