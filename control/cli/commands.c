@@ -18,6 +18,7 @@
 #include "control/cli/cmd/life.h"
 #include "control/cli/cmd/logs.h"
 #include "control/cli/cmd/policy/policy.h"
+#include "control/cli/cmd/port.h"
 #include "control/cli/cmd/prune.h"
 #include "control/cli/cmd/run.h"
 #include "control/cli/cmd/schema.h"
@@ -39,7 +40,7 @@
 	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(LINKS),    \
 		O(NO_PROJECT), O(BUILD), O(RM), O(ENV_CLEAR), O(EGRESS), \
 		O(ALLOW), O(DENY), O(USE_SERVICE), O(MODEL_URL),         \
-		O(CREDENTIAL), O(SECRET)
+		O(CREDENTIAL), O(SECRET), O(PUBLISH)
 #define O_RUN O_SHELL, O(PROMPT), O(RESUME), O(DETACH)
 #define MANY ARGS_WORDS_MAX
 #define RUN_WORDS "BLUEPRINT|NAME|DIR [NAME] [DIR] [-- COMMAND...]"
@@ -265,6 +266,23 @@ const struct command commands[] = {
 	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_RUNNING },
 	  .run = cmd_top },
+	{ .name = "port",
+	  .group = "Looking",
+	  .words = "NAME",
+	  .summary = "List the ports of a sandbox that this machine has open",
+	  .more = "`ac run … --publish 8080` opens them while it runs.",
+	  .rules = { ARG_SET(O_TALK), 1, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_port },
+	{ .name = "open",
+	  .group = "Looking",
+	  .words = "NAME PORT",
+	  .summary = "Print the URL of a published port, for a browser",
+	  .more = "PORT is the one in the sandbox, or else that of this "
+		  "machine.",
+	  .rules = { ARG_SET(O_TALK), 2, 2, false },
+	  .complete = { WORDS_RUNNING },
+	  .run = cmd_open },
 	{ .name = "usage",
 	  .group = "Looking",
 	  .words = "[NAME]",

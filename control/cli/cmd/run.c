@@ -21,6 +21,7 @@
 #include "control/cli/cmd/prompt.h"
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
+#include "control/shared/publish.h"
 
 /* Refuses a workspace whose path an instance could have changed. */
 static int check_workspace(struct launch *l, const struct args *a,
@@ -63,6 +64,18 @@ static int set_env(json_t *body, const struct strv *env,
 	return json_array_size(list) ? json_object_set(body, "env", list) : 0;
 }
 
+/* The ports take the place of those that it has. */
+static int set_publish(json_t *body, const struct strv *ports)
+{
+	json_t *list;
+
+	if (ports->n == 0)
+		return 0;
+	list = strv_has(ports, PUBLISH_NONE) ? json_array() :
+					       jsonx_from_strv(ports);
+	return json_object_set_new(body, "publish", list);
+}
+
 /* Returns the options of the instance that @a sets. */
 static json_t *options_body(const struct launch *l, const struct args *a,
 			    const struct strv *identity)
@@ -97,6 +110,7 @@ static json_t *options_body(const struct launch *l, const struct args *a,
 	if (args_has(a, ARG_ENV_CLEAR))
 		bad |= json_object_set_new(body, "env_clear", json_true());
 	bad |= set_env(body, &a->env, identity);
+	bad |= set_publish(body, &a->publish);
 	bad |= reach_put(body, &a->reach);
 	bad |= grants_put(body, &a->credentials, &a->secrets);
 	if (ws) {
@@ -386,10 +400,11 @@ int cmd_run(const struct cli *cli, const struct args *a, struct err *err)
 int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 {
 	/* Options that a running sandbox cannot change. */
-	static const struct arg_set fixed = ARG_SET(
-		ARG_IN(CPUS), ARG_IN(MEMORY), ARG_IN(PIDS), ARG_IN(GPUS),
-		ARG_IN(DISK), ARG_IN(OUTPUT), ARG_IN(TTL), ARG_IN(IDLE),
-		ARG_IN(WORKSPACE), ARG_IN(ISOLATION), ARG_IN(RUNTIME));
+	static const struct arg_set fixed =
+		ARG_SET(ARG_IN(CPUS), ARG_IN(MEMORY), ARG_IN(PIDS),
+			ARG_IN(GPUS), ARG_IN(DISK), ARG_IN(OUTPUT), ARG_IN(TTL),
+			ARG_IN(IDLE), ARG_IN(WORKSPACE), ARG_IN(ISOLATION),
+			ARG_IN(RUNTIME), ARG_IN(PUBLISH));
 	struct launch l = { .cli = cli, .verb = "run" };
 	struct prompt none = { 0 };
 	SCOPED_CLIENT c = NULL;
@@ -403,8 +418,8 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	if (arg_set_meets(&a->given, &fixed) || (a->dir && !is_by_dir(&l, a)))
 		say_info(cli,
-			 "%s runs already, so it keeps its limits and "
-			 "its workspace",
+			 "%s runs already, so it keeps its limits, its "
+			 "workspace and its ports",
 			 l.name);
 	if (reach_is_given(&a->reach))
 		say_info(cli,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "control/shared/names.h"
+#include "control/shared/publish.h"
 #include "lib/file.h"
 #include "lib/guess.h"
 
@@ -109,6 +110,19 @@ static int service_add(struct args *a, const char *value, struct err *err)
 	return strv_push(&a->reach.services, value) < 0 ? err_nomem(err) : 0;
 }
 
+/* "none" drops the ports before it, and is dropped by one behind it. */
+static int publish_add(struct args *a, const char *value, struct err *err)
+{
+	bool none = strcmp(value, PUBLISH_NONE) == 0;
+	struct publish ignored;
+
+	if (!none && publish_parse(value, &ignored, err) < 0)
+		return err_wrap(err, "--publish");
+	if (none || strv_has(&a->publish, PUBLISH_NONE))
+		strv_done(&a->publish);
+	return strv_push(&a->publish, value) < 0 ? err_nomem(err) : 0;
+}
+
 /* Where the value of an option goes. @empty: 0 or "" is a valid value; 0
  * removes a limit that stays with an instance. */
 struct place {
@@ -161,6 +175,7 @@ static const struct place places[ARG_MAX] = {
 	[ARG_DENY] = BY(deny_add),
 	[ARG_USE_SERVICE] = BY(service_add),
 	[ARG_MODEL_URL] = PLACE(reach.model_url, false),
+	[ARG_PUBLISH] = BY(publish_add),
 	[ARG_CREDENTIAL] = BY(credential_add),
 	[ARG_SECRET] = PLACE(secrets, true),
 	[ARG_PROMPT] = PLACE(prompt, true), /* refused with its reason */
@@ -524,6 +539,7 @@ void args_done(struct args *a)
 	strv_done(&a->env);
 	strv_done(&a->credentials);
 	strv_done(&a->secrets);
+	strv_done(&a->publish);
 	reach_done(&a->reach);
 	strv_done(&a->vault.hosts);
 	strv_done(&a->vault.methods);

@@ -69,6 +69,10 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_MODEL_URL] = { "model-url", 0, ARG_TEXT, "URL",
 			    "ask a model here; none: as its blueprint says",
 			    WORDS_NONE },
+	[ARG_PUBLISH] = { "publish", 'p', ARG_TEXT, "[ADDR:]PORT[:PORT]",
+			  "open its port on this machine: there, in it; none: "
+			  "not one",
+			  WORDS_NONE },
 	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
 			     "let it use one more of the vault's; none: not "
 			     "one",

@@ -409,11 +409,12 @@ static const char *value_of(enum arg_id id)
 	case ARG_MS:
 		return "5m";
 	case ARG_TEXT:
-		return id == ARG_ENV    ? "A=b" :
-		       id == ARG_EGRESS ? "open" :
-		       id == ARG_ALLOW  ? "x.example" :
-		       id == ARG_DENY   ? "x.example" :
-					  "x";
+		return id == ARG_ENV     ? "A=b" :
+		       id == ARG_EGRESS  ? "open" :
+		       id == ARG_ALLOW   ? "x.example" :
+		       id == ARG_DENY    ? "x.example" :
+		       id == ARG_PUBLISH ? "8080" :
+					   "x";
 	default:
 		return "7";
 	}
