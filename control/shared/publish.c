@@ -124,6 +124,12 @@ bool publish_is_loopback(const struct publish *p)
 	return p->v6 ? memcmp(p->address, one, 16) == 0 : p->address[0] == 127;
 }
 
+bool publish_same(const struct publish *a, const struct publish *b)
+{
+	return a->v6 == b->v6 && a->outer == b->outer && a->inner == b->inner &&
+	       memcmp(a->address, b->address, sizeof(a->address)) == 0;
+}
+
 bool publish_meets(const struct publish *a, uint16_t port_a,
 		   const struct publish *b, uint16_t port_b)
 {

@@ -13,6 +13,7 @@
 
 #define PUBLISH_MAX 16u /* of an instance */
 #define PUBLISH_NONE "none" /* `--publish none` means no port */
+#define PUBLISH_NO_EDGE "edge_down" /* word of a refusal: ac-edge is missing */
 #define PUBLISH_TEXT_MAX 64u /* of publish_text() and its kin, with a NUL */
 
 struct publish {
@@ -38,6 +39,8 @@ void publish_address(const struct publish *p, char ret[PUBLISH_TEXT_MAX]);
 
 /* Returns true if only programs of the user's machine reach it. */
 bool publish_is_loopback(const struct publish *p);
+/* Returns true if both say the same. */
+bool publish_same(const struct publish *a, const struct publish *b);
 /* Returns true if not both can be listened at: one port, and one address or one
  * of the two is all. @port_a and @port_b take the place of their outer ports. */
 bool publish_meets(const struct publish *a, uint16_t port_a,

@@ -98,6 +98,8 @@ const struct http_route api_routes[] = {
 	{ "GET", INSTANCE "/logs", api_instance_logs, &spec_instance_logs },
 	{ "GET", INSTANCE "/stats", api_instance_stats, &spec_instance_stats },
 	{ "GET", INSTANCE "/ports", api_instance_ports, &spec_instance_ports },
+	{ "POST", INSTANCE "/ports", api_instance_publish,
+	  &spec_instance_publish },
 	{ "GET", INSTANCE "/policy", api_policy_get, &spec_policy_get },
 	{ "POST", INSTANCE "/policy", api_policy_set, &spec_policy_set },
 	{ "GET", INSTANCE "/policy/check", api_policy_check,

@@ -92,6 +92,7 @@ void api_service_remove(void *ctx, struct http_req *req);
 
 /* api/port_calls.c */
 void api_instance_ports(void *ctx, struct http_req *req);
+void api_instance_publish(void *ctx, struct http_req *req);
 
 /* api/usage_call.c */
 void api_usage(void *ctx, struct http_req *req);

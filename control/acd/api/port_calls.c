@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * port_calls.c - the route for published ports
+ * port_calls.c - routes for published ports
  */
 #include "control/acd/api/api.h"
 
 #include <string.h>
 
 #include "control/acd/acd.h"
+#include "control/acd/api/instance_calls.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/net/edge.h"
 #include "control/acd/net/ports.h"
@@ -84,25 +85,103 @@ static int ports_put(const struct acd *acd, const struct instance_record *r,
 	return rc < 0 ? err_nomem(err) : 0;
 }
 
-void api_instance_ports(void *ctx, struct http_req *req)
+static void reply(const struct acd *acd, struct http_req *req,
+		  const struct instance *in)
 {
-	const struct acd *acd = ctx;
-	const char *name = api_param_name(req);
-	const struct instance *in = name ? instance_find(acd->instances, name) :
-					   NULL;
 	SCOPED_JSON all = json_array();
 	struct err err = { 0 };
-	int rc;
+	int rc = all ? ports_put(acd, instance_record(in), all, &err) :
+		       err_nomem(&err);
 
-	if (!name)
-		return;
-	if (!in)
-		rc = err_set(&err, -ENOENT, "there is no instance '%s'", name);
-	else
-		rc = all ? ports_put(acd, instance_record(in), all, &err) :
-			   err_nomem(&err);
 	if (rc < 0)
 		http_reply_error(req, &err, NULL);
 	else
 		http_reply_json(req, 200, json_pack("{s:O}", "ports", all));
+}
+
+void api_instance_ports(void *ctx, struct http_req *req)
+{
+	const struct instance *in = api_instance_of(ctx, req);
+
+	if (in)
+		reply(ctx, req, in);
+}
+
+/* ---- a change ---- */
+
+struct publish_call {
+	const struct acd *acd;
+	struct http_req *req; /* NULL: the client left */
+	char name[AC_NAME_MAX + 1];
+};
+
+static void call_abort(void *arg)
+{
+	struct publish_call *c = arg;
+
+	c->req = NULL;
+}
+
+static void published(void *arg, const struct err *err)
+{
+	struct publish_call *c = arg;
+	const struct instance *in = instance_find(c->acd->instances, c->name);
+
+	if (c->req && err)
+		http_reply_error(c->req, err, *err->word ? err->word : NULL);
+	else if (c->req && in)
+		reply(c->acd, c->req, in);
+	else if (c->req)
+		http_reply_empty(c->req);
+	free(c);
+}
+
+/* Refuses what needs ac-edge without it: `ac` starts it and asks again. */
+static int edge_needed(const struct acd *acd, const struct instance *in,
+		       size_t n, struct err *err)
+{
+	if (n == 0 || !instance_is_up(in) || edge_is_there(acd->edge))
+		return 0;
+	edge_want(acd->edge);
+	err_set(err, -EAGAIN, "ports are published through ac-edge; %s",
+		edge_reason(acd->edge));
+	return err_name(err, PORTS_NO_EDGE);
+}
+
+static int list_get(struct http_req *req, struct publish v[PUBLISH_MAX],
+		    size_t *ret_n, struct err *err)
+{
+	SCOPED_STR text = json_dumps(json_object_get(http_body(req), "publish"),
+				     JSON_COMPACT);
+	int rc = text ? publish_load(text, v, ret_n, err) : err_nomem(err);
+
+	return rc == -EINVAL ? err_key(err, "publish") : rc;
+}
+
+void api_instance_publish(void *ctx, struct http_req *req)
+{
+	struct instance *in = api_instance_of(ctx, req);
+	struct publish_call *c = in ? calloc(1, sizeof(*c)) : NULL;
+	struct publish v[PUBLISH_MAX];
+	struct err err = { 0 };
+	size_t n = 0;
+	int rc;
+
+	if (!in)
+		return;
+	rc = c ? list_get(req, v, &n, &err) : err_nomem(&err);
+	if (rc == 0)
+		rc = edge_needed(ctx, in, n, &err);
+	if (rc == 0 && c) {
+		*c = (struct publish_call){ .acd = ctx, .req = req };
+		snprintf(c->name, sizeof(c->name), "%s",
+			 instance_record(in)->name);
+		rc = instance_publish(in, v, n, published, c, &err);
+	}
+	if (rc == 0) {
+		http_on_abort(req, call_abort, c);
+		return;
+	}
+	free(c);
+	http_reply_error(req, &err, *err.word ? err.word : NULL);
 }

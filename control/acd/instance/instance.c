@@ -22,6 +22,7 @@
 #include "control/acd/instance/instance_impl.h"
 
 #include "control/acd/instance/port_conn.h"
+#include "control/acd/net/ports.h"
 #include "control/shared/paths.h"
 
 static int instance_loaded(void *arg, const struct instance_record *r)
@@ -115,7 +116,6 @@ bool instances_busy(const struct instances *is)
 void instances_free(struct instances *is)
 {
 	const struct link_exit lost = { .kind = LINK_LOST };
-	struct err ignored = { 0 };
 	struct instance_event *e;
 	struct instance *in;
 	struct run *r;
@@ -127,7 +127,8 @@ void instances_free(struct instances *is)
 	transactions_free(is);
 	while ((in = TAILQ_FIRST(&is->all))) {
 		TAILQ_REMOVE(&is->all, in, link);
-		instance_ports_undo(in, &ignored);
+		if (is->ports)
+			ports_close(is->ports, in->rec.name);
 		while ((r = LIST_FIRST(&in->execs)))
 			run_finish(r, &lost);
 		if (in->main)

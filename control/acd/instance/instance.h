@@ -181,6 +181,15 @@ uint64_t instance_disk_wanted(const struct instance *in);
 int instance_set_egress(struct instance *in, const char *json, instance_fn fn,
 			void *arg, struct err *err);
 
+/* Replaces its published ports by the @n of @v (control/shared/publish.h), now and
+ * for later runs. If it is up, those that stay are not touched, and @fn is called
+ * when the new ones are open, or with why they are not; then the old ones stay.
+ * Fails with -EBUSY if it is starting or being cleaned, or if another change is
+ * under way; or as ports_open(). */
+struct publish;
+int instance_publish(struct instance *in, const struct publish *v, size_t n,
+		     instance_fn fn, void *arg, struct err *err);
+
 struct instance_event;
 /* Called on every change of a state (@limit is NULL), and whenever a limit is
  * reached: @limit is "timeout", "output", "memory", "disk", "ttl" or "idle"

@@ -141,6 +141,7 @@ struct instance {
 	struct instance_home home;
 	struct instance_policy policy;
 
+	struct publishing *publishing; /* a change under way, or NULL */
 	unsigned port_conns; /* to its published ports (port_conn.c) */
 	struct life life;
 	uint64_t ttl_next_ms; /* no try to expire it before */
@@ -360,6 +361,8 @@ int instance_ports_begin(struct instance *in, struct err *err);
 int instance_ports_undo(struct instance *in, struct err *err);
 /* Tells the run's watchers which ports are open. */
 void instance_ports_notice(struct instance *in);
+/* Forgets a change without a call. */
+void instance_ports_free(struct instance *in);
 
 /* ---- instance/end.c ---- */
 

@@ -36,6 +36,7 @@ void instance_free(struct instance *in)
 	treejob_forget(in->tree);
 	instance_disk_free(in);
 	instance_home_free(in);
+	instance_ports_free(in);
 	instance_waiters_free(&in->waiters);
 	run_options_done(&in->asked.options);
 	run_options_done(&in->next.options);

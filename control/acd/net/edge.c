@@ -168,6 +168,7 @@ static void on_connection(void *arg, uint32_t events)
 	if (!e->io)
 		return;
 	e->fd = fd_take(&fd);
+	e->wanted_until_ms = 0; /* the run that asked for it goes on */
 	log_info("ac-edge is there");
 	edge_update(e);
 }

@@ -36,7 +36,7 @@ void edge_free(struct edge *e);
 void edge_update(struct edge *e);
 
 /* Notes that a run that publishes ports is to begin, so ac-edge is needed for
- * some time. NULL is fine. */
+ * some time, or until it is there. NULL is fine. */
 void edge_want(struct edge *e);
 /* Returns true if it is connected. */
 bool edge_is_there(const struct edge *e);

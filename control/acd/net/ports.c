@@ -2,9 +2,9 @@
 /*
  * ports.c - ports of sandboxes that are published on the user's machine
  *
- * Theory of operation: an instance opens all its ports at once, and waits until
- * ac-edge has answered for each. One that fails closes them all, so a run with a
- * port that is taken does not begin. A port that was open once stays ordered
+ * Theory of operation: an instance opens its ports at once, and waits until ac-edge
+ * has answered for each. One that fails closes those that were opened with it, so
+ * a run with a port that is taken does not begin. A port that was open once stays ordered
  * until its instance closes it: an ac-edge that is started again listens there
  * again, at the port that was chosen.
  *
@@ -33,11 +33,12 @@ struct slot {
 	struct loop_io *io;
 };
 
-/* An instance whose ports are being opened. */
+/* Ports of an instance that are being opened. */
 struct opening {
 	LIST_ENTRY(opening) link;
 	struct ports *all;
 	char owner[AC_NAME_MAX + 1];
+	uint32_t first; /* id of the first; the others follow it */
 	ports_fn fn;
 	void *arg;
 	struct loop_timer *timer;
@@ -184,19 +185,27 @@ static int slot_add(struct ports *p, const char *owner,
 	return 0;
 }
 
-/* Returns true if it had any. */
-static bool drop(struct ports *p, const char *owner)
+/* Closes the ports of @owner whose id is @first or more, but for the @n of @v.
+ * Returns true if there were any. */
+static bool drop(struct ports *p, const char *owner, uint32_t first,
+		 const struct publish *v, size_t n)
 {
-	size_t kept = 0, n = p->n;
+	size_t kept = 0, had = p->n;
 
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(p->v[i]->port.owner, owner) == 0)
-			slot_free(p->v[i]);
+	for (size_t i = 0; i < had; i++) {
+		struct slot *s = p->v[i];
+		bool keep = strcmp(s->port.owner, owner) != 0 ||
+			    s->port.id < first;
+
+		for (size_t k = 0; k < n && !keep; k++)
+			keep = publish_same(&v[k], &s->port.as);
+		if (keep)
+			p->v[kept++] = s;
 		else
-			p->v[kept++] = p->v[i];
+			slot_free(s);
 	}
 	p->n = kept;
-	return kept < n;
+	return kept < had;
 }
 
 /* ---- opening ---- */
@@ -214,7 +223,7 @@ static void opening_fail(struct opening *o, const struct err *err)
 	ports_fn fn = o->fn;
 	void *arg = o->arg;
 
-	drop(p, o->owner);
+	drop(p, o->owner, o->first, NULL, 0);
 	opening_free(o);
 	tell_change(p);
 	fn(arg, err);
@@ -261,13 +270,13 @@ static int check_others(const struct ports *p, const struct publish *v,
 }
 
 static struct opening *opening_new(struct ports *p, const char *owner,
-				   ports_fn fn, void *arg)
+				   uint32_t first, ports_fn fn, void *arg)
 {
 	struct opening *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
-	*o = (struct opening){ .all = p, .fn = fn, .arg = arg };
+	*o = (struct opening){ .all = p, .first = first, .fn = fn, .arg = arg };
 	snprintf(o->owner, sizeof(o->owner), "%s", owner);
 	LIST_INSERT_HEAD(&p->opening, o, link);
 	o->timer = loop_timer_new(p->loop, on_late, o);
@@ -282,6 +291,7 @@ static struct opening *opening_new(struct ports *p, const char *owner,
 int ports_open(struct ports *p, const char *owner, const struct publish *v,
 	       size_t n, ports_fn fn, void *arg, struct err *err)
 {
+	uint32_t first = p->last_id + 1;
 	int rc = 0;
 
 	if (p->n + n > EDGE_PORTS_MAX)
@@ -293,10 +303,10 @@ int ports_open(struct ports *p, const char *owner, const struct publish *v,
 		return rc;
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = slot_add(p, owner, &v[i]);
-	if (rc == 0 && !opening_new(p, owner, fn, arg))
+	if (rc == 0 && !opening_new(p, owner, first, fn, arg))
 		rc = -ENOMEM;
 	if (rc < 0) {
-		drop(p, owner);
+		drop(p, owner, first, NULL, 0);
 		return err_set(err, rc, "publish a port: %s", err_text(rc));
 	}
 	tell_change(p);
@@ -312,7 +322,14 @@ void ports_close(struct ports *p, const char *owner)
 		if (strcmp(o->owner, owner) == 0)
 			opening_free(o);
 	}
-	if (drop(p, owner))
+	if (drop(p, owner, 0, NULL, 0))
+		tell_change(p);
+}
+
+void ports_keep(struct ports *p, const char *owner, const struct publish *v,
+		size_t n)
+{
+	if (drop(p, owner, 0, v, n))
 		tell_change(p);
 }
 
@@ -390,7 +407,7 @@ static bool opening_settle(struct opening *o)
 	for (size_t i = 0; i < p->n && err.code == 0; i++) {
 		const struct port *port = &p->v[i]->port;
 
-		if (strcmp(port->owner, o->owner) != 0)
+		if (strcmp(port->owner, o->owner) != 0 || port->id < o->first)
 			continue;
 		if (port->state == PORT_FAILED)
 			failure(port, &err);

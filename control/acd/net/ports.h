@@ -54,7 +54,7 @@ void ports_on_connection(struct ports *p,
 /* Words of failures. */
 #define PORTS_IN_USE "port_in_use" /* by an instance or a program; -EBUSY */
 #define PORTS_UNAVAILABLE "port_unavailable" /* the machine lacks it; -EBUSY */
-#define PORTS_NO_EDGE "edge_down" /* -EAGAIN */
+#define PORTS_NO_EDGE PUBLISH_NO_EDGE /* -EAGAIN */
 
 /* Returns true if @err has one of these words. */
 bool ports_refused(const struct err *err);
@@ -64,7 +64,7 @@ bool ports_refused(const struct err *err);
 typedef void (*ports_fn)(void *arg, const struct err *err);
 
 /*
- * Publishes @n ports for @owner, which has none, and asks ac-edge to listen.
+ * Publishes @n more ports for @owner and asks ac-edge to listen.
  * Returns 0, and calls @fn later; or fails with PORTS_IN_USE, with -ENOSPC if there are
  * too many, or with the errno of a socket.
  */
@@ -72,6 +72,9 @@ int ports_open(struct ports *p, const char *owner, const struct publish *v,
 	       size_t n, ports_fn fn, void *arg, struct err *err);
 /* Closes those of @owner; its function is not called any more. */
 void ports_close(struct ports *p, const char *owner);
+/* Closes those of @owner that are not among the @n of @v. */
+void ports_keep(struct ports *p, const char *owner, const struct publish *v,
+		size_t n);
 
 /* Returns the port at @i of all, in order of id; NULL: there are no more. Valid
  * until the loop goes on. */

@@ -36,7 +36,8 @@ extern const struct http_call spec_stats_all, spec_instance_list,
 	spec_instance_stop, spec_instance_kill, spec_instance_processes,
 	spec_instance_pause, spec_instance_resume, spec_instance_touch,
 	spec_instance_clean, spec_instance_discard, spec_instance_changes,
-	spec_instance_logs, spec_instance_stats, spec_instance_ports;
+	spec_instance_logs, spec_instance_stats, spec_instance_ports,
+	spec_instance_publish;
 extern const struct http_call spec_files_get, spec_files_put, spec_files_post,
 	spec_files_delete;
 

@@ -104,6 +104,15 @@ static const struct schema create_body = {
 	.required = KEYS("name", "blueprint"),
 	.name = "InstanceRequest",
 };
+static const struct schema_key publish_keys[] = {
+	{ "publish", LIST(&schema_text, .max = PUBLISH_MAX,
+			  .about = "as the option publish; []: none") },
+};
+static const struct schema publish_body = {
+	SCHEMA_ROWS(publish_keys),
+	.required = KEYS("publish"),
+	.name = "PublishRequest",
+};
 static const struct schema_key stop_keys[] = {
 	{ "grace_ms", NUMBER(.max = SPEC_GRACE_MAX,
 			     .about = "between TERM and KILL; absent: 10000") },
@@ -405,4 +414,21 @@ const struct http_call spec_instance_ports = {
 		JSON(200, "OK",
 		     MAP(SCHEMA_ROWS(instance_ports_keys), .whole = true))),
 	.fails = { 404, 500 },
+};
+
+const struct http_call spec_instance_publish = {
+	.id = "instance_publish",
+	.summary = "Replaces the published ports of an instance",
+	.about =
+		"At once if it runs, and for its later runs. Ports that stay "
+		"keep their connections. If one cannot be opened, all is as "
+		"before. port_in_use, port_unavailable (409); edge_down (503): "
+		"it runs, and ac-edge does not: `ac start` starts it.",
+	.path = &path_instance,
+	.body = &publish_body,
+	.answers = ANSWERS(
+		JSON(200, "Done",
+		     MAP(SCHEMA_ROWS(instance_ports_keys), .whole = true)),
+		EMPTY("Done, and the instance was removed meanwhile")),
+	.fails = { 404, 409, 413, 500, 503 },
 };

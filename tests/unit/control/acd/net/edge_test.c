@@ -186,6 +186,7 @@ static void test_ports_lost(int *fd)
 {
 	SCOPED_FD client = -1;
 	struct edge_orders o;
+	struct publish kept;
 	struct told u;
 	struct err err;
 	char at[96];
@@ -211,9 +212,27 @@ static void test_ports_lost(int *fd)
 	fd_closep(fd);
 	until(u.calls > 0);
 	is_str(u.err.word, "edge_down", "and ac-edge ends");
-	ports_close(ports, "web");
+	fd[0] = sock_unix_connect(path);
+	o = ordered(*fd);
+	answer(*fd, &o, 4000, 0);
+	is_int(publish("web", "4003:80", &u, &err), 0, "one more of the first");
+	o = ordered(*fd);
+	answer(*fd,
+	       &(struct edge_orders){ .ports = { o.ports[1] }, .n_ports = 1 },
+	       0, EADDRINUSE);
+	ok(u.calls == 1 && u.err.code < 0 && ports_nth(ports, 0) &&
+		   !ports_nth(ports, 1),
+	   "that fails leaves the others");
+	is_int(ordered(*fd).n_ports, 1, "open");
+	publish_parse("4004:80", &kept, &err);
+	ports_keep(ports, "other", &kept, 1);
+	ok(ports_nth(ports, 0) != NULL, "others are not meant");
+	ports_keep(ports, "web", &ports_nth(ports, 0)->as, 1);
+	ok(ports_nth(ports, 0) != NULL, "it is kept");
+	ports_keep(ports, "web", &kept, 1);
 	ok(!ports_nth(ports, 0) && access(at, F_OK) < 0, "all are closed");
 	fd_closep(&in_fd);
+	fd_closep(fd);
 }
 
 static void test_ports(void)
@@ -230,7 +249,8 @@ static void test_ports(void)
 	fd = sock_unix_connect(path);
 	o = ordered(fd);
 	report(fd, 0, "");
-	is_state("up", "");
+	ok(edge_is_there(edge), "it is there");
+	is_state("unused", "");
 	is_int(publish("web", "0:80", &t, &err), 0, "any port");
 	o = ordered(fd);
 	ok(o.n_ports == 1 && o.ports[0].port == 0 &&
