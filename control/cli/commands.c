@@ -270,8 +270,9 @@ const struct command commands[] = {
 	  .group = "Looking",
 	  .words = "NAME",
 	  .summary = "List the ports of a sandbox that this machine has open",
-	  .more = "`ac run … --publish 8080` opens them while it runs.",
-	  .rules = { ARG_SET(O_TALK), 1, 1, false },
+	  .more = "With --publish it opens more, at once if it runs, or none; "
+		  "they are kept for\nlater runs.",
+	  .rules = { ARG_SET(O(PUBLISH), O_TALK), 1, 1, false },
 	  .complete = { WORDS_INSTANCE },
 	  .run = cmd_port },
 	{ .name = "open",
@@ -279,7 +280,7 @@ const struct command commands[] = {
 	  .words = "NAME PORT",
 	  .summary = "Print the URL of a published port, for a browser",
 	  .more = "PORT is the one in the sandbox, or else that of this "
-		  "machine.",
+		  "machine. If it is not\npublished, it is.",
 	  .rules = { ARG_SET(O_TALK), 2, 2, false },
 	  .complete = { WORDS_RUNNING },
 	  .run = cmd_open },

@@ -146,9 +146,10 @@ int edge_box_start(const struct cli *cli, struct client *c, struct err *err)
 	if (rc == 0)
 		rc = start(cli, c, o, name, err);
 	outer_close(o);
-	return rc < 0 ? err_wrap(err, "ac-edge, which reaches services of this "
-				      "machine") :
-			0;
+	return rc < 0 ?
+		       err_wrap(err, "ac-edge, which serves services and ports "
+				     "of this machine") :
+		       0;
 }
 
 int edge_box_tidy(const struct cli *cli, struct client *c, struct err *err)

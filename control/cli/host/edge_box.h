@@ -3,7 +3,7 @@
  * edge_box.h - ac-edge's container: started and removed
  *
  * It is beside ac-host, whose name it has with "-edge" behind it, and is there
- * only while a service is on the user's own loopback.
+ * only while a service is on the user's own loopback, or a port is published.
  */
 #ifndef CONTROL_CLI_HOST_EDGE_BOX_H
 #define CONTROL_CLI_HOST_EDGE_BOX_H
