@@ -75,9 +75,8 @@ teardown_file() {
 	is "http://127.0.0.1:$LOCAL/"
 	run -0 "$AC" open web 8000 --json
 	[ "$(jq -r .url <<<"$output")" = "http://127.0.0.1:$LOCAL/" ]
-	run -1 "$AC" open web 9999
-	says 'is not published.*--publish 9999'
-	run -2 "$AC" open web http
+	run "$AC" open web http
+	[ "$status" -ne 0 ]
 	says 'is no port'
 }
 
@@ -188,6 +187,36 @@ teardown_file() {
 	[ "$(field other '.publish[0]')" = 127.0.0.1:0:8000 ]
 	run -0 "$AC" run other --publish none -- true
 	[ "$(field other '.publish | length')" = 0 ]
+	gone other
+}
+
+@test "ports are opened and closed while it runs" {
+	serve other -- 127.0.0.1:$OTHER:http
+	run -0 "$AC" port other
+	says 'publishes none'
+	# ac open publishes what is not.
+	run -0 --separate-stderr "$AC" open other $OTHER
+	[ "$output" = "http://127.0.0.1:$OTHER/" ]
+	eventually answers $OTHER "port $OTHER of other"
+	run -0 "$AC" port other --publish $TAKEN:$OTHER
+	has $TAKEN
+	answers $TAKEN "port $OTHER of other"
+	answers $OTHER "port $OTHER of other"
+	# One that is taken changes nothing.
+	run -1 "$AC" port other --publish $LOCAL:1
+	says "in use by instance 'web'"
+	[ "$(field other '.publish | length')" = 2 ]
+	answers $TAKEN "port $OTHER of other"
+	run -0 "$AC" port other --publish none
+	eventually is_closed $OTHER
+	is_closed $TAKEN
+	[ "$(field other '.publish | length')" = 0 ]
+	# Of one that does not run: for its next run.
+	run -0 "$AC" stop-instance other
+	run -0 "$AC" port other -p $OTHER:80
+	has closed
+	run -1 "$AC" open other 80
+	says 'does not run'
 	gone other
 }
 
