@@ -110,7 +110,7 @@ is_file() { [ "$(cat "$1")" = "$2" ]; }
 	run -2 "$AC" discard cp1 </dev/null
 	run -0 --separate-stderr "$AC" run cp1 -- cat new
 	"$AC" run cp1 -d -- sleep infinity
-	run -125 "$AC" discard cp1 --yes
+	run -1 "$AC" discard cp1 --yes
 	says 'is running'
 	"$AC" stop-instance cp1
 	run -0 "$AC" discard cp1 --yes
@@ -182,4 +182,87 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 	has two
 	has hard
 	[ "$(wc -l <<<"$output")" -eq 6 ] # with one, which has two names now
+}
+
+@test "diff shows what an agent has changed, and apply brings it to you" {
+	work cp1 'echo more >>one; rm two; mkdir new; echo n >new/n
+		mv src moved; printf "\0\1\2" >bin; ln -s one link
+		printf "all:\n\techo hi\n" >Makefile; echo hook >x.sh; chmod +x x.sh'
+	run -0 --separate-stderr "$AC" diff cp1
+	has 'a/one'
+	has '+more'
+	has 'Binary'
+	[[ $stderr == *Makefile* ]]
+	run -0 --separate-stderr "$AC" diff cp1 --stat
+	has 'one'
+	run -0 --separate-stderr "$AC" diff cp1 --json
+	[ "$(jq -r '[.files[].path] | index("moved/main.c") != null' \
+		<<<"$output")" = true ]
+	[ "$(listing)" = "$before" ]
+	run "$AC" apply cp1 </dev/null
+	[ "$status" -ne 0 ]
+	says 'Makefile'
+	[ "$(listing)" = "$before" ]
+	run -0 "$AC" apply cp1 --dry-run
+	[ "$(listing)" = "$before" ]
+	run -0 "$AC" apply cp1 --yes
+	is_file "$dir/one" "$(printf 'one\nmore')"
+	is_file "$dir/moved/old/o" old
+	[ ! -e "$dir/two" ]
+	[ ! -e "$dir/src" ]
+	[ "$(readlink "$dir/link")" = one ]
+	[ -x "$dir/x.sh" ]
+	# The agent still has all of it, and there is nothing more to apply.
+	run -0 --separate-stderr "$AC" run cp1 -- cat one moved/main.c moved/old/o
+	is 'one
+more
+main
+old'
+	run -0 --separate-stderr "$AC" diff cp1
+	is ''
+	run -0 "$AC" apply cp1 --undo
+	[ "$(listing | grep -v '^d ')" = "$(grep -v '^d ' <<<"$before")" ]
+}
+
+@test "what you have changed too stays yours, and the agent's is put beside it" {
+	"$AC" run base cp1 "$dir" -d -- sleep infinity
+	"$AC" exec cp1 -- sh -c 'echo its >one; echo its >fine; rm two'
+	echo yours >"$dir/one"
+	echo yours >"$dir/two"
+	run -1 "$AC" apply cp1
+	says 'one'
+	is_file "$dir/one" yours
+	is_file "$dir/one.ac-cp1" its
+	is_file "$dir/two" yours
+	is_file "$dir/fine" its
+	"$AC" exec cp1 -- sh -c 'echo again >fine'
+	run -1 "$AC" apply cp1
+	is_file "$dir/fine" again
+	run -0 "$AC" apply cp1 --theirs
+	is_file "$dir/one" its
+	[ ! -e "$dir/two" ]
+}
+
+@test "nothing in .git is applied, and a link leads nowhere" {
+	git init -q "$dir"
+	chmod -R a+rwX "$dir"
+	ln -s "$BATS_TEST_TMPDIR" "$dir/way"
+	work cp1 'echo x >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit
+		mkdir sub; cp -r .git sub/.GIT; echo [core] >>.git/config
+		rm way; mkdir way; echo x >way/escaped; echo ok >fine'
+	run -0 "$AC" apply cp1 --yes
+	[ ! -e "$dir/.git/hooks/pre-commit" ]
+	[ ! -e "$dir/sub/.GIT" ]
+	[ ! -e "$BATS_TEST_TMPDIR/escaped" ]
+	is_file "$dir/fine" ok
+	says 'ac fetch cp1'
+}
+
+@test "two agents' changes are compared with each other" {
+	work cp1 'echo a >one; echo same >new'
+	work cp2 'echo b >one; echo same >new'
+	run -0 --separate-stderr "$AC" diff cp1 cp2
+	has '-a'
+	has '+b'
+	lacks new
 }

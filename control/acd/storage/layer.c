@@ -18,14 +18,15 @@
 /*
  * Written down, since a kernel may be built with other defaults:
  *
- *	redirect_dir  a directory of the user's can be moved by rename(2), as
- *	              npm and others do without asking whether it can fail
+ *	redirect_dir  off: rename(2) of a directory of the user's is EXDEV, and mv
+ *	              copies. A redirect would lead to the user's directory, which
+ *	              `ac apply` moves: the files would be gone from the copy
  *	metacopy      a file in upper always has its content, which layer_send()
  *	              reads
  *	index, xino   would bind the layer to this very file system and to free
  *	              bits of its inode numbers
  */
-#define OPTIONS "redirect_dir=on,metacopy=off,index=off,xino=off"
+#define OPTIONS "redirect_dir=off,metacopy=off,index=off,xino=off"
 
 int layer_make(const char *dir, const struct stat *below)
 {

@@ -176,12 +176,13 @@ static void test_all(void)
 		 "test ! -e n; test -e d/e/f; test $(stat -c %a .) = 750");
 	text = changes_of(NULL);
 	is_str(text,
-	       "dir dd from d\n"
+	       "dir dd\n"
 	       "dir dd/e\n"
-	       "dir m opaque\n"
+	       "dir m\n"
 	       "dir old opaque\n"
-	       "dir priv opaque\n"
+	       "dir priv\n"
 	       "file .env 7\n"
+	       "file dd/e/f 2\n"
 	       "file dd/e/g 2\n"
 	       "file edited below 3\n"
 	       "file here below 2\n"
