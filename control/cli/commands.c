@@ -185,7 +185,7 @@ const struct command commands[] = {
 		  "Files that make your own programs run code are named "
 		  "first.\n"
 		  "  ac diff claude_session --stat\n"
-		  "  ac diff claude_session src/main.c",
+		  "  ac diff claude_session src",
 	  .rules = { ARG_SET(O(STAT), O(NAME_ONLY), O_TALK), 1, MANY, true },
 	  .complete = { WORDS_INSTANCE, WORDS_FILE },
 	  .run = cmd_diff },
