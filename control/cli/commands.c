@@ -194,10 +194,10 @@ const struct command commands[] = {
 	  .words = "NAME [PATH...]",
 	  .summary = "Take an agent's changes over into your directory",
 	  .more = "What you have changed too is not touched: the agent's "
-		  "version is put beside it,\nas FILE.ac-NAME, and it exits "
-		  "with 1. Nothing in a .git is ever applied. If it is\n"
+		  "version is put beside\nit, as FILE.ac-NAME, and it exits "
+		  "with 1. Nothing in a .git is ever applied.\nIf it is "
 		  "interrupted, the same command finishes it. --undo takes "
-		  "the last one back.\n"
+		  "the last one\nback.\n"
 		  "  ac apply claude_session --dry-run\n"
 		  "  ac apply claude_session src docs/a.md\n"
 		  "`ac discard NAME` drops what is left.",

@@ -43,7 +43,8 @@ static int answer_record(int fd, const char *name)
 			  "\"layer_ino\":%lld,\"layer_since_ns\":%lld}",
 			  name, w.user, mode, (long long)st.st_dev,
 			  (long long)st.st_ino + (strcmp(name, "moved") == 0),
-			  (long long)w.key.since);
+			  strcmp(mode, "copy") == 0 ? (long long)w.key.since :
+						      0LL);
 	return body ? answer(fd, 200, body, strlen(body)) : -ENOMEM;
 }
 
