@@ -73,9 +73,9 @@ base-my-code-2'
 }
 
 @test "a name beside the directory is the instance, and a program no directory" {
-	run -0 "$AC" run base typed "$dir/two/my-code" -- cat which
+	run -0 --separate-stderr "$AC" run base typed "$dir/two/my-code" -- cat which
 	is two
-	run -0 "$AC" run base typed /bin/cat which
+	run -0 --separate-stderr "$AC" run base typed /bin/cat which
 	is two
 	run -125 "$AC" run base typed "$dir/one/My Code" --workspace . -- true
 	says 'twice'

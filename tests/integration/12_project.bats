@@ -40,7 +40,8 @@ narrow() {
 	run -125 "$AC" run base . -d </dev/null
 	run -1 "$AC" inspect base-code
 	# It is the file that stops it.
-	run -0 "$AC" run base . --no-project -- sh -c 'echo "$APP_MODE"; cat .env'
+	run -0 --separate-stderr "$AC" run base . --no-project -- \
+		sh -c 'echo "$APP_MODE"; cat .env'
 	is $'\nsecret'
 }
 
@@ -53,7 +54,7 @@ narrow() {
 		sh -c 'echo "$APP_MODE"; cat .env 2>/dev/null; true'
 	is one
 	[ "$(field base-code '.memory / 1048576')" -eq 256 ]
-	run -0 "$AC" run base . -- hostname
+	run -0 --separate-stderr "$AC" run base . -- hostname
 	is base-code
 	run -3 "$AC" policy check base-code https://www.example.net/
 	run -0 "$AC" blueprint ls --json
@@ -97,7 +98,7 @@ narrow() {
 @test "each change is asked about, and a file that is gone is one" {
 	narrow
 	"$AC" blueprint approve . --yes
-	run -0 "$AC" run . -- sh -c 'echo "# note" >>.ac/blueprint.yaml'
+	run -0 "$AC" run .:live -- sh -c 'echo "# note" >>.ac/blueprint.yaml'
 	run -0 "$AC" run . -- sed -i /example.net/d .ac/blueprint.yaml
 	run -125 "$AC" run . -- true </dev/null
 	says 'has changed since'
@@ -110,7 +111,8 @@ narrow() {
 	run -125 "$AC" run base . -- true </dev/null
 	says 'approved and is gone: `ac blueprint forget'
 	run -0 "$AC" blueprint forget .
-	run -0 "$AC" run base . -- sh -c 'echo "$APP_MODE"; cat .env'
+	run -0 --separate-stderr "$AC" run base . -- \
+		sh -c 'echo "$APP_MODE"; cat .env'
 	is $'\nsecret'
 	[ "$(field base-code .project)" = null ]
 	[ "$(field base-code '.memory / 1048576')" -gt 256 ]
@@ -181,6 +183,6 @@ on_terminal() {
 	run on_terminal 'y\r'
 	code 0
 	says '  \+ +"APP_MODE": two'
-	run -0 "$AC" run . -- printenv APP_MODE </dev/null
+	run -0 --separate-stderr "$AC" run . -- printenv APP_MODE </dev/null
 	is two
 }

@@ -132,7 +132,7 @@ more"
 @test "another blueprint sees it, and nothing is left of the cover" {
 	workspace "$BATS_TEST_TMPDIR/w"
 	run -0 "$AC" run shy shy1 --workspace "$BATS_TEST_TMPDIR/w:live" -- true
-	run "$AC" run base shy2 --workspace "$BATS_TEST_TMPDIR/w:live" -- cat .env
+	run --separate-stderr "$AC" run base shy2 --workspace "$BATS_TEST_TMPDIR/w:live" -- cat .env
 	code 0
 	is TOPSECRET
 	listing "$BATS_TEST_TMPDIR/w" >"$BATS_TEST_TMPDIR/after"

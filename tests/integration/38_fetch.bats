@@ -149,6 +149,7 @@ none() {
 	run -1 "$AC" fetch ft --into "$mine"
 	says "'ft3' writes in .*/mine itself"
 	run ! git -C "$mine" rev-parse -q --verify ac/ft/main
+	gone ft3
 }
 
 # hostile SCRIPT - ft's git is that, with `real` for the real one

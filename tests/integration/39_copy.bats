@@ -159,12 +159,20 @@ command: [bash, -l]
 blocked_paths: [.env, later]
 END
 	echo TOPSECRET >"$dir/.env"
-	run "$AC" run shy cp1 "$dir" -- sh -c 'cat .env; echo x >.env
-		echo y >later; echo z >fine'
-	lacks TOPSECRET
-	is_file "$dir/.env" TOPSECRET
-	run -0 --separate-stderr changed cp1
-	is fine
+	chmod a+rw "$dir/.env"
+	for kind in '--runtime runsc' '--runtime docker' '--isolation crun'; do
+		# shellcheck disable=SC2086 # words are meant
+		run "$AC" run shy cp1 "$dir" $kind -- sh -c 'cat .env
+			cat /proc/self/root/workspace/.env; echo x >.env
+			mv .env seen; cat seen; ln .env hard; cat hard; rm -f .env
+			cp -r . /tmp/all; cat /tmp/all/.env
+			echo y >later; echo z >fine'
+		lacks TOPSECRET
+		is_file "$dir/.env" TOPSECRET
+		run -0 --separate-stderr changed cp1
+		is fine
+		gone cp1
+	done
 	rm -rf "$AC_HOME/blueprints/shy"
 }
 
@@ -185,7 +193,11 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 }
 
 @test "diff shows what an agent has changed, and apply brings it to you" {
+	echo x >"$dir/plain"
+	chmod a+rw "$dir/plain"
+	before=$(listing)
 	work cp1 'echo more >>one; rm two; mkdir new; echo n >new/n
+		mv plain renamed; sed -i s/main/MAIN/ src/main.c
 		mv src moved; printf "\0\1\2" >bin; ln -s one link
 		printf "all:\n\techo hi\n" >Makefile; echo hook >x.sh; chmod +x x.sh'
 	run -0 --separate-stderr "$AC" diff cp1
@@ -208,6 +220,9 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 	run -0 "$AC" apply cp1 --yes
 	is_file "$dir/one" "$(printf 'one\nmore')"
 	is_file "$dir/moved/old/o" old
+	is_file "$dir/renamed" x
+	is_file "$dir/moved/main.c" MAIN
+	[ ! -e "$dir/plain" ]
 	[ ! -e "$dir/two" ]
 	[ ! -e "$dir/src" ]
 	[ "$(readlink "$dir/link")" = one ]
@@ -216,7 +231,7 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 	run -0 --separate-stderr "$AC" run cp1 -- cat one moved/main.c moved/old/o
 	is 'one
 more
-main
+MAIN
 old'
 	run -0 --separate-stderr "$AC" diff cp1
 	is ''

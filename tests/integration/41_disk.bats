@@ -217,21 +217,26 @@ hid"
 	need_loops 2
 	gone disk1
 	mkdir -p "$BATS_TEST_TMPDIR/w/sub"
+	mkdir "$BATS_TEST_TMPDIR/w/again"
 	echo one >"$BATS_TEST_TMPDIR/w/sub/one"
+	echo old >"$BATS_TEST_TMPDIR/w/again/old"
 	run "$AC" run base disk1 --disk 64m "$BATS_TEST_TMPDIR/w" -- sh -c '
 		dd if=/dev/zero of=big bs=1M count=90 2>&1 |
 			grep -o "No space left on device\|Disk quota exceeded"
-		rm -f big; mv sub moved; echo small >small; cat small moved/one'
+		rm -f big; mv sub moved; echo small >small; cat small moved/one
+		rm -r again; mkdir again'
 	code 0
 	says 'No space left|Disk quota exceeded'
 	has small
 	has one
-	[ "$(ls "$BATS_TEST_TMPDIR/w")" = sub ]
+	[ "$(ls "$BATS_TEST_TMPDIR/w")" = 'again
+sub' ]
 	run -0 curl -sS --unix-socket "$AC_HOME/run/acd.sock" -o "$BATS_TEST_TMPDIR/t" \
 		http://acd/v1/instances/disk1/changes
 	run -0 tar -tf "$BATS_TEST_TMPDIR/t"
 	has small
-	run -0 "$AC" run disk1 --disk 0 -- cat small moved/one
+	run -0 "$AC" run disk1 --disk 0 -- sh -ec 'cat small moved/one
+		test ! -e sub; test ! -e again/old'
 	has small
 	has one
 }

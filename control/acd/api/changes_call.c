@@ -20,12 +20,14 @@
 
 #define PIECE (64u * 1024)
 #define CALLS_MAX 16u /* at once; each is a process */
+#define STALL_MS 60000u /* without a byte for the client; a disk.img is held */
 
 struct changes_call {
 	struct acd *acd;
 	struct http_stream *stream;
 	struct treejob *job; /* NULL: it has ended */
 	struct loop_io *io; /* NULL: paused, or at the end of the pipe */
+	struct loop_timer *stall;
 	int fd;
 	bool over; /* the pipe has ended */
 	struct err err; /* of the job */
@@ -38,6 +40,7 @@ static void call_free(struct changes_call *c)
 	treejob_cancel(c->job);
 	treejob_forget(c->job);
 	loop_del(c->io);
+	loop_timer_free(c->stall);
 	fd_closep(&c->fd);
 	free(c);
 	n_calls--;
@@ -46,6 +49,11 @@ static void call_free(struct changes_call *c)
 /* The answer ends when the pipe has, and the child said how it went. */
 static void call_judge(struct changes_call *c)
 {
+	/* A child that waits for a reader would wait for ever. */
+	if (c->over && c->job && c->err.code < 0) {
+		treejob_cancel(c->job);
+		fd_closep(&c->fd);
+	}
 	if (!c->over || c->job)
 		return;
 	if (c->err.code < 0) {
@@ -94,6 +102,7 @@ static void on_piece(void *arg, uint32_t events)
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	loop_timer_set(c->stall, STALL_MS);
 	if (n > 0 && http_stream_write(c->stream, piece, (size_t)n) < 0)
 		err_nomem(&c->err);
 	if (n < 0)
@@ -111,6 +120,18 @@ static void on_room(void *arg)
 	call_judge(c);
 }
 
+static void on_stall(void *arg)
+{
+	struct changes_call *c = arg;
+
+	err_set(&c->err, -ETIMEDOUT,
+		"a client took no changes for %u s, so it gets no more",
+		STALL_MS / 1000);
+	c->over = true;
+	call_go_on(c);
+	call_judge(c);
+}
+
 static void on_abort(void *arg)
 {
 	call_free(arg);
@@ -124,6 +145,12 @@ static int call_start(struct changes_call *c, struct instance *in,
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_sys(err, "a pipe");
 	c->fd = ends[0];
+	c->stall = loop_timer_new(c->acd->loop, on_stall, c);
+	if (!c->stall) {
+		close(ends[1]);
+		return err_nomem(err);
+	}
+	loop_timer_set(c->stall, STALL_MS);
 	rc = fcntl(c->fd, F_SETFL, O_NONBLOCK) < 0 ?
 		     err_sys(err, "a pipe") :
 		     instance_layer_send(in, ends[1], on_job_end, c, &c->job,
@@ -151,7 +178,7 @@ void api_instance_changes(void *ctx, struct http_req *req)
 	n_calls++;
 	*c = (struct changes_call){ .acd = acd, .fd = -1 };
 	if (call_start(c, in, &err) < 0) {
-		http_reply_error(req, &err, NULL);
+		http_reply_error(req, &err, err.code == -EBUSY ? "busy" : NULL);
 		call_free(c);
 		return;
 	}

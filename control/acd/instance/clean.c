@@ -68,7 +68,7 @@ void instance_clean_now(struct instance *in)
 {
 	struct err err = { 0 };
 
-	if (in->clean <= CLEAN_EXPIRED && in->rec.auto_remove)
+	if (in->clean <= CLEAN_EXPIRED && !in->discard && in->rec.auto_remove)
 		in->clean = CLEAN_ALL;
 	if (in->clean == CLEAN_NOT && !in->discard) {
 		instance_wake(in, NULL);

@@ -4,6 +4,8 @@
  */
 #include "control/acd/instance/instance_impl.h"
 
+#include <unistd.h>
+
 #include "control/acd/storage/disk.h"
 #include "control/acd/storage/layer.h"
 #include "control/acd/storage/mounts.h"
@@ -18,20 +20,32 @@ int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
 	struct layer_source source = { .out = TREEJOB_OUT_FD,
 				       .at = disk,
 				       .blocked = &in->bp.blocked_paths };
-	struct err ignored = { 0 };
 
 	mounts_disk_path(in->rec.name, disk);
 	inside = str_printf("%s/layer", disk);
 	if (!own || !inside || !image)
 		return err_nomem(err);
-	/* Without its blueprint, by what its last run knew. */
-	if (!instance_is_live(in))
-		(void)instance_load_blueprint(in, &ignored);
+	if (instance_files_go(in))
+		return err_set(err, -EBUSY,
+			       "the files of '%s' are being "
+			       "removed",
+			       in->rec.name);
+	/* It says what is blocked. Without it, what its last run knew. */
+	if (!instance_is_live(in) && instance_load_blueprint(in, err) < 0 &&
+	    !in->bp.name)
+		return err_wrap(err, "which paths are blocked is not known");
 	source.dir = own;
-	if (instance_disk_is_file(in) && instance_is_live(in))
-		source.dir = inside;
-	else if (instance_disk_is_file(in))
+	if (instance_disk_is_file(in) && !instance_is_live(in)) {
 		source.image = image;
+	} else if (instance_disk_is_file(in)) {
+		if (access(inside, F_OK) < 0)
+			return err_set(err, -EBUSY,
+				       "'%s' is starting or "
+				       "stopping: try again",
+				       in->rec.name);
+		source.dir = inside;
+		source.must = true;
+	}
 	return treejob_run_to(in->is->loop, layer_send, &source, out, fn, arg,
 			      ret, err);
 }

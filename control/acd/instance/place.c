@@ -182,9 +182,14 @@ static int layer_record(struct instance *in, const struct mounts_paths *p,
 		r->layer_ino = (int64_t)p->workspace_ino;
 		return 0;
 	}
-	if (r->layer_dev == (int64_t)p->workspace_dev &&
-	    r->layer_ino == (int64_t)p->workspace_ino)
+	if (r->layer_ino == (int64_t)p->workspace_ino &&
+	    (r->layer_dev == (int64_t)p->workspace_dev ||
+	     (p->workspace_born_ns != 0 &&
+	      p->workspace_born_ns < r->layer_since_ns))) {
+		/* A start of the machine may give another device number. */
+		r->layer_dev = (int64_t)p->workspace_dev;
 		return 0;
+	}
 	return err_set(
 		err, -EEXIST,
 		"what '%s' has changed belongs to another directory than "

@@ -307,7 +307,7 @@ static int tree_place(const char *dir, struct err *err)
 /* Removes what an interrupted or failed copy has left. */
 static int leftovers_remove(const struct place *p, struct err *err)
 {
-	static const char *const ends[] = { ".new", ".new.links" };
+	static const char *const ends[] = { ".new", ".new.links", ".gone" };
 	int rc = file_remove_tree(p->image_new);
 
 	for (size_t i = 0; rc == 0 && p->dir[i]; i++) {
@@ -493,6 +493,24 @@ int disk_means(const char *dir, char *text, size_t size)
 
 enum leaf { LEAF_HOME, LEAF_WORKSPACE, LEAF_LAYER };
 
+/* Removes a tree. It is whole or not there: half of a layer would be read as one
+ * that deletes the rest of the user's files. */
+static int tree_vanish(const char *dir)
+{
+	SCOPED_STR gone = str_printf("%s.gone", dir);
+	SCOPED_FD fd =
+		open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = gone ? file_remove_tree(gone) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	if (rename(dir, gone) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (fd >= 0 && syncfs(fd) < 0)
+		return -errno;
+	return file_remove_tree(gone);
+}
+
 /* Removes one of the trees, also in disk.img: a home holds credentials. */
 static int leaf_remove(const struct place *p, const struct disk_spec *s,
 		       enum leaf leaf, struct err *err)
@@ -505,11 +523,11 @@ static int leaf_remove(const struct place *p, const struct disk_spec *s,
 		rc = disk_image_mount(p->image, s->at, err);
 		if (rc < 0)
 			return err_wrap(err, "its files are in disk.img");
-		rc = file_remove_tree(p->in[leaf]);
+		rc = tree_vanish(p->in[leaf]);
 		unmount(s->at);
 	}
 	if (rc == 0)
-		rc = file_remove_tree(p->dir[leaf]);
+		rc = tree_vanish(p->dir[leaf]);
 	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
 				err_text(rc)) :
 			0;

@@ -35,6 +35,8 @@ int layer_mount(const char *below, const char *dir, const char *target,
 /* What layer_send() reads. */
 struct layer_source {
 	const char *dir; /* with upper; or in @image */
+	bool must; /* it is an error if @dir does not exist; else it is an empty
+		    * layer */
 	const char *image; /* a disk.img that is not mounted, with "layer" in
 			    * it; NULL: none */
 	const char *at; /* where it may be mounted, in a mount namespace of the

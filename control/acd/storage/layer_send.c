@@ -30,25 +30,20 @@
 #include "lib/walk.h"
 
 #define ATTR_OPAQUE "trusted.overlay.opaque"
-#define ATTR_FROM "trusted.overlay.redirect"
-#define ATTR_BELOW "trusted.overlay.origin"
 #define PIECE (256u * 1024)
-
-/* Where the walk is: a directory of the archive, and the user's below it. */
-struct place {
-	size_t path_len; /* of send.path, above it */
-	char *from; /* path of the user's directory below; "": the workspace
-		     * itself; NULL: none */
-};
+/* Longer files are left out, as are those over SPARSE_MIN bytes of which seven
+ * eighths are holes: an agent makes them with one call, and every reader would
+ * have to take terabytes of zeros. */
+#define FILE_MAX (UINT64_C(16) << 30)
+#define SPARSE_MIN (UINT64_C(256) << 20)
 
 struct send {
 	const struct layer_source *source;
 	char path[CHANGES_PATH_MAX + 1]; /* of the entry; no slash at its end */
 	size_t path_len; /* of the directory with the entry */
-	struct place *places; /* the way down to it */
-	size_t n_places, room;
-	unsigned long
-		skip_below; /* levels below a directory that is left out */
+	size_t *ups; /* the lengths of the directories above that */
+	size_t n_ups, room;
+	unsigned long skipped; /* levels below a directory that is left out */
 	struct buf out;
 	char *piece;
 };
@@ -64,58 +59,13 @@ static int flush(struct send *s)
 
 /* ---- what overlayfs has noted ---- */
 
-/* Reads an attribute of @name in @dirfd without following a link. Returns its
- * length, 0 if there is none. */
-static ssize_t attr_get(int dirfd, const char *name, const char *attr,
-			char *ret, size_t size)
-{
-	char path[64 + NAME_MAX];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
-	n = lgetxattr(path, attr, ret, size);
-	return n < 0 ? 0 : n;
-}
-
-static bool attr_has(int dirfd, const char *name, const char *attr)
-{
-	char path[64 + NAME_MAX];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
-	return lgetxattr(path, attr, NULL, 0) >= 0;
-}
-
+/* Returns true for a directory that hides what the user has there. */
 static bool is_opaque(int dirfd, const char *name)
 {
-	char yes;
+	char path[64 + NAME_MAX], yes;
 
-	return attr_get(dirfd, name, ATTR_OPAQUE, &yes, 1) == 1 && yes == 'y';
-}
-
-/*
- * Sets *@ret to the path of the user's directory that lies below the directory
- * @name, whose attributes @fd and @at lead to; NULL: none does. It is what its
- * redirect names, from the workspace or, without a slash, beside the parent's;
- * else the parent's with its own name. Returns 1 if the sandbox has moved it,
- * else 0, or -ENOMEM.
- */
-static int from_find(const struct send *s, int fd, const char *at,
-		     const char *name, char **ret)
-{
-	const char *up = s->places[s->n_places - 1].from;
-	char to[PATH_MAX];
-	ssize_t n = attr_get(fd, at, ATTR_FROM, to, sizeof(to) - 1);
-
-	*ret = NULL;
-	to[n] = '\0';
-	if (is_opaque(fd, at) || (!up && to[0] != '/'))
-		return 0;
-	if (to[0] == '/')
-		*ret = strdup(to + 1);
-	else
-		*ret = str_printf("%s%s%s", up, *up ? "/" : "",
-				  n > 0 ? to : name);
-	return *ret ? n > 0 : -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dirfd, name);
+	return lgetxattr(path, ATTR_OPAQUE, &yes, 1) == 1 && yes == 'y';
 }
 
 /* ---- entries ---- */
@@ -178,6 +128,14 @@ static int content_send(struct send *s, int fd, uint64_t size, bool *torn)
 	return rc == 0 ? changes_pad(&s->out, size) : rc;
 }
 
+static bool is_too_long(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size;
+	uint64_t held = (uint64_t)st->st_blocks * 512;
+
+	return size > FILE_MAX || (size > SPARSE_MIN && held < size / 8);
+}
+
 static int file_send(struct send *s, int dirfd, const char *name,
 		     struct change *c)
 {
@@ -193,6 +151,10 @@ static int file_send(struct send *s, int dirfd, const char *name,
 		return -errno;
 	if (!S_ISREG(before.st_mode))
 		return 0; /* it was replaced meanwhile */
+	if (is_too_long(&before)) {
+		c->kind = CHANGE_OTHER;
+		return changes_head(&s->out, c);
+	}
 	c->size = (uint64_t)before.st_size;
 	c->mode = before.st_mode & 07777;
 	c->mtime = before.st_mtim;
@@ -222,18 +184,6 @@ static int link_send(struct send *s, int dirfd, const char *name,
 	return changes_head(&s->out, c);
 }
 
-static int dir_send(struct send *s, int dirfd, const char *name,
-		    struct change *c)
-{
-	SCOPED_STR from = NULL;
-	int moved = from_find(s, dirfd, name, name, &from);
-
-	c->opaque = is_opaque(dirfd, name);
-	if (moved > 0)
-		c->from = slice_str(from);
-	return moved < 0 ? moved : changes_head(&s->out, c);
-}
-
 static bool is_whiteout(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
@@ -253,13 +203,10 @@ static int entry_send(struct send *s, int dirfd, const char *name,
 		.mtime = st->st_mtim,
 	};
 
-	c.below = (c.kind == CHANGE_FILE || c.kind == CHANGE_LINK) &&
-		  attr_has(dirfd, name, ATTR_BELOW);
+	c.opaque = c.kind == CHANGE_DIR && is_opaque(dirfd, name);
 	switch (c.kind) {
 	case CHANGE_FILE:
 		return file_send(s, dirfd, name, &c);
-	case CHANGE_DIR:
-		return dir_send(s, dirfd, name, &c);
 	case CHANGE_LINK:
 		return link_send(s, dirfd, name, &c);
 	default:
@@ -275,7 +222,7 @@ static int on_entry(void *arg, int dirfd, const char *name,
 	struct send *s = arg;
 	int rc;
 
-	if (s->skip_below > 0)
+	if (s->skipped > 0)
 		return 0;
 	if (treejob_is_canceled())
 		return -ECANCELED;
@@ -285,41 +232,27 @@ static int on_entry(void *arg, int dirfd, const char *name,
 	return rc == 0 && buf_len(&s->out) >= PIECE ? flush(s) : rc;
 }
 
-/* Takes @from. */
-static int place_push(struct send *s, char *from)
-{
-	if (s->n_places == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		struct place *mem = reallocarray(s->places, room, sizeof(*mem));
-
-		if (!mem) {
-			free(from);
-			return -ENOMEM;
-		}
-		s->places = mem;
-		s->room = room;
-	}
-	s->places[s->n_places++] = (struct place){ s->path_len, from };
-	return 0;
-}
-
 static int on_enter(void *arg, int fd, const char *name)
 {
 	struct send *s = arg;
-	char *from = NULL;
-	int rc;
 
-	if (s->skip_below > 0 || path_set(s, name) < 0 || is_blocked(s)) {
-		s->skip_below++;
+	(void)fd;
+	if (s->skipped > 0 || path_set(s, name) < 0 || is_blocked(s)) {
+		s->skipped++;
 		return 0;
 	}
-	/* "." is the directory itself, whatever its name is now. */
-	rc = from_find(s, fd, ".", name, &from);
-	if (rc >= 0)
-		rc = place_push(s, from);
-	if (rc == 0)
-		s->path_len = strlen(s->path);
-	return rc;
+	if (s->n_ups == s->room) {
+		size_t room = s->room ? 2 * s->room : 64;
+		size_t *mem = reallocarray(s->ups, room, sizeof(*mem));
+
+		if (!mem)
+			return -ENOMEM;
+		s->ups = mem;
+		s->room = room;
+	}
+	s->ups[s->n_ups++] = s->path_len;
+	s->path_len = strlen(s->path);
+	return 0;
 }
 
 static int on_leave(void *arg, int fd)
@@ -327,15 +260,20 @@ static int on_leave(void *arg, int fd)
 	struct send *s = arg;
 
 	(void)fd;
-	if (s->skip_below > 0) {
-		s->skip_below--;
-	} else if (s->n_places > 1) {
-		struct place *p = &s->places[--s->n_places];
-
-		s->path_len = p->path_len;
-		free(p->from);
-	}
+	if (s->skipped > 0)
+		s->skipped--;
+	else if (s->n_ups > 0)
+		s->path_len = s->ups[--s->n_ups];
 	return 0;
+}
+
+/* A layer that was dropped, or never made, is not there. If it must be, walking
+ * it says what is wrong. */
+static bool source_is_there(const struct layer_source *source, const char *dir)
+{
+	struct stat st;
+
+	return source->must || lstat(dir, &st) == 0 || errno != ENOENT;
 }
 
 static int upper_send(struct send *s, const char *dir)
@@ -344,20 +282,12 @@ static int upper_send(struct send *s, const char *dir)
 					     .enter = on_enter,
 					     .leave = on_leave };
 	SCOPED_STR upper = str_printf("%s/upper", dir);
-	char *from = strdup("");
 	int rc;
 
 	s->piece = malloc(PIECE);
-	if (!upper || !from || !s->piece) {
-		free(from);
+	if (!upper || !s->piece)
 		return -ENOMEM;
-	}
-	rc = place_push(s, from);
-	if (rc == 0)
-		rc = walk_tree(upper, &ops, s);
-	/* There is no upper yet. */
-	if (rc == -ENOENT && buf_len(&s->out) == 0)
-		rc = 0;
+	rc = source_is_there(s->source, dir) ? walk_tree(upper, &ops, s) : 0;
 	if (rc == 0)
 		rc = changes_end(&s->out);
 	return rc == 0 ? flush(s) : rc;
@@ -388,9 +318,7 @@ int layer_send(const void *what, struct err *err)
 	/* A reader that has gone is an error of write(2). */
 	signal(SIGPIPE, SIG_IGN);
 	rc = upper_send(&s, inside ? inside : source->dir);
-	while (s.n_places > 0)
-		free(s.places[--s.n_places].from);
-	free(s.places);
+	free(s.ups);
 	free(s.piece);
 	buf_done(&s.out);
 	return rc < 0 ? err_set(err, rc, "read the layer: %s", err_text(rc)) :

@@ -322,6 +322,17 @@ static int mount_copy(const struct mounts_spec *spec, int fd,
 	return layer_mount(below, layer, out, err);
 }
 
+/* Returns when the directory was made, 0 if that is not known. */
+static int64_t born_ns(int fd)
+{
+	struct statx sx;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &sx) < 0 ||
+	    !(sx.stx_mask & STATX_BTIME))
+		return 0;
+	return (int64_t)sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec;
+}
+
 static int mount_external(const struct mounts_spec *spec,
 			  struct mounts_paths *ret, struct err *err)
 {
@@ -336,6 +347,7 @@ static int mount_external(const struct mounts_spec *spec,
 		return err_sys(err, "the workspace directory");
 	ret->workspace_dev = st.st_dev;
 	ret->workspace_ino = st.st_ino;
+	ret->workspace_born_ns = born_ns(x->fd);
 	rc = spec->copy ?
 		     mount_copy(spec, x->fd, &st, ret->workspace, err) :
 		     mount_at(x->fd, spec, "workspace",

@@ -70,6 +70,7 @@ struct mounts_paths {
 	/* The user's directory at @workspace; 0: it is a private one. */
 	dev_t workspace_dev;
 	ino_t workspace_ino;
+	int64_t workspace_born_ns; /* since the epoch; 0: not known */
 };
 
 /* Listens at @sock_path (NULL, in tests: nowhere), owned by @uid:@gid, mode

@@ -59,8 +59,9 @@ static int way_clear(const struct copy *c, const char *name, bool keep_dir)
 
 /* ---- what a file has beside its contents ---- */
 
-/* Copies attributes, as far as the target supports them. */
-static void attrs_copy(int from, int to)
+/* Copies attributes, as far as the target supports them. Those of overlayfs must
+ * be copied: without one, a layer shows what was deleted. */
+static int attrs_copy(int from, int to)
 {
 	static char names[XATTR_LIST_MAX], value[XATTR_SIZE_MAX];
 	ssize_t all = flistxattr(from, names, sizeof(names));
@@ -68,9 +69,12 @@ static void attrs_copy(int from, int to)
 	for (ssize_t at = 0; at < all; at += (ssize_t)strlen(names + at) + 1) {
 		ssize_t n = fgetxattr(from, names + at, value, sizeof(value));
 
-		if (n >= 0)
-			fsetxattr(to, names + at, value, (size_t)n, 0);
+		if (n >= 0 &&
+		    fsetxattr(to, names + at, value, (size_t)n, 0) < 0 &&
+		    str_starts(names + at, "trusted.overlay."))
+			return -errno;
 	}
+	return 0;
 }
 
 /* Sets the owner first, which clears the set-id bits. */
@@ -78,9 +82,13 @@ static int dress(int from, int to, const struct stat *st)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 
+	int rc;
+
 	if (fchown(to, st->st_uid, st->st_gid) < 0)
 		return -errno;
-	attrs_copy(from, to);
+	rc = attrs_copy(from, to);
+	if (rc < 0)
+		return rc;
 	if (fchmod(to, st->st_mode & PERMISSIONS) < 0 ||
 	    futimens(to, times) < 0)
 		return -errno;

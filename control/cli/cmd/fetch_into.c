@@ -46,9 +46,9 @@ static void live_of(struct live *l, const json_t *rec)
 	struct dir_id last = id_of(rec, "workspace_dev", "workspace_ino");
 	struct stat st;
 
-	/* The directory of the last run, wherever it is now, and the one that
+	/* The directory that was last written to, also if it is a copy now, wherever it is now, and the one that
 	 * has its name. */
-	if (is_live(rec) && last.ino != 0)
+	if (last.ino != 0)
 		live_add(l, name, last);
 	if (is_live(rec) && stat(json_text(rec, "workspace"), &st) == 0)
 		live_add(l, name, (struct dir_id){ st.st_dev, st.st_ino });

@@ -247,18 +247,24 @@ void instance_tell_live(const struct cli *cli, const json_t *list,
 
 const char *instance_fate(const json_t *list, bool live)
 {
-	bool own = false, yours = false;
+	bool own = false, yours = false, layer = false;
 
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *rec = json_array_get(list, i);
 
 		if (!live && record_is_live(rec))
 			continue;
+		if (json_count(rec, "layer_since_ns") != 0)
+			layer = true;
 		if (*json_text(rec, "workspace"))
 			yours = true;
 		else
 			own = true;
 	}
+	if (layer)
+		return "homes and workspaces will be deleted, and what was "
+		       "changed in copies of your directories and not applied "
+		       "(`ac diff NAME`); the directories are kept.";
 	if (own && yours)
 		return "homes and workspaces will be deleted, but no directory "
 		       "that was given with --workspace.";

@@ -54,11 +54,9 @@ static int on_entry(void *arg, const struct change *c)
 					     "other" };
 	struct lines *l = arg;
 
-	snprintf(l->line, sizeof(l->line), "%s %.*s%s%s%s%.*s%s%.*s",
-		 kinds[c->kind], (int)c->path.len, (const char *)c->path.ptr,
-		 c->below ? " below" : "", c->opaque ? " opaque" : "",
-		 c->from.len ? " from " : "", (int)c->from.len,
-		 (const char *)c->from.ptr, c->target.len ? " -> " : "",
+	snprintf(l->line, sizeof(l->line), "%s %.*s%s%s%.*s", kinds[c->kind],
+		 (int)c->path.len, (const char *)c->path.ptr,
+		 c->opaque ? " opaque" : "", c->target.len ? " -> " : "",
 		 (int)c->target.len, (const char *)c->target.ptr);
 	l->bytes = 0;
 	return 0;
@@ -184,13 +182,13 @@ static void test_all(void)
 	       "file .env 7\n"
 	       "file dd/e/f 2\n"
 	       "file dd/e/g 2\n"
-	       "file edited below 3\n"
-	       "file here below 2\n"
+	       "file edited 3\n"
+	       "file here 2\n"
 	       "file m/x 2\n"
 	       "file n 4\n"
 	       "file old/b 2\n"
 	       "file priv/p 2\n"
-	       "file same below 2\n"
+	       "file same 2\n"
 	       "gone d\n"
 	       "gone gone\n"
 	       "gone moved\n"
@@ -236,9 +234,25 @@ static void test_deep(void)
 	if (!mounted())
 		return;
 	deep_make();
+	sh(seen, "truncate -s 5T hole; truncate -s 1M short");
 	text = changes_of(NULL);
 	ok(strstr(text, "file n 4"), "too deep a tree hides nothing else");
+	ok(strstr(text, "other hole") && strstr(text, "file short 1048576"),
+	   "a file of holes is left out");
 	umount2(seen, MNT_DETACH);
+}
+
+/* A layer that was dropped is empty; one that must be there is not. */
+static void test_gone(void)
+{
+	SCOPED_STR none = str_printf("%s/none", top);
+	SCOPED_FD fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct layer_source source = { .dir = none, .out = fd };
+	struct err err = { 0 };
+
+	is_int(layer_send(&source, &err), 0, "an empty one");
+	source.must = true;
+	is_int(layer_send(&source, &err), -ENOENT, "%s", err.msg);
 }
 
 int main(void)
@@ -262,6 +276,7 @@ int main(void)
 	test_all();
 	test_deep();
 	is_int(layer_mount(user, "/a:b", seen, &err), -EINVAL, "an odd path");
+	test_gone();
 	file_remove_tree(top);
 	return done_testing();
 }
