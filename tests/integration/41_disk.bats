@@ -206,7 +206,7 @@ hid"
 		--workspace "$BATS_TEST_TMPDIR/w:live" -- echo ran
 	says 'directory of yours'
 	lacks ran
-	run "$AC" run base disk1 --disk 64m \
+	run --separate-stderr "$AC" run base disk1 --disk 64m \
 		--workspace "$BATS_TEST_TMPDIR/w:ro" -- sh -c '
 		dd if=/dev/zero of=$HOME/b bs=1M count=90 2>&1 |
 			grep -o "No space left on device"'

@@ -253,7 +253,7 @@ teardown_file() {
 	local dir=$AC_TEST_TMP/ro
 	mkdir -p "$dir"
 	echo data >"$dir/file"
-	run "$AC" run base own --workspace "$dir:ro" -- \
+	run --separate-stderr "$AC" run base own --workspace "$dir:ro" -- \
 		sh -c 'cat file; touch new 2>/dev/null || echo refused'
 	is "data
 refused"

@@ -37,7 +37,7 @@ owners() { find "$1" -mindepth 1 -printf '%U:%G\n' | sort -u; }
 	me=$(id -u):$(id -g)
 	mkdir -p "$dir"
 	echo in >"$dir/in"
-	run "$AC" run base u1 --workspace "$dir:live" -- sh -c \
+	run --separate-stderr "$AC" run base u1 --workspace "$dir:live" -- sh -c \
 		'stat -c %u:%g in; touch new; mkdir d; ln -s in l; echo >>in'
 	code 0
 	is 1000:1000
@@ -55,7 +55,7 @@ owners() { find "$1" -mindepth 1 -printf '%U:%G\n' | sort -u; }
 	echo private >"$dir/f"
 	chmod 600 "$dir/f"
 	chown 777:777 "$dir/f"
-	run "$AC" run base u1 --workspace "$dir:live" -- sh -c \
+	run --separate-stderr "$AC" run base u1 --workspace "$dir:live" -- sh -c \
 		'stat -c %u f; cat f 2>&1'
 	lacks private
 	[[ $output != 1000* ]]
