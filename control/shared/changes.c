@@ -167,8 +167,6 @@ static bool is_good(const struct change *c)
 		return false;
 	if ((c->from.len > 0 || c->opaque) && c->kind != CHANGE_DIR)
 		return false;
-	if (c->below && c->kind != CHANGE_FILE && c->kind != CHANGE_LINK)
-		return false;
 	return c->size <= (c->kind == CHANGE_FILE ? CHANGES_FILE_MAX : 0);
 }
 
@@ -192,8 +190,6 @@ int changes_head(struct buf *out, const struct change *c)
 		snprintf(size, sizeof(size), "%" PRIu64, c->size);
 		record_add(&r, "size", slice_str(size));
 	}
-	if (c->below)
-		record_add(&r, "AC.below", slice_str("1"));
 	if (c->opaque)
 		record_add(&r, "AC.opaque", slice_str("1"));
 	if (c->from.len > 0)

@@ -12,8 +12,6 @@
  *
  * Records of ours in the extended header:
  *
- *	AC.below=1      the user's directory had it, or has it, below: the sandbox
- *	                changed it and did not make it. Files and links only.
  *	AC.opaque=1     a directory: nothing of the user's below it is seen
  *	AC.from=PATH    a directory: below it lies the user's PATH, since the sandbox
  *	                has moved that directory here. A parent's lies below a
@@ -53,7 +51,7 @@ struct change {
 	uint32_t mode; /* 07777 */
 	uint64_t size; /* of a file; else 0 */
 	struct timespec mtime;
-	bool below, opaque;
+	bool opaque;
 };
 
 /* Returns true for a path of the form above. */

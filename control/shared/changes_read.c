@@ -69,7 +69,7 @@ static int refuse(struct changes_reader *r, const char *why)
 
 /* The records of one extended header, views of it. A NULL pointer: absent. */
 struct records {
-	struct slice path, target, from, mtime, size, below, opaque, torn;
+	struct slice path, target, from, mtime, size, opaque, torn;
 };
 
 static struct slice *record_of(struct records *rec, struct slice key)
@@ -78,10 +78,10 @@ static struct slice *record_of(struct records *rec, struct slice key)
 		const char *key;
 		struct slice *at;
 	} known[] = {
-		{ "path", &rec->path },       { "mtime", &rec->mtime },
-		{ "linkpath", &rec->target }, { "size", &rec->size },
-		{ "AC.below", &rec->below },  { "AC.opaque", &rec->opaque },
-		{ "AC.from", &rec->from },    { "AC.torn", &rec->torn },
+		{ "path", &rec->path },        { "mtime", &rec->mtime },
+		{ "linkpath", &rec->target },  { "size", &rec->size },
+		{ "AC.opaque", &rec->opaque }, { "AC.from", &rec->from },
+		{ "AC.torn", &rec->torn },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -259,8 +259,7 @@ static int change_read(struct changes_reader *r, struct records *rec,
 	while (in.len > 0)
 		if (take_record(&in, rec) < 0)
 			return refuse(r, "a bad record");
-	if (flag_read(rec->below, &c->below) < 0 ||
-	    flag_read(rec->opaque, &c->opaque) < 0 || !rec->mtime.ptr ||
+	if (flag_read(rec->opaque, &c->opaque) < 0 || !rec->mtime.ptr ||
 	    mtime_read(rec->mtime, &c->mtime) < 0)
 		return refuse(r, "a bad record");
 	if (!rec->path.ptr || !changes_path_is_good(rec->path))
@@ -282,8 +281,6 @@ static int change_check(struct changes_reader *r, const struct change *c)
 		return refuse(r, "a target of what is no link");
 	if (c->kind != CHANGE_DIR && (c->opaque || c->from.ptr))
 		return refuse(r, "a directory's record of what is none");
-	if (c->below && c->kind != CHANGE_FILE && c->kind != CHANGE_LINK)
-		return refuse(r, "a file's record of what is none");
 	if (c->kind != CHANGE_FILE && c->size > 0)
 		return refuse(r, "content of what is no file");
 	if (c->size > CHANGES_FILE_MAX)

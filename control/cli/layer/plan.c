@@ -129,9 +129,7 @@ static int judge_now(const struct plan_input *in, struct plan_item *p)
 	if (p->now.kind == SPOT_OTHER)
 		p->why = PLAN_SPECIAL;
 	else if (plan_touched(in, path, &p->now))
-		p->why = p->item->kind == CHANGE_GONE || p->item->below ?
-				 PLAN_EDITED :
-				 PLAN_BOTH;
+		p->why = PLAN_EDITED;
 	return 0;
 }
 
@@ -143,27 +141,12 @@ static int plan_gone(const struct plan_input *in, struct plan_item *p)
 	return judge_now(in, p);
 }
 
-/* Does the set have a change below the directory @p that the user's directory
- * had before? */
-static bool had_before(const struct layer_set *set, const struct plan_item *p)
-{
-	const struct layer_item *it = p->item, *end = set->v + set->n;
-
-	while (++it < end && layer_path_in(it->path, p->item->path))
-		if (it->below || it->kind == CHANGE_GONE)
-			return true;
-	return false;
-}
-
 static int plan_dir(const struct plan_input *in, struct plan_item *p)
 {
 	if (p->now.kind == SPOT_DIR)
 		return 0;
 	if (p->now.kind == SPOT_NONE) {
-		/* The user's, and deleted since: it is made again only for a
-		 * file in it. */
-		if (p->item->opaque || !had_before(in->set, p))
-			p->kind = PLAN_NEW;
+		p->kind = PLAN_NEW;
 		return 0;
 	}
 	p->kind = PLAN_TYPE;
@@ -179,7 +162,6 @@ static int plan_leaf(const struct plan_input *in, struct plan_item *p)
 
 	if (p->now.kind == SPOT_NONE) {
 		p->kind = PLAN_NEW;
-		p->why = it->below ? PLAN_GONE : PLAN_FREE;
 		return 0;
 	}
 	if (p->now.kind == (file ? SPOT_FILE : SPOT_LINK)) {
@@ -319,8 +301,6 @@ static const struct {
 } whys[] = {
 	[PLAN_FREE] = { "", "" },
 	[PLAN_EDITED] = { "edited", "you have changed it too" },
-	[PLAN_BOTH] = { "both_made", "you have made one too" },
-	[PLAN_GONE] = { "deleted_here", "you have deleted it" },
 	[PLAN_INSIDE] = { "edited_inside", "you have changed files in it" },
 	[PLAN_TORN] = { "being_written",
 			"the agent was writing to it; try again" },

@@ -23,9 +23,7 @@ enum plan_kind {
 /* Why a change is not simply applied. */
 enum plan_why {
 	PLAN_FREE, /* it is */
-	PLAN_EDITED, /* the user has changed it too */
-	PLAN_BOTH, /* both have made it */
-	PLAN_GONE, /* the user has deleted it */
+	PLAN_EDITED, /* the user has changed or made it too */
 	PLAN_INSIDE, /* the user has changed something in it */
 	/* from here on --theirs does not help */
 	PLAN_TORN, /* it was written to while it was read */

@@ -68,7 +68,6 @@ struct layer_item *layer_set_add(struct layer_set *set, const struct change *c,
 	}
 	it->mode = (uint16_t)c->mode;
 	it->kind = (uint8_t)c->kind;
-	it->below = c->below;
 	it->opaque = c->opaque;
 	set->n++;
 	return it;

@@ -27,7 +27,7 @@ struct layer_item {
 	uint32_t number; /* of the staged file, from 1; 0: no file */
 	uint16_t mode;
 	uint8_t kind; /* enum change_kind */
-	bool below, opaque, torn;
+	bool opaque, torn;
 };
 
 struct layer_set { /* zeroed: empty */

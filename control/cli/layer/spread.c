@@ -106,11 +106,6 @@ static void plain(struct spread *sp, size_t i, bool there)
 	/* If the user has nothing at its former path any more, an apply has moved
 	 * it: then what is at the new one was not hidden, but is the same. */
 	v[i].opaque = there;
-	/* What was the user's below it was so at another path. */
-	for (size_t k = i + 1;
-	     there && k < sp->sorted && layer_path_in(v[k].path, v[i].path);
-	     k++)
-		v[k].below = false;
 }
 
 static int spread_moved(struct spread *sp)

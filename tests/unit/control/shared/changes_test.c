@@ -25,10 +25,10 @@ static int on_entry(void *arg, const struct change *c)
 	h->entries++;
 	if (h->fail < 0)
 		return h->fail;
-	return buf_printf(&h->text, "[%d %o %llu %lld.%09ld %d%d ", c->kind,
+	return buf_printf(&h->text, "[%d %o %llu %lld.%09ld %d ", c->kind,
 			  c->mode, (unsigned long long)c->size,
 			  (long long)c->mtime.tv_sec, c->mtime.tv_nsec,
-			  c->below, c->opaque) < 0 ||
+			  c->opaque) < 0 ||
 			       buf_append(&h->text, c->path.ptr, c->path.len) <
 				       0 ||
 			       buf_append(&h->text, ">", 1) < 0 ||
@@ -123,7 +123,6 @@ static int write_some(struct buf *out)
 
 	memset(big, 'x', sizeof(big));
 	all[0].size = 512;
-	all[0].below = true;
 	all[1].size = 513;
 	all[2].mtime = (struct timespec){ -3, 500000000 };
 	all[3].size = sizeof(big);
@@ -132,7 +131,6 @@ static int write_some(struct buf *out)
 	all[5].opaque = true;
 	all[5].from = slice_str("old\npath");
 	all[6].target = slice_str("/etc/passwd\n\x80");
-	all[6].below = true;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(all); i++) {
 		rc = put(out, &all[i], big);
 		if (rc == 0 && i == 1)
@@ -169,13 +167,13 @@ static void test_round_trip(void)
 			buf_done(&h.text);
 	}
 	ok(has(&first.text,
-	       "[0 644 513 1700000000.123456789 00 new\nline \t\x1b[31m><"),
+	       "[0 644 513 1700000000.123456789 0 new\nline \t\x1b[31m><"),
 	   "a name of any bytes");
-	ok(has(&first.text, "-3.500000000 00 \xff\xfe/...><]"),
+	ok(has(&first.text, "-3.500000000 0 \xff\xfe/...><]"),
 	   "bytes that are not UTF-8, and a time before 1970");
-	ok(has(&first.text, "01 dir/=2 path=x><old\npath]"),
+	ok(has(&first.text, "1 dir/=2 path=x><old\npath]"),
 	   "a path that looks like a record");
-	ok(has(&first.text, "10 link>/etc/passwd\n\x80<]"), "a link");
+	ok(has(&first.text, " 0 link>/etc/passwd\n\x80<]"), "a link");
 	buf_done(&first.text);
 	buf_done(&all);
 }
@@ -300,8 +298,10 @@ static const struct {
 	{ "09 path=a\n30 mtime=1700000000.000000000\n", "a zero in front" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n16 AC.unknown=1\n",
 	  "an unknown record" },
-	{ "9 path=a\n30 mtime=1700000000.000000000\n13 AC.below=2\n",
+	{ "9 path=a\n30 mtime=1700000000.000000000\n15 AC.opaque=2\n",
 	  "a flag that is 2" },
+	{ "9 path=a\n30 mtime=1700000000.000000000\n14 AC.below=1\n",
+	  "a record of former times" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n15 AC.opaque=1\n",
 	  "an opaque file" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n13 linkpath=b\n",

@@ -176,15 +176,15 @@ static void make(void)
 	world_write(&w, "gone", "x\n", 0644);
 	world_since(&w);
 	world_write(&w, "mine", "edited\n", 0644);
-	world_file(&w, "a.c", "1\nX\n3\n", true);
-	world_file(&w, "mine", "theirs\n", true);
-	world_file(&w, "sub/new\n", "n\n", false);
-	world_file(&w, ".git/hooks/pre-commit", "evil\n", false);
+	world_file(&w, "a.c", "1\nX\n3\n");
+	world_file(&w, "mine", "theirs\n");
+	world_file(&w, "sub/new\n", "n\n");
+	world_file(&w, ".git/hooks/pre-commit", "evil\n");
 	world_gone(&w, "gone");
 	if (changes_end(&w.archive) < 0)
 		printf("# no archive\n");
-	world_file(&other, "a.c", "1\nY\n3\n", true);
-	world_file(&other, "Makefile", "all:\n", false);
+	world_file(&other, "a.c", "1\nY\n3\n");
+	world_file(&other, "Makefile", "all:\n");
 	if (changes_end(&other.archive) < 0)
 		printf("# no archive\n");
 }

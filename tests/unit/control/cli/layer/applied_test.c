@@ -50,20 +50,20 @@ static void fill(struct world *w)
 
 static void change(struct world *w)
 {
-	world_file(w, "same", "s", true);
-	world_file(w, "changed", "new", true);
+	world_file(w, "same", "s");
+	world_file(w, "changed", "new");
 	world_gone(w, "gone");
 	world_gone(w, "dir");
-	world_file(w, "made", "new", false);
-	world_file(w, "deep/down/made", "new", false);
+	world_file(w, "made", "new");
+	world_file(w, "deep/down/made", "new");
 	world_dir(w, "to_dir", true);
-	world_file(w, "to_dir/in", "new", false);
-	world_file(w, "to_file", "new", false);
+	world_file(w, "to_dir/in", "new");
+	world_file(w, "to_file", "new");
 	world_link(w, "to_link", "/etc/passwd");
 	world_link(w, "link", "after");
-	world_file(w, "from_link", "new", false);
-	world_file(w, "na\nme \x1b[31m\xff", "new", false);
-	world_file(w, "empty", "", true);
+	world_file(w, "from_link", "new");
+	world_file(w, "na\nme \x1b[31m\xff", "new");
+	world_file(w, "empty", "");
 }
 
 /* Returns how many rows are as @after says. */
@@ -143,7 +143,7 @@ static void test_undo(void)
 	is_str(world_read(&w, "changed"), "mine", "the user's stays");
 	is_str(world_read(&w, "to_dir/mine"), "mine", "the other one, too");
 	is_str(world_read(&w, "gone"), "old", "the others are taken back");
-	world_file(&w, "changed", "newer", true);
+	world_file(&w, "changed", "newer");
 	is_int(world_go(&w, false), 0, "the next apply");
 	is_str(world_read(&w, "changed"), "mine", "knows the user's");
 	world_end(&w);
@@ -274,24 +274,24 @@ static void test_conflicts(void)
 	world_since(&w);
 	world_write(&w, "a", "mine", 0644);
 	for (int i = 0; i < 2; i++) {
-		world_file(&w, "a", i ? "theirs2" : "theirs", true);
-		world_file(&w, "b", "new", true);
+		world_file(&w, "a", i ? "theirs2" : "theirs");
+		world_file(&w, "b", "new");
 		is_int(world_go(&w, false), 0, "the rest is applied");
 		is_str(world_read(&w, "a"), "mine", "the user's stays");
 		is_str(world_read(&w, "b"), "new", "the other one is new");
 		is_str(world_read(&w, "a.ac-bob"), i ? "theirs2" : "theirs",
 		       "the agent's is beside it");
 	}
-	world_file(&w, "a", "theirs2", true);
+	world_file(&w, "a", "theirs2");
 	is_int(world_go(&w, true), 0, "--theirs");
 	is_str(world_read(&w, "a"), "theirs2", "takes the agent's");
 	is_int(world_last(&w, true), 0, "and is taken back");
 	is_str(world_read(&w, "a"), "mine", "to the user's");
-	world_file(&w, "a", "theirs2", true);
+	world_file(&w, "a", "theirs2");
 	is_int(world_go(&w, false), 0, "which is a conflict again");
 	is_str(world_read(&w, "a"), "mine", "and stays");
 	world_write(&w, "b", "edited", 0644);
-	world_file(&w, "b", "newer", true);
+	world_file(&w, "b", "newer");
 	is_int(world_go(&w, false), 0, "what was applied and then edited");
 	is_str(world_read(&w, "b"), "edited", "is the user's");
 	world_end(&w);
@@ -308,8 +308,8 @@ static void test_late(void)
 	world_write(&w, "a", "old", 0644);
 	world_write(&w, "b", "old", 0644);
 	world_since(&w);
-	world_file(&w, "a", "new", true);
-	world_file(&w, "b", "new", true);
+	world_file(&w, "a", "new");
+	world_file(&w, "b", "new");
 	is_int(world_plan(&w, false, &err), 0, "a plan");
 	world_write(&w, "b", "late", 0644);
 	is_int(world_apply(&w, &err), -EAGAIN, "%s", err.msg);
@@ -352,8 +352,8 @@ static void test_swapped(void)
 	world_write(&w, "d/f", "old", 0644);
 	world_write(&w, "d/g", "old", 0644);
 	world_since(&w);
-	world_file(&w, "d/f", "new", true);
-	world_file(&w, "d/g", "new", true);
+	world_file(&w, "d/f", "new");
+	world_file(&w, "d/g", "new");
 	is_int(world_plan(&w, false, &err), 0, "a plan");
 	state_hook(swap_parent, &w);
 	(void)world_apply(&w, &err);
@@ -407,7 +407,7 @@ static void test_many(void)
 	}
 	memset(path, 'n', 255);
 	path[255] = '\0';
-	world_file(&w, path, "long", false);
+	world_file(&w, path, "long");
 	is_int(world_go(&w, false), 0, "%d files", MANY);
 	is_str(world_read(&w, "d99/f4999"), "x", "the last one");
 	is_str(world_read(&w, path), "long", "a name of 255 bytes");

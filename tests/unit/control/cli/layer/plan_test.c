@@ -36,14 +36,14 @@ static void test_files(void)
 	world_write(&w, "edited_same", "both", 0644);
 	world_write(&w, "edited_gone", "mine", 0644);
 	world_write(&w, "both", "mine", 0644);
-	world_file(&w, "same", "x", true);
-	world_file(&w, "old", "y", true);
-	world_file(&w, "edited", "y", true);
-	world_file(&w, "edited_same", "both", false);
-	world_file(&w, "both", "y", false);
-	world_file(&w, "new", "y", false);
-	world_file(&w, "deleted_here", "y", true);
-	world_file(&w, "made_again", "y", false);
+	world_file(&w, "same", "x");
+	world_file(&w, "old", "y");
+	world_file(&w, "edited", "y");
+	world_file(&w, "edited_same", "both");
+	world_file(&w, "both", "y");
+	world_file(&w, "new", "y");
+	world_file(&w, "deleted_here", "y");
+	world_file(&w, "made_again", "y");
 	world_gone(&w, "gone");
 	world_gone(&w, "edited_gone");
 	world_gone(&w, "gone_both");
@@ -60,9 +60,9 @@ static void test_files(void)
 	want(&w, "old", PLAN_CHANGED, PLAN_FREE);
 	want(&w, "edited", PLAN_CHANGED, PLAN_EDITED);
 	want(&w, "edited_same", PLAN_SAME, PLAN_FREE);
-	want(&w, "both", PLAN_CHANGED, PLAN_BOTH);
+	want(&w, "both", PLAN_CHANGED, PLAN_EDITED);
 	want(&w, "new", PLAN_NEW, PLAN_FREE);
-	want(&w, "deleted_here", PLAN_NEW, PLAN_GONE);
+	want(&w, "deleted_here", PLAN_NEW, PLAN_FREE);
 	want(&w, "made_again", PLAN_CHANGED, PLAN_FREE);
 	want(&w, "gone", PLAN_DELETED, PLAN_FREE);
 	want(&w, "edited_gone", PLAN_DELETED, PLAN_EDITED);
@@ -71,7 +71,7 @@ static void test_files(void)
 	want(&w, "fifo", PLAN_LEFT_OUT, PLAN_FREE);
 	ok(world_item(&w, "mode") && world_item(&w, "mode")->risky,
 	   "what can be executed now is named");
-	is_int(w.plan.conflicts, 4, "conflicts are counted");
+	is_int(w.plan.conflicts, 3, "conflicts are counted");
 	world_end(&w);
 }
 
@@ -117,10 +117,10 @@ static void test_kinds(void)
 	world_gone(&w, "kept");
 	world_dir(&w, "hidden", true);
 	world_dir(&w, "file", true);
-	world_file(&w, "file/in", "y", false);
-	world_file(&w, "dir", "y", false);
-	world_file(&w, "fifo", "y", false);
-	world_file(&w, "way/passwd", "y", false);
+	world_file(&w, "file/in", "y");
+	world_file(&w, "dir", "y");
+	world_file(&w, "fifo", "y");
+	world_file(&w, "way/passwd", "y");
 	world_gone(&w, "repo");
 	world_gone(&w, "edited");
 	is_int(world_plan(&w, true, &err), 0, "a plan %s", err.msg);
@@ -156,9 +156,9 @@ static void test_git(void)
 	if (!ok(world_begin(&w), "a directory"))
 		return;
 	for (size_t i = 1; i < ARRAY_SIZE(names); i++)
-		world_file(&w, names[i], "y", false);
-	world_file(&w, "a/.github", "y", false);
-	world_file(&w, ".gitignore", "y", false);
+		world_file(&w, names[i], "y");
+	world_file(&w, "a/.github", "y");
+	world_file(&w, ".gitignore", "y");
 	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
 	is_int(w.stage.set.git, 5, "what is in a .git is counted");
 	is_int(w.plan.n, 2, "and in no plan");
@@ -188,16 +188,16 @@ static void test_opaque(void)
 	world_since(&w);
 	world_write(&w, "d/later", "x", 0644);
 	world_dir(&w, "d", true);
-	world_file(&w, "d/keep", "x", false);
+	world_file(&w, "d/keep", "x");
 	world_dir(&w, "d/sub", false);
-	world_file(&w, "d/sub/f", "y", false);
+	world_file(&w, "d/sub/f", "y");
 	{
 		struct change c = world_change(CHANGE_DIR, "to");
 
 		c.from = slice_str("from");
 		world_put(&w, &c, "");
 	}
-	world_file(&w, "to/changed", "C", true);
+	world_file(&w, "to/changed", "C");
 	world_gone(&w, "to/removed");
 	world_gone(&w, "from");
 	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
@@ -243,11 +243,11 @@ static void test_twice(void)
 
 		c.from = slice_str("from");
 		world_put(&w, &c, "");
-		world_file(&w, "to/added", i == 2 ? "2" : "1", false);
+		world_file(&w, "to/added", i == 2 ? "2" : "1");
 		world_gone(&w, "from");
 		world_dir(&w, "made", true);
 		if (i == 0)
-			world_file(&w, "made/short", "s", false);
+			world_file(&w, "made/short", "s");
 		is_int(world_go(&w, false), 0, "apply %d", i);
 		is_str(world_read(&w, "to/plain"), "p", "what was moved stays");
 		is_str(world_read(&w, "to/sub/x"), "x", "all of it");
@@ -269,12 +269,12 @@ static void test_refused(void)
 
 	if (!ok(world_begin(&w), "a directory"))
 		return;
-	world_file(&w, "a", "y", false);
-	world_file(&w, "a", "z", false);
+	world_file(&w, "a", "y");
+	world_file(&w, "a", "z");
 	is_int(world_plan(&w, false, &err), -EBADMSG, "a path twice");
 	world_unplan(&w);
 	world_link(&w, "a", "/etc");
-	world_file(&w, "a/passwd", "z", false);
+	world_file(&w, "a/passwd", "z");
 	is_int(world_plan(&w, false, &err), -EBADMSG, "a path below a link");
 	world_end(&w);
 }

@@ -62,7 +62,7 @@ static void test_content(void)
 		return;
 	memset(text, 'x', sizeof(text) - 1);
 	memset(text + 4096, 'y', 100);
-	world_file(&w, "\xff\n", text, false);
+	world_file(&w, "\xff\n", text);
 	is_int(changes_end(&w.archive), 0, "an archive");
 	is_int(stage_open(w.state, &w.stage, &err), 0, "a stage");
 	for (size_t i = 0; i < buf_len(&w.archive); i++)
@@ -85,8 +85,8 @@ static void test_most(void)
 
 	if (!ok(world_begin(&w), "a directory"))
 		return;
-	world_file(&w, "a", "large", false);
-	world_file(&w, "b", "ok", false);
+	world_file(&w, "a", "large");
+	world_file(&w, "b", "ok");
 	is_int(changes_end(&w.archive), 0, "an archive");
 	is_int(stage_open(w.state, &w.stage, &err), 0, "a stage");
 	w.stage.most = 4;
@@ -105,7 +105,7 @@ static void test_cut(void)
 
 	if (!ok(world_begin(&w), "a directory"))
 		return;
-	world_file(&w, "a", "text", false);
+	world_file(&w, "a", "text");
 	is_int(stage_open(w.state, &w.stage, &err), 0, "a stage");
 	is_int(stage_feed(&w.stage, buf_slice(&w.archive), &err), 0, "a part");
 	is_int(stage_finish(&w.stage, &err), -EBADMSG, "is refused: %s",
@@ -126,7 +126,7 @@ static void test_full(void)
 	if (!ok(world_begin(&w), "a directory"))
 		return;
 	memset(text, 'x', sizeof(text) - 1);
-	world_file(&w, "a", text, false);
+	world_file(&w, "a", text);
 	is_int(stage_open(w.state, &w.stage, &err), 0, "a stage");
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &before);

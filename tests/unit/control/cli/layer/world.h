@@ -160,11 +160,10 @@ static inline void world_put(struct world *w, const struct change *c,
 }
 
 static inline void world_file(struct world *w, const char *path,
-			      const char *text, bool below)
+			      const char *text)
 {
-	struct change c = world_change(CHANGE_FILE, path);
+	const struct change c = world_change(CHANGE_FILE, path);
 
-	c.below = below;
 	world_put(w, &c, text);
 }
 
