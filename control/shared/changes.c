@@ -16,7 +16,7 @@
 
 #define MTIME_MAX 99999999999999999 /* s; a sandbox may have set any */
 
-static_assert(EXT_MAX >= 3u * CHANGES_PATH_MAX + 4096u, "three paths fit");
+static_assert(EXT_MAX >= 2u * CHANGES_PATH_MAX + 4096u, "two paths fit");
 
 struct records {
 	char text[EXT_MAX];
@@ -163,9 +163,7 @@ static bool is_good(const struct change *c)
 	if ((c->kind == CHANGE_LINK) != (c->target.len > 0) ||
 	    (c->target.len > 0 && !changes_target_is_good(c->target)))
 		return false;
-	if (c->from.len > 0 && !changes_path_is_good(c->from))
-		return false;
-	if ((c->from.len > 0 || c->opaque) && c->kind != CHANGE_DIR)
+	if (c->opaque && c->kind != CHANGE_DIR)
 		return false;
 	return c->size <= (c->kind == CHANGE_FILE ? CHANGES_FILE_MAX : 0);
 }
@@ -192,8 +190,6 @@ int changes_head(struct buf *out, const struct change *c)
 	}
 	if (c->opaque)
 		record_add(&r, "AC.opaque", slice_str("1"));
-	if (c->from.len > 0)
-		record_add(&r, "AC.from", c->from);
 	block_fill(block, types[c->kind], c->mode,
 		   c->size > TAR_SIZE_MAX ? 0 : c->size);
 	return put(out, &r, block);

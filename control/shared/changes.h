@@ -13,9 +13,6 @@
  * Records of ours in the extended header:
  *
  *	AC.opaque=1     a directory: nothing of the user's below it is seen
- *	AC.from=PATH    a directory: below it lies the user's PATH, since the sandbox
- *	                has moved that directory here. A parent's lies below a
- *	                directory with neither record.
  *	AC.torn=1       a file that was written to while it was read; in an 'x' that
  *	                comes after the content and belongs to the entry before
  *
@@ -47,7 +44,6 @@ struct change {
 	enum change_kind kind;
 	struct slice path;
 	struct slice target; /* of a link; else empty */
-	struct slice from; /* AC.from; else empty */
 	uint32_t mode; /* 07777 */
 	uint64_t size; /* of a file; else 0 */
 	struct timespec mtime;

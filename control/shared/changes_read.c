@@ -69,7 +69,7 @@ static int refuse(struct changes_reader *r, const char *why)
 
 /* The records of one extended header, views of it. A NULL pointer: absent. */
 struct records {
-	struct slice path, target, from, mtime, size, opaque, torn;
+	struct slice path, target, mtime, size, opaque, torn;
 };
 
 static struct slice *record_of(struct records *rec, struct slice key)
@@ -80,8 +80,7 @@ static struct slice *record_of(struct records *rec, struct slice key)
 	} known[] = {
 		{ "path", &rec->path },        { "mtime", &rec->mtime },
 		{ "linkpath", &rec->target },  { "size", &rec->size },
-		{ "AC.opaque", &rec->opaque }, { "AC.from", &rec->from },
-		{ "AC.torn", &rec->torn },
+		{ "AC.opaque", &rec->opaque }, { "AC.torn", &rec->torn },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -264,12 +263,9 @@ static int change_read(struct changes_reader *r, struct records *rec,
 		return refuse(r, "a bad record");
 	if (!rec->path.ptr || !changes_path_is_good(rec->path))
 		return refuse(r, "a bad path");
-	if (rec->from.ptr && !changes_path_is_good(rec->from))
-		return refuse(r, "a bad path of a moved directory");
 	if (rec->target.ptr && !changes_target_is_good(rec->target))
 		return refuse(r, "a bad target of a link");
 	c->path = rec->path;
-	c->from = rec->from;
 	c->target = rec->target;
 	return 0;
 }
@@ -279,7 +275,7 @@ static int change_check(struct changes_reader *r, const struct change *c)
 {
 	if ((c->kind == CHANGE_LINK) != (c->target.ptr != NULL))
 		return refuse(r, "a target of what is no link");
-	if (c->kind != CHANGE_DIR && (c->opaque || c->from.ptr))
+	if (c->kind != CHANGE_DIR && c->opaque)
 		return refuse(r, "a directory's record of what is none");
 	if (c->kind != CHANGE_FILE && c->size > 0)
 		return refuse(r, "content of what is no file");

@@ -60,8 +60,6 @@ struct layer_item *layer_set_add(struct layer_set *set, const struct change *c,
 	rc = keep(set, c->path, &it->path);
 	if (rc == 0)
 		rc = keep(set, c->target, &it->target);
-	if (rc == 0)
-		rc = keep(set, c->from, &it->from);
 	if (rc < 0) {
 		*ret_rc = rc;
 		return NULL;

@@ -20,9 +20,8 @@
 #define LAYER_NAMES_MAX (512u * 1024 * 1024) /* bytes of all paths */
 
 struct layer_item {
-	const char *path; /* owned by the set, as are the next two */
+	const char *path; /* owned by the set, as is the next */
 	const char *target; /* of a link; else NULL */
-	const char *from; /* a moved directory's former path; else NULL */
 	struct blob_id blob; /* of a file */
 	uint32_t number; /* of the staged file, from 1; 0: no file */
 	uint16_t mode;

@@ -62,10 +62,9 @@ int stage_file(int dir, char kind, uint32_t number);
 int stage_keep(struct stage *s);
 
 /*
- * Makes plain changes of what can only be told with the user's directory @root:
- * files of a directory that was moved become staged copies at their new paths; what
- * an opaque directory hides becomes deletions, but for what the user has made after
- * @since (ns since the epoch), which the sandbox never saw. @written is what earlier
+ * Makes deletions of what an opaque directory hides in the user's directory @root,
+ * but for what the user has made after @since (ns since the epoch), which the
+ * sandbox never saw. @written is what earlier
  * applies have made. Returns 0 or a negative errno.
  */
 int stage_spread(struct stage *s, int root, int64_t since,

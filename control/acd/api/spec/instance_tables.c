@@ -377,7 +377,6 @@ const struct http_call spec_instance_changes = {
 		"A tar in pax format. A deletion is a character device 0/0. "
 		"AC.opaque=1: nothing of the user's is seen below this "
 		"directory. "
-		"AC.from=PATH: below it lies that directory of the user's. "
 		"AC.torn=1: the entry before was written to meanwhile.",
 		"application/x-tar", NULL)),
 	.fails = { 404, 409, 500 },
