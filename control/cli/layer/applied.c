@@ -89,7 +89,8 @@ static int run_all(struct run *r)
 /* ---- what was written ---- */
 
 /* Notes the identity of what the steps have made, so that the next apply tells it
- * from the user's changes. What was left is the user's. */
+ * from the user's changes, and which version it is. What was left is the user's, and
+ * what is taken back has not been brought. */
 static int note(const struct run *r, int base)
 {
 	const struct steps *steps = r->steps;
@@ -101,12 +102,14 @@ static int note(const struct run *r, int base)
 		const struct state *to = r->back ? &s->old : &s->now;
 		struct spot spot = r->results[i].spot;
 
-		if (to->kind == SPOT_DIR || !r->results[i].taken)
+		if (is_first_twin(r, s) || !r->results[i].taken)
 			continue;
-		/* What was the user's change before is so again. */
-		if (spot.kind != to->kind || (r->back && s->theirs))
+		/* What was the user's change before is so again. A directory
+		 * has times that others change. */
+		if (spot.kind != to->kind || to->kind == SPOT_DIR ||
+		    (r->back && s->theirs))
 			spot = (struct spot){ .kind = SPOT_NONE };
-		rc = written_put(&k, s->path, &spot);
+		rc = written_put(&k, s->path, &spot, r->back ? NULL : to);
 	}
 	return rc < 0 ? rc : written_save(&k, base, &steps->key);
 }

@@ -5,7 +5,9 @@
  * Theory of operation: a file of the user's that was changed after the sandbox
  * began with the layer is never replaced. It is told by its ctime, which no
  * program can set, and which `ac apply` moves, too: written.h has the files that it
- * wrote. A change whose result is there already is no change.
+ * wrote. A change whose result is there already is no change, and neither is one
+ * that an earlier apply has brought as it is now: what the user has made of it since
+ * then is a decision.
  *
  * Items come in the order of paths, so what becomes of a directory is decided
  * before what is below it.
@@ -141,12 +143,25 @@ static int plan_gone(const struct plan_input *in, struct plan_item *p)
 	return judge_now(in, p);
 }
 
+/* Has an earlier apply brought something that is below the directory @p? Then that
+ * was there, and the user has deleted it since: it is made again only for what is
+ * new in it. */
+static bool was_there(const struct plan_input *in, const struct plan_item *p)
+{
+	const struct layer_item *it = p->item, *end = in->set->v + in->set->n;
+
+	while (++it < end && layer_path_in(it->path, p->item->path))
+		if (written_brought(in->written, it))
+			return true;
+	return false;
+}
+
 static int plan_dir(const struct plan_input *in, struct plan_item *p)
 {
 	if (p->now.kind == SPOT_DIR)
 		return 0;
 	if (p->now.kind == SPOT_NONE) {
-		p->kind = PLAN_NEW;
+		p->kind = was_there(in, p) ? PLAN_SAME : PLAN_NEW;
 		return 0;
 	}
 	p->kind = PLAN_TYPE;
@@ -221,6 +236,8 @@ static int plan_one(struct planner *pl, struct plan_item *p)
 		return rc;
 	if (it->kind == CHANGE_OTHER) {
 		p->kind = PLAN_LEFT_OUT;
+	} else if (written_brought(pl->in->written, it)) {
+		p->kind = PLAN_SAME;
 	} else if (it->kind == CHANGE_GONE) {
 		rc = plan_gone(pl->in, p);
 	} else if (p->now.kind == SPOT_BLOCKED) {

@@ -11,7 +11,7 @@
 #include "lib/err.h"
 
 enum plan_kind {
-	PLAN_SAME, /* the user's directory has it already */
+	PLAN_SAME, /* the user's directory has it already, or has had it */
 	PLAN_NEW,
 	PLAN_CHANGED,
 	PLAN_DELETED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * written.c - which files of the user's directory `ac apply` has written itself
+ * written.c - what `ac apply` has brought to the user's directory
  */
 #include "control/cli/layer/written.h"
 
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "control/cli/layer/pathcode.h"
-#include "control/cli/layer/set.h"
 #include "control/shared/json.h"
 
 #define FILE_NAME "written"
@@ -17,13 +16,17 @@
 
 void written_done(struct written *k)
 {
-	for (size_t i = 0; i < k->n; i++)
+	for (size_t i = 0; i < k->n; i++) {
 		free(k->v[i].path);
+		free(k->v[i].target);
+	}
 	free(k->v);
 	memset(k, 0, sizeof(*k));
 }
 
-static int add(struct written *k, char **path, const struct written_file *f)
+/* Takes *@path and *@target. */
+static int add(struct written *k, char **path, char **target,
+	       const struct written_file *f)
 {
 	size_t cap = k->cap ? k->cap * 2 : 64;
 
@@ -38,26 +41,67 @@ static int add(struct written *k, char **path, const struct written_file *f)
 		k->cap = cap;
 	}
 	k->v[k->n] = *f;
+	k->v[k->n].target = ptr_take(target);
 	k->v[k->n++].path = ptr_take(path);
 	return 0;
 }
+
+static const char *const kinds[] = {
+	[SPOT_NONE] = "none",
+	[SPOT_FILE] = "file",
+	[SPOT_DIR] = "directory",
+	[SPOT_LINK] = "link",
+};
 
 static json_int_t number(const json_t *line, const char *key)
 {
 	return json_integer_value(json_object_get(line, key));
 }
 
+/* Reads the version. The caller frees *ret_target. */
+static int version_read(const json_t *line, struct written_file *f,
+			char **ret_target)
+{
+	const char *word = jsonx_text_at(line, "brought");
+	const char *sum = jsonx_text_at(line, "sum");
+	size_t kind = 0, len;
+
+	if (*word == '\0')
+		return 0;
+	while (kind < ARRAY_SIZE(kinds) && strcmp(kinds[kind], word) != 0)
+		kind++;
+	if (kind == ARRAY_SIZE(kinds))
+		return -EBADMSG;
+	if (kind == SPOT_FILE &&
+	    (sodium_hex2bin(f->sum, BLOB_SUM, sum, strlen(sum), NULL, &len,
+			    NULL) < 0 ||
+	     len != BLOB_SUM))
+		return -EBADMSG;
+	if (kind == SPOT_LINK) {
+		*ret_target = pathcode_get(jsonx_text_at(line, "target"));
+		if (!*ret_target)
+			return -EBADMSG;
+	}
+	f->brought = true;
+	f->kind = (enum spot_kind)kind;
+	f->runs = json_is_true(json_object_get(line, "runs"));
+	return 0;
+}
+
 static int line_add(struct written *k, const json_t *line)
 {
 	SCOPED_STR path = pathcode_get(jsonx_text_at(line, "path"));
-	const struct written_file f = {
+	SCOPED_STR target = NULL;
+	struct written_file f = {
 		.dev = (uint64_t)number(line, "dev"),
 		.ino = (uint64_t)number(line, "ino"),
 		.size = (uint64_t)number(line, "size"),
 		.ctime = number(line, "ctime"),
 	};
 
-	return path ? add(k, &path, &f) : -EBADMSG;
+	if (!path || version_read(line, &f, &target) < 0)
+		return -EBADMSG;
+	return add(k, &path, &target, &f);
 }
 
 static int compare(const void *a, const void *b)
@@ -114,8 +158,8 @@ int written_load(int base, const struct layer_key *key, struct written *ret)
 	return rc;
 }
 
-bool written_has(const struct written *k, const char *path,
-		 const struct spot *spot)
+static const struct written_file *find(const struct written *k,
+				       const char *path)
 {
 	size_t lo = 0, hi = k->sorted;
 
@@ -125,27 +169,69 @@ bool written_has(const struct written *k, const char *path,
 		int order = strcmp(f->path, path);
 
 		if (order == 0)
-			return f->dev == spot->dev && f->ino == spot->ino &&
-			       f->ctime == spot->ctime && f->size == spot->size;
+			return f;
 		if (order < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return false;
+	return NULL;
 }
 
-int written_put(struct written *k, const char *path, const struct spot *spot)
+bool written_has(const struct written *k, const char *path,
+		 const struct spot *spot)
+{
+	const struct written_file *f = find(k, path);
+
+	return f && f->dev == spot->dev && f->ino == spot->ino &&
+	       f->ctime == spot->ctime && f->size == spot->size;
+}
+
+bool written_brought(const struct written *k, const struct layer_item *it)
+{
+	const struct written_file *f = find(k, it->path);
+
+	if (!f || !f->brought)
+		return false;
+	switch (it->kind) {
+	case CHANGE_FILE:
+		return f->kind == SPOT_FILE &&
+		       f->runs == ((it->mode & 0100) != 0) &&
+		       memcmp(f->sum, it->blob.sum, BLOB_SUM) == 0;
+	case CHANGE_LINK:
+		return f->kind == SPOT_LINK &&
+		       strcmp(f->target, it->target) == 0;
+	case CHANGE_DIR:
+		return f->kind == SPOT_DIR;
+	default:
+		return it->kind == CHANGE_GONE && f->kind == SPOT_NONE;
+	}
+}
+
+int written_put(struct written *k, const char *path, const struct spot *spot,
+		const struct state *brought)
 {
 	SCOPED_STR copy = strdup(path);
-	const struct written_file f = {
+	SCOPED_STR target = NULL;
+	struct written_file f = {
 		.dev = spot->dev,
 		.ino = spot->kind == SPOT_NONE ? 0 : spot->ino,
 		.size = spot->size,
 		.ctime = spot->ctime,
 	};
 
-	return copy ? add(k, &copy, &f) : -ENOMEM;
+	if (brought) {
+		f.brought = true;
+		f.kind = brought->kind;
+		f.runs = (brought->mode & 0100) != 0;
+		memcpy(f.sum, brought->blob.sum, BLOB_SUM);
+	}
+	if (brought && brought->kind == SPOT_LINK) {
+		target = strdup(brought->target);
+		if (!target)
+			return -ENOMEM;
+	}
+	return copy ? add(k, &copy, &target, &f) : -ENOMEM;
 }
 
 /* Puts those that were added into the place of the ones that were read. A path is
@@ -161,12 +247,31 @@ static void settle(struct written *k)
 			old = bsearch(f, k->v, k->sorted, sizeof(*f), compare);
 		if (old) {
 			free(old->path);
+			free(old->target);
 			*old = *f;
 		} else {
 			k->v[n++] = *f;
 		}
 	}
 	k->n = n;
+}
+
+static json_t *file_json(const struct written_file *f)
+{
+	SCOPED_STR path = pathcode_put(f->path);
+	SCOPED_STR target = f->target ? pathcode_put(f->target) : NULL;
+	char sum[2 * BLOB_SUM + 1] = "";
+
+	if (!path || (f->target && !target))
+		return NULL;
+	if (f->brought && f->kind == SPOT_FILE)
+		sodium_bin2hex(sum, sizeof(sum), f->sum, BLOB_SUM);
+	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:s,s:b,s:s,s:s*}", "path", path,
+			 "dev", (json_int_t)f->dev, "ino", (json_int_t)f->ino,
+			 "size", (json_int_t)f->size, "ctime",
+			 (json_int_t)f->ctime, "brought",
+			 f->brought ? kinds[f->kind] : "", "runs", (int)f->runs,
+			 "sum", sum, "target", target);
 }
 
 static int write_all(const struct written *k, FILE *out,
@@ -179,18 +284,9 @@ static int write_all(const struct written *k, FILE *out,
 
 	for (size_t i = 0; rc == 0 && i < k->n; i++) {
 		const struct written_file *f = &k->v[i];
-		SCOPED_STR path = pathcode_put(f->path);
 
-		if (!path)
-			return -ENOMEM;
-		if (f->ino == 0)
-			continue;
-		rc = pathcode_line(out,
-				   json_pack("{s:s,s:I,s:I,s:I,s:I}", "path",
-					     path, "dev", (json_int_t)f->dev,
-					     "ino", (json_int_t)f->ino, "size",
-					     (json_int_t)f->size, "ctime",
-					     (json_int_t)f->ctime));
+		if (f->ino != 0 || f->brought)
+			rc = pathcode_line(out, file_json(f));
 	}
 	if (rc == 0 && fflush(out) == EOF)
 		rc = -errno;

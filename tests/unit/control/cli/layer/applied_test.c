@@ -297,6 +297,71 @@ static void test_conflicts(void)
 	world_end(&w);
 }
 
+static void user_rm(struct world *w, const char *path)
+{
+	SCOPED_STR at = world_path(w, path);
+
+	if (!at || file_remove_tree(at) < 0)
+		printf("# %s is there\n", path);
+}
+
+static void agent_brings(struct world *w, const char *f, const char *g)
+{
+	struct change c = world_change(CHANGE_LINK, "link");
+
+	world_file(w, "junk", "j");
+	world_dir(w, "dir", false);
+	world_file(w, "dir/junk", "j");
+	world_dir(w, "none", false);
+	c.target = slice_str("to");
+	world_put(w, &c, "");
+	world_file(w, "f", f);
+	world_file(w, "g", g);
+	world_gone(w, "gone");
+}
+
+/* What was applied once is decided: the user does with it what they like. */
+static void test_decided(void)
+{
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_write(&w, "f", "old", 0644);
+	world_write(&w, "g", "old", 0644);
+	world_write(&w, "gone", "old", 0644);
+	world_since(&w);
+	agent_brings(&w, "1", "1");
+	is_int(world_go(&w, false), 0, "it is applied");
+	is_str(world_read(&w, "gone"), "(none)", "with the deletion");
+	user_rm(&w, "junk");
+	user_rm(&w, "dir");
+	user_rm(&w, "none");
+	user_rm(&w, "link");
+	world_write(&w, "f", "mine", 0644);
+	world_write(&w, "gone", "mine", 0644);
+	agent_brings(&w, "1", "2");
+	is_int(world_go(&w, true), 0, "again, with another g, --theirs");
+	is_str(world_read(&w, "junk"), "(none)", "what the user deleted");
+	is_str(world_read(&w, "dir"), "(none)", "is not brought again");
+	is_str(world_read(&w, "none"), "(none)", "nor a directory");
+	is_str(world_read(&w, "link"), "(none)", "nor a link");
+	is_str(world_read(&w, "f"), "mine", "an edit stays");
+	is_str(world_read(&w, "f.ac-bob"), "(none)", "and is no conflict");
+	is_str(world_read(&w, "gone"), "mine", "what was made again stays");
+	is_str(world_read(&w, "g"), "2", "what is new is brought");
+	agent_brings(&w, "3", "2");
+	is_int(world_go(&w, false), 0, "another f");
+	is_str(world_read(&w, "f"), "mine", "the user's stays");
+	is_str(world_read(&w, "f.ac-bob"), "3", "a conflict");
+	agent_brings(&w, "3", "2");
+	world_file(&w, "dir/more", "m");
+	is_int(world_go(&w, false), 0, "something in the directory");
+	is_str(world_read(&w, "dir/more"), "m", "needs it");
+	is_str(world_read(&w, "dir/junk"), "(none)", "but not the rest of it");
+	world_end(&w);
+}
+
 /* A file that the user changes after the plan, when the question is asked. */
 static void test_late(void)
 {
@@ -424,6 +489,7 @@ int main(void)
 	test_killed();
 	test_full();
 	test_conflicts();
+	test_decided();
 	test_late();
 	test_swapped();
 	test_modes();
