@@ -144,9 +144,29 @@ static int name_give(int dir, const char *temp, const char *name, bool fresh)
 	return renameat(dir, temp, dir, name) < 0 ? -errno : 0;
 }
 
+/* Returns 0 if @name is still what was looked at, -EEXIST if it is another one. To
+ * read one content and to write another takes long. */
+static int check_still(int dir, const char *name, const struct spot *was)
+{
+	struct spot now;
+	int rc = tree_look(dir, name, &now);
+
+	if (rc < 0)
+		return rc;
+	if (now.kind != was->kind)
+		return -EEXIST;
+	if (now.kind == SPOT_NONE || now.kind == SPOT_DIR)
+		return 0;
+	return now.dev == was->dev && now.ino == was->ino &&
+			       now.size == was->size &&
+			       now.ctime == was->ctime ?
+		       0 :
+		       -EEXIST;
+}
+
 static int put_file_or_link(const struct mover *m, int dir, const char *name,
 			    const struct state *to, const char *temp,
-			    bool fresh)
+			    const struct spot *was)
 {
 	int rc;
 
@@ -158,8 +178,10 @@ static int put_file_or_link(const struct mover *m, int dir, const char *name,
 		rc = hook(name);
 		if (rc < 0)
 			return rc;
-		rc = name_give(dir, temp, name, fresh);
+		rc = check_still(dir, name, was);
 	}
+	if (rc == 0)
+		rc = name_give(dir, temp, name, was->kind == SPOT_NONE);
 	if (rc < 0)
 		(void)unlinkat(dir, temp, 0);
 	return rc;
@@ -191,9 +213,10 @@ static int take_away(int dir, const char *name, const struct state *from)
 	return -errno;
 }
 
+/* @was: what was looked at, and is in the state @from. */
 static int go(const struct mover *m, const struct step *s,
 	      const struct state *from, const struct state *to,
-	      const char *temp)
+	      const char *temp, const struct spot *was)
 {
 	const char *name;
 	SCOPED_FD dir = tree_open_parent(m->root, s->path, &name);
@@ -204,13 +227,15 @@ static int go(const struct mover *m, const struct step *s,
 	rc = hook(s->path);
 	if (rc < 0)
 		return rc;
-	if (to->kind == SPOT_NONE)
-		return take_away(dir, name, from);
-	if (to->kind == SPOT_DIR)
+	if (to->kind == SPOT_NONE) {
+		rc = check_still(dir, name, was);
+		if (rc == 0)
+			return take_away(dir, name, from);
+	} else if (to->kind == SPOT_DIR) {
 		rc = put_dir(dir, name, to);
-	else
-		rc = put_file_or_link(m, dir, name, to, temp,
-				      from->kind == SPOT_NONE);
+	} else {
+		rc = put_file_or_link(m, dir, name, to, temp, was);
+	}
 	if (rc == -EEXIST)
 		return MOVE_LEFT;
 	return rc < 0 ? rc : MOVE_DONE;
@@ -243,7 +268,7 @@ int state_move(const struct mover *m, const struct step *s, bool back,
 		return MOVE_ALREADY;
 	if (!is_in(&c, from, modes))
 		return MOVE_LEFT;
-	rc = go(m, s, from, to, temp);
+	rc = go(m, s, from, to, temp, &c.spot);
 	if (rc == MOVE_DONE) {
 		int ended = hook(s->path);
 

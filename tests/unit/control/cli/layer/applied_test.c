@@ -383,6 +383,45 @@ static void test_late(void)
 	world_end(&w);
 }
 
+/* Changes the user's file @arg when its turn has come, the last time that the step
+ * looks up: its temporary file is there. */
+static int calls;
+
+static int edit_late(void *arg, const char *path)
+{
+	if (strcmp(path, "a") == 0 && ++calls == 2)
+		world_write(arg, "a", "ola", 0644);
+	if (strcmp(path, "gone") == 0)
+		world_write(arg, "gone", "ola", 0644);
+	return 0;
+}
+
+/* A file that the user changes while the agent's is copied. */
+static void test_later(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_write(&w, "a", "old", 0644);
+	world_write(&w, "gone", "old", 0644);
+	world_since(&w);
+	world_file(&w, "a", "new");
+	world_file(&w, "b", "new");
+	world_gone(&w, "gone");
+	is_int(world_plan(&w, false, &err), 0, "a plan");
+	calls = 0;
+	state_hook(edit_late, &w);
+	is_int(world_apply(&w, &err), 2, "two are left %s", err.msg);
+	state_hook(NULL, NULL);
+	is_str(world_read(&w, "a"), "ola", "the user's stays");
+	is_str(world_read(&w, "gone"), "ola", "the other one, too");
+	is_str(world_read(&w, "b"), "new", "the rest is applied");
+	ok(is_clean(&w), "no temporary name is left");
+	world_end(&w);
+}
+
 /* ---- a directory that becomes a link while it is applied ---- */
 
 static char outside[128];
@@ -491,6 +530,7 @@ int main(void)
 	test_conflicts();
 	test_decided();
 	test_late();
+	test_later();
 	test_swapped();
 	test_modes();
 	test_many();
