@@ -5,7 +5,7 @@
  * Theory of operation: a file of the user's that was changed after the sandbox
  * began with the layer is never replaced. It is told by its ctime, which no
  * program can set, and which `ac apply` moves, too: written.h has the files that it
- * wrote. A change whose result is there already is no change, and neither is one
+ * wrote. A directory that was moved is told by its ctime, too. A change whose result is there already is no change, and neither is one
  * that an earlier apply has brought as it is now: what the user has made of it since
  * then is a decision.
  *
@@ -38,10 +38,50 @@ bool plan_applies(const struct plan_item *p)
 	       p->kind != PLAN_LEFT_OUT;
 }
 
+/* Looks at the directories in @dir and those above, which it cuts off. */
+static bool any_was_moved(const struct plan_input *in, char *dir)
+{
+	for (;;) {
+		struct spot spot;
+		char *slash = strrchr(dir, '/');
+
+		if (tree_look(in->root, dir, &spot) < 0 ||
+		    spot_was_moved(&spot, in->key.since - SLACK_NS))
+			return true;
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* Returns true if the user has moved a directory above @path: what is below it may
+ * be old, and yet not what the sandbox saw. */
+static bool above_was_moved(const struct plan_input *in, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+	char dir[PATH_MAX];
+	bool moved;
+
+	if (len == 0 || len >= sizeof(dir))
+		return false;
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	if (in->above && strcmp(in->above->dir, dir) == 0)
+		return in->above->moved;
+	if (in->above)
+		memcpy(in->above->dir, dir, len + 1);
+	moved = any_was_moved(in, dir);
+	if (in->above)
+		in->above->moved = moved;
+	return moved;
+}
+
 bool plan_touched(const struct plan_input *in, const char *path,
 		  const struct spot *spot)
 {
-	return spot->ctime > in->key.since - SLACK_NS &&
+	return (spot->ctime > in->key.since - SLACK_NS ||
+		above_was_moved(in, path)) &&
 	       !written_has(in->written, path, spot);
 }
 
@@ -111,7 +151,8 @@ static int judge_inside(const struct plan_input *in, const char *path,
 	struct inside is = { .in = in, .why = PLAN_FREE };
 	int rc;
 
-	if (spot_was_moved(now, in->key.since - SLACK_NS))
+	if (spot_was_moved(now, in->key.since - SLACK_NS) ||
+	    above_was_moved(in, path))
 		is.why = PLAN_INSIDE;
 	rc = tree_walk(in->root, path, LAYER_ITEMS_MAX, on_inside, &is);
 
@@ -270,8 +311,11 @@ static void count(struct plan *plan, const struct plan_item *p)
 
 int plan_make(const struct plan_input *in, struct plan *ret, struct err *err)
 {
-	struct planner pl = { .in = in };
+	struct plan_above above = { .dir = "" };
+	struct plan_input with = *in;
+	struct planner pl = { .in = &with };
 
+	with.above = &above;
 	memset(ret, 0, sizeof(*ret));
 	ret->v = calloc(in->set->n + 1, sizeof(*ret->v));
 	if (!ret->v)

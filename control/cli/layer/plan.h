@@ -5,6 +5,8 @@
 #ifndef CONTROL_CLI_LAYER_PLAN_H
 #define CONTROL_CLI_LAYER_PLAN_H
 
+#include <limits.h>
+
 #include "control/cli/layer/written.h"
 #include "control/cli/layer/set.h"
 #include "control/cli/layer/tree.h"
@@ -50,12 +52,19 @@ struct plan { /* zeroed: empty */
 	size_t risky; /* with conflicts */
 };
 
+/* The last directory that plan_touched() has looked at, with those above. */
+struct plan_above {
+	char dir[PATH_MAX];
+	bool moved;
+};
+
 struct plan_input {
 	const struct layer_set *set; /* sorted, and spread */
 	int root; /* descriptor of the user's directory */
 	struct layer_key key;
 	const struct written *written;
 	bool theirs; /* decides conflicts */
+	struct plan_above *above; /* NULL: nothing is remembered */
 };
 
 /* Compares. @ret borrows from @in->set. Returns 0 or a negative errno with @err;
@@ -66,7 +75,8 @@ void plan_done(struct plan *p); /* accepts zeroed */
 #define SCOPED_PLAN ATTR_CLEANUP(plan_done) struct plan
 
 /* Returns true if the user has changed the file @path, whose @spot is no
- * directory, since the sandbox began with the layer. */
+ * directory, or moved a directory above it, since the sandbox began with the
+ * layer. */
 bool plan_touched(const struct plan_input *in, const char *path,
 		  const struct spot *spot);
 

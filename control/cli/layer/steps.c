@@ -373,7 +373,9 @@ int steps_make(const struct plan_input *in, const struct plan *plan,
 	       struct stage *stage, const char *name, struct steps *ret,
 	       struct err *err)
 {
-	struct maker mk = { .in = in,
+	struct plan_above above = { .dir = "" };
+	struct plan_input with = *in;
+	struct maker mk = { .in = &with,
 			    .stage = stage,
 			    .steps = ret,
 			    .name = name,
@@ -382,6 +384,7 @@ int steps_make(const struct plan_input *in, const struct plan *plan,
 	int rc;
 
 	umask(mk.mask);
+	with.above = &above;
 	memset(ret, 0, sizeof(*ret));
 	ret->key = in->key;
 	if (getrandom(&ret->random, sizeof(ret->random), 0) !=

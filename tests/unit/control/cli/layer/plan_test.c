@@ -144,6 +144,46 @@ static void test_kinds(void)
 	world_end(&w);
 }
 
+/* The user puts another directory into the place of one: all in it is older than the
+ * layer. */
+static void test_moved(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	for (int i = 0; i < 2; i++) {
+		world_mkdir(&w, i ? "src2/sub" : "src/sub");
+		world_write(&w, i ? "src2/f" : "src/f", "x", 0644);
+		world_write(&w, i ? "src2/sub/f" : "src/sub/f", "x", 0644);
+		world_write(&w, i ? "src2/gone" : "src/gone", "x", 0644);
+	}
+	world_mkdir(&w, "keep");
+	world_write(&w, "keep/f", "x", 0644);
+	world_since(&w);
+	user_moves(&w, "src", "src.old");
+	user_moves(&w, "src2", "src");
+	world_file(&w, "src/f", "y");
+	world_file(&w, "src/sub/f", "y");
+	world_file(&w, "src/new", "y");
+	world_gone(&w, "src/gone");
+	world_file(&w, "keep/f", "y");
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
+	want(&w, "src/f", PLAN_CHANGED, PLAN_EDITED);
+	want(&w, "src/sub/f", PLAN_CHANGED, PLAN_EDITED);
+	want(&w, "src/gone", PLAN_DELETED, PLAN_EDITED);
+	want(&w, "src/new", PLAN_NEW, PLAN_FREE);
+	want(&w, "keep/f", PLAN_CHANGED, PLAN_FREE);
+	is_int(world_apply(&w, &err), 0, "the rest is applied %s", err.msg);
+	world_unplan(&w);
+	world_file(&w, "src/f", "y");
+	world_file(&w, "keep/f", "z");
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
+	want(&w, "keep/f", PLAN_CHANGED, PLAN_FREE);
+	world_end(&w);
+}
+
 static void test_git(void)
 {
 	static const char *const names[] = {
@@ -273,6 +313,7 @@ int main(void)
 {
 	test_files();
 	test_kinds();
+	test_moved();
 	test_git();
 	test_opaque();
 	test_twice();
