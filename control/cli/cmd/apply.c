@@ -51,7 +51,9 @@ static int add_paths(json_t *obj, const char *key, const struct strv *paths)
 
 /* ---- the last apply ---- */
 
-static int check_key(const struct layer *l, const struct steps *steps,
+/* Checks that the last apply was to this directory, and notes whether its changes
+ * have been discarded since. */
+static int check_key(const struct layer *l, struct steps *steps,
 		     struct err *err)
 {
 	struct dir_id id = { 0 };
@@ -65,6 +67,7 @@ static int check_key(const struct layer *l, const struct steps *steps,
 			       "the last apply was to another directory than "
 			       "%s",
 			       l->ws.path);
+	steps->foreign = steps->key.since != l->key.since;
 	return 0;
 }
 
@@ -82,6 +85,13 @@ static int finish_last(const struct cli *cli, struct layer *l, struct err *err)
 	rc = last < 0 ? last : check_key(l, &steps, err);
 	if (rc < 0)
 		return rc;
+	/* The user has dropped these changes: they are not made silently. */
+	if (steps.foreign)
+		return err_set(err, -ESTALE,
+			       "the last apply was not finished, and what it "
+			       "was of has been discarded since: `ac apply %s "
+			       "--undo` takes it back first",
+			       l->name);
 	say_info(cli, "the last apply was not finished: that is done first");
 	rc = applied_finish(l->stage.base, l->ws.walk.fd, &steps, last, &done,
 			    err);

@@ -90,13 +90,17 @@ static int run_all(struct run *r)
 
 /* Notes the identity of what the steps have made, so that the next apply tells it
  * from the user's changes, and which version it is. What was left is the user's, and
- * what is taken back has not been brought. */
+ * what is taken back has not been brought. Of another layer nothing is noted: the
+ * file is today's. */
 static int note(const struct run *r, int base)
 {
 	const struct steps *steps = r->steps;
 	SCOPED_WRITTEN k = { 0 };
-	int rc = written_load(base, &steps->key, &k);
+	int rc;
 
+	if (steps->foreign)
+		return 0;
+	rc = written_load(base, &steps->key, &k);
 	for (size_t i = 0; rc == 0 && i < steps->n; i++) {
 		const struct step *s = &steps->v[i];
 		const struct state *to = r->back ? &s->old : &s->now;

@@ -16,6 +16,7 @@ struct steps { /* zeroed: empty */
 	struct arena arena; /* has the paths */
 	uint64_t random; /* in the names of temporary files */
 	struct layer_key key;
+	bool foreign; /* of another layer than today's: nothing is noted */
 	struct strv beside; /* files that were put beside the user's */
 };
 

@@ -264,6 +264,43 @@ static void test_apply(void)
 	is_int(call(cmd_apply, &a, false), 99, "--undo of a path is usage");
 }
 
+static char *state_file(const char *name)
+{
+	return str_printf("%s/instances/bob/apply/%s", home, name);
+}
+
+/* An apply that was killed, whose layer the user has discarded since. */
+static void test_discarded(void)
+{
+	struct args a = words("bob", NULL);
+	SCOPED_STR done = state_file("last/done");
+	SCOPED_STR journal = state_file("last/journal");
+	SCOPED_STR written = state_file("written");
+	SCOPED_STR before = NULL;
+	SCOPED_STR after = NULL;
+
+	is_int(call(cmd_apply, &a, false), 1, "apply");
+	is_str(world_read(&w, "a.c"), "1\nX\n3\n", "it is applied");
+	ok(done && journal && written && unlink(done) == 0,
+	   "but not to its end");
+	is_int(file_read(written, 1 << 20, &before, NULL), 0, "it is noted");
+	w.key.since++;
+	is_int(call(cmd_apply, &a, false), 100, "of another layer");
+	ok(has("discarded since: `ac apply bob --undo` takes it back"),
+	   "it is not finished");
+	ok(access(journal, F_OK) == 0, "nor forgotten");
+	a.given.has[ARG_UNDO] = true;
+	is_int(call(cmd_apply, &a, false), 0, "--undo");
+	is_str(world_read(&w, "a.c"), "1\n2\n3\n", "takes it back");
+	is_int(file_read(written, 1 << 20, &after, NULL), 0, "what is noted");
+	is_str(after, before, "is of no other layer");
+	a.given.has[ARG_UNDO] = false;
+	is_int(call(cmd_apply, &a, false), 1, "apply, as ever");
+	a.given.has[ARG_UNDO] = true;
+	is_int(call(cmd_apply, &a, false), 0, "and back");
+	w.key.since--;
+}
+
 int main(void)
 {
 	if (!world_begin(&w) || !world_begin(&other))
@@ -277,6 +314,7 @@ int main(void)
 	make();
 	test_diff();
 	test_apply();
+	test_discarded();
 	world_end(&w);
 	world_end(&other);
 	return done_testing();
