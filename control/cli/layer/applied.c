@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "control/cli/layer/quote.h"
 #include "lib/file.h"
 
 #define DONE "done"
+#define LEFT_SHOWN 8u /* paths that a message names */
 
 void applied_done(struct applied *a)
 {
@@ -217,6 +219,30 @@ int applied_undo(int base, int root, const struct steps *steps, int last,
 			0;
 }
 
+/* Says that a run was taken back; @left has what was not, since somebody else has
+ * changed it meanwhile. */
+static int taken_back(const struct strv *left, const char *why, int rc,
+		      struct err *err)
+{
+	SCOPED_STR names = NULL;
+
+	for (size_t i = 0; i < left->n && i < LEFT_SHOWN; i++) {
+		SCOPED_STR one = quote_path("", left->v[i]);
+		char *more = str_printf("%s%s%s", names ? names : "",
+					names ? ", " : "", one ? one : "");
+
+		free(names);
+		names = more;
+	}
+	if (left->n == 0)
+		return err_set(err, rc, "%s; nothing was applied", why);
+	return err_set(err, rc,
+		       "%s; what was applied is taken back, but for what was "
+		       "changed meanwhile: %s%s",
+		       why, names ? names : "",
+		       left->n > LEFT_SHOWN ? " and others" : "");
+}
+
 int applied_run(struct stage *stage, int root, const struct steps *steps,
 		struct applied *ret, struct err *err)
 {
@@ -240,5 +266,5 @@ int applied_run(struct stage *stage, int root, const struct steps *steps,
 			       "back failed too (%s): run `ac apply` again, or "
 			       "with --undo",
 			       why.msg, err_text(code));
-	return err_set(err, rc, "%s; nothing was applied", why.msg);
+	return taken_back(&back.left, why.msg, rc, err);
 }

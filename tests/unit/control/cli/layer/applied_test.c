@@ -263,6 +263,37 @@ static void test_full(void)
 	world_end(&w);
 }
 
+/* The user edits what was applied, and then the disk is full. */
+static int edit_and_full(void *arg, const char *path)
+{
+	if (strcmp(path, "b") != 0)
+		return 0;
+	world_write(arg, "a", "mine", 0644);
+	return -ENOSPC;
+}
+
+static void test_left_behind(void)
+{
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_write(&w, "a", "old", 0644);
+	world_since(&w);
+	world_file(&w, "a", "new");
+	world_file(&w, "b", "new");
+	is_int(world_plan(&w, false, &err), 0, "a plan");
+	state_hook(edit_and_full, &w);
+	is_int(world_apply(&w, &err), -ENOSPC, "%s", err.msg);
+	state_hook(NULL, NULL);
+	is_str(world_read(&w, "a"), "mine", "the user's stays");
+	ok(strstr(err.msg, "but for what was changed meanwhile: a") != NULL,
+	   "and is named");
+	ok(!strstr(err.msg, "nothing was applied"), "as not taken back");
+	world_end(&w);
+}
+
 static void test_conflicts(void)
 {
 	struct world w;
@@ -527,6 +558,7 @@ int main(void)
 	test_undo();
 	test_killed();
 	test_full();
+	test_left_behind();
 	test_conflicts();
 	test_decided();
 	test_late();
