@@ -10,6 +10,7 @@
 #include "control/cli/core/linediff_far.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,12 +25,15 @@ struct far {
 
 /* ---- numbers ---- */
 
-static uint64_t hash(const char *s)
+/* One side is the agent's: without a key it could choose lines that collide. */
+static size_t hash(const char *s,
+		   const unsigned char key[crypto_shorthash_KEYBYTES])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	unsigned char sum[crypto_shorthash_BYTES];
+	size_t h;
 
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+	crypto_shorthash(sum, (const unsigned char *)s, strlen(s), key);
+	memcpy(&h, sum, sizeof(h));
 	return h;
 }
 
@@ -43,6 +47,7 @@ static const char *line_of(const char *const *old, size_t n,
 static int number(const char *const *old, size_t n, const char *const *new,
 		  size_t m, uint32_t *ids)
 {
+	unsigned char key[crypto_shorthash_KEYBYTES];
 	size_t size = 16;
 	uint32_t *table;
 
@@ -51,9 +56,10 @@ static int number(const char *const *old, size_t n, const char *const *new,
 	table = calloc(size, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
+	randombytes_buf(key, sizeof(key));
 	for (size_t i = 0; i < n + m; i++) {
 		const char *line = line_of(old, n, new, i);
-		size_t at = (size_t)hash(line) & (size - 1);
+		size_t at = hash(line, key) & (size - 1);
 
 		while (table[at] &&
 		       strcmp(line_of(old, n, new, table[at] - 1), line) != 0)

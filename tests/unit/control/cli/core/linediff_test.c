@@ -4,6 +4,7 @@
  */
 #include "control/cli/core/linediff.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,11 +146,83 @@ static void test_far_large(void)
 	free(d);
 }
 
+/* ---- lines that collide ---- */
+
+#define PAIRS 15
+#define COLLIDE (1u << PAIRS) /* lines */
+#define BLOCK 3
+
+static uint32_t fnv(uint32_t h, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 0x1b3u;
+	return h & 0xfffff;
+}
+
+/* Writes two blocks that lead from the state @h of FNV-1a's last 20 bits to the
+ * same one. Returns that. */
+static uint32_t pair(uint32_t h, char ret[2][BLOCK])
+{
+	static uint32_t seen[1u << 20]; /* number of a block, from 1 */
+
+	memset(seen, 0, sizeof(seen));
+	for (uint32_t i = 0; i < 1u << 18; i++) {
+		const char b[BLOCK] = { (char)('0' + (i & 63)),
+					(char)('0' + (i >> 6 & 63)),
+					(char)('0' + (i >> 12)) };
+		uint32_t at = fnv(h, b, BLOCK);
+
+		if (seen[at]) {
+			uint32_t k = seen[at] - 1;
+
+			memcpy(ret[0], b, BLOCK);
+			ret[1][0] = (char)('0' + (k & 63));
+			ret[1][1] = (char)('0' + (k >> 6 & 63));
+			ret[1][2] = (char)('0' + (k >> 12));
+			return at;
+		}
+		seen[at] = i + 1;
+	}
+	return h;
+}
+
+/* An agent's file whose lines have one hash without a key: it took minutes. */
+static void test_collide(void)
+{
+	static char lines[COLLIDE][PAIRS * BLOCK + 1];
+	static const char *old[COLLIDE], *new[COLLIDE];
+	static char ops[2 * COLLIDE];
+	char pairs[PAIRS][2][BLOCK];
+	uint32_t h = 0x84222325u & 0xfffff;
+	size_t n = 0;
+
+	for (size_t i = 0; i < PAIRS; i++)
+		h = pair(h, pairs[i]);
+	for (size_t i = 0; i < COLLIDE; i++) {
+		for (size_t k = 0; k < PAIRS; k++)
+			memcpy(lines[i] + k * BLOCK, pairs[k][i >> k & 1],
+			       BLOCK);
+		old[i] = lines[i];
+		new[i] = lines[i];
+	}
+	ok(fnv(0x84222325u & 0xfffff, lines[0], PAIRS * BLOCK) == h &&
+		   fnv(0x84222325u & 0xfffff, lines[COLLIDE - 1],
+		       PAIRS * BLOCK) == h &&
+		   strcmp(lines[0], lines[COLLIDE - 1]) != 0,
+	   "lines that collide");
+	new[COLLIDE / 2] = "another";
+	is_int(linediff_far(old, COLLIDE, new, COLLIDE, ops, &n), 0,
+	       "are compared");
+	is_int(n, COLLIDE + 1, "and one differs");
+	ok(ops[COLLIDE / 2] == '-' && ops[COLLIDE / 2 + 1] == '+', "that one");
+}
+
 int main(void)
 {
 	test_rows();
 	test_large();
 	test_far();
 	test_far_large();
+	test_collide();
 	return done_testing();
 }
