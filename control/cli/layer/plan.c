@@ -247,9 +247,10 @@ static const char *risky_of(const struct plan_item *p)
 	if (it->kind != CHANGE_FILE)
 		return NULL;
 	what = risky_file(it->path);
-	if (!what && runs(it->mode) &&
-	    !(p->now.kind == SPOT_FILE && runs(p->now.mode)))
-		what = "you, or programs: it can be executed now";
+	if (!what && runs(it->mode))
+		what = p->now.kind == SPOT_FILE && runs(p->now.mode) ?
+			       "you, or programs: it can be executed" :
+			       "you, or programs: it can be executed now";
 	return what;
 }
 

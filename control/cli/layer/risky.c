@@ -18,6 +18,7 @@ static const struct {
 } names[] = {
 	{ ".envrc", "direnv, when you enter the directory" },
 	{ ".env", "programs that read their environment from it" },
+	{ ".env.*", "programs that read their environment from it" },
 	{ "mise.toml", "mise, when you enter the directory" },
 	{ ".mise.toml", "mise, when you enter the directory" },
 	{ ".tool-versions", "asdf and mise" },
@@ -77,6 +78,7 @@ static const struct {
 	{ "*.config.cjs", "programs of node" },
 	{ "*.config.mjs", "programs of node" },
 	{ "*.config.ts", "programs of node" },
+	{ "*.config.mts", "programs of node" },
 	{ ".eslintrc*", "ESLint" },
 	{ ".prettierrc*", "Prettier" },
 	{ ".babelrc*", "Babel" },

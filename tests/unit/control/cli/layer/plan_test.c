@@ -31,6 +31,7 @@ static void test_files(void)
 	world_write(&w, "gone", "x", 0644);
 	world_write(&w, "mode", "x", 0644);
 	world_write(&w, "made_again", "x", 0644);
+	world_write(&w, "runs", "x", 0755);
 	world_since(&w);
 	world_write(&w, "edited", "mine", 0644);
 	world_write(&w, "edited_same", "both", 0644);
@@ -52,6 +53,8 @@ static void test_files(void)
 
 		c.mode = 04755;
 		world_put(&w, &c, "x");
+		c.path = slice_str("runs");
+		world_put(&w, &c, "y");
 		c = world_change(CHANGE_OTHER, "fifo");
 		world_put(&w, &c, "");
 	}
@@ -71,6 +74,10 @@ static void test_files(void)
 	want(&w, "fifo", PLAN_LEFT_OUT, PLAN_FREE);
 	ok(world_item(&w, "mode") && world_item(&w, "mode")->risky,
 	   "what can be executed now is named");
+	ok(world_item(&w, "runs") && world_item(&w, "runs")->risky,
+	   "and what could be before, and is another one now");
+	ok(world_item(&w, "old") && !world_item(&w, "old")->risky,
+	   "but no other file");
 	is_int(w.plan.conflicts, 3, "conflicts are counted");
 	world_end(&w);
 }

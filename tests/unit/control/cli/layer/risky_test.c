@@ -9,6 +9,8 @@
 static const char *const risky[] = {
 	".envrc",
 	"sub/.envrc",
+	".env.local",
+	"web/vite.config.mts",
 	".vscode/tasks.json",
 	"a/.VSCode/x",
 	".idea/x",
