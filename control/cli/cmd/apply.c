@@ -295,6 +295,24 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 	return rc != 0 ? rc : make(cli, l, err);
 }
 
+/* A path in a directory that the agent deleted is no change of its own. */
+static int check_whole(const struct layer *l, struct err *err)
+{
+	SCOPED_STR name = NULL;
+	struct spot spot;
+
+	if (!l->gone_above ||
+	    tree_look(l->ws.walk.fd, l->gone_above, &spot) < 0 ||
+	    spot.kind != SPOT_DIR)
+		return 0;
+	name = quote_path("", l->gone_above);
+	return name ? err_set(err, -EINVAL,
+			      "%s as a whole was deleted: `ac apply %s %s` "
+			      "applies that",
+			      name, l->name, name) :
+		      err_nomem(err);
+}
+
 static int check_words(const struct args *a, struct err *err)
 {
 	if (!args_has(a, ARG_UNDO))
@@ -346,5 +364,7 @@ int cmd_apply(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = layer_fetch(c, &l, &only, args_has(a, ARG_THEIRS), err);
 	strv_done(&only);
+	if (rc == 0)
+		rc = check_whole(&l, err);
 	return rc < 0 ? rc : show(cli, a, &l, err);
 }

@@ -144,6 +144,8 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	if (rc < 0)
 		return err_set(err, rc, "cannot compare with %s: %s",
 			       l->ws.path, err_text(rc));
+	for (size_t i = 0; i < only->n && !l->gone_above; i++)
+		l->gone_above = layer_set_gone_above(&l->stage.set, only->v[i]);
 	layer_set_select(&l->stage.set, (const char *const *)only->v, only->n);
 	l->input.theirs = theirs;
 	return plan_make(&l->input, &l->plan, err);

@@ -19,6 +19,8 @@ struct layer {
 	struct written written;
 	struct plan_input input;
 	struct plan plan;
+	const char *gone_above; /* a directory above a path that was asked for,
+				 * if it was deleted as a whole */
 };
 
 #define LAYER_NONE                                        \

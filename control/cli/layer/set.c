@@ -148,6 +148,25 @@ struct layer_item *layer_set_find(const struct layer_set *set, const char *path)
 	return NULL;
 }
 
+const char *layer_set_gone_above(const struct layer_set *set, const char *path)
+{
+	char above[CHANGES_PATH_MAX + 1];
+
+	for (const char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
+		const struct layer_item *it;
+		size_t len = (size_t)(p - path);
+
+		if (len >= sizeof(above))
+			return NULL;
+		memcpy(above, path, len);
+		above[len] = '\0';
+		it = layer_set_find(set, above);
+		if (it && it->kind == CHANGE_GONE)
+			return it->path;
+	}
+	return NULL;
+}
+
 void layer_set_pack(struct layer_set *set)
 {
 	size_t n = 0;

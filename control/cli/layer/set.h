@@ -56,6 +56,9 @@ int layer_path_compare(const char *a, const char *b);
 /* Returns the item with this path of a sorted set, or NULL. */
 struct layer_item *layer_set_find(const struct layer_set *set,
 				  const char *path);
+/* Returns the path of the directory above @path that was deleted as a whole, or
+ * NULL; owned by the sorted @set. */
+const char *layer_set_gone_above(const struct layer_set *set, const char *path);
 /* Returns true if @path is @top or below it. */
 bool layer_path_in(const char *path, const char *top);
 /* Returns true if a part of the path is .git in any case, or a name that some

@@ -174,6 +174,8 @@ static void make(void)
 	world_write(&w, "a.c", "1\n2\n3\n", 0644);
 	world_write(&w, "mine", "x\n", 0644);
 	world_write(&w, "gone", "x\n", 0644);
+	world_mkdir(&w, "b");
+	world_write(&w, "b/x", "x\n", 0644);
 	world_since(&w);
 	world_write(&w, "mine", "edited\n", 0644);
 	world_file(&w, "a.c", "1\nX\n3\n");
@@ -181,6 +183,7 @@ static void make(void)
 	world_file(&w, "sub/new\n", "n\n");
 	world_file(&w, ".git/hooks/pre-commit", "evil\n");
 	world_gone(&w, "gone");
+	world_gone(&w, "b");
 	if (changes_end(&w.archive) < 0)
 		printf("# no archive\n");
 	world_file(&other, "a.c", "1\nY\n3\n");
@@ -202,7 +205,7 @@ static void test_diff(void)
 	a.given.has[ARG_STAT] = true;
 	is_int(call(cmd_diff, &a, false), 0, "diff --stat");
 	ok(has("a.c         |     2 +-\n"), "figures");
-	ok(has(" 4 files changed, 3 insertions(+), 3 deletions(-)\n"),
+	ok(has(" 5 files changed, 3 insertions(+), 4 deletions(-)\n"),
 	   "totals");
 	a = words("bob", "a.c");
 	is_int(call(cmd_diff, &a, true), 0, "diff --json");
@@ -234,6 +237,11 @@ static void test_apply(void)
 	ok(has("Makefile (make)") && has("nothing was applied"),
 	   "is refused without a terminal");
 	is_str(world_read(&w, "Makefile"), "(none)", "and not there");
+	a = words("bob", "b/x");
+	is_int(call(cmd_apply, &a, false), 100, "a file of a directory");
+	ok(has("b as a whole was deleted: `ac apply bob b` applies that"),
+	   "that is gone as a whole");
+	is_str(world_read(&w, "b/x"), "x\n", "it stays");
 	a = words("bob", NULL);
 	a.given.has[ARG_DRY_APPLY] = true;
 	is_int(call(cmd_apply, &a, false), 1, "--dry-run with a conflict");
@@ -242,7 +250,7 @@ static void test_apply(void)
 	is_str(world_read(&w, "gone"), "x\n", "nothing is done");
 	a = words("bob", NULL);
 	is_int(call(cmd_apply, &a, true), 1, "apply --json");
-	ok(has("\"applied\":3,\"conflicts\":1,\"git\":1,"), "figures");
+	ok(has("\"applied\":4,\"conflicts\":1,\"git\":1,"), "figures");
 	ok(has("\"beside\":[{\"path\":\"mine.ac-bob\"}],\"left\":[]}"),
 	   "what is beside");
 	is_str(world_read(&w, "a.c"), "1\nX\n3\n", "it is applied");
