@@ -56,13 +56,11 @@ static int add_paths(json_t *obj, const char *key, const struct strv *paths)
 static int check_key(const struct layer *l, struct steps *steps,
 		     struct err *err)
 {
-	struct dir_id id = { 0 };
-	int rc = dirwalk_id(l->ws.walk.fd, &id);
+	int rc = layer_is_over(l, &steps->key);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", l->ws.path, err_text(rc));
-	if (steps->key.ino != 0 && ((int64_t)id.dev != steps->key.dev ||
-				    (int64_t)id.ino != steps->key.ino))
+	if (rc == 0)
 		return err_set(err, -ESTALE,
 			       "the last apply was to another directory than "
 			       "%s",
@@ -349,6 +347,8 @@ int cmd_apply(const struct cli *cli, const struct args *a, struct err *err)
 	rc = host_client(cli, false, &c, err);
 	if (rc == 0)
 		rc = layer_open(cli, c, a->words[0], &l, err);
+	if (rc == 0 && l.elsewhere)
+		rc = layer_elsewhere(&l, err);
 	if (rc == 0)
 		rc = layer_stage(cli, &l, err);
 	if (rc < 0)

@@ -62,8 +62,13 @@ static int print(const struct cli *cli, const struct args *a, int root,
 static int open_changes(const struct cli *cli, struct client *c,
 			const char *word, struct layer *ret, struct err *err)
 {
+	struct err other = { 0 };
 	int rc = layer_open(cli, c, word, ret, err);
 
+	if (rc == 0 && ret->elsewhere) {
+		(void)layer_elsewhere(ret, &other);
+		say_error("%s", other.msg);
+	}
 	if (rc == 0)
 		rc = layer_stage(cli, ret, err);
 	ret->stage.most = TEXT_MAX;

@@ -43,21 +43,34 @@ static int check_mode(const char *name, const json_t *rec, struct err *err)
 		       name, name);
 }
 
-static int check_identity(const struct layer *l, struct err *err)
+int layer_is_over(const struct layer *l, const struct layer_key *key)
 {
-	struct dir_id id = { 0 };
-	int rc = dirwalk_id(l->ws.walk.fd, &id);
+	struct spot spot = { .kind = SPOT_NONE };
+	int rc = tree_look(l->ws.walk.fd, ".", &spot);
 
-	if (rc < 0)
-		return err_set(err, rc, "%s: %s", l->ws.path, err_text(rc));
-	if (l->key.ino != 0 &&
-	    ((int64_t)id.dev != l->key.dev || (int64_t)id.ino != l->key.ino))
-		return err_set(err, -ESTALE,
-			       "%s is another directory than the one that %s "
-			       "began with: move that back, or drop the "
-			       "changes with `ac discard %s`",
-			       l->ws.path, l->name, l->name);
-	return 0;
+	if (rc < 0 || key->ino == 0)
+		return rc < 0 ? rc : 1;
+	return (int64_t)spot.ino == key->ino &&
+	       ((int64_t)spot.dev == key->dev ||
+		(spot.born != 0 && spot.born < key->since));
+}
+
+int layer_elsewhere(const struct layer *l, struct err *err)
+{
+	return err_set(err, -ESTALE,
+		       "%s is another directory than the one that %s began "
+		       "with: move that back, or drop the changes with `ac "
+		       "discard %s`",
+		       l->ws.path, l->name, l->name);
+}
+
+static int check_identity(struct layer *l, struct err *err)
+{
+	int rc = layer_is_over(l, &l->key);
+
+	l->elsewhere = rc == 0;
+	return rc < 0 ? err_set(err, rc, "%s: %s", l->ws.path, err_text(rc)) :
+			0;
 }
 
 int layer_open(const struct cli *cli, struct client *c, const char *word,

@@ -15,6 +15,7 @@ struct layer {
 	char name[AC_NAME_MAX + 1]; /* of the instance */
 	struct workspace ws;
 	struct layer_key key;
+	bool elsewhere; /* the directory is another one than the layer's */
 	struct stage stage;
 	struct written written;
 	struct plan_input input;
@@ -33,12 +34,18 @@ void layer_done(struct layer *l); /* accepts LAYER_NONE */
 
 /*
  * Gets the record of the instance @word, checks that its workspace is a copy, and
- * opens the user's directory, which has to be the one that the layer is for. Returns
- * 0; -ENOTSUP for another kind of workspace; -ESTALE for another directory; another
+ * opens the user's directory, which may be another one than the layer's: see
+ * layer_elsewhere(). Returns 0; -ENOTSUP for another kind of workspace; another
  * negative errno, each with @err. The caller calls layer_done() in any case.
  */
 int layer_open(const struct cli *cli, struct client *c, const char *word,
 	       struct layer *ret, struct err *err);
+/* Says in @err that the directory is another one. Returns -ESTALE. */
+int layer_elsewhere(const struct layer *l, struct err *err);
+/* Returns 1 if the user's directory is the one of @key, 0 if not, or a negative
+ * errno. After a reboot a device may have another number: then the inode decides, if
+ * the directory is older than the layer. */
+int layer_is_over(const struct layer *l, const struct layer_key *key);
 /* Makes the private directory, and reads what earlier applies have written. Returns
  * 0 or a negative errno with @err. */
 int layer_stage(const struct cli *cli, struct layer *l, struct err *err);

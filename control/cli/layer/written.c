@@ -93,7 +93,6 @@ static int line_add(struct written *k, const json_t *line)
 	SCOPED_STR path = pathcode_get(jsonx_text_at(line, "path"));
 	SCOPED_STR target = NULL;
 	struct written_file f = {
-		.dev = (uint64_t)number(line, "dev"),
 		.ino = (uint64_t)number(line, "ino"),
 		.size = (uint64_t)number(line, "size"),
 		.ctime = number(line, "ctime"),
@@ -183,8 +182,8 @@ bool written_has(const struct written *k, const char *path,
 {
 	const struct written_file *f = find(k, path);
 
-	return f && f->dev == spot->dev && f->ino == spot->ino &&
-	       f->ctime == spot->ctime && f->size == spot->size;
+	return f && f->ino == spot->ino && f->ctime == spot->ctime &&
+	       f->size == spot->size;
 }
 
 bool written_brought(const struct written *k, const struct layer_item *it)
@@ -214,7 +213,6 @@ int written_put(struct written *k, const char *path, const struct spot *spot,
 	SCOPED_STR copy = strdup(path);
 	SCOPED_STR target = NULL;
 	struct written_file f = {
-		.dev = spot->dev,
 		.ino = spot->kind == SPOT_NONE ? 0 : spot->ino,
 		.size = spot->size,
 		.ctime = spot->ctime,
@@ -266,10 +264,9 @@ static json_t *file_json(const struct written_file *f)
 		return NULL;
 	if (f->brought && f->kind == SPOT_FILE)
 		sodium_bin2hex(sum, sizeof(sum), f->sum, BLOB_SUM);
-	return json_pack("{s:s,s:I,s:I,s:I,s:I,s:s,s:b,s:s,s:s*}", "path", path,
-			 "dev", (json_int_t)f->dev, "ino", (json_int_t)f->ino,
-			 "size", (json_int_t)f->size, "ctime",
-			 (json_int_t)f->ctime, "brought",
+	return json_pack("{s:s,s:I,s:I,s:I,s:s,s:b,s:s,s:s*}", "path", path,
+			 "ino", (json_int_t)f->ino, "size", (json_int_t)f->size,
+			 "ctime", (json_int_t)f->ctime, "brought",
 			 f->brought ? kinds[f->kind] : "", "runs", (int)f->runs,
 			 "sum", sum, "target", target);
 }

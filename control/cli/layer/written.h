@@ -26,7 +26,8 @@ struct layer_key {
 
 struct written_file {
 	char *path; /* owned */
-	uint64_t dev, ino, size;
+	uint64_t ino,
+		size; /* a device may have another number after a reboot */
 	int64_t ctime; /* ns since the epoch */
 	/* The agent's version that was brought, if one was. */
 	bool brought;

@@ -38,13 +38,14 @@ static int answer_record(int fd, const char *name)
 
 	if (!mode || stat(w.user, &st) < 0)
 		return -ENOENT;
-	body = str_printf("{\"name\":\"%s\",\"workspace\":\"%s\","
-			  "\"workspace_mode\":\"%s\",\"layer_dev\":%lld,"
-			  "\"layer_ino\":%lld,\"layer_since_ns\":%lld}",
-			  name, w.user, mode, (long long)st.st_dev,
-			  (long long)st.st_ino + (strcmp(name, "moved") == 0),
-			  strcmp(mode, "copy") == 0 ? (long long)w.key.since :
-						      0LL);
+	body = str_printf(
+		"{\"name\":\"%s\",\"workspace\":\"%s\","
+		"\"workspace_mode\":\"%s\",\"layer_dev\":%lld,"
+		"\"layer_ino\":%lld,\"layer_since_ns\":%lld}",
+		name, w.user, mode,
+		(long long)st.st_dev + (strcmp(name, "rebooted") == 0),
+		(long long)st.st_ino + (strcmp(name, "moved") == 0),
+		strcmp(mode, "copy") == 0 ? (long long)w.key.since : 0LL);
 	return body ? answer(fd, 200, body, strlen(body)) : -ENOMEM;
 }
 
@@ -53,7 +54,8 @@ static int answer_any(int fd, const char *request)
 	static const char missing[] = "{\"error\":{\"code\":\"not_found\","
 				      "\"message\":\"there is no such\"}}";
 	static const char version[] = "{\"api\":1,\"build\":\"x\"}";
-	static const char *const names[] = { "bob", "eve", "live", "moved" };
+	static const char *const names[] = { "bob", "eve", "live", "moved",
+					     "rebooted" };
 
 	if (str_starts(request, "GET /v1/version "))
 		return answer(fd, 200, version, strlen(version));
@@ -225,18 +227,28 @@ static void test_diff(void)
 	is_int(call(cmd_diff, &a, false), 100, "a live workspace");
 	ok(has("works in your directory itself (live)"), "has no changes");
 	a = words("moved", NULL);
-	is_int(call(cmd_diff, &a, false), 100, "another directory");
-	ok(has("another directory than the one"), "is refused");
+	is_int(call(cmd_diff, &a, false), 0, "another directory");
+	ok(has("another directory than the one"), "is named");
+	ok(has("-2\n+X\n"), "and the changes are shown");
 }
 
 static void test_apply(void)
 {
 	struct args a = words("eve", NULL);
+	struct spot spot;
 
 	is_int(call(cmd_apply, &a, false), 1, "what runs code");
 	ok(has("Makefile (make)") && has("nothing was applied"),
 	   "is refused without a terminal");
 	is_str(world_read(&w, "Makefile"), "(none)", "and not there");
+	a = words("moved", NULL);
+	is_int(call(cmd_apply, &a, false), 100, "another directory");
+	ok(has("another directory than the one"), "is refused");
+	a = words("rebooted", "a.c");
+	a.given.has[ARG_DRY_APPLY] = true;
+	if (tree_look(w.root, ".", &spot) == 0 && spot.born != 0)
+		is_int(call(cmd_apply, &a, false), 0,
+		       "another number of the device is the same one");
 	a = words("bob", "b/x");
 	is_int(call(cmd_apply, &a, false), 100, "a file of a directory");
 	ok(has("b as a whole was deleted: `ac apply bob b` applies that"),
