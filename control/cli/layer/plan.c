@@ -382,11 +382,3 @@ const char *plan_why_word(enum plan_why why)
 {
 	return whys[why].word;
 }
-
-int plan_base(const struct plan_input *in, const char *path, int *ret_fd)
-{
-	(void)in;
-	(void)path;
-	(void)ret_fd;
-	return 0;
-}

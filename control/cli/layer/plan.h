@@ -89,11 +89,4 @@ const char *plan_why_text(enum plan_why why);
 /* Returns the same as a stable word for programs. */
 const char *plan_why_word(enum plan_why why);
 
-/*
- * The text that both sides began with, for a merge of three. Returns 1 if there
- * is one, then in *ret_fd, which the caller closes; 0 if there is none. The layer
- * does not keep it, so there is none.
- */
-int plan_base(const struct plan_input *in, const char *path, int *ret_fd);
-
 #endif
