@@ -31,7 +31,6 @@ static void test_files(void)
 	world_write(&w, "gone", "x", 0644);
 	world_write(&w, "mode", "x", 0644);
 	world_write(&w, "made_again", "x", 0644);
-	world_write(&w, "runs", "x", 0755);
 	world_since(&w);
 	world_write(&w, "edited", "mine", 0644);
 	world_write(&w, "edited_same", "both", 0644);
@@ -53,8 +52,6 @@ static void test_files(void)
 
 		c.mode = 04755;
 		world_put(&w, &c, "x");
-		c.path = slice_str("runs");
-		world_put(&w, &c, "y");
 		c = world_change(CHANGE_OTHER, "fifo");
 		world_put(&w, &c, "");
 	}
@@ -72,13 +69,34 @@ static void test_files(void)
 	want(&w, "gone_both", PLAN_SAME, PLAN_FREE);
 	want(&w, "mode", PLAN_CHANGED, PLAN_FREE);
 	want(&w, "fifo", PLAN_LEFT_OUT, PLAN_FREE);
+	is_int(w.plan.conflicts, 3, "conflicts are counted");
+	world_end(&w);
+}
+
+static void test_risky(void)
+{
+	struct change c = world_change(CHANGE_FILE, "mode");
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	world_write(&w, "mode", "x", 0644);
+	world_write(&w, "runs", "x", 0755);
+	world_write(&w, "same", "x", 0755);
+	world_file(&w, "plain", "x");
+	c.mode = 0755;
+	world_put(&w, &c, "x");
+	c.path = slice_str("runs");
+	world_put(&w, &c, "y");
+	c.path = slice_str("same");
+	world_put(&w, &c, "x");
+	is_int(world_plan(&w, false, &err), 0, "a plan %s", err.msg);
 	ok(world_item(&w, "mode") && world_item(&w, "mode")->risky,
 	   "what can be executed now is named");
 	ok(world_item(&w, "runs") && world_item(&w, "runs")->risky,
 	   "and what could be before, and is another one now");
-	ok(world_item(&w, "old") && !world_item(&w, "old")->risky,
-	   "but no other file");
-	is_int(w.plan.conflicts, 3, "conflicts are counted");
+	is_int(w.plan.risky, 2, "but no other file");
 	world_end(&w);
 }
 
@@ -319,6 +337,7 @@ static void test_select(void)
 int main(void)
 {
 	test_files();
+	test_risky();
 	test_kinds();
 	test_moved();
 	test_git();
