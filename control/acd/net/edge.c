@@ -72,6 +72,14 @@ static void drop(struct edge *e)
 		ports_lost(e->ports);
 }
 
+/* Ends the connection from the loop, as if ac-edge had ended it. The caller of
+ * an order is not ready for what drop() calls, such as the function of its own
+ * ports_open(). */
+static void drop_later(const struct edge *e)
+{
+	(void)shutdown(e->fd, SHUT_RDWR);
+}
+
 static void order(struct edge *e)
 {
 	struct edge_orders o = { .n = 0 };
@@ -94,10 +102,10 @@ static void order(struct edge *e)
 		    (ssize_t)s.len)
 			e->sent++;
 		else
-			drop(e);
+			drop_later(e);
 	} else {
 		log_warn("ac-edge gets no orders: out of memory");
-		drop(e); /* it connects again, and gets them then */
+		drop_later(e); /* it connects again, and gets them then */
 	}
 	buf_done(&out);
 }
@@ -137,10 +145,8 @@ static void on_report(void *arg, uint32_t events)
 		e->answered++;
 		if (*e->report.text)
 			log_warn("ac-edge: %s", e->report.text);
-		/* May order again, or let it go. */
+		/* May order again. */
 		ports_answered(e->ports, &e->report);
-		if (e->fd < 0)
-			return;
 	}
 	if (rc != -EAGAIN) {
 		log_warn("ac-edge breaks the protocol");

@@ -43,7 +43,8 @@ struct ports *ports_new(struct loop *loop, const char *dir, uid_t owner,
 /* Closes all without a call. NULL is fine. */
 void ports_free(struct ports *p);
 
-/* Set the function that is called when orders have changed, and the one that is
+/* Set the function that is called when orders have changed, which must not call
+ * ports_lost() or ports_answered(), and the one that is
  * called with a connection: it takes @fd; @port is borrowed for the call. NULL:
  * none. */
 void ports_on_change(struct ports *p, void (*fn)(void *arg), void *arg);
@@ -65,7 +66,7 @@ typedef void (*ports_fn)(void *arg, const struct err *err);
 
 /*
  * Publishes @n more ports for @owner and asks ac-edge to listen.
- * Returns 0, and calls @fn later; or fails with PORTS_IN_USE, with -ENOSPC if there are
+ * Returns 0, and calls @fn later, never before it returns; or fails with PORTS_IN_USE, with -ENOSPC if there are
  * too many, or with the errno of a socket.
  */
 int ports_open(struct ports *p, const char *owner, const struct publish *v,

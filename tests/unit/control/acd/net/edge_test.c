@@ -235,6 +235,35 @@ static void test_ports_lost(int *fd)
 	fd_closep(fd);
 }
 
+/* acd has not noticed yet that ac-edge has gone when it orders. */
+static void test_gone_unnoticed(void)
+{
+	SCOPED_FD fd = sock_unix_connect(path);
+	struct told first, second;
+	struct err err;
+
+	(void)ordered(fd);
+	report(fd, 0, "");
+	fd_closep(&fd);
+	is_int(publish("web", "4010:80", &first, &err), 0, "a port");
+	is_int(publish("other", "4011:80", &second, &err), 0, "and another");
+	ok(first.calls == 0 && second.calls == 0,
+	   "no function is called before the loop goes on");
+	until(first.calls > 0 && second.calls > 0);
+	ok(first.calls == 1 && second.calls == 1, "each is called once");
+	is_str(first.err.word, "edge_down", "ac-edge has ended");
+	is_str(second.err.word, "edge_down", "for both");
+	ok(!edge_is_there(edge) && !ports_nth(ports, 0), "none is left");
+	fd = sock_unix_connect(path);
+	is_int(ordered(fd).n_ports, 0, "nor ordered of the next one");
+	report(fd, 0, "");
+	fd_closep(&fd);
+	is_int(publish("web", "4010:80", &first, &err), 0, "again");
+	ports_close(ports, "web");
+	until(!edge_is_there(edge));
+	is_int(first.calls, 0, "what is closed meanwhile is not told");
+}
+
 static void test_ports(void)
 {
 	SCOPED_FD fd = -1;
@@ -298,6 +327,7 @@ int main(void)
 		test_orders();
 		test_bad();
 		test_ports();
+		test_gone_unnoticed();
 	}
 	edge_free(edge);
 	edge_free(NULL);
