@@ -142,6 +142,26 @@ bool publish_meets(const struct publish *a, uint16_t port_a,
 	       memcmp(b->address, all_zero, len) == 0;
 }
 
+/* Any free port of one sandbox's port twice is two ports with one name: a change
+ * could not say which of them stays. */
+static int check_twice(const struct publish *v, size_t n,
+		       const struct publish *p, struct err *err)
+{
+	char text[PUBLISH_TEXT_MAX];
+
+	publish_text(p, text);
+	for (size_t i = 0; i < n; i++) {
+		if (publish_meets(&v[i], v[i].outer, p, p->outer))
+			return err_set(err, -EINVAL,
+				       "port %u is published twice",
+				       (unsigned)p->outer);
+		if (publish_same(&v[i], p))
+			return err_set(err, -EINVAL, "%s is published twice",
+				       text);
+	}
+	return 0;
+}
+
 static int read_list(const json_t *list, struct publish *v, size_t *ret_n,
 		     struct err *err)
 {
@@ -154,13 +174,10 @@ static int read_list(const json_t *list, struct publish *v, size_t *ret_n,
 		const char *text = json_string_value(json_array_get(list, i));
 		int rc = publish_parse(text ? text : "", &v[i], err);
 
+		if (rc == 0)
+			rc = check_twice(v, i, &v[i], err);
 		if (rc < 0)
 			return rc;
-		for (size_t k = 0; k < i; k++)
-			if (publish_meets(&v[k], v[k].outer, &v[i], v[i].outer))
-				return err_set(err, -EINVAL,
-					       "port %u is published twice",
-					       (unsigned)v[i].outer);
 	}
 	*ret_n = n;
 	return 0;

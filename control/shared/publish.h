@@ -48,8 +48,8 @@ bool publish_meets(const struct publish *a, uint16_t port_a,
 
 /*
  * Reads the stored list @json, an array of texts; NULL: none. Returns 0, -EINVAL
- * if it is none, is longer than PUBLISH_MAX or has a place twice, or -ENOMEM;
- * @ret_n is unchanged then.
+ * if it is none, is longer than PUBLISH_MAX or has a place or the same text twice,
+ * or -ENOMEM; @ret_n is unchanged then.
  */
 int publish_load(const char *json, struct publish ret[PUBLISH_MAX],
 		 size_t *ret_n, struct err *err);
