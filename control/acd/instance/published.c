@@ -101,14 +101,27 @@ static int change_store(struct instance *in, const struct publishing *p,
 	return 0;
 }
 
+/* Closes what was opened for a change that cannot be stored. */
+static void change_undo(const struct instance *in)
+{
+	struct publish old[PUBLISH_MAX];
+	struct err ignored = { 0 };
+	size_t n = 0;
+
+	if (publish_load(in->rec.publish_json, old, &n, &ignored) == 0)
+		ports_keep(in->is->ports, in->rec.name, old, n);
+}
+
 static void on_changed(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 	const struct publishing *p = in->publishing;
 	struct err why = { 0 };
 
-	if (!err && change_store(in, p, &why) < 0)
+	if (!err && change_store(in, p, &why) < 0) {
+		change_undo(in);
 		err = &why;
+	}
 	change_end(in, err);
 }
 
