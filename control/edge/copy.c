@@ -9,6 +9,12 @@
  * are (shutdown(2)); the other direction goes on. A connection ends when both
  * directions have ended, or with the first error.
  *
+ * acd ends the answer of a sandbox's server by shutdown(2) as well. If it closes
+ * instead, while the client may still send, the answer is cut: the server has
+ * reset the connection, or the sandbox has ended. The client then gets a reset, not an
+ * end that looks whole. Of a client that has ended its own direction this is not
+ * known: a unix socket that is closed looks to it as one that is shut down.
+ *
  * The bytes are the sandbox's and the other end's. Nothing here looks at them.
  *
  * The first byte to the gateway's side is an enum edge_answer. It goes into an
@@ -82,6 +88,17 @@ static void copy_end(struct copy *c)
 	LIST_REMOVE(c, link);
 	c->all->n--;
 	free(c);
+}
+
+/* Ends it by a reset of the client of a port. */
+static void copy_break(struct copy *c)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	if (c->id)
+		(void)setsockopt(c->gate.fd, SOL_SOCKET, SO_LINGER, &now,
+				 sizeof(now));
+	copy_end(c);
 }
 
 void copies_free(struct copies *cs)
@@ -166,7 +183,19 @@ static int side_read(struct side *s, struct side *to)
 	return 0;
 }
 
-/* Moves what can be moved from one side to the other. */
+/* Returns true if @s is acd's and was closed, not only shut down: then nothing can
+ * be sent to it either, not even no byte. EPOLLHUP may not have come yet. */
+static bool is_cut(const struct side *s)
+{
+	const struct copy *c = s->copy;
+
+	return c->id && s == &c->service && !s->shut &&
+	       send(s->fd, "", 0, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+	       errno == EPIPE;
+}
+
+/* Moves what can be moved from one side to the other. Returns 0 or -errno,
+ * -ECONNRESET for what was cut. */
 static int direction_run(struct side *from, struct side *to)
 {
 	int rc = side_write(to);
@@ -177,6 +206,8 @@ static int direction_run(struct side *from, struct side *to)
 		rc = side_write(to);
 	if (rc < 0 || !from->eof || to->shut || buf_len(&to->out) > 0)
 		return rc;
+	if (is_cut(from))
+		return -ECONNRESET;
 	to->shut = true;
 	return shutdown(to->fd, SHUT_WR) < 0 && errno != ENOTCONN ? -errno : 0;
 }
@@ -208,8 +239,9 @@ static void copy_run(struct copy *c)
 {
 	struct side *a = &c->gate, *b = &c->service;
 
-	if (direction_run(a, b) < 0 || direction_run(b, a) < 0 || is_over(c) ||
-	    side_watch(a, b) < 0 || side_watch(b, a) < 0)
+	if (direction_run(a, b) < 0 || direction_run(b, a) < 0)
+		copy_break(c);
+	else if (is_over(c) || side_watch(a, b) < 0 || side_watch(b, a) < 0)
 		copy_end(c);
 }
 

@@ -32,7 +32,8 @@ void copies_add(struct copies *cs, int fd, const struct edge_order *to);
 /*
  * Takes the accepted socket @fd of the published port @id and connects to acd at
  * the unix socket @path (NULL: without memory), then copies bytes both ways. @fd
- * is closed as above, without an answer.
+ * is closed as above, without an answer; by a reset if acd closes its end before
+ * the client has ended its direction.
  */
 void copies_add_port(struct copies *cs, int fd, uint32_t id, const char *path);
 

@@ -11,8 +11,9 @@
  *	client ends its direction   STDIN_EOF, the server sees the end
  *	server ends its direction   a count on standard error; when so many bytes
  *	                            were delivered, shutdown(2) to the client
- *	exec ends                   the same, and the connection when all is
- *	                            delivered
+ *	exec ends                   the connection, when all is delivered; without
+ *	                            that count it was cut: close(2) without
+ *	                            shutdown(2), and ac-edge resets its client
  *	client has gone             what it sent is delivered, what comes is
  *	                            dropped, and after PORT_LINGER_MS the exec ends
  *
@@ -44,7 +45,8 @@ struct port_conn {
 	uint8_t count[COUNT_LEN];
 	size_t n_count;
 	bool eof; /* the client sends no more */
-	bool ended; /* and the server; shut: the client was told */
+	bool ended; /* and the server; shut: the client was told, or will be by the
+		     * close */
 	bool shut;
 };
 
@@ -140,16 +142,19 @@ static uint64_t count_of(const struct port_conn *c)
 	return n;
 }
 
-/* Tells the client of the end when all is delivered. */
+/* Tells the client of the end when all is delivered. Of one that was cut only the
+ * close tells, which follows. */
 static int out_end(struct port_conn *c)
 {
-	if (c->run && (c->n_count < COUNT_LEN || count_of(c) != c->got))
+	bool whole = c->n_count == COUNT_LEN && count_of(c) == c->got;
+
+	if (c->run && !whole)
 		return 0;
 	c->ended = true;
 	if (c->shut || buf_len(&c->out) > 0)
 		return 0;
 	c->shut = true;
-	return shutdown(c->fd, SHUT_WR) < 0 ? -errno : 0;
+	return whole && shutdown(c->fd, SHUT_WR) < 0 ? -errno : 0;
 }
 
 /* Passes on what the client has sent, as far as there is room. Returns 0, or
@@ -295,7 +300,7 @@ static void on_exited(void *arg, const struct link_exit *x)
 {
 	struct port_conn *c = arg;
 
-	(void)x; /* a port where nothing listens is closed, too */
+	(void)x; /* the count says more: nothing listens there, or it was cut */
 	run_over(c);
 	if (c->fd < 0)
 		conn_end(c);

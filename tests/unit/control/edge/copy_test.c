@@ -193,6 +193,64 @@ static void test_limits(void)
 	over("limits");
 }
 
+/* ---- a published port ---- */
+
+/* Returns the client's end of a connection to a port. */
+static int port_dial(int at, int port_listener, const char *path)
+{
+	SCOPED_FD client =
+		socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)at),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd;
+
+	ok(connect(client, (const struct sockaddr *)&to, sizeof(to)) == 0 ||
+		   errno == EINPROGRESS,
+	   "a client");
+	fd = accepted(port_listener);
+	copies_add_port(copies, fd, 7, path);
+	return fd_take(&client);
+}
+
+static void test_port(void)
+{
+	char dir[] = "/tmp/edge-copy-XXXXXX", path[64];
+	uint16_t port = 0;
+	SCOPED_FD clients = serve(false, &port);
+	SCOPED_FD at = -1;
+
+	if (!ok(mkdtemp(dir) && clients >= 0, "a place"))
+		return;
+	snprintf(path, sizeof(path), "%s/port", dir);
+	at = sock_unix_listen(path, 0600, 8);
+	for (unsigned i = 0; i < 3; i++) {
+		SCOPED_FD client = port_dial(port, clients, path);
+		SCOPED_FD acd = accepted(at);
+
+		say(client, "ask");
+		is_str(heard(acd), "ask", "to acd");
+		say(acd, "answer");
+		if (i == 1) {
+			shutdown(client, SHUT_WR);
+			is_str(heard(acd), "", "the client ends first");
+		}
+		if (i == 0)
+			shutdown(acd, SHUT_WR);
+		else
+			fd_closep(&acd);
+		is_str(heard(client), "answer", "what came");
+		is_str(heard(client), i < 2 ? "" : "reset", "%s",
+		       i < 2 ? "and an orderly end" : "and a cut");
+		fd_closep(&client);
+		over("a port");
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
 static void test_v6(void)
 {
 	struct edge_order six = { .name = "six", .v6 = true };
@@ -252,6 +310,7 @@ int main(void)
 		test_end_after_much();
 		test_gone();
 		test_limits();
+		test_port();
 		test_v6();
 		test_own_peer();
 		close(listener);

@@ -168,12 +168,33 @@ static void test_server_first(void)
 	output("bc");
 	is_str(heard(fd), "bc", "which come");
 	is_str(heard(fd), "", "and it behind them");
+	is_int(send(fd, "", 0, MSG_NOSIGNAL), 0, "by shutdown alone");
 	say(fd, "more");
 	until(*sent);
 	is_str(sent, "more", "the client goes on");
 	is_int(abandoned, 0, "until it ends, too");
 	exited();
 	is_over("the exec has ended");
+}
+
+/* The server resets the connection, or the sandbox ends: no count. */
+static void test_cut(void)
+{
+	SCOPED_FD fd = begin();
+
+	output("ab");
+	exited();
+	is_over("cut");
+	ok(send(fd, "", 0, MSG_NOSIGNAL) < 0 && errno == EPIPE,
+	   "it is closed, though the client has not ended");
+	is_str(heard(fd), "ab", "with what came");
+	is_str(heard(fd), "", "and no more");
+	fd_closep(&fd);
+	fd = begin();
+	output("ab");
+	count(3);
+	exited();
+	is_over("cut, after the count");
 }
 
 static void test_refused(void)
@@ -287,6 +308,7 @@ int main(void)
 	port_conns_set_times(PORT_IDLE_MS, 50);
 	test_client_first();
 	test_server_first();
+	test_cut();
 	test_refused();
 	test_slow();
 	test_full();
