@@ -37,7 +37,7 @@ struct port_conn {
 	struct instance *in; /* NULL: its run is over */
 	struct run *run; /* NULL: over */
 	struct run_watch *watch;
-	struct loop_timer *timer; /* idle, then linger */
+	struct loop_timer *timer; /* first byte, idle, then linger */
 	struct loop_io *io;
 	int fd; /* -1: the client has gone */
 	struct buf out; /* for the client */
@@ -50,10 +50,12 @@ struct port_conn {
 	bool shut;
 };
 
-static unsigned idle_ms = PORT_IDLE_MS, linger_ms = PORT_LINGER_MS;
+static unsigned first_ms = PORT_FIRST_MS, idle_ms = PORT_IDLE_MS,
+		linger_ms = PORT_LINGER_MS;
 
-void port_conns_set_times(unsigned idle, unsigned linger)
+void port_conns_set_times(unsigned first, unsigned idle, unsigned linger)
 {
+	first_ms = first;
 	idle_ms = idle;
 	linger_ms = linger;
 }
@@ -179,7 +181,9 @@ static int in_pass(struct port_conn *c)
 			     run_stdin_eof(c->run);
 		if (rc < 0)
 			return rc;
-		moved(c);
+		/* An end alone carries nothing. */
+		if (n > 0)
+			moved(c);
 	}
 	return 0;
 }
@@ -361,5 +365,6 @@ void port_conn_begin(struct instance *in, int fd, uint16_t port)
 		conn_end(c);
 		return;
 	}
-	moved(c);
+	/* Many that say nothing must not keep others out for long. */
+	loop_timer_set(c->timer, first_ms);
 }

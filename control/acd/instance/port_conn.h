@@ -11,7 +11,8 @@ struct instance;
 struct instances;
 
 #define PORT_CONNS_MAX 64u /* of one sandbox */
-#define PORT_IDLE_MS 3600000u /* without a byte in either direction */
+#define PORT_FIRST_MS 60000u /* until the first byte in either direction */
+#define PORT_IDLE_MS 3600000u /* and then without one */
 #define PORT_LINGER_MS 2000u /* for the sandbox, when the client has gone */
 
 /*
@@ -23,7 +24,8 @@ struct instances;
 void port_conn_begin(struct instance *in, int fd, uint16_t port);
 /* Ends those that are left when their runs are gone. */
 void port_conns_free(struct instances *is);
-/* Replace PORT_IDLE_MS and PORT_LINGER_MS, for tests. */
-void port_conns_set_times(unsigned idle_ms, unsigned linger_ms);
+/* Replace PORT_FIRST_MS, PORT_IDLE_MS and PORT_LINGER_MS, for tests. */
+void port_conns_set_times(unsigned first_ms, unsigned idle_ms,
+			  unsigned linger_ms);
 
 #endif

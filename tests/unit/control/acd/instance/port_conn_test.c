@@ -293,10 +293,29 @@ static void test_idle(void)
 {
 	SCOPED_FD fd = -1;
 
-	port_conns_set_times(20, 20);
+	port_conns_set_times(PORT_IDLE_MS, 20, 20);
 	fd = begin();
+	output("a");
 	is_over("idle for long");
+	is_str(heard(fd), "a", "after a byte");
 	is_str(heard(fd), "", "the client is told");
+	fd_closep(&fd);
+	fd = begin();
+	say(fd, "a");
+	is_over("or after one of the client's");
+	is_str(sent, "a", "which came");
+	fd_closep(&fd);
+	port_conns_set_times(20, PORT_IDLE_MS, 20);
+	fd = begin();
+	shutdown(fd, SHUT_WR);
+	is_over("not a byte, though the client has ended");
+	fd_closep(&fd);
+	fd = begin();
+	output("a");
+	for (int i = 0; i < 20; i++)
+		turn();
+	is_int(in.port_conns, 1, "one byte, and it stays");
+	port_conns_free(&all);
 }
 
 int main(void)
@@ -305,7 +324,7 @@ int main(void)
 		return done_testing();
 	all.loop = loop;
 	LIST_INIT(&all.port_conns);
-	port_conns_set_times(PORT_IDLE_MS, 50);
+	port_conns_set_times(PORT_FIRST_MS, PORT_IDLE_MS, 50);
 	test_client_first();
 	test_server_first();
 	test_cut();
