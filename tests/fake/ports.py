@@ -4,10 +4,10 @@
 usage: ports.py serve ADDRESS:PORT:KIND...
        ports.py talk ADDRESS PORT KIND [BYTES]
 
-Kinds: http answers a request with one line and closes; echo sends back what
-comes until it ends; sum waits for the end, then sends the digest; first ends its
-own direction, and then sends what came by the next connection. talk exits with 0
-if the server did as it should.
+Kinds: http answers a request with one line, which says who asks, and closes;
+echo sends back what comes until it ends; sum waits for the end, then sends the
+digest; first ends its own direction, and then sends what came by the next
+connection. talk exits with 0 if the server did as it should.
 """
 import hashlib
 import os
@@ -32,7 +32,8 @@ def serve_http(c, port):
         if not part:
             return
         head += part
-    body = f"port {port} of {os.uname().nodename}\n".encode()
+    body = (f"port {port} of {os.uname().nodename}, "
+            f"asked by {c.getpeername()[0]}\n").encode()
     c.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + body)
 
 

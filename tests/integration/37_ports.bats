@@ -118,13 +118,13 @@ teardown_file() {
 		        for n in range(40)]
 		closed = 0
 		for c in over:
-		    c.settimeout(5)
 		    try:
 		        c.sendall(b"x")
 		        closed += c.recv(1) != b"x"
 		    except ConnectionError:
 		        closed += 1
-		assert closed >= 16, closed
+		# 64 of a sandbox: at most 24 of these are served, and some are.
+		assert 16 <= closed < 40, closed
 		held[0].sendall(b"still")
 		assert held[0].recv(10) == b"still"
 	PY
@@ -239,9 +239,14 @@ except OSError:
 		-x http://172.20.0.53:3128 --noproxy '' -o /dev/null \
 		-w '%{http_code}' "http://127.0.0.1:$LOCAL/"
 	is 403
-	# What a server there sees of a client is the sandbox itself.
-	run -0 "$AC" exec web -- sh -c 'cat /proc/net/tcp; env'
-	lacks "$(hostname)"
+	# What a server there sees of a client is the sandbox's own loopback, also
+	# one that listens at all addresses.
+	answers $LOCAL 'port 8000 of web, asked by 127.0.0.1'
+	answers $WIDE 'port 8001 of web, asked by 127.0.0.1'
+	# Nothing in there says which port it has here.
+	run -0 "$AC" exec web -- env
+	has HOME=
+	lacks $LOCAL
 	# No rule was made for it.
 	run -0 in_host nft list ruleset
 	lacks 8000
