@@ -188,19 +188,23 @@ static int end_tell(const struct way *down)
 
 static int relay(struct way *up, struct way *down)
 {
-	bool up_told = false, down_told = false;
+	bool up_told = false, down_told = false, reset = false;
 
 	for (;;) {
 		struct pollfd p[2];
+		int rc = way_move(up);
 
-		if (way_move(up) < 0)
+		if (rc < 0)
 			up->deaf = true; /* the server reads no more */
+		/* Linux tells a reset once: the next read sees an end. */
+		reset |= rc == -ECONNRESET;
 		if (way_move(down) < 0)
 			return 1;
 		if (is_over(up) && !up_told)
 			(void)shutdown(up->to, SHUT_WR);
 		up_told = is_over(up);
-		if (is_over(down) && !down_told && end_tell(down) < 0)
+		if (is_over(down) && !down_told &&
+		    (reset || end_tell(down) < 0))
 			return 1;
 		down_told = is_over(down);
 		if (up_told && down_told)

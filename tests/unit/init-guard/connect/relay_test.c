@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -192,6 +193,29 @@ static void test_much(void)
 		continue;
 }
 
+/* The server resets the connection: that is no end. @writes: the client finds out
+ * first. */
+static void test_reset(bool writes)
+{
+	SCOPED_FD listener = serve(false), fd = -1;
+	const struct linger now = { .l_onoff = 1 };
+	struct relayed r;
+	int status;
+
+	to_port(&r);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	ok(write(fd, "half", 4) == 4, "half an answer");
+	is_str(heard(r.out), "half", "arrives");
+	kill(r.pid, SIGSTOP);
+	waitpid(r.pid, &status, WUNTRACED);
+	ok(!writes || write(r.in, "more", 4) == 4, "both happen at once");
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	fd_closep(&fd);
+	kill(r.pid, SIGCONT);
+	ok(counted(r.count) == UINT64_MAX, "a reset has no count");
+	is_int(end(&r), 1, "nor ends it well");
+}
+
 static void test_refused(void)
 {
 	static const char *const none[] = { "0", "65536", "x", "", "-1" };
@@ -265,6 +289,8 @@ int main(void)
 	test_half(true);
 	test_other_half();
 	test_much();
+	test_reset(false);
+	test_reset(true);
 	test_refused();
 	return done_testing();
 }
