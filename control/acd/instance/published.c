@@ -51,8 +51,8 @@ int instance_ports_begin(struct instance *in, struct err *err)
 	if (rc == 0 && !in->is->ports)
 		rc = err_set(err, -ENOTSUP, "ports cannot be published here");
 	if (rc == 0)
-		rc = ports_open(in->is->ports, in->rec.name, v, n, on_open, in,
-				err);
+		rc = ports_open(in->is->ports, in->rec.name, v, n, false,
+				on_open, in, err);
 	return rc < 0 ? rc : STEP_WAITS;
 }
 
@@ -158,8 +158,8 @@ static int change_begin(struct instance *in, struct publishing *p,
 	if (n > 0 && !in->is->ports)
 		return err_set(err, -ENOTSUP, "ports cannot be published here");
 	if (n > 0) {
-		rc = ports_open(in->is->ports, in->rec.name, add, n, on_changed,
-				in, err);
+		rc = ports_open(in->is->ports, in->rec.name, add, n, true,
+				on_changed, in, err);
 		if (rc < 0)
 			return rc;
 		in->publishing = p;

@@ -25,6 +25,7 @@
 
 #define BACKLOG 64
 #define ANSWER_MS 10000u
+#define HINT_MAX (AC_NAME_MAX + 64u)
 
 struct slot {
 	struct port port; /* id 0: behind the last */
@@ -39,6 +40,7 @@ struct opening {
 	struct ports *all;
 	char owner[AC_NAME_MAX + 1];
 	uint32_t first; /* id of the first; the others follow it */
+	bool running; /* the instance: `ac port` asks */
 	ports_fn fn;
 	void *arg;
 	struct loop_timer *timer;
@@ -243,28 +245,39 @@ static void on_late(void *arg)
 	opening_fail(arg, &err);
 }
 
-static int in_use(const struct publish *v, const char *by, struct err *err)
+/* Writes what takes a port of the user's machine, such as @outer, instead of that
+ * of @v: of the instance @running (NULL: one that starts) a command. */
+static void hint(const struct publish *v, const char *running, unsigned outer,
+		 char ret[HINT_MAX])
 {
-	char address[PUBLISH_TEXT_MAX];
+	snprintf(ret, HINT_MAX, "`%s%s%s--publish %u:%u`",
+		 running ? "ac port " : "", running ? running : "",
+		 running ? " " : "", outer, (unsigned)v->inner);
+}
+
+static int in_use(const struct publish *v, const char *by, const char *running,
+		  struct err *err)
+{
+	char address[PUBLISH_TEXT_MAX], instead[HINT_MAX];
 
 	publish_address(v, address);
+	hint(v, running, 0, instead);
 	err_set(err, -EBUSY,
-		"port %u of %s is in use by %s%s%s; `--publish 0:%u` takes a "
-		"free one",
+		"port %u of %s is in use by %s%s%s; %s takes a free one",
 		(unsigned)v->outer, address,
 		by ? "instance '" : "another program", by ? by : "",
-		by ? "'" : "", (unsigned)v->inner);
+		by ? "'" : "", instead);
 	return err_name(err, PORTS_IN_USE);
 }
 
 static int check_others(const struct ports *p, const struct publish *v,
-			struct err *err)
+			const char *running, struct err *err)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		const struct port *other = &p->v[i]->port;
 
 		if (publish_meets(&other->as, other->outer, v, v->outer))
-			return in_use(v, other->owner, err);
+			return in_use(v, other->owner, running, err);
 	}
 	return 0;
 }
@@ -289,26 +302,28 @@ static struct opening *opening_new(struct ports *p, const char *owner,
 }
 
 int ports_open(struct ports *p, const char *owner, const struct publish *v,
-	       size_t n, ports_fn fn, void *arg, struct err *err)
+	       size_t n, bool running, ports_fn fn, void *arg, struct err *err)
 {
-	uint32_t first = p->last_id + 1;
+	const uint32_t first = p->last_id + 1;
+	struct opening *o = NULL;
 	int rc = 0;
 
 	if (p->n + n > EDGE_PORTS_MAX)
 		return err_set(err, -ENOSPC, "%u ports are published already",
 			       (unsigned)p->n);
 	for (size_t i = 0; rc == 0 && i < n; i++)
-		rc = check_others(p, &v[i], err);
+		rc = check_others(p, &v[i], running ? owner : NULL, err);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < n; i++)
 		rc = slot_add(p, owner, &v[i]);
-	if (rc == 0 && !opening_new(p, owner, first, fn, arg))
+	if (rc == 0 && !(o = opening_new(p, owner, first, fn, arg)))
 		rc = -ENOMEM;
 	if (rc < 0) {
 		drop(p, owner, first, NULL, 0);
 		return err_set(err, rc, "publish a port: %s", err_text(rc));
 	}
+	o->running = running;
 	tell_change(p);
 	return 0;
 }
@@ -371,18 +386,21 @@ void ports_order(const struct ports *p, struct edge_orders *ret)
 	}
 }
 
-static int failure(const struct port *port, struct err *err)
+static int failure(const struct opening *o, const struct port *port,
+		   struct err *err)
 {
-	char place[PUBLISH_TEXT_MAX];
+	const char *running = o->running ? o->owner : NULL;
+	char place[PUBLISH_TEXT_MAX], instead[HINT_MAX];
 
 	if (port->error == -EADDRINUSE)
-		return in_use(&port->as, NULL, err);
+		return in_use(&port->as, NULL, running, err);
+	hint(&port->as, running, 8080, instead);
 	publish_place(&port->as, port->as.outer, place);
 	if (port->error == -EACCES)
 		err_set(err, -EBUSY,
 			"%s cannot be listened at: your machine keeps such low "
-			"ports for root; `--publish 8080:%u` takes another one",
-			place, (unsigned)port->as.inner);
+			"ports for root; %s takes another one",
+			place, instead);
 	else if (port->error == -EADDRNOTAVAIL)
 		err_set(err, -EBUSY,
 			"%s cannot be listened at: your machine does not have "
@@ -410,7 +428,7 @@ static bool opening_settle(struct opening *o)
 		if (strcmp(port->owner, o->owner) != 0 || port->id < o->first)
 			continue;
 		if (port->state == PORT_FAILED)
-			failure(port, &err);
+			failure(o, port, &err);
 		waits |= port->state == PORT_WAITING;
 	}
 	if (err.code < 0) {

@@ -65,12 +65,13 @@ bool ports_refused(const struct err *err);
 typedef void (*ports_fn)(void *arg, const struct err *err);
 
 /*
- * Publishes @n more ports for @owner and asks ac-edge to listen.
+ * Publishes @n more ports for @owner and asks ac-edge to listen. If @owner is
+ * @running, what helps against a failure is `ac port`, else an option of the run.
  * Returns 0, and calls @fn later, never before it returns; or fails with PORTS_IN_USE, with -ENOSPC if there are
  * too many, or with the errno of a socket.
  */
 int ports_open(struct ports *p, const char *owner, const struct publish *v,
-	       size_t n, ports_fn fn, void *arg, struct err *err);
+	       size_t n, bool running, ports_fn fn, void *arg, struct err *err);
 /* Closes those of @owner; its function is not called any more. */
 void ports_close(struct ports *p, const char *owner);
 /* Closes those of @owner that are not among the @n of @v. */

@@ -158,6 +158,8 @@ static void on_client(void *arg, const struct port *port, int fd)
 	in_fd = fd;
 }
 
+static bool running; /* the instances */
+
 static int publish(const char *owner, const char *text, struct told *t,
 		   struct err *err)
 {
@@ -166,7 +168,7 @@ static int publish(const char *owner, const char *text, struct told *t,
 	*t = (struct told){ 0 };
 	*err = (struct err){ 0 };
 	ok(publish_parse(text, &v, err) == 0, "%s", text);
-	return ports_open(ports, owner, &v, 1, on_ports, t, err);
+	return ports_open(ports, owner, &v, 1, running, on_ports, t, err);
 }
 
 /* The answer to @o: the first port is at @port, or has failed. */
@@ -294,8 +296,12 @@ static void test_ports(void)
 			   "'web'") &&
 		   strcmp(err.word, "port_in_use") == 0,
 	   "by whom: %s", err.msg);
+	ok(strstr(err.msg, "; `--publish 0:1` takes"), "and what helps");
+	running = true;
 	is_int(publish("other", "0.0.0.0:4000:1", &u, &err), -EBUSY,
 	       "also for all addresses");
+	ok(strstr(err.msg, "; `ac port other --publish 0:1` takes"),
+	   "and what does while it runs: %s", err.msg);
 	is_int(publish("other", "4001:1", &u, &err), 0, "another is not");
 	o = ordered(fd);
 	is_int(o.n_ports, 2, "both are ordered");
@@ -305,6 +311,9 @@ static void test_ports(void)
 	       0, EADDRINUSE);
 	ok(u.calls == 1 && strstr(u.err.msg, "in use by another program"),
 	   "a program has it: %s", u.err.msg);
+	ok(strstr(u.err.msg, "; `ac port other --publish 0:1` takes"),
+	   "which `ac port` gets around");
+	running = false;
 	is_int(ordered(fd).n_ports, 1, "it is not ordered any more");
 	test_ports_lost(&fd);
 }
