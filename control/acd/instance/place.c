@@ -168,8 +168,8 @@ static int64_t wall_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A layer means nothing over another directory: its deletions and its moved
- * directories are those of the one that it was begun over. @now: the time, before
+/* A layer means nothing over another directory: its deletions are those of the
+ * one that it was begun over. @now: the time, before
  * the directory was mounted. */
 static int layer_record(struct instance *in, const struct mounts_paths *p,
 			int64_t now, struct err *err)
