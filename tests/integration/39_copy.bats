@@ -253,6 +253,10 @@ old'
 	"$AC" exec cp1 -- sh -c 'echo again >fine'
 	run -1 "$AC" apply cp1
 	is_file "$dir/fine" again
+	# What brings nothing new leaves the last one to be taken back.
+	run -1 "$AC" apply cp1
+	run -0 "$AC" apply cp1 --undo
+	is_file "$dir/fine" its
 	run -0 "$AC" apply cp1 --theirs
 	is_file "$dir/one" its
 	[ ! -e "$dir/two" ]

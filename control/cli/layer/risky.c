@@ -143,6 +143,23 @@ static const struct {
 	{ ".gitmodules", "git's submodules" },
 	{ ".gitconfig", "git" },
 	{ "HEAD", "git, which takes its directory for a repository" },
+	{ "config", "git, if its directory is a repository" },
+	{ "attributes", "git, if its directory is a repository" },
+	{ "pre-commit", "git's hooks" },
+	{ "pre-push", "git's hooks" },
+	{ "pre-rebase", "git's hooks" },
+	{ "pre-merge-commit", "git's hooks" },
+	{ "prepare-commit-msg", "git's hooks" },
+	{ "commit-msg", "git's hooks" },
+	{ "applypatch-msg", "git's hooks" },
+	{ "post-applypatch", "git's hooks" },
+	{ "post-checkout", "git's hooks" },
+	{ "post-commit", "git's hooks" },
+	{ "post-index-change", "git's hooks" },
+	{ "post-merge", "git's hooks" },
+	{ "post-rewrite", "git's hooks" },
+	{ "reference-transaction", "git's hooks" },
+	{ "fsmonitor-watchman", "git's hooks" },
 	{ ".hg/", "Mercurial" },
 	{ ".svn/", "Subversion" },
 	{ ".claude/", "Claude Code" },
@@ -234,9 +251,11 @@ const char *risky_file(const char *path)
 	}
 }
 
-/* Counts how far a relative target goes up and down again. */
+/* Returns true unless a relative target stays in the user's directory. What
+ * follows a name may be a link itself, so ".." there leads anywhere. */
 static bool leads_out(const char *path, const char *target)
 {
+	bool named = false;
 	long depth = 0;
 
 	if (*target == '/')
@@ -249,8 +268,9 @@ static bool leads_out(const char *path, const char *target)
 		if (len == 2 && target[0] == '.' && target[1] == '.')
 			depth--;
 		else if (len > 0 && !(len == 1 && target[0] == '.'))
-			depth++;
-		if (depth < 0)
+			named = true;
+		if (depth < 0 ||
+		    (named && len == 2 && target[0] == '.' && target[1] == '.'))
 			return true;
 		target += len + (target[len] == '/');
 	}

@@ -274,7 +274,8 @@ void show_risky(const struct plan *plan)
 		say_error("  %s (%s)", name ? name : "?", p->risky);
 	}
 	if (plan->risky > shown)
-		say_error("  and %zu more", plan->risky - shown);
+		say_error("  and %zu more: --json names all of them",
+			  plan->risky - shown);
 }
 
 void show_left_out(const struct cli *cli, const char *name,

@@ -240,7 +240,8 @@ static uint16_t mode_of(const struct maker *mk, const struct layer_item *it,
 	uint16_t mode = now->mode & 0777;
 
 	if (now->kind != SPOT_FILE)
-		return (uint16_t)((runs ? 0777 : 0666) & ~mk->mask);
+		return (uint16_t)((runs ? 0777 : 0666) & ~mk->mask &
+				  (it->mode | 0700));
 	if (runs == ((mode & 0100) != 0))
 		return mode;
 	if (!runs)
@@ -319,8 +320,28 @@ static char *beside_path(const struct maker *mk, const struct plan_item *p)
 	return ptr_take(&beside);
 }
 
+/* Returns 1 if the file @path of the user's is the agent's version already; 0; or
+ * a negative errno. */
+static int is_beside(const struct maker *mk, const struct plan_item *p,
+		     const char *path, const struct spot *spot)
+{
+	SCOPED_FD fd = -1;
+	struct blob_id id;
+	int rc;
+
+	if (p->item->kind != CHANGE_FILE || spot->kind != SPOT_FILE ||
+	    spot->size != p->item->blob.size)
+		return 0;
+	fd = tree_open_file(mk->in->root, path);
+	if (fd < 0)
+		return 0;
+	rc = blob_copy(fd, -1, &id);
+	return rc < 0 ? rc : blob_same(&id, &p->item->blob);
+}
+
 /* Puts the agent's version of a conflict beside the user's, unless the user has
- * something of that name. */
+ * something of that name. One that is there already is no step: an apply without
+ * steps leaves the one before to be taken back. */
 static int put_beside(struct maker *mk, const struct plan_item *p)
 {
 	SCOPED_STR path = beside_path(mk, p);
@@ -333,6 +354,9 @@ static int put_beside(struct maker *mk, const struct plan_item *p)
 	if (spot.kind != SPOT_NONE &&
 	    (spot.kind != SPOT_FILE || plan_touched(mk->in, path, &spot)))
 		return 0;
+	rc = is_beside(mk, p, path, &spot);
+	if (rc != 0)
+		return rc < 0 ? rc : strv_push(&mk->steps->beside, path);
 	rc = make_parents(mk, path);
 	if (rc < 0)
 		return rc;

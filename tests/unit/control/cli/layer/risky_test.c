@@ -70,6 +70,9 @@ int main(void)
 	ok(risky_link("b", ".."), "a link to what is above");
 	ok(risky_link("b", "/etc/passwd"), "an absolute link");
 	ok(risky_link("b", "a/../../c"), "a link that goes down first");
+	ok(risky_link("b", "a/../c"), "one that may go down by a link");
+	ok(risky_file(".bare/config") && risky_file(".bare/hooks/pre-commit"),
+	   "what git reads of a repository of another name");
 	ok(risky_link(".vscode", "other"), "a link in a directory's place");
 	return done_testing();
 }
