@@ -70,8 +70,7 @@ const struct arg_option arg_options[ARG_MAX] = {
 			    "ask a model here; none: as its blueprint says",
 			    WORDS_NONE },
 	[ARG_PUBLISH] = { "publish", 'p', ARG_TEXT, "[ADDR:]PORT[:PORT]",
-			  "open its port on this machine: there, in it; none: "
-			  "publish nothing",
+			  "open a port: here, in it; none: publish nothing",
 			  WORDS_NONE },
 	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
 			     "let it use one more of the vault's; none: not "
