@@ -46,10 +46,10 @@ struct layer_source {
 	int out; /* a pipe */
 };
 
-/* Writes the changes of a layer to source->out, as control/shared/changes.h has
- * it; @source is a struct layer_source. A layer that was never made has none. A
+/* Writes the changes of a layer to its out, as control/shared/changes.h has it;
+ * @what is a struct layer_source. A layer that was never made has none. A
  * treejob_work: it waits for the reader. Returns 0; -EPIPE if that has gone;
  * another negative errno with @err: the archive has no end then. */
-int layer_send(const void *source, struct err *err);
+int layer_send(const void *what, struct err *err);
 
 #endif
