@@ -8,9 +8,7 @@
  */
 #include "control/cli/cmd/fetch_into.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Returns true if the instance writes in the user's directory itself. */
 static bool is_live(const json_t *rec)
@@ -18,85 +16,22 @@ static bool is_live(const json_t *rec)
 	return strcmp(json_text(rec, "workspace_mode"), "live") == 0;
 }
 
-/* Directories that instances write in; ids[i] is of names[i]. */
-struct live {
-	struct dir_id *ids;
-	const char **names; /* borrowed */
-	size_t n;
-};
-
-static void live_add(struct live *l, const char *name, struct dir_id id)
-{
-	l->ids[l->n] = id;
-	l->names[l->n++] = name;
-}
-
-static struct dir_id id_of(const json_t *obj, const char *dev, const char *ino)
-{
-	return (struct dir_id){
-		(dev_t)json_integer_value(json_object_get(obj, dev)),
-		(ino_t)json_integer_value(json_object_get(obj, ino))
-	};
-}
-
-static void live_of(struct live *l, const json_t *rec)
-{
-	const json_t *mounts = json_object_get(rec, "mounts");
-	const char *name = json_text(rec, "name");
-	struct dir_id last = id_of(rec, "workspace_dev", "workspace_ino");
-	struct stat st;
-
-	/* The directory that was last written to, also if it is a copy now, wherever it is now, and the one that
-	 * has its name. */
-	if (last.ino != 0)
-		live_add(l, name, last);
-	if (is_live(rec) && stat(json_text(rec, "workspace"), &st) == 0)
-		live_add(l, name, (struct dir_id){ st.st_dev, st.st_ino });
-	for (size_t i = 0; i < json_array_size(mounts); i++) {
-		const json_t *m = json_array_get(mounts, i);
-
-		if (strcmp(json_text(m, "mode"), "ro") != 0)
-			live_add(l, name, id_of(m, "dev", "ino"));
-	}
-}
-
-static int live_read(struct live *l, const json_t *instances)
-{
-	size_t all = json_array_size(instances), most = 1;
-
-	for (size_t i = 0; i < all; i++)
-		most += 2 + json_array_size(json_object_get(
-				    json_array_get(instances, i), "mounts"));
-	l->ids = calloc(most, sizeof(*l->ids));
-	l->names = calloc(most, sizeof(*l->names));
-	if (!l->ids || !l->names)
-		return -ENOMEM;
-	for (size_t i = 0; i < all; i++)
-		live_of(l, json_array_get(instances, i));
-	return 0;
-}
-
 int fetch_into_check(int fd, const char *path, const json_t *instances,
 		     struct err *err)
 {
-	struct live l = { 0 };
-	ssize_t by = live_read(&l, instances);
+	const char *by = NULL;
+	int rc = workspace_writer(fd, instances, &by);
 
-	if (by == 0)
-		by = dirwalk_above(fd, l.ids, l.n);
-	if (by < 0)
-		err_set(err, (int)by, "%s: %s", path, err_text((int)by));
-	else if ((size_t)by < l.n)
-		by = err_set(err, -EPERM,
-			     "the instance '%s' writes in %s itself, so the "
-			     "git configuration there may be its own: fetch "
-			     "into a clone that no instance writes in (--into)",
-			     l.names[by], path);
-	else
-		by = 0;
-	free(l.ids);
-	free(l.names);
-	return (int)by;
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", path, err_text(rc));
+	if (by)
+		return err_set(err, -EPERM,
+			       "the instance '%s' writes in %s itself, so the "
+			       "git configuration there may be its own: fetch "
+			       "into a clone that no instance writes in "
+			       "(--into)",
+			       by, path);
+	return 0;
 }
 
 /* Refuses what has nothing to fetch, or no place for it. */

@@ -243,6 +243,19 @@ static int writable_read(struct writable *w, const json_t *instances)
 	return 0;
 }
 
+int workspace_writer(int fd, const json_t *instances, const char **ret)
+{
+	struct writable w = { 0 };
+	ssize_t by = writable_read(&w, instances);
+
+	if (by == 0)
+		by = dirwalk_above(fd, w.ids, w.n);
+	*ret = by >= 0 && (size_t)by < w.n ? w.names[by] : NULL;
+	free(w.ids);
+	free(w.names);
+	return by < 0 ? (int)by : 0;
+}
+
 /* Returns the index of the instance that could choose where @turn leads, w->n
  * for none. A ".." that ends in the same workspace is harmless. */
 static ssize_t turn_chosen(const struct workspace *ws,

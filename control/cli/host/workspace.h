@@ -55,6 +55,11 @@ void workspace_done(struct workspace *ws); /* accepts zeroed with fd -1 */
 int workspace_check_turns(const struct workspace *ws, const json_t *instances,
 			  struct err *err);
 
+/* Sets *ret to the name of an instance of @instances that can write in the
+ * directory @fd or could in its last run, borrowed from @instances; NULL: none.
+ * Returns 0 or a negative errno. */
+int workspace_writer(int fd, const json_t *instances, const char **ret);
+
 /* Gives acd the directory for the next run of @instance, as @ws->to says. Returns
  * 0, or a negative errno with @err. */
 int workspace_send(const struct cli *cli, const char *instance,
