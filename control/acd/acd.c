@@ -47,7 +47,7 @@
 #include "control/acd/egress/gate_job.h"
 #include "control/acd/runtime/prepare.h"
 #include "control/acd/blueprint/images.h"
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 #include "control/acd/daemon/logfile.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/runtime/network.h"

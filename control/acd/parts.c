@@ -17,7 +17,7 @@
 #include "control/acd/install/steps.h"
 #include "control/acd/instance/grants.h"
 #include "control/acd/instance/policy.h"
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 #include "control/acd/net/edge.h"
 #include "control/acd/net/ports.h"
 #include "control/acd/pool/pool.h"

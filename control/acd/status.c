@@ -10,7 +10,7 @@
 #include "control/acd/storage/disk.h"
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/egress/gate.h"
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 #include "control/acd/net/edge.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/pool/pool.h"

@@ -21,7 +21,7 @@
 
 #include "control/acd/instance/instance_impl.h"
 
-#include "control/acd/instance/port_conn.h"
+#include "control/acd/instance/port/port_conn.h"
 #include "control/acd/net/ports.h"
 #include "control/shared/paths.h"
 

@@ -12,9 +12,9 @@
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/runtime/cgroup.h"
 #include "control/acd/instance/instance.h"
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 #include "control/acd/instance/steps.h"
-#include "control/acd/instance/lifetime.h"
+#include "control/acd/instance/limit/lifetime.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/treejob.h"
 #include "control/shared/screen.h"
@@ -87,7 +87,7 @@ struct instance_freeze {
 	struct err why; /* of a freeze that failed and is being undone */
 };
 
-/* How much it may write (instance/disk_limit.c). */
+/* How much it may write (instance/limit/disk_limit.c). */
 struct instance_disk {
 	bool is_wanted;
 	uint64_t wanted; /* replaces rec.disk, if is_wanted */
@@ -146,7 +146,8 @@ struct instance {
 	struct life life;
 	uint64_t ttl_next_ms; /* no try to expire it before */
 	unsigned ttl_tries; /* tries to expire it; 0: not reported */
-	struct cgroup_writers written; /* at the last look of instance/room.c */
+	struct cgroup_writers
+		written; /* at the last look of instance/limit/room.c */
 	struct treejob *tree; /* its files are being removed */
 
 	struct logring *ring;
@@ -174,7 +175,7 @@ struct instances {
 	struct loop_timer *later_timer;
 	struct loop_timer *life_timer;
 	uint64_t look_at_ms; /* when it goes off; 0: not set */
-	struct loop_timer *room_timer; /* instance/room.c */
+	struct loop_timer *room_timer; /* instance/limit/room.c */
 	struct room room;
 };
 
@@ -279,7 +280,7 @@ int instance_mounts_begin(struct instance *in, struct err *err);
 int instance_mounts_held_begin(struct instance *in, struct err *err);
 int instance_mounts_undo(struct instance *in, struct err *err);
 
-/* ---- instance/disk_limit.c ---- */
+/* ---- instance/limit/disk_limit.c ---- */
 
 /* Sets the disk limit of the next run. The record has it when it is in
  * effect. */
@@ -354,7 +355,7 @@ void instance_egress_free(struct instance *in);
 /* Reports that its vaultd has ended, once a run. */
 void instance_egress_vault_over(struct instance *in);
 
-/* ---- instance/published.c ---- */
+/* ---- instance/port/published.c ---- */
 
 /* Steps: open the published ports, and close them; twice does no harm. */
 int instance_ports_begin(struct instance *in, struct err *err);
@@ -394,7 +395,7 @@ void instance_thaw(struct instance *in);
 /* Step: resume the sandbox, and wait for the runtime's answer. */
 int instance_freeze_undo(struct instance *in, struct err *err);
 
-/* ---- instance/overdue.c ---- */
+/* ---- instance/limit/overdue.c ---- */
 
 /* Called when all records are loaded. Returns 0 or -ENOMEM. */
 int instances_life_begin(struct instances *is);

@@ -4,7 +4,7 @@
  *
  * Theory of operation: one timer for all instances goes off when the first of
  * them could be due, and at least once a minute while any has a ttl or an idle
- * limit. instance/lifetime.c judges; here is what follows:
+ * limit. instance/limit/lifetime.c judges; here is what follows:
  *
  *	idle  the run is stopped
  *	ttl   the run is stopped, then home and log are removed; workspace

@@ -20,7 +20,7 @@
  * The bytes are not looked at. The count is the sandbox's word, and can only
  * mislead its own client.
  */
-#include "control/acd/instance/port_conn.h"
+#include "control/acd/instance/port/port_conn.h"
 
 #include <string.h>
 #include <sys/socket.h>

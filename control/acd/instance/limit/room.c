@@ -8,7 +8,7 @@
  * of the sandbox's processes. It looks only while room is low, and compares
  * what they wrote since the last look.
  */
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 
 #include <sys/statvfs.h>
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/acd/instance/port_conn.h"
+#include "control/acd/instance/port/port_conn.h"
 #include "control/acd/net/ports.h"
 #include "control/shared/publish.h"
 #include "lib/log.h"

@@ -2,7 +2,7 @@
 /*
  * lifetime.c - how long an instance may stay, by two clocks
  */
-#include "control/acd/instance/lifetime.h"
+#include "control/acd/instance/limit/lifetime.h"
 
 /* A clock that went back counts as no time passed. */
 static uint64_t left_of(uint64_t limit, uint64_t since, uint64_t now)

@@ -2,7 +2,7 @@
 /*
  * room_test.c - when a disk is low, and when it is full
  */
-#include "control/acd/instance/room.h"
+#include "control/acd/instance/limit/room.h"
 
 #include <string.h>
 #include <sys/statvfs.h>

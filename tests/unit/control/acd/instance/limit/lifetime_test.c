@@ -2,7 +2,7 @@
 /*
  * lifetime_test.c - ttl and idle time, by clocks that are made up
  */
-#include "control/acd/instance/lifetime.h"
+#include "control/acd/instance/limit/lifetime.h"
 
 #include "tests/unit/tap.h"
 

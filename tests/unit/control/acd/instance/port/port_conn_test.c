@@ -6,7 +6,7 @@
  * The functions of run.c that port_conn.c calls are defined here: they write
  * down what was asked of the run.
  */
-#include "control/acd/instance/port_conn.h"
+#include "control/acd/instance/port/port_conn.h"
 
 #include "control/acd/instance/instance_impl.h"
 #include "lib/sock.h"
