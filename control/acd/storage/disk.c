@@ -553,6 +553,8 @@ int disk_remove(const void *removal, struct err *err)
 	if (d->all)
 		disk_quota_drop((const char *const *)p.dir, &ignored);
 	rc = file_remove_tree(d->all ? d->spec.dir : log);
+	if (rc == 0 && d->all && d->snapshots)
+		rc = file_remove_tree(d->snapshots);
 	return rc < 0 ? err_set(err, rc, "cannot remove all files: %s",
 				err_text(rc)) :
 			0;

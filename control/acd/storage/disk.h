@@ -67,7 +67,8 @@ int disk_means(const char *dir, char *text, size_t size);
 
 struct disk_removal {
 	struct disk_spec spec;
-	bool all; /* the whole directory; else: */
+	bool all; /* the whole directory, and its snapshots; else: */
+	const char *snapshots; /* NULL: it has none */
 	bool home; /* home and log */
 	bool layer;
 };

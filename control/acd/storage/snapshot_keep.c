@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * snapshot_keep.c - makes a directory of files a snapshot, and lets old ones go
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control/acd/storage/snapshot_impl.h"
+#include "lib/file.h"
+#include "lib/str.h"
+
+static int by_tag(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lists the tags of snapshots that expire. A snapshot that cannot be read does
+ * not. */
+static int expiring(const char *dir, struct strv *ret)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return -errno;
+	while (rc == 0 && (e = readdir(d))) {
+		SCOPED_STR path = str_printf("%s/%s", dir, e->d_name);
+		struct snapshot_meta m = { 0 };
+		struct err err = { 0 };
+
+		if (e->d_name[0] == '.')
+			continue;
+		if (!path)
+			rc = -ENOMEM;
+		else if (snapshot_load(path, &m, &err) == 0 && !m.named)
+			rc = strv_push(ret, e->d_name);
+		snapshot_meta_done(&m);
+	}
+	closedir(d);
+	if (ret->n > 1)
+		qsort(ret->v, ret->n, sizeof(*ret->v), by_tag);
+	return rc;
+}
+
+/* A failure costs room only, and the next snapshot tries again. */
+static void old_remove(const char *dir)
+{
+	struct strv tags = { 0 };
+
+	if (expiring(dir, &tags) == 0) {
+		for (size_t i = 0; i + SNAPSHOT_KEPT < tags.n; i++) {
+			SCOPED_STR path = str_printf("%s/%s", dir, tags.v[i]);
+
+			if (path)
+				file_remove_tree(path);
+		}
+	}
+	strv_done(&tags);
+}
+
+/* Renames @from to @to; what @to was is removed if @replace. */
+static int put(const char *dir, const char *from, const char *to, bool replace)
+{
+	SCOPED_STR gone = str_printf("%s/.gone", dir);
+	struct stat st;
+	int rc = gone ? file_remove_tree(gone) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	if (lstat(to, &st) == 0) {
+		if (!replace)
+			return -EEXIST;
+		if (rename(to, gone) < 0)
+			return -errno;
+	}
+	if (rename(from, to) < 0)
+		return -errno;
+	file_remove_tree(gone);
+	return 0;
+}
+
+int snapshot_keep(const void *keep, struct err *err)
+{
+	const struct snapshot_keep *k = keep;
+	struct snapshot_meta m = *k->meta; /* its strings are borrowed */
+	SCOPED_STR dir = snapshot_path(k->instances, m.instance, NULL);
+	SCOPED_STR to = snapshot_path(k->instances, m.instance, m.tag);
+	int rc = dir && to ? 0 : err_nomem(err);
+
+	m.hash = (struct treehash){ 0 };
+	if (rc == 0)
+		rc = snapshot_hash(k->from, &m.hash, err);
+	if (rc == 0)
+		rc = snapshot_store(k->from, &m, err);
+	if (rc < 0)
+		return rc;
+	rc = file_mkdir_p(dir, 0700);
+	if (rc == 0)
+		rc = put(dir, k->from, to, k->replace);
+	if (rc == -EEXIST)
+		return err_set(err, rc, "%s has a snapshot '%s' already",
+			       m.instance, m.tag);
+	if (rc < 0)
+		return err_set(err, rc, "cannot keep the snapshot in %s: %s",
+			       to, err_text(rc));
+	old_remove(dir);
+	return 0;
+}
+
+int snapshot_sweep(const void *what, struct err *err)
+{
+	const char *instances = what;
+	SCOPED_STR forks = str_printf("%s/.forks", instances);
+	SCOPED_STR all = str_printf("%s/.snapshots", instances);
+	const struct dirent *e;
+	DIR *d = all ? opendir(all) : NULL;
+	int rc = forks && all ? file_remove_tree(forks) : -ENOMEM;
+
+	while (d && rc == 0 && (e = readdir(d))) {
+		SCOPED_STR half = str_printf("%s/%s/.new", all, e->d_name);
+		SCOPED_STR gone = str_printf("%s/%s/.gone", all, e->d_name);
+
+		if (e->d_name[0] == '.')
+			continue;
+		rc = half && gone ? file_remove_tree(half) : -ENOMEM;
+		if (rc == 0)
+			rc = file_remove_tree(gone);
+	}
+	if (d)
+		closedir(d);
+	return rc < 0 ? err_set(err, rc,
+				"cannot remove what a copy that was cut short "
+				"has left: %s",
+				err_text(rc)) :
+			0;
+}
