@@ -12,6 +12,7 @@
  *	steps.c       the steps of a run, forwards and backwards
  *	place.c disk_limit.c policy_bind.c sandbox.c greeting.c end.c pause.c
  *	              a step or two each
+ *	snapshot/     copies of its files: snapshots, restores, forks
  *	clean.c       removal of files; reconciliation
  *	run.c         a process in the sandbox and its watchers
  *	term_log.c    the terminal log and its readers
@@ -70,6 +71,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 		return NULL;
 	}
 	instances_lost(is);
+	instances_snapshots_begin(is);
 	if (instances_life_begin(is) < 0) {
 		err_nomem(err);
 		instances_free(is);

@@ -20,6 +20,7 @@
 #include "control/acd/guest/logring.h"
 #include "control/acd/guest/session.h"
 #include "control/acd/instance/run_options.h"
+#include "control/acd/storage/snapshot.h"
 #include "control/acd/storage/store.h"
 #include "control/acd/storage/treejob.h"
 #include "control/shared/screen.h"
@@ -256,6 +257,34 @@ int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
  * @in is freed before @fn is called with success. */
 int instance_destroy(struct instance *in, bool force, instance_fn fn,
 		     void *arg);
+
+/* Makes a snapshot of its files (storage/snapshot.h), also while it runs: it is
+ * frozen while they are copied. @tag NULL: one by the time, which expires;
+ * ret_tag gets it. Returns 0, and calls @fn when the snapshot is complete, or
+ * with why there is none; -EINVAL or -EEXIST for a tag, -EBUSY (also for too many tags),
+ * -ENOTSUP. */
+int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
+		      void *arg, char ret_tag[SNAPSHOT_TAG_MAX + 1],
+		      struct err *err);
+/* Adds what the API shows of its snapshots to @all, in no order. Returns 0 or
+ * -ENOMEM. */
+int instance_snapshots(const struct instance *in, json_t *all);
+int instance_snapshot_remove(struct instance *in, const char *tag,
+			     instance_fn fn, void *arg, struct err *err);
+/* Puts the files of a snapshot (@tag NULL: the latest) in the place of its own,
+ * which become the snapshot SNAPSHOT_BEFORE; workspace and mode are those of
+ * then. Fails with -EBUSY while it runs, -ENOENT without such a snapshot. */
+int instance_restore(struct instance *in, const char *tag, instance_fn fn,
+		     void *arg, struct err *err);
+/* Makes @n instances (1 to INSTANCE_FORKS_MAX), each with the options of @in and
+ * a copy of its files as they are now, or as they were in the snapshot @tag.
+ * They have never run; ports are published by none. Returns 0, -EINVAL or
+ * -EEXIST for a name, or as above. After a failure none is left, unless @fn gets
+ * one that says so. */
+#define INSTANCE_FORKS_MAX 64u
+int instance_fork(struct instance *in, const char *tag,
+		  const char *const *names, size_t n, instance_fn fn, void *arg,
+		  struct err *err);
 /* Freezes all its processes, or resumes them; succeeds if that is so already.
  * Fails with -ENOTCONN if it is not running, -EBUSY if it is ending or another
  * pause is under way, -ENOTSUP if the runtime cannot. */

@@ -82,6 +82,7 @@ struct instance_freeze {
 	bool frozen; /* as the runtime last said */
 	bool wanted;
 	bool busy; /* the runtime has been asked */
+	bool held; /* it is a hold, not a pause of the user's */
 	instance_fn fn; /* of the caller that waits; NULL: none */
 	void *arg;
 	struct err why; /* of a freeze that failed and is being undone */
@@ -149,6 +150,7 @@ struct instance {
 	struct cgroup_writers
 		written; /* at the last look of instance/limit/room.c */
 	struct treejob *tree; /* its files are being removed */
+	LIST_HEAD(file_tasks, file_task) tasks; /* snapshot/task.h */
 
 	struct logring *ring;
 	LIST_HEAD(instance_logs, instance_log) logs;
@@ -388,10 +390,34 @@ void instance_clean_now(struct instance *in);
 /* Called when acd starts: marks what the store believes alive as lost. */
 void instances_lost(struct instances *is);
 
+/* ---- instance/snapshot/task.c ---- */
+
+/* Returns true while its files are read or replaced: no run may start, and they
+ * must not be removed. A sandbox that runs is held instead. */
+bool instance_files_busy(const struct instance *in);
+/* Tells the tasks of an instance that it goes. */
+void instance_tasks_forget(struct instance *in);
+
+/* ---- instance/snapshot/restore.c ---- */
+
+/* Called when acd starts and all records are loaded: finishes restores that were
+ * cut short, and removes what copies have left. */
+void instances_snapshots_begin(struct instances *is);
+/* Returns -EBUSY with @err if there is one that could not be finished. */
+int instance_restore_refusal(const struct instance *in, struct err *err);
+
 /* ---- instance/pause.c ---- */
 
 /* Resumes the sandbox before an end; time passes again even if that fails. */
 void instance_thaw(struct instance *in);
+/* Freezes a running sandbox while its files are read, or ends that; the state
+ * does not change. Calls @fn as instance_pause() does. Fails like that, and with
+ * -EBUSY if it is held already. */
+int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
+		  struct err *err);
+/* Returns true while the sandbox is frozen for that: not if its end, or a
+ * limit, has let it go on. */
+bool instance_is_held(const struct instance *in);
 /* Step: resume the sandbox, and wait for the runtime's answer. */
 int instance_freeze_undo(struct instance *in, struct err *err);
 

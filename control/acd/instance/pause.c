@@ -10,6 +10,9 @@
  * A freeze that failed may have half happened, or happen late. So the sandbox
  * counts as frozen and is resumed before the failure is reported.
  *
+ * A hold is a freeze of acd's own, while it reads the files of a sandbox: the
+ * state stays `running`, and what is asked of the sandbox waits.
+ *
  * In a frozen sandbox no time passes: the time limits of its runs, the grace
  * after TERM, init-guard's time to answer and the idle limit stand still. Its
  * ttl does not, since that limits how long files are kept.
@@ -71,7 +74,11 @@ static void freeze_done(struct instance *in)
 		freeze_step(in);
 		return;
 	}
-	if (in->rec.state == INSTANCE_RUNNING && in->freeze.frozen) {
+	if (in->freeze.held) {
+		in->freeze.held = in->freeze.frozen;
+		runs_hold(in, in->freeze.frozen);
+		instance_moved(in);
+	} else if (in->rec.state == INSTANCE_RUNNING && in->freeze.frozen) {
 		runs_hold(in, true);
 		state_follow(in, INSTANCE_PAUSED);
 	} else if (in->rec.state == INSTANCE_PAUSED && !in->freeze.frozen) {
@@ -110,7 +117,8 @@ static void freeze_answered(void *arg, const struct err *err)
 		freeze_done(in);
 	}
 	if (in->phase == PHASE_THAW && !in->freeze.busy) {
-		in->freeze.frozen = in->freeze.wanted = false; /* no 2nd try */
+		/* No second try. */
+		in->freeze.frozen = in->freeze.wanted = in->freeze.held = false;
 		step_done(in, NULL);
 	}
 }
@@ -176,13 +184,9 @@ static int pause_refusal(const struct instance *in, struct err *err)
 	return 0;
 }
 
-int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
-		   struct err *err)
+static int freeze_ask(struct instance *in, bool paused, instance_fn fn,
+		      void *arg, struct err *err)
 {
-	int rc = pause_refusal(in, err);
-
-	if (rc < 0)
-		return rc;
 	/* Both the freeze and its undoing failed: try again. */
 	if (paused && in->freeze.frozen && in->rec.state == INSTANCE_RUNNING)
 		in->freeze.frozen = false;
@@ -196,4 +200,38 @@ int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 	in->freeze.wanted = paused;
 	freeze_step(in);
 	return 0;
+}
+
+int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
+		  struct err *err)
+{
+	int rc = pause_refusal(in, err);
+
+	if (rc == 0 && held && in->freeze.held)
+		rc = err_set(err, -EBUSY,
+			     "the files of '%s' are being copied: try again in "
+			     "a moment",
+			     in->rec.name);
+	if (rc < 0)
+		return rc;
+	in->freeze.held = true; /* freeze_done() ends it */
+	return freeze_ask(in, held, fn, arg, err);
+}
+
+bool instance_is_held(const struct instance *in)
+{
+	return in->freeze.held && in->freeze.frozen && in->phase == PHASE_UP;
+}
+
+int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
+		   struct err *err)
+{
+	int rc = pause_refusal(in, err);
+
+	if (rc == 0 && in->freeze.held)
+		rc = err_set(err, -EBUSY,
+			     "the files of '%s' are being copied: try again in "
+			     "a moment",
+			     in->rec.name);
+	return rc < 0 ? rc : freeze_ask(in, paused, fn, arg, err);
 }

@@ -25,6 +25,7 @@ struct instance *instance_alloc(struct instances *is,
 	in->link_fd = -1;
 	LIST_INIT(&in->execs);
 	LIST_INIT(&in->logs);
+	LIST_INIT(&in->tasks);
 	STAILQ_INIT(&in->waiters);
 	return in;
 }
@@ -32,6 +33,7 @@ struct instance *instance_alloc(struct instances *is,
 void instance_free(struct instance *in)
 {
 	instance_log_drop(in, false);
+	instance_tasks_forget(in);
 	loop_timer_free(in->ready_timer);
 	treejob_forget(in->tree);
 	instance_disk_free(in);

@@ -29,6 +29,12 @@ int instance_run_refusal(const struct instance *in, struct err *err)
 			       "the files of '%s' are being removed; try "
 			       "again in a moment",
 			       name);
+	if (!instance_is_up(in) && instance_files_busy(in))
+		return err_set(
+			err, -EBUSY,
+			"the files of '%s' are being copied or restored; "
+			"try again in a moment",
+			name);
 	if (in->rec.state == INSTANCE_PAUSED)
 		return instance_paused_error(in, err);
 	if (in->rec.state == INSTANCE_STARTING ||
@@ -42,7 +48,7 @@ int instance_run_refusal(const struct instance *in, struct err *err)
 			       "'%s' is stopping, and another run waits "
 			       "for that",
 			       name);
-	return 0;
+	return instance_restore_refusal(in, err);
 }
 
 /* Takes what @o has if it succeeds. */
@@ -124,8 +130,9 @@ static int clean_ask(struct instance *in, enum instance_clean clean,
 	int rc;
 
 	/* A stopping instance needs no force. */
-	if (instance_files_go(in) || (instance_is_live(in) && !force &&
-				      in->rec.state != INSTANCE_STOPPING))
+	if (instance_files_go(in) || instance_files_busy(in) ||
+	    (instance_is_live(in) && !force &&
+	     in->rec.state != INSTANCE_STOPPING))
 		return -EBUSY;
 	rc = instance_wait(in, fn, arg);
 	if (rc < 0)

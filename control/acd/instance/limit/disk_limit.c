@@ -291,11 +291,13 @@ int instance_disk_remove(struct instance *in, treejob_fn fn, struct err *err)
 	struct disk_removal d = { .all = in->clean == CLEAN_ALL,
 				  .home = in->clean != CLEAN_NOT,
 				  .layer = in->discard };
+	SCOPED_STR snapshots = snapshot_path(in->is->dir, in->rec.name, NULL);
 	struct place p;
 	int rc;
 
-	if (place_of(in, &p) < 0)
+	if (!snapshots || place_of(in, &p) < 0)
 		return err_nomem(err);
+	d.snapshots = snapshots;
 	d.spec = spec_of(in, &p);
 	rc = treejob_run(in->is->loop, disk_remove, &d, fn, in, &in->tree, err);
 	free(p.dir);

@@ -103,7 +103,7 @@ static void expire(struct instance *in)
  * judged afterwards. */
 static bool is_settled(const struct instance *in)
 {
-	if (instance_is_leaving(in))
+	if (instance_is_leaving(in) || instance_files_busy(in))
 		return false;
 	if (instance_is_up(in))
 		return in->main && in->main->cause == RUN_SELF;

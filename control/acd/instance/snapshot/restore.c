@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * restore.c - puts the files of a snapshot in the place of an instance's
+ *
+ * Theory of operation: a child reads the snapshot (it has to be what was saved)
+ * and copies it beside the instance's files; one rename says that the copy is
+ * complete. From there on only renames follow, and the record: they can be made
+ * again at the next start of acd. What was replaced becomes a snapshot itself,
+ * SNAPSHOT_BEFORE, so that a restore can be taken back by another one.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "control/acd/instance/snapshot/task.h"
+#include "control/acd/storage/mounts.h"
+#include "control/acd/storage/snapshot_impl.h"
+#include "lib/file.h"
+#include "lib/log.h"
+
+struct restoring {
+	struct file_task task;
+	char *snapshot; /* its directory */
+	char *dir; /* of the instance */
+	char *title; /* NAME:TAG */
+	const char *instances; /* borrowed */
+	struct snapshot_meta meta, before;
+};
+
+static void restoring_free(struct file_task *t)
+{
+	struct restoring *r = (struct restoring *)t;
+
+	snapshot_meta_done(&r->meta);
+	snapshot_meta_done(&r->before);
+	free(r->snapshot);
+	free(r->dir);
+	free(r->title);
+	free(r);
+}
+
+/* ---- in the child ---- */
+
+/* Copies, and says in the copy what both are. */
+static int prepare(const void *what, struct err *err)
+{
+	const struct restoring *r = what;
+	SCOPED_STR half = str_printf("%s/" SNAPSHOT_RESTORED_NEW, r->dir);
+	SCOPED_STR whole = str_printf("%s/" SNAPSHOT_RESTORED, r->dir);
+	SCOPED_STR old = str_printf("%s/" SNAPSHOT_RESTORED_NEW "/old", r->dir);
+	struct snapshot_copy copy = { .from = r->snapshot,
+				      .to = half,
+				      .check = r->title };
+	int rc = half && whole && old ? 0 : err_nomem(err);
+
+	if (rc == 0)
+		rc = snapshot_copy(&copy, err);
+	if (rc == 0 && mkdir(old, 0700) < 0)
+		rc = err_sys(err, "make %s", old);
+	if (rc == 0)
+		rc = snapshot_store(half, &r->meta, err);
+	if (rc == 0)
+		rc = snapshot_store(old, &r->before, err);
+	if (rc == 0 && rename(half, whole) < 0)
+		rc = err_sys(err, "make %s", whole);
+	return rc;
+}
+
+/* Keeps what was replaced, and removes what is left of the restore. */
+static int bury(const void *what, struct err *err)
+{
+	const struct restoring *r = what;
+	SCOPED_STR all = str_printf("%s/" SNAPSHOT_RESTORED, r->dir);
+	SCOPED_STR old = str_printf("%s/" SNAPSHOT_RESTORED "/old", r->dir);
+	struct snapshot_keep keep = { .instances = r->instances,
+				      .from = old,
+				      .meta = &r->before,
+				      .replace = true };
+	int rc = all && old ? snapshot_keep(&keep, err) : err_nomem(err);
+
+	if (rc < 0)
+		return rc;
+	rc = file_remove_tree(all);
+	return rc < 0 ? err_set(err, rc, "cannot remove %s: %s", all,
+				err_text(rc)) :
+			0;
+}
+
+/* ---- in acd ---- */
+
+/* The record follows the files: a layer means nothing over another directory. */
+static int record_follow(struct instance *in, const struct snapshot_meta *m,
+			 struct err *err)
+{
+	struct instance_record *r = &in->rec;
+	char *workspace = m->workspace ? strdup(m->workspace) : NULL;
+
+	if (m->workspace && !workspace)
+		return err_nomem(err);
+	if (!r->workspace || !workspace || strcmp(r->workspace, workspace) != 0)
+		mounts_forget_external(r->name);
+	free(r->workspace);
+	r->workspace = workspace;
+	r->workspace_ro = m->workspace_ro;
+	r->workspace_copy = m->workspace_copy;
+	r->layer_since_ns = m->layer_since_ns;
+	r->layer_dev = m->layer_dev;
+	r->layer_ino = m->layer_ino;
+	return instance_save(in, err);
+}
+
+static void buried(struct file_task *t, const struct err *err)
+{
+	struct restoring *r = (struct restoring *)t;
+	struct err why = { 0 };
+
+	if (err) {
+		why = *err;
+		err_wrap(&why,
+			 "%s is in place, but what was there before is not "
+			 "kept yet, and nothing runs until `ac restart` has "
+			 "done that",
+			 r->title);
+	}
+	task_end(t, err ? &why : NULL);
+}
+
+static void put_in_place(struct file_task *t, const struct err *err)
+{
+	struct restoring *r = (struct restoring *)t;
+	struct err why = { 0 };
+
+	if (!t->in || err) {
+		task_end(t, err);
+		return;
+	}
+	if (snapshot_swap(r->dir, &why) < 0 ||
+	    record_follow(t->in, &r->meta, &why) < 0) {
+		err_wrap(&why, "`ac restart` tries again");
+		task_end(t, &why);
+		return;
+	}
+	instance_tell_change(t->in);
+	task_job(t, bury, r, buried);
+}
+
+static void settled(struct file_task *t, const struct err *err)
+{
+	struct restoring *r = (struct restoring *)t;
+
+	if (err)
+		task_end(t, err);
+	else
+		task_job(t, prepare, r, put_in_place);
+}
+
+static int restoring_fill(struct restoring *r, struct instance *in,
+			  const char *tag, struct err *err)
+{
+	int rc = instance_snapshot_find(in, tag, &r->snapshot, &r->meta, err);
+
+	if (rc < 0)
+		return rc;
+	r->instances = in->is->dir;
+	r->dir = instance_path(in, "");
+	r->title = str_printf("%s:%s", in->rec.name, r->meta.tag);
+	if (!r->dir || !r->title ||
+	    instance_snapshot_meta(in, SNAPSHOT_BEFORE, &r->before) < 0)
+		return err_nomem(err);
+	return 0;
+}
+
+int instance_restore(struct instance *in, const char *tag, instance_fn fn,
+		     void *arg, struct err *err)
+{
+	struct restoring *r;
+	int rc = task_refusal(in, true, err);
+
+	if (rc < 0)
+		return rc;
+	if (in->rec.container_id && !instance_is_live(in))
+		return err_set(err, -EBUSY,
+			       "the sandbox of '%s' could not be removed, and "
+			       "may still write its files",
+			       in->rec.name);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_nomem(err);
+	r->task = (struct file_task){ .free = restoring_free,
+				      .fn = fn,
+				      .arg = arg };
+	rc = restoring_fill(r, in, tag, err);
+	if (rc < 0) {
+		restoring_free(&r->task);
+		return rc;
+	}
+	task_begin(&r->task, in);
+	task_settle(&r->task, settled);
+	return 0;
+}
+
+/* ---- after a crash ---- */
+
+int instance_restore_refusal(const struct instance *in, struct err *err)
+{
+	SCOPED_STR all = instance_path(in, SNAPSHOT_RESTORED);
+	struct stat st;
+
+	if (!all)
+		return err_nomem(err);
+	if (lstat(all, &st) < 0)
+		return 0;
+	return err_set(err, -EBUSY,
+		       "a restore of '%s' was cut short; `ac restart` finishes "
+		       "it",
+		       in->rec.name);
+}
+
+static void recovered(void *arg, const struct err *err)
+{
+	(void)arg;
+	if (err)
+		log_error("%s", err->msg);
+}
+
+static void one_recover(struct instance *in)
+{
+	SCOPED_STR all = instance_path(in, SNAPSHOT_RESTORED);
+	SCOPED_STR old = instance_path(in, SNAPSHOT_RESTORED "/old");
+	struct restoring *r;
+	struct err err = { 0 };
+	struct stat st;
+
+	if (!all || !old || lstat(all, &st) < 0)
+		return;
+	log_info("finishing a restore of '%s'", in->rec.name);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return;
+	r->task = (struct file_task){ .free = restoring_free, .fn = recovered };
+	r->instances = in->is->dir;
+	r->dir = instance_path(in, "");
+	r->title = strdup(in->rec.name);
+	if (!r->dir || !r->title || snapshot_load(all, &r->meta, &err) < 0 ||
+	    snapshot_load(old, &r->before, &err) < 0 ||
+	    snapshot_swap(r->dir, &err) < 0 ||
+	    record_follow(in, &r->meta, &err) < 0) {
+		log_error("a restore of '%s' was cut short: %s", in->rec.name,
+			  err.msg);
+		restoring_free(&r->task);
+		return;
+	}
+	task_begin(&r->task, in);
+	task_job(&r->task, bury, r, buried);
+}
+
+static void swept(void *arg, const struct err *err)
+{
+	(void)arg;
+	if (err)
+		log_error("%s", err->msg);
+}
+
+void instances_snapshots_begin(struct instances *is)
+{
+	SCOPED_STR forks = str_printf("%s/.forks", is->dir);
+	SCOPED_STR all = str_printf("%s/.snapshots", is->dir);
+	struct treejob *job;
+	struct instance *in;
+	struct err err = { 0 };
+
+	TAILQ_FOREACH (in, &is->all, link) {
+		one_recover(in);
+	}
+	if (!forks || !all ||
+	    (access(forks, F_OK) < 0 && access(all, F_OK) < 0))
+		return;
+	if (treejob_run(is->loop, snapshot_sweep, is->dir, swept, NULL, &job,
+			&err) < 0)
+		log_error("%s", err.msg);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * task.c - work on the files of an instance that takes time
+ */
+#include "control/acd/instance/snapshot/task.h"
+
+#include "lib/log.h"
+
+bool instance_files_busy(const struct instance *in)
+{
+	return !LIST_EMPTY(&in->tasks);
+}
+
+void instance_tasks_forget(struct instance *in)
+{
+	struct file_task *t;
+
+	while ((t = LIST_FIRST(&in->tasks))) {
+		LIST_REMOVE(t, link);
+		t->in = NULL;
+		treejob_cancel(t->job);
+	}
+}
+
+int task_refusal(const struct instance *in, bool still, struct err *err)
+{
+	const char *name = in->rec.name;
+
+	if (instance_disk_is_file(in))
+		return err_set(
+			err, -ENOTSUP,
+			"the files of '%s' are in a disk image, since its "
+			"limit could not be kept otherwise: those have no "
+			"snapshots and no forks",
+			name);
+	if (instance_files_busy(in) || instance_is_leaving(in))
+		return err_set(
+			err, -EBUSY,
+			"the files of '%s' are being copied, restored or "
+			"removed: try again in a moment",
+			name);
+	/* One that is stopping is waited for: task_settle(). */
+	if (in->rec.state == INSTANCE_STARTING || in->next.fn)
+		return err_set(err, -EBUSY,
+			       "'%s' is starting: try again in a moment", name);
+	if (still && instance_is_up(in))
+		return err_set(err, -EBUSY,
+			       "'%s' is running: stop it first (`ac "
+			       "stop-instance %s`)",
+			       name, name);
+	return instance_restore_refusal(in, err);
+}
+
+void task_begin(struct file_task *t, struct instance *in)
+{
+	t->is = in->is;
+	t->in = in;
+	LIST_INSERT_HEAD(&in->tasks, t, link);
+}
+
+static const struct err gone = {
+	.code = -ECANCELED,
+	.msg = "the instance was removed meanwhile",
+};
+
+static void job_over(void *arg, const struct err *err)
+{
+	struct file_task *t = arg;
+
+	t->job = NULL;
+	t->next(t, t->in ? err : &gone);
+}
+
+void task_job(struct file_task *t, treejob_work work, const void *what,
+	      void (*next)(struct file_task *t, const struct err *err))
+{
+	struct err err = { 0 };
+
+	t->next = next;
+	if (treejob_run(t->is->loop, work, what, job_over, t, &t->job, &err) <
+		    0 &&
+	    instances_later(t->is, job_over, t, &err) < 0)
+		job_over(t, &err);
+}
+
+static void on_settled(void *arg, const struct err *err)
+{
+	struct file_task *t = arg;
+
+	t->next(t, t->in ? err : &gone);
+}
+
+void task_settle(struct file_task *t,
+		 void (*next)(struct file_task *t, const struct err *err))
+{
+	struct err err = { 0 };
+
+	t->next = next;
+	if (t->in->rec.state != INSTANCE_STOPPING)
+		next(t, NULL);
+	else if (instance_wait(t->in, on_settled, t) < 0) {
+		err_nomem(&err);
+		next(t, &err);
+	}
+}
+
+static void on_held(void *arg, const struct err *err)
+{
+	struct file_task *t = arg;
+
+	t->holds = !err;
+	t->next(t, t->in ? err : &gone);
+}
+
+void task_hold(struct file_task *t,
+	       void (*next)(struct file_task *t, const struct err *err))
+{
+	struct err err = { 0 };
+	int rc = -EALREADY;
+
+	t->next = next;
+	if (instance_is_up(t->in) && t->in->rec.state != INSTANCE_PAUSED)
+		rc = instance_hold(t->in, true, on_held, t, &err);
+	if (rc == -EALREADY)
+		next(t, NULL);
+	else if (rc < 0 && instances_later(t->is, on_held, t, &err) < 0)
+		next(t, &err);
+}
+
+static void on_released(void *arg, const struct err *err)
+{
+	(void)arg;
+	if (err)
+		log_error("a sandbox that was held: %s", err->msg);
+}
+
+int task_release(struct file_task *t, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (!t->in)
+		return err_set(err, gone.code, "%s", gone.msg);
+	if (!t->holds)
+		return 0;
+	t->holds = false;
+	if (!instance_is_held(t->in))
+		return err_set(
+			err, -EAGAIN,
+			"'%s' has ended while its files were copied: try "
+			"again",
+			t->in->rec.name);
+	if (instance_hold(t->in, false, on_released, NULL, &why) < 0)
+		log_error("%s: %s", t->in->rec.name, why.msg);
+	return 0;
+}
+
+void task_end(struct file_task *t, const struct err *err)
+{
+	instance_fn fn = t->fn;
+	void *arg = t->arg;
+	struct err ignored = { 0 };
+
+	task_release(t, &ignored);
+	if (t->in) {
+		LIST_REMOVE(t, link);
+		instance_life_arm(t->in); /* it was not judged meanwhile */
+	}
+	t->free(t);
+	fn(arg, err);
+}

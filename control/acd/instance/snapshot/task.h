@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * task.h - inside of control/acd/instance: work on the files of an instance that
+ * takes time
+ *
+ * A task has jobs, one after the other, each in a child, and at its end calls
+ * the function of its client once. While it has not ended, nothing else changes
+ * the files: a sandbox that runs is held (instance_hold()), and an instance that
+ * does not run is not started (instance_files_busy()).
+ */
+#ifndef CONTROL_ACD_INSTANCE_SNAPSHOT_TASK_H
+#define CONTROL_ACD_INSTANCE_SNAPSHOT_TASK_H
+
+#include "control/acd/instance/instance_impl.h"
+#include "control/acd/storage/snapshot.h"
+
+struct file_task {
+	LIST_ENTRY(file_task) link; /* in->tasks */
+	struct instances *is;
+	struct instance *in; /* NULL: it has gone; then the task fails */
+	struct treejob *job; /* NULL: none runs */
+	bool holds; /* the sandbox was frozen for it */
+	/* Called when the job has ended, with @err NULL on success. */
+	void (*next)(struct file_task *t, const struct err *err);
+	void (*free)(struct file_task *t); /* what its kind has; and itself */
+	struct err why; /* for a kind that cleans up before it fails */
+	instance_fn fn;
+	void *arg;
+};
+
+/* Returns 0 if a task may begin: -EBUSY if another one, a start or an end is
+ * under way; -ENOTSUP if the files are in a disk.img. @still: it must not
+ * run. */
+int task_refusal(const struct instance *in, bool still, struct err *err);
+/* Begins @t, whose free, fn and arg are set. */
+void task_begin(struct file_task *t, struct instance *in);
+/* Runs @work; calls @next from the loop, also if it could not be started. */
+void task_job(struct file_task *t, treejob_work work, const void *what,
+	      void (*next)(struct file_task *t, const struct err *err));
+/* Goes on with @next when its sandbox, if that is ending, has ended. */
+void task_settle(struct file_task *t,
+		 void (*next)(struct file_task *t, const struct err *err));
+/* Freezes the sandbox, if one runs that the user has not frozen, and goes on
+ * with @next. */
+void task_hold(struct file_task *t,
+	       void (*next)(struct file_task *t, const struct err *err));
+/* Lets it go on. Returns 0, or -EAGAIN with @err if it did so already: what was
+ * read is of no use. */
+int task_release(struct file_task *t, struct err *err);
+/* Ends @t, frees it and calls its function. */
+void task_end(struct file_task *t, const struct err *err);
+
+/* Fills what is known of @in now; the caller owns *ret. Returns 0 or -ENOMEM. */
+int instance_snapshot_meta(const struct instance *in, const char *tag,
+			   struct snapshot_meta *ret);
+/* Finds a snapshot; @tag NULL: the latest. The caller owns *ret_dir and *ret.
+ * Returns 0, -ENOENT, -EINVAL for a bad tag, -EUCLEAN if it cannot be read. */
+int instance_snapshot_find(const struct instance *in, const char *tag,
+			   char **ret_dir, struct snapshot_meta *ret,
+			   struct err *err);
+
+#endif
