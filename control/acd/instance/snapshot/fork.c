@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork.c - new instances with a copy of the files of another one
+ *
+ * A fork has a name, an address, a host name and surrogates of its own; no
+ * process is copied.
+ *
+ * The sandbox is held for the first copy; the others are copies of that. When
+ * all are complete, each gets its record and its directory, by a rename: a fork
+ * has all its files or none.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "control/acd/instance/snapshot/task.h"
+#include "lib/file.h"
+
+struct forking {
+	struct file_task task;
+	char *from; /* of the instance, or of a snapshot */
+	char *title; /* of the snapshot; NULL: it is the instance */
+	const char *instances; /* borrowed */
+	struct strv names;
+	struct snapshot_meta meta; /* of what is copied */
+	struct instance_record rec; /* of the forks, but for the name */
+};
+
+static void forking_free(struct file_task *t)
+{
+	struct forking *f = (struct forking *)t;
+
+	snapshot_meta_done(&f->meta);
+	instance_record_done(&f->rec);
+	strv_done(&f->names);
+	free(f->from);
+	free(f->title);
+	free(f);
+}
+
+static char *copy_path(const struct forking *f, const char *name)
+{
+	return snapshot_fork_path(f->instances, f->meta.instance, name);
+}
+
+/* ---- in the child ---- */
+
+static int one_copy(const struct forking *f, size_t i, struct err *err)
+{
+	SCOPED_STR first = copy_path(f, f->names.v[0]);
+	SCOPED_STR to = copy_path(f, f->names.v[i]);
+	struct snapshot_copy copy = { .from = i == 0 ? f->from : first,
+				      .to = to,
+				      .check = i == 0 ? f->title : NULL };
+
+	return first && to ? snapshot_copy(&copy, err) : err_nomem(err);
+}
+
+static int first_copy(const void *what, struct err *err)
+{
+	return one_copy(what, 0, err);
+}
+
+static int other_copies(const void *what, struct err *err)
+{
+	const struct forking *f = what;
+	int rc = 0;
+
+	for (size_t i = 1; i < f->names.n && rc == 0; i++)
+		rc = one_copy(f, i, err);
+	return rc;
+}
+
+static int copies_remove(const void *what, struct err *err)
+{
+	const struct forking *f = what;
+	int rc = 0;
+
+	for (size_t i = 0; i < f->names.n && rc == 0; i++) {
+		SCOPED_STR path = copy_path(f, f->names.v[i]);
+
+		rc = path ? file_remove_tree(path) : -ENOMEM;
+	}
+	return rc < 0 ? err_set(err, rc, "cannot remove the copies: %s",
+				err_text(rc)) :
+			0;
+}
+
+/* ---- in acd ---- */
+
+/* The options of @r, and the files of @m. What belongs to one instance alone, or
+ * to one run, is not taken over. */
+static int record_fill(struct instance_record *ret,
+		       const struct instance_record *r,
+		       const struct snapshot_meta *m)
+{
+	if (instance_record_copy(ret, r) < 0)
+		return -ENOMEM;
+	free(ptr_take(&ret->name));
+	free(ptr_take(&ret->reason));
+	free(ptr_take(&ret->address));
+	free(ptr_take(&ret->container_id));
+	free(ptr_take(&ret->publish_json));
+	free(ptr_take(&ret->workspace));
+	ret->workspace = m->workspace ? strdup(m->workspace) : NULL;
+	if (m->workspace && !ret->workspace)
+		return -ENOMEM;
+	ret->workspace_ro = m->workspace_ro;
+	ret->workspace_copy = m->workspace_copy;
+	ret->layer_since_ns = m->layer_since_ns;
+	ret->layer_dev = m->layer_dev;
+	ret->layer_ino = m->layer_ino;
+	ret->state = INSTANCE_CREATED;
+	ret->exit_code = -1;
+	ret->created_at = time(NULL);
+	ret->started_at = ret->finished_at = ret->touched_at = 0;
+	ret->auto_remove = false;
+	ret->runs = 0;
+	return 0;
+}
+
+/* Makes the instance first: a directory without a record would be taken over by
+ * the next instance of that name. A crash in between leaves an instance that
+ * has no files. */
+static int one_make(struct forking *f, const char *name, struct err *err)
+{
+	SCOPED_STR from = copy_path(f, name);
+	SCOPED_STR to = str_printf("%s/%s", f->instances, name);
+	struct instance *in = NULL;
+	struct err ignored = { 0 };
+	int rc;
+
+	if (!from || !to)
+		return err_nomem(err);
+	f->rec.name = strdup(name);
+	rc = f->rec.name ? instance_create(f->task.is, &f->rec, &in, err) :
+			   err_nomem(err);
+	free(ptr_take(&f->rec.name));
+	if (rc < 0)
+		return rc;
+	if (rename(from, to) == 0)
+		return 0;
+	err_sys(err, "put the files of '%s' in place", name);
+	rc = err->code;
+	if (store_delete(f->task.is->store, name, &ignored) == 0)
+		instance_forget(in);
+	return rc;
+}
+
+static void swept(struct file_task *t, const struct err *err)
+{
+	struct forking *f = (struct forking *)t;
+
+	(void)err;
+	task_end(t, f->task.why.code < 0 ? &f->task.why : NULL);
+}
+
+/* Removes what is left of the copies, and reports why there are any. */
+static void fail(struct file_task *t, const struct err *err)
+{
+	struct forking *f = (struct forking *)t;
+
+	t->why = *err;
+	task_job(t, copies_remove, f, swept);
+}
+
+static void all_copied(struct file_task *t, const struct err *err)
+{
+	struct forking *f = (struct forking *)t;
+	struct err why = { 0 };
+	size_t i;
+
+	if (err) {
+		fail(t, err);
+		return;
+	}
+	for (i = 0; i < f->names.n; i++) {
+		if (one_make(f, f->names.v[i], &why) == 0)
+			continue;
+		err_wrap(&why, "%zu of %zu forks were made, the next was not",
+			 i, f->names.n);
+		fail(t, &why);
+		return;
+	}
+	task_end(t, NULL);
+}
+
+static void copied(struct file_task *t, const struct err *err)
+{
+	struct err why = { 0 };
+
+	if (err)
+		fail(t, err);
+	else if (task_release(t, &why) < 0)
+		fail(t, &why);
+	else
+		task_job(t, other_copies, t, all_copied);
+}
+
+static void held(struct file_task *t, const struct err *err)
+{
+	if (err)
+		task_end(t, err);
+	else
+		task_job(t, first_copy, t, copied);
+}
+
+static void settled(struct file_task *t, const struct err *err)
+{
+	if (err)
+		task_end(t, err);
+	else
+		task_hold(t, held);
+}
+
+/* ---- requests ---- */
+
+static int names_check(struct forking *f, struct instance *in,
+		       const char *const *names, size_t n, struct err *err)
+{
+	int rc = n >= 1 && n <= INSTANCE_FORKS_MAX ?
+			 0 :
+			 err_set(err, -EINVAL, "1 to %u forks at once",
+				 INSTANCE_FORKS_MAX);
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		rc = name_check_instance(names[i], err);
+		if (rc == 0 && (instance_find(in->is, names[i]) ||
+				strv_has(&f->names, names[i])))
+			rc = err_set(err, -EEXIST,
+				     "there is an instance '%s' already",
+				     names[i]);
+		if (rc == 0 && strv_push(&f->names, names[i]) < 0)
+			rc = err_nomem(err);
+	}
+	return rc;
+}
+
+static int forking_fill(struct forking *f, struct instance *in, const char *tag,
+			struct err *err)
+{
+	int rc = 0;
+
+	f->instances = in->is->dir;
+	if (tag)
+		rc = instance_snapshot_find(in, tag, &f->from, &f->meta, err);
+	else
+		f->from = instance_path(in, "");
+	if (rc < 0)
+		return rc;
+	if (tag)
+		f->title = str_printf("%s:%s", in->rec.name, tag);
+	if (!f->from || (tag && !f->title) ||
+	    (!tag && instance_snapshot_meta(in, NULL, &f->meta) < 0) ||
+	    record_fill(&f->rec, &in->rec, &f->meta) < 0)
+		return err_nomem(err);
+	return 0;
+}
+
+int instance_fork(struct instance *in, const char *tag,
+		  const char *const *names, size_t n, instance_fn fn, void *arg,
+		  struct err *err)
+{
+	struct forking *f;
+	int rc = task_refusal(in, false, err);
+
+	if (rc < 0)
+		return rc;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return err_nomem(err);
+	f->task = (struct file_task){ .free = forking_free,
+				      .fn = fn,
+				      .arg = arg };
+	rc = names_check(f, in, names, n, err);
+	if (rc == 0)
+		rc = forking_fill(f, in, tag, err);
+	if (rc < 0) {
+		forking_free(&f->task);
+		return rc;
+	}
+	task_begin(&f->task, in);
+	if (tag)
+		held(&f->task, NULL);
+	else
+		task_settle(&f->task, settled);
+	return 0;
+}
