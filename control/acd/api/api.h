@@ -130,6 +130,15 @@ void api_instance_attach(void *ctx, struct http_req *req);
 void api_instance_stop(void *ctx, struct http_req *req);
 void api_instance_clean(void *ctx, struct http_req *req);
 void api_instance_discard(void *ctx, struct http_req *req);
+
+/* ---- snapshot_calls.c ---- */
+
+void api_snapshot_list(void *ctx, struct http_req *req);
+void api_instance_snapshots(void *ctx, struct http_req *req);
+void api_instance_snapshot(void *ctx, struct http_req *req);
+void api_instance_snapshot_remove(void *ctx, struct http_req *req);
+void api_instance_restore(void *ctx, struct http_req *req);
+void api_instance_fork(void *ctx, struct http_req *req);
 void api_instance_changes(void *ctx, struct http_req *req);
 void api_instance_logs(void *ctx, struct http_req *req);
 void api_instance_stats(void *ctx, struct http_req *req);

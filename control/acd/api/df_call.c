@@ -17,6 +17,7 @@
 #include "control/acd/daemon/children.h"
 #include "control/acd/storage/disk.h"
 #include "control/acd/storage/mounts.h"
+#include "control/acd/storage/snapshot.h"
 #include "control/acd/storage/store.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
@@ -26,10 +27,17 @@
 
 #define SURVEY_LIMIT_MS 60000u
 
-enum tree { TREE_WORKSPACE, TREE_LAYER, TREE_HOME, TREE_LOG, TREES };
+enum tree {
+	TREE_WORKSPACE,
+	TREE_LAYER,
+	TREE_HOME,
+	TREE_LOG,
+	TREE_SNAPSHOTS,
+	TREES
+};
 
 static const char *const tree_names[TREES] = { "workspace", "layer", "home",
-					       "log" };
+					       "log", NULL };
 
 struct row {
 	uint64_t bytes[TREES]; /* UINT64_MAX: unknown */
@@ -84,14 +92,16 @@ static json_t *df_json(const struct df *df)
 
 		json_array_append_new(
 			list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name",
+			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
 				  df->names.v[i], "workspace_bytes",
 				  bytes_json(r->bytes[TREE_WORKSPACE]),
 				  "layer_bytes",
 				  bytes_json(r->bytes[TREE_LAYER]),
 				  "home_bytes", bytes_json(r->bytes[TREE_HOME]),
 				  "log_bytes", bytes_json(r->bytes[TREE_LOG]),
-				  "disk", disk_use_json(&r->disk)));
+				  "snapshots_bytes",
+				  bytes_json(r->bytes[TREE_SNAPSHOTS]), "disk",
+				  disk_use_json(&r->disk)));
 	}
 	statvfs(AC_STATE, &fs);
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "images_bytes",
@@ -168,9 +178,9 @@ static void on_child(void *arg, pid_t pid, int status)
 	df->pid = 0;
 }
 
-static uint64_t tree_bytes(const char *dir, const char *leaf)
+static uint64_t tree_bytes(char *new_path)
 {
-	SCOPED_STR path = str_printf("%s/%s", dir, leaf);
+	SCOPED_STR path = new_path;
 	uint64_t bytes = UINT64_MAX;
 
 	if (path && file_tree_size(path, &bytes) == -ENOENT)
@@ -187,14 +197,17 @@ static int survey_one(const char *name, struct row *row)
 		return -ENOMEM;
 	mounts_disk_path(name, at);
 	disk_look(dir, at, &row->disk);
-	for (size_t t = 0; t < TREES; t++) {
+	row->bytes[TREE_SNAPSHOTS] =
+		tree_bytes(snapshot_path(AC_STATE_INSTANCES, name, NULL));
+	for (size_t t = 0; t < TREE_SNAPSHOTS; t++) {
 		/* Without a mount of disk.img only the sum is known. */
 		bool in_file = row->disk.held == DISK_FILE && t != TREE_LOG;
 
-		row->bytes[t] =
-			in_file && access(at, F_OK) < 0 ?
-				UINT64_MAX :
-				tree_bytes(in_file ? at : dir, tree_names[t]);
+		row->bytes[t] = in_file && access(at, F_OK) < 0 ?
+					UINT64_MAX :
+					tree_bytes(str_printf(
+						"%s/%s", in_file ? at : dir,
+						tree_names[t]));
 	}
 	return 0;
 }

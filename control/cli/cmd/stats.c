@@ -217,15 +217,16 @@ static int df_rows(struct table *t, const json_t *list)
 
 	for (i = 0; i < json_array_size(list); i++) {
 		const json_t *in = json_array_get(list, i);
-		char ws[32], layer[32], home[32], log[32], disk[80];
+		char ws[32], layer[32], home[32], log[32], saved[32], disk[80];
 		const char *cells[] = {
-			json_text(in, "name"), ws, layer, home, log, disk
+			json_text(in, "name"), ws, layer, home, log, saved, disk
 		};
 
 		format_bytes(ws, sizeof(ws), in, "workspace_bytes");
 		format_bytes(layer, sizeof(layer), in, "layer_bytes");
 		format_bytes(home, sizeof(home), in, "home_bytes");
 		format_bytes(log, sizeof(log), in, "log_bytes");
+		format_bytes(saved, sizeof(saved), in, "snapshots_bytes");
 		format_disk(disk, sizeof(disk), json_object_get(in, "disk"));
 		if (table_row(t, cells) < 0)
 			return -ENOMEM;
@@ -238,7 +239,8 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 	static const struct table_col cols[] = {
 		{ "INSTANCE", 0 },        { "WORKSPACE", TABLE_RIGHT },
 		{ "LAYER", TABLE_RIGHT }, { "HOME", TABLE_RIGHT },
-		{ "LOG", TABLE_RIGHT },   { "LIMIT", 0 },
+		{ "LOG", TABLE_RIGHT },   { "SNAPSHOTS", TABLE_RIGHT },
+		{ "LIMIT", 0 },
 	};
 	char images[32], cache[32], left[32], total[32];
 	SCOPED_CLIENT c = NULL;

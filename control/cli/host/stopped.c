@@ -283,19 +283,21 @@ static json_t *room_json(const struct cli *cli, const char *name)
 	SCOPED_STR dir = str_printf("%s/instances/%s", cli->home, name);
 	SCOPED_STR image =
 		str_printf("%s/instances/%s/disk.img", cli->home, name);
+	SCOPED_STR saved = str_printf("%s/instances/.snapshots", cli->home);
 	bool in_file;
 
-	if (!dir || !image)
+	if (!dir || !image || !saved)
 		return NULL;
 	in_file = access(image, F_OK) == 0;
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:n}", "name", name,
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:n}", "name", name,
 			 "workspace_bytes",
 			 in_file ? json_null() : tree_json(dir, "workspace"),
 			 "layer_bytes",
 			 in_file ? json_null() : tree_json(dir, "layer"),
 			 "home_bytes",
 			 in_file ? json_null() : tree_json(dir, "home"),
-			 "log_bytes", tree_json(dir, "log"), "disk");
+			 "log_bytes", tree_json(dir, "log"), "snapshots_bytes",
+			 tree_json(saved, name), "disk");
 }
 
 int stopped_df(const struct cli *cli, json_t **ret, struct err *err)

@@ -38,6 +38,9 @@ extern const struct http_call spec_stats_all, spec_instance_list,
 	spec_instance_clean, spec_instance_discard, spec_instance_changes,
 	spec_instance_logs, spec_instance_stats, spec_instance_ports,
 	spec_instance_publish;
+extern const struct http_call spec_snapshot_list, spec_instance_snapshots,
+	spec_instance_snapshot, spec_instance_snapshot_remove,
+	spec_instance_restore, spec_instance_fork;
 extern const struct http_call spec_files_get, spec_files_put, spec_files_post,
 	spec_files_delete;
 
@@ -52,6 +55,7 @@ extern const struct schema error_answer;
 #define SPEC_TIME_MAX (3660ull * 86400 * 1000) /* ms: of a timeout, a ttl */
 #define SPEC_ENV_MAX 512u /* variables of an instance */
 #define SPEC_ARGS_MAX 4000u /* entries of cmd, and of env, of a run */
+#define SPEC_FORKS_MAX 64u /* of one request */
 #define SPEC_GRACE_MAX (3600u * 1000) /* ms */
 #define SPEC_PID_MAX 4194304u
 #define SPEC_PIDS_MAX 64u /* of one request */

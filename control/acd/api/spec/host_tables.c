@@ -197,6 +197,9 @@ static const struct schema_key disk_use_keys_instances_keys[] = {
 		.about = "what it has changed in a copy of a directory") },
 	{ "home_bytes", COUNT(.null = true) },
 	{ "log_bytes", COUNT(.null = true) },
+	{ "snapshots_bytes",
+	  COUNT(.null = true,
+		.about = "its snapshots, which no limit counts") },
 	{ "disk",
 	  MAP(SCHEMA_ROWS(disk_keys), .null = true,
 	      .about =
