@@ -22,6 +22,7 @@
 #include "control/cli/cmd/prune.h"
 #include "control/cli/cmd/run.h"
 #include "control/cli/cmd/schema.h"
+#include "control/cli/cmd/snapshot/snapshot.h"
 #include "control/cli/cmd/stats.h"
 #include "control/cli/complete.h"
 #include "control/cli/help.h"
@@ -205,6 +206,41 @@ const struct command commands[] = {
 		     1, MANY, true },
 	  .complete = { WORDS_INSTANCE, WORDS_FILE },
 	  .run = cmd_apply },
+	{ .name = "snapshot",
+	  .group = "Agents",
+	  .words = "NAME [TAG]",
+	  .summary = "Keep the files of an instance as they are now",
+	  .more = "Its home, its own workspace, its changes in a copy of your "
+		  "directory. While\nthey are copied, what runs is frozen. "
+		  "Without TAG it is named by the time, and\nthe last 5 of "
+		  "those are kept.\n"
+		  "  ac snapshot claude_session before-upgrade\n"
+		  "  ac snapshot --remove claude_session:before-upgrade",
+	  .rules = { ARG_SET(O(REMOVE), O_TALK), 1, 2, false },
+	  .complete = { WORDS_SAVED },
+	  .run = cmd_snapshot },
+	{ .name = "restore",
+	  .group = "Agents",
+	  .words = "NAME[:TAG]",
+	  .summary = "Put the files of a snapshot back",
+	  .more = "Of the latest without TAG. The instance must not run. What "
+		  "it has now becomes\nits snapshot before-restore. Your "
+		  "directory is not touched.",
+	  .rules = { ARG_SET(O(YES), O_TALK), 1, 2, false },
+	  .complete = { WORDS_SAVED },
+	  .run = cmd_restore },
+	{ .name = "fork",
+	  .group = "Agents",
+	  .words = "NAME[:TAG] NEW...",
+	  .summary = "Make instances with a copy of an instance's files",
+	  .more = "As they are now, or in a snapshot; with its options, but "
+		  "for published ports.\nProcesses are not copied: a fork has "
+		  "its own name, address and surrogates.\n"
+		  "  ac fork claude_session try -n 3\n"
+		  "  ac run try-1",
+	  .rules = { ARG_SET(O(FORKS), O_TALK), 2, ARGS_WORDS_MAX, false },
+	  .complete = { WORDS_SAVED },
+	  .run = cmd_fork },
 	{ .name = "build",
 	  .group = "Agents",
 	  .words = "BLUEPRINT...",
@@ -213,6 +249,13 @@ const struct command commands[] = {
 		     false },
 	  .complete = { WORDS_BLUEPRINT, WORDS_BLUEPRINT },
 	  .run = cmd_build_or_update },
+	{ .name = "snapshots",
+	  .group = "Looking",
+	  .words = "[NAME]",
+	  .summary = "List the snapshots of an instance, or of all",
+	  .rules = { ARG_SET(O_TALK), 0, 1, false },
+	  .complete = { WORDS_INSTANCE },
+	  .run = cmd_snapshots },
 	{ .name = "agents",
 	  .group = "Looking",
 	  .words = "",

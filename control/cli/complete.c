@@ -360,6 +360,7 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 	case WORDS_EITHER:
 		return offer_either(out, prefix, f);
 	case WORDS_INSTANCE:
+	case WORDS_SAVED:
 	case WORDS_RUNNING:
 		return offer_instances(out, prefix, f->instances,
 				       kind == WORDS_RUNNING, "");

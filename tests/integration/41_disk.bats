@@ -113,6 +113,10 @@ again"
 		dd if=/dev/zero of=$HOME/b bs=1M count=40 2>&1 |
 			grep -o "No space left on device"'
 	is 'No space left on device'
+	# What is in a file has no snapshots, and says so.
+	run "$AC" snapshot disk1
+	[ "$status" -ne 0 ]
+	says 'in a disk image'
 }
 
 @test "a full disk is one event, one line for its user, and seen in df" {

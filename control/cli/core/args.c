@@ -189,6 +189,7 @@ static const struct place places[ARG_MAX] = {
 	[ARG_OLDER] = PLACE(older_ms, false),
 	[ARG_INTO] = PLACE(into, false),
 	[ARG_LIMIT] = PLACE(limit, false),
+	[ARG_FORKS] = PLACE(forks, false),
 	[ARG_AS] = PLACE(as, false),
 	[ARG_PROTO] = PLACE(proto, false),
 	[ARG_KIND] = PLACE(vault.kind, false),

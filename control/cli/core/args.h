@@ -40,6 +40,7 @@ struct args {
 	const char *as, *proto; /* of a service */
 	const char *into; /* of a fetch */
 	uint64_t limit;
+	uint64_t forks; /* of each name */
 	struct strv env; /* "NAME=value", also from files, in order */
 	struct strv credentials, secrets; /* as given */
 	struct strv publish; /* as given; "none" alone: none any more */

@@ -78,6 +78,9 @@ enum arg_id {
 	ARG_INTO,
 	ARG_LIMIT,
 	ARG_ONLY_SHOW,
+	/* of `ac snapshot` and `ac fork` */
+	ARG_REMOVE,
+	ARG_FORKS,
 	/* of `ac service` */
 	ARG_AS,
 	ARG_PROTO,
@@ -132,6 +135,7 @@ enum arg_kind { ARG_FLAG, ARG_TEXT, ARG_SIZE, ARG_MILLI, ARG_MS, ARG_COUNT };
 enum arg_words {
 	WORDS_NONE,
 	WORDS_INSTANCE,
+	WORDS_SAVED, /* INSTANCE[:TAG] */
 	WORDS_BLUEPRINT,
 	WORDS_IMAGE,
 	WORDS_DEFINITION, /* a local file, or a blueprint */
