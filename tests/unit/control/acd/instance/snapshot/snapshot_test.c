@@ -2,6 +2,9 @@
 /*
  * snapshot_test.c - snapshots, restores and forks, also cut short at any point
  */
+#include <sched.h>
+#include <sys/mount.h>
+
 #include "control/acd/instance/snapshot/task.h"
 #include "control/acd/storage/snapshot_impl.h"
 #include "control/shared/json.h"
@@ -317,6 +320,44 @@ static void test_sweep(void)
 	world_done(&w);
 }
 
+/* The disk is full: nothing is left, and nothing is lost. */
+static void test_full(void)
+{
+	struct outcome o;
+	struct world w;
+	struct instance *in = world_one(&w);
+	SCOPED_STR saved = strdup(in_world(&w, ".snapshots"));
+	SCOPED_STR forked = strdup(in_world(&w, ".forks"));
+	char big[8192];
+
+	memset(big, 'x', sizeof(big) - 1);
+	big[sizeof(big) - 1] = '\0';
+	put(&w, "one/home/small", "x");
+	put(&w, "one/home/big", big);
+	file_mkdir_p(saved, 0700);
+	file_mkdir_p(forked, 0700);
+	if (unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", saved, "tmpfs", 0, "size=4k") < 0 ||
+	    mount("tmpfs", forked, "tmpfs", 0, "size=4k") < 0) {
+		skip("no file system of a test's own here");
+		world_done(&w);
+		return;
+	}
+	is_int(snapshot(&w, in, "t"), -ENOSPC, "a snapshot");
+	ok(!exists(&w, ".snapshots/one", ".new"), "nothing is left of it");
+	is_int(forks(&w, in, NULL, "two", NULL, &o), -ENOSPC, "a fork: %s",
+	       o.err.msg);
+	ok(!instance_find(w.is, "two") && !exists(&w, ".forks", "one:two"),
+	   "nor of this");
+	is_int((int)count(in), 0, "there is none");
+	is_str(get(&w, "one/home/small"), "x", "the files stay");
+	umount2(saved, MNT_DETACH);
+	umount2(forked, MNT_DETACH);
+	is_int(snapshot(&w, in, "t"), 0, "with room it works");
+	world_done(&w);
+}
+
 static void test_removal(void)
 {
 	char made[SNAPSHOT_TAG_MAX + 1];
@@ -357,5 +398,6 @@ int main(void)
 		crash(moved);
 	test_sweep();
 	test_removal();
+	test_full();
 	return done_testing();
 }
