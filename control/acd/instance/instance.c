@@ -59,6 +59,7 @@ struct instances *instances_new(struct loop *loop, struct store *store,
 	LIST_INIT(&is->events);
 	LIST_INIT(&is->transactions);
 	LIST_INIT(&is->port_conns);
+	LIST_INIT(&is->tasks_left);
 	STAILQ_INIT(&is->later);
 	is->later_timer = loop_timer_new(loop, instances_call_later, is);
 	if (!is->later_timer) {
@@ -139,6 +140,7 @@ void instances_free(struct instances *is)
 		instance_free(in);
 	}
 	port_conns_free(is);
+	instances_tasks_free(is);
 	instance_waiters_free(&is->later);
 	loop_timer_free(is->later_timer);
 	loop_timer_free(is->life_timer);

@@ -177,6 +177,9 @@ struct instances {
 	struct loop_timer *later_timer;
 	struct loop_timer *life_timer;
 	uint64_t look_at_ms; /* when it goes off; 0: not set */
+	/* Of instances that have gone; they end from the loop. */
+	LIST_HEAD(file_tasks_left, file_task) tasks_left;
+	struct treejob *sweep; /* snapshot_sweep(), at the start of acd */
 	struct loop_timer *room_timer; /* instance/limit/room.c */
 	struct room room;
 };
@@ -397,6 +400,8 @@ void instances_lost(struct instances *is);
 bool instance_files_busy(const struct instance *in);
 /* Tells the tasks of an instance that it goes. */
 void instance_tasks_forget(struct instance *in);
+/* Frees those that are left, without calling their functions. */
+void instances_tasks_free(struct instances *is);
 
 /* ---- instance/snapshot/restore.c ---- */
 

@@ -258,7 +258,9 @@ static void one_recover(struct instance *in)
 
 static void swept(void *arg, const struct err *err)
 {
-	(void)arg;
+	struct instances *is = arg;
+
+	is->sweep = NULL;
 	if (err)
 		log_error("%s", err->msg);
 }
@@ -267,7 +269,6 @@ void instances_snapshots_begin(struct instances *is)
 {
 	SCOPED_STR forks = str_printf("%s/.forks", is->dir);
 	SCOPED_STR all = str_printf("%s/.snapshots", is->dir);
-	struct treejob *job;
 	struct instance *in;
 	struct err err = { 0 };
 
@@ -277,7 +278,7 @@ void instances_snapshots_begin(struct instances *is)
 	if (!forks || !all ||
 	    (access(forks, F_OK) < 0 && access(all, F_OK) < 0))
 		return;
-	if (treejob_run(is->loop, snapshot_sweep, is->dir, swept, NULL, &job,
-			&err) < 0)
+	if (treejob_run(is->loop, snapshot_sweep, is->dir, swept, is,
+			&is->sweep, &err) < 0)
 		log_error("%s", err.msg);
 }

@@ -11,15 +11,48 @@ bool instance_files_busy(const struct instance *in)
 	return !LIST_EMPTY(&in->tasks);
 }
 
+static const struct err gone = {
+	.code = -ECANCELED,
+	.msg = "the instance was removed meanwhile",
+};
+
+static void on_gone(void *arg, const struct err *err)
+{
+	struct file_task *t = arg;
+
+	(void)err;
+	t->next(t, &gone);
+}
+
+/* A task without a job has another answer to wait for, which comes. */
 void instance_tasks_forget(struct instance *in)
 {
 	struct file_task *t;
 
 	while ((t = LIST_FIRST(&in->tasks))) {
 		LIST_REMOVE(t, link);
+		LIST_INSERT_HEAD(&in->is->tasks_left, t, link);
 		t->in = NULL;
+		if (!t->job)
+			continue;
 		treejob_cancel(t->job);
+		treejob_forget(t->job);
+		t->job = NULL;
+		if (instances_later(in->is, on_gone, t, NULL) < 0)
+			log_error("%s: out of memory", in->rec.name);
 	}
+}
+
+void instances_tasks_free(struct instances *is)
+{
+	struct file_task *t;
+
+	while ((t = LIST_FIRST(&is->tasks_left))) {
+		LIST_REMOVE(t, link);
+		treejob_forget(t->job);
+		t->free(t);
+	}
+	treejob_forget(is->sweep);
 }
 
 int task_refusal(const struct instance *in, bool still, struct err *err)
@@ -57,11 +90,6 @@ void task_begin(struct file_task *t, struct instance *in)
 	t->in = in;
 	LIST_INSERT_HEAD(&in->tasks, t, link);
 }
-
-static const struct err gone = {
-	.code = -ECANCELED,
-	.msg = "the instance was removed meanwhile",
-};
 
 static void job_over(void *arg, const struct err *err)
 {
@@ -158,13 +186,14 @@ void task_end(struct file_task *t, const struct err *err)
 {
 	instance_fn fn = t->fn;
 	void *arg = t->arg;
+	/* @err may be the task's own. */
+	const struct err why = err ? *err : (struct err){ 0 };
 	struct err ignored = { 0 };
 
 	task_release(t, &ignored);
-	if (t->in) {
-		LIST_REMOVE(t, link);
+	LIST_REMOVE(t, link);
+	if (t->in)
 		instance_life_arm(t->in); /* it was not judged meanwhile */
-	}
 	t->free(t);
-	fn(arg, err);
+	fn(arg, err ? &why : NULL);
 }

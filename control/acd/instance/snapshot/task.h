@@ -15,7 +15,7 @@
 #include "control/acd/storage/snapshot.h"
 
 struct file_task {
-	LIST_ENTRY(file_task) link; /* in->tasks */
+	LIST_ENTRY(file_task) link; /* in->tasks, or is->tasks_left */
 	struct instances *is;
 	struct instance *in; /* NULL: it has gone; then the task fails */
 	struct treejob *job; /* NULL: none runs */

@@ -358,6 +358,28 @@ static void test_full(void)
 	world_done(&w);
 }
 
+/* An instance of --rm ends, and goes, while its files are copied. */
+static void test_gone(void)
+{
+	struct outcome o = { 0 };
+	char made[SNAPSHOT_TAG_MAX + 1];
+	struct watcher v;
+	struct world w;
+	struct instance *in;
+
+	world_init(&w);
+	in = world_create(&w, "one", true);
+	put(&w, "one/home/a", "x");
+	run_up(&w, &v, in, "cat", NULL);
+	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
+	       "a snapshot");
+	run_stdin_eof(instance_main(in));
+	STEP_UNTIL(w.loop, !instance_find(w.is, "one"));
+	STEP_UNTIL(w.loop, o.calls == 1);
+	ok(o.calls == 1, "its client hears: %s", o.err.msg);
+	world_done(&w);
+}
+
 static void test_removal(void)
 {
 	char made[SNAPSHOT_TAG_MAX + 1];
@@ -397,6 +419,7 @@ int main(void)
 	for (int moved = 0; moved <= 3; moved++)
 		crash(moved);
 	test_sweep();
+	test_gone();
 	test_removal();
 	test_full();
 	return done_testing();
