@@ -4,8 +4,8 @@
 #
 # usage: bench.sh [-n COUNT] [--full] [--only PART,...] [--write] [--json FILE]
 #
-# Parts: exec shell soak bulk cold pool freeze density host helper builds agents
-# restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
+# Parts: exec shell soak bulk cold pool freeze density host helper files builds
+# agents restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
 #
 # Both sides use the same nested engine, the same runsc with the same flags
 # and the same image. The Docker client runs inside ac-host, in one shell that
@@ -16,7 +16,7 @@
 # marked.
 #
 # --full: an hour of execs, 200 starts from a pool, 50 idle sandboxes. --write
-# puts the table into docs/PERFORMANCE.md. All figures go to
+# puts the tables into docs/PERFORMANCE.md. All figures go to
 # $BUILD/bench/sandbox.json in any case, or to FILE.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,7 +26,7 @@ minutes=2
 pooled=30
 idle=10
 write=
-parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,helper,builds,agents,restart
+parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,helper,files,builds,agents,restart
 BUILD=${BUILD:-build}
 json=$BUILD/bench/sandbox.json
 while [ $# -gt 0 ]; do
@@ -65,7 +65,9 @@ AC=$PWD/build/ac
 CONFIG=/run/ac/daemon.json # as acd gave it to the nested engine
 tmp=$(mktemp -d)
 rows=$tmp/rows
+files=$tmp/files
 : >"$rows"
+: >"$files"
 
 # shellcheck source=tests/bench/sandbox/lib.bash
 . tests/bench/sandbox/lib.bash
@@ -75,6 +77,8 @@ rows=$tmp/rows
 . tests/bench/sandbox/start.bash
 # shellcheck source=tests/bench/sandbox/helper.bash
 . tests/bench/sandbox/helper.bash
+# shellcheck source=tests/bench/sandbox/files.bash
+. tests/bench/sandbox/files.bash
 # shellcheck source=tests/bench/sandbox/agents.bash
 . tests/bench/sandbox/agents.bash
 
@@ -82,6 +86,7 @@ cleanup() {
 	exec {to_host}>&- 2>/dev/null || true
 	model_down
 	in_host docker rm -f bench-peer >/dev/null 2>&1 || true
+	files_down
 	"$AC" ls --json 2>/dev/null |
 		jq -r '.[] | .name | select(test("^bench(-|$)"))' |
 		while read -r name; do
@@ -115,15 +120,25 @@ add_plain_runtime() {
 	done
 }
 
+# put_block NAME - stdin between its marks in docs/PERFORMANCE.md
+put_block() {
+	cat >"$tmp/text"
+	sed -i -e "/<!-- $1 -->/,/<!-- end $1 -->/{//!d}" \
+		-e "/<!-- $1 -->/r $tmp/text" docs/PERFORMANCE.md
+}
+
 write_page() {
-	{
-		printf '%s; %s samples each, %s of what takes milliseconds.\n' \
+	[ ! -s "$rows" ] || put_block sandbox < <(
+		printf '%s; %s samples each, %s of what takes milliseconds.\n\n' \
 			"$(machine)" "$count" "$fast"
-		echo
 		table
-	} >"$tmp/text"
-	sed -i -e '/<!-- sandbox -->/,/<!-- end sandbox -->/{//!d}' \
-		-e "/<!-- sandbox -->/r $tmp/text" docs/PERFORMANCE.md
+	)
+	[ ! -s "$files" ] || put_block files < <(
+		printf 'Measured on %s, load %s; medians of %s rounds, ms.\n\n' \
+			"$(machine)" "$(cut -d ' ' -f 1 /proc/loadavg)" \
+			"$FILES_ROUNDS"
+		files_table
+	)
 	say "wrote docs/PERFORMANCE.md"
 }
 
@@ -148,4 +163,5 @@ done
 mkdir -p "$(dirname "$json")"
 result >"$json"
 machine
-table
+[ ! -s "$rows" ] || table
+[ ! -s "$files" ] || files_table

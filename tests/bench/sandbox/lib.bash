@@ -145,5 +145,6 @@ machine() {
 }
 
 result() {
-	jq -s --arg machine "$(machine)" '{machine: $machine, rows: .}' "$rows"
+	jq -s --arg machine "$(machine)" --slurpfile files "$files" \
+		'{machine: $machine, rows: ., files: $files}' "$rows"
 }
