@@ -26,6 +26,12 @@ static char base_env[][136] = {
 	"USER=node",
 	"LOGNAME=node",
 	"LANG=C.UTF-8",
+	/* brk(2), mmap(2) and new pages cost far more in gVisor than in Linux,
+	 * so the C library returns less. It keeps at most 4 MiB at the end of a
+	 * heap; its own limit grows to 64 MiB with what a program frees. */
+	"MALLOC_TRIM_THRESHOLD_=4194304",
+	"MALLOC_MMAP_THRESHOLD_=2097152",
+	"MALLOC_TOP_PAD_=262144",
 };
 static char base_term[] = "TERM=xterm-256color";
 

@@ -387,6 +387,10 @@ static const struct {
 	  "env | grep -E 'SECRET|BOTH|ONE|TERM|^HOME|USER|LANG' | sort",
 	  "BOTH=assign\nHOME=/home/node\nLANG=C.UTF-8\nONE=1\n"
 	  "USER=node\n" },
+	{ "malloc keeps what it has, up to a limit",
+	  "env | grep ^MALLOC_ | sort",
+	  "MALLOC_MMAP_THRESHOLD_=2097152\nMALLOC_TOP_PAD_=262144\n"
+	  "MALLOC_TRIM_THRESHOLD_=4194304\n" },
 	{ "home and workspace belong to it",
 	  "pwd; touch a ~/b && stat -c %u . ~", "/workspace\n1000\n1000\n" },
 };
