@@ -122,7 +122,12 @@ def main():
         for place in sys.argv[2:]:
             threading.Thread(target=listen, args=(place,)).start()
         return 0
-    c = socket.create_connection((sys.argv[2], int(sys.argv[3])), timeout=60)
+    place = sys.argv[2], int(sys.argv[3])
+    try:
+        c = socket.create_connection(place, timeout=60)
+    except ConnectionResetError:
+        # It was closed before connect() returned; a refusal is another thing.
+        return 0 if sys.argv[4] == "closed" else 1
     size = int(sys.argv[5]) if len(sys.argv) > 5 else 1
     with c:
         return 0 if globals()["talk_" + sys.argv[4]](c, size) else 1
