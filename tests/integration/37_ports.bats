@@ -295,6 +295,7 @@ except OSError:
 }
 
 @test "acd is killed: nothing listens, and no connection hangs" {
+	takes_long
 	serve again -p $LOCAL:8000 -p $ECHO:8002 -- 127.0.0.1:8000:http \
 		127.0.0.1:8002:echo
 	eventually answers $LOCAL 'port 8000 of again'

@@ -120,6 +120,7 @@ again"
 }
 
 @test "a full disk is one event, one line for its user, and seen in df" {
+	takes_long
 	need_loops 2
 	"$AC" run base disk2 --disk 64m -d -- sleep infinity
 	curl -sN --unix-socket "$AC_HOME/run/acd.sock" http://ac/v1/events \
@@ -191,6 +192,7 @@ hid"
 }
 
 @test "a killed ac-host leaves no loop device, and the next run has its files" {
+	takes_long
 	need_loops 2
 	"$AC" run base disk1 --disk 64m -d -- sleep infinity
 	"$AC" exec disk1 -- sh -c 'echo safe >safe; sync'

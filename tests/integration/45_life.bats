@@ -98,6 +98,7 @@ while True:
 }
 
 @test "a timeout does not run on while it is paused" {
+	takes_long
 	# Longer than a busy machine takes from the start to the pause.
 	"$AC" run base lf2 --timeout 8s -d -- sleep infinity
 	"$AC" pause lf2

@@ -176,6 +176,7 @@ ready_is() { [ "$(pool .ready)" = "$1" ]; }
 }
 
 @test "acd that is killed leaves none behind" {
+	takes_long
 	eventually ready_is 1
 	docker kill "$AC_HOST" >/dev/null
 	"$AC" start

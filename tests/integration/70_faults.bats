@@ -201,6 +201,7 @@ no_leftovers() {
 }
 
 @test "restart comes back ready" {
+	takes_long
 	run -0 "$AC" restart
 	run -0 "$AC" status
 }
