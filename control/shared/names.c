@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * names.c - names of instances and blueprints, states, environment entries
+ * names.c - names of instances, blueprints and volumes, states, environment
  *
  * An instance's name becomes a folder, a host name, a label and a component of
  * URLs; the rules allow what is harmless in all of these.
@@ -82,6 +82,11 @@ int name_check_instance(const char *name, struct err *err)
 int name_check_blueprint(const char *name, struct err *err)
 {
 	return name_check("blueprint", name, false, err);
+}
+
+int name_check_volume(const char *name, struct err *err)
+{
+	return name_check("volume", name, true, err);
 }
 
 bool name_is_mount(const char *to)

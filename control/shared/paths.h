@@ -17,6 +17,7 @@
 #define EDGE_DIR "/run/ac-edge" /* the folder in its own container */
 #define EDGE_PROGRAM AC_LIBEXEC "/ac-edge"
 #define AC_STATE_INSTANCES AC_STATE "/instances"
+#define AC_STATE_VOLUMES AC_STATE "/volumes" /* storage/volumes.h of acd */
 #define AC_STATE_LOG AC_STATE "/log"
 #define AC_STATE_BLUEPRINTS AC_STATE "/blueprints" /* the user's own */
 #define AC_STATE_PRESETS AC_STATE "/presets" /* for blueprints; the user's */
