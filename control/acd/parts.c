@@ -26,6 +26,7 @@
 #include "control/acd/runtime/engine.h"
 #include "control/acd/runtime/selftest.h"
 #include "control/acd/storage/mounts.h"
+#include "control/acd/storage/volumes.h"
 #include "control/shared/paths.h"
 #include "lib/log.h"
 
@@ -207,6 +208,9 @@ int acd_parts_make(struct acd *acd, struct err *err)
 	acd->edge = edge_new(acd->loop, AC_STATE_EDGE "/" EDGE_SOCK_NAME,
 			     acd->owner, acd->owner_group, acd->ports, err);
 	if (!acd->edge)
+		return err->code;
+	if (volumes_open(acd->loop, AC_STATE_VOLUMES, acd->owner,
+			 acd->owner_group, err) < 0)
 		return err->code;
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,

@@ -287,6 +287,8 @@ json_t *instance_record_json(const struct instance_record *r)
 		    0 ||
 	    json_object_set_new(all, "publish", stored_array(r->publish_json)) <
 		    0 ||
+	    json_object_set_new(all, "volumes", stored_array(r->volumes_json)) <
+		    0 ||
 	    json_object_set_new(all, "project", project_hash(r)) < 0)
 		return NULL;
 	return json_incref(all);

@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* Version of the schema that has these fields: migrations in store_open.c. */
-#define INSTANCE_SCHEMA 10
+#define INSTANCE_SCHEMA 11
 /* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
@@ -62,6 +62,8 @@ struct instance_record {
 	 * are signed, as above. */
 	char *mounts_json;
 	char *publish_json; /* ["ADDRESS:PORT:PORT"] (publish.h); NULL: none */
+	char *volumes_json; /* ["NAME:/mnt/PLACE:MODE"], its user's alone, not
+			     * the blueprint's (volume.h); NULL: none */
 	uint32_t host_uid,
 		host_gid; /* owner of the workspace's files outside */
 	char *container_id;
@@ -119,7 +121,8 @@ int instance_record_copy(struct instance_record *dst,
 	X(I64, layer_since_ns)   \
 	X(I64, layer_dev)        \
 	X(I64, layer_ino)        \
-	X(STR, publish_json)
+	X(STR, publish_json)     \
+	X(STR, volumes_json)
 
 /* Binds the fields in their order, the name first, to parameters from 1 on.
  * Returns a result code of SQLite. @r must outlive the statement's use. */

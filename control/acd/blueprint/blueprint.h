@@ -108,9 +108,10 @@ struct blueprint_skill {
 	char *dir; /* of the blueprint that names it */
 	char *folder; /* below that, without ".." */
 };
-/* A directory of the user's, which is shown in the sandbox. */
+/* A directory of the user's or a volume, which is shown in the sandbox. */
 struct blueprint_mount {
-	char *from; /* "/…" or "~/…", without ".." */
+	char *from; /* "/…" or "~/…", without ".."; NULL: a volume */
+	char *volume; /* its name (storage/volumes.h); NULL: a directory */
 	char *to; /* AC_MNT/NAME */
 	bool live; /* the agent may write to it */
 };
@@ -182,7 +183,11 @@ void blueprint_skills_done(struct blueprint *bp);
 /* The same for mounts. */
 void blueprint_mount_done(struct blueprint_mount *m);
 void blueprint_mounts_done(struct blueprint *bp);
-/* Returns true if the agent may write to one of its mounts. */
+/* Puts @new in place of a mount at the same place, or adds it; takes what it has,
+ * on failure too. Returns 0, -ENOSPC beyond BLUEPRINT_MOUNTS_MAX, or -ENOMEM. */
+int blueprint_mount_put(struct blueprint *bp, struct blueprint_mount *new);
+/* Returns true if the agent may write to a directory of the user's that is one of
+ * its mounts. */
 bool blueprint_mounts_live(const struct blueprint *bp);
 /* Parses @text (borrowed); @file is for messages. What it extends is read from
  * the folders of blueprints. Returns 0, and the caller releases @ret with

@@ -35,6 +35,7 @@ struct key {
 void blueprint_mount_done(struct blueprint_mount *m)
 {
 	free(m->from);
+	free(m->volume);
 	free(m->to);
 	*m = (struct blueprint_mount){ 0 };
 }
@@ -55,7 +56,7 @@ void blueprint_mounts_done(struct blueprint *bp)
 bool blueprint_mounts_live(const struct blueprint *bp)
 {
 	for (size_t i = 0; i < bp->n_mounts; i++) {
-		if (bp->mounts[i].live)
+		if (bp->mounts[i].live && !bp->mounts[i].volume)
 			return true;
 	}
 	return false;
@@ -69,6 +70,33 @@ static struct blueprint_mount *mount_find(const struct blueprint *bp,
 			return &bp->mounts[i];
 	}
 	return NULL;
+}
+
+static int room_make(struct blueprint *bp)
+{
+	if (!bp->mounts)
+		bp->mounts = calloc(BLUEPRINT_MOUNTS_MAX, sizeof(*bp->mounts));
+	return bp->mounts ? 0 : -ENOMEM;
+}
+
+int blueprint_mount_put(struct blueprint *bp, struct blueprint_mount *new)
+{
+	struct blueprint_mount *had = mount_find(bp, new->to);
+	int rc = room_make(bp);
+
+	if (rc == 0 && !had && bp->n_mounts == BLUEPRINT_MOUNTS_MAX)
+		rc = -ENOSPC;
+	if (rc < 0) {
+		blueprint_mount_done(new);
+		return rc;
+	}
+	if (had)
+		blueprint_mount_done(had);
+	else
+		had = &bp->mounts[bp->n_mounts++];
+	*had = *new;
+	*new = (struct blueprint_mount){ 0 };
+	return 0;
 }
 
 /* ---- one mount ---- */
@@ -186,12 +214,7 @@ static int mount_put(const struct blueprint_place *p, const struct yaml_node *n,
 		blueprint_mount_done(new);
 		return rc;
 	}
-	if (had)
-		blueprint_mount_done(had);
-	else
-		had = &bp->mounts[bp->n_mounts++];
-	*had = *new;
-	return 0;
+	return blueprint_mount_put(bp, new) < 0 ? err_nomem(p->err) : 0;
 }
 
 static int drop_mount(const struct blueprint_place *p,
@@ -251,9 +274,7 @@ int blueprint_read_mounts(const struct blueprint_place *p,
 		return yaml_tree_refuse(p->tree, n, p->err,
 					"mounts must be a list, such as [{ "
 					"from: ~/docs, to: " AC_MNT "/docs }]");
-	if (!bp->mounts)
-		bp->mounts = calloc(BLUEPRINT_MOUNTS_MAX, sizeof(*bp->mounts));
-	if (!bp->mounts)
+	if (room_make(bp) < 0)
 		return err_nomem(p->err);
 	rc = blueprint_each(p, n, read_item, &seen);
 	strv_done(&seen);

@@ -147,10 +147,10 @@ void instances_each(struct instances *is,
 		    void (*fn)(void *arg, struct instance *in), void *arg);
 /* Borrowed; changes with the instance. */
 const struct instance_record *instance_record(const struct instance *in);
-/* Reads the blueprint of @r, with the project's own over it (project_use.h) and
- * with what its model_url changes. Returns 0, and the
- * caller releases @ret; or fails like project_use_load(), egress_load() or
- * blueprint_use_model(). */
+/* Reads the blueprint of @r, with the project's own over it (project_use.h), with
+ * what its model_url changes and with its volumes. Returns 0, and the caller
+ * releases @ret; or fails like project_use_load(), egress_load(),
+ * blueprint_use_model() or volume_use_add(). */
 int instance_blueprint(const struct instance_record *r, struct blueprint *ret,
 		       struct err *err);
 bool instance_is_live(const struct instance *in); /* starting … stopping */

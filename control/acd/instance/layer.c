@@ -30,9 +30,10 @@ int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
 			       "the files of '%s' are being "
 			       "removed",
 			       in->rec.name);
-	/* It says what is blocked. Without it, what its last run knew. */
-	if (!instance_is_live(in) && instance_load_blueprint(in, err) < 0 &&
-	    !in->bp.name)
+	/* It says what is blocked. Without it, what its last run knew. A sandbox
+	 * that is left, and its volumes, are those of its last run. */
+	if (!instance_is_live(in) && !in->rec.container_id &&
+	    instance_load_blueprint(in, err) < 0 && !in->bp.name)
 		return err_wrap(err, "which paths are blocked is not known");
 	source.dir = own;
 	if (instance_disk_is_file(in) && !instance_is_live(in)) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "control/acd/instance/project_use.h"
+#include "control/acd/instance/volume_use.h"
 #include "control/acd/storage/mounts.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -20,7 +21,7 @@ static int mounts_check(const struct instance *in, struct err *err)
 	for (size_t i = 0; i < in->bp.n_mounts; i++) {
 		const struct blueprint_mount *m = &in->bp.mounts[i];
 
-		if (!mounts_has_extra(in->rec.name, m->to))
+		if (!m->volume && !mounts_has_extra(in->rec.name, m->to))
 			return err_set(err, INSTANCE_NO_MOUNTS,
 				       "%s, which blueprint '%s' shows at %s, "
 				       "was not passed on to ac-host",
@@ -47,7 +48,9 @@ int instance_check(struct instance *in, struct err *err)
 		return err_set(err, INSTANCE_NO_WORKSPACE,
 			       "the workspace %s was not passed on to ac-host",
 			       in->rec.workspace);
-	rc = mounts_check(in, err);
+	rc = volume_use_check(in, err);
+	if (rc == 0)
+		rc = mounts_check(in, err);
 	return rc < 0 ? rc : instance_disk_check(in, err);
 }
 
@@ -93,8 +96,8 @@ static bool is_live_again(const struct blueprint *bp,
 	json_int_t ino = json_integer_value(json_object_get(was, "ino"));
 
 	for (size_t i = 0; i < bp->n_mounts; i++) {
-		if (bp->mounts[i].live && (json_int_t)v[i].dev == dev &&
-		    (json_int_t)v[i].ino == ino)
+		if (bp->mounts[i].live && !bp->mounts[i].volume &&
+		    (json_int_t)v[i].dev == dev && (json_int_t)v[i].ino == ino)
 			return true;
 	}
 	return false;
@@ -127,7 +130,7 @@ static int mounts_were(const struct instance *in, const struct mounts_extra *v,
 	return 0;
 }
 
-/* Records what this run is shown, and what was live before. */
+/* Records which directories this run is shown, and which were live before. */
 static int mounts_record(struct instance *in, const struct mounts_extra *v,
 			 struct err *err)
 {
@@ -138,7 +141,8 @@ static int mounts_record(struct instance *in, const struct mounts_extra *v,
 	for (size_t i = 0; i < bp->n_mounts; i++) {
 		const struct blueprint_mount *m = &bp->mounts[i];
 
-		if (json_array_append_new(
+		if (!m->volume &&
+		    json_array_append_new(
 			    all, json_pack("{s:o, s:s, s:s, s:I, s:I}", "from",
 					   jsonx_text(m->from), "to", m->to,
 					   "mode", m->live ? "live" : "ro",
@@ -219,6 +223,7 @@ static int mounts_make(struct instance *in, struct err *err)
 
 	for (size_t i = 0; i < in->bp.n_mounts; i++) {
 		extras[i].to = in->bp.mounts[i].to;
+		extras[i].volume = in->bp.mounts[i].volume;
 		extras[i].ro = !in->bp.mounts[i].live;
 	}
 	if (rc == 0)

@@ -29,8 +29,8 @@ static void sandbox_started(void *arg, int link_fd, const char *id,
 	step_done(in, failed.code < 0 ? &failed : NULL);
 }
 
-/* The mounts of the user's directories: paths of ac-host, of which each has a
- * buffer of its own. */
+/* The mounts of the user's directories and of volumes: paths of ac-host, of which
+ * each has a buffer of its own. */
 struct extra_paths {
 	struct runtime_mount v[BLUEPRINT_MOUNTS_MAX];
 	char from[BLUEPRINT_MOUNTS_MAX][PATH_MAX];

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "control/acd/instance/project_use.h"
+#include "control/acd/instance/volume_use.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
@@ -280,6 +281,8 @@ int instance_blueprint(const struct instance_record *r, struct blueprint *ret,
 		rc = egress_load(r->egress_json, &own, err);
 	if (rc == 0)
 		rc = blueprint_use_model(&bp, own.model_url, err);
+	if (rc == 0)
+		rc = volume_use_add(r, &bp, err);
 	egress_done(&own);
 	if (rc < 0)
 		blueprint_done(&bp);

@@ -41,6 +41,8 @@ static int why_not(const struct pool *p, const struct kind *k,
 		return POOL_MISS_GPUS;
 	if (r->disk)
 		return POOL_MISS_DISK;
+	if (r->volumes_json)
+		return POOL_MISS_VOLUMES; /* mounts for it alone */
 	return -1;
 }
 
@@ -136,7 +138,7 @@ static bool pool_claim(void *arg, const struct instance_record *r,
 		pool_wake(p);
 	}
 	/* It may have got what needs mounts since the last reading. */
-	if (!k || k->off || !kind_is_wanted(bp))
+	if (!k || k->off || (!kind_is_wanted(bp) && !r->volumes_json))
 		return false;
 	miss = why_not(p, k, r);
 	if (miss < 0 &&

@@ -469,6 +469,7 @@ static json_t *misses_json(const struct kind *k)
 		[POOL_MISS_RUNTIME] = "runtime",
 		[POOL_MISS_GPUS] = "gpus",
 		[POOL_MISS_DISK] = "disk",
+		[POOL_MISS_VOLUMES] = "volumes",
 		[POOL_MISS_STALE] = "stale",
 		[POOL_MISS_LOST] = "lost",
 	};

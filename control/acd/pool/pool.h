@@ -66,6 +66,7 @@ enum pool_miss {
 	POOL_MISS_RUNTIME,
 	POOL_MISS_GPUS,
 	POOL_MISS_DISK,
+	POOL_MISS_VOLUMES,
 	POOL_MISS_STALE, /* the members have an older image, blueprint or CA */
 	POOL_MISS_LOST, /* the member did not answer when it was claimed */
 };

@@ -144,6 +144,15 @@ int idmap_open(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+int idmap_open_at(int dir)
+{
+	int fd = (int)syscall(SYS_open_tree, dir, "",
+			      OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+				      AT_EMPTY_PATH);
+
+	return fd < 0 ? -errno : fd;
+}
+
 static int attr_set(int fd, const struct mount_attr *attr)
 {
 	long rc = syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, attr,

@@ -21,6 +21,8 @@ int idmap_swap_lines(char *out, size_t size, uint32_t a, uint32_t b);
  * what is mounted below it, as a descriptor that the caller owns; or a negative
  * errno. */
 int idmap_open(const char *path);
+/* The same for the open directory @dir, which stays the caller's. */
+int idmap_open_at(int dir);
 /*
  * Sets the attributes of a detached mount: nosuid, nodev, read-only if @ro, and
  * @uid and @gid swapped with the agent's. Returns 0 if it is mapped or needs no

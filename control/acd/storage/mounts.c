@@ -16,6 +16,7 @@
 #include "control/acd/storage/idmap.h"
 #include "control/acd/storage/layer.h"
 #include "control/acd/storage/mount_sock.h"
+#include "control/acd/storage/volumes.h"
 #include "control/shared/names.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
@@ -251,9 +252,11 @@ int mounts_rename(const char *name, const char *to)
 	return rename(from, path) < 0 ? -errno : 0;
 }
 
-/* Mounts @fd (borrowed) at <run>/<name>/<leaf>, whose path goes to @out. */
-static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
-		    bool ro, char *out, struct err *err)
+/* Mounts @fd (borrowed), whose files are @uid's and @gid's outside, at
+ * <run>/<name>/<leaf>, whose path goes to @out. */
+static int mount_as(int fd, const struct mounts_spec *spec, const char *leaf,
+		    uint32_t uid, uint32_t gid, bool ro, char *out,
+		    struct err *err)
 {
 	int rc;
 
@@ -262,7 +265,7 @@ static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 	if (rc < 0)
 		return err_set(err, rc, "mkdir %s: %s", out, err_text(rc));
 	unmount(out);
-	rc = idmap_apply(fd, spec->host_uid, spec->host_gid, ro);
+	rc = idmap_apply(fd, uid, gid, ro);
 	if (rc > 0)
 		log_warn("%s of %s: file owners are not mapped", leaf,
 			 spec->name);
@@ -272,6 +275,14 @@ static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
 		return err_set(err, rc, "mount the %s of %s: %s", leaf,
 			       spec->name, err_text(rc));
 	return 0;
+}
+
+/* The same for files of the instance's owner. */
+static int mount_at(int fd, const struct mounts_spec *spec, const char *leaf,
+		    bool ro, char *out, struct err *err)
+{
+	return mount_as(fd, spec, leaf, spec->host_uid, spec->host_gid, ro, out,
+			err);
 }
 
 /* Returns where the instance's own directory @leaf is; the caller frees it. */
@@ -357,18 +368,13 @@ static int mount_external(const struct mounts_spec *spec,
 	return rc;
 }
 
-static int mount_extra(const struct mounts_spec *spec, struct mounts_extra *e,
-		       struct err *err)
+static int mount_dir(const struct mounts_spec *spec, struct mounts_extra *e,
+		     const char *leaf, char *out, struct err *err)
 {
 	struct external *x = external_find(spec->name, e->to);
-	SCOPED_STR leaf = str_printf("mounts%s", e->to + strlen(AC_MNT));
-	SCOPED_STR place = str_printf("%s/%s%s", mounts.run, spec->name, e->to);
-	char path[PATH_MAX];
 	struct stat st;
 	int rc;
 
-	if (!leaf || !place)
-		return err_nomem(err);
 	if (!x || x->fd < 0)
 		return err_set(err, -ENOENT,
 			       "the directory for %s was not sent", e->to);
@@ -376,13 +382,45 @@ static int mount_extra(const struct mounts_spec *spec, struct mounts_extra *e,
 		return err_sys(err, "the directory for %s", e->to);
 	e->dev = st.st_dev;
 	e->ino = st.st_ino;
-	rc = file_mkdir_p(place, 0755);
-	if (rc < 0)
-		return err_set(err, rc, "mkdir %s: %s", place, err_text(rc));
-	rc = mount_at(x->fd, spec, leaf, e->ro || x->ro, path, err);
+	rc = mount_at(x->fd, spec, leaf, e->ro || x->ro, out, err);
 	if (rc == 0)
 		fd_closep(&x->fd);
 	return rc;
+}
+
+static int mount_volume(const struct mounts_spec *spec,
+			const struct mounts_extra *e, const char *leaf,
+			char *out, struct err *err)
+{
+	uid_t uid;
+	gid_t gid;
+	SCOPED_FD data = volume_data_open(e->volume, &uid, &gid, err);
+	SCOPED_FD fd = -1;
+
+	if (data < 0)
+		return data;
+	fd = idmap_open_at(data);
+	if (fd < 0)
+		return err_set(err, fd, "mount the volume '%s': %s", e->volume,
+			       err_text(fd));
+	return mount_as(fd, spec, leaf, uid, gid, e->ro, out, err);
+}
+
+static int mount_extra(const struct mounts_spec *spec, struct mounts_extra *e,
+		       struct err *err)
+{
+	SCOPED_STR leaf = str_printf("mounts%s", e->to + strlen(AC_MNT));
+	SCOPED_STR place = str_printf("%s/%s%s", mounts.run, spec->name, e->to);
+	char path[PATH_MAX];
+	int rc;
+
+	if (!leaf || !place)
+		return err_nomem(err);
+	rc = file_mkdir_p(place, 0755);
+	if (rc < 0)
+		return err_set(err, rc, "mkdir %s: %s", place, err_text(rc));
+	return e->volume ? mount_volume(spec, e, leaf, path, err) :
+			   mount_dir(spec, e, leaf, path, err);
 }
 
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,

@@ -18,7 +18,9 @@
  *
  * Further directories of the user's (`mounts` of a blueprint) come and go the
  * same way. Each is mounted at AC_MOUNTS/<instance>/mounts/NAME for AC_MNT/NAME;
- * beside it, mnt/NAME is the empty directory over which a sandbox mounts it.
+ * beside it, mnt/NAME is the empty directory over which a sandbox mounts it. A
+ * volume (volumes.h) is mounted the same way, with a mapping of its own: its files
+ * have one owner outside, also if the instance's have another.
  *
  * Before the sandbox exists, blocked paths of a workspace are covered by an
  * empty file or directory, mounted over them in ac-host's mount. Nothing is
@@ -44,8 +46,9 @@
 /* One of the `mounts` of a blueprint. */
 struct mounts_extra {
 	const char *to; /* AC_MNT/NAME, by name_is_mount(); borrowed */
+	const char *volume; /* NULL: a directory of the user's; borrowed */
 	bool ro;
-	/* Set by mounts_prepare(): the directory of the user's. */
+	/* Set by mounts_prepare(): the directory. */
 	dev_t dev;
 	ino_t ino;
 };
@@ -84,7 +87,8 @@ void mounts_done(void); /* unmounts all; harmless when not initialised */
 
 /* Makes all mounts. <state>/<name>/{workspace,home} must exist, except the
  * workspace if it is external; and layer for a copy. Mounts of the same name are replaced. Returns 0;
- * -ENOENT if no descriptor was sent for one of the user's; -ELOOP if a link is in
+ * -ENOENT if no descriptor was sent for one of the user's, or a volume is not
+ * there; -ELOOP if a link is in
  * the way of a blocked path; another negative errno. A failure releases all. */
 int mounts_prepare(const struct mounts_spec *spec, struct mounts_paths *ret,
 		   struct err *err);

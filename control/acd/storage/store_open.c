@@ -98,6 +98,8 @@ static const char *const migrations[] = {
 	"ALTER TABLE instance ADD COLUMN layer_ino INTEGER NOT NULL DEFAULT 0;",
 
 	"ALTER TABLE instance ADD COLUMN publish_json TEXT;",
+
+	"ALTER TABLE instance ADD COLUMN volumes_json TEXT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

@@ -21,6 +21,7 @@
 #include "control/shared/json.h"
 #include "control/shared/names.h"
 #include "control/shared/publish.h"
+#include "control/shared/volume.h"
 
 #define ENV_BYTES_MAX (64u * 1024)
 #define PATH_BYTES_MAX 4095u
@@ -342,6 +343,30 @@ static int set_publish(json_t *body, struct instance_record *r, struct err *err)
 	return 0;
 }
 
+/* Replaces its own volumes. That they are there is checked when it starts. */
+static int set_volumes(json_t *body, struct instance_record *r, struct err *err)
+{
+	const json_t *list = json_object_get(body, "volumes");
+	struct volume_use v[VOLUME_USES_MAX];
+	SCOPED_STR asked = NULL;
+	char *text = NULL;
+	size_t n = 0;
+	int rc;
+
+	if (!list)
+		return 0;
+	asked = json_is_null(list) ? NULL : json_dumps(list, JSON_COMPACT);
+	rc = volume_load(asked, v, &n, err);
+	if (rc < 0)
+		return err_key(err, "volumes");
+	text = n > 0 ? volume_store(v, n) : NULL;
+	if (n > 0 && !text)
+		return err_nomem(err);
+	free(r->volumes_json);
+	r->volumes_json = text;
+	return 0;
+}
+
 /* Refuses credentials in the request that do not exist or that the instance may
  * not use: every later run would fail. */
 static int credentials_may(const struct acd *acd, json_t *body,
@@ -378,6 +403,8 @@ int api_options_apply(const struct acd *acd, json_t *body,
 		rc = set_credentials(body, r, err);
 	if (rc == 0)
 		rc = set_publish(body, r, err);
+	if (rc == 0)
+		rc = set_volumes(body, r, err);
 	if (rc == 0)
 		rc = jsonx_bool(body, "auto_remove", r->auto_remove,
 				&r->auto_remove, err);

@@ -116,7 +116,8 @@ static const struct schema_key status_keys_pools_keys[] = {
 	{ "misses",
 	  NAMED(COUNT(), .about = "runs that took none, by reason: empty, "
 				  "files, workspace, owner, limits, isolation, "
-				  "runtime, gpus, disk, stale, lost") },
+				  "runtime, gpus, disk, volumes, stale, "
+				  "lost") },
 	{ "started", COUNT() },
 	{ "lost", COUNT(.about = "sandboxes that failed to start, or ended by "
 				 "themselves") },

@@ -8,6 +8,7 @@
 #include "control/acd/blueprint/limit_keys.h"
 #include "control/acd/credential/credentials.h"
 #include "control/shared/publish.h"
+#include "control/shared/volume.h"
 
 /* ---- what they take ---- */
 
@@ -84,6 +85,10 @@ static const struct schema_key option_keys[] = {
 			"machine: [ADDRESS:]PORT[:PORT], the first there (0: "
 			"any free one), the second in the sandbox; they "
 			"replace those that it has; [] or null: none") },
+	{ "volumes",
+	  LIST(&schema_text, .max = VOLUME_USES_MAX,
+	       .about = "NAME:/mnt/PLACE[:ro|rw] (rw): they replace those "
+			"that it has; [] or null: its blueprint's alone") },
 	{ "credentials", LIST(&either_credential, .max = CREDENTIALS_MAX,
 			      .about = "each is added, or replaces one of the "
 				       "same name; [] removes all") },

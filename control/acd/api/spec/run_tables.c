@@ -166,7 +166,10 @@ const struct http_call spec_instance_run = {
 	"uses a service of the user's own loopback or publishes a port, and "
 	"ac-edge does not run: `ac start` starts it). port_in_use (409): a "
 	"port that it publishes is taken, by another instance or program; "
-	"port_unavailable (409): the machine does not have it.",
+	"port_unavailable (409): the machine does not have it. "
+	"volume_missing (404): it has a volume that is not there; "
+	"volume_in_use (409): another instance writes to one that it is to "
+	"write to.",
 	.path = &path_instance,
 	.body = &run_body,
 	.answers =

@@ -157,6 +157,11 @@ static const struct schema_key instance_keys[] = {
 	       .about = "the ports that its runs publish, ADDRESS:PORT:PORT: "
 			"of the user's machine (port 0: any free one), and "
 			"in the sandbox; GET …/ports has what is open") },
+	{ "volumes",
+	  LIST(&schema_text,
+	       .about = "the volumes that its user gave it, "
+			"NAME:/mnt/PLACE:MODE, with the mode ro or rw; those "
+			"of its blueprint are not among them") },
 	{ "phase",
 	  WORD(KEYS("idle", "ports", "disk", "policy", "sandbox", "replaced",
 		    "guest", "running", "paused", "ending", "asked", "thaw",

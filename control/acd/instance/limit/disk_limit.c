@@ -304,8 +304,21 @@ int instance_disk_remove(struct instance *in, treejob_fn fn, struct err *err)
 	return rc;
 }
 
+static bool writes_volume(const struct blueprint *bp)
+{
+	for (size_t i = 0; i < bp->n_mounts; i++) {
+		if (bp->mounts[i].volume && bp->mounts[i].live)
+			return true;
+	}
+	return false;
+}
+
 void instance_disk_notice(struct instance *in)
 {
+	if (in->rec.disk > 0 && writes_volume(&in->bp))
+		run_notice(in->main, LOG_LVL_INFO,
+			   "the disk limit counts workspace and home; what is "
+			   "written to a volume is not counted");
 	if (in->rec.disk > 0 && in->bp.root_rw)
 		run_notice(
 			in->main, LOG_LVL_INFO,

@@ -50,7 +50,8 @@ static struct {
 	struct instances *is;
 	enum egress_mode blueprint_mode;
 	const char *warnings; /* of a bind */
-	const char *mount; /* of the blueprint, from where, at /mnt/docs */
+	const char *mount; /* of the blueprint, "/from" or a volume, at
+			    * /mnt/docs */
 	bool mount_live, extras_here;
 	int forgotten_extras;
 	const char *home_file; /* a file of the blueprint, "path=text" */
@@ -192,10 +193,8 @@ static void fake_files(struct blueprint *bp)
 		if (strv_push(&bp->skill_paths, ".x/skills") < 0)
 			abort();
 	}
-	if (fake.mount && (bp->mounts = calloc(1, sizeof(*bp->mounts))))
-		bp->mounts[bp->n_mounts++] = (struct blueprint_mount){
-			strdup(fake.mount), strdup("/mnt/docs"), fake.mount_live
-		};
+	if (fake.mount)
+		fake_mount(bp, fake.mount, fake.mount_live);
 	if (fake.prompt) {
 		bp->prompt = strdup(fake.prompt);
 		bp->prompt_rules = fake.rules ? strdup(fake.rules) : NULL;

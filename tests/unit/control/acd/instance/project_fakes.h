@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * project_fakes.h - fakes for the blueprints of projects
+ * project_fakes.h - fakes for the blueprints of projects, and for mounts in one
  *
  * A part of instance_world.h, and included once by it.
  */
@@ -13,6 +13,16 @@
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/blueprint/project.h"
 #include "lib/str.h"
+
+/* Adds the mount of a directory, "/from", or of a volume at /mnt/docs. */
+static inline void fake_mount(struct blueprint *bp, const char *what, bool live)
+{
+	struct blueprint_mount m = { .to = strdup("/mnt/docs"), .live = live };
+
+	*(*what == '/' ? &m.from : &m.volume) = strdup(what);
+	if (blueprint_mount_put(bp, &m) < 0)
+		abort();
+}
 
 /* A project's own blueprint: "NAME WORD" extends NAME; "bad" is none, "small"
  * takes half of the CPUs. The hash is the text. */

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 
 #include "control/acd/storage/idmap.h"
+#include "control/acd/storage/volumes.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "lib/str.h"
@@ -460,6 +461,48 @@ static void test_extras(void)
 	is_int(mounts_prepare(&spec, &p, NULL), -ENOENT, "must be sent again");
 }
 
+/* A volume: its files are its owner's, whoever those of the instance belong to,
+ * and whatever root of a sandbox has made of its directory. */
+static void test_volume(void)
+{
+	SCOPED_STR dir = str_printf("%s/volumes", top);
+	SCOPED_STR data = str_printf("%s/volumes/data/data", top);
+	struct mounts_extra extras[] = {
+		{ .to = "/mnt/rw", .volume = "data" },
+		{ .to = "/mnt/ro", .volume = "data", .ro = true },
+	};
+	struct mounts_spec spec = { .name = "two",
+				    .host_uid = HOST_UID + 1,
+				    .host_gid = HOST_UID + 1,
+				    .extras = extras,
+				    .n_extras = ARRAY_SIZE(extras) };
+	char rw[PATH_MAX], ro[PATH_MAX], file[PATH_MAX + 8];
+	struct mounts_paths p;
+	struct err err = { 0 };
+
+	is_int(volumes_open(NULL, dir, HOST_UID, HOST_UID, &err), 0, "open %s",
+	       err.msg);
+	is_int(mounts_prepare(&spec, &p, &err), -ENOENT, "%s", err.msg);
+	is_int(volume_create("data", &err), 0, "made %s", err.msg);
+	ok(chown(data, 0, 0) == 0, "given to root, inside");
+	if (!is_int(mounts_prepare(&spec, &p, &err), 0, "prepare %s", err.msg))
+		return;
+	mounts_extra_path("two", "/mnt/rw", rw);
+	mounts_extra_path("two", "/mnt/ro", ro);
+	snprintf(file, sizeof(file), "%s/g", rw);
+	is_int(file_write_atomic(file, "x", 1, 0600), 0, "it is writable");
+	ok(chown(file, 1000, 1000) == 0, "by the agent");
+	is_int(owner_of(data, "g"), HOST_UID, "the user's outside");
+	is_int(owner_of(ro, "g"), 1000, "the agent's inside");
+	snprintf(file, sizeof(file), "%s/h", ro);
+	is_int(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), -1, "ro: %s",
+	       strerror(errno));
+	mounts_release("two");
+	is_int(access(rw, F_OK), -1, "released: gone");
+	is_int(owner_of(data, "g"), HOST_UID, "its files are not");
+	volumes_close();
+}
+
 int main(void)
 {
 	char template[] = "/tmp/mounts_test.XXXXXX";
@@ -490,6 +533,7 @@ int main(void)
 		test_blocked();
 		test_external();
 		test_extras();
+		test_volume();
 		test_silent();
 	}
 	mounts_done();

@@ -171,6 +171,7 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN layer_dev;"
 	    "ALTER TABLE instance DROP COLUMN layer_ino;"
 	    "ALTER TABLE instance DROP COLUMN publish_json;"
+	    "ALTER TABLE instance DROP COLUMN volumes_json;"
 	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
@@ -180,6 +181,7 @@ static void test_first_version(void)
 	ok(!back.project_json, "nor a project's own blueprint");
 	ok(!back.mounts_json, "nor mounts");
 	ok(!back.publish_json, "nor published ports");
+	ok(!back.volumes_json, "nor volumes");
 	back.credentials_json = strdup("[\"github\"]");
 	back.egress_json = strdup(options);
 	is_int(store_update(s, &back, &err), 0, "which can be stored %s",
@@ -208,7 +210,8 @@ static void test_addresses(void)
 	    " 'runsc', 'created', NULL, -1, 0, 0, 0, '172.20.' || (i / 256) ||"
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
 	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0,"
-	    " 0, NULL, NULL, 0, 0, 0, 0, NULL FROM n");
+	    " 0, NULL, NULL, 0, 0, 0, 0, NULL,"
+	    " NULL FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");
