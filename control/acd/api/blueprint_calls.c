@@ -43,17 +43,23 @@ static json_t *start_put(const struct blueprint *bp, json_t *j)
 	return NULL;
 }
 
-static json_t *mounts_json(const struct blueprint *bp)
+/* Of directories, if @volumes is false. */
+static json_t *mounts_json(const struct blueprint *bp, bool volumes)
 {
 	json_t *all = json_array();
 
 	for (size_t i = 0; i < bp->n_mounts; i++) {
 		const struct blueprint_mount *m = &bp->mounts[i];
+		const char *mode = !m->live ? "ro" : volumes ? "rw" : "live";
 
-		json_array_append_new(all, json_pack("{s:o, s:s, s:s}", "from",
-						     jsonx_text(m->from), "to",
-						     m->to, "mode",
-						     m->live ? "live" : "ro"));
+		if (volumes != (m->volume != NULL))
+			continue;
+		json_array_append_new(
+			all,
+			json_pack("{s:o, s:s, s:s}",
+				  volumes ? "volume" : "from",
+				  jsonx_text(volumes ? m->volume : m->from),
+				  "to", m->to, "mode", mode));
 	}
 	return all;
 }
@@ -85,7 +91,9 @@ static json_t *blueprint_json(const struct acd *acd, const struct blueprint *bp)
 				 0;
 
 	if (j)
-		json_object_set_new(j, "mounts", mounts_json(bp));
+		json_object_set_new(j, "mounts", mounts_json(bp, false));
+	if (j)
+		json_object_set_new(j, "volumes", mounts_json(bp, true));
 	if (j)
 		json_object_set_new(j, "image_bytes",
 				    bytes ? json_integer((json_int_t)bytes) :

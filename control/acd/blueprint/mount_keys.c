@@ -2,11 +2,13 @@
 /*
  * mount_keys.c - the key `mounts` of a blueprint
  *
- *	mounts: [ { from: ~/docs, to: /mnt/docs, mode: ro } ]
+ *	mounts: [ { from: ~/docs, to: /mnt/docs, mode: ro },
+ *		  { volume: cache, to: /mnt/cache, mode: rw } ]
  *
- * Directories of the user's that are shown in a sandbox. acd opens none of them:
- * `ac` does, with the user's rights, and passes a descriptor. An heir adds
- * mounts, by `to`; "-/mnt/docs" drops one of its parent's, "none" all.
+ * Directories of the user's that are shown in a sandbox, of which acd opens none:
+ * `ac` does, with the user's rights, and passes a descriptor; and volumes, which
+ * are acd's own (storage/volumes.h). An heir adds mounts, by `to`; "-/mnt/docs"
+ * drops one of its parent's, "none" all.
  *
  * They are shown below /mnt alone. All else of a sandbox's tree is the image's,
  * which is read-only and shared, or is written by the agent: a mount in the
@@ -119,6 +121,16 @@ static int read_from(const struct place *at, const struct yaml_node *n)
 				"/srv/docs or ~/docs, without '..'");
 }
 
+static int read_volume(const struct place *at, const struct yaml_node *n)
+{
+	struct err why = { 0 };
+	int rc = blueprint_read_string(at->p, n, &at->m->volume);
+
+	if (rc < 0 || name_check_volume(at->m->volume, &why) == 0)
+		return rc;
+	return yaml_tree_refuse(at->p->tree, n, at->p->err, "%s", why.msg);
+}
+
 static int read_to(const struct place *at, const struct yaml_node *n)
 {
 	int rc = blueprint_read_string(at->p, n, &at->m->to);
@@ -146,6 +158,21 @@ static int read_mode(const struct place *at, const struct yaml_node *n)
 	return 0;
 }
 
+static const char *const volume_words[] = { "ro", "rw", NULL };
+static const struct schema volume_mode_is = SCHEMA_WORDS(volume_words);
+
+static int read_volume_mode(const struct place *at, const struct yaml_node *n)
+{
+	int rc = blueprint_read_word(at->p, n, &volume_mode_is,
+				     "mode of a volume is rw, or ro: one "
+				     "instance at a time writes to it");
+
+	if (rc < 0)
+		return rc;
+	at->m->live = rc == 1;
+	return 0;
+}
+
 static const struct schema from_is = { .kind = SCHEMA_TEXT,
 				       .pattern = "(/|~/)[^/].*",
 				       .max = BLUEPRINT_PATH_MAX };
@@ -160,23 +187,47 @@ static const struct key keys[] = {
 };
 static const char *const needs[] = { "from", "to", NULL };
 static const struct schema mount_is = { SCHEMA_ROWS(keys), .required = needs };
+static const struct schema volume_is = {
+	.kind = SCHEMA_TEXT,
+	.pattern = "[A-Za-z0-9][A-Za-z0-9_.-]{1,62}",
+};
+static const struct key volume_keys[] = {
+	{ { "volume", &volume_is }, read_volume },
+	{ { "to", &to_is }, read_to },
+	{ { "mode", &volume_mode_is }, read_volume_mode },
+};
+static const char *const volume_needs[] = { "volume", "to", NULL };
+static const struct schema volume_mount_is = { SCHEMA_ROWS(volume_keys),
+					       .required = volume_needs };
 static const struct schema drop_is = {
 	.kind = SCHEMA_FORM,
 	.pattern = "none|-" AC_MNT "/[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}",
 };
-static const struct schema *const items[] = { &mount_is, &drop_is, NULL };
+static const struct schema *const items[] = { &mount_is, &volume_mount_is,
+					      &drop_is, NULL };
 static const struct schema item_is = { .kind = SCHEMA_EITHER, .either = items };
 const struct schema blueprint_mounts_is = { .kind = SCHEMA_LIST,
 					    .item = &item_is,
 					    .max = BLUEPRINT_MOUNTS_MAX };
 
-static int read_key(const struct place *at, const struct yaml_node *n)
+/* What a mount shows: the keys that it may have depend on it. */
+static const struct kind {
+	const struct schema *is;
+	const char *keys, *needs;
+} kinds[] = {
+	{ &mount_is, "a mount has from, to and mode",
+	  "a mount needs from, or volume, and to" },
+	{ &volume_mount_is, "a mount of a volume has volume, to and mode",
+	  "a mount of a volume needs volume and to" },
+};
+
+static int read_key(const struct place *at, const struct kind *kind,
+		    const struct yaml_node *n)
 {
-	const struct key *k = (const void *)schema_find(&mount_is, n->key);
+	const struct key *k = (const void *)schema_find(kind->is, n->key);
 
 	return k ? k->fn(at, n) :
-		   blueprint_unknown(at->p->tree, n, &mount_is,
-				     "a mount has from, to and mode",
+		   blueprint_unknown(at->p->tree, n, kind->is, kind->keys,
 				     at->p->err);
 }
 
@@ -184,13 +235,19 @@ static int mount_make(const struct blueprint_place *p,
 		      const struct yaml_node *n, struct blueprint_mount *ret)
 {
 	const struct place at = { p, ret };
+	const struct kind *kind = &kinds[0];
 	int rc = yaml_tree_want_map(p->tree, n, p->err);
 
+	for (const struct yaml_node *c = n->first; c && rc == 0; c = c->next) {
+		if (strcmp(c->key, "volume") == 0)
+			kind = &kinds[1];
+	}
+	ret->live = kind == &kinds[1]; /* unless it says ro */
 	for (const struct yaml_node *c = n->first; c && rc == 0; c = c->next)
-		rc = read_key(&at, c);
-	if (rc < 0 || (ret->from && ret->to))
+		rc = read_key(&at, kind, c);
+	if (rc < 0 || ((ret->from || ret->volume) && ret->to))
 		return rc;
-	yaml_tree_refuse(p->tree, n, p->err, "a mount needs from and to");
+	yaml_tree_refuse(p->tree, n, p->err, "%s", kind->needs);
 	return blueprint_code(p->err, MISTAKE_MISSING);
 }
 

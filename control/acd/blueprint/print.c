@@ -520,11 +520,14 @@ static void put_mounts(struct printer *p)
 		const struct blueprint_mount *m = &bp->mounts[i];
 
 		print_from_item(p, "mounts", m->to);
-		print_put(p, "  - { from: ");
-		print_word(p, m->from);
+		print_put(p, m->volume ? "  - { volume: " : "  - { from: ");
+		print_word(p, m->volume ? m->volume : m->from);
 		print_put(p, ", to: ");
 		print_word(p, m->to);
-		print_put(p, ", mode: %s }\n", m->live ? "live" : "ro");
+		print_put(p, ", mode: %s }\n",
+			  !m->live  ? "ro" :
+			  m->volume ? "rw" :
+				      "live");
 	}
 }
 

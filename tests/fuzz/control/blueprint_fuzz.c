@@ -77,8 +77,12 @@ static void check_agent(const struct blueprint *bp)
 	for (size_t i = 0; i < bp->n_mounts; i++) {
 		const struct blueprint_mount *m = &bp->mounts[i];
 
-		must(m->from[0] == '/' || strncmp(m->from, "~/", 2) == 0);
-		check_path(strchr(m->from, '/') + 1);
+		must(!m->from != !m->volume);
+		must(!m->volume || name_check_volume(m->volume, NULL) == 0);
+		must(!m->from || m->from[0] == '/' ||
+		     strncmp(m->from, "~/", 2) == 0);
+		if (m->from)
+			check_path(strchr(m->from, '/') + 1);
 		must(strncmp(m->to, "/mnt/", 5) == 0 && m->to[5] &&
 		     m->to[5] != '.' && !strchr(m->to + 5, '/'));
 	}

@@ -90,6 +90,11 @@ static const struct schema_key mount_keys[] = {
 	{ "to", TEXT(.about = "in the sandbox") },
 	{ "mode", WORD(KEYS("ro", "live")) },
 };
+static const struct schema_key volume_keys[] = {
+	{ "volume", TEXT(.about = "its name") },
+	{ "to", TEXT(.about = "in the sandbox") },
+	{ "mode", WORD(KEYS("ro", "rw")) },
+};
 static const struct schema_key blueprint_keys[] = {
 	{ "name", &schema_text },
 	{ "description", &schema_text },
@@ -114,6 +119,9 @@ static const struct schema_key blueprint_keys[] = {
 	{ "mounts", LIST(MAP(SCHEMA_ROWS(mount_keys), .whole = true),
 			 .max = BLUEPRINT_MOUNTS_MAX,
 			 .about = "directories of the user's that it shows") },
+	{ "volumes",
+	  LIST(MAP(SCHEMA_ROWS(volume_keys), .whole = true),
+	       .max = BLUEPRINT_MOUNTS_MAX, .about = "volumes that it shows") },
 	{ "agent",
 	  FLAG(.about = "it takes a prompt or appends words to its command") },
 	{ "args", WORD(KEYS("append", "replace"),
@@ -142,9 +150,9 @@ static const struct schema blueprint_is = {
 	.whole = true,
 	.optional = KEYS("image", "ready", "image_bytes", "builtin", "command",
 			 "shell", "env", "workdir", "isolation", "limits",
-			 "error", "egress", "credentials", "mounts", "agent",
-			 "args", "headless", "resume", "result", "file", "text",
-			 "resolved", "lines", "extends"),
+			 "error", "egress", "credentials", "mounts", "volumes",
+			 "agent", "args", "headless", "resume", "result",
+			 "file", "text", "resolved", "lines", "extends"),
 	.name = "Blueprint",
 };
 static const struct schema_key build_line_keys[] = {

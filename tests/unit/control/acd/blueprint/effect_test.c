@@ -90,6 +90,7 @@ static const struct row rows1[] = {
 #define EGRESS2(w) V2 "egress: { " w " }\n"
 #define CRED2(w) V2 "credentials: [ { name: c " w " } ]\n"
 #define FILE2(w) V2 "files: [ { path: a, " w " } ]\n"
+#define VOLUME2(w) V2 "mounts: [ { volume: data, to: /mnt/a" w " } ]\n"
 #define MOUNT2(w) V2 "mounts: [ { from: /srv, to: /mnt/a" w " } ]\n"
 #define IMAGE2(w) "version: 2\nimage: { from: base" w " }\n"
 #define TEXT2 FILE2("text: x")
@@ -235,6 +236,11 @@ static const struct row rows2[] = {
 	  "mount /srv at /mnt/b live 0" },
 	{ "mounts[].mode", MOUNT2(", mode: ro"), MOUNT2(", mode: live"),
 	  "mount /srv at /mnt/a live 1" },
+	{ "mounts[].volume", VOLUME2(""),
+	  V2 "mounts: [ { volume: other, to: /mnt/a } ]\n",
+	  "mount other at /mnt/a live 1" },
+	{ "mounts[].mode", VOLUME2(""), VOLUME2(", mode: ro"),
+	  "mount data at /mnt/a live 0" },
 };
 
 /* A version, and which of its rows were found in its schema. */
@@ -348,7 +354,9 @@ static void print_agent(FILE *f, const struct blueprint *bp)
 			bp->skills[i].folder, bp->skills[i].dir);
 	print_words(f, "skills at", &bp->skill_paths);
 	for (size_t i = 0; i < bp->n_mounts; i++)
-		fprintf(f, "mount %s at %s live %d\n", bp->mounts[i].from,
+		fprintf(f, "mount %s at %s live %d\n",
+			bp->mounts[i].from ? bp->mounts[i].from :
+					     bp->mounts[i].volume,
 			bp->mounts[i].to, bp->mounts[i].live);
 }
 

@@ -336,6 +336,9 @@ static void test_mounts(void)
 	put(user, "lone",
 	    "version: 2\nextends: docs\n"
 	    "mounts: [ none, { from: /srv/e, to: /mnt/e } ]\n");
+	put(user, "kept",
+	    "version: 2\nextends: docs\nmounts:\n"
+	    "  - { volume: data, to: /mnt/b }\n");
 	if (!is_int(blueprint_load("more", &bp, &err), 0, "%s", err.msg))
 		return;
 	if (is_int(bp.n_mounts, 3, "one is dropped, one is new")) {
@@ -353,6 +356,14 @@ static void test_mounts(void)
 		return;
 	ok(bp.n_mounts == 1 && !blueprint_mounts_live(&bp),
 	   "none drops all of the parent's");
+	blueprint_done(&bp);
+	if (!is_int(blueprint_load("kept", &bp, &err), 0, "%s", err.msg))
+		return;
+	if (is_int(bp.n_mounts, 3, "a volume in a directory's place")) {
+		ok(!bp.mounts[1].from && bp.mounts[1].live, "is writable");
+		is_str(bp.mounts[1].volume, "data", "by its name");
+		ok(!blueprint_mounts_live(&bp), "and no directory is");
+	}
 	blueprint_done(&bp);
 }
 

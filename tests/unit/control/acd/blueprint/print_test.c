@@ -90,6 +90,10 @@ static const struct {
 	    "/mnt/c, mode: live } ]\n",
 	  "mounts:\n  - { from: \"/srv/a b\", to: /mnt/a, mode: ro }\n"
 	  "  - { from: \"~/c\", to: /mnt/c, mode: live }\n" },
+	{ V "mounts: [ { to: /mnt/a, volume: aa }, { volume: b.b, to: "
+	    "/mnt/b, mode: ro } ]\n",
+	  "mounts:\n  - { volume: aa, to: /mnt/a, mode: rw }\n"
+	  "  - { volume: b.b, to: /mnt/b, mode: ro }\n" },
 	{ "version: 2\nimage: { from: base, packages: { apt: [make], pip: "
 	  "[\"a==1\"] }, files: [ { from: a b, to: /c } ], run: "
 	  "[\"x\\ny\\n\"], "
