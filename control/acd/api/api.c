@@ -12,6 +12,7 @@
 #define VAULT V1 "/vault"
 #define IMAGES V1 "/images"
 #define SERVICES V1 "/services"
+#define VOLUMES V1 "/volumes"
 
 const struct http_route api_routes[] = {
 	{ "GET", V1 "/version", api_version, &spec_version },
@@ -50,6 +51,11 @@ const struct http_route api_routes[] = {
 	{ "GET", SERVICES "/{name}", api_service_get, &spec_service_get },
 	{ "DELETE", SERVICES "/{name}", api_service_remove,
 	  &spec_service_remove },
+
+	{ "GET", VOLUMES, api_volume_list, &spec_volume_list },
+	{ "POST", VOLUMES, api_volume_create, &spec_volume_create },
+	{ "GET", VOLUMES "/{name}", api_volume_get, &spec_volume_get },
+	{ "DELETE", VOLUMES "/{name}", api_volume_delete, &spec_volume_delete },
 
 	{ "GET", V1 "/blueprints", api_blueprint_list, &spec_blueprint_list },
 	{ "POST", V1 "/blueprints/check", api_blueprint_check,

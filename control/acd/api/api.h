@@ -90,6 +90,12 @@ void api_service_get(void *ctx, struct http_req *req);
 void api_service_add(void *ctx, struct http_req *req);
 void api_service_remove(void *ctx, struct http_req *req);
 
+/* api/volume_calls.c */
+void api_volume_list(void *ctx, struct http_req *req);
+void api_volume_get(void *ctx, struct http_req *req);
+void api_volume_create(void *ctx, struct http_req *req);
+void api_volume_delete(void *ctx, struct http_req *req);
+
 /* api/port_calls.c */
 void api_instance_ports(void *ctx, struct http_req *req);
 void api_instance_publish(void *ctx, struct http_req *req);

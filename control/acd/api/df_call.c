@@ -4,7 +4,8 @@
  *
  * A workspace may hold millions of files, in shapes that a sandbox chose. So a
  * forked child finds the sizes and writes one row of fixed size for each
- * instance to a pipe. It gets SURVEY_LIMIT_MS; what it has not reached is null.
+ * instance or volume to a pipe. It gets SURVEY_LIMIT_MS; what it has not reached is
+ * null.
  */
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -19,6 +20,7 @@
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/snapshot.h"
 #include "control/acd/storage/store.h"
+#include "control/acd/storage/volumes.h"
 #include "control/shared/json.h"
 #include "control/shared/paths.h"
 #include "lib/file.h"
@@ -48,8 +50,9 @@ struct df {
 	struct acd *acd;
 	struct http_req *req; /* NULL: the client left */
 	unsigned pending; /* answers of runtime and child */
-	struct strv names;
-	struct row *rows; /* one for each name */
+	struct strv names; /* of instances, then of volumes */
+	size_t n_instances;
+	struct row *rows; /* one for each name; of a volume its first tree */
 	size_t got; /* bytes read */
 	uint64_t images, cache;
 	struct err err; /* of the runtime */
@@ -79,16 +82,33 @@ static json_t *bytes_json(uint64_t bytes)
 				   json_integer((json_int_t)bytes);
 }
 
+static const struct row *row_of(const struct df *df, size_t i)
+{
+	static struct row none;
+
+	memset(none.bytes, 0xff, sizeof(none.bytes));
+	return i < df->got / sizeof(*df->rows) ? &df->rows[i] : &none;
+}
+
+static json_t *volumes_json(const struct df *df)
+{
+	json_t *list = json_array();
+
+	for (size_t i = df->n_instances; i < df->names.n; i++)
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o}", "name", df->names.v[i], "bytes",
+				  bytes_json(row_of(df, i)->bytes[0])));
+	return list;
+}
+
 static json_t *df_json(const struct df *df)
 {
 	json_t *list = json_array();
 	struct statvfs fs = { 0 };
-	size_t known = df->got / sizeof(*df->rows);
-	struct row none = { 0 };
 
-	memset(none.bytes, 0xff, sizeof(none.bytes));
-	for (size_t i = 0; i < df->names.n; i++) {
-		const struct row *r = i < known ? &df->rows[i] : &none;
+	for (size_t i = 0; i < df->n_instances; i++) {
+		const struct row *r = row_of(df, i);
 
 		json_array_append_new(
 			list,
@@ -104,10 +124,10 @@ static json_t *df_json(const struct df *df)
 				  disk_use_json(&r->disk)));
 	}
 	statvfs(AC_STATE, &fs);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "images_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "images_bytes",
 			 bytes_json(df->images), "cache_bytes",
-			 bytes_json(df->cache), "instances", list,
-			 "disk_free_bytes",
+			 bytes_json(df->cache), "instances", list, "volumes",
+			 volumes_json(df), "disk_free_bytes",
 			 bytes_json((uint64_t)fs.f_bavail * fs.f_frsize),
 			 "disk_total_bytes",
 			 bytes_json((uint64_t)fs.f_blocks * fs.f_frsize));
@@ -214,14 +234,17 @@ static int survey_one(const char *name, struct row *row)
 
 /* Runs in the child. Closes all of acd's descriptors: a client whose connection
  * acd closes would not notice. */
-static ATTR_NORETURN void survey(const struct strv *names, int out)
+static ATTR_NORETURN void survey(const struct df *df, int out)
 {
 	if (dup2(out, 0) < 0 || close_range(1, ~0u, 0) < 0)
 		_exit(1);
-	for (size_t i = 0; i < names->n; i++) {
+	for (size_t i = 0; i < df->names.n; i++) {
+		const char *name = df->names.v[i];
 		struct row row = { 0 };
 
-		if (survey_one(names->v[i], &row) < 0 ||
+		if (i >= df->n_instances)
+			row.bytes[0] = volume_bytes(name);
+		if ((i < df->n_instances && survey_one(name, &row) < 0) ||
 		    fd_write_all(0, &row, sizeof(row)) < 0)
 			_exit(1);
 	}
@@ -247,7 +270,7 @@ static int survey_start(struct df *df, struct err *err)
 		return err_sys(err, "fork");
 	}
 	if (df->pid == 0)
-		survey(&df->names, out);
+		survey(df, out);
 	if (children_watch(df->acd->children, df->pid, on_child, df) < 0) {
 		kill(df->pid, SIGKILL);
 		df->pid = 0;
@@ -273,6 +296,7 @@ static int add_name(void *arg, const struct instance_record *r)
 static struct df *df_new(struct acd *acd, struct err *err)
 {
 	struct df *df = calloc(1, sizeof(*df));
+	struct err ignored = { 0 };
 
 	if (!df) {
 		err_nomem(err);
@@ -281,6 +305,9 @@ static struct df *df_new(struct acd *acd, struct err *err)
 	df->acd = acd;
 	df->fd = -1;
 	if (store_each(acd->store, add_name, &df->names, err) == 0) {
+		df->n_instances = df->names.n;
+		/* Without a list of volumes, instances are shown. */
+		volumes_names(&df->names, &ignored);
 		df->rows = calloc(df->names.n + 1, sizeof(*df->rows));
 		if (!df->rows)
 			err_nomem(err);

@@ -300,6 +300,25 @@ static json_t *room_json(const struct cli *cli, const char *name)
 			 tree_json(saved, name), "disk");
 }
 
+static json_t *volume_rooms(const struct cli *cli)
+{
+	SCOPED_STR path = str_printf("%s/volumes", cli->home);
+	SCOPED_DIR dir = path ? opendir(path) : NULL;
+	json_t *all = json_array();
+	const struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		SCOPED_STR own = str_printf("%s/%s", path, d->d_name);
+
+		if (own && name_check_volume(d->d_name, NULL) == 0)
+			json_array_append_new(
+				all,
+				json_pack("{s:s, s:o}", "name", d->d_name,
+					  "bytes", tree_json(own, "data")));
+	}
+	return all;
+}
+
 int stopped_df(const struct cli *cli, json_t **ret, struct err *err)
 {
 	SCOPED_JSON list = NULL;
@@ -317,8 +336,9 @@ int stopped_df(const struct cli *cli, json_t **ret, struct err *err)
 		return rc;
 	if (statvfs(cli->home, &fs) < 0)
 		return err_sys(err, "%s", cli->home);
-	*ret = json_pack("{s:n, s:n, s:O, s:I, s:I, s:s}", "images_bytes",
-			 "cache_bytes", "instances", rooms, "disk_free_bytes",
+	*ret = json_pack("{s:n, s:n, s:O, s:o, s:I, s:I, s:s}", "images_bytes",
+			 "cache_bytes", "instances", rooms, "volumes",
+			 volume_rooms(cli), "disk_free_bytes",
 			 (json_int_t)(fs.f_bavail * fs.f_frsize),
 			 "disk_total_bytes",
 			 (json_int_t)(fs.f_blocks * fs.f_frsize), "host",

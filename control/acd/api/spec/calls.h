@@ -23,6 +23,8 @@ extern const struct http_call spec_vault_list, spec_vault_add,
 	spec_vault_rotate, spec_vault_test;
 extern const struct http_call spec_service_list, spec_service_get,
 	spec_service_add, spec_service_remove;
+extern const struct http_call spec_volume_list, spec_volume_get,
+	spec_volume_create, spec_volume_delete;
 extern const struct http_call spec_blueprint_list, spec_blueprint_get,
 	spec_blueprint_check, spec_blueprint_build;
 extern const struct http_call spec_image_list, spec_image_remove,

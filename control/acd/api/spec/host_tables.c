@@ -207,11 +207,18 @@ static const struct schema_key disk_use_keys_instances_keys[] = {
 		      "the disk limit of workspace and home; null: none. While "
 		      "its disk.img is not mounted, their sizes are null") },
 };
+static const struct schema_key disk_use_keys_volumes_keys[] = {
+	{ "name", &schema_text },
+	{ "bytes", COUNT(.null = true, .about = "null: unknown, as above") },
+};
 static const struct schema_key disk_use_keys[] = {
 	{ "images_bytes", COUNT(.null = true) },
 	{ "cache_bytes", COUNT(.null = true) },
 	{ "instances",
 	  LIST(MAP(SCHEMA_ROWS(disk_use_keys_instances_keys), .whole = true)) },
+	{ "volumes",
+	  LIST(MAP(SCHEMA_ROWS(disk_use_keys_volumes_keys), .whole = true),
+	       .about = "which no instance's disk limit counts") },
 	{ "disk_free_bytes", COUNT() },
 	{ "disk_total_bytes", COUNT() },
 };
@@ -291,8 +298,8 @@ const struct http_call spec_log = {
 
 const struct http_call spec_df = {
 	.id = "df",
-	.summary =
-		"Returns how much disk space images, caches and instances take",
+	.summary = "Returns how much disk space images, caches, instances and "
+		   "volumes take",
 	.answers = ANSWERS(JSON(200, "OK", &disk_use_is)),
 	.fails = { 500, 501, 503 },
 };
