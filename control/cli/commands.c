@@ -41,7 +41,7 @@
 	O_LIMITS, O_STDIO, O_PROCESS, O_TALK, O(WORKSPACE), O(LINKS),    \
 		O(NO_PROJECT), O(BUILD), O(RM), O(ENV_CLEAR), O(EGRESS), \
 		O(ALLOW), O(DENY), O(USE_SERVICE), O(MODEL_URL),         \
-		O(CREDENTIAL), O(SECRET), O(PUBLISH)
+		O(CREDENTIAL), O(SECRET), O(PUBLISH), O(VOLUME)
 #define O_RUN O_SHELL, O(PROMPT), O(RESUME), O(DETACH)
 #define MANY ARGS_WORDS_MAX
 #define RUN_WORDS "BLUEPRINT|NAME|DIR [NAME] [DIR] [-- COMMAND...]"
@@ -367,6 +367,12 @@ const struct command commands[] = {
 	  .summary = "Name what runs in your own network, for instances",
 	  .complete = { WORDS_VERB },
 	  .verbs = service_verbs },
+	{ .name = "volume",
+	  .group = "Agents",
+	  .words = "COMMAND",
+	  .summary = "Keep directories that instances share",
+	  .complete = { WORDS_VERB },
+	  .verbs = volume_verbs },
 	{ .name = "presets",
 	  .group = "Agents",
 	  .words = "[COMMAND]",

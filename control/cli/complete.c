@@ -275,6 +275,28 @@ static int offer_egress(struct strv *out, const char *prefix,
 	return rc;
 }
 
+/* Volumes, each with a place of its name if @at. */
+static int offer_volumes(struct strv *out, const char *prefix,
+			 const json_t *volumes, bool at)
+{
+	const json_t *v;
+	size_t i;
+	int rc = 0;
+
+	json_array_foreach (volumes, i, v) {
+		const char *name = json_text(v, "name");
+		SCOPED_STR word =
+			at ? str_printf("%s:" AC_MNT "/%s", name, name) :
+			     strdup(name);
+
+		if (!word)
+			return -ENOMEM;
+		if (rc >= 0)
+			rc = offer(out, prefix, word, "volume");
+	}
+	return rc;
+}
+
 static int offer_keys(struct strv *out, const char *prefix)
 {
 	int rc = 0;
@@ -375,6 +397,10 @@ static int offer_kind(struct strv *out, const char *prefix, enum arg_words kind,
 		return offer_named(out, prefix, f->credentials, "kind");
 	case WORDS_SERVICE:
 		return offer_named(out, prefix, f->services, "url");
+	case WORDS_VOLUME:
+	case WORDS_VOLUME_AT:
+		return offer_volumes(out, prefix, f->volumes,
+				     kind == WORDS_VOLUME_AT);
 	case WORDS_EGRESS:
 		return offer_egress(out, prefix, f->presets);
 	case WORDS_PRESET:
@@ -447,6 +473,8 @@ int cmd_complete(const struct cli *cli, const struct args *a, struct err *err)
 		facts.images = get_list(c, "/v1/images", "images", &more);
 	if (kind == WORDS_SERVICE)
 		facts.services = get_list(c, "/v1/services", "services", &more);
+	if (kind == WORDS_VOLUME || kind == WORDS_VOLUME_AT)
+		facts.volumes = get_list(c, "/v1/volumes", "volumes", &more);
 	if (complete_words(a->cmd, a->n_cmd, &facts, &out) >= 0)
 		for (i = 0; i < out.n; i++)
 			puts(out.v[i]);

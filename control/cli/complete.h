@@ -19,6 +19,7 @@
 struct complete_facts {
 	const json_t *instances, *blueprints, *presets, *credentials, *images;
 	const json_t *services;
+	const json_t *volumes;
 };
 
 /* Appends the candidates for the last word, as they are printed, to @out, which

@@ -22,6 +22,7 @@
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
 #include "control/shared/publish.h"
+#include "control/shared/volume.h"
 
 /* Refuses a workspace whose path an instance could have changed. */
 static int check_workspace(struct launch *l, const struct args *a,
@@ -64,16 +65,17 @@ static int set_env(json_t *body, const struct strv *env,
 	return json_array_size(list) ? json_object_set(body, "env", list) : 0;
 }
 
-/* The ports take the place of those that it has. */
-static int set_publish(json_t *body, const struct strv *ports)
+/* What @given has takes the place of what the instance has; @none alone, of all
+ * of it. */
+static int set_list(json_t *body, const char *key, const struct strv *given,
+		    const char *none)
 {
 	json_t *list;
 
-	if (ports->n == 0)
+	if (given->n == 0)
 		return 0;
-	list = strv_has(ports, PUBLISH_NONE) ? json_array() :
-					       jsonx_from_strv(ports);
-	return json_object_set_new(body, "publish", list);
+	list = strv_has(given, none) ? json_array() : jsonx_from_strv(given);
+	return json_object_set_new(body, key, list);
 }
 
 /* Returns the options of the instance that @a sets. */
@@ -110,7 +112,8 @@ static json_t *options_body(const struct launch *l, const struct args *a,
 	if (args_has(a, ARG_ENV_CLEAR))
 		bad |= json_object_set_new(body, "env_clear", json_true());
 	bad |= set_env(body, &a->env, identity);
-	bad |= set_publish(body, &a->publish);
+	bad |= set_list(body, "publish", &a->publish, PUBLISH_NONE);
+	bad |= set_list(body, "volumes", &a->volumes, VOLUME_NO_USE);
 	bad |= reach_put(body, &a->reach);
 	bad |= grants_put(body, &a->credentials, &a->secrets);
 	if (ws) {
@@ -404,7 +407,7 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 		ARG_SET(ARG_IN(CPUS), ARG_IN(MEMORY), ARG_IN(PIDS),
 			ARG_IN(GPUS), ARG_IN(DISK), ARG_IN(OUTPUT), ARG_IN(TTL),
 			ARG_IN(IDLE), ARG_IN(WORKSPACE), ARG_IN(ISOLATION),
-			ARG_IN(RUNTIME), ARG_IN(PUBLISH));
+			ARG_IN(RUNTIME), ARG_IN(PUBLISH), ARG_IN(VOLUME));
 	struct launch l = { .cli = cli, .verb = "run" };
 	struct prompt none = { 0 };
 	SCOPED_CLIENT c = NULL;
@@ -419,7 +422,7 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 	if (arg_set_meets(&a->given, &fixed) || (a->dir && !is_by_dir(&l, a)))
 		say_info(cli,
 			 "%s runs already, so it keeps its limits, its "
-			 "workspace and its ports",
+			 "workspace, its volumes and its ports",
 			 l.name);
 	if (reach_is_given(&a->reach))
 		say_info(cli,

@@ -234,6 +234,29 @@ static int df_rows(struct table *t, const json_t *list)
 	return 0;
 }
 
+static int df_volume(struct table *t, const json_t *v)
+{
+	char size[32];
+	const char *cells[] = { json_text(v, "name"), size };
+
+	format_bytes(size, sizeof(size), v, "bytes");
+	return table_row(t, cells);
+}
+
+/* Prints the volumes, if there are any. */
+static int df_volumes(const struct cli *cli, const json_t *list,
+		      struct err *err)
+{
+	static const struct table_col cols[] = { { "VOLUME", 0 },
+						 { "SIZE", TABLE_RIGHT } };
+
+	if (json_array_size(list) == 0)
+		return 0;
+	puts("");
+	return table_print_list(cli, cols, ARRAY_SIZE(cols), list, df_volume,
+				err);
+}
+
 int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 {
 	static const struct table_col cols[] = {
@@ -261,6 +284,8 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 		     err_nomem(err) :
 		     table_print(t, err);
 	table_free(t);
+	if (rc == 0)
+		rc = df_volumes(cli, json_object_get(df, "volumes"), err);
 	if (rc < 0)
 		return rc;
 	format_bytes(images, sizeof(images), df, "images_bytes");
@@ -272,7 +297,8 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 	if (json_array_size(json_object_get(df, "instances")) == 0)
 		say_info(cli, "there are no instances");
 	say_info(cli, "`ac clean NAME` frees home and log, `ac destroy NAME` "
-		      "all of an instance, `ac down` the build cache, "
-		      "`ac down --images` the images too");
+		      "all of an instance, `ac volume rm NAME` a volume, "
+		      "`ac down` the build cache, `ac down --images` the "
+		      "images too");
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "control/shared/names.h"
 #include "control/shared/publish.h"
+#include "control/shared/volume.h"
 #include "lib/file.h"
 #include "lib/guess.h"
 
@@ -123,6 +124,19 @@ static int publish_add(struct args *a, const char *value, struct err *err)
 	return strv_push(&a->publish, value) < 0 ? err_nomem(err) : 0;
 }
 
+/* The same for volumes. */
+static int volume_add(struct args *a, const char *value, struct err *err)
+{
+	bool none = strcmp(value, VOLUME_NO_USE) == 0;
+	struct volume_use ignored;
+
+	if (!none && volume_parse(value, &ignored, err) < 0)
+		return err_wrap(err, "--volume");
+	if (none || strv_has(&a->volumes, VOLUME_NO_USE))
+		strv_done(&a->volumes);
+	return strv_push(&a->volumes, value) < 0 ? err_nomem(err) : 0;
+}
+
 /* Where the value of an option goes. @empty: 0 or "" is a valid value; 0
  * removes a limit that stays with an instance. */
 struct place {
@@ -176,6 +190,7 @@ static const struct place places[ARG_MAX] = {
 	[ARG_USE_SERVICE] = BY(service_add),
 	[ARG_MODEL_URL] = PLACE(reach.model_url, false),
 	[ARG_PUBLISH] = BY(publish_add),
+	[ARG_VOLUME] = BY(volume_add),
 	[ARG_CREDENTIAL] = BY(credential_add),
 	[ARG_SECRET] = PLACE(secrets, true),
 	[ARG_PROMPT] = PLACE(prompt, true), /* refused with its reason */
@@ -541,6 +556,7 @@ void args_done(struct args *a)
 	strv_done(&a->credentials);
 	strv_done(&a->secrets);
 	strv_done(&a->publish);
+	strv_done(&a->volumes);
 	reach_done(&a->reach);
 	strv_done(&a->vault.hosts);
 	strv_done(&a->vault.methods);

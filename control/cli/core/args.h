@@ -44,6 +44,7 @@ struct args {
 	struct strv env; /* "NAME=value", also from files, in order */
 	struct strv credentials, secrets; /* as given */
 	struct strv publish; /* as given; "none" alone: none any more */
+	struct strv volumes; /* likewise */
 	struct reach reach;
 	struct args_vault vault;
 	const char *words[ARGS_WORDS_MAX];

@@ -72,6 +72,9 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_PUBLISH] = { "publish", 'p', ARG_TEXT, "[ADDR:]PORT[:PORT]",
 			  "open a port: here, in it; none: publish nothing",
 			  WORDS_NONE },
+	[ARG_VOLUME] = { "volume", 0, ARG_TEXT, "NAME:/mnt/DIR[:ro]",
+			 "show it one of `ac volume`; none: no volume",
+			 WORDS_VOLUME_AT },
 	[ARG_CREDENTIAL] = { "credential", 0, ARG_TEXT, "NAME",
 			     "let it use one more of the vault's; none: not "
 			     "one",
@@ -109,6 +112,8 @@ const struct arg_option arg_options[ARG_MAX] = {
 			   WORDS_NONE },
 	[ARG_FORCE] = { "force", 'f', ARG_FLAG, NULL,
 			"stop what is running first", WORDS_NONE },
+	[ARG_TAKE] = { "force", 'f', ARG_FLAG, NULL,
+		       "take it from instances that do not run", WORDS_NONE },
 	[ARG_LOOK] = { "force", 'f', ARG_FLAG, NULL,
 		       "look at the image even if it was built since the start",
 		       WORDS_NONE },

@@ -34,6 +34,7 @@ enum arg_id {
 	ARG_USE_SERVICE,
 	ARG_MODEL_URL,
 	ARG_PUBLISH,
+	ARG_VOLUME,
 	ARG_CREDENTIAL,
 	ARG_SECRET,
 	ARG_BUILD,
@@ -84,6 +85,8 @@ enum arg_id {
 	/* of `ac service` */
 	ARG_AS,
 	ARG_PROTO,
+	/* of `ac volume` */
+	ARG_TAKE,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,
@@ -156,6 +159,8 @@ enum arg_words {
 	WORDS_VERB, /* the second word of `ac policy`, `ac vault` … */
 	WORDS_CREDENTIAL,
 	WORDS_SERVICE, /* of the user's network */
+	WORDS_VOLUME,
+	WORDS_VOLUME_AT, /* NAME:/mnt/NAME */
 	WORDS_PROTO, /* http, tls, tcp */
 	WORDS_SECRET, /* kinds of credentials */
 	WORDS_CONFIG, /* keys of config.yaml */

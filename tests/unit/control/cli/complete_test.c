@@ -43,6 +43,11 @@ static const struct {
 	{ { "run", "--egress", "git,pack" }, "git,packages" },
 	{ { "run", "--egress", "packages,locked,github," }, "" },
 	{ { "run", "--allow", "x" }, "" },
+	{ { "run", "--volume", "c" }, "cache:/mnt/cache" },
+	{ { "volume", "" }, "create ls show rm" },
+	{ { "volume", "rm", "cache", "" }, "cache out" },
+	{ { "volume", "rm", "--f" }, "--force" },
+	{ { "volume", "create", "c" }, "" },
 	{ { "pol" }, "policy" },
 	{ { "presets", "" }, "ls show" },
 	{ { "presets", "show", "" }, "github packages git-workflow" },
@@ -124,9 +129,12 @@ int main(void)
 				       "tags", "ac/base:latest", "ac/base:1a",
 				       "tags", "ac/claude:latest", "other:1",
 				       "tags");
+	SCOPED_JSON volumes =
+		json_pack("[{s:s}, {s:s}]", "name", "cache", "name", "out");
 	const struct complete_facts facts = { .instances = instances,
 					      .blueprints = blueprints,
 					      .presets = presets,
+					      .volumes = volumes,
 					      .images = images };
 	const struct complete_facts none = { 0 };
 	char run[] = "run", empty[] = "";

@@ -414,6 +414,7 @@ static const char *value_of(enum arg_id id)
 		       id == ARG_ALLOW   ? "x.example" :
 		       id == ARG_DENY    ? "x.example" :
 		       id == ARG_PUBLISH ? "8080" :
+		       id == ARG_VOLUME  ? "data:/mnt/data" :
 					   "x";
 	default:
 		return "7";
