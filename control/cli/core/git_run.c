@@ -5,7 +5,8 @@
  * Theory of operation: what git starts besides itself is named by configuration
  * and environment, which may be a repository's that somebody else wrote. Of the
  * commands that we use (rev-parse, for-each-ref, cat-file, init, index-pack,
- * update-ref, rev-list, merge-base, fetch) that is:
+ * update-ref, rev-list, merge-base, fetch, ls-tree, ls-files, check-attr,
+ * merge-file) that is:
  *
  *	hooks (reference-transaction, post-index-change)    core.hooksPath
  *	core.fsmonitor                                      off
@@ -18,6 +19,9 @@
  *	automatic gc and maintenance                        off
  *	pagers, editors, aliases, filters, diff drivers,    not used by these
  *	  signing programs, submodules
+ *
+ * A diff with the work tree would run filters: base_look.c gives it a repository of
+ * ours, whose configuration names none.
  *
  * GIT_ALLOW_PROTOCOL has no protocol in it, or "file" for the one fetch from a
  * repository of ours. Every variable of git's in the caller's environment is left
@@ -36,6 +40,7 @@
 
 #include "lib/buf.h"
 #include "lib/file.h"
+#include "lib/loop.h"
 #include "lib/proc.h"
 #include "lib/str.h"
 
@@ -158,6 +163,8 @@ static int env_of(const struct git_call *call, struct strv *env)
 		rc = strv_push(env, ours[i]);
 	for (size_t i = 0; rc == 0 && call->alone && i < ARRAY_SIZE(alone); i++)
 		rc = strv_push(env, alone[i]);
+	for (size_t i = 0; rc == 0 && call->env && call->env[i]; i++)
+		rc = strv_push(env, call->env[i]);
 	if (rc == 0)
 		rc = strv_pushf(env, "GIT_ALLOW_PROTOCOL=%s",
 				call->from_path ? "file" : "none");
@@ -257,12 +264,17 @@ static void read_some(struct run *r, int i)
  * until it ends. */
 static void read_all(struct run *r)
 {
+	uint64_t since = clock_ms();
+
 	while (r->fd[0] >= 0 || r->fd[1] >= 0) {
 		struct pollfd p[2] = { { r->fd[0], POLLIN, 0 },
 				       { r->fd[1], POLLIN, 0 } };
 
 		if (caught)
 			end_git(r, -EINTR);
+		if (r->call->timeout_ms &&
+		    clock_ms() - since > r->call->timeout_ms)
+			end_git(r, -ETIMEDOUT);
 		if (poll(p, 2, TICK_MS) >= 0)
 			for (int i = 0; i < 2; i++)
 				if (p[i].revents)
@@ -338,9 +350,31 @@ static int go(struct run *r, int in, struct err *err)
 		r->rc = -EINTR;
 	if (r->rc < 0)
 		return err_set(err, r->rc, "git %s: %s", r->call->args[0],
-			       r->rc == -EINTR ? "interrupted" :
-						 "its answer is too long");
+			       r->rc == -EINTR     ? "interrupted" :
+			       r->rc == -ETIMEDOUT ? "it takes too long" :
+						     "its answer is too long");
 	r->said->code = proc_code(status);
+	return 0;
+}
+
+/* Sets the output of @r->said. */
+static int answer_take(const struct run *r, struct err *err)
+{
+	struct slice out = buf_slice(&r->out);
+	int rc = 0;
+
+	if (!r->call->raw)
+		rc = slice_dup_str(out, &r->said->out);
+	else
+		r->said->out = calloc(1, out.len + 1);
+	if (rc == -EBADMSG)
+		return err_set(err, rc, "git %s answered what is no text",
+			       r->call->args[0]);
+	if (rc < 0 || !r->said->out)
+		return err_nomem(err);
+	if (r->call->raw && out.len > 0)
+		memcpy(r->said->out, out.ptr, out.len);
+	r->said->out_len = out.len;
 	return 0;
 }
 
@@ -364,11 +398,8 @@ int git_run(const struct git_call *call, struct git_said *ret, struct err *err)
 	signals_restore();
 	fd_closep(&r.fd[0]);
 	fd_closep(&r.fd[1]);
-	if (rc == 0 && slice_dup_str(buf_slice(&r.out), &ret->out) < 0)
-		rc = err_set(err, -EBADMSG, "git %s answered what is no text",
-			     call->args[0]);
 	if (rc == 0)
-		ret->out_len = buf_len(&r.out);
+		rc = answer_take(&r, err);
 	buf_done(&r.out);
 	return rc;
 }

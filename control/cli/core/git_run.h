@@ -25,6 +25,11 @@ struct git_call {
 	bool alone;
 	/* May fetch from a repository that is a path; else from none. */
 	bool from_path;
+	bool raw; /* stdout may have NULs; else one is -EBADMSG */
+	/* Variables of git's that it gets, NAME=VALUE, ended by NULL; NULL:
+	 * none. */
+	const char *const *env;
+	unsigned timeout_ms; /* 0: no limit */
 	size_t out_max; /* bytes that are kept of stdout; more are -EFBIG */
 	/* Called a few times a second; NULL: never. */
 	void (*tick)(void *arg);
@@ -40,8 +45,9 @@ struct git_said {
 
 /*
  * Runs git to its end. Returns 0 whatever its exit code is; -ENOENT if git is not
- * installed; -EFBIG; -EINTR if INT, TERM or HUP came, which are caught meanwhile
- * (unless ignored), so that the caller can clean up: git is ended then; another negative errno with @err. ret->out is set on success only.
+ * installed; -EFBIG; -EBADMSG; -ETIMEDOUT; -EINTR if INT, TERM or HUP came, which
+ * are caught meanwhile (unless ignored), so that the caller can clean up: git is
+ * ended then; another negative errno with @err. ret->out is set on success only.
  */
 int git_run(const struct git_call *call, struct git_said *ret, struct err *err);
 
