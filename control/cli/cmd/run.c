@@ -16,6 +16,7 @@
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/host/launch.h"
+#include "control/cli/layer/base_look.h"
 #include "control/cli/cmd/policy/log.h"
 #include "control/cli/cmd/project.h"
 #include "control/cli/cmd/prompt.h"
@@ -170,6 +171,7 @@ struct asked {
 	bool fresh; /* the run makes the instance */
 	struct prompt *prompt; /* text NULL: none */
 	struct launch *launch;
+	struct base_look look;
 };
 
 static int put_options(struct launch *l, const struct args *a,
@@ -223,19 +225,26 @@ static void dir_tell(const struct launch *l, const struct args *a)
 			 first, l->name);
 }
 
-/* Says in one line whether the directory is written to. */
-static void mode_tell(const struct launch *l)
+/* Returns the record, NULL if there is none. */
+static json_t *record_of(const struct launch *l)
 {
-	SCOPED_JSON rec = NULL;
 	struct err ignored = { 0 };
-	const char *mode, *dir;
+	json_t *rec = NULL;
 
-	if (l->cli->quiet || l->cli->json || !l->shows ||
-	    instance_call(l->client, "GET", l->name, "", NULL, &rec, &ignored) <
-		    0)
+	return instance_call(l->client, "GET", l->name, "", NULL, &rec,
+			     &ignored) < 0 ?
+		       NULL :
+		       rec;
+}
+
+/* Says in one line whether the directory is written to. */
+static void mode_tell(const struct launch *l, const json_t *rec)
+{
+	const char *mode = json_text(rec, "workspace_mode");
+	const char *dir = json_text(rec, "workspace");
+
+	if (l->cli->quiet || l->cli->json)
 		return;
-	mode = json_text(rec, "workspace_mode");
-	dir = json_text(rec, "workspace");
 	if (strcmp(mode, "live") == 0)
 		say_info(l->cli,
 			 "workspace: %s itself; what it writes is "
@@ -255,15 +264,49 @@ static void mode_tell(const struct launch *l)
 			 dir, l->name, l->name);
 }
 
+/* Asks git what a layer begins with, if one will be begun now, and outlives the
+ * run. */
+static void on_workspace(const struct launch *l, const struct workspace *ws,
+			 void *arg)
+{
+	struct asked *asked = arg;
+	SCOPED_JSON rec = *l->name ? record_of(l) : NULL;
+	const char *mode = *ws->mode ? ws->mode :
+				       json_text(rec, "workspace_mode");
+
+	if (json_count(rec, "layer_since_ns") == 0 &&
+	    (*mode == '\0' || strcmp(mode, "copy") == 0) &&
+	    !args_has(asked->a, ARG_RM))
+		base_look_begin(l->cli, ws->walk.fd, &asked->look);
+}
+
+/* Keeps what git has said. */
+static void look_keep(struct asked *asked, const struct launch *l,
+		      const json_t *rec)
+{
+	const struct layer_key key = {
+		.since = json_count(rec, "layer_since_ns"),
+		.dev = json_count(rec, "layer_dev"),
+		.ino = json_count(rec, "layer_ino"),
+	};
+
+	if (!json_is_true(json_object_get(rec, "auto_remove")))
+		base_look_keep(&asked->look, l->name, &key);
+}
+
 /* Tells of a new instance once the run has begun: a refused run leaves none. */
 static void on_begun(const struct launch *l, void *arg)
 {
 	struct asked *asked = arg;
+	SCOPED_JSON rec = l->shows ? record_of(l) : NULL;
 
+	if (rec)
+		look_keep(asked, l, rec);
 	if (asked->fresh)
 		dir_tell(l, asked->a);
 	git_identity_tell(l->cli, &asked->identity);
-	mode_tell(l);
+	if (rec)
+		mode_tell(l, rec);
 	if (asked->prompt->text && !l->detached)
 		prompt_attach(asked->prompt, asked->launch);
 }
@@ -309,6 +352,7 @@ static int run_asked(struct launch *l, const struct args *a,
 	l->new_arg = asked;
 	l->on_lacks = first_use;
 	l->on_project = project_answer;
+	l->on_workspace = on_workspace;
 	l->on_begun = on_begun;
 	l->begun_arg = asked;
 	l->reaches = reach_is_given(&a->reach);
@@ -318,7 +362,9 @@ static int run_asked(struct launch *l, const struct args *a,
 	l->on_new = NULL;
 	l->on_lacks = NULL;
 	l->on_project = NULL;
+	l->on_workspace = NULL;
 	l->on_begun = NULL;
+	base_look_done(&asked->look);
 	if (rc >= 0 && l->ended && !l->cli->quiet && !l->cli->json)
 		denials_tell(l->cli, l->client, l->name, since, asked->fresh);
 	return rc;
@@ -327,7 +373,9 @@ static int run_asked(struct launch *l, const struct args *a,
 static int run_main(struct launch *l, const struct args *a,
 		    struct prompt *prompt, bool shell, struct err *err)
 {
-	struct asked asked = { .a = a, .launch = l, .prompt = prompt };
+	struct asked asked = {
+		.a = a, .launch = l, .prompt = prompt, .look = BASE_LOOK_NONE
+	};
 	int rc = run_asked(l, a, &asked, shell, err);
 	int printed = 0;
 

@@ -142,6 +142,8 @@ static int send_workspace(struct launch *l, const struct workspace *ws,
 	if (rc < 0)
 		return err_set(err, rc, "workspace %s: %s", ws->path,
 			       err_text(rc));
+	if (l->on_workspace)
+		l->on_workspace(l, ws, l->begun_arg);
 	if (json_object_set_new(body, "workspace_dev",
 				json_integer((json_int_t)id.dev)) < 0 ||
 	    json_object_set_new(body, "workspace_ino",

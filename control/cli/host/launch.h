@@ -54,9 +54,12 @@ struct launch {
 	 * may be NULL. Returns 0 to ask again. */
 	int (*on_project)(struct launch *l, const char *code, json_t *body,
 			  struct err *err);
+	/* Called when the run is about to be shown @ws; may be NULL. */
+	void (*on_workspace)(const struct launch *l, const struct workspace *ws,
+			     void *arg);
 	/* Called when acd has started it, before its output; may be NULL. */
 	void (*on_begun)(const struct launch *l, void *arg);
-	void *begun_arg;
+	void *begun_arg; /* of both */
 	/* Set by launch_go(): it ended while we were attached. */
 	bool ended;
 	/* Set by launch_go() if it fails: it runs already. */
