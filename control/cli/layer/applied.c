@@ -90,10 +90,20 @@ static int run_all(struct run *r)
 
 /* ---- what was written ---- */
 
+/* Returns the version that is brought when the step was taken; NULL: none. */
+static const struct state *brought_by(const struct step *s, bool back)
+{
+	if (!s->merged)
+		return back ? NULL : &s->now;
+	if (!back)
+		return &s->brought;
+	return s->was.kind == SPOT_NONE ? NULL : &s->was;
+}
+
 /* Notes the identity of what the steps have made, so that the next apply tells it
  * from the user's changes, and which version it is. What was left is the user's, and
- * what is taken back has not been brought. Of another layer nothing is noted: the
- * file is today's. */
+ * so is what was merged; what is taken back has not been brought. Of another layer
+ * nothing is noted: the file is today's. */
 static int note(const struct run *r, int base)
 {
 	const struct steps *steps = r->steps;
@@ -113,9 +123,9 @@ static int note(const struct run *r, int base)
 		/* What was the user's change before is so again. A directory
 		 * has times that others change. */
 		if (spot.kind != to->kind || to->kind == SPOT_DIR ||
-		    (r->back && s->theirs))
+		    s->merged || (r->back && s->theirs))
 			spot = (struct spot){ .kind = SPOT_NONE };
-		rc = written_put(&k, s->path, &spot, r->back ? NULL : to);
+		rc = written_put(&k, s->path, &spot, brought_by(s, r->back));
 	}
 	return rc < 0 ? rc : written_save(&k, base, &steps->key);
 }

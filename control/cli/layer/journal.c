@@ -16,7 +16,8 @@
 
 #define FILE_NAME "journal"
 #define FILE_NEW "journal.new"
-#define VERSION 1
+#define VERSION 2
+#define VERSION_OLD 1 /* without merges */
 /* Copies that are synced one by one; for more, all of the file system is. */
 #define SYNC_MAX 256u
 
@@ -50,12 +51,19 @@ static json_t *state_json(const struct state *st)
 static json_t *step_json(const struct step *s)
 {
 	SCOPED_STR path = pathcode_put(s->path);
+	json_t *obj = path ? json_pack("{s:s,s:o,s:o,s:b,s:b}", "path", path,
+				       "old", state_json(&s->old), "new",
+				       state_json(&s->now), "theirs",
+				       (int)s->theirs, "twin", (int)s->twin) :
+			     NULL;
 
-	return path ? json_pack("{s:s,s:o,s:o,s:b,s:b}", "path", path, "old",
-				state_json(&s->old), "new", state_json(&s->now),
-				"theirs", (int)s->theirs, "twin",
-				(int)s->twin) :
-		      NULL;
+	if (obj && s->merged &&
+	    (json_object_set_new(obj, "brought", state_json(&s->brought)) < 0 ||
+	     json_object_set_new(obj, "was", state_json(&s->was)) < 0)) {
+		json_decref(obj);
+		return NULL;
+	}
+	return obj;
 }
 
 static int write_all(const struct steps *s, FILE *out)
@@ -175,6 +183,23 @@ static int state_read(const json_t *obj, struct state *ret, char **ret_target)
 	return *ret_target && **ret_target ? 0 : -EBADMSG;
 }
 
+/* Reads what a merged step has besides; both are files, or nothing. */
+static int merged_read(const json_t *line, struct step *s)
+{
+	const json_t *brought = json_object_get(line, "brought");
+	SCOPED_STR none = NULL;
+	SCOPED_STR other = NULL;
+
+	if (!brought)
+		return 0;
+	s->merged = true;
+	if (state_read(brought, &s->brought, &none) < 0 ||
+	    state_read(json_object_get(line, "was"), &s->was, &other) < 0 ||
+	    s->brought.kind != SPOT_FILE || none || other)
+		return -EBADMSG;
+	return 0;
+}
+
 static int step_read(const json_t *line, struct steps *ret)
 {
 	SCOPED_STR path = pathcode_get(jsonx_text_at(line, "path"));
@@ -184,7 +209,8 @@ static int step_read(const json_t *line, struct steps *ret)
 
 	if (!path || !changes_path_is_good(slice_str(path)) ||
 	    state_read(json_object_get(line, "old"), &s.old, &was) < 0 ||
-	    state_read(json_object_get(line, "new"), &s.now, &is) < 0)
+	    state_read(json_object_get(line, "new"), &s.now, &is) < 0 ||
+	    merged_read(line, &s) < 0)
 		return -EBADMSG;
 	s.theirs = json_is_true(json_object_get(line, "theirs"));
 	s.twin = json_is_true(json_object_get(line, "twin"));
@@ -196,7 +222,9 @@ static int head_read(const json_t *head, struct steps *ret)
 	const char *random = jsonx_text_at(head, "random");
 	char *end;
 
-	if (number(head, "version") != VERSION || strlen(random) != 16)
+	if ((number(head, "version") != VERSION &&
+	     number(head, "version") != VERSION_OLD) ||
+	    strlen(random) != 16)
 		return -EBADMSG;
 	ret->random = strtoull(random, &end, 16);
 	ret->key = (struct layer_key){ .since = number(head, "since"),

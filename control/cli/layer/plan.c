@@ -5,9 +5,10 @@
  * Theory of operation: a file of the user's that was changed after the sandbox
  * began with the layer is never replaced. It is told by its ctime, which no
  * program can set, and which `ac apply` moves, too: written.h has the files that it
- * wrote. A directory that was moved is told by its ctime, too. A change whose result is there already is no change, and neither is one
- * that an earlier apply has brought as it is now: what the user has made of it since
- * then is a decision.
+ * wrote. A directory that was moved is told by its ctime, too. A change whose result
+ * is there already is no change, and neither is one that an earlier apply has brought
+ * as it is now: what the user has made of it since then is a decision. merge.h may
+ * decide some conflicts.
  *
  * Items come in the order of paths, so what becomes of a directory is decided
  * before what is below it.
@@ -32,10 +33,29 @@ struct planner {
 	bool replaced;
 };
 
+bool plan_is_conflict(const struct plan_item *p)
+{
+	return p->why != PLAN_FREE && !p->theirs && !p->merged;
+}
+
 bool plan_applies(const struct plan_item *p)
 {
-	return (p->why == PLAN_FREE || p->theirs) && p->kind != PLAN_SAME &&
+	return !plan_is_conflict(p) && p->kind != PLAN_SAME &&
 	       p->kind != PLAN_LEFT_OUT;
+}
+
+int plan_merge(struct plan *plan, struct plan_item *p,
+	       const struct plan_merged *merged)
+{
+	p->merged = malloc(sizeof(*p->merged));
+	if (!p->merged)
+		return -ENOMEM;
+	*p->merged = *merged;
+	plan->conflicts--;
+	plan->count[p->kind]++;
+	plan->merged += !merged->marked;
+	plan->marked += merged->marked;
+	return 0;
 }
 
 /* Looks at the directories in @dir and those above, which it cuts off. */
@@ -304,7 +324,7 @@ static int plan_one(struct planner *pl, struct plan_item *p)
 static void count(struct plan *plan, const struct plan_item *p)
 {
 	plan->risky += p->risky != NULL;
-	if (p->why != PLAN_FREE && !p->theirs)
+	if (plan_is_conflict(p))
 		plan->conflicts++;
 	else
 		plan->count[p->kind]++;
@@ -341,6 +361,8 @@ int plan_make(const struct plan_input *in, struct plan *ret, struct err *err)
 
 void plan_done(struct plan *p)
 {
+	for (size_t i = 0; i < p->n; i++)
+		free(p->v[i].merged);
 	free(p->v);
 	memset(p, 0, sizeof(*p));
 }
@@ -372,6 +394,11 @@ static const struct {
 				      "there" },
 	[PLAN_GIT] = { "has_git", "you have a .git in it" },
 };
+
+const char *plan_merge_word(const struct plan_item *p)
+{
+	return !p->merged ? NULL : p->merged->marked ? "conflicts" : "clean";
+}
 
 const char *plan_why_text(enum plan_why why)
 {

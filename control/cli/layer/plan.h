@@ -35,6 +35,16 @@ enum plan_why {
 	PLAN_WHYS
 };
 
+/* What git makes of the user's version and the agent's. */
+struct plan_merged {
+	struct blob_id ours; /* the user's that was merged */
+	struct blob_id blob; /* the result */
+	uint32_t number; /* of the staged file with it, 'n' */
+	bool runs; /* it can be executed */
+	bool marked; /* with marks where both have changed the same lines */
+	struct state was; /* the version that was brought before */
+};
+
 struct plan_item {
 	const struct layer_item *item; /* borrowed from the set */
 	struct spot now; /* what the user has */
@@ -42,6 +52,7 @@ struct plan_item {
 	enum plan_kind kind;
 	enum plan_why why;
 	bool theirs; /* a conflict that --theirs has decided */
+	struct plan_merged *merged; /* the same by a merge; owned by the plan */
 };
 
 struct plan { /* zeroed: empty */
@@ -49,6 +60,8 @@ struct plan { /* zeroed: empty */
 	size_t n;
 	size_t count[PLAN_KINDS]; /* conflicts are not in it */
 	size_t conflicts;
+	size_t merged; /* without marks */
+	size_t marked; /* with marks */
 	size_t risky; /* with conflicts */
 };
 
@@ -80,10 +93,18 @@ void plan_done(struct plan *p); /* accepts zeroed */
 bool plan_touched(const struct plan_input *in, const char *path,
 		  const struct spot *spot);
 
+/* Decides a conflict by @merged, which is copied. Returns 0 or -ENOMEM. */
+int plan_merge(struct plan *plan, struct plan_item *p,
+	       const struct plan_merged *merged) ATTR_WUR;
+
+/* Returns true if it is a conflict that nothing has decided. */
+bool plan_is_conflict(const struct plan_item *p);
 /* Returns true if the change is to be applied. */
 bool plan_applies(const struct plan_item *p);
 /* Returns what happens to it: "new", "changed" …, for people and programs. */
 const char *plan_kind_word(enum plan_kind kind);
+/* Returns "clean" or "conflicts", NULL if it is not merged. */
+const char *plan_merge_word(const struct plan_item *p);
 /* Returns why it is a conflict, "" if it is none: a clause for people. */
 const char *plan_why_text(enum plan_why why);
 /* Returns the same as a stable word for programs. */

@@ -13,7 +13,7 @@
 #include "lib/str.h"
 
 #define BAR_WIDTH 40u /* columns of + and - */
-#define RISKY_SHOWN 20u /* files that are named; the rest is counted */
+#define SHOWN 20u /* files that are named; the rest is counted */
 
 /* Both sides of a file. */
 struct sides {
@@ -212,8 +212,7 @@ static const char *kind_word(const struct view_file *f)
 
 static json_t *file_json(const struct view_file *f, const struct diff_count *c)
 {
-	const char *conflict = f->plan && f->plan->why != PLAN_FREE &&
-					       !f->plan->theirs ?
+	const char *conflict = f->plan && plan_is_conflict(f->plan) ?
 				       plan_why_word(f->plan->why) :
 				       NULL;
 	json_t *obj = json_object();
@@ -222,14 +221,15 @@ static json_t *file_json(const struct view_file *f, const struct diff_count *c)
 	if (!obj || show_json_path(obj, f->path) < 0 ||
 	    json_object_update_new(
 		    obj,
-		    json_pack("{s:s,s:I,s:I,s:b,s:I,s:I,s:s?,s:s?}", "kind",
-			      kind_word(f), "added", (json_int_t)c->added,
-			      "removed", (json_int_t)c->removed, "binary",
-			      (int)c->binary, "old_size",
-			      (json_int_t)view_size(&f->old), "new_size",
-			      (json_int_t)view_size(&f->now), "risky",
-			      f->plan ? f->plan->risky : NULL, "conflict",
-			      conflict)) < 0) {
+		    json_pack("{s:s,s:I,s:I,s:b,s:I,s:I,s:s?,s:s?,s:s?}",
+			      "kind", kind_word(f), "added",
+			      (json_int_t)c->added, "removed",
+			      (json_int_t)c->removed, "binary", (int)c->binary,
+			      "old_size", (json_int_t)view_size(&f->old),
+			      "new_size", (json_int_t)view_size(&f->now),
+			      "risky", f->plan ? f->plan->risky : NULL,
+			      "conflict", conflict, "merge",
+			      f->plan ? plan_merge_word(f->plan) : NULL)) < 0) {
 		json_decref(obj);
 		return NULL;
 	}
@@ -263,7 +263,7 @@ void show_risky(const struct plan *plan)
 	if (plan->risky == 0)
 		return;
 	say_error("these can run the agent's code on your machine:");
-	for (size_t i = 0; i < plan->n && shown < RISKY_SHOWN; i++) {
+	for (size_t i = 0; i < plan->n && shown < SHOWN; i++) {
 		const struct plan_item *p = &plan->v[i];
 		SCOPED_STR name = NULL;
 
@@ -294,6 +294,31 @@ void show_left_out(const struct cli *cli, const char *name,
 			 other == 1 ? "" : "s");
 }
 
+void show_both(const struct cli *cli, const struct plan *plan)
+{
+	size_t all = plan->conflicts + plan->merged + plan->marked, shown = 0;
+
+	if (all > 0)
+		say_info(cli, "what you have changed, too, `ac apply` merges "
+			      "or puts beside yours:");
+	for (size_t i = 0; i < plan->n && shown < SHOWN; i++) {
+		const struct plan_item *p = &plan->v[i];
+		SCOPED_STR name = NULL;
+
+		if (!p->merged && !plan_is_conflict(p))
+			continue;
+		name = quote_path("", p->item->path);
+		shown++;
+		say_info(cli, "  %s (%s)", name ? name : "?",
+			 !p->merged        ? plan_why_text(p->why) :
+			 p->merged->marked ? "merged, with conflicts" :
+					     "merged");
+	}
+	if (all > shown)
+		say_info(cli, "  and %zu more: --json names all of them",
+			 all - shown);
+}
+
 /* Returns true if a directory is made or deleted. */
 static bool is_dir(const struct plan_item *p)
 {
@@ -301,21 +326,33 @@ static bool is_dir(const struct plan_item *p)
 	       (p->item->kind == CHANGE_GONE && p->now.kind == SPOT_DIR);
 }
 
+/* Returns what the plan says about a change, "" for nothing. */
+static const char *note_of(const struct plan_item *p)
+{
+	if (p->merged)
+		return p->merged->marked ?
+			       "with conflicts: you have both changed the "
+			       "same lines" :
+			       "your changes and the agent's";
+	return plan_is_conflict(p) ? plan_why_text(p->why) : "";
+}
+
 void show_plan(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct plan_item *p = &plan->v[i];
-		bool conflict = p->why != PLAN_FREE && !p->theirs;
+		bool conflict = plan_is_conflict(p);
+		const char *note = note_of(p);
 		SCOPED_STR name = NULL;
 
 		if (!conflict && !plan_applies(p))
 			continue;
 		name = quote_path("", p->item->path);
 		printf("%-9s %s%s%s%s%s\n",
-		       conflict ? "conflict" : plan_kind_word(p->kind),
+		       conflict  ? "conflict" :
+		       p->merged ? "merged" :
+				   plan_kind_word(p->kind),
 		       name ? name : "?", is_dir(p) ? "/" : "",
-		       conflict ? " (" : "",
-		       conflict ? plan_why_text(p->why) : "",
-		       conflict ? ")" : "");
+		       *note ? " (" : "", note, *note ? ")" : "");
 	}
 }

@@ -29,6 +29,8 @@ int show_json_path(json_t *obj, const char *path);
 void show_risky(const struct plan *plan);
 void show_left_out(const struct cli *cli, const char *name,
 		   const struct layer_set *set, const struct plan *plan);
+/* Prints on stderr what becomes of the files that both have changed. */
+void show_both(const struct cli *cli, const struct plan *plan);
 /* Prints what an apply does, a line for each change, on stdout. */
 void show_plan(const struct plan *plan);
 

@@ -29,6 +29,10 @@ struct step {
 	bool theirs; /* the user had changed the old one */
 	bool twin; /* another step has the same path: one makes room for the
 		    * other */
+	/* The new one is the user's and the agent's, merged. */
+	bool merged;
+	struct state brought; /* the agent's version in it, if merged */
+	struct state was; /* that was brought before; SPOT_NONE: none was */
 };
 
 enum move { MOVE_DONE, MOVE_ALREADY, MOVE_LEFT };

@@ -127,18 +127,29 @@ static int old_state(struct maker *mk, const char *path,
 	return rc;
 }
 
+/* Adds @step, whose old state is what the user has there. A file that was merged
+ * has to be the one that was. */
+static int step_add(struct maker *mk, struct step *step,
+		    const struct spot *spot, const struct blob_id *merged)
+{
+	SCOPED_STR target = NULL;
+	int rc;
+
+	mk->at = step->path;
+	rc = old_state(mk, step->path, spot, &step->old, &target);
+	if (rc == 0 && merged && !blob_same(&step->old.blob, merged))
+		rc = -EAGAIN;
+	return rc < 0 ? rc : steps_add(mk->steps, step);
+}
+
 /* Adds the step from what the user has at @path to @now. */
 static int step_from(struct maker *mk, const char *path,
 		     const struct spot *spot, const struct state *now,
 		     bool theirs)
 {
 	struct step step = { .path = path, .now = *now, .theirs = theirs };
-	SCOPED_STR target = NULL;
-	int rc;
 
-	mk->at = path;
-	rc = old_state(mk, path, spot, &step.old, &target);
-	return rc < 0 ? rc : steps_add(mk->steps, &step);
+	return step_add(mk, &step, spot, NULL);
 }
 
 static int step_remove(struct maker *mk, const char *path,
@@ -263,12 +274,33 @@ static struct state state_of(const struct maker *mk,
 			       .number = it->number };
 }
 
+/* The result of a merge in the place of the user's file. */
+static int make_merged(struct maker *mk, const struct plan_item *p)
+{
+	const struct plan_merged *m = p->merged;
+	struct layer_item it = *p->item;
+	struct step step = { .path = it.path,
+			     .brought = state_of(mk, &it, &p->now),
+			     .was = m->was,
+			     .merged = true,
+			     .theirs = true };
+
+	it.mode = m->runs ? 0755 : 0644;
+	it.blob = m->blob;
+	it.number = m->number;
+	step.now = state_of(mk, &it, &p->now);
+	step.brought.mode = p->item->mode & 0777;
+	return step_add(mk, &step, &p->now, &m->ours);
+}
+
 static int make_leaf(struct maker *mk, const struct plan_item *p)
 {
 	const struct layer_item *it = p->item;
 	const struct state now = state_of(mk, it, &p->now);
 	struct step step = { .path = it->path, .now = now };
 
+	if (p->merged)
+		return make_merged(mk, p);
 	/* What was of another kind may be gone by a step before. */
 	if (p->now.kind == SPOT_NONE || p->now.kind == SPOT_DIR)
 		return steps_add(mk->steps, &step);
@@ -365,11 +397,6 @@ static int put_beside(struct maker *mk, const struct plan_item *p)
 	return rc < 0 ? rc : strv_push(&mk->steps->beside, path);
 }
 
-static bool is_conflict(const struct plan_item *p)
-{
-	return p->why != PLAN_FREE && !p->theirs;
-}
-
 static int make_all(struct maker *mk, const struct plan *plan)
 {
 	int rc = 0;
@@ -381,7 +408,7 @@ static int make_all(struct maker *mk, const struct plan *plan)
 	for (size_t i = 0; rc == 0 && i < plan->n; i++) {
 		const struct plan_item *p = &plan->v[i];
 
-		if (is_conflict(p))
+		if (plan_is_conflict(p))
 			rc = put_beside(mk, p);
 		else if (plan_applies(p) && p->kind != PLAN_DELETED)
 			rc = make_one(mk, p);

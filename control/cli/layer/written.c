@@ -157,7 +157,7 @@ int written_load(int base, const struct layer_key *key, struct written *ret)
 	return rc;
 }
 
-static const struct written_file *find(const struct written *k,
+const struct written_file *written_get(const struct written *k,
 				       const char *path)
 {
 	size_t lo = 0, hi = k->sorted;
@@ -180,7 +180,7 @@ static const struct written_file *find(const struct written *k,
 bool written_has(const struct written *k, const char *path,
 		 const struct spot *spot)
 {
-	const struct written_file *f = find(k, path);
+	const struct written_file *f = written_get(k, path);
 
 	return f && f->ino == spot->ino && f->ctime == spot->ctime &&
 	       f->size == spot->size;
@@ -188,7 +188,7 @@ bool written_has(const struct written *k, const char *path,
 
 bool written_brought(const struct written *k, const struct layer_item *it)
 {
-	const struct written_file *f = find(k, it->path);
+	const struct written_file *f = written_get(k, it->path);
 
 	if (!f || !f->brought)
 		return false;

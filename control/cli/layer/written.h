@@ -53,6 +53,9 @@ int written_load(int base, const struct layer_key *key,
 /* Returns true if @spot is what was read for @path. */
 bool written_has(const struct written *k, const char *path,
 		 const struct spot *spot);
+/* Returns what was read for @path, borrowed, or NULL. */
+const struct written_file *written_get(const struct written *k,
+				       const char *path);
 /* Returns true if what was read says that this version of @it was brought. */
 bool written_brought(const struct written *k, const struct layer_item *it);
 /* Notes @spot for @path, and the version @brought (NULL: none), in place of older

@@ -213,7 +213,8 @@ static void test_diff(void)
 	is_int(call(cmd_diff, &a, true), 0, "diff --json");
 	ok(has("{\"files\":[{\"path\":\"a.c\",\"kind\":\"changed\","
 	       "\"added\":1,\"removed\":1,\"binary\":false,\"old_size\":6,"
-	       "\"new_size\":6,\"risky\":null,\"conflict\":null}]}\n"),
+	       "\"new_size\":6,\"risky\":null,\"conflict\":null,"
+	       "\"merge\":null}]}\n"),
 	   "one file");
 	a = words("bob", "/etc");
 	is_int(call(cmd_diff, &a, false), 100, "a path outside");

@@ -29,6 +29,7 @@ static const struct row {
 	{ "from_link", "-> before", "new" },
 	{ "na\nme \x1b[31m\xff", "(none)", "new" },
 	{ "empty", "old", "" },
+	{ "merged", "yours", "both" },
 };
 
 static void fill(struct world *w)
@@ -64,6 +65,15 @@ static void change(struct world *w)
 	world_file(w, "from_link", "new");
 	world_file(w, "na\nme \x1b[31m\xff", "new");
 	world_file(w, "empty", "");
+	world_file(w, "merged", "agent's");
+}
+
+/* The user has changed one since, and git has merged it. */
+static void edit(struct world *w)
+{
+	world_write(w, "merged", "yours", 0644);
+	w->merge = "merged";
+	w->merge_text = "both";
 }
 
 /* Returns how many rows are as @after says. */
@@ -100,6 +110,7 @@ static void test_whole(void)
 		return;
 	fill(&w);
 	world_since(&w);
+	edit(&w);
 	change(&w);
 	is_int(world_go(&w, false), 0, "it is applied");
 	is_int(rows_are(&w, true), ARRAY_SIZE(rows), "every path is new");
@@ -124,6 +135,7 @@ static void test_undo(void)
 	if (!at || chmod(at, 0640) < 0 || utimensat(0, at, times, 0) < 0)
 		printf("# no mode\n");
 	world_since(&w);
+	edit(&w);
 	change(&w);
 	is_int(world_go(&w, false), 0, "it is applied");
 	is_int(world_mode(&w, "changed"), 0640, "the mode stays");
@@ -211,6 +223,7 @@ static void killed_once(int at, bool back, bool *ret_more)
 		return;
 	fill(&w);
 	world_since(&w);
+	edit(&w);
 	change(&w);
 	*ret_more = apply_killed(&w, at);
 	if (*ret_more) {
@@ -254,6 +267,7 @@ static void test_full(void)
 		return;
 	fill(&w);
 	world_since(&w);
+	edit(&w);
 	change(&w);
 	state_hook(full, at);
 	is_int(world_go(&w, false), -ENOSPC, "a disk that is full");

@@ -25,6 +25,8 @@ struct world {
 	struct plan_input input;
 	struct plan plan;
 	struct layer_key key;
+	/* A conflict that is merged, and the result; NULL: none. */
+	const char *merge, *merge_text;
 };
 
 static inline bool world_begin(struct world *w)
@@ -218,6 +220,32 @@ static inline int world_plan(struct world *w, bool theirs, struct err *err)
 	return rc < 0 ? rc : plan_make(&w->input, &w->plan, err);
 }
 
+/* Does what merge.c does for w->merge, without git. */
+static inline int world_merge(struct world *w)
+{
+	struct plan_merged m = { .marked = true };
+
+	for (size_t i = 0; w->merge && i < w->plan.n; i++) {
+		struct plan_item *p = &w->plan.v[i];
+		struct blob_writer to;
+		SCOPED_FD in = -1;
+		SCOPED_FD out = -1;
+
+		if (strcmp(p->item->path, w->merge) != 0 ||
+		    p->why != PLAN_EDITED || p->theirs)
+			continue;
+		in = tree_open_file(w->root, w->merge);
+		out = stage_new_file(&w->stage, 'n', &m.number);
+		blob_begin(&to, out);
+		if (in < 0 || out < 0 || blob_copy(in, -1, &m.ours) < 0 ||
+		    blob_write(&to, slice_str(w->merge_text)) < 0 ||
+		    blob_end(&to, &m.blob) < 0 ||
+		    plan_merge(&w->plan, p, &m) < 0)
+			return -EIO;
+	}
+	return 0;
+}
+
 /* Makes the changes of the plan. Returns how many paths were left, or a negative
  * errno. */
 static inline int world_apply(struct world *w, struct err *err)
@@ -237,6 +265,8 @@ static inline int world_go(struct world *w, bool theirs)
 	struct err err = { 0 };
 	int rc = world_plan(w, theirs, &err);
 
+	if (rc == 0)
+		rc = world_merge(w);
 	if (rc == 0)
 		rc = world_apply(w, &err);
 	if (rc < 0)
