@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "control/cli/layer/merge.h"
 #include "control/shared/infer.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -162,6 +163,11 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	layer_set_select(&l->stage.set, (const char *const *)only->v, only->n);
 	l->input.theirs = theirs;
 	return plan_make(&l->input, &l->plan, err);
+}
+
+int layer_merge(struct layer *l, struct err *err)
+{
+	return merge_plan(&l->input, &l->plan, &l->stage, l->name, err);
 }
 
 /* ---- paths that the user names ---- */

@@ -54,6 +54,9 @@ int layer_stage(const struct cli *cli, struct layer *l, struct err *err);
 int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 		bool theirs, struct err *err);
 
+/* Merges what both have changed and can be merged (merge.h). As above. */
+int layer_merge(struct layer *l, struct err *err);
+
 /* Appends the paths that the user named, relative to the workspace @top: a
  * relative one begins at @cwd, if that is in the workspace, else at the workspace
  * itself. The workspace as a whole appends nothing, and empties @ret: *ret_all is
