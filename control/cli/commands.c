@@ -194,15 +194,17 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "NAME [PATH...]",
 	  .summary = "Take an agent's changes over into your directory",
-	  .more = "What you have changed too is not touched: the agent's "
-		  "version is put beside\nit, as FILE.ac-NAME, and it exits "
-		  "with 1. Nothing in a .git is ever applied.\nIf it is "
-		  "interrupted, the same command finishes it. --undo takes "
-		  "the last one\nback.\n"
+	  .more = "A file that you have changed too is merged, if git has it "
+		  "as it was when the\nagent began. Else yours stays, and the "
+		  "agent's is put beside it as FILE.ac-NAME.\nIt exits with 1 "
+		  "if conflicts are left. Nothing in a .git is ever applied.\n"
+		  "If it is interrupted, the same command finishes it. --undo "
+		  "takes the last one\nback.\n"
 		  "  ac apply claude_session --dry-run\n"
 		  "  ac apply claude_session src docs/a.md\n"
 		  "`ac discard NAME` drops what is left.",
-	  .rules = { ARG_SET(O(DRY_APPLY), O(THEIRS), O(UNDO), O(YES), O_TALK),
+	  .rules = { ARG_SET(O(DRY_APPLY), O(THEIRS), O(NO_MERGE), O(UNDO),
+			     O(YES), O_TALK),
 		     1, MANY, true },
 	  .complete = { WORDS_INSTANCE, WORDS_FILE },
 	  .run = cmd_apply },

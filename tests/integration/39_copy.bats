@@ -262,6 +262,62 @@ old'
 	[ ! -e "$dir/two" ]
 }
 
+# user_git WORD... - as the user, in the user's directory
+user_git() { git -C "$dir" -c user.name=u -c user.email=u@example.org "$@"; }
+
+@test "what both have changed is merged with what git had at the start" {
+	printf '%s\n' 1 2 3 4 5 6 >"$dir/apart"
+	cp "$dir/apart" "$dir/dirty"
+	cp "$dir/apart" "$dir/crlf"
+	sed -i 's/$/\r/' "$dir/crlf"
+	echo same >"$dir/close"
+	git init -q "$dir"
+	echo '*.none text' >"$dir/.gitattributes"
+	user_git add -A
+	user_git commit -qm first
+	echo more >>"$dir/dirty"
+	# A filter of the repository's is not run.
+	user_git config filter.trap.clean "touch $BATS_TEST_TMPDIR/ran; cat"
+	echo '* filter=trap' >"$dir/.git/info/attributes"
+	touch "$dir/apart"
+	chmod -R a+rwX "$dir"
+	"$AC" run base cp1 "$dir" -d -- sleep infinity
+	eventually test -s "$AC_HOME/instances/cp1/apply/base"
+	rm "$dir/.git/info/attributes"
+	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
+	"$AC" exec cp1 -- sed -i 's/6/its/' apart dirty crlf
+	"$AC" exec cp1 -- sh -c 'echo its >close'
+	sed -i 's/1/yours/' "$dir/apart" "$dir/dirty" "$dir/crlf"
+	echo yours >"$dir/close"
+	# What was committed since changes nothing about the base.
+	user_git commit -qam later
+	before=$(listing)
+	run -1 --separate-stderr "$AC" apply cp1 --dry-run --json
+	[ "$(jq -c '[.merged, .merged_with_conflicts, .conflicts]' \
+		<<<"$output")" = '[2,1,1]' ]
+	[ "$(jq -r '.files[] | select(.path == "close").merge' \
+		<<<"$output")" = conflicts ]
+	run -0 --separate-stderr "$AC" diff cp1 --json
+	[ "$(jq -r '.files[] | select(.path == "apart").merge' \
+		<<<"$output")" = clean ]
+	[ "$(listing)" = "$before" ]
+	run -1 "$AC" apply cp1
+	says 'close is merged with conflicts'
+	is_file "$dir/apart" "$(printf '%s\n' yours 2 3 4 5 its)"
+	is_file "$dir/crlf" "$(printf '%s\r\n' yours 2 3 4 5 its)"
+	is_file "$dir/close" "$(printf '%s\n' '<<<<<<< yours' yours ======= its \
+		'>>>>>>> ac/cp1')"
+	is_file "$dir/dirty" "$(printf '%s\n' yours 2 3 4 5 6 more)"
+	is_file "$dir/dirty.ac-cp1" "$(printf '%s\n' 1 2 3 4 5 its more)"
+	run -0 "$AC" apply cp1 --undo
+	[ "$(listing | grep -v '^d ')" = "$(grep -v '^d ' <<<"$before")" ]
+	run -1 "$AC" apply cp1 --no-merge
+	is_file "$dir/apart" "$(printf '%s\n' yours 2 3 4 5 6)"
+	is_file "$dir/apart.ac-cp1" "$(printf '%s\n' 1 2 3 4 5 its)"
+	run -0 "$AC" apply cp1 --theirs
+	is_file "$dir/close" its
+}
+
 @test "nothing in .git is applied, and a link leads nowhere" {
 	git init -q "$dir"
 	chmod -R a+rwX "$dir"

@@ -175,7 +175,7 @@ static json_t *plan_json(const struct plan *plan)
 
 	for (size_t i = 0; list && i < plan->n; i++) {
 		const struct plan_item *p = &plan->v[i];
-		bool conflict = p->why != PLAN_FREE && !p->theirs;
+		bool conflict = plan_is_conflict(p);
 		json_t *one;
 
 		if (!conflict && !plan_applies(p))
@@ -183,11 +183,12 @@ static json_t *plan_json(const struct plan *plan)
 		one = json_object();
 		if (!one || show_json_path(one, p->item->path) < 0 ||
 		    json_object_update_new(
-			    one, json_pack("{s:s,s:s?,s:s?}", "kind",
-					   plan_kind_word(p->kind), "risky",
-					   p->risky, "conflict",
-					   conflict ? plan_why_word(p->why) :
-						      NULL)) < 0 ||
+			    one,
+			    json_pack("{s:s,s:s?,s:s?,s:s?}", "kind",
+				      plan_kind_word(p->kind), "risky",
+				      p->risky, "conflict",
+				      conflict ? plan_why_word(p->why) : NULL,
+				      "merge", plan_merge_word(p))) < 0 ||
 		    json_array_append_new(list, one) < 0) {
 			json_decref(list);
 			return NULL;
@@ -200,17 +201,39 @@ static json_t *plan_json(const struct plan *plan)
 static int print_json(const struct layer *l, const struct steps *steps,
 		      const struct applied *done, bool dry, struct err *err)
 {
-	SCOPED_JSON obj = json_pack("{s:s,s:b,s:I,s:I,s:I,s:o}", "name",
-				    l->name, "dry_run", (int)dry, "applied",
-				    (json_int_t)(dry ? 0 : to_do(&l->plan)),
-				    "conflicts", (json_int_t)l->plan.conflicts,
-				    "git", (json_int_t)l->stage.set.git,
-				    "files", plan_json(&l->plan));
+	SCOPED_JSON obj = json_pack(
+		"{s:s,s:b,s:I,s:I,s:I,s:I,s:I,s:o}", "name", l->name, "dry_run",
+		(int)dry, "applied", (json_int_t)(dry ? 0 : to_do(&l->plan)),
+		"conflicts", (json_int_t)l->plan.conflicts, "merged",
+		(json_int_t)l->plan.merged, "merged_with_conflicts",
+		(json_int_t)l->plan.marked, "git", (json_int_t)l->stage.set.git,
+		"files", plan_json(&l->plan));
 
 	if (!obj || add_paths(obj, "beside", &steps->beside) < 0 ||
 	    add_paths(obj, "left", &done->left) < 0)
 		return err_nomem(err);
 	return cli_print_json(obj, false, err);
+}
+
+/* Names the files that the user has to look at. */
+static void tell_marked(const struct plan *plan)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < plan->n && shown < LEFT_SHOWN; i++) {
+		const struct plan_item *p = &plan->v[i];
+		SCOPED_STR name = NULL;
+
+		if (!p->merged || !p->merged->marked)
+			continue;
+		name = quote_path("", p->item->path);
+		shown++;
+		say_error("%s is merged with conflicts: look for <<<<<<< in it",
+			  name ? name : "");
+	}
+	if (plan->marked > shown)
+		say_error("and %zu more: grep -r '^<<<<<<< yours' finds them",
+			  plan->marked - shown);
 }
 
 static void tell_result(const struct cli *cli, const struct layer *l,
@@ -222,6 +245,9 @@ static void tell_result(const struct cli *cli, const struct layer *l,
 	if (n > 0)
 		say_info(cli, "%zu change%s applied to %s", n,
 			 n == 1 ? "" : "s", l->ws.path);
+	if (l->plan.merged > 0)
+		say_info(cli, "%zu of them merged with yours", l->plan.merged);
+	tell_marked(&l->plan);
 	if (n > 0 && conflicts == 0)
 		say_info(cli, "`ac apply %s --undo` takes them back", l->name);
 	if (conflicts == 0)
@@ -236,6 +262,12 @@ static void tell_result(const struct cli *cli, const struct layer *l,
 	say_error("--theirs takes the agent's versions; `ac discard %s` drops "
 		  "what is left",
 		  l->name);
+}
+
+/* Returns the exit code of a plan that is, or would be, carried out. */
+static int plan_code(const struct plan *plan)
+{
+	return plan->conflicts + plan->marked > 0 ? CLI_EXIT_FAIL : 0;
 }
 
 /* Makes the changes. Returns the exit code or a negative errno with @err. */
@@ -263,7 +295,7 @@ static int make(const struct cli *cli, struct layer *l, struct err *err)
 		tell_result(cli, l, &steps, &done);
 	if (rc < 0)
 		return rc;
-	return l->plan.conflicts > 0 || done.left.n > 0 ? CLI_EXIT_FAIL : 0;
+	return done.left.n > 0 ? CLI_EXIT_FAIL : plan_code(&l->plan);
 }
 
 static int show(const struct cli *cli, const struct args *a, struct layer *l,
@@ -288,7 +320,7 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 	if (rc < 0)
 		return rc;
 	if (dry)
-		return l->plan.conflicts > 0 ? CLI_EXIT_FAIL : 0;
+		return plan_code(&l->plan);
 	rc = ask(cli, a, l);
 	return rc != 0 ? rc : make(cli, l, err);
 }
@@ -319,9 +351,11 @@ static int check_words(const struct args *a, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--undo takes back all of the last apply: it "
 			       "has no paths");
-	if (args_has(a, ARG_THEIRS) || args_has(a, ARG_DRY_APPLY))
+	if (args_has(a, ARG_THEIRS) || args_has(a, ARG_DRY_APPLY) ||
+	    args_has(a, ARG_NO_MERGE))
 		return err_set(err, -EINVAL,
-			       "--undo excludes --theirs and --dry-run");
+			       "--undo excludes --theirs, --no-merge and "
+			       "--dry-run");
 	return 0;
 }
 
@@ -366,5 +400,7 @@ int cmd_apply(const struct cli *cli, const struct args *a, struct err *err)
 	strv_done(&only);
 	if (rc == 0)
 		rc = check_whole(&l, err);
+	if (rc == 0 && !args_has(a, ARG_NO_MERGE))
+		rc = layer_merge(&l, err);
 	return rc < 0 ? rc : show(cli, a, &l, err);
 }

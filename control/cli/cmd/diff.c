@@ -88,6 +88,8 @@ static int diff_one(const struct cli *cli, struct client *c,
 	if (rc == 0)
 		rc = layer_fetch(c, &l, &only, false, err);
 	strv_done(&only);
+	if (rc == 0 && !l.elsewhere)
+		rc = layer_merge(&l, err);
 	if (rc < 0)
 		return rc;
 	rc = view_make(&l.input, &l.plan, &l.stage, &view);
@@ -95,6 +97,7 @@ static int diff_one(const struct cli *cli, struct client *c,
 		return err_set(err, rc, "%s: %s", l.ws.path, err_text(rc));
 	show_risky(&l.plan);
 	show_left_out(cli, l.name, &l.stage.set, &l.plan);
+	show_both(cli, &l.plan);
 	return print(cli, a, l.ws.walk.fd, &view, err);
 }
 

@@ -168,9 +168,11 @@ const struct arg_option arg_options[ARG_MAX] = {
 			    "print what would be done, change nothing",
 			    WORDS_NONE },
 	[ARG_THEIRS] = { "theirs", 0, ARG_FLAG, NULL,
-			 "take the agent's version where you have changed "
-			 "a file too",
+			 "take the agent's version of what both have changed",
 			 WORDS_NONE },
+	[ARG_NO_MERGE] = { "no-merge", 0, ARG_FLAG, NULL,
+			   "keep both versions of what both have changed",
+			   WORDS_NONE },
 	[ARG_UNDO] = { "undo", 0, ARG_FLAG, NULL, "take back the last apply",
 		       WORDS_NONE },
 	[ARG_LAST] = { "last", 0, ARG_FLAG, NULL,

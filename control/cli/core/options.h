@@ -73,6 +73,7 @@ enum arg_id {
 	ARG_NAME_ONLY,
 	ARG_DRY_APPLY,
 	ARG_THEIRS,
+	ARG_NO_MERGE,
 	ARG_UNDO,
 	ARG_LAST,
 	/* of `ac fetch` */

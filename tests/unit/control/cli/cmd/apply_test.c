@@ -263,7 +263,9 @@ static void test_apply(void)
 	is_str(world_read(&w, "gone"), "x\n", "nothing is done");
 	a = words("bob", NULL);
 	is_int(call(cmd_apply, &a, true), 1, "apply --json");
-	ok(has("\"applied\":4,\"conflicts\":1,\"git\":1,"), "figures");
+	ok(has("\"applied\":4,\"conflicts\":1,\"merged\":0,"
+	       "\"merged_with_conflicts\":0,\"git\":1,"),
+	   "figures");
 	ok(has("\"beside\":[{\"path\":\"mine.ac-bob\"}],\"left\":[]}"),
 	   "what is beside");
 	is_str(world_read(&w, "a.c"), "1\nX\n3\n", "it is applied");
