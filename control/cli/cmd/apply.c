@@ -14,6 +14,7 @@
 #include "control/cli/host/host.h"
 #include "control/cli/layer/applied.h"
 #include "control/cli/layer/quote.h"
+#include "control/cli/layer/room.h"
 #include "control/cli/layer/show.h"
 #include "control/shared/json.h"
 
@@ -282,6 +283,9 @@ static int make(const struct cli *cli, struct layer *l, struct err *err)
 	snprintf(text, sizeof(text),
 		 "`ac apply %s` finishes it, with --undo it is taken back",
 		 l->name);
+	if (rc == 0)
+		rc = room_check(&steps, l->stage.dir, l->ws.walk.fd, l->ws.path,
+				err);
 	if (rc == 0 && steps.n > 0) {
 		cli_on_interrupt(cli, text);
 		rc = applied_run(&l->stage, l->ws.walk.fd, &steps, &done, err);
@@ -311,7 +315,7 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 		say_info(cli, "nothing to apply");
 		return cli->json ? print_json(l, &none, &nothing, dry, err) : 0;
 	}
-	show_risky(&l->plan);
+	show_risky(l->name, &l->plan);
 	rc = dry && cli->json ? print_json(l, &none, &nothing, true, err) : 0;
 	if (!cli->json && (dry || !cli->quiet))
 		show_plan(&l->plan);

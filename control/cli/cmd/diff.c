@@ -95,7 +95,7 @@ static int diff_one(const struct cli *cli, struct client *c,
 	rc = view_make(&l.input, &l.plan, &l.stage, &view);
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", l.ws.path, err_text(rc));
-	show_risky(&l.plan);
+	show_risky(l.name, &l.plan);
 	show_left_out(cli, l.name, &l.stage.set, &l.plan);
 	show_both(cli, &l.plan);
 	return print(cli, a, l.ws.walk.fd, &view, err);

@@ -256,7 +256,7 @@ json_t *show_json(int root, const struct view *view, struct err *err)
 
 /* ---- messages ---- */
 
-void show_risky(const struct plan *plan)
+void show_risky(const char *name, const struct plan *plan)
 {
 	size_t shown = 0;
 
@@ -265,17 +265,17 @@ void show_risky(const struct plan *plan)
 	say_error("these can run the agent's code on your machine:");
 	for (size_t i = 0; i < plan->n && shown < SHOWN; i++) {
 		const struct plan_item *p = &plan->v[i];
-		SCOPED_STR name = NULL;
+		SCOPED_STR path = NULL;
 
 		if (!p->risky)
 			continue;
-		name = quote_path("", p->item->path);
+		path = quote_path("", p->item->path);
 		shown++;
-		say_error("  %s (%s)", name ? name : "?", p->risky);
+		say_error("  %s (%s)", path ? path : "?", p->risky);
 	}
 	if (plan->risky > shown)
-		say_error("  and %zu more: --json names all of them",
-			  plan->risky - shown);
+		say_error("  and %zu more: `ac diff %s --json` names all",
+			  plan->risky - shown, name);
 }
 
 void show_left_out(const struct cli *cli, const char *name,
@@ -315,8 +315,7 @@ void show_both(const struct cli *cli, const struct plan *plan)
 					     "merged");
 	}
 	if (all > shown)
-		say_info(cli, "  and %zu more: --json names all of them",
-			 all - shown);
+		say_info(cli, "  and %zu more: --json names all", all - shown);
 }
 
 /* Returns true if a directory is made or deleted. */

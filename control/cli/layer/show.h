@@ -26,7 +26,7 @@ json_t *show_json(int root, const struct view *view, struct err *err);
 int show_json_path(json_t *obj, const char *path);
 
 /* Print on stderr which files run code, and what is told but never applied. */
-void show_risky(const struct plan *plan);
+void show_risky(const char *name, const struct plan *plan);
 void show_left_out(const struct cli *cli, const char *name,
 		   const struct layer_set *set, const struct plan *plan);
 /* Prints on stderr what becomes of the files that both have changed. */
