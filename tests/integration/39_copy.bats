@@ -199,11 +199,12 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 	work cp1 'echo more >>one; rm two; mkdir new; echo n >new/n
 		mv plain renamed; sed -i s/main/MAIN/ src/main.c
 		mv src moved; printf "\0\1\2" >bin; ln -s one link
-		printf "all:\n\techo hi\n" >Makefile; echo hook >x.sh; chmod +x x.sh'
+		mkdir void; printf "all:\n\techo hi\n" >Makefile; echo hook >x.sh; chmod +x x.sh'
 	run -0 --separate-stderr "$AC" diff cp1
 	has 'a/one'
 	has '+more'
 	has 'Binary'
+	has 'new empty directory void/'
 	[[ $stderr == *Makefile* ]]
 	run -0 --separate-stderr "$AC" diff cp1 --stat
 	has 'one'

@@ -41,12 +41,36 @@ static int sides_read(int root, const struct view_file *f, struct sides *ret,
 			0;
 }
 
+/* Returns the quoted path, with a slash behind that of a directory. The caller frees
+ * it; NULL: out of memory. */
+static char *name_of(const struct view_file *f)
+{
+	SCOPED_STR path =
+		str_printf("%s%s", f->path, f->is == VIEW_FILE ? "" : "/");
+
+	return path ? quote_path("", path) : NULL;
+}
+
+/* Patches have no directories: programs skip such a line. */
+static int put_dir(FILE *out, const struct view_file *f, struct err *err)
+{
+	SCOPED_STR name = name_of(f);
+
+	if (!name)
+		return err_nomem(err);
+	fprintf(out, "%s empty directory %s\n",
+		f->is == VIEW_MADE_DIR ? "new" : "deleted", name);
+	return 0;
+}
+
 int show_patch(FILE *out, bool colour, int root, const struct view *view,
 	       struct err *err)
 {
 	for (size_t i = 0; i < view->n && !ferror(out); i++) {
 		SCOPED_SIDES s = { .old = { 0 } };
-		int rc = sides_read(root, &view->v[i], &s, err);
+		int rc = view->v[i].is == VIEW_FILE ?
+				 sides_read(root, &view->v[i], &s, err) :
+				 put_dir(out, &view->v[i], err);
 
 		if (rc < 0)
 			return rc;
@@ -63,7 +87,7 @@ int show_patch(FILE *out, bool colour, int root, const struct view *view,
 int show_names(FILE *out, const struct view *view, struct err *err)
 {
 	for (size_t i = 0; i < view->n; i++) {
-		SCOPED_STR name = quote_path("", view->v[i].path);
+		SCOPED_STR name = name_of(&view->v[i]);
 
 		if (!name)
 			return err_nomem(err);
@@ -107,6 +131,11 @@ static void put_figures(FILE *out, bool colour, const struct view_file *f,
 {
 	char old[32], now[32];
 
+	if (f->is != VIEW_FILE) {
+		fprintf(out, "%s directory\n",
+			f->is == VIEW_MADE_DIR ? "new" : "deleted");
+		return;
+	}
 	if (c->binary) {
 		fprintf(out, "Bin %s -> %s\n",
 			str_format_size(old, sizeof(old), view_size(&f->old)),
@@ -137,7 +166,7 @@ static int put_table(FILE *out, bool colour, const struct view *view,
 	size_t width = 0, most = 1, added = 0, removed = 0;
 
 	for (size_t i = 0; i < view->n; i++) {
-		SCOPED_STR name = quote_path("", view->v[i].path);
+		SCOPED_STR name = name_of(&view->v[i]);
 		size_t n = counts[i].added + counts[i].removed;
 
 		if (!name)
@@ -149,7 +178,7 @@ static int put_table(FILE *out, bool colour, const struct view *view,
 		removed += counts[i].removed;
 	}
 	for (size_t i = 0; i < view->n; i++) {
-		SCOPED_STR name = quote_path("", view->v[i].path);
+		SCOPED_STR name = name_of(&view->v[i]);
 
 		if (!name)
 			return err_nomem(err);
@@ -203,7 +232,7 @@ int show_json_path(json_t *obj, const char *path)
 
 static const char *kind_word(const struct view_file *f)
 {
-	if (f->plan && f->now.from != SIDE_NONE)
+	if (f->plan && (f->now.from != SIDE_NONE || f->is != VIEW_FILE))
 		return plan_kind_word(f->plan->kind);
 	return f->old.from == SIDE_NONE ? plan_kind_word(PLAN_NEW) :
 	       f->now.from == SIDE_NONE ? plan_kind_word(PLAN_DELETED) :
@@ -221,14 +250,15 @@ static json_t *file_json(const struct view_file *f, const struct diff_count *c)
 	if (!obj || show_json_path(obj, f->path) < 0 ||
 	    json_object_update_new(
 		    obj,
-		    json_pack("{s:s,s:I,s:I,s:b,s:I,s:I,s:s?,s:s?,s:s?}",
-			      "kind", kind_word(f), "added",
-			      (json_int_t)c->added, "removed",
-			      (json_int_t)c->removed, "binary", (int)c->binary,
-			      "old_size", (json_int_t)view_size(&f->old),
-			      "new_size", (json_int_t)view_size(&f->now),
-			      "risky", f->plan ? f->plan->risky : NULL,
-			      "conflict", conflict, "merge",
+		    json_pack("{s:s,s:b,s:I,s:I,s:b,s:I,s:I,s:s?,s:s?,s:s?}",
+			      "kind", kind_word(f), "directory",
+			      f->is != VIEW_FILE, "added", (json_int_t)c->added,
+			      "removed", (json_int_t)c->removed, "binary",
+			      (int)c->binary, "old_size",
+			      (json_int_t)view_size(&f->old), "new_size",
+			      (json_int_t)view_size(&f->now), "risky",
+			      f->plan ? f->plan->risky : NULL, "conflict",
+			      conflict, "merge",
 			      f->plan ? plan_merge_word(f->plan) : NULL)) < 0) {
 		json_decref(obj);
 		return NULL;

@@ -62,6 +62,24 @@ static int on_below(void *arg, const char *path, const struct spot *spot)
 	return f.path ? add(b->view, &f) : -ENOMEM;
 }
 
+/* Adds the directory of @p, if it is made or deleted, and nothing is in it. @n: how
+ * many files the view had before those in it. */
+static int add_dir(const struct plan_input *in, const struct plan_item *p,
+		   size_t n, struct view *ret)
+{
+	const struct layer_item *it = p->item, *next = it + 1;
+	struct view_file f = { .path = it->path, .plan = p };
+
+	if (it->kind == CHANGE_DIR && p->now.kind != SPOT_DIR &&
+	    (next == in->set->v + in->set->n ||
+	     !layer_path_in(next->path, it->path)))
+		f.is = VIEW_MADE_DIR;
+	else if (it->kind == CHANGE_GONE && p->now.kind == SPOT_DIR &&
+		 ret->n == n)
+		f.is = VIEW_GONE_DIR;
+	return f.is == VIEW_FILE ? 0 : add(ret, &f);
+}
+
 static int add_item(const struct plan_input *in, const struct plan_item *p,
 		    const struct stage *stage, struct view *ret)
 {
@@ -70,6 +88,7 @@ static int add_item(const struct plan_input *in, const struct plan_item *p,
 	struct view_file f = { .path = it->path,
 			       .old = user_side(&p->now),
 			       .plan = p };
+	size_t n = ret->n;
 	int rc = 0;
 
 	if (it->kind == CHANGE_FILE || it->kind == CHANGE_LINK)
@@ -79,6 +98,8 @@ static int add_item(const struct plan_input *in, const struct plan_item *p,
 	if (p->now.kind == SPOT_DIR && it->kind != CHANGE_DIR)
 		rc = tree_walk(in->root, it->path, LAYER_ITEMS_MAX, on_below,
 			       &below);
+	if (rc == 0)
+		rc = add_dir(in, p, n, ret);
 	if (rc < 0 || (f.old.from == SIDE_NONE && f.now.from == SIDE_NONE))
 		return rc;
 	return add(ret, &f);

@@ -2,7 +2,8 @@
 /*
  * view.h - the files of a plan, or of two, with both sides of each
  *
- * A deleted directory is all the files in it here.
+ * A deleted directory is all the files in it here. One that is empty stands for
+ * itself.
  */
 #ifndef CONTROL_CLI_LAYER_VIEW_H
 #define CONTROL_CLI_LAYER_VIEW_H
@@ -23,6 +24,8 @@ struct view_file {
 	const char *path; /* owned by the view, or by a set */
 	struct view_side old, now;
 	const struct plan_item *plan; /* that it comes from; NULL: of two */
+	/* It is an empty directory, which the agent has made, or deleted. */
+	enum { VIEW_FILE, VIEW_MADE_DIR, VIEW_GONE_DIR } is;
 };
 
 struct view { /* zeroed: empty */

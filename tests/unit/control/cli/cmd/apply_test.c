@@ -212,7 +212,8 @@ static void test_diff(void)
 	a = words("bob", "a.c");
 	is_int(call(cmd_diff, &a, true), 0, "diff --json");
 	ok(has("{\"files\":[{\"path\":\"a.c\",\"kind\":\"changed\","
-	       "\"added\":1,\"removed\":1,\"binary\":false,\"old_size\":6,"
+	       "\"directory\":false,\"added\":1,\"removed\":1,"
+	       "\"binary\":false,\"old_size\":6,"
 	       "\"new_size\":6,\"risky\":null,\"conflict\":null,"
 	       "\"merge\":null}]}\n"),
 	   "one file");

@@ -18,9 +18,12 @@ static const char *paths(const struct view *v)
 	text[0] = '\0';
 	for (size_t i = 0; i < v->n && used < sizeof(text); i++)
 		used += (size_t)snprintf(
-			text + used, sizeof(text) - used, "%s%s%s%s",
+			text + used, sizeof(text) - used, "%s%s%s%s%s",
 			i ? " " : "", v->v[i].old.from == SIDE_NONE ? "" : "-",
-			v->v[i].now.from == SIDE_NONE ? "" : "+", v->v[i].path);
+			v->v[i].now.from == SIDE_NONE ? "" : "+", v->v[i].path,
+			v->v[i].is == VIEW_FILE     ? "" :
+			v->v[i].is == VIEW_MADE_DIR ? "/+" :
+						      "/-");
 	return text;
 }
 
@@ -42,7 +45,9 @@ static void test_one(void)
 	world_write(&w, "to_file/x", "x", 0644);
 	world_write(&w, "to_dir", "x", 0644);
 	world_write(&w, "same", "x", 0644);
+	world_mkdir(&w, "void/in");
 	world_since(&w);
+	world_gone(&w, "void");
 	world_gone(&w, "d");
 	world_file(&w, "to_file", "new");
 	world_dir(&w, "to_dir", true);
@@ -52,14 +57,18 @@ static void test_one(void)
 	is_int(world_plan(&w, false, &err), 0, "a plan");
 	is_int(view_make(&w.input, &w.plan, &w.stage, &v), 0, "a view");
 	is_str(paths(&v),
-	       "-d/a -d/sub/b -to_dir +to_dir/in\xff +to_file -to_file/x",
+	       "-d/a -d/sub/b empty/+ -to_dir +to_dir/in\xff +to_file "
+	       "-to_file/x void/-",
 	       "all files of directories, but of no .git");
 	json = show_json(w.root, &v, &err);
 	first = json_array_get(json_object_get(json, "files"), 0);
 	is_str(jsonx_text_at(first, "path"), "d/a", "JSON");
 	is_str(jsonx_text_at(first, "kind"), "deleted", "is deleted");
 	is_str(jsonx_text_at(first, "conflict"), "has_git", "a conflict");
-	first = json_array_get(json_object_get(json, "files"), 3);
+	first = json_array_get(json_object_get(json, "files"), 2);
+	is_str(jsonx_text_at(first, "path"), "empty", "an empty directory");
+	is_str(jsonx_text_at(first, "kind"), "new", "is new");
+	first = json_array_get(json_object_get(json, "files"), 4);
 	is_str(jsonx_text_at(first, "path"), "to_dir/in\\xff", "is escaped");
 	is_str(jsonx_text_at(first, "path_b64"),
 	       "dG9fZGlyL2lu/w==", "and has its bytes");
