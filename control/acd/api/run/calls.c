@@ -282,6 +282,35 @@ void api_instance_run(void *ctx, struct http_req *req)
 
 /* ---- exec ---- */
 
+/* Makes of @o a connection to @port, which a program has no part in. */
+static int exec_connect(const json_t *body, struct run_options *o,
+			struct err *err)
+{
+	char port[8];
+
+	if (json_object_size(body) != 1)
+		return jsonx_refuse(err, "connect",
+				    "excludes all other members");
+	snprintf(port, sizeof(port), "%u",
+		 (unsigned)api_number(body, "connect", 0));
+	o->connect = o->use_stdin = true;
+	o->cwd = strdup("/");
+	return o->cwd && strv_push(&o->argv, port) == 0 ? 0 : err_nomem(err);
+}
+
+static int exec_options(json_t *body, struct run_options *o, struct err *err)
+{
+	int rc;
+
+	if (api_number(body, "connect", 0) > 0)
+		return exec_connect(body, o, err);
+	rc = api_run_options(body, o, err);
+	if (rc == 0 && (o->prompt || o->resume))
+		rc = err_set(err, -EINVAL,
+			     "a prompt and resume are for the main run");
+	return rc;
+}
+
 void api_instance_exec(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
@@ -292,10 +321,7 @@ void api_instance_exec(void *ctx, struct http_req *req)
 
 	if (!in)
 		return;
-	rc = api_run_options(http_body(req), &o, &err);
-	if (rc == 0 && (o.prompt || o.resume))
-		rc = err_set(&err, -EINVAL,
-			     "a prompt and resume are for the main run");
+	rc = exec_options(http_body(req), &o, &err);
 	if (rc == 0 && !http_wants_upgrade(req))
 		rc = err_set(&err, -EINVAL, "exec needs 'Upgrade: ac-link/1'");
 	if (rc == 0)

@@ -46,6 +46,21 @@ static const struct schema run_body = {
 	BODY(run_keys),
 	.name = "RunRequest",
 };
+static const struct schema_key exec_keys[] = {
+	{ "connect",
+	  NUMBER(.min = 1, .max = UINT16_MAX,
+		 .about = "instead of a program, a connection to this port of "
+			  "the sandbox's loopback: STDIN goes to it and STDOUT "
+			  "comes from it. At the end of what comes, STDERR "
+			  "has a u64, the number of bytes of STDOUT; without "
+			  "it the connection broke, or nothing listens. "
+			  "Excludes all other members") },
+};
+static const struct schema exec_body = {
+	BODY(exec_keys),
+	.also = &run_body,
+	.name = "ExecRequest",
+};
 static const struct schema_key project_keys[] = {
 	{ "text", TEXT(.about = "its content; absent: the directory has no "
 				"such file") },
@@ -185,7 +200,7 @@ const struct http_call spec_instance_exec = {
 	.about = LINK
 	" A connection that is lost kills the process. not_running (409).",
 	.path = &path_instance,
-	.body = &run_body,
+	.body = &exec_body,
 	.answers = ANSWERS(UPGRADE()),
 	.fails = { 404, 409, 413, 500 },
 };

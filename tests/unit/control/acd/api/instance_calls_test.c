@@ -246,6 +246,15 @@ static void talk_leave(void)
 	HAS(ask_post("/v1/instances/one/kill", "{\"signo\":15}"), "ac resume");
 	HAS(get("/v1/instances/one/processes"), "\"paused\"");
 	HAS(ask_post("/v1/instances/one/exec", "{}"), " 400 ");
+	HAS(ask_post("/v1/instances/one/exec", "{\"connect\":80}"),
+	    "exec needs");
+	HAS(ask_post("/v1/instances/one/exec",
+		     "{\"connect\":80,\"cmd\":[\"true\"]}"),
+	    "excludes all other members");
+	HAS(ask_post("/v1/instances/one/exec", "{\"connect\":0}"), " 400 ");
+	HAS(ask_post("/v1/instances/one/exec", "{\"connect\":65536}"), " 400 ");
+	HAS(ask_post("/v1/instances/one/run", "{\"connect\":80}"),
+	    "unknown key");
 	HAS(ask_post("/v1/instances/one/run", "{\"detached\":true}"),
 	    "ac resume one");
 	HAS(get("/v1/instances/one/stats"), "memory_limit");
