@@ -29,7 +29,8 @@ RUN13="docker-cli|docker-ce-cli"
 BUILDX="docker-buildx|docker-buildx-plugin"
 CHECK="clang clang-tidy clang-format cppcheck shellcheck bats mandoc tmux nftables
 	libclang-rt-14-dev|libclang-rt-19-dev|libclang-rt-dev python3 jq curl expect
-	openssl iproute2 ccache nghttp2-server strace musl-tools valgrind mold"
+	openssl iproute2 ccache nghttp2-server strace musl-tools valgrind mold
+	openssh-client rsync"
 
 usage() { die 2 "usage: packages.sh client|build|run|check... [--list|--check]"; }
 
