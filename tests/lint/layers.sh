@@ -62,9 +62,10 @@ control/acd/ control/acd/ control/shared/ control/runtime.h lib/ init-guard/link
 control/edge/ control/edge/ control/shared/ lib/
 control/cli/core/ control/cli/core/ control/shared/ lib/
 control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
+control/cli/ssh/ control/cli/ssh/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
 control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h ottergate/yaml.h
 control/cli/layer/ control/cli/layer/ control/cli/host/workspace.h control/cli/wire/client.h control/cli/core/ control/shared/ lib/
-control/cli/cmd/ control/cli/cmd/ control/cli/layer/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
+control/cli/cmd/ control/cli/cmd/ control/cli/layer/ control/cli/ssh/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
 control/cli/ control/cli/ control/shared/ lib/
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/
 '
