@@ -23,6 +23,7 @@
 #include "control/cli/cmd/run.h"
 #include "control/cli/cmd/schema.h"
 #include "control/cli/cmd/snapshot/snapshot.h"
+#include "control/cli/cmd/ssh.h"
 #include "control/cli/cmd/stats.h"
 #include "control/cli/complete.h"
 #include "control/cli/help.h"
@@ -311,6 +312,29 @@ const struct command commands[] = {
 	  .rules = { ARG_SET(O_TALK), 1, 1, false },
 	  .complete = { WORDS_RUNNING },
 	  .run = cmd_top },
+	{ .name = "ssh-config",
+	  .group = "Agents",
+	  .words = "[NAME...]",
+	  .summary = "Print entries for ssh, by which editors reach sandboxes",
+	  .more = "ssh NAME.ac, scp, sftp, rsync and the remote modes of "
+		  "editors then use `ac`: no\nport is opened, and the sandbox "
+		  "gets no key of yours. Without NAME it serves all\n"
+		  "instances, also later ones.\n"
+		  "  ac ssh-config --write   prints the line for "
+		  "~/.ssh/config\n"
+		  "  ssh work.ac\n"
+		  "  rsync -a work.ac:src/ src/",
+	  .rules = { ARG_SET(O(WRITE), O(QUIET)), 0, MANY, false },
+	  .complete = { WORDS_INSTANCE, WORDS_INSTANCE },
+	  .run = cmd_ssh_config },
+	{ .name = "ssh-proxy",
+	  .words = "NAME[.ac]",
+	  .summary = "Speak SSH for a sandbox on stdin and stdout, to your ssh",
+	  .more = "The entries of `ac ssh-config` start it.",
+	  .rules = { ARG_SET_NONE, 1, 1, false },
+	  .complete = { WORDS_NONE },
+	  .runs = true,
+	  .run = cmd_ssh_proxy },
 	{ .name = "port",
 	  .group = "Looking",
 	  .words = "NAME",

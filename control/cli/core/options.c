@@ -190,6 +190,10 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_FORKS] = { "count", 'n', ARG_COUNT, "N",
 			"make N of each, named NEW-1, NEW-2, ... (1-64)",
 			WORDS_NONE },
+	[ARG_WRITE] = { "write", 0, ARG_FLAG, NULL,
+			"keep it in a file, and print the line that includes "
+			"it",
+			WORDS_NONE },
 	[ARG_AS] = { "as", 0, ARG_TEXT, "HOST",
 		     "what sandboxes call it (NAME.internal)", WORDS_NONE },
 	[ARG_PROTO] = { "proto", 0, ARG_TEXT, "PROTO",

@@ -83,6 +83,8 @@ enum arg_id {
 	/* of `ac snapshot` and `ac fork` */
 	ARG_REMOVE,
 	ARG_FORKS,
+	/* of `ac ssh-config` */
+	ARG_WRITE,
 	/* of `ac service` */
 	ARG_AS,
 	ARG_PROTO,
