@@ -212,23 +212,20 @@ const struct command commands[] = {
 	{ .name = "snapshot",
 	  .group = "Agents",
 	  .words = "NAME [TAG]",
-	  .summary = "Keep the files of an instance as they are now",
+	  .summary = "Keep an instance's files as they are now",
 	  .more = "Its home, its own workspace, its changes in a copy of your "
-		  "directory. While\nthey are copied, what runs is frozen. "
-		  "Without TAG it is named by the time, and\nthe last 5 of "
-		  "those are kept.\n"
-		  "  ac snapshot claude_session before-upgrade\n"
-		  "  ac snapshot --remove claude_session:before-upgrade",
+		  "directory. What runs\nis frozen meanwhile. Without TAG it "
+		  "is named by the time; of those, 5 are kept.\n"
+		  "  ac snapshot --remove claude_session:TAG",
 	  .rules = { ARG_SET(O(REMOVE), O_TALK), 1, 2, false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_snapshot },
 	{ .name = "restore",
 	  .group = "Agents",
 	  .words = "NAME[:TAG]",
-	  .summary = "Put the files of a snapshot back",
-	  .more = "Of the latest without TAG. The instance must not run. What "
-		  "it has now becomes\nits snapshot before-restore. Your "
-		  "directory is not touched.",
+	  .summary = "Put the files of a snapshot back; the latest without TAG",
+	  .more = "The instance must not run. What it has now becomes its "
+		  "snapshot before-restore.",
 	  .rules = { ARG_SET(O(YES), O_TALK), 1, 2, false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_restore },
@@ -236,11 +233,9 @@ const struct command commands[] = {
 	  .group = "Agents",
 	  .words = "NAME[:TAG] NEW...",
 	  .summary = "Make instances with a copy of an instance's files",
-	  .more = "As they are now, or in a snapshot; with its options, but "
-		  "for published ports.\nProcesses are not copied: a fork has "
-		  "its own name, address and surrogates.\n"
-		  "  ac fork claude_session try -n 3\n"
-		  "  ac run try-1",
+	  .more = "With its options, but for published ports. Processes are "
+		  "not copied.\n"
+		  "  ac fork claude_session try -n 3; ac run try-1",
 	  .rules = { ARG_SET(O(FORKS), O_TALK), 2, ARGS_WORDS_MAX, false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_fork },
