@@ -22,7 +22,7 @@
 #include "control/acd/storage/treejob.h"
 #include "lib/walk.h"
 
-#define BLOCK (256u * 1024)
+#define BLOCK (256 * 1024)
 #define ABOVE_FIRST 64u
 
 struct digest {
@@ -111,24 +111,57 @@ static int attrs_add(struct hash *h, const struct digest *path,
 
 /* ---- one entry ---- */
 
-static int contents_add(struct hash *h, crypto_generichash_state *s, int fd,
-			off_t size)
+static bool is_zero(const uint8_t *p, size_t len)
 {
-	off_t at = 0;
+	return len == 0 || (p[0] == 0 && memcmp(p, p + 1, len - 1) == 0);
+}
 
-	while (at < size) {
-		ssize_t n = read(fd, h->block, BLOCK);
+/* Reads the block at @at; what the file has not is an error. */
+static int block_read(struct hash *h, int fd, off_t at, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, h->block + done, len - done,
+				  at + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -EAGAIN; /* it shrank */
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Blocks that are zero are not added, nor read if they are a hole: a copy may
+ * have other holes. */
+static int contents_add(struct hash *h, crypto_generichash_state *s, int fd,
+			off_t size)
+{
+	off_t at = 0, data;
+	size_t len;
+	int rc;
+
+	h->sum->bytes += (uint64_t)size;
+	while (at < size) {
 		if (treejob_is_canceled())
 			return -ECANCELED;
-		crypto_generichash_update(s, h->block, (size_t)n);
-		at += n;
+		data = lseek(fd, at, SEEK_DATA);
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data > at)
+			at = data / BLOCK * BLOCK;
+		len = size - at < (off_t)BLOCK ? (size_t)(size - at) : BLOCK;
+		rc = block_read(h, fd, at, len);
+		if (rc < 0)
+			return rc;
+		if (!is_zero(h->block, len)) {
+			hash_bytes(s, &at, sizeof(at));
+			hash_bytes(s, h->block, len);
+		}
+		at += (off_t)len;
 	}
-	h->sum->bytes += (uint64_t)size;
 	return 0;
 }
 

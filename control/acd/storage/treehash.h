@@ -18,20 +18,20 @@ struct treehash {
 };
 
 /*
- * Adds all files of the directory @path to @h, which begins zeroed: names,
+ * Adds all files of the directory @path to @sum, which begins zeroed: names,
  * modes, owners, times of change, attributes, devices, targets of links and
- * contents. The order in which trees are added has no effect, @label tells them
+ * contents; holes are the zeros that they stand for. The order in which trees are added has no effect, @label tells them
  * apart. Names and depth may be hostile, as a sandbox made them; no link is
  * followed. May take long, so it runs in a child that asks
  * treejob_is_canceled(). Returns 0; -ECANCELED; -EXDEV if a part is on another
- * file system; -EAGAIN if it changed meanwhile; another negative errno. @h has
- * no meaning after a failure.
+ * file system; -EAGAIN if it changed meanwhile; another negative errno. @sum
+ * has no meaning after a failure.
  *
  * It shows damage, torn copies and files that were changed by mistake. It is no
  * seal against somebody who may write there: the digests of the files are
  * summed up, so that they need no order.
  */
-int treehash_add(struct treehash *h, const char *label, const char *path,
+int treehash_add(struct treehash *sum, const char *label, const char *path,
 		 struct err *err);
 
 #endif

@@ -183,6 +183,44 @@ static void test_attrs(void)
 	ok(!same(&b, &c), "and its value");
 }
 
+#define LONG (600 * 1024)
+
+/* "two", zeros up to LONG and at the end @last; the zeros are written, or a
+ * hole. */
+static struct treehash hash_long(bool written, char last)
+{
+	static char zeros[LONG];
+	const struct timespec times[2] = { { .tv_sec = 1000 },
+					   { .tv_sec = 2000 } };
+
+	fresh();
+	{
+		SCOPED_FD fd = open(at("d/b"), O_WRONLY | O_CLOEXEC);
+
+		if ((written && pwrite(fd, zeros, LONG - 3, 3) < 0) ||
+		    pwrite(fd, &last, 1, LONG) < 0)
+			ok(false, "write");
+	}
+	utimensat(AT_FDCWD, at("d/b"), times, 0);
+	return hash("x", tree);
+}
+
+static void test_holes(void)
+{
+	struct treehash a = hash_long(false, 'a'), b = hash_long(true, 'a'),
+			c = hash_long(false, 'b');
+
+	ok(same(&a, &b), "a hole is what zeros are");
+	ok(!same(&a, &c), "seen: a byte behind it");
+	fresh();
+	if (truncate(at("a"), INT64_C(8) << 40) < 0) {
+		skip("no such large files here");
+		return;
+	}
+	a = hash("x", tree);
+	is_int((long long)a.bytes, (INT64_C(8) << 40) + 3, "8 TiB of nothing");
+}
+
 static void test_bad(void)
 {
 	struct treehash h = { 0 };
@@ -205,6 +243,7 @@ int main(void)
 	test_copy();
 	test_changes();
 	test_attrs();
+	test_holes();
 	file_remove_tree(copy);
 	test_bad();
 	file_remove_tree(top);
