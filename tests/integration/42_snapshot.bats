@@ -55,10 +55,15 @@ main' ]
 	run -0 --separate-stderr "$AC" snapshots sn1 --json
 	[ "$(jq -r '[.snapshots[].tag] | join(" ")' <<<"$output")" = \
 		'before-restore first' ]
+	# The one that is named goes, not the latest.
+	run -0 "$AC" snapshot sn1 second
 	run -0 "$AC" snapshot --remove sn1:first
 	run "$AC" restore sn1:first --yes
 	code 1
 	says "no snapshot 'first'"
+	run -0 --separate-stderr "$AC" snapshots sn1 --json
+	[ "$(jq -r '[.snapshots[].tag] | join(" ")' <<<"$output")" = \
+		'second before-restore' ]
 }
 
 @test "a snapshot of what runs: it is held meanwhile, and goes on" {

@@ -137,8 +137,9 @@ static void end_call_check(struct end_call *c, int rc)
 		return;
 	if (rc == -EBUSY) {
 		err_set(&err, rc,
-			"'%s' is running, or its files are being removed; `ac "
-			"stop-instance %s` stops it, and --force does both",
+			"'%s' is running (`ac stop-instance %s` stops it, and "
+			"--force does both), or its files are being copied or "
+			"removed: try again in a moment",
 			c->name, c->name);
 		http_reply_error(c->req, &err, "busy");
 	} else {

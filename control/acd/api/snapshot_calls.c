@@ -177,7 +177,7 @@ void api_instance_snapshot_remove(void *ctx, struct http_req *req)
 
 	if (c)
 		call_wait(c,
-			  instance_snapshot_remove(in, http_param(req, "tag"),
+			  instance_snapshot_remove(in, http_query(req, "tag"),
 						   snapshot_removed, c, &err),
 			  &err);
 }

@@ -74,6 +74,11 @@ void instance_clean_now(struct instance *in)
 		instance_wake(in, NULL);
 		return;
 	}
+	/* A child reads them; its task calls this again. */
+	if (instance_files_busy(in)) {
+		instance_wake(in, NULL);
+		return;
+	}
 	if (tree_begin(in, &err) < 0) {
 		log_error("%s: %s", in->rec.name, err.msg);
 		in->clean = CLEAN_NOT;

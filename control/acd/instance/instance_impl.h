@@ -405,11 +405,16 @@ void instances_tasks_free(struct instances *is);
 
 /* ---- instance/snapshot/restore.c ---- */
 
-/* Called when acd starts and all records are loaded: finishes restores that were
- * cut short, and removes what copies have left. */
-void instances_snapshots_begin(struct instances *is);
+/* Finishes a restore that was cut short, when acd starts. */
+void instance_restore_recover(struct instance *in);
 /* Returns -EBUSY with @err if there is one that could not be finished. */
 int instance_restore_refusal(const struct instance *in, struct err *err);
+
+/* ---- instance/snapshot/recover.c ---- */
+
+/* Called when acd starts and all records are loaded: finishes restores and forks
+ * that were cut short, and removes what other copies have left. */
+void instances_snapshots_begin(struct instances *is);
 
 /* ---- instance/pause.c ---- */
 

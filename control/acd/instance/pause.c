@@ -96,6 +96,11 @@ static void freeze_failed(struct instance *in, const struct err *err)
 		  in->freeze.frozen ? "resume" : "pause", err->msg);
 	if (in->freeze.frozen) {
 		in->freeze.wanted = true;
+		/* Nobody but the user can let it go on now. */
+		if (in->freeze.held && in->freeze.why.code == 0 &&
+		    in->rec.state == INSTANCE_RUNNING)
+			state_follow(in, INSTANCE_PAUSED);
+		in->freeze.held = false;
 		pause_reply(in, err);
 		return;
 	}
@@ -215,7 +220,10 @@ int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 	if (rc < 0)
 		return rc;
 	in->freeze.held = true; /* freeze_done() ends it */
-	return freeze_ask(in, held, fn, arg, err);
+	rc = freeze_ask(in, held, fn, arg, err);
+	if (rc < 0 && held)
+		in->freeze.held = false;
+	return rc;
 }
 
 bool instance_is_held(const struct instance *in)
@@ -228,7 +236,8 @@ int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 {
 	int rc = pause_refusal(in, err);
 
-	if (rc == 0 && in->freeze.held)
+	if (rc == 0 &&
+	    (in->freeze.held || (!paused && instance_files_busy(in))))
 		rc = err_set(err, -EBUSY,
 			     "the files of '%s' are being copied: try again in "
 			     "a moment",

@@ -125,6 +125,12 @@ int instance_update(struct instance *in, const struct instance_record *r,
 	int rc;
 
 	/* While it is stopping, one run may be prepared. */
+	if (!instance_is_live(in) && instance_files_busy(in))
+		return err_set(
+			err, -EBUSY,
+			"the files of '%s' are being copied or restored; "
+			"try again in a moment",
+			in->rec.name);
 	if (in->rec.state == INSTANCE_STARTING || instance_is_up(in) ||
 	    instance_files_go(in) || in->next.fn)
 		return err_set(err, -EBUSY, "'%s' is %s", in->rec.name,

@@ -9,6 +9,7 @@
  *	INSTANCES/.snapshots/NAME/.new         one that is being made
  *	INSTANCES/.forks/NAME:NEW              a fork that is being made
  *	INSTANCES/NAME/.restored               what a restore puts in its place
+ *	INSTANCES/.trash/                      what is to be removed
  *
  * Names of instances and tags begin with a letter or a digit, so none of these
  * is one. Functions that are a treejob_work run in a child.
@@ -58,8 +59,15 @@ char *snapshot_path(const char *instances, const char *name, const char *tag);
 /* Of a fork of @name that will be @to: no other has it. */
 char *snapshot_fork_path(const char *instances, const char *name,
 			 const char *to);
-/* Removes what copies that were cut short have left, by an earlier acd; @what:
- * the directory of all instances. A treejob_work. */
+/* What copies that were cut short have left, by an earlier acd, is moved to one
+ * directory, where nothing new is made. _trash() moves @path, if it is there; _all()
+ * the forks, and the snapshots that are not complete. Return 0 or a negative
+ * errno. */
+char *snapshot_trash_path(const char *instances);
+int snapshot_trash(const char *instances, const char *path);
+int snapshot_trash_all(const char *instances, struct err *err);
+/* Removes that directory; @what: the directory of all instances. A
+ * treejob_work. */
 int snapshot_sweep(const void *what, struct err *err);
 
 /* Reads the meta.json of the snapshot in @dir; the caller owns *ret. Returns 0;

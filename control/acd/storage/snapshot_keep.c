@@ -113,14 +113,45 @@ int snapshot_keep(const void *keep, struct err *err)
 	return 0;
 }
 
-int snapshot_sweep(const void *what, struct err *err)
+/* ---- what copies have left ---- */
+
+char *snapshot_trash_path(const char *instances)
 {
-	const char *instances = what;
+	return str_printf("%s/.trash", instances);
+}
+
+int snapshot_trash(const char *instances, const char *path)
+{
+	SCOPED_STR trash = snapshot_trash_path(instances);
+	struct stat st;
+	int rc;
+
+	if (!trash)
+		return -ENOMEM;
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	rc = file_mkdir_p(trash, 0700);
+	for (unsigned i = 0; rc == 0; i++) {
+		SCOPED_STR to = str_printf("%s/%u", trash, i);
+
+		if (!to)
+			return -ENOMEM;
+		if (renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ==
+		    0)
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return rc;
+}
+
+int snapshot_trash_all(const char *instances, struct err *err)
+{
 	SCOPED_STR forks = str_printf("%s/.forks", instances);
 	SCOPED_STR all = str_printf("%s/.snapshots", instances);
 	const struct dirent *e;
 	DIR *d = all ? opendir(all) : NULL;
-	int rc = forks && all ? file_remove_tree(forks) : -ENOMEM;
+	int rc = forks && all ? snapshot_trash(instances, forks) : -ENOMEM;
 
 	while (d && rc == 0 && (e = readdir(d))) {
 		SCOPED_STR half = str_printf("%s/%s/.new", all, e->d_name);
@@ -128,15 +159,25 @@ int snapshot_sweep(const void *what, struct err *err)
 
 		if (e->d_name[0] == '.')
 			continue;
-		rc = half && gone ? file_remove_tree(half) : -ENOMEM;
+		rc = half && gone ? snapshot_trash(instances, half) : -ENOMEM;
 		if (rc == 0)
-			rc = file_remove_tree(gone);
+			rc = snapshot_trash(instances, gone);
 	}
 	if (d)
 		closedir(d);
 	return rc < 0 ? err_set(err, rc,
-				"cannot remove what a copy that was cut short "
-				"has left: %s",
+				"cannot move away what a copy that was cut "
+				"short has left: %s",
+				err_text(rc)) :
+			0;
+}
+
+int snapshot_sweep(const void *what, struct err *err)
+{
+	SCOPED_STR trash = snapshot_trash_path(what);
+	int rc = trash ? file_remove_tree(trash) : -ENOMEM;
+
+	return rc < 0 ? err_set(err, rc, "cannot remove %s: %s", trash,
 				err_text(rc)) :
 			0;
 }

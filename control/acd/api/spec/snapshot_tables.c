@@ -63,7 +63,7 @@ static const struct schema_key instances_keys[] = {
 
 #define HELD                                                              \
 	"A sandbox that runs is frozen while its files are copied. busy " \
-	"(409): it starts, stops, or its files are copied or removed; "   \
+	"(409): it starts, or its files are copied or removed; "          \
 	"unsupported (501): they are in a disk.img. "
 
 const struct http_call spec_snapshot_list = {
@@ -86,7 +86,8 @@ const struct http_call spec_instance_snapshots = {
 const struct http_call spec_instance_snapshot = {
 	.id = "instance_snapshot",
 	.summary = "Makes a snapshot of an instance's files",
-	.about = HELD "conflict (409): the tag is taken. Of those without a "
+	.about = HELD "too_many_snapshots (409): it has 64 with a tag. "
+		      "conflict (409): the tag is taken. Of those without a "
 		      "tag the last 5 are kept.",
 	.path = &path_instance,
 	.body = &snapshot_body,

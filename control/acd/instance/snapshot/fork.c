@@ -121,8 +121,8 @@ static int record_fill(struct instance_record *ret,
 }
 
 /* Makes the instance first: a directory without a record would be taken over by
- * the next instance of that name. A crash in between leaves an instance that
- * has no files. */
+ * the next instance of that name. After a crash in between, the next start of
+ * acd finishes it: recover.c. */
 static int one_make(struct forking *f, const char *name, struct err *err)
 {
 	SCOPED_STR from = copy_path(f, name);
@@ -273,7 +273,9 @@ int instance_fork(struct instance *in, const char *tag,
 	f->task = (struct file_task){ .free = forking_free,
 				      .fn = fn,
 				      .arg = arg };
-	rc = names_check(f, in, names, n, err);
+	rc = tag ? 0 : task_has_files(in, err);
+	if (rc == 0)
+		rc = names_check(f, in, names, n, err);
 	if (rc == 0)
 		rc = forking_fill(f, in, tag, err);
 	if (rc < 0) {
@@ -285,5 +287,5 @@ int instance_fork(struct instance *in, const char *tag,
 		held(&f->task, NULL);
 	else
 		task_settle(&f->task, settled);
-	return 0;
+	return task_started(&f->task, err);
 }

@@ -8,6 +8,7 @@
  * again at the next start of acd. What was replaced becomes a snapshot itself,
  * SNAPSHOT_BEFORE, so that a restore can be taken back by another one.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,15 @@ static void restoring_free(struct file_task *t)
 
 /* ---- in the child ---- */
 
+static int dir_sync(const char *dir, struct err *err)
+{
+	SCOPED_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return err_sys(err, "write %s to the disk", dir);
+	return 0;
+}
+
 /* Copies, and says in the copy what both are. */
 static int prepare(const void *what, struct err *err)
 {
@@ -63,6 +73,9 @@ static int prepare(const void *what, struct err *err)
 		rc = snapshot_store(half, &r->meta, err);
 	if (rc == 0)
 		rc = snapshot_store(old, &r->before, err);
+	/* What follows is not looked at again: it has to be on the disk. */
+	if (rc == 0)
+		rc = dir_sync(half, err);
 	if (rc == 0 && rename(half, whole) < 0)
 		rc = err_sys(err, "make %s", whole);
 	return rc;
@@ -180,11 +193,6 @@ int instance_restore(struct instance *in, const char *tag, instance_fn fn,
 
 	if (rc < 0)
 		return rc;
-	if (in->rec.container_id && !instance_is_live(in))
-		return err_set(err, -EBUSY,
-			       "the sandbox of '%s' could not be removed, and "
-			       "may still write its files",
-			       in->rec.name);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return err_nomem(err);
@@ -198,7 +206,7 @@ int instance_restore(struct instance *in, const char *tag, instance_fn fn,
 	}
 	task_begin(&r->task, in);
 	task_settle(&r->task, settled);
-	return 0;
+	return task_started(&r->task, err);
 }
 
 /* ---- after a crash ---- */
@@ -225,13 +233,42 @@ static void recovered(void *arg, const struct err *err)
 		log_error("%s", err->msg);
 }
 
-static void one_recover(struct instance *in)
+/* All that is left is to remove what was kept already, or is of no use. */
+static int rest_remove(const void *what, struct err *err)
+{
+	const struct restoring *r = what;
+	SCOPED_STR all = str_printf("%s/" SNAPSHOT_RESTORED, r->dir);
+	int rc = all ? file_remove_tree(all) : -ENOMEM;
+
+	return rc < 0 ? err_set(err, rc,
+				"cannot remove what a restore of %s "
+				"has left: %s",
+				r->title, err_text(rc)) :
+			0;
+}
+
+/* Puts the files in place, unless that was done: the old ones are kept after
+ * it. */
+static int place_again(struct instance *in, struct restoring *r,
+		       const char *all, const char *old, struct err *err)
+{
+	int rc = snapshot_load(all, &r->meta, err);
+
+	if (rc == 0)
+		rc = snapshot_load(old, &r->before, err);
+	if (rc == 0)
+		rc = snapshot_swap(r->dir, err);
+	return rc == 0 ? record_follow(in, &r->meta, err) : rc;
+}
+
+void instance_restore_recover(struct instance *in)
 {
 	SCOPED_STR all = instance_path(in, SNAPSHOT_RESTORED);
 	SCOPED_STR old = instance_path(in, SNAPSHOT_RESTORED "/old");
 	struct restoring *r;
 	struct err err = { 0 };
 	struct stat st;
+	bool kept; /* the old files, as a snapshot */
 
 	if (!all || !old || lstat(all, &st) < 0)
 		return;
@@ -243,42 +280,16 @@ static void one_recover(struct instance *in)
 	r->instances = in->is->dir;
 	r->dir = instance_path(in, "");
 	r->title = strdup(in->rec.name);
-	if (!r->dir || !r->title || snapshot_load(all, &r->meta, &err) < 0 ||
-	    snapshot_load(old, &r->before, &err) < 0 ||
-	    snapshot_swap(r->dir, &err) < 0 ||
-	    record_follow(in, &r->meta, &err) < 0) {
+	kept = lstat(old, &st) < 0 && errno == ENOENT;
+	if (!r->dir || !r->title ||
+	    (!kept && place_again(in, r, all, old, &err) < 0)) {
 		log_error("a restore of '%s' was cut short: %s", in->rec.name,
 			  err.msg);
 		restoring_free(&r->task);
 		return;
 	}
 	task_begin(&r->task, in);
-	task_job(&r->task, bury, r, buried);
-}
-
-static void swept(void *arg, const struct err *err)
-{
-	struct instances *is = arg;
-
-	is->sweep = NULL;
-	if (err)
-		log_error("%s", err->msg);
-}
-
-void instances_snapshots_begin(struct instances *is)
-{
-	SCOPED_STR forks = str_printf("%s/.forks", is->dir);
-	SCOPED_STR all = str_printf("%s/.snapshots", is->dir);
-	struct instance *in;
-	struct err err = { 0 };
-
-	TAILQ_FOREACH (in, &is->all, link) {
-		one_recover(in);
-	}
-	if (!forks || !all ||
-	    (access(forks, F_OK) < 0 && access(all, F_OK) < 0))
-		return;
-	if (treejob_run(is->loop, snapshot_sweep, is->dir, swept, is,
-			&is->sweep, &err) < 0)
+	task_job(&r->task, kept ? rest_remove : bury, r, buried);
+	if (task_started(&r->task, &err) < 0)
 		log_error("%s", err.msg);
 }

@@ -181,7 +181,7 @@ int instance_snapshot_find(const struct instance *in, const char *tag,
 {
 	const char *name = in->rec.name;
 	SCOPED_STR all = snapshot_path(in->is->dir, name, NULL);
-	SCOPED_STR dir = NULL;
+	char *dir = NULL;
 	struct latest l = { .ns = INT64_MIN };
 	int rc = 0;
 
@@ -206,7 +206,9 @@ int instance_snapshot_find(const struct instance *in, const char *tag,
 			name, tag, name);
 	free(l.tag);
 	if (rc == 0)
-		*ret_dir = ptr_take(&dir);
+		*ret_dir = dir;
+	else
+		free(dir);
 	return rc;
 }
 
@@ -231,6 +233,8 @@ static int snapshot_refusal(const struct instance *in, const char *tag,
 
 	if (rc == 0)
 		rc = task_refusal(in, false, err);
+	if (rc == 0)
+		rc = task_has_files(in, err);
 	if (rc < 0)
 		return rc;
 	if (!dir || (tag && !path) || each(dir, count, &n) == -ENOMEM)
@@ -245,13 +249,13 @@ static int snapshot_refusal(const struct instance *in, const char *tag,
 			       "'%s' has a snapshot '%s' already; `ac snapshot "
 			       "--remove %s:%s` removes it",
 			       in->rec.name, tag, in->rec.name, tag);
-	if (tag && n >= SNAPSHOTS_MAX)
-		return err_set(
-			err, -EBUSY,
-			"'%s' has %u snapshots with a tag, as many as it "
-			"may: `ac snapshot --remove %s:TAG` removes one",
-			in->rec.name, n, in->rec.name);
-	return 0;
+	if (!tag || n < SNAPSHOTS_MAX)
+		return 0;
+	err_set(err, -EBUSY,
+		"'%s' has %u snapshots with a tag, as many as it may: `ac "
+		"snapshot --remove %s:TAG` removes one",
+		in->rec.name, n, in->rec.name);
+	return err_name(err, "too_many_snapshots");
 }
 
 int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
@@ -277,7 +281,7 @@ int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
 	snprintf(ret_tag, SNAPSHOT_TAG_MAX + 1, "%s", s->meta.tag);
 	task_begin(&s->task, in);
 	task_settle(&s->task, settled);
-	return 0;
+	return task_started(&s->task, err);
 }
 
 struct removing {
@@ -323,6 +327,8 @@ int instance_snapshot_remove(struct instance *in, const char *tag,
 	char *dir = NULL;
 	int rc = instance_files_busy(in) ? task_refusal(in, false, err) : 0;
 
+	if (rc == 0 && !tag)
+		rc = err_set(err, -EINVAL, "which snapshot, is not said");
 	if (rc == 0)
 		rc = instance_snapshot_find(in, tag, &dir, &m, err);
 	/* What cannot be read can be removed. */
@@ -343,5 +349,5 @@ int instance_snapshot_remove(struct instance *in, const char *tag,
 	r->paths[0] = dir;
 	task_begin(&r->task, in);
 	task_job(&r->task, paths_remove, r->paths, kept);
-	return 0;
+	return task_started(&r->task, err);
 }

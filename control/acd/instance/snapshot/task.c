@@ -4,6 +4,8 @@
  */
 #include "control/acd/instance/snapshot/task.h"
 
+#include <unistd.h>
+
 #include "lib/log.h"
 
 bool instance_files_busy(const struct instance *in)
@@ -12,7 +14,7 @@ bool instance_files_busy(const struct instance *in)
 }
 
 static const struct err gone = {
-	.code = -ECANCELED,
+	.code = -ENOENT,
 	.msg = "the instance was removed meanwhile",
 };
 
@@ -66,6 +68,11 @@ int task_refusal(const struct instance *in, bool still, struct err *err)
 			"limit could not be kept otherwise: those have no "
 			"snapshots and no forks",
 			name);
+	if (in->rec.container_id && !instance_is_live(in))
+		return err_set(err, -EBUSY,
+			       "the sandbox of '%s' could not be removed, and "
+			       "may still write its files",
+			       name);
 	if (instance_files_busy(in) || instance_is_leaving(in))
 		return err_set(
 			err, -EBUSY,
@@ -84,8 +91,21 @@ int task_refusal(const struct instance *in, bool still, struct err *err)
 	return instance_restore_refusal(in, err);
 }
 
+int task_has_files(const struct instance *in, struct err *err)
+{
+	SCOPED_STR dir = instance_path(in, "");
+
+	if (!dir)
+		return err_nomem(err);
+	if (access(dir, F_OK) == 0)
+		return 0;
+	return err_set(err, -ENOENT, "'%s' has never run: it has no files yet",
+		       in->rec.name);
+}
+
 void task_begin(struct file_task *t, struct instance *in)
 {
+	t->starting = true;
 	t->is = in->is;
 	t->in = in;
 	LIST_INSERT_HEAD(&in->tasks, t, link);
@@ -147,7 +167,8 @@ void task_hold(struct file_task *t,
 	int rc = -EALREADY;
 
 	t->next = next;
-	if (instance_is_up(t->in) && t->in->rec.state != INSTANCE_PAUSED)
+	t->paused = t->in->rec.state == INSTANCE_PAUSED;
+	if (instance_is_up(t->in) && !t->paused)
 		rc = instance_hold(t->in, true, on_held, t, &err);
 	if (rc == -EALREADY)
 		next(t, NULL);
@@ -168,10 +189,13 @@ int task_release(struct file_task *t, struct err *err)
 
 	if (!t->in)
 		return err_set(err, gone.code, "%s", gone.msg);
-	if (!t->holds)
+	if (!t->holds && !t->paused)
+		return 0;
+	/* instance_pause() does not resume it meanwhile, but its end does. */
+	if (t->paused && t->in->rec.state == INSTANCE_PAUSED)
 		return 0;
 	t->holds = false;
-	if (!instance_is_held(t->in))
+	if (t->paused || !instance_is_held(t->in))
 		return err_set(
 			err, -EAGAIN,
 			"'%s' has ended while its files were copied: try "
@@ -189,11 +213,30 @@ void task_end(struct file_task *t, const struct err *err)
 	/* @err may be the task's own. */
 	const struct err why = err ? *err : (struct err){ 0 };
 	struct err ignored = { 0 };
+	struct instance *in = t->in;
 
+	if (t->starting) {
+		t->failed = true;
+		t->start_err = why;
+		return;
+	}
 	task_release(t, &ignored);
 	LIST_REMOVE(t, link);
-	if (t->in)
-		instance_life_arm(t->in); /* it was not judged meanwhile */
+	if (in)
+		instance_life_arm(in); /* it was not judged meanwhile */
+	if (in && in->phase == PHASE_IDLE && in->clean != CLEAN_NOT)
+		instance_clean_now(in); /* one of --rm has ended meanwhile */
 	t->free(t);
 	fn(arg, err ? &why : NULL);
+}
+
+int task_started(struct file_task *t, struct err *err)
+{
+	t->starting = false;
+	if (!t->failed)
+		return 0;
+	*err = t->start_err;
+	LIST_REMOVE(t, link);
+	t->free(t);
+	return err->code;
 }

@@ -20,6 +20,10 @@ struct file_task {
 	struct instance *in; /* NULL: it has gone; then the task fails */
 	struct treejob *job; /* NULL: none runs */
 	bool holds; /* the sandbox was frozen for it */
+	bool paused; /* it was found paused */
+	bool starting; /* the request for it has not returned yet */
+	bool failed; /* it ended before that: why, in start_err */
+	struct err start_err;
 	/* Called when the job has ended, with @err NULL on success. */
 	void (*next)(struct file_task *t, const struct err *err);
 	void (*free)(struct file_task *t); /* what its kind has; and itself */
@@ -32,6 +36,8 @@ struct file_task {
  * under way; -ENOTSUP if the files are in a disk.img. @still: it must not
  * run. */
 int task_refusal(const struct instance *in, bool still, struct err *err);
+/* Returns -ENOENT if @in has never had files. */
+int task_has_files(const struct instance *in, struct err *err);
 /* Begins @t, whose free, fn and arg are set. */
 void task_begin(struct file_task *t, struct instance *in);
 /* Runs @work; calls @next from the loop, also if it could not be started. */
@@ -47,6 +53,9 @@ void task_hold(struct file_task *t,
 /* Lets it go on. Returns 0, or -EAGAIN with @err if it did so already: what was
  * read is of no use. */
 int task_release(struct file_task *t, struct err *err);
+/* Ends a request that has begun @t: returns 0; or if @t has ended already, which
+ * happens without memory only, why, and its function is not called. */
+int task_started(struct file_task *t, struct err *err);
 /* Ends @t, frees it and calls its function. */
 void task_end(struct file_task *t, const struct err *err);
 

@@ -91,6 +91,7 @@ static void test_restore(void)
 	struct world w;
 	struct instance *in = world_one(&w);
 
+	is_int(snapshot(&w, in, "t"), -ENOENT, "it never ran");
 	put(&w, "one/home/a", "first");
 	put(&w, "one/layer/upper/b", "first");
 	in->rec.layer_since_ns = 7;
@@ -194,8 +195,8 @@ static void test_running(void)
 	world_done(&w);
 }
 
-/* It ends while it is held: what was copied is of no use. */
-static void test_ended(void)
+/* It ends while its files are copied: what was copied is of no use. */
+static void test_ended(bool was_paused)
 {
 	struct outcome o = { 0 };
 	char made[SNAPSHOT_TAG_MAX + 1];
@@ -205,16 +206,45 @@ static void test_ended(void)
 
 	put(&w, "one/home/a", "x");
 	run_up(&w, &v, in, "sleep", NULL);
-	w.rt->hold = true;
+	if (was_paused)
+		is_int(pause_wait(&w, in, true), 0, "paused");
 	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
 	       "a snapshot");
+	if (!was_paused)
+		STEP_UNTIL(w.loop, instance_is_held(in));
+	is_int(instance_pause(in, false, note_outcome, &o, &o.err), -EBUSY,
+	       "nobody lets it go on");
+	o = (struct outcome){ 0 };
 	instance_stop(in, 1000, note_outcome, &(struct outcome){ 0 });
-	w.rt->hold = false;
 	STEP_UNTIL(w.loop, o.calls == 1 && !instance_is_live(in));
-	ok(o.err.code < 0, "fails: %s", o.err.msg);
+	is_int(o.err.code, -EAGAIN, "but its end: %s", o.err.msg);
 	is_int((int)count(in), 0, "there is none");
 	is_int(w.rt->frozen_removes, 0, "it was removed thawed");
 	is_int(snapshot(&w, in, "t"), 0, "the next one works");
+	world_done(&w);
+}
+
+/* The runtime fails to let it go on: the user sees that, and can. */
+static void test_frozen(void)
+{
+	struct outcome o = { 0 };
+	char made[SNAPSHOT_TAG_MAX + 1];
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	put(&w, "one/home/a", "x");
+	run_up(&w, &v, in, "sleep", NULL);
+	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
+	       "a snapshot");
+	STEP_UNTIL(w.loop, instance_is_held(in));
+	w.rt->freeze_error = -ETIMEDOUT;
+	STEP_UNTIL(w.loop, o.calls == 1 && state_of(in) == INSTANCE_PAUSED);
+	is_int(o.err.code, 0, "is made");
+	w.rt->freeze_error = 0;
+	is_int(pause_wait(&w, in, false), 0, "resumed");
+	is_int(state_of(in), INSTANCE_RUNNING, "it runs");
+	is_int(snapshot(&w, in, "u"), 0, "and another one");
 	world_done(&w);
 }
 
@@ -304,6 +334,43 @@ static void crash(int moved)
 	world_done(&w);
 }
 
+/* Killed when the old files were a snapshot already, and what is left was being
+ * removed. */
+static void test_kept(void)
+{
+	struct world w;
+	struct instance *in = world_one(&w);
+	struct err err = { 0 };
+
+	put(&w, "one/home/a", "first");
+	put(&w, "one/.restored/rest", "x");
+	in->rec.layer_since_ns = 5;
+	instances_snapshots_begin(w.is);
+	STEP_UNTIL(w.loop, !instance_files_busy(in));
+	is_int(instance_restore_refusal(in, &err), 0, "it is over");
+	is_str(get(&w, "one/home/a"), "first", "nothing is moved again");
+	is_int(in->rec.layer_since_ns, 5, "nor is the record");
+	world_done(&w);
+}
+
+/* Killed between the record of a fork and its files. */
+static void test_half_fork(void)
+{
+	struct world w;
+
+	world_one(&w);
+	world_create(&w, "two", false);
+	put(&w, ".forks/one:two/home/a", "x");
+	put(&w, ".forks/one:three/home/a", "x");
+	instances_snapshots_begin(w.is);
+	STEP_UNTIL(w.loop, !w.is->sweep);
+	is_str(get(&w, "two/home/a"), "x", "it has its files");
+	ok(!exists(&w, "three", "") && !exists(&w, ".forks", "") &&
+		   !exists(&w, ".trash", ""),
+	   "one without a record is gone");
+	world_done(&w);
+}
+
 static void test_sweep(void)
 {
 	struct world w;
@@ -313,9 +380,12 @@ static void test_sweep(void)
 	snapshot(&w, in, "t");
 	put(&w, ".forks/one:two/home/a", "half");
 	put(&w, ".snapshots/one/.new/home/a", "half");
+	put(&w, "one/.restored.new/home/a", "half");
 	instances_snapshots_begin(w.is);
 	STEP_UNTIL(w.loop, !exists(&w, ".forks", "one:two") &&
 				   !exists(&w, ".snapshots/one", ".new"));
+	ok(!exists(&w, "one", ".restored.new"), "half a restore, too");
+	STEP_UNTIL(w.loop, !w.is->sweep);
 	is_int((int)count(in), 1, "what is complete stays");
 	world_done(&w);
 }
@@ -374,9 +444,12 @@ static void test_gone(void)
 	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
 	       "a snapshot");
 	run_stdin_eof(instance_main(in));
-	STEP_UNTIL(w.loop, !instance_find(w.is, "one"));
 	STEP_UNTIL(w.loop, o.calls == 1);
-	ok(o.calls == 1, "its client hears: %s", o.err.msg);
+	ok(instance_find(w.is, "one") != NULL || o.err.code == 0,
+	   "it is there as long as it is read");
+	STEP_UNTIL(w.loop, !instance_find(w.is, "one"));
+	ok(!exists(&w, "one", "") && !exists(&w, ".snapshots", "one"),
+	   "then all of it goes");
 	world_done(&w);
 }
 
@@ -394,7 +467,11 @@ static void test_removal(void)
 			instance_snapshot_remove(in, "t", note_outcome, &o,
 						 &o.err)),
 	       0, "removed");
-	is_int((int)count(in), 1, "the other is there");
+	ok(!exists(&w, ".snapshots/one", "t") &&
+		   exists(&w, ".snapshots/one", "u"),
+	   "that one, not the latest");
+	is_int(instance_snapshot_remove(in, NULL, note_outcome, &o, &o.err),
+	       -EINVAL, "none without a tag");
 	o = (struct outcome){ 0 };
 	is_int(instance_snapshot(in, "v", note_outcome, &o, made, &o.err), 0,
 	       "a snapshot is being made:");
@@ -414,10 +491,14 @@ int main(void)
 	test_damage();
 	test_expiry();
 	test_running();
-	test_ended();
+	test_ended(false);
+	test_ended(true);
+	test_frozen();
 	test_forks();
 	for (int moved = 0; moved <= 3; moved++)
 		crash(moved);
+	test_kept();
+	test_half_fork();
 	test_sweep();
 	test_gone();
 	test_removal();
