@@ -96,7 +96,7 @@ static void freeze_failed(struct instance *in, const struct err *err)
 		  in->freeze.frozen ? "resume" : "pause", err->msg);
 	if (in->freeze.frozen) {
 		in->freeze.wanted = true;
-		/* Nobody but the user can let it go on now. */
+		/* The user alone can resume it now. */
 		if (in->freeze.held && in->freeze.why.code == 0 &&
 		    in->rec.state == INSTANCE_RUNNING)
 			state_follow(in, INSTANCE_PAUSED);

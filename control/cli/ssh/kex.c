@@ -37,7 +37,8 @@ enum {
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
 
 static const char *const ours[LISTS] = {
-	[KEX] = "curve25519-sha256,curve25519-sha256@libssh.org," STRICT_SERVER,
+	[KEX] = ("curve25519-sha256,curve25519-sha256@libssh."
+		 "org," STRICT_SERVER),
 	[HOST_KEY] = HOSTKEY_TYPE,
 	[CIPHER_UP] = "chacha20-poly1305@openssh.com",
 	[CIPHER_DOWN] = "chacha20-poly1305@openssh.com",
