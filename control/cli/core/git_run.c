@@ -5,7 +5,7 @@
  * Theory of operation: what git starts besides itself is named by configuration
  * and environment, which may be a repository's that somebody else wrote. Of the
  * commands that we use (rev-parse, for-each-ref, cat-file, init, index-pack,
- * update-ref, rev-list, merge-base, fetch, ls-tree, ls-files, check-attr,
+ * update-ref, rev-list, merge-base, fetch, ls-tree, ls-files, check-attr, diff,
  * merge-file) that is:
  *
  *	hooks (reference-transaction, post-index-change)    core.hooksPath
@@ -20,8 +20,9 @@
  *	pagers, editors, aliases, filters, diff drivers,    not used by these
  *	  signing programs, submodules
  *
- * A diff with the work tree would run filters: base_look.c gives it a repository of
- * ours, whose configuration names none.
+ * A diff with the work tree would run filters, and write the index again although
+ * optional locks are off: base_look.c gives it a repository of ours, whose
+ * configuration names none, and forbids the refresh.
  *
  * GIT_ALLOW_PROTOCOL has no protocol in it, or "file" for the one fetch from a
  * repository of ours. Every variable of git's in the caller's environment is left

@@ -14,8 +14,11 @@
  * To compare, git reads files again whose times it does not know, through the
  * filters of the repository's configuration, which an agent may have written (live).
  * So the comparison is made in a repository of ours, without objects and with an
- * empty configuration; index and objects are the user's. Nothing is written there
- * or here: git diff does not keep an index that it has refreshed.
+ * empty configuration; index and objects are the user's. Nothing is written to
+ * them: git diff would put a refreshed index in the place of the user's, through a
+ * link too, and whatever GIT_OPTIONAL_LOCKS says; so it is told not to refresh. Then
+ * it takes a file for changed whose times alone have changed. So it counts lines,
+ * and leaves a file without any out; one that it calls binary stays in.
  */
 #include "control/cli/layer/base_look.h"
 
@@ -150,11 +153,35 @@ static int empty_repository(const char *home, const char *format, char **ret)
 	return rc;
 }
 
+/* Leaves the names of "ADDED<TAB>DELETED<TAB>NAME<NUL>". Returns 0 or -EBADMSG. */
+static int names_keep(struct git_said *said)
+{
+	char *to = said->out, *at = said->out, *end = at + said->out_len;
+
+	while (at < end) {
+		char *next = memchr(at, '\0', (size_t)(end - at));
+		char *name = next ? strchr(at, '\t') : NULL;
+		size_t len;
+
+		name = name ? strchr(name + 1, '\t') : NULL;
+		if (!name)
+			return -EBADMSG;
+		len = (size_t)(next - name); /* with the NUL, not the tab */
+		memmove(to, name + 1, len);
+		to += len;
+		at = next + 1;
+	}
+	said->out_len = (size_t)(to - said->out);
+	return 0;
+}
+
 static int compare(const char *home, int dir, const struct places *p,
 		   struct git_said *ret)
 {
-	const char *const args[] = { "diff",
-				     "--name-only",
+	const char *const args[] = { "-c",
+				     "diff.autoRefreshIndex=false",
+				     "diff",
+				     "--numstat",
 				     "-z",
 				     "--no-renames",
 				     "--no-ext-diff",
@@ -183,7 +210,8 @@ static int compare(const char *home, int dir, const struct places *p,
 	if (rc < 0 || !repo || !tree || !index || !objects)
 		return rc < 0 ? rc : -ENOMEM;
 	call.env = env;
-	return run(&call, ret);
+	rc = run(&call, ret);
+	return rc < 0 ? rc : names_keep(ret);
 }
 
 int base_look_now(const char *home, int dir, void (*known)(void *arg),

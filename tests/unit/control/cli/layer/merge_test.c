@@ -224,6 +224,53 @@ static void test_no_base(void)
 	world_end(&w);
 }
 
+/* Returns true if both are one file with the same bytes and times. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* git would write the index again, since it has other times of the files. */
+static void test_index(void)
+{
+	struct stat before, after, then;
+	SCOPED_STR index = NULL;
+	struct world w;
+
+	if (!ok(git_begin(&w), "a repository"))
+		return;
+	world_write(&w, "touched", FOUR, 0644);
+	world_write(&w, "dir\tty\n", FOUR, 0644);
+	world_write(&w, "mode", FOUR, 0644);
+	ok(commit(&w), "a commit");
+	world_write(&w, "dir\tty\n", "was dirty\n2\n3\n4\n5\n6\n", 0644);
+	ok(sh(&w, "touch -d '1 hour ago' touched; chmod +x mode; "
+		  "cp .git/index ../index"),
+	   "other times");
+	index = world_path(&w, ".git/index");
+	ok(index && stat(index, &before) == 0, "the index");
+	is_int(start(&w), 0, "a start");
+	ok(index && stat(index, &after) == 0 && same_file(&before, &after),
+	   "the index is the same file");
+	ok(sh(&w, "cmp .git/index ../index"), "with the same bytes");
+	ok(sh(&w, "git diff --numstat >../counts") && index &&
+		   stat(index, &then) == 0 && !same_file(&after, &then),
+	   "which a diff of the user's does refresh");
+	world_write(&w, "touched", OURS, 0644);
+	world_write(&w, "dir\tty\n", OURS, 0644);
+	world_write(&w, "mode", OURS, 0755);
+	world_file(&w, "touched", THEIRS);
+	world_file(&w, "dir\tty\n", THEIRS);
+	world_file(&w, "mode", THEIRS);
+	is_int(merge_go(&w, false), 0, "merged");
+	is_str(word(&w, "touched"), "clean", "other times are no change");
+	is_str(word(&w, "dir\tty\n"), "edited", "other lines are one");
+	is_str(word(&w, "mode"), "edited", "and so is another mode");
+	world_end(&w);
+}
+
 static void test_no_git(void)
 {
 	struct world w;
@@ -454,6 +501,7 @@ int main(void)
 	forget_git();
 	test_rows();
 	test_no_base();
+	test_index();
 	test_no_git();
 	test_below();
 	test_again();
