@@ -27,12 +27,13 @@ static int size_of(int copies, const struct state *st, uint64_t *ret)
 
 int room_need(const struct steps *steps, int copies, struct room_need *ret)
 {
-	/* A new file is made beside the one that it replaces. */
-	uint64_t bytes = 0, inodes = 1, largest = 0;
+	/* A new file is made beside the one that it replaces: for that time both
+	 * are there, which is the smaller of the two more than is counted. */
+	uint64_t bytes = 0, inodes = 1, both = 0;
 
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct step *s = &steps->v[i];
-		uint64_t old = 0, now = 0;
+		uint64_t old = 0, now = 0, less;
 		int rc = size_of(copies, &s->now, &now);
 
 		if (rc == 0)
@@ -40,10 +41,11 @@ int room_need(const struct steps *steps, int copies, struct room_need *ret)
 		if (rc < 0)
 			return rc;
 		bytes += now > old ? now - old : 0;
-		largest = now > largest ? now : largest;
+		less = now < old ? now : old;
+		both = less > both ? less : both;
 		inodes += s->old.kind == SPOT_NONE;
 	}
-	*ret = (struct room_need){ .bytes = bytes + largest, .inodes = inodes };
+	*ret = (struct room_need){ .bytes = bytes + both, .inodes = inodes };
 	return 0;
 }
 

@@ -57,7 +57,7 @@ static void test_need(void)
 	       "steps");
 	is_int(room_need(&steps, w.stage.dir, &need), 0, "what they need");
 	ok(need.bytes >= 200000 && need.bytes < 300000,
-	   "a new file, and one while it is made: %llu",
+	   "a new file, and one while it is replaced: %llu",
 	   (unsigned long long)need.bytes);
 	is_int(need.inodes, 3, "a directory, a file, and the temporary one");
 	is_int(room_check(&steps, w.stage.dir, w.root, w.user, &err), 0,
@@ -65,9 +65,33 @@ static void test_need(void)
 	world_end(&w);
 }
 
+/* Nothing is there beside a file that replaces none. */
+static void test_new(void)
+{
+	static char big[100001];
+	SCOPED_STEPS steps = { 0 };
+	struct room_need need = { 0 };
+	struct err err = { 0 };
+	struct world w;
+
+	if (!ok(world_begin(&w), "a directory"))
+		return;
+	memset(big, 'x', sizeof(big) - 1);
+	world_since(&w);
+	world_file(&w, "new", big);
+	is_int(world_plan(&w, false, &err), 0, "a plan");
+	is_int(steps_make(&w.input, &w.plan, &w.stage, "bob", &steps, &err), 0,
+	       "steps");
+	is_int(room_need(&steps, w.stage.dir, &need), 0, "what they need");
+	ok(need.bytes >= 100000 && need.bytes < 150000,
+	   "a new file, once: %llu", (unsigned long long)need.bytes);
+	world_end(&w);
+}
+
 int main(void)
 {
 	test_fits();
 	test_need();
+	test_new();
 	return done_testing();
 }
