@@ -35,6 +35,7 @@
 #define GIT_MS 10000u /* for one file */
 #define MARKS_MAX \
 	127 /* git's exit code is the number of conflicts, up to this */
+#define MARK "<<<<<<< yours" /* before each conflict */
 #define RESULT_MAX (4u * MERGE_FILE_MAX)
 
 struct merger {
@@ -262,6 +263,15 @@ static void file_name(char out[16], char kind, uint32_t number)
 	snprintf(out, 16, "%c%u", kind, number);
 }
 
+/* What stands in PATH as git may fail with any exit code, and say nothing: then the
+ * user's file would be empty. Returns true if @all is what git merges to. */
+static bool is_merged(const struct version *all, int conflicts, bool may_empty)
+{
+	return (may_empty || all->len > 0) &&
+	       (conflicts == 0 ||
+		memmem(all->mem, all->len, MARK, strlen(MARK)) != NULL);
+}
+
 /* Merges the files @name of the stage. Returns the number of conflicts, -EINTR, or
  * another negative errno: git cannot. */
 static int run(const struct merger *m, char name[3][16], struct version *ret)
@@ -296,6 +306,7 @@ static int merge(struct merger *m, const struct version *ours,
 		 struct version *ret, struct blob_id *ret_ours)
 {
 	uint32_t n[2] = { 0 };
+	bool may_empty = ours->len == 0 || p->item->blob.size == 0;
 	struct blob_id id;
 	char name[3][16];
 	int rc = put(m, 'u', ours, &n[0], ret_ours);
@@ -307,6 +318,8 @@ static int merge(struct merger *m, const struct version *ours,
 	file_name(name[2], 'n', p->item->number);
 	if (rc == 0)
 		rc = run(m, name, ret);
+	if (rc >= 0 && !is_merged(ret, rc, may_empty))
+		rc = -EIO;
 	(void)unlinkat(m->stage->dir, name[0], 0);
 	(void)unlinkat(m->stage->dir, name[1], 0);
 	return rc;
