@@ -44,6 +44,7 @@ struct merger {
 	struct stage *stage;
 	const char *name;
 	uint64_t begun; /* clock_ms() */
+	bool slow; /* git did not answer in time: it is not asked for bases again */
 	struct base base;
 	struct steps last; /* the last apply's */
 	int last_dir; /* of its copies, -1: there is none */
@@ -397,16 +398,23 @@ static bool may_merge(const struct merger *m, struct plan_item *p,
 			   base_has(&m->base, it->path));
 }
 
+static bool in_time(const struct merger *m)
+{
+	return clock_ms() - m->begun < MERGE_ALL_MS;
+}
+
 static int merge_batch(struct merger *m, struct merge_one *v, size_t n)
 {
-	int rc = n > 0 ? merge_base_find(m->in->root, &m->base, v, n) : 0;
+	int rc = 0;
 
+	if (n > 0 && !m->slow && in_time(m))
+		rc = merge_base_find(m->in->root, &m->base, v, n);
 	if (rc == -EINTR || rc == -ENOMEM)
 		return rc;
+	m->slow = m->slow || rc == -ETIMEDOUT;
 	rc = 0;
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		if (clock_ms() - m->begun < MERGE_ALL_MS)
-			rc = merge_one(m, &v[i]);
+	for (size_t i = 0; rc == 0 && i < n && in_time(m); i++)
+		rc = merge_one(m, &v[i]);
 	return rc;
 }
 
