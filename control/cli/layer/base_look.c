@@ -120,8 +120,8 @@ static int places_get(int dir, struct places *ret)
 	return rc < 0 ? rc : places_read(ret);
 }
 
-/* Sets *ret to a repository of ours without anything in it, which is made if it is
- * missing: its configuration last. The caller frees it. */
+/* Sets *ret to a repository of ours without anything in it, which is made if a part
+ * of it is missing. The caller frees it. */
 static int empty_repository(const char *home, const char *format, char **ret)
 {
 	static const char sha1[] = "[core]\n\trepositoryformatversion = 0\n"
@@ -140,7 +140,8 @@ static int empty_repository(const char *home, const char *format, char **ret)
 
 	if (!refs || !head_at || !config_at)
 		return -ENOMEM;
-	if (access(config_at, R_OK) < 0) {
+	if (access(config_at, R_OK) < 0 || access(head_at, R_OK) < 0 ||
+	    access(refs, X_OK) < 0) {
 		rc = file_mkdir_p(refs, 0755);
 		if (rc == 0)
 			rc = file_replace(head_at, head, strlen(head), 0644);

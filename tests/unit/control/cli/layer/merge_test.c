@@ -175,6 +175,27 @@ static void test_index(void)
 	world_end(&w);
 }
 
+/* What is lost of our own repository is made again. */
+static void test_repository(void)
+{
+	static const char *const lost[] = { "HEAD", "refs", "config", "../1" };
+	struct world w;
+
+	if (!ok(git_begin(&w), "a repository"))
+		return;
+	world_write(&w, "a", FOUR, 0644);
+	ok(commit(&w), "a commit");
+	is_int(start(&w), 0, "a start");
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++) {
+		SCOPED_STR at = str_printf("%s/git/1/%s", w.top, lost[i]);
+
+		ok(at && access(at, F_OK) == 0 && file_remove_tree(at) == 0,
+		   "%s is lost", lost[i]);
+		is_int(start(&w), 0, "a start without it");
+	}
+	world_end(&w);
+}
+
 static void test_no_git(void)
 {
 	struct world w;
@@ -406,6 +427,7 @@ int main(void)
 	test_rows();
 	test_no_base();
 	test_index();
+	test_repository();
 	test_no_git();
 	test_below();
 	test_again();
