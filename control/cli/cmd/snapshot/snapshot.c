@@ -80,6 +80,7 @@ static int two_words(const struct args *a, struct snapshot_word *ret,
 static int snapshot_remove(const struct cli *cli, struct client *c,
 			   const struct snapshot_word *w, struct err *err)
 {
+	SCOPED_JSON gone = NULL;
 	SCOPED_STR rest = NULL;
 	int rc;
 
@@ -93,9 +94,14 @@ static int snapshot_remove(const struct cli *cli, struct client *c,
 		return err_nomem(err);
 	rc = snapshot_call(cli, c, "DELETE", w->name, rest, NULL,
 			   "removing the snapshot", NULL, err);
-	if (rc == 0)
+	if (rc < 0)
+		return rc;
+	if (!cli->json) {
 		say_info(cli, "%s:%s is removed", w->name, w->tag);
-	return rc;
+		return 0;
+	}
+	gone = json_pack("{s:[s++]}", "removed", w->name, ":", w->tag);
+	return gone ? cli_print_json(gone, false, err) : err_nomem(err);
 }
 
 int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_test.c - what NAME[:TAG] means
+ * snapshot_test.c - what NAME[:TAG] means, and what --remove prints
  */
 #include "control/cli/cmd/snapshot/snapshot.h"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "control/cli/core/version.h"
+#include "lib/file.h"
+#include "lib/str.h"
+#include "tests/fake/engine.h"
 #include "tests/unit/tap.h"
 
 static const struct {
@@ -20,7 +29,7 @@ static const struct {
 	{ "one:../../x", 0, "one", "../../x" }, /* acd refuses the tag */
 };
 
-int main(void)
+static void test_words(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct snapshot_word w = { 0 };
@@ -33,5 +42,109 @@ int main(void)
 		is_str(w.name, cases[i].name, "its name");
 		is_str(w.tag, cases[i].tag, "its tag");
 	}
+}
+
+/* ---- --remove ---- */
+
+static char dir[] = "/tmp/cli_snapshot_test.XXXXXX";
+static char sock[64], out[64], version[96];
+
+/* Has one snapshot, of the tag "two". */
+static void on_acd(void *arg, const struct fake_request *rq,
+		   struct fake_answer *ret)
+{
+	(void)arg;
+	if (strcmp(rq->path, "/v1/version") == 0) {
+		ret->body = version;
+	} else if (strcmp(rq->method, "DELETE") == 0 &&
+		   strcmp(rq->path, "/v1/instances/one/snapshots?tag=two") ==
+			   0) {
+		ret->status = 204;
+	} else {
+		ret->status = 404;
+		ret->body = "{\"error\":{\"code\":\"not_found\","
+			    "\"message\":\"no such snapshot\"}}";
+	}
+}
+
+static pid_t serve(void)
+{
+	struct loop *loop;
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	loop = loop_new();
+	fake_engine_new(loop, sock, on_acd, NULL);
+	_exit(loop_run(loop));
+}
+
+/* Removes @word. Returns as the command does; the caller frees *ret: its
+ * stdout. */
+static int run(const char *word, bool json, char **ret)
+{
+	char host[] = "h", volume[] = "h-docker";
+	const struct cli cli = { .home = dir,
+				 .host = host,
+				 .volume = volume,
+				 .sock = sock,
+				 .json = json };
+	struct args a = { .given = ARG_SET(ARG_IN(REMOVE)), .n_words = 1 };
+	struct err err = { 0 };
+	int saved = fcntl(1, F_DUPFD_CLOEXEC, 3);
+	SCOPED_FD o = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int rc;
+
+	a.words[0] = word;
+	fflush(stdout);
+	dup2(o, 1);
+	rc = cmd_snapshot(&cli, &a, &err);
+	fflush(stdout);
+	dup2(saved, 1);
+	close(saved);
+	file_read(out, 4096, ret, NULL);
+	return rc;
+}
+
+static void test_remove(void)
+{
+	static const struct {
+		const char *word;
+		bool json, fails;
+		const char *out;
+	} rows[] = {
+		{ "one:two", true, false, "{\"removed\":[\"one:two\"]}\n" },
+		{ "one:two", false, false, "" },
+		{ "one:three", true, true, "" },
+	};
+	pid_t pid;
+
+	if (!mkdtemp(dir))
+		return;
+	snprintf(sock, sizeof(sock), "%s/acd", dir);
+	snprintf(out, sizeof(out), "%s/out", dir);
+	/* Of our build: no other is started. */
+	snprintf(version, sizeof(version), "{\"api\":%d,\"build\":\"%s\"}",
+		 VERSION_API, version_build_id());
+	pid = serve();
+	if (ok(fake_engine_wait(sock), "a fake acd answers"))
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			SCOPED_STR text = NULL;
+			int rc = run(rows[i].word, rows[i].json, &text);
+
+			is_int(rc < 0, rows[i].fails, "%s is removed: %d",
+			       rows[i].word, rc);
+			is_str(text, rows[i].out, "what it prints");
+		}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	file_remove_tree(dir);
+}
+
+int main(void)
+{
+	test_words();
+	setenv("PATH", "/nonexistent", 1); /* nothing is started from here */
+	test_remove();
 	return done_testing();
 }
