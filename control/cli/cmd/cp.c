@@ -152,8 +152,8 @@ int cp_there_error(int code, const char *name, const char *path,
 static int copy_exec(struct copy *cp, char *const *cmd, size_t n,
 		     struct err *err)
 {
-	SCOPED_JSON body = launch_body(&cp->launch, cmd, n);
-	int rc = launch_go(&cp->launch, body, err);
+	SCOPED_JSON body = launch_body(&cp->launch, cmd, n, err);
+	int rc = body ? launch_go(&cp->launch, body, err) : err->code;
 
 	if (rc <= 0 || (cp->to_stdout && rc == 128 + SIGPIPE))
 		return rc;

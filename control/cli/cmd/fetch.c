@@ -192,10 +192,12 @@ static int there(struct fetch *f, char *script, int ms,
 			    .sink = sink,
 			    .err_sink = on_errors,
 			    .arg = f };
-	SCOPED_JSON body = launch_body(&l, cmd, ARRAY_SIZE(cmd));
+	SCOPED_JSON body = launch_body(&l, cmd, ARRAY_SIZE(cmd), err);
 	int rc;
 
-	if (!body || json_object_set_new(body, "cwd", json_string(root)) < 0 ||
+	if (!body)
+		return err->code;
+	if (json_object_set_new(body, "cwd", json_string(root)) < 0 ||
 	    json_object_set_new(body, "timeout_ms", json_integer(ms)) < 0)
 		return err_nomem(err);
 	str_copy(l.name, sizeof(l.name), f->name);
@@ -312,13 +314,12 @@ static int start_and_work(struct fetch *f, struct err *err)
 			    .err_sink = drop_errors,
 			    .on_begun = on_begun,
 			    .begun_arg = f };
-	SCOPED_JSON body = launch_body(&l, cmd, ARRAY_SIZE(cmd));
-	int rc = addresses_tell(f->cli, f->client, err);
+	SCOPED_JSON body = launch_body(&l, cmd, ARRAY_SIZE(cmd), err);
+	int rc = body ? addresses_tell(f->cli, f->client, err) : err->code;
 
 	if (rc < 0)
 		return rc;
-	if (!body ||
-	    json_object_set_new(body, "name", json_string(f->name)) < 0 ||
+	if (json_object_set_new(body, "name", json_string(f->name)) < 0 ||
 	    json_object_set_new(body, "shell", json_true()) < 0 ||
 	    json_object_set_new(body, "create", json_false()) < 0)
 		return err_nomem(err);

@@ -322,21 +322,25 @@ static int set_names(const struct launch *l, json_t *body, const struct args *a)
 	       set_text(body, "name", a->words[1]);
 }
 
-/* Returns the whole request: instance, options, process. */
+/* Returns the whole request: instance, options, process; NULL with @err. */
 static json_t *run_body(struct launch *l, const struct args *a,
-			const char *prompt, bool shell)
+			const char *prompt, bool shell, struct err *err)
 {
 	static const struct strv none;
-	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
+	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd, err);
 
-	if (!body || set_process(body, a, shell) < 0 ||
+	if (!body)
+		return NULL;
+	if (set_process(body, a, shell) < 0 ||
 	    (l->tty && set_terminal_env(body, NULL) < 0) ||
 	    set_names(l, body, a) < 0 || set_text(body, "prompt", prompt) < 0 ||
 	    put_options(l, a, &none, body) < 0 || project_put(l, a, body) < 0 ||
 	    json_object_set_new(body, "create", json_false()) < 0 ||
 	    (args_has(a, ARG_BUILD) &&
-	     json_object_set_new(body, "build", json_true()) < 0))
+	     json_object_set_new(body, "build", json_true()) < 0)) {
+		err_nomem(err);
 		return NULL;
+	}
 	return ptr_take(&body);
 }
 
@@ -344,9 +348,9 @@ static json_t *run_body(struct launch *l, const struct args *a,
 static int run_asked(struct launch *l, const struct args *a,
 		     struct asked *asked, bool shell, struct err *err)
 {
-	SCOPED_JSON body = run_body(l, a, asked->prompt->text, shell);
+	SCOPED_JSON body = run_body(l, a, asked->prompt->text, shell, err);
 	uint64_t since = denials_now_ms();
-	int rc = body ? addresses_tell(l->cli, l->client, err) : err_nomem(err);
+	int rc = body ? addresses_tell(l->cli, l->client, err) : err->code;
 
 	l->on_new = on_new;
 	l->new_arg = asked;
@@ -388,10 +392,12 @@ static int run_main(struct launch *l, const struct args *a,
 static int run_exec(struct launch *l, const struct args *a, bool shell,
 		    struct err *err)
 {
-	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd);
+	SCOPED_JSON body = launch_body(l, a->cmd, a->n_cmd, err);
 
 	l->verb = "exec";
-	if (!body || set_process(body, a, shell) < 0 ||
+	if (!body)
+		return err->code;
+	if (set_process(body, a, shell) < 0 ||
 	    (l->tty ? set_terminal_env(body, &a->env) < 0 :
 		      a->env.n > 0 && json_object_set_new(
 					      body, "env",
@@ -535,12 +541,12 @@ int cmd_attach(const struct cli *cli, const struct args *a, struct err *err)
 	 * background the terminal is not ours to set. */
 	l.keys_only = !l.tty && isatty(STDIN_FILENO) == 1 &&
 		      tcgetpgrp(STDIN_FILENO) == getpgrp();
-	body = launch_body(&l, NULL, 0);
-	if (body) {
-		/* attach takes only the size. */
-		json_object_del(body, "tty");
-		json_object_del(body, "stdin");
-		json_object_del(body, "detached");
-	}
+	body = launch_body(&l, NULL, 0, err);
+	if (!body)
+		return err->code;
+	/* attach takes only the size. */
+	json_object_del(body, "tty");
+	json_object_del(body, "stdin");
+	json_object_del(body, "detached");
 	return launch_go(&l, body, err);
 }

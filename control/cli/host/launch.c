@@ -87,21 +87,41 @@ static int set_size(json_t *body)
 	       json_object_set_new(body, "cols", json_integer(cols));
 }
 
-json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd)
+/* Appends @word as it is: acd takes UTF-8 alone, and another word than the user's
+ * must not be run. */
+static int put_word(json_t *words, const char *word, struct err *err)
+{
+	SCOPED_JSON text = json_string(word);
+	char shown[64];
+
+	if (!text)
+		return err_set(err, -EINVAL,
+			       "'%s' is not UTF-8: it cannot be passed on as "
+			       "it is",
+			       str_escape(shown, sizeof(shown), word,
+					  strlen(word)));
+	return json_array_append(words, text) < 0 ? err_nomem(err) : 0;
+}
+
+json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd,
+		    struct err *err)
 {
 	SCOPED_JSON body = json_pack("{s:b, s:b, s:b}", "tty", l->tty, "stdin",
 				     l->use_stdin, "detached", l->detached);
 	SCOPED_JSON words = json_array();
-	size_t i;
 
-	if (!body || !words)
+	if (!body || !words) {
+		err_nomem(err);
 		return NULL;
-	for (i = 0; i < n_cmd; i++)
-		if (json_array_append_new(words, jsonx_text(cmd[i])) < 0)
+	}
+	for (size_t i = 0; i < n_cmd; i++)
+		if (put_word(words, cmd[i], err) < 0)
 			return NULL;
 	if ((n_cmd > 0 && json_object_set(body, "cmd", words) < 0) ||
-	    (l->tty && set_size(body) < 0))
+	    (l->tty && set_size(body) < 0)) {
+		err_nomem(err);
 		return NULL;
+	}
 	return ptr_take(&body);
 }
 

@@ -73,9 +73,11 @@ void launch_set_stdio(struct launch *l, const struct args *a);
  * default. To be called before anything is started. Returns 0 or -EINVAL. */
 int launch_set_keys(struct launch *l, const char *keys, struct err *err);
 
-/* Returns the body of a run or exec, for the caller to add to: a new reference,
- * NULL without memory. @cmd may be NULL if @n_cmd is 0. */
-json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd);
+/* Returns the body of a run or exec, for the caller to add to: a new reference;
+ * NULL with @err, without memory or if a word is not UTF-8. @cmd may be NULL if
+ * @n_cmd is 0. */
+json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd,
+		    struct err *err);
 
 /*
  * Asks acd until the process runs: builds the image, hands over the workspace,

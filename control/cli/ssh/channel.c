@@ -448,6 +448,12 @@ void channel_start(struct channel *c, const json_t *body)
 		end(c, LINK_LOST, err.msg);
 }
 
+void channel_fail(struct channel *c, const char *why)
+{
+	c->started = true;
+	end(c, LINK_LOST, why);
+}
+
 int channel_connect(struct channel *c, uint16_t port, struct err *err)
 {
 	SCOPED_JSON body = json_pack("{s:i}", "connect", (int)port);

@@ -59,6 +59,8 @@ void channel_free(struct channel *c); /* NULL is fine */
 /* Starts what @body says (exec_start()). If acd refuses, the client gets the
  * message and exit code 125, and it counts as started. */
 void channel_start(struct channel *c, const json_t *body);
+/* Starts nothing: the client gets @why and exit code 125. */
+void channel_fail(struct channel *c, const char *why);
 /* Connects to @port of the sandbox. Returns 0, or a negative errno with @err. */
 int channel_connect(struct channel *c, uint16_t port, struct err *err);
 

@@ -43,7 +43,8 @@ static bool is_terminal(const char *s)
 	return *s != '\0';
 }
 
-/* Adds NAME=value to what the process gets. Returns whether it could. */
+/* Adds NAME=value to what the process gets. Returns whether it could: acd takes
+ * UTF-8 alone. */
 static bool put_env(struct channel *c, const char *name, const char *value)
 {
 	SCOPED_STR entry = str_printf("%s=%s", name, value);
@@ -51,7 +52,7 @@ static bool put_env(struct channel *c, const char *name, const char *value)
 	if (!c->env)
 		c->env = json_array();
 	return entry && c->env && json_array_size(c->env) < REQUEST_ENV_MAX &&
-	       json_array_append_new(c->env, jsonx_text(entry)) == 0;
+	       json_array_append_new(c->env, json_string(entry)) == 0;
 }
 
 static int on_pty(struct channel *c, struct slice rest, bool *ret)
@@ -114,7 +115,7 @@ static bool start(struct channel *c, const char *const *words)
 	if (c->started || bad)
 		return false;
 	for (; !bad && words && *words; words++)
-		bad |= json_array_append_new(cmd, jsonx_text(*words));
+		bad |= json_array_append_new(cmd, json_string(*words));
 	if (!bad && json_array_size(cmd) > 0)
 		bad |= json_object_set(body, "cmd", cmd);
 	else if (!bad)
@@ -135,17 +136,27 @@ static int on_shell(struct channel *c, struct slice rest, bool *ret)
 	return whole(rest, rest.len == 0 && start(c, NULL), ret);
 }
 
+/* A command that acd cannot be given as it is must not run as another. The answer
+ * is no refusal: the user is to see why, though the client may send stdin. */
 static int on_exec(struct channel *c, struct slice rest, bool *ret)
 {
 	SCOPED_STR command = NULL;
+	SCOPED_JSON text = NULL;
 	struct slice s;
 
 	if (slice_lstr(&rest, REQUEST_COMMAND_MAX, &s) < 0 || rest.len > 0)
 		return -EPROTO;
-	*ret = slice_dup_str(s, &command) == 0 &&
-	       start(c, (const char *const[]){ "/bin/sh", "-c", BY_SHELL, "sh",
-					       command, NULL });
-	return 0;
+	if (c->started || slice_dup_str(s, &command) < 0)
+		return whole(rest, false, ret);
+	text = json_string(command);
+	if (text)
+		return whole(rest,
+			     start(c, (const char *const[]){ "/bin/sh", "-c",
+							     BY_SHELL, "sh",
+							     command, NULL }),
+			     ret);
+	channel_fail(c, "the command is not UTF-8, so nothing is run");
+	return whole(rest, true, ret);
 }
 
 static int on_subsystem(struct channel *c, struct slice rest, bool *ret)

@@ -119,8 +119,10 @@ void workspace_done(struct workspace *ws)
 	free(ws->path);
 }
 
-json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd)
+json_t *launch_body(const struct launch *l, char *const *cmd, size_t n_cmd,
+		    struct err *err)
 {
+	(void)err;
 	json_t *words = json_array();
 
 	(void)l;

@@ -386,6 +386,23 @@ static void test_refused(void)
 	   "one that runs is named: %s", o.err.msg);
 }
 
+/* A word goes as it is, or not at all. */
+static void test_words(void)
+{
+	char echo[] = "echo", good[] = "gr\xc3\xbc\xc3\x9f", bad[] = "gr\xfc";
+	char *const cmd[] = { echo, good, bad };
+	const struct launch l = { .verb = "exec" };
+	struct err err = { 0 };
+	SCOPED_JSON body = launch_body(&l, cmd, 2, &err);
+	SCOPED_JSON none = launch_body(&l, cmd, 3, &err);
+
+	is_str(json_string_value(
+		       json_array_get(json_object_get(body, "cmd"), 1)),
+	       good, "a word in UTF-8 is passed on");
+	ok(!none && err.code == -EINVAL && strstr(err.msg, "not UTF-8"),
+	   "another is refused: %s", err.msg);
+}
+
 /* acd ends at any point: the next request is another one's. */
 static void test_left(void)
 {
@@ -404,5 +421,6 @@ int main(void)
 	test_mounts();
 	test_refused();
 	test_left();
+	test_words();
 	return done_testing();
 }

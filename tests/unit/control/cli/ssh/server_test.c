@@ -239,6 +239,31 @@ static void test_requests(void)
 	is_int(stage_end(&s), 0, "and it goes on");
 }
 
+static void test_not_utf8(void)
+{
+	struct stage s;
+	struct slice m;
+
+	stage_begin(&s);
+	login(&s);
+	session(&s);
+	say(&s, SSH_CHANNEL_REQUEST, "usbss", 0u, "env", 1, "LC_ALL", "\xff");
+	is_int(hear(&s, &m), SSH_CHANNEL_FAILURE, "no variable but in UTF-8");
+	say(&s, SSH_CHANNEL_REQUEST, "usbs", 0u, "exec", 1, "echo \xe4");
+	say(&s, SSH_CHANNEL_DATA, "us", 0u, "input");
+	say(&s, SSH_CHANNEL_EOF, "u", 0u);
+	is_int(hear(&s, &m), SSH_CHANNEL_SUCCESS, "nor a command, though");
+	is_int(hear(&s, &m), SSH_CHANNEL_EXTENDED_DATA, "its client");
+	m = slice_of(m.ptr + 13, m.len - 13);
+	ok(slice_skip(&m, "ac: the command is not UTF-8"),
+	   "is told that, and not what acd said");
+	is_int(hear(&s, &m), SSH_CHANNEL_EOF, "it ends");
+	is_int(hear(&s, &m), SSH_CHANNEL_REQUEST, "with an exit status");
+	ok(m.len == 25 && m.ptr[24] == 125, "of 125");
+	is_int(hear(&s, &m), SSH_CHANNEL_CLOSE, "and closes");
+	is_int(stage_end(&s), 0, "and it goes on");
+}
+
 static void test_many(void)
 {
 	struct stage s;
@@ -362,6 +387,7 @@ int main(void)
 	test_login();
 	test_refusals();
 	test_requests();
+	test_not_utf8();
 	test_many();
 	test_wrong();
 	test_unknown();
