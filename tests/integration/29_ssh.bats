@@ -232,6 +232,13 @@ has_end() { grep -q '^end: ready$' "$1"; }
 	run -0 "$AC" ssh-config box
 	has 'Host box.ac'
 	lacks '*'
+	# The pattern takes no name with a quote. ssh itself may refuse one first, so
+	# another character shows that the pattern is read so.
+	sed "s/\"!\*'\*\"/\"!*+*\"/" "$CONFIG" >"$BATS_TEST_TMPDIR/pattern"
+	run -0 command ssh -G -F "$BATS_TEST_TMPDIR/pattern" x+y.ac
+	lacks 'proxycommand'
+	run -0 command ssh -G -F "$CONFIG" x+y.ac
+	has 'proxycommand env'
 	# The line that is printed is what ssh takes.
 	"$AC" ssh-config --write -q >"$BATS_TEST_TMPDIR/config"
 	run -0 command ssh -F "$BATS_TEST_TMPDIR/config" box.ac echo hello

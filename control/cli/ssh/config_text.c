@@ -14,6 +14,11 @@
 #include "control/cli/ssh/hostkey.h"
 #include "control/shared/infer.h"
 
+/* The name may come from a URL or a submodule, and ssh checks it since 9.6 only
+ * (CVE-2023-51385). So the pattern takes none that ends the quotes of the command
+ * (to fish a backslash is special in them) or that ac would take for an option. */
+#define NOT_QUOTED "!-* \"!*'*\" \"!*\\*\""
+
 static const char options[] =
 	"    User agent\n"
 	"    HostKeyAlias " HOSTKEY_ALIAS "\n"
@@ -66,8 +71,8 @@ static int put_path(struct buf *out, char q, const char *path)
 	return rc < 0 ? rc : buf_put_u8(out, (uint8_t)q);
 }
 
-/* ssh asks a shell to run it. %n is the name as the user wrote it, with its
- * capitals. */
+/* ssh asks the user's shell to run it. %n is the name as the user wrote it, with
+ * its capitals; in its quotes, all that NOT_QUOTED lets pass is only text. */
 static int put_command(const struct config_text *ct, struct buf *out)
 {
 	int rc = buf_printf(out, "    ProxyCommand env AC_HOME=");
@@ -90,7 +95,9 @@ static int put_hosts(const struct config_text *ct, struct buf *out)
 				"Host %s" CONFIG_TEXT_SUFFIX
 				"\n    User agent\n",
 				ct->names->v[i]);
-	return rc < 0 ? rc : buf_printf(out, "Host *" CONFIG_TEXT_SUFFIX "\n");
+	return rc < 0 ? rc :
+			buf_printf(out, "Host *" CONFIG_TEXT_SUFFIX
+					" " NOT_QUOTED "\n");
 }
 
 /* Without the pattern, all of them have one line. */

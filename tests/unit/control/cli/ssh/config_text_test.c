@@ -39,8 +39,8 @@ static void test_all(void)
 		return;
 	ok(strstr(t, "\nHost work.ac\n    User agent\n"
 		     "Host Claude_session.ac\n    User agent\n"
-		     "Host *.ac\n"),
-	   "each instance has a line, and all have a pattern");
+		     "Host *.ac !-* \"!*'*\" \"!*\\*\"\n"),
+	   "each instance has a line, and names that quotes hold a pattern");
 	ok(strstr(t, "    ProxyCommand env AC_HOME='/h/a c' '/opt/10%%/ac' "
 		     "ssh-proxy '%n'\n"),
 	   "the command is quoted, and %% doubled");
