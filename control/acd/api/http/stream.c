@@ -271,8 +271,13 @@ static void stream_io(void *arg, uint32_t events)
 
 	if (events & EPOLLOUT)
 		rc = stream_flush(st);
-	if (rc == 0 && events & ~(uint32_t)EPOLLOUT)
-		rc = linkio_read(st->fd, &st->rest, client_frame, st);
+	/* A client that has gone while output waited for it may have left
+	 * SIGNAL and DETACH, which say what becomes of its run. */
+	if (rc == 0 ? events & ~(uint32_t)EPOLLOUT : events & EPOLLIN) {
+		int got = linkio_read(st->fd, &st->rest, client_frame, st);
+
+		rc = got < 0 ? got : rc;
+	}
 	if (rc == 0 && st->log)
 		stream_catch_up(st);
 	/* Clients come and go; only a malformed frame is logged. */

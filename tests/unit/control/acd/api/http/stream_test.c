@@ -292,6 +292,39 @@ static void test_leaving(void)
 	client_done(&c);
 }
 
+/* What a client says last counts, also if output waits for it in vain. */
+static void test_leaving_output(void)
+{
+	static const uint8_t hup[4] = { 0, 0, 0, 1 };
+	struct client c;
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	run_emit(&c, LINK_WINDOW);
+	step_for(c.loop, 5);
+	client_frame(&c, LINK_SIGNAL, 1, hup, sizeof(hup));
+	client_frame(&c, LINK_DETACH, 1, NULL, 0);
+	close(c.fd);
+	c.fd = -1;
+	STEP_UNTIL(c.loop, c.run.detached || c.run.abandoned);
+	is_int(c.run.signo, 1, "a signal behind which the client has gone");
+	ok(c.run.detached == 1 && c.run.abandoned == 0 && !c.run.ops,
+	   "and DETACH are heard while output waits");
+	client_done(&c);
+
+	client_init(&c, STREAM_OWNER);
+	client_connect(&c);
+	run_emit(&c, LINK_WINDOW);
+	step_for(c.loop, 5);
+	client_frame(&c, LINK_SIGNAL, 1, hup, sizeof(hup));
+	close(c.fd);
+	c.fd = -1;
+	STEP_UNTIL(c.loop, c.run.detached || c.run.abandoned);
+	ok(c.run.detached == 0 && c.run.abandoned == 1 && !c.run.ops,
+	   "without DETACH the run ends with its client");
+	client_done(&c);
+}
+
 static void test_guest_role(void)
 {
 	static const uint8_t size[4] = { 0, 33, 0, 99 };
@@ -359,6 +392,7 @@ int main(void)
 	test_early();
 	test_leaving_input();
 	test_leaving();
+	test_leaving_output();
 	test_guest_role();
 	test_bad_client();
 	return done_testing();
