@@ -216,8 +216,11 @@ has_end() { grep -q '^end: ready$' "$1"; }
 	gone idle
 	# Another key than the one that was written down.
 	cp "$AC_HOME/ssh/known_hosts" "$BATS_TEST_TMPDIR/known"
-	sed -i 's/AAAAI./AAAAIX/' "$BATS_TEST_TMPDIR/known"
+	sed -i 's/\(AAAAI..\)[^X]/\1X/; t; s/\(AAAAI..\)X/\1Y/' \
+		"$BATS_TEST_TMPDIR/known"
+	run -1 cmp -s "$AC_HOME/ssh/known_hosts" "$BATS_TEST_TMPDIR/known"
 	run -255 ssh -o UserKnownHostsFile="$BATS_TEST_TMPDIR/known" box.ac true
+	has 'IDENTIFICATION HAS CHANGED'
 }
 
 @test "ssh-config lists the instances, and writes nothing unasked" {
