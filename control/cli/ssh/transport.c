@@ -106,11 +106,12 @@ static int get_packet(struct transport *t, struct slice *ret)
 {
 	struct slice in = buf_slice(&t->in);
 	size_t tag = cipher_tag(&t->open);
-	uint8_t *p = t->in.mem + t->in.start;
+	uint8_t *p;
 	uint32_t len;
 
 	if (in.len < CIPHER_LENGTH)
 		return 0;
+	p = t->in.mem + t->in.start; /* an empty buffer has no memory */
 	len = cipher_length(&t->open, t->seq_in, in.ptr);
 	if (len < 1 + 1 + PADDING_MIN || len > TRANSPORT_PACKET_MAX)
 		return broken(t, "a packet of an impossible length");
