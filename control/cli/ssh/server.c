@@ -38,6 +38,7 @@ struct server {
 	struct channel *channels[SERVER_CHANNELS_MAX];
 	bool let_in;
 	bool gone; /* the client has left */
+	bool unread; /* messages wait in @t for room for their answers */
 	sigset_t mask; /* of signals, while it waits */
 };
 
@@ -375,6 +376,7 @@ static int messages(struct server *s)
 			rc = rc < 0 ? rc : 1;
 		}
 	}
+	s->unread = rc > 0;
 	return rc < 0 ? rc : 0;
 }
 
@@ -414,10 +416,17 @@ static void transmit(struct server *s)
 
 enum { FD_IN, FD_OUT, FD_CHANNELS, FD_N = FD_CHANNELS + SERVER_CHANNELS_MAX };
 
+/* Messages that wait come before new ones. For them the client may wait in turn,
+ * so no event is sure to come. */
 static void wait_for(struct server *s, struct pollfd fds[FD_N])
 {
-	fds[FD_IN] = (struct pollfd){ .fd = may_read(s) ? s->o->in : -1,
-				      .events = POLLIN };
+	static const struct timespec now;
+	bool room = may_read(s);
+
+	fds[FD_IN] = (struct pollfd){
+		.fd = room && !s->unread ? s->o->in : -1,
+		.events = POLLIN,
+	};
 	fds[FD_OUT] = (struct pollfd){
 		.fd = buf_len(&s->t.out) > 0 ? s->out.fd : -1,
 		.events = POLLOUT,
@@ -431,7 +440,7 @@ static void wait_for(struct server *s, struct pollfd fds[FD_N])
 			.events = events,
 		};
 	}
-	if (ppoll(fds, FD_N, NULL, &s->mask) < 0)
+	if (ppoll(fds, FD_N, room && s->unread ? &now : NULL, &s->mask) < 0)
 		memset(fds, 0, sizeof(*fds) * FD_N);
 	s->gone |= told_to_end;
 }

@@ -5,6 +5,7 @@
  */
 #include "control/cli/ssh/server.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -264,6 +265,54 @@ static void test_not_utf8(void)
 	is_int(stage_end(&s), 0, "and it goes on");
 }
 
+/* Sends what the server takes until it takes no more for a while. */
+static void send_all(struct stage *s)
+{
+	struct pollfd p = { .fd = s->sock, .events = POLLOUT };
+
+	while (buf_len(&s->c->out) > 0 && poll(&p, 1, 100) > 0) {
+		struct slice all = buf_slice(&s->c->out);
+		ssize_t n = send(s->sock, all.ptr, all.len, MSG_DONTWAIT);
+
+		buf_consume(&s->c->out, n > 0 ? (size_t)n : 0);
+	}
+}
+
+/* What the client sends while it does not read makes the server wait for room in
+ * the midst of what it has received. */
+static void test_no_room(void)
+{
+	enum { N = 80000 }; /* their answers are more than the server holds */
+	struct stage s;
+	struct slice m;
+	int heard = 0;
+
+	stage_begin(&s);
+	login(&s);
+	for (int i = 0; i < N; i++)
+		say(&s, (enum ssh_message)192, "");
+	send_all(&s);
+	ok(buf_len(&s.c->out) > 0, "a client that does not read is not read");
+	while (heard < N) {
+		uint8_t mem[1 << 16];
+		ssize_t n = read(s.sock, mem, sizeof(mem));
+
+		if (n <= 0)
+			break;
+		must(buf_append(&s.c->in, mem, (size_t)n) == 0);
+		while (client_next(s.c, &m))
+			heard += m.ptr[0] == SSH_UNIMPLEMENTED;
+		if (buf_len(&s.c->out) > 0) {
+			struct slice all = buf_slice(&s.c->out);
+
+			n = send(s.sock, all.ptr, all.len, MSG_DONTWAIT);
+			buf_consume(&s.c->out, n > 0 ? (size_t)n : 0);
+		}
+	}
+	is_int(heard, N, "then each message is answered");
+	is_int(stage_end(&s), 0, "and it goes on");
+}
+
 static void test_many(void)
 {
 	struct stage s;
@@ -388,6 +437,7 @@ int main(void)
 	test_refusals();
 	test_requests();
 	test_not_utf8();
+	test_no_room();
 	test_many();
 	test_wrong();
 	test_unknown();
