@@ -480,7 +480,7 @@ const struct command commands[] = {
 	  .alias = "rm",
 	  .group = "Cleaning up",
 	  .words = "NAME...",
-	  .summary = "Delete an instance with its home and workspace",
+	  .summary = "Delete an instance, its home, workspace and snapshots",
 	  .more = "It asks first. One that runs wants --force beside --yes.\n"
 		  "A directory given with --workspace is never deleted.",
 	  .rules = { ARG_SET(O(FORCE), O(YES), O(QUIET)), 1, MANY, false },

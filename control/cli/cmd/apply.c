@@ -349,6 +349,10 @@ static int check_whole(const struct layer *l, struct err *err)
 
 static int check_words(const struct args *a, struct err *err)
 {
+	if (args_has(a, ARG_THEIRS) && args_has(a, ARG_NO_MERGE))
+		return err_set(err, -EINVAL,
+			       "--theirs takes the agent's version, --no-merge "
+			       "keeps both: give one of them");
 	if (!args_has(a, ARG_UNDO))
 		return 0;
 	if (a->n_words + a->n_cmd > 1)

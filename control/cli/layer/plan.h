@@ -18,7 +18,7 @@ enum plan_kind {
 	PLAN_CHANGED,
 	PLAN_DELETED,
 	PLAN_TYPE, /* a file becomes a directory, and the like */
-	PLAN_LEFT_OUT, /* a device, socket or FIFO */
+	PLAN_LEFT_OUT, /* a device, socket or FIFO, or too large */
 	PLAN_KINDS
 };
 

@@ -319,9 +319,12 @@ void show_left_out(const struct cli *cli, const char *name,
 			 "commits come by `ac fetch %s`",
 			 set->git, set->git == 1 ? "" : "s", name);
 	if (other > 0)
-		say_info(cli, "%zu device%s, socket%s or FIFO%s: left out",
-			 other, other == 1 ? "" : "s", other == 1 ? "" : "s",
-			 other == 1 ? "" : "s");
+		say_info(cli,
+			 "%zu file%s of %s left out, and never applied: "
+			 "devices, "
+			 "sockets, FIFOs, and what is larger than 16 GiB or "
+			 "mostly holes",
+			 other, other == 1 ? "" : "s", name);
 }
 
 void show_both(const struct cli *cli, const struct plan *plan)
