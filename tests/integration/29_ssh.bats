@@ -242,6 +242,10 @@ has_end() { grep -q '^end: ready$' "$1"; }
 	lacks 'proxycommand'
 	run -0 command ssh -G -F "$CONFIG" x+y.ac
 	has 'proxycommand env'
+	# Other hosts are as without it.
+	run -0 command ssh -G -F "$CONFIG" forge.example
+	lacks 'proxycommand'
+	has 'forwardagent no'
 	# The line that is printed is what ssh takes.
 	"$AC" ssh-config --write -q >"$BATS_TEST_TMPDIR/config"
 	run -0 command ssh -F "$BATS_TEST_TMPDIR/config" box.ac echo hello
