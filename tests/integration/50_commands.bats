@@ -328,7 +328,7 @@ for i in range(2000):
 	run -2 "$AC" prune --older soon
 	says 'not a time .90s, 15m, 8h, 7d.'
 	run -0 "$AC" prune --older 30d -y
-	state_is cmdold stopped
+	eventually state_is cmdold stopped # a run returns before it is
 	run -0 "$AC" ls -q --running
 	[[ $output != *cmdold* ]]
 	grep -qx cmd <<<"$output"

@@ -61,8 +61,9 @@ second_gone() {
 		'ümlaut' "$(printf 'a%.0s' {1..64})" 'x;reboot' '*'; do
 		run -125 "$AC" run base "$name" -- true
 	done
+	# Those of acd's own have names that no instance can have.
 	run find "$AC_HOME/instances" -mindepth 1 -maxdepth 1 \
-		! -name .pool \
+		! -name .pool ! -name .snapshots ! -name .forks ! -name .trash \
 		\( -name up -o -name 'a*' -o -name '.*' -o -name '*;*' \)
 	silent
 }
