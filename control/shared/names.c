@@ -29,18 +29,18 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int name_check(const char *what, const char *name, bool upper,
-		      struct err *err)
+static int name_check(const char *what, const char *name, size_t min,
+		      bool upper, struct err *err)
 {
 	size_t len = strnlen(name, AC_NAME_MAX + 1);
 	char shown[3 * AC_NAME_MAX];
 
 	str_escape(shown, sizeof(shown), name, len);
-	if (len < 2)
+	if (len < min)
 		return err_set(err, -EINVAL,
-			       "%s name '%s' is too short: it needs 2 to %u "
+			       "%s name '%s' is too short: it needs %zu to %u "
 			       "characters",
-			       what, shown, AC_NAME_MAX);
+			       what, shown, min, AC_NAME_MAX);
 	if (len > AC_NAME_MAX)
 		return err_set(err, -EINVAL,
 			       "%s name '%s...' is too long: at most %u "
@@ -76,17 +76,22 @@ int name_check_instance(const char *name, struct err *err)
 			       "an instance's name may not begin with "
 			       "'" NAME_BUILD
 			       "': image builds are called that");
-	return name_check("instance", name, true, err);
+	return name_check("instance", name, 2, true, err);
 }
 
 int name_check_blueprint(const char *name, struct err *err)
 {
-	return name_check("blueprint", name, false, err);
+	return name_check("blueprint", name, 2, false, err);
 }
 
 int name_check_volume(const char *name, struct err *err)
 {
-	return name_check("volume", name, true, err);
+	return name_check("volume", name, 2, true, err);
+}
+
+int name_check_tag(const char *tag, struct err *err)
+{
+	return name_check("tag", tag, 1, true, err);
 }
 
 bool name_is_mount(const char *to)

@@ -23,12 +23,13 @@
  * Instance: 2-63 characters of a-z 0-9 A-Z _ . -, the first a letter or a digit
  * (it becomes a host name and a folder), and not NAME_BUILD at the beginning.
  * Blueprint: the same in lower case, whatever its beginning. Volume: the same,
- * whatever its beginning.
+ * whatever its beginning. Tag of a snapshot: the same, also of one character.
  * Return 0, or -EINVAL with the broken rule in @err.
  */
 int name_check_instance(const char *name, struct err *err);
 int name_check_blueprint(const char *name, struct err *err);
 int name_check_volume(const char *name, struct err *err);
+int name_check_tag(const char *tag, struct err *err);
 /* Returns true for the place of a mount in a sandbox: AC_MNT/NAME, of at most
  * NAME_MOUNT_MAX bytes, NAME of letters, digits and _ . -, the first no dot and
  * no dash. */

@@ -121,18 +121,8 @@ static void snapshot_made(void *arg, const struct err *err)
 {
 	struct snapshot_call *c = arg;
 	const struct instance *in = instance_find(c->acd->instances, c->name);
-	json_t *all = in ? list_of(c->acd, in) : NULL;
-	json_t *v = NULL, *one;
-	size_t i;
+	json_t *v = in && !err ? instance_snapshot_json(in, c->tag) : NULL;
 
-	json_array_foreach (all, i, one) {
-		const char *tag =
-			json_string_value(json_object_get(one, "tag"));
-
-		if (tag && strcmp(tag, c->tag) == 0)
-			v = json_incref(one);
-	}
-	json_decref(all);
 	if (c->req && err)
 		refuse(c->req, err);
 	else if (c->req && v)

@@ -269,6 +269,8 @@ int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
 /* Adds what the API shows of its snapshots to @all, in no order. Returns 0 or
  * -ENOMEM. */
 int instance_snapshots(const struct instance *in, json_t *all);
+/* Returns what the API shows of one; NULL if there is none, or no memory. */
+json_t *instance_snapshot_json(const struct instance *in, const char *tag);
 int instance_snapshot_remove(struct instance *in, const char *tag,
 			     instance_fn fn, void *arg, struct err *err);
 /* Puts the files of a snapshot (@tag NULL: the latest) in the place of its own,

@@ -102,7 +102,7 @@ static int dir_make(const char *path, const struct disk_spec *s,
 	return rc < 0 ? err_set(err, rc, "make %s: %s", path, err_text(rc)) : 0;
 }
 
-static int tree_sync(const char *path, struct err *err)
+int tree_sync(const char *path, struct err *err)
 {
 	SCOPED_FD fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 

@@ -22,9 +22,10 @@
 #include <stdint.h>
 
 #include "control/acd/storage/treehash.h"
+#include "control/shared/paths.h"
 #include "lib/err.h"
 
-#define SNAPSHOT_TAG_MAX 63u
+#define SNAPSHOT_TAG_MAX AC_NAME_MAX /* name_check_tag() */
 #define SNAPSHOT_KEPT 5u /* of those without a tag of the user's */
 #define SNAPSHOTS_MAX 64u /* of one instance */
 /* What a restore has replaced. */
@@ -46,9 +47,6 @@ struct snapshot_meta {
 };
 
 void snapshot_meta_done(struct snapshot_meta *m); /* accepts zeroed */
-/* Returns 0, or -EINVAL with the broken rule: 1-63 characters of a-z 0-9 A-Z
- * _ . -, the first a letter or a digit. */
-int snapshot_check_tag(const char *tag, struct err *err);
 /* Writes a tag for a snapshot at @ns since the epoch: sorted, they are in the
  * order of time. */
 void snapshot_auto_tag(int64_t ns, char ret[SNAPSHOT_TAG_MAX + 1]);
@@ -74,6 +72,12 @@ int snapshot_sweep(const void *what, struct err *err);
  * -ENOENT if there is none; -EUCLEAN if it cannot be read; another negative
  * errno. */
 int snapshot_load(const char *dir, struct snapshot_meta *ret, struct err *err);
+/* Calls @fn for each snapshot in @dir, where those of an instance are, until it
+ * fails; one that cannot be read is left out. @m is released after the call.
+ * Returns 0, also without @dir, what @fn returned, or a negative errno. */
+int snapshot_each(const char *dir,
+		  int (*fn)(void *arg, const struct snapshot_meta *m),
+		  void *arg);
 /* Returns what the API shows of @m, a new reference; NULL without memory. */
 json_t *snapshot_json(const struct snapshot_meta *m);
 
@@ -104,6 +108,10 @@ struct snapshot_keep {
  * expire, but for SNAPSHOT_KEPT. A treejob_work. Returns 0, -EEXIST if the tag
  * is taken, or another negative errno; @from is as it was, then. */
 int snapshot_keep(const void *keep, struct err *err);
+
+/* Removes the snapshot in the directory @what: it is whole or not there. A
+ * treejob_work. Returns 0, -ENOENT, or another negative errno. */
+int snapshot_remove(const void *what, struct err *err);
 
 /* Puts the trees in @dir/.restored, which snapshot_copy() has made complete, in
  * place of those in @dir; those are in @dir/.restored/old then. Works again

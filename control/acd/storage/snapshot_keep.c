@@ -19,33 +19,10 @@ static int by_tag(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lists the tags of snapshots that expire. A snapshot that cannot be read does
- * not. */
-static int expiring(const char *dir, struct strv *ret)
+/* Lists the tags of snapshots that expire. One that cannot be read does not. */
+static int tag_add(void *arg, const struct snapshot_meta *m)
 {
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	int rc = 0;
-
-	if (!d)
-		return -errno;
-	while (rc == 0 && (e = readdir(d))) {
-		SCOPED_STR path = str_printf("%s/%s", dir, e->d_name);
-		struct snapshot_meta m = { 0 };
-		struct err err = { 0 };
-
-		if (e->d_name[0] == '.')
-			continue;
-		if (!path)
-			rc = -ENOMEM;
-		else if (snapshot_load(path, &m, &err) == 0 && !m.named)
-			rc = strv_push(ret, e->d_name);
-		snapshot_meta_done(&m);
-	}
-	closedir(d);
-	if (ret->n > 1)
-		qsort(ret->v, ret->n, sizeof(*ret->v), by_tag);
-	return rc;
+	return m->named ? 0 : strv_push(arg, m->tag);
 }
 
 /* A failure costs room only, and the next snapshot tries again. */
@@ -53,7 +30,8 @@ static void old_remove(const char *dir)
 {
 	struct strv tags = { 0 };
 
-	if (expiring(dir, &tags) == 0) {
+	if (snapshot_each(dir, tag_add, &tags) == 0 && tags.n > 0) {
+		qsort(tags.v, tags.n, sizeof(*tags.v), by_tag);
 		for (size_t i = 0; i + SNAPSHOT_KEPT < tags.n; i++) {
 			SCOPED_STR path = str_printf("%s/%s", dir, tags.v[i]);
 
@@ -64,25 +42,54 @@ static void old_remove(const char *dir)
 	strv_done(&tags);
 }
 
+/* Moves @path, a snapshot in @dir, to where it is removed: it is whole or not
+ * there. Sets *ret to that place. */
+static int vanish(const char *dir, const char *path, char **ret)
+{
+	SCOPED_STR gone = str_printf("%s/.gone", dir);
+	int rc = gone ? file_remove_tree(gone) : -ENOMEM;
+
+	if (rc == 0 && rename(path, gone) < 0)
+		rc = -errno;
+	if (rc == 0)
+		*ret = ptr_take(&gone);
+	return rc;
+}
+
 /* Renames @from to @to; what @to was is removed if @replace. */
 static int put(const char *dir, const char *from, const char *to, bool replace)
 {
-	SCOPED_STR gone = str_printf("%s/.gone", dir);
+	SCOPED_STR gone = NULL;
 	struct stat st;
-	int rc = gone ? file_remove_tree(gone) : -ENOMEM;
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	if (lstat(to, &st) == 0) {
 		if (!replace)
 			return -EEXIST;
-		if (rename(to, gone) < 0)
-			return -errno;
+		rc = vanish(dir, to, &gone);
+		if (rc < 0)
+			return rc;
 	}
 	if (rename(from, to) < 0)
 		return -errno;
-	file_remove_tree(gone);
+	if (gone)
+		file_remove_tree(gone);
 	return 0;
+}
+
+int snapshot_remove(const void *what, struct err *err)
+{
+	const char *path = what;
+	const char *slash = strrchr(path, '/');
+	SCOPED_STR dir = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+	SCOPED_STR gone = NULL;
+	int rc = dir ? vanish(dir, path, &gone) : -ENOMEM;
+
+	if (rc == 0)
+		rc = file_remove_tree(gone);
+	return rc < 0 ? err_set(err, rc, "cannot remove %s: %s", path,
+				err_text(rc)) :
+			0;
 }
 
 int snapshot_keep(const void *keep, struct err *err)
@@ -150,7 +157,7 @@ int snapshot_trash_all(const char *instances, struct err *err)
 	SCOPED_STR forks = str_printf("%s/.forks", instances);
 	SCOPED_STR all = str_printf("%s/.snapshots", instances);
 	const struct dirent *e;
-	DIR *d = all ? opendir(all) : NULL;
+	SCOPED_DIR d = all ? opendir(all) : NULL;
 	int rc = forks && all ? snapshot_trash(instances, forks) : -ENOMEM;
 
 	while (d && rc == 0 && (e = readdir(d))) {
@@ -163,8 +170,6 @@ int snapshot_trash_all(const char *instances, struct err *err)
 		if (rc == 0)
 			rc = snapshot_trash(instances, gone);
 	}
-	if (d)
-		closedir(d);
 	return rc < 0 ? err_set(err, rc,
 				"cannot move away what a copy that was cut "
 				"short has left: %s",

@@ -4,6 +4,7 @@
  */
 #include "control/acd/storage/snapshot.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -26,29 +27,6 @@ void snapshot_meta_done(struct snapshot_meta *m)
 	free(m->blueprint);
 	free(m->workspace);
 	*m = (struct snapshot_meta){ 0 };
-}
-
-static bool is_plain(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9');
-}
-
-int snapshot_check_tag(const char *tag, struct err *err)
-{
-	size_t len = strlen(tag);
-
-	for (size_t i = 0; i < len; i++) {
-		if (!is_plain((unsigned char)tag[i]) &&
-		    (i == 0 || !strchr("_.-", tag[i])))
-			len = 0;
-	}
-	if (len > 0 && len <= SNAPSHOT_TAG_MAX)
-		return 0;
-	return err_set(err, -EINVAL,
-		       "a tag has 1-%u letters, digits and _ . -, and begins "
-		       "with a letter or a digit",
-		       SNAPSHOT_TAG_MAX);
 }
 
 void snapshot_auto_tag(int64_t ns, char ret[SNAPSHOT_TAG_MAX + 1])
@@ -197,4 +175,31 @@ int snapshot_load(const char *dir, struct snapshot_meta *ret, struct err *err)
 	snapshot_meta_done(&m);
 	return err_set(err, rc == -ENOMEM ? rc : -EUCLEAN,
 		       "%s cannot be read, so this snapshot is not used", path);
+}
+
+int snapshot_each(const char *dir,
+		  int (*fn)(void *arg, const struct snapshot_meta *m),
+		  void *arg)
+{
+	SCOPED_DIR d = opendir(dir);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	while (rc == 0 && (e = readdir(d))) {
+		SCOPED_STR path = NULL;
+		struct snapshot_meta m = { 0 };
+		struct err ignored = { 0 };
+
+		if (e->d_name[0] == '.')
+			continue;
+		path = str_printf("%s/%s", dir, e->d_name);
+		if (!path)
+			rc = -ENOMEM;
+		else if (snapshot_load(path, &m, &ignored) == 0)
+			rc = fn(arg, &m);
+		snapshot_meta_done(&m);
+	}
+	return rc;
 }

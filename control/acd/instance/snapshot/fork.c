@@ -21,10 +21,10 @@ struct forking {
 	struct file_task task;
 	char *from; /* of the instance, or of a snapshot */
 	char *title; /* of the snapshot; NULL: it is the instance */
-	const char *instances; /* borrowed */
 	struct strv names;
 	struct snapshot_meta meta; /* of what is copied */
 	struct instance_record rec; /* of the forks, but for the name */
+	struct err why; /* they failed: told when the copies are removed */
 };
 
 static void forking_free(struct file_task *t)
@@ -41,7 +41,7 @@ static void forking_free(struct file_task *t)
 
 static char *copy_path(const struct forking *f, const char *name)
 {
-	return snapshot_fork_path(f->instances, f->meta.instance, name);
+	return snapshot_fork_path(f->task.is->dir, f->meta.instance, name);
 }
 
 /* ---- in the child ---- */
@@ -95,22 +95,14 @@ static int record_fill(struct instance_record *ret,
 		       const struct instance_record *r,
 		       const struct snapshot_meta *m)
 {
-	if (instance_record_copy(ret, r) < 0)
+	if (instance_record_copy(ret, r) < 0 ||
+	    snapshot_meta_follow(m, ret) < 0)
 		return -ENOMEM;
 	free(ptr_take(&ret->name));
 	free(ptr_take(&ret->reason));
 	free(ptr_take(&ret->address));
 	free(ptr_take(&ret->container_id));
 	free(ptr_take(&ret->publish_json));
-	free(ptr_take(&ret->workspace));
-	ret->workspace = m->workspace ? strdup(m->workspace) : NULL;
-	if (m->workspace && !ret->workspace)
-		return -ENOMEM;
-	ret->workspace_ro = m->workspace_ro;
-	ret->workspace_copy = m->workspace_copy;
-	ret->layer_since_ns = m->layer_since_ns;
-	ret->layer_dev = m->layer_dev;
-	ret->layer_ino = m->layer_ino;
 	ret->state = INSTANCE_CREATED;
 	ret->exit_code = -1;
 	ret->created_at = time(NULL);
@@ -126,7 +118,7 @@ static int record_fill(struct instance_record *ret,
 static int one_make(struct forking *f, const char *name, struct err *err)
 {
 	SCOPED_STR from = copy_path(f, name);
-	SCOPED_STR to = str_printf("%s/%s", f->instances, name);
+	SCOPED_STR to = str_printf("%s/%s", f->task.is->dir, name);
 	struct instance *in = NULL;
 	struct err ignored = { 0 };
 	int rc;
@@ -153,7 +145,7 @@ static void swept(struct file_task *t, const struct err *err)
 	struct forking *f = (struct forking *)t;
 
 	(void)err;
-	task_end(t, f->task.why.code < 0 ? &f->task.why : NULL);
+	task_end(t, &f->why);
 }
 
 /* Removes what is left of the copies, and reports why there are any. */
@@ -161,7 +153,7 @@ static void fail(struct file_task *t, const struct err *err)
 {
 	struct forking *f = (struct forking *)t;
 
-	t->why = *err;
+	f->why = *err;
 	task_job(t, copies_remove, f, swept);
 }
 
@@ -242,7 +234,6 @@ static int forking_fill(struct forking *f, struct instance *in, const char *tag,
 {
 	int rc = 0;
 
-	f->instances = in->is->dir;
 	if (tag)
 		rc = instance_snapshot_find(in, tag, &f->from, &f->meta, err);
 	else

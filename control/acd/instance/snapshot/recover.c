@@ -37,15 +37,13 @@ static void fork_finish(struct instances *is, const char *leaf)
 static void forks_finish(struct instances *is)
 {
 	SCOPED_STR forks = str_printf("%s/.forks", is->dir);
-	DIR *d = forks ? opendir(forks) : NULL;
+	SCOPED_DIR d = forks ? opendir(forks) : NULL;
 	const struct dirent *e;
 
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] != '.')
 			fork_finish(is, e->d_name);
 	}
-	if (d)
-		closedir(d);
 }
 
 static void swept(void *arg, const struct err *err)

@@ -8,7 +8,6 @@
  * again at the next start of acd. What was replaced becomes a snapshot itself,
  * SNAPSHOT_BEFORE, so that a restore can be taken back by another one.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "control/acd/instance/snapshot/task.h"
+#include "control/acd/storage/disk.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/snapshot_impl.h"
 #include "lib/file.h"
@@ -26,7 +26,6 @@ struct restoring {
 	char *snapshot; /* its directory */
 	char *dir; /* of the instance */
 	char *title; /* NAME:TAG */
-	const char *instances; /* borrowed */
 	struct snapshot_meta meta, before;
 };
 
@@ -43,15 +42,6 @@ static void restoring_free(struct file_task *t)
 }
 
 /* ---- in the child ---- */
-
-static int dir_sync(const char *dir, struct err *err)
-{
-	SCOPED_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 || syncfs(fd) < 0)
-		return err_sys(err, "write %s to the disk", dir);
-	return 0;
-}
 
 /* Copies, and says in the copy what both are. */
 static int prepare(const void *what, struct err *err)
@@ -75,7 +65,7 @@ static int prepare(const void *what, struct err *err)
 		rc = snapshot_store(old, &r->before, err);
 	/* What follows is not looked at again: it has to be on the disk. */
 	if (rc == 0)
-		rc = dir_sync(half, err);
+		rc = tree_sync(half, err);
 	if (rc == 0 && rename(half, whole) < 0)
 		rc = err_sys(err, "make %s", whole);
 	return rc;
@@ -87,7 +77,7 @@ static int bury(const void *what, struct err *err)
 	const struct restoring *r = what;
 	SCOPED_STR all = str_printf("%s/" SNAPSHOT_RESTORED, r->dir);
 	SCOPED_STR old = str_printf("%s/" SNAPSHOT_RESTORED "/old", r->dir);
-	struct snapshot_keep keep = { .instances = r->instances,
+	struct snapshot_keep keep = { .instances = r->task.is->dir,
 				      .from = old,
 				      .meta = &r->before,
 				      .replace = true };
@@ -107,20 +97,12 @@ static int bury(const void *what, struct err *err)
 static int record_follow(struct instance *in, const struct snapshot_meta *m,
 			 struct err *err)
 {
-	struct instance_record *r = &in->rec;
-	char *workspace = m->workspace ? strdup(m->workspace) : NULL;
+	const char *was = in->rec.workspace;
 
-	if (m->workspace && !workspace)
+	if (!was || !m->workspace || strcmp(was, m->workspace) != 0)
+		mounts_forget_external(in->rec.name);
+	if (snapshot_meta_follow(m, &in->rec) < 0)
 		return err_nomem(err);
-	if (!r->workspace || !workspace || strcmp(r->workspace, workspace) != 0)
-		mounts_forget_external(r->name);
-	free(r->workspace);
-	r->workspace = workspace;
-	r->workspace_ro = m->workspace_ro;
-	r->workspace_copy = m->workspace_copy;
-	r->layer_since_ns = m->layer_since_ns;
-	r->layer_dev = m->layer_dev;
-	r->layer_ino = m->layer_ino;
 	return instance_save(in, err);
 }
 
@@ -176,7 +158,6 @@ static int restoring_fill(struct restoring *r, struct instance *in,
 
 	if (rc < 0)
 		return rc;
-	r->instances = in->is->dir;
 	r->dir = instance_path(in, "");
 	r->title = str_printf("%s:%s", in->rec.name, r->meta.tag);
 	if (!r->dir || !r->title ||
@@ -277,7 +258,6 @@ void instance_restore_recover(struct instance *in)
 	if (!r)
 		return;
 	r->task = (struct file_task){ .free = restoring_free, .fn = recovered };
-	r->instances = in->is->dir;
 	r->dir = instance_path(in, "");
 	r->title = strdup(in->rec.name);
 	kept = lstat(old, &st) < 0 && errno == ENOENT;

@@ -75,6 +75,24 @@ int instance_snapshot_meta(const struct instance *in, const char *tag,
 	return rc;
 }
 
+int snapshot_meta_follow(const struct snapshot_meta *m,
+			 struct instance_record *r)
+{
+	int rc = 0;
+	char *workspace = copy_of(m->workspace, &rc);
+
+	if (rc < 0)
+		return rc;
+	free(r->workspace);
+	r->workspace = workspace;
+	r->workspace_ro = m->workspace_ro;
+	r->workspace_copy = m->workspace_copy;
+	r->layer_since_ns = m->layer_since_ns;
+	r->layer_dev = m->layer_dev;
+	r->layer_ino = m->layer_ino;
+	return 0;
+}
+
 static void kept(struct file_task *t, const struct err *err)
 {
 	task_end(t, err);
@@ -117,36 +135,7 @@ static void settled(struct file_task *t, const struct err *err)
 
 /* ---- what there is ---- */
 
-/* Calls @fn for each snapshot in @dir until it fails; one that cannot be read is
- * left out. */
-static int each(const char *dir, int (*fn)(void *arg, struct snapshot_meta *m),
-		void *arg)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-	int rc = 0;
-
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
-	while (rc == 0 && (e = readdir(d))) {
-		SCOPED_STR path = NULL;
-		struct snapshot_meta m = { 0 };
-		struct err ignored = { 0 };
-
-		if (e->d_name[0] == '.')
-			continue;
-		path = str_printf("%s/%s", dir, e->d_name);
-		if (!path)
-			rc = -ENOMEM;
-		else if (snapshot_load(path, &m, &ignored) == 0)
-			rc = fn(arg, &m);
-		snapshot_meta_done(&m);
-	}
-	closedir(d);
-	return rc;
-}
-
-static int json_add(void *arg, struct snapshot_meta *m)
+static int json_add(void *arg, const struct snapshot_meta *m)
 {
 	return json_array_append_new(arg, snapshot_json(m)) < 0 ? -ENOMEM : 0;
 }
@@ -155,7 +144,7 @@ int instance_snapshots(const struct instance *in, json_t *all)
 {
 	SCOPED_STR dir = snapshot_path(in->is->dir, in->rec.name, NULL);
 
-	return dir ? each(dir, json_add, all) : -ENOMEM;
+	return dir ? snapshot_each(dir, json_add, all) : -ENOMEM;
 }
 
 struct latest {
@@ -163,7 +152,7 @@ struct latest {
 	char *tag;
 };
 
-static int later(void *arg, struct snapshot_meta *m)
+static int later(void *arg, const struct snapshot_meta *m)
 {
 	struct latest *l = arg;
 
@@ -173,6 +162,19 @@ static int later(void *arg, struct snapshot_meta *m)
 	free(l->tag);
 	l->tag = strdup(m->tag);
 	return l->tag ? 0 : -ENOMEM;
+}
+
+json_t *instance_snapshot_json(const struct instance *in, const char *tag)
+{
+	SCOPED_STR dir = snapshot_path(in->is->dir, in->rec.name, tag);
+	struct snapshot_meta m = { 0 };
+	struct err ignored = { 0 };
+	json_t *v = NULL;
+
+	if (dir && snapshot_load(dir, &m, &ignored) == 0)
+		v = snapshot_json(&m);
+	snapshot_meta_done(&m);
+	return v;
 }
 
 int instance_snapshot_find(const struct instance *in, const char *tag,
@@ -188,8 +190,8 @@ int instance_snapshot_find(const struct instance *in, const char *tag,
 	if (!all)
 		return err_nomem(err);
 	if (tag)
-		rc = snapshot_check_tag(tag, err);
-	else if (each(all, later, &l) < 0)
+		rc = name_check_tag(tag, err);
+	else if (snapshot_each(all, later, &l) < 0)
 		rc = err_nomem(err);
 	else if (!l.tag)
 		rc = err_set(err, -ENOENT,
@@ -212,7 +214,7 @@ int instance_snapshot_find(const struct instance *in, const char *tag,
 	return rc;
 }
 
-static int count(void *arg, struct snapshot_meta *m)
+static int count(void *arg, const struct snapshot_meta *m)
 {
 	unsigned *n = arg;
 
@@ -229,7 +231,7 @@ static int snapshot_refusal(const struct instance *in, const char *tag,
 	SCOPED_STR path = tag ? snapshot_path(in->is->dir, in->rec.name, tag) :
 				NULL;
 	unsigned n = 0;
-	int rc = tag ? snapshot_check_tag(tag, err) : 0;
+	int rc = tag ? name_check_tag(tag, err) : 0;
 
 	if (rc == 0)
 		rc = task_refusal(in, false, err);
@@ -237,7 +239,7 @@ static int snapshot_refusal(const struct instance *in, const char *tag,
 		rc = task_has_files(in, err);
 	if (rc < 0)
 		return rc;
-	if (!dir || (tag && !path) || each(dir, count, &n) == -ENOMEM)
+	if (!dir || (tag && !path) || snapshot_each(dir, count, &n) == -ENOMEM)
 		return err_nomem(err);
 	if (tag && strcmp(tag, SNAPSHOT_BEFORE) == 0)
 		return err_set(err, -EINVAL,
@@ -286,37 +288,15 @@ int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
 
 struct removing {
 	struct file_task task;
-	char *paths[2];
+	char *dir; /* of the snapshot */
 };
 
 static void removing_free(struct file_task *t)
 {
 	struct removing *r = (struct removing *)t;
 
-	free(r->paths[0]);
+	free(r->dir);
 	free(r);
-}
-
-static int paths_remove(const void *what, struct err *err)
-{
-	const char *const *paths = what;
-	SCOPED_STR hidden = NULL;
-	const char *slash = strrchr(paths[0], '/');
-	int rc = -ENOMEM;
-
-	/* It is whole or not there. */
-	if (slash)
-		hidden = str_printf("%.*s/.gone", (int)(slash - paths[0]),
-				    paths[0]);
-	if (hidden)
-		rc = file_remove_tree(hidden);
-	if (rc == 0 && rename(paths[0], hidden) < 0)
-		rc = -errno;
-	if (rc == 0)
-		rc = file_remove_tree(hidden);
-	return rc < 0 ? err_set(err, rc, "cannot remove %s: %s", paths[0],
-				err_text(rc)) :
-			0;
 }
 
 int instance_snapshot_remove(struct instance *in, const char *tag,
@@ -346,8 +326,8 @@ int instance_snapshot_remove(struct instance *in, const char *tag,
 	r->task = (struct file_task){ .free = removing_free,
 				      .fn = fn,
 				      .arg = arg };
-	r->paths[0] = dir;
+	r->dir = dir;
 	task_begin(&r->task, in);
-	task_job(&r->task, paths_remove, r->paths, kept);
+	task_job(&r->task, snapshot_remove, r->dir, kept);
 	return task_started(&r->task, err);
 }

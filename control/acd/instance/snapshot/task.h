@@ -27,7 +27,6 @@ struct file_task {
 	/* Called when the job has ended, with @err NULL on success. */
 	void (*next)(struct file_task *t, const struct err *err);
 	void (*free)(struct file_task *t); /* what its kind has; and itself */
-	struct err why; /* for a kind that cleans up before it fails */
 	instance_fn fn;
 	void *arg;
 };
@@ -62,6 +61,10 @@ void task_end(struct file_task *t, const struct err *err);
 /* Fills what is known of @in now; the caller owns *ret. Returns 0 or -ENOMEM. */
 int instance_snapshot_meta(const struct instance *in, const char *tag,
 			   struct snapshot_meta *ret);
+/* Gives @r the directory, the mode and the layer of @m, since files without the
+ * layer's begin mean nothing. Returns 0 or -ENOMEM; @r is unchanged then. */
+int snapshot_meta_follow(const struct snapshot_meta *m,
+			 struct instance_record *r);
 /* Finds a snapshot; @tag NULL: the latest. The caller owns *ret_dir and *ret.
  * Returns 0, -ENOENT, -EINVAL for a bad tag, -EUCLEAN if it cannot be read. */
 int instance_snapshot_find(const struct instance *in, const char *tag,
