@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "control/cli/cmd/agents.h"
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 #include "control/cli/cmd/discard.h"
 #include "control/cli/cmd/doctor.h"
 #include "control/cli/cmd/fetch.h"

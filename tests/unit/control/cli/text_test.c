@@ -7,7 +7,7 @@
 #include <linux/capability.h>
 
 #include "control/cli/host/image_build.h"
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/stats.h"
 #include "control/cli/wire/client.h"

@@ -12,7 +12,7 @@
  * unpacks it in a new directory beside the destination. Only the one expected
  * entry is then moved to the destination.
  */
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "control/cli/cmd/cp_dest.h"
-#include "control/cli/cmd/cp_file.h"
+#include "control/cli/cmd/cp/cp_dest.h"
+#include "control/cli/cmd/cp/cp_file.h"
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/host/launch.h"

@@ -2,9 +2,9 @@
 /*
  * cp_dest_test.c - which side of a copy a word is, and what it is called there
  */
-#include "control/cli/cmd/cp_dest.h"
+#include "control/cli/cmd/cp/cp_dest.h"
 
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 #include "lib/str.h"
 #include "tests/unit/tap.h"
 

@@ -10,14 +10,14 @@
  * What acd says about a file in the sandbox comes from the agent. It never
  * becomes a name here, and of the mode only permission bits are used.
  */
-#include "control/cli/cmd/cp_file.h"
+#include "control/cli/cmd/cp/cp_file.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 #include "control/cli/wire/http_client.h"
 #include "control/shared/json.h"
 #include "lib/file.h"

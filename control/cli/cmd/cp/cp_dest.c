@@ -2,7 +2,7 @@
 /*
  * cp_dest.c - the destination of a copy out of a sandbox
  */
-#include "control/cli/cmd/cp_dest.h"
+#include "control/cli/cmd/cp/cp_dest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,12 +5,12 @@
  * The functions of client.c that cp_file.c calls are defined here: the
  * sandbox has one file with one word in it, and counts what it is given.
  */
-#include "control/cli/cmd/cp_file.h"
+#include "control/cli/cmd/cp/cp_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "control/cli/cmd/cp.h"
+#include "control/cli/cmd/cp/cp.h"
 #include "control/cli/wire/http_client.h"
 #include "control/shared/json.h"
 #include "lib/file.h"

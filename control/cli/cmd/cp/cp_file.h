@@ -6,7 +6,7 @@
 #define CONTROL_CLI_CMD_CP_FILE_H
 
 #include "control/cli/wire/client.h"
-#include "control/cli/cmd/cp_dest.h"
+#include "control/cli/cmd/cp/cp_dest.h"
 
 struct cp_file {
 	struct client *client;
