@@ -53,7 +53,7 @@ first
 two
 main' ]
 	run -0 --separate-stderr "$AC" snapshots sn1 --json
-	[ "$(jq -r '[.snapshots[].tag] | join(" ")' <<<"$output")" = \
+	[ "$(jq -r '[.snapshots[].tag] | sort | join(" ")' <<<"$output")" = \
 		'before-restore first' ]
 	# The one that is named goes, not the latest.
 	run -0 "$AC" snapshot sn1 second
@@ -62,8 +62,8 @@ main' ]
 	code 1
 	says "no snapshot 'first'"
 	run -0 --separate-stderr "$AC" snapshots sn1 --json
-	[ "$(jq -r '[.snapshots[].tag] | join(" ")' <<<"$output")" = \
-		'second before-restore' ]
+	[ "$(jq -r '[.snapshots[].tag] | sort | join(" ")' <<<"$output")" = \
+		'before-restore second' ]
 }
 
 @test "a snapshot of what runs: it is held meanwhile, and goes on" {
