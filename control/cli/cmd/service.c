@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "control/cli/cmd/named.h"
 #include "control/cli/core/table.h"
 #include "control/cli/host/edge_box.h"
 #include "control/cli/host/host.h"
@@ -143,86 +144,48 @@ static const struct table_col cols[] = {
 	{ "USED BY", TABLE_CUT },
 };
 
+static const struct named_kind kind = {
+	.path = "/v1/services",
+	.list = "services",
+	.none = "there are none yet: `ac service add llm 192.168.1.5:11434` "
+		"names one",
+	.cols = cols,
+	.n_cols = ARRAY_SIZE(cols),
+	.add_row = add_row,
+};
+
 int cmd_service_ls(const struct cli *cli, const struct args *a, struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON all = NULL;
-	const json_t *list;
-	int rc = host_client(cli, false, &c, err);
-
 	(void)a;
-	if (rc == 0)
-		rc = client_call(c, "GET", "/v1/services", NULL, &all, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json)
-		return cli_print_json(all, false, err);
-	list = json_object_get(all, "services");
-	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
-	if (rc == 0 && json_array_size(list) == 0)
-		say_info(cli, "there are none yet: `ac service add llm "
-			      "192.168.1.5:11434` names one");
-	return rc;
+	return named_ls(cli, &kind, err);
 }
 
 int cmd_service_show(const struct cli *cli, const struct args *a,
 		     struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON s = NULL;
-	SCOPED_JSON list = NULL;
-	SCOPED_STR path = client_path("/v1/services/", a->words[0], "");
-	int rc = path ? host_client(cli, false, &c, err) : err_nomem(err);
-
-	if (rc == 0)
-		rc = client_call(c, "GET", path, NULL, &s, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json)
-		return cli_print_json(s, false, err);
-	list = json_pack("[O]", s);
-	return list ? table_print_list(cli, cols, ARRAY_SIZE(cols), list,
-				       add_row, err) :
-		      err_nomem(err);
+	return named_show(cli, &kind, a->words[0], err);
 }
 
 /* ---- rm ---- */
 
-static bool was_local(struct client *c, const char *path)
+static void note_local(void *arg, struct client *c, const char *path)
 {
+	bool *local = arg;
 	SCOPED_JSON s = NULL;
 	struct err ignored = { 0 };
 
-	return client_call(c, "GET", path, NULL, &s, &ignored) == 0 &&
-	       is_local(s);
+	if (client_call(c, "GET", path, NULL, &s, &ignored) == 0)
+		*local |= is_local(s);
 }
 
 int cmd_service_rm(const struct cli *cli, const struct args *a, struct err *err)
 {
-	SCOPED_JSON gone = json_pack("{s:[]}", "removed");
 	SCOPED_CLIENT c = NULL;
 	struct err ignored = { 0 };
 	bool local = false;
-	int rc = gone ? host_client(cli, true, &c, err) : err_nomem(err);
+	int rc = named_rm(cli, &kind, &c, a, "", note_local, &local, err);
 
-	for (size_t i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_STR path = client_path("/v1/services/", a->words[i], "");
-
-		local |= path && was_local(c, path);
-		rc = path ? client_call(c, "DELETE", path, NULL, NULL, err) :
-			    err_nomem(err);
-		if (rc < 0)
-			break;
-		if (!cli->json)
-			say_info(cli, "%s: removed", a->words[i]);
-		json_array_append_new(json_object_get(gone, "removed"),
-				      jsonx_text(a->words[i]));
-	}
 	if (local && edge_box_tidy(cli, c, &ignored) < 0)
 		say_error("%s", ignored.msg);
-	/* What was removed is said, even if a later one failed. */
-	if (!cli->json || !gone)
-		return rc;
-	return rc == 0 ? cli_print_json(gone, false, err) :
-			 (cli_print_json(gone, false, &ignored), rc);
+	return rc;
 }

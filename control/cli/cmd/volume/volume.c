@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/cli/cmd/named.h"
 #include "control/cli/core/table.h"
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"
@@ -85,47 +86,25 @@ static const struct table_col cols[] = {
 	{ "USED BY", TABLE_CUT },
 };
 
+static const struct named_kind kind = {
+	.path = "/v1/volumes",
+	.list = "volumes",
+	.none = "there are none yet: `ac volume create cache` makes one",
+	.cols = cols,
+	.n_cols = ARRAY_SIZE(cols),
+	.add_row = add_row,
+};
+
 int cmd_volume_ls(const struct cli *cli, const struct args *a, struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON all = NULL;
-	const json_t *list;
-	int rc = host_client(cli, false, &c, err);
-
 	(void)a;
-	if (rc == 0)
-		rc = client_call(c, "GET", "/v1/volumes", NULL, &all, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json)
-		return cli_print_json(all, false, err);
-	list = json_object_get(all, "volumes");
-	rc = table_print_list(cli, cols, ARRAY_SIZE(cols), list, add_row, err);
-	if (rc == 0 && json_array_size(list) == 0)
-		say_info(cli, "there are none yet: `ac volume create cache` "
-			      "makes one");
-	return rc;
+	return named_ls(cli, &kind, err);
 }
 
 int cmd_volume_show(const struct cli *cli, const struct args *a,
 		    struct err *err)
 {
-	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON v = NULL;
-	SCOPED_JSON list = NULL;
-	SCOPED_STR path = client_path("/v1/volumes/", a->words[0], "");
-	int rc = path ? host_client(cli, false, &c, err) : err_nomem(err);
-
-	if (rc == 0)
-		rc = client_call(c, "GET", path, NULL, &v, err);
-	if (rc < 0)
-		return rc;
-	if (cli->json)
-		return cli_print_json(v, false, err);
-	list = json_pack("[O]", v);
-	return list ? table_print_list(cli, cols, ARRAY_SIZE(cols), list,
-				       add_row, err) :
-		      err_nomem(err);
+	return named_show(cli, &kind, a->words[0], err);
 }
 
 /* ---- rm ---- */
@@ -133,27 +112,7 @@ int cmd_volume_show(const struct cli *cli, const struct args *a,
 int cmd_volume_rm(const struct cli *cli, const struct args *a, struct err *err)
 {
 	const char *force = args_has(a, ARG_TAKE) ? "?force=1" : "";
-	SCOPED_JSON gone = json_pack("{s:[]}", "removed");
 	SCOPED_CLIENT c = NULL;
-	struct err ignored = { 0 };
-	int rc = gone ? host_client(cli, true, &c, err) : err_nomem(err);
 
-	for (size_t i = 0; rc == 0 && i < a->n_words; i++) {
-		SCOPED_STR path =
-			client_path("/v1/volumes/", a->words[i], force);
-
-		rc = path ? client_call(c, "DELETE", path, NULL, NULL, err) :
-			    err_nomem(err);
-		if (rc < 0)
-			break;
-		if (!cli->json)
-			say_info(cli, "%s: removed", a->words[i]);
-		json_array_append_new(json_object_get(gone, "removed"),
-				      jsonx_text(a->words[i]));
-	}
-	/* What was removed is said, even if a later one failed. */
-	if (!cli->json || !gone)
-		return rc;
-	return rc == 0 ? cli_print_json(gone, false, err) :
-			 (cli_print_json(gone, false, &ignored), rc);
+	return named_rm(cli, &kind, &c, a, force, NULL, NULL, err);
 }
