@@ -102,15 +102,6 @@ static int dir_make(const char *path, const struct disk_spec *s,
 	return rc < 0 ? err_set(err, rc, "make %s: %s", path, err_text(rc)) : 0;
 }
 
-int tree_sync(const char *path, struct err *err)
-{
-	SCOPED_FD fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 || syncfs(fd) < 0)
-		return err_sys(err, "sync %s", path);
-	return 0;
-}
-
 /* Copies @from to @to and flushes it to the disk. */
 static int tree_copy(const char *from, const char *to,
 		     const struct disk_spec *s, struct err *err)

@@ -65,10 +65,6 @@ json_t *disk_use_json(const struct disk_use *use);
  * Returns 0, or -ENOTSUP, with @text unchanged, if none can be. */
 int disk_means(const char *dir, char *text, size_t size);
 
-/* Writes all that was written to the file system of the directory @path to the
- * disk. Returns 0 or a negative errno with @err. */
-int tree_sync(const char *path, struct err *err);
-
 struct disk_removal {
 	struct disk_spec spec;
 	bool all; /* the whole directory, and its snapshots; else: */

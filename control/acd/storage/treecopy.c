@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "control/acd/storage/treejob.h"
 #include "lib/file.h"
@@ -372,4 +373,13 @@ int treecopy(const char *from, const char *to, struct err *err)
 				"not all files of %s could be copied: %s", from,
 				err_text(rc)) :
 			0;
+}
+
+int tree_sync(const char *path, struct err *err)
+{
+	SCOPED_FD fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || syncfs(fd) < 0)
+		return err_sys(err, "sync %s", path);
+	return 0;
 }

@@ -19,4 +19,8 @@
  */
 int treecopy(const char *from, const char *to, struct err *err);
 
+/* Writes all that was written to the file system of the directory @path to the
+ * disk. Returns 0 or a negative errno with @err. */
+int tree_sync(const char *path, struct err *err);
+
 #endif

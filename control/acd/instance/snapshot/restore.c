@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "control/acd/instance/snapshot/task.h"
-#include "control/acd/storage/disk.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/snapshot_impl.h"
+#include "control/acd/storage/treecopy.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
