@@ -407,6 +407,8 @@ int cmd_apply(const struct cli *cli, const struct args *a, struct err *err)
 		rc = layer_fetch(c, &l, &only, args_has(a, ARG_THEIRS), err);
 	strv_done(&only);
 	if (rc == 0)
+		rc = layer_check_paths(&l, NULL, err);
+	if (rc == 0)
 		rc = check_whole(&l, err);
 	if (rc == 0 && !args_has(a, ARG_NO_MERGE))
 		rc = layer_merge(&l, err);

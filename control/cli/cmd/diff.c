@@ -88,6 +88,8 @@ static int diff_one(const struct cli *cli, struct client *c,
 	if (rc == 0)
 		rc = layer_fetch(c, &l, &only, false, err);
 	strv_done(&only);
+	if (rc == 0)
+		rc = layer_check_paths(&l, NULL, err);
 	if (rc == 0 && !l.elsewhere)
 		rc = layer_merge(&l, err);
 	if (rc < 0)
@@ -134,6 +136,8 @@ static int diff_two(const struct cli *cli, struct client *c,
 
 	if (rc == 0)
 		rc = view_of(cli, c, a->words[1], a, &two, &b_view, err);
+	if (rc == 0)
+		rc = layer_check_paths(&one, &two, err);
 	if (rc < 0)
 		return rc;
 	if (strcmp(one.ws.path, two.ws.path) != 0)

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "control/cli/layer/known.h"
 #include "control/cli/layer/merge.h"
+#include "control/cli/layer/quote.h"
 #include "control/shared/infer.h"
 #include "control/shared/json.h"
 #include "lib/file.h"
@@ -14,6 +16,7 @@
 void layer_done(struct layer *l)
 {
 	plan_done(&l->plan);
+	strv_done(&l->missing);
 	written_done(&l->written);
 	stage_done(&l->stage);
 	workspace_done(&l->ws);
@@ -139,6 +142,22 @@ static int take(void *arg, const char *data, size_t len)
 	return stage_feed(in->stage, slice_of(data, len), in->err);
 }
 
+/* Notes those of the paths @only that are nowhere. */
+static int find_missing(struct layer *l, const struct strv *only,
+			struct err *err)
+{
+	for (size_t i = 0; i < only->n; i++) {
+		int rc = known_path(&l->stage, l->ws.walk.fd, only->v[i]);
+
+		if (rc == 0)
+			rc = strv_push(&l->missing, only->v[i]);
+		if (rc < 0)
+			return err_set(err, rc, "%s: %s", only->v[i],
+				       err_text(rc));
+	}
+	return 0;
+}
+
 int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 		bool theirs, struct err *err)
 {
@@ -158,11 +177,33 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	if (rc < 0)
 		return err_set(err, rc, "cannot compare with %s: %s",
 			       l->ws.path, err_text(rc));
+	rc = find_missing(l, only, err);
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < only->n && !l->gone_above; i++)
 		l->gone_above = layer_set_gone_above(&l->stage.set, only->v[i]);
 	layer_set_select(&l->stage.set, (const char *const *)only->v, only->n);
 	l->input.theirs = theirs;
 	return plan_make(&l->input, &l->plan, err);
+}
+
+int layer_check_paths(const struct layer *l, const struct layer *other,
+		      struct err *err)
+{
+	for (size_t i = 0; i < l->missing.n; i++) {
+		const char *path = l->missing.v[i];
+		SCOPED_STR name = NULL;
+
+		if (other && !strv_has(&other->missing, path))
+			continue;
+		name = quote_path("", path);
+		return name ? err_set(err, -ENOENT,
+				      "'%s' matches no file: it is neither "
+				      "among the changes of %s nor in %s",
+				      name, l->name, l->ws.path) :
+			      err_nomem(err);
+	}
+	return 0;
 }
 
 int layer_merge(struct layer *l, struct err *err)

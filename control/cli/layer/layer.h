@@ -22,6 +22,7 @@ struct layer {
 	struct plan plan;
 	const char *gone_above; /* a directory above a path that was asked for,
 				 * if it was deleted as a whole */
+	struct strv missing; /* paths that were asked for and are nowhere */
 };
 
 #define LAYER_NONE                                        \
@@ -53,6 +54,12 @@ int layer_stage(const struct cli *cli, struct layer *l, struct err *err);
  * (layer_paths()). @theirs decides conflicts. As above. */
 int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 		bool theirs, struct err *err);
+
+/* Fails with -ENOENT if one of those paths is nowhere: neither among the changes, nor
+ * in the user's directory, nor in its commit. With @other (may be NULL), if that has
+ * it not either. Returns 0 or a negative errno with @err. */
+int layer_check_paths(const struct layer *l, const struct layer *other,
+		      struct err *err);
 
 /* Merges what both have changed and can be merged (merge.h). As above. */
 int layer_merge(struct layer *l, struct err *err);

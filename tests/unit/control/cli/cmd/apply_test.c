@@ -175,6 +175,7 @@ static void make(void)
 {
 	world_write(&w, "a.c", "1\n2\n3\n", 0644);
 	world_write(&w, "mine", "x\n", 0644);
+	world_write(&w, "plain", "x\n", 0644);
 	world_write(&w, "gone", "x\n", 0644);
 	world_mkdir(&w, "b");
 	world_write(&w, "b/x", "x\n", 0644);
@@ -232,6 +233,35 @@ static void test_diff(void)
 	is_int(call(cmd_diff, &a, false), 0, "another directory");
 	ok(has("another directory than the one"), "is named");
 	ok(has("-2\n+X\n"), "and the changes are shown");
+}
+
+/* A path that is nowhere is a mistake; one without changes is none. */
+static void test_paths(void)
+{
+	struct args a = words("bob", "nosuch");
+
+	is_int(call(cmd_diff, &a, false), 100,
+	       "diff of a path that is nowhere");
+	ok(has("'nosuch' matches no file: it is neither among the changes of "
+	       "bob nor in "),
+	   "is refused, by its name");
+	is_int(call(cmd_apply, &a, false), 100, "and apply of one");
+	ok(has("'nosuch' matches no file"), "too");
+	a = words("bob", "a.c/nosuch");
+	is_int(call(cmd_apply, &a, false), 100, "nothing is below a file");
+	a = words("bob", "plain");
+	is_int(call(cmd_apply, &a, false), 0, "a file without changes");
+	ok(has("nothing to apply"), "has none");
+	is_int(call(cmd_diff, &a, false), 0, "nor a difference");
+	a = words("bob", ".git/config");
+	is_int(call(cmd_apply, &a, false), 0, "what is in .git is told of");
+	a = words("bob", "eve");
+	a.cmd = (char *[]){ (char[]){ "Makefile" } };
+	a.n_cmd = 1;
+	is_int(call(cmd_diff, &a, false), 0, "what only one of two has");
+	a.cmd = (char *[]){ (char[]){ "nosuch" } };
+	is_int(call(cmd_diff, &a, false), 100, "what neither has");
+	ok(has("'nosuch' matches no file"), "is refused");
 }
 
 static void test_apply(void)
@@ -337,6 +367,7 @@ int main(void)
 	setlinebuf(stdout);
 	make();
 	test_diff();
+	test_paths();
 	test_apply();
 	test_discarded();
 	world_end(&w);
