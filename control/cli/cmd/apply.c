@@ -318,11 +318,14 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 	show_risky(l->name, &l->plan);
 	rc = dry && cli->json ? print_json(l, &none, &nothing, true, err) : 0;
 	if (!cli->json && (dry || !cli->quiet))
-		show_plan(&l->plan);
+		show_plan(&l->plan, dry);
 	if (rc == 0 && fflush(stdout) == EOF)
 		rc = cli_stdout_failed(err);
 	if (rc < 0)
 		return rc;
+	if (dry && !cli->json)
+		say_info(cli, "nothing was changed: the same command without "
+			      "--dry-run applies this");
 	if (dry)
 		return plan_code(&l->plan);
 	rc = ask(cli, a, l);

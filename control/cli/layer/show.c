@@ -369,21 +369,34 @@ static const char *note_of(const struct plan_item *p)
 	return plan_is_conflict(p) ? plan_why_text(p->why) : "";
 }
 
-void show_plan(const struct plan *plan)
+/* Returns the first word of a line: what is done, or with @dry would be. */
+static const char *done_word(const struct plan_item *p, bool dry)
+{
+	static const char *const would[PLAN_KINDS] = {
+		[PLAN_NEW] = "would make",
+		[PLAN_CHANGED] = "would change",
+		[PLAN_DELETED] = "would delete",
+		[PLAN_TYPE] = "would replace",
+	};
+
+	if (plan_is_conflict(p))
+		return "conflict";
+	if (p->merged)
+		return dry ? "would merge" : "merged";
+	return dry && would[p->kind] ? would[p->kind] : plan_kind_word(p->kind);
+}
+
+void show_plan(const struct plan *plan, bool dry)
 {
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct plan_item *p = &plan->v[i];
-		bool conflict = plan_is_conflict(p);
 		const char *note = note_of(p);
 		SCOPED_STR name = NULL;
 
-		if (!conflict && !plan_applies(p))
+		if (!plan_is_conflict(p) && !plan_applies(p))
 			continue;
 		name = quote_path("", p->item->path);
-		printf("%-9s %s%s%s%s%s\n",
-		       conflict  ? "conflict" :
-		       p->merged ? "merged" :
-				   plan_kind_word(p->kind),
+		printf("%-*s %s%s%s%s%s\n", dry ? 13 : 9, done_word(p, dry),
 		       name ? name : "?", is_dir(p) ? "/" : "",
 		       *note ? " (" : "", note, *note ? ")" : "");
 	}

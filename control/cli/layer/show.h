@@ -31,7 +31,8 @@ void show_left_out(const struct cli *cli, const char *name,
 		   const struct layer_set *set, const struct plan *plan);
 /* Prints on stderr what becomes of the files that both have changed. */
 void show_both(const struct cli *cli, const struct plan *plan);
-/* Prints what an apply does, a line for each change, on stdout. */
-void show_plan(const struct plan *plan);
+/* Prints what an apply does, or with @dry would do, a line for each change, on
+ * stdout. */
+void show_plan(const struct plan *plan, bool dry);
 
 #endif

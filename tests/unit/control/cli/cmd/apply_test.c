@@ -264,6 +264,24 @@ static void test_paths(void)
 	ok(has("'nosuch' matches no file"), "is refused");
 }
 
+static void test_dry_run(void)
+{
+	struct args a = words("bob", NULL);
+
+	a.given.has[ARG_DRY_APPLY] = true;
+	is_int(call(cmd_apply, &a, false), 1, "--dry-run with a conflict");
+	ok(has("would change  a.c\n"), "a change");
+	ok(has("would make    \"sub/new\\n\"\n"), "a new file");
+	ok(has("would delete  gone\n"), "a deletion");
+	ok(has("conflict      mine (you have changed it too)\n"), "a conflict");
+	ok(has("ac: nothing was changed: the same command without --dry-run "
+	       "applies this\n"),
+	   "and last that nothing was done");
+	is_str(world_read(&w, "gone"), "x\n", "nothing is done");
+	is_int(call(cmd_apply, &a, true), 1, "--dry-run --json");
+	ok(has("\"dry_run\":true,\"applied\":0,"), "says so");
+}
+
 static void test_apply(void)
 {
 	struct args a = words("eve", NULL);
@@ -287,13 +305,8 @@ static void test_apply(void)
 	   "that is gone as a whole");
 	is_str(world_read(&w, "b/x"), "x\n", "it stays");
 	a = words("bob", NULL);
-	a.given.has[ARG_DRY_APPLY] = true;
-	is_int(call(cmd_apply, &a, false), 1, "--dry-run with a conflict");
-	ok(has("changed   a.c\n"), "a change");
-	ok(has("conflict  mine (you have changed it too)\n"), "a conflict");
-	is_str(world_read(&w, "gone"), "x\n", "nothing is done");
-	a = words("bob", NULL);
 	is_int(call(cmd_apply, &a, true), 1, "apply --json");
+	ok(has("\"dry_run\":false,\"applied\":4,"), "says that it was done");
 	ok(has("\"applied\":4,\"conflicts\":1,\"merged\":0,"
 	       "\"merged_with_conflicts\":0,\"git\":1,"),
 	   "figures");
@@ -368,6 +381,7 @@ int main(void)
 	make();
 	test_diff();
 	test_paths();
+	test_dry_run();
 	test_apply();
 	test_discarded();
 	world_end(&w);
