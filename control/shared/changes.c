@@ -103,6 +103,20 @@ unsigned changes_block_sum(const uint8_t block[CHANGES_BLOCK])
 	return sum;
 }
 
+const char *changes_other_word(enum change_other other)
+{
+	static const char *const words[CHANGE_OTHERS] = {
+		[CHANGE_UNSAID] = "",
+		[CHANGE_FIFO] = "fifo",
+		[CHANGE_SOCKET] = "socket",
+		[CHANGE_DEVICE] = "device",
+		[CHANGE_TOO_LARGE] = "too_large",
+		[CHANGE_HOLES] = "holes",
+	};
+
+	return words[other];
+}
+
 bool changes_path_is_good(struct slice path)
 {
 	size_t from = 0;
@@ -163,7 +177,8 @@ static bool is_good(const struct change *c)
 	if ((c->kind == CHANGE_LINK) != (c->target.len > 0) ||
 	    (c->target.len > 0 && !changes_target_is_good(c->target)))
 		return false;
-	if (c->opaque && c->kind != CHANGE_DIR)
+	if ((c->opaque && c->kind != CHANGE_DIR) ||
+	    (c->other != CHANGE_UNSAID && c->kind != CHANGE_OTHER))
 		return false;
 	return c->size <= (c->kind == CHANGE_FILE ? CHANGES_FILE_MAX : 0);
 }
@@ -190,6 +205,9 @@ int changes_head(struct buf *out, const struct change *c)
 	}
 	if (c->opaque)
 		record_add(&r, "AC.opaque", slice_str("1"));
+	if (c->other != CHANGE_UNSAID)
+		record_add(&r, "AC.is",
+			   slice_str(changes_other_word(c->other)));
 	block_fill(block, types[c->kind], c->mode,
 		   c->size > TAR_SIZE_MAX ? 0 : c->size);
 	return put(out, &r, block);

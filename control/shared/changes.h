@@ -13,6 +13,7 @@
  * Records of ours in the extended header:
  *
  *	AC.opaque=1     a directory: nothing of the user's below it is seen
+ *	AC.is=WORD      an entry of type '6': changes_other_word()
  *	AC.torn=1       a file that was written to while it was read; in an 'x' that
  *	                comes after the content and belongs to the entry before
  *
@@ -37,7 +38,18 @@ enum change_kind {
 	CHANGE_DIR,
 	CHANGE_LINK, /* symbolic */
 	CHANGE_GONE, /* deleted */
-	CHANGE_OTHER, /* socket, FIFO or device: told, never applied ('6') */
+	CHANGE_OTHER, /* told, never applied ('6') */
+};
+
+/* What a CHANGE_OTHER is. */
+enum change_other {
+	CHANGE_UNSAID, /* an acd of before does not say; all other kinds */
+	CHANGE_FIFO,
+	CHANGE_SOCKET,
+	CHANGE_DEVICE,
+	CHANGE_TOO_LARGE, /* a file */
+	CHANGE_HOLES, /* a large file that is mostly holes */
+	CHANGE_OTHERS
 };
 
 struct change {
@@ -48,8 +60,11 @@ struct change {
 	uint64_t size; /* of a file; else 0 */
 	struct timespec mtime;
 	bool opaque;
+	enum change_other other;
 };
 
+/* Returns the stable word for @other, "" for CHANGE_UNSAID. */
+const char *changes_other_word(enum change_other other);
 /* Returns true for a path of the form above. */
 bool changes_path_is_good(struct slice path);
 /* Appends the headers of @c; a file's content is to follow, of @c->size bytes,

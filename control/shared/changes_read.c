@@ -69,7 +69,7 @@ static int refuse(struct changes_reader *r, const char *why)
 
 /* The records of one extended header, views of it. A NULL pointer: absent. */
 struct records {
-	struct slice path, target, mtime, size, opaque, torn;
+	struct slice path, target, mtime, size, opaque, torn, other;
 };
 
 static struct slice *record_of(struct records *rec, struct slice key)
@@ -81,6 +81,7 @@ static struct slice *record_of(struct records *rec, struct slice key)
 		{ "path", &rec->path },        { "mtime", &rec->mtime },
 		{ "linkpath", &rec->target },  { "size", &rec->size },
 		{ "AC.opaque", &rec->opaque }, { "AC.torn", &rec->torn },
+		{ "AC.is", &rec->other },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -140,6 +141,19 @@ static int flag_read(struct slice value, bool *ret)
 		return -EBADMSG;
 	*ret = value.ptr != NULL;
 	return 0;
+}
+
+static int other_read(struct slice value, enum change_other *ret)
+{
+	if (!value.ptr)
+		return 0;
+	for (int i = CHANGE_UNSAID + 1; i < CHANGE_OTHERS; i++)
+		if (slice_eq(value, slice_str(changes_other_word(
+					    (enum change_other)i)))) {
+			*ret = (enum change_other)i;
+			return 0;
+		}
+	return -EBADMSG;
 }
 
 /* Reads "[-]SECONDS.NNNNNNNNN". */
@@ -258,7 +272,8 @@ static int change_read(struct changes_reader *r, struct records *rec,
 	while (in.len > 0)
 		if (take_record(&in, rec) < 0)
 			return refuse(r, "a bad record");
-	if (flag_read(rec->opaque, &c->opaque) < 0 || !rec->mtime.ptr ||
+	if (flag_read(rec->opaque, &c->opaque) < 0 ||
+	    other_read(rec->other, &c->other) < 0 || !rec->mtime.ptr ||
 	    mtime_read(rec->mtime, &c->mtime) < 0)
 		return refuse(r, "a bad record");
 	if (!rec->path.ptr || !changes_path_is_good(rec->path))
@@ -277,6 +292,8 @@ static int change_check(struct changes_reader *r, const struct change *c)
 		return refuse(r, "a target of what is no link");
 	if (c->kind != CHANGE_DIR && c->opaque)
 		return refuse(r, "a directory's record of what is none");
+	if (c->kind != CHANGE_OTHER && c->other != CHANGE_UNSAID)
+		return refuse(r, "AC.is of what is applied");
 	if (c->kind != CHANGE_FILE && c->size > 0)
 		return refuse(r, "content of what is no file");
 	if (c->size > CHANGES_FILE_MAX)

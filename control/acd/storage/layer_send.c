@@ -128,12 +128,15 @@ static int content_send(struct send *s, int fd, uint64_t size, bool *torn)
 	return rc == 0 ? changes_pad(&s->out, size) : rc;
 }
 
-static bool is_too_long(const struct stat *st)
+/* Returns why a file is left out, CHANGE_UNSAID for one that is not. */
+static enum change_other too_long(const struct stat *st)
 {
 	uint64_t size = (uint64_t)st->st_size;
 	uint64_t held = (uint64_t)st->st_blocks * 512;
 
-	return size > FILE_MAX || (size > SPARSE_MIN && held < size / 8);
+	return size > SPARSE_MIN && held < size / 8 ? CHANGE_HOLES :
+	       size > FILE_MAX                      ? CHANGE_TOO_LARGE :
+						      CHANGE_UNSAID;
 }
 
 static int file_send(struct send *s, int dirfd, const char *name,
@@ -151,7 +154,8 @@ static int file_send(struct send *s, int dirfd, const char *name,
 		return -errno;
 	if (!S_ISREG(before.st_mode))
 		return 0; /* it was replaced meanwhile */
-	if (is_too_long(&before)) {
+	c->other = too_long(&before);
+	if (c->other != CHANGE_UNSAID) {
 		c->kind = CHANGE_OTHER;
 		return changes_head(&s->out, c);
 	}
@@ -204,6 +208,10 @@ static int entry_send(struct send *s, int dirfd, const char *name,
 	};
 
 	c.opaque = c.kind == CHANGE_DIR && is_opaque(dirfd, name);
+	if (c.kind == CHANGE_OTHER)
+		c.other = S_ISFIFO(st->st_mode) ? CHANGE_FIFO :
+			  S_ISSOCK(st->st_mode) ? CHANGE_SOCKET :
+						  CHANGE_DEVICE;
 	switch (c.kind) {
 	case CHANGE_FILE:
 		return file_send(s, dirfd, name, &c);

@@ -29,6 +29,9 @@ static int on_entry(void *arg, const struct change *c)
 			  c->mode, (unsigned long long)c->size,
 			  (long long)c->mtime.tv_sec, c->mtime.tv_nsec,
 			  c->opaque) < 0 ||
+			       (c->other &&
+				buf_printf(&h->text, "%s:",
+					   changes_other_word(c->other)) < 0) ||
 			       buf_append(&h->text, c->path.ptr, c->path.len) <
 				       0 ||
 			       buf_append(&h->text, ">", 1) < 0 ||
@@ -115,7 +118,9 @@ static int write_some(struct buf *out)
 		change(CHANGE_DIR, "dir/=2 path=x"),
 		change(CHANGE_LINK, "link"),
 		change(CHANGE_GONE, "gone"),
-		change(CHANGE_OTHER, "fifo"),
+		change(CHANGE_OTHER, "any"),
+		change(CHANGE_OTHER, "pipe"),
+		change(CHANGE_OTHER, "tty"),
 	};
 	int rc = 0;
 
@@ -128,6 +133,8 @@ static int write_some(struct buf *out)
 	all[4].mode = 06755;
 	all[5].opaque = true;
 	all[6].target = slice_str("/etc/passwd\n\x80");
+	all[9].other = CHANGE_FIFO;
+	all[10].other = CHANGE_DEVICE;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(all); i++) {
 		rc = put(out, &all[i], big);
 		if (rc == 0 && i == 1)
@@ -152,8 +159,8 @@ static void test_round_trip(void)
 		buf_init(&h.text, ALL_MAX);
 		is_int(read_all(buf_slice(&all), steps[i], &h, &why), 0,
 		       "it is read in pieces of %zu", steps[i]);
-		is_int(h.entries, 9, "all entries");
-		is_int(h.ends, 9, "each ends");
+		is_int(h.entries, 11, "all entries");
+		is_int(h.ends, 11, "each ends");
 		is_int(h.torn, 1, "one is torn");
 		if (i == 0)
 			first = h;
@@ -171,6 +178,10 @@ static void test_round_trip(void)
 	ok(has(&first.text, "1 dir/=2 path=x><]"),
 	   "a path that looks like a record");
 	ok(has(&first.text, " 0 link>/etc/passwd\n\x80<]"), "a link");
+	ok(has(&first.text, " 0 any><]") &&
+		   has(&first.text, " 0 fifo:pipe><]") &&
+		   has(&first.text, " 0 device:tty><]"),
+	   "what is never applied, with what it is");
 	buf_done(&first.text);
 	buf_done(&all);
 }
@@ -303,6 +314,12 @@ static const struct {
 	  "another" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n15 AC.opaque=1\n",
 	  "an opaque file" },
+	{ "9 path=a\n30 mtime=1700000000.000000000\n14 AC.is=fifo\n",
+	  "a file that is a FIFO" },
+	{ "9 path=a\n30 mtime=1700000000.000000000\n13 AC.is=fox\n",
+	  "what nothing is" },
+	{ "9 path=a\n30 mtime=1700000000.000000000\n10 AC.is=\n",
+	  "what is nothing" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n13 linkpath=b\n",
 	  "a target of a file" },
 	{ "9 path=a\n30 mtime=1700000000.000000000\n13 AC.torn=1\n",

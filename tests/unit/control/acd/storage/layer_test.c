@@ -54,10 +54,12 @@ static int on_entry(void *arg, const struct change *c)
 					     "other" };
 	struct lines *l = arg;
 
-	snprintf(l->line, sizeof(l->line), "%s %.*s%s%s%.*s", kinds[c->kind],
-		 (int)c->path.len, (const char *)c->path.ptr,
-		 c->opaque ? " opaque" : "", c->target.len ? " -> " : "",
-		 (int)c->target.len, (const char *)c->target.ptr);
+	snprintf(l->line, sizeof(l->line), "%s%s%s %.*s%s%s%.*s",
+		 kinds[c->kind], c->other ? ":" : "",
+		 changes_other_word(c->other), (int)c->path.len,
+		 (const char *)c->path.ptr, c->opaque ? " opaque" : "",
+		 c->target.len ? " -> " : "", (int)c->target.len,
+		 (const char *)c->target.ptr);
 	l->bytes = 0;
 	return 0;
 }
@@ -194,7 +196,7 @@ static void test_all(void)
 	       "gone moved\n"
 	       "link link -> /etc/passwd\n"
 	       "link up -> up\n"
-	       "other fifo\n",
+	       "other:fifo fifo\n",
 	       "all changes, and nothing else");
 	if (strv_push(&blocked, ".env") < 0 || strv_push(&blocked, "priv/") < 0)
 		ok(false, "memory");
@@ -237,7 +239,8 @@ static void test_deep(void)
 	sh(seen, "truncate -s 5T hole; truncate -s 1M short");
 	text = changes_of(NULL);
 	ok(strstr(text, "file n 4"), "too deep a tree hides nothing else");
-	ok(strstr(text, "other hole") && strstr(text, "file short 1048576"),
+	ok(strstr(text, "other:holes hole") &&
+		   strstr(text, "file short 1048576"),
 	   "a file of holes is left out");
 	umount2(seen, MNT_DETACH);
 }
