@@ -13,6 +13,7 @@
 #include "control/cli/cmd/diff.h"
 #include "control/cli/host/host.h"
 #include "control/cli/layer/applied.h"
+#include "control/cli/layer/left_out.h"
 #include "control/cli/layer/quote.h"
 #include "control/cli/layer/room.h"
 #include "control/cli/layer/show.h"
@@ -211,7 +212,9 @@ static int print_json(const struct layer *l, const struct steps *steps,
 		"files", plan_json(&l->plan));
 
 	if (!obj || add_paths(obj, "beside", &steps->beside) < 0 ||
-	    add_paths(obj, "left", &done->left) < 0)
+	    add_paths(obj, "left", &done->left) < 0 ||
+	    json_object_set_new(obj, "left_out",
+				left_out_json(&l->stage, &l->plan)) < 0)
 		return err_nomem(err);
 	return cli_print_json(obj, false, err);
 }
@@ -310,7 +313,7 @@ static int show(const struct cli *cli, const struct args *a, struct layer *l,
 	bool dry = args_has(a, ARG_DRY_APPLY);
 	int rc;
 
-	show_left_out(cli, l->name, &l->stage.set, &l->plan);
+	left_out_show(cli, l->name, &l->stage, &l->plan);
 	if (to_do(&l->plan) + l->plan.conflicts == 0) {
 		say_info(cli, "nothing to apply");
 		return cli->json ? print_json(l, &none, &nothing, dry, err) : 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/cli/host/host.h"
+#include "control/cli/layer/left_out.h"
 #include "control/cli/layer/pager.h"
 #include "control/cli/layer/show.h"
 #include "control/cli/layer/unified.h"
@@ -34,18 +35,31 @@ int diff_paths(const struct args *a, size_t from, const struct layer *l,
 	return rc;
 }
 
-/* Prints @view as the options say. */
+/* With the changes of one instance @l, also what of them is never applied; NULL:
+ * of two. */
+static int print_json(int root, const struct view *view, const struct layer *l,
+		      struct err *err)
+{
+	SCOPED_JSON all = show_json(root, view, err);
+
+	if (!all)
+		return err->code;
+	if (l && json_object_set_new(all, "left_out",
+				     left_out_json(&l->stage, &l->plan)) < 0)
+		return err_nomem(err);
+	return cli_print_json(all, false, err);
+}
+
+/* Prints @view as the options say. @l: as above. */
 static int print(const struct cli *cli, const struct args *a, int root,
-		 const struct view *view, struct err *err)
+		 const struct view *view, const struct layer *l,
+		 struct err *err)
 {
 	struct pager p;
 	int rc, ended;
 
-	if (cli->json) {
-		SCOPED_JSON all = show_json(root, view, err);
-
-		return all ? cli_print_json(all, false, err) : err->code;
-	}
+	if (cli->json)
+		return print_json(root, view, l, err);
 	if (view->n == 0)
 		return 0;
 	pager_begin(cli, &p);
@@ -98,9 +112,9 @@ static int diff_one(const struct cli *cli, struct client *c,
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", l.ws.path, err_text(rc));
 	show_risky(l.name, &l.plan);
-	show_left_out(cli, l.name, &l.stage.set, &l.plan);
+	left_out_show(cli, l.name, &l.stage, &l.plan);
 	show_both(cli, &l.plan);
-	return print(cli, a, l.ws.walk.fd, &view, err);
+	return print(cli, a, l.ws.walk.fd, &view, &l, err);
 }
 
 /* ---- two instances ---- */
@@ -148,7 +162,7 @@ static int diff_two(const struct cli *cli, struct client *c,
 	rc = view_join(one.ws.walk.fd, &a_view, &b_view, &both);
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", one.ws.path, err_text(rc));
-	return print(cli, a, one.ws.walk.fd, &both, err);
+	return print(cli, a, one.ws.walk.fd, &both, NULL, err);
 }
 
 /* Returns true if the second word is an instance, and no path. */

@@ -183,6 +183,9 @@ int layer_fetch(struct client *c, struct layer *l, const struct strv *only,
 	for (size_t i = 0; i < only->n && !l->gone_above; i++)
 		l->gone_above = layer_set_gone_above(&l->stage.set, only->v[i]);
 	layer_set_select(&l->stage.set, (const char *const *)only->v, only->n);
+	layer_set_select(&l->stage.git, (const char *const *)only->v, only->n);
+	if (only->n > 0)
+		l->stage.set.git = l->stage.git.n;
 	l->input.theirs = theirs;
 	return plan_make(&l->input, &l->plan, err);
 }

@@ -66,6 +66,7 @@ struct layer_item *layer_set_add(struct layer_set *set, const struct change *c,
 	}
 	it->mode = (uint16_t)c->mode;
 	it->kind = (uint8_t)c->kind;
+	it->other = (uint8_t)c->other;
 	it->opaque = c->opaque;
 	set->n++;
 	return it;

@@ -26,6 +26,7 @@ struct layer_item {
 	uint32_t number; /* of the staged file, from 1; 0: no file */
 	uint16_t mode;
 	uint8_t kind; /* enum change_kind */
+	uint8_t other; /* enum change_other */
 	bool opaque, torn;
 };
 

@@ -308,25 +308,6 @@ void show_risky(const char *name, const struct plan *plan)
 			  plan->risky - shown, name);
 }
 
-void show_left_out(const struct cli *cli, const char *name,
-		   const struct layer_set *set, const struct plan *plan)
-{
-	size_t other = plan->count[PLAN_LEFT_OUT];
-
-	if (set->git > 0)
-		say_info(cli,
-			 "%zu change%s in .git: these are never applied; "
-			 "commits come by `ac fetch %s`",
-			 set->git, set->git == 1 ? "" : "s", name);
-	if (other > 0)
-		say_info(cli,
-			 "%zu file%s of %s left out, and never applied: "
-			 "devices, "
-			 "sockets, FIFOs, and what is larger than 16 GiB or "
-			 "mostly holes",
-			 other, other == 1 ? "" : "s", name);
-}
-
 void show_both(const struct cli *cli, const struct plan *plan)
 {
 	size_t all = plan->conflicts + plan->merged + plan->marked, shown = 0;

@@ -25,10 +25,8 @@ json_t *show_json(int root, const struct view *view, struct err *err);
  * -ENOMEM. */
 int show_json_path(json_t *obj, const char *path);
 
-/* Print on stderr which files run code, and what is told but never applied. */
+/* Prints on stderr which files run code. */
 void show_risky(const char *name, const struct plan *plan);
-void show_left_out(const struct cli *cli, const char *name,
-		   const struct layer_set *set, const struct plan *plan);
 /* Prints on stderr what becomes of the files that both have changed. */
 void show_both(const struct cli *cli, const struct plan *plan);
 /* Prints what an apply does, or with @dry would do, a line for each change, on

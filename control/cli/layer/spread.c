@@ -47,8 +47,10 @@ static int on_hidden(void *arg, const char *path, const struct spot *spot)
 	if (it)
 		return it->kind != CHANGE_DIR || spot->kind != SPOT_DIR;
 	if (layer_path_is_git(path)) {
-		sp->stage->set.git++;
-		return 1;
+		const struct change c = { .kind = CHANGE_GONE,
+					  .path = slice_str(path) };
+
+		return stage_add_git(sp->stage, &c) < 0 ? -ENOMEM : 1;
 	}
 	/* The user has moved it there, with what is in it. */
 	if (spot_was_moved(spot, sp->since))

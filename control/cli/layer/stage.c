@@ -102,6 +102,7 @@ void stage_done(struct stage *s)
 	}
 	changes_reader_free(s->reader);
 	layer_set_done(&s->set);
+	layer_set_done(&s->git);
 	fd_closep(&s->fd);
 	fd_closep(&s->dir);
 	fd_closep(&s->base);
@@ -153,6 +154,15 @@ int stage_file(int dir, char kind, uint32_t number)
 
 /* ---- the archive ---- */
 
+int stage_add_git(struct stage *s, const struct change *c)
+{
+	int rc = 0;
+
+	s->set.git++;
+	/* They are only named: too many are no failure. */
+	return layer_set_add(&s->git, c, &rc) || rc == -E2BIG ? 0 : rc;
+}
+
 static int on_entry(void *arg, const struct change *c)
 {
 	struct stage *s = arg;
@@ -163,10 +173,8 @@ static int on_entry(void *arg, const struct change *c)
 	if (rc < 0 || !path)
 		return rc < 0 ? rc : -ENOMEM;
 	s->comes = false;
-	if (layer_path_is_git(path)) {
-		s->set.git++;
-		return 0;
-	}
+	if (layer_path_is_git(path))
+		return stage_add_git(s, c);
 	it = layer_set_add(&s->set, c, &rc);
 	if (!it)
 		return rc;
@@ -264,5 +272,7 @@ int stage_finish(struct stage *s, struct err *err)
 
 	if (rc == 0)
 		rc = layer_set_sort(&s->set);
+	/* They are only named: a path that is there twice harms nothing. */
+	(void)layer_set_sort(&s->git);
 	return rc < 0 ? refused(s, rc, err) : 0;
 }

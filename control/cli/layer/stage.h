@@ -23,6 +23,8 @@ struct stage {
 	char name[STAGE_NAME_MAX]; /* of that; "": it is not this one's */
 	char *path; /* of apply */
 	struct layer_set set;
+	struct layer_set git; /* those in a .git, for their names; of more than
+			       * LAYER_ITEMS_MAX, that many */
 	uint32_t last; /* number of the last file */
 	uint64_t most; /* larger files are not kept, only their digests; their
 			* number is 0. 0: all are kept */
@@ -51,6 +53,9 @@ void stage_done(struct stage *s); /* accepts STAGE_NONE */
 int stage_feed(struct stage *s, struct slice piece, struct err *err);
 /* Ends the archive, and sorts the set. Returns as above. */
 int stage_finish(struct stage *s, struct err *err);
+
+/* Counts a change in a .git, and keeps its path. Returns 0 or -ENOMEM. */
+int stage_add_git(struct stage *s, const struct change *c) ATTR_WUR;
 
 /* Makes a new file with the next number. Returns its descriptor, which the caller
  * owns, or a negative errno. */

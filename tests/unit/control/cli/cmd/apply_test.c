@@ -187,6 +187,7 @@ static void make(void)
 	world_file(&w, ".git/hooks/pre-commit", "evil\n");
 	world_gone(&w, "gone");
 	world_gone(&w, "b");
+	world_other(&w, "pipe", CHANGE_FIFO);
 	if (changes_end(&w.archive) < 0)
 		printf("# no archive\n");
 	world_file(&other, "a.c", "1\nY\n3\n");
@@ -204,7 +205,12 @@ static void test_diff(void)
 	       "@@ -1,3 +1,3 @@\n 1\n-2\n+X\n 3\n"),
 	   "a patch");
 	ok(has("+++ \"b/sub/new\\n\"\n"), "a name is quoted");
-	ok(has("1 change in .git"), ".git is counted");
+	ok(has("ac: 1 change in .git: these are never applied; commits come by "
+	       "`ac fetch bob`\nac:   .git/hooks/pre-commit\n"),
+	   ".git is counted and named");
+	ok(has("ac: 1 file of bob left out, and never applied:\n"
+	       "ac:   pipe (a FIFO)\n"),
+	   "so is a FIFO");
 	a.given.has[ARG_STAT] = true;
 	is_int(call(cmd_diff, &a, false), 0, "diff --stat");
 	ok(has("a.c         |     2 +-\n"), "figures");
@@ -216,8 +222,14 @@ static void test_diff(void)
 	       "\"directory\":false,\"added\":1,\"removed\":1,"
 	       "\"binary\":false,\"old_size\":6,"
 	       "\"new_size\":6,\"risky\":null,\"conflict\":null,"
-	       "\"merge\":null}]}\n"),
+	       "\"merge\":null}],\"left_out\":[]}\n"),
 	   "one file");
+	a = words("bob", NULL);
+	is_int(call(cmd_diff, &a, true), 0, "diff --json of all");
+	ok(has("\"left_out\":[{\"path\":\".git/hooks/pre-commit\","
+	       "\"reason\":\"git\"},{\"path\":\"pipe\",\"reason\":"
+	       "\"fifo\"}]}\n"),
+	   "names what is never applied");
 	a = words("bob", "/etc");
 	is_int(call(cmd_diff, &a, false), 100, "a path outside");
 	ok(has("is not in the workspace"), "is refused");
@@ -310,8 +322,9 @@ static void test_apply(void)
 	ok(has("\"applied\":4,\"conflicts\":1,\"merged\":0,"
 	       "\"merged_with_conflicts\":0,\"git\":1,"),
 	   "figures");
-	ok(has("\"beside\":[{\"path\":\"mine.ac-bob\"}],\"left\":[]}"),
-	   "what is beside");
+	ok(has("\"beside\":[{\"path\":\"mine.ac-bob\"}],\"left\":[],"
+	       "\"left_out\":[{\"path\":\".git/hooks/pre-commit\","),
+	   "what is beside, and what is left out");
 	is_str(world_read(&w, "a.c"), "1\nX\n3\n", "it is applied");
 	is_str(world_read(&w, "mine"), "edited\n", "the user's stays");
 	is_str(world_read(&w, ".git"), "(none)", "no .git");

@@ -185,6 +185,15 @@ static inline void world_dir(struct world *w, const char *path, bool opaque)
 	world_put(w, &c, "");
 }
 
+static inline void world_other(struct world *w, const char *path,
+			       enum change_other other)
+{
+	struct change c = world_change(CHANGE_OTHER, path);
+
+	c.other = other;
+	world_put(w, &c, "");
+}
+
 static inline void world_link(struct world *w, const char *path,
 			      const char *target)
 {
