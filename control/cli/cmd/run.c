@@ -406,14 +406,38 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 	return launch_go(l, body, err);
 }
 
+static bool is_utf8(const char *text)
+{
+	SCOPED_JSON utf8 = json_string(text);
+
+	return utf8 != NULL;
+}
+
+/* Refuses what acd could not take as it is, as words of a command are. Of a variable
+ * only the name is shown: the value may be a secret. */
+static int check_texts(const struct args *a, struct err *err)
+{
+	for (size_t i = 0; i < a->env.n; i++)
+		if (!is_utf8(a->env.v[i]))
+			return launch_refuse_text("-e: the variable ",
+						  a->env.v[i],
+						  strcspn(a->env.v[i], "="),
+						  err);
+	if (a->workdir && !is_utf8(a->workdir))
+		return launch_refuse_text("--workdir ", a->workdir,
+					  strlen(a->workdir), err);
+	return 0;
+}
+
 /* Prepares a launch, for run and shell. */
 static int prepare(struct launch *l, const struct args *a, struct workspace *ws,
 		   struct client **ret_client, struct err *err)
 {
 	const char *dir = a->dir ? a->dir : a->workspace;
-	int rc = 0;
+	int rc = check_texts(a, err);
 
-	rc = launch_set_keys(l, a->detach_keys, err);
+	if (rc == 0)
+		rc = launch_set_keys(l, a->detach_keys, err);
 	if (rc < 0)
 		return rc;
 	launch_set_stdio(l, a);
@@ -498,6 +522,8 @@ int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)
 			       "exec %s -- COMMAND`, or `ac shell %s`",
 			       a->words[0], a->words[0], a->words[0]);
 	rc = infer_instance(a->words[0], l.name, err);
+	if (rc == 0)
+		rc = check_texts(a, err);
 	if (rc == 0)
 		rc = launch_set_keys(&l, a->detach_keys, err);
 	if (rc < 0)

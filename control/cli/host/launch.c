@@ -87,19 +87,24 @@ static int set_size(json_t *body)
 	       json_object_set_new(body, "cols", json_integer(cols));
 }
 
+int launch_refuse_text(const char *option, const char *text, size_t len,
+		       struct err *err)
+{
+	char shown[64];
+
+	return err_set(err, -EINVAL,
+		       "%s'%s' is not UTF-8: it cannot be passed on as it is",
+		       option, str_escape(shown, sizeof(shown), text, len));
+}
+
 /* Appends @word as it is: acd takes UTF-8 alone, and another word than the user's
  * must not be run. */
 static int put_word(json_t *words, const char *word, struct err *err)
 {
 	SCOPED_JSON text = json_string(word);
-	char shown[64];
 
 	if (!text)
-		return err_set(err, -EINVAL,
-			       "'%s' is not UTF-8: it cannot be passed on as "
-			       "it is",
-			       str_escape(shown, sizeof(shown), word,
-					  strlen(word)));
+		return launch_refuse_text("", word, strlen(word), err);
 	return json_array_append(words, text) < 0 ? err_nomem(err) : 0;
 }
 

@@ -73,6 +73,11 @@ void launch_set_stdio(struct launch *l, const struct args *a);
  * default. To be called before anything is started. Returns 0 or -EINVAL. */
 int launch_set_keys(struct launch *l, const char *keys, struct err *err);
 
+/* Says in @err that a text of @len bytes is not UTF-8; @option stands before it.
+ * Returns -EINVAL. */
+int launch_refuse_text(const char *option, const char *text, size_t len,
+		       struct err *err);
+
 /* Returns the body of a run or exec, for the caller to add to: a new reference;
  * NULL with @err, without memory or if a word is not UTF-8. @cmd may be NULL if
  * @n_cmd is 0. */
