@@ -47,7 +47,8 @@ static void test_rows(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		char a[LINES_MAX][2], b[LINES_MAX][2], got[64] = "";
-		const char *old[LINES_MAX], *new[LINES_MAX];
+		const char *old[LINES_MAX] = { NULL },
+			   *new[LINES_MAX] = { NULL };
 		size_t n = split(rows[i].old, a, old), len = 0;
 		size_t m = split(rows[i].new, b, new);
 		struct linediff_line *d = linediff(old, n, new, m, &len);
