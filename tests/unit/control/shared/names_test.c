@@ -5,6 +5,7 @@
 #include "control/shared/names.h"
 
 #include "control/shared/json.h"
+#include "lib/str.h"
 #include "tests/unit/tap.h"
 
 static void test_names(void)
@@ -49,6 +50,12 @@ static void test_names(void)
 		       err.msg);
 		is_int(name_check_blueprint(cases[i].name, &err),
 		       cases[i].blueprint ? 0 : -EINVAL, "blueprint %zu", i);
+		is_int(name_check_volume(cases[i].name, &err),
+		       cases[i].instance ||
+				       str_starts(cases[i].name, "build.") ?
+			       0 :
+			       -EINVAL,
+		       "volume %zu", i);
 	}
 	is_int(name_check_instance("a", NULL), -EINVAL, "no err wanted");
 }
