@@ -314,7 +314,7 @@ const struct command commands[] = {
 	  .more = "ssh NAME.ac, scp, sftp, rsync and the remote modes of "
 		  "editors then use `ac`: no\nport is opened, and the sandbox "
 		  "gets no key of yours. Without NAME it serves all\n"
-		  "instances, also later ones.\n"
+		  "instances, also later ones without a dot in the name.\n"
 		  "  ac ssh-config --write   prints the line for "
 		  "~/.ssh/config\n"
 		  "  ssh work.ac\n"

@@ -242,7 +242,9 @@ has_end() { grep -q '^end: ready$' "$1"; }
 	lacks 'proxycommand'
 	run -0 command ssh -G -F "$CONFIG" x+y.ac
 	has 'proxycommand env'
-	# Other hosts are as without it.
+	# Other hosts are as without it, also those of the domain .ac.
+	run -0 command ssh -G -F "$CONFIG" git.forge.ac
+	lacks 'proxycommand'
 	run -0 command ssh -G -F "$CONFIG" forge.example
 	lacks 'proxycommand'
 	has 'forwardagent no'

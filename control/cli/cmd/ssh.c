@@ -79,7 +79,8 @@ static int write_text(const struct cli *cli, struct slice text, struct err *err)
 			       err_text(rc));
 	printf("Include \"%s\"\n", path);
 	say_info(cli, "put this line at the top of ~/.ssh/config; `ac "
-		      "ssh-config --write` lists new instances for editors");
+		      "ssh-config --write` lists new instances for editors, "
+		      "and names with a dot for ssh");
 	return 0;
 }
 

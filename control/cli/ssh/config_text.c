@@ -3,7 +3,9 @@
  * config_text.c - entries for instances in a configuration of ssh
  *
  * One pattern serves all instances, also those to come; each has a line of its own
- * as well, since editors offer the hosts that they find in the file. Every option
+ * as well, since editors offer the hosts that they find in the file. .ac is a
+ * country's domain, too: the pattern takes no name with another dot, which is how
+ * hosts of others are called, and instances with one are listed. Every option
  * that could take something of the user's to the sandbox is off: ssh uses the
  * first value that it finds, so the file has to be included before others.
  */
@@ -18,6 +20,7 @@
  * (CVE-2023-51385). So the pattern takes none that ends the quotes of the command
  * (to fish a backslash is special in them) or that ac would take for an option. */
 #define NOT_QUOTED "!-* \"!*'*\" \"!*\\*\""
+#define NOT_DOTTED "!*.*" CONFIG_TEXT_SUFFIX
 
 static const char options[] =
 	"    User agent\n"
@@ -84,6 +87,7 @@ static int put_command(const struct config_text *ct, struct buf *out)
 	return rc < 0 ? rc : buf_printf(out, " ssh-proxy '%%n'\n");
 }
 
+/* Puts a line for each instance, for editors, and the pattern. */
 static int put_hosts(const struct config_text *ct, struct buf *out)
 {
 	int rc = 0;
@@ -95,17 +99,53 @@ static int put_hosts(const struct config_text *ct, struct buf *out)
 				ct->names->v[i]);
 	return rc < 0 ? rc :
 			buf_printf(out, "Host *" CONFIG_TEXT_SUFFIX
-					" " NOT_QUOTED "\n");
+					" " NOT_DOTTED " " NOT_QUOTED "\n");
 }
 
-/* Without the pattern, all of them have one line. */
-static int put_one_line(const struct config_text *ct, struct buf *out)
+/* Puts one line for all instances, or those with a dot in their names alone. Returns
+ * how many there are, or a negative errno. */
+static int put_one_line(const struct config_text *ct, bool dotted,
+			struct buf *out)
 {
-	int rc = buf_printf(out, "Host");
+	int n = 0, rc = 0;
 
-	for (size_t i = 0; i < ct->names->n && rc == 0; i++)
-		rc = buf_printf(out, " %s" CONFIG_TEXT_SUFFIX, ct->names->v[i]);
-	return rc < 0 ? rc : buf_put_u8(out, '\n');
+	for (size_t i = 0; i < ct->names->n && rc == 0; i++) {
+		if (dotted && !strchr(ct->names->v[i], '.'))
+			continue;
+		rc = buf_printf(out, "%s %s" CONFIG_TEXT_SUFFIX,
+				n++ == 0 ? "Host" : "", ct->names->v[i]);
+	}
+	if (rc == 0 && n > 0)
+		rc = buf_put_u8(out, '\n');
+	return rc < 0 ? rc : n;
+}
+
+/* Puts what holds for the hosts of the line before. */
+static int put_options(const struct config_text *ct, const char *known,
+		       struct buf *out)
+{
+	int rc = put_command(ct, out);
+
+	if (rc == 0)
+		rc = buf_printf(out, "    UserKnownHostsFile ");
+	if (rc == 0)
+		rc = put_path(out, '"', known);
+	return rc < 0 ? rc : buf_printf(out, "\n%s", options);
+}
+
+static int put_entries(const struct config_text *ct, const char *known,
+		       struct buf *out)
+{
+	int rc = 0;
+
+	if (ct->all) {
+		rc = put_hosts(ct, out);
+		if (rc == 0)
+			rc = put_options(ct, known, out);
+	}
+	if (rc == 0)
+		rc = put_one_line(ct, ct->all, out);
+	return rc > 0 ? put_options(ct, known, out) : rc;
 }
 
 int config_text_put(const struct config_text *ct, struct buf *out,
@@ -124,15 +164,7 @@ int config_text_put(const struct config_text *ct, struct buf *out,
 		return rc;
 	rc = buf_printf(out, "# Instances of ac: `ac ssh-config` makes this\n");
 	if (rc == 0)
-		rc = ct->all ? put_hosts(ct, out) : put_one_line(ct, out);
-	if (rc == 0)
-		rc = put_command(ct, out);
-	if (rc == 0)
-		rc = buf_printf(out, "    UserKnownHostsFile ");
-	if (rc == 0)
-		rc = put_path(out, '"', known);
-	if (rc == 0)
-		rc = buf_printf(out, "\n%s", options);
+		rc = put_entries(ct, known, out);
 	return rc < 0 ? err_set(err, rc, "too many instances") : 0;
 }
 

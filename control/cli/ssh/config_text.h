@@ -17,7 +17,7 @@ struct config_text {
 	const char *home; /* $AC_HOME */
 	const char *program; /* path of ac */
 	const struct strv *names; /* instances */
-	bool all; /* and every other one, by a pattern */
+	bool all; /* and every other one without a dot, by a pattern */
 };
 
 /* Appends the text for @ct. Fails with -EINVAL, with @err, if a path has a

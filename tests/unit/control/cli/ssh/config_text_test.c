@@ -39,7 +39,7 @@ static void test_all(void)
 		return;
 	ok(strstr(t, "\nHost work.ac\n    User agent\n"
 		     "Host Claude_session.ac\n    User agent\n"
-		     "Host *.ac !-* \"!*'*\" \"!*\\*\"\n"),
+		     "Host *.ac !*.*.ac !-* \"!*'*\" \"!*\\*\"\n"),
 	   "each instance has a line, and names that quotes hold a pattern");
 	ok(strstr(t, "    ProxyCommand env AC_HOME='/h/a c' '/opt/10%%/ac' "
 		     "ssh-proxy '%n'\n"),
@@ -52,6 +52,24 @@ static void test_all(void)
 		   strstr(t, "    PubkeyAuthentication no\n") &&
 		   strstr(t, "    PermitLocalCommand no\n"),
 	   "nothing of the user's is offered");
+}
+
+/* The hosts of others in the domain .ac have another dot. */
+static void test_dots(void)
+{
+	const char *const names[] = { "my.app", "work", "a.b.c", NULL };
+	struct err err = { 0 };
+	SCOPED_STR t = text_of("/h", "/bin/ac", names, true, &err);
+	const char *at;
+
+	if (!ok(t, "a text: %s", err.msg))
+		return;
+	ok(strstr(t, "\nHost my.app.ac\n    User agent\nHost work.ac\n"),
+	   "each has a line for editors");
+	at = strstr(t, "\nHost my.app.ac a.b.c.ac\n    ProxyCommand ");
+	ok(at && at > strstr(t, "\nHost *.ac !*.*.ac "),
+	   "those with a dot have an entry behind the pattern");
+	ok(at && strstr(at, "    ForwardAgent no\n"), "with all options");
 }
 
 static void test_some(void)
@@ -110,6 +128,7 @@ static void test_names(void)
 int main(void)
 {
 	test_all();
+	test_dots();
 	test_some();
 	test_paths();
 	test_names();
