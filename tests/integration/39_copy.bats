@@ -217,7 +217,10 @@ b"; rm two; printf "%0250d" 0 | xargs touch; ln one hard'
 	says 'Makefile'
 	[ "$(listing)" = "$before" ]
 	run -0 "$AC" apply cp1 --dry-run
+	says 'nothing was changed'
 	[ "$(listing)" = "$before" ]
+	run -1 "$AC" apply cp1 no-such-path
+	says 'no-such-path'
 	run -0 "$AC" apply cp1 --yes
 	is_file "$dir/one" "$(printf 'one\nmore')"
 	is_file "$dir/moved/old/o" old
