@@ -61,13 +61,14 @@ json_t *snapshot_json(const struct snapshot_meta *m)
 			   m->workspace_ro   ? "ro" :
 					       "live";
 
-	return json_pack("{s:s, s:s, s:o, s:b, s:b, s:s, s:o, s:s, s:o, s:o}",
+	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:s, s:o, s:s, s:o, "
+			 "s:o}",
 			 "instance", m->instance, "tag", m->tag, "created_at",
-			 integer(m->created_ns / 1000000000), "named", m->named,
-			 "running", m->running, "blueprint", m->blueprint,
-			 "workspace", text_or_null(m->workspace),
-			 "workspace_mode", mode, "files",
-			 integer((int64_t)m->hash.files), "bytes",
+			 integer(m->created_ns / 1000000000), "created_ns",
+			 integer(m->created_ns), "named", m->named, "running",
+			 m->running, "blueprint", m->blueprint, "workspace",
+			 text_or_null(m->workspace), "workspace_mode", mode,
+			 "files", integer((int64_t)m->hash.files), "bytes",
 			 integer((int64_t)m->hash.bytes));
 }
 
@@ -83,7 +84,6 @@ int snapshot_store(const char *dir, const struct snapshot_meta *m,
 	sodium_bin2hex(hex, sizeof(hex), m->hash.digest, TREEHASH_LEN);
 	if (!v || !path ||
 	    json_object_set_new(v, "version", integer(VERSION)) < 0 ||
-	    json_object_set_new(v, "created_ns", integer(m->created_ns)) < 0 ||
 	    json_object_set_new(v, "layer_since_ns",
 				integer(m->layer_since_ns)) < 0 ||
 	    json_object_set_new(v, "layer_dev", integer(m->layer_dev)) < 0 ||

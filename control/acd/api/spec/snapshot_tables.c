@@ -12,6 +12,8 @@ static const struct schema_key snapshot_keys[] = {
 	{ "instance", &schema_text },
 	{ "tag", FORM(TAG) },
 	{ "created_at", COUNT(.about = "seconds since the epoch") },
+	{ "created_ns", COUNT(.about = "nanoseconds since the epoch: the order "
+				       "of two of one second") },
 	{ "named", FLAG(.about = "the user chose the tag: it does not "
 				 "expire") },
 	{ "running", FLAG(.about = "it was made while the instance ran") },

@@ -171,8 +171,8 @@ static int newest_first(const void *a, const void *b)
 	json_t *const *x = a, *const *y = b;
 	int names =
 		strcmp(json_text(*x, "instance"), json_text(*y, "instance"));
-	long long s = json_count(*x, "created_at"),
-		  t = json_count(*y, "created_at");
+	long long s = json_count(*x, "created_ns"),
+		  t = json_count(*y, "created_ns");
 
 	if (names != 0)
 		return names;

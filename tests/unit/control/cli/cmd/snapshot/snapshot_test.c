@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_test.c - what NAME[:TAG] means, and what --remove prints
+ * snapshot_test.c - what NAME[:TAG] means, what --remove prints, and
+ * the order of a list
  */
 #include "control/cli/cmd/snapshot/snapshot.h"
 
@@ -44,7 +45,18 @@ static void test_words(void)
 	}
 }
 
-/* ---- --remove ---- */
+/* ---- against a fake acd ---- */
+
+/* All of one second, as acd lists them: in no order. */
+#define ROW(name, tag, ns)                          \
+	"{\"instance\":\"" name "\",\"tag\":\"" tag \
+	"\",\"created_at\":1700000000,\"created_ns\":1700000000" ns "}"
+static const char list[] =
+	"{\"snapshots\":[" ROW("two", "a", "000000001") "," ROW(
+		"one", "b",
+		"000000002") "," ROW("one", "a",
+				     "000000003") "," ROW("one", "c",
+							  "000000001") "]}";
 
 static char dir[] = "/tmp/cli_snapshot_test.XXXXXX";
 static char sock[64], out[64], version[96];
@@ -56,6 +68,8 @@ static void on_acd(void *arg, const struct fake_request *rq,
 	(void)arg;
 	if (strcmp(rq->path, "/v1/version") == 0) {
 		ret->body = version;
+	} else if (strcmp(rq->path, "/v1/snapshots") == 0) {
+		ret->body = list;
 	} else if (strcmp(rq->method, "DELETE") == 0 &&
 		   strcmp(rq->path, "/v1/instances/one/snapshots?tag=two") ==
 			   0) {
@@ -79,9 +93,11 @@ static pid_t serve(void)
 	_exit(loop_run(loop));
 }
 
-/* Removes @word. Returns as the command does; the caller frees *ret: its
- * stdout. */
-static int run(const char *word, bool json, char **ret)
+typedef int (*command)(const struct cli *cli, const struct args *a,
+		       struct err *err);
+
+/* Runs @cmd. Returns as it does; the caller frees *ret: its stdout. */
+static int run_with(command cmd, const struct args *a, bool json, char **ret)
 {
 	char host[] = "h", volume[] = "h-docker";
 	const struct cli cli = { .home = dir,
@@ -89,21 +105,43 @@ static int run(const char *word, bool json, char **ret)
 				 .volume = volume,
 				 .sock = sock,
 				 .json = json };
-	struct args a = { .given = ARG_SET(ARG_IN(REMOVE)), .n_words = 1 };
 	struct err err = { 0 };
 	int saved = fcntl(1, F_DUPFD_CLOEXEC, 3);
 	SCOPED_FD o = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int rc;
 
-	a.words[0] = word;
 	fflush(stdout);
 	dup2(o, 1);
-	rc = cmd_snapshot(&cli, &a, &err);
+	rc = cmd(&cli, a, &err);
 	fflush(stdout);
 	dup2(saved, 1);
 	close(saved);
 	file_read(out, 4096, ret, NULL);
 	return rc;
+}
+
+/* Removes @word. */
+static int run(const char *word, bool json, char **ret)
+{
+	struct args a = { .given = ARG_SET(ARG_IN(REMOVE)), .n_words = 1 };
+
+	a.words[0] = word;
+	return run_with(cmd_snapshot, &a, json, ret);
+}
+
+/* Newest first, by more than the second. */
+static void test_order(void)
+{
+	const struct args a = { 0 };
+	SCOPED_STR text = NULL;
+	const char *at;
+
+	is_int(run_with(cmd_snapshots, &a, true, &text), 0, "a list");
+	at = text ? strstr(text, "\"tag\":\"a\"") : NULL;
+	at = at ? strstr(at, "\"tag\":\"b\"") : NULL;
+	at = at ? strstr(at, "\"tag\":\"c\"") : NULL;
+	ok(at && strstr(at, "\"instance\":\"two\""), "its order: %s",
+	   text ? text : "");
 }
 
 static void test_remove(void)
@@ -127,7 +165,8 @@ static void test_remove(void)
 	snprintf(version, sizeof(version), "{\"api\":%d,\"build\":\"%s\"}",
 		 VERSION_API, version_build_id());
 	pid = serve();
-	if (ok(fake_engine_wait(sock), "a fake acd answers"))
+	if (ok(fake_engine_wait(sock), "a fake acd answers")) {
+		test_order();
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 			SCOPED_STR text = NULL;
 			int rc = run(rows[i].word, rows[i].json, &text);
@@ -136,6 +175,7 @@ static void test_remove(void)
 			       rows[i].word, rc);
 			is_str(text, rows[i].out, "what it prints");
 		}
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	file_remove_tree(dir);
