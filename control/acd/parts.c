@@ -18,6 +18,7 @@
 #include "control/acd/instance/grants.h"
 #include "control/acd/instance/policy.h"
 #include "control/acd/instance/limit/room.h"
+#include "control/acd/instance/volume_use.h"
 #include "control/acd/net/edge.h"
 #include "control/acd/net/ports.h"
 #include "control/acd/pool/pool.h"
@@ -209,9 +210,11 @@ int acd_parts_make(struct acd *acd, struct err *err)
 			     acd->owner, acd->owner_group, acd->ports, err);
 	if (!acd->edge)
 		return err->code;
-	if (volumes_open(acd->loop, AC_STATE_VOLUMES, acd->owner,
-			 acd->owner_group, err) < 0)
+	if (volumes_open(AC_STATE_VOLUMES, acd->owner, acd->owner_group, err) <
+	    0)
 		return err->code;
+	volume_use_recover(acd->instances);
+	volumes_sweep(acd->loop);
 	return mounts_init(acd->loop, AC_STATE_MOUNT_SOCK, acd->owner,
 			   acd->owner_group, AC_STATE_INSTANCES, AC_MOUNTS,
 			   err);

@@ -296,7 +296,7 @@ static int removal_begin(struct acd *acd, struct removal *r, struct err *err)
 {
 	SCOPED_STR gone = NULL;
 	const char *paths[2] = { NULL };
-	int rc = volume_drop(r->name, &gone, err);
+	int rc = volume_use_drop(acd->instances, r->name, &gone, err);
 
 	if (rc < 0)
 		return rc;
@@ -318,8 +318,6 @@ void api_volume_delete(void *ctx, struct http_req *req)
 		rc = err_nomem(&err);
 	if (rc == 0)
 		rc = may_remove(acd, v.name, force, &err);
-	if (rc == 0)
-		rc = volume_use_forget(acd->instances, v.name, &err);
 	if (rc == 0 && r) {
 		r->req = req;
 		snprintf(r->name, sizeof(r->name), "%s", v.name);

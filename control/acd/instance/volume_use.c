@@ -15,6 +15,7 @@
 #include "control/acd/storage/volumes.h"
 #include "control/shared/json.h"
 #include "control/shared/volume.h"
+#include "lib/log.h"
 
 int volume_use_add(const struct instance_record *r, struct blueprint *bp,
 		   struct err *err)
@@ -259,7 +260,7 @@ static int take(struct instance *in, const char *name, struct err *err)
 	return rc;
 }
 
-int volume_use_forget(struct instances *is, const char *name, struct err *err)
+static int forget(struct instances *is, const char *name, struct err *err)
 {
 	struct instance *in;
 	int rc = 0;
@@ -269,4 +270,42 @@ int volume_use_forget(struct instances *is, const char *name, struct err *err)
 			rc = take(in, name, err);
 	}
 	return rc;
+}
+
+/* The volume leaves its place before the first record changes: a name that the
+ * next start finds taken says what is left to do. */
+int volume_use_drop(struct instances *is, const char *name, char **ret,
+		    struct err *err)
+{
+	int rc = volume_take(name, err);
+
+	if (rc < 0)
+		return rc;
+	rc = forget(is, name, err);
+	if (rc == 0)
+		return volume_drop(name, ret, err);
+	/* If this fails, the next start removes it. */
+	if (volume_take_undo(name) == 0)
+		err_wrap(err, "the volume '%s' stays", name);
+	return rc;
+}
+
+void volume_use_recover(struct instances *is)
+{
+	struct strv names = { 0 };
+	int rc = volumes_taken(&names);
+
+	if (rc < 0)
+		log_error("volumes: %s", err_text(rc));
+	for (size_t i = 0; i < names.n; i++) {
+		SCOPED_STR gone = NULL;
+		struct err err = { 0 };
+
+		if (forget(is, names.v[i], &err) < 0 ||
+		    volume_drop(names.v[i], &gone, &err) < 0)
+			log_error("%s", err.msg);
+		else
+			log_info("volume '%s' is removed", names.v[i]);
+	}
+	strv_done(&names);
 }

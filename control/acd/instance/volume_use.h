@@ -32,9 +32,15 @@ int volume_use_check(const struct instance *in, struct err *err);
  * reference, or NULL without memory. "running": its sandbox has it mounted, or
  * a run that waits will have it. */
 json_t *volume_use_all(struct instances *is);
-/* Takes the volume @name from the options of all instances, none of which may
- * have it mounted. Returns 0, or a negative errno with @err; some instances may
- * be without it then. */
-int volume_use_forget(struct instances *is, const char *name, struct err *err);
+/* Removes the volume @name, which no sandbox may have mounted, from its place and
+ * from the options of all instances. Sets *ret to where its files are then, for
+ * the caller to free, and to remove. Fails as volume_find(), or with another
+ * negative errno: the volume stays then, but some instances may be without it. If
+ * acd is killed in between, volume_use_recover() finishes it. */
+int volume_use_drop(struct instances *is, const char *name, char **ret,
+		    struct err *err);
+/* Finishes at the start of acd the removals that were cut short; their files are
+ * for volumes_sweep(). */
+void volume_use_recover(struct instances *is);
 
 #endif

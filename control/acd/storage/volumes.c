@@ -25,6 +25,7 @@
 #define ABOUT "volume.json"
 #define ABOUT_MAX 1024u
 #define NEW ".new-" /* no volume's name begins with a dot */
+#define TAKEN ".taken-"
 #define GONE ".gone-"
 
 static struct {
@@ -175,7 +176,23 @@ uint64_t volume_bytes(const char *name)
 
 /* ---- changes ---- */
 
-/* Refuses a name that is taken: names that differ in case alone would be one
+/* Refuses the name of a volume whose removal has failed halfway: the next start
+ * finishes that, and would take the new one from its instances. */
+static int check_taken(const char *name, struct err *err)
+{
+	SCOPED_STR path = str_printf("%s/" TAKEN "%s", volumes.dir, name);
+
+	if (!path)
+		return err_nomem(err);
+	if (access(path, F_OK) < 0)
+		return 0;
+	return err_set(err, -EBUSY,
+		       "the volume '%s' is not removed completely; `ac "
+		       "restart` finishes that",
+		       name);
+}
+
+/* Refuses a name that is in use: names that differ in case alone would be one
  * directory on some disks. */
 static int check_new(const char *name, struct err *err)
 {
@@ -203,7 +220,7 @@ static int check_new(const char *name, struct err *err)
 			     "volume rm` removes one",
 			     VOLUMES_MAX);
 	strv_done(&names);
-	return rc;
+	return rc == 0 ? check_taken(name, err) : rc;
 }
 
 /* Makes a directory below @dir, for the owner of the volumes. */
@@ -280,32 +297,77 @@ int volume_create(const char *name, struct err *err)
 		       err_text(rc));
 }
 
-int volume_drop(const char *name, char **ret, struct err *err)
+/* Renames @from to @to, of which there must be none, for good. */
+static int move(const char *from, const char *to)
 {
-	SCOPED_FD dir = -1;
-	SCOPED_STR path = NULL;
+	struct err ignored = { 0 };
+	SCOPED_FD dir = dir_open(&ignored);
+
+	if (dir < 0)
+		return dir;
+	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) < 0)
+		return -errno;
+	fsync(dir);
+	return 0;
+}
+
+static int move_failed(int rc, const char *name, struct err *err)
+{
+	return err_set(err, rc, "the volume '%s' cannot be removed: %s", name,
+		       err_text(rc));
+}
+
+int volume_take(const char *name, struct err *err)
+{
+	SCOPED_STR taken = str_printf(TAKEN "%s", name);
 	struct volume v;
-	char gone[32];
 	int rc = volume_find(name, &v, err);
 
 	if (rc < 0)
 		return rc;
-	dir = dir_open(err);
-	if (dir < 0)
-		return dir;
-	rc = name_random(GONE, gone);
+	if (!taken)
+		return err_nomem(err);
+	rc = move(name, taken);
+	return rc < 0 ? move_failed(rc, name, err) : 0;
+}
+
+int volume_take_undo(const char *name)
+{
+	SCOPED_STR taken = str_printf(TAKEN "%s", name);
+
+	return taken ? move(taken, name) : -ENOMEM;
+}
+
+int volume_drop(const char *name, char **ret, struct err *err)
+{
+	SCOPED_STR taken = str_printf(TAKEN "%s", name);
+	SCOPED_STR path = NULL;
+	char gone[32];
+	int rc = name_random(GONE, gone);
+
 	if (rc == 0)
 		path = str_printf("%s/%s", volumes.dir, gone);
-	if (rc == 0 && !path)
+	if (rc == 0 && (!taken || !path))
 		return err_nomem(err);
-	if (rc == 0 && renameat2(dir, name, dir, gone, RENAME_NOREPLACE) < 0)
-		rc = -errno;
+	if (rc == 0)
+		rc = move(taken, gone);
 	if (rc < 0)
-		return err_set(err, rc, "the volume '%s' cannot be removed: %s",
-			       name, err_text(rc));
-	fsync(dir);
+		return move_failed(rc, name, err);
 	*ret = ptr_take(&path);
 	return 0;
+}
+
+int volumes_taken(struct strv *ret)
+{
+	SCOPED_DIR dir = opendir(volumes.dir);
+	const struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		if (str_starts(d->d_name, TAKEN) &&
+		    strv_push(ret, d->d_name + strlen(TAKEN)) < 0)
+			return -ENOMEM;
+	}
+	return dir ? 0 : -errno;
 }
 
 /* ---- the beginning and the end ---- */
@@ -319,7 +381,7 @@ static void on_swept(void *arg, const struct err *err)
 }
 
 /* What is removed is not to be waited for: it may be large. */
-static void sweep(struct loop *loop)
+void volumes_sweep(struct loop *loop)
 {
 	SCOPED_DIR dir = opendir(volumes.dir);
 	struct strv paths = { 0 };
@@ -339,8 +401,7 @@ static void sweep(struct loop *loop)
 	strv_done(&paths);
 }
 
-int volumes_open(struct loop *loop, const char *dir, uid_t uid, gid_t gid,
-		 struct err *err)
+int volumes_open(const char *dir, uid_t uid, gid_t gid, struct err *err)
 {
 	int rc = file_mkdir_for(dir, uid, gid);
 
@@ -349,8 +410,6 @@ int volumes_open(struct loop *loop, const char *dir, uid_t uid, gid_t gid,
 	snprintf(volumes.dir, sizeof(volumes.dir), "%s", dir);
 	volumes.uid = uid;
 	volumes.gid = gid;
-	if (loop)
-		sweep(loop);
 	return 0;
 }
 

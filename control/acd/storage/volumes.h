@@ -4,6 +4,7 @@
  *
  *	<dir>/NAME/data         what sandboxes see
  *	<dir>/NAME/volume.json  {"created_at"}, which they do not
+ *	<dir>/.taken-NAME       to be removed; an instance may still name it
  *	<dir>/.new-*, .gone-*   not made yet, or being removed
  *
  * A volume is there under its name as a whole, or not at all: it is renamed into
@@ -32,10 +33,12 @@ struct volume {
 };
 
 /* Makes the directory @dir (AC_STATE_VOLUMES), which belongs to @uid:@gid as all
- * volumes do, and removes in a child of @loop what an earlier acd left there in
- * between (NULL: does not). Returns 0 or a negative errno with @err. */
-int volumes_open(struct loop *loop, const char *dir, uid_t uid, gid_t gid,
-		 struct err *err);
+ * volumes do. Returns 0 or a negative errno with @err. */
+int volumes_open(const char *dir, uid_t uid, gid_t gid, struct err *err);
+/* Removes in a child of @loop what an earlier acd has not made, or not removed,
+ * completely. To be called before any volume is made or dropped, but after
+ * those of volumes_taken() are. */
+void volumes_sweep(struct loop *loop);
 void volumes_close(void); /* harmless when not opened */
 
 /* Appends the names of all, sorted. Returns 0 or a negative errno with @err. */
@@ -49,9 +52,19 @@ int volume_create(const char *name, struct err *err);
  * for the caller to close; or fails as volume_find(). */
 int volume_data_open(const char *name, uid_t *ret_uid, gid_t *ret_gid,
 		     struct err *err);
-/* Takes a volume that nothing mounts out of its place. Sets *ret to where its
- * files are now, for the caller to free, and to remove. Fails as volume_find(). */
+/*
+ * Removal has two steps, so that acd can be killed at any point (volume_use_drop()):
+ * volume_take() takes a volume that nothing mounts out of its place, and fails as
+ * volume_find(). When no instance names it any more, volume_drop() sets *ret to
+ * where its files are then, for the caller to free, and to remove.
+ * volume_take_undo() puts it back instead. Return 0 or a negative errno.
+ */
+int volume_take(const char *name, struct err *err);
+int volume_take_undo(const char *name);
 int volume_drop(const char *name, char **ret, struct err *err);
+/* Appends the names of those that were taken and neither dropped nor put back:
+ * acd was killed in between. Returns 0 or a negative errno. */
+int volumes_taken(struct strv *ret);
 /* Returns the disk space of its data, UINT64_MAX if that is not known. May take
  * long. */
 uint64_t volume_bytes(const char *name);

@@ -86,7 +86,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/volumes", dir);
-	if (volumes_open(NULL, path, getuid(), getgid(), &err) < 0)
+	if (volumes_open(path, getuid(), getgid(), &err) < 0)
 		return 1;
 	api_world_init(&a);
 	in = world_create(&a.w, "one", false);

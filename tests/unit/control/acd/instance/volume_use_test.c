@@ -127,7 +127,9 @@ static void test_left(struct world *w, struct instance *one,
 static void test_blueprint(struct world *w, struct instance *one,
 			   struct instance *two)
 {
+	struct strv names = { 0 };
 	struct err err = { 0 };
+	SCOPED_STR gone = NULL;
 
 	give(one, "[\"more:/mnt/x:rw\",\"data:/mnt/y:rw\"]");
 	give(two, NULL);
@@ -138,16 +140,25 @@ static void test_blueprint(struct world *w, struct instance *one,
 	give(one, "[\"more:/mnt/docs:ro\",\"data:/mnt/y:rw\"]");
 	uses(w, "more",
 	     "[{\"instance\":\"one\",\"mode\":\"ro\",\"running\":false}]");
-	is_int(volume_use_forget(w->is, "data", &err), 0, "forgotten %s",
+	is_int(volume_use_drop(w->is, "missing", &gone, &err), -ENOENT,
+	       "there is none: %s", err.msg);
+	is_int(volume_use_drop(w->is, "data", &gone, &err), 0, "removed %s",
 	       err.msg);
+	ok(gone && access(gone, F_OK) == 0, "its files are to be removed");
 	is_str(instance_record(one)->volumes_json, "[\"more:/mnt/docs:ro\"]",
 	       "the other stays");
-	is_int(volume_use_forget(w->is, "more", &err), 0, "it, too %s",
-	       err.msg);
+	/* As if acd had been killed when the first of two was without it. */
+	is_int(volume_create("more", &err), 0, "another one %s", err.msg);
+	is_int(volume_take("more", &err), 0, "taken %s", err.msg);
+	volume_use_recover(w->is);
+	is_int(volumes_taken(&names), 0, "what is left to do");
+	is_int((int)names.n, 0, "is nothing");
+	is_int(volume_take("more", &err), -ENOENT, "it is gone: %s", err.msg);
 	ok(!instance_record(one)->volumes_json, "there is none any more");
 	uses(w, "more", "none");
 	fake.mount = NULL;
 	uses(w, "data", "none");
+	is_int(volume_create("data", &err), 0, "its name is free %s", err.msg);
 }
 
 static void test_too_many(struct instance *one)
@@ -176,7 +187,7 @@ int main(void)
 	char dir[80];
 
 	snprintf(dir, sizeof(dir), "%s/.volumes", w.dir);
-	is_int(volumes_open(NULL, dir, getuid(), getgid(), &err), 0, "open %s",
+	is_int(volumes_open(dir, getuid(), getgid(), &err), 0, "open %s",
 	       err.msg);
 	test_mounted(&w, one);
 	test_writer(&w, one, two);

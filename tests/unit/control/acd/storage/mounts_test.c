@@ -480,7 +480,7 @@ static void test_volume(void)
 	struct mounts_paths p;
 	struct err err = { 0 };
 
-	is_int(volumes_open(NULL, dir, HOST_UID, HOST_UID, &err), 0, "open %s",
+	is_int(volumes_open(dir, HOST_UID, HOST_UID, &err), 0, "open %s",
 	       err.msg);
 	is_int(mounts_prepare(&spec, &p, &err), -ENOENT, "%s", err.msg);
 	is_int(volume_create("data", &err), 0, "made %s", err.msg);

@@ -32,8 +32,10 @@ static void open_again(struct loop *loop)
 	struct err err = { 0 };
 
 	volumes_close();
-	is_int(volumes_open(loop, dir, getuid(), getgid(), &err), 0,
-	       "opened %s", err.msg);
+	is_int(volumes_open(dir, getuid(), getgid(), &err), 0, "opened %s",
+	       err.msg);
+	if (loop)
+		volumes_sweep(loop);
 }
 
 static void test_create(void)
@@ -128,9 +130,16 @@ static void test_remove(struct loop *loop)
 	ok(symlink(outside, path_of("cache/data/file")) == 0 &&
 		   symlink(root, path_of("cache/data/dir")) == 0,
 	   "links to it");
-	is_int(volume_drop("cache", &gone, &err), 0, "taken away %s", err.msg);
+	is_int(volume_take("cache", &err), 0, "taken away %s", err.msg);
 	ok(access(path_of("cache"), F_OK) < 0, "at once");
-	is_int(volume_drop("cache", &again, &err), -ENOENT, "only once: %s",
+	is_int(volume_take("cache", &err), -ENOENT, "only once: %s", err.msg);
+	is_int(volume_create("cache", &err), -EBUSY, "its name is not free: %s",
+	       err.msg);
+	is_int(volume_take_undo("cache"), 0, "put back");
+	ok(access(path_of("cache/data/file"), F_OK) == 0, "whole");
+	is_int(volume_take("cache", &err), 0, "taken again %s", err.msg);
+	is_int(volume_drop("cache", &gone, &err), 0, "and dropped %s", err.msg);
+	is_int(volume_drop("cache", &again, &err), -ENOENT, "once, too: %s",
 	       err.msg);
 	is_int(volume_create("cache", &err), 0, "the name is free %s", err.msg);
 	snprintf(inside, sizeof(inside), "%s", gone);
@@ -153,7 +162,12 @@ static void test_sweep(struct loop *loop)
 	struct strv names = { 0 };
 	struct err err = { 0 };
 
-	is_int(volume_drop("a9", &gone, &err), 0, "taken away %s", err.msg);
+	is_int(volume_take("a9", &err), 0, "taken away %s", err.msg);
+	open_again(NULL);
+	is_int(volumes_taken(&names), 0, "the next acd finds it");
+	ok(names.n == 1 && strcmp(names.v[0], "a9") == 0, "by its name");
+	strv_done(&names);
+	is_int(volume_drop("a9", &gone, &err), 0, "dropped %s", err.msg);
 	ok(mkdir(path_of(".new-0"), 0700) == 0, "and one half made");
 	open_again(loop);
 	STEP_UNTIL(loop, access(gone, F_OK) < 0 &&
