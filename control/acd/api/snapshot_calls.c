@@ -3,7 +3,7 @@
  * snapshot_calls.c - routes for snapshots, restores and forks of instances
  *
  * A call keeps the name of its instance, not a pointer: it may be gone when it
- * is answered. A client that leaves does not stop what it has asked for.
+ * is answered. A client that leaves cancels what it has asked for.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -29,11 +29,16 @@ struct snapshot_call {
 
 static void refuse(struct http_req *req, const struct err *err)
 {
-	http_reply_error(req, err,
-			 *err->word            ? err->word :
-			 err->code == -EUCLEAN ? "snapshot_damaged" :
-			 err->code == -EBUSY   ? "busy" :
-						 NULL);
+	struct err shown = *err;
+
+	if (err->code == -ECANCELED)
+		shown.code = -EBUSY;
+	http_reply_error(req, &shown,
+			 *err->word              ? err->word :
+			 err->code == -EUCLEAN   ? "snapshot_damaged" :
+			 err->code == -EBUSY     ? "busy" :
+			 err->code == -ECANCELED ? "canceled" :
+						   NULL);
 }
 
 static void call_free(struct snapshot_call *c)
@@ -45,8 +50,11 @@ static void call_free(struct snapshot_call *c)
 static void call_abort(void *arg)
 {
 	struct snapshot_call *c = arg;
+	struct instance *in = instance_find(c->acd->instances, c->name);
 
 	c->req = NULL;
+	if (in)
+		instance_task_cancel(in, c);
 }
 
 /* Returns NULL if the request was answered. */

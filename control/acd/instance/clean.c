@@ -74,9 +74,11 @@ void instance_clean_now(struct instance *in)
 		instance_wake(in, NULL);
 		return;
 	}
-	/* A child reads them; its task calls this again. */
+	/* A child reads them; its task calls this again, soon if it was
+	 * canceled for this. */
 	if (instance_files_busy(in)) {
-		instance_wake(in, NULL);
+		if (!instance_tasks_canceled(in))
+			instance_wake(in, NULL);
 		return;
 	}
 	if (tree_begin(in, &err) < 0) {

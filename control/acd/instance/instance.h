@@ -253,7 +253,8 @@ int instance_discard(struct instance *in, instance_fn fn, void *arg);
 int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
 			struct treejob **ret, struct err *err);
 /* Cleans it, and removes the instance's own workspace and its record; a
- * workspace given by --workspace is never deleted. Fails as instance_clean().
+ * workspace given by --workspace is never deleted. Cancels a snapshot that is
+ * being made. Fails as instance_clean().
  * @in is freed before @fn is called with success. */
 int instance_destroy(struct instance *in, bool force, instance_fn fn,
 		     void *arg);
@@ -287,6 +288,10 @@ int instance_restore(struct instance *in, const char *tag, instance_fn fn,
 int instance_fork(struct instance *in, const char *tag,
 		  const char *const *names, size_t n, instance_fn fn, void *arg,
 		  struct err *err);
+/* Cancels the snapshot, the restore or the fork that was asked for with @arg: its
+ * function gets -ECANCELED, and nothing of it is left. Has no effect once a
+ * restore puts files in place. */
+void instance_task_cancel(struct instance *in, const void *arg);
 /* Freezes all its processes, or resumes them; succeeds if that is so already.
  * Fails with -ENOTCONN if it is not running, -EBUSY if it is ending or another
  * pause is under way, -ENOTSUP if the runtime cannot. */

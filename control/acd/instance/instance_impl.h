@@ -202,6 +202,8 @@ int instances_later(struct instances *is, instance_fn fn, void *arg,
 /* Takes such a call back that has not come yet. */
 void instances_not_later(struct instances *is, instance_fn fn, void *arg);
 int instance_wait(struct instance *in, instance_fn fn, void *arg);
+/* Calls one that waits now, from the loop; no effect on one that does not. */
+void instance_wait_end(struct instance *in, instance_fn fn, void *arg);
 /* Calls all waiters of the instance, from the loop; @err is NULL for success,
  * and copied. */
 void instance_wake(struct instance *in, const struct err *err);
@@ -402,6 +404,14 @@ bool instance_files_busy(const struct instance *in);
 void instance_tasks_forget(struct instance *in);
 /* Frees those that are left, without calling their functions. */
 void instances_tasks_free(struct instances *is);
+
+/* ---- instance/snapshot/cancel.c ---- */
+
+/* Cancels all tasks of @in, which end soon, from the loop. Returns false, and
+ * cancels none, if one cannot be: a restore that puts files in place, a removal. */
+bool instance_tasks_cancel(struct instance *in);
+/* Returns true if all tasks of @in were canceled. */
+bool instance_tasks_canceled(const struct instance *in);
 
 /* ---- instance/snapshot/restore.c ---- */
 

@@ -130,9 +130,12 @@ static int clean_ask(struct instance *in, enum instance_clean clean,
 	int rc;
 
 	/* A stopping instance needs no force. */
-	if (instance_files_go(in) || instance_files_busy(in) ||
-	    (instance_is_live(in) && !force &&
-	     in->rec.state != INSTANCE_STOPPING))
+	if (instance_files_go(in) || (instance_is_live(in) && !force &&
+				      in->rec.state != INSTANCE_STOPPING))
+		return -EBUSY;
+	/* A copy of what is to be removed is of no use. */
+	if (instance_files_busy(in) &&
+	    (clean != CLEAN_ALL || !instance_tasks_cancel(in)))
 		return -EBUSY;
 	rc = instance_wait(in, fn, arg);
 	if (rc < 0)

@@ -99,6 +99,22 @@ int instance_wait(struct instance *in, instance_fn fn, void *arg)
 	return waiter_add(&in->waiters, fn, arg, NULL);
 }
 
+void instance_wait_end(struct instance *in, instance_fn fn, void *arg)
+{
+	struct instance_waiter *w;
+
+	STAILQ_FOREACH(w, &in->waiters, link)
+	{
+		if (w->fn == fn && w->arg == arg)
+			break;
+	}
+	if (!w)
+		return;
+	STAILQ_REMOVE(&in->waiters, w, instance_waiter, link);
+	STAILQ_INSERT_TAIL(&in->is->later, w, link);
+	loop_timer_set(in->is->later_timer, 0);
+}
+
 /* From the loop: the callers are in the middle of a change. */
 void instance_wake(struct instance *in, const struct err *err)
 {

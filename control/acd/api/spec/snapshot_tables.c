@@ -63,6 +63,9 @@ static const struct schema_key instances_keys[] = {
 	{ "instances", LIST(&instance_is) },
 };
 
+#define ENDS                                                               \
+	"If the client leaves, it is canceled and nothing of it is left. " \
+	"canceled (409): the instance is being removed. "
 #define HELD                                                              \
 	"A sandbox that runs is frozen while its files are copied. busy " \
 	"(409): it starts, or its files are copied or removed; "          \
@@ -88,9 +91,10 @@ const struct http_call spec_instance_snapshots = {
 const struct http_call spec_instance_snapshot = {
 	.id = "instance_snapshot",
 	.summary = "Makes a snapshot of an instance's files",
-	.about = HELD "too_many_snapshots (409): it has 64 with a tag. "
-		      "conflict (409): the tag is taken. Of those without a "
-		      "tag the last 5 are kept.",
+	.about = HELD ENDS
+	"too_many_snapshots (409): it has 64 with a tag. "
+	"conflict (409): the tag is taken. Of those without a "
+	"tag the last 5 are kept.",
 	.path = &path_instance,
 	.body = &snapshot_body,
 	.answers = ANSWERS(JSON(201, "Made", &snapshot_is),
@@ -110,8 +114,10 @@ const struct http_call spec_instance_snapshot_remove = {
 const struct http_call spec_instance_restore = {
 	.id = "instance_restore",
 	.summary = "Puts the files of a snapshot in the place of an instance's",
-	.about = "What was there becomes the snapshot before-restore. busy "
-		 "(409): it runs. snapshot_damaged (500): the files are not "
+	.about = "What was there becomes the snapshot before-restore. " ENDS
+		 "Once it puts files in place, it goes on. busy (409): it "
+		 "runs, or its files are copied or removed. snapshot_damaged "
+		 "(500): the files are not "
 		 "those that were saved; nothing is changed.",
 	.path = &path_instance,
 	.body = &restore_body,
@@ -124,7 +130,7 @@ const struct http_call spec_instance_restore = {
 const struct http_call spec_instance_fork = {
 	.id = "instance_fork",
 	.summary = "Makes instances with a copy of an instance's files",
-	.about = "With its options, but for published ports. " HELD
+	.about = "With its options, but for published ports. " HELD ENDS
 		 "conflict (409): a name is taken.",
 	.path = &path_instance,
 	.body = &fork_body,

@@ -148,12 +148,15 @@ static void swept(struct file_task *t, const struct err *err)
 	task_end(t, &f->why);
 }
 
-/* Removes what is left of the copies, and reports why there are any. */
+/* Lets the sandbox go on, removes what is left of the copies, and reports why
+ * there are any. */
 static void fail(struct file_task *t, const struct err *err)
 {
 	struct forking *f = (struct forking *)t;
+	struct err ignored = { 0 };
 
 	f->why = *err;
+	task_release(t, &ignored);
 	task_job(t, copies_remove, f, swept);
 }
 
@@ -163,6 +166,7 @@ static void all_copied(struct file_task *t, const struct err *err)
 	struct err why = { 0 };
 	size_t i;
 
+	err = task_fault(t, err);
 	if (err) {
 		fail(t, err);
 		return;
@@ -182,6 +186,7 @@ static void copied(struct file_task *t, const struct err *err)
 {
 	struct err why = { 0 };
 
+	err = task_fault(t, err);
 	if (err)
 		fail(t, err);
 	else if (task_release(t, &why) < 0)

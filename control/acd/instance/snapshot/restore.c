@@ -27,6 +27,7 @@ struct restoring {
 	char *dir; /* of the instance */
 	char *title; /* NAME:TAG */
 	struct snapshot_meta meta, before;
+	struct err why; /* it failed: told when the copy is removed */
 };
 
 static void restoring_free(struct file_task *t)
@@ -69,6 +70,24 @@ static int prepare(const void *what, struct err *err)
 	if (rc == 0 && rename(half, whole) < 0)
 		rc = err_sys(err, "make %s", whole);
 	return rc;
+}
+
+/* Removes what prepare() has made. By its name the next start of acd tells a copy
+ * that is to be put in place, so that goes first. */
+static int abandon(const void *what, struct err *err)
+{
+	const struct restoring *r = what;
+	SCOPED_STR half = str_printf("%s/" SNAPSHOT_RESTORED_NEW, r->dir);
+	SCOPED_STR whole = str_printf("%s/" SNAPSHOT_RESTORED, r->dir);
+	int rc = half && whole ? 0 : -ENOMEM;
+
+	if (rc == 0 && rename(whole, half) < 0 && errno != ENOENT)
+		rc = -errno;
+	if (rc == 0)
+		rc = file_remove_tree(half);
+	return rc < 0 ? err_set(err, rc, "cannot remove the copy of %s: %s",
+				r->title, err_text(rc)) :
+			0;
 }
 
 /* Keeps what was replaced, and removes what is left of the restore. */
@@ -122,15 +141,29 @@ static void buried(struct file_task *t, const struct err *err)
 	task_end(t, err ? &why : NULL);
 }
 
+static void abandoned(struct file_task *t, const struct err *err)
+{
+	struct restoring *r = (struct restoring *)t;
+
+	task_end(t, err ? err : &r->why);
+}
+
 static void put_in_place(struct file_task *t, const struct err *err)
 {
 	struct restoring *r = (struct restoring *)t;
 	struct err why = { 0 };
 
-	if (!t->in || err) {
+	if (!t->in) {
 		task_end(t, err);
 		return;
 	}
+	err = task_fault(t, err);
+	if (err) {
+		r->why = *err;
+		task_job(t, abandon, r, abandoned);
+		return;
+	}
+	t->final = true; /* no way back */
 	if (snapshot_swap(r->dir, &why) < 0 ||
 	    record_follow(t->in, &r->meta, &why) < 0) {
 		err_wrap(&why, "`ac restart` tries again");
@@ -257,7 +290,9 @@ void instance_restore_recover(struct instance *in)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return;
-	r->task = (struct file_task){ .free = restoring_free, .fn = recovered };
+	r->task = (struct file_task){ .free = restoring_free,
+				      .fn = recovered,
+				      .final = true };
 	r->dir = instance_path(in, "");
 	r->title = strdup(in->rec.name);
 	kept = lstat(old, &st) < 0 && errno == ENOENT;

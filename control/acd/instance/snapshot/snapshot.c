@@ -18,6 +18,8 @@ struct saving {
 	struct file_task task;
 	struct snapshot_meta meta;
 	char *from, *half; /* the instance's directory; the copy */
+	char *whole; /* what the copy becomes */
+	struct err why; /* it failed: told when the copy is removed */
 };
 
 static void saving_free(struct file_task *t)
@@ -27,6 +29,7 @@ static void saving_free(struct file_task *t)
 	snapshot_meta_done(&s->meta);
 	free(s->from);
 	free(s->half);
+	free(s->whole);
 	free(s);
 }
 
@@ -93,9 +96,50 @@ int snapshot_meta_follow(const struct snapshot_meta *m,
 	return 0;
 }
 
+static int half_remove(const void *what, struct err *err)
+{
+	int rc = file_remove_tree(what);
+
+	return rc < 0 ? err_set(err, rc, "cannot remove %s: %s",
+				(const char *)what, err_text(rc)) :
+			0;
+}
+
+static void swept(struct file_task *t, const struct err *err)
+{
+	struct saving *s = (struct saving *)t;
+
+	(void)err; /* the next snapshot replaces what is left */
+	task_end(t, &s->why);
+}
+
+/* Lets the sandbox go on, removes what there is, and reports why. */
+static void fail(struct file_task *t, const struct err *err, treejob_work undo,
+		 const char *path)
+{
+	struct saving *s = (struct saving *)t;
+	struct err ignored = { 0 };
+
+	s->why = *err;
+	task_release(t, &ignored);
+	/* The next instance of that name may be copying there. */
+	if (!t->in)
+		task_end(t, &s->why);
+	else
+		task_job(t, undo, path, swept);
+}
+
 static void kept(struct file_task *t, const struct err *err)
 {
-	task_end(t, err);
+	struct saving *s = (struct saving *)t;
+	const struct err *fault = task_fault(t, err);
+
+	if (!fault)
+		task_end(t, NULL);
+	else if (err)
+		fail(t, fault, half_remove, s->half);
+	else /* too late for the child */
+		fail(t, fault, snapshot_remove, s->whole);
 }
 
 static void copied(struct file_task *t, const struct err *err)
@@ -106,10 +150,11 @@ static void copied(struct file_task *t, const struct err *err)
 				      .meta = &s->meta };
 	struct err why = { 0 };
 
+	err = task_fault(t, err);
 	if (err)
-		task_end(t, err);
+		fail(t, err, half_remove, s->half);
 	else if (task_release(t, &why) < 0)
-		task_end(t, &why);
+		fail(t, &why, half_remove, s->half);
 	else
 		task_job(t, snapshot_keep, &keep, kept);
 }
@@ -275,8 +320,10 @@ int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
 		(struct file_task){ .free = saving_free, .fn = fn, .arg = arg };
 	s->from = instance_path(in, "");
 	s->half = snapshot_path(in->is->dir, in->rec.name, ".new");
-	if (instance_snapshot_meta(in, tag, &s->meta) < 0 || !s->from ||
-	    !s->half) {
+	if (instance_snapshot_meta(in, tag, &s->meta) == 0)
+		s->whole =
+			snapshot_path(in->is->dir, in->rec.name, s->meta.tag);
+	if (!s->from || !s->half || !s->whole) {
 		saving_free(&s->task);
 		return err_nomem(err);
 	}
@@ -297,6 +344,11 @@ static void removing_free(struct file_task *t)
 
 	free(r->dir);
 	free(r);
+}
+
+static void removed(struct file_task *t, const struct err *err)
+{
+	task_end(t, err);
 }
 
 int instance_snapshot_remove(struct instance *in, const char *tag,
@@ -323,11 +375,11 @@ int instance_snapshot_remove(struct instance *in, const char *tag,
 		free(r);
 		return err_nomem(err);
 	}
-	r->task = (struct file_task){ .free = removing_free,
-				      .fn = fn,
-				      .arg = arg };
+	r->task = (struct file_task){
+		.free = removing_free, .fn = fn, .arg = arg, .final = true
+	};
 	r->dir = dir;
 	task_begin(&r->task, in);
-	task_job(&r->task, snapshot_remove, r->dir, kept);
+	task_job(&r->task, snapshot_remove, r->dir, removed);
 	return task_started(&r->task, err);
 }

@@ -135,7 +135,7 @@ static void on_settled(void *arg, const struct err *err)
 {
 	struct file_task *t = arg;
 
-	t->next(t, t->in ? err : &gone);
+	t->next(t, t->in ? task_fault(t, err) : &gone);
 }
 
 void task_settle(struct file_task *t,
@@ -152,12 +152,17 @@ void task_settle(struct file_task *t,
 	}
 }
 
+void task_settle_end(struct file_task *t)
+{
+	instance_wait_end(t->in, on_settled, t);
+}
+
 static void on_held(void *arg, const struct err *err)
 {
 	struct file_task *t = arg;
 
 	t->holds = !err;
-	t->next(t, t->in ? err : &gone);
+	t->next(t, t->in ? task_fault(t, err) : &gone);
 }
 
 void task_hold(struct file_task *t,

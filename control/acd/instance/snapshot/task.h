@@ -22,6 +22,8 @@ struct file_task {
 	bool holds; /* the sandbox was frozen for it */
 	bool paused; /* it was found paused */
 	bool starting; /* the request for it has not returned yet */
+	bool canceled; /* task_fault() */
+	bool final; /* it can be canceled no more */
 	bool failed; /* it ended before that: why, in start_err */
 	struct err start_err;
 	/* Called when the job has ended, with @err NULL on success. */
@@ -45,6 +47,8 @@ void task_job(struct file_task *t, treejob_work work, const void *what,
 /* Goes on with @next when its sandbox, if that is ending, has ended. */
 void task_settle(struct file_task *t,
 		 void (*next)(struct file_task *t, const struct err *err));
+/* Ends that wait, if @t waits: @next is called from the loop. */
+void task_settle_end(struct file_task *t);
 /* Freezes the sandbox, if one runs that the user has not frozen, and goes on
  * with @next. */
 void task_hold(struct file_task *t,
@@ -57,6 +61,9 @@ int task_release(struct file_task *t, struct err *err);
 int task_started(struct file_task *t, struct err *err);
 /* Ends @t, frees it and calls its function. */
 void task_end(struct file_task *t, const struct err *err);
+/* Returns why @t does not go on: that it was canceled, or @err, what its last step
+ * has said; NULL if it goes on. */
+const struct err *task_fault(const struct file_task *t, const struct err *err);
 
 /* Fills what is known of @in now; the caller owns *ret. Returns 0 or -ENOMEM. */
 int instance_snapshot_meta(const struct instance *in, const char *tag,

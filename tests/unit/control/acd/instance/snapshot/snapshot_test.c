@@ -455,7 +455,6 @@ static void test_gone(void)
 
 static void test_removal(void)
 {
-	char made[SNAPSHOT_TAG_MAX + 1];
 	struct outcome o = { 0 };
 	struct world w;
 	struct instance *in = world_one(&w);
@@ -472,12 +471,6 @@ static void test_removal(void)
 	   "that one, not the latest");
 	is_int(instance_snapshot_remove(in, NULL, note_outcome, &o, &o.err),
 	       -EINVAL, "none without a tag");
-	o = (struct outcome){ 0 };
-	is_int(instance_snapshot(in, "v", note_outcome, &o, made, &o.err), 0,
-	       "a snapshot is being made:");
-	is_int(instance_destroy(in, true, note_outcome, &o), -EBUSY,
-	       "the instance stays until then");
-	STEP_UNTIL(w.loop, o.calls == 1);
 	o = (struct outcome){ 0 };
 	is_int(wait_for(&w, &o, instance_destroy(in, false, note_outcome, &o)),
 	       0, "the instance goes");
