@@ -53,6 +53,7 @@ int snapshot_call(const struct cli *cli, struct client *c, const char *method,
 	client_on_idle(c, on_idle, &p);
 	rc = client_call(c, method, path, body, ret, err);
 	client_on_idle(c, NULL, NULL);
+	cli_on_interrupt(cli, NULL);
 	if (rc < 0)
 		progress_stop(&p);
 	else
@@ -121,6 +122,9 @@ int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)
 		rc = host_client(cli, false, &c, err);
 	if (rc == 0 && args_has(a, ARG_REMOVE))
 		return snapshot_remove(cli, c, &w, err);
+	/* acd cancels it when the connection ends. */
+	cli_on_interrupt(cli, "Nothing of the snapshot is kept, and what "
+			      "runs goes on.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/snapshots", body,
 				   "copying the files", &made, err);
@@ -269,6 +273,9 @@ int cmd_restore(const struct cli *cli, const struct args *a, struct err *err)
 			"%s; what it has now becomes the snapshot "
 			"before-restore.",
 			w.name, w.tag ? w.tag : "that was made last");
+	cli_on_interrupt(cli, "The instance keeps its files, unless the "
+			      "restore had put others in place already: `ac "
+			      "snapshots` shows a new before-restore then.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/restore", body,
 				   "restoring the files", &rec, err);

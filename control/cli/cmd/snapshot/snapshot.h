@@ -27,7 +27,8 @@ struct snapshot_word {
 int snapshot_word_parse(const char *word, struct snapshot_word *ret,
 			struct err *err);
 /* Makes a call of acd about the instance @name, and shows @what while it takes
- * longer than a second. Returns as client_call(). */
+ * longer than a second. Ends what cli_on_interrupt() was told. Returns as
+ * client_call(). */
 int snapshot_call(const struct cli *cli, struct client *c, const char *method,
 		  const char *name, const char *rest, const json_t *body,
 		  const char *what, json_t **ret, struct err *err);

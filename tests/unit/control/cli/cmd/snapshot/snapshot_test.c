@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snapshot_test.c - what NAME[:TAG] means, what --remove prints, and
- * the order of a list
+ * snapshot_test.c - what NAME[:TAG] means, what --remove prints, the
+ * order of a list, and what Ctrl-C says
  */
 #include "control/cli/cmd/snapshot/snapshot.h"
 
@@ -60,6 +60,7 @@ static const char list[] =
 
 static char dir[] = "/tmp/cli_snapshot_test.XXXXXX";
 static char sock[64], out[64], version[96];
+static char asked[64]; /* there is one when acd is at work */
 
 /* Has one snapshot, of the tag "two". */
 static void on_acd(void *arg, const struct fake_request *rq,
@@ -68,6 +69,9 @@ static void on_acd(void *arg, const struct fake_request *rq,
 	(void)arg;
 	if (strcmp(rq->path, "/v1/version") == 0) {
 		ret->body = version;
+	} else if (strcmp(rq->method, "POST") == 0) {
+		ret->kind = FAKE_HANG;
+		file_replace(asked, "", 0, 0600);
 	} else if (strcmp(rq->path, "/v1/snapshots") == 0) {
 		ret->body = list;
 	} else if (strcmp(rq->method, "DELETE") == 0 &&
@@ -144,6 +148,65 @@ static void test_order(void)
 	   text ? text : "");
 }
 
+/* Runs @cmd in a child, which is interrupted when acd is at work. Returns how it
+ * ended; the caller frees *ret: its stderr. */
+static int interrupt(command cmd, char **ret)
+{
+	struct args a = { .given = ARG_SET(ARG_IN(YES)), .n_words = 2 };
+	char host[] = "h", volume[] = "h-docker";
+	const struct cli cli = {
+		.home = dir, .host = host, .volume = volume, .sock = sock
+	};
+	struct err err = { 0 };
+	int status = 0;
+	pid_t pid;
+
+	a.words[0] = "one:two";
+	a.words[1] = "three";
+	a.n_words = cmd == cmd_fork ? 2 : 1;
+	unlink(asked);
+	pid = fork();
+	if (pid == 0) {
+		int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		dup2(fd, STDERR_FILENO);
+		signal(SIGINT, SIG_DFL);
+		_exit(cmd(&cli, &a, &err) < 0);
+	}
+	for (int i = 0; i < 5000 && access(asked, F_OK) < 0; i++)
+		usleep(1000);
+	kill(pid, SIGINT);
+	waitpid(pid, &status, 0);
+	file_read(out, 4096, ret, NULL);
+	return status;
+}
+
+static void test_interrupt(void)
+{
+	static const struct {
+		command cmd;
+		const char *says;
+	} rows[] = {
+		{ cmd_snapshot, "ac: interrupted. Nothing of the snapshot is "
+				"kept, and what runs goes on.\n" },
+		{ cmd_fork, "ac: interrupted. Nothing of the forks is kept, "
+			    "and what runs goes on.\n" },
+		{ cmd_restore,
+		  "ac: interrupted. The instance keeps its files, unless the "
+		  "restore had put others in place already: `ac snapshots` "
+		  "shows a new before-restore then.\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		SCOPED_STR text = NULL;
+		int status = interrupt(rows[i].cmd, &text);
+
+		ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT,
+		   "it ends by the signal");
+		is_str(text, rows[i].says, "and says what is kept");
+	}
+}
+
 static void test_remove(void)
 {
 	static const struct {
@@ -161,12 +224,14 @@ static void test_remove(void)
 		return;
 	snprintf(sock, sizeof(sock), "%s/acd", dir);
 	snprintf(out, sizeof(out), "%s/out", dir);
+	snprintf(asked, sizeof(asked), "%s/asked", dir);
 	/* Of our build: no other is started. */
 	snprintf(version, sizeof(version), "{\"api\":%d,\"build\":\"%s\"}",
 		 VERSION_API, version_build_id());
 	pid = serve();
 	if (ok(fake_engine_wait(sock), "a fake acd answers")) {
 		test_order();
+		test_interrupt();
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 			SCOPED_STR text = NULL;
 			int rc = run(rows[i].word, rows[i].json, &text);
