@@ -21,12 +21,10 @@
  * takes the place of this program.
  */
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "control/shared/build_step.h"
@@ -36,6 +34,7 @@
 #include "control/shared/step_run.h"
 #include "control/shared/step_strip.h"
 #include "lib/attr.h"
+#include "lib/beneath.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "lib/str.h"
@@ -236,14 +235,11 @@ static void state_remove(const char *id)
  * image has none of it. A step that left something there keeps it. */
 static void place_remove(const char *root)
 {
-	const struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
 	SCOPED_FD dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	SCOPED_FD dev = dir < 0 ? -1 :
-				  (int)syscall(SYS_openat2, dir, "dev", &how,
-					       sizeof(how));
+				  beneath_open_how(dir, "dev",
+						   O_PATH | O_DIRECTORY, 0,
+						   BENEATH_MOUNTS);
 
 	if (dev >= 0)
 		unlinkat(dev, strrchr(BUILD_STEP_DIR, '/') + 1, AT_REMOVEDIR);

@@ -16,12 +16,11 @@
 #include "control/shared/build_step.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "control/shared/json.h"
+#include "lib/beneath.h"
 #include "lib/buf.h"
 #include "lib/ca_names.h"
 #include "lib/file.h"
@@ -70,16 +69,14 @@ static int input_read(const char *path, char **ret, struct err *err)
  * something else in its place. */
 static int roots_open(const char *root)
 {
-	const struct open_how how = {
-		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
 	SCOPED_FD dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	SCOPED_FD fd = -1;
 	struct stat st;
 
 	if (dir >= 0)
-		fd = (int)syscall(SYS_openat2, dir, ROOTS, &how, sizeof(how));
+		fd = beneath_open_how(dir, ROOTS,
+				      O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+				      RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -1;
 	return fd_take(&fd);

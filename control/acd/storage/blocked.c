@@ -18,12 +18,12 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "control/acd/storage/idmap.h"
+#include "lib/beneath.h"
 #include "lib/file.h"
 
 int blocked_prepare(const char *covers)
@@ -60,14 +60,9 @@ static int cover_open(const char *covers, const char *kind)
 /* Opens @path. Returns -ENOENT if nothing is there. */
 static int path_open(int workspace, const char *path)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS,
-	};
 	char text[PATH_MAX];
 	size_t len = strlen(path);
-	long fd;
+	int fd;
 
 	/* A slash at the end would require a directory. */
 	while (len > 0 && path[len - 1] == '/')
@@ -76,11 +71,10 @@ static int path_open(int workspace, const char *path)
 		return -EINVAL;
 	memcpy(text, path, len);
 	text[len] = '\0';
-	do
-		fd = syscall(SYS_openat2, workspace, text, &how, sizeof(how));
-	while (fd < 0 && (errno == EINTR || errno == EAGAIN));
+	fd = beneath_open_how(workspace, text, O_PATH | O_NOFOLLOW, 0,
+			      BENEATH_MOUNTS);
 	/* Nothing exists below a file. */
-	return fd >= 0 ? (int)fd : errno == ENOTDIR ? -ENOENT : -errno;
+	return fd == -ENOTDIR ? -ENOENT : fd;
 }
 
 static bool is_mount_root(int fd)

@@ -7,9 +7,9 @@
  * the place of files. So this runs in a child, with the rights of the home's
  * owner and no others, while no process of the sandbox can reach the home. It
  * goes down name by name, each relative to the open directory above it, and the
- * kernel follows no link, no mount and no ".." on the way (openat2). A file is
- * never opened for writing: a new one is renamed over it, so other names of the
- * old one (hard links) keep the old content.
+ * kernel follows no link, no mount and no ".." on the way (lib/beneath.h). A file
+ * is never opened for writing: a new one is renamed over it, so other names of
+ * the old one (hard links) keep the old content.
  */
 #include "control/acd/storage/home_write.h"
 
@@ -17,7 +17,6 @@
 #include <grp.h>
 #include <jansson.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +24,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "control/shared/json.h"
+#include "lib/beneath.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -76,19 +75,6 @@ static void tell(const struct place *p, const char *fmt, ...)
 }
 
 /* ---- below an open directory ---- */
-
-static int open_at(int dir, const char *name, int flags, mode_t mode)
-{
-	const struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.mode = mode,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
 
 /* Returns a name that an agent cannot have taken before: @stem and 64 random
  * bits. For the caller to free; NULL if there is no memory. */
@@ -156,7 +142,7 @@ static void dir_unlock(int dir)
 static int dir_open(const struct place *p, int dir, const char *name)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW;
-	int fd = open_at(dir, name, flags, 0), rc = 0;
+	int fd = beneath_open(dir, name, flags), rc = 0;
 
 	if (fd == -ELOOP || fd == -ENOTDIR)
 		rc = put_aside(p, dir, name, "was no directory");
@@ -164,7 +150,7 @@ static int dir_open(const struct place *p, int dir, const char *name)
 		return fd;
 	if (rc == 0 && mkdirat(dir, name, DIR_MODE) < 0)
 		rc = -errno;
-	return rc < 0 ? rc : open_at(dir, name, flags, 0);
+	return rc < 0 ? rc : beneath_open(dir, name, flags);
 }
 
 /* Opens the directory of the file. Sets *ret_leaf to the file's name. */
@@ -197,9 +183,10 @@ static int parent_open(const struct place *p, int home, const char **ret_leaf)
 static int replace(int dir, const char *leaf, const char *text, mode_t mode)
 {
 	SCOPED_STR temp = random_name(".ac-new");
-	SCOPED_FD fd = temp ? open_at(dir, temp,
-				      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
-				      0600) :
+	SCOPED_FD fd = temp ? beneath_open_how(dir, temp,
+					       O_WRONLY | O_CREAT | O_EXCL |
+						       O_NOFOLLOW,
+					       0600, BENEATH_STRICT) :
 			      -ENOMEM;
 	int rc;
 
@@ -246,8 +233,8 @@ static const char *object_read(int dir, const char *leaf, json_t **ret,
 			       mode_t *ret_mode)
 {
 	/* What it is may not be what it was: nothing blocks here. */
-	SCOPED_FD fd = open_at(
-		dir, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	SCOPED_FD fd = beneath_open(
+		dir, leaf, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	SCOPED_STR text = NULL;
 	struct stat st;
 	ssize_t len;

@@ -4,7 +4,7 @@
  *
  * Theory of operation: a skill is a folder beside a blueprint that a user wrote
  * or took from elsewhere, so a link in it may lead to any file that acd can read.
- * Each file is opened by openat2() below the open folder, without links and
+ * Each file is opened below the open folder (lib/beneath.h), without links and
  * mounts; what is no file and no folder ends the start. The sandbox gets the
  * copy: no change of the user's reaches it while it runs, and its owner and mode
  * do not depend on the user's.
@@ -13,12 +13,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/beneath.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -35,18 +34,6 @@ struct folder {
 	unsigned depth;
 	const char *path;
 };
-
-static int open_at(int dir, const char *path, int flags)
-{
-	const struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
 
 static int refuse(struct copy *c, int code, const char *path, const char *why)
 {
@@ -79,8 +66,8 @@ static int copy_file(struct copy *c, const struct folder *f, const char *name,
 		     const char *path)
 {
 	/* What it is may not be what it was: nothing blocks here. */
-	SCOPED_FD from = open_at(f->from, name,
-				 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	SCOPED_FD from = beneath_open(
+		f->from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	SCOPED_FD to = -1;
 	struct stat st;
 
@@ -100,7 +87,7 @@ static int copy_folder(struct copy *c, const struct folder *f);
 static int copy_below(struct copy *c, const struct folder *f, const char *name,
 		      const char *path)
 {
-	SCOPED_FD from = open_at(f->from, name, O_RDONLY | O_DIRECTORY);
+	SCOPED_FD from = beneath_open(f->from, name, O_RDONLY | O_DIRECTORY);
 	SCOPED_FD to = -1;
 	struct folder below = { .depth = f->depth + 1, .path = path };
 
@@ -175,7 +162,7 @@ static int copy_skill(struct copy *c, const struct skill_source *s, int to)
 			      "only a stored blueprint can have skills");
 	if (dir < 0)
 		return refuse(c, -errno, s->dir, err_text(-errno));
-	from = open_at(dir, s->folder, O_RDONLY | O_DIRECTORY);
+	from = beneath_open(dir, s->folder, O_RDONLY | O_DIRECTORY);
 	if (from == -ELOOP)
 		return refuse(c, from, s->folder, "a link leads to it");
 	if (from < 0)
@@ -184,7 +171,7 @@ static int copy_skill(struct copy *c, const struct skill_source *s, int to)
 				      "there is no such folder beside its "
 				      "blueprint" :
 				      err_text(from));
-	file = open_at(from, SKILL_FILE, O_PATH | O_NOFOLLOW);
+	file = beneath_open(from, SKILL_FILE, O_PATH | O_NOFOLLOW);
 	if (file < 0 || fstat(file, &st) < 0 || !S_ISREG(st.st_mode))
 		return refuse(c, -ENOENT, s->folder, "it has no " SKILL_FILE);
 	if (mkdirat(to, s->name, 0755) == 0)

@@ -5,19 +5,18 @@
 #include "control/acd/storage/volumes.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "control/acd/storage/treejob.h"
 #include "control/shared/json.h"
 #include "control/shared/volume.h"
+#include "lib/beneath.h"
 #include "lib/file.h"
 #include "lib/log.h"
 
@@ -33,19 +32,6 @@ static struct {
 	uid_t uid;
 	gid_t gid;
 } volumes;
-
-/* Opens @path below the open directory @dir, and follows no link on the way. */
-static int open_below(int dir, const char *path, int flags)
-{
-	const struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
 
 static int dir_open(struct err *err)
 {
@@ -117,7 +103,7 @@ static int leaf_open(const char *name, const char *leaf, int flags,
 		return err_nomem(err);
 	if (name_check_volume(name, err) < 0)
 		return -EINVAL;
-	fd = open_below(dir, path, flags);
+	fd = beneath_open(dir, path, flags);
 	if (fd == -ENOENT)
 		return missing(name, err);
 	return fd < 0 ? err_set(err, fd, "the volume '%s' cannot be opened: %s",
@@ -259,7 +245,7 @@ static int make(int dir, const char *temp, const char *name)
 
 	if (rc < 0)
 		return rc;
-	fd = open_below(dir, temp, O_RDONLY | O_DIRECTORY);
+	fd = beneath_open(dir, temp, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd;
 	rc = own_mkdir(fd, DATA);

@@ -17,15 +17,14 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/beneath.h"
 #include "lib/file.h"
 #include "lib/str.h"
 
@@ -44,18 +43,16 @@ void dirwalk_hook(void (*fn)(void *arg, const char *name), void *arg)
 /* ---- the walk down ---- */
 
 /* Opens @name, which has no '/'; it may be "." or "..". */
-static int open_beneath(int dir, const char *name, int flags)
+static int part_open(int dir, const char *name, int flags)
 {
-	const struct open_how how = {
-		.flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
+	int fd = beneath_open_how(dir, name, O_PATH | flags, 0,
+				  RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 
 	/* An older kernel, or a seccomp filter that does not know it. */
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
-	return fd < 0 ? -errno : (int)fd;
+	if (fd != -ENOSYS && fd != -EPERM)
+		return fd;
+	fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
+	return fd < 0 ? -errno : fd;
 }
 
 static int turn_add(struct dirwalk *w, int dir, bool link)
@@ -117,7 +114,7 @@ static int step(struct dirwalk *w, const char *name, enum dirwalk_links links,
 	if (hook_fn)
 		hook_fn(hook_arg, name);
 	/* O_DIRECTORY makes an automounter mount what it has there. */
-	fd = open_beneath(w->fd, name, O_DIRECTORY);
+	fd = part_open(w->fd, name, O_DIRECTORY);
 	if (fd == -ENOTDIR || fd == -ELOOP)
 		return step_other(w, name, links, rest);
 	if (fd < 0)
@@ -231,7 +228,7 @@ static size_t id_find(const struct dir_id *id, const struct dir_id *ids,
  * in the same mount. */
 static int above_open(int fd, const struct dir_id *here, int *ret)
 {
-	SCOPED_FD above = open_beneath(fd, "..", O_DIRECTORY);
+	SCOPED_FD above = part_open(fd, "..", O_DIRECTORY);
 	uint64_t mount = 0, mount_up = 0;
 	struct dir_id up = { 0 };
 	int rc = above < 0 ? above : dirwalk_id(above, &up);

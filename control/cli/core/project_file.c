@@ -9,13 +9,12 @@
 #include "control/cli/core/project_file.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/beneath.h"
 #include "lib/file.h"
 
 #define GO_ON "; --no-project goes on without it"
@@ -23,17 +22,9 @@
 /* Returns a descriptor or a negative errno. A FIFO does not block. */
 static int open_below(int dir)
 {
-	const struct open_how how = {
-		.flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS,
-	};
-	long fd;
-
-	do {
-		fd = syscall(SYS_openat2, dir, PROJECT_FILE, &how, sizeof(how));
-	} while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-	return fd < 0 ? -errno : (int)fd;
+	return beneath_open_how(dir, PROJECT_FILE,
+				O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
+				BENEATH_MOUNTS);
 }
 
 static int check_kind(int fd, struct err *err)

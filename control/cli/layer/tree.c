@@ -7,32 +7,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include "lib/beneath.h"
 #include "lib/str.h"
-
-#define TRIES 64u /* an openat2(2) that a rename disturbs says -EAGAIN */
 
 int tree_open(int root, const char *path, int flags)
 {
-	const struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW |
-				    (flags & O_PATH ? 0 : O_NONBLOCK)),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
-			   RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-	};
-	long fd = -1;
-
-	for (unsigned i = 0; i < TRIES && fd < 0; i++) {
-		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-		if (fd < 0 && errno != EAGAIN && errno != EINTR)
-			break;
-	}
-	return fd < 0 ? -errno : (int)fd;
+	return beneath_open(root, path,
+			    flags | O_NOFOLLOW |
+				    (flags & O_PATH ? 0 : O_NONBLOCK));
 }
 
 int tree_open_file(int root, const char *path)

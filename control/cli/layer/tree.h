@@ -3,8 +3,8 @@
  * tree.h - the user's directory, by descriptors
  *
  * Every path is resolved below the descriptor of the workspace, without links and
- * without leaving its mount (openat2(2)). Somebody else may rename things at the
- * same time: what was found may be gone, but nothing outside is reached.
+ * without leaving its mount (lib/beneath.h). Somebody else may rename things at
+ * the same time: what was found may be gone, but nothing outside is reached.
  */
 #ifndef CONTROL_CLI_LAYER_TREE_H
 #define CONTROL_CLI_LAYER_TREE_H
