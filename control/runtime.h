@@ -83,6 +83,7 @@ struct runtime_limits {
  * the guest link, @id the runtime's name for the sandbox (to be copied). */
 typedef void (*runtime_start_fn)(void *arg, int link_fd, const char *id,
 				 const struct err *err);
+typedef void (*runtime_wake_fn)(void *arg, int link_fd, const struct err *err);
 typedef void (*runtime_done_fn)(void *arg, const struct err *err);
 
 /* Usage of one sandbox. */
@@ -150,12 +151,22 @@ struct runtime_ops {
 	/* Pauses all its processes, or resumes them. */
 	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
 		      runtime_done_fn fn, void *arg);
-	/* Saves a sandbox to the directory @dir; starts one from there. No
-	 * runtime has these yet. */
-	int (*checkpoint)(struct runtime *rt, const char *id, const char *dir,
-			  runtime_done_fn fn, void *arg);
-	int (*restore)(struct runtime *rt, const struct runtime_spec *spec,
-		       const char *dir, runtime_start_fn fn, void *arg);
+	/*
+	 * Writes the memory of a sandbox that runs to a new directory in @dir,
+	 * which exists, and ends its processes. Its guest link ends, which must
+	 * not count as its end; nothing may be sent on it from now on. Fails with -ENOTSUP if this kind of sandbox
+	 * cannot, -ENOSPC if @dir has no room for it; then, or after most other
+	 * failures, it runs on. An operation that is NULL: none can.
+	 */
+	bool (*hibernates)(struct runtime *rt, const char *id); /* it can */
+	int (*hibernate)(struct runtime *rt, const char *id, const char *dir,
+			 runtime_done_fn fn, void *arg);
+	/* Lets a sandbox that hibernates go on, with another link (as in
+	 * runtime_start_fn; -1: it has not slept), and removes the directory.
+	 * What it had not read comes to it first; its connections have ended.
+	 * After a failure it has ended. */
+	int (*wake)(struct runtime *rt, const char *id, runtime_wake_fn fn,
+		    void *arg);
 	/* Returns 0 if a sandbox can get @gpus here, else a negative errno with
 	 * the reason; there is no callback. An operation that is NULL: no
 	 * sandbox gets any. */

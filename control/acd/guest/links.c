@@ -137,19 +137,60 @@ static void socket_widen(int fd)
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-/* Makes link and pipe; *ret_link and *ret_words are the sandbox's ends. */
-static int entry_open(struct entry *e, int *ret_link, int *ret_words)
+static int pair_open(int *ret_ours, int *ret_theirs)
 {
+	SCOPED_FD ours = -1;
 	SCOPED_FD theirs = -1;
 	int pair[2], rc;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	e->link_fd = pair[0];
+	ours = pair[0];
 	theirs = pair[1];
-	socket_widen(e->link_fd);
+	socket_widen(ours);
 	socket_widen(theirs);
-	rc = fd_nonblock(e->link_fd, 1);
+	rc = fd_nonblock(ours, 1);
+	if (rc < 0)
+		return rc;
+	*ret_ours = fd_take(&ours);
+	*ret_theirs = fd_take(&theirs);
+	return 0;
+}
+
+/* What was sent on one link fits into the buffer of another. */
+static int unread_move(int from, int to)
+{
+	char data[65536];
+	ssize_t n;
+
+	while ((n = recv(from, data, sizeof(data), MSG_DONTWAIT)) > 0) {
+		if (send(to, data, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) != n)
+			return -ENOBUFS;
+	}
+	return n == 0 || errno == EAGAIN ? 0 : -errno;
+}
+
+int links_again(int before, int *ret_ours, int *ret_theirs)
+{
+	SCOPED_FD ours = -1;
+	SCOPED_FD theirs = -1;
+	int rc = pair_open(&ours, &theirs);
+
+	if (rc == 0)
+		rc = unread_move(before, ours);
+	if (rc < 0)
+		return rc;
+	*ret_ours = fd_take(&ours);
+	*ret_theirs = fd_take(&theirs);
+	return 0;
+}
+
+/* Makes link and pipe; *ret_link and *ret_words are the sandbox's ends. */
+static int entry_open(struct entry *e, int *ret_link, int *ret_words)
+{
+	SCOPED_FD theirs = -1;
+	int rc = pair_open(&e->link_fd, &theirs);
+
 	if (rc == 0)
 		rc = words_open(e, ret_words);
 	if (rc == 0)

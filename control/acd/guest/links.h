@@ -30,6 +30,11 @@ int links_expect(struct links *ls, const char *id);
  * *ret_words its stderr. The caller owns both. Returns 0; -ENOENT if @id is not
  * expected or was fetched; another negative errno. */
 int links_open(struct links *ls, const char *id, int *ret_link, int *ret_words);
+/* Makes a further link for a sandbox that goes on with it instead of the one
+ * that it had, of which @before is its own end: what it has not read there is
+ * on its way on the new one. The caller owns both ends; *ret_ours is
+ * non-blocking. Returns 0 or a negative errno. */
+int links_again(int before, int *ret_ours, int *ret_theirs);
 /* Returns acd's end of the link of @id, once: owned by the caller,
  * non-blocking. Returns -ENOENT if ac-runtime has not fetched the other end. */
 int links_take(struct links *ls, const char *id);

@@ -87,6 +87,12 @@ static int op_has_image(struct runtime *rt, const char *image,
 	return docker->ops->has_image(docker, image, fn, arg);
 }
 
+static bool op_hibernates(struct runtime *rt, const char *id)
+{
+	(void)rt;
+	return runsc_is_ours(id);
+}
+
 static void op_image_each(struct runtime *rt, const char *id,
 			  void (*each)(void *arg, const char *name), void *arg)
 {
@@ -185,6 +191,9 @@ static const struct runtime_ops runsc_ops = {
 	.list = op_list,
 	.update = runsc_op_update,
 	.freeze = runsc_op_freeze,
+	.hibernates = op_hibernates,
+	.hibernate = runsc_op_hibernate,
+	.wake = runsc_op_wake,
 	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,
 	.image_each = op_image_each,

@@ -3,14 +3,17 @@
  * runsc_box.c - one sandbox of the runsc runtime: names and removal
  *
  *	starting ──▶ running ──▶ ended ──▶ removing ──▶ (gone)
- *	    └────────────┴─────────────────▲   │
- *	                                   └─ left, if that failed: tried
- *	                                      again later
+ *	    │        │     ▲ │             ▲   │
+ *	    └────────│─────│─┴─────────────┤   └─ left, if that failed: tried
+ *	             ▼     │               │      again later
+ *	          saving  waking ──────────┤
+ *	             └▶ asleep ────────────┘   (runsc_sleep.c)
  */
 #include "control/acd/runtime/runsc_impl.h"
 
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 
 #include "lib/log.h"
 #include "lib/str.h"
@@ -46,7 +49,7 @@ struct box *box_new(struct runsc *rs, const char *name)
 		return NULL;
 	}
 	b->rs = rs;
-	b->link_fd = -1;
+	b->link_fd = b->theirs[0] = b->theirs[1] = -1;
 	snprintf(b->name, sizeof(b->name), "%s", name);
 	snprintf(b->id, sizeof(b->id), RUNSC_ID_PREFIX "%016llx",
 		 (unsigned long long)number);
@@ -64,6 +67,8 @@ void box_free(struct box *b)
 {
 	struct runsc *rs = b->rs;
 
+	sleep_free(b);
+	box_hang_up(b);
 	if (b->maker)
 		children_forget(rs->children, b->maker);
 	if (b->pid)
@@ -77,12 +82,26 @@ void box_free(struct box *b)
 	free(b);
 }
 
+void box_hang_up(struct box *b)
+{
+	/* A child of acd's may have a copy. */
+	if (b->theirs[0] >= 0)
+		shutdown(b->theirs[0], SHUT_RDWR);
+	fd_closep(&b->theirs[0]);
+	fd_closep(&b->theirs[1]);
+}
+
 void box_ended(struct box *b, int exit_code)
 {
 	b->pid = 0;
 	b->exit_code = exit_code;
+	if (b->state == BOX_SAVING) {
+		sleep_ended(b);
+		return;
+	}
 	if (b->state == BOX_RUNNING)
 		b->state = BOX_ENDED;
+	box_hang_up(b);
 	runsc_calls_wake(b->rs, b->id);
 }
 
@@ -139,6 +158,8 @@ int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err)
 	if (b->state == BOX_REMOVING)
 		return err_set(err, -EBUSY,
 			       "this sandbox is being removed already");
+	sleep_free(b);
+	box_hang_up(b);
 	rc = runsc_job_undo(rs->loop, b->id, &b->paths, &b->veth, RUNSC_STATE,
 			    on_undone, b, &b->job, err);
 	if (rc < 0)

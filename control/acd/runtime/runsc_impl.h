@@ -29,6 +29,9 @@
 enum box_state {
 	BOX_STARTING,
 	BOX_RUNNING,
+	BOX_SAVING,
+	BOX_ASLEEP,
+	BOX_WAKING,
 	BOX_ENDED,
 	BOX_REMOVING,
 	BOX_LEFT, /* its removal has failed */
@@ -48,6 +51,11 @@ struct box {
 	pid_t maker; /* child that makes it and then is runsc; 0: none */
 	pid_t pid; /* of the sandbox; 0: unknown, or ended */
 	int exit_code; /* when it has ended */
+	bool covered; /* as in struct runtime_spec */
+	/* The sandbox's ends of its link and stderr, for hibernation; closed
+	 * when it has ended, so that acd's end sees that. -1: not open. */
+	int theirs[2];
+	struct box_sleep *sleep; /* runsc_sleep.c; NULL: never hibernated */
 
 	/* Only during its start. */
 	struct runsc_want *want;
@@ -92,6 +100,28 @@ int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 /* acd ends: a start that still runs fails with -ECANCELED. */
 void runsc_start_cancel(struct box *b);
 
+/* ---- runsc_child.c ---- */
+
+/* Appends runsc itself and the options that all calls of it have. Returns 0 or
+ * -ENOMEM. */
+int runsc_argv(const struct box *b, struct strv *argv);
+/* Watches the sandbox that runsc, which has ended or soon will, has started.
+ * Returns 0 or a negative errno with @err. */
+int runsc_watch(struct box *b, struct err *err);
+/* Kills and reaps the child that makes it. */
+void runsc_maker_end(struct box *b);
+
+/* ---- runsc_sleep.c ---- */
+
+int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
+		       runtime_done_fn fn, void *arg);
+int runsc_op_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
+		  void *arg);
+/* Its process has ended while it was being saved. */
+void sleep_ended(struct box *b);
+/* Ends what is under way, with -ECANCELED, and removes what was saved. */
+void sleep_free(struct box *b);
+
 /* ---- runsc_box.c ---- */
 
 bool runsc_is_ours(const char *id); /* false: a sandbox of the engine */
@@ -113,6 +143,8 @@ void box_left(struct box *b);
  * without a callback, @fn is taken for it. Returns 0, or a negative errno with
  * @err (-EBUSY if a removal with a callback runs); @fn is not called then. */
 int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err);
+/* Closes the sandbox's ends of its link. */
+void box_hang_up(struct box *b);
 
 /* ---- runsc_ops.c ---- */
 
@@ -134,6 +166,13 @@ int runsc_op_update(struct runtime *rt, const char *id,
 		    void *arg);
 int runsc_op_freeze(struct runtime *rt, const char *id, bool frozen,
 		    runtime_done_fn fn, void *arg);
+/* Calls @fn from the loop, with @err (copied; NULL: success). Returns 0 or
+ * -ENOMEM. */
+int runsc_answer_later(struct runsc *rs, const char *id, const struct err *err,
+		       runtime_done_fn fn, void *arg);
+/* The same for a wake, without a link. */
+int runsc_woken_later(struct runsc *rs, const char *id, const struct err *err,
+		      runtime_wake_fn fn, void *arg);
 /* @id has ended or is gone: continues calls that wait for that. */
 void runsc_calls_wake(struct runsc *rs, const char *id);
 /* Answers all open calls with -ECANCELED. */

@@ -93,6 +93,35 @@ static int root_make(const struct runsc_make *m, struct err *err)
 			0;
 }
 
+/* runsc keeps state, a lock and a socket, with the id in their names. */
+static int state_remove(const char *dir, const char *id)
+{
+	SCOPED_DIR d = opendir(dir);
+	const struct dirent *e;
+	int rc = 0;
+
+	if (!d)
+		return errno == ENOENT ? 0 : -errno;
+	while ((e = readdir(d)))
+		if (strstr(e->d_name, id) &&
+		    unlinkat(dirfd(d), e->d_name, 0) < 0 && errno != ENOENT)
+			rc = -errno;
+	return rc;
+}
+
+/* gVisor took the addresses of the old namespace, and runsc knows a sandbox that
+ * has ended: neither is of use to the one that is restored. */
+static int again_ready(const struct runsc_make *m, struct err *err)
+{
+	int rc;
+
+	netns_destroy(m->paths->netns, AC_BRIDGE, m->before);
+	rc = state_remove(m->again, m->id);
+	return rc < 0 ? err_set(err, rc, "remove runsc's files: %s",
+				err_text(rc)) :
+			0;
+}
+
 static int make_all(const struct runsc_make *m, struct err *err)
 {
 	const struct netns_spec net = {
@@ -101,11 +130,12 @@ static int make_all(const struct runsc_make *m, struct err *err)
 		.gateway = AC_GATEWAY,
 		.prefix = PREFIX_LEN,
 	};
-	int rc = cgroup_create(m->id, &m->limits, err);
+	int rc = m->again ? again_ready(m, err) :
+			    cgroup_create(m->id, &m->limits, err);
 
-	if (rc == 0)
+	if (rc == 0 && !m->again)
 		rc = bundle_make(m, err);
-	if (rc == 0)
+	if (rc == 0 && !m->again)
 		rc = root_make(m, err);
 	if (rc == 0)
 		rc = netns_create(&net, m->veth, err);
@@ -190,22 +220,6 @@ static int processes_end(const char *id)
 		nap();
 		rc = cgroup_kill(id);
 	}
-	return rc;
-}
-
-/* runsc keeps state, a lock and a socket, with the id in their names. */
-static int state_remove(const char *dir, const char *id)
-{
-	SCOPED_DIR d = opendir(dir);
-	const struct dirent *e;
-	int rc = 0;
-
-	if (!d)
-		return errno == ENOENT ? 0 : -errno;
-	while ((e = readdir(d)))
-		if (strstr(e->d_name, id) &&
-		    unlinkat(dirfd(d), e->d_name, 0) < 0 && errno != ENOENT)
-			rc = -errno;
 	return rc;
 }
 

@@ -30,6 +30,11 @@ struct runsc_make {
 	const char *config; /* text of config.json */
 	struct cgroup_limits limits;
 	const char *const *argv; /* of runsc */
+	/* Directory of runsc's own files, if bundle, root and cgroup are there
+	 * from before, and only the network and these files are made anew; NULL:
+	 * all is made. */
+	const char *again;
+	const struct veth *before; /* with @again: the port that it had */
 	int link, words; /* become its stdin and stderr; borrowed */
 };
 

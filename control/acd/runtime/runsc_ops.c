@@ -30,6 +30,7 @@ struct call {
 	bool killed, frozen;
 	uint64_t until;
 	runtime_done_fn done;
+	runtime_wake_fn woken;
 	runtime_stats_fn stats;
 	runtime_end_fn end;
 	void *arg;
@@ -58,6 +59,8 @@ static void call_end(struct call *c, const struct runtime_end *end)
 	free(c);
 	if (now.done)
 		now.done(now.arg, err);
+	else if (now.woken)
+		now.woken(now.arg, -1, err);
 	else if (now.stats)
 		now.stats(now.arg, err ? NULL : &now.figures, err);
 	else
@@ -96,6 +99,32 @@ static struct call *call_new(struct runsc *rs, const char *id, void *arg)
 	LIST_INSERT_HEAD(&rs->calls, c, link);
 	loop_timer_set(c->timer, 0);
 	return c;
+}
+
+int runsc_answer_later(struct runsc *rs, const char *id, const struct err *err,
+		       runtime_done_fn fn, void *arg)
+{
+	struct call *c = call_new(rs, id, arg);
+
+	if (!c)
+		return -ENOMEM;
+	c->done = fn;
+	if (err)
+		c->err = *err;
+	return 0;
+}
+
+int runsc_woken_later(struct runsc *rs, const char *id, const struct err *err,
+		      runtime_wake_fn fn, void *arg)
+{
+	struct call *c = call_new(rs, id, arg);
+
+	if (!c)
+		return -ENOMEM;
+	c->woken = fn;
+	if (err)
+		c->err = *err;
+	return 0;
 }
 
 static int gone(struct err *err, const char *id)

@@ -8,7 +8,7 @@
  *	    └─▶ docker runtime        └─▶ the caller
  *
  * runsc exits soon after the sandbox runs. The sandbox's process then belongs
- * to acd, PID 1, which sees its end by SIGCHLD. Its pid is in a file by runsc.
+ * to acd, PID 1 (runsc_child.c).
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -26,7 +26,6 @@
 #include "lib/str.h"
 
 #define WANT_TEXTS (9u + 2 * RUNTIME_MOUNTS_MAX)
-#define PID_TEXT_MAX 32u
 #define WHY_TEXT 200 /* characters of an error, before the last stderr */
 #define START_LIMIT_MS 60000u
 #define EXIT_UNKNOWN 255
@@ -187,47 +186,6 @@ void runsc_start_cancel(struct box *b)
 
 /* ---- runsc has started it ---- */
 
-static void on_sandbox_end(void *arg, pid_t pid, int status)
-{
-	(void)pid;
-	box_ended(arg, proc_code(status));
-}
-
-static int pid_read(const struct box *b, pid_t *ret, struct err *err)
-{
-	SCOPED_STR path = str_printf("%s/pid", b->paths.bundle);
-	SCOPED_STR text = NULL;
-	uint64_t pid = 0;
-	int rc = path ? file_read(path, PID_TEXT_MAX, &text, NULL) : -ENOMEM;
-
-	if (rc == 0)
-		rc = str_parse_u64(text, 2, INT32_MAX, &pid);
-	if (rc < 0)
-		return err_set(err, rc, "the pid of the sandbox: %s",
-			       err_text(rc));
-	*ret = (pid_t)pid;
-	return 0;
-}
-
-/* Its parent is runsc, and acd when that has ended; acd has not reaped it
- * yet. */
-static int sandbox_watch(struct box *b, struct err *err)
-{
-	pid_t pid = 0;
-	int rc = pid_read(b, &pid, err);
-
-	if (rc < 0)
-		return rc;
-	if (kill(pid, 0) < 0)
-		return err_set(err, -EPROTO,
-			       "the sandbox ended as soon as it had started");
-	rc = children_watch(b->rs->children, pid, on_sandbox_end, b);
-	if (rc < 0)
-		return err_set(err, rc, "watch the sandbox: %s", err_text(rc));
-	b->pid = pid;
-	return 0;
-}
-
 static void start_done(struct box *b)
 {
 	runtime_start_fn fn = b->start_fn;
@@ -251,7 +209,7 @@ static void start_judge(struct box *b)
 		err_set(&b->err, -EIO, "runsc failed with code %d",
 			b->maker_code);
 	if (b->err.code == 0)
-		sandbox_watch(b, &b->err);
+		runsc_watch(b, &b->err);
 	if (b->err.code < 0)
 		start_fail(b, &b->err);
 	else
@@ -322,20 +280,8 @@ static void on_late(void *arg)
 
 static int argv_make(const struct box *b, struct strv *argv)
 {
-	int rc = strv_push(argv, dockerd_runsc());
+	int rc = runsc_argv(b, argv);
 
-	for (const char *const *f = dockerd_runsc_flags; *f && rc == 0; f++)
-		rc = strv_push(argv, *f);
-	/* acd makes and enters the cgroup: runsc would make one for each
-	 * controller, which takes a fourth of the start. */
-	if (rc == 0)
-		rc = strv_push(argv, "--ignore-cgroups");
-	if (rc == 0 && b->want->spec.covered)
-		rc = strv_push(argv, DOCKERD_RUNSC_GOFER);
-	if (rc == 0)
-		rc = strv_push(argv, "--debug-log=" DOCKERD_GVISOR_LOG);
-	if (rc == 0)
-		rc = strv_push(argv, "--root=" RUNSC_STATE);
 	if (rc == 0)
 		rc = strv_push(argv, "run");
 	if (rc == 0)
@@ -402,20 +348,12 @@ static int make_begin(struct box *b, struct err *err)
 	strv_done(&argv);
 	if (rc < 0)
 		return rc;
+	b->theirs[0] = fd_take(&link);
+	b->theirs[1] = fd_take(&words);
 	b->link_fd = links_take(b->rs->links, b->id);
 	b->hello = loop_add(b->rs->loop, b->link_fd, EPOLLIN, on_hello, b);
 	/* Without memory for this, the end of runsc is enough. */
 	return 0;
-}
-
-/* Kills and reaps the maker first: what it mounts during the removal would
- * stay. No other code reaps it before the loop goes on. */
-static void maker_end(struct box *b)
-{
-	kill(b->maker, SIGKILL);
-	while (waitpid(b->maker, NULL, 0) < 0 && errno == EINTR)
-		continue;
-	b->maker = 0;
 }
 
 /* From here on there may be something to remove. */
@@ -430,7 +368,7 @@ static void make_start(struct box *b)
 	}
 	rc = children_watch(b->rs->children, b->maker, on_maker_end, b);
 	if (rc < 0) {
-		maker_end(b);
+		runsc_maker_end(b);
 		err_set(&err, rc, "watch runsc: %s", err_text(rc));
 		runsc_job_forget(b->job);
 		b->job = NULL;
@@ -495,6 +433,7 @@ int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 		return -ENOMEM;
 	b->start_fn = fn;
 	b->start_arg = arg;
+	b->covered = spec->covered;
 	b->want = want_new(spec);
 	b->limit = loop_timer_new(rs->loop, on_late, b);
 	if (b->want && b->limit)
