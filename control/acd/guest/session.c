@@ -19,6 +19,10 @@
  * keeps its link open and is silent. It is asked only when it matters: when a
  * channel waits for its first sign.
  *
+ * A sandbox that hibernates has no link, and gets another one. What it wrote
+ * before is read to the end, what it is sent stays in the buffer. Channels do
+ * not notice.
+ *
  * Callbacks may do anything, including session_free() and channel_close(). No
  * channel is used after its callback, and the session is freed when the last
  * frame on the stack has returned (depth).
@@ -48,7 +52,7 @@ static void session_events(struct session *s)
 
 	if (!s->io)
 		return;
-	if (buf_len(&s->out) > 0)
+	if (buf_len(&s->out) > 0 && !s->asleep)
 		want |= EPOLLOUT;
 	if (buf_len(&s->out) >= OUT_LOW)
 		s->waiting = true;
@@ -77,6 +81,7 @@ static int send_or_break(struct session *s, enum link_type type, uint32_t id,
 
 	if (rc < 0)
 		shutdown(s->fd, SHUT_RDWR);
+	s->torn |= rc < 0 && s->asleep;
 	session_events(s);
 	return rc;
 }
@@ -103,7 +108,7 @@ static bool has_control_room(const struct session *s, size_t len)
 /* After a frame was put in the buffer: sends what the socket takes. */
 static int session_kick(struct session *s, int put_result)
 {
-	if (s->corked)
+	if (s->corked || s->asleep)
 		return put_result;
 	if (put_result == 0)
 		linkio_flush(s->fd, &s->out, SIZE_MAX);
@@ -152,6 +157,12 @@ bool session_is_ready(const struct session *s)
 const char *const *session_report(const struct session *s)
 {
 	return (const char *const *)s->report;
+}
+
+static void session_used(struct session *s)
+{
+	if (s->ops->used)
+		s->ops->used(s->arg);
 }
 
 /* ---- channels, for their owners ---- */
@@ -218,6 +229,7 @@ int session_exec(struct session *s, const struct link_exec *x,
 	/* If not, a timer runs already for an older channel. */
 	if (channel_oldest_mute(s) == c && !s->ping_sent)
 		session_watch(s);
+	session_used(s);
 	return 0;
 }
 
@@ -247,6 +259,7 @@ int channel_stdin(struct channel *c, const void *data, size_t len)
 		c->stdin_window -= (uint32_t)part;
 		rc = send_or_break(c->session, LINK_STDIN, c->id, p, part);
 	}
+	session_used(c->session);
 	return rc;
 }
 
@@ -255,6 +268,7 @@ int channel_stdin_eof(struct channel *c)
 	if (!c->session || c->eof_sent || !(c->flags & LINK_EXEC_STDIN))
 		return -EPIPE;
 	c->eof_sent = true;
+	session_used(c->session);
 	return send_or_break(c->session, LINK_STDIN_EOF, c->id, NULL, 0);
 }
 
@@ -284,6 +298,7 @@ int channel_signal(struct channel *c, uint32_t signo)
 		return -EINVAL;
 	if (!has_control_room(c->session, 4))
 		return -ENOBUFS;
+	session_used(c->session);
 	return send_u32(c->session, LINK_SIGNAL, c->id, signo);
 }
 
@@ -295,6 +310,7 @@ int channel_resize(struct channel *c, uint16_t rows, uint16_t cols)
 		return -ENOTTY;
 	if (!has_control_room(c->session, 4))
 		return -ENOBUFS;
+	session_used(c->session);
 	return send_u32(c->session, LINK_RESIZE, c->id,
 			(uint32_t)rows << 16 | cols);
 }
@@ -316,8 +332,9 @@ static void session_disconnect(struct session *s)
 	loop_timer_clear(s->patience);
 	loop_del(s->io);
 	s->io = NULL;
-	close(s->fd);
-	s->fd = -1;
+	fd_closep(&s->fd);
+	fd_closep(&s->tail);
+	s->asleep = false;
 }
 
 static void session_lost(struct session *s, int code)
@@ -356,15 +373,98 @@ static void session_drained(struct session *s)
 	}
 }
 
+/* ---- hibernation ---- */
+
+static void session_io(void *arg, uint32_t events);
+
+/* Reads once from the link of before. Its end is none of the session's. */
+static int tail_read(struct session *s)
+{
+	int rc = linkio_read(s->tail, &s->rest, session_guest_frame, s);
+
+	if (s->state == OVER ||
+	    (rc != -ENOTCONN && rc != -ECONNRESET && rc != -EPIPE))
+		return rc;
+	loop_del(s->io);
+	s->io = NULL;
+	fd_closep(&s->tail);
+	return 0;
+}
+
+void session_sleep(struct session *s)
+{
+	if (s->state == OVER || s->asleep)
+		return;
+	s->asleep = true;
+	s->tail = fd_take(&s->fd);
+	session_events(s);
+}
+
+/* Ends it from the loop. */
+static void session_end_later(struct session *s)
+{
+	s->asleep = false;
+	fd_closep(&s->tail);
+	loop_timer_set(s->patience, 0);
+}
+
+/* Returns false if there is none. */
+static bool session_take(struct session *s, int fd)
+{
+	int rc = 0;
+
+	while (s->tail >= 0 && rc == 0)
+		rc = tail_read(s);
+	if (s->state == OVER || s->freed)
+		return true;
+	if (rc < 0) {
+		session_lost(s, rc);
+		return true;
+	}
+	s->events = EPOLLIN;
+	s->io = loop_add(s->loop, fd, s->events, session_io, s);
+	if (!s->io)
+		return false;
+	s->fd = fd;
+	return true;
+}
+
+void session_wake(struct session *s, int fd)
+{
+	SCOPED_FD link = fd;
+	bool ok = false;
+
+	if (!s->asleep)
+		return;
+	s->depth++;
+	if (fd >= 0) {
+		ok = session_take(s, fd);
+		if (s->fd == fd)
+			fd_take(&link);
+	} else if (s->tail >= 0) {
+		s->fd = fd_take(&s->tail);
+		ok = true;
+	}
+	if (s->state != OVER && (!ok || s->torn)) {
+		session_end_later(s);
+	} else if (s->state != OVER) {
+		s->asleep = false;
+		session_kick(s, 0);
+	}
+	session_leave(s);
+}
+
 static void session_io(void *arg, uint32_t events)
 {
 	struct session *s = arg;
 	int rc = 0, flushed = 0;
 
 	s->depth++;
-	if (events & EPOLLOUT)
+	if ((events & EPOLLOUT) && !s->asleep)
 		flushed = linkio_flush(s->fd, &s->out, SIZE_MAX);
-	if (events & ~(uint32_t)EPOLLOUT)
+	if (s->asleep)
+		rc = tail_read(s);
+	else if (events & ~(uint32_t)EPOLLOUT)
 		rc = linkio_read(s->fd, &s->rest, session_guest_frame, s);
 	/* A sandbox that is gone may have left frames to be read. */
 	if (rc == 0)
@@ -384,7 +484,9 @@ static void on_patience(void *arg)
 	uint64_t now = clock_ms(), due;
 
 	s->depth++;
-	if (s->ping_sent) {
+	if (s->torn || (s->fd < 0 && !s->asleep)) {
+		session_lost(s, -ENOTCONN);
+	} else if (s->ping_sent) {
 		err_set(&s->why, -ETIMEDOUT, "the sandbox does not answer");
 		session_lost(s, -ETIMEDOUT);
 	} else if (c) {
@@ -435,7 +537,9 @@ struct session *session_new(struct loop *loop, int fd,
 		errno = ENOMEM;
 		return NULL;
 	}
+	s->loop = loop;
 	s->fd = fd;
+	s->tail = -1;
 	s->limits = (struct session_limits){ SIGN_MS, PONG_MS };
 	s->ops = ops;
 	s->arg = arg;

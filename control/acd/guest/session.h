@@ -39,6 +39,10 @@ struct session_ops {
 	/* vaultd has ended and the sandbox goes on. A hostile sandbox may
 	 * report it many times. May be NULL. */
 	void (*unvaulted)(void *arg);
+	/* Something was sent for a user: EXEC, input, a signal, a size. Called
+	 * inside of the call that sends it, so it must not free or close
+	 * anything. May be NULL. */
+	void (*used)(void *arg);
 	/* The link is closed; @err says why. Channels had exited() with
 	 * LINK_LOST before. */
 	void (*closed)(void *arg, const struct err *err);
@@ -66,6 +70,15 @@ void session_set_limits(struct session *s, const struct session_limits *l);
 /* @held: the sandbox is frozen, so no answer is expected. The times begin again
  * when it resumes. */
 void session_hold(struct session *s, bool held);
+/* The sandbox hibernates, or is about to: what is sent waits, what comes is read
+ * to the end, which does not close the link. */
+void session_sleep(struct session *s);
+/* It goes on, with the link @fd, owned by the session: what was sent on the one
+ * before and not read is on its way there already, and the one before has
+ * ended. -1: it has not slept, or cannot go on; if its link has ended, the
+ * session closes, from the loop. Does nothing, but closes @fd, unless it is
+ * asleep. */
+void session_wake(struct session *s, int fd);
 /* Replaces the callbacks and their argument. */
 void session_set_owner(struct session *s, const struct session_ops *ops,
 		       void *arg);

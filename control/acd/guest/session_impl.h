@@ -39,8 +39,10 @@ struct log_room {
 };
 
 struct session {
+	struct loop *loop;
 	struct loop_io *io;
-	int fd;
+	int fd; /* -1: over, or asleep */
+	int tail; /* asleep: the link of before, to be read to its end; or -1 */
 	enum session_state state;
 	const struct session_ops *ops;
 	void *arg;
@@ -66,6 +68,8 @@ struct session {
 	bool ping_sent; /* its PONG is due */
 	bool corked; /* session_hold_back() */
 	bool held; /* the sandbox is frozen */
+	bool asleep; /* between session_sleep() and session_wake() */
+	bool torn; /* a frame was lost meanwhile */
 	char **report; /* of READY */
 	struct err why;
 };
