@@ -4,8 +4,6 @@
  */
 #include "control/cli/commands.h"
 
-#include <string.h>
-
 #include "control/cli/cmd/agents.h"
 #include "control/cli/cmd/cp/cp.h"
 #include "control/cli/cmd/discard.h"
@@ -29,12 +27,11 @@
 #include "control/cli/help.h"
 #include "control/cli/cmd/top.h"
 #include "control/cli/cmd/update/update.h"
-#include "lib/guess.h"
 
 #define O(name) ARG_IN(name)
 #define O_LIMITS                                                        \
 	O(CPUS), O(MEMORY), O(GPUS), O(PIDS), O(ISOLATION), O(RUNTIME), \
-		O(DISK), O(OUTPUT), O(TTL), O(IDLE)
+		O(DISK), O(OUTPUT), O(TTL), O(IDLE), O(HIBERNATE_AFTER)
 #define O_STDIO O(TTY), O(NO_TTY), O(INTERACTIVE), O(DETACH_KEYS)
 #define O_PROCESS O(TIMEOUT), O(ENV), O(ENV_FILE), O(WORKDIR)
 #define O_TALK O(JSON), O(QUIET)
@@ -134,10 +131,21 @@ const struct command commands[] = {
 	  .rules = { ARG_SET(O_TALK), 1, MANY, false },
 	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
 	  .run = cmd_pause },
+	{ .name = "hibernate",
+	  .group = "Agents",
+	  .words = "NAME...",
+	  .summary = "Write a sandbox's memory to the disk until it is used",
+	  .more = "Its processes go on where they were with the next command "
+		  "for it, with input or\n`ac resume`. Their connections end. "
+		  "Its time limits stand still, not its --ttl.\nWhen the host "
+		  "stops, its processes are gone; its files are not.",
+	  .rules = { ARG_SET(O_TALK), 1, MANY, false },
+	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
+	  .run = cmd_hibernate },
 	{ .name = "resume",
 	  .group = "Agents",
 	  .words = "NAME...",
-	  .summary = "Let go on what was paused",
+	  .summary = "Let go on what was paused or hibernates",
 	  .rules = { ARG_SET(O_TALK), 1, MANY, false },
 	  .complete = { WORDS_RUNNING, WORDS_RUNNING },
 	  .run = cmd_resume },
@@ -554,47 +562,3 @@ const struct command commands[] = {
 	  .run = cmd_complete },
 	{ .name = NULL },
 };
-
-const struct command *command_find(const char *name)
-{
-	const struct command *c;
-
-	for (c = commands; c->name; c++)
-		if (strcmp(c->name, name) == 0 ||
-		    (c->alias && strcmp(c->alias, name) == 0))
-			return c;
-	return NULL;
-}
-
-const struct command *command_verb(const struct command *cmd, const char *word)
-{
-	const struct command *v;
-
-	for (v = cmd->verbs; v && v->name; v++)
-		if (strcmp(v->name + strlen(cmd->name) + 1, word) == 0)
-			return v;
-	return NULL;
-}
-
-const char *command_guess_verb(const struct command *cmd, const char *word)
-{
-	const struct command *v;
-	struct guess g;
-
-	guess_begin(&g, word);
-	for (v = cmd->verbs; v && v->name; v++)
-		guess_try(&g, v->name + strlen(cmd->name) + 1);
-	return g.found;
-}
-
-const char *command_guess(const char *name)
-{
-	struct guess g;
-	const struct command *c;
-
-	guess_begin(&g, name);
-	for (c = commands; c->name; c++)
-		if (c->group)
-			guess_try(&g, c->name);
-	return g.found;
-}

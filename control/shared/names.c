@@ -137,10 +137,11 @@ int name_check_env(const char *entry, struct err *err)
 }
 
 static const char *const state_names[] = {
-	[INSTANCE_CREATED] = "created",   [INSTANCE_STARTING] = "starting",
-	[INSTANCE_RUNNING] = "running",   [INSTANCE_PAUSED] = "paused",
-	[INSTANCE_STOPPING] = "stopping", [INSTANCE_STOPPED] = "stopped",
-	[INSTANCE_EXPIRED] = "expired",   [INSTANCE_FAILED] = "failed",
+	[INSTANCE_CREATED] = "created",       [INSTANCE_STARTING] = "starting",
+	[INSTANCE_RUNNING] = "running",       [INSTANCE_PAUSED] = "paused",
+	[INSTANCE_HIBERNATED] = "hibernated", [INSTANCE_STOPPING] = "stopping",
+	[INSTANCE_STOPPED] = "stopped",       [INSTANCE_EXPIRED] = "expired",
+	[INSTANCE_FAILED] = "failed",
 };
 static_assert(ARRAY_SIZE(state_names) == INSTANCE_FAILED + 1,
 	      "every state has a name");

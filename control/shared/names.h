@@ -44,6 +44,7 @@ enum instance_state {
 	INSTANCE_STARTING,
 	INSTANCE_RUNNING,
 	INSTANCE_PAUSED, /* running, but frozen */
+	INSTANCE_HIBERNATED, /* the same, and its memory is on the disk */
 	INSTANCE_STOPPING,
 	INSTANCE_STOPPED, /* ran; exit_code and reason are set */
 	INSTANCE_EXPIRED, /* stopped; its ttl removed home and log */
@@ -53,6 +54,11 @@ enum instance_state {
 static inline bool instance_state_is_live(enum instance_state st)
 {
 	return st >= INSTANCE_STARTING && st <= INSTANCE_STOPPING;
+}
+/* Returns true if nothing in the sandbox runs, although it has not ended. */
+static inline bool instance_state_is_still(enum instance_state st)
+{
+	return st == INSTANCE_PAUSED || st == INSTANCE_HIBERNATED;
 }
 /* Returns a constant, "?" for an unknown state. */
 const char *instance_state_name(enum instance_state st);

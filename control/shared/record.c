@@ -245,13 +245,14 @@ const char *instance_record_mode(const struct instance_record *r)
 static json_t *options_json(const struct instance_record *r)
 {
 	return json_pack(
-		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+		"{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
 		"s:o, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b, s:b, s:o, "
 		"s:o, s:o}",
 		"isolation", jsonx_text(r->isolation), "runtime",
 		jsonx_text(r->runtime), "disk", (json_int_t)r->disk, "output",
 		(json_int_t)r->output, "ttl_ms", (json_int_t)r->ttl_ms,
-		"idle_ms", (json_int_t)r->idle_ms, "cpus_milli",
+		"idle_ms", (json_int_t)r->idle_ms, "hibernate_ms",
+		(json_int_t)r->hibernate_ms, "cpus_milli",
 		(json_int_t)r->cpu_milli, "memory", (json_int_t)r->memory,
 		"pids", (json_int_t)r->pids, "timeout_ms",
 		(json_int_t)r->timeout_ms, "gpus", jsonx_text(r->gpus),

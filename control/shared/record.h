@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* Version of the schema that has these fields: migrations in store_open.c. */
-#define INSTANCE_SCHEMA 11
+#define INSTANCE_SCHEMA 12
 /* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 
@@ -35,7 +35,7 @@ struct instance_record {
 	char *runtime; /* "docker": by the engine; NULL: the default */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
 	uint64_t disk, output; /* bytes; 0: none */
-	uint64_t ttl_ms, idle_ms; /* 0: never */
+	uint64_t ttl_ms, idle_ms, hibernate_ms; /* 0: never */
 	char *gpus;
 	char *workspace; /* path on the user's machine; NULL: private */
 	/* How a sandbox is shown it; neither: live. */
@@ -97,6 +97,7 @@ int instance_record_copy(struct instance_record *dst,
 	X(U64, output)           \
 	X(U64, ttl_ms)           \
 	X(U64, idle_ms)          \
+	X(U64, hibernate_ms)     \
 	X(STR, runtime)          \
 	X(STR, gpus)             \
 	X(STR, workspace)        \

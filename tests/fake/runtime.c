@@ -19,7 +19,8 @@ enum fake_op_kind {
 	OP_END,
 	OP_LIST,
 	OP_FREEZE,
-	OP_THAW
+	OP_THAW,
+	OP_WAKE
 };
 
 struct fake_op {
@@ -30,6 +31,7 @@ struct fake_op {
 	union {
 		runtime_start_fn start;
 		runtime_done_fn done;
+		runtime_wake_fn woken;
 		runtime_stats_fn stats;
 		runtime_end_fn end;
 	} fn;
@@ -98,6 +100,20 @@ static void answer_freeze(struct fake_op *op)
 	op->fn.done(op->arg, NULL);
 }
 
+static void answer_wake(struct fake_op *op)
+{
+	struct fake_runtime *f = op->f;
+	struct err err = { 0 };
+
+	f->frozen = false;
+	fake_guest_freeze(f->guest, false);
+	if (f->wake_error) {
+		err_set(&err, f->wake_error, "the night is long");
+		fake_guest_kill(f->guest);
+	}
+	op->fn.woken(op->arg, -1, f->wake_error ? &err : NULL);
+}
+
 static void answer_list(struct fake_op *op)
 {
 	size_t i;
@@ -138,6 +154,9 @@ static void op_answer(void *arg)
 	case OP_FREEZE:
 	case OP_THAW:
 		answer_freeze(op);
+		break;
+	case OP_WAKE:
+		answer_wake(op);
 		break;
 	}
 	free(op);
@@ -239,6 +258,35 @@ static int fake_freeze(struct runtime *rt, const char *id, bool frozen,
 	return 0;
 }
 
+static bool fake_hibernates(struct runtime *rt, const char *id)
+{
+	(void)id;
+	return !((struct fake_runtime *)rt)->no_hibernation;
+}
+
+static int fake_hibernate(struct runtime *rt, const char *id, const char *dir,
+			  runtime_done_fn fn, void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->hibernations++;
+	snprintf(f->asleep_in, sizeof(f->asleep_in), "%s", dir);
+	op_new(rt, OP_FREEZE, arg)->fn.done = fn;
+	return 0;
+}
+
+static int fake_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
+		     void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->wakes++;
+	op_new(rt, OP_WAKE, arg)->fn.woken = fn;
+	return 0;
+}
+
 /* One GPU, "0". */
 static int fake_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
 {
@@ -256,6 +304,9 @@ static const struct runtime_ops fake_runtime_ops = {
 	.end = fake_end,
 	.list = fake_list,
 	.freeze = fake_freeze,
+	.hibernates = fake_hibernates,
+	.hibernate = fake_hibernate,
+	.wake = fake_wake,
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop)

@@ -22,6 +22,8 @@ struct fake_runtime {
 	bool hold; /* calls get no answer for the time being */
 	/* Negative errno for the callback. */
 	int start_error, remove_error, freeze_error;
+	int wake_error; /* the same; the sandbox ends */
+	bool no_hibernation; /* this kind of sandbox cannot */
 	int remove_refused; /* at once; no callback */
 	struct runtime_end end;
 	struct runtime_stats stats;
@@ -29,6 +31,8 @@ struct fake_runtime {
 	const char *listed_name; /* whose all of them are; NULL: "somebody" */
 	/* What the test looks at. */
 	unsigned starts, removes, ends, lost_ends, freezes, thaws;
+	unsigned hibernations, wakes;
+	char asleep_in[512]; /* the directory of the last hibernation */
 	unsigned frozen_removes; /* of a sandbox that was frozen */
 	bool frozen;
 	char removed[64]; /* the last */

@@ -89,6 +89,8 @@ const struct http_route api_routes[] = {
 	{ "GET", INSTANCE "/processes", api_instance_processes,
 	  &spec_instance_processes },
 	{ "POST", INSTANCE "/pause", api_instance_pause, &spec_instance_pause },
+	{ "POST", INSTANCE "/hibernate", api_instance_hibernate,
+	  &spec_instance_hibernate },
 	{ "POST", INSTANCE "/resume", api_instance_resume,
 	  &spec_instance_resume },
 	{ "POST", INSTANCE "/touch", api_instance_touch, &spec_instance_touch },

@@ -124,6 +124,7 @@ void api_instance_kill(void *ctx, struct http_req *req);
 
 /* api/instance_calls.c */
 void api_instance_pause(void *ctx, struct http_req *req);
+void api_instance_hibernate(void *ctx, struct http_req *req);
 void api_instance_resume(void *ctx, struct http_req *req);
 void api_instance_touch(void *ctx, struct http_req *req);
 void api_instance_list(void *ctx, struct http_req *req);

@@ -201,9 +201,23 @@ void api_instance_delete(void *ctx, struct http_req *req)
 					   end_call_done, c));
 }
 
-/* ---- pause, resume, touch ---- */
+/* ---- pause, hibernate, resume, touch ---- */
 
-static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
+static int ask_pause(struct instance *in, instance_fn fn, void *arg,
+		     struct err *err)
+{
+	return instance_pause(in, true, fn, arg, err);
+}
+
+static int ask_resume(struct instance *in, instance_fn fn, void *arg,
+		      struct err *err)
+{
+	return instance_pause(in, false, fn, arg, err);
+}
+
+static void pause_ask(struct acd *acd, struct http_req *req,
+		      int (*ask)(struct instance *in, instance_fn fn, void *arg,
+				 struct err *err))
 {
 	struct instance *in = api_instance_of(acd, req);
 	struct end_call *c = in ? end_call_new(acd, req, in) : NULL;
@@ -212,7 +226,7 @@ static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
 
 	if (!c)
 		return;
-	rc = instance_pause(in, paused, end_call_done, c, &err);
+	rc = ask(in, end_call_done, c, &err);
 	if (rc == 0)
 		return;
 	if (rc == -ENOTCONN)
@@ -224,12 +238,17 @@ static void pause_ask(struct acd *acd, struct http_req *req, bool paused)
 
 void api_instance_pause(void *ctx, struct http_req *req)
 {
-	pause_ask(ctx, req, true);
+	pause_ask(ctx, req, ask_pause);
 }
 
 void api_instance_resume(void *ctx, struct http_req *req)
 {
-	pause_ask(ctx, req, false);
+	pause_ask(ctx, req, ask_resume);
+}
+
+void api_instance_hibernate(void *ctx, struct http_req *req)
+{
+	pause_ask(ctx, req, instance_hibernate);
 }
 
 void api_instance_touch(void *ctx, struct http_req *req)

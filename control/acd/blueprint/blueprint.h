@@ -158,7 +158,7 @@ struct blueprint {
 	struct strv blocked_paths; /* relative to the workspace, no ".." */
 	uint64_t cpu_milli, memory, pids, timeout_ms; /* 0: none */
 	uint64_t disk, output; /* bytes; 0: none */
-	uint64_t ttl_ms, idle_ms; /* 0: never */
+	uint64_t ttl_ms, idle_ms, hibernate_ms; /* 0: never */
 	unsigned pool; /* sandboxes kept ready */
 	bool root_rw; /* the image's files are writable; the changes are
 		       * dropped with the sandbox */

@@ -116,6 +116,12 @@ static const struct amount lives[] = {
 	  TIME_MAX,
 	  "a duration of at least 1s, such as 30m",
 	  INTO(idle_ms) },
+	{ { "hibernate_after", &blueprint_life_is },
+	  str_parse_duration,
+	  LIFE_MIN,
+	  TIME_MAX,
+	  "a duration of at least 1s, such as 10m",
+	  INTO(hibernate_ms) },
 };
 
 static const struct amount *amount_find(const struct amount *a, size_t n,

@@ -265,6 +265,9 @@ static void put_life(struct printer *p)
 	print_from(p, "idle");
 	if (bp->idle_ms)
 		put_time(p, "idle", bp->idle_ms);
+	print_from(p, "hibernate_after");
+	if (bp->hibernate_ms)
+		put_time(p, "hibernate_after", bp->hibernate_ms);
 	print_from(p, "pool");
 	print_put(p, "pool: %u\n", bp->pool);
 	print_from_none(p);

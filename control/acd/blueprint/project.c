@@ -196,6 +196,7 @@ static int check_rest(const struct project_place *p)
 	back.output = had->output;
 	back.ttl_ms = had->ttl_ms;
 	back.idle_ms = had->idle_ms;
+	back.hibernate_ms = had->hibernate_ms;
 	back.root_rw = had->root_rw;
 	back.tmp_noexec = had->tmp_noexec;
 	back.blocked_paths = had->blocked_paths;

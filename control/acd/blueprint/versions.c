@@ -110,6 +110,8 @@ static const struct schema version2_number = { .kind = SCHEMA_NUMBER,
 		{ { "pool", &blueprint_pool_is }, blueprint_read_life }, \
 		{ { "ttl", &blueprint_life_is }, blueprint_read_life },  \
 		{ { "idle", &blueprint_life_is }, blueprint_read_life }, \
+		{ { "hibernate_after", &blueprint_life_is },             \
+		  blueprint_read_life },                                 \
 		{ { "filesystem", &blueprint_filesystem_is },            \
 		  blueprint_read_filesystem },                           \
 	{                                                                \

@@ -97,7 +97,8 @@ static void on_quiet(void *arg)
 	struct files *f = arg;
 	const struct instance *in = run_instance(f->run);
 
-	if (!is_waited_for(f) || instance_record(in)->state == INSTANCE_PAUSED)
+	if (!is_waited_for(f) ||
+	    instance_state_is_still(instance_record(in)->state))
 		quiet_begin(f);
 	else
 		files_fail(f, -ETIMEDOUT,

@@ -186,7 +186,8 @@ static void guest_closed(void *arg, const struct err *err)
 		guest_lost(in, &why);
 	} else if (instance_main_is_awaited(in)) {
 		in->exit = (struct link_exit){ .kind = LINK_LOST };
-		step_done(in, &why);
+		step_done(in, in->freeze.broken.code < 0 ? &in->freeze.broken :
+							   &why);
 	}
 	/* Else its end is being asked for, or a sandbox of the pool was lost
 	 * before its step, which then finds no session. */
@@ -218,6 +219,7 @@ static const struct session_ops guest_ops = {
 	.log = guest_log,
 	.audit = guest_audit,
 	.unvaulted = guest_unvaulted,
+	.used = instance_used,
 	.closed = guest_closed,
 };
 

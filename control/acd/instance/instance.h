@@ -154,7 +154,8 @@ const struct instance_record *instance_record(const struct instance *in);
 int instance_blueprint(const struct instance_record *r, struct blueprint *ret,
 		       struct err *err);
 bool instance_is_live(const struct instance *in); /* starting … stopping */
-bool instance_is_up(const struct instance *in); /* running or paused */
+/* Running, paused or hibernated. */
+bool instance_is_up(const struct instance *in);
 /* Returns true if its files are being removed, or will be when it has stopped.
  * Until then no run starts; instance_stop() waits for it. The instance may be
  * gone afterwards. */
@@ -297,6 +298,16 @@ void instance_task_cancel(struct instance *in, const void *arg);
  * pause is under way, -ENOTSUP if the runtime cannot. */
 int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 		   struct err *err);
+/*
+ * Writes the memory of its sandbox to the disk and ends its processes, which go
+ * on where they were with the next exec, input or signal, or with
+ * instance_pause(in, false). Calls @fn when it is done, or has failed; then it
+ * runs on, or has ended if the writing broke off. Returns like
+ * instance_pause(): -ENOTSUP also for a sandbox that is not of runsc alone,
+ * -EBUSY also if it is paused.
+ */
+int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
+		       struct err *err);
 /* Makes its ttl and its idle time begin again. Returns 0, -EBUSY if its files
  * are being removed, or a failure of the store. */
 int instance_touch(struct instance *in, struct err *err);

@@ -77,15 +77,28 @@ struct run_asked {
 	void *arg;
 };
 
-/* Whether its sandbox is frozen, or is to be (instance/pause.c). */
+/* Whether its sandbox is frozen or hibernates, or is to (instance/pause.c). */
 struct instance_freeze {
 	bool frozen; /* as the runtime last said */
 	bool wanted;
 	bool busy; /* the runtime has been asked */
 	bool held; /* it is a hold, not a pause of the user's */
+	bool asleep; /* it is a hibernation */
 	instance_fn fn; /* of the caller that waits; NULL: none */
 	void *arg;
 	struct err why; /* of a freeze that failed and is being undone */
+	struct err broken; /* why it did not go on from hibernation */
+};
+
+/* Whether nothing in it moves (instance/limit/drowse.c). */
+struct instance_drowse {
+	struct drowse_look *asked; /* the runtime has been, or NULL */
+	uint64_t used_ms; /* it was in use until then, without a sign of life */
+	uint64_t
+		still_ms; /* since when it was still, as of the first look; 0: no
+			    * look yet */
+	uint64_t look_ms; /* when that was */
+	uint64_t cpu_ns, bytes; /* used until then */
 };
 
 /* How much it may write (instance/limit/disk_limit.c). */
@@ -138,6 +151,7 @@ struct instance {
 	struct run *main;
 	LIST_HEAD(run_list, run) execs;
 	struct instance_freeze freeze;
+	struct instance_drowse drowse;
 	struct instance_disk disk;
 	struct instance_home home;
 	struct instance_policy policy;
@@ -438,8 +452,39 @@ int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 /* Returns true while the sandbox is frozen for that: not if its end, or a
  * limit, has let it go on. */
 bool instance_is_held(const struct instance *in);
+/* Returns 0 if it can be paused, resumed or hibernated now; a negative errno
+ * with @err as instance_pause() says. */
+int instance_pause_refusal(const struct instance *in, struct err *err);
+/* Asks for one of these: calls @fn when it is so. Returns 0 or -ENOMEM. */
+int instance_freeze_ask(struct instance *in, bool frozen, instance_fn fn,
+			void *arg, struct err *err);
+/* Lets it go on without an answer. */
+void instance_freeze_end(struct instance *in);
 /* Step: resume the sandbox, and wait for the runtime's answer. */
 int instance_freeze_undo(struct instance *in, struct err *err);
+
+/* ---- instance/limit/drowse.c ---- */
+
+/* Returns the milliseconds until it is to be looked at whether it may
+ * hibernate, 0: now; LIFE_NEVER: not at all. @now_ms: CLOCK_MONOTONIC. */
+uint64_t instance_drowse_left(const struct instance *in, uint64_t now_ms);
+/* Looks: asks the runtime what it uses, and later lets it hibernate. */
+void instance_drowse_look(struct instance *in);
+/* Forgets a question to the runtime: @in is freed. */
+void instance_drowse_free(struct instance *in);
+
+/* ---- instance/hibernate.c ---- */
+
+/* Asks the runtime to write the sandbox to the disk. Returns what its
+ * hibernate() does, or -ENOMEM or a negative errno if there is no place. */
+int instance_hibernate_ask(struct instance *in, runtime_done_fn fn, void *arg);
+/* The runtime has answered a wake() with @link_fd, taken over. */
+void instance_woken(struct instance *in, int link_fd);
+/* Something was sent to the sandbox of @arg, an instance: if it hibernates, it
+ * goes on. */
+void instance_used(void *arg);
+/* Called when acd starts: moves away what an earlier one has left. */
+void instances_hibernate_begin(struct instances *is);
 
 /* ---- instance/limit/overdue.c ---- */
 

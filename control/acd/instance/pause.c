@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pause.c - freezes a sandbox and resumes it
+ * pause.c - freezes a sandbox and resumes it; so does hibernation
  *
  * Theory of operation: what is wanted and what the runtime last said are kept
  * apart. freeze_step() asks the runtime while they differ, one call at a time.
@@ -12,6 +12,8 @@
  *
  * A hold is a freeze of acd's own, while it reads the files of a sandbox: the
  * state stays `running`, and what is asked of the sandbox waits.
+ *
+ * A hibernation is a freeze by other means (hibernate.c), in a state of its own.
  *
  * In a frozen sandbox no time passes: the time limits of its runs, the grace
  * after TERM, init-guard's time to answer and the idle limit stand still. Its
@@ -64,13 +66,18 @@ static void freeze_done(struct instance *in)
 {
 	const struct err ending = { .code = -EBUSY,
 				    .msg = "it is ending, so it goes on" };
+	const struct err used = { .code = -EBUSY,
+				  .msg = "it is in use, so it goes on" };
 
 	/* It has ended, or reached a limit, meanwhile. */
 	if (in->freeze.frozen && (!in->main || in->main->cause != RUN_SELF))
 		in->freeze.wanted = false;
 	if (in->freeze.frozen != in->freeze.wanted) {
 		if (!in->freeze.wanted)
-			pause_reply(in, &ending);
+			pause_reply(in,
+				    in->main && in->main->cause == RUN_SELF ?
+					    &used :
+					    &ending);
 		freeze_step(in);
 		return;
 	}
@@ -80,20 +87,35 @@ static void freeze_done(struct instance *in)
 		instance_moved(in);
 	} else if (in->rec.state == INSTANCE_RUNNING && in->freeze.frozen) {
 		runs_hold(in, true);
-		state_follow(in, INSTANCE_PAUSED);
-	} else if (in->rec.state == INSTANCE_PAUSED && !in->freeze.frozen) {
+		state_follow(in, in->freeze.asleep ? INSTANCE_HIBERNATED :
+						     INSTANCE_PAUSED);
+	} else if (instance_state_is_still(in->rec.state) &&
+		   !in->freeze.frozen) {
 		runs_hold(in, false);
 		instance_moved(in);
 		state_follow(in, INSTANCE_RUNNING);
 		instance_life_arm(in);
 	}
+	if (!in->freeze.frozen)
+		in->freeze.asleep = false;
 	pause_reply(in, NULL);
 }
 
 static void freeze_failed(struct instance *in, const struct err *err)
 {
 	log_error("%s: cannot %s: %s", in->rec.name,
-		  in->freeze.frozen ? "resume" : "pause", err->msg);
+		  in->freeze.frozen ? "resume" :
+		  in->freeze.asleep ? "hibernate" :
+				      "pause",
+		  err->msg);
+	if (in->freeze.frozen && in->freeze.asleep) {
+		/* Its link closes, which ends it. */
+		err_set(&in->freeze.broken, err->code,
+			"it did not go on from hibernation: %s", err->msg);
+		in->freeze.wanted = true;
+		pause_reply(in, err);
+		return;
+	}
 	if (in->freeze.frozen) {
 		in->freeze.wanted = true;
 		/* The user alone can resume it now. */
@@ -128,6 +150,12 @@ static void freeze_answered(void *arg, const struct err *err)
 	}
 }
 
+static void freeze_woken(void *arg, int link_fd, const struct err *err)
+{
+	instance_woken(arg, link_fd);
+	freeze_answered(arg, err);
+}
+
 static void freeze_refused(void *arg, const struct err *err)
 {
 	freeze_answered(arg, err);
@@ -142,8 +170,13 @@ static void freeze_step(struct instance *in)
 	if (in->freeze.busy || in->freeze.frozen == in->freeze.wanted)
 		return;
 	in->freeze.busy = true;
-	rc = rt->ops->freeze(rt, in->rec.container_id, in->freeze.wanted,
-			     freeze_answered, in);
+	if (!in->freeze.asleep)
+		rc = rt->ops->freeze(rt, in->rec.container_id,
+				     in->freeze.wanted, freeze_answered, in);
+	else if (in->freeze.wanted)
+		rc = instance_hibernate_ask(in, freeze_answered, in);
+	else
+		rc = rt->ops->wake(rt, in->rec.container_id, freeze_woken, in);
 	if (rc == 0)
 		return;
 	err_set(&err, rc, "%s", err_text(rc));
@@ -170,7 +203,7 @@ int instance_freeze_undo(struct instance *in, struct err *err)
 	return in->freeze.busy ? STEP_WAITS : 0;
 }
 
-static int pause_refusal(const struct instance *in, struct err *err)
+int instance_pause_refusal(const struct instance *in, struct err *err)
 {
 	const char *name = in->rec.name;
 
@@ -189,8 +222,14 @@ static int pause_refusal(const struct instance *in, struct err *err)
 	return 0;
 }
 
-static int freeze_ask(struct instance *in, bool paused, instance_fn fn,
-		      void *arg, struct err *err)
+void instance_freeze_end(struct instance *in)
+{
+	in->freeze.wanted = false;
+	freeze_step(in);
+}
+
+int instance_freeze_ask(struct instance *in, bool paused, instance_fn fn,
+			void *arg, struct err *err)
 {
 	/* Both the freeze and its undoing failed: try again. */
 	if (paused && in->freeze.frozen && in->rec.state == INSTANCE_RUNNING)
@@ -207,11 +246,20 @@ static int freeze_ask(struct instance *in, bool paused, instance_fn fn,
 	return 0;
 }
 
+static int hibernates(const struct instance *in, struct err *err)
+{
+	return err_set(err, -EBUSY,
+		       "'%s' hibernates; `ac resume %s` lets it go on",
+		       in->rec.name, in->rec.name);
+}
+
 int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 		  struct err *err)
 {
-	int rc = pause_refusal(in, err);
+	int rc = instance_pause_refusal(in, err);
 
+	if (rc == 0 && in->freeze.asleep)
+		rc = hibernates(in, err);
 	if (rc == 0 && held && in->freeze.held)
 		rc = err_set(err, -EBUSY,
 			     "the files of '%s' are being copied: try again in "
@@ -220,7 +268,7 @@ int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 	if (rc < 0)
 		return rc;
 	in->freeze.held = true; /* freeze_done() ends it */
-	rc = freeze_ask(in, held, fn, arg, err);
+	rc = instance_freeze_ask(in, held, fn, arg, err);
 	if (rc < 0 && held)
 		in->freeze.held = false;
 	return rc;
@@ -234,13 +282,15 @@ bool instance_is_held(const struct instance *in)
 int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 		   struct err *err)
 {
-	int rc = pause_refusal(in, err);
+	int rc = instance_pause_refusal(in, err);
 
+	if (rc == 0 && paused && in->freeze.asleep)
+		rc = hibernates(in, err);
 	if (rc == 0 &&
 	    (in->freeze.held || (!paused && instance_files_busy(in))))
 		rc = err_set(err, -EBUSY,
 			     "the files of '%s' are being copied: try again in "
 			     "a moment",
 			     in->rec.name);
-	return rc < 0 ? rc : freeze_ask(in, paused, fn, arg, err);
+	return rc < 0 ? rc : instance_freeze_ask(in, paused, fn, arg, err);
 }

@@ -29,6 +29,8 @@ const char *instance_phase(const struct instance *in)
 {
 	if (in->phase == PHASE_UP && in->rec.state == INSTANCE_PAUSED)
 		return "paused";
+	if (in->phase == PHASE_UP && in->rec.state == INSTANCE_HIBERNATED)
+		return "hibernated";
 	return words[in->phase];
 }
 

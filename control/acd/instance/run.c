@@ -512,7 +512,7 @@ int instance_exec(struct instance *in, const struct run_options *o,
 
 	if (in->rec.state == INSTANCE_PAUSED)
 		return instance_paused_error(in, err);
-	if (in->rec.state != INSTANCE_RUNNING || !in->main || !in->session ||
+	if (!instance_is_up(in) || !in->main || !in->session ||
 	    !session_is_ready(in->session))
 		return err_set(err, -ENOTCONN, "'%s' is not running",
 			       in->rec.name);

@@ -36,6 +36,7 @@ void instance_free(struct instance *in)
 	instance_tasks_forget(in);
 	loop_timer_free(in->ready_timer);
 	treejob_forget(in->tree);
+	instance_drowse_free(in);
 	instance_disk_free(in);
 	instance_home_free(in);
 	instance_ports_free(in);

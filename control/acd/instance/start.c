@@ -37,8 +37,7 @@ int instance_run_refusal(const struct instance *in, struct err *err)
 			name);
 	if (in->rec.state == INSTANCE_PAUSED)
 		return instance_paused_error(in, err);
-	if (in->rec.state == INSTANCE_STARTING ||
-	    in->rec.state == INSTANCE_RUNNING)
+	if (in->rec.state == INSTANCE_STARTING || instance_is_up(in))
 		return err_set(err, -EALREADY,
 			       "'%s' runs already; 'ac attach %s' joins it, "
 			       "'ac stop-instance %s' stops it",

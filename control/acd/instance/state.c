@@ -253,7 +253,7 @@ bool instance_is_live(const struct instance *in)
 bool instance_is_up(const struct instance *in)
 {
 	return in->rec.state == INSTANCE_RUNNING ||
-	       in->rec.state == INSTANCE_PAUSED;
+	       instance_state_is_still(in->rec.state);
 }
 
 bool instance_is_leaving(const struct instance *in)

@@ -458,7 +458,7 @@ int instance_start_now(struct instance *in, struct run_options *o,
 
 	run_options_move(&in->asked.options, o);
 	in->steps = (struct instance_steps){ 0 };
-	in->freeze.frozen = in->freeze.wanted = in->freeze.held = false;
+	in->freeze = (struct instance_freeze){ 0 };
 	in->why = (struct err){ 0 };
 	in->exit = (struct link_exit){ 0 };
 	rc = forward(in, err);

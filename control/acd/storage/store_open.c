@@ -100,6 +100,9 @@ static const char *const migrations[] = {
 	"ALTER TABLE instance ADD COLUMN publish_json TEXT;",
 
 	"ALTER TABLE instance ADD COLUMN volumes_json TEXT;",
+
+	("ALTER TABLE instance ADD COLUMN hibernate_ms INTEGER NOT NULL"
+	 " DEFAULT 0;"),
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

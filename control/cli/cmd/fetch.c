@@ -342,8 +342,10 @@ static int work_there(struct fetch *f, const char *state, struct err *err)
 		return err_set(err, -EBUSY,
 			       "'%s' is paused: `ac resume %s`, then fetch",
 			       f->name, f->name);
-	return strcmp(state, "running") == 0 ? work(f, err) :
-					       start_and_work(f, err);
+	return strcmp(state, "running") == 0 ||
+			       strcmp(state, "hibernated") == 0 ?
+		       work(f, err) :
+		       start_and_work(f, err);
 }
 
 /* ---- a directory of ours ---- */

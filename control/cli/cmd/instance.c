@@ -16,7 +16,8 @@ bool instance_runs(const json_t *rec)
 {
 	const char *state = json_text(rec, "state");
 
-	return strcmp(state, "running") == 0 || strcmp(state, "paused") == 0;
+	return strcmp(state, "running") == 0 || strcmp(state, "paused") == 0 ||
+	       strcmp(state, "hibernated") == 0;
 }
 
 /* An instance that is stopping is over for the user; acd waits for the rest. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * life.c - pause, resume, touch, kill
+ * life.c - pause, hibernate, resume, touch, kill
  */
 #include "control/cli/cmd/life.h"
 
@@ -56,6 +56,13 @@ static const char *paused(const json_t *was, const json_t *is)
 	return "is paused";
 }
 
+static const char *hibernates(const json_t *was, const json_t *is)
+{
+	(void)was;
+	(void)is;
+	return "hibernates";
+}
+
 static const char *resumed(const json_t *was, const json_t *is)
 {
 	(void)is;
@@ -76,6 +83,11 @@ static const char *touched(const json_t *was, const json_t *is)
 int cmd_pause(const struct cli *cli, const struct args *a, struct err *err)
 {
 	return each(cli, a, "/pause", paused, err);
+}
+
+int cmd_hibernate(const struct cli *cli, const struct args *a, struct err *err)
+{
+	return each(cli, a, "/hibernate", hibernates, err);
 }
 
 int cmd_resume(const struct cli *cli, const struct args *a, struct err *err)

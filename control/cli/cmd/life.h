@@ -10,6 +10,7 @@
 
 /* Commands; see struct command in control/cli/commands.h. */
 int cmd_pause(const struct cli *cli, const struct args *a, struct err *err);
+int cmd_hibernate(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_resume(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_touch(const struct cli *cli, const struct args *a, struct err *err);
 int cmd_kill(const struct cli *cli, const struct args *a, struct err *err);

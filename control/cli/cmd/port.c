@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/cli/core/table.h"
+#include "control/cli/cmd/instance.h"
 #include "control/cli/host/edge_box.h"
 #include "control/cli/host/host.h"
 #include "control/cli/wire/client.h"
@@ -213,13 +214,6 @@ static int check_open(const json_t *p, const char *name, const char *port,
 	return 0;
 }
 
-static bool is_up(const struct asked *q)
-{
-	const char *state = json_text(q->record, "state");
-
-	return strcmp(state, "running") == 0 || strcmp(state, "paused") == 0;
-}
-
 static int publish_one(const struct cli *cli, struct asked *q, const char *port,
 		       struct err *err)
 {
@@ -251,7 +245,7 @@ int cmd_open(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	p = port_find(json_object_get(q.ports, "ports"), number);
-	if (!p && is_up(&q)) {
+	if (!p && instance_runs(q.record)) {
 		rc = publish_one(cli, &q, port, err);
 		if (rc < 0)
 			return rc;

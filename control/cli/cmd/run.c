@@ -102,6 +102,8 @@ static json_t *options_body(const struct launch *l, const struct args *a,
 	bad |= set_count(body, "output", a->output, args_has(a, ARG_OUTPUT));
 	bad |= set_count(body, "ttl_ms", a->ttl_ms, args_has(a, ARG_TTL));
 	bad |= set_count(body, "idle_ms", a->idle_ms, args_has(a, ARG_IDLE));
+	bad |= set_count(body, "hibernate_ms", a->hibernate_ms,
+			 args_has(a, ARG_HIBERNATE_AFTER));
 	/* "" removes the option. */
 	bad |= set_text(body, "gpus",
 			a->gpus && strcmp(a->gpus, "none") == 0 ? "" : a->gpus);

@@ -135,7 +135,7 @@ static int check_running(const struct cli *cli, const char *name,
 		return err_set(err, -ENOTCONN,
 			       "'%s' is paused: `ac resume %s` lets it go on",
 			       name, name);
-	if (strcmp(state, "running") != 0)
+	if (!instance_runs(rec))
 		return err_set(
 			err, -ENOTCONN,
 			"'%s' does not run: `ac run %s` starts its "

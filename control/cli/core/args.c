@@ -176,6 +176,7 @@ static const struct place places[ARG_MAX] = {
 	[ARG_TIMEOUT] = PLACE(timeout_ms, false),
 	[ARG_TTL] = PLACE(ttl_ms, true),
 	[ARG_IDLE] = PLACE(idle_ms, true),
+	[ARG_HIBERNATE_AFTER] = PLACE(hibernate_ms, true),
 	[ARG_DISK] = PLACE(disk, true),
 	[ARG_OUTPUT] = PLACE(output, true),
 	[ARG_ENV] = BY(env_add),

@@ -32,7 +32,7 @@ struct args {
 	struct arg_set given; /* options that were given, except --help */
 	bool help;
 	uint64_t cpus_milli, memory, pids, timeout_ms; /* bytes, ms */
-	uint64_t ttl_ms, idle_ms, disk, output;
+	uint64_t ttl_ms, idle_ms, hibernate_ms, disk, output;
 	uint64_t tail, grace_ms, interval_ms, older_ms;
 	const char *gpus, *workdir, *workspace, *isolation, *runtime;
 	const char *detach_keys, *signal, *prompt;

@@ -45,6 +45,7 @@ const struct config_key config_keys[CONFIG_KEYS] = {
 	DEFAULT("output", ARG_OUTPUT),
 	DEFAULT("ttl", ARG_TTL),
 	DEFAULT("idle", ARG_IDLE),
+	DEFAULT("hibernate-after", ARG_HIBERNATE_AFTER),
 	DEFAULT("egress", ARG_EGRESS),
 	DEFAULT("isolation", ARG_ISOLATION),
 };

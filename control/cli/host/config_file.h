@@ -16,7 +16,7 @@
 #include "control/cli/core/cli.h"
 
 #define CONFIG_BYTES_MAX (64u * 1024)
-#define CONFIG_KEYS 15u
+#define CONFIG_KEYS 16u
 
 enum config_kind {
 	CONFIG_CA, /* a PEM file's path, or "none" */

@@ -428,7 +428,7 @@ void api_instance_attach(void *ctx, struct http_req *req)
 	} else if (instance_record(in)->state == INSTANCE_PAUSED) {
 		instance_paused_error(in, &err);
 		reply_run_error(req, in, &err);
-	} else if (!r || instance_record(in)->state != INSTANCE_RUNNING) {
+	} else if (!r || !instance_is_up(in)) {
 		api_reply_not_running(req, instance_record(in)->name);
 	} else {
 		if (rows > 0 && cols > 0)

@@ -111,6 +111,7 @@ static int set_limits(const json_t *body, const struct instance_record *def,
 	set_number(body, "output", def->output, &r->output);
 	set_number(body, "ttl_ms", def->ttl_ms, &r->ttl_ms);
 	set_number(body, "idle_ms", def->idle_ms, &r->idle_ms);
+	set_number(body, "hibernate_ms", def->hibernate_ms, &r->hibernate_ms);
 	if (json_object_get(body, "cpus_milli"))
 		rc = machine_check_cpus(r->cpu_milli, err);
 	if (rc == 0)
@@ -435,6 +436,7 @@ int api_options_default_of(const struct acd *acd, const char *name,
 		.output = bp->output,
 		.ttl_ms = bp->ttl_ms,
 		.idle_ms = bp->idle_ms,
+		.hibernate_ms = bp->hibernate_ms,
 		.host_uid = acd->owner,
 		.host_gid = acd->owner_group,
 	};

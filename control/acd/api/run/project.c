@@ -148,6 +148,7 @@ void run_project_follow(const struct run_project *p, const struct acd *acd,
 		follow(&r->output, was.output, def->output);
 		follow(&r->ttl_ms, was.ttl_ms, def->ttl_ms);
 		follow(&r->idle_ms, was.idle_ms, def->idle_ms);
+		follow(&r->hibernate_ms, was.hibernate_ms, def->hibernate_ms);
 	}
 	instance_record_done(&was);
 }

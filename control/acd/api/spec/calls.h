@@ -36,10 +36,10 @@ extern const struct http_call spec_run, spec_instance_run, spec_instance_exec,
 extern const struct http_call spec_stats_all, spec_instance_list,
 	spec_instance_create, spec_instance_get, spec_instance_delete,
 	spec_instance_stop, spec_instance_kill, spec_instance_processes,
-	spec_instance_pause, spec_instance_resume, spec_instance_touch,
-	spec_instance_clean, spec_instance_discard, spec_instance_changes,
-	spec_instance_logs, spec_instance_stats, spec_instance_ports,
-	spec_instance_publish;
+	spec_instance_pause, spec_instance_hibernate, spec_instance_resume,
+	spec_instance_touch, spec_instance_clean, spec_instance_discard,
+	spec_instance_changes, spec_instance_logs, spec_instance_stats,
+	spec_instance_ports, spec_instance_publish;
 extern const struct http_call spec_snapshot_list, spec_instance_snapshots,
 	spec_instance_snapshot, spec_instance_snapshot_remove,
 	spec_instance_restore, spec_instance_fork;

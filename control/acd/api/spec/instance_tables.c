@@ -60,6 +60,8 @@ static const struct schema_key option_keys[] = {
 			   .about = "0 or null: as the blueprint says") },
 	{ "idle_ms", NUMBER(.max = SPEC_TIME_MAX,
 			    .about = "0 or null: as the blueprint says") },
+	{ "hibernate_ms", NUMBER(.max = SPEC_TIME_MAX,
+				 .about = "0 or null: as the blueprint says") },
 	{ "gpus", TEXT(.about = "all, or a list of devices, which must exist; "
 				"\"\" or null: none") },
 	{ "isolation", &isolation_is },
@@ -328,10 +330,25 @@ const struct http_call spec_instance_pause = {
 	.fails = { 404, 409, 500, 501 },
 };
 
+const struct http_call spec_instance_hibernate = {
+	.id = "instance_hibernate",
+	.summary = "Writes the memory of a sandbox to the disk, and ends its "
+		   "processes",
+	.about = "They go on where they were with the next exec, input or "
+		 "signal, or with resume; network connections have ended then. "
+		 "Time limits and idle time stand still, its ttl does not. "
+		 "Succeeds if it hibernates already. If it cannot be written, "
+		 "it runs on. not_running (409), unsupported (501): not a "
+		 "sandbox of runsc without the engine.",
+	.path = &path_instance,
+	.answers = ANSWERS(JSON(200, "Hibernates", &instance_is)),
+	.fails = { 404, 409, 500, 501, 503 },
+};
+
 const struct http_call spec_instance_resume = {
 	.id = "instance_resume",
-	.summary = "Lets a paused instance go on",
-	.about = "Succeeds if it is not paused. not_running (409).",
+	.summary = "Lets an instance that is paused or hibernates go on",
+	.about = "Succeeds if it does neither. not_running (409).",
 	.path = &path_instance,
 	.answers = ANSWERS(JSON(200, "Running", &instance_is)),
 	.fails = { 404, 409, 500 },

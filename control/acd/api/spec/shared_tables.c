@@ -89,10 +89,11 @@ static const struct schema_key mount_keys[] = {
 static const struct schema_key instance_keys[] = {
 	{ "name", &schema_text },
 	{ "blueprint", &schema_text },
-	{ "state", WORD(KEYS("created", "starting", "running", "paused",
-			     "stopping", "stopped", "expired", "failed"),
-			.about = "expired: stopped, and home and log were "
-				 "removed when its ttl ended") },
+	{ "state",
+	  WORD(KEYS("created", "starting", "running", "paused", "hibernated",
+		    "stopping", "stopped", "expired", "failed"),
+	       .about = "expired: stopped, and home and log were "
+			"removed when its ttl ended") },
 	{ "reason",
 	  TEXT(.null = true,
 	       .about = "why it ended: exited, signal 9, timeout, output "
@@ -164,8 +165,8 @@ static const struct schema_key instance_keys[] = {
 			"of its blueprint are not among them") },
 	{ "phase",
 	  WORD(KEYS("idle", "ports", "disk", "policy", "sandbox", "replaced",
-		    "guest", "running", "paused", "ending", "asked", "thaw",
-		    "removal", "files"),
+		    "guest", "running", "paused", "hibernated", "ending",
+		    "asked", "thaw", "removal", "files"),
 	       .about = "the step of its start or end. Start: ports (ac-edge "
 			"opens the published ones), disk (its limit "
 			"is set up), policy (the gateway binds it), replaced "
@@ -196,6 +197,10 @@ static const struct schema_key instance_keys[] = {
 				   "from a touch; 0: no limit") },
 	{ "idle_ms", COUNT(.about = "a run without output, input and exec is "
 				    "stopped after this time; 0: never") },
+	{ "hibernate_ms",
+	  COUNT(.about = "a sandbox without output, input and exec, that uses "
+			 "neither processor nor network, hibernates after this "
+			 "time; 0: never") },
 	{ "credentials", LIST(&credential_is, .max = 64) },
 	{ "credentials_only",
 	  FLAG(.about = "the credentials of the blueprint are not used, "

@@ -7,6 +7,7 @@
  * limit. instance/limit/lifetime.c judges; here is what follows:
  *
  *	idle  the run is stopped
+ *	hibernate_after  it hibernates (drowse.c)
  *	ttl   the run is stopped, then home and log are removed; workspace
  *	      and record stay, in the state "expired"
  *
@@ -52,6 +53,11 @@ static uint64_t life_left(const struct instance *in, const struct life_now *now,
 	return idle < ttl ? idle : ttl;
 }
 
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void look_at(struct instances *is, uint64_t left_ms)
 {
 	uint64_t now = clock_ms(), at;
@@ -70,7 +76,8 @@ void instance_life_arm(struct instance *in)
 	struct life_now now = life_now();
 	bool idle;
 
-	look_at(in->is, life_left(in, &now, &idle));
+	look_at(in->is, sooner(life_left(in, &now, &idle),
+			       instance_drowse_left(in, now.ms)));
 }
 
 static void stop_idle(struct instance *in)
@@ -110,6 +117,20 @@ static bool is_settled(const struct instance *in)
 	return !instance_is_live(in);
 }
 
+/* Returns the milliseconds until the next look whether it may hibernate; the
+ * runtime's answer leads to one as well. */
+static uint64_t drowse(struct instance *in, uint64_t now_ms)
+{
+	uint64_t left = instance_drowse_left(in, now_ms);
+
+	if (left > 0)
+		return left;
+	if (!is_settled(in) || in->freeze.busy)
+		return LOOK_SOON_MS;
+	instance_drowse_look(in);
+	return LOOK_MS;
+}
+
 static void life_look(void *arg)
 {
 	struct instances *is = arg;
@@ -136,8 +157,7 @@ static void life_look(void *arg)
 		} else if (left == 0) {
 			left = LOOK_SOON_MS;
 		}
-		if (left < next)
-			next = left;
+		next = sooner(next, sooner(left, drowse(in, now.ms)));
 	}
 	look_at(is, next);
 }
@@ -169,6 +189,7 @@ void instance_life_start(struct instance *in)
 	uint64_t now = clock_ms();
 
 	in->life = (struct life){ .since_ms = now, .moved_ms = now };
+	in->drowse.used_ms = in->drowse.still_ms = 0;
 	instance_life_arm(in);
 }
 

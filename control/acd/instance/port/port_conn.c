@@ -103,7 +103,7 @@ static void on_time(void *arg)
 	struct port_conn *c = arg;
 
 	/* Frozen, it cannot answer. */
-	if (c->in && c->fd >= 0 && c->in->rec.state == INSTANCE_PAUSED)
+	if (c->in && c->fd >= 0 && instance_state_is_still(c->in->rec.state))
 		loop_timer_set(c->timer, idle_ms);
 	else
 		conn_end(c);

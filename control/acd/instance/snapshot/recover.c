@@ -62,6 +62,7 @@ void instances_snapshots_begin(struct instances *is)
 	struct err err = { 0 };
 
 	forks_finish(is);
+	instances_hibernate_begin(is);
 	if (!trash)
 		return;
 	TAILQ_FOREACH (in, &is->all, link) {

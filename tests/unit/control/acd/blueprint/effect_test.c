@@ -66,6 +66,7 @@ static const struct row rows1[] = {
 	{ "pool", V, V "pool: 3\n", "pool 3" },
 	{ "ttl", V, V "ttl: 1h\n", "ttl 3600000" },
 	{ "idle", V, V "idle: 1m\n", "idle 60000" },
+	{ "hibernate_after", V, V "hibernate_after: 1m\n", "hibernate 60000" },
 	{ "filesystem", V, V "filesystem: { root: writable }\n", "writable 1" },
 	{ "filesystem.root", V "filesystem: { root: read-only }\n",
 	  V "filesystem: { root: writable }\n", "writable 1" },
@@ -195,6 +196,8 @@ static const struct row rows2[] = {
 	{ "pool", V2, V2 "pool: 3\n", "pool 3" },
 	{ "ttl", V2, V2 "ttl: 1h\n", "ttl 3600000" },
 	{ "idle", V2, V2 "idle: 1m\n", "idle 60000" },
+	{ "hibernate_after", V2, V2 "hibernate_after: 1m\n",
+	  "hibernate 60000" },
 	{ "filesystem", V2, V2 "filesystem: { root: writable }\n",
 	  "writable 1" },
 	{ "filesystem.root", V2 "filesystem: { root: read-only }\n",
@@ -285,8 +288,9 @@ static void print_blueprint(FILE *f, const struct blueprint *bp)
 		(unsigned long long)bp->timeout_ms);
 	fprintf(f, "disk %llu\noutput %llu\n", (unsigned long long)bp->disk,
 		(unsigned long long)bp->output);
-	fprintf(f, "ttl %llu\nidle %llu\n", (unsigned long long)bp->ttl_ms,
-		(unsigned long long)bp->idle_ms);
+	fprintf(f, "ttl %llu\nidle %llu\nhibernate %llu\n",
+		(unsigned long long)bp->ttl_ms, (unsigned long long)bp->idle_ms,
+		(unsigned long long)bp->hibernate_ms);
 	fprintf(f, "pool %u\nwritable %d\nnoexec %d\n", bp->pool, bp->root_rw,
 		bp->tmp_noexec);
 	print_egress(f, &bp->egress);

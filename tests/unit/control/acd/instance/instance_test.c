@@ -44,7 +44,7 @@ static void test_create(void)
 		       json_object_get(json_object_get(j, "paths"), "home")),
 	       "instances/one/home", "paths are relative");
 	is_int(json_array_size(json_object_get(j, "env")), 2, "environment");
-	is_int(json_object_size(j), 49, "all members");
+	is_int(json_object_size(j), 50, "all members");
 	json_decref(j);
 	instance_event_free(e);
 	world_done(&w);

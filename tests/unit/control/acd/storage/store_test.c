@@ -172,6 +172,7 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN layer_ino;"
 	    "ALTER TABLE instance DROP COLUMN publish_json;"
 	    "ALTER TABLE instance DROP COLUMN volumes_json;"
+	    "ALTER TABLE instance DROP COLUMN hibernate_ms;"
 	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
@@ -211,7 +212,7 @@ static void test_addresses(void)
 	    " '.' || (i % 256), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, NULL,"
 	    " NULL, NULL, 0, 0, NULL, 0, NULL, 0, 0, 0, 0, NULL, 0, NULL, 0,"
 	    " 0, NULL, NULL, 0, 0, 0, 0, NULL,"
-	    " NULL FROM n");
+	    " NULL, 0 FROM n");
 	s = must_open();
 	is_int(store_insert(s, &r, &err), -ENOSPC, "all taken: %s", err.msg);
 	is_int(store_delete(s, "n40000", &err), 0, "free one");

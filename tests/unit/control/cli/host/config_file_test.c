@@ -93,6 +93,7 @@ static const struct {
 	{ "defaults.output", "1g", NULL, ARG_OUTPUT },
 	{ "defaults.ttl", "7d", NULL, ARG_TTL },
 	{ "defaults.idle", "30m", NULL, ARG_IDLE },
+	{ "defaults.hibernate-after", "10m", NULL, ARG_HIBERNATE_AFTER },
 	{ "defaults.egress", "locked,github", NULL, ARG_EGRESS },
 	{ "defaults.isolation", "runsc", NULL, ARG_ISOLATION },
 };
