@@ -80,11 +80,11 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 }
 
 @test "a command, input and resume wake it, as often as one likes" {
-	local i
-	for i in 1 2 3; do
+	local time
+	for time in 1 2 3; do
 		"$AC" hibernate hb
-		run -0 "$AC" exec hb -- sh -c 'echo "$0 from inside"' "$i"
-		[ "$output" = "$i from inside" ]
+		run -0 "$AC" exec hb -- sh -c 'echo "$0 from inside"' "$time"
+		[ "$output" = "$time from inside" ]
 		state_is hb running
 	done
 	"$AC" hibernate hb
@@ -99,11 +99,13 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	state_is hb running
 }
 
-@test "its client keeps its terminal, and types into what has slept" {
+@test "its client keeps its connection, and types into what has slept" {
 	gone hb2
-	"$AC" run base hb2 -d -i -- sh -c \
-		'while read -r line; do echo "got $line"; done; echo over'
-	coproc client { exec "$AC" attach hb2 3>&-; }
+	coproc client {
+		exec "$AC" run --quiet base hb2 -i -- sh -c \
+			'while read -r line; do echo "got $line"; done; echo over' \
+			3>&-
+	}
 	echo one >&"${client[1]}"
 	read -r -t 30 line <&"${client[0]}"
 	[ "$line" = "got one" ]
@@ -111,7 +113,13 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	echo two >&"${client[1]}"
 	read -r -t 30 line <&"${client[0]}"
 	[ "$line" = "got two" ]
-	run -0 "$AC" stop-instance hb2
+	"$AC" hibernate hb2
+	# The end of its input as well, and its exit code comes back.
+	local pid=$client_PID out=${client[0]}
+	eval "exec ${client[1]}>&-"
+	read -r -t 30 line <&"$out"
+	[ "$line" = over ]
+	wait "$pid"
 }
 
 @test "the network works after it, as its policy has it" {
@@ -196,7 +204,9 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 }
 
 @test "a host that is killed loses what slept, and keeps its files" {
-	"$AC" run hb2 -d -- sh -c 'echo kept >/workspace/kept; sleep infinity'
+	gone hb2
+	"$AC" run base hb2 -d -- sh -c \
+		'echo kept >/workspace/kept; sleep infinity'
 	run -0 "$AC" exec hb2 -- sh -c 'until [ -e /workspace/kept ]; do :; done'
 	"$AC" hibernate hb2
 	[ "$(memory)" -gt 0 ]
