@@ -4,8 +4,8 @@
 #
 # usage: bench.sh [-n COUNT] [--full] [--only PART,...] [--write] [--json FILE]
 #
-# Parts: exec shell soak bulk cold pool freeze density host helper files builds
-# agents restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
+# Parts: exec shell soak bulk cold pool freeze snapshot hibernate density host
+# helper files builds agents restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
 #
 # Both sides use the same nested engine, the same runsc with the same flags
 # and the same image. The Docker client runs inside ac-host, in one shell that
@@ -26,7 +26,7 @@ minutes=2
 pooled=30
 idle=10
 write=
-parts=exec,shell,soak,bulk,cold,pool,freeze,density,host,helper,files,builds,agents,restart
+parts=exec,shell,soak,bulk,cold,pool,freeze,snapshot,hibernate,density,host,helper,files,builds,agents,restart
 BUILD=${BUILD:-build}
 json=$BUILD/bench/sandbox.json
 while [ $# -gt 0 ]; do
@@ -75,6 +75,8 @@ files=$tmp/files
 . tests/bench/sandbox/exec.bash
 # shellcheck source=tests/bench/sandbox/start.bash
 . tests/bench/sandbox/start.bash
+# shellcheck source=tests/bench/sandbox/state.bash
+. tests/bench/sandbox/state.bash
 # shellcheck source=tests/bench/sandbox/helper.bash
 . tests/bench/sandbox/helper.bash
 # shellcheck source=tests/bench/sandbox/files.bash
