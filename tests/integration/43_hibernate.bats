@@ -183,9 +183,20 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	"$AC" hibernate hb
 	run -1 "$AC" pause hb
 	says 'ac resume hb'
-	run -1 "$AC" snapshot hb
-	says 'ac resume hb'
 	state_is hb hibernated
+}
+
+@test "a snapshot and a fork of what hibernates do not wake it" {
+	"$AC" exec hb -- sh -c 'echo mine >/workspace/mine'
+	"$AC" hibernate hb
+	gone hb2
+	run -0 "$AC" snapshot hb asleep
+	run -0 "$AC" fork hb hb2
+	state_is hb hibernated
+	run -0 --separate-stderr "$AC" run hb2 -- cat /workspace/mine
+	[ "$output" = mine ]
+	run -0 "$AC" exec hb -- cat /workspace/mine
+	state_is hb running
 }
 
 @test "--hibernate-after takes what is still, not what works" {

@@ -54,9 +54,25 @@ void instance_used(void *arg)
 {
 	struct instance *in = arg;
 
-	if (in->freeze.asleep && in->freeze.wanted &&
-	    in->freeze.broken.code == 0)
+	if (in->freeze.kept)
+		in->freeze.used = true;
+	else if (in->freeze.asleep && in->freeze.wanted &&
+		 in->freeze.broken.code == 0)
 		instance_freeze_end(in);
+}
+
+bool instance_sleep_on(struct instance *in, bool on)
+{
+	bool used = in->freeze.used;
+
+	if (in->rec.state != INSTANCE_HIBERNATED || in->freeze.busy ||
+	    !in->freeze.frozen)
+		return false;
+	in->freeze.kept = on;
+	in->freeze.used = false;
+	if (!on && used)
+		instance_used(in);
+	return true;
 }
 
 void instances_hibernate_begin(struct instances *is)

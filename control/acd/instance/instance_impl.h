@@ -84,6 +84,8 @@ struct instance_freeze {
 	bool busy; /* the runtime has been asked */
 	bool held; /* it is a hold, not a pause of the user's */
 	bool asleep; /* it is a hibernation */
+	bool kept; /* its files are being copied, so it is not woken */
+	bool used; /* and is to be woken afterwards */
 	instance_fn fn; /* of the caller that waits; NULL: none */
 	void *arg;
 	struct err why; /* of a freeze that failed and is being undone */
@@ -483,6 +485,9 @@ void instance_woken(struct instance *in, int link_fd);
 /* Something was sent to the sandbox of @arg, an instance: if it hibernates, it
  * goes on. */
 void instance_used(void *arg);
+/* @on: if it hibernates, what is sent does not wake it until a call with false,
+ * which does so then. Returns false if it does not hibernate. */
+bool instance_sleep_on(struct instance *in, bool on);
 /* Called when acd starts: moves away what an earlier one has left. */
 void instances_hibernate_begin(struct instances *is);
 

@@ -189,6 +189,7 @@ void instance_thaw(struct instance *in)
 	/* Time passes again even if the runtime fails: then the time limit ends
 	 * the run. */
 	runs_hold(in, false);
+	in->freeze.kept = false;
 	in->freeze.wanted = false;
 	freeze_step(in);
 }

@@ -172,7 +172,8 @@ void task_hold(struct file_task *t,
 	int rc = -EALREADY;
 
 	t->next = next;
-	t->paused = t->in->rec.state == INSTANCE_PAUSED;
+	t->paused = t->in->rec.state == INSTANCE_PAUSED ||
+		    instance_sleep_on(t->in, true);
 	if (instance_is_up(t->in) && !t->paused)
 		rc = instance_hold(t->in, true, on_held, t, &err);
 	if (rc == -EALREADY)
@@ -197,8 +198,10 @@ int task_release(struct file_task *t, struct err *err)
 	if (!t->holds && !t->paused)
 		return 0;
 	/* instance_pause() does not resume it meanwhile, but its end does. */
-	if (t->paused && t->in->rec.state == INSTANCE_PAUSED)
+	if (t->paused && instance_state_is_still(t->in->rec.state)) {
+		instance_sleep_on(t->in, false);
 		return 0;
+	}
 	t->holds = false;
 	if (t->paused || !instance_is_held(t->in))
 		return err_set(

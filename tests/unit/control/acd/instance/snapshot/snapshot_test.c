@@ -195,6 +195,35 @@ static void test_running(void)
 	world_done(&w);
 }
 
+/* Its files are copied while it hibernates: only then it is woken. */
+static void test_hibernated(void)
+{
+	struct outcome o = { 0 }, p = { 0 };
+	char made[SNAPSHOT_TAG_MAX + 1];
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	put(&w, "one/home/a", "x");
+	run_up(&w, &v, in, "cat", NULL);
+	is_int(instance_hibernate(in, note_outcome, &p, &p.err), 0,
+	       "hibernate");
+	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_HIBERNATED);
+	is_int(snapshot(&w, in, "t"), 0, "a snapshot of it");
+	is_int(state_of(in), INSTANCE_HIBERNATED, "does not wake it");
+	is_int(w.rt->wakes, 0, "for a moment");
+	is_int(instance_snapshot(in, "u", note_outcome, &o, made, &o.err), 0,
+	       "another one");
+	is_int(run_stdin(instance_main(in), "hi", 2), 0, "and input meanwhile");
+	is_int(w.rt->wakes, 0, "wait for the copy");
+	STEP_UNTIL(w.loop, o.calls == 1 && state_of(in) == INSTANCE_RUNNING);
+	is_int(o.err.code, 0, "which is made");
+	is_int(w.rt->wakes, 1, "then it is woken");
+	STEP_UNTIL(w.loop, v.bytes == 2);
+	is_int((long long)v.bytes, 2, "by that input");
+	world_done(&w);
+}
+
 /* It ends while its files are copied: what was copied is of no use. */
 static void test_ended(bool was_paused)
 {
@@ -484,6 +513,7 @@ int main(void)
 	test_damage();
 	test_expiry();
 	test_running();
+	test_hibernated();
 	test_ended(false);
 	test_ended(true);
 	test_frozen();
