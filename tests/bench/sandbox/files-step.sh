@@ -6,7 +6,8 @@
 #
 # Runs inside each candidate of files.bash, so that its figure has no start of the
 # candidate in it. `make` makes what DIR holds for the others: tree.tar, project/,
-# a repository with the same files, and program/.
+# a repository with the same files, and program/; `fetch`, with a network, the
+# packages of npm and pip.
 set -eu
 
 SOURCES=40 # of the program that is compiled
@@ -65,8 +66,19 @@ commit() {
 	git commit -q -m all
 }
 
+# What npm and pip install offline afterwards: nobody measures the network.
+fetch() {
+	mkdir -p "$dir/app"
+	cd "$dir/app"
+	echo '{"name": "app", "version": "1.0.0"}' >package.json
+	npm install --silent --cache "$dir/npm" --no-audit --no-fund express
+	rm -rf node_modules
+	python3 -m pip download --quiet --dest "$dir/pip" requests
+}
+
 case $step in
 make) make_all ;;
+fetch) fetch ;;
 untar)
 	mkdir "$dir/work"
 	run tar -C "$dir/work" -xf "$dir/tree.tar"
@@ -79,6 +91,16 @@ build) cd "$dir/program" && run make -B -j2 ;;
 remove) run rm -rf "$dir/work" "$dir/work2" ;;
 status-below) cd "$dir/project" && run git status --porcelain ;;
 search-below) cd "$dir/project" && run rg --no-ignore -c define . ;;
+npm)
+	cd "$dir/fetched/app"
+	rm -rf node_modules
+	run npm ci --offline --cache "$dir/fetched/npm" --no-audit --no-fund
+	;;
+pip)
+	rm -rf "$dir/site"
+	run python3 -m pip install --quiet --no-cache-dir --no-index \
+		--find-links "$dir/fetched/pip" --target "$dir/site" requests
+	;;
 edit-below)
 	cd "$dir/project"
 	mapfile -t all < <(git ls-files)

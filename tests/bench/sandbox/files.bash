@@ -12,7 +12,7 @@
 FILES_ROUNDS=${FILES_ROUNDS:-3} # and one to warm up
 FILES_KINDS=(copy live runsc crun native)
 FILES_STEPS=(untar commit status search copy build remove status-below
-	search-below edit-below)
+	search-below edit-below npm pip)
 declare -A FILES_TEXT=(
 	[untar]='tar -x'
 	[commit]='git init, add, commit'
@@ -24,6 +24,8 @@ declare -A FILES_TEXT=(
 	[status-below]='git status of the project'
 	[search-below]='rg of the project'
 	[edit-below]='a line added to 100 files of the project'
+	[npm]='npm ci of express, from a full cache'
+	[pip]='pip install of requests, from its wheels'
 )
 
 # peer_up KIND RUNTIME - a container of the engine with its own directory
@@ -58,6 +60,15 @@ step() {
 	esac </dev/null
 }
 
+# fetched - packages of npm and pip, by a sandbox that reaches their registries
+fetched() {
+	local to=$dir/bench-files/fetched
+	mkdir -p "$to"
+	cp tests/bench/sandbox/files-step.sh "$to/step.sh"
+	"$AC" run --quiet --rm base bench-files-fetch "$to:live" -- \
+		bash /workspace/step.sh fetch /workspace 0
+}
+
 # files_dirs - the same content for all; what `ac` shows is not below AC_HOME
 files_dirs() {
 	local kind own=$AC_HOME/bench-files
@@ -69,6 +80,9 @@ files_dirs() {
 	files_root=$(in_host docker inspect \
 		-f '{{.GraphDriver.Data.MergedDir}}' bench-files-crun)
 	step crun make 0
+	fetched
+	cp -r "$dir/bench-files/fetched" "$own/crun/"
+	in_host chown -R 1000:1000 /var/lib/ac/bench-files/crun/fetched
 	for kind in runsc native; do
 		in_host cp -a /var/lib/ac/bench-files/crun/. \
 			"/var/lib/ac/bench-files/$kind"
