@@ -4,8 +4,8 @@
  *
  * Theory of operation: for pause.c it is a freeze, by other calls of the
  * runtime. The session stays: what is sent meanwhile waits in it, and sending
- * something is what wakes the sandbox. So whoever has a command for it need not
- * know that it hibernates.
+ * something is what wakes the sandbox. So no command for it has to know that it
+ * hibernates.
  *
  * The files are root's, in a directory beside the instances' (a quota of the
  * instance does not count them), and live as long as the sandbox; an acd that

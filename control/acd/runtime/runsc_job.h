@@ -31,7 +31,7 @@ struct runsc_make {
 	struct cgroup_limits limits;
 	const char *const *argv; /* of runsc */
 	/* Directory of runsc's own files, if bundle, root and cgroup are there
-	 * from before, and only the network and these files are made anew; NULL:
+	 * from before, and only the network and these files are made again; NULL:
 	 * all is made. */
 	const char *again;
 	const struct veth *before; /* with @again: the port that it had */

@@ -10,7 +10,7 @@
  * Theory of operation: `runsc checkpoint` writes the memory of the sandbox to
  * files, and its processes end; `runsc restore` starts a sandbox that reads
  * them. What both share stays: root file system, bundle, mounts, cgroup and
- * stderr. The network namespace is made anew, since gVisor has taken its
+ * stderr. The network namespace is made again, since gVisor has taken its
  * addresses; so is the guest link, which gVisor shuts down as it ends. No byte
  * is lost: acd has held the sandbox's end since the start, where it finds what
  * was not read.
@@ -405,7 +405,7 @@ static int link_again(struct box *b)
 
 	if (rc < 0)
 		return rc;
-	/* Its end is read by the session, whoever else has a copy. */
+	/* The session reads its end, even if a child of acd's has a copy. */
 	shutdown(b->theirs[0], SHUT_RDWR);
 	close(b->theirs[0]);
 	b->theirs[0] = theirs;
