@@ -151,14 +151,16 @@ struct runtime_ops {
 	/* Pauses all its processes, or resumes them. */
 	int (*freeze)(struct runtime *rt, const char *id, bool frozen,
 		      runtime_done_fn fn, void *arg);
+	/* Returns true if this sandbox can hibernate. NULL, as hibernate() and
+	 * wake() then: none can. */
+	bool (*hibernates)(struct runtime *rt, const char *id);
 	/*
 	 * Writes the memory of a sandbox that runs to a new directory in @dir,
 	 * which exists, and ends its processes. Its guest link ends, which must
-	 * not count as its end; nothing may be sent on it from now on. Fails with -ENOTSUP if this kind of sandbox
-	 * cannot, -ENOSPC if @dir has no room for it; then, or after most other
-	 * failures, it runs on. An operation that is NULL: none can.
+	 * not count as its end; nothing may be sent on it from now on. Fails
+	 * with -ENOSPC if @dir has no room for it. After a failure it runs on,
+	 * or has ended if the writing broke off.
 	 */
-	bool (*hibernates)(struct runtime *rt, const char *id); /* it can */
 	int (*hibernate)(struct runtime *rt, const char *id, const char *dir,
 			 runtime_done_fn fn, void *arg);
 	/* Lets a sandbox that hibernates go on, with another link (as in
@@ -167,6 +169,11 @@ struct runtime_ops {
 	 * After a failure it has ended. */
 	int (*wake)(struct runtime *rt, const char *id, runtime_wake_fn fn,
 		    void *arg);
+	/* Directories that a sandbox is shown have been moved from below @from
+	 * to below @to, with their mounts. Returns 0 or -ENOMEM; there is no
+	 * callback. NULL: the runtime need not know. */
+	int (*moved)(struct runtime *rt, const char *id, const char *from,
+		     const char *to);
 	/* Returns 0 if a sandbox can get @gpus here, else a negative errno with
 	 * the reason; there is no callback. An operation that is NULL: no
 	 * sandbox gets any. */

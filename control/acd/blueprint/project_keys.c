@@ -274,7 +274,7 @@ const struct project_row project_rows[] = {
 	SMALLER("resources.output", output),
 	SMALLER("ttl", ttl_ms),
 	SMALLER("idle", idle_ms),
-	SMALLER("hibernate_after", hibernate_ms),
+	REFUSED("hibernate_after", "it would write to the disk unasked"),
 	REFUSED("pool", "it would use the machine unasked"),
 	REFUSED("isolation", RULES),
 	NARROWER("filesystem.root", "read-only", check_root),

@@ -397,6 +397,7 @@ void session_sleep(struct session *s)
 		return;
 	s->asleep = true;
 	s->tail = fd_take(&s->fd);
+	loop_timer_clear(s->patience);
 	session_events(s);
 }
 
@@ -404,8 +405,18 @@ void session_sleep(struct session *s)
 static void session_end_later(struct session *s)
 {
 	s->asleep = false;
+	s->torn = true;
 	fd_closep(&s->tail);
 	loop_timer_set(s->patience, 0);
+}
+
+/* Waits for the sandbox's first sign, or its PONG, from now on. */
+static void session_wait_again(struct session *s)
+{
+	if (s->ping_sent)
+		loop_timer_set(s->patience, s->limits.pong_ms);
+	else
+		session_watch(s);
 }
 
 /* Returns false if there is none. */
@@ -449,6 +460,8 @@ void session_wake(struct session *s, int fd)
 		session_end_later(s);
 	} else if (s->state != OVER) {
 		s->asleep = false;
+		if (!s->held)
+			session_wait_again(s);
 		session_kick(s, 0);
 	}
 	session_leave(s);
@@ -484,7 +497,7 @@ static void on_patience(void *arg)
 	uint64_t now = clock_ms(), due;
 
 	s->depth++;
-	if (s->torn || (s->fd < 0 && !s->asleep)) {
+	if (s->torn) {
 		session_lost(s, -ENOTCONN);
 	} else if (s->ping_sent) {
 		err_set(&s->why, -ETIMEDOUT, "the sandbox does not answer");
@@ -507,19 +520,19 @@ static void on_patience(void *arg)
 void session_watch(struct session *s)
 {
 	/* A PONG may have been on its way when the sandbox was frozen. */
-	if (!s->held)
+	if (!s->held && !s->asleep && !s->torn)
 		loop_timer_set(s->patience, s->limits.sign_ms);
 }
 
 void session_hold(struct session *s, bool held)
 {
 	s->held = held;
+	if (s->torn)
+		return; /* it is about to end */
 	if (held)
 		loop_timer_clear(s->patience);
-	else if (s->ping_sent)
-		loop_timer_set(s->patience, s->limits.pong_ms);
-	else
-		session_watch(s);
+	else if (!s->asleep)
+		session_wait_again(s);
 }
 
 void session_set_limits(struct session *s, const struct session_limits *l)

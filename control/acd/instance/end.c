@@ -210,10 +210,19 @@ int instance_end_ask(struct instance *in, struct err *err)
 void instance_end_hurry(struct instance *in, enum run_cause cause,
 			uint64_t grace_ms)
 {
+	const struct link_exit killed = { .kind = LINK_SIGNALED,
+					  .value = SIGKILL };
+
 	if (instance_is_up(in))
 		instance_set_state(in, INSTANCE_STOPPING);
 	if (in->phase == PHASE_UP)
 		in->phase = PHASE_ENDING;
+	if (grace_ms == 0 && in->main && instance_hibernate_is_over(in)) {
+		/* Nobody wakes it only to kill it. */
+		in->main->cause = cause;
+		instance_main_over(in, &killed);
+		return;
+	}
 	if (in->freeze.frozen || in->freeze.busy)
 		instance_thaw(in);
 	if (in->main)

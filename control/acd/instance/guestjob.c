@@ -89,7 +89,13 @@ static const struct run_watch_ops job_ops = {
 static void job_late(void *arg)
 {
 	struct guestjob *j = arg;
+	const struct instance *in = run_instance(j->run);
 
+	/* It is being woken for this. */
+	if (instance_state_is_still(instance_record(in)->state)) {
+		loop_timer_set(j->timer, GUESTJOB_TIME_MS);
+		return;
+	}
 	j->late = true;
 	run_abandon(j->run);
 }

@@ -9,9 +9,9 @@
  *
  * The files are root's, in a directory beside the instances' (a quota of the
  * instance does not count them), and live as long as the sandbox; an acd that
- * starts removes what it finds. They have what the sandbox's memory has: never
- * a real credential, but surrogates, and the key that makes them, which is
- * worth something only until the run ends.
+ * starts removes what it finds. They have what the sandbox's memory has:
+ * surrogates, and the key that makes them, which is worth something only until
+ * the run ends, and what its user has put there, such as a variable.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -42,7 +42,7 @@ int instance_hibernate_ask(struct instance *in, runtime_done_fn fn, void *arg)
 }
 
 /* Until the runtime has answered, nothing ends the session but its peer. */
-void instance_woken(struct instance *in, int link_fd)
+void instance_hibernate_answered(struct instance *in, int link_fd)
 {
 	if (in->session)
 		session_wake(in->session, link_fd);
@@ -61,12 +61,17 @@ void instance_used(void *arg)
 		instance_freeze_end(in);
 }
 
-bool instance_sleep_on(struct instance *in, bool on)
+bool instance_hibernate_is_over(const struct instance *in)
+{
+	return in->freeze.asleep && in->freeze.frozen && !in->freeze.busy;
+}
+
+bool instance_hibernate_keep(struct instance *in, bool on)
 {
 	bool used = in->freeze.used;
 
-	if (in->rec.state != INSTANCE_HIBERNATED || in->freeze.busy ||
-	    !in->freeze.frozen)
+	if (in->rec.state != INSTANCE_HIBERNATED ||
+	    !instance_hibernate_is_over(in))
 		return false;
 	in->freeze.kept = on;
 	in->freeze.used = false;

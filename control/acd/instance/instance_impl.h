@@ -101,6 +101,7 @@ struct instance_drowse {
 			    * look yet */
 	uint64_t look_ms; /* when that was */
 	uint64_t cpu_ns, bytes; /* used until then */
+	bool never; /* this sandbox cannot hibernate */
 };
 
 /* How much it may write (instance/limit/disk_limit.c). */
@@ -458,7 +459,7 @@ bool instance_is_held(const struct instance *in);
  * with @err as instance_pause() says. */
 int instance_pause_refusal(const struct instance *in, struct err *err);
 /* Asks for one of these: calls @fn when it is so. Returns 0 or -ENOMEM. */
-int instance_freeze_ask(struct instance *in, bool frozen, instance_fn fn,
+int instance_freeze_ask(struct instance *in, bool paused, instance_fn fn,
 			void *arg, struct err *err);
 /* Lets it go on without an answer. */
 void instance_freeze_end(struct instance *in);
@@ -481,13 +482,15 @@ void instance_drowse_free(struct instance *in);
  * hibernate() does, or -ENOMEM or a negative errno if there is no place. */
 int instance_hibernate_ask(struct instance *in, runtime_done_fn fn, void *arg);
 /* The runtime has answered a wake() with @link_fd, taken over. */
-void instance_woken(struct instance *in, int link_fd);
+void instance_hibernate_answered(struct instance *in, int link_fd);
 /* Something was sent to the sandbox of @arg, an instance: if it hibernates, it
  * goes on. */
 void instance_used(void *arg);
 /* @on: if it hibernates, what is sent does not wake it until a call with false,
  * which does so then. Returns false if it does not hibernate. */
-bool instance_sleep_on(struct instance *in, bool on);
+bool instance_hibernate_keep(struct instance *in, bool on);
+/* Returns true if its memory is on the disk, and nothing is under way. */
+bool instance_hibernate_is_over(const struct instance *in);
 /* Called when acd starts: moves away what an earlier one has left. */
 void instances_hibernate_begin(struct instances *is);
 

@@ -111,7 +111,9 @@ static void freeze_failed(struct instance *in, const struct err *err)
 	if (in->freeze.frozen && in->freeze.asleep) {
 		/* Its link closes, which ends it. */
 		err_set(&in->freeze.broken, err->code,
-			"it did not go on from hibernation: %s", err->msg);
+			"it did not go on from hibernation: %s",
+			in->freeze.why.code < 0 ? in->freeze.why.msg :
+						  err->msg);
 		in->freeze.wanted = true;
 		pause_reply(in, err);
 		return;
@@ -152,12 +154,16 @@ static void freeze_answered(void *arg, const struct err *err)
 
 static void freeze_woken(void *arg, int link_fd, const struct err *err)
 {
-	instance_woken(arg, link_fd);
+	instance_hibernate_answered(arg, link_fd);
 	freeze_answered(arg, err);
 }
 
 static void freeze_refused(void *arg, const struct err *err)
 {
+	struct instance *in = arg;
+
+	if (in->freeze.asleep && in->freeze.frozen)
+		instance_hibernate_answered(in, -1);
 	freeze_answered(arg, err);
 }
 
@@ -199,6 +205,9 @@ void instance_thaw(struct instance *in)
 int instance_freeze_undo(struct instance *in, struct err *err)
 {
 	(void)err;
+	/* The runtime removes one that hibernates as it is. */
+	if (instance_hibernate_is_over(in))
+		in->freeze = (struct instance_freeze){ 0 };
 	if (in->freeze.frozen || in->freeze.busy)
 		instance_thaw(in);
 	return in->freeze.busy ? STEP_WAITS : 0;
@@ -247,7 +256,7 @@ int instance_freeze_ask(struct instance *in, bool paused, instance_fn fn,
 	return 0;
 }
 
-static int hibernates(const struct instance *in, struct err *err)
+static int hibernated_error(const struct instance *in, struct err *err)
 {
 	return err_set(err, -EBUSY,
 		       "'%s' hibernates; `ac resume %s` lets it go on",
@@ -260,7 +269,7 @@ int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 	int rc = instance_pause_refusal(in, err);
 
 	if (rc == 0 && in->freeze.asleep)
-		rc = hibernates(in, err);
+		rc = hibernated_error(in, err);
 	if (rc == 0 && held && in->freeze.held)
 		rc = err_set(err, -EBUSY,
 			     "the files of '%s' are being copied: try again in "
@@ -286,7 +295,7 @@ int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 	int rc = instance_pause_refusal(in, err);
 
 	if (rc == 0 && paused && in->freeze.asleep)
-		rc = hibernates(in, err);
+		rc = hibernated_error(in, err);
 	if (rc == 0 &&
 	    (in->freeze.held || (!paused && instance_files_busy(in))))
 		rc = err_set(err, -EBUSY,

@@ -483,7 +483,8 @@ int run_start(struct instance *in, const struct run_options *o, bool is_main,
 		.tty = o->tty,
 		.use_stdin = o->use_stdin,
 		.unnoticed = o->unnoticed,
-		.limit_ms = o->timeout_ms,
+		.limit_ms = o->timeout_ms || !is_main ? o->timeout_ms :
+							in->rec.timeout_ms,
 		.rows = x.rows,
 		.cols = x.cols,
 		.timer = loop_timer_new(in->is->loop, run_timer, r),
@@ -497,10 +498,9 @@ int run_start(struct instance *in, const struct run_options *o, bool is_main,
 		run_free(r);
 		return exec_error(code, err);
 	}
-	if (is_main && r->limit_ms == 0)
-		r->limit_ms = in->rec.timeout_ms;
 	if (session_is_ready(in->session))
 		run_limit_begin(r);
+	run_hold(r, instance_state_is_still(in->rec.state));
 	*ret = r;
 	return 0;
 }

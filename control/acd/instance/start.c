@@ -206,7 +206,10 @@ void instances_stop_all(struct instances *is, uint64_t grace_ms, instance_fn fn,
 	TAILQ_FOREACH (in, &is->all, link) {
 		if (!instance_is_live(in))
 			continue;
-		rc = instance_stop(in, grace_ms, stop_all_one, sa);
+		/* All at once they may not fit into the memory. */
+		rc = instance_stop(
+			in, in->rec.state == INSTANCE_HIBERNATED ? 0 : grace_ms,
+			stop_all_one, sa);
 		if (rc == 0)
 			sa->pending++;
 		else if (sa->err.code == 0)

@@ -68,6 +68,20 @@ static int dir_move(const struct member *m, const char *leaf, const char *dir)
 	return rename(from, to) < 0 ? -errno : 0;
 }
 
+/* When it wakes from hibernation, the runtime has to find its directories. */
+static int move_tell(const struct member *m, const char *place,
+		     const char *name)
+{
+	struct runtime *rt = m->pool->spec.runtime;
+	char from[PATH_MAX], to[PATH_MAX];
+
+	if (!rt->ops->moved)
+		return 0;
+	mounts_place(place, from);
+	mounts_place(name, to);
+	return rt->ops->moved(rt, m->id, from, to);
+}
+
 /* The mounts follow their directories. Their own place is renamed as well, so
  * that the end of the run finds it by the instance's name. */
 static int files_move(const struct member *m, const char *dir, const char *name)
@@ -81,6 +95,8 @@ static int files_move(const struct member *m, const char *dir, const char *name)
 		rc = dir_move(m, "home", dir);
 	if (rc == 0)
 		rc = mounts_rename(place, name);
+	if (rc == 0)
+		rc = move_tell(m, place, name);
 	if (rc == 0)
 		pool_place_left(m->pool, m);
 	return rc;

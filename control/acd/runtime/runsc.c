@@ -194,6 +194,7 @@ static const struct runtime_ops runsc_ops = {
 	.hibernates = op_hibernates,
 	.hibernate = runsc_op_hibernate,
 	.wake = runsc_op_wake,
+	.moved = runsc_op_moved,
 	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,
 	.image_each = op_image_each,

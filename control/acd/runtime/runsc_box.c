@@ -67,6 +67,7 @@ void box_free(struct box *b)
 {
 	struct runsc *rs = b->rs;
 
+	LIST_REMOVE(b, link);
 	sleep_free(b);
 	box_hang_up(b);
 	if (b->maker)
@@ -78,7 +79,8 @@ void box_free(struct box *b)
 	links_forget(rs->links, b->id);
 	if (b->image)
 		layers_put(b->image);
-	LIST_REMOVE(b, link);
+	free(b->moved_from);
+	free(b->moved_to);
 	free(b);
 }
 

@@ -56,6 +56,9 @@ struct box {
 	 * when it has ended, so that acd's end sees that. -1: not open. */
 	int theirs[2];
 	struct box_sleep *sleep; /* runsc_sleep.c; NULL: never hibernated */
+	/* Its directories were moved so, since config.json was written; NULL:
+	 * they were not. */
+	char *moved_from, *moved_to;
 
 	/* Only during its start. */
 	struct runsc_want *want;
@@ -117,6 +120,8 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 		       runtime_done_fn fn, void *arg);
 int runsc_op_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 		  void *arg);
+int runsc_op_moved(struct runtime *rt, const char *id, const char *from,
+		   const char *to);
 /* Its process has ended while it was being saved. */
 void sleep_ended(struct box *b);
 /* Ends what is under way, with -ECANCELED, and removes what was saved. */

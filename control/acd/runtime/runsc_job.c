@@ -116,8 +116,10 @@ static int again_ready(const struct runsc_make *m, struct err *err)
 	int rc;
 
 	netns_destroy(m->paths->netns, AC_BRIDGE, m->before);
-	rc = state_remove(m->again, m->id);
-	return rc < 0 ? err_set(err, rc, "remove runsc's files: %s",
+	rc = m->config ? text_write(m->paths, "config.json", m->config) : 0;
+	if (rc == 0)
+		rc = state_remove(m->again, m->id);
+	return rc < 0 ? err_set(err, rc, "the files of runsc: %s",
 				err_text(rc)) :
 			0;
 }

@@ -27,7 +27,8 @@ struct runsc_make {
 	const struct runsc_paths *paths;
 	const struct layers_image *image; /* NULL: uses the shared root */
 	const struct veth *veth; /* from netns_veth() */
-	const char *config; /* text of config.json */
+	const char *config; /* text of config.json; with @again also NULL: as
+			     * it is */
 	struct cgroup_limits limits;
 	const char *const *argv; /* of runsc */
 	/* Directory of runsc's own files, if bundle, root and cgroup are there

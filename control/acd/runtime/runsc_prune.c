@@ -93,7 +93,7 @@ static void one_remove(struct runsc_prune *p, struct box *b)
 	int rc = g ? 0 : err_nomem(&err);
 
 	/* All running ones were stopped before. */
-	if (rc == 0 && (b->state == BOX_STARTING || b->state == BOX_RUNNING))
+	if (rc == 0 && b->state < BOX_ENDED)
 		rc = err_set(&err, -EBUSY, "it runs");
 	if (rc == 0 && g) {
 		g->prune = p;

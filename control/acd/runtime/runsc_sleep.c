@@ -21,6 +21,7 @@
  */
 #include "control/acd/runtime/runsc_impl.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -32,10 +33,17 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* Written at 100 MB a second, 12 GB take this long. */
-#define SLEEP_LIMIT_MS 120000u
-/* Besides the memory of the sandbox. */
-#define ROOM_MORE (UINT64_C(64) << 20)
+/* What a sandbox may take to be written or read: this long, and longer by its
+ * memory at 20 MB a second. */
+#define SLEEP_MS 60000u
+#define BYTES_A_MS 20000u
+/* runsc says that it has failed a moment before the sandbox has ended. */
+#define DYING_MS 2000u
+#define CONFIG_MAX (256u * 1024)
+/* Left on the disk besides the memory of the sandboxes, or a tenth of it if that
+ * is less: with less acd would warn, and soon pause others
+ * (instance/limit/room.c). */
+#define ROOM_MORE (UINT64_C(1) << 30)
 
 struct box_sleep {
 	struct box *box;
@@ -43,7 +51,9 @@ struct box_sleep {
 	char *dir; /* of the files; NULL: there are none */
 	unsigned number; /* of the hibernations of this sandbox */
 	struct veth veth; /* that it had before; empty: removed */
+	uint64_t bytes; /* of memory, as of the last save */
 	int code; /* of runsc, when it has ended */
+	bool dying; /* it is waited whether the sandbox has ended */
 	bool late; /* it was killed for taking too long */
 	struct err err; /* of the child that makes it again */
 	int link; /* acd's end of the link that it wakes with; -1: none */
@@ -103,8 +113,9 @@ static void words_log(const struct box *b)
 		log_warn("runsc, of the sandbox of '%s': %s", b->name, words);
 }
 
-/* It does not go on: its link closes. */
-static void sleep_over(struct box *b, struct err *err)
+/* Ends the sandbox after a failure: closes its link, removes the files, answers
+ * the caller. */
+static void sleep_over(struct box *b, const struct err *err)
 {
 	struct box_sleep *s = b->sleep;
 
@@ -122,11 +133,16 @@ static void sleep_over(struct box *b, struct err *err)
 	sleep_answer(s, err);
 }
 
+static unsigned limit_ms(const struct box_sleep *s)
+{
+	return SLEEP_MS + (unsigned)(s->bytes / BYTES_A_MS);
+}
+
 static int runsc_failed(const struct box_sleep *s, struct err *err)
 {
 	if (s->late)
 		return err_set(err, -ETIMEDOUT, "runsc took longer than %u s",
-			       SLEEP_LIMIT_MS / 1000);
+			       limit_ms(s) / 1000);
 	if (s->code == 0)
 		return 0;
 	return err_set(err, -EIO,
@@ -138,35 +154,43 @@ static int runsc_failed(const struct box_sleep *s, struct err *err)
 		       s->code);
 }
 
+static void save_judge(struct box *b);
+
+/* Kills what is awaited; its end is judged. A sandbox that does not end although
+ * runsc has written everything is killed as well. */
 static void on_late(void *arg)
 {
 	struct box_sleep *s = arg;
-	struct err err = { 0 };
+	struct box *b = s->box;
 
-	s->late = true;
-	if (s->box->maker) {
-		kill(s->box->maker, SIGKILL);
-		return;
+	if (b->state == BOX_SAVING && s->dying) {
+		s->dying = false;
+		save_judge(b);
+	} else if (b->maker) {
+		s->late = true;
+		kill(b->maker, SIGKILL);
+	} else if (b->state == BOX_SAVING) {
+		cgroup_kill(b->id);
 	}
-	runsc_failed(s, &err);
-	sleep_over(s->box, &err);
 }
 
+/* Makes it at the first hibernation. */
 static struct box_sleep *sleep_of(struct box *b)
 {
-	struct box_sleep *s = b->sleep ? b->sleep : calloc(1, sizeof(*s));
+	struct box_sleep *s = b->sleep;
 
+	if (s)
+		return s;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
-	if (!b->sleep)
-		s->link = -1;
-	s->box = b;
-	if (!s->limit)
-		s->limit = loop_timer_new(b->rs->loop, on_late, s);
+	s->limit = loop_timer_new(b->rs->loop, on_late, s);
 	if (!s->limit) {
 		free(s);
 		return NULL;
 	}
+	s->box = b;
+	s->link = -1;
 	b->sleep = s;
 	return s;
 }
@@ -179,27 +203,29 @@ void sleep_free(struct box *b)
 
 	if (!s)
 		return;
+	/* The answer may lead here again. */
+	b->sleep = NULL;
 	if (b->maker)
 		runsc_maker_end(b);
 	runsc_job_forget(b->job);
 	b->job = NULL;
-	sleep_answer(s, &err);
 	files_drop(s);
 	netns_destroy(b->paths.netns, AC_BRIDGE, &s->veth);
+	sleep_answer(s, &err);
 	loop_timer_free(s->limit);
 	free(s);
-	b->sleep = NULL;
 }
 
 /* ---- to the disk ---- */
 
-/* Decides when runsc has ended, and, if it wrote everything, the sandbox. */
+/* Called when runsc or the sandbox has ended. Sets the next state as soon as both
+ * are known. */
 static void save_judge(struct box *b)
 {
 	struct box_sleep *s = b->sleep;
 	struct err err = { 0 };
 
-	if (b->maker || (b->pid && s->code == 0 && !s->late))
+	if (b->maker || (b->pid && (s->dying || (s->code == 0 && !s->late))))
 		return;
 	if (runsc_failed(s, &err) == 0) {
 		b->state = BOX_ASLEEP;
@@ -226,28 +252,41 @@ static void on_saver_end(void *arg, pid_t pid, int status)
 	(void)pid;
 	b->maker = 0;
 	b->sleep->code = proc_code(status);
+	if (b->sleep->code != 0 && b->pid && !b->sleep->late) {
+		b->sleep->dying = true;
+		loop_timer_set(b->sleep->limit, DYING_MS);
+	}
 	save_judge(b);
 }
 
-static int room_check(const char *id, const char *dir, struct err *err)
+/* Sandboxes that are being written have not taken their room yet. */
+static int room_check(struct box *b, const char *dir, struct err *err)
 {
 	struct runtime_stats st = { 0 };
+	const struct box *other;
 	struct statvfs fs;
 	uint64_t room, need;
 
-	if (cgroup_stats(id, &st, err) < 0)
+	if (cgroup_stats(b->id, &st, err) < 0)
 		return err->code;
 	if (statvfs(dir, &fs) < 0)
 		return err_sys(err, "look at %s", dir);
+	need = (uint64_t)fs.f_blocks * fs.f_frsize / 10;
+	if (need > ROOM_MORE)
+		need = ROOM_MORE;
+	LIST_FOREACH (other, &b->rs->boxes, link) {
+		if (other->state == BOX_SAVING)
+			need += other->sleep->bytes;
+	}
+	b->sleep->bytes = st.memory;
+	need += st.memory;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	need = st.memory + ROOM_MORE;
 	if (need > room)
-		return err_set(
-			err, -ENOSPC,
-			"its memory needs %llu MiB on the disk, and %llu "
-			"MiB are free",
-			(unsigned long long)(need >> 20),
-			(unsigned long long)(room >> 20));
+		return err_set(err, -ENOSPC,
+			       "its memory needs %llu MiB on the disk, with "
+			       "what is to stay free, and %llu MiB are free",
+			       (unsigned long long)(need >> 20),
+			       (unsigned long long)(room >> 20));
 	return 0;
 }
 
@@ -271,7 +310,11 @@ static int save_argv(const struct box *b, struct strv *argv)
 static int save_spawn(struct box *b, struct err *err)
 {
 	struct strv argv = { 0 };
+	/* As in maker_run(): nothing of acd's. */
+	static const char *const env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+					   NULL };
 	struct proc_opts opts = {
+		.env = env,
 		.fd = { -1, -1, b->theirs[1] },
 		.new_session = 1,
 	};
@@ -292,7 +335,7 @@ static int save_spawn(struct box *b, struct err *err)
 static int save_begin(struct box *b, const char *dir, struct err *err)
 {
 	struct box_sleep *s = sleep_of(b);
-	int rc = s ? room_check(b->id, dir, err) : err_nomem(err);
+	int rc = s ? room_check(b, dir, err) : err_nomem(err);
 
 	if (rc < 0)
 		return rc;
@@ -300,7 +343,7 @@ static int save_begin(struct box *b, const char *dir, struct err *err)
 	if (!s->dir)
 		return err_nomem(err);
 	s->code = 0;
-	s->late = false;
+	s->late = s->dying = false;
 	rc = file_mkdir_p(s->dir, 0700);
 	if (rc < 0)
 		err_set(err, rc, "make %s: %s", s->dir, err_text(rc));
@@ -334,7 +377,7 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 	b->state = BOX_SAVING;
 	b->sleep->saved = fn;
 	b->sleep->arg = arg;
-	loop_timer_set(b->sleep->limit, SLEEP_LIMIT_MS);
+	loop_timer_set(b->sleep->limit, limit_ms(b->sleep));
 	return 0;
 }
 
@@ -399,6 +442,55 @@ static int wake_argv(const struct box *b, struct strv *argv)
 	return rc == 0 ? strv_push(argv, b->id) : rc;
 }
 
+int runsc_op_moved(struct runtime *rt, const char *id, const char *from,
+		   const char *to)
+{
+	struct box *b = box_find(runsc_of(rt), id);
+	char *before, *after;
+
+	if (!b)
+		return 0; /* the engine's do not hibernate */
+	before = strdup(from);
+	after = strdup(to);
+	if (!before || !after) {
+		free(before);
+		free(after);
+		return -ENOMEM;
+	}
+	free(b->moved_from);
+	free(b->moved_to);
+	b->moved_from = before;
+	b->moved_to = after;
+	return 0;
+}
+
+/* Sets *ret to config.json with the places of its mounts now. */
+static int config_follow(const struct box *b, char **ret)
+{
+	SCOPED_STR path = str_printf("%s/config.json", b->paths.bundle);
+	SCOPED_STR text = NULL;
+	json_t *mount, *all;
+	size_t i, len = strlen(b->moved_from);
+	int rc = path ? file_read(path, CONFIG_MAX, &text, NULL) : -ENOMEM;
+
+	if (rc < 0)
+		return rc;
+	all = json_loads(text, 0, NULL);
+	json_array_foreach (json_object_get(all, "mounts"), i, mount) {
+		const char *from =
+			json_string_value(json_object_get(mount, "source"));
+
+		if (from && strncmp(from, b->moved_from, len) == 0 &&
+		    from[len] == '/')
+			json_object_set_new(mount, "source",
+					    json_sprintf("%s%s", b->moved_to,
+							 from + len));
+	}
+	*ret = all ? json_dumps(all, JSON_COMPACT) : NULL;
+	json_decref(all);
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int link_again(struct box *b)
 {
 	int theirs, rc = links_again(b->theirs[0], &b->sleep->link, &theirs);
@@ -416,6 +508,7 @@ static int wake_begin(struct box *b, struct err *err)
 {
 	struct box_sleep *s = b->sleep;
 	struct strv argv = { 0 };
+	SCOPED_STR config = NULL;
 	struct runsc_make m = {
 		.id = b->id,
 		.name = b->name,
@@ -436,6 +529,9 @@ static int wake_begin(struct box *b, struct err *err)
 		rc = netns_veth(s->veth.address, &b->veth);
 	if (rc == 0)
 		rc = link_again(b);
+	if (rc == 0 && b->moved_from)
+		rc = config_follow(b, &config);
+	m.config = config;
 	if (rc < 0)
 		err_set(err, rc, "prepare the sandbox: %s", err_text(rc));
 	m.argv = (const char *const *)argv.v;
@@ -473,6 +569,6 @@ int runsc_op_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 	b->state = BOX_WAKING;
 	b->sleep->woken = fn;
 	b->sleep->arg = arg;
-	loop_timer_set(b->sleep->limit, SLEEP_LIMIT_MS);
+	loop_timer_set(b->sleep->limit, limit_ms(b->sleep));
 	return 0;
 }

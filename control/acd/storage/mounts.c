@@ -241,13 +241,18 @@ void mounts_release(const char *name)
 	rmdir(path);
 }
 
+void mounts_place(const char *name, char out[PATH_MAX])
+{
+	snprintf(out, PATH_MAX, "%s/%s", mounts.run, name);
+}
+
 int mounts_rename(const char *name, const char *to)
 {
 	char from[PATH_MAX], path[PATH_MAX];
 
 	mounts_release(to);
-	snprintf(from, sizeof(from), "%s/%s", mounts.run, name);
-	snprintf(path, sizeof(path), "%s/%s", mounts.run, to);
+	mounts_place(name, from);
+	mounts_place(to, path);
 	/* Mounts below a directory move with it. */
 	return rename(from, path) < 0 ? -errno : 0;
 }

@@ -99,6 +99,8 @@ char *mounts_uncovered(const char *name, const struct strv *blocked);
 /* Renames the mounts of @name to @to, after mounts_release() of @to. Returns 0
  * or a negative errno. */
 int mounts_rename(const char *name, const char *to);
+/* Sets @out to the directory below which those of @name are shown. */
+void mounts_place(const char *name, char out[PATH_MAX]);
 /* Unmounts all mounts and the disk.img, and drops the descriptor. Nothing
  * there is fine. */
 void mounts_release(const char *name);

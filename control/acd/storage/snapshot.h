@@ -104,10 +104,12 @@ struct snapshot_keep {
 	bool replace; /* a snapshot of that tag goes */
 };
 
-/* Makes a snapshot of @from by renaming it, and removes the oldest of those that
- * expire, but for SNAPSHOT_KEPT. A treejob_work. Returns 0, -EEXIST if the tag
- * is taken, or another negative errno; @from is as it was, then. */
+/* Makes a snapshot of @from by renaming it. A treejob_work. Returns 0, -EEXIST if
+ * the tag is taken, or another negative errno; @from is as it was, then. */
 int snapshot_keep(const void *keep, struct err *err);
+/* Removes the oldest of the snapshots in the directory @dir that expire, but for
+ * SNAPSHOT_KEPT. A treejob_work. Returns 0: what cannot be removed stays. */
+int snapshots_expire(const void *dir, struct err *err);
 
 /* Removes the snapshot in the directory @what: it is whole or not there. A
  * treejob_work. Returns 0, -ENOENT, or another negative errno. */

@@ -25,10 +25,12 @@ static int tag_add(void *arg, const struct snapshot_meta *m)
 	return m->named ? 0 : strv_push(arg, m->tag);
 }
 
-/* A failure costs room only, and the next snapshot tries again. */
-static void old_remove(const char *dir)
+int snapshots_expire(const void *what, struct err *err)
 {
+	const char *dir = what;
 	struct strv tags = { 0 };
+
+	(void)err;
 
 	if (snapshot_each(dir, tag_add, &tags) == 0 && tags.n > 0) {
 		qsort(tags.v, tags.n, sizeof(*tags.v), by_tag);
@@ -40,6 +42,7 @@ static void old_remove(const char *dir)
 		}
 	}
 	strv_done(&tags);
+	return 0;
 }
 
 /* Moves @path, a snapshot in @dir, to where it is removed: it is whole or not
@@ -116,7 +119,6 @@ int snapshot_keep(const void *keep, struct err *err)
 	if (rc < 0)
 		return err_set(err, rc, "cannot keep the snapshot in %s: %s",
 			       to, err_text(rc));
-	old_remove(dir);
 	return 0;
 }
 

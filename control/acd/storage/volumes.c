@@ -327,19 +327,19 @@ int volume_take_undo(const char *name)
 int volume_drop(const char *name, char **ret, struct err *err)
 {
 	SCOPED_STR taken = str_printf(TAKEN "%s", name);
-	SCOPED_STR path = NULL;
 	char gone[32];
 	int rc = name_random(GONE, gone);
+	SCOPED_STR path = rc == 0 ? str_printf("%s/%s", volumes.dir, gone) :
+				    NULL;
 
-	if (rc == 0)
-		path = str_printf("%s/%s", volumes.dir, gone);
 	if (rc == 0 && (!taken || !path))
 		return err_nomem(err);
 	if (rc == 0)
 		rc = move(taken, gone);
 	if (rc < 0)
 		return move_failed(rc, name, err);
-	*ret = ptr_take(&path);
+	*ret = path;
+	path = NULL;
 	return 0;
 }
 

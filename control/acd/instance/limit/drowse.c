@@ -3,10 +3,12 @@
  * drowse.c - lets a sandbox hibernate in which nothing moves
  *
  * Theory of operation: no output for a while does not mean that nothing is
- * done: a compiler may be silent for long, and an agent waits for its model. So
- * the runtime is asked twice, at half of the time and at its end, what the
- * sandbox has used. If it was more than an idle process uses, the time begins
- * again. A sign of life begins it again as well.
+ * done: a compiler may be silent for long. So the runtime is asked twice, at half
+ * of the time and at its end, what the sandbox has used. If it was more than an
+ * idle process uses, the time begins again. A sign of life begins it again as
+ * well, and while a client has a connection to a published port it does not
+ * pass. A program that waits for an answer, and does nothing else, cannot be told
+ * from one that waits for its user.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -41,7 +43,8 @@ uint64_t instance_drowse_left(const struct instance *in, uint64_t now_ms)
 {
 	uint64_t limit = in->rec.hibernate_ms, due;
 
-	if (limit == 0 || in->rec.state != INSTANCE_RUNNING || in->drowse.asked)
+	if (limit == 0 || in->drowse.never ||
+	    in->rec.state != INSTANCE_RUNNING || in->drowse.asked)
 		return LIFE_NEVER;
 	due = still_since(in) + (is_first_look(in) ? limit / 2 : limit);
 	return due > now_ms ? due - now_ms : 0;
@@ -56,7 +59,7 @@ static void hibernated(void *arg, const struct err *err)
 	free(d);
 }
 
-/* Its time begins again if it cannot. */
+/* Its time begins again if it cannot now. */
 static void let_sleep(struct instance *in)
 {
 	struct drowse_look *d = calloc(1, sizeof(*d));
@@ -68,6 +71,7 @@ static void let_sleep(struct instance *in)
 	if (d && instance_hibernate(in, hibernated, d, &err) == 0)
 		return;
 	free(d);
+	in->drowse.never = err.code == -ENOTSUP;
 	log_warn("%s does not hibernate: %s", in->rec.name, err.msg);
 }
 
@@ -86,7 +90,8 @@ static void judge(struct instance *in, const struct runtime_stats *st)
 	}
 	most = (now - d->look_ms) * 1000000 / BUSY_SHARE;
 	d->still_ms = 0;
-	if (st->cpu_ns - d->cpu_ns > most || bytes - d->bytes > BUSY_BYTES)
+	if (st->cpu_ns - d->cpu_ns > most || bytes - d->bytes > BUSY_BYTES ||
+	    in->port_conns > 0)
 		d->used_ms = now;
 	else
 		let_sleep(in);

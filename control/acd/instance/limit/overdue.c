@@ -190,6 +190,7 @@ void instance_life_start(struct instance *in)
 
 	in->life = (struct life){ .since_ms = now, .moved_ms = now };
 	in->drowse.used_ms = in->drowse.still_ms = 0;
+	in->drowse.never = false;
 	instance_life_arm(in);
 }
 

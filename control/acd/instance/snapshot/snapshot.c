@@ -129,17 +129,30 @@ static void fail(struct file_task *t, const struct err *err, treejob_work undo,
 		task_job(t, undo, path, swept);
 }
 
+static void expired(struct file_task *t, const struct err *err)
+{
+	(void)err; /* costs room only, and the next snapshot tries again */
+	task_end(t, NULL);
+}
+
 static void kept(struct file_task *t, const struct err *err)
 {
 	struct saving *s = (struct saving *)t;
 	const struct err *fault = task_fault(t, err);
+	SCOPED_STR dir = snapshot_path(t->is->dir, s->meta.instance, NULL);
 
-	if (!fault)
-		task_end(t, NULL);
-	else if (err)
+	if (!fault) {
+		/* Others go only for one that stays. */
+		t->final = true;
+		if (dir)
+			task_job(t, snapshots_expire, dir, expired);
+		else
+			task_end(t, NULL);
+	} else if (err) {
 		fail(t, fault, half_remove, s->half);
-	else /* too late for the child */
+	} else { /* too late for the child */
 		fail(t, fault, snapshot_remove, s->whole);
+	}
 }
 
 static void copied(struct file_task *t, const struct err *err)

@@ -172,9 +172,9 @@ void task_hold(struct file_task *t,
 	int rc = -EALREADY;
 
 	t->next = next;
-	t->paused = t->in->rec.state == INSTANCE_PAUSED ||
-		    instance_sleep_on(t->in, true);
-	if (instance_is_up(t->in) && !t->paused)
+	t->still = t->in->rec.state == INSTANCE_PAUSED ||
+		   instance_hibernate_keep(t->in, true);
+	if (instance_is_up(t->in) && !t->still)
 		rc = instance_hold(t->in, true, on_held, t, &err);
 	if (rc == -EALREADY)
 		next(t, NULL);
@@ -195,15 +195,15 @@ int task_release(struct file_task *t, struct err *err)
 
 	if (!t->in)
 		return err_set(err, gone.code, "%s", gone.msg);
-	if (!t->holds && !t->paused)
+	if (!t->holds && !t->still)
 		return 0;
 	/* instance_pause() does not resume it meanwhile, but its end does. */
-	if (t->paused && instance_state_is_still(t->in->rec.state)) {
-		instance_sleep_on(t->in, false);
+	if (t->still && instance_state_is_still(t->in->rec.state)) {
+		instance_hibernate_keep(t->in, false);
 		return 0;
 	}
 	t->holds = false;
-	if (t->paused || !instance_is_held(t->in))
+	if (t->still || !instance_is_held(t->in))
 		return err_set(
 			err, -EAGAIN,
 			"'%s' has ended while its files were copied: try "

@@ -20,7 +20,7 @@ struct file_task {
 	struct instance *in; /* NULL: it has gone; then the task fails */
 	struct treejob *job; /* NULL: none runs */
 	bool holds; /* the sandbox was frozen for it */
-	bool paused; /* it was found paused */
+	bool still; /* it was found paused, or hibernated */
 	bool starting; /* the request for it has not returned yet */
 	bool canceled; /* task_fault() */
 	bool final; /* it can be canceled no more */

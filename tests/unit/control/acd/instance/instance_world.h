@@ -123,6 +123,11 @@ char *mounts_uncovered(const char *name, const struct strv *blocked)
 	return NULL;
 }
 
+void mounts_place(const char *name, char out[PATH_MAX])
+{
+	snprintf(out, PATH_MAX, "/run/mnt/%s", name);
+}
+
 int mounts_rename(const char *name, const char *to)
 {
 	snprintf(fake.renamed, sizeof(fake.renamed), "%s %s", name, to);
