@@ -214,6 +214,32 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	has hibernate
 }
 
+@test "a sandbox of the pool hibernates like any other" {
+	mkdir -p "$AC_HOME/blueprints/hbwarm"
+	printf '%s\n' 'version: 1' 'image: base' 'command: [bash, -l]' \
+		'pool: 1' >"$AC_HOME/blueprints/hbwarm/blueprint.yaml"
+	gone hb2
+	"$AC" run hbwarm hb2 --rm -- true
+	ready() {
+		[ "$("$AC" status --json | jq '[.pools[]
+			| select(.blueprint == "hbwarm").ready] | add')" = 1 ]
+	}
+	eventually ready
+	"$AC" run hbwarm hb2 -d -- sh -c 'echo mine >/workspace/mine
+		exec 9<>/workspace/mine; exec sleep infinity'
+	[ "$("$AC" status --json | jq '[.pools[]
+		| select(.blueprint == "hbwarm").hits] | add')" -ge 1 ]
+	run -0 "$AC" exec hb2 -- sh -c 'until [ -e mine ]; do :; done'
+	"$AC" hibernate hb2
+	run -0 "$AC" exec hb2 -- cat /workspace/mine
+	[ "$output" = mine ]
+	"$AC" hibernate hb2
+	run -0 "$AC" exec hb2 -- sh -c 'echo more >>mine; cat mine'
+	has more
+	gone hb2
+	rm -r "$AC_HOME/blueprints/hbwarm"
+}
+
 @test "a host that is killed loses what slept, and keeps its files" {
 	gone hb2
 	"$AC" run base hb2 -d -- sh -c \

@@ -102,6 +102,22 @@ static json_t *volumes_json(const struct df *df)
 	return list;
 }
 
+static uint64_t tree_bytes(char *new_path)
+{
+	SCOPED_STR path = new_path;
+	uint64_t bytes = UINT64_MAX;
+
+	if (path && file_tree_size(path, &bytes) == -ENOENT)
+		return 0; /* it never ran */
+	return bytes;
+}
+
+/* Three files for each sandbox that hibernates: no work for the child. */
+static uint64_t hibernated_bytes(void)
+{
+	return tree_bytes(strdup(AC_STATE_INSTANCES "/.asleep"));
+}
+
 static json_t *df_json(const struct df *df)
 {
 	json_t *list = json_array();
@@ -124,8 +140,9 @@ static json_t *df_json(const struct df *df)
 				  disk_use_json(&r->disk)));
 	}
 	statvfs(AC_STATE, &fs);
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "images_bytes",
-			 bytes_json(df->images), "cache_bytes",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "hibernated_bytes", bytes_json(hibernated_bytes()),
+			 "images_bytes", bytes_json(df->images), "cache_bytes",
 			 bytes_json(df->cache), "instances", list, "volumes",
 			 volumes_json(df), "disk_free_bytes",
 			 bytes_json((uint64_t)fs.f_bavail * fs.f_frsize),
@@ -196,16 +213,6 @@ static void on_child(void *arg, pid_t pid, int status)
 	(void)pid;
 	(void)status;
 	df->pid = 0;
-}
-
-static uint64_t tree_bytes(char *new_path)
-{
-	SCOPED_STR path = new_path;
-	uint64_t bytes = UINT64_MAX;
-
-	if (path && file_tree_size(path, &bytes) == -ENOENT)
-		return 0; /* it never ran */
-	return bytes;
 }
 
 static int survey_one(const char *name, struct row *row)

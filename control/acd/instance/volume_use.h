@@ -35,7 +35,7 @@ json_t *volume_use_all(struct instances *is);
 /* Removes the volume @name, which no sandbox may have mounted, from its place and
  * from the options of all instances. Sets *ret to where its files are then, for
  * the caller to free, and to remove. Fails as volume_find(), or with another
- * negative errno: the volume stays then, but some instances may be without it. If
+ * negative errno: its files stay then, but some instances may be without it. If
  * acd is killed in between, volume_use_recover() finishes it. */
 int volume_use_drop(struct instances *is, const char *name, char **ret,
 		    struct err *err);

@@ -103,7 +103,7 @@ static void files_drop(struct box_sleep *s)
 	s->dir = NULL;
 }
 
-/* What runsc said is for the log: it is long, and speaks of runsc's insides. */
+/* What runsc said goes to the log whole: it is long. */
 static void words_log(const struct box *b)
 {
 	char words[LINKS_WORDS_MAX];

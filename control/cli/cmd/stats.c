@@ -265,7 +265,8 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 		{ "LOG", TABLE_RIGHT },   { "SNAPSHOTS", TABLE_RIGHT },
 		{ "LIMIT", 0 },
 	};
-	char images[32], cache[32], left[32], total[32];
+	char images[32], cache[32], asleep[32], left[32], total[32];
+	bool sleeps;
 	SCOPED_CLIENT c = NULL;
 	SCOPED_JSON df = NULL;
 	struct table *t;
@@ -290,10 +291,13 @@ int cmd_df(const struct cli *cli, const struct args *a, struct err *err)
 		return rc;
 	format_bytes(images, sizeof(images), df, "images_bytes");
 	format_bytes(cache, sizeof(cache), df, "cache_bytes");
+	format_bytes(asleep, sizeof(asleep), df, "hibernated_bytes");
+	sleeps = json_count(df, "hibernated_bytes") > 0;
 	format_bytes(left, sizeof(left), df, "disk_free_bytes");
 	format_bytes(total, sizeof(total), df, "disk_total_bytes");
-	printf("\nimages %s, build cache %s; disk %s free of %s\n", images,
-	       cache, left, total);
+	printf("\nimages %s, build cache %s%s%s; disk %s free of %s\n", images,
+	       cache, sleeps ? ", hibernated memory " : "",
+	       sleeps ? asleep : "", left, total);
 	if (json_array_size(json_object_get(df, "instances")) == 0)
 		say_info(cli, "there are no instances");
 	say_info(cli, "`ac clean NAME` frees home and log, `ac destroy NAME` "

@@ -336,13 +336,12 @@ int stopped_df(const struct cli *cli, json_t **ret, struct err *err)
 		return rc;
 	if (statvfs(cli->home, &fs) < 0)
 		return err_sys(err, "%s", cli->home);
-	*ret = json_pack("{s:n, s:n, s:O, s:o, s:I, s:I, s:s}", "images_bytes",
-			 "cache_bytes", "instances", rooms, "volumes",
-			 volume_rooms(cli), "disk_free_bytes",
-			 (json_int_t)(fs.f_bavail * fs.f_frsize),
-			 "disk_total_bytes",
-			 (json_int_t)(fs.f_blocks * fs.f_frsize), "host",
-			 "stopped");
+	*ret = json_pack(
+		"{s:i, s:n, s:n, s:O, s:o, s:I, s:I, s:s}", "hibernated_bytes",
+		0, "images_bytes", "cache_bytes", "instances", rooms, "volumes",
+		volume_rooms(cli), "disk_free_bytes",
+		(json_int_t)(fs.f_bavail * fs.f_frsize), "disk_total_bytes",
+		(json_int_t)(fs.f_blocks * fs.f_frsize), "host", "stopped");
 	return *ret ? 0 : err_nomem(err);
 }
 

@@ -37,8 +37,16 @@ static bool loses_bits(const struct plan_item *p)
 /* Every commit makes such files, and hides among them what runs code. */
 static bool is_usual_in_git(const struct layer_item *it)
 {
-	return it->kind == CHANGE_DIR || strstr(it->path, "/objects/") ||
-	       strstr(it->path, "/logs/");
+	const char *at = strncmp(it->path, ".git/", 5) == 0 ?
+				 it->path + 4 :
+				 strstr(it->path, "/.git/");
+
+	if (it->kind == CHANGE_DIR)
+		return true;
+	if (at && at != it->path + 4)
+		at += 5;
+	/* Above .git there may be directories of these names. */
+	return at && (strstr(at, "/objects/") || strstr(at, "/logs/"));
 }
 
 /* ---- for people ---- */

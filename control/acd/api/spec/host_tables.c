@@ -212,6 +212,9 @@ static const struct schema_key disk_use_keys_volumes_keys[] = {
 	{ "bytes", COUNT(.null = true, .about = "null: unknown, as above") },
 };
 static const struct schema_key disk_use_keys[] = {
+	{ "hibernated_bytes",
+	  COUNT(.null = true, .about = "the memory of sandboxes that "
+				       "hibernate; no disk limit counts it") },
 	{ "images_bytes", COUNT(.null = true) },
 	{ "cache_bytes", COUNT(.null = true) },
 	{ "instances",

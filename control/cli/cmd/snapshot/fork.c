@@ -63,8 +63,8 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = host_client(cli, false, &c, err);
 	/* acd cancels it when the connection ends. */
-	cli_on_interrupt(cli, "Nothing of the forks is kept, and what runs "
-			      "goes on.");
+	cli_on_interrupt(cli, "Unless they were complete already, nothing of "
+			      "the forks is kept; what runs goes on.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/fork", body,
 				   "copying the files", &made, err);

@@ -123,8 +123,8 @@ int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0 && args_has(a, ARG_REMOVE))
 		return snapshot_remove(cli, c, &w, err);
 	/* acd cancels it when the connection ends. */
-	cli_on_interrupt(cli, "Nothing of the snapshot is kept, and what "
-			      "runs goes on.");
+	cli_on_interrupt(cli, "Unless it was complete already, nothing of "
+			      "the snapshot is kept; what runs goes on.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/snapshots", body,
 				   "copying the files", &made, err);

@@ -99,6 +99,31 @@ static void test_not_slept(void)
 	world_done(&w);
 }
 
+/* It is written to the disk for longer than it has to answer in. */
+static void test_slow(void)
+{
+	const struct session_limits l = { .sign_ms = 20, .pong_ms = 40 };
+	struct world w;
+	struct proc p = { 0 };
+
+	world_init(&w);
+	session_set_limits(w.s, &l);
+	guest_ready(&w);
+	proc_open(&w, &p, 0);
+	session_sleep(w.s);
+	step_for(w.loop, 150);
+	is_int(w.closed, 0, "who is being saved is not asked for a sign");
+	session_hold(w.s, true);
+	session_hold(w.s, false);
+	step_for(w.loop, 150);
+	is_int(w.closed, 0, "nor who is about to go on");
+	session_wake(w.s, -1);
+	STEP_UNTIL(w.loop, w.closed);
+	is_int(w.closed, 1, "but who has gone on");
+	ok(strstr(w.why.msg, "does not answer"), "%s", w.why.msg);
+	world_done(&w);
+}
+
 static void test_gone(bool hostile)
 {
 	struct world w;
@@ -127,6 +152,7 @@ int main(void)
 {
 	test_no_byte_lost();
 	test_not_slept();
+	test_slow();
 	test_gone(false);
 	test_gone(true);
 	return done_testing();

@@ -86,6 +86,55 @@ static void test_stopped(void)
 	world_done(&w);
 }
 
+/* All of them awake may be too many. */
+static void test_stopped_with_all(bool destroyed)
+{
+	struct outcome o = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	run_up(&w, &v, in, "sleep", NULL);
+	is_int(hibernate_wait(&w, in), 0, "it hibernates");
+	if (destroyed)
+		is_int(instance_destroy(in, true, note_outcome, &o), 0,
+		       "it is destroyed");
+	else
+		instances_stop_all(w.is, 1000, note_outcome, &o);
+	STEP_UNTIL(w.loop, o.calls);
+	is_int(o.err.code, 0, "it ends");
+	is_int(w.rt->wakes, 0, "without being woken");
+	is_int(v.x.value, SIGKILL, "as if it was killed");
+	is_int((int)w.rt->removes, 1, "and is removed");
+	world_done(&w);
+}
+
+/* The wake takes longer than the time limit of what woke it. */
+static void test_exec_in_time(void)
+{
+	struct run_options o = run_of("sleep", NULL);
+	struct err err = { 0 };
+	struct watcher v, x = { 0 };
+	struct world w;
+	struct instance *in = world_one(&w);
+	struct run *r;
+
+	run_up(&w, &v, in, "sleep", NULL);
+	is_int(hibernate_wait(&w, in), 0, "it hibernates");
+	w.rt->hold = true;
+	o.timeout_ms = 30;
+	is_int(instance_exec(in, &o, &r, &err), 0, "exec");
+	x.in = in;
+	x.watch = run_watch_add(r, &watch_ops, &x);
+	step_for(w.loop, 120);
+	is_int(x.exited, 0, "its time does not pass while it is woken");
+	w.rt->hold = false;
+	STEP_UNTIL(w.loop, x.exited);
+	is_int(x.x.kind, LINK_TIMEOUT, "but then");
+	run_options_done(&o);
+	world_done(&w);
+}
+
 static void test_failed(void)
 {
 	struct watcher v;
@@ -119,6 +168,9 @@ int main(void)
 	test_used();
 	test_used_meanwhile();
 	test_stopped();
+	test_stopped_with_all(false);
+	test_stopped_with_all(true);
+	test_exec_in_time();
 	test_failed();
 	return done_testing();
 }

@@ -39,6 +39,7 @@ static void test_still(void)
 	is_int(w.rt->hibernations, 1, "then its time begins again");
 	STEP_UNTIL(w.loop, w.rt->hibernations == 2);
 	is_int(w.rt->hibernations, 2, "and it hibernates again");
+	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_HIBERNATED);
 	world_done(&w);
 }
 

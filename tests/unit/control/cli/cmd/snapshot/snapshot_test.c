@@ -187,10 +187,12 @@ static void test_interrupt(void)
 		command cmd;
 		const char *says;
 	} rows[] = {
-		{ cmd_snapshot, "ac: interrupted. Nothing of the snapshot is "
-				"kept, and what runs goes on.\n" },
-		{ cmd_fork, "ac: interrupted. Nothing of the forks is kept, "
-			    "and what runs goes on.\n" },
+		{ cmd_snapshot, "ac: interrupted. Unless it was complete "
+				"already, nothing of the snapshot is kept; "
+				"what runs goes on.\n" },
+		{ cmd_fork, "ac: interrupted. Unless they were complete "
+			    "already, nothing of the forks is kept; what runs "
+			    "goes on.\n" },
 		{ cmd_restore,
 		  "ac: interrupted. The instance keeps its files, unless the "
 		  "restore had put others in place already: `ac snapshots` "
