@@ -155,6 +155,7 @@ static void freeze_answered(void *arg, const struct err *err)
 static void freeze_woken(void *arg, int link_fd, const struct err *err)
 {
 	instance_hibernate_answered(arg, link_fd);
+	runs_hold(arg, false);
 	freeze_answered(arg, err);
 }
 
@@ -162,8 +163,10 @@ static void freeze_refused(void *arg, const struct err *err)
 {
 	struct instance *in = arg;
 
-	if (in->freeze.asleep && in->freeze.frozen)
+	if (in->freeze.asleep && in->freeze.frozen) {
 		instance_hibernate_answered(in, -1);
+		runs_hold(in, false);
+	}
 	freeze_answered(arg, err);
 }
 
@@ -193,8 +196,8 @@ static void freeze_step(struct instance *in)
 void instance_thaw(struct instance *in)
 {
 	/* Time passes again even if the runtime fails: then the time limit ends
-	 * the run. */
-	runs_hold(in, false);
+	 * the run. A wake takes long, and its answer begins the time. */
+	runs_hold(in, in->freeze.asleep);
 	in->freeze.kept = false;
 	in->freeze.wanted = false;
 	freeze_step(in);

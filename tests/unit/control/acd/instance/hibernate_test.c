@@ -72,13 +72,18 @@ static void test_used_meanwhile(void)
 
 static void test_stopped(void)
 {
+	struct outcome o = { 0 };
 	struct watcher v;
 	struct world w;
 	struct instance *in = world_one(&w);
 
 	run_up(&w, &v, in, "sleep", NULL);
 	is_int(hibernate_wait(&w, in), 0, "it hibernates");
-	run_abandon(instance_main(in));
+	w.rt->hold = true;
+	is_int(instance_stop(in, 30, note_outcome, &o), 0, "it is stopped");
+	step_for(w.loop, 120);
+	ok(!instance_main(in)->killed, "its grace begins when it is awake");
+	w.rt->hold = false;
 	STEP_UNTIL(w.loop, !instance_is_live(in));
 	is_int(v.x.value, SIGTERM, "a stop wakes it, for the polite signal");
 	is_int(w.rt->wakes, 1, "once");
