@@ -169,6 +169,9 @@ struct runtime_ops {
 	 * After a failure it has ended. */
 	int (*wake)(struct runtime *rt, const char *id, runtime_wake_fn fn,
 		    void *arg);
+	/* Breaks off a hibernate() or wake() that is under way: its callback
+	 * comes soon, and the sandbox runs on or has ended. */
+	void (*hibernate_break)(struct runtime *rt, const char *id);
 	/* Directories that a sandbox is shown have been moved from below @from
 	 * to below @to, with their mounts. Returns 0 or -ENOMEM; there is no
 	 * callback. NULL: the runtime need not know. */

@@ -287,6 +287,12 @@ static int fake_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 	return 0;
 }
 
+static void fake_break(struct runtime *rt, const char *id)
+{
+	(void)id;
+	((struct fake_runtime *)rt)->breaks++;
+}
+
 /* One GPU, "0". */
 static int fake_has_gpus(struct runtime *rt, const char *gpus, struct err *err)
 {
@@ -307,6 +313,7 @@ static const struct runtime_ops fake_runtime_ops = {
 	.hibernates = fake_hibernates,
 	.hibernate = fake_hibernate,
 	.wake = fake_wake,
+	.hibernate_break = fake_break,
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop)

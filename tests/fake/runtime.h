@@ -31,7 +31,7 @@ struct fake_runtime {
 	const char *listed_name; /* whose all of them are; NULL: "somebody" */
 	/* What the test looks at. */
 	unsigned starts, removes, ends, lost_ends, freezes, thaws;
-	unsigned hibernations, wakes;
+	unsigned hibernations, wakes, breaks;
 	char asleep_in[512]; /* the directory of the last hibernation */
 	unsigned frozen_removes; /* of a sandbox that was frozen */
 	bool frozen;

@@ -97,6 +97,9 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	run -0 "$AC" top hb
 	has python3
 	state_is hb running
+	"$AC" hibernate hb
+	run -0 "$AC" shell hb -- true
+	state_is hb running
 }
 
 @test "its client keeps its connection, and types into what has slept" {
@@ -174,6 +177,14 @@ http.server.HTTPServer(("127.0.0.1", 8080), H).serve_forever()'
 	"$AC" run base hb2 --isolation crun -d -- sleep infinity
 	run -1 "$AC" hibernate hb2
 	says 'cannot hibernate'
+	state_is hb2 running
+	gone hb2
+	# What gVisor could not save would end it.
+	"$AC" run base hb2 -d -- sh -c 'head -c 40m /dev/zero >f; exec 8<>f
+		rm f; exec sleep infinity'
+	run -0 "$AC" exec hb2 -- sh -c 'while [ -e f ]; do :; done'
+	run -1 "$AC" hibernate hb2
+	says 'removed files open'
 	state_is hb2 running
 	gone hb2
 	"$AC" pause hb

@@ -218,11 +218,12 @@ void instance_end_hurry(struct instance *in, enum run_cause cause,
 	if (in->phase == PHASE_UP)
 		in->phase = PHASE_ENDING;
 	if (grace_ms == 0 && in->main && instance_hibernate_is_over(in)) {
-		/* Nobody wakes it only to kill it. */
+		/* It is not woken only to be killed. */
 		in->main->cause = cause;
 		instance_main_over(in, &killed);
 		return;
 	}
+	instance_hibernate_break(in, grace_ms == 0);
 	if (in->freeze.frozen || in->freeze.busy)
 		instance_thaw(in);
 	if (in->main)

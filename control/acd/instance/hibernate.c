@@ -66,6 +66,15 @@ bool instance_hibernate_is_over(const struct instance *in)
 	return in->freeze.asleep && in->freeze.frozen && !in->freeze.busy;
 }
 
+void instance_hibernate_break(struct instance *in, bool now)
+{
+	struct runtime *rt = in->is->rt;
+
+	if (in->freeze.asleep && in->freeze.busy &&
+	    (now || !in->freeze.frozen) && rt->ops->hibernate_break)
+		rt->ops->hibernate_break(rt, in->rec.container_id);
+}
+
 bool instance_hibernate_keep(struct instance *in, bool on)
 {
 	bool used = in->freeze.used;

@@ -489,6 +489,9 @@ void instance_used(void *arg);
 /* @on: if it hibernates, what is sent does not wake it until a call with false,
  * which does so then. Returns false if it does not hibernate. */
 bool instance_hibernate_keep(struct instance *in, bool on);
+/* It is to end: what is being written to the disk is of no use, nor, if it is
+ * killed (@now), what is read from there. */
+void instance_hibernate_break(struct instance *in, bool now);
 /* Returns true if its memory is on the disk, and nothing is under way. */
 bool instance_hibernate_is_over(const struct instance *in);
 /* Called when acd starts: moves away what an earlier one has left. */

@@ -96,6 +96,8 @@ static void freeze_done(struct instance *in)
 		state_follow(in, INSTANCE_RUNNING);
 		instance_life_arm(in);
 	}
+	if (!in->freeze.frozen && in->freeze.asleep && in->freeze.why.code < 0)
+		err_wrap(&in->freeze.why, "it runs on");
 	if (!in->freeze.frozen)
 		in->freeze.asleep = false;
 	pause_reply(in, NULL);
@@ -110,12 +112,15 @@ static void freeze_failed(struct instance *in, const struct err *err)
 		  err->msg);
 	if (in->freeze.frozen && in->freeze.asleep) {
 		/* Its link closes, which ends it. */
-		err_set(&in->freeze.broken, err->code,
-			"it did not go on from hibernation: %s",
-			in->freeze.why.code < 0 ? in->freeze.why.msg :
-						  err->msg);
+		in->freeze.broken = in->freeze.why.code < 0 ? in->freeze.why :
+							      *err;
+		err_wrap(&in->freeze.broken,
+			 in->freeze.why.code < 0 ?
+				 "it has ended, as it was to hibernate" :
+				 "it did not go on from hibernation");
 		in->freeze.wanted = true;
-		pause_reply(in, err);
+		in->freeze.why = (struct err){ 0 };
+		pause_reply(in, &in->freeze.broken);
 		return;
 	}
 	if (in->freeze.frozen) {

@@ -120,12 +120,20 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 		       runtime_done_fn fn, void *arg);
 int runsc_op_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 		  void *arg);
+void runsc_op_break(struct runtime *rt, const char *id);
 int runsc_op_moved(struct runtime *rt, const char *id, const char *from,
 		   const char *to);
 /* Its process has ended while it was being saved. */
 void sleep_ended(struct box *b);
 /* Ends what is under way, with -ECANCELED, and removes what was saved. */
 void sleep_free(struct box *b);
+
+/* ---- runsc_removed.c ---- */
+
+/* Returns 0 if the sandbox can be saved with the removed files that it has open:
+ * -EBUSY with @err if they are more than @most bytes together, or there are too
+ * many files to look at. */
+int runsc_removed_check(const struct box *b, uint64_t most, struct err *err);
 
 /* ---- runsc_box.c ---- */
 

@@ -40,6 +40,10 @@
 /* runsc says that it has failed a moment before the sandbox has ended. */
 #define DYING_MS 2000u
 #define CONFIG_MAX (256u * 1024)
+/* Of removed files that are open, and the memory that a byte of them takes
+ * (runsc_removed.c). */
+#define REMOVED_MOST (UINT64_C(16) << 20)
+#define REMOVED_COST 16u
 /* Left on the disk besides the memory of the sandboxes, or a tenth of it if that
  * is less: with less acd would warn, and soon pause others
  * (instance/limit/room.c). */
@@ -259,8 +263,20 @@ static void on_saver_end(void *arg, pid_t pid, int status)
 	save_judge(b);
 }
 
+/* While it is saved it may take half of what its memory limit leaves. */
+static uint64_t removed_most(const struct runtime_stats *st)
+{
+	uint64_t left = st->memory_limit > st->memory ?
+				st->memory_limit - st->memory :
+				0;
+
+	if (st->memory_limit == 0 || left / (2 * REMOVED_COST) > REMOVED_MOST)
+		return REMOVED_MOST;
+	return left / (2 * REMOVED_COST);
+}
+
 /* Sandboxes that are being written have not taken their room yet. */
-static int room_check(struct box *b, const char *dir, struct err *err)
+static int save_check(struct box *b, const char *dir, struct err *err)
 {
 	struct runtime_stats st = { 0 };
 	const struct box *other;
@@ -281,13 +297,13 @@ static int room_check(struct box *b, const char *dir, struct err *err)
 	b->sleep->bytes = st.memory;
 	need += st.memory;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (need > room)
-		return err_set(err, -ENOSPC,
-			       "its memory needs %llu MiB on the disk, with "
-			       "what is to stay free, and %llu MiB are free",
-			       (unsigned long long)(need >> 20),
-			       (unsigned long long)(room >> 20));
-	return 0;
+	if (need <= room)
+		return runsc_removed_check(b, removed_most(&st), err);
+	return err_set(err, -ENOSPC,
+		       "its memory needs %llu MiB on the disk, with "
+		       "what is to stay free, and %llu MiB are free",
+		       (unsigned long long)(need >> 20),
+		       (unsigned long long)(room >> 20));
 }
 
 static int save_argv(const struct box *b, struct strv *argv)
@@ -335,7 +351,7 @@ static int save_spawn(struct box *b, struct err *err)
 static int save_begin(struct box *b, const char *dir, struct err *err)
 {
 	struct box_sleep *s = sleep_of(b);
-	int rc = s ? room_check(b, dir, err) : err_nomem(err);
+	int rc = s ? save_check(b, dir, err) : err_nomem(err);
 
 	if (rc < 0)
 		return rc;
@@ -379,6 +395,15 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 	b->sleep->arg = arg;
 	loop_timer_set(b->sleep->limit, limit_ms(b->sleep));
 	return 0;
+}
+
+/* runsc is killed; what became of the sandbox is judged as always. */
+void runsc_op_break(struct runtime *rt, const char *id)
+{
+	const struct box *b = box_find(runsc_of(rt), id);
+
+	if (b && (b->state == BOX_SAVING || b->state == BOX_WAKING) && b->maker)
+		kill(b->maker, SIGKILL);
 }
 
 /* ---- and back ---- */

@@ -107,9 +107,9 @@ struct snapshot_keep {
 /* Makes a snapshot of @from by renaming it. A treejob_work. Returns 0, -EEXIST if
  * the tag is taken, or another negative errno; @from is as it was, then. */
 int snapshot_keep(const void *keep, struct err *err);
-/* Removes the oldest of the snapshots in the directory @dir that expire, but for
+/* Removes the oldest of the snapshots in the directory @what that expire, but for
  * SNAPSHOT_KEPT. A treejob_work. Returns 0: what cannot be removed stays. */
-int snapshots_expire(const void *dir, struct err *err);
+int snapshots_expire(const void *what, struct err *err);
 
 /* Removes the snapshot in the directory @what: it is whole or not there. A
  * treejob_work. Returns 0, -ENOENT, or another negative errno. */

@@ -240,7 +240,8 @@ struct asking {
 
 static int is_running(struct launch *l, const char *state, struct err *err)
 {
-	l->runs = strcmp(state, "running") == 0;
+	l->runs = strcmp(state, "running") == 0 ||
+		  strcmp(state, "hibernated") == 0;
 	return err_set(err, -EALREADY,
 		       "'%s' is running already; `ac exec %s -- …` runs "
 		       "something in it, `ac attach %s` joins it%s",

@@ -6,9 +6,9 @@
  * done: a compiler may be silent for long. So the runtime is asked twice, at half
  * of the time and at its end, what the sandbox has used. If it was more than an
  * idle process uses, the time begins again. A sign of life begins it again as
- * well, and while a client has a connection to a published port it does not
- * pass. A program that waits for an answer, and does nothing else, cannot be told
- * from one that waits for its user.
+ * well, and while a command or a connection to a published port is under way it
+ * does not pass. A program that waits for an answer, and does nothing else, cannot
+ * be told from one that waits for its user.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -91,7 +91,7 @@ static void judge(struct instance *in, const struct runtime_stats *st)
 	most = (now - d->look_ms) * 1000000 / BUSY_SHARE;
 	d->still_ms = 0;
 	if (st->cpu_ns - d->cpu_ns > most || bytes - d->bytes > BUSY_BYTES ||
-	    in->port_conns > 0)
+	    in->port_conns > 0 || !LIST_EMPTY(&in->execs))
 		d->used_ms = now;
 	else
 		let_sleep(in);

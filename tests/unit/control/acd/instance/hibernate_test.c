@@ -91,6 +91,27 @@ static void test_stopped(void)
 	world_done(&w);
 }
 
+/* Who stops it does not wait for what is of no use. */
+static void test_stopped_meanwhile(void)
+{
+	struct outcome o = { 0 }, p = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	run_up(&w, &v, in, "sleep", NULL);
+	w.rt->hold = true;
+	is_int(instance_hibernate(in, note_outcome, &o, &o.err), 0,
+	       "hibernate");
+	is_int(instance_stop(in, 1000, note_outcome, &p), 0, "then a stop");
+	is_int(w.rt->breaks, 1, "which breaks it off");
+	w.rt->hold = false;
+	STEP_UNTIL(w.loop, o.calls && p.calls);
+	is_int(o.err.code, -EBUSY, "who asked hears of it");
+	is_int(v.x.value, SIGTERM, "and it ends politely");
+	world_done(&w);
+}
+
 /* All of them awake may be too many. */
 static void test_stopped_with_all(bool destroyed)
 {
@@ -173,6 +194,7 @@ int main(void)
 	test_used();
 	test_used_meanwhile();
 	test_stopped();
+	test_stopped_meanwhile();
 	test_stopped_with_all(false);
 	test_stopped_with_all(true);
 	test_exec_in_time();
