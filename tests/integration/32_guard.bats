@@ -320,7 +320,7 @@ refused() {
 	code 125
 	lacks ran
 	says "refused to start: $1"
-	[ "$(field g2 .state)" = failed ]
+	eventually state_is g2 failed # a run returns before it is
 	[[ $(field g2 .reason) == *"$1"* ]]
 	[ "$(field g2 .guard)" = null ]
 }
