@@ -151,6 +151,7 @@ has_end() { grep -q '^end: ready$' "$1"; }
 	env ssh -F "$CONFIG" -T box.ac \
 		'nohup sleep 3001 >/dev/null 2>&1 & sleep 3002' 3>&- &
 	eventually there 'sleep 3002'
+	eventually there 'sleep 3001' # nohup has begun, and is that now
 	kill $!
 	wait $! || true
 	eventually away 'sleep 3002'
