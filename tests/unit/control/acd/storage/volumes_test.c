@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "control/acd/storage/treejob.h"
@@ -193,6 +194,11 @@ int main(void)
 	test_links();
 	test_remove(loop);
 	test_sweep(loop);
+	/* The child of the sweep ends after its work, and its job is freed when
+	 * acd sees that. SIGCHLD is ignored, so this waits for all. */
+	while (waitpid(-1, NULL, 0) >= 0 || errno == EINTR)
+		continue;
+	step(loop);
 	volumes_close();
 	loop_free(loop);
 	file_remove_tree(root);
