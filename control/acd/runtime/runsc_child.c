@@ -33,6 +33,21 @@ int runsc_argv(const struct box *b, struct strv *argv)
 	return rc == 0 ? strv_push(argv, "--root=" RUNSC_STATE) : rc;
 }
 
+int runsc_argv_begin(const struct box *b, const char *verb, struct strv *argv)
+{
+	int rc = runsc_argv(b, argv);
+
+	if (rc == 0)
+		rc = strv_push(argv, verb);
+	if (rc == 0)
+		rc = strv_push(argv, "--detach");
+	if (rc == 0)
+		rc = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
+	return rc == 0 ?
+		       strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle) :
+		       rc;
+}
+
 static void on_sandbox_end(void *arg, pid_t pid, int status)
 {
 	(void)pid;

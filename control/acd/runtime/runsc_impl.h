@@ -108,6 +108,8 @@ void runsc_start_cancel(struct box *b);
 /* Appends runsc itself and the options that all calls of it have. Returns 0 or
  * -ENOMEM. */
 int runsc_argv(const struct box *b, struct strv *argv);
+/* The same, and @verb with the options of all that begin a sandbox. */
+int runsc_argv_begin(const struct box *b, const char *verb, struct strv *argv);
 /* Watches the sandbox that runsc, which has ended or soon will, has started.
  * Returns 0 or a negative errno with @err. */
 int runsc_watch(struct box *b, struct err *err);

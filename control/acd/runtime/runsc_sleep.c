@@ -452,16 +452,8 @@ static void on_made_again(void *arg, const struct err *err)
 
 static int wake_argv(const struct box *b, struct strv *argv)
 {
-	int rc = runsc_argv(b, argv);
+	int rc = runsc_argv_begin(b, "restore", argv);
 
-	if (rc == 0)
-		rc = strv_push(argv, "restore");
-	if (rc == 0)
-		rc = strv_push(argv, "--detach");
-	if (rc == 0)
-		rc = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
-	if (rc == 0)
-		rc = strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle);
 	if (rc == 0)
 		rc = strv_pushf(argv, "--image-path=%s", b->sleep->dir);
 	return rc == 0 ? strv_push(argv, b->id) : rc;

@@ -280,16 +280,8 @@ static void on_late(void *arg)
 
 static int argv_make(const struct box *b, struct strv *argv)
 {
-	int rc = runsc_argv(b, argv);
+	int rc = runsc_argv_begin(b, "run", argv);
 
-	if (rc == 0)
-		rc = strv_push(argv, "run");
-	if (rc == 0)
-		rc = strv_push(argv, "--detach");
-	if (rc == 0)
-		rc = strv_pushf(argv, "--bundle=%s", b->paths.bundle);
-	if (rc == 0)
-		rc = strv_pushf(argv, "--pid-file=%s/pid", b->paths.bundle);
 	return rc == 0 ? strv_push(argv, b->id) : rc;
 }
 
