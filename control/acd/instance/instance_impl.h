@@ -541,6 +541,8 @@ void run_terminate(struct run *r, enum run_cause cause, uint64_t grace_ms);
 void run_limit_begin(struct run *r);
 /* Stops its timer while its sandbox is frozen (@held), or starts it again. */
 void run_hold(struct run *r, bool held);
+/* It has moved: notes a sign of life of its instance. */
+void run_moved(const struct run *r);
 
 /* ---- run_options.c ---- */
 
