@@ -60,7 +60,7 @@ static void session_events(struct session *s)
 		s->events = want;
 }
 
-static void session_leave(struct session *s)
+void session_leave(struct session *s)
 {
 	if (--s->depth > 0 || !s->freed)
 		return;

@@ -270,6 +270,10 @@ static int guest_pong(struct session *s, const struct link_frame *f)
 	s->ping_sent = false;
 	s->pong_at_ms = clock_ms();
 	session_watch(s);
+	if (s->proving) {
+		s->proving = false;
+		s->ops->ready(s->arg);
+	}
 	return 0;
 }
 

@@ -70,10 +70,13 @@ struct session {
 	bool held; /* the sandbox is frozen */
 	bool asleep; /* between session_sleep() and session_wake() */
 	bool torn; /* a frame was lost meanwhile */
+	bool proving; /* session_load(): its first PONG is its READY */
 	char **report; /* of READY */
 	struct err why;
 };
 
+/* Ends a call that has raised s->depth; it may free the session. */
+void session_leave(struct session *s);
 /* Checks one frame and acts on it; a linkio_frame_fn. @session: struct session.
  * Returns 0, or a negative errno that ends the link, with a message in its
  * `why`; or -ECANCELED if a callback has freed the session. */
