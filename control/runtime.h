@@ -20,6 +20,7 @@
 #include "lib/err.h"
 #include "lib/loop.h"
 
+struct buf;
 struct runtime; /* an implementation's own state */
 
 #define RUNTIME_MOUNTS_MAX 16u
@@ -51,6 +52,9 @@ struct runtime_spec {
 			* for; the sandbox's own limit is higher, since it
 			* counts tasks of the host */
 	const char *gpus; /* NULL, "all" or device list */
+	const char *from_memory; /* directory with the memory of another sandbox
+			     * (memory_keep()), from which it goes on; NULL: it
+			     * begins */
 	const char *runtime; /* "docker": always by the engine; NULL or
 			      * "runsc": isolation runsc without the engine
 			      * where possible */
@@ -119,7 +123,9 @@ typedef void (*runtime_image_fn)(void *arg, uint64_t bytes,
 
 struct runtime_ops {
 	const char *name;
-	/* Starts a sandbox. */
+	/* Starts a sandbox. One that goes on from a memory needs the image, the
+	 * mounts and the limit of memory of the one that had it; -ENOTSUP if
+	 * the runtime cannot do that. Nothing comes on its link by itself. */
 	int (*start)(struct runtime *rt, const struct runtime_spec *spec,
 		     runtime_start_fn fn, void *arg);
 	/* Sends TERM, waits @grace_ms, sends KILL. Succeeds if it has ended
@@ -172,6 +178,16 @@ struct runtime_ops {
 	/* Breaks off a hibernate() or wake() that is under way: its callback
 	 * comes soon, and the sandbox runs on or has ended. */
 	void (*hibernate_break)(struct runtime *rt, const char *id);
+	/*
+	 * Puts the memory of a sandbox that hibernates into @dir too, for
+	 * others that go on from it (struct runtime_spec): its files become
+	 * links there, so @dir is empty and in the same file system as that of
+	 * hibernate(). Appends to @unread what the sandbox has not read of its
+	 * link. Returns 0 or a negative errno with @err; there is no callback.
+	 * NULL, as hibernate() then.
+	 */
+	int (*memory_keep)(struct runtime *rt, const char *id, const char *dir,
+			   struct buf *unread, struct err *err);
 	/* Directories that a sandbox is shown have been moved from below @from
 	 * to below @to, with their mounts. Returns 0 or -ENOMEM; there is no
 	 * callback. NULL: the runtime need not know. */

@@ -209,10 +209,13 @@ static int op_start(struct runtime *rt, const struct runtime_spec *spec,
 {
 	struct docker *d = docker_of(rt);
 	struct err err = { 0 };
-	json_t *body = docker_create_json(spec, &err);
+	json_t *body;
 	struct start *s;
 	int rc = -ENOMEM;
 
+	if (spec->from_memory)
+		return -ENOTSUP;
+	body = docker_create_json(spec, &err);
 	if (!body)
 		return start_refuse(d, &err, fn, arg);
 	s = calloc(1, sizeof(*s));

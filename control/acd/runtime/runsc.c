@@ -195,6 +195,7 @@ static const struct runtime_ops runsc_ops = {
 	.hibernate = runsc_op_hibernate,
 	.wake = runsc_op_wake,
 	.moved = runsc_op_moved,
+	.memory_keep = runsc_op_memory_keep,
 	.hibernate_break = runsc_op_break,
 	.has_gpus = op_has_gpus,
 	.has_image = op_has_image,

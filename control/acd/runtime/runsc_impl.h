@@ -129,6 +129,21 @@ int runsc_op_moved(struct runtime *rt, const char *id, const char *from,
 void sleep_ended(struct box *b);
 /* Ends what is under way, with -ECANCELED, and removes what was saved. */
 void sleep_free(struct box *b);
+/* Returns the directory with the memory of a sandbox that hibernates, borrowed;
+ * else NULL. */
+const char *sleep_files(const struct box *b);
+
+/* ---- runsc_memory.c ---- */
+
+int runsc_op_memory_keep(struct runtime *rt, const char *id, const char *dir,
+			 struct buf *unread, struct err *err);
+/* Returns 0 if a sandbox of @img can go on from the memory in @dir; else
+ * -ESTALE, or another negative errno, with @err. */
+int runsc_memory_check(const char *dir, const struct layers_image *img,
+		       struct err *err);
+/* Returns how many ms reading that memory may take at most, beyond what a start
+ * may. */
+unsigned runsc_memory_ms(const char *dir);
 
 /* ---- runsc_removed.c ---- */
 

@@ -220,6 +220,11 @@ void sleep_free(struct box *b)
 	free(s);
 }
 
+const char *sleep_files(const struct box *b)
+{
+	return b->state == BOX_ASLEEP ? b->sleep->dir : NULL;
+}
+
 /* ---- to the disk ---- */
 
 /* Called when runsc or the sandbox has ended. Sets the next state as soon as both

@@ -25,7 +25,7 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-#define WANT_TEXTS (9u + 2 * RUNTIME_MOUNTS_MAX)
+#define WANT_TEXTS (10u + 2 * RUNTIME_MOUNTS_MAX)
 #define WHY_TEXT 200 /* characters of an error, before the last stderr */
 #define START_LIMIT_MS 60000u
 #define EXIT_UNKNOWN 255
@@ -91,6 +91,7 @@ static struct runsc_want *want_new(const struct runtime_spec *spec)
 	    text_keep(w, &w->spec.home) == 0 &&
 	    text_keep(w, &w->spec.skills) == 0 &&
 	    text_keep(w, &w->spec.mnt) == 0 &&
+	    text_keep(w, &w->spec.from_memory) == 0 &&
 	    text_keep(w, &w->spec.runtime) == 0 && mounts_keep(w) == 0)
 		return w;
 	want_free(w);
@@ -199,7 +200,8 @@ static void start_done(struct box *b)
 
 /*
  * Decides when the report is there, and either the first byte on the link or
- * the end of runsc, which still works for a while when the sandbox runs.
+ * the end of runsc, which still works for a while when the sandbox runs. One
+ * that goes on from a memory has no first byte.
  */
 static void start_judge(struct box *b)
 {
@@ -266,12 +268,19 @@ static void on_made(void *arg, const struct err *err)
 	start_judge(b);
 }
 
+static unsigned limit_ms(const struct box *b)
+{
+	const char *memory = b->want->spec.from_memory;
+
+	return START_LIMIT_MS + (memory ? runsc_memory_ms(memory) : 0);
+}
+
 static void on_late(void *arg)
 {
 	struct box *b = arg;
 
 	err_set(&b->err, -ETIMEDOUT, "runsc did not start it within %u s",
-		START_LIMIT_MS / 1000);
+		limit_ms(b) / 1000);
 	if (b->maker)
 		kill(b->maker, SIGKILL);
 }
@@ -280,8 +289,11 @@ static void on_late(void *arg)
 
 static int argv_make(const struct box *b, struct strv *argv)
 {
-	int rc = runsc_argv_begin(b, "run", argv);
+	const char *memory = b->want->spec.from_memory;
+	int rc = runsc_argv_begin(b, memory ? "restore" : "run", argv);
 
+	if (rc == 0 && memory)
+		rc = strv_pushf(argv, "--image-path=%s", memory);
 	return rc == 0 ? strv_push(argv, b->id) : rc;
 }
 
@@ -343,8 +355,10 @@ static int make_begin(struct box *b, struct err *err)
 	b->theirs[0] = fd_take(&link);
 	b->theirs[1] = fd_take(&words);
 	b->link_fd = links_take(b->rs->links, b->id);
-	b->hello = loop_add(b->rs->loop, b->link_fd, EPOLLIN, on_hello, b);
 	/* Without memory for this, the end of runsc is enough. */
+	if (!w->from_memory)
+		b->hello =
+			loop_add(b->rs->loop, b->link_fd, EPOLLIN, on_hello, b);
 	return 0;
 }
 
@@ -367,7 +381,7 @@ static void make_start(struct box *b)
 		start_fail(b, &err);
 		return;
 	}
-	loop_timer_set(b->limit, START_LIMIT_MS);
+	loop_timer_set(b->limit, limit_ms(b));
 }
 
 /* Passes the start to the docker runtime. */
@@ -389,13 +403,27 @@ static void start_pass_on(struct box *b)
 	f.fn(f.arg, -1, NULL, &f.err);
 }
 
+/* Has an image: begins, unless a memory is of another one. */
+static void image_begin(struct box *b)
+{
+	const char *memory = b->want->spec.from_memory;
+	struct err err = { 0 };
+
+	if (memory && runsc_memory_check(memory, b->image, &err) < 0)
+		start_refuse(b, &err);
+	else
+		make_start(b);
+}
+
 static void on_image(void *arg, struct layers_image *img, const struct err *err)
 {
 	struct box *b = arg;
 
 	b->image = img;
 	if (!err) {
-		make_start(b);
+		image_begin(b);
+	} else if (b->want->spec.from_memory) {
+		start_refuse(b, err);
 	} else if (err->code == -ENOTSUP || err->code == -E2BIG ||
 		   err->code == -EINVAL) {
 		if (!b->rs->told)
@@ -419,7 +447,10 @@ int runsc_op_start(struct runtime *rt, const struct runtime_spec *spec,
 
 	if (spec->gpus || !ours ||
 	    (spec->runtime && strcmp(spec->runtime, "docker") == 0))
-		return rs->docker->ops->start(rs->docker, spec, fn, arg);
+		return spec->from_memory ?
+			       -ENOTSUP :
+			       rs->docker->ops->start(rs->docker, spec, fn,
+						      arg);
 	b = box_new(rs, spec->name);
 	if (!b)
 		return -ENOMEM;
