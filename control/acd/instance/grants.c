@@ -2,37 +2,15 @@
 /*
  * grants.c - the grants of running sandboxes: credentials, keys and CAs
  */
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grants_impl.h"
 
 #include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/queue.h>
 
 #include "control/acd/credential/vault.h"
 #include "control/shared/json.h"
 #include "lib/log.h"
-
-struct run_grant {
-	LIST_ENTRY(run_grant) link;
-	char *name, *blueprint;
-	struct strv revoked; /* names of credentials */
-	struct surrogate_key *key; /* sodium_malloc */
-	struct credentials creds;
-	struct secret_bytes bundle, vault; /* CA and key; for vaultd */
-	struct strv env, surrogates;
-	char *ca, *warnings;
-	struct instance_grant told; /* views of the above */
-};
-
-struct grants {
-	struct vault *vault;
-	struct logins *logins; /* may be NULL */
-	struct credential_kinds *kinds;
-	uint8_t *master; /* sodium_malloc */
-	uint64_t number; /* of the last run */
-	LIST_HEAD(run_grants, run_grant) all;
-};
 
 struct grants *grants_new(struct vault *vault, const char *kinds,
 			  struct err *err)
@@ -56,7 +34,7 @@ struct grants *grants_new(struct vault *vault, const char *kinds,
 	return g;
 }
 
-static void run_free(struct run_grant *x)
+void run_grant_free(struct run_grant *x)
 {
 	LIST_REMOVE(x, link);
 	sodium_free(x->key);
@@ -78,13 +56,13 @@ void grants_free(struct grants *g)
 	if (!g)
 		return;
 	while (!LIST_EMPTY(&g->all))
-		run_free(LIST_FIRST(&g->all));
+		run_grant_free(LIST_FIRST(&g->all));
 	sodium_free(g->master);
 	credential_kinds_free(g->kinds);
 	free(g);
 }
 
-static struct run_grant *run_find(const struct grants *g, const char *name)
+struct run_grant *run_grant_find(const struct grants *g, const char *name)
 {
 	struct run_grant *x;
 
@@ -94,8 +72,8 @@ static struct run_grant *run_find(const struct grants *g, const char *name)
 	return NULL;
 }
 
-static struct run_grant *run_new(struct grants *g, const char *name,
-				 const char *blueprint)
+struct run_grant *run_grant_new(struct grants *g, const char *name,
+				const char *blueprint)
 {
 	struct run_grant *x = calloc(1, sizeof(*x));
 	SCOPED_STR id = str_printf("%s/%" PRIu64, name, ++g->number);
@@ -107,7 +85,7 @@ static struct run_grant *run_new(struct grants *g, const char *name,
 	x->blueprint = strdup(blueprint);
 	x->key = sodium_malloc(sizeof(*x->key));
 	if (!id || !x->name || !x->blueprint || !x->key) {
-		run_free(x);
+		run_grant_free(x);
 		return NULL;
 	}
 	surrogate_key_derive(g->master, id, x->key);
@@ -312,7 +290,7 @@ bool grants_lacks_rule(const struct grants *g, const struct instance_record *r,
 
 /* ---- a run ---- */
 
-static int warnings_make(struct run_grant *x)
+int run_grant_warn(struct run_grant *x)
 {
 	for (size_t i = 0; i < x->creds.n; i++) {
 		const struct credential *c = &x->creds.v[i];
@@ -333,7 +311,7 @@ static int warnings_make(struct run_grant *x)
 	return 0;
 }
 
-static void told_set(struct run_grant *x)
+void run_grant_tell(struct run_grant *x)
 {
 	x->told = (struct instance_grant){
 		.ca = x->ca,
@@ -355,9 +333,9 @@ static int run_fill(struct run_grant *x, const struct granted *v, size_t n,
 		return err_set(err, rc, "the sandbox's grant: %s",
 			       err_text(rc));
 	rc = guest_grant_env(x->key, v, n, &x->env, &x->surrogates, err);
-	if (rc == 0 && warnings_make(x) < 0)
+	if (rc == 0 && run_grant_warn(x) < 0)
 		rc = err_nomem(err);
-	told_set(x);
+	run_grant_tell(x);
 	return rc;
 }
 
@@ -367,7 +345,7 @@ static int run_begin(struct grants *g, const struct instance_record *r,
 {
 	/* gcc 12 takes a failure of entries_of() for 0. */
 	struct granted v[CREDENTIALS_MAX] = { { NULL, NULL } };
-	struct run_grant *x = run_new(g, r->name, r->blueprint);
+	struct run_grant *x = run_grant_new(g, r->name, r->blueprint);
 	int rc;
 
 	if (!x)
@@ -380,7 +358,7 @@ static int run_begin(struct grants *g, const struct instance_record *r,
 	if (rc == 0)
 		rc = run_fill(x, v, x->creds.n, err);
 	if (rc < 0)
-		run_free(x);
+		run_grant_free(x);
 	else
 		*ret = x;
 	return rc;
@@ -408,7 +386,7 @@ int grants_bind(struct grants *g, const struct instance_record *r,
 		const struct blueprint *bp, struct secret_bytes *ret,
 		struct err *err)
 {
-	struct run_grant *x = run_find(g, r->name);
+	struct run_grant *x = run_grant_find(g, r->name);
 	struct credentials l = { 0 };
 	bool fresh = !x;
 	int rc = 0;
@@ -429,15 +407,15 @@ int grants_bind(struct grants *g, const struct instance_record *r,
 
 void grants_unbind(struct grants *g, const char *name)
 {
-	struct run_grant *x = run_find(g, name);
+	struct run_grant *x = run_grant_find(g, name);
 
 	if (x)
-		run_free(x);
+		run_grant_free(x);
 }
 
 bool grants_revoke(struct grants *g, const char *name, const char *credential)
 {
-	struct run_grant *x = run_find(g, name);
+	struct run_grant *x = run_grant_find(g, name);
 
 	return x && credentials_find(&x->creds, credential) &&
 	       !strv_has(&x->revoked, credential) &&
@@ -468,12 +446,12 @@ static void warn_of_logins(const struct grants *g, struct run_grant *x)
 		free(x->warnings);
 		x->warnings = all;
 	}
-	told_set(x);
+	run_grant_tell(x);
 }
 
 bool grants_wait(struct grants *g, const char *name, logins_fn fn, void *arg)
 {
-	struct run_grant *x = run_find(g, name);
+	struct run_grant *x = run_grant_find(g, name);
 	const char *names[CREDENTIALS_MAX + 1] = { NULL };
 
 	for (size_t i = 0; x && i < x->creds.n; i++)
@@ -488,7 +466,7 @@ bool grants_wait(struct grants *g, const char *name, logins_fn fn, void *arg)
 int grants_again(struct grants *g, const char *name, struct secret_bytes *ret,
 		 struct err *err)
 {
-	struct run_grant *x = run_find(g, name);
+	struct run_grant *x = run_grant_find(g, name);
 
 	if (!x)
 		return 0;
@@ -521,7 +499,7 @@ void grants_over(const struct grants *g, const char *credential,
 
 bool grants_lacks_ca(const struct grants *g, const char *name)
 {
-	const struct run_grant *x = run_find(g, name);
+	const struct run_grant *x = run_grant_find(g, name);
 
 	return !x || !x->ca;
 }
@@ -532,20 +510,20 @@ int grants_take_ca(struct grants *g, const char *name, const char *text,
 	SCOPED_JSON v = json_loadb(text, len, 0, NULL);
 	const char *cert = jsonx_text_at(v, "cert");
 	const char *bundle = jsonx_text_at(v, "bundle");
-	struct run_grant *x = run_find(g, name);
+	struct run_grant *x = run_grant_find(g, name);
 
 	if (!*cert || !*bundle)
 		return -EPROTO;
 	/* The user's own policy inspects, without credentials. */
 	if (!x)
-		x = run_new(g, name, "");
+		x = run_grant_new(g, name, "");
 	if (!x)
 		return -ENOMEM;
 	free(x->ca);
 	secret_bytes_done(&x->bundle);
 	x->ca = strdup(cert);
 	x->bundle.p = strdup(bundle);
-	told_set(x);
+	run_grant_tell(x);
 	if (!x->ca || !x->bundle.p)
 		return -ENOMEM;
 	x->bundle.len = strlen(x->bundle.p);
@@ -554,7 +532,7 @@ int grants_take_ca(struct grants *g, const char *name, const char *text,
 
 const struct instance_grant *grants_of(const struct grants *g, const char *name)
 {
-	const struct run_grant *x = run_find(g, name);
+	const struct run_grant *x = run_grant_find(g, name);
 
 	return x ? &x->told : NULL;
 }

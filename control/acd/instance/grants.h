@@ -100,6 +100,19 @@ int grants_take_ca(struct grants *g, const char *name, const char *text,
 const struct instance_grant *grants_of(const struct grants *g,
 				       const char *name);
 
+/* Returns what the run @name was granted, for grants_load(): a new reference,
+ * null if nothing was; NULL without memory. It is secret: it has the key of the
+ * surrogates and that of the CA. */
+json_t *grants_save(const struct grants *g, const char *name);
+/* Gives that to the run @name, of an instance of @blueprint, which is not bound
+ * yet; grants_bind() goes on with it. Returns 0, -EBADMSG or -EINVAL if @v is
+ * malformed, or -ENOMEM. */
+int grants_load(struct grants *g, const char *name, const char *blueprint,
+		const json_t *v, struct err *err);
+/* Returns true, once, with the text for ADMIN_CA in *ret, borrowed, if the
+ * gateway has not been given the CA of @name. */
+bool grants_take_owed_ca(struct grants *g, const char *name, struct slice *ret);
+
 /* Called for each run. @json: text of ADMIN_SECRETS; len 0 if there is none or,
  * with @err, if the vault does not give it now. @bundle: text for ADMIN_CA; len
  * 0 if none. Both are borrowed for the call. */

@@ -65,6 +65,10 @@ struct instance_egress_ops {
 	/* Returns what the sandbox of a bound instance gets besides, borrowed
 	 * until the loop goes on; NULL: nothing. May be NULL. */
 	const struct instance_grant *(*grant)(void *arg, const char *name);
+	/* grants_save(), grants_load(). NULL: no run goes on from a memory. */
+	json_t *(*grant_save)(void *arg, const char *name);
+	int (*grant_load)(void *arg, const struct instance_record *r,
+			  const json_t *v, struct err *err);
 	/* Sets whom to tell that a credential was revoked. Returns 0 or
 	 * -ENOMEM. May be NULL. */
 	int (*on_revoked)(void *arg, instance_revoked_fn fn, void *fn_arg);

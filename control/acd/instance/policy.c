@@ -242,6 +242,22 @@ static void on_ca(void *arg, const char *text, size_t len,
 	change_end(c, failed.code < 0 ? &failed : NULL);
 }
 
+/* The gateway has been given the one that the run has already. */
+static void on_ca_given(void *arg, const char *text, size_t len,
+			const struct err *err)
+{
+	struct change *c = arg;
+	struct err failed = { 0 };
+
+	(void)text;
+	(void)len;
+	if (err && !c->over) {
+		failed = *err;
+		err_wrap(&failed, "the CA of '%s'", c->name);
+	}
+	change_end(c, failed.code < 0 ? &failed : NULL);
+}
+
 static bool inspects(const char *text, size_t len)
 {
 	SCOPED_JSON answer = json_loadb(text, len, 0, NULL);
@@ -249,13 +265,28 @@ static bool inspects(const char *text, size_t len)
 	return json_is_true(json_object_get(answer, "inspects"));
 }
 
+/* Gets a CA from the gateway, or gives it the one that there is. */
+static void ca_settle(struct change *c, bool wanted)
+{
+	struct slice bundle = { 0 };
+	bool owed = grants_take_owed_ca(c->p->grants, c->name, &bundle);
+	int rc;
+
+	if (!owed && (!wanted || !grants_lacks_ca(c->p->grants, c->name))) {
+		change_end(c, NULL);
+		return;
+	}
+	rc = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), bundle,
+		       owed ? on_ca_given : on_ca, c);
+	if (rc < 0)
+		change_fail(c, rc);
+}
+
 static void on_bound(void *arg, const char *text, size_t len,
 		     const struct err *err)
 {
-	const struct slice none = { 0 };
 	struct change *c = arg;
 	struct err failed = { 0 };
-	int rc;
 
 	if (err) {
 		on_refused(c, text, len, err, &failed);
@@ -265,15 +296,10 @@ static void on_bound(void *arg, const char *text, size_t len,
 		file_put_text(c, &failed);
 		c->warnings = warnings_of(c, text, len);
 	}
-	if (failed.code < 0 || c->over || !inspects(text, len) ||
-	    !grants_lacks_ca(c->p->grants, c->name)) {
+	if (failed.code < 0 || c->over)
 		change_end(c, failed.code < 0 ? &failed : NULL);
-		return;
-	}
-	rc = gate_call(c->p->client, ADMIN_CA, slice_str(c->name), none, on_ca,
-		       c);
-	if (rc < 0)
-		change_fail(c, rc);
+	else
+		ca_settle(c, inspects(text, len));
 }
 
 static int bind_send(struct change *c)
@@ -496,11 +522,28 @@ static const struct instance_grant *policy_grant(void *arg, const char *name)
 	return grants_of(p->grants, name);
 }
 
+static json_t *policy_grant_save(void *arg, const char *name)
+{
+	const struct policies *p = arg;
+
+	return grants_save(p->grants, name);
+}
+
+static int policy_grant_load(void *arg, const struct instance_record *r,
+			     const json_t *v, struct err *err)
+{
+	struct policies *p = arg;
+
+	return grants_load(p->grants, r->name, r->blueprint, v, err);
+}
+
 const struct instance_egress_ops policy_egress_ops = {
 	.bind = policy_bind,
 	.unbind = policy_unbind,
 	.warnings = policy_warnings,
 	.grant = policy_grant,
+	.grant_save = policy_grant_save,
+	.grant_load = policy_grant_load,
 	.on_revoked = policy_on_revoked,
 };
 
