@@ -87,6 +87,16 @@ static void call_wait(struct snapshot_call *c, int rc, const struct err *err)
 	call_free(c);
 }
 
+static const struct snapshot_ask *ask_of(struct http_req *req,
+					 struct snapshot_ask *ret)
+{
+	const json_t *body = http_body(req);
+
+	*ret = (struct snapshot_ask){ .tag = api_text(body, "tag"),
+				      .memory = api_flag(body, "memory") };
+	return ret;
+}
+
 static void list_one(void *arg, struct instance *in)
 {
 	json_t *all = arg;
@@ -145,11 +155,12 @@ void api_instance_snapshot(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
 	struct snapshot_call *c = call_new(ctx, req, in);
+	struct snapshot_ask ask;
 	struct err err = { 0 };
 
 	if (c)
 		call_wait(c,
-			  instance_snapshot(in, api_text(http_body(req), "tag"),
+			  instance_snapshot(in, ask_of(req, &ask),
 					    snapshot_made, c, c->tag, &err),
 			  &err);
 }
@@ -200,12 +211,13 @@ void api_instance_restore(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
 	struct snapshot_call *c = call_new(ctx, req, in);
+	struct snapshot_ask ask;
 	struct err err = { 0 };
 
 	if (c)
 		call_wait(c,
-			  instance_restore(in, api_text(http_body(req), "tag"),
-					   restored, c, &err),
+			  instance_restore(in, ask_of(req, &ask), restored, c,
+					   &err),
 			  &err);
 }
 
@@ -248,6 +260,7 @@ void api_instance_fork(void *ctx, struct http_req *req)
 {
 	struct instance *in = api_instance_of(ctx, req);
 	struct snapshot_call *c = call_new(ctx, req, in);
+	struct snapshot_ask ask;
 	struct err err = { 0 };
 	int rc;
 
@@ -255,7 +268,7 @@ void api_instance_fork(void *ctx, struct http_req *req)
 		return;
 	rc = names_get(req, &c->forks) < 0 ? err_nomem(&err) : 0;
 	if (rc == 0)
-		rc = instance_fork(in, api_text(http_body(req), "tag"),
+		rc = instance_fork(in, ask_of(req, &ask),
 				   (const char *const *)c->forks.v, c->forks.n,
 				   forked, c, &err);
 	call_wait(c, rc, &err);

@@ -58,6 +58,7 @@ static int tree_begin(struct instance *in, struct err *err)
 
 	if (in->clean != CLEAN_NOT)
 		instance_log_drop(in, true);
+	instance_memory_over(in);
 	rc = instance_disk_remove(in, tree_removed, err);
 	if (rc == 0)
 		in->phase = PHASE_FILES;

@@ -43,6 +43,8 @@ void instance_began(struct instance *in, const struct err *err)
 	instance_fn fn = in->asked.fn;
 
 	in->asked.fn = NULL;
+	if (fn)
+		instance_memory_over(in);
 	if (!fn) /* already called */
 		return;
 	fn(in->asked.arg, err);

@@ -23,6 +23,7 @@
 #include "control/acd/credential/guest_grant.h"
 #include "control/acd/daemon/machine.h"
 #include "control/acd/guest/prepare.h"
+#include "control/acd/guest/session_copy.h"
 #include "control/acd/instance/env.h"
 #include "lib/log.h"
 #include "lib/str.h"
@@ -145,6 +146,9 @@ static void guest_ready(void *arg)
 	loop_timer_free(in->ready_timer);
 	in->ready_timer = NULL;
 	step_done(in, NULL);
+	/* Its process may never say anything more. */
+	if (in->asked.options.memory && in->phase == PHASE_UP)
+		instance_began(in, NULL);
 }
 
 static void lost_known(void *arg, const struct runtime_end *end,
@@ -265,11 +269,40 @@ static int cold_begin(struct instance *in, struct err *err)
 	return 0;
 }
 
+/* A sandbox that goes on from a memory, with its main run: a sign of life of it
+ * is its READY. */
+static int resumed_begin(struct instance *in, struct err *err)
+{
+	const json_t *state = in->asked.options.state;
+	struct run *r = run_resumed(in, json_object_get(state, "run"));
+	const struct session_main main = { &run_channel_ops, r,
+					   r ? &r->channel : NULL };
+
+	if (!r)
+		return err_nomem(err);
+	in->session = session_load(in->is->loop, fd_take(&in->link_fd),
+				   json_object_get(state, "guest"), &main,
+				   &guest_ops, in);
+	if (!in->session) {
+		err_set(err, -errno, "its guest link: %s", err_text(-errno));
+		run_drop(r);
+		return err->code;
+	}
+	in->main = r;
+	in->resumed = true;
+	/* Its client is not here: a pipe gets nothing more. */
+	if (!r->tty && r->use_stdin)
+		run_stdin_eof(r);
+	return STEP_WAITS;
+}
+
 int instance_guest_begin(struct instance *in, struct err *err)
 {
 	bool warm = step_is_begun(in, STEP_POOL);
 	int rc;
 
+	if (in->asked.options.memory)
+		return resumed_begin(in, err);
 	in->ready_timer = loop_timer_new(in->is->loop, ready_too_late, in);
 	if (!in->ready_timer)
 		rc = err_nomem(err);
@@ -291,7 +324,8 @@ int instance_pool_begin(struct instance *in, struct err *err)
 
 	(void)err;
 	/* Not if the disk limit needs a child first. */
-	if (!is->pool || !dir || !step_is_begun(in, STEP_DISK))
+	if (!is->pool || !dir || in->asked.options.memory ||
+	    !step_is_begun(in, STEP_DISK))
 		return STEP_NOTHING;
 	if (!is->pool->claim(is->pool_arg, &in->rec, &in->bp, dir, &gift))
 		return STEP_NOTHING;

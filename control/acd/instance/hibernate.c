@@ -97,7 +97,9 @@ void instances_hibernate_begin(struct instances *is)
 		log_error("%s cannot be moved away", dir);
 }
 
-static int hibernate_refusal(const struct instance *in, struct err *err)
+/* @task: it is asked for by one that copies its files. */
+static int hibernate_refusal(const struct instance *in, bool task,
+			     struct err *err)
 {
 	const struct runtime_ops *ops = in->is->rt->ops;
 	const char *name = in->rec.name;
@@ -116,7 +118,7 @@ static int hibernate_refusal(const struct instance *in, struct err *err)
 		return err_set(err, -EBUSY,
 			       "'%s' is paused: `ac resume %s` first", name,
 			       name);
-	if (in->freeze.held || instance_files_busy(in))
+	if (in->freeze.held || (!task && instance_files_busy(in)))
 		return err_set(err, -EBUSY,
 			       "the files of '%s' are being copied: try again "
 			       "in a moment",
@@ -124,16 +126,45 @@ static int hibernate_refusal(const struct instance *in, struct err *err)
 	return 0;
 }
 
-int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
-		       struct err *err)
+static int hibernate_begin(struct instance *in, instance_fn fn, void *arg,
+			   struct err *err)
 {
-	int rc = hibernate_refusal(in, err);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	in->freeze.asleep = true;
 	rc = instance_freeze_ask(in, true, fn, arg, err);
 	if (rc < 0 && !in->freeze.frozen)
 		in->freeze.asleep = false;
 	return rc;
+}
+
+int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
+		       struct err *err)
+{
+	int rc = hibernate_refusal(in, false, err);
+
+	return rc < 0 ? rc : hibernate_begin(in, fn, arg, err);
+}
+
+int instance_hibernate_held(struct instance *in, instance_fn fn, void *arg,
+			    struct err *err)
+{
+	int rc = hibernate_refusal(in, true, err);
+
+	if (rc < 0)
+		return rc;
+	in->freeze.used = false;
+	in->freeze.kept = true;
+	rc = hibernate_begin(in, fn, arg, err);
+	if (rc < 0)
+		in->freeze.kept = false;
+	return rc;
+}
+
+void instance_hibernate_let(struct instance *in)
+{
+	in->freeze.kept = in->freeze.used = false;
+	if (in->rec.state == INSTANCE_HIBERNATED &&
+	    instance_hibernate_is_over(in))
+		instance_freeze_end(in);
 }

@@ -204,6 +204,9 @@ static int files_begin(struct instance *in, struct err *err)
 	struct batch *b;
 	int rc;
 
+	/* Its files are those of its memory. */
+	if (in->asked.options.memory)
+		return STEP_NOTHING;
 	if (bp->n_files == 0 && (!has_prompt(bp) || !bp->prompt_paths.n) &&
 	    (bp->n_skills == 0 || bp->skill_paths.n == 0))
 		return STEP_NOTHING;

@@ -141,6 +141,7 @@ void instances_free(struct instances *is)
 	}
 	port_conns_free(is);
 	instances_tasks_free(is);
+	instances_memory_free(is);
 	instance_waiters_free(&is->later);
 	loop_timer_free(is->later_timer);
 	loop_timer_free(is->life_timer);

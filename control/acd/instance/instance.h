@@ -264,14 +264,19 @@ int instance_layer_send(struct instance *in, int out, treejob_fn fn, void *arg,
 int instance_destroy(struct instance *in, bool force, instance_fn fn,
 		     void *arg);
 
+/* What a snapshot, a restore or a fork is asked for. */
+struct snapshot_ask {
+	const char *tag; /* NULL: see each */
+	bool memory; /* its processes, too, and not its files alone */
+};
 /* Makes a snapshot of its files (storage/snapshot.h), also while it runs: it is
- * frozen while they are copied. @tag NULL: one by the time, which expires;
- * ret_tag gets it. Returns 0, and calls @fn when the snapshot is complete, or
+ * frozen while they are copied. With memory it hibernates for that. Without a
+ * tag: one by the time, which expires; ret_tag gets it. Returns 0, and calls @fn when the snapshot is complete, or
  * with why there is none; -EINVAL or -EEXIST for a tag, -EBUSY (also for too many tags),
  * -ENOTSUP. */
-int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
-		      void *arg, char ret_tag[SNAPSHOT_TAG_MAX + 1],
-		      struct err *err);
+int instance_snapshot(struct instance *in, const struct snapshot_ask *ask,
+		      instance_fn fn, void *arg,
+		      char ret_tag[SNAPSHOT_TAG_MAX + 1], struct err *err);
 /* Adds what the API shows of its snapshots to @all, in no order. Returns 0 or
  * -ENOMEM. */
 int instance_snapshots(const struct instance *in, json_t *all);
@@ -279,18 +284,20 @@ int instance_snapshots(const struct instance *in, json_t *all);
 json_t *instance_snapshot_json(const struct instance *in, const char *tag);
 int instance_snapshot_remove(struct instance *in, const char *tag,
 			     instance_fn fn, void *arg, struct err *err);
-/* Puts the files of a snapshot (@tag NULL: the latest) in the place of its own,
- * which become the snapshot SNAPSHOT_BEFORE; workspace and mode are those of
- * then. Fails with -EBUSY while it runs, -ENOENT without such a snapshot. */
-int instance_restore(struct instance *in, const char *tag, instance_fn fn,
-		     void *arg, struct err *err);
+/* Puts the files of a snapshot (without a tag: the latest) in the place of its
+ * own, which become the snapshot SNAPSHOT_BEFORE; workspace and mode are those of
+ * then. With memory, a run may go on from that (run_options.h). Fails with -EBUSY
+ * while it runs, -ENOENT without such a snapshot, or memory. */
+int instance_restore(struct instance *in, const struct snapshot_ask *ask,
+		     instance_fn fn, void *arg, struct err *err);
 /* Makes @n instances (1 to INSTANCE_FORKS_MAX), each with the options of @in and
- * a copy of its files as they are now, or as they were in the snapshot @tag.
- * They have never run; ports are published by none. Returns 0, -EINVAL or
+ * a copy of its files as they are now, or as they were in a snapshot with that
+ * tag. They have never run; ports are published by none. With memory, a run of
+ * each may go on from that. Returns 0, -EINVAL or
  * -EEXIST for a name, or as above. After a failure none is left, unless @fn gets
  * one that says so. */
 #define INSTANCE_FORKS_MAX 64u
-int instance_fork(struct instance *in, const char *tag,
+int instance_fork(struct instance *in, const struct snapshot_ask *ask,
 		  const char *const *names, size_t n, instance_fn fn, void *arg,
 		  struct err *err);
 /* Cancels the snapshot, the restore or the fork that was asked for with @arg: its

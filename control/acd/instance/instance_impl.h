@@ -151,6 +151,8 @@ struct instance {
 
 	struct session *session;
 	struct loop_timer *ready_timer;
+	bool resumed; /* it went on from a memory: its variables are of another
+		       * instance */
 	struct run *main;
 	LIST_HEAD(run_list, run) execs;
 	struct instance_freeze freeze;
@@ -196,6 +198,7 @@ struct instances {
 	uint64_t look_at_ms; /* when it goes off; 0: not set */
 	/* Of instances that have gone; they end from the loop. */
 	LIST_HEAD(file_tasks_left, file_task) tasks_left;
+	LIST_HEAD(memory_drops, memory_drop) drops; /* snapshot/memory.c */
 	struct treejob *sweep; /* snapshot_sweep(), at the start of acd */
 	struct loop_timer *room_timer; /* instance/limit/room.c */
 	struct room room;
@@ -489,6 +492,11 @@ void instance_used(void *arg);
 /* @on: if it hibernates, what is sent does not wake it until a call with false,
  * which does so then. Returns false if it does not hibernate. */
 bool instance_hibernate_keep(struct instance *in, bool on);
+/* Hibernates for a task that reads its memory, and keeps it so; fails as
+ * instance_hibernate(). _let() ends that, also if it has failed. */
+int instance_hibernate_held(struct instance *in, instance_fn fn, void *arg,
+			    struct err *err);
+void instance_hibernate_let(struct instance *in);
 /* It is to end: what is being written to the disk is of no use, nor, if it is
  * killed (@now), what is read from there. */
 void instance_hibernate_break(struct instance *in, bool now);
@@ -543,6 +551,29 @@ void run_limit_begin(struct run *r);
 void run_hold(struct run *r, bool held);
 /* It has moved: notes a sign of life of its instance. */
 void run_moved(const struct run *r);
+
+/* Returns a main run that goes on in a sandbox, as @v says (snapshot/memory.c);
+ * its channel is still to be set. Returns NULL without memory. */
+struct run *run_resumed(struct instance *in, const json_t *v);
+/* Frees a run that has not begun. */
+void run_drop(struct run *r);
+extern const struct channel_ops run_channel_ops;
+
+/* ---- snapshot/memory.c ---- */
+
+/* For a run that goes on from a memory: reads what it has to know into
+ * in->asked.options. Fails with -EINVAL if the instance was given none, or
+ * -EBADMSG. */
+int instance_memory_load(struct instance *in, struct err *err);
+/* Returns its directory, which the caller frees; NULL for another run. */
+char *instance_memory_path(const struct instance *in);
+/* Gives the run what the memory has of credentials. */
+int instance_memory_grant(struct instance *in, struct err *err);
+/* Drops the memory that the instance was given, if there is one: the run has
+ * begun, or has failed. */
+void instance_memory_over(struct instance *in);
+/* Forgets what is being removed; it goes on. */
+void instances_memory_free(struct instances *is);
 
 /* ---- run_options.c ---- */
 

@@ -69,8 +69,12 @@ int instance_egress_begin(struct instance *in, struct err *err)
 		return err_set(err, -ENOTSUP, "there is no gateway");
 	json_decref(ptr_take(&in->policy.revoked));
 	in->policy.vault_over = false;
-	rc = is->egress->bind(is->egress_arg, &in->rec, &in->bp, egress_bound,
-			      in, err);
+	rc = instance_memory_grant(in, err);
+	if (rc == 0)
+		rc = is->egress->bind(is->egress_arg, &in->rec, &in->bp,
+				      egress_bound, in, err);
+	if (rc < 0 && in->asked.options.memory)
+		is->egress->unbind(is->egress_arg, in->rec.name);
 	return rc < 0 ? rc : STEP_WAITS;
 }
 

@@ -281,7 +281,7 @@ static void run_exited(void *arg, const struct link_exit *x)
 		run_finish(r, &seen);
 }
 
-static const struct channel_ops run_channel_ops = {
+const struct channel_ops run_channel_ops = {
 	.started = run_started,
 	.output = run_output,
 	.stdin_credit = run_stdin_credit,
@@ -503,6 +503,26 @@ int run_start(struct instance *in, const struct run_options *o, bool is_main,
 	return 0;
 }
 
+/* init-guard of a sandbox that went on from a memory has the variables of the
+ * instance that it was. */
+static int exec_start(struct instance *in, const struct run_options *o,
+		      struct run **ret, struct err *err)
+{
+	struct run_options named = *o; /* borrows all but env */
+	int rc = 0;
+
+	if (!in->resumed || o->files || o->connect)
+		return run_start(in, o, false, ret, err);
+	named.env = (struct strv){ 0 };
+	if (strv_pushf(&named.env, "AC_INSTANCE=%s", in->rec.name) < 0)
+		rc = -ENOMEM;
+	for (size_t i = 0; i < o->env.n && rc == 0; i++)
+		rc = strv_push(&named.env, o->env.v[i]);
+	rc = rc < 0 ? err_nomem(err) : run_start(in, &named, false, ret, err);
+	strv_done(&named.env);
+	return rc;
+}
+
 int instance_exec(struct instance *in, const struct run_options *o,
 		  struct run **ret, struct err *err)
 {
@@ -514,10 +534,48 @@ int instance_exec(struct instance *in, const struct run_options *o,
 	    !session_is_ready(in->session))
 		return err_set(err, -ENOTCONN, "'%s' is not running",
 			       in->rec.name);
-	code = run_start(in, o, false, ret, err);
+	code = exec_start(in, o, ret, err);
 	if (code < 0)
 		return err_wrap(err, "%s", in->rec.name);
 	LIST_INSERT_HEAD(&in->execs, *ret, link);
 	run_moved(*ret);
 	return 0;
+}
+
+/* ---- going on from a memory ---- */
+
+struct run *run_resumed(struct instance *in, const json_t *v)
+{
+	const struct run_options *o = &in->asked.options;
+	const char *modes = json_string_value(json_object_get(v, "modes"));
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	*r = (struct run){
+		.in = in,
+		.is_main = true,
+		.tty = o->tty,
+		.use_stdin = o->use_stdin,
+		.limit_ms = in->rec.timeout_ms,
+		.pid = (uint32_t)json_integer_value(json_object_get(v, "pid")),
+		.rows = o->rows,
+		.cols = o->cols,
+		.timer = loop_timer_new(in->is->loop, run_timer, r),
+	};
+	LIST_INIT(&r->watches);
+	if (!r->timer) {
+		run_free(r);
+		return NULL;
+	}
+	/* A terminal that joins gets the modes; then the program draws. */
+	if (modes)
+		screen_feed(&r->screen, (const uint8_t *)modes, strlen(modes));
+	r->screen.seen = r->screen.start = 0;
+	return r;
+}
+
+void run_drop(struct run *r)
+{
+	run_free(r);
 }

@@ -17,6 +17,7 @@ void run_options_done(struct run_options *o)
 	strv_done(&o->without);
 	free(o->cwd);
 	free(o->prompt);
+	json_decref(o->state);
 	*o = (struct run_options){ 0 };
 }
 

@@ -9,6 +9,7 @@
 #ifndef CONTROL_ACD_INSTANCE_RUN_OPTIONS_H
 #define CONTROL_ACD_INSTANCE_RUN_OPTIONS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ struct run_options {
 	char *cwd; /* NULL: the instance's */
 	bool resume; /* the blueprint's command that goes on with the last
 		      * conversation */
+	bool memory; /* it goes on from the memory that the instance was given:
+		      * that says all of the above, but for detached */
+	json_t *state; /* of that memory (snapshot/memory.c), once it is read */
 	bool shell; /* argv empty: the blueprint's shell instead */
 	bool files; /* the sandbox's file server, nothing of the above */
 	bool connect; /* a connection to the port that argv is */

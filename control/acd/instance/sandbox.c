@@ -55,6 +55,7 @@ static struct extra_paths *extra_paths_new(const struct instance *in)
 static int sandbox_start(struct instance *in, const char *image)
 {
 	struct runtime *rt = in->is->rt;
+	SCOPED_STR memory = instance_memory_path(in);
 	char skills[PATH_MAX];
 	struct extra_paths *extra = in->bp.n_mounts > 0 ? extra_paths_new(in) :
 							  NULL;
@@ -74,6 +75,7 @@ static int sandbox_start(struct instance *in, const char *image)
 		.memory = in->rec.memory,
 		.pids = in->rec.pids,
 		.gpus = in->rec.gpus,
+		.from_memory = memory,
 		.runtime = in->rec.runtime,
 		.root_rw = in->bp.root_rw,
 		.tmp_noexec = in->bp.tmp_noexec,
@@ -81,7 +83,8 @@ static int sandbox_start(struct instance *in, const char *image)
 	};
 	int rc;
 
-	rc = extra || in->bp.n_mounts == 0 ?
+	rc = (extra || in->bp.n_mounts == 0) &&
+			     (memory || !in->asked.options.memory) ?
 		     rt->ops->start(rt, &spec, sandbox_started, in) :
 		     -ENOMEM;
 	free(extra);

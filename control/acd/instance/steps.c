@@ -57,6 +57,8 @@ static int check(struct instance *in, struct err *err)
 {
 	int rc = instance_check(in, err);
 
+	if (rc == 0 && in->asked.options.memory)
+		rc = instance_memory_load(in, err);
 	return rc < 0 ? rc :
 			run_options_complete(&in->bp, &in->asked.options, err);
 }
@@ -459,6 +461,7 @@ int instance_start_now(struct instance *in, struct run_options *o,
 	run_options_move(&in->asked.options, o);
 	in->steps = (struct instance_steps){ 0 };
 	in->freeze = (struct instance_freeze){ 0 };
+	in->resumed = false;
 	in->why = (struct err){ 0 };
 	in->exit = (struct link_exit){ 0 };
 	rc = forward(in, err);

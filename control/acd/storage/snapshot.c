@@ -22,6 +22,14 @@ static const struct tree {
 	const char *leaf; /* of @dir: what is copied; NULL: all of it */
 } trees[] = { { "home", NULL }, { "workspace", NULL }, { "layer", "upper" } };
 
+/* It is never copied: instance/snapshot/memory.h. */
+static const struct tree memory = { "memory", NULL };
+
+char *snapshot_memory_path(const char *dir)
+{
+	return str_printf("%s/%s", dir, memory.dir);
+}
+
 char *snapshot_path(const char *instances, const char *name, const char *tag)
 {
 	return tag ? str_printf("%s/.snapshots/%s/%s", instances, name, tag) :
@@ -81,22 +89,26 @@ static int tree_copy(const char *from, const char *to, const struct tree *t,
 	return treecopy(from_leaf, to_leaf, err);
 }
 
+static int tree_hash(const char *dir, const struct tree *t, struct treehash *h,
+		     struct err *err)
+{
+	SCOPED_STR leaf = below(dir, t, true);
+	struct stat st;
+
+	if (!leaf)
+		return err_nomem(err);
+	if (lstat(leaf, &st) < 0 && errno == ENOENT)
+		return 0;
+	return treehash_add(h, t->dir, leaf, err);
+}
+
 int snapshot_hash(const char *dir, struct treehash *h, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(trees); i++) {
-		SCOPED_STR leaf = below(dir, &trees[i], true);
-		struct stat st;
-		int rc;
+	int rc = 0;
 
-		if (!leaf)
-			return err_nomem(err);
-		if (lstat(leaf, &st) < 0 && errno == ENOENT)
-			continue;
-		rc = treehash_add(h, trees[i].dir, leaf, err);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(trees) && rc == 0; i++)
+		rc = tree_hash(dir, &trees[i], h, err);
+	return rc == 0 ? tree_hash(dir, &memory, h, err) : rc;
 }
 
 /* A copy of damaged files would be good by its own digest, so the files are

@@ -6,6 +6,7 @@
  *	INSTANCES/.snapshots/NAME/TAG/         a snapshot: complete, or not there
  *		meta.json                      what is known of it
  *		home/ workspace/ layer/upper/  those that the instance had
+ *		memory/                        if it was asked for
  *	INSTANCES/.snapshots/NAME/.new         one that is being made
  *	INSTANCES/.forks/NAME:NEW              a fork that is being made
  *	INSTANCES/NAME/.restored               what a restore puts in its place
@@ -37,6 +38,7 @@ struct snapshot_meta {
 	int64_t created_ns; /* since the epoch */
 	bool named; /* the user chose the tag: it does not expire */
 	bool running; /* it was made while the instance ran */
+	bool memory; /* it has the memory of its sandbox */
 	char *blueprint;
 	/* As in struct instance_record. */
 	char *workspace;
@@ -89,6 +91,9 @@ struct snapshot_copy {
 			    * NULL: do not look */
 };
 
+/* Returns where the memory of the snapshot in @dir is, or NULL without
+ * memory. */
+char *snapshot_memory_path(const char *dir);
 /* Copies the trees of an instance, or of a snapshot, to a new directory, which
  * gets the owner and mode of @from. A treejob_work. Returns 0; -EUCLEAN if @from
  * is not what it was when the snapshot was made; another negative errno. After a

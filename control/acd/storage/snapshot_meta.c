@@ -61,14 +61,15 @@ json_t *snapshot_json(const struct snapshot_meta *m)
 			   m->workspace_ro   ? "ro" :
 					       "live";
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:s, s:o, s:s, s:o, "
-			 "s:o}",
+	return json_pack("{s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:s, s:o, s:s, "
+			 "s:o, s:o}",
 			 "instance", m->instance, "tag", m->tag, "created_at",
 			 integer(m->created_ns / 1000000000), "created_ns",
 			 integer(m->created_ns), "named", m->named, "running",
-			 m->running, "blueprint", m->blueprint, "workspace",
-			 text_or_null(m->workspace), "workspace_mode", mode,
-			 "files", integer((int64_t)m->hash.files), "bytes",
+			 m->running, "memory", m->memory, "blueprint",
+			 m->blueprint, "workspace", text_or_null(m->workspace),
+			 "workspace_mode", mode, "files",
+			 integer((int64_t)m->hash.files), "bytes",
 			 integer((int64_t)m->hash.bytes));
 }
 
@@ -139,6 +140,7 @@ static int meta_take(const json_t *v, struct snapshot_meta *m)
 	m->created_ns = number_of(v, "created_ns");
 	m->named = json_is_true(json_object_get(v, "named"));
 	m->running = json_is_true(json_object_get(v, "running"));
+	m->memory = json_is_true(json_object_get(v, "memory"));
 	m->workspace_copy = mode && strcmp(mode, "copy") == 0;
 	m->workspace_ro = mode && strcmp(mode, "ro") == 0;
 	m->layer_since_ns = number_of(v, "layer_since_ns");

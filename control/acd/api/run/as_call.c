@@ -67,6 +67,9 @@ static int parse_body(struct run_as_call *c, struct err *err)
 	int rc = api_run_options(body, &c->o, err);
 
 	run_project_read(body, &c->project);
+	c->o.memory = api_flag(body, "memory");
+	if (rc == 0 && c->o.memory && !c->o.detached)
+		rc = jsonx_refuse(err, "memory", "wants detached");
 	c->create = !json_is_false(json_object_get(body, "create"));
 	c->build = api_flag(body, "build");
 	c->workspace_dev = api_number(body, "workspace_dev", 0);
@@ -281,6 +284,11 @@ static int call_may(struct run_as_call *c, const struct instance_record *r,
 			       "there is no instance '%s' yet, so there is no "
 			       "conversation to go on with: run it without "
 			       "--resume",
+			       c->who.instance);
+	if (!c->who.exists && c->o.memory)
+		return err_set(err, -EINVAL,
+			       "there is no instance '%s', so there is no "
+			       "memory to go on from",
 			       c->who.instance);
 	if (!c->who.exists && !c->create) {
 		err_set(err, -EBUSY, "there is no instance '%s' yet",

@@ -8,6 +8,10 @@
 
 #define TAG "[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 
+#define GOES_ON                                                          \
+	". An instance that runs hibernates for that, and goes on; its " \
+	"network connections have ended then"
+
 static const struct schema_key snapshot_keys[] = {
 	{ "instance", &schema_text },
 	{ "tag", FORM(TAG) },
@@ -17,6 +21,7 @@ static const struct schema_key snapshot_keys[] = {
 	{ "named", FLAG(.about = "the user chose the tag: it does not "
 				 "expire") },
 	{ "running", FLAG(.about = "it was made while the instance ran") },
+	{ "memory", FLAG(.about = "it has the memory of its sandbox") },
 	{ "blueprint", &schema_text },
 	{ "workspace", TEXT(.null = true, .about = "null: a private one") },
 	{ "workspace_mode", WORD(KEYS("copy", "live", "ro", "")) },
@@ -36,10 +41,13 @@ static const struct schema_key snapshots_keys[] = {
 static const struct schema_key snapshot_body_keys[] = {
 	{ "tag", FORM(TAG, .about = "absent or null: one by the time, which "
 				    "expires") },
+	{ "memory", FLAG(.about = "the processes, too" GOES_ON) },
 };
 static const struct schema snapshot_body = { BODY(snapshot_body_keys) };
 static const struct schema_key restore_body_keys[] = {
 	{ "tag", FORM(TAG, .about = "absent or null: the latest") },
+	{ "memory", FLAG(.about = "a run may go on from its memory (memory of "
+				  "run); 404 if it has none") },
 };
 static const struct schema restore_body = { BODY(restore_body_keys) };
 static const struct schema_key remove_query_keys[] = {
@@ -54,6 +62,8 @@ static const struct schema_key fork_body_keys[] = {
 			.about = "of the new instances") },
 	{ "tag", FORM(TAG, .about = "of a snapshot; absent or null: as it is "
 				    "now") },
+	{ "memory", FLAG(.about = "the processes, too: a run of each goes on "
+				  "from them (memory of run)" GOES_ON) },
 };
 static const struct schema fork_body = {
 	BODY(fork_body_keys),

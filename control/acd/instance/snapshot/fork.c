@@ -2,8 +2,8 @@
 /*
  * fork.c - new instances with a copy of the files of another one
  *
- * A fork has a name, an address, a host name and surrogates of its own; no
- * process is copied.
+ * A fork has a name, an address, a host name and surrogates of its own. No
+ * process is copied, unless its memory is asked for (memory.h).
  *
  * The sandbox is held for the first copy; the others are copies of that. When
  * all are complete, each gets its record and its directory, by a rename: a fork
@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/acd/instance/snapshot/memory.h"
 #include "control/acd/instance/snapshot/task.h"
 #include "lib/file.h"
 
@@ -140,6 +141,26 @@ static int one_make(struct forking *f, const char *name, struct err *err)
 	return rc;
 }
 
+/* The first has what was saved of the sandbox, or that of the snapshot. */
+static int memory_pass(const struct forking *f, struct err *err)
+{
+	SCOPED_STR first = memory_path(f->task.is, f->names.v[0]);
+	SCOPED_STR from = f->title ? snapshot_memory_path(f->from) : NULL;
+	size_t i = f->title ? 0 : 1;
+	int rc = first && (from || !f->title) ? 0 : err_nomem(err);
+
+	for (; i < f->names.n && rc == 0; i++)
+		rc = memory_give(f->task.is, from ? from : first, f->names.v[i],
+				 err);
+	return rc;
+}
+
+static void memory_drop_all(const struct forking *f)
+{
+	for (size_t i = 0; i < f->names.n; i++)
+		memory_drop(f->task.is, f->names.v[i]);
+}
+
 static void swept(struct file_task *t, const struct err *err)
 {
 	struct forking *f = (struct forking *)t;
@@ -156,6 +177,8 @@ static void fail(struct file_task *t, const struct err *err)
 	struct err ignored = { 0 };
 
 	f->why = *err;
+	if (t->memory && !t->final)
+		memory_drop_all(f);
 	task_release(t, &ignored);
 	task_job(t, copies_remove, f, swept);
 }
@@ -167,6 +190,8 @@ static void all_copied(struct file_task *t, const struct err *err)
 	size_t i;
 
 	err = task_fault(t, err);
+	if (!err && t->memory && memory_pass(f, &why) < 0)
+		err = &why;
 	if (err) {
 		fail(t, err);
 		return;
@@ -182,11 +207,25 @@ static void all_copied(struct file_task *t, const struct err *err)
 	task_end(t, NULL);
 }
 
+static int memory_first(struct file_task *t, struct err *err)
+{
+	const struct forking *f = (const struct forking *)t;
+	SCOPED_STR first = memory_path(t->is, f->names.v[0]);
+
+	if (!first)
+		return err_nomem(err);
+	memory_drop(t->is, f->names.v[0]);
+	return memory_save(t->in, first, err);
+}
+
 static void copied(struct file_task *t, const struct err *err)
 {
 	struct err why = { 0 };
 
 	err = task_fault(t, err);
+	if (!err && t->memory && !((const struct forking *)t)->title &&
+	    memory_first(t, &why) < 0)
+		err = &why;
 	if (err)
 		fail(t, err);
 	else if (task_release(t, &why) < 0)
@@ -234,13 +273,15 @@ static int names_check(struct forking *f, struct instance *in,
 	return rc;
 }
 
-static int forking_fill(struct forking *f, struct instance *in, const char *tag,
-			struct err *err)
+static int forking_fill(struct forking *f, struct instance *in,
+			const struct snapshot_ask *ask, struct err *err)
 {
+	const char *tag = ask->tag;
 	int rc = 0;
 
 	if (tag)
-		rc = instance_snapshot_find(in, tag, &f->from, &f->meta, err);
+		rc = instance_snapshot_find(in, tag, ask->memory, &f->from,
+					    &f->meta, err);
 	else
 		f->from = instance_path(in, "");
 	if (rc < 0)
@@ -254,7 +295,7 @@ static int forking_fill(struct forking *f, struct instance *in, const char *tag,
 	return 0;
 }
 
-int instance_fork(struct instance *in, const char *tag,
+int instance_fork(struct instance *in, const struct snapshot_ask *ask,
 		  const char *const *names, size_t n, instance_fn fn, void *arg,
 		  struct err *err)
 {
@@ -267,19 +308,20 @@ int instance_fork(struct instance *in, const char *tag,
 	if (!f)
 		return err_nomem(err);
 	f->task = (struct file_task){ .free = forking_free,
+				      .memory = ask->memory,
 				      .fn = fn,
 				      .arg = arg };
-	rc = tag ? 0 : task_has_files(in, err);
+	rc = ask->tag ? 0 : task_has_files(in, err);
 	if (rc == 0)
 		rc = names_check(f, in, names, n, err);
 	if (rc == 0)
-		rc = forking_fill(f, in, tag, err);
+		rc = forking_fill(f, in, ask, err);
 	if (rc < 0) {
 		forking_free(&f->task);
 		return rc;
 	}
 	task_begin(&f->task, in);
-	if (tag)
+	if (ask->tag)
 		held(&f->task, NULL);
 	else
 		task_settle(&f->task, settled);

@@ -61,10 +61,14 @@ void instances_snapshots_begin(struct instances *is)
 	struct instance *in;
 	struct err err = { 0 };
 
+	SCOPED_STR memory = str_printf("%s/.memory", is->dir);
+
 	forks_finish(is);
 	instances_hibernate_begin(is);
-	if (!trash)
+	if (!trash || !memory)
 		return;
+	if (snapshot_trash(is->dir, memory) < 0)
+		log_error("%s cannot be moved away", memory);
 	TAILQ_FOREACH (in, &is->all, link) {
 		SCOPED_STR half = instance_path(in, SNAPSHOT_RESTORED_NEW);
 

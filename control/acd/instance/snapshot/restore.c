@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control/acd/instance/snapshot/memory.h"
 #include "control/acd/instance/snapshot/task.h"
 #include "control/acd/storage/mounts.h"
 #include "control/acd/storage/snapshot_impl.h"
@@ -148,6 +149,16 @@ static void abandoned(struct file_task *t, const struct err *err)
 	task_end(t, err ? err : &r->why);
 }
 
+/* Before the swap: what was before the restore takes the place of a snapshot,
+ * perhaps of this one. */
+static int memory_take(const struct restoring *r, struct err *err)
+{
+	SCOPED_STR dir = snapshot_memory_path(r->snapshot);
+
+	return dir ? memory_give(r->task.is, dir, r->meta.instance, err) :
+		     err_nomem(err);
+}
+
 static void put_in_place(struct file_task *t, const struct err *err)
 {
 	struct restoring *r = (struct restoring *)t;
@@ -158,6 +169,8 @@ static void put_in_place(struct file_task *t, const struct err *err)
 		return;
 	}
 	err = task_fault(t, err);
+	if (!err && t->memory && memory_take(r, &why) < 0)
+		err = &why;
 	if (err) {
 		r->why = *err;
 		task_job(t, abandon, r, abandoned);
@@ -185,9 +198,10 @@ static void settled(struct file_task *t, const struct err *err)
 }
 
 static int restoring_fill(struct restoring *r, struct instance *in,
-			  const char *tag, struct err *err)
+			  const struct snapshot_ask *ask, struct err *err)
 {
-	int rc = instance_snapshot_find(in, tag, &r->snapshot, &r->meta, err);
+	int rc = instance_snapshot_find(in, ask->tag, ask->memory, &r->snapshot,
+					&r->meta, err);
 
 	if (rc < 0)
 		return rc;
@@ -199,8 +213,8 @@ static int restoring_fill(struct restoring *r, struct instance *in,
 	return 0;
 }
 
-int instance_restore(struct instance *in, const char *tag, instance_fn fn,
-		     void *arg, struct err *err)
+int instance_restore(struct instance *in, const struct snapshot_ask *ask,
+		     instance_fn fn, void *arg, struct err *err)
 {
 	struct restoring *r;
 	int rc = task_refusal(in, true, err);
@@ -211,9 +225,10 @@ int instance_restore(struct instance *in, const char *tag, instance_fn fn,
 	if (!r)
 		return err_nomem(err);
 	r->task = (struct file_task){ .free = restoring_free,
+				      .memory = ask->memory,
 				      .fn = fn,
 				      .arg = arg };
-	rc = restoring_fill(r, in, tag, err);
+	rc = restoring_fill(r, in, ask, err);
 	if (rc < 0) {
 		restoring_free(&r->task);
 		return rc;

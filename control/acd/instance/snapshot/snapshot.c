@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/acd/instance/snapshot/memory.h"
 #include "control/acd/instance/snapshot/task.h"
 #include "lib/file.h"
 
@@ -155,6 +156,13 @@ static void kept(struct file_task *t, const struct err *err)
 	}
 }
 
+static int half_memory(struct saving *s, struct err *err)
+{
+	SCOPED_STR dir = snapshot_memory_path(s->half);
+
+	return dir ? memory_save(s->task.in, dir, err) : err_nomem(err);
+}
+
 static void copied(struct file_task *t, const struct err *err)
 {
 	struct saving *s = (struct saving *)t;
@@ -164,6 +172,8 @@ static void copied(struct file_task *t, const struct err *err)
 	struct err why = { 0 };
 
 	err = task_fault(t, err);
+	if (!err && t->memory && half_memory(s, &why) < 0)
+		err = &why;
 	if (err)
 		fail(t, err, half_remove, s->half);
 	else if (task_release(t, &why) < 0)
@@ -236,8 +246,8 @@ json_t *instance_snapshot_json(const struct instance *in, const char *tag)
 }
 
 int instance_snapshot_find(const struct instance *in, const char *tag,
-			   char **ret_dir, struct snapshot_meta *ret,
-			   struct err *err)
+			   bool memory, char **ret_dir,
+			   struct snapshot_meta *ret, struct err *err)
 {
 	const char *name = in->rec.name;
 	SCOPED_STR all = snapshot_path(in->is->dir, name, NULL);
@@ -259,7 +269,13 @@ int instance_snapshot_find(const struct instance *in, const char *tag,
 		dir = snapshot_path(in->is->dir, name, tag ? tag : l.tag);
 		rc = dir ? snapshot_load(dir, ret, err) : err_nomem(err);
 	}
-	if (rc == -ENOENT && tag)
+	if (rc == 0 && memory && !ret->memory) {
+		rc = err_set(err, -ENOENT,
+			     "the snapshot %s:%s has no memory: it was made "
+			     "without --memory",
+			     name, ret->tag);
+		snapshot_meta_done(ret);
+	} else if (rc == -ENOENT && tag)
 		err_set(err, rc,
 			"'%s' has no snapshot '%s'; `ac snapshots %s` lists "
 			"them",
@@ -318,22 +334,23 @@ static int snapshot_refusal(const struct instance *in, const char *tag,
 	return err_name(err, "too_many_snapshots");
 }
 
-int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
-		      void *arg, char ret_tag[SNAPSHOT_TAG_MAX + 1],
-		      struct err *err)
+int instance_snapshot(struct instance *in, const struct snapshot_ask *ask,
+		      instance_fn fn, void *arg,
+		      char ret_tag[SNAPSHOT_TAG_MAX + 1], struct err *err)
 {
-	int rc = snapshot_refusal(in, tag, err);
+	int rc = snapshot_refusal(in, ask->tag, err);
 	struct saving *s = rc == 0 ? calloc(1, sizeof(*s)) : NULL;
 
 	if (rc < 0)
 		return rc;
 	if (!s)
 		return err_nomem(err);
-	s->task =
-		(struct file_task){ .free = saving_free, .fn = fn, .arg = arg };
+	s->task = (struct file_task){
+		.free = saving_free, .memory = ask->memory, .fn = fn, .arg = arg
+	};
 	s->from = instance_path(in, "");
 	s->half = snapshot_path(in->is->dir, in->rec.name, ".new");
-	if (instance_snapshot_meta(in, tag, &s->meta) == 0)
+	if (instance_snapshot_meta(in, ask->tag, &s->meta) == 0)
 		s->whole =
 			snapshot_path(in->is->dir, in->rec.name, s->meta.tag);
 	if (!s->from || !s->half || !s->whole) {
@@ -341,6 +358,7 @@ int instance_snapshot(struct instance *in, const char *tag, instance_fn fn,
 		return err_nomem(err);
 	}
 	snprintf(ret_tag, SNAPSHOT_TAG_MAX + 1, "%s", s->meta.tag);
+	s->meta.memory = ask->memory;
 	task_begin(&s->task, in);
 	task_settle(&s->task, settled);
 	return task_started(&s->task, err);
@@ -375,7 +393,7 @@ int instance_snapshot_remove(struct instance *in, const char *tag,
 	if (rc == 0 && !tag)
 		rc = err_set(err, -EINVAL, "which snapshot, is not said");
 	if (rc == 0)
-		rc = instance_snapshot_find(in, tag, &dir, &m, err);
+		rc = instance_snapshot_find(in, tag, false, &dir, &m, err);
 	/* What cannot be read can be removed. */
 	if (rc == -EUCLEAN && !dir)
 		dir = snapshot_path(in->is->dir, in->rec.name, tag);

@@ -165,6 +165,29 @@ static void on_held(void *arg, const struct err *err)
 	t->next(t, t->in ? task_fault(t, err) : &gone);
 }
 
+static void on_asleep(void *arg, const struct err *err)
+{
+	struct file_task *t = arg;
+
+	t->slept = t->still = !err;
+	if (err && t->in)
+		instance_hibernate_let(t->in);
+	t->next(t, t->in ? task_fault(t, err) : &gone);
+}
+
+/* What is sent to it meanwhile waits. */
+static int hold_asleep(struct file_task *t, struct err *err)
+{
+	if (!instance_is_up(t->in))
+		return err_set(err, -ENOTCONN,
+			       "'%s' is not running: it has files, and no "
+			       "memory",
+			       t->in->rec.name);
+	t->still = instance_hibernate_keep(t->in, true);
+	return t->still ? -EALREADY :
+			  instance_hibernate_held(t->in, on_asleep, t, err);
+}
+
 void task_hold(struct file_task *t,
 	       void (*next)(struct file_task *t, const struct err *err))
 {
@@ -172,10 +195,14 @@ void task_hold(struct file_task *t,
 	int rc = -EALREADY;
 
 	t->next = next;
-	t->still = t->in->rec.state == INSTANCE_PAUSED ||
-		   instance_hibernate_keep(t->in, true);
-	if (instance_is_up(t->in) && !t->still)
-		rc = instance_hold(t->in, true, on_held, t, &err);
+	if (t->memory) {
+		rc = hold_asleep(t, &err);
+	} else {
+		t->still = t->in->rec.state == INSTANCE_PAUSED ||
+			   instance_hibernate_keep(t->in, true);
+		if (instance_is_up(t->in) && !t->still)
+			rc = instance_hold(t->in, true, on_held, t, &err);
+	}
 	if (rc == -EALREADY)
 		next(t, NULL);
 	else if (rc < 0 && instances_later(t->is, on_held, t, &err) < 0)
@@ -199,7 +226,11 @@ int task_release(struct file_task *t, struct err *err)
 		return 0;
 	/* instance_pause() does not resume it meanwhile, but its end does. */
 	if (t->still && instance_state_is_still(t->in->rec.state)) {
-		instance_hibernate_keep(t->in, false);
+		if (t->slept)
+			instance_hibernate_let(t->in);
+		else
+			instance_hibernate_keep(t->in, false);
+		t->slept = false;
 		return 0;
 	}
 	t->holds = false;

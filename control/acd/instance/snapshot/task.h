@@ -21,6 +21,8 @@ struct file_task {
 	struct treejob *job; /* NULL: none runs */
 	bool holds; /* the sandbox was frozen for it */
 	bool still; /* it was found paused, or hibernated */
+	bool memory; /* its memory is copied, too: task_hold() hibernates it */
+	bool slept; /* it was hibernated for it */
 	bool starting; /* the request for it has not returned yet */
 	bool canceled; /* task_fault() */
 	bool final; /* it can be canceled no more */
@@ -50,7 +52,8 @@ void task_settle(struct file_task *t,
 /* Ends that wait, if @t waits: @next is called from the loop. */
 void task_settle_end(struct file_task *t);
 /* Freezes the sandbox, if one runs that the user has not frozen, and goes on
- * with @next. */
+ * with @next. For a task with memory it hibernates instead, and one that has no
+ * memory is a failure. */
 void task_hold(struct file_task *t,
 	       void (*next)(struct file_task *t, const struct err *err));
 /* Lets it go on. Returns 0, or -EAGAIN with @err if it did so already: what was
@@ -72,10 +75,10 @@ int instance_snapshot_meta(const struct instance *in, const char *tag,
  * layer's begin mean nothing. Returns 0 or -ENOMEM; @r is unchanged then. */
 int snapshot_meta_follow(const struct snapshot_meta *m,
 			 struct instance_record *r);
-/* Finds a snapshot; @tag NULL: the latest. The caller owns *ret_dir and *ret.
- * Returns 0, -ENOENT, -EINVAL for a bad tag, -EUCLEAN if it cannot be read. */
+/* Finds a snapshot, which has to have @memory; @tag NULL: the latest. The caller
+ * owns *ret_dir and *ret. Returns 0, -ENOENT, -EINVAL for a bad tag, -EUCLEAN if it cannot be read. */
 int instance_snapshot_find(const struct instance *in, const char *tag,
-			   char **ret_dir, struct snapshot_meta *ret,
-			   struct err *err);
+			   bool memory, char **ret_dir,
+			   struct snapshot_meta *ret, struct err *err);
 
 #endif

@@ -6,6 +6,9 @@
 #include "control/acd/storage/snapshot_impl.h"
 #include "tests/unit/control/acd/instance/instance_world.h"
 
+/* Of the files alone. */
+#define ASK(of) (&(const struct snapshot_ask){ .tag = (of) })
+
 #define FILES 100
 
 /* Milliseconds from the request to the cancel: the first are in its midst, the
@@ -82,7 +85,7 @@ static void test_snapshot(bool running)
 		struct outcome o = { 0 };
 		bool whole;
 
-		is_int(instance_snapshot(in, "t", note_outcome, &o, made,
+		is_int(instance_snapshot(in, ASK("t"), note_outcome, &o, made,
 					 &o.err),
 		       0, "a snapshot");
 		whole = cancel(&w, in, &o, waits[i]) == 0;
@@ -110,7 +113,7 @@ static void test_restore(void)
 	struct instance *in = world_one(&w);
 
 	fill(&w, "first");
-	instance_snapshot(in, "t", note_outcome, &o, made, &o.err);
+	instance_snapshot(in, ASK("t"), note_outcome, &o, made, &o.err);
 	STEP_UNTIL(w.loop, o.calls > 0);
 	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
 		struct err err = { 0 };
@@ -118,8 +121,8 @@ static void test_restore(void)
 
 		fill(&w, "second");
 		o = (struct outcome){ 0 };
-		is_int(instance_restore(in, "t", note_outcome, &o, &o.err), 0,
-		       "a restore");
+		is_int(instance_restore(in, ASK("t"), note_outcome, &o, &o.err),
+		       0, "a restore");
 		done = cancel(&w, in, &o, waits[i]) == 0;
 		n += !done;
 		ok(has(&w, "one", done ? "first" : "second"),
@@ -148,7 +151,7 @@ static void test_forks(void)
 		struct outcome o = { 0 };
 		bool done;
 
-		is_int(instance_fork(in, NULL, names, 2, note_outcome, &o,
+		is_int(instance_fork(in, ASK(NULL), names, 2, note_outcome, &o,
 				     &o.err),
 		       0, "two forks");
 		done = cancel(&w, in, &o, waits[i]) == 0;
@@ -185,7 +188,8 @@ static void test_destroy(bool running)
 	fill(&w, "x");
 	if (running)
 		run_up(&w, &v, in, "sleep", NULL);
-	is_int(instance_snapshot(in, "t", note_outcome, &snap, made, &snap.err),
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &snap, made,
+				 &snap.err),
 	       0, "a snapshot");
 	is_int(instance_clean(in, true, note_outcome, &o), -EBUSY,
 	       "what only empties the instance waits for it");
@@ -218,7 +222,8 @@ static void test_stopping(bool destroy)
 	run_up(&w, &v, in, "sleep", NULL);
 	instance_stop(in, 1000, note_outcome, &stop);
 	is_int(state_of(in), INSTANCE_STOPPING, "it is stopping");
-	is_int(instance_snapshot(in, "t", note_outcome, &snap, made, &snap.err),
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &snap, made,
+				 &snap.err),
 	       0, "a snapshot");
 	if (destroy)
 		is_int(instance_destroy(in, false, note_outcome, &o), 0,
@@ -245,8 +250,8 @@ static void test_final(void)
 	struct instance *in = world_one(&w);
 
 	fill(&w, "x");
-	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
-	       "a snapshot");
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &o, made, &o.err),
+	       0, "a snapshot");
 	instance_task_cancel(in, &other);
 	STEP_UNTIL(w.loop, o.calls > 0);
 	is_int(o.err.code, 0, "another call's end does not cancel it: %s",

@@ -10,6 +10,9 @@
 #include "control/shared/json.h"
 #include "tests/unit/control/acd/instance/instance_world.h"
 
+/* Of the files alone. */
+#define ASK(of) (&(const struct snapshot_ask){ .tag = (of) })
+
 static char *in_world(const struct world *w, const char *leaf)
 {
 	static char path[256];
@@ -51,7 +54,8 @@ static int snapshot(struct world *w, struct instance *in, const char *tag)
 {
 	char made[SNAPSHOT_TAG_MAX + 1];
 	struct outcome o = { 0 };
-	int rc = instance_snapshot(in, tag, note_outcome, &o, made, &o.err);
+	int rc =
+		instance_snapshot(in, ASK(tag), note_outcome, &o, made, &o.err);
 
 	return wait_for(w, &o, rc);
 }
@@ -60,8 +64,8 @@ static int restore(struct world *w, struct instance *in, const char *tag,
 		   struct outcome *o)
 {
 	*o = (struct outcome){ 0 };
-	return wait_for(w, o,
-			instance_restore(in, tag, note_outcome, o, &o->err));
+	return wait_for(
+		w, o, instance_restore(in, ASK(tag), note_outcome, o, &o->err));
 }
 
 static int forks(struct world *w, struct instance *in, const char *tag,
@@ -71,8 +75,8 @@ static int forks(struct world *w, struct instance *in, const char *tag,
 
 	*o = (struct outcome){ 0 };
 	return wait_for(w, o,
-			instance_fork(in, tag, names, b ? 2 : 1, note_outcome,
-				      o, &o->err));
+			instance_fork(in, ASK(tag), names, b ? 2 : 1,
+				      note_outcome, o, &o->err));
 }
 
 static size_t count(const struct instance *in)
@@ -182,9 +186,9 @@ static void test_running(void)
 	/* Held, it cannot be paused; paused, it needs no hold. */
 	w.rt->hold = true;
 	o = (struct outcome){ 0 };
-	is_int(instance_snapshot(in, "u", note_outcome, &o, made, &o.err), 0,
-	       "another one");
-	is_int(instance_snapshot(in, "v", note_outcome, &o, made, &o.err),
+	is_int(instance_snapshot(in, ASK("u"), note_outcome, &o, made, &o.err),
+	       0, "another one");
+	is_int(instance_snapshot(in, ASK("v"), note_outcome, &o, made, &o.err),
 	       -EBUSY, "one at a time");
 	is_int(pause_wait(&w, in, true), -EBUSY, "no pause meanwhile");
 	w.rt->hold = false;
@@ -212,8 +216,8 @@ static void test_hibernated(void)
 	is_int(snapshot(&w, in, "t"), 0, "a snapshot of it");
 	is_int(state_of(in), INSTANCE_HIBERNATED, "does not wake it");
 	is_int(w.rt->wakes, 0, "for a moment");
-	is_int(instance_snapshot(in, "u", note_outcome, &o, made, &o.err), 0,
-	       "another one");
+	is_int(instance_snapshot(in, ASK("u"), note_outcome, &o, made, &o.err),
+	       0, "another one");
 	is_int(run_stdin(instance_main(in), "hi", 2), 0, "and input meanwhile");
 	is_int(w.rt->wakes, 0, "wait for the copy");
 	STEP_UNTIL(w.loop, o.calls == 1 && state_of(in) == INSTANCE_RUNNING);
@@ -237,8 +241,8 @@ static void test_ended(bool was_paused)
 	run_up(&w, &v, in, "sleep", NULL);
 	if (was_paused)
 		is_int(pause_wait(&w, in, true), 0, "paused");
-	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
-	       "a snapshot");
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &o, made, &o.err),
+	       0, "a snapshot");
 	if (!was_paused)
 		STEP_UNTIL(w.loop, instance_is_held(in));
 	is_int(instance_pause(in, false, note_outcome, &o, &o.err), -EBUSY,
@@ -264,8 +268,8 @@ static void test_frozen(void)
 
 	put(&w, "one/home/a", "x");
 	run_up(&w, &v, in, "sleep", NULL);
-	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
-	       "a snapshot");
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &o, made, &o.err),
+	       0, "a snapshot");
 	STEP_UNTIL(w.loop, instance_is_held(in));
 	w.rt->freeze_error = -ETIMEDOUT;
 	STEP_UNTIL(w.loop, o.calls == 1 && state_of(in) == INSTANCE_PAUSED);
@@ -470,8 +474,8 @@ static void test_gone(void)
 	in = world_create(&w, "one", true);
 	put(&w, "one/home/a", "x");
 	run_up(&w, &v, in, "cat", NULL);
-	is_int(instance_snapshot(in, "t", note_outcome, &o, made, &o.err), 0,
-	       "a snapshot");
+	is_int(instance_snapshot(in, ASK("t"), note_outcome, &o, made, &o.err),
+	       0, "a snapshot");
 	run_stdin_eof(instance_main(in));
 	STEP_UNTIL(w.loop, o.calls == 1);
 	ok(instance_find(w.is, "one") != NULL || o.err.code == 0,
