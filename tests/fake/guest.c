@@ -188,6 +188,12 @@ static void guest_frame(struct fake_guest *g, const struct link_frame *f)
 		guest_exec(g, f);
 		return;
 	}
+	if (f->type == LINK_PING) {
+		if (g->mood != FAKE_GUEST_DUMB)
+			must(link_put(&g->out, LINK_PONG, 0, f->payload.ptr,
+				      f->payload.len));
+		return;
+	}
 	for (i = 0; i < FAKE_GUEST_CHANNELS; i++) {
 		if (g->proc[i].channel == f->channel) {
 			proc_frame(g, &g->proc[i], f);
@@ -234,7 +240,11 @@ struct fake_guest *fake_guest_new(struct loop *loop, int fd,
 	buf_init(&g->in, 8u << 20);
 	buf_init(&g->out, 8u << 20);
 	g->io = loop_add(loop, fd, EPOLLIN, guest_io, g);
-	if (mood != FAKE_GUEST_SILENT)
+	if (mood == FAKE_GUEST_RESUMED || mood == FAKE_GUEST_DUMB)
+		g->proc[0] = (struct fake_guest_proc){ .channel = 1,
+						       .what = "cat",
+						       .credit = LINK_WINDOW };
+	else if (mood != FAKE_GUEST_SILENT)
 		must(link_put_hello(&g->out, 0));
 	guest_flush(g);
 	if (mood == FAKE_GUEST_LATE)

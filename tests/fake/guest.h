@@ -32,6 +32,8 @@ enum fake_guest_mood {
 	FAKE_GUEST_SILENT, /* never says HELLO */
 	FAKE_GUEST_LATE, /* nothing but HELLO until it is thawed */
 	FAKE_GUEST_REFUSES, /* FAIL instead of PREPARED */
+	FAKE_GUEST_RESUMED, /* goes on from a memory: `cat` runs in channel 1 */
+	FAKE_GUEST_DUMB, /* the same, and answers no PING */
 };
 
 struct fake_guest_proc {

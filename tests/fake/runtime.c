@@ -65,8 +65,12 @@ static void answer_start(struct fake_op *op)
 		       fds) < 0)
 		abort();
 	fake_guest_free(f->guest);
-	f->guest = fake_guest_new(f->loop, fds[1], f->mood);
+	f->guest = fake_guest_new(f->loop, fds[1],
+				  !f->from_memory[0] ? f->mood :
+				  f->dumb            ? FAKE_GUEST_DUMB :
+						       FAKE_GUEST_RESUMED);
 	snprintf(id, sizeof(id), "id-%u", f->starts);
+	snprintf(f->guest_id, sizeof(f->guest_id), "%s", id);
 	op->fn.start(op->arg, fds[0], id, NULL);
 }
 
@@ -80,7 +84,8 @@ static void answer_remove(struct fake_op *op)
 		op->fn.done(op->arg, &err);
 		return;
 	}
-	if (f->guest)
+	/* That of another sandbox goes on. */
+	if (f->guest && strcmp(f->removed, f->guest_id) == 0)
 		fake_guest_kill(f->guest);
 	op->fn.done(op->arg, NULL);
 }
@@ -198,6 +203,8 @@ static int fake_start(struct runtime *rt, const struct runtime_spec *spec,
 			 spec->mnt, spec->mounts[0].from, spec->mounts[0].to,
 			 spec->mounts[0].ro ? "ro" : "rw");
 	f->memory = spec->memory;
+	snprintf(f->from_memory, sizeof(f->from_memory), "%s",
+		 spec->from_memory ? spec->from_memory : "");
 	op_new(rt, OP_START, arg)->fn.start = fn;
 	return 0;
 }
@@ -287,6 +294,22 @@ static int fake_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 	return 0;
 }
 
+static int fake_memory_keep(struct runtime *rt, const char *id, const char *dir,
+			    struct buf *unread, struct err *err)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+	char path[600];
+
+	(void)id;
+	(void)unread;
+	if (f->keep_error)
+		return err_set(err, f->keep_error, "it is forgetful");
+	f->keeps++;
+	snprintf(path, sizeof(path), "%s/pages.img", dir);
+	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	return 0;
+}
+
 static void fake_break(struct runtime *rt, const char *id)
 {
 	(void)id;
@@ -314,6 +337,7 @@ static const struct runtime_ops fake_runtime_ops = {
 	.hibernate = fake_hibernate,
 	.wake = fake_wake,
 	.hibernate_break = fake_break,
+	.memory_keep = fake_memory_keep,
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop)

@@ -24,6 +24,8 @@ struct fake_runtime {
 	int start_error, remove_error, freeze_error;
 	int wake_error; /* the same; the sandbox ends */
 	bool no_hibernation; /* this kind of sandbox cannot */
+	int keep_error; /* of memory_keep(), at once */
+	bool dumb; /* what goes on from a memory gives no sign of life */
 	int remove_refused; /* at once; no callback */
 	struct runtime_end end;
 	struct runtime_stats stats;
@@ -40,6 +42,9 @@ struct fake_runtime {
 	char workspace[256], skills[256]; /* "": none */
 	char mounts[512]; /* "MNT:FROM at TO ro" of the first; "": none */
 	uint64_t memory;
+	char guest_id[32]; /* of the last start's guest */
+	char from_memory[512]; /* of the last start; "": none */
+	unsigned keeps;
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop);
