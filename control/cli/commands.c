@@ -223,9 +223,11 @@ const struct command commands[] = {
 	  .summary = "Keep an instance's files as they are now",
 	  .more = "Its home, its own workspace, its changes in a copy of your "
 		  "directory. What runs\nis frozen meanwhile. Without TAG it "
-		  "is named by the time; of those, 5 are kept.\n"
+		  "is named by the time; of those, 5 are kept.\nWith --memory "
+		  "what runs is kept, too: it hibernates for that, which ends "
+		  "its\nnetwork connections.\n"
 		  "  ac snapshot --remove claude_session:TAG",
-	  .rules = { ARG_SET(O(REMOVE), O_TALK), 1, 2, false },
+	  .rules = { ARG_SET(O(REMOVE), O(PROCESSES), O_TALK), 1, 2, false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_snapshot },
 	{ .name = "restore",
@@ -233,18 +235,22 @@ const struct command commands[] = {
 	  .words = "NAME[:TAG]",
 	  .summary = "Put the files of a snapshot back; the latest without TAG",
 	  .more = "The instance must not run. What it has now becomes its "
-		  "snapshot before-restore.",
-	  .rules = { ARG_SET(O(YES), O_TALK), 1, 2, false },
+		  "snapshot before-restore.\nWith --memory what ran then goes "
+		  "on, detached, if the snapshot has it.",
+	  .rules = { ARG_SET(O(YES), O(PROCESSES), O_TALK), 1, 2, false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_restore },
 	{ .name = "fork",
 	  .group = "Agents",
 	  .words = "NAME[:TAG] NEW...",
 	  .summary = "Make instances with a copy of an instance's files",
-	  .more = "With its options, but for published ports. Processes are "
-		  "not copied.\n"
-		  "  ac fork claude_session try -n 3; ac run try-1",
-	  .rules = { ARG_SET(O(FORKS), O_TALK), 2, ARGS_WORDS_MAX, false },
+	  .more = "With its options, but for published ports. With --memory "
+		  "what runs\ngoes on in each, detached: it hibernates for "
+		  "that, which ends its connections.\n"
+		  "  ac fork claude_session try -n 3; ac run try-1\n"
+		  "  ac fork --memory claude_session try; ac attach try",
+	  .rules = { ARG_SET(O(FORKS), O(PROCESSES), O_TALK), 2, ARGS_WORDS_MAX,
+		     false },
 	  .complete = { WORDS_SAVED },
 	  .run = cmd_fork },
 	{ .name = "build",

@@ -84,6 +84,7 @@ enum arg_id {
 	/* of `ac snapshot` and `ac fork` */
 	ARG_REMOVE,
 	ARG_FORKS,
+	ARG_PROCESSES,
 	/* of `ac ssh-config` */
 	ARG_WRITE,
 	/* of `ac service` */

@@ -343,6 +343,10 @@ static int start_detached(struct launch *l, const char *path,
 	take_names(l, json_text(rec, "name"), json_text(rec, "blueprint"));
 	say_warnings(rec);
 	tell_open(l, rec);
+	if (l->silent) {
+		l->begun = ptr_take(&rec);
+		return 0;
+	}
 	if (l->cli->json)
 		return cli_print_json(rec, false, err);
 	/* The name is the result, so --quiet does not suppress it. */

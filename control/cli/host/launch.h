@@ -23,6 +23,10 @@ struct launch {
 	const char *what; /* first word of the command, NULL: none */
 	struct detach detach; /* of launch_set_keys() */
 	bool tty, use_stdin, detached, shared;
+	/* Of a detached run: prints nothing, and sets @begun to the record,
+	 * which the caller frees. */
+	bool silent;
+	json_t *begun;
 	bool keys_only; /* as in pump.h */
 	/* It is not known whether acd answers and speaks our API: to be checked
 	 * after a failure. */

@@ -28,8 +28,32 @@ static int names_add(const struct args *a, json_t *names, struct err *err)
 	return 0;
 }
 
+/* All of them are tried: the files of each are there. */
+static int go_on(const struct cli *cli, struct client *c, json_t *made,
+		 struct err *err)
+{
+	json_t *list = json_object_get(made, "instances"), *in;
+	int rc = 0;
+	size_t i;
+
+	json_array_foreach (list, i, in) {
+		struct err why = { 0 };
+		json_t *begun = NULL;
+
+		if (snapshot_go_on(cli, c, json_text(in, "name"), &begun,
+				   &why) == 0) {
+			json_array_set_new(list, i, begun);
+			continue;
+		}
+		if (rc == 0)
+			*err = why;
+		rc = err->code;
+	}
+	return rc;
+}
+
 static void say_forks(const struct cli *cli, const struct snapshot_word *w,
-		      const json_t *made)
+		      bool memory, const json_t *made)
 {
 	const json_t *list = json_object_get(made, "instances");
 	const json_t *in;
@@ -38,10 +62,12 @@ static void say_forks(const struct cli *cli, const struct snapshot_word *w,
 	json_array_foreach (list, i, in) {
 		const char *name = json_text(in, "name");
 
-		say_info(cli,
-			 "%s has the files of %s%s%s; `ac run %s` starts it",
-			 name, w->name, w->tag ? ":" : "", w->tag ? w->tag : "",
-			 name);
+		say_info(cli, "%s %s %s%s%s; `ac %s %s` %s it", name,
+			 memory ? "goes on where it was in" :
+				  "has the files of",
+			 w->name, w->tag ? ":" : "", w->tag ? w->tag : "",
+			 memory ? "attach" : "run", name,
+			 memory ? "joins" : "starts");
 	}
 }
 
@@ -49,17 +75,19 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct snapshot_word w = { 0 };
 	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON body = json_pack("{s:[]}", "names");
+	SCOPED_JSON body = NULL;
 	SCOPED_JSON made = NULL;
-	json_t *names = json_object_get(body, "names");
-	int rc = names ? snapshot_word_parse(a->words[0], &w, err) :
-			 err_nomem(err);
+	json_t *names = json_array();
+	bool memory = args_has(a, ARG_PROCESSES);
+	int rc = snapshot_word_parse(a->words[0], &w, err);
 
 	if (rc == 0)
-		rc = names_add(a, names, err);
-	if (rc == 0 && w.tag &&
-	    json_object_set_new(body, "tag", jsonx_text(w.tag)) < 0)
+		body = snapshot_body(a, w.tag);
+	if (rc == 0 && (!body || json_object_set(body, "names", names) < 0))
 		rc = err_nomem(err);
+	if (rc == 0)
+		rc = names_add(a, names, err);
+	json_decref(names);
 	if (rc == 0)
 		rc = host_client(cli, false, &c, err);
 	/* acd cancels it when the connection ends. */
@@ -68,10 +96,12 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/fork", body,
 				   "copying the files", &made, err);
+	if (rc == 0 && memory)
+		rc = go_on(cli, c, made, err);
 	if (rc < 0)
 		return rc;
 	if (cli->json)
 		return cli_print_json(made, false, err);
-	say_forks(cli, &w, made);
+	say_forks(cli, &w, memory, made);
 	return 0;
 }

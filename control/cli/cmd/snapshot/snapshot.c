@@ -109,15 +109,18 @@ int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct snapshot_word w = { 0 };
 	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON body = json_object();
+	SCOPED_JSON body = NULL;
 	SCOPED_JSON made = NULL;
+	bool memory = args_has(a, ARG_PROCESSES);
 	char size[32];
 	int rc = two_words(a, &w, err);
 
-	if (rc == 0 &&
-	    (!body || (w.tag && json_object_set_new(body, "tag",
-						    jsonx_text(w.tag)) < 0)))
-		rc = err_nomem(err);
+	if (rc == 0 && memory && args_has(a, ARG_REMOVE))
+		rc = err_set(err, -EINVAL, "--remove takes no --memory");
+	if (rc == 0) {
+		body = snapshot_body(a, w.tag);
+		rc = body ? 0 : err_nomem(err);
+	}
 	if (rc == 0)
 		rc = host_client(cli, false, &c, err);
 	if (rc == 0 && args_has(a, ARG_REMOVE))
@@ -135,10 +138,11 @@ int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)
 	str_format_size(size, sizeof(size),
 			(uint64_t)json_count(made, "bytes"));
 	say_info(cli,
-		 "%s:%s has %lld files, %s; `ac restore` and `ac fork` "
+		 "%s:%s has %lld files, %s%s; `ac restore%s` and `ac fork%s` "
 		 "take it",
 		 w.name, json_text(made, "tag"), json_count(made, "files"),
-		 size);
+		 size, memory ? ", and what runs" : "",
+		 memory ? " --memory" : "", memory ? " --memory" : "");
 	return 0;
 }
 
@@ -150,15 +154,16 @@ static int add_row(struct table *t, const json_t *s)
 	char when[32], size[32], files[24], text[32];
 	const char *mode = json_text(s, "workspace_mode");
 	SCOPED_STR work = NULL;
-	const char *cells[] = { json_text(s, "instance"),
-				json_text(s, "tag"),
-				when,
-				files,
-				size,
-				NULL,
-				json_is_true(json_object_get(s, "named")) ?
-					"" :
-					"expires" };
+	const char *cells[] = {
+		json_text(s, "instance"),
+		json_text(s, "tag"),
+		when,
+		files,
+		size,
+		NULL,
+		json_is_true(json_object_get(s, "memory")) ? "memory" : "",
+		json_is_true(json_object_get(s, "named")) ? "" : "expires"
+	};
 
 	str_format_age(text, sizeof(text), age > 0 ? (uint64_t)age : 0);
 	snprintf(when, sizeof(when), "%s", text);
@@ -217,6 +222,7 @@ int cmd_snapshots(const struct cli *cli, const struct args *a, struct err *err)
 		{ "SIZE", TABLE_RIGHT },
 		{ "WORKSPACE", TABLE_CUT },
 		{ "", 0 },
+		{ "", 0 },
 	};
 	struct snapshot_word w = { 0 };
 	SCOPED_CLIENT c = NULL;
@@ -252,37 +258,49 @@ int cmd_snapshots(const struct cli *cli, const struct args *a, struct err *err)
 
 /* ---- restore ---- */
 
+static int restore_ask(const struct cli *cli, const struct args *a,
+		       const struct snapshot_word *w)
+{
+	return cli_confirm(cli, args_has(a, ARG_YES),
+			   "The files of %s will be those of its snapshot "
+			   "%s; what it has now becomes the snapshot "
+			   "before-restore.",
+			   w->name, w->tag ? w->tag : "that was made last");
+}
+
 int cmd_restore(const struct cli *cli, const struct args *a, struct err *err)
 {
 	struct snapshot_word w = { 0 };
 	SCOPED_CLIENT c = NULL;
-	SCOPED_JSON body = json_object();
+	SCOPED_JSON body = NULL;
 	SCOPED_JSON rec = NULL;
+	SCOPED_JSON begun = NULL;
+	bool memory = args_has(a, ARG_PROCESSES);
 	int rc = two_words(a, &w, err);
 
-	if (rc == 0 &&
-	    (!body || (w.tag && json_object_set_new(body, "tag",
-						    jsonx_text(w.tag)) < 0)))
-		rc = err_nomem(err);
+	if (rc == 0) {
+		body = snapshot_body(a, w.tag);
+		rc = body ? 0 : err_nomem(err);
+	}
 	if (rc == 0)
 		rc = host_client(cli, false, &c, err);
 	if (rc == 0)
-		rc = cli_confirm(
-			cli, args_has(a, ARG_YES),
-			"The files of %s will be those of its snapshot "
-			"%s; what it has now becomes the snapshot "
-			"before-restore.",
-			w.name, w.tag ? w.tag : "that was made last");
+		rc = restore_ask(cli, a, &w);
 	cli_on_interrupt(cli, "The instance keeps its files, unless the "
 			      "restore had put others in place already: `ac "
 			      "snapshots` shows a new before-restore then.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/restore", body,
 				   "restoring the files", &rec, err);
+	if (rc == 0 && memory)
+		rc = snapshot_go_on(cli, c, w.name, &begun, err);
 	if (rc != 0)
 		return rc;
 	if (cli->json)
-		return cli_print_json(rec, false, err);
+		return cli_print_json(memory ? begun : rec, false, err);
+	if (memory)
+		say_info(cli, "%s goes on; `ac attach %s` joins it", w.name,
+			 w.name);
 	say_info(cli,
 		 "%s is restored; `ac restore %s:before-restore` takes "
 		 "that back",

@@ -26,6 +26,13 @@ struct snapshot_word {
  * may be is acd's to say. */
 int snapshot_word_parse(const char *word, struct snapshot_word *ret,
 			struct err *err);
+/* Returns the body that asks for @tag (NULL: none) and for what @a says of the
+ * memory, a new reference; NULL without memory. */
+json_t *snapshot_body(const struct args *a, const char *tag);
+/* Lets @name go on from the memory that a fork or a restore has given to it. Sets
+ * *ret to its record, a new reference. */
+int snapshot_go_on(const struct cli *cli, struct client *c, const char *name,
+		   json_t **ret, struct err *err);
 /* Makes a call of acd about the instance @name, and shows @what while it takes
  * longer than a second. Ends what cli_on_interrupt() was told. Returns as
  * client_call(). */
