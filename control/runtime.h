@@ -175,16 +175,26 @@ struct runtime_ops {
 	 * After a failure it has ended. */
 	int (*wake)(struct runtime *rt, const char *id, runtime_wake_fn fn,
 		    void *arg);
-	/* Breaks off a hibernate() or wake() that is under way: its callback
-	 * comes soon, and the sandbox runs on or has ended. */
+	/* Breaks off a hibernate(), wake() or memory_write() that is under way:
+	 * its callback comes soon, and the sandbox runs on or has ended. */
 	void (*hibernate_break)(struct runtime *rt, const char *id);
 	/*
-	 * Puts the memory of a sandbox that hibernates into @dir too, for
-	 * others that go on from it (struct runtime_spec): its files become
-	 * links there, so @dir is empty and in the same file system as that of
-	 * hibernate(). Appends to @unread what the sandbox has not read of its
-	 * link. Returns 0 or a negative errno with @err; there is no callback.
-	 * NULL, as hibernate() then.
+	 * Stops a sandbox that runs and writes its memory to the empty
+	 * directory @dir. Nothing in it moves until memory_let(); its link and
+	 * its connections stay. Fails with -ENOSPC as hibernate(). After a
+	 * failure it runs on. NULL, as hibernate() then.
+	 */
+	int (*memory_write)(struct runtime *rt, const char *id, const char *dir,
+			    runtime_done_fn fn, void *arg);
+	int (*memory_let)(struct runtime *rt, const char *id,
+			  runtime_done_fn fn, void *arg);
+	/*
+	 * Completes the memory in @dir for others that go on from it (struct
+	 * runtime_spec). It is that of a sandbox which memory_write() has
+	 * stopped; or of one that hibernates, whose files become links in @dir,
+	 * which has to be in the same file system. Appends to @unread what the
+	 * sandbox has not read of its link. Returns 0 or a negative errno with
+	 * @err; there is no callback.
 	 */
 	int (*memory_keep)(struct runtime *rt, const char *id, const char *dir,
 			   struct buf *unread, struct err *err);

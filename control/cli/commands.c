@@ -222,10 +222,9 @@ const struct command commands[] = {
 	  .words = "NAME [TAG]",
 	  .summary = "Keep an instance's files as they are now",
 	  .more = "Its home, its own workspace, its changes in a copy of your "
-		  "directory. What runs\nis frozen meanwhile. Without TAG it "
-		  "is named by the time; of those, 5 are kept.\nWith --memory "
-		  "what runs is kept, too: it hibernates for that, which ends "
-		  "its\nnetwork connections.\n"
+		  "directory. What runs\nis frozen meanwhile, and kept as well "
+		  "with --memory. Without TAG it is named by\nthe time; of "
+		  "those, 5 are kept.\n"
 		  "  ac snapshot --remove claude_session:TAG",
 	  .rules = { ARG_SET(O(REMOVE), O(PROCESSES), O_TALK), 1, 2, false },
 	  .complete = { WORDS_SAVED },
@@ -245,8 +244,8 @@ const struct command commands[] = {
 	  .words = "NAME[:TAG] NEW...",
 	  .summary = "Make instances with a copy of an instance's files",
 	  .more = "With its options, but for published ports. With --memory "
-		  "what runs\ngoes on in each, detached: it hibernates for "
-		  "that, which ends its connections.\n"
+		  "what runs\ngoes on in each, detached; network connections "
+		  "do not.\n"
 		  "  ac fork claude_session try -n 3; ac run try-1\n"
 		  "  ac fork --memory claude_session try; ac attach try",
 	  .rules = { ARG_SET(O(FORKS), O(PROCESSES), O_TALK), 2, ARGS_WORDS_MAX,

@@ -4,7 +4,7 @@
 #
 # usage: bench.sh [-n COUNT] [--full] [--only PART,...] [--write] [--json FILE]
 #
-# Parts: exec shell soak bulk cold pool freeze snapshot hibernate density host
+# Parts: exec shell soak bulk cold pool freeze snapshot hibernate memory density host
 # helper files builds agents restart; the two before the last are of $AC_BENCH_AGENTS ("claude pi").
 #
 # Both sides use the same nested engine, the same runsc with the same flags
@@ -26,7 +26,7 @@ minutes=2
 pooled=30
 idle=10
 write=
-parts=exec,shell,soak,bulk,cold,pool,freeze,snapshot,hibernate,density,host,helper,files,builds,agents,restart
+parts=exec,shell,soak,bulk,cold,pool,freeze,snapshot,hibernate,memory,density,host,helper,files,builds,agents,restart
 BUILD=${BUILD:-build}
 json=$BUILD/bench/sandbox.json
 while [ $# -gt 0 ]; do

@@ -294,6 +294,29 @@ static int fake_wake(struct runtime *rt, const char *id, runtime_wake_fn fn,
 	return 0;
 }
 
+static int fake_memory_write(struct runtime *rt, const char *id,
+			     const char *dir, runtime_done_fn fn, void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->writes++;
+	snprintf(f->written, sizeof(f->written), "%s", dir);
+	op_new(rt, OP_FREEZE, arg)->fn.done = fn;
+	return 0;
+}
+
+static int fake_memory_let(struct runtime *rt, const char *id,
+			   runtime_done_fn fn, void *arg)
+{
+	struct fake_runtime *f = (struct fake_runtime *)rt;
+
+	(void)id;
+	f->lets++;
+	op_new(rt, OP_THAW, arg)->fn.done = fn;
+	return 0;
+}
+
 static int fake_memory_keep(struct runtime *rt, const char *id, const char *dir,
 			    struct buf *unread, struct err *err)
 {
@@ -337,6 +360,8 @@ static const struct runtime_ops fake_runtime_ops = {
 	.hibernate = fake_hibernate,
 	.wake = fake_wake,
 	.hibernate_break = fake_break,
+	.memory_write = fake_memory_write,
+	.memory_let = fake_memory_let,
 	.memory_keep = fake_memory_keep,
 };
 

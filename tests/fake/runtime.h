@@ -44,7 +44,8 @@ struct fake_runtime {
 	uint64_t memory;
 	char guest_id[32]; /* of the last start's guest */
 	char from_memory[512]; /* of the last start; "": none */
-	unsigned keeps;
+	unsigned writes, lets, keeps; /* of memory */
+	char written[512]; /* where the last was written to */
 };
 
 struct fake_runtime *fake_runtime_new(struct loop *loop);

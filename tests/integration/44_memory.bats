@@ -224,7 +224,7 @@ typed() {
 	run -1 "$AC" snapshot --memory --remove mm:files
 	"$AC" run base m2 --isolation crun -d -- sleep 1000
 	run -1 "$AC" fork --memory m2 m3
-	says "cannot hibernate"
+	says "no memory that can be copied"
 	state_is m2 running
 	run ! "$AC" inspect m3
 	"$AC" run base m3 -d -- sleep 1000

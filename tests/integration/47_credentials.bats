@@ -263,6 +263,38 @@ END
 	gone other
 }
 
+@test "a fork with memory has the same surrogates, and a grant of its own" {
+	local key
+	key=$(surrogate SERVICE_KEY)
+	run -0 "$AC" fork --memory work twin
+	run -0 "$AC" exec twin -- printenv SERVICE_KEY
+	[ "$output" = "$key" ]
+	ask() { # INSTANCE PATH
+		"$AC" exec "$1" -- curl -s -m 20 -o /dev/null \
+			-w '%{http_code}' -H "X-Service-Key: $key" \
+			"https://api.cred.test$2"
+	}
+	[ "$(ask twin /echo)" = 200 ]
+	forge_saw api.cred.test GET /echo service
+	# Its vaultd goes on, and what it makes is taken.
+	run -0 script twin <<<'git ls-remote https://github.com/otter/one.git'
+	has refs/heads
+	forge_saw github.com GET '/otter/one.git/info/refs' github
+	# What is revoked for it is not for the other.
+	run ask twin /as/json
+	[ "$(ask twin /echo)" = 403 ]
+	[ "$(ask work /echo)" = 200 ]
+	# Nor is it of use at any other address.
+	"$AC" run keys other -d -- sleep infinity
+	[ "$(ask other /echo)" = 403 ]
+	# From a gateway that starts again it gets all of that again.
+	in_host pkill -KILL -x ottergate
+	back() { [ "$(ask twin /other)" != 000 ] && [ "$(ask work /echo)" = 200 ]; }
+	eventually back
+	[ "$(ask twin /echo)" = 403 ]
+	gone other twin
+}
+
 # A server that says the token back in a way that has to be decoded.
 @test "a token that comes back encoded is an alarm, and is revoked" {
 	for way in json entities percent base64 base64-json json-percent \

@@ -31,13 +31,14 @@ static void refuse(struct http_req *req, const struct err *err)
 {
 	struct err shown = *err;
 
-	if (err->code == -ECANCELED)
+	if (err->code == -ECANCELED || err->code == -ENOTCONN)
 		shown.code = -EBUSY;
 	http_reply_error(req, &shown,
 			 *err->word              ? err->word :
 			 err->code == -EUCLEAN   ? "snapshot_damaged" :
 			 err->code == -EBUSY     ? "busy" :
 			 err->code == -ECANCELED ? "canceled" :
+			 err->code == -ENOTCONN  ? "not_running" :
 						   NULL);
 }
 

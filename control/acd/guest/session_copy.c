@@ -16,17 +16,29 @@
 
 /* ---- written ---- */
 
+/* The link of a sandbox in which nothing moves. */
+static int still_fd(const struct session *s)
+{
+	return s->state == OVER ? -1 :
+	       s->asleep        ? s->tail :
+	       s->held          ? s->fd :
+				  -1;
+}
+
 void session_drain(struct session *s)
 {
 	int there = 0, rc = 0;
 
 	s->depth++;
-	while (s->asleep && s->tail >= 0 && rc == 0 &&
-	       ioctl(s->tail, FIONREAD, &there) == 0 && there > 0)
-		rc = linkio_read(s->tail, &s->rest, session_guest_frame, s);
-	/* Its end is seen by the loop. */
-	if (rc < 0 && s->state != OVER)
+	while (still_fd(s) >= 0 && rc == 0 &&
+	       ioctl(still_fd(s), FIONREAD, &there) == 0 && there > 0)
+		rc = linkio_read(still_fd(s), &s->rest, session_guest_frame, s);
+	if (rc < 0 && s->state != OVER) {
 		s->torn = true;
+		/* One that hibernates ends as it wakes. */
+		if (!s->asleep)
+			loop_timer_set(s->patience, 0);
+	}
 	session_leave(s);
 }
 
@@ -85,9 +97,9 @@ json_t *session_save(const struct session *s, const struct channel *main,
 {
 	json_t *v;
 
-	if (s->state != LIVE || !s->asleep || s->corked || !main ||
-	    main->session != s) {
-		err_set(err, -EAGAIN, "it does not hibernate, or has ended");
+	if (s->state != LIVE || (!s->asleep && !s->held) || s->corked ||
+	    !main || main->session != s) {
+		err_set(err, -EAGAIN, "it moves, or has ended");
 		return NULL;
 	}
 	if (s->torn) {

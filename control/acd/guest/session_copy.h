@@ -14,14 +14,14 @@
 
 #include "control/acd/guest/session.h"
 
-/* Reads what the link of a sandbox that hibernates still has, which calls the
- * session's functions. A link that is found broken ends the session, from the
+/* Reads what the link of a sandbox that hibernates, or is held, still has, which
+ * calls the session's functions. A link that is found broken ends the session, from the
  * loop. */
 void session_drain(struct session *s);
 /* Returns what a copy of @s needs, a new reference. It has what was sent to the
  * sandbox and not read: @unread, from the sandbox's end, and what acd holds.
  * @main: the channel of its main process. Fails, returning NULL with @err, with
- * -EAGAIN unless the sandbox hibernates and @main is open, -EIO if its link is
+ * -EAGAIN unless the sandbox hibernates, or is held, and @main is open, -EIO if its link is
  * broken, or -ENOMEM. */
 json_t *session_save(const struct session *s, const struct channel *main,
 		     struct slice unread, struct err *err);

@@ -70,7 +70,7 @@ void instance_hibernate_break(struct instance *in, bool now)
 {
 	struct runtime *rt = in->is->rt;
 
-	if (in->freeze.asleep && in->freeze.busy &&
+	if ((in->freeze.asleep || in->freeze.memory) && in->freeze.busy &&
 	    (now || !in->freeze.frozen) && rt->ops->hibernate_break)
 		rt->ops->hibernate_break(rt, in->rec.container_id);
 }
@@ -97,9 +97,7 @@ void instances_hibernate_begin(struct instances *is)
 		log_error("%s cannot be moved away", dir);
 }
 
-/* @task: it is asked for by one that copies its files. */
-static int hibernate_refusal(const struct instance *in, bool task,
-			     struct err *err)
+static int hibernate_refusal(const struct instance *in, struct err *err)
 {
 	const struct runtime_ops *ops = in->is->rt->ops;
 	const char *name = in->rec.name;
@@ -118,7 +116,7 @@ static int hibernate_refusal(const struct instance *in, bool task,
 		return err_set(err, -EBUSY,
 			       "'%s' is paused: `ac resume %s` first", name,
 			       name);
-	if (in->freeze.held || (!task && instance_files_busy(in)))
+	if (in->freeze.held || instance_files_busy(in))
 		return err_set(err, -EBUSY,
 			       "the files of '%s' are being copied: try again "
 			       "in a moment",
@@ -126,45 +124,16 @@ static int hibernate_refusal(const struct instance *in, bool task,
 	return 0;
 }
 
-static int hibernate_begin(struct instance *in, instance_fn fn, void *arg,
-			   struct err *err)
+int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
+		       struct err *err)
 {
-	int rc;
+	int rc = hibernate_refusal(in, err);
 
+	if (rc < 0)
+		return rc;
 	in->freeze.asleep = true;
 	rc = instance_freeze_ask(in, true, fn, arg, err);
 	if (rc < 0 && !in->freeze.frozen)
 		in->freeze.asleep = false;
 	return rc;
-}
-
-int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
-		       struct err *err)
-{
-	int rc = hibernate_refusal(in, false, err);
-
-	return rc < 0 ? rc : hibernate_begin(in, fn, arg, err);
-}
-
-int instance_hibernate_held(struct instance *in, instance_fn fn, void *arg,
-			    struct err *err)
-{
-	int rc = hibernate_refusal(in, true, err);
-
-	if (rc < 0)
-		return rc;
-	in->freeze.used = false;
-	in->freeze.kept = true;
-	rc = hibernate_begin(in, fn, arg, err);
-	if (rc < 0)
-		in->freeze.kept = false;
-	return rc;
-}
-
-void instance_hibernate_let(struct instance *in)
-{
-	in->freeze.kept = in->freeze.used = false;
-	if (in->rec.state == INSTANCE_HIBERNATED &&
-	    instance_hibernate_is_over(in))
-		instance_freeze_end(in);
 }

@@ -270,10 +270,10 @@ struct snapshot_ask {
 	bool memory; /* its processes, too, and not its files alone */
 };
 /* Makes a snapshot of its files (storage/snapshot.h), also while it runs: it is
- * frozen while they are copied. With memory it hibernates for that. Without a
- * tag: one by the time, which expires; ret_tag gets it. Returns 0, and calls @fn when the snapshot is complete, or
- * with why there is none; -EINVAL or -EEXIST for a tag, -EBUSY (also for too many tags),
- * -ENOTSUP. */
+ * frozen while they are copied. Without a tag it gets one by the time, and
+ * expires; ret_tag gets the tag. Returns 0, and calls @fn when the snapshot is
+ * complete, or with why there is none; -EINVAL or -EEXIST for a tag, -EBUSY (also
+ * for too many tags), -ENOTSUP; -ENOTCONN with memory, if nothing runs. */
 int instance_snapshot(struct instance *in, const struct snapshot_ask *ask,
 		      instance_fn fn, void *arg,
 		      char ret_tag[SNAPSHOT_TAG_MAX + 1], struct err *err);

@@ -83,6 +83,7 @@ struct instance_freeze {
 	bool wanted;
 	bool busy; /* the runtime has been asked */
 	bool held; /* it is a hold, not a pause of the user's */
+	bool memory; /* of the hold: its memory is written */
 	bool asleep; /* it is a hibernation */
 	bool kept; /* its files are being copied, so it is not woken */
 	bool used; /* and is to be woken afterwards */
@@ -455,6 +456,10 @@ void instance_thaw(struct instance *in);
  * -EBUSY if it is held already. */
 int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
 		  struct err *err);
+/* Holds it, and writes its memory to instance_memory_new(). Fails with -ENOTSUP
+ * as well; instance_hold() ends it. */
+int instance_hold_memory(struct instance *in, instance_fn fn, void *arg,
+			 struct err *err);
 /* Returns true while the sandbox is frozen for that: not if its end, or a
  * limit, has let it go on. */
 bool instance_is_held(const struct instance *in);
@@ -492,11 +497,6 @@ void instance_used(void *arg);
 /* @on: if it hibernates, what is sent does not wake it until a call with false,
  * which does so then. Returns false if it does not hibernate. */
 bool instance_hibernate_keep(struct instance *in, bool on);
-/* Hibernates for a task that reads its memory, and keeps it so; fails as
- * instance_hibernate(). _let() ends that, also if it has failed. */
-int instance_hibernate_held(struct instance *in, instance_fn fn, void *arg,
-			    struct err *err);
-void instance_hibernate_let(struct instance *in);
 /* It is to end: what is being written to the disk is of no use, nor, if it is
  * killed (@now), what is read from there. */
 void instance_hibernate_break(struct instance *in, bool now);
@@ -561,6 +561,8 @@ extern const struct channel_ops run_channel_ops;
 
 /* ---- snapshot/memory.c ---- */
 
+/* Returns where its memory is written to, or NULL without memory. */
+char *instance_memory_new(const struct instance *in);
 /* For a run that goes on from a memory: reads what it has to know into
  * in->asked.options. Fails with -EINVAL if the instance was given none, or
  * -EBADMSG. */

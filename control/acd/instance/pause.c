@@ -11,7 +11,8 @@
  * counts as frozen and is resumed before the failure is reported.
  *
  * A hold is a freeze of acd's own, while it reads the files of a sandbox: the
- * state stays `running`, and what is asked of the sandbox waits.
+ * state stays `running`, and what is asked of the sandbox waits. If its memory is
+ * read as well, the runtime writes that while it is held.
  *
  * A hibernation is a freeze by other means (hibernate.c), in a state of its own.
  *
@@ -23,6 +24,7 @@
 
 #include <string.h>
 
+#include "lib/file.h"
 #include "lib/log.h"
 
 static void runs_hold(struct instance *in, bool held)
@@ -99,7 +101,7 @@ static void freeze_done(struct instance *in)
 	if (!in->freeze.frozen && in->freeze.asleep && in->freeze.why.code < 0)
 		err_wrap(&in->freeze.why, "it runs on");
 	if (!in->freeze.frozen)
-		in->freeze.asleep = false;
+		in->freeze.asleep = in->freeze.memory = false;
 	pause_reply(in, NULL);
 }
 
@@ -108,6 +110,7 @@ static void freeze_failed(struct instance *in, const struct err *err)
 	log_error("%s: cannot %s: %s", in->rec.name,
 		  in->freeze.frozen ? "resume" :
 		  in->freeze.asleep ? "hibernate" :
+		  in->freeze.memory ? "write its memory" :
 				      "pause",
 		  err->msg);
 	if (in->freeze.frozen && in->freeze.asleep) {
@@ -152,7 +155,8 @@ static void freeze_answered(void *arg, const struct err *err)
 	}
 	if (in->phase == PHASE_THAW && !in->freeze.busy) {
 		/* No second try. */
-		in->freeze.frozen = in->freeze.wanted = in->freeze.held = false;
+		in->freeze.frozen = in->freeze.wanted = false;
+		in->freeze.held = in->freeze.memory = false;
 		step_done(in, NULL);
 	}
 }
@@ -175,6 +179,19 @@ static void freeze_refused(void *arg, const struct err *err)
 	freeze_answered(arg, err);
 }
 
+static int memory_call(struct instance *in)
+{
+	const struct runtime_ops *ops = in->is->rt->ops;
+	SCOPED_STR dir = instance_memory_new(in);
+
+	if (!in->freeze.wanted)
+		return ops->memory_let(in->is->rt, in->rec.container_id,
+				       freeze_answered, in);
+	return dir ? ops->memory_write(in->is->rt, in->rec.container_id, dir,
+				       freeze_answered, in) :
+		     -ENOMEM;
+}
+
 static void freeze_step(struct instance *in)
 {
 	struct runtime *rt = in->is->rt;
@@ -184,7 +201,9 @@ static void freeze_step(struct instance *in)
 	if (in->freeze.busy || in->freeze.frozen == in->freeze.wanted)
 		return;
 	in->freeze.busy = true;
-	if (!in->freeze.asleep)
+	if (in->freeze.memory)
+		rc = memory_call(in);
+	else if (!in->freeze.asleep)
 		rc = rt->ops->freeze(rt, in->rec.container_id,
 				     in->freeze.wanted, freeze_answered, in);
 	else if (in->freeze.wanted)
@@ -269,6 +288,43 @@ static int hibernated_error(const struct instance *in, struct err *err)
 	return err_set(err, -EBUSY,
 		       "'%s' hibernates; `ac resume %s` lets it go on",
 		       in->rec.name, in->rec.name);
+}
+
+/* Its memory is written where nothing is. */
+static int memory_refusal(const struct instance *in, struct err *err)
+{
+	const struct runtime_ops *ops = in->is->rt->ops;
+	SCOPED_STR dir = instance_memory_new(in);
+	int rc;
+
+	if (!ops->memory_write ||
+	    !ops->hibernates(in->is->rt, in->rec.container_id))
+		return err_set(err, -ENOTSUP,
+			       "'%s' has no memory that can be copied: only a "
+			       "sandbox of runsc that the engine does not run "
+			       "has (not with isolation crun, runtime docker "
+			       "or GPUs)",
+			       in->rec.name);
+	if (!dir)
+		return err_nomem(err);
+	rc = file_remove_tree(dir);
+	if (rc == 0)
+		rc = file_mkdir_p(dir, 0700);
+	return rc < 0 ? err_set(err, rc, "make %s: %s", dir, err_text(rc)) : 0;
+}
+
+int instance_hold_memory(struct instance *in, instance_fn fn, void *arg,
+			 struct err *err)
+{
+	int rc = memory_refusal(in, err);
+
+	if (rc < 0)
+		return rc;
+	in->freeze.memory = true;
+	rc = instance_hold(in, true, fn, arg, err);
+	if (rc < 0)
+		in->freeze.memory = false;
+	return rc;
 }
 
 int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,

@@ -32,6 +32,7 @@ enum box_state {
 	BOX_SAVING,
 	BOX_ASLEEP,
 	BOX_WAKING,
+	BOX_STILL, /* its memory is being written, or was (runsc_still.c) */
 	BOX_ENDED,
 	BOX_REMOVING,
 	BOX_LEFT, /* its removal has failed */
@@ -56,6 +57,7 @@ struct box {
 	 * when it has ended, so that acd's end sees that. -1: not open. */
 	int theirs[2];
 	struct box_sleep *sleep; /* runsc_sleep.c; NULL: never hibernated */
+	struct box_still *still; /* runsc_still.c; NULL: not yet */
 	/* Its directories were moved so, since config.json was written; NULL:
 	 * they were not. */
 	char *moved_from, *moved_to;
@@ -132,6 +134,35 @@ void sleep_free(struct box *b);
 /* Returns the directory with the memory of a sandbox that hibernates, borrowed;
  * else NULL. */
 const char *sleep_files(const struct box *b);
+/* Returns how much of its memory is being written. */
+uint64_t sleep_bytes(const struct box *b);
+
+/* ---- runsc_save.c ---- */
+
+/* Returns 0 if the memory of @b can be written to @dir: -ENOSPC, -EBUSY with
+ * @err. *ret_bytes is how much it is. */
+int runsc_save_check(struct box *b, const char *dir, uint64_t *ret_bytes,
+		     struct err *err);
+/* Appends what `runsc checkpoint` is called with, but for the id. */
+int runsc_save_argv(const struct box *b, const char *dir, struct strv *argv);
+/* Starts runsc, as b->maker: @fn gets @b when it has ended. */
+int runsc_call(struct box *b, const struct strv *argv,
+	       void (*fn)(void *arg, pid_t pid, int status), struct err *err);
+/* How many ms writing or reading so many bytes may take. */
+unsigned runsc_bytes_ms(uint64_t bytes);
+
+/* ---- runsc_still.c ---- */
+
+int runsc_op_memory_write(struct runtime *rt, const char *id, const char *dir,
+			  runtime_done_fn fn, void *arg);
+int runsc_op_memory_let(struct runtime *rt, const char *id, runtime_done_fn fn,
+			void *arg);
+/* Returns how much of its memory is being written. */
+uint64_t still_bytes(const struct box *b);
+/* Returns true if its memory is written, and nothing in it moves. */
+bool still_is(const struct box *b);
+/* Ends what is under way, with -ECANCELED. */
+void still_free(struct box *b);
 
 /* ---- runsc_memory.c ---- */
 
@@ -141,8 +172,7 @@ int runsc_op_memory_keep(struct runtime *rt, const char *id, const char *dir,
  * -ESTALE, or another negative errno, with @err. */
 int runsc_memory_check(const char *dir, const struct layers_image *img,
 		       struct err *err);
-/* Returns how many ms reading that memory may take at most, beyond what a start
- * may. */
+/* Returns how many ms reading that memory may take. */
 unsigned runsc_memory_ms(const char *dir);
 
 /* ---- runsc_removed.c ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runsc_memory.c - the memory of a sandbox, for others that go on from it
+ * runsc_memory.c - the files of a sandbox's memory, for others that go on from it
  *
  * gVisor refuses a memory that another version of it has written, and one of a
  * sandbox with other mounts. It does not know the image: that the files of the
@@ -22,7 +22,6 @@
 #define IMAGE_FILE "image" /* beside gVisor's, whose names end in ".img" */
 #define IMAGE_MAX 256u
 #define PAGES_FILE "pages.img"
-#define BYTES_A_MS 20000u /* as in runsc_sleep.c */
 
 static int files_link(const char *from, const char *to)
 {
@@ -75,15 +74,16 @@ int runsc_op_memory_keep(struct runtime *rt, const char *id, const char *dir,
 	const struct box *b = runsc_is_ours(id) ? box_find(runsc_of(rt), id) :
 						  NULL;
 	const char *files = b ? sleep_files(b) : NULL;
-	int rc;
+	int rc = 0;
 
-	if (!files)
-		return err_set(err, -EAGAIN, "it does not hibernate");
+	if (!b || (!files && !still_is(b)))
+		return err_set(err, -EAGAIN, "its memory was not written");
 	if (access(b->paths.upper, F_OK) == 0)
 		return err_set(err, -ENOTSUP,
 			       "what it has written over the files of its "
 			       "image (root_rw) cannot be copied");
-	rc = files_link(files, dir);
+	if (files)
+		rc = files_link(files, dir);
 	if (rc == 0)
 		rc = image_write(dir, b->image);
 	if (rc == 0)
@@ -115,6 +115,6 @@ unsigned runsc_memory_ms(const char *dir)
 	struct stat st;
 
 	if (!path || stat(path, &st) < 0)
-		return 0;
-	return (unsigned)((uint64_t)st.st_blocks * 512 / BYTES_A_MS);
+		return runsc_bytes_ms(0);
+	return runsc_bytes_ms((uint64_t)st.st_blocks * 512);
 }

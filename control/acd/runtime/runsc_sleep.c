@@ -25,7 +25,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 
 #include "control/acd/storage/treejob.h"
 #include "lib/file.h"
@@ -33,22 +32,9 @@
 #include "lib/proc.h"
 #include "lib/str.h"
 
-/* What a sandbox may take to be written or read: this long, and longer by its
- * memory at 20 MB a second. */
-#define SLEEP_MS 60000u
-#define BYTES_A_MS 20000u
 /* runsc says that it has failed a moment before the sandbox has ended. */
 #define DYING_MS 2000u
 #define CONFIG_MAX (256u * 1024)
-/* Of removed files that are open, and the memory that a byte of them takes
- * (runsc_removed.c). */
-#define REMOVED_MOST (UINT64_C(16) << 20)
-#define REMOVED_COST 16u
-/* Left on the disk besides the memory of the sandboxes, or a tenth of it if that
- * is less: with less acd would warn, and soon pause others
- * (instance/limit/room.c). */
-#define ROOM_MORE (UINT64_C(1) << 30)
-
 struct box_sleep {
 	struct box *box;
 	struct loop_timer *limit;
@@ -139,7 +125,7 @@ static void sleep_over(struct box *b, const struct err *err)
 
 static unsigned limit_ms(const struct box_sleep *s)
 {
-	return SLEEP_MS + (unsigned)(s->bytes / BYTES_A_MS);
+	return runsc_bytes_ms(s->bytes);
 }
 
 static int runsc_failed(const struct box_sleep *s, struct err *err)
@@ -220,6 +206,11 @@ void sleep_free(struct box *b)
 	free(s);
 }
 
+uint64_t sleep_bytes(const struct box *b)
+{
+	return b->sleep->bytes;
+}
+
 const char *sleep_files(const struct box *b)
 {
 	return b->state == BOX_ASLEEP ? b->sleep->dir : NULL;
@@ -268,86 +259,15 @@ static void on_saver_end(void *arg, pid_t pid, int status)
 	save_judge(b);
 }
 
-/* While it is saved it may take half of what its memory limit leaves. */
-static uint64_t removed_most(const struct runtime_stats *st)
-{
-	uint64_t left = st->memory_limit > st->memory ?
-				st->memory_limit - st->memory :
-				0;
-
-	if (st->memory_limit == 0 || left / (2 * REMOVED_COST) > REMOVED_MOST)
-		return REMOVED_MOST;
-	return left / (2 * REMOVED_COST);
-}
-
-/* Sandboxes that are being written have not taken their room yet. */
-static int save_check(struct box *b, const char *dir, struct err *err)
-{
-	struct runtime_stats st = { 0 };
-	const struct box *other;
-	struct statvfs fs;
-	uint64_t room, need;
-
-	if (cgroup_stats(b->id, &st, err) < 0)
-		return err->code;
-	if (statvfs(dir, &fs) < 0)
-		return err_sys(err, "look at %s", dir);
-	need = (uint64_t)fs.f_blocks * fs.f_frsize / 10;
-	if (need > ROOM_MORE)
-		need = ROOM_MORE;
-	LIST_FOREACH (other, &b->rs->boxes, link) {
-		if (other->state == BOX_SAVING)
-			need += other->sleep->bytes;
-	}
-	b->sleep->bytes = st.memory;
-	need += st.memory;
-	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (need <= room)
-		return runsc_removed_check(b, removed_most(&st), err);
-	return err_set(err, -ENOSPC,
-		       "its memory needs %llu MiB on the disk, with "
-		       "what is to stay free, and %llu MiB are free",
-		       (unsigned long long)(need >> 20),
-		       (unsigned long long)(room >> 20));
-}
-
-static int save_argv(const struct box *b, struct strv *argv)
-{
-	int rc = runsc_argv(b, argv);
-
-	if (rc == 0)
-		rc = strv_push(argv, "checkpoint");
-	/* Zero pages are holes in the file: what was never used costs nothing,
-	 * and compressing takes longer than writing. */
-	if (rc == 0)
-		rc = strv_push(argv, "--compression=none");
-	if (rc == 0)
-		rc = strv_push(argv, "--exclude-committed-zero-pages");
-	if (rc == 0)
-		rc = strv_pushf(argv, "--image-path=%s", b->sleep->dir);
-	return rc == 0 ? strv_push(argv, b->id) : rc;
-}
-
 static int save_spawn(struct box *b, struct err *err)
 {
 	struct strv argv = { 0 };
-	/* As in maker_run(): nothing of acd's. */
-	static const char *const env[] = { "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-					   NULL };
-	struct proc_opts opts = {
-		.env = env,
-		.fd = { -1, -1, b->theirs[1] },
-		.new_session = 1,
-	};
-	int rc = save_argv(b, &argv);
+	int rc = runsc_save_argv(b, b->sleep->dir, &argv);
 
-	opts.argv = (const char *const *)argv.v;
-	rc = rc == 0 ? proc_spawn(&opts, &b->maker, err) : err_nomem(err);
+	if (rc == 0)
+		rc = strv_push(&argv, b->id);
+	rc = rc == 0 ? runsc_call(b, &argv, on_saver_end, err) : err_nomem(err);
 	strv_done(&argv);
-	if (rc < 0)
-		b->maker = 0;
-	else if (children_watch(b->rs->children, b->maker, on_saver_end, b) < 0)
-		rc = err_nomem(err);
 	return rc;
 }
 
@@ -356,7 +276,7 @@ static int save_spawn(struct box *b, struct err *err)
 static int save_begin(struct box *b, const char *dir, struct err *err)
 {
 	struct box_sleep *s = sleep_of(b);
-	int rc = s ? save_check(b, dir, err) : err_nomem(err);
+	int rc = s ? runsc_save_check(b, dir, &s->bytes, err) : err_nomem(err);
 
 	if (rc < 0)
 		return rc;
@@ -370,8 +290,6 @@ static int save_begin(struct box *b, const char *dir, struct err *err)
 		err_set(err, rc, "make %s: %s", s->dir, err_text(rc));
 	if (rc == 0)
 		rc = save_spawn(b, err);
-	if (rc < 0 && b->maker)
-		runsc_maker_end(b);
 	if (rc < 0)
 		files_drop(s);
 	return rc;
@@ -407,7 +325,9 @@ void runsc_op_break(struct runtime *rt, const char *id)
 {
 	const struct box *b = box_find(runsc_of(rt), id);
 
-	if (b && (b->state == BOX_SAVING || b->state == BOX_WAKING) && b->maker)
+	if (b && b->maker &&
+	    (b->state == BOX_SAVING || b->state == BOX_WAKING ||
+	     b->state == BOX_STILL))
 		kill(b->maker, SIGKILL);
 }
 

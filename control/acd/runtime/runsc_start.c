@@ -272,7 +272,7 @@ static unsigned limit_ms(const struct box *b)
 {
 	const char *memory = b->want->spec.from_memory;
 
-	return START_LIMIT_MS + (memory ? runsc_memory_ms(memory) : 0);
+	return memory ? runsc_memory_ms(memory) : START_LIMIT_MS;
 }
 
 static void on_late(void *arg)
@@ -422,10 +422,9 @@ static void on_image(void *arg, struct layers_image *img, const struct err *err)
 	b->image = img;
 	if (!err) {
 		image_begin(b);
-	} else if (b->want->spec.from_memory) {
-		start_refuse(b, err);
-	} else if (err->code == -ENOTSUP || err->code == -E2BIG ||
-		   err->code == -EINVAL) {
+	} else if (!b->want->spec.from_memory &&
+		   (err->code == -ENOTSUP || err->code == -E2BIG ||
+		    err->code == -EINVAL)) {
 		if (!b->rs->told)
 			log_warn("sandboxes are started by the engine, which "
 				 "is slower: %s",

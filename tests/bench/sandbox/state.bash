@@ -57,3 +57,37 @@ part_hibernate() {
 		"$AC" destroy --quiet --yes --force "bench-sleep$mib"
 	done
 }
+
+part_memory() {
+	local mib i
+	for mib in 16 256; do
+		say "snapshots and forks with memory of $mib MiB, $count times"
+		hold bench-warm "$mib"
+		: >"$tmp/a"
+		: >"$tmp/b"
+		: >"$tmp/c"
+		for ((i = 0; i < count; i++)); do
+			our_time "$AC" fork --quiet --memory bench-warm \
+				"bench-twin$i"
+			echo "$us" >>"$tmp/a"
+			"$AC" destroy --quiet --yes --force "bench-twin$i"
+			our_time "$AC" snapshot --quiet --memory bench-warm
+			echo "$us" >>"$tmp/b"
+		done
+		"$AC" snapshot --quiet --memory bench-warm warm
+		for ((i = 0; i < count; i++)); do
+			our_time "$AC" fork --quiet --memory bench-warm:warm \
+				"bench-twin$i"
+			echo "$us" >>"$tmp/c"
+			"$AC" destroy --quiet --yes --force "bench-twin$i"
+		done
+		times "fork-memory-$mib" \
+			"ac fork --memory of what runs, python3 with $mib MiB" \
+			"$([ "$mib" -ne 16 ] || echo 'p50 <= 150 ms')" "$tmp/a"
+		times "snapshot-memory-$mib" 'ac snapshot --memory of the same' \
+			'' "$tmp/b"
+		times "fork-warm-$mib" \
+			'ac fork --memory of a snapshot of it' '' "$tmp/c"
+		"$AC" destroy --quiet --yes --force bench-warm
+	done
+}

@@ -8,10 +8,6 @@
 
 #define TAG "[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 
-#define GOES_ON                                                          \
-	". An instance that runs hibernates for that, and goes on; its " \
-	"network connections have ended then"
-
 static const struct schema_key snapshot_keys[] = {
 	{ "instance", &schema_text },
 	{ "tag", FORM(TAG) },
@@ -41,7 +37,9 @@ static const struct schema_key snapshots_keys[] = {
 static const struct schema_key snapshot_body_keys[] = {
 	{ "tag", FORM(TAG, .about = "absent or null: one by the time, which "
 				    "expires") },
-	{ "memory", FLAG(.about = "the processes, too" GOES_ON) },
+	{ "memory",
+	  FLAG(.about = "what runs, too. not_running (409) if nothing "
+			"does") },
 };
 static const struct schema snapshot_body = { BODY(snapshot_body_keys) };
 static const struct schema_key restore_body_keys[] = {
@@ -62,8 +60,10 @@ static const struct schema_key fork_body_keys[] = {
 			.about = "of the new instances") },
 	{ "tag", FORM(TAG, .about = "of a snapshot; absent or null: as it is "
 				    "now") },
-	{ "memory", FLAG(.about = "the processes, too: a run of each goes on "
-				  "from them (memory of run)" GOES_ON) },
+	{ "memory",
+	  FLAG(.about = "the processes, too: a run of each goes on "
+			"from them (memory of run), without its network "
+			"connections. not_running (409) if nothing runs") },
 };
 static const struct schema fork_body = {
 	BODY(fork_body_keys),

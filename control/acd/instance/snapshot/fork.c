@@ -220,16 +220,18 @@ static int memory_first(struct file_task *t, struct err *err)
 
 static void copied(struct file_task *t, const struct err *err)
 {
+	const struct forking *f = (const struct forking *)t;
 	struct err why = { 0 };
 
 	err = task_fault(t, err);
-	if (!err && t->memory && !((const struct forking *)t)->title &&
-	    memory_first(t, &why) < 0)
+	if (!err && t->memory && !f->title && memory_first(t, &why) < 0)
 		err = &why;
 	if (err)
 		fail(t, err);
 	else if (task_release(t, &why) < 0)
 		fail(t, &why);
+	else if (f->names.n == 1)
+		all_copied(t, NULL);
 	else
 		task_job(t, other_copies, t, all_copied);
 }

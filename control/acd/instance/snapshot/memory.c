@@ -17,6 +17,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,7 +76,8 @@ static json_t *state_make(struct instance *in, struct slice unread,
 
 	session_drain(in->session);
 	if (!in->session || !in->main || !in->main->channel ||
-	    in->main->cause != RUN_SELF || !instance_hibernate_is_over(in)) {
+	    in->main->cause != RUN_SELF ||
+	    (!instance_hibernate_is_over(in) && !instance_is_held(in))) {
 		err_set(err, -EAGAIN, "'%s' has ended meanwhile: try again",
 			in->rec.name);
 		return NULL;
@@ -113,6 +115,24 @@ static int dir_fill(struct instance *in, const char *dir, struct err *err)
 	return rc;
 }
 
+char *instance_memory_new(const struct instance *in)
+{
+	return str_printf("%s/.memory/:%s", in->is->dir, in->rec.name);
+}
+
+/* Of one that is held the runtime has written it already. */
+static int dir_make(struct instance *in, const char *dir, struct err *err)
+{
+	SCOPED_STR new = instance_memory_new(in);
+	int rc = new ? 0 : -ENOMEM;
+
+	if (rc == 0 && in->freeze.memory)
+		rc = rename(new, dir) < 0 ? -errno : 0;
+	else if (rc == 0)
+		rc = file_mkdir_p(dir, 0700);
+	return rc < 0 ? err_set(err, rc, "make %s: %s", dir, err_text(rc)) : 0;
+}
+
 int memory_save(struct instance *in, const char *dir, struct err *err)
 {
 	const struct instances *is = in->is;
@@ -123,9 +143,9 @@ int memory_save(struct instance *in, const char *dir, struct err *err)
 		return err_set(err, -ENOTSUP,
 			       "the runtime of '%s' cannot keep its memory",
 			       in->rec.name);
-	rc = file_mkdir_p(dir, 0700);
+	rc = dir_make(in, dir, err);
 	if (rc < 0)
-		return err_set(err, rc, "make %s: %s", dir, err_text(rc));
+		return rc;
 	rc = dir_fill(in, dir, err);
 	if (rc < 0)
 		file_remove_tree(dir);

@@ -4,6 +4,7 @@
  * instances that go on from it
  *
  *	INSTANCES/.snapshots/NAME/TAG/memory/  of a snapshot
+ *	INSTANCES/.memory/:NAME/               of NAME, while it is being written
  *	INSTANCES/.memory/NAME/                for the next run of NAME, once
  *		*.img, image                   the runtime's (memory_keep())
  *		state.json                     what acd knew of the sandbox
@@ -16,9 +17,9 @@
 
 #include "control/acd/instance/instance_impl.h"
 
-/* Writes the memory of @in, which hibernates, to the new directory @dir. Returns
- * 0; -EAGAIN if it does not hibernate, has ended or is about to; -ENOTSUP; another
- * negative errno. */
+/* Puts the memory of @in, for which a task with memory holds it, into the new
+ * directory @dir. Returns 0; -EAGAIN if it is not held, has ended or is about to;
+ * -ENOTSUP; another negative errno. */
 int memory_save(struct instance *in, const char *dir, struct err *err);
 /* Returns the path of what the next run of @name goes on from, or NULL without
  * memory. */

@@ -6,7 +6,11 @@
 
 #include <unistd.h>
 
+#include "control/acd/instance/snapshot/memory.h"
 #include "lib/log.h"
+#include "lib/str.h"
+
+#define AGAIN_MS 2u
 
 bool instance_files_busy(const struct instance *in)
 {
@@ -45,6 +49,12 @@ void instance_tasks_forget(struct instance *in)
 	}
 }
 
+static void task_free(struct file_task *t)
+{
+	loop_timer_free(t->again);
+	t->free(t);
+}
+
 void instances_tasks_free(struct instances *is)
 {
 	struct file_task *t;
@@ -52,7 +62,7 @@ void instances_tasks_free(struct instances *is)
 	while ((t = LIST_FIRST(&is->tasks_left))) {
 		LIST_REMOVE(t, link);
 		treejob_forget(t->job);
-		t->free(t);
+		task_free(t);
 	}
 	treejob_forget(is->sweep);
 }
@@ -165,38 +175,31 @@ static void on_held(void *arg, const struct err *err)
 	t->next(t, t->in ? task_fault(t, err) : &gone);
 }
 
-static void on_asleep(void *arg, const struct err *err)
+/* One that hibernates has its memory on the disk already. */
+static int hold_memory(struct file_task *t, struct err *err)
 {
-	struct file_task *t = arg;
+	struct instance *in = t->in;
 
-	t->slept = t->still = !err;
-	if (err && t->in)
-		instance_hibernate_let(t->in);
-	t->next(t, t->in ? task_fault(t, err) : &gone);
-}
-
-/* What is sent to it meanwhile waits. */
-static int hold_asleep(struct file_task *t, struct err *err)
-{
-	if (!instance_is_up(t->in))
+	if (!instance_is_up(in))
 		return err_set(err, -ENOTCONN,
 			       "'%s' is not running: it has files, and no "
 			       "memory",
-			       t->in->rec.name);
-	t->still = instance_hibernate_keep(t->in, true);
-	return t->still ? -EALREADY :
-			  instance_hibernate_held(t->in, on_asleep, t, err);
+			       in->rec.name);
+	if (in->rec.state == INSTANCE_PAUSED)
+		return err_set(err, -EBUSY,
+			       "'%s' is paused: `ac resume %s` first",
+			       in->rec.name, in->rec.name);
+	t->still = instance_hibernate_keep(in, true);
+	return t->still ? -EALREADY : instance_hold_memory(in, on_held, t, err);
 }
 
-void task_hold(struct file_task *t,
-	       void (*next)(struct file_task *t, const struct err *err))
+static void hold(struct file_task *t)
 {
 	struct err err = { 0 };
 	int rc = -EALREADY;
 
-	t->next = next;
 	if (t->memory) {
-		rc = hold_asleep(t, &err);
+		rc = hold_memory(t, &err);
 	} else {
 		t->still = t->in->rec.state == INSTANCE_PAUSED ||
 			   instance_hibernate_keep(t->in, true);
@@ -204,9 +207,44 @@ void task_hold(struct file_task *t,
 			rc = instance_hold(t->in, true, on_held, t, &err);
 	}
 	if (rc == -EALREADY)
-		next(t, NULL);
+		t->next(t, NULL);
 	else if (rc < 0 && instances_later(t->is, on_held, t, &err) < 0)
-		next(t, &err);
+		t->next(t, &err);
+}
+
+/* The runtime is still letting it go on after a hold that is over. */
+static bool is_between(const struct instance *in)
+{
+	return in->freeze.busy && !in->freeze.wanted && instance_is_up(in);
+}
+
+static void on_again(void *arg)
+{
+	struct file_task *t = arg;
+	const struct err *fault = t->in ? task_fault(t, NULL) : &gone;
+
+	if (fault)
+		t->next(t, fault);
+	else if (is_between(t->in))
+		loop_timer_set(t->again, AGAIN_MS);
+	else
+		hold(t);
+}
+
+void task_hold(struct file_task *t,
+	       void (*next)(struct file_task *t, const struct err *err))
+{
+	t->next = next;
+	if (!is_between(t->in)) {
+		hold(t);
+		return;
+	}
+	if (!t->again)
+		t->again = loop_timer_new(t->is->loop, on_again, t);
+	if (t->again)
+		loop_timer_set(t->again, AGAIN_MS);
+	else
+		hold(t); /* which is refused */
 }
 
 static void on_released(void *arg, const struct err *err)
@@ -226,11 +264,7 @@ int task_release(struct file_task *t, struct err *err)
 		return 0;
 	/* instance_pause() does not resume it meanwhile, but its end does. */
 	if (t->still && instance_state_is_still(t->in->rec.state)) {
-		if (t->slept)
-			instance_hibernate_let(t->in);
-		else
-			instance_hibernate_keep(t->in, false);
-		t->slept = false;
+		instance_hibernate_keep(t->in, false);
 		return 0;
 	}
 	t->holds = false;
@@ -243,6 +277,15 @@ int task_release(struct file_task *t, struct err *err)
 	if (instance_hold(t->in, false, on_released, NULL, &why) < 0)
 		log_error("%s: %s", t->in->rec.name, why.msg);
 	return 0;
+}
+
+/* What was written and not used. */
+static void memory_left(const struct instance *in)
+{
+	SCOPED_STR leaf = str_printf(":%s", in->rec.name);
+
+	if (leaf)
+		memory_drop(in->is, leaf);
 }
 
 void task_end(struct file_task *t, const struct err *err)
@@ -261,11 +304,13 @@ void task_end(struct file_task *t, const struct err *err)
 	}
 	task_release(t, &ignored);
 	LIST_REMOVE(t, link);
+	if (in && t->memory)
+		memory_left(in);
 	if (in)
 		instance_life_arm(in); /* it was not judged meanwhile */
 	if (in && in->phase == PHASE_IDLE && in->clean != CLEAN_NOT)
 		instance_clean_now(in); /* one of --rm has ended meanwhile */
-	t->free(t);
+	task_free(t);
 	fn(arg, err ? &why : NULL);
 }
 
@@ -276,6 +321,6 @@ int task_started(struct file_task *t, struct err *err)
 		return 0;
 	*err = t->start_err;
 	LIST_REMOVE(t, link);
-	t->free(t);
+	task_free(t);
 	return err->code;
 }

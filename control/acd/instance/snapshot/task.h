@@ -19,10 +19,10 @@ struct file_task {
 	struct instances *is;
 	struct instance *in; /* NULL: it has gone; then the task fails */
 	struct treejob *job; /* NULL: none runs */
+	struct loop_timer *again; /* the last hold is not quite over */
 	bool holds; /* the sandbox was frozen for it */
 	bool still; /* it was found paused, or hibernated */
-	bool memory; /* its memory is copied, too: task_hold() hibernates it */
-	bool slept; /* it was hibernated for it */
+	bool memory; /* its memory is copied, too */
 	bool starting; /* the request for it has not returned yet */
 	bool canceled; /* task_fault() */
 	bool final; /* it can be canceled no more */
@@ -52,8 +52,8 @@ void task_settle(struct file_task *t,
 /* Ends that wait, if @t waits: @next is called from the loop. */
 void task_settle_end(struct file_task *t);
 /* Freezes the sandbox, if one runs that the user has not frozen, and goes on
- * with @next. For a task with memory it hibernates instead, and one that has no
- * memory is a failure. */
+ * with @next. For a task with memory, that is written meanwhile; that there is
+ * none is a failure. */
 void task_hold(struct file_task *t,
 	       void (*next)(struct file_task *t, const struct err *err));
 /* Lets it go on. Returns 0, or -EAGAIN with @err if it did so already: what was

@@ -42,7 +42,8 @@ int snapshot_go_on(const struct cli *cli, struct client *c, const char *name,
 	if (rc < 0)
 		return err_wrap(err,
 				"'%s' has its files, but does not go on from "
-				"the memory (`ac run %s` begins anew)",
+				"the memory (`ac run %s` starts it with "
+				"them)",
 				name, name);
 	*ret = l.begun;
 	return 0;

@@ -66,7 +66,7 @@ static void world_load(struct world *ret, struct proc *main, const json_t *v)
 static void test_goes_on(void)
 {
 	struct world w, copy;
-	struct proc main = { 0 }, x = { 0 }, its, more = { 0 };
+	struct proc main = { 0 }, x = { 0 }, its = { 0 }, more = { 0 };
 	json_t *v = world_saved(&w, &main, &x);
 	struct buf b = { .max = 4096 };
 	struct link_frame f;
@@ -140,7 +140,7 @@ static void refused(const json_t *v, const char *key, json_t *value, bool inner)
 		inner ? json_array_get(json_object_get(bad, "channels"), 0) :
 			bad;
 	struct world copy;
-	struct proc its;
+	struct proc its = { 0 };
 
 	json_object_set_new(at, key, value);
 	world_load(&copy, &its, bad);

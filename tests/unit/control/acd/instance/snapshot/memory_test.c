@@ -84,9 +84,11 @@ static void test_fork(void)
 	struct instance *in = world_up(&w, &v), *copy;
 
 	is_int(fork_one(&w, in, NULL, "two"), 0, "a fork with memory");
-	is_int(w.rt->hibernations, 1, "it hibernated for that");
-	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_RUNNING);
-	is_int(w.rt->wakes, 1, "and goes on");
+	is_int(state_of(in), INSTANCE_RUNNING, "of what runs");
+	ok(strstr(w.rt->written, "/.memory/:one"), "its memory was written");
+	STEP_UNTIL(w.loop, !in->freeze.frozen);
+	is_int(w.rt->lets, 1, "and it goes on");
+	ok(!exists(&w, ".memory", ":one"), "nothing is left where it was");
 	ok(exists(&w, ".memory", "two"), "the other was given its memory");
 	is_int(go_on(&w, "two"), 0, "and goes on");
 	copy = instance_find(w.is, "two");
@@ -119,7 +121,6 @@ static void test_snapshot(void)
 	is_int(o.err.code, 0, "is made %s", o.err.msg);
 	ok(exists(&w, ".snapshots/one/warm", "memory/state.json"),
 	   "and has what acd knew");
-	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_RUNNING);
 	instance_stop(in, 0, note_outcome, &end);
 	STEP_UNTIL(w.loop, end.calls);
 	is_int(instance_restore(in, WITH("warm"), note_outcome, &back,
@@ -130,7 +131,7 @@ static void test_snapshot(void)
 	is_int(go_on(&w, "one"), 0, "it goes on");
 	is_int(fork_one(&w, in, "warm", "two"), 0, "so does a fork of it");
 	is_int(go_on(&w, "two"), 0, "later");
-	is_int(w.rt->hibernations, 1, "which nothing hibernates for");
+	is_int(w.rt->writes, 1, "for which nothing is written");
 	world_done(&w);
 }
 
@@ -144,12 +145,12 @@ static void test_refused(void)
 
 	w.rt->keep_error = -ENOTSUP;
 	is_int(fork_one(&w, in, NULL, "two"), -ENOTSUP, "the runtime says no");
-	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_RUNNING);
+	STEP_UNTIL(w.loop, !in->freeze.frozen);
 	ok(!instance_find(w.is, "two") && !exists(&w, ".memory", "two"),
 	   "nothing is left of the fork, and what ran goes on");
 	w.rt->keep_error = 0;
 	w.rt->no_hibernation = true;
-	is_int(fork_one(&w, in, NULL, "two"), -ENOTSUP, "cannot hibernate");
+	is_int(fork_one(&w, in, NULL, "two"), -ENOTSUP, "of another kind");
 	is_int(state_of(in), INSTANCE_RUNNING, "runs on");
 	w.rt->no_hibernation = false;
 	is_int(pause_wait(&w, in, true), 0, "paused");
@@ -224,8 +225,9 @@ static void test_meanwhile(void)
 	w.rt->hold = false;
 	STEP_UNTIL(w.loop, o.calls);
 	is_int(o.err.code, -ECANCELED, "can be canceled");
-	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_RUNNING);
+	STEP_UNTIL(w.loop, !in->freeze.frozen);
 	ok(!exists(&w, ".memory", "four"), "nothing is left");
+	ok(!exists(&w, ".memory", ":one"), "nor of what was written");
 
 	o = (struct outcome){ 0 };
 	w.rt->hold = true;
@@ -239,6 +241,41 @@ static void test_meanwhile(void)
 	ok(!instance_find(w.is, "four"), "and makes none");
 	is_int(go_on(&w, "two"), 0, "one of the two goes on");
 	is_int(go_on(&w, "three"), 0, "and the other");
+	world_done(&w);
+}
+
+/* One that hibernates has written it already, and is not woken. */
+static void test_asleep(void)
+{
+	struct outcome o = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_up(&w, &v);
+
+	is_int(instance_hibernate(in, note_outcome, &o, &o.err), 0, "asleep");
+	STEP_UNTIL(w.loop, o.calls);
+	is_int(fork_one(&w, in, NULL, "two"), 0, "a fork");
+	is_int(w.rt->writes, 0, "of what is written");
+	is_int(state_of(in), INSTANCE_HIBERNATED, "wakes nothing");
+	is_int(go_on(&w, "two"), 0, "and goes on");
+	world_done(&w);
+}
+
+/* The one before has let it go on a moment ago. */
+static void test_at_once(void)
+{
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_up(&w, &v);
+
+	for (unsigned i = 0; i < 5; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "fork%u", i);
+		is_int(fork_one(&w, in, NULL, name), 0, "one after the other");
+	}
+	STEP_UNTIL(w.loop, w.rt->lets == 5);
+	is_int(w.rt->lets, 5, "each has let it go on");
 	world_done(&w);
 }
 
@@ -274,6 +311,8 @@ int main(void)
 	test_refused();
 	test_fails();
 	test_meanwhile();
+	test_asleep();
+	test_at_once();
 	test_dumb();
 	return done_testing();
 }
