@@ -4,7 +4,7 @@
  *
  * acd handles sandboxes through this table only. An operation returns 0 at
  * once, and its callback comes later from the event loop, exactly once; or it
- * returns a negative errno and there is no callback. In a callback, @err is
+ * returns a negative errno and there is no callback. Those that say so have none. In a callback, @err is
  * NULL on success; on failure all other results are NULL or 0, and a descriptor
  * is -1. Strings that an operation or a callback gets are borrowed for the
  * call. An operation that is NULL is not supported: its caller answers
@@ -180,14 +180,14 @@ struct runtime_ops {
 	void (*hibernate_break)(struct runtime *rt, const char *id);
 	/*
 	 * Stops a sandbox that runs and writes its memory to the empty
-	 * directory @dir. Nothing in it moves until memory_let(); its link and
+	 * directory @dir. Nothing in it moves until memory_resume(); its link and
 	 * its connections stay. Fails with -ENOSPC as hibernate(). After a
 	 * failure it runs on. NULL, as hibernate() then.
 	 */
 	int (*memory_write)(struct runtime *rt, const char *id, const char *dir,
 			    runtime_done_fn fn, void *arg);
-	int (*memory_let)(struct runtime *rt, const char *id,
-			  runtime_done_fn fn, void *arg);
+	int (*memory_resume)(struct runtime *rt, const char *id,
+			     runtime_done_fn fn, void *arg);
 	/*
 	 * Completes the memory in @dir for others that go on from it (struct
 	 * runtime_spec). It is that of a sandbox which memory_write() has

@@ -61,6 +61,10 @@ int file_mkdir_for(const char *path, uid_t uid, gid_t gid);
  * point.
  */
 int file_remove_tree(const char *path);
+/* Links all files of the directory @from, which has no directories, into @to,
+ * which exists and is in the same file system. Names that begin with a dot are
+ * left out. Returns 0 or a negative errno; some may be there then. */
+int file_link_all(const char *from, const char *to);
 /*
  * Sets *@ret_bytes to the disk space of a tree, counting 512-byte blocks on its
  * own file system; a file with n links counts 1/n for each link.

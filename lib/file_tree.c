@@ -245,3 +245,19 @@ int file_tree_size(const char *path, uint64_t *ret_bytes)
 		*ret_bytes = bytes;
 	return rc;
 }
+
+int file_link_all(const char *from, const char *to)
+{
+	SCOPED_DIR d = opendir(from);
+	SCOPED_FD fd = open(to, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *e;
+
+	if (!d || fd < 0)
+		return -errno;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] != '.' &&
+		    linkat(dirfd(d), e->d_name, fd, e->d_name, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}

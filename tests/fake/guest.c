@@ -240,12 +240,15 @@ struct fake_guest *fake_guest_new(struct loop *loop, int fd,
 	buf_init(&g->in, 8u << 20);
 	buf_init(&g->out, 8u << 20);
 	g->io = loop_add(loop, fd, EPOLLIN, guest_io, g);
-	if (mood == FAKE_GUEST_RESUMED || mood == FAKE_GUEST_DUMB)
+	if (mood == FAKE_GUEST_RESUMED || mood == FAKE_GUEST_DUMB ||
+	    mood == FAKE_GUEST_EXITS)
 		g->proc[0] = (struct fake_guest_proc){ .channel = 1,
 						       .what = "cat",
 						       .credit = LINK_WINDOW };
 	else if (mood != FAKE_GUEST_SILENT)
 		must(link_put_hello(&g->out, 0));
+	if (mood == FAKE_GUEST_EXITS)
+		proc_end(g, &g->proc[0], LINK_EXITED, 3);
 	guest_flush(g);
 	if (mood == FAKE_GUEST_LATE)
 		fake_guest_freeze(g, true);

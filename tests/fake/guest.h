@@ -34,6 +34,7 @@ enum fake_guest_mood {
 	FAKE_GUEST_REFUSES, /* FAIL instead of PREPARED */
 	FAKE_GUEST_RESUMED, /* goes on from a memory: `cat` runs in channel 1 */
 	FAKE_GUEST_DUMB, /* the same, and answers no PING */
+	FAKE_GUEST_EXITS, /* `cat` has just ended with 3 */
 };
 
 struct fake_guest_proc {

@@ -2,7 +2,7 @@
 /*
  * runtime.c - a runtime whose sandboxes are fake guests in this process
  *
- * Every call is answered a millisecond later, or when the test lets go.
+ * Every call is answered a millisecond later, or when the test resumes go.
  */
 #include "tests/fake/runtime.h"
 
@@ -20,7 +20,9 @@ enum fake_op_kind {
 	OP_LIST,
 	OP_FREEZE,
 	OP_THAW,
-	OP_WAKE
+	OP_WAKE,
+	OP_WRITE,
+	OP_RESUME
 };
 
 struct fake_op {
@@ -67,6 +69,7 @@ static void answer_start(struct fake_op *op)
 	fake_guest_free(f->guest);
 	f->guest = fake_guest_new(f->loop, fds[1],
 				  !f->from_memory[0] ? f->mood :
+				  f->exits           ? FAKE_GUEST_EXITS :
 				  f->dumb            ? FAKE_GUEST_DUMB :
 						       FAKE_GUEST_RESUMED);
 	snprintf(id, sizeof(id), "id-%u", f->starts);
@@ -95,12 +98,16 @@ static void answer_freeze(struct fake_op *op)
 	struct fake_runtime *f = op->f;
 	struct err err = { 0 };
 
-	if (f->freeze_error) {
-		err_set(&err, f->freeze_error, "no frost today");
+	int rc = op->kind == OP_WRITE  ? f->write_error :
+		 op->kind == OP_RESUME ? f->resume_error :
+					 f->freeze_error;
+
+	if (rc) {
+		err_set(&err, rc, "no frost today");
 		op->fn.done(op->arg, &err);
 		return;
 	}
-	f->frozen = op->kind == OP_FREEZE;
+	f->frozen = op->kind == OP_FREEZE || op->kind == OP_WRITE;
 	fake_guest_freeze(f->guest, f->frozen);
 	op->fn.done(op->arg, NULL);
 }
@@ -158,6 +165,8 @@ static void op_answer(void *arg)
 		break;
 	case OP_FREEZE:
 	case OP_THAW:
+	case OP_WRITE:
+	case OP_RESUME:
 		answer_freeze(op);
 		break;
 	case OP_WAKE:
@@ -302,18 +311,18 @@ static int fake_memory_write(struct runtime *rt, const char *id,
 	(void)id;
 	f->writes++;
 	snprintf(f->written, sizeof(f->written), "%s", dir);
-	op_new(rt, OP_FREEZE, arg)->fn.done = fn;
+	op_new(rt, OP_WRITE, arg)->fn.done = fn;
 	return 0;
 }
 
-static int fake_memory_let(struct runtime *rt, const char *id,
-			   runtime_done_fn fn, void *arg)
+static int fake_memory_resume(struct runtime *rt, const char *id,
+			      runtime_done_fn fn, void *arg)
 {
 	struct fake_runtime *f = (struct fake_runtime *)rt;
 
 	(void)id;
-	f->lets++;
-	op_new(rt, OP_THAW, arg)->fn.done = fn;
+	f->resumes++;
+	op_new(rt, OP_RESUME, arg)->fn.done = fn;
 	return 0;
 }
 
@@ -361,7 +370,7 @@ static const struct runtime_ops fake_runtime_ops = {
 	.wake = fake_wake,
 	.hibernate_break = fake_break,
 	.memory_write = fake_memory_write,
-	.memory_let = fake_memory_let,
+	.memory_resume = fake_memory_resume,
 	.memory_keep = fake_memory_keep,
 };
 

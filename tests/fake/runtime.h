@@ -25,6 +25,8 @@ struct fake_runtime {
 	int wake_error; /* the same; the sandbox ends */
 	bool no_hibernation; /* this kind of sandbox cannot */
 	int keep_error; /* of memory_keep(), at once */
+	int write_error, resume_error; /* of memory_write(), memory_resume() */
+	bool exits; /* what goes on from a memory ends before its sign of life */
 	bool dumb; /* what goes on from a memory gives no sign of life */
 	int remove_refused; /* at once; no callback */
 	struct runtime_end end;
@@ -44,7 +46,7 @@ struct fake_runtime {
 	uint64_t memory;
 	char guest_id[32]; /* of the last start's guest */
 	char from_memory[512]; /* of the last start; "": none */
-	unsigned writes, lets, keeps; /* of memory */
+	unsigned writes, resumes, keeps; /* of memory */
 	char written[512]; /* where the last was written to */
 };
 

@@ -10,7 +10,7 @@ setup() {
 }
 
 teardown() {
-	gone mm m1 m2 m3 m4
+	gone mm m1 m2 m3 m4 m-1 m-2 m-3 m-4
 }
 
 teardown_file() {
@@ -231,6 +231,35 @@ typed() {
 	"$AC" pause m3
 	run -1 "$AC" fork --memory m3 m4
 	says "ac resume m3"
+	no_pending
+}
+
+@test "what cannot be written runs on" {
+	"$AC" run base mm -d -- python3 -c '
+import os, time
+os.chdir("/workspace")
+os.mkfifo("p")
+p = os.open("p", os.O_RDWR)
+os.unlink("p")
+n = 0
+while True:
+    n += 1
+    with open("count", "a") as f:
+        f.write("%d\n" % n)
+    time.sleep(0.05)'
+	eventually counts mm 5
+	run -1 "$AC" fork --memory mm m1
+	says "it runs on"
+	says "FIFO"
+	run -1 "$AC" snapshot --memory mm
+	run ! "$AC" inspect m1
+	state_is mm running
+	local at
+	at=$("$AC" exec mm -- sh -c 'wc -l </workspace/count')
+	eventually counts mm $((at + 5))
+	# Its network is as it was.
+	run -0 "$AC" exec mm -- cat /proc/net/dev
+	has eth0
 	no_pending
 }
 

@@ -158,6 +158,21 @@ static int hex_load(const json_t *v, const char *key, struct buf *to)
 	return 0;
 }
 
+/* What the watchers of the other run have not given back of the window is given
+ * here: they are not here, and the new run begins to count. */
+static int main_load(struct session *s, struct channel *c,
+		     const struct session_main *main)
+{
+	uint32_t owed = LINK_WINDOW - c->window;
+
+	if (*main->ret || c->deaf)
+		return -EBADMSG;
+	*main->ret = c;
+	c->window = LINK_WINDOW;
+	c->owed = 0;
+	return owed > 0 ? link_put_u32(&s->out, LINK_CREDIT, c->id, owed) : 0;
+}
+
 static int channel_load(struct session *s, const json_t *v, struct channel **at,
 			const struct session_main *main)
 {
@@ -181,12 +196,8 @@ static int channel_load(struct session *s, const json_t *v, struct channel **at,
 	     number(v, "stdin_window", LINK_WINDOW, &c->stdin_window);
 	if (!ok)
 		return -EBADMSG;
-	if (flag(v, "main")) {
-		if (*main->ret || c->deaf)
-			return -EBADMSG;
-		*main->ret = c;
-		return 0;
-	}
+	if (flag(v, "main"))
+		return main_load(s, c, main);
 	if (c->deaf)
 		return 0; /* it was told so */
 	c->deaf = true;
@@ -265,6 +276,9 @@ struct session *session_load(struct loop *loop, int fd, const json_t *v,
 		return NULL;
 	s->state = LIVE;
 	s->prepared = true;
+	/* What was not read comes on top of what a session may hold. */
+	s->out.max += json_string_length(json_object_get(v, "unread")) / 2 +
+		      LINK_CHANNELS_MAX * (LINK_HEADER + 4);
 	rc = session_fill(s, v, main);
 	if (rc < 0) {
 		session_free(s);

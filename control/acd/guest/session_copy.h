@@ -4,8 +4,8 @@
  * another one
  *
  * The memory of a sandbox has one end of its link: which channels are open, and
- * perhaps half a frame. What acd's end has of it is written down with the memory,
- * and each sandbox that goes on from it gets a session of that.
+ * perhaps half a frame. What acd's end has of it is written down with the
+ * memory, and each sandbox that goes on from it gets a session of that.
  */
 #ifndef CONTROL_ACD_GUEST_SESSION_COPY_H
 #define CONTROL_ACD_GUEST_SESSION_COPY_H
@@ -14,15 +14,15 @@
 
 #include "control/acd/guest/session.h"
 
-/* Reads what the link of a sandbox that hibernates, or is held, still has, which
- * calls the session's functions. A link that is found broken ends the session, from the
- * loop. */
+/* Reads what the link of a sandbox that hibernates, or is held, still has. The
+ * session's functions are called for it. A link that is found broken ends the
+ * session, from the loop. */
 void session_drain(struct session *s);
-/* Returns what a copy of @s needs, a new reference. It has what was sent to the
- * sandbox and not read: @unread, from the sandbox's end, and what acd holds.
+/* Writes down @s, for others: returns a new reference. It has what was sent to
+ * the sandbox and not read: @unread, from the sandbox's end, and what acd holds.
  * @main: the channel of its main process. Fails, returning NULL with @err, with
- * -EAGAIN unless the sandbox hibernates, or is held, and @main is open, -EIO if its link is
- * broken, or -ENOMEM. */
+ * -EAGAIN unless the sandbox hibernates, or is held, and @main is open; -EIO if
+ * its link is broken; -ENOMEM. */
 json_t *session_save(const struct session *s, const struct channel *main,
 		     struct slice unread, struct err *err);
 
@@ -34,8 +34,8 @@ struct session_main {
 };
 /* Makes a session with the link @fd (owned, as in session_new()) of what
  * session_save() has returned. All channels but the main one are closed. The
- * sandbox is asked for a sign of life; when it comes ready() is called, and what
- * limits a PONG limits that. Returns NULL with errno: EBADMSG if @v is
+ * sandbox is asked for a sign of life; when that comes, ready() is called. Its
+ * time is that of a PONG. Returns NULL with errno: EBADMSG if @v is
  * malformed. */
 struct session *session_load(struct loop *loop, int fd, const json_t *v,
 			     const struct session_main *main,

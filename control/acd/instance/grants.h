@@ -5,7 +5,8 @@
  * While a run is bound, its key, its CA and what its sandbox gets are here, in
  * memory only. The key is derived from a key that acd makes when it starts and
  * from a number that no other run has, so a surrogate is worthless after its
- * run. What the gateway gets is read from the vault each time it is sent.
+ * run, unless another one goes on from its memory (grants_save()). What the
+ * gateway gets is read from the vault each time it is sent.
  */
 #ifndef CONTROL_ACD_INSTANCE_GRANTS_H
 #define CONTROL_ACD_INSTANCE_GRANTS_H

@@ -13,6 +13,9 @@
  *
  *	claim → policy bound → ASSIGN, EXEC → READY → as with a new one
  *	  └─────────┴────────────────┴─lost→ removed → runtime start
+ *
+ * A sandbox that goes on from a memory has done all of that: it gets a PING, and
+ * its PONG is its READY.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -147,8 +150,11 @@ static void guest_ready(void *arg)
 	in->ready_timer = NULL;
 	step_done(in, NULL);
 	/* Its process may never say anything more. */
-	if (in->asked.options.memory && in->phase == PHASE_UP)
-		instance_began(in, NULL);
+	if (!in->asked.options.memory || in->phase != PHASE_UP)
+		return;
+	instance_began(in, NULL);
+	if (in->main && in->main->over)
+		instance_main_over(in, &in->main->end);
 }
 
 static void lost_known(void *arg, const struct runtime_end *end,
@@ -277,6 +283,7 @@ static int resumed_begin(struct instance *in, struct err *err)
 	struct run *r = run_resumed(in, json_object_get(state, "run"));
 	const struct session_main main = { &run_channel_ops, r,
 					   r ? &r->channel : NULL };
+	int rc;
 
 	if (!r)
 		return err_nomem(err);
@@ -284,9 +291,9 @@ static int resumed_begin(struct instance *in, struct err *err)
 				   json_object_get(state, "guest"), &main,
 				   &guest_ops, in);
 	if (!in->session) {
-		err_set(err, -errno, "its guest link: %s", err_text(-errno));
+		rc = errno ? -errno : -ENOMEM;
 		run_drop(r);
-		return err->code;
+		return err_set(err, rc, "its guest link: %s", err_text(rc));
 	}
 	in->main = r;
 	in->resumed = true;

@@ -11,7 +11,7 @@
  * instance does not count them), and live as long as the sandbox; an acd that
  * starts removes what it finds. They have what the sandbox's memory has:
  * surrogates, and the key that makes them, which is worth something only until
- * the run ends, and what its user has put there, such as a variable.
+ * the run, and those that go on from its memory (snapshot/memory.c), end; and what its user has put there, such as a variable.
  */
 #include "control/acd/instance/instance_impl.h"
 
@@ -132,6 +132,7 @@ int instance_hibernate(struct instance *in, instance_fn fn, void *arg,
 	if (rc < 0)
 		return rc;
 	in->freeze.asleep = true;
+	in->freeze.memory = false;
 	rc = instance_freeze_ask(in, true, fn, arg, err);
 	if (rc < 0 && !in->freeze.frozen)
 		in->freeze.asleep = false;

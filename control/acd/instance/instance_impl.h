@@ -33,7 +33,7 @@ struct run {
 	LIST_HEAD(run_watches, run_watch) watches;
 	unsigned n_watches;
 	unsigned walking; /* depth of calls to watchers */
-	struct link_exit end; /* if doomed: how it ended */
+	struct link_exit end; /* if doomed or over: how it ended */
 	uint64_t output; /* bytes the process has written */
 	uint64_t credited; /* of these, given back as credit */
 	uint64_t kill_at; /* when KILL follows TERM; 0: no TERM was sent */
@@ -47,6 +47,7 @@ struct run {
 	uint16_t rows, cols; /* of the terminal, as its client wants it */
 	bool is_main, tty, use_stdin;
 	bool doomed; /* run_finish() waits for the watchers' calls */
+	bool over; /* it ended before its sandbox counted as started */
 	bool killed; /* KILL was sent */
 	bool held; /* the sandbox is frozen; the timer waits */
 	bool redrawing;
@@ -451,15 +452,18 @@ void instances_snapshots_begin(struct instances *is);
 
 /* Resumes the sandbox before an end; time passes again even if that fails. */
 void instance_thaw(struct instance *in);
-/* Freezes a running sandbox while its files are read, or ends that; the state
- * does not change. Calls @fn as instance_pause() does. Fails like that, and with
- * -EBUSY if it is held already. */
-int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
+/* Freezes a running sandbox while its files are read; the state does not change.
+ * Calls @fn as instance_pause() does. Fails like that, and with -EBUSY if it is
+ * held already. */
+int instance_hold(struct instance *in, instance_fn fn, void *arg,
 		  struct err *err);
-/* Holds it, and writes its memory to instance_memory_new(). Fails with -ENOTSUP
- * as well; instance_hold() ends it. */
+/* Does so while its memory is written to instance_memory_new(), too. Fails with
+ * -ENOTSUP as well. */
 int instance_hold_memory(struct instance *in, instance_fn fn, void *arg,
 			 struct err *err);
+/* Ends either. */
+int instance_hold_end(struct instance *in, instance_fn fn, void *arg,
+		      struct err *err);
 /* Returns true while the sandbox is frozen for that: not if its end, or a
  * limit, has let it go on. */
 bool instance_is_held(const struct instance *in);
@@ -563,6 +567,8 @@ extern const struct channel_ops run_channel_ops;
 
 /* Returns where its memory is written to, or NULL without memory. */
 char *instance_memory_new(const struct instance *in);
+/* Removes what is there, later. */
+void instance_memory_new_drop(const struct instance *in);
 /* For a run that goes on from a memory: reads what it has to know into
  * in->asked.options. Fails with -EINVAL if the instance was given none, or
  * -EBADMSG. */

@@ -98,7 +98,8 @@ static void freeze_done(struct instance *in)
 		state_follow(in, INSTANCE_RUNNING);
 		instance_life_arm(in);
 	}
-	if (!in->freeze.frozen && in->freeze.asleep && in->freeze.why.code < 0)
+	if (!in->freeze.frozen && in->freeze.why.code < 0 &&
+	    (in->freeze.asleep || in->freeze.memory))
 		err_wrap(&in->freeze.why, "it runs on");
 	if (!in->freeze.frozen)
 		in->freeze.asleep = in->freeze.memory = false;
@@ -185,8 +186,8 @@ static int memory_call(struct instance *in)
 	SCOPED_STR dir = instance_memory_new(in);
 
 	if (!in->freeze.wanted)
-		return ops->memory_let(in->is->rt, in->rec.container_id,
-				       freeze_answered, in);
+		return ops->memory_resume(in->is->rt, in->rec.container_id,
+					  freeze_answered, in);
 	return dir ? ops->memory_write(in->is->rt, in->rec.container_id, dir,
 				       freeze_answered, in) :
 		     -ENOMEM;
@@ -201,6 +202,9 @@ static void freeze_step(struct instance *in)
 	if (in->freeze.busy || in->freeze.frozen == in->freeze.wanted)
 		return;
 	in->freeze.busy = true;
+	/* gVisor pauses it before it writes, which takes long. */
+	if (in->freeze.memory && in->freeze.wanted)
+		runs_hold(in, true);
 	if (in->freeze.memory)
 		rc = memory_call(in);
 	else if (!in->freeze.asleep)
@@ -286,12 +290,12 @@ int instance_freeze_ask(struct instance *in, bool paused, instance_fn fn,
 static int hibernated_error(const struct instance *in, struct err *err)
 {
 	return err_set(err, -EBUSY,
-		       "'%s' hibernates; `ac resume %s` lets it go on",
+		       "'%s' hibernates; `ac resume %s` resumes it go on",
 		       in->rec.name, in->rec.name);
 }
 
 /* Its memory is written where nothing is. */
-static int memory_refusal(const struct instance *in, struct err *err)
+static int memory_prepare(const struct instance *in, struct err *err)
 {
 	const struct runtime_ops *ops = in->is->rt->ops;
 	SCOPED_STR dir = instance_memory_new(in);
@@ -307,45 +311,55 @@ static int memory_refusal(const struct instance *in, struct err *err)
 			       in->rec.name);
 	if (!dir)
 		return err_nomem(err);
-	rc = file_remove_tree(dir);
-	if (rc == 0)
-		rc = file_mkdir_p(dir, 0700);
+	instance_memory_new_drop(in);
+	rc = file_mkdir_p(dir, 0700);
 	return rc < 0 ? err_set(err, rc, "make %s: %s", dir, err_text(rc)) : 0;
 }
 
-int instance_hold_memory(struct instance *in, instance_fn fn, void *arg,
-			 struct err *err)
-{
-	int rc = memory_refusal(in, err);
-
-	if (rc < 0)
-		return rc;
-	in->freeze.memory = true;
-	rc = instance_hold(in, true, fn, arg, err);
-	if (rc < 0)
-		in->freeze.memory = false;
-	return rc;
-}
-
-int instance_hold(struct instance *in, bool held, instance_fn fn, void *arg,
-		  struct err *err)
+static int hold(struct instance *in, bool memory, instance_fn fn, void *arg,
+		struct err *err)
 {
 	int rc = instance_pause_refusal(in, err);
 
 	if (rc == 0 && in->freeze.asleep)
 		rc = hibernated_error(in, err);
-	if (rc == 0 && held && in->freeze.held)
+	if (rc == 0 && in->freeze.held)
 		rc = err_set(err, -EBUSY,
 			     "the files of '%s' are being copied: try again in "
 			     "a moment",
 			     in->rec.name);
+	if (rc == 0 && memory)
+		rc = memory_prepare(in, err);
 	if (rc < 0)
 		return rc;
-	in->freeze.held = true; /* freeze_done() ends it */
-	rc = instance_freeze_ask(in, held, fn, arg, err);
-	if (rc < 0 && held)
-		in->freeze.held = false;
+	in->freeze.held = true; /* freeze_done() ends both */
+	in->freeze.memory = memory;
+	rc = instance_freeze_ask(in, true, fn, arg, err);
+	if (rc < 0)
+		in->freeze.held = in->freeze.memory = false;
 	return rc;
+}
+
+int instance_hold(struct instance *in, instance_fn fn, void *arg,
+		  struct err *err)
+{
+	return hold(in, false, fn, arg, err);
+}
+
+int instance_hold_memory(struct instance *in, instance_fn fn, void *arg,
+			 struct err *err)
+{
+	return hold(in, true, fn, arg, err);
+}
+
+int instance_hold_end(struct instance *in, instance_fn fn, void *arg,
+		      struct err *err)
+{
+	int rc = instance_pause_refusal(in, err);
+
+	if (rc == 0 && in->freeze.asleep)
+		rc = hibernated_error(in, err);
+	return rc < 0 ? rc : instance_freeze_ask(in, false, fn, arg, err);
 }
 
 bool instance_is_held(const struct instance *in)
@@ -366,5 +380,9 @@ int instance_pause(struct instance *in, bool paused, instance_fn fn, void *arg,
 			     "the files of '%s' are being copied: try again in "
 			     "a moment",
 			     in->rec.name);
-	return rc < 0 ? rc : instance_freeze_ask(in, paused, fn, arg, err);
+	if (rc < 0)
+		return rc;
+	if (paused && !in->freeze.frozen)
+		in->freeze.memory = false;
+	return instance_freeze_ask(in, paused, fn, arg, err);
 }

@@ -17,7 +17,7 @@
  * Only the gateway knows whether a policy inspects, as it knows the presets and
  * the shared policy.
  *
- * Secrets are in no file. They are sent again to a new gateway, and for a
+ * Secrets of the vault are in no file. They are sent again to a new gateway, and for a
  * sandbox that uses a changed credential of the vault.
  */
 #include "control/acd/instance/policy.h"

@@ -275,10 +275,14 @@ static void run_exited(void *arg, const struct link_exit *x)
 	if (r->cause == RUN_TIMEOUT)
 		seen.kind = LINK_TIMEOUT;
 	run_moved(r);
-	if (r->is_main)
-		instance_main_over(r->in, &seen);
-	else
+	if (!r->is_main) {
 		run_finish(r, &seen);
+	} else if (r->in->phase == PHASE_GUEST) {
+		r->over = true;
+		r->end = seen;
+	} else {
+		instance_main_over(r->in, &seen);
+	}
 }
 
 const struct channel_ops run_channel_ops = {

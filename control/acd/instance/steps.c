@@ -340,6 +340,7 @@ static void ended(struct instance *in)
 
 	in->steps = (struct instance_steps){ 0 };
 	in->phase = PHASE_IDLE;
+	instance_memory_over(in);
 	if (failed.code < 0) {
 		in->clean = CLEAN_NOT;
 		in->discard = false;

@@ -7,7 +7,7 @@
  *	    └────────│─────│─┴─────────────┤   └─ left, if that failed: tried
  *	             ▼     │               │      again later
  *	          saving  waking ──────────┤   running ⇄ still
- *	             └▶ asleep ────────────┘   (runsc_sleep.c, runsc_still.c)
+ *	             └▶ asleep ────────────┘   (runsc_sleep.c, runsc_hold.c)
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -69,7 +69,7 @@ void box_free(struct box *b)
 
 	LIST_REMOVE(b, link);
 	sleep_free(b);
-	still_free(b);
+	hold_free(b);
 	box_hang_up(b);
 	if (b->maker)
 		children_forget(rs->children, b->maker);
@@ -102,7 +102,7 @@ void box_ended(struct box *b, int exit_code)
 		sleep_ended(b);
 		return;
 	}
-	if (b->state == BOX_RUNNING || b->state == BOX_STILL)
+	if (b->state == BOX_RUNNING || b->state == BOX_HELD)
 		b->state = BOX_ENDED;
 	box_hang_up(b);
 	runsc_calls_wake(b->rs, b->id);
@@ -162,7 +162,7 @@ int box_remove(struct box *b, runtime_done_fn fn, void *arg, struct err *err)
 		return err_set(err, -EBUSY,
 			       "this sandbox is being removed already");
 	sleep_free(b);
-	still_free(b);
+	hold_free(b);
 	box_hang_up(b);
 	rc = runsc_job_undo(rs->loop, b->id, &b->paths, &b->veth, RUNSC_STATE,
 			    on_undone, b, &b->job, err);

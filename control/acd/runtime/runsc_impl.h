@@ -32,7 +32,7 @@ enum box_state {
 	BOX_SAVING,
 	BOX_ASLEEP,
 	BOX_WAKING,
-	BOX_STILL, /* its memory is being written, or was (runsc_still.c) */
+	BOX_HELD, /* its memory is being written, or was (runsc_hold.c) */
 	BOX_ENDED,
 	BOX_REMOVING,
 	BOX_LEFT, /* its removal has failed */
@@ -57,7 +57,7 @@ struct box {
 	 * when it has ended, so that acd's end sees that. -1: not open. */
 	int theirs[2];
 	struct box_sleep *sleep; /* runsc_sleep.c; NULL: never hibernated */
-	struct box_still *still; /* runsc_still.c; NULL: not yet */
+	struct box_hold *hold; /* runsc_hold.c; NULL: not yet */
 	/* Its directories were moved so, since config.json was written; NULL:
 	 * they were not. */
 	char *moved_from, *moved_to;
@@ -151,18 +151,20 @@ int runsc_call(struct box *b, const struct strv *argv,
 /* How many ms writing or reading so many bytes may take. */
 unsigned runsc_bytes_ms(uint64_t bytes);
 
-/* ---- runsc_still.c ---- */
+/* ---- runsc_hold.c ---- */
 
 int runsc_op_memory_write(struct runtime *rt, const char *id, const char *dir,
 			  runtime_done_fn fn, void *arg);
-int runsc_op_memory_let(struct runtime *rt, const char *id, runtime_done_fn fn,
-			void *arg);
+int runsc_op_memory_resume(struct runtime *rt, const char *id,
+			   runtime_done_fn fn, void *arg);
 /* Returns how much of its memory is being written. */
-uint64_t still_bytes(const struct box *b);
+uint64_t hold_bytes(const struct box *b);
 /* Returns true if its memory is written, and nothing in it moves. */
-bool still_is(const struct box *b);
+bool hold_is(const struct box *b);
+/* It is to end: writing its memory is broken off, with -ECANCELED. */
+void hold_break(struct box *b);
 /* Ends what is under way, with -ECANCELED. */
-void still_free(struct box *b);
+void hold_free(struct box *b);
 
 /* ---- runsc_memory.c ---- */
 

@@ -8,8 +8,6 @@
  */
 #include "control/acd/runtime/runsc_impl.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -23,28 +21,12 @@
 #define IMAGE_MAX 256u
 #define PAGES_FILE "pages.img"
 
-static int files_link(const char *from, const char *to)
-{
-	SCOPED_DIR d = opendir(from);
-	const struct dirent *e;
-	SCOPED_FD fd = open(to, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	if (!d || fd < 0)
-		return -errno;
-	while ((e = readdir(d))) {
-		if (e->d_name[0] != '.' &&
-		    linkat(dirfd(d), e->d_name, fd, e->d_name, 0) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
 static int image_write(const char *dir, const struct layers_image *img)
 {
 	SCOPED_STR path = str_printf("%s/" IMAGE_FILE, dir);
 	const char *id = layers_id(img);
 
-	return path ? file_write_atomic(path, id, strlen(id), 0600) : -ENOMEM;
+	return path ? file_replace(path, id, strlen(id), 0600) : -ENOMEM;
 }
 
 /* Looks at what is in the sandbox's end of the link, and leaves it there. */
@@ -76,14 +58,14 @@ int runsc_op_memory_keep(struct runtime *rt, const char *id, const char *dir,
 	const char *files = b ? sleep_files(b) : NULL;
 	int rc = 0;
 
-	if (!b || (!files && !still_is(b)))
+	if (!b || (!files && !hold_is(b)))
 		return err_set(err, -EAGAIN, "its memory was not written");
 	if (access(b->paths.upper, F_OK) == 0)
 		return err_set(err, -ENOTSUP,
 			       "what it has written over the files of its "
 			       "image (root_rw) cannot be copied");
 	if (files)
-		rc = files_link(files, dir);
+		rc = file_link_all(files, dir);
 	if (rc == 0)
 		rc = image_write(dir, b->image);
 	if (rc == 0)

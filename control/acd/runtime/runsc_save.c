@@ -43,7 +43,7 @@ static uint64_t removed_most(const struct runtime_stats *st)
 static uint64_t saving_bytes(const struct box *b)
 {
 	return b->state == BOX_SAVING ? sleep_bytes(b) :
-	       b->state == BOX_STILL  ? still_bytes(b) :
+	       b->state == BOX_HELD   ? hold_bytes(b) :
 					0;
 }
 

@@ -195,6 +195,9 @@ void sleep_free(struct box *b)
 		return;
 	/* The answer may lead here again. */
 	b->sleep = NULL;
+	if (b->state == BOX_SAVING || b->state == BOX_ASLEEP ||
+	    b->state == BOX_WAKING)
+		b->state = BOX_ENDED;
 	if (b->maker)
 		runsc_maker_end(b);
 	runsc_job_forget(b->job);
@@ -323,12 +326,12 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 /* runsc is killed; what became of the sandbox is judged as always. */
 void runsc_op_break(struct runtime *rt, const char *id)
 {
-	const struct box *b = box_find(runsc_of(rt), id);
+	struct box *b = box_find(runsc_of(rt), id);
 
-	if (b && b->maker &&
-	    (b->state == BOX_SAVING || b->state == BOX_WAKING ||
-	     b->state == BOX_STILL))
+	if (b && b->maker && (b->state == BOX_SAVING || b->state == BOX_WAKING))
 		kill(b->maker, SIGKILL);
+	else if (b)
+		hold_break(b);
 }
 
 /* ---- and back ---- */

@@ -67,9 +67,9 @@ static int parse_body(struct run_as_call *c, struct err *err)
 	int rc = api_run_options(body, &c->o, err);
 
 	run_project_read(body, &c->project);
-	c->o.memory = api_flag(body, "memory");
+	c->o.memory = api_flag(body, "from_memory");
 	if (rc == 0 && c->o.memory && !c->o.detached)
-		rc = jsonx_refuse(err, "memory", "wants detached");
+		rc = jsonx_refuse(err, "from_memory", "wants detached");
 	c->create = !json_is_false(json_object_get(body, "create"));
 	c->build = api_flag(body, "build");
 	c->workspace_dev = api_number(body, "workspace_dev", 0);

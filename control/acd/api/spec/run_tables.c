@@ -82,7 +82,7 @@ static const struct schema_key run_as_keys[] = {
 			"workspace, else BLUEPRINT-LAST, its last part, or "
 			"with -2, -3 ... if that name is taken. It is no "
 			"option: that is workspace") },
-	{ "memory",
+	{ "from_memory",
 	  FLAG(.about = "goes on from the memory that a fork or a restore has "
 			"given to the instance, once: what else is said of the "
 			"process has no effect, but for detached, which has to "

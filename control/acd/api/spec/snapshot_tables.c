@@ -44,8 +44,9 @@ static const struct schema_key snapshot_body_keys[] = {
 static const struct schema snapshot_body = { BODY(snapshot_body_keys) };
 static const struct schema_key restore_body_keys[] = {
 	{ "tag", FORM(TAG, .about = "absent or null: the latest") },
-	{ "memory", FLAG(.about = "a run may go on from its memory (memory of "
-				  "run); 404 if it has none") },
+	{ "memory",
+	  FLAG(.about = "a run may go on from its memory (from_memory of "
+			"run); 404 if it has none") },
 };
 static const struct schema restore_body = { BODY(restore_body_keys) };
 static const struct schema_key remove_query_keys[] = {
@@ -62,7 +63,7 @@ static const struct schema_key fork_body_keys[] = {
 				    "now") },
 	{ "memory",
 	  FLAG(.about = "the processes, too: a run of each goes on "
-			"from them (memory of run), without its network "
+			"from them (from_memory of run), without its network "
 			"connections. not_running (409) if nothing runs") },
 };
 static const struct schema fork_body = {

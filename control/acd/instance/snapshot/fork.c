@@ -2,8 +2,8 @@
 /*
  * fork.c - new instances with a copy of the files of another one
  *
- * A fork has a name, an address, a host name and surrogates of its own. No
- * process is copied, unless its memory is asked for (memory.h).
+ * A fork has a name, an address, a host name and surrogates of its own, and no
+ * process. If its memory is asked for, it has both of those (memory.h).
  *
  * The sandbox is held for the first copy; the others are copies of that. When
  * all are complete, each gets its record and its directory, by a rename: a fork
@@ -113,6 +113,16 @@ static int record_fill(struct instance_record *ret,
 	return 0;
 }
 
+/* What was saved of the sandbox, or that of the snapshot. */
+static int memory_pass(const struct forking *f, const char *name,
+		       struct err *err)
+{
+	SCOPED_STR from = f->title ? snapshot_memory_path(f->from) :
+				     memory_path(f->task.is, f->task.written);
+
+	return from ? memory_give(f->task.is, from, name, err) : err_nomem(err);
+}
+
 /* Makes the instance first: a directory without a record would be taken over by
  * the next instance of that name. After a crash in between, the next start of
  * acd finishes it: recover.c. */
@@ -132,33 +142,15 @@ static int one_make(struct forking *f, const char *name, struct err *err)
 	free(ptr_take(&f->rec.name));
 	if (rc < 0)
 		return rc;
-	if (rename(from, to) == 0)
+	rc = f->task.memory ? memory_pass(f, name, err) : 0;
+	if (rc == 0 && rename(from, to) == 0)
 		return 0;
-	err_sys(err, "put the files of '%s' in place", name);
-	rc = err->code;
+	if (rc == 0)
+		rc = err_sys(err, "put the files of '%s' in place", name);
+	memory_drop(f->task.is, name);
 	if (store_delete(f->task.is->store, name, &ignored) == 0)
 		instance_forget(in);
 	return rc;
-}
-
-/* The first has what was saved of the sandbox, or that of the snapshot. */
-static int memory_pass(const struct forking *f, struct err *err)
-{
-	SCOPED_STR first = memory_path(f->task.is, f->names.v[0]);
-	SCOPED_STR from = f->title ? snapshot_memory_path(f->from) : NULL;
-	size_t i = f->title ? 0 : 1;
-	int rc = first && (from || !f->title) ? 0 : err_nomem(err);
-
-	for (; i < f->names.n && rc == 0; i++)
-		rc = memory_give(f->task.is, from ? from : first, f->names.v[i],
-				 err);
-	return rc;
-}
-
-static void memory_drop_all(const struct forking *f)
-{
-	for (size_t i = 0; i < f->names.n; i++)
-		memory_drop(f->task.is, f->names.v[i]);
 }
 
 static void swept(struct file_task *t, const struct err *err)
@@ -177,8 +169,6 @@ static void fail(struct file_task *t, const struct err *err)
 	struct err ignored = { 0 };
 
 	f->why = *err;
-	if (t->memory && !t->final)
-		memory_drop_all(f);
 	task_release(t, &ignored);
 	task_job(t, copies_remove, f, swept);
 }
@@ -190,8 +180,6 @@ static void all_copied(struct file_task *t, const struct err *err)
 	size_t i;
 
 	err = task_fault(t, err);
-	if (!err && t->memory && memory_pass(f, &why) < 0)
-		err = &why;
 	if (err) {
 		fail(t, err);
 		return;
@@ -207,24 +195,13 @@ static void all_copied(struct file_task *t, const struct err *err)
 	task_end(t, NULL);
 }
 
-static int memory_first(struct file_task *t, struct err *err)
-{
-	const struct forking *f = (const struct forking *)t;
-	SCOPED_STR first = memory_path(t->is, f->names.v[0]);
-
-	if (!first)
-		return err_nomem(err);
-	memory_drop(t->is, f->names.v[0]);
-	return memory_save(t->in, first, err);
-}
-
 static void copied(struct file_task *t, const struct err *err)
 {
 	const struct forking *f = (const struct forking *)t;
 	struct err why = { 0 };
 
 	err = task_fault(t, err);
-	if (!err && t->memory && !f->title && memory_first(t, &why) < 0)
+	if (!err && t->memory && !f->title && memory_save(t->in, &why) < 0)
 		err = &why;
 	if (err)
 		fail(t, err);

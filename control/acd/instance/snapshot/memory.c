@@ -15,8 +15,6 @@
  */
 #include "control/acd/instance/snapshot/memory.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,17 +70,9 @@ static json_t *state_make(struct instance *in, struct slice unread,
 			  struct err *err)
 {
 	const struct instances *is = in->is;
-	json_t *guest, *v;
+	json_t *v, *guest = session_save(in->session, in->main->channel, unread,
+					 err);
 
-	session_drain(in->session);
-	if (!in->session || !in->main || !in->main->channel ||
-	    in->main->cause != RUN_SELF ||
-	    (!instance_hibernate_is_over(in) && !instance_is_held(in))) {
-		err_set(err, -EAGAIN, "'%s' has ended meanwhile: try again",
-			in->rec.name);
-		return NULL;
-	}
-	guest = session_save(in->session, in->main->channel, unread, err);
 	if (!guest)
 		return NULL;
 	v = json_pack("{s:i, s:o, s:o, s:o}", "version", VERSION, "guest",
@@ -92,6 +82,19 @@ static json_t *state_make(struct instance *in, struct slice unread,
 	if (!v)
 		err_nomem(err);
 	return v;
+}
+
+/* Reads what has come of it: the last that may call others. */
+static int settle(struct instance *in, struct err *err)
+{
+	if (in->session)
+		session_drain(in->session);
+	if (in->session && in->main && in->main->channel &&
+	    in->main->cause == RUN_SELF &&
+	    (instance_hibernate_is_over(in) || instance_is_held(in)))
+		return 0;
+	return err_set(err, -EAGAIN, "'%s' has ended meanwhile: try again",
+		       in->rec.name);
 }
 
 static int dir_fill(struct instance *in, const char *dir, struct err *err)
@@ -115,41 +118,49 @@ static int dir_fill(struct instance *in, const char *dir, struct err *err)
 	return rc;
 }
 
+void memory_new_name(const struct instance *in, char ret[AC_NAME_MAX + 2])
+{
+	snprintf(ret, AC_NAME_MAX + 2, ":%s", in->rec.name);
+}
+
 char *instance_memory_new(const struct instance *in)
 {
-	return str_printf("%s/.memory/:%s", in->is->dir, in->rec.name);
+	char name[AC_NAME_MAX + 2];
+
+	memory_new_name(in, name);
+	return memory_path(in->is, name);
 }
 
-/* Of one that is held the runtime has written it already. */
-static int dir_make(struct instance *in, const char *dir, struct err *err)
+void instance_memory_new_drop(const struct instance *in)
 {
-	SCOPED_STR new = instance_memory_new(in);
-	int rc = new ? 0 : -ENOMEM;
+	char name[AC_NAME_MAX + 2];
 
-	if (rc == 0 && in->freeze.memory)
-		rc = rename(new, dir) < 0 ? -errno : 0;
-	else if (rc == 0)
-		rc = file_mkdir_p(dir, 0700);
-	return rc < 0 ? err_set(err, rc, "make %s: %s", dir, err_text(rc)) : 0;
+	memory_new_name(in, name);
+	memory_drop(in->is, name);
 }
 
-int memory_save(struct instance *in, const char *dir, struct err *err)
+int memory_save(struct instance *in, struct err *err)
 {
 	const struct instances *is = in->is;
+	SCOPED_STR dir = instance_memory_new(in);
 	int rc;
 
-	if (!is->rt->ops->memory_keep || !is->egress ||
-	    !is->egress->grant_save || !in->session)
+	if (!is->rt->ops->memory_keep || !is->egress || !is->egress->grant_save)
 		return err_set(err, -ENOTSUP,
 			       "the runtime of '%s' cannot keep its memory",
 			       in->rec.name);
-	rc = dir_make(in, dir, err);
+	if (!dir)
+		return err_nomem(err);
+	rc = settle(in, err);
 	if (rc < 0)
 		return rc;
-	rc = dir_fill(in, dir, err);
+	/* Of one that hibernates nothing was written there. */
+	if (!in->freeze.memory)
+		memory_drop(in->is, strrchr(dir, '/') + 1);
+	rc = file_mkdir_p(dir, 0700);
 	if (rc < 0)
-		file_remove_tree(dir);
-	return rc;
+		return err_set(err, rc, "make %s: %s", dir, err_text(rc));
+	return dir_fill(in, dir, err);
 }
 
 /* ---- for the next run of an instance ---- */
@@ -157,25 +168,6 @@ int memory_save(struct instance *in, const char *dir, struct err *err)
 char *memory_path(const struct instances *is, const char *name)
 {
 	return str_printf("%s/.memory/%s", is->dir, name);
-}
-
-static int links_make(const char *from, const char *to)
-{
-	SCOPED_DIR d = opendir(from);
-	const struct dirent *e;
-	int rc = d ? file_mkdir_p(to, 0700) : -errno;
-
-	while (rc == 0 && (e = readdir(d))) {
-		SCOPED_STR leaf = str_printf("%s/%s", to, e->d_name);
-
-		if (e->d_name[0] == '.')
-			continue;
-		if (!leaf)
-			rc = -ENOMEM;
-		else if (linkat(dirfd(d), e->d_name, AT_FDCWD, leaf, 0) < 0)
-			rc = -errno;
-	}
-	return rc;
 }
 
 int memory_give(struct instances *is, const char *dir, const char *name,
@@ -186,7 +178,9 @@ int memory_give(struct instances *is, const char *dir, const char *name,
 
 	memory_drop(is, name);
 	if (rc == 0)
-		rc = links_make(dir, to);
+		rc = file_mkdir_p(to, 0700);
+	if (rc == 0)
+		rc = file_link_all(dir, to);
 	if (rc == 0)
 		return 0;
 	memory_drop(is, name);
@@ -230,11 +224,17 @@ void memory_drop(struct instances *is, const char *name)
 	SCOPED_STR path = memory_path(is, name);
 	SCOPED_STR gone = str_printf("%s/.memory/.%u", is->dir, ++number);
 	const char *const paths[] = { gone, NULL };
-	struct memory_drop *d;
+	struct memory_drop *d = NULL;
 	struct err err = { 0 };
 
-	if (!path || !gone || (rename(path, gone) < 0 && errno == ENOENT))
+	if (!path || !gone)
 		return;
+	if (rename(path, gone) < 0) {
+		if (errno != ENOENT)
+			log_error("%s cannot be removed: %s", path,
+				  err_text(-errno));
+		return;
+	}
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return;
@@ -260,6 +260,12 @@ static int options_load(struct run_options *o, const json_t *run,
 {
 	int rc = words_load(run, "argv", &o->argv, err);
 
+	free(ptr_take(&o->prompt));
+	free(ptr_take(&o->cwd));
+	o->resume = false;
+	strv_done(&o->env);
+	if (rc == 0 && o->argv.n == 0)
+		rc = -EBADMSG;
 	if (rc == 0)
 		rc = words_load(run, "without", &o->without, err);
 	o->tty = json_is_true(json_object_get(run, "tty"));
@@ -298,7 +304,11 @@ int instance_memory_load(struct instance *in, struct err *err)
 	if (rc < 0)
 		return err_set(err, rc, "read the memory of '%s': %s",
 			       in->rec.name, err_text(rc));
-	return options_load(o, json_object_get(o->state, "run"), err);
+	rc = options_load(o, json_object_get(o->state, "run"), err);
+	return rc == -EBADMSG ?
+		       err_set(err, rc, "the memory of '%s' is damaged",
+			       in->rec.name) :
+		       rc;
 }
 
 char *instance_memory_path(const struct instance *in)

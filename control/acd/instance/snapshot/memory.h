@@ -17,10 +17,12 @@
 
 #include "control/acd/instance/instance_impl.h"
 
-/* Puts the memory of @in, for which a task with memory holds it, into the new
- * directory @dir. Returns 0; -EAGAIN if it is not held, has ended or is about to;
- * -ENOTSUP; another negative errno. */
-int memory_save(struct instance *in, const char *dir, struct err *err);
+/* Writes down, in instance_memory_new(), what belongs to the memory of @in, which
+ * a task with memory holds. Returns 0; -EAGAIN if it is not held, has ended or
+ * is about to; -ENOTSUP; another negative errno. */
+int memory_save(struct instance *in, struct err *err);
+/* Its name in .memory. */
+void memory_new_name(const struct instance *in, char ret[AC_NAME_MAX + 2]);
 /* Returns the path of what the next run of @name goes on from, or NULL without
  * memory. */
 char *memory_path(const struct instances *is, const char *name);

@@ -58,10 +58,9 @@ static void swept(void *arg, const struct err *err)
 void instances_snapshots_begin(struct instances *is)
 {
 	SCOPED_STR trash = snapshot_trash_path(is->dir);
+	SCOPED_STR memory = str_printf("%s/.memory", is->dir);
 	struct instance *in;
 	struct err err = { 0 };
-
-	SCOPED_STR memory = str_printf("%s/.memory", is->dir);
 
 	forks_finish(is);
 	instances_hibernate_begin(is);

@@ -155,7 +155,7 @@ static int memory_take(const struct restoring *r, struct err *err)
 {
 	SCOPED_STR dir = snapshot_memory_path(r->snapshot);
 
-	return dir ? memory_give(r->task.is, dir, r->meta.instance, err) :
+	return dir ? memory_give(r->task.is, dir, r->task.in->rec.name, err) :
 		     err_nomem(err);
 }
 
@@ -177,6 +177,8 @@ static void put_in_place(struct file_task *t, const struct err *err)
 		return;
 	}
 	t->final = true; /* no way back */
+	if (!t->memory) /* another one does not fit these files */
+		memory_drop(t->is, t->in->rec.name);
 	if (snapshot_swap(r->dir, &why) < 0 ||
 	    record_follow(t->in, &r->meta, &why) < 0) {
 		err_wrap(&why, "`ac restart` tries again");

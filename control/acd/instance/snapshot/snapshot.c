@@ -158,9 +158,13 @@ static void kept(struct file_task *t, const struct err *err)
 
 static int half_memory(struct saving *s, struct err *err)
 {
-	SCOPED_STR dir = snapshot_memory_path(s->half);
+	SCOPED_STR from = instance_memory_new(s->task.in);
+	SCOPED_STR to = snapshot_memory_path(s->half);
+	int rc = from && to ? memory_save(s->task.in, err) : err_nomem(err);
 
-	return dir ? memory_save(s->task.in, dir, err) : err_nomem(err);
+	if (rc == 0 && rename(from, to) < 0)
+		rc = err_sys(err, "make %s", to);
+	return rc;
 }
 
 static void copied(struct file_task *t, const struct err *err)

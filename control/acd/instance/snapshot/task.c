@@ -118,6 +118,7 @@ void task_begin(struct file_task *t, struct instance *in)
 	t->starting = true;
 	t->is = in->is;
 	t->in = in;
+	memory_new_name(in, t->written);
 	LIST_INSERT_HEAD(&in->tasks, t, link);
 }
 
@@ -204,7 +205,7 @@ static void hold(struct file_task *t)
 		t->still = t->in->rec.state == INSTANCE_PAUSED ||
 			   instance_hibernate_keep(t->in, true);
 		if (instance_is_up(t->in) && !t->still)
-			rc = instance_hold(t->in, true, on_held, t, &err);
+			rc = instance_hold(t->in, on_held, t, &err);
 	}
 	if (rc == -EALREADY)
 		t->next(t, NULL);
@@ -274,18 +275,9 @@ int task_release(struct file_task *t, struct err *err)
 			"'%s' has ended while its files were copied: try "
 			"again",
 			t->in->rec.name);
-	if (instance_hold(t->in, false, on_released, NULL, &why) < 0)
+	if (instance_hold_end(t->in, on_released, NULL, &why) < 0)
 		log_error("%s: %s", t->in->rec.name, why.msg);
 	return 0;
-}
-
-/* What was written and not used. */
-static void memory_left(const struct instance *in)
-{
-	SCOPED_STR leaf = str_printf(":%s", in->rec.name);
-
-	if (leaf)
-		memory_drop(in->is, leaf);
 }
 
 void task_end(struct file_task *t, const struct err *err)
@@ -304,8 +296,8 @@ void task_end(struct file_task *t, const struct err *err)
 	}
 	task_release(t, &ignored);
 	LIST_REMOVE(t, link);
-	if (in && t->memory)
-		memory_left(in);
+	if (t->memory)
+		memory_drop(t->is, t->written);
 	if (in)
 		instance_life_arm(in); /* it was not judged meanwhile */
 	if (in && in->phase == PHASE_IDLE && in->clean != CLEAN_NOT)

@@ -23,6 +23,7 @@ struct file_task {
 	bool holds; /* the sandbox was frozen for it */
 	bool still; /* it was found paused, or hibernated */
 	bool memory; /* its memory is copied, too */
+	char written[AC_NAME_MAX + 2]; /* memory_new_name() */
 	bool starting; /* the request for it has not returned yet */
 	bool canceled; /* task_fault() */
 	bool final; /* it can be canceled no more */
@@ -52,8 +53,8 @@ void task_settle(struct file_task *t,
 /* Ends that wait, if @t waits: @next is called from the loop. */
 void task_settle_end(struct file_task *t);
 /* Freezes the sandbox, if one runs that the user has not frozen, and goes on
- * with @next. For a task with memory, that is written meanwhile; that there is
- * none is a failure. */
+ * with @next. For a task with memory, that is written meanwhile, and one that
+ * has none is a failure. */
 void task_hold(struct file_task *t,
 	       void (*next)(struct file_task *t, const struct err *err));
 /* Lets it go on. Returns 0, or -EAGAIN with @err if it did so already: what was

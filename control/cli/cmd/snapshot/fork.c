@@ -4,6 +4,8 @@
  */
 #include "control/cli/cmd/snapshot/snapshot.h"
 
+#include <string.h>
+
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
@@ -53,7 +55,7 @@ static int go_on(const struct cli *cli, struct client *c, json_t *made,
 }
 
 static void say_forks(const struct cli *cli, const struct snapshot_word *w,
-		      bool memory, const json_t *made)
+		      const json_t *made)
 {
 	const json_t *list = json_object_get(made, "instances");
 	const json_t *in;
@@ -61,13 +63,13 @@ static void say_forks(const struct cli *cli, const struct snapshot_word *w,
 
 	json_array_foreach (list, i, in) {
 		const char *name = json_text(in, "name");
+		bool runs = strcmp(json_text(in, "state"), "running") == 0;
 
 		say_info(cli, "%s %s %s%s%s; `ac %s %s` %s it", name,
-			 memory ? "goes on where it was in" :
-				  "has the files of",
+			 runs ? "goes on where it was in" : "has the files of",
 			 w->name, w->tag ? ":" : "", w->tag ? w->tag : "",
-			 memory ? "attach" : "run", name,
-			 memory ? "joins" : "starts");
+			 runs ? "attach" : "run", name,
+			 runs ? "joins" : "starts");
 	}
 }
 
@@ -79,6 +81,7 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 	SCOPED_JSON made = NULL;
 	json_t *names = json_array();
 	bool memory = args_has(a, ARG_PROCESSES);
+	struct err why = { 0 };
 	int rc = snapshot_word_parse(a->words[0], &w, err);
 
 	if (rc == 0)
@@ -96,12 +99,15 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/fork", body,
 				   "copying the files", &made, err);
-	if (rc == 0 && memory)
-		rc = go_on(cli, c, made, err);
 	if (rc < 0)
 		return rc;
-	if (cli->json)
-		return cli_print_json(made, false, err);
-	say_forks(cli, &w, memory, made);
-	return 0;
+	if (memory)
+		rc = go_on(cli, c, made, err);
+	if (!cli->json) {
+		say_forks(cli, &w, made);
+	} else if (cli_print_json(made, false, &why) < 0) {
+		*err = why;
+		rc = why.code;
+	}
+	return rc;
 }

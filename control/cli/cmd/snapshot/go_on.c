@@ -35,7 +35,7 @@ int snapshot_go_on(const struct cli *cli, struct client *c, const char *name,
 	if (rc == 0 &&
 	    (json_object_set_new(body, "name", jsonx_text(name)) < 0 ||
 	     json_object_set_new(body, "create", json_false()) < 0 ||
-	     json_object_set_new(body, "memory", json_true()) < 0))
+	     json_object_set_new(body, "from_memory", json_true()) < 0))
 		rc = err_nomem(err);
 	if (rc == 0)
 		rc = launch_go(&l, body, err);

@@ -109,6 +109,40 @@ static void test_goes_on(void)
 	json_decref(v);
 }
 
+/* Its clients had not given back what they had been given. */
+static void test_window(void)
+{
+	static const char block[LINK_PAYLOAD_MAX];
+	struct world w, copy;
+	struct proc main = { 0 }, its = { 0 };
+	struct link_frame f;
+	uint32_t credit = 0;
+	json_t *v;
+
+	world_init(&w);
+	guest_ready(&w);
+	proc_open(&w, &main, 0);
+	guest_next(&w, LINK_EXEC, &f);
+	guest_u32(&w, LINK_STARTED, 1, 5);
+	for (unsigned i = 0; i < LINK_WINDOW / sizeof(block); i++)
+		guest_frame(&w, LINK_STDOUT, 1, block, sizeof(block));
+	STEP_UNTIL(w.loop, main.bytes == LINK_WINDOW);
+	session_hold(w.s, true);
+	session_drain(w.s);
+	v = session_save(w.s, main.c, (struct slice){ 0 }, NULL);
+	ok(v, "one that is held is written down, with its window used up");
+	world_load(&copy, &its, v);
+	ok(guest_next(&copy, LINK_CREDIT, &f) && link_get_u32(&f, &credit) == 0,
+	   "the guest of the other gets credit");
+	is_int(credit, LINK_WINDOW, "for all of it");
+	guest_frame(&copy, LINK_STDOUT, 1, block, sizeof(block));
+	STEP_UNTIL(copy.loop, its.bytes > 0 || copy.closed);
+	is_int((long long)its.bytes, sizeof(block), "and may write");
+	world_done(&copy);
+	world_done(&w);
+	json_decref(v);
+}
+
 static void test_refused(void)
 {
 	struct err err = { 0 };
@@ -178,6 +212,7 @@ static void test_damaged(void)
 int main(void)
 {
 	test_goes_on();
+	test_window();
 	test_refused();
 	test_damaged();
 	return done_testing();

@@ -87,7 +87,7 @@ static void test_fork(void)
 	is_int(state_of(in), INSTANCE_RUNNING, "of what runs");
 	ok(strstr(w.rt->written, "/.memory/:one"), "its memory was written");
 	STEP_UNTIL(w.loop, !in->freeze.frozen);
-	is_int(w.rt->lets, 1, "and it goes on");
+	is_int(w.rt->resumes, 1, "and it goes on");
 	ok(!exists(&w, ".memory", ":one"), "nothing is left where it was");
 	ok(exists(&w, ".memory", "two"), "the other was given its memory");
 	is_int(go_on(&w, "two"), 0, "and goes on");
@@ -172,6 +172,7 @@ static void test_refused(void)
 static void test_fails(void)
 {
 	struct watcher v, again = { 0 }, own = { 0 };
+	int unbinds;
 	struct world w;
 	struct instance *in = world_up(&w, &v), *copy;
 
@@ -189,8 +190,9 @@ static void test_fails(void)
 	run_up(&w, &again, copy, "cat", NULL);
 	is_int(state_of(copy), INSTANCE_RUNNING, "it begins anew");
 	is_str(w.rt->from_memory, "", "from nothing");
+	unbinds = fake.unbinds;
 	is_int(go_on(&w, "poor"), -EINVAL, "that is granted nothing");
-	is_int(fake.unbinds > 0, 1, "is not bound");
+	is_int(fake.unbinds, unbinds + 1, "is not bound");
 	run_up(&w, &own, instance_find(w.is, "three"), "cat", NULL);
 	ok(!exists(&w, ".memory", "three"), "a run of its own drops a memory");
 	world_done(&w);
@@ -274,8 +276,102 @@ static void test_at_once(void)
 		snprintf(name, sizeof(name), "fork%u", i);
 		is_int(fork_one(&w, in, NULL, name), 0, "one after the other");
 	}
-	STEP_UNTIL(w.loop, w.rt->lets == 5);
-	is_int(w.rt->lets, 5, "each has let it go on");
+	STEP_UNTIL(w.loop, w.rt->resumes == 5);
+	is_int(w.rt->resumes, 5, "each has let it go on");
+	world_done(&w);
+}
+
+/* It ended before its sandbox counted as started. */
+static void test_exits(void)
+{
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_up(&w, &v), *copy;
+
+	is_int(fork_one(&w, in, NULL, "two"), 0, "a fork");
+	w.rt->exits = true;
+	is_int(go_on(&w, "two"), 0, "goes on");
+	copy = instance_find(w.is, "two");
+	STEP_UNTIL(w.loop, state_of(copy) == INSTANCE_STOPPED);
+	is_int(state_of(copy), INSTANCE_STOPPED, "and ends at once");
+	is_int(copy->rec.exit_code, 3, "with its own code");
+	world_done(&w);
+}
+
+/* The runtime cannot write it, or cannot let it go on. */
+static void test_runtime_fails(void)
+{
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_up(&w, &v);
+
+	w.rt->write_error = -EIO;
+	is_int(fork_one(&w, in, NULL, "two"), -EIO, "a write that fails");
+	is_int(state_of(in), INSTANCE_RUNNING, "ends nothing");
+	ok(!in->freeze.memory && !in->freeze.held && !in->freeze.frozen,
+	   "nor does it leave anything");
+	is_int(pause_wait(&w, in, true), 0, "it can be paused");
+	is_int(w.rt->writes, 1, "without a write");
+	is_int(pause_wait(&w, in, false), 0, "and resumed");
+	w.rt->write_error = 0;
+	w.rt->resume_error = -EIO;
+	is_int(fork_one(&w, in, NULL, "two"), 0, "a fork");
+	STEP_UNTIL(w.loop, state_of(in) == INSTANCE_PAUSED);
+	is_int(state_of(in), INSTANCE_PAUSED, "that is not resumed says so");
+	w.rt->resume_error = 0;
+	is_int(pause_wait(&w, in, false), 0, "its user can resume it");
+	is_int(state_of(in), INSTANCE_RUNNING, "then it runs");
+	world_done(&w);
+}
+
+/* The time of what is asked of it stands still while it is written. */
+static void test_slow_write(void)
+{
+	const struct session_limits l = { .sign_ms = 20, .pong_ms = 20 };
+	struct outcome o = { 0 };
+	struct watcher v, x = { 0 };
+	struct run *r;
+	struct world w;
+	struct instance *in = world_up(&w, &v);
+
+	session_set_limits(in->session, &l);
+	w.rt->hold = true;
+	is_int(instance_fork(in, WITH(NULL), &(const char *){ "two" }, 1,
+			     note_outcome, &o, &o.err),
+	       0, "a fork");
+	fake_guest_freeze(w.rt->guest, true); /* gVisor pauses it first */
+	is_int(exec_cmd(&x, in, "true", NULL, &r), 0, "an exec meanwhile");
+	step_for(w.loop, 200);
+	is_int(state_of(in), INSTANCE_RUNNING, "is not waited for");
+	w.rt->hold = false;
+	STEP_UNTIL(w.loop, o.calls && x.exited);
+	is_int(o.err.code, 0, "the fork is made %s", o.err.msg);
+	is_int(x.exited, 1, "and the exec has run");
+	world_done(&w);
+}
+
+static void test_given_once(void)
+{
+	char made[SNAPSHOT_TAG_MAX + 1];
+	struct outcome o = { 0 }, end = { 0 };
+	struct watcher v;
+	struct world w;
+	struct instance *in = world_up(&w, &v);
+
+	instance_snapshot(in, WITH("warm"), note_outcome, &o, made, &o.err);
+	STEP_UNTIL(w.loop, o.calls);
+	STEP_UNTIL(w.loop, !in->freeze.frozen);
+	instance_stop(in, 0, note_outcome, &end);
+	STEP_UNTIL(w.loop, end.calls);
+	o.calls = 0;
+	instance_restore(in, WITH("warm"), note_outcome, &o, &o.err);
+	STEP_UNTIL(w.loop, o.calls);
+	ok(exists(&w, ".memory", "one"), "a restore gives a memory");
+	o.calls = 0;
+	instance_restore(in, &(const struct snapshot_ask){ .tag = "warm" },
+			 note_outcome, &o, &o.err);
+	STEP_UNTIL(w.loop, o.calls);
+	ok(!exists(&w, ".memory", "one"), "which one of files alone takes");
 	world_done(&w);
 }
 
@@ -313,6 +409,10 @@ int main(void)
 	test_meanwhile();
 	test_asleep();
 	test_at_once();
+	test_exits();
+	test_runtime_fails();
+	test_slow_write();
+	test_given_once();
 	test_dumb();
 	return done_testing();
 }
