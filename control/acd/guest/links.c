@@ -429,6 +429,14 @@ void links_words(struct links *ls, const char *id, char *out, size_t size)
 	str_escape(out, size, e->words + skip, len - skip);
 }
 
+void links_words_clear(struct links *ls, const char *id)
+{
+	struct entry *e = entry_find(ls, id);
+
+	if (e)
+		e->words_len = 0;
+}
+
 void links_forget(struct links *ls, const char *id)
 {
 	struct entry **at = &ls->entries;

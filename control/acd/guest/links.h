@@ -41,6 +41,8 @@ int links_take(struct links *ls, const char *id);
 /* Writes the last bytes of the sandbox's stderr to @out, escaped; "" if
  * none. */
 void links_words(struct links *ls, const char *id, char *out, size_t size);
+/* Forgets them: they were of a call that is over. */
+void links_words_clear(struct links *ls, const char *id);
 /* Drops all about @id; unknown ids are fine. */
 void links_forget(struct links *ls, const char *id);
 

@@ -19,9 +19,8 @@
  * keeps its link open and is silent. It is asked only when it matters: when a
  * channel waits for its first sign.
  *
- * A sandbox that hibernates has no link, and gets another one. What it wrote
- * before is read to the end, what it is sent stays in the buffer. Channels do
- * not notice.
+ * A sandbox that hibernates gets another link. What it wrote before is read to
+ * the end, what it is sent stays in the buffer. Channels do not notice.
  *
  * Callbacks may do anything, including session_free() and channel_close(). No
  * channel is used after its callback, and the session is freed when the last
@@ -257,6 +256,7 @@ int channel_stdin(struct channel *c, const void *data, size_t len)
 	for (; len > 0 && rc == 0; p += part, len -= part) {
 		part = len < LINK_PAYLOAD_MAX ? len : LINK_PAYLOAD_MAX;
 		c->stdin_window -= (uint32_t)part;
+		c->later.input += (uint32_t)part;
 		rc = send_or_break(c->session, LINK_STDIN, c->id, p, part);
 	}
 	session_used(c->session);
@@ -267,7 +267,7 @@ int channel_stdin_eof(struct channel *c)
 {
 	if (!c->session || c->eof_sent || !(c->flags & LINK_EXEC_STDIN))
 		return -EPIPE;
-	c->eof_sent = true;
+	c->eof_sent = c->later.eof = true;
 	session_used(c->session);
 	return send_or_break(c->session, LINK_STDIN_EOF, c->id, NULL, 0);
 }
@@ -286,6 +286,7 @@ int channel_credit(struct channel *c, uint32_t bytes)
 		return 0;
 	owed = c->owed;
 	c->window += owed;
+	c->later.credit += owed;
 	c->owed = 0;
 	return send_u32(c->session, LINK_CREDIT, c->id, owed);
 }
@@ -319,7 +320,7 @@ void channel_close(struct channel *c)
 {
 	if (!c || c->deaf)
 		return;
-	c->deaf = true;
+	c->deaf = c->later.close = true;
 	if (c->session)
 		send_or_break(c->session, LINK_CLOSE, c->id, NULL, 0);
 }
@@ -396,6 +397,7 @@ void session_sleep(struct session *s)
 	if (s->state == OVER || s->asleep)
 		return;
 	s->asleep = true;
+	session_mark(s);
 	s->tail = fd_take(&s->fd);
 	loop_timer_clear(s->patience);
 	session_events(s);

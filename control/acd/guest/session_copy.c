@@ -16,13 +16,16 @@
 
 /* ---- written ---- */
 
-/* The link of a sandbox in which nothing moves. */
-static int still_fd(const struct session *s)
+void session_mark(struct session *s)
 {
-	return s->state == OVER ? -1 :
-	       s->asleep        ? s->tail :
-	       s->held          ? s->fd :
-				  -1;
+	s->slept_id = s->last_id;
+	s->slept_len = buf_len(&s->out);
+	for (uint32_t i = 0; i < LINK_CHANNELS_MAX; i++) {
+		struct channel *c = s->channels[i];
+
+		if (c)
+			memset(&c->later, 0, sizeof(c->later));
+	}
 }
 
 void session_drain(struct session *s)
@@ -30,15 +33,12 @@ void session_drain(struct session *s)
 	int there = 0, rc = 0;
 
 	s->depth++;
-	while (still_fd(s) >= 0 && rc == 0 &&
-	       ioctl(still_fd(s), FIONREAD, &there) == 0 && there > 0)
-		rc = linkio_read(still_fd(s), &s->rest, session_guest_frame, s);
-	if (rc < 0 && s->state != OVER) {
+	while (s->asleep && s->tail >= 0 && rc == 0 &&
+	       ioctl(s->tail, FIONREAD, &there) == 0 && there > 0)
+		rc = linkio_read(s->tail, &s->rest, session_guest_frame, s);
+	/* It ends as it wakes. */
+	if (rc < 0 && s->state != OVER)
 		s->torn = true;
-		/* One that hibernates ends as it wakes. */
-		if (!s->asleep)
-			loop_timer_set(s->patience, 0);
-	}
 	session_leave(s);
 }
 
@@ -57,14 +57,18 @@ static json_t *hex_json(struct slice bytes)
 	return v;
 }
 
+/* As the sandbox knows it: without what was sent since. */
 static json_t *channel_json(const struct channel *c, const struct channel *main)
 {
-	return json_pack("{s:I, s:I, s:b, s:b, s:b, s:I, s:I, s:I, s:b}", "id",
+	return json_pack("{s:I, s:I, s:b, s:b, s:b, s:I, s:I, s:b}", "id",
 			 (json_int_t)c->id, "flags", (json_int_t)c->flags,
-			 "started", c->started, "deaf", c->deaf, "eof_sent",
-			 c->eof_sent, "window", (json_int_t)c->window, "owed",
-			 (json_int_t)c->owed, "stdin_window",
-			 (json_int_t)c->stdin_window, "main", c == main);
+			 "started", c->started, "deaf",
+			 c->deaf && !c->later.close, "eof_sent",
+			 c->eof_sent && !c->later.eof, "window",
+			 (json_int_t)c->window - c->later.credit,
+			 "stdin_window",
+			 (json_int_t)c->stdin_window + c->later.input, "main",
+			 c == main);
 }
 
 static json_t *channels_json(const struct session *s,
@@ -73,9 +77,10 @@ static json_t *channels_json(const struct session *s,
 	json_t *all = json_array();
 
 	for (uint32_t i = 0; i < LINK_CHANNELS_MAX; i++) {
-		if (s->channels[i] &&
-		    json_array_append_new(all, channel_json(s->channels[i],
-							    main)) < 0) {
+		const struct channel *c = s->channels[i];
+
+		if (c && c->id <= s->slept_id &&
+		    json_array_append_new(all, channel_json(c, main)) < 0) {
 			json_decref(all);
 			return NULL;
 		}
@@ -95,10 +100,11 @@ static json_t *report_json(const struct session *s)
 json_t *session_save(const struct session *s, const struct channel *main,
 		     struct slice unread, struct err *err)
 {
+	struct slice sent = buf_slice(&s->out);
 	json_t *v;
 
-	if (s->state != LIVE || (!s->asleep && !s->held) || s->corked ||
-	    !main || main->session != s) {
+	if (s->state != LIVE || !s->asleep || s->corked || !main ||
+	    main->session != s) {
 		err_set(err, -EAGAIN, "it moves, or has ended");
 		return NULL;
 	}
@@ -106,13 +112,15 @@ json_t *session_save(const struct session *s, const struct channel *main,
 		err_set(err, -EIO, "its guest link is broken");
 		return NULL;
 	}
+	/* What was sent since waits for this sandbox alone. */
+	sent.len = s->slept_len;
 	v = json_pack("{s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o}",
 		      "version", (json_int_t)LINK_VERSION, "last_id",
-		      (json_int_t)s->last_id, "ping", (json_int_t)s->ping,
+		      (json_int_t)s->slept_id, "ping", (json_int_t)s->ping,
 		      "ping_sent", s->ping_sent, "rest",
 		      hex_json(buf_slice(&s->rest)), "unread", hex_json(unread),
-		      "out", hex_json(buf_slice(&s->out)), "channels",
-		      channels_json(s, main), "report", report_json(s));
+		      "out", hex_json(sent), "channels", channels_json(s, main),
+		      "report", report_json(s));
 	if (!v)
 		err_nomem(err);
 	return v;
@@ -169,7 +177,6 @@ static int main_load(struct session *s, struct channel *c,
 		return -EBADMSG;
 	*main->ret = c;
 	c->window = LINK_WINDOW;
-	c->owed = 0;
 	return owed > 0 ? link_put_u32(&s->out, LINK_CREDIT, c->id, owed) : 0;
 }
 
@@ -192,7 +199,6 @@ static int channel_load(struct session *s, const json_t *v, struct channel **at,
 	ok = number(v, "id", UINT32_MAX, &c->id) && c->id > 0 &&
 	     c->id <= s->last_id && number(v, "flags", 0xff, &c->flags) &&
 	     number(v, "window", LINK_WINDOW, &c->window) &&
-	     number(v, "owed", LINK_WINDOW - c->window, &c->owed) &&
 	     number(v, "stdin_window", LINK_WINDOW, &c->stdin_window);
 	if (!ok)
 		return -EBADMSG;

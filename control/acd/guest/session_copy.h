@@ -14,15 +14,15 @@
 
 #include "control/acd/guest/session.h"
 
-/* Reads what the link of a sandbox that hibernates, or is held, still has. The
+/* Reads what the link of a sandbox still has, after session_sleep(). The
  * session's functions are called for it. A link that is found broken ends the
- * session, from the loop. */
+ * session when it wakes. */
 void session_drain(struct session *s);
 /* Writes down @s, for others: returns a new reference. It has what was sent to
- * the sandbox and not read: @unread, from the sandbox's end, and what acd holds.
- * @main: the channel of its main process. Fails, returning NULL with @err, with
- * -EAGAIN unless the sandbox hibernates, or is held, and @main is open; -EIO if
- * its link is broken; -ENOMEM. */
+ * the sandbox and not read: @unread, from the sandbox's end, and what acd holds
+ * since before session_sleep(); what was sent since is not in it. @main: the
+ * channel of its main process. Fails, returning NULL with @err, with -EAGAIN
+ * unless it sleeps and @main is open; -EIO if its link is broken; -ENOMEM. */
 json_t *session_save(const struct session *s, const struct channel *main,
 		     struct slice unread, struct err *err);
 

@@ -27,6 +27,12 @@ struct channel {
 	uint32_t window; /* bytes of output that the sandbox may send */
 	uint32_t owed; /* credit that the sandbox has not been sent yet */
 	uint32_t stdin_window; /* bytes that acd may send */
+	/* What was put in the buffer since session_sleep(): bytes of credit and
+	 * of input, the end of it, CLOSE. */
+	struct {
+		uint32_t credit, input;
+		bool eof, close;
+	} later;
 	const struct channel_ops *ops;
 	void *arg;
 };
@@ -51,6 +57,9 @@ struct session {
 	uint32_t events; /* that io waits for */
 	struct channel *channels[LINK_CHANNELS_MAX];
 	uint32_t last_id;
+	/* As of session_sleep(): the last channel, and what was in the buffer. */
+	uint32_t slept_id;
+	size_t slept_len;
 	uint32_t ping; /* number of the last PING, its payload */
 	struct loop_timer *patience; /* for a first sign, or a PONG */
 	struct session_limits limits;
@@ -77,6 +86,8 @@ struct session {
 
 /* Ends a call that has raised s->depth; it may free the session. */
 void session_leave(struct session *s);
+/* Notes what was sent until now (session_copy.c). */
+void session_mark(struct session *s);
 /* Checks one frame and acts on it; a linkio_frame_fn. @session: struct session.
  * Returns 0, or a negative errno that ends the link, with a message in its
  * `why`; or -ECANCELED if a callback has freed the session. */

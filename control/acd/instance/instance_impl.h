@@ -201,6 +201,7 @@ struct instances {
 	/* Of instances that have gone; they end from the loop. */
 	LIST_HEAD(file_tasks_left, file_task) tasks_left;
 	LIST_HEAD(memory_drops, memory_drop) drops; /* snapshot/memory.c */
+	struct loop_timer *given_timer; /* drops what no run has used */
 	struct treejob *sweep; /* snapshot_sweep(), at the start of acd */
 	struct loop_timer *room_timer; /* instance/limit/room.c */
 	struct room room;

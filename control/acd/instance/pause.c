@@ -152,6 +152,8 @@ static void freeze_answered(void *arg, const struct err *err)
 		freeze_failed(in, err);
 	} else {
 		in->freeze.frozen = !in->freeze.frozen;
+		if (in->freeze.memory && !in->freeze.frozen && in->session)
+			session_wake(in->session, -1);
 		freeze_done(in);
 	}
 	if (in->phase == PHASE_THAW && !in->freeze.busy) {
@@ -180,6 +182,15 @@ static void freeze_refused(void *arg, const struct err *err)
 	freeze_answered(arg, err);
 }
 
+/* gVisor pauses it before it writes, which takes long. What is sent meanwhile is
+ * for this sandbox alone. */
+static void memory_begin(struct instance *in)
+{
+	runs_hold(in, true);
+	if (in->session)
+		session_sleep(in->session);
+}
+
 static int memory_call(struct instance *in)
 {
 	const struct runtime_ops *ops = in->is->rt->ops;
@@ -202,9 +213,8 @@ static void freeze_step(struct instance *in)
 	if (in->freeze.busy || in->freeze.frozen == in->freeze.wanted)
 		return;
 	in->freeze.busy = true;
-	/* gVisor pauses it before it writes, which takes long. */
 	if (in->freeze.memory && in->freeze.wanted)
-		runs_hold(in, true);
+		memory_begin(in);
 	if (in->freeze.memory)
 		rc = memory_call(in);
 	else if (!in->freeze.asleep)
@@ -308,6 +318,12 @@ static int memory_prepare(const struct instance *in, struct err *err)
 			       "sandbox of runsc that the engine does not run "
 			       "has (not with isolation crun, runtime docker "
 			       "or GPUs)",
+			       in->rec.name);
+	if (in->bp.root_rw)
+		return err_set(err, -ENOTSUP,
+			       "'%s' may write over the files of its image "
+			       "(filesystem: { root: writable }), of which "
+			       "there is no copy",
 			       in->rec.name);
 	if (!dir)
 		return err_nomem(err);

@@ -11,9 +11,9 @@
  * of the first. A sandbox that could not be written goes on, since it is told to
  * in any case.
  *
- * A call that is killed may have had its effect, so pausing and resuming are not
- * broken off. A sandbox that cannot be paused or resumed is of no use, and is
- * ended.
+ * A call that has failed may have had its effect. So pausing and resuming are not
+ * broken off, a pause that has failed is followed by a resume, and a resume is
+ * tried again. A sandbox that stands still for good is ended.
  */
 #include "control/acd/runtime/runsc_impl.h"
 
@@ -24,6 +24,9 @@
 #include "lib/log.h"
 #include "lib/proc.h"
 #include "lib/str.h"
+
+#define RESUMES 3u /* tries */
+#define RESUME_AGAIN_MS 100u
 
 enum hold_step {
 	HOLD_PAUSING,
@@ -39,6 +42,9 @@ struct box_hold {
 	char *dir;
 	uint64_t bytes;
 	bool late, broken; /* this step; what was asked for */
+	bool paused; /* gVisor said so */
+	unsigned resumes; /* that were begun */
+	struct loop_timer *again; /* the next one */
 	struct err err; /* why it could not be written */
 	runtime_done_fn fn; /* of the caller; NULL: none waits */
 	void *arg;
@@ -75,6 +81,8 @@ static void on_late(void *arg)
 		kill(s->box->maker, SIGKILL);
 }
 
+static void on_again(void *arg);
+
 static struct box_hold *hold_of(struct box *b)
 {
 	struct box_hold *s = b->hold;
@@ -85,7 +93,10 @@ static struct box_hold *hold_of(struct box *b)
 	if (!s)
 		return NULL;
 	s->limit = loop_timer_new(b->rs->loop, on_late, s);
-	if (!s->limit) {
+	s->again = loop_timer_new(b->rs->loop, on_again, s);
+	if (!s->limit || !s->again) {
+		loop_timer_free(s->limit);
+		loop_timer_free(s->again);
 		free(s);
 		return NULL;
 	}
@@ -111,6 +122,7 @@ void hold_free(struct box *b)
 	}
 	hold_answer(s, &err);
 	loop_timer_free(s->limit);
+	loop_timer_free(s->again);
 	free(s->dir);
 	free(s);
 }
@@ -161,21 +173,49 @@ static void hold_over(struct box *b, const struct err *err)
 	hold_answer(b->hold, err);
 }
 
-/* Whether anything in it moves is not known, nor can it be told to. */
+/* It can be told no more. If it was never paused, it runs. */
 static void hold_lost(struct box *b, const struct err *err)
 {
-	cgroup_kill(b->id);
+	if (b->hold->paused)
+		cgroup_kill(b->id);
 	hold_over(b, err);
+}
+
+static void resume_begin(struct box *b)
+{
+	struct box_hold *s = b->hold;
+	struct err err = { 0 };
+
+	s->resumes++;
+	if (step_begin(b, HOLD_RESUMING, &err) < 0)
+		hold_lost(b, s->err.code < 0 ? &s->err : &err);
+}
+
+static void on_again(void *arg)
+{
+	struct box_hold *s = arg;
+
+	if (s->box->state == BOX_HELD)
+		resume_begin(s->box);
 }
 
 /* It was not written, and goes on. */
 static void hold_undo(struct box *b, const struct err *why)
 {
-	struct err err = { 0 };
-
 	b->hold->err = *why;
-	if (step_begin(b, HOLD_RESUMING, &err) < 0)
-		hold_lost(b, why);
+	resume_begin(b);
+}
+
+static void resume_failed(struct box *b, const struct err *err)
+{
+	struct box_hold *s = b->hold;
+
+	if (s->paused && s->resumes < RESUMES) {
+		loop_timer_clear(s->limit);
+		loop_timer_set(s->again, RESUME_AGAIN_MS);
+	} else {
+		hold_lost(b, s->err.code < 0 ? &s->err : err);
+	}
 }
 
 static void step_failed(struct box *b, int code)
@@ -202,10 +242,10 @@ static void step_failed(struct box *b, int code)
 				", perhaps for something that it has open, "
 				"such as a FIFO that was removed" :
 				"");
-	if (s->step == HOLD_WRITING)
-		hold_undo(b, &err);
+	if (s->step == HOLD_RESUMING)
+		resume_failed(b, &err);
 	else
-		hold_lost(b, &err);
+		hold_undo(b, &err);
 }
 
 static void step_next(struct box *b)
@@ -216,6 +256,7 @@ static void step_next(struct box *b)
 
 	switch (s->step) {
 	case HOLD_PAUSING:
+		s->paused = true;
 		if (s->broken)
 			hold_undo(b, &broken);
 		else if (step_begin(b, HOLD_WRITING, &err) < 0)
@@ -251,6 +292,7 @@ static void on_step_end(void *arg, pid_t pid, int status)
 	links_words(b->rs->links, b->id, words, sizeof(words));
 	if (words[0])
 		log_warn("runsc, of the sandbox of '%s': %s", b->name, words);
+	links_words_clear(b->rs->links, b->id);
 	step_failed(b, code);
 }
 
@@ -262,7 +304,8 @@ static int hold_begin(struct box *b, const char *dir, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	s->broken = false;
+	s->broken = s->paused = false;
+	s->resumes = 0;
 	s->err = (struct err){ 0 };
 	free(s->dir);
 	s->dir = strdup(dir);
@@ -305,6 +348,7 @@ int runsc_op_memory_resume(struct runtime *rt, const char *id,
 		return runsc_answer_later(rs, id, NULL, fn, arg);
 	if (step_begin(b, HOLD_RESUMING, &err) < 0)
 		return runsc_answer_later(rs, id, &err, fn, arg);
+	b->hold->resumes = 1;
 	b->hold->fn = fn;
 	b->hold->arg = arg;
 	return 0;

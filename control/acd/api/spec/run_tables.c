@@ -84,9 +84,10 @@ static const struct schema_key run_as_keys[] = {
 			"option: that is workspace") },
 	{ "from_memory",
 	  FLAG(.about = "goes on from the memory that a fork or a restore has "
-			"given to the instance, once: what else is said of the "
-			"process has no effect, but for detached, which has to "
-			"be true. 400 if there is none") },
+			"given to the instance in the last ten minutes, once: "
+			"what else is said of the process has no effect, but "
+			"for detached, which has to be "
+			"true. 400 if there is none") },
 	{ "create",
 	  FLAG(.about = "absent: true. false: if the instance does not exist, "
 			"the request is refused with no_instance, so that the "

@@ -252,6 +252,22 @@ static int names_check(struct forking *f, struct instance *in,
 	return rc;
 }
 
+/* Only one may write to a volume, and what runs writes to it. */
+static int volume_check(const struct instance *in, struct err *err)
+{
+	for (size_t i = 0; i < in->bp.n_mounts; i++) {
+		const struct blueprint_mount *m = &in->bp.mounts[i];
+
+		if (m->volume && m->live)
+			return err_set(err, -ENOTSUP,
+				       "'%s' writes to the volume '%s', which "
+				       "only one may: its forks have no memory "
+				       "(`ac fork` without --memory)",
+				       in->rec.name, m->volume);
+	}
+	return 0;
+}
+
 static int forking_fill(struct forking *f, struct instance *in,
 			const struct snapshot_ask *ask, struct err *err)
 {
@@ -291,6 +307,8 @@ int instance_fork(struct instance *in, const struct snapshot_ask *ask,
 				      .fn = fn,
 				      .arg = arg };
 	rc = ask->tag ? 0 : task_has_files(in, err);
+	if (rc == 0 && ask->memory)
+		rc = volume_check(in, err);
 	if (rc == 0)
 		rc = names_check(f, in, names, n, err);
 	if (rc == 0)

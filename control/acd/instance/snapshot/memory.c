@@ -15,10 +15,12 @@
  */
 #include "control/acd/instance/snapshot/memory.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "control/acd/guest/session_copy.h"
 #include "control/shared/json.h"
@@ -31,6 +33,8 @@
 #define STATE_MAX (16u << 20)
 #define UNREAD_MAX (4u << 20)
 #define VERSION 1
+/* What a run may go on from is kept so long. */
+#define UNUSED_MS (10u * 60 * 1000)
 
 /* ---- written ---- */
 
@@ -170,6 +174,45 @@ char *memory_path(const struct instances *is, const char *name)
 	return str_printf("%s/.memory/%s", is->dir, name);
 }
 
+/* The client that asked for it has not begun the run. Returns true if some are
+ * too new for that. */
+static bool unused_drop(struct instances *is, const char *all)
+{
+	SCOPED_DIR d = opendir(all);
+	const struct dirent *e;
+	bool left = false;
+	struct stat st;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || e->d_name[0] == ':' ||
+		    fstatat(dirfd(d), e->d_name, &st, 0) < 0)
+			continue;
+		if (time(NULL) - st.st_mtime >= UNUSED_MS / 1000)
+			memory_drop(is, e->d_name);
+		else
+			left = true;
+	}
+	return left;
+}
+
+static void on_unused(void *arg)
+{
+	struct instances *is = arg;
+	SCOPED_STR all = str_printf("%s/.memory", is->dir);
+
+	if (!all || unused_drop(is, all))
+		loop_timer_set(is->given_timer, UNUSED_MS);
+}
+
+/* Without memory for a timer, the next start of acd does it. */
+static void unused_watch(struct instances *is)
+{
+	if (!is->given_timer)
+		is->given_timer = loop_timer_new(is->loop, on_unused, is);
+	if (is->given_timer)
+		loop_timer_set(is->given_timer, UNUSED_MS);
+}
+
 int memory_give(struct instances *is, const char *dir, const char *name,
 		struct err *err)
 {
@@ -181,8 +224,10 @@ int memory_give(struct instances *is, const char *dir, const char *name,
 		rc = file_mkdir_p(to, 0700);
 	if (rc == 0)
 		rc = file_link_all(dir, to);
-	if (rc == 0)
+	if (rc == 0) {
+		unused_watch(is);
 		return 0;
+	}
 	memory_drop(is, name);
 	return err_set(err, rc, "give the memory in %s to '%s': %s", dir, name,
 		       err_text(rc));
@@ -212,6 +257,8 @@ static void on_dropped(void *arg, const struct err *err)
 
 void instances_memory_free(struct instances *is)
 {
+	loop_timer_free(is->given_timer);
+	is->given_timer = NULL;
 	while (!LIST_EMPTY(&is->drops))
 		drop_free(LIST_FIRST(&is->drops));
 }

@@ -171,8 +171,14 @@ void task_settle_end(struct file_task *t)
 static void on_held(void *arg, const struct err *err)
 {
 	struct file_task *t = arg;
+	struct err named = { 0 };
 
 	t->holds = !err;
+	if (err && t->memory) {
+		named = *err;
+		err_wrap(&named, "'%s'", t->written + 1);
+		err = &named;
+	}
 	t->next(t, t->in ? task_fault(t, err) : &gone);
 }
 

@@ -98,11 +98,17 @@ int cmd_fork(const struct cli *cli, const struct args *a, struct err *err)
 			      "the forks is kept; what runs goes on.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/fork", body,
-				   "copying the files", &made, err);
+				   memory ? "writing the memory" :
+					    "copying the files",
+				   &made, err);
 	if (rc < 0)
 		return rc;
+	cli_on_interrupt(cli,
+			 "All forks have their files. What does not run yet "
+			 "is started with them by `ac run NAME`.");
 	if (memory)
 		rc = go_on(cli, c, made, err);
+	cli_on_interrupt(cli, NULL);
 	if (!cli->json) {
 		say_forks(cli, &w, made);
 	} else if (cli_print_json(made, false, &why) < 0) {

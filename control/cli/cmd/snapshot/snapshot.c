@@ -130,7 +130,9 @@ int cmd_snapshot(const struct cli *cli, const struct args *a, struct err *err)
 			      "the snapshot is kept; what runs goes on.");
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/snapshots", body,
-				   "copying the files", &made, err);
+				   memory ? "writing the memory" :
+					    "copying the files",
+				   &made, err);
 	if (rc < 0)
 		return rc;
 	if (cli->json)
@@ -292,8 +294,11 @@ int cmd_restore(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = snapshot_call(cli, c, "POST", w.name, "/restore", body,
 				   "restoring the files", &rec, err);
+	cli_on_interrupt(cli, "The files are in place; `ac run` starts the "
+			      "instance with them.");
 	if (rc == 0 && memory)
 		rc = snapshot_go_on(cli, c, w.name, &begun, err);
+	cli_on_interrupt(cli, NULL);
 	if (rc != 0)
 		return rc;
 	if (cli->json)

@@ -171,8 +171,10 @@ static void test_pause_fails(void)
 
 	write_begin(b);
 	call_ends(b, CODE(1));
-	ok(told == 1 && told_code == -EIO && call.calls == 1,
-	   "what cannot be paused is not written");
+	is_str(call.verb, "resume", "what cannot be paused is resumed");
+	call_ends(b, CODE(1));
+	ok(told == 1 && told_code == -EIO && b->state == BOX_RUNNING,
+	   "which may fail, too: it runs");
 	box_down(b);
 
 	b = box_up();
@@ -181,6 +183,38 @@ static void test_pause_fails(void)
 	is_int(b->state, BOX_RUNNING, "no process: nothing has changed");
 	STEP_UNTIL(rs.loop, told == 1);
 	is_int(told_code, -EAGAIN, "which is told");
+	box_down(b);
+}
+
+static void test_resume_fails(void)
+{
+	struct box *b = box_up();
+
+	write_begin(b);
+	call_ends(b, CODE(0));
+	call_ends(b, CODE(0));
+	runsc_op_memory_resume(&rs.rt, b->id, on_done, NULL);
+	for (int i = 1; i < 3; i++) {
+		call_ends(b, CODE(1));
+		is_int(told, 1, "a resume that fails");
+		STEP_UNTIL(rs.loop, call.calls == 3 + i);
+		is_str(call.verb, "resume", "is tried again");
+	}
+	call_ends(b, CODE(0));
+	ok(told == 2 && told_code == 0, "until it runs");
+	box_down(b);
+
+	b = box_up();
+	write_begin(b);
+	call_ends(b, CODE(0));
+	call_ends(b, CODE(0));
+	runsc_op_memory_resume(&rs.rt, b->id, on_done, NULL);
+	for (int i = 1; i < 3; i++) {
+		call_ends(b, CODE(1));
+		STEP_UNTIL(rs.loop, call.calls == 3 + i);
+	}
+	call_ends(b, CODE(1));
+	ok(told == 2 && told_code == -EIO, "or it is given up");
 	box_down(b);
 }
 
@@ -262,6 +296,7 @@ int main(void)
 	test_good();
 	test_write_fails();
 	test_pause_fails();
+	test_resume_fails();
 	test_late();
 	test_broken();
 	test_ends();
