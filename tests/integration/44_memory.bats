@@ -263,6 +263,42 @@ while True:
 	no_pending
 }
 
+# api METHOD PATH [BODY] - a call of acd, and its status on a line of its own
+api() {
+	curl -s --unix-socket "$AC_HOME/run/acd.sock" -X "$1" \
+		"http://localhost$2" ${3:+-H "Content-Type: application/json"} \
+		${3:+-d "$3"} -w '\n%{http_code}\n'
+}
+
+@test "programs do both steps of a fork, and nothing else can be had of it" {
+	"$AC" run base mm -d -- python3 -c "$counter"
+	eventually counts mm 5
+	run -0 api POST /v1/instances/mm/fork \
+		'{"names": ["m1", "m2"], "memory": true}'
+	[ "${lines[-1]}" = 201 ]
+	[ "$(pending)" -eq 2 ]
+	local from='"create": false, "from_memory": true, "detached": true'
+	run -0 api POST /v1/run "{\"name\": \"m1\", $from}"
+	[ "${lines[-1]}" = 200 ]
+	counts m1 4
+	run -0 api POST /v1/run '{"name": "m2", "from_memory": true}'
+	[ "${lines[-1]}" = 400 ]
+	# Of files that have changed since, it would be no memory.
+	echo other >"$AC_HOME/instances/.memory/m2/image"
+	run -0 api POST /v1/run "{\"name\": \"m2\", $from}"
+	[ "${lines[-1]}" != 200 ]
+	has 'another version of ac'
+	run -0 api POST /v1/run "{\"name\": \"m2\", $from}"
+	[ "${lines[-1]}" = 400 ]
+	has 'no memory to go on from'
+	run -0 api POST /v1/instances/m2/snapshots '{"memory": true}'
+	[ "${lines[-1]}" = 409 ]
+	has not_running
+	# Its files are there.
+	run -0 "$AC" run m2 -- wc -l /workspace/count
+	no_pending
+}
+
 @test "a memory that does not fit leaves the files, and says so" {
 	"$AC" run base mm -d -- sh -c 'echo here >/workspace/open
 		exec python3 -c "

@@ -3,11 +3,13 @@
  * runsc_memory.c - the files of a sandbox's memory, for others that go on from it
  *
  * gVisor refuses a memory that another version of it has written, and one of a
- * sandbox with other mounts. It does not know the image: that the files of the
- * root are the same is checked here.
+ * sandbox with other mounts. It does not know the image, nor the programs of ours
+ * in it: that the files of the root are the same, of which a memory has parts, is
+ * checked here.
  */
 #include "control/acd/runtime/runsc_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -21,12 +23,20 @@
 #define IMAGE_MAX 256u
 #define PAGES_FILE "pages.img"
 
+/* Returns what the files of the root are, a new text. */
+static char *files_id(const struct layers_image *img)
+{
+	const char *build = getenv("AC_BUILD_ID");
+
+	return str_printf("%s %s", layers_id(img), build ? build : "");
+}
+
 static int image_write(const char *dir, const struct layers_image *img)
 {
 	SCOPED_STR path = str_printf("%s/" IMAGE_FILE, dir);
-	const char *id = layers_id(img);
+	SCOPED_STR id = files_id(img);
 
-	return path ? file_replace(path, id, strlen(id), 0600) : -ENOMEM;
+	return path && id ? file_replace(path, id, strlen(id), 0600) : -ENOMEM;
 }
 
 /* Looks at what is in the sandbox's end of the link, and leaves it there. */
@@ -79,16 +89,18 @@ int runsc_memory_check(const char *dir, const struct layers_image *img,
 		       struct err *err)
 {
 	SCOPED_STR path = str_printf("%s/" IMAGE_FILE, dir);
+	SCOPED_STR now = files_id(img);
 	SCOPED_STR id = NULL;
-	int rc = path ? file_read(path, IMAGE_MAX, &id, NULL) : -ENOMEM;
+	int rc = path && now ? file_read(path, IMAGE_MAX, &id, NULL) : -ENOMEM;
 
 	if (rc < 0)
 		return err_set(err, rc, "read %s/" IMAGE_FILE ": %s", dir,
 			       err_text(rc));
-	if (strcmp(id, layers_id(img)) == 0)
+	if (strcmp(id, now) == 0)
 		return 0;
 	return err_set(err, -ESTALE,
-		       "its memory is of an image that was built again since");
+		       "its memory is of an image that was built again since, "
+		       "or of another version of ac");
 }
 
 unsigned runsc_memory_ms(const char *dir)
