@@ -55,6 +55,7 @@ static void answer_start(struct fake_op *op)
 {
 	struct fake_runtime *f = op->f;
 	struct err err = { 0 };
+	struct fake_box *box;
 	char id[32];
 	int fds[2];
 
@@ -66,14 +67,15 @@ static void answer_start(struct fake_op *op)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
 		       fds) < 0)
 		abort();
-	fake_guest_free(f->guest);
-	f->guest = fake_guest_new(f->loop, fds[1],
-				  !f->from_memory[0] ? f->mood :
-				  f->exits           ? FAKE_GUEST_EXITS :
-				  f->dumb            ? FAKE_GUEST_DUMB :
-						       FAKE_GUEST_RESUMED);
 	snprintf(id, sizeof(id), "id-%u", f->starts);
-	snprintf(f->guest_id, sizeof(f->guest_id), "%s", id);
+	box = &f->boxes[f->starts % FAKE_RUNTIME_BOXES];
+	fake_guest_free(box->guest);
+	f->guest = box->guest = fake_guest_new(f->loop, fds[1],
+					       !f->from_memory[0] ? f->mood :
+					       f->exits ? FAKE_GUEST_EXITS :
+					       f->dumb  ? FAKE_GUEST_DUMB :
+							  FAKE_GUEST_RESUMED);
+	snprintf(box->id, sizeof(box->id), "%s", id);
 	op->fn.start(op->arg, fds[0], id, NULL);
 }
 
@@ -87,9 +89,12 @@ static void answer_remove(struct fake_op *op)
 		op->fn.done(op->arg, &err);
 		return;
 	}
-	/* That of another sandbox goes on. */
-	if (f->guest && strcmp(f->removed, f->guest_id) == 0)
-		fake_guest_kill(f->guest);
+	for (size_t i = 0; i < FAKE_RUNTIME_BOXES; i++) {
+		struct fake_box *box = &f->boxes[i];
+
+		if (box->guest && strcmp(f->removed, box->id) == 0)
+			fake_guest_kill(box->guest);
+	}
 	op->fn.done(op->arg, NULL);
 }
 
@@ -393,6 +398,7 @@ void fake_runtime_free(struct fake_runtime *f)
 		op_unlink(op);
 		free(op);
 	}
-	fake_guest_free(f->guest);
+	for (size_t i = 0; i < FAKE_RUNTIME_BOXES; i++)
+		fake_guest_free(f->boxes[i].guest);
 	free(f);
 }

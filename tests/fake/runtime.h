@@ -9,6 +9,7 @@
 #include "tests/fake/guest.h"
 
 #define FAKE_RUNTIME_LISTED 4
+#define FAKE_RUNTIME_BOXES 16u /* more at once than any test has */
 
 struct fake_op;
 
@@ -17,6 +18,10 @@ struct fake_runtime {
 	struct loop *loop;
 	struct fake_op *ops; /* under way */
 	struct fake_guest *guest; /* of the last start */
+	struct fake_box {
+		char id[32];
+		struct fake_guest *guest;
+	} boxes[FAKE_RUNTIME_BOXES]; /* of the last ones */
 	/* What the test says. */
 	enum fake_guest_mood mood; /* of guests to come */
 	bool hold; /* calls get no answer for the time being */
@@ -44,7 +49,6 @@ struct fake_runtime {
 	char workspace[256], skills[256]; /* "": none */
 	char mounts[512]; /* "MNT:FROM at TO ro" of the first; "": none */
 	uint64_t memory;
-	char guest_id[32]; /* of the last start's guest */
 	char from_memory[512]; /* of the last start; "": none */
 	unsigned writes, resumes, keeps; /* of memory */
 	char written[512]; /* where the last was written to */
