@@ -4,9 +4,9 @@
  *
  * acd handles sandboxes through this table only. An operation returns 0 at
  * once, and its callback comes later from the event loop, exactly once; or it
- * returns a negative errno and there is no callback. Those that say so have none. In a callback, @err is
- * NULL on success; on failure all other results are NULL or 0, and a descriptor
- * is -1. Strings that an operation or a callback gets are borrowed for the
+ * returns a negative errno and there is no callback. An operation whose comment
+ * says so never has one. In a callback, @err is NULL on success; on failure all
+ * other results are NULL or 0, and a descriptor is -1. Strings that an operation or a callback gets are borrowed for the
  * call. An operation that is NULL is not supported: its caller answers
  * -ENOTSUP.
  */

@@ -2,7 +2,7 @@
 /*
  * runtime.c - a runtime whose sandboxes are fake guests in this process
  *
- * Every call is answered a millisecond later, or when the test resumes go.
+ * Every call is answered a millisecond later, or when the test lets go.
  */
 #include "tests/fake/runtime.h"
 

@@ -70,8 +70,8 @@ void session_set_limits(struct session *s, const struct session_limits *l);
 /* @held: the sandbox is frozen, so no answer is expected. The times begin again
  * when it resumes. */
 void session_hold(struct session *s, bool held);
-/* The sandbox hibernates, is held, or is about to be: what is sent waits, what comes is read
- * to the end, which does not close the link. */
+/* The sandbox hibernates, is held, or is about to be: what is sent waits, what
+ * comes is read to the end, which does not close the link. */
 void session_sleep(struct session *s);
 /* It goes on, with the link @fd, owned by the session: what was sent on the one
  * before and not read is on its way there already, and the one before has

@@ -43,10 +43,9 @@ void instance_began(struct instance *in, const struct err *err)
 	instance_fn fn = in->asked.fn;
 
 	in->asked.fn = NULL;
-	if (fn)
-		instance_memory_over(in);
 	if (!fn) /* already called */
 		return;
+	instance_memory_over(in);
 	fn(in->asked.arg, err);
 	/* The option stays with the instance, so each run says it again. */
 	if (!err && in->main && strcmp(in->rec.isolation, "crun") == 0)

@@ -11,7 +11,8 @@
  * instance does not count them), and live as long as the sandbox; an acd that
  * starts removes what it finds. They have what the sandbox's memory has:
  * surrogates, and the key that makes them, which is worth something only until
- * the run, and those that go on from its memory (snapshot/memory.c), end; and what its user has put there, such as a variable.
+ * the run, and those that go on from its memory (snapshot/memory.c), end; and
+ * what its user has put there, such as a variable.
  */
 #include "control/acd/instance/instance_impl.h"
 

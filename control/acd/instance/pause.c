@@ -300,7 +300,7 @@ int instance_freeze_ask(struct instance *in, bool paused, instance_fn fn,
 static int hibernated_error(const struct instance *in, struct err *err)
 {
 	return err_set(err, -EBUSY,
-		       "'%s' hibernates; `ac resume %s` resumes it go on",
+		       "'%s' hibernates; `ac resume %s` lets it go on",
 		       in->rec.name, in->rec.name);
 }
 

@@ -17,8 +17,8 @@
  * Only the gateway knows whether a policy inspects, as it knows the presets and
  * the shared policy.
  *
- * Secrets of the vault are in no file. They are sent again to a new gateway, and for a
- * sandbox that uses a changed credential of the vault.
+ * Secrets of the vault are in no file. They are sent again to a new gateway,
+ * and for a sandbox that uses a changed credential of the vault.
  */
 #include "control/acd/instance/policy.h"
 

@@ -2,7 +2,7 @@
 /*
  * docker.c - sandboxes through a Docker Engine API
  *
- * A start creates the container, resumes ac-runtime fetch the guest link of its
+ * A start creates the container, lets ac-runtime fetch the guest link of its
  * id, starts it, pins its port, and hands out acd's end of the link. A failure
  * after the creation removes the container before the caller is told, so a
  * failed start leaves nothing behind.

@@ -6,7 +6,7 @@
  *	    │        │     ▲ │             ▲   │
  *	    └────────│─────│─┴─────────────┤   └─ left, if that failed: tried
  *	             ▼     │               │      again later
- *	          saving  waking ──────────┤   running ⇄ still
+ *	          saving  waking ──────────┤   running ⇄ held
  *	             └▶ asleep ────────────┘   (runsc_sleep.c, runsc_hold.c)
  */
 #include "control/acd/runtime/runsc_impl.h"
@@ -35,6 +35,22 @@ struct box *box_find(struct runsc *rs, const char *id)
 			return b;
 	}
 	return NULL;
+}
+
+struct box *box_to_save(struct runsc *rs, const char *id, struct err *err)
+{
+	struct box *b = box_find(rs, id);
+
+	if (!b || b->state != BOX_RUNNING || !b->pid) {
+		err_set(err, -ENOENT, "it has ended");
+		return NULL;
+	}
+	if (b->maker) {
+		err_set(err, -EBUSY,
+			"its start is not quite over: try again in a moment");
+		return NULL;
+	}
+	return b;
 }
 
 struct box *box_new(struct runsc *rs, const char *name)

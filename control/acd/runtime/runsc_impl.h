@@ -189,6 +189,9 @@ int runsc_removed_check(const struct box *b, uint64_t most, struct err *err);
 bool runsc_is_ours(const char *id); /* false: a sandbox of the engine */
 /* Returns a sandbox, borrowed, or NULL. */
 struct box *box_find(struct runsc *rs, const char *id);
+/* Returns a sandbox whose memory may be asked for, borrowed; NULL with @err if
+ * it does not run (-ENOENT) or its start is not quite over (-EBUSY). */
+struct box *box_to_save(struct runsc *rs, const char *id, struct err *err);
 /* Adds a sandbox with a new id, owned by @rs. Returns NULL without memory. */
 struct box *box_new(struct runsc *rs, const char *name);
 /* Forgets the sandbox: what is left of it in the system stays, and there are no

@@ -247,7 +247,7 @@ static void holder_remove(struct layers *ls, const char *name)
 		    on_holder_removed, NULL);
 }
 
-/* Not used any more: unmounts it and resumes the engine remove it. */
+/* Not used any more: unmounts it and lets the engine remove it. */
 static void image_drop(struct layers_image *img)
 {
 	struct layers *ls = img->ls;

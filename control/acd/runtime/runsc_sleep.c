@@ -302,19 +302,13 @@ int runsc_op_hibernate(struct runtime *rt, const char *id, const char *dir,
 		       runtime_done_fn fn, void *arg)
 {
 	struct runsc *rs = runsc_of(rt);
-	struct box *b = runsc_is_ours(id) ? box_find(rs, id) : NULL;
 	struct err err = { 0 };
+	struct box *b;
 
 	if (!runsc_is_ours(id))
 		return -ENOTSUP;
-	if (!b || b->state != BOX_RUNNING || !b->pid)
-		err_set(&err, -ENOENT, "it has ended");
-	else if (b->maker)
-		err_set(&err, -EBUSY,
-			"its start is not quite over: try again in a moment");
-	else
-		save_begin(b, dir, &err);
-	if (err.code < 0)
+	b = box_to_save(rs, id, &err);
+	if (!b || save_begin(b, dir, &err) < 0)
 		return runsc_answer_later(rs, id, &err, fn, arg);
 	b->state = BOX_SAVING;
 	b->sleep->saved = fn;

@@ -3,7 +3,8 @@
  * fork.c - new instances with a copy of the files of another one
  *
  * A fork has a name, an address, a host name and surrogates of its own, and no
- * process. If its memory is asked for, it has both of those (memory.h).
+ * process. With memory (memory.h), it has a copy of the surrogates and of
+ * the processes instead.
  *
  * The sandbox is held for the first copy; the others are copies of that. When
  * all are complete, each gets its record and its directory, by a rename: a fork

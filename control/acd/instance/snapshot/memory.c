@@ -59,9 +59,8 @@ static int state_write(const char *dir, const json_t *v)
 {
 	SCOPED_STR path = str_printf("%s/" STATE_FILE, dir);
 	char *text = json_dumps(v, JSON_COMPACT);
-	int rc = path && text ?
-			 file_write_atomic(path, text, strlen(text), 0600) :
-			 -ENOMEM;
+	int rc = path && text ? file_replace(path, text, strlen(text), 0600) :
+				-ENOMEM;
 
 	if (text)
 		explicit_bzero(text, strlen(text));
@@ -160,7 +159,7 @@ int memory_save(struct instance *in, struct err *err)
 		return rc;
 	/* Of one that hibernates nothing was written there. */
 	if (!in->freeze.memory)
-		memory_drop(in->is, strrchr(dir, '/') + 1);
+		instance_memory_new_drop(in);
 	rc = file_mkdir_p(dir, 0700);
 	if (rc < 0)
 		return err_set(err, rc, "make %s: %s", dir, err_text(rc));
@@ -263,8 +262,8 @@ void instances_memory_free(struct instances *is)
 		drop_free(LIST_FIRST(&is->drops));
 }
 
-/* Renamed at once, since another one may follow; a child removes it. What stays is
- * removed by the next start of acd. */
+/* Renamed at once, since another one may follow; a child removes it. What stays
+ * is removed by the next start of acd. */
 void memory_drop(struct instances *is, const char *name)
 {
 	static unsigned number;

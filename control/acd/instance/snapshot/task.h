@@ -76,8 +76,9 @@ int instance_snapshot_meta(const struct instance *in, const char *tag,
  * layer's begin mean nothing. Returns 0 or -ENOMEM; @r is unchanged then. */
 int snapshot_meta_follow(const struct snapshot_meta *m,
 			 struct instance_record *r);
-/* Finds a snapshot, which has to have @memory; @tag NULL: the latest. The caller
- * owns *ret_dir and *ret. Returns 0, -ENOENT, -EINVAL for a bad tag, -EUCLEAN if it cannot be read. */
+/* Finds a snapshot, which has to have @memory; @tag NULL: the latest. The
+ * caller owns *ret_dir and *ret. Returns 0, -ENOENT, -EINVAL for a bad tag,
+ * -EUCLEAN if it cannot be read. */
 int instance_snapshot_find(const struct instance *in, const char *tag,
 			   bool memory, char **ret_dir,
 			   struct snapshot_meta *ret, struct err *err);
