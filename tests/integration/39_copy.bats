@@ -93,6 +93,47 @@ fresh'
 	is_file "$dir/one" later
 }
 
+# gVisor looks at a directory that a path only walks through ten times a second
+# (patches/0008-walk-checks.patch). Each round walks through d just before.
+@test "the rights of a directory hold at once, and what lies in it is as you left it" {
+	"$AC" run base cp1 "$dir:live" -d -- sleep infinity
+	run -0 "$AC" exec cp1 -- sh -ec 'mkdir -p d/e; echo in >d/e/f
+		for i in $(seq 200); do
+			cat d/e/f >/dev/null
+			chmod 0 d
+			! cat d/e/f 2>/dev/null || { echo "$i: read"; exit 1; }
+			chmod 755 d
+			cat d/e/f >/dev/null
+			mv d moved
+			! cat d/e/f 2>/dev/null || { echo "$i: moved"; exit 1; }
+			mv moved d
+		done; echo done'
+	is 'done'
+	# What you do in it is seen at once, too: here by one program that asks,
+	# since a start of one takes longer than a tenth of a second.
+	"$AC" exec cp1 -- sh -ec 'while [ ! -e d/e/end ]; do
+		[ ! -e d/e/new ] || { cat d/e/new d/e/f; rm d/e/new; }
+	done' >"$BATS_TEST_TMPDIR/saw" &
+	asks=$!
+	for i in 1 2 3 4 5; do
+		echo "f$i" >"$dir/d/e/f"
+		echo "n$i" >"$dir/d/e/tmp"
+		mv "$dir/d/e/tmp" "$dir/d/e/new"
+		until [ ! -e "$dir/d/e/new" ]; do sleep 0.01; done
+	done
+	# Another directory in its place is seen, and the files that it has.
+	mkdir -p "$dir/next/e"
+	echo other >"$dir/next/e/f"
+	: >"$dir/next/e/end"
+	mv "$dir/d" "$dir/before"
+	mv "$dir/next" "$dir/d"
+	wait "$asks"
+	is_file "$BATS_TEST_TMPDIR/saw" "$(printf 'n%s\nf%s\n' 1 1 2 2 3 3 4 4 5 5)"
+	run -0 "$AC" exec cp1 -- cat d/e/f before/e/f
+	is 'other
+f5'
+}
+
 is_file() { [ "$(cat "$1")" = "$2" ]; }
 
 @test "a copy outlives a killed sandbox, a killed ac-host and their restart" {
