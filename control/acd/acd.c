@@ -54,7 +54,7 @@
 #include "control/acd/net/edge.h"
 #include "control/acd/net/ports.h"
 #include "control/acd/net/nft.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 #include "control/acd/net/services.h"
 #include "control/acd/instance/policy.h"
 #include "control/acd/pool/pool.h"

@@ -15,7 +15,7 @@
 #include "control/acd/egress/gate.h"
 #include "control/acd/install/recipe.h"
 #include "control/acd/install/steps.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 #include "control/acd/instance/policy.h"
 #include "control/acd/instance/limit/room.h"
 #include "control/acd/instance/volume_use.h"

@@ -15,7 +15,7 @@
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/egress/gate.h"
 #include "control/acd/egress/gate_job.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 #include "control/acd/egress/lint_items.h"
 #include "control/acd/instance/policy.h"
 #include "control/acd/instance/project_use.h"

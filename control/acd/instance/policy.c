@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "control/acd/blueprint/blueprint.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 #include "control/acd/instance/policy_text.h"
 #include "control/acd/instance/project_use.h"
 #include "control/acd/egress/lint_items.h"

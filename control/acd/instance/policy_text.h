@@ -6,7 +6,7 @@
 #define CONTROL_ACD_INSTANCE_POLICY_TEXT_H
 
 #include "control/acd/egress/egress.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 /* Merges the egress of @bp with the options @json (NULL: none). @packages: there
  * is a preset of the machine's registries. Returns 0, and the caller releases @ret

@@ -11,7 +11,7 @@
 #include "control/acd/blueprint/blueprint.h"
 #include "control/acd/credential/login_ask.h"
 #include "control/acd/credential/logins.h"
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 #include "lib/file.h"
 #include "lib/sock.h"
 #include "tests/unit/control/acd/instance/gate_world.h"

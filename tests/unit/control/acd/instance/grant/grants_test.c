@@ -5,7 +5,7 @@
  * The rules are judged by the gateway's own loader and decision, the secrets
  * read by its reader, surrogates checked with the key that it gets.
  */
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <sys/queue.h>
 
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 struct run_grant {
 	LIST_ENTRY(run_grant) link;

@@ -2,14 +2,14 @@
 /*
  * grants.c - the grants of running sandboxes: credentials, keys and CAs
  */
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 #include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "control/acd/credential/vault.h"
-#include "control/acd/instance/grants_impl.h"
+#include "control/acd/instance/grant/grants_impl.h"
 #include "control/shared/json.h"
 #include "lib/log.h"
 

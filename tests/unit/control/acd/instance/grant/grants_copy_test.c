@@ -2,7 +2,7 @@
 /*
  * grants_copy_test.c - a grant for an instance that goes on from a memory
  */
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * other. Which credentials it gets is asked of the vault again, for its own
  * name.
  */
-#include "control/acd/instance/grants_impl.h"
+#include "control/acd/instance/grant/grants_impl.h"
 
 #include <sodium.h>
 #include <string.h>

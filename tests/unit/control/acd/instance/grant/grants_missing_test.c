@@ -3,7 +3,7 @@
  * grants_missing_test.c - credentials that a blueprint names and the vault does
  * not have
  */
-#include "control/acd/instance/grants.h"
+#include "control/acd/instance/grant/grants.h"
 
 #include <sodium.h>
 #include <string.h>
