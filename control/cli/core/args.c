@@ -17,6 +17,7 @@
 #define ENV_FILE_MAX (1024u * 1024)
 #define PIDS_MAX 4194304u /* the kernel's maximum; acd has the same */
 #define TAIL_MAX 100000000u
+#define FORKS_MAX 64u /* acd has the same */
 
 static int env_push(struct args *a, const char *entry, struct err *err)
 {
@@ -244,7 +245,11 @@ static int number_parse(const struct arg_option *o, const char *value,
 static int set_number(const struct arg_option *o, uint64_t *place, bool empty,
 		      const char *value, struct err *err)
 {
-	uint64_t max = arg_id_of(o) == ARG_PIDS ? PIDS_MAX : TAIL_MAX;
+	enum arg_id id = arg_id_of(o);
+	uint64_t min = id == ARG_FORKS ? 1 : 0;
+	uint64_t max = id == ARG_PIDS  ? PIDS_MAX :
+		       id == ARG_FORKS ? FORKS_MAX :
+					 TAIL_MAX;
 	uint64_t ignored;
 	int rc = number_parse(o, value, max, place);
 
@@ -253,14 +258,17 @@ static int set_number(const struct arg_option *o, uint64_t *place, bool empty,
 			       "--%s '%s' is out of range: it must be more "
 			       "than 0",
 			       o->name, value);
+	if (rc == 0 && *place < min)
+		rc = -ERANGE;
 	/* A negative number is never valid. */
 	if (rc == -EINVAL && value[0] == '-' &&
 	    number_parse(o, value + 1, max, &ignored) != -EINVAL)
 		rc = -ERANGE;
 	if (rc == -ERANGE && o->kind == ARG_COUNT)
 		return err_set(err, -EINVAL,
-			       "--%s '%s' is out of range: 0 to %llu", o->name,
-			       value, (unsigned long long)max);
+			       "--%s '%s' is out of range: %llu to %llu",
+			       o->name, value, (unsigned long long)min,
+			       (unsigned long long)max);
 	if (rc == -ERANGE)
 		return err_set(err, -EINVAL,
 			       "--%s '%s' is out of range: it is %s", o->name,

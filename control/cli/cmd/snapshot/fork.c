@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "control/cli/core/progress.h"
 #include "control/cli/host/host.h"
 #include "control/shared/json.h"
 #include "lib/str.h"
@@ -30,18 +31,28 @@ static int names_add(const struct args *a, json_t *names, struct err *err)
 	return 0;
 }
 
+static void on_idle(void *arg)
+{
+	progress_tick(arg, NULL);
+}
+
 /* All of them are tried: the files of each are there. */
 static int go_on(const struct cli *cli, struct client *c, json_t *made,
 		 struct err *err)
 {
 	json_t *list = json_object_get(made, "instances"), *in;
+	struct progress p;
 	int rc = 0;
 	size_t i;
 
+	progress_begin(&p, cli, "reading the memory");
 	json_array_foreach (list, i, in) {
 		struct err why = { 0 };
 		json_t *begun = NULL;
 
+		/* A call may have set its own. */
+		client_on_idle(c, on_idle, &p);
+		progress_tick(&p, json_text(in, "name"));
 		if (snapshot_go_on(cli, c, json_text(in, "name"), &begun,
 				   &why) == 0) {
 			json_array_set_new(list, i, begun);
@@ -51,6 +62,11 @@ static int go_on(const struct cli *cli, struct client *c, json_t *made,
 			*err = why;
 		rc = err->code;
 	}
+	client_on_idle(c, NULL, NULL);
+	if (rc < 0)
+		progress_stop(&p);
+	else
+		progress_end(&p);
 	return rc;
 }
 

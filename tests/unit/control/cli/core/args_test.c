@@ -161,6 +161,33 @@ static void free_argv(char **argv)
 		free(*argv);
 }
 
+static void test_fork_count(void)
+{
+	static const char *const counts[] = { "0", "65", "-1", "64" };
+	const struct command *fork = command_find("fork");
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const char *const words[] = { "a", "b", "-n", counts[i] };
+		char *argv[WORDS_PER_ROW + 1];
+		struct err err = { 0 };
+		struct args a;
+		int rc;
+
+		for (size_t k = 0; k < ARRAY_SIZE(words); k++)
+			argv[k] = strdup(words[k]);
+		argv[ARRAY_SIZE(words)] = NULL;
+		rc = args_parse(&fork->rules, (int)ARRAY_SIZE(words), argv, &a,
+				&err);
+		if (i == 3)
+			ok(rc == 0 && a.forks == 64, "fork -n 64");
+		else
+			ok(rc < 0 && strstr(err.msg, "range: 1 to 64"),
+			   "fork -n %s is out of range", counts[i]);
+		args_done(&a);
+		free_argv(argv);
+	}
+}
+
 static void test_rows(void)
 {
 	const struct command *run = command_find("run");
@@ -460,6 +487,7 @@ int main(void)
 	test_sets();
 	test_places();
 	test_rows();
+	test_fork_count();
 	test_dirs();
 	test_values();
 	test_env_file();
