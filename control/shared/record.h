@@ -15,7 +15,7 @@
 struct sqlite3_stmt;
 
 /* Version of the schema that has these fields: migrations in store_open.c. */
-#define INSTANCE_SCHEMA 12
+#define INSTANCE_SCHEMA 13
 /* Reason of a run that was live in the store when acd started. */
 #define INSTANCE_REASON_LOST "lost: ac-host was stopped or killed while it ran"
 

@@ -103,6 +103,20 @@ static const char *const migrations[] = {
 
 	("ALTER TABLE instance ADD COLUMN hibernate_ms INTEGER NOT NULL"
 	 " DEFAULT 0;"),
+
+	"CREATE TABLE token ("
+	" name TEXT PRIMARY KEY NOT NULL,"
+	" id TEXT NOT NULL UNIQUE,"
+	" hash BLOB NOT NULL,"
+	" scope TEXT NOT NULL,"
+	" created_at INTEGER NOT NULL,"
+	" expires_at INTEGER NOT NULL,"
+	" used_at INTEGER NOT NULL"
+	") STRICT;"
+	"CREATE TABLE setting ("
+	" name TEXT PRIMARY KEY NOT NULL,"
+	" value TEXT NOT NULL"
+	") STRICT;",
 };
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 static_assert(ARRAY_SIZE(migrations) == INSTANCE_SCHEMA, "what readers know");

@@ -173,6 +173,8 @@ static void test_first_version(void)
 	    "ALTER TABLE instance DROP COLUMN publish_json;"
 	    "ALTER TABLE instance DROP COLUMN volumes_json;"
 	    "ALTER TABLE instance DROP COLUMN hibernate_ms;"
+	    "DROP TABLE token;"
+	    "DROP TABLE setting;"
 	    "DROP TABLE project;"
 	    "PRAGMA user_version = 1");
 	s = must_open();
