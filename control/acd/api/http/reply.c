@@ -124,6 +124,7 @@ void http_req_completed(struct http_req *req)
 	struct http_stream *s = req->stream;
 
 	LIST_REMOVE(req, link);
+	http_unhold(req);
 	loop_del(req->watch);
 	req->watch = NULL;
 	req->suspended = false;

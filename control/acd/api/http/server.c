@@ -36,6 +36,7 @@
 #include "control/acd/api/http/server.h"
 
 #include <string.h>
+#include <sys/un.h>
 
 #include "control/acd/api/http/server_impl.h"
 #include "control/shared/json.h"
@@ -366,10 +367,23 @@ static void *on_uri(void *cls, const char *uri, struct MHD_Connection *conn)
 	return NULL;
 }
 
+/* Judges the request by its head: a client without a token is not read from. */
+static bool may_go_on(struct http_req *req, const char *url, const char *method)
+{
+	const struct http_route *route;
+
+	if (!req->http->guard)
+		return true;
+	route = route_find(req, method, url);
+	return route && http_guarded(req, route->call);
+}
+
 /* The first call for a request. */
 static enum MHD_Result on_head(struct http_req *req, const char *url,
 			       const char *method)
 {
+	if (!may_go_on(req, url, method))
+		return http_hold(req) ? MHD_YES : req_queue(req);
 	if (req->raw) {
 		req_dispatch(req, method, url);
 		return req->left ? MHD_NO : MHD_YES;
@@ -490,12 +504,14 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 	const struct MHD_OptionItem limits[] = {
 		{ MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS_MAX, NULL },
 		{ MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_MEMORY_MAX, NULL },
-		{ MHD_OPTION_LISTEN_SOCKET, fd, NULL },
 		{ MHD_OPTION_CONNECTION_TIMEOUT, h->idle_s, NULL },
+		{ fd < 0 ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, fd,
+		  NULL },
 		{ MHD_OPTION_END, 0, NULL },
 	};
 	const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
-			       MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG;
+			       MHD_ALLOW_UPGRADE | MHD_USE_ERROR_LOG |
+			       (fd < 0 ? MHD_USE_NO_LISTEN_SOCKET : 0);
 
 	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, on_access, h,
 				  /* first, to log faults of the others */
@@ -514,6 +530,21 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 	if (!h->io)
 		return err_sys(err, "watch the http server");
 	return 0;
+}
+
+int http_start(struct http *h, struct err *err)
+{
+	return daemon_start(h, -1, err);
+}
+
+void http_take(struct http *h, int fd)
+{
+	/* What microhttpd is told of the peer, nothing reads. */
+	const struct sockaddr_un from = { .sun_family = AF_UNIX };
+
+	MHD_add_connection(h->mhd, fd, (const struct sockaddr *)&from,
+			   sizeof(from));
+	loop_timer_set(h->timer, 0);
 }
 
 int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,

@@ -80,6 +80,28 @@ int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,
  * connection is closed; 120 by default. A request that waits for its handler, a
  * stream and an upgrade have no limit. */
 void http_set_idle(struct http *h, unsigned seconds);
+/* Starts a server that does not listen: http_take() gives it its connections.
+ * Instead of http_listen(). */
+int http_start(struct http *h, struct err *err);
+/* Serves the accepted socket @fd, which it takes in any case; closes it at once
+ * beyond HTTP_CONNECTIONS_MAX. */
+void http_take(struct http *h, int fd);
+
+/*
+ * Sets who judges each request before its body is read. @fn returns true if it
+ * may go on, or refuses it by http_guard_refuse() and returns false. @call is that of
+ * its route. To be called once, before the server starts.
+ */
+typedef bool (*http_guard_fn)(void *arg, struct http_req *req,
+			      const struct http_call *call);
+void http_set_guard(struct http *h, http_guard_fn fn, void *arg);
+#define HTTP_HELD_MAX 32u /* refusals that are held back at a time */
+/* For a guard: answers with @status and the message of @err, and with
+ * "WWW-Authenticate: Bearer" if that is 401 (RFC 9110, section 11.6.1). A 401 is
+ * held back for @hold_ms, or with HTTP_HELD_MAX held already becomes a 429. */
+void http_guard_refuse(struct http_req *req, unsigned status, const char *code,
+		       const struct err *err, unsigned hold_ms);
+
 /* Ends all connections and frees the server. NULL is fine. */
 void http_free(struct http *h);
 

@@ -59,6 +59,7 @@ struct http_req {
 	bool suspended;
 	bool left; /* end the connection: the client has left, or no memory */
 	struct loop_io *watch; /* of the socket: sees the client leave */
+	struct loop_timer *hold; /* a refusal waits for it */
 	void (*on_abort)(void *arg);
 	void *abort_arg;
 
@@ -83,6 +84,9 @@ struct http {
 	struct loop_timer *timer; /* for microhttpd's own time limits */
 	struct http_req_list reqs;
 	unsigned idle_s; /* time limit of an idle connection */
+	http_guard_fn guard; /* NULL: every request may go on */
+	void *guard_arg;
+	unsigned held; /* refusals that are held back */
 	bool room_due; /* a stream was drained */
 	bool resumed; /* a connection waits for the next MHD_run() */
 };
@@ -94,6 +98,12 @@ void http_req_resume(struct http_req *req);
 /* Called when microhttpd is done; tells a handler that still works for the
  * client. May free @req. */
 void http_req_completed(struct http_req *req);
+/* http/guard.c: returns false after an answer, if the guard refuses it. */
+bool http_guarded(struct http_req *req, const struct http_call *call);
+/* Returns true if the answer is held back; the connection is suspended. */
+bool http_hold(struct http_req *req);
+/* Ends a hold. */
+void http_unhold(struct http_req *req);
 /* Returns false after an answer, if the request does not fit @call. */
 bool http_takes(struct http_req *req, const struct http_call *call);
 /* Answers for the server itself; @code as in http_reply_error(). */
