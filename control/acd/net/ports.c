@@ -32,6 +32,8 @@ struct slot {
 	struct ports *all;
 	int fd; /* listens for ac-edge */
 	struct loop_io *io;
+	void (*take)(void *arg, int fd); /* of ports_want(); or NULL */
+	void *take_arg;
 };
 
 /* Ports of an instance that are being opened. */
@@ -143,7 +145,9 @@ static void on_connection(void *arg, uint32_t events)
 		log_warn("another user connects to a published port: refused");
 		return;
 	}
-	if (s->all->connected)
+	if (s->take)
+		s->take(s->take_arg, fd_take(&fd));
+	else if (s->all->connected)
 		s->all->connected(s->all->connected_arg, &s->port,
 				  fd_take(&fd));
 }
@@ -262,11 +266,18 @@ static int in_use(const struct publish *v, const char *by, const char *running,
 
 	publish_address(v, address);
 	hint(v, running, 0, instead);
-	err_set(err, -EBUSY,
-		"port %u of %s is in use by %s%s%s; %s takes a free one",
-		(unsigned)v->outer, address,
-		by ? "instance '" : "another program", by ? by : "",
-		by ? "'" : "", instead);
+	if (by && strcmp(by, PORTS_API) == 0)
+		err_set(err, -EBUSY,
+			"port %u of %s is in use by `ac serve`; %s takes a "
+			"free one",
+			(unsigned)v->outer, address, instead);
+	else
+		err_set(err, -EBUSY,
+			"port %u of %s is in use by %s%s%s; %s takes a free "
+			"one",
+			(unsigned)v->outer, address,
+			by ? "instance '" : "another program", by ? by : "",
+			by ? "'" : "", instead);
 	return err_name(err, PORTS_IN_USE);
 }
 
@@ -324,6 +335,34 @@ int ports_open(struct ports *p, const char *owner, const struct publish *v,
 		return err_set(err, rc, "publish a port: %s", err_text(rc));
 	}
 	o->running = running;
+	tell_change(p);
+	return 0;
+}
+
+int ports_want(struct ports *p, const char *owner, const struct publish *at,
+	       void (*fn)(void *arg, int fd), void *arg, struct err *err)
+{
+	int rc = 0;
+
+	if (p->n >= EDGE_PORTS_MAX)
+		return err_set(err, -ENOSPC, "%u ports are published already",
+			       (unsigned)p->n);
+	for (size_t i = 0; i < p->n; i++) {
+		const struct port *other = &p->v[i]->port;
+		char place[PUBLISH_TEXT_MAX];
+
+		if (!publish_meets(&other->as, other->outer, at, at->outer))
+			continue;
+		publish_place(at, at->outer, place);
+		err_set(err, -EBUSY, "%s is a published port of instance '%s'",
+			place, other->owner);
+		return err_name(err, PORTS_IN_USE);
+	}
+	rc = slot_add(p, owner, at);
+	if (rc < 0)
+		return err_set(err, rc, "open a port: %s", err_text(rc));
+	p->v[p->n - 1]->take = fn;
+	p->v[p->n - 1]->take_arg = arg;
 	tell_change(p);
 	return 0;
 }

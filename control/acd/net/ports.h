@@ -72,6 +72,15 @@ typedef void (*ports_fn)(void *arg, const struct err *err);
  */
 int ports_open(struct ports *p, const char *owner, const struct publish *v,
 	       size_t n, bool running, ports_fn fn, void *arg, struct err *err);
+#define PORTS_API "/api" /* an owner that is no instance */
+
+/*
+ * Opens a port for @owner that stays until ports_close(), whether ac-edge is there
+ * or not: ports_nth() says how it is. Its connections go to @fn, which takes them.
+ * Returns 0, or fails as ports_open() does at once.
+ */
+int ports_want(struct ports *p, const char *owner, const struct publish *at,
+	       void (*fn)(void *arg, int fd), void *arg, struct err *err);
 /* Closes those of @owner; its function is not called any more. */
 void ports_close(struct ports *p, const char *owner);
 /* Closes those of @owner that are not among the @n of @v. */
