@@ -35,6 +35,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "control/acd/api/access/entrance.h"
 #include "control/acd/api/api.h"
 #include "control/acd/blueprint/build.h"
 #include "control/acd/install/steps.h"
@@ -381,6 +382,10 @@ static int acd_start(struct acd *acd, struct err *err)
 			 err);
 	if (rc < 0)
 		return rc;
+	acd->entrance =
+		entrance_new(acd->loop, acd->store, acd->ports, acd, err);
+	if (!acd->entrance)
+		return err->code;
 	supervise_start(acd->supervise, on_engine_up, acd);
 	selftest_start(acd->selftest, on_selftest, acd);
 	return 0;
@@ -389,6 +394,7 @@ static int acd_start(struct acd *acd, struct err *err)
 static void acd_end(struct acd *acd)
 {
 	http_free(acd->http);
+	entrance_free(acd->entrance);
 	/* Their last callbacks find all the others still there. */
 	if (acd->runtime)
 		acd->runtime->ops->free(acd->runtime);

@@ -20,6 +20,7 @@ struct builds;
 struct children;
 struct edge;
 struct engine;
+struct entrance;
 struct gate;
 struct http;
 struct instances;
@@ -46,6 +47,7 @@ struct acd {
 	struct instances *instances;
 	struct pool *pool; /* sandboxes kept ready */
 	struct http *http;
+	struct entrance *entrance; /* the API over TCP */
 	struct supervise *supervise; /* of the nested dockerd */
 	struct gate *gate;
 	struct edge *edge; /* of services on the user's loopback, and ports */

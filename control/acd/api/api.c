@@ -46,6 +46,13 @@ const struct http_route api_routes[] = {
 	  &spec_vault_rotate },
 	{ "POST", VAULT "/{name}/test", api_vault_test, &spec_vault_test },
 
+	{ "GET", V1 "/tokens", api_token_list, &spec_token_list },
+	{ "POST", V1 "/tokens", api_token_add, &spec_token_add },
+	{ "DELETE", V1 "/tokens/{name}", api_token_remove, &spec_token_remove },
+	{ "GET", V1 "/serve", api_serve_get, &spec_serve_get },
+	{ "POST", V1 "/serve", api_serve_set, &spec_serve_set },
+	{ "DELETE", V1 "/serve", api_serve_stop, &spec_serve_stop },
+
 	{ "GET", SERVICES, api_service_list, &spec_service_list },
 	{ "POST", SERVICES, api_service_add, &spec_service_add },
 	{ "GET", SERVICES "/{name}", api_service_get, &spec_service_get },

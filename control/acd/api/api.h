@@ -115,6 +115,14 @@ void api_vault_passphrase(void *ctx, struct http_req *req);
 void api_vault_export(void *ctx, struct http_req *req);
 void api_vault_import(void *ctx, struct http_req *req);
 
+/* api/access_calls.c */
+void api_token_list(void *ctx, struct http_req *req);
+void api_token_add(void *ctx, struct http_req *req);
+void api_token_remove(void *ctx, struct http_req *req);
+void api_serve_get(void *ctx, struct http_req *req);
+void api_serve_set(void *ctx, struct http_req *req);
+void api_serve_stop(void *ctx, struct http_req *req);
+
 /* api/run/as_call.c */
 void api_run(void *ctx, struct http_req *req);
 

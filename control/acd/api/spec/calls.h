@@ -46,6 +46,9 @@ extern const struct http_call spec_snapshot_list, spec_instance_snapshots,
 extern const struct http_call spec_files_get, spec_files_put, spec_files_post,
 	spec_files_delete;
 
+extern const struct http_call spec_token_list, spec_token_add,
+	spec_token_remove, spec_serve_get, spec_serve_set, spec_serve_stop;
+
 /* What the two kinds of POST .../files take. */
 extern const struct schema files_mkdir_is, files_rename_is;
 
@@ -58,6 +61,7 @@ extern const struct schema error_answer;
 #define SPEC_ENV_MAX 512u /* variables of an instance */
 #define SPEC_ARGS_MAX 4000u /* entries of cmd, and of env, of a run */
 #define SPEC_FORKS_MAX 64u /* of one request */
+#define SPEC_TOKEN_NAME "[a-z0-9][a-z0-9_.-]{0,47}"
 #define SPEC_GRACE_MAX (3600u * 1000) /* ms */
 #define SPEC_PID_MAX 4194304u
 #define SPEC_PIDS_MAX 64u /* of one request */
