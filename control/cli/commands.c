@@ -4,6 +4,7 @@
  */
 #include "control/cli/commands.h"
 
+#include "control/cli/cmd/access.h"
 #include "control/cli/cmd/agents.h"
 #include "control/cli/cmd/cp/cp.h"
 #include "control/cli/cmd/discard.h"
@@ -421,6 +422,27 @@ const struct command commands[] = {
 	  .summary = "Keep credentials that agents may use but never see",
 	  .complete = { WORDS_VERB },
 	  .verbs = vault_verbs },
+	{ .name = "serve",
+	  .group = "Programs",
+	  .words = "[[ADDRESS:]PORT]",
+	  .summary = "Serve the HTTP API over TCP, for programs with a token",
+	  .more = "At 127.0.0.1:7722 if nothing is said, also after a restart, "
+		  "until --stop. Only\naddresses of loopback: elsewhere a "
+		  "token "
+		  "would cross the network as plain text.\nThe API is "
+		  "described "
+		  "by `ac schema openapi`.\n"
+		  "  ac serve; TOKEN=$(ac token add ci)\n"
+		  "  curl -H \"Authorization: Bearer $TOKEN\" "
+		  "http://127.0.0.1:7722/v1/instances",
+	  .rules = { ARG_SET(O(STOP), O_TALK), 0, 1, false },
+	  .run = cmd_serve },
+	{ .name = "token",
+	  .group = "Programs",
+	  .words = "COMMAND",
+	  .summary = "Make and remove tokens for the API over TCP",
+	  .complete = { WORDS_VERB },
+	  .verbs = token_verbs },
 	{ .name = "start",
 	  .group = "Host",
 	  .words = "",

@@ -94,6 +94,11 @@ int name_check_tag(const char *tag, struct err *err)
 	return name_check("tag", tag, 1, true, err);
 }
 
+int name_check_token(const char *name, struct err *err)
+{
+	return name_check("token", name, 1, true, err);
+}
+
 bool name_is_mount(const char *to)
 {
 	const size_t begin = strlen(AC_MNT "/");

@@ -30,6 +30,7 @@ int name_check_instance(const char *name, struct err *err);
 int name_check_blueprint(const char *name, struct err *err);
 int name_check_volume(const char *name, struct err *err);
 int name_check_tag(const char *tag, struct err *err);
+int name_check_token(const char *name, struct err *err);
 /* Returns true for the place of a mount in a sandbox: AC_MNT/NAME, of at most
  * NAME_MOUNT_MAX bytes, NAME of letters, digits and _ . -, the first no dot and
  * no dash. */

@@ -13,6 +13,7 @@
 #include "control/acd/net/edge.h"
 #include "control/acd/storage/tokens.h"
 #include "control/shared/json.h"
+#include "control/shared/names.h"
 #include "lib/log.h"
 #include "lib/str.h"
 
@@ -48,26 +49,40 @@ void api_token_list(void *ctx, struct http_req *req)
 		http_reply_json(req, 200, json_pack("{s:O}", "tokens", all));
 }
 
+/* Takes what @body asks for. */
+static int token_fill(struct token *t, const json_t *body, struct err *err)
+{
+	const char *name = api_text(body, "name");
+	const char *scope = api_text(body, "scope");
+	uint64_t lasts = api_number(body, "expires_s", 0);
+	int rc = name_check_token(name ? name : "", err);
+
+	if (rc < 0)
+		return err_key(err, "name");
+	if (!scope)
+		scope = access_scope_name(ACCESS_RUN);
+	if (access_scope_of(scope) < 0)
+		return jsonx_refuse(err, "scope", "must be read, run or admin");
+	snprintf(t->name, sizeof(t->name), "%s", name);
+	snprintf(t->scope, sizeof(t->scope), "%s", scope);
+	if (lasts)
+		t->expires_at = t->created_at + (int64_t)lasts;
+	return 0;
+}
+
 void api_token_add(void *ctx, struct http_req *req)
 {
 	const struct acd *acd = ctx;
 	const json_t *body = http_body(req);
-	const char *scope = api_text(body, "scope");
-	uint64_t lasts = api_number(body, "expires_s", 0);
 	char text[TOKEN_TEXT_LEN + 1] = "";
 	struct token t = { .created_at = (int64_t)time(NULL) };
 	struct err err = { 0 };
 	json_t *v = NULL;
 	int rc;
 
-	snprintf(t.name, sizeof(t.name), "%s", api_text(body, "name"));
-	snprintf(t.scope, sizeof(t.scope), "%s",
-		 scope ? scope : access_scope_name(ACCESS_RUN));
-	if (lasts)
-		t.expires_at = t.created_at + (int64_t)lasts;
-	rc = token_text_make(&t, text);
-	if (rc < 0)
-		err_set(&err, rc, "libsodium does not start");
+	rc = token_fill(&t, body, &err);
+	if (rc == 0 && token_text_make(&t, text) < 0)
+		rc = err_set(&err, -EIO, "libsodium does not start");
 	if (rc == 0)
 		rc = token_put(acd->store, &t, &err);
 	if (rc == 0) {

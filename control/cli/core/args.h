@@ -41,6 +41,8 @@ struct args {
 	const char *into; /* of a fetch */
 	uint64_t limit;
 	uint64_t forks; /* of each name */
+	const char *scope; /* of a token */
+	uint64_t lasts_ms; /* likewise */
 	struct strv env; /* "NAME=value", also from files, in order */
 	struct strv credentials, secrets; /* as given */
 	struct strv publish; /* as given; "none" alone: none any more */

@@ -92,6 +92,10 @@ enum arg_id {
 	ARG_PROTO,
 	/* of `ac volume` */
 	ARG_TAKE,
+	/* of `ac serve` and `ac token` */
+	ARG_STOP,
+	ARG_SCOPE,
+	ARG_LASTS,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,

@@ -21,7 +21,7 @@
 
 #define SETTING "serve" /* where it is open */
 #define HOLD_MS 1000u
-#define IDLE_S 60u
+#define IDLE_S 20u /* of ac-edge's few connections of a port */
 
 struct entrance {
 	struct store *store;

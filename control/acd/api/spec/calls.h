@@ -61,7 +61,7 @@ extern const struct schema error_answer;
 #define SPEC_ENV_MAX 512u /* variables of an instance */
 #define SPEC_ARGS_MAX 4000u /* entries of cmd, and of env, of a run */
 #define SPEC_FORKS_MAX 64u /* of one request */
-#define SPEC_TOKEN_NAME "[a-z0-9][a-z0-9_.-]{0,47}"
+#define SPEC_TOKEN_NAME "[A-Za-z0-9][A-Za-z0-9_.-]{0,62}"
 #define SPEC_GRACE_MAX (3600u * 1000) /* ms */
 #define SPEC_PID_MAX 4194304u
 #define SPEC_PIDS_MAX 64u /* of one request */

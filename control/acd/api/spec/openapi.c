@@ -23,7 +23,11 @@
 
 static const char description[] =
 	"Served on the unix socket run/acd.sock of the state directory (mode "
-	"0600: who can open it may do everything). Every failure is a JSON "
+	"0600: who can open it may do everything). Over TCP where `ac serve` "
+	"says, for programs that send a token of `ac token add` "
+	"(Authorization: "
+	"Bearer): 401 without a valid one, 403 for a call that its scope does "
+	"not cover, 429 for too many without one. Every failure is a JSON "
 	"object with an error of a stable code and a message for people. "
 	"Unknown paths give 404, known ones with another method 405 (the "
 	"header Allow names what is), JSON bodies over 1 MiB 413, members of a "
