@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 
 #include "control/acd/acd.h"
+#include "control/acd/api/access/entrance.h"
 #include "control/acd/storage/disk.h"
 #include "control/acd/runtime/dockerd.h"
 #include "control/acd/egress/gate.h"
@@ -157,7 +158,7 @@ json_t *acd_status(const struct acd *acd)
 	return json_pack(
 		"{s:s, s:I, s:o, s:o, s:{s:s},"
 		" s:{s:s, s:s, s:s, s:s}, s:s, s:{s:i, s:i}, s:o, s:o, s:o, "
-		"s:{s:s, s:s}, s:I, s:s}",
+		"s:{s:s, s:s}, s:o, s:I, s:s}",
 		"state", overall_state(acd), "uptime_s",
 		(json_int_t)((clock_ms() - acd->started_ms) / 1000), "engine",
 		part_status(&engine), "gateway", gate_part(acd), "network",
@@ -170,7 +171,8 @@ json_t *acd_status(const struct acd *acd)
 		"pools", pool_json(acd->pool), "vault",
 		vault_state_json(acd->vault), "disk", room_json(acd), "edge",
 		"state", edge_state_name(edge_state(acd->edge)), "reason",
-		edge_reason(acd->edge), "memory_bytes",
+		edge_reason(acd->edge), "serve",
+		entrance_json(acd->entrance, acd->edge), "memory_bytes",
 		(json_int_t)memory_bytes(acd), "progress", acd->progress);
 }
 

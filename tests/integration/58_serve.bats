@@ -111,6 +111,8 @@ serves() { [ "$(status_of read $BASE/version)" = 200 ]; }
 	eventually serves
 	docker rm -f "$EDGE" >/dev/null
 	[ "$(status_of read $BASE/version)" = 000 ]
+	run "$AC" status
+	has "127.0.0.1:$PORT, waiting: ac-edge does not run"
 	run -0 "$AC" start
 	eventually serves
 	# Another place takes the place of the first.

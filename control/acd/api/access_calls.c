@@ -117,30 +117,14 @@ void api_token_remove(void *ctx, struct http_req *req)
 
 /* ---- where it is served ---- */
 
-static json_t *place_json(const struct acd *acd)
+static json_t *serve_json(const struct acd *acd)
 {
-	static const char *const states[] = {
-		[PORT_WAITING] = "waiting",
-		[PORT_OPEN] = "open",
-		[PORT_FAILED] = "failed",
-	};
-	const struct port *port = entrance_port(acd->entrance);
-	char place[PUBLISH_TEXT_MAX];
-
-	if (!port)
-		return json_pack("{s:s, s:n, s:n}", "state", "closed",
-				 "address", "reason");
-	publish_place(&port->as, port->outer, place);
-	return json_pack("{s:s, s:s, s:s?}", "state", states[port->state],
-			 "address", place, "reason",
-			 port->state == PORT_FAILED ? err_text(port->error) :
-			 edge_is_there(acd->edge)   ? NULL :
-						      edge_reason(acd->edge));
+	return entrance_json(acd->entrance, acd->edge);
 }
 
 void api_serve_get(void *ctx, struct http_req *req)
 {
-	http_reply_json(req, 200, place_json(ctx));
+	http_reply_json(req, 200, serve_json(ctx));
 }
 
 void api_serve_set(void *ctx, struct http_req *req)
@@ -159,7 +143,7 @@ void api_serve_set(void *ctx, struct http_req *req)
 		return;
 	}
 	edge_want(acd->edge);
-	http_reply_json(req, 200, place_json(acd));
+	http_reply_json(req, 200, serve_json(acd));
 }
 
 void api_serve_stop(void *ctx, struct http_req *req)

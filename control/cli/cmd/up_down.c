@@ -419,6 +419,19 @@ static int edge_row(struct table *t, const json_t *edge)
 	return text ? row(t, "edge", text, good_if(state, "up")) : -ENOMEM;
 }
 
+/* Adds the row of the API over TCP if it is served; an older acd has none. */
+static int serve_row(struct table *t, const json_t *serve)
+{
+	const char *state = json_text(serve, "state");
+	const char *why = json_text(serve, "reason");
+	SCOPED_STR text = str_printf("%s, %s%s%s", json_text(serve, "address"),
+				     state, *why ? ": " : "", why);
+
+	if (!*state || strcmp(state, "closed") == 0)
+		return 0;
+	return text ? row(t, "API", text, good_if(state, "open")) : -ENOMEM;
+}
+
 static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 {
 	const json_t *runtime = json_object_get(s, "runtime");
@@ -457,6 +470,7 @@ static int status_rows(const struct cli *cli, struct table *t, const json_t *s)
 		   TABLE_PLAIN);
 	bad |= part_row(t, "gateway", json_object_get(s, "gateway"));
 	bad |= edge_row(t, json_object_get(s, "edge"));
+	bad |= serve_row(t, json_object_get(s, "serve"));
 	bad |= row(t, "cgroups", json_text(s, "cgroup"), TABLE_PLAIN);
 	bad |= row(t, "instances", count, TABLE_PLAIN);
 	bad |= pool_rows(t, json_object_get(s, "pools"));

@@ -66,6 +66,27 @@ const struct port *entrance_port(const struct entrance *e)
 	return NULL;
 }
 
+json_t *entrance_json(const struct entrance *e, const struct edge *edge)
+{
+	static const char *const states[] = {
+		[PORT_WAITING] = "waiting",
+		[PORT_OPEN] = "open",
+		[PORT_FAILED] = "failed",
+	};
+	const struct port *port = e ? entrance_port(e) : NULL;
+	char place[PUBLISH_TEXT_MAX];
+
+	if (!port)
+		return json_pack("{s:s, s:n, s:n}", "state", "closed",
+				 "address", "reason");
+	publish_place(&port->as, port->outer, place);
+	return json_pack("{s:s, s:s, s:s?}", "state", states[port->state],
+			 "address", place, "reason",
+			 port->state == PORT_FAILED ? err_text(port->error) :
+			 edge_is_there(edge)        ? NULL :
+						      edge_reason(edge));
+}
+
 static int check(const struct publish *at, struct err *err)
 {
 	char place[PUBLISH_TEXT_MAX];

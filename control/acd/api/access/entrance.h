@@ -5,6 +5,9 @@
 #ifndef CONTROL_ACD_API_ACCESS_ENTRANCE_H
 #define CONTROL_ACD_API_ACCESS_ENTRANCE_H
 
+#include <jansson.h>
+
+#include "control/acd/net/edge.h"
 #include "control/acd/net/ports.h"
 #include "control/acd/storage/store.h"
 #include "lib/err.h"
@@ -35,5 +38,8 @@ int entrance_close(struct entrance *e, struct err *err);
 /* Returns the port that it listens at or is to, or NULL if it is closed. Valid
  * until the loop goes on. */
 const struct port *entrance_port(const struct entrance *e);
+/* Returns where it is open, as spec_serve_get says; a new reference, or NULL
+ * without memory. NULL is an entrance that is closed. */
+json_t *entrance_json(const struct entrance *e, const struct edge *edge);
 
 #endif

@@ -91,7 +91,7 @@ static const struct schema_key serve_keys[] = {
 	{ "address", TEXT(.null = true, .about = "ADDRESS:PORT") },
 	{ "reason", TEXT(.null = true, .about = "why it is not open") },
 };
-static const struct schema serve_is = {
+const struct schema spec_serve_is = {
 	SCHEMA_ROWS(serve_keys),
 	.whole = true,
 	.name = "Serve",
@@ -111,7 +111,7 @@ const struct http_call spec_serve_get = {
 	.id = "serve_get",
 	.summary = "Says where the API is served over TCP",
 	.about = OWNER,
-	.answers = ANSWERS(JSON(200, "OK", &serve_is)),
+	.answers = ANSWERS(JSON(200, "OK", &spec_serve_is)),
 };
 
 const struct http_call spec_serve_set = {
@@ -120,7 +120,7 @@ const struct http_call spec_serve_set = {
 	.about = OWNER " Also after a restart. An address beyond loopback is "
 		       "unsupported (501). port_in_use (409).",
 	.body = &serve_body,
-	.answers = ANSWERS(JSON(200, "OK", &serve_is)),
+	.answers = ANSWERS(JSON(200, "OK", &spec_serve_is)),
 	.fails = { 409, 413, 500, 501, 503 },
 };
 

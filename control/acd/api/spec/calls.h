@@ -48,6 +48,7 @@ extern const struct http_call spec_files_get, spec_files_put, spec_files_post,
 
 extern const struct http_call spec_token_list, spec_token_add,
 	spec_token_remove, spec_serve_get, spec_serve_set, spec_serve_stop;
+extern const struct schema spec_serve_is; /* part of the status, too */
 
 /* What the two kinds of POST .../files take. */
 extern const struct schema files_mkdir_is, files_rename_is;

@@ -147,6 +147,7 @@ static const struct schema_key status_keys[] = {
 	{ "gateway", MAP(SCHEMA_ROWS(status_keys_gateway_keys), .whole = true,
 			 .optional = KEYS("version", "last_error", "audit")) },
 	{ "edge", MAP(SCHEMA_ROWS(status_keys_edge_keys), .whole = true) },
+	{ "serve", &spec_serve_is },
 	{ "network",
 	  MAP(SCHEMA_ROWS(status_keys_network_keys), .whole = true) },
 	{ "runtime", MAP(SCHEMA_ROWS(status_keys_runtime_keys), .whole = true,
