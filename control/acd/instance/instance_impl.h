@@ -157,6 +157,7 @@ struct instance {
 		       * instance */
 	struct run *main;
 	LIST_HEAD(run_list, run) execs;
+	TAILQ_HEAD(command_list, command) commands; /* command/command.h */
 	struct instance_freeze freeze;
 	struct instance_drowse drowse;
 	struct instance_disk disk;
@@ -190,6 +191,7 @@ struct instances {
 	void *pool_arg;
 	struct ports *ports; /* NULL: none can be published */
 	LIST_HEAD(port_conn_list, port_conn) port_conns;
+	size_t command_bytes; /* of output that commands may keep */
 	TAILQ_HEAD(instance_list, instance) all;
 	LIST_HEAD(instance_events, instance_event) events;
 	LIST_HEAD(transaction_list, transaction) transactions;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/acd/instance/command/command.h"
+
 struct instance *instance_alloc(struct instances *is,
 				const struct instance_record *r)
 {
@@ -24,6 +26,7 @@ struct instance *instance_alloc(struct instances *is,
 	in->is = is;
 	in->link_fd = -1;
 	LIST_INIT(&in->execs);
+	TAILQ_INIT(&in->commands);
 	LIST_INIT(&in->logs);
 	LIST_INIT(&in->tasks);
 	STAILQ_INIT(&in->waiters);
@@ -32,6 +35,7 @@ struct instance *instance_alloc(struct instances *is,
 
 void instance_free(struct instance *in)
 {
+	commands_free(in);
 	instance_log_drop(in, false);
 	instance_tasks_forget(in);
 	loop_timer_free(in->ready_timer);
