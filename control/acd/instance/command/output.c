@@ -234,16 +234,12 @@ static void mark_enter(const struct output *o, struct output_mark *m)
 int output_seek(const struct output *o, uint64_t pos, struct output_mark *ret)
 {
 	struct output_mark m;
-	uint64_t n;
 
 	if (pos > o->end)
 		return -ERANGE;
 	output_oldest(o, &m);
-	while (m.pos < pos) {
-		mark_enter(o, &m);
-		n = m.part_pos + part_len(o, m.part) - m.pos;
-		output_skip(o, &m, n < pos - m.pos ? n : pos - m.pos);
-	}
+	if (m.pos < pos)
+		output_skip(o, &m, pos - m.pos);
 	/* The first peek counts what is between. */
 	if (pos < m.pos)
 		m.pos = pos;
@@ -251,10 +247,25 @@ int output_seek(const struct output *o, uint64_t pos, struct output_mark *ret)
 	return 0;
 }
 
+/* Returns how many bytes of its stream follow @m without one of the other.
+ * *@ret_open: they are the last ones. */
+static size_t stream_left(const struct output *o, const struct output_mark *m,
+			  bool *ret_open)
+{
+	uint64_t part = m->part;
+	size_t left = m->part_pos + part_len(o, part) - m->pos;
+
+	while (++part < o->last &&
+	       part_stream(o, part) == part_stream(o, m->part))
+		left += part_len(o, part);
+	*ret_open = part == o->last;
+	return left;
+}
+
 size_t output_peek(const struct output *o, struct output_mark *m, void *data,
 		   size_t len, struct output_piece *ret)
 {
-	uint64_t left;
+	size_t left;
 
 	*ret = (struct output_piece){ 0 };
 	if (m->pos < o->begin) {
@@ -267,19 +278,25 @@ size_t output_peek(const struct output *o, struct output_mark *m, void *data,
 	if (m->part < o->first)
 		output_oldest(o, m);
 	mark_enter(o, m);
-	left = m->part_pos + part_len(o, m->part) - m->pos;
-	if (len > left)
-		len = left;
-	mem_get(o, m->pos, data, len);
 	ret->stream = part_stream(o, m->part);
 	ret->offset = m->offset[ret->stream];
-	ret->len = len;
-	ret->open = m->part + 1 == o->last;
-	return len;
+	left = stream_left(o, m, &ret->open);
+	ret->len = len < left ? len : left;
+	mem_get(o, m->pos, data, ret->len);
+	return ret->len;
 }
 
 void output_skip(const struct output *o, struct output_mark *m, size_t len)
 {
-	m->offset[part_stream(o, m->part)] += len;
-	m->pos += len;
+	uint64_t n;
+
+	while (len > 0) {
+		mark_enter(o, m);
+		n = m->part_pos + part_len(o, m->part) - m->pos;
+		if (n > len)
+			n = len;
+		m->offset[part_stream(o, m->part)] += n;
+		m->pos += n;
+		len -= n;
+	}
 }
