@@ -33,6 +33,9 @@ extern const struct http_call spec_project_list, spec_project_check,
 	spec_project_approve, spec_project_forget;
 extern const struct http_call spec_run, spec_instance_run, spec_instance_exec,
 	spec_instance_attach;
+extern const struct http_call spec_command_start, spec_command_list,
+	spec_command_get, spec_command_remove, spec_command_events,
+	spec_command_stdin, spec_command_signal;
 extern const struct http_call spec_stats_all, spec_instance_list,
 	spec_instance_create, spec_instance_get, spec_instance_delete,
 	spec_instance_stop, spec_instance_kill, spec_instance_processes,
@@ -66,5 +69,8 @@ extern const struct schema error_answer;
 #define SPEC_GRACE_MAX (3600u * 1000) /* ms */
 #define SPEC_PID_MAX 4194304u
 #define SPEC_PIDS_MAX 64u /* of one request */
+/* Bytes of output that may be kept of a command. */
+#define SPEC_OUTPUT_MIN 4096u
+#define SPEC_OUTPUT_MAX (4u * 1024 * 1024)
 
 #endif
