@@ -126,6 +126,15 @@ void api_serve_stop(void *ctx, struct http_req *req);
 /* api/run/as_call.c */
 void api_run(void *ctx, struct http_req *req);
 
+/* api/command/calls.c */
+void api_command_start(void *ctx, struct http_req *req);
+void api_command_list(void *ctx, struct http_req *req);
+void api_command_get(void *ctx, struct http_req *req);
+void api_command_events(void *ctx, struct http_req *req);
+void api_command_remove(void *ctx, struct http_req *req);
+void api_command_stdin(void *ctx, struct http_req *req);
+void api_command_signal(void *ctx, struct http_req *req);
+
 /* api/process_calls.c */
 void api_instance_processes(void *ctx, struct http_req *req);
 void api_instance_kill(void *ctx, struct http_req *req);

@@ -48,7 +48,8 @@ struct http_answer {
  * without a row are ignored. The rest is for its readers (openapi.h).
  */
 struct http_call {
-	const struct schema *path; /* the parameter of the path; NULL: none */
+	/* The parameters of the path, in their order; NULL: no more. */
+	const struct schema *path, *path_more;
 	const struct schema *query; /* a map; NULL: none */
 	const struct schema *body; /* a map; NULL: no member may be there */
 	bool raw; /* the body is bytes: a PUT */

@@ -286,18 +286,25 @@ static void write_operation(struct jsonw *w, const struct http_route *r)
 	jsonw_close(w, '}');
 }
 
-/* The parameter that the path has between braces. */
-static void write_path_parameter(struct jsonw *w, const struct http_route *r)
+/* The parameters that the path has between braces. */
+static void write_path_parameters(struct jsonw *w, const struct http_route *r)
 {
-	const char *brace = strchr(r->path, '{');
+	const struct schema *const is[] = { r->call->path, r->call->path_more };
+	const char *brace = r->path;
 	char name[64];
 
-	if (!brace || !r->call->path)
+	if (!is[0])
 		return;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace + 1, "}"),
-		 brace + 1);
 	jsonw_open(w, "parameters", '[');
-	write_parameter(w, name, "path", true, r->call->path);
+	for (size_t i = 0; i < ARRAY_SIZE(is) && is[i]; i++) {
+		brace = strchr(brace, '{');
+		if (!brace)
+			break;
+		brace++;
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(brace, "}"),
+			 brace);
+		write_parameter(w, name, "path", true, is[i]);
+	}
 	jsonw_close(w, ']');
 }
 
@@ -318,7 +325,7 @@ static void write_paths(struct jsonw *w, const struct http_route *routes)
 		if (!is_first_of_path(routes, r))
 			continue;
 		jsonw_open(w, r->path, '{');
-		write_path_parameter(w, r);
+		write_path_parameters(w, r);
 		for (const struct http_route *o = r; o->method; o++) {
 			if (strcmp(o->path, r->path) == 0)
 				write_operation(w, o);
