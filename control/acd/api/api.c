@@ -8,6 +8,7 @@
 
 #define V1 "/v1"
 #define INSTANCE V1 "/instances/{name}"
+#define COMMANDS INSTANCE "/commands"
 #define BLUEPRINT V1 "/blueprints/{name}"
 #define VAULT V1 "/vault"
 #define IMAGES V1 "/images"
@@ -89,6 +90,17 @@ const struct http_route api_routes[] = {
 	{ "DELETE", INSTANCE, api_instance_delete, &spec_instance_delete },
 	{ "POST", INSTANCE "/run", api_instance_run, &spec_instance_run },
 	{ "POST", INSTANCE "/exec", api_instance_exec, &spec_instance_exec },
+	{ "POST", COMMANDS, api_command_start, &spec_command_start },
+	{ "GET", COMMANDS, api_command_list, &spec_command_list },
+	{ "GET", COMMANDS "/{id}", api_command_get, &spec_command_get },
+	{ "DELETE", COMMANDS "/{id}", api_command_remove,
+	  &spec_command_remove },
+	{ "GET", COMMANDS "/{id}/events", api_command_events,
+	  &spec_command_events },
+	{ "POST", COMMANDS "/{id}/stdin", api_command_stdin,
+	  &spec_command_stdin },
+	{ "POST", COMMANDS "/{id}/signal", api_command_signal,
+	  &spec_command_signal },
 	{ "POST", INSTANCE "/attach", api_instance_attach,
 	  &spec_instance_attach },
 	{ "POST", INSTANCE "/stop", api_instance_stop, &spec_instance_stop },

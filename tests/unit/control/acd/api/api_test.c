@@ -90,20 +90,23 @@ static bool refs_resolve(json_t *node)
 	return true;
 }
 
-/* "{name}" in the path is a parameter of the path item, and none is else. */
+/* What the path has in braces are the parameters of the path item, in this
+ * order, and none is else. */
 static bool params_declared(const char *path, json_t *item)
 {
 	json_t *list = json_object_get(item, "parameters");
-	const char *brace = strchr(path, '{');
-	const char *name;
+	size_t n = 0;
 
-	if (!brace)
-		return json_array_size(list) == 0;
-	name = json_string_value(
-		json_object_get(resolve(json_array_get(list, 0)), "name"));
-	return json_array_size(list) == 1 && name &&
-	       strncmp(brace + 1, name, strlen(name)) == 0 &&
-	       brace[1 + strlen(name)] == '}';
+	while ((path = strchr(path, '{'))) {
+		const char *name = json_string_value(json_object_get(
+			resolve(json_array_get(list, n++)), "name"));
+
+		path++;
+		if (!name || strncmp(path, name, strlen(name)) != 0 ||
+		    path[strlen(name)] != '}')
+			return false;
+	}
+	return json_array_size(list) == n;
 }
 
 static void test_table(void)

@@ -214,6 +214,7 @@ static void test_sources(void)
 	buf_init(&sources, SOURCES_MAX);
 	glob("control/acd/api/*.c", 0, NULL, &g);
 	glob("control/acd/api/run/*.c", GLOB_APPEND, NULL, &g);
+	glob("control/acd/api/command/*.c", GLOB_APPEND, NULL, &g);
 	glob("control/acd/credential/vault_entry.c", GLOB_APPEND, NULL, &g);
 	glob("control/acd/net/services.c", GLOB_APPEND, NULL, &g);
 	for (size_t i = 0; i < g.gl_pathc; i++) {
