@@ -53,6 +53,8 @@ int ask_input_read(const json_t *body, const char *key, const char *base64,
 
 void ask_input_done(struct ask_input *in)
 {
+	if (in->mem)
+		sodium_memzero(in->mem, in->data.len);
 	free(in->mem);
 	*in = (struct ask_input){ 0 };
 }

@@ -382,6 +382,7 @@ static int command_init(struct command *c, struct instance *in,
 	c->began_ms = clock_ms();
 	LIST_INIT(&c->readers);
 	buf_init(&c->input, COMMAND_INPUT_MAX);
+	buf_secret(&c->input);
 	for (size_t s = 0; s < OUTPUT_STREAMS; s++)
 		buf_init(&c->first[s], ask->max);
 	/* Of PASS all that the window allows, if need be byte by byte. */
