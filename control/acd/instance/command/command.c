@@ -421,9 +421,13 @@ int command_start(struct instance *in, const struct command_ask *ask,
 {
 	size_t reserved = ask->keep == COMMAND_LAST ? ask->max : 0;
 	struct command *c = calloc(1, sizeof(*c));
-	int rc = c ? 0 : err_nomem(err);
+	int rc = 0;
 
-	if (rc == 0 && reserved > 0)
+	if (!c)
+		return err_nomem(err);
+	/* For one that will be refused nothing is forgotten. */
+	if (reserved > 0 && instance_is_up(in) &&
+	    in->rec.state != INSTANCE_PAUSED)
 		rc = command_room(in, reserved, err);
 	if (rc < 0) {
 		free(c);
