@@ -51,6 +51,7 @@ struct http_call {
 	/* The parameters of the path, in their order; NULL: no more. */
 	const struct schema *path, *path_more;
 	const struct schema *query; /* a map; NULL: none */
+	const struct schema *headers; /* likewise; its handler checks them */
 	const struct schema *body; /* a map; NULL: no member may be there */
 	bool raw; /* the body is bytes: a PUT */
 	const char *id; /* a word of its own */

@@ -68,6 +68,16 @@ static const struct schema signal_body = {
 	.name = "CommandSignal",
 };
 
+static const struct schema_key events_header_keys[] = {
+	{ "Last-Event-ID",
+	  FORM("[0-9]{1,20}(\\.end)?",
+	       .about = "the id of the last event that has come; absent: begin "
+			"with what is kept") },
+};
+static const struct schema events_headers = {
+	SCHEMA_ROWS(events_header_keys),
+};
+
 /* ---- what they give ---- */
 
 #define ENCODING_WORDS KEYS("utf-8", "base64")
@@ -234,6 +244,7 @@ const struct http_call spec_command_events = {
 		 "not_detached (409); conflict (409): 16 clients follow it.",
 	.path = &path_instance,
 	.path_more = &path_command,
+	.headers = &events_headers,
 	.answers = ANSWERS(EVENT_STREAM,
 			   EMPTY("Last-Event-ID was the last event")),
 	.fails = { 404, 409, 500 },

@@ -255,16 +255,24 @@ static void write_parameter(struct jsonw *w, const char *name, const char *in,
 	jsonw_close(w, '}');
 }
 
-static void write_query(struct jsonw *w, const struct schema *query)
+static void write_rows(struct jsonw *w, const char *in, const struct schema *s)
 {
 	const struct schema_key *k;
 
-	if (!query)
+	for (size_t i = 0; (k = schema_row(s, i)); i++)
+		write_parameter(w, k->key, in, schema_requires(s, k->key),
+				k->is);
+}
+
+static void write_parameters(struct jsonw *w, const struct http_call *c)
+{
+	if (!c->query && !c->headers)
 		return;
 	jsonw_open(w, "parameters", '[');
-	for (size_t i = 0; (k = schema_row(query, i)); i++)
-		write_parameter(w, k->key, "query",
-				schema_requires(query, k->key), k->is);
+	if (c->query)
+		write_rows(w, "query", c->query);
+	if (c->headers)
+		write_rows(w, "header", c->headers);
 	jsonw_close(w, ']');
 }
 
@@ -280,7 +288,7 @@ static void write_operation(struct jsonw *w, const struct http_route *r)
 	jsonw_str(w, "summary", c->summary);
 	if (c->about)
 		jsonw_str(w, "description", c->about);
-	write_query(w, c->query);
+	write_parameters(w, c);
 	write_request(w, c);
 	write_answers(w, c);
 	jsonw_close(w, '}');
