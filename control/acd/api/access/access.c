@@ -46,6 +46,9 @@ static const struct http_call *const readers[] = {
 	&spec_snapshot_list,
 	&spec_instance_snapshots,
 	&spec_files_get,
+	&spec_command_list,
+	&spec_command_get,
+	&spec_command_events,
 };
 
 static const struct http_call *const runners[] = {
@@ -67,6 +70,10 @@ static const struct http_call *const runners[] = {
 	&spec_instance_snapshot_remove,
 	&spec_instance_restore,
 	&spec_instance_fork,
+	&spec_command_start,
+	&spec_command_remove,
+	&spec_command_stdin,
+	&spec_command_signal,
 	&spec_files_put,
 	&spec_files_post,
 	&spec_files_delete,
