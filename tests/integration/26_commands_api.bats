@@ -169,7 +169,7 @@ runs_not() { ! runs "$1"; }
 	sh_events 'yes "a line of some length" | head -c 40000000
 		touch /tmp/written' --output "$WORK/e" 3>&- &
 	local pid=$! curl
-	begun() { curl=$(pgrep -P "$pid" curl || echo "$pid") && [ -s "$WORK/e" ]; }
+	begun() { [ -s "$WORK/e" ] && curl=$(pgrep -P "$pid" -x curl); }
 	eventually begun
 	kill -STOP "$curl"
 	sleep 3
