@@ -12,7 +12,6 @@
 #include "control/cli/cmd/first_use.h"
 #include "control/cli/host/config_file.h"
 #include "control/cli/core/git_identity.h"
-#include "control/cli/cmd/grants_put.h"
 #include "control/cli/host/host.h"
 #include "control/shared/infer.h"
 #include "control/cli/host/launch.h"
@@ -20,10 +19,9 @@
 #include "control/cli/cmd/policy/log.h"
 #include "control/cli/cmd/project.h"
 #include "control/cli/cmd/prompt.h"
+#include "control/cli/cmd/run_body.h"
 #include "control/cli/host/stopped.h"
 #include "control/shared/json.h"
-#include "control/shared/publish.h"
-#include "control/shared/volume.h"
 
 /* Refuses a workspace whose path an instance could have changed. */
 static int check_workspace(struct launch *l, const struct args *a,
@@ -42,130 +40,6 @@ static int check_workspace(struct launch *l, const struct args *a,
 					      err);
 }
 
-static int set_count(json_t *obj, const char *key, uint64_t value, bool given)
-{
-	return given ? json_object_set_new(obj, key,
-					   json_integer((json_int_t)value)) :
-		       0;
-}
-
-static int set_text(json_t *obj, const char *key, const char *value)
-{
-	return value ? json_object_set_new(obj, key, jsonx_text(value)) : 0;
-}
-
-/* Sets the variables of both lists. */
-static int set_env(json_t *body, const struct strv *env,
-		   const struct strv *identity)
-{
-	SCOPED_JSON list = jsonx_from_strv(identity);
-	SCOPED_JSON given = jsonx_from_strv(env);
-
-	if (!list || !given || json_array_extend(list, given) < 0)
-		return -ENOMEM;
-	return json_array_size(list) ? json_object_set(body, "env", list) : 0;
-}
-
-/* What @given has takes the place of what the instance has; @none alone, of all
- * of it. */
-static int set_list(json_t *body, const char *key, const struct strv *given,
-		    const char *none)
-{
-	json_t *list;
-
-	if (given->n == 0)
-		return 0;
-	list = strv_has(given, none) ? json_array() : jsonx_from_strv(given);
-	return json_object_set_new(body, key, list);
-}
-
-/* Returns the options of the instance that @a sets. */
-static json_t *options_body(const struct launch *l, const struct args *a,
-			    const struct strv *identity)
-{
-	const struct workspace *ws = l->workspace;
-	SCOPED_JSON body = json_pack(
-		"{s:I, s:I}", "host_uid",
-		(json_int_t)(ws && geteuid() == 0 ? ws->uid : geteuid()),
-		"host_gid",
-		(json_int_t)(ws && geteuid() == 0 ? ws->gid : getegid()));
-	const char *runtime = a->runtime ? a->runtime : getenv("AC_RUNTIME");
-	int bad = !body;
-
-	if (bad)
-		return NULL;
-	bad |= set_count(body, "cpus_milli", a->cpus_milli,
-			 args_has(a, ARG_CPUS));
-	bad |= set_count(body, "memory", a->memory, args_has(a, ARG_MEMORY));
-	bad |= set_count(body, "pids", a->pids, args_has(a, ARG_PIDS));
-	bad |= set_count(body, "disk", a->disk, args_has(a, ARG_DISK));
-	bad |= set_count(body, "output", a->output, args_has(a, ARG_OUTPUT));
-	bad |= set_count(body, "ttl_ms", a->ttl_ms, args_has(a, ARG_TTL));
-	bad |= set_count(body, "idle_ms", a->idle_ms, args_has(a, ARG_IDLE));
-	bad |= set_count(body, "hibernate_ms", a->hibernate_ms,
-			 args_has(a, ARG_HIBERNATE_AFTER));
-	/* "" removes the option. */
-	bad |= set_text(body, "gpus",
-			a->gpus && strcmp(a->gpus, "none") == 0 ? "" : a->gpus);
-	bad |= set_text(body, "isolation", a->isolation);
-	if (runtime && *runtime)
-		bad |= set_text(body, "runtime", runtime);
-	if (args_has(a, ARG_RM))
-		bad |= json_object_set_new(body, "auto_remove", json_true());
-	if (args_has(a, ARG_ENV_CLEAR))
-		bad |= json_object_set_new(body, "env_clear", json_true());
-	bad |= set_env(body, &a->env, identity);
-	bad |= set_list(body, "publish", &a->publish, PUBLISH_NONE);
-	bad |= set_list(body, "volumes", &a->volumes, VOLUME_NO_USE);
-	bad |= reach_put(body, &a->reach);
-	bad |= grants_put(body, &a->credentials, &a->secrets);
-	if (ws) {
-		bad |= set_text(body, "workspace", ws->path);
-		if (*ws->mode)
-			bad |= set_text(body, "workspace_mode", ws->mode);
-	} else if (a->workspace) {
-		bad |= set_text(body, "workspace", "");
-	}
-	return bad ? NULL : ptr_take(&body);
-}
-
-/* Passes TERM and COLORTERM on with a terminal. */
-static int set_terminal_env(json_t *body, const struct strv *more)
-{
-	static const char *const names[] = { "TERM", "COLORTERM" };
-	SCOPED_JSON env = json_array();
-	size_t i;
-
-	if (!env)
-		return -ENOMEM;
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *value = getenv(names[i]);
-		SCOPED_STR entry =
-			value ? str_printf("%s=%s", names[i], value) : NULL;
-
-		if (entry && json_array_append_new(env, jsonx_text(entry)) < 0)
-			return -ENOMEM;
-	}
-	for (i = 0; more && i < more->n; i++)
-		if (json_array_append_new(env, jsonx_text(more->v[i])) < 0)
-			return -ENOMEM;
-	return json_object_set(body, "env", env);
-}
-
-/* Sets what holds for this process only, not for the instance. */
-static int set_process(json_t *body, const struct args *a, bool shell)
-{
-	int bad = set_count(body, "timeout_ms", a->timeout_ms,
-			    args_has(a, ARG_TIMEOUT));
-
-	bad |= set_text(body, "cwd", a->workdir);
-	if (shell)
-		bad |= json_object_set_new(body, "shell", json_true());
-	if (args_has(a, ARG_RESUME))
-		bad |= json_object_set_new(body, "resume", json_true());
-	return bad ? -ENOMEM : 0;
-}
-
 /* The arguments of `ac run`, for the callbacks of a launch. */
 struct asked {
 	const struct args *a;
@@ -180,7 +54,7 @@ static int put_options(struct launch *l, const struct args *a,
 		       const struct strv *identity, json_t *body)
 {
 	return json_object_set_new(body, "options",
-				   options_body(l, a, identity));
+				   run_body_options(l, a, identity));
 }
 
 /* Gives a new instance the defaults of this machine and the user's name in
@@ -317,11 +191,12 @@ static void on_begun(const struct launch *l, void *arg)
 static int set_names(const struct launch *l, json_t *body, const struct args *a)
 {
 	if (a->n_words <= 1)
-		return set_text(body, "word", a->n_words ? a->words[0] : NULL) |
-		       set_text(body, "dir",
-				a->dir ? l->workspace->path : NULL);
-	return set_text(body, "blueprint", a->words[0]) |
-	       set_text(body, "name", a->words[1]);
+		return run_body_text(body, "word",
+				     a->n_words ? a->words[0] : NULL) |
+		       run_body_text(body, "dir",
+				     a->dir ? l->workspace->path : NULL);
+	return run_body_text(body, "blueprint", a->words[0]) |
+	       run_body_text(body, "name", a->words[1]);
 }
 
 /* Returns the whole request: instance, options, process; NULL with @err. */
@@ -333,9 +208,10 @@ static json_t *run_body(struct launch *l, const struct args *a,
 
 	if (!body)
 		return NULL;
-	if (set_process(body, a, shell) < 0 ||
-	    (l->tty && set_terminal_env(body, NULL) < 0) ||
-	    set_names(l, body, a) < 0 || set_text(body, "prompt", prompt) < 0 ||
+	if (run_body_process(body, a, shell) < 0 ||
+	    (l->tty && run_body_terminal(body, NULL) < 0) ||
+	    set_names(l, body, a) < 0 ||
+	    run_body_text(body, "prompt", prompt) < 0 ||
 	    put_options(l, a, &none, body) < 0 || project_put(l, a, body) < 0 ||
 	    json_object_set_new(body, "create", json_false()) < 0 ||
 	    (args_has(a, ARG_BUILD) &&
@@ -399,8 +275,8 @@ static int run_exec(struct launch *l, const struct args *a, bool shell,
 	l->verb = "exec";
 	if (!body)
 		return err->code;
-	if (set_process(body, a, shell) < 0 ||
-	    (l->tty ? set_terminal_env(body, &a->env) < 0 :
+	if (run_body_process(body, a, shell) < 0 ||
+	    (l->tty ? run_body_terminal(body, &a->env) < 0 :
 		      a->env.n > 0 && json_object_set_new(
 					      body, "env",
 					      jsonx_from_strv(&a->env)) < 0))
