@@ -16,6 +16,7 @@
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/life.h"
 #include "control/cli/cmd/logs.h"
+#include "control/cli/cmd/mcp.h"
 #include "control/cli/cmd/policy/policy.h"
 #include "control/cli/cmd/port.h"
 #include "control/cli/cmd/prune.h"
@@ -42,6 +43,13 @@
 		O(ALLOW), O(DENY), O(USE_SERVICE), O(MODEL_URL),         \
 		O(CREDENTIAL), O(SECRET), O(PUBLISH), O(VOLUME)
 #define O_RUN O_SHELL, O(PROMPT), O(RESUME), O(DETACH)
+#define O_MCP                                                                  \
+	O(USE_NAME), O(USE_SHELL), O(CALL_TIMEOUT), O(OUTPUT_LIMIT), O(ABOUT), \
+		O(ABOUT_MORE), O(CPUS), O(MEMORY), O(GPUS), O(PIDS),           \
+		O(ISOLATION), O(RUNTIME), O(DISK), O(TTL), O(IDLE), O(ENV),    \
+		O(ENV_FILE), O(WORKDIR), O(WORKSPACE), O(LINKS), O(EGRESS),    \
+		O(ALLOW), O(DENY), O(USE_SERVICE), O(CREDENTIAL), O(SECRET),   \
+		O(VOLUME), O(QUIET)
 #define MANY ARGS_WORDS_MAX
 #define RUN_WORDS "BLUEPRINT|NAME|DIR [NAME] [DIR] [-- COMMAND...]"
 
@@ -344,6 +352,18 @@ const struct command commands[] = {
 	  .complete = { WORDS_NONE },
 	  .runs = true,
 	  .run = cmd_ssh_proxy },
+	{ .name = "mcp",
+	  .group = "Agents",
+	  .words = "[BLUEPRINT] [DIR]",
+	  .summary = "Serve an MCP client: a tool that runs its commands",
+	  .more = "The client starts it, and speaks to it on stdin and stdout. "
+		  "The sandbox is made\nfor the first command and removed at "
+		  "the end. DIR is shown as by `ac run`.\n"
+		  "  {\"command\": \"ac\", \"args\": [\"mcp\", "
+		  "\"base\", \"--egress\", \"locked\"]}",
+	  .rules = { ARG_SET(O_MCP), 0, 1, false },
+	  .complete = { WORDS_BLUEPRINT },
+	  .run = cmd_mcp },
 	{ .name = "port",
 	  .group = "Looking",
 	  .words = "NAME",

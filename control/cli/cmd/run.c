@@ -48,6 +48,8 @@ struct asked {
 	struct prompt *prompt; /* text NULL: none */
 	struct launch *launch;
 	struct base_look look;
+	void (*begun)(void *arg, const char *name); /* of run_kept() */
+	void *begun_arg;
 };
 
 static int put_options(struct launch *l, const struct args *a,
@@ -185,6 +187,8 @@ static void on_begun(const struct launch *l, void *arg)
 		mode_tell(l, rec);
 	if (asked->prompt->text && !l->detached)
 		prompt_attach(asked->prompt, asked->launch);
+	if (asked->begun)
+		asked->begun(asked->begun_arg, l->name);
 }
 
 /* Sets the user's words for the instance, from which acd infers it. */
@@ -386,6 +390,34 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 			 "reach",
 			 l.name);
 	return run_exec(&l, a, true, err);
+}
+
+int run_kept(const struct cli *cli, const struct args *a,
+	     void (*begun)(void *arg, const char *name), void *arg,
+	     struct err *err)
+{
+	struct launch l = { .cli = cli, .verb = "run", .silent = true };
+	struct prompt none = { 0 };
+	struct asked asked = { .a = a,
+			       .launch = &l,
+			       .prompt = &none,
+			       .look = BASE_LOOK_NONE,
+			       .begun = begun,
+			       .begun_arg = arg };
+	SCOPED_CLIENT c = NULL;
+	SCOPED_WORKSPACE ws = WORKSPACE_NONE;
+	int rc = prepare(&l, a, &ws, &c, err);
+
+	if (rc == 0)
+		rc = run_asked(&l, a, &asked, true, err);
+	strv_done(&asked.identity);
+	json_decref(l.project);
+	json_decref(l.begun);
+	if (rc < 0 && l.runs && args_has(a, ARG_DETACH)) {
+		begun(arg, l.name);
+		return 0;
+	}
+	return rc;
 }
 
 int cmd_exec(const struct cli *cli, const struct args *a, struct err *err)

@@ -28,6 +28,11 @@ struct args_vault {
 	struct strv hosts, methods, paths, blueprints, instances;
 };
 
+struct args_mcp {
+	const char *name, *shell, *about, *about_more;
+	uint64_t timeout_ms, output_limit;
+};
+
 struct args {
 	struct arg_set given; /* options that were given, except --help */
 	bool help;
@@ -49,6 +54,7 @@ struct args {
 	struct strv volumes; /* likewise */
 	struct reach reach;
 	struct args_vault vault;
+	struct args_mcp mcp;
 	const char *words[ARGS_WORDS_MAX];
 	size_t n_words;
 	char *dir; /* a word that is a path, with ~/ replaced; NULL: none */

@@ -96,6 +96,13 @@ enum arg_id {
 	ARG_STOP,
 	ARG_SCOPE,
 	ARG_LASTS,
+	/* of `ac mcp` */
+	ARG_USE_NAME,
+	ARG_USE_SHELL,
+	ARG_CALL_TIMEOUT,
+	ARG_OUTPUT_LIMIT,
+	ARG_ABOUT,
+	ARG_ABOUT_MORE,
 	/* of `ac vault` */
 	ARG_KIND,
 	ARG_HOST,
