@@ -17,7 +17,7 @@ teardown_file() {
 @test "every command of the list answers --help with exit code 0" {
 	for c in start stop down restart status stats space df list ls run \
 		shell exec attach stop-instance rm logs clean destroy \
-		clean-all destroy-all prune build doctor inspect top cp fetch version \
+		clean-all destroy-all prune build doctor inspect top cp fetch mcp version \
 		completion schema presets; do
 		run -0 "$AC" "$c" --help
 		[ -n "$output" ]
