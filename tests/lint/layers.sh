@@ -65,7 +65,7 @@ control/cli/wire/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-
 control/cli/ssh/ control/cli/ssh/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
 control/cli/host/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h ottergate/yaml.h
 control/cli/layer/ control/cli/layer/ control/cli/host/workspace.h control/cli/wire/client.h control/cli/core/ control/shared/ lib/
-control/cli/mcp/ control/cli/mcp/ control/cli/ssh/exec.h control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
+control/cli/mcp/ control/cli/mcp/ control/cli/host/host.h control/cli/ssh/exec.h control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h
 control/cli/cmd/ control/cli/cmd/ control/cli/mcp/ control/cli/layer/ control/cli/ssh/ control/cli/host/ control/cli/wire/ control/cli/core/ control/shared/ lib/ init-guard/link.h ottergate/reason.h
 control/cli/ control/cli/ control/shared/ lib/
 tests/ tests/ lib/ net-preload/ init-guard/ vault/ ottergate/ control/

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "control/cli/mcp/text.h"
 #include "control/cli/ssh/exec.h"
 #include "control/cli/wire/client.h"
 #include "lib/loop.h"
@@ -55,16 +56,17 @@ static int feed(struct running *r)
 static int output(struct running *r, const struct link_frame *f)
 {
 	struct command_end *e = r->end;
-	uint64_t have = buf_len(&e->out) + buf_len(&e->err);
+	uint64_t room = r->c->output_max - buf_len(&e->out) - buf_len(&e->err);
+	size_t n = f->payload.len;
 
-	if (have + f->payload.len > r->c->output_max) {
+	if (n > room) {
 		e->over = r->ended = true;
-		return 0;
+		n = (size_t)room;
 	}
 	if (buf_append(f->type == LINK_STDOUT ? &e->out : &e->err,
-		       f->payload.ptr, f->payload.len) < 0)
+		       f->payload.ptr, n) < 0)
 		return -ENOMEM;
-	return exec_taken(&r->x, f->payload.len);
+	return exec_taken(&r->x, n);
 }
 
 static int credit(struct running *r, const struct link_frame *f)
@@ -175,6 +177,38 @@ int command_run(const struct command *c, struct command_end *ret,
 	if (rc < 0)
 		command_end_done(ret);
 	return rc;
+}
+
+char *command_reason(const struct command_end *e, const char *program)
+{
+	switch (e->over ? LINK_EXITED : e->exit.kind) {
+	case LINK_LIMIT:
+		return strdup("[ac: the sandbox reached its limit of output]");
+	case LINK_OOM:
+		return strdup("[ac: killed: the sandbox ran out of memory]");
+	case LINK_NOEXEC:
+		return str_printf("[ac: %s: %s]", program,
+				  strerror((int)e->exit.value));
+	case LINK_NOCWD:
+		return str_printf("[ac: the working directory: %s]",
+				  strerror((int)e->exit.value));
+	default:
+		return strdup("");
+	}
+}
+
+json_t *command_stderr(const struct command_end *e, bool drops, const char *why)
+{
+	struct slice said = buf_slice(&e->err);
+	json_t *text = NULL;
+	struct buf b;
+
+	buf_init(&b, said.len + strlen(why));
+	if ((drops || buf_append(&b, said.ptr, said.len) == 0) &&
+	    buf_append(&b, why, strlen(why)) == 0)
+		text = text_json(buf_slice(&b));
+	buf_done(&b);
+	return text;
 }
 
 void command_end_done(struct command_end *e)

@@ -42,4 +42,13 @@ int command_run(const struct command *c, struct command_end *ret,
 		struct err *err);
 void command_end_done(struct command_end *e); /* accepts zeroed */
 
+/* Returns a text for the model about an end of another kind than that of a program,
+ * to be freed; "" if there is nothing to say, NULL without memory. @program is what
+ * was to be run. */
+char *command_reason(const struct command_end *e, const char *program);
+/* Returns what it wrote to stderr, unless @drops, with @why behind it: a new
+ * reference, NULL without memory. */
+json_t *command_stderr(const struct command_end *e, bool drops,
+		       const char *why);
+
 #endif

@@ -132,40 +132,11 @@ static char *reason(const struct command_end *e, const char *program,
 				  "a file.]",
 				  str_format_size(size, sizeof(size),
 						  output_max));
-	switch (e->exit.kind) {
-	case LINK_TIMEOUT:
+	if (e->exit.kind == LINK_TIMEOUT)
 		return str_printf("[ac: the command was killed after %" PRIu64
 				  " s; its output was dropped]",
 				  limit_ms / 1000);
-	case LINK_LIMIT:
-		return strdup("[ac: the sandbox reached its limit of output]");
-	case LINK_OOM:
-		return strdup("[ac: killed: the sandbox ran out of memory]");
-	case LINK_NOEXEC:
-		return str_printf("[ac: %s: %s]", program,
-				  strerror((int)e->exit.value));
-	case LINK_NOCWD:
-		return str_printf("[ac: the working directory: %s]",
-				  strerror((int)e->exit.value));
-	default:
-		return strdup("");
-	}
-}
-
-/* Returns what it wrote to stderr, with @why behind it. */
-static json_t *err_text_of(const struct command_end *e, bool drops,
-			   const char *why)
-{
-	struct slice said = buf_slice(&e->err);
-	json_t *text = NULL;
-	struct buf b;
-
-	buf_init(&b, said.len + strlen(why));
-	if ((drops || buf_append(&b, said.ptr, said.len) == 0) &&
-	    buf_append(&b, why, strlen(why)) == 0)
-		text = text_json(buf_slice(&b));
-	buf_done(&b);
-	return text;
+	return command_reason(e, program);
 }
 
 json_t *one_result(const struct command_end *e, const char *program,
@@ -180,7 +151,7 @@ json_t *one_result(const struct command_end *e, const char *program,
 		return NULL;
 	return json_pack("{s:o, s:o, s:i, s:I}", "stdout",
 			 text_json(drops ? none : buf_slice(&e->out)), "stderr",
-			 err_text_of(e, drops, why), "exit_code",
+			 command_stderr(e, drops, why), "exit_code",
 			 e->over   ? CODE_OVER :
 			 timed_out ? CODE_TIMEOUT :
 				     link_exit_code(&e->exit),

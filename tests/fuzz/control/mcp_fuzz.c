@@ -12,6 +12,7 @@
 #include "control/cli/mcp/feed.h"
 #include "control/cli/mcp/one.h"
 #include "control/cli/mcp/protocol.h"
+#include "control/cli/mcp/resources.h"
 #include "control/cli/mcp/rpc.h"
 #include "control/shared/json.h"
 
@@ -67,6 +68,21 @@ static void check_params(const struct rpc_message *m)
 	check_call(m->params);
 }
 
+/* A URI is no message, but every message is tried as one. */
+static void check_uri(struct slice line)
+{
+	struct resource r;
+	char *uri;
+
+	if (slice_dup_str(line, &uri) < 0)
+		return;
+	if (resource_parse(uri, &r) == 0 &&
+	    (strlen(r.id) < 2 || strchr(r.id, '/') ||
+	     (*r.path && *r.path != '/')))
+		abort();
+	free(uri);
+}
+
 static void on_line(void *arg, struct slice line)
 {
 	struct rpc_message m;
@@ -78,6 +94,7 @@ static void on_line(void *arg, struct slice line)
 		return;
 	if (line.len == 0 || memchr(line.ptr, '\n', line.len))
 		abort();
+	check_uri(line);
 	code = rpc_parse(line, &m, &err);
 	if (code != 0) {
 		if (err.code != -EINVAL || !*err.msg)
