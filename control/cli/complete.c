@@ -331,6 +331,7 @@ static int offer_fixed(struct strv *out, const char *prefix,
 {
 	static const char *const isolations[] = { "runsc", "crun" };
 	static const char *const protos[] = { "http", "tls", "tcp" };
+	static const char *const tools[] = { "one", "full" };
 	static const char *const runtimes[] = { "runsc", "docker" };
 	static const char *const shells[] = { "bash", "zsh", "fish" };
 
@@ -348,6 +349,8 @@ static int offer_fixed(struct strv *out, const char *prefix,
 		return offer_list(out, prefix, reach_modes, REACH_MODES);
 	case WORDS_SECRET:
 		return offer_list(out, prefix, vault_kinds, VAULT_KINDS);
+	case WORDS_TOOLS:
+		return offer_list(out, prefix, tools, ARRAY_SIZE(tools));
 	case WORDS_PROTO:
 		return offer_list(out, prefix, protos, ARRAY_SIZE(protos));
 	default:

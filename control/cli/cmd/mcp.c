@@ -18,10 +18,18 @@
 #define SHELL "/bin/bash"
 #define BLUEPRINT "base"
 
+static bool is_full(const struct args_mcp *m)
+{
+	return m->tools && strcmp(m->tools, "full") == 0;
+}
+
 static int check(const struct args *a, struct err *err)
 {
 	const struct args_mcp *m = &a->mcp;
 
+	if (m->tools && strcmp(m->tools, "one") != 0 && !is_full(m))
+		return err_set(err, -EINVAL, "--tools is one or full, not '%s'",
+			       m->tools);
 	if (m->about && m->about_more)
 		return err_set(err, -EINVAL,
 			       "--tool-instruction-override takes the place of "
@@ -49,6 +57,7 @@ int cmd_mcp(const struct cli *cli, const struct args *a, struct err *err)
 		.output_max = m->output_limit ? m->output_limit : OUTPUT_MAX,
 		.about = m->about,
 		.about_more = m->about_more,
+		.full = is_full(m),
 		.run = run_kept,
 	};
 	int rc = check(a, err);

@@ -211,6 +211,7 @@ static const struct place places[ARG_MAX] = {
 	[ARG_PROTO] = PLACE(proto, false),
 	[ARG_SCOPE] = PLACE(scope, false),
 	[ARG_LASTS] = PLACE(lasts_ms, false),
+	[ARG_TOOLS] = PLACE(mcp.tools, false),
 	[ARG_USE_NAME] = PLACE(mcp.name, false),
 	[ARG_USE_SHELL] = PLACE(mcp.shell, false),
 	[ARG_CALL_TIMEOUT] = PLACE(mcp.timeout_ms, false),

@@ -29,7 +29,7 @@ struct args_vault {
 };
 
 struct args_mcp {
-	const char *name, *shell, *about, *about_more;
+	const char *tools, *name, *shell, *about, *about_more;
 	uint64_t timeout_ms, output_limit;
 };
 

@@ -212,6 +212,10 @@ const struct arg_option arg_options[ARG_MAX] = {
 	[ARG_LASTS] = { "expires", 0, ARG_MS, "TIME",
 			"it is refused after this (12h, 30d); else never",
 			WORDS_NONE },
+	[ARG_TOOLS] = { "tools", 0, ARG_TEXT, "WHICH",
+			"one: sandbox_exec alone; full: many sandboxes, files, "
+			"snapshots",
+			WORDS_TOOLS },
 	[ARG_USE_NAME] = { "name", 0, ARG_TEXT, "NAME",
 			   "use this instance, and leave it running",
 			   WORDS_INSTANCE },

@@ -97,6 +97,7 @@ enum arg_id {
 	ARG_SCOPE,
 	ARG_LASTS,
 	/* of `ac mcp` */
+	ARG_TOOLS,
 	ARG_USE_NAME,
 	ARG_USE_SHELL,
 	ARG_CALL_TIMEOUT,
@@ -180,6 +181,7 @@ enum arg_words {
 	WORDS_PROTO, /* http, tls, tcp */
 	WORDS_SECRET, /* kinds of credentials */
 	WORDS_CONFIG, /* keys of config.yaml */
+	WORDS_TOOLS, /* one, full */
 };
 
 struct arg_option {

@@ -20,7 +20,9 @@
 #include <string.h>
 
 #include "control/cli/mcp/calls.h"
+#include "control/cli/mcp/full.h"
 #include "control/cli/mcp/one.h"
+#include "control/cli/mcp/resources.h"
 #include "control/cli/mcp/rpc.h"
 #include "control/shared/json.h"
 
@@ -41,7 +43,7 @@ struct server {
 struct request {
 	struct server *s;
 	struct protocol_request p;
-	const json_t *params; /* NULL: none */
+	json_t *params; /* NULL: none */
 };
 
 /* ---- Answers ---- */
@@ -63,8 +65,8 @@ static void on_initialize(const struct request *rq)
 {
 	struct err err = { 0 };
 	int code;
-	json_t *result =
-		protocol_initialize(rq->params, false, NULL, &code, &err);
+	json_t *result = protocol_initialize(rq->params, rq->s->o->full, NULL,
+					     &code, &err);
 
 	if (!result) {
 		refuse(rq, code, err.msg);
@@ -81,7 +83,7 @@ static void on_ping(const struct request *rq)
 
 static void on_discover(const struct request *rq)
 {
-	reply(rq, true, protocol_discover(false, NULL));
+	reply(rq, true, protocol_discover(rq->s->o->full, NULL));
 }
 
 /* The tools, the last is NULL. */
@@ -89,8 +91,7 @@ static const struct tool *const *tools_of(const struct mcp_opts *o)
 {
 	static const struct tool *const one[] = { &one_tool, NULL };
 
-	(void)o;
-	return one;
+	return o->full ? full_tools : one;
 }
 
 /* All fit in one page: there is no cursor that we gave. */
@@ -141,16 +142,40 @@ static void on_tools_call(const struct request *rq)
 		calls_begin(rq->s->calls, *t, &rq->p, args);
 }
 
+static void on_resources_list(const struct request *rq)
+{
+	if (!has_cursor(rq))
+		calls_begin(rq->s->calls, &resources_list, &rq->p, NULL);
+}
+
+static void on_resources_read(const struct request *rq)
+{
+	calls_begin(rq->s->calls, &resources_read, &rq->p, rq->params);
+}
+
+static void on_templates_list(const struct request *rq)
+{
+	if (!has_cursor(rq))
+		reply(rq, true, resources_templates());
+}
+
 static const struct method {
 	const char *name;
 	void (*serve)(const struct request *rq);
-	bool at_once; /* before "initialize", too */
+	enum {
+		AT_ONCE, /* before "initialize", too */
+		BEGUN,
+		FULL, /* the same, and there are all tools */
+	} when;
 } methods[] = {
-	{ "initialize", on_initialize, true },
-	{ "ping", on_ping, true },
-	{ "server/discover", on_discover, false },
-	{ "tools/list", on_tools_list, false },
-	{ "tools/call", on_tools_call, false },
+	{ "initialize", on_initialize, AT_ONCE },
+	{ "ping", on_ping, AT_ONCE },
+	{ "server/discover", on_discover, BEGUN },
+	{ "tools/list", on_tools_list, BEGUN },
+	{ "tools/call", on_tools_call, BEGUN },
+	{ "resources/list", on_resources_list, FULL },
+	{ "resources/read", on_resources_read, FULL },
+	{ "resources/templates/list", on_templates_list, FULL },
 };
 
 static void on_request(struct server *s, const struct rpc_message *m)
@@ -166,11 +191,12 @@ static void on_request(struct server *s, const struct rpc_message *m)
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-		if (strcmp(methods[i].name, m->method) == 0)
+		if (strcmp(methods[i].name, m->method) == 0 &&
+		    (methods[i].when != FULL || s->o->full))
 			found = &methods[i];
 	if (!found)
 		refuse(&rq, RPC_NO_METHOD, "there is no such method");
-	else if (!found->at_once && !rq.p.modern && !s->shaken)
+	else if (found->when != AT_ONCE && !rq.p.modern && !s->shaken)
 		refuse(&rq, RPC_INVALID,
 		       "it begins with 'initialize', or says its revision in "
 		       "'_meta'");

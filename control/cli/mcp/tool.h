@@ -33,6 +33,7 @@ struct mcp_opts {
 	uint64_t output_max; /* bytes of a command's output */
 	const char *about; /* in the place of a tool's description; NULL */
 	const char *about_more; /* after it; NULL */
+	bool full; /* many sandboxes, not one of the session */
 	mcp_run_fn run;
 };
 
