@@ -71,7 +71,7 @@ class Server:
         message = self.answer(self.send(method, params))
         return message.get("result", message.get("error"))
 
-    def tool(self, name, **arguments):
+    def tool(self, name, /, **arguments):
         return self.call("tools/call", {"name": name, "arguments": arguments})
 
     def exec(self, command, **more):
