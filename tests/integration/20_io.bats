@@ -55,6 +55,17 @@ sys.stdout.buffer.write(bytes(range(256)) * 4096 + b"\r\n\0\x1b[31m\xff")'
 	[ "$stderr" = err ]
 }
 
+@test "a shell with -d leaves its command running, in the place of a run" {
+	run -0 "$AC" shell -q -d base io2 -- sleep infinity
+	is io2
+	[ "$(field io2 .state)" = running ]
+	[ "$(field io2 '.cmd | join(" ")')" = 'sleep infinity' ]
+	run "$AC" shell -d base io2 -- true
+	[ "$status" -ne 0 ]
+	says 'running already'
+	"$AC" stop-instance io2 --grace 0s
+}
+
 @test "stdin is passed on to its end" {
 	run "$AC" exec io -- cat <<<'through'
 	is through

@@ -377,7 +377,8 @@ int cmd_shell(const struct cli *cli, const struct args *a, struct err *err)
 	if (rc == 0)
 		rc = run_main(&l, a, &none, true, err);
 	json_decref(l.project);
-	if (rc >= 0 || !l.runs)
+	/* An exec cannot be left behind. */
+	if (rc >= 0 || !l.runs || l.detached)
 		return rc;
 	if (arg_set_meets(&a->given, &fixed) || (a->dir && !is_by_dir(&l, a)))
 		say_info(cli,
