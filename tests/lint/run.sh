@@ -4,8 +4,8 @@
 #
 # usage: run.sh fast|full|deep
 #
-#   fast  layers, sizes, spdx, words, names, tables, codes, shellcheck, their
-#         self-check
+#   fast  layers, sizes, spdx, words, names, tables, codes, sdk, shellcheck,
+#         their self-check
 #   full  cppcheck, clang-tidy, gcc -fanalyzer, clang-format, mandoc
 #   deep  clang's analyser, and gcc's on tests (make lint, make check-all)
 #
@@ -206,6 +206,7 @@ fast() {
 	check names tests/lint/names.sh
 	check tables tests/lint/tables.sh
 	check codes tests/lint/codes.sh
+	check_tool sdk python3 tests/lint/sdk.sh
 	check 'self-check' tests/lint/selfcheck.sh
 	check_tool shellcheck shellcheck each shellcheck "${sh[@]}"
 }

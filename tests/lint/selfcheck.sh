@@ -130,6 +130,15 @@ good
 sed -i 's/ - a file//' "$tree/lib/a.h"
 catches spdx 'no head comment' 'no head comment'
 good
+mkdir -p "$tree/sdk/python"
+echo 'x = 1' >"$tree/sdk/python/x.py"
+catches sdk 'sdk/python/x.py:1: line 1 must be' 'a module without licence'
+good
+mkdir -p "$tree/sdk/python/tools"
+printf '# %s: Apache-2.0\nprint("it is old")\nexit(1)\n' SPDX-License-Identifier \
+	>"$tree/sdk/python/tools/make.py"
+catches sdk 'it is old' 'types that are not of the API'
+good
 : >"$tree/lib/a.h"
 catches spdx 'lib/a.h:1: line 1 must be' 'an empty file'
 good
