@@ -242,7 +242,7 @@ install: $(BUILD)/ac
 		install -D -m 0644 /dev/null $$f && \
 		$(BUILD)/ac completion $${s%%:*} >$$f || exit 1; done
 
-schemas: $(BUILD)/acd $(BUILD)/ottergate ; $(Q)$(BUILD)/acd --schema >blueprints/blueprint.schema.json && $(BUILD)/acd --preset-schema >blueprints/preset.schema.json && $(BUILD)/ottergate schema >blueprints/policy.schema.json && $(BUILD)/acd --openapi >docs/openapi.json
+schemas: $(BUILD)/acd $(BUILD)/ottergate ; $(Q)$(BUILD)/acd --schema >blueprints/blueprint.schema.json && $(BUILD)/acd --preset-schema >blueprints/preset.schema.json && $(BUILD)/ottergate schema >blueprints/policy.schema.json && $(BUILD)/acd --openapi >docs/openapi.json && python3 sdk/python/tools/make.py
 clean:
 	rm -rf build build-clang build-san build-clang-san build-acsan build-fuzz
 clean-tests: ; $(Q)tests/integration/clean.sh
