@@ -352,18 +352,6 @@ const struct command commands[] = {
 	  .complete = { WORDS_NONE },
 	  .runs = true,
 	  .run = cmd_ssh_proxy },
-	{ .name = "mcp",
-	  .group = "Agents",
-	  .words = "[BLUEPRINT] [DIR]",
-	  .summary = "Serve an MCP client: a tool that runs its commands",
-	  .more = "The client starts it, and speaks to it on stdin and stdout. "
-		  "The sandbox is made\nfor the first command and removed at "
-		  "the end. DIR is shown as by `ac run`.\n"
-		  "  {\"command\": \"ac\", \"args\": [\"mcp\", "
-		  "\"base\", \"--egress\", \"locked\"]}",
-	  .rules = { ARG_SET(O_MCP), 0, 1, false },
-	  .complete = { WORDS_BLUEPRINT },
-	  .run = cmd_mcp },
 	{ .name = "port",
 	  .group = "Looking",
 	  .words = "NAME",
@@ -442,19 +430,19 @@ const struct command commands[] = {
 	  .summary = "Keep credentials that agents may use but never see",
 	  .complete = { WORDS_VERB },
 	  .verbs = vault_verbs },
+	{ .name = "mcp",
+	  .group = "Programs",
+	  .words = "[BLUEPRINT] [DIR]",
+	  .summary = "Serve an MCP client: a tool that runs its commands",
+	  .more = mcp_help,
+	  .rules = { ARG_SET(O_MCP), 0, 1, false },
+	  .complete = { WORDS_BLUEPRINT },
+	  .run = cmd_mcp },
 	{ .name = "serve",
 	  .group = "Programs",
 	  .words = "[[ADDRESS:]PORT]",
 	  .summary = "Serve the HTTP API over TCP, for programs with a token",
-	  .more = "At 127.0.0.1:7722 if nothing is said, also after a restart, "
-		  "until --stop. Only\naddresses of loopback: elsewhere a "
-		  "token "
-		  "would cross the network as plain text.\nThe API is "
-		  "described "
-		  "by `ac schema openapi`.\n"
-		  "  ac serve; TOKEN=$(ac token add ci)\n"
-		  "  curl -H \"Authorization: Bearer $TOKEN\" "
-		  "http://127.0.0.1:7722/v1/instances",
+	  .more = serve_help,
 	  .rules = { ARG_SET(O(STOP), O_TALK), 0, 1, false },
 	  .run = cmd_serve },
 	{ .name = "token",

@@ -36,7 +36,8 @@ extern const struct command blueprint_verbs[]; /* commands_blueprint.c */
 extern const struct command images_verbs[]; /* commands_images.c */
 extern const struct command service_verbs[]; /* commands_service.c */
 extern const struct command volume_verbs[]; /* commands_volume.c */
-extern const struct command token_verbs[]; /* commands_token.c */
+extern const struct command token_verbs[]; /* commands_programs.c */
+extern const char serve_help[], mcp_help[]; /* likewise */
 extern const struct command vault_verbs[]; /* commands_vault.c */
 extern const struct command config_verbs[]; /* commands_config.c */
 

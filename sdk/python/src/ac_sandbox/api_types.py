@@ -84,6 +84,7 @@ class Status(TypedDict):
     engine: "StatusEngine"
     gateway: "StatusGateway"
     edge: "StatusEdge"
+    serve: "Serve"
     network: "StatusNetwork"
     runtime: "StatusRuntime"
     cgroup: Literal['v1', 'v2', '']
@@ -93,6 +94,11 @@ class Status(TypedDict):
     disk: NotRequired["StatusDisk"]
     memory_bytes: int
     progress: str
+
+class Serve(TypedDict):
+    state: Literal['closed', 'waiting', 'open', 'failed']
+    address: "str | None"
+    reason: "str | None"
 
 class DoctorChecksItem(TypedDict):
     name: str
@@ -425,11 +431,6 @@ class TokenRequest(TypedDict):
     name: str
     scope: NotRequired[Literal['read', 'run', 'admin', None]]
     expires_s: NotRequired["int | None"]
-
-class Serve(TypedDict):
-    state: Literal['closed', 'waiting', 'open', 'failed']
-    address: "str | None"
-    reason: "str | None"
 
 class ServeRequest(TypedDict):
     address: str

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commands_token.c - the commands behind `ac token`
+ * commands_programs.c - the commands behind `ac token`, and what the help of other
+ * commands for programs says
  */
 #include "control/cli/commands.h"
 
@@ -9,6 +10,24 @@
 #define O(name) ARG_IN(name)
 #define O_TALK O(JSON), O(QUIET)
 #define MANY ARGS_WORDS_MAX
+
+const char serve_help[] =
+	"At 127.0.0.1:7722 if nothing is said, also after a restart, "
+	"until --stop. Only\naddresses of loopback: elsewhere a "
+	"token "
+	"would cross the network as plain text.\nThe API is "
+	"described "
+	"by `ac schema openapi`.\n"
+	"  ac serve; TOKEN=$(ac token add ci)\n"
+	"  curl -H \"Authorization: Bearer $TOKEN\" "
+	"http://127.0.0.1:7722/v1/instances";
+
+const char mcp_help[] =
+	"The client starts it, and speaks to it on stdin and stdout. "
+	"The sandbox is made\nfor the first command and removed at "
+	"the end. DIR is shown as by `ac run`.\n"
+	"  {\"command\": \"ac\", \"args\": [\"mcp\", "
+	"\"base\", \"--egress\", \"locked\"]}";
 
 const struct command token_verbs[] = {
 	{ .name = "token add",
