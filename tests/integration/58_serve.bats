@@ -81,6 +81,19 @@ serves() { [ "$(status_of read $BASE/version)" = 200 ]; }
 	[ "$(status_of read $BASE/instances/sv1)" = 404 ]
 }
 
+@test "a program that leaves takes the command that it waits for with it" {
+	"$AC" run base sv1 -d -- sleep infinity
+	waits() { "$AC" top sv1 | grep -q 'sleep 4801'; }
+	waits_not() { ! waits; }
+	as run -d '{"cmd": ["sleep", "4801"]}' \
+		$BASE/instances/sv1/commands -o /dev/null 3>&- &
+	eventually waits
+	pkill -f "curl.*sleep.*4801"
+	eventually waits_not
+	wait
+	gone sv1
+}
+
 @test "a token that is removed or has expired is refused at once" {
 	"$AC" token add brief --expires 1s >"$BATS_FILE_TMPDIR/brief"
 	"$AC" token add gone >"$BATS_FILE_TMPDIR/gone"

@@ -218,7 +218,7 @@ void http_req_suspend(struct http_req *req)
 				       MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (info)
 		req->watch = loop_add(req->http->loop, info->connect_fd,
-				      EPOLLHUP, on_socket, req);
+				      req->http->leaves, on_socket, req);
 	if (!req->watch)
 		log_warn("cannot watch a client's socket: its leaving will be "
 			 "noticed late");
@@ -488,6 +488,7 @@ struct http *http_new(struct loop *loop, const struct http_route *routes,
 	h->loop = loop;
 	h->routes = routes;
 	h->idle_s = HTTP_IDLE_S;
+	h->leaves = EPOLLHUP;
 	h->ctx = ctx;
 	LIST_INIT(&h->reqs);
 	return h;
@@ -534,6 +535,7 @@ static int daemon_start(struct http *h, int fd, struct err *err)
 
 int http_start(struct http *h, struct err *err)
 {
+	h->leaves = EPOLLHUP | EPOLLRDHUP;
 	return daemon_start(h, -1, err);
 }
 

@@ -83,7 +83,8 @@ int http_listen(struct http *h, const char *sock_path, uid_t owner, gid_t group,
  * stream and an upgrade have no limit. */
 void http_set_idle(struct http *h, unsigned seconds);
 /* Starts a server that does not listen: http_take() gives it its connections.
- * Instead of http_listen(). */
+ * Instead of http_listen(). A client that ends its sending half has left: behind
+ * ac-edge that is all there is to see of one that closes. */
 int http_start(struct http *h, struct err *err);
 /* Serves the accepted socket @fd, which it takes in any case; closes it at once
  * beyond HTTP_CONNECTIONS_MAX. */

@@ -84,6 +84,7 @@ struct http {
 	struct loop_timer *timer; /* for microhttpd's own time limits */
 	struct http_req_list reqs;
 	unsigned idle_s; /* time limit of an idle connection */
+	uint32_t leaves; /* events by which a client that waits has left */
 	http_guard_fn guard; /* NULL: every request may go on */
 	void *guard_arg;
 	unsigned held; /* refusals that are held back */

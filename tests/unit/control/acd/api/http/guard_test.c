@@ -7,7 +7,8 @@
 
 #define CLIENTS 40 /* more than are held */
 
-static int handled, judged;
+static int handled, judged, left;
+static struct http_req *parked;
 static struct loop_io *accepts;
 static int listener = -1;
 
@@ -23,7 +24,21 @@ static void on_put(void *ctx, struct http_req *req)
 	on_call(ctx, req);
 }
 
+static void on_leave(void *arg)
+{
+	(void)arg;
+	left++;
+}
+
+static void on_park(void *ctx, struct http_req *req)
+{
+	(void)ctx;
+	parked = req;
+	http_on_abort(req, on_leave, NULL);
+}
+
 static const struct http_route routes[] = {
+	{ "GET", "/park", on_park, NULL },
 	{ "GET", "/a", on_call, NULL },
 	{ "POST", "/a", on_call, NULL },
 	{ "PUT", "/a", on_put, NULL },
@@ -122,6 +137,17 @@ static void client_many(void)
 	}
 }
 
+/* As ac-edge does for a client of TCP that has closed. */
+static void client_half(void)
+{
+	int fd = dial();
+
+	say(fd, "GET /park HTTP/1.1\r\nHost: x\r\nAuthorization: yes\r\n\r\n");
+	usleep(200000);
+	check(shutdown(fd, SHUT_WR) == 0);
+	usleep(200000);
+}
+
 static void start(void)
 {
 	struct err err = { 0 };
@@ -150,6 +176,9 @@ int main(void)
 	handled = 0;
 	is_int(run_client(client_many), 0, "few are held back");
 	is_int(handled, 1, "and hold up no other");
+	is_int(run_client(client_half), 0, "a client ends its half");
+	until(&left, 1);
+	ok(parked && left == 1, "and has left, for the one who works for it");
 	http_free(http);
 	loop_del(accepts);
 	close(listener);
