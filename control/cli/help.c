@@ -8,8 +8,8 @@
 
 #include "lib/str.h"
 
-static const char *const groups[] = { "Agents", "Looking", "Host",
-				      "Cleaning up", "Other" };
+static const char *const groups[] = { "Agents", "Looking",     "Programs",
+				      "Host",   "Cleaning up", "Other" };
 
 void help_overview(FILE *out)
 {
