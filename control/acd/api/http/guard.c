@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/acd/api/http/server_impl.h"
+#include "control/shared/json.h"
 
 void http_set_guard(struct http *h, http_guard_fn fn, void *arg)
 {
@@ -44,19 +45,25 @@ static void header(struct http_req *req, const char *key, const char *value)
 		MHD_add_response_header(req->response, key, value);
 }
 
-void http_guard_refuse(struct http_req *req, unsigned status, const char *code,
-		       const struct err *err, unsigned hold_ms)
+static void too_many(struct http_req *req)
+{
+	http_req_refuse(req, MHD_HTTP_TOO_MANY_REQUESTS, "too_many",
+			"too many requests without a valid token: try again in "
+			"a second");
+	header(req, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+}
+
+void http_guard_answer(struct http_req *req, unsigned status,
+		       json_t *takes_body, unsigned hold_ms)
 {
 	bool hold = status == MHD_HTTP_UNAUTHORIZED && hold_ms > 0;
 
 	if (hold && req->http->held >= HTTP_HELD_MAX) {
-		http_req_refuse(req, MHD_HTTP_TOO_MANY_REQUESTS, "too_many",
-				"too many requests without a valid token: try "
-				"again in a second");
-		header(req, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+		json_decref(takes_body);
+		too_many(req);
 		return;
 	}
-	http_req_refuse(req, status, code, err->msg);
+	http_reply_json(req, (int)status, takes_body);
 	if (status == MHD_HTTP_UNAUTHORIZED)
 		header(req, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	if (!hold)
@@ -66,6 +73,13 @@ void http_guard_refuse(struct http_req *req, unsigned status, const char *code,
 		return; /* it is answered at once */
 	req->http->held++;
 	loop_timer_set(req->hold, hold_ms);
+}
+
+void http_guard_refuse(struct http_req *req, unsigned status, const char *code,
+		       const struct err *err, unsigned hold_ms)
+{
+	http_guard_answer(req, status, jsonx_error(code, NULL, err->msg),
+			  hold_ms);
 }
 
 bool http_hold(struct http_req *req)

@@ -76,6 +76,11 @@ json_t *http_body(struct http_req *req)
 	return req->json;
 }
 
+struct slice http_body_bytes(const struct http_req *req)
+{
+	return buf_slice(&req->body);
+}
+
 bool http_wants_upgrade(struct http_req *req)
 {
 	const char *v;
@@ -185,6 +190,18 @@ static struct MHD_Response *response_of(json_t *body)
 void http_reply_json(struct http_req *req, int status, json_t *takes_body)
 {
 	req_answer(req, (unsigned)status, response_of(takes_body));
+	json_decref(takes_body);
+	http_req_release(req);
+}
+
+void http_reply_json_with(struct http_req *req, int status, json_t *takes_body,
+			  const char *key, const char *value)
+{
+	struct MHD_Response *r = response_of(takes_body);
+
+	if (r)
+		MHD_add_response_header(r, key, value);
+	req_answer(req, (unsigned)status, r);
 	json_decref(takes_body);
 	http_req_release(req);
 }

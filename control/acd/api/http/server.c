@@ -94,84 +94,15 @@ static void http_work(struct http *h)
 		loop_timer_clear(h->timer);
 }
 
-/*
- * Returns true if @path fits @pattern. A parameter is one non-empty segment,
- * kept in @req. microhttpd has decoded the path; handlers check what a segment
- * may contain (name_check_instance()).
- */
-static bool route_match(const char *pattern, const char *path,
-			struct http_req *req)
-{
-	req->params = 0;
-	while (*pattern) {
-		const char *end;
-		struct http_param *p;
-		size_t len;
-
-		if (*pattern != '{') {
-			if (*pattern++ != *path++)
-				return false;
-			continue;
-		}
-		end = strchr(pattern, '}');
-		len = strcspn(path, "/");
-		if (!end || len == 0 || len >= HTTP_PARAM_MAX ||
-		    req->params == HTTP_PARAMS_MAX)
-			return false;
-		p = &req->param[req->params++];
-		p->key = pattern + 1;
-		p->key_len = (size_t)(end - p->key);
-		memcpy(p->value, path, len);
-		p->value[len] = '\0';
-		path += len;
-		pattern = end + 1;
-	}
-	return *path == '\0';
-}
-
-static void allow_add(char *list, size_t size, const char *method)
-{
-	size_t used = strlen(list);
-
-	snprintf(list + used, size - used, "%s%s", used ? ", " : "", method);
-}
-
-/* Returns the route, or NULL after an answer of 404 or 405. */
-static const struct http_route *route_find(struct http_req *req,
-					   const char *method, const char *path)
-{
-	const struct http_route *r;
-	char allow[64] = "";
-	char shown[128], text[512];
-
-	for (r = req->http->routes; r->method; r++) {
-		if (!route_match(r->path, path, req))
-			continue;
-		if (strcmp(r->method, method) == 0)
-			return r;
-		allow_add(allow, sizeof(allow), r->method);
-	}
-
-	str_escape(shown, sizeof(shown), path, strlen(path));
-	if (allow[0]) {
-		snprintf(text, sizeof(text), "%s takes %s only", shown, allow);
-		http_req_refuse(req, MHD_HTTP_METHOD_NOT_ALLOWED,
-				"method_not_allowed", text);
-		MHD_add_response_header(req->response, MHD_HTTP_HEADER_ALLOW,
-					allow);
-	} else {
-		snprintf(text, sizeof(text), "there is nothing at %s", shown);
-		http_req_refuse(req, MHD_HTTP_NOT_FOUND, "not_found", text);
-	}
-	return NULL;
-}
-
-/* Parses the body as an object. Returns false after an answer. */
-static bool body_parse(struct http_req *req)
+/* Parses the body as an object, unless @call (may be NULL) keeps it as it is.
+ * Returns false after an answer. */
+static bool body_read(struct http_req *req, const struct http_call *call)
 {
 	struct slice body = buf_slice(&req->body);
 	struct err err = { 0 };
 
+	if (call && call->bytes && !req->excess)
+		return true;
 	if (req->excess) {
 		err_set(&err, -EMSGSIZE,
 			"the body is larger than the %u KiB that a request "
@@ -280,9 +211,11 @@ static bool query_is_good(struct http_req *req)
 static void req_dispatch(struct http_req *req, const char *method,
 			 const char *path)
 {
-	const struct http_route *route = route_find(req, method, path);
+	const struct http_route *route = http_route_find(req, method, path);
 
-	if (!route || !query_is_good(req) || (!req->raw && !body_parse(req)))
+	if (!route || !query_is_good(req))
+		return;
+	if (!req->raw && !body_read(req, route->call))
 		return;
 	if (route->call && !http_takes(req, route->call))
 		return;
@@ -374,7 +307,7 @@ static bool may_go_on(struct http_req *req, const char *url, const char *method)
 
 	if (!req->http->guard)
 		return true;
-	route = route_find(req, method, url);
+	route = http_route_find(req, method, url);
 	return route && http_guarded(req, route->call);
 }
 
@@ -384,6 +317,7 @@ static enum MHD_Result on_head(struct http_req *req, const char *url,
 {
 	if (!may_go_on(req, url, method))
 		return http_hold(req) ? MHD_YES : req_queue(req);
+	req->raw = req->raw || http_route_is_raw(req->http, method, url);
 	if (req->raw) {
 		req_dispatch(req, method, url);
 		return req->left ? MHD_NO : MHD_YES;
@@ -391,7 +325,7 @@ static enum MHD_Result on_head(struct http_req *req, const char *url,
 	if (!length_is_absurd(req))
 		return MHD_YES;
 	req->excess = 1;
-	body_parse(req);
+	body_read(req, NULL);
 	return req_queue(req);
 }
 
@@ -403,7 +337,7 @@ static enum MHD_Result on_whole(struct http_req *req, const char *url,
 		req->raw_ended = true;
 		if (req->body_end && !req->response)
 			req->body_end(req->body_arg);
-	} else if (!req->raw && !req->json && !req->response) {
+	} else if (!req->raw && !req->handled && !req->response) {
 		req_dispatch(req, method, url);
 	}
 	if (req->response || req->left)

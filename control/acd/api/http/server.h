@@ -53,7 +53,8 @@ struct http_call {
 	const struct schema *query; /* a map; NULL: none */
 	const struct schema *headers; /* likewise; its handler checks them */
 	const struct schema *body; /* a map; NULL: no member may be there */
-	bool raw; /* the body is bytes: a PUT */
+	bool raw; /* the body is bytes that the handler takes: a PUT, a POST */
+	bool bytes; /* the body is kept as it is, for http_body_bytes() */
 	const char *id; /* a word of its own */
 	const char *summary; /* one line */
 	const char *about; /* sentences; may be NULL */
@@ -63,8 +64,9 @@ struct http_call {
 };
 
 struct http_route {
-	const char *method; /* "GET" */
-	const char *path; /* "/v1/instances/{name}/run" */
+	const char *method; /* "GET"; "*": any */
+	/* "/v1/instances/{name}/run"; "/v1/…*": whatever begins so */
+	const char *path;
 	http_handler_fn fn;
 	const struct http_call *call; /* NULL: nothing is checked */
 };
@@ -104,6 +106,9 @@ void http_set_guard(struct http *h, http_guard_fn fn, void *arg);
  * held back for @hold_ms, or with HTTP_HELD_MAX held already becomes a 429. */
 void http_guard_refuse(struct http_req *req, unsigned status, const char *code,
 		       const struct err *err, unsigned hold_ms);
+/* The same with a body of the caller's, which is released. */
+void http_guard_answer(struct http_req *req, unsigned status,
+		       json_t *takes_body, unsigned hold_ms);
 
 /* Ends all connections and frees the server. NULL is fine. */
 void http_free(struct http *h);
@@ -116,15 +121,18 @@ bool http_query_flag(struct http_req *req, const char *key); /* 1 or true */
 /* Returns a number of the query, which its call has a row for; @def if it is
  * absent. */
 uint64_t http_query_u64(struct http_req *req, const char *key, uint64_t def);
-/* Returns the body, a borrowed object; {} without a body, NULL for a PUT. */
+/* Returns the body, a borrowed object; {} without a body, NULL for one that is
+ * bytes. */
 json_t *http_body(struct http_req *req);
+/* Returns the body of a call that keeps it as it is; a view. */
+struct slice http_body_bytes(const struct http_req *req);
 bool http_wants_upgrade(struct http_req *req); /* Upgrade: ac-link/1 */
 /* Sets the function that is called if the client leaves before the answer. */
 void http_on_abort(struct http_req *req, void (*fn)(void *arg), void *arg);
 const char *http_header(struct http_req *req, const char *key); /* or NULL */
 
 /*
- * Takes the body of a PUT, which is bytes of any number; its handler is called
+ * Takes the body of a PUT or another raw call, which is bytes of any number; its handler is called
  * before they come, and must call this or answer. @fn takes what it can and
  * returns how much. After less than all it is called again after
  * http_body_resume(). @end is called after the last byte. After an answer the
@@ -140,6 +148,9 @@ void http_body_resume(struct http_req *req);
 /* Releases @takes_body. If it is NULL (no memory), ends the connection without
  * an answer. */
 void http_reply_json(struct http_req *req, int status, json_t *takes_body);
+/* The same with a header besides; both are copied. */
+void http_reply_json_with(struct http_req *req, int status, json_t *takes_body,
+			  const char *key, const char *value);
 void http_reply_empty(struct http_req *req); /* 204 */
 /* Answers {"error": {"code": CODE, "message": …}} with the status for the
  * errno: ENOENT 404; EEXIST, EBUSY, EALREADY 409; EINVAL 400; EMSGSIZE 413;

@@ -101,6 +101,13 @@ void http_req_resume(struct http_req *req);
 void http_req_completed(struct http_req *req);
 /* http/guard.c: returns false after an answer, if the guard refuses it. */
 bool http_guarded(struct http_req *req, const struct http_call *call);
+/* http/route.c: returns the route of a request, and sets its parameters; or NULL
+ * after an answer of 404 or 405. */
+const struct http_route *http_route_find(struct http_req *req,
+					 const char *method, const char *path);
+/* Returns true if the handler of this route takes the body as it comes. */
+bool http_route_is_raw(const struct http *h, const char *method,
+		       const char *path);
 /* Returns true if the answer is held back; the connection is suspended. */
 bool http_hold(struct http_req *req);
 /* Ends a hold. */
