@@ -36,6 +36,7 @@
 #include <sys/stat.h>
 
 #include "control/acd/api/access/entrance.h"
+#include "control/acd/api/e2b/e2b.h"
 #include "control/acd/api/api.h"
 #include "control/acd/blueprint/build.h"
 #include "control/acd/install/steps.h"
@@ -382,6 +383,9 @@ static int acd_start(struct acd *acd, struct err *err)
 			 err);
 	if (rc < 0)
 		return rc;
+	acd->e2b = e2b_new(acd, err);
+	if (!acd->e2b)
+		return err->code;
 	acd->entrance =
 		entrance_new(acd->loop, acd->store, acd->ports, acd, err);
 	if (!acd->entrance)
@@ -395,6 +399,7 @@ static void acd_end(struct acd *acd)
 {
 	http_free(acd->http);
 	entrance_free(acd->entrance);
+	e2b_free(acd->e2b);
 	/* Their last callbacks find all the others still there. */
 	if (acd->runtime)
 		acd->runtime->ops->free(acd->runtime);

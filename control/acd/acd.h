@@ -18,6 +18,7 @@
 
 struct builds;
 struct children;
+struct e2b;
 struct edge;
 struct engine;
 struct entrance;
@@ -48,6 +49,7 @@ struct acd {
 	struct pool *pool; /* sandboxes kept ready */
 	struct http *http;
 	struct entrance *entrance; /* the API over TCP */
+	struct e2b *e2b; /* sandboxes of E2B's API, which is there, too */
 	struct supervise *supervise; /* of the nested dockerd */
 	struct gate *gate;
 	struct edge *edge; /* of services on the user's loopback, and ports */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/acd/storage/store_impl.h"
+#include "lib/str.h"
 
 #define COLUMNS "name, id, hash, scope, created_at, expires_at, used_at"
 
@@ -219,4 +220,28 @@ int setting_put(struct store *s, const char *name, const char *value,
 		rc = sqlite3_step(st);
 	return rc == SQLITE_DONE ? 0 :
 				   store_err(s->db, rc, "store a setting", err);
+}
+
+int settings_each(struct store *s, const char *prefix,
+		  int (*fn)(void *arg, const char *name, const char *value),
+		  void *arg, struct err *err)
+{
+	SCOPED_ONCE st = NULL;
+	SCOPED_STR pattern = str_printf("%s*", prefix);
+	int rc = pattern ? prepare(s,
+				   "SELECT name, value FROM setting WHERE name "
+				   "GLOB ? ORDER BY name",
+				   pattern, &st, err) :
+			   err_nomem(err);
+
+	if (rc < 0)
+		return rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		rc = fn(arg, (const char *)sqlite3_column_text(st, 0),
+			(const char *)sqlite3_column_text(st, 1));
+		if (rc < 0)
+			return rc == -ENOMEM ? err_nomem(err) : rc;
+	}
+	return rc == SQLITE_DONE ? 0 :
+				   store_err(s->db, rc, "read settings", err);
 }

@@ -46,5 +46,11 @@ int tokens_each(struct store *s, int (*fn)(void *arg, const struct token *t),
 int setting_get(struct store *s, const char *name, char **ret, struct err *err);
 int setting_put(struct store *s, const char *name, const char *value,
 		struct err *err);
+/* Calls @fn with each setting whose name begins with @prefix, which has no "*",
+ * "?" or "[", in order of name. A negative result of @fn ends the walk and is
+ * returned. @fn must not change a setting. */
+int settings_each(struct store *s, const char *prefix,
+		  int (*fn)(void *arg, const char *name, const char *value),
+		  void *arg, struct err *err);
 
 #endif
