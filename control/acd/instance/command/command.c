@@ -5,7 +5,8 @@
  * Theory of operation: a command is a watcher of its run, beside whatever else
  * watches that. FIRST and LAST take all output at once, and keep a bounded part.
  * PASS gives credit for what its reader has taken; so the sandbox is at most one
- * window ahead, which the ring holds.
+ * window ahead, which the ring holds. LAST that is paced does the same for the
+ * slowest of its readers, and as the others do if it has none.
  *
  * Readers are called from a timer, when no callback of the run is under way. So
  * a reader may remove its command, and what comes in one turn of the loop is one
@@ -31,6 +32,8 @@ struct command {
 	struct buf first[OUTPUT_STREAMS]; /* FIRST */
 	struct output out; /* PASS, LAST */
 	size_t reserved; /* of is->command_bytes */
+	bool paced;
+	uint64_t paid; /* position up to which the run has credit, if paced */
 	LIST_HEAD(command_readers, command_reader) readers;
 	unsigned n_readers;
 	struct loop_timer *wake;
@@ -100,11 +103,31 @@ struct command_reader *command_reader_new(struct command *c,
 	return r;
 }
 
+/* Gives credit for what no reader has to take any more. */
+static void pace(struct command *c)
+{
+	const struct command_reader *r;
+	uint64_t pos = c->out.end;
+
+	if (!c->paced || !c->watch)
+		return;
+	LIST_FOREACH (r, &c->readers, link) {
+		pos = r->mark.pos < pos ? r->mark.pos : pos;
+	}
+	if (pos <= c->paid)
+		return;
+	run_watch_credit(c->watch, (uint32_t)(pos - c->paid));
+	c->paid = pos;
+}
+
 void command_reader_free(struct command_reader *r)
 {
-	if (r && r->command) {
+	struct command *c = r ? r->command : NULL;
+
+	if (c) {
 		LIST_REMOVE(r, link);
-		r->command->n_readers--;
+		c->n_readers--;
+		pace(c);
 	}
 	free(r);
 }
@@ -117,6 +140,14 @@ struct command *command_reader_of(const struct command_reader *r)
 int command_reader_seek(struct command_reader *r, uint64_t pos)
 {
 	return r->command ? output_seek(&r->command->out, pos, &r->mark) : 0;
+}
+
+void command_reader_skip_all(struct command_reader *r)
+{
+	if (!r->command)
+		return;
+	output_seek(&r->command->out, r->command->out.end, &r->mark);
+	pace(r->command);
 }
 
 uint64_t command_reader_pos(const struct command_reader *r)
@@ -141,6 +172,7 @@ size_t command_reader_peek(struct command_reader *r, void *data, size_t len,
 		return 0;
 	n = output_peek(&r->command->out, &r->mark, data, len, ret);
 	reader_credit(r->command, ret->lost);
+	pace(r->command);
 	return n;
 }
 
@@ -150,6 +182,7 @@ void command_reader_take(struct command_reader *r, size_t len)
 		return;
 	output_skip(&r->command->out, &r->mark, len);
 	reader_credit(r->command, len);
+	pace(r->command);
 }
 
 /* ---- input ---- */
@@ -191,6 +224,11 @@ int command_signal(struct command *c, uint32_t signo)
 	return c->run ? run_signal(c->run, signo) : -EPIPE;
 }
 
+int command_resize(struct command *c, uint16_t rows, uint16_t cols)
+{
+	return c->run ? run_resize(c->run, rows, cols) : -EPIPE;
+}
+
 /* ---- the run ---- */
 
 static void command_started(void *arg, uint32_t pid)
@@ -198,6 +236,7 @@ static void command_started(void *arg, uint32_t pid)
 	struct command *c = arg;
 
 	c->view.pid = pid;
+	loop_timer_set(c->wake, 0);
 }
 
 static void keep_first(struct buf *first, struct slice data)
@@ -222,7 +261,9 @@ static void command_output(void *arg, enum link_type type, struct slice data)
 		output_put(&c->out, s, data);
 		loop_timer_set(c->wake, 0);
 	}
-	if (c->view.keep != COMMAND_PASS)
+	if (c->paced)
+		pace(c);
+	else if (c->view.keep != COMMAND_PASS)
 		run_watch_credit(c->watch, (uint32_t)data.len);
 }
 
@@ -378,6 +419,8 @@ static int command_init(struct command *c, struct instance *in,
 	c->in = in;
 	c->view.keep = ask->keep;
 	c->view.input_open = ask->input_open;
+	c->view.tty = ask->options.tty;
+	c->paced = ask->paced && last;
 	c->view.started_at = (uint64_t)time(NULL);
 	c->began_ms = clock_ms();
 	LIST_INIT(&c->readers);

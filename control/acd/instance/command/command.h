@@ -44,6 +44,9 @@ struct command_ask {
 	size_t max; /* bytes to keep: FIRST of each stream, LAST of both */
 	struct slice input; /* at most COMMAND_INPUT_MAX */
 	bool input_open; /* more may come by command_input() */
+	/* LAST: as long as it has readers, the slowest holds it up, so that
+	 * none of them misses anything. */
+	bool paced;
 };
 
 /* What is known of a command; it changes with it. */
@@ -53,6 +56,7 @@ struct command_view {
 	struct strv argv; /* as it was asked for */
 	bool ended;
 	bool input_open;
+	bool tty;
 	uint32_t pid; /* in the sandbox; 0: not known yet */
 	uint64_t started_at; /* seconds since the epoch */
 	uint64_t total[OUTPUT_STREAMS]; /* bytes that it has written */
@@ -87,9 +91,11 @@ int64_t command_kept(const struct command *c, enum output_stream stream,
 int command_input(struct command *c, struct slice data, bool close);
 /* As run_signal(). */
 int command_signal(struct command *c, uint32_t signo);
+/* As run_resize(). */
+int command_resize(struct command *c, uint16_t rows, uint16_t cols);
 
 /* Adds a reader, which begins at the oldest byte that is kept. @fn is called
- * when there is more, the command has ended, or was removed. The caller owns the
+ * when there is more, the command has begun or ended, or was removed. The caller owns the
  * result. Returns NULL with errno: EMFILE, ENOMEM. */
 struct command_reader *command_reader_new(struct command *c,
 					  void (*fn)(void *arg), void *arg);
@@ -98,6 +104,8 @@ void command_reader_free(struct command_reader *r); /* NULL is fine */
 struct command *command_reader_of(const struct command_reader *r);
 /* As output_seek(), for a command that is not COMMAND_FIRST. */
 int command_reader_seek(struct command_reader *r, uint64_t pos);
+/* Moves it behind what is kept. */
+void command_reader_skip_all(struct command_reader *r);
 /* Returns the position of the next byte. */
 uint64_t command_reader_pos(const struct command_reader *r);
 /* As output_peek(); 0 also if the command was removed. */
