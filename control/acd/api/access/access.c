@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/acd/api/access/token_text.h"
+#include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/spec/calls.h"
 #include "control/acd/storage/tokens.h"
 #include "lib/log.h"
@@ -49,6 +50,8 @@ static const struct http_call *const readers[] = {
 	&spec_command_list,
 	&spec_command_get,
 	&spec_command_events,
+	&e2b_look,
+	&e2b_missing,
 };
 
 static const struct http_call *const runners[] = {
@@ -77,6 +80,7 @@ static const struct http_call *const runners[] = {
 	&spec_files_put,
 	&spec_files_post,
 	&spec_files_delete,
+	&e2b_change,
 };
 
 static const struct http_call *const owners[] = {
@@ -166,23 +170,14 @@ static int find(struct store *s, struct slice text, int64_t now,
 	return 0;
 }
 
-int access_judge(struct store *s, const char *authorization,
-		 const struct http_call *call, int64_t now, struct err *err)
+int access_judge_token(struct store *s, struct slice token,
+		       const struct http_call *call, int64_t now,
+		       struct err *err)
 {
 	enum access_scope needed = access_needed(call);
-	struct slice text;
 	struct token t;
-	int scope, status;
+	int scope, status = find(s, token, now, &t, err);
 
-	if (!authorization ||
-	    !token_text_bearer(slice_str(authorization), &text)) {
-		err_set(err, -EACCES,
-			"over TCP each request needs the header "
-			"'Authorization: Bearer TOKEN'; `ac token add` makes a "
-			"token");
-		return 401;
-	}
-	status = find(s, text, now, &t, err);
 	if (status)
 		return status;
 	scope = access_scope_of(t.scope);
@@ -200,4 +195,17 @@ int access_judge(struct store *s, const char *authorization,
 	}
 	note(s, &t, now);
 	return 0;
+}
+
+int access_judge(struct store *s, const char *authorization,
+		 const struct http_call *call, int64_t now, struct err *err)
+{
+	struct slice text;
+
+	if (authorization && token_text_bearer(slice_str(authorization), &text))
+		return access_judge_token(s, text, call, now, err);
+	err_set(err, -EACCES,
+		"over TCP each request needs the header 'Authorization: Bearer "
+		"TOKEN'; `ac token add` makes a token");
+	return 401;
 }

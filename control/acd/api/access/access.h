@@ -39,5 +39,9 @@ int access_scope_of(const char *word);
  */
 int access_judge(struct store *s, const char *authorization,
 		 const struct http_call *call, int64_t now, struct err *err);
+/* The same of a token that came another way. */
+int access_judge_token(struct store *s, struct slice token,
+		       const struct http_call *call, int64_t now,
+		       struct err *err);
 
 #endif

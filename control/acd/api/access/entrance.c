@@ -3,7 +3,7 @@
  * entrance.c - the API over TCP, through ac-edge, for programs with a token
  *
  * It is a server of its own beside the one of the unix socket, with the same
- * routes and a guard. ac-edge passes bytes and knows nothing of it. A client that
+ * routes and those of E2B's API (e2b/routes.h), and a guard. ac-edge passes bytes and knows nothing of it. A client that
  * speaks no HTTP, or none with a token, costs a connection of this server and none
  * of the owner's.
  */
@@ -15,6 +15,7 @@
 
 #include "control/acd/api/access/access.h"
 #include "control/acd/api/api.h"
+#include "control/acd/api/e2b/routes.h"
 #include "control/acd/storage/tokens.h"
 #include "lib/log.h"
 #include "lib/str.h"
@@ -27,6 +28,8 @@ struct entrance {
 	struct store *store;
 	struct ports *ports;
 	struct http *http;
+	void *ctx;
+	struct http_route *routes; /* of the API, and of E2B's */
 };
 
 static bool on_request(void *arg, struct http_req *req,
@@ -34,9 +37,12 @@ static bool on_request(void *arg, struct http_req *req,
 {
 	const struct entrance *e = arg;
 	struct err err = { 0 };
-	int status = access_judge(e->store, http_header(req, "Authorization"),
-				  call, (int64_t)time(NULL), &err);
+	int status;
 
+	if (e2b_has(call))
+		return e2b_guard(e->ctx, req, call, HOLD_MS);
+	status = access_judge(e->store, http_header(req, "Authorization"), call,
+			      (int64_t)time(NULL), &err);
 	if (status == 0)
 		return true;
 	http_guard_refuse(req, (unsigned)status,
@@ -163,6 +169,29 @@ static void open_again(struct entrance *e)
 	(void)setting_put(e->store, SETTING, NULL, &err);
 }
 
+static size_t routes_count(const struct http_route *r)
+{
+	size_t n = 0;
+
+	while (r[n].method)
+		n++;
+	return n;
+}
+
+/* E2B's come last: some of them stand for many paths. */
+static struct http_route *routes_all(void)
+{
+	size_t ours = routes_count(api_routes);
+	size_t theirs = routes_count(e2b_routes) + 1;
+	struct http_route *all = calloc(ours + theirs, sizeof(*all));
+
+	if (!all)
+		return NULL;
+	memcpy(all, api_routes, ours * sizeof(*all));
+	memcpy(all + ours, e2b_routes, theirs * sizeof(*all));
+	return all;
+}
+
 struct entrance *entrance_new(struct loop *loop, struct store *store,
 			      struct ports *ports, void *ctx, struct err *err)
 {
@@ -172,9 +201,18 @@ struct entrance *entrance_new(struct loop *loop, struct store *store,
 		err_nomem(err);
 		return NULL;
 	}
-	*e = (struct entrance){ .store = store, .ports = ports };
-	e->http = http_new(loop, api_routes, ctx, err);
+	*e = (struct entrance){
+		.store = store,
+		.ports = ports,
+		.ctx = ctx,
+		.routes = routes_all(),
+	};
+	if (e->routes)
+		e->http = http_new(loop, e->routes, ctx, err);
+	else
+		err_nomem(err);
 	if (!e->http) {
+		free(e->routes);
 		free(e);
 		return NULL;
 	}
@@ -194,5 +232,6 @@ void entrance_free(struct entrance *e)
 		return;
 	ports_close(e->ports, PORTS_API);
 	http_free(e->http);
+	free(e->routes);
 	free(e);
 }
