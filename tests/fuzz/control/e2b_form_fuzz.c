@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "control/acd/api/e2b/multipart.h"
+#include "control/acd/api/e2b/box/multipart.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

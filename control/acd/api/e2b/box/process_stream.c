@@ -9,7 +9,7 @@
  *
  * The first event has the pid, so that nothing is sent before that is known.
  */
-#include "control/acd/api/e2b/process_stream.h"
+#include "control/acd/api/e2b/box/process_stream.h"
 
 #include <assert.h>
 #include <errno.h>

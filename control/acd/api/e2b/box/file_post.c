@@ -12,8 +12,8 @@
 
 #include "control/acd/api/e2b/ask.h"
 #include "control/acd/api/e2b/box_calls.h"
-#include "control/acd/api/e2b/fs_entry.h"
-#include "control/acd/api/e2b/multipart.h"
+#include "control/acd/api/e2b/box/fs_entry.h"
+#include "control/acd/api/e2b/box/multipart.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
 #include "control/acd/instance/files.h"

@@ -2,7 +2,7 @@
 /*
  * fs_entry.c - a name in a sandbox, as E2B's SDKs read it
  */
-#include "control/acd/api/e2b/fs_entry.h"
+#include "control/acd/api/e2b/box/fs_entry.h"
 
 #include <string.h>
 

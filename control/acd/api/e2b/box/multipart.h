@@ -5,8 +5,8 @@
  * Keeps no data: what a part holds is passed on as views of the input. The heads
  * of parts are bounded. It has no side effects.
  */
-#ifndef CONTROL_ACD_API_E2B_MULTIPART_H
-#define CONTROL_ACD_API_E2B_MULTIPART_H
+#ifndef CONTROL_ACD_API_E2B_BOX_MULTIPART_H
+#define CONTROL_ACD_API_E2B_BOX_MULTIPART_H
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
 /*
  * process_stream.h - a command's beginning, output and end as a stream of Connect
  */
-#ifndef CONTROL_ACD_API_E2B_PROCESS_STREAM_H
-#define CONTROL_ACD_API_E2B_PROCESS_STREAM_H
+#ifndef CONTROL_ACD_API_E2B_BOX_PROCESS_STREAM_H
+#define CONTROL_ACD_API_E2B_BOX_PROCESS_STREAM_H
 
 #include "control/acd/api/http/server.h"
 #include "control/acd/instance/command/command.h"

@@ -11,7 +11,7 @@
 #include "control/acd/api/e2b/ask.h"
 #include "control/acd/api/e2b/box_calls.h"
 #include "control/acd/api/e2b/connect.h"
-#include "control/acd/api/e2b/process_stream.h"
+#include "control/acd/api/e2b/box/process_stream.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
 #include "control/acd/instance/command/command.h"

@@ -2,8 +2,8 @@
 /*
  * fs_entry.h - a name in a sandbox, as E2B's SDKs read it
  */
-#ifndef CONTROL_ACD_API_E2B_FS_ENTRY_H
-#define CONTROL_ACD_API_E2B_FS_ENTRY_H
+#ifndef CONTROL_ACD_API_E2B_BOX_FS_ENTRY_H
+#define CONTROL_ACD_API_E2B_BOX_FS_ENTRY_H
 
 #include <jansson.h>
 

@@ -7,7 +7,7 @@
  * beginning in it. What was held back of it is data then, and equal to the
  * delimiter's own bytes.
  */
-#include "control/acd/api/e2b/multipart.h"
+#include "control/acd/api/e2b/box/multipart.h"
 
 #include <errno.h>
 #include <string.h>

@@ -13,13 +13,14 @@
 #include "control/acd/api/e2b/ask.h"
 #include "control/acd/api/e2b/box_calls.h"
 #include "control/acd/api/e2b/connect.h"
-#include "control/acd/api/e2b/fs_entry.h"
+#include "control/acd/api/e2b/box/fs_entry.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
 #include "control/acd/instance/files.h"
 #include "control/shared/json.h"
 
 #define ENTRIES_MAX 10000u /* of one list */
+#define PATHS_MAX (8u * 1024 * 1024) /* bytes of their paths */
 #define DEPTH_MAX 64u
 
 struct dir {
@@ -42,6 +43,7 @@ struct fs_call {
 	/* LIST */
 	json_t *entries;
 	STAILQ_HEAD(dirs, dir) dirs; /* the first is being read */
+	size_t bytes; /* of their paths */
 	char last[FILEWIRE_NAME_MAX + 1];
 	bool more;
 };
@@ -102,8 +104,10 @@ static int list_entry(struct fs_call *c, const struct filewire_entry *e)
 	memcpy(c->last, e->name.ptr, e->name.len);
 	c->last[e->name.len] = '\0';
 	if (n < 0 || (size_t)n > FILEWIRE_PATH_MAX ||
-	    json_array_size(c->entries) >= ENTRIES_MAX)
+	    json_array_size(c->entries) >= ENTRIES_MAX ||
+	    c->bytes + (size_t)n > PATHS_MAX)
 		return -EMSGSIZE;
+	c->bytes += (size_t)n;
 	if (json_array_append_new(c->entries, fs_entry(path, e)) < 0)
 		return -ENOMEM;
 	if (e->kind == FILEWIRE_DIR && d->depth > 1)

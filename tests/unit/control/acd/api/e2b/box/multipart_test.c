@@ -2,7 +2,7 @@
 /*
  * multipart_test.c - forms with files, in pieces of any size
  */
-#include "control/acd/api/e2b/multipart.h"
+#include "control/acd/api/e2b/box/multipart.h"
 
 #include "lib/buf.h"
 #include "lib/str.h"
