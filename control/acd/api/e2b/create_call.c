@@ -12,6 +12,7 @@
 #include "control/acd/api/e2b/box_calls.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
+#include "control/acd/api/e2b/snapshot_calls.h"
 #include "control/acd/api/run/edge_may.h"
 #include "control/acd/api/run/options.h"
 #include "control/acd/blueprint/blueprint.h"
@@ -262,6 +263,10 @@ void e2b_sandbox_create(void *ctx, struct http_req *req)
 	c->body = body;
 	if (call_read(c, &err) < 0) {
 		refuse(req, c->ask.blueprint, &err);
+		call_free(c);
+		return;
+	}
+	if (snapshot_create(c->acd, req, &c->ask)) {
 		call_free(c);
 		return;
 	}

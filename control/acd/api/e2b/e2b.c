@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "control/acd/acd.h"
+#include "control/acd/api/e2b/say.h"
 #include "control/acd/instance/instance.h"
 #include "control/acd/storage/tokens.h"
 #include "control/shared/json.h"
@@ -138,12 +139,12 @@ static void look_at(struct e2b *e, int64_t at_ms)
 int e2b_save(struct e2b *e, struct e2b_box *b, struct err *err)
 {
 	char name[sizeof(E2B_PREFIX) + E2B_ID_LEN];
-	SCOPED_JSON v = json_pack("{s:s, s:O, s:I, s:I, s:b, s:b, s:b}",
-				  "template", b->template, "metadata",
-				  b->metadata, "started_ms", b->started_ms,
-				  "ends_ms", b->ends_ms, "pauses", b->pauses,
-				  "internet", b->internet, "internet_said",
-				  b->internet_said);
+	SCOPED_JSON v = json_pack(
+		"{s:s, s:O, s:I, s:I, s:b, s:b, s:b, s:b, s:b}", "template",
+		b->template, "metadata", b->metadata, "started_ms",
+		b->started_ms, "ends_ms", b->ends_ms, "pauses", b->pauses,
+		"internet", b->internet, "internet_said", b->internet_said,
+		"ended", b->ended, "was_paused", b->was_paused);
 	SCOPED_STR text = v ? json_dumps(v, JSON_COMPACT) : NULL;
 
 	if (!text)
@@ -261,7 +262,7 @@ enum e2b_state e2b_state(struct e2b *e, const struct e2b_box *b)
 {
 	const struct instance *in = e2b_instance(e, b);
 
-	if (!in || !instance_is_up(in) || instance_is_leaving(in))
+	if (!in || b->ended || !instance_is_up(in) || instance_is_leaving(in))
 		return E2B_GONE;
 	return instance_state_is_still(instance_record(in)->state) ?
 		       E2B_PAUSED :
@@ -279,6 +280,38 @@ int e2b_pause(struct instance *in, void (*fn)(void *arg, const struct err *err),
 		return rc;
 	*err = (struct err){ 0 };
 	return instance_pause(in, true, fn, arg, err);
+}
+
+static bool has_snapshots(const struct instance *in)
+{
+	SCOPED_JSON all = json_array();
+
+	/* Without memory nothing is removed. */
+	return !all || instance_snapshots(in, all) < 0 ||
+	       json_array_size(all) > 0;
+}
+
+int e2b_end(struct e2b *e, struct e2b_box *b,
+	    void (*fn)(void *arg, const struct err *err), void *arg,
+	    struct err *err)
+{
+	struct instance *in = e2b_instance(e, b);
+	int rc;
+
+	if (!in)
+		return say_gone(b->id, err);
+	if (!has_snapshots(in)) {
+		rc = instance_destroy(in, true, fn, arg);
+	} else {
+		b->ended = true;
+		rc = e2b_save(e, b, err);
+		if (rc == 0)
+			rc = instance_stop(in, 0, fn, arg);
+	}
+	if (rc < 0 && !err->code)
+		err_set(err, rc, "the sandbox cannot be ended now: %s",
+			err_text(rc));
+	return rc;
 }
 
 static void ended(void *arg, const struct err *err)
@@ -299,10 +332,24 @@ static void box_end(struct e2b *e, struct box *b, enum e2b_state state)
 	if (b->is.pauses && state == E2B_RUNNING)
 		rc = e2b_pause(in, ended, NULL, &err);
 	else
-		rc = instance_destroy(in, true, ended, NULL);
+		rc = e2b_end(e, &b->is, ended, NULL, &err);
 	if (rc < 0)
 		log_warn("%s does not end: %s", instance_record(in)->name,
-			 err.code ? err.msg : err_text(rc));
+			 err.msg);
+}
+
+/* Notes if it is paused. */
+static void box_note(struct e2b *e, struct box *b, enum e2b_state state)
+{
+	bool paused = state == E2B_PAUSED;
+	struct err err = { 0 };
+
+	if (state == E2B_GONE || paused == b->is.was_paused)
+		return;
+	b->is.was_paused = paused;
+	if (e2b_save(e, &b->is, &err) < 0)
+		log_warn("%s%s is not stored: %s", E2B_PREFIX, b->is.id,
+			 err.msg);
 }
 
 /* Returns when to look at it again; frees it if it is gone. */
@@ -315,7 +362,10 @@ static int64_t box_look(struct e2b *e, struct box *b, int64_t now)
 		e2b_drop(e, &b->is);
 		return INT64_MAX;
 	}
-	if (state == E2B_PAUSED)
+	box_note(e, b, state);
+	/* One that was paused when acd was stopped is its user's to remove. */
+	if (state == E2B_PAUSED || (b->is.was_paused && !b->is.ended) ||
+	    (b->is.ended && has_snapshots(e2b_instance(e, &b->is))))
 		return INT64_MAX;
 	if (at > now)
 		return at;
@@ -355,6 +405,8 @@ static int box_load(void *arg, const char *name, const char *value)
 		.internet = json_is_true(json_object_get(v, "internet")),
 		.internet_said =
 			json_is_true(json_object_get(v, "internet_said")),
+		.ended = json_is_true(json_object_get(v, "ended")),
+		.was_paused = json_is_true(json_object_get(v, "was_paused")),
 	};
 	struct box *b;
 

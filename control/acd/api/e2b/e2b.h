@@ -43,6 +43,8 @@ struct e2b_box {
 	bool pauses; /* at its end, and is not killed */
 	bool internet; /* allow_internet_access was said, and what */
 	bool internet_said;
+	bool was_paused; /* at the last look: if it is lost, its files are not */
+	bool ended; /* killed, but its snapshots are still there */
 };
 
 /* Reads what the store has. Returns NULL with @err. e2b_free() accepts NULL. */
@@ -77,6 +79,11 @@ void e2b_drop(struct e2b *e, struct e2b_box *b);
 struct instance *e2b_instance(struct e2b *e, const struct e2b_box *b);
 enum e2b_state e2b_state(struct e2b *e, const struct e2b_box *b);
 int64_t e2b_now_ms(void);
+/* Ends a sandbox: its instance is removed, or stopped as long as it has snapshots,
+ * which are its own. As instance_destroy(). */
+int e2b_end(struct e2b *e, struct e2b_box *b,
+	    void (*fn)(void *arg, const struct err *err), void *arg,
+	    struct err *err);
 /* Freezes it, if possible with its memory on the disk. As instance_pause(). */
 int e2b_pause(struct instance *in, void (*fn)(void *arg, const struct err *err),
 	      void *arg, struct err *err);

@@ -48,6 +48,10 @@ const struct http_route e2b_routes[] = {
 	{ "POST", SANDBOX "/resume", e2b_sandbox_resume, &e2b_change },
 	{ "POST", SANDBOX "/connect", e2b_sandbox_connect, &e2b_change },
 	{ "POST", "/v2" SANDBOX "/connect", e2b_sandbox_connect, &e2b_change },
+	{ "POST", SANDBOX "/fork", e2b_sandbox_fork, &e2b_change },
+	{ "POST", SANDBOX "/snapshots", e2b_snapshot_make, &e2b_change },
+	{ "GET", "/snapshots", e2b_snapshot_list, &e2b_look },
+	{ "DELETE", "/templates/{id}", e2b_snapshot_remove, &e2b_change },
 	{ "GET", SANDBOX "/metrics", e2b_sandbox_metrics, &e2b_look },
 
 	{ "GET", "/health", e2b_health, &box_look },

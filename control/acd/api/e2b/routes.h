@@ -25,7 +25,7 @@ bool e2b_has(const struct http_call *call);
 bool e2b_guard(struct acd *acd, struct http_req *req,
 	       const struct http_call *call, unsigned hold_ms);
 
-/* The control plane: sandbox_calls.c, create_call.c, state_calls.c */
+/* The control plane: sandbox_calls.c, create_call.c, state_calls.c, snapshot_calls.c */
 void e2b_sandbox_list(void *ctx, struct http_req *req);
 void e2b_sandbox_list_v1(void *ctx, struct http_req *req);
 void e2b_sandbox_get(void *ctx, struct http_req *req);
@@ -36,9 +36,13 @@ void e2b_sandbox_refresh(void *ctx, struct http_req *req);
 void e2b_sandbox_pause(void *ctx, struct http_req *req);
 void e2b_sandbox_resume(void *ctx, struct http_req *req);
 void e2b_sandbox_connect(void *ctx, struct http_req *req);
+void e2b_sandbox_fork(void *ctx, struct http_req *req);
+void e2b_snapshot_make(void *ctx, struct http_req *req);
+void e2b_snapshot_list(void *ctx, struct http_req *req);
+void e2b_snapshot_remove(void *ctx, struct http_req *req);
 void e2b_sandbox_metrics(void *ctx, struct http_req *req);
 
-/* A sandbox: process_calls.c, fs_calls.c, file_get.c, file_post.c */
+/* A sandbox: box/process_calls.c, fs_calls.c, file_get.c, file_post.c */
 void e2b_health(void *ctx, struct http_req *req);
 void e2b_process_start(void *ctx, struct http_req *req);
 void e2b_process_connect(void *ctx, struct http_req *req);

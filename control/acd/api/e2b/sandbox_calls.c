@@ -135,7 +135,8 @@ static void killed(void *arg, const struct err *err)
 	struct kill_call *c = arg;
 	struct e2b_box *b = e2b_find(c->acd->e2b, c->id);
 
-	if (!err && b)
+	/* One that has snapshots stays for them. */
+	if (!err && b && !e2b_instance(c->acd->e2b, b))
 		e2b_drop(c->acd->e2b, b);
 	if (c->req && err)
 		say_refusal(c->req, err);
@@ -150,7 +151,6 @@ void e2b_sandbox_kill(void *ctx, struct http_req *req)
 	struct e2b_box *b = box_of(acd, req);
 	struct kill_call *c = b ? calloc(1, sizeof(*c)) : NULL;
 	struct err err = { 0 };
-	int rc;
 
 	if (!b)
 		return;
@@ -163,10 +163,9 @@ void e2b_sandbox_kill(void *ctx, struct http_req *req)
 	c->req = req;
 	memcpy(c->id, b->id, sizeof(c->id));
 	http_on_abort(req, kill_abort, c);
-	rc = instance_destroy(e2b_instance(acd->e2b, b), true, killed, c);
-	if (rc == 0)
+	if (e2b_end(acd->e2b, b, killed, c, &err) == 0)
 		return;
-	err_set(&err, rc, "the sandbox cannot be killed now: %s", err_text(rc));
+	http_on_abort(req, NULL, NULL);
 	say_refusal(req, &err);
 	free(c);
 }

@@ -58,9 +58,15 @@ static void call_refuse(struct state_call *c, const struct err *err)
 static void paused(void *arg, const struct err *err)
 {
 	struct state_call *c = arg;
+	struct e2b_box *b = e2b_find(c->acd->e2b, c->id);
+	struct err why = err ? *err : (struct err){ 0 };
 
-	if (c->req && err)
-		say_refusal(c->req, err);
+	if (!err && b) {
+		b->was_paused = true;
+		e2b_save(c->acd->e2b, b, &why);
+	}
+	if (c->req && why.code)
+		say_refusal(c->req, &why);
 	else if (c->req)
 		http_reply_empty(c->req);
 	free(c);
