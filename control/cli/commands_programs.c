@@ -20,7 +20,10 @@ const char serve_help[] =
 	"by `ac schema openapi`.\n"
 	"  ac serve; TOKEN=$(ac token add ci)\n"
 	"  curl -H \"Authorization: Bearer $TOKEN\" "
-	"http://127.0.0.1:7722/v1/instances";
+	"http://127.0.0.1:7722/v1/instances\n"
+	"With --e2b-env it prints a new key for E2B's SDKs and where to send "
+	"it, for a\nshell; docs/E2B.md says what they can do here.\n"
+	"  eval \"$(ac serve --e2b-env)\"; python3 my_agent.py";
 
 const char mcp_help[] =
 	"The client starts it, and speaks to it on stdin and stdout. "

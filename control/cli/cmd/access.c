@@ -12,6 +12,7 @@
 #include "control/cli/core/table.h"
 #include "control/cli/host/edge_box.h"
 #include "control/cli/host/host.h"
+#include "control/cli/host/image_build.h"
 #include "control/shared/json.h"
 #include "control/shared/publish.h"
 #include "lib/str.h"
@@ -100,6 +101,66 @@ static int place_get(struct client *c, const struct args *a, char **ret,
 	return *ret ? 0 : err_nomem(err);
 }
 
+/* ---- E2B's SDKs ---- */
+
+#define E2B_KEY_S (30 * 86400)
+#define E2B_TEMPLATE "base"
+
+/* Makes a token with a name of its own, which ends by itself. */
+static int e2b_key(struct client *c, json_t **ret, struct err *err)
+{
+	SCOPED_JSON body = NULL;
+	time_t now = time(NULL);
+	char name[48];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(name, sizeof(name), "e2b-%Y%m%d-%H%M%S", &tm);
+	body = json_pack("{s:s, s:i}", "name", name, "expires_s", E2B_KEY_S);
+	return body ? client_call(c, "POST", "/v1/tokens", body, ret, err) :
+		      err_nomem(err);
+}
+
+/* Nothing of it needs quotes: an address, and letters, digits and "_". */
+static int e2b_print(const struct cli *cli, const char *address,
+		     const char *key, struct err *err)
+{
+	SCOPED_JSON v = json_pack("{s:s+, s:s+, s:s, s:s}", "E2B_API_URL",
+				  "http://", address, "E2B_SANDBOX_URL",
+				  "http://", address, "E2B_API_KEY", key,
+				  "E2B_HTTP_VERSION", "1.1");
+	const char *name;
+	json_t *text;
+
+	if (!v)
+		return err_nomem(err);
+	if (cli->json)
+		return cli_print_json(v, false, err);
+	json_object_foreach (v, name, text)
+		printf("export %s=%s\n", name, json_string_value(text));
+	return fflush(stdout) == 0 ? 0 : err_sys(err, "print the key");
+}
+
+/* What the SDKs ask for by default is there before they ask. */
+static int e2b_env(const struct cli *cli, struct client *c, const json_t *serve,
+		   struct err *err)
+{
+	SCOPED_JSON v = NULL;
+	int rc = build_image(cli, c, E2B_TEMPLATE, NULL, err);
+
+	if (rc == 0)
+		rc = e2b_key(c, &v, err);
+	if (rc < 0)
+		return rc;
+	say_info(cli,
+		 "E2B's SDKs find the sandboxes of this machine by these "
+		 "variables, for 30 days (`ac token rm %s` ends it): eval "
+		 "\"$(ac serve --e2b-env)\"",
+		 json_text(v, "name"));
+	return e2b_print(cli, json_text(serve, "address"),
+			 json_text(v, "token"), err);
+}
+
 int cmd_serve(const struct cli *cli, const struct args *a, struct err *err)
 {
 	SCOPED_CLIENT c = NULL;
@@ -117,6 +178,8 @@ int cmd_serve(const struct cli *cli, const struct args *a, struct err *err)
 		rc = start(cli, c, place, &v, err);
 	if (rc < 0)
 		return rc;
+	if (args_has(a, ARG_E2B_ENV))
+		return e2b_env(cli, c, v, err);
 	if (cli->json)
 		return cli_print_json(v, false, err);
 	say_info(cli,

@@ -207,6 +207,10 @@ const struct arg_option arg_options[ARG_MAX] = {
 			WORDS_PROTO },
 	[ARG_STOP] = { "stop", 0, ARG_FLAG, NULL,
 		       "serve it at the unix socket alone again", WORDS_NONE },
+	[ARG_E2B_ENV] = { "e2b-env", 0, ARG_FLAG, NULL,
+			  "make a token, and print what E2B's SDKs need to use "
+			  "it",
+			  WORDS_NONE },
 	[ARG_SCOPE] = { "scope", 0, ARG_TEXT, "SCOPE",
 			"what it may: read, run, admin (run)", WORDS_NONE },
 	[ARG_LASTS] = { "expires", 0, ARG_MS, "TIME",

@@ -94,6 +94,7 @@ enum arg_id {
 	ARG_TAKE,
 	/* of `ac serve` and `ac token` */
 	ARG_STOP,
+	ARG_E2B_ENV,
 	ARG_SCOPE,
 	ARG_LASTS,
 	/* of `ac mcp` */
