@@ -209,6 +209,70 @@ static void member(const char *text, const char *key, char *ret, size_t size)
 	ret[len] = '\0';
 }
 
+/* Makes a sandbox, and writes its id and its token. */
+static void make_box(char id[E2B_ID_LEN + 1], char token[E2B_TOKEN_LEN + 1])
+{
+	const char *text = as_run("POST", "/v2/sandboxes", "{}");
+
+	HAS(text, "HTTP/1.1 201");
+	member(text, "sandboxID", id, E2B_ID_LEN + 1);
+	member(text, "envdAccessToken", token, E2B_TOKEN_LEN + 1);
+}
+
+/* Starts a command in one, and returns the stream's messages, each behind a NUL
+ * of its length, as one text. */
+static const char *start(const char *id, const char *token, const char *message)
+{
+	static char text[65536];
+	uint8_t head[5] = { 0 };
+	char request[512];
+	size_t n = 0;
+	ssize_t got;
+	int fd = dial();
+
+	head[3] = (uint8_t)(strlen(message) >> 8);
+	head[4] = (uint8_t)strlen(message);
+	snprintf(request, sizeof(request),
+		 "POST /process.Process/Start HTTP/1.1\r\n" CLOSE
+		 "E2b-Sandbox-Id: %s\r\nX-Access-Token: %s\r\n"
+		 "Content-Type: application/connect+json\r\n"
+		 "Content-Length: %zu\r\n\r\n",
+		 id, token, sizeof(head) + strlen(message));
+	say(fd, request);
+	put(fd, head, sizeof(head));
+	say(fd, message);
+	while (n < sizeof(text) - 1 &&
+	       (got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
+		n += (size_t)got;
+	close(fd);
+	for (size_t i = 0; i < n; i++)
+		text[i] = text[i] ? text[i] : '.';
+	text[n] = '\0';
+	return text;
+}
+
+static void talk_command(void)
+{
+	char id[E2B_ID_LEN + 1], token[E2B_TOKEN_LEN + 1], path[96];
+	const char *text;
+
+	make_box(id, token);
+	text = start(id, token,
+		     "{\"process\":{\"cmd\":\"exit\",\"args\":[\"7\"]}}");
+	HAS(text, "application/connect+json");
+	HAS(text, "{\"event\":{\"start\":{\"pid\":");
+	HAS(text, "\"exitCode\":7,\"exited\":true");
+	HAS(text, "..\2{}");
+	text = start(id, token, "{\"process\":{}}");
+	HAS(text, "HTTP/1.1 200");
+	HAS(text, "{\"error\":{\"code\":\"invalid_argument\"");
+	text = start(id, token, "{");
+	HAS(text, "\"invalid_argument\"");
+	LACKS(text, "\"start\"");
+	snprintf(path, sizeof(path), "/sandboxes/%s", id);
+	HAS(as_run("DELETE", path, ""), "HTTP/1.1 204");
+}
+
 static void talk_life(void)
 {
 	char id[E2B_ID_LEN + 1], token[E2B_TOKEN_LEN + 1], path[96];
@@ -289,6 +353,7 @@ int main(void)
 	e2b_token(a.acd.e2b, ID, gone_token);
 	talk(&a, "who may call what", talk_guard);
 	talk(&a, "what is not there", talk_missing);
+	talk(&a, "a command, and its end", talk_command);
 	talk(&a, "a sandbox from its beginning to its end", talk_life);
 	e2b_free(a.acd.e2b);
 	world_done(&a.w);

@@ -171,6 +171,38 @@ static void test_last(void)
 	world_done(&w);
 }
 
+static void test_paced(void)
+{
+	struct told t = { 0 }, still = { .hold = true };
+	struct command_ask ask = LAST;
+	struct command *c = NULL;
+	struct watcher v = { 0 };
+	struct world w;
+	struct instance *in = world_one(&w);
+
+	run_up(&w, &v, in, "sleep", NULL);
+	ask.paced = true;
+	is_int(start(in, ask, "flood", "3000000", &c), 0, "much output");
+	t.reader = command_reader_new(c, tell, &t);
+	still.reader = command_reader_new(c, tell, &still);
+	STEP_UNTIL(w.loop, t.bytes == LINK_WINDOW);
+	step_for(w.loop, 50);
+	ok(!command_view(c)->ended &&
+		   command_view(c)->total[OUTPUT_STDOUT] == LINK_WINDOW,
+	   "the slowest of its readers holds it up");
+	command_reader_skip_all(still.reader);
+	STEP_UNTIL(w.loop, t.bytes == 2 * (uint64_t)LINK_WINDOW);
+	command_reader_free(still.reader);
+	STEP_UNTIL(w.loop, command_view(c)->ended && t.bytes == 3000000);
+	ok(t.lost == 0, "the others miss nothing");
+	command_reader_free(t.reader);
+	is_int(start(in, ask, "flood", "3000000", &c), 0, "without readers");
+	STEP_UNTIL(w.loop, command_view(c)->ended);
+	ok(command_view(c)->total[OUTPUT_STDOUT] == 3000000,
+	   "nothing holds it up");
+	world_done(&w);
+}
+
 static void test_end(void)
 {
 	struct command_ask ask = { .keep = COMMAND_LAST, .input_open = true };
@@ -211,6 +243,7 @@ int main(void)
 	test_first();
 	test_pass();
 	test_last();
+	test_paced();
 	test_end();
 	return done_testing();
 }
