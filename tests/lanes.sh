@@ -88,7 +88,7 @@ job() {
 # devices in the same
 job_files() {
 	case $2 in
-	world) bats_on "$@" 47 48 49 53 54_l 54_s ;;
+	world) bats_on "$@" 47 48 49 53 54_l 54_s 58 59 ;;
 	runs) bats_on "$@" 1 2 3 54_o ;;
 	limits) bats_on "$@" 40 41 42 43 44 45 46 6 ;;
 	faults) bats_on "$@" 50 51 52 55 56 57 7 8 ;;

@@ -39,8 +39,8 @@ const struct command token_verbs[] = {
 	  .more = "The program sends it as `Authorization: Bearer TOKEN`. "
 		  "--scope read looks;\nrun, which is the default, makes, runs "
 		  "and removes instances as well, with what\nthis machine's "
-		  "blueprints and credentials give them; admin may all that "
-		  "`ac` may,\nbut for tokens, `ac serve`, approvals, and what "
+		  "blueprints and credentials give them; admin may all that\n"
+		  "`ac` may, but for tokens, `ac serve`, approvals, and what "
 		  "is in the vault.\n"
 		  "  TOKEN=$(ac token add ci --expires 30d)",
 	  .rules = { ARG_SET(O(SCOPE), O(LASTS), O_TALK), 1, 1, false },

@@ -131,8 +131,10 @@ void api_serve_set(void *ctx, struct http_req *req)
 {
 	const struct acd *acd = ctx;
 	struct err err = { 0 };
+	const char *text = api_text(http_body(req), "address");
 	struct publish at;
-	int rc = publish_parse(api_text(http_body(req), "address"), &at, &err);
+	int rc = text ? publish_parse(text, &at, &err) :
+			err_set(&err, -EINVAL, "must be ADDRESS:PORT");
 
 	if (rc == -EINVAL)
 		err_key(&err, "address");
