@@ -6,6 +6,7 @@
 
 #include "control/acd/api/access/token_text.h"
 #include "control/acd/api/api.h"
+#include "control/acd/api/e2b/routes.h"
 #include "control/acd/storage/tokens.h"
 #include "lib/file.h"
 #include "lib/str.h"
@@ -89,6 +90,9 @@ static void test_routes(void)
 			   s == ACCESS_OWNER,
 		   "%s %s makes no token out of a token", r->method, r->path);
 	}
+	is_int(access_needed(&e2b_look), ACCESS_READ, "E2B's lists");
+	is_int(access_needed(&e2b_missing), ACCESS_READ, "what is not there");
+	is_int(access_needed(&e2b_change), ACCESS_RUN, "E2B's sandboxes");
 	ok(n[ACCESS_READ] > 20 && n[ACCESS_RUN] > 15 && n[ACCESS_ADMIN] > 10 &&
 		   n[ACCESS_OWNER] > 10,
 	   "%u, %u, %u, %u", n[0], n[1], n[2], n[3]);
