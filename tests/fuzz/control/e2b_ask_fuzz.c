@@ -64,7 +64,9 @@ static void run_input(json_t *body)
 static void run_text(char *text)
 {
 	char path[FILEWIRE_PATH_MAX + 1];
-	const struct list_query q = { .metadata = text, .next = text };
+	const struct list_query q = { .metadata = text };
+	const struct list_query next = { .next = text };
+	const struct list_query since = { .since = text };
 	struct list_ask a;
 	struct err err = { 0 };
 
@@ -74,6 +76,12 @@ static void run_text(char *text)
 		abort();
 	err = (struct err){ 0 };
 	told(list_ask(&q, &a, &err), &err);
+	list_ask_done(&a);
+	err = (struct err){ 0 };
+	told(list_ask(&next, &a, &err), &err);
+	list_ask_done(&a);
+	err = (struct err){ 0 };
+	told(list_ask(&since, &a, &err), &err);
 	list_ask_done(&a);
 	err = (struct err){ 0 };
 	told(ask_user(text, &err), &err);

@@ -5,7 +5,9 @@
 #include "control/acd/api/e2b/list_ask.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "control/acd/api/e2b/ask.h"
 #include "control/shared/json.h"
@@ -115,6 +117,51 @@ static int next_read(const char *text, struct list_ask *a, struct err *err)
 	return 0;
 }
 
+/* Reads what follows the seconds of a time: a fraction, and "Z" or an offset, whose
+ * "+" a form may have made a space. Returns false for anything else. */
+static bool zone_read(const char *text, int64_t *ret_ms)
+{
+	int64_t ms = 0, unit = 100;
+	int hours, minutes, used = 0;
+
+	if (*text == '.') {
+		while (*++text >= '0' && *text <= '9') {
+			ms += unit * (*text - '0');
+			unit /= 10;
+		}
+	}
+	if (strcmp(text, "Z") == 0) {
+		*ret_ms = ms;
+		return true;
+	}
+	if (!*text || !strchr("+- ", *text) ||
+	    sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 ||
+	    used != 5 || text[1 + used] || hours < 0 || minutes < 0)
+		return false;
+	ms += (*text == '-' ? 1 : -1) * (hours * 60 + minutes) * 60000LL;
+	*ret_ms = ms;
+	return true;
+}
+
+/* Reads a time as RFC 3339 has it. */
+static int since_read(const char *text, struct list_ask *a, struct err *err)
+{
+	struct tm tm = { 0 };
+	const char *rest;
+	int64_t ms = 0;
+
+	if (!text)
+		return 0;
+	rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	if (!rest || tm.tm_year < 70 || tm.tm_year > 8099 ||
+	    !zone_read(rest, &ms))
+		return jsonx_refuse(err, "startedAfter",
+				    "must be a time such as "
+				    "2026-01-31T12:00:00Z");
+	a->since_ms = (int64_t)timegm(&tm) * 1000 + ms;
+	return 0;
+}
+
 int list_ask(const struct list_query *q, struct list_ask *ret, struct err *err)
 {
 	int rc;
@@ -129,6 +176,8 @@ int list_ask(const struct list_query *q, struct list_ask *ret, struct err *err)
 		rc = state_read(q->state, ret, err);
 	if (rc == 0)
 		rc = next_read(q->next, ret, err);
+	if (rc == 0)
+		rc = since_read(q->since, ret, err);
 	if (rc == 0 && q->order && strcmp(q->order, "asc") == 0)
 		ret->newest_first = false;
 	else if (rc == 0 && q->order && strcmp(q->order, "desc") != 0)
@@ -166,6 +215,7 @@ bool list_ask_has(const struct list_ask *a, const struct e2b_box *b,
 
 	if (state == E2B_GONE || (state == E2B_RUNNING && !a->running) ||
 	    (state == E2B_PAUSED && !a->paused) || !is_behind(a, b) ||
+	    (a->since_ms && b->started_ms <= a->since_ms) ||
 	    (a->template && strcmp(a->template, b->template) != 0))
 		return false;
 	json_object_foreach (a->metadata, key, v) {

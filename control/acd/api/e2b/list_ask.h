@@ -17,6 +17,7 @@ struct list_ask {
 	bool newest_first;
 	json_t *metadata; /* that they must have; released by list_ask_done() */
 	const char *template; /* NULL: any */
+	int64_t since_ms; /* they were started after this; 0: any */
 	uint64_t limit;
 	/* The last one of the page before; after_ms -1: none. */
 	int64_t after_ms;
@@ -25,7 +26,7 @@ struct list_ask {
 
 /* Values of a query, each NULL if it is absent. */
 struct list_query {
-	const char *metadata, *state, *order, *template, *limit, *next;
+	const char *metadata, *state, *order, *template, *limit, *next, *since;
 };
 
 /* Returns 0, or -EINVAL with @err. The caller releases @ret, on failure too. */

@@ -55,6 +55,7 @@ void e2b_sandbox_list(void *ctx, struct http_req *req)
 		.template = http_query(req, "template"),
 		.limit = http_query(req, "limit"),
 		.next = http_query(req, "nextToken"),
+		.since = http_query(req, "startedAfter"),
 	};
 	char token[LIST_TOKEN_MAX + 1];
 	const struct e2b_box *last;
@@ -62,12 +63,7 @@ void e2b_sandbox_list(void *ctx, struct http_req *req)
 	struct err err = { 0 };
 	json_t *all = json_array();
 
-	if (http_query(req, "startedAfter"))
-		err_set(&err, -ENOTSUP,
-			"a list by 'startedAfter' is not supported here");
-	else
-		list_ask(&q, &a, &err);
-	if (err.code) {
+	if (list_ask(&q, &a, &err) < 0) {
 		json_decref(all);
 		say_refusal(req, &err);
 	} else {
