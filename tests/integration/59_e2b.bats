@@ -4,7 +4,7 @@
 
 load common
 
-PORT=23283
+PORT=23387
 EDGE=$AC_HOST-edge
 E2B_VERSION=2.63.0
 
