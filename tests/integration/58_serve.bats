@@ -81,6 +81,40 @@ serves() { [ "$(status_of read $BASE/version)" = 200 ]; }
 	[ "$(status_of read $BASE/instances/sv1)" = 404 ]
 }
 
+@test "no token says which directory is shown, and a run stays in gVisor" {
+	local body scope
+	for scope in run admin; do
+		for body in '"workspace": "/etc"' '"workspace_mode": "live"' \
+			'"host_uid": 0'; do
+			run -0 as $scope -d "{\"name\": \"sv2\",
+				\"blueprint\": \"base\", $body}" $BASE/instances
+			has 403
+			run -0 as $scope -d "{\"name\": \"sv2\", \"create\": true,
+				\"blueprint\": \"base\", \"options\": {$body}}" \
+				$BASE/run
+			has 403
+		done
+	done
+	run -0 as run -d '{"name": "sv2", "blueprint": "base",
+		"isolation": "crun"}' $BASE/instances
+	has 403
+	[ "$(status_of read $BASE/instances/sv2)" = 404 ]
+	# An instance with a directory of yours keeps its options.
+	mkdir "$BATS_TEST_TMPDIR/dir"
+	chmod a+rwx "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/dir"
+	"$AC" run base sv1 "$BATS_TEST_TMPDIR/dir" -- true
+	run -0 as run -d '{"name": "sv1", "blueprint": "base",
+		"egress": ["open"]}' $BASE/instances
+	has 403
+	[ "$(status_of admin -d '{"name": "sv1", "blueprint": "base",
+		"memory": 1073741824}' $BASE/instances)" = 200 ]
+	# And a token that looks is not told how to get into one of E2B's.
+	[ "$(curl -s -o /dev/null -w '%{http_code}' -H \
+		"X-API-KEY: $(cat "$BATS_FILE_TMPDIR/read")" \
+		http://127.0.0.1:$PORT/sandboxes/00000000000000000000)" = 403 ]
+	gone sv1
+}
+
 @test "a program that leaves takes the command that it waits for with it" {
 	"$AC" run base sv1 -d -- sleep infinity
 	waits() { "$AC" top sv1 | grep -q 'sleep 4801'; }

@@ -80,6 +80,7 @@ static const struct http_call *const runners[] = {
 	&spec_files_put,
 	&spec_files_post,
 	&spec_files_delete,
+	&e2b_detail,
 	&e2b_change,
 };
 
@@ -172,7 +173,7 @@ static int find(struct store *s, struct slice text, int64_t now,
 
 int access_judge_token(struct store *s, struct slice token,
 		       const struct http_call *call, int64_t now,
-		       struct err *err)
+		       enum access_scope *ret, struct err *err)
 {
 	enum access_scope needed = access_needed(call);
 	struct token t;
@@ -194,16 +195,18 @@ int access_judge_token(struct store *s, struct slice token,
 		return 403;
 	}
 	note(s, &t, now);
+	*ret = (enum access_scope)scope;
 	return 0;
 }
 
 int access_judge(struct store *s, const char *authorization,
-		 const struct http_call *call, int64_t now, struct err *err)
+		 const struct http_call *call, int64_t now,
+		 enum access_scope *ret, struct err *err)
 {
 	struct slice text;
 
 	if (authorization && token_text_bearer(slice_str(authorization), &text))
-		return access_judge_token(s, text, call, now, err);
+		return access_judge_token(s, text, call, now, ret, err);
 	err_set(err, -EACCES,
 		"over TCP each request needs the header 'Authorization: Bearer "
 		"TOKEN'; `ac token add` makes a token");

@@ -36,15 +36,18 @@ static bool on_request(void *arg, struct http_req *req,
 		       const struct http_call *call)
 {
 	const struct entrance *e = arg;
+	enum access_scope scope;
 	struct err err = { 0 };
 	int status;
 
 	if (e2b_has(call))
 		return e2b_guard(e->ctx, req, call, HOLD_MS);
 	status = access_judge(e->store, http_header(req, "Authorization"), call,
-			      (int64_t)time(NULL), &err);
-	if (status == 0)
+			      (int64_t)time(NULL), &scope, &err);
+	if (status == 0) {
+		access_note(req, scope);
 		return true;
+	}
 	http_guard_refuse(req, (unsigned)status,
 			  status == 401 ? "unauthorized" :
 			  status == 403 ? "forbidden" :

@@ -17,7 +17,7 @@
 extern const struct http_route e2b_routes[]; /* ends with a NULL method */
 
 /* Of the control plane: calls that look, that change, that acd does not have. */
-extern const struct http_call e2b_look, e2b_change, e2b_missing;
+extern const struct http_call e2b_look, e2b_detail, e2b_change, e2b_missing;
 
 /* Returns true for a call of these routes. */
 bool e2b_has(const struct http_call *call);

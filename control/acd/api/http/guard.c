@@ -22,6 +22,16 @@ bool http_guarded(struct http_req *req, const struct http_call *call)
 	return req->http->guard(req->http->guard_arg, req, call);
 }
 
+void http_set_rights(struct http_req *req, unsigned rights)
+{
+	req->rights = rights;
+}
+
+unsigned http_rights(const struct http_req *req)
+{
+	return req->rights;
+}
+
 static void on_held(void *arg)
 {
 	struct http_req *req = arg;

@@ -233,6 +233,7 @@ static const struct error_kind error_kinds[] = {
 	{ EALREADY, MHD_HTTP_CONFLICT, "conflict" },
 	{ EINVAL, MHD_HTTP_BAD_REQUEST, "invalid" },
 	{ EMSGSIZE, 413, "too_large" },
+	{ EPERM, MHD_HTTP_FORBIDDEN, "forbidden" },
 	{ ENOTSUP, MHD_HTTP_NOT_IMPLEMENTED, "unsupported" },
 	{ ENODEV, MHD_HTTP_NOT_IMPLEMENTED, "unsupported" },
 	{ EAGAIN, MHD_HTTP_SERVICE_UNAVAILABLE, "unavailable" },

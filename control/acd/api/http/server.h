@@ -100,6 +100,10 @@ void http_take(struct http *h, int fd);
 typedef bool (*http_guard_fn)(void *arg, struct http_req *req,
 			      const struct http_call *call);
 void http_set_guard(struct http *h, http_guard_fn fn, void *arg);
+/* For a guard: gives the request a number that its handler reads. Without a guard
+ * it is 0. */
+void http_set_rights(struct http_req *req, unsigned rights);
+unsigned http_rights(const struct http_req *req);
 #define HTTP_HELD_MAX 32u /* refusals that are held back at a time */
 /* For a guard: answers with @status and the message of @err, and with
  * "WWW-Authenticate: Bearer" if that is 401 (RFC 9110, section 11.6.1). A 401 is
@@ -153,7 +157,7 @@ void http_reply_json_with(struct http_req *req, int status, json_t *takes_body,
 			  const char *key, const char *value);
 void http_reply_empty(struct http_req *req); /* 204 */
 /* Answers {"error": {"code": CODE, "message": …}} with the status for the
- * errno: ENOENT 404; EEXIST, EBUSY, EALREADY 409; EINVAL 400; EMSGSIZE 413;
+ * errno: ENOENT 404; EEXIST, EBUSY, EALREADY 409; EINVAL 400; EMSGSIZE 413; EPERM 403;
  * ENOTSUP, ENODEV 501; EAGAIN, ENOSPC 503; others 500. CODE is a stable word:
  * @code, or for NULL that of the errno ("not_found", "conflict", "invalid",
  * "too_large", "unsupported", "unavailable", "internal"). */

@@ -60,6 +60,7 @@ struct http_req {
 	bool left; /* end the connection: the client has left, or no memory */
 	struct loop_io *watch; /* of the socket: sees the client leave */
 	struct loop_timer *hold; /* a refusal waits for it */
+	unsigned rights; /* as the guard has said */
 	void (*on_abort)(void *arg);
 	void *abort_arg;
 

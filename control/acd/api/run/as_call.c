@@ -28,6 +28,7 @@
 #include "control/acd/api/api.h"
 #include "control/acd/api/instance_calls.h"
 #include "control/acd/api/run/edge_may.h"
+#include "control/acd/api/access/access.h"
 #include "control/acd/api/run/options.h"
 #include "control/acd/api/run/project.h"
 #include "control/acd/blueprint/blueprint.h"
@@ -212,6 +213,8 @@ static int call_records(struct run_as_call *c, const struct instance *in,
 
 	if (rc == -ENOENT)
 		return err_name(err, "unknown_blueprint");
+	if (rc == 0)
+		rc = access_may_set(c->req, options, old, err);
 	if (rc == 0)
 		rc = run_project_default(&c->project, c->acd, old, plain, &def,
 					 err);

@@ -7,6 +7,7 @@
  * An instance that is being removed is waited for. A run with options is
  * another call (as_call.c).
  */
+#include "control/acd/api/access/access.h"
 #include "control/acd/api/instance_calls.h"
 #include "control/acd/api/run/options.h"
 
@@ -50,6 +51,8 @@ static void create_known(struct create_call *c, struct instance *in,
 		return;
 	}
 	rc = api_options_default(c->acd, old->name, blueprint, &def, &err);
+	if (rc == 0)
+		rc = access_may_set(c->req, http_body(c->req), old, &err);
 	if (rc == 0 && instance_record_copy(&r, old) < 0)
 		rc = err_nomem(&err);
 	r.disk = instance_disk_wanted(in);
@@ -78,6 +81,8 @@ static void create_new(struct create_call *c, const char *name,
 
 	if (rc == -ENOENT)
 		code = "unknown_blueprint";
+	if (rc == 0)
+		rc = access_may_set(c->req, http_body(c->req), NULL, &err);
 	if (rc == 0 && instance_record_copy(&def, &r) < 0)
 		rc = err_nomem(&err);
 	if (rc == 0)

@@ -6,6 +6,7 @@
 
 #include "control/acd/api/access/token_text.h"
 #include "control/acd/api/api.h"
+#include "control/acd/api/http/server_impl.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/storage/tokens.h"
 #include "lib/file.h"
@@ -14,6 +15,7 @@
 
 #define NOW 1700000000
 
+static enum access_scope got_scope;
 static char dir[] = "/tmp/access_test.XXXXXX";
 
 static void test_text(void)
@@ -104,7 +106,7 @@ static int judge(struct store *s, const char *text,
 	SCOPED_STR value = text ? str_printf("Bearer %s", text) : NULL;
 
 	*err = (struct err){ 0 };
-	return access_judge(s, value, call, now, err);
+	return access_judge(s, value, call, now, &got_scope, err);
 }
 
 static void test_judge(void)
@@ -123,6 +125,7 @@ static void test_judge(void)
 	is_int(judge(s, "ac_x", &spec_version, 1, &err), 401, "%s", err.msg);
 	is_int(judge(s, text, &spec_version, NOW - 1, &err), 0, "it reads");
 	is_int(judge(s, text, &spec_run, NOW - 1, &err), 0, "it runs");
+	is_int((int)got_scope, ACCESS_RUN, "and is known by its scope");
 	is_int(judge(s, text, &spec_prune, NOW - 1, &err), 403, "%s", err.msg);
 	is_int(judge(s, text, &spec_token_add, NOW - 1, &err), 403, "%s",
 	       err.msg);
@@ -142,6 +145,49 @@ static void test_judge(void)
 	store_close(s);
 }
 
+static int may_set(unsigned as, const char *options,
+		   const struct instance_record *old)
+{
+	struct err err = { 0 };
+	json_t *v = json_loads(options, 0, NULL);
+	struct http_req req = { .rights = as };
+	int rc = access_may_set(&req, v, old, &err);
+
+	json_decref(v);
+	return rc;
+}
+
+static void test_options(void)
+{
+	const unsigned run = ACCESS_RUN + 1, admin = ACCESS_ADMIN + 1;
+	char dir_text[] = "/work";
+	struct instance_record own = { .name = NULL, .workspace = dir_text };
+	struct instance_record private = { .name = NULL };
+	char name[] = "x";
+
+	own.name = private.name = name;
+	is_int(may_set(0, "{\"workspace_mode\": \"live\"}", &own), 0,
+	       "the owner may all");
+	is_int(may_set(admin, "{\"workspace_mode\": \"live\"}", NULL), -EPERM,
+	       "no token says how a directory is shown");
+	is_int(may_set(admin, "{\"workspace\": \"/etc\"}", NULL), -EPERM,
+	       "nor which");
+	is_int(may_set(admin, "{\"host_uid\": 0}", NULL), -EPERM,
+	       "nor as whom");
+	is_int(may_set(run, "{\"isolation\": \"crun\"}", NULL), -EPERM,
+	       "a run stays in gVisor");
+	is_int(may_set(admin, "{\"isolation\": \"crun\"}", NULL), 0,
+	       "admin may leave it");
+	is_int(may_set(run, "{\"memory\": 1, \"isolation\": null}", NULL), 0,
+	       "limits of a new one");
+	is_int(may_set(run, "{\"memory\": 1}", &private), 0,
+	       "and of one without a directory");
+	is_int(may_set(run, "{\"memory\": 1}", &own), -EPERM,
+	       "not of one that has the user's");
+	is_int(may_set(run, "{}", &own), 0, "it may be run as it is");
+	is_int(may_set(admin, "{\"memory\": 1}", &own), 0, "admin may");
+}
+
 int main(void)
 {
 	ok(mkdtemp(dir) != NULL, "a directory");
@@ -149,6 +195,7 @@ int main(void)
 	test_bearer();
 	test_routes();
 	test_judge();
+	test_options();
 	file_remove_tree(dir);
 	return done_testing();
 }
