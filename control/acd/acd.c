@@ -399,7 +399,6 @@ static void acd_end(struct acd *acd)
 {
 	http_free(acd->http);
 	entrance_free(acd->entrance);
-	e2b_free(acd->e2b);
 	/* Their last callbacks find all the others still there. */
 	if (acd->runtime)
 		acd->runtime->ops->free(acd->runtime);
@@ -413,6 +412,8 @@ static void acd_end(struct acd *acd)
 	mounts_done();
 	pool_free(acd->pool);
 	instances_free(acd->instances);
+	/* Calls about its sandboxes that were under way have ended. */
+	e2b_free(acd->e2b);
 	policies_free(acd->policies);
 	stream_close_all();
 	builds_free(acd->builds);

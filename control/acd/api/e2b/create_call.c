@@ -88,7 +88,7 @@ static void created(void *arg, struct instance *in, const struct err *err)
 	}
 	/* What is not in the table would never end. */
 	if (!err && !b)
-		(void)instance_stop(in, 0, stopped, NULL);
+		(void)instance_destroy(in, true, stopped, NULL);
 	if (c->req && b)
 		http_reply_json(c->req, 201, say_made(c->acd->e2b, b));
 	else if (c->req)
@@ -159,6 +159,8 @@ static int run_ask(struct create_call *c, struct err *err)
 	struct run_options o = { 0 };
 	int rc = records(c, &plain, &r, err);
 
+	if (rc == 0)
+		rc = e2b_has_room(c->acd->e2b, err);
 	if (rc == 0)
 		rc = run_words(&o, err);
 	if (rc == 0)

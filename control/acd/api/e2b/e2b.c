@@ -197,10 +197,9 @@ static void box_insert(struct e2b *e, struct box *b)
 {
 	struct box *at;
 
-	TAILQ_FOREACH (at, &e->boxes, link) {
+	for (at = TAILQ_FIRST(&e->boxes); at; at = TAILQ_NEXT(at, link))
 		if (is_before(&b->is, &at->is))
 			break;
-	}
 	if (at)
 		TAILQ_INSERT_BEFORE(at, b, link);
 	else
@@ -208,16 +207,21 @@ static void box_insert(struct e2b *e, struct box *b)
 	e->n++;
 }
 
+int e2b_has_room(const struct e2b *e, struct err *err)
+{
+	if (e->n < E2B_BOXES_MAX)
+		return 0;
+	return err_set(err, -ENOSPC, "there are %u sandboxes already",
+		       E2B_BOXES_MAX);
+}
+
 struct e2b_box *e2b_add(struct e2b *e, const struct e2b_box *like,
 			struct err *err)
 {
 	struct box *b;
 
-	if (e->n >= E2B_BOXES_MAX) {
-		err_set(err, -ENOSPC, "there are %u sandboxes already",
-			E2B_BOXES_MAX);
+	if (e2b_has_room(e, err) < 0)
 		return NULL;
-	}
 	b = box_new(like);
 	if (!b) {
 		err_nomem(err);
@@ -307,6 +311,9 @@ int e2b_end(struct e2b *e, struct e2b_box *b,
 		rc = e2b_save(e, b, err);
 		if (rc == 0)
 			rc = instance_stop(in, 0, fn, arg);
+		/* Else it would run for ever, and be told to be gone. */
+		if (rc < 0)
+			b->ended = false;
 	}
 	if (rc < 0 && !err->code)
 		err_set(err, rc, "the sandbox cannot be ended now: %s",
@@ -445,12 +452,12 @@ struct e2b *e2b_new(struct acd *acd, struct err *err)
 
 void e2b_free(struct e2b *e)
 {
-	struct box *b;
+	struct box *b, *next;
 
 	if (!e)
 		return;
-	while ((b = TAILQ_FIRST(&e->boxes))) {
-		TAILQ_REMOVE(&e->boxes, b, link);
+	for (b = TAILQ_FIRST(&e->boxes); b; b = next) {
+		next = TAILQ_NEXT(b, link);
 		box_free(b);
 	}
 	loop_timer_free(e->timer);

@@ -62,6 +62,8 @@ void e2b_token(const struct e2b *e, const char *id,
 /* Compares in constant time. NULL is no token. */
 bool e2b_token_fits(const struct e2b *e, const char *id, const char *token);
 
+/* Returns 0 if there may be one more, or -ENOSPC with @err. */
+int e2b_has_room(const struct e2b *e, struct err *err);
 /* Adds a sandbox like @like, whose text and object are copied. Returns NULL with
  * @err: -ENOSPC beyond E2B_BOXES_MAX. */
 struct e2b_box *e2b_add(struct e2b *e, const struct e2b_box *like,

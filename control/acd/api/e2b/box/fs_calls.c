@@ -45,6 +45,8 @@ struct fs_call {
 	STAILQ_HEAD(dirs, dir) dirs; /* the first is being read */
 	size_t bytes; /* of their paths */
 	char last[FILEWIRE_NAME_MAX + 1];
+	char asked[FILEWIRE_NAME_MAX +
+		   1]; /* the last name of the answer before */
 	bool more;
 };
 
@@ -243,6 +245,16 @@ static void list_read(struct fs_call *c, const struct err *err)
 		call_fail(c, err);
 		return;
 	}
+	if (!err && c->more && strcmp(c->last, c->asked) == 0) {
+		struct err why = { 0 };
+
+		/* The agent's file server: it would go on for ever. */
+		err_set(&why, -EPROTO,
+			"the file server of the sandbox gives no more names, "
+			"and says that there are more");
+		call_fail(c, &why);
+		return;
+	}
 	if (err || !c->more) {
 		STAILQ_REMOVE_HEAD(&c->dirs, link);
 		free(d);
@@ -265,6 +277,7 @@ static void list_ask_next(struct fs_call *c)
 		return;
 	}
 	rq.path = slice_str(d->path);
+	snprintf(c->asked, sizeof(c->asked), "%s", c->last);
 	ask(c, &rq, list_read);
 }
 
@@ -277,11 +290,9 @@ void e2b_fs_list(void *ctx, struct http_req *req)
 	if (!c)
 		return;
 	c->entries = json_array();
-	if (!c->entries)
-		err_nomem(&err);
-	else if (jsonx_u64(c->body, "depth", 0, DEPTH_MAX, 1, &depth, &err) ==
-			 0 &&
-		 dir_push(c, c->path, depth ? (unsigned)depth : 1) < 0)
+	if (jsonx_u64(c->body, "depth", 0, DEPTH_MAX, 1, &depth, &err) == 0 &&
+	    (!c->entries ||
+	     dir_push(c, c->path, depth ? (unsigned)depth : 1) < 0))
 		err_nomem(&err);
 	if (err.code)
 		call_fail(c, &err);

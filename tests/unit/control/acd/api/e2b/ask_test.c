@@ -124,8 +124,8 @@ static void test_start(void)
 		"{\"process\": {\"cmd\": \"a\", \"args\": [1]}}",
 		"{\"process\": {\"cmd\": \"a\", \"envs\": {\"=\": \"\"}}}",
 		"{\"process\": {\"cmd\": \"a\"}, \"tag\": \"t\"}",
-		"{\"process\": {\"cmd\": \"a\"}, \"pty\": {\"size\": "
-		"{\"rows\": 70000}}}",
+		("{\"process\": {\"cmd\": \"a\"}, \"pty\": {\"size\": "
+		 "{\"rows\": 70000}}}"),
 	};
 	struct ask_start ask;
 	struct err err = { 0 };
