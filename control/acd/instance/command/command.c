@@ -353,17 +353,22 @@ void commands_free(struct instance *in)
 		command_remove(c);
 }
 
-/* Returns the one that began first of those that can be forgotten. */
+static uint64_t end_ms(const struct command *c)
+{
+	return c->began_ms + c->view.duration_ms;
+}
+
+/* Returns the one that ended first of those that can be forgotten. */
 static struct command *first_ended(struct instance *in)
 {
-	struct command *c;
+	struct command *first = NULL, *c;
 
 	TAILQ_FOREACH (c, &in->commands, link) {
 		if (c->view.keep == COMMAND_LAST && c->view.ended &&
-		    c->n_readers == 0)
-			return c;
+		    c->n_readers == 0 && (!first || end_ms(c) < end_ms(first)))
+			first = c;
 	}
-	return NULL;
+	return first;
 }
 
 static struct command *first_ended_of_all(struct instances *is)
@@ -373,7 +378,7 @@ static struct command *first_ended_of_all(struct instances *is)
 
 	TAILQ_FOREACH (in, &is->all, link) {
 		c = first_ended(in);
-		if (c && (!first || c->began_ms < first->began_ms))
+		if (c && (!first || end_ms(c) < end_ms(first)))
 			first = c;
 	}
 	return first;
@@ -428,9 +433,10 @@ static int command_init(struct command *c, struct instance *in,
 	buf_secret(&c->input);
 	for (size_t s = 0; s < OUTPUT_STREAMS; s++)
 		buf_init(&c->first[s], ask->max);
-	/* Of PASS all that the window allows, if need be byte by byte. */
+	/* Of PASS all that the window allows, if need be byte by byte; and of
+	 * what is paced, whose readers are to miss nothing. */
 	output_init(&c->out, last ? ask->max : LINK_WINDOW,
-		    last ? COMMAND_PARTS_MAX : LINK_WINDOW);
+		    last && !c->paced ? COMMAND_PARTS_MAX : LINK_WINDOW);
 	for (size_t i = 0; i < ask->options.argv.n; i++) {
 		if (strv_push(&c->view.argv, ask->options.argv.v[i]) < 0)
 			return -ENOMEM;

@@ -56,7 +56,8 @@ static const char *detached(const char *body)
 	const char *text = command(body), *at = strstr(text, "\"id\":\"");
 
 	HAS(text, "HTTP/1.1 201");
-	check(at && strlen(at + 6) > COMMAND_ID_MAX);
+	HAS(text, "\"id\":\"");
+	check(strlen(at + 6) > COMMAND_ID_MAX);
 	memcpy(id, at + 6, COMMAND_ID_MAX);
 	return id;
 }
