@@ -297,6 +297,17 @@ class Apply(unittest.TestCase):
         self.assertEqual(os.listdir(outside), [])
         self.assertFalse((self.top / ".git").exists())
 
+    def test_a_repository_below_what_went_stays(self) -> None:
+        (self.top / "d/sub/.git").mkdir(parents=True)
+        (self.top / "d/sub/.git/HEAD").write_text("ref")
+        packed = _tar.pack(self.top)
+        packed.file.close()
+        self.marks = packed.marks
+        said, clean = self.apply(Change("d", "deleted"))
+        self.assertFalse(clean)
+        self.assertEqual((self.top / "d/sub/.git/HEAD").read_text(), "ref")
+        self.assertFalse((self.top / "d/x").exists())
+
     def test_paths_choose(self) -> None:
         changes = (Change("a", "file", content=b"new"), Change("d", "deleted"))
         self.apply(*changes, only=["d/"])

@@ -99,6 +99,9 @@ class _Apply:
         ]
         for path in sorted(below, reverse=True):
             raw = os.fsencode(path)
+            if is_git(path):
+                self.conflict(Change(path, "deleted"))
+                continue
             now, before = _look(self.tree, raw), self.marks[path]
             try:
                 if now is not None and (now == before or self.theirs):

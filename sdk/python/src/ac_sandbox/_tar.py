@@ -198,14 +198,21 @@ def entries(file: IO[bytes]) -> Iterator[Entry]:
 
 
 def link_is_inside(path: bytes, target: bytes) -> bool:
-    """Returns true if the text of a link leads to a place within the tree."""
+    """Returns true if the text of a link leads to a place within the tree.
+
+    ".." is allowed at its begin alone: behind a name, which may be a link itself,
+    it would lead from where that leads.
+    """
     if not target or target.startswith(b"/") or b"\0" in target:
         return False
-    depth = path.count(b"/")
+    depth, named = path.count(b"/"), False
     for part in target.split(b"/"):
-        depth += -1 if part == b".." else part not in (b"", b".")
-        if depth < 0:
-            return False
+        if part == b"..":
+            depth -= 1
+            if named or depth < 0:
+                return False
+        elif part not in (b"", b"."):
+            named = True
     return True
 
 
