@@ -129,15 +129,15 @@ static int e2b_print(const struct cli *cli, const char *address,
 				  "http://", address, "E2B_SANDBOX_URL",
 				  "http://", address, "E2B_API_KEY", key,
 				  "E2B_HTTP_VERSION", "1.1");
-	const char *name;
-	json_t *text;
 
 	if (!v)
 		return err_nomem(err);
 	if (cli->json)
 		return cli_print_json(v, false, err);
-	json_object_foreach (v, name, text)
-		printf("export %s=%s\n", name, json_string_value(text));
+	for (void *at = json_object_iter(v); at;
+	     at = json_object_iter_next(v, at))
+		printf("export %s=%s\n", json_object_iter_key(at),
+		       json_string_value(json_object_iter_value(at)));
 	return fflush(stdout) == 0 ? 0 : err_sys(err, "print the key");
 }
 

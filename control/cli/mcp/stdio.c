@@ -121,6 +121,8 @@ static void flush(struct stdio *s)
 	if (buf_len(&s->out) > 0 && !s->out_io) {
 		s->out_io = loop_add(s->loop, s->outfd.fd, EPOLLOUT, on_out, s);
 		s->dead = !s->out_io;
+		if (s->dead)
+			is_gone(s);
 	} else if (buf_len(&s->out) == 0) {
 		loop_del(s->out_io);
 		s->out_io = NULL;
