@@ -100,9 +100,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	in = slice_of(data + 1, size - 1);
 	if (data[0] % 4 == 3) {
-		text = strndup((const char *)in.ptr, in.len);
-		if (text)
-			run_text(text);
+		text = malloc(in.len + 1);
+		if (!text)
+			return 0;
+		memcpy(text, in.ptr, in.len);
+		text[in.len] = '\0';
+		run_text(text);
 		return 0;
 	}
 	told(data[0] & 4 ? connect_read_one(in, &body, &err) :
