@@ -90,7 +90,8 @@ serves() { [ "$(status_of read $BASE/version)" = 200 ]; }
 				\"blueprint\": \"base\", $body}" $BASE/instances
 			has 403
 			run -0 as $scope -d "{\"name\": \"sv2\", \"create\": true,
-				\"blueprint\": \"base\", \"options\": {$body}}" \
+				\"detached\": true, \"blueprint\": \"base\",
+				\"options\": {$body}}" \
 				$BASE/run
 			has 403
 		done
