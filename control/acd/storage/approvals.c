@@ -11,14 +11,6 @@
 
 #define COLUMNS "dir, blueprint, hash, resolved, approved_at"
 
-static void statement_endp(sqlite3_stmt **st)
-{
-	sqlite3_finalize(*st);
-}
-
-/* One use: such calls are rare. */
-#define SCOPED_ONCE ATTR_CLEANUP(statement_endp) sqlite3_stmt *
-
 void approval_done(struct approval *a)
 {
 	free(a->dir);
@@ -28,15 +20,10 @@ void approval_done(struct approval *a)
 	*a = (struct approval){ 0 };
 }
 
-/* Prepares @sql, with @dir as its first parameter; NULL: it has none. */
 static int prepare(struct store *s, const char *sql, const char *dir,
 		   sqlite3_stmt **ret, struct err *err)
 {
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
-
-	if (rc == SQLITE_OK && dir)
-		rc = sqlite3_bind_text(*ret, 1, dir, -1, SQLITE_STATIC);
-	return rc == SQLITE_OK ? 0 : store_err(s->db, rc, "approvals", err);
+	return store_once(s, "approvals", sql, dir, ret, err);
 }
 
 static char *column(sqlite3_stmt *st, int i)

@@ -152,6 +152,16 @@ int store_err(sqlite3 *db, int rc, const char *what, struct err *err)
 					    sqlite3_errstr(rc));
 }
 
+int store_once(struct store *s, const char *what, const char *sql,
+	       const char *first, sqlite3_stmt **ret, struct err *err)
+{
+	int rc = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
+
+	if (rc == SQLITE_OK && first)
+		rc = sqlite3_bind_text(*ret, 1, first, -1, SQLITE_STATIC);
+	return rc == SQLITE_OK ? 0 : store_err(s->db, rc, what, err);
+}
+
 /* Checks that files can be written here; SQLite would tell only at the first
  * change. */
 static int place_check(const char *path, struct err *err)

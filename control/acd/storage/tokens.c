@@ -12,23 +12,10 @@
 
 #define COLUMNS "name, id, hash, scope, created_at, expires_at, used_at"
 
-static void statement_endp(sqlite3_stmt **st)
-{
-	sqlite3_finalize(*st);
-}
-
-/* One use: such calls are rare, but for token_find(), which takes 20 us so. */
-#define SCOPED_ONCE ATTR_CLEANUP(statement_endp) sqlite3_stmt *
-
-/* Prepares @sql, with @first as its first parameter; NULL: it has none. */
 static int prepare(struct store *s, const char *sql, const char *first,
 		   sqlite3_stmt **ret, struct err *err)
 {
-	int rc = sqlite3_prepare_v2(s->db, sql, -1, ret, NULL);
-
-	if (rc == SQLITE_OK && first)
-		rc = sqlite3_bind_text(*ret, 1, first, -1, SQLITE_STATIC);
-	return rc == SQLITE_OK ? 0 : store_err(s->db, rc, "tokens", err);
+	return store_once(s, "tokens", sql, first, ret, err);
 }
 
 static void text_read(sqlite3_stmt *st, int i, char *ret, size_t size)
