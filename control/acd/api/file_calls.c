@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "control/acd/api/file_flow.h"
 #include "control/acd/api/instance_calls.h"
 #include "control/acd/instance/files.h"
 #include "control/shared/json.h"
@@ -142,24 +143,9 @@ static json_t *entry_json(const struct filewire_entry *e)
 static void read_pump(void *arg)
 {
 	struct files_call *c = arg;
-	struct slice s = buf_slice(&c->pending);
-	size_t room = http_stream_room(c->stream);
 
-	if (s.len > room)
-		s.len = room;
-	if (s.len > 0 && http_stream_write(c->stream, s.ptr, s.len) == 0) {
-		buf_consume(&c->pending, s.len);
-		if (c->f)
-			files_credit(c->f, s.len);
-	}
-	if (buf_len(&c->pending) > 0 || c->f)
-		return;
-	/* The file became shorter meanwhile. */
-	if (c->left > 0)
-		http_stream_fail(c->stream);
-	else
-		http_stream_end(c->stream);
-	call_free(c);
+	if (file_flow_out(c->stream, &c->pending, c->f, c->left))
+		call_free(c);
 }
 
 static int reply_not_in_range(struct files_call *c)
@@ -292,12 +278,8 @@ static void write_go_on(void *arg)
 static size_t write_body(void *arg, struct slice data)
 {
 	struct files_call *c = arg;
-	size_t room = files_room(c->f);
 
-	if (data.len > room)
-		data.len = room;
-	files_write(c->f, data);
-	return data.len;
+	return file_flow_in(c->f, data);
 }
 
 static void write_body_end(void *arg)

@@ -11,6 +11,7 @@
 #include "control/acd/api/e2b/box_calls.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
+#include "control/acd/api/file_flow.h"
 #include "control/acd/instance/files.h"
 #include "init-guard/link.h"
 
@@ -37,24 +38,9 @@ static void call_free(void *arg)
 static void pump(void *arg)
 {
 	struct get_call *c = arg;
-	struct slice s = buf_slice(&c->pending);
-	size_t room = http_stream_room(c->stream);
 
-	if (s.len > room)
-		s.len = room;
-	if (s.len > 0 && http_stream_write(c->stream, s.ptr, s.len) == 0) {
-		buf_consume(&c->pending, s.len);
-		if (c->f)
-			files_credit(c->f, s.len);
-	}
-	if (buf_len(&c->pending) > 0 || c->f)
-		return;
-	/* The file became shorter meanwhile. */
-	if (c->left > 0)
-		http_stream_fail(c->stream);
-	else
-		http_stream_end(c->stream);
-	call_free(c);
+	if (file_flow_out(c->stream, &c->pending, c->f, c->left))
+		call_free(c);
 }
 
 static int on_entry(void *arg, const struct filewire_entry *e)

@@ -16,6 +16,7 @@
 #include "control/acd/api/e2b/box/multipart.h"
 #include "control/acd/api/e2b/routes.h"
 #include "control/acd/api/e2b/say.h"
+#include "control/acd/api/file_flow.h"
 #include "control/acd/instance/files.h"
 
 #define FILES_MAX 1000u /* of one form */
@@ -178,12 +179,8 @@ static size_t form_take(void *arg, struct slice data)
 static size_t raw_take(void *arg, struct slice data)
 {
 	struct post_call *c = arg;
-	size_t room = files_room(c->f);
 
-	if (data.len > room)
-		data.len = room;
-	files_write(c->f, data);
-	return data.len;
+	return file_flow_in(c->f, data);
 }
 
 static void on_whole(void *arg)
