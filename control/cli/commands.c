@@ -4,7 +4,7 @@
  */
 #include "control/cli/commands.h"
 
-#include "control/cli/cmd/access.h"
+#include "control/cli/cmd/program/access.h"
 #include "control/cli/cmd/agents.h"
 #include "control/cli/cmd/cp/cp.h"
 #include "control/cli/cmd/discard.h"
@@ -16,7 +16,7 @@
 #include "control/cli/cmd/instance.h"
 #include "control/cli/cmd/life.h"
 #include "control/cli/cmd/logs.h"
-#include "control/cli/cmd/mcp.h"
+#include "control/cli/cmd/program/mcp.h"
 #include "control/cli/cmd/policy/policy.h"
 #include "control/cli/cmd/port.h"
 #include "control/cli/cmd/prune.h"

@@ -5,7 +5,7 @@
  */
 #include "control/cli/commands.h"
 
-#include "control/cli/cmd/access.h"
+#include "control/cli/cmd/program/access.h"
 
 #define O(name) ARG_IN(name)
 #define O_TALK O(JSON), O(QUIET)

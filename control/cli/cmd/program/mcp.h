@@ -2,8 +2,8 @@
 /*
  * mcp.h - a server for MCP clients
  */
-#ifndef CONTROL_CLI_CMD_MCP_H
-#define CONTROL_CLI_CMD_MCP_H
+#ifndef CONTROL_CLI_CMD_PROGRAM_MCP_H
+#define CONTROL_CLI_CMD_PROGRAM_MCP_H
 
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"

@@ -2,8 +2,8 @@
 /*
  * access.h - serve, token: the API over TCP, for programs
  */
-#ifndef CONTROL_CLI_CMD_ACCESS_H
-#define CONTROL_CLI_CMD_ACCESS_H
+#ifndef CONTROL_CLI_CMD_PROGRAM_ACCESS_H
+#define CONTROL_CLI_CMD_PROGRAM_ACCESS_H
 
 #include "control/cli/core/args.h"
 #include "control/cli/core/cli.h"

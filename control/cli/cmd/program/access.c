@@ -2,7 +2,7 @@
 /*
  * access.c - serve, token: the API over TCP, for programs
  */
-#include "control/cli/cmd/access.h"
+#include "control/cli/cmd/program/access.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * mcp.c - mcp
  */
-#include "control/cli/cmd/mcp.h"
+#include "control/cli/cmd/program/mcp.h"
 
 #include <string.h>
 #include <unistd.h>
